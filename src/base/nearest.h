@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which known word a mistyped one was meant to be. */
+#ifndef HOSTLAT_BASE_NEAREST_H
+#define HOSTLAT_BASE_NEAREST_H
+
+#include <stddef.h>
+
+struct nearest {
+	const char *word; /* what was typed; not owned */
+	const char *best; /* NULL: nothing is near enough to be worth suggesting */
+	size_t distance;
+};
+
+void nearest_init(struct nearest *nearest, const char *word);
+
+/* Offers one known word; `best` keeps pointing to it, so it has to outlive `nearest`. */
+void nearest_offer(struct nearest *nearest, const char *known);
+
+#endif

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Options as data. A command's options are one const array of rows; parsing, --help, the man page
+ * and shell completion are all made from it. A row names a member of the command's config struct,
+ * and a member of another type than the row's does not compile.
+ *
+ *	struct ping_config {
+ *		uint64_t interval_ns;
+ *		const char *host;
+ *		struct common_options common;
+ *	};
+ *
+ *	static const struct opt ping_options[] = {
+ *		OPT_DURATION(struct ping_config, interval_ns, .name = "interval", .letter = 'i',
+ *			     .def = "1s", .min = 10 * NS_PER_MS, .max = NS_PER_DAY,
+ *			     .help = "Time between two requests"),
+ *		OPT_STRING(struct ping_config, host, .name = "HOST", .positional = true,
+ *			   .required = true, .help = "Whom to ask"),
+ *		OPTIONS_COMMON(struct ping_config, common),
+ *		OPT_END,
+ *	};
+ *
+ * The config never owns memory: strings point into argv or into the rows. A member whose option
+ * was not given and has no default is left as it was (zero).
+ */
+#ifndef HOSTLAT_BASE_OPT_H
+#define HOSTLAT_BASE_OPT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/strbuf.h"
+
+#define OPT_ROWS_MAX 64 /* rows of one command, nested ones included */
+#define OPT_LIST_MAX 64 /* values of one repeatable option */
+
+enum opt_type {
+	OPT_TYPE_END,
+	OPT_TYPE_FLAG,     /* bool */
+	OPT_TYPE_U64,      /* uint64_t */
+	OPT_TYPE_DURATION, /* uint64_t, nanoseconds */
+	OPT_TYPE_SIZE,     /* uint64_t, bytes */
+	OPT_TYPE_FRACTION, /* double, 0 to 1 */
+	OPT_TYPE_STRING,   /* const char *, never empty */
+	OPT_TYPE_CHOICE,   /* uint32_t, the value of one choice */
+	OPT_TYPE_SET,      /* uint64_t, the values of a comma-separated list of choices, or-ed */
+	OPT_TYPE_LIST,     /* struct opt_list; the option may be repeated */
+	OPT_TYPE_ROWS,     /* nested rows */
+};
+
+/* The last choice of an array has a NULL name. */
+struct opt_choice {
+	const char *name;
+	uint64_t value; /* OPT_SET: a mask, so that "all" is a choice as well */
+	const char *help; /* may be NULL */
+};
+
+struct opt_list {
+	const char *items[OPT_LIST_MAX];
+	uint32_t len;
+};
+
+struct opt {
+	enum opt_type type;
+	const char *name;   /* long name without dashes; of a positional argument, how help shows it */
+	char letter;        /* short name, or 0 */
+	bool positional;    /* taken by its place; a positional OPT_LIST takes all that is left */
+	bool required;
+	bool file;          /* the value is a path: for completion */
+	size_t offset;      /* of the member in the config */
+	const char *metavar; /* how help shows the value; NULL: by type */
+	const char *help;   /* one sentence without the final dot; range and default are added to it */
+	const char *def;    /* default, as a user would type it; NULL: none */
+	uint64_t min, max;  /* numbers: the range, in the unit of the member; max 0: no upper limit */
+	const struct opt_choice *choices;
+	const char *excludes;   /* name of a row that may not be given together with this one */
+	const struct opt *rows; /* OPT_TYPE_ROWS */
+};
+
+#define OPT_ROW(row_type, member_type, config, member, ...)                                        \
+	{                                                                                          \
+		.type = row_type,                                                                  \
+		.offset = offsetof(config, member) +                                               \
+			  0 * sizeof(struct {                                                      \
+				  _Static_assert(                                                  \
+					  __builtin_types_compatible_p(                            \
+						  member_type, __typeof__(((config *)0)->member)), \
+					  "the member " #member " is not a " #member_type);        \
+				  int unused;                                                      \
+			  }),                                                                      \
+		__VA_ARGS__                                                                        \
+	}
+
+#define OPT_FLAG(config, member, ...) OPT_ROW(OPT_TYPE_FLAG, bool, config, member, __VA_ARGS__)
+#define OPT_U64(config, member, ...) OPT_ROW(OPT_TYPE_U64, uint64_t, config, member, __VA_ARGS__)
+#define OPT_DURATION(config, member, ...)                                                          \
+	OPT_ROW(OPT_TYPE_DURATION, uint64_t, config, member, __VA_ARGS__)
+#define OPT_SIZE(config, member, ...) OPT_ROW(OPT_TYPE_SIZE, uint64_t, config, member, __VA_ARGS__)
+#define OPT_FRACTION(config, member, ...)                                                          \
+	OPT_ROW(OPT_TYPE_FRACTION, double, config, member, __VA_ARGS__)
+#define OPT_STRING(config, member, ...)                                                            \
+	OPT_ROW(OPT_TYPE_STRING, const char *, config, member, __VA_ARGS__)
+#define OPT_CHOICE(config, member, ...)                                                            \
+	OPT_ROW(OPT_TYPE_CHOICE, uint32_t, config, member, __VA_ARGS__)
+#define OPT_SET(config, member, ...) OPT_ROW(OPT_TYPE_SET, uint64_t, config, member, __VA_ARGS__)
+#define OPT_LIST(config, member, ...)                                                              \
+	OPT_ROW(OPT_TYPE_LIST, struct opt_list, config, member, __VA_ARGS__)
+
+/* Rows shared by several commands: `member` of `config` is a struct that `nested` rows describe. */
+#define OPT_ROWS(config, member, member_type, nested)                                              \
+	OPT_ROW(OPT_TYPE_ROWS, member_type, config, member, .rows = nested)
+
+#define OPT_END { .type = OPT_TYPE_END }
+
+enum opt_result {
+	OPT_PARSED,
+	OPT_HELP, /* --help or -h was given: nothing else was looked at */
+};
+
+/*
+ * Fills `config` with the defaults and then with what argv[0] to argv[argc - 1] say (the words after
+ * the command's name). Takes "--name=value", "--name value", "-n value", "-nvalue", joined flags
+ * "-ab", and "--" before words that are no options. A repeated option: the last one counts, except
+ * OPT_LIST, which collects. Returns an enum opt_result or -EINVAL, and then `error` says which
+ * option and what it takes. `config` is only complete after OPT_PARSED.
+ */
+int opt_parse(const struct opt *rows, void *config, int argc, char *const *argv,
+	      struct strbuf *error);
+
+/* One option and where its value goes, nested rows resolved. */
+struct opt_slot {
+	const struct opt *row;
+	size_t offset;
+	bool given;
+};
+
+struct opt_table {
+	struct opt_slot slots[OPT_ROWS_MAX];
+	uint32_t len;
+};
+
+void opt_flatten(const struct opt *rows, struct opt_table *table);
+
+/* "a duration: a number and a unit (ns, us, ...), 10ms to 1d": what the option takes. */
+void opt_takes(const struct opt *row, struct strbuf *out);
+
+/* The word for the value in help texts. Valid as long as the row. */
+const char *opt_metavar(const struct opt *row);
+
+#endif

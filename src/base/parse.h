@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Numbers, units and addresses, as people type them.
+ *
+ * The whole text must be consumed: no leading or trailing space, no sign, no garbage. Every parser
+ * returns 0, -EINVAL (not such a value) or -ERANGE (such a value, but too large or too fine for the
+ * result) and leaves the result alone when it fails. The PARSE_*_TAKES texts say what is taken.
+ * The format functions write text that the parser of the same kind reads back exactly.
+ */
+#ifndef HOSTLAT_BASE_PARSE_H
+#define HOSTLAT_BASE_PARSE_H
+
+#include <stdint.h>
+#include <sys/socket.h>
+
+#include "base/strbuf.h"
+
+#define NS_PER_US 1000ULL
+#define NS_PER_MS 1000000ULL
+#define NS_PER_S 1000000000ULL
+#define NS_PER_DAY (86400 * NS_PER_S)
+
+#define PARSE_U64_TAKES "a whole number"
+#define PARSE_DURATION_TAKES "a number and a unit (ns, us, ms, s, m, h, d)"
+#define PARSE_SIZE_TAKES "a number of bytes, or one with K, M, G or T (powers of 1024)"
+#define PARSE_FRACTION_TAKES "a fraction of one (1%, 1/64, 0.01)"
+#define PARSE_ENDPOINT_TAKES "an address and a port (127.0.0.1:9464, [::1]:9464)"
+
+/* Decimal digits only. */
+int parse_u64(const char *text, uint64_t *out);
+
+/* "100ms", "1.5s": nanoseconds. The unit is mandatory; "0.5ns" is too fine. */
+int parse_duration(const char *text, uint64_t *ns);
+
+/* "4096", "64M", "1.5G", "64MiB": bytes. */
+int parse_size(const char *text, uint64_t *bytes);
+
+/* "1%", "1/64", "0.01": 0 to 1, both included. */
+int parse_fraction(const char *text, double *out);
+
+/* "127.0.0.1:9464" or "[::1]:9464": numeric, port 0 to 65535. Fills a sockaddr_in or _in6. */
+int parse_endpoint(const char *text, struct sockaddr_storage *out);
+
+/* In the largest unit that divides the value: 10000000 is "10ms", 1500000000 is "1500ms". */
+void format_duration(struct strbuf *sb, uint64_t ns);
+void format_size(struct strbuf *sb, uint64_t bytes);
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * SIGINT and SIGTERM as the orderly end of a run: both are blocked and arrive through a descriptor
+ * that a loop polls beside its others. Call stop_init() before any thread is made. SIGPIPE is
+ * ignored from then on: a reader that went away is the error -EPIPE of a write.
+ */
+#ifndef HOSTLAT_BASE_STOP_H
+#define HOSTLAT_BASE_STOP_H
+
+#include <signal.h>
+#include <stdbool.h>
+
+struct stop {
+	int fd;        /* readable once a signal came; -1: not initialised */
+	int signal;    /* which one came first; 0: none */
+	sigset_t mask; /* the mask to restore */
+};
+
+#define STOP_INIT { .fd = -1 }
+
+/* Returns 0 or -errno. */
+int stop_init(struct stop *stop);
+
+/* Whether a signal has come; never blocks, and stays true. */
+bool stop_requested(struct stop *stop);
+
+/* Restores the mask. Signals that came and were not asked about are dropped. */
+void stop_release(struct stop *stop);
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A growing string with a mandatory limit.
+ *
+ * Invariants: `len <= max`; strbuf_str() is always NUL-terminated at `len`, also when nothing was
+ * added or memory ran out. The first failure is kept in `error` (-ENOMEM, or -E2BIG at the limit)
+ * and every addition after it is ignored, so a writer adds freely and checks `error` once, at the
+ * end. An addition that does not fit whole is not made at all.
+ */
+#ifndef HOSTLAT_BASE_STRBUF_H
+#define HOSTLAT_BASE_STRBUF_H
+
+#include <stdarg.h>
+#include <stddef.h>
+
+struct strbuf {
+	char *buf;  /* NULL until something is added; owned */
+	size_t len; /* bytes, without the final NUL */
+	size_t cap; /* bytes allocated */
+	size_t max; /* the most that `len` may become */
+	int error;  /* 0 or the first failure, as -errno */
+};
+
+#define STRBUF_INIT(max_len) { .max = (max_len) }
+
+/* Does not allocate. A zeroed strbuf is valid and has the limit 0. */
+void strbuf_init(struct strbuf *sb, size_t max);
+void strbuf_release(struct strbuf *sb);
+
+/* Empties it and forgets the error; keeps the memory and the limit. */
+void strbuf_reset(struct strbuf *sb);
+
+void strbuf_add(struct strbuf *sb, const void *data, size_t n);
+void strbuf_puts(struct strbuf *sb, const char *text);
+void strbuf_putc(struct strbuf *sb, char c);
+void strbuf_fill(struct strbuf *sb, char c, size_t n);
+void strbuf_printf(struct strbuf *sb, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+void strbuf_vprintf(struct strbuf *sb, const char *format, va_list args)
+	__attribute__((format(printf, 2, 0)));
+
+/* Shortens it to `len` bytes; `len` must not exceed the current length. */
+void strbuf_truncate(struct strbuf *sb, size_t len);
+
+/* Never NULL. Valid until the next call that changes `sb`. */
+const char *strbuf_str(const struct strbuf *sb);
+
+/* Hands the string over: owned by the caller, to be given to free(). NULL if `error` is set. */
+char *strbuf_detach(struct strbuf *sb);
+
+#endif

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Growing arrays of any type, with a mandatory maximum.
+ *
+ *	struct span_vec VEC_OF(struct span);
+ *
+ *	struct span_vec spans;
+ *	vec_init(&spans, SPANS_MAX);
+ *	err = vec_push(&spans, (struct span){ .from = 1 });
+ *	vec_for_each(&spans, span)
+ *		use(span);
+ *	vec_release(&spans);
+ *
+ * Invariant: `len <= cap <= max`. Growing moves the items: pointers into the vector are valid only
+ * until the next vec_push() or vec_reserve(). vec_push() and vec_reserve() return 0, -ENOMEM, or
+ * -E2BIG at the maximum, and change nothing when they fail.
+ */
+#ifndef HOSTLAT_BASE_VEC_H
+#define HOSTLAT_BASE_VEC_H
+
+#include <stddef.h>
+#include <stdlib.h>
+
+#include "base/bug.h"
+
+#define VEC_OF(type)                                                                               \
+	{                                                                                          \
+		type *items;                                                                       \
+		size_t len, cap, max;                                                              \
+	}
+
+/* Does not allocate. */
+#define vec_init(v, max_len)                                                                       \
+	do {                                                                                       \
+		(v)->items = NULL;                                                                 \
+		(v)->len = (v)->cap = 0;                                                           \
+		(v)->max = (max_len);                                                              \
+	} while (0)
+
+/* Frees the items' memory (not what the items own) and leaves an empty vector of the same maximum. */
+#define vec_release(v)                                                                             \
+	do {                                                                                       \
+		free((v)->items);                                                                  \
+		(v)->items = NULL;                                                                 \
+		(v)->len = (v)->cap = 0;                                                           \
+	} while (0)
+
+/* Makes room for `n` items in all. */
+#define vec_reserve(v, n)                                                                          \
+	vec_grow((void **)&(v)->items, &(v)->cap, (v)->max, (n), sizeof(*(v)->items))
+
+/* Appends a copy of `...` (an expression; compound literals may hold commas). */
+#define vec_push(v, ...)                                                                           \
+	({                                                                                         \
+		int vec_err_ = vec_reserve(v, (v)->len + 1);                                       \
+		if (!vec_err_)                                                                     \
+			(v)->items[(v)->len++] = (__VA_ARGS__);                                    \
+		vec_err_;                                                                          \
+	})
+
+/* The last item must exist. */
+#define vec_last(v) (&(v)->items[vec_index_checked((v)->len, 1)])
+#define vec_pop(v) ((v)->items[(v)->len = vec_index_checked((v)->len, 1)])
+#define vec_clear(v) ((void)((v)->len = 0))
+
+#define vec_for_each(v, item)                                                                      \
+	for (__typeof__((v)->items) item = (v)->items; item < (v)->items + (v)->len; item++)
+
+/* For the macros above. */
+int vec_grow(void **items, size_t *cap, size_t max, size_t need, size_t item_size);
+
+static inline size_t vec_index_checked(size_t len, size_t back)
+{
+	BUG_ON(len < back);
+	return len - back;
+}
+
+#endif
