@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a cgroup path says: systemd unit, container, pod.
+ *
+ * Container managers put their containers into cgroups with names of their own; the names are in
+ * the table of cgroup.c. Nothing is asked of the managers themselves.
+ */
+#ifndef HOSTLAT_HOST_CGROUP_H
+#define HOSTLAT_HOST_CGROUP_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "host/root.h"
+
+#define HOST_NAME_MAX 128
+
+struct host_cgroup {
+	char path[HOST_PATH_MAX];      /* in the hierarchy that says most; "" if unknown */
+	char unit[HOST_NAME_MAX];      /* innermost systemd .service or .scope, or "" */
+	char container[HOST_NAME_MAX]; /* the container's full id, or its name where the manager
+					* uses names (lxc, nspawn); "" outside of containers */
+	char label[HOST_NAME_MAX];     /* what to show: "docker 0123456789ab", "lxc web", the unit
+					* without its suffix; "" when there is neither */
+	char pod[64];                  /* Kubernetes pod uid, or "" */
+	const char *manager;           /* "docker", "containerd", "cri-o", "podman", "lxc", ...;
+					* NULL outside of containers. Static */
+};
+
+/* Pure: everything above from the path alone. */
+void host_cgroup_parse(const char *path, struct host_cgroup *cgroup);
+
+/*
+ * The cgroup of a process. With both hierarchies mounted (v1 and v2) the one with the deepest
+ * path of unified, systemd, other is taken. -ESRCH: the process is gone.
+ */
+int host_cgroup_of(const struct host_root *root, pid_t pid, struct host_cgroup *cgroup);
+
+/* Where cgroup2 is mounted, from mountinfo. -ENOENT: nowhere. */
+int host_cgroup2_mount(const struct host_root *root, char *buf, size_t size);
+
+/*
+ * bpf_get_current_cgroup_id() of a cgroup2 path (which begins with '/', as in /proc/PID/cgroup):
+ * the inode number of its folder.
+ */
+int host_cgroup2_id(const struct host_root *root, const char *path, uint64_t *id);
+
+/*
+ * And back: the path of an id. Looks at no more than HOST_CGROUPS_MAX folders; -ENOENT: not
+ * among them.
+ */
+#define HOST_CGROUPS_MAX 65536
+int host_cgroup2_path(const struct host_root *root, uint64_t id, char *buf, size_t size);
+
+#endif

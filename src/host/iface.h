@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Network interfaces: names, indexes, kinds, queueing disciplines.
+ *
+ * `ns` NULL means the caller's namespace, as in host_netns_socket().
+ */
+#ifndef HOSTLAT_HOST_IFACE_H
+#define HOSTLAT_HOST_IFACE_H
+
+#include <net/if.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "host/netns.h"
+
+#define HOST_IFACES_MAX 16384
+
+struct host_iface {
+	uint32_t ifindex;
+	uint32_t mtu;
+	uint32_t txqlen;
+	uint32_t rx_queues, tx_queues;
+	bool up;                      /* administratively */
+	bool loopback;
+	char name[IFNAMSIZ];
+	char kind[16];                /* "veth", "bridge", ...; "" for hardware and loopback */
+	char qdisc[16];               /* at its root: "fq", "mq", "noqueue" */
+	char leaf[16];                /* below a multiqueue root: the kind of its leaves, if they are
+				       * all the same; else "" */
+};
+
+struct host_iface_vec {
+	struct host_iface *items;     /* by ifindex; a base/vec.h vector */
+	size_t len, cap, max;
+	bool truncated;
+};
+
+int host_iface_list(const struct host_netns *ns, struct host_iface_vec *list);
+void host_iface_vec_release(struct host_iface_vec *list);
+
+/* > 0, or -ENODEV. */
+int host_iface_index(const struct host_netns *ns, const char *name);
+int host_iface_name(const struct host_netns *ns, uint32_t ifindex, char name[IFNAMSIZ]);
+
+/*
+ * In how many of the namespaces there is an interface of this name; `first` (may be NULL) becomes the
+ * first of them. Namespaces that cannot be entered count in `unknown` (may be NULL).
+ */
+int host_iface_exists(const struct host_netns_vec *list, const char *name,
+		      const struct host_netns **first, size_t *unknown);
+
+#endif
