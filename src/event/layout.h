@@ -1,0 +1,469 @@
+/* SPDX-License-Identifier: Apache-2.0 OR BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The vocabulary and the payloads of the event model, as they lie in memory, in BPF ring buffers and
+ * in files. Compiled for user space and with -target bpf: fixed widths, no implicit padding, and every
+ * struct is asserted below, so that both compilers agree or neither builds.
+ *
+ * Rules of change. A struct may grow at its end: readers take the size they know and ignore the rest.
+ * Anything else is a new version of that kind (event/kinds.c) or a new kind; readers skip and count
+ * what they don't know. Values of enums are never reused. Padding is written as 0.
+ *
+ * Times are in the clock domain that the event's chunk names; without one, CLOCK_MONOTONIC in ns.
+ */
+#ifndef HOSTLAT_EVENT_LAYOUT_H
+#define HOSTLAT_EVENT_LAYOUT_H
+
+#ifndef __bpf__
+#include <linux/types.h>
+#include <stddef.h>
+#elif !defined(offsetof)
+#define offsetof(type, member) __builtin_offsetof(type, member)
+#endif
+
+/* Stages of a message's way through a host. Their names and meaning: event/names.c. */
+enum stage {
+	STAGE_NONE,
+	STAGE_NIC, STAGE_IRQ, STAGE_POLL, STAGE_LINK, STAGE_IP, STAGE_TRANSPORT,
+	STAGE_ENQUEUED, STAGE_RUNNABLE, STAGE_RUNNING, STAGE_READ,
+	STAGE_SEND, STAGE_SEGMENT, STAGE_QDISC, STAGE_DRIVER, STAGE_SENT, STAGE_NIC_TX, STAGE_ACKED,
+	STAGE_MAX,
+};
+
+/* What a latency is measured from. Distributions of different origins are never pooled. */
+enum origin {
+	ORIGIN_NONE,
+	ORIGIN_NIC, ORIGIN_RAISE, ORIGIN_LINK, ORIGIN_STACK, ORIGIN_DELIVER, ORIGIN_SENDER,
+	ORIGIN_DEPARTURE, ORIGIN_SEND,
+	ORIGIN_MAX,
+};
+
+enum direction { DIR_INGRESS, DIR_EGRESS, DIR_MAX };
+
+enum protocol { PROTO_ANY, PROTO_TCP, PROTO_UDP, PROTO_MAX };
+
+enum hist_dist {
+	DIST_LATENCY,	/* from the origin, cumulative */
+	DIST_STEP,	/* the same packet's time since the previous measured stage */
+	DIST_YOUNGEST,	/* at `read` only: the age of the youngest byte */
+	DIST_CPU_WAIT,	/* at `read` only: the time for which it waited for a CPU */
+	DIST_MAX,
+};
+
+enum count_what {
+	COUNT_DROP,	/* packets that the kernel dropped */
+	COUNT_LOSS,	/* what should have been measured and was not */
+	COUNT_EXCLUDED,	/* what is not to be measured: pure ACKs, handshakes */
+	COUNT_MAX,
+};
+
+/* Dictionaries: each numbers its strings from 1; 0 is "none". */
+enum event_dict_id {
+	DICT_STRING,	/* hooks, reasons, kinds of hooks */
+	DICT_IFACE,
+	DICT_CGROUP,
+	DICT_NETNS,
+	DICT_UNIT,	/* systemd unit or container */
+	DICT_SYMBOL,	/* a function's name */
+	DICT_TASK,	/* "comm (pid/tid)": what a SPAN_TASK ran */
+	DICT_MAX,
+};
+
+/*
+ * Kinds of events. Up to EV_RECORD_MAX they are records with their own header (low rate, or of
+ * variable size); from EV_BLOCK_MIN on they come as blocks of fixed-size records.
+ */
+enum event_kind {
+	EV_NONE,
+	EV_FACT,		/* a fact of the set-up or of the run */
+	EV_NAME,		/* a dictionary entry */
+	EV_CLOCK,		/* realtime against monotonic */
+	EV_HIST,		/* what a distribution gained in this interval */
+	EV_COUNT,		/* what a counter gained in this interval */
+	EV_BINDING,		/* the hook that measures a stage, or why there is none */
+	EV_SHARE,		/* how the time between `enqueued` and `read` divides */
+	EV_CULPRIT,		/* who had the CPU while readers waited for it */
+	EV_INTERVAL,		/* closes an interval: the deltas before it belong to it */
+	EV_GROUP,		/* the labels of a group number */
+	EV_LOSS,		/* events that this stream has lost */
+	EV_DOMAIN,		/* declares a clock domain */
+	EV_CLOCK_PARAM,		/* from here on, how a domain's ticks become monotonic ns */
+	EV_FLOW,		/* the netns and 4-tuple of a flow number */
+	EV_MESSAGE,		/* a message's lifetime as a list of (core, interval) */
+	EV_BLOB,		/* opaque versioned bytes of a module */
+	EV_RECORD_MAX,
+
+	EV_BLOCK_MIN = 64,
+	EV_EDGE = EV_BLOCK_MIN,	/* begins and ends of CPU-activity spans */
+	EV_SAMPLE,		/* one request of a load generator */
+	EV_CONN,		/* what one connection did in an interval */
+	EV_KIND_MAX,
+};
+
+/* -- records -------------------------------------------------------------------------------- */
+
+/* Two strings follow, each with its NUL; the sizes count the NULs. */
+struct event_fact {
+	__u16 key_size;
+	__u16 value_size;
+	__u32 pad;
+	char text[];
+};
+
+/* A string with its NUL follows. */
+struct event_name {
+	__u32 dict;		/* enum event_dict_id */
+	__u32 id;		/* from 1 */
+	char text[];
+};
+
+enum { CLOCK_STEPPED = 1 };	/* realtime was stepped since the last EV_CLOCK */
+
+struct event_clock {
+	__u64 mono_ns;
+	__s64 realtime_minus_mono_ns;
+	__u64 error_ns;		/* bound of the difference's error */
+	__s32 tai_offset_s;	/* TAI - UTC as the kernel has it; 0 when nobody set it */
+	__u32 flags;		/* CLOCK_STEPPED */
+};
+
+enum { HIST_OVERFLOW_GROUP = 1 };	/* what did not fit into the group table, pooled */
+
+/*
+ * A delta: adding all EV_HIST of a row gives the row. Index as in Prometheus native histograms:
+ * bucket i of schema s holds (2^((i-1)*2^-s), 2^(i*2^-s)] ns. count = zero + over + sum of counts.
+ */
+struct event_hist {
+	__u8 stage;
+	__u8 direction;
+	__u8 protocol;
+	__u8 origin;
+	__u8 dist;
+	__s8 schema;
+	__u16 flags;		/* HIST_OVERFLOW_GROUP */
+	__u32 group;		/* EV_GROUP; 0 = all in one */
+	__u32 n;		/* struct event_bucket that follow */
+	__u64 sum_ns;
+	__u64 min_ns;		/* UINT64_MAX when empty */
+	__u64 max_ns;		/* 0 when empty */
+	__u64 zero;		/* samples of 0 ns */
+	__u64 over;		/* samples above the highest bucket */
+};
+
+struct event_bucket {
+	__s32 index;
+	__u32 pad;
+	__u64 count;
+};
+
+struct event_count {
+	__u8 what;		/* enum count_what */
+	__u8 stage;
+	__u8 protocol;
+	__u8 direction;
+	__u32 reason;		/* DICT_STRING */
+	__u64 count;		/* a delta */
+};
+
+struct event_binding {
+	__u8 stage;
+	__u8 direction;
+	__u8 protocol;
+	__u8 bound;		/* 0: not measured, see why */
+	__u32 hook;		/* DICT_STRING, as are the next two */
+	__u32 kind;		/* "tp_btf", "netfilter", ... */
+	__u32 why;		/* 0 when bound */
+};
+
+/* Deltas. The four times add up to the time from `enqueued` to `read` of these packets. */
+struct event_share {
+	__u8 protocol;
+	__u8 pad[7];
+	__u64 packets;
+	__u64 waited;		/* packets that waited for a CPU that some other task held */
+	__u64 busy_ns;		/* the application did something else */
+	__u64 wake_ns;		/* from `enqueued` to the wakeup */
+	__u64 wait_ns;		/* runnable, without a CPU */
+	__u64 run_ns;		/* on the CPU, to `read` */
+};
+
+#define EVENT_COMM_LEN 16
+
+struct event_culprit {
+	__u32 pid;
+	__u32 tid;
+	char comm[EVENT_COMM_LEN];
+	__u64 ns;		/* a delta, as is count */
+	__u64 count;
+};
+
+enum {
+	INTERVAL_LAST = 1,	/* the run ends here */
+	INTERVAL_PARTIAL = 2,	/* something was lost or not measured */
+};
+
+struct event_interval {
+	__u64 seq;		/* from 0 */
+	__u64 from_ns;
+	__u64 to_ns;
+	__u64 own_user_ns;	/* CPU time of hostlat itself in the interval */
+	__u64 own_bpf_ns;	/* ... and of its BPF programs */
+	__u32 ncpus;
+	__u32 flags;
+};
+
+enum group_key {
+	GROUP_NONE,
+	GROUP_CGROUP, GROUP_NETNS, GROUP_IFINDEX, GROUP_PORT, GROUP_CPU, GROUP_RXQ, GROUP_COMM,
+	GROUP_PID,
+	GROUP_KEY_MAX,
+};
+
+struct event_group {
+	__u32 id;		/* from 1 */
+	__u32 n;		/* struct event_label that follow */
+};
+
+struct event_label {
+	__u32 key;		/* enum group_key */
+	__u32 name;		/* id in the dictionary that belongs to the key; 0: the value says it */
+	__u64 value;		/* the kernel's number: inode, ifindex, port, ... */
+};
+
+enum event_loss_why {
+	LOSS_NONE,
+	LOSS_SIZE_LIMIT,	/* the file reached its size limit */
+	LOSS_WRITE_ERROR,	/* the file could not be written */
+	LOSS_DICT_FULL,		/* names beyond the dictionary's limit */
+	LOSS_OUT_OF_ORDER,	/* a core's time went backwards: the record was not taken */
+	LOSS_TOO_DEEP,		/* spans nested deeper than EVENT_DEPTH_MAX */
+	LOSS_PRODUCER,		/* the producer's own buffers were full */
+	LOSS_WHY_MAX,
+};
+
+struct event_loss {
+	__u32 why;		/* enum event_loss_why */
+	__u32 kind;		/* of the lost events; EV_NONE = various */
+	__u64 records;
+	__u64 bytes;		/* before compression */
+};
+
+/* -- clocks --------------------------------------------------------------------------------- */
+
+enum event_clock_type {
+	CLOCK_TYPE_NONE,
+	CLOCK_TYPE_MONOTONIC, CLOCK_TYPE_REALTIME, CLOCK_TYPE_TAI, CLOCK_TYPE_BOOTTIME,
+	CLOCK_TYPE_TSC,		/* the CPU's own counter, raw ticks */
+	CLOCK_TYPE_PHC,		/* a NIC's clock, ns */
+	CLOCK_TYPE_MAX,
+};
+
+enum { EVENT_DOMAIN_MONOTONIC = 0 };	/* needs no EV_DOMAIN: ns, error 0 */
+
+struct event_domain {
+	__u32 id;		/* 1..65535: the number that chunks carry */
+	__u32 type;		/* enum event_clock_type */
+	__u64 ticks_per_second;	/* nominal */
+	__u64 error_ns;		/* bound of what a conversion to monotonic adds */
+	__u32 name;		/* DICT_STRING, such as the interface of a PHC */
+	__u32 pad;
+};
+
+enum { PARAM_STEP = 1 };	/* times before and after are not comparable without conversion */
+
+/* mono_ns + ((ticks - from_ticks) * mult >> shift), until the domain's next EV_CLOCK_PARAM. */
+struct event_clock_param {
+	__u32 domain;
+	__u32 flags;
+	__u64 from_ticks;
+	__u64 mono_ns;
+	__u64 mult;
+	__u32 shift;
+	__u32 pad;
+	__u64 error_ns;
+};
+
+/* -- messages, flows, blobs ----------------------------------------------------------------- */
+
+/*
+ * Samples, messages and connections name their flow by number: a 4-tuple is 36 bytes, and a file
+ * has few of them. Local is this host's side. IPv4 lies in the first four bytes. Network order.
+ */
+struct event_flow {
+	__u32 id;		/* from 1 */
+	__u8 family;		/* AF_INET or AF_INET6; 0: no address (Unix socket) */
+	__u8 protocol;
+	__u16 pad;
+	__u64 netns_cookie;	/* 0 = unknown */
+	__u64 sock_cookie;	/* 0 = unknown */
+	__u8 local[16];
+	__u8 remote[16];
+	__u16 local_port;	/* host order, as is the next */
+	__u16 remote_port;
+	__u32 netns;		/* DICT_NETNS */
+};
+
+enum piece_role {
+	PIECE_NONE,
+	PIECE_RECEIVE,		/* interrupt and softirq side */
+	PIECE_BACKLOG,		/* protocol work in the socket owner's context */
+	PIECE_APPLICATION,	/* from hand-off to read */
+	PIECE_TRANSMIT,
+	PIECE_ROLE_MAX,
+};
+
+/* In time order; their n follow the struct. The event's time is the end of the last piece. */
+struct event_piece {
+	__u64 begin;
+	__u64 end;
+	__u32 core;
+	__u16 role;		/* enum piece_role */
+	__u16 flags;
+};
+
+struct event_message {
+	__u64 id;
+	__u32 flow;
+	__u32 tid;		/* of the reader or writer; 0 = unknown */
+	__u64 offset;		/* of its first byte in the flow's direction */
+	__u32 bytes;
+	__u32 fd;
+	__u64 first;		/* when its first byte arrived (egress: was sent) */
+	__u64 last;		/* when its last byte did */
+	__u8 direction;
+	__u8 protocol;
+	__u16 flags;
+	__u32 n;		/* struct event_piece that follow */
+};
+
+/* Bytes that only their module understands, in parts of at most EVENT_PAYLOAD_MAX. */
+struct event_blob {
+	__u32 type;		/* DICT_STRING: the module's name for it */
+	__u32 version;
+	__u64 id;
+	__u32 part;		/* from 0 */
+	__u32 parts;
+	__u32 size;		/* bytes that follow */
+	__u32 pad;
+};
+
+/* -- blocks --------------------------------------------------------------------------------- */
+
+enum span_type {
+	SPAN_NONE,
+	SPAN_TASK,		/* what = DICT_TASK */
+	SPAN_IDLE,		/* what = idle state */
+	SPAN_HARDIRQ,		/* what = irq, or vector + SPAN_VECTOR */
+	SPAN_SOFTIRQ,		/* what = vector */
+	SPAN_POLL,		/* what = DICT_IFACE: NAPI */
+	SPAN_SYSCALL,		/* what = number */
+	SPAN_FUNCTION,		/* what = DICT_SYMBOL */
+	SPAN_FAULT,		/* what = 0 user, 1 kernel */
+	SPAN_BLIND,		/* nothing is known: its begin cuts every open span of the core */
+	SPAN_TYPE_MAX,
+	SPAN_TYPE_MASK = 0x3f,
+	SPAN_CONT = 0x40,	/* begin: goes on from earlier; end: cut, goes on later or unknown */
+	SPAN_END = 0x80,
+};
+
+#define SPAN_VECTOR 0x10000u
+#define EVENT_DEPTH_MAX 64	/* spans open on one core at a time */
+
+/*
+ * A span is two edges: 24 bytes. Edges, not finished spans, because a reader that starts in the
+ * middle then knows the whole call path at once: each block opens with the spans that were open
+ * (struct event_open), and nothing has to be looked for in later blocks.
+ */
+struct event_edge {
+	__u32 dt;		/* ticks since the block's first time */
+	__u32 what;		/* by type; repeated at the end */
+	__u16 arg;
+	__u8 type;		/* enum span_type, SPAN_CONT, SPAN_END */
+	__u8 depth;		/* 0..EVENT_DEPTH_MAX-1: open spans around it */
+};
+
+/* A span that was open when its block began. They lie before the block's records, outermost first. */
+struct event_open {
+	__u64 begin;
+	__u32 what;
+	__u16 arg;
+	__u8 type;
+	__u8 depth;
+};
+
+enum {
+	SAMPLE_KERNEL_TX = 1,	/* `sent` is the kernel's or NIC's stamp, not ours */
+	SAMPLE_KERNEL_RX = 2,	/* ... and so is `done` */
+	SAMPLE_FAILED = 4,
+	SAMPLE_WARMUP = 8,
+	SAMPLE_CENSORED = 16,	/* done is an upper bound: several replies came in one read */
+};
+
+/* One request. Ordered by `done`; reaches back to `intended`. */
+struct event_sample {
+	__u64 intended;		/* when the schedule said */
+	__u64 sent;
+	__u64 done;		/* the last byte of its reply */
+	__u64 tx_offset;	/* first byte of the request in the flow */
+	__u64 rx_offset;	/* first byte of the reply */
+	__u32 tx_bytes;
+	__u32 rx_bytes;
+	__u32 flow;		/* EV_FLOW */
+	__u16 type;		/* of request, by protocol */
+	__u16 flags;
+};
+
+/* What one connection did between two polls. Ordered by `to`; reaches back to `from`. */
+struct event_conn {
+	__u64 cookie;
+	__u64 from;
+	__u64 to;
+	__u32 flow;
+	__u32 app;		/* DICT_STRING */
+	__u32 pid;
+	__u32 flags;
+	__u64 sender_app_ns;
+	__u64 send_buffer_ns;
+	__u64 congestion_ns;
+	__u64 receiver_window_ns;
+	__u64 delayed_ack_ns;
+	__u64 bytes_sent;
+	__u64 bytes_received;
+	__u32 fast_retransmit;
+	__u32 rto;
+	__u32 tlp;
+	__u32 spurious;
+	__u32 delayed_acks;
+	__u32 delayed_acks_harmful;
+	__u32 rtt_us;		/* smoothed, at `to` */
+	__u32 cwnd;
+};
+
+#define EVENT_ASSERT(type, size, last, at)						\
+	_Static_assert(sizeof(struct type) == (size), "size of struct " #type);		\
+	_Static_assert(offsetof(struct type, last) == (at), "layout of struct " #type)
+
+EVENT_ASSERT(event_fact, 8, text, 8);
+EVENT_ASSERT(event_name, 8, text, 8);
+EVENT_ASSERT(event_clock, 32, flags, 28);
+EVENT_ASSERT(event_hist, 56, over, 48);
+EVENT_ASSERT(event_bucket, 16, count, 8);
+EVENT_ASSERT(event_count, 16, count, 8);
+EVENT_ASSERT(event_binding, 16, why, 12);
+EVENT_ASSERT(event_share, 56, run_ns, 48);
+EVENT_ASSERT(event_culprit, 40, count, 32);
+EVENT_ASSERT(event_interval, 48, flags, 44);
+EVENT_ASSERT(event_group, 8, n, 4);
+EVENT_ASSERT(event_label, 16, value, 8);
+EVENT_ASSERT(event_loss, 24, bytes, 16);
+EVENT_ASSERT(event_domain, 32, pad, 28);
+EVENT_ASSERT(event_clock_param, 48, error_ns, 40);
+EVENT_ASSERT(event_flow, 64, netns, 60);
+EVENT_ASSERT(event_piece, 24, flags, 22);
+EVENT_ASSERT(event_message, 56, n, 52);
+EVENT_ASSERT(event_blob, 32, pad, 28);
+EVENT_ASSERT(event_edge, 12, depth, 11);
+EVENT_ASSERT(event_open, 16, depth, 15);
+EVENT_ASSERT(event_sample, 56, flags, 54);
+EVENT_ASSERT(event_conn, 128, cwnd, 124);
+
+#endif
