@@ -40,6 +40,16 @@
 #define BUCKET_SCHEMA_MAX 8
 #define BUCKET_SCHEMA_DEFAULT 3
 
+/*
+ * The largest value with a bucket, 2^40 ns = 18 minutes; greater ones go to the over count. The
+ * same limit in the kernel, in user space and in files, so that over counts can be added.
+ */
+#define BUCKET_LIMIT_LOG2 40
+#define BUCKET_LIMIT (1ULL << BUCKET_LIMIT_LOG2)
+
+/* Indices 0..40 * 2^schema of the default schema. */
+#define BUCKET_COUNT_DEFAULT ((BUCKET_LIMIT_LOG2 << BUCKET_SCHEMA_DEFAULT) + 1)
+
 /* Constants c of one schema (of schema 0 for the negative ones); 2^(schema+1) are used. */
 #define BUCKET_STEPS_MAX (2 << BUCKET_SCHEMA_MAX)
 
@@ -57,7 +67,7 @@ static const __u8 bucket_clz8[256] = {
 };
 #undef BUCKET_X16
 
-/* The default schema's constants: what edges_steps() computes for 3, tests/unit/test_buckets.c checks. */
+/* The default schema's constants; tests/unit/test_buckets.c compares them with edges_steps(). */
 static const __u64 bucket_steps_default[2 << BUCKET_SCHEMA_DEFAULT] = {
 	0x8fffffffffffffffULL, 0x946a3e1c15742919ULL, 0x9000000000000000ULL, 0x97c80fae72475690ULL,
 	0x9a0129564eaec715ULL, 0x9800000000000000ULL, 0x9afb0ccc06219b7bULL, 0x9800000000000000ULL,

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Keeps realtime - monotonic known while somebody may set the clock, so that a realtime stamp can
+ * be compared with the monotonic clock without being an hour off afterwards.
+ *
+ * Slewing (adjtime, NTP frequency) needs no following: the kernel slews both clocks alike, and
+ * their distance, wall_to_monotonic in kernel/time/timekeeping.c, changes only when the clock is
+ * set, by a leap second and by suspending. The follower hence narrows one interval with every
+ * sample for as long as the clock is not set, and starts anew when it was: the kernel tells through
+ * a timerfd (ECANCELED), and a sample that contradicts the interval tells as well.
+ */
+#ifndef HOSTLAT_CLOCK_FOLLOW_H
+#define HOSTLAT_CLOCK_FOLLOW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "clock/clock.h"
+
+struct clock_follow;
+
+struct clock_follow_params {
+	int64_t mono_ns;       /* when this was found out */
+	int64_t offset_ns;     /* realtime - monotonic */
+	uint64_t error_ns;     /* offset_ns is at most this far off */
+	int32_t tai_offset_s;  /* TAI - realtime */
+	bool stepped;          /* the clock was set, or TAI changed, since the last update */
+	int64_t step_ns;       /* by how much offset_ns changed with it; 0 if not stepped */
+};
+
+/*
+ * Opens a follower and takes the first sample. `clock` must live as long. Owned by the caller. If
+ * this clock cannot tell when it is set, the follower relies on its samples alone.
+ */
+int clock_follow_open(struct clock_follow **follow, struct clock *clock);
+
+/* NULL is fine. */
+void clock_follow_free(struct clock_follow *follow);
+
+/*
+ * Of the system's clock: a descriptor to poll for POLLIN, then call clock_follow_update() at once.
+ * -1 if there is none. Owned by the follower.
+ */
+int clock_follow_fd(const struct clock_follow *follow);
+
+/*
+ * Samples again and gives the parameters from now on; also to be called every interval. -EAGAIN if
+ * the clock is set faster than it can be read; the parameters of before are kept then.
+ */
+int clock_follow_update(struct clock_follow *follow, struct clock_follow_params *params);
+
+/* The parameters of the last successful update or of the opening. */
+void clock_follow_last(const struct clock_follow *follow, struct clock_follow_params *params);
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The bucket edges 2^(index * 2^-schema), exact to the integer, and the constants that
+ * stats/buckets.h finds a bucket with. Schemas are BUCKET_SCHEMA_MIN..MAX, others are a bug of the
+ * caller. Thread-safe: the one table behind it is made on first use.
+ */
+#ifndef HOSTLAT_STATS_EDGES_H
+#define HOSTLAT_STATS_EDGES_H
+
+#include <stdint.h>
+
+#include "stats/buckets.h"
+
+/* Fills `steps` for bucket_index_any(); the rest beyond 2^(schema+1) constants is zeroed. */
+void edges_steps(int schema, __u64 steps[BUCKET_STEPS_MAX]);
+
+/*
+ * The largest integer in bucket `index`: its upper edge rounded down. 0 for edges below 1 and
+ * UINT64_MAX for those from 2^64. The smallest integer in it is edges_floor(schema, index - 1) + 1,
+ * and the bucket holds no integer at all if that is more.
+ */
+uint64_t edges_floor(int schema, int32_t index);
+
+/* The upper edge as the nearest double or its neighbour: for interpolation, not for comparing. */
+double edges_double(int schema, int32_t index);
+
+/* bucket_index_any() with the constants of that schema; value >= 1. */
+uint32_t edges_index(int schema, uint64_t value);
+
+/* The index of BUCKET_LIMIT: the highest that a histogram of this schema holds. */
+int32_t edges_last(int schema);
+
+#endif

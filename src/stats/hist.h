@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The one histogram of the project: exponential buckets, mergeable without loss, the same ones as
+ * in the kernel, in Prometheus native histograms and in OpenTelemetry (stats/buckets.h).
+ *
+ * Values are integers >= 0, nanoseconds wherever they are times. 0 is counted in `zero`, 1 to
+ * BUCKET_LIMIT in a bucket, greater ones in `over`. Counters are a dense window over the occupied
+ * indices that grows on demand: at most (40 * 2^schema + 1) * 8 bytes, 2.6 KB at schema 3.
+ *
+ * Invariants: count == zero + over + sum of the buckets; min > max means that the extremes are not
+ * known; otherwise every recorded value lies in min..max (extremes that are too wide, such as those
+ * of a longer time, are sound). `count` and the counters wrap after 2^64 values, which no run
+ * reaches; `sum` saturates at UINT64_MAX (584 years of nanoseconds) and then means "unknown".
+ *
+ * Functions that may need memory return 0 or -ENOMEM and change nothing when they fail; after
+ * hist_reserve() for the whole range they cannot fail.
+ */
+#ifndef HOSTLAT_STATS_HIST_H
+#define HOSTLAT_STATS_HIST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "stats/buckets.h"
+
+struct hist {
+	int schema;
+	uint64_t count, zero, over;
+	uint64_t sum;
+	uint64_t min, max;
+	/* the window: buckets[i] counts index first + i; owned */
+	uint64_t *buckets;
+	int32_t first;
+	uint32_t len;
+};
+
+/*
+ * A quantile and where it must lie: of the `count` values in ascending order it is the one with
+ * rank ceil(q * count) (the first for q = 0), and lo <= that value <= hi always holds. `value`
+ * interpolates within the bucket as Prometheus' histogram_quantile() does for native histograms:
+ * exponentially, lower edge * (upper / lower)^(rank within the bucket / the bucket's count), then
+ * clamped to lo..hi. For a value in `over` lo is BUCKET_LIMIT + 1, hi and value are the maximum.
+ */
+struct hist_quantile {
+	uint64_t value;
+	uint64_t lo, hi;
+};
+
+/* Does not allocate. `schema` in BUCKET_SCHEMA_MIN..MAX. */
+void hist_init(struct hist *hist, int schema);
+
+/* A zeroed or released histogram, or NULL, is fine. */
+void hist_release(struct hist *hist);
+
+/* Forgets all values; keeps the schema and the memory. */
+void hist_reset(struct hist *hist);
+
+/* Room for values from..to (1 <= from <= to), so that recording them needs no memory. */
+int hist_reserve(struct hist *hist, uint64_t from, uint64_t to);
+
+int hist_record(struct hist *hist, uint64_t value);
+int hist_record_n(struct hist *hist, uint64_t value, uint64_t n);
+
+/*
+ * For rebuilding a histogram from bucket deltas. hist_add_bucket() takes indices of the schema,
+ * else -ERANGE; none of the first three touches sum, min and max: hist_add_stats() does.
+ */
+int hist_add_bucket(struct hist *hist, int32_t index, uint64_t n);
+void hist_add_zero(struct hist *hist, uint64_t n);
+void hist_add_over(struct hist *hist, uint64_t n);
+void hist_add_stats(struct hist *hist, uint64_t sum, uint64_t min, uint64_t max);
+
+/*
+ * Adds all values of `from`. The result has the lower schema of the two: `into` is downscaled if
+ * need be, and `from` is while it is added. `from` may not be `into`.
+ */
+int hist_merge(struct hist *into, const struct hist *from);
+
+/* To a coarser schema; -EINVAL for a finer one. Exact: as if recorded in that schema. */
+int hist_downscale(struct hist *hist, int schema);
+
+/* Values in bucket `index`; 0 outside of the window. */
+uint64_t hist_bucket(const struct hist *hist, int32_t index);
+
+/*
+ * Occupied buckets in ascending order: start with *index = INT32_MIN; false after the last. The
+ * histogram may not grow meanwhile.
+ */
+bool hist_next(const struct hist *hist, int32_t *index, uint64_t *n);
+
+/* -EINVAL unless 0 <= q <= 1, -ENODATA if nothing was recorded. */
+int hist_quantile(const struct hist *hist, double q, struct hist_quantile *result);
+
+/* NaN if nothing was recorded or the sum saturated. */
+double hist_mean(const struct hist *hist);
+
+#endif
