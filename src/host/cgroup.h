@@ -18,6 +18,7 @@
 
 struct host_cgroup {
 	char path[HOST_PATH_MAX];      /* in the hierarchy that says most; "" if unknown */
+	char unified[HOST_PATH_MAX];   /* in cgroup2, for host_cgroup2_id(); "" if not there */
 	char unit[HOST_NAME_MAX];      /* innermost systemd .service or .scope, or "" */
 	char container[HOST_NAME_MAX]; /* the container's full id, or its name where the manager
 					* uses names (lxc, nspawn); "" outside of containers */
@@ -28,12 +29,13 @@ struct host_cgroup {
 					* NULL outside of containers. Static */
 };
 
-/* Pure: everything above from the path alone. */
+/* Pure: everything above, but for `unified`, from the path alone. */
 void host_cgroup_parse(const char *path, struct host_cgroup *cgroup);
 
 /*
- * The cgroup of a process. With both hierarchies mounted (v1 and v2) the one with the deepest
- * path of unified, systemd, other is taken. -ESRCH: the process is gone.
+ * The cgroup of a process. With both hierarchies mounted (v1 and v2), `path` is the deepest of
+ * the unified, the systemd and the other ones; of equals, the first of these. -ESRCH: the
+ * process is gone.
  */
 int host_cgroup_of(const struct host_root *root, pid_t pid, struct host_cgroup *cgroup);
 
@@ -47,10 +49,9 @@ int host_cgroup2_mount(const struct host_root *root, char *buf, size_t size);
 int host_cgroup2_id(const struct host_root *root, const char *path, uint64_t *id);
 
 /*
- * And back: the path of an id. Looks at no more than HOST_CGROUPS_MAX folders; -ENOENT: not
- * among them.
+ * And back. -ENOENT or -ESTALE: there is no such cgroup (any more); -EPERM: needs
+ * CAP_DAC_READ_SEARCH.
  */
-#define HOST_CGROUPS_MAX 65536
 int host_cgroup2_path(const struct host_root *root, uint64_t id, char *buf, size_t size);
 
 #endif

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The set-up of this machine as far as it bears on latency, as key and value strings.
+ * The set-up of a machine as far as it bears on latency, as key and value strings.
  *
- * The order is that of the table in facts.c (documented in hostlat-doctor(1)): the same on every
- * machine. Keys with a variable part (an interface, an idle state, an interrupt) are in the kernel's
- * numeric order there. Interfaces are those of the caller's network namespace.
+ * Facts come in the order of the table in facts_collect.c (documented in hostlat-doctor(1)), the same
+ * on every machine. Where a key has a variable part (an interface, an idle state, an interrupt) its
+ * facts are in the order of the kernel's numbers. Interfaces, and the sysctls of net.ipv4, are
+ * those of the caller's network namespace.
  *
- * A fact that does not apply (no such file on this kernel or architecture) is left out; one
- * that could not be determined is there with `known` false, and its value says "n/a: why".
+ * What does not exist here (on this kernel, architecture, device) is left out. What exists but
+ * could not be determined is there with `known` false, and its value says "n/a: why".
  */
 #ifndef HOSTLAT_HOST_FACTS_H
 #define HOSTLAT_HOST_FACTS_H
@@ -15,9 +16,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "host/root.h"
-
-#define HOST_FACTS_MAX 4096
+#define HOST_FACTS_MAX      4096
+#define HOST_FACT_KEY_MAX   96
+#define HOST_FACT_VALUE_MAX 4096
 
 struct host_fact {
 	char *key;                    /* "kernel.release", "iface.eth0.coalesce" */
@@ -31,9 +32,17 @@ struct host_facts {
 	bool truncated;               /* there were more than HOST_FACTS_MAX */
 };
 
-/* `facts` is to be released by the caller, also if this fails (-ENOMEM). */
-int host_facts_collect(const struct host_root *root, struct host_facts *facts);
+void host_facts_init(struct host_facts *facts);
 void host_facts_release(struct host_facts *facts);
+
+/*
+ * Adds one. 0, -ENOMEM, or -E2BIG when there are too many (and then `truncated` is set). Keys and
+ * values are cut at HOST_FACT_KEY_MAX and HOST_FACT_VALUE_MAX.
+ */
+int host_facts_add(struct host_facts *facts, const char *key, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+/* `why` it is unknown: what could not be done, and the error as -errno (0: no error to name). */
+int host_facts_add_unknown(struct host_facts *facts, const char *key, const char *why, int err);
 
 /* The value of a known fact, or NULL. Valid until the release. */
 const char *host_facts_get(const struct host_facts *facts, const char *key);

@@ -40,8 +40,9 @@ int host_netns_list(const struct host_root *root, struct host_netns_vec *list);
 void host_netns_vec_release(struct host_netns_vec *list);
 
 const struct host_netns *host_netns_find(const struct host_netns_vec *list, uint64_t inode);
-/* By the name that it has in the list, by "NAME" of ip netns, by inode number or by pid. */
-const struct host_netns *host_netns_lookup(const struct host_netns_vec *list, const char *name);
+/* By the name that it has in the list, by inode number, or by the pid of a process in it. */
+const struct host_netns *host_netns_lookup(const struct host_root *root,
+					   const struct host_netns_vec *list, const char *name);
 
 /* The namespace of a process (0: of the caller). */
 int host_netns_of(const struct host_root *root, pid_t pid, uint64_t *inode);

@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/cgroup.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/bug.h"
+
+#define CONTAINER_ID_LEN 64
+#define SHORT_ID_LEN     12      /* as docker ps shows it */
+#define MOUNTINFO_MAX    (4 << 20)
+
+/*
+ * A component of a path that is a container. `parent` (NULL: any) is the component before it, and
+ * ends in '*' where only its beginning counts. What is left between prefix and suffix is the id, or, with
+ * `named`, a name of the manager's choice.
+ */
+struct container_rule {
+	const char *manager;
+	const char *parent;
+	const char *prefix, *suffix;
+	bool named;
+};
+
+static const struct container_rule container_rules[] = {
+	/* systemd as cgroup driver: one scope each. */
+	{ "docker", NULL, "docker-", ".scope", false },
+	{ "containerd", NULL, "cri-containerd-", ".scope", false },
+	{ "containerd", NULL, "nerdctl-", ".scope", false },
+	{ "cri-o", NULL, "crio-", ".scope", false },
+	{ "podman", NULL, "libpod-", ".scope", false },
+	{ "nspawn", "machine.slice", "machine-", ".scope", true },
+	{ "nspawn", "machine.slice", "systemd-nspawn@", ".service", true },
+	/* cgroupfs as driver: folders. */
+	{ "docker", "docker", "", "", false },
+	{ "podman", NULL, "libpod-", "", false },
+	{ "cri-o", NULL, "crio-", "", false },
+	{ "containerd", "k8s.io", "", "", false },
+	{ "kubernetes", "pod*", "", "", false },
+	{ "kubernetes", "kubepods*", "", "", false },
+	/* A systemd-style name given to the cgroupfs driver: SLICE:cri-containerd:ID. */
+	{ "containerd", NULL, "*:cri-containerd:", "", false },
+	{ "docker", NULL, "*:docker:", "", false },
+	{ "lxc", NULL, "lxc.payload.", "", true },
+	{ "lxc", "lxc.payload", "", "", true },
+	{ "lxc", "lxc", "", "", true },
+};
+
+static bool is_container_id(const char *s)
+{
+	return strlen(s) == CONTAINER_ID_LEN &&
+	       strspn(s, "0123456789abcdef") == CONTAINER_ID_LEN;
+}
+
+/* What follows `prefix`, or NULL. A prefix that begins with '*' is looked for inside. */
+static const char *after_prefix(const char *s, const char *prefix)
+{
+	const char *found;
+
+	if (prefix[0] != '*')
+		return strncmp(s, prefix, strlen(prefix)) ? NULL : s + strlen(prefix);
+	found = strstr(s, prefix + 1);
+	return found ? found + strlen(prefix + 1) : NULL;
+}
+
+static bool parent_matches(const char *parent, const char *pattern)
+{
+	size_t n = strlen(pattern);
+
+	if (pattern[n - 1] == '*')
+		return !strncmp(parent, pattern, n - 1);
+	return !strcmp(parent, pattern);
+}
+
+static bool rule_matches(const struct container_rule *rule, const char *parent, const char *name,
+			 char *id, size_t size)
+{
+	const char *rest = after_prefix(name, rule->prefix);
+	size_t suffix = strlen(rule->suffix), n;
+
+	if (!rest || (rule->parent && !parent_matches(parent, rule->parent)))
+		return false;
+	n = strlen(rest);
+	if (n <= suffix || strcmp(rest + n - suffix, rule->suffix) || n - suffix >= size)
+		return false;
+	memcpy(id, rest, n - suffix);
+	id[n - suffix] = '\0';
+	return rule->named || is_container_id(id);
+}
+
+/* systemd writes '-' and other special characters in names as \x2d. */
+static void unescape_unit(char *s)
+{
+	char *to = s;
+	unsigned int c;
+
+	for (; *s; s++) {
+		if (s[0] == '\\' && s[1] == 'x' && isxdigit((unsigned char)s[2]) &&
+		    isxdigit((unsigned char)s[3]) && sscanf(s + 2, "%2x", &c) == 1 && c) {
+			*to++ = c;
+			s += 3;
+		} else {
+			*to++ = *s;
+		}
+	}
+	*to = '\0';
+}
+
+static void match_container(const char *parent, const char *name, struct host_cgroup *cgroup)
+{
+	char id[HOST_NAME_MAX];
+
+	for (size_t i = 0; i < ARRAY_LEN(container_rules); i++) {
+		const struct container_rule *rule = &container_rules[i];
+
+		if (!rule_matches(rule, parent, name, id, sizeof(id)))
+			continue;
+		cgroup->manager = rule->manager;
+		if (rule->named)
+			unescape_unit(id);
+		/* libvirt registers its guests as machines too: machine-qemu\x2d1\x2dNAME.scope */
+		if (!strcmp(rule->manager, "nspawn") && !strncmp(id, "qemu-", 5))
+			cgroup->manager = "libvirt";
+		memcpy(cgroup->container, id, sizeof(id));
+		return;
+	}
+}
+
+static bool has_suffix(const char *s, const char *suffix)
+{
+	size_t n = strlen(s), m = strlen(suffix);
+
+	return n > m && !strcmp(s + n - m, suffix);
+}
+
+/* "pod1234-…", "kubepods-burstable-pod1234_….slice": a uid of 32 to 36 characters. */
+static void match_pod(const char *name, struct host_cgroup *cgroup)
+{
+	const char *uid = NULL;
+	size_t n;
+
+	if (!strncmp(name, "pod", 3))
+		uid = name + 3;
+	else if (!strncmp(name, "kubepods", 8) && (uid = strstr(name, "-pod")))
+		uid += 4;
+	if (!uid)
+		return;
+	n = strspn(uid, "0123456789abcdef-_");
+	if (n < 32 || n > 36 || (uid[n] && strcmp(uid + n, ".slice")))
+		return;
+	for (size_t i = 0; i < n; i++)
+		cgroup->pod[i] = uid[i] == '_' ? '-' : uid[i];
+	cgroup->pod[n] = '\0';
+}
+
+static void make_label(struct host_cgroup *cgroup)
+{
+	int n = strlen(cgroup->unit);
+	const char *dot = strrchr(cgroup->unit, '.');
+
+	if (cgroup->manager) {
+		n = is_container_id(cgroup->container) ? SHORT_ID_LEN : HOST_NAME_MAX / 2;
+		snprintf(cgroup->label, sizeof(cgroup->label), "%s %.*s", cgroup->manager, n,
+			 cgroup->container);
+	} else if (dot) {
+		snprintf(cgroup->label, sizeof(cgroup->label), "%.*s", (int)(dot - cgroup->unit),
+			 cgroup->unit);
+	}
+}
+
+void host_cgroup_parse(const char *path, struct host_cgroup *cgroup)
+{
+	char copy[HOST_PATH_MAX], *rest = copy, *name, *parent = "";
+
+	memset(cgroup, 0, sizeof(*cgroup));
+	snprintf(cgroup->path, sizeof(cgroup->path), "%s", path);
+	snprintf(copy, sizeof(copy), "%s", path);
+	/* Of nested containers and units the innermost counts: later ones overwrite. */
+	while ((name = strsep(&rest, "/"))) {
+		if (!*name)
+			continue;
+		match_container(parent, name, cgroup);
+		match_pod(name, cgroup);
+		if ((has_suffix(name, ".service") || has_suffix(name, ".scope")) &&
+		    strlen(name) < sizeof(cgroup->unit))
+			strcpy(cgroup->unit, name);
+		parent = name;
+	}
+	make_label(cgroup);
+}
+
+static size_t path_depth(const char *path)
+{
+	size_t depth = 0;
+
+	for (; *path; path++)
+		depth += path[0] == '/' && path[1];
+	return depth;
+}
+
+/* One line of /proc/PID/cgroup, "4:memory:/a/b". Returns how good its hierarchy is, 0 the best. */
+static int split_membership(char *line, const char **path)
+{
+	char *controllers = strchr(line, ':'), *p;
+
+	p = controllers ? strchr(controllers + 1, ':') : NULL;
+	if (!p)
+		return -EINVAL;
+	*p = '\0';
+	*path = p + 1;
+	if (!strcmp(line, "0:"))
+		return 0;
+	return strcmp(controllers, ":name=systemd") ? 2 : 1;
+}
+
+int host_cgroup_of(const struct host_root *root, pid_t pid, struct host_cgroup *cgroup)
+{
+	char *text, *rest, *line, unified[HOST_PATH_MAX] = "";
+	const char *path, *best = "";
+	int rank, best_rank = 3, err;
+	size_t depth, best_depth = 0;
+
+	memset(cgroup, 0, sizeof(*cgroup));
+	err = host_read_all(&text, 64 << 10, "%s/%d/cgroup", host_root_or_live(root)->proc, pid);
+	if (err < 0)
+		return err == -ENOENT ? -ESRCH : err;
+	for (rest = text; (line = host_next_line(&rest));) {
+		rank = split_membership(line, &path);
+		if (rank < 0)
+			continue;
+		if (!rank)
+			snprintf(unified, sizeof(unified), "%s", path);
+		depth = path_depth(path);
+		if (depth > best_depth || (depth == best_depth && rank < best_rank)) {
+			best = path;
+			best_rank = rank;
+			best_depth = depth;
+		}
+	}
+	host_cgroup_parse(best, cgroup);
+	memcpy(cgroup->unified, unified, sizeof(unified));
+	free(text);
+	return 0;
+}
+
+/* mountinfo writes space, tab, newline and backslash as \ooo. */
+static void unescape_mount(char *s)
+{
+	char *to = s;
+
+	for (; *s; s++) {
+		if (s[0] == '\\' && strspn(s + 1, "01234567") >= 3) {
+			*to++ = (s[1] - '0') << 6 | (s[2] - '0') << 3 | (s[3] - '0');
+			s += 3;
+		} else {
+			*to++ = *s;
+		}
+	}
+	*to = '\0';
+}
+
+/*
+ * "31 23 0:28 / /sys/fs/cgroup rw,relatime shared:9 - cgroup2 cgroup2 rw": the root inside the file
+ * system and the mount point, if it is a cgroup2 one.
+ */
+static bool split_cgroup2_mount(char *line, const char **fsroot, char **point)
+{
+	char *type = strstr(line, " - ");
+
+	if (!type || strncmp(type + 3, "cgroup2 ", 8))
+		return false;
+	*type = '\0';
+	for (int i = 0; i < 3; i++)
+		if (!strsep(&line, " "))
+			return false;
+	*fsroot = strsep(&line, " ");
+	*point = strsep(&line, " ");
+	return *point;
+}
+
+int host_cgroup2_mount(const struct host_root *root, char *buf, size_t size)
+{
+	char *text, *rest, *line, *point;
+	const char *fsroot;
+	int err;
+
+	err = host_read_all(&text, MOUNTINFO_MAX, "%s/self/mountinfo",
+			    host_root_or_live(root)->proc);
+	if (err < 0)
+		return err;
+	err = -ENOENT;
+	for (rest = text; (line = host_next_line(&rest));) {
+		if (!split_cgroup2_mount(line, &fsroot, &point))
+			continue;
+		/* A mount of the whole hierarchy is better than one of a part of it. */
+		if (!err && strcmp(fsroot, "/"))
+			continue;
+		unescape_mount(point);
+		if ((size_t)snprintf(buf, size, "%s", point) >= size) {
+			err = -ENAMETOOLONG;
+			break;
+		}
+		err = 0;
+		if (!strcmp(fsroot, "/"))
+			break;
+	}
+	free(text);
+	return err;
+}
+
+int host_cgroup2_id(const struct host_root *root, const char *path, uint64_t *id)
+{
+	char full[2 * HOST_PATH_MAX], mount[HOST_PATH_MAX];
+	struct stat st;
+	int err;
+
+	err = host_cgroup2_mount(root, mount, sizeof(mount));
+	if (err)
+		return err;
+	if ((size_t)snprintf(full, sizeof(full), "%s%s", mount, path) >= sizeof(full))
+		return -ENAMETOOLONG;
+	if (stat(full, &st))
+		return -errno;
+	*id = st.st_ino;
+	return 0;
+}
+
+/* An id is the payload of the file handle of its folder (fs/kernfs: FILEID_KERNFS). */
+static int open_cgroup_by_id(const char *mount, uint64_t id)
+{
+	union {
+		struct file_handle handle;
+		char space[sizeof(struct file_handle) + sizeof(id)];
+	} by_id = { .handle = { .handle_bytes = sizeof(id), .handle_type = 0xfe } };
+	int dir = open(mount, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd;
+
+	if (dir < 0)
+		return -errno;
+	memcpy(by_id.handle.f_handle, &id, sizeof(id));
+	fd = open_by_handle_at(dir, &by_id.handle, O_PATH | O_CLOEXEC);
+	if (fd < 0)
+		fd = -errno;
+	close(dir);
+	return fd;
+}
+
+int host_cgroup2_path(const struct host_root *root, uint64_t id, char *buf, size_t size)
+{
+	char link[64], full[HOST_PATH_MAX], mount[HOST_PATH_MAX];
+	size_t prefix;
+	ssize_t n;
+	int err, fd;
+
+	err = host_cgroup2_mount(root, mount, sizeof(mount));
+	if (err)
+		return err;
+	fd = open_cgroup_by_id(mount, id);
+	if (fd < 0)
+		return fd;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = readlink(link, full, sizeof(full) - 1);
+	err = n < 0 ? -errno : 0;
+	close(fd);
+	if (err)
+		return err;
+	full[n] = '\0';
+	prefix = strlen(mount);
+	if (strncmp(full, mount, prefix))
+		return -ENOENT;
+	if ((size_t)snprintf(buf, size, "%s", full[prefix] ? full + prefix : "/") >= size)
+		return -ENAMETOOLONG;
+	return 0;
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/iface.h"
+
+#include <errno.h>
+#include <linux/pkt_sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/vec.h"
+#include "host/netlink.h"
+
+#define ATTEMPTS 3      /* interfaces that come and go during a dump make it inconsistent */
+
+static uint32_t attr_u32(const struct rtattr *attr)
+{
+	uint32_t value = 0;
+
+	if (attr && RTA_PAYLOAD(attr) >= sizeof(value))
+		memcpy(&value, RTA_DATA(attr), sizeof(value));
+	return value;
+}
+
+static int add_link(void *ctx, const struct nlmsghdr *msg)
+{
+	const struct rtattr *attrs[IFLA_MAX + 1], *info[IFLA_INFO_MAX + 1];
+	const struct ifinfomsg *link = NLMSG_DATA(msg);
+	struct host_iface_vec *list = ctx;
+	struct host_iface iface = { 0 };
+	int err;
+
+	if (msg->nlmsg_type != RTM_NEWLINK || msg->nlmsg_len < NLMSG_LENGTH(sizeof(*link)))
+		return 0;
+	netlink_attrs(msg, sizeof(*link), attrs, IFLA_MAX);
+	netlink_nested(attrs[IFLA_LINKINFO], info, IFLA_INFO_MAX);
+	iface.ifindex = link->ifi_index;
+	iface.up = link->ifi_flags & IFF_UP;
+	iface.loopback = link->ifi_flags & IFF_LOOPBACK;
+	iface.mtu = attr_u32(attrs[IFLA_MTU]);
+	iface.txqlen = attr_u32(attrs[IFLA_TXQLEN]);
+	iface.rx_queues = attr_u32(attrs[IFLA_NUM_RX_QUEUES]);
+	iface.tx_queues = attr_u32(attrs[IFLA_NUM_TX_QUEUES]);
+	netlink_string(attrs[IFLA_IFNAME], iface.name, sizeof(iface.name));
+	netlink_string(attrs[IFLA_QDISC], iface.qdisc, sizeof(iface.qdisc));
+	netlink_string(info[IFLA_INFO_KIND], iface.kind, sizeof(iface.kind));
+	err = vec_push(list, iface);
+	if (err == -E2BIG)
+		list->truncated = true;
+	return err;
+}
+
+static struct host_iface *find_iface(struct host_iface_vec *list, uint32_t ifindex)
+{
+	vec_for_each(list, iface)
+		if (iface->ifindex == ifindex)
+			return iface;
+	return NULL;
+}
+
+/* Leaves of a multiqueue root: what really queues. Mixed kinds are shown as none. */
+static int add_qdisc(void *ctx, const struct nlmsghdr *msg)
+{
+	const struct rtattr *attrs[TCA_MAX + 1];
+	const struct tcmsg *tc = NLMSG_DATA(msg);
+	struct host_iface *iface;
+	char kind[16];
+
+	if (msg->nlmsg_type != RTM_NEWQDISC || msg->nlmsg_len < NLMSG_LENGTH(sizeof(*tc)) ||
+	    tc->tcm_parent == TC_H_ROOT || tc->tcm_parent == TC_H_INGRESS)
+		return 0;
+	iface = find_iface(ctx, tc->tcm_ifindex);
+	if (!iface || strncmp(iface->qdisc, "mq", 2))
+		return 0;
+	netlink_attrs(msg, sizeof(*tc), attrs, TCA_MAX);
+	netlink_string(attrs[TCA_KIND], kind, sizeof(kind));
+	if (iface->leaf[0] && strcmp(iface->leaf, kind))
+		strcpy(iface->leaf, "mixed");
+	else
+		memcpy(iface->leaf, kind, sizeof(kind));
+	return 0;
+}
+
+static int compare_ifindex(const void *a, const void *b)
+{
+	const struct host_iface *x = a, *y = b;
+
+	return x->ifindex < y->ifindex ? -1 : x->ifindex > y->ifindex;
+}
+
+int host_iface_list(const struct host_netns *ns, struct host_iface_vec *list)
+{
+	struct ifinfomsg links = { .ifi_family = AF_UNSPEC };
+	struct tcmsg qdiscs = { .tcm_family = AF_UNSPEC };
+	int err = -EAGAIN, fd;
+
+	memset(list, 0, sizeof(*list));
+	vec_init(list, HOST_IFACES_MAX);
+	fd = host_netns_socket(ns, AF_NETLINK, SOCK_RAW, NETLINK_ROUTE);
+	if (fd < 0)
+		return fd;
+	for (int i = 0; i < ATTEMPTS && err == -EAGAIN; i++) {
+		vec_clear(list);
+		err = netlink_dump(fd, RTM_GETLINK, &links, sizeof(links), add_link, list);
+	}
+	if (err == -E2BIG || err == -EAGAIN)
+		err = 0;
+	/* Without them only the leaves are missing. */
+	if (!err)
+		netlink_dump(fd, RTM_GETQDISC, &qdiscs, sizeof(qdiscs), add_qdisc, list);
+	close(fd);
+	if (!err)
+		qsort(list->items, list->len, sizeof(*list->items), compare_ifindex);
+	return err;
+}
+
+void host_iface_vec_release(struct host_iface_vec *list)
+{
+	if (list)
+		vec_release(list);
+}
+
+static int iface_ioctl(const struct host_netns *ns, unsigned long request, struct ifreq *ifr)
+{
+	int fd = host_netns_socket(ns, AF_INET, SOCK_DGRAM, 0);
+	int err;
+
+	if (fd < 0)
+		return fd;
+	err = ioctl(fd, request, ifr) ? -errno : 0;
+	close(fd);
+	return err == -ENXIO ? -ENODEV : err;
+}
+
+int host_iface_index(const struct host_netns *ns, const char *name)
+{
+	struct ifreq ifr = { 0 };
+	int err;
+
+	if (!*name || strlen(name) >= sizeof(ifr.ifr_name))
+		return -ENODEV;
+	strcpy(ifr.ifr_name, name);
+	err = iface_ioctl(ns, SIOCGIFINDEX, &ifr);
+	return err ? err : ifr.ifr_ifindex;
+}
+
+int host_iface_name(const struct host_netns *ns, uint32_t ifindex, char name[IFNAMSIZ])
+{
+	struct ifreq ifr = { .ifr_ifindex = ifindex };
+	int err = iface_ioctl(ns, SIOCGIFNAME, &ifr);
+
+	if (!err)
+		memcpy(name, ifr.ifr_name, IFNAMSIZ);
+	return err;
+}
+
+int host_iface_exists(const struct host_netns_vec *list, const char *name,
+		      const struct host_netns **first, size_t *unknown)
+{
+	size_t failed = 0;
+	int found = 0, index;
+
+	for (size_t i = 0; i < list->len; i++) {
+		index = host_iface_index(&list->items[i], name);
+		if (index > 0 && !found++ && first)
+			*first = &list->items[i];
+		failed += index < 0 && index != -ENODEV && index != -ESTALE;
+	}
+	if (unknown)
+		*unknown = failed;
+	return found;
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/task.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/parse.h"
+#include "host/netns.h"
+
+/* A file that is missing under /proc/PID means that the process is. */
+static int gone(int err)
+{
+	return err == -ENOENT ? -ESRCH : err;
+}
+
+int host_task_comm(const struct host_root *root, pid_t pid, char *comm, size_t size)
+{
+	int n = host_read(comm, size, "%s/%d/comm", host_root_or_live(root)->proc, pid);
+
+	return n < 0 ? gone(n) : 0;
+}
+
+/* Arguments end in NUL each; a process may put anything there, so make it one printable line. */
+static void read_cmdline(const struct host_root *root, struct host_task *task)
+{
+	char *s = task->cmdline;
+	int n;
+
+	n = host_read(s, sizeof(task->cmdline), "%s/%d/cmdline", root->proc, task->pid);
+	while (n > 0 && !s[n - 1])
+		n--;
+	for (int i = 0; i < n; i++)
+		if ((unsigned char)s[i] < ' ' || s[i] == 0x7f)
+			s[i] = ' ';
+	if (n >= 0)
+		s[n] = '\0';
+}
+
+static int read_status(const struct host_root *root, struct host_task *task)
+{
+	char *text, *rest, *line;
+	int err;
+
+	err = host_read_all(&text, 16 << 10, "%s/%d/status", root->proc, task->pid);
+	if (err < 0)
+		return gone(err);
+	for (rest = text; (line = host_next_line(&rest));) {
+		if (!strncmp(line, "Tgid:", 5))
+			task->tgid = atoi(line + 5);
+		else if (!strncmp(line, "PPid:", 5))
+			task->ppid = atoi(line + 5);
+	}
+	free(text);
+	return 0;
+}
+
+/* Field 22 of stat; the fields are counted from the last ')', since comm may hold anything. */
+static void read_start(const struct host_root *root, struct host_task *task)
+{
+	char stat[1024], *field, *rest;
+
+	if (host_read(stat, sizeof(stat), "%s/%d/stat", root->proc, task->pid) < 0)
+		return;
+	rest = strrchr(stat, ')');
+	for (int i = 2; rest && i < 22; i++) {
+		field = strchr(rest, ' ');
+		rest = field ? field + 1 : NULL;
+	}
+	if (rest) {
+		rest[strcspn(rest, " ")] = '\0';
+		parse_u64(rest, &task->start_ticks);
+	}
+}
+
+int host_task_get(const struct host_root *root, pid_t pid, struct host_task *task)
+{
+	int err;
+
+	root = host_root_or_live(root);
+	memset(task, 0, sizeof(*task));
+	task->pid = pid;
+	err = host_task_comm(root, pid, task->comm, sizeof(task->comm));
+	if (!err)
+		err = read_status(root, task);
+	if (!err)
+		err = host_cgroup_of(root, pid, &task->cgroup);
+	if (err)
+		return err;
+	read_cmdline(root, task);
+	read_start(root, task);
+	if (host_netns_of(root, pid, &task->netns))
+		task->netns = 0;
+	return 0;
+}
+
+void host_task_describe(const struct host_task *task, char *buf, size_t size)
+{
+	if (task->cgroup.label[0])
+		snprintf(buf, size, "%s (pid %d, %s)", task->comm, task->tgid, task->cgroup.label);
+	else
+		snprintf(buf, size, "%s (pid %d)", task->comm, task->tgid);
+}
+
+struct each_task {
+	int (*visit)(void *ctx, pid_t pid);
+	void *ctx;
+	size_t left;
+};
+
+static int visit_entry(void *ctx, const char *name)
+{
+	struct each_task *each = ctx;
+	uint64_t pid;
+
+	if (parse_u64(name, &pid) || !pid || pid > INT32_MAX)
+		return 0;
+	if (!each->left--)
+		return -E2BIG;
+	return each->visit(each->ctx, pid);
+}
+
+int host_task_each(const struct host_root *root, int (*visit)(void *ctx, pid_t pid), void *ctx)
+{
+	struct each_task each = { .visit = visit, .ctx = ctx, .left = HOST_TASKS_MAX };
+
+	/* /proc holds some dozens of entries that are no processes. */
+	return host_each_entry(visit_entry, &each, HOST_TASKS_MAX + 4096, "%s",
+			       host_root_or_live(root)->proc);
+}
