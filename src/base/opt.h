@@ -115,8 +115,11 @@ struct opt {
 
 enum opt_result {
 	OPT_PARSED,
-	OPT_HELP, /* --help or -h was given: nothing else was looked at */
+	OPT_HELP, /* --help or -h was given: what follows it was not looked at */
 };
+
+/* The row of --help, which every command has without naming it. */
+extern const struct opt opt_help_row;
 
 /*
  * Fills `config` with the defaults and then with what argv[0] to argv[argc - 1] say (the words after
@@ -127,25 +130,5 @@ enum opt_result {
  */
 int opt_parse(const struct opt *rows, void *config, int argc, char *const *argv,
 	      struct strbuf *error);
-
-/* One option and where its value goes, nested rows resolved. */
-struct opt_slot {
-	const struct opt *row;
-	size_t offset;
-	bool given;
-};
-
-struct opt_table {
-	struct opt_slot slots[OPT_ROWS_MAX];
-	uint32_t len;
-};
-
-void opt_flatten(const struct opt *rows, struct opt_table *table);
-
-/* "a duration: a number and a unit (ns, us, ...), 10ms to 1d": what the option takes. */
-void opt_takes(const struct opt *row, struct strbuf *out);
-
-/* The word for the value in help texts. Valid as long as the row. */
-const char *opt_metavar(const struct opt *row);
 
 #endif

@@ -11,14 +11,12 @@
 #include <stddef.h>
 
 struct outfile {
-	int fd;     /* -1: not open */
+	bool open;
+	int fd;
 	char *path; /* where it will be; NULL: written in place */
 	char *temp; /* where it is now; NULL: written in place */
-	bool owns_fd;
-	int error; /* 0 or the first failure of a write, as -errno: nothing is committed after it */
+	int error;  /* 0 or the first failure of a write, as -errno: nothing is committed after it */
 };
-
-#define OUTFILE_INIT { .fd = -1 }
 
 /* Returns 0 or -errno; nothing is left behind when it fails. */
 int outfile_open(struct outfile *file, const char *path);
@@ -29,7 +27,7 @@ int outfile_write(struct outfile *file, const void *data, size_t n);
 /* Puts the file in its place and closes it. Returns 0 or -errno; then the old file is untouched. */
 int outfile_commit(struct outfile *file);
 
-/* Closes and removes what was not committed. */
+/* Closes and removes what was not committed. Accepts a zeroed struct. */
 void outfile_release(struct outfile *file);
 
 #endif

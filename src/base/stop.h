@@ -11,12 +11,11 @@
 #include <stdbool.h>
 
 struct stop {
-	int fd;        /* readable once a signal came; -1: not initialised */
+	bool active;
+	int fd;        /* to poll: readable once a signal came, until stop_requested() saw it */
 	int signal;    /* which one came first; 0: none */
 	sigset_t mask; /* the mask to restore */
 };
-
-#define STOP_INIT { .fd = -1 }
 
 /* Returns 0 or -errno. */
 int stop_init(struct stop *stop);
@@ -24,7 +23,7 @@ int stop_init(struct stop *stop);
 /* Whether a signal has come; never blocks, and stays true. */
 bool stop_requested(struct stop *stop);
 
-/* Restores the mask. Signals that came and were not asked about are dropped. */
+/* Restores the mask; signals that are still pending are dropped. Accepts a zeroed struct. */
 void stop_release(struct stop *stop);
 
 #endif

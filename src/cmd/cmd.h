@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/opt.h"
+#include "base/strbuf.h"
 
 /* The exit codes of every command; part of the contract of the command line. */
 enum exit_code {
@@ -21,11 +22,13 @@ enum exit_code {
 	EXIT_ASSERT = 4,  /* measured, sound, but a condition given with --assert does not hold */
 };
 
+/* A command; a table of them ends with NULL. */
 struct command {
 	const char *name;
 	const char *summary; /* one line, no final dot: help and the man page's NAME */
 	const struct opt *options;
 	size_t config_size;
+	bool hidden; /* for the build, not for users: left out of the list of commands */
 	/*
 	 * Exactly one of the two. `config` holds what `options` describe. Both return an enum
 	 * exit_code; messages have been printed. `describe` is for commands about the commands.
@@ -60,10 +63,19 @@ bool common_color(const struct common_options *common, int fd);
 /* Applies --quiet to the log. Every run function that has common options begins with it. */
 void common_begin(const struct common_options *common);
 
-/* Finds a command by name; NULL if there is none. */
+/* Finds a command by name; NULL if there is none, and then it has printed what is near. */
 const struct command *command_find(const struct command *const *table, const char *name);
 
-/* argv as main() has it. Returns the exit code. */
+/* What `hostlat NAME --help` prints. */
+void command_help(const struct command *command, struct strbuf *out);
+
+/* What `hostlat --help` prints. */
+void command_overview(const struct command *const *table, struct strbuf *out);
+
+/* Prints `text` on standard output and releases it. Returns EXIT_OK or, with a message, EXIT_CANNOT. */
+int command_print(struct strbuf *text);
+
+/* The program: argv as main() has it. Returns the exit code. */
 int dispatch(const struct command *const *table, int argc, char **argv);
 
 #endif

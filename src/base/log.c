@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Messages to a person, on stderr. */
+#include "base/log.h"
+
+#include <stdio.h>
+
+#include "base/strbuf.h"
+
+#define MESSAGE_MAX 4096
+
+static enum log_level log_limit = LOG_LEVEL_INFO;
+
+static const char *const level_prefix[] = {
+	[LOG_LEVEL_ERROR] = "hostlat: ",
+	[LOG_LEVEL_WARNING] = "hostlat: warning: ",
+	[LOG_LEVEL_INFO] = "hostlat: ",
+	[LOG_LEVEL_DEBUG] = "hostlat: debug: ",
+};
+
+void log_set_level(enum log_level level)
+{
+	log_limit = level;
+}
+
+enum log_level log_get_level(void)
+{
+	return log_limit;
+}
+
+/* One write per message, so that lines of several threads don't mix. */
+void log_message(enum log_level level, const char *format, va_list args)
+{
+	struct strbuf line = STRBUF_INIT(MESSAGE_MAX);
+
+	if (level > log_limit)
+		return;
+	strbuf_puts(&line, level_prefix[level]);
+	strbuf_vprintf(&line, format, args);
+	if (line.error) {
+		strbuf_reset(&line);
+		strbuf_puts(&line, "hostlat: (a message too long to show)");
+	}
+	strbuf_putc(&line, '\n');
+	fputs(strbuf_str(&line), stderr);
+	strbuf_release(&line);
+}
+
+#define DEFINE_LOG(name, level)                                                                    \
+	void name(const char *format, ...)                                                         \
+	{                                                                                          \
+		va_list args;                                                                      \
+                                                                                                   \
+		va_start(args, format);                                                            \
+		log_message(level, format, args);                                                  \
+		va_end(args);                                                                      \
+	}
+
+DEFINE_LOG(log_error, LOG_LEVEL_ERROR)
+DEFINE_LOG(log_warning, LOG_LEVEL_WARNING)
+DEFINE_LOG(log_info, LOG_LEVEL_INFO)
+DEFINE_LOG(log_debug, LOG_LEVEL_DEBUG)

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading a command line by option rows. */
+#include "base/opt.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/bug.h"
+#include "base/nearest.h"
+#include "base/opt_row.h"
+#include "base/parse.h"
+
+struct parser {
+	struct opt_table table;
+	char *config;
+	char *const *argv;
+	int argc;
+	int next; /* index of the first word that was not looked at */
+	struct strbuf *error;
+};
+
+static int set_u64(const struct opt *row, const char *text, uint64_t *out,
+		   int (*parse)(const char *text, uint64_t *out))
+{
+	uint64_t value;
+	int err;
+
+	err = parse(text, &value);
+	if (!err && (value < row->min || (row->max && value > row->max)))
+		err = -ERANGE;
+	if (!err)
+		*out = value;
+	return err;
+}
+
+static const struct opt_choice *find_choice(const struct opt *row, const char *name, size_t len)
+{
+	for (const struct opt_choice *choice = row->choices; choice->name; choice++) {
+		if (strlen(choice->name) == len && memcmp(choice->name, name, len) == 0)
+			return choice;
+	}
+	return NULL;
+}
+
+static int set_choice(const struct opt *row, const char *text, uint32_t *out)
+{
+	const struct opt_choice *choice = find_choice(row, text, strlen(text));
+
+	if (!choice)
+		return -EINVAL;
+	*out = (uint32_t)choice->value;
+	return 0;
+}
+
+static int set_mask(const struct opt *row, const char *text, uint64_t *out)
+{
+	const struct opt_choice *choice;
+	uint64_t mask = 0;
+	size_t len;
+
+	for (;; text += len + 1) {
+		len = strcspn(text, ",");
+		choice = find_choice(row, text, len);
+		if (!choice)
+			return -EINVAL;
+		mask |= choice->value;
+		if (!text[len])
+			break;
+	}
+	*out = mask;
+	return 0;
+}
+
+static int set_string(const char *text, const char **out)
+{
+	if (!*text)
+		return -EINVAL;
+	*out = text;
+	return 0;
+}
+
+static int append_item(const char *text, struct opt_list *list)
+{
+	if (!*text)
+		return -EINVAL;
+	if (list->len == OPT_LIST_MAX)
+		return -E2BIG;
+	list->items[list->len++] = text;
+	return 0;
+}
+
+static int set_value(const struct opt *row, const char *text, void *member)
+{
+	switch (row->type) {
+	case OPT_TYPE_U64:
+		return set_u64(row, text, member, parse_u64);
+	case OPT_TYPE_DURATION:
+		return set_u64(row, text, member, parse_duration);
+	case OPT_TYPE_SIZE:
+		return set_u64(row, text, member, parse_size);
+	case OPT_TYPE_FRACTION:
+		return parse_fraction(text, member);
+	case OPT_TYPE_STRING:
+		return set_string(text, member);
+	case OPT_TYPE_CHOICE:
+		return set_choice(row, text, member);
+	case OPT_TYPE_SET:
+		return set_mask(row, text, member);
+	case OPT_TYPE_LIST:
+		return append_item(text, member);
+	case OPT_TYPE_FLAG:
+	case OPT_TYPE_END:
+	case OPT_TYPE_ROWS:
+		break;
+	}
+	BUG_ON("a row of this type has no value");
+	return -EINVAL;
+}
+
+static const char *dashes(const struct opt *row)
+{
+	return row->positional ? "" : "--";
+}
+
+/* The first word of a list, or the whole value, that is no choice: what was it meant to be? */
+static void suggest_choice(struct parser *p, const struct opt *row, const char *text)
+{
+	char word[64];
+	struct nearest nearest;
+	size_t len = strcspn(text, ",");
+
+	while (find_choice(row, text, len) && text[len]) {
+		text += len + 1;
+		len = strcspn(text, ",");
+	}
+	if (len >= sizeof(word))
+		return;
+	memcpy(word, text, len);
+	word[len] = '\0';
+	nearest_init(&nearest, word);
+	for (const struct opt_choice *choice = row->choices; choice->name; choice++)
+		nearest_offer(&nearest, choice->name);
+	if (nearest.best)
+		strbuf_printf(p->error, "; did you mean '%s'?", nearest.best);
+}
+
+static int refuse_value(struct parser *p, const struct opt *row, const char *text, int err)
+{
+	if (err == -E2BIG) {
+		strbuf_printf(p->error, "%s%s: at most %d are taken", dashes(row), row->name,
+			      OPT_LIST_MAX);
+		return -EINVAL;
+	}
+	strbuf_printf(p->error, "%s%s takes ", dashes(row), row->name);
+	opt_takes(row, p->error);
+	strbuf_printf(p->error, ", not '%s'", text);
+	if (row->choices)
+		suggest_choice(p, row, text);
+	return -EINVAL;
+}
+
+static int take_value(struct parser *p, struct opt_slot *slot, const char *text)
+{
+	void *member = p->config + slot->offset;
+	int err;
+
+	err = set_value(slot->row, text, member);
+	if (err)
+		return refuse_value(p, slot->row, text, err);
+	slot->given = true;
+	return 0;
+}
+
+static int take_next_as_value(struct parser *p, struct opt_slot *slot)
+{
+	if (p->next < p->argc)
+		return take_value(p, slot, p->argv[p->next++]);
+	strbuf_printf(p->error, "--%s takes ", slot->row->name);
+	opt_takes(slot->row, p->error);
+	strbuf_puts(p->error, ", but nothing follows it");
+	return -EINVAL;
+}
+
+static void set_flag(struct parser *p, struct opt_slot *slot)
+{
+	*(bool *)(p->config + slot->offset) = true;
+	slot->given = true;
+}
+
+static int unknown_name(struct parser *p, const char *name, size_t len)
+{
+	struct nearest nearest;
+	char word[64];
+
+	strbuf_printf(p->error, "there is no option '--%.*s'", (int)len, name);
+	if (len >= sizeof(word))
+		return -EINVAL;
+	memcpy(word, name, len);
+	word[len] = '\0';
+	nearest_init(&nearest, word);
+	for (uint32_t i = 0; i < p->table.len; i++) {
+		if (!p->table.slots[i].row->positional)
+			nearest_offer(&nearest, p->table.slots[i].row->name);
+	}
+	nearest_offer(&nearest, opt_help_row.name);
+	if (nearest.best)
+		strbuf_printf(p->error, "; did you mean '--%s'?", nearest.best);
+	return -EINVAL;
+}
+
+/* "name", "name=value". */
+static int take_long(struct parser *p, const char *name)
+{
+	size_t len = strcspn(name, "=");
+	const char *value = name[len] ? name + len + 1 : NULL;
+	struct opt_slot *slot = opt_find_name(&p->table, name, len);
+
+	if (strcmp(name, opt_help_row.name) == 0)
+		return OPT_HELP;
+	if (!slot)
+		return unknown_name(p, name, len);
+	if (slot->row->type != OPT_TYPE_FLAG)
+		return value ? take_value(p, slot, value) : take_next_as_value(p, slot);
+	if (value) {
+		strbuf_printf(p->error, "--%s takes no value, not '%s'", slot->row->name, value);
+		return -EINVAL;
+	}
+	set_flag(p, slot);
+	return 0;
+}
+
+/* "a", "ab" (flags), "nvalue". */
+static int take_letters(struct parser *p, const char *letters)
+{
+	for (; *letters; letters++) {
+		struct opt_slot *slot = opt_find_letter(&p->table, *letters);
+
+		if (*letters == opt_help_row.letter)
+			return OPT_HELP;
+		if (!slot) {
+			strbuf_printf(p->error, "there is no option '-%c'", *letters);
+			return -EINVAL;
+		}
+		if (slot->row->type != OPT_TYPE_FLAG)
+			return letters[1] ? take_value(p, slot, letters + 1)
+					  : take_next_as_value(p, slot);
+		set_flag(p, slot);
+	}
+	return 0;
+}
+
+static int take_positional(struct parser *p, const char *word)
+{
+	for (uint32_t i = 0; i < p->table.len; i++) {
+		struct opt_slot *slot = &p->table.slots[i];
+
+		if (slot->row->positional && (!slot->given || slot->row->type == OPT_TYPE_LIST))
+			return take_value(p, slot, word);
+	}
+	strbuf_printf(p->error, "'%s' is one argument too many", word);
+	return -EINVAL;
+}
+
+static int take_words(struct parser *p)
+{
+	bool options_end = false;
+	int result = OPT_PARSED;
+
+	while (p->next < p->argc && result == OPT_PARSED) {
+		const char *word = p->argv[p->next++];
+
+		if (options_end || word[0] != '-' || !word[1])
+			result = take_positional(p, word);
+		else if (strcmp(word, "--") == 0)
+			options_end = true;
+		else if (word[1] == '-')
+			result = take_long(p, word + 2);
+		else
+			result = take_letters(p, word + 1);
+	}
+	return result;
+}
+
+static void apply_defaults(struct parser *p)
+{
+	for (uint32_t i = 0; i < p->table.len; i++) {
+		const struct opt *row = p->table.slots[i].row;
+
+		if (row->def)
+			BUG_ON(set_value(row, row->def, p->config + p->table.slots[i].offset));
+	}
+}
+
+/* What only the whole command line shows. */
+static int check_combination(struct parser *p)
+{
+	for (uint32_t i = 0; i < p->table.len; i++) {
+		const struct opt_slot *slot = &p->table.slots[i];
+		const struct opt *row = slot->row;
+		const struct opt_slot *other;
+
+		if (row->required && !slot->given) {
+			strbuf_printf(p->error, "%s%s is missing; it takes ", dashes(row),
+				      row->name);
+			opt_takes(row, p->error);
+			return -EINVAL;
+		}
+		if (!row->excludes || !slot->given)
+			continue;
+		other = opt_find_name(&p->table, row->excludes, strlen(row->excludes));
+		BUG_ON(!other);
+		if (other->given) {
+			strbuf_printf(p->error, "--%s and --%s exclude each other", row->name,
+				      row->excludes);
+			return -EINVAL;
+		}
+	}
+	return OPT_PARSED;
+}
+
+int opt_parse(const struct opt *rows, void *config, int argc, char *const *argv,
+	      struct strbuf *error)
+{
+	struct parser p = { .config = config, .argv = argv, .argc = argc, .error = error };
+	int result;
+
+	opt_flatten(rows, &p.table);
+	apply_defaults(&p);
+	result = take_words(&p);
+	if (result == OPT_PARSED)
+		result = check_combination(&p);
+	return result;
+}

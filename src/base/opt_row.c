@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a single option row means. */
+#include "base/opt_row.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/bug.h"
+#include "base/parse.h"
+
+const struct opt opt_help_row = {
+	.type = OPT_TYPE_FLAG,
+	.name = "help",
+	.letter = 'h',
+	.help = "Show this help and exit",
+};
+
+static void format_number(struct strbuf *out, uint64_t value)
+{
+	strbuf_printf(out, "%" PRIu64, value);
+}
+
+/* What there is to say about each type, in one place. */
+static const struct {
+	const char *metavar;
+	const char *takes;
+	void (*format)(struct strbuf *out, uint64_t value); /* of min and max */
+} type_texts[] = {
+	[OPT_TYPE_FLAG] = { "", "no value", NULL },
+	[OPT_TYPE_U64] = { "N", PARSE_U64_TAKES, format_number },
+	[OPT_TYPE_DURATION] = { "TIME", PARSE_DURATION_TAKES, format_duration },
+	[OPT_TYPE_SIZE] = { "SIZE", PARSE_SIZE_TAKES, format_size },
+	[OPT_TYPE_FRACTION] = { "FRACTION", PARSE_FRACTION_TAKES, NULL },
+	[OPT_TYPE_STRING] = { "TEXT", "a text that is not empty", NULL },
+	[OPT_TYPE_CHOICE] = { "WORD", "one of", NULL },
+	[OPT_TYPE_SET] = { "LIST", "a comma-separated list of", NULL },
+	[OPT_TYPE_LIST] = { "TEXT", "a text that is not empty", NULL },
+};
+
+static void append_slot(struct opt_table *table, const struct opt *row, size_t base)
+{
+	BUG_ON(table->len == OPT_ROWS_MAX);
+	BUG_ON(!row->name || !row->help);
+	BUG_ON(!row->positional && opt_find_name(table, row->name, strlen(row->name)));
+	BUG_ON(row->letter && opt_find_letter(table, row->letter));
+	table->slots[table->len++] = (struct opt_slot){ .row = row, .offset = base + row->offset };
+}
+
+static void flatten_at(const struct opt *rows, size_t base, struct opt_table *table)
+{
+	for (const struct opt *row = rows; row->type != OPT_TYPE_END; row++) {
+		if (row->type == OPT_TYPE_ROWS)
+			flatten_at(row->rows, base + row->offset, table);
+		else
+			append_slot(table, row, base);
+	}
+}
+
+void opt_flatten(const struct opt *rows, struct opt_table *table)
+{
+	*table = (struct opt_table){ .len = 0 };
+	flatten_at(rows, 0, table);
+}
+
+struct opt_slot *opt_find_name(struct opt_table *table, const char *name, size_t name_len)
+{
+	for (uint32_t i = 0; i < table->len; i++) {
+		const struct opt *row = table->slots[i].row;
+
+		if (!row->positional && strlen(row->name) == name_len &&
+		    memcmp(row->name, name, name_len) == 0)
+			return &table->slots[i];
+	}
+	return NULL;
+}
+
+struct opt_slot *opt_find_letter(struct opt_table *table, char letter)
+{
+	for (uint32_t i = 0; i < table->len; i++) {
+		if (table->slots[i].row->letter == letter)
+			return &table->slots[i];
+	}
+	return NULL;
+}
+
+const char *opt_metavar(const struct opt *row)
+{
+	if (row->metavar)
+		return row->metavar;
+	if (row->file)
+		return "FILE";
+	return type_texts[row->type].metavar;
+}
+
+void opt_range(const struct opt *row, struct strbuf *out)
+{
+	void (*format)(struct strbuf *, uint64_t) = type_texts[row->type].format;
+
+	if (!format || (!row->min && !row->max))
+		return;
+	if (!row->min)
+		strbuf_puts(out, "up to ");
+	else
+		format(out, row->min);
+	if (row->min && row->max)
+		strbuf_puts(out, " to ");
+	if (row->max)
+		format(out, row->max);
+	else
+		strbuf_puts(out, " or more");
+}
+
+void opt_choice_names(const struct opt *row, struct strbuf *out)
+{
+	for (const struct opt_choice *choice = row->choices; choice->name; choice++)
+		strbuf_printf(out, "%s%s", choice == row->choices ? "" : ", ", choice->name);
+}
+
+void opt_takes(const struct opt *row, struct strbuf *out)
+{
+	size_t before;
+
+	strbuf_puts(out, row->file ? "a file name" : type_texts[row->type].takes);
+	if (row->choices) {
+		strbuf_putc(out, ' ');
+		opt_choice_names(row, out);
+	}
+	before = out->len;
+	strbuf_puts(out, ", ");
+	opt_range(row, out);
+	if (out->len == before + 2)
+		strbuf_truncate(out, before);
+}
+
+/* Opens the bracket before the first remark and separates the later ones. */
+static void remark(struct strbuf *out, bool *first)
+{
+	strbuf_puts(out, *first ? " (" : "; ");
+	*first = false;
+}
+
+void opt_describe(const struct opt *row, struct strbuf *out)
+{
+	bool first = true;
+
+	strbuf_puts(out, row->help);
+	if (row->choices) {
+		remark(out, &first);
+		strbuf_puts(out, row->type == OPT_TYPE_SET ? "any of " : "one of ");
+		opt_choice_names(row, out);
+	}
+	if (row->min || row->max) {
+		remark(out, &first);
+		opt_range(row, out);
+	}
+	if (row->def) {
+		remark(out, &first);
+		strbuf_printf(out, "default %s", row->def);
+	}
+	if (row->type == OPT_TYPE_LIST && !row->positional) {
+		remark(out, &first);
+		strbuf_puts(out, "may be repeated");
+	}
+	if (!first)
+		strbuf_putc(out, ')');
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a single option row means, for the parser and for the writers of help texts. */
+#ifndef HOSTLAT_BASE_OPT_ROW_H
+#define HOSTLAT_BASE_OPT_ROW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/opt.h"
+#include "base/strbuf.h"
+
+/* One option and where its value goes. */
+struct opt_slot {
+	const struct opt *row;
+	size_t offset; /* in the outermost config */
+	bool given;    /* on the command line, for the parser */
+};
+
+struct opt_table {
+	struct opt_slot slots[OPT_ROWS_MAX];
+	uint32_t len;
+};
+
+/* Resolves nested rows, in order. Two rows of one name are a bug in the rows. */
+void opt_flatten(const struct opt *rows, struct opt_table *table);
+
+/* NULL if there is none. Positional rows are not found by name. */
+struct opt_slot *opt_find_name(struct opt_table *table, const char *name, size_t name_len);
+struct opt_slot *opt_find_letter(struct opt_table *table, char letter);
+
+/* The word for the value in help texts. Valid as long as the row. */
+const char *opt_metavar(const struct opt *row);
+
+/* "10ms to 1d", "1 or more", or nothing. */
+void opt_range(const struct opt *row, struct strbuf *out);
+
+/* "link, ip, transport". */
+void opt_choice_names(const struct opt *row, struct strbuf *out);
+
+/* "a number and a unit (ns, us, ms, s, m, h, d), 10ms to 1d". */
+void opt_takes(const struct opt *row, struct strbuf *out);
+
+/* The help sentence with choices, range and default. */
+void opt_describe(const struct opt *row, struct strbuf *out);
+
+#endif

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Option rows as text for people. */
+#include "base/opt_text.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/opt_row.h"
+
+#define HELP_WIDTH 80
+#define HELP_COLUMN 28
+#define DESCRIPTION_MAX 4096
+
+static bool takes_value(const struct opt *row)
+{
+	return row->type != OPT_TYPE_FLAG;
+}
+
+static const char *dots(const struct opt *row)
+{
+	return row->type == OPT_TYPE_LIST ? "..." : "";
+}
+
+void opt_text_usage(const struct opt *rows, struct strbuf *out)
+{
+	struct opt_table table;
+
+	opt_flatten(rows, &table);
+	strbuf_puts(out, "[OPTION]...");
+	for (uint32_t i = 0; i < table.len; i++) {
+		const struct opt *row = table.slots[i].row;
+
+		if (row->positional)
+			strbuf_printf(out, row->required ? " %s%s" : " [%s]%s", row->name,
+				      dots(row));
+	}
+}
+
+/* Adds `text` word by word; the cursor stands at HELP_COLUMN and the lines stay in HELP_WIDTH. */
+static void wrap(struct strbuf *out, const char *text)
+{
+	size_t column = HELP_COLUMN;
+
+	while (*text) {
+		size_t len = strcspn(text, " ");
+
+		if (column > HELP_COLUMN && column + 1 + len > HELP_WIDTH) {
+			strbuf_putc(out, '\n');
+			strbuf_fill(out, ' ', HELP_COLUMN);
+			column = HELP_COLUMN;
+		} else if (column > HELP_COLUMN) {
+			strbuf_putc(out, ' ');
+			column++;
+		}
+		strbuf_add(out, text, len);
+		column += len;
+		text += len + strspn(text + len, " ");
+	}
+	strbuf_putc(out, '\n');
+}
+
+static void help_left(const struct opt *row, struct strbuf *out)
+{
+	if (row->positional) {
+		strbuf_printf(out, "  %s", row->name);
+		return;
+	}
+	if (row->letter)
+		strbuf_printf(out, "  -%c, --%s", row->letter, row->name);
+	else
+		strbuf_printf(out, "      --%s", row->name);
+	if (takes_value(row))
+		strbuf_printf(out, " %s", opt_metavar(row));
+}
+
+static void help_row(const struct opt *row, struct strbuf *out)
+{
+	struct strbuf description = STRBUF_INIT(DESCRIPTION_MAX);
+	size_t start = out->len, used;
+
+	help_left(row, out);
+	used = out->len - start;
+	if (used + 2 > HELP_COLUMN) {
+		strbuf_putc(out, '\n');
+		used = 0;
+	}
+	strbuf_fill(out, ' ', HELP_COLUMN - used);
+	opt_describe(row, &description);
+	wrap(out, strbuf_str(&description));
+	strbuf_release(&description);
+}
+
+static void help_section(const struct opt_table *table, bool positional, struct strbuf *out)
+{
+	for (uint32_t i = 0; i < table->len; i++) {
+		if (table->slots[i].row->positional == positional)
+			help_row(table->slots[i].row, out);
+	}
+}
+
+void opt_text_help(const struct opt *rows, struct strbuf *out)
+{
+	struct opt_table table;
+
+	opt_flatten(rows, &table);
+	help_section(&table, true, out);
+	help_section(&table, false, out);
+	help_row(&opt_help_row, out);
+}
+
+void opt_text_man_escape(const char *text, struct strbuf *out)
+{
+	if (*text == '.' || *text == '\'')
+		strbuf_puts(out, "\\&");
+	for (; *text; text++) {
+		if (*text == '-')
+			strbuf_puts(out, "\\-");
+		else if (*text == '\\')
+			strbuf_puts(out, "\\e");
+		else
+			strbuf_putc(out, *text);
+	}
+}
+
+static void man_name(const struct opt *row, struct strbuf *out)
+{
+	if (row->positional) {
+		strbuf_printf(out, "\\fI%s\\fR%s", row->name, dots(row));
+		return;
+	}
+	strbuf_puts(out, "\\fB\\-\\-");
+	opt_text_man_escape(row->name, out);
+	strbuf_puts(out, "\\fR");
+	if (takes_value(row))
+		strbuf_printf(out, " \\fI%s\\fR", opt_metavar(row));
+}
+
+void opt_text_man_synopsis(const struct opt *rows, struct strbuf *out)
+{
+	struct opt_table table;
+
+	opt_flatten(rows, &table);
+	for (int positional = 0; positional <= 1; positional++) {
+		for (uint32_t i = 0; i < table.len; i++) {
+			const struct opt *row = table.slots[i].row;
+
+			if (row->positional != (bool)positional)
+				continue;
+			strbuf_puts(out, row->required ? "" : "[");
+			man_name(row, out);
+			strbuf_puts(out, row->required ? "\n" : "]\n");
+		}
+	}
+}
+
+static void man_row(const struct opt *row, struct strbuf *out)
+{
+	struct strbuf description = STRBUF_INIT(DESCRIPTION_MAX);
+
+	strbuf_puts(out, ".TP\n");
+	if (row->letter)
+		strbuf_printf(out, "\\fB\\-%c\\fR, ", row->letter);
+	man_name(row, out);
+	strbuf_putc(out, '\n');
+	opt_describe(row, &description);
+	opt_text_man_escape(strbuf_str(&description), out);
+	strbuf_puts(out, ".\n");
+	strbuf_release(&description);
+}
+
+void opt_text_man_options(const struct opt *rows, struct strbuf *out)
+{
+	struct opt_table table;
+
+	opt_flatten(rows, &table);
+	for (uint32_t i = 0; i < table.len; i++)
+		man_row(table.slots[i].row, out);
+	man_row(&opt_help_row, out);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the commands about commands and the dispatcher share. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/nearest.h"
+#include "cmd/cmd.h"
+
+const struct command *command_find(const struct command *const *table, const char *name)
+{
+	struct nearest nearest;
+
+	nearest_init(&nearest, name);
+	for (; *table; table++) {
+		if (strcmp((*table)->name, name) == 0)
+			return *table;
+		if (!(*table)->hidden)
+			nearest_offer(&nearest, (*table)->name);
+	}
+	if (nearest.best)
+		log_error("there is no command '%s'; did you mean '%s'?", name, nearest.best);
+	else
+		log_error("there is no command '%s'; 'hostlat --help' lists them", name);
+	return NULL;
+}
+
+int command_print(struct strbuf *text)
+{
+	int result = EXIT_OK;
+
+	if (text->error) {
+		log_error("cannot build the text: %s", strerror(-text->error));
+		result = EXIT_CANNOT;
+	} else if (fputs(strbuf_str(text), stdout) == EOF || fflush(stdout)) {
+		log_error("cannot write to standard output: %m");
+		result = EXIT_CANNOT;
+	}
+	strbuf_release(text);
+	return result;
+}

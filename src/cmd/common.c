@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The options that every command shares. */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "cmd/cmd.h"
+
+static const struct opt_choice color_choices[] = {
+	{ "auto", COLOR_AUTO, "if the output is a terminal" },
+	{ "always", COLOR_ALWAYS, NULL },
+	{ "never", COLOR_NEVER, NULL },
+	{ NULL, 0, NULL },
+};
+
+const struct opt common_option_rows[] = {
+	OPT_FLAG(struct common_options, json, .name = "json", .excludes = "json-lines",
+		 .help = "Print one JSON document, at the end"),
+	OPT_FLAG(struct common_options, json_lines, .name = "json-lines",
+		 .help = "Print one JSON document per line and interval"),
+	OPT_STRING(struct common_options, output, .name = "output", .file = true,
+		   .help = "Print the result into FILE instead of standard output"),
+	OPT_FLAG(struct common_options, quiet, .name = "quiet", .letter = 'q',
+		 .help = "Say nothing on standard error but warnings and errors"),
+	OPT_CHOICE(struct common_options, color, .name = "color", .metavar = "WHEN", .def = "auto",
+		   .choices = color_choices, .help = "Colour the text"),
+	OPT_END,
+};
+
+void common_begin(const struct common_options *common)
+{
+	if (common->quiet)
+		log_set_level(LOG_LEVEL_WARNING);
+}
+
+bool common_color(const struct common_options *common, int fd)
+{
+	const char *no_color = getenv("NO_COLOR");
+
+	if (common->color != COLOR_AUTO)
+		return common->color == COLOR_ALWAYS;
+	return isatty(fd) && !(no_color && *no_color);
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * `hostlat completion bash`: a script that completes commands, options, choices and file names,
+ * all from the option rows. The script is static: completing runs no hostlat.
+ */
+#include <string.h>
+
+#include "base/opt_row.h"
+#include "cmd/cmd.h"
+
+#define TEXT_MAX (1 << 20)
+
+struct completion_config {
+	uint32_t shell;
+};
+
+static const struct opt_choice shells[] = {
+	{ "bash", 0, NULL },
+	{ NULL, 0, NULL },
+};
+
+static const struct opt completion_options[] = {
+	OPT_CHOICE(struct completion_config, shell, .name = "SHELL", .positional = true,
+		   .required = true, .choices = shells,
+		   .help = "The shell; for bash: source <(hostlat completion bash)"),
+	OPT_END,
+};
+
+/* bash splits "--color=always" into three words; the part behind the comma of a list is a word. */
+static const char script_head[] =
+	"# hostlat completion for bash, made by: hostlat completion bash\n"
+	"_hostlat_words() {\n"
+	"\tlocal last=${cur##*,}\n"
+	"\tCOMPREPLY=($(compgen -P \"${cur%\"$last\"}\" -W \"$1\" -- \"$last\"))\n"
+	"}\n"
+	"_hostlat() {\n"
+	"\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n"
+	"\tCOMPREPLY=()\n"
+	"\tif [ \"$cur\" = = ]; then cur=\n"
+	"\telif [ \"$prev\" = = ]; then prev=${COMP_WORDS[COMP_CWORD-2]}\n"
+	"\tfi\n"
+	"\tif [ \"$COMP_CWORD\" = 1 ]; then\n";
+
+static const char script_tail[] =
+	"\tesac\n"
+	"}\n"
+	"complete -o filenames -F _hostlat hostlat\n";
+
+static void append_command_names(const struct command *const *table, struct strbuf *out)
+{
+	for (; *table; table++) {
+		if (!(*table)->hidden)
+			strbuf_printf(out, "%s ", (*table)->name);
+	}
+}
+
+static void append_choices(const struct opt *row, struct strbuf *out)
+{
+	for (const struct opt_choice *choice = row->choices; choice->name; choice++)
+		strbuf_printf(out, "%s%s", choice == row->choices ? "" : " ", choice->name);
+}
+
+/* What completes the value of a row. */
+static void append_value(const struct opt *row, struct strbuf *out)
+{
+	if (row->choices) {
+		strbuf_puts(out, "_hostlat_words '");
+		append_choices(row, out);
+		strbuf_putc(out, '\'');
+	} else if (row->file) {
+		strbuf_puts(out, "COMPREPLY=($(compgen -f -- \"$cur\"))");
+	} else {
+		strbuf_putc(out, ':');
+	}
+}
+
+static void append_pattern(const struct opt *row, struct strbuf *out)
+{
+	strbuf_printf(out, "--%s", row->name);
+	if (row->letter)
+		strbuf_printf(out, "|-%c", row->letter);
+}
+
+static void append_values(const struct opt_table *table, struct strbuf *out)
+{
+	strbuf_puts(out, "\t\tcase $prev in\n");
+	for (uint32_t i = 0; i < table->len; i++) {
+		const struct opt *row = table->slots[i].row;
+
+		if (row->positional || row->type == OPT_TYPE_FLAG)
+			continue;
+		strbuf_puts(out, "\t\t");
+		append_pattern(row, out);
+		strbuf_puts(out, ") ");
+		append_value(row, out);
+		strbuf_puts(out, "; return;;\n");
+	}
+	strbuf_puts(out, "\t\tesac\n");
+}
+
+static void append_names(const struct opt_table *table, struct strbuf *out)
+{
+	strbuf_puts(out, "\t\tcase $cur in\n\t\t-*) _hostlat_words '");
+	for (uint32_t i = 0; i < table->len; i++) {
+		if (!table->slots[i].row->positional)
+			strbuf_printf(out, "--%s ", table->slots[i].row->name);
+	}
+	strbuf_printf(out, "--%s';;\n", opt_help_row.name);
+	for (uint32_t i = 0; i < table->len; i++) {
+		if (!table->slots[i].row->positional)
+			continue;
+		strbuf_puts(out, "\t\t*) ");
+		append_value(table->slots[i].row, out);
+		strbuf_puts(out, ";;\n");
+		break;
+	}
+	strbuf_puts(out, "\t\tesac\n");
+}
+
+static void append_command(const struct command *command, struct strbuf *out)
+{
+	struct opt_table table;
+
+	opt_flatten(command->options, &table);
+	strbuf_printf(out, "\t%s)\n", command->name);
+	append_values(&table, out);
+	append_names(&table, out);
+	strbuf_puts(out, "\t\t;;\n");
+}
+
+static int completion_describe(const struct command *const *table, const void *config)
+{
+	struct strbuf text = STRBUF_INIT(TEXT_MAX);
+
+	(void)config; /* there is one shell */
+	strbuf_puts(&text, script_head);
+	strbuf_puts(&text, "\t\t_hostlat_words '");
+	append_command_names(table, &text);
+	strbuf_puts(&text, "--help --version'\n\t\treturn\n\tfi\n\tcase ${COMP_WORDS[1]} in\n");
+	strbuf_puts(&text, "\thelp) _hostlat_words '");
+	append_command_names(table, &text);
+	strbuf_puts(&text, "';;\n");
+	for (; *table; table++) {
+		if (!(*table)->hidden && strcmp((*table)->name, "help") != 0)
+			append_command(*table, &text);
+	}
+	strbuf_puts(&text, script_tail);
+	return command_print(&text);
+}
+
+const struct command cmd_completion = {
+	.name = "completion",
+	.summary = "Print a completion script for a shell",
+	.options = completion_options,
+	.config_size = sizeof(struct completion_config),
+	.describe = completion_describe,
+};

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From the words of the command line to the command that runs. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bug.h"
+#include "base/log.h"
+#include "base/version.h"
+#include "cmd/cmd.h"
+
+#define TEXT_MAX (1 << 20)
+
+static int run_command(const struct command *command, const struct command *const *table,
+		       void *config)
+{
+	BUG_ON(!command->run == !command->describe);
+	return command->run ? command->run(config) : command->describe(table, config);
+}
+
+static int parse_and_run(const struct command *command, const struct command *const *table,
+			 int argc, char **argv)
+{
+	struct strbuf text = STRBUF_INIT(TEXT_MAX);
+	void *config = calloc(1, command->config_size);
+	int result;
+
+	if (!config) {
+		log_error("out of memory");
+		return EXIT_CANNOT;
+	}
+	switch (opt_parse(command->options, config, argc, argv, &text)) {
+	case OPT_PARSED:
+		result = run_command(command, table, config);
+		break;
+	case OPT_HELP:
+		strbuf_reset(&text);
+		command_help(command, &text);
+		result = command_print(&text);
+		break;
+	default:
+		log_error("%s: %s", command->name, strbuf_str(&text));
+		result = EXIT_USAGE;
+	}
+	free(config);
+	strbuf_release(&text);
+	return result;
+}
+
+static int print_version(void)
+{
+	struct strbuf text = STRBUF_INIT(TEXT_MAX);
+
+	strbuf_printf(&text, "hostlat %s\n", hostlat_version());
+	return command_print(&text);
+}
+
+static int print_overview(const struct command *const *table)
+{
+	struct strbuf text = STRBUF_INIT(TEXT_MAX);
+
+	command_overview(table, &text);
+	return command_print(&text);
+}
+
+int dispatch(const struct command *const *table, int argc, char **argv)
+{
+	const struct command *command;
+
+	if (getenv("HOSTLAT_DEBUG"))
+		log_set_level(LOG_LEVEL_DEBUG);
+	if (argc < 2) {
+		log_error("a command is missing; 'hostlat --help' lists them");
+		return EXIT_USAGE;
+	}
+	if (strcmp(argv[1], "--version") == 0)
+		return print_version();
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
+		return print_overview(table);
+	if (argv[1][0] == '-') {
+		log_error("there is no option '%s'; the command comes first, and --help and "
+			  "--version are all that may stand in its place", argv[1]);
+		return EXIT_USAGE;
+	}
+	command = command_find(table, argv[1]);
+	if (!command)
+		return EXIT_USAGE;
+	return parse_and_run(command, table, argc - 2, argv + 2);
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The command table, nothing else. */
+#include <stddef.h>
+
+#include "cmd/cmd.h"
+
+extern const struct command cmd_completion, cmd_help, cmd_man;
+
+static const struct command *const commands[] = {
+	&cmd_help,
+	&cmd_completion,
+	&cmd_man,
+	NULL,
+};
+
+int main(int argc, char **argv)
+{
+	return dispatch(commands, argc, argv);
+}
