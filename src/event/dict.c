@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+/* One array of strings per dictionary, and one open-addressing hash over all of them. */
+#include "event/dict.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bug.h"
+#include "base/vec.h"
+
+struct slot {
+	uint32_t id;	/* 0: free */
+	uint32_t dict;
+};
+
+struct event_dict {
+	struct names VEC_OF(char *) names[DICT_MAX];	/* [id - 1]; NULL: not known */
+	struct slot *slots;
+	size_t n_slots;	/* a power of two, or 0 */
+	size_t n_used;
+	size_t bytes;
+	uint64_t refused;
+	int error;
+};
+
+struct event_dict *event_dict_new(void)
+{
+	struct event_dict *dict = calloc(1, sizeof(*dict));
+
+	if (!dict)
+		return NULL;
+	for (int i = 0; i < DICT_MAX; i++)
+		vec_init(&dict->names[i], EVENT_DICT_NAMES_MAX);
+	return dict;
+}
+
+void event_dict_free(struct event_dict *dict)
+{
+	if (!dict)
+		return;
+	for (int i = 0; i < DICT_MAX; i++) {
+		vec_for_each(&dict->names[i], name)
+			free(*name);
+		vec_release(&dict->names[i]);
+	}
+	free(dict->slots);
+	free(dict);
+}
+
+/* FNV-1a: the strings are short and their writers are not adversaries of this table. */
+static size_t hash_of(uint32_t which, const char *text, size_t len)
+{
+	uint64_t hash = 0xcbf29ce484222325 ^ which;
+
+	for (size_t i = 0; i < len; i++)
+		hash = (hash ^ (unsigned char)text[i]) * 0x100000001b3;
+	return hash ^ hash >> 32;
+}
+
+/* The slot of the string, or the free one where it belongs. */
+static struct slot *find(struct event_dict *dict, uint32_t which, const char *text, size_t len)
+{
+	size_t at = hash_of(which, text, len);
+
+	for (;; at++) {
+		struct slot *slot = &dict->slots[at & (dict->n_slots - 1)];
+		const char *name;
+
+		if (!slot->id)
+			return slot;
+		if (slot->dict != which)
+			continue;
+		name = dict->names[which].items[slot->id - 1];
+		if (strncmp(name, text, len) == 0 && name[len] == '\0')
+			return slot;
+	}
+}
+
+static int make_room(struct event_dict *dict)
+{
+	const struct event_dict old = *dict;
+
+	if (2 * (dict->n_used + 1) <= dict->n_slots)
+		return 0;
+	dict->n_slots = old.n_slots ? 2 * old.n_slots : 64;
+	dict->slots = calloc(dict->n_slots, sizeof(*dict->slots));
+	if (!dict->slots) {
+		dict->slots = old.slots;
+		dict->n_slots = old.n_slots;
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < old.n_slots; i++) {
+		const struct slot slot = old.slots[i];
+		const char *name;
+
+		if (!slot.id)
+			continue;
+		name = dict->names[slot.dict].items[slot.id - 1];
+		*find(dict, slot.dict, name, strlen(name)) = slot;
+	}
+	free(old.slots);
+	return 0;
+}
+
+/* Appends a string and returns its number, or 0 and sets *err. */
+static uint32_t append(struct event_dict *dict, uint32_t which, const char *text, size_t len,
+		       int *err)
+{
+	struct names *names = &dict->names[which];
+	char *copy = strndup(text, len);
+
+	*err = copy ? vec_push(names, copy) : -ENOMEM;
+	if (*err) {
+		free(copy);
+		return 0;
+	}
+	dict->bytes += len + 1;
+	return names->len;
+}
+
+static bool has_room(const struct event_dict *dict, uint32_t which, size_t len)
+{
+	return dict->names[which].len < EVENT_DICT_NAMES_MAX &&
+	       dict->bytes + len + 1 <= EVENT_DICT_BYTES_MAX;
+}
+
+static uint32_t keep_error(struct event_dict *dict, int err)
+{
+	if (!dict->error)
+		dict->error = err;
+	return 0;
+}
+
+uint32_t event_dict_intern(struct event_dict *dict, enum event_dict_id which, const char *text,
+			   struct event_sink *sink, uint64_t time)
+{
+	size_t len;
+	struct slot *slot;
+	uint32_t id;
+	int err;
+
+	BUG_ON((unsigned int)which >= DICT_MAX);
+	if (!text)
+		return 0;
+	len = strnlen(text, EVENT_NAME_MAX - 1);
+	err = make_room(dict);
+	if (err)
+		return keep_error(dict, err);
+	slot = find(dict, which, text, len);
+	if (slot->id)
+		return slot->id;
+	if (!has_room(dict, which, len)) {
+		dict->refused++;
+		return 0;
+	}
+	id = append(dict, which, text, len, &err);
+	if (!id)
+		return keep_error(dict, err);
+	*slot = (struct slot){ .id = id, .dict = which };
+	dict->n_used++;
+	if (sink)
+		err = event_put_name(sink, time, which, id, dict->names[which].items[id - 1]);
+	if (err)
+		keep_error(dict, err);
+	return id;
+}
+
+static int replace(struct event_dict *dict, char **place, const char *text, size_t len)
+{
+	char *copy = strndup(text, len);
+
+	if (!copy)
+		return -ENOMEM;
+	if (*place)
+		dict->bytes -= strlen(*place) + 1;
+	free(*place);
+	*place = copy;
+	dict->bytes += len + 1;
+	return 0;
+}
+
+/*
+ * Who reads numbers does not intern into the same dictionary, so the hash may lag behind: it is
+ * filled by event_dict_intern() alone.
+ */
+int event_dict_set(struct event_dict *dict, const struct event *event)
+{
+	const struct event_name *name = event->payload;
+	struct names *names;
+	size_t len;
+	int err;
+
+	if (event->kind != EV_NAME || name->dict >= DICT_MAX || name->id == 0)
+		return -EINVAL;
+	len = strnlen(name->text, EVENT_NAME_MAX - 1);
+	if (name->id > EVENT_DICT_NAMES_MAX || dict->bytes + len + 1 > EVENT_DICT_BYTES_MAX) {
+		dict->refused++;
+		return -E2BIG;
+	}
+	names = &dict->names[name->dict];
+	err = vec_reserve(names, name->id);
+	if (err)
+		return err;
+	while (names->len < name->id)
+		names->items[names->len++] = NULL;
+	return replace(dict, &names->items[name->id - 1], name->text, len);
+}
+
+const char *event_dict_get(const struct event_dict *dict, uint32_t which, uint32_t id)
+{
+	if (which >= DICT_MAX || id == 0 || id > dict->names[which].len)
+		return NULL;
+	return dict->names[which].items[id - 1];
+}
+
+uint64_t event_dict_refused(const struct event_dict *dict)
+{
+	return dict->refused;
+}
+
+int event_dict_error(const struct event_dict *dict)
+{
+	return dict->error;
+}
+
+uint32_t event_dict_len(const struct event_dict *dict, uint32_t which)
+{
+	return which < DICT_MAX ? dict->names[which].len : 0;
+}

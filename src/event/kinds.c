@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "event/kinds.h"
+
+#include <string.h>
+
+#include "stats/buckets.h"
+
+static bool is_text(const char *text, size_t size)
+{
+	return size > 0 && memchr(text, '\0', size) == text + size - 1;
+}
+
+static bool check_fact(const void *payload, size_t size)
+{
+	const struct event_fact *fact = payload;
+
+	return sizeof(*fact) + fact->key_size + fact->value_size == size &&
+	       is_text(fact->text, fact->key_size) &&
+	       is_text(fact->text + fact->key_size, fact->value_size);
+}
+
+static bool check_name(const void *payload, size_t size)
+{
+	const struct event_name *name = payload;
+
+	return name->id != 0 && is_text(name->text, size - sizeof(*name));
+}
+
+static bool check_hist(const void *payload, size_t size)
+{
+	const struct event_hist *hist = payload;
+
+	(void)size;
+	return hist->schema >= BUCKET_SCHEMA_MIN && hist->schema <= BUCKET_SCHEMA_MAX;
+}
+
+static bool check_culprit(const void *payload, size_t size)
+{
+	const struct event_culprit *culprit = payload;
+
+	(void)size;
+	return memchr(culprit->comm, '\0', sizeof(culprit->comm)) != NULL;
+}
+
+static bool check_message(const void *payload, size_t size)
+{
+	const struct event_message *message = payload;
+	const struct event_piece *pieces = (const void *)(message + 1);
+
+	(void)size;
+	for (uint32_t i = 0; i < message->n; i++) {
+		if (pieces[i].end < pieces[i].begin)
+			return false;
+	}
+	return true;
+}
+
+static bool check_domain(const void *payload, size_t size)
+{
+	const struct event_domain *domain = payload;
+
+	(void)size;
+	return domain->id > 0 && domain->id <= UINT16_MAX;
+}
+
+static bool check_clock_param(const void *payload, size_t size)
+{
+	const struct event_clock_param *param = payload;
+
+	(void)size;
+	return param->domain > 0 && param->domain <= UINT16_MAX && param->shift < 64;
+}
+
+static bool check_sample(const void *payload, size_t size)
+{
+	const struct event_sample *sample = payload;
+
+	(void)size;
+	return sample->intended <= sample->done;
+}
+
+static bool check_conn(const void *payload, size_t size)
+{
+	const struct event_conn *conn = payload;
+
+	(void)size;
+	return conn->from <= conn->to;
+}
+
+#define PLAIN(type) .version = 1, .size = sizeof(struct type)
+#define ARRAY(type, item)                                                                          \
+	PLAIN(type), .item_size = sizeof(struct item), .item_count_at = offsetof(struct type, n)
+
+static const struct event_kind_info infos[EV_KIND_MAX] = {
+	[EV_FACT] = { PLAIN(event_fact), .check = check_fact },
+	[EV_NAME] = { PLAIN(event_name), .defines = true, .check = check_name },
+	[EV_CLOCK] = { PLAIN(event_clock) },
+	[EV_HIST] = { ARRAY(event_hist, event_bucket), .check = check_hist },
+	[EV_COUNT] = { PLAIN(event_count) },
+	[EV_BINDING] = { PLAIN(event_binding) },
+	[EV_SHARE] = { PLAIN(event_share) },
+	[EV_CULPRIT] = { PLAIN(event_culprit), .check = check_culprit },
+	[EV_INTERVAL] = { PLAIN(event_interval) },
+	[EV_GROUP] = { ARRAY(event_group, event_label), .defines = true },
+	[EV_LOSS] = { PLAIN(event_loss) },
+	[EV_DOMAIN] = { PLAIN(event_domain), .defines = true, .check = check_domain },
+	[EV_CLOCK_PARAM] = { PLAIN(event_clock_param), .defines = true,
+			     .check = check_clock_param },
+	[EV_FLOW] = { PLAIN(event_flow), .defines = true },
+	[EV_MESSAGE] = { ARRAY(event_message, event_piece), .bulk = true,
+			 .check = check_message },
+	[EV_BLOB] = { PLAIN(event_blob), .item_size = 1,
+		      .item_count_at = offsetof(struct event_blob, size) },
+	[EV_EDGE] = { PLAIN(event_edge), .bulk = true },
+	[EV_SAMPLE] = { PLAIN(event_sample), .bulk = true, .check = check_sample },
+	[EV_CONN] = { PLAIN(event_conn), .bulk = true, .check = check_conn },
+};
+
+const struct event_kind_info *event_kind_info(uint32_t kind)
+{
+	return &infos[kind < EV_KIND_MAX ? kind : EV_NONE];
+}
+
+/*
+ * The array must fit. It need not end with the payload: a later version of this program may put
+ * more behind it, as it may make a struct without an array longer.
+ */
+static bool array_fits(const struct event_kind_info *info, const void *payload, size_t size)
+{
+	uint32_t n;
+
+	memcpy(&n, (const char *)payload + info->item_count_at, sizeof(n));
+	return n <= (size - info->size) / info->item_size;
+}
+
+enum event_check event_check(uint32_t kind, uint16_t version, const void *payload, size_t size)
+{
+	const struct event_kind_info *info = event_kind_info(kind);
+
+	if (info->version == 0)
+		return EVENT_UNKNOWN;
+	if (version > info->version)
+		return EVENT_NEWER;
+	if (version == 0 || size < info->size)
+		return EVENT_INVALID;
+	if (info->item_size && !array_fits(info, payload, size))
+		return EVENT_INVALID;
+	if (info->check && !info->check(payload, size))
+		return EVENT_INVALID;
+	return EVENT_GOOD;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A buffer of one block's data that records are added to: what writer and queue have in common. */
+#ifndef HOSTLAT_EVENT_RECORDS_H
+#define HOSTLAT_EVENT_RECORDS_H
+
+#include "event/source.h"
+
+/* The first and last time and the reach of what a block holds. */
+struct event_range {
+	uint64_t first;
+	uint64_t last;
+	uint64_t reach;
+};
+
+struct event_records {
+	struct event_range range;
+	uint32_t count;
+	uint32_t size;		/* bytes used of data */
+	unsigned char *data;	/* EVENT_BLOCK_SIZE bytes, aligned to 8 */
+};
+
+/* Bytes of a payload given in pieces; SIZE_MAX beyond EVENT_PAYLOAD_MAX. */
+size_t event_payload_size(const struct iovec *payload, int pieces);
+
+/* Whether a payload of `size` bytes fits as one more record. */
+bool event_records_fit(const struct event_records *records, size_t size);
+
+/*
+ * Adds a record that fits, in this program's version of its kind. -EINVAL, and nothing added, if
+ * the payload does not have the kind's shape.
+ */
+int event_records_add(struct event_records *records, const struct event *event, uint64_t begin,
+		      const struct iovec *payload, int pieces);
+
+void event_records_clear(struct event_records *records);
+
+/* Widens the range by something that went from `begin` to `end`. */
+void event_range_add(struct event_range *range, uint64_t begin, uint64_t end, bool empty);
+
+#endif
