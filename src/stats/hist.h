@@ -5,12 +5,13 @@
  *
  * Values are integers >= 0, nanoseconds wherever they are times. 0 is counted in `zero`, 1 to
  * BUCKET_LIMIT in a bucket, greater ones in `over`. Counters are a dense window over the occupied
- * indices that grows on demand: at most (40 * 2^schema + 1) * 8 bytes, 2.6 KB at schema 3.
+ * indices that grows on demand by whole octaves: at most 41 * 2^schema * 8 bytes, 2.6 KB at
+ * schema 3.
  *
- * Invariants: count == zero + over + sum of the buckets; min > max means that the extremes are not
- * known; otherwise every recorded value lies in min..max (extremes that are too wide, such as those
- * of a longer time, are sound). `count` and the counters wrap after 2^64 values, which no run
- * reaches; `sum` saturates at UINT64_MAX (584 years of nanoseconds) and then means "unknown".
+ * Invariants: count == zero + over + sum of the buckets; every value lies in min..max, which may be
+ * too wide (0..UINT64_MAX where nothing is known) but not too narrow; min UINT64_MAX and max 0 if
+ * there is no value. `count` and the counters wrap after 2^64 values, which no run reaches; `sum`
+ * saturates at UINT64_MAX (584 years of nanoseconds) and then means "unknown".
  *
  * Functions that may need memory return 0 or -ENOMEM and change nothing when they fail; after
  * hist_reserve() for the whole range they cannot fail.
@@ -62,8 +63,9 @@ int hist_record(struct hist *hist, uint64_t value);
 int hist_record_n(struct hist *hist, uint64_t value, uint64_t n);
 
 /*
- * For rebuilding a histogram from bucket deltas. hist_add_bucket() takes indices of the schema,
- * else -ERANGE; none of the first three touches sum, min and max: hist_add_stats() does.
+ * For rebuilding a histogram from bucket deltas. hist_add_bucket() refuses an index that no
+ * value has with -ERANGE. The first three don't touch sum, min and max; hist_add_stats() does, for
+ * all values added with them.
  */
 int hist_add_bucket(struct hist *hist, int32_t index, uint64_t n);
 void hist_add_zero(struct hist *hist, uint64_t n);
@@ -72,7 +74,7 @@ void hist_add_stats(struct hist *hist, uint64_t sum, uint64_t min, uint64_t max)
 
 /*
  * Adds all values of `from`. The result has the lower schema of the two: `into` is downscaled if
- * need be, and `from` is while it is added. `from` may not be `into`.
+ * need be (also when it then fails), and `from` is while it is added. `from` may not be `into`.
  */
 int hist_merge(struct hist *into, const struct hist *from);
 

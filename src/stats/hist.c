@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stats/hist.h"
+
+#include <errno.h>
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bug.h"
+#include "stats/edges.h"
+
+void hist_init(struct hist *hist, int schema)
+{
+	BUG_ON(schema < BUCKET_SCHEMA_MIN || schema > BUCKET_SCHEMA_MAX);
+	*hist = (struct hist){ .schema = schema, .min = UINT64_MAX };
+}
+
+void hist_release(struct hist *hist)
+{
+	if (!hist)
+		return;
+	free(hist->buckets);
+	hist_init(hist, hist->schema);
+}
+
+void hist_reset(struct hist *hist)
+{
+	struct hist empty = {
+		.schema = hist->schema, .min = UINT64_MAX,
+		.buckets = hist->buckets, .first = hist->first, .len = hist->len,
+	};
+
+	if (hist->len)
+		memset(hist->buckets, 0, hist->len * sizeof(*hist->buckets));
+	*hist = empty;
+}
+
+/* Widens the window by whole octaves to hold indices from..to. */
+static int window_cover(struct hist *hist, int32_t from, int32_t to)
+{
+	int32_t octave = hist->schema > 0 ? 1 << hist->schema : 1;
+	int32_t end = hist->first + (int32_t)hist->len;
+	uint64_t *buckets;
+
+	if (hist->len && from >= hist->first && to < end)
+		return 0;
+	from &= -octave;
+	to = (to | (octave - 1)) + 1;
+	if (hist->len) {
+		from = from < hist->first ? from : hist->first;
+		to = to > end ? to : end;
+	}
+	buckets = calloc(to - from, sizeof(*buckets));
+	if (!buckets)
+		return -ENOMEM;
+	if (hist->len)
+		memcpy(buckets + (hist->first - from), hist->buckets,
+		       hist->len * sizeof(*buckets));
+	free(hist->buckets);
+	hist->buckets = buckets;
+	hist->first = from;
+	hist->len = to - from;
+	return 0;
+}
+
+static uint64_t clamp_to_limit(uint64_t value)
+{
+	return value < BUCKET_LIMIT ? value : BUCKET_LIMIT;
+}
+
+int hist_reserve(struct hist *hist, uint64_t from, uint64_t to)
+{
+	BUG_ON(from < 1 || from > to);
+	return window_cover(hist, edges_index(hist->schema, clamp_to_limit(from)),
+			    edges_index(hist->schema, clamp_to_limit(to)));
+}
+
+static int add_at(struct hist *hist, int32_t index, uint64_t n)
+{
+	int err = window_cover(hist, index, index);
+
+	if (err)
+		return err;
+	hist->buckets[index - hist->first] += n;
+	hist->count += n;
+	return 0;
+}
+
+int hist_record(struct hist *hist, uint64_t value)
+{
+	return hist_record_n(hist, value, 1);
+}
+
+int hist_record_n(struct hist *hist, uint64_t value, uint64_t n)
+{
+	uint64_t sum;
+	int err = 0;
+
+	if (!n)
+		return 0;
+	if (!value)
+		hist_add_zero(hist, n);
+	else if (value > BUCKET_LIMIT)
+		hist_add_over(hist, n);
+	else
+		err = add_at(hist, edges_index(hist->schema, value), n);
+	if (err)
+		return err;
+	if (__builtin_mul_overflow(value, n, &sum))
+		sum = UINT64_MAX;
+	hist_add_stats(hist, sum, value, value);
+	return 0;
+}
+
+int hist_add_bucket(struct hist *hist, int32_t index, uint64_t n)
+{
+	if (index < 0 || index > edges_last(hist->schema))
+		return -ERANGE;
+	if (edges_floor(hist->schema, index - 1) == edges_floor(hist->schema, index))
+		return -ERANGE;
+	return n ? add_at(hist, index, n) : 0;
+}
+
+void hist_add_zero(struct hist *hist, uint64_t n)
+{
+	hist->zero += n;
+	hist->count += n;
+}
+
+void hist_add_over(struct hist *hist, uint64_t n)
+{
+	hist->over += n;
+	hist->count += n;
+}
+
+void hist_add_stats(struct hist *hist, uint64_t sum, uint64_t min, uint64_t max)
+{
+	if (__builtin_add_overflow(hist->sum, sum, &hist->sum))
+		hist->sum = UINT64_MAX;
+	if (min < hist->min)
+		hist->min = min;
+	if (max > hist->max)
+		hist->max = max;
+}
+
+/* The index, `by` schemas coarser: ceil(index / 2^by), since upper edges are inclusive. */
+static int32_t coarser(int32_t index, int by)
+{
+	return (index + (1 << by) - 1) >> by;
+}
+
+int hist_merge(struct hist *into, const struct hist *from)
+{
+	int by, err;
+
+	BUG_ON(into == from);
+	if (from->schema < into->schema)
+		hist_downscale(into, from->schema);
+	by = from->schema - into->schema;
+	if (from->len) {
+		err = window_cover(into, coarser(from->first, by),
+				   coarser(from->first + (int32_t)from->len - 1, by));
+		if (err)
+			return err;
+	}
+	for (uint32_t i = 0; i < from->len; i++)
+		into->buckets[coarser(from->first + (int32_t)i, by) - into->first] +=
+			from->buckets[i];
+	into->count += from->count;
+	into->zero += from->zero;
+	into->over += from->over;
+	hist_add_stats(into, from->sum, from->min, from->max);
+	return 0;
+}
+
+/* In place: a bucket never moves to a higher position, so nothing unread is overwritten. */
+int hist_downscale(struct hist *hist, int schema)
+{
+	int by = hist->schema - schema;
+	int32_t first;
+
+	if (by < 0 || schema < BUCKET_SCHEMA_MIN)
+		return -EINVAL;
+	first = coarser(hist->first, by);
+	for (uint32_t i = 0; i < hist->len; i++) {
+		uint64_t n = hist->buckets[i];
+
+		hist->buckets[i] = 0;
+		hist->buckets[coarser(hist->first + (int32_t)i, by) - first] += n;
+	}
+	if (hist->len)
+		hist->len = coarser(hist->first + (int32_t)hist->len - 1, by) - first + 1;
+	hist->first = first;
+	hist->schema = schema;
+	return 0;
+}
+
+uint64_t hist_bucket(const struct hist *hist, int32_t index)
+{
+	if (index < hist->first || index >= hist->first + (int32_t)hist->len)
+		return 0;
+	return hist->buckets[index - hist->first];
+}
+
+bool hist_next(const struct hist *hist, int32_t *index, uint64_t *n)
+{
+	int32_t i = *index < hist->first ? hist->first : *index + 1;
+
+	for (; i < hist->first + (int32_t)hist->len; i++) {
+		*n = hist->buckets[i - hist->first];
+		if (*n) {
+			*index = i;
+			return true;
+		}
+	}
+	return false;
+}
+
+static void narrow_by_extremes(const struct hist *hist, struct hist_quantile *result)
+{
+	if (hist->min > hist->max)
+		return;
+	if (hist->min > result->lo && hist->min <= result->hi)
+		result->lo = hist->min;
+	if (hist->max < result->hi && hist->max >= result->lo)
+		result->hi = hist->max;
+}
+
+/* The rank-th of the n values in bucket `index`. */
+static void quantile_in_bucket(const struct hist *hist, int32_t index, uint64_t rank, uint64_t n,
+			       struct hist_quantile *result)
+{
+	double lower = edges_double(hist->schema, index - 1);
+	double width_log2 = ldexp(1, -hist->schema);
+	double value = lower * exp2(width_log2 * ((double)rank / (double)n));
+
+	result->lo = edges_floor(hist->schema, index - 1) + 1;
+	result->hi = clamp_to_limit(edges_floor(hist->schema, index));
+	narrow_by_extremes(hist, result);
+	result->value = value < (double)BUCKET_LIMIT ? (uint64_t)llround(value) : BUCKET_LIMIT;
+	if (result->value < result->lo)
+		result->value = result->lo;
+	if (result->value > result->hi)
+		result->value = result->hi;
+}
+
+/* ceil(q * count) in 1..count; a product that mere rounding lifted above an integer is that integer. */
+static uint64_t rank_of(double q, uint64_t count)
+{
+	double rank = ceil(q * (double)count * (1 - 4 * DBL_EPSILON));
+
+	if (rank < 1)
+		return 1;
+	return rank < (double)count ? (uint64_t)rank : count;
+}
+
+int hist_quantile(const struct hist *hist, double q, struct hist_quantile *result)
+{
+	uint64_t rank, n;
+	int32_t index = INT32_MIN;
+
+	if (!(q >= 0 && q <= 1))
+		return -EINVAL;
+	if (!hist->count)
+		return -ENODATA;
+	rank = rank_of(q, hist->count);
+	*result = (struct hist_quantile){ 0 };
+	if (rank <= hist->zero)
+		return 0;
+	rank -= hist->zero;
+	while (hist_next(hist, &index, &n)) {
+		if (rank <= n) {
+			quantile_in_bucket(hist, index, rank, n, result);
+			return 0;
+		}
+		rank -= n;
+	}
+	result->lo = BUCKET_LIMIT + 1;
+	result->hi = UINT64_MAX;
+	narrow_by_extremes(hist, result);
+	result->value = result->hi;
+	return 0;
+}
+
+double hist_mean(const struct hist *hist)
+{
+	if (!hist->count || hist->sum == UINT64_MAX)
+		return NAN;
+	return (double)hist->sum / (double)hist->count;
+}
