@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is left in the kernel: BPF objects that no process holds, and receive timestamps."""
+import glob
+import json
+import re
+import shutil
+import socket
+import struct
+import subprocess
+import time
+
+from lib import check
+
+KINDS = ("prog", "map", "link")
+SO_TIMESTAMPNS = 35
+
+
+def objects():
+    """{kind: {id: description}} of the whole machine."""
+    tool = shutil.which("bpftool", path="/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/bin:/usr/local/sbin")
+    if not tool:
+        check.skip("listing BPF objects needs bpftool")
+    found = {}
+    for kind in KINDS:
+        listed = subprocess.run([tool, "-j", kind, "show"], capture_output=True, text=True, check=False)
+        if listed.returncode:
+            check.skip(f"bpftool {kind} show: {(listed.stdout + listed.stderr).strip()}")
+        found[kind] = {o["id"]: o for o in json.loads(listed.stdout or "[]")}
+    return found
+
+
+def _held():
+    """Ids that some process has a descriptor of."""
+    held = {kind: set() for kind in KINDS}
+    for path in glob.glob("/proc/[0-9]*/fdinfo/*"):
+        try:
+            with open(path, encoding="ascii", errors="replace") as f:
+                text = f.read()
+        except OSError:
+            continue
+        for kind, number in re.findall(r"^(prog|map|link)_id:\s*(\d+)$", text, re.MULTILINE):
+            held[kind].add(int(number))
+    return held
+
+
+def left_behind(before, limit_s=5):
+    """
+    Objects that are new since `before` and held by nobody: other programs on this machine may come
+    and go. The kernel frees after a grace period, so wait for it.
+    """
+    end = time.monotonic() + limit_s
+    while True:
+        held, now = _held(), objects()
+        for number in held["prog"]:
+            held["map"].update(now["prog"].get(number, {}).get("map_ids", []))
+        left = [(kind, o.get("name", number)) for kind in KINDS for number, o in now[kind].items()
+                if number not in before[kind] and number not in held[kind]]
+        if not left or time.monotonic() > end:
+            return left
+        time.sleep(0.05)
+
+
+def receive_timestamps_on():
+    """
+    Whether the kernel stamps received packets. A datagram that arrived without a stamp gets the
+    time at which it is read, if the socket asks only then.
+    """
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+        s.settimeout(5)
+        s.bind(("127.0.0.1", 0))
+        s.sendto(b"x", s.getsockname())
+        time.sleep(0.05)
+        s.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
+        now = time.time()
+        _, control, _, _ = s.recvmsg(16, 64)
+    (stamp,) = [struct.unpack("@qq", data) for level, kind, data in control
+                if (level, kind) == (socket.SOL_SOCKET, SO_TIMESTAMPNS)]
+    return stamp[0] + stamp[1] / 1e9 < now - 0.02
+
+
+def timestamps_off(limit_s=5):
+    """The kernel turns them off a moment after the last socket that wants them is gone."""
+    end = time.monotonic() + limit_s
+    while receive_timestamps_on():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.1)
+    return True

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a test says: what was expected, what was seen, and whether the check itself can fail."""
+import sys
+
+
+class Unexpected(Exception):
+    pass
+
+
+def skip(reason):
+    print(f"SKIP: {reason}")
+    sys.exit(77)
+
+
+def equal(what, seen, expected):
+    if seen != expected:
+        raise Unexpected(f"{what}: expected {expected}, seen {seen}")
+
+
+def between(what, seen, low, high):
+    """Both ends included."""
+    if seen is None or not low <= seen <= high:
+        raise Unexpected(f"{what}: expected {low}..{high}, seen {seen}")
+
+
+def true(what, holds):
+    if not holds:
+        raise Unexpected(what)
+
+
+def must_fail(what, check, *args):
+    """A negative control: the check has to refuse these values."""
+    try:
+        check(*args)
+    except Unexpected:
+        return
+    raise Unexpected(f"negative control: the check let {what} pass")
+
+
+def run(*cases):
+    """Runs every case, even after one failed; the test's exit code."""
+    failed = 0
+    for name, case, *args in cases:
+        try:
+            case(*args)
+            print(f"ok    {name}", flush=True)
+        except Unexpected as e:
+            failed += 1
+            print(f"FAIL  {name}: {e}", flush=True)
+    sys.exit(1 if failed else 0)

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Starts the traffic program (traffic.c), which prints what its two processes saw."""
+import json
+import os
+import subprocess
+
+from lib import check
+
+PROGRAM = os.environ.get("TRAFFIC", "build/tests/native/traffic")
+HOG = os.environ.get("HOG", "build/tests/native/hog")
+
+
+class Traffic:
+    """Two connected processes, held until finish(): a filter can name the reader's pid or port."""
+
+    def __init__(self, net, family, protocol, **options):
+        args = [PROGRAM, "--hold", *net.args(family), *(["--udp"] if protocol == "udp" else [])]
+        for name, value in options.items():
+            args.append("--" + name.replace("_", "-"))
+            if value is not True:
+                args.append(str(value))
+        self.process = subprocess.Popen(args, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        ready = self.process.stdout.readline()
+        check.true(f"traffic did not start: {' '.join(args)}", ready)
+        self.__dict__.update(json.loads(ready))
+
+    def finish(self):
+        """Lets it run to its end."""
+        out, _ = self.process.communicate("\n")
+        check.equal("exit code of the traffic program", self.process.returncode, 0)
+        return json.loads(out)
+
+
+def hog(cpu, seconds, name):
+    return subprocess.Popen([HOG, str(cpu), str(seconds), name])

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs `hostlat watch` beside some traffic and reads its JSON."""
+import json
+import os
+import signal
+import subprocess
+import threading
+
+from lib import check
+
+HOSTLAT = os.environ.get("HOSTLAT", "build/hostlat")
+START_LIMIT_S = 30
+END_LIMIT_S = 30
+EXIT_CANNOT = 2
+
+
+class Watch:
+    """A live run, measuring when the constructor returns."""
+
+    def __init__(self, *options, lines=False):
+        self.lines = lines
+        command = [HOSTLAT, "watch", "--json-lines" if lines else "--json", *map(str, options)]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.stderr, self.out = [], ""
+        self._measuring = threading.Event()
+        self._threads = [threading.Thread(target=f, daemon=True) for f in (self._read_err, self._read_out)]
+        for thread in self._threads:
+            thread.start()
+        self._measuring.wait(START_LIMIT_S)
+        if not any("measuring" in line for line in self.stderr):
+            self.process.kill()
+            said = "".join(self.stderr)
+            if self.process.wait() == EXIT_CANNOT:
+                check.skip(f"hostlat watch could not run here: {said}")
+            raise check.Unexpected(f"{' '.join(command)} did not begin to measure; it said: {said}")
+
+    def _read_err(self):
+        for line in self.process.stderr:
+            self.stderr.append(line)
+            if "measuring" in line:
+                self._measuring.set()
+        self._measuring.set()
+
+    def _read_out(self):
+        self.out = self.process.stdout.read()
+
+    def stop(self, number=signal.SIGINT):
+        """Ends the run; its result, or with lines=True one for each interval."""
+        self.process.send_signal(number)
+        self.process.wait(END_LIMIT_S)
+        for thread in self._threads:
+            thread.join()
+        try:
+            texts = self.out.splitlines() if self.lines else [self.out]
+            results = [Result(json.loads(text), self.process.returncode) for text in texts]
+            return results if self.lines else results[0]
+        except ValueError as e:
+            raise check.Unexpected(f"stdout is no JSON document ({e}): {self.out[:200]!r}, "
+                                   f"exit {self.process.returncode}, stderr {''.join(self.stderr)}") from e
+
+
+class Result:
+    """One JSON document of watch. Sums are over every row of a stage: origins and groups."""
+
+    def __init__(self, document, code=None):
+        self.document, self.code = document, code
+
+    def rows(self, stage, protocol, direction="ingress"):
+        return [r for r in self.document["stages"]
+                if (r["stage"], r["protocol"], r["direction"]) == (stage, protocol, direction)]
+
+    def count(self, stage, protocol):
+        return sum(r["count"] for r in self.rows(stage, protocol))
+
+    def row(self, stage, protocol):
+        """The stage's only row."""
+        rows = self.rows(stage, protocol)
+        check.equal(f"rows of {stage} {protocol}", len(rows), 1)
+        return rows[0]
+
+    def stages(self, protocol):
+        return [r["stage"] for r in self.document["stages"] if r["protocol"] == protocol]
+
+    def excluded(self, reason, **where):
+        return total(self.document["excluded"], reason, **where)
+
+    def dropped(self, reason=None, **where):
+        return total(self.document["drops"], reason, **where)
+
+    def lost(self, reason=None, **where):
+        return total(self.document["losses"], reason, **where)
+
+    def sound(self):
+        """Nothing was lost, and the program says so."""
+        check.equal("losses", self.document["losses"], [])
+        check.equal("exit code", self.code, 0)
+
+    def brief(self):
+        """For a failure's message."""
+        rows = [f"{r['stage']}/{r['protocol']}/{r['origin']}={r['count']}" for r in self.document["stages"]]
+        return f"{' '.join(rows)}; excluded {self.document['excluded']}; losses {self.document['losses']}; " \
+               f"drops {self.document['drops']}"
+
+
+def total(counts, reason=None, **where):
+    return sum(c["count"] for c in counts
+               if reason in (None, c["reason"]) and all(c.get(k) in (v, None) for k, v in where.items()))
+
+
+def mean_ns(dist):
+    return dist["sum_ns"] / dist["count"] if dist and dist["count"] else 0.0
+
+
+def quantile(dist, q):
+    """The quantile's entry {q, ns, lo_ns, hi_ns}."""
+    found = [x for x in dist["quantiles"] if abs(x["q"] - q) < 1e-9]
+    check.equal(f"quantiles with q = {q}", len(found), 1)
+    return found[0]
+
+
+def around(net, family, protocol, watch_options=(), **traffic_options):
+    """Watches one run of the traffic program by its port: (result, what the applications saw)."""
+    from lib.traffic import Traffic
+    traffic = Traffic(net, family, protocol, **traffic_options)
+    watch = Watch("--port", traffic.port, *watch_options)
+    own = traffic.finish()
+    return watch.stop(), own

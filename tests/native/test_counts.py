@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every payload packet is counted exactly once at every stage: loopback and veth, v4 and v6."""
+from lib import check, netns, watch
+
+N = 10000
+ALWAYS = ["link", "transport", "enqueued", "read"]
+WOKEN = ["runnable", "running"]
+RUNNING = "reader-already-running"
+
+
+def counted_once(result, protocol, n):
+    for stage in ALWAYS:
+        check.equal(f"{protocol} packets at {stage} ({result.brief()})", result.count(stage, protocol), n)
+    if result.rows("ip", protocol):
+        check.equal(f"{protocol} packets at ip", result.count("ip", protocol), n)
+    for stage in WOKEN:
+        running = result.excluded(RUNNING, stage=stage, protocol=protocol)
+        check.equal(f"{protocol} packets at {stage}, {running} with a running reader included "
+                    f"({result.brief()})", result.count(stage, protocol) + running, n)
+    result.sound()
+
+
+def requests(net, family, protocol, pattern):
+    result, own = watch.around(net, family, protocol, pattern=pattern, count=N)
+    check.equal("messages that the reader got", own["received"], N)
+    counted_once(result, protocol, N)
+    check.must_fail("one packet less", counted_once, result, protocol, N - 1)
+
+
+def spinning_reader(net, family, protocol):
+    """A reader that never sleeps needs no waking: nothing at `runnable`, all of it accounted for."""
+    result, _ = watch.around(net, family, protocol, pattern="stream", wait="spin", count=N // 10,
+                             reader_cpu=1, sender_cpu=0)
+    counted_once(result, protocol, N // 10)
+    for stage in WOKEN:
+        check.equal(f"{stage} of a spinning reader", result.count(stage, protocol), 0)
+
+
+def another_port(net, family, protocol):
+    """Control: a filter for another socket sees nothing of this traffic."""
+    from lib.traffic import Traffic
+    traffic = Traffic(net, family, protocol, count=N // 10)
+    other = Traffic(net, family, protocol, count=1)
+    observer = watch.Watch("--port", other.port)
+    traffic.finish()
+    result = observer.stop()
+    other.finish()
+    check.equal("packets in rows", sum(r["count"] for r in result.document["stages"]), 0)
+    result.sound()
+
+
+nets = netns.every()
+check.run(*[(f"{net.kind} IPv{family} {protocol} {pattern}", requests, net, family, protocol, pattern)
+            for net, family in nets for protocol, pattern in (("tcp", "exchange"), ("udp", "stream"))],
+          *[(f"{net.kind} IPv{family} {protocol} spinning reader", spinning_reader, net, family, protocol)
+            for net, family in nets[1:3] for protocol in ("tcp", "udp")],
+          *[(f"{net.kind} IPv{family} {protocol} another port", another_port, net, family, protocol)
+            for net, family in nets[2:3] for protocol in ("tcp", "udp")])

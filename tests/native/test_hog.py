@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A hog on the reader's CPU is named and charged; the same hog on another CPU is not."""
+import os
+
+from lib import check, netns, watch
+from lib.traffic import Traffic, hog
+
+N = 2000
+SHARE = 0.8
+NAME = "burner"
+
+
+def measure(net, family, protocol, hog_cpu):
+    if os.cpu_count() < 2:
+        check.skip("needs two CPUs")
+    burner = hog(hog_cpu, 60, NAME) if hog_cpu is not None else None
+    try:
+        traffic = Traffic(net, family, protocol, count=N, gap_us=500, reader_cpu=1, sender_cpu=0,
+                          reader_nice=10)
+        observer = watch.Watch("--port", traffic.port)
+        traffic.finish()
+        result = observer.stop()
+    finally:
+        if burner:
+            burner.kill()
+            burner.wait()
+    check.equal("packets at read", result.count("read", protocol), N)
+    result.sound()
+    return result
+
+
+def share(result, protocol):
+    return next(s for s in result.document["scheduler"] if s["protocol"] == protocol)
+
+
+def culprit_ns(result, name=NAME):
+    return sum(c["ns"] for c in result.document["culprits"] if c["comm"] == name)
+
+
+def charged(quiet, hogged, protocol):
+    growth = watch.mean_ns(hogged.row("read", protocol)) - watch.mean_ns(quiet.row("read", protocol))
+    check.between("growth of the mean of `read`", growth, 100_000, 10**9)
+    waited = (share(hogged, protocol)["wait_ns"] - share(quiet, protocol)["wait_ns"]) / N
+    check.between("part of the growth that is waiting for a CPU", waited / growth, SHARE, 1.05)
+    named = culprit_ns(hogged) / N
+    check.between(f"part of the growth that the hog is named for ({hogged.document['culprits']})",
+                  named / growth, SHARE, 1.05)
+
+
+def on_the_readers_cpu(net, family, protocol):
+    quiet = measure(net, family, protocol, None)
+    hogged = measure(net, family, protocol, 1)
+    charged(quiet, hogged, protocol)
+    check.true(f"a finding names {NAME}: {hogged.document['findings']}",
+               any(NAME in f for f in hogged.document["findings"]))
+    check.must_fail("a quiet run as a hogged one", charged, quiet, quiet, protocol)
+
+
+def elsewhere(net, family, protocol):
+    result = measure(net, family, protocol, 0)
+    check.equal("time for which the hog on the other CPU is named", culprit_ns(result), 0)
+    check.true(f"no finding names {NAME}: {result.document['findings']}",
+               not any(NAME in f for f in result.document["findings"]))
+
+
+check.run(*[(f"{net.kind} IPv{family} {protocol} hog {case.__name__.replace('_', ' ')}", case, net, family, protocol)
+            for net, family in netns.every()[::3] for protocol in ("tcp", "udp")
+            for case in (on_the_readers_cpu, elsewhere)])

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""kill -9 at random moments, from the first instruction to steady measuring: nothing stays."""
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+
+from lib import bpf, check, netns, watch
+from lib.traffic import Traffic
+
+KILLS = 20
+SEED = int(os.environ.get("SEED", "20250301"))
+
+
+def pinned():
+    return sorted(os.path.join(d, f) for d, _, files in os.walk("/sys/fs/bpf") for f in files)
+
+
+def namespaces():
+    """Named ones, and the inodes that processes of ours live in."""
+    return sorted(os.listdir("/run/netns")) if os.path.isdir("/run/netns") else []
+
+
+def children(pid):
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as f:
+        return f.read().split()
+
+
+def start():
+    return subprocess.Popen([watch.HOSTLAT, "watch", "--json", "--origin", "stack"],
+                            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+
+
+def time_to_measure():
+    began = time.monotonic()
+    observer = watch.Watch("--origin", "stack")
+    took = time.monotonic() - began
+    observer.stop(signal.SIGTERM)
+    return took
+
+
+def kills(net):
+    rng = random.Random(SEED)
+    print(f"seed {SEED}", flush=True)
+    longest = 2 * time_to_measure()
+    check.true("receive timestamps are off before the first kill", bpf.timestamps_off())
+    before, named, pins = bpf.objects(), namespaces(), pinned()
+    traffic = Traffic(net, 4, "tcp", count=100_000, gap_us=100)
+    with_objects = 0
+    for i in range(KILLS):
+        process = start()
+        at = rng.uniform(0, longest)
+        time.sleep(at)
+        with_objects += bool(set(bpf.objects()["prog"]) - set(before["prog"]))
+        process.kill()
+        process.wait()
+        what = f"after kill {i} at {at * 1000:.0f} ms"
+        check.equal(f"BPF objects {what}", bpf.left_behind(before), [])
+        check.equal(f"namespaces {what}", namespaces(), named)
+        check.equal(f"pins {what}", pinned(), pins)
+    check.true("receive timestamps are off after the last kill", bpf.timestamps_off())
+    check.between("kills that met loaded programs", with_objects, KILLS // 4, KILLS)
+    traffic.process.kill()
+    traffic.process.wait()
+
+
+def seen_while_running():
+    """Control: the same look-out finds a running hostlat's objects once nobody owns up to them."""
+    before = bpf.objects()
+    observer = watch.Watch("--origin", "stack")
+    now = bpf.objects()
+    check.true("a running watch has programs", set(now["prog"]) - set(before["prog"]))
+    check.true("a running watch turned receive timestamps on", bpf.receive_timestamps_on())
+    real, bpf._held = bpf._held, lambda: {kind: set() for kind in bpf.KINDS}
+    try:
+        check.true("ownerless objects are found", bpf.left_behind(before, limit_s=0))
+    finally:
+        bpf._held = real
+    observer.stop()
+
+
+if os.geteuid() != 0:
+    check.skip("needs root")
+check.run(("control: objects of a running watch are seen", seen_while_running),
+          (f"{KILLS} kills", kills, netns.loopback()))

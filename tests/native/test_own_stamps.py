@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""
+`read` agrees with the application's own stamps to a microsecond, on loopback and veth, v4 and v6.
+
+The reader subtracts the kernel's receive stamp (SO_TIMESTAMPNS) from its clock when its receive
+call returns. That stamp is `stack` for datagrams; for TCP it is `deliver`, since on these paths the
+kernel restamps TCP at local delivery; `link` is taken within the same softirq as either. The
+latency from the sender's own stamp contains the sender's system call too: an upper bound.
+"""
+from lib import check, netns, watch
+
+N = 4000
+CLOSE_NS = 1000
+DEFAULT_ORIGIN = {"tcp": "link", "udp": "stack"}
+
+
+def close(result, own_ns, protocol):
+    read = watch.quantile(result.row("read", protocol), 0.5)
+    check.between(f"the reader's own median, against `read` {read}", own_ns,
+                  read["lo_ns"] - CLOSE_NS, read["hi_ns"] + CLOSE_NS)
+
+
+def agrees(net, family, protocol, origin):
+    options = ["--origin", origin] if origin else []
+    result, own = watch.around(net, family, protocol, options, stamps=True, count=N, gap_us=50,
+                               reader_cpu=1, sender_cpu=1)
+    check.equal("packets at read", result.count("read", protocol), N)
+    row = result.row("read", protocol)
+    check.equal("origin", row["origin"], origin or DEFAULT_ORIGIN[protocol])
+    close(result, own["kernel"]["p50_ns"], protocol)
+    check.must_fail("a reader's median of 3 us more", close, result, own["kernel"]["p50_ns"] + 3000, protocol)
+    check.between("largest latency, below the sender-to-reader one", row["max_ns"], row["min_ns"],
+                  own["latency"]["max_ns"])
+    for before, after in (("link", "transport"), ("transport", "enqueued"), ("enqueued", "read")):
+        check.between(f"median of {after}, not before {before}",
+                      watch.quantile(result.row(after, protocol), 0.5)["ns"],
+                      watch.quantile(result.row(before, protocol), 0.5)["lo_ns"], 10_000_000)
+    result.sound()
+
+
+check.run(*[(f"{net.kind} IPv{family} {protocol}, origin {origin or 'not given'}", agrees, net, family, protocol, origin)
+            for net, family in netns.every()
+            for protocol, origin in (("tcp", None), ("udp", None), ("tcp", "deliver"), ("udp", "link"))])

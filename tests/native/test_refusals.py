@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bad input and failure: a clear message, the exit code of the contract, files whole."""
+import json
+import os
+import re
+import signal
+import subprocess
+import tempfile
+import time
+
+from lib import bpf, check, netns, watch
+from lib.traffic import Traffic
+
+USAGE, CANNOT, PARTIAL = 1, 2, 3
+
+
+def hostlat(*args, limit_s=30, prefix=()):
+    done = subprocess.run([*prefix, watch.HOSTLAT, *map(str, args)], capture_output=True, text=True,
+                          timeout=limit_s, check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+def refused(codes, pattern, *args, prefix=()):
+    code, out, err = hostlat(*args, prefix=prefix)
+    check.true(f"exit code of {args}: expected {codes}, seen {code}, stderr {err!r}", code in codes)
+    check.true(f"message of {args}: expected /{pattern}/, seen {err!r}", re.search(pattern, err, re.I))
+    check.equal(f"stdout of {args}", out, "")
+    check.true(f"message of {args} is short: {err!r}", len(err.splitlines()) <= 6)
+
+
+def unknown_names():
+    refused((USAGE,), "stage.*nosuch|nosuch.*stage", "watch", "--stages", "nosuch", "--count", 1)
+    refused((USAGE, CANNOT), "nosuch0", "watch", "--ifname", "nosuch0", "--count", 1)
+    refused((USAGE, CANNOT), "4194300", "watch", "--pid", 4194300, "--count", 1)
+    refused((USAGE, CANNOT), "nosuchns", "watch", "--netns", "nosuchns", "--count", 1)
+    refused((USAGE,), "port", "watch", "--port", "65536", "--count", 1)
+    refused((USAGE,), "interval.*5x|5x.*interval", "watch", "--interval", "5x")
+    refused((USAGE,), "nosuchoption", "watch", "--nosuchoption")
+
+
+def no_permission():
+    # A copy that anybody can run: the build folder may be root's alone.
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)
+        copy = os.path.join(folder, "hostlat")
+        subprocess.run(["install", "-m", "755", watch.HOSTLAT, copy], check=True)
+        nobody = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
+        done = subprocess.run([*nobody, copy, "watch", "--count", "1"], capture_output=True, text=True,
+                              timeout=30, check=False)
+    check.equal(f"exit code without permission, stderr {done.stderr!r}", done.returncode, CANNOT)
+    check.true(f"message names what to do: {done.stderr!r}", re.search("CAP_BPF|sudo|root", done.stderr))
+
+
+def recorded(folder):
+    path = os.path.join(folder, "recording.hlat")
+    code, _, err = hostlat("watch", "--count", 3, "--interval", "100ms", "--json", "--record", path)
+    check.equal(f"exit code of a recording, stderr {err!r}", code, 0)
+    return path
+
+
+def same_from_file(net, folder):
+    path = os.path.join(folder, "same.hlat")
+    traffic = Traffic(net, 4, "tcp", count=1000, gap_us=100)
+    observer = watch.Watch("--port", traffic.port, "--record", path)
+    traffic.finish()
+    live = observer.stop()
+    code, out, err = hostlat("watch", "--json", "--port", traffic.port, "--from", path)
+    check.equal(f"exit code of --from, stderr {err!r}", code, live.code)
+    check.equal("bytes of --from", out, observer.out)
+
+
+def damaged_files(folder):
+    good = recorded(folder)
+    with open(good, "rb") as f:
+        data = f.read()
+    bad = os.path.join(folder, "bad.hlat")
+    damage = {"half": data[:len(data) // 2],
+              "flipped": data[:len(data) // 2] + bytes([data[len(data) // 2] ^ 0x55]) + data[len(data) // 2 + 1:]}
+    for name, content in damage.items():
+        with open(bad, "wb") as f:
+            f.write(content)
+        code, out, err = hostlat("watch", "--from", bad, "--json")
+        check.equal(f"exit code of a {name} file, stderr {err!r}", code, PARTIAL)
+        check.true(f"a reason in the result of a {name} file",
+                   json.loads(out).get("reasons") or json.loads(out)["losses"])
+    for name, content in {"foreign": b"#!/bin/sh\n" * 1000, "empty": b""}.items():
+        with open(bad, "wb") as f:
+            f.write(content)
+        refused((CANNOT,), "bad.hlat", "watch", "--from", bad, "--json")
+    refused((CANNOT,), "nosuch.hlat", "watch", "--from", os.path.join(folder, "nosuch.hlat"), "--json")
+
+
+def full_disk(folder):
+    disk = os.path.join(folder, "disk")
+    os.mkdir(disk)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", disk], check=True)
+    try:
+        path = os.path.join(disk, "recording.hlat")
+        with open(os.path.join(disk, "filler"), "wb") as f:
+            f.write(os.urandom(44 * 1024))
+        code, out, err = hostlat("watch", "--count", 60, "--interval", "20ms", "--by", "comm,port", "--json",
+                                 "--record", path)
+        check.equal(f"exit code with a full disk, stderr {err!r}", code, PARTIAL)
+        check.true(f"the message names the file: {err!r}", "recording.hlat" in err)
+        json.loads(out)
+        code, out, err = hostlat("watch", "--from", path, "--json")
+        check.true(f"the file is readable: exit {code}, stderr {err!r}", code in (0, PARTIAL))
+        check.true("... up to where it ends", json.loads(out)["interval"]["duration_ns"] > 0)
+    finally:
+        subprocess.run(["umount", disk], check=True)
+
+
+def signals(net):
+    for number in (signal.SIGTERM, signal.SIGINT):
+        traffic = Traffic(net, 4, "tcp", count=1000)
+        observer = watch.Watch("--port", traffic.port)
+        traffic.finish()
+        result = observer.stop(number)
+        check.equal(f"exit code after {number.name}", result.code, 0)
+        check.equal("packets at read", result.count("read", "tcp"), 1000)
+
+
+def early_signal():
+    """At any time before measuring begins: a valid document or none at all."""
+    for after_ms in (0, 1, 3, 10, 30, 100, 300):
+        process = subprocess.Popen([watch.HOSTLAT, "watch", "--json"], stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True)
+        time.sleep(after_ms / 1000)
+        process.terminate()
+        out, err = process.communicate(timeout=30)
+        if process.returncode == -signal.SIGTERM:
+            check.equal("stdout when the signal came before main()", out, "")
+            continue
+        check.true(f"exit code {process.returncode} after {after_ms} ms, stderr {err!r}",
+                   process.returncode in (0, PARTIAL))
+        json.loads(out)
+
+
+def timestamps(net):
+    check.true("receive timestamps are off before", bpf.timestamps_off())
+    traffic = Traffic(net, 4, "udp", count=1000)
+    observer = watch.Watch("--port", traffic.port, "--origin", "stack")
+    check.true("receive timestamps are on during the run", bpf.receive_timestamps_on())
+    traffic.finish()
+    observer.stop()
+    check.true("receive timestamps are off after", bpf.timestamps_off())
+
+
+if os.geteuid() != 0:
+    check.skip("needs root")
+private = netns.loopback()
+with tempfile.TemporaryDirectory() as scratch:
+    check.run(("unknown stage, interface, pid, namespace, unit, option", unknown_names),
+              ("no permission", no_permission),
+              ("the same bytes from a file", same_from_file, private, scratch),
+              ("damaged, foreign and missing files", damaged_files, scratch),
+              ("full disk while recording", full_disk, scratch),
+              ("SIGTERM and SIGINT", signals, private),
+              ("SIGTERM while starting", early_signal),
+              ("receive timestamps", timestamps, private))

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""
+A known delay between two stages lands in the step between them, and nowhere else.
+
+delay.bpf.c spins in the tracepoint of a stage after hostlat's own program, so the step to the next
+stage grows. For `running` a hog and for `read` a late reader do the same by natural means; how
+long they held the reader up is what the reader itself saw.
+"""
+import json
+import os
+import statistics
+import subprocess
+
+from lib import check, netns, watch
+from lib.traffic import Traffic, hog
+
+DELAY = os.environ.get("DELAY", "build/tests/native/delay")
+SPIN_NS = 100_000
+N = 3000
+STEPS = ["transport", "enqueued", "runnable", "running", "read"]
+AT_LEAST, AT_MOST = 0.95, 0.05
+
+
+class Delay:
+    def __init__(self, stage, spin_ns, traffic, net):
+        inode = os.stat(f"/run/netns/{net.reader}").st_ino
+        args = [DELAY, stage, spin_ns, traffic.port, traffic.reader_pid, inode, 100]
+        self.process = subprocess.Popen([str(a) for a in args], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, text=True)
+        check.equal("what the delay program said", self.process.stdout.readline(), "ready\n")
+
+    def finish(self):
+        out, _ = self.process.communicate()
+        return json.loads(out)
+
+
+def steps(documents, protocol):
+    """Per stage the median over the intervals of the mean step: one stolen CPU can't move it."""
+    means = {}
+    for document in documents:
+        for stage in STEPS:
+            for row in document.rows(stage, protocol):
+                if row["count"] >= 20 and row["step"]:
+                    means.setdefault(stage, []).append(watch.mean_ns(row["step"]))
+    return {stage: statistics.median(values) for stage, values in means.items()}
+
+
+def measure(net, family, protocol, site, spin_ns, **options):
+    options = {"count": N, "gap_us": 200, "reader_cpu": 1, "sender_cpu": 1, **options}
+    traffic = Traffic(net, family, protocol, **options)
+    observer = watch.Watch("--port", traffic.port, "--interval", "100ms", lines=True)
+    delay = Delay(site, spin_ns, traffic, net) if site else None
+    own = traffic.finish()
+    if delay:
+        own["delay"] = delay.finish()
+        check.between("packets that were delayed", own["delay"]["count"], N * 0.98, N * 1.1)
+    documents = observer.stop()
+    check.equal("packets at read", sum(d.count("read", protocol) for d in documents), N)
+    return steps(documents, protocol), own
+
+
+def lands(before, after, delay_ns, stage):
+    for name in after:
+        growth = (after[name] - before[name]) / delay_ns
+        low, high = (AT_LEAST, 1 + AT_MOST) if name == stage else (-AT_MOST, AT_MOST)
+        check.between(f"part of the {delay_ns:.0f} ns that step {name} grew by "
+                      f"(in ns, before {before}, after {after})", round(growth, 3), low, high)
+
+
+def swapped_fails(before, after, delay_ns, stage):
+    for other in after:
+        if other != stage:
+            swapped = {**after, stage: after[other], other: after[stage]}
+            check.must_fail(f"{stage} exchanged for {other}", lands, before, swapped, delay_ns, stage)
+
+
+def spun(net, family, protocol, site, stage):
+    before, _ = measure(net, family, protocol, site, 0)
+    after, own = measure(net, family, protocol, site, SPIN_NS)
+    delay_ns = own["delay"]["spent_ns"] / own["delay"]["count"]
+    lands(before, after, delay_ns, stage)
+    swapped_fails(before, after, delay_ns, stage)
+
+
+def late_reader(net, family, protocol):
+    before, early = measure(net, family, protocol, None, 0, wait="epoll")
+    after, late = measure(net, family, protocol, None, 0, wait="epoll", delay_us=SPIN_NS // 1000, busy=True)
+    delay_ns = late["latency"]["p50_ns"] - early["latency"]["p50_ns"]
+    lands(before, after, delay_ns, "read")
+    swapped_fails(before, after, delay_ns, "read")
+
+
+def hogged_reader(net, family, protocol):
+    options = {"sender_cpu": 0, "reader_nice": 19}
+    before, alone = measure(net, family, protocol, None, 0, **options)
+    burner = hog(1, 60, "burner")
+    try:
+        after, hogged = measure(net, family, protocol, None, 0, **options)
+    finally:
+        burner.kill()
+        burner.wait()
+    delay_ns = (hogged["latency"]["sum_ns"] - alone["latency"]["sum_ns"]) / N
+    lands(before, after, delay_ns, "running")
+    swapped_fails(before, after, delay_ns, "running")
+
+
+TCP = [("link", "transport"), ("transport", "enqueued"), ("enqueued", "runnable"), ("runnable", "running"),
+       ("running", "read")]
+UDP = [("link", "transport"), ("enqueued", "runnable"), ("runnable", "running"), ("running", "read")]
+loopback, veth = netns.loopback(), netns.veth()
+check.run(*[(f"veth IPv4 tcp {stage}", spun, veth, 4, "tcp", site, stage) for site, stage in TCP],
+          *[(f"loopback IPv6 udp {stage}", spun, loopback, 6, "udp", site, stage) for site, stage in UDP],
+          *[(f"{net.kind} {protocol} {case.__name__.replace('_', ' ')}", case, net, 4, protocol)
+            for net, protocol in ((veth, "tcp"), (loopback, "udp")) for case in (late_reader, hogged_reader)])
