@@ -16,7 +16,7 @@ deps:	## install the Debian packages that all verbs need (as root)
 demo:	## the main job on this machine: install, build, run a server under load, watch it (as root)
 	@tools/deps demo
 	@$(MAKE) build
-	@tests/native/demo $(BUILD)/hostlat
+	@demo/run $(BUILD)/hostlat
 
 check:	## all tests, what they need installed first (as root)
 	@tools/deps check
