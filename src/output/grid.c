@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "output/grid.h"
+
+#include "base/bug.h"
+#include "output/utf8.h"
+
+#define GRID_TEXT_MAX (64UL << 20)
+
+void grid_init(struct grid *g)
+{
+	*g = (struct grid){ .text = STRBUF_INIT(GRID_TEXT_MAX) };
+	vec_init(&g->cells, GRID_CELLS_MAX);
+}
+
+void grid_release(struct grid *g)
+{
+	if (!g)
+		return;
+	strbuf_release(&g->text);
+	vec_release(&g->cells);
+}
+
+void grid_column(struct grid *g, bool right, bool flex)
+{
+	BUG_ON(g->ncolumns == GRID_COLUMNS_MAX || g->cells.len);
+	g->columns[g->ncolumns++] = (struct grid_column){ .right = right, .flex = flex };
+}
+
+void put_clean(struct strbuf *out, const char *s)
+{
+	size_t len;
+
+	for (; *s; s += len) {
+		uint32_t code = utf8_next(s, &len);
+
+		if (code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0xfffd)
+			strbuf_putc(out, '?');
+		else
+			strbuf_add(out, s, len);
+	}
+}
+
+static size_t add_cell(struct grid *g, const char *text)
+{
+	size_t start = g->text.len;
+	int err = vec_push(&g->cells, start);
+
+	if (err) {
+		g->error = err;
+		return 0;
+	}
+	put_clean(&g->text, text);
+	strbuf_putc(&g->text, '\0');
+	if (g->text.error) {
+		g->error = g->text.error;
+		return 0;
+	}
+	return utf8_width(g->text.buf + start);
+}
+
+void grid_cell(struct grid *g, const char *text)
+{
+	struct grid_column *column = &g->columns[g->cells.len % g->ncolumns];
+	size_t width = add_cell(g, text);
+
+	if (width > column->width)
+		column->width = width;
+}
+
+void grid_note(struct grid *g, const char *text)
+{
+	add_cell(g, text);
+}
+
+static size_t line_width(const struct grid *g)
+{
+	size_t width = 0;
+
+	for (size_t i = 0; i < g->ncolumns; i++)
+		width += g->columns[i].width + (i ? GRID_GAP : 0);
+	return width;
+}
+
+size_t grid_least(const struct grid *g)
+{
+	size_t width = line_width(g);
+
+	for (size_t i = 0; i < g->ncolumns; i++) {
+		const struct grid_column *c = &g->columns[i];
+
+		if (c->flex && c->width > GRID_FLEX_MIN)
+			width -= c->width - GRID_FLEX_MIN;
+	}
+	return width;
+}
+
+size_t grid_fit(struct grid *g, size_t width)
+{
+	size_t now = line_width(g);
+
+	for (size_t i = 0; i < g->ncolumns && now > width; i++) {
+		struct grid_column *c = &g->columns[i];
+		size_t less = now - width;
+
+		if (!c->flex || c->width <= GRID_FLEX_MIN)
+			continue;
+		if (less > c->width - GRID_FLEX_MIN)
+			less = c->width - GRID_FLEX_MIN;
+		c->width -= less;
+		now -= less;
+	}
+	return now;
+}
+
+size_t grid_rows(const struct grid *g)
+{
+	return g->error || !g->ncolumns ? 0 : g->cells.len / g->ncolumns;
+}
+
+/* The first `width` columns of `s`, the last one an ellipsis. */
+static void put_shortened(struct strbuf *out, const char *s, size_t width)
+{
+	size_t len;
+
+	for (; width > 1; width--, s += len) {
+		utf8_next(s, &len);
+		strbuf_add(out, s, len);
+	}
+	strbuf_puts(out, "…");
+}
+
+static const char *cell(const struct grid *g, size_t row, size_t column)
+{
+	return g->text.buf + g->cells.items[row * g->ncolumns + column];
+}
+
+void grid_put_row(const struct grid *g, size_t row, struct strbuf *out)
+{
+	size_t last = g->ncolumns;
+	size_t blank = 0;
+
+	while (last && !*cell(g, row, last - 1))
+		last--;
+	for (size_t i = 0; i < last; i++) {
+		const struct grid_column *c = &g->columns[i];
+		const char *s = cell(g, row, i);
+		size_t len = utf8_width(s);
+		size_t pad = len < c->width ? c->width - len : 0;
+
+		strbuf_fill(out, ' ', blank + (c->right ? pad : 0));
+		if (len > c->width && i + 1 < last)
+			put_shortened(out, s, c->width);
+		else
+			strbuf_puts(out, s);
+		blank = GRID_GAP + (c->right ? 0 : pad);
+	}
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "output/json_writer.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#include "base/bug.h"
+#include "output/utf8.h"
+
+void json_writer_init(struct json_writer *w, struct strbuf *out, unsigned int lines)
+{
+	*w = (struct json_writer){ .out = out, .lines = lines };
+}
+
+static void put_quoted(struct strbuf *out, const char *s)
+{
+	size_t len;
+
+	strbuf_putc(out, '"');
+	for (; *s; s += len) {
+		uint32_t code = utf8_next(s, &len);
+
+		if (code == '"' || code == '\\')
+			strbuf_printf(out, "\\%c", (char)code);
+		else if (code < 0x20 || code == 0x7f)
+			strbuf_printf(out, "\\u%04" PRIx32, code);
+		else if (code == 0xfffd)
+			strbuf_puts(out, "\xef\xbf\xbd");
+		else
+			strbuf_add(out, s, len);
+	}
+	strbuf_putc(out, '"');
+}
+
+static void break_line(struct json_writer *w)
+{
+	if (w->depth <= w->lines) {
+		strbuf_putc(w->out, '\n');
+		strbuf_fill(w->out, ' ', 2 * w->depth);
+	}
+}
+
+/* Everything that comes before a value: the comma, the line and the name. */
+static void begin_value(struct json_writer *w, const char *name)
+{
+	unsigned int level = w->depth - 1;
+
+	BUG_ON(!name != (!w->depth || w->array[level]));
+	if (w->depth) {
+		if (w->filled[level])
+			strbuf_puts(w->out, w->depth <= w->lines ? "," : ", ");
+		w->filled[level] = true;
+		break_line(w);
+	}
+	if (name) {
+		put_quoted(w->out, name);
+		strbuf_puts(w->out, ": ");
+	}
+}
+
+static void begin(struct json_writer *w, const char *name, bool array)
+{
+	begin_value(w, name);
+	BUG_ON(w->depth == JSON_DEPTH_MAX);
+	w->array[w->depth] = array;
+	w->filled[w->depth] = false;
+	w->depth++;
+	strbuf_putc(w->out, array ? '[' : '{');
+}
+
+static void end(struct json_writer *w, bool array)
+{
+	bool filled;
+
+	BUG_ON(!w->depth || w->array[w->depth - 1] != array);
+	filled = w->filled[w->depth - 1];
+	if (filled && w->depth <= w->lines) {
+		strbuf_putc(w->out, '\n');
+		strbuf_fill(w->out, ' ', 2 * (w->depth - 1));
+	}
+	w->depth--;
+	strbuf_putc(w->out, array ? ']' : '}');
+}
+
+void json_begin_object(struct json_writer *w, const char *name)
+{
+	begin(w, name, false);
+}
+
+void json_end_object(struct json_writer *w)
+{
+	end(w, false);
+}
+
+void json_begin_array(struct json_writer *w, const char *name)
+{
+	begin(w, name, true);
+}
+
+void json_end_array(struct json_writer *w)
+{
+	end(w, true);
+}
+
+void json_null(struct json_writer *w, const char *name)
+{
+	begin_value(w, name);
+	strbuf_puts(w->out, "null");
+}
+
+void json_bool(struct json_writer *w, const char *name, bool b)
+{
+	begin_value(w, name);
+	strbuf_puts(w->out, b ? "true" : "false");
+}
+
+void json_u64(struct json_writer *w, const char *name, uint64_t n)
+{
+	begin_value(w, name);
+	strbuf_printf(w->out, "%" PRIu64, n);
+}
+
+void json_s64(struct json_writer *w, const char *name, int64_t n)
+{
+	begin_value(w, name);
+	strbuf_printf(w->out, "%" PRId64, n);
+}
+
+void json_double(struct json_writer *w, const char *name, double d)
+{
+	if (!isfinite(d)) {
+		json_null(w, name);
+		return;
+	}
+	begin_value(w, name);
+	strbuf_printf(w->out, "%.6g", d);
+}
+
+void json_string(struct json_writer *w, const char *name, const char *s)
+{
+	if (!s) {
+		json_null(w, name);
+		return;
+	}
+	begin_value(w, name);
+	put_quoted(w->out, s);
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "output/spark.h"
+
+#include <limits.h>
+#include <math.h>
+
+#include "output/utf8.h"
+#include "report/human.h"
+#include "stats/edges.h"
+
+static const char *const heights[] = { " ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
+
+#define HEIGHT_MAX 8
+#define DECADE_MAX 19 /* the greatest power of ten in 64 bits */
+
+void spark_axis_init(struct spark_axis *axis)
+{
+	*axis = (struct spark_axis){ .lo = INT_MAX, .hi = INT_MIN, .width = SPARK_WIDTH_MIN };
+}
+
+/* log10 of a time; 0 ns counts as 1 ns, the left end of everything. */
+static double decade(uint64_t ns)
+{
+	return ns ? log10((double)ns) : 0;
+}
+
+void spark_axis_add(struct spark_axis *axis, const struct hist *h)
+{
+	struct hist_quantile first, last;
+	int lo, hi;
+
+	if (hist_quantile(h, 0, &first) || hist_quantile(h, 1, &last))
+		return;
+	lo = (int)floor(decade(first.lo));
+	hi = (int)ceil(decade(last.hi));
+	if (lo >= DECADE_MAX)
+		lo = DECADE_MAX - 1;
+	if (hi > DECADE_MAX)
+		hi = DECADE_MAX;
+	if (hi <= lo)
+		hi = lo + 1;
+	if (lo < axis->lo)
+		axis->lo = lo;
+	if (hi > axis->hi)
+		axis->hi = hi;
+}
+
+static void put_power(struct strbuf *out, int power)
+{
+	char buf[HUMAN_MAX];
+	uint64_t ns = 1;
+
+	while (power-- > 0)
+		ns *= 10;
+	/* "1.0 µs" is "1µs" here: whole powers need no decimals, and the place is small. */
+	for (const char *s = human_ns(buf, ns); *s; s++) {
+		if (s[0] == '.' && s[1] == '0')
+			s++;
+		else if (*s != ' ')
+			strbuf_putc(out, *s);
+	}
+}
+
+void spark_put_axis(const struct spark_axis *axis, struct strbuf *out)
+{
+	struct strbuf right = STRBUF_INIT(HUMAN_MAX);
+	size_t start = out->len, used;
+
+	if (axis->lo >= axis->hi)
+		return;
+	put_power(out, axis->lo);
+	put_power(&right, axis->hi);
+	used = utf8_width(strbuf_str(out) + start) + utf8_width(strbuf_str(&right));
+	if (used < axis->width)
+		strbuf_fill(out, ' ', axis->width - used);
+	strbuf_puts(out, strbuf_str(&right));
+	strbuf_release(&right);
+}
+
+static size_t cell_of(const struct spark_axis *axis, uint64_t ns)
+{
+	double at = (decade(ns) - axis->lo) / (axis->hi - axis->lo) * (double)axis->width;
+
+	if (at < 0)
+		return 0;
+	return at >= (double)axis->width ? axis->width - 1 : (size_t)at;
+}
+
+/* The geometric middle of a bucket. */
+static uint64_t middle(const struct hist *h, int32_t index)
+{
+	return (uint64_t)sqrt(edges_double(h->schema, index - 1) * edges_double(h->schema, index));
+}
+
+void spark_put(const struct spark_axis *axis, const struct hist *h, struct strbuf *out)
+{
+	uint64_t cells[SPARK_WIDTH_MAX] = { 0 };
+	uint64_t count, most = 0;
+	int32_t index = INT32_MIN;
+
+	if (axis->lo >= axis->hi)
+		return;
+	cells[cell_of(axis, 0)] += h->zero;
+	cells[cell_of(axis, h->max)] += h->over;
+	while (hist_next(h, &index, &count))
+		cells[cell_of(axis, middle(h, index))] += count;
+	for (size_t i = 0; i < axis->width; i++)
+		most = cells[i] > most ? cells[i] : most;
+	for (size_t i = 0; i < axis->width; i++) {
+		double share = most ? (double)cells[i] / (double)most : 0;
+
+		strbuf_puts(out, heights[(int)ceil(share * HEIGHT_MAX)]);
+	}
+}

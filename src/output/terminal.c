@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "output/terminal.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+/* A terminal that doesn't tell, as over a serial line. */
+#define ROWS_DEFAULT 24
+#define WIDTH_MIN 40
+
+/* The environment is asked, not setlocale(): that would change how this process writes numbers. */
+static bool locale_is_utf8(void)
+{
+	static const char *const names[] = { "LC_ALL", "LC_CTYPE", "LANG" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const char *value = getenv(names[i]);
+
+		if (value && *value)
+			return strcasestr(value, "utf-8") || strcasestr(value, "utf8");
+	}
+	return false;
+}
+
+bool terminal_style(int fd, bool color, struct text_style *style)
+{
+	bool terminal = isatty(fd);
+	struct winsize size;
+
+	*style = (struct text_style){
+		.width = TEXT_WIDTH_DEFAULT,
+		.wrap = terminal,
+		.color = color,
+		.utf8 = locale_is_utf8(),
+	};
+	if (terminal && !ioctl(fd, TIOCGWINSZ, &size) && size.ws_col)
+		style->width = size.ws_col < WIDTH_MIN ? WIDTH_MIN : size.ws_col;
+	return terminal;
+}
+
+void live_init(struct live_table *live, int fd)
+{
+	*live = (struct live_table){ .fd = fd };
+}
+
+static unsigned int terminal_rows(int fd)
+{
+	struct winsize size;
+
+	if (ioctl(fd, TIOCGWINSZ, &size) || size.ws_row < 2)
+		return ROWS_DEFAULT;
+	return size.ws_row;
+}
+
+void live_draw(struct live_table *live, const char *text, struct strbuf *out)
+{
+	unsigned int rows = terminal_rows(live->fd) - 1;
+	unsigned int up = live->drawn < rows ? live->drawn : rows;
+
+	/* No wrapping meanwhile: a long line must stay one line, or the count is wrong. */
+	strbuf_puts(out, "\033[?7l\r");
+	if (up)
+		strbuf_printf(out, "\033[%uA", up);
+	live->drawn = 0;
+	while (*text && live->drawn < rows) {
+		size_t len = strcspn(text, "\n");
+
+		strbuf_add(out, text, len);
+		strbuf_puts(out, "\033[K\n");
+		text += len + (text[len] == '\n');
+		live->drawn++;
+	}
+	strbuf_puts(out, "\033[J\033[?7h");
+}
+
+void live_keep(struct live_table *live)
+{
+	live->drawn = 0;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the place that text goes to can show, and a table that is redrawn in place there. */
+#ifndef HOSTLAT_OUTPUT_TERMINAL_H
+#define HOSTLAT_OUTPUT_TERMINAL_H
+
+#include <stdbool.h>
+
+#include "base/strbuf.h"
+#include "output/text.h"
+
+/* Text that goes into a file or a pipe: tables are this wide, and sentences are not wrapped. */
+#define TEXT_WIDTH_DEFAULT 100
+
+/*
+ * Sets the style for descriptor `fd`: the terminal's width; UTF-8 as LC_ALL, LC_CTYPE and LANG
+ * say. Whether to use colour is the caller's choice. Returns whether `fd` is a terminal.
+ */
+bool terminal_style(int fd, bool color, struct text_style *style);
+
+struct live_table {
+	int fd;
+	unsigned int drawn;   /* lines on the screen since live_init() or live_keep() */
+};
+
+void live_init(struct live_table *live, int fd);
+/*
+ * Appends to `out` what replaces the text drawn before by `text` (whole lines). Lines beyond the
+ * terminal's height are left out, because the cursor can't come back to them.
+ */
+void live_draw(struct live_table *live, const char *text, struct strbuf *out);
+/* What was drawn stays; the next drawing comes below. */
+void live_keep(struct live_table *live);
+
+#endif

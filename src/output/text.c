@@ -1,0 +1,447 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "output/text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/bug.h"
+#include "output/grid.h"
+#include "output/spark.h"
+#include "output/utf8.h"
+#include "report/human.h"
+#include "stats/hist.h"
+
+#define LINE_MAX_BYTES (1UL << 20)
+
+struct paint {
+	const char *on, *off;
+};
+
+static const struct paint bold = { "\033[1m", "\033[0m" };
+static const struct paint dim = { "\033[2m", "\033[0m" };
+static const struct paint yellow = { "\033[33m", "\033[0m" };
+static const struct paint plain = { "", "" };
+
+/* What text can show of a distribution, in the order of the columns. */
+static const struct {
+	unsigned int show;
+	const char *head;
+} parts[] = {
+	{ SHOW_COUNT, "count" }, { SHOW_P50, "p50" }, { SHOW_P90, "p90" }, { SHOW_P99, "p99" },
+	{ SHOW_P999, "p99.9" }, { SHOW_MAX, "max" },
+};
+
+/* One column of text: a value, or one part of a distribution. */
+struct text_column {
+	size_t source;            /* in the table's columns */
+	unsigned int show;        /* 0: the value itself */
+	const char *head, *part;
+	bool right, flex;
+};
+
+struct text_table {
+	const struct table *table;
+	struct text_column columns[GRID_COLUMNS_MAX];
+	size_t ncolumns;
+	size_t spark;             /* source column of the sparklines, or ncolumns of the table */
+};
+
+/* -- lines ---------------------------------------------------------------------------------- */
+
+static void put_painted(struct strbuf *out, const struct text_style *style,
+			const struct paint *paint, const char *text, size_t len)
+{
+	if (!style->color)
+		paint = &plain;
+	strbuf_puts(out, paint->on);
+	strbuf_add(out, text, len);
+	strbuf_puts(out, paint->off);
+}
+
+/* Bytes of `text` that fit into `width` columns, cut at a space where there is one. */
+static size_t fitting(const char *text, size_t width)
+{
+	size_t at = 0, columns = 0, space = 0, len;
+
+	while (text[at]) {
+		if (columns == width)
+			return space ? space : at;
+		if (text[at] == ' ')
+			space = at;
+		utf8_next(text + at, &len);
+		at += len;
+		columns++;
+	}
+	return at;
+}
+
+static void put_line(struct strbuf *out, const struct text_style *style,
+		     const struct paint *paint, const char *text)
+{
+	struct strbuf clean = STRBUF_INIT(LINE_MAX_BYTES);
+	const char *rest;
+
+	put_clean(&clean, text);
+	rest = strbuf_str(&clean);
+	do {
+		size_t len = style->wrap ? fitting(rest, style->width) : strlen(rest);
+
+		put_painted(out, style, paint, rest, len);
+		strbuf_putc(out, '\n');
+		rest += len;
+		rest += strspn(rest, " ");
+	} while (*rest);
+	strbuf_release(&clean);
+}
+
+/* -- values --------------------------------------------------------------------------------- */
+
+static void put_text(struct strbuf *out, const struct value *v)
+{
+	char buf[HUMAN_MAX];
+
+	switch (v->type) {
+	case VALUE_NULL:
+		strbuf_puts(out, "n/a");
+		return;
+	case VALUE_BOOL:
+		strbuf_puts(out, v->boolean ? "yes" : "no");
+		return;
+	case VALUE_U64:
+		strbuf_puts(out, human_count(buf, v->u64));
+		return;
+	case VALUE_S64:
+		strbuf_printf(out, "%" PRId64, v->s64);
+		return;
+	case VALUE_NS:
+		strbuf_puts(out, human_ns(buf, v->u64));
+		return;
+	case VALUE_SNS:
+		strbuf_puts(out, human_sns(buf, v->s64));
+		return;
+	case VALUE_FRACTION:
+		strbuf_puts(out, human_fraction(buf, v->fraction));
+		return;
+	case VALUE_STRING:
+		strbuf_puts(out, v->string);
+		return;
+	case VALUE_OBJECT:
+		for (const struct field *f = v->object->first; f; f = f->next) {
+			strbuf_printf(out, "%s=", f->name);
+			put_text(out, &f->value);
+			strbuf_puts(out, f->next ? " " : "");
+		}
+		return;
+	case VALUE_ABSENT:
+	case VALUE_LIST:
+	case VALUE_TABLE:
+	case VALUE_DISTRIBUTION:
+	case VALUE_VERDICT:
+		return;
+	}
+}
+
+static struct value quantile(const struct distribution *d, enum report_quantile which)
+{
+	const struct report_quantile_value *q = &d->quantiles[which];
+
+	return q->known ? value_ns(q->ns) : value_null();
+}
+
+static struct value part_of(const struct distribution *d, unsigned int show)
+{
+	switch (show) {
+	case SHOW_COUNT:
+		return value_u64(d->hist->count);
+	case SHOW_P50:
+		return quantile(d, REPORT_P50);
+	case SHOW_P90:
+		return quantile(d, REPORT_P90);
+	case SHOW_P99:
+		return quantile(d, REPORT_P99);
+	case SHOW_P999:
+		return quantile(d, REPORT_P999);
+	case SHOW_MAX:
+		if (d->hist->count && d->hist->min <= d->hist->max)
+			return value_ns(d->hist->max);
+		return value_null();
+	}
+	return value_absent();
+}
+
+/* -- tables --------------------------------------------------------------------------------- */
+
+static bool is_number(enum value_type type)
+{
+	return type == VALUE_U64 || type == VALUE_S64 || type == VALUE_NS || type == VALUE_SNS ||
+	       type == VALUE_FRACTION;
+}
+
+/* Numbers stand at the right. */
+static bool column_is_right(const struct table *t, size_t column)
+{
+	for (const struct row *row = t->first; row; row = row->next) {
+		enum value_type type = row->cells[column].type;
+
+		if (type != VALUE_ABSENT && type != VALUE_NULL)
+			return is_number(type);
+	}
+	return false;
+}
+
+static void add_column(struct text_table *tt, struct text_column column)
+{
+	BUG_ON(tt->ncolumns == GRID_COLUMNS_MAX);
+	tt->columns[tt->ncolumns++] = column;
+}
+
+static void plan_columns(struct text_table *tt, const struct table *t)
+{
+	*tt = (struct text_table){ .table = t, .spark = t->ncolumns };
+	for (size_t i = 0; i < t->ncolumns; i++) {
+		const struct column *c = &t->columns[i];
+
+		if (!c->head)
+			continue;
+		if (!c->show) {
+			add_column(tt, (struct text_column){
+				.source = i, .head = c->head, .part = "",
+				.right = column_is_right(t, i), .flex = c->flags & COLUMN_FLEX });
+			continue;
+		}
+		for (size_t k = 0; k < ARRAY_LEN(parts); k++) {
+			if (c->show & parts[k].show)
+				add_column(tt, (struct text_column){
+					.source = i, .show = parts[k].show, .right = true,
+					.head = c->head, .part = parts[k].head });
+		}
+		if (c->show & SHOW_SPARK)
+			tt->spark = i;
+	}
+}
+
+static void put_heads(const struct text_table *tt, struct grid *g)
+{
+	char head[80];
+
+	for (size_t i = 0; i < tt->ncolumns; i++) {
+		const struct text_column *c = &tt->columns[i];
+
+		snprintf(head, sizeof(head), "%s%s%s", c->head,
+			 *c->head && *c->part ? " " : "", c->part);
+		grid_cell(g, head);
+	}
+}
+
+static void put_cell(const struct text_column *c, const struct row *row, struct grid *g,
+		     struct strbuf *buf)
+{
+	struct value v = row->cells[c->source];
+
+	if (v.type == VALUE_DISTRIBUTION)
+		v = part_of(v.distribution, c->show);
+	strbuf_reset(buf);
+	put_text(buf, &v);
+	grid_cell(g, strbuf_str(buf));
+}
+
+/* The note stands where the first of the absent cells at the row's end would. */
+static void put_cells(const struct text_table *tt, const struct row *row, struct grid *g,
+		      struct strbuf *buf)
+{
+	bool noted = !row->note;
+
+	for (size_t i = 0; i < tt->ncolumns; i++) {
+		bool absent = row->cells[tt->columns[i].source].type == VALUE_ABSENT;
+
+		if (absent && !noted && tt->columns[i].right)
+			grid_note(g, row->note);
+		else
+			put_cell(&tt->columns[i], row, g, buf);
+		noted |= absent && tt->columns[i].right;
+	}
+}
+
+static const struct hist *spark_hist(const struct text_table *tt, const struct row *row)
+{
+	const struct value *v = &row->cells[tt->spark];
+
+	return v->type == VALUE_DISTRIBUTION ? v->distribution->hist : NULL;
+}
+
+/* Sparklines take what is left of the line. Returns the columns of the rest, without the gap. */
+static size_t plan_spark(const struct text_table *tt, struct grid *g, size_t width,
+			 struct spark_axis *axis)
+{
+	size_t least = grid_least(g) + GRID_GAP + SPARK_WIDTH_MIN;
+	size_t used;
+
+	spark_axis_init(axis);
+	if (tt->spark == tt->table->ncolumns || least > width) {
+		axis->width = 0;
+		return grid_fit(g, width);
+	}
+	used = grid_fit(g, width - GRID_GAP - SPARK_WIDTH_MIN);
+	axis->width = width - used - GRID_GAP;
+	if (axis->width > SPARK_WIDTH_MAX)
+		axis->width = SPARK_WIDTH_MAX;
+	for (const struct row *row = tt->table->first; row; row = row->next) {
+		if (spark_hist(tt, row))
+			spark_axis_add(axis, spark_hist(tt, row));
+	}
+	return used;
+}
+
+/* `row` is NULL for the line of the heads. */
+static void put_spark(const struct text_table *tt, const struct row *row, size_t used,
+		      const struct spark_axis *axis, struct strbuf *line)
+{
+	const struct hist *h = row && axis->width ? spark_hist(tt, row) : NULL;
+	size_t width = utf8_width(strbuf_str(line));
+
+	if (!axis->width || (row && !h) || width > used)
+		return;
+	strbuf_fill(line, ' ', used + GRID_GAP - width);
+	if (row)
+		spark_put(axis, h, line);
+	else
+		spark_put_axis(axis, line);
+	while (line->len && line->buf[line->len - 1] == ' ')
+		strbuf_truncate(line, line->len - 1);
+}
+
+static void put_rows(const struct text_table *tt, struct grid *g, const struct text_style *style,
+		     struct strbuf *out)
+{
+	struct strbuf line = STRBUF_INIT(LINE_MAX_BYTES);
+	const struct row *row = NULL;
+	struct spark_axis axis;
+	size_t used = plan_spark(tt, g, style->width, &axis);
+
+	for (size_t at = 0; at < grid_rows(g); at++) {
+		strbuf_reset(&line);
+		grid_put_row(g, at, &line);
+		put_spark(tt, row, used, &axis, &line);
+		put_painted(out, style, !row ? &dim : row->note ? &yellow : &plain,
+			    strbuf_str(&line), line.len);
+		strbuf_putc(out, '\n');
+		row = row ? row->next : tt->table->first;
+	}
+	strbuf_release(&line);
+}
+
+static void put_table(const struct table *t, const struct text_style *style, struct strbuf *out)
+{
+	struct strbuf buf = STRBUF_INIT(LINE_MAX_BYTES);
+	struct text_table tt;
+	struct grid g;
+
+	plan_columns(&tt, t);
+	if (!tt.ncolumns || !t->nrows)
+		return;
+	if (t->head)
+		put_line(out, style, &dim, t->head);
+	grid_init(&g);
+	for (size_t i = 0; i < tt.ncolumns; i++)
+		grid_column(&g, tt.columns[i].right, tt.columns[i].flex);
+	put_heads(&tt, &g);
+	for (const struct row *row = t->first; row; row = row->next)
+		put_cells(&tt, row, &g, &buf);
+	put_rows(&tt, &g, style, out);
+	if (g.error && !out->error)
+		out->error = g.error;
+	grid_release(&g);
+	strbuf_release(&buf);
+}
+
+/* -- the report ----------------------------------------------------------------------------- */
+
+static void put_title(const struct report *r, const struct text_style *style, struct strbuf *out)
+{
+	struct strbuf line = STRBUF_INIT(LINE_MAX_BYTES);
+
+	if (r->title)
+		strbuf_puts(&line, r->title);
+	for (const struct item *i = r->summary.first; i; i = i->next)
+		strbuf_printf(&line, "%s%s", line.len ? "   " : "", i->string);
+	if (line.len)
+		put_line(out, style, &bold, strbuf_str(&line));
+	strbuf_release(&line);
+}
+
+static void put_verdict(const struct report *r, const struct text_style *style, struct strbuf *out)
+{
+	struct strbuf line = STRBUF_INIT(LINE_MAX_BYTES);
+
+	for (const struct row *row = r->reasons ? r->reasons->first : NULL; row; row = row->next) {
+		strbuf_reset(&line);
+		strbuf_printf(&line, "%s: %s", r->verdict, row->cells[1].string);
+		if (row->cells[2].type == VALUE_STRING)
+			strbuf_printf(&line, " (%s)", row->cells[2].string);
+		put_line(out, style, &yellow, strbuf_str(&line));
+	}
+	strbuf_release(&line);
+}
+
+/* Every character that hostlat itself uses has a stand-in of the same width. */
+static void fold_to_ascii(const char *s, struct strbuf *out)
+{
+	static const struct {
+		uint32_t code;
+		char ascii;
+	} folds[] = {
+		{ 0xb5, 'u' }, { 0xb1, '~' }, { 0x2026, '~' }, { 0xb7, '.' },
+		{ 0x2581, '.' }, { 0x2582, ':' }, { 0x2583, '-' }, { 0x2584, '=' },
+		{ 0x2585, '+' }, { 0x2586, '*' }, { 0x2587, '#' }, { 0x2588, '@' },
+	};
+	size_t len;
+
+	for (; *s; s += len) {
+		uint32_t code = utf8_next(s, &len);
+		char ascii = code < 0x80 ? (char)code : '?';
+
+		for (size_t i = 0; i < ARRAY_LEN(folds); i++) {
+			if (folds[i].code == code)
+				ascii = folds[i].ascii;
+		}
+		strbuf_putc(out, ascii);
+	}
+}
+
+static void put_body(const struct report *r, const struct text_style *style, struct strbuf *out)
+{
+	put_title(r, style, out);
+	for (const struct field *f = r->body.first; f; f = f->next) {
+		switch (f->value.type) {
+		case VALUE_TABLE:
+			put_table(f->value.table, style, out);
+			break;
+		case VALUE_LIST:
+			for (const struct item *i = f->value.list->first; i; i = i->next)
+				put_line(out, style, &plain, i->string);
+			break;
+		case VALUE_VERDICT:
+			put_verdict(r, style, out);
+			break;
+		default:
+			break;
+		}
+	}
+}
+
+void text_report(const struct report *r, const struct text_style *style, struct strbuf *out)
+{
+	struct strbuf utf8;
+
+	if (style->utf8) {
+		put_body(r, style, out);
+		return;
+	}
+	strbuf_init(&utf8, out->max);
+	put_body(r, style, &utf8);
+	fold_to_ascii(strbuf_str(&utf8), out);
+	if (utf8.error && !out->error)
+		out->error = utf8.error;
+	strbuf_release(&utf8);
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/human.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+static const struct {
+	const char *name;
+	uint64_t ns;
+} units[] = {{"µs", 1000}, {"ms", 1000000}, {"s", 1000000000}};
+
+#define NUNITS (sizeof(units) / sizeof(units[0]))
+
+const char *human_ns(char *buf, uint64_t ns)
+{
+	char number[HUMAN_MAX];
+	size_t i = 0;
+	double n;
+
+	if (ns < 1000) {
+		snprintf(buf, HUMAN_MAX, "%" PRIu64 " ns", ns);
+		return buf;
+	}
+	/* Not "1000 µs": what would be rounded up to the next unit belongs there. */
+	while (i + 1 < NUNITS && (double)ns >= 999.5 * (double)units[i].ns)
+		i++;
+	n = (double)ns / (double)units[i].ns;
+	if (n < 9.95)
+		snprintf(buf, HUMAN_MAX, "%.1f %s", n, units[i].name);
+	else
+		snprintf(buf, HUMAN_MAX, "%.30s %s",
+			 human_count(number, (uint64_t)(n + 0.5)), units[i].name);
+	return buf;
+}
+
+const char *human_sns(char *buf, int64_t ns)
+{
+	char number[HUMAN_MAX];
+
+	if (ns >= 0)
+		return human_ns(buf, (uint64_t)ns);
+	snprintf(buf, HUMAN_MAX, "-%.38s", human_ns(number, -(uint64_t)ns));
+	return buf;
+}
+
+const char *human_count(char *buf, uint64_t n)
+{
+	char digits[24];
+	int len = snprintf(digits, sizeof(digits), "%" PRIu64, n);
+	char *out = buf;
+
+	for (int i = 0; i < len; i++) {
+		if (i && (len - i) % 3 == 0)
+			*out++ = ' ';
+		*out++ = digits[i];
+	}
+	*out = '\0';
+	return buf;
+}
+
+const char *human_fraction(char *buf, double fraction)
+{
+	double percent = fraction * 100;
+
+	if (percent > 0 && percent < 0.05)
+		snprintf(buf, HUMAN_MAX, "<0.1 %%");
+	else if (percent > 0 && percent < 0.95)
+		snprintf(buf, HUMAN_MAX, "%.1f %%", percent);
+	else
+		snprintf(buf, HUMAN_MAX, "%.0f %%", percent);
+	return buf;
+}

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Building a report: an arena, and appending to lists in it. Nothing is ever removed, so that
+ * pointers into the report stay valid for its life.
+ */
+#include "report/report.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bug.h"
+#include "stats/hist.h"
+
+/* A report of one interval fits into one or two of these. */
+#define CHUNK_BYTES (32UL << 10)
+
+struct chunk {
+	struct chunk *next;
+	size_t used, size;
+	_Alignas(max_align_t) char bytes[];
+};
+
+static const double quantiles[REPORT_QUANTILES] = {
+	[REPORT_P50] = 0.5, [REPORT_P90] = 0.9, [REPORT_P99] = 0.99, [REPORT_P999] = 0.999,
+};
+
+static void fail(struct report *r, int error)
+{
+	if (!r->error)
+		r->error = error;
+}
+
+static struct chunk *add_chunk(struct report *r, size_t size)
+{
+	struct chunk *c;
+
+	if (size < CHUNK_BYTES)
+		size = CHUNK_BYTES;
+	if (size > REPORT_MEMORY_MAX - r->bytes) {
+		fail(r, -E2BIG);
+		return NULL;
+	}
+	c = malloc(sizeof(*c) + size);
+	if (!c) {
+		fail(r, -ENOMEM);
+		return NULL;
+	}
+	*c = (struct chunk){.next = r->chunks, .size = size};
+	r->chunks = c;
+	r->bytes += size;
+	return c;
+}
+
+/* Zeroed; NULL when the report has failed. */
+static void *alloc(struct report *r, size_t size)
+{
+	struct chunk *c = r->chunks;
+	void *p;
+
+	if (r->error)
+		return NULL;
+	size = (size + _Alignof(max_align_t) - 1) & ~(_Alignof(max_align_t) - 1);
+	if (!c || c->size - c->used < size)
+		c = add_chunk(r, size);
+	if (!c)
+		return NULL;
+	p = c->bytes + c->used;
+	c->used += size;
+	return memset(p, 0, size);
+}
+
+static const char *copy(struct report *r, const char *s)
+{
+	size_t size = s ? strlen(s) + 1 : 0;
+	char *p = s ? alloc(r, size) : NULL;
+
+	return p ? memcpy(p, s, size) : NULL;
+}
+
+static const char *format(struct report *r, const char *fmt, va_list ap)
+{
+	va_list again;
+	char *p = NULL;
+	int len;
+
+	va_copy(again, ap);
+	len = vsnprintf(NULL, 0, fmt, again);
+	va_end(again);
+	if (len < 0)
+		fail(r, -EINVAL);
+	else
+		p = alloc(r, (size_t)len + 1);
+	if (p)
+		vsnprintf(p, (size_t)len + 1, fmt, ap);
+	return p;
+}
+
+const char *report_format(struct report *r, const char *fmt, ...)
+{
+	const char *s;
+	va_list ap;
+
+	va_start(ap, fmt);
+	s = format(r, fmt, ap);
+	va_end(ap);
+	return s;
+}
+
+/* What is put into a report is the report's: strings are copied, except those already in it. */
+static struct value own(struct report *r, struct value v)
+{
+	if (v.type == VALUE_STRING)
+		return value_string(copy(r, v.string));
+	return v;
+}
+
+void report_init(struct report *r, const struct provenance *provenance)
+{
+	static const struct column columns[] = {
+		{.name = "code"}, {.name = "message"}, {.name = "evidence"},
+	};
+
+	*r = (struct report){ .provenance = *provenance };
+	r->summary.report = r;
+	r->findings.report = r;
+	r->body.report = r;
+	r->provenance.version = copy(r, provenance->version);
+	r->provenance.command = copy(r, provenance->command);
+	r->provenance.host = copy(r, provenance->host);
+	r->reasons = table_new(r, columns, sizeof(columns) / sizeof(columns[0]));
+}
+
+void report_release(struct report *r)
+{
+	struct chunk *next;
+
+	if (!r)
+		return;
+	for (struct chunk *c = r->chunks; c; c = next) {
+		next = c->next;
+		free(c);
+	}
+	*r = (struct report){0};
+}
+
+int report_error(const struct report *r)
+{
+	return r->error;
+}
+
+static void append(struct list *l, const char *string)
+{
+	struct item *item = string ? alloc(l->report, sizeof(*item)) : NULL;
+
+	if (!item)
+		return;
+	item->string = string;
+	if (l->last)
+		l->last->next = item;
+	else
+		l->first = item;
+	l->last = item;
+	l->count++;
+}
+
+void report_title(struct report *r, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	r->title = format(r, fmt, ap);
+	va_end(ap);
+}
+
+void report_summary(struct report *r, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	append(&r->summary, format(r, fmt, ap));
+	va_end(ap);
+}
+
+void report_finding(struct report *r, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	append(&r->findings, format(r, fmt, ap));
+	va_end(ap);
+}
+
+void report_verdict(struct report *r, const char *verdict)
+{
+	r->verdict = copy(r, verdict);
+}
+
+void report_reason(struct report *r, const char *code, const char *evidence, const char *fmt, ...)
+{
+	const char *message;
+	va_list ap;
+
+	va_start(ap, fmt);
+	message = format(r, fmt, ap);
+	va_end(ap);
+	TABLE_ADD(r->reasons, value_string(code), value_string(message), value_string(evidence));
+	r->partial = true;
+	if (!r->verdict)
+		report_verdict(r, "partial");
+}
+
+void report_place_findings(struct report *r)
+{
+	object_add(&r->body, "findings", value_list(&r->findings));
+}
+
+void report_place_verdict(struct report *r)
+{
+	object_add(&r->body, "verdict", (struct value){ .type = VALUE_VERDICT});
+}
+
+struct object *object_new(struct report *r)
+{
+	struct object *o = alloc(r, sizeof(*o));
+
+	if (o)
+		o->report = r;
+	return o;
+}
+
+void object_add(struct object *o, const char *name, struct value v)
+{
+	struct field *f = o ? alloc(o->report, sizeof(*f)) : NULL;
+
+	if (!f)
+		return;
+	f->name = name;
+	f->value = own(o->report, v);
+	if (o->last)
+		o->last->next = f;
+	else
+		o->first = f;
+	o->last = f;
+}
+
+struct list *list_new(struct report *r)
+{
+	struct list *l = alloc(r, sizeof(*l));
+
+	if (l)
+		l->report = r;
+	return l;
+}
+
+void list_add(struct list *l, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (!l)
+		return;
+	va_start(ap, fmt);
+	append(l, format(l->report, fmt, ap));
+	va_end(ap);
+}
+
+struct table *table_new(struct report *r, const struct column *columns, size_t n)
+{
+	struct column *own_columns = alloc(r, n * sizeof(*columns));
+	struct table *t = alloc(r, sizeof(*t));
+
+	if (!t || !own_columns)
+		return NULL;
+	memcpy(own_columns, columns, n * sizeof(*columns));
+	*t = (struct table){.report = r, .columns = own_columns, .ncolumns = n};
+	return t;
+}
+
+static struct row *add_row(struct table *t, const struct value *values, size_t n)
+{
+	struct row *row = t ? alloc(t->report, sizeof(*row) + t->ncolumns * sizeof(*values)) : NULL;
+
+	if (!row)
+		return NULL;
+	BUG_ON(n > t->ncolumns);
+	for (size_t i = 0; i < n; i++)
+		row->cells[i] = own(t->report, values[i]);
+	if (t->last)
+		t->last->next = row;
+	else
+		t->first = row;
+	t->last = row;
+	t->nrows++;
+	return row;
+}
+
+void table_add(struct table *t, const struct value *values, size_t n)
+{
+	add_row(t, values, n);
+}
+
+void table_add_note(struct table *t, const struct value *values, size_t n, const char *fmt, ...)
+{
+	struct row *row = add_row(t, values, n);
+	va_list ap;
+
+	if (!row)
+		return;
+	va_start(ap, fmt);
+	row->note = format(t->report, fmt, ap);
+	va_end(ap);
+}
+
+struct value value_distribution(struct report *r, const struct hist *h)
+{
+	struct distribution *d = alloc(r, sizeof(*d));
+	struct hist_quantile found;
+
+	if (!d)
+		return value_null();
+	d->hist = h;
+	for (size_t i = 0; i < REPORT_QUANTILES; i++) {
+		struct report_quantile_value *q = &d->quantiles[i];
+
+		q->q = quantiles[i];
+		q->known = q->bounded = hist_quantile(h, q->q, &found) == 0;
+		if (!q->known)
+			continue;
+		q->ns = found.value;
+		q->lo_ns = found.lo;
+		q->hi_ns = found.hi;
+	}
+	return (struct value){ .type = VALUE_DISTRIBUTION, .distribution = d };
+}

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The result model: what a command found out, as data.
+ *
+ * An analysis fills one struct report; src/output renders it as text or JSON without knowing
+ * which command made it. The body is an ordered object of named fields: numbers, strings,
+ * objects, lists and tables with typed columns. The order of the fields and of the columns is
+ * the order of the output.
+ *
+ * One description serves people and programs: a column's (or field's) `name` is its JSON key
+ * and its `head` is its heading in text. Without a name it is not in JSON, without a heading it
+ * is not in text. Objects are for programs only; what a person should see of them goes
+ * into the summary line or into a sentence.
+ *
+ * Memory: everything belongs to the report and lives until report_release(). Strings given to
+ * the functions below are copied. Names, heads and other `const char *` of struct column
+ * are borrowed: give literals. A histogram is borrowed: it must outlive the report.
+ *
+ * Errors: an allocation that fails is remembered in report_error(), and every function
+ * accepts the NULL that an earlier one returned, so that a builder checks once, at its end.
+ */
+#ifndef HOSTLAT_REPORT_REPORT_H
+#define HOSTLAT_REPORT_REPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct hist;
+struct report;
+
+/* More than this in one report is a bug or an attack, not a result: -E2BIG. */
+#define REPORT_MEMORY_MAX (256UL << 20)
+
+/* Every distribution is shown at these quantiles: 0.5, 0.9, 0.99, 0.999. */
+#define REPORT_QUANTILES 4
+
+enum report_quantile { REPORT_P50, REPORT_P90, REPORT_P99, REPORT_P999 };
+
+/* One estimated quantile. Unknown numbers are null in JSON and n/a in text. */
+struct report_quantile_value {
+	double q;                 /* 0 < q < 1 */
+	bool known;               /* ns holds a value */
+	bool bounded;             /* lo_ns and hi_ns do */
+	uint64_t ns;
+	uint64_t lo_ns, hi_ns;    /* the true value is in [lo_ns, hi_ns] */
+};
+
+struct distribution {
+	const struct hist *hist;  /* never NULL; may be empty */
+	struct report_quantile_value quantiles[REPORT_QUANTILES];
+};
+
+enum value_type {
+	VALUE_ABSENT,             /* the field does not apply here: no key, blank text */
+	VALUE_NULL,               /* it applies and is unknown: null, n/a */
+	VALUE_BOOL,
+	VALUE_U64,
+	VALUE_S64,
+	VALUE_NS,                 /* unsigned nanoseconds; its JSON name ends in _ns */
+	VALUE_SNS,                /* signed nanoseconds */
+	VALUE_FRACTION,           /* 0..1 in JSON, percent in text */
+	VALUE_STRING,
+	VALUE_OBJECT,
+	VALUE_LIST,               /* of strings */
+	VALUE_TABLE,
+	VALUE_DISTRIBUTION,
+	VALUE_VERDICT,            /* the place of the report's verdict and reasons */
+};
+
+struct value {
+	enum value_type type;
+	union {
+		bool boolean;
+		uint64_t u64;     /* VALUE_U64, VALUE_NS */
+		int64_t s64;      /* VALUE_S64, VALUE_SNS */
+		double fraction;
+		const char *string;
+		struct object *object;
+		struct list *list;
+		struct table *table;
+		const struct distribution *distribution;
+	};
+};
+
+/* Named values, in order. */
+struct object {
+	struct report *report;
+	struct field *first, *last;
+};
+
+struct field {
+	struct field *next;
+	const char *name;
+	struct value value;
+};
+
+/* Strings, in order: findings, for one. Text shows one per line. */
+struct list {
+	struct report *report;
+	struct item *first, *last;
+	size_t count;
+};
+
+struct item {
+	struct item *next;
+	const char *string;
+};
+
+/* What text shows of a distribution; JSON always has all of it. */
+enum {
+	SHOW_COUNT = 1 << 0,
+	SHOW_P50   = 1 << 1,
+	SHOW_P90   = 1 << 2,
+	SHOW_P99   = 1 << 3,
+	SHOW_P999  = 1 << 4,
+	SHOW_MAX   = 1 << 5,
+	SHOW_SPARK = 1 << 6,      /* a small histogram, on a log axis that all rows share */
+};
+
+enum {
+	COLUMN_INLINE = 1 << 0,   /* JSON: the distribution's fields stand in the row itself */
+	COLUMN_FLEX   = 1 << 1,   /* text: may be shortened when the line is too long */
+};
+
+struct column {
+	const char *name;         /* JSON key; NULL: text only */
+	const char *head;         /* text heading; NULL: JSON only. Prefix of a distribution's
+				   * headings: "step" gives "step p99"; may be "" */
+	unsigned int flags;       /* COLUMN_* */
+	unsigned int show;        /* SHOW_*, for distributions */
+};
+
+struct row {
+	struct row *next;
+	const char *note;         /* text: stands in place of the cells that are absent at the
+				   * row's end. A row with a note is not in JSON */
+	struct value cells[];     /* one per column */
+};
+
+struct table {
+	struct report *report;
+	const char *head;         /* a line above the table in text, or NULL */
+	const struct column *columns;
+	size_t ncolumns;
+	struct row *first, *last;
+	size_t nrows;             /* rows with a note included */
+};
+
+/* Who measured what, when: first in every document. */
+struct provenance {
+	const char *version;      /* of hostlat */
+	const char *command;
+	unsigned int schema;      /* of the command's document; raised when a field changes */
+	const char *host;
+	uint64_t started_ns;      /* since 1970, UTC; 0: unknown */
+};
+
+struct report {
+	struct provenance provenance;
+	const char *title;        /* text: the first words of the first line, or NULL */
+	struct list summary;      /* text: the rest of the first line */
+	struct object body;
+	struct list findings;     /* sentences */
+	const char *verdict;      /* NULL: there is nothing to say */
+	struct table *reasons;    /* {code, message, evidence}: why the result is not sound */
+	bool partial;             /* there are reasons: the command exits with EXIT_PARTIAL */
+	int error;
+	size_t bytes;
+	struct chunk *chunks;     /* of the arena, newest first */
+};
+
+/* Strings of `provenance` are copied. Pair with report_release(), also when this fails. */
+void report_init(struct report *r, const struct provenance *provenance);
+/* Accepts NULL and a zeroed report. */
+void report_release(struct report *r);
+/* 0, or the first thing that went wrong while building: -ENOMEM, -E2BIG. */
+int report_error(const struct report *r);
+
+void report_title(struct report *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void report_summary(struct report *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void report_finding(struct report *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void report_verdict(struct report *r, const char *verdict);
+/*
+ * The result is not whole. `code` is for programs (kebab-case), the message for people;
+ * `evidence` may be NULL. The report is partial from then on, and its verdict, where none was
+ * given, is "partial".
+ */
+void report_reason(struct report *r, const char *code, const char *evidence, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+/*
+ * Where the findings, and the verdict with its reasons, stand among the body's fields: they
+ * may still be added to afterwards. Without a verdict nothing is shown of it.
+ */
+void report_place_findings(struct report *r);
+void report_place_verdict(struct report *r);
+
+struct object *object_new(struct report *r);
+void object_add(struct object *o, const char *name, struct value v);
+
+struct list *list_new(struct report *r);
+void list_add(struct list *l, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* The columns are copied, the strings in them are not. */
+struct table *table_new(struct report *r, const struct column *columns, size_t n);
+/* `n` values in the order of the columns; fewer: the rest is absent. */
+void table_add(struct table *t, const struct value *values, size_t n);
+/* A line of text that stands for a row which could not be measured. */
+void table_add_note(struct table *t, const struct value *values, size_t n, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+
+#define TABLE_ADD(t, ...) \
+	table_add((t), (const struct value[]){__VA_ARGS__}, \
+		  sizeof((const struct value[]){__VA_ARGS__}) / sizeof(struct value))
+
+/* Quantiles with the bounds of their buckets; all unknown if the histogram is empty. */
+struct value value_distribution(struct report *r, const struct hist *h);
+/* A string made for the purpose, owned by the report. */
+const char *report_format(struct report *r, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static inline struct value value_absent(void)
+{
+	return (struct value){ .type = VALUE_ABSENT };
+}
+
+static inline struct value value_null(void)
+{
+	return (struct value){ .type = VALUE_NULL };
+}
+
+static inline struct value value_bool(bool b)
+{
+	return (struct value){ .type = VALUE_BOOL, .boolean = b };
+}
+
+static inline struct value value_u64(uint64_t n)
+{
+	return (struct value){ .type = VALUE_U64, .u64 = n };
+}
+
+static inline struct value value_s64(int64_t n)
+{
+	return (struct value){ .type = VALUE_S64, .s64 = n };
+}
+
+static inline struct value value_ns(uint64_t ns)
+{
+	return (struct value){ .type = VALUE_NS, .u64 = ns };
+}
+
+static inline struct value value_sns(int64_t ns)
+{
+	return (struct value){ .type = VALUE_SNS, .s64 = ns };
+}
+
+static inline struct value value_fraction(double f)
+{
+	return (struct value){ .type = VALUE_FRACTION, .fraction = f };
+}
+
+/* NULL gives null. */
+static inline struct value value_string(const char *s)
+{
+	return (struct value){ .type = s ? VALUE_STRING : VALUE_NULL, .string = s };
+}
+
+static inline struct value value_object(struct object *o)
+{
+	return (struct value){ .type = o ? VALUE_OBJECT : VALUE_NULL, .object = o };
+}
+
+static inline struct value value_list(struct list *l)
+{
+	return (struct value){ .type = l ? VALUE_LIST : VALUE_NULL, .list = l };
+}
+
+static inline struct value value_table(struct table *t)
+{
+	return (struct value){ .type = t ? VALUE_TABLE : VALUE_NULL, .table = t };
+}
+
+#endif
