@@ -11,10 +11,10 @@
 #include <unistd.h>
 
 #include "base/bug.h"
+#include "host/mount.h"
 
 #define CONTAINER_ID_LEN 64
 #define SHORT_ID_LEN     12      /* as docker ps shows it */
-#define MOUNTINFO_MAX    (4 << 20)
 
 /*
  * A component of a path that is a container. `parent` (NULL: any) is the component before it, and
@@ -114,7 +114,7 @@ static void unescape_unit(char *s)
 
 static void match_container(const char *parent, const char *name, struct host_cgroup *cgroup)
 {
-	char id[HOST_NAME_MAX];
+	char id[HOST_LABEL_MAX];
 
 	for (size_t i = 0; i < ARRAY_LEN(container_rules); i++) {
 		const struct container_rule *rule = &container_rules[i];
@@ -165,7 +165,7 @@ static void make_label(struct host_cgroup *cgroup)
 	const char *dot = strrchr(cgroup->unit, '.');
 
 	if (cgroup->manager) {
-		n = is_container_id(cgroup->container) ? SHORT_ID_LEN : HOST_NAME_MAX / 2;
+		n = is_container_id(cgroup->container) ? SHORT_ID_LEN : HOST_LABEL_MAX / 2;
 		snprintf(cgroup->label, sizeof(cgroup->label), "%s %.*s", cgroup->manager, n,
 			 cgroup->container);
 	} else if (dot) {
@@ -249,69 +249,9 @@ int host_cgroup_of(const struct host_root *root, pid_t pid, struct host_cgroup *
 	return 0;
 }
 
-/* mountinfo writes space, tab, newline and backslash as \ooo. */
-static void unescape_mount(char *s)
-{
-	char *to = s;
-
-	for (; *s; s++) {
-		if (s[0] == '\\' && strspn(s + 1, "01234567") >= 3) {
-			*to++ = (s[1] - '0') << 6 | (s[2] - '0') << 3 | (s[3] - '0');
-			s += 3;
-		} else {
-			*to++ = *s;
-		}
-	}
-	*to = '\0';
-}
-
-/*
- * "31 23 0:28 / /sys/fs/cgroup rw,relatime shared:9 - cgroup2 cgroup2 rw": the root inside the file
- * system and the mount point, if it is a cgroup2 one.
- */
-static bool split_cgroup2_mount(char *line, const char **fsroot, char **point)
-{
-	char *type = strstr(line, " - ");
-
-	if (!type || strncmp(type + 3, "cgroup2 ", 8))
-		return false;
-	*type = '\0';
-	for (int i = 0; i < 3; i++)
-		if (!strsep(&line, " "))
-			return false;
-	*fsroot = strsep(&line, " ");
-	*point = strsep(&line, " ");
-	return *point;
-}
-
 int host_cgroup2_mount(const struct host_root *root, char *buf, size_t size)
 {
-	char *text, *rest, *line, *point;
-	const char *fsroot;
-	int err;
-
-	err = host_read_all(&text, MOUNTINFO_MAX, "%s/self/mountinfo",
-			    host_root_or_live(root)->proc);
-	if (err < 0)
-		return err;
-	err = -ENOENT;
-	for (rest = text; (line = host_next_line(&rest));) {
-		if (!split_cgroup2_mount(line, &fsroot, &point))
-			continue;
-		/* A mount of the whole hierarchy is better than one of a part of it. */
-		if (!err && strcmp(fsroot, "/"))
-			continue;
-		unescape_mount(point);
-		if ((size_t)snprintf(buf, size, "%s", point) >= size) {
-			err = -ENAMETOOLONG;
-			break;
-		}
-		err = 0;
-		if (!strcmp(fsroot, "/"))
-			break;
-	}
-	free(text);
-	return err;
+	return host_mount_point(root, "cgroup2", buf, size);
 }
 
 int host_cgroup2_id(const struct host_root *root, const char *path, uint64_t *id)

@@ -14,15 +14,15 @@
 
 #include "host/root.h"
 
-#define HOST_NAME_MAX 128
+#define HOST_LABEL_MAX 128
 
 struct host_cgroup {
 	char path[HOST_PATH_MAX];      /* in the hierarchy that says most; "" if unknown */
 	char unified[HOST_PATH_MAX];   /* in cgroup2, for host_cgroup2_id(); "" if not there */
-	char unit[HOST_NAME_MAX];      /* innermost systemd .service or .scope, or "" */
-	char container[HOST_NAME_MAX]; /* the container's full id, or its name where the manager
+	char unit[HOST_LABEL_MAX];      /* innermost systemd .service or .scope, or "" */
+	char container[HOST_LABEL_MAX]; /* the container's full id, or its name where the manager
 					* uses names (lxc, nspawn); "" outside of containers */
-	char label[HOST_NAME_MAX];     /* what to show: "docker 0123456789ab", "lxc web", the unit
+	char label[HOST_LABEL_MAX];     /* what to show: "docker 0123456789ab", "lxc web", the unit
 					* without its suffix; "" when there is neither */
 	char pod[64];                  /* Kubernetes pod uid, or "" */
 	const char *manager;           /* "docker", "containerd", "cri-o", "podman", "lxc", ...;

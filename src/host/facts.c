@@ -35,7 +35,7 @@ static void make_printable(char *s)
 			*s = ' ';
 }
 
-static int add(struct host_facts *facts, const char *key, const char *value, bool known)
+static void add(struct host_facts *facts, const char *key, const char *value, bool known)
 {
 	struct host_fact fact = { .known = known };
 	int err;
@@ -44,30 +44,30 @@ static int add(struct host_facts *facts, const char *key, const char *value, boo
 	fact.value = strndup(value, HOST_FACT_VALUE_MAX);
 	err = fact.key && fact.value ? vec_push(facts, fact) : -ENOMEM;
 	if (err) {
-		facts->truncated |= err == -E2BIG;
+		facts->error = facts->error ? facts->error : err;
 		free(fact.key);
 		free(fact.value);
-		return err;
+		return;
 	}
 	make_printable(fact.value);
-	return 0;
 }
 
-int host_facts_add(struct host_facts *facts, const char *key, const char *fmt, ...)
+void host_facts_add(struct host_facts *facts, const char *key, const char *fmt, ...)
 {
 	struct strbuf value = STRBUF_INIT(64 << 10);
 	va_list args;
-	int err;
 
 	va_start(args, fmt);
 	strbuf_vprintf(&value, fmt, args);
 	va_end(args);
-	err = value.error ? value.error : add(facts, key, strbuf_str(&value), true);
+	if (!value.error)
+		add(facts, key, strbuf_str(&value), true);
+	else if (!facts->error)
+		facts->error = value.error;
 	strbuf_release(&value);
-	return err;
 }
 
-int host_facts_add_unknown(struct host_facts *facts, const char *key, const char *why, int err)
+void host_facts_add_unknown(struct host_facts *facts, const char *key, const char *why, int err)
 {
 	char value[HOST_FACT_VALUE_MAX];
 
@@ -75,7 +75,7 @@ int host_facts_add_unknown(struct host_facts *facts, const char *key, const char
 		snprintf(value, sizeof(value), "n/a: %s: %s", why, strerror(-err));
 	else
 		snprintf(value, sizeof(value), "n/a: %s", why);
-	return add(facts, key, value, false);
+	add(facts, key, value, false);
 }
 
 const char *host_facts_get(const struct host_facts *facts, const char *key)

@@ -29,20 +29,21 @@ struct host_fact {
 struct host_facts {
 	struct host_fact *items;      /* a base/vec.h vector */
 	size_t len, cap, max;
-	bool truncated;               /* there were more than HOST_FACTS_MAX */
+	int error;                    /* 0, or the first failure to add one: -ENOMEM, or -E2BIG:
+				       * there were more than HOST_FACTS_MAX */
 };
 
 void host_facts_init(struct host_facts *facts);
 void host_facts_release(struct host_facts *facts);
 
 /*
- * Adds one. 0, -ENOMEM, or -E2BIG when there are too many (and then `truncated` is set). Keys and
- * values are cut at HOST_FACT_KEY_MAX and HOST_FACT_VALUE_MAX.
+ * Adds one; check `error` at the end. Keys and values are cut at HOST_FACT_KEY_MAX and
+ * HOST_FACT_VALUE_MAX.
  */
-int host_facts_add(struct host_facts *facts, const char *key, const char *fmt, ...)
+void host_facts_add(struct host_facts *facts, const char *key, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /* `why` it is unknown: what could not be done, and the error as -errno (0: no error to name). */
-int host_facts_add_unknown(struct host_facts *facts, const char *key, const char *why, int err);
+void host_facts_add_unknown(struct host_facts *facts, const char *key, const char *why, int err);
 
 /* The value of a known fact, or NULL. Valid until the release. */
 const char *host_facts_get(const struct host_facts *facts, const char *key);

@@ -118,16 +118,17 @@ static int visit_name(void *ctx, const char *name)
 	return 0;
 }
 
+/* Process 1 may hide its namespace; kernel threads are in the initial one. */
 static void name_netns(struct netns_search *search, struct host_netns *ns)
 {
-	char comm[HOST_COMM_MAX];
+	char comm[HOST_COMM_MAX] = "?";
 
-	if (ns->pid == 1)
+	if (ns->pid)
+		host_task_comm(search->root, ns->pid, comm, sizeof(comm));
+	if (ns->pid == 1 || (ns->pid == 2 && !strcmp(comm, "kthreadd")))
 		snprintf(ns->name, sizeof(ns->name), "root");
 	if (ns->name[0])
 		return;
-	if (host_task_comm(search->root, ns->pid, comm, sizeof(comm)))
-		snprintf(comm, sizeof(comm), "?");
 	snprintf(ns->name, sizeof(ns->name), "pid %d (%s)", ns->pid, comm);
 }
 

@@ -22,7 +22,7 @@ struct host_netns {
 	uint64_t inode;               /* as in net:[4026531840]; the kernel's ns.inum */
 	bool own;                     /* the caller's */
 	pid_t pid;                    /* a process in it, the lowest; 0: bound to a name only */
-	char name[HOST_NAME_MAX];     /* "root", "blue" (ip netns) or "pid 4711 (memcached)" */
+	char name[HOST_LABEL_MAX];     /* "root", "blue" (ip netns) or "pid 4711 (memcached)" */
 	char path[HOST_PATH_MAX];     /* the file to open */
 };
 
@@ -34,7 +34,7 @@ struct host_netns_vec {
 };
 
 /*
- * "root" is the namespace of pid 1. Fills `list`, to be released by the caller, also if this fails.
+ * "root" is the namespace of process 1, or of the kernel's threads. Fills `list`, to be released by the caller, also if this fails.
  */
 int host_netns_list(const struct host_root *root, struct host_netns_vec *list);
 void host_netns_vec_release(struct host_netns_vec *list);
