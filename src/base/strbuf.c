@@ -13,13 +13,7 @@
 
 #define FIRST_CAPACITY 64
 
-static void fail(struct strbuf *sb, int error)
-{
-	if (!sb->error)
-		sb->error = error;
-}
-
-/* Makes room for `n` more bytes and the final NUL. */
+/* Makes room for `n` more bytes and the final NUL. After a failure it fails for good. */
 static bool grow(struct strbuf *sb, size_t n)
 {
 	size_t need, cap = sb->cap ? sb->cap : FIRST_CAPACITY;
@@ -28,11 +22,11 @@ static bool grow(struct strbuf *sb, size_t n)
 	if (sb->error)
 		return false;
 	if (n > sb->max - sb->len) {
-		fail(sb, -E2BIG);
+		sb->error = -E2BIG;
 		return false;
 	}
 	if (__builtin_add_overflow(sb->len + n, (size_t)1, &need)) {
-		fail(sb, -ENOMEM);
+		sb->error = -ENOMEM;
 		return false;
 	}
 	if (sb->buf && need <= sb->cap)
@@ -41,7 +35,7 @@ static bool grow(struct strbuf *sb, size_t n)
 		cap = cap > SIZE_MAX / 2 ? need : cap * 2;
 	buf = realloc(sb->buf, cap);
 	if (!buf) {
-		fail(sb, -ENOMEM);
+		sb->error = -ENOMEM;
 		return false;
 	}
 	sb->buf = buf;
@@ -140,7 +134,7 @@ char *strbuf_detach(struct strbuf *sb)
 	if (!text)
 		text = strdup("");
 	if (!text)
-		fail(sb, -ENOMEM);
+		sb->error = -ENOMEM;
 	if (sb->error) {
 		free(text);
 		text = NULL;

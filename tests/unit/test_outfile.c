@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <dirent.h>
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/outfile.h"
+
+/* Each test runs in an empty folder of its own. */
+static int enter_folder(void **state)
+{
+	char *folder = strdup("/tmp/hostlat-outfile-XXXXXX");
+
+	*state = folder;
+	return !folder || !mkdtemp(folder) || chdir(folder);
+}
+
+static int leave_folder(void **state)
+{
+	int err;
+
+	unlink("result");
+	unlink("link");
+	err = chdir("/") || rmdir(*state);
+	free(*state);
+	return err;
+}
+
+static int files_here(void)
+{
+	DIR *dir = opendir(".");
+	int n = 0;
+
+	assert_non_null(dir);
+	for (struct dirent *entry; (entry = readdir(dir)) != NULL;)
+		n += entry->d_name[0] != '.';
+	closedir(dir);
+	return n;
+}
+
+static void assert_content(const char *path, const char *expected)
+{
+	char text[64] = "";
+	FILE *file = fopen(path, "r");
+
+	assert_non_null(file);
+	text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
+	fclose(file);
+	assert_string_equal(text, expected);
+}
+
+static void write_result(const char *path, const char *text)
+{
+	struct outfile file;
+
+	assert_int_equal(outfile_open(&file, path), 0);
+	assert_int_equal(outfile_write(&file, text, strlen(text)), 0);
+	assert_int_equal(outfile_commit(&file), 0);
+}
+
+static void test_replace(void **state)
+{
+	struct outfile file;
+	struct stat st;
+
+	(void)state;
+	write_result("result", "first");
+	assert_int_equal(chmod("result", 0640), 0);
+	assert_int_equal(symlink("result", "link"), 0);
+	assert_int_equal(outfile_open(&file, "link"), 0);
+	assert_int_equal(outfile_write(&file, "second", 6), 0);
+	assert_content("result", "first");
+	assert_int_equal(outfile_commit(&file), 0);
+	assert_content("result", "second");
+	assert_int_equal(stat("result", &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0640);
+	assert_int_equal(lstat("link", &st), 0);
+	assert_true(S_ISLNK(st.st_mode));
+	assert_int_equal(files_here(), 2);
+}
+
+static void test_abandon(void **state)
+{
+	struct outfile file = { 0 };
+
+	(void)state;
+	outfile_release(&file);
+	outfile_release(NULL);
+	write_result("result", "old");
+	assert_int_equal(outfile_open(&file, "result"), 0);
+	assert_int_equal(outfile_write(&file, "new", 3), 0);
+	assert_int_equal(files_here(), 2);
+	outfile_release(&file);
+	assert_content("result", "old");
+	assert_int_equal(files_here(), 1);
+}
+
+/* A file-size limit is a full disk that needs no disk: the error stays and nothing is left. */
+static void test_no_room(void **state)
+{
+	struct rlimit old, small = { .rlim_cur = 4096 };
+	char block[3000] = "";
+	struct outfile file;
+
+	(void)state;
+	write_result("result", "old");
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+	small.rlim_max = old.rlim_max;
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+	assert_int_equal(outfile_open(&file, "result"), 0);
+	assert_int_equal(outfile_write(&file, block, sizeof(block)), 0);
+	assert_int_equal(outfile_write(&file, block, sizeof(block)), -EFBIG);
+	assert_int_equal(outfile_write(&file, "x", 1), -EFBIG);
+	assert_int_equal(outfile_commit(&file), -EFBIG);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+	assert_content("result", "old");
+	assert_int_equal(files_here(), 1);
+}
+
+static void test_in_place(void **state)
+{
+	struct outfile file;
+	struct stat st;
+
+	(void)state;
+	assert_int_equal(outfile_open(&file, "/dev/full"), 0);
+	assert_int_equal(outfile_write(&file, "x", 1), -ENOSPC);
+	assert_int_equal(outfile_commit(&file), -ENOSPC);
+	write_result("/dev/null", "gone");
+	assert_int_equal(stat("/dev/null", &st), 0);
+	assert_true(S_ISCHR(st.st_mode));
+}
+
+static void test_refused(void **state)
+{
+	struct outfile file;
+
+	(void)state;
+	assert_int_equal(outfile_open(&file, "no/such/folder"), -ENOENT);
+	outfile_release(&file);
+	assert_int_equal(outfile_open(&file, "."), -EISDIR);
+	assert_int_equal(files_here(), 0);
+}
+
+#define in_folder(test) cmocka_unit_test_setup_teardown(test, enter_folder, leave_folder)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		in_folder(test_replace),  in_folder(test_abandon), in_folder(test_no_room),
+		in_folder(test_in_place), in_folder(test_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
