@@ -4,10 +4,10 @@
  *
  * A table knows each domain by points (monotonic time, time of the domain, error) in ascending
  * monotonic order. Between two points the relation is linear; beyond the last and before the first
- * it goes on at the neighbouring rate (1:1 if there is but one point) up to `horizon_ns`. Where the
- * clock was set, the next point is a discontinuity: times strictly between the two have no
- * conversion. What the rate may do unseen, `wander_ppb`, is added to the bound by distance from the
- * nearest point.
+ * it goes on at the neighbouring rate up to `horizon_ns` (1:1 if there is but one point; not for
+ * ticks, whose rate takes two). Where the clock was set, the next point is a discontinuity: times
+ * strictly between the two have no conversion. What the rate may do unseen, `wander_ppb`, is added
+ * to the bound by distance from the nearest point.
  *
  * From one domain to another goes through monotonic, and the two bounds add up.
  */
@@ -15,12 +15,16 @@
 #define HOSTLAT_CLOCK_CONVERT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/vec.h"
 #include "clock/domain.h"
 
 #define CONVERT_POINTS_MAX 65536
+
+/* Times and ticks further than this from 0, 146 years in nanoseconds, are refused. */
+#define CONVERT_TIME_MAX (1LL << 62)
 
 struct clock_point {
 	int64_t mono_ns;
@@ -31,8 +35,10 @@ struct clock_point {
 
 struct clock_relation {
 	struct VEC_OF(struct clock_point) points;
+	struct VEC_OF(size_t) runs; /* where the points between two discontinuities begin */
 	uint32_t wander_ppb;
 	int64_t horizon_ns;
+	bool ticks; /* counts something else than nanoseconds */
 };
 
 struct clock_table {
@@ -57,14 +63,16 @@ void clock_table_limits(struct clock_table *table, enum clock_domain domain, uin
 
 /*
  * Appends a point. -EINVAL if it is not later than the point before in monotonic time, if the
- * domain's time did not advance without a discontinuity, or for DOMAIN_MONO; -E2BIG, -ENOMEM.
+ * domain's time did not advance without a discontinuity, or beyond CONVERT_TIME_MAX; -E2BIG at
+ * CONVERT_POINTS_MAX; -ENOMEM. `domain` is not DOMAIN_MONO.
  */
 int clock_table_add(struct clock_table *table, enum clock_domain domain,
 		    const struct clock_point *point);
 
 /*
- * -ERANGE if a domain is unknown, `t` lies beyond its horizon or within a discontinuity, or, from a
- * clock that was set back, was true twice; -EOVERFLOW if the result has no int64_t.
+ * -ERANGE if a domain is unknown, if `t` lies beyond its horizon or within a discontinuity or was
+ * true twice because the clock was set back, or if on the way the error reaches over a
+ * discontinuity of the target domain. The bound assumes that no two domains' rates differ by more than 0.1 %.
  */
 int clock_convert(const struct clock_table *table, enum clock_domain from, enum clock_domain to,
 		  int64_t t, struct clock_time *result);

@@ -5,9 +5,11 @@
  *
  * Slewing (adjtime, NTP frequency) needs no following: the kernel slews both clocks alike, and
  * their distance, wall_to_monotonic in kernel/time/timekeeping.c, changes only when the clock is
- * set, by a leap second and by suspending. The follower hence narrows one interval with every
- * sample for as long as the clock is not set, and starts anew when it was: the kernel tells through
- * a timerfd (ECANCELED), and a sample that contradicts the interval tells as well.
+ * set, by a leap second and by suspending. Measured on Linux 6.18: three seconds at +500 ppm moved
+ * monotonic 1.5 ms away from the raw clock and the distance, known to 40 ns, not at all; a step of
+ * 1 us moved it by 1000 ns and was told at once; a new TAI offset left it alone and was not told. The follower hence narrows one interval with every sample for as long as the clock is not
+ * set, and starts anew when it was: the kernel tells through a timerfd (ECANCELED), and a sample
+ * that contradicts the interval tells as well. The TAI offset is asked for with every sample.
  */
 #ifndef HOSTLAT_CLOCK_FOLLOW_H
 #define HOSTLAT_CLOCK_FOLLOW_H
@@ -30,7 +32,7 @@ struct clock_follow_params {
 
 /*
  * Opens a follower and takes the first sample. `clock` must live as long. Owned by the caller. If
- * this clock cannot tell when it is set, the follower relies on its samples alone.
+ * this clock cannot tell when it is set, the follower relies on each sample alone.
  */
 int clock_follow_open(struct clock_follow **follow, struct clock *clock);
 

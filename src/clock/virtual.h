@@ -20,12 +20,12 @@ struct clock_virtual {
 	int64_t real_offset_ns;   /* realtime - monotonic */
 	int64_t boot_offset_ns;   /* boottime - monotonic */
 	int32_t tai_offset_s;
-	int64_t read_cost_ns;     /* how far raw moves with each reading */
+	int64_t read_cost_ns;     /* how far raw moves after each reading */
 	uint64_t sets;            /* how often the realtime clock was set */
 	uint64_t sets_seen;       /* of those, told by clock_was_set() */
 	bool no_watch;            /* clock_set_watch() fails with -EOPNOTSUPP */
-	int64_t set_at_mono_ns;   /* clock_virtual_set() happens by itself at this time, 0 = never */
-	int64_t set_by_ns;        /* and moves realtime by this */
+	int64_t set_at_mono_ns;   /* clock_virtual_set_at(): when, 0 = never */
+	int64_t set_by_ns;        /* and by how much */
 };
 
 void clock_virtual_init(struct clock_virtual *virtual, int64_t mono_ns, int64_t real_ns);
@@ -36,7 +36,7 @@ void clock_virtual_advance(struct clock_virtual *virtual, int64_t raw_ns);
 /* Steps realtime, as settimeofday() does. */
 void clock_virtual_set(struct clock_virtual *virtual, int64_t by_ns);
 
-/* Steps realtime by `by_ns` as soon as monotonic reaches `mono_ns`, in the middle of a reading too. */
+/* Steps realtime once, as soon as monotonic reaches `mono_ns` > 0: between two readings, too. */
 void clock_virtual_set_at(struct clock_virtual *virtual, int64_t mono_ns, int64_t by_ns);
 
 /* From now on monotonic and realtime run this much faster than raw; in -1e6..1e6 (0.1 %). */
