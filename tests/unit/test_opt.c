@@ -204,7 +204,7 @@ static void test_refusals(void **state)
 		{ "--all=1", "--all takes no value, not '1'" },
 		{ "--intervall 1s", "there is no option '--intervall'; did you mean '--interval'?" },
 		{ "--inter=1s", "there is no option '--inter'; did you mean '--interval'?" },
-		{ "--sharpen", "there is no option '--sharpen'" },
+		{ "--shanties", "there is no option '--shanties'" },
 		{ "--zzz", "there is no option '--zzz'" },
 		{ "--PLACE x", "there is no option '--PLACE'" },
 		{ "-ax", "there is no option '-x'" },
