@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which of a machine's set-up facts are known to cost latency. Pure: facts in, advice out, so it
+ * works on the facts of a recording as well. Only facts that were observed lead to advice.
+ */
+#ifndef HOSTLAT_HOST_TUNING_H
+#define HOSTLAT_HOST_TUNING_H
+
+#include <stddef.h>
+
+#include "host/facts.h"
+
+struct host_advice {
+	const char *fact, *value;       /* belong to the facts */
+	const char *why;                /* what it costs; static, as are the following */
+	const char *source;             /* where that is written: a file of the kernel's source, a paper */
+	const char *change;             /* what to do about it */
+};
+
+#define HOST_ADVICE_MAX 1024
+
+struct host_advice_vec {
+	struct host_advice *items;      /* in the order of the rules; a base/vec.h vector */
+	size_t len, cap, max;
+};
+
+/* 0, -ENOMEM or -E2BIG. `list` is to be released by the caller in any case, before the facts are. */
+int host_tuning(const struct host_facts *facts, struct host_advice_vec *list);
+void host_advice_vec_release(struct host_advice_vec *list);
+
+#endif
