@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
+/*
+ * What the programs of src/bpf and their loader (src/probe) agree on: the values of their maps.
+ *
+ * Compiled by clang for BPF and by the host's compiler; the asserts hold both to one layout.
+ * All times are CLOCK_MONOTONIC nanoseconds. Counters only ever grow: the loader keeps the
+ * previous snapshot and subtracts, so nothing is lost between two readings.
+ */
+#ifndef HOSTLAT_BPF_ABI_H
+#define HOSTLAT_BPF_ABI_H
+
+#include <linux/types.h>
+
+/* ---- rows: one distribution from an origin to a stage, and its step ---- */
+
+/* Schema 3 up to 2^40 ns (18 minutes): upper edges 2^(i/8), i = 0..320. */
+#define ROW_SCHEMA  3
+#define ROW_BUCKETS 321
+
+struct row_hist {
+	__u64 sum;
+	__u64 min, max;           /* since `epoch` began; valid if the row's epoch says so */
+	__u64 prev_min, prev_max; /* of the epoch before */
+	__u64 zero;               /* values of exactly 0 */
+	__u64 over;               /* values above 2^40 */
+	__u64 bucket[ROW_BUCKETS];
+};
+
+/*
+ * A row is written by one CPU only. min and max hold for an interval: the loader advances the
+ * global epoch at a snapshot, and the first recording of the new epoch puts the old values aside.
+ */
+struct row {
+	__u32 epoch, prev_epoch;
+	struct row_hist latency; /* from the origin */
+	struct row_hist step;    /* since the previous measured stage of the same packet */
+};
+
+/* Rows are found by (slot, origin, protocol); a slot is a stage or a distribution of its own. */
+enum row_slot {
+	SLOT_LINK,
+	SLOT_IP,
+	SLOT_TRANSPORT,
+	SLOT_ENQUEUED,
+	SLOT_RUNNABLE,
+	SLOT_RUNNING,
+	SLOT_READ,
+	SLOT_YOUNGEST,
+	SLOT_CPU_WAIT,
+	SLOT_MAX,
+};
+
+enum row_origin {
+	ROW_LINK,
+	ROW_STACK,
+	ROW_DELIVER,
+	ROW_SENDER,
+	ROW_ORIGINS,
+};
+
+enum row_proto {
+	ROW_TCP,
+	ROW_UDP,
+	ROW_PROTOS,
+};
+
+#define ROW_KEYS (SLOT_MAX * ROW_ORIGINS * ROW_PROTOS)
+/* Rows 1..SLOT_MAX are the overflow rows, one per slot; 0 in the directory means "none yet". */
+#define ROW_FIRST (SLOT_MAX + 1)
+#define OVERFLOW_ROW(slot) ((slot) + 1)
+
+/* ---- counters ---- */
+
+/* Why a packet that should have been measured at a slot was not. */
+enum loss {
+	LOSS_NO_LINK_STAMP,   /* no entry in the link table: displaced, or the packet took another way in */
+	LOSS_STAMP_ZERO,      /* the origin asked for is a kernel stamp, and the packet had none */
+	LOSS_STAMP_FOREIGN,   /* ... of a clock that can't be converted, or older than 10 s */
+	LOSS_STAMP_FUTURE,    /* ... later than now */
+	LOSS_CLOCK_UNSETTLED, /* the realtime clock was set; user space hasn't caught up yet */
+	LOSS_NO_STORAGE,      /* socket or task storage couldn't be allocated */
+	LOSS_FIFO_FULL,       /* more unread packets on one socket than the FIFO holds */
+	LOSS_OOO_FULL,        /* more out-of-order packets on one socket than remembered */
+	LOSS_OOO_UNMATCHED,   /* out-of-order data that TCP merged or trimmed */
+	LOSS_NOT_ESTABLISHED, /* payload in a TCP state for which tcp_probe doesn't fire */
+	LOSS_LOWAT,           /* SO_RCVLOWAT > 1: TCP doesn't announce each packet */
+	LOSS_NOT_COVERED,     /* UDP at `transport` (or any at `ip`) in a namespace without our hook */
+	LOSS_RACE,            /* two CPUs delivered to one socket and the packet couldn't be told */
+	LOSS_DESYNC,          /* the FIFO disagreed with the socket's queue and was reset */
+	LOSS_UNSUPPORTED_SPLICE, /* read partly by splice: read, but when is not known */
+	LOSS_MIXED_ORIGIN,    /* packets of two origins in one read */
+	LOSS_NEGATIVE,        /* two clocks disagreed: the difference was below zero */
+	LOSS_MAX,
+};
+
+enum excluded {
+	EXCL_PURE_ACK,
+	EXCL_DUPLICATE,      /* payload that had already been received */
+	EXCL_READER_RUNNING, /* at `runnable` and `running`: the reader needed no waking for this packet */
+	EXCL_MAX,
+};
+
+#define DROP_REASONS 256 /* reasons of subsystems (numbers above) share the last one */
+
+struct cpu_counters {
+	__u64 loss[SLOT_MAX][LOSS_MAX][ROW_PROTOS];
+	__u64 excluded[EXCL_MAX][ROW_PROTOS];
+	__u64 drop[SLOT_MAX][DROP_REASONS];
+};
+
+/* How the time between `enqueued` and `read` divides; sums over packets, nanoseconds. */
+struct cpu_share {
+	__u64 packets;
+	__u64 waited; /* packets that waited for a CPU that another task held */
+	__u64 busy, wake, wait, run;
+};
+
+/* ---- the way of a packet ---- */
+
+#define PKT_IFACE    1  /* came by the interface of the filter */
+#define PKT_USED     2  /* the entry is done with: enqueued, or dropped */
+#define PKT_XPORT    8  /* TCP has it */
+#define PKT_LINK     16 /* `link`'s own latency is known */
+#define PKT_SKIP 32        /* not of the filter, but it has its place in a FIFO */
+#define PKT_FORCED_MISS 64 /* the origin asked for is not there; `why` says why */
+
+/* What is known of a packet on its way up. */
+struct packet {
+	__u64 base;      /* the origin's time */
+	__u64 link;      /* stage times; 0 = not passed or not measured */
+	__u64 ip;
+	__u64 transport;
+	__u64 enqueued;
+	__u64 link_ns;   /* latency at `link`, from link_origin */
+	__u8 origin;     /* enum row_origin */
+	__u8 link_origin;
+	__u8 flags;
+	__u8 why;        /* enum loss, if PKT_FORCED_MISS */
+	__u32 seq;       /* TCP: sequence number of the first payload byte */
+};
+
+struct link_entry {
+	__u64 skb; /* the packet's address; 0 = free */
+	struct packet p;
+};
+
+/* Two-way: consecutive slab objects fall into different sets, two ways absorb the rest. */
+#define LINK_SETS 4096
+
+#define SCRATCH_SLOTS 16
+struct scratch {
+	__u64 sk;
+	struct packet p;
+};
+
+#define SWITCH_RING 8
+struct cpu_switch {
+	__u64 since;
+	__u32 pid, tgid;
+	char comm[16];
+};
+
+struct cpu_state {
+	struct cpu_counters count;
+	struct cpu_share share[ROW_PROTOS];
+	struct scratch scratch[SCRATCH_SLOTS]; /* between tcp_probe and sk_data_ready */
+	__u64 udp_skb;     /* the datagram that passed LOCAL_IN last */
+	__u64 announced;   /* when sk_data_ready fired last: wakings that follow at once are its doing */
+	__u64 clock_check; /* when the realtime offset was verified last */
+	__u32 switches, pad;
+	struct cpu_switch ring[SWITCH_RING]; /* who had this CPU, newest at (switches - 1) % SWITCH_RING */
+};
+
+/* ---- queues of stamps beside the sockets' queues of packets ---- */
+
+#define TCP_RING 16   /* in the socket's own storage */
+#define EXT_RING 4096 /* borrowed by a TCP socket whose reader is far behind */
+#define EXT_MAX  32
+#define OOO_MAX  64
+#define UDP_RING 512
+
+struct tcp_socket {
+	__u32 head, tail;         /* ring[] */
+	__u32 ext_head, ext_tail; /* of the borrowed ring */
+	__u32 ext;                /* which, + 1; 0 = none */
+	__u32 n_ooo;              /* of the out-of-order queue */
+	struct packet ring[TCP_RING];
+};
+
+struct ext_ring {
+	struct packet ring[EXT_RING];
+};
+
+struct ooo_queue {
+	struct packet q[OOO_MAX]; /* by seq */
+};
+
+struct udp_slot {
+	__u64 state;    /* position << 2 | SLOT_* ; who comes second finds what the first left */
+	__u64 early_ns; /* when the reader took it, if it came before the announcement */
+	struct packet p;
+};
+
+#define UDP_PUSHED 1
+#define UDP_EARLY  2
+
+struct udp_socket {
+	__u32 head, tail, skip, pad;
+	struct udp_slot ring[UDP_RING];
+};
+
+/* ---- tasks that read ---- */
+
+#define WAIT_RING 8
+struct wait {
+	__u64 start, end;
+	__u32 pid, tgid; /* who had the CPU; pid 0 = idle: not a wait for a CPU, an idle exit */
+	char comm[16];
+};
+
+struct task_state {
+	__u64 runnable_since; /* woken or preempted, and not yet on a CPU; 0 = on one, or asleep */
+	__u64 net_wake;       /* the last waking that a packet's announcement caused */
+	__u64 net_run;        /* when the task got its CPU after that */
+	__u32 net;            /* the waking under way is such a one */
+	__u32 waits;
+	struct wait wait[WAIT_RING]; /* newest at (waits - 1) % WAIT_RING */
+	/* the read under way: popped from the socket, not yet returned to the application */
+	__u64 sk;
+	__u32 n, pad;
+	struct packet oldest, youngest;
+};
+
+struct culprit {
+	__u64 ns, count;
+	__u32 tgid, pad;
+	char comm[16];
+};
+
+#define CULPRIT_MAX 1024
+
+_Static_assert(sizeof(struct row) == 8 + 2 * 8 * (7 + ROW_BUCKETS), "struct row");
+_Static_assert(sizeof(struct packet) == 56, "struct packet");
+_Static_assert(sizeof(struct link_entry) == 64, "one cache line per packet");
+_Static_assert(sizeof(struct udp_socket) < 65000, "limit of socket storage");
+_Static_assert(sizeof(struct tcp_socket) <= 1024, "1 KiB per connection");
+
+#endif

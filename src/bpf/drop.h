@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
+/*
+ * Packets that were dropped on their way up, by the stage they didn't reach and the kernel's reason.
+ *
+ * This path is rare, so it may read headers: a packet dropped before its socket was found still
+ * has ports, and only TCP and UDP payload counts.
+ */
+#ifndef HOSTLAT_BPF_DROP_H
+#define HOSTLAT_BPF_DROP_H
+
+#include "bpf/link.h"
+#include "bpf/net.h"
+
+struct headers {
+	__u8 protocol;
+	__u16 port;    /* destination, host order */
+	__u32 payload; /* bytes */
+};
+
+static __always_inline bool headers_v4(const unsigned char *ip, struct headers *h, __u32 *offset)
+{
+	__u8 b[20];
+
+	if (bpf_probe_read_kernel(b, sizeof(b), ip) || b[0] >> 4 != 4)
+		return false;
+	*offset = (b[0] & 15) * 4;
+	h->protocol = b[9];
+	h->payload = (b[2] << 8 | b[3]) - *offset;
+	/* a later fragment has no ports; its first one speaks for the datagram */
+	return !((b[6] & 0x1f) | b[7]);
+}
+
+static __always_inline bool headers_v6(const unsigned char *ip, struct headers *h, __u32 *offset)
+{
+	__u8 b[8];
+
+	if (bpf_probe_read_kernel(b, sizeof(b), ip) || b[0] >> 4 != 6)
+		return false;
+	*offset = 40;
+	h->protocol = b[6];
+	h->payload = b[4] << 8 | b[5];
+	return true;
+}
+
+static __always_inline bool headers_of(const struct sk_buff *skb, struct headers *h)
+{
+	const unsigned char *ip = skb->head + skb->network_header;
+	__u8 b[14] = {};
+	__u32 offset = 0;
+
+	if (!headers_v4(ip, h, &offset) && !headers_v6(ip, h, &offset))
+		return false;
+	if (h->protocol != IPPROTO_TCP && h->protocol != IPPROTO_UDP)
+		return false;
+	if (bpf_probe_read_kernel(b, sizeof(b), ip + offset))
+		return false;
+	h->port = b[2] << 8 | b[3];
+	h->payload -= h->protocol == IPPROTO_TCP ? (b[12] >> 4) * 4 : 8;
+	return true;
+}
+
+/* The first stage that the packet did not reach. */
+static __always_inline __u32 drop_slot(const struct link_entry *e)
+{
+	if (!e)
+		return SLOT_LINK;
+	return e->p.transport || (e->p.flags & PKT_XPORT) ? SLOT_ENQUEUED : SLOT_TRANSPORT;
+}
+
+static __always_inline int dropped(struct sk_buff *skb, __u32 reason, struct sock *sk)
+{
+	struct cpu_state *c = this_cpu();
+	struct headers h = {};
+	struct link_entry *e;
+
+	/* local senders' packets have no receiving interface; forwarded ones are leaving by another */
+	if (!c || reason <= 1)
+		return 0;
+	e = link_find((__u64)skb);
+	if (!e && reason != drop_cpu_backlog)
+		return 0;
+	if (e && !skb->skb_iif)
+		return 0;
+	if (!headers_of(skb, &h) || (h.protocol == IPPROTO_TCP && !h.payload))
+		return 0;
+	if (filter_port && h.port != filter_port)
+		return 0;
+	if (filter_netns && sk && sk->__sk_common.skc_net.net->ns.inum != filter_netns)
+		return 0;
+	if (filter_ifname[0] && (!e || !(e->p.flags & PKT_IFACE)))
+		return 0;
+	if (reason >= DROP_REASONS)
+		reason = DROP_REASONS - 1;
+	c->count.drop[drop_slot(e)][reason]++;
+	if (e)
+		e->p.flags |= PKT_USED;
+	return 0;
+}
+
+#endif

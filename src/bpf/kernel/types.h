@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
+/*
+ * The kernel types that the programs read, cut down to the fields used.
+ *
+ * Every access is relocated against the running kernel's BTF (CO-RE), so only names and types
+ * matter here, not order or size. A full vmlinux.h would tie the build to one kernel and cost
+ * half a second per compilation.
+ */
+#ifndef HOSTLAT_BPF_KERNEL_TYPES_H
+#define HOSTLAT_BPF_KERNEL_TYPES_H
+
+#include <linux/types.h>
+#include <stdbool.h>
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+typedef struct {
+	int counter;
+} atomic_t;
+
+struct ns_common {
+	unsigned int inum;
+};
+
+struct net {
+	struct ns_common ns;
+};
+
+typedef struct {
+	struct net *net;
+} possible_net_t;
+
+struct net_device {
+	char name[16];
+	int ifindex;
+	possible_net_t nd_net;
+};
+
+struct sk_buff_head {
+	struct sk_buff *next;
+	struct sk_buff *prev;
+	__u32 qlen;
+};
+
+struct sk_buff {
+	struct sk_buff *next;
+	struct sk_buff *prev;
+	struct net_device *dev;
+	__s64 tstamp;
+	char cb[48];
+	unsigned int len;
+	unsigned int data_len;
+	__u8 tstamp_type : 2;
+	int skb_iif;
+	__be16 protocol;
+	__u16 transport_header;
+	__u16 network_header;
+	unsigned char *head;
+	unsigned char *data;
+	unsigned int truesize;
+};
+
+/* 5.18 to 6.10: one bit says that the stamp is the sender's monotonic departure time. */
+struct sk_buff___mono {
+	__u8 mono_delivery_time : 1;
+};
+
+struct tcp_skb_cb {
+	__u32 seq;
+	__u32 end_seq;
+	__u8 tcp_flags;
+};
+
+struct sock_common {
+	__be16 skc_dport;
+	__u16 skc_num;
+	unsigned short skc_family;
+	volatile unsigned char skc_state;
+	possible_net_t skc_net;
+};
+
+struct sock {
+	struct sock_common __sk_common;
+	struct sk_buff_head sk_receive_queue;
+	struct {
+		atomic_t rmem_alloc;
+	} sk_backlog;
+	int sk_rcvlowat;
+	__u16 sk_protocol;
+};
+
+struct tcp_sock {
+	__u32 copied_seq;
+	__u32 rcv_nxt;
+};
+
+struct task_struct {
+	int pid;
+	int tgid;
+	char comm[16];
+};
+
+struct nf_hook_state {
+	struct net *net;
+};
+
+struct bpf_nf_ctx {
+	const struct nf_hook_state *state;
+	struct sk_buff *skb;
+};
+
+enum skb_drop_reason {
+	SKB_DROP_REASON_CPU_BACKLOG = 1,
+};
+
+#pragma clang attribute pop
+
+#endif

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
+/*
+ * The link table: when the stack received a packet, found again by the packet's address.
+ *
+ * The kernel's own receive stamp can't serve alone: on loopback and veth it is the sender's
+ * monotonic departure time until local delivery replaces it, other CPUs may process a packet
+ * later (backlog), and whole lists pass one layer before the next. So `link` notes its own time,
+ * and converts the kernel's stamp to the monotonic clock at once, where the two readings of the
+ * clock are microseconds apart: a later step of the realtime clock can't reach it any more.
+ */
+#ifndef HOSTLAT_BPF_LINK_H
+#define HOSTLAT_BPF_LINK_H
+
+#include "bpf/record.h"
+
+#define SEC_NS 1000000000ULL
+/* No packet takes longer from the receive stamp to `link`: older ones are of another clock. */
+#define STAMP_AGE_MAX (10 * SEC_NS)
+/* Above this age (or below zero) a stamp makes the offset of the clocks suspect. */
+#define STAMP_AGE_USUAL 1000000ULL
+/* How far the published offset may be from the kernel's before stamps are not used. */
+#define CLOCK_TOLERANCE 100000ULL
+#define CLOCK_CHECK_EVERY 1000000ULL
+
+enum stamp_clock { STAMP_REALTIME, STAMP_MONOTONIC, STAMP_OTHER };
+
+static __always_inline enum stamp_clock stamp_clock(struct sk_buff *skb)
+{
+	if (bpf_core_field_exists(skb->tstamp_type))
+		return skb->tstamp_type; /* 2 is TAI, which no receive path sets */
+	if (bpf_core_field_exists(((struct sk_buff___mono *)0)->mono_delivery_time))
+		return ((struct sk_buff___mono *)skb)->mono_delivery_time;
+	return STAMP_REALTIME;
+}
+
+static __always_inline __u32 link_set(__u64 skb)
+{
+	/* Packets are slab objects of 256 bytes, or halves of 512: these bits tell neighbours apart. */
+	return ((skb >> 8) ^ (skb >> 20)) & (LINK_SETS - 1);
+}
+
+static __always_inline struct link_entry *link_find(__u64 skb)
+{
+	__u32 i = link_set(skb) * 2;
+	struct link_entry *e = bpf_map_lookup_elem(&link_table, &i);
+
+	if (e && e->skb == skb)
+		return e;
+	i++;
+	e = bpf_map_lookup_elem(&link_table, &i);
+	return e && e->skb == skb ? e : NULL;
+}
+
+/* The packet's old entry, or a free or used one, or else the older of the set. */
+static __always_inline struct link_entry *link_claim(__u64 skb)
+{
+	__u32 i = link_set(skb) * 2;
+	struct link_entry *a = bpf_map_lookup_elem(&link_table, &i), *b;
+
+	if (!a || a->skb == skb || (a->p.flags & PKT_USED))
+		return a;
+	i++;
+	b = bpf_map_lookup_elem(&link_table, &i);
+	if (!b || b->skb == skb || (b->p.flags & PKT_USED))
+		return b;
+	return a->p.link <= b->p.link ? a : b;
+}
+
+/* Does the offset that user space published still hold? TAI reads the realtime clock for us. */
+static __noinline int clock_settled(struct cpu_state *c)
+{
+	__u64 now = bpf_ktime_get_ns();
+	__u64 diff = bpf_ktime_get_tai_ns() - tai_offset - (now + realtime_offset);
+
+	if (!c)
+		return 0;
+	if (clock_checked && diff + CLOCK_TOLERANCE > 2 * CLOCK_TOLERANCE) {
+		c->clock_check = 0;
+		return 0;
+	}
+	c->clock_check = now;
+	return 1;
+}
+
+/* The age of a realtime stamp, checked; ~0 with *why when it can't be used. */
+static __always_inline __u64 stamp_age(struct cpu_state *c, __u64 now, __u64 stamp, __u8 *why)
+{
+	__u64 age = now + realtime_offset - stamp;
+
+	if (age <= STAMP_AGE_USUAL && now - c->clock_check <= CLOCK_CHECK_EVERY)
+		return age;
+	if (!stamp)
+		*why = LOSS_STAMP_ZERO;
+	else if (!clock_settled(c))
+		*why = LOSS_CLOCK_UNSETTLED;
+	else if ((__s64)age < 0)
+		*why = LOSS_STAMP_FUTURE;
+	else if (age > STAMP_AGE_MAX)
+		*why = LOSS_STAMP_FOREIGN;
+	else
+		return age;
+	return ~0ULL;
+}
+
+/* Without --origin: the kernel's receive stamp where it is one, else our own. */
+static __always_inline void origin_by_packet(struct cpu_state *c, struct packet *p,
+					     struct sk_buff *skb)
+{
+	__u64 stamp = skb->tstamp, age;
+	enum stamp_clock clock = stamp_clock(skb);
+	__u8 why = LOSS_STAMP_FOREIGN;
+
+	p->base = p->link;
+	p->origin = ROW_LINK;
+	p->why = why;
+	if (clock == STAMP_MONOTONIC) {
+		p->link_ns = p->link - stamp;
+		p->link_origin = ROW_SENDER;
+		p->flags |= PKT_LINK;
+		return;
+	}
+	if (clock != STAMP_REALTIME)
+		return;
+	age = stamp_age(c, p->link, stamp, &why);
+	p->why = why;
+	if (age == ~0ULL)
+		return;
+	p->link_ns = age;
+	p->base -= age;
+	p->origin = p->link_origin = ROW_STACK;
+	p->flags |= PKT_LINK;
+}
+
+/* With --origin: the one asked for, or the reason why this packet has none. */
+static __always_inline void origin_forced(struct packet *p)
+{
+	__u8 found = p->flags & PKT_LINK ? p->link_origin : ROW_LINK;
+
+	if (origin_asked == ROW_LINK) {
+		p->base = p->link;
+		p->origin = ROW_LINK;
+		p->flags &= ~PKT_LINK; /* `link` is the origin: nothing to measure there */
+		return;
+	}
+	/* `deliver` is set later, on the packets that carry a sender's stamp here */
+	if (origin_asked == ROW_DELIVER) {
+		if (found != ROW_SENDER)
+			p->flags |= PKT_FORCED_MISS;
+		p->flags &= ~PKT_LINK;
+		return;
+	}
+	if (found != origin_asked) {
+		p->flags |= PKT_FORCED_MISS;
+		p->flags &= ~PKT_LINK;
+		return;
+	}
+	p->base = p->link - p->link_ns;
+	p->origin = found;
+}
+
+/* --origin deliver: where the kernel replaced the sender's stamp at local delivery. */
+static __always_inline void origin_delivered(struct cpu_state *c, struct packet *p,
+					     const struct sk_buff *skb, __u64 now)
+{
+	__u8 why = LOSS_STAMP_FOREIGN;
+	__u64 age;
+
+	if (origin_asked != ROW_DELIVER || (p->flags & PKT_FORCED_MISS))
+		return;
+	age = stamp_age(c, now, skb->tstamp, &why);
+	if (age == ~0ULL) {
+		p->flags |= PKT_FORCED_MISS;
+		p->why = why;
+		return;
+	}
+	p->base = now - age;
+	p->origin = ROW_DELIVER;
+}
+
+static __always_inline bool iface_selected(struct sk_buff *skb)
+{
+	const __u64 *name;
+
+	if (!filter_ifname[0])
+		return true;
+	name = (const __u64 *)skb->dev->name;
+	return name[0] == filter_ifname[0] && name[1] == filter_ifname[1];
+}
+
+static __always_inline bool sock_selected(const struct sock *sk)
+{
+	if (filter_port && sk->__sk_common.skc_num != filter_port)
+		return false;
+	return !filter_netns || sk->__sk_common.skc_net.net->ns.inum == filter_netns;
+}
+
+#endif

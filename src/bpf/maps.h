@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
+/* Maps, settings and shared variables of the watch programs. */
+#ifndef HOSTLAT_BPF_MAPS_H
+#define HOSTLAT_BPF_MAPS_H
+
+#include "bpf/kernel/types.h"
+#include <linux/bpf.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_tracing.h>
+#include "bpf/abi.h"
+
+/* Sizes of arrays marked "loader" are set there from the number of CPUs and --memory. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1); /* loader: CPUs x row_pool */
+	__type(key, __u32);
+	__type(value, struct row);
+} rows SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1); /* loader: CPUs */
+	__type(key, __u32);
+	__type(value, struct cpu_state);
+} cpus SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, LINK_SETS * 2);
+	__type(key, __u32);
+	__type(value, struct link_entry);
+} link_table SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct tcp_socket);
+} tcp_sockets SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct ooo_queue);
+} ooo_queues SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct udp_socket);
+} udp_sockets SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1); /* loader: up to EXT_MAX */
+	__type(key, __u32);
+	__type(value, struct ext_ring);
+} ext_rings SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct task_state);
+} tasks SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, CULPRIT_MAX);
+	__type(key, __u32); /* pid (thread) */
+	__type(value, struct culprit);
+} culprits SEC(".maps");
+
+/* ---- settings, fixed before loading: the verifier prunes what is switched off ---- */
+
+const volatile __u32 row_pool = ROW_FIRST;  /* rows per CPU */
+const volatile __u32 slots = ~0U;           /* enum row_slot bits that are recorded */
+const volatile __u32 origin_asked = ROW_ORIGINS; /* enum row_origin; ROW_ORIGINS = by packet */
+const volatile __u32 filter_port = 0;       /* local port, 0 = all */
+const volatile __u32 filter_netns = 0;      /* inode, 0 = all */
+const volatile __u32 filter_tgid = 0;       /* 0 = all; rows are then recorded at `read` */
+const volatile __u64 filter_ifname[2] = {}; /* 0 = all */
+const volatile __u32 drop_cpu_backlog = ~0U; /* this kernel's SKB_DROP_REASON_CPU_BACKLOG */
+const volatile __u32 clock_checked = 1;     /* 0 only in the build whose clock is frozen */
+const volatile __u32 transport_tcp = 1, transport_udp = 1; /* a hook is bound there */
+const volatile __u32 ext_limit = 1;         /* rings in ext_rings */
+const volatile __u32 read_announced = 1;    /* sock_recv_length (or its stand-in) closes a read */
+
+/* ---- shared with the running loader, which sets the first two before loading ---- */
+
+__u32 epoch; /* from 1 */
+__u32 row_next; /* from ROW_FIRST */
+__s64 realtime_offset; /* realtime - monotonic */
+__s64 tai_offset;     /* TAI - realtime */
+__u32 row_dir[ROW_KEYS];
+__u64 ext_used; /* bit per borrowed ring */
+
+#endif

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
+/*
+ * Recording a latency: the hot path of every stage.
+ *
+ * A row lives in one slot of a memory-mapped array per CPU, so that recording is plain additions
+ * and user space reads without a system call. Only one program at a time runs on a CPU for one
+ * row (the kernel refuses a program's recursion and counts it), hence no atomics.
+ */
+#ifndef HOSTLAT_BPF_RECORD_H
+#define HOSTLAT_BPF_RECORD_H
+
+#include "bpf/maps.h"
+#include "stats/buckets.h"
+
+static __always_inline struct cpu_state *this_cpu(void)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+
+	return bpf_map_lookup_elem(&cpus, &cpu);
+}
+
+static __always_inline void count_loss(struct cpu_state *c, __u32 slot, __u32 why, __u32 proto,
+				       __u64 n)
+{
+	if (slot < SLOT_MAX && why < LOSS_MAX && proto < ROW_PROTOS)
+		c->count.loss[slot][why][proto] += n;
+}
+
+/* The pool hands out ids in order of first use; when it is used up, a slot's overflow row serves. */
+static __noinline __u32 row_alloc(__u32 key)
+{
+	__u32 id, old;
+
+	if (key >= ROW_KEYS)
+		return 0;
+	id = row_next < row_pool ? __sync_fetch_and_add(&row_next, 1) : row_pool;
+	if (id >= row_pool)
+		id = OVERFLOW_ROW(key / (ROW_ORIGINS * ROW_PROTOS));
+	old = __sync_val_compare_and_swap(&row_dir[key], 0, id);
+	return old ? old : id;
+}
+
+static __always_inline struct row *row_get(__u32 slot, __u32 proto, __u32 origin)
+{
+	__u32 key = (slot * ROW_ORIGINS + (origin & (ROW_ORIGINS - 1))) * ROW_PROTOS + proto;
+	__u32 id = row_dir[key];
+
+	if (!id)
+		id = row_alloc(key);
+	id += bpf_get_smp_processor_id() * row_pool;
+	return bpf_map_lookup_elem(&rows, &id);
+}
+
+static __noinline int row_turn(struct row *r)
+{
+	if (!r)
+		return 0;
+	r->latency.prev_min = r->latency.min;
+	r->latency.prev_max = r->latency.max;
+	r->step.prev_min = r->step.min;
+	r->step.prev_max = r->step.max;
+	r->latency.min = r->step.min = ~0ULL;
+	r->latency.max = r->step.max = 0;
+	r->prev_epoch = r->epoch;
+	r->epoch = epoch;
+	return 0;
+}
+
+static __always_inline void hist_add(struct row_hist *h, __u64 v, __u64 n)
+{
+	__u32 i;
+
+	h->sum += v * n;
+	if (v > h->max)
+		h->max = v;
+	if (v < h->min)
+		h->min = v;
+	if (!v) {
+		h->zero += n;
+		return;
+	}
+	i = bucket_index(v);
+	if (i < ROW_BUCKETS)
+		h->bucket[i] += n;
+	else
+		h->over += n;
+}
+
+/*
+ * The kernel's fast monotonic clock may differ by some nanoseconds between CPUs while it is being
+ * adjusted: that is 0. Anything else below zero is a defect of the measurement, and counted.
+ */
+static __noinline __u64 settle_negative(__u64 v)
+{
+	return (__s64)v < -1000 ? ~0ULL : 0;
+}
+
+#define NO_STEP ~0ULL
+
+/* Adds n packets of this latency, and of this step unless NO_STEP. */
+static __always_inline void record(struct cpu_state *c, __u32 slot, __u32 proto, __u32 origin,
+				   __u64 latency, __u64 step, __u64 n)
+{
+	struct row *r;
+
+	if ((__s64)latency < 0) {
+		latency = settle_negative(latency);
+		if (latency) {
+			count_loss(c, slot, LOSS_NEGATIVE, proto, n);
+			return;
+		}
+	}
+	r = row_get(slot, proto, origin);
+	if (!r)
+		return;
+	if (r->epoch != epoch)
+		row_turn(r);
+	hist_add(&r->latency, latency, n);
+	if ((__s64)step >= 0)
+		hist_add(&r->step, step, n);
+	else if (step != NO_STEP)
+		hist_add(&r->step, 0, n);
+}
+
+/* When the packet passed the stage measured last before `enqueued`. */
+static __always_inline __u64 before_enqueued(const struct packet *p)
+{
+	if (p->transport)
+		return p->transport;
+	return p->ip ? p->ip : p->link;
+}
+
+static __always_inline bool selected(__u32 slot)
+{
+	return slots & (1U << slot);
+}
+
+/*
+ * A packet without the origin that was asked for is a loss of that stage; with it, a recording.
+ * False if there is nothing to record.
+ */
+static __always_inline bool has_origin(struct cpu_state *c, const struct packet *p, __u32 slot,
+				       __u32 proto)
+{
+	if (!(p->flags & PKT_FORCED_MISS))
+		return true;
+	count_loss(c, slot, p->why, proto, 1);
+	return false;
+}
+
+/*
+ * Stages up to `transport`, when the packet is known to be payload for a socket of the filter:
+ * that is at `transport`, or at `enqueued` where no hook was there before.
+ */
+static __always_inline void record_lower(struct cpu_state *c, const struct packet *p, __u32 proto)
+{
+	if (selected(SLOT_LINK) && (p->flags & PKT_LINK))
+		record(c, SLOT_LINK, proto, p->link_origin, p->link_ns, NO_STEP, 1);
+	if (selected(SLOT_IP)) {
+		if (!p->ip)
+			count_loss(c, SLOT_IP, LOSS_NOT_COVERED, proto, 1);
+		else if (has_origin(c, p, SLOT_IP, proto))
+			record(c, SLOT_IP, proto, p->origin, p->ip - p->base, p->ip - p->link, 1);
+	}
+}
+
+static __always_inline void record_transport(struct cpu_state *c, const struct packet *p,
+					     __u32 proto)
+{
+	__u64 before = p->ip ? p->ip : p->link;
+
+	if (selected(SLOT_TRANSPORT) && has_origin(c, p, SLOT_TRANSPORT, proto))
+		record(c, SLOT_TRANSPORT, proto, p->origin, p->transport - p->base,
+		       p->transport - before, 1);
+}
+
+static __always_inline void record_enqueued(struct cpu_state *c, const struct packet *p,
+					    __u32 proto)
+{
+	if (selected(SLOT_ENQUEUED) && has_origin(c, p, SLOT_ENQUEUED, proto))
+		record(c, SLOT_ENQUEUED, proto, p->origin, p->enqueued - p->base,
+		       p->enqueued - before_enqueued(p), 1);
+}
+
+#endif

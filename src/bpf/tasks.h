@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
+/*
+ * Readers: were they woken for a packet, did they wait for a CPU, and who had it?
+ *
+ * A packet's announcement (sk_data_ready) wakes whoever waits for the socket, in the same call
+ * chain on the same CPU: a sched_waking that follows at once is its doing. The waking is kept
+ * with the task, and judged when that task reads the packet: only then is its reader known.
+ */
+#ifndef HOSTLAT_BPF_TASKS_H
+#define HOSTLAT_BPF_TASKS_H
+
+#include "bpf/record.h"
+
+/* A waking later than this after an announcement on the same CPU has another cause. */
+#define ANNOUNCE_WINDOW 20000ULL
+
+static __always_inline struct task_state *task_get(struct task_struct *t, __u64 flags)
+{
+	return bpf_task_storage_get(&tasks, t, NULL, flags);
+}
+
+/* Who had this CPU while a task waited from `start`: the longest of the last ones. */
+static __always_inline void culprit_of(struct cpu_state *c, struct wait *w)
+{
+	__u64 end = w->end, best = 0;
+	__u32 i, n = c->switches;
+
+	for (i = 0; i < WAIT_RING; i++) {
+		struct cpu_switch *s = &c->ring[(n - 1 - i) & (SWITCH_RING - 1)];
+		__u64 from = s->since > w->start ? s->since : w->start;
+
+		if (i >= n || end <= w->start)
+			break;
+		if (end - from > best) {
+			best = end - from;
+			w->pid = s->pid;
+			w->tgid = s->tgid;
+			__builtin_memcpy(w->comm, s->comm, sizeof(w->comm));
+		}
+		end = from;
+	}
+}
+
+static __always_inline void task_runs(struct cpu_state *c, struct task_state *t, __u64 now)
+{
+	struct wait *w;
+
+	if (!t->runnable_since)
+		return;
+	w = &t->wait[t->waits & (WAIT_RING - 1)];
+	w->start = t->runnable_since;
+	w->end = now;
+	w->pid = w->tgid = 0;
+	culprit_of(c, w);
+	t->waits++;
+	t->runnable_since = 0;
+	if (t->net) {
+		t->net = 0;
+		t->net_run = now;
+	}
+}
+
+static __always_inline void cpu_taken(struct cpu_state *c, struct task_struct *next, __u64 now)
+{
+	struct cpu_switch *s = &c->ring[c->switches & (SWITCH_RING - 1)];
+
+	s->since = now;
+	s->pid = next->pid;
+	s->tgid = next->tgid;
+	bpf_probe_read_kernel(s->comm, sizeof(s->comm), next->comm);
+	c->switches++;
+}
+
+static __always_inline void blame(const struct wait *w, __u64 ns)
+{
+	struct culprit *k = bpf_map_lookup_elem(&culprits, &w->pid), fresh = {};
+
+	if (!k) {
+		fresh.tgid = w->tgid;
+		__builtin_memcpy(fresh.comm, w->comm, sizeof(fresh.comm));
+		bpf_map_update_elem(&culprits, &w->pid, &fresh, BPF_NOEXIST);
+		k = bpf_map_lookup_elem(&culprits, &w->pid);
+		if (!k)
+			return;
+	}
+	__sync_fetch_and_add(&k->ns, ns);
+	__sync_fetch_and_add(&k->count, 1);
+}
+
+/* Time in [from, to] that the task wanted a CPU; *held: the part in which another task had it. */
+static __always_inline __u64 cpu_wait(struct task_state *t, __u64 from, __u64 *held)
+{
+	__u64 sum = 0;
+	__u32 i;
+
+	for (i = 0; i < WAIT_RING; i++) {
+		struct wait *w = &t->wait[(t->waits - 1 - i) & (WAIT_RING - 1)];
+		__u64 start = w->start > from ? w->start : from;
+
+		if (i >= t->waits || w->end <= from)
+			break;
+		sum += w->end - start;
+		if (w->pid) {
+			*held += w->end - start;
+			blame(w, w->end - start);
+		}
+	}
+	return sum;
+}
+
+static __always_inline bool woken_for(const struct task_state *t, const struct packet *p)
+{
+	return t->net_run > p->enqueued;
+}
+
+/* `runnable` and `running` of one packet, once its reader is known. */
+static __always_inline void record_woken(struct cpu_state *c, struct task_state *t,
+					 const struct packet *p, __u32 proto)
+{
+	__u64 wake;
+
+	if (!selected(SLOT_RUNNABLE) && !selected(SLOT_RUNNING))
+		return;
+	if (!woken_for(t, p)) {
+		c->count.excluded[EXCL_READER_RUNNING][proto]++;
+		return;
+	}
+	/* a packet that came while the reader was already waiting for a CPU */
+	wake = t->net_wake > p->enqueued ? t->net_wake : p->enqueued;
+	if (selected(SLOT_RUNNABLE) && has_origin(c, p, SLOT_RUNNABLE, proto))
+		record(c, SLOT_RUNNABLE, proto, p->origin, wake - p->base, wake - p->enqueued, 1);
+	if (selected(SLOT_RUNNING) && has_origin(c, p, SLOT_RUNNING, proto))
+		record(c, SLOT_RUNNING, proto, p->origin, t->net_run - p->base,
+		       t->net_run - (selected(SLOT_RUNNABLE) ? wake : p->enqueued), 1);
+}
+
+/* How the oldest packet's time in the socket divides. */
+static __always_inline void record_share(struct cpu_state *c, struct task_state *t,
+					 const struct packet *p, __u32 proto, __u64 now, __u32 n)
+{
+	struct cpu_share *s = &c->share[proto];
+	__u64 total = now - p->enqueued, held = 0, wait, wake = 0;
+
+	wait = cpu_wait(t, p->enqueued, &held);
+	s->packets += n;
+	s->wait += wait;
+	if (held)
+		s->waited += n;
+	if (woken_for(t, p)) {
+		if (t->net_wake > p->enqueued)
+			wake = t->net_wake - p->enqueued;
+		s->wake += wake;
+		s->run += total - wake - wait;
+	} else {
+		s->busy += total - wait;
+	}
+	record(c, SLOT_CPU_WAIT, proto, ROW_LINK, held, NO_STEP, n);
+}
+
+/* A packet leaves the socket's queue for this task. False if it is not of the filter. */
+static __always_inline void take(struct cpu_state *c, struct task_state *t, struct packet *p,
+				 __u32 proto)
+{
+	if (filter_tgid) { /* only now is the reader known */
+		record_lower(c, p, proto);
+		if (p->transport)
+			record_transport(c, p, proto);
+		record_enqueued(c, p, proto);
+	}
+	record_woken(c, t, p, proto);
+	if (t->n && t->oldest.origin != p->origin) {
+		count_loss(c, SLOT_READ, LOSS_MIXED_ORIGIN, proto, 1);
+		return;
+	}
+	if (!t->n)
+		t->oldest = *p;
+	t->youngest = *p;
+	t->n++;
+}
+
+/* The read call returns: all it took is with the application now. */
+static __always_inline void finish_read(struct cpu_state *c, struct task_state *t, __u32 proto,
+					__u64 now)
+{
+	struct packet *p = &t->oldest;
+	__u64 before = p->enqueued;
+	__u32 n = t->n;
+
+	t->n = 0;
+	if (!n)
+		return;
+	if (p->flags & PKT_FORCED_MISS) {
+		count_loss(c, SLOT_READ, p->why, proto, n);
+		return;
+	}
+	if (selected(SLOT_RUNNING) && woken_for(t, p))
+		before = t->net_run;
+	else if (selected(SLOT_RUNNABLE) && woken_for(t, p) && t->net_wake > p->enqueued)
+		before = t->net_wake;
+	record(c, SLOT_READ, proto, p->origin, now - p->base, now - before, n);
+	record(c, SLOT_YOUNGEST, proto, p->origin, now - t->youngest.base, NO_STEP, n);
+	if (selected(SLOT_RUNNING))
+		record_share(c, t, p, proto, now, n);
+}
+
+#endif

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
+/*
+ * Beside each TCP socket's receive queue, the stamps of the packets in it.
+ *
+ * The kernel merges packets in the queue and keeps one stamp, the youngest; this FIFO keeps one
+ * entry per packet with the sequence number it begins at, so that partial reads, peeks and merged
+ * packets are told apart by how far the socket's read position has moved. Both ends run under the
+ * socket's lock (sk_data_ready by the delivering softirq or the backlog, tcp_rcv_space_adjust by
+ * the reader), so plain indices do.
+ */
+#ifndef HOSTLAT_BPF_TCP_H
+#define HOSTLAT_BPF_TCP_H
+
+#include "bpf/tasks.h"
+
+#define TCP_LISTEN 10
+#define TCP_FLAG_FIN 1
+#define TCP_FLAG_SYN 2
+
+static __always_inline bool after(__u32 a, __u32 b)
+{
+	return (__s32)(a - b) > 0;
+}
+
+static __always_inline __u32 ext_borrow(void)
+{
+	__u32 i;
+
+	for (i = 0; i < EXT_MAX; i++) {
+		__u64 bit = 1ULL << i;
+
+		if (i >= ext_limit)
+			break;
+		if (!(ext_used & bit) && !(__sync_fetch_and_or(&ext_used, bit) & bit))
+			return i + 1;
+	}
+	return 0;
+}
+
+static __always_inline void ext_return(struct tcp_socket *s)
+{
+	if (s->ext)
+		__sync_fetch_and_and(&ext_used, ~(1ULL << ((s->ext - 1) & 63)));
+	s->ext = s->ext_head = s->ext_tail = 0;
+}
+
+static __always_inline struct packet *ext_slot(struct tcp_socket *s, __u32 pos)
+{
+	__u32 i = s->ext - 1;
+	struct ext_ring *r = bpf_map_lookup_elem(&ext_rings, &i);
+
+	return r ? &r->ring[pos & (EXT_RING - 1)] : NULL;
+}
+
+static __noinline struct packet *ext_push(struct tcp_socket *s)
+{
+	if (!s->ext)
+		s->ext = ext_borrow();
+	if (!s->ext || s->ext_tail - s->ext_head >= EXT_RING)
+		return NULL;
+	return ext_slot(s, s->ext_tail++);
+}
+
+/* Where the next entry goes; NULL when the FIFO is full. A borrowed ring is used until it drains. */
+static __always_inline struct packet *tcp_push(struct tcp_socket *s)
+{
+	if (s->ext || s->tail - s->head >= TCP_RING)
+		return ext_push(s);
+	return &s->ring[s->tail++ & (TCP_RING - 1)];
+}
+
+static __always_inline struct packet *tcp_head(struct tcp_socket *s)
+{
+	if (s->head != s->tail)
+		return &s->ring[s->head & (TCP_RING - 1)];
+	return s->ext ? ext_slot(s, s->ext_head) : NULL;
+}
+
+static __always_inline void tcp_pop(struct tcp_socket *s)
+{
+	if (s->head != s->tail)
+		s->head++;
+	else if (++s->ext_head == s->ext_tail)
+		ext_return(s);
+}
+
+/* Payload of a segment, from the control block that TCP's input filled in. */
+static __always_inline __u32 tcp_payload(const struct sk_buff *skb, __u32 *seq)
+{
+	const struct tcp_skb_cb *cb = (const struct tcp_skb_cb *)skb->cb;
+	__u8 flags = cb->tcp_flags;
+
+	*seq = cb->seq;
+	return cb->end_seq - cb->seq - (flags & TCP_FLAG_FIN) - !!(flags & TCP_FLAG_SYN);
+}
+
+static __always_inline struct scratch *tcp_scratch(struct cpu_state *c, const void *sk)
+{
+	/* A slot per few sockets: a softirq on top of a backlog must not displace its packet. */
+	return &c->scratch[((__u64)sk >> 6 ^ (__u64)sk >> 11) & (SCRATCH_SLOTS - 1)];
+}
+
+/* Keeps the out-of-order queue sorted; it is short, and this is rare. */
+struct ooo_insert {
+	struct ooo_queue *q;
+	__u32 n, seq;
+	__u32 at; /* result; OOO_MAX = there already */
+};
+
+static long ooo_place(__u32 i, struct ooo_insert *x)
+{
+	__u32 from = x->n - 1 - i;
+
+	if (i >= x->n || from >= OOO_MAX - 1)
+		return 1;
+	if (x->q->q[from].seq == x->seq) {
+		x->at = OOO_MAX;
+		return 1;
+	}
+	if (!after(x->q->q[from].seq, x->seq))
+		return 1;
+	x->at = from;
+	return 0;
+}
+
+struct ooo_shift {
+	struct ooo_queue *q;
+	__u32 n, at;
+};
+
+static long ooo_up(__u32 i, struct ooo_shift *x)
+{
+	__u32 from = x->n - 1 - i;
+
+	if (from >= OOO_MAX - 1 || from < x->at || i >= x->n)
+		return 1;
+	x->q->q[from + 1] = x->q->q[from];
+	return 0;
+}
+
+static __noinline int ooo_add(struct cpu_state *c, struct tcp_socket *s, struct ooo_queue *q,
+			      const struct packet *p)
+{
+	struct ooo_insert x = { .q = q, .n = s->n_ooo, .seq = p->seq, .at = s->n_ooo };
+	struct ooo_shift y;
+
+	if (s->n_ooo >= OOO_MAX - 1) {
+		count_loss(c, SLOT_ENQUEUED, LOSS_OOO_FULL, ROW_TCP, 1);
+		return 0;
+	}
+	bpf_loop(OOO_MAX, ooo_place, &x, 0);
+	if (x.at >= OOO_MAX) {
+		c->count.excluded[EXCL_DUPLICATE][ROW_TCP]++;
+		return 0;
+	}
+	y = (struct ooo_shift){ .q = q, .n = s->n_ooo, .at = x.at };
+	bpf_loop(OOO_MAX, ooo_up, &y, 0);
+	q->q[x.at & (OOO_MAX - 1)] = *p;
+	s->n_ooo++;
+	return 1;
+}
+
+/* `enqueued` of one packet: recorded, and remembered until it is read. */
+static __always_inline void tcp_enqueue(struct cpu_state *c, struct tcp_socket *s,
+					struct packet *p, __u64 now)
+{
+	struct packet *slot;
+
+	p->enqueued = now;
+	if (!filter_tgid)
+		record_enqueued(c, p, ROW_TCP);
+	slot = tcp_push(s);
+	if (!slot) {
+		count_loss(c, SLOT_READ, LOSS_FIFO_FULL, ROW_TCP, 1);
+		return;
+	}
+	slot->base = p->base;
+	slot->enqueued = now;
+	*(__u64 *)&slot->origin = *(__u64 *)&p->origin;
+	if (filter_tgid) {
+		slot->link = p->link;
+		slot->ip = p->ip;
+		slot->transport = p->transport;
+		slot->link_ns = p->link_ns;
+	}
+}
+
+struct ooo_release {
+	struct cpu_state *c;
+	struct tcp_socket *s;
+	struct ooo_queue *q;
+	__u64 now;
+	__u32 rcv_nxt, done;
+};
+
+static long ooo_out(__u32 i, struct ooo_release *x)
+{
+	struct packet *p;
+
+	if (i >= x->s->n_ooo || i >= OOO_MAX)
+		return 1;
+	p = &x->q->q[i];
+	if (!after(x->rcv_nxt, p->seq))
+		return 1;
+	tcp_enqueue(x->c, x->s, p, x->now);
+	x->done = i + 1;
+	return 0;
+}
+
+static long ooo_down(__u32 i, struct ooo_release *x)
+{
+	__u32 from = i + x->done;
+
+	if (from >= x->s->n_ooo || from >= OOO_MAX || i >= OOO_MAX)
+		return 1;
+	x->q->q[i] = x->q->q[from];
+	return 0;
+}
+
+/* The hole is filled: what waited behind it is readable at the same moment. */
+static __noinline int ooo_release(struct cpu_state *c, struct tcp_socket *s, struct ooo_queue *q,
+				  __u32 rcv_nxt, __u64 now)
+{
+	struct ooo_release x = { .c = c, .s = s, .q = q, .now = now, .rcv_nxt = rcv_nxt };
+
+	bpf_loop(OOO_MAX, ooo_out, &x, 0);
+	if (x.done) {
+		bpf_loop(OOO_MAX, ooo_down, &x, 0);
+		s->n_ooo -= x.done;
+	}
+	return 0;
+}
+
+struct tcp_read {
+	struct cpu_state *c;
+	struct tcp_socket *s;
+	struct task_state *t; /* NULL: the reader is not of the filter */
+	__u32 copied;
+};
+
+/* One packet whose first byte has been read leaves the FIFO. */
+static long tcp_take(__u32 i, struct tcp_read *x)
+{
+	struct packet *p = tcp_head(x->s);
+
+	if (!p || !after(x->copied, p->seq))
+		return 1;
+	if (x->t)
+		take(x->c, x->t, p, ROW_TCP);
+	tcp_pop(x->s);
+	return 0;
+}
+
+#endif

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
+/*
+ * Beside each UDP socket's receive queue, the stamps of the datagrams in it.
+ *
+ * Nothing locks these programs out of each other: a datagram is announced after the queue's lock
+ * is released, so its reader on another CPU may come first, and several CPUs may announce at once.
+ * Positions are handed out atomically, and at each position whoever comes second, the
+ * announcement or the reader, finds what the first one left and does the recording.
+ */
+#ifndef HOSTLAT_BPF_UDP_H
+#define HOSTLAT_BPF_UDP_H
+
+#include "bpf/link.h"
+#include "bpf/net.h"
+#include "bpf/tasks.h"
+
+/* An early reader is at most this much ahead of the announcement; older marks are of another age. */
+#define UDP_EARLY_MAX 1000000ULL
+#define UDP_WALK 4
+
+static __always_inline __u64 udp_mark(__u32 pos, __u64 what)
+{
+	return (__u64)pos << 2 | what;
+}
+
+/* The entry of a packet that `enqueued` has not seen yet. */
+static __always_inline struct link_entry *udp_fresh(__u64 skb)
+{
+	struct link_entry *e = skb ? link_find(skb) : NULL;
+
+	return e && !(e->p.flags & PKT_USED) ? e : NULL;
+}
+
+/*
+ * Which datagram is being announced: the one that passed LOCAL_IN on this CPU, else one near the
+ * tail of the queue that has not been announced yet (6.18 queues several at once).
+ */
+static __always_inline struct link_entry *udp_announced(struct cpu_state *c, const struct sock *sk)
+{
+	struct link_entry *e = udp_fresh(c->udp_skb);
+	struct sk_buff *skb;
+	int i;
+
+	c->udp_skb = 0;
+	if (e)
+		return e;
+	skb = sk->sk_receive_queue.prev;
+	for (i = 0; i < UDP_WALK; i++) {
+		e = udp_fresh((__u64)skb);
+		if (e)
+			return e;
+		skb = skb->prev;
+	}
+	return NULL;
+}
+
+/*
+ * Datagrams can leave a queue unseen (closed, bad checksum, in-kernel readers). When nothing else
+ * is queued, nothing may be in the FIFO either: then it is put right, and what it held is a loss.
+ */
+static __always_inline void udp_resync(struct cpu_state *c, struct udp_socket *s,
+				       const struct sock *sk, __u64 now)
+{
+	struct sk_buff *tail = sk->sk_receive_queue.prev;
+	__s32 ahead = s->tail - s->head;
+	struct udp_slot *slot;
+
+	if (!ahead && !s->skip)
+		return;
+	if (ahead > 0 || s->skip) {
+		if (sk->sk_receive_queue.qlen != 1 ||
+		    (__u32)sk->sk_backlog.rmem_alloc.counter > tail->truesize)
+			return;
+		count_loss(c, SLOT_READ, LOSS_DESYNC, ROW_UDP, ahead > 0 ? ahead : 0);
+		s->skip = 0;
+		s->head = s->tail;
+		return;
+	}
+	slot = &s->ring[s->tail & (UDP_RING - 1)];
+	if (slot->state != udp_mark(s->tail, UDP_EARLY) || now - slot->early_ns > UDP_EARLY_MAX)
+		s->head = s->tail; /* readers of datagrams from before our time */
+}
+
+static __always_inline void udp_read(struct cpu_state *c, struct packet *p, __u64 now)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_state *t;
+
+	if ((p->flags & PKT_SKIP) || (filter_tgid && (__u32)task->tgid != filter_tgid))
+		return;
+	t = task_get(task, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!t) {
+		count_loss(c, SLOT_READ, LOSS_NO_STORAGE, ROW_UDP, 1);
+		return;
+	}
+	t->n = 0;
+	take(c, t, p, ROW_UDP);
+	finish_read(c, t, ROW_UDP, now);
+}
+
+/* The announcement came second: the reader was running, and has had the datagram since. */
+static __always_inline void udp_read_early(struct cpu_state *c, const struct packet *p, __u64 when)
+{
+	__u64 age = when > p->base ? when - p->base : 0;
+
+	if ((p->flags & PKT_SKIP) || filter_tgid)
+		return;
+	if (selected(SLOT_RUNNABLE) || selected(SLOT_RUNNING))
+		c->count.excluded[EXCL_READER_RUNNING][ROW_UDP]++;
+	if (!has_origin(c, p, SLOT_READ, ROW_UDP))
+		return;
+	record(c, SLOT_READ, ROW_UDP, p->origin, age, 0, 1);
+	record(c, SLOT_YOUNGEST, ROW_UDP, p->origin, age, NO_STEP, 1);
+}
+
+/* Stages up to `enqueued`. */
+static __always_inline void udp_record(struct cpu_state *c, struct packet *p)
+{
+	record_lower(c, p, ROW_UDP);
+	if (p->transport)
+		record_transport(c, p, ROW_UDP);
+	else if (selected(SLOT_TRANSPORT) && transport_udp)
+		count_loss(c, SLOT_TRANSPORT, LOSS_NOT_COVERED, ROW_UDP, 1);
+	record_enqueued(c, p, ROW_UDP);
+}
+
+static __always_inline void udp_push(struct cpu_state *c, struct udp_socket *s,
+				     const struct packet *p)
+{
+	struct udp_slot *slot;
+	__u64 old;
+	__u32 pos;
+
+	if (s->skip || (__s32)(s->tail - s->head) >= UDP_RING) {
+		__sync_fetch_and_add(&s->skip, 1);
+		count_loss(c, SLOT_READ, LOSS_FIFO_FULL, ROW_UDP, 1);
+		return;
+	}
+	pos = __sync_fetch_and_add(&s->tail, 1);
+	slot = &s->ring[pos & (UDP_RING - 1)];
+	slot->p = *p;
+	old = __sync_lock_test_and_set(&slot->state, udp_mark(pos, UDP_PUSHED));
+	if (old == udp_mark(pos, UDP_EARLY))
+		udp_read_early(c, p, slot->early_ns);
+}
+
+static __always_inline void udp_pop(struct cpu_state *c, struct udp_socket *s, __u64 now)
+{
+	struct udp_slot *slot;
+	struct packet p;
+	__u64 old;
+	__u32 pos;
+
+	if (s->head == s->tail && s->skip) {
+		__sync_fetch_and_add(&s->skip, -1);
+		return; /* counted when it found no place */
+	}
+	pos = __sync_fetch_and_add(&s->head, 1);
+	slot = &s->ring[pos & (UDP_RING - 1)];
+	if (slot->state == udp_mark(pos, UDP_PUSHED)) {
+		p = slot->p;
+		udp_read(c, &p, now);
+		return;
+	}
+	slot->early_ns = now;
+	old = __sync_lock_test_and_set(&slot->state, udp_mark(pos, UDP_EARLY));
+	if (old == udp_mark(pos, UDP_PUSHED)) { /* announced in this very moment */
+		p = slot->p;
+		udp_read(c, &p, now);
+	}
+}
+
+#endif

@@ -1,0 +1,452 @@
+// SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0)
+/*
+ * Receive latency by stage, without fentry.
+ *
+ * Each hook does one of three things: it notes a time (link, ip, UDP's transport), it records the
+ * stages passed so far once the packet is known to be payload for a socket of the filter
+ * (transport, enqueued), or it records what only the reader's side knows (runnable, running,
+ * read). Several programs may serve one hook; the loader keeps the first that the kernel takes.
+ */
+#include "bpf/link.h"
+#include "bpf/tcp.h"
+#include "bpf/udp.h"
+#include "bpf/drop.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+#define NF_ACCEPT 1
+#define MSG_PEEK 2
+#define MSG_ERRQUEUE 0x2000
+#define TASK_RUNNING 0
+
+/* ---- link ---- */
+
+SEC("tp_btf/netif_receive_skb")
+int BPF_PROG(link_tp, struct sk_buff *skb)
+{
+	__u64 now = bpf_ktime_get_ns();
+	struct link_entry *e = link_claim((__u64)skb);
+	struct cpu_state *c = this_cpu();
+
+	if (!c || !e)
+		return 0;
+	e->skb = 0; /* whoever reads it now on another CPU must not believe it */
+	e->p.link = now;
+	e->p.ip = e->p.transport = 0;
+	e->p.flags = iface_selected(skb) ? PKT_IFACE : 0;
+	origin_by_packet(c, &e->p, skb);
+	if (origin_asked != ROW_ORIGINS)
+		origin_forced(&e->p);
+	e->skb = (__u64)skb;
+	return 0;
+}
+
+/* ---- ip, and transport for UDP ---- */
+
+static __always_inline struct link_entry *passing(struct sk_buff *skb)
+{
+	struct link_entry *e = link_find((__u64)skb);
+
+	return e && !(e->p.flags & PKT_USED) ? e : NULL;
+}
+
+SEC("netfilter/prerouting")
+int ip_nf(struct bpf_nf_ctx *ctx)
+{
+	struct link_entry *e = passing(ctx->skb);
+
+	if (e)
+		e->p.ip = bpf_ktime_get_ns();
+	return NF_ACCEPT;
+}
+
+static __always_inline int udp_arrives(struct sk_buff *skb)
+{
+	struct link_entry *e = passing(skb);
+	struct cpu_state *c = this_cpu();
+
+	if (!e || !c)
+		return 0;
+	e->p.transport = bpf_ktime_get_ns();
+	c->udp_skb = (__u64)skb;
+	return 0;
+}
+
+SEC("netfilter/local_in")
+int udp_transport_nf(struct bpf_nf_ctx *ctx)
+{
+	if (is_udp(ctx->skb))
+		udp_arrives(ctx->skb);
+	return NF_ACCEPT;
+}
+
+void *bpf_cast_to_kern_ctx(void *) __ksym __weak;
+
+SEC("cgroup_skb/ingress")
+int udp_transport_cgroup(struct __sk_buff *skb)
+{
+	if (skb->sk && skb->sk->protocol == IPPROTO_UDP)
+		udp_arrives(bpf_cast_to_kern_ctx(skb));
+	return 1;
+}
+
+SEC("fentry/udp_rcv")
+int BPF_PROG(udp_transport_fentry, struct sk_buff *skb)
+{
+	return udp_arrives(skb);
+}
+
+SEC("fentry/udpv6_rcv")
+int BPF_PROG(udp_transport6_fentry, struct sk_buff *skb)
+{
+	return udp_arrives(skb);
+}
+
+/* ---- transport for TCP ---- */
+
+/* The packet's way so far; without an entry only what happens from now on is known. */
+static __always_inline bool packet_of(struct cpu_state *c, struct packet *p, __u64 skb,
+				      __u32 slot, __u32 proto)
+{
+	struct link_entry *e = link_find(skb);
+
+	if (!e) {
+		count_loss(c, slot, LOSS_NO_LINK_STAMP, proto, 1);
+		return false;
+	}
+	*p = e->p;
+	if (e->skb != skb) { /* displaced while we read it */
+		count_loss(c, slot, LOSS_NO_LINK_STAMP, proto, 1);
+		return false;
+	}
+	return true;
+}
+
+static __noinline int tcp_out_of_order(struct cpu_state *c, struct sock *sk, struct packet *p)
+{
+	struct tcp_socket *s = bpf_sk_storage_get(&tcp_sockets, sk, NULL,
+						  BPF_SK_STORAGE_GET_F_CREATE);
+	struct ooo_queue *q = bpf_sk_storage_get(&ooo_queues, sk, NULL,
+						 BPF_SK_STORAGE_GET_F_CREATE);
+
+	if (!s || !q) {
+		count_loss(c, SLOT_ENQUEUED, LOSS_NO_STORAGE, ROW_TCP, 1);
+		return 0;
+	}
+	return ooo_add(c, s, q, p);
+}
+
+SEC("tp_btf/tcp_probe")
+int BPF_PROG(tcp_transport_tp, struct sock *sk, struct sk_buff *skb)
+{
+	struct cpu_state *c = this_cpu();
+	struct tcp_sock *tp;
+	struct scratch *x;
+	struct packet *p;
+	__u32 seq, len;
+	__u64 now;
+
+	if (!c || !sock_selected(sk))
+		return 0;
+	len = tcp_payload(skb, &seq);
+	if (!len) {
+		c->count.excluded[EXCL_PURE_ACK][ROW_TCP]++;
+		return 0;
+	}
+	tp = bpf_skc_to_tcp_sock(sk);
+	if (!tp)
+		return 0;
+	if (!after(seq + len, tp->rcv_nxt)) {
+		c->count.excluded[EXCL_DUPLICATE][ROW_TCP]++;
+		return 0;
+	}
+	now = bpf_ktime_get_ns();
+	x = tcp_scratch(c, sk);
+	p = &x->p;
+	x->sk = 0;
+	if (!packet_of(c, p, (__u64)skb, SLOT_TRANSPORT, ROW_TCP) || !(p->flags & PKT_IFACE))
+		return 0;
+	p->transport = now;
+	p->seq = seq;
+	origin_delivered(c, p, skb, now);
+	if (!filter_tgid) {
+		record_lower(c, p, ROW_TCP);
+		record_transport(c, p, ROW_TCP);
+	}
+	if (after(seq, tp->rcv_nxt))
+		tcp_out_of_order(c, sk, p);
+	else
+		x->sk = (__u64)sk;
+	return 0;
+}
+
+/* ---- enqueued ---- */
+
+static __always_inline int tcp_enqueued(struct cpu_state *c, struct sock *sk)
+{
+	struct scratch *x = tcp_scratch(c, sk);
+	struct tcp_socket *s;
+	struct ooo_queue *q;
+	struct tcp_sock *tp;
+	__u64 now;
+
+	if (x->sk != (__u64)sk)
+		return 0;
+	x->sk = 0;
+	now = bpf_ktime_get_ns();
+	c->announced = now;
+	s = bpf_sk_storage_get(&tcp_sockets, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+	if (!s) {
+		count_loss(c, SLOT_READ, LOSS_NO_STORAGE, ROW_TCP, 1);
+		return 0;
+	}
+	tcp_enqueue(c, s, &x->p, now);
+	if (!s->n_ooo)
+		return 0;
+	q = bpf_sk_storage_get(&ooo_queues, sk, NULL, 0);
+	tp = bpf_skc_to_tcp_sock(sk);
+	if (q && tp)
+		ooo_release(c, s, q, tp->rcv_nxt, now);
+	return 0;
+}
+
+static __always_inline int udp_enqueued(struct cpu_state *c, struct sock *sk)
+{
+	struct link_entry *e;
+	struct udp_socket *s;
+	struct packet p;
+	__u64 now;
+
+	if (!sock_selected(sk))
+		return 0;
+	now = bpf_ktime_get_ns();
+	c->announced = now;
+	e = udp_announced(c, sk);
+	s = bpf_sk_storage_get(&udp_sockets, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+	if (!s) {
+		count_loss(c, SLOT_READ, LOSS_NO_STORAGE, ROW_UDP, 1);
+		return 0;
+	}
+	udp_resync(c, s, sk, now);
+	if (!e) { /* its place in the FIFO is kept, so that the others stay in step */
+		count_loss(c, SLOT_ENQUEUED, LOSS_RACE, ROW_UDP, 1);
+		p = (struct packet){ .enqueued = now, .flags = PKT_FORCED_MISS, .why = LOSS_RACE };
+		udp_push(c, s, &p);
+		return 0;
+	}
+	e->p.flags |= PKT_USED;
+	e->p.enqueued = now;
+	p = e->p;
+	if (!(p.flags & PKT_IFACE))
+		p.flags |= PKT_SKIP;
+	else if (!filter_tgid)
+		udp_record(c, &p);
+	udp_push(c, s, &p);
+	return 0;
+}
+
+static __always_inline int announced(struct sock *sk)
+{
+	struct cpu_state *c = this_cpu();
+	__u32 protocol = sk->sk_protocol;
+
+	if (!c)
+		return 0;
+	if (protocol == IPPROTO_TCP)
+		return tcp_enqueued(c, sk);
+	if (protocol == IPPROTO_UDP && is_inet(sk))
+		return udp_enqueued(c, sk);
+	return 0;
+}
+
+SEC("tp_btf/sk_data_ready")
+int BPF_PROG(enqueued_tp, struct sock *sk)
+{
+	return announced(sk);
+}
+
+SEC("fentry/sock_def_readable")
+int BPF_PROG(enqueued_fentry, struct sock *sk)
+{
+	return announced(sk);
+}
+
+/* ---- runnable and running ---- */
+
+SEC("tp_btf/sched_waking")
+int BPF_PROG(waking_tp, struct task_struct *task)
+{
+	struct cpu_state *c = this_cpu();
+	struct task_state *t;
+	__u64 now, since;
+
+	if (!c)
+		return 0;
+	since = c->announced;
+	t = task_get(task, since ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
+	if (!t)
+		return 0;
+	now = bpf_ktime_get_ns();
+	t->runnable_since = now;
+	t->net = 0;
+	if (!since)
+		return 0;
+	if (now - since <= ANNOUNCE_WINDOW) {
+		t->net = 1;
+		t->net_wake = now;
+	} else {
+		c->announced = 0;
+	}
+	return 0;
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(switch_tp, bool preempt, struct task_struct *prev, struct task_struct *next,
+	     unsigned int prev_state)
+{
+	__u64 now = bpf_ktime_get_ns();
+	struct cpu_state *c = this_cpu();
+	struct task_state *t;
+
+	if (!c)
+		return 0;
+	t = task_get(next, 0);
+	if (t)
+		task_runs(c, t, now);
+	t = task_get(prev, 0);
+	if (t)
+		t->runnable_since = preempt || prev_state == TASK_RUNNING ? now : 0;
+	cpu_taken(c, next, now);
+	return 0;
+}
+
+/* ---- read ---- */
+
+/* After a splice, what was read is gone from the queue; a receive call still looks at it. */
+static __always_inline bool spliced(const struct sock *sk, __u32 copied)
+{
+	const struct sk_buff *head = sk->sk_receive_queue.next;
+	const struct tcp_skb_cb *cb = (const struct tcp_skb_cb *)head->cb;
+
+	return !sk->sk_receive_queue.qlen || !after(copied, cb->seq);
+}
+
+SEC("tp_btf/tcp_rcv_space_adjust")
+int BPF_PROG(tcp_copied_tp, struct sock *sk)
+{
+	struct tcp_socket *s = bpf_sk_storage_get(&tcp_sockets, sk, NULL, 0);
+	struct tcp_sock *tp = bpf_skc_to_tcp_sock(sk);
+	struct cpu_state *c = this_cpu();
+	struct task_struct *task;
+	struct tcp_read x = {};
+	struct packet *p;
+
+	if (!s || !tp || !c)
+		return 0;
+	x.copied = tp->copied_seq;
+	p = tcp_head(s);
+	if (!p || !after(x.copied, p->seq))
+		return 0;
+	x.c = c;
+	x.s = s;
+	task = bpf_get_current_task_btf();
+	if (!filter_tgid || (__u32)task->tgid == filter_tgid) {
+		x.t = task_get(task, BPF_LOCAL_STORAGE_GET_F_CREATE);
+		if (!x.t) {
+			count_loss(c, SLOT_READ, LOSS_NO_STORAGE, ROW_TCP, 1);
+			return 0;
+		}
+		if (x.t->n && x.t->sk != (__u64)sk) {
+			count_loss(c, SLOT_READ, LOSS_UNSUPPORTED_SPLICE, ROW_TCP, x.t->n);
+			x.t->n = 0;
+		}
+		x.t->sk = (__u64)sk;
+	}
+	tcp_take(0, &x);
+	p = tcp_head(s);
+	if (p && after(x.copied, p->seq))
+		bpf_loop(EXT_RING + TCP_RING, tcp_take, &x, 0);
+	if (x.t && (!read_announced || spliced(sk, x.copied)))
+		finish_read(c, x.t, ROW_TCP, bpf_ktime_get_ns());
+	return 0;
+}
+
+static __always_inline int tcp_returned(struct sock *sk)
+{
+	struct task_state *t = task_get(bpf_get_current_task_btf(), 0);
+	struct cpu_state *c;
+
+	if (!t || !t->n)
+		return 0;
+	c = this_cpu();
+	if (!c)
+		return 0;
+	if (t->sk == (__u64)sk) {
+		finish_read(c, t, ROW_TCP, bpf_ktime_get_ns());
+		return 0;
+	}
+	count_loss(c, SLOT_READ, LOSS_UNSUPPORTED_SPLICE, ROW_TCP, t->n);
+	t->n = 0;
+	return 0;
+}
+
+static __always_inline int udp_returned(struct sock *sk)
+{
+	struct udp_socket *s = bpf_sk_storage_get(&udp_sockets, sk, NULL, 0);
+	struct cpu_state *c = this_cpu();
+
+	if (s && c)
+		udp_pop(c, s, bpf_ktime_get_ns());
+	return 0;
+}
+
+SEC("tp_btf/sock_recv_length")
+int BPF_PROG(returned_tp, struct sock *sk, int ret, int flags)
+{
+	__u32 protocol = sk->sk_protocol;
+
+	if (ret < 0 || (flags & (MSG_PEEK | MSG_ERRQUEUE)))
+		return 0;
+	if (protocol == IPPROTO_TCP)
+		return tcp_returned(sk);
+	if (protocol == IPPROTO_UDP && is_inet(sk))
+		return udp_returned(sk);
+	return 0;
+}
+
+SEC("fexit/tcp_recvmsg")
+int BPF_PROG(tcp_returned_fexit, struct sock *sk)
+{
+	return tcp_returned(sk);
+}
+
+SEC("fentry/skb_consume_udp")
+int BPF_PROG(udp_returned_fentry, struct sock *sk, struct sk_buff *skb, int len)
+{
+	return len < 0 ? 0 : udp_returned(sk); /* below zero: a peek */
+}
+
+/* ---- drops, and the end of a socket ---- */
+
+SEC("tp_btf/kfree_skb")
+int BPF_PROG(drop_tp, struct sk_buff *skb, void *where, unsigned int reason, struct sock *sk)
+{
+	return dropped(skb, reason, sk);
+}
+
+/* Before 6.11 the tracepoint doesn't name the socket. */
+SEC("tp_btf/kfree_skb")
+int BPF_PROG(drop_old_tp, struct sk_buff *skb, void *where, unsigned int reason)
+{
+	return dropped(skb, reason, NULL);
+}
+
+SEC("tp_btf/tcp_destroy_sock")
+int BPF_PROG(destroy_tp, struct sock *sk)
+{
+	struct tcp_socket *s = bpf_sk_storage_get(&tcp_sockets, sk, NULL, 0);
+
+	if (s)
+		ext_return(s);
+	return 0;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names of drop reasons come from the running kernel's own enum: they are renumbered at will. */
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "probe/watch_internal.h"
+
+static const struct btf_type *reasons(const struct btf **btf)
+{
+	static struct btf *kernel;
+	int id;
+
+	if (!kernel) {
+		kernel = btf__load_vmlinux_btf();
+		if (libbpf_get_error(kernel)) {
+			kernel = NULL;
+			return NULL;
+		}
+	}
+	*btf = kernel;
+	id = btf__find_by_name_kind(kernel, "skb_drop_reason", BTF_KIND_ENUM);
+	return id < 0 ? NULL : btf__type_by_id(kernel, id);
+}
+
+static const char *plain(const char *name)
+{
+	static const char prefix[] = "SKB_DROP_REASON_";
+
+	return strncmp(name, prefix, sizeof(prefix) - 1) ? name : name + sizeof(prefix) - 1;
+}
+
+const char *drop_reason_name(uint32_t reason, char *buf, size_t size)
+{
+	const struct btf *btf;
+	const struct btf_type *t = reasons(&btf);
+	const struct btf_enum *e = t ? btf_enum(t) : NULL;
+
+	for (int i = 0; t && i < btf_vlen(t); i++)
+		if (e[i].val == (int)reason)
+			return plain(btf__name_by_offset(btf, e[i].name_off));
+	snprintf(buf, size, reason == DROP_REASONS - 1 ? "of-a-subsystem" : "reason-%u", reason);
+	return buf;
+}
+
+int drop_reason_number(const char *name)
+{
+	const struct btf *btf;
+	const struct btf_type *t = reasons(&btf);
+	const struct btf_enum *e = t ? btf_enum(t) : NULL;
+
+	for (int i = 0; t && i < btf_vlen(t); i++)
+		if (!strcmp(plain(btf__name_by_offset(btf, e[i].name_off)), name))
+			return e[i].val;
+	return -ENOENT;
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shared by the files of the watch probe; nobody else includes it. */
+#ifndef HOSTLAT_PROBE_WATCH_INTERNAL_H
+#define HOSTLAT_PROBE_WATCH_INTERNAL_H
+
+#include <linux/types.h>
+
+#include "bpf/abi.h"
+#include "clock/follow.h"
+#include "host/netns.h"
+#include "host/root.h"
+#include "probe/hook.h"
+#include "probe/watch_probe.h"
+
+#define HOOKS_MAX 32
+#define WHY_MAX 160
+#define NF_NETNS_MAX HOST_NETNS_MAX
+
+enum hook_state { HOOK_UNTRIED, HOOK_BOUND, HOOK_FAILED, HOOK_NOT_NEEDED };
+
+struct hook_status {
+	enum hook_state state;
+	char why[WHY_MAX];
+};
+
+struct netns_links {
+	uint64_t inode;
+	int links[4]; /* two hooks x two families; -1 = none */
+};
+
+struct cost {
+	uint64_t run_ns, runs;
+};
+
+struct watch_probe {
+	struct watch_probe_config config;
+	char ifname[16];
+	uint32_t ncpus, row_pool;
+	uint64_t memory;
+
+	struct watch_bpf *skel;
+	struct hook_status status[HOOKS_MAX];
+	struct bpf_link *links[HOOKS_MAX * 2];
+	uint32_t n_links;
+	struct netns_links *netns;
+	size_t n_netns;
+	struct host_netns_vec uncovered;
+
+	struct row *rows;       /* mapped: ncpus x row_pool */
+	struct cpu_state *cpus; /* mapped: ncpus */
+
+	/* the previous snapshot, merged over CPUs */
+	struct row *row_before;
+	struct cpu_counters counters_before;
+	struct cpu_share share_before[ROW_PROTOS];
+	struct culprit culprit_before[CULPRIT_MAX];
+	uint32_t culprit_pid[CULPRIT_MAX];
+	uint64_t recursion_before[HOOKS_MAX];
+	uint64_t seq, from_ns;
+	uint64_t user_before_ns;
+
+	struct clock_follow *follow;
+	int stamp_fd; /* holds the kernel's receive stamping on */
+	int meter_fd; /* BPF statistics are on */
+	uint64_t metered_ns, meter_since;
+	struct cost meter_before, meter_sum;
+};
+
+/* loader.c */
+int watch_load(struct watch_probe *probe, char *why, size_t size);
+void watch_unload(struct watch_probe *probe);
+void watch_publish_clock(struct watch_probe *probe, const struct clock_follow_params *params);
+struct bpf_program *watch_program(const struct watch_probe *probe, const char *name);
+
+/* selftest.c: marks hooks that did not fire as failed; returns how many, or -errno. */
+int watch_selftest(struct watch_probe *probe);
+
+/* Sums the kernel's statistics over all programs of the probe. */
+struct cost watch_cost(const struct watch_probe *probe);
+
+/* drop_reason.c: the kernel's name of a drop reason, as in "SOCKET_RCVBUFF"; its number by name. */
+struct drop_reasons;
+const char *drop_reason_name(uint32_t reason, char *buf, size_t size);
+int drop_reason_number(const char *name);
+
+/* snapshot.c: forgets what the programs counted so far. */
+void watch_baseline(struct watch_probe *probe);
+
+#endif

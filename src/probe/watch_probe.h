@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The live source of `hostlat watch`: loads the programs of src/bpf/watch.bpf.c, proves that their
+ * hooks fire, and turns what they counted into events.
+ *
+ *	watch_probe_open(&probe, &config);      bind, load, attach, self-test
+ *	watch_probe_describe(probe, sink, dict);       facts of the run, bindings, clock
+ *	every interval: watch_probe_snapshot(probe, sink, dict, flags);    deltas, EV_INTERVAL
+ *	watch_probe_free(probe);
+ *
+ * Nothing is pinned: when the process ends, however it ends, the kernel removes everything.
+ */
+#ifndef HOSTLAT_PROBE_WATCH_PROBE_H
+#define HOSTLAT_PROBE_WATCH_PROBE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "event/dict.h"
+#include "event/layout.h"
+#include "event/source.h"
+
+struct watch_probe;
+
+struct watch_probe_config {
+	uint32_t stages;      /* 1 << enum stage of the ingress stages that are asked for */
+	uint32_t origin;      /* enum origin; ORIGIN_NONE: by packet */
+	uint32_t pid;         /* process (thread group); 0 = all */
+	uint16_t port;        /* local port; 0 = all */
+	const char *ifname;   /* NULL = all */
+	uint64_t netns;       /* inode; 0 = all */
+	uint64_t memory;      /* bytes that the maps may take */
+};
+
+#define WATCH_MEMORY_DEFAULT (64ULL << 20)
+
+/*
+ * Returns 0 or -errno with the reason in words, and what to do, in `why`: -EPERM (privileges),
+ * -ENOENT (no BTF, or a hook that nothing can do without), -ENOMEM (`memory` is too small).
+ */
+int watch_probe_open(struct watch_probe **probe, const struct watch_probe_config *config,
+		     char *why, size_t size);
+
+/* Detaches everything. NULL is fine. */
+void watch_probe_free(struct watch_probe *probe);
+
+/* Readable when the realtime clock was set: then call watch_probe_clock(). -1 if there is none. */
+int watch_probe_clock_fd(const struct watch_probe *probe);
+
+/* Publishes the realtime offset to the programs and reports a change as EV_CLOCK. */
+int watch_probe_clock(struct watch_probe *probe, struct event_sink *sink);
+
+/* EV_FACTs, EV_BINDINGs and EV_CLOCK: what opens every stream. */
+int watch_probe_describe(struct watch_probe *probe, struct event_sink *sink,
+			 struct event_dict *dict);
+
+/*
+ * What happened since the last snapshot, closed by an EV_INTERVAL with `flags`. Costs CPU only for
+ * rows that were touched. Returns 0 or an error of the sink.
+ */
+int watch_probe_snapshot(struct watch_probe *probe, struct event_sink *sink,
+			 struct event_dict *dict, uint32_t flags);
+
+/*
+ * Own cost of the programs is measured by the kernel's BPF statistics, which cost something
+ * themselves: they are on only from `on` to off within an interval, and the rest is extrapolated.
+ */
+void watch_probe_meter(struct watch_probe *probe, bool on);
+
+/* Bytes that the maps take. */
+uint64_t watch_probe_memory(const struct watch_probe *probe);
+
+#endif
