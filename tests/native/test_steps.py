@@ -17,7 +17,8 @@ from lib.traffic import Traffic, hog
 DELAY = os.environ.get("DELAY", "build/tests/native/delay")
 SPIN_NS = 100_000
 N = 3000
-STEPS = ["transport", "enqueued", "runnable", "running", "read"]
+STEPS = ["ip", "transport", "enqueued", "runnable", "running", "read"]
+WITHOUT_IP = "link,transport,enqueued,runnable,running,read"
 AT_LEAST, AT_MOST = 0.95, 0.05
 
 
@@ -45,10 +46,11 @@ def steps(documents, protocol):
     return {stage: statistics.median(values) for stage, values in means.items()}
 
 
-def measure(net, family, protocol, site, spin_ns, **options):
+def measure(net, family, protocol, site, spin_ns, stages=WITHOUT_IP, **options):
     options = {"count": N, "gap_us": 200, "reader_cpu": 1, "sender_cpu": 1, **options}
     traffic = Traffic(net, family, protocol, **options)
-    observer = watch.Watch("--port", traffic.port, "--interval", "100ms", lines=True)
+    observer = watch.Watch("--port", traffic.port, "--interval", "100ms", "--stages", stages,
+                           lines=True)
     delay = Delay(site, spin_ns, traffic, net) if site else None
     own = traffic.finish()
     if delay:
@@ -82,6 +84,18 @@ def spun(net, family, protocol, site, stage):
     swapped_fails(before, after, delay_ns, stage)
 
 
+def spun_before_ip(net, family, protocol):
+    """Where `ip` has a hook, the step from `link` to it is the one that grows."""
+    every = "ip," + WITHOUT_IP
+    before, _ = measure(net, family, protocol, "link", 0, every)
+    if "ip" not in before:
+        return
+    after, own = measure(net, family, protocol, "link", SPIN_NS, every)
+    delay_ns = own["delay"]["spent_ns"] / own["delay"]["count"]
+    lands(before, after, delay_ns, "ip")
+    swapped_fails(before, after, delay_ns, "ip")
+
+
 def late_reader(net, family, protocol):
     before, early = measure(net, family, protocol, None, 0, wait="epoll")
     after, late = measure(net, family, protocol, None, 0, wait="epoll", delay_us=SPIN_NS // 1000, busy=True)
@@ -111,4 +125,5 @@ loopback, veth = netns.loopback(), netns.veth()
 check.run(*[(f"veth IPv4 tcp {stage}", spun, veth, 4, "tcp", site, stage) for site, stage in TCP],
           *[(f"loopback IPv6 udp {stage}", spun, loopback, 6, "udp", site, stage) for site, stage in UDP],
           *[(f"{net.kind} {protocol} {case.__name__.replace('_', ' ')}", case, net, 4, protocol)
-            for net, protocol in ((veth, "tcp"), (loopback, "udp")) for case in (late_reader, hogged_reader)])
+            for net, protocol in ((veth, "tcp"), (loopback, "udp"))
+            for case in (spun_before_ip, late_reader, hogged_reader)])

@@ -251,7 +251,8 @@ static uint64_t stamp_age_ns(struct msghdr *msg)
 }
 
 /* One receive call that returns data; spins if the reader is a spinning one. */
-static size_t receive(int fd, size_t size, int flags, uint64_t *kernel_ns, struct sockaddr_storage *from)
+static size_t receive(int fd, size_t size, int flags, uint64_t *kernel_ns,
+		      struct sockaddr_storage *from)
 {
 	char control[CMSG_SPACE(sizeof(struct timespec))];
 	struct iovec iov = { .iov_base = buffer, .iov_len = size };
@@ -329,7 +330,8 @@ static void read_storm(int fd)
 	struct timeval timeout = { .tv_usec = 200000 };
 	ssize_t got;
 
-	check(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout)) == 0, "SO_RCVTIMEO");
+	check(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout)) == 0,
+	      "SO_RCVTIMEO");
 	do {
 		got = recv(fd, buffer, sizeof(buffer), 0);
 		check(got > 0 || errno == EAGAIN, "recv");
@@ -405,7 +407,7 @@ static void send_message(int fd, uint32_t i)
 		word_raise(&shared->pair);
 	}
 	if (opt.pattern == EXCHANGE)
-		check(recv(fd, buffer, opt.size, MSG_WAITALL) == (ssize_t)opt.size, "recv of the reply");
+		check(recv(fd, buffer, opt.size, MSG_WAITALL) == (ssize_t)opt.size, "recv");
 }
 
 static void sender(void)
@@ -529,9 +531,10 @@ static void parse(int argc, char **argv)
 		{ "udp", 0, NULL, 'u' }, { "v6", 0, NULL, '6' }, { "address", 1, NULL, 'a' },
 		{ "reader-netns", 1, NULL, 'r' }, { "sender-netns", 1, NULL, 's' },
 		{ "reader-cpu", 1, NULL, 'R' }, { "sender-cpu", 1, NULL, 'S' },
-		{ "reader-nice", 1, NULL, 'n' }, { "port", 1, NULL, 'p' }, { "count", 1, NULL, 'c' },
-		{ "size", 1, NULL, 'z' }, { "limit", 1, NULL, 'l' }, { "rcvbuf", 1, NULL, 'b' },
-		{ "gap-us", 1, NULL, 'g' }, { "delay-us", 1, NULL, 'd' }, { "apart-us", 1, NULL, 'A' },
+		{ "reader-nice", 1, NULL, 'n' }, { "port", 1, NULL, 'p' },
+		{ "count", 1, NULL, 'c' }, { "size", 1, NULL, 'z' }, { "limit", 1, NULL, 'l' },
+		{ "rcvbuf", 1, NULL, 'b' }, { "gap-us", 1, NULL, 'g' },
+		{ "delay-us", 1, NULL, 'd' }, { "apart-us", 1, NULL, 'A' },
 		{ "busy", 0, NULL, 'B' }, { "stamps", 0, NULL, 'k' }, { "hold", 0, NULL, 'h' },
 		{ },
 	};
@@ -574,7 +577,8 @@ int main(int argc, char **argv)
 	pid_t reader_pid;
 
 	parse(argc, argv);
-	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
+		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	check(shared != MAP_FAILED, "mmap");
 	reader_pid = start(reader);
 	start(sender);
