@@ -37,7 +37,7 @@
 		(v)->max = (max_len);                                                              \
 	} while (0)
 
-/* Frees the items' memory (not what the items own) and leaves an empty vector of the same maximum. */
+/* Frees the items, not what they own; leaves an empty vector of the same maximum. */
 #define vec_release(v)                                                                             \
 	do {                                                                                       \
 		free((v)->items);                                                                  \
@@ -64,7 +64,7 @@
 #define vec_clear(v) ((void)((v)->len = 0))
 
 #define vec_for_each(v, item)                                                                      \
-	for (__typeof__((v)->items) item = (v)->items; item < (v)->items + (v)->len; item++)
+	for (__typeof__((v)->items + 0) item = (v)->items; item < (v)->items + (v)->len; item++)
 
 /* For the macros above. */
 int vec_grow(void **items, size_t *cap, size_t max, size_t need, size_t item_size);

@@ -19,7 +19,7 @@
 
 #include <stdint.h>
 
-#include "event/event.h"
+#include "event/source.h"
 #include "report/report.h"
 
 /* Of the JSON document; for struct provenance. */
@@ -54,9 +54,13 @@ void watch_free(struct watch *w);
  */
 int watch_feed(struct watch *w, const struct event *event);
 
+/* What the source could not deliver: the totals are then partial, and say so. */
+void watch_set_damage(struct watch *w, const struct event_damage *damage);
+
 /*
  * Fills `r`, which report_init() has prepared, with the last closed interval or with the totals.
- * The report borrows histograms: it is valid until the next watch_feed(). Returns 0 or -errno.
+ * The report borrows histograms: it is valid until the next watch_feed(), or
+ * the next report of the same span. Returns 0 or -errno.
  */
 int watch_report(struct watch *w, enum watch_span span, struct report *r);
 

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Taking events in. A source has checked that each payload has the size and shape of its kind;
+ * what the numbers in it mean is checked here.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "watch/state.h"
+
+struct watch *watch_new(uint64_t stages)
+{
+	struct watch *w = calloc(1, sizeof(*w));
+
+	if (!w)
+		return NULL;
+	w->stages = stages;
+	vec_init(&w->rows, WATCH_ROWS_MAX);
+	vec_init(&w->counts, WATCH_COUNTS_MAX);
+	vec_init(&w->tasks, WATCH_TASKS_MAX);
+	vec_init(&w->bindings, WATCH_BINDINGS_MAX);
+	vec_init(&w->groups, WATCH_GROUPS_MAX);
+	vec_init(&w->uncovered, WATCH_UNCOVERED_MAX);
+	w->names = event_dict_new();
+	if (!w->names) {
+		watch_free(w);
+		return NULL;
+	}
+	return w;
+}
+
+void watch_free(struct watch *w)
+{
+	if (!w)
+		return;
+	vec_for_each(&w->rows, row) {
+		for (int i = 0; i < WATCH_SPANS * DIST_MAX; i++)
+			hist_release(&(*row)->hists[i / DIST_MAX][i % DIST_MAX]);
+		free(*row);
+	}
+	for (int i = 0; i < WATCH_SPANS * PROTO_MAX; i++)
+		hist_release(&w->cpu_wait[i / PROTO_MAX][i % PROTO_MAX]);
+	vec_for_each(&w->uncovered, name)
+		free(*name);
+	vec_release(&w->rows);
+	vec_release(&w->counts);
+	vec_release(&w->tasks);
+	vec_release(&w->bindings);
+	vec_release(&w->groups);
+	vec_release(&w->uncovered);
+	event_dict_free(w->names);
+	free(w->target);
+	free(w);
+}
+
+void watch_set_damage(struct watch *w, const struct event_damage *damage)
+{
+	w->damage = *damage;
+}
+
+static int take_fact(struct watch *w, const struct event *event)
+{
+	const char *key, *value;
+	char *copy;
+	int err;
+
+	event_fact_get(event, &key, &value);
+	if (strcmp(key, WATCH_FACT_TARGET) != 0 && strcmp(key, WATCH_FACT_UNCOVERED) != 0)
+		return 0;
+	copy = strdup(value);
+	if (!copy)
+		return -ENOMEM;
+	if (strcmp(key, WATCH_FACT_TARGET) == 0) {
+		free(w->target);
+		w->target = copy;
+		return 0;
+	}
+	err = vec_push(&w->uncovered, copy);
+	if (err)
+		free(copy);
+	return err;
+}
+
+static int take_group(struct watch *w, const struct event *event)
+{
+	const struct event_group *group = event->payload;
+	struct watch_group *mine;
+	int err;
+
+	if (!group->id || group->n > WATCH_LABELS_MAX)
+		return -EBADMSG;
+	mine = watch_group_get(w, group->id, &err);
+	if (!mine)
+		return err;
+	mine->n = group->n;
+	memcpy(mine->labels, group + 1, group->n * sizeof(mine->labels[0]));
+	return 0;
+}
+
+static int take_binding(struct watch *w, const struct event *event)
+{
+	const struct event_binding *binding = event->payload;
+	struct event_binding *mine;
+	int err;
+
+	if (binding->stage == STAGE_NONE || binding->stage >= STAGE_MAX ||
+	    binding->direction >= DIR_MAX || binding->protocol >= PROTO_MAX)
+		return -EBADMSG;
+	mine = watch_binding_get(w, binding, &err);
+	if (!mine)
+		return err;
+	*mine = *binding;
+	return 0;
+}
+
+static int take_clock(struct watch *w, const struct event *event)
+{
+	w->clock = *(const struct event_clock *)event->payload;
+	w->clock_known = true;
+	for (int span = 0; w->clock.flags & CLOCK_STEPPED && span < WATCH_SPANS; span++)
+		w->periods[span].clock_steps++;
+	return 0;
+}
+
+/* The delta as a histogram of its own. */
+static int build_hist(struct hist *hist, const struct event_hist *delta)
+{
+	const struct event_bucket *buckets = (const struct event_bucket *)(delta + 1);
+	int err;
+
+	hist_init(hist, delta->schema);
+	for (uint32_t i = 0; i < delta->n; i++) {
+		err = hist_add_bucket(hist, buckets[i].index, buckets[i].count);
+		if (err)
+			return err == -ERANGE ? -EBADMSG : err;
+	}
+	hist_add_zero(hist, delta->zero);
+	hist_add_over(hist, delta->over);
+	hist_add_stats(hist, delta->sum_ns, delta->min_ns, delta->max_ns);
+	return 0;
+}
+
+static bool hist_is_valid(const struct event_hist *delta)
+{
+	return delta->stage != STAGE_NONE && delta->stage < STAGE_MAX &&
+	       delta->direction < DIR_MAX && delta->protocol < PROTO_MAX &&
+	       delta->origin < ORIGIN_MAX && delta->dist < DIST_MAX &&
+	       delta->schema >= BUCKET_SCHEMA_MIN && delta->schema <= BUCKET_SCHEMA_MAX;
+}
+
+static int take_hist(struct watch *w, const struct event *event)
+{
+	const struct event_hist *delta = event->payload;
+	struct watch_row *row;
+	struct hist hist = { 0 };
+	int err;
+
+	if (!hist_is_valid(delta))
+		return -EBADMSG;
+	err = build_hist(&hist, delta);
+	row = err ? NULL : watch_row_get(w, delta, &err);
+	for (int span = 0; !err && span < WATCH_SPANS; span++)
+		err = hist_merge(&row->hists[span][delta->dist], &hist);
+	if (!err)
+		row->measured[delta->dist] = true;
+	hist_release(&hist);
+	return err;
+}
+
+static int take_count(struct watch *w, const struct event *event)
+{
+	const struct event_count *delta = event->payload;
+	struct watch_count *count;
+	int err;
+
+	if (delta->what >= COUNT_MAX || delta->stage >= STAGE_MAX ||
+	    delta->protocol >= PROTO_MAX || delta->direction >= DIR_MAX)
+		return -EBADMSG;
+	count = watch_count_get(w, delta, &err);
+	for (int span = 0; count && span < WATCH_SPANS; span++)
+		count->count[span] += delta->count;
+	return err;
+}
+
+static int take_share(struct watch *w, const struct event *event)
+{
+	const struct event_share *delta = event->payload;
+
+	if (delta->protocol >= PROTO_MAX)
+		return -EBADMSG;
+	for (int span = 0; span < WATCH_SPANS; span++) {
+		struct event_share *sum = &w->shares[span][delta->protocol];
+
+		sum->packets += delta->packets;
+		sum->waited += delta->waited;
+		sum->busy_ns += delta->busy_ns;
+		sum->wake_ns += delta->wake_ns;
+		sum->wait_ns += delta->wait_ns;
+		sum->run_ns += delta->run_ns;
+	}
+	return 0;
+}
+
+static int take_culprit(struct watch *w, const struct event *event)
+{
+	const struct event_culprit *delta = event->payload;
+	struct watch_task *task;
+	int err;
+
+	task = watch_task_get(w, delta, &err);
+	for (int span = 0; task && span < WATCH_SPANS; span++) {
+		task->ns[span] += delta->ns;
+		task->count[span] += delta->count;
+	}
+	return err;
+}
+
+static int take_loss(struct watch *w, const struct event *event)
+{
+	const struct event_loss *loss = event->payload;
+
+	for (int span = 0; span < WATCH_SPANS; span++)
+		w->periods[span].lost_records += loss->records;
+	return 0;
+}
+
+static int take_interval(struct watch *w, const struct event *event)
+{
+	const struct event_interval *interval = event->payload;
+
+	if (interval->to_ns < interval->from_ns)
+		return -EBADMSG;
+	for (int span = 0; span < WATCH_SPANS; span++) {
+		struct watch_period *p = &w->periods[span];
+
+		if (!p->intervals++)
+			p->from_ns = interval->from_ns;
+		p->to_ns = interval->to_ns;
+		p->own_user_ns += interval->own_user_ns;
+		p->own_bpf_ns += interval->own_bpf_ns;
+		p->cpu_ns += (interval->to_ns - interval->from_ns) * interval->ncpus;
+		p->partial |= interval->flags & INTERVAL_PARTIAL;
+	}
+	w->closed = true;
+	return WATCH_CLOSED;
+}
+
+/* What watch listens to. A delta after an EV_INTERVAL begins the next interval. */
+static const struct {
+	int (*take)(struct watch *w, const struct event *event);
+	bool delta;
+} kinds[EV_RECORD_MAX] = {
+	[EV_FACT] = { take_fact, false },
+	[EV_CLOCK] = { take_clock, true },
+	[EV_HIST] = { take_hist, true },
+	[EV_COUNT] = { take_count, true },
+	[EV_BINDING] = { take_binding, false },
+	[EV_SHARE] = { take_share, true },
+	[EV_CULPRIT] = { take_culprit, true },
+	[EV_INTERVAL] = { take_interval, true },
+	[EV_GROUP] = { take_group, false },
+	[EV_LOSS] = { take_loss, true },
+};
+
+int watch_feed(struct watch *w, const struct event *event)
+{
+	if (event->kind == EV_NAME)
+		return event_dict_set(w->names, event);
+	if (event->kind >= EV_RECORD_MAX || !kinds[event->kind].take)
+		return WATCH_MORE;
+	if (kinds[event->kind].delta && w->closed)
+		watch_interval_reset(w);
+	return kinds[event->kind].take(w, event);
+}

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "watch/findings.h"
+
+#include "base/strbuf.h"
+#include "event/names.h"
+#include "report/human.h"
+#include "watch/culprits.h"
+
+/*
+ * When there is something to say. Below a tenth of a millisecond a delay is a context switch, a
+ * cache miss, another message's turn: the table shows it, but nobody has to go and look for it.
+ */
+#define NOTABLE_NS 100000
+/* A step is named if it holds more of the time than all others together. */
+#define DOMINANT_SHARE 0.5
+/* Waiting for a CPU is worth a sentence from one message in a thousand: p99.9 then shows it. */
+#define WAITED_SHARE 0.001
+/* A sentence stays readable with this many names; the JSON has more. */
+#define CULPRITS_IN_SENTENCE 3
+
+/* -- waiting for a CPU ---------------------------------------------------------------------- */
+
+static void list_culprits(const struct watch *w, enum watch_span span, struct strbuf *out)
+{
+	struct watch_culprits c;
+	char buf[HUMAN_MAX];
+
+	watch_culprits(w, span, CULPRITS_IN_SENTENCE, &c);
+	if (!c.total_ns)
+		return;
+	for (size_t i = 0; i < c.n; i++) {
+		const struct watch_task *t = c.tasks[i];
+
+		strbuf_printf(out, "%s%.*s (pid %u) %s", i ? ", " : " It had: ",
+			      EVENT_COMM_LEN, t->id.comm, t->id.pid,
+			      human_fraction(buf, (double)t->ns[span] / (double)c.total_ns));
+	}
+	if (c.others_ns)
+		strbuf_printf(out, "%sothers %s", c.n ? ", " : " It had: ",
+			      human_fraction(buf, (double)c.others_ns / (double)c.total_ns));
+	strbuf_putc(out, '.');
+}
+
+/* -- pooled distributions ------------------------------------------------------------------- */
+
+/* Adds up the rows of one stage; any protocol and any origin where 0 is given. */
+static int pool(const struct watch *w, enum watch_span span, unsigned int dist, unsigned int stage,
+		unsigned int protocol, unsigned int origin, struct hist *sum)
+{
+	int err = 0;
+
+	hist_init(sum, BUCKET_SCHEMA_MAX);
+	vec_for_each(&w->rows, item) {
+		const struct watch_row *row = *item;
+
+		if (row->id.stage != stage || (protocol && row->id.protocol != protocol) ||
+		    (origin && row->id.origin != origin))
+			continue;
+		err = hist_merge(sum, &row->hists[span][dist]);
+		if (err)
+			break;
+	}
+	return err;
+}
+
+static uint64_t quantile_ns(const struct hist *h, double q)
+{
+	struct hist_quantile found;
+
+	return hist_quantile(h, q, &found) ? 0 : found.value;
+}
+
+/* Median of those that waited: in the zero bucket are those that did not. */
+static uint64_t median_wait(const struct hist *wait)
+{
+	double zero = (double)wait->zero, count = (double)wait->count;
+
+	return wait->count > wait->zero ? quantile_ns(wait, (zero + (count - zero) / 2) / count) : 0;
+}
+
+static int say_cpu_wait(const struct watch *w, enum watch_span span, struct report *r)
+{
+	struct strbuf culprits = STRBUF_INIT(1024);
+	uint64_t packets = 0, waited = 0, median;
+	char share[HUMAN_MAX], ns[HUMAN_MAX];
+	struct hist wait;
+	int err;
+
+	for (int protocol = 0; protocol < PROTO_MAX; protocol++) {
+		packets += w->shares[span][protocol].packets;
+		waited += w->shares[span][protocol].waited;
+	}
+	err = pool(w, span, DIST_CPU_WAIT, STAGE_READ, 0, 0, &wait);
+	median = median_wait(&wait);
+	if (err || (double)waited <= WAITED_SHARE * (double)packets || median < NOTABLE_NS)
+		goto out;
+	list_culprits(w, span, &culprits);
+	report_finding(r, "%s of the messages waited for a CPU, %s at the median of those.%s",
+		       human_fraction(share, (double)waited / (double)packets),
+		       human_ns(ns, median), strbuf_str(&culprits));
+	err = culprits.error;
+out:
+	strbuf_release(&culprits);
+	hist_release(&wait);
+	return err;
+}
+
+/* -- the step that holds most of the time --------------------------------------------------- */
+
+struct dominant {
+	unsigned int protocol, origin, stage, before;
+	double sum_ns, total_ns;
+};
+
+/* Where the steps of one protocol and origin spend their time; stage 0 if they have none. */
+static struct dominant find_dominant(const struct watch *w, enum watch_span span,
+				     unsigned int protocol, unsigned int origin)
+{
+	struct dominant d = { .protocol = protocol, .origin = origin };
+	double sums[STAGE_MAX] = { 0 };
+	unsigned int before = STAGE_NONE;
+
+	vec_for_each(&w->rows, item) {
+		const struct watch_row *row = *item;
+
+		if (row->id.protocol == protocol && row->id.origin == origin &&
+		    row->id.direction == DIR_INGRESS)
+			sums[row->id.stage] += (double)row->hists[span][DIST_STEP].sum;
+	}
+	for (unsigned int stage = 0; stage < STAGE_MAX; stage++) {
+		if (sums[stage] > d.sum_ns) {
+			d.sum_ns = sums[stage];
+			d.stage = stage;
+			d.before = before;
+		}
+		d.total_ns += sums[stage];
+		if (sums[stage] > 0)
+			before = stage;
+	}
+	return d;
+}
+
+/* Of all protocols and origins the one whose packets took the most time. */
+static struct dominant find_all(const struct watch *w, enum watch_span span)
+{
+	struct dominant best = { 0 };
+
+	for (unsigned int protocol = 0; protocol < PROTO_MAX; protocol++) {
+		for (unsigned int origin = 0; origin < ORIGIN_MAX; origin++) {
+			struct dominant d = find_dominant(w, span, protocol, origin);
+
+			if (d.total_ns > best.total_ns)
+				best = d;
+		}
+	}
+	return best;
+}
+
+/* Whether most of the time in the queue was neither waking, nor waiting for a CPU, nor reading. */
+static bool reader_was_busy(const struct watch *w, enum watch_span span, unsigned int protocol)
+{
+	const struct event_share *s = &w->shares[span][protocol];
+
+	return s->busy_ns > s->wake_ns + s->wait_ns + s->run_ns;
+}
+
+static const char *where(const struct watch *w, enum watch_span span, const struct dominant *d,
+			 struct strbuf *buf)
+{
+	if (d->stage == STAGE_READ && reader_was_busy(w, span, d->protocol))
+		return "while the application was busy or stopped, and not reading";
+	if (d->stage == STAGE_RUNNING)
+		return "waiting for a CPU, from `runnable` to `running`";
+	if (d->before)
+		strbuf_printf(buf, "from `%s` to `%s`", stage_name(d->before), stage_name(d->stage));
+	else
+		strbuf_printf(buf, "from the origin to `%s`", stage_name(d->stage));
+	return strbuf_str(buf);
+}
+
+static int say_dominant(const struct watch *w, enum watch_span span, struct report *r)
+{
+	struct dominant d = find_all(w, span);
+	struct strbuf buf = STRBUF_INIT(256);
+	struct hist step = { 0 }, read = { 0 };
+	char share[HUMAN_MAX], p99[HUMAN_MAX], most[HUMAN_MAX], mean[HUMAN_MAX];
+	int err;
+
+	if (!d.stage || d.sum_ns < DOMINANT_SHARE * d.total_ns)
+		return 0;
+	err = pool(w, span, DIST_STEP, d.stage, d.protocol, d.origin, &step);
+	if (!err)
+		err = pool(w, span, DIST_LATENCY, STAGE_READ, d.protocol, d.origin, &read);
+	if (err || !read.count || quantile_ns(&step, 0.999) < NOTABLE_NS)
+		goto out;
+	report_finding(r, "%s of the time to `read` passed %s: %s on average, %s at p99, %s at most.",
+		       human_fraction(share, d.sum_ns / d.total_ns), where(w, span, &d, &buf),
+		       human_ns(mean, (uint64_t)hist_mean(&step)),
+		       human_ns(p99, quantile_ns(&step, 0.99)), human_ns(most, quantile_ns(&step, 1)));
+out:
+	hist_release(&step);
+	hist_release(&read);
+	strbuf_release(&buf);
+	return err;
+}
+
+/* -- nobody reads --------------------------------------------------------------------------- */
+
+static int say_unread(const struct watch *w, enum watch_span span, struct report *r)
+{
+	const struct event_binding *read = NULL;
+	struct hist queued = { 0 }, done = { 0 };
+	char buf[HUMAN_MAX];
+	int err;
+
+	vec_for_each(&w->bindings, b) {
+		if (b->stage == STAGE_READ && b->bound)
+			read = b;
+	}
+	err = pool(w, span, DIST_LATENCY, STAGE_ENQUEUED, 0, 0, &queued);
+	if (!err)
+		err = pool(w, span, DIST_LATENCY, STAGE_READ, 0, 0, &done);
+	if (!err && read && queued.count && !done.count)
+		report_finding(r, "%s packets reached a socket's queue, and none was read.",
+			       human_count(buf, queued.count));
+	hist_release(&queued);
+	hist_release(&done);
+	return err;
+}
+
+int watch_findings(const struct watch *w, enum watch_span span, struct report *r)
+{
+	int err = say_cpu_wait(w, span, r);
+
+	if (!err)
+		err = say_dominant(w, span, r);
+	if (!err)
+		err = say_unread(w, span, r);
+	return err;
+}

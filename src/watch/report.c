@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The report as a whole: title, tables, sentences and reasons, in the order of the JSON. */
+#include "base/strbuf.h"
+#include "event/names.h"
+#include "report/human.h"
+#include "watch/findings.h"
+#include "watch/tables.h"
+
+/* -- the frame ------------------------------------------------------------------------------ */
+
+static void add_interval(const struct watch_period *p, struct report *r)
+{
+	struct object *o = object_new(r);
+	bool known = p->intervals;
+
+	object_add(o, "from_ns", known ? value_ns(p->from_ns) : value_null());
+	object_add(o, "to_ns", known ? value_ns(p->to_ns) : value_null());
+	object_add(o, "duration_ns", known ? value_ns(p->to_ns - p->from_ns) : value_null());
+	object_add(&r->body, "interval", value_object(o));
+}
+
+static void add_clock(const struct watch *w, const struct watch_period *p, struct report *r)
+{
+	const struct event_clock *c = &w->clock;
+	struct object *o = object_new(r);
+	bool known = w->clock_known;
+
+	object_add(o, "name", value_string("monotonic"));
+	object_add(o, "realtime_minus_mono_ns",
+		   known ? value_sns(c->realtime_minus_mono_ns) : value_null());
+	object_add(o, "tai_offset_s", known ? value_s64(c->tai_offset_s) : value_null());
+	object_add(o, "steps", known ? value_u64(p->clock_steps) : value_null());
+	object_add(o, "error_ns", known ? value_ns(c->error_ns) : value_null());
+	object_add(&r->body, "clock", value_object(o));
+}
+
+static bool own_fraction(const struct watch_period *p, double *fraction)
+{
+	if (!p->cpu_ns)
+		return false;
+	*fraction = (double)(p->own_user_ns + p->own_bpf_ns) / (double)p->cpu_ns;
+	return true;
+}
+
+static void add_own_cost(const struct watch_period *p, struct report *r)
+{
+	struct object *o = object_new(r);
+	double fraction;
+	bool known = own_fraction(p, &fraction);
+
+	object_add(o, "user_ns", known ? value_ns(p->own_user_ns) : value_null());
+	object_add(o, "bpf_ns", known ? value_ns(p->own_bpf_ns) : value_null());
+	object_add(o, "fraction", known ? value_fraction(fraction) : value_null());
+	object_add(&r->body, "own_cost", value_object(o));
+}
+
+/* Packets that got anywhere: the count of the stage that saw the most. */
+static uint64_t packets_seen(const struct watch *w, enum watch_span span)
+{
+	uint64_t counts[STAGE_MAX] = { 0 }, most = 0;
+
+	vec_for_each(&w->rows, row) {
+		if (watch_shows(w, (*row)->id.stage))
+			counts[(*row)->id.stage] += (*row)->hists[span][DIST_LATENCY].count;
+	}
+	for (int stage = 0; stage < STAGE_MAX; stage++)
+		most = counts[stage] > most ? counts[stage] : most;
+	return most;
+}
+
+static bool several(unsigned int mask)
+{
+	return mask & (mask - 1);
+}
+
+static void put_words(struct strbuf *out, unsigned int mask, const char *(*name)(unsigned int))
+{
+	const char *between = "";
+
+	for (unsigned int i = 0; mask >> i; i++) {
+		if (!(mask >> i & 1))
+			continue;
+		strbuf_printf(out, "%s%s", between, name(i));
+		between = several(mask >> (i + 1)) ? ", " : " and ";
+	}
+}
+
+static const char *protocol_word(unsigned int protocol)
+{
+	return protocol == PROTO_TCP ? "TCP" : protocol == PROTO_UDP ? "UDP" : "any protocol";
+}
+
+static const char *direction_word(unsigned int direction)
+{
+	return direction == DIR_EGRESS ? "send" : "receive";
+}
+
+/* "memcached (pid 4711), TCP, receive, from link" */
+static int add_title(const struct watch *w, const struct watch_common *c, struct report *r)
+{
+	struct strbuf title = STRBUF_INIT(4096);
+	int err;
+
+	strbuf_puts(&title, w->target ? w->target : "all sockets");
+	if (c->protocols) {
+		strbuf_puts(&title, ", ");
+		put_words(&title, c->protocols, protocol_word);
+	}
+	strbuf_puts(&title, ", ");
+	put_words(&title, c->directions ? c->directions : 1U << DIR_INGRESS, direction_word);
+	if (c->origins) {
+		strbuf_puts(&title, ", from ");
+		put_words(&title, c->origins, origin_name);
+	}
+	err = title.error;
+	report_title(r, "%s", strbuf_str(&title));
+	strbuf_release(&title);
+	return err;
+}
+
+/* Origins whose stamps are of another clock than ours: the conversion's error counts for them. */
+#define CONVERTED_ORIGINS (1U << ORIGIN_NIC | 1U << ORIGIN_STACK | 1U << ORIGIN_DELIVER)
+
+static void add_summary(const struct watch *w, enum watch_span span, const struct watch_common *c,
+			struct report *r)
+{
+	const struct watch_period *p = &w->periods[span];
+	char buf[HUMAN_MAX];
+	double fraction;
+
+	report_summary(r, "%s", human_ns(buf, p->to_ns - p->from_ns));
+	report_summary(r, "%s packets", human_count(buf, packets_seen(w, span)));
+	report_summary(r, "%s lost", human_count(buf, watch_total(w, span, COUNT_LOSS)));
+	if (watch_total(w, span, COUNT_DROP))
+		report_summary(r, "%s dropped", human_count(buf, watch_total(w, span, COUNT_DROP)));
+	if (own_fraction(p, &fraction))
+		report_summary(r, "own cost %s", human_fraction(buf, fraction));
+	if (w->clock_known && c->origins & CONVERTED_ORIGINS)
+		report_summary(r, "clock ±%s", human_ns(buf, w->clock.error_ns));
+}
+
+/* -- reasons -------------------------------------------------------------------------------- */
+
+static void add_loss_reason(const struct watch *w, enum watch_span span, struct report *r)
+{
+	uint64_t lost = watch_total(w, span, COUNT_LOSS);
+	struct strbuf evidence = STRBUF_INIT(4096);
+	char buf[HUMAN_MAX];
+
+	if (!lost)
+		return;
+	vec_for_each(&w->counts, c) {
+		const char *reason = watch_name(w, DICT_STRING, c->id.reason);
+
+		if (c->id.what == COUNT_LOSS && c->count[span] && watch_is_counted(w, c))
+			strbuf_printf(&evidence, "%s%s %s: %s", evidence.len ? ", " : "",
+				      c->id.stage ? stage_name(c->id.stage) : "",
+				      reason ? reason : "unknown", human_count(buf, c->count[span]));
+	}
+	report_reason(r, "losses", strbuf_str(&evidence),
+		      "%s packets at a stage should have been measured and were not",
+		      human_count(buf, lost));
+	strbuf_release(&evidence);
+}
+
+static void add_unbound_reasons(const struct watch *w, struct report *r)
+{
+	vec_for_each(&w->bindings, b) {
+		const char *why = watch_name(w, DICT_STRING, b->why);
+
+		if (b->bound || !watch_requested(w, b))
+			continue;
+		report_reason(r, "stage-not-measured", why, "`%s` (%s, %s) is not measured",
+			      stage_name(b->stage), direction_name(b->direction),
+			      protocol_name(b->protocol));
+	}
+}
+
+static void add_stream_reasons(const struct watch *w, enum watch_span span, struct report *r)
+{
+	const struct watch_period *p = &w->periods[span];
+	struct strbuf evidence = STRBUF_INIT(1024);
+	char buf[HUMAN_MAX];
+
+	vec_for_each(&w->uncovered, name)
+		report_reason(r, "namespace-not-covered", *name,
+			      "a network namespace is not covered");
+	if (p->lost_records)
+		report_reason(r, "events-lost", NULL, "%s events were lost before they were read",
+			      human_count(buf, p->lost_records));
+	for (int i = 0; span == WATCH_TOTAL && i < DAMAGE_REASONS; i++) {
+		if (w->damage.reasons >> i & 1)
+			strbuf_printf(&evidence, "%s%s", evidence.len ? ", " : "",
+				      event_damage_name(1U << i));
+	}
+	if (evidence.len)
+		report_reason(r, "damaged", strbuf_str(&evidence),
+			      "the recording is damaged: what was readable is shown");
+	if (p->partial && !r->partial)
+		report_reason(r, "incomplete", NULL, "not everything was measured all the time");
+	strbuf_release(&evidence);
+}
+
+int watch_report(struct watch *w, enum watch_span span, struct report *r)
+{
+	const struct watch_period *p = &w->periods[span];
+	struct watch_common common = watch_common(w);
+	int err;
+
+	err = add_title(w, &common, r);
+	add_summary(w, span, &common, r);
+	add_interval(p, r);
+	add_clock(w, p, r);
+	watch_add_stages(w, span, &common, r);
+	watch_add_counts(w, span, COUNT_DROP, r);
+	watch_add_counts(w, span, COUNT_LOSS, r);
+	watch_add_counts(w, span, COUNT_EXCLUDED, r);
+	watch_add_bindings(w, r);
+	if (!err)
+		err = watch_add_scheduler(w, span, r);
+	watch_add_culprits(w, span, r);
+	report_place_findings(r);
+	if (!err)
+		err = watch_findings(w, span, r);
+	report_place_verdict(r);
+	add_loss_reason(w, span, r);
+	add_unbound_reasons(w, r);
+	add_stream_reasons(w, span, r);
+	add_own_cost(p, r);
+	return err ? err : report_error(r);
+}

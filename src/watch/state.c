@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "watch/state.h"
+
+#include <errno.h>
+#include <string.h>
+
+uint64_t watch_row_key(const struct event_hist *id)
+{
+	uint64_t overflow = id->flags & HIST_OVERFLOW_GROUP ? 1 : 0;
+
+	return (uint64_t)id->direction << 60 | (uint64_t)id->protocol << 56 | overflow << 52 |
+	       (uint64_t)id->group << 16 | (uint64_t)id->stage << 8 | id->origin;
+}
+
+static uint64_t count_key(const struct event_count *id)
+{
+	return (uint64_t)id->what << 56 | (uint64_t)id->stage << 48 |
+	       (uint64_t)id->protocol << 40 | (uint64_t)id->direction << 32 | id->reason;
+}
+
+static uint64_t binding_key(const struct event_binding *b)
+{
+	return (uint64_t)b->direction << 16 | (uint64_t)b->protocol << 8 | b->stage;
+}
+
+static int compare(uint64_t a, uint64_t b)
+{
+	return a < b ? -1 : a > b;
+}
+
+static int compare_tasks(const struct event_culprit *a, const struct event_culprit *b)
+{
+	return a->pid != b->pid ? compare(a->pid, b->pid) : memcmp(a->comm, b->comm, sizeof(a->comm));
+}
+
+/*
+ * The place of the first item for which `order` (an expression about `item`, negative before the
+ * wanted one) is not negative. Sets *found if it is the wanted one.
+ */
+#define lower_bound(v, item, order, found)                                                         \
+	({                                                                                         \
+		size_t lo_ = 0, hi_ = (v)->len;                                                    \
+		*(found) = false;                                                                  \
+		while (lo_ < hi_) {                                                                \
+			size_t mid_ = lo_ + (hi_ - lo_) / 2;                                       \
+			__typeof__((v)->items) item = &(v)->items[mid_];                           \
+			int order_ = (order);                                                      \
+			if (order_ < 0)                                                            \
+				lo_ = mid_ + 1;                                                    \
+			else                                                                       \
+				hi_ = mid_;                                                        \
+			*(found) |= order_ == 0;                                                   \
+		}                                                                                  \
+		lo_;                                                                               \
+	})
+
+/* Puts a copy of `...` at `at`, moving what follows. 0 or -errno. */
+#define insert_at(v, at, ...)                                                                      \
+	({                                                                                         \
+		int err_ = vec_push(v, __VA_ARGS__);                                               \
+		if (!err_) {                                                                       \
+			__typeof__((v)->items[0]) new_ = (v)->items[(v)->len - 1];                 \
+			memmove(&(v)->items[(at) + 1], &(v)->items[at],                            \
+				((v)->len - 1 - (at)) * sizeof(new_));                             \
+			(v)->items[at] = new_;                                                     \
+		}                                                                                  \
+		err_;                                                                              \
+	})
+
+static struct watch_row *new_row(uint64_t key, const struct event_hist *id)
+{
+	struct watch_row *row = calloc(1, sizeof(*row));
+
+	if (!row)
+		return NULL;
+	row->key = key;
+	row->id = (struct event_hist){
+		.stage = id->stage, .direction = id->direction, .protocol = id->protocol,
+		.origin = id->origin, .schema = id->schema, .flags = id->flags, .group = id->group,
+	};
+	for (int span = 0; span < WATCH_SPANS; span++) {
+		for (int dist = 0; dist < DIST_MAX; dist++)
+			hist_init(&row->hists[span][dist], id->schema);
+	}
+	return row;
+}
+
+struct watch_row *watch_row_get(struct watch *w, const struct event_hist *id, int *err)
+{
+	uint64_t key = watch_row_key(id);
+	struct watch_row *row;
+	bool found;
+	size_t at = lower_bound(&w->rows, item, compare((*item)->key, key), &found);
+
+	*err = 0;
+	if (found)
+		return w->rows.items[at];
+	row = new_row(key, id);
+	*err = row ? insert_at(&w->rows, at, row) : -ENOMEM;
+	if (*err) {
+		free(row);
+		return NULL;
+	}
+	return row;
+}
+
+struct watch_count *watch_count_get(struct watch *w, const struct event_count *id, int *err)
+{
+	uint64_t key = count_key(id);
+	bool found;
+	size_t at = lower_bound(&w->counts, item, compare(item->key, key), &found);
+
+	*err = 0;
+	if (!found)
+		*err = insert_at(&w->counts, at, (struct watch_count){ .key = key, .id = *id });
+	if (*err)
+		return NULL;
+	w->counts.items[at].id.count = 0;
+	return &w->counts.items[at];
+}
+
+struct watch_task *watch_task_get(struct watch *w, const struct event_culprit *id, int *err)
+{
+	struct watch_task task = { .id.pid = id->pid };
+	bool found;
+	size_t at;
+
+	memcpy(task.id.comm, id->comm, strnlen(id->comm, sizeof(id->comm)));
+	at = lower_bound(&w->tasks, item, compare_tasks(&item->id, &task.id), &found);
+	*err = 0;
+	if (found)
+		return &w->tasks.items[at];
+	if (w->tasks.len == WATCH_TASKS_MAX)
+		return &w->other_tasks;
+	*err = insert_at(&w->tasks, at, task);
+	return *err ? NULL : &w->tasks.items[at];
+}
+
+const struct watch_group *watch_group_find(const struct watch *w, uint32_t id)
+{
+	bool found;
+	size_t at = lower_bound(&w->groups, item, compare(item->id, id), &found);
+
+	return found ? &w->groups.items[at] : NULL;
+}
+
+struct watch_group *watch_group_get(struct watch *w, uint32_t id, int *err)
+{
+	bool found;
+	size_t at = lower_bound(&w->groups, item, compare(item->id, id), &found);
+
+	*err = found ? 0 : insert_at(&w->groups, at, (struct watch_group){ .id = id });
+	return *err ? NULL : &w->groups.items[at];
+}
+
+struct event_binding *watch_binding_get(struct watch *w, const struct event_binding *id, int *err)
+{
+	uint64_t key = binding_key(id);
+	bool found;
+	size_t at = lower_bound(&w->bindings, item, compare(binding_key(item), key), &found);
+
+	*err = found ? 0 : insert_at(&w->bindings, at, *id);
+	return *err ? NULL : &w->bindings.items[at];
+}
+
+const struct event_binding *watch_binding_of(const struct watch *w, unsigned int stage,
+					     unsigned int direction, unsigned int protocol)
+{
+	const unsigned int protocols[] = { protocol, PROTO_ANY };
+
+	for (int i = 0; i < 2; i++) {
+		struct event_binding id = {
+			.stage = (__u8)stage, .direction = (__u8)direction,
+			.protocol = (__u8)protocols[i],
+		};
+		uint64_t key = binding_key(&id);
+		bool found;
+		size_t at = lower_bound(&w->bindings, item, compare(binding_key(item), key), &found);
+
+		if (found)
+			return &w->bindings.items[at];
+	}
+	return NULL;
+}
+
+bool watch_shows(const struct watch *w, unsigned int stage)
+{
+	return !w->stages || w->stages >> stage & 1;
+}
+
+bool watch_requested(const struct watch *w, const struct event_binding *b)
+{
+	const char *why = watch_name(w, DICT_STRING, b->why);
+
+	return watch_shows(w, b->stage) && (b->bound || !why || strcmp(why, WATCH_NOT_SELECTED) != 0);
+}
+
+bool watch_is_counted(const struct watch *w, const struct watch_count *c)
+{
+	return !c->id.stage || watch_shows(w, c->id.stage);
+}
+
+uint64_t watch_total(const struct watch *w, enum watch_span span, enum count_what what)
+{
+	uint64_t sum = 0;
+
+	vec_for_each(&w->counts, c) {
+		if (c->id.what == what && watch_is_counted(w, c))
+			sum += c->count[span];
+	}
+	return sum;
+}
+
+const char *watch_name(const struct watch *w, uint32_t dict, uint32_t id)
+{
+	const char *name = id ? event_dict_get(w->names, dict, id) : NULL;
+
+	return id && !name ? "unknown" : name;
+}
+
+void watch_interval_reset(struct watch *w)
+{
+	vec_for_each(&w->rows, row) {
+		for (int dist = 0; dist < DIST_MAX; dist++)
+			hist_reset(&(*row)->hists[WATCH_INTERVAL][dist]);
+	}
+	vec_for_each(&w->counts, count)
+		count->count[WATCH_INTERVAL] = 0;
+	vec_for_each(&w->tasks, task)
+		task->ns[WATCH_INTERVAL] = task->count[WATCH_INTERVAL] = 0;
+	w->other_tasks.ns[WATCH_INTERVAL] = w->other_tasks.count[WATCH_INTERVAL] = 0;
+	memset(w->shares[WATCH_INTERVAL], 0, sizeof(w->shares[WATCH_INTERVAL]));
+	w->periods[WATCH_INTERVAL] = (struct watch_period){ 0 };
+	w->closed = false;
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What watch has heard so far: every distribution and counter twice, for the current interval and
+ * since the start. Everything is kept sorted by its key, so that reports come out in one order
+ * whatever the order of the events.
+ */
+#ifndef HOSTLAT_WATCH_STATE_H
+#define HOSTLAT_WATCH_STATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/vec.h"
+#include "event/dict.h"
+#include "event/layout.h"
+#include "stats/hist.h"
+#include "watch/watch.h"
+
+/* Limits. A row takes about 5 KB; the kernel side pools groups beyond its own limit long before. */
+#define WATCH_ROWS_MAX 65536
+#define WATCH_COUNTS_MAX 16384    /* (what, stage, protocol, reason): reasons are a few hundred */
+#define WATCH_TASKS_MAX 4096      /* tasks that had a CPU; the others are pooled */
+#define WATCH_BINDINGS_MAX 1024
+#define WATCH_GROUPS_MAX 65536
+#define WATCH_LABELS_MAX 8        /* of one group: one per --by key */
+#define WATCH_UNCOVERED_MAX 1024
+
+/* One line of the stage table. */
+struct watch_row {
+	uint64_t key;             /* row_key(): direction, protocol, group, stage, origin */
+	struct event_hist id;     /* the key's parts; the rest of it is 0 */
+	/* Empty ones take no memory. `measured` tells "none yet" from "not measured". */
+	struct hist hists[WATCH_SPANS][DIST_MAX];
+	bool measured[DIST_MAX];
+};
+
+struct watch_count {
+	uint64_t key;
+	struct event_count id;    /* count is 0 */
+	uint64_t count[WATCH_SPANS];
+};
+
+struct watch_task {
+	struct event_culprit id;  /* pid and comm; the rest is 0. Threads of one name are pooled */
+	uint64_t ns[WATCH_SPANS];
+	uint64_t count[WATCH_SPANS];
+};
+
+struct watch_group {
+	uint32_t id, n;
+	struct event_label labels[WATCH_LABELS_MAX];
+};
+
+/* The bounds of what is summed up, and what it cost. */
+struct watch_period {
+	uint64_t intervals;
+	uint64_t from_ns, to_ns;
+	uint64_t own_user_ns, own_bpf_ns;
+	uint64_t cpu_ns;          /* duration times CPUs: what own cost is a fraction of */
+	uint64_t clock_steps;
+	uint64_t lost_records;    /* of the event stream itself */
+	bool partial;             /* INTERVAL_PARTIAL */
+};
+
+struct watch {
+	uint64_t stages;          /* mask of what to show */
+	struct watch_rows VEC_OF(struct watch_row *) rows;
+	struct watch_counts VEC_OF(struct watch_count) counts;
+	struct watch_tasks VEC_OF(struct watch_task) tasks;
+	struct watch_task other_tasks;
+	struct watch_bindings VEC_OF(struct event_binding) bindings;
+	struct watch_groups VEC_OF(struct watch_group) groups;
+	struct watch_uncovered VEC_OF(char *) uncovered;
+	struct event_share shares[WATCH_SPANS][PROTO_MAX];
+	struct watch_period periods[WATCH_SPANS];
+	struct event_clock clock;
+	bool clock_known;
+	bool closed;              /* the next delta begins a new interval */
+	char *target;
+	struct event_damage damage;
+	struct event_dict *names;
+	/* What DIST_CPU_WAIT adds up to by protocol; made for each report, which borrows it. */
+	struct hist cpu_wait[WATCH_SPANS][PROTO_MAX];
+};
+
+/* Sorts as the table is read: direction, protocol, group (the overflow last), stage, origin. */
+uint64_t watch_row_key(const struct event_hist *id);
+
+/* Find or add. NULL without memory or beyond the limit: *err says which. */
+struct watch_row *watch_row_get(struct watch *w, const struct event_hist *id, int *err);
+struct watch_count *watch_count_get(struct watch *w, const struct event_count *id, int *err);
+/* Beyond the limit this is the pool of the others; NULL without memory only. */
+struct watch_task *watch_task_get(struct watch *w, const struct event_culprit *id, int *err);
+/* NULL if unknown. */
+const struct watch_group *watch_group_find(const struct watch *w, uint32_t id);
+struct watch_group *watch_group_get(struct watch *w, uint32_t id, int *err);
+/* A stage is named once per (stage, direction, protocol): a later binding replaces it. */
+struct event_binding *watch_binding_get(struct watch *w, const struct event_binding *id, int *err);
+/* How a row's stage is reached: the protocol's own binding, or the one for any. NULL: unknown. */
+const struct event_binding *watch_binding_of(const struct watch *w, unsigned int stage,
+					     unsigned int direction, unsigned int protocol);
+
+/* Was it asked for, by who measured and by who looks? */
+bool watch_shows(const struct watch *w, unsigned int stage);
+bool watch_requested(const struct watch *w, const struct event_binding *b);
+
+/* Counts of stages that nobody looks at are nobody's business; those of no stage are everybody's. */
+bool watch_is_counted(const struct watch *w, const struct watch_count *c);
+uint64_t watch_total(const struct watch *w, enum watch_span span, enum count_what what);
+
+/* "unknown" for what the stream doesn't name, NULL for 0. */
+const char *watch_name(const struct watch *w, uint32_t dict, uint32_t id);
+
+/* Forgets the interval; keeps its memory. */
+void watch_interval_reset(struct watch *w);
+
+#endif

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "watch/tables.h"
+
+#include <string.h>
+
+#include "event/names.h"
+#include "watch/culprits.h"
+
+/* -- groups --------------------------------------------------------------------------------- */
+
+/* Which dictionary names the value of a label. */
+static const uint32_t label_dicts[GROUP_KEY_MAX] = {
+	[GROUP_CGROUP] = DICT_CGROUP, [GROUP_NETNS] = DICT_NETNS, [GROUP_IFINDEX] = DICT_IFACE,
+};
+
+static struct value label_value(const struct watch *w, const struct event_label *label)
+{
+	uint32_t dict = label->key < GROUP_KEY_MAX ? label_dicts[label->key] : DICT_STRING;
+
+	if (label->name)
+		return value_string(watch_name(w, dict, label->name));
+	return value_u64(label->value);
+}
+
+static struct value group_value(const struct watch *w, const struct watch_row *row,
+				struct report *r)
+{
+	const struct watch_group *group = watch_group_find(w, row->id.group);
+	struct object *o = object_new(r);
+
+	if (row->id.flags & HIST_OVERFLOW_GROUP)
+		object_add(o, "overflow", value_bool(true));
+	for (uint32_t i = 0; group && i < group->n; i++)
+		object_add(o, group_key_name(group->labels[i].key),
+			   label_value(w, &group->labels[i]));
+	if (row->id.group && !group)
+		object_add(o, "unknown", value_u64(row->id.group));
+	return value_object(o);
+}
+
+/* -- stages --------------------------------------------------------------------------------- */
+
+struct watch_common watch_common(const struct watch *w)
+{
+	struct watch_common c = { 0 };
+
+	vec_for_each(&w->rows, item) {
+		const struct watch_row *row = *item;
+
+		if (!watch_shows(w, row->id.stage))
+			continue;
+		c.directions |= 1U << row->id.direction;
+		c.protocols |= 1U << row->id.protocol;
+		c.origins |= 1U << row->id.origin;
+		c.grouped |= row->id.group || row->id.flags & HIST_OVERFLOW_GROUP;
+	}
+	vec_for_each(&w->bindings, b) {
+		if (!watch_requested(w, b))
+			continue;
+		c.directions |= 1U << b->direction;
+		c.protocols |= b->protocol == PROTO_ANY ? 0 : 1U << b->protocol;
+	}
+	return c;
+}
+
+static bool several(unsigned int mask)
+{
+	return mask & (mask - 1);
+}
+
+static struct table *new_stage_table(struct report *r, const struct watch_common *c)
+{
+	const struct column columns[] = {
+		{ .name = "stage", .head = "stage" },
+		{ .name = "direction", .head = several(c->directions) ? "direction" : NULL },
+		{ .name = "protocol", .head = several(c->protocols) ? "protocol" : NULL },
+		{ .name = "origin", .head = several(c->origins) ? "from" : NULL },
+		{ .name = "group", .head = c->grouped ? "group" : NULL, .flags = COLUMN_FLEX },
+		{ .head = "reached by", .flags = COLUMN_FLEX },
+		{ .name = "latency", .head = "", .flags = COLUMN_INLINE,
+		  .show = SHOW_COUNT | SHOW_P50 | SHOW_P90 | SHOW_P99 | SHOW_MAX | SHOW_SPARK },
+		{ .name = "step", .head = "step", .show = SHOW_P99 },
+		{ .name = "youngest" },
+	};
+
+	return table_new(r, columns, ARRAY_LEN(columns));
+}
+
+static const char *reached_by(const struct watch *w, const struct event_binding *b,
+			      struct report *r)
+{
+	const char *kind = b ? watch_name(w, DICT_STRING, b->kind) : NULL;
+	const char *hook = b ? watch_name(w, DICT_STRING, b->hook) : NULL;
+
+	return kind && hook ? report_format(r, "%s %s", kind, hook) : hook;
+}
+
+/* Null where it was never measured. */
+static struct value dist_value(const struct watch_row *row, enum watch_span span, int dist,
+			       struct report *r)
+{
+	return row->measured[dist] ? value_distribution(r, &row->hists[span][dist]) : value_null();
+}
+
+static void add_stage(const struct watch *w, const struct watch_row *row, enum watch_span span,
+		      struct table *t, struct report *r)
+{
+	const struct event_hist *id = &row->id;
+	const struct event_binding *b = watch_binding_of(w, id->stage, id->direction, id->protocol);
+
+	TABLE_ADD(t, value_string(stage_name(id->stage)),
+		  value_string(direction_name(id->direction)),
+		  value_string(protocol_name(id->protocol)),
+		  value_string(origin_name(id->origin)), group_value(w, row, r),
+		  value_string(reached_by(w, b, r)),
+		  value_distribution(r, &row->hists[span][DIST_LATENCY]),
+		  dist_value(row, span, DIST_STEP, r),
+		  id->stage == STAGE_READ ? dist_value(row, span, DIST_YOUNGEST, r)
+					  : value_absent());
+}
+
+/* Rows of the whole host are always there; of the many groups only those with traffic. */
+static bool is_shown(const struct watch *w, const struct watch_row *row, enum watch_span span)
+{
+	return watch_shows(w, row->id.stage) && row->measured[DIST_LATENCY] &&
+	       (!row->id.group || row->hists[span][DIST_LATENCY].count);
+}
+
+static bool has_rows(const struct watch *w, const struct event_binding *b, bool of_any_stage)
+{
+	vec_for_each(&w->rows, item) {
+		const struct event_hist *id = &(*item)->id;
+
+		if (id->direction == b->direction && (of_any_stage || id->stage == b->stage) &&
+		    (b->protocol == PROTO_ANY || id->protocol == b->protocol) &&
+		    (*item)->measured[DIST_LATENCY])
+			return true;
+	}
+	return false;
+}
+
+/*
+ * The line for a binding without numbers, if it needs one. A protocol that nobody speaks has one
+ * line, not one per stage: `silent` remembers which were said.
+ */
+static void add_unmeasured(const struct watch *w, const struct event_binding *b,
+			   unsigned int *silent, struct table *t)
+{
+	const char *stage = stage_name(b->stage), *note = "no packets yet";
+
+	if (!watch_requested(w, b))
+		return;
+	if (!b->bound) {
+		note = watch_name(w, DICT_STRING, b->why);
+	} else if (has_rows(w, b, false)) {
+		return;
+	} else if (!has_rows(w, b, true)) {
+		unsigned int bit = 1U << (b->direction * PROTO_MAX + b->protocol);
+
+		if (*silent & bit)
+			return;
+		*silent |= bit;
+		stage = "all";
+	}
+	table_add_note(t, (const struct value[]){ value_string(stage),
+			value_string(direction_name(b->direction)),
+			value_string(protocol_name(b->protocol)) }, 3,
+		       "n/a: %s", note ? note : "no reason is known");
+}
+
+static uint64_t binding_row_key(const struct event_binding *b)
+{
+	return watch_row_key(&(struct event_hist){
+		.stage = b->stage, .direction = b->direction, .protocol = b->protocol });
+}
+
+/* Two sorted lists, merged: rows, and the bindings that explain missing rows. */
+void watch_add_stages(const struct watch *w, enum watch_span span, const struct watch_common *c,
+		       struct report *r)
+{
+	struct table *t = new_stage_table(r, c);
+	unsigned int silent = 0;
+	size_t next = 0;
+
+	vec_for_each(&w->rows, row) {
+		while (next < w->bindings.len &&
+		       binding_row_key(&w->bindings.items[next]) < (*row)->key)
+			add_unmeasured(w, &w->bindings.items[next++], &silent, t);
+		if (is_shown(w, *row, span))
+			add_stage(w, *row, span, t, r);
+	}
+	while (next < w->bindings.len)
+		add_unmeasured(w, &w->bindings.items[next++], &silent, t);
+	object_add(&r->body, "stages", value_table(t));
+}
+
+/* -- counters ------------------------------------------------------------------------------- */
+
+static struct value count_cell(const struct watch *w, const struct watch_count *c,
+			       const char *name, enum watch_span span)
+{
+	if (strcmp(name, "reason") == 0)
+		return value_string(watch_name(w, DICT_STRING, c->id.reason));
+	if (strcmp(name, "count") == 0)
+		return value_u64(c->count[span]);
+	if (strcmp(name, "protocol") == 0)
+		return value_string(protocol_name(c->id.protocol));
+	return c->id.stage ? value_string(stage_name(c->id.stage)) : value_null();
+}
+
+void watch_add_counts(const struct watch *w, enum watch_span span, enum count_what what,
+		       struct report *r)
+{
+	/* Exclusions are for programs: nobody has to see each kind of ACK. */
+	static const struct {
+		const char *name;
+		struct column columns[4];
+	} tables[COUNT_MAX] = {
+		[COUNT_DROP] = { "drops", {
+			{ .name = "stage", .head = "dropped at" },
+			{ .name = "reason", .head = "reason" },
+			{ .name = "count", .head = "count" }, { .name = "protocol" } } },
+		[COUNT_LOSS] = { "losses", {
+			{ .name = "reason", .head = "not measured" },
+			{ .name = "count", .head = "count" }, { .name = "stage", .head = "stage" },
+			{ .name = "protocol", .head = "protocol" } } },
+		[COUNT_EXCLUDED] = { "excluded", {
+			{ .name = "reason" }, { .name = "count" }, { .name = "stage" },
+			{ .name = "protocol" } } },
+	};
+	const struct column *columns = tables[what].columns;
+	struct table *t = table_new(r, columns, 4);
+	struct value cells[4];
+
+	vec_for_each(&w->counts, c) {
+		if (c->id.what != what || !c->count[span] || !watch_is_counted(w, c))
+			continue;
+		for (int i = 0; i < 4; i++)
+			cells[i] = count_cell(w, c, columns[i].name, span);
+		table_add(t, cells, 4);
+	}
+	object_add(&r->body, tables[what].name, value_table(t));
+}
+
+void watch_add_bindings(const struct watch *w, struct report *r)
+{
+	static const struct column columns[] = {
+		{ .name = "stage" }, { .name = "hook" }, { .name = "kind" }, { .name = "direction" },
+		{ .name = "protocol" }, { .name = "bound" }, { .name = "why" },
+	};
+	struct table *t = table_new(r, columns, ARRAY_LEN(columns));
+
+	vec_for_each(&w->bindings, b) {
+		TABLE_ADD(t, value_string(stage_name(b->stage)),
+			  value_string(watch_name(w, DICT_STRING, b->hook)),
+			  value_string(watch_name(w, DICT_STRING, b->kind)),
+			  value_string(direction_name(b->direction)),
+			  value_string(protocol_name(b->protocol)), value_bool(b->bound),
+			  value_string(watch_name(w, DICT_STRING, b->why)));
+	}
+	object_add(&r->body, "bindings", value_table(t));
+}
+
+/* -- scheduler ------------------------------------------------------------------------------ */
+
+static int sum_cpu_wait(struct watch *w, enum watch_span span)
+{
+	int err = 0;
+
+	for (int protocol = 0; protocol < PROTO_MAX; protocol++) {
+		hist_release(&w->cpu_wait[span][protocol]);
+		hist_init(&w->cpu_wait[span][protocol], BUCKET_SCHEMA_MAX);
+	}
+	vec_for_each(&w->rows, item) {
+		const struct watch_row *row = *item;
+
+		if (!err && row->measured[DIST_CPU_WAIT])
+			err = hist_merge(&w->cpu_wait[span][row->id.protocol],
+					 &row->hists[span][DIST_CPU_WAIT]);
+	}
+	return err;
+}
+
+int watch_add_scheduler(struct watch *w, enum watch_span span, struct report *r)
+{
+	static const struct column columns[] = {
+		{ .name = "protocol" }, { .name = "packets" }, { .name = "waited" },
+		{ .name = "busy_ns" }, { .name = "wake_ns" }, { .name = "wait_ns" },
+		{ .name = "run_ns" }, { .name = "cpu_wait" },
+	};
+	struct table *t = table_new(r, columns, ARRAY_LEN(columns));
+	int err = sum_cpu_wait(w, span);
+
+	for (int protocol = 0; protocol < PROTO_MAX; protocol++) {
+		const struct event_share *s = &w->shares[span][protocol];
+
+		if (!s->packets)
+			continue;
+		TABLE_ADD(t, value_string(protocol_name(protocol)), value_u64(s->packets),
+			  value_u64(s->waited), value_ns(s->busy_ns), value_ns(s->wake_ns),
+			  value_ns(s->wait_ns), value_ns(s->run_ns),
+			  value_distribution(r, &w->cpu_wait[span][protocol]));
+	}
+	object_add(&r->body, "scheduler", value_table(t));
+	return err;
+}
+
+void watch_add_culprits(const struct watch *w, enum watch_span span, struct report *r)
+{
+	static const struct column columns[] = {
+		{ .name = "pid" }, { .name = "comm" }, { .name = "ns" }, { .name = "count" },
+		{ .name = "share" },
+	};
+	struct table *t = table_new(r, columns, ARRAY_LEN(columns));
+	struct watch_culprits c;
+
+	watch_culprits(w, span, WATCH_CULPRITS_SHOWN, &c);
+	for (size_t i = 0; i < c.n; i++) {
+		const struct watch_task *task = c.tasks[i];
+		const char *comm = report_format(r, "%.*s", EVENT_COMM_LEN, task->id.comm);
+
+		TABLE_ADD(t, value_u64(task->id.pid), value_string(comm), value_ns(task->ns[span]),
+			  value_u64(task->count[span]),
+			  value_fraction((double)task->ns[span] / (double)c.total_ns));
+	}
+	if (c.others_ns || c.others_count)
+		TABLE_ADD(t, value_null(), value_string("others"), value_ns(c.others_ns),
+			  value_u64(c.others_count),
+			  value_fraction((double)c.others_ns / (double)c.total_ns));
+	object_add(&r->body, "culprits", value_table(t));
+}

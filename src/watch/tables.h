@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The tables of `hostlat watch`. Each function adds one field to the report's body. */
+#ifndef HOSTLAT_WATCH_TABLES_H
+#define HOSTLAT_WATCH_TABLES_H
+
+#include "watch/state.h"
+
+/* What the rows have in common is said once, in the title; the rest gets columns in text. */
+struct watch_common {
+	unsigned int directions, protocols, origins; /* masks */
+	bool grouped;
+};
+
+struct watch_common watch_common(const struct watch *w);
+
+/* Also the lines for stages that were asked for and not measured: each says why. */
+void watch_add_stages(const struct watch *w, enum watch_span span, const struct watch_common *c,
+		      struct report *r);
+void watch_add_counts(const struct watch *w, enum watch_span span, enum count_what what,
+		      struct report *r);
+void watch_add_bindings(const struct watch *w, struct report *r);
+/* Makes the sums that the table borrows; 0 or -ENOMEM. */
+int watch_add_scheduler(struct watch *w, enum watch_span span, struct report *r);
+void watch_add_culprits(const struct watch *w, enum watch_span span, struct report *r);
+
+#endif
