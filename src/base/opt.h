@@ -30,8 +30,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/strbuf.h"
-
 #define OPT_ROWS_MAX 64 /* rows of one command, nested ones included */
 #define OPT_LIST_MAX 64 /* values of one repeatable option */
 
@@ -63,16 +61,16 @@ struct opt_list {
 
 struct opt {
 	enum opt_type type;
-	const char *name;   /* long name without dashes; of a positional argument, how help shows it */
-	char letter;        /* short name, or 0 */
-	bool positional;    /* taken by its place; a positional OPT_LIST takes all that is left */
+	const char *name;    /* without dashes; of a positional argument, how help shows it */
+	char letter;         /* short name, or 0 */
+	bool positional;     /* taken by its place; a positional OPT_LIST takes all that is left */
 	bool required;
-	bool file;          /* the value is a path: for completion */
-	size_t offset;      /* of the member in the config */
+	bool file;           /* the value is a path: for completion */
+	size_t offset;       /* of the member in the config */
 	const char *metavar; /* how help shows the value; NULL: by type */
-	const char *help;   /* one sentence without the final dot; range and default are added to it */
-	const char *def;    /* default, as a user would type it; NULL: none */
-	uint64_t min, max;  /* numbers: the range, in the unit of the member; max 0: no upper limit */
+	const char *help;    /* a sentence without its dot; range and default are added to it */
+	const char *def;     /* default, as a user would type it; NULL: none */
+	uint64_t min, max;   /* of numbers, in the unit of the member; max 0: no upper limit */
 	const struct opt_choice *choices;
 	const char *excludes;   /* name of a row that may not be given together with this one */
 	const struct opt *rows; /* OPT_TYPE_ROWS */
@@ -112,23 +110,5 @@ struct opt {
 	OPT_ROW(OPT_TYPE_ROWS, member_type, config, member, .rows = nested)
 
 #define OPT_END { .type = OPT_TYPE_END }
-
-enum opt_result {
-	OPT_PARSED,
-	OPT_HELP, /* --help or -h was given: what follows it was not looked at */
-};
-
-/* The row of --help, which every command has without naming it. */
-extern const struct opt opt_help_row;
-
-/*
- * Fills `config` with the defaults and then with what argv[0] to argv[argc - 1] say (the words after
- * the command's name). Takes "--name=value", "--name value", "-n value", "-nvalue", joined flags
- * "-ab", and "--" before words that are no options. A repeated option: the last one counts, except
- * OPT_LIST, which collects. Returns an enum opt_result or -EINVAL, and then `error` says which
- * option and what it takes. `config` is only complete after OPT_PARSED.
- */
-int opt_parse(const struct opt *rows, void *config, int argc, char *const *argv,
-	      struct strbuf *error);
 
 #endif

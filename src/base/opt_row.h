@@ -22,6 +22,9 @@ struct opt_table {
 	uint32_t len;
 };
 
+/* The row of --help, which every command has without naming it. */
+extern const struct opt opt_help_row;
+
 /* Resolves nested rows, in order. Two rows of one name are a bug in the rows. */
 void opt_flatten(const struct opt *rows, struct opt_table *table);
 

@@ -15,7 +15,7 @@ struct outfile {
 	int fd;
 	char *path; /* where it will be; NULL: written in place */
 	char *temp; /* where it is now; NULL: written in place */
-	int error;  /* 0 or the first failure of a write, as -errno: nothing is committed after it */
+	int error;  /* 0 or the first failure of a write, as -errno: nothing is committed then */
 };
 
 /* Returns 0 or -errno; nothing is left behind when it fails. */

@@ -181,7 +181,7 @@ int parse_fraction(const char *text, double *out)
 	return decimal_over(&number, divisor, out);
 }
 
-/* The port is behind the last colon; a bracket keeps the colons of an IPv6 address apart from it. */
+/* The port is behind the last colon; brackets keep the colons of an IPv6 address apart from it. */
 static int split_endpoint(const char *text, char *host, size_t host_size, uint16_t *port)
 {
 	const char *end = strrchr(text, ':');

@@ -72,7 +72,7 @@ void command_help(const struct command *command, struct strbuf *out);
 /* What `hostlat --help` prints. */
 void command_overview(const struct command *const *table, struct strbuf *out);
 
-/* Prints `text` on standard output and releases it. Returns EXIT_OK or, with a message, EXIT_CANNOT. */
+/* Prints `text` on stdout and releases it. Returns EXIT_OK or, after a message, EXIT_CANNOT. */
 int command_print(struct strbuf *text);
 
 /* The program: argv as main() has it. Returns the exit code. */

@@ -5,6 +5,7 @@
 
 #include "base/bug.h"
 #include "base/log.h"
+#include "base/opt_parse.h"
 #include "base/version.h"
 #include "cmd/cmd.h"
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/bug.h"
-#include "base/opt.h"
+#include "base/opt_parse.h"
 #include "base/parse.h"
 
 #define WORDS_MAX 16

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/bug.h"
-#include "base/opt.h"
+#include "base/opt_parse.h"
 #include "base/opt_text.h"
 #include "base/parse.h"
 #include "base/rng.h"
@@ -271,8 +271,9 @@ static void test_texts(void **state)
 	assert_contains(&text, "  -i, --interval TIME       Time of one interval (10ms to 1d; "
 			       "default 1s)\n");
 	assert_contains(&text, "  -f, --file FILE           Where it is kept\n");
-	assert_contains(&text, "      --layers LIST         Layers to measure (any of link, socket, "
-			       "read, all;\n                            default link,read)\n");
+	assert_contains(&text, "      --layers LIST         Layers to measure (any of link, "
+			       "socket, read, all;\n                            "
+			       "default link,read)\n");
 	assert_contains(&text, "  -h, --help ");
 	strbuf_reset(&text);
 	opt_text_man_synopsis(rows, &text);
@@ -293,7 +294,8 @@ static void test_any_words(void **state)
 	static const char *const words[] = {
 		"--", "-", "--json", "-j", "--json-lines", "--interval", "-i", "1s", "5x", "=",
 		"--=", "--layers", "link,,read", ",", "--count=", "-n", "18446744073709551615",
-		"-ajn", "_", "--file", "--tag=t", "PLACE", "---", "--share=1/0", "--color", "always",
+		"-ajn", "_", "--file", "--tag=t", "PLACE", "---", "--share=1/0", "--color",
+		"always",
 	};
 	const uint64_t seed = 1789;
 	struct strbuf line = STRBUF_INIT(4096), error = STRBUF_INIT(4096);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reading a command line by option rows. */
-#include "base/opt.h"
+#include "base/opt_parse.h"
 
 #include <errno.h>
 #include <string.h>
