@@ -12,6 +12,12 @@
 #include "bpf/maps.h"
 #include "stats/buckets.h"
 
+/*
+ * Makes the compiler forget what it knows of a value: it would drop a mask that it can prove
+ * needless and the verifier can't, or move arithmetic before a check for NULL.
+ */
+#define keep(value) asm volatile("" : "+r"(value))
+
 static __always_inline struct cpu_state *this_cpu(void)
 {
 	__u32 cpu = bpf_get_smp_processor_id();

@@ -49,7 +49,10 @@ static __always_inline struct packet *ext_slot(struct tcp_socket *s, __u32 pos)
 	__u32 i = s->ext - 1;
 	struct ext_ring *r = bpf_map_lookup_elem(&ext_rings, &i);
 
-	return r ? &r->ring[pos & (EXT_RING - 1)] : NULL;
+	if (!r)
+		return NULL;
+	keep(r);
+	return &r->ring[pos & (EXT_RING - 1)];
 }
 
 static __noinline struct packet *ext_push(struct tcp_socket *s)
@@ -113,6 +116,8 @@ static long ooo_place(__u32 i, struct ooo_insert *x)
 
 	if (i >= x->n || from >= OOO_MAX - 1)
 		return 1;
+	keep(from);
+	from &= OOO_MAX - 1;
 	if (x->q->q[from].seq == x->seq) {
 		x->at = OOO_MAX;
 		return 1;
@@ -134,7 +139,8 @@ static long ooo_up(__u32 i, struct ooo_shift *x)
 
 	if (from >= OOO_MAX - 1 || from < x->at || i >= x->n)
 		return 1;
-	x->q->q[from + 1] = x->q->q[from];
+	keep(from);
+	x->q->q[(from + 1) & (OOO_MAX - 1)] = x->q->q[from & (OOO_MAX - 1)];
 	return 0;
 }
 
@@ -199,7 +205,8 @@ static long ooo_out(__u32 i, struct ooo_release *x)
 
 	if (i >= x->s->n_ooo || i >= OOO_MAX)
 		return 1;
-	p = &x->q->q[i];
+	keep(i);
+	p = &x->q->q[i & (OOO_MAX - 1)];
 	if (!after(x->rcv_nxt, p->seq))
 		return 1;
 	tcp_enqueue(x->c, x->s, p, x->now);
@@ -213,7 +220,9 @@ static long ooo_down(__u32 i, struct ooo_release *x)
 
 	if (from >= x->s->n_ooo || from >= OOO_MAX || i >= OOO_MAX)
 		return 1;
-	x->q->q[i] = x->q->q[from];
+	keep(i);
+	keep(from);
+	x->q->q[i & (OOO_MAX - 1)] = x->q->q[from & (OOO_MAX - 1)];
 	return 0;
 }
 

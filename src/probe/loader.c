@@ -44,12 +44,15 @@ static char refused_program[64];
 static int libbpf_says(enum libbpf_print_level level, const char *format, va_list args)
 {
 	char line[512], name[64];
+	va_list copy;
 
 	if (level != LIBBPF_WARN)
 		return 0;
+	va_copy(copy, args);
 	vsnprintf(line, sizeof(line), format, args);
 	if (getenv("HOSTLAT_LIBBPF"))
-		fputs(line, stderr);
+		vfprintf(stderr, format, copy);
+	va_end(copy);
 	if (strstr(line, "BPF program load failed") &&
 	    sscanf(line, "libbpf: prog '%63[^']'", name) == 1)
 		snprintf(refused_program, sizeof(refused_program), "%s", name);

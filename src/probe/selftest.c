@@ -148,6 +148,7 @@ int watch_selftest(struct watch_probe *probe)
 
 	if (stats < 0)
 		return -errno;
+	usleep(1000); /* a context switch and a waking */
 	v4 = !traffic_tcp(AF_INET) && !traffic_udp(AF_INET);
 	v6 = !traffic_tcp(AF_INET6) && !traffic_udp(AF_INET6);
 	for (int i = 0; hooks[i].target && (v4 || v6); i++) {
