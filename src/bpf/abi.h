@@ -205,7 +205,10 @@ struct udp_slot {
 #define UDP_EARLY  2
 
 struct udp_socket {
-	__u32 head, tail, skip, pad;
+	__u32 head, tail; /* positions: of the next read, of the next announcement */
+	__u32 skip;       /* datagrams that found no place, read after those in the ring */
+	__u32 stuck_head; /* since when the head has stood still while the queue was empty */
+	__u64 stuck_since;
 	struct udp_slot ring[UDP_RING];
 };
 

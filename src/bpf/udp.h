@@ -14,8 +14,7 @@
 #include "bpf/net.h"
 #include "bpf/tasks.h"
 
-/* An early reader is at most this much ahead of the announcement; older marks are of another age. */
-#define UDP_EARLY_MAX 1000000ULL
+#define UDP_STUCK 1000000000ULL
 #define UDP_WALK 4
 
 static __always_inline __u64 udp_mark(__u32 pos, __u64 what)
@@ -55,30 +54,32 @@ static __always_inline struct link_entry *udp_announced(struct cpu_state *c, con
 }
 
 /*
- * Datagrams can leave a queue unseen (closed, bad checksum, in-kernel readers). When nothing else
- * is queued, nothing may be in the FIFO either: then it is put right, and what it held is a loss.
+ * Datagrams can leave a queue unseen (bad checksum, in-kernel readers). When nothing else is queued,
+ * the FIFO may hold no more than what readers are copying at this moment. If its head doesn't move
+ * for a second of such moments, nobody is: it is put right, and what it held is a loss.
  */
 static __always_inline void udp_resync(struct cpu_state *c, struct udp_socket *s,
 				       const struct sock *sk, __u64 now)
 {
 	struct sk_buff *tail = sk->sk_receive_queue.prev;
 	__s32 ahead = s->tail - s->head;
-	struct udp_slot *slot;
 
-	if (!ahead && !s->skip)
+	if (ahead <= 0 && !s->skip)
 		return;
-	if (ahead > 0 || s->skip) {
-		if (sk->sk_receive_queue.qlen != 1 ||
-		    (__u32)sk->sk_backlog.rmem_alloc.counter > tail->truesize)
-			return;
-		count_loss(c, SLOT_READ, LOSS_DESYNC, ROW_UDP, ahead > 0 ? ahead : 0);
-		s->skip = 0;
-		s->head = s->tail;
+	if (sk->sk_receive_queue.qlen != 1 ||
+	    (__u32)sk->sk_backlog.rmem_alloc.counter > tail->truesize)
+		return;
+	if (s->stuck_head != s->head || !s->stuck_since) {
+		s->stuck_head = s->head;
+		s->stuck_since = now;
 		return;
 	}
-	slot = &s->ring[s->tail & (UDP_RING - 1)];
-	if (slot->state != udp_mark(s->tail, UDP_EARLY) || now - slot->early_ns > UDP_EARLY_MAX)
-		s->head = s->tail; /* readers of datagrams from before our time */
+	if (now - s->stuck_since < UDP_STUCK)
+		return;
+	count_loss(c, SLOT_READ, LOSS_DESYNC, ROW_UDP, ahead > 0 ? ahead : 0);
+	s->skip = 0;
+	s->stuck_since = 0;
+	s->head = s->tail;
 }
 
 static __always_inline void udp_read(struct cpu_state *c, struct packet *p, __u64 now)
@@ -101,16 +102,18 @@ static __always_inline void udp_read(struct cpu_state *c, struct packet *p, __u6
 /* The announcement came second: the reader was running, and has had the datagram since. */
 static __always_inline void udp_read_early(struct cpu_state *c, const struct packet *p, __u64 when)
 {
-	__u64 age = when > p->base ? when - p->base : 0;
-
 	if ((p->flags & PKT_SKIP) || filter_tgid)
 		return;
 	if (selected(SLOT_RUNNABLE) || selected(SLOT_RUNNING))
 		c->count.excluded[EXCL_READER_RUNNING][ROW_UDP]++;
 	if (!has_origin(c, p, SLOT_READ, ROW_UDP))
 		return;
-	record(c, SLOT_READ, ROW_UDP, p->origin, age, 0, 1);
-	record(c, SLOT_YOUNGEST, ROW_UDP, p->origin, age, NO_STEP, 1);
+	record(c, SLOT_READ, ROW_UDP, p->origin, when - p->base, 0, 1);
+	record(c, SLOT_YOUNGEST, ROW_UDP, p->origin, when - p->base, NO_STEP, 1);
+	if (!selected(SLOT_RUNNING))
+		return;
+	c->share[ROW_UDP].packets++;
+	record(c, SLOT_CPU_WAIT, ROW_UDP, ROW_LINK, 0, NO_STEP, 1);
 }
 
 /* Stages up to `enqueued`. */
@@ -140,8 +143,15 @@ static __always_inline void udp_push(struct cpu_state *c, struct udp_socket *s,
 	slot = &s->ring[pos & (UDP_RING - 1)];
 	slot->p = *p;
 	old = __sync_lock_test_and_set(&slot->state, udp_mark(pos, UDP_PUSHED));
-	if (old == udp_mark(pos, UDP_EARLY))
+	if (old != udp_mark(pos, UDP_EARLY))
+		return;
+	if (slot->early_ns > p->link) {
 		udp_read_early(c, p, slot->early_ns);
+		return;
+	}
+	/* that reader took a datagram of which we know nothing; this one is still to be read */
+	count_loss(c, SLOT_READ, LOSS_DESYNC, ROW_UDP, 1);
+	__sync_fetch_and_add(&s->head, -1);
 }
 
 static __always_inline void udp_pop(struct cpu_state *c, struct udp_socket *s, __u64 now)
