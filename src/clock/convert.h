@@ -72,7 +72,8 @@ int clock_table_add(struct clock_table *table, enum clock_domain domain,
 /*
  * -ERANGE if a domain is unknown, if `t` lies beyond its horizon or within a discontinuity or was
  * true twice because the clock was set back, or if on the way the error reaches over a
- * discontinuity of the target domain. The bound assumes that no two domains' rates differ by more than 0.1 %.
+ * discontinuity of the target domain. The bound assumes that no two domains' rates differ by more
+ * than 0.1 %.
  */
 int clock_convert(const struct clock_table *table, enum clock_domain from, enum clock_domain to,
 		  int64_t t, struct clock_time *result);

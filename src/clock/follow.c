@@ -19,7 +19,7 @@ static const bool frozen = false;
 
 struct clock_follow {
 	struct clock *clock;
-	int watch;                /* < 0 if the clock cannot tell when it is set */
+	int watch;
 	bool was_set;             /* noticed, but not yet part of an update's result */
 	struct clock_cross known; /* realtime - monotonic since the clock was last set */
 	struct clock_follow_params last;
@@ -27,14 +27,14 @@ struct clock_follow {
 
 static int note_if_set(struct clock_follow *follow)
 {
-	int was_set = follow->watch < 0 ? 0 : clock_was_set(follow->clock, follow->watch);
+	int was_set = clock_was_set(follow->clock, follow->watch);
 
 	if (was_set > 0)
 		follow->was_set = true;
 	return was_set;
 }
 
-/* A sample during which the clock was not set, as far as it can tell. */
+/* A sample during which the clock was not set. */
 static int sample(struct clock_follow *follow, struct clock_cross *cross)
 {
 	for (int i = 0; i < UPDATE_TRIES; i++) {
@@ -56,17 +56,12 @@ static int sample(struct clock_follow *follow, struct clock_cross *cross)
 	return -EAGAIN;
 }
 
-/*
- * Without a watch a small step could hide in the width of the interval, so nothing is carried over
- * from the samples before.
- */
 static void take(struct clock_follow *follow, const struct clock_cross *cross)
 {
-	struct clock_cross narrowed = follow->known;
-
-	if (!follow->was_set && clock_cross_intersect(&narrowed, cross))
+	if (!follow->was_set && clock_cross_intersect(&follow->known, cross))
 		follow->was_set = true;
-	follow->known = follow->was_set || follow->watch < 0 ? *cross : narrowed;
+	if (follow->was_set)
+		follow->known = *cross;
 }
 
 static void publish(struct clock_follow *follow)
@@ -97,7 +92,7 @@ int clock_follow_open(struct clock_follow **result, struct clock *clock)
 		return -ENOMEM;
 	follow->clock = clock;
 	follow->watch = clock_set_watch(clock);
-	err = sample(follow, &follow->known);
+	err = follow->watch < 0 ? follow->watch : sample(follow, &follow->known);
 	if (err) {
 		clock_follow_free(follow);
 		return err;
@@ -120,7 +115,7 @@ void clock_follow_free(struct clock_follow *follow)
 
 int clock_follow_fd(const struct clock_follow *follow)
 {
-	return follow->clock == clock_system() && follow->watch >= 0 ? follow->watch : -1;
+	return follow->clock == clock_system() ? follow->watch : -1;
 }
 
 int clock_follow_update(struct clock_follow *follow, struct clock_follow_params *params)

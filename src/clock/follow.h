@@ -7,9 +7,11 @@
  * their distance, wall_to_monotonic in kernel/time/timekeeping.c, changes only when the clock is
  * set, by a leap second and by suspending. Measured on Linux 6.18: three seconds at +500 ppm moved
  * monotonic 1.5 ms away from the raw clock and the distance, known to 40 ns, not at all; a step of
- * 1 us moved it by 1000 ns and was told at once; a new TAI offset left it alone and was not told. The follower hence narrows one interval with every sample for as long as the clock is not
- * set, and starts anew when it was: the kernel tells through a timerfd (ECANCELED), and a sample
- * that contradicts the interval tells as well. The TAI offset is asked for with every sample.
+ * 1 us moved it by 1000 ns and was told at once; a new TAI offset left it alone and was not told.
+ *
+ * The follower hence narrows one interval with every sample for as long as the clock is not set,
+ * and starts anew when it was: the kernel tells through a timerfd (ECANCELED), and a sample that
+ * contradicts the interval tells as well. The TAI offset is asked for with every sample.
  */
 #ifndef HOSTLAT_CLOCK_FOLLOW_H
 #define HOSTLAT_CLOCK_FOLLOW_H
@@ -31,8 +33,8 @@ struct clock_follow_params {
 };
 
 /*
- * Opens a follower and takes the first sample. `clock` must live as long. Owned by the caller. If
- * this clock cannot tell when it is set, the follower relies on each sample alone.
+ * Opens a follower and takes the first sample. `clock` must live as long. Owned by the caller.
+ * -EAGAIN as for an update.
  */
 int clock_follow_open(struct clock_follow **follow, struct clock *clock);
 
@@ -41,7 +43,7 @@ void clock_follow_free(struct clock_follow *follow);
 
 /*
  * Of the system's clock: a descriptor to poll for POLLIN, then call clock_follow_update() at once.
- * -1 if there is none. Owned by the follower.
+ * -1 of other clocks. Owned by the follower.
  */
 int clock_follow_fd(const struct clock_follow *follow);
 

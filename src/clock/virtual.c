@@ -65,7 +65,7 @@ static int virtual_set_watch(struct clock *clock)
 	struct clock_virtual *virtual = to_virtual(clock);
 
 	virtual->sets_seen = virtual->sets;
-	return virtual->no_watch ? -EOPNOTSUPP : 0;
+	return 0;
 }
 
 static int virtual_was_set(struct clock *clock, int watch)

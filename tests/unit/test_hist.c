@@ -183,6 +183,23 @@ static void test_quantiles_hold_the_truth(void **state)
 	free(values);
 }
 
+/* 0.07 * 100 is a little more than 7 in doubles, but the rank is 7, not 8. */
+static void test_rank_is_not_rounded_up(void **state)
+{
+	struct hist hist;
+	struct hist_quantile quantile;
+
+	(void)state;
+	hist_init(&hist, 3);
+	hist_record_n(&hist, 1000, 7);
+	hist_record_n(&hist, 1000000, 93);
+	hist_quantile(&hist, 0.07, &quantile);
+	assert_int_equal(quantile.lo, 1000);
+	hist_quantile(&hist, 0.0701, &quantile);
+	assert_int_equal(quantile.hi, 1000000);
+	hist_release(&hist);
+}
+
 /* Four values in (2^10, 2^11]: the k-th is put at 2^(10 + k/4), as Prometheus does. */
 static void test_interpolation(void **state)
 {
@@ -329,6 +346,7 @@ int main(void)
 		cmocka_unit_test(test_window_grows_both_ways),
 		cmocka_unit_test(test_reserve),
 		cmocka_unit_test(test_quantiles_hold_the_truth),
+		cmocka_unit_test(test_rank_is_not_rounded_up),
 		cmocka_unit_test(test_interpolation),
 		cmocka_unit_test(test_extremes_narrow_bounds),
 		cmocka_unit_test(test_merge_equals_one),
