@@ -33,6 +33,10 @@ static const char script_head[] =
 	"\tlocal last=${cur##*,}\n"
 	"\tCOMPREPLY=($(compgen -P \"${cur%\"$last\"}\" -W \"$1\" -- \"$last\"))\n"
 	"}\n"
+	"_hostlat_files() {\n"
+	"\tcompopt -o filenames 2>/dev/null\n"
+	"\tCOMPREPLY=($(compgen -f -- \"$cur\"))\n"
+	"}\n"
 	"_hostlat() {\n"
 	"\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n"
 	"\tCOMPREPLY=()\n"
@@ -44,7 +48,7 @@ static const char script_head[] =
 static const char script_tail[] =
 	"\tesac\n"
 	"}\n"
-	"complete -o filenames -F _hostlat hostlat\n";
+	"complete -F _hostlat hostlat\n";
 
 static void append_command_names(const struct command *const *table, struct strbuf *out)
 {
@@ -68,7 +72,7 @@ static void append_value(const struct opt *row, struct strbuf *out)
 		append_choices(row, out);
 		strbuf_putc(out, '\'');
 	} else if (row->file) {
-		strbuf_puts(out, "COMPREPLY=($(compgen -f -- \"$cur\"))");
+		strbuf_puts(out, "_hostlat_files");
 	} else {
 		strbuf_putc(out, ':');
 	}
