@@ -245,7 +245,7 @@ static void quantile_in_bucket(const struct hist *hist, int32_t index, uint64_t 
 		result->value = result->hi;
 }
 
-/* ceil(q * count) in 1..count; a product that mere rounding lifted above an integer is that integer. */
+/* ceil(q * count) in 1..count. What mere rounding lifted above an integer counts as the integer. */
 static uint64_t rank_of(double q, uint64_t count)
 {
 	double rank = ceil(q * (double)count * (1 - 4 * DBL_EPSILON));
