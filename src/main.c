@@ -4,9 +4,11 @@
 
 #include "cmd/cmd.h"
 
-extern const struct command cmd_completion, cmd_help, cmd_man;
+extern const struct command cmd_completion, cmd_doctor, cmd_help, cmd_man;
 
 static const struct command *const commands[] = {
+	&cmd_doctor,
+	&cmd_doctor,
 	&cmd_help,
 	&cmd_completion,
 	&cmd_man,

@@ -25,7 +25,7 @@ enum exit_code {
 /* A command; a table of them ends with NULL. */
 struct command {
 	const char *name;
-	const char *summary; /* one line, no final dot: help and the man page's NAME */
+	const char *summary; /* one line, lower case, no dot: help and the man page's NAME */
 	const struct opt *options;
 	size_t config_size;
 	bool hidden; /* for the build, not for users: left out of the list of commands */

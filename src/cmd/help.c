@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `hostlat help` and what --help prints. */
+#include <ctype.h>
+
 #include "base/opt_text.h"
 #include "cmd/cmd.h"
 
@@ -19,7 +21,7 @@ void command_help(const struct command *command, struct strbuf *out)
 {
 	strbuf_printf(out, "Usage: hostlat %s ", command->name);
 	opt_text_usage(command->options, out);
-	strbuf_printf(out, "\n%s.\n\n", command->summary);
+	strbuf_printf(out, "\n%c%s.\n\n", toupper(command->summary[0]), command->summary + 1);
 	opt_text_help(command->options, out);
 	if (!command->hidden)
 		strbuf_printf(out, "\nThe whole story: man hostlat-%s\n", command->name);
@@ -56,7 +58,7 @@ static int help_describe(const struct command *const *table, const void *config)
 
 const struct command cmd_help = {
 	.name = "help",
-	.summary = "Explain a command",
+	.summary = "explain a command",
 	.options = help_options,
 	.config_size = sizeof(struct help_config),
 	.describe = help_describe,

@@ -149,7 +149,7 @@ out:
 
 const struct command cmd_man = {
 	.name = "man",
-	.summary = "Make a man page from its hand-written part and the option rows",
+	.summary = "make a man page from its hand-written part and the option rows",
 	.options = man_options,
 	.config_size = sizeof(struct man_config),
 	.describe = man_describe,
