@@ -4,10 +4,12 @@
 
 #include "cmd/cmd.h"
 
-extern const struct command cmd_completion, cmd_doctor, cmd_help, cmd_man;
+extern const struct command cmd_completion, cmd_doctor, cmd_help, cmd_man, cmd_record,
+	cmd_watch;
 
 static const struct command *const commands[] = {
-	&cmd_doctor,
+	&cmd_watch,
+	&cmd_record,
 	&cmd_doctor,
 	&cmd_help,
 	&cmd_completion,

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A live run of the watch probe, for `watch` and `record`: what is measured is handed on interval
+ * by interval, and recorded if there is a file.
+ */
+#ifndef HOSTLAT_CMD_SESSION_H
+#define HOSTLAT_CMD_SESSION_H
+
+#include "base/opt.h"
+#include "event/source.h"
+
+/* What to measure. The rows of these options are shared. */
+struct probe_options {
+	uint64_t stages;      /* mask of 1 << enum stage */
+	uint32_t origin;      /* enum origin; ORIGIN_NONE: by packet */
+	uint64_t pid, port;
+	const char *ifname, *netns;
+	uint64_t memory;
+};
+
+extern const struct opt probe_option_rows[];
+
+#define OPTIONS_PROBE(config, member)                                                              \
+	OPT_ROWS(config, member, struct probe_options, probe_option_rows)
+
+struct session_config {
+	const struct probe_options *probe;
+	uint64_t interval_ns;
+	uint64_t duration_ns;    /* 0: until stopped */
+	const char *record;      /* file, or NULL */
+	uint64_t size_limit;     /* of that file; 0 = none */
+	/* Takes each block. 1 ends the run, -errno fails it. NULL: nobody looks. */
+	int (*take)(void *ctx, const struct event_block *block);
+	void *ctx;
+};
+
+struct session_result {
+	int record_error;        /* -errno: the recording is not whole, and why */
+	uint64_t recorded_bytes;
+	bool partial;            /* something was lost or not measured */
+};
+
+/* Runs until stopped. Returns EXIT_OK, or EXIT_CANNOT after a message. */
+int session_run(const struct session_config *config, struct session_result *result);
+
+/*
+ * A recording measured what it measured: with --from, options that ask for something else are
+ * refused. Compares a fact of the file with the options; returns the name of the option that
+ * differs, or NULL.
+ */
+const char *session_fact_differs(const struct probe_options *options, const char *key,
+				 const char *value);
+
+#endif

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* hostlat watch: receive latency by stage, live or from a recording. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/parse.h"
+#include "cmd/cmd.h"
+#include "cmd/session.h"
+#include "cmd/watch_view.h"
+#include "event/reader.h"
+
+struct watch_config {
+	uint64_t interval_ns;
+	uint64_t count;
+	bool cumulative;
+	const char *record;
+	const char *from;
+	struct probe_options probe;
+	struct common_options common;
+};
+
+static const struct opt watch_options[] = {
+	OPT_DURATION(struct watch_config, interval_ns, .name = "interval", .letter = 'n',
+		     .def = "1s", .min = 10 * NS_PER_MS, .max = NS_PER_DAY,
+		     .help = "Time between two tables; a recording keeps the intervals it has"),
+	OPT_U64(struct watch_config, count, .name = "count", .letter = 'c', .min = 1,
+		.help = "End after this many intervals; without it, run until stopped"),
+	OPT_FLAG(struct watch_config, cumulative, .name = "cumulative",
+		 .help = "Show at each interval what happened since the start"),
+	OPT_STRING(struct watch_config, record, .name = "record", .file = true, .excludes = "from",
+		   .help = "Keep the run in FILE as well, for --from"),
+	OPT_STRING(struct watch_config, from, .name = "from", .file = true,
+		   .help = "Show a recorded run (- is standard input); needs no privileges"),
+	OPTIONS_PROBE(struct watch_config, probe),
+	OPTIONS_COMMON(struct watch_config, common),
+	OPT_END,
+};
+
+static int take(void *ctx, const struct event_block *block)
+{
+	return watch_view_block(ctx, block);
+}
+
+static int watch_live(const struct watch_config *c, struct watch_view *view)
+{
+	const struct session_config session = {
+		.probe = &c->probe,
+		.interval_ns = c->interval_ns,
+		.record = c->record,
+		.take = take,
+		.ctx = view,
+	};
+	struct session_result result;
+	int code = session_run(&session, &result);
+
+	return code ? code : watch_view_close(view, NULL, result.record_error);
+}
+
+/* What a file did not measure can't be asked of it. */
+static int check_facts(const struct watch_config *c, const struct event_block *block)
+{
+	const char *key, *value, *option;
+	struct event event;
+	size_t at = 0;
+
+	while (event_block_next(block, &at, &event)) {
+		if (event.kind != EV_FACT)
+			continue;
+		event_fact_get(&event, &key, &value);
+		option = session_fact_differs(&c->probe, key, value);
+		if (!option)
+			continue;
+		log_error("%s was recorded with %s %s; another value can't be had from it", c->from,
+			  option, value);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int show_file(const struct watch_config *c, struct watch_view *view,
+		     struct event_source *source)
+{
+	struct event_damage damage;
+	struct event_block block;
+	int err;
+
+	while ((err = event_source_next(source, &block)) > 0) {
+		err = check_facts(c, &block);
+		if (err)
+			return EXIT_CANNOT;
+		err = watch_view_block(view, &block);
+		if (err)
+			break;
+	}
+	if (err < 0) {
+		log_error("can't read %s: %s", c->from, strerror(-err));
+		return EXIT_CANNOT;
+	}
+	event_source_damage(source, &damage);
+	return watch_view_close(view, &damage, 0);
+}
+
+static const char *not_readable(int err)
+{
+	if (err == -ENOEXEC)
+		return "this is no hostlat recording";
+	if (err == -EPROTONOSUPPORT)
+		return "it was recorded by a newer version of hostlat, or on a machine of other byte order";
+	return strerror(-err);
+}
+
+static int watch_from(const struct watch_config *c, struct watch_view *view)
+{
+	struct event_reader *reader;
+	int err = event_reader_open(&reader, c->from);
+	int code;
+
+	if (err) {
+		log_error("can't read %s: %s", c->from, not_readable(err));
+		return EXIT_CANNOT;
+	}
+	code = show_file(c, view, event_reader_source(reader));
+	event_reader_free(reader);
+	return code;
+}
+
+static int run(const void *config)
+{
+	const struct watch_config *c = config;
+	struct watch_view view;
+	int code = EXIT_CANNOT;
+
+	common_begin(&c->common);
+	if (!watch_view_open(&view, &c->common, c->probe.stages, c->cumulative, c->count))
+		code = c->from ? watch_from(c, &view) : watch_live(c, &view);
+	watch_view_release(&view);
+	return code;
+}
+
+const struct command cmd_watch = {
+	.name = "watch",
+	.summary = "show in which layer of the network stack the time goes",
+	.options = watch_options,
+	.config_size = sizeof(struct watch_config),
+	.run = run,
+};

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/watch_view.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/parse.h"
+#include "output/json.h"
+#include "output/text.h"
+
+static int cannot_write(const struct watch_view *view, int err)
+{
+	log_error("can't write the result to %s: %s",
+		  view->common->output ? view->common->output : "standard output", strerror(-err));
+	return err;
+}
+
+int watch_view_open(struct watch_view *view, const struct common_options *common, uint64_t stages,
+		    bool cumulative, uint64_t count)
+{
+	int err;
+
+	*view = (struct watch_view){
+		.common = common,
+		.text = STRBUF_INIT(REPORT_MEMORY_MAX),
+		.cumulative = cumulative,
+		.count = count,
+		.who = { .command = "watch", .schema = WATCH_SCHEMA },
+	};
+	view->who.host = view->host;
+	view->who.version = view->version;
+	view->watch = watch_new(stages);
+	if (!view->watch)
+		return -ENOMEM;
+	err = outfile_open(&view->out, common->output);
+	if (err)
+		return cannot_write(view, err);
+	view->terminal = terminal_style(view->out.fd, common_color(common, view->out.fd),
+					&view->style);
+	live_init(&view->live, view->out.fd);
+	return 0;
+}
+
+void watch_view_release(struct watch_view *view)
+{
+	outfile_release(&view->out);
+	strbuf_release(&view->text);
+	watch_free(view->watch);
+	view->watch = NULL;
+}
+
+static void render(struct watch_view *view, const struct report *report, struct strbuf *text)
+{
+	const struct common_options *common = view->common;
+
+	if (common->json || common->json_lines)
+		json_report(report, common->json ? JSON_DOCUMENT : JSON_LINE, text);
+	else
+		text_report(report, &view->style, text);
+}
+
+/* `last` keeps what is on the terminal and, for text, separates the totals from the intervals. */
+static int show(struct watch_view *view, struct report *report, bool last)
+{
+	struct strbuf page = STRBUF_INIT(REPORT_MEMORY_MAX);
+	bool json = view->common->json || view->common->json_lines;
+	int err;
+
+	strbuf_reset(&view->text);
+	if (view->terminal && !json && !last) {
+		render(view, report, &page);
+		live_draw(&view->live, strbuf_str(&page), &view->text);
+	} else {
+		if (!json && view->intervals)
+			strbuf_add(&view->text, "\n", 1);
+		render(view, report, &view->text);
+	}
+	err = report_error(report) ? report_error(report) : view->text.error;
+	if (!err)
+		err = outfile_write(&view->out, strbuf_str(&view->text), view->text.len);
+	strbuf_release(&page);
+	return err ? cannot_write(view, err) : 0;
+}
+
+static int show_interval(struct watch_view *view)
+{
+	struct report report;
+	int err;
+
+	if (view->common->json)
+		return 0; /* one document, at the end */
+	report_init(&report, &view->who);
+	err = watch_report(view->watch, view->cumulative ? WATCH_TOTAL : WATCH_INTERVAL, &report);
+	if (!err)
+		err = show(view, &report, false);
+	report_release(&report);
+	return err;
+}
+
+static void take_fact(struct watch_view *view, const struct event *event)
+{
+	const char *key, *value;
+
+	event_fact_get(event, &key, &value);
+	if (!strcmp(key, FACT_HOST))
+		snprintf(view->host, sizeof(view->host), "%s", value);
+	else if (!strcmp(key, FACT_VERSION))
+		snprintf(view->version, sizeof(view->version), "%s", value);
+	else if (!strcmp(key, FACT_STARTED))
+		parse_u64(value, &view->who.started_ns);
+}
+
+int watch_view_block(struct watch_view *view, const struct event_block *block)
+{
+	struct event event;
+	size_t at = 0;
+	int err;
+
+	while (event_block_next(block, &at, &event)) {
+		if (event.kind == EV_FACT)
+			take_fact(view, &event);
+		err = watch_feed(view->watch, &event);
+		if (err < 0 && err != -EBADMSG)
+			return err;
+		if (err != WATCH_CLOSED)
+			continue;
+		err = show_interval(view);
+		if (err)
+			return err;
+		if (++view->intervals == view->count)
+			return 1;
+	}
+	return 0;
+}
+
+/* One interval shown is its own total; JSON lines are intervals only. */
+static bool totals_are_due(const struct watch_view *view)
+{
+	if (view->common->json)
+		return true;
+	return !view->common->json_lines && !view->cumulative && view->intervals != 1;
+}
+
+int watch_view_close(struct watch_view *view, const struct event_damage *damage, int record_error)
+{
+	struct report report;
+	int err, code;
+
+	if (damage)
+		watch_set_damage(view->watch, damage);
+	report_init(&report, &view->who);
+	err = watch_report(view->watch, WATCH_TOTAL, &report);
+	if (!err && record_error)
+		report_reason(&report, "recording-incomplete", strerror(-record_error),
+			      "the recording could not be written whole");
+	if (!err && totals_are_due(view)) {
+		live_keep(&view->live);
+		err = show(view, &report, true);
+	}
+	if (!err)
+		err = outfile_commit(&view->out);
+	code = report.partial ? EXIT_PARTIAL : EXIT_OK;
+	report_release(&report);
+	return err ? EXIT_CANNOT : code;
+}
