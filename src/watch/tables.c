@@ -40,6 +40,13 @@ static struct value group_value(const struct watch *w, const struct watch_row *r
 
 /* -- stages --------------------------------------------------------------------------------- */
 
+/* A row may hold the waiting for a CPU only: that has no origin and is no line of the table. */
+static bool is_stage_row(const struct watch_row *row)
+{
+	return row->measured[DIST_LATENCY] || row->measured[DIST_STEP] ||
+	       row->measured[DIST_YOUNGEST];
+}
+
 struct watch_common watch_common(const struct watch *w)
 {
 	struct watch_common c = { 0 };
@@ -47,7 +54,7 @@ struct watch_common watch_common(const struct watch *w)
 	vec_for_each(&w->rows, item) {
 		const struct watch_row *row = *item;
 
-		if (!watch_shows(w, row->id.stage))
+		if (!watch_shows(w, row->id.stage) || !is_stage_row(row))
 			continue;
 		c.directions |= 1U << row->id.direction;
 		c.protocols |= 1U << row->id.protocol;
@@ -122,8 +129,12 @@ static void add_stage(const struct watch *w, const struct watch_row *row, enum w
 /* Rows of the whole host are always there; of the many groups only those with traffic. */
 static bool is_shown(const struct watch *w, const struct watch_row *row, enum watch_span span)
 {
-	return watch_shows(w, row->id.stage) && row->measured[DIST_LATENCY] &&
-	       (!row->id.group || row->hists[span][DIST_LATENCY].count);
+	const struct hist *hists = row->hists[span];
+
+	if (!watch_shows(w, row->id.stage) || !is_stage_row(row))
+		return false;
+	return !row->id.group || hists[DIST_LATENCY].count || hists[DIST_STEP].count ||
+	       hists[DIST_YOUNGEST].count;
 }
 
 static bool has_rows(const struct watch *w, const struct event_binding *b, bool of_any_stage)
@@ -133,7 +144,7 @@ static bool has_rows(const struct watch *w, const struct event_binding *b, bool 
 
 		if (id->direction == b->direction && (of_any_stage || id->stage == b->stage) &&
 		    (b->protocol == PROTO_ANY || id->protocol == b->protocol) &&
-		    (*item)->measured[DIST_LATENCY])
+		    is_stage_row(*item))
 			return true;
 	}
 	return false;
