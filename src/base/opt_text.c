@@ -153,6 +153,22 @@ void opt_text_man_synopsis(const struct opt *rows, struct strbuf *out)
 	}
 }
 
+/* What each choice means, where there is something to say. */
+static void man_choices(const struct opt *row, struct strbuf *out)
+{
+	strbuf_puts(out, ".RS\n");
+	for (const struct opt_choice *choice = row->choices; choice->name; choice++) {
+		if (!choice->help)
+			continue;
+		strbuf_puts(out, ".TP\n\\fB");
+		opt_text_man_escape(choice->name, out);
+		strbuf_puts(out, "\\fR\n");
+		opt_text_man_escape(choice->help, out);
+		strbuf_puts(out, ".\n");
+	}
+	strbuf_puts(out, ".RE\n");
+}
+
 static void man_row(const struct opt *row, struct strbuf *out)
 {
 	struct strbuf description = STRBUF_INIT(DESCRIPTION_MAX);
@@ -165,6 +181,8 @@ static void man_row(const struct opt *row, struct strbuf *out)
 	opt_describe(row, &description);
 	opt_text_man_escape(strbuf_str(&description), out);
 	strbuf_puts(out, ".\n");
+	if (row->choices)
+		man_choices(row, out);
 	strbuf_release(&description);
 }
 
