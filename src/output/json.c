@@ -183,7 +183,7 @@ void json_report(const struct report *r, enum json_layout layout, struct strbuf 
 	for (const struct field *f = r->body.first; f; f = f->next) {
 		if (f->value.type == VALUE_VERDICT)
 			put_verdict(&w, r);
-		else
+		else if (f->name)
 			put_value(&w, f->name, &f->value);
 	}
 	json_end_object(&w);
