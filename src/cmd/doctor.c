@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* hostlat doctor: what this machine can measure, and what in its set-up costs latency. */
+#include <string.h>
+
+#include "base/bug.h"
+#include "base/log.h"
+#include "base/strbuf.h"
+#include "cmd/cmd.h"
+#include "cmd/result.h"
+#include "host/cap.h"
+#include "host/facts_collect.h"
+#include "host/tuning.h"
+#include "probe/caps.h"
+#include "report/report.h"
+
+#define DOCTOR_SCHEMA   1
+#define UNKNOWN_TEXT    512     /* how much of a list of unknown things is named */
+
+struct doctor_config {
+	bool tuning;
+	bool facts;
+	struct common_options common;
+};
+
+static const struct opt doctor_options[] = {
+	OPT_FLAG(struct doctor_config, tuning, .name = "tuning", .excludes = "facts",
+		 .help = "Show the facts of the set-up that are known to cost latency"),
+	OPT_FLAG(struct doctor_config, facts, .name = "facts",
+		 .help = "Show all facts of the set-up, as they open a recording"),
+	OPTIONS_COMMON(struct doctor_config, common),
+	OPT_END,
+};
+
+static const char *const state_names[] = {
+	[CAP_NO] = "no",
+	[CAP_YES] = "yes",
+	[CAP_UNKNOWN] = NULL,   /* n/a */
+};
+
+/* Appends to a comma-separated list of names that goes into a sentence. */
+static void list_name(struct strbuf *names, const char *name)
+{
+	strbuf_printf(names, "%s%s", names->len ? ", " : "", name);
+}
+
+/* Unprivileged runs end here: what is listed as n/a makes the result partial. */
+static void unknown_reason(struct report *report, const char *what, size_t n,
+			   const struct strbuf *names)
+{
+	if (n)
+		report_reason(report, "not-permitted", strbuf_str(names),
+			      "%zu %s could not be determined; run as root (sudo)", n, what);
+}
+
+static void show_capabilities(struct report *report, const struct cap_vec *caps)
+{
+	/* People read what was found and what it takes in one cell. */
+	static const struct column columns[] = {
+		{ .name = "area", .head = "area" },
+		{ .name = "capability", .head = "capability" },
+		{ .name = "state", .head = "" },
+		{ .name = "found" },
+		{ .name = "takes" },
+		{ .head = "found, or what it would take" },
+	};
+	struct table *table = table_new(report, columns, ARRAY_LEN(columns));
+	struct strbuf unknown = STRBUF_INIT(UNKNOWN_TEXT); /* areas; each is a run of rows */
+	const char *last = NULL;
+	size_t count[] = { [CAP_NO] = 0, [CAP_YES] = 0, [CAP_UNKNOWN] = 0 };
+
+	for (const struct cap *cap = caps->items; cap < caps->items + caps->len; cap++) {
+		const char *text = cap->found;
+
+		if (cap->takes && cap->found[0])
+			text = report_format(report, "%s; takes %s", cap->found, cap->takes);
+		else if (cap->takes)
+			text = report_format(report, "takes %s", cap->takes);
+		TABLE_ADD(table, value_string(cap->area), value_string(cap->name),
+			  value_string(state_names[cap->state]),
+			  value_string(cap->found[0] ? cap->found : NULL), value_string(cap->takes),
+			  value_string(text));
+		count[cap->state]++;
+		if (cap->state != CAP_UNKNOWN || (last && !strcmp(last, cap->area)))
+			continue;
+		last = cap->area;
+		list_name(&unknown, last);
+	}
+	report_summary(report, "%zu capabilities", count[CAP_YES]);
+	report_summary(report, "%zu missing", count[CAP_NO]);
+	if (count[CAP_UNKNOWN])
+		report_summary(report, "%zu not known", count[CAP_UNKNOWN]);
+	object_add(&report->body, "capabilities", value_table(table));
+	unknown_reason(report, "capabilities", count[CAP_UNKNOWN], &unknown);
+	strbuf_release(&unknown);
+}
+
+/* A table for programs; for people, whom its sentences would not fit into columns, lines. */
+static void show_tuning(struct report *report, const struct host_advice_vec *advice)
+{
+	static const struct column columns[] = {
+		{ .name = "fact" }, { .name = "value" }, { .name = "why" }, { .name = "source" },
+		{ .name = "change" },
+	};
+	struct table *table = table_new(report, columns, ARRAY_LEN(columns));
+	struct list *lines = list_new(report);
+	const struct host_advice *a;
+
+	for (a = advice->items; a < advice->items + advice->len; a++) {
+		TABLE_ADD(table, value_string(a->fact), value_string(a->value),
+			  value_string(a->why), value_string(a->source), value_string(a->change));
+		list_add(lines, "%s = %s", a->fact, a->value);
+		list_add(lines, "    costs    %s", a->why);
+		list_add(lines, "    change   %s", a->change);
+		list_add(lines, "    source   %s", a->source);
+	}
+	report_summary(report, "%zu facts of the set-up cost latency", advice->len);
+	object_add(&report->body, "tuning", value_table(table));
+	object_add(&report->body, NULL, value_list(lines));
+}
+
+/* Programs get all facts as an object, unknown ones as null; people get them when they ask. */
+static void show_facts(struct report *report, const struct host_facts *facts, bool text)
+{
+	static const struct column columns[] = {
+		{ .head = "fact" },
+		{ .head = "value" },
+	};
+	struct table *table = table_new(report, columns, ARRAY_LEN(columns));
+	struct object *object = object_new(report);
+	const struct host_fact *fact;
+
+	for (fact = facts->items; fact < facts->items + facts->len; fact++) {
+		object_add(object, fact->key, value_string(fact->known ? fact->value : NULL));
+		TABLE_ADD(table, value_string(fact->key), value_string(fact->value));
+	}
+	object_add(&report->body, "facts", value_object(object));
+	if (text) {
+		report_summary(report, "%zu facts", facts->len);
+		object_add(&report->body, NULL, value_table(table));
+	}
+}
+
+static void check_facts(struct report *report, const struct host_facts *facts)
+{
+	struct strbuf unknown = STRBUF_INIT(UNKNOWN_TEXT);
+	size_t n = 0;
+
+	for (size_t i = 0; i < facts->len; i++) {
+		if (facts->items[i].known)
+			continue;
+		list_name(&unknown, facts->items[i].key);
+		n++;
+	}
+	unknown_reason(report, "facts", n, &unknown);
+	strbuf_release(&unknown);
+}
+
+static int doctor_run(const void *cfg)
+{
+	const struct doctor_config *config = cfg;
+	struct host_advice_vec advice = { 0 };
+	struct host_facts facts = { 0 };
+	struct cap_vec caps = { 0 };
+	struct report report;
+	int err, result;
+
+	common_begin(&config->common);
+	result_begin(&report, "doctor", DOCTOR_SCHEMA);
+	report_title(&report, "%s", report.provenance.host);
+	cap_vec_init(&caps);
+	err = host_facts_collect(NULL, &facts);
+	if (!err && config->tuning)
+		err = host_tuning(&facts, &advice);
+	if (!err && !config->tuning && !config->facts) {
+		host_caps_collect(NULL, &caps);
+		probe_caps_collect(&caps);
+		err = caps.error;
+	}
+	if (err) {
+		log_error("cannot look at this machine: %s", strerror(-err));
+		result = EXIT_CANNOT;
+		goto out;
+	}
+	if (config->tuning)
+		show_tuning(&report, &advice);
+	else if (!config->facts)
+		show_capabilities(&report, &caps);
+	show_facts(&report, &facts, config->facts);
+	if (config->tuning || config->facts)
+		check_facts(&report, &facts);
+	report_place_verdict(&report);
+	result = result_print(&report, &config->common);
+out:
+	report_release(&report);
+	host_advice_vec_release(&advice);
+	host_facts_release(&facts);
+	cap_vec_release(&caps);
+	return result;
+}
+
+const struct command cmd_doctor = {
+	.name = "doctor",
+	.summary = "show what this machine can measure, and what in its set-up costs latency",
+	.options = doctor_options,
+	.config_size = sizeof(struct doctor_config),
+	.run = doctor_run,
+};

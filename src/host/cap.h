@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a machine can do: a list of capabilities, each yes, no or not known, with what was found and what
+ * it would take.
+ */
+#ifndef HOSTLAT_HOST_CAP_H
+#define HOSTLAT_HOST_CAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "host/root.h"
+
+#define HOST_CAPS_MAX 4096
+
+enum cap_state {
+	CAP_NO,
+	CAP_YES,
+	CAP_UNKNOWN,            /* not permitted to find out */
+};
+
+struct cap {
+	const char *area;       /* "bpf", "clock", ...; static */
+	char name[64];          /* "fentry", "CAP_BPF", "eth0" */
+	enum cap_state state;
+	char found[160];        /* what was seen, or why it is not known */
+	const char *takes;      /* what it would take to have it (or know it); NULL if nothing would
+				 * help, or none is needed. Static */
+};
+
+struct cap_vec {
+	struct cap *items;      /* a base/vec.h vector */
+	size_t len, cap, max;
+	int error;              /* 0, or the first failure to add one, as -errno */
+};
+
+void cap_vec_init(struct cap_vec *caps);
+void cap_vec_release(struct cap_vec *caps);
+
+/* `takes` is left out of what is there. */
+void cap_add(struct cap_vec *caps, const char *area, const char *name, enum cap_state state,
+	     const char *takes, const char *fmt, ...) __attribute__((format(printf, 6, 7)));
+
+/* Whether this process has a capability of linux/capability.h in its effective set. */
+bool host_may(const struct host_root *root, int capability);
+
+/* Areas "privilege", "system", "clock", "trace", "perf" and "nic" of this machine. */
+void host_caps_collect(const struct host_root *root, struct cap_vec *caps);
+
+#endif

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "probe/caps.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <linux/capability.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/bug.h"
+#include "event/layout.h"
+#include "event/names.h"
+#include "probe/hook.h"
+
+#define BTF_FILE "/sys/kernel/btf/vmlinux"
+
+#define HOOKS_MAX 64
+
+#define TAKES_PRIVILEGE "CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN: run as root (sudo)"
+
+static bool may_trace(void)
+{
+	return host_may(NULL, CAP_SYS_ADMIN) ||
+	       (host_may(NULL, CAP_BPF) && host_may(NULL, CAP_PERFMON) &&
+		host_may(NULL, CAP_NET_ADMIN));
+}
+
+/* What a failed trial means: refusing an unprivileged process says nothing about the kernel. */
+static void add_result(struct cap_vec *caps, const char *area, const char *name, int err,
+		       const char *takes, const char *found)
+{
+	if (!err)
+		cap_add(caps, area, name, CAP_YES, NULL, "%s", found);
+	else if ((err == -EPERM || err == -EACCES) && !may_trace())
+		cap_add(caps, area, name, CAP_UNKNOWN, TAKES_PRIVILEGE, "not permitted to try");
+	else
+		cap_add(caps, area, name, CAP_NO, takes, "%s", *found ? found : strerror(-err));
+}
+
+static void btf(struct cap_vec *caps)
+{
+	struct stat st;
+
+	if (!stat(BTF_FILE, &st))
+		cap_add(caps, "bpf", "BTF", CAP_YES, NULL, "%s, %lld bytes", BTF_FILE,
+			(long long)st.st_size);
+	else
+		cap_add(caps, "bpf", "BTF", CAP_NO, "a kernel with CONFIG_DEBUG_INFO_BTF", "%s: %s",
+			BTF_FILE, strerror(errno));
+}
+
+static int try_map(enum bpf_map_type type, uint32_t key, uint32_t value, uint32_t entries)
+{
+	int fd = bpf_map_create(type, "hostlat_try", key, value, entries, NULL);
+
+	if (fd >= 0)
+		close(fd);
+	return fd < 0 ? fd : 0;
+}
+
+static void maps(struct cap_vec *caps)
+{
+	add_result(caps, "bpf", "maps", try_map(BPF_MAP_TYPE_ARRAY, 4, 8, 1),
+		   "a kernel with CONFIG_BPF_SYSCALL", "");
+	add_result(caps, "bpf", "ring buffer",
+		   try_map(BPF_MAP_TYPE_RINGBUF, 0, 0, sysconf(_SC_PAGESIZE)), "Linux 5.8", "");
+}
+
+static int try_stats(void)
+{
+	int fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
+
+	if (fd >= 0)
+		close(fd);
+	return fd < 0 ? fd : 0;
+}
+
+/* Kinds of programs; the targets are there for tests, or fire rarely. */
+static void kinds(struct cap_vec *caps)
+{
+	static const struct {
+		const char *name, *takes;
+		struct hook hook;
+	} rows[] = {
+		{ "tp_btf", "Linux 5.5 with BTF",
+		  { .kind = HOOK_TP_BTF, .target = "task_rename" } },
+		{ "fentry", "a kernel that permits it; hostlat does without where the hooks below bind",
+		  { .kind = HOOK_FENTRY, .target = "bpf_fentry_test1" } },
+		{ "fexit", "a kernel that permits it; hostlat does without where the hooks below bind",
+		  { .kind = HOOK_FEXIT, .target = "bpf_fentry_test1" } },
+		{ "netfilter", "Linux 6.4 with CONFIG_NETFILTER_BPF_LINK",
+		  { .kind = HOOK_NETFILTER, .target = "LOCAL_IN" } },
+		{ "cgroup_skb", "a kernel with CONFIG_CGROUP_BPF",
+		  { .kind = HOOK_CGROUP_INGRESS, .target = "ingress of the root cgroup" } },
+	};
+	char why[256];
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		int err = hook_try(&rows[i].hook, why, sizeof(why));
+
+		add_result(caps, "bpf", rows[i].name, err, rows[i].takes,
+			   err ? why : rows[i].hook.target);
+	}
+}
+
+/* Whether a hook before this one measures the same. */
+static bool spare(const struct hook *h, const bool *bound)
+{
+	for (const struct hook *other = hooks; other < h; other++)
+		if (h->stage != STAGE_NONE && other->stage == h->stage &&
+		    other->protocol == h->protocol && bound[other - hooks])
+			return true;
+	return false;
+}
+
+static void stages(struct cap_vec *caps)
+{
+	bool bound[HOOKS_MAX] = { false };
+	char name[64], found[256];
+
+	for (const struct hook *h = hooks; h->target; h++) {
+		int err = hook_try(h, found, sizeof(found));
+
+		BUG_ON(h - hooks >= HOOKS_MAX);
+		bound[h - hooks] = !err;
+		if (h->stage == STAGE_NONE)
+			snprintf(name, sizeof(name), "%s", h->target);
+		else if (h->protocol == PROTO_ANY)
+			snprintf(name, sizeof(name), "%s", stage_name(h->stage));
+		else
+			snprintf(name, sizeof(name), "%s %s", stage_name(h->stage),
+				 protocol_name(h->protocol));
+		if (!err)
+			snprintf(found, sizeof(found), "%s %s%s%s", hook_kind_name(h->kind),
+				 h->target, h->also ? " and " : "", h->also ? h->also : "");
+		add_result(caps, "hook", name, err,
+			   spare(h, bound) ? NULL : "a kernel with one of this stage's hooks",
+			   found);
+	}
+}
+
+static int say_nothing(enum libbpf_print_level level, const char *format, va_list args)
+{
+	(void)level;
+	(void)format;
+	(void)args;
+	return 0;
+}
+
+void probe_caps_collect(struct cap_vec *caps)
+{
+	libbpf_print_fn_t before = libbpf_set_print(say_nothing);
+
+	btf(caps);
+	maps(caps);
+	add_result(caps, "bpf", "run-time statistics", try_stats(), "Linux 5.8", "");
+	kinds(caps);
+	stages(caps);
+	libbpf_set_print(before);
+}
