@@ -12,28 +12,32 @@ static size_t smaller(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-/* Levenshtein distance, one row of the table at a time. SIZE_MAX if a word is too long. */
+/*
+ * How many letters were added, left out, replaced or swapped with their neighbour (optimal string
+ * alignment), by rows of the usual table. SIZE_MAX if a word is too long.
+ */
 static size_t edit_distance(const char *a, const char *b)
 {
-	size_t row[WORD_MAX + 1];
+	size_t rows[3][WORD_MAX + 1];
 	size_t a_len = strlen(a), b_len = strlen(b);
 
 	if (a_len > WORD_MAX || b_len > WORD_MAX)
 		return SIZE_MAX;
 	for (size_t j = 0; j <= b_len; j++)
-		row[j] = j;
+		rows[0][j] = j;
 	for (size_t i = 1; i <= a_len; i++) {
-		size_t diagonal = row[0];
+		const size_t *before = rows[(i + 1) % 3], *above = rows[(i + 2) % 3];
+		size_t *row = rows[i % 3];
 
 		row[0] = i;
 		for (size_t j = 1; j <= b_len; j++) {
-			size_t replaced = diagonal + (a[i - 1] != b[j - 1]);
-
-			diagonal = row[j];
-			row[j] = smaller(replaced, smaller(row[j], row[j - 1]) + 1);
+			row[j] = smaller(above[j - 1] + (a[i - 1] != b[j - 1]),
+					 smaller(above[j], row[j - 1]) + 1);
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+				row[j] = smaller(row[j], before[j - 2] + 1);
 		}
 	}
-	return row[b_len];
+	return rows[a_len % 3][b_len];
 }
 
 void nearest_init(struct nearest *nearest, const char *word)

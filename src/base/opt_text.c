@@ -156,17 +156,19 @@ void opt_text_man_synopsis(const struct opt *rows, struct strbuf *out)
 /* What each choice means, where there is something to say. */
 static void man_choices(const struct opt *row, struct strbuf *out)
 {
-	strbuf_puts(out, ".RS\n");
+	bool any = false;
+
 	for (const struct opt_choice *choice = row->choices; choice->name; choice++) {
 		if (!choice->help)
 			continue;
-		strbuf_puts(out, ".TP\n\\fB");
+		strbuf_puts(out, any ? ".TP\n\\fB" : ".RS\n.TP\n\\fB");
 		opt_text_man_escape(choice->name, out);
 		strbuf_puts(out, "\\fR\n");
 		opt_text_man_escape(choice->help, out);
-		strbuf_puts(out, ".\n");
+		strbuf_putc(out, '\n');
+		any = true;
 	}
-	strbuf_puts(out, ".RE\n");
+	strbuf_puts(out, any ? ".RE\n" : "");
 }
 
 static void man_row(const struct opt *row, struct strbuf *out)
