@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two sends 50 ms apart, read together 10 ms later: the oldest byte is 60 ms old, the youngest 10."""
+"""Two sends 50 ms apart, read 10 ms later: the oldest byte is 60 ms old, the youngest 10."""
 from lib import check, netns, watch
 
 N = 20
@@ -8,7 +8,8 @@ SLACK_NS = 50_000
 
 def ages(result, oldest_ns, youngest_ns):
     read = result.row("read", "tcp")
-    for name, own, dist in (("oldest", oldest_ns, read), ("youngest", youngest_ns, read["youngest"])):
+    both = ("oldest", oldest_ns, read), ("youngest", youngest_ns, read["youngest"])
+    for name, own, dist in both:
         seen = watch.quantile(dist, 0.5)
         check.between(f"the reader's own median age of the {name} byte, against `read`'s bucket",
                       own, seen["lo_ns"], seen["hi_ns"] + SLACK_NS)
@@ -17,9 +18,10 @@ def ages(result, oldest_ns, youngest_ns):
 def pairs(net, family):
     result, own = watch.around(net, family, "tcp", pattern="pairs", count=N, delay_us=10_000)
     check.equal("packets enqueued", result.count("enqueued", "tcp"), 2 * N)
-    ages(result, own["latency"]["p50_ns"], own["youngest"]["p50_ns"])
-    check.between("oldest age by the reader's own stamps", own["latency"]["p50_ns"], 60_000_000, 75_000_000)
-    check.must_fail("the ages exchanged", ages, result, own["youngest"]["p50_ns"], own["latency"]["p50_ns"])
+    oldest_ns, youngest_ns = own["latency"]["p50_ns"], own["youngest"]["p50_ns"]
+    ages(result, oldest_ns, youngest_ns)
+    check.between("oldest age by the reader's own stamps", oldest_ns, 60_000_000, 75_000_000)
+    check.must_fail("the ages exchanged", ages, result, youngest_ns, oldest_ns)
     result.sound()
 
 
@@ -31,5 +33,4 @@ def alone(net, family):
     result.sound()
 
 
-check.run(*[(f"{net.kind} IPv{family} {case.__name__}", case, net, family)
-            for net, family in netns.every() for case in (pairs, alone)])
+check.run((case, *where) for where in netns.every() for case in (pairs, alone))

@@ -161,8 +161,8 @@ static void test_merge(void)
 			     (unsigned long long)hist_bucket(&single, i));
 	if (several.count + single.over != single.count ||
 	    single.count != 4ull * cpus * BATCH)
-		fail("values: %d CPUs %llu, one CPU %llu\n", cpus, (unsigned long long)several.count,
-		     (unsigned long long)single.count);
+		fail("values: %d CPUs %llu, one CPU %llu\n", cpus,
+		     (unsigned long long)several.count, (unsigned long long)single.count);
 	hist_release(&several);
 	hist_release(&single);
 }

@@ -10,7 +10,8 @@ RUNNING = "reader-already-running"
 
 def counted_once(result, protocol, n):
     for stage in ALWAYS:
-        check.equal(f"{protocol} packets at {stage} ({result.brief()})", result.count(stage, protocol), n)
+        what = f"{protocol} packets at {stage} ({result.brief()})"
+        check.equal(what, result.count(stage, protocol), n)
     if result.rows("ip", protocol):
         check.equal(f"{protocol} packets at ip", result.count("ip", protocol), n)
     for stage in WOKEN:
@@ -28,7 +29,7 @@ def requests(net, family, protocol, pattern):
 
 
 def spinning_reader(net, family, protocol):
-    """A reader that never sleeps needs no waking: nothing at `runnable`, all of it accounted for."""
+    """A reader that never sleeps needs no waking: nothing at `runnable`, all accounted for."""
     result, _ = watch.around(net, family, protocol, pattern="stream", wait="spin", count=N // 10,
                              reader_cpu=1, sender_cpu=0)
     counted_once(result, protocol, N // 10)
@@ -49,10 +50,15 @@ def another_port(net, family, protocol):
     result.sound()
 
 
-nets = netns.every()
-check.run(*[(f"{net.kind} IPv{family} {protocol} {pattern}", requests, net, family, protocol, pattern)
-            for net, family in nets for protocol, pattern in (("tcp", "exchange"), ("udp", "stream"))],
-          *[(f"{net.kind} IPv{family} {protocol} spinning reader", spinning_reader, net, family, protocol)
-            for net, family in nets[1:3] for protocol in ("tcp", "udp")],
-          *[(f"{net.kind} IPv{family} {protocol} another port", another_port, net, family, protocol)
-            for net, family in nets[2:3] for protocol in ("tcp", "udp")])
+def cases():
+    nets = netns.every()
+    for net, family in nets:
+        for protocol, pattern in (("tcp", "exchange"), ("udp", "stream")):
+            yield requests, net, family, protocol, pattern
+    for protocol in ("tcp", "udp"):
+        yield spinning_reader, *nets[1], protocol
+        yield spinning_reader, *nets[2], protocol
+        yield another_port, *nets[2], protocol
+
+
+check.run(cases())

@@ -23,7 +23,8 @@ def hostlat(*args, limit_s=30, prefix=()):
 def refused(codes, pattern, *args, prefix=()):
     code, out, err = hostlat(*args, prefix=prefix)
     check.true(f"exit code of {args}: expected {codes}, seen {code}, stderr {err!r}", code in codes)
-    check.true(f"message of {args}: expected /{pattern}/, seen {err!r}", re.search(pattern, err, re.I))
+    said = re.search(pattern, err, re.I)
+    check.true(f"message of {args}: expected /{pattern}/, seen {err!r}", said)
     check.equal(f"stdout of {args}", out, "")
     check.true(f"message of {args} is short: {err!r}", len(err.splitlines()) <= 6)
 
@@ -45,10 +46,11 @@ def no_permission():
         copy = os.path.join(folder, "hostlat")
         subprocess.run(["install", "-m", "755", watch.HOSTLAT, copy], check=True)
         nobody = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
-        done = subprocess.run([*nobody, copy, "watch", "--count", "1"], capture_output=True, text=True,
-                              timeout=30, check=False)
+        done = subprocess.run([*nobody, copy, "watch", "--count", "1"], capture_output=True,
+                              text=True, timeout=30, check=False)
     check.equal(f"exit code without permission, stderr {done.stderr!r}", done.returncode, CANNOT)
-    check.true(f"message names what to do: {done.stderr!r}", re.search("CAP_BPF|sudo|root", done.stderr))
+    what = re.search("CAP_BPF|sudo|root", done.stderr)
+    check.true(f"message names what to do: {done.stderr!r}", what)
 
 
 def recorded(folder):
@@ -74,8 +76,9 @@ def damaged_files(folder):
     with open(good, "rb") as f:
         data = f.read()
     bad = os.path.join(folder, "bad.hlat")
-    damage = {"half": data[:len(data) // 2],
-              "flipped": data[:len(data) // 2] + bytes([data[len(data) // 2] ^ 0x55]) + data[len(data) // 2 + 1:]}
+    half = len(data) // 2
+    damage = {"half": data[:half],
+              "flipped": data[:half] + bytes([data[half] ^ 0x55]) + data[half + 1:]}
     for name, content in damage.items():
         with open(bad, "wb") as f:
             f.write(content)
@@ -87,7 +90,8 @@ def damaged_files(folder):
         with open(bad, "wb") as f:
             f.write(content)
         refused((CANNOT,), "bad.hlat", "watch", "--from", bad, "--json")
-    refused((CANNOT,), "nosuch.hlat", "watch", "--from", os.path.join(folder, "nosuch.hlat"), "--json")
+    missing = os.path.join(folder, "nosuch.hlat")
+    refused((CANNOT,), "nosuch.hlat", "watch", "--from", missing, "--json")
 
 
 def full_disk(folder):
@@ -98,7 +102,7 @@ def full_disk(folder):
         path = os.path.join(disk, "recording.hlat")
         with open(os.path.join(disk, "filler"), "wb") as f:
             f.write(os.urandom(44 * 1024))
-        code, out, err = hostlat("watch", "--count", 60, "--interval", "20ms", "--by", "comm,port", "--json",
+        code, out, err = hostlat("watch", "--count", 60, "--interval", "20ms", "--json",
                                  "--record", path)
         check.equal(f"exit code with a full disk, stderr {err!r}", code, PARTIAL)
         check.true(f"the message names the file: {err!r}", "recording.hlat" in err)
@@ -150,11 +154,6 @@ if os.geteuid() != 0:
     check.skip("needs root")
 private = netns.loopback()
 with tempfile.TemporaryDirectory() as scratch:
-    check.run(("unknown stage, interface, pid, namespace, unit, option", unknown_names),
-              ("no permission", no_permission),
-              ("the same bytes from a file", same_from_file, private, scratch),
-              ("damaged, foreign and missing files", damaged_files, scratch),
-              ("full disk while recording", full_disk, scratch),
-              ("SIGTERM and SIGINT", signals, private),
-              ("SIGTERM while starting", early_signal),
-              ("receive timestamps", timestamps, private))
+    check.run([(unknown_names,), (no_permission,), (same_from_file, private, scratch),
+               (damaged_files, scratch), (full_disk, scratch), (signals, private), (early_signal,),
+               (timestamps, private)])

@@ -73,7 +73,8 @@ def swapped_fails(before, after, delay_ns, stage):
     for other in after:
         if other != stage:
             swapped = {**after, stage: after[other], other: after[stage]}
-            check.must_fail(f"{stage} exchanged for {other}", lands, before, swapped, delay_ns, stage)
+            what = f"{stage} exchanged for {other}"
+            check.must_fail(what, lands, before, swapped, delay_ns, stage)
 
 
 def spun(net, family, protocol, site, stage):
@@ -97,8 +98,9 @@ def spun_before_ip(net, family, protocol):
 
 
 def late_reader(net, family, protocol):
-    before, early = measure(net, family, protocol, None, 0, wait="epoll")
-    after, late = measure(net, family, protocol, None, 0, wait="epoll", delay_us=SPIN_NS // 1000, busy=True)
+    options = {"wait": "epoll", "busy": True}
+    before, early = measure(net, family, protocol, None, 0, **options)
+    after, late = measure(net, family, protocol, None, 0, **options, delay_us=SPIN_NS // 1000)
     delay_ns = late["latency"]["p50_ns"] - early["latency"]["p50_ns"]
     lands(before, after, delay_ns, "read")
     swapped_fails(before, after, delay_ns, "read")
@@ -118,12 +120,20 @@ def hogged_reader(net, family, protocol):
     swapped_fails(before, after, delay_ns, "running")
 
 
-TCP = [("link", "transport"), ("transport", "enqueued"), ("enqueued", "runnable"), ("runnable", "running"),
-       ("running", "read")]
-UDP = [("link", "transport"), ("enqueued", "runnable"), ("runnable", "running"), ("running", "read")]
-loopback, veth = netns.loopback(), netns.veth()
-check.run(*[(f"veth IPv4 tcp {stage}", spun, veth, 4, "tcp", site, stage) for site, stage in TCP],
-          *[(f"loopback IPv6 udp {stage}", spun, loopback, 6, "udp", site, stage) for site, stage in UDP],
-          *[(f"{net.kind} {protocol} {case.__name__.replace('_', ' ')}", case, net, 4, protocol)
-            for net, protocol in ((veth, "tcp"), (loopback, "udp"))
-            for case in (spun_before_ip, late_reader, hogged_reader)])
+# The stage in whose hook the delay sits, and the step that grows.
+TCP = {"link": "transport", "transport": "enqueued", "enqueued": "runnable", "runnable": "running",
+       "running": "read"}
+# No tracepoint lies between UDP's `transport` and `enqueued`.
+UDP = {site: step for site, step in TCP.items() if site != "transport"}
+
+
+def cases():
+    loopback, veth = netns.loopback(), netns.veth()
+    for where, steps_of in (((veth, 4, "tcp"), TCP), ((loopback, 6, "udp"), UDP)):
+        for site, step in steps_of.items():
+            yield spun, *where, site, step
+        for case in (spun_before_ip, late_reader, hogged_reader):
+            yield case, *where
+
+
+check.run(cases())

@@ -8,21 +8,20 @@ FULL = "SOCKET_RCVBUFF"
 
 def accounted(result, sent, received):
     enqueued, dropped = result.count("enqueued", "udp"), result.dropped()
-    check.equal(f"enqueued {enqueued} + dropped {dropped} ({result.brief()})", enqueued + dropped, sent)
+    what = f"enqueued {enqueued} + dropped {dropped} ({result.brief()})"
+    check.equal(what, enqueued + dropped, sent)
     check.equal("datagrams at read", result.count("read", "udp"), received)
     check.equal(f"drops with reason {FULL}", result.dropped(FULL), dropped)
 
 
-def storm(net, family, rcvbuf, overflows):
-    result, own = watch.around(net, family, "udp", pattern="storm", count=N, rcvbuf=rcvbuf,
+def storm(net, family):
+    result, own = watch.around(net, family, "udp", pattern="storm", count=N, rcvbuf=4096,
                                reader_cpu=1, sender_cpu=0)
     check.equal("datagrams sent", own["sent"], N)
     accounted(result, N, own["received"])
-    check.equal("dropped some", result.dropped() > 0, overflows)
+    check.between("drops", result.dropped(), 1, N)
     check.must_fail("one datagram more", accounted, result, N + 1, own["received"])
     result.sound()
 
 
-nets = netns.every()
-check.run(*[(f"{net.kind} IPv{family} small buffer", storm, net, family, 4096, True)
-            for net, family in nets[::3]])
+check.run((storm, *where) for where in netns.two())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Filters, stages and intervals: what is shown is the part that was asked for, and nothing is lost."""
+"""Filters, stages and intervals: shown is the part that was asked for, and nothing is lost."""
 from lib import check, netns, watch
 from lib.traffic import Traffic
 
@@ -14,24 +14,34 @@ def filtered(net, other, protocol, matching, foreign):
     seen, unseen = [observer.stop() for observer in observers]
     that.finish()
     for stage in ("enqueued", "read"):
-        check.equal(f"{stage} of what the filter names ({seen.brief()})", seen.count(stage, protocol), N)
+        what = f"{stage} of what the filter names ({seen.brief()})"
+        check.equal(what, seen.count(stage, protocol), N)
         check.equal(f"{stage} of what another filter names", unseen.count(stage, protocol), 0)
     seen.sound()
     unseen.sound()
 
 
-FILTERS = {
-    "port": lambda of, _: ("--port", of.port),
-    "pid": lambda of, _: ("--pid", of.reader_pid),
-    "pid and port": lambda of, _: ("--pid", of.reader_pid, "--port", of.port),
-}
+def port_filter(net, other, protocol):
+    filtered(net, other, protocol, lambda this, _: ("--port", this.port),
+             lambda _, that: ("--port", that.port))
+
+
+def pid_filter(net, other, protocol):
+    filtered(net, other, protocol, lambda this, _: ("--pid", this.reader_pid),
+             lambda _, that: ("--pid", that.reader_pid))
+
+
+def pid_and_port_filter(net, other, protocol):
+    filtered(net, other, protocol, lambda this, _: ("--pid", this.reader_pid, "--port", this.port),
+             lambda this, that: ("--pid", that.reader_pid, "--port", this.port))
 
 
 def netns_filter(net, other, protocol):
-    filtered(net, other, protocol, lambda *_: ("--netns", net.reader), lambda *_: ("--netns", other.reader))
+    names = [lambda *_, name=n.reader: ("--netns", name) for n in (net, other)]
+    filtered(net, other, protocol, *names)
 
 
-def ifname_filter(net, protocol):
+def ifname_filter(net, _, protocol):
     """Every namespace has a `lo`; the other traffic passes a veth pair."""
     veth = netns.veth()
     this, that = Traffic(net, 4, protocol, count=N), Traffic(veth, 4, protocol, count=N // 2)
@@ -43,7 +53,7 @@ def ifname_filter(net, protocol):
     check.equal("read of what passed the veth pair", unseen.count("read", protocol), 0)
 
 
-def some_stages(net, protocol):
+def some_stages(net, _, protocol):
     result, _ = watch.around(net, 4, protocol, ("--stages", "enqueued,read"), count=N)
     check.equal("stages shown", sorted(set(result.stages(protocol))), ["enqueued", "read"])
     for stage in ("enqueued", "read"):
@@ -51,9 +61,14 @@ def some_stages(net, protocol):
     result.sound()
 
 
-def intervals(net, protocol, cumulative):
+def cumulative_intervals(net, other, protocol):
+    intervals(net, other, protocol, cumulative=True)
+
+
+def intervals(net, _, protocol, cumulative=False):
     traffic = Traffic(net, 4, protocol, count=N, gap_us=200)
-    options = ["--port", traffic.port, "--interval", "50ms", *(["--cumulative"] if cumulative else [])]
+    options = ["--port", traffic.port, "--interval", "50ms"]
+    options += ["--cumulative"] if cumulative else []
     observer = watch.Watch(*options, lines=True)
     traffic.finish()
     documents = observer.stop()
@@ -70,12 +85,7 @@ def intervals(net, protocol, cumulative):
         document.sound()
 
 
-private, another = netns.loopback(), netns.loopback()
-check.run(*[(f"filter by {name}, {protocol}", filtered, private, another, protocol, options,
-             lambda this, that, options=options: options(that, this))
-            for name, options in FILTERS.items() for protocol in ("tcp", "udp")],
-          *[(f"filter by netns, {protocol}", netns_filter, private, another, protocol) for protocol in ("tcp", "udp")],
-          *[(f"filter by ifname, {protocol}", ifname_filter, private, protocol) for protocol in ("tcp", "udp")],
-          *[(f"--stages, {protocol}", some_stages, private, protocol) for protocol in ("tcp", "udp")],
-          *[(f"--json-lines{' --cumulative' if cumulative else ''}, {protocol}", intervals, private, protocol, cumulative)
-            for cumulative in (False, True) for protocol in ("tcp", "udp")])
+CASES = (port_filter, pid_filter, pid_and_port_filter, netns_filter, ifname_filter, some_stages,
+         intervals, cumulative_intervals)
+nets = netns.loopback(), netns.loopback()
+check.run((case, *nets, protocol) for case in CASES for protocol in ("tcp", "udp"))

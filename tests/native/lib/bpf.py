@@ -2,6 +2,7 @@
 """What is left in the kernel: BPF objects that no process holds, and receive timestamps."""
 import glob
 import json
+import os
 import re
 import shutil
 import socket
@@ -17,12 +18,14 @@ SO_TIMESTAMPNS = 35
 
 def objects():
     """{kind: {id: description}} of the whole machine."""
-    tool = shutil.which("bpftool", path="/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/bin:/usr/local/sbin")
+    tool = shutil.which("bpftool", path=os.environ["PATH"] + ":/usr/sbin:/sbin")
     if not tool:
         check.skip("listing BPF objects needs bpftool")
     found = {}
     for kind in KINDS:
-        listed = subprocess.run([tool, "-j", kind, "show"], capture_output=True, text=True, check=False)
+        listed = subprocess.run(
+            [tool, "-j", kind, "show"], capture_output=True, text=True, check=False
+        )
         if listed.returncode:
             check.skip(f"bpftool {kind} show: {(listed.stdout + listed.stderr).strip()}")
         found[kind] = {o["id"]: o for o in json.loads(listed.stdout or "[]")}

@@ -37,10 +37,11 @@ def must_fail(what, check, *args):
     raise Unexpected(f"negative control: the check let {what} pass")
 
 
-def run(*cases):
-    """Runs every case, even after one failed; the test's exit code."""
+def run(cases):
+    """Runs every (function, arguments...), even after one failed, and exits."""
     failed = 0
-    for name, case, *args in cases:
+    for case, *args in cases:
+        name = " ".join([case.__name__.replace("_", " "), *map(str, args)])
         try:
             case(*args)
             print(f"ok    {name}", flush=True)

@@ -44,6 +44,9 @@ class Net:
         self.kind, self.reader, self.sender = kind, reader, sender
         self._address = {4: v4, 6: v6}
 
+    def __str__(self):
+        return self.kind
+
     def args(self, family):
         """The traffic program's options for this net."""
         return ["--reader-netns", self.reader, "--sender-netns", self.sender,
@@ -69,3 +72,8 @@ def veth():
 def every():
     """(net, family) for loopback and veth, v4 and v6."""
     return [(net, family) for net in (loopback(), veth()) for family in (4, 6)]
+
+
+def two():
+    """Of those, loopback v4 and veth v6."""
+    return every()[::3]

@@ -19,7 +19,8 @@ class Traffic:
             args.append("--" + name.replace("_", "-"))
             if value is not True:
                 args.append(str(value))
-        self.process = subprocess.Popen(args, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        pipe = subprocess.PIPE
+        self.process = subprocess.Popen(args, stdin=pipe, stdout=pipe, text=True)
         ready = self.process.stdout.readline()
         check.true(f"traffic did not start: {' '.join(args)}", ready)
         self.__dict__.update(json.loads(ready))

@@ -20,10 +20,12 @@ class Watch:
     def __init__(self, *options, lines=False):
         self.lines = lines
         command = [HOSTLAT, "watch", "--json-lines" if lines else "--json", *map(str, options)]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        pipe = subprocess.PIPE
+        self.process = subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True)
         self.stderr, self.out = [], ""
         self._measuring = threading.Event()
-        self._threads = [threading.Thread(target=f, daemon=True) for f in (self._read_err, self._read_out)]
+        readers = self._read_err, self._read_out
+        self._threads = [threading.Thread(target=reader, daemon=True) for reader in readers]
         for thread in self._threads:
             thread.start()
         self._measuring.wait(START_LIMIT_S)
@@ -55,8 +57,10 @@ class Watch:
             results = [Result(json.loads(text), self.process.returncode) for text in texts]
             return results if self.lines else results[0]
         except ValueError as e:
-            raise check.Unexpected(f"stdout is no JSON document ({e}): {self.out[:200]!r}, "
-                                   f"exit {self.process.returncode}, stderr {''.join(self.stderr)}") from e
+            raise check.Unexpected(
+                f"stdout is no JSON document ({e}): {self.out[:200]!r}, "
+                f"exit {self.process.returncode}, stderr {''.join(self.stderr)}"
+            ) from e
 
 
 class Result:
@@ -97,14 +101,19 @@ class Result:
 
     def brief(self):
         """For a failure's message."""
-        rows = [f"{r['stage']}/{r['protocol']}/{r['origin']}={r['count']}" for r in self.document["stages"]]
-        return f"{' '.join(rows)}; excluded {self.document['excluded']}; losses {self.document['losses']}; " \
-               f"drops {self.document['drops']}"
+        rows = self.document["stages"]
+        said = [f"{r['stage']}/{r['protocol']}/{r['origin']}={r['count']}" for r in rows]
+        said += [f"{name} {self.document[name]}" for name in ("excluded", "losses", "drops")]
+        return "; ".join(said)
 
 
 def total(counts, reason=None, **where):
-    return sum(c["count"] for c in counts
-               if reason in (None, c["reason"]) and all(c.get(k) in (v, None) for k, v in where.items()))
+    def matches(entry):
+        return reason in (None, entry["reason"]) and all(
+            entry.get(key) in (value, None) for key, value in where.items()
+        )
+
+    return sum(entry["count"] for entry in counts if matches(entry))
 
 
 def mean_ns(dist):
