@@ -13,6 +13,9 @@
 
 #include "bpf/tasks.h"
 
+/* include/net/tcp_states.h */
+#define TCP_FIN_WAIT1 4
+#define TCP_FIN_WAIT2 5
 #define TCP_LISTEN 10
 #define TCP_FLAG_FIN 1
 #define TCP_FLAG_SYN 2

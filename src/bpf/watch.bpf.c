@@ -119,6 +119,7 @@ static __always_inline bool packet_of(struct cpu_state *c, struct packet *p, __u
 		count_loss(c, slot, LOSS_NO_LINK_STAMP, proto, 1);
 		return false;
 	}
+	e->p.flags |= PKT_XPORT;
 	return true;
 }
 
@@ -175,12 +176,46 @@ int BPF_PROG(tcp_transport_tp, struct sock *sk, struct sk_buff *skb)
 	}
 	if (after(seq, tp->rcv_nxt))
 		tcp_out_of_order(c, sk, p);
+	else if (sk->sk_rcvlowat > 1)
+		count_loss(c, SLOT_ENQUEUED, LOSS_LOWAT, ROW_TCP, 1);
 	else
 		x->sk = (__u64)sk;
 	return 0;
 }
 
 /* ---- enqueued ---- */
+
+/*
+ * An announcement without a tcp_probe before it: that tracepoint fires in ESTABLISHED only, and
+ * payload also comes with the last segment of the handshake, or after this end has sent its FIN.
+ */
+static __noinline int tcp_unprobed(struct cpu_state *c, struct sock *sk)
+{
+	struct sk_buff *tail = sk->sk_receive_queue.prev;
+	__u8 state = sk->__sk_common.skc_state;
+	struct link_entry *e = link_find((__u64)tail);
+	struct tcp_socket *s;
+	struct packet p;
+
+	if (state == TCP_LISTEN || !sock_selected(sk))
+		return 0;
+	if (!e || (e->p.flags & (PKT_USED | PKT_XPORT))) {
+		if (state == TCP_FIN_WAIT1 || state == TCP_FIN_WAIT2) /* merged: it can't be told */
+			count_loss(c, SLOT_ENQUEUED, LOSS_NOT_ESTABLISHED, ROW_TCP, 1);
+		return 0;
+	}
+	e->p.flags |= PKT_USED;
+	p = e->p;
+	s = bpf_sk_storage_get(&tcp_sockets, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+	if (!s || !(p.flags & PKT_IFACE) || !tcp_payload(tail, &p.seq))
+		return 0;
+	if (!filter_tgid)
+		record_lower(c, &p, ROW_TCP);
+	if (selected(SLOT_TRANSPORT))
+		count_loss(c, SLOT_TRANSPORT, LOSS_NOT_ESTABLISHED, ROW_TCP, 1);
+	tcp_enqueue(c, s, &p, bpf_ktime_get_ns());
+	return 0;
+}
 
 static __always_inline int tcp_enqueued(struct cpu_state *c, struct sock *sk)
 {
@@ -191,7 +226,7 @@ static __always_inline int tcp_enqueued(struct cpu_state *c, struct sock *sk)
 	__u64 now;
 
 	if (x->sk != (__u64)sk)
-		return 0;
+		return tcp_unprobed(c, sk);
 	x->sk = 0;
 	now = bpf_ktime_get_ns();
 	c->announced = now;
