@@ -152,7 +152,7 @@ static void match_pod(const char *name, struct host_cgroup *cgroup)
 	if (!uid)
 		return;
 	n = strspn(uid, "0123456789abcdef-_");
-	if (n < 32 || n > 36 || (uid[n] && strcmp(uid + n, ".slice")))
+	if (n < 32 || n > 36 || (uid[n] && strncmp(uid + n, ".slice", 6)))
 		return;
 	for (size_t i = 0; i < n; i++)
 		cgroup->pod[i] = uid[i] == '_' ? '-' : uid[i];
@@ -219,12 +219,20 @@ static int split_membership(char *line, const char **path)
 	return strcmp(controllers, ":name=systemd") ? 2 : 1;
 }
 
+/* How much a path says: a container above a unit above a deep path above a better hierarchy. */
+static size_t path_worth(const struct host_cgroup *cgroup, int rank)
+{
+	return (cgroup->manager ? 1 << 20 : 0) + (cgroup->unit[0] ? 1 << 16 : 0) +
+	       4 * path_depth(cgroup->path) + 3 - rank;
+}
+
 int host_cgroup_of(const struct host_root *root, pid_t pid, struct host_cgroup *cgroup)
 {
 	char *text, *rest, *line, unified[HOST_PATH_MAX] = "";
-	const char *path, *best = "";
-	int rank, best_rank = 3, err;
-	size_t depth, best_depth = 0;
+	struct host_cgroup candidate;
+	size_t worth, best = 0;
+	const char *path;
+	int err, rank;
 
 	memset(cgroup, 0, sizeof(*cgroup));
 	err = host_read_all(&text, 64 << 10, "%s/%d/cgroup", host_root_or_live(root)->proc, pid);
@@ -236,14 +244,13 @@ int host_cgroup_of(const struct host_root *root, pid_t pid, struct host_cgroup *
 			continue;
 		if (!rank)
 			snprintf(unified, sizeof(unified), "%s", path);
-		depth = path_depth(path);
-		if (depth > best_depth || (depth == best_depth && rank < best_rank)) {
-			best = path;
-			best_rank = rank;
-			best_depth = depth;
+		host_cgroup_parse(path, &candidate);
+		worth = path_worth(&candidate, rank);
+		if (worth > best) {
+			*cgroup = candidate;
+			best = worth;
 		}
 	}
-	host_cgroup_parse(best, cgroup);
 	memcpy(cgroup->unified, unified, sizeof(unified));
 	free(text);
 	return 0;

@@ -33,9 +33,9 @@ struct host_cgroup {
 void host_cgroup_parse(const char *path, struct host_cgroup *cgroup);
 
 /*
- * The cgroup of a process. With both hierarchies mounted (v1 and v2), `path` is the deepest of
- * the unified, the systemd and the other ones; of equals, the first of these. -ESRCH: the
- * process is gone.
+ * The cgroup of a process. With both hierarchies mounted (v1 and v2), `path` is one that names a
+ * container, or else a unit, or else the deepest; of equals, that of the unified, the systemd or
+ * another hierarchy, in this order. -ESRCH: the process is gone.
  */
 int host_cgroup_of(const struct host_root *root, pid_t pid, struct host_cgroup *cgroup);
 
