@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Dictionaries: strings that events name by number. A producer interns (each string is put into the
- * stream once, as EV_NAME, before its first use); a consumer feeds every EV_NAME to event_dict_set()
- * and looks numbers up.
+ * Dictionaries: strings that events name by number. A producer interns (each string is put into
+ * the stream once, as EV_NAME, before its first use); a consumer feeds every EV_NAME to
+ * event_dict_set() and looks numbers up.
  */
 #ifndef HOSTLAT_EVENT_DICT_H
 #define HOSTLAT_EVENT_DICT_H
@@ -14,7 +14,7 @@
 
 #define EVENT_DICT_NAMES_MAX 65536u		/* per dictionary */
 #define EVENT_DICT_BYTES_MAX (4u << 20)		/* of all strings together, NULs included */
-#define EVENT_NAME_MAX 4096u			/* bytes of one string with its NUL; longer is cut */
+#define EVENT_NAME_MAX 4096u		/* bytes of a string with its NUL; longer is cut */
 
 struct event_dict;
 
@@ -24,8 +24,8 @@ void event_dict_free(struct event_dict *dict);
 
 /*
  * The number of `text` in `which`, from 1. A new string is given the next number and, if `sink` is
- * not NULL, is put into it. 0, "none", for NULL and for strings beyond the limits; those are counted.
- * The first error of the sink or -ENOMEM is kept, see event_dict_error().
+ * not NULL, is put into it. 0, "none", for NULL and for strings beyond the limits (counted). The
+ * first error of the sink or -ENOMEM is kept, see event_dict_error().
  */
 uint32_t event_dict_intern(struct event_dict *dict, enum event_dict_id which, const char *text,
 			   struct event_sink *sink, uint64_t time);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What each kind of event looks like, as data: the reader, the writer and the queue check by it, and
- * so whoever gets an event may use all that its struct promises. To add a kind: a value of enum
- * event_kind, its struct with an assert in layout.h, a row in kinds.c, a name in names.c.
+ * What each kind of event looks like, as data: reader, writer and queue check by it, so whoever
+ * gets an event may use all that its struct promises. To add a kind: a value of enum event_kind,
+ * its struct with an assert in layout.h, a row in kinds.c, a name in names.c.
  */
 #ifndef HOSTLAT_EVENT_KINDS_H
 #define HOSTLAT_EVENT_KINDS_H
@@ -29,8 +29,9 @@ struct event_kind_info {
 	uint32_t item_size;	/* of the array that follows; 0: none */
 	uint32_t item_count_at;	/* offset of its __u32 length */
 	bool defines;		/* other events refer to it: written before them */
-	bool bulk;		/* many of them: has chunks of its own, which others can pass over */
-	bool (*check)(const void *payload, size_t size);	/* beyond the sizes; may be NULL */
+	bool bulk;		/* many of them: has chunks of its own */
+	/* What more it demands; may be NULL. */
+	bool (*check)(const void *payload, size_t size);
 };
 
 /* Never NULL; an unknown kind has version 0. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 OR BSD-2-Clause OR GPL-2.0-only */
 /*
- * The vocabulary and the payloads of the event model, as they lie in memory, in BPF ring buffers and
- * in files. Compiled for user space and with -target bpf: fixed widths, no implicit padding, and every
- * struct is asserted below, so that both compilers agree or neither builds.
+ * The vocabulary and the payloads of the event model, as they lie in memory, in BPF ring buffers
+ * and in files. Compiled for user space and with -target bpf: fixed widths, no implicit padding,
+ * and every struct is asserted below, so that both compilers agree or neither builds.
  *
- * Rules of change. A struct may grow at its end: readers take the size they know and ignore the rest.
+ * Rules of change. A struct may grow at its end: readers take the size they know, ignore the rest.
  * Anything else is a new version of that kind (event/kinds.c) or a new kind; readers skip and count
  * what they don't know. Values of enums are never reused. Padding is written as 0.
  *
@@ -225,7 +225,7 @@ struct event_group {
 
 struct event_label {
 	__u32 key;		/* enum group_key */
-	__u32 name;		/* id in the dictionary that belongs to the key; 0: the value says it */
+	__u32 name;		/* in the key's dictionary; 0: the value says it */
 	__u64 value;		/* the kernel's number: inode, ifindex, port, ... */
 };
 
@@ -249,19 +249,11 @@ struct event_loss {
 
 /* -- clocks --------------------------------------------------------------------------------- */
 
-enum event_clock_type {
-	CLOCK_TYPE_NONE,
-	CLOCK_TYPE_MONOTONIC, CLOCK_TYPE_REALTIME, CLOCK_TYPE_TAI, CLOCK_TYPE_BOOTTIME,
-	CLOCK_TYPE_TSC,		/* the CPU's own counter, raw ticks */
-	CLOCK_TYPE_PHC,		/* a NIC's clock, ns */
-	CLOCK_TYPE_MAX,
-};
-
 enum { EVENT_DOMAIN_MONOTONIC = 0 };	/* needs no EV_DOMAIN: ns, error 0 */
 
 struct event_domain {
 	__u32 id;		/* 1..65535: the number that chunks carry */
-	__u32 type;		/* enum event_clock_type */
+	__u32 type;		/* enum clock_domain of clock/domain.h */
 	__u64 ticks_per_second;	/* nominal */
 	__u64 error_ns;		/* bound of what a conversion to monotonic adds */
 	__u32 name;		/* DICT_STRING, such as the interface of a PHC */
@@ -361,7 +353,7 @@ enum span_type {
 	SPAN_BLIND,		/* nothing is known: its begin cuts every open span of the core */
 	SPAN_TYPE_MAX,
 	SPAN_TYPE_MASK = 0x3f,
-	SPAN_CONT = 0x40,	/* begin: goes on from earlier; end: cut, goes on later or unknown */
+	SPAN_CONT = 0x40,	/* begin: goes on from earlier; end: cut, not over */
 	SPAN_END = 0x80,
 };
 
@@ -381,7 +373,7 @@ struct event_edge {
 	__u8 depth;		/* 0..EVENT_DEPTH_MAX-1: open spans around it */
 };
 
-/* A span that was open when its block began. They lie before the block's records, outermost first. */
+/* A span that was open when its block began. They lie before the records, outermost first. */
 struct event_open {
 	__u64 begin;
 	__u32 what;

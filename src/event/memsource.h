@@ -17,7 +17,7 @@ struct event_memsource;
 int event_memsource_new(struct event_memsource **out, size_t limit);
 void event_memsource_free(struct event_memsource *mem);
 
-/* Valid as long as `mem`. next() returns 0 when the queue is empty; freeing the source frees mem. */
+/* Valid as long as `mem`; freeing the source frees it. next() returns 0 on an empty queue. */
 struct event_source *event_memsource_source(struct event_memsource *mem);
 struct event_sink *event_memsource_sink(struct event_memsource *mem);
 

@@ -94,16 +94,6 @@ static const struct word loss_whys[LOSS_WHY_MAX] = {
 	[LOSS_PRODUCER] = { .name = "producer" },
 };
 
-static const struct word clock_types[CLOCK_TYPE_MAX] = {
-	[CLOCK_TYPE_NONE] = { .name = "none" },
-	[CLOCK_TYPE_MONOTONIC] = { .name = "monotonic" },
-	[CLOCK_TYPE_REALTIME] = { .name = "realtime" },
-	[CLOCK_TYPE_TAI] = { .name = "tai" },
-	[CLOCK_TYPE_BOOTTIME] = { .name = "boottime" },
-	[CLOCK_TYPE_TSC] = { .name = "tsc" },
-	[CLOCK_TYPE_PHC] = { .name = "phc" },
-};
-
 static const struct word span_types[SPAN_TYPE_MAX] = {
 	[SPAN_NONE] = { .name = "none" },
 	[SPAN_TASK] = { .name = "task" },
@@ -238,11 +228,6 @@ int group_key_parse(const char *name)
 const char *loss_why_name(unsigned int why)
 {
 	return name_of(loss_whys, ARRAY_LEN(loss_whys), why);
-}
-
-const char *clock_type_name(unsigned int type)
-{
-	return name_of(clock_types, ARRAY_LEN(clock_types), type);
 }
 
 const char *span_type_name(unsigned int type)

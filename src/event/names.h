@@ -33,7 +33,6 @@ const char *dict_name(unsigned int dict);
 const char *group_key_name(unsigned int key);
 int group_key_parse(const char *name);
 const char *loss_why_name(unsigned int why);
-const char *clock_type_name(unsigned int type);
 const char *span_type_name(unsigned int type);
 
 const char *event_kind_name(unsigned int kind);

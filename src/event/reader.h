@@ -2,23 +2,24 @@
 /*
  * Reads event files. Nothing in a file is trusted: every length is checked against a constant and
  * against what is there, checksums before contents, contents before a caller sees them. Damage is
- * skipped up to the next whole chunk and counted (event_source_damage()); what is returned is right.
+ * skipped up to the next whole chunk and counted (event_source_damage()); what is returned is
+ * right.
  *
- * Memory: two chunks, and for seek() an index of 48 bytes a chunk, at most EVENT_INDEX_MAX chunks.
+ * Memory: two chunks, and for seek() an index of 48 bytes a chunk. A file of more than 2^20 chunks
+ * (64 GiB before compression) can be read but not sought in: -EFBIG.
  */
 #ifndef HOSTLAT_EVENT_READER_H
 #define HOSTLAT_EVENT_READER_H
 
+#include "clock/domain.h"
 #include "event/source.h"
-
-#define EVENT_INDEX_MAX (1u << 20)	/* chunks that can be sought in: 64 GiB of them */
 
 struct event_reader;
 
 /* What the file's header says. */
 struct event_file_info {
 	uint16_t version;
-	uint32_t clock_type;	/* enum event_clock_type */
+	enum clock_domain clock; /* of times in here that name no other domain */
 	uint64_t clock_error_ns;
 	uint64_t started_ns;	/* CLOCK_REALTIME */
 	bool complete;		/* it has its end mark. A pipe: known only at the end */

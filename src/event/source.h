@@ -19,7 +19,7 @@
 #define EVENT_BLOCK_SIZE 65536u		/* the most bytes a block's data may have */
 #define EVENT_PAYLOAD_MAX (EVENT_BLOCK_SIZE - 16)	/* the most bytes of one record's payload */
 
-/* One record. The payload is aligned to 8 bytes and has the size and shape that its kind demands. */
+/* One record. The payload is aligned to 8 bytes and has the shape that its kind demands. */
 struct event {
 	uint16_t kind;		/* enum event_kind, below EV_RECORD_MAX */
 	uint32_t core;
@@ -53,7 +53,7 @@ struct event_damage {
 	uint64_t bytes;		/* skipped, or missing as far as that is known */
 	uint64_t chunks;	/* missing, by their sequence numbers */
 	uint64_t records;	/* that contradict themselves: skipped */
-	uint64_t unknown;	/* records and chunks of kinds or versions from the future: skipped */
+	uint64_t unknown;	/* of kinds or versions from the future: skipped */
 	uint32_t reasons;	/* DAMAGE_* */
 };
 
@@ -63,7 +63,7 @@ enum {
 	DAMAGE_GARBAGE = 4,	/* bytes that belong to no chunk */
 	DAMAGE_GAP = 8,		/* sequence numbers are missing */
 	DAMAGE_INVALID = 16,	/* whole, but it contradicts itself */
-	DAMAGE_VERSION = 32,	/* known kinds in a newer version; kinds unknown here are no damage */
+	DAMAGE_VERSION = 32,	/* a known kind in a newer version; an unknown one is no damage */
 	DAMAGE_READ = 64,	/* the file could not be read any further */
 	DAMAGE_REASONS = 7,	/* how many there are */
 };

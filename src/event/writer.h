@@ -3,33 +3,32 @@
  * Writes an event file to any descriptor, a pipe too: nothing is ever sought back. The format and
  * its reasons: docs/design/event-format.md.
  *
- * Memory is bounded: EVENT_WRITER_BUFFERS open chunks of EVENT_BLOCK_SIZE, shared by all cores and
- * kinds (the one longest untouched is written early when they are used up), the open spans of each
- * core, the dictionary, and 1024 index entries.
+ * Memory is bounded: 24 MiB of open chunks, shared by all cores and kinds (the one longest
+ * untouched is written early when they are used up), the open spans of each core, the dictionary,
+ * and 1024 index entries.
  *
- * Time must not go backwards within one (core, kind, clock domain); between cores any order is fine.
+ * The time of a core's span edges must not go backwards; otherwise any order will do.
  *
  * Errors. The first failure of the descriptor is returned once, by the call that met it; after it
- * everything is dropped and counted, calls return 0, and event_writer_close() returns the error
- * again. So a recorder that must go on measuring reports it once, and the file is readable up to it.
+ * everything is dropped, calls return 0, and event_writer_close() returns the error again. So a
+ * recorder that must go on measuring reports it once, and the file is readable up to the failure.
  */
 #ifndef HOSTLAT_EVENT_WRITER_H
 #define HOSTLAT_EVENT_WRITER_H
 
+#include "clock/domain.h"
 #include "event/dict.h"
 #include "event/source.h"
 
-#define EVENT_WRITER_BUFFERS 384u	/* 24 MiB: 64 cores with a handful of kinds each */
+#define EVENT_SIZE_LIMIT_MIN 65536u
 #define EVENT_WRITER_CORES 4096u	/* cores that may have open spans */
 
-enum event_codec { EVENT_CODEC_RAW, EVENT_CODEC_ZSTD };
-
 struct event_writer_options {
-	enum event_codec codec;
+	bool raw;		/* don't compress */
 	uint64_t size_limit;	/* bytes of the whole file; 0 = none. What it cost is an EV_LOSS */
 	uint64_t started_ns;	/* CLOCK_REALTIME of the start, for the header */
 	uint64_t clock_error_ns;/* bound of the error of this stream's clock against its domain */
-	uint32_t clock_type;	/* enum event_clock_type of most times in here; 0 = monotonic */
+	enum clock_domain clock;/* of times in here that name no other; 0 = monotonic */
 	uint32_t stream;	/* number that all chunks carry; 0 = chosen by chance */
 };
 
@@ -54,7 +53,7 @@ int event_writer_put(struct event_writer *writer, uint32_t core, uint16_t kind, 
 int event_writer_edge(struct event_writer *writer, uint32_t core, uint16_t domain, uint64_t time,
 		      const struct event_edge *edge);
 
-/* One fixed-size record of a block kind other than EV_EDGE; ordered by `end`, reaches to `begin`. */
+/* One record of a block kind other than EV_EDGE, for something that went from `begin` to `end`. */
 int event_writer_span(struct event_writer *writer, uint32_t core, uint16_t domain, uint16_t kind,
 		      uint64_t begin, uint64_t end, const void *record);
 

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "event/index.h"
+
+#include <errno.h>
+#include <string.h>
+
+void event_index_init(struct event_index *index)
+{
+	*index = (struct event_index){ 0 };
+	vec_init(&index->entries, EVENT_INDEX_MAX);
+}
+
+void event_index_release(struct event_index *index)
+{
+	vec_release(&index->entries);
+}
+
+bool event_index_end(struct event_in *in, struct event_end *end)
+{
+	const uint64_t size = in->input.size;
+	size_t n = sizeof(*end);
+	const unsigned char *bytes;
+
+	if (!in->input.seekable || size < sizeof(struct event_file_header) + sizeof(*end))
+		return false;
+	bytes = event_input_view(&in->input, size - sizeof(*end), &n);
+	if (n < sizeof(*end))
+		return false;
+	memcpy(end, bytes, sizeof(*end));
+	return end->magic == EVENT_END_MAGIC && end->crc == event_seal(end) && end->size == size &&
+	       (end->stream == in->stream || !in->stream);
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct event_index_entry *x = a, *y = b;
+
+	if (x->kind != y->kind)
+		return x->kind < y->kind ? -1 : 1;
+	if (x->core != y->core)
+		return x->core < y->core ? -1 : 1;
+	if (x->domain != y->domain)
+		return x->domain < y->domain ? -1 : 1;
+	return x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+
+static int push(struct event_index *index, const struct event_index_entry *entry)
+{
+	int err = vec_push(&index->entries, *entry);
+
+	return err == -E2BIG ? -EFBIG : err;
+}
+
+/* One index chunk; *offset becomes the one before it. -EBADMSG: not to be used. */
+static int load_part(struct event_index *index, struct event_in *in, uint64_t *offset)
+{
+	const uint64_t at = *offset;
+	struct event_chunk chunk;
+	const struct event_index_head *head = (const void *)in->raw;
+	const struct event_index_entry *entries = (const void *)(head + 1);
+	int err = 0;
+
+	if (!event_in_at(in, at, &chunk) || chunk.kind != EVENT_CHUNK_INDEX || chunk.version != 1 ||
+	    !event_in_load(in, at, &chunk) ||
+	    chunk.raw_size != sizeof(*head) + (uint64_t)chunk.count * sizeof(*entries))
+		return -EBADMSG;
+	for (uint32_t i = 0; i < chunk.count && !err; i++)
+		err = entries[i].offset < at ? push(index, &entries[i]) : -EBADMSG;
+	if (!err && head->previous >= at)
+		err = -EBADMSG;
+	*offset = head->previous;
+	return err;
+}
+
+static int load_chain(struct event_index *index, struct event_in *in, uint64_t offset)
+{
+	int err = 0;
+
+	while (offset && !err)
+		err = load_part(index, in, &offset);
+	return err;
+}
+
+static int rebuild(struct event_index *index, struct event_in *in)
+{
+	uint64_t at = in->start;
+	struct event_chunk chunk;
+	struct event_end end;
+	int err = 0;
+
+	vec_clear(&index->entries);
+	while (!err && event_in_find(in, &at, &chunk, &end, &index->damage) == EVENT_FOUND_CHUNK) {
+		const struct event_index_entry entry = {
+			.offset = at,
+			.first = chunk.first,
+			.last = chunk.last,
+			.reach = chunk.reach,
+			.core = chunk.core,
+			.kind = chunk.kind,
+			.domain = chunk.domain,
+			.stored_size = chunk.stored_size,
+			.flags = chunk.flags,
+		};
+
+		if (chunk.kind != EVENT_CHUNK_INDEX &&
+		    at + sizeof(chunk) + chunk.stored_size <= in->input.size)
+			err = push(index, &entry);
+		at = event_in_skip(in, at, &chunk);
+	}
+	if (!err && in->input.error)
+		index->damage.reasons |= DAMAGE_READ;
+	return err;
+}
+
+int event_index_load(struct event_index *index, struct event_in *in, const struct event_end *end)
+{
+	const bool ahead = in->input.ahead;
+	int err = -EBADMSG;
+
+	in->input.ahead = false;
+	if (end && end->index)
+		err = load_chain(index, in, end->index);
+	if (err == -EBADMSG) {
+		index->rebuilt = true;
+		if (!end)
+			index->damage.reasons |= DAMAGE_CUT;
+		err = rebuild(index, in);
+	}
+	in->input.ahead = ahead;
+	if (!err && index->entries.len)
+		qsort(index->entries.items, index->entries.len, sizeof(*index->entries.items),
+		      by_place);
+	return err;
+}
+
+/* The first entry that is not before `key`. */
+static size_t lower_bound(const struct event_index *index, const struct event_index_entry *key)
+{
+	size_t low = 0, high = index->entries.len;
+
+	while (low < high) {
+		const size_t middle = low + (high - low) / 2;
+
+		if (by_place(&index->entries.items[middle], key) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+void event_index_range(const struct event_index *index, const struct event_window *window,
+		       size_t *from, size_t *to)
+{
+	struct event_index_entry key = {
+		.kind = window->kind,
+		.core = window->core,
+		.domain = window->domain,
+	};
+
+	*from = lower_bound(index, &key);
+	key.offset = UINT64_MAX;
+	*to = lower_bound(index, &key);
+}
+
+/*
+ * A chunk of edges opens with the spans that are open, so only the chunks that overlap the window
+ * are needed. A window between two chunks is told by how the later one opens or, behind the last
+ * chunk, by how that ends. A core's chunks are in the order of time.
+ */
+void event_index_edges(const struct event_index *index, const struct event_window *window,
+		       size_t *from, size_t *to)
+{
+	const struct event_index_entry *entries = index->entries.items;
+	const size_t begin = *from, end = *to;
+
+	while (*from < end && entries[*from].last < window->from)
+		++*from;
+	*to = *from;
+	while (*to < end && entries[*to].first < window->to)
+		++*to;
+	if (*to > *from)
+		return;
+	if (*from < end)
+		*to = *from + 1;
+	else if (*from > begin)
+		--*from;
+}

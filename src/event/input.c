@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "event/input.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/bug.h"
+
+int event_input_init(struct event_input *input, int fd)
+{
+	struct stat stat;
+
+	*input = (struct event_input){ .fd = fd, .ahead = true };
+	if (fstat(fd, &stat))
+		return -errno;
+	if (S_ISDIR(stat.st_mode))
+		return -EISDIR;
+	input->seekable = S_ISREG(stat.st_mode);
+	input->size = input->seekable ? stat.st_size : 0;
+	input->buffer = malloc(EVENT_INPUT_SIZE);
+	return input->buffer ? 0 : -ENOMEM;
+}
+
+void event_input_release(struct event_input *input)
+{
+	free(input->buffer);
+	input->buffer = NULL;
+}
+
+static ssize_t read_some(struct event_input *input, size_t room)
+{
+	unsigned char *to = input->buffer + input->len;
+	ssize_t n;
+
+	do {
+		if (input->seekable)
+			n = pread(input->fd, to, room, (off_t)(input->at + input->len));
+		else
+			n = read(input->fd, to, room);
+	} while (n < 0 && errno == EINTR);
+	return n < 0 ? -errno : n;
+}
+
+/* Makes `offset` the first byte of the window. What a pipe skips is read and dropped. */
+static void move_to(struct event_input *input, uint64_t offset)
+{
+	size_t skip;
+
+	BUG_ON(!input->seekable && offset < input->at);
+	if (input->seekable && (offset < input->at || offset > input->at + input->len)) {
+		input->at = offset;
+		input->len = 0;
+		return;
+	}
+	while (offset > input->at + input->len) {
+		ssize_t n;
+
+		input->at += input->len;
+		input->len = 0;
+		n = read_some(input, EVENT_INPUT_SIZE);
+		if (n <= 0) {
+			input->error = input->error ? input->error : (int)n;
+			input->at = offset;
+			return;
+		}
+		input->len = n;
+	}
+	skip = offset - input->at;
+	memmove(input->buffer, input->buffer + skip, input->len - skip);
+	input->at = offset;
+	input->len -= skip;
+}
+
+const unsigned char *event_input_view(struct event_input *input, uint64_t offset, size_t *n)
+{
+	BUG_ON(*n > EVENT_INPUT_SIZE);
+	if (offset < input->at || offset + *n > input->at + input->len) {
+		const size_t want = input->ahead ? EVENT_INPUT_SIZE : *n;
+
+		move_to(input, offset);
+		while (input->len < *n && !input->error) {
+			ssize_t got = read_some(input, want - input->len);
+
+			if (got < 0)
+				input->error = (int)got;
+			if (got <= 0)
+				break;
+			input->len += got;
+		}
+	}
+	if (*n > input->at + input->len - offset)
+		*n = input->at + input->len - offset;
+	return input->buffer + (offset - input->at);
+}

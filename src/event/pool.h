@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The writer's buffers: one per (kind, core, domain) as long as there are enough of them, each
+ * filled to one chunk. Whatever defines numbers that others use (names, flows, clock domains) goes
+ * through one buffer, the common one, which is written before any other is.
+ */
+#ifndef HOSTLAT_EVENT_POOL_H
+#define HOSTLAT_EVENT_POOL_H
+
+#include "event/chunkout.h"
+#include "event/records.h"
+
+#define EVENT_POOL_BUFFERS 384u	/* 24 MiB: 64 cores with a handful of kinds each */
+#define EVENT_POOL_HASH 256u
+
+struct event_buffer {
+	struct event_buffer *chain;	/* in the hash */
+	uint16_t kind;			/* of the chunk */
+	uint16_t domain;
+	uint32_t core;
+	uint32_t n_open;
+	bool defines;			/* holds definitions that are not written yet */
+	uint64_t touched;
+	struct event_records records;	/* open spans lie before the records */
+	uint64_t aligned[EVENT_BLOCK_SIZE / 8];
+};
+
+struct event_pool {
+	struct event_out *out;
+	struct event_buffer *hash[EVENT_POOL_HASH];
+	struct event_buffer *buffers[EVENT_POOL_BUFFERS];
+	uint32_t n_buffers;
+	uint64_t touches;
+	struct event_buffer *common;	/* low-rate records of no core; never taken away */
+	uint64_t buffered;		/* bytes in all buffers, as event_pool_added() was told */
+};
+
+/* Returns 0 or -ENOMEM. Writes to `out`, which must live as long. */
+int event_pool_init(struct event_pool *pool, struct event_out *out);
+void event_pool_release(struct event_pool *pool);
+
+/*
+ * The buffer for this key; when all are in use, the one that waited longest without anything new
+ * is written and taken. NULL without memory.
+ */
+struct event_buffer *event_pool_get(struct event_pool *pool, uint16_t kind, uint16_t domain,
+				    uint32_t core);
+
+/* Accounts for bytes that were added to a buffer. */
+static inline void event_pool_added(struct event_pool *pool, size_t bytes)
+{
+	pool->buffered += bytes;
+}
+
+/* Writes what the buffer holds, definitions first, and empties it. */
+void event_pool_flush(struct event_pool *pool, struct event_buffer *buffer);
+void event_pool_flush_all(struct event_pool *pool);
+
+/* Writes the buffer as one chunk and leaves it as it is. */
+void event_pool_write(struct event_pool *pool, const struct event_buffer *buffer, uint8_t flags);
+
+#endif
