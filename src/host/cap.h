@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a machine can do: a list of capabilities, each yes, no or not known, with what was found and what
- * it would take.
+ * What a machine can do: a list of capabilities, each yes, no or not known, with what was found
+ * and what it would take.
  */
 #ifndef HOSTLAT_HOST_CAP_H
 #define HOSTLAT_HOST_CAP_H

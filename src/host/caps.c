@@ -103,7 +103,8 @@ static void io_uring(struct cap_vec *caps)
 	int fd = syscall(__NR_io_uring_setup, 1, &params);
 
 	if (fd >= 0) {
-		cap_add(caps, "system", "io_uring", CAP_YES, NULL, "features 0x%x", params.features);
+		cap_add(caps, "system", "io_uring", CAP_YES, NULL, "features 0x%x",
+			params.features);
 		close(fd);
 	} else {
 		cap_add(caps, "system", "io_uring", CAP_NO,
@@ -112,7 +113,7 @@ static void io_uring(struct cap_vec *caps)
 	}
 }
 
-/* Nanoseconds that a call takes; the least of several batches, so that interruptions don't count. */
+/* Nanoseconds that a call takes: the least of several batches, so interruptions don't count. */
 static uint64_t clock_read_ns(clockid_t clock)
 {
 	struct timespec from, to, t;

@@ -17,9 +17,9 @@
 #define SHORT_ID_LEN     12      /* as docker ps shows it */
 
 /*
- * A component of a path that is a container. `parent` (NULL: any) is the component before it, and
- * ends in '*' where only its beginning counts. What is left between prefix and suffix is the id, or, with
- * `named`, a name of the manager's choice.
+ * A component of a path that is a container. `parent` (NULL: any) is the component before it,
+ * and ends in '*' where only its beginning counts. What is left between prefix and suffix is
+ * the id, or, with `named`, a name of the manager's choice.
  */
 struct container_rule {
 	const char *manager;
@@ -189,7 +189,7 @@ void host_cgroup_parse(const char *path, struct host_cgroup *cgroup)
 		match_pod(name, cgroup);
 		if ((has_suffix(name, ".service") || has_suffix(name, ".scope")) &&
 		    strlen(name) < sizeof(cgroup->unit))
-			strcpy(cgroup->unit, name);
+			memcpy(cgroup->unit, name, strlen(name) + 1);
 		parent = name;
 	}
 	make_label(cgroup);

@@ -17,7 +17,7 @@ int ethtool_ask(int fd, const char *iface, void *request)
 
 	if (strlen(iface) >= sizeof(ifr.ifr_name))
 		return -ENODEV;
-	strcpy(ifr.ifr_name, iface);
+	snprintf(ifr.ifr_name, sizeof(ifr.ifr_name), "%s", iface);
 	return ioctl(fd, SIOCETHTOOL, &ifr) ? -errno : 0;
 }
 

@@ -2,10 +2,10 @@
 /*
  * The set-up of a machine as far as it bears on latency, as key and value strings.
  *
- * Facts come in the order of the table in facts_collect.c (documented in hostlat-doctor(1)), the same
- * on every machine. Where a key has a variable part (an interface, an idle state, an interrupt) its
- * facts are in the order of the kernel's numbers. Interfaces, and the sysctls of net.ipv4, are
- * those of the caller's network namespace.
+ * Facts come in the order of the table in facts_collect.c (documented in hostlat-doctor(1)),
+ * the same on every machine. Where a key has a variable part (an interface, an idle state, an
+ * interrupt) its facts are in the order of the kernel's numbers. Interfaces, and the sysctls of
+ * net.ipv4, are those of the caller's network namespace.
  *
  * What does not exist here (on this kernel, architecture, device) is left out. What exists but
  * could not be determined is there with `known` false, and its value says "n/a: why".

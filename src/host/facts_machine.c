@@ -18,7 +18,7 @@
 #include "host/facts_source.h"
 #include "host/kconfig.h"
 #include "host/mount.h"
-#include "host/task.h"
+#include "host/pids.h"
 
 #define CPUINFO_MAX     (1 << 16)       /* the first processor's part is enough */
 #define IDLE_STATES_MAX 16
@@ -133,7 +133,7 @@ static bool sees_kernel_threads(const struct host_root *root)
 {
 	char comm[HOST_COMM_MAX];
 
-	return !host_task_comm(root, 2, comm, sizeof(comm)) && !strcmp(comm, "kthreadd");
+	return !host_pid_comm(root, 2, comm, sizeof(comm)) && !strcmp(comm, "kthreadd");
 }
 
 void fact_container(const struct fact_source *source, const char *key, const char *arg)

@@ -20,8 +20,9 @@
 #define QUEUES_MAX       256
 
 /*
- * Counters since boot, one line per processor: packets, dropped because the backlog was full, and how
- * often polling stopped with work left (Documentation/admin-guide/sysctl/net.rst, netdev_budget).
+ * Counters since boot, one line per processor: packets, dropped because the backlog was full,
+ * and how often polling stopped with work left (Documentation/admin-guide/sysctl/net.rst,
+ * netdev_budget).
  */
 void fact_softnet(const struct fact_source *source, const char *key, const char *arg)
 {
@@ -201,8 +202,8 @@ static void irq_action(const struct nic *nic, uint64_t irq, char action[64])
 }
 
 /*
- * Which processors handle its interrupts. virtio devices have theirs on the device above. The count of
- * different ones is only of interest where there are several queues to spread.
+ * Which processors handle its interrupts. virtio devices have theirs on the device above. The
+ * count of different ones is only of interest where there are several queues to spread.
  */
 static void nic_irqs(const struct nic *nic)
 {
@@ -256,8 +257,8 @@ static void nic_steering(const struct nic *nic)
 }
 
 /*
- * /sys shows the namespace of whoever mounted it, which may be another one with an interface of the same
- * name: trust it only if the index is right.
+ * /sys shows the namespace of whoever mounted it, which may be another one with an interface of
+ * the same name: trust it only if the index is right.
  */
 static bool sys_is_ours(const struct nic *nic)
 {

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <linux/pkt_sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -59,7 +60,7 @@ static struct host_iface *find_iface(struct host_iface_vec *list, uint32_t ifind
 	return NULL;
 }
 
-/* Leaves of a multiqueue root: what really queues. Mixed kinds are shown as none. */
+/* Leaves of a multiqueue root: what really queues. */
 static int add_qdisc(void *ctx, const struct nlmsghdr *msg)
 {
 	const struct rtattr *attrs[TCA_MAX + 1];
@@ -76,9 +77,8 @@ static int add_qdisc(void *ctx, const struct nlmsghdr *msg)
 	netlink_attrs(msg, sizeof(*tc), attrs, TCA_MAX);
 	netlink_string(attrs[TCA_KIND], kind, sizeof(kind));
 	if (iface->leaf[0] && strcmp(iface->leaf, kind))
-		strcpy(iface->leaf, "mixed");
-	else
-		memcpy(iface->leaf, kind, sizeof(kind));
+		snprintf(kind, sizeof(kind), "mixed");
+	memcpy(iface->leaf, kind, sizeof(kind));
 	return 0;
 }
 
@@ -140,7 +140,7 @@ int host_iface_index(const struct host_netns *ns, const char *name)
 
 	if (!*name || strlen(name) >= sizeof(ifr.ifr_name))
 		return -ENODEV;
-	strcpy(ifr.ifr_name, name);
+	snprintf(ifr.ifr_name, sizeof(ifr.ifr_name), "%s", name);
 	err = iface_ioctl(ns, SIOCGIFINDEX, &ifr);
 	return err ? err : ifr.ifr_ifindex;
 }

@@ -26,8 +26,8 @@ struct host_iface {
 	char name[IFNAMSIZ];
 	char kind[16];                /* "veth", "bridge", ...; "" for hardware and loopback */
 	char qdisc[16];               /* at its root: "fq", "mq", "noqueue" */
-	char leaf[16];                /* below a multiqueue root: the kind of its leaves, if they are
-				       * all the same; else "" */
+	char leaf[16];                /* below a multiqueue root: the kind of its leaves; "mixed"
+				       * if they differ; else "" */
 };
 
 struct host_iface_vec {
@@ -44,8 +44,9 @@ int host_iface_index(const struct host_netns *ns, const char *name);
 int host_iface_name(const struct host_netns *ns, uint32_t ifindex, char name[IFNAMSIZ]);
 
 /*
- * In how many of the namespaces there is an interface of this name; `first` (may be NULL) becomes the
- * first of them. Namespaces that cannot be entered count in `unknown` (may be NULL).
+ * In how many of the namespaces there is an interface of this name; `first` (may be NULL)
+ * becomes the first of them. Namespaces that cannot be entered count in `unknown` (may be
+ * NULL).
  */
 int host_iface_exists(const struct host_netns_vec *list, const char *name,
 		      const struct host_netns **first, size_t *unknown);

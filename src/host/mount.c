@@ -87,7 +87,9 @@ static int mount_detached(const char *type)
 		return -errno;
 	if (fsconfig(context, FSCONFIG_CMD_CREATE, NULL, NULL, 0))
 		err = -errno;
-	else if ((fd = fsmount(context, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC)) < 0)
+	else
+		fd = fsmount(context, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
+	if (!err && fd < 0)
 		err = -errno;
 	close(context);
 	return err ? err : fd;

@@ -14,9 +14,9 @@
 int host_mount_point(const struct host_root *root, const char *type, char *buf, size_t size);
 
 /*
- * Its root folder, as a descriptor that the caller owns. Where it is not mounted, a mount that nobody
- * else sees is made and goes away with the descriptor; that needs CAP_SYS_ADMIN (-EPERM).
- * -ENODEV: this kernel has no such file system.
+ * Its root folder, as a descriptor that the caller owns. Where it is not mounted, a mount that
+ * nobody else sees is made and goes away with the descriptor; that needs CAP_SYS_ADMIN
+ * (-EPERM). -ENODEV: this kernel has no such file system.
  */
 int host_mount_open(const struct host_root *root, const char *type);
 

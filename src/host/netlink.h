@@ -7,16 +7,16 @@
 #include <stddef.h>
 
 /*
- * Asks for all objects of a kind (RTM_GETLINK ...) and calls `visit` for each message of the answer.
- * `body` of `len` bytes follows the message header. Stops when `visit` returns non-zero and
- * returns that. -EAGAIN: the set changed meanwhile; ask again.
+ * Asks for all objects of a kind (RTM_GETLINK ...) and calls `visit` for each message of the
+ * answer. `body` of `len` bytes follows the message header. Stops when `visit` returns non-zero
+ * and returns that. -EAGAIN: the set changed meanwhile; ask again.
  */
 int netlink_dump(int fd, int type, const void *body, size_t len,
 		 int (*visit)(void *ctx, const struct nlmsghdr *msg), void *ctx);
 
 /*
- * The attributes of a message by type, for types up to `max`: table[max + 1], NULL where there is none.
- * `size` is that of the fixed part that stands before them.
+ * The attributes of a message by type, for types up to `max`: table[max + 1], NULL where there
+ * is none. `size` is that of the fixed part that stands before them.
  */
 void netlink_attrs(const struct nlmsghdr *msg, size_t size, const struct rtattr **table, int max);
 /* The same for attributes nested in `parent` (may be NULL). */

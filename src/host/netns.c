@@ -15,11 +15,11 @@
 
 #include "base/parse.h"
 #include "base/vec.h"
-#include "host/task.h"
+#include "host/pids.h"
 
 /*
- * The inode behind a namespace file: that of the link "net:[4026531840]" in /proc/PID/ns, or of the file
- * itself where one is bound to /run/netns.
+ * The inode behind a namespace file: that of the link "net:[4026531840]" in /proc/PID/ns, or of
+ * the file itself where one is bound to /run/netns.
  */
 static int inode_of(const char *path, uint64_t *inode)
 {
@@ -124,7 +124,7 @@ static void name_netns(struct netns_search *search, struct host_netns *ns)
 	char comm[HOST_COMM_MAX] = "?";
 
 	if (ns->pid)
-		host_task_comm(search->root, ns->pid, comm, sizeof(comm));
+		host_pid_comm(search->root, ns->pid, comm, sizeof(comm));
 	if (ns->pid == 1 || (ns->pid == 2 && !strcmp(comm, "kthreadd")))
 		snprintf(ns->name, sizeof(ns->name), "root");
 	if (ns->name[0])
@@ -148,7 +148,7 @@ int host_netns_list(const struct host_root *root, struct host_netns_vec *list)
 	vec_init(list, HOST_NETNS_MAX);
 	if (host_netns_of(root, 0, &search.own))
 		search.own = 0;
-	err = host_task_each(root, visit_task, &search);
+	err = host_pid_each(root, visit_task, &search);
 	if (err == -E2BIG) {
 		list->truncated = true;
 		err = 0;

@@ -2,8 +2,9 @@
 /*
  * The network namespaces that can be seen from here, how to enter them, and their interfaces.
  *
- * A namespace is visible when a visible process is in it or when it is bound to a name in /run/netns.
- * One that is kept alive only by an open file or a bind mount elsewhere is not found.
+ * A namespace is visible when a visible process is in it or when it is bound to a name in
+ * /run/netns. One that is kept alive only by an open file or a bind mount elsewhere is not
+ * found.
  */
 #ifndef HOSTLAT_HOST_NETNS_H
 #define HOSTLAT_HOST_NETNS_H
@@ -34,7 +35,8 @@ struct host_netns_vec {
 };
 
 /*
- * "root" is the namespace of process 1, or of the kernel's threads. Fills `list`, to be released by the caller, also if this fails.
+ * "root" is the namespace of process 1, or of the kernel's threads. Fills `list`, to be
+ * released by the caller, also if this fails.
  */
 int host_netns_list(const struct host_root *root, struct host_netns_vec *list);
 void host_netns_vec_release(struct host_netns_vec *list);
@@ -55,13 +57,14 @@ int host_netns_open(const struct host_netns *ns);
 
 /*
  * A socket that lives in the namespace (NULL: the caller's), owned by the caller. The calling
- * thread's own namespace does not change. Needs CAP_SYS_ADMIN, unless the namespace is the caller's.
+ * thread's own namespace does not change. Needs CAP_SYS_ADMIN, unless the namespace is the
+ * caller's.
  */
 int host_netns_socket(const struct host_netns *ns, int domain, int type, int protocol);
 
 /*
- * Runs fn(ctx) in the namespace, on a thread made for it, and returns its result. For what has no socket,
- * such as links of BPF programs that belong to a namespace.
+ * Runs fn(ctx) in the namespace, on a thread made for it, and returns its result. For what has
+ * no socket, such as links of BPF programs that belong to a namespace.
  */
 int host_netns_run(const struct host_netns *ns, int (*fn)(void *ctx), void *ctx);
 

@@ -48,8 +48,8 @@ int host_read_all(char **text, size_t max, const char *fmt, ...)
 
 /*
  * Calls `visit` for each entry of the folder named by `fmt` (not for those that begin with a
- * dot), in the kernel's order, at most `max` times. Stops when it returns non-zero and returns that.
- * -E2BIG: there were more.
+ * dot), in the kernel's order, at most `max` times. Stops when it returns non-zero and returns
+ * that. -E2BIG: there were more.
  */
 int host_each_entry(int (*visit)(void *ctx, const char *name), void *ctx, size_t max,
 		    const char *fmt, ...) __attribute__((format(printf, 4, 5)));

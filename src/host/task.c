@@ -15,13 +15,6 @@ static int gone(int err)
 	return err == -ENOENT ? -ESRCH : err;
 }
 
-int host_task_comm(const struct host_root *root, pid_t pid, char *comm, size_t size)
-{
-	int n = host_read(comm, size, "%s/%d/comm", host_root_or_live(root)->proc, pid);
-
-	return n < 0 ? gone(n) : 0;
-}
-
 /* Arguments end in NUL each; a process may put anything there, so make it one printable line. */
 static void read_cmdline(const struct host_root *root, struct host_task *task)
 {
@@ -41,16 +34,17 @@ static void read_cmdline(const struct host_root *root, struct host_task *task)
 static int read_status(const struct host_root *root, struct host_task *task)
 {
 	char *text, *rest, *line;
+	uint64_t number;
 	int err;
 
 	err = host_read_all(&text, 16 << 10, "%s/%d/status", root->proc, task->pid);
 	if (err < 0)
 		return gone(err);
 	for (rest = text; (line = host_next_line(&rest));) {
-		if (!strncmp(line, "Tgid:", 5))
-			task->tgid = atoi(line + 5);
-		else if (!strncmp(line, "PPid:", 5))
-			task->ppid = atoi(line + 5);
+		if (!strncmp(line, "Tgid:\t", 6) && !parse_u64(line + 6, &number))
+			task->tgid = number;
+		else if (!strncmp(line, "PPid:\t", 6) && !parse_u64(line + 6, &number))
+			task->ppid = number;
 	}
 	free(text);
 	return 0;
@@ -81,7 +75,7 @@ int host_task_get(const struct host_root *root, pid_t pid, struct host_task *tas
 	root = host_root_or_live(root);
 	memset(task, 0, sizeof(*task));
 	task->pid = pid;
-	err = host_task_comm(root, pid, task->comm, sizeof(task->comm));
+	err = host_pid_comm(root, pid, task->comm, sizeof(task->comm));
 	if (!err)
 		err = read_status(root, task);
 	if (!err)
@@ -101,31 +95,4 @@ void host_task_describe(const struct host_task *task, char *buf, size_t size)
 		snprintf(buf, size, "%s (pid %d, %s)", task->comm, task->tgid, task->cgroup.label);
 	else
 		snprintf(buf, size, "%s (pid %d)", task->comm, task->tgid);
-}
-
-struct each_task {
-	int (*visit)(void *ctx, pid_t pid);
-	void *ctx;
-	size_t left;
-};
-
-static int visit_entry(void *ctx, const char *name)
-{
-	struct each_task *each = ctx;
-	uint64_t pid;
-
-	if (parse_u64(name, &pid) || !pid || pid > INT32_MAX)
-		return 0;
-	if (!each->left--)
-		return -E2BIG;
-	return each->visit(each->ctx, pid);
-}
-
-int host_task_each(const struct host_root *root, int (*visit)(void *ctx, pid_t pid), void *ctx)
-{
-	struct each_task each = { .visit = visit, .ctx = ctx, .left = HOST_TASKS_MAX };
-
-	/* /proc holds some dozens of entries that are no processes. */
-	return host_each_entry(visit_entry, &each, HOST_TASKS_MAX + 4096, "%s",
-			       host_root_or_live(root)->proc);
 }

@@ -136,7 +136,7 @@ static const struct rule rules[] = {
 	{ "net.softnet.squeezed", ABOVE, "0", NULL, NULL,
 	  "receive polling stopped since boot with packets left, which waited for its next turn",
 	  "Documentation/admin-guide/sysctl/net.rst (netdev_budget)",
-	  "spread the load over more CPUs, or raise net.core.netdev_budget and netdev_budget_usecs" },
+	  "spread the load over more CPUs, or raise net.core.netdev_budget" },
 	{ "iface.*.coalesce.rx_usecs", ABOVE, "0", NULL, NULL,
 	  "the NIC holds its interrupt back for up to this many microseconds",
 	  "Documentation/networking/ethtool-netlink.rst (COALESCE_GET)",

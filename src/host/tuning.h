@@ -13,7 +13,7 @@
 struct host_advice {
 	const char *fact, *value;       /* belong to the facts */
 	const char *why;                /* what it costs; static, as are the following */
-	const char *source;             /* where that is written: a file of the kernel's source, a paper */
+	const char *source;             /* a file of the kernel's source, a standard, a paper */
 	const char *change;             /* what to do about it */
 };
 
@@ -24,7 +24,7 @@ struct host_advice_vec {
 	size_t len, cap, max;
 };
 
-/* 0, -ENOMEM or -E2BIG. `list` is to be released by the caller in any case, before the facts are. */
+/* 0, -ENOMEM or -E2BIG. `list` is to be released in any case, and before the facts are. */
 int host_tuning(const struct host_facts *facts, struct host_advice_vec *list);
 void host_advice_vec_release(struct host_advice_vec *list);
 

@@ -87,9 +87,9 @@ static void kinds(struct cap_vec *caps)
 	} rows[] = {
 		{ "tp_btf", "Linux 5.5 with BTF",
 		  { .kind = HOOK_TP_BTF, .target = "task_rename" } },
-		{ "fentry", "a kernel that permits it; hostlat does without where the hooks below bind",
+		{ "fentry", "a kernel that permits it; stages with another hook below do without",
 		  { .kind = HOOK_FENTRY, .target = "bpf_fentry_test1" } },
-		{ "fexit", "a kernel that permits it; hostlat does without where the hooks below bind",
+		{ "fexit", "a kernel that permits it; stages with another hook below do without",
 		  { .kind = HOOK_FEXIT, .target = "bpf_fentry_test1" } },
 		{ "netfilter", "Linux 6.4 with CONFIG_NETFILTER_BPF_LINK",
 		  { .kind = HOOK_NETFILTER, .target = "LOCAL_IN" } },

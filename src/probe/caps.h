@@ -6,8 +6,8 @@
 #include "host/cap.h"
 
 /*
- * Adds the areas "bpf" (kinds of programs and maps) and "hook" (what can measure each stage, by stage and
- * protocol, best first). Everything that is loaded is gone when this returns.
+ * Adds the areas "bpf" (kinds of programs and maps) and "hook" (what can measure each stage, by
+ * stage and protocol, best first). Everything that is loaded is gone when this returns.
  */
 void probe_caps_collect(struct cap_vec *caps);
 

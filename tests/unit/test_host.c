@@ -26,101 +26,6 @@
 #include "host/tuning.h"
 
 #define HEX64 "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
-#define POD   "aaaabbbb-cccc-dddd-eeee-ffff00001111"
-#define POD_  "aaaabbbb_cccc_dddd_eeee_ffff00001111"
-
-/* ---- cgroup paths ---- */
-
-static const struct {
-	const char *path, *manager, *container, *unit, *label, *pod;
-} cgroups[] = {
-	{ "/", NULL, "", "", "", "" },
-	{ "", NULL, "", "", "", "" },
-	{ "/system.slice/nginx.service", NULL, "", "nginx.service", "nginx", "" },
-	{ "/system.slice/system-getty.slice/getty@tty1.service", NULL, "", "getty@tty1.service",
-	  "getty@tty1", "" },
-	{ "/user.slice/user-1000.slice/session-3.scope", NULL, "", "session-3.scope", "session-3",
-	  "" },
-	{ "/user.slice/user-1000.slice/user@1000.service/app.slice/foo.service", NULL, "",
-	  "foo.service", "foo", "" },
-	{ "/init.scope", NULL, "", "init.scope", "init", "" },
-	/* docker, by systemd and by cgroupfs */
-	{ "/system.slice/docker-" HEX64 ".scope", "docker", HEX64, "docker-" HEX64 ".scope",
-	  "docker 0123456789ab", "" },
-	{ "/docker/" HEX64, "docker", HEX64, "", "docker 0123456789ab", "" },
-	{ "/system.slice/docker.service", NULL, "", "docker.service", "docker", "" },
-	{ "/docker/buildx", NULL, "", "", "", "" },
-	/* Kubernetes */
-	{ "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod" POD_
-	  ".slice/cri-containerd-" HEX64 ".scope", "containerd", HEX64,
-	  "cri-containerd-" HEX64 ".scope", "containerd 0123456789ab", POD },
-	{ "/kubepods.slice/kubepods-pod" POD_ ".slice/crio-" HEX64 ".scope", "cri-o", HEX64,
-	  "crio-" HEX64 ".scope", "cri-o 0123456789ab", POD },
-	{ "/kubepods/besteffort/pod" POD "/" HEX64, "kubernetes", HEX64, "",
-	  "kubernetes 0123456789ab", POD },
-	{ "/kubepods/besteffort/pod" POD "/crio-" HEX64, "cri-o", HEX64, "", "cri-o 0123456789ab",
-	  POD },
-	{ "/system.slice/containerd.service/kubepods-burstable-pod" POD_ ".slice:cri-containerd:"
-	  HEX64, "containerd", HEX64, "containerd.service", "containerd 0123456789ab", POD },
-	{ "/k8s.io/" HEX64, "containerd", HEX64, "", "containerd 0123456789ab", "" },
-	/* the monitor of a container is not in it */
-	{ "/machine.slice/libpod-" HEX64 ".scope/container", "podman", HEX64,
-	  "libpod-" HEX64 ".scope", "podman 0123456789ab", "" },
-	{ "/machine.slice/libpod-conmon-" HEX64 ".scope", NULL, "",
-	  "libpod-conmon-" HEX64 ".scope", "libpod-conmon-" HEX64, "" },
-	{ "/libpod_parent/libpod-" HEX64, "podman", HEX64, "", "podman 0123456789ab", "" },
-	{ "/lxc.payload.web1/system.slice/nginx.service", "lxc", "web1", "nginx.service", "lxc web1",
-	  "" },
-	{ "/lxc.monitor.web1", NULL, "", "", "", "" },
-	{ "/lxc/db", "lxc", "db", "", "lxc db", "" },
-	{ "/machine.slice/machine-my\\x2dbox.scope", "nspawn", "my-box",
-	  "machine-my\\x2dbox.scope", "nspawn my-box", "" },
-	{ "/machine.slice/systemd-nspawn@web.service/payload", "nspawn", "web",
-	  "systemd-nspawn@web.service", "nspawn web", "" },
-	{ "/machine.slice/machine-qemu\\x2d1\\x2dvm.scope/libvirt", "libvirt", "qemu-1-vm",
-	  "machine-qemu\\x2d1\\x2dvm.scope", "libvirt qemu-1-vm", "" },
-	/* the innermost counts */
-	{ "/docker/" HEX64 "/lxc/inner", "lxc", "inner", "", "lxc inner", "" },
-	/* almost */
-	{ "/docker/0123456789abcdef", NULL, "", "", "", "" },
-	{ "/system.slice/docker-" HEX64, NULL, "", "", "", "" },
-	{ "/system.slice/.service", NULL, "", "", "", "" },
-};
-
-static void test_cgroup_paths(void **state)
-{
-	struct host_cgroup cgroup;
-
-	(void)state;
-	for (size_t i = 0; i < ARRAY_LEN(cgroups); i++) {
-		print_message("%s\n", cgroups[i].path);
-		host_cgroup_parse(cgroups[i].path, &cgroup);
-		assert_string_equal(cgroup.path, cgroups[i].path);
-		assert_string_equal(cgroup.container, cgroups[i].container);
-		assert_string_equal(cgroup.unit, cgroups[i].unit);
-		assert_string_equal(cgroup.label, cgroups[i].label);
-		assert_string_equal(cgroup.pod, cgroups[i].pod);
-		if (cgroups[i].manager)
-			assert_string_equal(cgroup.manager, cgroups[i].manager);
-		else
-			assert_null(cgroup.manager);
-	}
-}
-
-/* Longer than any buffer: cut, not overrun. */
-static void test_cgroup_long(void **state)
-{
-	char path[4096];
-	struct host_cgroup cgroup;
-
-	(void)state;
-	memset(path, 'a', sizeof(path));
-	path[0] = '/';
-	strcpy(path + sizeof(path) - 9, ".service");
-	host_cgroup_parse(path, &cgroup);
-	assert_int_equal(strlen(cgroup.path), HOST_PATH_MAX - 1);
-	assert_string_equal(cgroup.unit, "");
-}
 
 /* ---- a machine made of files ---- */
 
@@ -141,8 +46,8 @@ static const struct file machine[] = {
 	{ "proc/4711/comm", "mem (x) S 1\n" },
 	{ "proc/4711/status", "Name:\tmem\nTgid:\t4711\nPPid:\t1\n" },
 	{ "proc/4711/cmdline", "@../cmdline4711" },
-	{ "proc/4711/stat", "4711 (mem (x) S 1) S 1 4711 4711 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 4 0 "
-			    "98765 1000 200 18446744073709551615 1 1\n" },
+	{ "proc/4711/stat", "4711 (mem (x) S 1) S 1 4711 4711 0 -1 4194560 1 2 3 4 5 6 7 8 "
+			    "20 0 4 0 98765 1000 200 18446744073709551615 1 1\n" },
 	{ "proc/4711/cgroup", "9:name=systemd:/system.slice/docker-" HEX64 ".scope\n"
 			      "4:memory:/x/y/z\n0::/some\n" },
 	{ "proc/4711/ns/net", "@net:[4026532200]" },
@@ -171,7 +76,8 @@ static const struct file machine[] = {
 	{ "proc/stat", "cpu  100 0 100 790 0 0 0 10 0 0\ncpu0 1 1 1 1\n" },
 	{ "proc/swaps", "Filename Type Size Used Priority\n/dev/a partition 1000 30 -2\n"
 			"/swap file 500 12 -3\n" },
-	{ "proc/net/softnet_stat", "000000ff 00000002 00000003 0 0\n00000001 00000010 00000001 0\n" },
+	{ "proc/net/softnet_stat",
+	  "000000ff 00000002 00000003 0 0\n00000001 00000010 00000001 0\n" },
 	{ "proc/sys/kernel/hostname", "box\n" },
 	{ "proc/sys/kernel/osrelease", "6.1.0-test\n" },
 	{ "proc/sys/kernel/numa_balancing", "1\n" },
@@ -245,7 +151,7 @@ static int make_machine(void **state)
 	struct tree *tree = calloc(1, sizeof(*tree));
 
 	assert_non_null(tree);
-	strcpy(tree->folder, "/tmp/hostlat-host-XXXXXX");
+	snprintf(tree->folder, sizeof(tree->folder), "/tmp/hostlat-host-XXXXXX");
 	assert_non_null(mkdtemp(tree->folder));
 	for (size_t i = 0; i < ARRAY_LEN(machine); i++) {
 		const char *content = machine[i].content;
@@ -324,7 +230,7 @@ static void test_task_gone(void **state)
 
 	assert_int_equal(host_task_get(&tree->root, 6000, &task), -ESRCH);
 	assert_int_equal(host_task_get(&tree->root, 9999, &task), -ESRCH);
-	assert_int_equal(host_task_comm(&tree->root, 9999, comm, sizeof(comm)), -ESRCH);
+	assert_int_equal(host_pid_comm(&tree->root, 9999, comm, sizeof(comm)), -ESRCH);
 	assert_int_equal(host_cgroup_of(&tree->root, 9999, &cgroup), -ESRCH);
 	assert_int_equal(host_netns_of(&tree->root, 9999, &inode), -ESRCH);
 }
@@ -349,9 +255,9 @@ static void test_task_each(void **state)
 	const struct tree *tree = *state;
 	uint64_t sum = 0;
 
-	assert_int_equal(host_task_each(&tree->root, count_tasks, &sum), 0);
+	assert_int_equal(host_pid_each(&tree->root, count_tasks, &sum), 0);
 	assert_int_equal(sum, 1 + 2 + 4711 + 4712 + 5000 + 6000);
-	assert_int_equal(host_task_each(&tree->root, stop_at_once, NULL), 42);
+	assert_int_equal(host_pid_each(&tree->root, stop_at_once, NULL), 42);
 }
 
 /* ---- namespaces ---- */
@@ -516,7 +422,8 @@ static void test_facts_each(void **state)
 	struct host_facts facts;
 	const char *governor;
 
-	put_file(tree, "sys/devices/system/cpu/cpufreq/policy2/scaling_governor", "performance\n", 12);
+	put_file(tree, "sys/devices/system/cpu/cpufreq/policy2/scaling_governor",
+		 "performance", 11);
 	assert_int_equal(host_facts_collect(&tree->root, &facts), 0);
 	governor = host_facts_get(&facts, "cpu.frequency.governor");
 	assert_true(!strcmp(governor, "powersave, performance") ||
@@ -639,8 +546,6 @@ int main(void)
 {
 #define ON_MACHINE(test) cmocka_unit_test_setup_teardown(test, make_machine, remove_machine)
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_cgroup_paths),
-		cmocka_unit_test(test_cgroup_long),
 		ON_MACHINE(test_task),
 		ON_MACHINE(test_task_gone),
 		ON_MACHINE(test_task_each),
