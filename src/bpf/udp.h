@@ -22,6 +22,18 @@ static __always_inline __u64 udp_mark(__u32 pos, __u64 what)
 	return (__u64)pos << 2 | what;
 }
 
+/*
+ * Made by whoever comes first: a spinning reader may take a socket's first datagram before its
+ * announcement. Of two that make it at once one fails, and finds what the other made.
+ */
+static __always_inline struct udp_socket *udp_storage(struct sock *sk)
+{
+	struct udp_socket *s = bpf_sk_storage_get(&udp_sockets, sk, NULL,
+						  BPF_SK_STORAGE_GET_F_CREATE);
+
+	return s ?: bpf_sk_storage_get(&udp_sockets, sk, NULL, 0);
+}
+
 /* The entry of a packet that `enqueued` has not seen yet. */
 static __always_inline struct link_entry *udp_fresh(__u64 skb)
 {
@@ -149,9 +161,8 @@ static __always_inline void udp_push(struct cpu_state *c, struct udp_socket *s,
 		udp_read_early(c, p, slot->early_ns);
 		return;
 	}
-	/* that reader took a datagram of which we know nothing; this one is still to be read */
-	count_loss(c, SLOT_READ, LOSS_DESYNC, ROW_UDP, 1);
-	__sync_fetch_and_add(&s->head, -1);
+	/* those readers took datagrams of which we know nothing; this one is still to be read */
+	s->head = pos;
 }
 
 static __always_inline void udp_pop(struct cpu_state *c, struct udp_socket *s, __u64 now)

@@ -85,7 +85,9 @@ void *bpf_cast_to_kern_ctx(void *) __ksym __weak;
 SEC("cgroup_skb/ingress")
 int udp_transport_cgroup(struct __sk_buff *skb)
 {
-	if (skb->sk && skb->sk->protocol == IPPROTO_UDP)
+	struct bpf_sock *sk = skb->sk ? bpf_sk_fullsock(skb->sk) : NULL;
+
+	if (sk && sk->protocol == IPPROTO_UDP)
 		udp_arrives(bpf_cast_to_kern_ctx(skb));
 	return 1;
 }
@@ -257,7 +259,7 @@ static __always_inline int udp_enqueued(struct cpu_state *c, struct sock *sk)
 	now = bpf_ktime_get_ns();
 	c->announced = now;
 	e = udp_announced(c, sk);
-	s = bpf_sk_storage_get(&udp_sockets, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+	s = udp_storage(sk);
 	if (!s) {
 		count_loss(c, SLOT_READ, LOSS_NO_STORAGE, ROW_UDP, 1);
 		return 0;
@@ -427,10 +429,13 @@ static __always_inline int tcp_returned(struct sock *sk)
 
 static __always_inline int udp_returned(struct sock *sk)
 {
-	struct udp_socket *s = bpf_sk_storage_get(&udp_sockets, sk, NULL, 0);
 	struct cpu_state *c = this_cpu();
+	struct udp_socket *s;
 
-	if (s && c)
+	if (!c || !sock_selected(sk))
+		return 0;
+	s = udp_storage(sk);
+	if (s)
 		udp_pop(c, s, bpf_ktime_get_ns());
 	return 0;
 }
