@@ -76,7 +76,7 @@ static int load_empty(enum hook_kind kind, int btf_id)
 static int try_one(enum hook_kind kind, const char *target, char *why, size_t size)
 {
 	bool by_btf = kinds[kind].type == BPF_PROG_TYPE_TRACING;
-	int fd, link, id = 0;
+	int fd, id = 0;
 
 	if (by_btf) {
 		id = hook_btf_id(kind, target);
@@ -93,15 +93,7 @@ static int try_one(enum hook_kind kind, const char *target, char *why, size_t si
 			 strerror(-fd));
 		return fd;
 	}
-	link = by_btf ? bpf_raw_tracepoint_open(NULL, fd) : 0;
 	close(fd);
-	if (link < 0) {
-		snprintf(why, size, "%s %s: can't be attached (%s)", kinds[kind].name, target,
-			 strerror(-link));
-		return link;
-	}
-	if (by_btf)
-		close(link);
 	return 0;
 }
 

@@ -2,8 +2,9 @@
 /*
  * The hooks that can measure each stage, best first, and whether this kernel takes them.
  *
- * A kernel is asked by trying: an empty program of the same kind is loaded and attached. Neither
- * versions nor configurations are consulted.
+ * A kernel is asked by trying: an empty program of the same kind is loaded for the hook. It is not
+ * attached: taking an fentry program off again waits for a grace period of all tasks, which can
+ * take a second. Neither versions nor configurations are consulted.
  */
 #ifndef HOSTLAT_PROBE_HOOK_H
 #define HOSTLAT_PROBE_HOOK_H
