@@ -34,6 +34,9 @@ guest: build	## tests on stock Debian kernels in QEMU
 san:	## unit, golden and simulated tests under ASan and UBSan
 	@tools/check san
 
+golden: build	## rewrite what the golden tests expect; read the diff
+	@tests/cli/run --update $(BUILD)/tests/cli/mkevents $(BUILD)/hostlat
+
 fuzz:	## fuzz targets, 20 s each (SECONDS=N, SEED=N)
 	@tools/check fuzz
 
@@ -53,4 +56,4 @@ clean:	## remove the build folders
 help:	## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
 
-.PHONY: build deps demo check quick native guest san fuzz bench long tidy clean help
+.PHONY: build deps demo check quick native guest san golden fuzz bench long tidy clean help

@@ -98,7 +98,7 @@ size_t grid_fit(struct grid *g, size_t width)
 {
 	size_t now = line_width(g);
 
-	for (size_t i = 0; i < g->ncolumns && now > width; i++) {
+	for (size_t i = g->ncolumns; i-- && now > width;) {
 		struct grid_column *c = &g->columns[i];
 		size_t less = now - width;
 

@@ -27,8 +27,8 @@ struct grid_column {
 struct grid {
 	struct grid_column columns[GRID_COLUMNS_MAX];
 	size_t ncolumns;
-	struct strbuf text;        /* of all cells, NUL-terminated each */
-	struct grid_cells VEC_OF(size_t) cells; /* where each begins, row by row */
+	struct strbuf text; /* of all cells, NUL-terminated each */
+	struct grid_cells VEC_OF(size_t) cells; /* where each begins in `text`, row by row */
 	int error;
 };
 
@@ -44,7 +44,7 @@ void grid_note(struct grid *g, const char *text);
 
 /* Columns of a line when every flexible column is as short as it may be. */
 size_t grid_least(const struct grid *g);
-/* Shortens the flexible columns to fit `width`; returns the columns that a line now takes. */
+/* Shortens flexible columns, the last first, to fit `width`; returns what a line now takes. */
 size_t grid_fit(struct grid *g, size_t width);
 size_t grid_rows(const struct grid *g);
 /*

@@ -18,7 +18,7 @@ void spark_axis_init(struct spark_axis *axis)
 	*axis = (struct spark_axis){ .lo = INT_MAX, .hi = INT_MIN, .width = SPARK_WIDTH_MIN };
 }
 
-/* log10 of a time; 0 ns counts as 1 ns, the left end of everything. */
+/* log10 of a time; 0 ns counts as 1 ns. */
 static double decade(uint64_t ns)
 {
 	return ns ? log10((double)ns) : 0;
@@ -26,15 +26,16 @@ static double decade(uint64_t ns)
 
 void spark_axis_add(struct spark_axis *axis, const struct hist *h)
 {
-	struct hist_quantile first, last;
+	int32_t first = INT32_MIN;
+	struct hist_quantile last;
+	uint64_t count;
 	int lo, hi;
 
-	if (hist_quantile(h, 0, &first) || hist_quantile(h, 1, &last))
+	/* Zeros stand at the left end, wherever that is. */
+	if (hist_quantile(h, 1, &last) || !last.hi)
 		return;
-	lo = (int)floor(decade(first.lo));
 	hi = (int)ceil(decade(last.hi));
-	if (lo >= DECADE_MAX)
-		lo = DECADE_MAX - 1;
+	lo = hist_next(h, &first, &count) ? (int)floor(decade(edges_floor(h->schema, first))) : hi;
 	if (hi > DECADE_MAX)
 		hi = DECADE_MAX;
 	if (hi <= lo)

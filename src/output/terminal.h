@@ -9,7 +9,7 @@
 #include "output/text.h"
 
 /* Text that goes into a file or a pipe: tables are this wide, and sentences are not wrapped. */
-#define TEXT_WIDTH_DEFAULT 100
+#define TEXT_WIDTH_DEFAULT 120
 
 /*
  * Sets the style for descriptor `fd`: the terminal's width; UTF-8 as LC_ALL, LC_CTYPE and LANG

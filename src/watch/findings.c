@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "watch/findings.h"
 
+#include <string.h>
+
 #include "base/strbuf.h"
 #include "event/names.h"
 #include "report/human.h"
+#include "stats/edges.h"
 #include "watch/culprits.h"
 
 /*
@@ -15,31 +18,10 @@
 #define DOMINANT_SHARE 0.5
 /* Waiting for a CPU is worth a sentence from one message in a thousand: p99.9 then shows it. */
 #define WAITED_SHARE 0.001
+/* Who is away for longer than any usual piece of work may as well be stopped as busy. */
+#define ABSENT_NS 10000000
 /* A sentence stays readable with this many names; the JSON has more. */
 #define CULPRITS_IN_SENTENCE 3
-
-/* -- waiting for a CPU ---------------------------------------------------------------------- */
-
-static void list_culprits(const struct watch *w, enum watch_span span, struct strbuf *out)
-{
-	struct watch_culprits c;
-	char buf[HUMAN_MAX];
-
-	watch_culprits(w, span, CULPRITS_IN_SENTENCE, &c);
-	if (!c.total_ns)
-		return;
-	for (size_t i = 0; i < c.n; i++) {
-		const struct watch_task *t = c.tasks[i];
-
-		strbuf_printf(out, "%s%.*s (pid %u) %s", i ? ", " : " It had: ",
-			      EVENT_COMM_LEN, t->id.comm, t->id.pid,
-			      human_fraction(buf, (double)t->ns[span] / (double)c.total_ns));
-	}
-	if (c.others_ns)
-		strbuf_printf(out, "%sothers %s", c.n ? ", " : " It had: ",
-			      human_fraction(buf, (double)c.others_ns / (double)c.total_ns));
-	strbuf_putc(out, '.');
-}
 
 /* -- pooled distributions ------------------------------------------------------------------- */
 
@@ -70,34 +52,61 @@ static uint64_t quantile_ns(const struct hist *h, double q)
 	return hist_quantile(h, q, &found) ? 0 : found.value;
 }
 
-/* Median of those that waited: in the zero bucket are those that did not. */
-static uint64_t median_wait(const struct hist *wait)
-{
-	double zero = (double)wait->zero, count = (double)wait->count;
+/* -- waiting for a CPU ---------------------------------------------------------------------- */
 
-	return wait->count > wait->zero ? quantile_ns(wait, (zero + (count - zero) / 2) / count) : 0;
+static void list_culprits(const struct watch *w, enum watch_span span, struct strbuf *out)
+{
+	struct watch_culprits c;
+	char buf[HUMAN_MAX];
+
+	watch_culprits(w, span, CULPRITS_IN_SENTENCE, &c);
+	if (!c.total_ns)
+		return;
+	for (size_t i = 0; i < c.n; i++) {
+		const struct watch_task *t = c.tasks[i];
+
+		strbuf_printf(out, "%s%.*s (pid %u) %s", i ? ", " : " It had: ",
+			      EVENT_COMM_LEN, t->id.comm, t->id.pid,
+			      human_fraction(buf, (double)t->ns[span] / (double)c.total_ns));
+	}
+	if (c.others_ns)
+		strbuf_printf(out, "%sothers %s", c.n ? ", " : " It had: ",
+			      human_fraction(buf, (double)c.others_ns / (double)c.total_ns));
+	strbuf_putc(out, '.');
 }
 
+/* How many values are surely NOTABLE_NS or more: those in buckets that begin there or later. */
+static uint64_t count_notable(const struct hist *h)
+{
+	uint64_t sum = h->over, count;
+	int32_t index = INT32_MIN;
+
+	while (hist_next(h, &index, &count)) {
+		if (edges_floor(h->schema, index - 1) >= NOTABLE_NS)
+			sum += count;
+	}
+	return sum;
+}
+
+/* Nearly every reader that is woken waits for some microseconds: those waits are left out. */
 static int say_cpu_wait(const struct watch *w, enum watch_span span, struct report *r)
 {
 	struct strbuf culprits = STRBUF_INIT(1024);
-	uint64_t packets = 0, waited = 0, median;
-	char share[HUMAN_MAX], ns[HUMAN_MAX];
+	char share[HUMAN_MAX], least[HUMAN_MAX], median[HUMAN_MAX];
 	struct hist wait;
+	double waited;
 	int err;
 
-	for (int protocol = 0; protocol < PROTO_MAX; protocol++) {
-		packets += w->shares[span][protocol].packets;
-		waited += w->shares[span][protocol].waited;
-	}
 	err = pool(w, span, DIST_CPU_WAIT, STAGE_READ, 0, 0, &wait);
-	median = median_wait(&wait);
-	if (err || (double)waited <= WAITED_SHARE * (double)packets || median < NOTABLE_NS)
+	if (err || !wait.count)
+		goto out;
+	waited = (double)count_notable(&wait) / (double)wait.count;
+	if (waited < WAITED_SHARE)
 		goto out;
 	list_culprits(w, span, &culprits);
-	report_finding(r, "%s of the messages waited for a CPU, %s at the median of those.%s",
-		       human_fraction(share, (double)waited / (double)packets),
-		       human_ns(ns, median), strbuf_str(&culprits));
+	report_finding(r, "%s of the messages waited for a CPU (%s or longer), %s at the median of "
+		       "those.%s", human_fraction(share, waited), human_ns(least, NOTABLE_NS),
+		       human_ns(median, quantile_ns(&wait, 1 - waited / 2)), strbuf_str(&culprits));
 	err = culprits.error;
 out:
 	strbuf_release(&culprits);
@@ -140,18 +149,17 @@ static struct dominant find_dominant(const struct watch *w, enum watch_span span
 	return d;
 }
 
-/* Of all protocols and origins the one whose packets took the most time. */
-static struct dominant find_all(const struct watch *w, enum watch_span span)
+/* Of all origins the one whose packets took the most time. */
+static struct dominant find_any_origin(const struct watch *w, enum watch_span span,
+				       unsigned int protocol)
 {
 	struct dominant best = { 0 };
 
-	for (unsigned int protocol = 0; protocol < PROTO_MAX; protocol++) {
-		for (unsigned int origin = 0; origin < ORIGIN_MAX; origin++) {
-			struct dominant d = find_dominant(w, span, protocol, origin);
+	for (unsigned int origin = 0; origin < ORIGIN_MAX; origin++) {
+		struct dominant d = find_dominant(w, span, protocol, origin);
 
-			if (d.total_ns > best.total_ns)
-				best = d;
-		}
+		if (d.total_ns > best.total_ns)
+			best = d;
 	}
 	return best;
 }
@@ -164,24 +172,32 @@ static bool reader_was_busy(const struct watch *w, enum watch_span span, unsigne
 	return s->busy_ns > s->wake_ns + s->wait_ns + s->run_ns;
 }
 
-static const char *where(const struct watch *w, enum watch_span span, const struct dominant *d,
-			 struct strbuf *buf)
+/* Who reads, if the run was about one process. */
+static const char *reader_name(const struct watch *w)
 {
-	if (d->stage == STAGE_READ && reader_was_busy(w, span, d->protocol))
-		return "while the application was busy or stopped, and not reading";
-	if (d->stage == STAGE_RUNNING)
-		return "waiting for a CPU, from `runnable` to `running`";
-	if (d->before)
-		strbuf_printf(buf, "from `%s` to `%s`", stage_name(d->before), stage_name(d->stage));
-	else
-		strbuf_printf(buf, "from the origin to `%s`", stage_name(d->stage));
-	return strbuf_str(buf);
+	return w->target && strstr(w->target, "(pid ") ? w->target : "the application";
 }
 
-static int say_dominant(const struct watch *w, enum watch_span span, struct report *r)
+static void put_where(const struct watch *w, enum watch_span span, const struct dominant *d,
+		      uint64_t longest_ns, struct strbuf *out)
 {
-	struct dominant d = find_all(w, span);
-	struct strbuf buf = STRBUF_INIT(256);
+	if (d->stage == STAGE_READ && reader_was_busy(w, span, d->protocol))
+		strbuf_printf(out, "while %s was %s, and not reading", reader_name(w),
+			      longest_ns < ABSENT_NS ? "busy" : "busy or stopped");
+	else if (d->stage == STAGE_RUNNING)
+		strbuf_puts(out, "waiting for a CPU, from `runnable` to `running`");
+	else if (d->before)
+		strbuf_printf(out, "from `%s` to `%s`", stage_name(d->before),
+			      stage_name(d->stage));
+	else
+		strbuf_printf(out, "from the origin to `%s`", stage_name(d->stage));
+}
+
+static int say_dominant(const struct watch *w, enum watch_span span, unsigned int protocol,
+			struct report *r)
+{
+	struct dominant d = find_any_origin(w, span, protocol);
+	struct strbuf where = STRBUF_INIT(1024);
 	struct hist step = { 0 }, read = { 0 };
 	char share[HUMAN_MAX], p99[HUMAN_MAX], most[HUMAN_MAX], mean[HUMAN_MAX];
 	int err;
@@ -193,14 +209,18 @@ static int say_dominant(const struct watch *w, enum watch_span span, struct repo
 		err = pool(w, span, DIST_LATENCY, STAGE_READ, d.protocol, d.origin, &read);
 	if (err || !read.count || quantile_ns(&step, 0.999) < NOTABLE_NS)
 		goto out;
-	report_finding(r, "%s of the time to `read` passed %s: %s on average, %s at p99, %s at most.",
-		       human_fraction(share, d.sum_ns / d.total_ns), where(w, span, &d, &buf),
+	put_where(w, span, &d, quantile_ns(&step, 1), &where);
+	report_finding(r, "%s of the %s time to `read` passed %s: %s on average, %s at p99, "
+		       "%s at most.", human_fraction(share, d.sum_ns / d.total_ns),
+		       protocol == PROTO_UDP ? "UDP" : "TCP", strbuf_str(&where),
 		       human_ns(mean, (uint64_t)hist_mean(&step)),
-		       human_ns(p99, quantile_ns(&step, 0.99)), human_ns(most, quantile_ns(&step, 1)));
+		       human_ns(p99, quantile_ns(&step, 0.99)),
+		       human_ns(most, quantile_ns(&step, 1)));
+	err = where.error;
 out:
 	hist_release(&step);
 	hist_release(&read);
-	strbuf_release(&buf);
+	strbuf_release(&where);
 	return err;
 }
 
@@ -233,7 +253,9 @@ int watch_findings(const struct watch *w, enum watch_span span, struct report *r
 	int err = say_cpu_wait(w, span, r);
 
 	if (!err)
-		err = say_dominant(w, span, r);
+		err = say_dominant(w, span, PROTO_TCP, r);
+	if (!err)
+		err = say_dominant(w, span, PROTO_UDP, r);
 	if (!err)
 		err = say_unread(w, span, r);
 	return err;

@@ -102,10 +102,8 @@ static int add_title(const struct watch *w, const struct watch_common *c, struct
 	int err;
 
 	strbuf_puts(&title, w->target ? w->target : "all sockets");
-	if (c->protocols) {
-		strbuf_puts(&title, ", ");
-		put_words(&title, c->protocols, protocol_word);
-	}
+	strbuf_puts(&title, ", ");
+	put_words(&title, c->protocols, protocol_word);
 	strbuf_puts(&title, ", ");
 	put_words(&title, c->directions ? c->directions : 1U << DIR_INGRESS, direction_word);
 	if (c->origins) {
@@ -125,11 +123,13 @@ static void add_summary(const struct watch *w, enum watch_span span, const struc
 			struct report *r)
 {
 	const struct watch_period *p = &w->periods[span];
+	uint64_t packets = packets_seen(w, span);
 	char buf[HUMAN_MAX];
 	double fraction;
 
-	report_summary(r, "%s", human_ns(buf, p->to_ns - p->from_ns));
-	report_summary(r, "%s packets", human_count(buf, packets_seen(w, span)));
+	report_summary(r, "%s%s", human_ns(buf, p->to_ns - p->from_ns),
+		       span == WATCH_TOTAL && p->intervals > 1 ? " in all" : "");
+	report_summary(r, "%s packet%s", human_count(buf, packets), packets == 1 ? "" : "s");
 	report_summary(r, "%s lost", human_count(buf, watch_total(w, span, COUNT_LOSS)));
 	if (watch_total(w, span, COUNT_DROP))
 		report_summary(r, "%s dropped", human_count(buf, watch_total(w, span, COUNT_DROP)));
@@ -153,9 +153,10 @@ static void add_loss_reason(const struct watch *w, enum watch_span span, struct 
 		const char *reason = watch_name(w, DICT_STRING, c->id.reason);
 
 		if (c->id.what == COUNT_LOSS && c->count[span] && watch_is_counted(w, c))
-			strbuf_printf(&evidence, "%s%s %s: %s", evidence.len ? ", " : "",
+			strbuf_printf(&evidence, "%s%s%s%s: %s", evidence.len ? ", " : "",
 				      c->id.stage ? stage_name(c->id.stage) : "",
-				      reason ? reason : "unknown", human_count(buf, c->count[span]));
+				      c->id.stage ? " " : "", reason ? reason : "unknown",
+				      human_count(buf, c->count[span]));
 	}
 	report_reason(r, "losses", strbuf_str(&evidence),
 		      "%s packets at a stage should have been measured and were not",

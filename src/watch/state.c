@@ -30,7 +30,9 @@ static int compare(uint64_t a, uint64_t b)
 
 static int compare_tasks(const struct event_culprit *a, const struct event_culprit *b)
 {
-	return a->pid != b->pid ? compare(a->pid, b->pid) : memcmp(a->comm, b->comm, sizeof(a->comm));
+	if (a->pid != b->pid)
+		return compare(a->pid, b->pid);
+	return memcmp(a->comm, b->comm, sizeof(a->comm));
 }
 
 /*
@@ -175,7 +177,8 @@ const struct event_binding *watch_binding_of(const struct watch *w, unsigned int
 		};
 		uint64_t key = binding_key(&id);
 		bool found;
-		size_t at = lower_bound(&w->bindings, item, compare(binding_key(item), key), &found);
+		size_t at = lower_bound(&w->bindings, item, compare(binding_key(item), key),
+					&found);
 
 		if (found)
 			return &w->bindings.items[at];
@@ -192,12 +195,14 @@ bool watch_requested(const struct watch *w, const struct event_binding *b)
 {
 	const char *why = watch_name(w, DICT_STRING, b->why);
 
-	return watch_shows(w, b->stage) && (b->bound || !why || strcmp(why, WATCH_NOT_SELECTED) != 0);
+	if (!watch_shows(w, b->stage))
+		return false;
+	return b->bound || !why || strcmp(why, WATCH_NOT_SELECTED) != 0;
 }
 
 bool watch_is_counted(const struct watch *w, const struct watch_count *c)
 {
-	return !c->id.stage || watch_shows(w, c->id.stage);
+	return c->id.what == COUNT_DROP || !c->id.stage || watch_shows(w, c->id.stage);
 }
 
 uint64_t watch_total(const struct watch *w, enum watch_span span, enum count_what what)

@@ -104,7 +104,7 @@ const struct event_binding *watch_binding_of(const struct watch *w, unsigned int
 bool watch_shows(const struct watch *w, unsigned int stage);
 bool watch_requested(const struct watch *w, const struct event_binding *b);
 
-/* Counts of stages that nobody looks at are nobody's business; those of no stage are everybody's. */
+/* What was lost at a stage that nobody looks at doesn't count; a dropped packet always does. */
 bool watch_is_counted(const struct watch *w, const struct watch_count *c);
 uint64_t watch_total(const struct watch *w, enum watch_span span, enum count_what what);
 

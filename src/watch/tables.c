@@ -67,6 +67,8 @@ struct watch_common watch_common(const struct watch *w)
 		c.directions |= 1U << b->direction;
 		c.protocols |= b->protocol == PROTO_ANY ? 0 : 1U << b->protocol;
 	}
+	if (!c.protocols)
+		c.protocols = 1U << PROTO_ANY;
 	return c;
 }
 
@@ -93,13 +95,16 @@ static struct table *new_stage_table(struct report *r, const struct watch_common
 	return table_new(r, columns, ARRAY_LEN(columns));
 }
 
+/* Most hooks are tracepoints, and go without saying so. */
 static const char *reached_by(const struct watch *w, const struct event_binding *b,
 			      struct report *r)
 {
 	const char *kind = b ? watch_name(w, DICT_STRING, b->kind) : NULL;
 	const char *hook = b ? watch_name(w, DICT_STRING, b->hook) : NULL;
 
-	return kind && hook ? report_format(r, "%s %s", kind, hook) : hook;
+	if (!kind || !hook || strcmp(kind, "tp_btf") == 0)
+		return hook;
+	return report_format(r, "%s %s", kind, hook);
 }
 
 /* Null where it was never measured. */
@@ -137,76 +142,109 @@ static bool is_shown(const struct watch *w, const struct watch_row *row, enum wa
 	       hists[DIST_YOUNGEST].count;
 }
 
-static bool has_rows(const struct watch *w, const struct event_binding *b, bool of_any_stage)
+/* PROTO_ANY and STAGE_NONE stand for all of them. */
+static bool has_rows(const struct watch *w, unsigned int direction, unsigned int protocol,
+		     unsigned int stage)
 {
 	vec_for_each(&w->rows, item) {
 		const struct event_hist *id = &(*item)->id;
 
-		if (id->direction == b->direction && (of_any_stage || id->stage == b->stage) &&
-		    (b->protocol == PROTO_ANY || id->protocol == b->protocol) &&
-		    is_stage_row(*item))
+		if (id->direction == direction && (!stage || id->stage == stage) &&
+		    (!protocol || id->protocol == protocol) && is_stage_row(*item))
+			return true;
+	}
+	return false;
+}
+
+static void add_note(const char *stage, unsigned int direction, unsigned int protocol,
+		     const char *note, struct table *t)
+{
+	table_add_note(t, (const struct value[]){ value_string(stage),
+			value_string(direction_name(direction)),
+			value_string(protocol_name(protocol)) }, 3, "n/a: %s", note);
+}
+
+/* The line for a stage without numbers. Of a protocol that nobody speaks it is silent. */
+static void add_unmeasured(const struct watch *w, unsigned int direction, unsigned int protocol,
+			   unsigned int stage, struct table *t)
+{
+	const struct event_binding *b = watch_binding_of(w, stage, direction, protocol);
+	const char *why;
+
+	if (!b || !watch_requested(w, b))
+		return;
+	why = watch_name(w, DICT_STRING, b->why);
+	if (!b->bound)
+		add_note(stage_name(stage), direction, protocol,
+			 why ? why : "no reason is known", t);
+	else if (has_rows(w, direction, protocol, STAGE_NONE) &&
+		 !has_rows(w, direction, protocol, stage))
+		add_note(stage_name(stage), direction, protocol, "no packets yet", t);
+}
+
+/* Of the protocol (PROTO_ANY: of all), something is measured and nothing has come. */
+static bool is_silent(const struct watch *w, unsigned int direction, unsigned int protocol)
+{
+	if (has_rows(w, direction, protocol, STAGE_NONE))
+		return false;
+	vec_for_each(&w->bindings, b) {
+		if (b->bound && b->direction == direction && watch_requested(w, b) &&
+		    (!protocol || !b->protocol || b->protocol == protocol))
 			return true;
 	}
 	return false;
 }
 
 /*
- * The line for a binding without numbers, if it needs one. A protocol that nobody speaks has one
- * line, not one per stage: `silent` remembers which were said.
+ * The lines of one direction and protocol, with those of unmeasured stages if anybody speaks of
+ * that protocol. `*at` goes on to the first row behind them.
  */
-static void add_unmeasured(const struct watch *w, const struct event_binding *b,
-			   unsigned int *silent, struct table *t)
+static void add_path(const struct watch *w, enum watch_span span, unsigned int direction,
+		     unsigned int protocol, bool spoken_of, size_t *at, struct table *t,
+		     struct report *r)
 {
-	const char *stage = stage_name(b->stage), *note = "no packets yet";
+	unsigned int stage = spoken_of ? STAGE_NONE + 1 : STAGE_MAX;
 
-	if (!watch_requested(w, b))
-		return;
-	if (!b->bound) {
-		note = watch_name(w, DICT_STRING, b->why);
-	} else if (has_rows(w, b, false)) {
-		return;
-	} else if (!has_rows(w, b, true)) {
-		unsigned int bit = 1U << (b->direction * PROTO_MAX + b->protocol);
+	for (; *at < w->rows.len; ++*at) {
+		const struct watch_row *row = w->rows.items[*at];
 
-		if (*silent & bit)
-			return;
-		*silent |= bit;
-		stage = "all";
+		if (row->id.direction != direction || row->id.protocol != protocol)
+			break;
+		/* Groups come after the whole host, which has a line for each stage. */
+		for (; stage < (row->id.group ? STAGE_MAX : row->id.stage); stage++)
+			add_unmeasured(w, direction, protocol, stage, t);
+		if (is_shown(w, row, span))
+			add_stage(w, row, span, t, r);
 	}
-	table_add_note(t, (const struct value[]){ value_string(stage),
-			value_string(direction_name(b->direction)),
-			value_string(protocol_name(b->protocol)) }, 3,
-		       "n/a: %s", note ? note : "no reason is known");
+	for (; stage < STAGE_MAX; stage++)
+		add_unmeasured(w, direction, protocol, stage, t);
 }
 
-static uint64_t binding_row_key(const struct event_binding *b)
-{
-	return watch_row_key(&(struct event_hist){
-		.stage = b->stage, .direction = b->direction, .protocol = b->protocol });
-}
-
-/* Two sorted lists, merged: rows, and the bindings that explain missing rows. */
 void watch_add_stages(const struct watch *w, enum watch_span span, const struct watch_common *c,
-		       struct report *r)
+		      struct report *r)
 {
 	struct table *t = new_stage_table(r, c);
-	unsigned int silent = 0;
-	size_t next = 0;
+	size_t at = 0;
 
-	vec_for_each(&w->rows, row) {
-		while (next < w->bindings.len &&
-		       binding_row_key(&w->bindings.items[next]) < (*row)->key)
-			add_unmeasured(w, &w->bindings.items[next++], &silent, t);
-		if (is_shown(w, *row, span))
-			add_stage(w, *row, span, t, r);
+	for (unsigned int direction = 0; direction < DIR_MAX; direction++) {
+		bool silent = is_silent(w, direction, PROTO_ANY);
+
+		for (unsigned int protocol = PROTO_ANY; protocol < PROTO_MAX; protocol++) {
+			bool spoken_of = c->protocols >> protocol & 1;
+
+			add_path(w, span, direction, protocol, spoken_of, &at, t, r);
+			if (spoken_of && !silent && is_silent(w, direction, protocol))
+				add_note("all", direction, protocol, "no packets yet", t);
+		}
+		if (silent)
+			add_note("all", direction, PROTO_ANY, "no packets yet", t);
 	}
-	while (next < w->bindings.len)
-		add_unmeasured(w, &w->bindings.items[next++], &silent, t);
 	object_add(&r->body, "stages", value_table(t));
 }
 
 /* -- counters ------------------------------------------------------------------------------- */
 
+/* Without a stage or protocol it is of no certain one: the field is left out. */
 static struct value count_cell(const struct watch *w, const struct watch_count *c,
 			       const char *name, enum watch_span span)
 {
@@ -215,8 +253,9 @@ static struct value count_cell(const struct watch *w, const struct watch_count *
 	if (strcmp(name, "count") == 0)
 		return value_u64(c->count[span]);
 	if (strcmp(name, "protocol") == 0)
-		return value_string(protocol_name(c->id.protocol));
-	return c->id.stage ? value_string(stage_name(c->id.stage)) : value_null();
+		return c->id.protocol ? value_string(protocol_name(c->id.protocol))
+				      : value_absent();
+	return c->id.stage ? value_string(stage_name(c->id.stage)) : value_absent();
 }
 
 void watch_add_counts(const struct watch *w, enum watch_span span, enum count_what what,
@@ -256,8 +295,9 @@ void watch_add_counts(const struct watch *w, enum watch_span span, enum count_wh
 void watch_add_bindings(const struct watch *w, struct report *r)
 {
 	static const struct column columns[] = {
-		{ .name = "stage" }, { .name = "hook" }, { .name = "kind" }, { .name = "direction" },
-		{ .name = "protocol" }, { .name = "bound" }, { .name = "why" },
+		{ .name = "stage" }, { .name = "hook" }, { .name = "kind" },
+		{ .name = "direction" }, { .name = "protocol" }, { .name = "bound" },
+		{ .name = "why" },
 	};
 	struct table *t = table_new(r, columns, ARRAY_LEN(columns));
 
@@ -310,7 +350,8 @@ int watch_add_scheduler(struct watch *w, enum watch_span span, struct report *r)
 		TABLE_ADD(t, value_string(protocol_name(protocol)), value_u64(s->packets),
 			  value_u64(s->waited), value_ns(s->busy_ns), value_ns(s->wake_ns),
 			  value_ns(s->wait_ns), value_ns(s->run_ns),
-			  value_distribution(r, &w->cpu_wait[span][protocol]));
+			  w->cpu_wait[span][protocol].count ?
+			  value_distribution(r, &w->cpu_wait[span][protocol]) : value_null());
 	}
 	object_add(&r->body, "scheduler", value_table(t));
 	return err;

@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Makes an event file from a script, so that the inputs of the golden tests can be read and
+ * reviewed. One event per line; words may be quoted, # begins a comment.
+ *
+ *	fact KEY VALUE
+ *	bound STAGE PROTOCOL KIND HOOK
+ *	unbound STAGE PROTOCOL WHY
+ *	group ID KEY=NAME ... | KEY=NUMBER ...
+ *	clock REALTIME_MINUS_MONO_NS ERROR_NS TAI_S [step]
+ *	hist STAGE PROTOCOL ORIGIN DIST [group=ID] [overflow] [schema=N] VALUExCOUNT ...
+ *	drop|loss|excluded STAGE PROTOCOL REASON COUNT         STAGE "-": none
+ *	share PROTOCOL PACKETS WAITED BUSY WAKE WAIT RUN
+ *	culprit PID COMM TIME COUNT
+ *	lost KIND RECORDS
+ *	interval DURATION USER BPF CPUS [last] [partial]
+ *
+ * Times are written as in options: 300ns, 4us, 1.5ms, 2s.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/bug.h"
+#include "base/parse.h"
+#include "event/names.h"
+#include "event/writer.h"
+#include "stats/hist.h"
+
+#define WORDS_MAX 64
+#define START_NS (1000 * NS_PER_S)
+#define STARTED_NS (1700000000 * NS_PER_S)
+
+struct script {
+	const char *path;
+	unsigned int line;
+	char *words[WORDS_MAX];
+	int n, at;
+	struct event_writer *writer;
+	struct event_sink *sink;
+	uint64_t now_ns, seq;
+};
+
+__attribute__((noreturn, format(printf, 2, 3)))
+static void die(const struct script *s, const char *fmt, ...)
+{
+	va_list ap;
+
+	fprintf(stderr, "%s:%u: ", s->path, s->line);
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+	exit(1);
+}
+
+/* -- words ---------------------------------------------------------------------------------- */
+
+static void split(struct script *s, char *text)
+{
+	s->n = s->at = 0;
+	for (;;) {
+		char end = ' ';
+
+		text += strspn(text, " \t\n");
+		if (!*text || *text == '#')
+			return;
+		if (s->n == WORDS_MAX)
+			die(s, "more than %d words", WORDS_MAX);
+		if (*text == '"')
+			end = *text++;
+		s->words[s->n++] = text;
+		text += end == '"' ? strcspn(text, "\"") : strcspn(text, " \t\n");
+		if (*text)
+			*text++ = '\0';
+	}
+}
+
+static bool more(const struct script *s)
+{
+	return s->at < s->n;
+}
+
+static char *word(struct script *s)
+{
+	if (!more(s))
+		die(s, "a word is missing after '%s'", s->words[s->n - 1]);
+	return s->words[s->at++];
+}
+
+static int64_t number(struct script *s)
+{
+	char *text = word(s), *end;
+	int64_t n = strtoll(text, &end, 10);
+
+	if (end == text || *end)
+		die(s, "'%s' is no number", text);
+	return n;
+}
+
+static uint64_t duration(struct script *s, const char *text)
+{
+	uint64_t ns = 0;
+
+	if (strcmp(text, "0") != 0 && parse_duration(text, &ns))
+		die(s, "'%s' is no time", text);
+	return ns;
+}
+
+static uint64_t duration_word(struct script *s)
+{
+	return duration(s, word(s));
+}
+
+static unsigned int known(struct script *s, int (*parse)(const char *name))
+{
+	char *text = word(s);
+	int n = parse(text);
+
+	if (n < 0)
+		die(s, "'%s' is unknown", text);
+	return (unsigned int)n;
+}
+
+static int dist_parse(const char *name)
+{
+	for (int dist = 0; dist < DIST_MAX; dist++) {
+		if (strcmp(dist_name((unsigned int)dist), name) == 0)
+			return dist;
+	}
+	return -1;
+}
+
+static int stage_or_none(const char *name)
+{
+	return strcmp(name, "-") == 0 ? STAGE_NONE : stage_parse(name);
+}
+
+static uint32_t name(struct script *s, enum event_dict_id dict, const char *text)
+{
+	return event_writer_intern(s->writer, dict, text);
+}
+
+static void put(struct script *s, uint16_t kind, const void *payload, size_t size)
+{
+	int err = event_put(s->sink, kind, s->now_ns, payload, size);
+
+	if (err)
+		die(s, "%s", strerror(-err));
+}
+
+static void put_array(struct script *s, uint16_t kind, const void *head, size_t head_size,
+		      const void *array, size_t array_size)
+{
+	int err = event_put_array(s->sink, kind, s->now_ns, head, head_size, array, array_size);
+
+	if (err)
+		die(s, "%s", strerror(-err));
+}
+
+/* -- events --------------------------------------------------------------------------------- */
+
+static void make_fact(struct script *s)
+{
+	const char *key = word(s);
+
+	if (event_put_fact(s->sink, s->now_ns, key, word(s)))
+		die(s, "the fact was refused");
+}
+
+static void make_bound(struct script *s)
+{
+	struct event_binding b = { .bound = 1 };
+
+	b.stage = (__u8)known(s, stage_parse);
+	b.direction = (__u8)stage_direction(b.stage);
+	b.protocol = (__u8)known(s, protocol_parse);
+	b.kind = name(s, DICT_STRING, word(s));
+	b.hook = name(s, DICT_STRING, word(s));
+	put(s, EV_BINDING, &b, sizeof(b));
+}
+
+static void make_unbound(struct script *s)
+{
+	struct event_binding b = { 0 };
+
+	b.stage = (__u8)known(s, stage_parse);
+	b.direction = (__u8)stage_direction(b.stage);
+	b.protocol = (__u8)known(s, protocol_parse);
+	b.why = name(s, DICT_STRING, word(s));
+	put(s, EV_BINDING, &b, sizeof(b));
+}
+
+static void make_group(struct script *s)
+{
+	struct event_group group = { .id = (__u32)number(s) };
+	struct event_label labels[WORDS_MAX] = { 0 };
+
+	while (more(s)) {
+		struct event_label *label = &labels[group.n++];
+		char *text = word(s);
+		char *value = strchr(text, '=');
+		uint64_t n = 0;
+		int key;
+
+		if (!value)
+			die(s, "'%s' is not KEY=VALUE", text);
+		*value++ = '\0';
+		key = group_key_parse(text);
+		if (key < 0)
+			die(s, "'%s' is unknown", text);
+		label->key = (__u32)key;
+		if (parse_u64(value, &n))
+			label->name = name(s, key == GROUP_CGROUP ? DICT_CGROUP :
+					      key == GROUP_NETNS ? DICT_NETNS :
+					      key == GROUP_IFINDEX ? DICT_IFACE : DICT_STRING,
+					   value);
+		label->value = n;
+	}
+	put_array(s, EV_GROUP, &group, sizeof(group), labels, group.n * sizeof(labels[0]));
+}
+
+static void make_clock(struct script *s)
+{
+	struct event_clock clock = { .mono_ns = s->now_ns };
+
+	clock.realtime_minus_mono_ns = number(s);
+	clock.error_ns = (__u64)number(s);
+	clock.tai_offset_s = (__s32)number(s);
+	if (more(s) && strcmp(word(s), "step") == 0)
+		clock.flags = CLOCK_STEPPED;
+	put(s, EV_CLOCK, &clock, sizeof(clock));
+}
+
+static void record(struct script *s, struct hist *hist, char *text)
+{
+	char *times = strchr(text, 'x');
+	uint64_t count = 1;
+
+	if (times) {
+		*times++ = '\0';
+		if (parse_u64(times, &count))
+			die(s, "'%s' is no count", times);
+	}
+	if (hist_record_n(hist, duration(s, text), count))
+		die(s, "no memory");
+}
+
+static void put_hist(struct script *s, struct event_hist *delta, const struct hist *hist)
+{
+	struct event_bucket *buckets = calloc(hist->len + 1, sizeof(*buckets));
+	int32_t index = INT32_MIN;
+	uint64_t count;
+
+	if (!buckets)
+		die(s, "no memory");
+	while (hist_next(hist, &index, &count))
+		buckets[delta->n++] = (struct event_bucket){ .index = index, .count = count };
+	delta->sum_ns = hist->sum;
+	delta->min_ns = hist->count ? hist->min : UINT64_MAX;
+	delta->max_ns = hist->count ? hist->max : 0;
+	delta->zero = hist->zero;
+	delta->over = hist->over;
+	put_array(s, EV_HIST, delta, sizeof(*delta), buckets, delta->n * sizeof(*buckets));
+	free(buckets);
+}
+
+static void make_hist(struct script *s)
+{
+	struct event_hist delta = { .schema = BUCKET_SCHEMA_DEFAULT };
+	struct hist hist;
+
+	delta.stage = (__u8)known(s, stage_parse);
+	delta.direction = (__u8)stage_direction(delta.stage);
+	delta.protocol = (__u8)known(s, protocol_parse);
+	delta.origin = (__u8)known(s, origin_parse);
+	delta.dist = (__u8)known(s, dist_parse);
+	for (; more(s); s->at++) {
+		char *text = s->words[s->at];
+
+		if (strncmp(text, "group=", 6) == 0)
+			delta.group = (__u32)atoi(text + 6);
+		else if (strncmp(text, "schema=", 7) == 0)
+			delta.schema = (__s8)atoi(text + 7);
+		else if (strcmp(text, "overflow") == 0)
+			delta.flags = HIST_OVERFLOW_GROUP;
+		else
+			break;
+	}
+	hist_init(&hist, delta.schema);
+	while (more(s))
+		record(s, &hist, word(s));
+	put_hist(s, &delta, &hist);
+	hist_release(&hist);
+}
+
+static void make_count(struct script *s, enum count_what what)
+{
+	struct event_count count = { .what = (__u8)what };
+
+	count.stage = (__u8)known(s, stage_or_none);
+	count.protocol = (__u8)known(s, protocol_parse);
+	count.direction = count.stage ? (__u8)stage_direction(count.stage) : 0;
+	count.reason = name(s, DICT_STRING, word(s));
+	count.count = (__u64)number(s);
+	put(s, EV_COUNT, &count, sizeof(count));
+}
+
+static void make_drop(struct script *s)
+{
+	make_count(s, COUNT_DROP);
+}
+
+static void make_loss(struct script *s)
+{
+	make_count(s, COUNT_LOSS);
+}
+
+static void make_excluded(struct script *s)
+{
+	make_count(s, COUNT_EXCLUDED);
+}
+
+static void make_share(struct script *s)
+{
+	struct event_share share = { 0 };
+
+	share.protocol = (__u8)known(s, protocol_parse);
+	share.packets = (__u64)number(s);
+	share.waited = (__u64)number(s);
+	share.busy_ns = duration_word(s);
+	share.wake_ns = duration_word(s);
+	share.wait_ns = duration_word(s);
+	share.run_ns = duration_word(s);
+	put(s, EV_SHARE, &share, sizeof(share));
+}
+
+static void make_culprit(struct script *s)
+{
+	struct event_culprit culprit = { 0 };
+	const char *comm;
+
+	culprit.pid = culprit.tid = (__u32)number(s);
+	comm = word(s);
+	memcpy(culprit.comm, comm, strnlen(comm, sizeof(culprit.comm)));
+	culprit.ns = duration_word(s);
+	culprit.count = (__u64)number(s);
+	put(s, EV_CULPRIT, &culprit, sizeof(culprit));
+}
+
+static void make_lost(struct script *s)
+{
+	struct event_loss loss = { .why = LOSS_PRODUCER };
+
+	loss.kind = (__u32)known(s, event_kind_parse);
+	loss.records = (__u64)number(s);
+	put(s, EV_LOSS, &loss, sizeof(loss));
+}
+
+static void make_interval(struct script *s)
+{
+	struct event_interval interval = { .seq = s->seq++, .from_ns = s->now_ns };
+
+	s->now_ns += duration_word(s);
+	interval.to_ns = s->now_ns;
+	interval.own_user_ns = duration_word(s);
+	interval.own_bpf_ns = duration_word(s);
+	interval.ncpus = (__u32)number(s);
+	while (more(s))
+		interval.flags |= strcmp(word(s), "last") == 0 ? INTERVAL_LAST : INTERVAL_PARTIAL;
+	put(s, EV_INTERVAL, &interval, sizeof(interval));
+}
+
+static const struct {
+	const char *word;
+	void (*make)(struct script *s);
+} makers[] = {
+	{ "fact", make_fact }, { "bound", make_bound }, { "unbound", make_unbound },
+	{ "group", make_group }, { "clock", make_clock }, { "hist", make_hist },
+	{ "drop", make_drop }, { "loss", make_loss }, { "excluded", make_excluded },
+	{ "share", make_share }, { "culprit", make_culprit }, { "lost", make_lost },
+	{ "interval", make_interval },
+};
+
+static void make_event(struct script *s)
+{
+	const char *what = word(s);
+
+	for (size_t i = 0; i < ARRAY_LEN(makers); i++) {
+		if (strcmp(makers[i].word, what) != 0)
+			continue;
+		makers[i].make(s);
+		if (more(s))
+			die(s, "'%s' is too much", word(s));
+		return;
+	}
+	die(s, "'%s' is no event", what);
+}
+
+static int make_file(struct script *s, FILE *in, int fd)
+{
+	const struct event_writer_options options = {
+		.raw = true, .started_ns = STARTED_NS, .stream = 1,
+	};
+	char *line = NULL;
+	size_t size = 0;
+	int err;
+
+	err = event_writer_new(&s->writer, fd, &options);
+	if (err)
+		return err;
+	s->sink = event_writer_sink(s->writer);
+	while (getline(&line, &size, in) >= 0) {
+		s->line++;
+		split(s, line);
+		if (s->n)
+			make_event(s);
+	}
+	free(line);
+	return event_writer_close(s->writer);
+}
+
+int main(int argc, char **argv)
+{
+	struct script script = { .now_ns = START_NS };
+	FILE *in;
+	int fd, err;
+
+	if (argc != 3) {
+		fprintf(stderr, "usage: mkevents SCRIPT FILE\n");
+		return 1;
+	}
+	script.path = argv[1];
+	in = fopen(argv[1], "r");
+	fd = open(argv[2], O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	if (!in || fd < 0) {
+		perror("mkevents");
+		return 1;
+	}
+	err = make_file(&script, in, fd);
+	if (err)
+		die(&script, "%s: %s", argv[2], strerror(-err));
+	fclose(in);
+	return close(fd) ? 1 : 0;
+}
