@@ -174,7 +174,7 @@ struct event_binding {
 	__u32 why;		/* 0 when bound */
 };
 
-/* Deltas. The four times add up to the time from `enqueued` to `read` of these packets. */
+/* Deltas. The times add up to the time from `enqueued` to `read` of these packets. */
 struct event_share {
 	__u8 protocol;
 	__u8 pad[7];
@@ -184,6 +184,7 @@ struct event_share {
 	__u64 wake_ns;		/* from `enqueued` to the wakeup */
 	__u64 wait_ns;		/* runnable, without a CPU */
 	__u64 run_ns;		/* on the CPU, to `read` */
+	__u64 stopped_ns;	/* stopped by a signal or a tracer */
 };
 
 #define EVENT_COMM_LEN 16
@@ -441,7 +442,7 @@ EVENT_ASSERT(event_hist, 56, over, 48);
 EVENT_ASSERT(event_bucket, 16, count, 8);
 EVENT_ASSERT(event_count, 16, count, 8);
 EVENT_ASSERT(event_binding, 16, why, 12);
-EVENT_ASSERT(event_share, 56, run_ns, 48);
+EVENT_ASSERT(event_share, 64, stopped_ns, 56);
 EVENT_ASSERT(event_culprit, 40, count, 32);
 EVENT_ASSERT(event_interval, 48, flags, 44);
 EVENT_ASSERT(event_group, 8, n, 4);

@@ -56,9 +56,10 @@ static void swap(struct event_merge *merge, uint32_t a, uint32_t b)
 static void sift_down(struct event_merge *merge, uint32_t at)
 {
 	for (;;) {
+		const uint32_t first = 2 * at + 1;
 		uint32_t least = at;
 
-		for (uint32_t child = 2 * at + 1; child <= 2 * at + 2 && child < merge->n; child++) {
+		for (uint32_t child = first; child <= first + 1 && child < merge->n; child++) {
 			if (before(merge->heap[child], merge->heap[least]))
 				least = child;
 		}

@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Event files that are cut, changed, foreign, from the future, or lie. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "event/chunkout.h"
+#include "event/dict.h"
+#include "event/kinds.h"
+#include "event/reader.h"
+#include "event_file.h"
+
+/* Whether each line of `part` is a line of `whole`, in the same order. */
+static bool is_subsequence(const char *part, const char *whole)
+{
+	while (*part) {
+		const size_t length = strcspn(part, "\n") + 1;
+
+		while (*whole && strncmp(part, whole, length) != 0)
+			whole += strcspn(whole, "\n") + 1;
+		if (!*whole)
+			return false;
+		whole += length;
+		part += length;
+	}
+	return true;
+}
+
+/* Sought or by names: must not crash, and damage must not become contents. */
+static void use_index(const void *data, size_t size)
+{
+	const int fd = memory_file(data, size);
+	struct event_dict *dict = event_dict_new();
+	struct event_reader *reader;
+	struct event_block block;
+
+	if (event_reader_new(&reader, fd) == 0) {
+		struct event_source *source = event_reader_source(reader);
+		const struct event_window window = {
+			.kind = EV_EDGE, .domain = 1, .core = 2, .to = UINT64_MAX,
+		};
+
+		assert_int_equal(event_source_seek(source, &window), 0);
+		while (event_source_next(source, &block) > 0) {
+			assert_int_equal(block.kind, EV_EDGE);
+			assert_int_equal(block.core, 2);
+		}
+		assert_int_equal(event_reader_names(reader, dict), 0);
+		if (event_dict_get(dict, DICT_STRING, 1))
+			assert_string_equal(event_dict_get(dict, DICT_STRING, 1), "tcp_probe");
+		event_reader_free(reader);
+	}
+	event_dict_free(dict);
+	close(fd);
+}
+
+/* -- damage --------------------------------------------------------------------------------- */
+
+static void test_cut_anywhere(void **state)
+{
+	struct bytes bytes = make_sample(true, 50);
+	char *whole = whole_text(bytes);
+
+	(void)state;
+	for (size_t size = 0; size < bytes.size; size++) {
+		struct event_damage damage = { 0 }, piped_damage = { 0 };
+		int err;
+		char *text = read_text(bytes.data, size, &damage, &err);
+		char *piped = read_pipe_text(bytes.data, size, &piped_damage);
+
+		if (size < 8) {
+			assert_int_equal(err, -ENOEXEC);
+			assert_null(text);
+			assert_null(piped);
+			continue;
+		}
+		assert_int_equal(err, 0);
+		assert_true(damage.reasons & DAMAGE_CUT);
+		assert_int_equal(strncmp(text, whole, strlen(text)), 0);
+		assert_string_equal(text, piped);
+		assert_int_equal(damage.bytes, piped_damage.bytes);
+		use_index(bytes.data, size);
+		free(text);
+		free(piped);
+	}
+	free(whole);
+	free(bytes.data);
+}
+
+static void flip_all(bool raw)
+{
+	struct bytes bytes = make_sample(raw, 50);
+	char *whole = whole_text(bytes);
+
+	for (size_t at = 0; at < bytes.size; at++) {
+		const unsigned char bit = 1u << (at * 5 + at / 8) % 8;
+		struct event_damage damage = { 0 }, piped_damage = { 0 };
+		char *text, *piped;
+		int err;
+
+		bytes.data[at] ^= bit;
+		text = read_text(bytes.data, bytes.size, &damage, &err);
+		if (at < 8) {
+			assert_int_equal(err, -ENOEXEC);
+		} else {
+			assert_int_equal(err, 0);
+			assert_int_not_equal(damage.reasons, 0);
+			assert_true(is_subsequence(text, whole));
+			piped = read_pipe_text(bytes.data, bytes.size, &piped_damage);
+			assert_string_equal(text, piped);
+			assert_int_equal(damage.reasons, piped_damage.reasons);
+			use_index(bytes.data, bytes.size);
+			free(piped);
+		}
+		free(text);
+		bytes.data[at] ^= bit;
+	}
+	free(whole);
+	free(bytes.data);
+}
+
+static void test_flip_everywhere(void **state)
+{
+	(void)state;
+	flip_all(true);
+	flip_all(false);
+}
+
+/* Bytes that are missing, doubled or put in: what stands behind them is found again. */
+static void test_resync(void **state)
+{
+	struct bytes bytes = make_sample(true, 50);
+	char *whole = whole_text(bytes);
+	unsigned char *changed = malloc(2 * bytes.size);
+
+	(void)state;
+	for (size_t at = 8; at < bytes.size; at += 13) {
+		for (size_t n = 1; n < 600 && at + n < bytes.size; n = 3 * n + 1) {
+			struct event_damage damage;
+			char *text;
+			int err;
+
+			memcpy(changed, bytes.data, at);
+			memcpy(changed + at, bytes.data + at + n, bytes.size - at - n);
+			text = read_text(changed, bytes.size - n, &damage, &err);
+			assert_int_equal(err, 0);
+			assert_int_not_equal(damage.reasons, 0);
+			assert_true(is_subsequence(text, whole));
+			if (at > 100 && at < bytes.size / 2)
+				assert_true(strlen(text) > 100);
+			use_index(changed, bytes.size - n);
+			free(text);
+
+			memcpy(changed, bytes.data, at + n);
+			memcpy(changed + at + n, bytes.data + at, bytes.size - at);
+			text = read_text(changed, bytes.size + n, &damage, &err);
+			assert_int_equal(err, 0);
+			assert_int_not_equal(damage.reasons, 0);
+			assert_true(is_subsequence(text, whole));
+			use_index(changed, bytes.size + n);
+			free(text);
+		}
+	}
+	free(changed);
+	free(whole);
+	free(bytes.data);
+}
+
+/* A whole chunk that is missing is a gap; one that comes twice counts once. */
+static void test_whole_chunks(void **state)
+{
+	struct bytes bytes = make_sample(true, 50);
+	unsigned char *changed = malloc(2 * bytes.size);
+	char *whole = whole_text(bytes);
+	struct event_chunk chunk;
+	size_t at, size;
+
+	(void)state;
+	for (at = sizeof(struct event_file_header); ; at += size) {
+		struct event_damage damage;
+		char *text;
+		int err;
+
+		memcpy(&chunk, bytes.data + at, sizeof(chunk));
+		if (chunk.magic != EVENT_CHUNK_MAGIC)
+			break;
+		size = sizeof(chunk) + chunk.stored_size;
+		memcpy(changed, bytes.data, at);
+		memcpy(changed + at, bytes.data + at + size, bytes.size - at - size);
+		text = read_text(changed, bytes.size - size, &damage, &err);
+		assert_int_equal(damage.reasons, DAMAGE_GAP);
+		assert_int_equal(damage.chunks, 1);
+		assert_true(is_subsequence(text, whole));
+		use_index(changed, bytes.size - size);
+		free(text);
+
+		memcpy(changed + at + size, bytes.data + at, bytes.size - at);
+		memcpy(changed + at, bytes.data + at, size);
+		text = read_text(changed, bytes.size + size, &damage, &err);
+		assert_int_equal(damage.reasons, DAMAGE_INVALID);
+		assert_string_equal(text, whole);
+		free(text);
+	}
+	assert_true(at + sizeof(struct event_end) == bytes.size);
+	free(changed);
+	free(whole);
+	free(bytes.data);
+}
+
+static void expect_open(const void *data, size_t size, int expected)
+{
+	const int fd = memory_file(data, size);
+	struct event_reader *reader;
+
+	assert_int_equal(event_reader_new(&reader, fd), expected);
+	close(fd);
+}
+
+static void test_foreign(void **state)
+{
+	static const char script[] =
+		"#!/bin/sh\necho not an event file, but long enough for the header of one\n";
+	struct bytes bytes = make_sample(true, 0);
+	struct event_file_header header;
+	struct event_reader *reader;
+
+	(void)state;
+	expect_open("", 0, -ENOEXEC);
+	expect_open(script, sizeof(script) - 1, -ENOEXEC);
+	memcpy(&header, bytes.data, sizeof(header));
+	header.version = EVENT_FILE_VERSION + 1;
+	header.crc = event_seal(&header);
+	expect_open(&header, sizeof(header), -EPROTONOSUPPORT);
+	memcpy(&header, bytes.data, sizeof(header));
+	header.byte_order = __builtin_bswap32(header.byte_order);
+	expect_open(&header, sizeof(header), -EPROTONOSUPPORT);
+	assert_int_equal(event_reader_open(&reader, "/nonexistent/file.hlat"), -ENOENT);
+	assert_int_equal(event_reader_open(&reader, "/"), -EISDIR);
+	free(bytes.data);
+}
+
+/* -- files from the future, and files that lie ---------------------------------------------- */
+
+struct forged {
+	int fd;
+	struct event_out out;
+};
+
+static void forge_begin(struct forged *forged)
+{
+	struct event_file_header header = { .stream = 1, .clock = DOMAIN_MONO };
+
+	forged->fd = memory_file("", 0);
+	assert_int_equal(event_out_init(&forged->out, forged->fd, &header, true), 0);
+}
+
+static void forge_chunk(struct forged *forged, uint16_t kind, uint16_t version,
+			uint32_t record_size, uint32_t count, const void *payload, uint32_t size)
+{
+	struct event_chunk chunk = {
+		.kind = kind, .version = version, .core = EVENT_CORE_NONE,
+		.record_size = record_size, .count = count, .raw_size = size,
+	};
+
+	event_out_chunk(&forged->out, &chunk, payload);
+}
+
+/* The text of what can be read of it. */
+static char *forge_end(struct forged *forged, struct event_damage *damage)
+{
+	struct bytes bytes;
+	char *text;
+	int err;
+
+	event_out_end(&forged->out, 0);
+	assert_int_equal(forged->out.error, 0);
+	event_out_release(&forged->out);
+	bytes = contents(forged->fd);
+	text = read_text(bytes.data, bytes.size, damage, &err);
+	assert_int_equal(err, 0);
+	use_index(bytes.data, bytes.size);
+	free(bytes.data);
+	close(forged->fd);
+	return text;
+}
+
+struct forged_record {
+	struct event_record head;
+	struct event_count count;
+};
+
+static struct forged_record a_count(uint64_t n)
+{
+	return (struct forged_record){
+		.head = { .kind = EV_COUNT, .version = 1, .size = sizeof(struct event_count) },
+		.count = { .count = n },
+	};
+}
+
+static void test_future(void **state)
+{
+	struct forged_record records[4] = { a_count(1), a_count(2), a_count(3), a_count(4) };
+	unsigned char block[64] = { 0 };
+	struct {
+		struct event_record head;
+		struct event_count count;
+		uint64_t appended;
+	} longer = { { .kind = EV_COUNT, .version = 1, .size = 24 }, { .count = 5 }, 99 };
+	struct event_damage damage;
+	struct forged forged;
+	char *text;
+
+	(void)state;
+	records[1].head.kind = EV_RECORD_MAX + 3;
+	records[2].head.version = 2;
+	forge_begin(&forged);
+	forge_chunk(&forged, EV_NONE, 0, 0, 4, records, sizeof(records));
+	forge_chunk(&forged, EV_KIND_MAX + 7, 1, 32, 2, block, 64);
+	forge_chunk(&forged, EV_SAMPLE, 2, 64, 1, block, 64);
+	forge_chunk(&forged, EV_SAMPLE, 1, 64, 1, block, 64);
+	forge_chunk(&forged, EV_NONE, 0, 0, 1, &longer, sizeof(longer));
+	text = forge_end(&forged, &damage);
+	assert_int_equal(damage.reasons, DAMAGE_VERSION);
+	assert_int_equal(damage.unknown, 4);
+	assert_int_equal(damage.records, 0);
+	assert_non_null(strstr(text, "count=1\n"));
+	assert_null(strstr(text, "count=2\n"));
+	assert_null(strstr(text, "count=3\n"));
+	assert_non_null(strstr(text, "count=4\n"));
+	assert_non_null(strstr(text, "count=5\n"));
+	assert_non_null(strstr(text, "sample domain 0"));
+	free(text);
+}
+
+/* Checksums are right, contents are not. */
+static void test_lies(void **state)
+{
+	struct forged_record records[3] = { a_count(1), a_count(2), a_count(3) };
+	struct event_edge edges[2] = {
+		{ .dt = 5, .type = SPAN_TASK }, { .dt = 4, .type = SPAN_TASK | SPAN_END },
+	};
+	const struct event_sample backwards = { .intended = 2, .done = 1 };
+	struct {
+		struct event_record head;
+		struct event_hist hist;
+	} hist = { { .kind = EV_HIST, .version = 1, .size = sizeof(struct event_hist) },
+		   { .n = UINT32_MAX } };
+	struct event_damage damage;
+	struct forged forged;
+	char *text;
+
+	(void)state;
+	records[1].head.size = UINT32_MAX;
+	forge_begin(&forged);
+	forge_chunk(&forged, EV_NONE, 0, 0, 3, records, sizeof(records));
+	forge_chunk(&forged, EV_NONE, 0, 0, 1, &hist, sizeof(hist));
+	forge_chunk(&forged, EV_EDGE, 1, sizeof(edges[0]), 2, edges, sizeof(edges));
+	forge_chunk(&forged, EV_EDGE, 1, sizeof(edges[0]), 1, &edges[1], sizeof(edges[1]));
+	forge_chunk(&forged, EV_EDGE, 1, sizeof(edges[0]), UINT32_MAX, edges, sizeof(edges));
+	forge_chunk(&forged, EV_SAMPLE, 1, sizeof(backwards), 1, &backwards, sizeof(backwards));
+	forge_chunk(&forged, EV_SAMPLE, 1, 0, 0, NULL, 0);
+	text = forge_end(&forged, &damage);
+	assert_int_equal(damage.reasons, DAMAGE_INVALID);
+	assert_true(damage.records >= 6);
+	assert_string_equal(text, "count domain 0 at 0: what=0 stage=0 protocol=0 direction=0 "
+				  "reason=0 count=1\n");
+	free(text);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_cut_anywhere),
+		cmocka_unit_test(test_flip_everywhere),
+		cmocka_unit_test(test_resync),
+		cmocka_unit_test(test_whole_chunks),
+		cmocka_unit_test(test_foreign),
+		cmocka_unit_test(test_future),
+		cmocka_unit_test(test_lies),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
