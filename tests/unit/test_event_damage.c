@@ -185,14 +185,14 @@ static void test_whole_chunks(void **state)
 	size_t at, size;
 
 	(void)state;
-	for (at = sizeof(struct event_file_header); ; at += size) {
+	for (at = sizeof(struct event_file_header); at + sizeof(struct event_end) < bytes.size;
+	     at += size) {
 		struct event_damage damage;
 		char *text;
 		int err;
 
 		memcpy(&chunk, bytes.data + at, sizeof(chunk));
-		if (chunk.magic != EVENT_CHUNK_MAGIC)
-			break;
+		assert_int_equal(chunk.magic, EVENT_CHUNK_MAGIC);
 		size = sizeof(chunk) + chunk.stored_size;
 		memcpy(changed, bytes.data, at);
 		memcpy(changed + at, bytes.data + at + size, bytes.size - at - size);
