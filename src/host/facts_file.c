@@ -19,7 +19,9 @@ static void add_file(const struct fact_source *source, const char *key, const ch
 	int n = host_read(value, sizeof(value), "%s", path);
 
 	if (n >= 0)
-		host_facts_add(source->facts, key, "%s", n ? value : "none");
+		/* Empty lists; a mask that was never made is "(null)". */
+		host_facts_add(source->facts, key, "%s",
+			       n && strcmp(value, "(null)") ? value : "none");
 	else if (!absent(n))
 		host_facts_add_unknown(source->facts, key, path, n);
 }

@@ -258,14 +258,18 @@ static void nic_steering(const struct nic *nic)
 
 /*
  * /sys shows the namespace of whoever mounted it, which may be another one with an interface of
- * the same name: trust it only if the index is right.
+ * the same name: trust it only if the interface has our index and address. Loopbacks are all alike.
  */
 static bool sys_is_ours(const struct nic *nic)
 {
+	char address[HOST_ADDRESS_MAX];
 	uint64_t index;
 
 	return !host_read_u64(&index, "%s/%s/ifindex", nic->source->root->sys, nic->sys) &&
-	       index == nic->iface->ifindex;
+	       index == nic->iface->ifindex &&
+	       host_read(address, sizeof(address), "%s/%s/address", nic->source->root->sys,
+			 nic->sys) >= 0 &&
+	       !strcmp(address, nic->iface->address);
 }
 
 static void nic_sysfs(const struct nic *nic)

@@ -24,6 +24,17 @@ static uint32_t attr_u32(const struct rtattr *attr)
 	return value;
 }
 
+/* As /sys/class/net/NAME/address shows it. */
+static void put_address(const struct rtattr *attr, char *buf, size_t size)
+{
+	const uint8_t *bytes = attr ? RTA_DATA(attr) : NULL;
+	size_t n = attr ? RTA_PAYLOAD(attr) : 0;
+
+	buf[0] = '\0';
+	for (size_t i = 0; i < n && 3 * i + 3 <= size; i++)
+		snprintf(buf + (i ? 3 * i - 1 : 0), 4, "%s%02x", i ? ":" : "", bytes[i]);
+}
+
 static int add_link(void *ctx, const struct nlmsghdr *msg)
 {
 	const struct rtattr *attrs[IFLA_MAX + 1], *info[IFLA_INFO_MAX + 1];
@@ -44,6 +55,7 @@ static int add_link(void *ctx, const struct nlmsghdr *msg)
 	iface.rx_queues = attr_u32(attrs[IFLA_NUM_RX_QUEUES]);
 	iface.tx_queues = attr_u32(attrs[IFLA_NUM_TX_QUEUES]);
 	netlink_string(attrs[IFLA_IFNAME], iface.name, sizeof(iface.name));
+	put_address(attrs[IFLA_ADDRESS], iface.address, sizeof(iface.address));
 	netlink_string(attrs[IFLA_QDISC], iface.qdisc, sizeof(iface.qdisc));
 	netlink_string(info[IFLA_INFO_KIND], iface.kind, sizeof(iface.kind));
 	err = vec_push(list, iface);

@@ -14,7 +14,8 @@
 
 #include "host/netns.h"
 
-#define HOST_IFACES_MAX 16384
+#define HOST_IFACES_MAX  16384
+#define HOST_ADDRESS_MAX 64     /* 20 bytes of InfiniBand, and more */
 
 struct host_iface {
 	uint32_t ifindex;
@@ -24,6 +25,7 @@ struct host_iface {
 	bool up;                      /* administratively */
 	bool loopback;
 	char name[IFNAMSIZ];
+	char address[HOST_ADDRESS_MAX]; /* "02:fc:00:00:00:01"; "" without one */
 	char kind[16];                /* "veth", "bridge", ...; "" for hardware and loopback */
 	char qdisc[16];               /* at its root: "fq", "mq", "noqueue" */
 	char leaf[16];                /* below a multiqueue root: the kind of its leaves; "mixed"

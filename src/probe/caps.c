@@ -106,40 +106,51 @@ static void kinds(struct cap_vec *caps)
 	}
 }
 
-/* Whether a hook before this one measures the same. */
-static bool spare(const struct hook *h, const bool *bound)
+struct trial {
+	int err;
+	char why[160];
+};
+
+/* Whether another hook than this one measures the same. */
+static bool spare(const struct hook *h, const struct trial *trials)
 {
-	for (const struct hook *other = hooks; other < h; other++)
-		if (h->stage != STAGE_NONE && other->stage == h->stage &&
-		    other->protocol == h->protocol && bound[other - hooks])
+	for (size_t i = 0; hooks[i].target; i++)
+		if (h->stage != STAGE_NONE && hooks[i].stage == h->stage &&
+		    hooks[i].protocol == h->protocol && !trials[i].err)
 			return true;
 	return false;
 }
 
+static void add_hook(struct cap_vec *caps, const struct hook *h, const struct trial *trials)
+{
+	const struct trial *trial = &trials[h - hooks];
+	char name[64], found[160];
+
+	if (h->stage == STAGE_NONE)
+		snprintf(name, sizeof(name), "%s", h->target);
+	else if (h->protocol == PROTO_ANY)
+		snprintf(name, sizeof(name), "%s", stage_name(h->stage));
+	else
+		snprintf(name, sizeof(name), "%s %s", stage_name(h->stage),
+			 protocol_name(h->protocol));
+	snprintf(found, sizeof(found), "%s %s%s%s", hook_kind_name(h->kind), h->target,
+		 h->also ? " and " : "", h->also ? h->also : "");
+	add_result(caps, "hook", name, trial->err,
+		   spare(h, trials) ? NULL : "a kernel with one of this stage's hooks",
+		   trial->err ? trial->why : found);
+}
+
 static void stages(struct cap_vec *caps)
 {
-	bool bound[HOOKS_MAX] = { false };
-	char name[64], found[256];
+	struct trial trials[HOOKS_MAX];
+	size_t n;
 
-	for (const struct hook *h = hooks; h->target; h++) {
-		int err = hook_try(h, found, sizeof(found));
-
-		BUG_ON(h - hooks >= HOOKS_MAX);
-		bound[h - hooks] = !err;
-		if (h->stage == STAGE_NONE)
-			snprintf(name, sizeof(name), "%s", h->target);
-		else if (h->protocol == PROTO_ANY)
-			snprintf(name, sizeof(name), "%s", stage_name(h->stage));
-		else
-			snprintf(name, sizeof(name), "%s %s", stage_name(h->stage),
-				 protocol_name(h->protocol));
-		if (!err)
-			snprintf(found, sizeof(found), "%s %s%s%s", hook_kind_name(h->kind),
-				 h->target, h->also ? " and " : "", h->also ? h->also : "");
-		add_result(caps, "hook", name, err,
-			   spare(h, bound) ? NULL : "a kernel with one of this stage's hooks",
-			   found);
+	for (n = 0; hooks[n].target; n++) {
+		BUG_ON(n >= HOOKS_MAX);
+		trials[n].err = hook_try(&hooks[n], trials[n].why, sizeof(trials[n].why));
 	}
+	for (size_t i = 0; i < n; i++)
+		add_hook(caps, &hooks[i], trials);
 }
 
 static int say_nothing(enum libbpf_print_level level, const char *format, va_list args)
