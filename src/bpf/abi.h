@@ -112,7 +112,7 @@ struct cpu_counters {
 struct cpu_share {
 	__u64 packets;
 	__u64 waited; /* packets that waited for a CPU that another task held */
-	__u64 busy, wake, wait, run;
+	__u64 busy, wake, wait, run, stopped;
 };
 
 /* ---- the way of a packet ---- */
@@ -124,19 +124,31 @@ struct cpu_share {
 #define PKT_SKIP 32        /* not of the filter, but it has its place in a FIFO */
 #define PKT_FORCED_MISS 64 /* the origin asked for is not there; `why` says why */
 
-/* What is known of a packet on its way up. */
-struct packet {
+/* What is needed of a packet once it is in a socket's queue. */
+struct stamp {
 	__u64 base;      /* the origin's time */
+	__u64 enqueued;
+	__u8 origin;     /* enum row_origin */
+	__u8 link_origin;
+	__u8 flags;      /* PKT_* */
+	__u8 why;        /* enum loss, if PKT_FORCED_MISS */
+	__u32 seq;       /* TCP: sequence number of the first payload byte */
+};
+
+/* What is known of it on its way up. */
+struct packet {
+	struct stamp s;
 	__u64 link;      /* stage times; 0 = not passed or not measured */
 	__u64 ip;
 	__u64 transport;
-	__u64 enqueued;
 	__u64 link_ns;   /* latency at `link`, from link_origin */
-	__u8 origin;     /* enum row_origin */
-	__u8 link_origin;
-	__u8 flags;
-	__u8 why;        /* enum loss, if PKT_FORCED_MISS */
-	__u32 seq;       /* TCP: sequence number of the first payload byte */
+};
+
+/* In a queue. The rest of the way is kept only for --pid, which judges at `read`. */
+struct queued {
+	struct stamp s;
+	__u32 link, ip, transport; /* ns before `enqueued`, at most 2^32 - 1; 0 = as above */
+	__u32 link_ns;
 };
 
 struct link_entry {
@@ -165,7 +177,7 @@ struct cpu_state {
 	struct cpu_share share[ROW_PROTOS];
 	struct scratch scratch[SCRATCH_SLOTS]; /* between tcp_probe and sk_data_ready */
 	__u64 udp_skb;     /* the datagram that passed LOCAL_IN last */
-	__u64 announced;   /* when sk_data_ready fired last: wakings that follow at once are its doing */
+	__u64 announced;   /* when sk_data_ready fired; 0 once its call chain must be over */
 	__u64 clock_check; /* when the realtime offset was verified last */
 	__u32 switches, pad;
 	struct cpu_switch ring[SWITCH_RING]; /* who had this CPU, newest at (switches - 1) % SWITCH_RING */
@@ -177,18 +189,18 @@ struct cpu_state {
 #define EXT_RING 4096 /* borrowed by a TCP socket whose reader is far behind */
 #define EXT_MAX  32
 #define OOO_MAX  64
-#define UDP_RING 512
+#define UDP_RING 320 /* a full default receive buffer of small datagrams: 277 */
 
 struct tcp_socket {
 	__u32 head, tail;         /* ring[] */
 	__u32 ext_head, ext_tail; /* of the borrowed ring */
 	__u32 ext;                /* which, + 1; 0 = none */
 	__u32 n_ooo;              /* of the out-of-order queue */
-	struct packet ring[TCP_RING];
+	struct queued ring[TCP_RING];
 };
 
 struct ext_ring {
-	struct packet ring[EXT_RING];
+	struct queued ring[EXT_RING];
 };
 
 struct ooo_queue {
@@ -196,18 +208,20 @@ struct ooo_queue {
 };
 
 struct udp_slot {
-	__u64 state;    /* position << 2 | SLOT_* ; who comes second finds what the first left */
-	__u64 early_ns; /* when the reader took it, if it came before the announcement */
-	struct packet p;
+	__u64 state; /* UDP_* | 4 x the position or, of an early reader, the time */
+	struct queued q;
 };
 
-#define UDP_PUSHED 1
-#define UDP_EARLY  2
+#define UDP_PUSHED      1
+#define UDP_EARLY       2 /* read before it was announced */
+#define UDP_EARLY_OTHER 3 /* ... by a process that the filter leaves out */
 
 struct udp_socket {
-	__u32 head, tail; /* positions: of the next read, of the next announcement */
-	__u32 skip;       /* datagrams that found no place, read after those in the ring */
-	__u32 stuck_head; /* since when the head has stood still while the queue was empty */
+	__u64 head, tail; /* positions: of the next read, of the next announcement */
+	__u64 before;     /* datagrams that were queued before our time, read first */
+	__u64 ready;      /* `before` is known */
+	__u64 skip;       /* datagrams that found no place, read after those in the ring */
+	__u64 stuck_head; /* since when the head has stood still while the queue was empty */
 	__u64 stuck_since;
 	struct udp_slot ring[UDP_RING];
 };
@@ -219,10 +233,12 @@ struct wait {
 	__u64 start, end;
 	__u32 pid, tgid; /* who had the CPU; pid 0 = idle: not a wait for a CPU, an idle exit */
 	char comm[16];
+	__u64 stopped;   /* not a wait for a CPU at all: SIGSTOP, or a tracer */
 };
 
 struct task_state {
 	__u64 runnable_since; /* woken or preempted, and not yet on a CPU; 0 = on one, or asleep */
+	__u64 stopped_since;  /* 0 = it isn't */
 	__u64 net_wake;       /* the last waking that a packet's announcement caused */
 	__u64 net_run;        /* when the task got its CPU after that */
 	__u32 net;            /* the waking under way is such a one */
@@ -231,7 +247,7 @@ struct task_state {
 	/* the read under way: popped from the socket, not yet returned to the application */
 	__u64 sk;
 	__u32 n, pad;
-	struct packet oldest, youngest;
+	struct stamp oldest, youngest;
 };
 
 struct culprit {
@@ -245,7 +261,9 @@ struct culprit {
 _Static_assert(sizeof(struct row) == 8 + 2 * 8 * (7 + ROW_BUCKETS), "struct row");
 _Static_assert(sizeof(struct packet) == 56, "struct packet");
 _Static_assert(sizeof(struct link_entry) == 64, "one cache line per packet");
-_Static_assert(sizeof(struct udp_socket) < 65000, "limit of socket storage");
+_Static_assert(sizeof(struct queued) == 40, "struct queued");
+/* Socket storage is charged to the socket's option memory: net.core.optmem_max, 20 KiB before 6.7. */
+_Static_assert(sizeof(struct udp_socket) < 16384, "storage of a UDP socket");
 _Static_assert(sizeof(struct tcp_socket) <= 1024, "1 KiB per connection");
 
 #endif

@@ -64,7 +64,7 @@ static __always_inline __u32 drop_slot(const struct link_entry *e)
 {
 	if (!e)
 		return SLOT_LINK;
-	return e->p.transport || (e->p.flags & PKT_XPORT) ? SLOT_ENQUEUED : SLOT_TRANSPORT;
+	return e->p.transport || (e->p.s.flags & PKT_XPORT) ? SLOT_ENQUEUED : SLOT_TRANSPORT;
 }
 
 static __always_inline int dropped(struct sk_buff *skb, __u32 reason, struct sock *sk)
@@ -87,13 +87,13 @@ static __always_inline int dropped(struct sk_buff *skb, __u32 reason, struct soc
 		return 0;
 	if (filter_netns && sk && sk->__sk_common.skc_net.net->ns.inum != filter_netns)
 		return 0;
-	if (filter_ifname[0] && (!e || !(e->p.flags & PKT_IFACE)))
+	if (filter_ifname[0] && (!e || !(e->p.s.flags & PKT_IFACE)))
 		return 0;
 	if (reason >= DROP_REASONS)
 		reason = DROP_REASONS - 1;
 	c->count.drop[drop_slot(e)][reason]++;
 	if (e)
-		e->p.flags |= PKT_USED;
+		e->p.s.flags |= PKT_USED;
 	return 0;
 }
 

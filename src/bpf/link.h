@@ -57,11 +57,11 @@ static __always_inline struct link_entry *link_claim(__u64 skb)
 	__u32 i = link_set(skb) * 2;
 	struct link_entry *a = bpf_map_lookup_elem(&link_table, &i), *b;
 
-	if (!a || a->skb == skb || (a->p.flags & PKT_USED))
+	if (!a || a->skb == skb || (a->p.s.flags & PKT_USED))
 		return a;
 	i++;
 	b = bpf_map_lookup_elem(&link_table, &i);
-	if (!b || b->skb == skb || (b->p.flags & PKT_USED))
+	if (!b || b->skb == skb || (b->p.s.flags & PKT_USED))
 		return b;
 	return a->p.link <= b->p.link ? a : b;
 }
@@ -110,52 +110,52 @@ static __always_inline void origin_by_packet(struct cpu_state *c, struct packet 
 	enum stamp_clock clock = stamp_clock(skb);
 	__u8 why = LOSS_STAMP_FOREIGN;
 
-	p->base = p->link;
-	p->origin = ROW_LINK;
-	p->why = why;
+	p->s.base = p->link;
+	p->s.origin = ROW_LINK;
+	p->s.why = why;
 	if (clock == STAMP_MONOTONIC) {
 		p->link_ns = p->link - stamp;
-		p->link_origin = ROW_SENDER;
-		p->flags |= PKT_LINK;
+		p->s.link_origin = ROW_SENDER;
+		p->s.flags |= PKT_LINK;
 		return;
 	}
 	if (clock != STAMP_REALTIME)
 		return;
 	age = stamp_age(c, p->link, stamp, &why);
-	p->why = why;
+	p->s.why = why;
 	if (age == ~0ULL)
 		return;
 	p->link_ns = age;
-	p->base -= age;
-	p->origin = p->link_origin = ROW_STACK;
-	p->flags |= PKT_LINK;
+	p->s.base -= age;
+	p->s.origin = p->s.link_origin = ROW_STACK;
+	p->s.flags |= PKT_LINK;
 }
 
 /* With --origin: the one asked for, or the reason why this packet has none. */
 static __always_inline void origin_forced(struct packet *p)
 {
-	__u8 found = p->flags & PKT_LINK ? p->link_origin : ROW_LINK;
+	__u8 found = p->s.flags & PKT_LINK ? p->s.link_origin : ROW_LINK;
 
 	if (origin_asked == ROW_LINK) {
-		p->base = p->link;
-		p->origin = ROW_LINK;
-		p->flags &= ~PKT_LINK; /* `link` is the origin: nothing to measure there */
+		p->s.base = p->link;
+		p->s.origin = ROW_LINK;
+		p->s.flags &= ~PKT_LINK; /* `link` is the origin: nothing to measure there */
 		return;
 	}
 	/* `deliver` is set later, on the packets that carry a sender's stamp here */
 	if (origin_asked == ROW_DELIVER) {
 		if (found != ROW_SENDER)
-			p->flags |= PKT_FORCED_MISS;
-		p->flags &= ~PKT_LINK;
+			p->s.flags |= PKT_FORCED_MISS;
+		p->s.flags &= ~PKT_LINK;
 		return;
 	}
 	if (found != origin_asked) {
-		p->flags |= PKT_FORCED_MISS;
-		p->flags &= ~PKT_LINK;
+		p->s.flags |= PKT_FORCED_MISS;
+		p->s.flags &= ~PKT_LINK;
 		return;
 	}
-	p->base = p->link - p->link_ns;
-	p->origin = found;
+	p->s.base = p->link - p->link_ns;
+	p->s.origin = found;
 }
 
 /* --origin deliver: where the kernel replaced the sender's stamp at local delivery. */
@@ -165,16 +165,16 @@ static __always_inline void origin_delivered(struct cpu_state *c, struct packet 
 	__u8 why = LOSS_STAMP_FOREIGN;
 	__u64 age;
 
-	if (origin_asked != ROW_DELIVER || (p->flags & PKT_FORCED_MISS))
+	if (origin_asked != ROW_DELIVER || (p->s.flags & PKT_FORCED_MISS))
 		return;
 	age = stamp_age(c, now, skb->tstamp, &why);
 	if (age == ~0ULL) {
-		p->flags |= PKT_FORCED_MISS;
-		p->why = why;
+		p->s.flags |= PKT_FORCED_MISS;
+		p->s.why = why;
 		return;
 	}
-	p->base = now - age;
-	p->origin = ROW_DELIVER;
+	p->s.base = now - age;
+	p->s.origin = ROW_DELIVER;
 }
 
 static __always_inline bool iface_selected(struct sk_buff *skb)

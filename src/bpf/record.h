@@ -141,16 +141,35 @@ static __always_inline bool selected(__u32 slot)
 	return slots & (1U << slot);
 }
 
+/* Into a queue, with all of its way if --pid will need it. */
+static __always_inline __u32 ns_before(__u64 end, __u64 t)
+{
+	__u64 ns = end - t;
+
+	return !t ? 0 : ns > ~0U ? ~0U : ns;
+}
+
+static __always_inline void queue_packet(struct queued *q, const struct packet *p)
+{
+	q->s = p->s;
+	if (!filter_tgid)
+		return;
+	q->link = ns_before(p->s.enqueued, p->link);
+	q->ip = ns_before(p->s.enqueued, p->ip);
+	q->transport = ns_before(p->s.enqueued, p->transport);
+	q->link_ns = p->link_ns > ~0U ? ~0U : p->link_ns;
+}
+
 /*
  * A packet without the origin that was asked for is a loss of that stage; with it, a recording.
  * False if there is nothing to record.
  */
-static __always_inline bool has_origin(struct cpu_state *c, const struct packet *p, __u32 slot,
+static __always_inline bool has_origin(struct cpu_state *c, const struct stamp *s, __u32 slot,
 				       __u32 proto)
 {
-	if (!(p->flags & PKT_FORCED_MISS))
+	if (!(s->flags & PKT_FORCED_MISS))
 		return true;
-	count_loss(c, slot, p->why, proto, 1);
+	count_loss(c, slot, s->why, proto, 1);
 	return false;
 }
 
@@ -160,13 +179,13 @@ static __always_inline bool has_origin(struct cpu_state *c, const struct packet 
  */
 static __always_inline void record_lower(struct cpu_state *c, const struct packet *p, __u32 proto)
 {
-	if (selected(SLOT_LINK) && (p->flags & PKT_LINK))
-		record(c, SLOT_LINK, proto, p->link_origin, p->link_ns, NO_STEP, 1);
+	if (selected(SLOT_LINK) && (p->s.flags & PKT_LINK))
+		record(c, SLOT_LINK, proto, p->s.link_origin, p->link_ns, NO_STEP, 1);
 	if (selected(SLOT_IP)) {
 		if (!p->ip)
 			count_loss(c, SLOT_IP, LOSS_NOT_COVERED, proto, 1);
-		else if (has_origin(c, p, SLOT_IP, proto))
-			record(c, SLOT_IP, proto, p->origin, p->ip - p->base, p->ip - p->link, 1);
+		else if (has_origin(c, &p->s, SLOT_IP, proto))
+			record(c, SLOT_IP, proto, p->s.origin, p->ip - p->s.base, p->ip - p->link, 1);
 	}
 }
 
@@ -175,17 +194,17 @@ static __always_inline void record_transport(struct cpu_state *c, const struct p
 {
 	__u64 before = p->ip ? p->ip : p->link;
 
-	if (selected(SLOT_TRANSPORT) && has_origin(c, p, SLOT_TRANSPORT, proto))
-		record(c, SLOT_TRANSPORT, proto, p->origin, p->transport - p->base,
+	if (selected(SLOT_TRANSPORT) && has_origin(c, &p->s, SLOT_TRANSPORT, proto))
+		record(c, SLOT_TRANSPORT, proto, p->s.origin, p->transport - p->s.base,
 		       p->transport - before, 1);
 }
 
 static __always_inline void record_enqueued(struct cpu_state *c, const struct packet *p,
 					    __u32 proto)
 {
-	if (selected(SLOT_ENQUEUED) && has_origin(c, p, SLOT_ENQUEUED, proto))
-		record(c, SLOT_ENQUEUED, proto, p->origin, p->enqueued - p->base,
-		       p->enqueued - before_enqueued(p), 1);
+	if (selected(SLOT_ENQUEUED) && has_origin(c, &p->s, SLOT_ENQUEUED, proto))
+		record(c, SLOT_ENQUEUED, proto, p->s.origin, p->s.enqueued - p->s.base,
+		       p->s.enqueued - before_enqueued(p), 1);
 }
 
 #endif

@@ -11,12 +11,20 @@
 
 #include "bpf/record.h"
 
-/* A waking later than this after an announcement on the same CPU has another cause. */
-#define ANNOUNCE_WINDOW 20000ULL
+/*
+ * The call chain of an announcement is over at the latest when the CPU switches tasks or receives
+ * the next packet; those clear the mark. A waking later than this has another cause all the same.
+ */
+#define ANNOUNCE_WINDOW 1000000ULL
 
 static __always_inline struct task_state *task_get(struct task_struct *t, __u64 flags)
 {
 	return bpf_task_storage_get(&tasks, t, NULL, flags);
+}
+
+static __always_inline bool reader_selected(void)
+{
+	return !filter_tgid || (__u32)bpf_get_current_task_btf()->tgid == filter_tgid;
 }
 
 /* Who had this CPU while a task waited from `start`: the longest of the last ones. */
@@ -51,6 +59,7 @@ static __always_inline void task_runs(struct cpu_state *c, struct task_state *t,
 	w->start = t->runnable_since;
 	w->end = now;
 	w->pid = w->tgid = 0;
+	w->stopped = 0;
 	culprit_of(c, w);
 	t->waits++;
 	t->runnable_since = 0;
@@ -58,6 +67,18 @@ static __always_inline void task_runs(struct cpu_state *c, struct task_state *t,
 		t->net = 0;
 		t->net_run = now;
 	}
+}
+
+/* SIGCONT, or the tracer lets go: the time since the stop is neither the CPU's nor the task's. */
+static __always_inline void task_continued(struct task_state *t, __u64 now)
+{
+	struct wait *w = &t->wait[t->waits & (WAIT_RING - 1)];
+
+	w->start = t->stopped_since;
+	w->end = now;
+	w->stopped = 1;
+	t->waits++;
+	t->stopped_since = 0;
 }
 
 static __always_inline void cpu_taken(struct cpu_state *c, struct task_struct *next, __u64 now)
@@ -87,8 +108,12 @@ static __always_inline void blame(const struct wait *w, __u64 ns)
 	__sync_fetch_and_add(&k->count, 1);
 }
 
-/* Time in [from, to] that the task wanted a CPU; *held: the part in which another task had it. */
-static __always_inline __u64 cpu_wait(struct task_state *t, __u64 from, __u64 *held)
+/*
+ * Time since `from` that the task wanted a CPU; *held: the part in which another task had it.
+ * *stopped: the time that it was stopped.
+ */
+static __always_inline __u64 cpu_wait(struct task_state *t, __u64 from, __u64 *held,
+				      __u64 *stopped)
 {
 	__u64 sum = 0;
 	__u32 i;
@@ -99,6 +124,10 @@ static __always_inline __u64 cpu_wait(struct task_state *t, __u64 from, __u64 *h
 
 		if (i >= t->waits || w->end <= from)
 			break;
+		if (w->stopped) {
+			*stopped += w->end - start;
+			continue;
+		}
 		sum += w->end - start;
 		if (w->pid) {
 			*held += w->end - start;
@@ -108,14 +137,14 @@ static __always_inline __u64 cpu_wait(struct task_state *t, __u64 from, __u64 *h
 	return sum;
 }
 
-static __always_inline bool woken_for(const struct task_state *t, const struct packet *p)
+static __always_inline bool woken_for(const struct task_state *t, const struct stamp *p)
 {
 	return t->net_run > p->enqueued;
 }
 
 /* `runnable` and `running` of one packet, once its reader is known. */
 static __always_inline void record_woken(struct cpu_state *c, struct task_state *t,
-					 const struct packet *p, __u32 proto)
+					 const struct stamp *p, __u32 proto)
 {
 	__u64 wake;
 
@@ -136,45 +165,56 @@ static __always_inline void record_woken(struct cpu_state *c, struct task_state 
 
 /* How the oldest packet's time in the socket divides. */
 static __always_inline void record_share(struct cpu_state *c, struct task_state *t,
-					 const struct packet *p, __u32 proto, __u64 now, __u32 n)
+					 const struct stamp *p, __u32 proto, __u64 now, __u32 n)
 {
 	struct cpu_share *s = &c->share[proto];
-	__u64 total = now - p->enqueued, held = 0, wait, wake = 0;
+	__u64 total = now - p->enqueued, held = 0, stopped = 0, wait, wake = 0;
 
-	wait = cpu_wait(t, p->enqueued, &held);
+	wait = cpu_wait(t, p->enqueued, &held, &stopped);
 	s->packets += n;
 	s->wait += wait;
+	s->stopped += stopped;
 	if (held)
 		s->waited += n;
 	if (woken_for(t, p)) {
 		if (t->net_wake > p->enqueued)
 			wake = t->net_wake - p->enqueued;
 		s->wake += wake;
-		s->run += total - wake - wait;
+		s->run += total - wake - wait - stopped;
 	} else {
-		s->busy += total - wait;
+		s->busy += total - wait - stopped;
 	}
 	record(c, SLOT_CPU_WAIT, proto, ROW_LINK, held, NO_STEP, n);
 }
 
-/* A packet leaves the socket's queue for this task. False if it is not of the filter. */
-static __always_inline void take(struct cpu_state *c, struct task_state *t, struct packet *p,
+/* --pid: only at `read` is the reader known, and with it whether the way here counts. */
+static __always_inline void record_way(struct cpu_state *c, const struct queued *q, __u32 proto)
+{
+	struct packet p = { .s = q->s, .link_ns = q->link_ns };
+
+	p.link = q->s.enqueued - q->link;
+	p.ip = q->ip ? q->s.enqueued - q->ip : 0;
+	p.transport = q->transport ? q->s.enqueued - q->transport : 0;
+	record_lower(c, &p, proto);
+	if (p.transport)
+		record_transport(c, &p, proto);
+	record_enqueued(c, &p, proto);
+}
+
+/* A packet leaves the socket's queue for this task. */
+static __always_inline void take(struct cpu_state *c, struct task_state *t, struct queued *q,
 				 __u32 proto)
 {
-	if (filter_tgid) { /* only now is the reader known */
-		record_lower(c, p, proto);
-		if (p->transport)
-			record_transport(c, p, proto);
-		record_enqueued(c, p, proto);
-	}
-	record_woken(c, t, p, proto);
-	if (t->n && t->oldest.origin != p->origin) {
+	if (filter_tgid)
+		record_way(c, q, proto);
+	record_woken(c, t, &q->s, proto);
+	if (t->n && t->oldest.origin != q->s.origin) {
 		count_loss(c, SLOT_READ, LOSS_MIXED_ORIGIN, proto, 1);
 		return;
 	}
 	if (!t->n)
-		t->oldest = *p;
-	t->youngest = *p;
+		t->oldest = q->s;
+	t->youngest = q->s;
 	t->n++;
 }
 
@@ -182,7 +222,7 @@ static __always_inline void take(struct cpu_state *c, struct task_state *t, stru
 static __always_inline void finish_read(struct cpu_state *c, struct task_state *t, __u32 proto,
 					__u64 now)
 {
-	struct packet *p = &t->oldest;
+	struct stamp *p = &t->oldest;
 	__u64 before = p->enqueued;
 	__u32 n = t->n;
 

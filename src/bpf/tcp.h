@@ -47,7 +47,7 @@ static __always_inline void ext_return(struct tcp_socket *s)
 	s->ext = s->ext_head = s->ext_tail = 0;
 }
 
-static __always_inline struct packet *ext_slot(struct tcp_socket *s, __u32 pos)
+static __always_inline struct queued *ext_slot(struct tcp_socket *s, __u32 pos)
 {
 	__u32 i = s->ext - 1;
 	struct ext_ring *r = bpf_map_lookup_elem(&ext_rings, &i);
@@ -58,7 +58,7 @@ static __always_inline struct packet *ext_slot(struct tcp_socket *s, __u32 pos)
 	return &r->ring[pos & (EXT_RING - 1)];
 }
 
-static __noinline struct packet *ext_push(struct tcp_socket *s)
+static __noinline struct queued *ext_push(struct tcp_socket *s)
 {
 	if (!s->ext)
 		s->ext = ext_borrow();
@@ -68,14 +68,14 @@ static __noinline struct packet *ext_push(struct tcp_socket *s)
 }
 
 /* Where the next entry goes; NULL when the FIFO is full. A borrowed ring is used until it drains. */
-static __always_inline struct packet *tcp_push(struct tcp_socket *s)
+static __always_inline struct queued *tcp_push(struct tcp_socket *s)
 {
 	if (s->ext || s->tail - s->head >= TCP_RING)
 		return ext_push(s);
 	return &s->ring[s->tail++ & (TCP_RING - 1)];
 }
 
-static __always_inline struct packet *tcp_head(struct tcp_socket *s)
+static __always_inline struct queued *tcp_head(struct tcp_socket *s)
 {
 	if (s->head != s->tail)
 		return &s->ring[s->head & (TCP_RING - 1)];
@@ -121,11 +121,11 @@ static long ooo_place(__u32 i, struct ooo_insert *x)
 		return 1;
 	keep(from);
 	from &= OOO_MAX - 1;
-	if (x->q->q[from].seq == x->seq) {
+	if (x->q->q[from].s.seq == x->seq) {
 		x->at = OOO_MAX;
 		return 1;
 	}
-	if (!after(x->q->q[from].seq, x->seq))
+	if (!after(x->q->q[from].s.seq, x->seq))
 		return 1;
 	x->at = from;
 	return 0;
@@ -150,7 +150,7 @@ static long ooo_up(__u32 i, struct ooo_shift *x)
 static __noinline int ooo_add(struct cpu_state *c, struct tcp_socket *s, struct ooo_queue *q,
 			      const struct packet *p)
 {
-	struct ooo_insert x = { .q = q, .n = s->n_ooo, .seq = p->seq, .at = s->n_ooo };
+	struct ooo_insert x = { .q = q, .n = s->n_ooo, .seq = p->s.seq, .at = s->n_ooo };
 	struct ooo_shift y;
 
 	if (s->n_ooo >= OOO_MAX - 1) {
@@ -173,25 +173,19 @@ static __noinline int ooo_add(struct cpu_state *c, struct tcp_socket *s, struct 
 static __always_inline void tcp_enqueue(struct cpu_state *c, struct tcp_socket *s,
 					struct packet *p, __u64 now)
 {
-	struct packet *slot;
+	struct queued *slot;
 
-	p->enqueued = now;
+	p->s.enqueued = now;
 	if (!filter_tgid)
 		record_enqueued(c, p, ROW_TCP);
+	if (!read_tcp)
+		return;
 	slot = tcp_push(s);
 	if (!slot) {
 		count_loss(c, SLOT_READ, LOSS_FIFO_FULL, ROW_TCP, 1);
 		return;
 	}
-	slot->base = p->base;
-	slot->enqueued = now;
-	*(__u64 *)&slot->origin = *(__u64 *)&p->origin;
-	if (filter_tgid) {
-		slot->link = p->link;
-		slot->ip = p->ip;
-		slot->transport = p->transport;
-		slot->link_ns = p->link_ns;
-	}
+	queue_packet(slot, p);
 }
 
 struct ooo_release {
@@ -210,7 +204,7 @@ static long ooo_out(__u32 i, struct ooo_release *x)
 		return 1;
 	keep(i);
 	p = &x->q->q[i & (OOO_MAX - 1)];
-	if (!after(x->rcv_nxt, p->seq))
+	if (!after(x->rcv_nxt, p->s.seq))
 		return 1;
 	tcp_enqueue(x->c, x->s, p, x->now);
 	x->done = i + 1;
@@ -253,12 +247,12 @@ struct tcp_read {
 /* One packet whose first byte has been read leaves the FIFO. */
 static long tcp_take(__u32 i, struct tcp_read *x)
 {
-	struct packet *p = tcp_head(x->s);
+	struct queued *q = tcp_head(x->s);
 
-	if (!p || !after(x->copied, p->seq))
+	if (!q || !after(x->copied, q->s.seq))
 		return 1;
 	if (x->t)
-		take(x->c, x->t, p, ROW_TCP);
+		take(x->c, x->t, q, ROW_TCP);
 	tcp_pop(x->s);
 	return 0;
 }

@@ -17,21 +17,48 @@
 #define UDP_STUCK 1000000000ULL
 #define UDP_WALK 4
 
-static __always_inline __u64 udp_mark(__u32 pos, __u64 what)
+static __always_inline __u64 udp_mark(__u64 value, __u64 what)
 {
-	return (__u64)pos << 2 | what;
+	return value << 2 | what;
+}
+
+/* Datagrams in the socket's queues: the one that is filled and the one that is read from. */
+static __always_inline __u32 udp_queued(struct sock *sk)
+{
+	__u32 reading = 0;
+
+	bpf_core_read(&reading, sizeof(reading), &((struct udp_sock *)sk)->reader_queue.qlen);
+	return sk->sk_receive_queue.qlen + reading;
 }
 
 /*
  * Made by whoever comes first: a spinning reader may take a socket's first datagram before its
- * announcement. Of two that make it at once one fails, and finds what the other made.
+ * announcement. Of two that make it at once one fails, and finds what the other made. What is in
+ * the queue then, but for the `announced` one, we have not seen coming.
  */
-static __always_inline struct udp_socket *udp_storage(struct sock *sk)
+static __always_inline struct udp_socket *udp_storage(struct sock *sk, __u32 announced)
 {
 	struct udp_socket *s = bpf_sk_storage_get(&udp_sockets, sk, NULL,
 						  BPF_SK_STORAGE_GET_F_CREATE);
+	__u32 queued;
 
-	return s ?: bpf_sk_storage_get(&udp_sockets, sk, NULL, 0);
+	if (!s)
+		s = bpf_sk_storage_get(&udp_sockets, sk, NULL, 0);
+	if (s && !s->ready && !__sync_val_compare_and_swap(&s->ready, 0, 1)) {
+		queued = udp_queued(sk);
+		s->before = queued > announced ? queued - announced : 0;
+	}
+	return s;
+}
+
+static __always_inline struct udp_slot *udp_slot(struct udp_socket *s, __u64 pos)
+{
+	__u64 i = pos % UDP_RING;
+
+	keep(i); /* the verifier doesn't know what a remainder is */
+	if (i >= UDP_RING)
+		return NULL;
+	return &s->ring[i];
 }
 
 /* The entry of a packet that `enqueued` has not seen yet. */
@@ -39,7 +66,7 @@ static __always_inline struct link_entry *udp_fresh(__u64 skb)
 {
 	struct link_entry *e = skb ? link_find(skb) : NULL;
 
-	return e && !(e->p.flags & PKT_USED) ? e : NULL;
+	return e && !(e->p.s.flags & PKT_USED) ? e : NULL;
 }
 
 /*
@@ -74,9 +101,9 @@ static __always_inline void udp_resync(struct cpu_state *c, struct udp_socket *s
 				       const struct sock *sk, __u64 now)
 {
 	struct sk_buff *tail = sk->sk_receive_queue.prev;
-	__s32 ahead = s->tail - s->head;
+	__s64 ahead = s->tail - s->head;
 
-	if (ahead <= 0 && !s->skip)
+	if (ahead <= 0 && !s->skip && !s->before)
 		return;
 	if (sk->sk_receive_queue.qlen != 1 ||
 	    (__u32)sk->sk_backlog.rmem_alloc.counter > tail->truesize)
@@ -89,33 +116,36 @@ static __always_inline void udp_resync(struct cpu_state *c, struct udp_socket *s
 	if (now - s->stuck_since < UDP_STUCK)
 		return;
 	count_loss(c, SLOT_READ, LOSS_DESYNC, ROW_UDP, ahead > 0 ? ahead : 0);
-	s->skip = 0;
+	s->skip = s->before = 0;
 	s->stuck_since = 0;
 	s->head = s->tail;
 }
 
-static __always_inline void udp_read(struct cpu_state *c, struct packet *p, __u64 now)
+static __always_inline void udp_read(struct cpu_state *c, struct queued *q, __u64 now)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
 	struct task_state *t;
 
-	if ((p->flags & PKT_SKIP) || (filter_tgid && (__u32)task->tgid != filter_tgid))
+	if (q->s.flags & PKT_SKIP)
 		return;
-	t = task_get(task, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	t = task_get(bpf_get_current_task_btf(), BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!t) {
 		count_loss(c, SLOT_READ, LOSS_NO_STORAGE, ROW_UDP, 1);
 		return;
 	}
 	t->n = 0;
-	take(c, t, p, ROW_UDP);
+	take(c, t, q, ROW_UDP);
 	finish_read(c, t, ROW_UDP, now);
 }
 
 /* The announcement came second: the reader was running, and has had the datagram since. */
-static __always_inline void udp_read_early(struct cpu_state *c, const struct packet *p, __u64 when)
+static __always_inline void udp_read_early(struct cpu_state *c, const struct queued *q, __u64 when)
 {
-	if ((p->flags & PKT_SKIP) || filter_tgid)
+	const struct stamp *p = &q->s;
+
+	if (p->flags & PKT_SKIP)
 		return;
+	if (filter_tgid)
+		record_way(c, q, ROW_UDP);
 	if (selected(SLOT_RUNNABLE) || selected(SLOT_RUNNING))
 		c->count.excluded[EXCL_READER_RUNNING][ROW_UDP]++;
 	if (!has_origin(c, p, SLOT_READ, ROW_UDP))
@@ -143,52 +173,55 @@ static __always_inline void udp_push(struct cpu_state *c, struct udp_socket *s,
 				     const struct packet *p)
 {
 	struct udp_slot *slot;
-	__u64 old;
-	__u32 pos;
+	__u64 old, pos;
 
-	if (s->skip || (__s32)(s->tail - s->head) >= UDP_RING) {
+	if (s->skip || (__s64)(s->tail - s->head) >= UDP_RING) {
 		__sync_fetch_and_add(&s->skip, 1);
 		count_loss(c, SLOT_READ, LOSS_FIFO_FULL, ROW_UDP, 1);
 		return;
 	}
 	pos = __sync_fetch_and_add(&s->tail, 1);
-	slot = &s->ring[pos & (UDP_RING - 1)];
-	slot->p = *p;
-	old = __sync_lock_test_and_set(&slot->state, udp_mark(pos, UDP_PUSHED));
-	if (old != udp_mark(pos, UDP_EARLY))
+	slot = udp_slot(s, pos);
+	if (!slot)
 		return;
-	if (slot->early_ns > p->link) {
-		udp_read_early(c, p, slot->early_ns);
+	queue_packet(&slot->q, p);
+	old = __sync_lock_test_and_set(&slot->state, udp_mark(pos, UDP_PUSHED));
+	if (!(old & UDP_EARLY))
+		return;
+	if (old >> 2 > p->link) {
+		if ((old & 3) == UDP_EARLY)
+			udp_read_early(c, &slot->q, old >> 2);
 		return;
 	}
 	/* those readers took datagrams of which we know nothing; this one is still to be read */
 	s->head = pos;
 }
 
-static __always_inline void udp_pop(struct cpu_state *c, struct udp_socket *s, __u64 now)
+static __always_inline void udp_pop(struct cpu_state *c, struct udp_socket *s, bool ours,
+				    __u64 now)
 {
 	struct udp_slot *slot;
-	struct packet p;
-	__u64 old;
-	__u32 pos;
+	__u64 pos;
 
+	if (s->before) {
+		__sync_fetch_and_add(&s->before, -1);
+		return;
+	}
 	if (s->head == s->tail && s->skip) {
 		__sync_fetch_and_add(&s->skip, -1);
 		return; /* counted when it found no place */
 	}
 	pos = __sync_fetch_and_add(&s->head, 1);
-	slot = &s->ring[pos & (UDP_RING - 1)];
-	if (slot->state == udp_mark(pos, UDP_PUSHED)) {
-		p = slot->p;
-		udp_read(c, &p, now);
+	slot = udp_slot(s, pos);
+	if (!slot)
 		return;
-	}
-	slot->early_ns = now;
-	old = __sync_lock_test_and_set(&slot->state, udp_mark(pos, UDP_EARLY));
-	if (old == udp_mark(pos, UDP_PUSHED)) { /* announced in this very moment */
-		p = slot->p;
-		udp_read(c, &p, now);
-	}
+	if (slot->state != udp_mark(pos, UDP_PUSHED) &&
+	    __sync_lock_test_and_set(&slot->state,
+				     udp_mark(now, ours ? UDP_EARLY : UDP_EARLY_OTHER)) !=
+		    udp_mark(pos, UDP_PUSHED))
+		return; /* its announcement will find the mark */
+	if (ours)
+		udp_read(c, &slot->q, now);
 }
 
 #endif

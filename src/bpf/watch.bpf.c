@@ -17,7 +17,10 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 #define NF_ACCEPT 1
 #define MSG_PEEK 2
 #define MSG_ERRQUEUE 0x2000
+/* include/linux/sched.h */
 #define TASK_RUNNING 0
+#define TASK_STOPPED 4
+#define TASK_TRACED 8
 
 /* ---- link ---- */
 
@@ -30,10 +33,11 @@ int BPF_PROG(link_tp, struct sk_buff *skb)
 
 	if (!c || !e)
 		return 0;
+	c->announced = 0;
 	e->skb = 0; /* whoever reads it now on another CPU must not believe it */
 	e->p.link = now;
 	e->p.ip = e->p.transport = 0;
-	e->p.flags = iface_selected(skb) ? PKT_IFACE : 0;
+	e->p.s.flags = iface_selected(skb) ? PKT_IFACE : 0;
 	origin_by_packet(c, &e->p, skb);
 	if (origin_asked != ROW_ORIGINS)
 		origin_forced(&e->p);
@@ -47,7 +51,7 @@ static __always_inline struct link_entry *passing(struct sk_buff *skb)
 {
 	struct link_entry *e = link_find((__u64)skb);
 
-	return e && !(e->p.flags & PKT_USED) ? e : NULL;
+	return e && !(e->p.s.flags & PKT_USED) ? e : NULL;
 }
 
 SEC("netfilter/prerouting")
@@ -121,7 +125,7 @@ static __always_inline bool packet_of(struct cpu_state *c, struct packet *p, __u
 		count_loss(c, slot, LOSS_NO_LINK_STAMP, proto, 1);
 		return false;
 	}
-	e->p.flags |= PKT_XPORT;
+	e->p.s.flags |= PKT_XPORT;
 	return true;
 }
 
@@ -167,10 +171,10 @@ int BPF_PROG(tcp_transport_tp, struct sock *sk, struct sk_buff *skb)
 	x = tcp_scratch(c, sk);
 	p = &x->p;
 	x->sk = 0;
-	if (!packet_of(c, p, (__u64)skb, SLOT_TRANSPORT, ROW_TCP) || !(p->flags & PKT_IFACE))
+	if (!packet_of(c, p, (__u64)skb, SLOT_TRANSPORT, ROW_TCP) || !(p->s.flags & PKT_IFACE))
 		return 0;
 	p->transport = now;
-	p->seq = seq;
+	p->s.seq = seq;
 	origin_delivered(c, p, skb, now);
 	if (!filter_tgid) {
 		record_lower(c, p, ROW_TCP);
@@ -201,15 +205,15 @@ static __noinline int tcp_unprobed(struct cpu_state *c, struct sock *sk)
 
 	if (state == TCP_LISTEN || !sock_selected(sk))
 		return 0;
-	if (!e || (e->p.flags & (PKT_USED | PKT_XPORT))) {
+	if (!e || (e->p.s.flags & (PKT_USED | PKT_XPORT))) {
 		if (state == TCP_FIN_WAIT1 || state == TCP_FIN_WAIT2) /* merged: it can't be told */
 			count_loss(c, SLOT_ENQUEUED, LOSS_NOT_ESTABLISHED, ROW_TCP, 1);
 		return 0;
 	}
-	e->p.flags |= PKT_USED;
+	e->p.s.flags |= PKT_USED;
 	p = e->p;
 	s = bpf_sk_storage_get(&tcp_sockets, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
-	if (!s || !(p.flags & PKT_IFACE) || !tcp_payload(tail, &p.seq))
+	if (!s || !(p.s.flags & PKT_IFACE) || !tcp_payload(tail, &p.s.seq))
 		return 0;
 	if (!filter_tgid)
 		record_lower(c, &p, ROW_TCP);
@@ -259,25 +263,28 @@ static __always_inline int udp_enqueued(struct cpu_state *c, struct sock *sk)
 	now = bpf_ktime_get_ns();
 	c->announced = now;
 	e = udp_announced(c, sk);
-	s = udp_storage(sk);
+	if (e) {
+		e->p.s.flags |= PKT_USED;
+		e->p.s.enqueued = now;
+		p = e->p;
+		if (!(p.s.flags & PKT_IFACE))
+			p.s.flags |= PKT_SKIP;
+		else if (!filter_tgid)
+			udp_record(c, &p);
+	} else { /* its place in the FIFO is kept, so that the others stay in step */
+		count_loss(c, SLOT_ENQUEUED, LOSS_RACE, ROW_UDP, 1);
+		p = (struct packet){
+			.s = { .enqueued = now, .flags = PKT_FORCED_MISS, .why = LOSS_RACE },
+		};
+	}
+	if (!read_udp)
+		return 0;
+	s = udp_storage(sk, 1);
 	if (!s) {
 		count_loss(c, SLOT_READ, LOSS_NO_STORAGE, ROW_UDP, 1);
 		return 0;
 	}
 	udp_resync(c, s, sk, now);
-	if (!e) { /* its place in the FIFO is kept, so that the others stay in step */
-		count_loss(c, SLOT_ENQUEUED, LOSS_RACE, ROW_UDP, 1);
-		p = (struct packet){ .enqueued = now, .flags = PKT_FORCED_MISS, .why = LOSS_RACE };
-		udp_push(c, s, &p);
-		return 0;
-	}
-	e->p.flags |= PKT_USED;
-	e->p.enqueued = now;
-	p = e->p;
-	if (!(p.flags & PKT_IFACE))
-		p.flags |= PKT_SKIP;
-	else if (!filter_tgid)
-		udp_record(c, &p);
 	udp_push(c, s, &p);
 	return 0;
 }
@@ -324,6 +331,8 @@ int BPF_PROG(waking_tp, struct task_struct *task)
 	if (!t)
 		return 0;
 	now = bpf_ktime_get_ns();
+	if (t->stopped_since)
+		task_continued(t, now);
 	t->runnable_since = now;
 	t->net = 0;
 	if (!since)
@@ -351,8 +360,11 @@ int BPF_PROG(switch_tp, bool preempt, struct task_struct *prev, struct task_stru
 	if (t)
 		task_runs(c, t, now);
 	t = task_get(prev, 0);
-	if (t)
+	if (t) {
 		t->runnable_since = preempt || prev_state == TASK_RUNNING ? now : 0;
+		t->stopped_since = prev_state & (TASK_STOPPED | TASK_TRACED) ? now : 0;
+	}
+	c->announced = 0;
 	cpu_taken(c, next, now);
 	return 0;
 }
@@ -374,21 +386,19 @@ int BPF_PROG(tcp_copied_tp, struct sock *sk)
 	struct tcp_socket *s = bpf_sk_storage_get(&tcp_sockets, sk, NULL, 0);
 	struct tcp_sock *tp = bpf_skc_to_tcp_sock(sk);
 	struct cpu_state *c = this_cpu();
-	struct task_struct *task;
 	struct tcp_read x = {};
-	struct packet *p;
+	struct queued *p;
 
 	if (!s || !tp || !c)
 		return 0;
 	x.copied = tp->copied_seq;
 	p = tcp_head(s);
-	if (!p || !after(x.copied, p->seq))
+	if (!p || !after(x.copied, p->s.seq))
 		return 0;
 	x.c = c;
 	x.s = s;
-	task = bpf_get_current_task_btf();
-	if (!filter_tgid || (__u32)task->tgid == filter_tgid) {
-		x.t = task_get(task, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (reader_selected()) {
+		x.t = task_get(bpf_get_current_task_btf(), BPF_LOCAL_STORAGE_GET_F_CREATE);
 		if (!x.t) {
 			count_loss(c, SLOT_READ, LOSS_NO_STORAGE, ROW_TCP, 1);
 			return 0;
@@ -401,7 +411,7 @@ int BPF_PROG(tcp_copied_tp, struct sock *sk)
 	}
 	tcp_take(0, &x);
 	p = tcp_head(s);
-	if (p && after(x.copied, p->seq))
+	if (p && after(x.copied, p->s.seq))
 		bpf_loop(EXT_RING + TCP_RING, tcp_take, &x, 0);
 	if (x.t && (!read_announced || spliced(sk, x.copied)))
 		finish_read(c, x.t, ROW_TCP, bpf_ktime_get_ns());
@@ -434,9 +444,9 @@ static __always_inline int udp_returned(struct sock *sk)
 
 	if (!c || !sock_selected(sk))
 		return 0;
-	s = udp_storage(sk);
+	s = udp_storage(sk, 0);
 	if (s)
-		udp_pop(c, s, bpf_ktime_get_ns());
+		udp_pop(c, s, reader_selected(), bpf_ktime_get_ns());
 	return 0;
 }
 

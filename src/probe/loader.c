@@ -194,6 +194,8 @@ static void settings(struct watch_probe *probe)
 	skel->rodata->clock_checked = 0;
 #endif
 	skel->rodata->transport_udp = bound(probe, STAGE_TRANSPORT, PROTO_UDP);
+	skel->rodata->read_tcp = bound(probe, STAGE_READ, PROTO_TCP);
+	skel->rodata->read_udp = bound(probe, STAGE_READ, PROTO_UDP);
 }
 
 /* kfree_skb names the socket since 6.11: one argument more. */

@@ -10,8 +10,12 @@
 
 #include "host/netns.h"
 
-/* Before everybody else, so that the time is that of the hook and not of the rules. */
+/*
+ * Before everybody else, so that the time is that of the hook and not of the rules. A priority can be
+ * had by one BPF program only: other hostlats on this machine take the first ones.
+ */
 #define PRIORITY_FIRST (-2147483647)
+#define PRIORITY_TRIES 64
 
 struct link_create {
 	uint32_t prog_fd, target_fd, attach_type, flags;
@@ -34,10 +38,15 @@ static int create(const struct attach *a, uint32_t family)
 		.attach_type = NETFILTER_ATTACH_TYPE,
 		.pf = family,
 		.hooknum = a->hook,
-		.priority = PRIORITY_FIRST,
 	};
-	long fd = syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
+	long fd = -1;
 
+	for (int i = 0; i < PRIORITY_TRIES; i++) {
+		attr.priority = PRIORITY_FIRST + i;
+		fd = syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
+		if (fd >= 0 || errno != EBUSY)
+			break;
+	}
 	return fd < 0 ? -errno : (int)fd;
 }
 

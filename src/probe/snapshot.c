@@ -339,6 +339,7 @@ static void put_share(struct out *o)
 			now.wake += s->wake;
 			now.wait += s->wait;
 			now.run += s->run;
+			now.stopped += s->stopped;
 		}
 		e.packets = now.packets - before->packets;
 		e.waited = now.waited - before->waited;
@@ -346,6 +347,7 @@ static void put_share(struct out *o)
 		e.wake_ns = now.wake - before->wake;
 		e.wait_ns = now.wait - before->wait;
 		e.run_ns = now.run - before->run;
+		e.stopped_ns = now.stopped - before->stopped;
 		*before = now;
 		if (o->sink && e.packets)
 			put(o, EV_SHARE, &e, sizeof(e));

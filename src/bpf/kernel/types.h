@@ -94,6 +94,10 @@ struct tcp_sock {
 	__u32 rcv_nxt;
 };
 
+struct udp_sock {
+	struct sk_buff_head reader_queue;
+};
+
 struct task_struct {
 	int pid;
 	int tgid;
