@@ -357,14 +357,22 @@ static void put_table(const struct table *t, const struct text_style *style, str
 
 /* -- the report ----------------------------------------------------------------------------- */
 
+/* A wrapped line breaks between the items of the summary, not within one. */
 static void put_title(const struct report *r, const struct text_style *style, struct strbuf *out)
 {
 	struct strbuf line = STRBUF_INIT(LINE_MAX_BYTES);
 
 	if (r->title)
 		strbuf_puts(&line, r->title);
-	for (const struct item *i = r->summary.first; i; i = i->next)
+	for (const struct item *i = r->summary.first; i; i = i->next) {
+		size_t width = utf8_width(strbuf_str(&line)) + 3 + utf8_width(i->string);
+
+		if (style->wrap && line.len && width > style->width) {
+			put_line(out, style, &bold, strbuf_str(&line));
+			strbuf_reset(&line);
+		}
 		strbuf_printf(&line, "%s%s", line.len ? "   " : "", i->string);
+	}
 	if (line.len)
 		put_line(out, style, &bold, strbuf_str(&line));
 	strbuf_release(&line);

@@ -225,9 +225,12 @@ static void sentences_wrap_on_terminals(void **state)
 
 	(void)state;
 	report_init(&r, &nobody);
+	report_title(&r, "title");
+	report_summary(&r, "2 s");
+	report_summary(&r, "1 lost");
 	report_place_findings(&r);
 	report_finding(&r, "one two three µµµµ averyverylongword");
-	expect_text(&r, &narrow, "one two\nthree µµµµ\naveryverylo\nngword\n");
+	expect_text(&r, &narrow, "title   2 s\n1 lost\none two\nthree µµµµ\naveryverylo\nngword\n");
 	report_release(&r);
 }
 

@@ -460,14 +460,29 @@ static void losses_are_partial(void **state)
 	watch_free(w);
 }
 
+static void add_culprits(struct watch *w, enum watch_span span, uint64_t *ns, uint64_t *count)
+{
+	const struct row *row;
+	struct report r;
+
+	*ns = *count = 0;
+	begin(w, span, &r);
+	for (row = table(&r, "culprits")->first; row; row = row->next) {
+		*ns += row->cells[2].u64;
+		*count += row->cells[3].u64;
+		if (!row->next && *count > 1)
+			assert_string_equal(row->cells[1].string, "others");
+	}
+	report_release(&r);
+}
+
 /* More tasks than the table of tasks takes, and than a report shows: nothing gets lost. */
 static void culprits_are_exact_beyond_the_limits(void **state)
 {
 	struct any any = { .kind = EV_CULPRIT, .size = sizeof(any.culprit) };
+	struct any end = interval(0);
 	struct watch *w = new_watch(0);
-	const struct row *row;
-	uint64_t ns = 0, count = 0;
-	struct report r;
+	uint64_t ns, count;
 
 	(void)state;
 	for (uint32_t pid = 1; pid <= 10000; pid++) {
@@ -475,16 +490,17 @@ static void culprits_are_exact_beyond_the_limits(void **state)
 			.pid = pid, .comm = "x", .ns = pid, .count = 1 };
 		assert_int_equal(feed(w, &any), WATCH_MORE);
 	}
-	begin(w, WATCH_TOTAL, &r);
-	for (row = table(&r, "culprits")->first; row; row = row->next) {
-		ns += row->cells[2].u64;
-		count += row->cells[3].u64;
-		if (!row->next)
-			assert_string_equal(row->cells[1].string, "others");
-	}
+	add_culprits(w, WATCH_INTERVAL, &ns, &count);
 	assert_int_equal(ns, 10000ULL * 10001 / 2);
 	assert_int_equal(count, 10000);
-	report_release(&r);
+	assert_int_equal(feed(w, &end), WATCH_CLOSED);
+	assert_int_equal(feed(w, &any), WATCH_MORE);
+	add_culprits(w, WATCH_INTERVAL, &ns, &count);
+	assert_int_equal(ns, 10000);
+	assert_int_equal(count, 1);
+	add_culprits(w, WATCH_TOTAL, &ns, &count);
+	assert_int_equal(ns, 10000ULL * 10001 / 2 + 10000);
+	assert_int_equal(count, 10001);
 	watch_free(w);
 }
 
