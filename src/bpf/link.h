@@ -26,10 +26,13 @@ enum stamp_clock { STAMP_REALTIME, STAMP_MONOTONIC, STAMP_OTHER };
 
 static __always_inline enum stamp_clock stamp_clock(struct sk_buff *skb)
 {
+	struct sk_buff___mono *older = (void *)skb;
+
+	/* Which bits of the byte these are differs by kernel: only the macro relocates that, too. */
 	if (bpf_core_field_exists(skb->tstamp_type))
-		return skb->tstamp_type; /* 2 is TAI, which no receive path sets */
-	if (bpf_core_field_exists(((struct sk_buff___mono *)0)->mono_delivery_time))
-		return ((struct sk_buff___mono *)skb)->mono_delivery_time;
+		return BPF_CORE_READ_BITFIELD(skb, tstamp_type); /* 2 is TAI, which no receive path sets */
+	if (bpf_core_field_exists(older->mono_delivery_time))
+		return BPF_CORE_READ_BITFIELD(older, mono_delivery_time);
 	return STAMP_REALTIME;
 }
 
