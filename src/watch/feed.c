@@ -198,6 +198,7 @@ static int take_share(struct watch *w, const struct event *event)
 		sum->wake_ns += delta->wake_ns;
 		sum->wait_ns += delta->wait_ns;
 		sum->run_ns += delta->run_ns;
+		sum->stopped_ns += delta->stopped_ns;
 	}
 	return 0;
 }

@@ -18,8 +18,6 @@
 #define DOMINANT_SHARE 0.5
 /* Waiting for a CPU is worth a sentence from one message in a thousand: p99.9 then shows it. */
 #define WAITED_SHARE 0.001
-/* Who is away for longer than any usual piece of work may as well be stopped as busy. */
-#define ABSENT_NS 10000000
 /* A sentence stays readable with this many names; the JSON has more. */
 #define CULPRITS_IN_SENTENCE 3
 
@@ -164,26 +162,29 @@ static struct dominant find_any_origin(const struct watch *w, enum watch_span sp
 	return best;
 }
 
-/* Whether most of the time in the queue was neither waking, nor waiting for a CPU, nor reading. */
-static bool reader_was_busy(const struct watch *w, enum watch_span span, unsigned int protocol)
-{
-	const struct event_share *s = &w->shares[span][protocol];
-
-	return s->busy_ns > s->wake_ns + s->wait_ns + s->run_ns;
-}
-
 /* Who reads, if the run was about one process. */
 static const char *reader_name(const struct watch *w)
 {
 	return w->target && strstr(w->target, "(pid ") ? w->target : "the application";
 }
 
-static void put_where(const struct watch *w, enum watch_span span, const struct dominant *d,
-		      uint64_t longest_ns, struct strbuf *out)
+/* What the reader did for most of the time from `enqueued` to `read`, if that is its own affair. */
+static const char *reader_state(const struct event_share *s)
 {
-	if (d->stage == STAGE_READ && reader_was_busy(w, span, d->protocol))
-		strbuf_printf(out, "while %s was %s, and not reading", reader_name(w),
-			      longest_ns < ABSENT_NS ? "busy" : "busy or stopped");
+	uint64_t known = s->wake_ns + s->wait_ns + s->run_ns;
+
+	if (s->stopped_ns > known && s->stopped_ns > s->busy_ns)
+		return "stopped (by a signal or a tracer)";
+	return s->busy_ns > known ? "busy" : NULL;
+}
+
+static void put_where(const struct watch *w, enum watch_span span, const struct dominant *d,
+		      struct strbuf *out)
+{
+	const char *state = reader_state(&w->shares[span][d->protocol]);
+
+	if (d->stage > STAGE_ENQUEUED && d->stage <= STAGE_READ && state)
+		strbuf_printf(out, "while %s was %s, and not reading", reader_name(w), state);
 	else if (d->stage == STAGE_RUNNING)
 		strbuf_puts(out, "waiting for a CPU, from `runnable` to `running`");
 	else if (d->before)
@@ -209,7 +210,7 @@ static int say_dominant(const struct watch *w, enum watch_span span, unsigned in
 		err = pool(w, span, DIST_LATENCY, STAGE_READ, d.protocol, d.origin, &read);
 	if (err || !read.count || quantile_ns(&step, 0.999) < NOTABLE_NS)
 		goto out;
-	put_where(w, span, &d, quantile_ns(&step, 1), &where);
+	put_where(w, span, &d, &where);
 	report_finding(r, "%s of the %s time to `read` passed %s: %s on average, %s at p99, "
 		       "%s at most.", human_fraction(share, d.sum_ns / d.total_ns),
 		       protocol == PROTO_UDP ? "UDP" : "TCP", strbuf_str(&where),

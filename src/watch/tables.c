@@ -337,7 +337,7 @@ int watch_add_scheduler(struct watch *w, enum watch_span span, struct report *r)
 	static const struct column columns[] = {
 		{ .name = "protocol" }, { .name = "packets" }, { .name = "waited" },
 		{ .name = "busy_ns" }, { .name = "wake_ns" }, { .name = "wait_ns" },
-		{ .name = "run_ns" }, { .name = "cpu_wait" },
+		{ .name = "run_ns" }, { .name = "stopped_ns" }, { .name = "cpu_wait" },
 	};
 	struct table *t = table_new(r, columns, ARRAY_LEN(columns));
 	int err = sum_cpu_wait(w, span);
@@ -349,7 +349,7 @@ int watch_add_scheduler(struct watch *w, enum watch_span span, struct report *r)
 			continue;
 		TABLE_ADD(t, value_string(protocol_name(protocol)), value_u64(s->packets),
 			  value_u64(s->waited), value_ns(s->busy_ns), value_ns(s->wake_ns),
-			  value_ns(s->wait_ns), value_ns(s->run_ns),
+			  value_ns(s->wait_ns), value_ns(s->run_ns), value_ns(s->stopped_ns),
 			  w->cpu_wait[span][protocol].count ?
 			  value_distribution(r, &w->cpu_wait[span][protocol]) : value_null());
 	}

@@ -10,7 +10,7 @@
  *	clock REALTIME_MINUS_MONO_NS ERROR_NS TAI_S [step]
  *	hist STAGE PROTOCOL ORIGIN DIST [group=ID] [overflow] [schema=N] VALUExCOUNT ...
  *	drop|loss|excluded STAGE PROTOCOL REASON COUNT         STAGE "-": none
- *	share PROTOCOL PACKETS WAITED BUSY WAKE WAIT RUN
+ *	share PROTOCOL PACKETS WAITED BUSY WAKE WAIT RUN STOPPED
  *	culprit PID COMM TIME COUNT
  *	lost KIND RECORDS
  *	interval DURATION USER BPF CPUS [last] [partial]
@@ -336,6 +336,7 @@ static void make_share(struct script *s)
 	share.wake_ns = duration_word(s);
 	share.wait_ns = duration_word(s);
 	share.run_ns = duration_word(s);
+	share.stopped_ns = duration_word(s);
 	put(s, EV_SHARE, &share, sizeof(share));
 }
 
