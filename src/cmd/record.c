@@ -4,6 +4,7 @@
 #include "base/parse.h"
 #include "cmd/cmd.h"
 #include "cmd/session.h"
+#include "cmd/watch_view.h"
 
 struct record_config {
 	const char *file;
@@ -11,8 +12,8 @@ struct record_config {
 	uint64_t duration_ns;
 	uint64_t size_limit;
 	uint64_t interval_ns;
-	bool quiet;
 	struct probe_options probe;
+	struct common_options common;
 };
 
 static const struct opt_choice with_choices[] = {
@@ -21,8 +22,8 @@ static const struct opt_choice with_choices[] = {
 };
 
 static const struct opt record_options[] = {
-	OPT_STRING(struct record_config, file, .name = "output", .letter = 'o', .metavar = "FILE",
-		   .file = true, .required = true, .help = "The recording"),
+	OPT_STRING(struct record_config, file, .name = "recording", .letter = 'o', .file = true,
+		   .required = true, .help = "The file that is made"),
 	OPT_SET(struct record_config, with, .name = "with", .choices = with_choices, .def = "watch",
 		.help = "What to record"),
 	OPT_DURATION(struct record_config, duration_ns, .name = "for", .min = 10 * NS_PER_MS,
@@ -32,32 +33,42 @@ static const struct opt record_options[] = {
 	OPT_DURATION(struct record_config, interval_ns, .name = "interval", .letter = 'n',
 		     .def = "1s", .min = 10 * NS_PER_MS, .max = NS_PER_DAY,
 		     .help = "Length of the intervals that are kept"),
-	OPT_FLAG(struct record_config, quiet, .name = "quiet", .letter = 'q',
-		 .help = "Say nothing on standard error but warnings and errors"),
 	OPTIONS_PROBE(struct record_config, probe),
+	OPTIONS_COMMON(struct record_config, common),
 	OPT_END,
 };
 
 static int run(const void *config)
 {
 	const struct record_config *c = config;
+	const struct watch_view_config shown = {
+		.common = &c->common,
+		.command = "record",
+		.stages = c->probe.stages,
+		.totals_only = true,
+	};
+	struct watch_view view;
 	const struct session_config session = {
 		.probe = &c->probe,
 		.interval_ns = c->interval_ns,
 		.duration_ns = c->duration_ns,
 		.record = c->file,
 		.size_limit = c->size_limit,
+		.take = watch_view_take,
+		.ctx = &view,
 	};
 	struct session_result result;
-	int code;
+	int code = EXIT_CANNOT;
 
-	if (c->quiet)
-		log_set_level(LOG_LEVEL_WARNING);
-	code = session_run(&session, &result);
-	if (code)
-		return code;
-	log_info("%llu bytes in %s", (unsigned long long)result.recorded_bytes, c->file);
-	return result.record_error ? EXIT_PARTIAL : EXIT_OK;
+	common_begin(&c->common);
+	if (!watch_view_open(&view, &shown))
+		code = session_run(&session, &result);
+	if (!code) {
+		log_info("%llu bytes in %s", (unsigned long long)result.recorded_bytes, c->file);
+		code = watch_view_close(&view, NULL, result.record_error);
+	}
+	watch_view_release(&view);
+	return code;
 }
 
 const struct command cmd_record = {

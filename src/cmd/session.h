@@ -37,7 +37,6 @@ struct session_config {
 struct session_result {
 	int record_error;        /* -errno: the recording is not whole, and why */
 	uint64_t recorded_bytes;
-	bool partial;            /* something was lost or not measured */
 };
 
 /* Runs until stopped. Returns EXIT_OK, or EXIT_CANNOT after a message. */

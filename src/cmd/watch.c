@@ -37,18 +37,13 @@ static const struct opt watch_options[] = {
 	OPT_END,
 };
 
-static int take(void *ctx, const struct event_block *block)
-{
-	return watch_view_block(ctx, block);
-}
-
 static int watch_live(const struct watch_config *c, struct watch_view *view)
 {
 	const struct session_config session = {
 		.probe = &c->probe,
 		.interval_ns = c->interval_ns,
 		.record = c->record,
-		.take = take,
+		.take = watch_view_take,
 		.ctx = view,
 	};
 	struct session_result result;
@@ -89,7 +84,7 @@ static int show_file(const struct watch_config *c, struct watch_view *view,
 		err = check_facts(c, &block);
 		if (err)
 			return EXIT_CANNOT;
-		err = watch_view_block(view, &block);
+		err = watch_view_take(view, &block);
 		if (err)
 			break;
 	}
@@ -128,11 +123,18 @@ static int watch_from(const struct watch_config *c, struct watch_view *view)
 static int run(const void *config)
 {
 	const struct watch_config *c = config;
+	const struct watch_view_config shown = {
+		.common = &c->common,
+		.command = "watch",
+		.stages = c->probe.stages,
+		.count = c->count,
+		.cumulative = c->cumulative,
+	};
 	struct watch_view view;
 	int code = EXIT_CANNOT;
 
 	common_begin(&c->common);
-	if (!watch_view_open(&view, &c->common, c->probe.stages, c->cumulative, c->count))
+	if (!watch_view_open(&view, &shown))
 		code = c->from ? watch_from(c, &view) : watch_live(c, &view);
 	watch_view_release(&view);
 	return code;

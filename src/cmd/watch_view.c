@@ -14,25 +14,24 @@
 static int cannot_write(const struct watch_view *view, int err)
 {
 	log_error("can't write the result to %s: %s",
-		  view->common->output ? view->common->output : "standard output", strerror(-err));
+		  view->config->common->output ? view->config->common->output : "standard output",
+		  strerror(-err));
 	return err;
 }
 
-int watch_view_open(struct watch_view *view, const struct common_options *common, uint64_t stages,
-		    bool cumulative, uint64_t count)
+int watch_view_open(struct watch_view *view, const struct watch_view_config *config)
 {
+	const struct common_options *common = config->common;
 	int err;
 
 	*view = (struct watch_view){
-		.common = common,
+		.config = config,
 		.text = STRBUF_INIT(REPORT_MEMORY_MAX),
-		.cumulative = cumulative,
-		.count = count,
-		.who = { .command = "watch", .schema = WATCH_SCHEMA },
+		.who = { .command = config->command, .schema = WATCH_SCHEMA },
 	};
 	view->who.host = view->host;
 	view->who.version = view->version;
-	view->watch = watch_new(stages);
+	view->watch = watch_new(config->stages);
 	if (!view->watch)
 		return -ENOMEM;
 	err = outfile_open(&view->out, common->output);
@@ -54,7 +53,7 @@ void watch_view_release(struct watch_view *view)
 
 static void render(struct watch_view *view, const struct report *report, struct strbuf *text)
 {
-	const struct common_options *common = view->common;
+	const struct common_options *common = view->config->common;
 
 	if (common->json || common->json_lines)
 		json_report(report, common->json ? JSON_DOCUMENT : JSON_LINE, text);
@@ -66,7 +65,7 @@ static void render(struct watch_view *view, const struct report *report, struct 
 static int show(struct watch_view *view, struct report *report, bool last)
 {
 	struct strbuf page = STRBUF_INIT(REPORT_MEMORY_MAX);
-	bool json = view->common->json || view->common->json_lines;
+	bool json = view->config->common->json || view->config->common->json_lines;
 	int err;
 
 	strbuf_reset(&view->text);
@@ -74,7 +73,7 @@ static int show(struct watch_view *view, struct report *report, bool last)
 		render(view, report, &page);
 		live_draw(&view->live, strbuf_str(&page), &view->text);
 	} else {
-		if (!json && view->intervals)
+		if (!json && view->intervals && !view->config->totals_only)
 			strbuf_add(&view->text, "\n", 1);
 		render(view, report, &view->text);
 	}
@@ -90,10 +89,11 @@ static int show_interval(struct watch_view *view)
 	struct report report;
 	int err;
 
-	if (view->common->json)
-		return 0; /* one document, at the end */
+	if (view->config->common->json || view->config->totals_only)
+		return 0;
 	report_init(&report, &view->who);
-	err = watch_report(view->watch, view->cumulative ? WATCH_TOTAL : WATCH_INTERVAL, &report);
+	err = watch_report(view->watch, view->config->cumulative ? WATCH_TOTAL : WATCH_INTERVAL,
+			   &report);
 	if (!err)
 		err = show(view, &report, false);
 	report_release(&report);
@@ -113,8 +113,9 @@ static void take_fact(struct watch_view *view, const struct event *event)
 		parse_u64(value, &view->who.started_ns);
 }
 
-int watch_view_block(struct watch_view *view, const struct event_block *block)
+int watch_view_take(void *ctx, const struct event_block *block)
 {
+	struct watch_view *view = ctx;
 	struct event event;
 	size_t at = 0;
 	int err;
@@ -130,7 +131,7 @@ int watch_view_block(struct watch_view *view, const struct event_block *block)
 		err = show_interval(view);
 		if (err)
 			return err;
-		if (++view->intervals == view->count)
+		if (++view->intervals == view->config->count)
 			return 1;
 	}
 	return 0;
@@ -139,9 +140,11 @@ int watch_view_block(struct watch_view *view, const struct event_block *block)
 /* One interval shown is its own total; JSON lines are intervals only. */
 static bool totals_are_due(const struct watch_view *view)
 {
-	if (view->common->json)
+	const struct watch_view_config *c = view->config;
+
+	if (c->common->json || c->totals_only)
 		return true;
-	return !view->common->json_lines && !view->cumulative && view->intervals != 1;
+	return !c->common->json_lines && !c->cumulative && view->intervals != 1;
 }
 
 int watch_view_close(struct watch_view *view, const struct event_damage *damage, int record_error)

@@ -12,32 +12,40 @@
 #include "output/terminal.h"
 #include "watch/watch.h"
 
-struct watch_view {
+struct watch_view_config {
 	const struct common_options *common;
+	const char *command;   /* whose result this is */
+	uint64_t stages;       /* see watch_new() */
+	uint64_t count;        /* how many intervals to show; 0 = all */
+	bool cumulative;       /* show the totals at each interval */
+	bool totals_only;      /* show nothing before the end */
+};
+
+struct watch_view {
+	const struct watch_view_config *config;
 	struct watch *watch;
-	struct event_dict *dict;
 	struct outfile out;
 	struct live_table live;
 	struct text_style style;
 	struct strbuf text;
 	bool terminal;
-	bool cumulative;       /* show the totals at each interval */
-	uint64_t intervals;    /* shown so far */
-	uint64_t count;        /* how many to show; 0 = all */
+	uint64_t intervals;    /* closed so far */
 	struct provenance who; /* from the stream's facts */
 	char host[256], version[64];
 };
 
-/* Opens the output. `stages`: see watch_new(). Returns 0 or -errno, with a message. */
-int watch_view_open(struct watch_view *view, const struct common_options *common, uint64_t stages,
-		    bool cumulative, uint64_t count);
-
-/* Takes all records of a block; shows each interval that closes. 1 once `count` has been shown. */
-int watch_view_block(struct watch_view *view, const struct event_block *block);
+/* Opens the output. `config` must live as long. Returns 0 or -errno, with a message. */
+int watch_view_open(struct watch_view *view, const struct watch_view_config *config);
 
 /*
- * The end: damage of the source, and why a recording is not whole (0 = it is). Prints the totals
- * where they are due. Returns an enum exit_code.
+ * Takes all records of a block; shows each interval that closes. 1 once `count` has been shown, or
+ * -errno. `view` is a struct watch_view: see struct session_config.
+ */
+int watch_view_take(void *view, const struct event_block *block);
+
+/*
+ * The end: damage of the source (NULL = it has none), and why a recording is not whole (0 = it is).
+ * Prints the totals where they are due. Returns an enum exit_code.
  */
 int watch_view_close(struct watch_view *view, const struct event_damage *damage, int record_error);
 void watch_view_release(struct watch_view *view);

@@ -26,6 +26,7 @@ struct out {
 	struct event_dict *dict;
 	uint64_t now;
 	uint32_t epoch; /* the one that this snapshot closes */
+	bool not_covered; /* packets in namespaces without our hook */
 	int err;        /* the first of the sink */
 };
 
@@ -254,9 +255,20 @@ static void put_count(struct out *o, uint8_t what, uint8_t stage, uint8_t protoc
 	put(o, EV_COUNT, &e, sizeof(e));
 }
 
+static uint64_t not_covered(const struct cpu_counters *c)
+{
+	uint64_t n = 0;
+
+	for (int p = 0; p < ROW_PROTOS; p++)
+		n += c->loss[SLOT_IP][LOSS_NOT_COVERED][p] +
+		     c->loss[SLOT_TRANSPORT][LOSS_NOT_COVERED][p];
+	return n;
+}
+
 static void put_losses(struct out *o, const struct cpu_counters *now,
 		       const struct cpu_counters *before)
 {
+	o->not_covered = not_covered(now) != not_covered(before);
 	for (int slot = 0; slot < SLOT_MAX; slot++)
 		for (int why = 0; why < LOSS_MAX; why++)
 			for (int p = 0; p < ROW_PROTOS; p++)
@@ -400,6 +412,7 @@ static bool covered(const struct watch_probe *probe, uint64_t inode)
 	return false;
 }
 
+/* Which namespaces the packets came from that were counted as not covered. */
 static void put_uncovered(struct out *o)
 {
 	struct host_netns_vec list = {};
@@ -522,7 +535,8 @@ int watch_probe_snapshot(struct watch_probe *probe, struct event_sink *sink,
 	uint64_t user;
 
 	take(&o);
-	put_uncovered(&o);
+	if (o.not_covered)
+		put_uncovered(&o);
 	user = user_ns();
 	e.own_user_ns = user - probe->user_before_ns;
 	e.own_bpf_ns = bpf_ns(probe, e.to_ns - e.from_ns);
@@ -599,7 +613,6 @@ int watch_probe_describe(struct watch_probe *probe, struct event_sink *sink,
 	int err;
 
 	put_bindings(&o);
-	put_uncovered(&o);
 	err = watch_probe_clock(probe, sink);
 	return o.err ? o.err : err;
 }
