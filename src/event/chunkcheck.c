@@ -22,7 +22,14 @@ static void count_record(struct event_damage *damage, enum event_check check)
 		damage->reasons |= DAMAGE_VERSION;
 }
 
-/* The bytes of whole records; one that is too long ends them. */
+static bool record_belongs(const struct event_chunk *chunk, const struct event_record *record)
+{
+	if (chunk->kind != EV_NONE && chunk->kind != record->kind)
+		return false;
+	return record->time >= chunk->first && record->time <= chunk->last;
+}
+
+/* The bytes of whole records; one that is too long, or not of this chunk, ends them. */
 static size_t check_records(const struct event_in *in, const struct event_chunk *chunk,
 			    struct event_damage *damage)
 {
@@ -35,7 +42,7 @@ static size_t check_records(const struct event_in *in, const struct event_chunk 
 		if (record->size > chunk->raw_size - at - sizeof(*record) ||
 		    event_record_size(record->size) > chunk->raw_size - at)
 			break;
-		if (chunk->kind != EV_NONE && chunk->kind != record->kind)
+		if (!record_belongs(chunk, record))
 			break;
 		count_record(damage, event_check(record->kind, record->version, record + 1,
 						 record->size));

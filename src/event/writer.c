@@ -119,7 +119,7 @@ int event_writer_record(struct event_writer *w, uint16_t domain, uint64_t begin,
 	struct event_buffer *buffer;
 	int err;
 
-	if (info->version == 0 || event_kind_is_block(event->kind))
+	if (info->version == 0 || event_kind_is_block(event->kind) || begin > event->time)
 		return -EINVAL;
 	if (size > EVENT_PAYLOAD_MAX)
 		return -E2BIG;
