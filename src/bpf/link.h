@@ -70,13 +70,22 @@ static __always_inline struct link_entry *link_claim(__u64 skb)
 }
 
 /* Does the offset that user space published still hold? TAI reads the realtime clock for us. */
-static __noinline int clock_settled(struct cpu_state *c)
+static __noinline int clock_settled(struct cpu_state *c, __u64 age)
 {
 	__u64 now = bpf_ktime_get_ns();
 	__u64 diff = bpf_ktime_get_tai_ns() - tai_offset - (now + realtime_offset);
 
 	if (!c)
 		return 0;
+	/*
+	 * Off by whole seconds, and yet the stamp has a usual age: it is the TAI offset that was
+	 * set, of which the kernel tells nobody, and not the realtime clock.
+	 */
+	if (age <= STAMP_AGE_USUAL) {
+		if ((__s64)diff < 0)
+			diff = -diff;
+		diff = (diff + CLOCK_TOLERANCE) % SEC_NS - CLOCK_TOLERANCE;
+	}
 	if (clock_checked && diff + CLOCK_TOLERANCE > 2 * CLOCK_TOLERANCE) {
 		c->clock_check = 0;
 		return 0;
@@ -94,7 +103,7 @@ static __always_inline __u64 stamp_age(struct cpu_state *c, __u64 now, __u64 sta
 		return age;
 	if (!stamp)
 		*why = LOSS_STAMP_ZERO;
-	else if (!clock_settled(c))
+	else if (!clock_settled(c, age))
 		*why = LOSS_CLOCK_UNSETTLED;
 	else if ((__s64)age < 0)
 		*why = LOSS_STAMP_FUTURE;
