@@ -63,8 +63,10 @@
 #define vec_pop(v) ((v)->items[(v)->len = vec_index_checked((v)->len, 1)])
 #define vec_clear(v) ((void)((v)->len = 0))
 
+/* Nothing is computed from the NULL of an empty vector. */
 #define vec_for_each(v, item)                                                                      \
-	for (__typeof__((v)->items + 0) item = (v)->items; item < (v)->items + (v)->len; item++)
+	for (__typeof__((v)->items + 0) item = (v)->items;                                         \
+	     (v)->len && item < (v)->items + (v)->len; item++)
 
 /* For the macros above. */
 int vec_grow(void **items, size_t *cap, size_t max, size_t need, size_t item_size);

@@ -59,13 +59,13 @@ static void put_painted(struct strbuf *out, const struct text_style *style,
 	strbuf_puts(out, paint->off);
 }
 
-/* Bytes of `text` that fit into `width` columns, cut at a space where there is one. */
+/* Bytes of `text` that fit into `width` columns (at least one), cut at a space if there is one. */
 static size_t fitting(const char *text, size_t width)
 {
 	size_t at = 0, columns = 0, space = 0, len;
 
 	while (text[at]) {
-		if (columns == width)
+		if (columns >= width && at)
 			return space ? space : at;
 		if (text[at] == ' ')
 			space = at;
