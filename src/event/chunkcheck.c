@@ -121,7 +121,7 @@ static bool shape_is_valid(const struct event_chunk *chunk)
 		return chunk->record_size == 0 && chunk->n_open == 0;
 	if (chunk->n_open && (chunk->kind != EV_EDGE || chunk->n_open > EVENT_DEPTH_MAX))
 		return false;
-	return chunk->record_size >= event_kind_info(chunk->kind)->size &&
+	return chunk->record_size >= event_kind_info(chunk->kind)->least &&
 	       chunk->record_size % 4 == 0 &&
 	       open_size + (uint64_t)chunk->record_size * chunk->count == chunk->raw_size;
 }

@@ -87,7 +87,10 @@ static bool check_conn(const void *payload, size_t size)
 	return conn->from <= conn->to;
 }
 
-#define PLAIN(type) .version = 1, .size = sizeof(struct type)
+#define PLAIN(type) .version = 1, .size = sizeof(struct type), .least = sizeof(struct type)
+/* One that has grown, from `member` on: consumers get at it by event_copy(). */
+#define GROWN(type, member)                                                                        \
+	.version = 1, .size = sizeof(struct type), .least = offsetof(struct type, member)
 #define ARRAY(type, item)                                                                          \
 	PLAIN(type), .item_size = sizeof(struct item), .item_count_at = offsetof(struct type, n)
 
@@ -98,7 +101,7 @@ static const struct event_kind_info infos[EV_KIND_MAX] = {
 	[EV_HIST] = { ARRAY(event_hist, event_bucket), .check = check_hist },
 	[EV_COUNT] = { PLAIN(event_count) },
 	[EV_BINDING] = { PLAIN(event_binding) },
-	[EV_SHARE] = { PLAIN(event_share) },
+	[EV_SHARE] = { GROWN(event_share, stopped_ns) },
 	[EV_CULPRIT] = { PLAIN(event_culprit), .check = check_culprit },
 	[EV_INTERVAL] = { PLAIN(event_interval) },
 	[EV_GROUP] = { ARRAY(event_group, event_label), .defines = true },
@@ -141,7 +144,7 @@ enum event_check event_check(uint32_t kind, uint16_t version, const void *payloa
 		return EVENT_UNKNOWN;
 	if (version > info->version)
 		return EVENT_NEWER;
-	if (version == 0 || size < info->size)
+	if (version == 0 || size < info->least)
 		return EVENT_INVALID;
 	if (info->item_size && !array_fits(info, payload, size))
 		return EVENT_INVALID;

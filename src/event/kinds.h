@@ -25,7 +25,8 @@ _Static_assert(sizeof(struct event_record) == 16, "size of struct event_record")
 
 struct event_kind_info {
 	uint16_t version;	/* that this program writes; 0: no such kind */
-	uint32_t size;		/* the least bytes of payload, or of a block's record */
+	uint32_t size;		/* of the struct, without the array that follows */
+	uint32_t least;		/* ... when the version began: older files have this */
 	uint32_t item_size;	/* of the array that follows; 0: none */
 	uint32_t item_count_at;	/* offset of its __u32 length */
 	bool defines;		/* other events refer to it: written before them */

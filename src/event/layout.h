@@ -4,9 +4,10 @@
  * and in files. Compiled for user space and with -target bpf: fixed widths, no implicit padding,
  * and every struct is asserted below, so that both compilers agree or neither builds.
  *
- * Rules of change. A struct may grow at its end: readers take the size they know, ignore the rest.
- * Anything else is a new version of that kind (event/kinds.c) or a new kind; readers skip and count
- * what they don't know. Values of enums are never reused. Padding is written as 0.
+ * Rules of change. A struct without an array may grow at its end: readers ignore what is more than
+ * they know, and take what an older file lacks for 0 (GROWN in event/kinds.c). Anything else is a
+ * new version of that kind (event/kinds.c) or a new kind; readers skip and count what they don't
+ * know. Values of enums are never reused. Padding is written as 0.
  *
  * Times are in the clock domain that the event's chunk names; without one, CLOCK_MONOTONIC in ns.
  */

@@ -30,6 +30,14 @@ bool event_block_next(const struct event_block *block, size_t *at, struct event 
 	return false;
 }
 
+void event_copy(const struct event *event, void *out, size_t size)
+{
+	const size_t known = event->size < size ? event->size : size;
+
+	memcpy(out, event->payload, known);
+	memset((char *)out + known, 0, size - known);
+}
+
 int event_put(struct event_sink *sink, uint16_t kind, uint64_t time, const void *payload,
 	      size_t size)
 {

@@ -138,6 +138,12 @@ static inline void event_source_free(struct event_source *source)
  */
 bool event_block_next(const struct event_block *block, size_t *at, struct event *event);
 
+/*
+ * The struct of an event whose kind has grown since its version began (GROWN in event/kinds.c):
+ * `size` bytes into `out`, zeros where an older file has nothing.
+ */
+void event_copy(const struct event *event, void *out, size_t size);
+
 struct event_sink {
 	/*
 	 * Takes a copy of one record, its payload given in pieces. Returns 0 or -errno: -EINVAL if

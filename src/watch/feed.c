@@ -185,20 +185,21 @@ static int take_count(struct watch *w, const struct event *event)
 
 static int take_share(struct watch *w, const struct event *event)
 {
-	const struct event_share *delta = event->payload;
+	struct event_share delta;
 
-	if (delta->protocol >= PROTO_MAX)
+	event_copy(event, &delta, sizeof(delta));
+	if (delta.protocol >= PROTO_MAX)
 		return -EBADMSG;
 	for (int span = 0; span < WATCH_SPANS; span++) {
-		struct event_share *sum = &w->shares[span][delta->protocol];
+		struct event_share *sum = &w->shares[span][delta.protocol];
 
-		sum->packets += delta->packets;
-		sum->waited += delta->waited;
-		sum->busy_ns += delta->busy_ns;
-		sum->wake_ns += delta->wake_ns;
-		sum->wait_ns += delta->wait_ns;
-		sum->run_ns += delta->run_ns;
-		sum->stopped_ns += delta->stopped_ns;
+		sum->packets += delta.packets;
+		sum->waited += delta.waited;
+		sum->busy_ns += delta.busy_ns;
+		sum->wake_ns += delta.wake_ns;
+		sum->wait_ns += delta.wait_ns;
+		sum->run_ns += delta.run_ns;
+		sum->stopped_ns += delta.stopped_ns;
 	}
 	return 0;
 }

@@ -320,7 +320,8 @@ static void write_result(const struct big *big, uint64_t percent)
 	CHECK(out);
 	fprintf(out,
 		"# The event format at full length\n\n"
-		"`HOSTLAT_LONG=1 HOSTLAT_SEED=%llu build/tests/sim/sim_evbig`, part of `make long`:\n"
+		"`HOSTLAT_LONG=1 HOSTLAT_SEED=%llu build/tests/sim/sim_evbig`, part of `make "
+		"long`:\n"
 		"100 million spans of 64 cores in two clock domains, with all that a recording\n"
 		"has besides, written, read back and checked event by event in one process.\n"
 		"Limits: 64 MiB, 32 bytes a span, %d chunks beyond a window.\n\n"

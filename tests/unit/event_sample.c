@@ -253,7 +253,7 @@ static const struct field *const fields[EV_KIND_MAX] = {
 	[EV_SHARE] = (const struct field[]){
 		F(event_share, protocol), F(event_share, packets), F(event_share, waited),
 		F(event_share, busy_ns), F(event_share, wake_ns), F(event_share, wait_ns),
-		F(event_share, run_ns), { 0 } },
+		F(event_share, run_ns), F(event_share, stopped_ns), { 0 } },
 	[EV_CULPRIT] = (const struct field[]){
 		F(event_culprit, pid), F(event_culprit, tid), FX(event_culprit, comm),
 		F(event_culprit, ns), F(event_culprit, count), { 0 } },
@@ -339,9 +339,10 @@ static void dump_number(const void *from, const struct field *field, FILE *out)
 		fprintf(out, "%llu", (unsigned long long)value);
 }
 
-static void dump_fields(const struct field *field, const void *from, FILE *out)
+/* Of a struct that has grown, an older file has only the first `size` bytes. */
+static void dump_fields(const struct field *field, const void *from, size_t size, FILE *out)
 {
-	for (; field && field->name; field++) {
+	for (; field && field->name && field->at + field->size <= size; field++) {
 		const unsigned char *at = (const unsigned char *)from + field->at;
 
 		fprintf(out, " %s=", field->name);
@@ -357,7 +358,7 @@ static void dump_array(const struct field *item, const void *from, uint32_t n, s
 {
 	for (uint32_t i = 0; i < n; i++) {
 		fputs(" {", out);
-		dump_fields(item, (const char *)from + i * size, out);
+		dump_fields(item, (const char *)from + i * size, size, out);
 		fputs(" }", out);
 	}
 }
@@ -414,7 +415,7 @@ static void dump_records(const struct event_block *block, FILE *out)
 	while (event_block_next(block, &at, &event)) {
 		fputs(event_kind_name(event.kind), out);
 		dump_place(event.core, block->domain, event.time, out);
-		dump_fields(fields[event.kind], event.payload, out);
+		dump_fields(fields[event.kind], event.payload, event.size, out);
 		dump_tail(&event, out);
 		fputc('\n', out);
 	}
@@ -427,13 +428,13 @@ static void dump_block(const struct event_block *block, FILE *out)
 	for (uint32_t i = 0; i < block->n_open; i++) {
 		fputs("open", out);
 		dump_place(block->core, block->domain, block->first, out);
-		dump_fields(open_fields, &block->open[i], out);
+		dump_fields(open_fields, &block->open[i], sizeof(block->open[i]), out);
 		fputc('\n', out);
 	}
 	for (uint32_t i = 0; i < block->count; i++, at += block->record_size) {
 		fputs(event_kind_name(block->kind), out);
 		dump_place(block->core, block->domain, block->first, out);
-		dump_fields(fields[block->kind], at, out);
+		dump_fields(fields[block->kind], at, block->record_size, out);
 		fputc('\n', out);
 	}
 }

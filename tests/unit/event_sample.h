@@ -13,7 +13,7 @@ struct event_writer_options sample_options(bool raw);
 
 /*
  * Puts all kinds, with `filler` more counters so that there are several chunks. Returns 0 or the
- * first error. The sample's content never changes: tests/data/schema-1.hlat was made by it.
+ * first error. tests/data/schema-1.hlat was made by it, before some structs grew.
  */
 int sample_write(struct event_writer *writer, uint32_t filler);
 
