@@ -73,7 +73,7 @@ enum row_proto {
 
 /* Why a packet that should have been measured at a slot was not. */
 enum loss {
-	LOSS_NO_LINK_STAMP,   /* no entry in the link table: displaced, or the packet took another way in */
+	LOSS_NO_LINK_STAMP,   /* not in the link table: displaced, or it took another way in */
 	LOSS_STAMP_ZERO,      /* the origin asked for is a kernel stamp, and the packet had none */
 	LOSS_STAMP_FOREIGN,   /* ... of a clock that can't be converted, or older than 10 s */
 	LOSS_STAMP_FUTURE,    /* ... later than now */
@@ -84,7 +84,7 @@ enum loss {
 	LOSS_OOO_UNMATCHED,   /* out-of-order data that TCP merged or trimmed */
 	LOSS_NOT_ESTABLISHED, /* payload in a TCP state for which tcp_probe doesn't fire */
 	LOSS_LOWAT,           /* SO_RCVLOWAT > 1: TCP doesn't announce each packet */
-	LOSS_NOT_COVERED,     /* UDP at `transport` (or any at `ip`) in a namespace without our hook */
+	LOSS_NOT_COVERED,     /* at `ip` or UDP's `transport`: a namespace without our hook */
 	LOSS_RACE,            /* two CPUs delivered to one socket and the packet couldn't be told */
 	LOSS_DESYNC,          /* the FIFO disagreed with the socket's queue and was reset */
 	LOSS_UNSUPPORTED_SPLICE, /* read partly by splice: read, but when is not known */
@@ -96,7 +96,7 @@ enum loss {
 enum excluded {
 	EXCL_PURE_ACK,
 	EXCL_DUPLICATE,      /* payload that had already been received */
-	EXCL_READER_RUNNING, /* at `runnable` and `running`: the reader needed no waking for this packet */
+	EXCL_READER_RUNNING, /* at `runnable`, `running`: the reader needed no waking for it */
 	EXCL_MAX,
 };
 
@@ -180,7 +180,7 @@ struct cpu_state {
 	__u64 announced;   /* when sk_data_ready fired; 0 once its call chain must be over */
 	__u64 clock_check; /* when the realtime offset was verified last */
 	__u32 switches, pad;
-	struct cpu_switch ring[SWITCH_RING]; /* who had this CPU, newest at (switches - 1) % SWITCH_RING */
+	struct cpu_switch ring[SWITCH_RING]; /* who had this CPU; newest at switches - 1 */
 };
 
 /* ---- queues of stamps beside the sockets' queues of packets ---- */
@@ -262,7 +262,7 @@ _Static_assert(sizeof(struct row) == 8 + 2 * 8 * (7 + ROW_BUCKETS), "struct row"
 _Static_assert(sizeof(struct packet) == 56, "struct packet");
 _Static_assert(sizeof(struct link_entry) == 64, "one cache line per packet");
 _Static_assert(sizeof(struct queued) == 40, "struct queued");
-/* Socket storage is charged to the socket's option memory: net.core.optmem_max, 20 KiB before 6.7. */
+/* Socket storage is charged to net.core.optmem_max: 20 KiB before 6.7. */
 _Static_assert(sizeof(struct udp_socket) < 16384, "storage of a UDP socket");
 _Static_assert(sizeof(struct tcp_socket) <= 1024, "1 KiB per connection");
 

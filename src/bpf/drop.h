@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
 /*
- * Packets that were dropped on their way up, by the stage they didn't reach and the kernel's reason.
+ * Packets dropped on their way up, by the stage they didn't reach and the kernel's reason.
  *
  * This path is rare, so it may read headers: a packet dropped before its socket was found still
  * has ports, and only TCP and UDP payload counts.
@@ -73,7 +73,7 @@ static __always_inline int dropped(struct sk_buff *skb, __u32 reason, struct soc
 	struct headers h = {};
 	struct link_entry *e;
 
-	/* local senders' packets have no receiving interface; forwarded ones are leaving by another */
+	/* packets that leave have no receiving interface, or none that we saw them come by */
 	if (!c || reason <= 1)
 		return 0;
 	e = link_find((__u64)skb);

@@ -28,9 +28,9 @@ static __always_inline enum stamp_clock stamp_clock(struct sk_buff *skb)
 {
 	struct sk_buff___mono *older = (void *)skb;
 
-	/* Which bits of the byte these are differs by kernel: only the macro relocates that, too. */
+	/* Which bits of a byte these are differs by kernel; only the macro relocates that. */
 	if (bpf_core_field_exists(skb->tstamp_type))
-		return BPF_CORE_READ_BITFIELD(skb, tstamp_type); /* 2 is TAI, which no receive path sets */
+		return BPF_CORE_READ_BITFIELD(skb, tstamp_type); /* 2: TAI, of no receive path */
 	if (bpf_core_field_exists(older->mono_delivery_time))
 		return BPF_CORE_READ_BITFIELD(older, mono_delivery_time);
 	return STAMP_REALTIME;
@@ -38,7 +38,7 @@ static __always_inline enum stamp_clock stamp_clock(struct sk_buff *skb)
 
 static __always_inline __u32 link_set(__u64 skb)
 {
-	/* Packets are slab objects of 256 bytes, or halves of 512: these bits tell neighbours apart. */
+	/* Packets are slab objects of 256 bytes, or halves of 512: neighbours get other sets. */
 	return ((skb >> 8) ^ (skb >> 20)) & (LINK_SETS - 1);
 }
 

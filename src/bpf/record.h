@@ -32,7 +32,7 @@ static __always_inline void count_loss(struct cpu_state *c, __u32 slot, __u32 wh
 		c->count.loss[slot][why][proto] += n;
 }
 
-/* The pool hands out ids in order of first use; when it is used up, a slot's overflow row serves. */
+/* The pool gives out ids in order of first use; when it is used up, overflow rows serve. */
 static __noinline __u32 row_alloc(__u32 key)
 {
 	__u32 id, old;
@@ -185,7 +185,8 @@ static __always_inline void record_lower(struct cpu_state *c, const struct packe
 		if (!p->ip)
 			count_loss(c, SLOT_IP, LOSS_NOT_COVERED, proto, 1);
 		else if (has_origin(c, &p->s, SLOT_IP, proto))
-			record(c, SLOT_IP, proto, p->s.origin, p->ip - p->s.base, p->ip - p->link, 1);
+			record(c, SLOT_IP, proto, p->s.origin, p->ip - p->s.base,
+			       p->ip - p->link, 1);
 	}
 }
 

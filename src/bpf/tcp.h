@@ -67,7 +67,7 @@ static __noinline struct queued *ext_push(struct tcp_socket *s)
 	return ext_slot(s, s->ext_tail++);
 }
 
-/* Where the next entry goes; NULL when the FIFO is full. A borrowed ring is used until it drains. */
+/* Where the next entry goes, or NULL: full. A borrowed ring is used until it drains. */
 static __always_inline struct queued *tcp_push(struct tcp_socket *s)
 {
 	if (s->ext || s->tail - s->head >= TCP_RING)

@@ -93,9 +93,9 @@ static __always_inline struct link_entry *udp_announced(struct cpu_state *c, con
 }
 
 /*
- * Datagrams can leave a queue unseen (bad checksum, in-kernel readers). When nothing else is queued,
- * the FIFO may hold no more than what readers are copying at this moment. If its head doesn't move
- * for a second of such moments, nobody is: it is put right, and what it held is a loss.
+ * Datagrams can leave a queue unseen (bad checksum, in-kernel readers). When nothing else is
+ * queued, the FIFO may hold no more than what readers are copying at this moment. If its head
+ * doesn't move for a second of such moments, nobody is: it is put right, and what it held is lost.
  */
 static __always_inline void udp_resync(struct cpu_state *c, struct udp_socket *s,
 				       const struct sock *sk, __u64 now)

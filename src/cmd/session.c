@@ -45,7 +45,8 @@ static const struct opt_choice stage_choices[] = {
 };
 
 static const struct opt_choice origin_choices[] = {
-	{ "auto", ORIGIN_NONE, "by packet: stack where the kernel stamped it on receive, else link" },
+	{ "auto", ORIGIN_NONE,
+	  "by packet: stack where the kernel stamped it on receive, else link" },
 	{ "link", ORIGIN_LINK, "when the stack received the packet, by hostlat's own stamp" },
 	{ "stack", ORIGIN_STACK, "the kernel's receive stamp" },
 	{ "deliver", ORIGIN_DELIVER, "the same, put on at local delivery (loopback, veth)" },
@@ -99,8 +100,8 @@ static int check_netns(const struct probe_options *o, uint64_t *inode)
 	if (ns)
 		*inode = ns->inode;
 	else
-		log_error("--netns %s: no such network namespace; `ip netns` and `lsns -t net` list them",
-			  o->netns);
+		log_error("--netns %s: no such network namespace; `ip netns` and `lsns -t net` "
+			  "list them", o->netns);
 	host_netns_vec_release(&list);
 	return ns ? 0 : -ENOENT;
 }
@@ -358,7 +359,7 @@ static int run_intervals(struct session *s)
 		if (end && next >= end)
 			return err < 0 ? err : 0;
 		while (next + c->interval_ns < now_ns())
-			next += c->interval_ns; /* we were stopped ourselves: no rush of intervals */
+			next += c->interval_ns; /* we were stopped: no rush of intervals */
 	}
 	return err < 0 ? err : 0;
 }

@@ -101,7 +101,7 @@ static const char *not_readable(int err)
 	if (err == -ENOEXEC)
 		return "this is no hostlat recording";
 	if (err == -EPROTONOSUPPORT)
-		return "it was recorded by a newer version of hostlat, or on a machine of other byte order";
+		return "it was recorded by a newer version of hostlat, or in another byte order";
 	return strerror(-err);
 }
 

@@ -1,21 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opening and closing the watch probe: settings, hooks, maps, attachment. */
+/* Loading the watch programs: settings, hooks, sizes of maps, attachment. */
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/net_tstamp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
-#include "clock/clock.h"
-#include "event/names.h"
 #include "host/cgroup.h"
 #include "probe/netfilter.h"
 #include "probe/watch_internal.h"
@@ -57,11 +53,6 @@ static int libbpf_says(enum libbpf_print_level level, const char *format, va_lis
 	    sscanf(line, "libbpf: prog '%63[^']'", name) == 1)
 		snprintf(refused_program, sizeof(refused_program), "%s", name);
 	return 0;
-}
-
-struct bpf_program *watch_program(const struct watch_probe *probe, const char *name)
-{
-	return bpf_object__find_program_by_name(probe->skel->obj, name);
 }
 
 /* ---- which hooks ---- */
@@ -237,7 +228,7 @@ static void select_programs(struct watch_probe *probe)
 	struct bpf_program *p;
 	bool tcp_closed_by_fexit = false;
 
-	bpf_object__for_each_program(p, probe->skel->obj)
+	bpf_object__for_each_program(p, probe->obj)
 		bpf_program__set_autoload(p, false);
 	for (int i = 0; hooks[i].target; i++) {
 		if (probe->status[i].state != HOOK_BOUND)
@@ -432,6 +423,7 @@ static int load_once(struct watch_probe *probe, char *why, size_t size)
 		snprintf(why, size, "can't open the programs: %s", strerror(errno));
 		return -errno;
 	}
+	probe->obj = probe->skel->obj;
 	err = size_maps(probe, why, size);
 	if (err)
 		return err;
@@ -480,118 +472,4 @@ int watch_load(struct watch_probe *probe, char *why, size_t size)
 	if (err == -EAGAIN)
 		essential(probe, why, size);
 	return err;
-}
-
-/* ---- the whole ---- */
-
-void watch_publish_clock(struct watch_probe *probe, const struct clock_follow_params *params)
-{
-	struct clock_follow_params last;
-
-	if (!params) {
-		clock_follow_last(probe->follow, &last);
-		params = &last;
-	}
-	*(volatile int64_t *)&probe->skel->bss->tai_offset = params->tai_offset_s * 1000000000LL;
-	*(volatile int64_t *)&probe->skel->bss->realtime_offset = params->offset_ns;
-}
-
-/* Any socket that asks for software receive stamps makes the kernel stamp all packets. */
-static int hold_stamping(void)
-{
-	int flags = SOF_TIMESTAMPING_RX_SOFTWARE, fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-
-	if (fd < 0)
-		return -errno;
-	if (setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPING, &flags, sizeof(flags))) {
-		int err = -errno;
-
-		close(fd);
-		return err;
-	}
-	usleep(20000); /* the kernel switches it on in a worker */
-	return fd;
-}
-
-static bool needs_stamps(uint32_t origin)
-{
-	return origin == ORIGIN_NONE || origin == ORIGIN_STACK || origin == ORIGIN_DELIVER;
-}
-
-static int explain_privileges(char *why, size_t size)
-{
-	snprintf(why, size, "loading BPF programs needs CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN: "
-		 "run as root, or grant them");
-	return -EPERM;
-}
-
-int watch_probe_open(struct watch_probe **out, const struct watch_probe_config *config, char *why,
-		     size_t size)
-{
-	struct watch_probe *probe = calloc(1, sizeof(*probe));
-	int err = -ENOMEM, fd;
-
-	why[0] = '\0';
-	if (!probe)
-		return err;
-	probe->config = *config;
-	probe->stamp_fd = probe->meter_fd = -1;
-	probe->ncpus = libbpf_num_possible_cpus();
-	if (config->ifname)
-		snprintf(probe->ifname, sizeof(probe->ifname), "%s", config->ifname);
-	probe->netns = calloc(NF_NETNS_MAX, sizeof(*probe->netns));
-	probe->row_before = calloc(ROW_FIRST + ROW_KEYS, sizeof(*probe->row_before));
-	if (!probe->netns || !probe->row_before)
-		goto out;
-	fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
-	if (fd < 0) {
-		err = explain_privileges(why, size);
-		goto out;
-	}
-	close(fd);
-	err = clock_follow_open(&probe->follow, clock_system());
-	if (err)
-		goto out;
-	if (needs_stamps(config->origin)) {
-		probe->stamp_fd = err = hold_stamping();
-		if (err < 0)
-			goto out;
-	}
-	err = watch_load(probe, why, size);
-	if (!err)
-		watch_baseline(probe);
-out:
-	if (err) {
-		if (!why[0])
-			snprintf(why, size, "%s", strerror(-err));
-		watch_probe_free(probe);
-		probe = NULL;
-	}
-	*out = probe;
-	return err;
-}
-
-void watch_probe_free(struct watch_probe *probe)
-{
-	if (!probe)
-		return;
-	watch_unload(probe);
-	watch_probe_meter(probe, false);
-	clock_follow_free(probe->follow);
-	if (probe->stamp_fd >= 0)
-		close(probe->stamp_fd);
-	host_netns_vec_release(&probe->uncovered);
-	free(probe->row_before);
-	free(probe->netns);
-	free(probe);
-}
-
-uint64_t watch_probe_memory(const struct watch_probe *probe)
-{
-	return probe->memory;
-}
-
-int watch_probe_clock_fd(const struct watch_probe *probe)
-{
-	return clock_follow_fd(probe->follow);
 }

@@ -11,8 +11,8 @@
 #include "host/netns.h"
 
 /*
- * Before everybody else, so that the time is that of the hook and not of the rules. A priority can be
- * had by one BPF program only: other hostlats on this machine take the first ones.
+ * Before everybody else, so that the time is that of the hook and not of the rules. A priority can
+ * be had by one BPF program only: other hostlats on this machine take the first ones.
  */
 #define PRIORITY_FIRST (-2147483647)
 #define PRIORITY_TRIES 64

@@ -15,6 +15,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "clock/clock.h"
 #include "probe/watch_internal.h"
 
 #define ROUNDS 4
@@ -148,7 +149,8 @@ int watch_selftest(struct watch_probe *probe)
 
 	if (stats < 0)
 		return -errno;
-	usleep(1000); /* a context switch and a waking */
+	/* a context switch and a waking */
+	clock_sleep_until(clock_system(), clock_mono_ns(clock_system()) + 1000000);
 	v4 = !traffic_tcp(AF_INET) && !traffic_udp(AF_INET);
 	v6 = !traffic_tcp(AF_INET6) && !traffic_udp(AF_INET6);
 	for (int i = 0; hooks[i].target && (v4 || v6); i++) {
@@ -157,7 +159,8 @@ int watch_selftest(struct watch_probe *probe)
 		if (s->state != HOOK_BOUND || !silent(probe, i, v6))
 			continue;
 		s->state = HOOK_FAILED;
-		snprintf(s->why, sizeof(s->why), "%s %s: attached, but did not fire in the self-test",
+		snprintf(s->why, sizeof(s->why),
+			 "%s %s: attached, but did not fire in the self-test",
 			 hook_kind_name(hooks[i].kind), hooks[i].target);
 		failed++;
 	}

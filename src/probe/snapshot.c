@@ -11,9 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "clock/clock.h"
 #include "event/names.h"
@@ -79,6 +76,11 @@ static const struct {
 	[EXCL_DUPLICATE] = { "duplicate", STAGE_TRANSPORT },
 	[EXCL_READER_RUNNING] = { "reader-already-running", STAGE_RUNNABLE },
 };
+
+static uint64_t mono(void)
+{
+	return clock_mono_ns(clock_system());
+}
 
 static void put(struct out *o, uint16_t kind, const void *payload, size_t size)
 {
@@ -423,7 +425,8 @@ static void put_uncovered(struct out *o)
 	for (size_t i = 0; i < list.len; i++) {
 		const struct host_netns *ns = &list.items[i];
 
-		if (covered(o->probe, ns->inode) || host_netns_find(&o->probe->uncovered, ns->inode) ||
+		if (covered(o->probe, ns->inode) ||
+		    host_netns_find(&o->probe->uncovered, ns->inode) ||
 		    (o->probe->config.netns && o->probe->config.netns != ns->inode))
 			continue;
 		snprintf(text, sizeof(text), "%s [%llu]: made after the start", ns->name,
@@ -435,68 +438,6 @@ static void put_uncovered(struct out *o)
 	return;
 out:
 	host_netns_vec_release(&list);
-}
-
-/* ---- own cost ---- */
-
-struct cost watch_cost(const struct watch_probe *probe)
-{
-	struct cost sum = { 0, 0 };
-	struct bpf_program *p;
-
-	bpf_object__for_each_program(p, probe->skel->obj) {
-		struct bpf_prog_info info = {};
-		__u32 len = sizeof(info);
-
-		if (bpf_program__fd(p) < 0 ||
-		    bpf_obj_get_info_by_fd(bpf_program__fd(p), &info, &len))
-			continue;
-		sum.run_ns += info.run_time_ns;
-		sum.runs += info.run_cnt;
-	}
-	return sum;
-}
-
-static uint64_t mono(void)
-{
-	return clock_mono_ns(clock_system());
-}
-
-void watch_probe_meter(struct watch_probe *probe, bool on)
-{
-	if (on && probe->meter_fd < 0) {
-		probe->meter_before = watch_cost(probe);
-		probe->meter_since = mono();
-		probe->meter_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
-	} else if (!on && probe->meter_fd >= 0) {
-		close(probe->meter_fd);
-		probe->meter_fd = -1;
-		if (!probe->skel)
-			return;
-		probe->metered_ns += mono() - probe->meter_since;
-		probe->meter_sum.run_ns += watch_cost(probe).run_ns - probe->meter_before.run_ns;
-	}
-}
-
-static uint64_t user_ns(void)
-{
-	struct rusage u;
-
-	getrusage(RUSAGE_SELF, &u);
-	return (u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1000000000ULL +
-	       (u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1000ULL;
-}
-
-static uint64_t bpf_ns(struct watch_probe *probe, uint64_t interval)
-{
-	uint64_t ns = 0;
-
-	watch_probe_meter(probe, false);
-	if (probe->metered_ns)
-		ns = (uint64_t)((double)probe->meter_sum.run_ns * interval / probe->metered_ns);
-	probe->metered_ns = 0;
-	probe->meter_sum = (struct cost){ 0, 0 };
-	return ns;
 }
 
 /* ---- the whole ---- */
@@ -520,99 +461,28 @@ void watch_baseline(struct watch_probe *probe)
 
 	take(&o);
 	probe->from_ns = mono();
-	probe->user_before_ns = user_ns();
+	probe->user_before_ns = watch_user_ns();
 }
 
-int watch_probe_snapshot(struct watch_probe *probe, struct event_sink *sink,
-			 struct event_dict *dict, uint32_t flags)
+int watch_snapshot(struct watch_probe *probe, struct event_sink *sink, struct event_dict *dict,
+		   uint32_t flags)
 {
 	struct out o = { .probe = probe, .sink = sink, .dict = dict, .now = mono() };
 	struct event_interval e = {
 		.seq = probe->seq++, .from_ns = probe->from_ns, .to_ns = o.now,
 		.ncpus = probe->ncpus, .flags = flags,
 	};
-	int err = watch_probe_clock(probe, sink);
+	int err = watch_clock(probe, sink);
 	uint64_t user;
 
 	take(&o);
 	if (o.not_covered)
 		put_uncovered(&o);
-	user = user_ns();
+	user = watch_user_ns();
 	e.own_user_ns = user - probe->user_before_ns;
-	e.own_bpf_ns = bpf_ns(probe, e.to_ns - e.from_ns);
+	e.own_bpf_ns = watch_bpf_ns(probe, e.to_ns - e.from_ns);
 	probe->user_before_ns = user;
 	probe->from_ns = o.now;
 	put(&o, EV_INTERVAL, &e, sizeof(e));
-	return o.err ? o.err : err;
-}
-
-int watch_probe_clock(struct watch_probe *probe, struct event_sink *sink)
-{
-	struct clock_follow_params p;
-	struct event_clock e = {};
-	int err = clock_follow_update(probe->follow, &p);
-
-	if (err)
-		return err == -EAGAIN ? 0 : err;
-	watch_publish_clock(probe, &p);
-	e.mono_ns = p.mono_ns;
-	e.realtime_minus_mono_ns = p.offset_ns;
-	e.error_ns = p.error_ns;
-	e.tai_offset_s = p.tai_offset_s;
-	e.flags = p.stepped ? CLOCK_STEPPED : 0;
-	return event_put(sink, EV_CLOCK, mono(), &e, sizeof(e));
-}
-
-static const char *binding_why(const struct watch_probe *probe, const struct hook *h, int i)
-{
-	uint32_t bit = 1U << h->stage;
-
-	if (probe->status[i].state == HOOK_FAILED)
-		return probe->status[i].why;
-	return probe->config.stages & bit ? "not needed" : "not selected";
-}
-
-static void put_binding(struct out *o, int i)
-{
-	const struct hook *h = &hooks[i];
-	bool bound = o->probe->status[i].state == HOOK_BOUND &&
-		     (o->probe->config.stages & (1U << h->stage));
-	struct event_binding e = {
-		.stage = h->stage, .direction = DIR_INGRESS, .protocol = h->protocol, .bound = bound,
-		.hook = name_id(o, h->target), .kind = name_id(o, hook_kind_name(h->kind)),
-		.why = bound ? 0 : name_id(o, binding_why(o->probe, h, i)),
-	};
-
-	put(o, EV_BINDING, &e, sizeof(e));
-}
-
-/* The hook that is bound; else the last of the ladder, with its reason. */
-static void put_bindings(struct out *o)
-{
-	for (int i = 0; hooks[i].target; i++) {
-		const struct hook *next = &hooks[i + 1];
-		enum hook_state state = o->probe->status[i].state;
-		bool last = next->stage != hooks[i].stage || next->protocol != hooks[i].protocol;
-		bool other = false;
-
-		if (hooks[i].stage == STAGE_NONE)
-			continue;
-		for (int j = 0; hooks[j].target; j++)
-			other |= j != i && hooks[j].stage == hooks[i].stage &&
-				 hooks[j].protocol == hooks[i].protocol &&
-				 o->probe->status[j].state == HOOK_BOUND;
-		if (state == HOOK_BOUND || (last && !other))
-			put_binding(o, i);
-	}
-}
-
-int watch_probe_describe(struct watch_probe *probe, struct event_sink *sink,
-			 struct event_dict *dict)
-{
-	struct out o = { .probe = probe, .sink = sink, .dict = dict, .now = mono() };
-	int err;
-
-	put_bindings(&o);
-	err = watch_probe_clock(probe, sink);
 	return o.err ? o.err : err;
 }

@@ -3,14 +3,18 @@
 #ifndef HOSTLAT_PROBE_WATCH_INTERNAL_H
 #define HOSTLAT_PROBE_WATCH_INTERNAL_H
 
+#include <bpf/libbpf.h>
 #include <linux/types.h>
+#include <stdbool.h>
 
 #include "bpf/abi.h"
 #include "clock/follow.h"
+#include "event/dict.h"
+#include "event/source.h"
 #include "host/netns.h"
 #include "host/root.h"
 #include "probe/hook.h"
-#include "probe/watch_probe.h"
+#include "probe/watch_config.h"
 
 #define HOOKS_MAX 32
 #define WHY_MAX 160
@@ -39,6 +43,7 @@ struct watch_probe {
 	uint64_t memory;
 
 	struct watch_bpf *skel;
+	struct bpf_object *obj; /* of skel */
 	struct hook_status status[HOOKS_MAX];
 	struct bpf_link *links[HOOKS_MAX * 2];
 	uint32_t n_links;
@@ -66,24 +71,40 @@ struct watch_probe {
 	struct cost meter_before, meter_sum;
 };
 
-/* loader.c */
+static inline struct bpf_program *watch_program(const struct watch_probe *probe, const char *name)
+{
+	return bpf_object__find_program_by_name(probe->obj, name);
+}
+
+/* loader.c: see watch_probe_open() for errors. */
 int watch_load(struct watch_probe *probe, char *why, size_t size);
 void watch_unload(struct watch_probe *probe);
+
+/* realtime.c: hands the last known offset to the programs; asks for a new one and reports it. */
 void watch_publish_clock(struct watch_probe *probe, const struct clock_follow_params *params);
-struct bpf_program *watch_program(const struct watch_probe *probe, const char *name);
+int watch_clock(struct watch_probe *probe, struct event_sink *sink);
+
+/* describe.c */
+int watch_describe(struct watch_probe *probe, struct event_sink *sink, struct event_dict *dict);
 
 /* selftest.c: marks hooks that did not fire as failed; returns how many, or -errno. */
 int watch_selftest(struct watch_probe *probe);
 
-/* Sums the kernel's statistics over all programs of the probe. */
-struct cost watch_cost(const struct watch_probe *probe);
+/*
+ * cost.c: begins and ends a sample of the programs' cost; CPU time of this process so far; CPU time
+ * of the programs in an interval that ends now.
+ */
+void watch_meter(struct watch_probe *probe, bool on);
+uint64_t watch_user_ns(void);
+uint64_t watch_bpf_ns(struct watch_probe *probe, uint64_t interval);
 
 /* drop_reason.c: the kernel's name of a drop reason, as in "SOCKET_RCVBUFF"; its number by name. */
-struct drop_reasons;
 const char *drop_reason_name(uint32_t reason, char *buf, size_t size);
 int drop_reason_number(const char *name);
 
-/* snapshot.c: forgets what the programs counted so far. */
+/* snapshot.c: forgets what the programs counted so far; reports what they counted since. */
 void watch_baseline(struct watch_probe *probe);
+int watch_snapshot(struct watch_probe *probe, struct event_sink *sink, struct event_dict *dict,
+		   uint32_t flags);
 
 #endif

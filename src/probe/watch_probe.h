@@ -18,22 +18,10 @@
 #include <stdint.h>
 
 #include "event/dict.h"
-#include "event/layout.h"
 #include "event/source.h"
+#include "probe/watch_config.h"
 
 struct watch_probe;
-
-struct watch_probe_config {
-	uint32_t stages;      /* 1 << enum stage of the ingress stages that are asked for */
-	uint32_t origin;      /* enum origin; ORIGIN_NONE: by packet */
-	uint32_t pid;         /* process (thread group); 0 = all */
-	uint16_t port;        /* local port; 0 = all */
-	const char *ifname;   /* NULL = all */
-	uint64_t netns;       /* inode; 0 = all */
-	uint64_t memory;      /* bytes that the maps may take */
-};
-
-#define WATCH_MEMORY_DEFAULT (64ULL << 20)
 
 /*
  * Returns 0 or -errno with the reason in words, and what to do, in `why`: -EPERM (privileges),

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "probe/watch_probe.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <linux/net_tstamp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "clock/clock.h"
+#include "probe/watch_internal.h"
+
+/* The kernel switches receive stamping on in a worker, some milliseconds later. */
+#define STAMPING_STARTS_NS 20000000
+
+/* Any socket that asks for software receive stamps makes the kernel stamp all packets. */
+static int hold_stamping(void)
+{
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	int flags = SOF_TIMESTAMPING_RX_SOFTWARE;
+
+	if (fd < 0)
+		return -errno;
+	if (setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPING, &flags, sizeof(flags))) {
+		int err = -errno;
+
+		close(fd);
+		return err;
+	}
+	clock_sleep_until(clock_system(), clock_mono_ns(clock_system()) + STAMPING_STARTS_NS);
+	return fd;
+}
+
+static bool needs_stamps(uint32_t origin)
+{
+	return origin == ORIGIN_NONE || origin == ORIGIN_STACK || origin == ORIGIN_DELIVER;
+}
+
+static int explain_privileges(char *why, size_t size)
+{
+	snprintf(why, size, "loading BPF programs needs CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN: "
+		 "run as root, or grant them");
+	return -EPERM;
+}
+
+int watch_probe_open(struct watch_probe **out, const struct watch_probe_config *config, char *why,
+		     size_t size)
+{
+	struct watch_probe *probe = calloc(1, sizeof(*probe));
+	int err = -ENOMEM, fd;
+
+	why[0] = '\0';
+	if (!probe)
+		return err;
+	probe->config = *config;
+	probe->stamp_fd = probe->meter_fd = -1;
+	probe->ncpus = libbpf_num_possible_cpus();
+	if (config->ifname)
+		snprintf(probe->ifname, sizeof(probe->ifname), "%s", config->ifname);
+	probe->netns = calloc(NF_NETNS_MAX, sizeof(*probe->netns));
+	probe->row_before = calloc(ROW_FIRST + ROW_KEYS, sizeof(*probe->row_before));
+	if (!probe->netns || !probe->row_before)
+		goto out;
+	fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
+	if (fd < 0) {
+		err = explain_privileges(why, size);
+		goto out;
+	}
+	close(fd);
+	err = clock_follow_open(&probe->follow, clock_system());
+	if (err)
+		goto out;
+	if (needs_stamps(config->origin)) {
+		probe->stamp_fd = err = hold_stamping();
+		if (err < 0)
+			goto out;
+	}
+	err = watch_load(probe, why, size);
+	if (!err)
+		watch_baseline(probe);
+out:
+	if (err) {
+		if (!why[0])
+			snprintf(why, size, "%s", strerror(-err));
+		watch_probe_free(probe);
+		probe = NULL;
+	}
+	*out = probe;
+	return err;
+}
+
+void watch_probe_free(struct watch_probe *probe)
+{
+	if (!probe)
+		return;
+	watch_unload(probe);
+	watch_meter(probe, false);
+	clock_follow_free(probe->follow);
+	if (probe->stamp_fd >= 0)
+		close(probe->stamp_fd);
+	host_netns_vec_release(&probe->uncovered);
+	free(probe->row_before);
+	free(probe->netns);
+	free(probe);
+}
+
+uint64_t watch_probe_memory(const struct watch_probe *probe)
+{
+	return probe->memory;
+}
+
+int watch_probe_clock_fd(const struct watch_probe *probe)
+{
+	return clock_follow_fd(probe->follow);
+}
+
+int watch_probe_clock(struct watch_probe *probe, struct event_sink *sink)
+{
+	return watch_clock(probe, sink);
+}
+
+int watch_probe_describe(struct watch_probe *probe, struct event_sink *sink,
+			 struct event_dict *dict)
+{
+	return watch_describe(probe, sink, dict);
+}
+
+int watch_probe_snapshot(struct watch_probe *probe, struct event_sink *sink,
+			 struct event_dict *dict, uint32_t flags)
+{
+	return watch_snapshot(probe, sink, dict, flags);
+}
+
+void watch_probe_meter(struct watch_probe *probe, bool on)
+{
+	watch_meter(probe, on);
+}
