@@ -69,7 +69,7 @@ const struct opt probe_option_rows[] = {
 	OPT_STRING(struct probe_options, netns, .name = "netns", .metavar = "NAME",
 		   .help = "Only this network namespace: a name, an inode number, or the pid of a "
 			   "process in it. Without it, all"),
-	OPT_SIZE(struct probe_options, memory, .name = "memory", .def = "64M", .min = 1 << 20,
+	OPT_SIZE(struct probe_options, memory, .name = "memory", .def = "64M", .min = 64 << 10,
 		 .max = 1ULL << 40, .help = "What the maps in the kernel may take"),
 	OPT_END,
 };
