@@ -147,8 +147,19 @@ static bool totals_are_due(const struct watch_view *view)
 	return !c->common->json_lines && !c->cumulative && view->intervals != 1;
 }
 
+/* What only came out at the end has no place in JSON lines, which are intervals. */
+static void warn_of_reasons(const struct report *report)
+{
+	for (const struct row *row = report->reasons->first; row; row = row->next)
+		log_warning("%s: %s%s%s", report->verdict, row->cells[1].string,
+			    row->cells[2].type == VALUE_STRING ? ": " : "",
+			    row->cells[2].type == VALUE_STRING ? row->cells[2].string : "");
+}
+
 int watch_view_close(struct watch_view *view, const struct event_damage *damage, int record_error)
 {
+	bool late = (damage && damage->reasons) || record_error;
+	bool lines = view->config->common->json_lines;
 	struct report report;
 	int err, code;
 
@@ -159,9 +170,11 @@ int watch_view_close(struct watch_view *view, const struct event_damage *damage,
 	if (!err && record_error)
 		report_reason(&report, "recording-incomplete", strerror(-record_error),
 			      "the recording could not be written whole");
-	if (!err && totals_are_due(view)) {
+	if (!err && (totals_are_due(view) || (late && !lines))) {
 		live_keep(&view->live);
 		err = show(view, &report, true);
+	} else if (!err && late && !report_error(&report)) {
+		warn_of_reasons(&report);
 	}
 	if (!err)
 		err = outfile_commit(&view->out);

@@ -265,13 +265,28 @@ static const struct {
 	[EV_LOSS] = { take_loss, true },
 };
 
-int watch_feed(struct watch *w, const struct event *event)
+static int take(struct watch *w, const struct event *event)
 {
-	if (event->kind == EV_NAME)
-		return event_dict_set(w->names, event);
+	int err;
+
+	if (event->kind == EV_NAME) {
+		err = event_dict_set(w->names, event);
+		return err == -EINVAL ? -EBADMSG : err;
+	}
 	if (event->kind >= EV_RECORD_MAX || !kinds[event->kind].take)
 		return WATCH_MORE;
 	if (kinds[event->kind].delta && w->closed)
 		watch_interval_reset(w);
 	return kinds[event->kind].take(w, event);
+}
+
+int watch_feed(struct watch *w, const struct event *event)
+{
+	int result = take(w, event);
+
+	for (int span = 0; result < 0 && span < WATCH_SPANS; span++) {
+		w->periods[span].refused += result == -EBADMSG;
+		w->periods[span].beyond += result == -E2BIG;
+	}
+	return result == -E2BIG ? WATCH_MORE : result;
 }

@@ -189,6 +189,12 @@ static void add_stream_reasons(const struct watch *w, enum watch_span span, stru
 	if (p->lost_records)
 		report_reason(r, "events-lost", NULL, "%s events were lost before they were read",
 			      human_count(buf, p->lost_records));
+	if (p->refused)
+		report_reason(r, "events-invalid", NULL, "%s events made no sense and were ignored",
+			      human_count(buf, p->refused));
+	if (p->beyond)
+		report_reason(r, "limit", NULL, "%s events did not fit into the limits of watch",
+			      human_count(buf, p->beyond));
 	for (int i = 0; span == WATCH_TOTAL && i < DAMAGE_REASONS; i++) {
 		if (w->damage.reasons >> i & 1)
 			strbuf_printf(&evidence, "%s%s", evidence.len ? ", " : "",

@@ -49,8 +49,9 @@ struct watch *watch_new(uint64_t stages);
 void watch_free(struct watch *w);
 
 /*
- * Takes an event; kinds of no concern are ignored. Returns an enum watch_result, -ENOMEM, -E2BIG
- * (a limit of watch/rows.h) or -EBADMSG (a payload that cannot be: the event is ignored).
+ * Takes an event; kinds of no concern are ignored. Returns an enum watch_result, -ENOMEM, or
+ * -EBADMSG for a payload that cannot be. Such events, and those beyond the limits of
+ * watch/state.h, are ignored, and the report says so.
  */
 int watch_feed(struct watch *w, const struct event *event);
 
