@@ -64,11 +64,24 @@ int BPF_PROG(at_runnable, struct task_struct *task)
 	return 0;
 }
 
+/* Once per waking, also if the reader is preempted afterwards. */
+int woken;
+
+SEC("tp_btf/sched_waking")
+int BPF_PROG(at_running_woken, struct task_struct *task)
+{
+	if (task->tgid == tgid)
+		woken = 1;
+	return 0;
+}
+
 SEC("tp_btf/sched_switch")
 int BPF_PROG(at_running, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
-	if (next->tgid == tgid)
+	if (next->tgid == tgid && woken) {
+		woken = 0;
 		delay();
+	}
 	return 0;
 }
 

@@ -15,7 +15,8 @@
 
 int main(int argc, char **argv)
 {
-	struct bpf_program *p, *chosen = NULL;
+	struct bpf_program *p;
+	int chosen = 0;
 	struct delay_bpf *skel;
 	char name[32];
 	int err = 1;
@@ -30,11 +31,10 @@ int main(int argc, char **argv)
 	if (!skel)
 		goto out;
 	bpf_object__for_each_program(p, skel->obj) {
-		bool is_it = strcmp(bpf_program__name(p), name) == 0;
+		bool is_it = strncmp(bpf_program__name(p), name, strlen(name)) == 0;
 
 		bpf_program__set_autoload(p, is_it);
-		if (is_it)
-			chosen = p;
+		chosen += is_it;
 	}
 	if (!chosen) {
 		fprintf(stderr, "delay: no program for stage '%s'\n", argv[1]);

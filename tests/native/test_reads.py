@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the application does to read a packet does not change how often the packet is counted."""
+import socket
+import time
+
 from lib import check, netns, watch
 
 N = 1000
@@ -25,10 +28,47 @@ def reads(net, family, protocol, take):
     check.must_fail("a packet counted twice", once, result, protocol, N - 1)
 
 
+def datagrams(port, n):
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+        for _ in range(n):
+            sender.sendto(b"x", ("127.0.0.1", port))
+
+
+def queued_before(read_first):
+    """Datagrams that were queued before hostlat came are not its business, nor in its way."""
+    old, new = 5, 50
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as reader:
+        reader.bind(("127.0.0.1", 0))
+        port = reader.getsockname()[1]
+        datagrams(port, old)
+        observer = watch.Watch("--port", port)
+        for _ in range(old if read_first else 0):
+            reader.recv(10)
+        datagrams(port, new)
+        time.sleep(0.2)
+        for _ in range(new if read_first else old):
+            reader.recv(10)
+        time.sleep(0.2)
+        for _ in range(0 if read_first else new):
+            reader.recv(10)
+        result = observer.stop()
+    row = result.row("read", "udp")
+    check.equal("datagrams at read", row["count"], new)
+    least = 200_000_000 if read_first else 400_000_000
+    check.between("smallest age", row["min_ns"], least, least * 2)
+    result.sound()
+
+
 HOW = {"tcp": ("recv", "peek", "chunks", "splice"), "udp": ("recv", "peek")}
-check.run(
-    (reads, *where, protocol, take)
-    for where in netns.two()
-    for protocol, takes in HOW.items()
-    for take in takes
-)
+
+
+def cases():
+    for where in netns.two():
+        for protocol, takes in HOW.items():
+            for take in takes:
+                yield reads, *where, protocol, take
+    yield queued_before, True
+    yield queued_before, False
+
+
+check.run(cases())

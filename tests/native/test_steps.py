@@ -35,7 +35,19 @@ class Delay:
         return json.loads(out)
 
 
-def steps(documents, protocol):
+def total_steps(documents, protocol):
+    """Per stage the mean step of the whole run."""
+    counts, sums = {}, {}
+    for document in documents:
+        for stage in STEPS:
+            for row in document.rows(stage, protocol):
+                if row["step"]:
+                    counts[stage] = counts.get(stage, 0) + row["step"]["count"]
+                    sums[stage] = sums.get(stage, 0) + row["step"]["sum_ns"]
+    return {stage: sums[stage] / counts[stage] for stage in sums if counts[stage]}
+
+
+def usual_steps(documents, protocol):
     """Per stage the median over the intervals of the mean step: one stolen CPU can't move it."""
     means = {}
     for document in documents:
@@ -46,7 +58,8 @@ def steps(documents, protocol):
     return {stage: statistics.median(values) for stage, values in means.items()}
 
 
-def measure(net, family, protocol, site, spin_ns, stages=WITHOUT_IP, **options):
+def measure(net, family, protocol, site, spin_ns, *, stages=WITHOUT_IP, steps=usual_steps,
+            **options):
     options = {"count": N, "gap_us": 200, "reader_cpu": 1, "sender_cpu": 1, **options}
     traffic = Traffic(net, family, protocol, **options)
     observer = watch.Watch("--port", traffic.port, "--interval", "100ms", "--stages", stages,
@@ -57,7 +70,8 @@ def measure(net, family, protocol, site, spin_ns, stages=WITHOUT_IP, **options):
         own["delay"] = delay.finish()
         check.between("packets that were delayed", own["delay"]["count"], N * 0.98, N * 1.1)
     documents = observer.stop()
-    check.equal("packets at read", sum(d.count("read", protocol) for d in documents), N)
+    read = sum(d.count("read", protocol) for d in documents)
+    check.equal("packets at read", read, options["count"])
     return steps(documents, protocol), own
 
 
@@ -77,6 +91,7 @@ def swapped_fails(before, after, delay_ns, stage):
             check.must_fail(what, lands, before, swapped, delay_ns, stage)
 
 
+@check.patiently
 def spun(net, family, protocol, site, stage):
     before, _ = measure(net, family, protocol, site, 0)
     after, own = measure(net, family, protocol, site, SPIN_NS)
@@ -85,18 +100,20 @@ def spun(net, family, protocol, site, stage):
     swapped_fails(before, after, delay_ns, stage)
 
 
+@check.patiently
 def spun_before_ip(net, family, protocol):
     """Where `ip` has a hook, the step from `link` to it is the one that grows."""
     every = "ip," + WITHOUT_IP
-    before, _ = measure(net, family, protocol, "link", 0, every)
+    before, _ = measure(net, family, protocol, "link", 0, stages=every)
     if "ip" not in before:
         return
-    after, own = measure(net, family, protocol, "link", SPIN_NS, every)
+    after, own = measure(net, family, protocol, "link", SPIN_NS, stages=every)
     delay_ns = own["delay"]["spent_ns"] / own["delay"]["count"]
     lands(before, after, delay_ns, "ip")
     swapped_fails(before, after, delay_ns, "ip")
 
 
+@check.patiently
 def late_reader(net, family, protocol):
     options = {"wait": "epoll", "busy": True}
     before, early = measure(net, family, protocol, None, 0, **options)
@@ -106,8 +123,10 @@ def late_reader(net, family, protocol):
     swapped_fails(before, after, delay_ns, "read")
 
 
+@check.patiently
 def hogged_reader(net, family, protocol):
-    options = {"sender_cpu": 0, "reader_nice": 19}
+    count = 500
+    options = {"sender_cpu": 0, "reader_nice": 15, "count": count, "steps": total_steps}
     before, alone = measure(net, family, protocol, None, 0, **options)
     burner = hog(1, 60, "burner")
     try:
@@ -115,7 +134,8 @@ def hogged_reader(net, family, protocol):
     finally:
         burner.kill()
         burner.wait()
-    delay_ns = (hogged["latency"]["sum_ns"] - alone["latency"]["sum_ns"]) / N
+    delay_ns = (hogged["latency"]["sum_ns"] - alone["latency"]["sum_ns"]) / count
+    check.between("how long the hog held the reader up", delay_ns, 200_000, 10**9)
     lands(before, after, delay_ns, "running")
     swapped_fails(before, after, delay_ns, "running")
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a test says: what was expected, what was seen, and whether the check itself can fail."""
+import functools
 import sys
 
 
@@ -35,6 +36,28 @@ def must_fail(what, check, *args):
     except Unexpected:
         return
     raise Unexpected(f"negative control: the check let {what} pass")
+
+
+ATTEMPTS = 3
+
+
+def patiently(case):
+    """
+    A case that compares measurements with each other or with a reader's own clock: what else runs
+    on this machine may spoil one attempt. A defect spoils all of them.
+    """
+
+    @functools.wraps(case)
+    def attempts(*args):
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                return case(*args)
+            except Unexpected as e:
+                if attempt == ATTEMPTS:
+                    raise
+                print(f"again {case.__name__}: {e}", flush=True)
+
+    return attempts
 
 
 def run(cases):

@@ -97,7 +97,7 @@ class Result:
     def sound(self):
         """Nothing was lost, and the program says so."""
         check.equal("losses", self.document["losses"], [])
-        check.equal("exit code", self.code, 0)
+        check.equal(f"exit code (reasons: {self.document.get('reasons')})", self.code, 0)
 
     def brief(self):
         """For a failure's message."""
