@@ -47,6 +47,12 @@ enum row_slot {
 	SLOT_READ,
 	SLOT_YOUNGEST,
 	SLOT_CPU_WAIT,
+	/*
+	 * `read` and `youngest` of a datagram that was read before its announcement. The announcement
+	 * records it, in a softirq that may interrupt a reader's recording: hence rows of their own.
+	 */
+	SLOT_EARLY,
+	SLOT_EARLY_YOUNGEST,
 	SLOT_MAX,
 };
 
@@ -97,6 +103,7 @@ enum excluded {
 	EXCL_PURE_ACK,
 	EXCL_DUPLICATE,      /* payload that had already been received */
 	EXCL_READER_RUNNING, /* at `runnable`, `running`: the reader needed no waking for it */
+	EXCL_READER_EARLY,   /* the same, of SLOT_EARLY */
 	EXCL_MAX,
 };
 

@@ -67,6 +67,13 @@ static __always_inline __u32 drop_slot(const struct link_entry *e)
 	return e->p.transport || (e->p.s.flags & PKT_XPORT) ? SLOT_ENQUEUED : SLOT_TRANSPORT;
 }
 
+static __always_inline __u32 netns_of(const struct sk_buff *skb, const struct sock *sk)
+{
+	if (sk)
+		return sk->__sk_common.skc_net.net->ns.inum;
+	return skb->dev ? skb->dev->nd_net.net->ns.inum : 0;
+}
+
 static __always_inline int dropped(struct sk_buff *skb, __u32 reason, struct sock *sk)
 {
 	struct cpu_state *c = this_cpu();
@@ -85,7 +92,7 @@ static __always_inline int dropped(struct sk_buff *skb, __u32 reason, struct soc
 		return 0;
 	if (filter_port && h.port != filter_port)
 		return 0;
-	if (filter_netns && sk && sk->__sk_common.skc_net.net->ns.inum != filter_netns)
+	if (filter_netns && netns_of(skb, sk) != filter_netns)
 		return 0;
 	if (filter_ifname[0] && (!e || !(e->p.s.flags & PKT_IFACE)))
 		return 0;

@@ -147,15 +147,11 @@ static __always_inline void udp_read_early(struct cpu_state *c, const struct que
 	if (filter_tgid)
 		record_way(c, q, ROW_UDP);
 	if (selected(SLOT_RUNNABLE) || selected(SLOT_RUNNING))
-		c->count.excluded[EXCL_READER_RUNNING][ROW_UDP]++;
-	if (!has_origin(c, p, SLOT_READ, ROW_UDP))
+		c->count.excluded[EXCL_READER_EARLY][ROW_UDP]++;
+	if (!has_origin(c, p, SLOT_EARLY, ROW_UDP))
 		return;
-	record(c, SLOT_READ, ROW_UDP, p->origin, when - p->base, 0, 1);
-	record(c, SLOT_YOUNGEST, ROW_UDP, p->origin, when - p->base, NO_STEP, 1);
-	if (!selected(SLOT_RUNNING))
-		return;
-	c->share[ROW_UDP].packets++;
-	record(c, SLOT_CPU_WAIT, ROW_UDP, ROW_LINK, 0, NO_STEP, 1);
+	record(c, SLOT_EARLY, ROW_UDP, p->origin, when - p->base, 0, 1);
+	record(c, SLOT_EARLY_YOUNGEST, ROW_UDP, p->origin, when - p->base, NO_STEP, 1);
 }
 
 /* Stages up to `enqueued`. */

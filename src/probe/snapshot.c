@@ -39,6 +39,8 @@ static const struct {
 	[SLOT_READ] = { STAGE_READ, DIST_LATENCY },
 	[SLOT_YOUNGEST] = { STAGE_READ, DIST_YOUNGEST },
 	[SLOT_CPU_WAIT] = { STAGE_READ, DIST_CPU_WAIT },
+	[SLOT_EARLY] = { STAGE_READ, DIST_LATENCY },
+	[SLOT_EARLY_YOUNGEST] = { STAGE_READ, DIST_YOUNGEST },
 };
 
 static const uint8_t origin_is[ROW_ORIGINS] = {
@@ -75,6 +77,7 @@ static const struct {
 	[EXCL_PURE_ACK] = { "pure-ack", STAGE_TRANSPORT },
 	[EXCL_DUPLICATE] = { "duplicate", STAGE_TRANSPORT },
 	[EXCL_READER_RUNNING] = { "reader-already-running", STAGE_RUNNABLE },
+	[EXCL_READER_EARLY] = { "reader-already-running", STAGE_RUNNABLE },
 };
 
 static uint64_t mono(void)
