@@ -151,7 +151,7 @@ bool event_in_block(const struct event_in *in, const struct event_chunk *chunk,
 	if (version)
 		return false;
 	if (!shape_is_valid(chunk)) {
-		count_invalid(damage, chunk->count);
+		count_invalid(damage, 1);
 		return false;
 	}
 	size = chunk->raw_size - open_size;

@@ -349,6 +349,63 @@ static void test_many_cores(void **state)
 	close(fd);
 }
 
+/* One busy core among many: it keeps its buffer, so that its records stay together. */
+static void test_busy_core(void **state)
+{
+	const struct event_writer_options options = { 0 };
+	const int fd = memory_file("", 0);
+	struct event_reader *reader;
+	struct event_writer *writer;
+	struct event_block block;
+	uint32_t blocks = 0;
+
+	(void)state;
+	assert_int_equal(event_writer_new(&writer, fd, &options), 0);
+	for (uint32_t i = 0; i < 1000; i++) {
+		const struct event_count count = { .count = i };
+
+		assert_int_equal(event_writer_put(writer, i, EV_COUNT, i, &count,
+						  sizeof(count)), 0);
+		assert_int_equal(event_writer_put(writer, 5000, EV_COUNT, i, &count,
+						  sizeof(count)), 0);
+	}
+	assert_int_equal(event_writer_close(writer), 0);
+	assert_int_equal(event_reader_new(&reader, fd), 0);
+	while (event_source_next(event_reader_source(reader), &block) > 0)
+		blocks += block.core == 5000;
+	assert_int_equal(blocks, 1);
+	event_reader_free(reader);
+	close(fd);
+}
+
+/* A name that was given to the writer before a record is in the file before it. */
+static void test_definitions_first(void **state)
+{
+	const struct event_writer_options options = { 0 };
+	const int fd = memory_file("", 0);
+	struct event_reader *reader;
+	struct event_writer *writer;
+	struct event_block block;
+
+	(void)state;
+	assert_int_equal(event_writer_new(&writer, fd, &options), 0);
+	for (uint32_t i = 0; i < 1000; i++) {
+		const struct event_conn conn = {
+			.app = event_writer_intern(writer, DICT_STRING, "nginx"),
+		};
+
+		assert_int_equal(event_writer_span(writer, 0, 0, EV_CONN, 0, 0, &conn), 0);
+	}
+	assert_int_equal(event_writer_close(writer), 0);
+	assert_int_equal(event_reader_new(&reader, fd), 0);
+	assert_int_equal(event_source_next(event_reader_source(reader), &block), 1);
+	assert_int_equal(block.kind, EV_NONE);
+	assert_int_equal(event_source_next(event_reader_source(reader), &block), 1);
+	assert_int_equal(block.kind, EV_CONN);
+	event_reader_free(reader);
+	close(fd);
+}
+
 /* -- merge ---------------------------------------------------------------------------------- */
 
 static void test_merge(void **state)
@@ -397,6 +454,8 @@ int main(void)
 		cmocka_unit_test(test_broken_pipe),
 		cmocka_unit_test(test_size_limit),
 		cmocka_unit_test(test_many_cores),
+		cmocka_unit_test(test_busy_core),
+		cmocka_unit_test(test_definitions_first),
 		cmocka_unit_test(test_merge),
 	};
 
