@@ -178,6 +178,19 @@ static const char *reader_state(const struct event_share *s)
 	return s->busy_ns > known ? "busy" : NULL;
 }
 
+/* Did somebody else have the CPU for most of the wait? Otherwise it was idle, and had to wake up. */
+static bool cpu_was_held(const struct watch *w, enum watch_span span, unsigned int protocol)
+{
+	struct hist held;
+	bool most;
+
+	if (pool(w, span, DIST_CPU_WAIT, STAGE_READ, protocol, 0, &held))
+		held.sum = 0;
+	most = held.sum > w->shares[span][protocol].wait_ns / 2;
+	hist_release(&held);
+	return most;
+}
+
 static void put_where(const struct watch *w, enum watch_span span, const struct dominant *d,
 		      struct strbuf *out)
 {
@@ -185,8 +198,10 @@ static void put_where(const struct watch *w, enum watch_span span, const struct 
 
 	if (d->stage > STAGE_ENQUEUED && d->stage <= STAGE_READ && state)
 		strbuf_printf(out, "while %s was %s, and not reading", reader_name(w), state);
-	else if (d->stage == STAGE_RUNNING)
+	else if (d->stage == STAGE_RUNNING && cpu_was_held(w, span, d->protocol))
 		strbuf_puts(out, "waiting for a CPU, from `runnable` to `running`");
+	else if (d->stage == STAGE_RUNNING)
+		strbuf_puts(out, "from `runnable` to `running`, while an idle CPU woke up");
 	else if (d->before)
 		strbuf_printf(out, "from `%s` to `%s`", stage_name(d->before),
 			      stage_name(d->stage));
