@@ -355,8 +355,9 @@ static int copy_records(struct event_writer *w, const struct event_block *block)
 			.iov_base = (void *)event.payload,
 			.iov_len = event.size,
 		};
+		const uint64_t begin = event_kind_info(event.kind)->bulk ? block->reach : event.time;
 
-		err = event_writer_record(w, block->domain, block->reach, &event, &piece, 1);
+		err = event_writer_record(w, block->domain, begin, &event, &piece, 1);
 	}
 	return err;
 }
