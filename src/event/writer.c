@@ -355,7 +355,8 @@ static int copy_records(struct event_writer *w, const struct event_block *block)
 			.iov_base = (void *)event.payload,
 			.iov_len = event.size,
 		};
-		const uint64_t begin = event_kind_info(event.kind)->bulk ? block->reach : event.time;
+		const bool bulk = event_kind_info(event.kind)->bulk;
+		const uint64_t begin = bulk ? block->reach : event.time;
 
 		err = event_writer_record(w, block->domain, begin, &event, &piece, 1);
 	}

@@ -83,23 +83,56 @@ void big_init_cores(struct big *big)
 
 /* -- windows -------------------------------------------------------------------------------- */
 
-/* Window i is on core i % GEN_CORES: every seventh is empty, most are short, some are long. */
-static void init_windows(struct big *big, const uint64_t *last)
+/* Every seventh is empty, most are short, some are long. */
+static void init_window(struct event_window *window, uint32_t core, uint64_t from, struct rng *rng)
+{
+	const uint64_t random = rng_u64(rng);
+
+	*window = (struct event_window){
+		.kind = EV_EDGE,
+		.core = core,
+		.domain = gen_domain(core),
+		.from = from,
+		.to = from + 1,
+	};
+	if (random % 7)
+		window->to += rng_below(rng, random % 5 ? 1000000 : 50000000);
+}
+
+/*
+ * The windows of one core: three of four begin at an edge of a sixteenth of the core's edges that
+ * is its own, the others anywhere, which is mostly where nothing happened for seconds.
+ */
+static void choose_windows(struct big *big, uint32_t core, struct rng *rng)
+{
+	const uint64_t part = big->spans / GEN_CORES * 2 / (WINDOWS / GEN_CORES);
+	struct gen_core *gen = &big->cores[core];
+	uint64_t number = 0, chosen = rng_below(rng, part);
+	struct gen_edge edge;
+	uint32_t i = core;
+
+	for (; gen_core_next(gen, &edge); number++) {
+		if (number != chosen || i >= WINDOWS)
+			continue;
+		init_window(&big->windows[i].at, core, edge.time, rng);
+		i += GEN_CORES;
+		chosen = (i / GEN_CORES) * part + rng_below(rng, part);
+	}
+	CHECK(i >= WINDOWS);
+	for (i = core; i < WINDOWS; i += 4 * GEN_CORES)
+		init_window(&big->windows[i].at, core,
+			    GEN_START + rng_below(rng, edge.time - GEN_START), rng);
+}
+
+/* Windows i of core i % GEN_CORES; a pass of the generator alone. */
+static void init_windows(struct big *big)
 {
 	struct rng rng;
 
 	rng_init(&rng, big->seed + 1);
-	for (uint32_t i = 0; i < WINDOWS; i++) {
-		struct event_window *at = &big->windows[i].at;
-		const uint32_t core = i % GEN_CORES;
-
-		big->windows[i] = (struct window){ 0 };
-		at->kind = EV_EDGE;
-		at->core = core;
-		at->domain = gen_domain(core);
-		at->from = GEN_START + rng_below(&rng, last[core] - GEN_START);
-		at->to = at->from + (i % 7 ? rng_below(&rng, i % 5 ? 1000000 : 50000000) : 1);
-	}
+	big_init_cores(big);
+	for (uint32_t core = 0; core < GEN_CORES; core++)
+		choose_windows(big, core, &rng);
 }
 
 /* What the file says of a window. Blocks of a core come in the order of time. */
@@ -331,22 +364,9 @@ static void write_result(const struct big *big, uint64_t percent)
 	strbuf_release(&path);
 }
 
-/* The core's last time, to choose windows by; a pass of the generator alone. */
-static void find_last(struct big *big, uint64_t *last)
-{
-	struct gen_edge edge;
-
-	big_init_cores(big);
-	for (uint32_t core = 0; core < GEN_CORES; core++) {
-		while (gen_core_next(&big->cores[core], &edge))
-			last[core] = edge.time;
-	}
-}
-
 int main(int argc, char **argv)
 {
 	static struct big big = { .table = STRBUF_INIT(1 << 16) };
-	static uint64_t last[GEN_CORES];
 	const char *seed = getenv("HOSTLAT_SEED");
 	uint64_t percent = getenv("HOSTLAT_LONG") ? 100 : 1;
 	struct seen seen = { 0 };
@@ -362,8 +382,7 @@ int main(int argc, char **argv)
 	big.conns = 10000 * percent;
 	big.blobs = 10 * percent;
 	big.fd = temporary_file();
-	find_last(&big, last);
-	init_windows(&big, last);
+	init_windows(&big);
 
 	start = now();
 	big_write(&big);
