@@ -9,6 +9,8 @@ import sys
 
 from lib import check
 
+SIGNALS = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
+
 _made = []
 _number = itertools.count()
 
@@ -22,13 +24,20 @@ def _remove_all():
         subprocess.run(["ip", "netns", "del", _made.pop()], check=False)
 
 
+def _leave(number, _):
+    """On the first signal; another one must not stop the cleaning up."""
+    for each in SIGNALS:
+        signal.signal(each, signal.SIG_IGN)
+    sys.exit(128 + number)
+
+
 def _make():
     if os.geteuid() != 0:
         check.skip("making network namespaces needs root")
     if not _made:
         atexit.register(_remove_all)
-        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
-            signal.signal(number, lambda n, _: sys.exit(128 + n))
+        for number in SIGNALS:
+            signal.signal(number, _leave)
     name = f"hostlat{os.getpid()}-{next(_number)}"
     _made.append(name)
     if subprocess.run(["ip", "netns", "add", name], check=False).returncode:
