@@ -12,7 +12,7 @@
 
 #include "base/version.h"
 
-/* The fastest: at 24 bytes a span this halves the file at some 500 MB/s (docs/results). */
+/* The fastest level: it halves recordings of spans (docs/results/event-format.md). */
 #define ZSTD_LEVEL 1
 
 uint32_t event_crc(const void *data, size_t size)

@@ -74,24 +74,41 @@ static void move_to(struct event_input *input, uint64_t offset)
 	input->len -= skip;
 }
 
+/* How many bytes from `offset` on are in the window. */
+static size_t available(const struct event_input *input, uint64_t offset)
+{
+	if (offset < input->at || offset - input->at > input->len)
+		return 0;
+	return input->len - (offset - input->at);
+}
+
+static void fill(struct event_input *input, uint64_t offset, size_t n)
+{
+	const size_t want = input->ahead ? EVENT_INPUT_SIZE : n;
+
+	move_to(input, offset);
+	while (input->len < n && !input->error) {
+		ssize_t got = read_some(input, want - input->len);
+
+		if (got < 0)
+			input->error = (int)got;
+		if (got <= 0)
+			break;
+		input->len += got;
+	}
+}
+
 const unsigned char *event_input_view(struct event_input *input, uint64_t offset, size_t *n)
 {
 	BUG_ON(*n > EVENT_INPUT_SIZE);
-	if (offset < input->at || offset + *n > input->at + input->len) {
-		const size_t want = input->ahead ? EVENT_INPUT_SIZE : *n;
-
-		move_to(input, offset);
-		while (input->len < *n && !input->error) {
-			ssize_t got = read_some(input, want - input->len);
-
-			if (got < 0)
-				input->error = (int)got;
-			if (got <= 0)
-				break;
-			input->len += got;
-		}
+	/* Offsets come from files: no file has these. */
+	if (offset > INT64_MAX - EVENT_INPUT_SIZE) {
+		*n = 0;
+		return input->buffer;
 	}
-	if (*n > input->at + input->len - offset)
-		*n = input->at + input->len - offset;
+	if (available(input, offset) < *n)
+		fill(input, offset, *n);
+	if (available(input, offset) < *n)
+		*n = available(input, offset);
 	return input->buffer + (offset - input->at);
 }

@@ -357,7 +357,8 @@ static void write_result(const struct big *big, uint64_t percent)
 		"long`:\n"
 		"100 million spans of 64 cores in two clock domains, with all that a recording\n"
 		"has besides, written, read back and checked event by event in one process.\n"
-		"Limits: 64 MiB, 32 bytes a span, %d chunks beyond a window.\n\n"
+		"Limits: 64 MiB, 32 bytes a span, %d chunks beyond a window.\n"
+		"Times are of the machine that it ran on, and of what else ran there.\n\n"
 		"| | |\n|---|---|\n%s",
 		(unsigned long long)big->seed, BEYOND_MAX, strbuf_str(&big->table));
 	fclose(out);

@@ -440,6 +440,36 @@ static void test_lies(void **state)
 	free(text);
 }
 
+/* An end mark that points anywhere: index and names come from the chunks then. */
+static void test_lying_end(void **state)
+{
+	struct bytes bytes = make_sample(true, 50);
+	const size_t at = bytes.size - sizeof(struct event_end);
+	struct event_end end;
+
+	(void)state;
+	for (int i = 0; i < 64 + 80; i++) {
+		struct event_dict *dict = event_dict_new();
+		struct event_reader *reader;
+		int fd;
+
+		memcpy(&end, bytes.data + at, sizeof(end));
+		end.index = i < 64 ? (1ULL << i) - 1 : UINT64_MAX - (i - 64);
+		end.dict = i % 2 ? end.index / 2 : end.index - 1;
+		end.crc = event_seal(&end);
+		memcpy(bytes.data + at, &end, sizeof(end));
+		use_index(bytes.data, bytes.size);
+		fd = memory_file(bytes.data, bytes.size);
+		assert_int_equal(event_reader_new(&reader, fd), 0);
+		assert_int_equal(event_reader_names(reader, dict), 0);
+		assert_string_equal(event_dict_get(dict, DICT_TASK, 1), "memcached (4711/4711)");
+		event_reader_free(reader);
+		event_dict_free(dict);
+		close(fd);
+	}
+	free(bytes.data);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -452,6 +482,7 @@ int main(void)
 		cmocka_unit_test(test_foreign),
 		cmocka_unit_test(test_future),
 		cmocka_unit_test(test_lies),
+		cmocka_unit_test(test_lying_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
