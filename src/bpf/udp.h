@@ -211,11 +211,14 @@ static __always_inline void udp_pop(struct cpu_state *c, struct udp_socket *s, b
 	slot = udp_slot(s, pos);
 	if (!slot)
 		return;
-	if (slot->state != udp_mark(pos, UDP_PUSHED) &&
-	    __sync_lock_test_and_set(&slot->state,
-				     udp_mark(now, ours ? UDP_EARLY : UDP_EARLY_OTHER)) !=
-		    udp_mark(pos, UDP_PUSHED))
-		return; /* its announcement will find the mark */
+	if (slot->state != udp_mark(pos, UDP_PUSHED)) {
+		__u64 mark = udp_mark(now, ours ? UDP_EARLY : UDP_EARLY_OTHER);
+
+		if (__sync_lock_test_and_set(&slot->state, mark) != udp_mark(pos, UDP_PUSHED))
+			return; /* its announcement will find the mark */
+		/* announced in this very moment: a mark would mislead the slot's next datagram */
+		slot->state = udp_mark(pos, UDP_PUSHED);
+	}
 	if (ours)
 		udp_read(c, &slot->q, now);
 }
