@@ -384,6 +384,9 @@ static int open_probe(struct session *s)
 	err = watch_probe_open(&s->probe, &config, why, sizeof(why));
 	if (err)
 		log_error("%s", why);
+	else if (!watch_probe_proven(s->probe))
+		log_warning("the hooks are not proven: the self-test needs CAP_SYS_ADMIN and a loopback "
+			    "interface that is up");
 	return err;
 }
 

@@ -201,6 +201,7 @@ struct event_culprit {
 enum {
 	INTERVAL_LAST = 1,	/* the run ends here */
 	INTERVAL_PARTIAL = 2,	/* something was lost or not measured */
+	INTERVAL_NO_BPF_COST = 4, /* own_bpf_ns is unknown */
 };
 
 struct event_interval {

@@ -165,5 +165,6 @@ int watch_selftest(struct watch_probe *probe)
 		failed++;
 	}
 	close(stats);
-	return v4 || v6 ? failed : -ENETDOWN;
+	probe->proven = v4 || v6;
+	return probe->proven ? failed : -ENETDOWN;
 }

@@ -483,6 +483,8 @@ int watch_snapshot(struct watch_probe *probe, struct event_sink *sink, struct ev
 		put_uncovered(&o);
 	user = watch_user_ns();
 	e.own_user_ns = user - probe->user_before_ns;
+	if (!probe->metered_ns && probe->meter_fd < 0)
+		e.flags |= INTERVAL_NO_BPF_COST;
 	e.own_bpf_ns = watch_bpf_ns(probe, e.to_ns - e.from_ns);
 	probe->user_before_ns = user;
 	probe->from_ns = o.now;

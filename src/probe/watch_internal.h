@@ -64,10 +64,11 @@ struct watch_probe {
 	uint64_t seq, from_ns;
 	uint64_t user_before_ns;
 
+	bool proven; /* the self-test ran */
 	struct clock_follow *follow;
 	int stamp_fd; /* holds the kernel's receive stamping on */
 	int meter_fd; /* BPF statistics are on */
-	uint64_t metered_ns, meter_since;
+	uint64_t metered_ns, meter_since; /* 0 = not metered */
 	struct cost meter_before, meter_sum;
 };
 

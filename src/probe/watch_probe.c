@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "probe/watch_probe.h"
 
-#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <linux/net_tstamp.h>
@@ -40,8 +39,13 @@ static bool needs_stamps(uint32_t origin)
 	return origin == ORIGIN_NONE || origin == ORIGIN_STACK || origin == ORIGIN_DELIVER;
 }
 
-static int explain_privileges(char *why, size_t size)
+/* The first hook is the one that nothing can do without; a kernel that knows it refuses us, then. */
+static int check_privileges(char *why, size_t size)
 {
+	char reason[WHY_MAX];
+
+	if (hook_try(&hooks[0], reason, sizeof(reason)) != -EPERM)
+		return 0;
 	snprintf(why, size, "loading BPF programs needs CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN: "
 		 "run as root, or grant them");
 	return -EPERM;
@@ -51,7 +55,7 @@ int watch_probe_open(struct watch_probe **out, const struct watch_probe_config *
 		     size_t size)
 {
 	struct watch_probe *probe = calloc(1, sizeof(*probe));
-	int err = -ENOMEM, fd;
+	int err = -ENOMEM;
 
 	why[0] = '\0';
 	if (!probe)
@@ -65,12 +69,9 @@ int watch_probe_open(struct watch_probe **out, const struct watch_probe_config *
 	probe->row_before = calloc(ROW_FIRST + ROW_KEYS, sizeof(*probe->row_before));
 	if (!probe->netns || !probe->row_before)
 		goto out;
-	fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
-	if (fd < 0) {
-		err = explain_privileges(why, size);
+	err = check_privileges(why, size);
+	if (err)
 		goto out;
-	}
-	close(fd);
 	err = clock_follow_open(&probe->follow, clock_system());
 	if (err)
 		goto out;
@@ -106,6 +107,11 @@ void watch_probe_free(struct watch_probe *probe)
 	free(probe->row_before);
 	free(probe->netns);
 	free(probe);
+}
+
+bool watch_probe_proven(const struct watch_probe *probe)
+{
+	return probe->proven;
 }
 
 uint64_t watch_probe_memory(const struct watch_probe *probe)

@@ -241,6 +241,7 @@ static int take_interval(struct watch *w, const struct event *event)
 		p->to_ns = interval->to_ns;
 		p->own_user_ns += interval->own_user_ns;
 		p->own_bpf_ns += interval->own_bpf_ns;
+		p->bpf_cost_unknown |= interval->flags & INTERVAL_NO_BPF_COST;
 		p->cpu_ns += (interval->to_ns - interval->from_ns) * interval->ncpus;
 		p->partial |= interval->flags & INTERVAL_PARTIAL;
 	}

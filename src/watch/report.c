@@ -36,7 +36,7 @@ static void add_clock(const struct watch *w, const struct watch_period *p, struc
 
 static bool own_fraction(const struct watch_period *p, double *fraction)
 {
-	if (!p->cpu_ns)
+	if (!p->cpu_ns || p->bpf_cost_unknown)
 		return false;
 	*fraction = (double)(p->own_user_ns + p->own_bpf_ns) / (double)p->cpu_ns;
 	return true;
@@ -48,7 +48,7 @@ static void add_own_cost(const struct watch_period *p, struct report *r)
 	double fraction;
 	bool known = own_fraction(p, &fraction);
 
-	object_add(o, "user_ns", known ? value_ns(p->own_user_ns) : value_null());
+	object_add(o, "user_ns", p->cpu_ns ? value_ns(p->own_user_ns) : value_null());
 	object_add(o, "bpf_ns", known ? value_ns(p->own_bpf_ns) : value_null());
 	object_add(o, "fraction", known ? value_fraction(fraction) : value_null());
 	object_add(&r->body, "own_cost", value_object(o));

@@ -56,6 +56,7 @@ struct watch_period {
 	uint64_t intervals;
 	uint64_t from_ns, to_ns;
 	uint64_t own_user_ns, own_bpf_ns;
+	bool bpf_cost_unknown;
 	uint64_t cpu_ns;          /* duration times CPUs: what own cost is a fraction of */
 	uint64_t clock_steps;
 	uint64_t lost_records;    /* of the event stream itself */
