@@ -17,13 +17,23 @@
 #define ROW_SCHEMA  3
 #define ROW_BUCKETS 321
 
+#define CELL_ZERO   0
+#define CELL_OVER   1
+#define CELL_BUCKET 2
+#define CELL_MAX    (CELL_BUCKET + ROW_BUCKETS)
+
 struct row_hist {
 	__u64 sum;
 	__u64 min, max;           /* since `epoch` began; valid if the row's epoch says so */
 	__u64 prev_min, prev_max; /* of the epoch before */
-	__u64 zero;               /* values of exactly 0 */
-	__u64 over;               /* values above 2^40 */
-	__u64 bucket[ROW_BUCKETS];
+	union {
+		struct {
+			__u64 zero; /* values of exactly 0 */
+			__u64 over; /* values above 2^40 */
+			__u64 bucket[ROW_BUCKETS];
+		};
+		__u64 cell[CELL_MAX]; /* the same, as one array */
+	};
 };
 
 /*
@@ -69,6 +79,13 @@ enum row_proto {
 	ROW_UDP,
 	ROW_PROTOS,
 };
+
+/*
+ * The buckets of short latencies by table: up to FINE_MAX of each value, up to SHORT_MAX of each
+ * multiple of 16, with the bucket's upper edge to compare with: no 16 hold two edges there.
+ */
+#define FINE_MAX  255
+#define SHORT_MAX 65535
 
 #define ROW_KEYS (SLOT_MAX * ROW_ORIGINS * ROW_PROTOS)
 /* Rows 1..SLOT_MAX are the overflow rows, one per slot; 0 in the directory means "none yet". */
@@ -188,6 +205,7 @@ struct cpu_state {
 	__u64 clock_check; /* when the realtime offset was verified last */
 	__u32 switches, pad;
 	struct cpu_switch ring[SWITCH_RING]; /* who had this CPU; newest at switches - 1 */
+	struct row row[]; /* the loader sets how many */
 };
 
 /* ---- queues of stamps beside the sockets' queues of packets ---- */
@@ -204,6 +222,18 @@ struct tcp_socket {
 	__u32 ext;                /* which, + 1; 0 = none */
 	__u32 n_ooo;              /* of the out-of-order queue */
 	struct queued ring[TCP_RING];
+};
+
+/*
+ * Most sockets find their state here, by address, which is several times faster than socket
+ * storage. An entry is its socket's until that is destroyed; sockets that come upon another's
+ * have socket storage instead.
+ */
+#define TCP_TABLE_LOG2 10
+#define TCP_TABLE (1 << TCP_TABLE_LOG2)
+struct tcp_entry {
+	__u64 sk; /* 0 = free */
+	struct tcp_socket s;
 };
 
 struct ext_ring {
@@ -254,7 +284,8 @@ struct task_state {
 	/* the read under way: popped from the socket, not yet returned to the application */
 	__u64 sk;
 	__u32 n, pad;
-	struct stamp oldest, youngest;
+	struct stamp oldest;
+	__u64 youngest; /* base */
 };
 
 struct culprit {

@@ -44,27 +44,21 @@ static __always_inline __u32 link_set(__u64 skb)
 
 static __always_inline struct link_entry *link_find(__u64 skb)
 {
-	__u32 i = link_set(skb) * 2;
-	struct link_entry *e = bpf_map_lookup_elem(&link_table, &i);
+	struct link_entry *e = &link_table[link_set(skb) * 2];
 
-	if (e && e->skb == skb)
+	if (e[0].skb == skb)
 		return e;
-	i++;
-	e = bpf_map_lookup_elem(&link_table, &i);
-	return e && e->skb == skb ? e : NULL;
+	return e[1].skb == skb ? e + 1 : NULL;
 }
 
 /* The packet's old entry, or a free or used one, or else the older of the set. */
 static __always_inline struct link_entry *link_claim(__u64 skb)
 {
-	__u32 i = link_set(skb) * 2;
-	struct link_entry *a = bpf_map_lookup_elem(&link_table, &i), *b;
+	struct link_entry *a = &link_table[link_set(skb) * 2], *b = a + 1;
 
-	if (!a || a->skb == skb || (a->p.s.flags & PKT_USED))
+	if (a->skb == skb || (a->p.s.flags & PKT_USED))
 		return a;
-	i++;
-	b = bpf_map_lookup_elem(&link_table, &i);
-	if (!b || b->skb == skb || (b->p.s.flags & PKT_USED))
+	if (b->skb == skb || (b->p.s.flags & PKT_USED))
 		return b;
 	return a->p.link <= b->p.link ? a : b;
 }

@@ -11,28 +11,14 @@
 #include "bpf/abi.h"
 
 /* Sizes of arrays marked "loader" are set there from the number of CPUs and --memory. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1); /* loader: CPUs x row_pool */
-	__type(key, __u32);
-	__type(value, struct row);
-} rows SEC(".maps");
-
+/* Everything that a CPU writes: one lookup per program finds its counters and its rows. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, 1); /* loader: CPUs */
-	__type(key, __u32);
-	__type(value, struct cpu_state);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(struct cpu_state) + ROW_FIRST * sizeof(struct row)); /* loader */
 } cpus SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, LINK_SETS * 2);
-	__type(key, __u32);
-	__type(value, struct link_entry);
-} link_table SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
@@ -89,8 +75,13 @@ const volatile __u32 drop_cpu_backlog = ~0U; /* this kernel's SKB_DROP_REASON_CP
 const volatile __u32 clock_checked = 1;     /* 0 only in the build whose clock is frozen */
 const volatile __u32 transport_udp = 1;     /* a hook is bound there */
 const volatile __u32 read_tcp = 1, read_udp = 1; /* there, too: the FIFOs are kept for it */
+const volatile __u32 sockets_end = 1;       /* tcp_destroy_sock is bound */
 const volatile __u32 ext_limit = 1;         /* rings in ext_rings */
 const volatile __u32 read_announced = 1;    /* sock_recv_length (or its stand-in) closes a read */
+
+const volatile __u8 bucket_fine[FINE_MAX + 1] = {};
+const volatile __u8 bucket_coarse[(SHORT_MAX + 1) / 16] = {};
+const volatile __u16 bucket_edge[256] = {}; /* by bucket */
 
 /* ---- shared with the running loader, which sets the first two before loading ---- */
 
@@ -100,5 +91,9 @@ __s64 realtime_offset; /* realtime - monotonic */
 __s64 tai_offset;     /* TAI - realtime */
 __u32 row_dir[ROW_KEYS];
 __u64 ext_used; /* bit per borrowed ring */
+
+/* Not maps: the address of an entry is then known to the programs, without a lookup. */
+struct link_entry link_table[LINK_SETS * 2];
+struct tcp_entry tcp_table[TCP_TABLE];
 
 #endif

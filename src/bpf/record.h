@@ -46,15 +46,15 @@ static __noinline __u32 row_alloc(__u32 key)
 	return old ? old : id;
 }
 
-static __always_inline struct row *row_get(__u32 slot, __u32 proto, __u32 origin)
+static __always_inline struct row *row_get(struct cpu_state *c, __u32 slot, __u32 proto,
+					   __u32 origin)
 {
 	__u32 key = (slot * ROW_ORIGINS + (origin & (ROW_ORIGINS - 1))) * ROW_PROTOS + proto;
 	__u32 id = row_dir[key];
 
 	if (!id)
 		id = row_alloc(key);
-	id += bpf_get_smp_processor_id() * row_pool;
-	return bpf_map_lookup_elem(&rows, &id);
+	return id < row_pool ? &c->row[id] : NULL;
 }
 
 static __noinline int row_turn(struct row *r)
@@ -72,24 +72,37 @@ static __noinline int row_turn(struct row *r)
 	return 0;
 }
 
-static __always_inline void hist_add(struct row_hist *h, __u64 v, __u64 n)
+static __noinline __u64 bucket_long(__u64 v)
 {
-	__u32 i;
+	return bucket_index(v);
+}
 
+/* Which counter of a row_hist is v's. */
+static __always_inline __u64 hist_cell(__u64 v)
+{
+	__u64 i = v;
+
+	keep(i);
+	if (v <= FINE_MAX)
+		return v ? CELL_BUCKET + bucket_fine[i & FINE_MAX] : CELL_ZERO;
+	if (v <= SHORT_MAX) {
+		i = bucket_coarse[i >> 4 & SHORT_MAX >> 4];
+		return CELL_BUCKET + i + ((bucket_edge[i] - v) >> 63);
+	}
+	i = CELL_BUCKET + bucket_long(v);
+	/* not in C: the compiler would check a copy, and 6.1 doesn't see what that says of i */
+	asm volatile("if %0 < %1 goto +1\n%0 = %2" : "+r"(i) : "i"(CELL_MAX), "i"(CELL_OVER));
+	return i;
+}
+
+static __always_inline void hist_add(struct row_hist *h, __u64 v, __u64 cell, __u64 n)
+{
 	h->sum += v * n;
 	if (v > h->max)
 		h->max = v;
 	if (v < h->min)
 		h->min = v;
-	if (!v) {
-		h->zero += n;
-		return;
-	}
-	i = bucket_index(v);
-	if (i < ROW_BUCKETS)
-		h->bucket[i] += n;
-	else
-		h->over += n;
+	h->cell[cell] += n;
 }
 
 /*
@@ -108,6 +121,7 @@ static __always_inline void record(struct cpu_state *c, __u32 slot, __u32 proto,
 				   __u64 latency, __u64 step, __u64 n)
 {
 	struct row *r;
+	__u64 cell;
 
 	if ((__s64)latency < 0) {
 		latency = settle_negative(latency);
@@ -116,16 +130,20 @@ static __always_inline void record(struct cpu_state *c, __u32 slot, __u32 proto,
 			return;
 		}
 	}
-	r = row_get(slot, proto, origin);
+	r = row_get(c, slot, proto, origin);
 	if (!r)
 		return;
 	if (r->epoch != epoch)
 		row_turn(r);
-	hist_add(&r->latency, latency, n);
-	if ((__s64)step >= 0)
-		hist_add(&r->step, step, n);
-	else if (step != NO_STEP)
-		hist_add(&r->step, 0, n);
+	cell = hist_cell(latency);
+	hist_add(&r->latency, latency, cell, n);
+	if (step == NO_STEP)
+		return;
+	if ((__s64)step < 0)
+		step = 0;
+	if (step != latency) /* they are one at the first stage after `link` */
+		cell = hist_cell(step);
+	hist_add(&r->step, step, cell, n);
 }
 
 /* When the packet passed the stage measured last before `enqueued`. */

@@ -214,7 +214,7 @@ static __always_inline void take(struct cpu_state *c, struct task_state *t, stru
 	}
 	if (!t->n)
 		t->oldest = q->s;
-	t->youngest = q->s;
+	t->youngest = q->s.base;
 	t->n++;
 }
 
@@ -238,7 +238,7 @@ static __always_inline void finish_read(struct cpu_state *c, struct task_state *
 	else if (selected(SLOT_RUNNABLE) && woken_for(t, p) && t->net_wake > p->enqueued)
 		before = t->net_wake;
 	record(c, SLOT_READ, proto, p->origin, now - p->base, now - before, n);
-	record(c, SLOT_YOUNGEST, proto, p->origin, now - t->youngest.base, NO_STEP, n);
+	record(c, SLOT_YOUNGEST, proto, p->origin, now - t->youngest, NO_STEP, n);
 	if (selected(SLOT_RUNNING))
 		record_share(c, t, p, proto, now, n);
 }

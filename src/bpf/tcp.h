@@ -25,6 +25,32 @@ static __always_inline bool after(__u32 a, __u32 b)
 	return (__s32)(a - b) > 0;
 }
 
+static __always_inline struct tcp_entry *tcp_entry(const void *sk)
+{
+	__u32 low = (__u64)sk; /* a shift of all of the pointer is not allowed */
+
+	return &tcp_table[low * 0x9e3779b1U >> (32 - TCP_TABLE_LOG2)];
+}
+
+static __noinline struct tcp_socket *tcp_other(struct sock *sk, struct tcp_entry *e, __u64 flags)
+{
+	struct tcp_socket *s = bpf_sk_storage_get(&tcp_sockets, sk, NULL, 0);
+
+	if (s || !flags)
+		return s;
+	if (sockets_end && !e->sk && !__sync_val_compare_and_swap(&e->sk, 0, (__u64)sk))
+		return &e->s;
+	return bpf_sk_storage_get(&tcp_sockets, sk, NULL, flags);
+}
+
+/* The state of a socket, made if flags say BPF_SK_STORAGE_GET_F_CREATE. */
+static __always_inline struct tcp_socket *tcp_state(struct sock *sk, __u64 flags)
+{
+	struct tcp_entry *e = tcp_entry(sk);
+
+	return e->sk == (__u64)sk ? &e->s : tcp_other(sk, e, flags);
+}
+
 static __always_inline __u32 ext_borrow(void)
 {
 	__u32 i;

@@ -31,7 +31,7 @@ int BPF_PROG(link_tp, struct sk_buff *skb)
 	struct link_entry *e = link_claim((__u64)skb);
 	struct cpu_state *c = this_cpu();
 
-	if (!c || !e)
+	if (!c)
 		return 0;
 	c->announced = 0;
 	e->skb = 0; /* whoever reads it now on another CPU must not believe it */
@@ -131,8 +131,7 @@ static __always_inline bool packet_of(struct cpu_state *c, struct packet *p, __u
 
 static __noinline int tcp_out_of_order(struct cpu_state *c, struct sock *sk, struct packet *p)
 {
-	struct tcp_socket *s = bpf_sk_storage_get(&tcp_sockets, sk, NULL,
-						  BPF_SK_STORAGE_GET_F_CREATE);
+	struct tcp_socket *s = tcp_state(sk, BPF_SK_STORAGE_GET_F_CREATE);
 	struct ooo_queue *q = bpf_sk_storage_get(&ooo_queues, sk, NULL,
 						 BPF_SK_STORAGE_GET_F_CREATE);
 
@@ -212,7 +211,7 @@ static __noinline int tcp_unprobed(struct cpu_state *c, struct sock *sk)
 	}
 	e->p.s.flags |= PKT_USED;
 	p = e->p;
-	s = bpf_sk_storage_get(&tcp_sockets, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+	s = tcp_state(sk, BPF_SK_STORAGE_GET_F_CREATE);
 	if (!s || !(p.s.flags & PKT_IFACE) || !tcp_payload(tail, &p.s.seq))
 		return 0;
 	if (!filter_tgid)
@@ -236,7 +235,7 @@ static __always_inline int tcp_enqueued(struct cpu_state *c, struct sock *sk)
 	x->sk = 0;
 	now = bpf_ktime_get_ns();
 	c->announced = now;
-	s = bpf_sk_storage_get(&tcp_sockets, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+	s = tcp_state(sk, BPF_SK_STORAGE_GET_F_CREATE);
 	if (!s) {
 		count_loss(c, SLOT_READ, LOSS_NO_STORAGE, ROW_TCP, 1);
 		return 0;
@@ -383,7 +382,7 @@ static __always_inline bool spliced(const struct sock *sk, __u32 copied)
 SEC("tp_btf/tcp_rcv_space_adjust")
 int BPF_PROG(tcp_copied_tp, struct sock *sk)
 {
-	struct tcp_socket *s = bpf_sk_storage_get(&tcp_sockets, sk, NULL, 0);
+	struct tcp_socket *s = tcp_state(sk, 0);
 	struct tcp_sock *tp = bpf_skc_to_tcp_sock(sk);
 	struct cpu_state *c = this_cpu();
 	struct tcp_read x = {};
@@ -409,7 +408,9 @@ int BPF_PROG(tcp_copied_tp, struct sock *sk)
 		}
 		x.t->sk = (__u64)sk;
 	}
-	tcp_take(0, &x);
+	if (x.t)
+		take(c, x.t, p, ROW_TCP);
+	tcp_pop(s);
 	p = tcp_head(s);
 	if (p && after(x.copied, p->s.seq))
 		bpf_loop(EXT_RING + TCP_RING, tcp_take, &x, 0);
@@ -494,9 +495,15 @@ int BPF_PROG(drop_old_tp, struct sk_buff *skb, void *where, unsigned int reason)
 SEC("tp_btf/tcp_destroy_sock")
 int BPF_PROG(destroy_tp, struct sock *sk)
 {
-	struct tcp_socket *s = bpf_sk_storage_get(&tcp_sockets, sk, NULL, 0);
+	struct tcp_entry *e = tcp_entry(sk);
+	struct tcp_socket *s = tcp_state(sk, 0);
 
-	if (s)
-		ext_return(s);
+	if (!s)
+		return 0;
+	ext_return(s);
+	if (s != &e->s)
+		return 0;
+	s->head = s->tail = s->n_ooo = 0;
+	e->sk = 0;
 	return 0;
 }

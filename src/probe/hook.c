@@ -26,6 +26,8 @@ static const struct {
 };
 
 const struct hook hooks[] = {
+	/* Attached before what remembers sockets. */
+	{ STAGE_NONE, PROTO_TCP, HOOK_TP_BTF, "tcp_destroy_sock", NULL, "destroy_tp", NULL },
 	{ STAGE_LINK, PROTO_ANY, HOOK_TP_BTF, "netif_receive_skb", NULL, "link_tp", NULL },
 	{ STAGE_IP, PROTO_ANY, HOOK_NETFILTER, "PRE_ROUTING", NULL, "ip_nf", NULL },
 	{ STAGE_TRANSPORT, PROTO_TCP, HOOK_TP_BTF, "tcp_probe", NULL, "tcp_transport_tp", NULL },
@@ -46,7 +48,6 @@ const struct hook hooks[] = {
 	{ STAGE_READ, PROTO_UDP, HOOK_FENTRY, "skb_consume_udp", NULL, "udp_returned_fentry",
 	  NULL },
 	{ STAGE_NONE, PROTO_ANY, HOOK_TP_BTF, "kfree_skb", NULL, "drop_tp", NULL },
-	{ STAGE_NONE, PROTO_TCP, HOOK_TP_BTF, "tcp_destroy_sock", NULL, "destroy_tp", NULL },
 	{ 0, 0, 0, NULL, NULL, NULL, NULL },
 };
 

@@ -15,6 +15,7 @@
 #include "host/cgroup.h"
 #include "probe/netfilter.h"
 #include "probe/watch_internal.h"
+#include "stats/buckets.h"
 #include "bpf/watch.skel.h"
 
 #define STAGE_BIT(stage) (1U << (stage))
@@ -122,6 +123,14 @@ static bool bound(const struct watch_probe *probe, uint32_t stage, uint32_t prot
 	return false;
 }
 
+static bool bound_at(const struct watch_probe *probe, const char *target)
+{
+	for (int i = 0; hooks[i].target; i++)
+		if (!strcmp(hooks[i].target, target) && probe->status[i].state == HOOK_BOUND)
+			return true;
+	return false;
+}
+
 static const char *why_not(const struct watch_probe *probe, uint32_t stage)
 {
 	for (int i = 0; hooks[i].target; i++)
@@ -136,6 +145,7 @@ static int size_maps(struct watch_probe *probe, char *why, size_t size)
 {
 	struct watch_bpf *skel = probe->skel;
 	uint64_t fixed = LINK_SETS * 2ULL * sizeof(struct link_entry) +
+			 TCP_TABLE * sizeof(struct tcp_entry) +
 			 (uint64_t)probe->ncpus * sizeof(struct cpu_state);
 	uint64_t per_row = (uint64_t)probe->ncpus * sizeof(struct row);
 	uint64_t want = probe->config.memory, rows, rings;
@@ -155,11 +165,25 @@ static int size_maps(struct watch_probe *probe, char *why, size_t size)
 	probe->row_pool = skel->rodata->row_pool = rows;
 	skel->rodata->ext_limit = rings;
 	probe->memory = fixed + rows * per_row + rings * sizeof(struct ext_ring);
-	if (bpf_map__set_max_entries(skel->maps.rows, probe->ncpus * rows) ||
+	probe->cpu_size = sizeof(struct cpu_state) + rows * sizeof(struct row);
+	if (bpf_map__set_value_size(skel->maps.cpus, probe->cpu_size) ||
 	    bpf_map__set_max_entries(skel->maps.cpus, probe->ncpus) ||
 	    bpf_map__set_max_entries(skel->maps.ext_rings, rings))
 		return -EINVAL;
 	return 0;
+}
+
+void watch_bucket_tables(__u8 *fine, __u8 *coarse, __u16 *edge)
+{
+	for (uint32_t v = 1; v <= SHORT_MAX; v++) {
+		uint32_t i = bucket_index(v);
+
+		if (v <= FINE_MAX)
+			fine[v] = i;
+		if (v % 16 == 0)
+			coarse[v / 16] = i;
+		edge[i] = v; /* the last one stays */
+	}
 }
 
 static void settings(struct watch_probe *probe)
@@ -172,6 +196,9 @@ static void settings(struct watch_probe *probe)
 	for (size_t i = 0; i < sizeof(slot_of) / sizeof(slot_of[0]); i++)
 		if (c->stages & STAGE_BIT(slot_of[i].stage))
 			mask |= 1U << slot_of[i].slot;
+	watch_bucket_tables((__u8 *)skel->rodata->bucket_fine,
+			    (__u8 *)skel->rodata->bucket_coarse,
+			    (__u16 *)skel->rodata->bucket_edge);
 	skel->bss->epoch = 1;
 	skel->bss->row_next = ROW_FIRST;
 	skel->rodata->slots = mask;
@@ -184,6 +211,7 @@ static void settings(struct watch_probe *probe)
 #ifdef HOSTLAT_FROZEN_CLOCK
 	skel->rodata->clock_checked = 0;
 #endif
+	skel->rodata->sockets_end = bound_at(probe, "tcp_destroy_sock");
 	skel->rodata->transport_udp = bound(probe, STAGE_TRANSPORT, PROTO_UDP);
 	skel->rodata->read_tcp = bound(probe, STAGE_READ, PROTO_TCP);
 	skel->rodata->read_udp = bound(probe, STAGE_READ, PROTO_UDP);
@@ -373,19 +401,11 @@ static int drop_refused(struct watch_probe *probe, int err)
 	return dropped;
 }
 
-static int map_arrays(struct watch_probe *probe)
+static int map_cpus(struct watch_probe *probe)
 {
-	size_t rows = (size_t)probe->ncpus * probe->row_pool * sizeof(struct row);
-	size_t cpus = (size_t)probe->ncpus * sizeof(struct cpu_state);
-	void *p;
+	void *p = mmap(NULL, probe->ncpus * probe->cpu_size, PROT_READ | PROT_WRITE, MAP_SHARED,
+		       bpf_map__fd(probe->skel->maps.cpus), 0);
 
-	p = mmap(NULL, rows, PROT_READ | PROT_WRITE, MAP_SHARED,
-		 bpf_map__fd(probe->skel->maps.rows), 0);
-	if (p == MAP_FAILED)
-		return -errno;
-	probe->rows = p;
-	p = mmap(NULL, cpus, PROT_READ | PROT_WRITE, MAP_SHARED,
-		 bpf_map__fd(probe->skel->maps.cpus), 0);
 	if (p == MAP_FAILED)
 		return -errno;
 	probe->cpus = p;
@@ -402,11 +422,8 @@ void watch_unload(struct watch_probe *probe)
 			if (probe->netns[i].links[j] >= 0)
 				close(probe->netns[i].links[j]);
 	probe->n_netns = 0;
-	if (probe->rows)
-		munmap(probe->rows, (size_t)probe->ncpus * probe->row_pool * sizeof(struct row));
 	if (probe->cpus)
-		munmap(probe->cpus, (size_t)probe->ncpus * sizeof(struct cpu_state));
-	probe->rows = NULL;
+		munmap(probe->cpus, probe->ncpus * probe->cpu_size);
 	probe->cpus = NULL;
 	watch_bpf__destroy(probe->skel);
 	probe->skel = NULL;
@@ -434,7 +451,7 @@ static int load_once(struct watch_probe *probe, char *why, size_t size)
 	if (err && drop_refused(probe, err))
 		return -EAGAIN;
 	if (!err)
-		err = map_arrays(probe);
+		err = map_cpus(probe);
 	if (err) {
 		snprintf(why, size, "can't load the programs: %s", strerror(-err));
 		return err;

@@ -102,7 +102,7 @@ static uint32_t name_id(struct out *o, const char *text)
 
 static const struct row *row_at(const struct watch_probe *probe, uint32_t cpu, uint32_t id)
 {
-	return &probe->rows[(size_t)cpu * probe->row_pool + id];
+	return &watch_cpu(probe, cpu)->row[id];
 }
 
 static bool touched(const struct out *o, uint32_t id)
@@ -238,7 +238,7 @@ static void merge_counters(const struct watch_probe *probe, struct cpu_counters 
 
 	memset(sum, 0, sizeof(*sum));
 	for (uint32_t cpu = 0; cpu < probe->ncpus; cpu++) {
-		const uint64_t *from = (const uint64_t *)&probe->cpus[cpu].count;
+		const uint64_t *from = (const uint64_t *)&watch_cpu(probe, cpu)->count;
 		uint64_t *to = (uint64_t *)sum;
 
 		for (size_t i = 0; i < n; i++)
@@ -348,7 +348,7 @@ static void put_share(struct out *o)
 		struct event_share e = { .protocol = protocol_is[p] };
 
 		for (uint32_t cpu = 0; cpu < o->probe->ncpus; cpu++) {
-			const struct cpu_share *s = &o->probe->cpus[cpu].share[p];
+			const struct cpu_share *s = &watch_cpu(o->probe, cpu)->share[p];
 
 			now.packets += s->packets;
 			now.waited += s->waited;

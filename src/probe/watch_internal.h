@@ -51,8 +51,8 @@ struct watch_probe {
 	size_t n_netns;
 	struct host_netns_vec uncovered;
 
-	struct row *rows;       /* mapped: ncpus x row_pool */
-	struct cpu_state *cpus; /* mapped: ncpus */
+	char *cpus;      /* mapped: ncpus x cpu_size, see watch_cpu() */
+	size_t cpu_size; /* of struct cpu_state with its row_pool rows */
 
 	/* the previous snapshot, merged over CPUs */
 	struct row *row_before;
@@ -77,9 +77,17 @@ static inline struct bpf_program *watch_program(const struct watch_probe *probe,
 	return bpf_object__find_program_by_name(probe->obj, name);
 }
 
+static inline struct cpu_state *watch_cpu(const struct watch_probe *probe, uint32_t cpu)
+{
+	return (struct cpu_state *)(probe->cpus + cpu * probe->cpu_size);
+}
+
 /* loader.c: see watch_probe_open() for errors. */
 int watch_load(struct watch_probe *probe, char *why, size_t size);
 void watch_unload(struct watch_probe *probe);
+
+/* Which buckets short latencies are in, for the tables in src/bpf/maps.h of these names. */
+void watch_bucket_tables(__u8 *fine, __u8 *coarse, __u16 *edge);
 
 /* realtime.c: hands the last known offset to the programs; asks for a new one and reports it. */
 void watch_publish_clock(struct watch_probe *probe, const struct clock_follow_params *params);
