@@ -147,11 +147,15 @@ static __always_inline void control_packet(enum control_hook hook, struct sk_buf
 	control_record(hook, skb->tstamp, skb->skb_iif);
 }
 
-static __always_inline void control_enqueued(struct sock *sk, struct sk_buff *skb)
+/* Where the packet has a socket and no device any more. */
+static __always_inline void control_socket(enum control_hook hook, struct sock *sk,
+					   struct sk_buff *skb)
 {
 	if (!control_selected(sk->__sk_common.skc_net.net))
 		return;
-	control_record(CONTROL_ENQUEUED, skb->tstamp, skb->skb_iif);
+	if (control_foreign_clock(skb))
+		return;
+	control_record(hook, skb->tstamp, skb->skb_iif);
 }
 
 /* False for data that may have waited behind a lost packet. */

@@ -27,7 +27,7 @@ int BPF_PROG(control_tcp, struct sk_buff *skb)
 SEC("fexit/tcp_queue_rcv")
 int BPF_PROG(control_queue, struct sock *sk, struct sk_buff *skb)
 {
-	control_enqueued(sk, skb);
+	control_socket(CONTROL_ENQUEUED, sk, skb);
 	return 0;
 }
 

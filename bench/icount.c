@@ -6,6 +6,7 @@
  *
  *	icount			all stages
  *	icount --no-scheduler	without runnable and running
+ *	icount --no-link	without these and link's distribution: the difference is its cost
  *	icount --control	the control's programs instead of ours
  *
  * Prints a line for each kind of traffic and each program: "tcp link_tp 212 1000", the median of
@@ -34,8 +35,7 @@
 
 #define STAGE_BIT(stage) (1U << (stage))
 #define STAGES_RECEIVE                                                                           \
-	(STAGE_BIT(STAGE_LINK) | STAGE_BIT(STAGE_TRANSPORT) | STAGE_BIT(STAGE_ENQUEUED) |        \
-	 STAGE_BIT(STAGE_READ))
+	(STAGE_BIT(STAGE_TRANSPORT) | STAGE_BIT(STAGE_ENQUEUED) | STAGE_BIT(STAGE_READ))
 #define STAGES_SCHEDULER (STAGE_BIT(STAGE_RUNNABLE) | STAGE_BIT(STAGE_RUNNING))
 
 struct program {
@@ -112,17 +112,22 @@ static void print_medians(const char *traffic)
 	}
 }
 
-static int message(const struct loopback_pair *pair, bool keep)
+/*
+ * By turns the way up is sampled, and the read: reading the statistics in between would make the
+ * one longer, but without that the acknowledgement, which the read sends, is a second packet.
+ */
+static int message(const struct loopback_pair *pair, bool keep, bool way_up)
 {
 	char buf[MESSAGE_SIZE] = { 0 };
 
 	sample(false);
 	if (send(pair->sender, buf, sizeof(buf), 0) != sizeof(buf))
 		return -errno;
-	sample(keep);
+	if (way_up)
+		sample(keep);
 	if (recv(pair->receiver, buf, sizeof(buf), 0) != sizeof(buf))
 		return -errno;
-	sample(keep);
+	sample(keep && !way_up);
 	return 0;
 }
 
@@ -135,7 +140,7 @@ static int exchange(const char *traffic, int type)
 	if (err)
 		return err;
 	for (int i = 0; i < WARM_UP + MESSAGES && !err; i++)
-		err = message(&pair, i >= WARM_UP);
+		err = message(&pair, i >= WARM_UP, i & 1);
 	close(pair.sender);
 	close(pair.receiver);
 	print_medians(traffic);
@@ -229,7 +234,7 @@ static int start_ours(struct watch_probe **probe, uint32_t stages)
 int main(int argc, char **argv)
 {
 	bool control = argc > 1 && !strcmp(argv[1], "--control");
-	bool scheduler = argc <= 1;
+	bool scheduler = argc <= 1, link = scheduler || strcmp(argv[1], "--no-link");
 	struct icount_bpf *bpf = NULL;
 	struct watch_probe *probe = NULL;
 	int stats, err;
@@ -237,7 +242,8 @@ int main(int argc, char **argv)
 	if (control)
 		err = start_control(&bpf);
 	else
-		err = start_ours(&probe, STAGES_RECEIVE | (scheduler ? STAGES_SCHEDULER : 0));
+		err = start_ours(&probe, (link ? STAGE_BIT(STAGE_LINK) : 0) | STAGES_RECEIVE |
+					 (scheduler ? STAGES_SCHEDULER : 0));
 	stats = bpf_enable_stats(BPF_STATS_RUN_TIME);
 	if (!err && stats < 0)
 		err = stats;

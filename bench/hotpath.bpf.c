@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0)
+/*
+ * The bodies of the watch programs, each many times in a row, on a live packet and its live socket.
+ *
+ * What is timed is a chain of bodies, because each needs what the one before it left: the cost of
+ * one is the difference of two chains. All of them, the empty one and the control's take turns.
+ */
+#include "bpf/watch.bpf.c"
+#include "bench/control.h"
+#include "bench/hotpath.h"
+
+const volatile __u32 bench_port = 0;
+__u32 turn[2];
+__u64 spent[CHAINS_SLOTS][BENCH_RUNS_SLOTS];
+__u32 runs[CHAINS_SLOTS];
+
+struct round {
+	struct sock *sk;
+	struct sk_buff *skb;
+	struct cpu_state *c;
+	struct tcp_socket *s;
+	__u64 stamp;
+};
+
+/* The empty loop's body; also keeps the compiler from merging turns. */
+static long round_empty(__u32 i, struct round *r)
+{
+	keep(i);
+	return 0;
+}
+
+static long round_link(__u32 i, struct round *r)
+{
+	____link_tp(NULL, r->skb);
+	return 0;
+}
+
+static long round_transport(__u32 i, struct round *r)
+{
+	____link_tp(NULL, r->skb);
+	____tcp_transport_tp(NULL, r->sk, r->skb);
+	return 0;
+}
+
+static long round_enqueued(__u32 i, struct round *r)
+{
+	____link_tp(NULL, r->skb);
+	____tcp_transport_tp(NULL, r->sk, r->skb);
+	____enqueued_tp(NULL, r->sk);
+	r->s->tail = r->s->head; /* as if it had been read */
+	return 0;
+}
+
+static long round_control_ip(__u32 i, struct round *r)
+{
+	control_socket(CONTROL_IP, r->sk, r->skb);
+	return 0;
+}
+
+static long round_control_transport(__u32 i, struct round *r)
+{
+	control_socket(CONTROL_TRANSPORT, r->sk, r->skb);
+	return 0;
+}
+
+static long round_control_enqueued(__u32 i, struct round *r)
+{
+	control_socket(CONTROL_ENQUEUED, r->sk, r->skb);
+	return 0;
+}
+
+/* What tcp_probe leaves for sk_data_ready: a packet that began one byte before what was read. */
+static __always_inline void put_packet(struct round *r)
+{
+	struct tcp_sock *tp = bpf_skc_to_tcp_sock(r->sk);
+	struct scratch *x = tcp_scratch(r->c, r->sk);
+
+	x->sk = (__u64)r->sk;
+	x->p.s.base = x->p.link = r->stamp;
+	x->p.transport = r->stamp + 500;
+	x->p.s.origin = ROW_STACK;
+	x->p.s.flags = PKT_IFACE;
+	x->p.s.seq = tp ? tp->copied_seq - 1 : 0;
+}
+
+static long round_put(__u32 i, struct round *r)
+{
+	put_packet(r);
+	____enqueued_tp(NULL, r->sk);
+	r->s->tail = r->s->head;
+	return 0;
+}
+
+static long round_copied(__u32 i, struct round *r)
+{
+	put_packet(r);
+	____enqueued_tp(NULL, r->sk);
+	____tcp_copied_tp(NULL, r->sk);
+	return 0;
+}
+
+static long round_returned(__u32 i, struct round *r)
+{
+	put_packet(r);
+	____enqueued_tp(NULL, r->sk);
+	____tcp_copied_tp(NULL, r->sk);
+	____returned_tp(NULL, r->sk, 1, 0);
+	return 0;
+}
+
+static long round_control_read(__u32 i, struct round *r)
+{
+	control_read(r->sk, r->stamp + realtime_offset);
+	return 0;
+}
+
+#define TIME(chain, body)                                                                        \
+	case chain:                                                                              \
+		start = bpf_ktime_get_ns();                                                      \
+		bpf_loop(BENCH_LOOP, body, &r, 0);                                               \
+		end = bpf_ktime_get_ns();                                                        \
+		break
+
+static __always_inline void note(__u32 chain, __u64 ns)
+{
+	__u32 run;
+
+	keep(chain);
+	chain &= CHAINS_SLOTS - 1;
+	run = runs[chain];
+	if (run >= BENCH_RUNS)
+		return;
+	keep(run);
+	run &= BENCH_RUNS_SLOTS - 1;
+	spent[chain][run] = ns;
+	runs[chain] = run + 1;
+}
+
+static __always_inline bool begin(struct round *r, struct sock *sk, struct sk_buff *skb)
+{
+	if (!bench_port || sk->__sk_common.skc_num != bench_port)
+		return false;
+	r->sk = sk;
+	r->skb = skb;
+	r->c = this_cpu();
+	r->s = tcp_state(sk, BPF_SK_STORAGE_GET_F_CREATE);
+	r->stamp = bpf_ktime_get_ns() - 5000;
+	return r->c && r->s;
+}
+
+SEC("tp_btf/tcp_probe")
+int BPF_PROG(bench_packet, struct sock *sk, struct sk_buff *skb)
+{
+	__u32 seq, chain = CHAIN_EMPTY + turn[0] % (CHAIN_PACKET_MAX - CHAIN_EMPTY);
+	__u64 start = 0, end = 0;
+	struct round r = {};
+
+	if (!tcp_payload(skb, &seq) || !begin(&r, sk, skb))
+		return 0;
+	turn[0]++;
+	switch (chain) {
+	TIME(CHAIN_EMPTY, round_empty);
+	TIME(CHAIN_LINK, round_link);
+	TIME(CHAIN_TRANSPORT, round_transport);
+	TIME(CHAIN_ENQUEUED, round_enqueued);
+	TIME(CHAIN_CONTROL_IP, round_control_ip);
+	TIME(CHAIN_CONTROL_TRANSPORT, round_control_transport);
+	TIME(CHAIN_CONTROL_ENQUEUED, round_control_enqueued);
+	}
+	note(chain, end - start);
+	return 0;
+}
+
+SEC("tp_btf/tcp_rcv_space_adjust")
+int BPF_PROG(bench_read, struct sock *sk)
+{
+	__u32 chain = CHAIN_READ_EMPTY + turn[1] % (CHAINS - CHAIN_READ_EMPTY);
+	__u64 start = 0, end = 0;
+	struct round r = {};
+
+	if (!begin(&r, sk, NULL))
+		return 0;
+	turn[1]++;
+	switch (chain) {
+	TIME(CHAIN_READ_EMPTY, round_empty);
+	TIME(CHAIN_PUT, round_put);
+	TIME(CHAIN_COPIED, round_copied);
+	TIME(CHAIN_RETURNED, round_returned);
+	TIME(CHAIN_CONTROL_READ, round_control_read);
+	}
+	note(chain, end - start);
+	return 0;
+}
+
+/* Loaded for their size only. */
+SEC("tp_btf/tcp_probe")
+int BPF_PROG(control_size, struct sock *sk, struct sk_buff *skb)
+{
+	control_socket(CONTROL_TRANSPORT, sk, skb);
+	return 0;
+}
+
+SEC("tp_btf/tcp_rcv_space_adjust")
+int BPF_PROG(control_read_size, struct sock *sk)
+{
+	control_read(sk, realtime_offset);
+	return 0;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
+/* What hotpath.bpf.c and hotpath.c agree on. */
+#ifndef HOSTLAT_BENCH_HOTPATH_H
+#define HOSTLAT_BENCH_HOTPATH_H
+
+#define BENCH_LOOP 256 /* turns in a row */
+#define BENCH_RUNS 400 /* of each chain */
+
+enum chain {
+	/* at tcp_probe, on a packet */
+	CHAIN_EMPTY,
+	CHAIN_LINK,
+	CHAIN_TRANSPORT, /* link and transport */
+	CHAIN_ENQUEUED,  /* all three */
+	CHAIN_CONTROL_IP,
+	CHAIN_CONTROL_TRANSPORT,
+	CHAIN_CONTROL_ENQUEUED,
+	CHAIN_PACKET_MAX,
+	/* at tcp_rcv_space_adjust, on a socket */
+	CHAIN_READ_EMPTY = CHAIN_PACKET_MAX,
+	CHAIN_PUT,      /* a packet is made and enqueued */
+	CHAIN_COPIED,   /* and copied */
+	CHAIN_RETURNED, /* and returned to the application */
+	CHAIN_CONTROL_READ,
+	CHAINS,
+};
+
+/* Powers of two, for the verifier. */
+#define CHAINS_SLOTS 16
+#define BENCH_RUNS_SLOTS 512
+
+#endif
