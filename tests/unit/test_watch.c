@@ -43,10 +43,8 @@ struct any {
 		struct event_binding binding;
 		struct event_interval interval;
 		struct event_loss loss;
-		struct {
-			struct event_name head;
-			char text[24];
-		} name;
+		struct event_name name;
+		char name_bytes[sizeof(struct event_name) + 24];
 		uint64_t align;
 	};
 };
@@ -65,10 +63,10 @@ static void feed_name(struct watch *w, uint32_t id, const char *text)
 {
 	struct any any = { .kind = EV_NAME };
 
-	any.name.head.dict = DICT_STRING;
-	any.name.head.id = id;
-	snprintf(any.name.head.text, sizeof(any.name.text), "%s", text);
-	any.size = (uint32_t)(sizeof(any.name.head) + strlen(text) + 1);
+	any.name.dict = DICT_STRING;
+	any.name.id = id;
+	snprintf(any.name.text, sizeof(any.name_bytes) - sizeof(any.name), "%s", text);
+	any.size = (uint32_t)(sizeof(any.name) + strlen(text) + 1);
 	assert_int_equal(feed(w, &any), WATCH_MORE);
 }
 
