@@ -3,7 +3,7 @@
 import os
 
 from lib import check, netns, watch
-from lib.traffic import Traffic, hog
+from lib.traffic import Traffic, hog, outweigh_others
 
 N = 600
 SHARE = 0.8
@@ -65,6 +65,7 @@ def elsewhere(net, family, protocol):
                not any(NAME in f for f in result.document["findings"]))
 
 
+outweigh_others()
 check.run(
     (case, *where, protocol)
     for where in netns.two()

@@ -23,8 +23,8 @@ def close(result, own_ns, protocol):
 @check.patiently
 def agrees(net, family, protocol, origin):
     options = ["--origin", origin] if origin else []
-    result, own = watch.around(net, family, protocol, options, stamps=True, count=N, gap_us=50,
-                               reader_cpu=1, sender_cpu=1)
+    result, own = watch.around(net, family, protocol, options, pattern="exchange", stamps=True,
+                               count=N, realtime=True, reader_cpu=1, sender_cpu=1)
     check.equal("packets at read", result.count("read", protocol), N)
     row = result.row("read", protocol)
     check.equal("origin", row["origin"], origin or DEFAULT_ORIGIN[protocol])

@@ -12,7 +12,7 @@ import statistics
 import subprocess
 
 from lib import check, netns, watch
-from lib.traffic import Traffic, hog
+from lib.traffic import Traffic, hog, outweigh_others
 
 DELAY = os.environ.get("DELAY", "build/tests/native/delay")
 SPIN_NS = 100_000
@@ -61,6 +61,8 @@ def usual_steps(documents, protocol):
 def measure(net, family, protocol, site, spin_ns, *, stages=WITHOUT_IP, steps=usual_steps,
             **options):
     options = {"count": N, "gap_us": 200, "reader_cpu": 1, "sender_cpu": 1, **options}
+    if "reader_nice" not in options:
+        options["realtime"] = True
     traffic = Traffic(net, family, protocol, **options)
     observer = watch.Watch("--port", traffic.port, "--interval", "100ms", "--stages", stages,
                            lines=True)
@@ -156,4 +158,5 @@ def cases():
             yield case, *where
 
 
+outweigh_others()
 check.run(cases())

@@ -63,6 +63,7 @@ struct options {
 	unsigned int delay_us;   /* before each read */
 	unsigned int apart_us;
 	bool busy;               /* spend the delay on the CPU */
+	bool realtime;           /* what else runs on this machine can't come between */
 	bool stamps;             /* also take the kernel's receive stamp, by SO_TIMESTAMPNS */
 	bool hold;
 };
@@ -158,6 +159,9 @@ static void enter(const char *netns, int cpu)
 		check(setns(fd, CLONE_NEWNET) == 0, "setns");
 		close(fd);
 	}
+	if (opt.realtime)
+		check(sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){ 50 }) == 0,
+		      "sched_setscheduler");
 	if (cpu >= 0) {
 		CPU_ZERO(&set);
 		CPU_SET(cpu, &set);
@@ -535,7 +539,7 @@ static void parse(int argc, char **argv)
 		{ "count", 1, NULL, 'c' }, { "size", 1, NULL, 'z' }, { "limit", 1, NULL, 'l' },
 		{ "rcvbuf", 1, NULL, 'b' }, { "gap-us", 1, NULL, 'g' },
 		{ "delay-us", 1, NULL, 'd' }, { "apart-us", 1, NULL, 'A' },
-		{ "busy", 0, NULL, 'B' }, { "stamps", 0, NULL, 'k' }, { "hold", 0, NULL, 'h' },
+		{ "realtime", 0, NULL, 'T' }, { "busy", 0, NULL, 'B' }, { "stamps", 0, NULL, 'k' }, { "hold", 0, NULL, 'h' },
 		{ },
 	};
 	int c;
@@ -562,6 +566,7 @@ static void parse(int argc, char **argv)
 		case 'd': opt.delay_us = number(optarg, 10000000); break;
 		case 'A': opt.apart_us = number(optarg, 10000000); break;
 		case 'B': opt.busy = true; break;
+		case 'T': opt.realtime = true; break;
 		case 'k': opt.stamps = true; break;
 		case 'h': opt.hold = true; break;
 		default: exit(1);
