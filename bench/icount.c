@@ -217,7 +217,9 @@ static int start_control(struct icount_bpf **control)
 	if (!*control)
 		return -errno;
 	(*control)->rodata->control_netns = network_namespace();
-	return icount_bpf__load(*control) || icount_bpf__attach(*control) ? -errno : ask_for_stamps();
+	if (icount_bpf__load(*control) || icount_bpf__attach(*control))
+		return -errno;
+	return ask_for_stamps();
 }
 
 static int start_ours(struct watch_probe **probe, uint32_t stages)
