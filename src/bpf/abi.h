@@ -58,8 +58,8 @@ enum row_slot {
 	SLOT_YOUNGEST,
 	SLOT_CPU_WAIT,
 	/*
-	 * `read` and `youngest` of a datagram that was read before its announcement. The announcement
-	 * records it, in a softirq that may interrupt a reader's recording: hence rows of their own.
+	 * `read` and `youngest` of a datagram that was read before its announcement. That records
+	 * it, in a softirq that may interrupt a reader's recording: hence rows of their own.
 	 */
 	SLOT_EARLY,
 	SLOT_EARLY_YOUNGEST,
