@@ -16,7 +16,8 @@ def ages(result, oldest_ns, youngest_ns):
 
 
 def pairs(net, family):
-    result, own = watch.around(net, family, "tcp", pattern="pairs", count=N, delay_us=10_000)
+    result, own = watch.around(net, family, "tcp", pattern="pairs", count=N, apart_us=50_000,
+                               delay_us=10_000)
     check.equal("packets enqueued", result.count("enqueued", "tcp"), 2 * N)
     oldest_ns, youngest_ns = own["latency"]["p50_ns"], own["youngest"]["p50_ns"]
     ages(result, oldest_ns, youngest_ns)

@@ -6,6 +6,7 @@ import time
 from lib import check, netns, watch
 
 N = 1000
+PEEKED_US = 500 # before it is read
 
 
 def once(result, protocol, n):
@@ -19,12 +20,17 @@ def once(result, protocol, n):
 
 
 def reads(net, family, protocol, take):
-    result, own = watch.around(net, family, protocol, take=take, count=N, gap_us=20)
+    apart_us = PEEKED_US if take == "peek" else 0
+    result, own = watch.around(net, family, protocol, take=take, count=N, gap_us=20,
+                               apart_us=apart_us)
     check.equal("bytes that the reader got", own["received_bytes"], 100 * N)
     unsupported = once(result, protocol, N)
     check.equal("exit code", result.code, 3 if unsupported else 0)
     if take != "splice":
         result.sound()
+    if take == "peek":
+        seen = result.row("read", protocol)["min_ns"]
+        check.between("smallest age at read, not at the peek", seen, PEEKED_US * 1000, 10**9)
     check.must_fail("a packet counted twice", once, result, protocol, N - 1)
 
 

@@ -61,7 +61,7 @@ struct options {
 	unsigned int port, count, size, limit_s, rcvbuf;
 	unsigned int gap_us;     /* before each send */
 	unsigned int delay_us;   /* before each read */
-	unsigned int apart_us;
+	unsigned int apart_us;   /* between a pair's sends, between a peek and its read */
 	bool busy;               /* spend the delay on the CPU */
 	bool realtime;           /* what else runs on this machine can't come between */
 	bool stamps;             /* also take the kernel's receive stamp, by SO_TIMESTAMPNS */
@@ -85,7 +85,7 @@ struct shared {
 
 static struct options opt = {
 	.type = SOCK_STREAM, .family = AF_INET, .reader_cpu = -1, .sender_cpu = -1,
-	.count = 1000, .size = 100, .limit_s = 60, .apart_us = 50000,
+	.count = 1000, .size = 100, .limit_s = 60,
 };
 static struct shared *shared;
 static char buffer[MESSAGE_MAX];
@@ -305,6 +305,7 @@ static size_t take(int fd, uint64_t *kernel_ns, struct sockaddr_storage *from)
 		return got;
 	case TAKE_PEEK:
 		receive(fd, opt.size, MSG_PEEK, NULL, NULL);
+		spend(opt.apart_us, false);
 		break;
 	case TAKE_RECV:
 		break;
