@@ -12,9 +12,14 @@
 #define AF_INET 2
 #define AF_INET6 10
 
-static __always_inline bool is_inet(const struct sock *sk)
+#define SOCK_STREAM 1
+#define SOCK_DGRAM 2
+
+/* A raw socket of that protocol has the same sk_protocol, and gets copies of the same packets. */
+static __always_inline bool is_udp_socket(const struct sock *sk)
 {
-	return sk->__sk_common.skc_family == AF_INET || sk->__sk_common.skc_family == AF_INET6;
+	return sk->sk_type == SOCK_DGRAM && (sk->__sk_common.skc_family == AF_INET ||
+					     sk->__sk_common.skc_family == AF_INET6);
 }
 
 /* At a netfilter hook, where skb->data is the IP header. Behind extension headers: not seen. */

@@ -17,6 +17,7 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 #define NF_ACCEPT 1
 #define MSG_PEEK 2
 #define MSG_ERRQUEUE 0x2000
+#define EFAULT 14
 /* include/linux/sched.h */
 #define TASK_RUNNING 0
 #define TASK_STOPPED 4
@@ -202,7 +203,7 @@ static __noinline int tcp_unprobed(struct cpu_state *c, struct sock *sk)
 	struct tcp_socket *s;
 	struct packet p;
 
-	if (state == TCP_LISTEN || !sock_selected(sk))
+	if (state == TCP_LISTEN || sk->sk_type != SOCK_STREAM || !sock_selected(sk))
 		return 0;
 	if (!e || (e->p.s.flags & (PKT_USED | PKT_XPORT))) {
 		if (state == TCP_FIN_WAIT1 || state == TCP_FIN_WAIT2) /* merged: it can't be told */
@@ -297,7 +298,7 @@ static __always_inline int announced(struct sock *sk)
 		return 0;
 	if (protocol == IPPROTO_TCP)
 		return tcp_enqueued(c, sk);
-	if (protocol == IPPROTO_UDP && is_inet(sk))
+	if (protocol == IPPROTO_UDP && is_udp_socket(sk))
 		return udp_enqueued(c, sk);
 	return 0;
 }
@@ -438,7 +439,8 @@ static __always_inline int tcp_returned(struct sock *sk)
 	return 0;
 }
 
-static __always_inline int udp_returned(struct sock *sk)
+/* A datagram that couldn't be copied (EFAULT) has left the queue, too, but nobody read it. */
+static __always_inline int udp_returned(struct sock *sk, bool copied)
 {
 	struct cpu_state *c = this_cpu();
 	struct udp_socket *s;
@@ -447,7 +449,7 @@ static __always_inline int udp_returned(struct sock *sk)
 		return 0;
 	s = udp_storage(sk, 0);
 	if (s)
-		udp_pop(c, s, reader_selected(), bpf_ktime_get_ns());
+		udp_pop(c, s, copied && reader_selected(), bpf_ktime_get_ns());
 	return 0;
 }
 
@@ -456,12 +458,12 @@ int BPF_PROG(returned_tp, struct sock *sk, int ret, int flags)
 {
 	__u32 protocol = sk->sk_protocol;
 
-	if (ret < 0 || (flags & (MSG_PEEK | MSG_ERRQUEUE)))
+	if (flags & (MSG_PEEK | MSG_ERRQUEUE))
 		return 0;
-	if (protocol == IPPROTO_TCP)
+	if (protocol == IPPROTO_UDP && is_udp_socket(sk))
+		return ret < 0 && ret != -EFAULT ? 0 : udp_returned(sk, ret >= 0);
+	if (protocol == IPPROTO_TCP && ret >= 0)
 		return tcp_returned(sk);
-	if (protocol == IPPROTO_UDP && is_inet(sk))
-		return udp_returned(sk);
 	return 0;
 }
 
@@ -474,7 +476,7 @@ int BPF_PROG(tcp_returned_fexit, struct sock *sk)
 SEC("fentry/skb_consume_udp")
 int BPF_PROG(udp_returned_fentry, struct sock *sk, struct sk_buff *skb, int len)
 {
-	return len < 0 ? 0 : udp_returned(sk); /* below zero: a peek */
+	return len < 0 ? 0 : udp_returned(sk, true); /* below zero: a peek */
 }
 
 /* ---- drops, and the end of a socket ---- */

@@ -87,6 +87,7 @@ struct sock {
 	} sk_backlog;
 	int sk_rcvlowat;
 	__u16 sk_protocol;
+	__u16 sk_type;
 };
 
 struct tcp_sock {
