@@ -258,8 +258,7 @@ struct udp_socket {
 	__u64 before;     /* datagrams that were queued before our time, read first */
 	__u64 ready;      /* `before` is known */
 	__u64 skip;       /* datagrams that found no place, read after those in the ring */
-	__u64 stuck_head; /* since when the head has stood still while the queue was empty */
-	__u64 stuck_since;
+	__u64 stuck_since; /* the FIFO has held something ever since, with an empty queue */
 	struct udp_slot ring[UDP_RING];
 };
 

@@ -94,8 +94,9 @@ static __always_inline struct link_entry *udp_announced(struct cpu_state *c, con
 
 /*
  * Datagrams can leave a queue unseen (bad checksum, in-kernel readers). When nothing else is
- * queued, the FIFO may hold no more than what readers are copying at this moment. If its head
- * doesn't move for a second of such moments, nobody is: it is put right, and what it held is lost.
+ * queued, the FIFO may hold no more than what readers are copying at this moment. If it has held
+ * something at all such moments of a second, and no reader came to its end meanwhile, that is more
+ * than what is being copied: it is put right, and what it held is lost.
  */
 static __always_inline void udp_resync(struct cpu_state *c, struct udp_socket *s,
 				       const struct sock *sk, __u64 now)
@@ -103,13 +104,14 @@ static __always_inline void udp_resync(struct cpu_state *c, struct udp_socket *s
 	struct sk_buff *tail = sk->sk_receive_queue.prev;
 	__s64 ahead = s->tail - s->head;
 
-	if (ahead <= 0 && !s->skip && !s->before)
+	if (ahead <= 0 && !s->skip && !s->before) {
+		s->stuck_since = 0;
 		return;
+	}
 	if (sk->sk_receive_queue.qlen != 1 ||
 	    (__u32)sk->sk_backlog.rmem_alloc.counter > tail->truesize)
 		return;
-	if (s->stuck_head != s->head || !s->stuck_since) {
-		s->stuck_head = s->head;
+	if (!s->stuck_since) {
 		s->stuck_since = now;
 		return;
 	}
@@ -190,7 +192,8 @@ static __always_inline void udp_push(struct cpu_state *c, struct udp_socket *s,
 		return;
 	}
 	/* those readers took datagrams of which we know nothing; this one is still to be read */
-	s->head = pos;
+	if ((__s64)(s->head - pos) > 0)
+		s->head = pos;
 }
 
 static __always_inline void udp_pop(struct cpu_state *c, struct udp_socket *s, bool ours,
@@ -208,6 +211,8 @@ static __always_inline void udp_pop(struct cpu_state *c, struct udp_socket *s, b
 		return; /* counted when it found no place */
 	}
 	pos = __sync_fetch_and_add(&s->head, 1);
+	if (s->stuck_since && pos + 1 == s->tail)
+		s->stuck_since = 0; /* in step */
 	slot = udp_slot(s, pos);
 	if (!slot)
 		return;
