@@ -156,7 +156,8 @@ struct stamp {
 	__u8 link_origin;
 	__u8 flags;      /* PKT_* */
 	__u8 why;        /* enum loss, if PKT_FORCED_MISS */
-	__u32 seq;       /* TCP: sequence number of the first payload byte */
+	__u32 seq;       /* TCP: sequence number of the first payload byte; until then the kernel's
+			  * stamp, its low half, or 0 */
 };
 
 /* What is known of it on its way up. */
@@ -286,6 +287,16 @@ struct task_state {
 	struct stamp oldest;
 	__u64 youngest; /* base */
 };
+
+/* Most readers find their state here, by address; as struct tcp_entry. */
+#define TASK_TABLE_LOG2 9
+#define TASK_TABLE (1 << TASK_TABLE_LOG2)
+struct task_entry {
+	__u64 task; /* 0 = free, and always was: no task of this place has task storage instead */
+	struct task_state s;
+};
+
+#define TASK_GONE 1 /* free again */
 
 struct culprit {
 	__u64 ns, count;

@@ -51,16 +51,35 @@ static __always_inline struct link_entry *link_find(__u64 skb)
 	return e[1].skb == skb ? e + 1 : NULL;
 }
 
-/* The packet's old entry, or a free or used one, or else the older of the set. */
+/*
+ * Does the entry belong to this packet, or to one before at the same address? Packets that the
+ * kernel makes on the way (segments, copies) never passed `link`. Receive stamps tell them apart;
+ * a sender's stamp is replaced at local delivery, which follows `link` at once.
+ */
+static __always_inline bool link_same(const struct link_entry *e, const struct sk_buff *skb)
+{
+	__u64 stamp = skb->tstamp;
+
+	if (e->p.s.seq)
+		return e->p.s.seq == (__u32)stamp;
+	return !stamp || stamp - realtime_offset - e->p.link <= STAMP_AGE_USUAL;
+}
+
+/*
+ * The packet's old entry, or a free or used one, or else the older of the set. Never a second one
+ * of the same address: it would be found when the first is displaced.
+ */
 static __always_inline struct link_entry *link_claim(__u64 skb)
 {
 	struct link_entry *a = &link_table[link_set(skb) * 2], *b = a + 1;
 
-	if (a->skb == skb || (a->p.s.flags & PKT_USED))
+	if (a->skb == skb)
 		return a;
-	if (b->skb == skb || (b->p.s.flags & PKT_USED))
+	if (b->skb == skb)
 		return b;
-	return a->p.link <= b->p.link ? a : b;
+	if (a->p.s.flags & PKT_USED)
+		return a;
+	return (b->p.s.flags & PKT_USED) || b->p.link < a->p.link ? b : a;
 }
 
 /* Does the offset that user space published still hold? TAI reads the realtime clock for us. */
@@ -119,6 +138,7 @@ static __always_inline void origin_by_packet(struct cpu_state *c, struct packet 
 	p->s.base = p->link;
 	p->s.origin = ROW_LINK;
 	p->s.why = why;
+	p->s.seq = clock == STAMP_REALTIME ? stamp : 0; /* for link_same() */
 	if (clock == STAMP_MONOTONIC) {
 		p->link_ns = p->link - stamp;
 		p->s.link_origin = ROW_SENDER;

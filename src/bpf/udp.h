@@ -85,7 +85,7 @@ static __always_inline struct link_entry *udp_announced(struct cpu_state *c, con
 	skb = sk->sk_receive_queue.prev;
 	for (i = 0; i < UDP_WALK; i++) {
 		e = udp_fresh((__u64)skb);
-		if (e)
+		if (e && link_same(e, skb))
 			return e;
 		skb = skb->prev;
 	}

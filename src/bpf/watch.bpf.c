@@ -70,7 +70,10 @@ static __always_inline int udp_arrives(struct sk_buff *skb)
 	struct link_entry *e = passing(skb);
 	struct cpu_state *c = this_cpu();
 
-	if (!e || !c)
+	if (!c)
+		return 0;
+	c->udp_skb = 0;
+	if (!e || !link_same(e, skb))
 		return 0;
 	e->p.transport = bpf_ktime_get_ns();
 	c->udp_skb = (__u64)skb;
@@ -258,8 +261,10 @@ static __always_inline int udp_enqueued(struct cpu_state *c, struct sock *sk)
 	struct packet p;
 	__u64 now;
 
-	if (!sock_selected(sk))
+	if (!sock_selected(sk)) {
+		c->udp_skb = 0;
 		return 0;
+	}
 	now = bpf_ktime_get_ns();
 	c->announced = now;
 	e = udp_announced(c, sk);
@@ -507,5 +512,12 @@ int BPF_PROG(destroy_tp, struct sock *sk)
 		return 0;
 	s->head = s->tail = s->n_ooo = 0;
 	e->sk = 0;
+	return 0;
+}
+
+SEC("tp_btf/sched_process_free")
+int BPF_PROG(task_end_tp, struct task_struct *task)
+{
+	task_end(task);
 	return 0;
 }
