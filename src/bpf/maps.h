@@ -76,6 +76,7 @@ const volatile __u32 clock_checked = 1;     /* 0 only in the build whose clock i
 const volatile __u32 transport_udp = 1;     /* a hook is bound there */
 const volatile __u32 read_tcp = 1, read_udp = 1; /* there, too: the FIFOs are kept for it */
 const volatile __u32 sockets_end = 1;       /* tcp_destroy_sock is bound */
+const volatile __u32 tasks_end = 1;         /* sched_process_free is */
 const volatile __u32 ext_limit = 1;         /* rings in ext_rings */
 const volatile __u32 read_announced = 1;    /* sock_recv_length (or its stand-in) closes a read */
 
@@ -95,5 +96,6 @@ __u64 ext_used; /* bit per borrowed ring */
 /* Not maps: the address of an entry is then known to the programs, without a lookup. */
 struct link_entry link_table[LINK_SETS * 2];
 struct tcp_entry tcp_table[TCP_TABLE];
+struct task_entry task_table[TASK_TABLE];
 
 #endif

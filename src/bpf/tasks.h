@@ -17,9 +17,53 @@
  */
 #define ANNOUNCE_WINDOW 1000000ULL
 
+static __always_inline struct task_entry *task_entry(const void *t)
+{
+	__u32 low = (__u64)t; /* a shift of all of the pointer is not allowed */
+
+	return &task_table[low * 0x9e3779b1U >> (32 - TASK_TABLE_LOG2)];
+}
+
+static __noinline struct task_state *task_other(struct task_struct *t, struct task_entry *e,
+						__u64 flags)
+{
+	struct task_state *s = bpf_task_storage_get(&tasks, t, NULL, 0);
+	__u64 owner = e->task;
+
+	if (s || !flags)
+		return s;
+	if (tasks_end && owner <= TASK_GONE &&
+	    __sync_val_compare_and_swap(&e->task, owner, (__u64)t) == owner)
+		return &e->s;
+	if (e->task == (__u64)t) /* its waker on another CPU was as quick */
+		return &e->s;
+	return bpf_task_storage_get(&tasks, t, NULL, flags);
+}
+
+/* The state of a task, made if flags say BPF_LOCAL_STORAGE_GET_F_CREATE. */
 static __always_inline struct task_state *task_get(struct task_struct *t, __u64 flags)
 {
-	return bpf_task_storage_get(&tasks, t, NULL, flags);
+	struct task_entry *e = task_entry(t);
+
+	if (e->task == (__u64)t)
+		return &e->s;
+	if (tasks_end && !e->task && !flags) /* nobody ever had to go elsewhere */
+		return NULL;
+	return task_other(t, e, flags);
+}
+
+/* The task is no more: its address may be another's next. */
+static __always_inline void task_end(struct task_struct *t)
+{
+	struct task_entry *e = task_entry(t);
+
+	if (e->task != (__u64)t)
+		return;
+	e->s.runnable_since = e->s.stopped_since = 0;
+	e->s.net_wake = e->s.net_run = 0;
+	e->s.net = e->s.waits = 0;
+	e->s.n = 0;
+	e->task = TASK_GONE;
 }
 
 static __always_inline bool reader_selected(void)

@@ -149,6 +149,7 @@ static int size_maps(struct watch_probe *probe, char *why, size_t size)
 	struct watch_bpf *skel = probe->skel;
 	uint64_t fixed = SMALL_MAPS + LINK_SETS * 2ULL * sizeof(struct link_entry) +
 			 TCP_TABLE * sizeof(struct tcp_entry) +
+			 TASK_TABLE * sizeof(struct task_entry) +
 			 (uint64_t)probe->ncpus * sizeof(struct cpu_state);
 	uint64_t per_row = (uint64_t)probe->ncpus * sizeof(struct row);
 	uint64_t want = probe->config.memory, rows, rings;
@@ -215,6 +216,7 @@ static void settings(struct watch_probe *probe)
 	skel->rodata->clock_checked = 0;
 #endif
 	skel->rodata->sockets_end = bound_at(probe, "tcp_destroy_sock");
+	skel->rodata->tasks_end = bound_at(probe, "sched_process_free");
 	skel->rodata->transport_udp = bound(probe, STAGE_TRANSPORT, PROTO_UDP);
 	skel->rodata->read_tcp = bound(probe, STAGE_READ, PROTO_TCP);
 	skel->rodata->read_udp = bound(probe, STAGE_READ, PROTO_UDP);

@@ -135,6 +135,8 @@ static bool silent(struct watch_probe *probe, int i, bool v6)
 {
 	bool v6_only = hooks[i].also_program && hooks[i].kind == HOOK_FENTRY;
 
+	if (!strcmp(hooks[i].target, "sched_process_free")) /* much later than the task's exit */
+		return false;
 	if (!runs_of(probe, hooks[i].program))
 		return true;
 	if (!hooks[i].also_program || (v6_only && !v6))
