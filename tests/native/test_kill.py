@@ -12,7 +12,7 @@ from lib import bpf, check, netns, watch
 from lib.traffic import Traffic
 
 KILLS = 20
-SEED = int(os.environ.get("SEED", "20250301"))
+SEED = int(os.environ.get("HOSTLAT_SEED", "20250301"))
 
 
 def pinned():
