@@ -425,7 +425,19 @@ int BPF_PROG(tcp_copied_tp, struct sock *sk)
 	return 0;
 }
 
-static __always_inline int tcp_returned(struct sock *sk)
+/*
+ * Did an earlier call take the packet? Then it was a splice that left a part of it behind. One
+ * byte of grace: a FIN. With a ULP (TLS) a call returns fewer bytes than it takes from the queue.
+ */
+static __noinline int tcp_taken_before(struct sock *sk, __u32 seq, __u32 returned)
+{
+	struct tcp_sock *tp = bpf_skc_to_tcp_sock(sk);
+
+	return tp && !tp->inet_conn.icsk_ulp_ops && after(tp->copied_seq - returned - 1, seq);
+}
+
+/* `returned` is below zero if it isn't known. */
+static __always_inline int tcp_returned(struct sock *sk, int returned)
 {
 	struct task_state *t = task_get(bpf_get_current_task_btf(), 0);
 	struct cpu_state *c;
@@ -435,7 +447,8 @@ static __always_inline int tcp_returned(struct sock *sk)
 	c = this_cpu();
 	if (!c)
 		return 0;
-	if (t->sk == (__u64)sk) {
+	if (t->sk == (__u64)sk &&
+	    (returned < 0 || !tcp_taken_before(sk, t->oldest.seq, returned))) {
 		finish_read(c, t, ROW_TCP, bpf_ktime_get_ns());
 		return 0;
 	}
@@ -468,14 +481,14 @@ int BPF_PROG(returned_tp, struct sock *sk, int ret, int flags)
 	if (protocol == IPPROTO_UDP && is_udp_socket(sk))
 		return ret < 0 && ret != -EFAULT ? 0 : udp_returned(sk, ret >= 0);
 	if (protocol == IPPROTO_TCP && ret >= 0)
-		return tcp_returned(sk);
+		return tcp_returned(sk, ret);
 	return 0;
 }
 
 SEC("fexit/tcp_recvmsg")
 int BPF_PROG(tcp_returned_fexit, struct sock *sk)
 {
-	return tcp_returned(sk);
+	return tcp_returned(sk, -1);
 }
 
 SEC("fentry/skb_consume_udp")
@@ -512,6 +525,23 @@ int BPF_PROG(destroy_tp, struct sock *sk)
 		return 0;
 	s->head = s->tail = s->n_ooo = 0;
 	e->sk = 0;
+	return 0;
+}
+
+/* What is left of a connection before: connect(AF_UNSPEC) and connect() again, or its address. */
+SEC("tp_btf/inet_sock_set_state")
+int BPF_PROG(connect_tp, struct sock *sk, int from, int to)
+{
+	struct tcp_socket *s;
+
+	if ((to != TCP_SYN_SENT && from != TCP_SYN_RECV) || sk->sk_protocol != IPPROTO_TCP)
+		return 0;
+	s = tcp_state(sk, 0);
+	if (!s)
+		return 0;
+	ext_return(s);
+	s->head = s->tail;
+	s->n_ooo = 0;
 	return 0;
 }
 

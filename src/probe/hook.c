@@ -28,6 +28,7 @@ static const struct {
 const struct hook hooks[] = {
 	/* Attached before what remembers sockets and tasks. */
 	{ STAGE_NONE, PROTO_TCP, HOOK_TP_BTF, "tcp_destroy_sock", NULL, "destroy_tp", NULL },
+	{ STAGE_NONE, PROTO_TCP, HOOK_TP_BTF, "inet_sock_set_state", NULL, "connect_tp", NULL },
 	{ STAGE_NONE, PROTO_ANY, HOOK_TP_BTF, "sched_process_free", NULL, "task_end_tp", NULL },
 	{ STAGE_LINK, PROTO_ANY, HOOK_TP_BTF, "netif_receive_skb", NULL, "link_tp", NULL },
 	{ STAGE_IP, PROTO_ANY, HOOK_NETFILTER, "PRE_ROUTING", NULL, "ip_nf", NULL },

@@ -90,7 +90,12 @@ struct sock {
 	__u16 sk_type;
 };
 
+struct inet_connection_sock {
+	const void *icsk_ulp_ops;
+};
+
 struct tcp_sock {
+	struct inet_connection_sock inet_conn;
 	__u32 copied_seq;
 	__u32 rcv_nxt;
 };
