@@ -187,6 +187,7 @@ struct link_entry {
 #define SCRATCH_SLOTS 16
 struct scratch {
 	__u64 sk;
+	__u32 end, pad; /* sequence number behind the payload */
 	struct packet p;
 };
 
@@ -222,6 +223,7 @@ struct tcp_socket {
 	__u32 ext_head, ext_tail; /* of the borrowed ring */
 	__u32 ext;                /* which, + 1; 0 = none */
 	__u32 n_ooo;              /* of the out-of-order queue */
+	__u64 ours;               /* --pid: the process has read from it */
 	struct queued ring[TCP_RING];
 };
 
@@ -258,6 +260,7 @@ struct udp_socket {
 	__u64 head, tail; /* positions: of the next read, of the next announcement */
 	__u64 before;     /* datagrams that were queued before our time, read first */
 	__u64 ready;      /* `before` is known */
+	__u64 ours;       /* --pid: the process has read from it */
 	__u64 skip;       /* datagrams that found no place, read after those in the ring */
 	__u64 stuck_since; /* the FIFO has held something ever since, with an empty queue */
 	struct udp_slot ring[UDP_RING];

@@ -182,7 +182,8 @@ static __noinline int ooo_add(struct cpu_state *c, struct tcp_socket *s, struct 
 	struct ooo_shift y;
 
 	if (s->n_ooo >= OOO_MAX - 1) {
-		count_loss(c, SLOT_ENQUEUED, LOSS_OOO_FULL, ROW_TCP, 1);
+		if (counts(s->ours))
+			count_loss(c, SLOT_ENQUEUED, LOSS_OOO_FULL, ROW_TCP, 1);
 		return 0;
 	}
 	bpf_loop(OOO_MAX, ooo_place, &x, 0);
@@ -210,7 +211,8 @@ static __always_inline void tcp_enqueue(struct cpu_state *c, struct tcp_socket *
 		return;
 	slot = tcp_push(s);
 	if (!slot) {
-		count_loss(c, SLOT_READ, LOSS_FIFO_FULL, ROW_TCP, 1);
+		if (counts(s->ours))
+			count_loss(c, SLOT_READ, LOSS_FIFO_FULL, ROW_TCP, 1);
 		return;
 	}
 	queue_packet(slot, p);
@@ -221,7 +223,7 @@ struct ooo_release {
 	struct tcp_socket *s;
 	struct ooo_queue *q;
 	__u64 now;
-	__u32 rcv_nxt, done;
+	__u32 rcv_nxt, end, done;
 };
 
 static long ooo_out(__u32 i, struct ooo_release *x)
@@ -234,7 +236,10 @@ static long ooo_out(__u32 i, struct ooo_release *x)
 	p = &x->q->q[i & (OOO_MAX - 1)];
 	if (!after(x->rcv_nxt, p->s.seq))
 		return 1;
-	tcp_enqueue(x->c, x->s, p, x->now);
+	if (after(x->end, p->s.seq))
+		count_loss(x->c, SLOT_ENQUEUED, LOSS_OOO_UNMATCHED, ROW_TCP, 1);
+	else
+		tcp_enqueue(x->c, x->s, p, x->now);
 	x->done = i + 1;
 	return 0;
 }
@@ -251,11 +256,17 @@ static long ooo_down(__u32 i, struct ooo_release *x)
 	return 0;
 }
 
-/* The hole is filled: what waited behind it is readable at the same moment. */
+/*
+ * The hole is filled up to `end`: what waited behind it is readable at the same moment. What
+ * waited before `end` was dropped earlier on, or is now; the segment that filled the hole has it.
+ */
 static __noinline int ooo_release(struct cpu_state *c, struct tcp_socket *s, struct ooo_queue *q,
-				  __u32 rcv_nxt, __u64 now)
+				  __u64 end_and_rcv_nxt, __u64 now)
 {
-	struct ooo_release x = { .c = c, .s = s, .q = q, .now = now, .rcv_nxt = rcv_nxt };
+	struct ooo_release x = {
+		.c = c, .s = s, .q = q, .now = now,
+		.end = end_and_rcv_nxt >> 32, .rcv_nxt = end_and_rcv_nxt,
+	};
 
 	bpf_loop(OOO_MAX, ooo_out, &x, 0);
 	if (x.done) {

@@ -114,23 +114,29 @@ int BPF_PROG(udp_transport6_fentry, struct sk_buff *skb)
 
 /* ---- transport for TCP ---- */
 
-/* The packet's way so far; without an entry only what happens from now on is known. */
-static __always_inline bool packet_of(struct cpu_state *c, struct packet *p, __u64 skb,
-				      __u32 slot, __u32 proto)
+/* The packet's way so far. Without an entry it goes on as a loss of every stage. */
+static __always_inline void packet_of(struct packet *p, __u64 skb)
 {
 	struct link_entry *e = link_find(skb);
 
-	if (!e) {
-		count_loss(c, slot, LOSS_NO_LINK_STAMP, proto, 1);
-		return false;
-	}
-	*p = e->p;
-	if (e->skb != skb) { /* displaced while we read it */
-		count_loss(c, slot, LOSS_NO_LINK_STAMP, proto, 1);
-		return false;
+	if (e)
+		*p = e->p;
+	if (!e || e->skb != skb) { /* displaced, maybe while we read it */
+		*p = (struct packet){
+			.s = { .flags = PKT_IFACE | PKT_FORCED_MISS, .why = LOSS_NO_LINK_STAMP },
+		};
+		return;
 	}
 	e->p.s.flags |= PKT_XPORT;
-	return true;
+}
+
+static __noinline int tcp_lost(struct cpu_state *c, struct sock *sk, __u32 slot, __u32 why)
+{
+	struct tcp_socket *s = tcp_state(sk, 0);
+
+	if (counts(s ? s->ours : 0))
+		count_loss(c, slot, why, ROW_TCP, 1);
+	return 0;
 }
 
 static __noinline int tcp_out_of_order(struct cpu_state *c, struct sock *sk, struct packet *p)
@@ -174,10 +180,12 @@ int BPF_PROG(tcp_transport_tp, struct sock *sk, struct sk_buff *skb)
 	x = tcp_scratch(c, sk);
 	p = &x->p;
 	x->sk = 0;
-	if (!packet_of(c, p, (__u64)skb, SLOT_TRANSPORT, ROW_TCP) || !(p->s.flags & PKT_IFACE))
+	packet_of(p, (__u64)skb);
+	if (!(p->s.flags & PKT_IFACE))
 		return 0;
 	p->transport = now;
-	p->s.seq = seq;
+	p->s.seq = after(tp->rcv_nxt, seq) ? tp->rcv_nxt : seq; /* the first byte that is new */
+	x->end = seq + len;
 	origin_delivered(c, p, skb, now);
 	if (!filter_tgid) {
 		record_lower(c, p, ROW_TCP);
@@ -186,7 +194,7 @@ int BPF_PROG(tcp_transport_tp, struct sock *sk, struct sk_buff *skb)
 	if (after(seq, tp->rcv_nxt))
 		tcp_out_of_order(c, sk, p);
 	else if (sk->sk_rcvlowat > 1)
-		count_loss(c, SLOT_ENQUEUED, LOSS_LOWAT, ROW_TCP, 1);
+		tcp_lost(c, sk, SLOT_ENQUEUED, LOSS_LOWAT);
 	else
 		x->sk = (__u64)sk;
 	return 0;
@@ -210,7 +218,7 @@ static __noinline int tcp_unprobed(struct cpu_state *c, struct sock *sk)
 		return 0;
 	if (!e || (e->p.s.flags & (PKT_USED | PKT_XPORT))) {
 		if (state == TCP_FIN_WAIT1 || state == TCP_FIN_WAIT2) /* merged: it can't be told */
-			count_loss(c, SLOT_ENQUEUED, LOSS_NOT_ESTABLISHED, ROW_TCP, 1);
+			tcp_lost(c, sk, SLOT_ENQUEUED, LOSS_NOT_ESTABLISHED);
 		return 0;
 	}
 	e->p.s.flags |= PKT_USED;
@@ -218,10 +226,11 @@ static __noinline int tcp_unprobed(struct cpu_state *c, struct sock *sk)
 	s = tcp_state(sk, BPF_SK_STORAGE_GET_F_CREATE);
 	if (!s || !(p.s.flags & PKT_IFACE) || !tcp_payload(tail, &p.s.seq))
 		return 0;
-	if (!filter_tgid)
+	if (!filter_tgid) {
 		record_lower(c, &p, ROW_TCP);
-	if (selected(SLOT_TRANSPORT))
-		count_loss(c, SLOT_TRANSPORT, LOSS_NOT_ESTABLISHED, ROW_TCP, 1);
+		if (selected(SLOT_TRANSPORT))
+			count_loss(c, SLOT_TRANSPORT, LOSS_NOT_ESTABLISHED, ROW_TCP, 1);
+	}
 	tcp_enqueue(c, s, &p, bpf_ktime_get_ns());
 	return 0;
 }
@@ -250,7 +259,7 @@ static __always_inline int tcp_enqueued(struct cpu_state *c, struct sock *sk)
 	q = bpf_sk_storage_get(&ooo_queues, sk, NULL, 0);
 	tp = bpf_skc_to_tcp_sock(sk);
 	if (q && tp)
-		ooo_release(c, s, q, tp->rcv_nxt, now);
+		ooo_release(c, s, q, (__u64)x->end << 32 | tp->rcv_nxt, now);
 	return 0;
 }
 
@@ -277,7 +286,8 @@ static __always_inline int udp_enqueued(struct cpu_state *c, struct sock *sk)
 		else if (!filter_tgid)
 			udp_record(c, &p);
 	} else { /* its place in the FIFO is kept, so that the others stay in step */
-		count_loss(c, SLOT_ENQUEUED, LOSS_RACE, ROW_UDP, 1);
+		if (!filter_tgid)
+			count_loss(c, SLOT_ENQUEUED, LOSS_RACE, ROW_UDP, 1);
 		p = (struct packet){
 			.s = { .enqueued = now, .flags = PKT_FORCED_MISS, .why = LOSS_RACE },
 		};
@@ -413,6 +423,8 @@ int BPF_PROG(tcp_copied_tp, struct sock *sk)
 			x.t->n = 0;
 		}
 		x.t->sk = (__u64)sk;
+		if (filter_tgid)
+			s->ours = 1;
 	}
 	if (x.t)
 		take(c, x.t, p, ROW_TCP);
