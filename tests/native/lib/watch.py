@@ -32,9 +32,12 @@ class Watch:
         if not any("measuring" in line for line in self.stderr):
             self.process.kill()
             said = "".join(self.stderr)
-            if self.process.wait() == EXIT_CANNOT:
+            code = self.process.wait()
+            if code == EXIT_CANNOT:
                 check.skip(f"hostlat watch could not run here: {said}")
-            raise check.Unexpected(f"{' '.join(command)} did not begin to measure; it said: {said}")
+            raise check.Unexpected(
+                f"{' '.join(command)} did not begin to measure; exit {code}, it said: {said}"
+            )
 
     def _read_err(self):
         for line in self.process.stderr:
