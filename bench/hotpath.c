@@ -93,15 +93,21 @@ static void select_programs(struct hotpath_bpf *b)
 		bpf_program__set_autoload(p, false);
 		bpf_program__set_autoattach(p, false);
 	}
+	struct bpf_program *timed[] = {
+		b->progs.bench_packet, b->progs.bench_read_empty, b->progs.bench_put,
+		b->progs.bench_copied, b->progs.bench_returned, b->progs.bench_control_read,
+	};
 	struct bpf_program *sized[] = {
-		b->progs.bench_packet, b->progs.bench_read, b->progs.link_tp,
+		b->progs.link_tp,
 		b->progs.tcp_transport_tp, b->progs.enqueued_tp, b->progs.tcp_copied_tp,
 		b->progs.returned_tp, b->progs.control_size, b->progs.control_read_size,
 	};
 	for (size_t i = 0; i < sizeof(sized) / sizeof(sized[0]); i++)
 		bpf_program__set_autoload(sized[i], true);
-	bpf_program__set_autoattach(b->progs.bench_packet, true);
-	bpf_program__set_autoattach(b->progs.bench_read, true);
+	for (size_t i = 0; i < sizeof(timed) / sizeof(timed[0]); i++) {
+		bpf_program__set_autoload(timed[i], true);
+		bpf_program__set_autoattach(timed[i], true);
+	}
 }
 
 static int port_of(int fd)
@@ -114,14 +120,16 @@ static int port_of(int fd)
 	return ntohs(address.sin_port);
 }
 
-static int exchange(const struct loopback_pair *pair)
+static int exchange(struct hotpath_bpf *b, const struct loopback_pair *pair)
 {
 	char buf[64] = { 0 };
 
-	for (int i = 0; i < MESSAGES; i++)
+	for (int i = 0; i < MESSAGES; i++) {
+		b->bss->read_chain = CHAIN_READ_EMPTY + i % (CHAINS - CHAIN_READ_EMPTY);
 		if (send(pair->sender, buf, sizeof(buf), 0) != sizeof(buf) ||
 		    recv(pair->receiver, buf, sizeof(buf), MSG_WAITALL) != sizeof(buf))
 			return -errno;
+	}
 	return 0;
 }
 
@@ -166,7 +174,7 @@ static int measure(uint32_t slots, struct outcome *o)
 	err = err ? err : bpf_map__set_max_entries(b->maps.cpus, libbpf_num_possible_cpus());
 	err = err ? err : hotpath_bpf__load(b);
 	err = err ? err : hotpath_bpf__attach(b);
-	err = err ? err : exchange(&pair);
+	err = err ? err : exchange(b, &pair);
 	err = err ? err : collect(b, o);
 out:
 	if (pair.sender >= 0) {
