@@ -159,6 +159,15 @@ static __always_inline bool selected(__u32 slot)
 	return slots & (1U << slot);
 }
 
+/*
+ * Under --pid, what is lost before `read` counts if the process has read from that socket before:
+ * what others lose is no loss of this measurement.
+ */
+static __always_inline bool counts(__u64 ours)
+{
+	return !filter_tgid || ours;
+}
+
 /* Into a queue, with all of its way if --pid will need it. */
 static __always_inline __u32 ns_before(__u64 end, __u64 t)
 {

@@ -214,7 +214,10 @@ static __always_inline void record_share(struct cpu_state *c, struct task_state 
 	struct cpu_share *s = &c->share[proto];
 	__u64 total = now - p->enqueued, held = 0, stopped = 0, wait, wake = 0;
 
+	if ((__s64)total < 0)
+		total = 0; /* the reader's clock reading came before the announcement's */
 	wait = cpu_wait(t, p->enqueued, &held, &stopped);
+	total = total > wait + stopped ? total - wait - stopped : 0;
 	s->packets += n;
 	s->wait += wait;
 	s->stopped += stopped;
@@ -223,10 +226,13 @@ static __always_inline void record_share(struct cpu_state *c, struct task_state 
 	if (woken_for(t, p)) {
 		if (t->net_wake > p->enqueued)
 			wake = t->net_wake - p->enqueued;
+		/* it may have waited for a CPU before that waking, too: no time twice */
+		if (wake > total)
+			wake = total;
 		s->wake += wake;
-		s->run += total - wake - wait - stopped;
+		s->run += total - wake;
 	} else {
-		s->busy += total - wait - stopped;
+		s->busy += total;
 	}
 	record(c, SLOT_CPU_WAIT, proto, ROW_LINK, held, NO_STEP, n);
 }
@@ -242,6 +248,9 @@ static __always_inline void record_way(struct cpu_state *c, const struct queued 
 	record_lower(c, &p, proto);
 	if (p.transport)
 		record_transport(c, &p, proto);
+	else if (selected(SLOT_TRANSPORT) && (proto == ROW_TCP || transport_udp))
+		count_loss(c, SLOT_TRANSPORT,
+			   proto == ROW_TCP ? LOSS_NOT_ESTABLISHED : LOSS_NOT_COVERED, proto, 1);
 	record_enqueued(c, &p, proto);
 }
 

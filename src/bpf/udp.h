@@ -117,7 +117,8 @@ static __always_inline void udp_resync(struct cpu_state *c, struct udp_socket *s
 	}
 	if (now - s->stuck_since < UDP_STUCK)
 		return;
-	count_loss(c, SLOT_READ, LOSS_DESYNC, ROW_UDP, ahead > 0 ? ahead : 0);
+	if (counts(s->ours))
+		count_loss(c, SLOT_READ, LOSS_DESYNC, ROW_UDP, ahead > 0 ? ahead : 0);
 	s->skip = s->before = 0;
 	s->stuck_since = 0;
 	s->head = s->tail;
@@ -175,7 +176,8 @@ static __always_inline void udp_push(struct cpu_state *c, struct udp_socket *s,
 
 	if (s->skip || (__s64)(s->tail - s->head) >= UDP_RING) {
 		__sync_fetch_and_add(&s->skip, 1);
-		count_loss(c, SLOT_READ, LOSS_FIFO_FULL, ROW_UDP, 1);
+		if (counts(s->ours))
+			count_loss(c, SLOT_READ, LOSS_FIFO_FULL, ROW_UDP, 1);
 		return;
 	}
 	pos = __sync_fetch_and_add(&s->tail, 1);
@@ -202,6 +204,8 @@ static __always_inline void udp_pop(struct cpu_state *c, struct udp_socket *s, b
 	struct udp_slot *slot;
 	__u64 pos;
 
+	if (filter_tgid && ours)
+		s->ours = 1;
 	if (s->before) {
 		__sync_fetch_and_add(&s->before, -1);
 		return;

@@ -166,14 +166,16 @@ int BPF_PROG(tcp_transport_tp, struct sock *sk, struct sk_buff *skb)
 		return 0;
 	len = tcp_payload(skb, &seq);
 	if (!len) {
-		c->count.excluded[EXCL_PURE_ACK][ROW_TCP]++;
+		if (!filter_tgid) /* whose it would have been is not known */
+			c->count.excluded[EXCL_PURE_ACK][ROW_TCP]++;
 		return 0;
 	}
 	tp = bpf_skc_to_tcp_sock(sk);
 	if (!tp)
 		return 0;
 	if (!after(seq + len, tp->rcv_nxt)) {
-		c->count.excluded[EXCL_DUPLICATE][ROW_TCP]++;
+		if (!filter_tgid)
+			c->count.excluded[EXCL_DUPLICATE][ROW_TCP]++;
 		return 0;
 	}
 	now = bpf_ktime_get_ns();
@@ -238,13 +240,17 @@ static __noinline int tcp_unprobed(struct cpu_state *c, struct sock *sk)
 static __always_inline int tcp_enqueued(struct cpu_state *c, struct sock *sk)
 {
 	struct scratch *x = tcp_scratch(c, sk);
+	__u8 state = sk->__sk_common.skc_state;
 	struct tcp_socket *s;
 	struct ooo_queue *q;
 	struct tcp_sock *tp;
 	__u64 now;
 
-	if (x->sk != (__u64)sk)
+	if (x->sk != (__u64)sk || state == TCP_FIN_WAIT1 || state == TCP_FIN_WAIT2)
 		return tcp_unprobed(c, sk);
+	tp = bpf_skc_to_tcp_sock(sk);
+	if (!tp || !after(tp->rcv_nxt, x->p.s.seq))
+		return 0; /* no memory: announced first; then it is queued, or dropped */
 	x->sk = 0;
 	now = bpf_ktime_get_ns();
 	c->announced = now;
@@ -257,8 +263,7 @@ static __always_inline int tcp_enqueued(struct cpu_state *c, struct sock *sk)
 	if (!s->n_ooo)
 		return 0;
 	q = bpf_sk_storage_get(&ooo_queues, sk, NULL, 0);
-	tp = bpf_skc_to_tcp_sock(sk);
-	if (q && tp)
+	if (q)
 		ooo_release(c, s, q, (__u64)x->end << 32 | tp->rcv_nxt, now);
 	return 0;
 }
@@ -376,7 +381,14 @@ int BPF_PROG(switch_tp, bool preempt, struct task_struct *prev, struct task_stru
 		task_runs(c, t, now);
 	t = task_get(prev, 0);
 	if (t) {
-		t->runnable_since = preempt || prev_state == TASK_RUNNING ? now : 0;
+		/*
+		 * Going to sleep, it may have been woken already by another CPU: that stays. What
+		 * is left of a waking that found it running is replaced by the next.
+		 */
+		if (preempt || prev_state == TASK_RUNNING) {
+			t->runnable_since = now;
+			t->net = 0;
+		}
 		t->stopped_since = prev_state & (TASK_STOPPED | TASK_TRACED) ? now : 0;
 	}
 	c->announced = 0;
