@@ -8,8 +8,8 @@
 #ifndef HOSTLAT_BPF_DROP_H
 #define HOSTLAT_BPF_DROP_H
 
-#include "bpf/link.h"
-#include "bpf/net.h"
+#include "bpf/tcp.h"
+#include "bpf/udp.h"
 
 struct headers {
 	__u8 protocol;
@@ -74,6 +74,24 @@ static __always_inline __u32 netns_of(const struct sk_buff *skb, const struct so
 	return skb->dev ? skb->dev->nd_net.net->ns.inum : 0;
 }
 
+/* --pid: a packet for a socket that the process has read from. Others' drops are not its own. */
+static __always_inline bool drop_counts(struct sock *sk, __u32 protocol)
+{
+	struct udp_socket *u;
+	struct tcp_socket *t;
+
+	if (!filter_tgid)
+		return true;
+	if (!sk)
+		return false;
+	if (protocol == IPPROTO_TCP) {
+		t = tcp_state(sk, 0);
+		return t && t->ours;
+	}
+	u = bpf_sk_storage_get(&udp_sockets, sk, NULL, 0);
+	return u && u->ours;
+}
+
 static __always_inline int dropped(struct sk_buff *skb, __u32 reason, struct sock *sk)
 {
 	struct cpu_state *c = this_cpu();
@@ -95,6 +113,8 @@ static __always_inline int dropped(struct sk_buff *skb, __u32 reason, struct soc
 	if (filter_netns && netns_of(skb, sk) != filter_netns)
 		return 0;
 	if (filter_ifname[0] && (!e || !(e->p.s.flags & PKT_IFACE)))
+		return 0;
+	if (!drop_counts(sk, h.protocol))
 		return 0;
 	if (reason >= DROP_REASONS)
 		reason = DROP_REASONS - 1;
