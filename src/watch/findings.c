@@ -18,6 +18,8 @@
 #define DOMINANT_SHARE 0.5
 /* Waiting for a CPU is worth a sentence from one message in a thousand: p99.9 then shows it. */
 #define WAITED_SHARE 0.001
+/* A reader that was stopped is worth a sentence from this share of the time to `read`. */
+#define STOPPED_SHARE 0.05
 /* A sentence stays readable with this many names; the JSON has more. */
 #define CULPRITS_IN_SENTENCE 3
 
@@ -168,12 +170,23 @@ static const char *reader_name(const struct watch *w)
 	return w->target && strstr(w->target, "(pid ") ? w->target : "the application";
 }
 
+static double share_total(const struct event_share *s)
+{
+	return (double)s->busy_ns + (double)s->wake_ns + (double)s->wait_ns + (double)s->run_ns +
+	       (double)s->stopped_ns;
+}
+
+static bool mostly_stopped(const struct event_share *s)
+{
+	return s->stopped_ns > s->wake_ns + s->wait_ns + s->run_ns && s->stopped_ns > s->busy_ns;
+}
+
 /* What the reader did for most of the time from `enqueued` to `read`, if that is its own affair. */
 static const char *reader_state(const struct event_share *s)
 {
 	uint64_t known = s->wake_ns + s->wait_ns + s->run_ns;
 
-	if (s->stopped_ns > known && s->stopped_ns > s->busy_ns)
+	if (mostly_stopped(s))
 		return "stopped (by a signal or a tracer)";
 	return s->busy_ns > known ? "busy" : NULL;
 }
@@ -240,6 +253,23 @@ out:
 	return err;
 }
 
+/* Stops that hold some of the time, but not so much that say_dominant() names them. */
+static void say_stopped(const struct watch *w, enum watch_span span, unsigned int protocol,
+			struct report *r)
+{
+	const struct event_share *s = &w->shares[span][protocol];
+	double total = share_total(s);
+	char share[HUMAN_MAX], mean[HUMAN_MAX];
+
+	if (!s->packets || mostly_stopped(s) || (double)s->stopped_ns < STOPPED_SHARE * total)
+		return;
+	report_finding(r, "%s of the %s time to `read` passed while %s was stopped (by a signal or a "
+		       "tracer): %s on average.",
+		       human_fraction(share, (double)s->stopped_ns / total),
+		       protocol == PROTO_UDP ? "UDP" : "TCP", reader_name(w),
+		       human_ns(mean, s->stopped_ns / s->packets));
+}
+
 /* -- nobody reads --------------------------------------------------------------------------- */
 
 static int say_unread(const struct watch *w, enum watch_span span, struct report *r)
@@ -272,7 +302,7 @@ int watch_findings(const struct watch *w, enum watch_span span, struct report *r
 		err = say_dominant(w, span, PROTO_TCP, r);
 	if (!err)
 		err = say_dominant(w, span, PROTO_UDP, r);
-	if (!err)
-		err = say_unread(w, span, r);
-	return err;
+	say_stopped(w, span, PROTO_TCP, r);
+	say_stopped(w, span, PROTO_UDP, r);
+	return err ? err : say_unread(w, span, r);
 }
