@@ -43,15 +43,6 @@ static long round_transport(__u32 i, struct round *r)
 	return 0;
 }
 
-static long round_enqueued(__u32 i, struct round *r)
-{
-	____link_tp(NULL, r->skb);
-	____tcp_transport_tp(NULL, r->sk, r->skb);
-	____enqueued_tp(NULL, r->sk);
-	r->s->tail = r->s->head; /* as if it had been read */
-	return 0;
-}
-
 static long round_control_ip(__u32 i, struct round *r)
 {
 	control_socket(CONTROL_IP, r->sk, r->skb);
@@ -84,11 +75,18 @@ static __always_inline void put_packet(struct round *r)
 	x->p.s.seq = tp ? tp->copied_seq - 1 : 0;
 }
 
+static long round_made(__u32 i, struct round *r)
+{
+	put_packet(r);
+	r->s->tail = r->s->head;
+	return 0;
+}
+
 static long round_put(__u32 i, struct round *r)
 {
 	put_packet(r);
 	____enqueued_tp(NULL, r->sk);
-	r->s->tail = r->s->head;
+	r->s->tail = r->s->head; /* as if it had been read */
 	return 0;
 }
 
@@ -163,7 +161,6 @@ int BPF_PROG(bench_packet, struct sock *sk, struct sk_buff *skb)
 	TIME(CHAIN_EMPTY, round_empty);
 	TIME(CHAIN_LINK, round_link);
 	TIME(CHAIN_TRANSPORT, round_transport);
-	TIME(CHAIN_ENQUEUED, round_enqueued);
 	TIME(CHAIN_CONTROL_IP, round_control_ip);
 	TIME(CHAIN_CONTROL_TRANSPORT, round_control_transport);
 	TIME(CHAIN_CONTROL_ENQUEUED, round_control_enqueued);
@@ -189,6 +186,7 @@ int BPF_PROG(bench_packet, struct sock *sk, struct sk_buff *skb)
 	}
 
 READ_CHAIN(bench_read_empty, CHAIN_READ_EMPTY, round_empty)
+READ_CHAIN(bench_made, CHAIN_MADE, round_made)
 READ_CHAIN(bench_put, CHAIN_PUT, round_put)
 READ_CHAIN(bench_copied, CHAIN_COPIED, round_copied)
 READ_CHAIN(bench_returned, CHAIN_RETURNED, round_returned)

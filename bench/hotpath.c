@@ -94,7 +94,8 @@ static void select_programs(struct hotpath_bpf *b)
 		bpf_program__set_autoattach(p, false);
 	}
 	struct bpf_program *timed[] = {
-		b->progs.bench_packet, b->progs.bench_read_empty, b->progs.bench_put,
+		b->progs.bench_packet, b->progs.bench_read_empty, b->progs.bench_made,
+		b->progs.bench_put,
 		b->progs.bench_copied, b->progs.bench_returned, b->progs.bench_control_read,
 	};
 	struct bpf_program *sized[] = {
@@ -238,7 +239,7 @@ static struct figures figures_of(const struct outcome *o)
 	return (struct figures){
 		.link = all[CHAIN_LINK] - empty + row, /* `transport` records it */
 		.transport = transport,
-		.enqueued = all[CHAIN_ENQUEUED] - all[CHAIN_TRANSPORT],
+		.enqueued = all[CHAIN_PUT] - all[CHAIN_MADE],
 		.read = all[CHAIN_RETURNED] - all[CHAIN_PUT],
 		.copied = all[CHAIN_COPIED] - all[CHAIN_PUT],
 		.read_scheduler = scheduler[CHAIN_RETURNED] - scheduler[CHAIN_PUT],

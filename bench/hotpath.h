@@ -11,14 +11,14 @@ enum chain {
 	CHAIN_EMPTY,
 	CHAIN_LINK,
 	CHAIN_TRANSPORT, /* link and transport */
-	CHAIN_ENQUEUED,  /* all three */
 	CHAIN_CONTROL_IP,
 	CHAIN_CONTROL_TRANSPORT,
 	CHAIN_CONTROL_ENQUEUED,
 	CHAIN_PACKET_MAX,
 	/* at tcp_rcv_space_adjust, on a socket */
 	CHAIN_READ_EMPTY = CHAIN_PACKET_MAX,
-	CHAIN_PUT,      /* a packet is made and enqueued */
+	CHAIN_MADE,     /* a packet as tcp_probe leaves it */
+	CHAIN_PUT,      /* and enqueued */
 	CHAIN_COPIED,   /* and copied */
 	CHAIN_RETURNED, /* and returned to the application */
 	CHAIN_CONTROL_READ,
