@@ -310,7 +310,10 @@ static struct netns_links *links_of(struct watch_probe *probe, uint64_t inode)
 	return NULL;
 }
 
-/* In every namespace that can be entered (of the filter); fails only if there is none. */
+/*
+ * In every namespace that can be entered (of the filter, and our own for the self-test's sake);
+ * fails only if there is none.
+ */
 static int attach_netfilter(struct watch_probe *probe, const struct hook *h, struct bpf_program *p)
 {
 	struct host_netns_vec list = {};
@@ -319,17 +322,21 @@ static int attach_netfilter(struct watch_probe *probe, const struct hook *h, str
 	for (size_t i = 0; !err && i < list.len; i++) {
 		const struct host_netns *ns = &list.items[i];
 		struct netns_links *l = links_of(probe, ns->inode);
-		int *links;
+		bool asked = !probe->config.netns || ns->inode == probe->config.netns;
+		int *links, rc;
 
-		if (probe->config.netns && ns->inode != probe->config.netns)
+		if (!asked && !ns->own)
 			continue;
 		if (!l) {
 			l = &probe->netns[probe->n_netns++];
 			*l = (struct netns_links){ ns->inode, { -1, -1, -1, -1 } };
 		}
 		links = l->links + (h->stage == STAGE_IP ? 0 : 2);
-		last = netfilter_attach(bpf_program__fd(p), netfilter_hook(h), ns, links);
-		attached += !last;
+		rc = netfilter_attach(bpf_program__fd(p), netfilter_hook(h), ns, links);
+		if (!asked)
+			continue;
+		last = rc;
+		attached += !rc;
 	}
 	host_netns_vec_release(&list);
 	return attached ? 0 : last;
