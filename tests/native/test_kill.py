@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 
-from lib import bpf, check, netns, watch
+from lib import bpf, check, netns, process, watch
 from lib.traffic import Traffic
 
 KILLS = 20
@@ -26,8 +26,8 @@ def namespaces():
 
 
 def start():
-    return subprocess.Popen([watch.HOSTLAT, "watch", "--json", "--origin", "stack"],
-                            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    command = [watch.HOSTLAT, "watch", "--json", "--origin", "stack"]
+    return process.start(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 def time_to_measure():
@@ -47,20 +47,18 @@ def kills(net):
     traffic = Traffic(net, 4, "tcp", count=100_000, gap_us=100)
     with_objects = 0
     for i in range(KILLS):
-        process = start()
+        hostlat = start()
         at = rng.uniform(0, longest)
         time.sleep(at)
         with_objects += bool(set(bpf.objects()["prog"]) - set(before["prog"]))
-        process.kill()
-        process.wait()
+        hostlat.kill()
+        hostlat.wait()
         what = f"after kill {i} at {at * 1000:.0f} ms"
         check.equal(f"BPF objects {what}", bpf.left_behind(before), [])
         check.equal(f"new namespaces {what}", namespaces() - named, set())
         check.equal(f"new pins {what}", pinned() - pins, set())
     check.true("receive timestamps are off after the last kill", not alone or bpf.timestamps_off())
     check.between("kills that met loaded programs", with_objects, KILLS // 4, KILLS)
-    traffic.process.kill()
-    traffic.process.wait()
 
 
 def seen_while_running():

@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 import time
 
-from lib import bpf, check, netns, watch
+from lib import bpf, check, netns, process, watch
 from lib.traffic import Traffic
 
 USAGE, CANNOT, PARTIAL = 1, 2, 3
@@ -127,16 +127,16 @@ def signals(net):
 def early_signal():
     """At any time before measuring begins: a valid document or none at all."""
     for after_ms in (0, 1, 3, 10, 30, 100, 300):
-        process = subprocess.Popen([watch.HOSTLAT, "watch", "--json"], stdout=subprocess.PIPE,
-                                   stderr=subprocess.PIPE, text=True)
+        pipe = subprocess.PIPE
+        early = process.start([watch.HOSTLAT, "watch", "--json"], stdout=pipe, stderr=pipe, text=True)
         time.sleep(after_ms / 1000)
-        process.terminate()
-        out, err = process.communicate(timeout=30)
-        if process.returncode == -signal.SIGTERM:
+        early.terminate()
+        out, err = early.communicate(timeout=30)
+        if early.returncode == -signal.SIGTERM:
             check.equal("stdout when the signal came before main()", out, "")
             continue
-        check.true(f"exit code {process.returncode} after {after_ms} ms, stderr {err!r}",
-                   process.returncode in (0, PARTIAL))
+        check.true(f"exit code {early.returncode} after {after_ms} ms, stderr {err!r}",
+                   early.returncode in (0, PARTIAL))
         json.loads(out)
 
 

@@ -11,7 +11,7 @@ import os
 import statistics
 import subprocess
 
-from lib import check, netns, watch
+from lib import check, netns, process, watch
 from lib.traffic import Traffic, hog, outweigh_others
 
 DELAY = os.environ.get("DELAY", "build/tests/native/delay")
@@ -26,8 +26,8 @@ class Delay:
     def __init__(self, stage, spin_ns, traffic, net):
         inode = os.stat(f"/run/netns/{net.reader}").st_ino
         args = [DELAY, stage, spin_ns, traffic.port, traffic.reader_pid, inode, 100]
-        self.process = subprocess.Popen([str(a) for a in args], stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, text=True)
+        pipe = subprocess.PIPE
+        self.process = process.start(args, stdin=pipe, stdout=pipe, text=True)
         check.equal("what the delay program said", self.process.stdout.readline(), "ready\n")
 
     def finish(self):

@@ -3,6 +3,8 @@
 import functools
 import sys
 
+from lib import process
+
 
 class Unexpected(Exception):
     pass
@@ -53,6 +55,7 @@ def patiently(case):
             try:
                 return case(*args)
             except Unexpected as e:
+                process.end_all()
                 if attempt == ATTEMPTS:
                     raise
                 print(f"again {case.__name__}: {e}", flush=True)
@@ -71,4 +74,6 @@ def run(cases):
         except Unexpected as e:
             failed += 1
             print(f"FAIL  {name}: {e}", flush=True)
+        finally:
+            process.end_all()
     sys.exit(1 if failed else 0)

@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 
-from lib import check
+from lib import check, process
 
 PROGRAM = os.environ.get("TRAFFIC", "build/tests/native/traffic")
 HOG = os.environ.get("HOG", "build/tests/native/hog")
@@ -20,7 +20,7 @@ class Traffic:
             if value is not True:
                 args.append(str(value))
         pipe = subprocess.PIPE
-        self.process = subprocess.Popen(args, stdin=pipe, stdout=pipe, text=True)
+        self.process = process.start(args, stdin=pipe, stdout=pipe, text=True)
         ready = self.process.stdout.readline()
         check.true(f"traffic did not start: {' '.join(args)}", ready)
         self.__dict__.update(json.loads(ready))
@@ -45,4 +45,4 @@ def outweigh_others():
 
 def hog(cpu, seconds, name):
     """Of higher priority than whatever else may run here: it is what a reader waits for."""
-    return subprocess.Popen(["nice", "-n", "-5", HOG, str(cpu), str(seconds), name])
+    return process.start(["nice", "-n", "-5", HOG, cpu, seconds, name])

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import threading
 
-from lib import check
+from lib import check, process
 
 HOSTLAT = os.environ.get("HOSTLAT", "build/hostlat")
 START_LIMIT_S = 30
@@ -21,7 +21,7 @@ class Watch:
         self.lines = lines
         command = [HOSTLAT, "watch", "--json-lines" if lines else "--json", *map(str, options)]
         pipe = subprocess.PIPE
-        self.process = subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True)
+        self.process = process.start(command, stdout=pipe, stderr=pipe, text=True)
         self.stderr, self.out = [], ""
         self._measuring = threading.Event()
         readers = self._read_err, self._read_out
