@@ -39,7 +39,7 @@ static bool needs_stamps(uint32_t origin)
 	return origin == ORIGIN_NONE || origin == ORIGIN_STACK || origin == ORIGIN_DELIVER;
 }
 
-/* The first hook is the one that nothing can do without; a kernel that knows it refuses us, then. */
+/* The first hook is one that nothing can do without; a kernel that knows it refuses us, then. */
 static int check_privileges(char *why, size_t size)
 {
 	char reason[WHY_MAX];

@@ -57,8 +57,8 @@ int watch_probe_snapshot(struct watch_probe *probe, struct event_sink *sink,
 void watch_probe_meter(struct watch_probe *probe, bool on);
 
 /*
- * Whether the self-test has seen the hooks fire. It needs CAP_SYS_ADMIN, for the kernel's statistics,
- * and a loopback interface that is up.
+ * Whether the self-test has seen the hooks fire. It needs CAP_SYS_ADMIN, for the kernel's
+ * statistics, and a loopback interface that is up.
  */
 bool watch_probe_proven(const struct watch_probe *probe);
 

@@ -191,7 +191,7 @@ static const char *reader_state(const struct event_share *s)
 	return s->busy_ns > known ? "busy" : NULL;
 }
 
-/* Did somebody else have the CPU for most of the wait? Otherwise it was idle, and had to wake up. */
+/* Did somebody else have the CPU for most of the wait? Otherwise it was idle and had to wake up. */
 static bool cpu_was_held(const struct watch *w, enum watch_span span, unsigned int protocol)
 {
 	struct hist held;
@@ -263,8 +263,8 @@ static void say_stopped(const struct watch *w, enum watch_span span, unsigned in
 
 	if (!s->packets || mostly_stopped(s) || (double)s->stopped_ns < STOPPED_SHARE * total)
 		return;
-	report_finding(r, "%s of the %s time to `read` passed while %s was stopped (by a signal or a "
-		       "tracer): %s on average.",
+	report_finding(r, "%s of the %s time to `read` passed while %s was stopped (by a signal or "
+		       "a tracer): %s on average.",
 		       human_fraction(share, (double)s->stopped_ns / total),
 		       protocol == PROTO_UDP ? "UDP" : "TCP", reader_name(w),
 		       human_ns(mean, s->stopped_ns / s->packets));

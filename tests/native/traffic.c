@@ -526,21 +526,22 @@ static unsigned int number(const char *text, unsigned int max)
 	return value;
 }
 
+#define TAKES(name, letter) { name, required_argument, NULL, letter }
+#define FLAG(name, letter) { name, no_argument, NULL, letter }
+
 static void parse(int argc, char **argv)
 {
 	static const char *const patterns[] = { "stream", "exchange", "pairs", "storm", NULL };
 	static const char *const waits[] = { "recv", "poll", "epoll", "spin", NULL };
 	static const char *const takes[] = { "recv", "peek", "chunks", "splice", NULL };
 	static const struct option options[] = {
-		{ "pattern", 1, NULL, 'P' }, { "wait", 1, NULL, 'w' }, { "take", 1, NULL, 't' },
-		{ "udp", 0, NULL, 'u' }, { "v6", 0, NULL, '6' }, { "address", 1, NULL, 'a' },
-		{ "reader-netns", 1, NULL, 'r' }, { "sender-netns", 1, NULL, 's' },
-		{ "reader-cpu", 1, NULL, 'R' }, { "sender-cpu", 1, NULL, 'S' },
-		{ "reader-nice", 1, NULL, 'n' }, { "port", 1, NULL, 'p' },
-		{ "count", 1, NULL, 'c' }, { "size", 1, NULL, 'z' }, { "limit", 1, NULL, 'l' },
-		{ "rcvbuf", 1, NULL, 'b' }, { "gap-us", 1, NULL, 'g' },
-		{ "delay-us", 1, NULL, 'd' }, { "apart-us", 1, NULL, 'A' },
-		{ "realtime", 0, NULL, 'T' }, { "busy", 0, NULL, 'B' }, { "stamps", 0, NULL, 'k' }, { "hold", 0, NULL, 'h' },
+		TAKES("pattern", 'P'), TAKES("wait", 'w'), TAKES("take", 't'), FLAG("udp", 'u'),
+		FLAG("v6", '6'), TAKES("address", 'a'), TAKES("reader-netns", 'r'),
+		TAKES("sender-netns", 's'), TAKES("reader-cpu", 'R'), TAKES("sender-cpu", 'S'),
+		TAKES("reader-nice", 'n'), TAKES("port", 'p'), TAKES("count", 'c'),
+		TAKES("size", 'z'), TAKES("limit", 'l'), TAKES("rcvbuf", 'b'), TAKES("gap-us", 'g'),
+		TAKES("delay-us", 'd'), TAKES("apart-us", 'A'), FLAG("realtime", 'T'),
+		FLAG("busy", 'B'), FLAG("stamps", 'k'), FLAG("hold", 'h'),
 		{ },
 	};
 	int c;
