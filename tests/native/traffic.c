@@ -8,7 +8,6 @@
  * The result is one line of JSON. With --hold a first line tells the reader's pid and port when
  * both ends are connected, and nothing is sent until a line (or end of file) comes on stdin.
  */
-#define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -541,8 +540,7 @@ static void parse(int argc, char **argv)
 		TAKES("reader-nice", 'n'), TAKES("port", 'p'), TAKES("count", 'c'),
 		TAKES("size", 'z'), TAKES("limit", 'l'), TAKES("rcvbuf", 'b'), TAKES("gap-us", 'g'),
 		TAKES("delay-us", 'd'), TAKES("apart-us", 'A'), FLAG("realtime", 'T'),
-		FLAG("busy", 'B'), FLAG("stamps", 'k'), FLAG("hold", 'h'),
-		{ },
+		FLAG("busy", 'B'), FLAG("stamps", 'k'), FLAG("hold", 'h'), { },
 	};
 	int c;
 
@@ -594,10 +592,9 @@ int main(int argc, char **argv)
 	word_raise(&shared->go);
 	while (!failed && wait(&status) > 0)
 		failed = status;
-	if (failed) {
+	if (failed)
 		fprintf(stderr, "traffic: a process ended with status 0x%x\n", failed);
-		return 1;
-	}
-	print_result();
-	return 0;
+	else
+		print_result();
+	return failed ? 1 : 0;
 }
