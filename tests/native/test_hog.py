@@ -43,19 +43,22 @@ def charged(quiet, hogged, protocol):
     check.between("growth of the mean of `read`", growth, 100_000, 10**9)
     waited = (share(hogged, protocol)["wait_ns"] - share(quiet, protocol)["wait_ns"]) / N
     check.between("part of the growth that is waiting for a CPU", waited / growth, SHARE, 1.05)
+    figure = f"read grew by {growth:.0f} ns, {waited / growth:.0%} of it waiting for a CPU"
     first = max(hogged.document["culprits"], key=lambda c: c["ns"], default=None)
     check.true(f"{NAME} is the first culprit: {hogged.document['culprits'][:3]}",
                first and first["comm"] == NAME)
+    return figure
 
 
 @check.patiently
 def on_the_readers_cpu(net, family, protocol):
     quiet = measure(net, family, protocol, None)
     hogged = measure(net, family, protocol, 1)
-    charged(quiet, hogged, protocol)
+    figure = charged(quiet, hogged, protocol)
     check.true(f"a finding names {NAME}: {hogged.document['findings']}",
                any(NAME in f for f in hogged.document["findings"]))
     check.must_fail("a quiet run as a hogged one", charged, quiet, quiet, protocol)
+    return figure
 
 
 def elsewhere(net, family, protocol):

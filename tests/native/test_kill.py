@@ -59,6 +59,7 @@ def kills(net):
         check.equal(f"new pins {what}", pinned() - pins, set())
     check.true("receive timestamps are off after the last kill", not alone or bpf.timestamps_off())
     check.between("kills that met loaded programs", with_objects, KILLS // 4, KILLS)
+    return f"{with_objects} of {KILLS} met loaded programs"
 
 
 def seen_while_running():

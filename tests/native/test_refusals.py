@@ -128,7 +128,8 @@ def early_signal():
     """At any time before measuring begins: a valid document or none at all."""
     for after_ms in (0, 1, 3, 10, 30, 100, 300):
         pipe = subprocess.PIPE
-        early = process.start([watch.HOSTLAT, "watch", "--json"], stdout=pipe, stderr=pipe, text=True)
+        command = [watch.HOSTLAT, "watch", "--json"]
+        early = process.start(command, stdout=pipe, stderr=pipe, text=True)
         time.sleep(after_ms / 1000)
         early.terminate()
         out, err = early.communicate(timeout=30)

@@ -78,11 +78,12 @@ def measure(net, family, protocol, site, spin_ns, *, stages=WITHOUT_IP, steps=us
 
 
 def lands(before, after, delay_ns, stage):
-    for name in after:
-        growth = (after[name] - before[name]) / delay_ns
+    grew = {name: (after[name] - before[name]) / delay_ns for name in after}
+    for name, part in grew.items():
         low, high = (AT_LEAST, 1 + AT_MOST) if name == stage else (-AT_MOST, AT_MOST)
         check.between(f"part of the {delay_ns:.0f} ns that step {name} grew by "
-                      f"(in ns, before {before}, after {after})", round(growth, 3), low, high)
+                      f"(in ns, before {before}, after {after})", part, low, high)
+    return ", ".join(f"{name} {part:.1%}" for name, part in grew.items())
 
 
 def swapped_fails(before, after, delay_ns, stage):
@@ -98,8 +99,9 @@ def spun(net, family, protocol, site, stage):
     before, _ = measure(net, family, protocol, site, 0)
     after, own = measure(net, family, protocol, site, SPIN_NS)
     delay_ns = own["delay"]["spent_ns"] / own["delay"]["count"]
-    lands(before, after, delay_ns, stage)
+    figure = lands(before, after, delay_ns, stage)
     swapped_fails(before, after, delay_ns, stage)
+    return figure
 
 
 @check.patiently
@@ -108,11 +110,12 @@ def spun_before_ip(net, family, protocol):
     every = "ip," + WITHOUT_IP
     before, _ = measure(net, family, protocol, "link", 0, stages=every)
     if "ip" not in before:
-        return
+        return "ip has no hook here"
     after, own = measure(net, family, protocol, "link", SPIN_NS, stages=every)
     delay_ns = own["delay"]["spent_ns"] / own["delay"]["count"]
-    lands(before, after, delay_ns, "ip")
+    figure = lands(before, after, delay_ns, "ip")
     swapped_fails(before, after, delay_ns, "ip")
+    return figure
 
 
 @check.patiently
@@ -121,8 +124,9 @@ def late_reader(net, family, protocol):
     before, early = measure(net, family, protocol, None, 0, **options)
     after, late = measure(net, family, protocol, None, 0, **options, delay_us=SPIN_NS // 1000)
     delay_ns = late["latency"]["p50_ns"] - early["latency"]["p50_ns"]
-    lands(before, after, delay_ns, "read")
+    figure = lands(before, after, delay_ns, "read")
     swapped_fails(before, after, delay_ns, "read")
+    return figure
 
 
 @check.patiently
@@ -138,8 +142,9 @@ def hogged_reader(net, family, protocol):
         burner.wait()
     delay_ns = (hogged["latency"]["sum_ns"] - alone["latency"]["sum_ns"]) / count
     check.between("how long the hog held the reader up", delay_ns, 200_000, 10**9)
-    lands(before, after, delay_ns, "running")
+    figure = lands(before, after, delay_ns, "running")
     swapped_fails(before, after, delay_ns, "running")
+    return figure
 
 
 # The stage in whose hook the delay sits, and the step that grows.

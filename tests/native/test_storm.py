@@ -22,6 +22,7 @@ def storm(net, family):
     check.between("drops", result.dropped(), 1, N)
     check.must_fail("one datagram more", accounted, result, N + 1, own["received"])
     result.sound()
+    return f"enqueued {result.count('enqueued', 'udp')}, dropped {result.dropped()}"
 
 
 check.run((storm, *where) for where in netns.two())

@@ -64,13 +64,16 @@ def patiently(case):
 
 
 def run(cases):
-    """Runs every (function, arguments...), even after one failed, and exits."""
+    """
+    Runs every (function, arguments...), even after one failed, and exits. What a function returns
+    is the figure behind its "ok".
+    """
     failed = 0
     for case, *args in cases:
         name = " ".join([case.__name__.replace("_", " "), *map(str, args)])
         try:
-            case(*args)
-            print(f"ok    {name}", flush=True)
+            figure = case(*args)
+            print(f"ok    {name}" + (f": {figure}" if figure else ""), flush=True)
         except Unexpected as e:
             failed += 1
             print(f"FAIL  {name}: {e}", flush=True)
