@@ -45,7 +45,7 @@ def another_port(net, family, protocol):
     from lib.traffic import Traffic
     traffic = Traffic(net, family, protocol, count=N // 10)
     other = Traffic(net, family, protocol, count=1)
-    observer = watch.Watch("--port", other.port)
+    observer = watch.Watch(*other.filter)
     traffic.finish()
     result = observer.stop()
     other.finish()

@@ -17,7 +17,7 @@ def measure(net, family, protocol, hog_cpu):
     try:
         traffic = Traffic(net, family, protocol, count=N, gap_us=500, reader_cpu=1, sender_cpu=0,
                           reader_nice=15)
-        observer = watch.Watch("--port", traffic.port)
+        observer = watch.Watch(*traffic.filter)
         traffic.finish()
         result = observer.stop()
     finally:

@@ -63,10 +63,10 @@ def recorded(folder):
 def same_from_file(net, folder):
     path = os.path.join(folder, "same.hlat")
     traffic = Traffic(net, 4, "tcp", count=1000, gap_us=100)
-    observer = watch.Watch("--port", traffic.port, "--record", path)
+    observer = watch.Watch(*traffic.filter, "--record", path)
     traffic.finish()
     live = observer.stop()
-    code, out, err = hostlat("watch", "--json", "--port", traffic.port, "--from", path)
+    code, out, err = hostlat("watch", "--json", *traffic.filter, "--from", path)
     check.equal(f"exit code of --from, stderr {err!r}", code, live.code)
     check.equal("bytes of --from", out, observer.out)
 
@@ -117,7 +117,7 @@ def full_disk(folder):
 def signals(net):
     for number in (signal.SIGTERM, signal.SIGINT):
         traffic = Traffic(net, 4, "tcp", count=1000)
-        observer = watch.Watch("--port", traffic.port)
+        observer = watch.Watch(*traffic.filter)
         traffic.finish()
         result = observer.stop(number)
         check.equal(f"exit code after {number.name}", result.code, 0)
@@ -144,7 +144,7 @@ def early_signal():
 def timestamps(net):
     alone = bpf.nobody_else_stamps()
     traffic = Traffic(net, 4, "udp", count=1000)
-    observer = watch.Watch("--port", traffic.port, "--origin", "stack")
+    observer = watch.Watch(*traffic.filter, "--origin", "stack")
     check.true("receive timestamps are on during the run", bpf.receive_timestamps_on())
     traffic.finish()
     observer.stop()

@@ -64,7 +64,7 @@ def measure(net, family, protocol, site, spin_ns, *, stages=WITHOUT_IP, steps=us
     if "reader_nice" not in options:
         options["realtime"] = True
     traffic = Traffic(net, family, protocol, **options)
-    observer = watch.Watch("--port", traffic.port, "--interval", "100ms", "--stages", stages,
+    observer = watch.Watch(*traffic.filter, "--interval", "100ms", "--stages", stages,
                            lines=True)
     delay = Delay(site, spin_ns, traffic, net) if site else None
     own = traffic.finish()

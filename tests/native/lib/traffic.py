@@ -24,6 +24,8 @@ class Traffic:
         ready = self.process.stdout.readline()
         check.true(f"traffic did not start: {' '.join(args)}", ready)
         self.__dict__.update(json.loads(ready))
+        # Another namespace may use the same port.
+        self.filter = "--port", self.port, "--netns", net.reader
 
     def finish(self):
         """Lets it run to its end."""

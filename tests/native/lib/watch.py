@@ -134,6 +134,6 @@ def around(net, family, protocol, watch_options=(), **traffic_options):
     """Watches one run of the traffic program by its port: (result, what the applications saw)."""
     from lib.traffic import Traffic
     traffic = Traffic(net, family, protocol, **traffic_options)
-    watch = Watch("--port", traffic.port, *watch_options)
+    watch = Watch(*traffic.filter, *watch_options)
     own = traffic.finish()
     return watch.stop(), own
