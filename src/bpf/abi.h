@@ -184,7 +184,8 @@ struct link_entry {
 /* Two-way: consecutive slab objects fall into different sets, two ways absorb the rest. */
 #define LINK_SETS 4096
 
-#define SCRATCH_SLOTS 16
+#define SCRATCH_LOG2 4
+#define SCRATCH_SLOTS (1 << SCRATCH_LOG2)
 struct scratch {
 	__u64 sk;
 	__u32 end, pad; /* sequence number behind the payload */

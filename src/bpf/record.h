@@ -18,6 +18,18 @@
  */
 #define keep(value) asm volatile("" : "+r"(value))
 
+/*
+ * The low half of an address, as a number. The verifier lets nothing be computed with a pointer,
+ * but a 32-bit copy of it is one no more.
+ */
+static __always_inline __u32 low_half(const void *p)
+{
+	__u32 low;
+
+	asm volatile("%0 = %1" : "=w"(low) : "w"((__u32)(__u64)p));
+	return low;
+}
+
 static __always_inline struct cpu_state *this_cpu(void)
 {
 	__u32 cpu = bpf_get_smp_processor_id();
@@ -46,15 +58,12 @@ static __noinline __u32 row_alloc(__u32 key)
 	return old ? old : id;
 }
 
-static __always_inline struct row *row_get(struct cpu_state *c, __u32 slot, __u32 proto,
-					   __u32 origin)
+static __always_inline __u32 row_id(__u32 slot, __u32 proto, __u32 origin)
 {
 	__u32 key = (slot * ROW_ORIGINS + (origin & (ROW_ORIGINS - 1))) * ROW_PROTOS + proto;
 	__u32 id = row_dir[key];
 
-	if (!id)
-		id = row_alloc(key);
-	return id < row_pool ? &c->row[id] : NULL;
+	return id ? id : row_alloc(key);
 }
 
 static __noinline int row_turn(struct row *r)
@@ -115,11 +124,14 @@ static __noinline __u64 settle_negative(__u64 v)
 }
 
 #define NO_STEP ~0ULL
+/* The step is the latency, as of all packets in this row (not so in an overflow row). */
+#define SAME_STEP (~0ULL - 1)
 
 /* Adds n packets of this latency, and of this step unless NO_STEP. */
 static __always_inline void record(struct cpu_state *c, __u32 slot, __u32 proto, __u32 origin,
 				   __u64 latency, __u64 step, __u64 n)
 {
+	__u32 id = row_id(slot, proto, origin);
 	struct row *r;
 	__u64 cell;
 
@@ -130,18 +142,20 @@ static __always_inline void record(struct cpu_state *c, __u32 slot, __u32 proto,
 			return;
 		}
 	}
-	r = row_get(c, slot, proto, origin);
-	if (!r)
+	if (id >= row_pool)
 		return;
+	r = &c->row[id];
 	if (r->epoch != epoch)
 		row_turn(r);
 	cell = hist_cell(latency);
 	hist_add(&r->latency, latency, cell, n);
-	if (step == NO_STEP)
+	if (step == NO_STEP || (step == SAME_STEP && id >= ROW_FIRST))
 		return;
+	if (step == SAME_STEP)
+		step = latency;
 	if ((__s64)step < 0)
 		step = 0;
-	if (step != latency) /* they are one at the first stage after `link` */
+	if (step != latency)
 		cell = hist_cell(step);
 	hist_add(&r->step, step, cell, n);
 }
@@ -220,11 +234,12 @@ static __always_inline void record_lower(struct cpu_state *c, const struct packe
 static __always_inline void record_transport(struct cpu_state *c, const struct packet *p,
 					     __u32 proto)
 {
-	__u64 before = p->ip ? p->ip : p->link;
+	__u64 step = p->transport - (p->ip ? p->ip : p->link);
 
+	if (!selected(SLOT_IP) && p->s.origin == ROW_LINK)
+		step = SAME_STEP; /* probe/snapshot.c knows */
 	if (selected(SLOT_TRANSPORT) && has_origin(c, &p->s, SLOT_TRANSPORT, proto))
-		record(c, SLOT_TRANSPORT, proto, p->s.origin, p->transport - p->s.base,
-		       p->transport - before, 1);
+		record(c, SLOT_TRANSPORT, proto, p->s.origin, p->transport - p->s.base, step, 1);
 }
 
 static __always_inline void record_enqueued(struct cpu_state *c, const struct packet *p,

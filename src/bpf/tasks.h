@@ -13,7 +13,8 @@
 
 /*
  * The call chain of an announcement is over at the latest when the CPU switches tasks or receives
- * the next packet; those clear the mark. A waking later than this has another cause all the same.
+ * the next packet, and a timer's interrupt wakes for reasons of its own: those clear the mark. A
+ * waking later than this has another cause all the same.
  */
 #define ANNOUNCE_WINDOW 1000000ULL
 

@@ -29,9 +29,7 @@ static __always_inline bool after(__u32 a, __u32 b)
 
 static __always_inline struct tcp_entry *tcp_entry(const void *sk)
 {
-	__u32 low = (__u64)sk; /* a shift of all of the pointer is not allowed */
-
-	return &tcp_table[low * 0x9e3779b1U >> (32 - TCP_TABLE_LOG2)];
+	return &tcp_table[low_half(sk) * 0x9e3779b1U >> (32 - TCP_TABLE_LOG2)];
 }
 
 static __noinline struct tcp_socket *tcp_other(struct sock *sk, struct tcp_entry *e, __u64 flags)
@@ -131,7 +129,7 @@ static __always_inline __u32 tcp_payload(const struct sk_buff *skb, __u32 *seq)
 static __always_inline struct scratch *tcp_scratch(struct cpu_state *c, const void *sk)
 {
 	/* A slot per few sockets: a softirq on top of a backlog must not displace its packet. */
-	return &c->scratch[((__u64)sk >> 6 ^ (__u64)sk >> 11) & (SCRATCH_SLOTS - 1)];
+	return &c->scratch[low_half(sk) * 0x9e3779b1U >> (32 - SCRATCH_LOG2)];
 }
 
 /* Keeps the out-of-order queue sorted; it is short, and this is rare. */

@@ -159,7 +159,7 @@ int BPF_PROG(tcp_transport_tp, struct sock *sk, struct sk_buff *skb)
 	struct tcp_sock *tp;
 	struct scratch *x;
 	struct packet *p;
-	__u32 seq, len;
+	__u32 seq, len, rcv_nxt;
 	__u64 now;
 
 	if (!c || !sock_selected(sk))
@@ -173,7 +173,9 @@ int BPF_PROG(tcp_transport_tp, struct sock *sk, struct sk_buff *skb)
 	tp = bpf_skc_to_tcp_sock(sk);
 	if (!tp)
 		return 0;
-	if (!after(seq + len, tp->rcv_nxt)) {
+	rcv_nxt = tp->rcv_nxt;
+	keep(rcv_nxt); /* one load: this kind of pointer is checked at each */
+	if (!after(seq + len, rcv_nxt)) {
 		if (!filter_tgid)
 			c->count.excluded[EXCL_DUPLICATE][ROW_TCP]++;
 		return 0;
@@ -186,14 +188,14 @@ int BPF_PROG(tcp_transport_tp, struct sock *sk, struct sk_buff *skb)
 	if (!(p->s.flags & PKT_IFACE))
 		return 0;
 	p->transport = now;
-	p->s.seq = after(tp->rcv_nxt, seq) ? tp->rcv_nxt : seq; /* the first byte that is new */
+	p->s.seq = after(rcv_nxt, seq) ? rcv_nxt : seq; /* the first byte that is new */
 	x->end = seq + len;
 	origin_delivered(c, p, skb, now);
 	if (!filter_tgid) {
 		record_lower(c, p, ROW_TCP);
 		record_transport(c, p, ROW_TCP);
 	}
-	if (after(seq, tp->rcv_nxt))
+	if (after(seq, rcv_nxt))
 		tcp_out_of_order(c, sk, p);
 	else if (sk->sk_rcvlowat > 1)
 		tcp_lost(c, sk, SLOT_ENQUEUED, LOSS_LOWAT);
@@ -357,12 +359,22 @@ int BPF_PROG(waking_tp, struct task_struct *task)
 	t->net = 0;
 	if (!since)
 		return 0;
-	if (now - since <= ANNOUNCE_WINDOW) {
+	if (now - since > ANNOUNCE_WINDOW) {
+		c->announced = 0;
+	} else {
 		t->net = 1;
 		t->net_wake = now;
-	} else {
-		c->announced = 0;
 	}
+	return 0;
+}
+
+SEC("tp_btf/local_timer_entry")
+int BPF_PROG(timer_tp, int vector)
+{
+	struct cpu_state *c = this_cpu();
+
+	if (c)
+		c->announced = 0;
 	return 0;
 }
 

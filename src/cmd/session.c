@@ -342,14 +342,16 @@ static int run_intervals(struct session *s)
 {
 	const struct session_config *c = s->config;
 	uint64_t start = now_ns(), next = start, end = c->duration_ns ? start + c->duration_ns : 0;
+	uint64_t now;
 	int err = 0;
 
 	while (!err) {
 		next += c->interval_ns;
 		if (end && next > end)
 			next = end;
+		now = now_ns();
 		watch_probe_meter(s->probe, true);
-		err = wait_until(s, next - (next - now_ns()) * (METER_SHARE - 1) / METER_SHARE);
+		err = wait_until(s, next > now ? now + (next - now) / METER_SHARE : now);
 		watch_probe_meter(s->probe, false);
 		if (!err)
 			err = wait_until(s, next);

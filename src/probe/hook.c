@@ -41,6 +41,7 @@ const struct hook hooks[] = {
 	{ STAGE_ENQUEUED, PROTO_ANY, HOOK_TP_BTF, "sk_data_ready", NULL, "enqueued_tp", NULL },
 	{ STAGE_ENQUEUED, PROTO_ANY, HOOK_FENTRY, "sock_def_readable", NULL, "enqueued_fentry",
 	  NULL },
+	{ STAGE_NONE, PROTO_ANY, HOOK_TP_BTF, "local_timer_entry", NULL, "timer_tp", NULL },
 	{ STAGE_RUNNABLE, PROTO_ANY, HOOK_TP_BTF, "sched_waking", NULL, "waking_tp", NULL },
 	{ STAGE_RUNNING, PROTO_ANY, HOOK_TP_BTF, "sched_switch", NULL, "switch_tp", NULL },
 	{ STAGE_READ, PROTO_TCP, HOOK_TP_BTF, "tcp_rcv_space_adjust", "sock_recv_length",

@@ -188,6 +188,13 @@ static void put_hist(struct out *o, struct event_hist *head, const struct row_hi
 }
 
 /* `o` is NULL when only the baseline is taken. */
+/* Where the stage before is the origin, the programs record the step as the latency: SAME_STEP. */
+static bool step_is_latency(const struct watch_probe *probe, const struct event_hist *head)
+{
+	return head->stage == STAGE_TRANSPORT && head->origin == ORIGIN_LINK &&
+	       !(probe->config.stages & (1U << STAGE_IP));
+}
+
 static void put_row(struct out *o, uint32_t id, struct event_hist *head)
 {
 	struct row *before = &o->probe->row_before[id], now;
@@ -195,6 +202,8 @@ static void put_row(struct out *o, uint32_t id, struct event_hist *head)
 	if (!touched(o, id))
 		return;
 	merge_row(o, id, &now);
+	if (step_is_latency(o->probe, head))
+		now.step = now.latency;
 	if (o->sink) {
 		put_hist(o, head, &now.latency, &before->latency);
 		if (head->dist == DIST_LATENCY) {
