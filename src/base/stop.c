@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SIGINT and SIGTERM as a descriptor. */
+/* SIGINT, SIGTERM and SIGHUP as a descriptor. */
 #include "base/stop.h"
 
 #include <errno.h>
@@ -13,6 +13,7 @@ static sigset_t stop_signals(void)
 	sigemptyset(&set);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
 	return set;
 }
 

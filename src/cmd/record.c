@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hostlat record: keep what happens in a file, for any analysis later, elsewhere, by anybody. */
+#include <string.h>
+
 #include "base/log.h"
 #include "base/parse.h"
 #include "cmd/cmd.h"
@@ -48,7 +50,7 @@ static int run(const void *config)
 		.totals_only = true,
 	};
 	struct watch_view view;
-	const struct session_config session = {
+	struct session_config session = {
 		.probe = &c->probe,
 		.interval_ns = c->interval_ns,
 		.duration_ns = c->duration_ns,
@@ -61,8 +63,16 @@ static int run(const void *config)
 	int code = EXIT_CANNOT;
 
 	common_begin(&c->common);
-	if (!watch_view_open(&view, &shown))
+	if (!strcmp(c->file, "-")) {
+		log_error("-o takes a file: standard output is where the result goes");
+		return EXIT_USAGE;
+	}
+	if (!session_files_differ(c->file, c->common.output))
+		return EXIT_USAGE;
+	if (!watch_view_open(&view, &shown)) {
+		session.result_fd = view.out.fd;
 		code = session_run(&session, &result);
+	}
 	if (!code) {
 		log_info("%llu bytes in %s", (unsigned long long)result.recorded_bytes, c->file);
 		code = watch_view_close(&view, NULL, result.record_error);

@@ -5,9 +5,11 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -124,11 +126,22 @@ static int check_iface(const struct probe_options *o)
 	return -ENODEV;
 }
 
+/* The kernel's programs see pids of the first pid namespace; include/linux/proc_ns.h. */
+#define PROC_PID_INIT_INO 0xeffffffcU
+
 static int check_pid(const struct probe_options *o)
 {
 	struct host_task task;
+	struct stat ns;
 
-	if (!o->pid || !host_task_get(NULL, o->pid, &task))
+	if (!o->pid)
+		return 0;
+	if (!stat("/proc/self/ns/pid", &ns) && ns.st_ino != PROC_PID_INIT_INO) {
+		log_error("--pid: hostlat runs in a pid namespace of its own, where pids are others "
+			  "than the kernel's; run it on the host, or use --port or --netns");
+		return -EXDEV;
+	}
+	if (!host_task_get(NULL, o->pid, &task))
 		return 0;
 	log_error("--pid %" PRIu64 ": there is no such process", o->pid);
 	return -ESRCH;
@@ -148,20 +161,27 @@ static int put_number(struct event_sink *sink, uint64_t now, const char *key, ui
 
 static int put_target(struct event_sink *sink, uint64_t now, const struct probe_options *o)
 {
-	char text[HOST_CMDLINE_MAX + 64];
+	struct strbuf text = STRBUF_INIT(4 * HOST_CMDLINE_MAX);
+	char who[HOST_CMDLINE_MAX + 64];
 	struct host_task task;
+	int err;
 
-	if (o->pid && !host_task_get(NULL, o->pid, &task))
-		host_task_describe(&task, text, sizeof(text));
-	else if (o->port)
-		snprintf(text, sizeof(text), "port %" PRIu64, o->port);
-	else if (o->ifname)
-		snprintf(text, sizeof(text), "interface %s", o->ifname);
-	else if (o->netns)
-		snprintf(text, sizeof(text), "network namespace %s", o->netns);
-	else
-		snprintf(text, sizeof(text), "all sockets");
-	return event_put_fact(sink, now, WATCH_FACT_TARGET, text);
+	if (o->pid && !host_task_get(NULL, o->pid, &task)) {
+		host_task_describe(&task, who, sizeof(who));
+		strbuf_puts(&text, who);
+	}
+	if (o->port)
+		strbuf_printf(&text, "%sport %" PRIu64, text.len ? ", " : "", o->port);
+	if (o->ifname)
+		strbuf_printf(&text, "%sinterface %s", text.len ? ", " : "", o->ifname);
+	if (o->netns)
+		strbuf_printf(&text, "%snetwork namespace %s", text.len ? ", " : "", o->netns);
+	if (!text.len)
+		strbuf_puts(&text, "all sockets");
+	err = text.error ? text.error : event_put_fact(sink, now, WATCH_FACT_TARGET,
+						       strbuf_str(&text));
+	strbuf_release(&text);
+	return err;
 }
 
 static int put_host_facts(struct event_sink *sink, uint64_t now)
@@ -209,6 +229,31 @@ static int put_facts(struct session *s)
 	return err ? err : put_host_facts(sink, now);
 }
 
+enum { FACT_PID, FACT_PORT, FACT_IFNAME, FACT_NETNS, FACT_ORIGIN, FACT_STAGES, FACT_MAX };
+
+static const char *const filter_facts[FACT_MAX] = {
+	"watch.pid", "watch.port", "watch.ifname", "watch.netns", "watch.origin", "watch.stages",
+};
+
+static const char *const filter_options[FACT_MAX] = {
+	"--pid", "--port", "--ifname", "--netns", "--origin", "--stages",
+};
+
+static int fact_index(const char *key)
+{
+	for (int i = 0; i < FACT_MAX; i++)
+		if (!strcmp(key, filter_facts[i]))
+			return i;
+	return -1;
+}
+
+uint32_t session_fact_bit(const char *key)
+{
+	int i = fact_index(key);
+
+	return i < 0 ? 0 : 1U << i;
+}
+
 static bool number_differs(uint64_t asked, const char *value)
 {
 	uint64_t recorded = 0;
@@ -216,22 +261,81 @@ static bool number_differs(uint64_t asked, const char *value)
 	return asked && (parse_u64(value, &recorded) || recorded != asked);
 }
 
+/* Of the stages asked for, at least one must be there. */
+static bool stages_differ(uint64_t asked, const char *value)
+{
+	uint64_t recorded = 0;
+
+	return parse_u64(value, &recorded) || !(recorded & asked);
+}
+
+static bool text_differs(const char *asked, const char *value)
+{
+	return asked && strcmp(asked, value);
+}
+
 const char *session_fact_differs(const struct probe_options *o, const char *key, const char *value)
 {
-	if (!strcmp(key, "watch.pid") && number_differs(o->pid, value))
-		return "--pid";
-	if (!strcmp(key, "watch.port") && number_differs(o->port, value))
-		return "--port";
-	if (!strcmp(key, "watch.ifname") && o->ifname && strcmp(o->ifname, value))
-		return "--ifname";
-	if (!strcmp(key, "watch.netns") && o->netns && strcmp(o->netns, value))
-		return "--netns";
-	if (!strcmp(key, "watch.origin") && o->origin && strcmp(origin_name(o->origin), value))
-		return "--origin";
+	int i = fact_index(key);
+	bool differs = false;
+
+	switch (i) {
+	case FACT_PID:
+		differs = number_differs(o->pid, value);
+		break;
+	case FACT_PORT:
+		differs = number_differs(o->port, value);
+		break;
+	case FACT_IFNAME:
+		differs = text_differs(o->ifname, value);
+		break;
+	case FACT_NETNS:
+		differs = text_differs(o->netns, value);
+		break;
+	case FACT_ORIGIN:
+		differs = text_differs(o->origin ? origin_name(o->origin) : NULL, value);
+		break;
+	case FACT_STAGES:
+		differs = stages_differ(o->stages, value);
+		break;
+	}
+	return differs ? filter_options[i] : NULL;
+}
+
+const char *session_fact_missing(const struct probe_options *o, uint32_t recorded)
+{
+	const bool asked[FACT_MAX] = {
+		[FACT_PID] = o->pid, [FACT_PORT] = o->port, [FACT_IFNAME] = o->ifname,
+		[FACT_NETNS] = o->netns, [FACT_ORIGIN] = o->origin,
+	};
+
+	for (int i = 0; i < FACT_MAX; i++)
+		if (asked[i] && !(recorded & 1U << i))
+			return filter_options[i];
 	return NULL;
 }
 
 /* ---- recording ---- */
+
+static bool both_there(const char *name)
+{
+	log_error("%s would be both the recording and the result: name two files", name);
+	return false;
+}
+
+bool session_files_differ(const char *record, const char *output)
+{
+	return !record || !output || strcmp(record, output) || both_there(record);
+}
+
+/* The recording's file is where the result goes: one would overwrite the other. */
+static bool is_result(const struct session *s)
+{
+	struct stat file, result;
+
+	return !fstat(s->file, &file) && !fstat(s->config->result_fd, &result) &&
+	       file.st_dev == result.st_dev && file.st_ino == result.st_ino;
+}
 
 static int open_record(struct session *s)
 {
@@ -243,8 +347,16 @@ static int open_record(struct session *s)
 
 	if (!s->config->record)
 		return 0;
-	s->file = open(s->config->record, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-	err = s->file < 0 ? -errno : event_writer_new(&s->writer, s->file, &options);
+	s->file = open(s->config->record, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+	err = s->file < 0 ? -errno : 0;
+	if (!err && is_result(s)) {
+		both_there(s->config->record);
+		return -EEXIST;
+	}
+	if (!err && ftruncate(s->file, 0) && errno != EINVAL) /* EINVAL: a pipe or a device */
+		err = -errno;
+	if (!err)
+		err = event_writer_new(&s->writer, s->file, &options);
 	if (err)
 		log_error("can't record into %s: %s", s->config->record, strerror(-err));
 	return err;
@@ -263,13 +375,18 @@ static void record_failed(struct session *s, int err)
 static void close_record(struct session *s)
 {
 	if (s->writer) {
-		s->result->recorded_bytes = event_writer_bytes(s->writer);
 		if (event_writer_full(s->writer))
 			log_warning("the recording reached its size limit");
 		record_failed(s, event_writer_close(s->writer));
 	}
-	if (s->file >= 0 && close(s->file))
-		record_failed(s, -errno);
+	if (s->file >= 0) {
+		struct stat file;
+
+		if (!fstat(s->file, &file))
+			s->result->recorded_bytes = file.st_size;
+		if (close(s->file))
+			record_failed(s, -errno);
+	}
 	s->writer = NULL;
 	s->file = -1;
 }
@@ -432,7 +549,7 @@ int session_run(const struct session_config *config, struct session_result *resu
 	event_memsource_free(s.queue);
 	event_dict_free(s.dict);
 	stop_release(&s.stop);
-	if (err && !said)
+	if (err && !said && err != -ECANCELED)
 		log_error("the measurement failed: %s", strerror(-err));
 	return err ? EXIT_CANNOT : EXIT_OK;
 }

@@ -29,7 +29,11 @@ struct session_config {
 	uint64_t duration_ns;    /* 0: until stopped */
 	const char *record;      /* file, or NULL */
 	uint64_t size_limit;     /* of that file; 0 = none */
-	/* Takes each block. 1 ends the run, -errno fails it. NULL: nobody looks. */
+	int result_fd;           /* where the result is written: not the recording's place */
+	/*
+	 * Takes each block. 1 ends the run, -errno fails it; -ECANCELED: the message has been
+	 * printed. NULL: nobody looks.
+	 */
 	int (*take)(void *ctx, const struct event_block *block);
 	void *ctx;
 };
@@ -38,6 +42,9 @@ struct session_result {
 	int record_error;        /* -errno: the recording is not whole, and why */
 	uint64_t recorded_bytes;
 };
+
+/* False, with a message, if recording and result are to go into one file. */
+bool session_files_differ(const char *record, const char *output);
 
 /* Runs until stopped. Returns EXIT_OK, or EXIT_CANNOT after a message. */
 int session_run(const struct session_config *config, struct session_result *result);
@@ -49,5 +56,12 @@ int session_run(const struct session_config *config, struct session_result *resu
  */
 const char *session_fact_differs(const struct probe_options *options, const char *key,
 				 const char *value);
+
+/*
+ * The same at the end of the facts: `recorded` has the keys that were there, each as a bit of
+ * session_fact_bit(). The option that asks for what no fact names, or NULL.
+ */
+const char *session_fact_missing(const struct probe_options *options, uint32_t recorded);
+uint32_t session_fact_bit(const char *key);
 
 #endif

@@ -43,6 +43,7 @@ static int watch_live(const struct watch_config *c, struct watch_view *view)
 		.probe = &c->probe,
 		.interval_ns = c->interval_ns,
 		.record = c->record,
+		.result_fd = view->out.fd,
 		.take = watch_view_take,
 		.ctx = view,
 	};
@@ -52,25 +53,28 @@ static int watch_live(const struct watch_config *c, struct watch_view *view)
 	return code ? code : watch_view_close(view, NULL, result.record_error);
 }
 
-/* What a file did not measure can't be asked of it. */
-static int check_facts(const struct watch_config *c, const struct event_block *block)
+/* What a file did not measure can't be asked of it. `*recorded` collects the facts' bits. */
+static int check_facts(const struct watch_config *c, const struct event_block *block,
+		       uint32_t *recorded)
 {
-	const char *key, *value, *option;
+	const char *key, *value, *option = NULL;
 	struct event event;
 	size_t at = 0;
 
-	while (event_block_next(block, &at, &event)) {
-		if (event.kind != EV_FACT)
-			continue;
-		event_fact_get(&event, &key, &value);
-		option = session_fact_differs(&c->probe, key, value);
-		if (!option)
-			continue;
-		log_error("%s was recorded with %s %s; another value can't be had from it", c->from,
-			  option, value);
-		return -EINVAL;
+	while (!option && event_block_next(block, &at, &event)) {
+		if (event.kind == EV_FACT) {
+			event_fact_get(&event, &key, &value);
+			*recorded |= session_fact_bit(key);
+			option = session_fact_differs(&c->probe, key, value);
+		} else if (event.kind == EV_INTERVAL) { /* the facts came before it */
+			option = session_fact_missing(&c->probe, *recorded);
+		}
 	}
-	return 0;
+	if (!option)
+		return 0;
+	log_error("%s was recorded %s %s; what was not measured can't be had from it", c->from,
+		  event.kind == EV_FACT ? "with another" : "without", option);
+	return -EINVAL;
 }
 
 static int show_file(const struct watch_config *c, struct watch_view *view,
@@ -78,10 +82,11 @@ static int show_file(const struct watch_config *c, struct watch_view *view,
 {
 	struct event_damage damage;
 	struct event_block block;
+	uint32_t recorded = 0;
 	int err;
 
 	while ((err = event_source_next(source, &block)) > 0) {
-		err = check_facts(c, &block);
+		err = check_facts(c, &block, &recorded);
 		if (err)
 			return EXIT_CANNOT;
 		err = watch_view_take(view, &block);
@@ -89,7 +94,8 @@ static int show_file(const struct watch_config *c, struct watch_view *view,
 			break;
 	}
 	if (err < 0) {
-		log_error("can't read %s: %s", c->from, strerror(-err));
+		if (err != -ECANCELED)
+			log_error("can't read %s: %s", c->from, strerror(-err));
 		return EXIT_CANNOT;
 	}
 	event_source_damage(source, &damage);
@@ -134,6 +140,8 @@ static int run(const void *config)
 	int code = EXIT_CANNOT;
 
 	common_begin(&c->common);
+	if (!session_files_differ(c->record, c->common.output))
+		return EXIT_USAGE;
 	if (!watch_view_open(&view, &shown))
 		code = c->from ? watch_from(c, &view) : watch_live(c, &view);
 	watch_view_release(&view);

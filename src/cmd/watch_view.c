@@ -16,7 +16,7 @@ static int cannot_write(const struct watch_view *view, int err)
 	log_error("can't write the result to %s: %s",
 		  view->config->common->output ? view->config->common->output : "standard output",
 		  strerror(-err));
-	return err;
+	return -ECANCELED; /* said */
 }
 
 int watch_view_open(struct watch_view *view, const struct watch_view_config *config)
@@ -89,7 +89,8 @@ static int show_interval(struct watch_view *view)
 	struct report report;
 	int err;
 
-	if (view->config->common->json || view->config->totals_only)
+	if (view->config->common->json ||
+	    (view->config->totals_only && !view->config->common->json_lines))
 		return 0;
 	report_init(&report, &view->who);
 	err = watch_report(view->watch, view->config->cumulative ? WATCH_TOTAL : WATCH_INTERVAL,
@@ -142,9 +143,11 @@ static bool totals_are_due(const struct watch_view *view)
 {
 	const struct watch_view_config *c = view->config;
 
+	if (c->common->json_lines)
+		return false;
 	if (c->common->json || c->totals_only)
 		return true;
-	return !c->common->json_lines && !c->cumulative && view->intervals != 1;
+	return !c->cumulative && view->intervals != 1;
 }
 
 /* What only came out at the end has no place in JSON lines, which are intervals. */
