@@ -101,8 +101,8 @@ def full_disk(folder):
     try:
         path = os.path.join(disk, "recording.hlat")
         with open(os.path.join(disk, "filler"), "wb") as f:
-            f.write(os.urandom(44 * 1024))
-        code, out, err = hostlat("watch", "--count", 60, "--interval", "20ms", "--json",
+            f.write(os.urandom(52 * 1024))
+        code, out, err = hostlat("watch", "--count", 300, "--interval", "10ms", "--json",
                                  "--record", path)
         check.equal(f"exit code with a full disk, stderr {err!r}", code, PARTIAL)
         check.true(f"the message names the file: {err!r}", "recording.hlat" in err)
