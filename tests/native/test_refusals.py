@@ -53,6 +53,33 @@ def no_permission():
     check.true(f"message names what to do: {done.stderr!r}", what)
 
 
+def with_capabilities(*names):
+    """One quiet interval, as root with just these."""
+    only = ["setpriv", "--inh-caps=-all", "--bounding-set=-all," + ",".join("+" + n for n in names)]
+    return hostlat("watch", "--count", 1, "--interval", "50ms", "--json", prefix=only)
+
+
+def few_capabilities():
+    code, out, err = with_capabilities("bpf", "perfmon", "net_admin")
+    check.equal(f"exit code with what watch needs, stderr {err!r}", code, 0)
+    check.true(f"what is not proven is said: {err!r}", "self-test" in err)
+    check.equal("own cost, which nobody may know", json.loads(out)["own_cost"]["bpf_ns"], None)
+
+    code, out, err = with_capabilities("bpf", "perfmon")
+    result = json.loads(out)
+    missing = [b["stage"] for b in result["bindings"] if b["why"] not in (None, "not selected")]
+    # fentry, where the kernel allows it, needs no CAP_NET_ADMIN
+    expected = PARTIAL if missing else 0
+    check.equal(f"exit code without {missing}, stderr {err!r}", code, expected)
+    for stage in missing:
+        said = [r["message"] for r in result["reasons"]]
+        check.true(f"a reason names {stage}: {said}", any(stage in message for message in said))
+
+    code, out, err = with_capabilities("bpf")
+    check.equal(f"exit code with too little, stderr {err!r}", code, CANNOT)
+    check.true(f"the message names what is needed: {err!r}", "CAP_PERFMON" in err)
+
+
 def recorded(folder):
     path = os.path.join(folder, "recording.hlat")
     code, _, err = hostlat("watch", "--count", 3, "--interval", "100ms", "--json", "--record", path)
@@ -155,6 +182,7 @@ if os.geteuid() != 0:
     check.skip("needs root")
 private = netns.loopback()
 with tempfile.TemporaryDirectory() as scratch:
-    check.run([(unknown_names,), (no_permission,), (same_from_file, private, scratch),
+    check.run([(unknown_names,), (no_permission,), (few_capabilities,),
+               (same_from_file, private, scratch),
                (damaged_files, scratch), (full_disk, scratch), (signals, private), (early_signal,),
                (timestamps, private)])
