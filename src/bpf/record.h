@@ -131,7 +131,8 @@ static __noinline __u64 settle_negative(__u64 v)
 static __always_inline void record(struct cpu_state *c, __u32 slot, __u32 proto, __u32 origin,
 				   __u64 latency, __u64 step, __u64 n)
 {
-	__u32 id = row_id(slot, proto, origin);
+	__u64 id = row_id(slot, proto, origin);
+	bool overflow = id < ROW_FIRST;
 	struct row *r;
 	__u64 cell;
 
@@ -142,6 +143,7 @@ static __always_inline void record(struct cpu_state *c, __u32 slot, __u32 proto,
 			return;
 		}
 	}
+	keep(id); /* 6.1 must see the check and the use on one register */
 	if (id >= row_pool)
 		return;
 	r = &c->row[id];
@@ -149,7 +151,7 @@ static __always_inline void record(struct cpu_state *c, __u32 slot, __u32 proto,
 		row_turn(r);
 	cell = hist_cell(latency);
 	hist_add(&r->latency, latency, cell, n);
-	if (step == NO_STEP || (step == SAME_STEP && id >= ROW_FIRST))
+	if (step == NO_STEP || (step == SAME_STEP && !overflow))
 		return;
 	if (step == SAME_STEP)
 		step = latency;

@@ -164,10 +164,13 @@ static int say_nothing(enum libbpf_print_level level, const char *format, va_lis
 void probe_caps_collect(struct cap_vec *caps)
 {
 	libbpf_print_fn_t before = libbpf_set_print(say_nothing);
+	int err;
 
 	btf(caps);
 	maps(caps);
-	add_result(caps, "bpf", "run-time statistics", try_stats(), "Linux 5.8", "");
+	err = try_stats();
+	add_result(caps, "bpf", "run-time statistics", err,
+		   err == -EPERM ? "CAP_SYS_ADMIN" : "Linux 5.8", "");
 	kinds(caps);
 	stages(caps);
 	libbpf_set_print(before);

@@ -188,7 +188,7 @@ static const char *reader_state(const struct event_share *s)
 
 	if (mostly_stopped(s))
 		return "stopped (by a signal or a tracer)";
-	return s->busy_ns > known ? "busy" : NULL;
+	return s->busy_ns > known ? "busy or asleep" : NULL;
 }
 
 /* Did somebody else have the CPU for most of the wait? Otherwise it was idle and had to wake up. */
