@@ -137,8 +137,8 @@ static int check_pid(const struct probe_options *o)
 	if (!o->pid)
 		return 0;
 	if (!stat("/proc/self/ns/pid", &ns) && ns.st_ino != PROC_PID_INIT_INO) {
-		log_error("--pid: hostlat runs in a pid namespace of its own, where pids are others "
-			  "than the kernel's; run it on the host, or use --port or --netns");
+		log_error("--pid: hostlat runs in a pid namespace of its own, where pids are not "
+			  "the kernel's; run it on the host, or use --port or --netns");
 		return -EXDEV;
 	}
 	if (!host_task_get(NULL, o->pid, &task))
@@ -504,8 +504,8 @@ static int open_probe(struct session *s)
 	if (err)
 		log_error("%s", why);
 	else if (!watch_probe_proven(s->probe))
-		log_warning("the hooks are not proven: the self-test needs CAP_SYS_ADMIN and a loopback "
-			    "interface that is up");
+		log_warning("the hooks are not proven: the self-test needs CAP_SYS_ADMIN and a "
+			    "loopback interface that is up");
 	return err;
 }
 

@@ -46,8 +46,8 @@ static int check_privileges(char *why, size_t size)
 
 	if (hook_try(&hooks[0], reason, sizeof(reason)) != -EPERM)
 		return 0;
-	snprintf(why, size, "loading BPF programs needs CAP_BPF and CAP_PERFMON, and CAP_NET_ADMIN for "
-		 "netfilter hooks: run as root, or grant them");
+	snprintf(why, size, "loading BPF programs needs CAP_BPF and CAP_PERFMON, and CAP_NET_ADMIN "
+		 "for netfilter hooks: run as root, or grant them");
 	return -EPERM;
 }
 
