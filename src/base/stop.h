@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * SIGINT, SIGTERM and SIGHUP as the orderly end of a run: they are blocked and arrive through a
- * descriptor that a loop polls beside its others. Call stop_init() before any thread is made. SIGPIPE is
- * ignored from then on: a reader that went away is the error -EPIPE of a write.
+ * descriptor that a loop polls beside its others. Call stop_init() before any thread is made.
+ * SIGPIPE is ignored from then on: a reader that went away is the error -EPIPE of a write.
  */
 #ifndef HOSTLAT_BASE_STOP_H
 #define HOSTLAT_BASE_STOP_H
