@@ -236,13 +236,15 @@ static int say_dominant(const struct watch *w, enum watch_span span, unsigned in
 	err = pool(w, span, DIST_STEP, d.stage, d.protocol, d.origin, &step);
 	if (!err)
 		err = pool(w, span, DIST_LATENCY, STAGE_READ, d.protocol, d.origin, &read);
-	if (err || !read.count || quantile_ns(&step, 0.999) < NOTABLE_NS)
+	/* A sum that saturated has no share and no mean. */
+	if (err || !read.count || !step.count || step.sum == UINT64_MAX ||
+	    quantile_ns(&step, 0.999) < NOTABLE_NS)
 		goto out;
 	put_where(w, span, &d, &where);
 	report_finding(r, "%s of the %s time to `read` passed %s: %s on average, %s at p99, "
 		       "%s at most.", human_fraction(share, d.sum_ns / d.total_ns),
 		       protocol == PROTO_UDP ? "UDP" : "TCP", strbuf_str(&where),
-		       human_ns(mean, (uint64_t)hist_mean(&step)),
+		       human_ns(mean, step.sum / step.count),
 		       human_ns(p99, quantile_ns(&step, 0.99)),
 		       human_ns(most, quantile_ns(&step, 1)));
 	err = where.error;
