@@ -368,12 +368,17 @@ static void failed(struct hook_status *s, const struct hook *h, const char *what
 		 strerror(-err));
 }
 
-/* Returns how many hooks failed: then others have to be chosen. */
+/*
+ * Returns how many hooks failed: then others have to be chosen. The last on a packet's way comes
+ * first: what is remembered at `enqueued` must not be read before somebody looks.
+ */
 static int attach(struct watch_probe *probe)
 {
-	int failures = 0;
+	int failures = 0, n = 0;
 
-	for (int i = 0; hooks[i].target; i++) {
+	while (hooks[n].target)
+		n++;
+	for (int i = n - 1; i >= 0; i--) {
 		const struct hook *h = &hooks[i];
 		int err;
 
