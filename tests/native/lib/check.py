@@ -40,7 +40,7 @@ def must_fail(what, check, *args):
     raise Unexpected(f"negative control: the check let {what} pass")
 
 
-ATTEMPTS = 6
+ATTEMPTS = 10
 
 
 def patiently(case):
