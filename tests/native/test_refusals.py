@@ -169,6 +169,7 @@ def early_signal():
         json.loads(out)
 
 
+@check.patiently
 def timestamps(net):
     alone = bpf.nobody_else_stamps()
     traffic = Traffic(net, 4, "udp", count=1000)
