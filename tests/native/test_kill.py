@@ -57,7 +57,8 @@ def kills(net):
         check.equal(f"BPF objects {what}", bpf.left_behind(before), [])
         check.equal(f"new namespaces {what}", namespaces() - named, set())
         check.equal(f"new pins {what}", pinned() - pins, set())
-    check.true("receive timestamps are off after the last kill", not alone or bpf.timestamps_off(20))
+    off = not alone or bpf.timestamps_off(20)
+    check.true("receive timestamps are off after the last kill", off)
     check.between("kills that met loaded programs", with_objects, KILLS // 4, KILLS)
     return f"{with_objects} of {KILLS} met loaded programs"
 
