@@ -99,7 +99,7 @@ static __noinline int clock_settled(struct cpu_state *c, __u64 age)
 			diff = -diff;
 		diff = (diff + CLOCK_TOLERANCE) % SEC_NS - CLOCK_TOLERANCE;
 	}
-	if (clock_checked && diff + CLOCK_TOLERANCE > 2 * CLOCK_TOLERANCE) {
+	if (diff + CLOCK_TOLERANCE > 2 * CLOCK_TOLERANCE) {
 		c->clock_check = 0;
 		return 0;
 	}

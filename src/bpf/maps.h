@@ -72,7 +72,6 @@ const volatile __u32 filter_netns = 0;      /* inode, 0 = all */
 const volatile __u32 filter_tgid = 0;       /* 0 = all; rows are then recorded at `read` */
 const volatile __u64 filter_ifname[2] = {}; /* 0 = all */
 const volatile __u32 drop_cpu_backlog = ~0U; /* this kernel's SKB_DROP_REASON_CPU_BACKLOG */
-const volatile __u32 clock_checked = 1;     /* 0 only in the build whose clock is frozen */
 const volatile __u32 transport_udp = 1;     /* a hook is bound there */
 const volatile __u32 read_tcp = 1, read_udp = 1; /* there, too: the FIFOs are kept for it */
 const volatile __u32 sockets_end = 1;       /* tcp_destroy_sock is bound */

@@ -212,9 +212,6 @@ static void settings(struct watch_probe *probe)
 	skel->rodata->filter_tgid = c->pid;
 	memcpy((void *)skel->rodata->filter_ifname, probe->ifname, sizeof(probe->ifname));
 	skel->rodata->drop_cpu_backlog = backlog < 0 ? ~0U : (uint32_t)backlog;
-#ifdef HOSTLAT_FROZEN_CLOCK
-	skel->rodata->clock_checked = 0;
-#endif
 	skel->rodata->sockets_end = bound_at(probe, "tcp_destroy_sock");
 	skel->rodata->tasks_end = bound_at(probe, "sched_process_free");
 	skel->rodata->transport_udp = bound(probe, STAGE_TRANSPORT, PROTO_UDP);
