@@ -35,9 +35,9 @@ san:	## unit, golden and simulated tests under ASan and UBSan
 	@tools/check san
 
 golden: build	## rewrite what the golden tests expect; read the diff
-	@tests/cli/run --update $(BUILD)/tests/cli/mkevents $(BUILD)/hostlat
+	@tests/cli/run --update $(BUILD)/tests/cli/mkevents $(BUILD)/tests/cli/mkload $(BUILD)/hostlat
 
-fuzz:	## fuzz targets, 20 s each (SECONDS=N, SEED=N)
+fuzz:	## fuzz targets, 10 s each (SECONDS=N, SEED=N)
 	@tools/check fuzz
 
 bench: build	## what a recording and a reading cost

@@ -71,17 +71,14 @@ static void settings(struct hotpath_bpf *b, uint32_t slots)
 {
 	struct stat st;
 
-	b->bss->epoch = 1;
-	b->bss->row_next = ROW_FIRST;
 	b->bss->realtime_offset = now(CLOCK_REALTIME) - now(CLOCK_MONOTONIC);
 	b->bss->tai_offset = now(CLOCK_TAI) / 1000000000 * 1000000000 -
 			     now(CLOCK_REALTIME) / 1000000000 * 1000000000;
-	b->rodata->row_pool = ROW_FIRST + ROW_KEYS;
 	b->rodata->slots = slots;
 	b->rodata->control_tai_offset = b->bss->tai_offset;
 	b->rodata->control_netns = stat("/proc/self/ns/net", &st) ? 0 : st.st_ino;
-	watch_bucket_tables((__u8 *)b->rodata->bucket_fine, (__u8 *)b->rodata->bucket_coarse,
-			    (__u16 *)b->rodata->bucket_edge);
+	watch_short_cells((__u16 *)b->rodata->short_cells, (__u8 *)b->rodata->shorter_cells);
+	b->rodata->usual = watch_can_cast() ? USUAL : USUAL_OLDER; /* as in loader.c */
 }
 
 /* The watch programs themselves are loaded for their size and never attached. */
@@ -160,7 +157,6 @@ static int measure(uint32_t slots, struct outcome *o)
 {
 	struct loopback_pair pair = { -1, -1 };
 	struct hotpath_bpf *b = hotpath_bpf__open();
-	size_t cpu_size = sizeof(struct cpu_state) + (ROW_FIRST + ROW_KEYS) * sizeof(struct row);
 	int err;
 
 	if (!b)
@@ -171,8 +167,7 @@ static int measure(uint32_t slots, struct outcome *o)
 	settings(b, slots);
 	select_programs(b);
 	b->rodata->bench_port = port_of(pair.receiver);
-	err = bpf_map__set_value_size(b->maps.cpus, cpu_size);
-	err = err ? err : bpf_map__set_max_entries(b->maps.cpus, libbpf_num_possible_cpus());
+	err = bpf_map__set_max_entries(b->maps.cpus, libbpf_num_possible_cpus());
 	err = err ? err : hotpath_bpf__load(b);
 	err = err ? err : hotpath_bpf__attach(b);
 	err = err ? err : exchange(b, &pair);

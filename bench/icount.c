@@ -7,6 +7,7 @@
  *	icount			all stages
  *	icount --no-scheduler	without runnable and running
  *	icount --no-link	without these and link's distribution: the difference is its cost
+ *	icount --egress		the transmit side instead of the receive side
  *	icount --control	the control's programs instead of ours
  *
  * Prints a line for each kind of traffic and each program: "tcp link_tp 212 1000", the median of
@@ -36,6 +37,9 @@
 #define STAGE_BIT(stage) (1U << (stage))
 #define STAGES_RECEIVE                                                                           \
 	(STAGE_BIT(STAGE_TRANSPORT) | STAGE_BIT(STAGE_ENQUEUED) | STAGE_BIT(STAGE_READ))
+#define STAGES_SEND                                                                              \
+	(STAGE_BIT(STAGE_SEGMENT) | STAGE_BIT(STAGE_QDISC) | STAGE_BIT(STAGE_DRIVER) |           \
+	 STAGE_BIT(STAGE_SENT) | STAGE_BIT(STAGE_ACKED))
 #define STAGES_SCHEDULER (STAGE_BIT(STAGE_RUNNABLE) | STAGE_BIT(STAGE_RUNNING))
 
 struct program {
@@ -233,10 +237,18 @@ static int start_ours(struct watch_probe **probe, uint32_t stages)
 	return err;
 }
 
+static uint32_t stages_of(const char *run)
+{
+	if (!strcmp(run, "--egress"))
+		return STAGES_SEND;
+	return STAGES_RECEIVE | (strcmp(run, "--no-link") ? STAGE_BIT(STAGE_LINK) : 0) |
+	       (!*run ? STAGES_SCHEDULER : 0);
+}
+
 int main(int argc, char **argv)
 {
-	bool control = argc > 1 && !strcmp(argv[1], "--control");
-	bool scheduler = argc <= 1, link = scheduler || strcmp(argv[1], "--no-link");
+	const char *run = argc > 1 ? argv[1] : "";
+	bool control = !strcmp(run, "--control");
 	struct icount_bpf *bpf = NULL;
 	struct watch_probe *probe = NULL;
 	int stats, err;
@@ -244,15 +256,14 @@ int main(int argc, char **argv)
 	if (control)
 		err = start_control(&bpf);
 	else
-		err = start_ours(&probe, (link ? STAGE_BIT(STAGE_LINK) : 0) | STAGES_RECEIVE |
-					 (scheduler ? STAGES_SCHEDULER : 0));
+		err = start_ours(&probe, stages_of(run));
 	stats = bpf_enable_stats(BPF_STATS_RUN_TIME);
 	if (!err && stats < 0)
 		err = stats;
 	err = err ? err : find_programs();
 	err = err ? err : exchange("tcp", SOCK_STREAM);
 	err = err ? err : exchange("udp", SOCK_DGRAM);
-	if (!control && scheduler) {
+	if (!*run) {
 		err = err ? err : wake("tcp-wake", SOCK_STREAM);
 		err = err ? err : wake("udp-wake", SOCK_DGRAM);
 	}

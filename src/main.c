@@ -1,23 +1,43 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The command table, nothing else. */
+/* The command table; and three standard streams, whatever we were started with. */
+#include <fcntl.h>
 #include <stddef.h>
+#include <unistd.h>
 
 #include "cmd/cmd.h"
 
-extern const struct command cmd_completion, cmd_doctor, cmd_help, cmd_man, cmd_record,
-	cmd_watch;
+extern const struct command cmd_agent, cmd_completion, cmd_doctor, cmd_help, cmd_load, cmd_man,
+	cmd_record, cmd_serve, cmd_watch;
 
 static const struct command *const commands[] = {
+	&cmd_load,
 	&cmd_watch,
 	&cmd_record,
+	&cmd_serve,
 	&cmd_doctor,
 	&cmd_help,
 	&cmd_completion,
 	&cmd_man,
+	&cmd_agent,
 	NULL,
 };
 
+/*
+ * A socket that took the number of a closed standard output would get the results. What was closed
+ * still fails: /dev/null is open the other way round.
+ */
+static int open_missing_streams(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 &&
+		    open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) < 0)
+			return -1;
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
+	if (open_missing_streams())
+		return EXIT_CANNOT;
 	return dispatch(commands, argc, argv);
 }

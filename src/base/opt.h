@@ -40,6 +40,8 @@ enum opt_type {
 	OPT_TYPE_DURATION, /* uint64_t, nanoseconds */
 	OPT_TYPE_SIZE,     /* uint64_t, bytes */
 	OPT_TYPE_FRACTION, /* double, 0 to 1 */
+	OPT_TYPE_PERCENT,  /* double, 0 to 1, neither included; typed as a percentage */
+	OPT_TYPE_RATE,     /* double, per second, > 0 */
 	OPT_TYPE_STRING,   /* const char *, never empty */
 	OPT_TYPE_CHOICE,   /* uint32_t, the value of one choice */
 	OPT_TYPE_SET,      /* uint64_t, the values of a comma-separated list of choices, or-ed */
@@ -72,7 +74,7 @@ struct opt {
 	const char *def;     /* default, as a user would type it; NULL: none */
 	uint64_t min, max;   /* of numbers, in the unit of the member; max 0: no upper limit */
 	const struct opt_choice *choices;
-	const char *excludes;   /* name of a row that may not be given together with this one */
+	const char *excludes;   /* names, "a,b", of rows that may not be given with this one */
 	const struct opt *rows; /* OPT_TYPE_ROWS */
 };
 
@@ -97,6 +99,9 @@ struct opt {
 #define OPT_SIZE(config, member, ...) OPT_ROW(OPT_TYPE_SIZE, uint64_t, config, member, __VA_ARGS__)
 #define OPT_FRACTION(config, member, ...)                                                          \
 	OPT_ROW(OPT_TYPE_FRACTION, double, config, member, __VA_ARGS__)
+#define OPT_PERCENT(config, member, ...)                                                           \
+	OPT_ROW(OPT_TYPE_PERCENT, double, config, member, __VA_ARGS__)
+#define OPT_RATE(config, member, ...) OPT_ROW(OPT_TYPE_RATE, double, config, member, __VA_ARGS__)
 #define OPT_STRING(config, member, ...)                                                            \
 	OPT_ROW(OPT_TYPE_STRING, const char *, config, member, __VA_ARGS__)
 #define OPT_CHOICE(config, member, ...)                                                            \

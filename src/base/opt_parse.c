@@ -100,6 +100,10 @@ static int set_value(const struct opt *row, const char *text, void *member)
 		return set_u64(row, text, member, parse_size);
 	case OPT_TYPE_FRACTION:
 		return parse_fraction(text, member);
+	case OPT_TYPE_PERCENT:
+		return parse_percent(text, member);
+	case OPT_TYPE_RATE:
+		return parse_rate(text, member);
 	case OPT_TYPE_STRING:
 		return set_string(text, member);
 	case OPT_TYPE_CHOICE:
@@ -291,13 +295,31 @@ static void apply_defaults(struct parser *p)
 	}
 }
 
+static int check_excludes(struct parser *p, const struct opt *row)
+{
+	const char *name = row->excludes;
+
+	while (name && *name) {
+		size_t len = strcspn(name, ",");
+		const struct opt_slot *other = opt_find_name(&p->table, name, len);
+
+		BUG_ON(!other);
+		if (other->given) {
+			strbuf_printf(p->error, "%s%s and --%.*s exclude each other", dashes(row),
+				      row->name, (int)len, name);
+			return -EINVAL;
+		}
+		name += len + (name[len] == ',');
+	}
+	return 0;
+}
+
 /* What only the whole command line shows. */
 static int check_combination(struct parser *p)
 {
 	for (uint32_t i = 0; i < p->table.len; i++) {
 		const struct opt_slot *slot = &p->table.slots[i];
 		const struct opt *row = slot->row;
-		const struct opt_slot *other;
 
 		if (row->required && !slot->given) {
 			strbuf_printf(p->error, "%s%s is missing; it takes ", dashes(row),
@@ -305,15 +327,8 @@ static int check_combination(struct parser *p)
 			opt_takes(row, p->error);
 			return -EINVAL;
 		}
-		if (!row->excludes || !slot->given)
-			continue;
-		other = opt_find_name(&p->table, row->excludes, strlen(row->excludes));
-		BUG_ON(!other);
-		if (other->given) {
-			strbuf_printf(p->error, "--%s and --%s exclude each other", row->name,
-				      row->excludes);
+		if (slot->given && check_excludes(p, row))
 			return -EINVAL;
-		}
 	}
 	return OPT_PARSED;
 }

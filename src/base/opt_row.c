@@ -31,6 +31,8 @@ static const struct {
 	[OPT_TYPE_DURATION] = { "TIME", PARSE_DURATION_TAKES, format_duration },
 	[OPT_TYPE_SIZE] = { "SIZE", PARSE_SIZE_TAKES, format_size },
 	[OPT_TYPE_FRACTION] = { "FRACTION", PARSE_FRACTION_TAKES, NULL },
+	[OPT_TYPE_PERCENT] = { "PERCENT", PARSE_PERCENT_TAKES, NULL },
+	[OPT_TYPE_RATE] = { "RATE", PARSE_RATE_TAKES, NULL },
 	[OPT_TYPE_STRING] = { "TEXT", "a text that is not empty", NULL },
 	[OPT_TYPE_CHOICE] = { "WORD", "one of", NULL },
 	[OPT_TYPE_SET] = { "LIST", "a comma-separated list of", NULL },

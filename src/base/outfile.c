@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/bug.h"
+#include "base/stop.h"
 
 #define TEMP_TRIES 16
 
@@ -19,16 +20,56 @@ static bool is_stdout(const char *path)
 	return !path || strcmp(path, "-") == 0;
 }
 
-/* The temporary file lies in the same folder, so that the rename cannot cross a file system. */
-static int open_temp(struct outfile *file)
+/* How a file without a name is given one; open(2), O_TMPFILE. */
+struct handle {
+	char path[32];
+};
+
+static struct handle handle(const struct outfile *file)
+{
+	struct handle h;
+
+	snprintf(h.path, sizeof(h.path), "/proc/self/fd/%d", file->fd);
+	return h;
+}
+
+static bool open_nameless(struct outfile *file)
+{
+	char *folder = strdup(file->path), *slash = folder ? strrchr(folder, '/') : NULL;
+
+	if (slash)
+		slash[slash == folder] = '\0';
+	if (folder)
+		file->fd = open(slash ? folder : ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
+	free(folder);
+	if (file->fd >= 0 && access(handle(file).path, F_OK)) {
+		close(file->fd);
+		file->fd = -1;
+	}
+	return file->fd >= 0;
+}
+
+static bool make(struct outfile *file)
+{
+	if (file->fd >= 0)
+		return !linkat(AT_FDCWD, handle(file).path, AT_FDCWD, file->temp,
+			       AT_SYMLINK_FOLLOW);
+	file->fd = open(file->temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	return file->fd >= 0;
+}
+
+/*
+ * A new file or, if there is one without a name, that gets the name. In the same folder, so that
+ * the rename cannot cross a file system.
+ */
+static int make_temp(struct outfile *file)
 {
 	for (int i = 0; i < TEMP_TRIES; i++) {
 		if (asprintf(&file->temp, "%s.%ld.%d.tmp", file->path, (long)getpid(), i) < 0) {
 			file->temp = NULL;
 			return -ENOMEM;
 		}
-		file->fd = open(file->temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-		if (file->fd >= 0)
+		if (make(file))
 			return 0;
 		free(file->temp);
 		file->temp = NULL;
@@ -49,10 +90,52 @@ static int open_beside(struct outfile *file, const char *path, const struct stat
 	/* Renaming would get round a file's own write protection. */
 	if (old && access(file->path, W_OK))
 		return -errno;
-	err = open_temp(file);
+	err = open_nameless(file) ? 0 : make_temp(file);
 	if (!err && old && fchmod(file->fd, old->st_mode & 0777))
 		err = -errno;
 	return err;
+}
+
+/* A file that is there; or one that will be, by its folder and its name. */
+struct place {
+	dev_t dev;
+	ino_t ino;
+	const char *name; /* "": it is there */
+};
+
+static bool find_place(const char *path, struct place *place)
+{
+	const char *slash;
+	char *folder;
+	struct stat st;
+	bool found;
+
+	*place = (struct place){ .name = "" };
+	found = (is_stdout(path) ? fstat(STDOUT_FILENO, &st) : stat(path, &st)) == 0;
+	if (found && S_ISCHR(st.st_mode))
+		return false;
+	if (!found && !is_stdout(path)) {
+		slash = strrchr(path, '/');
+		place->name = slash ? slash + 1 : path;
+		folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+		found = folder && stat(folder, &st) == 0;
+		free(folder);
+	}
+	if (found) {
+		place->dev = st.st_dev;
+		place->ino = st.st_ino;
+	}
+	return found;
+}
+
+bool outfile_same(const char *a, const char *b)
+{
+	struct place x, y;
+
+	if (is_stdout(a) && is_stdout(b))
+		return true;
+	return find_place(a, &x) && find_place(b, &y) && x.dev == y.dev && x.ino == y.ino &&
+	       !strcmp(x.name, y.name);
 }
 
 int outfile_open(struct outfile *file, const char *path)
@@ -69,8 +152,8 @@ int outfile_open(struct outfile *file, const char *path)
 	file->fd = -1;
 	exists = stat(path, &st) == 0;
 	if (exists && !S_ISREG(st.st_mode)) {
-		file->fd = open(path, O_WRONLY | O_CLOEXEC);
-		err = file->fd < 0 ? -errno : 0;
+		file->fd = stop_open(path, O_WRONLY | O_CLOEXEC, 0);
+		err = file->fd < 0 ? file->fd : 0;
 	} else {
 		err = open_beside(file, path, exists ? &st : NULL);
 	}
@@ -85,12 +168,12 @@ int outfile_write(struct outfile *file, const void *data, size_t n)
 
 	BUG_ON(!file->open);
 	while (n && !file->error) {
-		ssize_t written = write(file->fd, from, n);
+		ssize_t written = stop_write(file->fd, from, n);
 
-		if (written < 0 && errno == EINTR)
+		if (written == -EINTR)
 			continue;
 		if (written < 0) {
-			file->error = -errno;
+			file->error = (int)written;
 			break;
 		}
 		from += written;
@@ -105,8 +188,10 @@ static int flush_and_close(struct outfile *file)
 	int fd = file->fd;
 	int err = 0;
 
-	if (file->temp && fsync(fd))
+	if (file->path && fsync(fd))
 		err = -errno;
+	if (!err && file->path && !file->temp)
+		err = make_temp(file);
 	file->fd = -1;
 	if (fd != STDOUT_FILENO && close(fd) && !err)
 		err = -errno;

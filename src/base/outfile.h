@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A result file that is there whole or not at all: written beside its place under a temporary name
- * and renamed when it is complete. Only a regular file is replaced so; a device, a pipe and "-" or
- * NULL (standard output) are written in place.
+ * A result file that is there whole or not at all: written in its place's folder without a name
+ * (O_TMPFILE; a process that is killed leaves nothing then) or, where the file system can't, under
+ * a temporary one, and renamed when it is complete. Only a regular file is replaced so; a device, a
+ * pipe and "-" or NULL (standard output) are written in place.
  */
 #ifndef HOSTLAT_BASE_OUTFILE_H
 #define HOSTLAT_BASE_OUTFILE_H
@@ -14,9 +15,15 @@ struct outfile {
 	bool open;
 	int fd;
 	char *path; /* where it will be; NULL: written in place */
-	char *temp; /* where it is now; NULL: written in place */
+	char *temp; /* its temporary name; NULL: none (yet) */
 	int error;  /* 0 or the first failure of a write, as -errno: nothing is committed then */
 };
+
+/*
+ * Whether two of these paths are one place, however they are written: one result would overwrite
+ * the other. A device such as /dev/null is nobody's place; standard output is one.
+ */
+bool outfile_same(const char *a, const char *b);
 
 /* Returns 0 or -errno; nothing is left behind when it fails. */
 int outfile_open(struct outfile *file, const char *path);

@@ -181,6 +181,49 @@ int parse_fraction(const char *text, double *out)
 	return decimal_over(&number, divisor, out);
 }
 
+int parse_rate(const char *text, double *out)
+{
+	struct decimal number;
+	double factor = 1;
+	int err;
+
+	err = scan_decimal(&text, &number);
+	if (err)
+		return err;
+	if (*text == 'k' || *text == 'M')
+		factor = *text++ == 'k' ? 1e3 : 1e6;
+	if (*text)
+		return -EINVAL;
+	if (!number.whole && !number.point)
+		return -ERANGE;
+	*out = ((double)number.whole * (double)number.scale + (double)number.point) * factor /
+	       (double)number.scale;
+	return 0;
+}
+
+int parse_percent(const char *text, double *out)
+{
+	struct decimal number;
+	double value;
+	int err;
+
+	err = scan_decimal(&text, &number);
+	if (err)
+		return err;
+	if (*text == '%')
+		text++;
+	if (*text)
+		return -EINVAL;
+	if ((!number.whole && !number.point) || number.whole >= 100)
+		return -ERANGE;
+	err = decimal_over(&number, 100, &value);
+	if (!err && value >= 1) /* so many nines that it is rounded */
+		err = -ERANGE;
+	if (!err)
+		*out = value;
+	return err;
+}
+
 /* The port is behind the last colon; brackets keep the colons of an IPv6 address apart from it. */
 static int split_endpoint(const char *text, char *host, size_t host_size, uint16_t *port)
 {

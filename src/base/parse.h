@@ -24,6 +24,8 @@
 #define PARSE_DURATION_TAKES "a number and a unit (ns, us, ms, s, m, h, d)"
 #define PARSE_SIZE_TAKES "a number of bytes, or one with K, M, G or T (powers of 1024)"
 #define PARSE_FRACTION_TAKES "a fraction of one (1%, 1/64, 0.01)"
+#define PARSE_RATE_TAKES "a number per second, or one with k or M (20000, 20k, 1.5M)"
+#define PARSE_PERCENT_TAKES "a percentage between 0 and 100 (95, 99.9)"
 #define PARSE_ENDPOINT_TAKES "an address and a port (127.0.0.1:9464, [::1]:9464)"
 
 /* Decimal digits only. */
@@ -37,6 +39,12 @@ int parse_size(const char *text, uint64_t *bytes);
 
 /* "1%", "1/64", "0.01": 0 to 1, both included. */
 int parse_fraction(const char *text, double *out);
+
+/* "20000", "20k", "1.5M" (powers of 1000): per second, more than 0. */
+int parse_rate(const char *text, double *out);
+
+/* "99", "99.9", "99.9%": 0 to 1, neither included. */
+int parse_percent(const char *text, double *out);
 
 /* "127.0.0.1:9464" or "[::1]:9464": numeric, port 0 to 65535. Fills a sockaddr_in or _in6. */
 int parse_endpoint(const char *text, struct sockaddr_storage *out);

@@ -2,49 +2,45 @@
 /* The progress line. */
 #include "base/progress.h"
 
-#include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/parse.h"
+#include "base/tty.h"
 
 #define QUIET_START_NS NS_PER_S
 #define REDRAW_NS (200 * NS_PER_MS)
+#define LINE_MAX_BYTES 512
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-}
-
-void progress_begin(struct progress *progress, const char *what, uint64_t total, bool quiet)
+void progress_begin(struct progress *progress, bool quiet, uint64_t now_ns)
 {
 	*progress = (struct progress){
-		.what = what,
-		.total = total,
-		.started_ns = now_ns(),
-		.enabled = !quiet && isatty(STDERR_FILENO),
+		.started_ns = now_ns,
+		.enabled = !quiet && tty_obeys(STDERR_FILENO),
 	};
 }
 
-void progress_update(struct progress *progress, uint64_t done)
+/* Whether the line may be drawn now. */
+static bool is_due(const struct progress *progress, uint64_t now_ns)
 {
-	uint64_t now;
+	return progress->enabled && now_ns - progress->started_ns >= QUIET_START_NS &&
+	       now_ns - progress->drawn_ns >= REDRAW_NS;
+}
 
-	if (!progress->enabled)
+void progress_text(struct progress *progress, uint64_t now_ns, const char *format, ...)
+{
+	char text[LINE_MAX_BYTES];
+	va_list args;
+
+	if (!is_due(progress, now_ns))
 		return;
-	now = now_ns();
-	if (now - progress->started_ns < QUIET_START_NS || now - progress->drawn_ns < REDRAW_NS)
-		return;
-	progress->drawn_ns = now;
-	if (progress->total)
-		fprintf(stderr, "\r\033[Khostlat: %s: %.0f %%", progress->what,
-			100.0 * (double)done / (double)progress->total);
-	else
-		fprintf(stderr, "\r\033[Khostlat: %s: %" PRIu64, progress->what, done);
+	progress->drawn_ns = now_ns;
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	/* One write: a line is never seen in halves. */
+	fprintf(stderr, "\r\033[Khostlat: %s", text);
 	fflush(stderr);
 }
 

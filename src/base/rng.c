@@ -2,9 +2,8 @@
 /* xoshiro256** and what is drawn from it. */
 #include "base/rng.h"
 
-#include <math.h>
-
 #include "base/bug.h"
+#include "base/portable.h"
 
 static uint64_t splitmix64(uint64_t *x)
 {
@@ -13,6 +12,14 @@ static uint64_t splitmix64(uint64_t *x)
 	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
 	z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
 	return z ^ (z >> 31);
+}
+
+/* Mixed before n is added, so that neighbouring seeds have no neighbouring sequences. */
+uint64_t rng_derive(uint64_t seed, uint64_t n)
+{
+	uint64_t x = splitmix64(&seed) + n;
+
+	return splitmix64(&x);
 }
 
 static uint64_t rotate_left(uint64_t x, int k)
@@ -63,5 +70,5 @@ double rng_uniform(struct rng *rng)
 /* By inversion; 1 - u is never 0, so the logarithm is finite. */
 double rng_exponential(struct rng *rng, double mean)
 {
-	return -mean * log1p(-rng_uniform(rng));
+	return -mean * portable_log(1 - rng_uniform(rng));
 }

@@ -17,6 +17,12 @@ struct rng {
 /* Any seed is good, 0 too. */
 void rng_init(struct rng *rng, uint64_t seed);
 
+/*
+ * The n-th of the seeds that follow from one: no two of them are the same, and what they give has
+ * nothing to do with each other.
+ */
+uint64_t rng_derive(uint64_t seed, uint64_t n);
+
 /* All 2^64 values alike. */
 uint64_t rng_u64(struct rng *rng);
 

@@ -3,8 +3,18 @@
 #include "base/stop.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#define GRACE_MS 300 /* of a reader that is only slow, once somebody insists */
+#define LOOK_MS 50   /* whether a FIFO has a reader */
+
+/* Signals are the process's, and so is what they end. */
+static struct stop *active;
 
 static sigset_t stop_signals(void)
 {
@@ -33,6 +43,7 @@ int stop_init(struct stop *stop)
 	}
 	signal(SIGPIPE, SIG_IGN);
 	stop->active = true;
+	active = stop;
 	return 0;
 }
 
@@ -52,6 +63,14 @@ bool stop_requested(struct stop *stop)
 	return stop->signal != 0;
 }
 
+bool stop_insisted(struct stop *stop)
+{
+	/* Those that follow are taken as well, or the descriptor would stay readable. */
+	if (stop->active && stop->signal)
+		stop->again |= take_signal(stop) != 0;
+	return stop->again;
+}
+
 void stop_release(struct stop *stop)
 {
 	if (!stop || !stop->active)
@@ -62,4 +81,70 @@ void stop_release(struct stop *stop)
 	close(stop->fd);
 	sigprocmask(SIG_SETMASK, &stop->mask, NULL);
 	stop->active = false;
+	active = NULL;
+}
+
+/* ---- what waits for others ---- */
+
+/* Once it is writable, at least PIPE_BUF bytes of a pipe are. */
+static int wait_writable(int fd)
+{
+	struct pollfd fds[] = {
+		{ .fd = fd, .events = POLLOUT }, { .fd = active->fd, .events = POLLIN },
+	};
+	int n;
+
+	do {
+		n = poll(fds, 2, stop_requested(active) && stop_insisted(active) ? GRACE_MS : -1);
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		if (n > 0 && fds[0].revents)
+			return 0;
+	} while (n);
+	return -ECANCELED;
+}
+
+ssize_t stop_write(int fd, const void *data, size_t size)
+{
+	struct stat st;
+	ssize_t n;
+	int err;
+
+	if (active && !fstat(fd, &st) && !S_ISREG(st.st_mode)) {
+		err = wait_writable(fd);
+		if (err)
+			return err;
+		size = size < PIPE_BUF ? size : PIPE_BUF;
+	}
+	n = write(fd, data, size);
+	return n < 0 ? -errno : n;
+}
+
+static int open_fifo(const char *path, int flags)
+{
+	const bool seen = active->signal; /* it has its own end: this is what comes after it */
+	struct pollfd signals = { .fd = active->fd, .events = POLLIN };
+	int fd;
+
+	for (;;) {
+		fd = open(path, flags | O_NONBLOCK);
+		if (fd >= 0)
+			return fcntl(fd, F_SETFL, flags & ~O_NONBLOCK) ? -errno : fd;
+		if (errno != ENXIO)
+			return -errno;
+		if (seen ? stop_insisted(active) : stop_requested(active))
+			return -EINTR;
+		poll(&signals, 1, LOOK_MS);
+	}
+}
+
+int stop_open(const char *path, int flags, mode_t mode)
+{
+	struct stat st;
+	int fd;
+
+	if (active && !stat(path, &st) && S_ISFIFO(st.st_mode))
+		return open_fifo(path, flags);
+	fd = open(path, flags, mode);
+	return fd < 0 ? -errno : fd;
 }

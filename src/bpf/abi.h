@@ -24,8 +24,7 @@
 
 struct row_hist {
 	__u64 sum;
-	__u64 min, max;           /* since `epoch` began; valid if the row's epoch says so */
-	__u64 prev_min, prev_max; /* of the epoch before */
+	__u64 min, max; /* of the interval: the loader puts ~0 and 0 there when it begins */
 	union {
 		struct {
 			__u64 zero; /* values of exactly 0 */
@@ -36,43 +35,51 @@ struct row_hist {
 	};
 };
 
-/*
- * A row is written by one CPU only. min and max hold for an interval: the loader advances the
- * global epoch at a snapshot, and the first recording of the new epoch puts the old values aside.
- */
+/* A row is written by one CPU only, but for its extremes. */
 struct row {
-	__u32 epoch, prev_epoch;
 	struct row_hist latency; /* from the origin */
 	struct row_hist step;    /* since the previous measured stage of the same packet */
 };
 
-/* Rows are found by (slot, origin, protocol); a slot is a stage or a distribution of its own. */
+/* Rows are found by (protocol, slot, origin); a slot is a stage or a part of one. No order. */
 enum row_slot {
-	SLOT_LINK,
-	SLOT_IP,
 	SLOT_TRANSPORT,
 	SLOT_ENQUEUED,
+	SLOT_READ, /* the latency of reads whose oldest byte is as old as the youngest; all steps */
+	SLOT_LINK,
+	SLOT_IP,
 	SLOT_RUNNABLE,
 	SLOT_RUNNING,
-	SLOT_READ,
-	SLOT_YOUNGEST,
+	SLOT_MANY, /* the others: the oldest's age, and in place of a step the youngest's */
 	SLOT_CPU_WAIT,
 	/*
-	 * `read` and `youngest` of a datagram that was read before its announcement. That records
-	 * it, in a softirq that may interrupt a reader's recording: hence rows of their own.
+	 * A datagram that was read before its announcement. That records it, in a softirq that may
+	 * interrupt a reader's recording: hence a row of its own. Most of its steps are 0.
 	 */
 	SLOT_EARLY,
-	SLOT_EARLY_YOUNGEST,
+	SLOT_HOL, /* at `enqueued`: how long it waited behind a hole; in place of a latency */
+	/* The transmit side: each has one origin, send at `segment` and departure behind it. */
+	SLOT_SEGMENT,
+	SLOT_QDISC,
+	SLOT_PACING, /* at `qdisc`: how long before its departure; in place of a latency */
+	SLOT_DRIVER,
+	SLOT_SENT,
+	SLOT_ACKED,
 	SLOT_MAX,
 };
 
+/*
+ * At one time a slot has two origins at most: `link` and `stack`, at `link` `sender` and `stack`,
+ * and with --origin that one. The lowest bit tells them apart, and is the row's index.
+ */
 enum row_origin {
 	ROW_LINK,
 	ROW_STACK,
-	ROW_DELIVER,
 	ROW_SENDER,
+	ROW_DELIVER,
 	ROW_ORIGINS,
 };
+#define ORIGINS_AT_ONCE 2
 
 enum row_proto {
 	ROW_TCP,
@@ -80,17 +87,18 @@ enum row_proto {
 	ROW_PROTOS,
 };
 
-/*
- * The buckets of short latencies by table: up to FINE_MAX of each value, up to SHORT_MAX of each
- * multiple of 16, with the bucket's upper edge to compare with: no 16 hold two edges there.
- */
-#define FINE_MAX  255
-#define SHORT_MAX 65535
+#define ROWS (ROW_PROTOS * SLOT_MAX * ORIGINS_AT_ONCE)
 
-#define ROW_KEYS (SLOT_MAX * ROW_ORIGINS * ROW_PROTOS)
-/* Rows 1..SLOT_MAX are the overflow rows, one per slot; 0 in the directory means "none yet". */
-#define ROW_FIRST (SLOT_MAX + 1)
-#define OVERFLOW_ROW(slot) ((slot) + 1)
+/*
+ * The cells of short latencies by table, with an entry for each multiple of 8 from SHORT_MIN on: no
+ * 8 values hold two buckets' edges there. To the entry the value's lowest three bits are added; the
+ * sum without its own lowest three is the cell's offset in bytes. So an entry is 8 x the cell of
+ * the first value, and if another cell begins within the 8, as much more as makes that value carry.
+ */
+#define SHORT_MIN 72
+#define SHORT_MAX 65535
+#define SHORT_ENTRIES 8192 /* as many as a mask needs */
+#define SHORT_OFFSET 0x7f8
 
 /* ---- counters ---- */
 
@@ -112,7 +120,11 @@ enum loss {
 	LOSS_DESYNC,          /* the FIFO disagreed with the socket's queue and was reset */
 	LOSS_UNSUPPORTED_SPLICE, /* read partly by splice: read, but when is not known */
 	LOSS_MIXED_ORIGIN,    /* packets of two origins in one read */
+	LOSS_CULPRITS_FULL,   /* of a wait for a CPU: who had it is in none of CULPRIT_MAX places */
 	LOSS_NEGATIVE,        /* two clocks disagreed: the difference was below zero */
+	LOSS_DISPLACED,       /* more packets on their way out than the table holds */
+	LOSS_NO_CALL,         /* sent by a call from before the start, or not by a send call */
+	LOSS_MPTCP,           /* of a subflow: MPTCP queues and announces it elsewhere */
 	LOSS_MAX,
 };
 
@@ -121,6 +133,17 @@ enum excluded {
 	EXCL_DUPLICATE,      /* payload that had already been received */
 	EXCL_READER_RUNNING, /* at `runnable`, `running`: the reader needed no waking for it */
 	EXCL_READER_EARLY,   /* the same, of SLOT_EARLY */
+	EXCL_HOL,            /* it waited behind a hole, and HOL_EXCLUDE is asked for */
+	EXCL_SENT_ACK,       /* transmit side: no payload */
+	EXCL_NO_DEPARTURE,   /* ... a datagram: only TCP says when it let a packet go */
+	EXCL_PACED,          /* ... at `qdisc` before its departure: pacing is no latency */
+	EXCL_NOT_PACED,      /* ... the same at `driver`: its queueing discipline doesn't pace */
+	EXCL_STACKED,        /* ... again, at a device below the one where it was measured */
+	EXCL_SPLIT,          /* ... a piece of a packet that was split behind the queue: no step */
+	EXCL_PARENT,         /* ... what was split */
+	EXCL_NO_COMPLETION,  /* ... given to its receiver: loopback, veth */
+	EXCL_UNSPECIFIED,    /* ... freed by the driver without a word: sent or dropped */
+	EXCL_ENCAPSULATED,   /* ... again, in a tunnel's packet */
 	EXCL_MAX,
 };
 
@@ -129,6 +152,7 @@ enum excluded {
 struct cpu_counters {
 	__u64 loss[SLOT_MAX][LOSS_MAX][ROW_PROTOS];
 	__u64 excluded[EXCL_MAX][ROW_PROTOS];
+	__u64 suppressed[ROW_PROTOS]; /* slow messages that found no room in the ring */
 	__u64 drop[SLOT_MAX][DROP_REASONS];
 };
 
@@ -143,33 +167,41 @@ struct cpu_share {
 
 #define PKT_IFACE    1  /* came by the interface of the filter */
 #define PKT_USED     2  /* the entry is done with: enqueued, or dropped */
-#define PKT_XPORT    8  /* TCP has it */
 #define PKT_LINK     16 /* `link`'s own latency is known */
 #define PKT_SKIP 32        /* not of the filter, but it has its place in a FIFO */
 #define PKT_FORCED_MISS 64 /* the origin asked for is not there; `why` says why */
+#define HOW(flags) ((flags) << 16) /* in `how` */
 
 /* What is needed of a packet once it is in a socket's queue. */
 struct stamp {
 	__u64 base;      /* the origin's time */
 	__u64 enqueued;
-	__u8 origin;     /* enum row_origin */
-	__u8 link_origin;
-	__u8 flags;      /* PKT_* */
-	__u8 why;        /* enum loss, if PKT_FORCED_MISS */
+	union {
+		struct {
+			__u8 origin; /* enum row_origin */
+			__u8 link_origin;
+			__u8 flags;  /* PKT_* */
+			__u8 why;    /* enum loss, if PKT_FORCED_MISS */
+		};
+		__u32 how; /* all four */
+	};
 	__u32 seq;       /* TCP: sequence number of the first payload byte; until then the kernel's
 			  * stamp, its low half, or 0 */
-};
+} __attribute__((aligned(8)));
 
 /* What is known of it on its way up. */
 struct packet {
 	struct stamp s;
 	__u64 link;      /* stage times; 0 = not passed or not measured */
 	__u64 ip;
-	__u64 transport;
+	__u64 transport; /* TCP's, too: what tcp_probe has seen */
 	__u64 link_ns;   /* latency at `link`, from link_origin */
 };
 
-/* In a queue. The rest of the way is kept only for --pid, which judges at `read`. */
+/*
+ * In a queue. The rest of the way is kept only for --pid, which judges at `read`, for
+ * --slower-than, which does so, too, and without `enqueued`, where the next step begins earlier.
+ */
 struct queued {
 	struct stamp s;
 	__u32 link, ip, transport; /* ns before `enqueued`, at most 2^32 - 1; 0 = as above */
@@ -181,16 +213,18 @@ struct link_entry {
 	struct packet p;
 };
 
+/*
+ * Settings that allow the short form of a program, which knows what is not asked for: no --pid, no
+ * --ifname, no --origin, no `ip`; but TCP's transport, enqueued and read.
+ */
+enum usual {
+	NOT_USUAL,
+	USUAL_OLDER,  /* the kernel has no bpf_rdonly_cast() */
+	USUAL,
+};
+
 /* Two-way: consecutive slab objects fall into different sets, two ways absorb the rest. */
 #define LINK_SETS 4096
-
-#define SCRATCH_LOG2 4
-#define SCRATCH_SLOTS (1 << SCRATCH_LOG2)
-struct scratch {
-	__u64 sk;
-	__u32 end, pad; /* sequence number behind the payload */
-	struct packet p;
-};
 
 #define SWITCH_RING 8
 struct cpu_switch {
@@ -200,15 +234,19 @@ struct cpu_switch {
 };
 
 struct cpu_state {
-	struct cpu_counters count;
-	struct cpu_share share[ROW_PROTOS];
-	struct scratch scratch[SCRATCH_SLOTS]; /* between tcp_probe and sk_data_ready */
 	__u64 udp_skb;     /* the datagram that passed LOCAL_IN last */
+	__u64 udp_last;    /* the same once it was announced: its copies may follow; or 0 */
+	__u64 udp_time;    /* when it, or its last copy, was announced */
+	__u64 udp_many;    /* several may be made of it; where that has to be known before */
 	__u64 announced;   /* when sk_data_ready fired; 0 once its call chain must be over */
 	__u64 clock_check; /* when the realtime offset was verified last */
+	__u64 departures;  /* runs of the transmit side's programs that see every packet */
+	/* an instruction reaches 32 KiB: the most frequent come first, as do their slots */
+	struct row row[ROW_PROTOS][SLOT_MAX][ORIGINS_AT_ONCE];
+	struct cpu_counters count;
+	struct cpu_share share[ROW_PROTOS];
 	__u32 switches, pad;
 	struct cpu_switch ring[SWITCH_RING]; /* who had this CPU; newest at switches - 1 */
-	struct row row[]; /* the loader sets how many */
 };
 
 /* ---- queues of stamps beside the sockets' queues of packets ---- */
@@ -219,12 +257,27 @@ struct cpu_state {
 #define OOO_MAX  64
 #define UDP_RING 320 /* a full default receive buffer of small datagrams: 277 */
 
+enum next {
+	NEXT_NONE,
+	NEXT_USUAL,
+	NEXT_MISS, /* without the origin that was asked for */
+};
+
 struct tcp_socket {
 	__u32 head, tail;         /* ring[] */
 	__u32 ext_head, ext_tail; /* of the borrowed ring */
-	__u32 ext;                /* which, + 1; 0 = none */
-	__u32 n_ooo;              /* of the out-of-order queue */
+	union {
+		struct {
+			__u32 ext;   /* which, + 1; 0 = none */
+			__u32 n_ooo; /* of the out-of-order queue */
+		};
+		__u64 unusual;       /* both */
+	};
 	__u64 ours;               /* --pid: the process has read from it */
+	/* Between tcp_probe and sk_data_ready, both under the socket's lock. */
+	struct packet next;       /* .ip only if `transport` doesn't serve instead */
+	__u32 next_end;           /* sequence number behind its payload */
+	__u32 next_is;            /* enum next */
 	struct queued ring[TCP_RING];
 };
 
@@ -267,14 +320,70 @@ struct udp_socket {
 	struct udp_slot ring[UDP_RING];
 };
 
+/* ---- packets on their way out ---- */
+
+/* Two ways, as the link table; a queueing discipline may hold thousands of packets. */
+#define TX_SETS 2048
+#define TX_GIVEN 0x80000000U /* in `where`: the driver has it */
+
+struct tx_entry {
+	__u64 skb;  /* the packet's address; 0 = free */
+	__u64 base; /* its departure */
+	__u64 last; /* when it passed the stage before */
+	__u32 seq;
+	__u32 where; /* the device's index, TX_GIVEN */
+};
+
+struct tx_set {
+	struct tx_entry e[2];
+};
+
+#define TX_RING 64 /* packets that aren't acknowledged yet */
+
+struct tx_unacked {
+	__u64 base;
+	__u32 end; /* sequence number behind it */
+	__u32 pad;
+};
+
+struct tx_socket {
+	__u32 head, tail;
+	__u32 end; /* of the newest */
+	__u32 any; /* `end` is known */
+	__u32 segs; /* segments received when the connection was closed here */
+	__u32 pad;
+	struct tx_unacked ring[TX_RING];
+};
+
+#define TX_CALLS 64 /* send calls whose bytes wait in the socket */
+#define TX_NO_ROOM 0 /* more calls than that */
+#define TX_BEFORE 1  /* its bytes, or the call itself, were there before it was watched */
+
+struct tx_call {
+	__u64 since; /* or TX_NO_ROOM, TX_BEFORE: unknown */
+	__u32 seq;   /* of its first byte */
+	__u32 pad;
+};
+
+struct tx_writer {
+	__u32 head, tail;
+	__u32 segmented; /* behind the last byte that was sent for the first time */
+	__u32 end;       /* behind the last byte of the last call that ended */
+	__u32 calling;
+	__u32 known;     /* there was a call */
+	__u64 caller;    /* the task that is calling */
+	struct tx_call ring[TX_CALLS];
+};
+
 /* ---- tasks that read ---- */
 
 #define WAIT_RING 8
+#define WAIT_STOPPED 0 /* not a wait for a CPU at all: SIGSTOP, or a tracer */
 struct wait {
 	__u64 start, end;
 	__u32 pid, tgid; /* who had the CPU; pid 0 = idle: not a wait for a CPU, an idle exit */
 	char comm[16];
-	__u64 stopped;   /* not a wait for a CPU at all: SIGSTOP, or a tracer */
+	__u64 blamed;    /* from here to `end` it is among the culprit's; or WAIT_STOPPED */
 };
 
 struct task_state {
@@ -287,9 +396,14 @@ struct task_state {
 	struct wait wait[WAIT_RING]; /* newest at (waits - 1) % WAIT_RING */
 	/* the read under way: popped from the socket, not yet returned to the application */
 	__u64 sk;
-	__u32 n, pad;
+	__u32 n;
+	__u32 copied; /* TCP: the socket's read position after the last copy */
 	struct stamp oldest;
+	__u64 before;   /* of the oldest: before_reader(), if `enqueued` is not selected */
 	__u64 youngest; /* base */
+	/* for --slower-than */
+	__u32 link, ip, transport; /* of the oldest: as in struct queued */
+	__u64 since;               /* no wait before is known */
 };
 
 /* Most readers find their state here, by address; as struct tcp_entry. */
@@ -310,12 +424,19 @@ struct culprit {
 
 #define CULPRIT_MAX 1024
 
-_Static_assert(sizeof(struct row) == 8 + 2 * 8 * (7 + ROW_BUCKETS), "struct row");
+/* Bytes of slow messages that an interval has room for: about 300. */
+#define SLOW_RING (1 << 16)
+
+#define NO_TEST_PORT (~0U) /* no socket's */
+
+_Static_assert(sizeof(struct row) == 2 * 8 * (5 + ROW_BUCKETS), "struct row");
+_Static_assert(SHORT_OFFSET / 8 < CELL_MAX, "SHORT_OFFSET");
 _Static_assert(sizeof(struct packet) == 56, "struct packet");
 _Static_assert(sizeof(struct link_entry) == 64, "one cache line per packet");
 _Static_assert(sizeof(struct queued) == 40, "struct queued");
 /* Socket storage is charged to net.core.optmem_max: 20 KiB before 6.7. */
 _Static_assert(sizeof(struct udp_socket) < 16384, "storage of a UDP socket");
+_Static_assert(sizeof(struct tx_set) == 64, "one cache line per set");
 _Static_assert(sizeof(struct tcp_socket) <= 1024, "1 KiB per connection");
 
 #endif

@@ -64,7 +64,7 @@ static __always_inline __u32 drop_slot(const struct link_entry *e)
 {
 	if (!e)
 		return SLOT_LINK;
-	return e->p.transport || (e->p.s.flags & PKT_XPORT) ? SLOT_ENQUEUED : SLOT_TRANSPORT;
+	return e->p.transport || link_served(e) ? SLOT_ENQUEUED : SLOT_TRANSPORT;
 }
 
 static __always_inline __u32 netns_of(const struct sk_buff *skb, const struct sock *sk)

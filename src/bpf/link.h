@@ -66,6 +66,21 @@ static __always_inline bool link_same(const struct link_entry *e, const struct s
 }
 
 /*
+ * TCP has taken what it needs: the entry is of no later packet at this address. Such there are
+ * beside a packet socket for one protocol: the stack goes on with a copy that didn't pass `link`.
+ */
+static __always_inline void link_serve(struct link_entry *e)
+{
+	if (e)
+		e->p.s.base = 0;
+}
+
+static __always_inline bool link_served(const struct link_entry *e)
+{
+	return !e->p.s.base;
+}
+
+/*
  * The packet's old entry, or a free or used one, or else the older of the set. Never a second one
  * of the same address: it would be found when the first is displaced.
  */
@@ -213,11 +228,25 @@ static __always_inline bool iface_selected(struct sk_buff *skb)
 	return name[0] == filter_ifname[0] && name[1] == filter_ifname[1];
 }
 
+/*
+ * A bridge's port, for one: its packet passes `link` again, as the bridge's, and then has a number
+ * of the interface that it came by.
+ */
+static __always_inline __u8 came_by(const struct link_entry *e, struct sk_buff *skb)
+{
+	if (iface_selected(skb))
+		return PKT_IFACE;
+	return skb->skb_iif && e->skb == (__u64)skb ? e->p.s.flags & PKT_IFACE : 0;
+}
+
 static __always_inline bool sock_selected(const struct sock *sk)
 {
-	if (filter_port && sk->__sk_common.skc_num != filter_port)
-		return false;
-	return !filter_netns || sk->__sk_common.skc_net.net->ns.inum == filter_netns;
+	if (!filter_sock)
+		return true;
+	if ((filter_port && sk->__sk_common.skc_num != filter_port) ||
+	    (filter_netns && sk->__sk_common.skc_net.net->ns.inum != filter_netns))
+		return sk->__sk_common.skc_num == test_port;
+	return true;
 }
 
 #endif

@@ -9,6 +9,7 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_tracing.h>
 #include "bpf/abi.h"
+#include "event/layout.h"
 
 /* Sizes of arrays marked "loader" are set there from the number of CPUs and --memory. */
 /* Everything that a CPU writes: one lookup per program finds its counters and its rows. */
@@ -16,8 +17,8 @@ struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, 1); /* loader: CPUs */
-	__uint(key_size, sizeof(__u32));
-	__uint(value_size, sizeof(struct cpu_state) + ROW_FIRST * sizeof(struct row)); /* loader */
+	__type(key, __u32);
+	__type(value, struct cpu_state);
 } cpus SEC(".maps");
 
 struct {
@@ -64,33 +65,37 @@ struct {
 
 /* ---- settings, fixed before loading: the verifier prunes what is switched off ---- */
 
-const volatile __u32 row_pool = ROW_FIRST;  /* rows per CPU */
 const volatile __u32 slots = ~0U;           /* enum row_slot bits that are recorded */
 const volatile __u32 origin_asked = ROW_ORIGINS; /* enum row_origin; ROW_ORIGINS = by packet */
 const volatile __u32 filter_port = 0;       /* local port, 0 = all */
 const volatile __u32 filter_netns = 0;      /* inode, 0 = all */
+const volatile __u32 filter_sock = 0;       /* one of them: a read less for most */
 const volatile __u32 filter_tgid = 0;       /* 0 = all; rows are then recorded at `read` */
 const volatile __u64 filter_ifname[2] = {}; /* 0 = all */
+const volatile __u32 drop_unspecified = ~0U; /* ... SKB_DROP_REASON_NOT_SPECIFIED */
 const volatile __u32 drop_cpu_backlog = ~0U; /* this kernel's SKB_DROP_REASON_CPU_BACKLOG */
 const volatile __u32 transport_udp = 1;     /* a hook is bound there */
 const volatile __u32 read_tcp = 1, read_udp = 1; /* there, too: the FIFOs are kept for it */
 const volatile __u32 sockets_end = 1;       /* tcp_destroy_sock is bound */
 const volatile __u32 tasks_end = 1;         /* sched_process_free is */
 const volatile __u32 ext_limit = 1;         /* rings in ext_rings */
+const volatile __u32 usual = NOT_USUAL;     /* enum usual */
+const volatile __u64 slower_than = 0;       /* ns from which a message is told of; 0 = none */
+const volatile __u32 hol = HOL_EXCLUDE;     /* enum hol */
+const volatile __u32 keep_way = 1;          /* queues hold all of a packet's way */
 const volatile __u32 read_announced = 1;    /* sock_recv_length (or its stand-in) closes a read */
 
-const volatile __u8 bucket_fine[FINE_MAX + 1] = {};
-const volatile __u8 bucket_coarse[(SHORT_MAX + 1) / 16] = {};
-const volatile __u16 bucket_edge[256] = {}; /* by bucket */
+const volatile __u16 short_cells[SHORT_ENTRIES] = {};
+const volatile __u8 shorter_cells[SHORT_MIN] = {}; /* each value's */
 
-/* ---- shared with the running loader, which sets the first two before loading ---- */
+/* ---- shared with the running loader ---- */
 
-__u32 epoch; /* from 1 */
-__u32 row_next; /* from ROW_FIRST */
 __s64 realtime_offset; /* realtime - monotonic */
 __s64 tai_offset;     /* TAI - realtime */
-__u32 row_dir[ROW_KEYS];
 __u64 ext_used; /* bit per borrowed ring */
+/* The self-test's sockets and its process pass the filters while it runs; else nobody's. */
+__u32 test_port; /* NO_TEST_PORT from before loading on */
+__u32 test_tgid;
 
 /* Not maps: the address of an entry is then known to the programs, without a lookup. */
 struct link_entry link_table[LINK_SETS * 2];

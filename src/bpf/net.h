@@ -9,6 +9,7 @@
 
 #define IPPROTO_TCP 6
 #define IPPROTO_UDP 17
+#define IPPROTO_MPTCP 262
 #define AF_INET 2
 #define AF_INET6 10
 

@@ -19,6 +19,19 @@
 #define keep(value) asm volatile("" : "+r"(value))
 
 /*
+ * The verifier takes a test out of the program if one of its ways is never gone. Shared with
+ * another test, it is: this makes the way to what follows one of its own.
+ */
+#define apart(value) asm volatile("%0 = %0" : "+r"(value))
+
+#define likely(x) __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+
+#define NO_STEP ~0ULL
+
+#define READ_ONCE(x) (*(const volatile typeof(x) *)&(x))
+
+/*
  * The low half of an address, as a number. The verifier lets nothing be computed with a pointer,
  * but a 32-bit copy of it is one no more.
  */
@@ -44,135 +57,149 @@ static __always_inline void count_loss(struct cpu_state *c, __u32 slot, __u32 wh
 		c->count.loss[slot][why][proto] += n;
 }
 
-/* The pool gives out ids in order of first use; when it is used up, overflow rows serve. */
-static __noinline __u32 row_alloc(__u32 key)
-{
-	__u32 id, old;
-
-	if (key >= ROW_KEYS)
-		return 0;
-	id = row_next < row_pool ? __sync_fetch_and_add(&row_next, 1) : row_pool;
-	if (id >= row_pool)
-		id = OVERFLOW_ROW(key / (ROW_ORIGINS * ROW_PROTOS));
-	old = __sync_val_compare_and_swap(&row_dir[key], 0, id);
-	return old ? old : id;
-}
-
-static __always_inline __u32 row_id(__u32 slot, __u32 proto, __u32 origin)
-{
-	__u32 key = (slot * ROW_ORIGINS + (origin & (ROW_ORIGINS - 1))) * ROW_PROTOS + proto;
-	__u32 id = row_dir[key];
-
-	return id ? id : row_alloc(key);
-}
-
-static __noinline int row_turn(struct row *r)
-{
-	if (!r)
-		return 0;
-	r->latency.prev_min = r->latency.min;
-	r->latency.prev_max = r->latency.max;
-	r->step.prev_min = r->step.min;
-	r->step.prev_max = r->step.max;
-	r->latency.min = r->step.min = ~0ULL;
-	r->latency.max = r->step.max = 0;
-	r->prev_epoch = r->epoch;
-	r->epoch = epoch;
-	return 0;
-}
-
-static __noinline __u64 bucket_long(__u64 v)
-{
-	return bucket_index(v);
-}
-
 /* Which counter of a row_hist is v's. */
 static __always_inline __u64 hist_cell(__u64 v)
 {
-	__u64 i = v;
+	__u64 i = CELL_BUCKET + bucket_index(v);
 
-	keep(i);
-	if (v <= FINE_MAX)
-		return v ? CELL_BUCKET + bucket_fine[i & FINE_MAX] : CELL_ZERO;
-	if (v <= SHORT_MAX) {
-		i = bucket_coarse[i >> 4 & SHORT_MAX >> 4];
-		return CELL_BUCKET + i + ((bucket_edge[i] - v) >> 63);
-	}
-	i = CELL_BUCKET + bucket_long(v);
 	/* not in C: the compiler would check a copy, and 6.1 doesn't see what that says of i */
 	asm volatile("if %0 < %1 goto +1\n%0 = %2" : "+r"(i) : "i"(CELL_MAX), "i"(CELL_OVER));
 	return i;
 }
 
-static __always_inline void hist_add(struct row_hist *h, __u64 v, __u64 cell, __u64 n)
+/* The counter comes before the extremes, which the loader resets before it reads the counter. */
+static __always_inline void hist_count(struct row_hist *h, __u64 *cell, __u64 v, __u64 n)
 {
+	*cell += n;
 	h->sum += v * n;
 	if (v > h->max)
 		h->max = v;
 	if (v < h->min)
 		h->min = v;
-	h->cell[cell] += n;
+}
+
+#define NOT_SHORT (SHORT_MAX - SHORT_MIN + 1)
+
+/* `above`: v - SHORT_MIN, known to be less than NOT_SHORT. */
+static __always_inline void hist_short(struct row_hist *h, __u64 v, __u64 above, __u64 n)
+{
+	__u32 entry = (__u32)above / 4, at; /* offset in bytes */
+
+	keep(entry);
+	entry &= 2 * (SHORT_ENTRIES - 1);
+	at = *(const volatile __u16 *)((char *)short_cells + entry);
+	at = (at + ((__u32)above & 7)) & SHORT_OFFSET;
+	hist_count(h, (__u64 *)((char *)h->cell + at), v, n);
+}
+
+/* Any value. */
+static __noinline int hist_other(struct row_hist *h, __u64 v, __u64 n)
+{
+	__u64 above = v - SHORT_MIN, cell;
+
+	if (!h)
+		return 0;
+	keep(above);
+	if (above < NOT_SHORT) {
+		hist_short(h, v, above, n);
+		return 0;
+	}
+	cell = v;
+	keep(cell);
+	if (cell < SHORT_MIN)
+		cell = shorter_cells[cell];
+	else
+		cell = hist_cell(v);
+	keep(cell);
+	if (cell < CELL_MAX)
+		hist_count(h, &h->cell[cell], v, n);
+	return 0;
 }
 
 /*
  * The kernel's fast monotonic clock may differ by some nanoseconds between CPUs while it is being
- * adjusted: that is 0. Anything else below zero is a defect of the measurement, and counted.
+ * adjusted: that is 0. Anything else below zero is a defect of the measurement: not recorded.
  */
-static __noinline __u64 settle_negative(__u64 v)
+static __noinline int record_other(struct row *r, __u64 latency, __u64 step, __u64 n)
 {
-	return (__s64)v < -1000 ? ~0ULL : 0;
+	if (!r)
+		return 0;
+	if ((__s64)latency < 0) {
+		if ((__s64)latency < -1000)
+			return -1;
+		latency = 0;
+	}
+	hist_other(&r->latency, latency, n);
+	if (step != NO_STEP)
+		hist_other(&r->step, (__s64)step < 0 ? 0 : step, n);
+	return 0;
 }
 
-#define NO_STEP ~0ULL
-/* The step is the latency, as of all packets in this row (not so in an overflow row). */
-#define SAME_STEP (~0ULL - 1)
+static __always_inline struct row *row_of(struct cpu_state *c, __u32 slot, __u32 proto,
+					  __u64 origin)
+{
+	return &c->row[proto][slot][origin & (ORIGINS_AT_ONCE - 1)];
+}
 
-/* Adds n packets of this latency, and of this step unless NO_STEP. */
-static __always_inline void record(struct cpu_state *c, __u32 slot, __u32 proto, __u32 origin,
+/* Adds n packets of this latency. */
+static __always_inline void record_latency(struct cpu_state *c, __u32 slot, __u32 proto,
+					   __u64 origin, __u64 latency, __u64 n)
+{
+	struct row *r = row_of(c, slot, proto, origin);
+	__u64 above = latency - SHORT_MIN;
+
+	keep(above);
+	if (likely(above < NOT_SHORT))
+		hist_short(&r->latency, latency, above, n);
+	else if (record_other(r, latency, NO_STEP, n))
+		count_loss(c, slot, LOSS_NEGATIVE, proto, n);
+}
+
+/* ... and of this step. */
+static __always_inline void record(struct cpu_state *c, __u32 slot, __u32 proto, __u64 origin,
 				   __u64 latency, __u64 step, __u64 n)
 {
-	__u64 id = row_id(slot, proto, origin);
-	bool overflow = id < ROW_FIRST;
-	struct row *r;
-	__u64 cell;
+	struct row *r = row_of(c, slot, proto, origin);
+	__u64 above = latency - SHORT_MIN, step_above = step - SHORT_MIN;
 
-	if ((__s64)latency < 0) {
-		latency = settle_negative(latency);
-		if (latency) {
-			count_loss(c, slot, LOSS_NEGATIVE, proto, n);
-			return;
-		}
+	keep(above);
+	keep(step_above);
+	if (likely(above < NOT_SHORT && step_above < NOT_SHORT)) {
+		hist_short(&r->latency, latency, above, n);
+		hist_short(&r->step, step, step_above, n);
+	} else if (record_other(r, latency, step, n)) {
+		count_loss(c, slot, LOSS_NEGATIVE, proto, n);
 	}
-	keep(id); /* 6.1 must see the check and the use on one register */
-	if (id >= row_pool)
-		return;
-	r = &c->row[id];
-	if (r->epoch != epoch)
-		row_turn(r);
-	cell = hist_cell(latency);
-	hist_add(&r->latency, latency, cell, n);
-	if (step == NO_STEP || (step == SAME_STEP && !overflow))
-		return;
-	if (step == SAME_STEP)
-		step = latency;
-	if ((__s64)step < 0)
-		step = 0;
-	if (step != latency)
-		cell = hist_cell(step);
-	hist_add(&r->step, step, cell, n);
 }
 
-/* When the packet passed the stage measured last before `enqueued`. */
-static __always_inline __u64 before_enqueued(const struct packet *p)
+/* With the whole mask, which is read once where much is asked of it. */
+static __always_inline bool is_in(__u32 stages, __u32 slot)
 {
-	if (p->transport)
-		return p->transport;
-	return p->ip ? p->ip : p->link;
+	return stages & (1U << slot);
 }
 
 static __always_inline bool selected(__u32 slot)
 {
-	return slots & (1U << slot);
+	return is_in(slots, slot);
+}
+
+/*
+ * Where the steps of `ip`, `transport` and `enqueued` begin: when the packet passed the stage that
+ * was measured last before, and without one at the origin. `ip` has a time only if it is selected.
+ */
+static __always_inline __u64 before_ip(const struct packet *p)
+{
+	return p->s.flags & PKT_LINK ? p->link : p->s.base;
+}
+
+static __always_inline __u64 before_transport(const struct packet *p)
+{
+	return p->ip ? p->ip : before_ip(p);
+}
+
+static __always_inline __u64 before_enqueued(const struct packet *p, __u32 stages)
+{
+	return p->transport && is_in(stages, SLOT_TRANSPORT) ? p->transport : before_transport(p);
 }
 
 /*
@@ -184,7 +211,7 @@ static __always_inline bool counts(__u64 ours)
 	return !filter_tgid || ours;
 }
 
-/* Into a queue, with all of its way if --pid will need it. */
+/* Into a queue, with all of its way if --pid or before_reader() will need it. */
 static __always_inline __u32 ns_before(__u64 end, __u64 t)
 {
 	__u64 ns = end - t;
@@ -192,15 +219,30 @@ static __always_inline __u32 ns_before(__u64 end, __u64 t)
 	return !t ? 0 : ns > ~0U ? ~0U : ns;
 }
 
-static __always_inline void queue_packet(struct queued *q, const struct packet *p)
+static __always_inline void queue_packet(struct queued *q, const struct packet *p, __u64 enqueued)
 {
 	q->s = p->s;
-	if (!filter_tgid)
+	q->s.enqueued = enqueued;
+	if (!keep_way)
 		return;
-	q->link = ns_before(p->s.enqueued, p->link);
-	q->ip = ns_before(p->s.enqueued, p->ip);
-	q->transport = ns_before(p->s.enqueued, p->transport);
+	q->link = ns_before(enqueued, p->link);
+	q->ip = ns_before(enqueued, p->ip);
+	q->transport = ns_before(enqueued, p->transport);
 	q->link_ns = p->link_ns > ~0U ? ~0U : p->link_ns;
+}
+
+/* The same for the stages from `runnable` on; `enqueued` itself may not be selected. */
+static __always_inline __u64 before_reader(const struct queued *q, __u32 stages)
+{
+	__u64 enqueued = q->s.enqueued;
+
+	if (is_in(stages, SLOT_ENQUEUED))
+		return enqueued;
+	if (q->transport && is_in(stages, SLOT_TRANSPORT))
+		return enqueued - q->transport;
+	if (q->ip)
+		return enqueued - q->ip;
+	return q->s.flags & PKT_LINK ? enqueued - q->link : q->s.base;
 }
 
 /*
@@ -210,7 +252,7 @@ static __always_inline void queue_packet(struct queued *q, const struct packet *
 static __always_inline bool has_origin(struct cpu_state *c, const struct stamp *s, __u32 slot,
 				       __u32 proto)
 {
-	if (!(s->flags & PKT_FORCED_MISS))
+	if (likely(!(s->how & HOW(PKT_FORCED_MISS))))
 		return true;
 	count_loss(c, slot, s->why, proto, 1);
 	return false;
@@ -220,36 +262,40 @@ static __always_inline bool has_origin(struct cpu_state *c, const struct stamp *
  * Stages up to `transport`, when the packet is known to be payload for a socket of the filter:
  * that is at `transport`, or at `enqueued` where no hook was there before.
  */
-static __always_inline void record_lower(struct cpu_state *c, const struct packet *p, __u32 proto)
+static __always_inline void record_lower(struct cpu_state *c, const struct packet *p, __u32 proto,
+					 __u32 stages)
 {
-	if (selected(SLOT_LINK) && (p->s.flags & PKT_LINK))
-		record(c, SLOT_LINK, proto, p->s.link_origin, p->link_ns, NO_STEP, 1);
-	if (selected(SLOT_IP)) {
+	if (is_in(stages, SLOT_LINK) && (p->s.flags & PKT_LINK))
+		record_latency(c, SLOT_LINK, proto, p->s.link_origin, p->link_ns, 1);
+	if (is_in(stages, SLOT_IP)) {
 		if (!p->ip)
 			count_loss(c, SLOT_IP, LOSS_NOT_COVERED, proto, 1);
 		else if (has_origin(c, &p->s, SLOT_IP, proto))
 			record(c, SLOT_IP, proto, p->s.origin, p->ip - p->s.base,
-			       p->ip - p->link, 1);
+			       p->ip - before_ip(p), 1);
 	}
 }
 
 static __always_inline void record_transport(struct cpu_state *c, const struct packet *p,
-					     __u32 proto)
+					     __u32 proto, __u32 stages)
 {
-	__u64 step = p->transport - (p->ip ? p->ip : p->link);
+	__u64 latency = p->transport - p->s.base;
 
-	if (!selected(SLOT_IP) && p->s.origin == ROW_LINK)
-		step = SAME_STEP; /* probe/snapshot.c knows */
-	if (selected(SLOT_TRANSPORT) && has_origin(c, &p->s, SLOT_TRANSPORT, proto))
-		record(c, SLOT_TRANSPORT, proto, p->s.origin, p->transport - p->s.base, step, 1);
+	if (!is_in(stages, SLOT_TRANSPORT) || !has_origin(c, &p->s, SLOT_TRANSPORT, proto))
+		return;
+	if (!is_in(stages, SLOT_IP) && p->s.origin == ROW_LINK) /* the step, too: snapshot.c */
+		record_latency(c, SLOT_TRANSPORT, proto, ROW_LINK, latency, 1);
+	else
+		record(c, SLOT_TRANSPORT, proto, p->s.origin, latency,
+		       p->transport - before_transport(p), 1);
 }
 
 static __always_inline void record_enqueued(struct cpu_state *c, const struct packet *p,
-					    __u32 proto)
+					    __u32 proto, __u64 now, __u32 stages)
 {
-	if (selected(SLOT_ENQUEUED) && has_origin(c, &p->s, SLOT_ENQUEUED, proto))
-		record(c, SLOT_ENQUEUED, proto, p->s.origin, p->s.enqueued - p->s.base,
-		       p->s.enqueued - before_enqueued(p), 1);
+	if (is_in(stages, SLOT_ENQUEUED) && has_origin(c, &p->s, SLOT_ENQUEUED, proto))
+		record(c, SLOT_ENQUEUED, proto, p->s.how, now - p->s.base,
+		       now - before_enqueued(p, stages), 1);
 }
 
 #endif

@@ -10,6 +10,7 @@
 #define HOSTLAT_BPF_TASKS_H
 
 #include "bpf/record.h"
+#include "bpf/slow.h"
 
 /*
  * The call chain of an announcement is over at the latest when the CPU switches tasks or receives
@@ -46,7 +47,7 @@ static __always_inline struct task_state *task_get(struct task_struct *t, __u64 
 {
 	struct task_entry *e = task_entry(t);
 
-	if (e->task == (__u64)t)
+	if (likely(e->task == (__u64)t))
 		return &e->s;
 	if (tasks_end && !e->task && !flags) /* nobody ever had to go elsewhere */
 		return NULL;
@@ -64,12 +65,18 @@ static __always_inline void task_end(struct task_struct *t)
 	e->s.net_wake = e->s.net_run = 0;
 	e->s.net = e->s.waits = 0;
 	e->s.n = 0;
+	e->s.since = 0;
 	e->task = TASK_GONE;
 }
 
 static __always_inline bool reader_selected(void)
 {
-	return !filter_tgid || (__u32)bpf_get_current_task_btf()->tgid == filter_tgid;
+	__u32 tgid;
+
+	if (!filter_tgid)
+		return true;
+	tgid = bpf_get_current_task_btf()->tgid;
+	return tgid == filter_tgid || tgid == test_tgid;
 }
 
 /* Who had this CPU while a task waited from `start`: the longest of the last ones. */
@@ -104,7 +111,7 @@ static __always_inline void task_runs(struct cpu_state *c, struct task_state *t,
 	w->start = t->runnable_since;
 	w->end = now;
 	w->pid = w->tgid = 0;
-	w->stopped = 0;
+	w->blamed = now;
 	culprit_of(c, w);
 	t->waits++;
 	t->runnable_since = 0;
@@ -121,7 +128,7 @@ static __always_inline void task_continued(struct task_state *t, __u64 now)
 
 	w->start = t->stopped_since;
 	w->end = now;
-	w->stopped = 1;
+	w->blamed = WAIT_STOPPED;
 	t->waits++;
 	t->stopped_since = 0;
 }
@@ -137,28 +144,40 @@ static __always_inline void cpu_taken(struct cpu_state *c, struct task_struct *n
 	c->switches++;
 }
 
-static __always_inline void blame(const struct wait *w, __u64 ns)
+/*
+ * Of a wait from `start` on, what was not blamed before: whoever reads many sockets after one wait
+ * waited only once.
+ */
+static __always_inline void blame(struct cpu_state *c, struct wait *w, __u64 start, __u32 proto)
 {
-	struct culprit *k = bpf_map_lookup_elem(&culprits, &w->pid), fresh = {};
+	struct culprit *k, fresh = {};
+	__u64 until = w->blamed;
 
+	if (start >= until)
+		return;
+	w->blamed = start;
+	k = bpf_map_lookup_elem(&culprits, &w->pid);
 	if (!k) {
 		fresh.tgid = w->tgid;
 		__builtin_memcpy(fresh.comm, w->comm, sizeof(fresh.comm));
 		bpf_map_update_elem(&culprits, &w->pid, &fresh, BPF_NOEXIST);
 		k = bpf_map_lookup_elem(&culprits, &w->pid);
-		if (!k)
+		if (!k) {
+			count_loss(c, SLOT_CPU_WAIT, LOSS_CULPRITS_FULL, proto, 1);
 			return;
+		}
 	}
-	__sync_fetch_and_add(&k->ns, ns);
-	__sync_fetch_and_add(&k->count, 1);
+	__sync_fetch_and_add(&k->ns, until - start);
+	if (until == w->end)
+		__sync_fetch_and_add(&k->count, 1);
 }
 
 /*
  * Time since `from` that the task wanted a CPU; *held: the part in which another task had it.
  * *stopped: the time that it was stopped.
  */
-static __always_inline __u64 cpu_wait(struct task_state *t, __u64 from, __u64 *held,
-				      __u64 *stopped)
+static __always_inline __u64 cpu_wait(struct cpu_state *c, struct task_state *t, __u64 from,
+				      __u32 proto, __u64 *held, __u64 *stopped)
 {
 	__u64 sum = 0;
 	__u32 i;
@@ -169,14 +188,14 @@ static __always_inline __u64 cpu_wait(struct task_state *t, __u64 from, __u64 *h
 
 		if (i >= t->waits || w->end <= from)
 			break;
-		if (w->stopped) {
+		if (w->blamed == WAIT_STOPPED) {
 			*stopped += w->end - start;
 			continue;
 		}
 		sum += w->end - start;
 		if (w->pid) {
 			*held += w->end - start;
-			blame(w, w->end - start);
+			blame(c, w, start, proto);
 		}
 	}
 	return sum;
@@ -187,28 +206,28 @@ static __always_inline bool woken_for(const struct task_state *t, const struct s
 	return t->net_run > p->enqueued;
 }
 
-/* `runnable` and `running` of one packet, once its reader is known. */
+/* `runnable` and `running` of one packet, once its reader is known; `before`: before_reader(). */
 static __always_inline void record_woken(struct cpu_state *c, struct task_state *t,
-					 const struct stamp *p, __u32 proto)
+					 const struct stamp *p, __u64 before, __u32 proto)
 {
 	__u64 wake;
 
 	if (!selected(SLOT_RUNNABLE) && !selected(SLOT_RUNNING))
 		return;
-	if (!woken_for(t, p)) {
+	if (unlikely(!woken_for(t, p))) {
 		c->count.excluded[EXCL_READER_RUNNING][proto]++;
 		return;
 	}
 	/* a packet that came while the reader was already waiting for a CPU */
 	wake = t->net_wake > p->enqueued ? t->net_wake : p->enqueued;
 	if (selected(SLOT_RUNNABLE) && has_origin(c, p, SLOT_RUNNABLE, proto))
-		record(c, SLOT_RUNNABLE, proto, p->origin, wake - p->base, wake - p->enqueued, 1);
+		record(c, SLOT_RUNNABLE, proto, p->origin, wake - p->base, wake - before, 1);
 	if (selected(SLOT_RUNNING) && has_origin(c, p, SLOT_RUNNING, proto))
 		record(c, SLOT_RUNNING, proto, p->origin, t->net_run - p->base,
-		       t->net_run - (selected(SLOT_RUNNABLE) ? wake : p->enqueued), 1);
+		       t->net_run - (selected(SLOT_RUNNABLE) ? wake : before), 1);
 }
 
-/* How the oldest packet's time in the socket divides. */
+/* How the oldest packet's time in the socket divides: the others of the read count as it does. */
 static __always_inline void record_share(struct cpu_state *c, struct task_state *t,
 					 const struct stamp *p, __u32 proto, __u64 now, __u32 n)
 {
@@ -217,25 +236,27 @@ static __always_inline void record_share(struct cpu_state *c, struct task_state 
 
 	if ((__s64)total < 0)
 		total = 0; /* the reader's clock reading came before the announcement's */
-	wait = cpu_wait(t, p->enqueued, &held, &stopped);
-	total = total > wait + stopped ? total - wait - stopped : 0;
+	wait = cpu_wait(c, t, p->enqueued, proto, &held, &stopped);
 	s->packets += n;
-	s->wait += wait;
-	s->stopped += stopped;
-	if (held)
-		s->waited += n;
+	if (unlikely(wait | stopped)) {
+		total = total > wait + stopped ? total - wait - stopped : 0;
+		s->wait += wait * n;
+		s->stopped += stopped * n;
+		if (held)
+			s->waited += n;
+	}
 	if (woken_for(t, p)) {
 		if (t->net_wake > p->enqueued)
 			wake = t->net_wake - p->enqueued;
 		/* it may have waited for a CPU before that waking, too: no time twice */
 		if (wake > total)
 			wake = total;
-		s->wake += wake;
-		s->run += total - wake;
+		s->wake += wake * n;
+		s->run += (total - wake) * n;
 	} else {
-		s->busy += total;
+		s->busy += total * n;
 	}
-	record(c, SLOT_CPU_WAIT, proto, ROW_LINK, held, NO_STEP, n);
+	record_latency(c, SLOT_CPU_WAIT, proto, ROW_LINK, held, n);
 }
 
 /* --pid: only at `read` is the reader known, and with it whether the way here counts. */
@@ -246,13 +267,27 @@ static __always_inline void record_way(struct cpu_state *c, const struct queued 
 	p.link = q->s.enqueued - q->link;
 	p.ip = q->ip ? q->s.enqueued - q->ip : 0;
 	p.transport = q->transport ? q->s.enqueued - q->transport : 0;
-	record_lower(c, &p, proto);
+	record_lower(c, &p, proto, slots);
 	if (p.transport)
-		record_transport(c, &p, proto);
+		record_transport(c, &p, proto, slots);
 	else if (selected(SLOT_TRANSPORT) && (proto == ROW_TCP || transport_udp))
 		count_loss(c, SLOT_TRANSPORT,
 			   proto == ROW_TCP ? LOSS_NOT_ESTABLISHED : LOSS_NOT_COVERED, proto, 1);
-	record_enqueued(c, &p, proto);
+	record_enqueued(c, &p, proto, q->s.enqueued, slots);
+}
+
+static __always_inline void take_first(struct task_state *t, const struct queued *q)
+{
+	t->oldest = q->s;
+	t->youngest = q->s.base;
+	t->n = 1;
+	if (!slower_than)
+		return;
+	t->link = q->link;
+	t->ip = q->ip;
+	t->transport = q->transport;
+	if (!t->since)
+		t->since = bpf_ktime_get_ns();
 }
 
 /* A packet leaves the socket's queue for this task. */
@@ -261,15 +296,31 @@ static __always_inline void take(struct cpu_state *c, struct task_state *t, stru
 {
 	if (filter_tgid)
 		record_way(c, q, proto);
-	record_woken(c, t, &q->s, proto);
-	if (t->n && t->oldest.origin != q->s.origin) {
+	record_woken(c, t, &q->s, before_reader(q, slots), proto);
+	if (!t->n) {
+		take_first(t, q);
+		if (!selected(SLOT_ENQUEUED))
+			t->before = before_reader(q, slots);
+	} else if (t->oldest.origin != q->s.origin) {
 		count_loss(c, SLOT_READ, LOSS_MIXED_ORIGIN, proto, 1);
-		return;
+	} else {
+		t->youngest = q->s.base;
+		t->n++;
 	}
-	if (!t->n)
-		t->oldest = q->s;
-	t->youngest = q->s.base;
-	t->n++;
+}
+
+/* Bytes of different ages. */
+static __noinline int record_many(struct cpu_state *c, struct task_state *t, __u32 proto,
+				  __u64 now, __u64 step)
+{
+	__u64 n = t ? t->n : 0;
+
+	if (!c || !t || proto >= ROW_PROTOS)
+		return 0;
+	hist_other(&row_of(c, SLOT_READ, proto, t->oldest.how)->step,
+		   (__s64)step < 0 ? 0 : step, n);
+	record(c, SLOT_MANY, proto, t->oldest.how, now - t->oldest.base, now - t->youngest, n);
+	return 0;
 }
 
 /* The read call returns: all it took is with the application now. */
@@ -277,24 +328,31 @@ static __always_inline void finish_read(struct cpu_state *c, struct task_state *
 					__u64 now)
 {
 	struct stamp *p = &t->oldest;
-	__u64 before = p->enqueued;
-	__u32 n = t->n;
+	__u64 before = p->enqueued, n = t->n;
+	__u32 stages = slots;
 
-	t->n = 0;
-	if (!n)
-		return;
-	if (p->flags & PKT_FORCED_MISS) {
+	if (unlikely(p->how & HOW(PKT_FORCED_MISS))) {
 		count_loss(c, SLOT_READ, p->why, proto, n);
+		t->n = 0;
 		return;
 	}
-	if (selected(SLOT_RUNNING) && woken_for(t, p))
-		before = t->net_run;
-	else if (selected(SLOT_RUNNABLE) && woken_for(t, p) && t->net_wake > p->enqueued)
-		before = t->net_wake;
-	record(c, SLOT_READ, proto, p->origin, now - p->base, now - before, n);
-	record(c, SLOT_YOUNGEST, proto, p->origin, now - t->youngest, NO_STEP, n);
-	if (selected(SLOT_RUNNING))
+	if (is_slow(p, now))
+		slow_read(c, t, proto, now);
+	if (unlikely(!is_in(stages, SLOT_ENQUEUED)))
+		before = t->before;
+	if (stages & (1U << SLOT_RUNNING)) {
+		if (woken_for(t, p))
+			before = t->net_run;
 		record_share(c, t, p, proto, now, n);
+	} else if (stages & (1U << SLOT_RUNNABLE)) {
+		if (woken_for(t, p))
+			before = t->net_wake > p->enqueued ? t->net_wake : p->enqueued;
+	}
+	if (likely(p->base == t->youngest))
+		record(c, SLOT_READ, proto, p->how, now - p->base, now - before, n);
+	else
+		record_many(c, t, proto, now, now - before);
+	t->n = 0;
 }
 
 #endif

@@ -22,6 +22,30 @@
 #define TCP_FLAG_FIN 1
 #define TCP_FLAG_SYN 2
 
+/*
+ * A number out of struct tcp_sock, of which there is more than of struct sock. The helper's call
+ * takes longer than a hot path can afford; the function that newer kernels have is none at all.
+ */
+#define tcp_number(sk, field, how)                                                               \
+	({                                                                                       \
+		struct tcp_sock *_tp;                                                            \
+		__u32 _n = 0;                                                                    \
+												 \
+		if ((how) == USUAL) {                                                            \
+			_tp = bpf_rdonly_cast(sk, bpf_core_type_id_kernel(struct tcp_sock));     \
+			_n = _tp->field;                                                         \
+			keep(_n); /* one load: this kind of pointer is checked at each */        \
+		} else {                                                                         \
+			_tp = bpf_skc_to_tcp_sock(sk);                                           \
+			if (_tp)                                                                 \
+				_n = _tp->field;                                                 \
+			apart(_n);                                                               \
+		}                                                                                \
+		_n;                                                                              \
+	})
+
+void *bpf_rdonly_cast(const void *obj, __u32 btf_id) __ksym __weak;
+
 static __always_inline bool after(__u32 a, __u32 b)
 {
 	return (__s32)(a - b) > 0;
@@ -48,7 +72,7 @@ static __always_inline struct tcp_socket *tcp_state(struct sock *sk, __u64 flags
 {
 	struct tcp_entry *e = tcp_entry(sk);
 
-	return e->sk == (__u64)sk ? &e->s : tcp_other(sk, e, flags);
+	return likely(e->sk == (__u64)sk) ? &e->s : tcp_other(sk, e, flags);
 }
 
 static __always_inline __u32 ext_borrow(void)
@@ -86,6 +110,8 @@ static __always_inline struct queued *ext_slot(struct tcp_socket *s, __u32 pos)
 
 static __noinline struct queued *ext_push(struct tcp_socket *s)
 {
+	if (!s)
+		return NULL;
 	if (!s->ext)
 		s->ext = ext_borrow();
 	if (!s->ext || s->ext_tail - s->ext_head >= EXT_RING)
@@ -96,22 +122,32 @@ static __noinline struct queued *ext_push(struct tcp_socket *s)
 /* Where the next entry goes, or NULL: full. A borrowed ring is used until it drains. */
 static __always_inline struct queued *tcp_push(struct tcp_socket *s)
 {
-	if (s->ext || s->tail - s->head >= TCP_RING)
+	__u32 tail = s->tail;
+
+	if (unlikely(s->ext || tail - s->head >= TCP_RING))
 		return ext_push(s);
-	return &s->ring[s->tail++ & (TCP_RING - 1)];
+	s->tail = tail + 1;
+	return &s->ring[tail & (TCP_RING - 1)];
+}
+
+static __noinline struct queued *ext_first(struct tcp_socket *s)
+{
+	return s && s->ext ? ext_slot(s, s->ext_head) : NULL;
 }
 
 static __always_inline struct queued *tcp_head(struct tcp_socket *s)
 {
-	if (s->head != s->tail)
-		return &s->ring[s->head & (TCP_RING - 1)];
-	return s->ext ? ext_slot(s, s->ext_head) : NULL;
+	__u32 head = s->head;
+
+	return likely(head != s->tail) ? &s->ring[head & (TCP_RING - 1)] : ext_first(s);
 }
 
 static __always_inline void tcp_pop(struct tcp_socket *s)
 {
-	if (s->head != s->tail)
-		s->head++;
+	__u32 head = s->head;
+
+	if (likely(head != s->tail))
+		s->head = head + 1;
 	else if (++s->ext_head == s->ext_tail)
 		ext_return(s);
 }
@@ -121,15 +157,12 @@ static __always_inline __u32 tcp_payload(const struct sk_buff *skb, __u32 *seq)
 {
 	const struct tcp_skb_cb *cb = (const struct tcp_skb_cb *)skb->cb;
 	__u8 flags = cb->tcp_flags;
+	__u32 len = cb->end_seq - cb->seq;
 
 	*seq = cb->seq;
-	return cb->end_seq - cb->seq - (flags & TCP_FLAG_FIN) - !!(flags & TCP_FLAG_SYN);
-}
-
-static __always_inline struct scratch *tcp_scratch(struct cpu_state *c, const void *sk)
-{
-	/* A slot per few sockets: a softirq on top of a backlog must not displace its packet. */
-	return &c->scratch[low_half(sk) * 0x9e3779b1U >> (32 - SCRATCH_LOG2)];
+	if (unlikely(flags & (TCP_FLAG_FIN | TCP_FLAG_SYN)))
+		len -= (flags & TCP_FLAG_FIN) + !!(flags & TCP_FLAG_SYN);
+	return len;
 }
 
 /* Keeps the out-of-order queue sorted; it is short, and this is rare. */
@@ -196,24 +229,50 @@ static __noinline int ooo_add(struct cpu_state *c, struct tcp_socket *s, struct 
 	return 1;
 }
 
-/* `enqueued` of one packet: recorded, and remembered until it is read. */
+static __noinline int tcp_fifo_full(struct cpu_state *c, struct tcp_socket *s)
+{
+	if (c && s && counts(s->ours))
+		count_loss(c, SLOT_READ, LOSS_FIFO_FULL, ROW_TCP, 1);
+	return 0;
+}
+
+/* `enqueued` of one packet: remembered until it is read, and recorded. */
 static __always_inline void tcp_enqueue(struct cpu_state *c, struct tcp_socket *s,
-					struct packet *p, __u64 now)
+					const struct packet *p, __u64 now)
 {
 	struct queued *slot;
 
-	p->s.enqueued = now;
+	if (read_tcp) {
+		slot = tcp_push(s);
+		if (likely(slot))
+			queue_packet(slot, p, now);
+		else
+			tcp_fifo_full(c, s);
+	}
 	if (!filter_tgid)
-		record_enqueued(c, p, ROW_TCP);
-	if (!read_tcp)
-		return;
-	slot = tcp_push(s);
-	if (!slot) {
+		record_enqueued(c, p, ROW_TCP, now, slots);
+}
+
+/* It waited behind a hole. */
+static __always_inline void tcp_released(struct cpu_state *c, struct tcp_socket *s,
+					 struct packet *p, __u64 now)
+{
+	__u64 waited = now - p->transport;
+
+	if (hol == HOL_EXCLUDE) { /* the FIFO goes by sequence numbers and can do without it */
 		if (counts(s->ours))
-			count_loss(c, SLOT_READ, LOSS_FIFO_FULL, ROW_TCP, 1);
+			c->count.excluded[EXCL_HOL][ROW_TCP]++;
 		return;
 	}
-	queue_packet(slot, p);
+	if (hol == HOL_SEPARATE) {
+		if (counts(s->ours))
+			record_latency(c, SLOT_HOL, ROW_TCP, p->s.how, waited, 1);
+		p->s.base += waited;
+		p->link += waited;
+		p->ip += p->ip ? waited : 0;
+		p->transport = now;
+	}
+	tcp_enqueue(c, s, p, now);
 }
 
 struct ooo_release {
@@ -237,7 +296,7 @@ static long ooo_out(__u32 i, struct ooo_release *x)
 	if (after(x->end, p->s.seq))
 		count_loss(x->c, SLOT_ENQUEUED, LOSS_OOO_UNMATCHED, ROW_TCP, 1);
 	else
-		tcp_enqueue(x->c, x->s, p, x->now);
+		tcp_released(x->c, x->s, p, x->now);
 	x->done = i + 1;
 	return 0;
 }
@@ -291,6 +350,16 @@ static long tcp_take(__u32 i, struct tcp_read *x)
 	if (x->t)
 		take(x->c, x->t, q, ROW_TCP);
 	tcp_pop(x->s);
+	return 0;
+}
+
+/* A read that reaches more than one packet. */
+static __noinline int tcp_take_all(struct tcp_socket *s, struct task_state *t, __u32 copied)
+{
+	struct tcp_read x = { .c = this_cpu(), .s = s, .t = t, .copied = copied };
+
+	if (x.c && s)
+		bpf_loop(EXT_RING + TCP_RING, tcp_take, &x, 0);
 	return 0;
 }
 

@@ -69,27 +69,111 @@ static __always_inline struct link_entry *udp_fresh(__u64 skb)
 	return e && !(e->p.s.flags & PKT_USED) ? e : NULL;
 }
 
-/*
- * Which datagram is being announced: the one that passed LOCAL_IN on this CPU, else one near the
- * tail of the queue that has not been announced yet (6.18 queues several at once).
- */
-static __always_inline struct link_entry *udp_announced(struct cpu_state *c, const struct sock *sk)
+static __always_inline bool udp_batches(void)
 {
-	struct link_entry *e = udp_fresh(c->udp_skb);
-	struct sk_buff *skb;
+	struct udp_sock___batch *u = NULL;
+
+	return bpf_core_field_exists(u->udp_prod_queue);
+}
+
+/*
+ * One packet may become several datagrams: segments, if the socket takes no large ones (UDP_GRO),
+ * or copies, one for each socket of a multicast group. They are announced one after the other in
+ * one call chain: no packet passed `link` on this CPU meanwhile, which would have cleared
+ * `udp_last`. The packet that they are made of, or NULL.
+ */
+static __always_inline struct link_entry *udp_source(const struct cpu_state *c)
+{
+	struct link_entry *e = c->udp_last ? link_find(c->udp_last) : NULL;
+
+	return e && e->p.s.enqueued == c->udp_time ? e : NULL;
+}
+
+/*
+ * What is near the tail of the queue: a copy, which has the receive stamp of its source, or a
+ * datagram that has not been announced yet. Beside copies that is another CPU's, which came no
+ * earlier than their source; an entry that did is what is left of a packet at a copy's address.
+ */
+static __always_inline struct link_entry *udp_near_tail(const struct sock *sk,
+							struct link_entry *source)
+{
+	struct sk_buff *skb = sk->sk_receive_queue.prev;
+	struct link_entry *e;
 	int i;
 
-	c->udp_skb = 0;
-	if (e)
-		return e;
-	skb = sk->sk_receive_queue.prev;
 	for (i = 0; i < UDP_WALK; i++) {
+		if (source && source->p.s.seq && source->p.s.seq == (__u32)skb->tstamp)
+			return source;
 		e = udp_fresh((__u64)skb);
-		if (e && link_same(e, skb))
+		if (e && link_same(e, skb) && (!source || e->p.link >= source->p.link))
 			return e;
 		skb = skb->prev;
 	}
 	return NULL;
+}
+
+/*
+ * Not the one that passed LOCAL_IN on this CPU. Where announcements may be of other CPUs'
+ * datagrams, `udp_last` is only of packets that copies are made of.
+ */
+static __noinline struct link_entry *udp_other(struct cpu_state *c, const struct sock *sk)
+{
+	struct link_entry *source = udp_source(c), *e;
+	/* nothing to compare: no stamp, or it was read already */
+	bool alone = source && (!source->p.s.seq || !sk->sk_receive_queue.qlen);
+
+	if (alone && !udp_batches())
+		return source;
+	e = udp_near_tail(sk, source);
+	return !e && alone ? source : e;
+}
+
+#define PACKET_HOST 0
+
+/* Is it one that more than one datagram may be made of? */
+static __always_inline bool udp_makes_copies(const struct sk_buff *skb)
+{
+	struct skb_shared_info *shared = (void *)(skb->head + skb->end);
+	const unsigned char *ip = skb->head + skb->network_header;
+	unsigned short segment = 0;
+	__u8 b[25];
+
+	if (BPF_CORE_READ_BITFIELD(skb, pkt_type) != PACKET_HOST)
+		return true;
+	/* loopback calls everything PACKET_HOST: by the group's address */
+	if (!bpf_probe_read_kernel(b, sizeof(b), ip) &&
+	    (b[0] >> 4 == 6 ? b[24] == 0xff : b[16] >= 224))
+		return true;
+	if (skb->data_len)
+		bpf_core_read(&segment, sizeof(segment), &shared->gso_size);
+	return segment;
+}
+
+/* Which datagram is being announced. */
+static __always_inline struct link_entry *udp_announced(struct cpu_state *c, const struct sock *sk)
+{
+	__u64 skb = c->udp_skb;
+	struct link_entry *e = udp_fresh(skb);
+
+	c->udp_skb = 0;
+	if (unlikely(!e))
+		return udp_other(c, sk);
+	c->udp_last = udp_batches() && !c->udp_many ? 0 : skb;
+	return e;
+}
+
+/*
+ * Why it isn't known which: the kernel made it on the way and it is not known of what, or it could
+ * be told if not for others that come and go at the same moment.
+ */
+static __always_inline __u32 udp_unknown(const struct sock *sk)
+{
+	struct sk_buff *tail = sk->sk_receive_queue.prev;
+	struct link_entry *e = link_find((__u64)tail);
+
+	if (!sk->sk_receive_queue.qlen || (e && link_same(e, tail)))
+		return LOSS_RACE;
+	return LOSS_NO_LINK_STAMP;
 }
 
 /*
@@ -124,7 +208,8 @@ static __always_inline void udp_resync(struct cpu_state *c, struct udp_socket *s
 	s->head = s->tail;
 }
 
-static __always_inline void udp_read(struct cpu_state *c, struct queued *q, __u64 now)
+static __always_inline void udp_read(struct cpu_state *c, struct queued *q, const struct sock *sk,
+				     __u64 now)
 {
 	struct task_state *t;
 
@@ -136,12 +221,14 @@ static __always_inline void udp_read(struct cpu_state *c, struct queued *q, __u6
 		return;
 	}
 	t->n = 0;
+	t->sk = (__u64)sk;
 	take(c, t, q, ROW_UDP);
 	finish_read(c, t, ROW_UDP, now);
 }
 
 /* The announcement came second: the reader was running, and has had the datagram since. */
-static __always_inline void udp_read_early(struct cpu_state *c, const struct queued *q, __u64 when)
+static __always_inline void udp_read_early(struct cpu_state *c, const struct queued *q,
+					   const struct sock *sk, __u64 when)
 {
 	const struct stamp *p = &q->s;
 
@@ -153,23 +240,30 @@ static __always_inline void udp_read_early(struct cpu_state *c, const struct que
 		c->count.excluded[EXCL_READER_EARLY][ROW_UDP]++;
 	if (!has_origin(c, p, SLOT_EARLY, ROW_UDP))
 		return;
-	record(c, SLOT_EARLY, ROW_UDP, p->origin, when - p->base, 0, 1);
-	record(c, SLOT_EARLY_YOUNGEST, ROW_UDP, p->origin, when - p->base, NO_STEP, 1);
+	if (is_slow(p, when))
+		slow_early(c, q, (__u64)sk, when);
+	if (selected(SLOT_ENQUEUED) && when <= p->enqueued) /* the step is 0: snapshot.c knows */
+		record_latency(c, SLOT_EARLY, ROW_UDP, p->how, when - p->base, 1);
+	else /* `enqueued` isn't asked for, or the announcement had begun, and came second here */
+		record(c, SLOT_EARLY, ROW_UDP, p->how, when - p->base,
+		       when - before_reader(q, slots), 1);
 }
 
 /* Stages up to `enqueued`. */
 static __always_inline void udp_record(struct cpu_state *c, struct packet *p)
 {
-	record_lower(c, p, ROW_UDP);
+	__u32 stages = slots;
+
+	record_lower(c, p, ROW_UDP, stages);
 	if (p->transport)
-		record_transport(c, p, ROW_UDP);
-	else if (selected(SLOT_TRANSPORT) && transport_udp)
+		record_transport(c, p, ROW_UDP, stages);
+	else if (is_in(stages, SLOT_TRANSPORT) && transport_udp)
 		count_loss(c, SLOT_TRANSPORT, LOSS_NOT_COVERED, ROW_UDP, 1);
-	record_enqueued(c, p, ROW_UDP);
+	record_enqueued(c, p, ROW_UDP, p->s.enqueued, stages);
 }
 
 static __always_inline void udp_push(struct cpu_state *c, struct udp_socket *s,
-				     const struct packet *p)
+				     const struct sock *sk, const struct packet *p)
 {
 	struct udp_slot *slot;
 	__u64 old, pos;
@@ -184,13 +278,13 @@ static __always_inline void udp_push(struct cpu_state *c, struct udp_socket *s,
 	slot = udp_slot(s, pos);
 	if (!slot)
 		return;
-	queue_packet(&slot->q, p);
+	queue_packet(&slot->q, p, p->s.enqueued);
 	old = __sync_lock_test_and_set(&slot->state, udp_mark(pos, UDP_PUSHED));
 	if (!(old & UDP_EARLY))
 		return;
 	if (old >> 2 > p->link) {
 		if ((old & 3) == UDP_EARLY)
-			udp_read_early(c, &slot->q, old >> 2);
+			udp_read_early(c, &slot->q, sk, old >> 2);
 		return;
 	}
 	/* those readers took datagrams of which we know nothing; this one is still to be read */
@@ -198,8 +292,8 @@ static __always_inline void udp_push(struct cpu_state *c, struct udp_socket *s,
 		s->head = pos;
 }
 
-static __always_inline void udp_pop(struct cpu_state *c, struct udp_socket *s, bool ours,
-				    __u64 now)
+static __always_inline void udp_pop(struct cpu_state *c, struct udp_socket *s,
+				    const struct sock *sk, bool ours, __u64 now)
 {
 	struct udp_slot *slot;
 	__u64 pos;
@@ -229,7 +323,7 @@ static __always_inline void udp_pop(struct cpu_state *c, struct udp_socket *s, b
 		slot->state = udp_mark(pos, UDP_PUSHED);
 	}
 	if (ours)
-		udp_read(c, &slot->q, now);
+		udp_read(c, &slot->q, sk, now);
 }
 
 #endif

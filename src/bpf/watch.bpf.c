@@ -8,9 +8,10 @@
  * read). Several programs may serve one hook; the loader keeps the first that the kernel takes.
  */
 #include "bpf/link.h"
-#include "bpf/tcp.h"
+#include "bpf/tcp_way.h"
 #include "bpf/udp.h"
 #include "bpf/drop.h"
+#include "bpf/egress.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -31,17 +32,22 @@ int BPF_PROG(link_tp, struct sk_buff *skb)
 	__u64 now = bpf_ktime_get_ns();
 	struct link_entry *e = link_claim((__u64)skb);
 	struct cpu_state *c = this_cpu();
+	__u8 flags;
 
 	if (!c)
 		return 0;
 	c->announced = 0;
+	c->udp_last = 0;
+	flags = came_by(e, skb);
 	e->skb = 0; /* whoever reads it now on another CPU must not believe it */
 	e->p.link = now;
 	e->p.ip = e->p.transport = 0;
-	e->p.s.flags = iface_selected(skb) ? PKT_IFACE : 0;
+	e->p.s.flags = flags;
 	origin_by_packet(c, &e->p, skb);
 	if (origin_asked != ROW_ORIGINS)
 		origin_forced(&e->p);
+	if (!selected(SLOT_LINK))
+		e->p.s.flags &= ~PKT_LINK;
 	e->skb = (__u64)skb;
 	return 0;
 }
@@ -55,14 +61,33 @@ static __always_inline struct link_entry *passing(struct sk_buff *skb)
 	return e && !(e->p.s.flags & PKT_USED) ? e : NULL;
 }
 
-SEC("netfilter/prerouting")
-int ip_nf(struct bpf_nf_ctx *ctx)
+static __always_inline void ip_begins(struct sk_buff *skb)
 {
-	struct link_entry *e = passing(ctx->skb);
+	struct link_entry *e = passing(skb);
 
 	if (e)
 		e->p.ip = bpf_ktime_get_ns();
+}
+
+SEC("netfilter/prerouting")
+int ip_nf(struct bpf_nf_ctx *ctx)
+{
+	ip_begins(ctx->skb);
 	return NF_ACCEPT;
+}
+
+SEC("fentry/ip_rcv_core")
+int BPF_PROG(ip_fentry, struct sk_buff *skb)
+{
+	ip_begins(skb);
+	return 0;
+}
+
+SEC("fentry/ip6_rcv_core")
+int BPF_PROG(ip6_fentry, struct sk_buff *skb)
+{
+	ip_begins(skb);
+	return 0;
 }
 
 static __always_inline int udp_arrives(struct sk_buff *skb)
@@ -72,11 +97,13 @@ static __always_inline int udp_arrives(struct sk_buff *skb)
 
 	if (!c)
 		return 0;
-	c->udp_skb = 0;
+	c->udp_skb = c->udp_last = 0;
 	if (!e || !link_same(e, skb))
 		return 0;
 	e->p.transport = bpf_ktime_get_ns();
 	c->udp_skb = (__u64)skb;
+	if (udp_batches())
+		c->udp_many = udp_makes_copies(skb);
 	return 0;
 }
 
@@ -114,171 +141,47 @@ int BPF_PROG(udp_transport6_fentry, struct sk_buff *skb)
 
 /* ---- transport for TCP ---- */
 
-/* The packet's way so far. Without an entry it goes on as a loss of every stage. */
-static __always_inline void packet_of(struct packet *p, __u64 skb)
+static __always_inline int tcp_begins(struct sock *sk, struct sk_buff *skb)
 {
-	struct link_entry *e = link_find(skb);
+	__u32 short_form = usual;
 
-	if (e)
-		*p = e->p;
-	if (!e || e->skb != skb) { /* displaced, maybe while we read it */
-		*p = (struct packet){
-			.s = { .flags = PKT_IFACE | PKT_FORCED_MISS, .why = LOSS_NO_LINK_STAMP },
-		};
-		return;
-	}
-	e->p.s.flags |= PKT_XPORT;
-}
-
-static __noinline int tcp_lost(struct cpu_state *c, struct sock *sk, __u32 slot, __u32 why)
-{
-	struct tcp_socket *s = tcp_state(sk, 0);
-
-	if (counts(s ? s->ours : 0))
-		count_loss(c, slot, why, ROW_TCP, 1);
-	return 0;
-}
-
-static __noinline int tcp_out_of_order(struct cpu_state *c, struct sock *sk, struct packet *p)
-{
-	struct tcp_socket *s = tcp_state(sk, BPF_SK_STORAGE_GET_F_CREATE);
-	struct ooo_queue *q = bpf_sk_storage_get(&ooo_queues, sk, NULL,
-						 BPF_SK_STORAGE_GET_F_CREATE);
-
-	if (!s || !q) {
-		count_loss(c, SLOT_ENQUEUED, LOSS_NO_STORAGE, ROW_TCP, 1);
+	if (!sock_selected(sk))
 		return 0;
+	if (short_form == NOT_USUAL) {
+		apart(sk);
+		return tcp_arrives(sk, skb);
 	}
-	return ooo_add(c, s, q, p);
+	if (!tcp_arrives_usual(sk, skb, short_form))
+		tcp_arrives(sk, skb);
+	return 0;
 }
 
 SEC("tp_btf/tcp_probe")
 int BPF_PROG(tcp_transport_tp, struct sock *sk, struct sk_buff *skb)
 {
-	struct cpu_state *c = this_cpu();
-	struct tcp_sock *tp;
-	struct scratch *x;
-	struct packet *p;
-	__u32 seq, len, rcv_nxt;
-	__u64 now;
+	return tcp_begins(sk, skb);
+}
 
-	if (!c || !sock_selected(sk))
-		return 0;
-	len = tcp_payload(skb, &seq);
-	if (!len) {
-		if (!filter_tgid) /* whose it would have been is not known */
-			c->count.excluded[EXCL_PURE_ACK][ROW_TCP]++;
-		return 0;
-	}
-	tp = bpf_skc_to_tcp_sock(sk);
-	if (!tp)
-		return 0;
-	rcv_nxt = tp->rcv_nxt;
-	keep(rcv_nxt); /* one load: this kind of pointer is checked at each */
-	if (!after(seq + len, rcv_nxt)) {
-		if (!filter_tgid)
-			c->count.excluded[EXCL_DUPLICATE][ROW_TCP]++;
-		return 0;
-	}
-	now = bpf_ktime_get_ns();
-	x = tcp_scratch(c, sk);
-	p = &x->p;
-	x->sk = 0;
-	packet_of(p, (__u64)skb);
-	if (!(p->s.flags & PKT_IFACE))
-		return 0;
-	p->transport = now;
-	p->s.seq = after(rcv_nxt, seq) ? rcv_nxt : seq; /* the first byte that is new */
-	x->end = seq + len;
-	origin_delivered(c, p, skb, now);
-	if (!filter_tgid) {
-		record_lower(c, p, ROW_TCP);
-		record_transport(c, p, ROW_TCP);
-	}
-	if (after(seq, rcv_nxt))
-		tcp_out_of_order(c, sk, p);
-	else if (sk->sk_rcvlowat > 1)
-		tcp_lost(c, sk, SLOT_ENQUEUED, LOSS_LOWAT);
-	else
-		x->sk = (__u64)sk;
-	return 0;
+SEC("fentry/tcp_rcv_established")
+int BPF_PROG(tcp_transport_fentry, struct sock *sk, struct sk_buff *skb)
+{
+	return tcp_begins(sk, skb);
 }
 
 /* ---- enqueued ---- */
 
-/*
- * An announcement without a tcp_probe before it: that tracepoint fires in ESTABLISHED only, and
- * payload also comes with the last segment of the handshake, or after this end has sent its FIN.
- */
-static __noinline int tcp_unprobed(struct cpu_state *c, struct sock *sk)
+static __always_inline int udp_enqueued(struct sock *sk)
 {
-	struct sk_buff *tail = sk->sk_receive_queue.prev;
-	__u8 state = sk->__sk_common.skc_state;
-	struct link_entry *e = link_find((__u64)tail);
-	struct tcp_socket *s;
-	struct packet p;
-
-	if (state == TCP_LISTEN || sk->sk_type != SOCK_STREAM || !sock_selected(sk))
-		return 0;
-	if (!e || (e->p.s.flags & (PKT_USED | PKT_XPORT))) {
-		if (state == TCP_FIN_WAIT1 || state == TCP_FIN_WAIT2) /* merged: it can't be told */
-			tcp_lost(c, sk, SLOT_ENQUEUED, LOSS_NOT_ESTABLISHED);
-		return 0;
-	}
-	e->p.s.flags |= PKT_USED;
-	p = e->p;
-	s = tcp_state(sk, BPF_SK_STORAGE_GET_F_CREATE);
-	if (!s || !(p.s.flags & PKT_IFACE) || !tcp_payload(tail, &p.s.seq))
-		return 0;
-	if (!filter_tgid) {
-		record_lower(c, &p, ROW_TCP);
-		if (selected(SLOT_TRANSPORT))
-			count_loss(c, SLOT_TRANSPORT, LOSS_NOT_ESTABLISHED, ROW_TCP, 1);
-	}
-	tcp_enqueue(c, s, &p, bpf_ktime_get_ns());
-	return 0;
-}
-
-static __always_inline int tcp_enqueued(struct cpu_state *c, struct sock *sk)
-{
-	struct scratch *x = tcp_scratch(c, sk);
-	__u8 state = sk->__sk_common.skc_state;
-	struct tcp_socket *s;
-	struct ooo_queue *q;
-	struct tcp_sock *tp;
-	__u64 now;
-
-	if (x->sk != (__u64)sk || state == TCP_FIN_WAIT1 || state == TCP_FIN_WAIT2)
-		return tcp_unprobed(c, sk);
-	tp = bpf_skc_to_tcp_sock(sk);
-	if (!tp || !after(tp->rcv_nxt, x->p.s.seq))
-		return 0; /* no memory: announced first; then it is queued, or dropped */
-	x->sk = 0;
-	now = bpf_ktime_get_ns();
-	c->announced = now;
-	s = tcp_state(sk, BPF_SK_STORAGE_GET_F_CREATE);
-	if (!s) {
-		count_loss(c, SLOT_READ, LOSS_NO_STORAGE, ROW_TCP, 1);
-		return 0;
-	}
-	tcp_enqueue(c, s, &x->p, now);
-	if (!s->n_ooo)
-		return 0;
-	q = bpf_sk_storage_get(&ooo_queues, sk, NULL, 0);
-	if (q)
-		ooo_release(c, s, q, (__u64)x->end << 32 | tp->rcv_nxt, now);
-	return 0;
-}
-
-static __always_inline int udp_enqueued(struct cpu_state *c, struct sock *sk)
-{
+	struct cpu_state *c = this_cpu();
 	struct link_entry *e;
 	struct udp_socket *s;
 	struct packet p;
 	__u64 now;
 
+	if (!c)
+		return 0;
 	if (!sock_selected(sk)) {
-		c->udp_skb = 0;
+		c->udp_skb = c->udp_last = 0;
 		return 0;
 	}
 	now = bpf_ktime_get_ns();
@@ -287,16 +190,19 @@ static __always_inline int udp_enqueued(struct cpu_state *c, struct sock *sk)
 	if (e) {
 		e->p.s.flags |= PKT_USED;
 		e->p.s.enqueued = now;
+		c->udp_time = now;
 		p = e->p;
 		if (!(p.s.flags & PKT_IFACE))
 			p.s.flags |= PKT_SKIP;
 		else if (!filter_tgid)
 			udp_record(c, &p);
 	} else { /* its place in the FIFO is kept, so that the others stay in step */
+		__u8 why = udp_unknown(sk);
+
 		if (!filter_tgid)
-			count_loss(c, SLOT_ENQUEUED, LOSS_RACE, ROW_UDP, 1);
+			count_loss(c, SLOT_ENQUEUED, why, ROW_UDP, 1);
 		p = (struct packet){
-			.s = { .enqueued = now, .flags = PKT_FORCED_MISS, .why = LOSS_RACE },
+			.s = { .enqueued = now, .flags = PKT_FORCED_MISS, .why = why },
 		};
 	}
 	if (!read_udp)
@@ -307,21 +213,23 @@ static __always_inline int udp_enqueued(struct cpu_state *c, struct sock *sk)
 		return 0;
 	}
 	udp_resync(c, s, sk, now);
-	udp_push(c, s, &p);
+	udp_push(c, s, sk, &p);
 	return 0;
 }
 
 static __always_inline int announced(struct sock *sk)
 {
-	struct cpu_state *c = this_cpu();
-	__u32 protocol = sk->sk_protocol;
+	__u32 protocol = sk->sk_protocol, short_form = usual;
 
-	if (!c)
-		return 0;
-	if (protocol == IPPROTO_TCP)
-		return tcp_enqueued(c, sk);
+	if (likely(protocol == IPPROTO_TCP)) {
+		if (short_form == NOT_USUAL) {
+			apart(sk);
+			return tcp_enqueued(sk);
+		}
+		return tcp_enqueued_usual(sk, short_form) ? 0 : tcp_enqueued(sk);
+	}
 	if (protocol == IPPROTO_UDP && is_udp_socket(sk))
-		return udp_enqueued(c, sk);
+		return udp_enqueued(sk);
 	return 0;
 }
 
@@ -359,6 +267,8 @@ int BPF_PROG(waking_tp, struct task_struct *task)
 	t->net = 0;
 	if (!since)
 		return 0;
+	if (slower_than && !t->since) /* it is made here, and was asleep until now */
+		t->since = since;
 	if (now - since > ANNOUNCE_WINDOW) {
 		c->announced = 0;
 	} else {
@@ -410,87 +320,16 @@ int BPF_PROG(switch_tp, bool preempt, struct task_struct *prev, struct task_stru
 
 /* ---- read ---- */
 
-/* After a splice, what was read is gone from the queue; a receive call still looks at it. */
-static __always_inline bool spliced(const struct sock *sk, __u32 copied)
-{
-	const struct sk_buff *head = sk->sk_receive_queue.next;
-	const struct tcp_skb_cb *cb = (const struct tcp_skb_cb *)head->cb;
-
-	return !sk->sk_receive_queue.qlen || !after(copied, cb->seq);
-}
-
 SEC("tp_btf/tcp_rcv_space_adjust")
 int BPF_PROG(tcp_copied_tp, struct sock *sk)
 {
-	struct tcp_socket *s = tcp_state(sk, 0);
-	struct tcp_sock *tp = bpf_skc_to_tcp_sock(sk);
-	struct cpu_state *c = this_cpu();
-	struct tcp_read x = {};
-	struct queued *p;
+	__u32 short_form = usual;
 
-	if (!s || !tp || !c)
-		return 0;
-	x.copied = tp->copied_seq;
-	p = tcp_head(s);
-	if (!p || !after(x.copied, p->s.seq))
-		return 0;
-	x.c = c;
-	x.s = s;
-	if (reader_selected()) {
-		x.t = task_get(bpf_get_current_task_btf(), BPF_LOCAL_STORAGE_GET_F_CREATE);
-		if (!x.t) {
-			count_loss(c, SLOT_READ, LOSS_NO_STORAGE, ROW_TCP, 1);
-			return 0;
-		}
-		if (x.t->n && x.t->sk != (__u64)sk) {
-			count_loss(c, SLOT_READ, LOSS_UNSUPPORTED_SPLICE, ROW_TCP, x.t->n);
-			x.t->n = 0;
-		}
-		x.t->sk = (__u64)sk;
-		if (filter_tgid)
-			s->ours = 1;
+	if (short_form == NOT_USUAL) {
+		apart(sk);
+		return tcp_copied(sk);
 	}
-	if (x.t)
-		take(c, x.t, p, ROW_TCP);
-	tcp_pop(s);
-	p = tcp_head(s);
-	if (p && after(x.copied, p->s.seq))
-		bpf_loop(EXT_RING + TCP_RING, tcp_take, &x, 0);
-	if (x.t && (!read_announced || spliced(sk, x.copied)))
-		finish_read(c, x.t, ROW_TCP, bpf_ktime_get_ns());
-	return 0;
-}
-
-/*
- * Did an earlier call take the packet? Then it was a splice that left a part of it behind. One
- * byte of grace: a FIN. With a ULP (TLS) a call returns fewer bytes than it takes from the queue.
- */
-static __noinline int tcp_taken_before(struct sock *sk, __u32 seq, __u32 returned)
-{
-	struct tcp_sock *tp = bpf_skc_to_tcp_sock(sk);
-
-	return tp && !tp->inet_conn.icsk_ulp_ops && after(tp->copied_seq - returned - 1, seq);
-}
-
-/* `returned` is below zero if it isn't known. */
-static __always_inline int tcp_returned(struct sock *sk, int returned)
-{
-	struct task_state *t = task_get(bpf_get_current_task_btf(), 0);
-	struct cpu_state *c;
-
-	if (!t || !t->n)
-		return 0;
-	c = this_cpu();
-	if (!c)
-		return 0;
-	if (t->sk == (__u64)sk &&
-	    (returned < 0 || !tcp_taken_before(sk, t->oldest.seq, returned))) {
-		finish_read(c, t, ROW_TCP, bpf_ktime_get_ns());
-		return 0;
-	}
-	count_loss(c, SLOT_READ, LOSS_UNSUPPORTED_SPLICE, ROW_TCP, t->n);
-	t->n = 0;
-	return 0;
+	return tcp_copied_usual(sk, short_form) ? 0 : tcp_copied(sk);
 }
 
 /* A datagram that couldn't be copied (EFAULT) has left the queue, too, but nobody read it. */
@@ -503,7 +342,20 @@ static __always_inline int udp_returned(struct sock *sk, bool copied)
 		return 0;
 	s = udp_storage(sk, 0);
 	if (s)
-		udp_pop(c, s, copied && reader_selected(), bpf_ktime_get_ns());
+		udp_pop(c, s, sk, copied && reader_selected(), bpf_ktime_get_ns());
+	return 0;
+}
+
+/*
+ * --pid: the packets of its MPTCP connections can't be told from others', but that it reads from
+ * one can: what is lost is counted here, by calls.
+ */
+static __always_inline int mptcp_returned(struct sock *sk)
+{
+	struct cpu_state *c = this_cpu();
+
+	if (c && filter_tgid && sock_selected(sk) && reader_selected())
+		count_loss(c, SLOT_READ, LOSS_MPTCP, ROW_TCP, 1);
 	return 0;
 }
 
@@ -514,10 +366,12 @@ int BPF_PROG(returned_tp, struct sock *sk, int ret, int flags)
 
 	if (flags & (MSG_PEEK | MSG_ERRQUEUE))
 		return 0;
+	if (likely(protocol == IPPROTO_TCP))
+		return ret < 0 ? 0 : tcp_returned(sk, ret);
 	if (protocol == IPPROTO_UDP && is_udp_socket(sk))
 		return ret < 0 && ret != -EFAULT ? 0 : udp_returned(sk, ret >= 0);
-	if (protocol == IPPROTO_TCP && ret >= 0)
-		return tcp_returned(sk, ret);
+	if (filter_tgid && protocol == IPPROTO_MPTCP && ret > 0)
+		return mptcp_returned(sk);
 	return 0;
 }
 
@@ -531,6 +385,86 @@ SEC("fentry/skb_consume_udp")
 int BPF_PROG(udp_returned_fentry, struct sock *sk, struct sk_buff *skb, int len)
 {
 	return len < 0 ? 0 : udp_returned(sk, true); /* below zero: a peek */
+}
+
+/* ---- the transmit side ---- */
+
+SEC("tp_btf/tcp_sendmsg_locked")
+int BPF_PROG(send_tp, struct sock *sk)
+{
+	return tx_call(sk);
+}
+
+SEC("tp_btf/sock_send_length")
+int BPF_PROG(send_end_tp, struct sock *sk)
+{
+	return sk->sk_protocol == IPPROTO_TCP ? tx_call_ends(sk) : 0;
+}
+
+SEC("fentry/tcp_sendmsg_locked")
+int BPF_PROG(send_fentry, struct sock *sk)
+{
+	return tx_call(sk);
+}
+
+SEC("fexit/tcp_sendmsg_locked")
+int BPF_PROG(send_end_fexit, struct sock *sk)
+{
+	return tx_call_ends(sk);
+}
+
+SEC("tp_btf/net_dev_queue")
+int BPF_PROG(qdisc_tp, struct sk_buff *skb)
+{
+	return tx_queued(skb);
+}
+
+SEC("tp_btf/net_dev_start_xmit")
+int BPF_PROG(driver_tp, struct sk_buff *skb)
+{
+	return tx_given(skb);
+}
+
+SEC("tp_btf/consume_skb")
+int BPF_PROG(sent_tp, struct sk_buff *skb)
+{
+	return tx_freed(skb);
+}
+
+SEC("tp_btf/netif_rx")
+int BPF_PROG(handed_tp, struct sk_buff *skb)
+{
+	return tx_received(skb);
+}
+
+SEC("tp_btf/napi_gro_receive_entry")
+int BPF_PROG(handed_gro_tp, struct sk_buff *skb)
+{
+	return tx_received(skb);
+}
+
+SEC("tp_btf/tcp_probe")
+int BPF_PROG(acked_tp, struct sock *sk, struct sk_buff *skb)
+{
+	return tx_acked(sk, skb);
+}
+
+SEC("tp_btf/inet_sock_set_state")
+int BPF_PROG(closing_tp, struct sock *sk, int from, int to)
+{
+	return sk->sk_protocol == IPPROTO_TCP ? tx_changes(sk, to) : 0;
+}
+
+SEC("tp_btf/tcp_destroy_sock")
+int BPF_PROG(unacked_tp, struct sock *sk)
+{
+	return tx_destroyed(sk);
+}
+
+SEC("tp_btf/kfree_skb")
+int BPF_PROG(unsent_tp, struct sk_buff *skb, void *where, unsigned int reason)
+{
+	return tx_dropped(skb, reason);
 }
 
 /* ---- drops, and the end of a socket ---- */
@@ -560,6 +494,8 @@ int BPF_PROG(destroy_tp, struct sock *sk)
 	if (s != &e->s)
 		return 0;
 	s->head = s->tail = s->n_ooo = 0;
+	s->next_is = NEXT_NONE;
+	s->ours = 0;
 	e->sk = 0;
 	return 0;
 }
@@ -570,10 +506,14 @@ int BPF_PROG(connect_tp, struct sock *sk, int from, int to)
 {
 	struct tcp_socket *s;
 
-	if ((to != TCP_SYN_SENT && from != TCP_SYN_RECV) || sk->sk_protocol != IPPROTO_TCP)
+	if ((to != TCP_SYN_SENT && to != TCP_FIN_WAIT1 && from != TCP_SYN_RECV) ||
+	    sk->sk_protocol != IPPROTO_TCP)
 		return 0;
 	s = tcp_state(sk, 0);
 	if (!s)
+		return 0;
+	s->next_is = NEXT_NONE;
+	if (to == TCP_FIN_WAIT1 && from != TCP_SYN_RECV)
 		return 0;
 	ext_return(s);
 	s->head = s->tail;

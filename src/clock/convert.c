@@ -243,6 +243,13 @@ int clock_table_add(struct clock_table *table, enum clock_domain domain,
 	return err;
 }
 
+void clock_table_forget(struct clock_table *table, enum clock_domain domain)
+{
+	BUG_ON((unsigned int)domain >= DOMAIN_COUNT);
+	vec_clear(&table->relations[domain].points);
+	vec_clear(&table->relations[domain].runs);
+}
+
 int clock_convert(const struct clock_table *table, enum clock_domain from, enum clock_domain to,
 		  int64_t t, struct clock_time *result)
 {

@@ -69,6 +69,9 @@ void clock_table_limits(struct clock_table *table, enum clock_domain domain, uin
 int clock_table_add(struct clock_table *table, enum clock_domain domain,
 		    const struct clock_point *point);
 
+/* Its points are no longer known; their room and the limits are kept. */
+void clock_table_forget(struct clock_table *table, enum clock_domain domain);
+
 /*
  * -ERANGE if a domain is unknown, if `t` lies beyond its horizon or within a discontinuity or was
  * true twice because the clock was set back, or if on the way the error reaches over a

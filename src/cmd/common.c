@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The options that every command shares. */
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "base/log.h"
+#include "base/tty.h"
 #include "cmd/cmd.h"
 
 static const struct opt_choice color_choices[] = {
@@ -39,5 +39,5 @@ bool common_color(const struct common_options *common, int fd)
 
 	if (common->color != COLOR_AUTO)
 		return common->color == COLOR_ALWAYS;
-	return isatty(fd) && !(no_color && *no_color);
+	return tty_obeys(fd) && !(no_color && *no_color);
 }

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/parse.h"
 #include "cmd/cmd.h"
+#include "cmd/recording.h"
 #include "cmd/session.h"
 #include "cmd/watch_view.h"
 
@@ -31,7 +32,7 @@ static const struct opt record_options[] = {
 	OPT_DURATION(struct record_config, duration_ns, .name = "for", .min = 10 * NS_PER_MS,
 		     .help = "How long; without it, until stopped"),
 	OPT_SIZE(struct record_config, size_limit, .name = "size-limit", .min = 64 << 10,
-		 .help = "The recording grows no larger; what did not fit is counted in it"),
+		 .help = "The recording grows no larger, and ends when an interval doesn't fit"),
 	OPT_DURATION(struct record_config, interval_ns, .name = "interval", .letter = 'n',
 		     .def = "1s", .min = 10 * NS_PER_MS, .max = NS_PER_DAY,
 		     .help = "Length of the intervals that are kept"),
@@ -40,13 +41,20 @@ static const struct opt record_options[] = {
 	OPT_END,
 };
 
+/* In JSON; its man page has them. */
+static const char *const ends[] = {
+	[SESSION_STOPPED] = "signal",
+	[SESSION_TIME] = "time",
+	[SESSION_FULL] = RECORD_ENDED_FULL,
+};
+
 static int run(const void *config)
 {
 	const struct record_config *c = config;
 	const struct watch_view_config shown = {
 		.common = &c->common,
 		.command = "record",
-		.stages = c->probe.stages,
+		.stages = session_stages(&c->probe),
 		.totals_only = true,
 	};
 	struct watch_view view;
@@ -67,7 +75,7 @@ static int run(const void *config)
 		log_error("-o takes a file: standard output is where the result goes");
 		return EXIT_USAGE;
 	}
-	if (!session_files_differ(c->file, c->common.output))
+	if (!recording_is_apart(c->file, c->common.output))
 		return EXIT_USAGE;
 	if (!watch_view_open(&view, &shown)) {
 		session.result_fd = view.out.fd;
@@ -75,6 +83,7 @@ static int run(const void *config)
 	}
 	if (!code) {
 		log_info("%llu bytes in %s", (unsigned long long)result.recorded_bytes, c->file);
+		view.ended = ends[result.end];
 		code = watch_view_close(&view, NULL, result.record_error);
 	}
 	watch_view_release(&view);

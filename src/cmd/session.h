@@ -11,14 +11,20 @@
 
 /* What to measure. The rows of these options are shared. */
 struct probe_options {
-	uint64_t stages;      /* mask of 1 << enum stage */
+	uint64_t stages;      /* mask of 1 << enum stage; 0: not asked, see session_stages() */
 	uint32_t origin;      /* enum origin; ORIGIN_NONE: by packet */
+	uint32_t backend;     /* enum watch_backend */
+	uint32_t hol;         /* enum hol */
 	uint64_t pid, port;
 	const char *ifname, *netns;
+	uint64_t slower_than_ns; /* 0: slow messages aren't told of one by one */
 	uint64_t memory;
 };
 
 extern const struct opt probe_option_rows[];
+
+/* What is measured live if --stages doesn't say. A recording is shown with all that it has. */
+uint64_t session_stages(const struct probe_options *options);
 
 #define OPTIONS_PROBE(config, member)                                                              \
 	OPT_ROWS(config, member, struct probe_options, probe_option_rows)
@@ -28,7 +34,7 @@ struct session_config {
 	uint64_t interval_ns;
 	uint64_t duration_ns;    /* 0: until stopped */
 	const char *record;      /* file, or NULL */
-	uint64_t size_limit;     /* of that file; 0 = none */
+	uint64_t size_limit;     /* of that file, which ends the run; 0 = none */
 	int result_fd;           /* where the result is written: not the recording's place */
 	/*
 	 * Takes each block. 1 ends the run, -errno fails it; -ECANCELED: the message has been
@@ -38,15 +44,15 @@ struct session_config {
 	void *ctx;
 };
 
+enum session_end { SESSION_STOPPED, SESSION_TIME, SESSION_COUNT, SESSION_FULL };
+
 struct session_result {
+	enum session_end end;    /* what ended it */
 	int record_error;        /* -errno: the recording is not whole, and why */
 	uint64_t recorded_bytes;
 };
 
-/* False, with a message, if recording and result are to go into one file. */
-bool session_files_differ(const char *record, const char *output);
-
-/* Runs until stopped. Returns EXIT_OK, or EXIT_CANNOT after a message. */
+/* Runs until stopped. Returns EXIT_OK or, after a message, EXIT_USAGE or EXIT_CANNOT. */
 int session_run(const struct session_config *config, struct session_result *result);
 
 /*

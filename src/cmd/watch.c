@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hostlat watch: receive latency by stage, live or from a recording. */
+/* hostlat watch: latency by stage, live or from a recording. */
 #include <errno.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "base/parse.h"
 #include "cmd/cmd.h"
+#include "cmd/recording.h"
 #include "cmd/session.h"
 #include "cmd/watch_view.h"
 #include "event/reader.h"
@@ -30,7 +31,7 @@ static const struct opt watch_options[] = {
 		 .help = "Show at each interval what happened since the start"),
 	OPT_STRING(struct watch_config, record, .name = "record", .file = true, .excludes = "from",
 		   .help = "Keep the run in FILE as well, for --from"),
-	OPT_STRING(struct watch_config, from, .name = "from", .file = true,
+	OPT_STRING(struct watch_config, from, .name = "from", .file = true, .excludes = "memory",
 		   .help = "Show a recorded run (- is standard input); needs no privileges"),
 	OPTIONS_PROBE(struct watch_config, probe),
 	OPTIONS_COMMON(struct watch_config, common),
@@ -132,7 +133,7 @@ static int run(const void *config)
 	const struct watch_view_config shown = {
 		.common = &c->common,
 		.command = "watch",
-		.stages = c->probe.stages,
+		.stages = c->from ? c->probe.stages : session_stages(&c->probe),
 		.count = c->count,
 		.cumulative = c->cumulative,
 	};
@@ -140,7 +141,7 @@ static int run(const void *config)
 	int code = EXIT_CANNOT;
 
 	common_begin(&c->common);
-	if (!session_files_differ(c->record, c->common.output))
+	if (!recording_is_apart(c->record, c->common.output))
 		return EXIT_USAGE;
 	if (!watch_view_open(&view, &shown))
 		code = c->from ? watch_from(c, &view) : watch_live(c, &view);

@@ -27,10 +27,8 @@ int watch_view_open(struct watch_view *view, const struct watch_view_config *con
 	*view = (struct watch_view){
 		.config = config,
 		.text = STRBUF_INIT(REPORT_MEMORY_MAX),
-		.who = { .command = config->command, .schema = WATCH_SCHEMA },
 	};
-	view->who.host = view->host;
-	view->who.version = view->version;
+	view->who = run_facts_provenance(&view->facts, config->command, WATCH_SCHEMA);
 	view->watch = watch_new(config->stages);
 	if (!view->watch)
 		return -ENOMEM;
@@ -106,12 +104,8 @@ static void take_fact(struct watch_view *view, const struct event *event)
 	const char *key, *value;
 
 	event_fact_get(event, &key, &value);
-	if (!strcmp(key, FACT_HOST))
-		snprintf(view->host, sizeof(view->host), "%s", value);
-	else if (!strcmp(key, FACT_VERSION))
-		snprintf(view->version, sizeof(view->version), "%s", value);
-	else if (!strcmp(key, FACT_STARTED))
-		parse_u64(value, &view->who.started_ns);
+	run_facts_take(&view->facts, key, value);
+	view->who = run_facts_provenance(&view->facts, view->config->command, WATCH_SCHEMA);
 }
 
 int watch_view_take(void *ctx, const struct event_block *block)
@@ -159,6 +153,14 @@ static void warn_of_reasons(const struct report *report)
 			    row->cells[2].type == VALUE_STRING ? row->cells[2].string : "");
 }
 
+/* The size limit may come as a surprise; the other ends were asked for. */
+static void say_end(const struct watch_view *view, struct report *report)
+{
+	object_add(&report->body, "ended", value_string(view->ended));
+	if (!strcmp(view->ended, RECORD_ENDED_FULL))
+		report_finding(report, "The recording has ended at its size limit.");
+}
+
 int watch_view_close(struct watch_view *view, const struct event_damage *damage, int record_error)
 {
 	bool late = (damage && damage->reasons) || record_error;
@@ -170,6 +172,8 @@ int watch_view_close(struct watch_view *view, const struct event_damage *damage,
 		watch_set_damage(view->watch, damage);
 	report_init(&report, &view->who);
 	err = watch_report(view->watch, WATCH_TOTAL, &report);
+	if (!err && view->ended)
+		say_end(view, &report);
 	if (!err && record_error)
 		report_reason(&report, "recording-incomplete", strerror(-record_error),
 			      "the recording could not be written whole");

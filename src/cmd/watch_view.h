@@ -8,9 +8,13 @@
 
 #include "base/outfile.h"
 #include "cmd/cmd.h"
+#include "cmd/run_facts.h"
 #include "event/source.h"
 #include "output/terminal.h"
 #include "watch/watch.h"
+
+/* struct watch_view's `ended` */
+#define RECORD_ENDED_FULL "size-limit"
 
 struct watch_view_config {
 	const struct common_options *common;
@@ -29,9 +33,10 @@ struct watch_view {
 	struct text_style style;
 	struct strbuf text;
 	bool terminal;
+	const char *ended;     /* what ended a recording, for the result; NULL: not said */
 	uint64_t intervals;    /* closed so far */
 	struct provenance who; /* from the stream's facts */
-	char host[256], version[64];
+	struct run_facts facts;
 };
 
 /* Opens the output. `config` must live as long. Returns 0 or -errno, with a message. */
@@ -49,10 +54,5 @@ int watch_view_take(void *view, const struct event_block *block);
  */
 int watch_view_close(struct watch_view *view, const struct event_damage *damage, int record_error);
 void watch_view_release(struct watch_view *view);
-
-/* Facts that a stream begins with, so that it can be shown again as the same run. */
-#define FACT_VERSION "run.version"
-#define FACT_HOST "run.host"
-#define FACT_STARTED "run.started_ns"
 
 #endif

@@ -5,17 +5,29 @@
 #include <stdlib.h>
 #include <string.h>
 
+static int init_decoder(struct event_in *in)
+{
+	in->raw = malloc(EVENT_BLOCK_SIZE);
+	in->zstd = ZSTD_createDCtx();
+	return in->raw && in->zstd ? 0 : -ENOMEM;
+}
+
 int event_in_init(struct event_in *in, int fd)
 {
 	int err;
 
 	*in = (struct event_in){ 0 };
 	err = event_input_init(&in->input, fd);
-	if (err)
-		return err;
-	in->raw = malloc(EVENT_BLOCK_SIZE);
-	in->zstd = ZSTD_createDCtx();
-	return in->raw && in->zstd ? 0 : -ENOMEM;
+	return err ? err : init_decoder(in);
+}
+
+int event_in_init_fed(struct event_in *in)
+{
+	int err;
+
+	*in = (struct event_in){ 0 };
+	err = event_input_init_fed(&in->input);
+	return err ? err : init_decoder(in);
 }
 
 void event_in_release(struct event_in *in)

@@ -21,6 +21,8 @@ struct event_in {
 
 /* Returns 0 or -errno; release in any case. */
 int event_in_init(struct event_in *in, int fd);
+/* The same over an input that is fed. */
+int event_in_init_fed(struct event_in *in);
 void event_in_release(struct event_in *in);
 
 /* Reads the file header. -ENOEXEC, -EPROTONOSUPPORT as event_reader_open(); damage is counted. */

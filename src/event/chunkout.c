@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "base/stop.h"
 #include "base/version.h"
 
 /* The fastest level: it halves recordings of spans (docs/results/event-format.md). */
@@ -32,7 +33,7 @@ static int write_all(int fd, const void *data, size_t size)
 	const char *from = data;
 
 	while (size) {
-		ssize_t n = write(fd, from, size);
+		ssize_t n = stop_write(fd, from, size);
 		int err = 0;
 
 		if (n > 0) {
@@ -40,10 +41,10 @@ static int write_all(int fd, const void *data, size_t size)
 			size -= n;
 		} else if (n == 0) {
 			err = -EIO;
-		} else if (errno == EAGAIN) {
+		} else if (n == -EAGAIN) {
 			err = wait_writable(fd);
-		} else if (errno != EINTR) {
-			err = -errno;
+		} else if (n != -EINTR) {
+			err = (int)n;
 		}
 		if (err)
 			return err;

@@ -14,12 +14,21 @@ int event_input_init(struct event_input *input, int fd)
 	struct stat stat;
 
 	*input = (struct event_input){ .fd = fd, .ahead = true };
+	if (fd < 0)
+		return -EBADF;
 	if (fstat(fd, &stat))
 		return -errno;
 	if (S_ISDIR(stat.st_mode))
 		return -EISDIR;
 	input->seekable = S_ISREG(stat.st_mode);
 	input->size = input->seekable ? stat.st_size : 0;
+	input->buffer = malloc(EVENT_INPUT_SIZE);
+	return input->buffer ? 0 : -ENOMEM;
+}
+
+int event_input_init_fed(struct event_input *input)
+{
+	*input = (struct event_input){ .fd = -1 };
 	input->buffer = malloc(EVENT_INPUT_SIZE);
 	return input->buffer ? 0 : -ENOMEM;
 }
@@ -35,6 +44,8 @@ static ssize_t read_some(struct event_input *input, size_t room)
 	unsigned char *to = input->buffer + input->len;
 	ssize_t n;
 
+	if (input->fd < 0)
+		return 0;
 	do {
 		if (input->seekable)
 			n = pread(input->fd, to, room, (off_t)(input->at + input->len));
@@ -96,6 +107,20 @@ static void fill(struct event_input *input, uint64_t offset, size_t n)
 			break;
 		input->len += got;
 	}
+}
+
+void *event_input_room(struct event_input *input, uint64_t offset, size_t *n)
+{
+	BUG_ON(input->fd >= 0);
+	move_to(input, offset);
+	*n = EVENT_INPUT_SIZE - input->len;
+	return input->buffer + input->len;
+}
+
+void event_input_fed(struct event_input *input, size_t n)
+{
+	BUG_ON(n > EVENT_INPUT_SIZE - input->len);
+	input->len += n;
 }
 
 const unsigned char *event_input_view(struct event_input *input, uint64_t offset, size_t *n)

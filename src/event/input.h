@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A window of bytes over a descriptor, a file's anywhere, a pipe's forwards only. */
+/*
+ * A window of bytes over a descriptor, a file's anywhere, a pipe's forwards only; or over what its
+ * owner feeds it, which never waits for more.
+ */
 #ifndef HOSTLAT_EVENT_INPUT_H
 #define HOSTLAT_EVENT_INPUT_H
 
@@ -11,7 +14,7 @@
 #define EVENT_INPUT_SIZE (2u * 65536 + 4096)
 
 struct event_input {
-	int fd;
+	int fd;			/* -1: fed */
 	bool seekable;
 	bool ahead;		/* fill the window, not just what is asked for */
 	uint64_t size;		/* of a seekable file, when it was opened */
@@ -23,7 +26,16 @@ struct event_input {
 
 /* Returns 0 or -errno. The descriptor stays the caller's. */
 int event_input_init(struct event_input *input, int fd);
+/* Without a descriptor. Returns 0 or -ENOMEM. */
+int event_input_init_fed(struct event_input *input);
 void event_input_release(struct event_input *input);
+
+/*
+ * Where to put what comes next, and how much fits; bytes before `offset` are forgotten. Then say
+ * how many were put there. Ends views.
+ */
+void *event_input_room(struct event_input *input, uint64_t offset, size_t *n);
+void event_input_fed(struct event_input *input, size_t n);
 
 /*
  * The bytes from `offset`, `*n` of them or, at the end, as many as there are: then *n is smaller.

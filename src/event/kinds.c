@@ -42,6 +42,15 @@ static bool check_culprit(const void *payload, size_t size)
 	return memchr(culprit->comm, '\0', sizeof(culprit->comm)) != NULL;
 }
 
+static bool check_slow(const void *payload, size_t size)
+{
+	const struct event_slow *slow = payload;
+
+	(void)size;
+	return memchr(slow->comm, '\0', sizeof(slow->comm)) &&
+	       memchr(slow->culprit, '\0', sizeof(slow->culprit));
+}
+
 static bool check_message(const void *payload, size_t size)
 {
 	const struct event_message *message = payload;
@@ -79,6 +88,14 @@ static bool check_sample(const void *payload, size_t size)
 	return sample->intended <= sample->done;
 }
 
+static bool check_noise(const void *payload, size_t size)
+{
+	const struct event_noise *noise = payload;
+
+	(void)size;
+	return noise->begin <= noise->end;
+}
+
 static bool check_conn(const void *payload, size_t size)
 {
 	const struct event_conn *conn = payload;
@@ -114,8 +131,12 @@ static const struct event_kind_info infos[EV_KIND_MAX] = {
 			 .check = check_message },
 	[EV_BLOB] = { PLAIN(event_blob), .item_size = 1,
 		      .item_count_at = offsetof(struct event_blob, size) },
+	[EV_LOAD] = { GROWN(event_load, misses) },
+	[EV_NOISE] = { PLAIN(event_noise), .check = check_noise },
+	[EV_SLOW] = { PLAIN(event_slow), .check = check_slow },
 	[EV_EDGE] = { PLAIN(event_edge), .bulk = true },
-	[EV_SAMPLE] = { PLAIN(event_sample), .bulk = true, .check = check_sample },
+	[EV_SAMPLE] = { GROWN(event_sample, sched_ns), .bulk = true,
+			 .check = check_sample },
 	[EV_CONN] = { PLAIN(event_conn), .bulk = true, .check = check_conn },
 };
 

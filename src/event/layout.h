@@ -40,20 +40,30 @@ enum origin {
 
 enum direction { DIR_INGRESS, DIR_EGRESS, DIR_MAX };
 
-enum protocol { PROTO_ANY, PROTO_TCP, PROTO_UDP, PROTO_MAX };
+enum transport { PROTO_ANY, PROTO_TCP, PROTO_UDP, PROTO_MAX };
 
 enum hist_dist {
 	DIST_LATENCY,	/* from the origin, cumulative */
 	DIST_STEP,	/* the same packet's time since the previous measured stage */
 	DIST_YOUNGEST,	/* at `read` only: the age of the youngest byte */
 	DIST_CPU_WAIT,	/* at `read` only: the time for which it waited for a CPU */
+	DIST_PACING,	/* at `qdisc` only, of paced packets: how long before their departure */
+	DIST_HOL,	/* at `enqueued` only: how long it waited behind a hole in TCP's sequence */
 	DIST_MAX,
+};
+
+/* What becomes of TCP's packets that came out of order, when the hole before them is filled. */
+enum hol {
+	HOL_EXCLUDE,	/* they are counted, and measured up to `transport` only */
+	HOL_INCLUDE,	/* their time behind the hole is the stack's */
+	HOL_SEPARATE,	/* it is DIST_HOL's, and the rest is as if they came after it */
 };
 
 enum count_what {
 	COUNT_DROP,	/* packets that the kernel dropped */
 	COUNT_LOSS,	/* what should have been measured and was not */
 	COUNT_EXCLUDED,	/* what is not to be measured: pure ACKs, handshakes */
+	COUNT_SUPPRESSED, /* slow messages beyond the limit of EV_SLOW's rate */
 	COUNT_MAX,
 };
 
@@ -91,6 +101,9 @@ enum event_kind {
 	EV_FLOW,		/* the netns and 4-tuple of a flow number */
 	EV_MESSAGE,		/* a message's lifetime as a list of (core, interval) */
 	EV_BLOB,		/* opaque versioned bytes of a module */
+	EV_LOAD,		/* a load generator's counters so far: closes a tick */
+	EV_NOISE,		/* something else disturbed the load generator's host */
+	EV_SLOW,		/* a message that took longer than was asked for */
 	EV_RECORD_MAX,
 
 	EV_BLOCK_MIN = 64,
@@ -202,6 +215,7 @@ enum {
 	INTERVAL_LAST = 1,	/* the run ends here */
 	INTERVAL_PARTIAL = 2,	/* something was lost or not measured */
 	INTERVAL_NO_BPF_COST = 4, /* own_bpf_ns is unknown */
+	INTERVAL_BPF_ESTIMATE = 8, /* it is not by the kernel's statistics */
 };
 
 struct event_interval {
@@ -341,6 +355,43 @@ struct event_blob {
 	__u32 pad;
 };
 
+/* The stages of struct event_slow. */
+#define SLOW_STAGES (STAGE_READ - STAGE_LINK + 1)
+#define SLOW_AT(stage) ((stage) - STAGE_LINK)
+
+enum slow_flags {
+	SLOW_WAITS_UNKNOWN = 1,	/* hostlat did not know the reader when the message came */
+	SLOW_WAITS_PARTIAL = 2,	/* wait_ns and stopped_ns are of the last waits, not of all */
+};
+
+/* The packets of one read: its times are those of the oldest byte. */
+struct event_slow {
+	__u8 direction;
+	__u8 protocol;
+	__u8 origin;
+	__u8 flags;		/* enum slow_flags */
+	__u16 family;		/* AF_INET or AF_INET6 */
+	__u16 local_port;	/* host order, as is the next */
+	__u16 remote_port;	/* 0: the socket is not connected */
+	__u16 pad2;
+	__u32 netns;		/* inode */
+	__u8 local[16];		/* IPv4 lies in the first four bytes */
+	__u8 remote[16];
+	__u32 packets;
+	__u32 pid;		/* who read it; 0 = unknown */
+	__u32 tid;
+	char comm[EVENT_COMM_LEN];
+	__u32 culprit_pid;	/* had the CPU most in the longest wait for it; tid 0 = nobody */
+	__u32 culprit_tid;
+	char culprit[EVENT_COMM_LEN];
+	__u32 pad3;
+	__u64 culprit_ns;	/* that wait */
+	__u64 wait_ns;		/* all waits for a CPU, from `enqueued` on */
+	__u64 stopped_ns;	/* stopped by a signal or a tracer */
+	__u64 read_ns;		/* when it was read */
+	__u64 at_ns[SLOW_STAGES]; /* since the origin; 0 = not measured, or not on its way */
+};
+
 /* -- blocks --------------------------------------------------------------------------------- */
 
 enum span_type {
@@ -386,18 +437,27 @@ struct event_open {
 };
 
 enum {
-	SAMPLE_KERNEL_TX = 1,	/* `sent` is the kernel's or NIC's stamp, not ours */
-	SAMPLE_KERNEL_RX = 2,	/* ... and so is `done` */
-	SAMPLE_FAILED = 4,
+	SAMPLE_NIC_TX = 1,	/* snd_ns is the NIC's stamp, not the kernel's: see match_place() */
+	SAMPLE_NIC_RX = 2,	/* ... and so is rx_ns */
+	SAMPLE_FAILED = 4,	/* no (good) reply: `done` is when that was known */
 	SAMPLE_WARMUP = 8,
-	SAMPLE_CENSORED = 16,	/* done is an upper bound: several replies came in one read */
+	SAMPLE_CENSORED = 16,	/* rx_ns is of a later byte: several replies came in one read */
+	SAMPLE_ASLEEP = 32,	/* the reply had to wake its reader: wake_ns holds the wakeup */
+	SAMPLE_RETRANSMIT = 64,	/* a byte of the request was sent more than once */
+	SAMPLE_PROBE = 128,	/* of a latency agent, not of the load */
+	SAMPLE_TIMEOUT = 256,	/* failed because no reply came in time */
+	SAMPLE_UNSENT = 512,	/* failed before it was sent: sent = done, no offsets */
 };
 
-/* One request. Ordered by `done`; reaches back to `intended`. */
+/*
+ * One request. Ordered by `done`; reaches back to `intended`. The stamps between are distances in
+ * ns, 0 = unknown: of the request after `sent`, of the reply before `done`. A distance of 0 is
+ * stored as 1, one beyond 4.29 s as unknown.
+ */
 struct event_sample {
 	__u64 intended;		/* when the schedule said */
-	__u64 sent;
-	__u64 done;		/* the last byte of its reply */
+	__u64 sent;		/* when the application called send() for its first byte */
+	__u64 done;		/* when the application had read the last byte of its reply */
 	__u64 tx_offset;	/* first byte of the request in the flow */
 	__u64 rx_offset;	/* first byte of the reply */
 	__u32 tx_bytes;
@@ -405,6 +465,14 @@ struct event_sample {
 	__u32 flow;		/* EV_FLOW */
 	__u16 type;		/* of request, by protocol */
 	__u16 flags;
+	__u32 sched_ns;		/* sent to: its last byte entered the queueing discipline */
+	__u32 snd_ns;		/* sent to: ... was handed to the driver, or left the NIC */
+	__u32 ack_ns;		/* sent to: ... was acknowledged */
+	__u32 rx_ns;		/* to done: the stack or NIC received the last byte of the reply */
+	__u32 wake_ns;		/* to done: the reader's wait returned */
+	__u32 server_in_ns;	/* sent to: the server read the request (same host's clock only) */
+	__u32 server_out_ns;	/* to done: the server sent the reply */
+	__u32 pad;
 };
 
 /* What one connection did between two polls. Ordered by `to`; reaches back to `from`. */
@@ -433,6 +501,66 @@ struct event_conn {
 	__u32 cwnd;
 };
 
+/* One noticed disturbance of the host that generates load; what the noise gate judges. */
+enum noise_what {
+	NOISE_NONE,
+	NOISE_GAP,		/* a load thread that wanted to run didn't, from begin to end; or
+				   between them the machine slept, for `amount` */
+	NOISE_STEAL,		/* of the threads' CPUs in the tick: what the hypervisor took */
+	NOISE_SOFTIRQ,		/* of the threads' CPUs in the tick */
+	NOISE_PREEMPTED,	/* of the threads in the tick: runnable without a CPU */
+	NOISE_FREQUENCY,	/* the lowest clock of the threads' CPUs, in kHz, in `amount` */
+	NOISE_MAX,
+};
+
+struct event_noise {
+	__u32 agent;
+	__u32 what;		/* enum noise_what */
+	__u64 begin;
+	__u64 end;
+	__u64 amount;		/* ns, or by `what` */
+};
+
+enum {
+	LOAD_FINAL = 1,		/* nothing comes after this one from this agent */
+	LOAD_STARTED = 2,	/* the schedule has begun: `started_ns` holds */
+	LOAD_EXHAUSTED = 4,	/* the schedule ended */
+	LOAD_UNREACHABLE = 8,	/* no connection is open, and none can be made */
+	LOAD_MISSES = 16,	/* `misses` is counted: earlier versions did not */
+	LOAD_NO_STAT = 32,	/* steal and softirqs are not known: /proc/stat can't be read */
+	LOAD_NO_SCHEDSTAT = 64,	/* nor time runnable without a CPU: /proc/self/schedstat can't */
+};
+
+/*
+ * A load generator's counters since its start; written every tick after all samples of the time
+ * before. Always scheduled = completed + failed + unsent + in_flight, where `unsent` are those
+ * whose intended time has come and that still wait for a free connection.
+ */
+struct event_load {
+	__u32 agent;
+	__u32 flags;		/* LOAD_FINAL ... */
+	__u64 started_ns;	/* what intended times of the schedule count from */
+	__u64 oldest_ns;	/* intended time of the oldest request without an outcome; or now */
+	__u64 scheduled;	/* whose intended time has come */
+	__u64 completed;
+	__u64 failed;
+	__u64 unsent;
+	__u64 in_flight;
+	__u64 bytes_sent;
+	__u64 bytes_received;
+	__u64 connects;		/* connections made, the first ones included */
+	__u64 timeouts;		/* these four: failed requests by reason */
+	__u64 resets;		/* connection closed or reset under them */
+	__u64 refused;		/* server error replies */
+	__u64 garbled;		/* replies that break the protocol */
+	__u64 samples_lost;	/* samples that did not fit into their ring */
+	__u64 stamps_missing;	/* requests or replies without a kernel stamp that was asked for */
+	__u64 cpu_ns;		/* CPU time of its threads */
+	__u64 spin_ns;		/* ... of which spent waiting */
+	__u64 open_connections;
+	__u64 misses;		/* of `completed`: replies that hold nothing, see LOAD_MISSES */
+};
+
 #define EVENT_ASSERT(type, size, last, at)						\
 	_Static_assert(sizeof(struct type) == (size), "size of struct " #type);		\
 	_Static_assert(offsetof(struct type, last) == (at), "layout of struct " #type)
@@ -456,9 +584,12 @@ EVENT_ASSERT(event_flow, 64, netns, 60);
 EVENT_ASSERT(event_piece, 24, flags, 22);
 EVENT_ASSERT(event_message, 56, n, 52);
 EVENT_ASSERT(event_blob, 32, pad, 28);
+EVENT_ASSERT(event_noise, 32, amount, 24);
+EVENT_ASSERT(event_load, 168, misses, 160);
+EVENT_ASSERT(event_slow, 192, at_ns, 136);
 EVENT_ASSERT(event_edge, 12, depth, 11);
 EVENT_ASSERT(event_open, 16, depth, 15);
-EVENT_ASSERT(event_sample, 56, flags, 54);
+EVENT_ASSERT(event_sample, 88, pad, 84);
 EVENT_ASSERT(event_conn, 128, cwnd, 124);
 
 #endif

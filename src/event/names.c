@@ -24,7 +24,7 @@ static const struct word stages[STAGE_MAX] = {
 	[STAGE_RUNNING] = { "running", "the reader got a CPU" },
 	[STAGE_READ] = { "read", "the application has the bytes" },
 	[STAGE_SEND] = { "send", "the application's send call enters" },
-	[STAGE_SEGMENT] = { "segment", "TCP or UDP hands a packet to IP" },
+	[STAGE_SEGMENT] = { "segment", "TCP lets the packet go" },
 	[STAGE_QDISC] = { "qdisc", "the packet enters the queueing discipline" },
 	[STAGE_DRIVER] = { "driver", "the driver's xmit is called" },
 	[STAGE_SENT] = { "sent", "transmit completion" },
@@ -60,6 +60,8 @@ static const struct word dists[DIST_MAX] = {
 	[DIST_STEP] = { .name = "step" },
 	[DIST_YOUNGEST] = { .name = "youngest" },
 	[DIST_CPU_WAIT] = { .name = "cpu-wait" },
+	[DIST_PACING] = { .name = "pacing" },
+	[DIST_HOL] = { .name = "hol" },
 };
 
 static const struct word dicts[DICT_MAX] = {
@@ -125,6 +127,9 @@ static const struct word kinds[EV_KIND_MAX] = {
 	[EV_FLOW] = { .name = "flow" },
 	[EV_MESSAGE] = { .name = "message" },
 	[EV_BLOB] = { .name = "blob" },
+	[EV_LOAD] = { .name = "load" },
+	[EV_NOISE] = { .name = "noise" },
+	[EV_SLOW] = { .name = "slow" },
 	[EV_EDGE] = { .name = "edge" },
 	[EV_SAMPLE] = { .name = "sample" },
 	[EV_CONN] = { .name = "conn" },

@@ -38,6 +38,14 @@ void event_copy(const struct event *event, void *out, size_t size)
 	memset((char *)out + known, 0, size - known);
 }
 
+void event_block_copy(const struct event_block *block, uint32_t i, void *out, size_t size)
+{
+	const size_t known = block->record_size < size ? block->record_size : size;
+
+	memcpy(out, (const char *)block->data + (size_t)i * block->record_size, known);
+	memset((char *)out + known, 0, size - known);
+}
+
 int event_put(struct event_sink *sink, uint16_t kind, uint64_t time, const void *payload,
 	      size_t size)
 {

@@ -144,6 +144,9 @@ bool event_block_next(const struct event_block *block, size_t *at, struct event 
  */
 void event_copy(const struct event *event, void *out, size_t size);
 
+/* The same of record `i` of a block of fixed-size records, 0 <= i < block->count. */
+void event_block_copy(const struct event_block *block, uint32_t i, void *out, size_t size);
+
 struct event_sink {
 	/*
 	 * Takes a copy of one record, its payload given in pieces. Returns 0 or -errno: -EINVAL if

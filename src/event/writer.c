@@ -64,13 +64,19 @@ static uint64_t footer_size(const struct event_writer *w)
 	       LOSS_WHY_MAX * EV_KIND_MAX * sizeof(struct event_loss) + sizeof(struct event_end);
 }
 
+static bool fits(const struct event_writer *w, uint64_t bytes)
+{
+	return !w->size_limit ||
+	       w->out.offset + w->pool.buffered + bytes + footer_size(w) <= w->size_limit;
+}
+
 /* Whether `bytes` more may be taken. The first refusal ends the recording: no gaps. */
 static bool admit(struct event_writer *w, uint32_t kind, size_t bytes)
 {
 	if (w->out.error)
 		return false;
-	if (w->size_limit && !w->full)
-		w->full = w->out.offset + w->pool.buffered + bytes + footer_size(w) > w->size_limit;
+	if (!w->full)
+		w->full = !fits(w, bytes);
 	if (w->full)
 		lose(w, LOSS_SIZE_LIMIT, kind, bytes);
 	return !w->full;
@@ -395,6 +401,20 @@ static int copy_block(struct event_writer *w, const struct event_block *block)
 int event_writer_copy(struct event_writer *w, const struct event_block *block)
 {
 	return block->record_size ? copy_block(w, block) : copy_records(w, block);
+}
+
+bool event_writer_fits(const struct event_writer *w, const struct event_block *block)
+{
+	/* the chunks that it may begin */
+	uint64_t bytes = 2 * (sizeof(struct event_chunk) + sizeof(struct event_index_entry));
+	struct event event;
+	size_t at = 0;
+
+	if (block->record_size)
+		bytes += block->n_open * sizeof(struct event_open) + block->size;
+	while (!block->record_size && event_block_next(block, &at, &event)) /* names: twice */
+		bytes += event_record_size(event.size) * (event.kind == EV_NAME ? 2 : 1);
+	return !w->full && fits(w, bytes);
 }
 
 /* -- life ----------------------------------------------------------------------------------- */

@@ -64,6 +64,9 @@ int event_writer_record(struct event_writer *writer, uint16_t domain, uint64_t b
 /* Everything of a block, as a source gave it: recording what an analysis reads. */
 int event_writer_copy(struct event_writer *writer, const struct event_block *block);
 
+/* Whether all of a block can be taken without the size limit. */
+bool event_writer_fits(const struct event_writer *writer, const struct event_block *block);
+
 /* The number of a name; puts EV_NAME when it is new. Names precede their use in the file. */
 uint32_t event_writer_intern(struct event_writer *writer, enum event_dict_id which,
 			     const char *text);

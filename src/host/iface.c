@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/bug.h"
 #include "base/vec.h"
 #include "host/netlink.h"
 
@@ -54,6 +55,8 @@ static int add_link(void *ctx, const struct nlmsghdr *msg)
 	iface.txqlen = attr_u32(attrs[IFLA_TXQLEN]);
 	iface.rx_queues = attr_u32(attrs[IFLA_NUM_RX_QUEUES]);
 	iface.tx_queues = attr_u32(attrs[IFLA_NUM_TX_QUEUES]);
+	iface.master = attr_u32(attrs[IFLA_MASTER]);
+	iface.lower = attrs[IFLA_LINK_NETNSID] ? 0 : attr_u32(attrs[IFLA_LINK]);
 	netlink_string(attrs[IFLA_IFNAME], iface.name, sizeof(iface.name));
 	put_address(attrs[IFLA_ADDRESS], iface.address, sizeof(iface.address));
 	netlink_string(attrs[IFLA_QDISC], iface.qdisc, sizeof(iface.qdisc));
@@ -131,6 +134,38 @@ void host_iface_vec_release(struct host_iface_vec *list)
 {
 	if (list)
 		vec_release(list);
+}
+
+/*
+ * Kinds whose packets change their interface within netif_receive_skb(), which goes on with them
+ * (another_round) or, with VRF, in the IP layer. A bridge, a tunnel or a veth calls it once more.
+ */
+static bool changes_within(const char *kind)
+{
+	static const char *const kinds[] = {
+		"bond", "team", "vlan", "macvlan", "macvtap", "ipvlan", "ipvtap", "vrf",
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+		if (!strcmp(kind, kinds[i]))
+			return true;
+	return false;
+}
+
+bool host_iface_comes_by(const struct host_iface_vec *list, const char *name,
+			 struct strbuf *below)
+{
+	const struct host_iface *upper = NULL;
+
+	vec_for_each(list, iface)
+		if (!strcmp(iface->name, name))
+			upper = iface;
+	if (!upper || !changes_within(upper->kind))
+		return false;
+	vec_for_each(list, iface)
+		if (iface->master == upper->ifindex || iface->ifindex == upper->lower)
+			strbuf_printf(below, "%s%s", below->len ? ", " : "", iface->name);
+	return true;
 }
 
 static int iface_ioctl(const struct host_netns *ns, unsigned long request, struct ifreq *ifr)

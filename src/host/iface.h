@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/strbuf.h"
 #include "host/netns.h"
 
 #define HOST_IFACES_MAX  16384
@@ -22,6 +23,9 @@ struct host_iface {
 	uint32_t mtu;
 	uint32_t txqlen;
 	uint32_t rx_queues, tx_queues;
+	uint32_t master;              /* ifindex of the bridge, bond ... that it is a part of; 0 */
+	uint32_t lower;               /* ... that it is on top of (or a veth's peer), if that is in
+				       * the same namespace; 0 */
 	bool up;                      /* administratively */
 	bool loopback;
 	char name[IFNAMSIZ];
@@ -40,6 +44,14 @@ struct host_iface_vec {
 
 int host_iface_list(const struct host_netns *ns, struct host_iface_vec *list);
 void host_iface_vec_release(struct host_iface_vec *list);
+
+/*
+ * Whether the stack never receives a packet as this interface's: its packets come by those below
+ * it, and are handed to it afterwards. If so, `below` gets their names, "eth0, eth1"; it stays
+ * empty if they are in another namespace.
+ */
+bool host_iface_comes_by(const struct host_iface_vec *list, const char *name,
+			 struct strbuf *below);
 
 /* > 0, or -ENODEV. */
 int host_iface_index(const struct host_netns *ns, const char *name);

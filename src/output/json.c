@@ -134,6 +134,9 @@ static void put_value(struct json_writer *w, const char *name, const struct valu
 	case VALUE_FRACTION:
 		json_double(w, name, v->fraction);
 		return;
+	case VALUE_NUMBER:
+		json_double(w, name, v->number);
+		return;
 	case VALUE_STRING:
 		json_string(w, name, v->string);
 		return;

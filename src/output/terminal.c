@@ -7,6 +7,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/tty.h"
+
 /* A terminal that doesn't tell, as over a serial line. */
 #define ROWS_DEFAULT 24
 #define WIDTH_MIN 40
@@ -38,7 +40,7 @@ bool terminal_style(int fd, bool color, struct text_style *style)
 	};
 	if (terminal && !ioctl(fd, TIOCGWINSZ, &size) && size.ws_col)
 		style->width = size.ws_col < WIDTH_MIN ? WIDTH_MIN : size.ws_col;
-	return terminal;
+	return tty_obeys(fd);
 }
 
 void live_init(struct live_table *live, int fd)

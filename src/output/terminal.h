@@ -13,7 +13,7 @@
 
 /*
  * Sets the style for descriptor `fd`: the terminal's width; UTF-8 as LC_ALL, LC_CTYPE and LANG
- * say. Whether to use colour is the caller's choice. Returns whether `fd` is a terminal.
+ * say. Whether to use colour is the caller's choice. Returns whether a table can be redrawn there.
  */
 bool terminal_style(int fd, bool color, struct text_style *style);
 

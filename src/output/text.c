@@ -123,6 +123,9 @@ static void put_text(struct strbuf *out, const struct value *v)
 	case VALUE_FRACTION:
 		strbuf_puts(out, human_fraction(buf, v->fraction));
 		return;
+	case VALUE_NUMBER:
+		strbuf_printf(out, "%.3g", v->number);
+		return;
 	case VALUE_STRING:
 		strbuf_puts(out, v->string);
 		return;
@@ -175,7 +178,7 @@ static struct value part_of(const struct distribution *d, unsigned int show)
 static bool is_number(enum value_type type)
 {
 	return type == VALUE_U64 || type == VALUE_S64 || type == VALUE_NS || type == VALUE_SNS ||
-	       type == VALUE_FRACTION;
+	       type == VALUE_FRACTION || type == VALUE_NUMBER;
 }
 
 /* Numbers stand at the right. */
@@ -196,13 +199,14 @@ static void add_column(struct text_table *tt, struct text_column column)
 	tt->columns[tt->ncolumns++] = column;
 }
 
-static void plan_columns(struct text_table *tt, const struct table *t)
+/* All columns but those with one of the flags `without`. */
+static void plan_columns(struct text_table *tt, const struct table *t, unsigned int without)
 {
 	*tt = (struct text_table){ .table = t, .spark = t->ncolumns };
 	for (size_t i = 0; i < t->ncolumns; i++) {
 		const struct column *c = &t->columns[i];
 
-		if (!c->head)
+		if (!c->head || c->flags & without)
 			continue;
 		if (!c->show) {
 			add_column(tt, (struct text_column){
@@ -331,28 +335,39 @@ static void put_rows(const struct text_table *tt, struct grid *g, const struct t
 	strbuf_release(&line);
 }
 
-static void put_table(const struct table *t, const struct text_style *style, struct strbuf *out)
+static void fill_grid(const struct text_table *tt, struct grid *g)
 {
 	struct strbuf buf = STRBUF_INIT(LINE_MAX_BYTES);
+
+	grid_init(g);
+	for (size_t i = 0; i < tt->ncolumns; i++)
+		grid_column(g, tt->columns[i].right, tt->columns[i].flex);
+	put_heads(tt, g);
+	for (const struct row *row = tt->table->first; row; row = row->next)
+		put_cells(tt, row, g, &buf);
+	strbuf_release(&buf);
+}
+
+static void put_table(const struct table *t, const struct text_style *style, struct strbuf *out)
+{
 	struct text_table tt;
 	struct grid g;
 
-	plan_columns(&tt, t);
+	plan_columns(&tt, t, 0);
 	if (!tt.ncolumns || !t->nrows)
 		return;
 	if (t->head)
 		put_line(out, style, &dim, t->head);
-	grid_init(&g);
-	for (size_t i = 0; i < tt.ncolumns; i++)
-		grid_column(&g, tt.columns[i].right, tt.columns[i].flex);
-	put_heads(&tt, &g);
-	for (const struct row *row = t->first; row; row = row->next)
-		put_cells(&tt, row, &g, &buf);
+	fill_grid(&tt, &g);
+	if (grid_least(&g) > style->width) {
+		grid_release(&g);
+		plan_columns(&tt, t, COLUMN_SPARE);
+		fill_grid(&tt, &g);
+	}
 	put_rows(&tt, &g, style, out);
 	if (g.error && !out->error)
 		out->error = g.error;
 	grid_release(&g);
-	strbuf_release(&buf);
 }
 
 /* -- the report ----------------------------------------------------------------------------- */

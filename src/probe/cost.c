@@ -1,51 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the probe itself costs: its process by the kernel's accounting, its programs by sampling. */
+/*
+ * What the probe itself costs: its process by the kernel's accounting, its programs by the
+ * kernel's BPF statistics where an administrator has them on (kernel.bpf_stats_enabled), else by an
+ * estimate.
+ *
+ * hostlat does not switch the statistics on while it measures: that rewrites the kernel's code,
+ * interrupting every CPU, and they then cost as much as the programs. The estimate counts what
+ * makes programs run - context switches, packets received, packets measured - and takes each at the
+ * price that calibrate.c has found in the self-test. A price is one of three, between them
+ * linear in the logarithm of the gap: how long ago the same happened on that CPU, on average.
+ */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include "clock/clock.h"
+#include "event/names.h"
+#include "host/root.h"
 #include "probe/watch_internal.h"
 
-static struct cost cost_now(const struct watch_probe *probe)
-{
-	struct cost sum = { 0, 0 };
-	struct bpf_program *p;
-
-	bpf_object__for_each_program(p, probe->obj) {
-		struct bpf_prog_info info = {};
-		__u32 len = sizeof(info);
-
-		if (bpf_program__fd(p) < 0 ||
-		    bpf_obj_get_info_by_fd(bpf_program__fd(p), &info, &len))
-			continue;
-		sum.run_ns += info.run_time_ns;
-		sum.runs += info.run_cnt;
-	}
-	return sum;
-}
-
-static uint64_t mono(void)
-{
-	return clock_mono_ns(clock_system());
-}
-
-void watch_meter(struct watch_probe *probe, bool on)
-{
-	if (on && probe->meter_fd < 0) {
-		probe->meter_before = cost_now(probe);
-		probe->meter_since = mono();
-		probe->meter_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
-	} else if (!on && probe->meter_fd >= 0) {
-		close(probe->meter_fd);
-		probe->meter_fd = -1;
-		if (!probe->skel)
-			return;
-		probe->metered_ns += mono() - probe->meter_since;
-		probe->meter_sum.run_ns += cost_now(probe).run_ns - probe->meter_before.run_ns;
-	}
-}
+#define SOFTNET_MAX (16UL << 20)
 
 uint64_t watch_user_ns(void)
 {
@@ -56,14 +35,232 @@ uint64_t watch_user_ns(void)
 	       (u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1000ULL;
 }
 
-uint64_t watch_bpf_ns(struct watch_probe *probe, uint64_t interval)
-{
-	uint64_t ns = 0;
+/* ---- the kernel's statistics ---- */
 
-	watch_meter(probe, false);
-	if (probe->metered_ns)
-		ns = (uint64_t)((double)probe->meter_sum.run_ns * interval / probe->metered_ns);
-	probe->metered_ns = 0;
-	probe->meter_sum = (struct cost){ 0, 0 };
-	return ns;
+static enum cost_class class_of(const struct bpf_program *p)
+{
+	const char *name = bpf_program__name(p);
+
+	for (int i = 0; hooks[i].target; i++) {
+		const struct hook *h = &hooks[i];
+		bool sends = stage_direction(h->stage) == DIR_EGRESS ||
+			     (h->helps && !(h->helps & INGRESS_STAGES));
+
+		if (strcmp(h->program, name) && (!h->also_program || strcmp(h->also_program, name)))
+			continue;
+		if (sends)
+			return COST_DEPARTURE;
+		switch (h->stage) {
+		case STAGE_LINK:
+		case STAGE_IP:
+			return COST_ARRIVAL;
+		case STAGE_TRANSPORT:
+			return h->protocol == PROTO_UDP ? COST_ARRIVAL : COST_TCP;
+		case STAGE_ENQUEUED:
+		case STAGE_READ:
+			return COST_TCP;
+		default:
+			return COST_TASKS;
+		}
+	}
+	return COST_TASKS; /* another form of drop_tp */
+}
+
+void watch_cost_stats(const struct watch_probe *probe, struct cost_stats *stats)
+{
+	struct bpf_program *p;
+
+	*stats = (struct cost_stats){};
+	bpf_object__for_each_program(p, probe->obj) {
+		struct bpf_prog_info info = {};
+		__u32 len = sizeof(info);
+		enum cost_class class = class_of(p);
+
+		if (bpf_program__fd(p) < 0 ||
+		    bpf_obj_get_info_by_fd(bpf_program__fd(p), &info, &len))
+			continue;
+		stats->run_ns[class] += info.run_time_ns;
+		stats->runs[class] += info.run_cnt;
+	}
+}
+
+bool watch_stats_are_on(void)
+{
+	uint64_t on;
+
+	return !host_read_u64(&on, "%s/sys/kernel/bpf_stats_enabled", host_root_live.proc) && on;
+}
+
+/* Returns false if they were off at either end. */
+static bool measured(struct watch_probe *probe, uint64_t *ns)
+{
+	struct cost *c = &probe->cost;
+	struct cost_stats now;
+	bool were_on = c->stats_were_on;
+	double sum = 0;
+
+	c->stats_were_on = watch_stats_are_on();
+	if (!were_on && !c->stats_were_on)
+		return false;
+	watch_cost_stats(probe, &now);
+	for (int i = 0; i < COST_CLASSES; i++)
+		sum += now.run_ns[i] - c->stats_before.run_ns[i] -
+		       c->floor_ns * (now.runs[i] - c->stats_before.runs[i]);
+	c->stats_before = now;
+	*ns = sum > 0 ? (uint64_t)sum : 0;
+	return were_on && c->stats_were_on;
+}
+
+/* ---- how often ---- */
+
+/* Happenings by CPU: their number, and on how many CPUs in effect ((sum n)^2 / sum n^2). */
+struct spread {
+	double n, squares;
+};
+
+static void spread_add(struct spread *s, uint32_t now, uint64_t *before)
+{
+	double n = (uint32_t)(now - (uint32_t)*before); /* the kernel's counter has 32 bits, too */
+
+	*before = now;
+	s->n += n;
+	s->squares += n * n;
+}
+
+static double spread_cpus(const struct spread *s)
+{
+	return s->squares > 0 ? s->n * s->n / s->squares : 1;
+}
+
+static void count_switches(struct watch_probe *probe, struct spread *s)
+{
+	for (uint32_t cpu = 0; cpu < probe->ncpus; cpu++)
+		spread_add(s, watch_cpu(probe, cpu)->switches, &probe->cost.switches_before[cpu]);
+}
+
+static void count_departures(struct watch_probe *probe, struct spread *s)
+{
+	for (uint32_t cpu = 0; cpu < probe->ncpus; cpu++)
+		spread_add(s, watch_cpu(probe, cpu)->departures,
+			   &probe->cost.departures_before[cpu]);
+}
+
+/* net/core/net-procfs.c: a line per CPU online, the packets received first, all in hex. */
+static bool count_packets(struct watch_probe *probe, struct spread *s)
+{
+	char *text, *rest, *line;
+	uint32_t cpu = 0;
+	int err = host_read_all(&text, SOFTNET_MAX, "%s/self/net/softnet_stat",
+				host_root_live.proc);
+
+	if (err < 0)
+		return false;
+	for (rest = text; cpu < probe->ncpus && (line = host_next_line(&rest)); cpu++)
+		spread_add(s, strtoul(line, NULL, 16), &probe->cost.packets_before[cpu]);
+	free(text);
+	return cpu;
+}
+
+static bool filtered(const struct watch_probe *probe)
+{
+	const struct watch_probe_config *c = &probe->config;
+
+	return c->pid || c->port || c->netns || c->ifname;
+}
+
+bool watch_cost_use(struct watch_probe *probe, struct cost_use *use)
+{
+	uint64_t now = clock_mono_ns(clock_system());
+	double elapsed = now - probe->cost.since_ns, rest;
+	struct spread switches = {}, packets = {}, departures = {};
+	bool receives = probe->config.stages & INGRESS_STAGES; /* else nothing runs there */
+
+	*use = (struct cost_use){};
+	probe->cost.since_ns = now;
+	count_switches(probe, &switches);
+	count_departures(probe, &departures);
+	if (!count_packets(probe, &packets))
+		return false;
+	use->n[COST_TASKS] = switches.n;
+	use->n[COST_ARRIVAL] = receives ? packets.n : 0;
+	use->n[COST_DEPARTURE] = departures.n;
+	for (int p = 0; p < ROW_PROTOS; p++) {
+		use->n[COST_TCP + p] = probe->seen[p] - probe->cost.seen_before[p];
+		probe->cost.seen_before[p] = probe->seen[p];
+	}
+	rest = packets.n - use->n[COST_TCP] - use->n[COST_UDP];
+	use->n[COST_PASSED] = receives && filtered(probe) && rest > 0 ? rest : 0;
+	for (int i = 0; i < COST_CLASSES; i++)
+		use->gap_ns[i] = elapsed * spread_cpus(i == COST_TASKS ? &switches :
+						       i == COST_DEPARTURE ? &departures :
+						       &packets) /
+				 (use->n[i] > 1 ? use->n[i] : 1);
+	return true;
+}
+
+/* ---- the estimate ---- */
+
+double watch_cost_price(const struct cost_curve *curve, double gap_ns)
+{
+	double share;
+	int i = 1;
+
+	if (gap_ns <= curve->at[0].gap_ns)
+		return curve->at[0].ns;
+	while (i < COST_POINTS && gap_ns > curve->at[i].gap_ns)
+		i++;
+	if (i == COST_POINTS)
+		return curve->at[COST_POINTS - 1].ns;
+	share = log(gap_ns / curve->at[i - 1].gap_ns) /
+		log(curve->at[i].gap_ns / curve->at[i - 1].gap_ns);
+	return curve->at[i - 1].ns + share * (curve->at[i].ns - curve->at[i - 1].ns);
+}
+
+static bool estimated(struct watch_probe *probe, uint64_t *ns)
+{
+	struct cost *c = &probe->cost;
+	struct cost_use use;
+	double sum = 0;
+
+	if (!watch_cost_use(probe, &use)) {
+		snprintf(c->why, sizeof(c->why), "net/softnet_stat of /proc can't be read");
+		return false;
+	}
+	for (int i = 0; i < COST_CLASSES; i++) {
+		if (!use.n[i])
+			continue;
+		if (!c->curve[i].known)
+			return false;
+		sum += use.n[i] * watch_cost_price(&c->curve[i], use.gap_ns[i]);
+	}
+	*ns = (uint64_t)sum;
+	return true;
+}
+
+bool watch_bpf_ns(struct watch_probe *probe, uint64_t *ns, bool *exact)
+{
+	uint64_t estimate = 0;
+	bool known = estimated(probe, &estimate); /* always: both are since the last call */
+
+	*exact = measured(probe, ns);
+	if (!*exact)
+		*ns = known ? estimate : 0;
+	return *exact || known;
+}
+
+int watch_cost_open(struct watch_probe *probe)
+{
+	struct cost *c = &probe->cost;
+
+	c->switches_before = calloc(probe->ncpus, sizeof(*c->switches_before));
+	c->packets_before = calloc(probe->ncpus, sizeof(*c->packets_before));
+	c->departures_before = calloc(probe->ncpus, sizeof(*c->departures_before));
+	return c->switches_before && c->packets_before && c->departures_before ? 0 : -ENOMEM;
+}
+
+void watch_cost_free(struct watch_probe *probe)
+{
+	free(probe->cost.switches_before);
+	free(probe->cost.packets_before);
+	free(probe->cost.departures_before);
 }

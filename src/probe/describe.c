@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "clock/clock.h"
+#include "event/names.h"
 #include "probe/watch_internal.h"
 
 struct opening {
@@ -32,7 +33,7 @@ static int put_binding(const struct opening *o, int i)
 	bool bound = o->probe->status[i].state == HOOK_BOUND &&
 		     (o->probe->config.stages & (1U << h->stage));
 	struct event_binding e = {
-		.stage = h->stage, .direction = DIR_INGRESS, .protocol = h->protocol,
+		.stage = h->stage, .direction = stage_direction(h->stage), .protocol = h->protocol,
 		.bound = bound,
 		.hook = name_id(o, h->target), .kind = name_id(o, hook_kind_name(h->kind)),
 		.why = bound ? 0 : name_id(o, binding_why(o->probe, h, i)),
@@ -41,25 +42,29 @@ static int put_binding(const struct opening *o, int i)
 	return event_put(o->sink, EV_BINDING, o->now, &e, sizeof(e));
 }
 
-/* The hook that is bound; else the last of the ladder, with its reason. */
+/* The hook that is bound; else the last of the ladder that was tried, with its reason. */
+static int chosen(const struct watch_probe *probe, int first, int end)
+{
+	int best = end - 1;
+
+	for (int i = first; i < end; i++)
+		if (probe->status[i].state == HOOK_BOUND)
+			return i;
+	while (best > first && probe->status[best].state != HOOK_FAILED)
+		best--;
+	return probe->status[best].state == HOOK_FAILED ? best : end - 1;
+}
+
 static int put_bindings(const struct opening *o)
 {
-	int err = 0;
+	int err = 0, end;
 
-	for (int i = 0; hooks[i].target && !err; i++) {
-		const struct hook *next = &hooks[i + 1];
-		enum hook_state state = o->probe->status[i].state;
-		bool last = next->stage != hooks[i].stage || next->protocol != hooks[i].protocol;
-		bool other = false;
-
-		if (hooks[i].stage == STAGE_NONE)
-			continue;
-		for (int j = 0; hooks[j].target; j++)
-			other |= j != i && hooks[j].stage == hooks[i].stage &&
-				 hooks[j].protocol == hooks[i].protocol &&
-				 o->probe->status[j].state == HOOK_BOUND;
-		if (state == HOOK_BOUND || (last && !other))
-			err = put_binding(o, i);
+	for (int i = 0; hooks[i].target && !err; i = end) {
+		for (end = i + 1; hooks[end].target && hooks[end].stage == hooks[i].stage &&
+				  hooks[end].protocol == hooks[i].protocol;)
+			end++;
+		if (hooks[i].stage != STAGE_NONE)
+			err = put_binding(o, chosen(o->probe, i, end));
 	}
 	return err;
 }

@@ -45,6 +45,13 @@ const char *drop_reason_name(uint32_t reason, char *buf, size_t size)
 	return buf;
 }
 
+/* It is counted otherwise: as EXCL_DUPLICATE, or as merged, LOSS_OOO_UNMATCHED. */
+bool drop_reason_is_duplicate(const char *name)
+{
+	return !strcmp(name, "TCP_OLD_DATA") || !strcmp(name, "TCP_OLD_SEQUENCE") ||
+	       !strcmp(name, "TCP_OFOMERGE");
+}
+
 int drop_reason_number(const char *name)
 {
 	const struct btf *btf;

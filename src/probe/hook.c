@@ -12,6 +12,7 @@
 
 #include "event/layout.h"
 #include "probe/netfilter.h"
+#include "probe/watch_config.h"
 
 static const struct {
 	const char *name;
@@ -25,33 +26,57 @@ static const struct {
 	[HOOK_CGROUP_INGRESS] = { "cgroup_skb", BPF_PROG_TYPE_CGROUP_SKB, BPF_CGROUP_INET_INGRESS },
 };
 
+#define BY_TP(stage, protocol, target, program) \
+	{ stage, protocol, HOOK_TP_BTF, target, NULL, program, NULL, 0 }
+#define HELPER(target, program, helps) \
+	{ STAGE_NONE, PROTO_ANY, HOOK_TP_BTF, target, NULL, program, NULL, helps }
+
 const struct hook hooks[] = {
 	/* Attached before what remembers sockets and tasks. */
-	{ STAGE_NONE, PROTO_TCP, HOOK_TP_BTF, "tcp_destroy_sock", NULL, "destroy_tp", NULL },
-	{ STAGE_NONE, PROTO_TCP, HOOK_TP_BTF, "inet_sock_set_state", NULL, "connect_tp", NULL },
-	{ STAGE_NONE, PROTO_ANY, HOOK_TP_BTF, "sched_process_free", NULL, "task_end_tp", NULL },
-	{ STAGE_LINK, PROTO_ANY, HOOK_TP_BTF, "netif_receive_skb", NULL, "link_tp", NULL },
-	{ STAGE_IP, PROTO_ANY, HOOK_NETFILTER, "PRE_ROUTING", NULL, "ip_nf", NULL },
-	{ STAGE_TRANSPORT, PROTO_TCP, HOOK_TP_BTF, "tcp_probe", NULL, "tcp_transport_tp", NULL },
-	{ STAGE_TRANSPORT, PROTO_UDP, HOOK_NETFILTER, "LOCAL_IN", NULL, "udp_transport_nf", NULL },
+	HELPER("tcp_destroy_sock", "destroy_tp", INGRESS_STAGES | EGRESS_STAGES),
+	HELPER("inet_sock_set_state", "connect_tp", INGRESS_STAGES),
+	HELPER("sched_process_free", "task_end_tp", INGRESS_STAGES),
+	BY_TP(STAGE_LINK, PROTO_ANY, "netif_receive_skb", "link_tp"),
+	{ STAGE_IP, PROTO_ANY, HOOK_FENTRY, "ip_rcv_core", "ip6_rcv_core", "ip_fentry",
+	  "ip6_fentry", 0 },
+	{ STAGE_IP, PROTO_ANY, HOOK_NETFILTER, "PRE_ROUTING", NULL, "ip_nf", NULL, 0 },
+	BY_TP(STAGE_TRANSPORT, PROTO_TCP, "tcp_probe", "tcp_transport_tp"),
+	{ STAGE_TRANSPORT, PROTO_TCP, HOOK_FENTRY, "tcp_rcv_established", NULL,
+	  "tcp_transport_fentry", NULL, 0 },
+	{ STAGE_TRANSPORT, PROTO_UDP, HOOK_NETFILTER, "LOCAL_IN", NULL, "udp_transport_nf", NULL,
+	  0 },
 	{ STAGE_TRANSPORT, PROTO_UDP, HOOK_CGROUP_INGRESS, "ingress of the root cgroup", NULL,
-	  "udp_transport_cgroup", NULL },
+	  "udp_transport_cgroup", NULL, 0 },
 	{ STAGE_TRANSPORT, PROTO_UDP, HOOK_FENTRY, "udp_rcv", "udpv6_rcv", "udp_transport_fentry",
-	  "udp_transport6_fentry" },
-	{ STAGE_ENQUEUED, PROTO_ANY, HOOK_TP_BTF, "sk_data_ready", NULL, "enqueued_tp", NULL },
+	  "udp_transport6_fentry", 0 },
+	BY_TP(STAGE_ENQUEUED, PROTO_ANY, "sk_data_ready", "enqueued_tp"),
 	{ STAGE_ENQUEUED, PROTO_ANY, HOOK_FENTRY, "sock_def_readable", NULL, "enqueued_fentry",
-	  NULL },
-	{ STAGE_NONE, PROTO_ANY, HOOK_TP_BTF, "local_timer_entry", NULL, "timer_tp", NULL },
-	{ STAGE_RUNNABLE, PROTO_ANY, HOOK_TP_BTF, "sched_waking", NULL, "waking_tp", NULL },
-	{ STAGE_RUNNING, PROTO_ANY, HOOK_TP_BTF, "sched_switch", NULL, "switch_tp", NULL },
+	  NULL, 0 },
+	HELPER("local_timer_entry", "timer_tp", INGRESS_STAGES),
+	BY_TP(STAGE_RUNNABLE, PROTO_ANY, "sched_waking", "waking_tp"),
+	BY_TP(STAGE_RUNNING, PROTO_ANY, "sched_switch", "switch_tp"),
 	{ STAGE_READ, PROTO_TCP, HOOK_TP_BTF, "tcp_rcv_space_adjust", "sock_recv_length",
-	  "tcp_copied_tp", "returned_tp" },
-	{ STAGE_READ, PROTO_TCP, HOOK_FEXIT, "tcp_recvmsg", NULL, "tcp_returned_fexit", NULL },
-	{ STAGE_READ, PROTO_UDP, HOOK_TP_BTF, "sock_recv_length", NULL, "returned_tp", NULL },
+	  "tcp_copied_tp", "returned_tp", 0 },
+	{ STAGE_READ, PROTO_TCP, HOOK_FEXIT, "tcp_recvmsg", NULL, "tcp_returned_fexit", NULL, 0 },
+	BY_TP(STAGE_READ, PROTO_UDP, "sock_recv_length", "returned_tp"),
 	{ STAGE_READ, PROTO_UDP, HOOK_FENTRY, "skb_consume_udp", NULL, "udp_returned_fentry",
-	  NULL },
-	{ STAGE_NONE, PROTO_ANY, HOOK_TP_BTF, "kfree_skb", NULL, "drop_tp", NULL },
-	{ 0, 0, 0, NULL, NULL, NULL, NULL },
+	  NULL, 0 },
+	HELPER("kfree_skb", "drop_tp", INGRESS_STAGES),
+	/* What TCP sends is timed by its departure; the call before that needs a hook. */
+	{ STAGE_SEGMENT, PROTO_TCP, HOOK_TP_BTF, "tcp_sendmsg_locked", "sock_send_length",
+	  "send_tp", "send_end_tp", 0 },
+	{ STAGE_SEGMENT, PROTO_TCP, HOOK_FENTRY, "tcp_sendmsg_locked", "tcp_sendmsg_locked",
+	  "send_fentry", "send_end_fexit", 0 },
+	BY_TP(STAGE_QDISC, PROTO_TCP, "net_dev_queue", "qdisc_tp"),
+	BY_TP(STAGE_DRIVER, PROTO_TCP, "net_dev_start_xmit", "driver_tp"),
+	BY_TP(STAGE_SENT, PROTO_TCP, "consume_skb", "sent_tp"),
+	HELPER("netif_rx", "handed_tp", 1U << STAGE_SENT),
+	HELPER("napi_gro_receive_entry", "handed_gro_tp", 1U << STAGE_SENT),
+	BY_TP(STAGE_ACKED, PROTO_TCP, "tcp_probe", "acked_tp"),
+	HELPER("inet_sock_set_state", "closing_tp", 1U << STAGE_ACKED | 1U << STAGE_SEGMENT),
+	HELPER("tcp_destroy_sock", "unacked_tp", 1U << STAGE_ACKED | 1U << STAGE_SEGMENT),
+	HELPER("kfree_skb", "unsent_tp", 1U << STAGE_DRIVER | 1U << STAGE_SENT),
+	{ 0, 0, 0, NULL, NULL, NULL, NULL, 0 },
 };
 
 const char *hook_kind_name(enum hook_kind kind)

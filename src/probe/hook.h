@@ -29,13 +29,14 @@ const char *hook_kind_name(enum hook_kind kind);
  * IPv6): `also` names the second of the same kind.
  */
 struct hook {
-	uint8_t stage;    /* enum stage; STAGE_NONE: helps others */
-	uint8_t protocol; /* enum protocol; PROTO_ANY: both */
+	uint8_t stage;    /* enum stage; STAGE_NONE: helps others, those of `helps` */
+	uint8_t protocol; /* enum transport; PROTO_ANY: both */
 	enum hook_kind kind;
 	const char *target; /* tracepoint, function, or netfilter hook */
 	const char *also;
 	const char *program; /* in src/bpf/watch.bpf.c; also_program for `also` */
 	const char *also_program;
+	uint32_t helps; /* 1 << enum stage */
 };
 
 /* Per (stage, protocol) in order of preference; ends with a NULL target. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Loading the watch programs: settings, hooks, sizes of maps, attachment. */
 #include <bpf/bpf.h>
-#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -18,8 +17,6 @@
 #include "stats/buckets.h"
 #include "bpf/watch.skel.h"
 
-#define STAGE_BIT(stage) (1U << (stage))
-
 /* Bits of `slots` in the programs, by stage. */
 static const struct {
 	uint32_t stage, slot;
@@ -27,7 +24,9 @@ static const struct {
 	{ STAGE_LINK, SLOT_LINK },         { STAGE_IP, SLOT_IP },
 	{ STAGE_TRANSPORT, SLOT_TRANSPORT }, { STAGE_ENQUEUED, SLOT_ENQUEUED },
 	{ STAGE_RUNNABLE, SLOT_RUNNABLE }, { STAGE_RUNNING, SLOT_RUNNING },
-	{ STAGE_READ, SLOT_READ },
+	{ STAGE_READ, SLOT_READ },         { STAGE_QDISC, SLOT_QDISC },
+	{ STAGE_DRIVER, SLOT_DRIVER },     { STAGE_SENT, SLOT_SENT },
+	{ STAGE_ACKED, SLOT_ACKED },       { STAGE_SEGMENT, SLOT_SEGMENT },
 };
 
 static const uint32_t origin_of[ORIGIN_MAX] = {
@@ -47,7 +46,7 @@ static int libbpf_says(enum libbpf_print_level level, const char *format, va_lis
 		return 0;
 	va_copy(copy, args);
 	vsnprintf(line, sizeof(line), format, args);
-	if (getenv("HOSTLAT_LIBBPF"))
+	if (getenv("HOSTLAT_DEBUG"))
 		vfprintf(stderr, format, copy);
 	va_end(copy);
 	if (strstr(line, "BPF program load failed") &&
@@ -56,138 +55,79 @@ static int libbpf_says(enum libbpf_print_level level, const char *format, va_lis
 	return 0;
 }
 
-/* ---- which hooks ---- */
-
-static uint32_t highest_stage(uint32_t stages)
-{
-	uint32_t top = STAGE_LINK;
-
-	for (uint32_t s = STAGE_LINK; s <= STAGE_READ; s++)
-		if (stages & STAGE_BIT(s))
-			top = s;
-	return top;
-}
-
-/*
- * A stage needs those before it: `read` finds the packet's way in what `enqueued` left, and so on
- * down to `link`. Only ip and the scheduler can be left out.
- */
-static bool needed(const struct watch_probe *probe, const struct hook *h)
-{
-	uint32_t stages = probe->config.stages;
-
-	switch (h->stage) {
-	case STAGE_IP:
-		return stages & STAGE_BIT(STAGE_IP);
-	case STAGE_RUNNABLE:
-	case STAGE_RUNNING:
-		return stages & (STAGE_BIT(STAGE_RUNNABLE) | STAGE_BIT(STAGE_RUNNING));
-	case STAGE_READ:
-		return highest_stage(stages) >= STAGE_RUNNABLE;
-	default:
-		return true;
-	}
-}
-
-static bool same_place(const struct hook *a, const struct hook *b)
-{
-	return a->stage == b->stage && a->protocol == b->protocol &&
-	       (a->stage != STAGE_NONE || !strcmp(a->target, b->target));
-}
-
-/* The first hook of each place that has not failed is bound. */
-static void choose(struct watch_probe *probe)
-{
-	for (int i = 0; hooks[i].target; i++) {
-		struct hook_status *s = &probe->status[i];
-		bool taken = false;
-
-		for (int j = 0; j < i; j++)
-			taken |= same_place(&hooks[i], &hooks[j]) &&
-				 probe->status[j].state == HOOK_BOUND;
-		if (s->state == HOOK_FAILED)
-			continue;
-		s->state = HOOK_NOT_NEEDED;
-		if (taken || !needed(probe, &hooks[i]))
-			continue;
-		s->state = hook_try(&hooks[i], s->why, sizeof(s->why)) ? HOOK_FAILED : HOOK_BOUND;
-	}
-}
-
-static bool bound(const struct watch_probe *probe, uint32_t stage, uint32_t protocol)
-{
-	for (int i = 0; hooks[i].target; i++)
-		if (hooks[i].stage == stage && probe->status[i].state == HOOK_BOUND &&
-		    (hooks[i].protocol == protocol || hooks[i].protocol == PROTO_ANY))
-			return true;
-	return false;
-}
-
-static bool bound_at(const struct watch_probe *probe, const char *target)
-{
-	for (int i = 0; hooks[i].target; i++)
-		if (!strcmp(hooks[i].target, target) && probe->status[i].state == HOOK_BOUND)
-			return true;
-	return false;
-}
-
-static const char *why_not(const struct watch_probe *probe, uint32_t stage)
-{
-	for (int i = 0; hooks[i].target; i++)
-		if (hooks[i].stage == stage && probe->status[i].state == HOOK_FAILED)
-			return probe->status[i].why;
-	return "no hook";
-}
-
 /* ---- settings and sizes ---- */
 
 /* Culprits, settings, and what the kernel adds to each map; bench/scrape compares. */
 #define SMALL_MAPS (160ULL << 10)
 
+#define FIXED_MAPS (SMALL_MAPS + LINK_SETS * 2ULL * sizeof(struct link_entry) + \
+		    TCP_TABLE * sizeof(struct tcp_entry) + TASK_TABLE * sizeof(struct task_entry))
+
+#define TX_MAPS (TX_SETS * sizeof(struct tx_set))
+#define SLOW_MEMORY (SLOW_RING + SLOW_RING / 4) /* its pages are mapped twice, and counted */
+
+_Static_assert(FIXED_MAPS + TX_MAPS + SLOW_MEMORY + sizeof(struct ext_ring) <= WATCH_MEMORY_FIXED,
+	       "--memory's minimum");
+_Static_assert(sizeof(struct cpu_state) <= WATCH_MEMORY_PER_CPU, "--memory's minimum by CPU");
+
 static int size_maps(struct watch_probe *probe, char *why, size_t size)
 {
 	struct watch_bpf *skel = probe->skel;
-	uint64_t fixed = SMALL_MAPS + LINK_SETS * 2ULL * sizeof(struct link_entry) +
-			 TCP_TABLE * sizeof(struct tcp_entry) +
-			 TASK_TABLE * sizeof(struct task_entry) +
-			 (uint64_t)probe->ncpus * sizeof(struct cpu_state);
-	uint64_t per_row = (uint64_t)probe->ncpus * sizeof(struct row);
-	uint64_t want = probe->config.memory, rows, rings;
+	uint64_t fixed = FIXED_MAPS + (uint64_t)probe->ncpus * sizeof(struct cpu_state);
+	uint64_t want = probe->config.memory, rings;
+	uint64_t least = WATCH_MEMORY_FIXED + probe->ncpus * WATCH_MEMORY_PER_CPU;
 
-	if (want < fixed + per_row * (ROW_FIRST + 1) + sizeof(struct ext_ring)) {
-		snprintf(why, size, "--memory is too small: this machine's %u CPUs need %llu KiB",
-			 probe->ncpus, (unsigned long long)((fixed + per_row * (ROW_FIRST + 1) +
-			 sizeof(struct ext_ring)) / 1024 + 1));
+	if (want < least) {
+		snprintf(why, size, "--memory is too small: this machine's %u CPUs need %lluK",
+			 probe->ncpus, (unsigned long long)least >> 10);
 		return -ENOMEM;
 	}
-	want -= fixed + sizeof(struct ext_ring);
-	rows = want / per_row < ROW_FIRST + ROW_KEYS ? want / per_row : ROW_FIRST + ROW_KEYS;
-	want -= rows * per_row;
-	rings = 1 + want / sizeof(struct ext_ring);
+	if (watch_asked(probe, EGRESS_STAGES))
+		fixed += TX_MAPS;
+	if (probe->config.slower_than_ns)
+		fixed += SLOW_MEMORY;
+	rings = (want - fixed) / sizeof(struct ext_ring);
 	if (rings > EXT_MAX)
 		rings = EXT_MAX;
-	probe->row_pool = skel->rodata->row_pool = rows;
 	skel->rodata->ext_limit = rings;
-	probe->memory = fixed + rows * per_row + rings * sizeof(struct ext_ring);
-	probe->cpu_size = sizeof(struct cpu_state) + rows * sizeof(struct row);
-	if (bpf_map__set_value_size(skel->maps.cpus, probe->cpu_size) ||
-	    bpf_map__set_max_entries(skel->maps.cpus, probe->ncpus) ||
+	probe->memory = fixed + rings * sizeof(struct ext_ring);
+	if (watch_slow_size(probe) || bpf_map__set_max_entries(skel->maps.cpus, probe->ncpus) ||
+	    bpf_map__set_max_entries(skel->maps.tx_sets,
+				     watch_asked(probe, EGRESS_STAGES) ? TX_SETS : 1) ||
 	    bpf_map__set_max_entries(skel->maps.ext_rings, rings))
 		return -EINVAL;
 	return 0;
 }
 
-void watch_bucket_tables(__u8 *fine, __u8 *coarse, __u16 *edge)
+void watch_short_cells(__u16 *cells, __u8 *shorter)
 {
-	for (uint32_t v = 1; v <= SHORT_MAX; v++) {
-		uint32_t i = bucket_index(v);
+	shorter[0] = CELL_ZERO;
+	for (uint32_t v = 1; v < SHORT_MIN; v++)
+		shorter[v] = CELL_BUCKET + bucket_index(v);
+	for (uint32_t i = 0; i < SHORT_ENTRIES; i++) {
+		uint32_t first = SHORT_MIN + 8 * i, cell = bucket_index(first), carry = 0;
 
-		if (v <= FINE_MAX)
-			fine[v] = i;
-		if (v % 16 == 0)
-			coarse[v / 16] = i;
-		edge[i] = v; /* the last one stays */
+		for (uint32_t low = 1; low < 8 && !carry; low++)
+			if (bucket_index(first + low) != cell)
+				carry = 8 - low;
+		cells[i] = 8 * (CELL_BUCKET + cell) + carry;
 	}
+}
+
+void watch_begin_rows(struct cpu_state *cpu)
+{
+	struct row *rows = &cpu->row[0][0][0];
+
+	for (uint32_t i = 0; i < ROWS; i++)
+		rows[i].latency.min = rows[i].step.min = UINT64_MAX;
+}
+
+static bool nothing_special(const struct watch_probe_config *c, uint32_t slots)
+{
+	const uint32_t need = 1U << SLOT_TRANSPORT | 1U << SLOT_ENQUEUED, no = 1U << SLOT_IP;
+
+	return c->origin == ORIGIN_NONE && !c->pid && !c->ifname && !c->slower_than_ns &&
+	       (slots & (need | no)) == need;
 }
 
 static void settings(struct watch_probe *probe)
@@ -195,55 +135,42 @@ static void settings(struct watch_probe *probe)
 	const struct watch_probe_config *c = &probe->config;
 	struct watch_bpf *skel = probe->skel;
 	int backlog = drop_reason_number("CPU_BACKLOG");
+	int unspecified = drop_reason_number("NOT_SPECIFIED");
 	uint32_t mask = 0;
 
 	for (size_t i = 0; i < sizeof(slot_of) / sizeof(slot_of[0]); i++)
 		if (c->stages & STAGE_BIT(slot_of[i].stage))
 			mask |= 1U << slot_of[i].slot;
-	watch_bucket_tables((__u8 *)skel->rodata->bucket_fine,
-			    (__u8 *)skel->rodata->bucket_coarse,
-			    (__u16 *)skel->rodata->bucket_edge);
-	skel->bss->epoch = 1;
-	skel->bss->row_next = ROW_FIRST;
+	watch_short_cells((__u16 *)skel->rodata->short_cells,
+			  (__u8 *)skel->rodata->shorter_cells);
+	skel->bss->test_port = NO_TEST_PORT;
 	skel->rodata->slots = mask;
 	skel->rodata->origin_asked = origin_of[c->origin];
 	skel->rodata->filter_port = c->port;
 	skel->rodata->filter_netns = c->netns;
+	skel->rodata->filter_sock = c->port || c->netns;
 	skel->rodata->filter_tgid = c->pid;
+	skel->rodata->hol = c->hol;
+	skel->rodata->slower_than = c->slower_than_ns;
+	skel->rodata->keep_way = c->pid || c->slower_than_ns || !(mask & 1U << SLOT_ENQUEUED);
 	memcpy((void *)skel->rodata->filter_ifname, probe->ifname, sizeof(probe->ifname));
+	skel->rodata->drop_unspecified = unspecified < 0 ? ~0U : (uint32_t)unspecified;
 	skel->rodata->drop_cpu_backlog = backlog < 0 ? ~0U : (uint32_t)backlog;
-	skel->rodata->sockets_end = bound_at(probe, "tcp_destroy_sock");
-	skel->rodata->tasks_end = bound_at(probe, "sched_process_free");
-	skel->rodata->transport_udp = bound(probe, STAGE_TRANSPORT, PROTO_UDP);
-	skel->rodata->read_tcp = bound(probe, STAGE_READ, PROTO_TCP);
-	skel->rodata->read_udp = bound(probe, STAGE_READ, PROTO_UDP);
-}
-
-/* kfree_skb names the socket since 6.11: one argument more. */
-static bool kfree_names_socket(void)
-{
-	struct btf *btf = btf__load_vmlinux_btf();
-	bool names = false;
-	int id;
-
-	if (libbpf_get_error(btf))
-		return false;
-	id = btf__find_by_name_kind(btf, "btf_trace_kfree_skb", BTF_KIND_TYPEDEF);
-	if (id > 0) {
-		const struct btf_type *t = btf__type_by_id(btf, btf__type_by_id(btf, id)->type);
-
-		t = btf__type_by_id(btf, t->type);
-		names = btf_is_func_proto(t) && btf_vlen(t) >= 5;
-	}
-	btf__free(btf);
-	return names;
+	skel->rodata->sockets_end = watch_bound_program(probe, "destroy_tp");
+	skel->rodata->tasks_end = watch_bound_program(probe, "task_end_tp");
+	skel->rodata->transport_udp = watch_bound(probe, STAGE_TRANSPORT, PROTO_UDP);
+	skel->rodata->read_tcp = watch_bound(probe, STAGE_READ, PROTO_TCP);
+	skel->rodata->read_udp = watch_bound(probe, STAGE_READ, PROTO_UDP);
+	if (nothing_special(c, mask) && skel->rodata->read_tcp && skel->rodata->sockets_end &&
+	    watch_bound_program(probe, "connect_tp"))
+		skel->rodata->usual = watch_can_cast() ? USUAL : USUAL_OLDER;
 }
 
 static void select_program(struct watch_probe *probe, const char *name, enum hook_kind kind)
 {
 	struct bpf_program *p;
 
-	if (!strcmp(name, "drop_tp") && !kfree_names_socket())
+	if (!strcmp(name, "drop_tp") && !watch_kfree_names_socket())
 		name = "drop_old_tp";
 	p = watch_program(probe, name);
 	bpf_program__set_autoload(p, true);
@@ -307,6 +234,26 @@ static struct netns_links *links_of(struct watch_probe *probe, uint64_t inode)
 	return NULL;
 }
 
+/* A namespace where nothing could be attached is none of ours: its packets are not covered. */
+static int attach_in(struct watch_probe *probe, const struct hook *h, struct bpf_program *p,
+		     const struct host_netns *ns)
+{
+	struct netns_links *l = links_of(probe, ns->inode);
+	int links[2], err;
+
+	if (!l && probe->n_netns == NF_NETNS_MAX)
+		return -ENOSPC;
+	err = netfilter_attach(bpf_program__fd(p), netfilter_hook(h), ns, links);
+	if (err)
+		return err;
+	if (!l) {
+		l = &probe->netns[probe->n_netns++];
+		*l = (struct netns_links){ ns->inode, { -1, -1, -1, -1 } };
+	}
+	memcpy(l->links + (h->stage == STAGE_IP ? 0 : 2), links, sizeof(links));
+	return 0;
+}
+
 /*
  * In every namespace that can be entered (of the filter, and our own for the self-test's sake);
  * fails only if there is none.
@@ -318,18 +265,12 @@ static int attach_netfilter(struct watch_probe *probe, const struct hook *h, str
 
 	for (size_t i = 0; !err && i < list.len; i++) {
 		const struct host_netns *ns = &list.items[i];
-		struct netns_links *l = links_of(probe, ns->inode);
 		bool asked = !probe->config.netns || ns->inode == probe->config.netns;
-		int *links, rc;
+		int rc;
 
 		if (!asked && !ns->own)
 			continue;
-		if (!l) {
-			l = &probe->netns[probe->n_netns++];
-			*l = (struct netns_links){ ns->inode, { -1, -1, -1, -1 } };
-		}
-		links = l->links + (h->stage == STAGE_IP ? 0 : 2);
-		rc = netfilter_attach(bpf_program__fd(p), netfilter_hook(h), ns, links);
+		rc = attach_in(probe, h, p, ns);
 		if (!asked)
 			continue;
 		last = rc;
@@ -417,12 +358,14 @@ static int drop_refused(struct watch_probe *probe, int err)
 
 static int map_cpus(struct watch_probe *probe)
 {
-	void *p = mmap(NULL, probe->ncpus * probe->cpu_size, PROT_READ | PROT_WRITE, MAP_SHARED,
-		       bpf_map__fd(probe->skel->maps.cpus), 0);
+	void *p = mmap(NULL, probe->ncpus * sizeof(struct cpu_state), PROT_READ | PROT_WRITE,
+		       MAP_SHARED, bpf_map__fd(probe->skel->maps.cpus), 0);
 
 	if (p == MAP_FAILED)
 		return -errno;
 	probe->cpus = p;
+	for (uint32_t cpu = 0; cpu < probe->ncpus; cpu++)
+		watch_begin_rows(watch_cpu(probe, cpu));
 	return 0;
 }
 
@@ -437,7 +380,7 @@ void watch_unload(struct watch_probe *probe)
 				close(probe->netns[i].links[j]);
 	probe->n_netns = 0;
 	if (probe->cpus)
-		munmap(probe->cpus, probe->ncpus * probe->cpu_size);
+		munmap(probe->cpus, probe->ncpus * sizeof(struct cpu_state));
 	probe->cpus = NULL;
 	watch_bpf__destroy(probe->skel);
 	probe->skel = NULL;
@@ -448,7 +391,7 @@ static int load_once(struct watch_probe *probe, char *why, size_t size)
 {
 	int err;
 
-	choose(probe);
+	watch_choose(probe);
 	probe->skel = watch_bpf__open();
 	if (!probe->skel) {
 		snprintf(why, size, "can't open the programs: %s", strerror(errno));
@@ -467,7 +410,11 @@ static int load_once(struct watch_probe *probe, char *why, size_t size)
 	if (!err)
 		err = map_cpus(probe);
 	if (err) {
-		snprintf(why, size, "can't load the programs: %s", strerror(-err));
+		if (libbpf_probe_bpf_helper(BPF_PROG_TYPE_RAW_TRACEPOINT, BPF_FUNC_loop, NULL) == 0)
+			snprintf(why, size, "this kernel has no bpf_loop(): Linux 5.17 or newer "
+				 "is needed");
+		else
+			snprintf(why, size, "can't load the programs: %s", strerror(-err));
 		return err;
 	}
 	if (attach(probe))
@@ -475,32 +422,45 @@ static int load_once(struct watch_probe *probe, char *why, size_t size)
 	return 0;
 }
 
-static int essential(struct watch_probe *probe, char *why, size_t size)
+/* 0: loaded, and proven if it can be. -EAGAIN: choose again. */
+static int load_and_prove(struct watch_probe *probe, bool stats, char *why, size_t size)
 {
-	if (bound(probe, STAGE_LINK, PROTO_ANY) && bound(probe, STAGE_ENQUEUED, PROTO_ANY))
+	int err = load_once(probe, why, size);
+
+	if (!err)
+		err = watch_essential(probe, why, size);
+	if (err)
+		return err;
+	watch_publish_clock(probe, NULL);
+	if (!stats)
 		return 0;
-	snprintf(why, size, "%s", why_not(probe, bound(probe, STAGE_LINK, PROTO_ANY) ?
-		 STAGE_ENQUEUED : STAGE_LINK));
-	return -ENOENT;
+	err = watch_selftest(probe);
+	if (err > 0)
+		return -EAGAIN;
+	if (!err)
+		watch_calibrate(probe);
+	else
+		snprintf(probe->cost.why, sizeof(probe->cost.why),
+			 "the self-test needs a loopback interface that is up");
+	return 0;
 }
 
 int watch_load(struct watch_probe *probe, char *why, size_t size)
 {
-	int err = -EAGAIN;
+	int stats = bpf_enable_stats(BPF_STATS_RUN_TIME), err = -EAGAIN;
+	bool on = stats >= 0 || watch_stats_are_on();
 
+	if (!on)
+		snprintf(probe->cost.why, sizeof(probe->cost.why), "the self-test, which times the "
+			 "programs, needs CAP_SYS_ADMIN or kernel.bpf_stats_enabled=1");
 	libbpf_set_print(libbpf_says);
 	for (int i = 0; i < HOOKS_MAX && err == -EAGAIN; i++) {
 		watch_unload(probe);
-		err = load_once(probe, why, size);
-		if (!err)
-			err = essential(probe, why, size);
-		if (err)
-			continue;
-		watch_publish_clock(probe, NULL);
-		if (watch_selftest(probe) > 0)
-			err = -EAGAIN;
+		err = load_and_prove(probe, on, why, size);
 	}
+	if (stats >= 0)
+		close(stats);
 	if (err == -EAGAIN)
-		essential(probe, why, size);
+		watch_essential(probe, why, size);
 	return err;
 }

@@ -7,16 +7,36 @@
 
 #include "event/layout.h"
 
+/* Masks of 1 << enum stage: those that a probe can measure, by direction. */
+#define INGRESS_STAGES (1U << STAGE_LINK | 1U << STAGE_IP | 1U << STAGE_TRANSPORT | \
+			1U << STAGE_ENQUEUED | 1U << STAGE_RUNNABLE | 1U << STAGE_RUNNING | \
+			1U << STAGE_READ)
+#define EGRESS_STAGES (1U << STAGE_SEGMENT | 1U << STAGE_QDISC | 1U << STAGE_DRIVER | \
+		       1U << STAGE_SENT | 1U << STAGE_ACKED)
+
+/* Where a stage can be measured by a tracepoint and by a function: which. */
+enum watch_backend {
+	BACKEND_AUTO,       /* the first that works */
+	BACKEND_TRACEPOINT, /* no function; netfilter and cgroup hooks count as tracepoints */
+	BACKEND_FENTRY,
+};
+
 struct watch_probe_config {
-	uint32_t stages;      /* 1 << enum stage of the ingress stages that are asked for */
+	uint32_t stages;      /* 1 << enum stage of those that are asked for */
 	uint32_t origin;      /* enum origin; ORIGIN_NONE: by packet */
 	uint32_t pid;         /* process (thread group); 0 = all */
 	uint16_t port;        /* local port; 0 = all */
 	const char *ifname;   /* NULL = all */
 	uint64_t netns;       /* inode; 0 = all */
+	uint64_t slower_than_ns; /* messages that are told of one by one; 0 = none */
+	uint32_t backend;     /* enum watch_backend */
+	uint32_t hol;         /* enum hol */
 	uint64_t memory;      /* bytes that the maps may take */
 };
 
 #define WATCH_MEMORY_DEFAULT (64ULL << 20)
+/* The least that will do; --help says it, too. loader.c sees to it that it does. */
+#define WATCH_MEMORY_FIXED (2048ULL << 10)
+#define WATCH_MEMORY_PER_CPU (392ULL << 10)
 
 #endif

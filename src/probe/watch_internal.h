@@ -32,14 +32,54 @@ struct netns_links {
 	int links[4]; /* two hooks x two families; -1 = none */
 };
 
+/* What the programs' cost is reckoned by; see cost.c. */
+enum cost_class {
+	COST_TASKS,   /* the scheduler's hooks and the timer's, by context switch */
+	COST_ARRIVAL, /* the hooks that see each packet of the host, by packet */
+	COST_DEPARTURE, /* the transmit side's, which see others' packets, too, by run of those */
+	COST_PASSED,  /* the others, by packet that the filter leaves out */
+	COST_TCP,     /* ... by packet that is measured */
+	COST_UDP,
+	COST_CLASSES,
+};
+
+static const uint8_t watch_protocol[ROW_PROTOS] = { [ROW_TCP] = PROTO_TCP, [ROW_UDP] = PROTO_UDP };
+
+#define COST_POINTS 3
+
+/* A run's cost depends on how long ago the one before was: what the caches still hold. */
+struct cost_curve {
+	struct {
+		double gap_ns, ns;
+	} at[COST_POINTS]; /* by gap_ns */
+	bool known;
+};
+
+/* How often since the last reading, and how far apart on one CPU. */
+struct cost_use {
+	double n[COST_CLASSES], gap_ns[COST_CLASSES];
+};
+
+/* What the kernel's statistics say of the programs: PASSED and UDP are at TCP. */
+struct cost_stats {
+	uint64_t run_ns[COST_CLASSES], runs[COST_CLASSES];
+};
+
 struct cost {
-	uint64_t run_ns, runs;
+	struct cost_curve curve[COST_CLASSES];
+	double floor_ns; /* what the statistics themselves take of a run */
+	char why[WHY_MAX]; /* the estimate can't be made; empty: it can */
+	bool why_said;
+	struct cost_stats stats_before;
+	bool stats_were_on;
+	uint64_t *switches_before, *packets_before, *departures_before; /* by CPU */
+	uint64_t seen_before[ROW_PROTOS], since_ns;
 };
 
 struct watch_probe {
 	struct watch_probe_config config;
 	char ifname[16];
-	uint32_t ncpus, row_pool;
+	uint32_t ncpus;
 	uint64_t memory;
 
 	struct watch_bpf *skel;
@@ -51,8 +91,7 @@ struct watch_probe {
 	size_t n_netns;
 	struct host_netns_vec uncovered;
 
-	char *cpus;      /* mapped: ncpus x cpu_size, see watch_cpu() */
-	size_t cpu_size; /* of struct cpu_state with its row_pool rows */
+	struct cpu_state *cpus; /* mapped: ncpus, see watch_cpu() */
 
 	/* the previous snapshot, merged over CPUs */
 	struct row *row_before;
@@ -61,15 +100,15 @@ struct watch_probe {
 	struct culprit culprit_before[CULPRIT_MAX];
 	uint32_t culprit_pid[CULPRIT_MAX];
 	uint64_t recursion_before[HOOKS_MAX];
+	uint64_t suppressed_before[ROW_PROTOS];
 	uint64_t seq, from_ns;
 	uint64_t user_before_ns;
 
 	bool proven; /* the self-test ran */
 	struct clock_follow *follow;
 	int stamp_fd; /* holds the kernel's receive stamping on */
-	int meter_fd; /* BPF statistics are on */
-	uint64_t metered_ns, meter_since; /* 0 = not metered */
-	struct cost meter_before, meter_sum;
+	struct cost cost;
+	uint64_t seen[ROW_PROTOS]; /* packets measured or lost at the stage that saw most */
 };
 
 static inline struct bpf_program *watch_program(const struct watch_probe *probe, const char *name)
@@ -79,15 +118,34 @@ static inline struct bpf_program *watch_program(const struct watch_probe *probe,
 
 static inline struct cpu_state *watch_cpu(const struct watch_probe *probe, uint32_t cpu)
 {
-	return (struct cpu_state *)(probe->cpus + cpu * probe->cpu_size);
+	return &probe->cpus[cpu];
 }
+
+#define STAGE_BIT(stage) (1U << (stage))
+
+/*
+ * ladder.c: binds the first hook of each place that has not failed, of those that --backend leaves.
+ * Then: is a stage of the mask asked for, is a stage measured, does a program serve; and 0, or
+ * -ENOENT and why nothing of a direction can be measured.
+ */
+void watch_choose(struct watch_probe *probe);
+bool watch_asked(const struct watch_probe *probe, uint32_t stages);
+bool watch_bound(const struct watch_probe *probe, uint32_t stage, uint32_t protocol);
+bool watch_bound_program(const struct watch_probe *probe, const char *program);
+int watch_essential(struct watch_probe *probe, char *why, size_t size);
 
 /* loader.c: see watch_probe_open() for errors. */
 int watch_load(struct watch_probe *probe, char *why, size_t size);
 void watch_unload(struct watch_probe *probe);
 
-/* Which buckets short latencies are in, for the tables in src/bpf/maps.h of these names. */
-void watch_bucket_tables(__u8 *fine, __u8 *coarse, __u16 *edge);
+/* Which cells short latencies are in, for the tables of src/bpf/maps.h; see bpf/abi.h. */
+void watch_short_cells(__u16 *cells, __u8 *shorter);
+/* Extremes as if nothing had been recorded. */
+void watch_begin_rows(struct cpu_state *cpu);
+
+/* kernel.c: does it have bpf_rdonly_cast()? Does kfree_skb name the socket (since 6.11)? */
+bool watch_can_cast(void);
+bool watch_kfree_names_socket(void);
 
 /* realtime.c: hands the last known offset to the programs; asks for a new one and reports it. */
 void watch_publish_clock(struct watch_probe *probe, const struct clock_follow_params *params);
@@ -96,22 +154,74 @@ int watch_clock(struct watch_probe *probe, struct event_sink *sink);
 /* describe.c */
 int watch_describe(struct watch_probe *probe, struct event_sink *sink, struct event_dict *dict);
 
-/* selftest.c: marks hooks that did not fire as failed; returns how many, or -errno. */
+/*
+ * selftest.c: marks hooks that did not fire as failed; returns how many, or -errno. The kernel's
+ * statistics must be on.
+ */
 int watch_selftest(struct watch_probe *probe);
 
+/* Two sockets over loopback: what is sent to tx is received at rx, whose local port it is. */
+struct watch_pair {
+	int tx, rx;
+	uint16_t port;
+};
+
+int watch_pair(int family, int type, struct watch_pair *pair);
+
 /*
- * cost.c: begins and ends a sample of the programs' cost; CPU time of this process so far; CPU time
- * of the programs in an interval that ends now.
+ * calibrate.c: learns what the programs cost, from traffic of our own, for the estimate. The
+ * kernel's statistics must be on.
  */
-void watch_meter(struct watch_probe *probe, bool on);
+void watch_calibrate(struct watch_probe *probe);
+
+/*
+ * cost.c: CPU time of this process so far. Of the programs since the last call: the kernel's own
+ * figure if its statistics were on for others all the time (*exact), else the estimate. False, with
+ * the reason in cost.why, if neither is known.
+ */
 uint64_t watch_user_ns(void);
-uint64_t watch_bpf_ns(struct watch_probe *probe, uint64_t interval);
+bool watch_bpf_ns(struct watch_probe *probe, uint64_t *ns, bool *exact);
+int watch_cost_open(struct watch_probe *probe);
+void watch_cost_free(struct watch_probe *probe);
+/* kernel.bpf_stats_enabled: an administrator wants them on. */
+bool watch_stats_are_on(void);
+/* Parts of it, for calibrate.c. */
+bool watch_cost_use(struct watch_probe *probe, struct cost_use *use);
+void watch_cost_stats(const struct watch_probe *probe, struct cost_stats *stats);
+double watch_cost_price(const struct cost_curve *curve, double gap_ns);
 
 /* drop_reason.c: the kernel's name of a drop reason, as in "SOCKET_RCVBUFF"; its number by name. */
 const char *drop_reason_name(uint32_t reason, char *buf, size_t size);
 int drop_reason_number(const char *name);
 
-/* snapshot.c: forgets what the programs counted so far; reports what they counted since. */
+/* TCP drops payload that had been received before: the application has it. */
+bool drop_reason_is_duplicate(const char *name);
+
+/* reasons.c: by enum loss and enum excluded; the stage at which what is excluded is counted. */
+struct watch_excluded {
+	const char *name;
+	uint8_t stage;
+};
+
+extern const char *const watch_loss_names[LOSS_MAX];
+extern const struct watch_excluded watch_excluded[EXCL_MAX];
+
+/*
+ * slow.c: gives the ring its size, before loading; hands the slow messages since the last call to
+ * `sink`, and how many found no room, or forgets them if it is NULL.
+ */
+int watch_slow_size(struct watch_probe *probe);
+int watch_slow(struct watch_probe *probe, struct event_sink *sink, struct event_dict *dict,
+	       uint64_t now);
+
+/* uncovered.c: which namespaces the packets came from that were counted as not covered. */
+void watch_uncovered(struct watch_probe *probe, struct event_sink *sink, uint64_t now);
+
+/*
+ * snapshot.c: takes what the programs counted so far into `seen`; forgets it; reports what they
+ * counted since.
+ */
+void watch_count(struct watch_probe *probe);
 void watch_baseline(struct watch_probe *probe);
 int watch_snapshot(struct watch_probe *probe, struct event_sink *sink, struct event_dict *dict,
 		   uint32_t flags);

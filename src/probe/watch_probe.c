@@ -61,13 +61,13 @@ int watch_probe_open(struct watch_probe **out, const struct watch_probe_config *
 	if (!probe)
 		return err;
 	probe->config = *config;
-	probe->stamp_fd = probe->meter_fd = -1;
+	probe->stamp_fd = -1;
 	probe->ncpus = libbpf_num_possible_cpus();
 	if (config->ifname)
 		snprintf(probe->ifname, sizeof(probe->ifname), "%s", config->ifname);
 	probe->netns = calloc(NF_NETNS_MAX, sizeof(*probe->netns));
-	probe->row_before = calloc(ROW_FIRST + ROW_KEYS, sizeof(*probe->row_before));
-	if (!probe->netns || !probe->row_before)
+	probe->row_before = calloc(ROWS, sizeof(*probe->row_before));
+	if (!probe->netns || !probe->row_before || watch_cost_open(probe))
 		goto out;
 	err = check_privileges(why, size);
 	if (err)
@@ -99,7 +99,7 @@ void watch_probe_free(struct watch_probe *probe)
 	if (!probe)
 		return;
 	watch_unload(probe);
-	watch_meter(probe, false);
+	watch_cost_free(probe);
 	clock_follow_free(probe->follow);
 	if (probe->stamp_fd >= 0)
 		close(probe->stamp_fd);
@@ -139,9 +139,4 @@ int watch_probe_snapshot(struct watch_probe *probe, struct event_sink *sink,
 			 struct event_dict *dict, uint32_t flags)
 {
 	return watch_snapshot(probe, sink, dict, flags);
-}
-
-void watch_probe_meter(struct watch_probe *probe, bool on)
-{
-	watch_meter(probe, on);
 }

@@ -51,14 +51,8 @@ int watch_probe_snapshot(struct watch_probe *probe, struct event_sink *sink,
 			 struct event_dict *dict, uint32_t flags);
 
 /*
- * Own cost of the programs is measured by the kernel's BPF statistics, which cost something
- * themselves: they are on only from `on` to off within an interval, and the rest is extrapolated.
- */
-void watch_probe_meter(struct watch_probe *probe, bool on);
-
-/*
- * Whether the self-test has seen the hooks fire. It needs CAP_SYS_ADMIN, for the kernel's
- * statistics, and a loopback interface that is up.
+ * Whether the self-test has seen the hooks fire. It needs the kernel's BPF statistics, which take
+ * CAP_SYS_ADMIN unless an administrator has them on, and a loopback interface that is up.
  */
 bool watch_probe_proven(const struct watch_probe *probe);
 

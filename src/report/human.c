@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/human.h"
 
+#include <arpa/inet.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 
 static const struct {
@@ -58,6 +60,14 @@ const char *human_count(char *buf, uint64_t n)
 	return buf;
 }
 
+const char *human_rate(char *buf, double rate)
+{
+	if (rate >= 9.95)
+		return human_count(buf, (uint64_t)llround(rate));
+	snprintf(buf, HUMAN_MAX, "%.2g", rate);
+	return buf;
+}
+
 const char *human_fraction(char *buf, double fraction)
 {
 	double percent = fraction * 100;
@@ -68,5 +78,15 @@ const char *human_fraction(char *buf, double fraction)
 		snprintf(buf, HUMAN_MAX, "%.1f %%", percent);
 	else
 		snprintf(buf, HUMAN_MAX, "%.0f %%", percent);
+	return buf;
+}
+
+const char *human_address(char *buf, int family, const void *address, uint16_t port)
+{
+	char text[INET6_ADDRSTRLEN];
+
+	if (!inet_ntop(family, address, text, sizeof(text)))
+		return NULL;
+	snprintf(buf, HUMAN_ADDRESS_MAX, family == AF_INET6 ? "[%s]:%u" : "%s:%u", text, port);
 	return buf;
 }

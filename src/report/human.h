@@ -6,6 +6,7 @@
 #ifndef HOSTLAT_REPORT_HUMAN_H
 #define HOSTLAT_REPORT_HUMAN_H
 
+#include <netinet/in.h>
 #include <stdint.h>
 
 /* Holds any number in any unit with its separators, and the NUL. */
@@ -18,7 +19,19 @@ const char *human_ns(char *buf, uint64_t ns);
 const char *human_sns(char *buf, int64_t ns);
 /* Groups of three digits: 18 204. */
 const char *human_count(char *buf, uint64_t n);
+/* Per second, rounded to a whole number from 10 on; below, two digits that count: 0.25, 1.5. */
+const char *human_rate(char *buf, double rate);
 /* 0..1 as percent: 0 %, 0.3 %, 9 %, 96 %; what is not quite nothing is never 0: <0.1 %. */
 const char *human_fraction(char *buf, double fraction);
+
+/* Holds any address and port, and the NUL. */
+#define HUMAN_ADDRESS_MAX (INET6_ADDRSTRLEN + 8)
+
+/*
+ * 192.0.2.1:80, [2001:db8::1]:80. `family` is AF_INET or AF_INET6 and `address` in network order,
+ * the port in the host's. Returns `buf`, which holds HUMAN_ADDRESS_MAX bytes; NULL for another
+ * family.
+ */
+const char *human_address(char *buf, int family, const void *address, uint16_t port);
 
 #endif

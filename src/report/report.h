@@ -60,6 +60,7 @@ enum value_type {
 	VALUE_NS,                 /* unsigned nanoseconds; its JSON name ends in _ns */
 	VALUE_SNS,                /* signed nanoseconds */
 	VALUE_FRACTION,           /* 0..1 in JSON, percent in text */
+	VALUE_NUMBER,             /* any other real number; not finite: as if unknown */
 	VALUE_STRING,
 	VALUE_OBJECT,
 	VALUE_LIST,               /* of strings */
@@ -75,6 +76,7 @@ struct value {
 		uint64_t u64;     /* VALUE_U64, VALUE_NS */
 		int64_t s64;      /* VALUE_S64, VALUE_SNS */
 		double fraction;
+		double number;
 		const char *string;
 		struct object *object;
 		struct list *list;
@@ -121,6 +123,7 @@ enum {
 enum {
 	COLUMN_INLINE = 1 << 0,   /* JSON: the distribution's fields stand in the row itself */
 	COLUMN_FLEX   = 1 << 1,   /* text: may be shortened when the line is too long */
+	COLUMN_SPARE  = 1 << 2,   /* text: ... and left out, if that doesn't help */
 };
 
 struct column {
@@ -257,6 +260,12 @@ static inline struct value value_sns(int64_t ns)
 static inline struct value value_fraction(double f)
 {
 	return (struct value){ .type = VALUE_FRACTION, .fraction = f };
+}
+
+static inline struct value value_number(double x)
+{
+	return (struct value){ .type = __builtin_isfinite(x) ? VALUE_NUMBER : VALUE_NULL,
+			       .number = x };
 }
 
 /* NULL gives null. */

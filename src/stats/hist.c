@@ -150,6 +150,21 @@ static int32_t coarser(int32_t index, int by)
 	return (index + (1 << by) - 1) >> by;
 }
 
+/* Between equal schemas as fast as memory: analyses merge thousands. */
+static void add_buckets(struct hist *into, const struct hist *from, int by)
+{
+	uint64_t *to;
+
+	for (uint32_t i = 0; by && i < from->len; i++)
+		into->buckets[coarser(from->first + (int32_t)i, by) - into->first] +=
+			from->buckets[i];
+	if (by || !from->len)
+		return;
+	to = into->buckets + (from->first - into->first);
+	for (uint32_t i = 0; i < from->len; i++)
+		to[i] += from->buckets[i];
+}
+
 int hist_merge(struct hist *into, const struct hist *from)
 {
 	int by, err;
@@ -164,9 +179,7 @@ int hist_merge(struct hist *into, const struct hist *from)
 		if (err)
 			return err;
 	}
-	for (uint32_t i = 0; i < from->len; i++)
-		into->buckets[coarser(from->first + (int32_t)i, by) - into->first] +=
-			from->buckets[i];
+	add_buckets(into, from, by);
 	into->count += from->count;
 	into->zero += from->zero;
 	into->over += from->over;

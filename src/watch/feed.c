@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/parse.h"
 #include "watch/state.h"
 
 struct watch *watch_new(uint64_t stages)
@@ -22,6 +23,8 @@ struct watch *watch_new(uint64_t stages)
 	vec_init(&w->bindings, WATCH_BINDINGS_MAX);
 	vec_init(&w->groups, WATCH_GROUPS_MAX);
 	vec_init(&w->uncovered, WATCH_UNCOVERED_MAX);
+	for (int span = 0; span < WATCH_SPANS; span++)
+		vec_init(&w->slow[span].kept, WATCH_SLOW_MAX);
 	w->names = event_dict_new();
 	if (!w->names) {
 		watch_free(w);
@@ -49,8 +52,11 @@ void watch_free(struct watch *w)
 	vec_release(&w->bindings);
 	vec_release(&w->groups);
 	vec_release(&w->uncovered);
+	for (int span = 0; span < WATCH_SPANS; span++)
+		vec_release(&w->slow[span].kept);
 	event_dict_free(w->names);
 	free(w->target);
+	free(w->cost_unknown);
 	free(w);
 }
 
@@ -62,18 +68,22 @@ void watch_set_damage(struct watch *w, const struct event_damage *damage)
 static int take_fact(struct watch *w, const struct event *event)
 {
 	const char *key, *value;
-	char *copy;
+	char *copy, **one;
 	int err;
 
 	event_fact_get(event, &key, &value);
-	if (strcmp(key, WATCH_FACT_TARGET) != 0 && strcmp(key, WATCH_FACT_UNCOVERED) != 0)
+	if (strcmp(key, WATCH_FACT_SLOWER) == 0)
+		return parse_u64(value, &w->slower_than_ns) ? -EBADMSG : 0;
+	one = strcmp(key, WATCH_FACT_TARGET) == 0 ? &w->target :
+	      strcmp(key, WATCH_FACT_COST) == 0 ? &w->cost_unknown : NULL;
+	if (!one && strcmp(key, WATCH_FACT_UNCOVERED) != 0)
 		return 0;
 	copy = strdup(value);
 	if (!copy)
 		return -ENOMEM;
-	if (strcmp(key, WATCH_FACT_TARGET) == 0) {
-		free(w->target);
-		w->target = copy;
+	if (one) {
+		free(*one);
+		*one = copy;
 		return 0;
 	}
 	err = vec_push(&w->uncovered, copy);
@@ -218,6 +228,22 @@ static int take_culprit(struct watch *w, const struct event *event)
 	return err;
 }
 
+static int take_slow(struct watch *w, const struct event *event)
+{
+	const struct event_slow *e = event->payload;
+	struct watch_message message = { .e = *e };
+	int err = 0;
+
+	if (e->direction != DIR_INGRESS || e->protocol >= PROTO_MAX || e->origin >= ORIGIN_MAX ||
+	    !e->at_ns[SLOW_AT(STAGE_READ)] || e->at_ns[SLOW_AT(STAGE_READ)] > INT64_MAX)
+		return -EBADMSG;
+	if (w->clock_known)
+		message.realtime_ns = e->read_ns + (uint64_t)w->clock.realtime_minus_mono_ns;
+	for (int span = 0; !err && span < WATCH_SPANS; span++)
+		err = watch_slow_add(&w->slow[span], &message);
+	return err;
+}
+
 static int take_loss(struct watch *w, const struct event *event)
 {
 	const struct event_loss *loss = event->payload;
@@ -242,6 +268,7 @@ static int take_interval(struct watch *w, const struct event *event)
 		p->own_user_ns += interval->own_user_ns;
 		p->own_bpf_ns += interval->own_bpf_ns;
 		p->bpf_cost_unknown |= interval->flags & INTERVAL_NO_BPF_COST;
+		p->bpf_cost_estimated |= interval->flags & INTERVAL_BPF_ESTIMATE;
 		p->cpu_ns += (interval->to_ns - interval->from_ns) * interval->ncpus;
 		p->partial |= interval->flags & INTERVAL_PARTIAL;
 	}
@@ -264,6 +291,7 @@ static const struct {
 	[EV_INTERVAL] = { take_interval, true },
 	[EV_GROUP] = { take_group, false },
 	[EV_LOSS] = { take_loss, true },
+	[EV_SLOW] = { take_slow, true },
 };
 
 static int take(struct watch *w, const struct event *event)

@@ -119,7 +119,14 @@ out:
 struct dominant {
 	unsigned int protocol, origin, stage, before;
 	double sum_ns, total_ns;
+	uint64_t reads;
 };
+
+/* The first stage of all has no step: the time to it is its latency. */
+static unsigned int own_time(unsigned int stage)
+{
+	return stage == STAGE_LINK ? DIST_LATENCY : DIST_STEP;
+}
 
 /* Where the steps of one protocol and origin spend their time; stage 0 if they have none. */
 static struct dominant find_dominant(const struct watch *w, enum watch_span span,
@@ -132,9 +139,12 @@ static struct dominant find_dominant(const struct watch *w, enum watch_span span
 	vec_for_each(&w->rows, item) {
 		const struct watch_row *row = *item;
 
-		if (row->id.protocol == protocol && row->id.origin == origin &&
-		    row->id.direction == DIR_INGRESS)
-			sums[row->id.stage] += (double)row->hists[span][DIST_STEP].sum;
+		if (row->id.protocol != protocol || row->id.origin != origin ||
+		    row->id.direction != DIR_INGRESS)
+			continue;
+		sums[row->id.stage] += (double)row->hists[span][own_time(row->id.stage)].sum;
+		if (row->id.stage == STAGE_READ)
+			d.reads += row->hists[span][DIST_LATENCY].count;
 	}
 	for (unsigned int stage = 0; stage < STAGE_MAX; stage++) {
 		if (sums[stage] > d.sum_ns) {
@@ -149,7 +159,7 @@ static struct dominant find_dominant(const struct watch *w, enum watch_span span
 	return d;
 }
 
-/* Of all origins the one whose packets took the most time. */
+/* Of all origins that were read from, the one whose packets took the most time. */
 static struct dominant find_any_origin(const struct watch *w, enum watch_span span,
 				       unsigned int protocol)
 {
@@ -158,7 +168,7 @@ static struct dominant find_any_origin(const struct watch *w, enum watch_span sp
 	for (unsigned int origin = 0; origin < ORIGIN_MAX; origin++) {
 		struct dominant d = find_dominant(w, span, protocol, origin);
 
-		if (d.total_ns > best.total_ns)
+		if (d.reads && d.total_ns > best.total_ns)
 			best = d;
 	}
 	return best;
@@ -207,7 +217,8 @@ static bool cpu_was_held(const struct watch *w, enum watch_span span, unsigned i
 static void put_where(const struct watch *w, enum watch_span span, const struct dominant *d,
 		      struct strbuf *out)
 {
-	const char *state = reader_state(&w->shares[span][d->protocol]);
+	const struct event_share *share = &w->shares[span][d->protocol];
+	const char *state = reader_state(share);
 
 	if (d->stage > STAGE_ENQUEUED && d->stage <= STAGE_READ && state)
 		strbuf_printf(out, "while %s was %s, and not reading", reader_name(w), state);
@@ -215,11 +226,33 @@ static void put_where(const struct watch *w, enum watch_span span, const struct 
 		strbuf_puts(out, "waiting for a CPU, from `runnable` to `running`");
 	else if (d->stage == STAGE_RUNNING)
 		strbuf_puts(out, "from `runnable` to `running`, while an idle CPU woke up");
+	else if (d->stage == STAGE_READ && share->wait_ns > share->run_ns)
+		strbuf_puts(out, "while the reader was ready to run and had no CPU (preempted, or "
+			    "its cgroup's CPU quota was used up)");
 	else if (d->before)
 		strbuf_printf(out, "from `%s` to `%s`", stage_name(d->before),
 			      stage_name(d->stage));
 	else
 		strbuf_printf(out, "from the origin to `%s`", stage_name(d->stage));
+}
+
+/* `share` of `whose` time passed `where`, in these steps. */
+static void say_passed(double share, const char *whose, const char *where, const struct hist *step,
+		       struct report *r)
+{
+	char part[HUMAN_MAX], mean[HUMAN_MAX], p99[HUMAN_MAX], most[HUMAN_MAX];
+
+	report_finding(r, "%s of the %s passed %s: %s on average, %s at p99, %s at most.",
+		       human_fraction(part, share), whose, where,
+		       human_ns(mean, step->sum / step->count),
+		       human_ns(p99, quantile_ns(step, 0.99)),
+		       human_ns(most, quantile_ns(step, 1)));
+}
+
+/* A sum that saturated has no share and no mean. */
+static bool is_notable(const struct hist *step)
+{
+	return step->count && step->sum != UINT64_MAX && quantile_ns(step, 0.999) >= NOTABLE_NS;
 }
 
 static int say_dominant(const struct watch *w, enum watch_span span, unsigned int protocol,
@@ -228,25 +261,19 @@ static int say_dominant(const struct watch *w, enum watch_span span, unsigned in
 	struct dominant d = find_any_origin(w, span, protocol);
 	struct strbuf where = STRBUF_INIT(1024);
 	struct hist step = { 0 }, read = { 0 };
-	char share[HUMAN_MAX], p99[HUMAN_MAX], most[HUMAN_MAX], mean[HUMAN_MAX];
 	int err;
 
 	if (!d.stage || d.sum_ns < DOMINANT_SHARE * d.total_ns)
 		return 0;
-	err = pool(w, span, DIST_STEP, d.stage, d.protocol, d.origin, &step);
+	err = pool(w, span, own_time(d.stage), d.stage, d.protocol, d.origin, &step);
 	if (!err)
 		err = pool(w, span, DIST_LATENCY, STAGE_READ, d.protocol, d.origin, &read);
-	/* A sum that saturated has no share and no mean. */
-	if (err || !read.count || !step.count || step.sum == UINT64_MAX ||
-	    quantile_ns(&step, 0.999) < NOTABLE_NS)
+	if (err || !read.count || !is_notable(&step))
 		goto out;
 	put_where(w, span, &d, &where);
-	report_finding(r, "%s of the %s time to `read` passed %s: %s on average, %s at p99, "
-		       "%s at most.", human_fraction(share, d.sum_ns / d.total_ns),
-		       protocol == PROTO_UDP ? "UDP" : "TCP", strbuf_str(&where),
-		       human_ns(mean, step.sum / step.count),
-		       human_ns(p99, quantile_ns(&step, 0.99)),
-		       human_ns(most, quantile_ns(&step, 1)));
+	say_passed(d.sum_ns / d.total_ns,
+		   protocol == PROTO_UDP ? "UDP time to `read`" : "TCP time to `read`",
+		   strbuf_str(&where), &step, r);
 	err = where.error;
 out:
 	hist_release(&step);
@@ -270,6 +297,148 @@ static void say_stopped(const struct watch *w, enum watch_span span, unsigned in
 		       human_fraction(share, (double)s->stopped_ns / total),
 		       protocol == PROTO_UDP ? "UDP" : "TCP", reader_name(w),
 		       human_ns(mean, s->stopped_ns / s->packets));
+}
+
+/* -- what is sent --------------------------------------------------------------------------- */
+
+/* Where a sent packet's time goes: before its departure, or between two stages behind it. */
+static void put_sending(unsigned int stage, struct strbuf *out)
+{
+	if (stage == STAGE_SEGMENT)
+		strbuf_puts(out, "before TCP let them go (window, congestion, small queues, "
+			    "Nagle's algorithm, pacing)");
+	else if (stage == STAGE_DRIVER)
+		strbuf_puts(out, "in the queueing discipline, from `qdisc` to `driver`");
+	else if (stage == STAGE_SENT)
+		strbuf_puts(out, "in the driver and the card, from `driver` to `sent`");
+	else
+		strbuf_puts(out, "between TCP and the queueing discipline");
+}
+
+static uint64_t excluded(const struct watch *w, enum watch_span span, const char *reason)
+{
+	uint64_t sum = 0;
+
+	vec_for_each(&w->counts, c) {
+		const char *name = watch_name(w, DICT_STRING, c->id.reason);
+
+		if (c->id.what == COUNT_EXCLUDED && watch_is_counted(w, c) && name &&
+		    strcmp(name, reason) == 0)
+			sum += c->count[span];
+	}
+	return sum;
+}
+
+/* Behind the first of several devices it isn't known what is the queue's and what the card's. */
+static uint64_t passed_several(const struct watch *w, enum watch_span span)
+{
+	return excluded(w, span, "stacked-device") + excluded(w, span, "encapsulated");
+}
+
+/* Of the send call's time to `segment` and the steps behind it, the one that holds the most. */
+static int say_sending(const struct watch *w, enum watch_span span, struct report *r)
+{
+	double total = 0, most_ns = 0;
+	struct hist step = { 0 };
+	struct strbuf where = STRBUF_INIT(256);
+	unsigned int at = STAGE_NONE;
+	int err = 0;
+
+	for (unsigned int stage = STAGE_SEGMENT; stage <= STAGE_SENT && !err; stage++) {
+		err = pool(w, span, DIST_STEP, stage, 0, 0, &step);
+		if ((double)step.sum > most_ns) {
+			most_ns = (double)step.sum;
+			at = stage;
+		}
+		total += (double)step.sum;
+		hist_release(&step);
+	}
+	if (!err && at && most_ns >= DOMINANT_SHARE * total)
+		err = pool(w, span, DIST_STEP, at, 0, 0, &step);
+	if (err || !is_notable(&step) || (at > STAGE_QDISC && passed_several(w, span)))
+		goto out;
+	put_sending(at, &where);
+	say_passed(most_ns / total, "time of sent packets", strbuf_str(&where), &step, r);
+	err = where.error;
+out:
+	hist_release(&step);
+	strbuf_release(&where);
+	return err;
+}
+
+/* A distribution in words. Nothing is in `median` and `most` if it is empty. */
+struct spread {
+	uint64_t n;
+	char count[HUMAN_MAX], median[HUMAN_MAX], most[HUMAN_MAX];
+};
+
+static int spread_of(const struct watch *w, enum watch_span span, enum hist_dist dist,
+		     enum stage stage, struct spread *s)
+{
+	struct hist hist;
+	int err = pool(w, span, dist, stage, 0, 0, &hist);
+
+	*s = (struct spread){ .n = err ? 0 : hist.count };
+	if (s->n) {
+		human_count(s->count, s->n);
+		human_ns(s->median, quantile_ns(&hist, 0.5));
+		human_ns(s->most, quantile_ns(&hist, 1));
+	}
+	hist_release(&hist);
+	return err;
+}
+
+static int say_pacing(const struct watch *w, enum watch_span span, struct report *r)
+{
+	uint64_t ignored = excluded(w, span, "pacing-ignored");
+	char count[HUMAN_MAX];
+	struct spread ahead;
+	int err = spread_of(w, span, DIST_PACING, STAGE_QDISC, &ahead);
+
+	if (ahead.n)
+		report_finding(r, "%s packets were paced: they came to the queueing discipline %s "
+			       "before their departure at the median, %s at most. That is no "
+			       "latency.", ahead.count, ahead.median, ahead.most);
+	if (ignored && !passed_several(w, span))
+		report_finding(r, "%s packets reached the driver before their departure: the "
+			       "queueing discipline doesn't pace (fq does).",
+			       human_count(count, ignored));
+	return err;
+}
+
+/* Behind a hole in TCP's sequence: no time of this host's. */
+static int say_hol(const struct watch *w, enum watch_span span, struct report *r)
+{
+	uint64_t aside = excluded(w, span, "head-of-line");
+	char count[HUMAN_MAX];
+	struct spread waited;
+	int err = spread_of(w, span, DIST_HOL, STAGE_ENQUEUED, &waited);
+
+	if (waited.n)
+		report_finding(r, "%s packets waited behind a hole in TCP's sequence, which is not "
+			       "in their other times: %s at the median, %s at most.",
+			       waited.count, waited.median, waited.most);
+	if (aside)
+		report_finding(r, "%s packets waited behind a hole in TCP's sequence and are set "
+			       "aside from `enqueued` on; --hol separate tells how long.",
+			       human_count(count, aside));
+	return err;
+}
+
+/* Why `sent` has fewer packets than `driver`, or none. */
+static void say_handed(const struct watch *w, enum watch_span span, struct report *r)
+{
+	uint64_t n = excluded(w, span, "given-to-receiver");
+	char count[HUMAN_MAX];
+
+	if (passed_several(w, span))
+		report_finding(r, "%s packets passed several devices (VLAN, bond, bridge, tunnel) "
+			       "and were measured at the first: with --ifname, at the one named.",
+			       human_count(count, passed_several(w, span)));
+	if (n)
+		report_finding(r, "%s packets were given to a receiver on this host (loopback, "
+			       "veth): `sent` measures what a card has sent.",
+			       human_count(count, n));
 }
 
 /* -- nobody reads --------------------------------------------------------------------------- */
@@ -306,5 +475,12 @@ int watch_findings(const struct watch *w, enum watch_span span, struct report *r
 		err = say_dominant(w, span, PROTO_UDP, r);
 	say_stopped(w, span, PROTO_TCP, r);
 	say_stopped(w, span, PROTO_UDP, r);
+	if (!err)
+		err = say_sending(w, span, r);
+	if (!err)
+		err = say_pacing(w, span, r);
+	say_handed(w, span, r);
+	if (!err)
+		err = say_hol(w, span, r);
 	return err ? err : say_unread(w, span, r);
 }

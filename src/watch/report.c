@@ -42,7 +42,7 @@ static bool own_fraction(const struct watch_period *p, double *fraction)
 	return true;
 }
 
-static void add_own_cost(const struct watch_period *p, struct report *r)
+static void add_own_cost(const struct watch *w, const struct watch_period *p, struct report *r)
 {
 	struct object *o = object_new(r);
 	double fraction;
@@ -51,6 +51,10 @@ static void add_own_cost(const struct watch_period *p, struct report *r)
 	object_add(o, "user_ns", p->cpu_ns ? value_ns(p->own_user_ns) : value_null());
 	object_add(o, "bpf_ns", known ? value_ns(p->own_bpf_ns) : value_null());
 	object_add(o, "fraction", known ? value_fraction(fraction) : value_null());
+	object_add(o, "method", !known ? value_null() :
+		   value_string(p->bpf_cost_estimated ? "estimate" : "statistics"));
+	object_add(o, "why", p->bpf_cost_unknown && w->cost_unknown ?
+		   value_string(w->cost_unknown) : value_null());
 	object_add(&r->body, "own_cost", value_object(o));
 }
 
@@ -66,6 +70,33 @@ static uint64_t packets_seen(const struct watch *w, enum watch_span span)
 	for (int stage = 0; stage < STAGE_MAX; stage++)
 		most = counts[stage] > most ? counts[stage] : most;
 	return most;
+}
+
+/*
+ * Packets that were not measured: a packet may be lost at each stage, and others at another one, so
+ * that their sum is no number of packets. The most at one stage, and whether there are more stages.
+ */
+struct lost {
+	uint64_t most;
+	bool elsewhere;
+};
+
+static struct lost packets_lost(const struct watch *w, enum watch_span span)
+{
+	uint64_t counts[STAGE_MAX] = { 0 };
+	struct lost lost = { 0 };
+	int stages = 0;
+
+	vec_for_each(&w->counts, c) {
+		if (c->id.what == COUNT_LOSS && watch_is_counted(w, c))
+			counts[c->id.stage] += c->count[span];
+	}
+	for (int stage = 0; stage < STAGE_MAX; stage++) {
+		lost.most = counts[stage] > lost.most ? counts[stage] : lost.most;
+		stages += counts[stage] > 0;
+	}
+	lost.elsewhere = stages > 1;
+	return lost;
 }
 
 static bool several(unsigned int mask)
@@ -101,7 +132,7 @@ static int add_title(const struct watch *w, const struct watch_common *c, struct
 	struct strbuf title = STRBUF_INIT(4096);
 	int err;
 
-	strbuf_puts(&title, w->target ? w->target : "all sockets");
+	strbuf_puts(&title, w->target ? w->target : "unknown sockets");
 	strbuf_puts(&title, ", ");
 	put_words(&title, c->protocols, protocol_word);
 	strbuf_puts(&title, ", ");
@@ -124,17 +155,20 @@ static void add_summary(const struct watch *w, enum watch_span span, const struc
 {
 	const struct watch_period *p = &w->periods[span];
 	uint64_t packets = packets_seen(w, span);
+	struct lost lost = packets_lost(w, span);
 	char buf[HUMAN_MAX];
 	double fraction;
 
 	report_summary(r, "%s%s", human_ns(buf, p->to_ns - p->from_ns),
 		       span == WATCH_TOTAL && p->intervals > 1 ? " in all" : "");
 	report_summary(r, "%s packet%s", human_count(buf, packets), packets == 1 ? "" : "s");
-	report_summary(r, "%s lost", human_count(buf, watch_total(w, span, COUNT_LOSS)));
+	report_summary(r, "%s%s lost%s", lost.elsewhere ? "up to " : "",
+		       human_count(buf, lost.most), lost.elsewhere ? " at a stage" : "");
 	if (watch_total(w, span, COUNT_DROP))
 		report_summary(r, "%s dropped", human_count(buf, watch_total(w, span, COUNT_DROP)));
 	if (own_fraction(p, &fraction))
-		report_summary(r, "own cost %s", human_fraction(buf, fraction));
+		report_summary(r, "own cost %s%s", p->bpf_cost_estimated ? "about " : "",
+			       human_fraction(buf, fraction));
 	if (w->clock_known && c->origins & CONVERTED_ORIGINS)
 		report_summary(r, "clock ±%s", human_ns(buf, w->clock.error_ns));
 }
@@ -143,11 +177,11 @@ static void add_summary(const struct watch *w, enum watch_span span, const struc
 
 static void add_loss_reason(const struct watch *w, enum watch_span span, struct report *r)
 {
-	uint64_t lost = watch_total(w, span, COUNT_LOSS);
+	struct lost lost = packets_lost(w, span);
 	struct strbuf evidence = STRBUF_INIT(4096);
 	char buf[HUMAN_MAX];
 
-	if (!lost)
+	if (!lost.most)
 		return;
 	vec_for_each(&w->counts, c) {
 		const char *reason = watch_name(w, DICT_STRING, c->id.reason);
@@ -159,8 +193,8 @@ static void add_loss_reason(const struct watch *w, enum watch_span span, struct 
 				      human_count(buf, c->count[span]));
 	}
 	report_reason(r, "losses", strbuf_str(&evidence),
-		      "%s packets at a stage should have been measured and were not",
-		      human_count(buf, lost));
+		      "%s%s packets at a stage should have been measured and were not",
+		      lost.elsewhere ? "up to " : "", human_count(buf, lost.most));
 	strbuf_release(&evidence);
 }
 
@@ -226,6 +260,7 @@ int watch_report(struct watch *w, enum watch_span span, struct report *r)
 	if (!err)
 		err = watch_add_scheduler(w, span, r);
 	watch_add_culprits(w, span, r);
+	watch_add_slow(w, span, r);
 	report_place_findings(r);
 	if (!err)
 		err = watch_findings(w, span, r);
@@ -233,6 +268,6 @@ int watch_report(struct watch *w, enum watch_span span, struct report *r)
 	add_loss_reason(w, span, r);
 	add_unbound_reasons(w, r);
 	add_stream_reasons(w, span, r);
-	add_own_cost(p, r);
+	add_own_cost(w, p, r);
 	return err ? err : report_error(r);
 }

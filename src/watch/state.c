@@ -155,6 +155,27 @@ struct watch_group *watch_group_get(struct watch *w, uint32_t id, int *err)
 	return *err ? NULL : &w->groups.items[at];
 }
 
+/* The slowest first; of two, the one that was read first. */
+static int compare_slow(const struct watch_message *a, const struct watch_message *b)
+{
+	int order = compare(b->e.at_ns[SLOW_AT(STAGE_READ)], a->e.at_ns[SLOW_AT(STAGE_READ)]);
+
+	return order ? order : compare(a->e.read_ns, b->e.read_ns);
+}
+
+int watch_slow_add(struct watch_slow *slow, const struct watch_message *message)
+{
+	bool found;
+	size_t at = lower_bound(&slow->kept, item, compare_slow(item, message), &found);
+
+	slow->count++;
+	if (at == WATCH_SLOW_MAX)
+		return 0;
+	if (slow->kept.len == WATCH_SLOW_MAX)
+		slow->kept.len--;
+	return insert_at(&slow->kept, at, *message);
+}
+
 struct event_binding *watch_binding_get(struct watch *w, const struct event_binding *id, int *err)
 {
 	uint64_t key = binding_key(id);
@@ -234,6 +255,8 @@ void watch_interval_reset(struct watch *w)
 	vec_for_each(&w->tasks, task)
 		task->ns[WATCH_INTERVAL] = task->count[WATCH_INTERVAL] = 0;
 	w->other_tasks.ns[WATCH_INTERVAL] = w->other_tasks.count[WATCH_INTERVAL] = 0;
+	w->slow[WATCH_INTERVAL].count = 0;
+	vec_clear(&w->slow[WATCH_INTERVAL].kept);
 	memset(w->shares[WATCH_INTERVAL], 0, sizeof(w->shares[WATCH_INTERVAL]));
 	w->periods[WATCH_INTERVAL] = (struct watch_period){ 0 };
 	w->closed = false;

@@ -24,6 +24,7 @@
 #define WATCH_GROUPS_MAX 65536
 #define WATCH_LABELS_MAX 8        /* of one group: one per --by key */
 #define WATCH_UNCOVERED_MAX 1024
+#define WATCH_SLOW_MAX 1000       /* messages of a span, the slowest */
 
 /* One line of the stage table. */
 struct watch_row {
@@ -51,12 +52,22 @@ struct watch_group {
 	struct event_label labels[WATCH_LABELS_MAX];
 };
 
+struct watch_message {
+	struct event_slow e;
+	uint64_t realtime_ns;     /* when it was read, by the clock of then; 0 = unknown */
+};
+
+struct watch_slow {
+	uint64_t count;           /* messages told of, kept or not */
+	struct watch_messages VEC_OF(struct watch_message) kept; /* the slowest first */
+};
+
 /* The bounds of what is summed up, and what it cost. */
 struct watch_period {
 	uint64_t intervals;
 	uint64_t from_ns, to_ns;
 	uint64_t own_user_ns, own_bpf_ns;
-	bool bpf_cost_unknown;
+	bool bpf_cost_unknown, bpf_cost_estimated;
 	uint64_t cpu_ns;          /* duration times CPUs: what own cost is a fraction of */
 	uint64_t clock_steps;
 	uint64_t lost_records;    /* of the event stream itself */
@@ -74,12 +85,15 @@ struct watch {
 	struct watch_bindings VEC_OF(struct event_binding) bindings;
 	struct watch_groups VEC_OF(struct watch_group) groups;
 	struct watch_uncovered VEC_OF(char *) uncovered;
+	struct watch_slow slow[WATCH_SPANS];
+	uint64_t slower_than_ns;  /* 0: slow messages were not asked for */
 	struct event_share shares[WATCH_SPANS][PROTO_MAX];
 	struct watch_period periods[WATCH_SPANS];
 	struct event_clock clock;
 	bool clock_known;
 	bool closed;              /* the next delta begins a new interval */
 	char *target;
+	char *cost_unknown;       /* why */
 	struct event_damage damage;
 	struct event_dict *names;
 	/* What DIST_CPU_WAIT adds up to by protocol; made for each report, which borrows it. */
@@ -97,6 +111,8 @@ struct watch_task *watch_task_get(struct watch *w, const struct event_culprit *i
 /* NULL if unknown. */
 const struct watch_group *watch_group_find(const struct watch *w, uint32_t id);
 struct watch_group *watch_group_get(struct watch *w, uint32_t id, int *err);
+/* Keeps the message if it is among the slowest. 0 or -ENOMEM. */
+int watch_slow_add(struct watch_slow *slow, const struct watch_message *message);
 /* A stage is named once per (stage, direction, protocol): a later binding replaces it. */
 struct event_binding *watch_binding_get(struct watch *w, const struct event_binding *id, int *err);
 /* How a row's stage is reached: the protocol's own binding, or the one for any. NULL: unknown. */

@@ -44,7 +44,8 @@ static struct value group_value(const struct watch *w, const struct watch_row *r
 static bool is_stage_row(const struct watch_row *row)
 {
 	return row->measured[DIST_LATENCY] || row->measured[DIST_STEP] ||
-	       row->measured[DIST_YOUNGEST];
+	       row->measured[DIST_YOUNGEST] || row->measured[DIST_PACING] ||
+	       row->measured[DIST_HOL];
 }
 
 struct watch_common watch_common(const struct watch *w)
@@ -85,11 +86,12 @@ static struct table *new_stage_table(struct report *r, const struct watch_common
 		{ .name = "protocol", .head = several(c->protocols) ? "protocol" : NULL },
 		{ .name = "origin", .head = several(c->origins) ? "from" : NULL },
 		{ .name = "group", .head = c->grouped ? "group" : NULL, .flags = COLUMN_FLEX },
-		{ .head = "reached by", .flags = COLUMN_FLEX },
+		{ .head = "reached by", .flags = COLUMN_FLEX | COLUMN_SPARE },
 		{ .name = "latency", .head = "", .flags = COLUMN_INLINE,
 		  .show = SHOW_COUNT | SHOW_P50 | SHOW_P90 | SHOW_P99 | SHOW_MAX | SHOW_SPARK },
 		{ .name = "step", .head = "step", .show = SHOW_P99 },
 		{ .name = "youngest" },
+		{ .name = "pacing" }, { .name = "hol" },
 	};
 
 	return table_new(r, columns, ARRAY_LEN(columns));
@@ -128,7 +130,11 @@ static void add_stage(const struct watch *w, const struct watch_row *row, enum w
 		  value_distribution(r, &row->hists[span][DIST_LATENCY]),
 		  dist_value(row, span, DIST_STEP, r),
 		  id->stage == STAGE_READ ? dist_value(row, span, DIST_YOUNGEST, r)
-					  : value_absent());
+					  : value_absent(),
+		  id->stage == STAGE_QDISC ? dist_value(row, span, DIST_PACING, r)
+					   : value_absent(),
+		  id->stage == STAGE_ENQUEUED && id->protocol == PROTO_TCP
+			? dist_value(row, span, DIST_HOL, r) : value_absent());
 }
 
 /* Rows of the whole host are always there; of the many groups only those with traffic. */
@@ -139,7 +145,7 @@ static bool is_shown(const struct watch *w, const struct watch_row *row, enum wa
 	if (!watch_shows(w, row->id.stage) || !is_stage_row(row))
 		return false;
 	return !row->id.group || hists[DIST_LATENCY].count || hists[DIST_STEP].count ||
-	       hists[DIST_YOUNGEST].count;
+	       hists[DIST_YOUNGEST].count || hists[DIST_PACING].count || hists[DIST_HOL].count;
 }
 
 /* PROTO_ANY and STAGE_NONE stand for all of them. */
@@ -154,6 +160,40 @@ static bool has_rows(const struct watch *w, unsigned int direction, unsigned int
 			return true;
 	}
 	return false;
+}
+
+/*
+ * STAGE_NONE stands for all of them, as does PROTO_ANY; what was counted at no stage, or for no
+ * protocol, is not known to be of one. Since the start, as with rows.
+ */
+static bool has_counts(const struct watch *w, unsigned int what, unsigned int direction,
+		       unsigned int protocol, unsigned int stage)
+{
+	vec_for_each(&w->counts, c) {
+		if (c->id.what == what && c->count[WATCH_TOTAL] && c->id.direction == direction &&
+		    c->id.stage && (!stage || c->id.stage == stage) &&
+		    (!protocol || c->id.protocol == protocol))
+			return true;
+	}
+	return false;
+}
+
+/* Why a stage, or all of them, has no rows: what came may have been lost there or before. */
+static const char *why_empty(const struct watch *w, unsigned int direction, unsigned int protocol,
+			     unsigned int stage)
+{
+	bool lost = !stage && has_counts(w, COUNT_LOSS, direction, protocol, STAGE_NONE);
+
+	for (unsigned int s = stage; s && !lost && !has_rows(w, direction, protocol, s); s--)
+		lost = has_counts(w, COUNT_LOSS, direction, protocol, s);
+	if (lost)
+		return "all packets were lost";
+	if ((stage == STAGE_RUNNABLE || stage == STAGE_RUNNING) &&
+	    has_counts(w, COUNT_EXCLUDED, direction, protocol, STAGE_RUNNABLE))
+		return "no packet woke its reader";
+	if (stage == STAGE_SENT && has_counts(w, COUNT_EXCLUDED, direction, protocol, stage))
+		return "no packet left by a card";
+	return "no packets yet";
 }
 
 static void add_note(const char *stage, unsigned int direction, unsigned int protocol,
@@ -179,7 +219,8 @@ static void add_unmeasured(const struct watch *w, unsigned int direction, unsign
 			 why ? why : "no reason is known", t);
 	else if (has_rows(w, direction, protocol, STAGE_NONE) &&
 		 !has_rows(w, direction, protocol, stage))
-		add_note(stage_name(stage), direction, protocol, "no packets yet", t);
+		add_note(stage_name(stage), direction, protocol,
+			 why_empty(w, direction, protocol, stage), t);
 }
 
 /* Of the protocol (PROTO_ANY: of all), something is measured and nothing has come. */
@@ -234,10 +275,12 @@ void watch_add_stages(const struct watch *w, enum watch_span span, const struct 
 
 			add_path(w, span, direction, protocol, spoken_of, &at, t, r);
 			if (spoken_of && !silent && is_silent(w, direction, protocol))
-				add_note("all", direction, protocol, "no packets yet", t);
+				add_note("all", direction, protocol,
+					 why_empty(w, direction, protocol, STAGE_NONE), t);
 		}
 		if (silent)
-			add_note("all", direction, PROTO_ANY, "no packets yet", t);
+			add_note("all", direction, PROTO_ANY,
+				 why_empty(w, direction, PROTO_ANY, STAGE_NONE), t);
 	}
 	object_add(&r->body, "stages", value_table(t));
 }

@@ -3,9 +3,9 @@
  * The analysis behind `hostlat watch`: events in, report out.
  *
  * Live or from a file, the events are the same: facts, names and bindings once, then the deltas
- * of each interval (EV_HIST, EV_COUNT, EV_SHARE, EV_CULPRIT, EV_CLOCK), closed by an EV_INTERVAL.
- * Both the interval and the totals since the start are kept. Since deltas only add, the totals are
- * exactly the sum of the intervals, whatever the order of the deltas within one.
+ * of each interval (EV_HIST, EV_COUNT, EV_SHARE, EV_CULPRIT, EV_SLOW, EV_CLOCK), closed by an
+ * EV_INTERVAL. Both the interval and the totals since the start are kept. Since deltas only add,
+ * the totals are exactly the sum of the intervals, whatever the order of the deltas within one.
  *
  *	while ((err = next(&event)) > 0) {
  *		err = watch_feed(w, &event);
@@ -30,7 +30,9 @@
 
 /* Facts about the run that have a place in the report (EV_FACT). */
 #define WATCH_FACT_TARGET "target"             /* "memcached (pid 4711)" */
+#define WATCH_FACT_COST "own-cost"             /* why what the programs cost is unknown */
 #define WATCH_FACT_UNCOVERED "netns-uncovered" /* one per namespace: "name: why" */
+#define WATCH_FACT_SLOWER "watch.slower_than_ns" /* from when on a message is told of: EV_SLOW */
 
 enum watch_span { WATCH_INTERVAL, WATCH_TOTAL, WATCH_SPANS };
 

@@ -9,14 +9,17 @@
  *	group ID KEY=NAME ... | KEY=NUMBER ...
  *	clock REALTIME_MINUS_MONO_NS ERROR_NS TAI_S [step]
  *	hist STAGE PROTOCOL ORIGIN DIST [group=ID] [overflow] [schema=N] VALUExCOUNT ...
- *	drop|loss|excluded STAGE PROTOCOL REASON COUNT         STAGE "-": none
+ *	drop|loss|excluded|suppressed STAGE PROTOCOL REASON COUNT      STAGE "-": none
  *	share PROTOCOL PACKETS WAITED BUSY WAKE WAIT RUN STOPPED
  *	culprit PID COMM TIME COUNT
+ *	slow PROTOCOL ORIGIN READ_NS LOCAL PORT REMOTE PORT [reader PID COMM WAIT STOPPED]
+ *		[partial|new] [behind PID COMM TIME] STAGE TIME...           TIME since the origin
  *	lost KIND RECORDS
- *	interval DURATION USER BPF CPUS [last] [partial]
+ *	interval DURATION USER BPF CPUS [last] [partial] [estimate] [no-cost]
  *
  * Times are written as in options: 300ns, 4us, 1.5ms, 2s.
  */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -325,6 +328,11 @@ static void make_excluded(struct script *s)
 	make_count(s, COUNT_EXCLUDED);
 }
 
+static void make_suppressed(struct script *s)
+{
+	make_count(s, COUNT_SUPPRESSED);
+}
+
 static void make_share(struct script *s)
 {
 	struct event_share share = { 0 };
@@ -353,6 +361,59 @@ static void make_culprit(struct script *s)
 	put(s, EV_CULPRIT, &culprit, sizeof(culprit));
 }
 
+static void task_word(struct script *s, __u32 *pid, char *comm)
+{
+	const char *text;
+
+	*pid = (__u32)number(s);
+	text = word(s);
+	memcpy(comm, text, strnlen(text, EVENT_COMM_LEN - 1));
+}
+
+static void address_word(struct script *s, struct event_slow *slow, void *address, __u16 *port)
+{
+	const char *text = word(s);
+
+	slow->family = strchr(text, ':') ? AF_INET6 : AF_INET;
+	if (inet_pton(slow->family, text, address) != 1)
+		die(s, "'%s' is no address", text);
+	*port = (__u16)number(s);
+}
+
+static void make_slow(struct script *s)
+{
+	struct event_slow slow = { .direction = DIR_INGRESS, .packets = 1, .netns = 4026531840U };
+
+	slow.protocol = (__u8)known(s, protocol_parse);
+	slow.origin = (__u8)known(s, origin_parse);
+	slow.read_ns = (__u64)number(s);
+	address_word(s, &slow, slow.local, &slow.local_port);
+	address_word(s, &slow, slow.remote, &slow.remote_port);
+	while (more(s)) {
+		const char *what = word(s);
+
+		if (strcmp(what, "reader") == 0) {
+			task_word(s, &slow.pid, slow.comm);
+			slow.tid = slow.pid;
+			slow.wait_ns = duration_word(s);
+			slow.stopped_ns = duration_word(s);
+		} else if (strcmp(what, "partial") == 0) {
+			slow.flags = SLOW_WAITS_PARTIAL;
+		} else if (strcmp(what, "new") == 0) {
+			slow.flags = SLOW_WAITS_UNKNOWN;
+		} else if (strcmp(what, "behind") == 0) {
+			task_word(s, &slow.culprit_pid, slow.culprit);
+			slow.culprit_tid = slow.culprit_pid;
+			slow.culprit_ns = duration_word(s);
+		} else if (stage_parse(what) >= STAGE_LINK && stage_parse(what) <= STAGE_READ) {
+			slow.at_ns[SLOW_AT(stage_parse(what))] = duration_word(s);
+		} else {
+			die(s, "'%s' is unknown", what);
+		}
+	}
+	put(s, EV_SLOW, &slow, sizeof(slow));
+}
+
 static void make_lost(struct script *s)
 {
 	struct event_loss loss = { .why = LOSS_PRODUCER };
@@ -360,6 +421,25 @@ static void make_lost(struct script *s)
 	loss.kind = (__u32)known(s, event_kind_parse);
 	loss.records = (__u64)number(s);
 	put(s, EV_LOSS, &loss, sizeof(loss));
+}
+
+static __u32 interval_flag(struct script *s)
+{
+	static const struct {
+		const char *word;
+		__u32 flag;
+	} flags[] = {
+		{ "last", INTERVAL_LAST }, { "partial", INTERVAL_PARTIAL },
+		{ "estimate", INTERVAL_BPF_ESTIMATE }, { "no-cost", INTERVAL_NO_BPF_COST },
+	};
+
+	const char *text = word(s);
+
+	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
+		if (strcmp(text, flags[i].word) == 0)
+			return flags[i].flag;
+	die(s, "'%s' is unknown", text);
+	return 0;
 }
 
 static void make_interval(struct script *s)
@@ -372,7 +452,7 @@ static void make_interval(struct script *s)
 	interval.own_bpf_ns = duration_word(s);
 	interval.ncpus = (__u32)number(s);
 	while (more(s))
-		interval.flags |= strcmp(word(s), "last") == 0 ? INTERVAL_LAST : INTERVAL_PARTIAL;
+		interval.flags |= interval_flag(s);
 	put(s, EV_INTERVAL, &interval, sizeof(interval));
 }
 
@@ -384,7 +464,7 @@ static const struct {
 	{ "group", make_group }, { "clock", make_clock }, { "hist", make_hist },
 	{ "drop", make_drop }, { "loss", make_loss }, { "excluded", make_excluded },
 	{ "share", make_share }, { "culprit", make_culprit }, { "lost", make_lost },
-	{ "interval", make_interval },
+	{ "suppressed", make_suppressed }, { "slow", make_slow }, { "interval", make_interval },
 };
 
 static void make_event(struct script *s)

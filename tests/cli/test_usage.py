@@ -9,7 +9,7 @@ import tempfile
 import unittest
 
 HOSTLAT = os.path.abspath(sys.argv.pop(1))
-COMMANDS = ['watch', 'record', 'doctor', 'help', 'completion']
+COMMANDS = ['load', 'watch', 'record', 'serve', 'doctor', 'help', 'completion']
 DURATION = 'takes a number and a unit (ns, us, ms, s, m, h, d)'
 
 # Words after `hostlat`, and what the one line on stderr must say.
@@ -50,6 +50,86 @@ REFUSED = [
     ('record -o x --for ever', f'--for {DURATION}'),
     ('record -o x --with everything', '--with takes a comma-separated list of watch'),
     ('record -o x --size-limit big', '--size-limit takes a number of bytes'),
+    ('load', 'load: URL is missing; it takes memcached://HOST:PORT'),
+    ('load null:', 'load: --rate is missing; it takes a number per second'),
+    ('load null: --rate 0', '--rate takes a number per second, or one with k or M'),
+    ('load null: --rate 20x', '--rate takes'),
+    ('load gopher://x --rate 1', 'gopher'),
+    ('load null: --rate 1 --percentile 100', '--percentile takes a percentage between 0 and 100'),
+    ('load null: --rate 1 --confidence 0', '--confidence takes a percentage between 0 and 100'),
+    ('load null: --rate 1 --ci-width 10', f'--ci-width {DURATION}'),
+    ('load null: --rate 1 --arrival sometimes', 'sometimes'),
+    ('load null: --rate 1 --arrival ./times', 'has a rate of its own'),
+    ('load null: --rate 1 --workload fish=1', 'fish'),
+    ('load null: --rate 1 --workload etcetera', "takes etc, usr, KEY=VALUE,... or a file"),
+    ('load echo://x --rate 1 --workload keys=9,value=100',
+     '--workload: keys, value would do nothing: echo takes request'),
+    ('load null: --rate 1 --workload etc', '--workload: base would do nothing: null takes request'),
+    ('load synthetic://x --rate 1 --workload request=64,read=0.5',
+     '--workload: read would do nothing: synthetic takes service, request, reply'),
+    ('load http://x --rate 1 --workload key=30',
+     '--workload: key would do nothing: http takes base, value, read'),
+    ('load redis://x --rate 1 --workload etc,service=1us',
+     '--workload: service would do nothing: redis takes base, keys, popularity, key, value, read'),
+    ('load echo://x null: --rate 1 --workload reply=64',
+     'echo (or another of the URLs) takes request'),
+    ('load null: --rate 1 --preload', '--preload stores keys'),
+    ('load http://x --rate 1 --preload', '--preload stores keys'),
+    ('load null: --rate 1 --preload --against echo://x', '--preload stores keys'),
+    ('load null: --rate 1 --agent-command x', '--agent-command is of --agents'),
+    ('load null: --loop closed --arrival fixed', '--loop closed has no --arrival'),
+    ('load null: --loop closed --dump-schedule x', '--loop closed has no schedule'),
+    ('load null: --rate 1 --loop ajar', '--loop takes one of open, closed'),
+    ('load null: --loop closed --rates 1:2:1', '--loop closed has no rate'),
+    ('load null: --loop closed --find-max p99<1ms', '--loop closed has no rate'),
+    ('load null: --rate 1 --timestamps wall', '--timestamps takes one of user, kernel, nic'),
+    ('load null: --rate 1 --method guess', '--method takes one of all, lancet'),
+    ('load null: --rate 1 --connections 0', '--connections takes a whole number, 1 to 1000000'),
+    ('load null: --rate 1 --connections 1 --threads 2', 'one for each of the --threads'),
+    ('load null: --rate 1 --outstanding 1025', '--outstanding takes a whole number, 1 to 1024'),
+    ('load null: --rate 1 --threads 65', '--threads takes a whole number, 1 to 64'),
+    ('load null: --rate 1 --spin', '--spin needs --pin'),
+    ('load null: --rate 1 --insecure', '--insecure and --ca are for TLS'),
+    ('load https://x --rate 1 --insecure --ca x', '--ca and --insecure exclude each other'),
+    ('load null: --rate 1 --max-errors 2', '--max-errors takes a fraction of one'),
+    ('load null: --rate 1 --assert p99', "--assert takes a percentile and a time, such as 'p99<500us', not 'p99'"),
+    ('load null: --rate 1 --assert p100<1ms', '--assert takes a percentile and a time'),
+    ('load null: --rates 1:2', '--rates takes three rates FROM:TO:STEP'),
+    ('load null: --rates 2:1:1', '--rates takes three rates FROM:TO:STEP'),
+    ('load null: --rates 1:2:1 --rate 1', '--rates and --rate exclude each other'),
+    ('load null: --find-max fast', '--find-max takes a percentile and a time'),
+    ('load null: --find-max p99<1ms --rates 1:2:1', 'exclude each other'),
+    ('load null: --find-max p99<1ms --ci-width 1ms', '--find-max and --ci-width exclude each other'),
+    ('load null: --find-max p99<1ms --method lancet', 'those of --method lancet don'),
+    ('load null: --rate 1 --repeat 1', '--repeat takes a whole number, 2 to 1000'),
+    ('load null: --rate 1 --repeat 2 --against null:', '--against needs 5 pairs'),
+    ('load null: --rate 1 --max-time 9s --against null:', '10 pairs need --max-time 10 s or more'),
+    ('load null: --rate 1 --max-time 4999ms --repeat 5 --against null:', 'a slice must last 500 ms'),
+    ('load null: --rate 100 --against null:', 'p99 needs 1000 requests in each of 20 slices: --max-time 200 s or more, or --rate 334'),
+    ('load null: --rate 33 --percentile 90 --against null:', 'p90 needs 100 requests'),
+    ('load null: --find-max p99<1ms --max-time 2s', '--find-max: a probe lasts 3 s'),
+    ('load null: null: --rate 1 --against null:', '--against compares one URL with another'),
+    ('load null: --rate 1 --against gopher:', 'gopher'),
+    ('load null: --rate 1 --csv x', '--csv is the table of'),
+    ('load null: --rates 1:2:1 --record x', '--record and --rates exclude each other'),
+    ('load null: --rate 1 --repeat 2 --samples x', '--samples and --repeat exclude each other'),
+    ('load null: --rates 1:2:1 --assert p99<1ms', '--assert and --rates exclude each other'),
+    ('load null: --rate 1 --record x --samples x', 'x is named for two things'),
+    ('load null: --rate 1 --samples x --hdr ./x', './x is named for two things'),
+    ('load null: --rate 1 --samples -', 'standard output is named for two things'),
+    ('load null: --rate 1 --record x --output ./x', 'is named for two things'),
+    ('load --from x --samples ./x', 'is named for two things'),
+    ('load null: --rate 1 --record x --output x', 'x is named for two things'),
+    ('load null: --rate 1 --record -', '--record takes a file'),
+    ('load null: --rate 1 --size-limit 1M', '--size-limit is of --record'),
+    ('load null: --rate 1 --confidence 0.95', '--confidence is in percent: 95, not 0.95; from 50'),
+    ('load null: --rate 1 --percentile 0.99', '--percentile is in percent: 95, not 0.95; from 1'),
+    ('load --from x null:', 'URL and --from exclude each other'),
+    ('load --from x --rate 1', '--from and --rate exclude each other'),
+    ('load --from x --record y', '--from and --record exclude each other'),
+    ('load --from x --arrival fixed', '--from and --arrival exclude each other'),
+    ('load --from x --ci-width 1ms', '--from and --ci-width exclude each other'),
+    ('load --from x --repeat 2', '--from and --repeat exclude each other'),
     ('doctor --tunning', "did you mean '--tuning'?"),
     ('doctor now', "'now' is one argument too many"),
 ]
@@ -86,6 +166,18 @@ class Usage(unittest.TestCase):
                 self.assert_message(done, 1, message)
                 self.assertEqual(done.stdout, '')
 
+    def test_missing_files(self):
+        """Not mistyped, but not there: nothing could be run."""
+        load = 'load', 'https://127.0.0.1:9', '--rate', '1'
+        with tempfile.TemporaryDirectory() as tmp:
+            path = os.path.join(tmp, 'ca.pem')
+            done = run(*load, '--ca', path)
+            self.assert_message(done, 2, f'no certificate can be read from {path}: No such file')
+            with open(path, 'w', encoding='ascii') as f:
+                f.write('no certificate')
+            done = run(*load, '--ca', path)
+            self.assert_message(done, 2, f'no certificate can be read from {path}: it is not in PEM')
+
     def test_version(self):
         self.assertRegex(run('--version').stdout, r'\Ahostlat \d+\.\d+\.\d+\n\Z')
 
@@ -109,11 +201,59 @@ class Usage(unittest.TestCase):
                 self.assert_message(run(*words, stdout=full), 2, 'No space left on device')
 
     def test_recording_that_is_none(self):
-        self.assert_message(run('watch', '--from', '/no/such/file'), 2, '/no/such/file')
+        for command in ('watch', 'load'):
+            self.assert_message(run(command, '--from', '/no/such/file'), 2, '/no/such/file')
         with tempfile.NamedTemporaryFile() as foreign:
             foreign.write(b'a text that is no recording, and longer than any header\n' * 100)
             foreign.flush()
-            self.assert_message(run('watch', '--from', foreign.name), 2, foreign.name)
+            for command in ('watch', 'load'):
+                self.assert_message(run(command, '--from', foreign.name), 2, foreign.name)
+
+    def test_file_that_is_missing(self):
+        self.assert_message(run('load', 'null:', '--rate', '1', '-w', './bogus'), 2, './bogus')
+
+    def test_places_are_tried_first(self):
+        """Nobody is there: it would be said if the measurement had begun."""
+        for option, many in (('--output', []), ('--csv', ['--repeat', '2'])):
+            done = run('load', 'echo://127.0.0.1:1', '--rate', '1', option, '/no/such/file', *many)
+            self.assert_message(done, 2, 'to /no/such/file: No such file')
+
+    def test_inputs_are_kept(self):
+        with tempfile.NamedTemporaryFile() as f:
+            for option in ('--workload', '--arrival'):
+                done = run('load', 'null:', '--rate', '1', option, f.name, '--samples', f.name)
+                self.assert_message(done, 1, f'{f.name} is read')
+
+    def test_start_that_fails(self):
+        """What earlier runs left is as it was; what was not there is not made."""
+        with tempfile.TemporaryDirectory() as folder:
+            old, new = os.path.join(folder, 'old'), os.path.join(folder, 'new')
+            for option in ('--record', '--samples', '--hdr'):
+                with open(old, 'w', encoding='utf-8') as f:
+                    f.write('kept')
+                for file in (old, new):
+                    done = run('load', 'echo://127.0.0.1:1', '--rate', '1', option, file)
+                    self.assert_message(done, 2, '127.0.0.1 port 1')
+                with open(old, encoding='utf-8') as f:
+                    self.assertEqual(f.read(), 'kept', option)
+                self.assertFalse(os.path.exists(new), option)
+
+    def test_recording_that_is_cut(self):
+        """Neither the run nor the recording of it passes for whole."""
+        with tempfile.TemporaryDirectory() as folder:
+            file = os.path.join(folder, 'cut')
+            live = run('load', 'null:', '--rate', '20k', '--max-time', '1s', '--record', file,
+                       '--size-limit', '64K', '--json')
+            for done in live, run('load', '--from', file, '--json'):
+                self.assertEqual(done.returncode, 3, done)
+                self.assertIn('"recording-incomplete"', done.stdout)
+
+    def test_option_of_the_other_target(self):
+        """--insecure is of --against: nobody is there, but it is no bad usage."""
+        done = run('load', 'null:', '--rate', '2k', '--against', 'https://127.0.0.1:1', '--insecure',
+                   '--repeat', '5', '--max-time', '5s')
+        self.assertNotIn('--insecure', done.stderr)
+        self.assertIn('127.0.0.1 port 1', done.stderr)
 
     def test_completion(self):
         script = run('completion', 'bash').stdout

@@ -109,7 +109,7 @@ static void use_block(const struct event_block *block, struct event_walk *walk)
 		return;
 	}
 	BUG_ON(block->size != (size_t)block->record_size * block->count);
-	BUG_ON(block->record_size < event_kind_info(block->kind)->size);
+	BUG_ON(block->record_size < event_kind_info(block->kind)->least);
 	touch(block->open, block->n_open * sizeof(*block->open));
 	touch(block->data, block->size);
 	if (block->kind != EV_EDGE)

@@ -28,7 +28,7 @@ static const size_t sizes[EV_RECORD_MAX] = {
 	[EV_COUNT] = sizeof(struct event_count), [EV_BINDING] = sizeof(struct event_binding),
 	[EV_SHARE] = sizeof(struct event_share), [EV_CULPRIT] = sizeof(struct event_culprit),
 	[EV_INTERVAL] = sizeof(struct event_interval), [EV_GROUP] = sizeof(struct event_group),
-	[EV_LOSS] = sizeof(struct event_loss),
+	[EV_LOSS] = sizeof(struct event_loss), [EV_SLOW] = sizeof(struct event_slow),
 };
 
 /* A struct's `n` decides how many items follow it. */
@@ -46,12 +46,14 @@ static size_t shaped_size(uint16_t kind, struct payload *payload)
 
 static void put_one(struct event_sink *sink, uint16_t kind, struct payload *payload)
 {
+	static const char *const facts[] = {
+		WATCH_FACT_UNCOVERED, WATCH_FACT_TARGET, WATCH_FACT_COST, WATCH_FACT_SLOWER,
+	};
 	char text[33] = { 0 };
 
 	memcpy(text, payload->bytes + 4, sizeof(text) - 1);
 	if (kind == EV_FACT)
-		event_put_fact(sink, 0, payload->bytes[0] & 1 ? WATCH_FACT_TARGET :
-				       WATCH_FACT_UNCOVERED, text);
+		event_put_fact(sink, 0, facts[payload->bytes[0] & 3], text);
 	else if (kind == EV_NAME)
 		event_put_name(sink, 0, payload->bytes[0] % DICT_MAX, payload->bytes[1], text);
 	else

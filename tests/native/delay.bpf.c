@@ -8,15 +8,17 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
-#define SPINS_MAX (1 << 20)
+#define SPINS_MAX (1 << 22)
 
 const volatile __u64 spin_ns;
 const volatile __u32 port;  /* local port of the reader's socket */
 const volatile int tgid;    /* of the reader */
 const volatile __u32 netns; /* inode of the reader's namespace */
+const volatile __u32 only;  /* this packet alone is delayed; 1 is the first, 0: each is */
 const volatile __u32 min_len; /* at `link`: shorter packets carry no payload */
 
 __u64 delays, spent_ns;
+__u32 seen;
 
 static long until(__u64 i, __u64 *end)
 {
@@ -27,6 +29,8 @@ static void delay(void)
 {
 	__u64 start = bpf_ktime_get_ns(), end = start + spin_ns;
 
+	if (only && __sync_fetch_and_add(&seen, 1) + 1 != only)
+		return;
 	bpf_loop(SPINS_MAX, until, &end, 0);
 	__sync_fetch_and_add(&delays, 1);
 	__sync_fetch_and_add(&spent_ns, bpf_ktime_get_ns() - start);

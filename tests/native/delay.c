@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Loader of delay.bpf.c: delay STAGE SPIN_NS PORT TGID NETNS_INODE MIN_LEN
+ * Loader of delay.bpf.c: delay STAGE SPIN_NS PORT TGID NETNS_INODE MIN_LEN [ONLY]
  * Says "ready" when attached; detaches at end of file on stdin (or its own end) and tells how
  * often and for how long it spun.
  */
@@ -21,8 +21,9 @@ int main(int argc, char **argv)
 	char name[32];
 	int err = 1;
 
-	if (argc != 7) {
-		fprintf(stderr, "usage: delay STAGE SPIN_NS PORT TGID NETNS_INODE MIN_LEN\n");
+	if (argc != 7 && argc != 8) {
+		fprintf(stderr, "usage: delay STAGE SPIN_NS PORT TGID NETNS_INODE MIN_LEN "
+			"[ONLY]\n");
 		return 1;
 	}
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -45,6 +46,7 @@ int main(int argc, char **argv)
 	skel->rodata->tgid = atoi(argv[4]);
 	skel->rodata->netns = strtoul(argv[5], NULL, 10);
 	skel->rodata->min_len = atoi(argv[6]);
+	skel->rodata->only = argc > 7 ? atoi(argv[7]) : 0;
 	if (delay_bpf__load(skel) || delay_bpf__attach(skel))
 		goto out;
 	printf("ready\n");

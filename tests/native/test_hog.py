@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """A hog on the reader's CPU is named and charged; the same hog on another CPU is not."""
 import os
+import threading
+import time
 
 from lib import check, netns, watch
 from lib.traffic import Traffic, hog, outweigh_others
 
 N = 600
 SHARE = 0.8
+PLACES = 1024   # CULPRIT_MAX
+# While so many packets come, twice as many threads as there are places take the CPU.
+PACKETS = (40 if check.LONG else 20) * PLACES
 NAME = f"hog{os.getpid()}" # no other run of this test has the same
 
 
@@ -68,10 +73,54 @@ def elsewhere(net, family, protocol):
                not any(NAME in f for f in result.document["findings"]))
 
 
+def takes_the_readers_cpu():
+    os.sched_setaffinity(0, {1})
+    end = time.monotonic() + 0.002
+    while time.monotonic() < end:
+        pass
+
+
+def many_hogs(n):
+    """One after the other takes the reader's CPU for 2 ms; each is another thread to the kernel."""
+    for _ in range(n):
+        one = threading.Thread(target=takes_the_readers_cpu)
+        one.start()
+        one.join()
+
+
+def losses_beside_many(net, interval):
+    traffic = Traffic(net, 4, "udp", count=PACKETS, gap_us=250, reader_cpu=1, sender_cpu=0,
+                      reader_nice=15)
+    observer = watch.Watch("--interval", interval, *traffic.filter)
+    hogs = threading.Thread(target=many_hogs, args=(3 * PLACES,))
+    hogs.start()
+    traffic.finish()
+    hogs.join()
+    result = observer.stop()
+    lost = result.lost("culprits-full", stage="read")
+    check.equal("all losses", lost, result.lost())
+    return lost, result.code
+
+
+@check.patiently
+def more_than_have_places(net):
+    """What the table of culprits can't take is counted."""
+    lost, code = losses_beside_many(net, "60s")
+    check.between("waits without a culprit", lost, 1, PACKETS)
+    check.equal("exit code", code, 3)
+    return f"{lost} waits"
+
+
+@check.patiently
+def places_are_given_back(net):
+    """The same number of short-lived threads finds room where the table is read in between."""
+    lost, code = losses_beside_many(net, "200ms")
+    check.equal("waits without a culprit", lost, 0)
+    check.equal("exit code", code, 0)
+
+
 outweigh_others()
-check.run(
-    (case, *where, protocol)
-    for where in netns.two()
-    for protocol in ("tcp", "udp")
-    for case in (on_the_readers_cpu, elsewhere)
-)
+cases = [(case, *where, protocol) for where in netns.two() for protocol in ("tcp", "udp")
+         for case in (on_the_readers_cpu, elsewhere)]
+check.run([*cases, (more_than_have_places, netns.loopback()),
+           (places_are_given_back, netns.loopback())])

@@ -37,6 +37,7 @@ def unknown_names():
     refused((USAGE,), "port", "watch", "--port", "65536", "--count", 1)
     refused((USAGE,), "interval.*5x|5x.*interval", "watch", "--interval", "5x")
     refused((USAGE,), "nosuchoption", "watch", "--nosuchoption")
+    refused((USAGE,), "--origin.*ingress", "watch", "--origin", "link", "--stages", "egress")
 
 
 def no_permission():
@@ -64,7 +65,6 @@ def few_capabilities():
     code, out, err = with_capabilities("bpf", "perfmon", "net_admin")
     check.equal(f"exit code with what watch needs, stderr {err!r}", code, 0)
     check.true(f"what is not proven is said: {err!r}", "self-test" in err)
-    check.equal("own cost, which nobody may know", json.loads(out)["own_cost"]["bpf_ns"], None)
 
     code, out, err = with_capabilities("bpf", "perfmon")
     result = json.loads(out)
@@ -79,6 +79,20 @@ def few_capabilities():
     code, out, err = with_capabilities("bpf")
     check.equal(f"exit code with too little, stderr {err!r}", code, CANNOT)
     check.true(f"the message names what is needed: {err!r}", "CAP_PERFMON" in err)
+
+
+def little_memory():
+    """The help, the message and the limit are of one mind."""
+    said = " ".join(hostlat("watch", "--help")[1].split())
+    fixed, per_cpu = map(int, re.search(r"(\d+)K and (\d+)K for each CPU", said).groups())
+    check.true(f"the help's range begins for one CPU: {said}", f"({fixed + per_cpu}K to" in said)
+    with open("/sys/devices/system/cpu/possible", encoding="ascii") as f:
+        cpus = 1 + int(re.findall(r"\d+", f.read())[-1])
+    least = fixed + cpus * per_cpu
+    refused((USAGE, CANNOT), f"{least}K", "watch", "--memory", f"{least - 1}K", "--count", 1)
+    options = ["--count", 1, "--interval", "50ms", "--json"]
+    code, _, err = hostlat("watch", "--memory", f"{least}K", *options)
+    check.equal(f"exit code with {least}K, stderr {err!r}", code, 0)
 
 
 def recorded(folder):
@@ -184,7 +198,7 @@ if os.geteuid() != 0:
     check.skip("needs root")
 private = netns.loopback()
 with tempfile.TemporaryDirectory() as scratch:
-    check.run([(unknown_names,), (no_permission,), (few_capabilities,),
+    check.run([(unknown_names,), (no_permission,), (few_capabilities,), (little_memory,),
                (same_from_file, private, scratch),
                (damaged_files, scratch), (full_disk, scratch), (signals, private), (early_signal,),
                (timestamps, private)])

@@ -6,33 +6,16 @@ delay.bpf.c spins in the tracepoint of a stage after hostlat's own program, so t
 stage grows. For `running` a hog and for `read` a late reader do the same by natural means; how
 long they held the reader up is what the reader itself saw.
 """
-import json
-import os
 import statistics
-import subprocess
 
-from lib import check, netns, process, watch
-from lib.traffic import Traffic, hog, outweigh_others
+from lib import check, netns, watch
+from lib.traffic import Delay, Traffic, hog, outweigh_others
 
-DELAY = os.environ.get("DELAY", "build/tests/native/delay")
 SPIN_NS = 100_000
 N = 3000
 STEPS = ["ip", "transport", "enqueued", "runnable", "running", "read"]
 WITHOUT_IP = "link,transport,enqueued,runnable,running,read"
 AT_LEAST, AT_MOST = 0.95, 0.05
-
-
-class Delay:
-    def __init__(self, stage, spin_ns, traffic, net):
-        inode = os.stat(f"/run/netns/{net.reader}").st_ino
-        args = [DELAY, stage, spin_ns, traffic.port, traffic.reader_pid, inode, 100]
-        pipe = subprocess.PIPE
-        self.process = process.start(args, stdin=pipe, stdout=pipe, text=True)
-        check.equal("what the delay program said", self.process.stdout.readline(), "ready\n")
-
-    def finish(self):
-        out, _ = self.process.communicate()
-        return json.loads(out)
 
 
 def total_steps(documents, protocol):

@@ -61,6 +61,55 @@ def some_stages(net, _, protocol):
     result.sound()
 
 
+def steps_tile(stages, net, _, protocol):
+    """
+    The steps of the stages that were asked for are all of the time: none begins elsewhere. Readers
+    wait for what comes, so that none has a datagram before it is announced.
+    """
+    result, _ = watch.around(net, 4, protocol, ("--stages", stages), count=N, pattern="exchange",
+                             gap_us=100)
+    rows = {stage: result.rows(stage, protocol) for stage in stages.split(",")}
+    origins = [{r["origin"] for r in of_stage} for of_stage in rows.values()]
+    check.true(f"one origin for all: {origins}", len(set.union(*origins)) == 1)
+    last = sum(r["sum_ns"] for r in rows[stages.split(",")[-1]])
+    steps = {stage: sum(r["step"]["sum_ns"] for r in of_stage) for stage, of_stage in rows.items()}
+    check.equal(f"sum of the steps {steps}", sum(steps.values()), last)
+    result.sound()
+
+
+def early_readers(net, _, protocol):
+    """A reader that spins may have a datagram while it is announced: that takes no time away."""
+    result, _ = watch.around(net, 4, protocol, ("--stages", "enqueued,read"), count=10 * N,
+                             wait="spin")
+    enqueued, read = result.row("enqueued", protocol), result.row("read", protocol)
+    steps = enqueued["sum_ns"] + read["step"]["sum_ns"]
+    check.true(f"the steps, {steps}, are no less than the whole, {read['sum_ns']}",
+               steps >= read["sum_ns"])
+
+
+def first_and_last(net, other, protocol):
+    steps_tile("transport,read", net, other, protocol)
+
+
+def without_transport(net, other, protocol):
+    steps_tile("enqueued,read", net, other, protocol)
+
+
+def last_alone(net, other, protocol):
+    steps_tile("read", net, other, protocol)
+
+
+def pid_alone(net, _, protocol):
+    """--pid judges at `read`, from what the queue holds."""
+    traffic = Traffic(net, 4, protocol, count=N, pattern="exchange")
+    observer = watch.Watch("--pid", traffic.reader_pid, "--stages", "transport,read")
+    traffic.finish()
+    result = observer.stop()
+    transport, read = result.row("transport", protocol), result.row("read", protocol)
+    check.equal("sum of the steps", transport["step"]["sum_ns"] + read["step"]["sum_ns"],
+                read["sum_ns"])
+
+
 def cumulative_intervals(net, other, protocol):
     intervals(net, other, protocol, cumulative=True)
 
@@ -85,7 +134,9 @@ def intervals(net, _, protocol, cumulative=False):
         document.sound()
 
 
-CASES = (port_filter, pid_filter, pid_and_port_filter, netns_filter, ifname_filter, some_stages,
-         intervals, cumulative_intervals)
+SOUND = (port_filter, pid_filter, pid_and_port_filter, netns_filter, ifname_filter, some_stages,
+         first_and_last, without_transport, last_alone, pid_alone, intervals, cumulative_intervals)
+# A CPU that is taken away for over 1 ms between two hooks makes a loss, which is counted.
+CASES = (*map(check.patiently, SOUND), early_readers)
 nets = netns.loopback(), netns.loopback()
 check.run((case, *nets, protocol) for case in CASES for protocol in ("tcp", "udp"))

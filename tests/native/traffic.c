@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Traffic whose numbers are known: one reader process and one sender process, in the network
- * namespaces that the test chose, sharing a page of stamps, so that what an observer of the kernel
- * claims can be compared with what the two applications saw on their own clocks.
+ * Traffic whose numbers are known: a reader and a sender process, each in a network namespace that
+ * the test chose, share stamps: what an observer claims can be compared with what the two saw.
  *
- * Everything is bounded: by --count, and in time by --limit, after which both processes die.
- * The result is one line of JSON. With --hold a first line tells the reader's pid and port when
- * both ends are connected, and nothing is sent until a line (or end of file) comes on stdin.
+ * Bounded by --count and --limit, after which both processes die. The result is one line of JSON.
+ * With --hold a first line tells the reader's pid and port when both ends are connected, and
+ * nothing is sent until a line (or end of file) comes on stdin.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -60,6 +59,7 @@ struct options {
 	unsigned int port, count, size, limit_s, rcvbuf;
 	unsigned int gap_us;     /* before each send */
 	unsigned int delay_us;   /* before each read */
+	unsigned int only;       /* but only before this one; 1 is the first */
 	unsigned int apart_us;   /* between a pair's sends, between a peek and its read */
 	bool busy;               /* spend the delay on the CPU */
 	bool realtime;           /* what else runs on this machine can't come between */
@@ -72,7 +72,7 @@ struct shared {
 	_Atomic uint32_t listening, connected, go; /* connected counts the ends */
 	_Atomic uint32_t turn;      /* messages that the reader has begun to wait for */
 	_Atomic uint32_t pair;      /* pairs that are completely sent */
-	_Atomic uint32_t sender_done;
+	_Atomic uint32_t sender_done, reader_closed;
 	uint16_t port;
 	uint64_t sent, received, received_bytes;
 	uint64_t sent_ns[STAMPS_MAX];    /* CLOCK_MONOTONIC before send(); of the pair's first */
@@ -121,12 +121,9 @@ static void spend(unsigned int us, bool busy)
 	uint64_t end = now_ns() + us * 1000ull;
 	struct timespec ts = { .tv_sec = end / NSEC_PER_SEC, .tv_nsec = end % NSEC_PER_SEC };
 
-	if (!us)
-		return;
-	if (!busy)
+	if (us && !busy)
 		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL);
-	while (now_ns() < end)
-		;
+	while (now_ns() < end);
 }
 
 static void word_raise(_Atomic uint32_t *word)
@@ -259,13 +256,14 @@ static size_t receive(int fd, size_t size, int flags, uint64_t *kernel_ns,
 {
 	char control[CMSG_SPACE(sizeof(struct timespec))];
 	struct iovec iov = { .iov_base = buffer, .iov_len = size };
-	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+	struct msghdr msg = {
+		.msg_iov = &iov, .msg_iovlen = 1,
+		.msg_name = from, .msg_namelen = from ? sizeof(*from) : 0,
+		.msg_control = opt.stamps ? control : NULL,
+		.msg_controllen = opt.stamps ? sizeof(control) : 0,
+	};
 	ssize_t got;
 
-	msg.msg_control = opt.stamps ? control : NULL;
-	msg.msg_controllen = opt.stamps ? sizeof(control) : 0;
-	msg.msg_name = from;
-	msg.msg_namelen = from ? sizeof(*from) : 0;
 	do {
 		got = recvmsg(fd, &msg, flags | (opt.wait == WAIT_SPIN ? MSG_DONTWAIT : 0));
 	} while (got < 0 && errno == EAGAIN && opt.wait == WAIT_SPIN);
@@ -306,8 +304,7 @@ static size_t take(int fd, uint64_t *kernel_ns, struct sockaddr_storage *from)
 		receive(fd, opt.size, MSG_PEEK, NULL, NULL);
 		spend(opt.apart_us, false);
 		break;
-	case TAKE_RECV:
-		break;
+	case TAKE_RECV: break;
 	}
 	return receive(fd, sizeof(buffer), 0, kernel_ns, from);
 }
@@ -353,7 +350,8 @@ static void read_message(int fd, uint32_t i)
 	if (opt.pattern == PAIRS)
 		word_await(&shared->pair, i + 1);
 	await_readable(fd);
-	spend(opt.delay_us, opt.busy);
+	if (!opt.only || opt.only == i + 1)
+		spend(opt.delay_us, opt.busy);
 	got = take(fd, &shared->kernel_ns[i], opt.type == SOCK_DGRAM ? &from : NULL);
 	shared->read_ns[i] = now_ns();
 	shared->received++;
@@ -382,8 +380,9 @@ static void reader(void)
 	else
 		for (uint32_t i = 0; i < opt.count; i++)
 			read_message(fd, i);
-	word_raise(&shared->turn);
 	word_await(&shared->sender_done, 1);
+	close(fd);
+	word_raise(&shared->reader_closed);
 }
 
 /* ---- the sender ---- */
@@ -429,9 +428,8 @@ static void sender(void)
 			send_message(fd, i);
 	}
 	word_raise(&shared->sender_done);
-	/* Not closed before the reader is done: a FIN would be one packet more to explain. */
-	if (opt.pattern != STORM)
-		word_await(&shared->turn, opt.pattern == EXCHANGE ? 1 : opt.count + 1);
+	/* Of two ends that close at once, either may get the other's last acknowledgement first. */
+	word_await(&shared->reader_closed, 1);
 }
 
 /* ---- the result ---- */
@@ -539,8 +537,9 @@ static void parse(int argc, char **argv)
 		TAKES("sender-netns", 's'), TAKES("reader-cpu", 'R'), TAKES("sender-cpu", 'S'),
 		TAKES("reader-nice", 'n'), TAKES("port", 'p'), TAKES("count", 'c'),
 		TAKES("size", 'z'), TAKES("limit", 'l'), TAKES("rcvbuf", 'b'), TAKES("gap-us", 'g'),
-		TAKES("delay-us", 'd'), TAKES("apart-us", 'A'), FLAG("realtime", 'T'),
-		FLAG("busy", 'B'), FLAG("stamps", 'k'), FLAG("hold", 'h'), { },
+		TAKES("delay-us", 'd'), TAKES("only", 'o'), TAKES("apart-us", 'A'),
+		FLAG("realtime", 'T'), FLAG("busy", 'B'), FLAG("stamps", 'k'), FLAG("hold", 'h'),
+		{ },
 	};
 	int c;
 
@@ -564,6 +563,7 @@ static void parse(int argc, char **argv)
 		case 'b': opt.rcvbuf = number(optarg, 1 << 30); break;
 		case 'g': opt.gap_us = number(optarg, 10000000); break;
 		case 'd': opt.delay_us = number(optarg, 10000000); break;
+		case 'o': opt.only = number(optarg, STAMPS_MAX); break;
 		case 'A': opt.apart_us = number(optarg, 10000000); break;
 		case 'B': opt.busy = true; break;
 		case 'T': opt.realtime = true; break;

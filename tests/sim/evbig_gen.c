@@ -157,7 +157,7 @@ void gen_sample(uint64_t seed, uint64_t number, struct event_sample *out)
 		.rx_bytes = 128,
 		.flow = 1 + (random >> 32) % GEN_FLOWS,
 		.type = random >> 60,
-		.flags = SAMPLE_KERNEL_TX | SAMPLE_KERNEL_RX,
+		.flags = SAMPLE_NIC_TX | SAMPLE_NIC_RX,
 	};
 }
 

@@ -140,6 +140,33 @@ static int put_messages(struct event_writer *w)
 	return err;
 }
 
+static int put_load(struct event_writer *w)
+{
+	int err = PUT(w, EV_NOISE, (struct event_noise){
+		.agent = 1, .what = NOISE_GAP, .begin = START, .end = START + 5, .amount = 5 });
+
+	if (!err)
+		err = PUT(w, EV_LOAD, (struct event_load){
+			.agent = 1, .flags = LOAD_FINAL, .started_ns = START, .oldest_ns = START,
+			.scheduled = 10, .completed = 4, .failed = 3, .unsent = 2, .in_flight = 1,
+			.bytes_sent = 11, .bytes_received = 12, .connects = 13, .timeouts = 14,
+			.resets = 15, .refused = 16, .garbled = 17, .samples_lost = 18,
+			.stamps_missing = 19, .cpu_ns = 20, .spin_ns = 21,
+			.open_connections = 22, .misses = 23 });
+	return err;
+}
+
+static int put_slow(struct event_writer *w)
+{
+	return PUT(w, EV_SLOW, (struct event_slow){
+		.direction = DIR_INGRESS, .protocol = PROTO_TCP, .origin = ORIGIN_LINK,
+		.flags = SLOW_WAITS_PARTIAL, .family = 2, .local_port = 80, .remote_port = 40000,
+		.netns = 24, .local = { 127, 0, 0, 1 }, .remote = { 192, 0, 2, 1 }, .packets = 25,
+		.pid = 26, .tid = 27, .comm = "reader", .culprit_pid = 28, .culprit_tid = 29,
+		.culprit = "hog", .culprit_ns = 30, .wait_ns = 31, .stopped_ns = 32,
+		.read_ns = START, .at_ns = { 1, 0, 2, 3, 4, 5, 6 } });
+}
+
 static int edge(struct event_writer *w, uint32_t core, uint64_t tick, uint8_t type, uint32_t what)
 {
 	return event_writer_edge(w, core, TSC, (1ULL << 52) + tick,
@@ -175,7 +202,8 @@ static int put_blocks(struct event_writer *w)
 	const struct event_sample sample = {
 		.intended = START, .sent = START + 1, .done = START + 100, .tx_offset = 10,
 		.rx_offset = 20, .tx_bytes = 30, .rx_bytes = 40, .flow = 1, .type = 2,
-		.flags = SAMPLE_KERNEL_TX,
+		.flags = SAMPLE_NIC_TX, .sched_ns = 3, .snd_ns = 4, .ack_ns = 5, .rx_ns = 6,
+		.wake_ns = 7, .server_in_ns = 8, .server_out_ns = 9,
 	};
 	const struct event_conn conn = {
 		.cookie = 99, .from = START, .to = START + NS_PER_S / 2, .flow = 1, .app = 1,
@@ -204,6 +232,10 @@ int sample_write(struct event_writer *w, uint32_t filler)
 		err = put_edges(w);
 	if (!err)
 		err = put_blocks(w);
+	if (!err)
+		err = put_load(w);
+	if (!err)
+		err = put_slow(w);
 	for (uint32_t i = 0; i < filler && !err; i++)
 		err = PUT(w, EV_COUNT, (struct event_count){ .what = COUNT_LOSS, .count = i });
 	if (!err)
@@ -293,7 +325,30 @@ static const struct field *const fields[EV_KIND_MAX] = {
 		F(event_sample, intended), F(event_sample, sent), F(event_sample, done),
 		F(event_sample, tx_offset), F(event_sample, rx_offset), F(event_sample, tx_bytes),
 		F(event_sample, rx_bytes), F(event_sample, flow), F(event_sample, type),
-		F(event_sample, flags), { 0 } },
+		F(event_sample, flags), F(event_sample, sched_ns), F(event_sample, snd_ns),
+		F(event_sample, ack_ns), F(event_sample, rx_ns), F(event_sample, wake_ns),
+		F(event_sample, server_in_ns), F(event_sample, server_out_ns), { 0 } },
+	[EV_NOISE] = (const struct field[]){
+		F(event_noise, agent), F(event_noise, what), F(event_noise, begin),
+		F(event_noise, end), F(event_noise, amount), { 0 } },
+	[EV_LOAD] = (const struct field[]){
+		F(event_load, agent), F(event_load, flags), F(event_load, started_ns),
+		F(event_load, oldest_ns), F(event_load, scheduled), F(event_load, completed),
+		F(event_load, failed), F(event_load, unsent), F(event_load, in_flight),
+		F(event_load, bytes_sent), F(event_load, bytes_received), F(event_load, connects),
+		F(event_load, timeouts), F(event_load, resets), F(event_load, refused),
+		F(event_load, garbled), F(event_load, samples_lost), F(event_load, stamps_missing),
+		F(event_load, cpu_ns), F(event_load, spin_ns), F(event_load, open_connections),
+		F(event_load, misses), { 0 } },
+	[EV_SLOW] = (const struct field[]){
+		F(event_slow, direction), F(event_slow, protocol), F(event_slow, origin),
+		F(event_slow, flags), F(event_slow, family), F(event_slow, local_port),
+		F(event_slow, remote_port), F(event_slow, netns), FX(event_slow, local),
+		FX(event_slow, remote), F(event_slow, packets), F(event_slow, pid),
+		F(event_slow, tid), FX(event_slow, comm), F(event_slow, culprit_pid),
+		F(event_slow, culprit_tid), FX(event_slow, culprit), F(event_slow, culprit_ns),
+		F(event_slow, wait_ns), F(event_slow, stopped_ns), F(event_slow, read_ns),
+		FX(event_slow, at_ns), { 0 } },
 	[EV_CONN] = (const struct field[]){
 		F(event_conn, cookie), F(event_conn, from), F(event_conn, to), F(event_conn, flow),
 		F(event_conn, app), F(event_conn, pid), F(event_conn, flags),

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "brief.h"
 #include "event/chunkout.h"
 #include "event/dict.h"
 #include "event/kinds.h"
@@ -101,7 +102,7 @@ static void flip_all(bool raw)
 	struct bytes bytes = make_sample(raw, 50);
 	char *whole = whole_text(bytes);
 
-	for (size_t at = 0; at < bytes.size; at++) {
+	for (size_t at = 0; at < bytes.size; at += at >= 8 && brief_emulated() ? 3 : 1) {
 		const unsigned char bit = 1u << (at * 5 + at / 8) % 8;
 		struct event_damage damage = { 0 }, piped_damage = { 0 };
 		char *text, *piped;

@@ -19,6 +19,7 @@
 #include "host/cap.h"
 #include "host/cgroup.h"
 #include "host/facts_collect.h"
+#include "host/iface.h"
 #include "host/kconfig.h"
 #include "host/mount.h"
 #include "host/netns.h"
@@ -542,6 +543,38 @@ static void test_privilege(void **state)
 	assert_false(host_may(&tree->root, 21));
 }
 
+/* Whose packets come by others, and by which. */
+static void test_comes_by(void **state)
+{
+	struct host_iface ifaces[] = {
+		{ .ifindex = 1, .name = "lo" },
+		{ .ifindex = 2, .name = "eth0", .master = 4 },
+		{ .ifindex = 3, .name = "eth1", .master = 4 },
+		{ .ifindex = 4, .name = "bond0", .kind = "bond" },
+		{ .ifindex = 5, .name = "bond0.7", .kind = "vlan", .lower = 4 },
+		{ .ifindex = 6, .name = "mac0", .kind = "macvlan" },
+		{ .ifindex = 7, .name = "veth0", .kind = "veth", .lower = 2, .master = 8 },
+		{ .ifindex = 8, .name = "br0", .kind = "bridge" },
+	};
+	const struct host_iface_vec list = { .items = ifaces, .len = ARRAY_LEN(ifaces) };
+	static const struct {
+		const char *name, *below; /* NULL: its packets are its own */
+	} cases[] = {
+		{ "eth0", NULL }, { "bond0", "eth0, eth1" }, { "bond0.7", "bond0" }, { "mac0", "" },
+		{ "veth0", NULL }, { "br0", NULL }, { "nosuch0", NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct strbuf below = STRBUF_INIT(256);
+
+		assert_int_equal(host_iface_comes_by(&list, cases[i].name, &below),
+				 cases[i].below != NULL);
+		assert_string_equal(strbuf_str(&below), cases[i].below ? cases[i].below : "");
+		strbuf_release(&below);
+	}
+}
+
 int main(void)
 {
 #define ON_MACHINE(test) cmocka_unit_test_setup_teardown(test, make_machine, remove_machine)
@@ -559,6 +592,7 @@ int main(void)
 		cmocka_unit_test(test_facts_limits),
 		cmocka_unit_test(test_tuning),
 		ON_MACHINE(test_privilege),
+		cmocka_unit_test(test_comes_by),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -112,6 +112,8 @@ static void fill(struct report *r, struct hist *h, struct hist *none)
 	object_add(o, "x_ns", value_ns(5));
 	object_add(o, "y_ns", value_sns(-5));
 	object_add(o, "z", value_fraction(0.25));
+	object_add(o, "n", value_number(-19998.5));
+	object_add(o, "inf", value_number(HUGE_VAL));
 	object_add(&r->body, "o", value_object(o));
 	object_add(&r->body, "stages", value_table(t));
 	report_place_findings(r);
@@ -133,7 +135,8 @@ static void a_report_keeps_its_contract(void **state)
 	      "assert list(d) == [\"hostlat\", \"o\", \"stages\", \"findings\"], list(d)\n"
 	      "assert d[\"hostlat\"] == {\"version\": \"1\", \"command\": \"test\", \"schema\": 7,"
 	      " \"host\": \"h\", \"started_ns\": 2**64 - 1}\n"
-	      "assert d[\"o\"] == {\"x_ns\": 5, \"y_ns\": -5, \"z\": 0.25}\n"
+	      "assert d[\"o\"] == {\"x_ns\": 5, \"y_ns\": -5, \"z\": 0.25,"
+	      " \"n\": -19998.5, \"inf\": None}\n"
 	      "read, link = d[\"stages\"]\n"
 	      "assert list(read) == [\"stage\", \"count\", \"sum_ns\", \"min_ns\", \"max_ns\","
 	      " \"quantiles\", \"buckets\", \"step\"], list(read)\n"

@@ -24,7 +24,7 @@ struct shared {
 
 struct config {
 	uint64_t interval_ns, count, memory, layers;
-	double share;
+	double share, level, rate;
 	const char *file, *place;
 	bool all;
 	struct opt_list tags, rest;
@@ -65,6 +65,9 @@ static const struct opt rows[] = {
 	OPT_SET(struct config, layers, .name = "layers", .choices = layers, .def = "link,read",
 		.help = "Layers to measure"),
 	OPT_FRACTION(struct config, share, .name = "share", .help = "Part"),
+	OPT_PERCENT(struct config, level, .name = "level", .help = "How sure"),
+	OPT_RATE(struct config, rate, .name = "rate", .excludes = "memory,share",
+		 .help = "How many"),
 	OPT_STRING(struct config, file, .name = "file", .letter = 'f', .file = true,
 		   .help = "Where it is kept"),
 	OPT_FLAG(struct config, all, .name = "all", .letter = 'a', .help = "Everything"),
@@ -167,6 +170,8 @@ static void test_every_type(void **state)
 	assert_int_equal(config.memory, 1 << 20);
 	assert_int_equal(config.layers, 7);
 	assert_true(config.share == 0.25);
+	assert_true(parse_ok("--level 99.9").level == 0.999);
+	assert_true(parse_ok("--rate 20k").rate == 20000);
 	assert_string_equal(config.file, "a=b,c");
 	assert_int_equal(config.tags.len, 3);
 	assert_string_equal(config.tags.items[2], "z");
@@ -193,6 +198,12 @@ static void test_refusals(void **state)
 		{ "--memory 2G", "--memory takes a number of bytes, or one with K, M, G or T "
 				 "(powers of 1024), up to 1G, not '2G'" },
 		{ "--share 2", "--share takes a fraction of one (1%, 1/64, 0.01), not '2'" },
+		{ "--level 100",
+		  "--level takes a percentage between 0 and 100 (95, 99.9), not '100'" },
+		{ "--rate 0", "--rate takes a number per second, or one with k or M "
+			      "(20000, 20k, 1.5M), not '0'" },
+		{ "--rate 1 --share 1", "--rate and --share exclude each other" },
+		{ "--memory 1 --rate 1", "--rate and --memory exclude each other" },
 		{ "--file _", "--file takes a file name, not ''" },
 		{ "--tag _", "--tag takes a text that is not empty, not ''" },
 		{ "--color alway", "--color takes one of auto, always, never, not 'alway'; "

@@ -1,21 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #include "base/outfile.h"
+
+static bool nameless; /* the file system knows files without a name */
 
 /* Each test runs in an empty folder of its own. */
 static int enter_folder(void **state)
@@ -47,6 +56,14 @@ static int files_here(void)
 		n += entry->d_name[0] != '.';
 	closedir(dir);
 	return n;
+}
+
+static int remove_temporary(pid_t writer)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "result.%ld.0.tmp", (long)writer);
+	return unlink(name);
 }
 
 static void assert_content(const char *path, const char *expected)
@@ -100,9 +117,50 @@ static void test_abandon(void **state)
 	write_result("result", "old");
 	assert_int_equal(outfile_open(&file, "result"), 0);
 	assert_int_equal(outfile_write(&file, "new", 3), 0);
-	assert_int_equal(files_here(), 2);
+	assert_int_equal(files_here(), nameless ? 1 : 2);
 	outfile_release(&file);
 	assert_content("result", "old");
+	assert_int_equal(files_here(), 1);
+}
+
+static void write_and_die(void)
+{
+	struct outfile file;
+
+	if (!outfile_open(&file, "result") && !outfile_write(&file, "new", 3))
+		raise(SIGKILL);
+	_exit(1);
+}
+
+static void test_killed(void **state)
+{
+	pid_t child;
+	int status;
+
+	(void)state;
+	write_result("result", "old");
+	child = fork();
+	if (!child)
+		write_and_die();
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFSIGNALED(status));
+	assert_content("result", "old");
+	assert_int_equal(files_here(), nameless ? 1 : 2);
+	if (!nameless)
+		assert_int_equal(remove_temporary(child), 0);
+}
+
+static void test_names(void **state)
+{
+	char folder[256], path[264];
+
+	(void)state;
+	assert_non_null(getcwd(folder, sizeof(folder)));
+	snprintf(path, sizeof(path), "%s/result", folder);
+	write_result(path, "by its whole path");
+	assert_content("result", "by its whole path");
+	write_result("./result", "from here");
+	assert_content("result", "from here");
 	assert_int_equal(files_here(), 1);
 }
 
@@ -143,6 +201,29 @@ static void test_in_place(void **state)
 	assert_true(S_ISCHR(st.st_mode));
 }
 
+/* One place by several names, before it is made and after; a device is nobody's. */
+static void test_same(void **state)
+{
+	char folder[256], path[264];
+
+	(void)state;
+	assert_non_null(getcwd(folder, sizeof(folder)));
+	snprintf(path, sizeof(path), "%s/result", folder);
+	for (int there = 0; there <= 1; there++) {
+		assert_true(outfile_same("result", "./result"));
+		assert_true(outfile_same("result", path));
+		assert_false(outfile_same("result", "results"));
+		assert_false(outfile_same("result", "/tmp/result"));
+		assert_false(outfile_same("result", "-"));
+		write_result("result", "it is there");
+	}
+	assert_int_equal(symlink("result", "link"), 0);
+	assert_true(outfile_same("link", path));
+	assert_true(outfile_same("-", NULL));
+	assert_false(outfile_same("/dev/null", "/dev/null"));
+	assert_false(outfile_same("no/such/folder", "result"));
+}
+
 static void test_refused(void **state)
 {
 	struct outfile file;
@@ -154,14 +235,43 @@ static void test_refused(void **state)
 	assert_int_equal(files_here(), 0);
 }
 
+/* From here on this process is on a file system that knows no O_TMPFILE. */
+static bool refuse_nameless(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[2])),
+		BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, O_TMPFILE & ~O_DIRECTORY, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EOPNOTSUPP),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	const struct sock_fprog filter = { sizeof(code) / sizeof(code[0]), code };
+
+	return !prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) &&
+	       !prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) &&
+	       open("/tmp", O_WRONLY | O_TMPFILE, 0600) < 0;
+}
+
 #define in_folder(test) cmocka_unit_test_setup_teardown(test, enter_folder, leave_folder)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		in_folder(test_replace),  in_folder(test_abandon), in_folder(test_no_room),
-		in_folder(test_in_place), in_folder(test_refused),
+		in_folder(test_in_place), in_folder(test_refused), in_folder(test_killed),
+		in_folder(test_names),	  in_folder(test_same),
 	};
+	int fd = open("/tmp", O_WRONLY | O_TMPFILE, 0600), failed = 0;
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	nameless = fd >= 0;
+	if (nameless) {
+		close(fd);
+		failed = cmocka_run_group_tests_name("without a name", tests, NULL, NULL);
+		/* An emulated processor's system calls are not filtered. */
+		if (!refuse_nameless())
+			return failed;
+		nameless = false;
+	}
+	return failed + cmocka_run_group_tests_name("by a temporary name", tests, NULL, NULL);
 }

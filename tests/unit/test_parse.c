@@ -159,13 +159,27 @@ static void test_format(void **state)
 	strbuf_release(&text);
 }
 
+struct double_case {
+	const char *text;
+	int err;
+	double value;
+};
+
+static void check_doubles(int (*parse)(const char *, double *), const struct double_case *cases,
+			  size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		double value = UNTOUCHED;
+		int err = parse(cases[i].text, &value);
+
+		if (err != cases[i].err || value != (err ? UNTOUCHED : cases[i].value))
+			fail_msg("'%s' gave %d and %g", cases[i].text, err, value);
+	}
+}
+
 static void test_fraction(void **state)
 {
-	static const struct {
-		const char *text;
-		int err;
-		double value;
-	} cases[] = {
+	static const struct double_case cases[] = {
 		{ "1%", 0, 0.01 },	 { "0.1%", 0, 0.001 },	   { "1/64", 0, 1.0 / 64 },
 		{ "0.01", 0, 0.01 },	 { "0", 0, 0 },		   { "1", 0, 1 },
 		{ "100%", 0, 1 },	 { "64/64", 0, 1 },	   { "101%", -ERANGE, 0 },
@@ -176,13 +190,37 @@ static void test_fraction(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		double value = UNTOUCHED;
-		int err = parse_fraction(cases[i].text, &value);
+	check_doubles(parse_fraction, cases, ARRAY_LEN(cases));
+}
 
-		if (err != cases[i].err || value != (err ? UNTOUCHED : cases[i].value))
-			fail_msg("'%s' gave %d and %g", cases[i].text, err, value);
-	}
+static void test_rate(void **state)
+{
+	static const struct double_case cases[] = {
+		{ "20000", 0, 20000 },	 { "20k", 0, 20000 },	 { "1.5M", 0, 1500000 },
+		{ "0.5", 0, 0.5 },	 { "2.5k", 0, 2500 },	 { "0.001k", 0, 1 },
+		{ "0", -ERANGE, 0 },	 { "0.0k", -ERANGE, 0 }, { "k", -EINVAL, 0 },
+		{ "20K", -EINVAL, 0 },	 { "20kk", -EINVAL, 0 }, { "20/s", -EINVAL, 0 },
+		{ "-1", -EINVAL, 0 },	 { "inf", -EINVAL, 0 },	 { "1e3", -EINVAL, 0 },
+		{ "", -EINVAL, 0 },	 { "99999999999999999999", -ERANGE, 0 },
+	};
+
+	(void)state;
+	check_doubles(parse_rate, cases, ARRAY_LEN(cases));
+}
+
+static void test_percent(void **state)
+{
+	static const struct double_case cases[] = {
+		{ "99", 0, 0.99 },	{ "99.9", 0, 0.999 },	{ "99%", 0, 0.99 },
+		{ "50", 0, 0.5 },	{ "0.1", 0, 0.001 },	{ "95", 0, 0.95 },
+		{ "0", -ERANGE, 0 },	{ "100", -ERANGE, 0 },	{ "100.5", -ERANGE, 0 },
+		{ "99.999999999999999999", -ERANGE, 0 },	{ "0.00", -ERANGE, 0 },
+		{ "p99", -EINVAL, 0 },	{ "99%%", -EINVAL, 0 },	{ "", -EINVAL, 0 },
+		{ "1/2", -EINVAL, 0 },
+	};
+
+	(void)state;
+	check_doubles(parse_percent, cases, ARRAY_LEN(cases));
 }
 
 static void test_endpoint(void **state)
@@ -221,7 +259,8 @@ int main(void)
 		cmocka_unit_test(test_u64),	   cmocka_unit_test(test_duration),
 		cmocka_unit_test(test_size),	   cmocka_unit_test(test_round_trip),
 		cmocka_unit_test(test_format),	   cmocka_unit_test(test_fraction),
-		cmocka_unit_test(test_endpoint),
+		cmocka_unit_test(test_endpoint),   cmocka_unit_test(test_rate),
+		cmocka_unit_test(test_percent),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -12,6 +13,10 @@
 
 #include "base/parse.h"
 #include "base/progress.h"
+
+/* How long to wait for what must come, and for what must not. */
+#define PATIENT_MS 20000
+#define SILENT_MS 100
 
 /* What is on the terminal behind stderr, or in the pipe in its place. */
 struct screen {
@@ -32,13 +37,13 @@ static void screen_begin(struct screen *screen, bool terminal)
 	close(ends[1]);
 }
 
-static size_t screen_read(const struct screen *screen, char *text, size_t size)
+static size_t screen_read(const struct screen *screen, int wait_ms, char *text, size_t size)
 {
 	struct pollfd ready = { .fd = screen->reader, .events = POLLIN };
 	ssize_t n = 0;
 
 	/* What was written to a terminal reaches its other end a moment later. */
-	if (poll(&ready, 1, 100) > 0 && (ready.revents & POLLIN))
+	if (poll(&ready, 1, wait_ms) > 0 && (ready.revents & POLLIN))
 		n = read(screen->reader, text, size - 1);
 	assert_true(n >= 0);
 	text[n] = '\0';
@@ -52,12 +57,7 @@ static void screen_end(const struct screen *screen)
 	close(screen->reader);
 }
 
-static void later(struct progress *progress, uint64_t ns)
-{
-	progress->started_ns -= ns;
-	if (progress->drawn_ns)
-		progress->drawn_ns -= ns;
-}
+#define START_NS (7 * NS_PER_S)
 
 static void test_on_terminal(void **state)
 {
@@ -66,40 +66,42 @@ static void test_on_terminal(void **state)
 	char text[256];
 
 	(void)state;
+	setenv("TERM", "xterm", 1);
 	screen_begin(&screen, true);
-	progress_begin(&progress, "reading", 200, false);
-	progress_update(&progress, 10);
-	assert_int_equal(screen_read(&screen, text, sizeof(text)), 0);
-	later(&progress, NS_PER_S);
-	progress_update(&progress, 50);
-	screen_read(&screen, text, sizeof(text));
-	assert_non_null(strstr(text, "reading: 25 %"));
-	progress_update(&progress, 60);
-	assert_int_equal(screen_read(&screen, text, sizeof(text)), 0);
-	later(&progress, NS_PER_S);
-	progress_update(&progress, 100);
-	screen_read(&screen, text, sizeof(text));
-	assert_non_null(strstr(text, "reading: 50 %"));
+	progress_begin(&progress, false, START_NS);
+	progress_text(&progress, START_NS + NS_PER_S - 1, "quiet at the start");
+	assert_int_equal(screen_read(&screen, SILENT_MS, text, sizeof(text)), 0);
+	progress_text(&progress, START_NS + NS_PER_S, "state %d of %s", 3, "7");
+	screen_read(&screen, PATIENT_MS, text, sizeof(text));
+	assert_string_equal(text, "\r\033[Khostlat: state 3 of 7");
+	progress_text(&progress, START_NS + NS_PER_S + 200 * NS_PER_MS - 1, "too soon");
+	assert_int_equal(screen_read(&screen, SILENT_MS, text, sizeof(text)), 0);
+	progress_text(&progress, START_NS + NS_PER_S + 200 * NS_PER_MS, "again");
+	screen_read(&screen, PATIENT_MS, text, sizeof(text));
+	assert_string_equal(text, "\r\033[Khostlat: again");
 	progress_end(&progress);
-	screen_read(&screen, text, sizeof(text));
+	screen_read(&screen, PATIENT_MS, text, sizeof(text));
 	assert_string_equal(text, "\r\033[K");
 	progress_end(&progress);
-	assert_int_equal(screen_read(&screen, text, sizeof(text)), 0);
+	assert_int_equal(screen_read(&screen, SILENT_MS, text, sizeof(text)), 0);
 	screen_end(&screen);
 }
 
-static void draw_late(bool terminal, bool quiet)
+static void draw_late(bool terminal, bool quiet, const char *term)
 {
 	struct progress progress;
 	struct screen screen;
 	char text[256];
 
+	if (term)
+		setenv("TERM", term, 1);
+	else
+		unsetenv("TERM");
 	screen_begin(&screen, terminal);
-	progress_begin(&progress, "reading", 0, quiet);
-	later(&progress, 2 * NS_PER_S);
-	progress_update(&progress, 1);
+	progress_begin(&progress, quiet, START_NS);
+	progress_text(&progress, START_NS + 2 * NS_PER_S, "not to be seen");
 	progress_end(&progress);
-	assert_int_equal(screen_read(&screen, text, sizeof(text)), 0);
+	assert_int_equal(screen_read(&screen, SILENT_MS, text, sizeof(text)), 0);
 	screen_end(&screen);
 }
 
@@ -108,8 +110,10 @@ static void test_silence(void **state)
 	struct progress zeroed = { 0 };
 
 	(void)state;
-	draw_late(false, false);
-	draw_late(true, true);
+	draw_late(false, false, "xterm");
+	draw_late(true, true, "xterm");
+	draw_late(true, false, "dumb");
+	draw_late(true, false, NULL);
 	progress_end(&zeroed);
 }
 

@@ -57,6 +57,11 @@ static void numbers_for_people(void **state)
 	assert_string_equal(human_fraction(buf, 0.003), "0.3 %");
 	assert_string_equal(human_fraction(buf, 0.0946), "9 %");
 	assert_string_equal(human_fraction(buf, 1), "100 %");
+	assert_string_equal(human_rate(buf, 0.25), "0.25");
+	assert_string_equal(human_rate(buf, 1), "1");
+	assert_string_equal(human_rate(buf, 2.49), "2.5");
+	assert_string_equal(human_rate(buf, 9.96), "10");
+	assert_string_equal(human_rate(buf, 20499.6), "20 500");
 }
 
 static void an_empty_report_is_valid(void **state)

@@ -96,11 +96,29 @@ static void test_uniform_and_exponential(void **state)
 	assert_true(fabs(squares / DRAWS - 50) < 2.5);
 }
 
+/* Of one seed, of neighbours, and of the seeds that they give: no two are the same. */
+static void test_derive(void **state)
+{
+	enum { SEEDS = 8, EACH = 64 };
+	uint64_t all[SEEDS * EACH];
+	size_t n = 0;
+
+	(void)state;
+	for (uint64_t seed = 0; seed < SEEDS; seed++)
+		for (uint64_t i = 0; i < EACH; i++)
+			all[n++] = rng_derive(seed, i);
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k < i; k++)
+			assert_true(all[i] != all[k]);
+	assert_true(rng_derive(1, 2) == rng_derive(1, 2));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_reference),
 		cmocka_unit_test(test_seed),
+		cmocka_unit_test(test_derive),
 		cmocka_unit_test(test_below),
 		cmocka_unit_test(test_below_large),
 		cmocka_unit_test(test_uniform_and_exponential),

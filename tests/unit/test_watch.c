@@ -70,7 +70,7 @@ static void feed_name(struct watch *w, uint32_t id, const char *text)
 	assert_int_equal(feed(w, &any), WATCH_MORE);
 }
 
-static int feed_binding(struct watch *w, enum stage stage, enum protocol protocol, bool bound,
+static int feed_binding(struct watch *w, enum stage stage, enum transport protocol, bool bound,
 			uint32_t why)
 {
 	struct any any = { .kind = EV_BINDING, .size = sizeof(any.binding) };
@@ -178,7 +178,7 @@ static void shuffle(struct rng *rng, struct any *events, size_t n)
 static const struct value *field(const struct object *o, const char *name)
 {
 	for (const struct field *f = o->first; f; f = f->next) {
-		if (strcmp(f->name, name) == 0)
+		if (f->name && strcmp(f->name, name) == 0)
 			return &f->value;
 	}
 	fail_msg("no field %s", name);

@@ -42,10 +42,13 @@ struct sk_buff_head {
 	__u32 qlen;
 };
 
+struct sock;
+
 struct sk_buff {
 	struct sk_buff *next;
 	struct sk_buff *prev;
 	struct net_device *dev;
+	struct sock *sk;
 	__s64 tstamp;
 	char cb[48];
 	unsigned int len;
@@ -57,7 +60,13 @@ struct sk_buff {
 	__u16 network_header;
 	unsigned char *head;
 	unsigned char *data;
+	unsigned int end;
 	unsigned int truesize;
+	__u8 pkt_type : 3;
+};
+
+struct skb_shared_info {
+	unsigned short gso_size;
 };
 
 /* 5.18 to 6.10: one bit says that the stamp is the sender's monotonic departure time. */
@@ -68,10 +77,21 @@ struct sk_buff___mono {
 struct tcp_skb_cb {
 	__u32 seq;
 	__u32 end_seq;
+	__u32 ack_seq;
 	__u8 tcp_flags;
 };
 
+struct in6_addr {
+	union {
+		__u8 u6_addr8[16];
+	} in6_u;
+};
+
 struct sock_common {
+	__be32 skc_daddr;
+	__be32 skc_rcv_saddr;
+	struct in6_addr skc_v6_daddr;
+	struct in6_addr skc_v6_rcv_saddr;
 	__be16 skc_dport;
 	__u16 skc_num;
 	unsigned short skc_family;
@@ -90,6 +110,10 @@ struct sock {
 	__u16 sk_type;
 };
 
+struct inet_sock {
+	__be16 inet_sport;
+};
+
 struct inet_connection_sock {
 	const void *icsk_ulp_ops;
 };
@@ -98,10 +122,20 @@ struct tcp_sock {
 	struct inet_connection_sock inet_conn;
 	__u32 copied_seq;
 	__u32 rcv_nxt;
+	__u32 write_seq;
+	__u32 snd_una;
+	__u32 snd_nxt;
+	__u32 segs_in;
+	bool is_mptcp; /* with CONFIG_MPTCP */
 };
 
 struct udp_sock {
 	struct sk_buff_head reader_queue;
+};
+
+/* Since 6.18 whoever is first queues and announces what other CPUs have, too. */
+struct udp_sock___batch {
+	void *udp_prod_queue;
 };
 
 struct task_struct {

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Private network namespaces, gone when the test ends, however it ends short of SIGKILL."""
 import atexit
+import contextlib
+import ctypes
 import itertools
 import os
 import signal
@@ -46,6 +48,22 @@ def _make():
     return name
 
 
+CLONE_NEWNET = 0x40000000
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+@contextlib.contextmanager
+def inside(name):
+    """This thread is in that namespace; what sockets it makes stay there."""
+    with open("/proc/thread-self/ns/net", "rb") as home, open(f"/run/netns/{name}", "rb") as there:
+        if _libc.setns(there.fileno(), CLONE_NEWNET):
+            raise OSError(ctypes.get_errno(), f"can't enter {name}")
+        try:
+            yield
+        finally:
+            _libc.setns(home.fileno(), CLONE_NEWNET)
+
+
 class Net:
     """Where the reader and the sender live, and the reader's addresses."""
 
@@ -55,6 +73,9 @@ class Net:
 
     def __str__(self):
         return self.kind
+
+    def address(self, family):
+        return self._address[family]
 
     def args(self, family):
         """The traffic program's options for this net."""
@@ -76,6 +97,22 @@ def veth():
         ip("-n", name, "addr", "add", f"fd77::{host}/64", "dev", link, "nodad")
         ip("-n", name, "link", "set", link, "up")
     return Net("veth", reader, sender, "10.77.0.1", "fd77::1")
+
+
+class Star:
+    """Namespaces that have a link each to one in the middle, and its address on that link."""
+
+    def __init__(self, n):
+        self.middle = _make()
+        self.points = [_make() for _ in range(n)]
+        self.addresses = [f"10.78.{i}.1" for i in range(n)]
+        for i, point in enumerate(self.points):
+            ip("-n", self.middle, "link", "add", f"point{i}", "type", "veth",
+               "peer", "name", "middle0", "netns", point)
+            for name, link, host in ((self.middle, f"point{i}", 1), (point, "middle0", 2)):
+                ip("-n", name, "addr", "add", f"10.78.{i}.{host}/24", "dev", link)
+                ip("-n", name, "link", "set", link, "up")
+            ip("-n", point, "route", "add", "default", "via", self.addresses[i])
 
 
 def every():

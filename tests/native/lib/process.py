@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Processes that don't outlive the case that started them, nor a test that is killed."""
 import subprocess
+import time
 
 _started = []
 
@@ -11,6 +12,17 @@ def start(args, **options):
     process = subprocess.Popen(command, **options)
     _started.append(process)
     return process
+
+
+def await_ready(process, number, limit_s=30):
+    """Until it has blocked that signal: before, one is its end, as it is any program's."""
+    end = time.monotonic() + limit_s
+    while time.monotonic() < end:
+        with open(f"/proc/{process.pid}/status", encoding="ascii") as f:
+            blocked = next((line.split()[1] for line in f if line.startswith("SigBlk")), "0")
+        if int(blocked, 16) >> (number - 1) & 1:
+            return
+        time.sleep(0.001)
 
 
 def end_all():

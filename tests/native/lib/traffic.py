@@ -8,6 +8,7 @@ from lib import check, process
 
 PROGRAM = os.environ.get("TRAFFIC", "build/tests/native/traffic")
 HOG = os.environ.get("HOG", "build/tests/native/hog")
+DELAY = os.environ.get("DELAY", "build/tests/native/delay")
 
 
 class Traffic:
@@ -31,6 +32,21 @@ class Traffic:
         """Lets it run to its end."""
         out, _ = self.process.communicate("\n")
         check.equal("exit code of the traffic program", self.process.returncode, 0)
+        return json.loads(out)
+
+
+class Delay:
+    """Spins at a stage's hook (delay.bpf.c), for each packet of the traffic or for one."""
+
+    def __init__(self, stage, spin_ns, traffic, net, only=0):
+        inode = os.stat(f"/run/netns/{net.reader}").st_ino
+        args = [DELAY, stage, spin_ns, traffic.port, traffic.reader_pid, inode, 100, only]
+        pipe = subprocess.PIPE
+        self.process = process.start(args, stdin=pipe, stdout=pipe, text=True)
+        check.equal("what the delay program said", self.process.stdout.readline(), "ready\n")
+
+    def finish(self):
+        out, _ = self.process.communicate()
         return json.loads(out)
 
 

@@ -73,12 +73,12 @@ class Result:
         return [r for r in self.document["stages"]
                 if (r["stage"], r["protocol"], r["direction"]) == (stage, protocol, direction)]
 
-    def count(self, stage, protocol):
-        return sum(r["count"] for r in self.rows(stage, protocol))
+    def count(self, stage, protocol, direction="ingress"):
+        return sum(r["count"] for r in self.rows(stage, protocol, direction))
 
-    def row(self, stage, protocol):
+    def row(self, stage, protocol, direction="ingress"):
         """The stage's only row."""
-        rows = self.rows(stage, protocol)
+        rows = self.rows(stage, protocol, direction)
         check.equal(f"rows of {stage} {protocol}", len(rows), 1)
         return rows[0]
 

@@ -1,0 +1,477 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
+/*
+ * What TCP's hooks do with a packet: at tcp_probe, when it is announced, copied, and returned.
+ *
+ * Where two forms are, the short one is for what nearly all packets are, with settings that enum
+ * usual describes. It changes nothing before it knows that it may; else it leaves everything to
+ * the general one.
+ */
+#ifndef HOSTLAT_BPF_TCP_WAY_H
+#define HOSTLAT_BPF_TCP_WAY_H
+
+#include "bpf/link.h"
+#include "bpf/net.h"
+#include "bpf/tcp.h"
+
+/* ---- transport ---- */
+
+static __always_inline void tcp_lost(struct cpu_state *c, const struct tcp_socket *s, __u32 slot,
+				     __u32 why)
+{
+	if (counts(s ? s->ours : 0))
+		count_loss(c, slot, why, ROW_TCP, 1);
+}
+
+static __noinline int tcp_out_of_order(struct cpu_state *c, struct tcp_socket *s, struct sock *sk)
+{
+	struct ooo_queue *q = bpf_sk_storage_get(&ooo_queues, sk, NULL,
+						 BPF_SK_STORAGE_GET_F_CREATE);
+
+	if (!c || !s)
+		return 0;
+	if (!q) {
+		count_loss(c, SLOT_ENQUEUED, LOSS_NO_STORAGE, ROW_TCP, 1);
+		return 0;
+	}
+	return ooo_add(c, s, q, &s->next);
+}
+
+/* `skb` NULL: there is no --ifname. */
+static __always_inline bool came_by_selected(const struct sk_buff *skb)
+{
+	struct link_entry *e;
+
+	if (!skb || !filter_ifname[0])
+		return true;
+	e = link_find((__u64)skb);
+	return e && (e->p.s.flags & PKT_IFACE);
+}
+
+/* --pid: whose it would have been is not known. */
+static __always_inline int tcp_excluded(struct cpu_state *c, const struct sk_buff *skb, __u32 why)
+{
+	if (!filter_tgid && came_by_selected(skb))
+		c->count.excluded[why][ROW_TCP]++;
+	return 0;
+}
+
+/* The packet's way so far. Without an entry it goes on as a loss of every stage. */
+static __always_inline void packet_of(struct packet *p, const struct sk_buff *skb)
+{
+	struct link_entry *e = link_find((__u64)skb);
+
+	if (e)
+		*p = e->p;
+	if (!e || link_served(e) || !link_same(e, skb) ||
+	    e->skb != (__u64)skb) /* displaced, maybe while we read it */
+		*p = (struct packet){
+			.s = { .flags = PKT_IFACE | PKT_FORCED_MISS, .why = LOSS_NO_LINK_STAMP },
+		};
+	else
+		link_serve(e);
+}
+
+/* A subflow of MPTCP, which moves its packets to a queue of its own. It never has a state here. */
+static __always_inline bool tcp_is_mptcp(struct sock *sk)
+{
+	struct tcp_sock *tp = NULL;
+
+	if (!bpf_core_field_exists(tp->is_mptcp))
+		return false;
+	tp = bpf_skc_to_tcp_sock(sk);
+	return tp && tp->is_mptcp;
+}
+
+/* Its packets are measured as far as they are TCP's. --pid: whose they are is not known. */
+static __noinline int mptcp_arrives(struct cpu_state *c, struct sk_buff *skb, __u64 now)
+{
+	struct packet p;
+
+	if (!c || filter_tgid)
+		return 0;
+	packet_of(&p, skb);
+	if (!(p.s.flags & PKT_IFACE))
+		return 0;
+	p.transport = now;
+	origin_delivered(c, &p, skb, now);
+	record_lower(c, &p, ROW_TCP, slots);
+	record_transport(c, &p, ROW_TCP, slots);
+	count_loss(c, SLOT_ENQUEUED, LOSS_MPTCP, ROW_TCP, 1);
+	return 0;
+}
+
+/* Any packet, whatever is asked for. */
+static __noinline int tcp_arrives(struct sock *sk, struct sk_buff *skb)
+{
+	struct cpu_state *c = this_cpu();
+	__u32 seq, len = tcp_payload(skb, &seq), rcv_nxt;
+	struct tcp_socket *s;
+	struct packet *p;
+	__u64 now;
+
+	if (!c)
+		return 0;
+	rcv_nxt = tcp_number(sk, rcv_nxt, NOT_USUAL);
+	if (!len || !after(seq + len, rcv_nxt)) {
+		link_serve(link_find((__u64)skb));
+		return tcp_excluded(c, skb, len ? EXCL_DUPLICATE : EXCL_PURE_ACK);
+	}
+	now = bpf_ktime_get_ns();
+	if (unlikely(tcp_is_mptcp(sk)))
+		return mptcp_arrives(c, skb, now);
+	s = tcp_state(sk, BPF_SK_STORAGE_GET_F_CREATE);
+	if (!s) {
+		count_loss(c, SLOT_TRANSPORT, LOSS_NO_STORAGE, ROW_TCP, 1);
+		return 0;
+	}
+	p = &s->next;
+	s->next_is = NEXT_NONE;
+	packet_of(p, skb);
+	if (!(p->s.flags & PKT_IFACE))
+		return 0;
+	p->transport = now;
+	p->s.seq = after(rcv_nxt, seq) ? rcv_nxt : seq; /* the first byte that is new */
+	s->next_end = seq + len;
+	origin_delivered(c, p, skb, now);
+	if (!filter_tgid) {
+		record_lower(c, p, ROW_TCP, slots);
+		record_transport(c, p, ROW_TCP, slots);
+	}
+	if (after(seq, rcv_nxt))
+		tcp_out_of_order(c, s, sk);
+	else if (sk->sk_rcvlowat > 1)
+		tcp_lost(c, s, SLOT_ENQUEUED, LOSS_LOWAT);
+	else
+		s->next_is = p->s.flags & PKT_FORCED_MISS ? NEXT_MISS : NEXT_USUAL;
+	return 0;
+}
+
+/* What nearly all packets are, if nothing special is asked for. False: tcp_arrives(). */
+static __always_inline bool tcp_arrives_usual(struct sock *sk, struct sk_buff *skb,
+					      __u32 short_form)
+{
+	const struct tcp_skb_cb *cb = (const struct tcp_skb_cb *)skb->cb;
+	struct tcp_entry *t;
+	struct link_entry *e;
+	struct cpu_state *c;
+	__u64 now, base, link_ns;
+	__u32 how;
+
+	if (unlikely(cb->tcp_flags & (TCP_FLAG_FIN | TCP_FLAG_SYN)))
+		return false;
+	if (cb->end_seq == cb->seq) {
+		link_serve(link_find((__u64)skb));
+		c = this_cpu();
+		return !c || !tcp_excluded(c, NULL, EXCL_PURE_ACK);
+	}
+	if (unlikely(tcp_number(sk, rcv_nxt, short_form) != cb->seq))
+		return false;
+	now = bpf_ktime_get_ns();
+	c = this_cpu();
+	if (!c)
+		return true;
+	t = tcp_entry(sk);
+	e = link_find((__u64)skb);
+	if (unlikely(!e || t->sk != (__u64)sk || sk->sk_rcvlowat > 1))
+		return false;
+	base = READ_ONCE(e->p.s.base);
+	if (unlikely(now - base > STAMP_AGE_USUAL)) /* is it of this packet at all? Or 0 */
+		return false;
+	how = READ_ONCE(e->p.s.how);
+	link_ns = READ_ONCE(e->p.link_ns);
+	if (unlikely(READ_ONCE(e->skb) != (__u64)skb)) /* displaced while we read it */
+		return false;
+	link_serve(e);
+	t->s.next_is = NEXT_USUAL;
+	t->s.next_end = READ_ONCE(cb->end_seq);
+	t->s.next.s.seq = READ_ONCE(cb->seq);
+	t->s.next.s.base = base;
+	t->s.next.s.how = how;
+	t->s.next.transport = now;
+	if (how & HOW(PKT_LINK))
+		record_latency(c, SLOT_LINK, ROW_TCP, how >> 8, link_ns, 1);
+	if (likely(!(how & 0xff))) /* ROW_LINK: the step is the latency; snapshot.c knows */
+		record_latency(c, SLOT_TRANSPORT, ROW_TCP, ROW_LINK, now - base, 1);
+	else
+		record(c, SLOT_TRANSPORT, ROW_TCP, how, now - base,
+		       now - (how & HOW(PKT_LINK) ? READ_ONCE(e->p.link) : base), 1);
+	return true;
+}
+
+/* ---- enqueued ---- */
+
+/*
+ * An announcement without a tcp_probe before it: that tracepoint fires in ESTABLISHED only, and
+ * payload also comes with the last segment of the handshake, or after this end has sent its FIN.
+ */
+static __noinline int tcp_unprobed(struct cpu_state *c, struct sock *sk)
+{
+	struct sk_buff *tail = sk->sk_receive_queue.prev;
+	__u8 state = sk->__sk_common.skc_state;
+	struct link_entry *e = link_find((__u64)tail);
+	struct tcp_socket *s;
+	struct packet p;
+
+	if (!c || state == TCP_LISTEN || sk->sk_type != SOCK_STREAM || !sock_selected(sk))
+		return 0;
+	if (!e || (e->p.s.flags & PKT_USED) || link_served(e)) {
+		if (state == TCP_FIN_WAIT1 || state == TCP_FIN_WAIT2) /* merged: it can't be told */
+			tcp_lost(c, tcp_state(sk, 0), SLOT_ENQUEUED, LOSS_NOT_ESTABLISHED);
+		return 0;
+	}
+	e->p.s.flags |= PKT_USED;
+	p = e->p;
+	if (!(p.s.flags & PKT_IFACE) || !tcp_payload(tail, &p.s.seq))
+		return 0;
+	s = tcp_is_mptcp(sk) ? NULL : tcp_state(sk, BPF_SK_STORAGE_GET_F_CREATE);
+	if (!filter_tgid) {
+		record_lower(c, &p, ROW_TCP, slots);
+		if (selected(SLOT_TRANSPORT))
+			count_loss(c, SLOT_TRANSPORT, LOSS_NOT_ESTABLISHED, ROW_TCP, 1);
+	}
+	if (!s) {
+		tcp_lost(c, NULL, SLOT_ENQUEUED, tcp_is_mptcp(sk) ? LOSS_MPTCP : LOSS_NO_STORAGE);
+		return 0;
+	}
+	tcp_enqueue(c, s, &p, bpf_ktime_get_ns());
+	return 0;
+}
+
+/* Any packet, whatever is asked for; with what waited behind the hole that it fills. */
+static __noinline int tcp_enqueued(struct sock *sk)
+{
+	struct tcp_socket *s = sock_selected(sk) ? tcp_state(sk, 0) : NULL;
+	__u8 state = sk->__sk_common.skc_state;
+	struct cpu_state *c = this_cpu();
+	struct ooo_queue *q;
+	__u32 rcv_nxt;
+	__u64 now;
+
+	if (!c)
+		return 0;
+	if (!s || !s->next_is || state == TCP_FIN_WAIT1 || state == TCP_FIN_WAIT2)
+		return tcp_unprobed(c, sk);
+	rcv_nxt = tcp_number(sk, rcv_nxt, NOT_USUAL);
+	if (!after(rcv_nxt, s->next.s.seq))
+		return 0; /* no memory: announced first; then it is queued, or dropped */
+	s->next_is = NEXT_NONE;
+	now = bpf_ktime_get_ns();
+	c->announced = now;
+	tcp_enqueue(c, s, &s->next, now);
+	if (!s->n_ooo)
+		return 0;
+	q = bpf_sk_storage_get(&ooo_queues, sk, NULL, 0);
+	if (q)
+		ooo_release(c, s, q, (__u64)s->next_end << 32 | rcv_nxt, now);
+	return 0;
+}
+
+/* The lower half is `how`. */
+static __always_inline __u64 *how_and_seq(struct stamp *s)
+{
+	return (__u64 *)&s->how;
+}
+
+/* What nearly all packets are, if nothing special is asked for. False: tcp_enqueued(). */
+static __always_inline bool tcp_enqueued_usual(struct sock *sk, __u32 short_form)
+{
+	struct tcp_entry *t = tcp_entry(sk);
+	struct tcp_socket *s = &t->s;
+	struct cpu_state *c;
+	__u64 now, base, before, how;
+	struct stamp *p;
+	__u32 tail;
+
+	/* connect_tp takes it back when the state is left in which it came */
+	if (unlikely(t->sk != (__u64)sk || s->next_is != NEXT_USUAL || s->unusual))
+		return false;
+	tail = s->tail;
+	if (unlikely(tail - s->head >= TCP_RING))
+		return false;
+	if (unlikely(!after(tcp_number(sk, rcv_nxt, short_form), s->next.s.seq)))
+		return true; /* as in tcp_enqueued() */
+	now = bpf_ktime_get_ns();
+	c = this_cpu();
+	if (!c)
+		return true;
+	c->announced = now;
+	s->next_is = NEXT_NONE;
+	base = s->next.s.base;
+	before = s->next.transport;
+	how = *how_and_seq(&s->next.s);
+	s->tail = tail + 1;
+	p = &s->ring[tail & (TCP_RING - 1)].s;
+	p->base = base;
+	p->enqueued = now;
+	*how_and_seq(p) = how;
+	record(c, SLOT_ENQUEUED, ROW_TCP, how, now - base, now - before, 1);
+	return true;
+}
+
+/* ---- read ---- */
+
+/* After a splice, what was read is gone from the queue; a receive call still looks at it. */
+static __always_inline bool spliced(const struct sock *sk, __u32 copied)
+{
+	const struct sk_buff *head = sk->sk_receive_queue.next;
+	const struct tcp_skb_cb *cb = (const struct tcp_skb_cb *)head->cb;
+
+	return !sk->sk_receive_queue.qlen || !after(copied, cb->seq);
+}
+
+/* Bytes were copied, but no packet's first: the position that tcp_returned() compares with. */
+static __noinline int tcp_copied_more(struct sock *sk, __u32 copied)
+{
+	struct task_state *t = task_get(bpf_get_current_task_btf(), 0);
+
+	if (t && t->n && t->sk == (__u64)sk)
+		t->copied = copied;
+	return 0;
+}
+
+static __noinline int tcp_no_reader(__u32 why, __u32 n)
+{
+	struct cpu_state *c = this_cpu();
+
+	if (c)
+		count_loss(c, SLOT_READ, why, ROW_TCP, n);
+	return 0;
+}
+
+static __noinline int tcp_finish(struct task_state *t)
+{
+	struct cpu_state *c = this_cpu();
+
+	if (c && t)
+		finish_read(c, t, ROW_TCP, bpf_ktime_get_ns());
+	return 0;
+}
+
+/* The reader's state, ready for a packet of this socket. */
+static __always_inline struct task_state *tcp_reader(struct tcp_socket *s, struct sock *sk,
+						     __u32 copied)
+{
+	struct task_state *t = task_get(bpf_get_current_task_btf(),
+					BPF_LOCAL_STORAGE_GET_F_CREATE);
+
+	if (unlikely(!t)) {
+		tcp_no_reader(LOSS_NO_STORAGE, 1);
+		return NULL;
+	}
+	if (unlikely(t->n && t->sk != (__u64)sk)) {
+		tcp_no_reader(LOSS_UNSUPPORTED_SPLICE, t->n);
+		t->n = 0;
+	}
+	t->sk = (__u64)sk;
+	t->copied = copied;
+	if (filter_tgid)
+		s->ours = 1;
+	return t;
+}
+
+/* Any bytes, whatever is asked for. */
+static __noinline int tcp_copied(struct sock *sk)
+{
+	__u32 copied = tcp_number(sk, copied_seq, NOT_USUAL);
+	struct tcp_socket *s = tcp_state(sk, 0);
+	struct task_state *t = NULL;
+	struct queued *p;
+
+	if (!s)
+		return 0;
+	p = tcp_head(s);
+	if (!p || !after(copied, p->s.seq))
+		return tcp_copied_more(sk, copied);
+	if (reader_selected()) {
+		t = tcp_reader(s, sk, copied);
+		if (!t)
+			return 0;
+	}
+	tcp_take_all(s, t, copied);
+	if (t && (!read_announced || spliced(sk, copied)))
+		tcp_finish(t);
+	return 0;
+}
+
+/* What nearly all copies are, if nothing special is asked for. False: tcp_copied(). */
+static __always_inline bool tcp_copied_usual(struct sock *sk, __u32 short_form)
+{
+	struct tcp_entry *e = tcp_entry(sk);
+	struct tcp_socket *s = &e->s;
+	__u32 head, copied, stages = slots;
+	struct task_struct *task;
+	struct task_entry *reader;
+	struct task_state *t;
+	struct cpu_state *c;
+	struct queued *p;
+
+	if (unlikely(e->sk != (__u64)sk))
+		return false;
+	head = s->head;
+	if (unlikely(head == s->tail))
+		return false;
+	copied = tcp_number(sk, copied_seq, short_form);
+	p = &s->ring[head & (TCP_RING - 1)];
+	if (unlikely(!after(copied, p->s.seq)))
+		return false;
+	task = bpf_get_current_task_btf();
+	reader = task_entry(task);
+	t = &reader->s;
+	if (unlikely(reader->task != (__u64)task || t->n))
+		return false;
+	if (stages & (1U << SLOT_RUNNABLE | 1U << SLOT_RUNNING)) {
+		c = this_cpu();
+		if (c)
+			record_woken(c, t, &p->s, p->s.enqueued, ROW_TCP);
+	}
+	t->sk = (__u64)sk;
+	t->copied = copied;
+	take_first(t, p);
+	s->head = ++head;
+	if (unlikely(head != s->tail || s->ext))
+		tcp_take_all(s, t, copied);
+	if (unlikely(!read_announced || spliced(sk, copied)))
+		tcp_finish(t);
+	return true;
+}
+
+/*
+ * Did an earlier call take the packet? Then it was a splice that left a part of it behind. One
+ * byte of grace: an urgent one, which no call returns. With a ULP (TLS) a call returns fewer bytes
+ * than it takes from the queue.
+ */
+static __always_inline bool tcp_taken_before(const struct task_state *t, __u32 returned)
+{
+	return after(t->copied - returned - 1, t->oldest.seq);
+}
+
+static __noinline int tcp_has_ulp(struct sock *sk)
+{
+	struct tcp_sock *tp = bpf_skc_to_tcp_sock(sk);
+
+	return tp && tp->inet_conn.icsk_ulp_ops;
+}
+
+/* `returned` is below zero if it isn't known. */
+static __always_inline int tcp_returned(struct sock *sk, int returned)
+{
+	struct task_state *t = task_get(bpf_get_current_task_btf(), 0);
+	struct cpu_state *c;
+	__u64 now;
+
+	if (!t || !t->n)
+		return 0;
+	if (unlikely(t->sk != (__u64)sk ||
+		     (returned >= 0 && tcp_taken_before(t, returned) && !tcp_has_ulp(sk)))) {
+		tcp_no_reader(LOSS_UNSUPPORTED_SPLICE, t->n);
+		t->n = 0;
+		return 0;
+	}
+	now = bpf_ktime_get_ns();
+	c = this_cpu();
+	if (c)
+		finish_read(c, t, ROW_TCP, now);
+	return 0;
+}
+
+#endif

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * hostlat agent: makes load for a `hostlat load` elsewhere, which started it and talks to it by
+ * stdin and stdout (load/agent.h). For that only, not for people.
+ *
+ * It never outlives the one that started it. The end of stdin is the end, and so is a silence; a
+ * thread watches for both, because the main one may be stuck in a write that nobody reads.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/opt_parse.h"
+#include "base/parse.h"
+#include "base/vec.h"
+#include "base/version.h"
+#include "clock/clock.h"
+#include "cmd/cmd.h"
+#include "cmd/load_agents.h"
+#include "cmd/run_facts.h"
+#include "event/writer.h"
+#include "load/agent.h"
+#include "load/engine.h"
+
+#define WAIT_NS (1000 * NS_PER_MS)
+#define WATCH_MS 500
+#define PATIENCE_MS 1000
+#define WORDS_MAX 256
+#define BUSY UINT64_MAX
+
+struct words VEC_OF(char *);
+
+struct agent {
+	char line[AGENT_LINE_MAX];
+	size_t len;
+	struct words words;
+	struct load_agent_options options;
+	struct load_engine *engine;
+	struct event_writer *writer;
+	bool connected, started, done;
+};
+
+/* When something was last heard; BUSY: nothing has to be. */
+static uint64_t heard_ns;
+
+static uint64_t now_ns(void)
+{
+	return clock_mono_ns(clock_system());
+}
+
+static void heard(uint64_t ns)
+{
+	__atomic_store_n(&heard_ns, ns, __ATOMIC_RELAXED);
+}
+
+/* ---- the watch ---- */
+
+static bool is_silent(void)
+{
+	const uint64_t heard = __atomic_load_n(&heard_ns, __ATOMIC_RELAXED);
+
+	return heard != BUSY && now_ns() > heard + AGENT_SILENCE_NS;
+}
+
+static void *watch(void *unused)
+{
+	struct pollfd fd = { .fd = STDIN_FILENO, .events = POLLRDHUP };
+
+	(void)unused;
+	while (poll(&fd, 1, WATCH_MS) <= 0 && !is_silent())
+		;
+	poll(NULL, 0, PATIENCE_MS); /* the main thread ends in order, if it can */
+	_exit(EXIT_CANNOT);
+}
+
+static int begin_watch(void)
+{
+	pthread_t thread;
+	int err;
+
+	heard(now_ns());
+	err = -pthread_create(&thread, NULL, watch, NULL);
+	return err ? err : -pthread_detach(thread);
+}
+
+/* ---- what is said ---- */
+
+static int say(struct agent *a, const char *key, const char *value)
+{
+	int err = event_put_fact(event_writer_sink(a->writer), now_ns(), key, value);
+
+	return err ? err : event_writer_flush(a->writer);
+}
+
+/* The run is over: the one who hears it knows why. */
+static int fail(struct agent *a, int err, const struct strbuf *why)
+{
+	a->done = true;
+	return say(a, AGENT_ERROR, why->len ? strbuf_str(why) : strerror(-err));
+}
+
+static int pass(struct agent *a)
+{
+	struct event_source *source = load_engine_source(a->engine);
+	struct event_block block;
+	int err;
+
+	while ((err = event_source_next(source, &block)) > 0) {
+		err = event_writer_copy(a->writer, &block);
+		if (!err && !block.record_size)
+			err = event_writer_flush(a->writer);
+		if (err)
+			return err;
+	}
+	return err;
+}
+
+/* ---- what is to be done ---- */
+
+static int add_word(struct agent *a, const char *word)
+{
+	char *copy = strdup(word);
+	int err = copy ? vec_push(&a->words, copy) : -ENOMEM;
+
+	if (err)
+		free(copy);
+	return err;
+}
+
+static int parse_words(struct agent *a, struct load_config *config, struct strbuf *why)
+{
+	struct load_analysis_config analysis;
+	int ret = opt_parse(load_agent_option_rows, &a->options, (int)a->words.len,
+			    a->words.items, why);
+
+	if (ret == OPT_HELP)
+		strbuf_puts(why, "there is no --help for agents");
+	if (ret != OPT_PARSED)
+		return -EINVAL;
+	ret = load_options_check(&a->options.load, false, why);
+	if (!ret)
+		ret = load_options_config(&a->options.load, a->options.load.rate, 0, config,
+					  &analysis, why);
+	config->role = a->options.role;
+	return ret;
+}
+
+static int put_facts(struct agent *a)
+{
+	struct event_sink *sink = event_writer_sink(a->writer);
+	int err = run_facts_put(sink, now_ns());
+
+	return err ? err : run_facts_put_host(sink, now_ns());
+}
+
+static int make(struct agent *a, struct strbuf *why)
+{
+	struct load_config config;
+	int err = a->engine ? -EALREADY : parse_words(a, &config, why);
+
+	if (!err)
+		err = load_engine_new(&a->engine, &config, why);
+	if (!err)
+		err = put_facts(a);
+	return err ? fail(a, err, why) : say(a, AGENT_STATE, AGENT_MADE);
+}
+
+/* The next line, whatever it is, ends it; so does the end of stdin. */
+static int connect_all(struct agent *a, struct strbuf *why)
+{
+	int err = a->engine && !a->connected ? 0 : -EPROTO;
+
+	if (!err)
+		err = load_engine_connect(a->engine, STDIN_FILENO, why);
+	if (err == -EINTR)
+		return 0;
+	if (err)
+		return fail(a, err, why);
+	a->connected = true;
+	err = pass(a);
+	return err ? err : say(a, AGENT_STATE, AGENT_CONNECTED);
+}
+
+static int start(struct agent *a, const char *word, struct strbuf *why)
+{
+	uint64_t at;
+	int err = a->connected && !a->started ? 0 : -EPROTO;
+
+	if (!err && (parse_u64(word, &at) || at > INT64_MAX))
+		err = -EINVAL;
+	if (!err)
+		err = load_engine_start(a->engine, (int64_t)at);
+	a->started = !err;
+	return err ? fail(a, err, why) : 0;
+}
+
+static int stop(struct agent *a, void (*how)(struct load_engine *engine))
+{
+	if (a->started)
+		how(a->engine);
+	else
+		a->done = true;
+	return 0;
+}
+
+static int obey(struct agent *a, const char *command, const char *word, struct strbuf *why)
+{
+	if (!strcmp(command, "arg"))
+		return add_word(a, word);
+	if (!strcmp(command, "make"))
+		return make(a, why);
+	if (!strcmp(command, "clock"))
+		return say(a, AGENT_CLOCK, word);
+	if (!strcmp(command, "connect"))
+		return connect_all(a, why);
+	if (!strcmp(command, "start"))
+		return start(a, word, why);
+	if (!strcmp(command, "stop"))
+		return stop(a, load_engine_stop);
+	if (!strcmp(command, "cut"))
+		return stop(a, load_engine_cut);
+	strbuf_printf(why, "it was told '%s', which it does not know", command);
+	return fail(a, -EPROTO, why);
+}
+
+static int take_line(struct agent *a, char *line)
+{
+	struct strbuf why = STRBUF_INIT(4096);
+	char *word = strchr(line, ' ');
+	int err;
+
+	if (word)
+		*word++ = '\0';
+	heard(BUSY);
+	err = obey(a, line, word ? word : "", &why);
+	heard(now_ns());
+	strbuf_release(&why);
+	return err;
+}
+
+static int take_lines(struct agent *a)
+{
+	char *from = a->line, *end;
+	int err = 0;
+
+	while (!err && !a->done && (end = memchr(from, '\n', a->len - (from - a->line)))) {
+		*end = '\0';
+		err = take_line(a, from);
+		from = end + 1;
+	}
+	a->len -= from - a->line;
+	memmove(a->line, from, a->len);
+	return err;
+}
+
+static int listen_once(struct agent *a)
+{
+	ssize_t n;
+
+	if (a->len == sizeof(a->line))
+		return -E2BIG;
+	n = read(STDIN_FILENO, a->line + a->len, sizeof(a->line) - a->len);
+	if (n < 0 && errno != EINTR && errno != EAGAIN)
+		return -errno;
+	a->done |= n == 0;
+	a->len += n > 0 ? n : 0;
+	return take_lines(a);
+}
+
+/* ---- the loop ---- */
+
+static int wait_for_word(void)
+{
+	struct pollfd fd = { .fd = STDIN_FILENO, .events = POLLIN };
+
+	return poll(&fd, 1, -1) < 0 && errno != EINTR ? -errno : -EINTR;
+}
+
+static int run_loop(struct agent *a)
+{
+	int err = say(a, AGENT_VERSION, hostlat_version());
+
+	while (!err && !a->done) {
+		err = a->started ? load_engine_wait(a->engine, STDIN_FILENO, WAIT_NS)
+				 : wait_for_word();
+		if (err == -EINTR)
+			err = listen_once(a);
+		if (err >= 0 && a->started)
+			err = pass(a);
+	}
+	return err;
+}
+
+static int run(const void *unused)
+{
+	const struct event_writer_options options = {
+		.started_ns = clock_real_ns(clock_system()),
+	};
+	struct agent a = { 0 };
+	int err;
+
+	(void)unused;
+	vec_init(&a.words, WORDS_MAX);
+	signal(SIGPIPE, SIG_IGN);
+	err = begin_watch();
+	if (!err)
+		err = event_writer_new(&a.writer, STDOUT_FILENO, &options);
+	if (!err)
+		err = run_loop(&a);
+	if (err && err != -EPIPE)
+		log_error("agent: %s", strerror(-err));
+	load_engine_free(a.engine);
+	event_writer_free(a.writer);
+	vec_for_each(&a.words, word)
+		free(*word);
+	vec_release(&a.words);
+	return err ? EXIT_CANNOT : EXIT_OK;
+}
+
+static const struct opt agent_options[] = { OPT_END };
+
+const struct command cmd_agent = {
+	.name = "agent",
+	.summary = "make load for a hostlat load on another host",
+	.options = agent_options,
+	.config_size = 1,
+	.hidden = true,
+	.run = run,
+};

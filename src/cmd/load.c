@@ -1,0 +1,476 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* hostlat load: how long requests take at a given load, and how sure that is. */
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/outfile.h"
+#include "base/parse.h"
+#include "cmd/cmd.h"
+#include "cmd/load_live.h"
+#include "cmd/load_many.h"
+#include "cmd/load_options.h"
+#include "cmd/load_result.h"
+#include "cmd/result.h"
+#include "event/reader.h"
+#include "load/schedule.h"
+
+struct load_command {
+	struct load_options load;
+	struct load_many_options many;
+	struct opt_list asserts;
+	const char *dump_schedule, *samples, *hdr, *ccdf, *record, *from;
+	uint64_t size_limit;
+	struct common_options common;
+};
+
+#define MANY "rates,find-max,repeat,against"
+
+static const struct opt load_options[] = {
+	OPTIONS_LOAD(struct load_command, load),
+	OPTIONS_LOAD_HOSTS(struct load_command, load.hosts),
+	OPTIONS_LOAD_MANY(struct load_command, many),
+	OPT_LIST(struct load_command, asserts, .name = "assert", .metavar = "CONDITION",
+		 .excludes = MANY,
+		 .help = "Exit with 4 if this doesn't hold, with 3 if that can't be told, such as "
+			 "'p99<500us'"),
+	OPT_STRING(struct load_command, dump_schedule, .name = "dump-schedule", .file = true,
+		   .excludes = MANY ",agents,latency-agents",
+		   .help = "Write when each request is due, for --arrival"),
+	OPT_STRING(struct load_command, samples, .name = "samples", .file = true, .excludes = MANY,
+		   .help = "Write each request as a line of CSV"),
+	OPT_STRING(struct load_command, hdr, .name = "hdr", .file = true, .excludes = MANY,
+		   .help = "Write the latencies of each second as a log of HdrHistogram"),
+	OPT_STRING(struct load_command, ccdf, .name = "ccdf", .file = true, .excludes = MANY,
+		   .help = "Write what share takes longer, and how sure that is, as CSV"),
+	OPT_STRING(struct load_command, record, .name = "record", .file = true, .excludes = MANY,
+		   .help = "Keep the run in FILE, for --from"),
+	OPT_SIZE(struct load_command, size_limit, .name = "size-limit", .min = 64 << 10,
+		 .help = "The recording grows no larger; what did not fit is counted in it"),
+	OPT_STRING(struct load_command, from, .name = "from", .file = true,
+		   .excludes = LOAD_OPTIONS_MEASURING ",dump-schedule,record,size-limit," MANY,
+		   .help = "Repeat the analysis of a recorded run (- is standard input)"),
+	OPTIONS_COMMON(struct load_command, common),
+	OPT_END,
+};
+
+/* ---- checks ---- */
+
+static int refused(int err, const struct strbuf *why)
+{
+	log_error("load: %s", why->len ? strbuf_str(why) : strerror(-err));
+	return err == -EINVAL ? EXIT_USAGE : EXIT_CANNOT;
+}
+
+/* Each file is somebody else's place; the result's is standard output, if nobody names another. */
+static bool files_are_apart(const struct load_command *c)
+{
+	const char *const files[] = {
+		c->common.output ? c->common.output : "-", c->record, c->samples, c->hdr, c->ccdf,
+		c->dump_schedule, c->from && strcmp(c->from, "-") ? c->from : NULL, c->many.csv,
+	};
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		for (size_t k = 0; k < i; k++) {
+			if (!files[i] || !files[k] || !outfile_same(files[i], files[k]))
+				continue;
+			log_error("load: %s is named for two things",
+				  strcmp(files[i], "-") ? files[i] : "standard output");
+			return false;
+		}
+	}
+	return true;
+}
+
+/* A law or a mix that is named, and a file that isn't there, can't be overwritten. */
+static bool is_input(const char *path)
+{
+	return path && strpbrk(path, "./") && !access(path, F_OK);
+}
+
+static bool inputs_are_apart(const struct load_command *c)
+{
+	const char *const inputs[] = { c->load.workload, c->load.arrival, c->load.ca_file };
+	const char *const files[] = {
+		c->common.output, c->record, c->samples, c->hdr, c->ccdf, c->dump_schedule,
+		c->many.csv,
+	};
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		for (size_t k = 0; k < sizeof(inputs) / sizeof(inputs[0]); k++) {
+			if (!files[i] || !is_input(inputs[k]) || !outfile_same(files[i], inputs[k]))
+				continue;
+			log_error("load: %s is read: it can't be written, too", inputs[k]);
+			return false;
+		}
+	}
+	return true;
+}
+
+/*
+ * Not after a measurement of minutes. What is no regular file is not opened: a reader of a pipe
+ * would take its closing for the end.
+ */
+static int try_file(const char *what, const char *path)
+{
+	struct outfile file = { 0 };
+	struct stat st;
+	int err;
+
+	if (!path || !strcmp(path, "-") || (!stat(path, &st) && !S_ISREG(st.st_mode)))
+		return EXIT_OK;
+	err = outfile_open(&file, path);
+	outfile_release(&file);
+	if (err)
+		log_error("%s to %s: %s", what, path, strerror(-err));
+	return err ? EXIT_CANNOT : EXIT_OK;
+}
+
+static int try_files(const struct load_command *c)
+{
+	int code = try_file("cannot write the result", c->common.output);
+
+	return code ? code : try_file("can't write the table", c->many.csv);
+}
+
+/* Who types 0.95 means a fraction: 0.95 % of confidence is nobody's wish. */
+static bool percents_make_sense(const struct load_options *o)
+{
+	const bool confident = !o->confidence || o->confidence >= 0.5;
+
+	if (confident && (!o->percentile || o->percentile >= 0.01))
+		return true;
+	log_error("load: --%s is in percent: 95, not 0.95; from %s",
+		  confident ? "percentile" : "confidence", confident ? "1" : "50");
+	return false;
+}
+
+/* 0 or an exit code, after a message. */
+static int check(const struct load_command *c)
+{
+	struct strbuf why = STRBUF_INIT(4096);
+	int err = 0, code = 0;
+
+	if (c->record && !strcmp(c->record, "-")) {
+		log_error("load: --record takes a file: standard output is where the result goes");
+		return EXIT_USAGE;
+	}
+	if (!files_are_apart(c) || !inputs_are_apart(c) || !percents_make_sense(&c->load))
+		return EXIT_USAGE;
+	if (c->from && c->load.urls.len) {
+		log_error("load: URL and --from exclude each other");
+		return EXIT_USAGE;
+	}
+	if (c->size_limit && !c->record) {
+		log_error("load: --size-limit is of --record, which is missing");
+		return EXIT_USAGE;
+	}
+	if (c->dump_schedule && c->load.loop == LOOP_CLOSED) {
+		log_error("load: --loop closed has no schedule for --dump-schedule: requests "
+			  "follow replies");
+		return EXIT_USAGE;
+	}
+	if (!c->from)
+		err = load_options_check(&c->load, load_many_has_rate(&c->many), &why);
+	if (!err && !c->from)
+		err = load_options_useful(&c->load, c->many.against, &why);
+	if (!err)
+		err = load_many_check(&c->many, &c->load, &why);
+	if (err)
+		code = refused(err, &why);
+	else if (!c->from && c->load.loop == LOOP_CLOSED && c->load.rate)
+		log_warning("--rate is not used with --loop closed: requests follow replies");
+	strbuf_release(&why);
+	return code;
+}
+
+/* ---- the result ---- */
+
+struct outcome {
+	const struct event_damage *damage; /* of a recording that was read, or NULL */
+	bool record_full;
+	int record_error, samples_error, hdr_error, ccdf_error;
+	uint64_t unaddressed;
+};
+
+/* Of files that are closed. */
+static void take_files(struct outcome *o, const struct load_files *files)
+{
+	o->samples_error = files->samples.error;
+	o->hdr_error = files->log.error;
+	o->ccdf_error = files->ccdf.error;
+	o->unaddressed = files->unaddressed;
+}
+
+static void add_unaddressed(uint64_t n, struct report *r)
+{
+	if (n)
+		load_reason(r, "addresses-missing",
+			    report_format(r, "%llu requests", (unsigned long long)n),
+			    "so many connections were made that the file of samples has no "
+			    "addresses of the later ones");
+}
+
+static void add_damage(const struct event_damage *damage, struct report *r)
+{
+	struct strbuf evidence = STRBUF_INIT(1024);
+
+	for (int i = 0; i < DAMAGE_REASONS; i++)
+		if (damage->reasons >> i & 1)
+			strbuf_printf(&evidence, "%s%s", evidence.len ? ", " : "",
+				      event_damage_name(1U << i));
+	if (evidence.len)
+		load_reason(r, "damaged", strbuf_str(&evidence),
+			    "the recording is damaged: what was readable is shown");
+	strbuf_release(&evidence);
+}
+
+/* Of a run that was read: the recording lacks a part, though nothing in it is damaged. */
+static void add_unwritten(const struct load_intake *intake, struct report *r)
+{
+	if (intake->unwritten)
+		load_reason(r, "recording-incomplete",
+			    report_format(r, "%llu events did not fit",
+					  (unsigned long long)intake->unwritten),
+			    "the recording was not kept whole: what there is of it is shown");
+	else if (!load_intake_ended(intake) && !intake->interrupted)
+		load_reason(r, "recording-incomplete", NULL,
+			    "the recording has no end of the run: what there is of it is shown");
+}
+
+static void add_recording(const struct outcome *outcome, const struct load_intake *intake,
+			  struct report *r)
+{
+	if (outcome->damage && outcome->damage->reasons)
+		add_damage(outcome->damage, r);
+	else if (outcome->damage)
+		add_unwritten(intake, r);
+	if (outcome->record_error)
+		load_reason(r, "recording-incomplete", strerror(-outcome->record_error),
+			    "the recording could not be written whole");
+	else if (outcome->record_full)
+		load_reason(r, "recording-incomplete", "--size-limit",
+			    "the recording reached its size limit: the rest of the run is not in "
+			    "it");
+}
+
+static int print(const struct load_command *c, struct load_intake *intake,
+		 const struct load_condition *asserts, const struct outcome *outcome)
+{
+	struct provenance who = run_facts_provenance(&intake->facts, "load", LOAD_REPORT_SCHEMA);
+	bool fails = false;
+	struct report r;
+	int err, code;
+
+	report_init(&r, &who);
+	err = load_intake_report(intake, &r);
+	if (!err && c->asserts.len)
+		err = load_asserts_report(asserts, c->asserts.len, intake->analysis, &r, &fails);
+	add_recording(outcome, intake, &r);
+	if (outcome->samples_error)
+		load_reason(&r, "samples-incomplete", strerror(-outcome->samples_error),
+			    "the file of samples could not be written");
+	add_unaddressed(outcome->unaddressed, &r);
+	if (outcome->hdr_error)
+		load_reason(&r, "histograms-incomplete", strerror(-outcome->hdr_error),
+			    "the log of histograms could not be written");
+	if (outcome->ccdf_error)
+		load_reason(&r, "ccdf-incomplete", strerror(-outcome->ccdf_error),
+			    "the CCDF could not be written");
+	if (err) {
+		log_error("can't make the result: %s", strerror(-err));
+		code = EXIT_CANNOT;
+	} else {
+		code = result_print(&r, &c->common);
+	}
+	report_release(&r);
+	return code == EXIT_OK && fails ? EXIT_ASSERT : code;
+}
+
+/* ---- live ---- */
+
+static int dump_schedule(const char *path, const struct load_config *config)
+{
+	struct strbuf why = STRBUF_INIT(4096);
+	struct schedule schedule = { 0 };
+	struct outfile file = { 0 };
+	struct arrival arrival;
+	int err = arrival_parse(config->arrival, &arrival, &why);
+
+	if (!err)
+		err = schedule_make(&schedule, &arrival, config->rate, config->duration_ns,
+				    config->seed, &why);
+	if (!err)
+		err = outfile_open(&file, path);
+	if (!err)
+		err = schedule_dump(&schedule, &file);
+	if (!err)
+		err = outfile_commit(&file);
+	if (err)
+		log_error("can't write the schedule to %s: %s", path,
+			  why.len ? strbuf_str(&why) : strerror(-err));
+	outfile_release(&file);
+	schedule_release(&schedule);
+	strbuf_release(&why);
+	return err ? EXIT_CANNOT : EXIT_OK;
+}
+
+static struct load_question question(const struct load_command *c)
+{
+	return (struct load_question){
+		.percentile = c->load.percentile, .confidence = c->load.confidence,
+		.method = c->load.method,
+	};
+}
+
+static int run_recorded(const struct load_command *c, struct load_live *live,
+			const struct load_condition *asserts)
+{
+	struct load_files files;
+	struct recording recording;
+	struct outcome outcome = { 0 };
+	int err, code = EXIT_CANNOT;
+
+	err = load_files_open(&files, c->samples, c->hdr, c->ccdf);
+	if (!err)
+		err = recording_open(&recording, c->record, c->size_limit, 1);
+	if (err)
+		goto out;
+	live->intake->files = &files;
+	live->recording = &recording;
+	code = load_live_run(live);
+	/* A run that was none leaves earlier files as they are. */
+	if (!code)
+		load_files_close(&files, live->intake->analysis);
+	recording_close(&recording);
+	outcome.record_error = recording.error;
+	outcome.record_full = recording.full;
+	take_files(&outcome, &files);
+	if (!code)
+		code = print(c, live->intake, asserts, &outcome);
+out:
+	load_files_release(&files);
+	return code;
+}
+
+static int run_live(const struct load_command *c, struct stop *stop,
+		    const struct load_condition *asserts)
+{
+	struct strbuf why = STRBUF_INIT(4096);
+	struct load_question none = { 0 };
+	struct load_analysis_config analysis;
+	struct load_config config;
+	struct load_intake intake;
+	struct load_live live = {
+		.options = &c->load, .config = &config, .analysis = &analysis, .stop = stop,
+		.intake = &intake,
+		.quiet = c->common.quiet,
+	};
+	int err = load_options_config(&c->load, c->load.rate, 0, &config, &analysis, &why);
+	int code = err ? refused(err, &why) : EXIT_OK;
+
+	strbuf_release(&why);
+	if (!code && c->dump_schedule)
+		code = dump_schedule(c->dump_schedule, &config);
+	if (code)
+		return code;
+	load_intake_init(&intake, &none, NULL);
+	code = run_recorded(c, &live, asserts);
+	load_intake_release(&intake);
+	return code;
+}
+
+/* ---- from a recording ---- */
+
+static const char *not_readable(int err)
+{
+	if (err == -ENOEXEC)
+		return "this is no hostlat recording";
+	if (err == -EBADMSG)
+		return "this is no recording of hostlat load";
+	if (err == -EPROTONOSUPPORT)
+		return "it was recorded by a newer version of hostlat, or in another byte order";
+	return strerror(-err);
+}
+
+static int read_all(struct event_source *source, struct load_intake *intake)
+{
+	struct event_block block;
+	int err;
+
+	while ((err = event_source_next(source, &block)) > 0) {
+		err = load_intake_take(intake, &block);
+		if (err < 0)
+			return err;
+	}
+	return err ? err : load_intake_finish(intake);
+}
+
+static int run_from(const struct load_command *c, const struct load_condition *asserts)
+{
+	struct load_question asked = question(c);
+	struct event_damage damage;
+	struct outcome outcome = { .damage = &damage };
+	struct event_reader *reader = NULL;
+	struct load_intake intake;
+	struct load_files files;
+	int code = EXIT_CANNOT, err = load_files_open(&files, c->samples, c->hdr, c->ccdf);
+
+	load_intake_init(&intake, &asked, &files);
+	if (err)
+		goto out;
+	err = event_reader_open(&reader, c->from);
+	if (!err)
+		err = read_all(event_reader_source(reader), &intake);
+	if (err) {
+		log_error("can't read %s: %s", c->from, not_readable(err));
+		goto out;
+	}
+	event_source_damage(event_reader_source(reader), &damage);
+	load_files_close(&files, intake.analysis);
+	take_files(&outcome, &files);
+	code = print(c, &intake, asserts, &outcome);
+out:
+	event_reader_free(reader);
+	load_intake_release(&intake);
+	load_files_release(&files);
+	return code;
+}
+
+static int run(const void *config)
+{
+	const struct load_command *c = config;
+	struct load_condition asserts[OPT_LIST_MAX];
+	struct stop stop = { 0 };
+	int code;
+
+	common_begin(&c->common);
+	if (load_asserts_parse(&c->asserts, asserts))
+		return EXIT_USAGE;
+	code = check(c);
+	if (!code)
+		code = try_files(c);
+	if (code)
+		return code;
+	if (c->from)
+		return run_from(c, asserts);
+	code = stop_init(&stop);
+	if (code) {
+		log_error("%s", strerror(-code));
+		return EXIT_CANNOT;
+	}
+	code = load_many_asked(&c->many) ? load_many_run(&c->many, &c->load, &c->common, &stop)
+					 : run_live(c, &stop, asserts);
+	stop_release(&stop);
+	return code;
+}
+
+const struct command cmd_load = {
+	.name = "load",
+	.summary = "measure how long requests take at a given load",
+	.options = load_options,
+	.config_size = sizeof(struct load_command),
+	.run = run,
+};

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Takes the stream of one run, live or recorded, in the same way: facts say what was asked for,
+ * the analysis judges the rest, files of samples get theirs.
+ */
+#ifndef HOSTLAT_CMD_LOAD_INTAKE_H
+#define HOSTLAT_CMD_LOAD_INTAKE_H
+
+#include "cmd/load_files.h"
+#include "cmd/run_facts.h"
+#include "load/analysis.h"
+#include "load/roster.h"
+#include "load/setup.h"
+
+/* What a recording may be asked otherwise; 0: as it was recorded. */
+struct load_question {
+	double percentile, confidence;
+	uint32_t method; /* enum load_method + 1 */
+};
+
+struct load_intake {
+	struct load_question question;
+	struct load_files *files;        /* NULL: none */
+	struct run_facts facts;
+	struct load_setup setup;
+	struct roster roster;            /* of agents */
+	struct load_analysis *analysis;  /* NULL until all facts have come */
+	bool interrupted;
+	uint64_t ended;                  /* agents that have ended or are lost, a bit each */
+	uint64_t unwritten;              /* records that the recording had no room for */
+};
+
+/* Zeroed members are as good as these. `files` must live as long. */
+void load_intake_init(struct load_intake *intake, const struct load_question *question,
+		      struct load_files *files);
+void load_intake_release(struct load_intake *intake);
+
+/*
+ * Returns LOAD_MORE, LOAD_DECIDED, or -errno; -EBADMSG: this is no stream of `load`.
+ */
+int load_intake_take(struct load_intake *intake, const struct event_block *block);
+
+/* All agents have said their last, or are lost. */
+bool load_intake_ended(const struct load_intake *intake);
+
+/* Nothing more will come: decides finally. Returns 0 or as load_intake_take(). */
+int load_intake_finish(struct load_intake *intake);
+
+/* Fills the report of the run, but for what only the command knows. Returns 0 or -errno. */
+int load_intake_report(struct load_intake *intake, struct report *report);
+
+#endif

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/load_live.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/parse.h"
+#include "base/progress.h"
+#include "clock/clock.h"
+#include "cmd/cmd.h"
+#include "cmd/load_agents.h"
+#include "cmd/load_maker.h"
+#include "event/memsource.h"
+#include "load/engine.h"
+#include "report/human.h"
+
+#define QUEUE_LIMIT (4UL << 20)
+#define WAIT_NS (100 * NS_PER_MS)
+#define START_DELAY_NS (10 * NS_PER_MS)
+
+struct run {
+	const struct load_live *live;
+	struct load_maker maker;
+	struct event_memsource *queue; /* facts of our own */
+	struct progress progress;
+	bool stopping; /* nothing more is sent */
+	bool cutting;  /* nor waited for */
+};
+
+static uint64_t now_ns(void)
+{
+	return clock_mono_ns(clock_system());
+}
+
+/* ---- the engine as a maker ---- */
+
+static int engine_connect(void *ctx, int stop_fd, struct strbuf *why)
+{
+	return load_engine_connect(ctx, stop_fd, why);
+}
+
+static int engine_start(void *ctx)
+{
+	return load_engine_start(ctx, (int64_t)(now_ns() + START_DELAY_NS));
+}
+
+static int engine_wait(void *ctx, int stop_fd, uint64_t timeout_ns)
+{
+	return load_engine_wait(ctx, stop_fd, timeout_ns);
+}
+
+static void engine_stop(void *ctx)
+{
+	load_engine_stop(ctx);
+}
+
+static void engine_cut(void *ctx)
+{
+	load_engine_cut(ctx);
+}
+
+static void engine_free(void *ctx)
+{
+	load_engine_free(ctx);
+}
+
+static int make_engine(struct load_maker *maker, const struct load_config *config,
+		       struct strbuf *why)
+{
+	struct load_engine *engine;
+	int err = load_engine_new(&engine, config, why);
+
+	if (err)
+		return err;
+	*maker = (struct load_maker){
+		.ctx = engine, .source = load_engine_source(engine),
+		.failure = "can't reach the server",
+		.advice = "; is it running, and is the URL right?",
+		.connect = engine_connect, .start = engine_start, .wait = engine_wait,
+		.stop = engine_stop, .cut = engine_cut, .free = engine_free,
+	};
+	return 0;
+}
+
+/* ---- the stream ---- */
+
+/*
+ * Records and samples keep their order in the file, so that an analysis of it makes every decision
+ * where the live one made it.
+ */
+static void record(struct recording *recording, const struct event_block *block)
+{
+	if (block->kind == EV_NONE)
+		recording_flush(recording);
+	recording_copy(recording, block);
+	if (block->kind == EV_NONE)
+		recording_flush(recording);
+}
+
+/* Hands on what is there. Returns 1 once it is decided, 0, or -errno. */
+static int drain(struct run *run, struct event_source *source)
+{
+	struct event_block block;
+	int err, decided = 0;
+
+	while ((err = event_source_next(source, &block)) > 0) {
+		record(run->live->recording, &block);
+		err = load_intake_take(run->live->intake, &block);
+		if (err < 0)
+			return err;
+		decided |= err == LOAD_DECIDED;
+	}
+	return err ? err : decided;
+}
+
+static int drain_facts(struct run *run)
+{
+	return drain(run, event_memsource_source(run->queue));
+}
+
+static int put_facts(struct run *run)
+{
+	struct event_sink *sink = event_memsource_sink(run->queue);
+	struct strbuf why = STRBUF_INIT(1024);
+	struct load_setup setup;
+	uint64_t now = now_ns();
+	int err = load_setup_init(&setup, run->live->config, run->live->analysis, &why);
+
+	if (!err)
+		err = run_facts_put(sink, now);
+	if (!err)
+		err = run_facts_put_host(sink, now);
+	if (!err)
+		err = load_setup_put(&setup, sink, now);
+	strbuf_release(&why);
+	return err ? err : drain_facts(run);
+}
+
+/* Into the stream, at this place of it: the analysis is told by the fact. */
+static int interrupt(struct run *run)
+{
+	int err = event_put_fact(event_memsource_sink(run->queue), now_ns(),
+				 LOAD_FACT_INTERRUPTED, "1");
+
+	return err ? err : drain_facts(run);
+}
+
+/* ---- the loop ---- */
+
+static void show_progress(struct run *run)
+{
+	char low[HUMAN_MAX], high[HUMAN_MAX], value[HUMAN_MAX], count[HUMAN_MAX], left[HUMAN_MAX];
+	const struct load_live *live = run->live;
+	char interval[4 * HUMAN_MAX] = "", needed[2 * HUMAN_MAX] = "";
+	struct load_status status;
+
+	if (!live->intake->analysis)
+		return;
+	load_analysis_status(live->intake->analysis, &status);
+	if (status.hi_ns)
+		snprintf(interval, sizeof(interval), "p%g %s [%s, %s], ",
+			 100 * live->intake->setup.analysis.percentile,
+			 human_ns(value, status.quantile_ns), human_ns(low, status.lo_ns),
+			 human_ns(high, status.hi_ns));
+	if (status.needed > status.samples)
+		snprintf(needed, sizeof(needed), " of about %s",
+			 human_count(value, status.needed));
+	progress_text(&run->progress, now_ns(), "%s%s%s, %s%s%s samples, at most %s left",
+		      live->label ? live->label : "", live->label ? ": " : "",
+		      load_state_name(status.state), interval, human_count(count, status.samples),
+		      needed, human_ns(left, status.remaining_ns));
+}
+
+static void stop_sending(struct run *run)
+{
+	if (!run->stopping)
+		run->maker.stop(run->maker.ctx);
+	run->stopping = true;
+}
+
+static void stop_waiting(struct run *run)
+{
+	if (!run->cutting)
+		run->maker.cut(run->maker.ctx);
+	run->cutting = true;
+}
+
+/* The first one ends the sending, the second one the waiting for replies. */
+static int take_signals(struct run *run)
+{
+	struct stop *stop = run->live->stop;
+
+	if (!stop_requested(stop))
+		return 0;
+	if (run->live->intake->interrupted) {
+		if (stop_insisted(stop))
+			stop_waiting(run);
+		return 0;
+	}
+	stop_sending(run);
+	return interrupt(run);
+}
+
+static int run_loop(struct run *run)
+{
+	struct load_intake *intake = run->live->intake;
+	int err = 0;
+
+	while (!err && !load_intake_ended(intake)) {
+		err = run->maker.wait(run->maker.ctx, run->live->stop->fd, WAIT_NS);
+		if (err < 0 && err != -EINTR)
+			return err;
+		err = drain(run, run->maker.source);
+		if (err == 1)
+			stop_sending(run);
+		if (err >= 0)
+			err = take_signals(run);
+		show_progress(run);
+	}
+	return err;
+}
+
+/* ---- from the beginning to the end ---- */
+
+static int refused(int err, const struct strbuf *why)
+{
+	log_error("%s", why->len ? strbuf_str(why) : strerror(-err));
+	return err == -EINVAL ? EXIT_USAGE : EXIT_CANNOT;
+}
+
+static int make(struct load_maker *maker, const struct load_live *live, struct strbuf *why)
+{
+	if (load_hosts_asked(&live->options->hosts))
+		return load_agents_new(maker, live->options, live->config, why);
+	return make_engine(maker, live->config, why);
+}
+
+/* 0, or an exit code after a message. */
+static int begin(struct run *run)
+{
+	struct strbuf why = STRBUF_INIT(16384);
+	int err = make(&run->maker, run->live, &why), code = 0;
+
+	if (err) {
+		code = refused(err, &why);
+		goto out;
+	}
+	err = drain(run, run->maker.source);
+	if (!err)
+		err = run->maker.connect(run->maker.ctx, run->live->stop->fd, &why);
+	if (err == -EINTR && stop_requested(run->live->stop))
+		err = interrupt(run);
+	else if (!err)
+		err = run->maker.start(run->maker.ctx);
+	if (err) {
+		log_error("%s: %s%s", run->maker.failure,
+			  why.len ? strbuf_str(&why) : strerror(-err), run->maker.advice);
+		code = EXIT_CANNOT;
+	}
+out:
+	strbuf_release(&why);
+	return code;
+}
+
+static int run_all(struct run *run)
+{
+	struct load_intake *intake = run->live->intake;
+	int code, err = put_facts(run);
+
+	code = err ? 0 : begin(run);
+	if (code)
+		return code;
+	recording_begin(run->live->recording);
+	if (!err && !intake->interrupted) {
+		if (!run->live->label)
+			log_info("measuring");
+		err = run_loop(run);
+	}
+	progress_end(&run->progress);
+	if (!err)
+		err = load_intake_finish(intake);
+	if (err)
+		log_error("the measurement failed: %s", strerror(-err));
+	return err ? EXIT_CANNOT : EXIT_OK;
+}
+
+int load_live_run(const struct load_live *live)
+{
+	struct run run = { .live = live };
+	int err = event_memsource_new(&run.queue, QUEUE_LIMIT), code;
+
+	if (err) {
+		log_error("%s", strerror(-err));
+		return EXIT_CANNOT;
+	}
+	progress_begin(&run.progress, live->quiet, now_ns());
+	code = run_all(&run);
+	progress_end(&run.progress);
+	if (run.maker.free)
+		run.maker.free(run.maker.ctx);
+	event_memsource_free(run.queue);
+	return code;
+}

@@ -1,0 +1,554 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/load_many_report.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/outfile.h"
+#include "load/disturbed.h"
+#include "report/human.h"
+
+#define CSV_MAX (4UL << 20)
+
+/* Runs, and misses, that differ more than this would by chance. */
+#define DIFFER_P 0.01
+/* A difference between servers' shares of misses that is small whatever the quantile. */
+#define MISSES_ALIKE 0.05
+
+/* ---- values ---- */
+
+static struct value maybe_ns(bool known, uint64_t ns)
+{
+	return known ? value_ns(ns) : value_null();
+}
+
+/* For text; as human_rate() has it, though a table's small numbers have three digits. */
+static struct value rate_cell(double rate)
+{
+	if (!(rate >= 9.95) || isinf(rate))
+		return value_number(rate);
+	return value_u64((uint64_t)llround(rate));
+}
+
+static struct value quantile(const struct load_quantile *q)
+{
+	return maybe_ns(q->known, q->ns);
+}
+
+static struct value share_or_null(double share)
+{
+	return isnan(share) ? value_null() : value_fraction(share);
+}
+
+/* ---- misses ---- */
+
+/* Of its replies; NaN: unknown, or there were none. */
+static double miss_share(const struct load_summary *s)
+{
+	if (!s->misses_known || !s->misses.completed)
+		return NAN;
+	return (double)s->misses.misses / (double)s->misses.completed;
+}
+
+static bool any_misses(const struct load_runs *runs)
+{
+	vec_for_each(runs, s)
+		if (miss_share(s) > 0)
+			return true;
+	return false;
+}
+
+/* A server that has nothing to say is quick: that is not the latency that was asked for. */
+static void say_misses(const struct load_runs *runs, struct report *r)
+{
+	char low[HUMAN_MAX], high[HUMAN_MAX];
+	double least = 1, most = 0;
+
+	vec_for_each(runs, s) {
+		if (isnan(miss_share(s)))
+			continue;
+		least = fmin(least, miss_share(s));
+		most = fmax(most, miss_share(s));
+	}
+	if (!any_misses(runs))
+		return;
+	human_fraction(low, least);
+	human_fraction(high, most);
+	if (strcmp(low, high) != 0)
+		report_finding(r, "misses: %s to %s of the replies of a run held no value", low,
+			       high);
+	else
+		report_finding(r, "misses: %s of the replies held no value", low);
+}
+
+/* ---- the table, of runs ---- */
+
+/* A rate that nobody asked for: there is nothing to show. */
+static struct value rate_asked(const struct load_summary *s)
+{
+	return s->closed ? value_absent() : rate_cell(s->rate);
+}
+
+/* All runs are of one kind. */
+static const char *from_words(const struct load_runs *runs, struct report *r)
+{
+	const struct load_summary *s = runs->items;
+
+	return report_format(r, "%s%s", load_from_words(runs->len ? s->from : LOAD_INTENDED),
+			     runs->len && s->closed ? ", closed loop: no latency at a rate" : "");
+}
+
+static const char *verdict(const struct load_summary *s)
+{
+	return s->sound ? "ok" : "n/a";
+}
+
+static const char *interval(struct report *r, const struct load_quantile *q)
+{
+	char low[HUMAN_MAX], high[HUMAN_MAX];
+
+	if (!q->bounded)
+		return "n/a";
+	return report_format(r, "[%s, %s]", human_ns(low, q->lo_ns), human_ns(high, q->hi_ns));
+}
+
+static void add_runs(const struct load_runs *runs, double q, struct report *r)
+{
+	const char *head = report_format(r, "interval of p%g", 100 * q);
+	const bool named = runs->len && runs->items[0].url;
+	const struct column columns[] = {
+		{ .name = "target", .head = named ? "server" : NULL },
+		{ .name = "rate" },	{ .name = "achieved" },
+		{ .head = "rate/s" },   { .head = "achieved" },
+		{ .name = "count", .head = "requests" },	 { .name = "q" },
+		{ .name = "ns" },	{ .name = "lo_ns" },	 { .name = "hi_ns" },
+		{ .name = "p50_ns", .head = "p50" },
+		{ .name = "p90_ns", .head = "p90" },
+		{ .name = "p99_ns", .head = "p99" },
+		{ .name = "p999_ns", .head = "p99.9" },		 { .head = head },
+		{ .name = "completed" }, { .name = "misses" },
+		{ .head = any_misses(runs) ? "misses" : NULL },
+		{ .name = "seed" },
+		{ .name = "verdict", .head = "verdict" },
+		{ .name = "reasons", .head = "why", .flags = COLUMN_FLEX },
+	};
+	struct table *t = table_new(r, columns, sizeof(columns) / sizeof(columns[0]));
+
+	vec_for_each(runs, s)
+		TABLE_ADD(t, s->url ? value_string(s->url) : value_absent(), value_number(s->rate),
+			  value_number(s->achieved), rate_asked(s), rate_cell(s->achieved),
+			  value_u64(s->count), value_number(q), quantile(&s->asked),
+			  maybe_ns(s->asked.bounded, s->asked.lo_ns),
+			  maybe_ns(s->asked.bounded, s->asked.hi_ns), quantile(&s->quantiles[0]),
+			  quantile(&s->quantiles[1]), quantile(&s->quantiles[2]),
+			  quantile(&s->quantiles[3]), value_string(interval(r, &s->asked)),
+			  value_u64(s->misses.completed),
+			  s->misses_known ? value_u64(s->misses.misses) : value_null(),
+			  share_or_null(miss_share(s)),
+			  value_u64(s->seed), value_string(verdict(s)),
+			  value_string(s->reasons));
+	object_add(&r->body, "runs", value_table(t));
+}
+
+/* The reasons are still to come; so is a verdict other than "ok". */
+static void finish(const struct load_many_end *end, struct report *r)
+{
+	report_place_findings(r);
+	report_place_verdict(r);
+	if (end->interrupted)
+		load_reason(r, "interrupted", NULL, "the runs were interrupted");
+	if (end->failed)
+		load_reason(r, "run-failed", end->failed,
+			    "a run could not be made: what is shown is of those before it");
+}
+
+static void not_sound(const struct load_runs *runs, struct report *r)
+{
+	uint64_t bad = 0;
+
+	vec_for_each(runs, s)
+		bad += !s->sound;
+	if (bad)
+		report_reason(r, "runs-not-sound",
+			      report_format(r, "%" PRIu64 " of %zu", bad, runs->len),
+			      "the numbers of some runs are not sound: see the table");
+}
+
+/* ---- sweeps ---- */
+
+void load_sweep_report(const struct load_runs *runs, double q, const struct load_many_end *end,
+		       struct report *r)
+{
+	size_t sound = 0;
+
+	vec_for_each(runs, s)
+		sound += s->sound;
+	report_title(r, "latency %s by rate, %zu runs", from_words(runs, r), runs->len);
+	say_misses(runs, r);
+	add_runs(runs, q, r);
+	report_verdict(r, !sound ? "n/a" : sound < runs->len ? "partial" : "ok");
+	finish(end, r);
+	not_sound(runs, r);
+}
+
+/* ---- repetitions ---- */
+
+static void add_between(const struct between *b, struct report *r)
+{
+	struct object *o = object_new(r);
+	bool known = b->n >= 2;
+
+	object_add(o, "runs", value_u64(b->n));
+	object_add(o, "mean_ns", maybe_ns(known, (uint64_t)llround(b->mean_ns)));
+	object_add(o, "lo_ns", maybe_ns(known, (uint64_t)llround(b->lo_ns)));
+	object_add(o, "hi_ns", maybe_ns(known, (uint64_t)llround(b->hi_ns)));
+	object_add(o, "min_ns", maybe_ns(known, (uint64_t)llround(b->min_ns)));
+	object_add(o, "max_ns", maybe_ns(known, (uint64_t)llround(b->max_ns)));
+	object_add(o, "p_value", b->tested ? value_number(b->p) : value_null());
+	object_add(o, "between_share", b->tested ? value_number(b->share) : value_null());
+	object_add(&r->body, "between", value_object(o));
+}
+
+static void say_between(const struct between *b, double q, double confidence,
+			const char *from, struct report *r)
+{
+	char mean[HUMAN_MAX], low[HUMAN_MAX], high[HUMAN_MAX], share[HUMAN_MAX];
+
+	report_title(r, "p%g  %s  [%s, %s] at %g %%", 100 * q,
+		     human_ns(mean, (uint64_t)llround(b->mean_ns)),
+		     human_ns(low, (uint64_t)llround(b->lo_ns)),
+		     human_ns(high, (uint64_t)llround(b->hi_ns)), 100 * confidence);
+	report_summary(r, "%s", from);
+	report_summary(r, "over %zu runs with fresh connections", b->n);
+	if (!b->tested)
+		return;
+	if (b->p < DIFFER_P)
+		report_finding(r, "The runs differ by more than their own intervals allow "
+			       "(p = %.2g): %s of the variance is between runs. A single run's "
+			       "interval is too narrow for what the next run will show.", b->p,
+			       human_fraction(share, b->share));
+	else
+		report_finding(r, "The runs differ no more than their own intervals allow "
+			       "(p = %.2g).", b->p);
+}
+
+void load_repeat_report(const struct load_runs *runs, double q, double confidence,
+			const struct load_many_end *end, struct report *r)
+{
+	struct load_quantile *asked = calloc(runs->len + 1, sizeof(*asked));
+	struct between b = { 0 };
+	bool known;
+	size_t n = 0;
+
+	vec_for_each(runs, s)
+		if (asked && s->sound)
+			asked[n++] = s->asked;
+	known = asked && !between_runs(asked, n, confidence, &b);
+	if (known)
+		say_between(&b, q, confidence, from_words(runs, r), r);
+	say_misses(runs, r);
+	add_between(&b, r);
+	add_runs(runs, q, r);
+	report_verdict(r, known ? n == runs->len ? "ok" : "partial" : "n/a");
+	finish(end, r);
+	not_sound(runs, r);
+	if (!known)
+		report_reason(r, "too-few-runs", NULL,
+			      "there must be two sound runs to say how they differ");
+	free(asked);
+}
+
+/* ---- the highest rate ---- */
+
+static const struct {
+	const char *code, *message;
+} ends[] = {
+	[FINDMAX_TIME] = { "not-converged",
+			   "the time was not enough: the answer lies somewhere between" },
+	[FINDMAX_PROBES_USED] = { "not-converged",
+				  "too many probes: the answer lies somewhere between" },
+	[FINDMAX_ABOVE_MAX] = { "above-range",
+				"the condition holds at the highest rate that is tried" },
+	[FINDMAX_BELOW_MIN] = { "below-range",
+				"the condition does not hold at the lowest rate that is tried" },
+};
+
+static void add_answer(const struct load_condition *c, const struct findmax *fm,
+		       struct report *r)
+{
+	struct object *o = object_new(r);
+
+	object_add(o, "condition", value_string(c->text));
+	object_add(o, "rate", value_number(fm->lo ? fm->lo : NAN));
+	object_add(o, "lo", value_number(fm->lo ? fm->lo : NAN));
+	object_add(o, "hi", value_number(fm->hi ? fm->hi : NAN));
+	object_add(o, "confidence", value_number(fm->config.confidence));
+	object_add(o, "probes", value_u64(fm->probes));
+	object_add(o, "end", value_string(findmax_end_name(fm->end)));
+	object_add(&r->body, "find_max", value_object(o));
+}
+
+/* How many probes said nothing at all, and why the last of them did not. */
+static const char *spoilt(const struct load_runs *runs, struct report *r)
+{
+	const char *why = NULL;
+	size_t n = 0;
+
+	vec_for_each(runs, s) {
+		if (s->sound || s->usable || s->saturated)
+			continue;
+		why = s->reasons;
+		n++;
+	}
+	return n ? report_format(r, "%zu of %zu probes said nothing: %s", n, runs->len, why) : NULL;
+}
+
+static const char *rate_text(char buf[HUMAN_MAX], double rate)
+{
+	return rate ? human_rate(buf, rate) : "?";
+}
+
+void load_find_max_report(const struct load_runs *runs, const struct load_condition *condition,
+			  const struct findmax *fm, const struct load_many_end *end,
+			  struct report *r)
+{
+	char low[HUMAN_MAX], high[HUMAN_MAX];
+
+	if (fm->lo)
+		report_title(r, "%s holds up to %s/s", condition->text, rate_text(low, fm->lo));
+	else
+		report_title(r, "%s was not shown to hold at any rate", condition->text);
+	report_summary(r, "the highest rate is in [%s, %s] at %g %%", rate_text(low, fm->lo),
+		       rate_text(high, fm->hi), 100 * fm->config.confidence);
+	report_summary(r, "%u probes", fm->probes);
+	say_misses(runs, r);
+	add_answer(condition, fm, r);
+	add_runs(runs, condition->q, r);
+	report_verdict(r, fm->end == FINDMAX_FOUND ? "ok" : fm->lo ? "partial" : "n/a");
+	finish(end, r);
+	if (fm->end != FINDMAX_FOUND && fm->end != FINDMAX_GOES_ON)
+		report_reason(r, ends[fm->end].code, spoilt(runs, r), "%s",
+			      ends[fm->end].message);
+}
+
+/* ---- two targets ---- */
+
+static void add_versus(const struct versus *v, const struct share_gap *misses,
+		       const char *const urls[2], struct report *r)
+{
+	struct object *o = object_new(r);
+	bool known = v->n;
+
+	object_add(o, "a", value_string(urls[0]));
+	object_add(o, "b", value_string(urls[1]));
+	object_add(o, "pairs", value_u64(v->n));
+	object_add(o, "a_ns", maybe_ns(known, (uint64_t)llround(v->a_ns)));
+	object_add(o, "b_ns", maybe_ns(known, (uint64_t)llround(v->b_ns)));
+	object_add(o, "ratio", known ? value_number(v->ratio) : value_null());
+	object_add(o, "ratio_lo", known ? value_number(v->lo) : value_null());
+	object_add(o, "ratio_hi", known ? value_number(v->hi) : value_null());
+	object_add(o, "p_value", known ? value_number(v->p) : value_null());
+	object_add(o, "a_misses", share_or_null(misses->a));
+	object_add(o, "b_misses", share_or_null(misses->b));
+	object_add(&r->body, "comparison", value_object(o));
+}
+
+static void say_versus(const struct versus *v, const char *const urls[2], double q,
+		       double confidence, const char *from, bool all, struct report *r)
+{
+	const char *where = all ? "" : "In the slices that count, ";
+	char a[HUMAN_MAX], b[HUMAN_MAX];
+
+	report_title(r, "p%g  %s at %s, %s at %s", 100 * q,
+		     human_ns(a, (uint64_t)llround(v->a_ns)), urls[0],
+		     human_ns(b, (uint64_t)llround(v->b_ns)), urls[1]);
+	report_summary(r, "%s", from);
+	report_summary(r, "%.3f times as long [%.3f, %.3f] at %g %%", v->ratio, v->lo, v->hi,
+		       100 * confidence);
+	report_summary(r, "p = %.2g, %zu pairs of slices", v->p, v->n);
+	if (v->p < 1 - confidence)
+		report_finding(r, "%s%s is %s.", where, urls[1],
+			       v->ratio > 1 ? "slower" : "faster");
+	else
+		report_finding(r, "That the two are alike can't be ruled out.");
+}
+
+/*
+ * Slices are short, and noise meets both targets alike: a quantile counts if its load was what it
+ * should be.
+ */
+static struct load_quantile slice(const struct load_summary *s)
+{
+	return s->comparable ? s->asked : (struct load_quantile){ .known = false };
+}
+
+static size_t left_out(const struct load_quantile *slices, size_t n)
+{
+	size_t sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += !slices[i].known;
+	return sum;
+}
+
+/* Whoever was overloaded in them looks better without them: that must not pass for sound. */
+static void say_left_out(size_t of_a, size_t of_b, size_t pairs, const char *const urls[2],
+			 struct report *r)
+{
+	if (of_a || of_b)
+		load_reason(r, "slices-left-out",
+			    report_format(r, "%zu of %zu slices of %s, %zu of %zu of %s", of_a,
+					  pairs, urls[0], of_b, pairs, urls[1]),
+			    "slices in which the load was not what was asked for don't count: a "
+			    "server that was overloaded in them is worse than it looks here");
+}
+
+/* Of the pairs that count; NaN where nothing is known. -ENOMEM. */
+static int compare_misses(const struct load_runs *runs, const char *const urls[2],
+			  struct share_gap *out)
+{
+	const size_t pairs = runs->len / 2;
+	double *a = calloc(2 * pairs + 1, sizeof(*a)), *b = a + pairs;
+
+	if (!a)
+		return -ENOMEM;
+	for (size_t i = 0; i < 2 * pairs; i++) {
+		const struct load_summary *s = &runs->items[i];
+
+		(s->url == urls[0] ? a : b)[i / 2] = s->comparable ? miss_share(s) : NAN;
+	}
+	if (between_shares(a, b, pairs, 1 - DIFFER_P, out))
+		*out = (struct share_gap){ .a = NAN, .b = NAN };
+	free(a);
+	return 0;
+}
+
+/*
+ * To find nothing is other work than to find something. Where one server does it more often by a
+ * share, the quantile moves by no more than that share of the ranks: half of what lies beyond it is
+ * what every other disturbance may be, too.
+ */
+static void say_misses_differ(const struct share_gap *gap, double q, const char *const urls[2],
+			      struct report *r)
+{
+	const double most = fmin(MISSES_ALIKE, disturbed_limit(q));
+	char a[HUMAN_MAX], b[HUMAN_MAX];
+
+	if (!(fabs(gap->b - gap->a) > most) || (gap->lo <= 0 && gap->hi >= 0))
+		return;
+	load_reason(r, "misses-differ",
+		    report_format(r, "%s of the replies of %s, %s of those of %s",
+				  human_fraction(a, gap->a), urls[0], human_fraction(b, gap->b),
+				  urls[1]),
+		    "one server found nothing more often than the other: their latencies are of "
+		    "different work");
+}
+
+int load_against_report(const struct load_runs *runs, const char *const urls[2], double q,
+			double confidence, struct rng *rng, const struct load_many_end *end,
+			struct report *r)
+{
+	size_t pairs = runs->len / 2;
+	struct load_quantile *a = calloc(2 * pairs + 1, sizeof(*a)), *b = a + pairs;
+	struct share_gap misses;
+	struct versus v = { 0 };
+	size_t out[2];
+	int err;
+
+	if (!a || compare_misses(runs, urls, &misses)) {
+		free(a);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < 2 * pairs; i++)
+		(runs->items[i].url == urls[0] ? a : b)[i / 2] = slice(&runs->items[i]);
+	err = between_targets(a, b, pairs, confidence, rng, &v);
+	out[0] = left_out(a, pairs);
+	out[1] = left_out(b, pairs);
+	free(a);
+	if (!err)
+		say_versus(&v, urls, q, confidence, from_words(runs, r), !out[0] && !out[1], r);
+	say_misses(runs, r);
+	add_versus(&v, &misses, urls, r);
+	add_runs(runs, q, r);
+	report_verdict(r, !err ? "ok" : "n/a");
+	finish(end, r);
+	say_left_out(out[0], out[1], pairs, urls, r);
+	say_misses_differ(&misses, q, urls, r);
+	if (err)
+		report_reason(r, "too-few-pairs", NULL,
+			      "there must be 5 pairs of usable slices to compare: see the table");
+	return err == -ENODATA ? 0 : err;
+}
+
+/* ---- CSV ---- */
+
+static void put_u64(struct strbuf *out, bool known, uint64_t n)
+{
+	if (known)
+		strbuf_printf(out, "%" PRIu64, n);
+	strbuf_putc(out, ',');
+}
+
+static void put_number(struct strbuf *out, double x)
+{
+	if (isfinite(x))
+		strbuf_printf(out, "%.6g", x);
+	strbuf_putc(out, ',');
+}
+
+/* RFC 4180: a quote is doubled. */
+static void put_text(struct strbuf *out, const char *text)
+{
+	const bool quoted = strpbrk(text, ",\"\r\n");
+
+	if (quoted)
+		strbuf_putc(out, '"');
+	for (; *text; text++) {
+		if (*text == '"')
+			strbuf_putc(out, '"');
+		strbuf_putc(out, *text);
+	}
+	strbuf_puts(out, quoted ? "\"," : ",");
+}
+
+static void put_row(struct strbuf *out, const struct load_summary *s, double q)
+{
+	put_text(out, s->url ? s->url : "");
+	put_number(out, s->rate);
+	put_number(out, s->achieved);
+	strbuf_printf(out, "%" PRIu64 ",%.6g,", s->count, q);
+	put_u64(out, s->asked.known, s->asked.ns);
+	put_u64(out, s->asked.bounded, s->asked.lo_ns);
+	put_u64(out, s->asked.bounded, s->asked.hi_ns);
+	for (int i = 0; i < REPORT_QUANTILES; i++)
+		put_u64(out, s->quantiles[i].known, s->quantiles[i].ns);
+	strbuf_printf(out, "%" PRIu64 ",", s->misses.completed);
+	put_u64(out, s->misses_known, s->misses.misses);
+	strbuf_printf(out, "%s,%s\n", verdict(s), s->reasons);
+}
+
+int load_runs_csv(const struct load_runs *runs, double q, const char *path)
+{
+	struct strbuf text = STRBUF_INIT(CSV_MAX);
+	struct outfile file = { 0 };
+	int err;
+
+	strbuf_puts(&text, "target,rate,achieved,count,q,ns,lo_ns,hi_ns,p50_ns,p90_ns,p99_ns,"
+			   "p999_ns,completed,misses,verdict,reasons\n");
+	vec_for_each(runs, s)
+		put_row(&text, s, q);
+	err = text.error ? text.error : outfile_open(&file, path);
+	if (!err)
+		err = outfile_write(&file, strbuf_str(&text), text.len);
+	if (!err)
+		err = outfile_commit(&file);
+	if (err)
+		log_error("can't write the table to %s: %s", path, strerror(-err));
+	outfile_release(&file);
+	strbuf_release(&text);
+	return err;
+}

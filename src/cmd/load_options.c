@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/load_options.h"
+
+#include <errno.h>
+#include <math.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "base/parse.h"
+#include "load/protocol.h"
+#include "load/schedule.h"
+#include "load/workload.h"
+#include "load/workload_set.h"
+
+#define TARGET_TAKES                                                                               \
+	"memcached://HOST:PORT, redis://, http://, https://, echo://, udp+memcached://, r2p2://, " \
+	"null:, or SCHEME+unix://PATH"
+
+#define ARRIVAL_DEFAULT "poisson"
+
+static const struct opt_choice loop_choices[] = {
+	{ "open", LOOP_OPEN, "requests are sent when they are due, whatever the replies do" },
+	{ "closed", LOOP_CLOSED, "a request follows a reply: this says nothing of the latency at "
+				 "a rate" },
+	{ NULL, 0, NULL },
+};
+
+static const struct opt_choice stamps_choices[] = {
+	{ "user", STAMPS_USER, "only what hostlat itself reads from the clock" },
+	{ "kernel", STAMPS_KERNEL, "also the kernel's stamps, which split a latency into parts" },
+	{ "nic", STAMPS_NIC, "also the network card's, in place of the kernel's of the wire; "
+			     "refused where it has none" },
+	{ NULL, 0, NULL },
+};
+
+static const struct opt_choice method_choices[] = {
+	{ "all", METHOD_ALL + 1, "all samples, their dependence accounted for" },
+	{ "lancet", METHOD_LANCET + 1, "samples thinned until they look independent" },
+	{ NULL, 0, NULL },
+};
+
+const struct opt load_option_rows[] = {
+	OPT_LIST(struct load_options, urls, .name = "URL", .positional = true,
+		 .help = "What to load: " TARGET_TAKES "; connections are dealt to several in "
+			 "turn"),
+	OPT_RATE(struct load_options, rate, .name = "rate", .letter = 'r',
+		 .help = "Requests per second"),
+	OPT_STRING(struct load_options, arrival, .name = "arrival", .metavar = "LAW",
+		   .help = "When they are due: " ARRIVAL_DEFAULT " (if not given), fixed, "
+			   "uniform, lognormal:CV, gamma:SHAPE, pareto:SHAPE, onoff:ON:OFF, "
+			   "ramp:FROM:TO, sine:AMPLITUDE:PERIOD, or a file of times"),
+	OPT_STRING(struct load_options, workload, .name = "workload", .letter = 'w',
+		   .help = "Keys, values and mix: etc, usr, a YAML file, or KEY=VALUE,..."),
+	OPT_CHOICE(struct load_options, loop, .name = "loop", .choices = loop_choices,
+		   .def = "open", .help = "What a request waits for"),
+	OPT_CHOICE(struct load_options, stamps, .name = "timestamps", .choices = stamps_choices,
+		   .def = "user", .help = "Where times are taken"),
+	OPT_U64(struct load_options, connections, .name = "connections", .letter = 'c', .min = 1,
+		.max = LOAD_CONNECTIONS_MAX,
+		.help = "Connections in all; without it, enough for 5 ms at the rate, 32 to 1024"),
+	OPT_U64(struct load_options, outstanding, .name = "outstanding", .def = "1", .min = 1,
+		.max = LOAD_OUTSTANDING_MAX, .help = "Requests under way per connection, at most"),
+	OPT_U64(struct load_options, threads, .name = "threads", .letter = 't', .min = 1,
+		.max = LOAD_THREADS_MAX,
+		.help = "Threads; without it, one per 100k requests per second, on at most half "
+			"of the CPUs"),
+	OPT_U64(struct load_options, requests_per_connection, .name = "requests-per-connection",
+		.min = 1, .help = "Then a connection is closed and made anew"),
+	OPT_DURATION(struct load_options, max_time_ns, .name = "max-time", .letter = 'd',
+		     .min = 100 * NS_PER_MS, .max = NS_PER_DAY,
+		     .help = "How long a run lasts at most, 60s if not given; with --find-max and "
+			     "--against, all runs together"),
+	OPT_DURATION(struct load_options, timeout_ns, .name = "timeout", .def = "2s",
+		     .min = NS_PER_MS, .max = NS_PER_DAY,
+		     .help = "A request without a reply has failed after it"),
+	OPT_DURATION(struct load_options, drain_ns, .name = "drain", .min = NS_PER_MS,
+		     .max = NS_PER_DAY,
+		     .help = "How long the last replies are waited for; without it, as --timeout"),
+	OPT_U64(struct load_options, seed, .name = "seed", .min = 1,
+		.help = "For the same schedule and keys again, of each of many runs its own; "
+			"without it, by chance"),
+	OPT_FLAG(struct load_options, pin, .name = "pin", .help = "Give each thread a CPU"),
+	OPT_FLAG(struct load_options, spin, .name = "spin",
+		 .help = "Never sleep: with --pin, on CPUs that nothing else needs"),
+	OPT_FLAG(struct load_options, preload, .name = "preload",
+		 .help = "Store every key first, of many runs before the first one only; without "
+			 "it, nothing is stored but by the mix"),
+	OPT_STRING(struct load_options, ca_file, .name = "ca", .file = true,
+		   .excludes = "insecure",
+		   .help = "Certificates to trust in place of the system's"),
+	OPT_FLAG(struct load_options, insecure, .name = "insecure",
+		 .help = "Don't check certificates"),
+	OPT_PERCENT(struct load_options, percentile, .name = "percentile",
+		    .help = "What the verdict and --ci-width are about, 99 if not given"),
+	OPT_DURATION(struct load_options, ci_width_ns, .name = "ci-width", .min = 1,
+		     .help = "End when the interval of the percentile is no wider: looked at after "
+			     "1/8, 1/4, 1/2 and all of --max-time"),
+	OPT_PERCENT(struct load_options, confidence, .name = "confidence",
+		    .help = "Of the intervals, 95 if not given"),
+	OPT_FRACTION(struct load_options, max_errors, .name = "max-errors", .def = "0.1%",
+		     .help = "Share of failed requests beyond which the result is n/a"),
+	OPT_CHOICE(struct load_options, method, .name = "method", .choices = method_choices,
+		   .help = "How intervals are made; all if not given"),
+	OPT_END,
+};
+
+static const char *arrival_law(const struct load_options *o)
+{
+	return o->arrival ? o->arrival : ARRIVAL_DEFAULT;
+}
+
+/* ---- checks ---- */
+
+static int refuse(struct strbuf *why, const char *text)
+{
+	strbuf_puts(why, text);
+	return -EINVAL;
+}
+
+static int check_targets(const struct load_options *o, struct strbuf *why)
+{
+	struct workload workload;
+	struct target target;
+	int err = 0;
+
+	if (!o->urls.len)
+		return refuse(why, "URL is missing; it takes " TARGET_TAKES);
+	for (uint32_t i = 0; !err && i < o->urls.len; i++) {
+		err = target_parse(o->urls.items[i], &target, why);
+		if (err)
+			break;
+		err = workload_parse(&workload, o->workload, &target, why);
+		if (!err)
+			workload_release(&workload);
+	}
+	return err;
+}
+
+static int check_rate(const struct load_options *o, bool rate_known, struct strbuf *why)
+{
+	struct arrival arrival;
+	int err = arrival_parse(arrival_law(o), &arrival, why);
+	bool file = !err && arrival.kind == ARRIVAL_FILE;
+
+	if (err)
+		return err;
+	if (o->loop == LOOP_CLOSED && rate_known)
+		return refuse(why, "--loop closed has no rate that could be set: requests follow "
+				   "replies");
+	if (file && (o->rate || rate_known))
+		return refuse(why, "the file of --arrival has a rate of its own");
+	if (o->loop == LOOP_OPEN && !file && !o->rate && !rate_known)
+		return refuse(why, "--rate is missing; it takes " PARSE_RATE_TAKES);
+	return 0;
+}
+
+static int check_hosts(const struct load_options *o, struct strbuf *why)
+{
+	const uint32_t n = load_hosts_loading(&o->hosts);
+	struct load_hosts hosts;
+	struct arrival arrival;
+	int err;
+
+	if (!load_hosts_asked(&o->hosts))
+		return 0;
+	err = load_hosts_parse(&hosts, &o->hosts, why);
+	if (!err)
+		err = arrival_parse(arrival_law(o), &arrival, why);
+	if (err)
+		return err;
+	if (arrival.kind == ARRIVAL_FILE)
+		return refuse(why, "a file of --arrival can't be shared among --agents");
+	if (hosts.probes && o->loop == LOOP_CLOSED)
+		return refuse(why, "--latency-agents measure at a rate, which --loop closed has "
+				   "not");
+	if (o->connections && o->connections < n * (o->threads ? o->threads : 1))
+		return refuse(why, "--connections: there must be one for each of the --threads of "
+				   "each of the --agents");
+	return 0;
+}
+
+int load_options_check(const struct load_options *o, bool rate_known, struct strbuf *why)
+{
+	int err = check_targets(o, why);
+
+	if (!err)
+		err = check_rate(o, rate_known, why);
+	if (err)
+		return err;
+	if (o->spin && !o->pin)
+		return refuse(why, "--spin needs --pin: a thread that never sleeps needs a CPU of "
+				   "its own");
+	if (o->connections && o->connections < o->threads)
+		return refuse(why, "--connections: there must be one for each of the --threads");
+	return check_hosts(o, why);
+}
+
+/* What is read of a workload, by any of the URLs. */
+static void name_settings(uint32_t settings, struct strbuf *out)
+{
+	const char *between = "";
+
+	for (int i = 0; i < WORKLOAD_SETTINGS; i++) {
+		if (!(settings >> i & 1))
+			continue;
+		strbuf_printf(out, "%s%s", between, workload_setting_name(i));
+		between = ", ";
+	}
+}
+
+/* `settings`: those that the URLs' protocols read. */
+static int check_workload(const struct load_options *o, uint32_t settings, struct strbuf *why)
+{
+	struct workload workload;
+	struct target target;
+	uint32_t idle;
+	int err;
+
+	if (!o->workload)
+		return 0;
+	err = target_parse(o->urls.items[0], &target, why);
+	if (!err)
+		err = workload_parse(&workload, o->workload, &target, why);
+	if (err)
+		return err;
+	idle = workload.given & ~settings;
+	workload_release(&workload);
+	if (!idle)
+		return 0;
+	strbuf_puts(why, "--workload: ");
+	name_settings(idle, why);
+	strbuf_printf(why, " would do nothing: %s%s takes ", target.protocol->name,
+		      o->urls.len > 1 ? " (or another of the URLs)" : "");
+	name_settings(settings, why);
+	return -EINVAL;
+}
+
+int load_options_useful(const struct load_options *o, const char *against, struct strbuf *why)
+{
+	const bool hosts = load_hosts_asked(&o->hosts);
+	bool tls = false, stores = false;
+	uint32_t settings = 0;
+	struct target target;
+
+	for (uint32_t i = 0; i <= o->urls.len; i++) {
+		const char *url = i < o->urls.len ? o->urls.items[i] : against;
+
+		if (url && target_parse(url, &target, why))
+			return -EINVAL;
+		tls |= url && target.protocol->tls;
+		stores |= url && target.protocol->encode_store;
+		settings |= url ? target.protocol->settings : 0;
+	}
+	if (!tls && (o->insecure || o->ca_file))
+		return refuse(why, "--insecure and --ca are for TLS, which no URL asks for");
+	if (!stores && o->preload)
+		return refuse(why, "--preload stores keys, and no URL is of a store: leave it out");
+	if (!hosts && o->hosts.command)
+		return refuse(why, "--agent-command is of --agents and --latency-agents, and "
+				   "neither is given");
+	if (o->loop == LOOP_CLOSED && o->arrival)
+		return refuse(why, "--loop closed has no --arrival: requests follow replies");
+	return check_workload(o, settings, why);
+}
+
+/* ---- configs ---- */
+
+/* In seconds: the mean latency at which the connections would all be busy. */
+#define LATENCY_ALLOWED 0.005
+#define CONNECTIONS_LEAST 32
+#define CONNECTIONS_MOST 1024
+#define RATE_PER_THREAD 100000.0
+
+static uint32_t default_threads(double rate)
+{
+	double wanted = ceil(rate / RATE_PER_THREAD), cpus = 1;
+	cpu_set_t set;
+
+	if (!sched_getaffinity(0, sizeof(set), &set))
+		cpus = fmax(CPU_COUNT(&set) / 2, 1);
+	return (uint32_t)fmin(fmax(wanted, 1), fmin(cpus, LOAD_THREADS_MAX));
+}
+
+static uint32_t default_connections(double rate, uint32_t threads)
+{
+	double wanted = ceil(rate * LATENCY_ALLOWED);
+
+	return (uint32_t)fmax(fmin(fmax(wanted, CONNECTIONS_LEAST), CONNECTIONS_MOST), threads);
+}
+
+static int some_seed(uint64_t *seed)
+{
+	do {
+		if (getrandom(seed, sizeof(*seed), 0) != sizeof(*seed))
+			return -errno;
+		*seed >>= 11; /* 53 bits: what reads JSON's numbers as doubles keeps them */
+	} while (!*seed);
+	return 0;
+}
+
+/* A file of times has its own rate and, unless told otherwise, length. */
+static int file_rate(const struct arrival *arrival, uint64_t *duration_ns, double *rate,
+		     struct strbuf *why)
+{
+	struct schedule schedule;
+	uint64_t most = *duration_ns ? *duration_ns : SCHEDULE_DURATION_MAX, last;
+	int err = schedule_make(&schedule, arrival, 1, most, 1, why);
+
+	if (err)
+		return err;
+	last = schedule.n ? schedule.at_ns[schedule.n - 1] : 0;
+	if (!last) {
+		strbuf_puts(why, "the file of --arrival has no two times");
+		err = -EINVAL;
+	} else {
+		*rate = (double)schedule.n * NS_PER_S / (double)last;
+		*duration_ns = *duration_ns ? *duration_ns : last + 1;
+	}
+	schedule_release(&schedule);
+	return err;
+}
+
+/* Of agents: the rate and connections of all that load, the threads of each. */
+static void fill_engine(const struct load_options *o, double rate, struct load_config *c)
+{
+	const uint32_t n = load_hosts_loading(&o->hosts);
+	uint32_t threads = o->threads ? (uint32_t)o->threads : default_threads(rate / n);
+
+	*c = (struct load_config){
+		.n_targets = o->urls.len,
+		.loop = o->loop,
+		.stamps = o->stamps,
+		.role = ROLE_SYMMETRIC,
+		.rate = rate,
+		.arrival = arrival_law(o),
+		.workload = o->workload,
+		.threads = threads,
+		.connections = o->connections ? (uint32_t)o->connections
+					      : n * default_connections(rate / n, threads),
+		.outstanding = (uint32_t)o->outstanding,
+		.requests_per_connection = o->requests_per_connection,
+		.timeout_ns = o->timeout_ns,
+		.drain_ns = o->drain_ns ? o->drain_ns : o->timeout_ns,
+		.seed = o->seed,
+		.pin = o->pin,
+		.spin = o->spin,
+		.preload = o->preload,
+		.insecure = o->insecure,
+		.ca_file = o->ca_file,
+	};
+	memcpy(c->targets, o->urls.items, o->urls.len * sizeof(*c->targets));
+}
+
+int load_options_config(const struct load_options *o, double rate, uint64_t duration_ns,
+			struct load_config *config, struct load_analysis_config *analysis,
+			struct strbuf *why)
+{
+	uint64_t duration = duration_ns ? duration_ns : o->max_time_ns;
+	struct arrival arrival;
+	int err = arrival_parse(arrival_law(o), &arrival, why);
+
+	if (!err && arrival.kind == ARRIVAL_FILE && o->loop == LOOP_OPEN)
+		err = file_rate(&arrival, &duration, &rate, why);
+	if (err)
+		return err;
+	fill_engine(o, rate, config);
+	config->duration_ns = duration ? duration : LOAD_MAX_TIME_DEFAULT;
+	if (!config->seed)
+		err = some_seed(&config->seed);
+	*analysis = (struct load_analysis_config){
+		.rate = o->loop == LOOP_OPEN ? rate : 1, /* a closed loop's is not looked at */
+		.arrival = arrival,
+		.loop = o->loop,
+		.stamps = o->stamps,
+		.method = o->method ? o->method - 1 : METHOD_ALL,
+		.agents = load_hosts_loading(&o->hosts) + load_hosts_probing(&o->hosts),
+		.probes = load_hosts_probing(&o->hosts),
+		.percentile = o->percentile > 0 ? o->percentile : LOAD_PERCENTILE_DEFAULT,
+		.confidence = o->confidence > 0 ? o->confidence : LOAD_CONFIDENCE_DEFAULT,
+		.ci_width_ns = o->ci_width_ns,
+		.max_time_ns = config->duration_ns,
+		.max_errors = o->max_errors,
+	};
+	return err;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The options that say what load is made and how it is judged, and the configs that they become:
+ * shared by whoever makes load.
+ */
+#ifndef HOSTLAT_CMD_LOAD_OPTIONS_H
+#define HOSTLAT_CMD_LOAD_OPTIONS_H
+
+#include "base/opt.h"
+#include "base/strbuf.h"
+#include "cmd/load_hosts.h"
+#include "load/analysis.h"
+#include "load/config.h"
+
+/* What is 0 or NULL was not given. */
+struct load_options {
+	struct opt_list urls;
+	double rate;
+	const char *arrival, *workload;
+	uint32_t loop, stamps;
+	uint64_t connections, outstanding, threads, requests_per_connection;
+	uint64_t max_time_ns, timeout_ns, drain_ns, seed;
+	bool pin, spin, preload, insecure;
+	const char *ca_file;
+	/* How it is judged; `method` is an enum load_method + 1. */
+	uint32_t method;
+	double percentile, confidence, max_errors;
+	uint64_t ci_width_ns;
+	struct load_hosts_options hosts; /* not of the rows below */
+};
+
+extern const struct opt load_option_rows[];
+
+#define OPTIONS_LOAD(config, member)                                                               \
+	OPT_ROWS(config, member, struct load_options, load_option_rows)
+
+/* Rows that can't be given where nothing is measured: for `excludes`. */
+#define LOAD_OPTIONS_MEASURING                                                                     \
+	"rate,arrival,workload,loop,timestamps,connections,outstanding,threads,"                   \
+	"requests-per-connection,max-time,timeout,drain,seed,pin,spin,preload,insecure,ca,"        \
+	"ci-width,max-errors," LOAD_HOSTS_ROWS
+
+/* What the options leave open: the most sensible for this machine and rate. */
+#define LOAD_MAX_TIME_DEFAULT (60 * NS_PER_S)
+#define LOAD_PERCENTILE_DEFAULT 0.99
+#define LOAD_CONFIDENCE_DEFAULT 0.95
+
+/*
+ * What only all options together show. Returns 0; -EINVAL: bad usage; -ENOENT and the like: a file
+ * can't be read. Then `why` is a sentence for the user. `rate_known`: the rate comes otherwise.
+ */
+int load_options_check(const struct load_options *o, bool rate_known, struct strbuf *why);
+
+/*
+ * Refuses, in the same way, options that would do nothing with valid other ones. `against` is one
+ * more URL, or NULL.
+ */
+int load_options_useful(const struct load_options *o, const char *against, struct strbuf *why);
+
+/*
+ * The configs for one run at this rate and of this length (0: as the options or the arrivals' file
+ * say). Strings are borrowed from the options. Returns as load_options_check().
+ */
+int load_options_config(const struct load_options *o, double rate, uint64_t duration_ns,
+			struct load_config *config, struct load_analysis_config *analysis,
+			struct strbuf *why);
+
+#endif

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/recording.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/outfile.h"
+#include "base/stop.h"
+#include "clock/clock.h"
+
+static bool both_there(const char *name)
+{
+	log_error("%s would be both the recording and the result: name two files", name);
+	return false;
+}
+
+bool recording_is_apart(const char *path, const char *output)
+{
+	return !path || !outfile_same(path, output) || both_there(path);
+}
+
+/* The recording's file is where the result goes: one would overwrite the other. */
+static bool is_result(const struct recording *r, int result_fd)
+{
+	struct stat file, result;
+
+	return !fstat(r->file, &file) && !fstat(result_fd, &result) &&
+	       file.st_dev == result.st_dev && file.st_ino == result.st_ino;
+}
+
+int recording_open(struct recording *r, const char *path, uint64_t size_limit, int result_fd)
+{
+	struct event_writer_options options = {
+		.size_limit = size_limit,
+		.started_ns = clock_real_ns(clock_system()),
+	};
+	int err;
+
+	*r = (struct recording){ .path = path, .fd = -1, .file = -1 };
+	if (!path)
+		return 0;
+	r->made = access(path, F_OK) != 0;
+	r->file = stop_open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+	err = r->file < 0 ? r->file : 0;
+	if (!err && is_result(r, result_fd)) {
+		both_there(path);
+		return -EEXIST;
+	}
+	if (!err)
+		r->fd = memfd_create("recording", MFD_CLOEXEC);
+	if (!err && r->fd < 0)
+		err = -errno;
+	if (!err)
+		err = event_writer_new(&r->writer, r->fd, &options);
+	if (err)
+		log_error("can't record into %s: %s", path, strerror(-err));
+	return err;
+}
+
+static void failed(struct recording *r, int err)
+{
+	if (!err || r->error)
+		return;
+	r->error = err;
+	log_error("recording into %s failed: %s; what was written so far can be read", r->path,
+		  strerror(-err));
+}
+
+/* All that the writer has written so far, to the file. */
+static int move_in(struct recording *r)
+{
+	char data[16384];
+	off_t at = 0;
+	ssize_t n, written;
+
+	if (ftruncate(r->file, 0) && errno != EINVAL) /* EINVAL: a pipe or a device */
+		return -errno;
+	while ((n = pread(r->fd, data, sizeof(data), at)) > 0) {
+		written = stop_write(r->file, data, (size_t)n);
+		if (written < 0 && written != -EINTR)
+			return (int)written;
+		at += written > 0 ? written : 0;
+	}
+	return n < 0 ? -errno : 0;
+}
+
+void recording_begin(struct recording *r)
+{
+	if (!r->path || r->file < 0)
+		return;
+	failed(r, move_in(r));
+	/* The writer keeps its descriptor: it becomes the file's. */
+	if (dup3(r->file, r->fd, O_CLOEXEC) < 0)
+		failed(r, -errno);
+	close(r->file);
+	r->file = -1;
+}
+
+bool recording_fits(struct recording *r, const struct event_block *block)
+{
+	r->full |= r->writer && !event_writer_fits(r->writer, block);
+	return !r->full;
+}
+
+void recording_copy(struct recording *r, const struct event_block *block)
+{
+	if (r->writer)
+		failed(r, event_writer_copy(r->writer, block));
+}
+
+void recording_flush(struct recording *r)
+{
+	if (r->writer)
+		failed(r, event_writer_flush(r->writer));
+}
+
+/* It never began: what was there before stays, what was not is not there now. */
+static void drop(struct recording *r)
+{
+	event_writer_free(r->writer);
+	if (r->fd >= 0)
+		close(r->fd);
+	close(r->file);
+	if (r->made)
+		unlink(r->path);
+	r->writer = NULL;
+	r->fd = r->file = -1;
+}
+
+void recording_close(struct recording *r)
+{
+	struct stat file;
+
+	if (!r->path)
+		return;
+	if (r->file >= 0) {
+		drop(r);
+		return;
+	}
+	if (r->writer) {
+		r->full |= event_writer_full(r->writer);
+		if (r->full)
+			log_warning("the recording reached its size limit");
+		failed(r, event_writer_close(r->writer));
+	}
+	if (r->fd >= 0) {
+		if (!fstat(r->fd, &file))
+			r->bytes = file.st_size;
+		if (close(r->fd))
+			failed(r, -errno);
+	}
+	r->writer = NULL;
+	r->fd = -1;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The file that a live run is kept in. One that fails is said once and is not written any further;
+ * the measurement goes on, and what was written until then can be read.
+ */
+#ifndef HOSTLAT_CMD_RECORDING_H
+#define HOSTLAT_CMD_RECORDING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "event/writer.h"
+
+struct recording {
+	const char *path;            /* NULL: nothing is recorded */
+	int fd;                      /* what the writer writes to */
+	int file;                    /* until it begins, the file; then -1 */
+	bool made;                   /* the file was not there before */
+	struct event_writer *writer; /* NULL: none, or no more */
+	int error;                   /* -errno: it is not whole, and why */
+	bool full;                   /* it is not whole: it reached its size limit */
+	uint64_t bytes;              /* of the file, once closed */
+};
+
+/* False, with a message, if recording and result are to go into one file. */
+bool recording_is_apart(const char *path, const char *output);
+
+/*
+ * `path` NULL: every function does nothing. `result_fd`: where the result is written. Until
+ * recording_begin() an older file is left as it is, and what is recorded is kept in memory: a run
+ * that can't start must not destroy the last one. Returns 0 or, after a message, -errno. To be
+ * closed in either case.
+ */
+int recording_open(struct recording *recording, const char *path, uint64_t size_limit,
+		   int result_fd);
+
+/* The run starts: the file is this recording from now on. A failure is said, and in `error`. */
+void recording_begin(struct recording *recording);
+
+/* Whether all of the block fits into the file. If not, it is full, and nothing more is for it. */
+bool recording_fits(struct recording *recording, const struct event_block *block);
+
+void recording_copy(struct recording *recording, const struct event_block *block);
+
+/* What was copied before comes before what is copied later, whatever its core and kind. */
+void recording_flush(struct recording *recording);
+
+/* Also of one that was not opened. */
+void recording_close(struct recording *recording);
+
+#endif

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* hostlat serve: a server whose times are known, to measure load generators against. */
+#include <errno.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "base/log.h"
+#include "base/parse.h"
+#include "base/stop.h"
+#include "clock/clock.h"
+#include "cmd/cmd.h"
+#include "cmd/result.h"
+#include "load/serve.h"
+
+#define SCHEMA 1
+#define WHY_MAX 4096
+
+struct serve_options {
+	struct opt_list addresses;
+	uint32_t protocol, mode;
+	uint64_t threads, workers, seed, reply_size;
+	const char *service, *stall, *tls_cert, *tls_key;
+	struct common_options common;
+};
+
+static const struct opt_choice protocol_choices[] = {
+	{ "synthetic", SERVE_SYNTHETIC, "requests say what they cost, replies when they left" },
+	{ "echo", SERVE_ECHO, "the same header and as many bytes" },
+	{ "r2p2", SERVE_R2P2, "synthetic in R2P2's datagrams" },
+	{ "memcached", SERVE_MEMCACHED, "its ASCII protocol" },
+	{ "redis", SERVE_REDIS, "RESP" },
+	{ "http", SERVE_HTTP, "HTTP/1.1" },
+	{ NULL, 0, NULL },
+};
+
+enum mode { MODE_SLEEP, MODE_SPIN };
+
+static const struct opt_choice mode_choices[] = {
+	{ "sleep", MODE_SLEEP, "by a timer: costs no CPU" },
+	{ "spin", MODE_SPIN, "burning CPU, as a service would" },
+	{ NULL, 0, NULL },
+};
+
+static const struct opt serve_rows[] = {
+	OPT_LIST(struct serve_options, addresses, .name = "ADDRESS", .positional = true,
+		 .required = true,
+		 .help = "Where to listen: 127.0.0.1:9000, [::1]:9000, unix:PATH, "
+			 "udp:127.0.0.1:9000; port 0 is any free one"),
+	OPT_CHOICE(struct serve_options, protocol, .name = "protocol", .letter = 'p',
+		   .def = "synthetic", .choices = protocol_choices, .help = "What is spoken"),
+	OPT_STRING(struct serve_options, service, .name = "service", .metavar = "DISTRIBUTION",
+		   .def = "zero",
+		   .help = "What a request takes: zero, fixed:10us, exponential:10us, "
+			   "bimodal:0.9:10us:100us, lognormal:50us:2 ..."),
+	OPT_CHOICE(struct serve_options, mode, .name = "service-mode", .def = "sleep",
+		   .choices = mode_choices, .help = "How that time passes"),
+	OPT_U64(struct serve_options, workers, .name = "workers", .letter = 'w', .def = "1",
+		.min = 1, .max = SERVE_WORKERS_MAX,
+		.help = "How many requests are served at a time, from one queue"),
+	OPT_U64(struct serve_options, threads, .name = "threads", .letter = 't', .def = "1",
+		.min = 1, .max = SERVE_THREADS_MAX,
+		.help = "Threads that read and write; when spinning, the workers do"),
+	OPT_STRING(struct serve_options, stall, .name = "stall", .metavar = "LENGTH/PERIOD",
+		   .help = "Serve nothing for the first LENGTH of each PERIOD of CLOCK_MONOTONIC: "
+			   "100ms/1s"),
+	OPT_U64(struct serve_options, seed, .name = "seed", .def = "1",
+		.help = "Of the service times"),
+	OPT_SIZE(struct serve_options, reply_size, .name = "reply-size", .def = "0",
+		 .max = 64 << 20,
+		 .help = "Of a value or page; 0: keys are missed, pages are empty"),
+	OPT_STRING(struct serve_options, tls_cert, .name = "tls-cert", .file = true,
+		   .help = "Speak TLS over streams, with this certificate (and its chain): PEM"),
+	OPT_STRING(struct serve_options, tls_key, .name = "tls-key", .file = true,
+		   .help = "Its key: PEM"),
+	OPTIONS_COMMON(struct serve_options, common),
+	OPT_END,
+};
+
+/* "100ms/1s" */
+static int parse_stall(const char *text, struct serve_stall *out)
+{
+	struct strbuf first = STRBUF_INIT(64);
+	const char *slash = strchr(text, '/');
+	struct serve_stall stall;
+	int err = -EINVAL;
+
+	if (!slash)
+		return -EINVAL;
+	strbuf_add(&first, text, (size_t)(slash - text));
+	err = parse_duration(strbuf_str(&first), &stall.length_ns) ?:
+	      parse_duration(slash + 1, &stall.every_ns);
+	strbuf_release(&first);
+	if (err || stall.length_ns >= stall.every_ns || stall.every_ns > NS_PER_DAY)
+		return -EINVAL;
+	*out = stall;
+	return 0;
+}
+
+/* Says what is wrong. */
+static int configure(const struct serve_options *o, struct serve_config *config)
+{
+	struct strbuf why = STRBUF_INIT(WHY_MAX);
+	int err = 0;
+
+	*config = (struct serve_config){
+		.addresses = o->addresses.items,
+		.n_addresses = o->addresses.len,
+		.protocol = (enum serve_protocol_number)o->protocol,
+		.spin = o->mode == MODE_SPIN,
+		.workers = (uint32_t)o->workers,
+		.threads = (uint32_t)o->threads,
+		.seed = o->seed,
+		.reply_size = (uint32_t)o->reply_size,
+		.tls_cert = o->tls_cert,
+		.tls_key = o->tls_key,
+	};
+	if (strcmp(o->service, "zero") &&
+	    dist_parse(o->service, DIST_UNIT_NS, &config->service, &why)) {
+		log_error("--service: %s, or zero", strbuf_str(&why));
+		err = -EINVAL;
+	} else if (config->service.kind == DIST_KIND_ZIPF) {
+		log_error("--service: zipf is of ranks, not of times");
+		err = -EINVAL;
+	} else if (o->stall && parse_stall(o->stall, &config->stall)) {
+		log_error("--stall takes LENGTH/PERIOD, two times of which the first is shorter "
+			  "(100ms/1s), not '%s'", o->stall);
+		err = -EINVAL;
+	} else if (!o->tls_cert != !o->tls_key) {
+		log_error("--tls-cert and --tls-key go together");
+		err = -EINVAL;
+	} else if (config->spin && o->workers > SERVE_THREADS_MAX) {
+		log_error("--workers: each one that spins is a thread, at most %d of them",
+			  SERVE_THREADS_MAX);
+		err = -EINVAL;
+	}
+	strbuf_release(&why);
+	return err;
+}
+
+/* One descriptor per connection: as many as this process may have. */
+static void raise_limit(void)
+{
+	struct rlimit limit;
+
+	if (!getrlimit(RLIMIT_NOFILE, &limit)) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}
+
+static uint64_t timeval_ns(const struct timeval *t)
+{
+	return (uint64_t)t->tv_sec * NS_PER_S + (uint64_t)t->tv_usec * NS_PER_US;
+}
+
+static void put_connections(struct report *r, const struct serve_totals *t)
+{
+	struct object *o = object_new(r);
+
+	object_add(o, "accepted", value_u64(t->accepted));
+	object_add(o, "closed", value_u64(t->counts.closed));
+	object_add(o, "reset", value_u64(t->counts.reset));
+	object_add(o, "open", value_u64(t->open));
+	object_add(&r->body, "connections", value_object(o));
+}
+
+static void put_errors(struct report *r, const struct serve_totals *t)
+{
+	const struct {
+		const char *reason;
+		uint64_t count;
+	} errors[] = {
+		{ "garbled", t->counts.garbled },
+		{ "refused", t->counts.refused },
+		{ "unsent", t->counts.unsent },
+		{ "not-accepted", t->not_accepted },
+	};
+	const struct column columns[] = {
+		{ .name = "reason", .head = "error" }, { .name = "count", .head = "count" },
+	};
+	struct table *table = table_new(r, columns, 2);
+
+	for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
+		if (errors[i].count)
+			TABLE_ADD(table, value_string(errors[i].reason),
+				  value_u64(errors[i].count));
+	}
+	object_add(&r->body, "errors", value_table(table));
+}
+
+static void put_lag(struct report *r, struct serve_totals *t)
+{
+	const struct column columns[] = {
+		{ "lag", "departures behind their time", COLUMN_INLINE,
+		  SHOW_COUNT | SHOW_P50 | SHOW_P99 | SHOW_MAX },
+	};
+	struct table *table = table_new(r, columns, 1);
+
+	if (t->lag.count)
+		TABLE_ADD(table, value_distribution(r, &t->lag));
+	object_add(&r->body, "lag", value_table(table));
+}
+
+static int print(const struct serve_options *o, struct serve *serve, uint64_t elapsed_ns)
+{
+	struct strbuf addresses = STRBUF_INIT(WHY_MAX * 4);
+	struct serve_totals t;
+	struct rusage usage;
+	struct report r;
+	int code = EXIT_CANNOT;
+
+	getrusage(RUSAGE_SELF, &usage);
+	serve_addresses(serve, &addresses);
+	result_begin(&r, "serve", SCHEMA);
+	if (serve_totals(serve, &t)) {
+		log_error("cannot sum up: no memory");
+		goto out;
+	}
+	report_title(&r, "served %s", strbuf_str(&addresses));
+	report_summary(&r, "%llu requests", (unsigned long long)t.counts.requests);
+	report_summary(&r, "%llu connections", (unsigned long long)t.accepted);
+	object_add(&r.body, "elapsed_ns", value_ns(elapsed_ns));
+	object_add(&r.body, "requests", value_u64(t.counts.requests));
+	object_add(&r.body, "replies", value_u64(t.counts.replies));
+	object_add(&r.body, "waiting", value_u64(t.waiting));
+	object_add(&r.body, "received_bytes", value_u64(t.counts.received));
+	object_add(&r.body, "sent_bytes", value_u64(t.counts.sent));
+	object_add(&r.body, "busy_ns", value_ns(t.counts.busy_ns));
+	object_add(&r.body, "cpu_user_ns", value_ns(timeval_ns(&usage.ru_utime)));
+	object_add(&r.body, "cpu_system_ns", value_ns(timeval_ns(&usage.ru_stime)));
+	put_connections(&r, &t);
+	put_lag(&r, &t);
+	put_errors(&r, &t);
+	code = result_print(&r, &o->common);
+out:
+	hist_release(&t.lag);
+	report_release(&r);
+	strbuf_release(&addresses);
+	return code;
+}
+
+static int serve(const struct serve_options *o, const struct serve_config *config, int stop_fd)
+{
+	struct strbuf text = STRBUF_INIT(WHY_MAX * 4);
+	struct serve *serve = NULL;
+	int code = EXIT_CANNOT, err;
+	int64_t start;
+
+	err = serve_new(&serve, config, &text);
+	if (err) {
+		log_error("%s", strbuf_str(&text));
+		strbuf_release(&text);
+		return err == -EINVAL ? EXIT_USAGE : EXIT_CANNOT;
+	}
+	serve_addresses(serve, &text);
+	log_info("serving %s", strbuf_str(&text));
+	strbuf_release(&text);
+	start = clock_mono_ns(clock_system());
+	err = serve_run(serve, stop_fd);
+	if (err)
+		log_error("cannot serve: %s", strerror(-err));
+	else
+		code = print(o, serve, (uint64_t)(clock_mono_ns(clock_system()) - start));
+	serve_free(serve);
+	return code;
+}
+
+static int run(const void *options)
+{
+	const struct serve_options *o = options;
+	struct serve_config config;
+	struct stop stop;
+	int code, err;
+
+	common_begin(&o->common);
+	if (configure(o, &config))
+		return EXIT_USAGE;
+	raise_limit();
+	err = stop_init(&stop);
+	if (err) {
+		log_error("cannot wait for signals: %s", strerror(-err));
+		return EXIT_CANNOT;
+	}
+	code = serve(o, &config, stop.fd);
+	stop_release(&stop);
+	return code;
+}
+
+const struct command cmd_serve = {
+	.name = "serve",
+	.summary = "a synthetic server whose service times are known",
+	.options = serve_rows,
+	.config_size = sizeof(struct serve_options),
+	.run = run,
+};

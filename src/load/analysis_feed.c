@@ -1,0 +1,509 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Takes events in, and decides at fixed times whether they suffice. */
+#include "load/analysis.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bug.h"
+#include "base/parse.h"
+#include "load/analysis_state.h"
+#include "load/ccdf.h"
+#include "load/disturbed.h"
+#include "load/evaluate.h"
+#include "load/evidence.h"
+#include "load/looks.h"
+#include "load/verdict.h"
+
+#define UNREACHABLE_NS (3 * NS_PER_S) /* then a run ends early */
+
+const char *load_state_name(enum load_state state)
+{
+	static const char *const names[] = {
+		[LOAD_STATE_CONNECTING] = "connecting", [LOAD_STATE_LOADING] = "loading",
+		[LOAD_STATE_ARRIVALS] = "arrivals", [LOAD_STATE_WARMUP] = "warm-up",
+		[LOAD_STATE_DEPENDENCE] = "dependence", [LOAD_STATE_STATIONARY] = "stationary",
+		[LOAD_STATE_INTERVAL] = "interval", [LOAD_STATE_DONE] = "done",
+	};
+
+	return names[state];
+}
+
+struct load_analysis *load_analysis_new(const struct load_analysis_config *config)
+{
+	struct load_analysis *a = calloc(1, sizeof(*a));
+	const uint32_t loading = config->agents - config->probes;
+	int err;
+
+	BUG_ON(!config->agents || config->agents > LOAD_AGENTS_MAX);
+	BUG_ON(config->probes > config->agents || !(config->rate > 0));
+	if (!a)
+		return NULL;
+	a->config = *config;
+	a->tail_q = 0.99;
+	a->look_confidence = config->ci_width_ns ? look_confidence(config->confidence) :
+						   end_confidence(config->confidence);
+	ledger_init(&a->ledger);
+	lancet_init(&a->lancet);
+	for (uint32_t i = 0; i < config->agents; i++) {
+		hist_init(&a->agents[i].latency, LOAD_SCHEMA);
+		ledger_init(&a->agents[i].ledger);
+		gap_queue_init(&a->agents[i].gaps);
+	}
+	/* At the first look there must be enough windows; later ones merge them. */
+	err = series_init(&a->series, config->ci_width_ns ? look_time(config->max_time_ns, 0) :
+							    config->max_time_ns);
+	if (!err)
+		err = balance_init(&a->balance);
+	if (!err)
+		err = gaps_init(&a->gaps, &config->arrival,
+				config->rate / (loading ? loading : 1), config->max_time_ns);
+	if (!err)
+		return a;
+	load_analysis_free(a);
+	return NULL;
+}
+
+void load_analysis_free(struct load_analysis *analysis)
+{
+	if (!analysis)
+		return;
+	evaluate_release(analysis);
+	series_release(&analysis->series);
+	gaps_release(&analysis->gaps);
+	balance_release(&analysis->balance);
+	ledger_release(&analysis->ledger);
+	lancet_release(&analysis->lancet);
+	for (uint32_t i = 0; i < analysis->config.agents; i++) {
+		hist_release(&analysis->agents[i].latency);
+		ledger_release(&analysis->agents[i].ledger);
+		gap_queue_release(&analysis->agents[i].gaps);
+	}
+	free(analysis);
+}
+
+/* -- samples -------------------------------------------------------------------------------- */
+
+/* A result stands on what its decision stood on, though the run goes on until it is stopped. */
+static bool too_late(const struct load_analysis *a, uint64_t ns)
+{
+	return a->decided && ns >= a->decided_ns;
+}
+
+/* What counts as latency: of those that load, or of those that only probe. */
+static int add_latency(struct load_analysis *a, struct load_agent *agent,
+		       const struct event_sample *s)
+{
+	int err;
+
+	if (s->flags & SAMPLE_UNSENT)
+		return series_add_failed(&a->series, s->intended);
+	err = series_add(&a->series, s);
+	if (err || s->flags & SAMPLE_FAILED)
+		return err;
+	agent->samples++;
+	if (a->config.agents > 1)
+		err = hist_record(&agent->latency, s->done - s->intended);
+	if (!err && a->config.method == METHOD_LANCET)
+		err = lancet_add(&a->lancet, s);
+	return err;
+}
+
+static int add_sample(struct load_analysis *a, struct load_agent *agent,
+		      const struct event_sample *s)
+{
+	const bool probe = s->flags & SAMPLE_PROBE;
+	int err = 0;
+
+	if (s->sent < s->intended || s->done < s->sent)
+		return -EBADMSG;
+	a->never_sent += !!(s->flags & SAMPLE_UNSENT);
+	if (too_late(a, s->intended))
+		return 0;
+	a->retransmitted += !!(s->flags & SAMPLE_RETRANSMIT);
+	if (!probe && !(s->flags & SAMPLE_UNSENT)) {
+		balance_add(&a->balance, s->flow);
+		err = gaps_add(&a->gaps, &agent->gaps, s->intended, s->sent);
+	}
+	if (err || s->flags & SAMPLE_WARMUP)
+		return err;
+	if (probe == (a->config.probes > 0))
+		return add_latency(a, agent, s);
+	return probe || s->flags & SAMPLE_UNSENT ? 0 : series_add_load(&a->series, s);
+}
+
+static int add_samples(struct load_analysis *a, const struct event_block *block)
+{
+	const uint32_t n = block->core / LOAD_THREADS_MAX;
+	struct event_sample sample;
+	int err = 0;
+
+	if (n >= a->config.agents)
+		return -EBADMSG;
+	a->agents[n].threads |= 1ULL << block->core % LOAD_THREADS_MAX;
+	for (uint32_t i = 0; !err && i < block->count; i++) {
+		event_block_copy(block, i, &sample, sizeof(sample));
+		err = add_sample(a, &a->agents[n], &sample);
+	}
+	return err;
+}
+
+/* -- ticks ---------------------------------------------------------------------------------- */
+
+/* Requests intended before it have all had their outcome. */
+static uint64_t horizon(const struct load_analysis *a)
+{
+	uint64_t ns = UINT64_MAX;
+
+	for (uint32_t i = 0; i < a->config.agents; i++) {
+		const struct load_agent *agent = &a->agents[i];
+
+		if (agent->final || (agent->lost && !agent->seen))
+			continue;
+		if (!agent->seen)
+			return 0;
+		ns = agent->last.oldest_ns < ns ? agent->last.oldest_ns : ns;
+	}
+	return ns;
+}
+
+static uint64_t latest_start(const struct load_analysis *a)
+{
+	uint64_t ns = 0;
+
+	for (uint32_t i = 0; i < a->config.agents; i++) {
+		if (a->agents[i].seen && a->agents[i].last.started_ns > ns)
+			ns = a->agents[i].last.started_ns;
+	}
+	return ns;
+}
+
+/* What was sent until then: of each agent that still sends. */
+static void take_sending(struct load_analysis *a, struct load_agent *agent, uint64_t elapsed,
+			 const struct event_load *tick)
+{
+	a->elapsed_ns = elapsed > a->elapsed_ns ? elapsed : a->elapsed_ns;
+	agent->sending = *tick;
+	agent->sending_ns = elapsed;
+	agent->ticks++;
+	agent->ticks_waiting += tick->unsent > 0;
+	if (agent->ticks & (agent->ticks - 1))
+		return;
+	agent->before = agent->half;
+	agent->half = *tick;
+}
+
+static void take_tick(struct load_analysis *a, struct load_agent *agent, uint64_t now,
+		      const struct event_load *tick)
+{
+	const bool started = tick->flags & LOAD_STARTED && now >= tick->started_ns;
+	const uint64_t elapsed = started ? now - tick->started_ns : 0;
+	const uint64_t max = a->config.max_time_ns;
+
+	agent->seen = true;
+	agent->last = *tick;
+	agent->final = tick->flags & LOAD_FINAL;
+	agent->unreachable = tick->flags & LOAD_UNREACHABLE;
+	if (!agent->unreachable || !agent->reachable_ns)
+		agent->reachable_ns = now;
+	if (tick->flags & LOAD_EXHAUSTED && !agent->exhausted) {
+		agent->exhausted = true;
+		agent->exhausted_ns = elapsed;
+	}
+	if (!started || a->decided)
+		return;
+	if (!agent->exhausted && !agent->final)
+		take_sending(a, agent, elapsed, tick);
+	else if (agent->exhausted && !agent->sending_ns) /* it was over before the first tick */
+		take_sending(a, agent, elapsed < max ? elapsed : max, tick);
+}
+
+/* The early looks; the last one is load_analysis_finish(). */
+static int look(struct load_analysis *a)
+{
+	const uint64_t at = latest_start(a) + look_time(a->config.max_time_ns, a->looks);
+	int err;
+
+	if (a->looks + 1 >= LOOKS || horizon(a) < at)
+		return LOAD_MORE;
+	err = evaluate(a, at, a->look_confidence, false);
+	if (err)
+		return err;
+	a->looks++;
+	a->decided = verdict_sound(a);
+	if (a->decided)
+		a->decided_ns = at;
+	return a->decided ? LOAD_DECIDED : LOAD_MORE;
+}
+
+static int look_lancet(struct load_analysis *a)
+{
+	const uint32_t tries = a->lancet.tries;
+	int err = lancet_try(&a->lancet, a->config.percentile, a->config.confidence,
+			     a->config.ci_width_ns);
+
+	a->looks = a->lancet.tries;
+	if (err || tries == a->lancet.tries)
+		return err;
+	a->decided = a->config.ci_width_ns && a->lancet.verdict == LANCET_DONE;
+	a->decided_ns = UINT64_MAX;
+	return a->decided ? LOAD_DECIDED : LOAD_MORE;
+}
+
+/* For so long that nobody restarts it: an outage is part of what is measured. */
+static bool all_unreachable(const struct load_analysis *a, uint64_t now)
+{
+	for (uint32_t i = 0; i < a->config.agents; i++) {
+		const struct load_agent *agent = &a->agents[i];
+
+		if (!agent->lost && (!agent->unreachable ||
+				     now - agent->reachable_ns < UNREACHABLE_NS))
+			return false;
+	}
+	return true;
+}
+
+static int add_tick(struct load_analysis *a, const struct event *event)
+{
+	struct load_agent *agent;
+	struct event_load tick;
+
+	event_copy(event, &tick, sizeof(tick));
+	if (tick.agent >= a->config.agents)
+		return -EBADMSG;
+	agent = &a->agents[tick.agent];
+	take_tick(a, agent, event->time, &tick);
+	if (tick.flags & LOAD_STARTED && !a->decided)
+		gaps_take(&a->gaps, &agent->gaps, tick.started_ns,
+			  agent->final ? UINT64_MAX : tick.oldest_ns);
+	if (a->decided || all_unreachable(a, event->time))
+		return LOAD_DECIDED;
+	if (a->config.method == METHOD_LANCET)
+		return look_lancet(a);
+	return a->config.ci_width_ns ? look(a) : LOAD_MORE;
+}
+
+static int add_event(struct load_analysis *a, const struct event *event)
+{
+	struct event_noise noise;
+	int err;
+
+	if (event->kind == EV_LOAD)
+		return add_tick(a, event);
+	if (event->kind != EV_NOISE)
+		return LOAD_MORE;
+	event_copy(event, &noise, sizeof(noise));
+	if (noise.agent >= a->config.agents)
+		return -EBADMSG;
+	if (too_late(a, noise.begin))
+		return LOAD_MORE;
+	err = ledger_add(&a->ledger, &noise);
+	return err ? err : ledger_add(&a->agents[noise.agent].ledger, &noise);
+}
+
+int load_analysis_block(struct load_analysis *analysis, const struct event_block *block)
+{
+	struct event event;
+	int verdict = LOAD_MORE, err;
+	size_t at = 0;
+
+	BUG_ON(analysis->finished);
+	if (block->kind == EV_SAMPLE)
+		return add_samples(analysis, block);
+	if (block->record_size)
+		return LOAD_MORE;
+	while (event_block_next(block, &at, &event)) {
+		err = add_event(analysis, &event);
+		if (err < 0)
+			return err;
+		if (err == LOAD_DECIDED)
+			verdict = LOAD_DECIDED;
+	}
+	return verdict;
+}
+
+void load_analysis_interrupted(struct load_analysis *analysis)
+{
+	analysis->interrupted = true;
+}
+
+void load_analysis_agent_lost(struct load_analysis *analysis, uint32_t agent, const char *why)
+{
+	BUG_ON(agent >= analysis->config.agents);
+	analysis->agents[agent].lost = true;
+	snprintf(analysis->agents[agent].why, AGENT_WHY_MAX, "%s", why);
+}
+
+/* -- results -------------------------------------------------------------------------------- */
+
+/*
+ * A server that froze just before the end holds the slowest requests of all, and there is no sample
+ * of them: in the ranks they count as failed ones do.
+ */
+static uint64_t unfinished(const struct load_analysis *a)
+{
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < a->config.agents; i++) {
+		if (a->agents[i].final)
+			n += a->agents[i].last.unsent + a->agents[i].last.in_flight;
+	}
+	return n;
+}
+
+static bool is_by_look(const struct load_analysis *a)
+{
+	return a->decided && a->config.method == METHOD_ALL;
+}
+
+/* What came before is what the result stands on. */
+static uint64_t end_of(const struct load_analysis *a)
+{
+	return is_by_look(a) ? a->decided_ns : horizon(a);
+}
+
+int load_analysis_finish(struct load_analysis *analysis)
+{
+	const bool by_look = is_by_look(analysis);
+	int err;
+
+	if (analysis->finished)
+		return 0;
+	for (uint32_t i = 0; i < analysis->config.agents; i++) {
+		struct load_agent *agent = &analysis->agents[i];
+
+		if (agent->seen && agent->last.flags & LOAD_STARTED && !by_look)
+			gaps_take(&analysis->gaps, &agent->gaps, agent->last.started_ns,
+				  agent->final ? UINT64_MAX : agent->last.oldest_ns);
+	}
+	if (!by_look)
+		analysis->unfinished = unfinished(analysis);
+	err = evaluate(analysis, end_of(analysis), analysis->look_confidence, true);
+	if (!by_look && analysis->config.method == METHOD_ALL)
+		analysis->looks++;
+	analysis->finished = !err;
+	return err;
+}
+
+void load_analysis_status(const struct load_analysis *analysis, struct load_status *out)
+{
+	const struct load_result *r = &analysis->result;
+	const struct interval *i = &r->quantiles[load_main(&analysis->config)][REPORT_QUANTILES];
+	const uint64_t max = analysis->config.max_time_ns;
+
+	*out = (struct load_status){
+		.state = analysis->evaluated ? r->state :
+			analysis->elapsed_ns ? LOAD_STATE_LOADING : LOAD_STATE_CONNECTING,
+		.elapsed_ns = analysis->elapsed_ns,
+		.remaining_ns = max > analysis->elapsed_ns ? max - analysis->elapsed_ns : 0,
+		.looks = analysis->looks,
+	};
+	if (analysis->decided || analysis->finished)
+		out->state = LOAD_STATE_DONE;
+	for (uint32_t k = 0; k < analysis->config.agents; k++)
+		out->samples += analysis->agents[k].samples;
+	if (analysis->evaluated && !i->why) {
+		out->quantile_ns = i->ns;
+		out->lo_ns = i->lo_ns;
+		out->hi_ns = i->hi_ns;
+	}
+	out->needed = evidence_needed(analysis);
+}
+
+bool load_analysis_sound(const struct load_analysis *analysis)
+{
+	BUG_ON(!analysis->finished);
+	return verdict_sound(analysis);
+}
+
+int load_analysis_sound_at(const struct load_analysis *analysis, double q, struct strbuf *why)
+{
+	struct load_analysis *at_q;
+	int ret;
+
+	BUG_ON(!analysis->finished);
+	if (q == analysis->config.percentile && verdict_sound(analysis))
+		return 1;
+	at_q = malloc(sizeof(*at_q));
+	if (!at_q)
+		return -ENOMEM;
+	/* An evaluation changes nothing but the result; all else is the same, and not owned. */
+	*at_q = *analysis;
+	at_q->result = (struct load_result){ 0 };
+	at_q->evaluated = false;
+	at_q->config.percentile = q;
+	/* What rises and falls beyond both says nothing against the lower one. */
+	if (analysis->config.percentile > 0.5)
+		at_q->tail_q = analysis->config.percentile;
+	at_q->config.ci_width_ns = 0;
+	ret = evaluate(at_q, end_of(analysis), analysis->look_confidence, false);
+	if (!ret) {
+		ret = verdict_sound(at_q);
+		if (!ret)
+			verdict_why(at_q, why);
+	}
+	evaluate_release(at_q);
+	free(at_q);
+	return ret;
+}
+
+int load_analysis_ccdf(const struct load_analysis *analysis, struct strbuf *csv)
+{
+	const bool closed = analysis->config.loop == LOOP_CLOSED;
+	const struct interval_range range = evaluate_range(analysis,
+							   closed ? LOAD_ACTUAL : LOAD_INTENDED);
+	struct ccdf_band band;
+	int err;
+
+	BUG_ON(!analysis->finished);
+	err = ccdf_band(&range, analysis->result.confidence, &band);
+	if (err)
+		return err;
+	/* A share of disturbed requests moves the curve by no more than itself. */
+	band.half += disturbed_late(analysis, 0) + disturbed_lost(analysis) +
+		disturbed_gaps(analysis, 0);
+	ccdf_csv(&range, &band, csv);
+	return csv->error;
+}
+
+/* Of the evaluation's quantiles if it is one of them, else made for it. False without memory. */
+static bool find_interval(const struct load_analysis *a, enum load_from from, double q,
+			  struct interval *out)
+{
+	const struct load_result *r = &a->result;
+	const struct interval_range range = evaluate_range(a, from);
+
+	for (int i = 0; i < LOAD_QUANTILES; i++) {
+		if (r->q[i] == q) {
+			*out = r->quantiles[from][i];
+			return true;
+		}
+	}
+	return !interval_of(&range, q, r->confidence, out);
+}
+
+void load_analysis_quantile(const struct load_analysis *analysis, enum load_from from, double q,
+			    struct load_quantile *out)
+{
+	struct hist_quantile found;
+	struct interval interval;
+
+	BUG_ON(!analysis->finished);
+	*out = (struct load_quantile){ 0 };
+	out->known = hist_quantile(&analysis->result.pooled[from], q, &found) == 0;
+	out->ns = out->known ? found.value : 0;
+	if (!find_interval(analysis, from, q, &interval) ||
+	    disturbed(analysis, from, q, &interval))
+		return;
+	if (analysis->config.method == METHOD_LANCET) {
+		if (from == LOAD_ACTUAL)
+			verdict_lancet(analysis, q, out);
+	} else if (!interval.why) {
+		out->bounded = true;
+		out->confidence = analysis->result.confidence;
+		out->lo_ns = interval.lo_ns;
+		out->hi_ns = interval.hi_ns;
+	}
+}

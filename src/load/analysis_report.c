@@ -1,0 +1,555 @@
+// SPDX-License-Identifier: Apache-2.0
+/* A finished analysis as a report: the lines that can be quoted, and the contract's JSON. */
+#include <errno.h>
+#include <math.h>
+
+#include "load/analysis_state.h"
+#include "load/counts.h"
+#include "load/disturbed.h"
+#include "load/evidence.h"
+#include "load/gates.h"
+#include "load/verdict.h"
+#include "report/human.h"
+#include "stats/edges.h"
+
+static const char *const from_names[LOAD_FROMS] = {
+	[LOAD_INTENDED] = "intended", [LOAD_ACTUAL] = "actual", [LOAD_KERNEL] = "kernel",
+};
+
+static const char *const from_words[LOAD_FROMS] = {
+	[LOAD_INTENDED] = "from intended send", [LOAD_ACTUAL] = "from actual send",
+	[LOAD_KERNEL] = "between kernel stamps",
+};
+
+/* A closed loop has no schedule, and so no intended times to speak of. */
+static bool has(const struct load_analysis *a, enum load_from from)
+{
+	return a->result.pooled[from].count &&
+		!(from == LOAD_INTENDED && a->config.loop == LOOP_CLOSED);
+}
+
+/* -- the run -------------------------------------------------------------------------------- */
+
+enum load_from load_analysis_main(const struct load_analysis *analysis)
+{
+	return load_main(&analysis->config);
+}
+
+const char *load_from_words(enum load_from from)
+{
+	return from_words[from];
+}
+
+uint64_t load_analysis_count(const struct load_analysis *analysis, enum load_from from)
+{
+	return has(analysis, from) ? analysis->result.pooled[from].count : 0;
+}
+
+/* Requests per second while they were sent; agents add up. */
+static double rate_of(const struct load_analysis *a, bool achieved)
+{
+	double sum = 0;
+
+	for (uint32_t i = 0; i < a->config.agents; i++) {
+		const struct load_agent *agent = &a->agents[i];
+		const uint64_t n = achieved ? agent->sending.completed : agent->sending.scheduled;
+
+		if (agent->sending_ns)
+			sum += (double)n / (double)agent->sending_ns * 1e9;
+	}
+	return sum;
+}
+
+double load_analysis_achieved(const struct load_analysis *analysis)
+{
+	return analysis->elapsed_ns ? rate_of(analysis, true) : NAN;
+}
+
+static void add_rate(const struct load_analysis *a, struct report *r)
+{
+	const bool known = a->elapsed_ns > 0;
+	struct object *o = object_new(r);
+
+	object_add(o, "target", a->config.loop == LOOP_OPEN ? value_number(a->config.rate) :
+							       value_null());
+	object_add(o, "offered", known ? value_number(rate_of(a, false)) : value_null());
+	object_add(o, "achieved", value_number(load_analysis_achieved(a)));
+	object_add(&r->body, "rate", value_object(o));
+}
+
+static struct value measured(const struct interval *i, double x)
+{
+	return interval_measured(i) ? value_number(x) : value_null();
+}
+
+static void add_method(const struct load_analysis *a, struct report *r)
+{
+	const struct load_result *res = &a->result;
+	const struct interval *i = &res->quantiles[load_main(&a->config)][REPORT_QUANTILES];
+	const bool all = a->config.method == METHOD_ALL;
+	const uint64_t needed = evidence_needed(a);
+	struct object *o = object_new(r);
+
+	object_add(o, "name", value_string(all ? "all" : "lancet"));
+	object_add(o, "loop", value_string(a->config.loop == LOOP_OPEN ? "open" : "closed"));
+	object_add(o, "state", value_string(load_state_name(res->state)));
+	object_add(o, "elapsed_ns", a->elapsed_ns ? value_ns(a->elapsed_ns) : value_null());
+	object_add(o, "looks", value_u64(a->looks));
+	object_add(o, "percentile", value_number(100 * a->config.percentile));
+	object_add(o, "confidence", value_number(a->config.confidence));
+	object_add(o, "look_confidence", value_number(res->confidence));
+	object_add(o, "window_ns", value_ns(1ULL << a->series.shift));
+	object_add(o, "windows", value_u64(res->to - res->from));
+	object_add(o, "warmup_ns", value_ns((uint64_t)res->from << a->series.shift));
+	object_add(o, "autocorrelation_windows", measured(i, i->tau));
+	object_add(o, "inflation", measured(i, i->inflation));
+	object_add(o, "batches", value_u64(i->batches));
+	object_add(o, "batch_correlation", measured(i, i->residual));
+	object_add(o, "spearman", value_number(res->spearman));
+	object_add(o, "degrees_of_freedom", measured(i, i->df));
+	object_add(o, "check_lo_ns", res->check_hi_ns ? value_ns(res->check_lo_ns) : value_null());
+	object_add(o, "check_hi_ns", res->check_hi_ns ? value_ns(res->check_hi_ns) : value_null());
+	object_add(o, "tail_shape", value_number(res->shape));
+	object_add(o, "needed", needed ? value_u64(needed) : value_null());
+	if (!all) {
+		object_add(o, "tries", value_u64(a->lancet.tries));
+		object_add(o, "sampling", value_number(1 / (double)a->lancet.sampling));
+		object_add(o, "samples", value_u64(a->lancet.used));
+	}
+	object_add(&r->body, "method", value_object(o));
+}
+
+static struct value known_ns(bool known, uint64_t ns)
+{
+	return known ? value_ns(ns) : value_null();
+}
+
+static void add_noise(const struct load_analysis *a, struct report *r)
+{
+	const uint32_t unknown = disturbed_unknown(a, true);
+	const bool stat = !(unknown & LOAD_NO_STAT), schedstat = !(unknown & LOAD_NO_SCHEDSTAT);
+	const struct ledger *l = &a->ledger;
+	struct object *o = object_new(r);
+
+	object_add(o, "gaps", value_u64(l->count[NOISE_GAP]));
+	object_add(o, "gap_ns", value_ns(l->amount[NOISE_GAP]));
+	object_add(o, "longest_gap_ns", l->gaps.count ? value_ns(l->gaps.max) : value_null());
+	object_add(o, "steal_ns", known_ns(stat, l->amount[NOISE_STEAL]));
+	object_add(o, "softirq_ns", known_ns(stat, l->amount[NOISE_SOFTIRQ]));
+	object_add(o, "preempted_ns", known_ns(schedstat, l->amount[NOISE_PREEMPTED]));
+	object_add(o, "lowest_khz", l->lowest_khz ? value_u64(l->lowest_khz) : value_null());
+	object_add(o, "highest_khz", l->highest_khz ? value_u64(l->highest_khz) : value_null());
+	object_add(o, "client_cpu_ns", value_ns(SUM(uint64_t, a, last.cpu_ns)));
+	object_add(o, "client_spin_ns", value_ns(SUM(uint64_t, a, last.spin_ns)));
+	object_add(&r->body, "noise", value_object(o));
+}
+
+/* -- latencies ------------------------------------------------------------------------------ */
+
+/* config.percentile may be one of the others. */
+static bool is_again(const struct load_result *res, int i)
+{
+	bool again = false;
+
+	for (int k = 0; k < i; k++)
+		again |= res->q[k] == res->q[i];
+	return again;
+}
+
+static struct value quantile_table(const struct load_analysis *a, enum load_from from,
+				   struct report *r)
+{
+	static const struct column columns[] = {
+		{ .name = "q" }, { .name = "ns" }, { .name = "lo_ns" }, { .name = "hi_ns" },
+		{ .name = "effective_exceedances" }, { .name = "inflation" },
+	};
+	const struct load_result *res = &a->result;
+	struct table *t = table_new(r, columns, ARRAY_LEN(columns));
+	struct load_quantile q;
+
+	for (int i = 0; i < LOAD_QUANTILES; i++) {
+		const struct interval *interval = &res->quantiles[from][i];
+
+		if (is_again(res, i))
+			continue;
+		load_analysis_quantile(a, from, res->q[i], &q);
+		TABLE_ADD(t, value_number(res->q[i]), q.known ? value_ns(q.ns) : value_null(),
+			  q.bounded ? value_ns(q.lo_ns) : value_null(),
+			  q.bounded ? value_ns(q.hi_ns) : value_null(),
+			  measured(interval, interval->exceedances),
+			  measured(interval, interval->inflation));
+	}
+	return value_table(t);
+}
+
+static struct value latency_object(const struct load_analysis *a, enum load_from from,
+				   struct report *r)
+{
+	const struct hist *hist = &a->result.pooled[from];
+	const struct interval *i = &a->result.quantiles[from][REPORT_QUANTILES];
+	struct object *o = object_new(r);
+	double mean = hist_mean(hist);
+
+	object_add(o, "count", value_u64(hist->count));
+	object_add(o, "effective_count",
+		   interval_measured(i) ? value_u64((uint64_t)i->effective) : value_null());
+	object_add(o, "mean_ns", isnan(mean) ? value_null() : value_ns((uint64_t)llround(mean)));
+	object_add(o, "max_ns", value_ns(hist->max));
+	object_add(o, "quantiles", quantile_table(a, from, r));
+	return value_object(o);
+}
+
+static void add_latency(const struct load_analysis *a, struct report *r)
+{
+	struct object *o = object_new(r);
+
+	for (int from = 0; from < LOAD_FROMS; from++)
+		object_add(o, from_names[from],
+			   has(a, from) ? latency_object(a, from, r) : value_null());
+	object_add(&r->body, "latency", value_object(o));
+}
+
+/*
+ * Means of the parts over the rows [from, to); they sum to the mean of the whole. A part that none
+ * of the requests has a stamp for is NaN: stamps are distances of at least 1 ns, and what follows
+ * a wait is only known with the stamp before it. Of requests without stamps among others the time
+ * is unexplained, so that the other parts are shares of the whole, too small rather than too great.
+ */
+static uint64_t mean_parts(const struct load_result *res, uint32_t from, uint32_t to,
+			   double out[LOAD_PARTS])
+{
+	uint64_t count = 0;
+
+	for (int part = 0; part < LOAD_PARTS; part++)
+		out[part] = 0;
+	for (uint32_t i = from; i < to; i++) {
+		count += res->parts[i].count;
+		for (int part = 0; part < LOAD_PARTS; part++)
+			out[part] += (double)res->parts[i].ns[part];
+	}
+	if (!(out[PART_RECEIVE] > 0))
+		out[PART_RECEIVE] = out[PART_WAKEUP] = NAN;
+	if (!(out[PART_TRANSMIT] > 0))
+		out[PART_TRANSMIT] = NAN;
+	if (!(out[PART_WIRE_SERVER] > 0))
+		out[PART_WIRE_SERVER] = NAN;
+	for (int part = 0; part < LOAD_PARTS; part++)
+		out[part] /= count ? (double)count : 1;
+	return count;
+}
+
+static void add_parts_row(const struct load_result *res, const char *of, uint32_t from, uint32_t to,
+			  struct table *t)
+{
+	double means[LOAD_PARTS], whole = 0;
+	struct value cells[3 + LOAD_PARTS];
+	uint64_t count = mean_parts(res, from, to, means);
+
+	if (!count)
+		return;
+	cells[0] = value_string(of);
+	cells[1] = value_u64(count);
+	for (int part = 0; part < LOAD_PARTS; part++) {
+		if (isnan(means[part])) {
+			cells[3 + part] = value_null();
+			continue;
+		}
+		cells[3 + part] = value_ns((uint64_t)llround(means[part]));
+		whole += means[part];
+	}
+	cells[2] = value_ns((uint64_t)llround(whole));
+	table_add(t, cells, ARRAY_LEN(cells));
+}
+
+/* Of all, and of those about as slow (19 %) as a quantile: where its time goes. */
+static void add_parts(const struct load_analysis *a, struct report *r)
+{
+	static const struct column columns[] = {
+		{ .name = "of" }, { .name = "count" }, { .name = "mean_ns" },
+		{ .name = "client_queue_ns" }, { .name = "transmit_ns" },
+		{ .name = "wire_server_ns" }, { .name = "receive_ns" }, { .name = "wakeup_ns" },
+		{ .name = "unexplained_ns" },
+	};
+	static const char *const names[REPORT_QUANTILES] = { "p50", "p90", "p99", "p99.9" };
+	const struct load_result *res = &a->result;
+	struct table *t = table_new(r, columns, ARRAY_LEN(columns));
+	struct hist_quantile found;
+
+	if (!has(a, LOAD_INTENDED)) {
+		object_add(&r->body, "parts", value_null());
+		return;
+	}
+	add_parts_row(res, "all", 0, SERIES_PART_ROWS, t);
+	for (int i = 0; i < REPORT_QUANTILES; i++) {
+		uint32_t row;
+
+		if (hist_quantile(&res->pooled[LOAD_INTENDED], res->q[i], &found))
+			continue;
+		row = series_part_row(found.value);
+		add_parts_row(res, names[i], row, row + 1, t);
+	}
+	object_add(&r->body, "parts", value_table(t));
+}
+
+static void add_histogram(const struct load_analysis *a, struct report *r)
+{
+	const enum load_from main = load_main(&a->config);
+	static const struct column columns[] = { { .name = "le_ns" }, { .name = "count" } };
+	const struct hist *h = &a->result.pooled[main];
+	struct table *t = table_new(r, columns, ARRAY_LEN(columns));
+	struct object *o = object_new(r);
+	int32_t index = INT32_MIN;
+	uint64_t n;
+
+	if (h->zero)
+		TABLE_ADD(t, value_ns(0), value_u64(h->zero));
+	while (hist_next(h, &index, &n))
+		TABLE_ADD(t, value_ns(edges_floor(h->schema, index)), value_u64(n));
+	if (h->over)
+		TABLE_ADD(t, value_null(), value_u64(h->over));
+	object_add(o, "of", value_string(from_names[main]));
+	object_add(o, "schema", value_s64(h->schema));
+	object_add(o, "buckets", value_table(t));
+	object_add(&r->body, "histogram", value_object(o));
+}
+
+static void add_gates(const struct load_analysis *a, struct report *r)
+{
+	static const struct column columns[] = {
+		{ .name = "name" }, { .name = "statistic" }, { .name = "threshold" },
+		{ .name = "p" }, { .name = "pass" },
+	};
+	struct table *t = table_new(r, columns, ARRAY_LEN(columns));
+
+	for (int i = 0; i < GATES; i++) {
+		const struct gate *g = &a->result.gates[i];
+
+		if (!g->known)
+			continue;
+		TABLE_ADD(t, value_string(gate_name(i)), value_number(g->statistic),
+			  value_number(g->threshold),
+			  g->tested ? value_number(g->p) : value_null(), value_bool(g->pass));
+	}
+	object_add(&r->body, "gates", value_table(t));
+}
+
+/* -- text ----------------------------------------------------------------------------------- */
+
+static const char *quantile_name(struct report *r, double q)
+{
+	return report_format(r, "p%.10g", 100 * q);
+}
+
+/* Three digits: what an interval of a percent needs, and human_ns() doesn't give. */
+struct unit {
+	const char *name;
+	double ns;
+};
+
+static struct unit unit_of(uint64_t ns)
+{
+	if (ns < 1000)
+		return (struct unit){ "ns", 1 };
+	if (ns < 1000000)
+		return (struct unit){ "µs", 1e3 };
+	return ns < 1000000000 ? (struct unit){ "ms", 1e6 } : (struct unit){ "s", 1e9 };
+}
+
+static const char *in_unit(struct report *r, uint64_t ns, const struct unit *unit)
+{
+	const double x = (double)ns / unit->ns;
+
+	return report_format(r, "%.*f", unit->ns == 1 || x >= 99.95 ? 0 : x >= 9.995 ? 1 : 2, x);
+}
+
+/* "p99  412 µs  [408, 417] at 95 %" */
+static const char *quantile_words(const struct load_analysis *a, enum load_from from, double q,
+				  struct report *r)
+{
+	struct load_quantile found;
+	struct unit unit;
+
+	load_analysis_quantile(a, from, q, &found);
+	if (!found.known)
+		return report_format(r, "%-5s n/a", quantile_name(r, q));
+	unit = unit_of(found.ns);
+	if (!found.bounded)
+		return report_format(r, "%-5s %s %s  observed, no valid interval",
+				     quantile_name(r, q), in_unit(r, found.ns, &unit), unit.name);
+	return report_format(r, "%-5s %s %s  [%s, %s] at %.10g %%", quantile_name(r, q),
+			     in_unit(r, found.ns, &unit), unit.name,
+			     in_unit(r, found.lo_ns, &unit), in_unit(r, found.hi_ns, &unit),
+			     100 * a->config.confidence);
+}
+
+/* Of what is offered; the rest may be under way, or is in the other number. */
+#define REACHED 0.98
+
+static void add_rate_words(const struct load_analysis *a, struct report *r)
+{
+	const double due = rate_of(a, false), answered = rate_of(a, true);
+	char offered[HUMAN_MAX], reached[HUMAN_MAX];
+
+	if (!a->elapsed_ns) {
+		report_summary(r, "rate n/a");
+		return;
+	}
+	human_rate(offered, due);
+	human_rate(reached, answered);
+	if (a->config.loop == LOOP_CLOSED)
+		report_summary(r, "%s/s reached", reached);
+	else if (a->result.gates[GATE_RATE].pass && answered >= REACHED * due)
+		report_summary(r, "%s/s offered and reached", offered);
+	else
+		report_summary(r, "%s/s offered, %s/s reached", offered, reached);
+}
+
+static void add_title(const struct load_analysis *a, enum load_from main, struct report *r)
+{
+	const struct interval *i = &a->result.quantiles[main][REPORT_QUANTILES];
+	char n[HUMAN_MAX], effective[HUMAN_MAX];
+
+	report_title(r, "%s", quantile_words(a, main, a->config.percentile, r));
+	report_summary(r, "%s%s", from_words[main],
+		       a->config.loop == LOOP_CLOSED ? ", closed loop: no latency at a rate" : "");
+	report_summary(r, "%s requests (%s effective)",
+		       human_count(n, a->result.pooled[main].count),
+		       interval_measured(i) ? human_count(effective, (uint64_t)i->effective) :
+					      "n/a");
+	add_rate_words(a, r);
+}
+
+/* "client queue 1 µs · tx stack 3 µs": of the requests about as slow as the median. */
+static const char *parts_words(const struct load_analysis *a, double q, struct report *r)
+{
+	const struct load_result *res = &a->result;
+	double means[LOAD_PARTS];
+	struct hist_quantile found;
+	const char *words = "";
+	char buf[HUMAN_MAX];
+	uint32_t row;
+
+	/* They are parts of that latency, and of no other. */
+	if (load_main(&a->config) != LOAD_INTENDED ||
+	    hist_quantile(&res->pooled[LOAD_INTENDED], q, &found))
+		return words;
+	row = series_part_row(found.value);
+	mean_parts(res, row, row + 1, means);
+	for (int part = 0; part < LOAD_PARTS; part++) {
+		if (!(means[part] >= 0.5))
+			continue;
+		words = report_format(r, "%s%s%s %s", words ? words : "",
+				      words && *words ? " · " : "", load_part_words(part),
+				      human_ns(buf, (uint64_t)llround(means[part])));
+	}
+	return words ? words : "";
+}
+
+/* What a request is worth at each quantile: the rate at which samples would be independent. */
+static void add_sampling(const struct load_analysis *a, enum load_from main, struct report *r)
+{
+	const char *words = NULL;
+
+	for (int i = 0; i < LOAD_QUANTILES; i++) {
+		const struct interval *interval = &a->result.quantiles[main][i];
+
+		if (is_again(&a->result, i) || !interval_measured(interval))
+			continue;
+		words = report_format(r, "%s%s%.*f%s at %s", words ? words : "",
+				      words ? ", " : "1 of ", interval->inflation < 9.95,
+				      interval->inflation, words ? "" : " requests",
+				      quantile_name(r, a->result.q[i]));
+	}
+	if (words)
+		report_finding(r, "independent: %s", words);
+}
+
+/* A server that has nothing to say is quick: that is not the latency that was asked for. */
+static void add_misses(const struct load_analysis *a, struct report *r)
+{
+	struct load_misses m;
+	char share[HUMAN_MAX];
+
+	if (load_analysis_misses(a, &m) && m.misses)
+		report_finding(r, "misses: %s of the replies held no value",
+			       human_fraction(share, (double)m.misses / (double)m.completed));
+}
+
+/* Gates in a person's words; a mark is of all of a kind. */
+static void add_sound(const struct load_analysis *a, struct report *r)
+{
+	static const struct {
+		const char *words;
+		enum gate_id first, last;
+	} kinds[] = {
+		{ "rate", GATE_SERVER, GATE_RATE },
+		{ "arrivals", GATE_SCHEDULE, GATE_ARRIVALS },
+		{ "open loop", GATE_LOOP, GATE_LOOP },
+		{ "client", GATE_CLIENT, GATE_SAMPLES },
+		{ "host quiet", GATE_NOISE, GATE_HOST },
+		{ "replies", GATE_ERRORS, GATE_AGENTS },
+		{ "dependence accounted for", GATE_DEPENDENCE, GATE_DEPENDENCE },
+		{ "stationary", GATE_UNIT_ROOT, GATE_PERIODIC_TAIL },
+		{ "interval", GATE_EXCEEDANCES, GATE_WIDTH },
+	};
+	const char *words = NULL;
+	char time[HUMAN_MAX];
+
+	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+		bool known = false, pass = true;
+
+		for (int id = kinds[i].first; id <= (int)kinds[i].last; id++) {
+			known |= a->result.gates[id].known;
+			pass &= a->result.gates[id].pass;
+		}
+		if (known)
+			words = report_format(r, "%s%s%s %s", words ? words : "",
+					      words ? "  " : "", kinds[i].words,
+					      pass ? "✓" : "✗");
+	}
+	report_finding(r, "%s: %s  (%s, %u decision%s)",
+		       verdict_sound(a) ? "sound" : "not sound", words ? words : "nothing measured",
+		       a->elapsed_ns ? human_ns(time, a->elapsed_ns) : "n/a", a->looks,
+		       a->looks == 1 ? "" : "s");
+}
+
+static void add_text(const struct load_analysis *a, struct report *r)
+{
+	const enum load_from main = load_main(&a->config);
+	char cut[HUMAN_MAX];
+
+	add_title(a, main, r);
+	for (int i = REPORT_QUANTILES; i-- > 0;) {
+		const double q = a->result.q[i];
+
+		const char *parts = i == REPORT_P50 ? parts_words(a, q, r) : "";
+
+		if (q != a->config.percentile && a->result.pooled[main].count)
+			report_finding(r, "%s%s%s", quantile_words(a, main, q, r),
+				       *parts ? "      " : "", parts);
+	}
+	add_sampling(a, main, r);
+	add_misses(a, r);
+	if (a->result.from)
+		report_finding(r, "warm-up: the first %s were left out",
+			       human_ns(cut, (uint64_t)a->result.from << a->series.shift));
+	add_sound(a, r);
+}
+
+int load_analysis_report(struct load_analysis *analysis, struct report *r)
+{
+	BUG_ON(!analysis->finished);
+	add_text(analysis, r);
+	report_place_findings(r);
+	report_place_verdict(r);
+	verdict_report(analysis, r);
+	counts_report(analysis, r);
+	add_rate(analysis, r);
+	add_latency(analysis, r);
+	add_parts(analysis, r);
+	add_gates(analysis, r);
+	add_method(analysis, r);
+	add_noise(analysis, r);
+	add_histogram(analysis, r);
+	return report_error(r);
+}

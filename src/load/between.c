@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "load/between.h"
+
+#include <errno.h>
+#include <math.h>
+
+#include "stats/permute.h"
+#include "stats/special.h"
+
+#define PAIRS_MIN 5
+#define PERMUTATIONS 20000
+
+struct moments {
+	size_t n;
+	double mean, variance; /* unbiased */
+};
+
+static struct moments moments(const double *x, size_t n)
+{
+	struct moments m = { .n = n };
+
+	for (size_t i = 0; i < n; i++)
+		m.mean += x[i] / (double)n;
+	for (size_t i = 0; i < n; i++)
+		m.variance += (x[i] - m.mean) * (x[i] - m.mean) / (double)(n - 1);
+	return m;
+}
+
+/* Half of Student's interval of the mean. */
+static double half_width(const struct moments *m, double confidence)
+{
+	return student_quantile((1 + confidence) / 2, (double)m->n - 1) *
+	       sqrt(m->variance / (double)m->n);
+}
+
+static bool usable(const struct load_quantile *q)
+{
+	return q->known && q->ns;
+}
+
+/*
+ * Cochran's Q with the weights 1 / variance that each run's own interval tells, by the confidence
+ * that this one was made for. The normal law's: where the interval is Student's, since its variance
+ * is an estimate, it tells a greater one, by about what the estimate adds to Q.
+ */
+static void test_homogeneity(const struct load_quantile *runs, size_t n, struct between *out)
+{
+	double weights = 0, sum = 0, squares = 0, q;
+
+	for (size_t i = 0; i < n; i++) {
+		double x, z, width, weight;
+
+		if (!usable(&runs[i]))
+			continue;
+		if (!runs[i].bounded || !runs[i].lo_ns || runs[i].hi_ns <= runs[i].lo_ns ||
+		    !(runs[i].confidence > 0 && runs[i].confidence < 1))
+			return;
+		z = normal_quantile((1 + runs[i].confidence) / 2);
+		x = log((double)runs[i].ns);
+		width = log((double)runs[i].hi_ns / (double)runs[i].lo_ns) / (2 * z);
+		weight = 1 / (width * width);
+		weights += weight;
+		sum += weight * x;
+		squares += weight * x * x;
+	}
+	q = fmax(squares - sum * sum / weights, 0);
+	out->tested = true;
+	out->p = chi2_sf(q, (double)out->n - 1);
+	out->share = q > 0 ? fmax(1 - ((double)out->n - 1) / q, 0) : 0;
+}
+
+int between_runs(const struct load_quantile *runs, size_t n, double confidence,
+		 struct between *out)
+{
+	double x[BETWEEN_RUNS_MAX], half;
+	struct between b = { .min_ns = INFINITY };
+	struct moments m;
+
+	if (n > BETWEEN_RUNS_MAX || !(confidence > 0 && confidence < 1))
+		return -EINVAL;
+	for (size_t i = 0; i < n; i++) {
+		if (!usable(&runs[i]))
+			continue;
+		x[b.n++] = log((double)runs[i].ns);
+		b.min_ns = fmin(b.min_ns, (double)runs[i].ns);
+		b.max_ns = fmax(b.max_ns, (double)runs[i].ns);
+	}
+	if (b.n < 2)
+		return -ENODATA;
+	m = moments(x, b.n);
+	half = half_width(&m, confidence);
+	b.mean_ns = exp(m.mean);
+	b.lo_ns = exp(m.mean - half);
+	b.hi_ns = exp(m.mean + half);
+	test_homogeneity(runs, n, &b);
+	*out = b;
+	return 0;
+}
+
+int between_targets(const struct load_quantile *a, const struct load_quantile *b, size_t n,
+		    double confidence, struct rng *rng, struct versus *out)
+{
+	double difference[BETWEEN_RUNS_MAX], log_a = 0, half;
+	struct permutation test;
+	struct versus v = { 0 };
+	struct moments m;
+	int err;
+
+	if (n > BETWEEN_RUNS_MAX || !(confidence > 0 && confidence < 1))
+		return -EINVAL;
+	for (size_t i = 0; i < n; i++) {
+		if (!usable(&a[i]) || !usable(&b[i]))
+			continue;
+		log_a += log((double)a[i].ns);
+		difference[v.n++] = log((double)b[i].ns / (double)a[i].ns);
+	}
+	if (v.n < PAIRS_MIN)
+		return -ENODATA;
+	m = moments(difference, v.n);
+	half = half_width(&m, confidence);
+	v.a_ns = exp(log_a / (double)v.n);
+	v.b_ns = v.a_ns * exp(m.mean);
+	v.ratio = exp(m.mean);
+	v.lo = exp(m.mean - half);
+	v.hi = exp(m.mean + half);
+	err = permute_pairs(difference, v.n, PERMUTATIONS, rng, &test);
+	if (err && err != -EDOM)
+		return err;
+	v.p = err ? 1 : test.p; /* no pair differs */
+	*out = v;
+	return 0;
+}
+
+int between_shares(const double *a, const double *b, size_t n, double confidence,
+		   struct share_gap *out)
+{
+	double difference[BETWEEN_RUNS_MAX], half;
+	struct share_gap gap = { 0 };
+	struct moments m;
+	size_t pairs = 0;
+
+	if (n > BETWEEN_RUNS_MAX || !(confidence > 0 && confidence < 1))
+		return -EINVAL;
+	for (size_t i = 0; i < n; i++) {
+		if (isnan(a[i]) || isnan(b[i]))
+			continue;
+		gap.a += a[i];
+		gap.b += b[i];
+		difference[pairs++] = b[i] - a[i];
+	}
+	if (pairs < PAIRS_MIN)
+		return -ENODATA;
+	m = moments(difference, pairs);
+	half = half_width(&m, confidence);
+	gap.a /= (double)pairs;
+	gap.b /= (double)pairs;
+	gap.lo = m.mean - half;
+	gap.hi = m.mean + half;
+	*out = gap;
+	return 0;
+}

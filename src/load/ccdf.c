@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "load/ccdf.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#include "stats/edges.h"
+#include "stats/special.h"
+
+static const double depths[CCDF_DEPTHS] = { 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99 };
+
+/* Half the band if the samples depended everywhere as they do at this depth. */
+static double half_width(const struct interval *i, uint64_t n, double confidence)
+{
+	const double c = sqrt(2 * log(2 / (1 - confidence)));
+	const double widened = -student_quantile(normal_sf(c), i->df);
+
+	return widened / 2 * sqrt(i->inflation / (double)n);
+}
+
+int ccdf_band(const struct interval_range *range, double confidence, struct ccdf_band *out)
+{
+	struct ccdf_band band = { 0 };
+	struct interval i;
+
+	*out = band;
+	for (int k = 0; k < CCDF_DEPTHS; k++) {
+		int err = interval_of(range, depths[k], confidence, &i);
+
+		if (err)
+			return err;
+		if (i.why == INTERVAL_NO_SAMPLES || i.why == INTERVAL_FEW_BATCHES)
+			return 0;
+		/* An inflation that stands on fewer is a guess. */
+		if (i.exceedances < INTERVAL_EXCEEDANCES_MIN)
+			continue;
+		band.half = fmax(band.half, half_width(&i, i.count + range->failed, confidence));
+		band.valid = true;
+	}
+	*out = band;
+	return 0;
+}
+
+static void put_line(const struct interval_range *range, const struct ccdf_band *band, uint64_t ns,
+		     uint64_t above, struct strbuf *out)
+{
+	const double all = (double)(range->pooled->count + range->failed);
+
+	strbuf_printf(out, "%" PRIu64 ",%.9g,", ns, (double)above / (double)range->pooled->count);
+	if (band->valid)
+		strbuf_printf(out, "%.9g,%.9g\n", fmax(0, (double)above / all - band->half),
+			      fmin(1, (double)(above + range->failed) / all + band->half));
+	else
+		strbuf_puts(out, ",\n");
+}
+
+void ccdf_csv(const struct interval_range *range, const struct ccdf_band *band,
+	      struct strbuf *out)
+{
+	const struct hist *hist = range->pooled;
+	uint64_t n, above = hist->count - hist->zero;
+	int32_t index = INT32_MIN;
+
+	strbuf_puts(out, "ns,share_above,lo,hi\n");
+	if (hist->zero)
+		put_line(range, band, 0, above, out);
+	while (hist_next(hist, &index, &n)) {
+		above -= n;
+		put_line(range, band, edges_floor(hist->schema, index), above, out);
+	}
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A claim about a latency, as people write it: "p99<500us". A claim is shown or refuted only by an
+ * interval that lies wholly on one side of the limit; anything else leaves it open.
+ */
+#ifndef HOSTLAT_LOAD_CONDITION_H
+#define HOSTLAT_LOAD_CONDITION_H
+
+#include <stdint.h>
+
+#include "load/analysis.h"
+
+#define LOAD_CONDITION_TAKES "a percentile and a time, such as 'p99<500us'"
+
+struct load_condition {
+	double q;          /* 0 < q < 1 */
+	uint64_t limit_ns; /* the quantile of the latency in question is below; > 0 */
+	const char *text;  /* as it was written; borrowed */
+};
+
+enum load_truth { LOAD_OPEN, LOAD_HOLDS, LOAD_FAILS };
+
+/* 0, -EINVAL or -ERANGE. */
+int load_condition_parse(const char *text, struct load_condition *out);
+
+/* LOAD_OPEN where the quantile has no valid interval. */
+enum load_truth load_condition_judge(const struct load_condition *condition,
+				     const struct load_quantile *quantile);
+
+#endif

@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "load/conn.h"
+
+#include <errno.h>
+
+#include "base/bug.h"
+#include "load/outcome.h"
+
+/* ---- which connections take requests ---- */
+
+static bool takes(const struct load_thread *t, const struct load_conn *c)
+{
+	return c->state == CONN_OPEN && !c->blocked && !c->retiring && !c->dead &&
+	       c->outstanding < t->config->outstanding;
+}
+
+void conn_settle(struct load_thread *t, struct load_conn *c)
+{
+	uint32_t last;
+
+	if (takes(t, c) == (c->free_at != LOAD_NONE))
+		return;
+	if (c->free_at == LOAD_NONE) {
+		c->free_at = t->n_free;
+		t->free[t->n_free++] = c->index;
+		return;
+	}
+	last = t->free[--t->n_free];
+	t->free[c->free_at] = last;
+	t->conns[last].free_at = c->free_at;
+	c->free_at = LOAD_NONE;
+}
+
+void conn_assign(struct load_thread *t, struct load_conn *c, uint64_t number, uint64_t intended)
+{
+	struct load_request *r = outcome_new(t, c, number, intended);
+
+	r->id = c->serial++;
+	if (c->tail)
+		c->tail->next = r;
+	else
+		c->head = r;
+	c->tail = r;
+	if (!c->unwritten)
+		c->unwritten = r;
+	c->outstanding++;
+	t->taken++;
+	t->assigned++;
+	if (++c->requests == t->config->requests_per_connection)
+		c->retiring = true;
+	if (!c->dirty) {
+		c->dirty = true;
+		c->dirty_next = NULL;
+		*t->dirty_end = c;
+		t->dirty_end = &c->dirty_next;
+	}
+	conn_settle(t, c);
+}
+
+void conn_drop(struct load_thread *t, struct load_conn *c, struct load_request *r)
+{
+	struct load_request *before = NULL, *at;
+
+	for (at = c->head; at != r; at = at->next)
+		before = at;
+	if (before)
+		before->next = r->next;
+	else
+		c->head = r->next;
+	if (c->tail == r)
+		c->tail = before;
+	if (c->unwritten == r) {
+		c->unwritten = r->next;
+		c->skip = 0;
+	}
+	c->outstanding--;
+	outcome_unqueued(t, r);
+}
+
+/* ---- sending ---- */
+
+/* Returns its size, or 0 if it doesn't fit. */
+static size_t encode(struct load_thread *t, struct load_conn *c, struct load_request *r,
+		     size_t at)
+{
+	const struct load_target *target = c->target;
+	struct request request = {};
+	struct rng rng;
+	int err;
+
+	if (t->phase == PHASE_PRELOAD) {
+		err = target->protocol->encode_store(&target->workload, r->number, t->out + at,
+						     t->out_size - at, &request);
+	} else {
+		rng_init(&rng, t->config->seed + (r->number + 1) * 0x9e3779b97f4a7c15ULL);
+		err = target->protocol->encode(&target->workload, &rng, r->id, t->out + at,
+					       t->out_size - at, &request);
+	}
+	if (err)
+		return 0;
+	r->reply_id = request.id;
+	r->sample.type = request.type;
+	r->sample.tx_bytes = request.size;
+	return request.size;
+}
+
+/* A datagram and a TLS record hold one request each. */
+static bool one_by_one(const struct load_conn *c)
+{
+	return c->stream.datagram || c->stream.tls;
+}
+
+/* Encodes what waits, as far as there is room. Returns the bytes; *end is the first left out. */
+static size_t encode_waiting(struct load_thread *t, struct load_conn *c,
+			     struct load_request **end)
+{
+	struct load_request *r = c->unwritten;
+	size_t n = 0, size;
+
+	while (r) {
+		size = encode(t, c, r, n);
+		if (!size)
+			break;
+		n += size;
+		r = r->next;
+		if (one_by_one(c))
+			break;
+	}
+	BUG_ON(!n);
+	*end = r;
+	return n;
+}
+
+static void expect_stamps(struct load_conn *c, struct load_request *r, uint64_t last)
+{
+	if (c->stream.stamps)
+		match_expect(&c->match, &r->tx, last);
+}
+
+/* `n` more bytes went out; before them the stream had sent `wire`. */
+static void written(struct load_thread *t, struct load_conn *c, size_t n, uint64_t wire)
+{
+	const bool counts = !one_by_one(c);
+	uint64_t upto = c->skip + n, from = wire - c->skip;
+	struct load_request *r;
+
+	t->count.bytes_sent += n;
+	for (r = c->unwritten; r && upto; r = c->unwritten) {
+		if (!r->begun) {
+			r->begun = true;
+			r->sample.tx_offset = counts ? from : wire;
+		}
+		if (upto < r->sample.tx_bytes)
+			break;
+		upto -= r->sample.tx_bytes;
+		from += r->sample.tx_bytes;
+		if (c->stream.tls)
+			r->sample.tx_bytes = c->stream.sent - r->sample.tx_offset;
+		expect_stamps(c, r, (counts ? from : c->stream.sent) - 1);
+		c->unwritten = r->next;
+	}
+	c->skip = upto;
+}
+
+/* Nothing is sent anywhere: the generator's own cost. */
+static void complete_at_once(struct load_thread *t, struct load_conn *c)
+{
+	struct load_request *r;
+
+	for (r = c->head; r; r = c->head) {
+		encode(t, c, r, 0);
+		r->begun = true;
+		r->sample.sent = t->now;
+		r->sample.done = thread_clock(t);
+		outcome_done(t, r, FAILURE_NONE);
+		conn_drop(t, c, r);
+		c->replies++;
+	}
+	conn_settle(t, c);
+}
+
+int conn_flush(struct load_thread *t, struct load_conn *c)
+{
+	struct load_request *r, *end;
+	uint64_t wire;
+	ssize_t n = 0;
+	size_t size;
+
+	if (c->target->protocol->no_network) {
+		complete_at_once(t, c);
+		return 0;
+	}
+	c->blocked = false;
+	while (c->unwritten && !c->blocked) {
+		size = encode_waiting(t, c, &end);
+		t->bulky |= size > LOAD_BULK;
+		thread_clock(t);
+		for (r = c->unwritten; r != end; r = r->next) {
+			if (!r->begun)
+				r->sample.sent = t->now;
+		}
+		wire = c->stream.sent;
+		n = net_stream_write(&c->stream, t->out + c->skip, size - c->skip);
+		t->bulky |= size > LOAD_BULK;
+		/* A socket that takes a part is full; TLS takes a record at a time. */
+		c->blocked = n == -EAGAIN ||
+			     (n >= 0 && (size_t)n < size - c->skip && !c->stream.tls);
+		if (n > 0)
+			written(t, c, n, wire);
+		else if (n < 0 && n != -EAGAIN)
+			return n;
+	}
+	conn_settle(t, c);
+	return 0;
+}
+
+/* ---- receiving ---- */
+
+static struct load_request *answered_one(struct load_conn *c, uint32_t reply_id)
+{
+	struct load_request *r = c->head;
+
+	if (c->target->protocol->matched_by_id) {
+		while (r && r->reply_id != reply_id)
+			r = r->next;
+	}
+	return r;
+}
+
+static uint32_t server_distance(uint64_t from, uint64_t at, uint64_t to)
+{
+	return at && from <= at && at <= to ? match_distance(from, at, 0) : 0;
+}
+
+static uint64_t to_mono(const struct load_thread *t, uint64_t real_ns)
+{
+	return real_ns ? real_ns - t->clock.offset_ns : 0;
+}
+
+static void fill(struct load_thread *t, struct load_conn *c, struct load_request *r,
+		 const struct reply *reply, const struct net_rx_stamp *rx, bool last)
+{
+	const uint64_t rx_ns = to_mono(t, rx->real_ns);
+	struct event_sample *s = &r->sample;
+
+	s->done = t->now;
+	s->rx_offset = c->reply_begin;
+	s->rx_bytes = c->rx - c->reply_begin;
+	s->wake_ns = match_distance(t->wait.woken_ns, s->done, 0);
+	/* With a stamp it is known whether the reply was there before the wait began. */
+	if (t->wait.slept && (!rx_ns || rx_ns >= t->wait.entered_ns))
+		s->flags |= SAMPLE_ASLEEP;
+	if (rx_ns && !last)
+		s->flags |= SAMPLE_CENSORED;
+	r->rx_ns = rx_ns;
+	r->nic_rx_ns = rx->nic_ns;
+	if (reply->server_out_ns >= reply->server_in_ns) {
+		s->server_in_ns = server_distance(s->sent, reply->server_in_ns, s->done);
+		s->server_out_ns = reply->server_out_ns > s->done ? 0 :
+			match_distance(server_distance(s->sent, reply->server_out_ns, s->done) ?
+				       reply->server_out_ns : 0, s->done, 0);
+	}
+}
+
+/* A reply is whole; `last`: nothing came behind it in the same read. */
+static void answered(struct load_thread *t, struct load_conn *c, const struct reply *reply,
+		     const struct net_rx_stamp *rx, bool last)
+{
+	struct load_request *r = answered_one(c, reply->id);
+
+	if (r && !(r->sample.flags & SAMPLE_FAILED)) {
+		fill(t, c, r, reply, rx, last);
+		r->miss = reply->status == REPLY_MISS;
+		outcome_done(t, r, reply->status == REPLY_ERROR ? FAILURE_REFUSED : FAILURE_NONE);
+	} else if (r) {
+		c->dead--;
+	}
+	if (r)
+		conn_drop(t, c, r);
+	c->replies++;
+	c->reply_begin = c->rx;
+}
+
+/* What a parser says when there is no more: the end of a reply that the stream's end ends. */
+static int stream_end(struct load_thread *t, struct load_conn *c)
+{
+	const struct net_rx_stamp none = {};
+	struct reply reply = {};
+	size_t used = 0;
+
+	if (c->head && c->target->protocol->parse(&c->parser, c->head->sample.type, NULL, 0,
+						  &used, &reply) == 1)
+		answered(t, c, &reply, &none, true);
+	return -EPIPE;
+}
+
+static int parse(struct load_thread *t, struct load_conn *c, size_t n,
+		 const struct net_rx_stamp *rx)
+{
+	const struct protocol *protocol = c->target->protocol;
+	size_t at = 0, used;
+	bool close = false;
+	int ret;
+
+	while (at < n) {
+		struct reply reply = {};
+
+		/* With ids it may be a reply that came too late. */
+		if (!c->head && !protocol->matched_by_id)
+			return -EPROTO;
+		used = 0;
+		ret = protocol->parse(&c->parser, c->head ? c->head->sample.type : 0,
+				      t->in + at, n - at, &used, &reply);
+		at += used;
+		c->rx = c->stream.tls ? c->stream.received : c->rx + used;
+		if (ret < 0)
+			return c->stream.datagram ? 0 : -EPROTO;
+		if (!ret)
+			break;
+		answered(t, c, &reply, rx, at == n);
+		close |= reply.close;
+	}
+	return close ? -EPIPE : 0;
+}
+
+int conn_receive(struct load_thread *t, struct load_conn *c, bool to_end)
+{
+	struct net_rx_stamp stamp = {};
+	bool drained;
+	ssize_t n;
+	int err;
+
+	do {
+		n = net_stream_read(&c->stream, t->in, LOAD_IN_SIZE, &stamp, &drained);
+		t->bulky |= n > LOAD_BULK;
+		thread_clock(t);
+		if (n == -EAGAIN)
+			return 0;
+		if (n < 0)
+			return n;
+		if (!n && !c->stream.datagram)
+			return stream_end(t, c);
+		t->count.bytes_received += n;
+		err = parse(t, c, n, &stamp);
+		if (err)
+			return err;
+	} while (to_end || (!drained && (!c->stream.datagram || c->outstanding)));
+	return 0;
+}
+
+int conn_errors(struct load_thread *t, struct load_conn *c)
+{
+	struct net_tx_stamp stamps[NET_STAMP_BATCH];
+	int i, n, any = 0;
+
+	do {
+		n = c->stream.stamps ? net_stamp_drain(c->stream.fd, stamps) : 0;
+		for (i = 0; i < n; i++) {
+			if (stamps[i].kind < NET_STAMP_KINDS && stamps[i].ns)
+				match_stamp(&c->match, stamps[i].kind, stamps[i].id,
+					    stamps[i].kind == NET_STAMP_NIC ?
+					    stamps[i].ns : to_mono(t, stamps[i].ns));
+		}
+		any |= n;
+	} while (n == NET_STAMP_BATCH);
+	if (any)
+		outcome_emit(t, false);
+	return n < 0 ? n : any ? 0 : net_stream_connected(&c->stream);
+}
+
+void conn_fail(struct load_thread *t, struct load_conn *c, enum load_failure first)
+{
+	struct load_request *r;
+
+	for (r = c->head; r; r = c->head) {
+		if (!(r->sample.flags & SAMPLE_FAILED)) {
+			r->sample.done = t->now;
+			outcome_done(t, r, first);
+			first = FAILURE_RESET;
+		}
+		conn_drop(t, c, r);
+	}
+	c->dead = 0;
+}

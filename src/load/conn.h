@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Requests and replies of one open connection. Requests that wait to be written are not kept as
+ * bytes: what a blocked socket did not take is encoded again, as chance comes from their numbers.
+ */
+#ifndef HOSTLAT_LOAD_CONN_H
+#define HOSTLAT_LOAD_CONN_H
+
+#include "load/thread.h"
+
+/* Gives it a request that was due at `intended`; conn_flush_all() sends it. It must be free. */
+void conn_assign(struct load_thread *t, struct load_conn *c, uint64_t number, uint64_t intended);
+
+/* Puts it among the free ones, or takes it away, as its state says. */
+void conn_settle(struct load_thread *t, struct load_conn *c);
+
+/* Sends what was given to it. Returns 0, or -errno: the connection is lost. */
+int conn_flush(struct load_thread *t, struct load_conn *c);
+
+/*
+ * Takes what has come; `to_end`: the peer has closed. Returns 0, or why it is lost: -EPROTO
+ * (garbled), -EPIPE (the server has closed it, or says that it will), another -errno.
+ */
+int conn_receive(struct load_thread *t, struct load_conn *c, bool to_end);
+
+/* Takes kernel stamps, or the socket's error: the same. */
+int conn_errors(struct load_thread *t, struct load_conn *c);
+
+/* The request waits for its reply no more. */
+void conn_drop(struct load_thread *t, struct load_conn *c, struct load_request *r);
+
+/* Fails all that it waits for; the oldest is `first`, the others were reset. */
+void conn_fail(struct load_thread *t, struct load_conn *c, enum load_failure first);
+
+#endif

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What agents say: answers are for the coordinator, the rest goes into the stream. */
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/parse.h"
+#include "base/version.h"
+#include "clock/clock.h"
+#include "load/agent.h"
+#include "load/coordinator_state.h"
+#include "load/roster.h"
+#include "load/setup.h"
+
+#define KEY_MAX 128
+
+static uint64_t now_ns(void)
+{
+	return clock_mono_ns(clock_system());
+}
+
+static uint32_t number(const struct coordinator *c, const struct peer *p)
+{
+	return (uint32_t)(p - c->peers);
+}
+
+static struct event_sink *queue(struct coordinator *c)
+{
+	return event_memsource_sink(c->queue);
+}
+
+/* ---- our own facts ---- */
+
+int coordinator_put_facts(struct coordinator *c)
+{
+	struct event_sink *sink = queue(c);
+	const uint64_t now = now_ns();
+	int err = 0;
+
+	for (uint32_t i = 0; !err && i < c->run.n_targets; i++)
+		err = event_put_fact(sink, now, LOAD_FACT_TARGET, c->run.targets[i]);
+	for (uint32_t i = 0; !err && i < c->n_peers; i++)
+		err = roster_put_agent(sink, now, i, c->peers[i].role, c->peers[i].name);
+	return err;
+}
+
+int coordinator_put_offset(struct coordinator *c, struct peer *p)
+{
+	p->told_error_ns = p->convert.offset.error_ns;
+	return roster_put_clock(queue(c), now_ns(), number(c, p), &p->convert.offset);
+}
+
+/* ---- losing one ---- */
+
+int coordinator_lose(struct coordinator *c, struct peer *p, const char *why)
+{
+	const uint32_t n = number(c, p);
+	char text[4 * PEER_NAME_MAX];
+	const char *words;
+
+	remote_read_words(&p->remote);
+	words = remote_words(&p->remote);
+	snprintf(text, sizeof(text), "%" PRIu32 ": %s: %s%s%s%s", n, p->name, why, p->version,
+		 *words ? ": " : "", words);
+	snprintf(p->error, sizeof(p->error), "%s", strchr(text, ' ') + 1);
+	p->state = PEER_LOST;
+	p->n_block = 0;
+	remote_release(&p->remote);
+	if (c->lost)
+		c->lost(c->ctx, n);
+	return event_put_fact(queue(c), now_ns(), LOAD_FACT_AGENT_LOST, text);
+}
+
+/* ---- answers ---- */
+
+static int take_state(struct peer *p, const char *value)
+{
+	if (p->state == PEER_MAKING && !strcmp(value, AGENT_MADE))
+		p->state = PEER_ASKING;
+	else if (p->state == PEER_CONNECTING && !strcmp(value, AGENT_CONNECTED))
+		p->state = PEER_CONNECTED;
+	else
+		return -EBADMSG;
+	return 0;
+}
+
+/* Of several questions only the last one's answer is known the time of. */
+static int take_clock(struct peer *p, const char *value, uint64_t theirs)
+{
+	uint64_t n;
+
+	if (parse_u64(value, &n) || n > p->asked)
+		return -EBADMSG;
+	if (n != p->asked || p->answered)
+		return 0;
+	p->answered = true;
+	p->answers++;
+	return p->same_clock ? 0 : offset_add(&p->convert.offset, p->asked_ns, theirs,
+					      p->remote.read_ns) ? -EBADMSG : 0;
+}
+
+/* It comes to a terminal, where more bytes than those below a space may command. */
+static void make_printable(char *text)
+{
+	for (; *text; text++)
+		if (!isprint((unsigned char)*text))
+			*text = '?';
+}
+
+static void take_version(struct peer *p, const char *value)
+{
+	if (!strcmp(value, hostlat_version()))
+		return;
+	snprintf(p->version, sizeof(p->version), " (hostlat %.40s there, %s here)", value,
+		 hostlat_version());
+	make_printable(p->version);
+}
+
+/* Facts of the agent's host stand beside ours. What it was told to load is ours already. */
+static int pass_fact(struct coordinator *c, const struct peer *p, const char *key,
+		     const char *value)
+{
+	char full[KEY_MAX];
+	int n = snprintf(full, sizeof(full), "agent.%" PRIu32 ".%s", number(c, p), key);
+
+	if (n >= (int)sizeof(full) || !strncmp(key, "load.", 5) || p->state >= PEER_RUNNING)
+		return 0;
+	return event_put_fact(queue(c), now_ns(), full, value);
+}
+
+/* Which cards stamp, and how well, only the agents know. True if the fact is such a one. */
+static bool is_of_card(const char *key, const char *value)
+{
+	uint64_t ns;
+
+	if (!strcmp(key, LOAD_FACT_NIC_ERROR))
+		return !parse_u64(value, &ns);
+	for (const char *at = value; *at; at++)
+		if (!isgraph((unsigned char)*at))
+			return false;
+	return !strcmp(key, LOAD_FACT_NIC) && strlen(value) < IF_NAMESIZE;
+}
+
+static int take_fact(struct coordinator *c, struct peer *p, const struct event *event)
+{
+	const char *key, *value;
+
+	event_fact_get(event, &key, &value);
+	if (!strcmp(key, AGENT_STATE))
+		return take_state(p, value);
+	if (!strcmp(key, AGENT_VERSION))
+		take_version(p, value);
+	if (!strcmp(key, AGENT_CLOCK))
+		return take_clock(p, value, event->time);
+	if (is_of_card(key, value))
+		return event_put_fact(queue(c), now_ns(), key, value);
+	if (strcmp(key, AGENT_ERROR))
+		return pass_fact(c, p, key, value);
+	snprintf(p->error, sizeof(p->error), "%s", *value ? value : "it can't");
+	make_printable(p->error);
+	return 0;
+}
+
+/* ---- blocks ---- */
+
+static int end(struct coordinator *c, struct peer *p)
+{
+	p->state = PEER_FINAL;
+	remote_close_in(&p->remote);
+	return p->told_error_ns == p->convert.offset.error_ns ? 0 : coordinator_put_offset(c, p);
+}
+
+/* Before the start only those that say who and where an agent is; after its last, nothing. */
+static bool in_place(const struct peer *p, uint16_t kind)
+{
+	if (p->state == PEER_RUNNING)
+		return true;
+	return kind == EV_FLOW && p->state >= PEER_CONNECTING && p->state <= PEER_CONNECTED;
+}
+
+static int take_event(struct coordinator *c, struct peer *p, const struct event *event)
+{
+	struct event_load load;
+	int err;
+
+	if (event->kind == EV_FACT)
+		return take_fact(c, p, event);
+	if (event->kind != EV_LOAD && event->kind != EV_NOISE && event->kind != EV_FLOW &&
+	    event->kind != EV_CLOCK)
+		return 0;
+	if (!in_place(p, event->kind))
+		return -EBADMSG;
+	err = convert_record(&p->convert, event, queue(c));
+	if (err || event->kind != EV_LOAD)
+		return err;
+	event_copy(event, &load, sizeof(load));
+	return load.flags & LOAD_FINAL ? end(c, p) : 0;
+}
+
+static int take_records(struct coordinator *c, struct peer *p, const struct event_block *block)
+{
+	struct event event;
+	size_t at = 0;
+	int err = 0;
+
+	while (!err && p->state != PEER_FINAL && event_block_next(block, &at, &event))
+		err = take_event(c, p, &event);
+	return err;
+}
+
+/* 1: `out` is to be handed on. */
+static int take_samples(struct coordinator *c, struct peer *p, struct event_block *out)
+{
+	int err = -EBADMSG;
+
+	if (p->state == PEER_RUNNING)
+		err = convert_samples(&p->convert, &p->block, &p->at, c->samples, out);
+	if (err || p->at == p->n_block)
+		p->n_block = 0;
+	return err ? err : 1;
+}
+
+static const char *not_readable(int err)
+{
+	if (err == -ENOEXEC)
+		return "what it says is no stream of hostlat; is --agent-command right, and does "
+		       "its shell print something at login?";
+	if (err == -EPROTONOSUPPORT)
+		return "it is of a newer version of hostlat, or its machine has another byte order";
+	return "what it says is damaged";
+}
+
+/* Nothing more can come from it. */
+static int ended(struct coordinator *c, struct peer *p)
+{
+	return coordinator_lose(c, p, p->state == PEER_RUNNING ? "it ended before the run did" :
+								 "it ended before the run began");
+}
+
+/* 1, 2, 0 or -errno; -EBADMSG, -ENOEXEC, -EPROTONOSUPPORT and -ENODATA are the peer's. */
+static int take(struct coordinator *c, struct peer *p, struct event_block *out)
+{
+	int err;
+
+	if (p->n_block)
+		return take_samples(c, p, out);
+	err = event_feed_next(p->remote.feed, &p->block);
+	if (err <= 0)
+		return err;
+	if (p->block.kind == EV_SAMPLE) {
+		p->at = 0;
+		p->n_block = p->block.count;
+		return p->n_block ? take_samples(c, p, out) : 2;
+	}
+	err = p->block.record_size ? 0 : take_records(c, p, &p->block);
+	return err ? err : 2;
+}
+
+static bool is_its_fault(int err)
+{
+	return err == -EBADMSG || err == -ENOEXEC || err == -EPROTONOSUPPORT;
+}
+
+int coordinator_take(struct coordinator *c, struct peer *p, struct event_block *out)
+{
+	int err;
+
+	if (p->state >= PEER_FINAL)
+		return 0;
+	err = take(c, p, out);
+	if (is_its_fault(err))
+		err = coordinator_lose(c, p, not_readable(err));
+	else if (*p->error && p->state < PEER_FINAL)
+		err = coordinator_lose(c, p, p->error);
+	else if (err == -ENODATA)
+		err = ended(c, p);
+	else if (!err && p->remote.eof && (p->remote.err < 0 || p->due_ns <= now_ns()))
+		err = ended(c, p);
+	else
+		return err;
+	return err ? err : 2;
+}

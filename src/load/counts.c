@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "load/counts.h"
+
+/* Unknown if one of the agents is of a version that does not count them. */
+bool load_analysis_misses(const struct load_analysis *a, struct load_misses *out)
+{
+	*out = (struct load_misses){
+		.completed = SUM(uint64_t, a, last.completed),
+		.misses = SUM(uint64_t, a, last.misses),
+	};
+	for (uint32_t i = 0; i < a->config.agents; i++) {
+		if (a->agents[i].seen && !(a->agents[i].last.flags & LOAD_MISSES))
+			return false;
+	}
+	return true;
+}
+
+/* The counters don't tell which of those that failed were never sent, the samples do. */
+static struct value sent(const struct load_analysis *a)
+{
+	const uint64_t failed = SUM(uint64_t, a, last.failed);
+	const uint64_t others = SUM(uint64_t, a, last.completed) +
+		SUM(uint64_t, a, last.in_flight);
+
+	if (failed && (SUM(uint64_t, a, last.samples_lost) || a->never_sent > failed))
+		return value_null();
+	return value_u64(others + failed - (failed ? a->never_sent : 0));
+}
+
+void counts_report(const struct load_analysis *a, struct report *r)
+{
+	const uint64_t completed = SUM(uint64_t, a, last.completed);
+	const uint64_t failed = SUM(uint64_t, a, last.failed);
+	const uint64_t unsent = SUM(uint64_t, a, last.unsent);
+	const uint64_t in_flight = SUM(uint64_t, a, last.in_flight);
+	struct object *o = object_new(r);
+	struct load_misses misses;
+
+	object_add(o, "scheduled", value_u64(SUM(uint64_t, a, last.scheduled)));
+	object_add(o, "sent", sent(a));
+	object_add(o, "completed", value_u64(completed));
+	object_add(o, "failed", value_u64(failed));
+	object_add(o, "unsent", value_u64(unsent));
+	object_add(o, "in_flight", value_u64(in_flight));
+	object_add(o, "misses", load_analysis_misses(a, &misses) ? value_u64(misses.misses) :
+								   value_null());
+	object_add(o, "timeouts", value_u64(SUM(uint64_t, a, last.timeouts)));
+	object_add(o, "resets", value_u64(SUM(uint64_t, a, last.resets)));
+	object_add(o, "refused", value_u64(SUM(uint64_t, a, last.refused)));
+	object_add(o, "garbled", value_u64(SUM(uint64_t, a, last.garbled)));
+	object_add(o, "retransmitted", a->config.stamps == STAMPS_USER ? value_null() :
+							value_u64(a->retransmitted));
+	object_add(o, "connects", value_u64(SUM(uint64_t, a, last.connects)));
+	object_add(o, "bytes_sent", value_u64(SUM(uint64_t, a, last.bytes_sent)));
+	object_add(o, "bytes_received", value_u64(SUM(uint64_t, a, last.bytes_received)));
+	object_add(&r->body, "requests", value_object(o));
+}

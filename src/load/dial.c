@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "load/dial.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/parse.h"
+#include "load/conn.h"
+
+/* ---- flows ---- */
+
+static void put_address(const struct sockaddr_storage *from, uint8_t out[16], uint16_t *port)
+{
+	const struct sockaddr_in *v4 = (const void *)from;
+	const struct sockaddr_in6 *v6 = (const void *)from;
+
+	if (from->ss_family == AF_INET) {
+		memcpy(out, &v4->sin_addr, 4);
+		*port = ntohs(v4->sin_port);
+	} else if (from->ss_family == AF_INET6) {
+		memcpy(out, &v6->sin6_addr, 16);
+		*port = ntohs(v6->sin6_port);
+	}
+}
+
+static uint64_t cookie(int fd, int option)
+{
+	uint64_t value = 0;
+	socklen_t len = sizeof(value);
+
+	return getsockopt(fd, SOL_SOCKET, option, &value, &len) ? 0 : value;
+}
+
+/* A number for the new connection; 0, unknown, if the pulling thread is too far behind. */
+static void make_flow(struct load_thread *t, struct load_conn *c)
+{
+	const uint64_t n = t->flows_made++ * t->config->threads + t->index + 1;
+	struct sockaddr_storage local = {}, remote = {};
+	socklen_t len = sizeof(local);
+	struct event_flow flow = {
+		.id = LOAD_FLOW(t->config->agent, n),
+		.protocol = c->stream.datagram ? PROTO_UDP : PROTO_TCP,
+	};
+
+	if (c->stream.fd >= 0) {
+		flow.netns_cookie = cookie(c->stream.fd, SO_NETNS_COOKIE);
+		flow.sock_cookie = cookie(c->stream.fd, SO_COOKIE);
+		if (!getsockname(c->stream.fd, (struct sockaddr *)&local, &len))
+			put_address(&local, flow.local, &flow.local_port);
+		len = sizeof(remote);
+		if (!getpeername(c->stream.fd, (struct sockaddr *)&remote, &len))
+			put_address(&remote, flow.remote, &flow.remote_port);
+		if (local.ss_family == AF_INET || local.ss_family == AF_INET6)
+			flow.family = local.ss_family;
+	}
+	c->flow = ring_push(&t->flows, &flow) ? flow.id : 0;
+}
+
+/* ---- up ---- */
+
+static void opened(struct load_thread *t, struct load_conn *c)
+{
+	list_remove(&c->timer);
+	t->n_connecting--;
+	t->n_open++;
+	t->n_failing -= c->failing;
+	c->failing = false;
+	t->count.connects++;
+	c->state = CONN_OPEN;
+	make_flow(t, c);
+	conn_settle(t, c);
+}
+
+static void retry(struct load_thread *t, struct load_conn *c)
+{
+	const uint64_t delay = c->backoff ? NS_PER_MS << (c->backoff - 1) : 0;
+
+	c->timer_ns = t->now + delay;
+	list_append(&t->retry[c->backoff], &c->timer);
+}
+
+static void back_off(struct load_conn *c)
+{
+	if (c->backoff < LOAD_BACKOFFS - 1)
+		c->backoff++;
+}
+
+static void close_stream(struct load_thread *t, struct load_conn *c)
+{
+	struct match_tx *tx;
+
+	while ((tx = list_first(&c->match.list, struct match_tx, link)))
+		match_forget(&c->match, tx);
+	net_stream_close(&c->stream);
+	if (c->state == CONN_OPEN)
+		t->n_open--;
+	else if (c->state != CONN_DOWN)
+		t->n_connecting--;
+	list_remove(&c->timer);
+	c->state = CONN_DOWN;
+	c->generation++;
+	conn_settle(t, c);
+}
+
+/* It could not be made. */
+static void failed(struct load_thread *t, struct load_conn *c, int err)
+{
+	close_stream(t, c);
+	c->address++;
+	/* Only when no address of the target works is it a failure. */
+	if (c->address % c->target->n_addresses == 0) {
+		t->n_failing += !c->failing;
+		c->failing = true;
+		back_off(c);
+		if (t->phase != PHASE_RUN && !t->dial_error) {
+			t->dial_error = err;
+			t->dial_failed = c;
+		}
+	}
+	retry(t, c);
+}
+
+/* ---- down ---- */
+
+void dial_lost(struct load_thread *t, struct load_conn *c, int err)
+{
+	conn_fail(t, c, err == -EPROTO ? FAILURE_GARBLED : FAILURE_RESET);
+	close_stream(t, c);
+	/* One that was of use is replaced at once; a server that only closes is left in peace. */
+	if (c->replies)
+		c->backoff = 0;
+	else
+		back_off(c);
+	retry(t, c);
+}
+
+void dial_renew(struct load_thread *t, struct load_conn *c)
+{
+	close_stream(t, c);
+	c->backoff = 0;
+	retry(t, c);
+}
+
+/* ---- being made ---- */
+
+static int handshake(struct load_thread *t, struct load_conn *c)
+{
+	int ret = net_stream_handshake(&c->stream);
+
+	if (ret > 0)
+		opened(t, c);
+	return ret < 0 ? ret : 0;
+}
+
+static int connected(struct load_thread *t, struct load_conn *c)
+{
+	int err = net_stream_connected(&c->stream);
+
+	if (err)
+		return err;
+	/* What can't be stamped is counted as missing, sample by sample. */
+	if (t->config->stamps != STAMPS_USER)
+		net_stream_stamp(&c->stream, t->config->stamps == STAMPS_NIC);
+	if (!c->stream.tls) {
+		opened(t, c);
+		return 0;
+	}
+	c->state = CONN_TLS;
+	err = net_stream_handshake_begin(&c->stream);
+	return err ? err : handshake(t, c);
+}
+
+void dial_event(struct load_thread *t, struct load_conn *c, uint32_t events)
+{
+	int err = 0;
+
+	if (c->state == CONN_CONNECTING && events & (EPOLLOUT | EPOLLERR | EPOLLHUP))
+		err = connected(t, c);
+	else if (c->state == CONN_TLS)
+		err = handshake(t, c);
+	if (!err && c->stream.stamps && events & EPOLLERR)
+		err = conn_errors(t, c);
+	if (err && c->state == CONN_OPEN)
+		dial_lost(t, c, err);
+	else if (err)
+		failed(t, c, err);
+}
+
+static void dial(struct load_thread *t, struct load_conn *c)
+{
+	const struct net_stream_options options = { .busy_poll = t->config->role == ROLE_LATENCY };
+	const struct load_target *target = c->target;
+	int err;
+
+	list_remove(&c->timer);
+	match_init(&c->match);
+	memset(&c->parser, 0, sizeof(c->parser));
+	c->requests = c->replies = c->rx = c->reply_begin = c->skip = 0;
+	c->retiring = c->blocked = false;
+	c->phc = t->n_nics ? &t->phcs[target->nics[c->address % target->n_addresses]] : NULL;
+	c->state = CONN_CONNECTING;
+	t->n_connecting++;
+	c->timer_ns = t->now + t->config->timeout_ns;
+	list_append(&t->connecting, &c->timer);
+	if (target->protocol->no_network) {
+		opened(t, c);
+		return;
+	}
+	err = net_stream_open(&c->stream, &target->addresses[c->address % target->n_addresses],
+			      &options);
+	if (!err)
+		err = net_wait_add(&t->wait, c->stream.fd,
+				   (uint64_t)c->generation << 32 | c->index);
+	if (err)
+		failed(t, c, err);
+}
+
+/* ---- what is due ---- */
+
+void dial_begin(struct load_thread *t)
+{
+	uint32_t i;
+
+	for (i = 0; i < t->n_conns; i++)
+		retry(t, &t->conns[i]);
+}
+
+static void make_due(struct load_thread *t, struct link *list)
+{
+	struct load_conn *c;
+
+	while (t->n_connecting < LOAD_DIAL_WINDOW &&
+	       (c = list_first(list, struct load_conn, timer)) && c->timer_ns <= t->now)
+		dial(t, c);
+}
+
+void dial_due(struct load_thread *t)
+{
+	struct load_conn *c;
+	unsigned int i;
+
+	while ((c = list_first(&t->connecting, struct load_conn, timer)) && c->timer_ns <= t->now)
+		failed(t, c, -ETIMEDOUT);
+	for (i = 0; i < LOAD_BACKOFFS; i++)
+		make_due(t, &t->retry[i]);
+}
+
+uint64_t dial_next(const struct load_thread *t)
+{
+	const struct load_conn *c = list_first(&t->connecting, struct load_conn, timer);
+	uint64_t next = c ? c->timer_ns : UINT64_MAX;
+	unsigned int i;
+
+	if (t->n_connecting >= LOAD_DIAL_WINDOW)
+		return next;
+	for (i = 0; i < LOAD_BACKOFFS; i++) {
+		c = list_first(&t->retry[i], struct load_conn, timer);
+		if (c && c->timer_ns < next)
+			next = c->timer_ns;
+	}
+	return next;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Distributions of times and sizes, as people write them: "exponential:50us", "lognormal:50us:2",
+ * "bimodal:0.9:10us:100us". Drawing is by a caller's generator; mean and CDF are exact where a
+ * closed form exists, so that the gates test against what was declared and not against a fit.
+ */
+#ifndef HOSTLAT_LOAD_DIST_H
+#define HOSTLAT_LOAD_DIST_H
+
+#include <stdint.h>
+
+#include "base/rng.h"
+#include "base/strbuf.h"
+
+enum dist_kind {
+	DIST_KIND_NONE,
+	DIST_KIND_FIXED,       /* a */
+	DIST_KIND_UNIFORM,     /* from a to b */
+	DIST_KIND_EXPONENTIAL, /* mean a */
+	DIST_KIND_LOGNORMAL,   /* mean a, coefficient of variation b */
+	DIST_KIND_GAMMA,       /* mean a, shape b */
+	DIST_KIND_PARETO,      /* generalised: location a, scale b, shape c */
+	DIST_KIND_GEV,         /* generalised extreme value: location a, scale b, shape c */
+	DIST_KIND_BIMODAL,     /* with probability a: b, else c */
+	DIST_KIND_NORMAL,      /* mean a, standard deviation b, cut at 0 */
+	DIST_KIND_ZIPF,        /* rank 0..n-1 with exponent a (needs n: dist_bind_n) */
+	DIST_KIND_ETC,         /* values of Facebook's ETC pool: discrete below 15, then pareto */
+};
+
+struct dist {
+	enum dist_kind kind;
+	double a, b, c;
+	uint64_t n;      /* zipf */
+	double zeta[4];  /* zipf: precomputed */
+};
+
+enum dist_unit { DIST_UNIT_NS, DIST_UNIT_BYTES, DIST_UNIT_PLAIN };
+
+/* "fixed:50us" or "50us". On failure -EINVAL, and `why` says which forms are taken. */
+int dist_parse(const char *text, enum dist_unit unit, struct dist *out, struct strbuf *why);
+
+/* For the distributions over ranks; 1 <= n. */
+void dist_bind_n(struct dist *dist, uint64_t n);
+
+/* The most that is drawn: what is above counts as this, and what is below 0 as 0. */
+#define DIST_LARGEST 0x1p62
+
+/* One value, 0 to DIST_LARGEST; but for gev and zipf the same bits on every machine. */
+double dist_draw(const struct dist *dist, struct rng *rng);
+
+/* NaN where it doesn't exist or has no closed form here. The CDF is right-continuous. */
+double dist_mean(const struct dist *dist);
+double dist_cdf(const struct dist *dist, double x);
+
+#endif

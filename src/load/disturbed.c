@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "load/disturbed.h"
+
+#include <math.h>
+
+#include "stats/edges.h"
+
+#define LATE_NS 100000         /* a send later than this, and than LATE_HARMLESS, is late */
+#define LATE_HARMLESS 0.1      /* of the latency in question */
+#define GAP_HARMLESS 0.05      /* gaps shorter than this share of the latency don't matter */
+
+double disturbed_limit(double q)
+{
+	return fmin(q, 1 - q) / 2;
+}
+
+static double late_share(const struct hist *lag, uint64_t ns)
+{
+	const double limit = fmax(LATE_NS, LATE_HARMLESS * (double)ns);
+	int32_t index = INT32_MIN;
+	uint64_t n, late = lag->over;
+
+	while (hist_next(lag, &index, &n))
+		late += (double)edges_floor(lag->schema, index - 1) >= limit ? n : 0;
+	return lag->count ? (double)late / (double)lag->count : 0;
+}
+
+const struct hist *disturbed_lag(const struct load_analysis *a, uint64_t ns)
+{
+	const struct hist *counted = &a->result.lag[LAG_COUNTED], *load = &a->result.lag[LAG_LOAD];
+
+	return late_share(load, ns) > late_share(counted, ns) ? load : counted;
+}
+
+double disturbed_late(const struct load_analysis *a, uint64_t ns)
+{
+	return late_share(disturbed_lag(a, ns), ns);
+}
+
+double disturbed_lost(const struct load_analysis *a)
+{
+	double most = 0;
+
+	for (uint32_t i = 0; i < a->config.agents; i++) {
+		const struct event_load *last = &a->agents[i].last;
+		const double over = (double)last->completed + (double)last->failed;
+
+		if (over > 0)
+			most = fmax(most, (double)last->samples_lost / over);
+	}
+	return most;
+}
+
+/* Whether its requests' latencies count: where there are probes, only theirs do. */
+static bool counts(const struct load_analysis *a, const struct load_agent *agent)
+{
+	return !a->config.probes || agent->samples;
+}
+
+/* Nanoseconds of these agents' threads while they sent; 0: nothing is known. */
+static double time_of_threads(const struct load_analysis *a)
+{
+	int threads = 0;
+
+	for (uint32_t i = 0; i < a->config.agents; i++) {
+		if (counts(a, &a->agents[i]))
+			threads += __builtin_popcountll(a->agents[i].threads);
+	}
+	return fmax(1, threads) * (double)a->elapsed_ns;
+}
+
+double disturbed_gaps(const struct load_analysis *a, uint64_t ns)
+{
+	const uint64_t harmless = (uint64_t)(GAP_HARMLESS * (double)ns);
+	const double time = time_of_threads(a);
+	double gaps = 0;
+
+	for (uint32_t i = 0; i < a->config.agents; i++) {
+		if (counts(a, &a->agents[i]))
+			gaps += ledger_gaps_above(&a->agents[i].ledger, harmless);
+	}
+	return time > 0 ? gaps / time : 0;
+}
+
+double disturbed_stolen(const struct load_analysis *a)
+{
+	const double time = time_of_threads(a);
+	double stolen = 0;
+
+	for (uint32_t i = 0; i < a->config.agents; i++) {
+		const struct load_agent *agent = &a->agents[i];
+
+		if (counts(a, agent))
+			stolen += (double)(agent->ledger.amount[NOISE_STEAL] +
+					   agent->ledger.amount[NOISE_PREEMPTED]);
+	}
+	return time > 0 ? stolen / time : 0;
+}
+
+uint32_t disturbed_unknown(const struct load_analysis *a, bool all)
+{
+	uint32_t flags = 0;
+
+	for (uint32_t i = 0; i < a->config.agents; i++) {
+		if (all || counts(a, &a->agents[i]))
+			flags |= a->agents[i].last.flags;
+	}
+	return flags & (LOAD_NO_STAT | LOAD_NO_SCHEDSTAT);
+}
+
+/*
+ * If all requests that fell into gaps, a share f, are among the slowest, the quantile q of the
+ * others is that at q (1 - f) of all: Poisson arrivals see time averages.
+ */
+double disturbed_bias(const struct load_analysis *a, enum load_from from, double q, uint64_t ns)
+{
+	const double f = disturbed_gaps(a, ns);
+	struct hist_quantile found;
+
+	if (f >= 1)
+		return 1;
+	if (hist_quantile(&a->result.pooled[from], q * (1 - f), &found))
+		return 0;
+	return ((double)ns - (double)found.value) / (double)ns;
+}
+
+bool disturbed(const struct load_analysis *a, enum load_from from, double q,
+	       const struct interval *i)
+{
+	const double most = disturbed_limit(q);
+
+	if (disturbed_late(a, i->ns) > most || disturbed_lost(a) > most ||
+	    disturbed_gaps(a, i->ns) > most)
+		return true;
+	return i->ns && disturbed_bias(a, from, q, i->ns) > interval_effect(i);
+}

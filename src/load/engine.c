@@ -1,0 +1,491 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "load/engine.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/parse.h"
+#include "load/dial.h"
+#include "load/pull.h"
+#include "load/setup.h"
+#include "load/worker.h"
+
+/* Descriptors beside the connections: epoll, timers, files of ours and of the caller. */
+#define FILES_SPARE 64
+#define FILES_PER_THREAD 8
+#define PREPARE_NS (10 * NS_PER_MS)
+#define NICS_MAX 16
+/* From the first reading of their clocks to the second, from which on their rates are known. */
+#define NIC_BASELINE_NS (100 * NS_PER_MS)
+
+struct load_engine {
+	struct load_config config;
+	struct load_target *targets;
+	struct schedule schedule;
+	struct net_tls_context *tls;
+	struct net_nic nics[NICS_MAX];
+	uint32_t n_nics;
+	struct load_thread *threads;
+	struct pull *pull;
+	int notify;
+	uint32_t running; /* threads that were started */
+	int command;      /* enum load_command; atomic */
+};
+
+/* ---- new ---- */
+
+static int refuse(struct strbuf *why, const char *text)
+{
+	strbuf_puts(why, text);
+	return -EINVAL;
+}
+
+static int check(const struct load_config *c, struct strbuf *why)
+{
+	if (!c->n_targets || c->n_targets > LOAD_TARGETS_MAX)
+		return refuse(why, "there must be 1 to 64 targets");
+	if (!c->threads || c->threads > LOAD_THREADS_MAX)
+		return refuse(why, "there must be 1 to 64 threads");
+	if (c->connections < c->threads || c->connections > LOAD_CONNECTIONS_MAX)
+		return refuse(why, "there must be a connection for each thread, and at most "
+				   "1000000 in all");
+	if (!c->outstanding || c->outstanding > LOAD_OUTSTANDING_MAX)
+		return refuse(why, "a connection may have 1 to 1024 requests outstanding");
+	if (!c->timeout_ns || !c->duration_ns)
+		return refuse(why, "the duration and the timeout must not be 0");
+	return 0;
+}
+
+/* What has no packets has no stamps of them. */
+static int check_stamps(const struct load_config *config, const char *url,
+			const struct load_target *target, struct strbuf *why)
+{
+	if (config->stamps == STAMPS_USER ||
+	    (!target->target.unix_socket && !target->protocol->no_network))
+		return 0;
+	strbuf_printf(why, "%s with --timestamps %s: no packets, so no stamps of them; use "
+		      "--timestamps user", url, config->stamps == STAMPS_NIC ? "nic" : "kernel");
+	return -EINVAL;
+}
+
+/* The names are looked up once, before the run. */
+static int resolve(struct load_target *target, struct strbuf *why)
+{
+	int n;
+
+	if (target->protocol->no_network)
+		return 0;
+	if (target->target.unix_socket) {
+		n = net_unix_address(target->target.host, &target->addresses[0]);
+		if (n)
+			strbuf_printf(why, "%s: the path is too long", target->target.host);
+		n = n ? n : 1;
+	} else {
+		n = net_resolve(target->target.host, target->target.port,
+				target->protocol->datagram, target->addresses, why);
+	}
+	target->n_addresses = n > 0 ? n : 0;
+	return n < 0 ? n : 0;
+}
+
+static int init_target(struct load_engine *e, uint32_t i, struct strbuf *why)
+{
+	const struct load_config *config = &e->config;
+	struct load_target *target = &e->targets[i];
+	const struct net_tls_config tls = {
+		.insecure = config->insecure, .ca_file = config->ca_file,
+	};
+	int err = target_parse(config->targets[i], &target->target, why);
+
+	if (err)
+		return err;
+	target->protocol = target->target.protocol;
+	err = workload_parse(&target->workload, config->workload, &target->target, why);
+	if (err)
+		return err;
+	target->request_max = workload_request_max(&target->workload);
+	if (target->protocol->tls && !e->tls)
+		err = net_tls_context_new(&e->tls, &tls, why);
+	if (!err)
+		err = check_stamps(config, config->targets[i], target, why);
+	return err ? err : resolve(target, why);
+}
+
+/* ---- network cards ---- */
+
+/* Its clock can be read. */
+static int try_clock(const struct net_nic *nic, struct strbuf *why)
+{
+	struct clock_phc phc;
+	int err = clock_phc_open(&phc, nic->clock);
+
+	if (!err)
+		err = clock_phc_update(&phc, 0, 0);
+	clock_phc_close(&phc);
+	if (err < 0)
+		strbuf_printf(why, "--timestamps nic: the clock of %s, /dev/ptp%d: %s; use "
+			      "--timestamps kernel", nic->name, nic->clock, strerror(-err));
+	return err;
+}
+
+static int add_nic(struct load_engine *e, const char *name, uint8_t *index, struct strbuf *why)
+{
+	int err;
+
+	for (*index = 0; *index < e->n_nics; ++*index) {
+		if (!strcmp(e->nics[*index].name, name))
+			return 0;
+	}
+	if (e->n_nics == NICS_MAX) {
+		strbuf_printf(why, "--timestamps nic: more than %d interfaces", NICS_MAX);
+		return -E2BIG;
+	}
+	err = net_nic_enable(&e->nics[e->n_nics], name, why);
+	if (err)
+		return err;
+	return try_clock(&e->nics[e->n_nics++], why);
+}
+
+/* Addresses that no route leads to would only be tried in vain. */
+static int find_nics(struct load_engine *e, struct load_target *target, struct strbuf *why)
+{
+	char name[IF_NAMESIZE];
+	uint32_t i, n = 0;
+	int err = 0, no_way = 0;
+
+	for (i = 0; i < target->n_addresses && !err; i++) {
+		no_way = net_nic_towards(&target->addresses[i], name);
+		if (no_way)
+			continue;
+		target->addresses[n] = target->addresses[i];
+		err = add_nic(e, name, &target->nics[n++], why);
+	}
+	target->n_addresses = n;
+	if (!err && !n) {
+		strbuf_printf(why, "--timestamps nic: %s: no interface leads there: %s",
+			      target->target.host, strerror(-no_way));
+		err = no_way;
+	}
+	return err;
+}
+
+static int init_nics(struct load_engine *e, struct strbuf *why)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < e->config.n_targets && !err; i++)
+		err = find_nics(e, &e->targets[i], why);
+	return err;
+}
+
+static int make_schedule(struct load_engine *e, struct strbuf *why)
+{
+	const struct load_config *c = &e->config;
+	struct arrival arrival;
+	int err;
+
+	if (c->loop == LOOP_CLOSED)
+		return 0;
+	err = arrival_parse(c->arrival, &arrival, why);
+	if (err)
+		return err;
+	return schedule_make(&e->schedule, &arrival, c->rate, c->duration_ns, c->seed, why);
+}
+
+static int raise_files(const struct load_config *c, struct strbuf *why)
+{
+	const rlim_t need = c->connections + c->threads * FILES_PER_THREAD + FILES_SPARE;
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit))
+		return -errno;
+	if (limit.rlim_cur >= need)
+		return 0;
+	limit.rlim_cur = need;
+	if (limit.rlim_max < need)
+		limit.rlim_max = need;
+	if (!setrlimit(RLIMIT_NOFILE, &limit))
+		return 0;
+	strbuf_printf(why, "%u connections need %llu open files, and this process may have %llu; "
+		      "raise the limit with ulimit -n", c->connections, (unsigned long long)need,
+		      (unsigned long long)limit.rlim_max);
+	return -EMFILE;
+}
+
+/* The number'th CPU that this process may use; -1 if there are none to choose from. */
+static int nth_cpu(uint32_t number)
+{
+	cpu_set_t set;
+	int cpu, n;
+
+	if (sched_getaffinity(0, sizeof(set), &set))
+		return -1;
+	n = CPU_COUNT(&set);
+	for (cpu = 0, number %= n; cpu < CPU_SETSIZE; cpu++) {
+		if (CPU_ISSET(cpu, &set) && !number--)
+			return cpu;
+	}
+	return -1;
+}
+
+/* Connections are dealt to threads and to targets in turn. */
+static int init_conns(struct load_engine *e, struct load_thread *t)
+{
+	const uint32_t threads = e->config.threads;
+	uint32_t i;
+	int err = 0;
+
+	for (i = 0; i < t->n_conns && !err; i++) {
+		struct load_conn *c = &t->conns[i];
+
+		c->target = &e->targets[((uint64_t)i * threads + t->index) % e->config.n_targets];
+		if (c->target->protocol->tls)
+			err = net_tls_new(&c->stream.tls, e->tls, c->target->target.host);
+	}
+	return err;
+}
+
+static int init_thread(struct load_engine *e, uint32_t i)
+{
+	const struct load_config *c = &e->config;
+	struct load_thread *t = &e->threads[i];
+	size_t request_max = 0;
+	uint32_t k;
+	int err;
+
+	for (k = 0; k < c->n_targets; k++) {
+		if (e->targets[k].request_max > request_max)
+			request_max = e->targets[k].request_max;
+	}
+	t->config = c;
+	t->schedule = &e->schedule;
+	t->command = &e->command;
+	t->index = i;
+	t->n_conns = c->connections / c->threads + (i < c->connections % c->threads);
+	t->notify = e->notify;
+	t->cpu = c->pin ? nth_cpu(i) : -1;
+	t->nics = e->nics;
+	t->n_nics = e->n_nics;
+	err = worker_init(t, request_max);
+	t->wait.spin = c->spin;
+	return err ? err : init_conns(e, t);
+}
+
+static int put_facts(struct load_engine *e)
+{
+	const uint64_t now = clock_mono_ns(clock_system());
+	struct event_sink *sink = pull_sink(e->pull);
+	uint32_t i;
+	int err = 0;
+
+	for (i = 0; i < e->config.n_targets && !err; i++)
+		err = event_put_fact(sink, now, "load.target", e->config.targets[i]);
+	for (i = 0; i < e->n_nics && !err; i++)
+		err = event_put_fact(sink, now, LOAD_FACT_NIC, e->nics[i].name);
+	return err;
+}
+
+static int init_engine(struct load_engine *e, struct strbuf *why)
+{
+	const struct load_config *c = &e->config;
+	uint32_t i;
+	int err = check(c, why);
+
+	if (err)
+		return err;
+	e->notify = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	if (e->notify < 0)
+		return -errno;
+	e->targets = calloc(c->n_targets, sizeof(*e->targets));
+	e->threads = aligned_alloc(64, c->threads * sizeof(*e->threads));
+	if (!e->targets || !e->threads)
+		return -ENOMEM;
+	memset(e->threads, 0, c->threads * sizeof(*e->threads));
+	for (i = 0; i < c->n_targets && !err; i++)
+		err = init_target(e, i, why);
+	if (!err && c->stamps == STAMPS_NIC)
+		err = init_nics(e, why);
+	if (!err)
+		err = raise_files(c, why);
+	if (!err)
+		err = make_schedule(e, why);
+	for (i = 0; i < c->threads && !err; i++)
+		err = init_thread(e, i);
+	if (!err)
+		err = pull_new(&e->pull, e->threads, c->threads, c->agent);
+	if (!err && e->n_nics)
+		clock_sleep_until(clock_system(),
+				  clock_mono_ns(clock_system()) + NIC_BASELINE_NS);
+	return err ? err : put_facts(e);
+}
+
+int load_engine_new(struct load_engine **out, const struct load_config *config,
+		    struct strbuf *why)
+{
+	struct load_engine *e = calloc(1, sizeof(*e));
+	int err;
+
+	if (!e)
+		return -ENOMEM;
+	e->config = *config;
+	e->notify = -1;
+	err = init_engine(e, why);
+	if (err)
+		load_engine_free(e);
+	else
+		*out = e;
+	return err;
+}
+
+/* ---- connect ---- */
+
+static bool stopped(int stop_fd)
+{
+	struct pollfd fd = { .fd = stop_fd, .events = POLLIN };
+
+	return stop_fd >= 0 && poll(&fd, 1, 0) > 0;
+}
+
+static void say_why(const struct load_thread *t, int err, struct strbuf *why)
+{
+	const struct load_conn *c = t->dial_failed;
+
+	if (!c) {
+		strbuf_puts(why, err == -EREMOTEIO ? "the server refused to store the keys"
+						   : strerror(-err));
+		return;
+	}
+	strbuf_puts(why, c->target->target.host);
+	if (!c->target->target.unix_socket)
+		strbuf_printf(why, " port %s", c->target->target.port);
+	if (c->stream.tls && *net_tls_error(c->stream.tls))
+		strbuf_printf(why, ": TLS: %s", net_tls_error(c->stream.tls));
+	else
+		strbuf_printf(why, ": %s", strerror(-err));
+}
+
+static int prepare(struct load_engine *e, enum load_phase phase, int stop_fd, struct strbuf *why)
+{
+	struct load_thread *t;
+	int ret;
+
+	for (t = e->threads; t < e->threads + e->config.threads; t++) {
+		t->phase = phase;
+		do {
+			ret = worker_prepare(t, PREPARE_NS);
+			if (!ret && stopped(stop_fd))
+				return -EINTR;
+		} while (!ret);
+		if (ret < 0) {
+			say_why(t, ret, why);
+			return ret;
+		}
+	}
+	return 0;
+}
+
+int load_engine_connect(struct load_engine *e, int stop_fd, struct strbuf *why)
+{
+	struct load_thread *t;
+	int err;
+
+	for (t = e->threads; t < e->threads + e->config.threads; t++)
+		dial_begin(t);
+	err = prepare(e, PHASE_CONNECT, stop_fd, why);
+	if (!err && e->config.preload)
+		err = prepare(e, PHASE_PRELOAD, stop_fd, why);
+	for (t = e->threads; t < e->threads + e->config.threads; t++) {
+		t->count = (struct event_load){ .connects = t->count.connects };
+		t->phase = PHASE_RUN;
+		t->taken = 0;
+	}
+	return err;
+}
+
+/* ---- run ---- */
+
+int load_engine_start(struct load_engine *e, int64_t start_mono_ns)
+{
+	struct load_thread *t;
+	uint32_t i;
+	int err = 0;
+
+	for (i = 0; i < e->config.threads && !err; i++) {
+		t = &e->threads[i];
+		t->start_ns = start_mono_ns;
+		err = -pthread_create(&t->pthread, NULL, worker_run, t);
+		e->running += !err;
+	}
+	return err;
+}
+
+int load_engine_wait(struct load_engine *e, int stop_fd, uint64_t timeout_ns)
+{
+	const struct timespec ts = {
+		.tv_sec = timeout_ns / NS_PER_S, .tv_nsec = timeout_ns % NS_PER_S,
+	};
+	struct pollfd fds[] = {
+		{ .fd = e->notify, .events = POLLIN }, { .fd = stop_fd, .events = POLLIN },
+	};
+	uint64_t count;
+	int n = ppoll(fds, 2, &ts, NULL);
+
+	if (n < 0)
+		return errno == EINTR ? 0 : -errno;
+	if (fds[1].revents)
+		return -EINTR;
+	return n && read(e->notify, &count, sizeof(count)) > 0;
+}
+
+void load_engine_stop(struct load_engine *e)
+{
+	__atomic_store_n(&e->command, LOAD_STOP, __ATOMIC_RELAXED);
+}
+
+void load_engine_cut(struct load_engine *e)
+{
+	__atomic_store_n(&e->command, LOAD_CUT, __ATOMIC_RELAXED);
+}
+
+struct event_source *load_engine_source(struct load_engine *e)
+{
+	return pull_source(e->pull);
+}
+
+static void join(struct load_engine *e)
+{
+	uint32_t i;
+
+	__atomic_store_n(&e->command, LOAD_ABANDON, __ATOMIC_RELAXED);
+	for (i = 0; i < e->running; i++)
+		pthread_join(e->threads[i].pthread, NULL);
+}
+
+void load_engine_free(struct load_engine *e)
+{
+	uint32_t i;
+
+	if (!e)
+		return;
+	join(e);
+	for (i = 0; e->threads && i < e->config.threads; i++)
+		worker_release(&e->threads[i]);
+	for (i = 0; e->targets && i < e->config.n_targets; i++)
+		workload_release(&e->targets[i].workload);
+	pull_free(e->pull);
+	schedule_release(&e->schedule);
+	net_tls_context_free(e->tls);
+	for (i = 0; i < e->n_nics; i++)
+		net_nic_restore(&e->nics[i]);
+	if (e->notify >= 0)
+		close(e->notify);
+	free(e->threads);
+	free(e->targets);
+	free(e);
+}

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The figures behind the verdicts of gates.c, in words. */
+#include "load/evidence.h"
+
+#include <math.h>
+
+#include "load/disturbed.h"
+#include "report/human.h"
+#include "stats/edges.h"
+
+static void put_lag(const struct load_analysis *a, struct strbuf *out)
+{
+	const struct hist *lag =
+		disturbed_lag(a, a->result.quantiles[load_main(&a->config)][REPORT_QUANTILES].ns);
+	const double q = fmax(0.99, a->config.percentile);
+	struct hist_quantile median = { 0 }, tail = { 0 };
+	char buf[HUMAN_MAX];
+
+	hist_quantile(lag, 0.5, &median);
+	hist_quantile(lag, q, &tail);
+	strbuf_printf(out, "sent late by %s at the median", human_ns(buf, median.value));
+	strbuf_printf(out, ", %s at the %gth percentile", human_ns(buf, tail.value), 100 * q);
+}
+
+static void put_fit(const struct gap_fit *fit, const char *what, struct strbuf *out)
+{
+	char buf[HUMAN_MAX];
+
+	strbuf_printf(out, "%s: %s gaps differ from their law by up to %.3f", what,
+		      human_count(buf, fit->n), fit->effect);
+}
+
+static void put_root(const struct load_result *r, struct strbuf *out)
+{
+	const struct steady_tests *s = gate_root(r);
+
+	strbuf_printf(out, "%s wanders (Dickey-Fuller p %.3g, KPSS p %.3g)",
+		      s == &r->tail ? "the tail" : "the median", s->adf_p, s->kpss_p);
+}
+
+static void put_change(const char *what, double change, const struct gate *g, struct strbuf *out)
+{
+	strbuf_printf(out, "%s by %+.0f %% (p %.3g)", what, 100 * change, g->p);
+}
+
+static void put_period(const char *what, const struct steady_tests *s, struct strbuf *out)
+{
+	char buf[HUMAN_MAX];
+
+	strbuf_printf(out, "%s by %.0f %% every %s", what, 100 * s->swing,
+		      human_ns(buf, (uint64_t)s->period_ns));
+}
+
+static void put_noise(const struct load_analysis *a, struct strbuf *out)
+{
+	const struct ledger *l = &a->ledger;
+	const char *between = "";
+	char buf[HUMAN_MAX];
+
+	for (uint32_t what = NOISE_GAP; what < NOISE_FREQUENCY; what++) {
+		if (!l->amount[what])
+			continue;
+		strbuf_printf(out, "%s%s %s", between, noise_name(what),
+			      human_ns(buf, l->amount[what]));
+		between = ", ";
+	}
+	strbuf_printf(out, " in %s", human_ns(buf, a->elapsed_ns));
+}
+
+static void put_unknown(const struct load_analysis *a, struct strbuf *out)
+{
+	const uint32_t unknown = disturbed_unknown(a, false);
+
+	if (unknown & LOAD_NO_STAT)
+		strbuf_puts(out, "/proc/stat can't be read");
+	if (unknown & LOAD_NO_SCHEDSTAT)
+		strbuf_printf(out, "%s/proc/self/schedstat can't be read",
+			      unknown & LOAD_NO_STAT ? ", " : "");
+}
+
+static void put_count(const struct load_analysis *a, enum gate_id id, struct strbuf *out)
+{
+	const struct gate *g = &a->result.gates[id];
+
+	switch (id) {
+	case GATE_SERVER:
+		strbuf_printf(out, "%.0f of %u agents", g->statistic, a->config.agents);
+		break;
+	case GATE_RATE:
+		if (isnan(g->statistic))
+			strbuf_puts(out, "none is known to have come due");
+		else
+			strbuf_printf(out, "%.1f %% of the requests that came due were "
+				      "answered", 100 * g->statistic);
+		break;
+	case GATE_CPU:
+		strbuf_printf(out, "its threads worked %.0f %% of the time", 100 * g->statistic);
+		break;
+	case GATE_SAMPLES:
+		strbuf_printf(out, "%.2f %% of the samples were lost", 100 * g->statistic);
+		break;
+	case GATE_ERRORS:
+		strbuf_printf(out, "%.2f %% failed", 100 * g->statistic);
+		break;
+	case GATE_CONNECTIONS:
+		strbuf_printf(out, "the busiest had %.1f times their mean", g->statistic);
+		break;
+	case GATE_TIMESTAMPS:
+		strbuf_printf(out, "of %.1f %% of the requests", 100 * g->statistic);
+		break;
+	case GATE_AGENTS:
+		strbuf_printf(out, "one by %.0f %%", 100 * g->statistic);
+		break;
+	case GATE_TAIL:
+		strbuf_printf(out, "its shape is %.2f: no variance from 0.5 on",
+			      g->statistic);
+		break;
+	default:
+		strbuf_printf(out, "%s %.3g, threshold %.3g", gate_name(id), g->statistic,
+			      g->threshold);
+		break;
+	}
+}
+
+static uint64_t needed(double count, uint64_t width_ns, uint64_t asked_ns)
+{
+	const double ratio = (double)width_ns / (double)asked_ns;
+
+	return (uint64_t)fmin(fmax(1, ceil(count * ratio * ratio)), 0x1p63);
+}
+
+/* No interval gets narrower than a bucket, whatever the number of requests. */
+static uint64_t finest(const struct interval *i)
+{
+	int32_t index;
+
+	if (!i->ns || i->ns > BUCKET_LIMIT)
+		return 0;
+	index = (int32_t)edges_index(LOAD_SCHEMA, i->ns);
+	return edges_floor(LOAD_SCHEMA, index) - edges_floor(LOAD_SCHEMA, index - 1) - 1;
+}
+
+uint64_t evidence_needed(const struct load_analysis *a)
+{
+	const struct interval *i = &a->result.quantiles[load_main(&a->config)][REPORT_QUANTILES];
+	const struct lancet *l = &a->lancet;
+	const uint64_t asked = a->config.ci_width_ns;
+
+	if (!asked)
+		return 0;
+	if (a->config.method == METHOD_LANCET)
+		return l->bounded ? needed((double)l->used * (double)l->sampling,
+					   l->hi_ns - l->lo_ns, asked) : 0;
+	if (!a->evaluated || i->why || asked < finest(i))
+		return 0;
+	return needed((double)i->count, i->hi_ns - i->lo_ns, asked);
+}
+
+static void put_needed(const struct load_analysis *a, struct strbuf *out)
+{
+	const uint64_t needed = evidence_needed(a);
+	char buf[HUMAN_MAX];
+
+	if (needed)
+		strbuf_printf(out, ", about %s requests are needed", human_count(buf, needed));
+	else if (a->config.method == METHOD_ALL)
+		strbuf_printf(out, ", a bucket of the histogram is wider than %s",
+			      human_ns(buf, a->config.ci_width_ns));
+}
+
+static void put_lancet(const struct load_analysis *a, enum gate_id id, struct strbuf *out)
+{
+	const struct lancet *l = &a->lancet;
+	char buf[HUMAN_MAX], other[HUMAN_MAX];
+
+	strbuf_printf(out, "%s samples, 1 of %s requests, %u tries",
+		      human_count(buf, lancet_samples(l)), human_count(other, l->sampling),
+		      l->tries);
+	if (l->verdict == LANCET_MORE)
+		strbuf_printf(out, ", %s are needed", human_count(buf, l->wanted));
+	else if (id == GATE_EXCEEDANCES)
+		strbuf_puts(out, ", a bound lies beyond all of them");
+	else if (id == GATE_UNIT_ROOT)
+		strbuf_printf(out, ", Dickey-Fuller p %.3g", l->adf_p);
+	else if (id == GATE_DEPENDENCE)
+		strbuf_printf(out, ", Spearman p %.3g", l->spearman_p);
+	else if (id == GATE_WIDTH)
+		strbuf_printf(out, ", [%s, %s]", human_ns(buf, l->lo_ns),
+			      human_ns(other, l->hi_ns));
+}
+
+/* Why there is no interval though the dependence leaves batches enough. */
+static void put_exceedances(const struct load_analysis *a, const struct interval *i,
+			    struct strbuf *out)
+{
+	char buf[HUMAN_MAX], other[HUMAN_MAX];
+
+	if (i->exceedances < INTERVAL_EXCEEDANCES_MIN)
+		strbuf_printf(out, "%s%.1f effective ones of %s requests, %d are needed",
+			      interval_measured(i) ? "" : "at most ", i->exceedances,
+			      human_count(buf, i->count), INTERVAL_EXCEEDANCES_MIN);
+	else if (i->why == INTERVAL_FAILURES)
+		strbuf_printf(out, "%s of %s requests had no reply: a bound may be one of them",
+			      human_count(buf, a->result.failed),
+			      human_count(other, i->count + a->result.failed));
+	else
+		strbuf_printf(out, "%.1f effective ones of %s requests, but their dependence is "
+			      "known so badly that a bound lies beyond all of them",
+			      i->exceedances, human_count(buf, i->count));
+}
+
+static void put_dependence(const struct load_analysis *a, const struct interval *i,
+			   struct strbuf *out)
+{
+	const uint32_t windows = a->result.to - a->result.from;
+	char buf[HUMAN_MAX], other[HUMAN_MAX];
+
+	if (interval_measured(i))
+		strbuf_printf(out, "%s requests are worth %s, dependent for %.1f windows of %u",
+			      human_count(buf, i->count),
+			      human_count(other, (uint64_t)i->effective), i->tau, windows);
+	else
+		strbuf_printf(out, "%s requests in %u window%s, %d are needed",
+			      human_count(buf, i->count), windows, windows == 1 ? "" : "s",
+			      INTERVAL_BATCHES_MIN);
+}
+
+static void put_interval(const struct load_analysis *a, enum gate_id id, struct strbuf *out)
+{
+	const struct interval *i =
+		&a->result.quantiles[load_main(&a->config)][REPORT_QUANTILES];
+	char buf[HUMAN_MAX], other[HUMAN_MAX], count[HUMAN_MAX];
+
+	if (a->config.method == METHOD_LANCET)
+		put_lancet(a, id, out);
+	else if (id == GATE_WIDTH)
+		strbuf_printf(out, "[%s, %s] of %s requests", human_ns(buf, i->lo_ns),
+			      human_ns(other, i->hi_ns), human_count(count, i->count));
+	else if (id == GATE_DEPENDENCE)
+		put_dependence(a, i, out);
+	else
+		put_exceedances(a, i, out);
+	if (id == GATE_WIDTH)
+		put_needed(a, out);
+}
+
+void gate_evidence(const struct load_analysis *a, enum gate_id id, struct strbuf *out)
+{
+	const struct load_result *r = &a->result;
+
+	switch (id) {
+	case GATE_SCHEDULE:
+		put_fit(&r->schedule, "as scheduled", out);
+		break;
+	case GATE_ARRIVALS:
+		put_fit(&r->sent, "as sent", out);
+		break;
+	case GATE_LOOP:
+	case GATE_CLIENT:
+		put_lag(a, out);
+		break;
+	case GATE_NOISE:
+		put_noise(a, out);
+		break;
+	case GATE_HOST:
+		put_unknown(a, out);
+		break;
+	case GATE_UNIT_ROOT:
+		if (a->config.method == METHOD_LANCET)
+			put_lancet(a, id, out);
+		else
+			put_root(r, out);
+		break;
+	case GATE_TREND_MEDIAN:
+		put_change("the median", r->median.trend, &r->gates[id], out);
+		break;
+	case GATE_TREND_TAIL:
+		put_change("the tail", r->tail.trend, &r->gates[id], out);
+		break;
+	case GATE_SHIFT_MEDIAN:
+		put_change("the median", r->median.shift, &r->gates[id], out);
+		break;
+	case GATE_SHIFT_TAIL:
+		put_change("the tail", r->tail.shift, &r->gates[id], out);
+		break;
+	case GATE_PERIODIC_MEDIAN:
+		put_period("the median", &r->median, out);
+		break;
+	case GATE_PERIODIC_TAIL:
+		put_period("the tail", &r->tail, out);
+		break;
+	case GATE_DEPENDENCE:
+	case GATE_EXCEEDANCES:
+	case GATE_WIDTH:
+		put_interval(a, id, out);
+		break;
+	default:
+		put_count(a, id, out);
+		break;
+	}
+}

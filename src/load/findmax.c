@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "load/findmax.h"
+
+#include <math.h>
+
+#include "base/bug.h"
+#include "base/parse.h"
+
+/* Requests beyond the quantile that a probe is long enough for. */
+#define PROBE_TAIL 100
+
+/*
+ * Shares of the precision: how far from the estimated answer the two last probes are, and how wide
+ * half of their intervals should be. The rest, 0.15, is 1.5 standard errors at the confidence that
+ * a probe has: most of them decide.
+ */
+#define AIM_OFF 0.45
+#define AIM_HALF 0.3
+
+/* ... and how much farther than that the lower one may be. */
+#define AIM_SLACK 0.1
+
+/* An estimate from little is not trusted with more: a probe is at most so much longer. */
+#define LONGER_MAX 16
+
+/* Relative growth of the quantile with the rate: what is assumed where less was seen. */
+#define SLOPE_MIN 0.25
+
+void findmax_init(struct findmax *fm, const struct findmax_config *config)
+{
+	*fm = (struct findmax){ .config = *config };
+}
+
+const char *findmax_end_name(enum findmax_end end)
+{
+	static const char *const names[] = {
+		[FINDMAX_GOES_ON] = "goes-on",     [FINDMAX_FOUND] = "found",
+		[FINDMAX_TIME] = "time",	   [FINDMAX_PROBES_USED] = "probes",
+		[FINDMAX_ABOVE_MAX] = "above-max", [FINDMAX_BELOW_MIN] = "below-min",
+	};
+
+	return names[end];
+}
+
+/* -- where to ask ----------------------------------------------------------------------------- */
+
+/* While one side is missing: doubling or halving, beyond what is open. */
+static double reach(const struct findmax *fm)
+{
+	double highest = fm->lo, lowest = fm->hi;
+
+	for (uint32_t i = 0; i < fm->n_open; i++) {
+		highest = fmax(highest, fm->open[i].rate);
+		lowest = lowest ? fmin(lowest, fm->open[i].rate) : fm->open[i].rate;
+	}
+	if (!highest && !lowest)
+		return fm->config.start;
+	return fm->hi ? lowest / 2 : highest * 2;
+}
+
+/* d ln(quantile) / d ln(rate), from the two ends of the bracket. */
+static double slope(const struct findmax *fm)
+{
+	const struct findmax_point *a = &fm->at_lo, *b = &fm->at_hi;
+
+	if (!b->rate) /* it was too much for the server: the farthest open one has to do */
+		for (uint32_t i = 0; i < fm->n_open; i++)
+			if (!b->rate || fm->open[i].rate > b->rate)
+				b = &fm->open[i];
+	if (!a->rate || b->rate <= a->rate)
+		return 1;
+	return fmax((b->excess - a->excess) / log(b->rate / a->rate), SLOPE_MIN);
+}
+
+/* ln of the rate at which the quantile is at the limit, from what is open. */
+static double estimate(const struct findmax *fm, double slope)
+{
+	double sum = 0, weight = 0;
+
+	for (uint32_t i = 0; i < fm->n_open; i++) {
+		const struct findmax_point *p = &fm->open[i];
+
+		sum += p->seconds * (log(p->rate) - p->excess / slope);
+		weight += p->seconds;
+	}
+	return fmin(fmax(sum / weight, log(fm->lo)), log(fm->hi));
+}
+
+/* On the side of the estimate that is not shown yet, and for as long as showing it should take. */
+static double aim(const struct findmax *fm, double *seconds)
+{
+	const struct findmax_point *last = &fm->open[fm->n_open - 1];
+	double precision = log1p(fm->config.precision), s = slope(fm), at = estimate(fm, s);
+	double shorter = last->half / (AIM_HALF * precision * s);
+	double lo = log(fm->lo);
+
+	*seconds = last->seconds * fmin(fmax(shorter * shorter, 1), LONGER_MAX);
+	if (at - lo > (AIM_OFF + AIM_SLACK) * precision)
+		return exp(at - AIM_OFF * precision);
+	/* `lo` is close enough: what is above is to close the bracket. */
+	return exp(fmin(fmin(at + AIM_OFF * precision, lo + (1 - AIM_SLACK / 2) * precision),
+			(lo + log(fm->hi)) / 2));
+}
+
+/* -- the machine ------------------------------------------------------------------------------ */
+
+static enum findmax_end judge_end(const struct findmax *fm)
+{
+	const struct findmax_config *c = &fm->config;
+
+	if (fm->lo && fm->hi && fm->hi / fm->lo - 1 <= c->precision)
+		return FINDMAX_FOUND;
+	if (fm->lo >= c->max)
+		return FINDMAX_ABOVE_MAX;
+	if (fm->hi && fm->hi <= c->min)
+		return FINDMAX_BELOW_MIN;
+	if (fm->probes == FINDMAX_PROBES)
+		return FINDMAX_PROBES_USED;
+	if (fm->used_ns + fm->extra_ns + c->probe_ns > c->budget_ns)
+		return FINDMAX_TIME;
+	return FINDMAX_GOES_ON;
+}
+
+static uint64_t duration(const struct findmax *fm, double rate, double seconds)
+{
+	const struct findmax_config *c = &fm->config;
+	double least = PROBE_TAIL / (1 - c->q) / rate;
+	double ns = fmax(fmax(seconds, least) * NS_PER_S, (double)c->probe_ns);
+	uint64_t left = c->budget_ns - fm->used_ns - fm->extra_ns;
+
+	return ns < (double)left ? (uint64_t)ns : left;
+}
+
+bool findmax_next(struct findmax *fm, struct findmax_probe *probe)
+{
+	const struct findmax_config *c = &fm->config;
+	double rate, seconds = 0;
+
+	fm->end = judge_end(fm);
+	if (fm->end)
+		return false;
+	if (fm->doubted) {
+		rate = fm->doubted;
+		seconds = (double)fm->probe.duration_ns / NS_PER_S;
+	} else if (!fm->lo || !fm->hi) {
+		rate = reach(fm);
+	} else if (fm->n_open) {
+		rate = aim(fm, &seconds);
+	} else {
+		rate = sqrt(fm->lo * fm->hi);
+	}
+	rate = fmin(fmax(rate, c->min), c->max);
+	fm->probe = (struct findmax_probe){
+		.rate = rate,
+		.duration_ns = duration(fm, rate, seconds),
+		.confidence = 1 - (1 - c->confidence) / FINDMAX_PROBES,
+	};
+	fm->probes++;
+	*probe = fm->probe;
+	return true;
+}
+
+static struct findmax_point measured(const struct findmax *fm, const struct load_quantile *q)
+{
+	struct findmax_point p = { .rate = 0 };
+
+	if (!q->known || !q->ns)
+		return p;
+	p.rate = fm->probe.rate;
+	p.excess = log((double)q->ns / (double)fm->config.limit_ns);
+	p.seconds = (double)fm->probe.duration_ns / NS_PER_S;
+	p.half = q->bounded && q->lo_ns ? log((double)q->hi_ns / (double)q->lo_ns) / 2
+					: INFINITY;
+	return p;
+}
+
+/* What lies outside of the bracket says nothing about what is within. */
+static void clip_open(struct findmax *fm)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < fm->n_open; i++)
+		if (fm->open[i].rate > fm->lo && (!fm->hi || fm->open[i].rate < fm->hi))
+			fm->open[kept++] = fm->open[i];
+	fm->n_open = kept;
+}
+
+static void charge(struct findmax *fm, uint64_t took_ns)
+{
+	uint64_t lasted = fm->probe.duration_ns;
+
+	fm->used_ns += took_ns;
+	if (took_ns > lasted && took_ns - lasted > fm->extra_ns)
+		fm->extra_ns = took_ns - lasted;
+}
+
+void findmax_doubt(struct findmax *fm, const struct load_quantile *quantile, uint64_t took_ns)
+{
+	if (fm->doubted) {
+		findmax_feed(fm, LOAD_FAILS, quantile, took_ns);
+		return;
+	}
+	fm->doubted = fm->probe.rate;
+	charge(fm, took_ns);
+}
+
+void findmax_feed(struct findmax *fm, enum load_truth truth, const struct load_quantile *quantile,
+		  uint64_t took_ns)
+{
+	struct findmax_point point = measured(fm, quantile);
+	double rate = fm->probe.rate;
+
+	BUG_ON(!rate);
+	charge(fm, took_ns);
+	fm->doubted = 0;
+	if (truth == LOAD_HOLDS) {
+		fm->lo = rate;
+		fm->at_lo = point;
+	} else if (truth == LOAD_FAILS) {
+		fm->hi = rate;
+		fm->at_hi = point;
+	} else if (point.rate) {
+		fm->open[fm->n_open++] = point;
+	}
+	clip_open(fm);
+}

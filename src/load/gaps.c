@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "load/gaps.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "stats/uniformity.h"
+
+/* A gap of a fixed schedule that is off by more than this share of it is off. */
+#define FIXED_TOLERANCE 0.25
+
+#define SLOT_MAX_NS 86400e9
+
+int gaps_init(struct gaps *gaps, const struct arrival *arrival, double rate, uint64_t duration_ns)
+{
+	const double slot = fmin(GAPS_PER_SLOT / rate * 1e9, SLOT_MAX_NS);
+	const double expected = rate * (double)duration_ns / 1e9;
+
+	*gaps = (struct gaps){
+		.arrival = *arrival, .rate = rate, .duration_ns = duration_ns,
+		.slot_ns = (uint64_t)fmax(slot, 1),
+		.every = (uint64_t)fmax(expected / (2 * GAPS_KEPT), 1),
+		.schedule.stride = 1, .sent.stride = 1,
+	};
+	gaps->schedule.items = malloc(GAPS_KEPT * sizeof(double));
+	gaps->sent.items = malloc(GAPS_KEPT * sizeof(double));
+	return gaps->schedule.items && gaps->sent.items ? 0 : -ENOMEM;
+}
+
+void gaps_release(struct gaps *gaps)
+{
+	free(gaps->schedule.items);
+	free(gaps->sent.items);
+	*gaps = (struct gaps){ 0 };
+}
+
+void gap_queue_init(struct gap_queue *queue)
+{
+	*queue = (struct gap_queue){ 0 };
+	vec_init(&queue->pending, GAPS_PENDING);
+}
+
+void gap_queue_release(struct gap_queue *queue)
+{
+	vec_release(&queue->pending);
+}
+
+int gaps_add(struct gaps *gaps, struct gap_queue *queue, uint64_t intended, uint64_t sent)
+{
+	const uint64_t slot = intended / gaps->slot_ns;
+	int err;
+
+	if (slot % gaps->every)
+		return 0;
+	err = vec_push(&queue->pending, (struct gap_times){ intended, sent });
+	if (err != -E2BIG)
+		return err;
+	if (!queue->overflow || slot < queue->full_from)
+		queue->full_from = slot;
+	if (!queue->overflow || slot > queue->full_to)
+		queue->full_to = slot;
+	queue->overflow = true;
+	gaps->skipped++;
+	return 0;
+}
+
+static void keep(struct gap_values *values, double value)
+{
+	if (values->seen++ % values->stride)
+		return;
+	if (values->n == GAPS_KEPT) {
+		values->n /= 2;
+		for (size_t i = 0; i < values->n; i++)
+			values->items[i] = values->items[2 * i];
+		values->stride *= 2;
+		if ((values->seen - 1) % values->stride)
+			return;
+	}
+	values->items[values->n++] = value;
+}
+
+static int by_intended(const void *a, const void *b)
+{
+	const struct gap_times *x = a, *y = b;
+
+	if (x->intended != y->intended)
+		return x->intended < y->intended ? -1 : 1;
+	return x->sent < y->sent ? -1 : x->sent > y->sent;
+}
+
+static int by_sent(const void *a, const void *b)
+{
+	const struct gap_times *x = a, *y = b;
+
+	return x->sent < y->sent ? -1 : x->sent > y->sent;
+}
+
+static void keep_gap(struct gaps *gaps, struct gap_values *values, uint64_t started, uint64_t from,
+		     uint64_t to)
+{
+	double u;
+
+	if (from < started)
+		return;
+	u = arrival_gap_probability(&gaps->arrival, gaps->rate, gaps->duration_ns,
+				    (double)(from - started), (double)(to - started));
+	if (!isnan(u))
+		keep(values, u);
+}
+
+/* All requests of one slot, by intended time. */
+static void take_slot(struct gaps *gaps, struct gap_times *times, size_t n, uint64_t started)
+{
+	for (size_t i = 1; i < n; i++)
+		keep_gap(gaps, &gaps->schedule, started, times[i - 1].intended, times[i].intended);
+	qsort(times, n, sizeof(*times), by_sent);
+	for (size_t i = 1; i < n; i++)
+		keep_gap(gaps, &gaps->sent, started, times[i - 1].sent, times[i].sent);
+}
+
+void gaps_take(struct gaps *gaps, struct gap_queue *queue, uint64_t started, uint64_t oldest)
+{
+	struct gap_times *times = queue->pending.items;
+	const size_t n = queue->pending.len;
+	size_t from = 0, to;
+
+	if (!n)
+		return;
+	qsort(times, n, sizeof(*times), by_intended);
+	for (; from < n; from = to) {
+		const uint64_t slot = times[from].intended / gaps->slot_ns;
+
+		if ((slot + 1) * gaps->slot_ns > oldest)
+			break;
+		for (to = from; to < n && times[to].intended / gaps->slot_ns == slot; to++)
+			;
+		if (!queue->overflow || slot < queue->full_from || slot > queue->full_to)
+			take_slot(gaps, times + from, to - from, started);
+	}
+	memmove(times, times + from, (n - from) * sizeof(*times));
+	queue->pending.len = n - from;
+}
+
+/* A fixed schedule's value is the gap over its mean: there is no law to test, only exactness. */
+static void fit_fixed(const struct gap_values *values, struct gap_fit *out)
+{
+	size_t off = 0;
+
+	for (size_t i = 0; i < values->n; i++)
+		off += fabs(values->items[i] - 1) > FIXED_TOLERANCE;
+	out->effect = (double)off / (double)values->n;
+	out->p = off ? 0 : 1;
+}
+
+int gaps_fit(const struct gaps *gaps, const struct gap_values *values, struct gap_fit *out)
+{
+	struct uniformity fit;
+	double *copy;
+	int err;
+
+	*out = (struct gap_fit){ .known = values->n > 0, .n = values->n, .p = 1 };
+	if (!values->n)
+		return 0;
+	if (gaps->arrival.kind == ARRIVAL_FIXED) {
+		fit_fixed(values, out);
+		return 0;
+	}
+	copy = malloc(values->n * sizeof(*copy));
+	if (!copy)
+		return -ENOMEM;
+	memcpy(copy, values->items, values->n * sizeof(*copy));
+	err = uniformity_test(copy, values->n, &fit);
+	free(copy);
+	if (err)
+		return err;
+	out->p = fmin(1, 2 * fmin(fit.ad_p, fit.ks_p));
+	out->effect = fit.effect;
+	return 0;
+}

@@ -1,0 +1,480 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "load/gates.h"
+
+#include <errno.h>
+#include <math.h>
+
+#include "load/disturbed.h"
+#include "report/human.h"
+#include "stats/multiple.h"
+#include "stats/special.h"
+
+#define RATE_LEAST 0.99        /* of what came due must have been answered, over half of the run */
+#define WAITING_MOST 0.25      /* of what came due, however few requests that are */
+#define ARRIVAL_EFFECT 0.05    /* max |ECDF - law| of the gaps */
+#define LAG_HARMLESS 0.1       /* p99 of the send lag, of the latency asked for */
+#define CPU_MOST 0.9           /* of the threads' time, without spinning */
+#define LOST_MOST 0.001        /* of the samples, and disturbed_limit() */
+#define NOISE_STOLEN 0.1       /* share of the time, stolen or runnable without a CPU */
+#define STAMPS_MISSING 0.01
+#define BALANCE_MOST 4         /* the busiest connection's requests over their mean */
+#define BALANCE_REQUESTS 25    /* per connection, to judge that */
+#define AGENTS_EFFECT 0.1
+#define SHAPE_MOST 0.5         /* from there on there is no variance */
+#define ADF_ALPHA 0.05
+
+/* -- names ---------------------------------------------------------------------------------- */
+
+static const struct {
+	const char *name, *code, *sentence;
+} info[GATES] = {
+	[GATE_SERVER] = { "server", "server-unreachable",
+		"no connection is open, and none can be made" },
+	[GATE_RATE] = { "rate", "rate-not-reached",
+		"the target rate was not reached" },
+	[GATE_SCHEDULE] = { "schedule", "arrivals-violated",
+		"requests did not come as declared" },
+	[GATE_ARRIVALS] = { "arrivals", "arrivals-violated",
+		"requests did not come as declared" },
+	[GATE_LOOP] = { "open-loop", "closed-loop-behaviour",
+		"requests waited for a free connection: the load depends on the replies" },
+	[GATE_CLIENT] = { "client-lag", "client-saturated",
+		"the load generator could not keep up" },
+	[GATE_CPU] = { "client-cpu", "client-saturated",
+		"the load generator could not keep up" },
+	[GATE_SAMPLES] = { "client-samples", "client-saturated",
+		"the load generator could not keep up" },
+	[GATE_NOISE] = { "host-quiet", "host-noisy",
+		"the load generator's host was disturbed by more than the result allows" },
+	[GATE_HOST] = { "host-known", "host-unknown",
+		"how far the load generator's host was disturbed is not known" },
+	[GATE_ERRORS] = { "errors", "errors-above-limit",
+		"more requests failed than --max-errors allows" },
+	[GATE_CONNECTIONS] = { "connections", "connections-unbalanced",
+		"some connections carried far more requests than others" },
+	[GATE_TIMESTAMPS] = { "timestamps", "timestamps-missing",
+		"time stamps that were asked for are missing" },
+	[GATE_AGENTS] = { "agents", "agents-disagree",
+		"agents measured different latencies" },
+	[GATE_DEPENDENCE] = { "dependence", "not-converged",
+		"the run was too short for a sound interval" },
+	[GATE_UNIT_ROOT] = { "unit-root", "non-stationary-trend",
+		"the latency kept changing in one direction" },
+	[GATE_TREND_MEDIAN] = { "trend-median", "non-stationary-trend",
+		"the latency kept changing in one direction" },
+	[GATE_TREND_TAIL] = { "trend-tail", "non-stationary-trend",
+		"the latency kept changing in one direction" },
+	[GATE_SHIFT_MEDIAN] = { "shift-median", "non-stationary-shift",
+		"the latency changed its level" },
+	[GATE_SHIFT_TAIL] = { "shift-tail", "non-stationary-shift",
+		"the latency changed its level" },
+	[GATE_PERIODIC_MEDIAN] = { "periodic-median", "non-stationary-periodic",
+		"the latency rises and falls periodically" },
+	[GATE_PERIODIC_TAIL] = { "periodic-tail", "non-stationary-periodic",
+		"the latency rises and falls periodically" },
+	[GATE_EXCEEDANCES] = { "exceedances", "too-few-exceedances",
+		"too few requests lie beyond the percentile for an interval" },
+	[GATE_TAIL] = { "tail", "heavy-tail",
+		"the tail is so heavy that more requests hardly narrow the interval" },
+	[GATE_WIDTH] = { "width", "not-converged",
+		"the run was too short for a sound interval of the width asked for" },
+};
+
+const char *gate_name(enum gate_id id)
+{
+	return info[id].name;
+}
+
+const char *gate_code(enum gate_id id)
+{
+	return info[id].code;
+}
+
+const char *gate_sentence(enum gate_id id)
+{
+	return info[id].sentence;
+}
+
+/* -- helpers -------------------------------------------------------------------------------- */
+
+/* Passes while the statistic is at most the threshold. */
+static void most(struct load_analysis *a, enum gate_id id, double statistic, double threshold)
+{
+	a->result.gates[id] = (struct gate){
+		.known = true, .statistic = statistic, .threshold = threshold,
+		.pass = statistic <= threshold };
+}
+
+static void least(struct load_analysis *a, enum gate_id id, double statistic, double threshold)
+{
+	most(a, id, statistic, threshold);
+	a->result.gates[id].pass = statistic >= threshold;
+}
+
+/* Fails only if the test agrees, once all p are known. */
+static void tested(struct load_analysis *a, enum gate_id id, double p)
+{
+	a->result.gates[id].tested = true;
+	a->result.gates[id].p = p;
+}
+
+static const struct interval *target(const struct load_analysis *a)
+{
+	return &a->result.quantiles[load_main(&a->config)][REPORT_QUANTILES];
+}
+
+/* -- the load ------------------------------------------------------------------------------- */
+
+static void judge_server(struct load_analysis *a)
+{
+	uint32_t unreachable = 0;
+
+	for (uint32_t i = 0; i < a->config.agents; i++)
+		unreachable += a->agents[i].unreachable;
+	most(a, GATE_SERVER, unreachable, 0);
+}
+
+/*
+ * Over the last half of the time in which requests were sent: what was answered of what came due.
+ * A queue that only fluctuates leaves a difference of no more than some roots of the count. An open
+ * loop of which that is not known is not one at a rate.
+ */
+static void judge_rate(struct load_analysis *a)
+{
+	const double due = SUM(double, a, sending.scheduled) - SUM(double, a, before.scheduled);
+	const double over = SUM(double, a, sending.completed) + SUM(double, a, sending.failed) -
+		SUM(double, a, before.completed) - SUM(double, a, before.failed);
+
+	if (!(due > 0) && a->config.loop == LOOP_CLOSED)
+		return;
+	least(a, GATE_RATE, due > 0 ? over / due : NAN, RATE_LEAST);
+	if (due > 0 && due - over < fmin(5 * sqrt(due), WAITING_MOST * due))
+		a->result.gates[GATE_RATE].pass = true;
+}
+
+static void judge_gaps(struct load_analysis *a, enum gate_id id, const struct gap_fit *fit)
+{
+	if (!fit->known)
+		return;
+	most(a, id, fit->effect, ARRIVAL_EFFECT);
+	tested(a, id, fit->p);
+}
+
+static double lag_quantile(const struct hist *lag, double q)
+{
+	struct hist_quantile found;
+
+	return hist_quantile(lag, q, &found) ? 0 : (double)found.hi;
+}
+
+/* Of the requests whose gaps are judged: those that load. */
+static const struct hist *load_lag(const struct load_analysis *a)
+{
+	return &a->result.lag[a->config.probes ? LAG_LOAD : LAG_COUNTED];
+}
+
+/*
+ * What leaves a first-come-first-served system is a sum of maxima of what enters it: requests that
+ * come up to d late leave up to d late. So a lag that is small against the latency asked for can't
+ * spoil it, whatever it does to gaps that are as short as it is.
+ */
+static void judge_arrivals(struct load_analysis *a)
+{
+	const struct load_result *r = &a->result;
+
+	if (a->config.loop == LOOP_CLOSED)
+		return;
+	judge_gaps(a, GATE_SCHEDULE, &r->schedule);
+	judge_gaps(a, GATE_ARRIVALS, &r->sent);
+	if (lag_quantile(load_lag(a), 0.99) <= LAG_HARMLESS * (double)target(a)->ns)
+		a->result.gates[GATE_ARRIVALS].pass = true;
+}
+
+/* One that can't keep up is not made up for by others that idle. */
+static double busiest(const struct load_analysis *a)
+{
+	double most = 0;
+
+	for (uint32_t i = 0; i < a->config.agents; i++) {
+		const struct load_agent *agent = &a->agents[i];
+		const double time = fmax(1, __builtin_popcountll(agent->threads)) *
+			(double)agent->sending_ns;
+
+		if (agent->sending_ns)
+			most = fmax(most, ((double)agent->sending.cpu_ns -
+					   (double)agent->sending.spin_ns) / time);
+	}
+	return most;
+}
+
+/*
+ * Who is late, and why: requests wait for a connection, or the client doesn't get around to sending
+ * them. At ticks with requests waiting it is the former; ticks come ten times a second, so that
+ * their share is compared roughly.
+ */
+static void judge_client(struct load_analysis *a)
+{
+	const double limit = disturbed_limit(a->config.percentile);
+	const double ticks = SUM(double, a, ticks), late = disturbed_late(a, target(a)->ns);
+	const double waiting = ticks > 0 ? SUM(double, a, ticks_waiting) / ticks : 0;
+	const bool waits = waiting > late / 4;
+	const double samples = SUM(double, a, last.completed) + SUM(double, a, last.failed);
+
+	if (a->config.loop == LOOP_OPEN) {
+		most(a, GATE_LOOP, waits ? late : 0, limit);
+		most(a, GATE_CLIENT, waits ? 0 : late, limit);
+	}
+	if (a->elapsed_ns)
+		most(a, GATE_CPU, busiest(a), CPU_MOST);
+	if (samples > 0)
+		most(a, GATE_SAMPLES, disturbed_lost(a), fmin(LOST_MOST, limit));
+}
+
+/* -- the host ------------------------------------------------------------------------------- */
+
+static void judge_noise(struct load_analysis *a)
+{
+	const double q = a->config.percentile, most_gaps = disturbed_limit(q);
+	const struct interval *i = target(a);
+	double gaps, stolen;
+
+	if (!a->elapsed_ns || !i->ns)
+		return;
+	most(a, GATE_HOST, __builtin_popcount(disturbed_unknown(a, false)), 0);
+	gaps = disturbed_gaps(a, i->ns);
+	stolen = disturbed_stolen(a);
+	/* This bound of what gaps can have done must be within what the result claims to know. */
+	most(a, GATE_NOISE, disturbed_bias(a, load_main(&a->config), q, i->ns), interval_effect(i));
+	if (gaps > most_gaps)
+		most(a, GATE_NOISE, gaps, most_gaps);
+	if (stolen > NOISE_STOLEN)
+		most(a, GATE_NOISE, stolen, NOISE_STOLEN);
+}
+
+/* -- the replies ---------------------------------------------------------------------------- */
+
+static uint64_t samples_of(const struct load_analysis *a, enum load_from which)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = a->result.from; i < a->result.to; i++)
+		sum += a->series.windows[i].latency[which].count;
+	return sum;
+}
+
+static void judge_replies(struct load_analysis *a)
+{
+	const double failed = SUM(double, a, last.failed);
+	const double over = failed + SUM(double, a, last.completed);
+	const uint64_t samples = samples_of(a, LOAD_ACTUAL);
+
+	if (over > 0)
+		most(a, GATE_ERRORS, failed / over, a->config.max_errors);
+	if (a->balance.n > 1 && !a->balance.overflow &&
+	    a->balance.requests >= (uint64_t)a->balance.n * BALANCE_REQUESTS)
+		most(a, GATE_CONNECTIONS, balance_ratio(&a->balance), BALANCE_MOST);
+	if (a->config.stamps != STAMPS_USER && samples)
+		most(a, GATE_TIMESTAMPS,
+		     1 - (double)samples_of(a, LOAD_KERNEL) / (double)samples, STAMPS_MISSING);
+}
+
+/*
+ * Cochran's Q of the agents' shares of requests up to the pooled quantile, with the inflation that
+ * dependence gives the whole; the effect is how far off an agent's own quantile is.
+ */
+static void judge_agents(struct load_analysis *a)
+{
+	const struct interval *i = target(a);
+	struct hist_quantile own;
+	double shares[LOAD_AGENTS_MAX], weights[LOAD_AGENTS_MAX], mean = 0, sum = 0;
+	double q = 0, effect = 0;
+	uint32_t n = 0;
+
+	for (uint32_t k = 0; k < a->config.agents; k++) {
+		const struct hist *h = &a->agents[k].latency;
+
+		if (hist_quantile(h, a->config.percentile, &own) || !i->ns)
+			continue;
+		shares[n] = (double)interval_at_most(h, i->ns) / (double)h->count;
+		weights[n] = (double)h->count;
+		mean += shares[n] * weights[n];
+		sum += weights[n++];
+		effect = fmax(effect, fabs(log((double)own.value / (double)i->ns)));
+	}
+	if (n < 2)
+		return;
+	mean /= sum;
+	for (uint32_t k = 0; k < n; k++)
+		q += weights[k] * (shares[k] - mean) * (shares[k] - mean) /
+			(mean * (1 - mean) * i->inflation);
+	most(a, GATE_AGENTS, expm1(effect), fmax(AGENTS_EFFECT, interval_effect(i)));
+	tested(a, GATE_AGENTS, mean < 1 ? chi2_sf(q, n - 1) : 1);
+}
+
+/* -- the law over time ---------------------------------------------------------------------- */
+
+static void judge_series(struct load_analysis *a, const struct steady_tests *s,
+			 const struct interval *i, enum gate_id trend, enum gate_id shift,
+			 enum gate_id periodic)
+{
+	const double limit = interval_effect(i);
+
+	if (!s->known)
+		return;
+	most(a, trend, fabs(s->trend), limit);
+	tested(a, trend, s->trend_p);
+	most(a, shift, fabs(s->shift), limit);
+	tested(a, shift, s->shift_p);
+	most(a, periodic, s->swing, limit);
+	tested(a, periodic, s->swing_p);
+}
+
+/*
+ * Dickey-Fuller's null hypothesis is a unit root, KPSS's is none. Both agree that there is one:
+ * the series wanders. ADF sees none and KPSS objects: there is a trend or a shift, whose own gates
+ * know its size. Neither speaks: the series is short, and its dependence is judged elsewhere.
+ */
+const struct steady_tests *gate_root(const struct load_result *r)
+{
+	if (r->tail.known && r->median.known && r->median.adf_p > r->tail.adf_p)
+		return &r->median;
+	return r->tail.known ? &r->tail : &r->median;
+}
+
+static void judge_unit_root(struct load_analysis *a)
+{
+	const struct steady_tests *s = gate_root(&a->result);
+
+	if (!s->known)
+		return;
+	most(a, GATE_UNIT_ROOT, s->adf_p, ADF_ALPHA);
+	tested(a, GATE_UNIT_ROOT, s->kpss_p);
+}
+
+static void judge_stationary(struct load_analysis *a)
+{
+	struct load_result *r = &a->result;
+	const struct interval *i = r->quantiles[load_main(&a->config)];
+
+	if (i[REPORT_QUANTILES].why != INTERVAL_NO_SAMPLES)
+		least(a, GATE_DEPENDENCE, i[REPORT_QUANTILES].batches, INTERVAL_BATCHES_MIN);
+	if (i[REPORT_QUANTILES].why == INTERVAL_FEW_BATCHES)
+		r->gates[GATE_DEPENDENCE].pass = false;
+	judge_unit_root(a);
+	judge_series(a, &r->median, &i[REPORT_P50], GATE_TREND_MEDIAN, GATE_SHIFT_MEDIAN,
+		     GATE_PERIODIC_MEDIAN);
+	judge_series(a, &r->tail, &i[REPORT_QUANTILES], GATE_TREND_TAIL, GATE_SHIFT_TAIL,
+		     GATE_PERIODIC_TAIL);
+}
+
+/* -- the interval --------------------------------------------------------------------------- */
+
+static void judge_lancet(struct load_analysis *a)
+{
+	const struct lancet *l = &a->lancet;
+	struct gate *gates = a->result.gates;
+
+	gates[GATE_DEPENDENCE] = gates[GATE_UNIT_ROOT] = gates[GATE_WIDTH] =
+		(struct gate){ .pass = true };
+	least(a, GATE_EXCEEDANCES, (double)lancet_samples(l), LANCET_STEP);
+	if (l->verdict == LANCET_MORE) {
+		gates[GATE_EXCEEDANCES].pass = false;
+		return;
+	}
+	least(a, GATE_DEPENDENCE, l->spearman_p, LANCET_ALPHA);
+	gates[GATE_DEPENDENCE].pass = l->verdict != LANCET_DEPENDENT;
+	gates[GATE_EXCEEDANCES].pass = l->bounded || l->verdict == LANCET_DEPENDENT;
+	if (l->verdict == LANCET_DEPENDENT)
+		return;
+	most(a, GATE_UNIT_ROOT, l->adf_p, LANCET_ALPHA);
+	gates[GATE_UNIT_ROOT].pass = l->verdict != LANCET_NOT_STATIONARY;
+	if (a->config.ci_width_ns && l->bounded)
+		most(a, GATE_WIDTH, (double)(l->hi_ns - l->lo_ns),
+		     (double)a->config.ci_width_ns);
+}
+
+static void judge_interval(struct load_analysis *a)
+{
+	const struct interval *i = target(a);
+	const struct load_result *r = &a->result;
+	bool narrow = !i->why;
+
+	least(a, GATE_EXCEEDANCES, i->exceedances, INTERVAL_EXCEEDANCES_MIN);
+	/* Enough of them, and yet a bound would lie among requests that have no latency. */
+	if (i->exceedances >= INTERVAL_EXCEEDANCES_MIN &&
+	    (i->why == INTERVAL_FEW_EXCEEDANCES || i->why == INTERVAL_FAILURES))
+		least(a, GATE_EXCEEDANCES, NAN, INTERVAL_EXCEEDANCES_MIN);
+	if (a->config.ci_width_ns && narrow) {
+		most(a, GATE_WIDTH, (double)(i->hi_ns - i->lo_ns), (double)a->config.ci_width_ns);
+		narrow = a->result.gates[GATE_WIDTH].pass;
+	} else if (narrow) {
+		narrow = interval_share(i) <= 1;
+	}
+	if (isnan(r->shape))
+		return;
+	/* Only said to explain why there is no narrow interval: a quantile needs no moments. */
+	most(a, GATE_TAIL, r->shape, SHAPE_MOST);
+	a->result.gates[GATE_TAIL].pass |= narrow;
+}
+
+/* Fails of tested gates need both: the size, and what is left of p after Holm. */
+static int adjust(struct load_analysis *a)
+{
+	double p[GATES], adjusted[GATES];
+	size_t n = 0;
+	int err;
+
+	for (int i = 0; i < GATES; i++) {
+		if (a->result.gates[i].tested)
+			p[n++] = fmin(1, fmax(0, a->result.gates[i].p));
+	}
+	err = holm_adjust(p, n, adjusted);
+	n = 0;
+	for (int i = 0; !err && i < GATES; i++) {
+		struct gate *g = &a->result.gates[i];
+
+		if (!g->tested)
+			continue;
+		g->p = adjusted[n++];
+		g->pass |= g->p > GATE_ALPHA;
+	}
+	return err;
+}
+
+static enum load_state state_of(enum gate_id failed)
+{
+	if (failed <= GATE_RATE)
+		return LOAD_STATE_LOADING;
+	if (failed < GATE_DEPENDENCE)
+		return LOAD_STATE_ARRIVALS;
+	if (failed == GATE_DEPENDENCE)
+		return LOAD_STATE_DEPENDENCE;
+	return failed < GATE_EXCEEDANCES ? LOAD_STATE_STATIONARY : LOAD_STATE_INTERVAL;
+}
+
+int gates_judge(struct load_analysis *a)
+{
+	struct load_result *r = &a->result;
+	int err;
+
+	for (int i = 0; i < GATES; i++)
+		r->gates[i] = (struct gate){ .pass = true };
+	judge_server(a);
+	judge_rate(a);
+	judge_arrivals(a);
+	judge_client(a);
+	judge_noise(a);
+	judge_replies(a);
+	judge_agents(a);
+	judge_stationary(a);
+	judge_interval(a);
+	if (a->config.method == METHOD_LANCET)
+		judge_lancet(a);
+	err = adjust(a);
+	r->state = LOAD_STATE_DONE;
+	for (int i = GATES; i-- > 0;) {
+		if (!r->gates[i].pass)
+			r->state = state_of(i);
+	}
+	return err;
+}

@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * HTTP/1.1. Of a reply's head only the status and three fields are of interest (Content-Length,
+ * Transfer-Encoding, Connection); lines of other fields are skipped whole. Where the body ends is
+ * RFC 9112, 6.3. A single '\n' ends a line as well (2.2); a field that is continued on the next
+ * line is refused (5.2).
+ */
+#include "load/http.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "load/text.h"
+#include "load/workload.h"
+
+#define OVERHEAD 256
+#define HEAD_MAX 65536
+#define NAME_MAX_BYTES 18 /* Transfer-Encoding */
+#define TOKEN_MAX 12      /* keep-alive */
+#define CHUNK_DIGITS 12
+#define LENGTH_MAX (1ULL << 48)
+#define TOO_LONG 0xff
+
+enum phase {
+	STATUS, REASON, FIELD, HEAD_END, NAME, VALUE, OTHER, BODY, UNTIL_CLOSE,
+	CHUNK_SIZE, CHUNK_EXTENSION, CHUNK_DATA, CHUNK_END, TRAILER, TRAILER_LINE, TRAILER_END,
+};
+
+enum field { FIELD_LENGTH = 1, FIELD_TRANSFER, FIELD_CONNECTION };
+
+struct state {
+	uint8_t phase;
+	uint8_t at;       /* place in the status line or in a line's end */
+	uint8_t minor;    /* of the version */
+	uint8_t field;    /* enum field */
+	uint8_t has_length, has_coding, chunked; /* chunked: the last coding is */
+	uint8_t close, keep;
+	uint8_t gap;      /* white space after the token or number */
+	uint8_t digits;
+	uint8_t name_len, token_len; /* TOO_LONG: none that we know */
+	char name[NAME_MAX_BYTES], token[TOKEN_MAX];
+	uint16_t status;
+	uint32_t head;    /* bytes of the head, or of a chunk's line */
+	uint64_t number;  /* of the field that is being read */
+	uint64_t left;    /* of the body or the chunk */
+};
+
+_Static_assert(sizeof(struct state) <= PROTOCOL_PARSER_BYTES, "the state has its limit");
+
+const char *http_type_name(uint16_t type)
+{
+	return type == HTTP_POST ? "POST" : "GET";
+}
+
+/* --- Requests --- */
+
+int http_encode(const struct workload *w, struct rng *rng, uint32_t id, void *buffer, size_t cap,
+		struct request *out)
+{
+	size_t path = strlen(w->path), host = strlen(w->host);
+	bool read = workload_is_read(w, rng);
+	uint32_t size = read ? 0 : workload_value_size(w, rng);
+	char *p = buffer;
+
+	(void)id;
+	if (cap < path + host + size + OVERHEAD)
+		return -ENOBUFS;
+	p = read ? TEXT_PUT(p, "GET ") : TEXT_PUT(p, "POST ");
+	p = text_put(p, w->path, path);
+	p = TEXT_PUT(p, " HTTP/1.1\r\nHost: ");
+	p = text_put(p, w->host, host);
+	if (!read) {
+		p = TEXT_PUT(p, "\r\nContent-Type: application/octet-stream\r\nContent-Length: ");
+		p = text_put_u64(p, size);
+	}
+	p = TEXT_PUT(p, "\r\n\r\n");
+	p = text_put(p, workload_bytes(w), size);
+	*out = (struct request){ .size = (size_t)(p - (char *)buffer),
+				 .type = read ? HTTP_GET : HTTP_POST };
+	return 0;
+}
+
+/* --- The head --- */
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* "HTTP/1.", a digit, a space, three digits. */
+static int step_status(struct state *s, struct text_cursor *c)
+{
+	static const char start[] = "HTTP/1.d ddd";
+
+	while (c->p < c->end && s->at < sizeof(start) - 1) {
+		char byte = *c->p++, expected = start[s->at++];
+
+		if (expected == 'd' ? !is_digit(byte) : byte != expected)
+			return -EPROTO;
+		if (s->at == 8)
+			s->minor = (uint8_t)(byte - '0');
+		else if (s->at > 9)
+			s->status = (uint16_t)(s->status * 10 + (byte - '0'));
+	}
+	if (s->at < sizeof(start) - 1)
+		return 0;
+	s->phase = REASON;
+	return s->status >= 100 ? 0 : -EPROTO;
+}
+
+/* The rest of a line that is of no interest; then `next`. */
+static int skip_line(struct state *s, struct text_cursor *c, enum phase next)
+{
+	size_t n = (size_t)(c->end - c->p);
+	const char *newline = memchr(c->p, '\n', n);
+
+	n = newline ? (size_t)(newline + 1 - c->p) : n;
+	if (n + s->head > HEAD_MAX)
+		return -EPROTO;
+	s->head += (uint32_t)n;
+	c->p += n;
+	if (newline)
+		s->phase = next;
+	return 0;
+}
+
+static int step_reason(struct state *s, struct text_cursor *c)
+{
+	if (s->at) {
+		/* What follows the code: a space or the line's end. */
+		if (*c->p != ' ' && *c->p != '\r' && *c->p != '\n')
+			return -EPROTO;
+		s->at = 0;
+	}
+	return skip_line(s, c, FIELD);
+}
+
+static void begin_body(struct state *s)
+{
+	s->head = 0;
+	s->at = s->digits = 0;
+	if (s->has_coding) {
+		s->phase = s->chunked ? CHUNK_SIZE : UNTIL_CLOSE;
+		s->left = 0;
+	} else {
+		s->phase = s->has_length ? BODY : UNTIL_CLOSE;
+	}
+	/* Both fields: the server, or someone between, is not to be trusted further. */
+	if (s->phase == UNTIL_CLOSE || (s->has_coding && s->has_length))
+		s->close = true;
+}
+
+/* Returns 1 for a reply without a body. */
+static int end_head(struct state *s)
+{
+	if (s->status == 101)
+		return -EPROTO;
+	if (s->status < 200) {
+		*s = (struct state){ .head = s->head };
+		return 0;
+	}
+	if (s->minor == 0 && !s->keep)
+		s->close = true;
+	if (s->status == 204 || s->status == 304)
+		return 1;
+	begin_body(s);
+	return s->phase == BODY && !s->left;
+}
+
+/* The first byte of a line. */
+static int step_field(struct state *s, struct text_cursor *c)
+{
+	char byte = *c->p;
+
+	if (byte == '\r') {
+		c->p++;
+		s->phase = HEAD_END;
+		return 0;
+	}
+	if (byte == '\n') {
+		c->p++;
+		return end_head(s);
+	}
+	if (byte == ' ' || byte == '\t')
+		return -EPROTO;
+	s->name_len = s->token_len = s->digits = s->gap = s->field = 0;
+	s->number = 0;
+	s->phase = (byte | 0x20) == 'c' || (byte | 0x20) == 't' ? NAME : OTHER;
+	return 0;
+}
+
+static int step_head_end(struct state *s, struct text_cursor *c)
+{
+	return *c->p++ == '\n' ? end_head(s) : -EPROTO;
+}
+
+static bool is(const char *text, uint8_t len, const char *word)
+{
+	return len == strlen(word) && memcmp(text, word, len) == 0;
+}
+
+/* Appends in lower case. */
+static void append(char *text, uint8_t *len, uint8_t max, char byte)
+{
+	if (*len >= max)
+		*len = TOO_LONG;
+	else
+		text[(*len)++] = byte >= 'A' && byte <= 'Z' ? (char)(byte | 0x20) : byte;
+}
+
+static enum field find_field(const struct state *s)
+{
+	if (is(s->name, s->name_len, "content-length"))
+		return FIELD_LENGTH;
+	if (is(s->name, s->name_len, "transfer-encoding"))
+		return FIELD_TRANSFER;
+	return is(s->name, s->name_len, "connection") ? FIELD_CONNECTION : 0;
+}
+
+/* A field's name up to its colon; one that can't be ours any more is left to skip_line(). */
+static int step_name(struct state *s, struct text_cursor *c)
+{
+	for (; c->p < c->end; c->p++, s->head++) {
+		char byte = *c->p;
+
+		if (byte <= ' ' || byte > '~' || s->head >= HEAD_MAX)
+			return -EPROTO;
+		if (byte == ':') {
+			s->field = find_field(s);
+			s->phase = s->field ? VALUE : OTHER;
+			c->p += s->field != 0;
+			return 0;
+		}
+		append(s->name, &s->name_len, NAME_MAX_BYTES, byte);
+		if (s->name_len == TOO_LONG) {
+			s->phase = OTHER;
+			return 0;
+		}
+	}
+	return 0;
+}
+
+static int take_digit(struct state *s, char byte)
+{
+	if (!is_digit(byte) || s->gap)
+		return -EPROTO;
+	s->number = s->number * 10 + (uint64_t)(byte - '0');
+	s->digits = 1;
+	return s->number > LENGTH_MAX ? -EPROTO : 0;
+}
+
+/* A member of a comma-separated list is complete; empty ones don't count. */
+static void end_token(struct state *s)
+{
+	if (s->field == FIELD_TRANSFER && s->token_len) {
+		s->has_coding = true;
+		s->chunked = is(s->token, s->token_len, "chunked");
+	} else if (s->field == FIELD_CONNECTION) {
+		s->close |= is(s->token, s->token_len, "close");
+		s->keep |= is(s->token, s->token_len, "keep-alive");
+	}
+	s->token_len = s->gap = 0;
+}
+
+static int end_value(struct state *s)
+{
+	s->phase = FIELD;
+	if (s->field != FIELD_LENGTH) {
+		end_token(s);
+		return 0;
+	}
+	if (!s->digits || (s->has_length && s->number != s->left))
+		return -EPROTO;
+	s->has_length = true;
+	s->left = s->number;
+	return 0;
+}
+
+static int take_byte(struct state *s, char byte)
+{
+	if (byte == ' ' || byte == '\t' || byte == '\r') {
+		s->gap = s->digits || s->token_len;
+		return 0;
+	}
+	if (s->field == FIELD_LENGTH)
+		return take_digit(s, byte);
+	if (byte == ',') {
+		end_token(s);
+		return 0;
+	}
+	if (s->gap)
+		s->token_len = TOO_LONG;
+	if (s->token_len != TOO_LONG)
+		append(s->token, &s->token_len, TOKEN_MAX, byte);
+	return 0;
+}
+
+static int step_value(struct state *s, struct text_cursor *c)
+{
+	while (c->p < c->end) {
+		char byte = *c->p++;
+
+		if (s->head++ >= HEAD_MAX || byte == '\0')
+			return -EPROTO;
+		if (byte == '\n')
+			return end_value(s);
+		if (take_byte(s, byte))
+			return -EPROTO;
+	}
+	return 0;
+}
+
+/* --- The body --- */
+
+static int step_data(struct state *s, struct text_cursor *c)
+{
+	if (!text_skip(c, &s->left))
+		return 0;
+	if (s->phase == BODY)
+		return 1;
+	s->phase = CHUNK_END;
+	s->at = 0;
+	return 0;
+}
+
+static int hex_digit(char c)
+{
+	if (is_digit(c))
+		return c - '0';
+	c |= 0x20;
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+static int step_chunk_size(struct state *s, struct text_cursor *c)
+{
+	int digit = hex_digit(*c->p);
+
+	if (digit < 0) {
+		if (!s->digits || !strchr(" \t;\r\n", *c->p) || !*c->p)
+			return -EPROTO;
+		s->phase = CHUNK_EXTENSION;
+		return 0;
+	}
+	c->p++;
+	if (s->digits++ == CHUNK_DIGITS)
+		return -EPROTO;
+	s->left = s->left << 4 | (uint64_t)digit;
+	return 0;
+}
+
+static int step_chunk_extension(struct state *s, struct text_cursor *c)
+{
+	int err = skip_line(s, c, s->left ? CHUNK_DATA : TRAILER);
+
+	if (s->phase == CHUNK_DATA)
+		s->head = 0;
+	return err;
+}
+
+static int step_chunk_end(struct state *s, struct text_cursor *c)
+{
+	char byte = *c->p++;
+
+	if (byte == '\r' && !s->at) {
+		s->at = 1;
+		return 0;
+	}
+	if (byte != '\n')
+		return -EPROTO;
+	s->phase = CHUNK_SIZE;
+	s->digits = s->at = 0;
+	return 0;
+}
+
+static int step_trailer(struct state *s, struct text_cursor *c)
+{
+	if (*c->p == '\n') {
+		c->p++;
+		return 1;
+	}
+	s->phase = *c->p == '\r' ? TRAILER_END : TRAILER_LINE;
+	c->p += s->phase == TRAILER_END;
+	return 0;
+}
+
+static int step(struct state *s, struct text_cursor *c)
+{
+	switch ((enum phase)s->phase) {
+	case STATUS:
+		return step_status(s, c);
+	case REASON:
+		return step_reason(s, c);
+	case FIELD:
+		return step_field(s, c);
+	case HEAD_END:
+		return step_head_end(s, c);
+	case NAME:
+		return step_name(s, c);
+	case VALUE:
+		return step_value(s, c);
+	case OTHER:
+		return skip_line(s, c, FIELD);
+	case BODY:
+	case CHUNK_DATA:
+		return step_data(s, c);
+	case UNTIL_CLOSE:
+		c->p = c->end;
+		return 0;
+	case CHUNK_SIZE:
+		return step_chunk_size(s, c);
+	case CHUNK_EXTENSION:
+		return step_chunk_extension(s, c);
+	case CHUNK_END:
+		return step_chunk_end(s, c);
+	case TRAILER:
+		return step_trailer(s, c);
+	case TRAILER_LINE:
+		return skip_line(s, c, TRAILER);
+	case TRAILER_END:
+		return *c->p++ == '\n' ? 1 : -EPROTO;
+	}
+	return -EPROTO;
+}
+
+/* A redirect or "no such thing" is quick and holds nothing of what is to be measured. */
+static enum reply_status status_of(uint16_t status)
+{
+	if (status / 100 == 3 || status == 404 || status == 410)
+		return REPLY_MISS;
+	return status >= 400 ? REPLY_ERROR : REPLY_OK;
+}
+
+int http_parse(struct parser *parser, uint16_t type, const void *data, size_t size, size_t *used,
+	       struct reply *out)
+{
+	struct state *s = (struct state *)parser->state;
+	struct text_cursor c = { data, size ? (const char *)data + size : data };
+	int done = !data && s->phase == UNTIL_CLOSE;
+
+	(void)type;
+	while (!done && c.p < c.end)
+		done = step(s, &c);
+	*used = (size_t)(c.p - (const char *)data);
+	if (done == 1) {
+		*out = (struct reply){ .status = status_of(s->status), .close = s->close };
+		*s = (struct state){ 0 };
+	}
+	return done;
+}

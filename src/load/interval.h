@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A confidence interval of a quantile from all samples of a stretch of time, although they depend
+ * on each other. docs/design/load-method.md has the derivation; in short:
+ *
+ *	z_w = #(X <= x in window w) - F n_w         x: the estimate's bucket, F: its share of all
+ *	tau = 1 + 2 sum of autocorrelations of z    Geyer's (1992) initial monotone sequence
+ *	V   = variance of sum z: the greater one of   tau * sum z^2   and of b <= 64 non-overlapping
+ *	      batches of at least 10 (tau - 1) windows, times (1 + r) / (1 - r) for what
+ *	      correlation r > 0 of neighbouring batches is left
+ *	D   = V / (n F (1 - F)), at least 1         how many samples say as much as one
+ *	df  = 2 (b - 1) / (kurtosis of the batches - 1), at most b - 1
+ *
+ * With fewer than 100 effective samples beyond the quantile D is the greatest of those at the
+ * quantile and where the tail is two and four times as thick. The interval is the binomial one of
+ * n / D samples, D widened by (t / z)^2 for df degrees of freedom (Woodruff 1952; Korn and Graubard
+ * 1998), read off the pooled histogram: from the lower edge of the bucket that holds the lower rank
+ * to the upper edge of the other's.
+ *
+ * Failed requests have no latency; the interval holds whatever theirs would have been, from 0 to
+ * infinity.
+ */
+#ifndef HOSTLAT_LOAD_INTERVAL_H
+#define HOSTLAT_LOAD_INTERVAL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "load/series.h"
+
+#define INTERVAL_EXCEEDANCES_MIN 10 /* effective ones, on the thin side */
+#define INTERVAL_EXCEEDANCES_MANY 100
+#define INTERVAL_BATCHES_MIN 10
+#define INTERVAL_BATCHES_MAX 64
+#define INTERVAL_BATCH_TIMES 10     /* windows in a batch, in (tau - 1) */
+
+enum interval_why {
+	INTERVAL_GOOD,
+	INTERVAL_NO_SAMPLES,
+	INTERVAL_FEW_EXCEEDANCES,
+	INTERVAL_FEW_BATCHES, /* dependence reaches so far that fewer than 10 batches are left */
+	INTERVAL_FAILURES,    /* a bound may be one of the failed requests */
+};
+
+struct interval {
+	enum interval_why why;
+	uint64_t ns;           /* the observed quantile; 0 without samples */
+	uint64_t lo_ns, hi_ns; /* with INTERVAL_GOOD */
+	uint64_t count;        /* samples */
+	double inflation;      /* D above, before the degrees of freedom */
+	double effective;      /* count / inflation */
+	double exceedances;    /* effective samples on the thin side */
+	double tau;            /* in windows */
+	double residual;       /* r above */
+	double df;
+	uint32_t batches, batch_windows;
+};
+
+/* Windows [from, to) of a series, and their pooled histogram. */
+struct interval_range {
+	const struct series *series;
+	uint32_t from, to;
+	enum load_from which;
+	const struct hist *pooled; /* of `which`, from these windows */
+	uint64_t failed;
+};
+
+/* 0 < q, confidence < 1. Returns 0 (look at `why`) or -ENOMEM. */
+int interval_of(const struct interval_range *range, double q, double confidence,
+		struct interval *out);
+
+/*
+ * The same quantile another way, as a check: Student's t over the quantiles of `batches` batches
+ * of equal length. Returns 0, -ENODATA (a batch is empty, or fewer than 2) or -ENOMEM.
+ */
+int interval_by_batches(const struct interval_range *range, double q, double confidence,
+			uint32_t batches, uint64_t *lo_ns, uint64_t *hi_ns);
+
+/* Whether there were windows enough to look at the dependence: `inflation` and what is below. */
+static inline bool interval_measured(const struct interval *interval)
+{
+	return interval->batches > 0;
+}
+
+/* How wide it is, as a share of the estimate; NaN if there is none. */
+double interval_share(const struct interval *interval);
+
+/* A change of the quantile by a share up to this is no objection to what is claimed of it. */
+double interval_effect(const struct interval *interval);
+
+/* Samples of a histogram of LOAD_SCHEMA up to the upper edge of the bucket of `ns`. */
+uint64_t interval_at_most(const struct hist *hist, uint64_t ns);
+
+/* The value with that rank, 1..count: its bucket, cut by minimum and maximum. */
+void interval_rank(const struct hist *pooled, uint64_t rank, uint64_t *lo_ns, uint64_t *hi_ns);
+
+#endif

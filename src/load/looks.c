@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "load/looks.h"
+
+#include <math.h>
+
+#include "base/bug.h"
+#include "stats/special.h"
+
+#define GRID 81 /* points of Simpson's rule over -c..c; odd */
+
+static double density(double z)
+{
+	return exp(-z * z / 2) / sqrt(2 * M_PI);
+}
+
+static double simpson_weight(int i, double step)
+{
+	if (!i || i == GRID - 1)
+		return step / 3;
+	return (i & 1 ? 4 : 2) * step / 3;
+}
+
+uint64_t look_time(uint64_t max_time_ns, uint32_t look)
+{
+	return max_time_ns >> (LOOKS - 1 - look);
+}
+
+/* How z, the path over sqrt(time), is distributed after one more time if it didn't leave before. */
+static void next_density(double ratio, double c, const double *f, double *out)
+{
+	const double step = 2 * c / (GRID - 1), spread = sqrt(1 - ratio);
+
+	for (int i = 0; i < GRID; i++) {
+		double to = -c + i * step;
+
+		out[i] = 0;
+		for (int k = 0; k < GRID; k++) {
+			double from = -c + k * step;
+
+			out[i] += f[k] * simpson_weight(k, step) / spread *
+				density((to - from * sqrt(ratio)) / spread);
+		}
+	}
+}
+
+double looks_coverage(const double *t, uint32_t n, double c)
+{
+	const double step = 2 * c / (GRID - 1);
+	double f[GRID], g[GRID], sum = 0;
+
+	BUG_ON(!n);
+	for (int i = 0; i < GRID; i++)
+		f[i] = density(-c + i * step);
+	for (uint32_t k = 1; k < n; k++) {
+		next_density(t[k - 1] / t[k], c, f, g);
+		for (int i = 0; i < GRID; i++)
+			f[i] = g[i];
+	}
+	for (int i = 0; i < GRID; i++)
+		sum += f[i] * simpson_weight(i, step);
+	return sum;
+}
+
+double look_confidence(double confidence)
+{
+	double t[LOOKS], c, before, missed, missed_before;
+
+	for (int i = 0; i < LOOKS; i++)
+		t[i] = ldexp(1, i - LOOKS + 1);
+	/* The secant method: the coverage is smooth, and convex near its root. */
+	before = normal_quantile((1 + confidence) / 2);
+	missed_before = looks_coverage(t, LOOKS, before) - confidence;
+	c = before + 0.4;
+	for (int i = 0; i < 8; i++) {
+		double step;
+
+		missed = looks_coverage(t, LOOKS, c) - confidence;
+		if (fabs(missed) < 1e-9)
+			break;
+		step = missed * (c - before) / (missed - missed_before);
+		before = c;
+		missed_before = missed;
+		c -= step;
+	}
+	return 1 - 2 * normal_sf(c);
+}
+
+double end_confidence(double confidence)
+{
+	return 1 - LOOK_MISSES * (1 - confidence);
+}

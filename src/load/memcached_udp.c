@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A frame header, big endian: request id, number of this datagram, how many there are, 0. A reply
+ * of one datagram is parsed like the stream's. Of a longer one (a large value) the datagrams come
+ * in any order and mixed with those of other replies: they are counted, not kept.
+ */
+#include "load/memcached_udp.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "load/memcached.h"
+#include "load/wire.h"
+
+#define HEADER 8
+#define PENDING_MAX 20
+
+/* A reply of which not all datagrams are here. A zeroed one is free. */
+struct pending {
+	uint16_t id, total, seen;
+	uint32_t sum; /* of the numbers that were seen: a datagram that came twice shows */
+};
+
+struct state {
+	uint32_t next; /* the one that gives way when all are taken: its reply was lost */
+	struct pending pending[PENDING_MAX];
+};
+
+_Static_assert(sizeof(struct state) <= PROTOCOL_PARSER_BYTES, "the state has its limit");
+
+static int put_frame(int err, uint32_t id, uint8_t *buffer, struct request *out)
+{
+	if (err)
+		return err;
+	wire_put16(buffer, (uint16_t)id);
+	wire_put16(buffer + 2, 0);
+	wire_put16(buffer + 4, 1);
+	wire_put16(buffer + 6, 0);
+	out->size += HEADER;
+	out->id = (uint16_t)id;
+	return 0;
+}
+
+int memcached_udp_encode(const struct workload *w, struct rng *rng, uint32_t id, void *buffer,
+			 size_t cap, struct request *out)
+{
+	uint8_t *p = buffer;
+
+	if (cap < HEADER)
+		return -ENOBUFS;
+	return put_frame(memcached_encode(w, rng, id, p + HEADER, cap - HEADER, out), id, p, out);
+}
+
+int memcached_udp_encode_store(const struct workload *w, uint64_t index, void *buffer, size_t cap,
+			       struct request *out)
+{
+	uint8_t *p = buffer;
+
+	if (cap < HEADER)
+		return -ENOBUFS;
+	return put_frame(memcached_encode_store(w, index, p + HEADER, cap - HEADER, out),
+			 (uint32_t)index, p, out);
+}
+
+/* Replies overtake each other, so the oldest request's type says nothing: the reply's word does. */
+static uint16_t type_of(const uint8_t *text, size_t size)
+{
+	return size && (*text == 'V' || (*text == 'E' && size > 1 && text[1] == 'N')) ?
+		MEMCACHED_GET : MEMCACHED_SET;
+}
+
+static int parse_whole(const uint8_t *text, size_t size, struct reply *out)
+{
+	struct parser parser = { 0 };
+	size_t used;
+
+	if (memcached_parse(&parser, type_of(text, size), text, size, &used, out) != 1)
+		return -EPROTO;
+	return used == size ? 1 : -EPROTO;
+}
+
+static struct pending *find(struct state *s, uint16_t id, uint16_t total)
+{
+	struct pending *p, *free_one = NULL;
+
+	for (p = s->pending; p < s->pending + PENDING_MAX; p++) {
+		if (p->total == total && p->id == id)
+			return p;
+		if (!p->total)
+			free_one = p;
+	}
+	if (!free_one)
+		free_one = &s->pending[s->next++ % PENDING_MAX];
+	*free_one = (struct pending){ .id = id, .total = total };
+	return free_one;
+}
+
+static int count_part(struct state *s, uint16_t id, uint16_t number, uint16_t total)
+{
+	struct pending *p = find(s, id, total);
+
+	p->seen++;
+	p->sum += number;
+	if (p->seen < total)
+		return 0;
+	/* One that came twice stands for one that didn't: the reply is lost, not complete. */
+	number = p->sum == (uint32_t)total * (total - 1U) / 2;
+	*p = (struct pending){ 0 };
+	return number;
+}
+
+int memcached_udp_parse(struct parser *parser, uint16_t type, const void *data, size_t size,
+			size_t *used, struct reply *out)
+{
+	const uint8_t *p = data;
+	uint16_t id, number, total;
+	int done;
+
+	(void)type;
+	*used = size;
+	if (!size)
+		return 0;
+	if (size <= HEADER)
+		return -EPROTO;
+	id = wire_get16(p);
+	number = wire_get16(p + 2);
+	total = wire_get16(p + 4);
+	*out = (struct reply){ 0 };
+	if (number >= total || (!number && total > 1 && p[HEADER] != 'V'))
+		return -EPROTO;
+	done = total == 1 ? parse_whole(p + HEADER, size - HEADER, out) :
+		count_part((struct state *)parser->state, id, number, total);
+	out->id = id;
+	return done;
+}

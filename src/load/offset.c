@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "load/offset.h"
+
+#include <errno.h>
+
+/* In ns: 146 years. No clock shows more, and sums of two don't overflow. */
+#define TIME_MAX (1ULL << 62)
+
+void offset_init_same(struct offset *offset)
+{
+	*offset = (struct offset){ .known = true, .settled = true };
+}
+
+/* How far `ns` may be off, if the truth is between these. */
+static uint64_t bound(int64_t ns, int64_t least, int64_t most)
+{
+	const int64_t below = ns - least, above = most - ns;
+
+	return (uint64_t)(below > above ? below : above);
+}
+
+static void check_drift(struct offset *o, int64_t least, int64_t most)
+{
+	const uint64_t error = bound(o->ns, least, most);
+
+	if (!o->n_group || error < o->group_ns)
+		o->group_ns = error;
+	if (++o->n_group < OFFSET_GROUP)
+		return;
+	if (o->group_ns > o->error_ns)
+		o->error_ns = o->group_ns;
+	o->n_group = 0;
+}
+
+int offset_add(struct offset *o, uint64_t sent, uint64_t theirs, uint64_t received)
+{
+	const int64_t least = (int64_t)(theirs - received), most = (int64_t)(theirs - sent);
+
+	if (sent > received || received >= TIME_MAX || theirs >= TIME_MAX)
+		return -EINVAL;
+	if (o->settled) {
+		check_drift(o, least, most);
+		return 0;
+	}
+	if (o->known && received - sent >= o->rtt_ns)
+		return 0;
+	o->known = true;
+	o->rtt_ns = received - sent;
+	o->ns = least + (most - least) / 2;
+	o->error_ns = bound(o->ns, least, most);
+	return 0;
+}
+
+void offset_settle(struct offset *offset)
+{
+	offset->settled = true;
+}
+
+static bool shift(uint64_t from, int64_t by, uint64_t *to)
+{
+	const int64_t at = (int64_t)from + by;
+
+	if (from >= TIME_MAX || at < 0 || (uint64_t)at >= TIME_MAX)
+		return false;
+	*to = (uint64_t)at;
+	return true;
+}
+
+bool offset_to_ours(const struct offset *offset, uint64_t theirs, uint64_t *ours)
+{
+	return shift(theirs, -offset->ns, ours);
+}
+
+bool offset_to_theirs(const struct offset *offset, uint64_t ours, uint64_t *theirs)
+{
+	return shift(ours, offset->ns, theirs);
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "load/parts.h"
+
+static const struct {
+	const char *name, *words;
+} names[LOAD_PARTS] = {
+	[PART_CLIENT_QUEUE] = { "client_queue", "client queue" },
+	[PART_TRANSMIT] = { "transmit", "tx stack" },
+	[PART_WIRE_SERVER] = { "wire_server", "wire + server" },
+	[PART_RECEIVE] = { "receive", "rx stack" },
+	[PART_WAKEUP] = { "wakeup", "wakeup" },
+	[PART_UNEXPLAINED] = { "unexplained", "unexplained" },
+};
+
+const char *load_part_name(enum load_part part)
+{
+	return names[part].name;
+}
+
+const char *load_part_words(enum load_part part)
+{
+	return names[part].words;
+}
+
+bool load_kernel_ns(const struct event_sample *sample, uint64_t *ns)
+{
+	const uint64_t outside = (uint64_t)sample->snd_ns + sample->rx_ns;
+
+	if (!sample->snd_ns || !sample->rx_ns || outside > sample->done - sample->sent)
+		return false;
+	*ns = sample->done - sample->sent - outside;
+	return true;
+}
+
+/* The end of the way, of which `rx_ns` are known: the wakeup is what lies before the wait's end. */
+static void divide_receive(const struct event_sample *sample, uint64_t out[LOAD_PARTS])
+{
+	uint64_t wakeup = 0;
+
+	if (sample->flags & SAMPLE_ASLEEP && sample->wake_ns && sample->wake_ns < sample->rx_ns)
+		wakeup = sample->rx_ns - sample->wake_ns;
+	out[PART_WAKEUP] = wakeup;
+	out[PART_RECEIVE] = sample->rx_ns - wakeup;
+}
+
+void load_parts(const struct event_sample *sample, uint64_t out[LOAD_PARTS])
+{
+	const uint64_t way = sample->done - sample->sent;
+	uint64_t wire;
+
+	for (int i = 0; i < LOAD_PARTS; i++)
+		out[i] = 0;
+	out[PART_CLIENT_QUEUE] = sample->sent - sample->intended;
+	if (load_kernel_ns(sample, &wire)) {
+		out[PART_TRANSMIT] = sample->snd_ns;
+		out[PART_WIRE_SERVER] = wire;
+		divide_receive(sample, out);
+	} else if (sample->snd_ns && !sample->rx_ns && sample->snd_ns <= way) {
+		out[PART_TRANSMIT] = sample->snd_ns;
+		out[PART_UNEXPLAINED] = way - sample->snd_ns;
+	} else if (sample->rx_ns && !sample->snd_ns && sample->rx_ns <= way) {
+		divide_receive(sample, out);
+		out[PART_UNEXPLAINED] = way - sample->rx_ns;
+	} else {
+		out[PART_UNEXPLAINED] = way; /* no stamps, or such that contradict each other */
+	}
+}

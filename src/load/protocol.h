@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is spoken to a server: one row of functions per protocol, in one table. Requests are
+ * encoded into a caller's buffer; replies are parsed as they come, in any split, without a buffer
+ * of their own: payload is skipped, lengths from the peer are only ever counted down.
+ */
+#ifndef HOSTLAT_LOAD_PROTOCOL_H
+#define HOSTLAT_LOAD_PROTOCOL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/rng.h"
+#include "base/strbuf.h"
+
+#define PROTOCOL_PARSER_BYTES 256
+
+enum reply_status {
+	REPLY_OK,
+	REPLY_MISS,  /* well-formed, and without what was asked for: counts as completed */
+	REPLY_ERROR, /* the server refused: HTTP 5xx, SERVER_ERROR, -ERR ...: counts as failed */
+};
+
+/* One encoded request; what its parser will need. */
+struct request {
+	size_t size;      /* bytes written to the buffer */
+	uint16_t type;    /* by protocol, for event_sample.type; protocol_type_name() */
+	uint32_t id;      /* what the reply's will be, with `matched_by_id`: maybe the low bits */
+};
+
+/* One parsed reply. */
+struct reply {
+	enum reply_status status;
+	bool close;             /* the server will close the connection after it */
+	uint32_t id;            /* with `matched_by_id` */
+	uint64_t server_in_ns;  /* synthetic server: its CLOCK_MONOTONIC; 0 = unknown */
+	uint64_t server_out_ns;
+};
+
+/* Of one connection; begins zeroed, and again after a reconnect. */
+struct parser {
+	_Alignas(8) unsigned char state[PROTOCOL_PARSER_BYTES];
+};
+
+struct workload;
+
+struct protocol {
+	const char *name;        /* "memcached": also the URL's scheme */
+	const char *default_port;
+	bool datagram;           /* a request is one datagram, a reply mostly */
+	bool tls;
+	bool matched_by_id;      /* replies may overtake each other */
+	bool no_network;         /* null: */
+	uint32_t settings;       /* of a workload that it reads: a bit per workload_setting */
+	/*
+	 * Encodes one request of the workload. `id` is unique among those outstanding on the
+	 * connection. Returns 0, or -ENOBUFS if `cap` is too small (see protocol_request_max()).
+	 */
+	int (*encode)(const struct workload *workload, struct rng *rng, uint32_t id, void *buffer,
+		      size_t cap, struct request *out);
+	/*
+	 * Takes bytes of the stream (or one whole datagram). `type` is that of the oldest
+	 * outstanding request. Sets *used, and returns 1 when a reply is complete (call again with
+	 * the rest), 0 when all was used and more is needed, or -EPROTO: the stream is garbled
+	 * and the connection of no more use. When the peer has closed, it is called once more with
+	 * no data (NULL, 0): 1 is a reply whose end is the stream's, 0 is a reply cut short or
+	 * none at all.
+	 */
+	int (*parse)(struct parser *parser, uint16_t type, const void *data, size_t size,
+		     size_t *used, struct reply *out);
+	const char *(*type_name)(uint16_t type);
+	/* Stores key number `index` (--preload); NULL where there is nothing to store. */
+	int (*encode_store)(const struct workload *workload, uint64_t index, void *buffer,
+			    size_t cap, struct request *out);
+};
+
+/* NULL if there is none of that scheme; the table ends with a NULL name. */
+const struct protocol *protocol_find(const char *scheme);
+extern const struct protocol protocols[];
+
+/* A target: "memcached://host:11211", "http+unix:///run/x.sock:/path", "null:". */
+struct target {
+	const struct protocol *protocol;
+	bool unix_socket;
+	char host[256];  /* without brackets; or the socket's path */
+	char port[16];
+	char path[1024]; /* of HTTP, "/" at least */
+};
+
+/* Returns 0 or -EINVAL with a sentence that says what is taken. */
+int target_parse(const char *url, struct target *out, struct strbuf *why);
+
+#endif

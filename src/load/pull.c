@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "load/pull.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "event/memsource.h"
+#include "load/noise.h"
+#include "load/setup.h"
+
+/* What comes between two blocks of samples: flows above all, those of a whole start. */
+#define QUEUE_LIMIT (256UL << 20)
+#define FLOWS_AT_ONCE 4096
+
+/* What the pulling side knows of a thread. */
+struct view {
+	struct load_thread *thread;
+	struct load_tick tick; /* the last one closed */
+	bool last;             /* ... is the thread's last */
+	uint64_t preempted_ns; /* since the last tick that was told */
+};
+
+struct pull {
+	struct event_source source;
+	struct view *views;
+	uint32_t n_views, agent;
+	uint32_t turn;           /* the thread whose samples are next */
+	struct view *lent;       /* whose ring the last block is in */
+	uint64_t n_lent;
+	struct event_memsource *queue;
+	struct noise_host noise;
+	uint64_t last_tick_ns;
+	uint64_t nic_error_ns;
+	bool done;               /* LOAD_FINAL was handed out */
+};
+
+static const struct load_tick *next_tick(const struct view *v)
+{
+	uint64_t n;
+	const struct load_tick *tick = ring_peek(&v->thread->ticks, 1, &n);
+
+	return n ? tick : NULL;
+}
+
+/* ---- samples ---- */
+
+/* Those before the thread's next tick, or all. */
+static const struct event_sample *samples(const struct view *v, uint64_t *n)
+{
+	struct ring *ring = &v->thread->samples;
+	uint64_t most = EVENT_BLOCK_SIZE / sizeof(struct event_sample);
+	const struct load_tick *tick = next_tick(v);
+
+	if (tick && tick->samples - ring->tail < most)
+		most = tick->samples - ring->tail;
+	return ring_peek(ring, most, n);
+}
+
+static int put_flows(struct pull *p, struct view *v, int *any)
+{
+	uint64_t n, i;
+	const struct event_flow *flows = ring_peek(&v->thread->flows, FLOWS_AT_ONCE, &n);
+	int err = 0;
+
+	for (i = 0; i < n && !err; i++)
+		err = event_put(event_memsource_sink(p->queue), EV_FLOW, p->last_tick_ns,
+				&flows[i], sizeof(flows[i]));
+	ring_take(&v->thread->flows, n);
+	*any |= n > 0;
+	return err;
+}
+
+static void lend(struct pull *p, struct view *v, const struct event_sample *at, uint64_t n,
+		 struct event_block *block)
+{
+	uint64_t i, reach = UINT64_MAX;
+
+	for (i = 0; i < n; i++)
+		reach = at[i].intended < reach ? at[i].intended : reach;
+	*block = (struct event_block){
+		.kind = EV_SAMPLE,
+		.core = LOAD_CORE(p->agent, v->thread->index),
+		.count = n,
+		.record_size = sizeof(*at),
+		.first = at[0].done,
+		.last = at[n - 1].done,
+		.reach = reach,
+		.size = n * sizeof(*at),
+		.data = at,
+	};
+	p->lent = v;
+	p->n_lent = n;
+}
+
+/* 1: a block; 0: none is there; 2: the queue is to be emptied first. */
+static int next_samples(struct pull *p, struct event_block *block)
+{
+	const struct event_sample *at;
+	struct view *v;
+	uint32_t i;
+	uint64_t n;
+	int err, any = 0;
+
+	for (i = 0; i < p->n_views; i++) {
+		v = &p->views[(p->turn + i) % p->n_views];
+		at = samples(v, &n);
+		/* A thread tells of a flow before it pushes samples of it. */
+		err = put_flows(p, v, &any);
+		if (err || any)
+			return err ? err : 2;
+		if (!n)
+			continue;
+		lend(p, v, at, n, block);
+		p->turn = (p->turn + i + 1) % p->n_views;
+		return 1;
+	}
+	return 0;
+}
+
+/* ---- ticks ---- */
+
+/*
+ * The number of the tick that every thread has come to. Returns 1, 0: not yet, or 2: samples from
+ * before it have come meanwhile.
+ */
+static int common_tick(const struct pull *p, uint64_t *number)
+{
+	const struct load_tick *tick;
+	const struct view *v;
+
+	*number = 0;
+	for (v = p->views; v < p->views + p->n_views; v++) {
+		if (v->last)
+			continue;
+		tick = next_tick(v);
+		if (!tick)
+			return 0;
+		if (tick->samples != v->thread->samples.tail)
+			return 2;
+		if (tick->number != UINT64_MAX && tick->number > *number)
+			*number = tick->number;
+	}
+	return 1;
+}
+
+/*
+ * Takes the threads' ticks up to this number; one that had no room for a tick tells the next. Only
+ * when all are at their last is it the last of all. Returns false if samples come before.
+ */
+static bool take_ticks(struct pull *p, uint64_t number, bool *final)
+{
+	const struct load_tick *tick;
+	struct view *v;
+	bool all = true;
+	uint32_t i;
+
+	*final = true;
+	for (i = 0; i < p->n_views; i++) {
+		v = &p->views[i];
+		tick = v->last ? NULL : next_tick(v);
+		if (tick && (tick->number <= number || tick->number == UINT64_MAX)) {
+			v->tick = *tick;
+			v->preempted_ns += tick->preempted_ns;
+			v->last = tick->number == UINT64_MAX;
+			all &= v->last || tick->number == number;
+			ring_take(&v->thread->ticks, 1);
+		}
+		*final &= v->last;
+	}
+	return all;
+}
+
+static void add_counts(struct event_load *sum, const struct event_load *load, bool first)
+{
+	const uint64_t oldest = first || load->oldest_ns < sum->oldest_ns ? load->oldest_ns
+									  : sum->oldest_ns;
+	const uint32_t all = LOAD_STARTED | LOAD_EXHAUSTED | LOAD_UNREACHABLE | LOAD_MISSES;
+	const uint32_t any = (sum->flags | load->flags) & LOAD_NO_SCHEDSTAT;
+	const __u64 *from = &load->scheduled;
+	__u64 *to = &sum->scheduled;
+	size_t i;
+
+	sum->flags = (first ? load->flags & all : sum->flags & load->flags & all) | any;
+	sum->started_ns = load->started_ns;
+	sum->oldest_ns = oldest;
+	for (i = 0; i < (sizeof(*sum) - offsetof(struct event_load, scheduled)) / sizeof(*to); i++)
+		to[i] += from[i];
+}
+
+static int put_noise(struct pull *p, uint64_t now)
+{
+	struct event_sink *sink = event_memsource_sink(p->queue);
+	uint64_t cpus = 0, n, k, preempted = 0;
+	uint32_t i;
+	int err = 0;
+
+	for (i = 0; i < p->n_views; i++) {
+		struct ring *gaps = &p->views[i].thread->noise.gaps;
+		const struct noise_span *span = ring_peek(gaps, UINT64_MAX, &n);
+
+		for (k = 0; k < n && !err; k++)
+			err = noise_put(sink, p->agent, NOISE_GAP, span[k].begin, span[k].end,
+					span[k].end - span[k].begin);
+		ring_take(gaps, n);
+		preempted += p->views[i].preempted_ns;
+		p->views[i].preempted_ns = 0;
+		if (p->views[i].tick.cpu < 64)
+			cpus |= 1ULL << p->views[i].tick.cpu;
+	}
+	if (!err && preempted)
+		err = noise_put(sink, p->agent, NOISE_PREEMPTED, p->last_tick_ns, now, preempted);
+	return err ? err : noise_host_tick(&p->noise, sink, p->agent, now, cpus,
+					   p->n_views);
+}
+
+/* How far off the NICs' stamps may be, where there are any. */
+static int put_nic_error(struct pull *p, uint64_t now)
+{
+	char text[24];
+
+	if (!p->views[0].thread->n_nics)
+		return 0;
+	snprintf(text, sizeof(text), "%" PRIu64, p->nic_error_ns);
+	return event_put_fact(event_memsource_sink(p->queue), now, LOAD_FACT_NIC_ERROR, text);
+}
+
+static int put_tick(struct pull *p, bool final)
+{
+	struct event_sink *sink = event_memsource_sink(p->queue);
+	struct event_load sum = { .agent = p->agent };
+	const struct event_clock *clock = &p->views[0].tick.clock;
+	uint64_t now = 0;
+	uint32_t i;
+	int err;
+
+	for (i = 0; i < p->n_views; i++) {
+		add_counts(&sum, &p->views[i].tick.load, i == 0);
+		if (p->views[i].tick.at_ns > now)
+			now = p->views[i].tick.at_ns;
+		if (p->views[i].tick.nic_error_ns > p->nic_error_ns)
+			p->nic_error_ns = p->views[i].tick.nic_error_ns;
+	}
+	sum.flags |= final ? LOAD_FINAL : 0;
+	err = clock->mono_ns ? event_put(sink, EV_CLOCK, now, clock, sizeof(*clock)) : 0;
+	if (!err)
+		err = put_noise(p, now);
+	if (!err && final)
+		err = put_nic_error(p, now);
+	sum.flags |= p->noise.unread ? LOAD_NO_STAT : 0;
+	if (!err)
+		err = event_put(sink, EV_LOAD, now, &sum, sizeof(sum));
+	p->last_tick_ns = now;
+	p->done = final;
+	return err;
+}
+
+/* 0: nothing yet; 2: there is more to be looked for. */
+static int next_ticks(struct pull *p)
+{
+	uint64_t number;
+	bool final;
+	int ret = p->done ? 0 : common_tick(p, &number);
+
+	if (ret != 1)
+		return ret;
+	ret = take_ticks(p, number, &final) ? put_tick(p, final) : 0;
+	return ret ? ret : 2;
+}
+
+/* ---- the source ---- */
+
+static int pull_next(struct event_source *source, struct event_block *block)
+{
+	struct pull *p = (void *)source;
+	int ret;
+
+	if (p->lent)
+		ring_take(&p->lent->thread->samples, p->n_lent);
+	p->lent = NULL;
+	do {
+		ret = event_source_next(event_memsource_source(p->queue), block);
+		if (!ret)
+			ret = next_samples(p, block);
+		if (!ret)
+			ret = next_ticks(p);
+	} while (ret == 2);
+	return ret;
+}
+
+static int pull_rewind(struct event_source *source)
+{
+	(void)source;
+	return -ESPIPE;
+}
+
+static int pull_seek(struct event_source *source, const struct event_window *window)
+{
+	(void)source;
+	(void)window;
+	return -ESPIPE;
+}
+
+static void pull_damage(const struct event_source *source, struct event_damage *damage)
+{
+	event_source_damage(event_memsource_source(((const struct pull *)source)->queue), damage);
+}
+
+static void pull_free_source(struct event_source *source)
+{
+	(void)source; /* the engine owns it */
+}
+
+int pull_new(struct pull **out, struct load_thread *threads, uint32_t n_threads, uint32_t agent)
+{
+	static const struct event_source_ops ops = {
+		.next = pull_next, .rewind = pull_rewind, .seek = pull_seek,
+		.damage = pull_damage, .free = pull_free_source,
+	};
+	struct pull *p = calloc(1, sizeof(*p));
+	uint32_t i;
+	int err;
+
+	if (!p)
+		return -ENOMEM;
+	p->source.ops = &ops;
+	p->agent = agent;
+	p->n_views = n_threads;
+	p->last_tick_ns = clock_mono_ns(clock_system());
+	noise_host_init(&p->noise, clock_system());
+	p->views = calloc(n_threads, sizeof(*p->views));
+	err = p->views ? event_memsource_new(&p->queue, QUEUE_LIMIT) : -ENOMEM;
+	if (err) {
+		pull_free(p);
+		return err;
+	}
+	for (i = 0; i < n_threads; i++)
+		p->views[i].thread = &threads[i];
+	*out = p;
+	return 0;
+}
+
+void pull_free(struct pull *pull)
+{
+	if (!pull)
+		return;
+	noise_host_release(&pull->noise);
+	event_memsource_free(pull->queue);
+	free(pull->views);
+	free(pull);
+}
+
+struct event_source *pull_source(struct pull *pull)
+{
+	return &pull->source;
+}
+
+struct event_sink *pull_sink(struct pull *pull)
+{
+	return event_memsource_sink(pull->queue);
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* RESP: a letter, a line, and after "$" as many bytes as the line says. */
+#include "load/resp.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "load/text.h"
+#include "load/workload.h"
+
+#define OVERHEAD 96
+#define LINE_BYTES 2048
+#define BULK_MAX (1ULL << 30)
+
+enum phase { KIND, TEXT, SIZE, SIZE_END, DATA, DATA_END };
+
+struct state {
+	uint8_t phase;
+	uint8_t status; /* enum reply_status */
+	uint8_t digits; /* of the size, its sign included */
+	uint8_t null;   /* the size was negative */
+	uint8_t ends;   /* bytes of "\r\n" that were seen */
+	uint8_t cr;     /* the text's last byte was a '\r' */
+	uint32_t line;  /* bytes of the text */
+	uint64_t left;
+};
+
+_Static_assert(sizeof(struct state) <= PROTOCOL_PARSER_BYTES, "the state has its limit");
+
+const char *resp_type_name(uint16_t type)
+{
+	return type == RESP_SET ? "SET" : "GET";
+}
+
+/* --- Requests --- */
+
+/* "$SIZE\r\nKEY\r\n"; the key is written where it belongs once its size is known. */
+static char *put_key(char *p, const struct workload *w, uint64_t key)
+{
+	char text[WORKLOAD_KEY_MAX];
+	size_t size = workload_key_text(w, key, text);
+
+	*p++ = '$';
+	p = text_put_u64(p, size);
+	p = TEXT_PUT(p, "\r\n");
+	p = text_put(p, text, size);
+	return TEXT_PUT(p, "\r\n");
+}
+
+static int put_set(const struct workload *w, uint64_t key, uint32_t size, char *buffer, size_t cap,
+		   struct request *out)
+{
+	char *p = buffer;
+
+	if (cap < WORKLOAD_KEY_MAX + OVERHEAD + (size_t)size)
+		return -ENOBUFS;
+	p = TEXT_PUT(p, "*3\r\n$3\r\nSET\r\n");
+	p = put_key(p, w, key);
+	*p++ = '$';
+	p = text_put_u64(p, size);
+	p = TEXT_PUT(p, "\r\n");
+	p = text_put(p, workload_bytes(w), size);
+	p = TEXT_PUT(p, "\r\n");
+	*out = (struct request){ .size = (size_t)(p - buffer), .type = RESP_SET };
+	return 0;
+}
+
+int resp_encode(const struct workload *w, struct rng *rng, uint32_t id, void *buffer, size_t cap,
+		struct request *out)
+{
+	uint64_t key = workload_key(w, rng);
+	char *p = buffer;
+
+	(void)id;
+	if (!workload_is_read(w, rng))
+		return put_set(w, key, workload_value_size(w, rng), buffer, cap, out);
+	if (cap < WORKLOAD_KEY_MAX + OVERHEAD)
+		return -ENOBUFS;
+	p = TEXT_PUT(p, "*2\r\n$3\r\nGET\r\n");
+	p = put_key(p, w, key);
+	*out = (struct request){ .size = (size_t)(p - (char *)buffer), .type = RESP_GET };
+	return 0;
+}
+
+int resp_encode_store(const struct workload *w, uint64_t index, void *buffer, size_t cap,
+		      struct request *out)
+{
+	return put_set(w, index, workload_stored_size(w, index), buffer, cap, out);
+}
+
+/* --- Replies --- */
+
+/* What may answer: a value or a null to GET, a word or a null to SET, an error to both. */
+static int step_kind(struct state *s, struct text_cursor *c, uint16_t type)
+{
+	char kind = *c->p++;
+
+	s->status = REPLY_OK;
+	if (kind == '$') {
+		s->phase = SIZE;
+		return type == RESP_GET ? 0 : -EPROTO;
+	}
+	if (kind == '-')
+		s->status = REPLY_ERROR;
+	else if (kind == '_')
+		s->status = REPLY_MISS;
+	else if (kind != '+' || type == RESP_GET)
+		return -EPROTO;
+	s->phase = TEXT;
+	return 0;
+}
+
+/* Up to "\r\n". Returns 1 at its end. */
+static int step_text(struct state *s, struct text_cursor *c)
+{
+	size_t n = (size_t)(c->end - c->p);
+	const char *newline = memchr(c->p, '\n', n);
+	bool cr = s->cr;
+
+	if (newline) {
+		n = (size_t)(newline + 1 - c->p);
+		if (n > 1)
+			cr = newline[-1] == '\r';
+	}
+	if (n > LINE_BYTES - s->line || (newline && !cr))
+		return -EPROTO;
+	s->cr = c->p[n - 1] == '\r';
+	s->line += (uint32_t)n;
+	c->p += n;
+	return newline != NULL;
+}
+
+/* "-1" is the null of RESP2. */
+static int step_size(struct state *s, struct text_cursor *c)
+{
+	for (; c->p < c->end && *c->p != '\r'; c->p++) {
+		if (*c->p == '-' && !s->digits) {
+			s->null = true;
+		} else if (*c->p >= '0' && *c->p <= '9') {
+			s->left = s->left * 10 + (uint64_t)(*c->p - '0');
+		} else {
+			return -EPROTO;
+		}
+		if (s->digits++ == 20 || s->left > BULK_MAX)
+			return -EPROTO;
+	}
+	if (c->p == c->end)
+		return 0;
+	if (!s->digits || (s->null && (s->digits != 2 || s->left != 1)))
+		return -EPROTO;
+	s->phase = SIZE_END;
+	return 0;
+}
+
+/* "\r\n". Returns 1 when the reply is complete. */
+static int step_end(struct state *s, struct text_cursor *c)
+{
+	if (*c->p++ != "\r\n"[s->ends])
+		return -EPROTO;
+	if (++s->ends < 2)
+		return 0;
+	s->ends = 0;
+	if (s->null)
+		s->status = REPLY_MISS;
+	if (s->null || s->phase == DATA_END)
+		return 1;
+	s->phase = s->left ? DATA : DATA_END;
+	return 0;
+}
+
+static int step(struct state *s, struct text_cursor *c, uint16_t type)
+{
+	switch ((enum phase)s->phase) {
+	case KIND:
+		return step_kind(s, c, type);
+	case TEXT:
+		return step_text(s, c);
+	case SIZE:
+		return step_size(s, c);
+	case DATA:
+		if (text_skip(c, &s->left))
+			s->phase = DATA_END;
+		return 0;
+	case SIZE_END:
+	case DATA_END:
+		return step_end(s, c);
+	}
+	return -EPROTO;
+}
+
+int resp_parse(struct parser *parser, uint16_t type, const void *data, size_t size, size_t *used,
+	       struct reply *out)
+{
+	struct state *s = (struct state *)parser->state;
+	struct text_cursor c = { data, size ? (const char *)data + size : data };
+	int done = 0;
+
+	while (!done && c.p < c.end)
+		done = step(s, &c, type);
+	*used = (size_t)(c.p - (const char *)data);
+	if (done == 1) {
+		*out = (struct reply){ .status = s->status };
+		*s = (struct state){ 0 };
+	}
+	return done;
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "load/roster.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/bug.h"
+#include "load/setup.h"
+
+const char *load_role_name(uint32_t role)
+{
+	static const char *const names[] = {
+		[ROLE_SYMMETRIC] = "symmetric", [ROLE_THROUGHPUT] = "throughput",
+		[ROLE_LATENCY] = "latency",
+	};
+
+	return role < ARRAY_LEN(names) ? names[role] : NULL;
+}
+
+/* ---- facts ---- */
+
+int roster_put_agent(struct event_sink *sink, uint64_t now, uint32_t agent, uint32_t role,
+		     const char *name)
+{
+	char text[ROSTER_TEXT_MAX + 32];
+
+	snprintf(text, sizeof(text), "%" PRIu32 " %s %s", agent, load_role_name(role), name);
+	return event_put_fact(sink, now, LOAD_FACT_AGENT, text);
+}
+
+int roster_put_clock(struct event_sink *sink, uint64_t now, uint32_t agent,
+		     const struct offset *offset)
+{
+	char text[96];
+
+	snprintf(text, sizeof(text), "%" PRIu32 " %" PRId64 " %" PRIu64, agent, offset->ns,
+		 offset->error_ns);
+	return event_put_fact(sink, now, LOAD_FACT_AGENT_CLOCK, text);
+}
+
+static int take_agent(struct roster *roster, const char *value)
+{
+	struct roster_entry *e;
+	char role[16];
+	uint32_t agent;
+	int name = 0;
+
+	if (sscanf(value, "%" SCNu32 " %15s %n", &agent, role, &name) != 2 || !name)
+		return -EBADMSG;
+	if (agent >= LOAD_AGENTS_MAX)
+		return -EBADMSG;
+	roster->n = agent >= roster->n ? agent + 1 : roster->n;
+	e = &roster->agents[agent];
+	for (e->role = 0; load_role_name(e->role); e->role++)
+		if (!strcmp(load_role_name(e->role), role))
+			break;
+	if (!load_role_name(e->role))
+		return -EBADMSG;
+	e->known = true;
+	snprintf(e->name, sizeof(e->name), "%s", value + name);
+	return 0;
+}
+
+static int take_clock(struct roster *roster, const char *value)
+{
+	struct roster_entry *e;
+	uint64_t error_ns;
+	int64_t offset_ns;
+	uint32_t agent;
+
+	if (sscanf(value, "%" SCNu32 " %" SCNd64 " %" SCNu64, &agent, &offset_ns, &error_ns) != 3)
+		return -EBADMSG;
+	if (agent >= roster->n)
+		return -EBADMSG;
+	e = &roster->agents[agent];
+	e->clock_known = true;
+	e->offset_ns = offset_ns;
+	e->error_ns = error_ns;
+	return 0;
+}
+
+static int take_lost(struct roster *roster, const char *value)
+{
+	struct roster_entry *e;
+	uint32_t agent;
+	int why = 0;
+
+	if (sscanf(value, "%" SCNu32 ": %n", &agent, &why) != 1 || !why)
+		return -EBADMSG;
+	if (agent >= roster->n)
+		return 0; /* one whose name nobody told */
+	e = &roster->agents[agent];
+	e->lost = true;
+	snprintf(e->why, sizeof(e->why), "%s", value + why);
+	return 0;
+}
+
+int roster_take(struct roster *roster, const char *key, const char *value)
+{
+	if (!strcmp(key, LOAD_FACT_AGENT))
+		return take_agent(roster, value);
+	if (!strcmp(key, LOAD_FACT_AGENT_CLOCK))
+		return take_clock(roster, value);
+	if (!strcmp(key, LOAD_FACT_AGENT_LOST))
+		return take_lost(roster, value);
+	return 0;
+}
+
+/* ---- the result ---- */
+
+void roster_report(const struct roster *roster, struct report *r)
+{
+	static const struct column columns[] = {
+		{ .name = "agent", .head = "agent" }, { .name = "name", .head = "name" },
+		{ .name = "role", .head = "role" },
+		{ .name = "clock_offset_ns", .head = "clock offset" },
+		{ .name = "clock_error_ns", .head = "known to" },
+		{ .name = "lost" }, /* in text, the reason "agent-lost" says it */
+	};
+	struct table *t;
+
+	if (!roster->n)
+		return;
+	t = table_new(r, columns, ARRAY_LEN(columns));
+	for (uint32_t i = 0; i < roster->n; i++) {
+		const struct roster_entry *e = &roster->agents[i];
+
+		TABLE_ADD(t, value_u64(i), value_string(e->known ? e->name : NULL),
+			  value_string(e->known ? load_role_name(e->role) : NULL),
+			  e->clock_known ? value_sns(e->offset_ns) : value_null(),
+			  e->clock_known ? value_ns(e->error_ns) : value_null(),
+			  e->lost ? value_string(e->why) : value_null());
+	}
+	object_add(&r->body, "agents", value_table(t));
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Who made the load, as facts in the stream and as a table in the result: the agents of a run, what
+ * they were for, how far their clocks were off, and why one was lost.
+ */
+#ifndef HOSTLAT_LOAD_ROSTER_H
+#define HOSTLAT_LOAD_ROSTER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "event/source.h"
+#include "load/config.h"
+#include "load/offset.h"
+#include "report/report.h"
+
+#define ROSTER_TEXT_MAX 256
+
+#define LOAD_FACT_AGENT "load.agent"             /* "NUMBER ROLE NAME" */
+#define LOAD_FACT_AGENT_CLOCK "load.agent_clock" /* "NUMBER OFFSET_NS ERROR_NS" */
+
+struct roster_entry {
+	bool known, clock_known, lost;
+	uint32_t role; /* enum load_role */
+	char name[ROSTER_TEXT_MAX], why[ROSTER_TEXT_MAX];
+	int64_t offset_ns;
+	uint64_t error_ns;
+};
+
+struct roster {
+	struct roster_entry agents[LOAD_AGENTS_MAX];
+	uint32_t n; /* all numbers are below it; 0: the run had no agents */
+};
+
+int roster_put_agent(struct event_sink *sink, uint64_t now, uint32_t agent, uint32_t role,
+		     const char *name);
+int roster_put_clock(struct event_sink *sink, uint64_t now, uint32_t agent,
+		     const struct offset *offset);
+
+/* Any fact; those of others are ignored. -EBADMSG: one of these, but not as they are written. */
+int roster_take(struct roster *roster, const char *key, const char *value);
+
+/* Adds "agents", if there are any. */
+void roster_report(const struct roster *roster, struct report *r);
+
+/* The name of an enum load_role; NULL beyond it. */
+const char *load_role_name(uint32_t role);
+
+#endif

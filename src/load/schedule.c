@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Making schedules. Time advances in fixed point, 2^-32 ns, so that neither the number of requests
+ * nor the length of the run costs precision. Ramp and sine are thinned from a Poisson process of
+ * their highest rate (Lewis and Shedler, Naval Research Logistics Quarterly 26(3), 1979).
+ */
+#include "load/schedule.h"
+
+#include <errno.h>
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/bug.h"
+#include "base/parse.h"
+#include "base/vec.h"
+#include "load/arrival.h"
+#include "load/times.h"
+
+/* Other draws from the same seed (keys, sizes) are to be independent of these. */
+#define SEED_OF_SCHEDULE 0x7363686564756c65ULL
+
+typedef unsigned __int128 fine_time; /* 2^-32 ns */
+
+struct maker {
+	const struct arrival *arrival;
+	double rate, mean_ns;
+	uint64_t end_ns;
+	struct rng rng;
+	fine_time now;
+	struct times at;
+};
+
+static uint64_t whole_ns(fine_time t)
+{
+	return (uint64_t)((t + (1ULL << 31)) >> 32);
+}
+
+/* What lies beyond the end needs no precision. */
+static void advance(struct maker *m, double ns)
+{
+	m->now += (fine_time)(fmin(ns, (double)m->end_ns) * 0x1p32);
+}
+
+/* 0, or 1: it is over, or -errno. */
+static int add_now(struct maker *m)
+{
+	uint64_t at = whole_ns(m->now);
+
+	return at >= m->end_ns ? 1 : vec_push(&m->at, at);
+}
+
+static int make_renewal(struct maker *m, const struct dist *gap)
+{
+	int err;
+
+	do {
+		advance(m, dist_draw(gap, &m->rng));
+		err = add_now(m);
+	} while (!err);
+	return err;
+}
+
+static int make_thinned(struct maker *m, double peak)
+{
+	const struct arrival *a = m->arrival;
+	int err = 0;
+
+	while (!err) {
+		uint64_t at;
+
+		advance(m, rng_exponential(&m->rng, m->mean_ns / peak));
+		at = whole_ns(m->now);
+		if (at >= m->end_ns ||
+		    rng_uniform(&m->rng) * peak < arrival_intensity(a, m->end_ns, at))
+			err = add_now(m);
+	}
+	return err;
+}
+
+/* All three times have no memory: what is left of a gap when a burst ends is drawn anew. */
+static int make_onoff(struct maker *m)
+{
+	double on = m->arrival->a, off = m->arrival->b, busy = on / (on + off);
+	double left = rng_exponential(&m->rng, on);
+	int err = 0;
+
+	if (rng_uniform(&m->rng) >= busy)
+		advance(m, rng_exponential(&m->rng, off));
+	while (!err) {
+		double gap = rng_exponential(&m->rng, m->mean_ns * busy);
+
+		if (gap < left) {
+			left -= gap;
+			advance(m, gap);
+			err = add_now(m);
+		} else {
+			advance(m, left);
+			advance(m, rng_exponential(&m->rng, off));
+			left = rng_exponential(&m->rng, on);
+			err = whole_ns(m->now) >= m->end_ns;
+		}
+	}
+	return err;
+}
+
+/*
+ * round(n / rate), exactly: with rate = mantissa 2^-shift, n 10^9 2^shift is divided by the
+ * mantissa, by carrying quotient and remainder of one step along. The half is for rounding.
+ */
+static int make_fixed(struct maker *m)
+{
+	int exponent, shift, err = 0;
+	uint64_t mantissa = (uint64_t)ldexp(frexp(m->rate, &exponent), DBL_MANT_DIG);
+	fine_time step, rest = mantissa / 2;
+	uint64_t at = 0;
+
+	shift = DBL_MANT_DIG - exponent;
+	step = (fine_time)NS_PER_S << shift;
+	while (!err && at < m->end_ns) {
+		err = vec_push(&m->at, at);
+		rest += step % mantissa;
+		at += (uint64_t)(step / mantissa) + (uint64_t)(rest / mantissa);
+		rest %= mantissa;
+	}
+	return err;
+}
+
+static int make(struct maker *m)
+{
+	const struct arrival *a = m->arrival;
+	struct dist gap;
+
+	if (arrival_gap(a, m->mean_ns, &gap))
+		return make_renewal(m, &gap);
+	switch (a->kind) {
+	case ARRIVAL_FIXED:
+		return make_fixed(m);
+	case ARRIVAL_ONOFF:
+		return make_onoff(m);
+	case ARRIVAL_RAMP:
+		return make_thinned(m, fmax(a->a, a->b));
+	default:
+		BUG_ON(a->kind != ARRIVAL_SINE);
+		return make_thinned(m, 1 + a->a);
+	}
+}
+
+/* What will be needed with near certainty, so that the array doesn't move. */
+static int reserve(struct maker *m)
+{
+	const struct arrival *a = m->arrival;
+	double mean = (double)m->end_ns / m->mean_ns;
+
+	if (a->kind == ARRIVAL_RAMP)
+		mean *= (a->a + a->b) / 2;
+	if (mean > SCHEDULE_MAX)
+		return -E2BIG;
+	return vec_reserve(&m->at, (size_t)fmin(mean + 6 * sqrt(mean) + 1, SCHEDULE_MAX));
+}
+
+static int too_many(int err, struct strbuf *why)
+{
+	if (err == -E2BIG)
+		strbuf_printf(why, "more than %llu requests for one agent: a lower rate, a shorter "
+			      "run or more agents", SCHEDULE_MAX);
+	else
+		strbuf_puts(why, "no memory for the schedule");
+	return err;
+}
+
+static int replay(struct schedule *out, struct maker *m, struct strbuf *why)
+{
+	const struct arrival *a = m->arrival;
+	bool complete;
+	int err = times_read(&m->at, &complete, a->file, a->a, m->end_ns, why);
+
+	if (err)
+		vec_release(&m->at);
+	else
+		*out = (struct schedule){ m->at.items, m->at.len, complete };
+	return err;
+}
+
+int schedule_make(struct schedule *out, const struct arrival *arrival, double rate,
+		  uint64_t duration_ns, uint64_t seed, struct strbuf *why)
+{
+	struct maker m = { .arrival = arrival, .rate = rate, .mean_ns = (double)NS_PER_S / rate,
+			   .end_ns = duration_ns };
+	int err;
+
+	*out = (struct schedule){ 0 };
+	BUG_ON(duration_ns > SCHEDULE_DURATION_MAX);
+	vec_init(&m.at, SCHEDULE_MAX);
+	if (arrival->kind == ARRIVAL_FILE)
+		return replay(out, &m, why);
+	if (!(rate >= SCHEDULE_RATE_MIN && rate <= SCHEDULE_RATE_MAX)) {
+		strbuf_printf(why, "a rate is from %g to %g per second", SCHEDULE_RATE_MIN,
+			      SCHEDULE_RATE_MAX);
+		return -EINVAL;
+	}
+	rng_init(&m.rng, seed ^ SEED_OF_SCHEDULE);
+	err = reserve(&m);
+	if (!err)
+		err = make(&m);
+	if (err < 0) {
+		vec_release(&m.at);
+		return too_many(err, why);
+	}
+	*out = (struct schedule){ m.at.items, m.at.len, true };
+	return 0;
+}
+
+void schedule_release(struct schedule *schedule)
+{
+	if (!schedule)
+		return;
+	free(schedule->at_ns);
+	*schedule = (struct schedule){ 0 };
+}
+
+int schedule_dump(const struct schedule *schedule, struct outfile *file)
+{
+	return times_write(schedule->at_ns, schedule->n, file);
+}

@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Requests in, in the order of their way; then what epoll and the agenda say. */
+#include "load/serve_conn.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include "base/bug.h"
+#include "load/serve_reply.h"
+
+#define DATAGRAMS_AT_ONCE 64
+#define LAG_MAX (1ULL << 36)
+#define LAG_SCHEMA 5
+
+/* --- Requests --- */
+
+static void refuse(struct serve_context *x, struct serve_conn *c, struct serve_request *r)
+{
+	const struct serve_protocol *p = x->shared->protocol;
+
+	x->counts.refused++;
+	r->refused = true;
+	r->text = p->refusal;
+	/* Where replies come in order this one can't: then the connection tells it. */
+	if ((p->by_id ? list_empty(&c->ready) : serve_idle(c)) && serve_may_send(x, c))
+		serve_send(x, c, r);
+	else if (!c->stream.datagram)
+		serve_close(x, c, &x->counts.closed);
+}
+
+static uint64_t draw(const struct serve_shared *s, const struct serve_request *r, struct rng *rng)
+{
+	if (r->service_ns != SERVE_DRAWN)
+		return r->service_ns;
+	return s->service.kind ? (uint64_t)(dist_draw(&s->service, rng) + 0.5) : 0;
+}
+
+static void spin(struct serve_context *x, struct serve_request *r)
+{
+	const struct serve_stall *stall = &x->shared->stall;
+	uint64_t now = serve_now_ns(), end;
+
+	r->in_ns = x->read_ns;
+	r->service_ns = draw(x->shared, r, &x->rng);
+	x->counts.busy_ns += r->service_ns;
+	end = serve_stall_after(stall, now, r->service_ns);
+	for (; now < end; now = serve_now_ns()) {
+		if (serve_stalled(stall, now))
+			clock_sleep_until(clock_system(), (int64_t)(now - now % stall->every_ns +
+								    stall->length_ns));
+	}
+}
+
+/* Arrival, service and departure are those of one line, whatever thread the request came to. */
+static uint64_t enter_queue(struct serve_context *x, struct serve_request *r)
+{
+	struct serve_shared *s = x->shared;
+	uint64_t leaves;
+
+	pthread_mutex_lock(&s->lock);
+	r->in_ns = serve_now_ns();
+	r->service_ns = draw(s, r, &s->rng);
+	leaves = serve_queue_take(&s->queue, r->in_ns, r->service_ns);
+	pthread_mutex_unlock(&s->lock);
+	x->counts.busy_ns += r->service_ns;
+	return leaves;
+}
+
+static void take_request(struct serve_context *x, struct serve_conn *c, struct serve_request *r)
+{
+	struct serve_shared *s = x->shared;
+	struct serve_waiting *w;
+	uint64_t leaves = 0;
+
+	x->counts.requests++;
+	c->no_more = r->last;
+	if (x->agenda.heap.len >= SERVE_WAITING_MAX) {
+		refuse(x, c, r);
+		return;
+	}
+	if (s->spin)
+		spin(x, r);
+	else if (!s->at_once)
+		leaves = enter_queue(x, r);
+	if (leaves <= r->in_ns && serve_idle(c) && serve_may_send(x, c)) {
+		serve_send(x, c, r);
+		return;
+	}
+	w = serve_wait(x, c, r);
+	if (w && leaves <= r->in_ns) {
+		serve_make_ready(x, c, w);
+	} else if (!w || serve_agenda_put(&x->agenda, leaves, w)) {
+		if (w) {
+			list_remove(&w->link);
+			serve_waiting_free(x, w);
+		}
+		refuse(x, c, r);
+	}
+}
+
+static void garbled(struct serve_context *x, struct serve_conn *c)
+{
+	x->counts.garbled++;
+	c->no_more = true;
+	if (c->request.text && serve_idle(c) && serve_may_send(x, c))
+		serve_send(x, c, &c->request);
+}
+
+/* Returns how many of the bytes are left for later. */
+static size_t take_bytes(struct serve_context *x, struct serve_conn *c, const char *data,
+			 size_t size)
+{
+	while (!c->gone && !c->no_more && !serve_blocked(c)) {
+		uint64_t n = c->skip < size ? c->skip : size;
+		size_t used = 0;
+		int ret;
+
+		data += n;
+		size -= n;
+		c->skip -= n;
+		if (c->skip)
+			break;
+		if (c->complete) {
+			c->complete = false;
+			take_request(x, c, &c->request);
+			memset(&c->request, 0, offsetof(struct serve_request, key));
+			continue;
+		}
+		if (!size)
+			break;
+		ret = x->shared->protocol->parse(&c->state, data, size, &used, &c->skip,
+						 &c->request);
+		if (ret < 0) {
+			garbled(x, c);
+			break;
+		}
+		c->complete = ret;
+		data += used;
+		size -= used;
+		if (!ret && !used)
+			break;
+	}
+	return c->gone || c->no_more ? 0 : size;
+}
+
+static void keep_rest(struct serve_context *x, struct serve_conn *c, const char *data, size_t size)
+{
+	c->stash_len = 0;
+	if (!size)
+		return;
+	if (!c->stash)
+		c->stash = malloc(SERVE_BUFFER);
+	if (!c->stash) {
+		serve_close(x, c, &x->counts.closed);
+		return;
+	}
+	memcpy(c->stash, data, size);
+	c->stash_len = size;
+}
+
+/* --- Events --- */
+
+/* What is read goes behind what was kept. That is less than a line: else it were a request. */
+static bool read_once(struct serve_context *x, struct serve_conn *c)
+{
+	struct net_rx_stamp unused;
+	size_t kept = c->stash_len, rest;
+	bool drained = true;
+	ssize_t n;
+
+	BUG_ON(kept >= SERVE_BUFFER);
+	if (kept)
+		memcpy(x->in, c->stash, kept);
+	n = net_stream_read(&c->stream, x->in + kept, SERVE_BUFFER - kept, &unused, &drained);
+	if (n == -EAGAIN)
+		return false;
+	if (n < 0) {
+		serve_close(x, c, &x->counts.reset);
+		return false;
+	}
+	x->counts.received += (size_t)n;
+	x->read_ns = x->shared->spin ? serve_now_ns() : 0;
+	rest = take_bytes(x, c, x->in, kept + (size_t)n);
+	if (!n)
+		c->no_more = true;
+	keep_rest(x, c, x->in + kept + n - rest, rest);
+	return !drained;
+}
+
+/* Without TLS the rest makes an event of its own, after those of others. */
+static void on_readable(struct serve_context *x, struct serve_conn *c)
+{
+	while (read_once(x, c) && c->stream.tls && !c->gone && !c->no_more && !serve_blocked(c))
+		;
+}
+
+static void on_datagrams(struct serve_context *x, struct serve_conn *c)
+{
+	for (int i = 0; i < DATAGRAMS_AT_ONCE; i++) {
+		struct serve_state state = { 0 };
+		struct serve_request r = { 0 };
+		socklen_t len = sizeof(r.peer);
+		uint64_t skip = 0;
+		size_t used = 0;
+		ssize_t n = recvfrom(c->stream.fd, x->in, SERVE_BUFFER, MSG_DONTWAIT,
+				     (struct sockaddr *)&r.peer, &len);
+
+		if (n < 0)
+			return;
+		x->counts.received += (size_t)n;
+		x->read_ns = x->shared->spin ? serve_now_ns() : 0;
+		r.key_len = sizeof(r.peer);
+		if (x->shared->protocol->parse(&state, x->in, (size_t)n, &used, &skip, &r) != 1 ||
+		    used + skip != (uint64_t)n)
+			x->counts.garbled++;
+		else if (r.size > SERVE_DATAGRAM_MAX - SERVE_HEAD_MAX)
+			refuse(x, c, &r);
+		else
+			take_request(x, c, &r);
+	}
+}
+
+/* What was held back with the replies goes on, too. */
+static void on_writable(struct serve_context *x, struct serve_conn *c)
+{
+	size_t rest;
+
+	serve_send_unsent(x, c);
+	if (serve_blocked(c) || c->gone)
+		return;
+	memcpy(x->in, c->stash ?: "", c->stash_len);
+	rest = take_bytes(x, c, x->in, c->stash_len);
+	keep_rest(x, c, x->in + c->stash_len - rest, rest);
+	if (c->stream.tls && !c->gone && !c->no_more && !serve_blocked(c))
+		on_readable(x, c);
+}
+
+static void on_handshake(struct serve_context *x, struct serve_conn *c)
+{
+	int ret = net_stream_handshake(&c->stream);
+
+	if (ret < 0)
+		serve_close(x, c, &x->counts.garbled);
+	c->handshake = ret == 0;
+	if (ret == 1)
+		on_readable(x, c);
+}
+
+/* After anything happened: what was written goes out, and what comes next is waited for. */
+static void settle(struct serve_context *x, struct serve_conn *c)
+{
+	uint32_t events = EPOLLIN;
+
+	serve_flush(x, c);
+	if (c->gone)
+		return;
+	if (c->no_more && !serve_blocked(c) && serve_idle(c)) {
+		serve_close(x, c, &x->counts.closed);
+		return;
+	}
+	if (serve_blocked(c))
+		events = EPOLLOUT;
+	else if (c->no_more)
+		events = 0;
+	if (events != c->events || x->one_shot) {
+		struct epoll_event e = {
+			.events = events | (x->one_shot ? EPOLLONESHOT : 0), .data.ptr = c,
+		};
+
+		c->events = events;
+		epoll_ctl(x->epoll, EPOLL_CTL_MOD, c->stream.fd, &e);
+	}
+}
+
+void serve_conn_event(struct serve_context *x, void *tag, uint32_t events)
+{
+	struct serve_conn *c = tag;
+
+	if (c->gone)
+		return;
+	if (c->stream.datagram)
+		on_datagrams(x, c);
+	else if (c->handshake)
+		on_handshake(x, c);
+	else if (events & EPOLLOUT)
+		on_writable(x, c);
+	else if (events & EPOLLIN)
+		on_readable(x, c);
+	else if (events & (EPOLLERR | EPOLLHUP))
+		serve_close(x, c, &x->counts.reset);
+	settle(x, c);
+}
+
+uint64_t serve_conn_due(struct serve_context *x)
+{
+	const struct serve_due *due;
+
+	while ((due = serve_agenda_first(&x->agenda)) != NULL) {
+		struct serve_waiting *w = due->what;
+		uint64_t now = serve_now_ns(), at = due->at_ns;
+		struct serve_conn *c = w->conn;
+
+		if (at > now)
+			return at;
+		serve_agenda_drop_first(&x->agenda);
+		if (!c) {
+			serve_waiting_free(x, w);
+			continue;
+		}
+		hist_record(&x->lag, now - at);
+		serve_make_ready(x, c, w);
+		serve_send_ready(x, c);
+		settle(x, c);
+	}
+	return UINT64_MAX;
+}
+
+void serve_conn_sweep(struct serve_context *x)
+{
+	struct serve_conn *c;
+
+	while ((c = list_first(&x->closed, struct serve_conn, closed)) != NULL) {
+		list_remove(&c->closed);
+		serve_conn_free(c);
+	}
+}
+
+/* --- Making and ending --- */
+
+int serve_conn_new(struct serve_context *x, const struct net_stream *stream)
+{
+	struct serve_conn *c = calloc(1, sizeof(*c));
+	struct epoll_event e = {
+		.events = EPOLLIN | (x->one_shot ? EPOLLONESHOT : 0), .data.ptr = c,
+	};
+	int err = 0;
+
+	if (!c)
+		return -ENOMEM;
+	c->stream = *stream;
+	c->handshake = stream->tls != NULL;
+	c->events = EPOLLIN;
+	list_init(&c->waiting);
+	list_init(&c->ready);
+	/* Once it is waited for, its thread may close it. */
+	pthread_mutex_lock(&x->shared->lock);
+	list_append(&x->shared->conns, &c->all);
+	if (epoll_ctl(x->epoll, EPOLL_CTL_ADD, stream->fd, &e)) {
+		err = -errno;
+		list_remove(&c->all);
+		free(c);
+	}
+	pthread_mutex_unlock(&x->shared->lock);
+	return err;
+}
+
+uint64_t serve_conn_close_all(struct serve_shared *shared)
+{
+	struct serve_conn *c;
+	uint64_t n = 0;
+
+	while ((c = list_first(&shared->conns, struct serve_conn, all)) != NULL) {
+		list_remove(&c->all);
+		n += !c->stream.datagram;
+		net_stream_close(&c->stream);
+		serve_conn_free(c);
+	}
+	return n;
+}
+
+int serve_context_init(struct serve_context *x, struct serve_shared *shared, int epoll,
+		       bool one_shot, uint64_t seed)
+{
+	x->shared = shared;
+	x->epoll = epoll;
+	x->one_shot = one_shot;
+	rng_init(&x->rng, seed);
+	list_init(&x->closed);
+	vec_init(&x->agenda.heap, SERVE_WAITING_MAX);
+	hist_init(&x->lag, LAG_SCHEMA);
+	return hist_reserve(&x->lag, 1, LAG_MAX);
+}
+
+void serve_context_release(struct serve_context *x)
+{
+	struct serve_waiting *w;
+
+	if (!x || !x->shared)
+		return;
+	serve_conn_sweep(x);
+	for (const struct serve_due *due; (due = serve_agenda_first(&x->agenda)) != NULL;) {
+		free(due->what);
+		serve_agenda_drop_first(&x->agenda);
+	}
+	while ((w = x->spare) != NULL) {
+		x->spare = w->spare;
+		free(w);
+	}
+	vec_release(&x->agenda.heap);
+	hist_release(&x->lag);
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The server's side of memcached's ASCII protocol: every get hits (or, without a size, misses). */
+#ifndef HOSTLAT_LOAD_SERVE_MEMCACHED_H
+#define HOSTLAT_LOAD_SERVE_MEMCACHED_H
+
+#include "load/serve_request.h"
+
+int serve_memcached_parse(struct serve_state *state, const char *data, size_t size, size_t *used,
+			  uint64_t *skip, struct serve_request *out);
+void serve_memcached_write(const struct serve_settings *settings,
+			   const struct serve_request *request, char *to, struct serve_reply *out);
+
+#endif

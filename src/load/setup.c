@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "load/setup.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bug.h"
+#include "base/parse.h"
+#include "load/arrival.h"
+#include "report/human.h"
+
+enum fact_type { FACT_U32, FACT_U64, FACT_DOUBLE, FACT_FLAG, FACT_WORD, FACT_TEXT };
+
+static const char *const loops[] = { "open", "closed", NULL };
+static const char *const stamps[] = { "user", "kernel", "nic", NULL };
+static const char *const roles[] = { "symmetric", "throughput", "latency", NULL };
+static const char *const methods[] = { "all", "lancet", NULL };
+
+struct fact {
+	const char *key;
+	enum fact_type type;
+	size_t offset;
+	const char *const *words; /* FACT_WORD: by value */
+};
+
+#define FACT(type, member) type, offsetof(struct load_setup, member)
+
+static const struct fact facts[] = {
+	{ "load.rate", FACT(FACT_DOUBLE, config.rate), NULL },
+	{ "load.arrival", FACT(FACT_TEXT, arrival), NULL },
+	{ "load.loop", FACT(FACT_WORD, config.loop), loops },
+	{ "load.timestamps", FACT(FACT_WORD, config.stamps), stamps },
+	{ "load.role", FACT(FACT_WORD, config.role), roles },
+	{ "load.workload", FACT(FACT_TEXT, workload), NULL },
+	{ "load.connections", FACT(FACT_U32, config.connections), NULL },
+	{ "load.outstanding", FACT(FACT_U32, config.outstanding), NULL },
+	{ "load.threads", FACT(FACT_U32, config.threads), NULL },
+	{ "load.requests_per_connection", FACT(FACT_U64, config.requests_per_connection), NULL },
+	{ "load.duration_ns", FACT(FACT_U64, config.duration_ns), NULL },
+	{ "load.timeout_ns", FACT(FACT_U64, config.timeout_ns), NULL },
+	{ "load.drain_ns", FACT(FACT_U64, config.drain_ns), NULL },
+	{ "load.seed", FACT(FACT_U64, config.seed), NULL },
+	{ "load.pin", FACT(FACT_FLAG, config.pin), NULL },
+	{ "load.spin", FACT(FACT_FLAG, config.spin), NULL },
+	{ "load.preload", FACT(FACT_FLAG, config.preload), NULL },
+	{ "load.insecure", FACT(FACT_FLAG, config.insecure), NULL },
+	{ "load.all_rate", FACT(FACT_DOUBLE, analysis.rate), NULL },
+	{ "load.agents", FACT(FACT_U32, analysis.agents), NULL },
+	{ "load.probes", FACT(FACT_U32, analysis.probes), NULL },
+	{ "load.method", FACT(FACT_WORD, analysis.method), methods },
+	{ "load.percentile", FACT(FACT_DOUBLE, analysis.percentile), NULL },
+	{ "load.ci_width_ns", FACT(FACT_U64, analysis.ci_width_ns), NULL },
+	{ "load.confidence", FACT(FACT_DOUBLE, analysis.confidence), NULL },
+	{ "load.max_time_ns", FACT(FACT_U64, analysis.max_time_ns), NULL },
+	{ "load.max_errors", FACT(FACT_DOUBLE, analysis.max_errors), NULL },
+	{ "load.ca", FACT(FACT_TEXT, ca), NULL },
+};
+
+/* Earlier versions don't tell the last one. */
+#define FACTS_ALWAYS (ARRAY_LEN(facts) - 1)
+
+_Static_assert(ARRAY_LEN(facts) <= 64, "a bit of `seen` for each fact");
+
+/* What both configs have, and what points into the setup. */
+static int connect_parts(struct load_setup *s, struct strbuf *why)
+{
+	s->analysis.loop = s->config.loop;
+	s->analysis.stamps = s->config.stamps;
+	s->config.arrival = s->arrival;
+	s->config.workload = *s->workload ? s->workload : NULL;
+	s->config.ca_file = *s->ca ? s->ca : NULL;
+	return arrival_parse(s->arrival, &s->analysis.arrival, why);
+}
+
+static int copy_text(char to[LOAD_SETUP_TEXT_MAX], const char *text)
+{
+	size_t size = text ? strlen(text) + 1 : 1;
+
+	if (size > LOAD_SETUP_TEXT_MAX)
+		return -ENAMETOOLONG;
+	memcpy(to, text ? text : "", size);
+	return 0;
+}
+
+int load_setup_init(struct load_setup *setup, const struct load_config *config,
+		    const struct load_analysis_config *analysis, struct strbuf *why)
+{
+	int err;
+
+	*setup = (struct load_setup){ .config = *config, .analysis = *analysis };
+	err = copy_text(setup->arrival, config->arrival);
+	if (!err)
+		err = copy_text(setup->workload, config->workload);
+	if (!err)
+		err = copy_text(setup->ca, config->ca_file);
+	if (err)
+		strbuf_puts(why, "a name is too long");
+	return err ? err : connect_parts(setup, why);
+}
+
+/* ---- facts ---- */
+
+static void put_value(const struct fact *f, const void *member, struct strbuf *out)
+{
+	switch (f->type) {
+	case FACT_U32:
+		strbuf_printf(out, "%" PRIu32, *(const uint32_t *)member);
+		return;
+	case FACT_U64:
+		strbuf_printf(out, "%" PRIu64, *(const uint64_t *)member);
+		return;
+	case FACT_DOUBLE: /* 17 digits are read back to the bit */
+		strbuf_printf(out, "%.17g", *(const double *)member);
+		return;
+	case FACT_FLAG:
+		strbuf_puts(out, *(const bool *)member ? "1" : "0");
+		return;
+	case FACT_WORD:
+		strbuf_puts(out, f->words[*(const uint32_t *)member]);
+		return;
+	case FACT_TEXT:
+		strbuf_puts(out, member);
+		return;
+	}
+}
+
+int load_setup_put(const struct load_setup *setup, struct event_sink *sink, uint64_t now)
+{
+	struct strbuf value = STRBUF_INIT(LOAD_SETUP_TEXT_MAX);
+	int err = 0;
+
+	for (size_t i = 0; !err && i < ARRAY_LEN(facts); i++) {
+		strbuf_reset(&value);
+		put_value(&facts[i], (const char *)setup + facts[i].offset, &value);
+		err = value.error ? value.error
+				  : event_put_fact(sink, now, facts[i].key, strbuf_str(&value));
+	}
+	strbuf_release(&value);
+	return err;
+}
+
+static int take_double(const char *value, double *out)
+{
+	char *end;
+	double d = strtod(value, &end);
+
+	if (end == value || *end || !(d >= 0 && d <= 1e18))
+		return -EBADMSG;
+	*out = d;
+	return 0;
+}
+
+static int take_word(const char *const *words, const char *value, uint32_t *out)
+{
+	for (uint32_t i = 0; words[i]; i++) {
+		if (!strcmp(words[i], value)) {
+			*out = i;
+			return 0;
+		}
+	}
+	return -EBADMSG;
+}
+
+static int take_value(const struct fact *f, void *member, const char *value)
+{
+	uint64_t n = 0;
+
+	switch (f->type) {
+	case FACT_DOUBLE:
+		return take_double(value, member);
+	case FACT_WORD:
+		return take_word(f->words, value, member);
+	case FACT_TEXT:
+		return copy_text(member, value) ? -EBADMSG : 0;
+	case FACT_U32:
+	case FACT_U64:
+	case FACT_FLAG:
+		break;
+	}
+	if (parse_u64(value, &n) || (f->type == FACT_U32 && n > UINT32_MAX) ||
+	    (f->type == FACT_FLAG && n > 1))
+		return -EBADMSG;
+	if (f->type == FACT_U64)
+		*(uint64_t *)member = n;
+	else if (f->type == FACT_U32)
+		*(uint32_t *)member = (uint32_t)n;
+	else
+		*(bool *)member = n;
+	return 0;
+}
+
+/* Each agent tells its targets: those that are the same are one. */
+static int take_target(struct load_setup *s, const char *url)
+{
+	for (uint32_t i = 0; i < s->n_targets; i++)
+		if (!strcmp(s->targets[i], url))
+			return 0;
+	if (s->n_targets == LOAD_TARGETS_MAX)
+		return -EBADMSG;
+	s->targets[s->n_targets] = strdup(url);
+	if (!s->targets[s->n_targets])
+		return -ENOMEM;
+	s->n_targets++;
+	return 0;
+}
+
+/* Those of all agents; the same name is told once, and there is room for those of 64. */
+static void take_nic(struct load_setup *s, const char *name)
+{
+	const size_t len = strlen(s->nics), size = strlen(name);
+	const char *at;
+
+	if (!size || len + size + 3 > sizeof(s->nics))
+		return;
+	for (at = s->nics; (at = strstr(at, name)); at += size) {
+		if ((at == s->nics || at[-1] == ' ') && (!at[size] || at[size] == ','))
+			return;
+	}
+	snprintf(s->nics + len, sizeof(s->nics) - len, "%s%s", len ? ", " : "", name);
+}
+
+/* Each agent tells its own. */
+static int take_nic_error(struct load_setup *s, const char *value)
+{
+	uint64_t ns;
+
+	if (parse_u64(value, &ns))
+		return -EBADMSG;
+	s->nic_error_ns = ns > s->nic_error_ns ? ns : s->nic_error_ns;
+	return 0;
+}
+
+void load_setup_release(struct load_setup *setup)
+{
+	for (uint32_t i = 0; i < setup->n_targets; i++)
+		free(setup->targets[i]);
+	setup->n_targets = 0;
+}
+
+int load_setup_take(struct load_setup *setup, const char *key, const char *value)
+{
+	int err;
+
+	if (!strcmp(key, LOAD_FACT_TARGET))
+		return take_target(setup, value);
+	if (!strcmp(key, LOAD_FACT_NIC)) {
+		take_nic(setup, value);
+		return 0;
+	}
+	if (!strcmp(key, LOAD_FACT_NIC_ERROR))
+		return take_nic_error(setup, value);
+	for (size_t i = 0; i < ARRAY_LEN(facts); i++) {
+		if (strcmp(facts[i].key, key))
+			continue;
+		err = take_value(&facts[i], (char *)setup + facts[i].offset, value);
+		if (!err)
+			setup->seen |= 1ULL << i;
+		return err;
+	}
+	return 0;
+}
+
+static bool valid(const struct load_setup *s)
+{
+	const struct load_analysis_config *a = &s->analysis;
+
+	return a->percentile > 0 && a->percentile < 1 && a->confidence > 0 && a->confidence < 1 &&
+	       a->agents >= 1 && a->agents <= LOAD_AGENTS_MAX && a->probes <= a->agents &&
+	       a->max_errors <= 1 && a->rate > 0 && a->max_time_ns;
+}
+
+int load_setup_complete(struct load_setup *setup)
+{
+	const uint64_t always = (1ULL << FACTS_ALWAYS) - 1;
+	struct strbuf why = STRBUF_INIT(1024);
+	int err = 0;
+
+	if ((setup->seen & always) != always || !valid(setup) ||
+	    connect_parts(setup, &why))
+		err = -EBADMSG;
+	strbuf_release(&why);
+	return err;
+}
+
+/* ---- the result ---- */
+
+static struct value some(uint64_t n)
+{
+	return n ? value_u64(n) : value_null();
+}
+
+static void add_line(const struct load_setup *s, struct report *r)
+{
+	const struct load_config *c = &s->config;
+	struct list *lines = list_new(r);
+	char conns[HUMAN_MAX], error[HUMAN_MAX];
+
+	list_add(lines, "%s loop, %s arrivals, %s connection%s with %" PRIu32 " outstanding each, "
+		 "%" PRIu32 " thread%s, seed %" PRIu64, loops[c->loop],
+		 c->loop == LOOP_CLOSED ? "no" : s->arrival, human_count(conns, c->connections),
+		 c->connections == 1 ? "" : "s", c->outstanding, c->threads,
+		 c->threads == 1 ? "" : "s", c->seed);
+	if (*s->nics && s->nic_error_ns)
+		list_add(lines, "stamps of %s by its own clock, whose distance to ours is known "
+			 "to within %s", s->nics, human_ns(error, s->nic_error_ns));
+	object_add(&r->body, NULL, value_list(lines));
+}
+
+void load_setup_report(const struct load_setup *s, struct report *r)
+{
+	const struct load_config *c = &s->config;
+	struct object *o = object_new(r);
+	struct list *urls = list_new(r);
+
+	for (uint32_t i = 0; i < s->n_targets; i++)
+		list_add(urls, "%s", s->targets[i]);
+	object_add(o, "targets", value_list(urls));
+	object_add(o, "loop", value_string(loops[c->loop]));
+	object_add(o, "arrival", value_string(c->loop == LOOP_OPEN ? s->arrival : NULL));
+	object_add(o, "workload", value_string(c->workload));
+	object_add(o, "timestamps", value_string(stamps[c->stamps]));
+	if (c->stamps == STAMPS_NIC) {
+		object_add(o, "nics", value_string(s->nics));
+		object_add(o, "nic_error_ns", some(s->nic_error_ns));
+	}
+	object_add(o, "threads", value_u64(c->threads));
+	object_add(o, "connections", value_u64(c->connections));
+	object_add(o, "outstanding", value_u64(c->outstanding));
+	object_add(o, "requests_per_connection", some(c->requests_per_connection));
+	object_add(o, "pin", value_bool(c->pin));
+	object_add(o, "spin", value_bool(c->spin));
+	object_add(o, "preload", value_bool(c->preload));
+	object_add(o, "insecure", value_bool(c->insecure));
+	object_add(o, "ca", value_string(c->ca_file));
+	object_add(o, "agents", value_u64(s->analysis.agents));
+	object_add(o, "latency_agents", value_u64(s->analysis.probes));
+	object_add(o, "seed", value_u64(c->seed));
+	object_add(o, "max_time_ns", value_ns(s->analysis.max_time_ns));
+	object_add(o, "timeout_ns", value_ns(c->timeout_ns));
+	object_add(o, "drain_ns", value_ns(c->drain_ns));
+	object_add(o, "max_errors", value_fraction(s->analysis.max_errors));
+	object_add(o, "ci_width_ns", s->analysis.ci_width_ns ? value_ns(s->analysis.ci_width_ns)
+							      : value_null());
+	object_add(&r->body, "setup", value_object(o));
+	add_line(s, r);
+}

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "load/steady.h"
+
+#include <errno.h>
+#include <math.h>
+
+#include "stats/dependence.h"
+#include "stats/rank.h"
+#include "stats/series_test.h"
+
+#define MSER_BATCH 5
+#define WARMUP_Z 3.0
+#define WARMUP_MOST 4 /* at most one part of so many: what is longer is no warm-up but a change */
+
+/* -- warm-up -------------------------------------------------------------------------------- */
+
+static double window_mean(const struct hist *hist)
+{
+	return hist_mean(hist);
+}
+
+static double window_median(const struct hist *hist)
+{
+	struct hist_quantile found;
+
+	return hist_quantile(hist, 0.5, &found) ? NAN : (double)found.value;
+}
+
+/* An empty window repeats the one before it. */
+static void window_values(const struct series *series, uint32_t to,
+			  double (*value)(const struct hist *), double *y)
+{
+	double last = NAN;
+
+	for (uint32_t i = to; i-- > 0;) {
+		double v = value(&series->windows[i].latency[LOAD_INTENDED]);
+
+		y[i] = v;
+		last = isnan(v) ? last : v;
+	}
+	for (uint32_t i = 0; i < to; i++) {
+		if (isnan(y[i]))
+			y[i] = last;
+		last = y[i];
+	}
+}
+
+static double mean_of(const double *y, uint32_t n)
+{
+	double sum = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		sum += y[i];
+	return sum / n;
+}
+
+/* Is the mean of y[0..cut) another one than that of the rest? */
+static bool differs(const double *y, uint32_t n, uint32_t cut)
+{
+	struct long_run lrv;
+
+	if (long_run_bartlett(y + cut, n - cut, 0, &lrv))
+		return true; /* the rest is constant: MSER was right */
+	return fabs(mean_of(y, cut) - mean_of(y + cut, n - cut)) >
+		WARMUP_Z * sqrt(lrv.variance * (1.0 / cut + 1.0 / (n - cut)));
+}
+
+static int cut_of(const double *y, uint32_t n, uint32_t *cut)
+{
+	size_t found;
+	int err = mser_cut(y, n, MSER_BATCH, &found);
+
+	*cut = 0;
+	if (err == -EDOM || err == -ENODATA)
+		return 0; /* no steady state within the first half: for the tests below to say */
+	if (!err && found && found <= n / WARMUP_MOST && differs(y, n, (uint32_t)found))
+		*cut = (uint32_t)found;
+	return err;
+}
+
+int steady_warmup(const struct series *series, uint32_t to, uint32_t *cut)
+{
+	double y[SERIES_WINDOWS];
+	uint32_t by_mean, by_median = 0;
+	int err;
+
+	*cut = 0;
+	window_values(series, to, window_mean, y);
+	if (!to || isnan(y[0]))
+		return 0;
+	err = cut_of(y, to, &by_mean);
+	if (!err) {
+		window_values(series, to, window_median, y);
+		err = cut_of(y, to, &by_median);
+	}
+	*cut = by_mean > by_median ? by_mean : by_median;
+	return err;
+}
+
+/* -- the tests ------------------------------------------------------------------------------ */
+
+/* Logarithms of the quantile in blocks of `width` windows; 0 if one is empty. */
+static int block_quantiles(const struct series *series, uint32_t from, uint32_t blocks,
+			   uint32_t width, double q, double *y)
+{
+	struct hist_quantile found;
+	struct hist pooled;
+	int err = 0;
+
+	hist_init(&pooled, LOAD_SCHEMA);
+	for (uint32_t i = 0; !err && i < blocks; i++) {
+		hist_reset(&pooled);
+		err = series_pool(series, from + i * width, from + (i + 1) * width, LOAD_INTENDED,
+				  &pooled);
+		if (!err)
+			err = hist_quantile(&pooled, q, &found);
+		y[i] = log((double)found.value + 1);
+	}
+	hist_release(&pooled);
+	return err;
+}
+
+static uint64_t samples_in(const struct series *series, uint32_t from, uint32_t to)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = from; i < to; i++)
+		sum += series->windows[i].latency[LOAD_INTENDED].count;
+	return sum;
+}
+
+static uint32_t block_width(const struct series *series, uint32_t from, uint32_t to, double q,
+			    double tau)
+{
+	const uint32_t n = to - from;
+	const double per_window = (double)samples_in(series, from, to) / n;
+	const double needed = 2 / fmin(q, 1 - q) / per_window;
+	const double most = floor((double)n / STEADY_BLOCKS_MIN);
+	double width = fmax(fmin(ceil(tau), most), (double)n / STEADY_BLOCKS_MAX);
+
+	width = ceil(fmax(width, needed));
+	return width < n ? (uint32_t)width : n;
+}
+
+double kpss_tail(double x)
+{
+	return x > 0 ? fmin(1, M_SQRT2 * erfc(M_PI * sqrt(x / 2))) : 1;
+}
+
+/*
+ * How much more the tests of independent values must allow for: the long-run variance over the
+ * variance, around the shift, so that a shift doesn't hide itself.
+ */
+static double inflation_of(const double *y, uint32_t n, const struct shift *shift)
+{
+	double around[STEADY_BLOCKS_MAX], variance = 0;
+	struct long_run lrv;
+
+	for (uint32_t i = 0; i < n; i++) {
+		around[i] = y[i] - (i < shift->at ? shift->before : shift->after);
+		variance += around[i] * around[i] / n;
+	}
+	if (!(variance > 0) || long_run_bartlett(around, n, 0, &lrv))
+		return 1;
+	return fmax(1, lrv.variance / variance);
+}
+
+static double variance_of(const double *y, uint32_t n)
+{
+	const double mean = mean_of(y, n);
+	double sum = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		sum += (y[i] - mean) * (y[i] - mean);
+	return sum / n;
+}
+
+static int run_tests(const double *y, uint32_t n, double block_ns, struct steady_tests *out)
+{
+	struct mann_kendall mk;
+	struct theil_sen slope;
+	struct periodic periodic;
+	struct shift shift;
+	struct kpss kpss;
+	struct adf adf;
+	int err;
+
+	if ((err = adf_test(y, n, &adf)) || (err = kpss_test(y, n, KPSS_AUTO, &kpss)) ||
+	    (err = cusum_test(y, n, &shift)) || (err = periodic_test(y, n, &periodic)) ||
+	    (err = theil_sen(y, n, 0.95, &slope)) ||
+	    (err = mann_kendall_inflated(y, n, inflation_of(y, n, &shift), &mk)))
+		return err;
+	*out = (struct steady_tests){
+		.known = true, .blocks = n,
+		.adf = adf.statistic, .adf_p = adf.p,
+		.kpss = kpss.statistic, .kpss_p = kpss_tail(kpss.statistic),
+		.trend = expm1(slope.slope * n), .trend_p = mk.p,
+		.shift = expm1(shift.after - shift.before), .shift_p = shift.p,
+		.shift_at = (double)shift.at / n,
+		.swing = expm1(2 * sqrt(2 * periodic.share * variance_of(y, n))),
+		.swing_p = periodic.p,
+		.period_ns = periodic.period * block_ns,
+	};
+	return 0;
+}
+
+int steady_test(const struct series *series, uint32_t from, uint32_t to, double q, double tau,
+		struct steady_tests *out)
+{
+	double y[SERIES_WINDOWS];
+	uint32_t width, blocks;
+	int err;
+
+	*out = (struct steady_tests){ 0 };
+	if (to - from < STEADY_BLOCKS_MIN || !samples_in(series, from, to))
+		return 0;
+	width = block_width(series, from, to, q, tau);
+	blocks = (to - from) / width;
+	if (blocks < STEADY_BLOCKS_MIN)
+		return 0;
+	err = block_quantiles(series, from, blocks, width, q, y);
+	if (!err)
+		err = run_tests(y, blocks, ldexp(width, (int)series->shift), out);
+	/* An empty block, or nothing that varies: there is nothing to be told. */
+	return err == -ENOMEM ? err : 0;
+}

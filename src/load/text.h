@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What text protocols share. Requests are written into a buffer that is known to be large enough;
+ * replies are read in any pieces.
+ */
+#ifndef HOSTLAT_LOAD_TEXT_H
+#define HOSTLAT_LOAD_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+static inline char *text_put(char *to, const void *from, size_t size)
+{
+	memcpy(to, from, size);
+	return to + size;
+}
+
+#define TEXT_PUT(to, literal) text_put(to, literal, sizeof(literal) - 1)
+
+static inline char *text_put_u64(char *to, uint64_t value)
+{
+	char digits[20], *p = digits + sizeof(digits);
+
+	do
+		*--p = (char)('0' + value % 10);
+	while (value /= 10);
+	return text_put(to, p, (size_t)(digits + sizeof(digits) - p));
+}
+
+/* What has come and was not looked at yet. */
+struct text_cursor {
+	const char *p, *end;
+};
+
+/* Passes by so many bytes of any kind, as far as they have come. True when none is left. */
+static inline bool text_skip(struct text_cursor *c, uint64_t *left)
+{
+	const size_t here = (size_t)(c->end - c->p), n = *left < here ? (size_t)*left : here;
+
+	c->p += n;
+	*left -= n;
+	return !*left;
+}
+
+#endif

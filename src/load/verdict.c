@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "load/verdict.h"
+
+#include <string.h>
+
+#include "load/evidence.h"
+#include "load/gates.h"
+#include "report/human.h"
+
+#define EVIDENCE_MAX 4096
+
+/* It ended before the time that was asked for, by more than its last gaps may take. */
+static bool exhausted_early(const struct load_analysis *a, const struct load_agent *agent)
+{
+	const double max = (double)a->config.max_time_ns;
+	const double left = max - (double)agent->exhausted_ns;
+	const double gaps = 20e9 * a->config.agents / a->config.rate;
+
+	return agent->exhausted && !a->decided && left > 0.01 * max && left > gaps &&
+	       left > 2 * LOAD_TICK_NS;
+}
+
+/* Whatever became of agents. */
+static bool stands(const struct load_analysis *a)
+{
+	if (a->interrupted)
+		return false;
+	for (uint32_t i = 0; i < a->config.agents; i++) {
+		if (exhausted_early(a, &a->agents[i]))
+			return false;
+	}
+	for (int i = 0; i < GATES; i++) {
+		if (!a->result.gates[i].pass)
+			return false;
+	}
+	return true;
+}
+
+static uint32_t lost_agents(const struct load_analysis *a)
+{
+	uint32_t lost = 0;
+
+	for (uint32_t i = 0; i < a->config.agents; i++)
+		lost += a->agents[i].lost;
+	return lost;
+}
+
+bool verdict_sound(const struct load_analysis *a)
+{
+	return !lost_agents(a) && stands(a);
+}
+
+/* What the agents that are left measured stands. */
+static const char *verdict(const struct load_analysis *a)
+{
+	const uint32_t lost = lost_agents(a);
+
+	if (lost == a->config.agents || !stands(a))
+		return "n/a";
+	return lost ? "partial" : "ok";
+}
+
+static bool said_before(const struct load_analysis *a, int id)
+{
+	for (int i = 0; i < id; i++) {
+		if (!a->result.gates[i].pass && !strcmp(gate_code(i), gate_code(id)))
+			return true;
+	}
+	return false;
+}
+
+/* Of all gates with the code of this one, the first of them. */
+static void put_evidence(const struct load_analysis *a, int id, struct strbuf *out)
+{
+	const char *between = "";
+
+	for (int i = id; i < GATES; i++) {
+		if (a->result.gates[i].pass || strcmp(gate_code(i), gate_code(id)))
+			continue;
+		strbuf_puts(out, between);
+		gate_evidence(a, i, out);
+		between = "; ";
+	}
+}
+
+void verdict_why(const struct load_analysis *a, struct strbuf *out)
+{
+	for (int i = 0; i < GATES; i++) {
+		if (a->result.gates[i].pass)
+			continue;
+		strbuf_printf(out, "%s (", gate_sentence(i));
+		put_evidence(a, i, out);
+		strbuf_puts(out, ")");
+		return;
+	}
+}
+
+static void report_gate(const struct load_analysis *a, int id, struct report *r)
+{
+	struct strbuf evidence = STRBUF_INIT(EVIDENCE_MAX);
+
+	put_evidence(a, id, &evidence);
+	report_reason(r, gate_code(id), strbuf_str(&evidence), "%s", gate_sentence(id));
+	strbuf_release(&evidence);
+}
+
+void verdict_report(const struct load_analysis *a, struct report *r)
+{
+	char buf[HUMAN_MAX];
+
+	report_verdict(r, verdict(a));
+	if (a->interrupted)
+		report_reason(r, "interrupted", NULL, "the run was cut short");
+	for (uint32_t i = 0; i < a->config.agents; i++) {
+		const struct load_agent *agent = &a->agents[i];
+
+		if (agent->lost)
+			report_reason(r, "agent-lost", agent->why, "agent %u was lost", i);
+		if (exhausted_early(a, agent))
+			report_reason(r, "schedule-exhausted",
+				      human_ns(buf, agent->exhausted_ns),
+				      "the schedule of agent %u ended before the time was over", i);
+	}
+	for (int i = 0; i < GATES; i++) {
+		if (!a->result.gates[i].pass && !said_before(a, i))
+			report_gate(a, i, r);
+	}
+}
+
+void verdict_lancet(const struct load_analysis *a, double q, struct load_quantile *out)
+{
+	const struct lancet *l = &a->lancet;
+
+	if (l->verdict == LANCET_MORE || l->verdict == LANCET_DEPENDENT)
+		return;
+	out->bounded = lancet_quantile(l, q, a->config.confidence, &out->ns, &out->lo_ns,
+				       &out->hi_ns);
+	out->confidence = a->config.confidence;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Is a result sound, and if not, why: the gates, and what happened to the run itself. */
+#ifndef HOSTLAT_LOAD_VERDICT_H
+#define HOSTLAT_LOAD_VERDICT_H
+
+#include <stdbool.h>
+
+#include "load/analysis_state.h"
+
+bool verdict_sound(const struct load_analysis *analysis);
+
+/* Each code once, in the order of the state machine, with its evidence. Sets the verdict. */
+void verdict_report(const struct load_analysis *analysis, struct report *r);
+
+/* The first gate that fails, if one does, with its evidence: a sentence. */
+void verdict_why(const struct load_analysis *analysis, struct strbuf *out);
+
+/* --method lancet: what its procedure says of a quantile, if anything. */
+void verdict_lancet(const struct load_analysis *analysis, double q, struct load_quantile *out);
+
+#endif

@@ -1,0 +1,548 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "load/worker.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+#include "base/bug.h"
+#include "base/parse.h"
+#include "load/conn.h"
+#include "load/dial.h"
+#include "load/outcome.h"
+
+#define SAMPLE_PLACES (1 << 15)
+#define TICK_PLACES 1024
+#define FLOW_SPARE 4096
+/* Requests beyond those in flight: their replies have come, their stamps have not. */
+#define HELD_MAX 8192
+/* Requests that are sent before replies are looked for again. */
+#define ASSIGN_MAX 64
+#define CLOCK_TAG UINT64_MAX
+
+/* ---- memory ---- */
+
+static uint64_t power_of_two(uint64_t at_least)
+{
+	uint64_t n = 1;
+
+	while (n < at_least)
+		n *= 2;
+	return n;
+}
+
+static int init_requests(struct load_thread *t)
+{
+	uint64_t i, n = (uint64_t)t->n_conns * t->config->outstanding;
+
+	if (t->config->stamps != STAMPS_USER)
+		n += HELD_MAX;
+	t->requests = calloc(n, sizeof(*t->requests));
+	if (!t->requests)
+		return -ENOMEM;
+	for (i = 0; i < n; i++) {
+		t->requests[i].next = t->spare;
+		t->spare = &t->requests[i];
+	}
+	return 0;
+}
+
+static int init_rings(struct load_thread *t)
+{
+	int err = ring_init(&t->samples, sizeof(struct event_sample), SAMPLE_PLACES);
+
+	if (!err)
+		err = ring_init(&t->flows, sizeof(struct event_flow),
+				power_of_two(t->n_conns + FLOW_SPARE));
+	if (!err)
+		err = ring_init(&t->ticks, sizeof(struct load_tick), TICK_PLACES);
+	return err ? err : noise_thread_init(&t->noise);
+}
+
+/* Where that fails the line goes on as it was, and what it gives is worth less and less. */
+static void follow_phcs(struct load_thread *t)
+{
+	for (uint32_t i = 0; i < t->n_nics; i++)
+		clock_phc_update(&t->phcs[i], t->clock.offset_ns, t->clock.error_ns);
+}
+
+static int init_clocks(struct load_thread *t)
+{
+	int err = clock_follow_open(&t->follow, clock_system());
+
+	if (!err)
+		err = net_wait_add(&t->wait, clock_follow_fd(t->follow), CLOCK_TAG);
+	if (err)
+		return err;
+	clock_follow_last(t->follow, &t->clock);
+	if (!t->n_nics)
+		return 0;
+	t->phcs = calloc(t->n_nics, sizeof(*t->phcs));
+	if (!t->phcs)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < t->n_nics; i++)
+		t->phcs[i].fd = -1;
+	for (uint32_t i = 0; i < t->n_nics && !err; i++)
+		err = clock_phc_open(&t->phcs[i], t->nics[i].clock);
+	follow_phcs(t);
+	return err;
+}
+
+int worker_init(struct load_thread *t, size_t request_max)
+{
+	unsigned int i;
+	int err;
+
+	t->next = t->due = t->index;
+	t->dirty_end = &t->dirty;
+	list_init(&t->sent);
+	list_init(&t->held);
+	list_init(&t->connecting);
+	for (i = 0; i < LOAD_BACKOFFS; i++)
+		list_init(&t->retry[i]);
+	rng_init(&t->rng, t->config->seed + (t->index + 1) * 0xd1342543de82ef95ULL);
+	t->out_size = request_max > LOAD_OUT_SIZE ? request_max : LOAD_OUT_SIZE;
+	t->out = malloc(t->out_size);
+	t->in = malloc(LOAD_IN_SIZE);
+	t->free = calloc(t->n_conns, sizeof(*t->free));
+	t->conns = t->out && t->in && t->free ? calloc(t->n_conns, sizeof(*t->conns)) : NULL;
+	if (!t->conns)
+		return -ENOMEM;
+	for (i = 0; i < t->n_conns; i++) {
+		t->conns[i].index = i;
+		t->conns[i].free_at = LOAD_NONE;
+		t->conns[i].stream.fd = -1;
+		match_init(&t->conns[i].match);
+	}
+	err = init_requests(t);
+	if (!err)
+		err = init_rings(t);
+	if (!err)
+		err = net_wait_init(&t->wait);
+	return err ? err : init_clocks(t);
+}
+
+void worker_release(struct load_thread *t)
+{
+	uint32_t i;
+
+	for (i = 0; t->conns && i < t->n_conns; i++) {
+		net_stream_close(&t->conns[i].stream);
+		net_tls_free(t->conns[i].stream.tls);
+	}
+	for (i = 0; t->phcs && i < t->n_nics; i++)
+		clock_phc_close(&t->phcs[i]);
+	free(t->phcs);
+	net_wait_release(&t->wait);
+	clock_follow_free(t->follow);
+	noise_thread_release(&t->noise);
+	ring_release(&t->samples);
+	ring_release(&t->flows);
+	ring_release(&t->ticks);
+	free(t->requests);
+	free(t->conns);
+	free(t->free);
+	free(t->out);
+	free(t->in);
+}
+
+/* ---- events ---- */
+
+static void on_conn(struct load_thread *t, struct load_conn *c, uint32_t events)
+{
+	int err = 0;
+
+	if (c->state != CONN_OPEN) {
+		dial_event(t, c, events);
+		return;
+	}
+	if (events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP))
+		err = conn_receive(t, c, events & (EPOLLRDHUP | EPOLLHUP));
+	if (!err && events & EPOLLERR)
+		err = conn_errors(t, c);
+	if (!err && c->blocked && events & EPOLLOUT)
+		err = conn_flush(t, c);
+	if (err)
+		dial_lost(t, c, err);
+	else if (c->retiring && !c->outstanding)
+		dial_renew(t, c);
+	else
+		conn_settle(t, c);
+}
+
+static void on_clock(struct load_thread *t)
+{
+	clock_follow_update(t->follow, &t->clock);
+}
+
+static void flush_dirty(struct load_thread *t)
+{
+	struct load_conn *c;
+	int err;
+
+	while ((c = t->dirty)) {
+		t->dirty = c->dirty_next;
+		if (!t->dirty)
+			t->dirty_end = &t->dirty;
+		c->dirty = false;
+		err = conn_flush(t, c);
+		if (err)
+			dial_lost(t, c, err);
+		else if (c->retiring && !c->outstanding)
+			dial_renew(t, c);
+	}
+}
+
+/* ---- what is due ---- */
+
+static uint64_t intended(const struct load_thread *t, uint64_t at)
+{
+	return at < t->schedule->n ? t->start_ns + t->schedule->at_ns[at] : UINT64_MAX;
+}
+
+/* The next request that may be sent is due then; UINT64_MAX: none will ever be. */
+static uint64_t next_due(const struct load_thread *t)
+{
+	if (t->stopped)
+		return UINT64_MAX;
+	if (t->config->loop == LOOP_CLOSED)
+		return t->now < t->end_ns ? t->start_ns : UINT64_MAX;
+	return intended(t, t->next);
+}
+
+/* One more is to be sent now: its number and its time. */
+static bool take_due(struct load_thread *t, uint64_t *number, uint64_t *at)
+{
+	*at = next_due(t);
+	if (*at > t->now)
+		return false;
+	*number = t->next;
+	t->next += t->config->threads;
+	if (t->config->loop == LOOP_CLOSED)
+		*at = t->now;
+	return true;
+}
+
+static void send_due(struct load_thread *t)
+{
+	unsigned int n, all = 0;
+	uint64_t number, at;
+
+	/* Sending may make connections free again, and takes time in which more becomes due. */
+	do {
+		for (n = 0; n < ASSIGN_MAX && t->n_free && take_due(t, &number, &at); n++)
+			conn_assign(t, &t->conns[t->free[rng_below(&t->rng, t->n_free)]], number,
+				    at);
+		flush_dirty(t);
+		all += n;
+	} while (n && all < ASSIGN_MAX);
+}
+
+static void time_out(struct load_thread *t, struct load_request *r)
+{
+	struct load_conn *c = r->conn;
+
+	r->sample.done = t->now;
+	outcome_done(t, r, FAILURE_TIMEOUT);
+	if (c->stream.datagram) {
+		conn_drop(t, c, r);
+		conn_settle(t, c);
+		return;
+	}
+	/* Its reply may still come, and must not be taken for another's. */
+	c->dead++;
+	if (c->dead == c->outstanding)
+		dial_lost(t, c, -ETIMEDOUT);
+	else
+		conn_settle(t, c);
+}
+
+/*
+ * The first one is the first to be overdue. By `sample.sent` it might not be: a request that waited
+ * behind another one on a blocked socket was sent later than what other connections were given
+ * after it.
+ */
+static uint64_t timeout_of(const struct load_thread *t, const struct load_request *r)
+{
+	return r->given_ns + t->config->timeout_ns;
+}
+
+static struct load_request *overdue(const struct load_thread *t)
+{
+	struct load_request *r = list_first(&t->sent, struct load_request, link);
+
+	return r && timeout_of(t, r) <= t->now ? r : NULL;
+}
+
+/* After a long gap of our own, replies lie in sockets that were not looked at yet. */
+static void time_out_due(struct load_thread *t)
+{
+	struct load_request *r;
+
+	while ((r = overdue(t))) {
+		on_conn(t, r->conn, EPOLLIN);
+		if (r == overdue(t))
+			time_out(t, r);
+	}
+}
+
+static struct load_request *held_since(const struct load_thread *t, uint64_t ns)
+{
+	struct load_request *r = list_first(&t->held, struct load_request, link);
+
+	return r && r->sample.done + ns <= t->now ? r : NULL;
+}
+
+/* The same of stamps: those that have come are taken before the others are given up. */
+static void give_up_held(struct load_thread *t, uint64_t ns)
+{
+	struct load_request *r;
+
+	while ((r = held_since(t, ns))) {
+		if (r->conn->state == CONN_OPEN)
+			on_conn(t, r->conn, EPOLLERR);
+		if (r == held_since(t, ns))
+			outcome_give_up(t, r);
+	}
+}
+
+static void do_due(struct load_thread *t)
+{
+	time_out_due(t);
+	give_up_held(t, LOAD_HOLD_NS);
+	dial_due(t);
+}
+
+static uint64_t next_timer(const struct load_thread *t)
+{
+	const struct load_request *r = list_first(&t->sent, struct load_request, link);
+	uint64_t next = dial_next(t);
+
+	if (r && timeout_of(t, r) < next)
+		next = timeout_of(t, r);
+	r = list_first(&t->held, struct load_request, link);
+	if (r && r->sample.done + LOAD_HOLD_NS < next)
+		next = r->sample.done + LOAD_HOLD_NS;
+	return next;
+}
+
+static void round_of(struct load_thread *t, uint64_t until_ns)
+{
+	const bool busy = t->config->role == ROLE_LATENCY && t->assigned;
+	const uint64_t timer = next_timer(t), due = t->n_free ? next_due(t) : UINT64_MAX;
+	struct load_conn *c;
+	uint64_t tag;
+	int i, n;
+
+	n = net_wait(&t->wait, t->now, due, timer < until_ns ? timer : until_ns, busy);
+	t->now = t->wait.woken_ns;
+	if (t->wait.gap_ns)
+		noise_gap(&t->noise, t->wait.gap_ns, t->wait.gap_end_ns);
+	for (i = 0; i < n; i++) {
+		/* What follows from replies is sent when all of them are read: fewer wakeups. */
+		if (t->phase == PHASE_RUN && t->config->loop == LOOP_OPEN)
+			send_due(t);
+		tag = t->wait.events[i].data.u64;
+		if (tag == CLOCK_TAG) {
+			on_clock(t);
+			continue;
+		}
+		c = &t->conns[tag & UINT32_MAX];
+		if (tag >> 32 == c->generation)
+			on_conn(t, c, t->wait.events[i].events);
+	}
+	if (t->now >= timer || t->retry[0].next != &t->retry[0])
+		do_due(t);
+}
+
+/* ---- before the start ---- */
+
+static void store_keys(struct load_thread *t)
+{
+	struct load_conn *c;
+	uint32_t i;
+
+	for (i = 0; i < t->n_free;) {
+		c = &t->conns[t->free[i]];
+		if (!c->target->protocol->encode_store ||
+		    c->target->stored == c->target->workload.keys) {
+			i++;
+			continue;
+		}
+		conn_assign(t, c, c->target->stored++, t->now);
+	}
+	flush_dirty(t);
+}
+
+int worker_prepare(struct load_thread *t, uint64_t wait_ns)
+{
+	t->now = clock_mono_ns(clock_system());
+	if (t->phase == PHASE_PRELOAD)
+		store_keys(t);
+	if (t->dial_error)
+		return t->dial_error;
+	if (t->n_open == t->n_conns && !t->assigned)
+		return t->count.failed ? -EREMOTEIO : 1;
+	dial_due(t);
+	round_of(t, t->now + wait_ns);
+	return t->dial_error;
+}
+
+/* ---- the thread ---- */
+
+static uint64_t cpu_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	return ts.tv_sec * NS_PER_S + ts.tv_nsec;
+}
+
+/* Counts what has become due without having been sent. */
+static void count_due(struct load_thread *t)
+{
+	const uint64_t upto = t->now < t->end_ns ? t->now : t->end_ns;
+
+	if (t->config->loop == LOOP_CLOSED) {
+		t->count.scheduled = t->taken;
+		return;
+	}
+	if (t->due < t->next)
+		t->due = t->next;
+	while (intended(t, t->due) <= upto)
+		t->due += t->config->threads;
+	t->count.scheduled = t->due / t->config->threads;
+}
+
+static uint64_t oldest(const struct load_thread *t)
+{
+	const uint64_t waiting = t->config->loop == LOOP_OPEN ? intended(t, t->next) : UINT64_MAX;
+
+	return outcome_oldest(t, waiting < t->now ? waiting : t->now);
+}
+
+static bool exhausted(const struct load_thread *t)
+{
+	return t->config->loop == LOOP_OPEN ? intended(t, t->due) == UINT64_MAX
+					    : t->now >= t->end_ns;
+}
+
+static void fill_clock(struct load_thread *t, struct event_clock *e)
+{
+	/* -EAGAIN: the clock is being set; the last parameters stand. */
+	if (clock_follow_update(t->follow, &t->clock))
+		return;
+	*e = (struct event_clock){
+		.mono_ns = t->clock.mono_ns,
+		.realtime_minus_mono_ns = t->clock.offset_ns,
+		.error_ns = t->clock.error_ns,
+		.tai_offset_s = t->clock.tai_offset_s,
+		.flags = t->clock.stepped ? CLOCK_STEPPED : 0,
+	};
+}
+
+static void tick(struct load_thread *t, bool last)
+{
+	struct load_tick *tick = ring_reserve(&t->ticks);
+	const uint64_t number = (t->now - t->start_ns) / LOAD_TICK_NS;
+
+	t->tick_ns = t->start_ns + (number + 1) * LOAD_TICK_NS;
+	/* Without room the next one tells it all. The last one waits for room. */
+	if (!tick)
+		return;
+	*tick = (struct load_tick){
+		.number = last ? UINT64_MAX : number,
+		.at_ns = t->now,
+		.samples = t->samples.head,
+		.preempted_ns = noise_preempted(&t->noise),
+		.cpu = sched_getcpu(),
+	};
+	if (!t->index)
+		fill_clock(t, &tick->clock);
+	else
+		on_clock(t);
+	follow_phcs(t);
+	tick->nic_error_ns = t->nic_error_ns;
+	count_due(t);
+	tick->load = t->count;
+	tick->load.started_ns = t->start_ns;
+	tick->load.oldest_ns = oldest(t);
+	tick->load.unsent = t->count.scheduled - t->taken;
+	tick->load.in_flight = t->assigned;
+	tick->load.cpu_ns = cpu_ns();
+	tick->load.spin_ns = t->wait.spun_ns;
+	tick->load.open_connections = t->n_open;
+	tick->load.flags = LOAD_STARTED | LOAD_MISSES | (exhausted(t) ? LOAD_EXHAUSTED : 0) |
+			   (t->n_failing == t->n_conns ? LOAD_UNREACHABLE : 0) |
+			   (t->noise.unread ? LOAD_NO_SCHEDSTAT : 0);
+	ring_commit(&t->ticks);
+	thread_notify(t);
+}
+
+/* Nothing is to be sent any more, and what was sent has ended or had its time. */
+static bool finished(struct load_thread *t)
+{
+	const int command = __atomic_load_n(t->command, __ATOMIC_RELAXED);
+
+	if (command == LOAD_ABANDON)
+		return true;
+	if (command >= LOAD_STOP && !t->stopped) {
+		t->stopped = true;
+		t->end_ns = t->now < t->end_ns ? t->now : t->end_ns;
+	}
+	if (command == LOAD_CUT)
+		return true;
+	if (t->now < t->end_ns)
+		return false;
+	if (t->now >= t->end_ns + t->config->drain_ns)
+		return true;
+	count_due(t);
+	return !t->assigned && (t->stopped || t->count.scheduled == t->taken);
+}
+
+static void begin(struct load_thread *t)
+{
+	cpu_set_t set;
+
+	prctl(PR_SET_TIMERSLACK, 1);
+	if (t->cpu >= 0) {
+		CPU_ZERO(&set);
+		CPU_SET(t->cpu, &set);
+		sched_setaffinity(0, sizeof(set), &set);
+	}
+	noise_thread_begin(&t->noise);
+	on_clock(t);
+	follow_phcs(t);
+	t->now = clock_mono_ns(clock_system());
+	t->tick_ns = t->start_ns + LOAD_TICK_NS;
+	t->end_ns = t->start_ns + t->config->duration_ns;
+}
+
+void *worker_run(void *thread)
+{
+	struct load_thread *t = thread;
+	uint64_t until;
+
+	begin(t);
+	while (t->now < t->start_ns)
+		round_of(t, t->start_ns);
+	while (!finished(t)) {
+		send_due(t);
+		until = t->end_ns > t->now && t->end_ns < t->tick_ns ? t->end_ns : t->tick_ns;
+		round_of(t, until);
+		if (t->now < t->tick_ns)
+			continue;
+		/* What the tick tells as unsent must be what no connection was free for. */
+		send_due(t);
+		tick(t, false);
+	}
+	give_up_held(t, 0);
+	while (!ring_reserve(&t->ticks) &&
+	       __atomic_load_n(t->command, __ATOMIC_RELAXED) != LOAD_ABANDON)
+		clock_sleep_until(clock_system(), clock_mono_ns(clock_system()) + LOAD_TICK_NS);
+	thread_clock(t);
+	tick(t, true);
+	return NULL;
+}

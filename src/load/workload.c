@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is drawn from a workload, and the tables it is drawn with. */
+#include "load/workload.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "load/protocol.h"
+#include "load/sizes.h"
+#include "load/synthetic.h"
+
+/* Room for what surrounds key, value, host and path in any protocol. */
+#define OVERHEAD 512
+#define HOST_MAX 300
+#define PERIOD 65536
+
+struct workload_tables {
+	struct sizes key, value, request, reply;
+	size_t key_digits;    /* of the highest number */
+	size_t request_max;
+	unsigned char *bytes;
+	char host[HOST_MAX];
+	char path[sizeof(((struct target *)0)->path)];
+};
+
+/* --- Drawing --- */
+
+/* The finaliser of splitmix64 (see base/rng.h): a number's own share of chance, 0 <= u < 1. */
+static double fraction_of(uint64_t number, uint64_t salt)
+{
+	uint64_t z = number + salt;
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+	return (double)((z ^ (z >> 31)) >> 11) * 0x1p-53;
+}
+
+uint64_t workload_key(const struct workload *w, struct rng *rng)
+{
+	uint64_t key;
+
+	if (w->popularity.kind == DIST_KIND_UNIFORM)
+		return rng_below(rng, w->keys);
+	key = (uint64_t)dist_draw(&w->popularity, rng);
+	return key < w->keys ? key : w->keys - 1;
+}
+
+/* Decimal, with zeros in front up to its size. */
+size_t workload_key_text(const struct workload *w, uint64_t key, char out[WORKLOAD_KEY_MAX])
+{
+	size_t size = sizes_at(&w->tables->key, fraction_of(key, 0x9e3779b97f4a7c15));
+	char *p;
+
+	if (size < w->tables->key_digits)
+		size = w->tables->key_digits;
+	memset(out, '0', size);
+	for (p = out + size; key; key /= 10)
+		*--p = (char)('0' + key % 10);
+	return size;
+}
+
+bool workload_is_read(const struct workload *w, struct rng *rng)
+{
+	return w->reads >= 1 || rng_uniform(rng) < w->reads;
+}
+
+uint32_t workload_value_size(const struct workload *w, struct rng *rng)
+{
+	return sizes_draw(&w->tables->value, rng);
+}
+
+uint32_t workload_stored_size(const struct workload *w, uint64_t key)
+{
+	return sizes_at(&w->tables->value, fraction_of(key, 0xd1b54a32d192ed03));
+}
+
+uint32_t workload_request_size(const struct workload *w, struct rng *rng)
+{
+	return sizes_draw(&w->tables->request, rng);
+}
+
+uint32_t workload_reply_size(const struct workload *w, struct rng *rng)
+{
+	return sizes_draw(&w->tables->reply, rng);
+}
+
+const void *workload_bytes(const struct workload *w)
+{
+	return w->tables->bytes;
+}
+
+size_t workload_request_max(const struct workload *w)
+{
+	return w->tables->request_max;
+}
+
+/* --- Making the tables --- */
+
+/* Where its values end; infinite if they don't. */
+static double upper_end(const struct dist *d)
+{
+	switch (d->kind) {
+	case DIST_KIND_FIXED:
+		return d->a;
+	case DIST_KIND_UNIFORM:
+		return d->b;
+	case DIST_KIND_BIMODAL:
+		return fmax(d->b, d->c);
+	default:
+		return INFINITY;
+	}
+}
+
+/*
+ * A size that is known to be too large is refused; a tail without an end is cut. What is below
+ * `min` is raised to it: a header is the least that can be sent.
+ */
+static int make_sizes(struct sizes *sizes, const struct dist *dist, const char *name,
+		      uint32_t min, uint32_t max, struct strbuf *why)
+{
+	double end = upper_end(dist);
+
+	if (isfinite(end) && end > max) {
+		strbuf_printf(why, "workload: %s takes sizes up to %u bytes here, not %.0f", name,
+			      max, end);
+		return -EINVAL;
+	}
+	if (!isfinite(end) && max > WORKLOAD_TAIL_MAX)
+		max = WORKLOAD_TAIL_MAX;
+	sizes_init(sizes, dist, min, max);
+	return 0;
+}
+
+static int make_all_sizes(struct workload *w, bool datagram, struct strbuf *why)
+{
+	uint32_t max = datagram ? WORKLOAD_DATAGRAM_MAX : WORKLOAD_VALUE_MAX;
+	struct workload_tables *t = w->tables;
+	int err;
+
+	err = make_sizes(&t->key, &w->key_size, "key", 1, WORKLOAD_KEY_MAX, why);
+	if (!err)
+		err = make_sizes(&t->value, &w->value_size, "value", 0, max, why);
+	if (!err)
+		err = make_sizes(&t->request, &w->request_size, "request",
+				 SYNTHETIC_REQUEST_HEADER, max, why);
+	if (!err)
+		err = make_sizes(&t->reply, &w->reply_size, "reply", SYNTHETIC_REPLY_HEADER, max,
+				 why);
+	return err;
+}
+
+/* Letters that neither compress well nor look like any protocol; they repeat themselves. */
+static unsigned char *make_bytes(size_t size)
+{
+	unsigned char *bytes = malloc(size + 1);
+	struct rng rng;
+
+	rng_init(&rng, 0);
+	for (size_t i = 0; bytes && i < size && i < PERIOD; i++)
+		bytes[i] = "abcdefghijklmnop"[rng_u64(&rng) >> 60];
+	for (size_t i = PERIOD; bytes && i < size; i += PERIOD)
+		memcpy(bytes + i, bytes, size - i < PERIOD ? size - i : PERIOD);
+	return bytes;
+}
+
+/* RFC 9110, 7.2: host and port as in the URL, the port only if it isn't the scheme's. */
+static void make_host(char out[HOST_MAX], const struct target *target)
+{
+	bool v6 = strchr(target->host, ':') != NULL;
+	const char *usual = target->protocol->default_port;
+	bool port = usual && strcmp(target->port, usual) != 0;
+
+	if (target->unix_socket)
+		snprintf(out, HOST_MAX, "localhost");
+	else
+		snprintf(out, HOST_MAX, "%s%s%s%s%s", v6 ? "[" : "", target->host, v6 ? "]" : "",
+			 port ? ":" : "", port ? target->port : "");
+}
+
+static size_t larger(size_t a, size_t b)
+{
+	return a > b ? a : b;
+}
+
+int workload_finish(struct workload *w, const struct target *target, struct strbuf *why)
+{
+	struct workload_tables *t = calloc(1, sizeof(*t));
+	size_t bytes;
+	int err;
+
+	w->tables = t;
+	if (!t)
+		return -ENOMEM;
+	err = make_all_sizes(w, target && target->protocol->datagram, why);
+	if (err)
+		return err;
+	if (target) {
+		make_host(t->host, target);
+		memcpy(t->path, target->path, sizeof(t->path));
+	}
+	w->host = t->host;
+	w->path = t->path;
+	t->key_digits = 1;
+	for (uint64_t last = w->keys - 1; last >= 10; last /= 10)
+		t->key_digits++;
+	dist_bind_n(&w->popularity, w->keys);
+	bytes = larger(sizes_largest(&t->value), sizes_largest(&t->request));
+	t->request_max = bytes + WORKLOAD_KEY_MAX + strlen(t->host) + strlen(t->path) + OVERHEAD;
+	t->bytes = make_bytes(bytes);
+	return t->bytes ? 0 : -ENOMEM;
+}
+
+void workload_release(struct workload *w)
+{
+	if (!w)
+		return;
+	if (w->tables)
+		free(w->tables->bytes);
+	free(w->tables);
+	*w = (struct workload){ 0 };
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is asked for: keys, values, the mix of requests. Immutable after parsing, so that all
+ * threads share one; chance comes in with each call.
+ *
+ *	NAME          "etc", "usr": Facebook's pools
+ *	inline        "keys=10000,key=normal:30:5,value=200,popularity=zipf:0.99,read=0.9";
+ *	              a name may stand first: "etc,keys=1000000"
+ *	FILE          the same as YAML: one mapping of scalars; the name is `base: etc`
+ *
+ *	keys          how many there are
+ *	popularity    uniform | zipf:EXPONENT | normal:MEAN:DEVIATION, in numbers of keys
+ *	key, value    sizes in bytes; keys are never shorter than what tells them apart
+ *	read          share of reads
+ *	service       what a synthetic server is asked to take; not given: its own distribution
+ *	request, reply    sizes in bytes, of the echo and synthetic protocols
+ *
+ * Sizes are cut to what their protocol can carry; without an upper end, to WORKLOAD_TAIL_MAX.
+ */
+#ifndef HOSTLAT_LOAD_WORKLOAD_H
+#define HOSTLAT_LOAD_WORKLOAD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/rng.h"
+#include "base/strbuf.h"
+#include "load/dist.h"
+
+#define WORKLOAD_KEY_MAX 250    /* memcached's limit */
+#define WORKLOAD_VALUE_MAX (64 << 20)
+#define WORKLOAD_TAIL_MAX (1 << 20) /* memcached's limit of an item */
+#define WORKLOAD_KEYS_MAX 1000000000ULL
+#define WORKLOAD_DATAGRAM_MAX 1400 /* a message or a value that is to fit into one packet */
+
+/* The settings above, in the order of their table. */
+enum workload_setting {
+	WORKLOAD_BASE, WORKLOAD_KEYS, WORKLOAD_POPULARITY, WORKLOAD_KEY, WORKLOAD_VALUE,
+	WORKLOAD_READ, WORKLOAD_SERVICE, WORKLOAD_REQUEST, WORKLOAD_REPLY, WORKLOAD_SETTINGS,
+};
+
+struct target;
+
+struct workload {
+	uint32_t given;          /* what the text sets: a bit per enum workload_setting */
+	uint64_t keys;           /* how many there are */
+	struct dist popularity;  /* which one: uniform, zipf, normal ... over 0..keys-1 */
+	struct dist key_size;    /* bytes, a fixed function of the key's number */
+	struct dist value_size;  /* bytes */
+	double reads;            /* share of reads, 0..1 */
+	struct dist service;     /* synthetic: what the server is asked to take, ns; or none */
+	struct dist request_size, reply_size; /* echo and synthetic: bytes */
+	const char *host, *path; /* of HTTP: the Host field and the path; in `tables` */
+	struct workload_tables *tables; /* owned: tables of sizes, the value's bytes */
+};
+
+/*
+ * `text` may be NULL, for what the protocol is usually asked; `target` may be NULL, without HTTP.
+ * Returns 0, -EINVAL or a file's error; `why` names the key, its line in a file, and what it takes.
+ */
+int workload_parse(struct workload *out, const char *text, const struct target *target,
+		   struct strbuf *why);
+void workload_release(struct workload *workload);
+
+/* The last part of workload_parse(): checks sizes against the protocol, makes the tables. */
+int workload_finish(struct workload *workload, const struct target *target, struct strbuf *why);
+
+/* The most bytes that any request of this workload encodes to with its target's protocol. */
+size_t workload_request_max(const struct workload *workload);
+
+uint64_t workload_key(const struct workload *workload, struct rng *rng);
+/* The key's text, without NUL; the same for the same number. Returns its length. */
+size_t workload_key_text(const struct workload *workload, uint64_t key,
+			 char out[WORKLOAD_KEY_MAX]);
+bool workload_is_read(const struct workload *workload, struct rng *rng);
+/* Size of the value; its bytes are any `size` bytes from workload_bytes(). */
+uint32_t workload_value_size(const struct workload *workload, struct rng *rng);
+/* The size under which --preload stores this key. */
+uint32_t workload_stored_size(const struct workload *workload, uint64_t key);
+/* Of echo and synthetic: at least the synthetic protocol's headers. */
+uint32_t workload_request_size(const struct workload *workload, struct rng *rng);
+uint32_t workload_reply_size(const struct workload *workload, struct rng *rng);
+const void *workload_bytes(const struct workload *workload);
+
+#endif

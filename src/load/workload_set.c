@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The settings of a workload: what each one takes, and what a named workload is. */
+#include "load/workload_set.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/bug.h"
+#include "base/nearest.h"
+#include "base/parse.h"
+
+struct setting {
+	const char *name;
+	const char *takes; /* NULL: the parser of its distribution says it */
+	int (*set)(struct workload *w, const char *value, struct strbuf *why);
+};
+
+static const struct workload defaults = {
+	.keys = 10000,
+	.popularity = { .kind = DIST_KIND_UNIFORM },
+	.key_size = { .kind = DIST_KIND_FIXED, .a = 30 },
+	.value_size = { .kind = DIST_KIND_FIXED, .a = 200 },
+	.reads = 1,
+	.request_size = { .kind = DIST_KIND_FIXED, .a = 64 },
+	.reply_size = { .kind = DIST_KIND_FIXED, .a = 64 },
+};
+
+/*
+ * Atikoglu et al., "Workload analysis of a large-scale key-value store", SIGMETRICS 2012: ETC is
+ * the general pool (30 reads per write), USR a user's state (99.8 % reads; keys of two sizes, of
+ * which the paper doesn't give the shares). Popularity isn't given as a law there and stays the
+ * default.
+ */
+static const struct {
+	const char *name;
+	struct dist key, value;
+	double reads;
+} named[] = {
+	{ "etc",
+	  { .kind = DIST_KIND_GEV, .a = 30.7984, .b = 8.20449, .c = 0.078688 },
+	  { .kind = DIST_KIND_ETC },
+	  30.0 / 31 },
+	{ "usr",
+	  { .kind = DIST_KIND_BIMODAL, .a = 0.5, .b = 16, .c = 21 },
+	  { .kind = DIST_KIND_FIXED, .a = 2 },
+	  0.998 },
+};
+
+static int set_base(struct workload *w, const char *value, struct strbuf *why)
+{
+	(void)why;
+	for (size_t i = 0; i < ARRAY_LEN(named); i++) {
+		if (strcmp(value, named[i].name) != 0)
+			continue;
+		w->key_size = named[i].key;
+		w->value_size = named[i].value;
+		w->reads = named[i].reads;
+		return 0;
+	}
+	return -EINVAL;
+}
+
+static int set_keys(struct workload *w, const char *value, struct strbuf *why)
+{
+	uint64_t keys;
+	int err = parse_u64(value, &keys);
+
+	(void)why;
+	if (err || keys < 1 || keys > WORKLOAD_KEYS_MAX)
+		return -EINVAL;
+	w->keys = keys;
+	return 0;
+}
+
+static int set_popularity(struct workload *w, const char *value, struct strbuf *why)
+{
+	struct strbuf unused = STRBUF_INIT(0);
+	struct dist d = { .kind = DIST_KIND_UNIFORM };
+	int err = 0;
+
+	(void)why;
+	if (strcmp(value, "uniform") != 0)
+		err = dist_parse(value, DIST_UNIT_PLAIN, &d, &unused);
+	strbuf_release(&unused);
+	if (err || (d.kind != DIST_KIND_UNIFORM && d.kind != DIST_KIND_ZIPF &&
+		    d.kind != DIST_KIND_NORMAL) || (d.kind == DIST_KIND_UNIFORM && d.b != 0))
+		return -EINVAL;
+	w->popularity = d;
+	return 0;
+}
+
+static int set_read(struct workload *w, const char *value, struct strbuf *why)
+{
+	(void)why;
+	return parse_fraction(value, &w->reads);
+}
+
+static int set_key(struct workload *w, const char *value, struct strbuf *why)
+{
+	return dist_parse(value, DIST_UNIT_BYTES, &w->key_size, why);
+}
+
+static int set_value(struct workload *w, const char *value, struct strbuf *why)
+{
+	return dist_parse(value, DIST_UNIT_BYTES, &w->value_size, why);
+}
+
+static int set_service(struct workload *w, const char *value, struct strbuf *why)
+{
+	return dist_parse(value, DIST_UNIT_NS, &w->service, why);
+}
+
+static int set_request(struct workload *w, const char *value, struct strbuf *why)
+{
+	return dist_parse(value, DIST_UNIT_BYTES, &w->request_size, why);
+}
+
+static int set_reply(struct workload *w, const char *value, struct strbuf *why)
+{
+	return dist_parse(value, DIST_UNIT_BYTES, &w->reply_size, why);
+}
+
+static const struct setting settings_known[] = {
+	[WORKLOAD_BASE] = { "base", "etc or usr, before all others", set_base },
+	[WORKLOAD_KEYS] = { "keys", "1 to 1000000000", set_keys },
+	[WORKLOAD_POPULARITY] = { "popularity",
+		"uniform, zipf:EXPONENT (0 to 10) or normal:MEAN:DEVIATION", set_popularity },
+	[WORKLOAD_KEY] = { "key", NULL, set_key },
+	[WORKLOAD_VALUE] = { "value", NULL, set_value },
+	[WORKLOAD_READ] = { "read", PARSE_FRACTION_TAKES, set_read },
+	[WORKLOAD_SERVICE] = { "service", NULL, set_service },
+	[WORKLOAD_REQUEST] = { "request", NULL, set_request },
+	[WORKLOAD_REPLY] = { "reply", NULL, set_reply },
+};
+
+_Static_assert(ARRAY_LEN(settings_known) == WORKLOAD_SETTINGS, "a row for each");
+
+const char *workload_setting_name(enum workload_setting setting)
+{
+	return settings_known[setting].name;
+}
+
+static void say_unknown(const char *name, const char *where, struct strbuf *why)
+{
+	struct nearest nearest;
+
+	nearest_init(&nearest, name);
+	strbuf_printf(why, "workload: %sunknown key '%s': takes", where, name);
+	for (size_t i = 0; i < ARRAY_LEN(settings_known); i++) {
+		strbuf_printf(why, "%s %s", i ? "," : "", settings_known[i].name);
+		nearest_offer(&nearest, settings_known[i].name);
+	}
+	if (nearest.best)
+		strbuf_printf(why, " (did you mean %s?)", nearest.best);
+}
+
+static const struct setting *find(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(settings_known); i++) {
+		if (strcmp(name, settings_known[i].name) == 0)
+			return &settings_known[i];
+	}
+	return NULL;
+}
+
+void workload_settings_init(struct workload_settings *settings, struct workload *workload)
+{
+	*workload = defaults;
+	*settings = (struct workload_settings){ .workload = workload };
+}
+
+bool workload_is_named(const char *name)
+{
+	struct workload unused;
+
+	return set_base(&unused, name, NULL) == 0;
+}
+
+int workload_set(struct workload_settings *settings, const char *name, const char *value,
+		 const char *where, struct strbuf *why)
+{
+	const struct setting *setting = find(name);
+	struct strbuf form = STRBUF_INIT(4096);
+	uint32_t bit;
+	int err;
+
+	if (!setting) {
+		say_unknown(name, where, why);
+		return -EINVAL;
+	}
+	bit = 1U << (setting - settings_known);
+	if (settings->workload->given & bit) {
+		strbuf_printf(why, "workload: %s%s is given twice", where, name);
+		return -EINVAL;
+	}
+	err = setting->set == set_base && settings->workload->given ? -EINVAL :
+		setting->set(settings->workload, value, &form);
+	settings->workload->given |= bit;
+	if (err && setting->takes)
+		strbuf_printf(why, "workload: %s%s takes %s, not '%s'", where, name,
+			      setting->takes, value);
+	else if (err)
+		strbuf_printf(why, "workload: %s%s: %s", where, name, strbuf_str(&form));
+	strbuf_release(&form);
+	return err ? -EINVAL : 0;
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A workload from what was typed: a name, settings in one line, or a file of them. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/nearest.h"
+#include "load/workload.h"
+#include "load/workload_set.h"
+#include "load/workload_yaml.h"
+
+#define FILE_MAX 65536
+
+static int parse_inline(struct workload_settings *settings, char *text, struct strbuf *why)
+{
+	char *item;
+	int err = 0;
+
+	for (bool first = true; !err && (item = strsep(&text, ",")) != NULL; first = false) {
+		char *value = strchr(item, '=');
+
+		if (!value && first) {
+			err = workload_set(settings, "base", item, "", why);
+		} else if (!value) {
+			strbuf_printf(why, "workload: '%s' takes KEY=VALUE", item);
+			err = -EINVAL;
+		} else {
+			*value++ = '\0';
+			err = workload_set(settings, item, value, "", why);
+		}
+	}
+	return err;
+}
+
+/* Into `text`; its size, or -errno. */
+static ssize_t read_file(const char *name, char *text, size_t cap)
+{
+	int fd = open(name, O_RDONLY | O_CLOEXEC);
+	size_t size = 0;
+	ssize_t n = 1;
+	int err;
+
+	if (fd < 0)
+		return -errno;
+	while (n && size < cap) {
+		n = read(fd, text + size, cap - size);
+		if (n < 0 && errno != EINTR)
+			break;
+		size += n > 0 ? (size_t)n : 0;
+	}
+	err = n < 0 ? -errno : size == cap ? -EFBIG : 0;
+	close(fd);
+	return err ? err : (ssize_t)size;
+}
+
+static int parse_file(struct workload_settings *settings, const char *name, struct strbuf *why)
+{
+	char *text = malloc(FILE_MAX);
+	struct nearest nearest;
+	ssize_t size;
+	int err;
+
+	if (!text)
+		return -ENOMEM;
+	size = read_file(name, text, FILE_MAX);
+	if (size >= 0) {
+		err = workload_yaml(settings, name, text, (size_t)size, why);
+	} else {
+		/* A word that could be no name of a file was meant as one of the names. */
+		err = size == -ENOENT && !strpbrk(name, "./") ? -EINVAL : (int)size;
+		nearest_init(&nearest, name);
+		nearest_offer(&nearest, "etc");
+		nearest_offer(&nearest, "usr");
+		strbuf_printf(why, "workload: '%s': %s: takes etc, usr, KEY=VALUE,... or a file",
+			      name, strerror((int)-size));
+		if (nearest.best)
+			strbuf_printf(why, " (did you mean %s?)", nearest.best);
+	}
+	free(text);
+	return err;
+}
+
+/* A folder's name may hold a '=', a key can't hold a '/'. */
+static bool is_inline(const char *text)
+{
+	const char *equals = strchr(text, '='), *comma = strchr(text, ',');
+	const char *slash = strchr(text, '/');
+	const char *mark = equals ? equals : comma;
+
+	if (comma && mark && comma < mark)
+		mark = comma;
+	return workload_is_named(text) || (mark && (!slash || mark < slash));
+}
+
+int workload_parse(struct workload *out, const char *text, const struct target *target,
+		   struct strbuf *why)
+{
+	struct workload_settings settings;
+	char *copy;
+	int err = 0;
+
+	workload_settings_init(&settings, out);
+	if (text && is_inline(text)) {
+		copy = strdup(text);
+		err = copy ? parse_inline(&settings, copy, why) : -ENOMEM;
+		free(copy);
+	} else if (text) {
+		err = parse_file(&settings, text, why);
+	}
+	if (!err)
+		err = workload_finish(out, target, why);
+	if (err)
+		workload_release(out);
+	return err;
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "net/nic.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <linux/ethtool.h>
+#include <linux/rtnetlink.h>
+#include <linux/sockios.h>
+
+/* ---- which one ---- */
+
+struct route_request {
+	struct nlmsghdr head;
+	struct rtmsg route;
+	char attributes[64];
+};
+
+static void add(struct route_request *r, unsigned short type, const void *data, size_t size)
+{
+	struct rtattr *at = (void *)((char *)r + NLMSG_ALIGN(r->head.nlmsg_len));
+
+	at->rta_type = type;
+	at->rta_len = RTA_LENGTH(size);
+	memcpy(RTA_DATA(at), data, size);
+	r->head.nlmsg_len = NLMSG_ALIGN(r->head.nlmsg_len) + RTA_SPACE(size);
+}
+
+static void fill_request(struct route_request *r, const struct net_address *to)
+{
+	const struct sockaddr_in *v4 = (const void *)&to->addr;
+	const struct sockaddr_in6 *v6 = (const void *)&to->addr;
+	const bool is_v4 = to->addr.ss_family == AF_INET;
+
+	*r = (struct route_request){
+		.head = { .nlmsg_len = NLMSG_LENGTH(sizeof(r->route)),
+			  .nlmsg_type = RTM_GETROUTE, .nlmsg_flags = NLM_F_REQUEST },
+		.route = { .rtm_family = to->addr.ss_family, .rtm_dst_len = is_v4 ? 32 : 128 },
+	};
+	if (is_v4) {
+		add(r, RTA_DST, &v4->sin_addr, sizeof(v4->sin_addr));
+		return;
+	}
+	add(r, RTA_DST, &v6->sin6_addr, sizeof(v6->sin6_addr));
+	if (v6->sin6_scope_id)
+		add(r, RTA_OIF, &v6->sin6_scope_id, sizeof(v6->sin6_scope_id));
+}
+
+/* The interface's number, or -errno. */
+static int take_answer(const struct nlmsghdr *head, size_t size)
+{
+	const struct nlmsgerr *error = NLMSG_DATA(head);
+	const struct rtattr *at = RTM_RTA(NLMSG_DATA(head));
+	size_t left;
+	int index;
+
+	if (!NLMSG_OK(head, size))
+		return -EBADMSG;
+	if (head->nlmsg_type == NLMSG_ERROR)
+		return error->error ? error->error : -EBADMSG;
+	for (left = RTM_PAYLOAD(head); RTA_OK(at, left); at = RTA_NEXT(at, left)) {
+		if (at->rta_type != RTA_OIF || RTA_PAYLOAD(at) < sizeof(index))
+			continue;
+		memcpy(&index, RTA_DATA(at), sizeof(index));
+		return index;
+	}
+	return -ENODEV; /* a route that leads nowhere */
+}
+
+int net_nic_towards(const struct net_address *to, char name[IF_NAMESIZE])
+{
+	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE), index;
+	_Alignas(NLMSG_ALIGNTO) char answer[4096];
+	struct route_request request;
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	fill_request(&request, to);
+	n = send(fd, &request, request.head.nlmsg_len, 0);
+	if (n > 0)
+		n = recv(fd, answer, sizeof(answer), 0);
+	index = n < 0 ? -errno : take_answer((const void *)answer, n);
+	close(fd);
+	if (index < 0)
+		return index;
+	return if_indextoname(index, name) ? 0 : -errno;
+}
+
+/* ---- what it can ---- */
+
+static int request(const char *name, unsigned long number, void *data)
+{
+	struct ifreq ifr = { .ifr_data = data };
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), err;
+
+	if (fd < 0)
+		return -errno;
+	snprintf(ifr.ifr_name, sizeof(ifr.ifr_name), "%s", name);
+	err = ioctl(fd, number, &ifr) ? -errno : 0;
+	close(fd);
+	return err;
+}
+
+static const char *lacks(const struct ethtool_ts_info *info)
+{
+	const bool clock = info->phc_index >= 0;
+
+	if (!(info->so_timestamping & SOF_TIMESTAMPING_RAW_HARDWARE) && !clock)
+		return "neither a clock nor stamps of its own";
+	if (!clock)
+		return "no clock that could be read";
+	if (!(info->so_timestamping & SOF_TIMESTAMPING_TX_HARDWARE) ||
+	    !(info->tx_types >> HWTSTAMP_TX_ON & 1))
+		return "no stamps of the packets that it sends";
+	if (!(info->so_timestamping & SOF_TIMESTAMPING_RX_HARDWARE) ||
+	    !(info->rx_filters >> HWTSTAMP_FILTER_ALL & 1))
+		return "no stamps of all packets that it receives";
+	return NULL;
+}
+
+static int refuse(const char *name, struct strbuf *why, const char *what, int err)
+{
+	strbuf_printf(why, "--timestamps nic: %s has %s; use --timestamps kernel", name, what);
+	return err;
+}
+
+static int find_clock(struct net_nic *nic, struct strbuf *why)
+{
+	struct ethtool_ts_info info = { .cmd = ETHTOOL_GET_TS_INFO, .phc_index = -1 };
+	int err = request(nic->name, SIOCETHTOOL, &info);
+	const char *lack = lacks(&info);
+
+	if (err && err != -EOPNOTSUPP) {
+		strbuf_printf(why, "--timestamps nic: %s: %s", nic->name, strerror(-err));
+		return err;
+	}
+	nic->clock = info.phc_index;
+	return lack ? refuse(nic->name, why, lack, -EOPNOTSUPP) : 0;
+}
+
+/* ---- on and off ---- */
+
+static bool stamps_all(const struct hwtstamp_config *config)
+{
+	return config->tx_type == HWTSTAMP_TX_ON && config->rx_filter == HWTSTAMP_FILTER_ALL;
+}
+
+static int turn_on(struct net_nic *nic, struct strbuf *why)
+{
+	struct hwtstamp_config config = {
+		.tx_type = HWTSTAMP_TX_ON, .rx_filter = HWTSTAMP_FILTER_ALL,
+	};
+	int err = request(nic->name, SIOCSHWTSTAMP, &config);
+
+	if (err == -EPERM) {
+		strbuf_printf(why, "--timestamps nic: turning on the stamps of %s needs "
+			      "CAP_NET_ADMIN; or use --timestamps kernel", nic->name);
+		return err;
+	}
+	nic->changed = !err;
+	/* A driver may grant less than it was asked for. */
+	if (!err && !stamps_all(&config)) {
+		net_nic_restore(nic);
+		err = -EOPNOTSUPP;
+	}
+	return err ? refuse(nic->name, why, "a driver that does not turn on stamps of all packets",
+			    err) : 0;
+}
+
+int net_nic_enable(struct net_nic *nic, const char *name, struct strbuf *why)
+{
+	int err;
+
+	*nic = (struct net_nic){};
+	snprintf(nic->name, sizeof(nic->name), "%s", name);
+	err = find_clock(nic, why);
+	if (err)
+		return err;
+	err = request(name, SIOCGHWTSTAMP, &nic->former);
+	if (err)
+		return refuse(name, why, "a driver that does not tell what it stamps", err);
+	return stamps_all(&nic->former) ? 0 : turn_on(nic, why);
+}
+
+void net_nic_restore(struct net_nic *nic)
+{
+	if (nic->changed)
+		request(nic->name, SIOCSHWTSTAMP, &nic->former);
+	nic->changed = false;
+}

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "net/tls.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <openssl/bio.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
+
+struct net_tls_context {
+	SSL_CTX *ssl;
+	BIO_METHOD *method;
+	bool insecure, server;
+};
+
+struct net_tls {
+	struct net_tls_context *context;
+	SSL *ssl;
+	char *host;
+	bool is_address;
+	int fd;
+	bool stamps;
+	bool short_read;            /* the socket gave less than was asked for: it is empty */
+	struct net_rx_stamp stamp;  /* of the last bytes taken from the socket */
+	uint64_t sent, received;
+	char error[256];
+};
+
+/* ---- the socket, as OpenSSL sees it ---- */
+
+static int bio_result(BIO *bio, ssize_t n, bool reading)
+{
+	if (n >= 0)
+		return n;
+	if (errno == EAGAIN || errno == EINTR) {
+		if (reading)
+			BIO_set_retry_read(bio);
+		else
+			BIO_set_retry_write(bio);
+	}
+	return -1;
+}
+
+static int bio_write(BIO *bio, const char *data, int size)
+{
+	struct net_tls *tls = BIO_get_data(bio);
+	ssize_t n = send(tls->fd, data, size, MSG_NOSIGNAL | MSG_DONTWAIT);
+
+	BIO_clear_retry_flags(bio);
+	if (n > 0)
+		tls->sent += n;
+	return bio_result(bio, n, false);
+}
+
+static int bio_read(BIO *bio, char *buffer, int size)
+{
+	struct net_tls *tls = BIO_get_data(bio);
+	struct net_rx_stamp stamp = {};
+	ssize_t n;
+
+	BIO_clear_retry_flags(bio);
+	if (tls->stamps) {
+		n = net_stamp_recv(tls->fd, buffer, size, &stamp);
+		if (n < 0) {
+			errno = -n;
+			n = -1;
+		}
+	} else {
+		n = recv(tls->fd, buffer, size, MSG_DONTWAIT);
+	}
+	tls->short_read = n < size;
+	if (n > 0) {
+		tls->received += n;
+		tls->stamp = stamp;
+	}
+	return bio_result(bio, n, true);
+}
+
+static long bio_ctrl(BIO *bio, int command, long number, void *pointer)
+{
+	(void)bio;
+	(void)number;
+	(void)pointer;
+	return command == BIO_CTRL_FLUSH;
+}
+
+static BIO_METHOD *new_method(void)
+{
+	BIO_METHOD *method = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "socket");
+
+	if (method) {
+		BIO_meth_set_write(method, bio_write);
+		BIO_meth_set_read(method, bio_read);
+		BIO_meth_set_ctrl(method, bio_ctrl);
+	}
+	return method;
+}
+
+/* ---- context ---- */
+
+/* A library that was built on another distribution looks in the wrong place. */
+static int trust_system(SSL_CTX *ssl)
+{
+	static const char *const bundles[] = {
+		"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt",
+		"/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem",
+	};
+	size_t i;
+
+	if (SSL_CTX_set_default_verify_paths(ssl) != 1)
+		return -EBADMSG;
+	for (i = 0; i < sizeof(bundles) / sizeof(bundles[0]); i++) {
+		if (!access(bundles[i], R_OK))
+			return SSL_CTX_load_verify_file(ssl, bundles[i]) == 1 ? 0 : -EBADMSG;
+	}
+	return 0;
+}
+
+/* A file that is named and can't be used is no mistyped option: never -EINVAL. */
+static int not_readable(const char *path, const char *what, struct strbuf *why)
+{
+	int err = access(path, R_OK) ? -errno : -EBADMSG;
+
+	strbuf_printf(why, "no %s can be read from %s: %s", what, path,
+		      err == -EBADMSG ? "it is not in PEM format" : strerror(-err));
+	return err;
+}
+
+static int set_trust(struct net_tls_context *context, const struct net_tls_config *config,
+		     struct strbuf *why)
+{
+	context->insecure = config->insecure;
+	SSL_CTX_set_verify(context->ssl, config->insecure ? SSL_VERIFY_NONE : SSL_VERIFY_PEER,
+			   NULL);
+	if (config->ca_file && SSL_CTX_load_verify_file(context->ssl, config->ca_file) != 1)
+		return not_readable(config->ca_file, "certificate", why);
+	if (!config->ca_file && !config->insecure && trust_system(context->ssl)) {
+		strbuf_puts(why, "the system's trusted certificates can't be read");
+		return -EBADMSG;
+	}
+	return 0;
+}
+
+static int set_identity(struct net_tls_context *context, const struct net_tls_config *config,
+			struct strbuf *why)
+{
+	if (SSL_CTX_use_certificate_chain_file(context->ssl, config->cert_file) != 1)
+		return not_readable(config->cert_file, "certificate", why);
+	if (access(config->key_file, R_OK))
+		return not_readable(config->key_file, "private key", why);
+	if (SSL_CTX_use_PrivateKey_file(context->ssl, config->key_file, SSL_FILETYPE_PEM) != 1) {
+		strbuf_printf(why, "%s: no private key in PEM format that fits %s can be read "
+			      "from it", config->key_file, config->cert_file);
+		return -EBADMSG;
+	}
+	return 0;
+}
+
+int net_tls_context_new(struct net_tls_context **out, const struct net_tls_config *config,
+			struct strbuf *why)
+{
+	struct net_tls_context *context = calloc(1, sizeof(*context));
+	int err = -ENOMEM;
+
+	if (!context)
+		return -ENOMEM;
+	context->server = config->cert_file != NULL;
+	context->ssl = SSL_CTX_new(context->server ? TLS_server_method() : TLS_client_method());
+	context->method = new_method();
+	if (!context->ssl || !context->method)
+		goto out;
+	SSL_CTX_set_min_proto_version(context->ssl, TLS1_2_VERSION);
+	SSL_CTX_set_mode(context->ssl, SSL_MODE_ENABLE_PARTIAL_WRITE |
+				       SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+	/* One recv() takes all records that have come. */
+	SSL_CTX_set_read_ahead(context->ssl, 1);
+	SSL_CTX_set_session_cache_mode(context->ssl, SSL_SESS_CACHE_OFF);
+	err = context->server ? set_identity(context, config, why) :
+				set_trust(context, config, why);
+out:
+	ERR_clear_error();
+	if (err)
+		net_tls_context_free(context);
+	else
+		*out = context;
+	return err;
+}
+
+void net_tls_context_free(struct net_tls_context *context)
+{
+	if (!context)
+		return;
+	SSL_CTX_free(context->ssl);
+	BIO_meth_free(context->method);
+	free(context);
+}
+
+/* ---- one connection ---- */
+
+int net_tls_new(struct net_tls **out, struct net_tls_context *context, const char *host)
+{
+	struct net_tls *tls = calloc(1, sizeof(*tls));
+	unsigned char address[16];
+
+	if (!tls)
+		return -ENOMEM;
+	tls->context = context;
+	tls->host = strdup(host);
+	if (!tls->host) {
+		free(tls);
+		return -ENOMEM;
+	}
+	tls->is_address = inet_pton(AF_INET, host, address) == 1 ||
+			  inet_pton(AF_INET6, host, address) == 1;
+	*out = tls;
+	return 0;
+}
+
+void net_tls_free(struct net_tls *tls)
+{
+	if (!tls)
+		return;
+	SSL_free(tls->ssl);
+	free(tls->host);
+	free(tls);
+}
+
+static int set_name(struct net_tls *tls)
+{
+	int ok;
+
+	if (tls->is_address)
+		ok = X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(tls->ssl), tls->host);
+	else
+		ok = SSL_set_tlsext_host_name(tls->ssl, tls->host) &&
+		     SSL_set1_host(tls->ssl, tls->host);
+	return ok ? 0 : -EINVAL;
+}
+
+int net_tls_begin(struct net_tls *tls, int fd, bool stamps)
+{
+	BIO *bio;
+
+	SSL_free(tls->ssl);
+	tls->ssl = SSL_new(tls->context->ssl);
+	if (!tls->ssl)
+		return -ENOMEM;
+	bio = BIO_new(tls->context->method);
+	if (!bio)
+		return -ENOMEM;
+	BIO_set_data(bio, tls);
+	BIO_set_init(bio, 1);
+	SSL_set_bio(tls->ssl, bio, bio);
+	tls->fd = fd;
+	tls->stamps = stamps;
+	tls->sent = tls->received = 0;
+	tls->stamp = (struct net_rx_stamp){};
+	if (tls->context->server) {
+		SSL_set_accept_state(tls->ssl);
+		return 0;
+	}
+	SSL_set_connect_state(tls->ssl);
+	return set_name(tls);
+}
+
+/* What an operation that did not succeed means. */
+static int result(struct net_tls *tls, int ret)
+{
+	int error = SSL_get_error(tls->ssl, ret);
+
+	if (error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE)
+		return -EAGAIN;
+	if (error == SSL_ERROR_ZERO_RETURN)
+		return 0;
+	/* Many servers close without a TLS alert; with HTTP's lengths nothing is cut by that. */
+	if (error == SSL_ERROR_SSL &&
+	    ERR_GET_REASON(ERR_peek_error()) == SSL_R_UNEXPECTED_EOF_WHILE_READING)
+		return 0;
+	if (error == SSL_ERROR_SYSCALL)
+		return errno ? -errno : -ECONNRESET;
+	return -EPROTO;
+}
+
+static void keep_error(struct net_tls *tls, long verdict)
+{
+	const char *text = ERR_reason_error_string(ERR_peek_error());
+
+	if (verdict != X509_V_OK && !tls->context->insecure)
+		text = X509_verify_cert_error_string(verdict);
+	snprintf(tls->error, sizeof(tls->error), "%s", text ? text : "the peer ended it");
+}
+
+int net_tls_handshake(struct net_tls *tls)
+{
+	long verdict;
+	int ret, err;
+
+	ERR_clear_error();
+	errno = 0;
+	ret = SSL_do_handshake(tls->ssl);
+	if (ret == 1)
+		return 1;
+	err = result(tls, ret);
+	if (err == -EAGAIN)
+		return 0;
+	verdict = SSL_get_verify_result(tls->ssl);
+	keep_error(tls, verdict);
+	ERR_clear_error();
+	if (verdict != X509_V_OK && !tls->context->insecure)
+		return -EKEYREJECTED;
+	return err ? err : -ECONNRESET;
+}
+
+const char *net_tls_error(const struct net_tls *tls)
+{
+	return tls->error;
+}
+
+ssize_t net_tls_write(struct net_tls *tls, const void *data, size_t size)
+{
+	size_t n = 0;
+	int err;
+
+	ERR_clear_error();
+	errno = 0;
+	if (SSL_write_ex(tls->ssl, data, size, &n))
+		return n;
+	err = result(tls, 0);
+	return err ? err : -EPIPE;
+}
+
+ssize_t net_tls_read(struct net_tls *tls, void *buffer, size_t size, struct net_rx_stamp *stamp,
+		     bool *drained)
+{
+	size_t n = 0;
+
+	ERR_clear_error();
+	errno = 0;
+	*drained = true;
+	if (!SSL_read_ex(tls->ssl, buffer, size, &n))
+		return result(tls, 0);
+	*drained = tls->short_read && !SSL_has_pending(tls->ssl);
+	*stamp = tls->stamp;
+	return n;
+}
+
+uint64_t net_tls_sent(const struct net_tls *tls)
+{
+	return tls->sent;
+}
+
+uint64_t net_tls_received(const struct net_tls *tls)
+{
+	return tls->received;
+}

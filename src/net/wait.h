@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Waiting for descriptors and for the moment at which something is due. A timer alone is late by
+ * tens of microseconds, a spin alone burns a core: so the timer is set to a little before, and the
+ * rest is spun, still looking at the descriptors. How little is measured: it follows the 98.5 %
+ * quantile of the timer's own lateness, by the rule of Robbins and Monro (Ann. Math. Statist. 22,
+ * 1951): up by a step when a timer was later than that, down by a 64th of it when not.
+ *
+ * Time that the thread wanted to run and didn't is told: when a timer came late or when two
+ * readings of the clock in a spin lie apart by more than NET_WAIT_GAP_NS.
+ */
+#ifndef HOSTLAT_NET_WAIT_H
+#define HOSTLAT_NET_WAIT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/epoll.h>
+
+#define NET_WAIT_EVENTS 64
+#define NET_WAIT_GAP_NS 100000ULL
+#define NET_WAIT_NEVER UINT64_MAX
+
+struct net_wait {
+	int epoll;
+	bool spin;           /* never sleep */
+	bool no_pwait2;      /* Linux before 5.11 */
+	uint64_t slack_ns;
+	uint64_t spun_ns;    /* in all, without gaps */
+	/* Of the last net_wait(): */
+	uint64_t entered_ns; /* when it began to wait */
+	uint64_t woken_ns;   /* when that returned */
+	bool slept;          /* as far as its duration tells */
+	uint64_t gap_ns;     /* when a gap began that ended at or before woken_ns; 0: none */
+	uint64_t gap_end_ns;
+	struct epoll_event events[NET_WAIT_EVENTS];
+};
+
+/* Returns 0 or -errno. */
+int net_wait_init(struct net_wait *wait);
+void net_wait_release(struct net_wait *wait);
+
+/* Edges of a descriptor; `tag` comes back in events[].data.u64. Returns 0 or -errno. */
+int net_wait_add(struct net_wait *wait, int fd, uint64_t tag);
+
+/*
+ * Until something happened, or `due_ns` (exact) or `until_ns` (about) has come; looks once if that
+ * is in the past. `busy`: don't sleep this time. Returns the number of events, or -errno.
+ */
+int net_wait(struct net_wait *wait, uint64_t now_ns, uint64_t due_ns, uint64_t until_ns,
+	     bool busy);
+
+#endif

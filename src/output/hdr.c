@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "output/hdr.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <zlib.h>
+
+#include "base/bug.h"
+#include "base/parse.h"
+
+#define DIGITS 3
+#define SUB_MAGNITUDE 11 /* 2048 >= 2 * 10^DIGITS steps per power of two */
+#define HALF_MAGNITUDE (SUB_MAGNITUDE - 1)
+#define SUB_MASK ((1ULL << SUB_MAGNITUDE) - 1)
+#define BUCKETS 32 /* 2048 << 31 is more than HDR_HIGHEST */
+#define COUNTS ((BUCKETS + 1U) << HALF_MAGNITUDE)
+
+#define COOKIE 0x1c849313U            /* V2, words of up to 8 bytes */
+#define COOKIE_COMPRESSED 0x1c849314U
+#define HEAD_BYTES 40
+#define WORD_BYTES 9                  /* the most that a number takes */
+#define PAYLOAD_MAX (HEAD_BYTES + COUNTS * WORD_BYTES)
+
+int hdr_init(struct hdr *hdr)
+{
+	*hdr = (struct hdr){ .counts = calloc(COUNTS, sizeof(*hdr->counts)) };
+	return hdr->counts ? 0 : -ENOMEM;
+}
+
+void hdr_release(struct hdr *hdr)
+{
+	free(hdr->counts);
+	hdr->counts = NULL;
+}
+
+static uint32_t index_of(uint64_t ns)
+{
+	uint32_t bucket = 64 - SUB_MAGNITUDE - (uint32_t)__builtin_clzll(ns | SUB_MASK);
+
+	return ((bucket + 1) << HALF_MAGNITUDE) + (uint32_t)(ns >> bucket) -
+	       (1U << HALF_MAGNITUDE);
+}
+
+/* The largest value that is counted with this one. */
+static uint64_t highest_alike(uint64_t ns)
+{
+	uint32_t bucket = 64 - SUB_MAGNITUDE - (uint32_t)__builtin_clzll(ns | SUB_MASK);
+
+	return ((ns >> bucket) + 1) * (1ULL << bucket) - 1;
+}
+
+void hdr_record(struct hdr *hdr, uint64_t ns)
+{
+	ns = ns < HDR_HIGHEST ? ns : HDR_HIGHEST;
+	hdr->counts[index_of(ns)]++;
+	hdr->count++;
+	hdr->max = ns > hdr->max ? ns : hdr->max;
+}
+
+/* ---- encoding ---- */
+
+static unsigned char *put_u32(unsigned char *at, uint32_t n)
+{
+	for (int shift = 24; shift >= 0; shift -= 8)
+		*at++ = (unsigned char)(n >> shift);
+	return at;
+}
+
+static unsigned char *put_u64(unsigned char *at, uint64_t n)
+{
+	return put_u32(put_u32(at, (uint32_t)(n >> 32)), (uint32_t)n);
+}
+
+/* ZigZag, then LEB128 whose ninth byte has eight bits. */
+static unsigned char *put_word(unsigned char *at, int64_t n)
+{
+	uint64_t rest = (uint64_t)n << 1 ^ (uint64_t)(n >> 63);
+
+	for (int i = 1; i < WORD_BYTES && rest > 0x7f; i++, rest >>= 7)
+		*at++ = (unsigned char)(rest | 0x80);
+	*at++ = (unsigned char)rest;
+	return at;
+}
+
+/* Counts up to that of the maximum; of a run of zeros only its length, as a negative number. */
+static unsigned char *put_counts(unsigned char *at, const struct hdr *hdr)
+{
+	uint32_t n = index_of(hdr->max) + 1, i = 0, zeros;
+
+	while (i < n) {
+		for (zeros = 0; i + zeros < n && !hdr->counts[i + zeros];)
+			zeros++;
+		at = put_word(at, zeros > 1 ? -(int64_t)zeros : (int64_t)hdr->counts[i]);
+		i += zeros > 1 ? zeros : 1;
+	}
+	return at;
+}
+
+static size_t encode(unsigned char *out, const struct hdr *hdr)
+{
+	const double ratio = 1;
+	unsigned char *end = put_counts(out + HEAD_BYTES, hdr), *at = out;
+	uint64_t bits;
+
+	memcpy(&bits, &ratio, sizeof(bits));
+	at = put_u32(at, COOKIE);
+	at = put_u32(at, (uint32_t)(end - out) - HEAD_BYTES);
+	at = put_u32(at, 0); /* values are not shifted */
+	at = put_u32(at, DIGITS);
+	at = put_u64(at, 1); /* lowest value */
+	at = put_u64(at, HDR_HIGHEST);
+	put_u64(at, bits);
+	return (size_t)(end - out);
+}
+
+static void put_base64(struct strbuf *out, const unsigned char *data, size_t n)
+{
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+	for (size_t i = 0; i < n; i += 3) {
+		uint32_t bits = (uint32_t)data[i] << 16 |
+				(i + 1 < n ? (uint32_t)data[i + 1] << 8 : 0) |
+				(i + 2 < n ? data[i + 2] : 0);
+
+		strbuf_putc(out, digits[bits >> 18]);
+		strbuf_putc(out, digits[bits >> 12 & 63]);
+		strbuf_putc(out, i + 1 < n ? digits[bits >> 6 & 63] : '=');
+		strbuf_putc(out, i + 2 < n ? digits[bits & 63] : '=');
+	}
+}
+
+static int put_histogram(struct strbuf *out, const struct hdr *hdr)
+{
+	unsigned char *plain = malloc(PAYLOAD_MAX);
+	uLongf size = compressBound(PAYLOAD_MAX);
+	unsigned char *packed = malloc(8 + size);
+	int err = plain && packed ? 0 : -ENOMEM;
+
+	if (!err && compress(packed + 8, &size, plain, encode(plain, hdr)) != Z_OK)
+		err = -ENOMEM;
+	if (!err) {
+		put_u32(put_u32(packed, COOKIE_COMPRESSED), (uint32_t)size);
+		put_base64(out, packed, 8 + size);
+	}
+	free(plain);
+	free(packed);
+	return err;
+}
+
+/* ---- the log ---- */
+
+void hdr_log_head(struct strbuf *out, const char *who, uint64_t started_ns)
+{
+	time_t seconds = (time_t)(started_ns / NS_PER_S);
+	char date[64] = "";
+	struct tm tm;
+
+	if (gmtime_r(&seconds, &tm))
+		strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%SZ", &tm);
+	strbuf_printf(out, "#[Logged with %s]\n#[Histogram log format version 1.3]\n", who);
+	strbuf_printf(out, "#[StartTime: %.3f (seconds since epoch), %s]\n",
+		      (double)started_ns / NS_PER_S, date);
+	strbuf_puts(out, "\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\","
+			 "\"Interval_Compressed_Histogram\"\n");
+}
+
+/* The maximum is written in ms. */
+int hdr_log_line(struct strbuf *out, struct hdr *hdr, uint64_t from_ns, uint64_t length_ns)
+{
+	int err;
+
+	strbuf_printf(out, "%.3f,%.3f,%.6f,", (double)from_ns / NS_PER_S,
+		      (double)length_ns / NS_PER_S,
+		      hdr->count ? (double)highest_alike(hdr->max) / NS_PER_MS : 0);
+	err = put_histogram(out, hdr);
+	strbuf_putc(out, '\n');
+	memset(hdr->counts, 0, COUNTS * sizeof(*hdr->counts));
+	hdr->count = hdr->max = 0;
+	return err;
+}

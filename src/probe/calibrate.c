@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the programs cost, from traffic of our own over loopback while the kernel's statistics are
+ * on: one message at a time to a thread that sleeps for it, back to back and with two pauses. Other
+ * traffic of the host that comes by meanwhile is counted along with ours.
+ */
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <linux/bpf.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "base/bug.h"
+#include "clock/clock.h"
+#include "probe/watch_internal.h"
+#include "bpf/watch.skel.h"
+
+#define PATIENCE_MS 1000
+#define FLOOR_RUNS 100
+#define FLOOR_TRIES 16
+
+/* 3 ms is long for a cache: pauses of 5 and 20 ms hardly cost more (docs/results/watch-cost.md). */
+static const struct {
+	uint64_t pause_ns;
+	uint32_t messages; /* of a batch */
+} paces[COST_POINTS] = { { 0, 64 }, { 500000, 6 }, { 3000000, 2 } };
+
+/* The dearest is left out: while a CPU is taken away, the time of the program on it goes on. */
+#define BATCHES 5
+
+/* Sums over the traffic of one batch. */
+struct sample {
+	double ns, n, gaps_ns; /* gaps_ns: n times their mean */
+};
+
+struct calibration {
+	struct watch_probe *probe;
+	struct sample sample[COST_CLASSES][COST_POINTS][BATCHES];
+	struct cost_stats before;
+};
+
+/* ---- what the statistics take ---- */
+
+/* Mean of FLOOR_RUNS, or 0 if the program can't be run. */
+static double time_runs(int fd)
+{
+	char packet[64] = {};
+	LIBBPF_OPTS(bpf_test_run_opts, run, .data_in = packet, .data_size_in = sizeof(packet),
+		    .repeat = FLOOR_RUNS);
+	struct bpf_prog_info before = {}, after = {};
+	__u32 len = sizeof(before);
+
+	if (bpf_obj_get_info_by_fd(fd, &before, &len) || bpf_prog_test_run_opts(fd, &run))
+		return 0;
+	len = sizeof(after);
+	if (bpf_obj_get_info_by_fd(fd, &after, &len) || after.run_cnt == before.run_cnt)
+		return 0;
+	return (double)(after.run_time_ns - before.run_time_ns) / (after.run_cnt - before.run_cnt);
+}
+
+/*
+ * The two clock readings around an empty program: the least of some tries, for an interrupt's time
+ * counts along. Where it can't be run, 0.
+ */
+static double floor_of_stats(void)
+{
+	const struct bpf_insn code[] = {
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0, .imm = 0 },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+	int fd = bpf_prog_load(BPF_PROG_TYPE_SOCKET_FILTER, "hostlat_empty", "Dual BSD/GPL", code,
+			       ARRAY_LEN(code), NULL);
+	double ns = 0;
+
+	if (fd < 0)
+		return 0;
+	for (int i = 0; i < FLOOR_TRIES; i++) {
+		double mean = time_runs(fd);
+
+		if (!i || mean < ns)
+			ns = mean;
+	}
+	close(fd);
+	return ns;
+}
+
+/* ---- traffic ---- */
+
+struct reader {
+	struct watch_pair pair;
+	int read_fd; /* counts what was read */
+	pthread_t thread;
+};
+
+static void *read_all(void *arg)
+{
+	struct reader *r = arg;
+	uint64_t one = 1;
+	char c = 1;
+
+	while (c && recv(r->pair.rx, &c, 1, 0) == 1)
+		if (write(r->read_fd, &one, sizeof(one)) != sizeof(one))
+			break;
+	return NULL;
+}
+
+static int reader_start(struct reader *r, int type)
+{
+	const struct timeval limit = { .tv_sec = PATIENCE_MS / 1000 };
+	int err = watch_pair(AF_INET, type, &r->pair);
+
+	if (err)
+		return err;
+	setsockopt(r->pair.rx, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+	r->read_fd = eventfd(0, EFD_CLOEXEC);
+	err = r->read_fd < 0 ? -errno : -pthread_create(&r->thread, NULL, read_all, r);
+	if (err) {
+		close(r->pair.tx);
+		close(r->pair.rx);
+		if (r->read_fd >= 0)
+			close(r->read_fd);
+	}
+	return err;
+}
+
+static int send_one(struct reader *r, char what)
+{
+	struct pollfd p = { .fd = r->read_fd, .events = POLLIN };
+	uint64_t n;
+
+	if (send(r->pair.tx, &what, 1, MSG_NOSIGNAL) != 1)
+		return -errno;
+	if (poll(&p, 1, PATIENCE_MS) != 1)
+		return -ETIMEDOUT;
+	return read(r->read_fd, &n, sizeof(n)) == sizeof(n) ? 0 : -errno;
+}
+
+static void reader_stop(struct reader *r)
+{
+	(void)!send_one(r, 0);
+	pthread_join(r->thread, NULL);
+	close(r->pair.tx);
+	close(r->pair.rx);
+	close(r->read_fd);
+}
+
+/* ---- prices ---- */
+
+static void add(struct sample *s, double ns, double n, double gap_ns)
+{
+	s->ns += ns;
+	s->n += n;
+	s->gaps_ns += n * gap_ns;
+}
+
+static void add_class(struct calibration *cal, enum cost_class class, int pace, int batch,
+		      const struct cost_use *use, double ns)
+{
+	add(&cal->sample[class][pace][batch], ns, use->n[class], use->gap_ns[class]);
+}
+
+/* What ran since the last reading, as a part of the sample of this batch; batch < 0: of none. */
+static int take(struct calibration *cal, enum cost_class class, int pace, int batch)
+{
+	const struct cost_curve *passed = &cal->probe->cost.curve[COST_PASSED];
+	double ns[COST_CLASSES], measured, price;
+	struct cost_stats now;
+	struct cost_use use;
+
+	watch_count(cal->probe);
+	watch_cost_stats(cal->probe, &now);
+	if (!watch_cost_use(cal->probe, &use))
+		return -ENOENT;
+	for (int i = 0; i < COST_CLASSES; i++) {
+		ns[i] = now.run_ns[i] - cal->before.run_ns[i];
+		ns[i] -= cal->probe->cost.floor_ns * (now.runs[i] - cal->before.runs[i]);
+	}
+	cal->before = now;
+	if (batch < 0)
+		return 0;
+	add_class(cal, COST_TASKS, pace, batch, &use, ns[COST_TASKS]);
+	add_class(cal, COST_ARRIVAL, pace, batch, &use, ns[COST_ARRIVAL]);
+	add_class(cal, COST_DEPARTURE, pace, batch, &use, ns[COST_DEPARTURE]);
+	if (class == COST_PASSED) {
+		add_class(cal, class, pace, batch, &use, ns[COST_TCP]);
+		return 0;
+	}
+	measured = use.n[COST_TCP] + use.n[COST_UDP];
+	if (passed->known) {
+		price = watch_cost_price(passed, use.gap_ns[COST_PASSED]);
+		ns[COST_TCP] -= use.n[COST_PASSED] * price;
+		if (ns[COST_TCP] < measured * price) /* it is one more thing to do, not less */
+			ns[COST_TCP] = measured * price;
+	}
+	add(&cal->sample[class][pace][batch], ns[COST_TCP], measured, use.gap_ns[class]);
+	return 0;
+}
+
+static int run_batch(struct calibration *cal, struct reader *r, enum cost_class class, int pace,
+		     int batch)
+{
+	int err = take(cal, class, pace, -1);
+
+	for (uint32_t i = 0; i < paces[pace].messages && !err; i++) {
+		if (paces[pace].pause_ns)
+			clock_sleep_until(clock_system(), clock_mono_ns(clock_system()) +
+					  paces[pace].pause_ns);
+		err = send_one(r, 1);
+	}
+	return err ? err : take(cal, class, pace, batch);
+}
+
+static int run_traffic(struct calibration *cal, enum cost_class class, int type)
+{
+	struct reader r;
+	int err = reader_start(&r, type);
+
+	if (err)
+		return err;
+	if (class != COST_PASSED) {
+		cal->probe->skel->bss->test_port = r.pair.port;
+		cal->probe->skel->bss->test_tgid = getpid();
+	}
+	for (int i = 0; i < COST_POINTS * BATCHES && !err; i++)
+		err = run_batch(cal, &r, class, i / BATCHES, i % BATCHES);
+	reader_stop(&r);
+	cal->probe->skel->bss->test_port = NO_TEST_PORT;
+	cal->probe->skel->bss->test_tgid = 0;
+	return err;
+}
+
+static double price_of(const struct sample *s)
+{
+	return s->n ? s->ns / s->n : 0;
+}
+
+/* All batches but the dearest. */
+static struct sample trimmed(const struct sample *batch)
+{
+	struct sample sum = {};
+	int worst = 0;
+
+	for (int i = 1; i < BATCHES; i++)
+		if (price_of(&batch[i]) > price_of(&batch[worst]))
+			worst = i;
+	for (int i = 0; i < BATCHES; i++) {
+		if (i == worst)
+			continue;
+		sum.ns += batch[i].ns;
+		sum.n += batch[i].n;
+		sum.gaps_ns += batch[i].gaps_ns;
+	}
+	return sum;
+}
+
+/* A class of which next to nothing ran stays unknown. Points of one gap make no curve. */
+static void draw(struct cost_curve *curve, const struct sample (*samples)[BATCHES])
+{
+	double last = 0;
+
+	curve->known = true;
+	for (int i = 0; i < COST_POINTS; i++) {
+		const struct sample s = trimmed(samples[i]);
+		double gap = s.n ? s.gaps_ns / s.n : 0;
+
+		curve->known &= s.n >= paces[i].messages && s.ns > 0;
+		if (gap < last * 1.01)
+			gap = last * 1.01;
+		curve->at[i].gap_ns = last = gap;
+		curve->at[i].ns = price_of(&s);
+	}
+}
+
+static int calibrate(struct calibration *cal)
+{
+	const struct watch_probe_config *c = &cal->probe->config;
+	struct cost *cost = &cal->probe->cost;
+	int err = 0;
+
+	cost->floor_ns = floor_of_stats();
+	if (c->pid || c->port || c->netns || c->ifname) {
+		err = run_traffic(cal, COST_PASSED, SOCK_STREAM);
+		draw(&cost->curve[COST_PASSED], cal->sample[COST_PASSED]);
+	}
+	if (!err)
+		err = run_traffic(cal, COST_TCP, SOCK_STREAM);
+	if (!err)
+		err = run_traffic(cal, COST_UDP, SOCK_DGRAM);
+	for (int i = 0; i < COST_CLASSES && !err; i++)
+		if (i != COST_PASSED)
+			draw(&cost->curve[i], cal->sample[i]);
+	return err;
+}
+
+void watch_calibrate(struct watch_probe *probe)
+{
+	struct calibration cal = { .probe = probe };
+	struct cost *cost = &probe->cost;
+	int err = calibrate(&cal);
+
+	if (err)
+		snprintf(cost->why, sizeof(cost->why), "the self-test's traffic failed: %s",
+			 strerror(-err));
+	else if (probe->config.ifname && !cost->curve[COST_TCP].known)
+		snprintf(cost->why, sizeof(cost->why),
+			 "the self-test's traffic doesn't come by --ifname");
+	else
+		snprintf(cost->why, sizeof(cost->why), "too little ran in the self-test");
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which hook of a stage's ladder measures it. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "probe/watch_internal.h"
+
+static uint32_t highest_stage(uint32_t stages)
+{
+	uint32_t top = STAGE_LINK;
+
+	for (uint32_t s = STAGE_LINK; s <= STAGE_READ; s++)
+		if (stages & STAGE_BIT(s))
+			top = s;
+	return top;
+}
+
+bool watch_asked(const struct watch_probe *probe, uint32_t stages)
+{
+	return probe->config.stages & stages;
+}
+
+/*
+ * A stage needs those before it: `read` finds the packet's way in what `enqueued` left, and so on
+ * down to `link`; what is sent is remembered at `qdisc`. Only ip, the scheduler and the ends of
+ * the ways can be left out.
+ */
+static bool needed(const struct watch_probe *probe, const struct hook *h)
+{
+	switch (h->stage) {
+	case STAGE_NONE:
+		return watch_asked(probe, h->helps);
+	case STAGE_IP:
+	case STAGE_SENT:
+	case STAGE_ACKED:
+		return watch_asked(probe, STAGE_BIT(h->stage));
+	case STAGE_DRIVER:
+		return watch_asked(probe, STAGE_BIT(STAGE_DRIVER) | STAGE_BIT(STAGE_SENT));
+	case STAGE_SEGMENT: /* it also says whose a socket is */
+		return watch_asked(probe, STAGE_BIT(STAGE_SEGMENT)) ||
+		       (probe->config.pid && watch_asked(probe, EGRESS_STAGES));
+	case STAGE_QDISC:
+		return watch_asked(probe, EGRESS_STAGES);
+	case STAGE_RUNNABLE:
+	case STAGE_RUNNING:
+		return watch_asked(probe, STAGE_BIT(STAGE_RUNNABLE) | STAGE_BIT(STAGE_RUNNING));
+	case STAGE_READ:
+		return highest_stage(probe->config.stages) >= STAGE_RUNNABLE;
+	default:
+		return watch_asked(probe, INGRESS_STAGES);
+	}
+}
+
+static bool same_place(const struct hook *a, const struct hook *b)
+{
+	return a->stage != STAGE_NONE && a->stage == b->stage && a->protocol == b->protocol;
+}
+
+static bool of_backend(const struct watch_probe *probe, const struct hook *h)
+{
+	bool function = h->kind == HOOK_FENTRY || h->kind == HOOK_FEXIT;
+
+	return function == (probe->config.backend == BACKEND_FENTRY);
+}
+
+/* By --backend; where a stage has hooks of the other kind only, there is nothing to choose. */
+static bool left_out(const struct watch_probe *probe, const struct hook *h)
+{
+	if (probe->config.backend == BACKEND_AUTO || of_backend(probe, h))
+		return false;
+	for (int i = 0; hooks[i].target; i++)
+		if (same_place(&hooks[i], h) && of_backend(probe, &hooks[i]))
+			return true;
+	return false;
+}
+
+/* The first hook of each place that has not failed is bound. */
+void watch_choose(struct watch_probe *probe)
+{
+	for (int i = 0; hooks[i].target; i++) {
+		struct hook_status *s = &probe->status[i];
+		bool taken = false;
+
+		for (int j = 0; j < i; j++)
+			taken |= same_place(&hooks[i], &hooks[j]) &&
+				 probe->status[j].state == HOOK_BOUND;
+		if (s->state == HOOK_FAILED)
+			continue;
+		s->state = HOOK_NOT_NEEDED;
+		if (taken || !needed(probe, &hooks[i]) || left_out(probe, &hooks[i]))
+			continue;
+		s->state = hook_try(&hooks[i], s->why, sizeof(s->why)) ? HOOK_FAILED : HOOK_BOUND;
+	}
+}
+
+bool watch_bound(const struct watch_probe *probe, uint32_t stage, uint32_t protocol)
+{
+	for (int i = 0; hooks[i].target; i++)
+		if (hooks[i].stage == stage && probe->status[i].state == HOOK_BOUND &&
+		    (hooks[i].protocol == protocol || hooks[i].protocol == PROTO_ANY))
+			return true;
+	return false;
+}
+
+bool watch_bound_program(const struct watch_probe *probe, const char *program)
+{
+	for (int i = 0; hooks[i].target; i++)
+		if (!strcmp(hooks[i].program, program) && probe->status[i].state == HOOK_BOUND)
+			return true;
+	return false;
+}
+
+static const char *why_not(const struct watch_probe *probe, uint32_t stage)
+{
+	for (int i = 0; hooks[i].target; i++)
+		if (hooks[i].stage == stage && probe->status[i].state == HOOK_FAILED)
+			return probe->status[i].why;
+	return "no hook";
+}
+
+/* Without these hooks nothing of that direction can be measured. */
+int watch_essential(struct watch_probe *probe, char *why, size_t size)
+{
+	uint32_t missing = STAGE_NONE;
+
+	if (watch_asked(probe, EGRESS_STAGES) && probe->config.pid &&
+	    !watch_bound(probe, STAGE_SEGMENT, PROTO_TCP))
+		missing = STAGE_SEGMENT;
+	if (watch_asked(probe, EGRESS_STAGES) && !watch_bound(probe, STAGE_QDISC, PROTO_TCP))
+		missing = STAGE_QDISC;
+	if (watch_asked(probe, INGRESS_STAGES) && !watch_bound(probe, STAGE_ENQUEUED, PROTO_ANY))
+		missing = STAGE_ENQUEUED;
+	if (watch_asked(probe, INGRESS_STAGES) && !watch_bound(probe, STAGE_LINK, PROTO_ANY))
+		missing = STAGE_LINK;
+	if (missing == STAGE_NONE)
+		return 0;
+	snprintf(why, size, "%s", why_not(probe, missing));
+	return -ENOENT;
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stats/order.h"
+
+#include <errno.h>
+#include <math.h>
+
+#include "stats/special.h"
+
+double order_effective(uint64_t n, double q, double inflation)
+{
+	return (double)n * fmin(q, 1 - q) / inflation;
+}
+
+static int check(uint64_t n, double q, double confidence, double inflation)
+{
+	if (!(q > 0 && q < 1) || !(confidence > 0 && confidence < 1))
+		return -EINVAL;
+	if (!(inflation > 0 && inflation < INFINITY))
+		return -EINVAL;
+	return n ? 0 : -ENODATA;
+}
+
+int order_interval(uint64_t n, double q, double confidence, enum order_side side,
+		   double inflation, struct order_ranks *out)
+{
+	int err = check(n, q, confidence, inflation);
+
+	if (err)
+		return err;
+	if (order_effective(n, q, inflation) < ORDER_EXACT_BELOW)
+		return order_exact(n, q, confidence, side, inflation, out);
+	return order_normal(n, q, confidence, side, inflation, out);
+}
+
+/*
+ * The chance that the value of rank `rank` lies above the quantile: fewer than `rank` of the n
+ * values below it. For independent ones P(Binomial(n, q) <= rank - 1).
+ */
+static double chance_above(uint64_t rank, uint64_t n, double q, double inflation)
+{
+	double below = (double)(rank - 1) / inflation;
+
+	return beta_sf(q, below + 1, (double)n / inflation - below);
+}
+
+/* The largest rank whose chance of being too high is at most `miss`, but for rounding; or 0. */
+static uint64_t highest_rank(uint64_t n, double q, double miss, double inflation)
+{
+	uint64_t lo = 0, hi = n;
+
+	while (lo < hi) {
+		uint64_t at = hi - (hi - lo) / 2;
+
+		if (chance_above(at, n, q, inflation) <= miss * (1 + 1e-9))
+			lo = at;
+		else
+			hi = at - 1;
+	}
+	return lo;
+}
+
+/* From above everything is the same with 1 - q, ranks counted from the largest value. */
+int order_exact(uint64_t n, double q, double confidence, enum order_side side, double inflation,
+		struct order_ranks *out)
+{
+	double miss = side == ORDER_BOTH ? (1 - confidence) / 2 : 1 - confidence;
+	int err = check(n, q, confidence, inflation);
+
+	if (err)
+		return err;
+	*out = (struct order_ranks){ .lo = 0, .hi = n + 1, .exact = true };
+	if (side != ORDER_UPPER)
+		out->lo = highest_rank(n, q, miss, inflation);
+	if (side != ORDER_LOWER)
+		out->hi = n + 1 - highest_rank(n, 1 - q, miss, inflation);
+	return 0;
+}
+
+int order_normal(uint64_t n, double q, double confidence, enum order_side side, double inflation,
+		 struct order_ranks *out)
+{
+	double level = side == ORDER_BOTH ? (1 + confidence) / 2 : confidence;
+	double mean = (double)n * q, width, lo, hi;
+	int err = check(n, q, confidence, inflation);
+
+	if (err)
+		return err;
+	width = normal_quantile(level) * sqrt(mean * (1 - q) * inflation);
+	lo = floor(mean - width);
+	hi = ceil(mean + width) + 1;
+	*out = (struct order_ranks){ .lo = 0, .hi = n + 1 };
+	if (side != ORDER_UPPER && lo >= 1)
+		out->lo = lo < (double)n ? (uint64_t)lo : n;
+	if (side != ORDER_LOWER && hi <= (double)n)
+		out->hi = hi > 1 ? (uint64_t)hi : 1;
+	return 0;
+}
+
+int order_lancet(uint64_t n, double q, double confidence, struct order_ranks *out)
+{
+	return order_normal(n, q, confidence, ORDER_BOTH, 1, out);
+}
+
+uint64_t order_needed(double q, double confidence)
+{
+	double n;
+
+	if (!(q > 0 && q < 1) || !(confidence > 0 && confidence < 1))
+		return 0;
+	n = ceil(log1p(-confidence) / log(q));
+	return n < 0x1p63 ? (uint64_t)n : UINT64_MAX;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Confidence intervals of a quantile from order statistics: which of the sorted values bound it.
+ * No distribution is assumed. All ranks are 1-based: rank 1 is the smallest of n values, rank n the
+ * largest; 0 and n + 1 mean that these n values don't bound the quantile on that side. O(log n).
+ *
+ * Dependent values are met by `inflation`: the long-run variance of 1{X <= quantile} over its
+ * variance q (1 - q) if they were independent. The interval is that of n / inflation independent
+ * values: 1 for independent ones, 10 if ten values say as much as one.
+ */
+#ifndef HOSTLAT_STATS_ORDER_H
+#define HOSTLAT_STATS_ORDER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum order_side {
+	ORDER_BOTH,  /* confidence is that of the interval */
+	ORDER_LOWER, /* only `lo`: the quantile is at least that value; hi is n + 1 */
+	ORDER_UPPER, /* only `hi`; lo is 0 */
+};
+
+struct order_ranks {
+	uint64_t lo, hi;
+	bool exact; /* by the binomial law, not by its normal approximation */
+};
+
+/* Fewer effective values than this on the thin side of the quantile: the exact law is used. */
+#define ORDER_EXACT_BELOW 50
+
+/* How many independent values would be expected on the thin side: n min(q, 1 - q) / inflation. */
+double order_effective(uint64_t n, double q, double inflation);
+
+/*
+ * Picks one of the two below by ORDER_EXACT_BELOW. All return 0, -EINVAL unless 0 < q < 1,
+ * 0 < confidence < 1 and 0 < inflation < inf, -ENODATA for n = 0.
+ */
+int order_interval(uint64_t n, double q, double confidence, enum order_side side,
+		   double inflation, struct order_ranks *out);
+
+/*
+ * Clopper and Pearson (1934) turned into ranks: the closest ranks whose coverage is at least
+ * `confidence` on each side for continuous values. With an inflation the binomial law is that of
+ * n / inflation trials, which need not be an integer (Korn and Graubard 1998).
+ */
+int order_exact(uint64_t n, double q, double confidence, enum order_side side, double inflation,
+		struct order_ranks *out);
+
+/* floor(n q - w) and ceil(n q + w) + 1, w = z sqrt(n q (1 - q) inflation). */
+int order_normal(uint64_t n, double q, double confidence, enum order_side side, double inflation,
+		 struct order_ranks *out);
+
+/*
+ * Formulas 1 and 2 of Lancet (Kogias et al., USENIX ATC 2019): order_normal() for independent
+ * values, both sides. The paper's example holds: n 10,000, q 0.99, confidence 0.95: 9880 and 9921.
+ */
+int order_lancet(uint64_t n, double q, double confidence, struct order_ranks *out);
+
+/*
+ * How many independent values the exact upper bound of quantile q needs at least when none of them
+ * lies above it: the smallest n with q^n <= 1 - confidence (MLPerf's early stopping; 459 for q 0.99
+ * at 0.99). 0 for arguments outside of 0..1.
+ */
+uint64_t order_needed(double q, double confidence);
+
+#endif

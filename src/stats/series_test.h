@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Does an equally spaced series (of window quantiles) keep its law over time? All return 0, -EINVAL
+ * for NaN or infinite values or parameters out of range, -ENODATA for too few values, -EDOM if it
+ * can't be told (a constant series, a perfect fit), -ENOMEM.
+ */
+#ifndef HOSTLAT_STATS_SERIES_TEST_H
+#define HOSTLAT_STATS_SERIES_TEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/*
+ * Augmented Dickey-Fuller with a constant (Said and Dickey 1984): small p rejects a unit root. Lags
+ * by AIC up to Schwert's (1989) ceil(12 (n / 100)^(1/4)), p by MacKinnon's (1994) surface: what
+ * statsmodels' adfuller(regression='c', autolag='AIC') gives. n >= 6. O(n lags^2): for a few
+ * thousand values.
+ */
+struct adf {
+	double statistic;
+	double p;
+	size_t lags;
+	size_t used; /* observations in the final regression */
+};
+
+int adf_test(const double *y, size_t n, struct adf *out);
+
+/*
+ * Kwiatkowski, Phillips, Schmidt and Shin (1992) around a constant: small p rejects stationarity.
+ * The bandwidth is that of Hobijn, Franses and Ooms (2004) (statsmodels kpss nlags='auto') or
+ * ceil(12 (n / 100)^(1/4)) ('legacy'). The table of p ends at 0.01 and 0.1: `bounded` then says
+ * that the true p lies beyond. n >= 4. O(n lags).
+ */
+enum kpss_lags { KPSS_AUTO, KPSS_LEGACY };
+
+struct kpss {
+	double statistic;
+	double p;
+	bool bounded;
+	size_t lags;
+};
+
+int kpss_test(const double *y, size_t n, enum kpss_lags lags, struct kpss *out);
+
+/*
+ * One shift of the level. `at` is the index of the first value after the most likely shift,
+ * `before` and `after` are the means on its sides.
+ *
+ * Pettitt (1979): by ranks, for independent values; his approximation of p, good where it is small
+ * (< 0.5), at most 1. n >= 4, O(n log n).
+ *
+ * CUSUM, self-normalised (Shao and Zhang 2010): the partial sums around the mean over how much they
+ * wander within each side. Holds for dependent values without a bandwidth, which in short series
+ * either hides a shift or finds one too often: at most 6 % false alarms at 5 % for independent
+ * values from n = 20, for AR(1) 0.3 from 100, 0.6 from 500. No shift is looked for in the first and
+ * last twentieth. p from a table that ends at 0.0001; a step without any noise has an infinite
+ * statistic. n >= 20, O(n).
+ */
+struct shift {
+	double statistic;
+	double p;
+	size_t at;
+	double before, after;
+};
+
+int pettitt_test(const double *y, size_t n, struct shift *out);
+int cusum_test(const double *y, size_t n, struct shift *out);
+
+/*
+ * Fisher's g (1929): is the greatest ordinate of the periodogram too great a share of their sum? p
+ * is exact for Gaussian white noise. n >= 7. O(n log n).
+ */
+struct fisher_g {
+	double g;
+	double p;
+	double period; /* of the greatest ordinate, in steps of the series: n / j */
+};
+
+int fisher_g_test(const double *y, size_t n, struct fisher_g *out);
+
+/*
+ * A periodic component of any shape. A stall that comes back leaves a comb of harmonics of which
+ * none is great, so sums of 1, 2, 4, 8 and 16 harmonics of one frequency are looked at too: their
+ * share of the whole is Beta(h, m - h) for white noise with m ordinates (h = 1: Fisher's g), and p
+ * is the smallest of all times their number (Bonferroni: 5 % mean at most 5 % false alarms). An
+ * AR(1) is removed before: a merely correlated series also has its power in few ordinates. n >= 16.
+ * O(n log n).
+ */
+struct periodic {
+	double p;
+	double period;      /* in steps of the series */
+	unsigned harmonics; /* summed: 1, 2, 4, 8 or 16 */
+	double share;       /* of the whitened series' variance, in them */
+};
+
+int periodic_test(const double *y, size_t n, struct periodic *out);
+
+/*
+ * Where the warm-up ends: MSER (White 1997), MSER-5 for batch 5. `*cut` values are to be left out,
+ * a multiple of `batch`: the count that minimises the variance of the mean of the rest. Only the
+ * first half is searched; -EDOM if the minimum is at the end of that (no steady state seen), and
+ * for fewer than 4 batches -ENODATA. A constant series needs no cut: 0. O(n).
+ */
+int mser_cut(const double *y, size_t n, size_t batch, size_t *cut);
+
+/*
+ * Geweke (1992): does the mean of the first share of the series (0.1) differ from that of the last
+ * (0.5)? Standard errors by the Bartlett kernel. z and its two-sided p. Each part needs 8 values;
+ * first + last <= 1. O(n bandwidth).
+ */
+struct geweke {
+	double z;
+	double p;
+};
+
+int geweke_test(const double *y, size_t n, double first, double last, struct geweke *out);
+
+#endif

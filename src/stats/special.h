@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Distribution functions. All are pure and take O(1) to O(sqrt(df)) steps unless it says otherwise;
+ * relative error below 1e-10 where the result is above 1e-290. NaN for an argument that is NaN or
+ * outside of the stated range: the caller's tests refuse such input before they get here.
+ *
+ * Sources: incomplete beta by Lentz' continued fraction and incomplete gamma by series or continued
+ * fraction (Abramowitz and Stegun 26.5.8, 6.5.29, 6.5.31; Thompson and Barnett 1986), normal
+ * quantile by Wichura's AS241 (1988), Kolmogorov's limit as in Smirnov (1948).
+ */
+#ifndef HOSTLAT_STATS_SPECIAL_H
+#define HOSTLAT_STATS_SPECIAL_H
+
+#include <stdint.h>
+
+double normal_cdf(double z);
+/* P(Z > z), precise in the upper tail. */
+double normal_sf(double z);
+/* 0 <= p <= 1; -inf and inf at the ends. */
+double normal_quantile(double p);
+
+/* I_x(a, b), the distribution function of Beta(a, b); a, b > 0, 0 <= x <= 1. */
+double beta_cdf(double x, double a, double b);
+/* 1 - I_x(a, b), precise where that is small. */
+double beta_sf(double x, double a, double b);
+
+/* The regularised incomplete gamma functions P(a, x) and Q(a, x) = 1 - P; a > 0, x >= 0. */
+double gamma_p(double a, double x);
+double gamma_q(double a, double x);
+
+/* Student's t with df > 0 degrees of freedom; df may be infinite. */
+double student_cdf(double t, double df);
+/* P(|T| >= |t|) */
+double student_two_sided(double t, double df);
+/* 0 <= p <= 1; -inf and inf at the ends. */
+double student_quantile(double p, double df);
+
+/* Chi-square with df > 0, x >= 0. */
+double chi2_cdf(double x, double df);
+double chi2_sf(double x, double df);
+
+/* P(B <= k) and P(B >= k) for B ~ Binomial(n, p), 0 <= p <= 1. */
+double binomial_cdf(uint64_t k, uint64_t n, double p);
+double binomial_at_least(uint64_t k, uint64_t n, double p);
+/* The smallest k with P(B <= k) >= u; n for u >= 1. 0 <= u, 0 <= p <= 1. O(log n) steps. */
+uint64_t binomial_quantile(double u, uint64_t n, double p);
+
+/*
+ * P(sqrt(n) D > x) for n -> infinity, D the two-sided Kolmogorov-Smirnov statistic; also the law of
+ * the maximum of the absolute value of a Brownian bridge. 1 for x <= 0.
+ */
+double kolmogorov_sf(double x);
+
+/*
+ * P(D >= d) for n observations, n >= 1: by the matrix of Marsaglia, Tsang and Wang (2003), by the
+ * expansion of Pelz and Good (1976) for long series, by twice the one-sided probability (Birnbaum
+ * and Tingey 1951) in the upper tail; who is used where as in Simard and L'Ecuyer (2011). Absolute
+ * error below 1e-6. O(n) at most.
+ */
+double kolmogorov_exact_sf(double d, uint64_t n);
+
+#endif

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stats/tail.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "stats/sample.h"
+
+#define EXCESSES_MIN 10
+
+int tail_hill(const double *x, size_t n, size_t k, struct tail *out)
+{
+	int err = sample_check(x, n, 3);
+	double *sorted, sum = 0;
+
+	if (err || k < 2 || k >= n)
+		return err ? err : -EINVAL;
+	sorted = sample_copy(x, n);
+	if (!sorted)
+		return -ENOMEM;
+	sample_sort(sorted, n);
+	out->threshold = sorted[n - k - 1];
+	for (size_t i = n - k; i < n; i++)
+		sum += log(sorted[i] / out->threshold);
+	out->shape = sum / (double)k;
+	out->shape_se = out->shape / sqrt((double)k);
+	out->scale = NAN;
+	out->excesses = k;
+	if (!(out->threshold > 0))
+		err = -EINVAL;
+	else if (sorted[n - 1] == out->threshold)
+		err = -EDOM;
+	free(sorted);
+	return err;
+}
+
+/*
+ * With theta = shape / scale the best shape is the mean of ln(1 + theta x): one unknown is left.
+ * Excesses are in units of their mean here.
+ */
+struct profile {
+	const double *x;
+	size_t n;
+	double max;
+};
+
+static double profile_shape(const struct profile *p, double theta)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < p->n; i++)
+		sum += log1p(theta * p->x[i]);
+	return sum / (double)p->n;
+}
+
+/* Log-likelihood per excess. Shapes below -1 are excluded: it has no bound there. */
+static double profile_likelihood(const struct profile *p, double theta)
+{
+	double shape;
+
+	if (theta == 0)
+		return -1;
+	if (theta * p->max <= -1)
+		return -INFINITY;
+	shape = profile_shape(p, theta);
+	if (shape <= -1)
+		return -INFINITY;
+	return -log(shape / theta) - shape - 1;
+}
+
+/* Ascending: octaves from -1 / max to 0, and from there to 2^39, 0 in the middle. */
+#define GRID_FIRST (-40)
+#define GRID_LAST 60
+
+static double grid(const struct profile *p, int i)
+{
+	if (i > 0)
+		return ldexp(1, i - 21);
+	if (i == 0)
+		return 0;
+	return -(i >= -20 ? ldexp(1, -i - 21) : 1 - ldexp(1, i + 19)) / p->max;
+}
+
+/* The maximum between two points around it, by the golden section. */
+static double refine(const struct profile *p, double lo, double hi)
+{
+	const double golden = (sqrt(5) - 1) / 2;
+	double a = hi - golden * (hi - lo), b = lo + golden * (hi - lo);
+	double at_a = profile_likelihood(p, a), at_b = profile_likelihood(p, b);
+
+	for (int i = 0; i < 60; i++) {
+		if (at_a > at_b) {
+			hi = b;
+			b = a;
+			at_b = at_a;
+			a = hi - golden * (hi - lo);
+			at_a = profile_likelihood(p, a);
+		} else {
+			lo = a;
+			a = b;
+			at_a = at_b;
+			b = lo + golden * (hi - lo);
+			at_b = profile_likelihood(p, b);
+		}
+	}
+	return (lo + hi) / 2;
+}
+
+/* The best shape and scale, or -EDOM. */
+static int maximise(const struct profile *p, double *shape, double *scale)
+{
+	double best = -INFINITY, theta;
+	int at = GRID_FIRST;
+
+	for (int i = GRID_FIRST; i <= GRID_LAST; i++) {
+		double likelihood = profile_likelihood(p, grid(p, i));
+
+		if (likelihood > best) {
+			best = likelihood;
+			at = i;
+		}
+	}
+	if (at == GRID_FIRST || at == GRID_LAST)
+		return -EDOM;
+	theta = refine(p, grid(p, at - 1), grid(p, at + 1));
+	*shape = profile_shape(p, theta);
+	*scale = theta == 0 ? 1 : *shape / theta;
+	return *shape > -1 + 1e-6 ? 0 : -EDOM;
+}
+
+int tail_gpd(const double *x, size_t n, double threshold, struct tail *out)
+{
+	struct profile p = { .n = 0 };
+	int err = sample_check(x, n, EXCESSES_MIN);
+	double *excess, mean, shape, scale;
+
+	if (err || !isfinite(threshold))
+		return err ? err : -EINVAL;
+	excess = malloc(n * sizeof(*excess));
+	if (!excess)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		if (x[i] > threshold)
+			excess[p.n++] = x[i] - threshold;
+	}
+	err = sample_check_varied(excess, p.n, EXCESSES_MIN);
+	if (!err) {
+		mean = sample_mean(excess, p.n);
+		for (size_t i = 0; i < p.n; i++) {
+			excess[i] /= mean;
+			p.max = fmax(p.max, excess[i]);
+		}
+		p.x = excess;
+		err = maximise(&p, &shape, &scale);
+	}
+	free(excess);
+	if (err)
+		return err;
+	*out = (struct tail){
+		.shape = shape,
+		.shape_se = shape > -0.5 ? (1 + shape) / sqrt((double)p.n) : NAN,
+		.scale = scale * mean,
+		.threshold = threshold,
+		.excesses = p.n,
+	};
+	return 0;
+}

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The augmented Dickey-Fuller test of stats/series_test.h. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/bug.h"
+#include "stats/sample.h"
+#include "stats/series_test.h"
+#include "stats/special.h"
+
+/* A column that the ones before explain to this share of its length is one of them. */
+#define RANK_TOLERANCE 1e-10
+
+/* Least squares of the last column on those before it, column by column in memory. */
+struct regression {
+	double *columns;
+	size_t rows, regressors;
+};
+
+static double *column(const struct regression *r, size_t i)
+{
+	return r->columns + i * r->rows;
+}
+
+static double length(const double *x, size_t from, size_t to)
+{
+	double sum = 0;
+
+	for (size_t i = from; i < to; i++)
+		sum += x[i] * x[i];
+	return sqrt(sum);
+}
+
+/* Turns entries at.. of the later columns by the reflection that `v`, a unit vector, gives. */
+static void reflect(const struct regression *r, size_t at, const double *v)
+{
+	for (size_t i = at + 1; i <= r->regressors; i++) {
+		double *x = column(r, i), dot = 0;
+
+		for (size_t row = at; row < r->rows; row++)
+			dot += v[row] * x[row];
+		for (size_t row = at; row < r->rows; row++)
+			x[row] -= 2 * dot * v[row];
+	}
+}
+
+/*
+ * Householder's QR. Afterwards the first entries of the last column are Q'y: those from k on are
+ * what the first k regressors leave unexplained. `last` is the last diagonal entry of R.
+ */
+static int triangularise(struct regression *r, double *last)
+{
+	for (size_t at = 0; at < r->regressors; at++) {
+		double *v = column(r, at), whole = length(v, 0, r->rows);
+		double rest = length(v, at, r->rows), norm;
+
+		if (!(rest > RANK_TOLERANCE * whole))
+			return -EDOM;
+		*last = v[at] > 0 ? -rest : rest;
+		v[at] -= *last;
+		norm = length(v, at, r->rows);
+		for (size_t row = at; row < r->rows; row++)
+			v[row] /= norm;
+		reflect(r, at, v);
+	}
+	return 0;
+}
+
+/*
+ * The regression of y's steps on a constant, `lags` earlier steps and the level before the step,
+ * which is the second regressor or, with `level_last`, the last. The level is taken around `mean`:
+ * the constant makes up for that.
+ */
+static void fill(struct regression *r, const double *y, size_t n, size_t lags, double mean,
+		 bool level_last)
+{
+	size_t first = lags + 1; /* the first y whose step is explained */
+
+	r->rows = n - first;
+	r->regressors = lags + 2;
+	for (size_t row = 0; row < r->rows; row++) {
+		size_t at = first + row;
+
+		column(r, 0)[row] = 1;
+		column(r, level_last ? lags + 1 : 1)[row] = y[at - 1] - mean;
+		for (size_t lag = 1; lag <= lags; lag++)
+			column(r, level_last ? lag : lag + 1)[row] = y[at - lag] - y[at - lag - 1];
+		column(r, r->regressors)[row] = y[at] - y[at - 1];
+	}
+}
+
+/* Akaike's criterion for 0..max lags on the same rows, from one decomposition. */
+static int best_lags(struct regression *r, const double *y, size_t n, size_t max, double mean,
+		     size_t *lags)
+{
+	double best = INFINITY, last, whole, *x;
+	int err;
+
+	fill(r, y, n, max, mean, false);
+	x = column(r, r->regressors);
+	whole = length(x, 0, r->rows);
+	err = triangularise(r, &last);
+	for (size_t lag = 0; !err && lag <= max; lag++) {
+		double rest = length(x, lag + 2, r->rows);
+		double aic = 2 * (double)r->rows * log(rest) + 2 * (double)(lag + 2);
+
+		if (!(rest > RANK_TOLERANCE * whole))
+			err = -EDOM;
+		if (aic < best) {
+			best = aic;
+			*lags = lag;
+		}
+	}
+	return err;
+}
+
+/* MacKinnon (1994), tables 3 and 4: one variable, a constant. */
+static double unit_root_p(double t)
+{
+	static const double small[] = { 2.1659, 1.4412, 0.038269 };
+	static const double large[] = { 1.7339, 0.93202, -0.12745, -0.010368 };
+
+	if (t > 2.74)
+		return 1;
+	if (t < -18.83)
+		return 0;
+	if (t <= -1.61)
+		return normal_cdf(small[0] + t * (small[1] + t * small[2]));
+	return normal_cdf(large[0] + t * (large[1] + t * (large[2] + t * large[3])));
+}
+
+static int fit(struct regression *r, const double *y, size_t n, size_t lags, double mean,
+	       struct adf *out)
+{
+	double last, rest, whole, *x;
+	int err;
+
+	fill(r, y, n, lags, mean, true);
+	x = column(r, r->regressors);
+	whole = length(x, 0, r->rows);
+	err = triangularise(r, &last);
+	if (err)
+		return err;
+	rest = length(x, r->regressors, r->rows);
+	if (!(rest > RANK_TOLERANCE * whole))
+		return -EDOM;
+	out->lags = lags;
+	out->used = r->rows;
+	out->statistic = x[r->regressors - 1] * (last > 0 ? 1 : -1) /
+			 (rest / sqrt((double)(r->rows - r->regressors)));
+	out->p = unit_root_p(out->statistic);
+	return 0;
+}
+
+int adf_test(const double *y, size_t n, struct adf *out)
+{
+	size_t max = (size_t)ceil(12 * pow((double)n / 100, 0.25)), lags = 0;
+	int err = sample_check_varied(y, n, 6);
+	struct regression r;
+	double mean;
+
+	if (err)
+		return err;
+	max = max < n / 2 - 2 ? max : n / 2 - 2;
+	mean = sample_mean(y, n);
+	r.columns = malloc((max + 3) * n * sizeof(*r.columns));
+	if (!r.columns)
+		return -ENOMEM;
+	err = best_lags(&r, y, n, max, mean, &lags);
+	err = err ? err : fit(&r, y, n, lags, mean, out);
+	free(r.columns);
+	return err;
+}

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Slow messages, one by one: where the time of each went. */
+#include <sys/socket.h>
+#include <time.h>
+
+#include "base/parse.h"
+#include "event/names.h"
+#include "report/human.h"
+#include "watch/tables.h"
+
+/* Lines in text: a page shows them; --json has what is kept. */
+#define SHOWN 10
+
+static uint64_t total(const struct event_slow *m)
+{
+	return m->at_ns[SLOW_AT(STAGE_READ)];
+}
+
+/*
+ * The time from the stage before it that was measured, as in the table of stages; a stage that
+ * was not is false. Stages on different CPUs may seem to be out of order: a step is never below 0,
+ * and all of them add up to the whole.
+ */
+static bool step(const struct event_slow *m, unsigned int stage, uint64_t *before, uint64_t *ns)
+{
+	uint64_t at = m->at_ns[SLOW_AT(stage)];
+
+	*ns = 0;
+	if (!at)
+		return false;
+	at = at > total(m) ? total(m) : at;
+	if (at > *before) {
+		*ns = at - *before;
+		*before = at;
+	}
+	return true;
+}
+
+static struct value steps(struct report *r, const struct event_slow *m)
+{
+	struct object *o = object_new(r);
+	uint64_t before = 0, ns;
+
+	for (unsigned int stage = STAGE_LINK; stage <= STAGE_READ; stage++)
+		if (step(m, stage, &before, &ns))
+			object_add(o, stage_name(stage), value_ns(ns));
+	return value_object(o);
+}
+
+/* "running 96 %": the longest step. */
+static struct value most_of_it(struct report *r, const struct event_slow *m)
+{
+	unsigned int longest = STAGE_READ;
+	uint64_t before = 0, ns, most = 0;
+	char buf[HUMAN_MAX];
+
+	for (unsigned int stage = STAGE_LINK; stage <= STAGE_READ; stage++) {
+		if (step(m, stage, &before, &ns) && ns > most) {
+			longest = stage;
+			most = ns;
+		}
+	}
+	return value_string(report_format(r, "%s %s", stage_name(longest),
+					  human_fraction(buf, (double)most / (double)total(m))));
+}
+
+/* "14:02:11.250", local time. */
+static struct value time_of_day(struct report *r, uint64_t ns)
+{
+	time_t seconds = (time_t)(ns / NS_PER_S);
+	struct tm tm;
+	char text[16];
+
+	if (!ns || !localtime_r(&seconds, &tm) ||
+	    !strftime(text, sizeof(text), "%H:%M:%S", &tm))
+		return value_null();
+	return value_string(report_format(r, "%s.%03u", text,
+					  (unsigned int)(ns % NS_PER_S / NS_PER_MS)));
+}
+
+static struct value task(struct report *r, uint32_t pid, const char *comm)
+{
+	return pid ? value_string(report_format(r, "%s (pid %u)", comm, pid)) : value_null();
+}
+
+static bool waits_known(const struct event_slow *m)
+{
+	return m->pid && !(m->flags & SLOW_WAITS_UNKNOWN);
+}
+
+/* Who had the CPU; or that the reader was stopped, if that took longer. */
+static struct value behind(struct report *r, const struct event_slow *m)
+{
+	char buf[HUMAN_MAX];
+
+	if (!waits_known(m))
+		return value_absent();
+	if (m->stopped_ns > m->wait_ns)
+		return value_string(report_format(r, "stopped for %s",
+						  human_ns(buf, m->stopped_ns)));
+	return m->culprit_tid ? task(r, m->culprit_pid, m->culprit) : value_absent();
+}
+
+static struct value address(struct report *r, const struct event_slow *m, const void *bytes,
+			    uint16_t port)
+{
+	char buf[HUMAN_ADDRESS_MAX];
+	const char *text = port ? human_address(buf, m->family, bytes, port) : NULL;
+
+	return text ? value_string(report_format(r, "%s", text)) : value_null();
+}
+
+static struct value known_wait(const struct event_slow *m, uint64_t ns)
+{
+	return waits_known(m) ? value_ns(ns) : value_null();
+}
+
+/* "≥ 135 ms" of more waits than are remembered. */
+static struct value wait_text(struct report *r, const struct event_slow *m)
+{
+	char buf[HUMAN_MAX];
+
+	if (!waits_known(m) || !(m->flags & SLOW_WAITS_PARTIAL))
+		return known_wait(m, m->wait_ns);
+	return value_string(report_format(r, "≥ %s", human_ns(buf, m->wait_ns)));
+}
+
+static struct value culprit(struct report *r, const struct event_slow *m)
+{
+	struct object *o = object_new(r);
+
+	if (!m->culprit_tid || !waits_known(m))
+		return value_null();
+	object_add(o, "pid", value_u64(m->culprit_pid));
+	object_add(o, "tid", value_u64(m->culprit_tid));
+	object_add(o, "comm", value_string(report_format(r, "%s", m->culprit)));
+	object_add(o, "wait_ns", value_ns(m->culprit_ns));
+	return value_object(o);
+}
+
+static struct value number(uint32_t n)
+{
+	return n ? value_u64(n) : value_null();
+}
+
+static struct value messages(const struct watch_slow *slow, struct report *r)
+{
+	static const struct column columns[] = {
+		{ .name = "read_ns" }, { .name = "realtime_ns" }, { .name = "protocol" },
+		{ .name = "origin" }, { .name = "total_ns" }, { .name = "steps" },
+		{ .name = "wait_ns" }, { .name = "stopped_ns" }, { .name = "waits_partial" },
+		{ .name = "culprit" }, { .name = "pid" }, { .name = "tid" }, { .name = "comm" },
+		{ .name = "packets" }, { .name = "local" }, { .name = "remote" },
+		{ .name = "netns" },
+	};
+	struct table *t = table_new(r, columns, ARRAY_LEN(columns));
+
+	vec_for_each(&slow->kept, kept) {
+		const struct event_slow *m = &kept->e;
+
+		TABLE_ADD(t, value_ns(m->read_ns),
+			  kept->realtime_ns ? value_ns(kept->realtime_ns) : value_null(),
+			  value_string(protocol_name(m->protocol)),
+			  value_string(origin_name(m->origin)), value_ns(total(m)), steps(r, m),
+			  known_wait(m, m->wait_ns), known_wait(m, m->stopped_ns),
+			  waits_known(m) ? value_bool(m->flags & SLOW_WAITS_PARTIAL)
+					 : value_null(),
+			  culprit(r, m), number(m->pid), number(m->tid),
+			  value_string(m->pid ? report_format(r, "%s", m->comm) : NULL),
+			  value_u64(m->packets), address(r, m, m->local, m->local_port),
+			  address(r, m, m->remote, m->remote_port), number(m->netns));
+	}
+	return value_table(t);
+}
+
+/* "412 messages took 10 ms or longer; the 10 slowest:" */
+static const char *heading(const struct watch *w, const struct watch_slow *slow, uint64_t count,
+			   struct report *r)
+{
+	char n[HUMAN_MAX], told[HUMAN_MAX], ns[HUMAN_MAX];
+	const char *message = count == 1 ? "message" : "messages";
+
+	human_count(n, count);
+	human_count(told, slow->count);
+	human_ns(ns, w->slower_than_ns);
+	if (count == slow->count && count <= SHOWN)
+		return report_format(r, "%s %s took %s or longer:", n, message, ns);
+	if (count == slow->count)
+		return report_format(r, "%s %s took %s or longer; the %d slowest:", n, message, ns,
+				     SHOWN);
+	return report_format(r, "%s %s took %s or longer; of the %s that there was room for, "
+			     "the slowest:", n, message, ns, told);
+}
+
+static void add_text(const struct watch *w, const struct watch_slow *slow, uint64_t count,
+		     struct report *r)
+{
+	static const struct column columns[] = {
+		{ .head = "read at" }, { .head = "latency" }, { .head = "most of it" },
+		{ .head = "CPU wait" }, { .head = "behind" }, { .head = "reader" },
+		{ .head = "local", .flags = COLUMN_FLEX | COLUMN_SPARE },
+		{ .head = "remote", .flags = COLUMN_FLEX },
+	};
+	struct table *t = table_new(r, columns, ARRAY_LEN(columns));
+
+	if (t)
+		t->head = heading(w, slow, count, r);
+	for (size_t i = 0; i < slow->kept.len && i < SHOWN; i++) {
+		const struct watch_message *kept = &slow->kept.items[i];
+		const struct event_slow *m = &kept->e;
+
+		TABLE_ADD(t, time_of_day(r, kept->realtime_ns), value_ns(total(m)),
+			  most_of_it(r, m), wait_text(r, m), behind(r, m),
+			  task(r, m->pid, m->comm), address(r, m, m->local, m->local_port),
+			  m->remote_port ? address(r, m, m->remote, m->remote_port)
+					 : value_absent());
+	}
+	object_add(&r->body, NULL, value_table(t));
+}
+
+void watch_add_slow(const struct watch *w, enum watch_span span, struct report *r)
+{
+	const struct watch_slow *slow = &w->slow[span];
+	uint64_t suppressed = watch_total(w, span, COUNT_SUPPRESSED);
+	uint64_t count = slow->count + suppressed;
+	char ns[HUMAN_MAX];
+	struct object *o;
+
+	if (!w->slower_than_ns || !watch_shows(w, STAGE_READ)) {
+		object_add(&r->body, "slow", value_null());
+		return;
+	}
+	o = object_new(r);
+	object_add(o, "threshold_ns", value_ns(w->slower_than_ns));
+	object_add(o, "count", value_u64(count));
+	object_add(o, "suppressed", value_u64(suppressed));
+	object_add(o, "messages", messages(slow, r));
+	object_add(&r->body, "slow", value_object(o));
+	if (count)
+		add_text(w, slow, count, r);
+	else
+		report_finding(r, "No message took %s or longer.",
+			       human_ns(ns, w->slower_than_ns));
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Any text as a target. What is accepted is safe in a request line and as a name to resolve. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bug.h"
+#include "base/parse.h"
+#include "load/protocol.h"
+#include "load/workload.h"
+
+static void check(const struct target *t)
+{
+	uint64_t port;
+
+	BUG_ON(!t->protocol || !memchr(t->host, 0, sizeof(t->host)));
+	BUG_ON(!memchr(t->path, 0, sizeof(t->path)) || t->path[0] != '/');
+	for (const char *p = t->path; *p; p++)
+		BUG_ON(*p <= ' ' || *p > '~');
+	BUG_ON(!t->protocol->no_network && !t->host[0]);
+	if (t->protocol->no_network || t->unix_socket)
+		return;
+	BUG_ON(parse_u64(t->port, &port) || port < 1 || port > 65535);
+	for (const char *p = t->host; *p; p++)
+		BUG_ON(!strchr(t->host, ':') && (*p <= ' ' || *p > '~' || *p == '@'));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct strbuf why = STRBUF_INIT(1 << 20);
+	char *text = strndup((const char *)data, size);
+	struct workload w;
+	struct target t;
+	int err;
+
+	BUG_ON(!text);
+	err = target_parse(text, &t, &why);
+	BUG_ON((err != 0) != (why.len != 0));
+	if (!err) {
+		check(&t);
+		BUG_ON(workload_parse(&w, NULL, &t, &why));
+		workload_release(&w);
+	}
+	strbuf_release(&why);
+	free(text);
+	return 0;
+}

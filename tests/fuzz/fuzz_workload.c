@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Any text as a workload, in one line or as YAML (the first byte says which). What is accepted must
+ * encode, with every protocol, into a buffer of the promised size.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bug.h"
+#include "base/rng.h"
+#include "load/protocol.h"
+#include "load/workload.h"
+#include "load/workload_set.h"
+#include "load/workload_yaml.h"
+
+static void use(const struct workload *w)
+{
+	size_t max = workload_request_max(w);
+	char *buffer = malloc(max);
+	struct request out;
+	struct rng rng;
+
+	BUG_ON(!buffer);
+	rng_init(&rng, 1);
+	BUG_ON(w->keys < 1 || w->keys > WORKLOAD_KEYS_MAX || !(w->reads >= 0 && w->reads <= 1));
+	for (const struct protocol *p = protocols; p->name; p++) {
+		for (uint32_t id = 0; id < 4; id++) {
+			BUG_ON(p->encode(w, &rng, id, buffer, max, &out) || out.size > max);
+			if (p->encode_store)
+				BUG_ON(p->encode_store(w, id % w->keys, buffer, max, &out) ||
+				       out.size > max);
+		}
+	}
+	free(buffer);
+}
+
+static int from_yaml(struct workload *w, const uint8_t *text, size_t size, struct strbuf *why)
+{
+	struct workload_settings settings;
+	int err;
+
+	workload_settings_init(&settings, w);
+	err = workload_yaml(&settings, "input", text, size, why);
+	if (!err)
+		err = workload_finish(w, NULL, why);
+	if (err)
+		workload_release(w);
+	return err;
+}
+
+/* What comes first keeps the rest from being taken for a file's name. */
+static int from_line(struct workload *w, const uint8_t *text, size_t size, struct strbuf *why)
+{
+	static const char first[] = "reply=40,";
+	char *line = calloc(1, sizeof(first) + size);
+	int err;
+
+	BUG_ON(!line);
+	memcpy(line, first, sizeof(first) - 1);
+	memcpy(line + sizeof(first) - 1, text, size);
+	err = workload_parse(w, line, NULL, why);
+	free(line);
+	return err;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct strbuf why = STRBUF_INIT(1 << 20);
+	struct workload w;
+	int err;
+
+	if (!size || size > 65536)
+		return 0;
+	err = (data[0] % 2 ? from_yaml : from_line)(&w, data + 1, size - 1, &why);
+	BUG_ON((err != 0) != (why.len != 0));
+	if (!err)
+		use(&w);
+	if (!err)
+		workload_release(&w);
+	strbuf_release(&why);
+	return 0;
+}

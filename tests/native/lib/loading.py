@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`hostlat load` as a test needs it: its result, its samples, and when it has to say n/a."""
+import contextlib
+import csv
+import json
+import math
+import os
+import subprocess
+import tempfile
+
+from lib import badserver, check, process
+from lib.serving import HOSTLAT
+
+# Ahead of what else runs on this machine.
+AHEAD = ("chrt", "--fifo", "10")
+
+
+def is_balanced(got):
+    requests = got["requests"]
+    check.equal("scheduled", requests["scheduled"],
+                sum(requests[k] for k in ("completed", "failed", "unsent", "in_flight")))
+
+
+class Load:
+    """A run that goes on until result() is asked for."""
+
+    def __init__(self, *args, ahead=AHEAD):
+        self.process = process.start([*ahead, HOSTLAT, "load", *args, "--json"], text=True,
+                                     stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    def result(self):
+        out, err = self.process.communicate(timeout=90)
+        check.true(f"exit code {self.process.returncode} ({err})",
+                   self.process.returncode in (0, 3))
+        got = json.loads(out)
+        check.equal("verdict", got["verdict"], "n/a" if self.process.returncode else "ok")
+        check.equal("sound without a reason", self.process.returncode == 0, not got["reasons"])
+        is_balanced(got)
+        return got
+
+
+def load(*args, during=lambda run: None, **options):
+    """`during` gets the process once it runs."""
+    run = Load(*args, **options)
+    during(run.process)
+    return run.result()
+
+
+def load_samples(*args, **options):
+    """Its result, and what --samples says of each request that counts, as numbers."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "samples.csv")
+        got = load(*args, "--samples", path, **options)
+        with open(path, encoding="utf-8") as f:
+            rows = list(csv.DictReader(f))
+    check.equal("warm-up that was cut", got["method"]["warmup_ns"], 0)
+    for row in rows:
+        for key in row:
+            if key.endswith("_ns"):
+                row[key] = int(row[key]) if row[key] else None
+    return got, rows
+
+
+def reasons(got):
+    return {r["code"] for r in got["reasons"]}
+
+
+def why(got):
+    return [(r["code"], r.get("evidence")) for r in got["reasons"]]
+
+
+def quantile(got, q, of="intended"):
+    return next(x for x in got["latency"][of]["quantiles"] if x["q"] == q)
+
+
+def rank(values, q):
+    """The smallest value that a share `q` of them does not exceed."""
+    values = sorted(values)
+    return values[max(math.ceil(q * len(values)) - 1, 0)]
+
+
+def only_in(code, made, control):
+    """A reason of the one run and not of the other: its evidence."""
+    check.true(f"{code} in {why(made)}", code in reasons(made))
+    check.true(f"no {code} in {why(control)}", code not in reasons(control))
+    return next(r["evidence"] for r in made["reasons"] if r["code"] == code)
+
+
+def synthetic(it):
+    return f"synthetic://127.0.0.1:{it.port}"
+
+
+@contextlib.contextmanager
+def memcached(behave):
+    """One in Python that behaves like that; its URL."""
+    it = badserver.Server(behave)
+    try:
+        yield f"memcached://127.0.0.1:{it.port}"
+    finally:
+        it.close()

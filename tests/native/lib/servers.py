@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Servers of Debian's packages on a port of their own, as a load needs them."""
+import contextlib
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+
+from lib import check, process
+
+NGINX = """
+daemon off; master_process off; pid {dir}/pid; error_log {dir}/error.log; worker_processes 1; user root;
+events {{ worker_connections 512; }}
+http {{
+    access_log off; root {dir}; keepalive_requests 100000000; client_body_temp_path {dir};
+    proxy_temp_path {dir}; fastcgi_temp_path {dir}; uwsgi_temp_path {dir}; scgi_temp_path {dir};
+    server {{ listen 127.0.0.1:{port}{tls}; location / {{ return 200 "hello"; }} }}
+}}
+"""
+
+
+# Program and URL's scheme.
+KINDS = {
+    "memcached": ("memcached", "memcached"), "redis": ("redis-server", "redis"),
+    "nginx": ("nginx", "http"), "nginx-tls": ("nginx", "https"),
+}
+
+
+def free_port():
+    with socket.socket() as it:
+        it.bind(("127.0.0.1", 0))
+        return it.getsockname()[1]
+
+
+def wait_for(port):
+    for _ in range(200):
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+            return
+        time.sleep(0.05)
+    raise check.Unexpected(f"nothing listens on port {port}")
+
+
+def certificate(folder, *names):
+    """A self-signed certificate: (itself, its key). Without names it is this host's."""
+    if not shutil.which("openssl"):
+        check.skip("openssl is not installed")
+    cert, key = os.path.join(folder, "cert.pem"), os.path.join(folder, "key.pem")
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
+                    "ec_paramgen_curve:P-256", "-nodes", "-keyout", key, "-out", cert, "-days", "2",
+                    "-subj", "/CN=test", "-addext",
+                    "subjectAltName=" + ",".join(names or ("IP:127.0.0.1",))], check=True,
+                   timeout=60, capture_output=True)
+    return cert, key
+
+
+def tls_of(folder):
+    """What makes nginx speak TLS."""
+    cert, key = certificate(folder)
+    return f" ssl; ssl_certificate {cert}; ssl_certificate_key {key}"
+
+
+def command(name, port, folder):
+    if name == "memcached":
+        return ["memcached", "-l", "127.0.0.1", "-p", port, "-U", "0", "-u", "root", "-t", "1"]
+    if name == "redis":
+        return ["redis-server", "--bind", "127.0.0.1", "--port", port, "--save", "",
+                "--dir", folder]
+    path = os.path.join(folder, "nginx.conf")
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(NGINX.format(dir=folder, port=port,
+                             tls=tls_of(folder) if name == "nginx-tls" else ""))
+    return ["nginx", "-c", path, "-e", os.path.join(folder, "error.log")]
+
+
+@contextlib.contextmanager
+def server(name):
+    """The URL of a fresh memcached, redis, nginx or nginx-tls, and its process."""
+    if not shutil.which(KINDS[name][0]):
+        check.skip(f"{KINDS[name][0]} is not installed")
+    with tempfile.TemporaryDirectory() as folder:
+        port = free_port()
+        it = process.start(["chrt", "--fifo", "10", *command(name, port, folder)],
+                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            wait_for(port)
+            yield f"{KINDS[name][1]}://127.0.0.1:{port}", it
+        finally:
+            it.terminate()
+            it.wait()

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""
+--backend: tracepoints and functions count the same packets, and put a stage at the same time. What
+a kernel lacks of the one that is asked for, it says.
+"""
+import subprocess
+import sys
+
+from lib import check, netns, watch
+from lib.traffic import Traffic
+
+N = 400
+STAGES = "transport", "enqueued", "runnable", "running", "read"
+FUNCTIONS = "ip", "transport", "enqueued", "read"      # stages that have a function
+FUNCTION_KINDS = "fentry", "fexit"
+
+
+def measured(backend, net, family, protocol):
+    """
+    Every packet is measured at each stage or, if a CPU was taken away on its way, counted as lost;
+    by hooks of the kind that was asked for.
+    """
+    traffic = Traffic(net, family, protocol, pattern="exchange", count=N, gap_us=500,
+                      wait="epoll", limit=120)
+    observer = watch.Watch(*traffic.filter, "--stages", "ingress", "--backend", backend)
+    traffic.finish()
+    result = observer.stop()
+    for binding in result.document["bindings"]:
+        if binding["bound"] and binding["stage"] in FUNCTIONS:
+            check.equal(f"function at {binding}", binding["kind"] in FUNCTION_KINDS,
+                        backend == "fentry")
+    for stage in FUNCTIONS:
+        lost = result.lost(stage=stage, protocol=protocol)
+        check.equal(f"packets at {stage} ({result.brief()})",
+                    result.count(stage, protocol) + lost, N)
+        check.between(f"of them lost at {stage} ({result.brief()})", lost, 0, N // 50)
+    return result
+
+
+def bucket(result, stage, protocol):
+    """Of the median."""
+    return watch.quantile(result.row(stage, protocol), 0.5)
+
+
+def agree(a, b, protocol, within):
+    told = []
+    # netfilter's hook comes after the checks of the header, with which the function begins
+    check.between("median of ip by the function", bucket(b, "ip", protocol)["ns"], 1,
+                  bucket(a, "ip", protocol)["hi_ns"] * within)
+    for stage in STAGES:
+        one, other = bucket(a, stage, protocol), bucket(b, stage, protocol)
+        told.append(f"{stage} {one['ns']} and {other['ns']} ns")
+        check.between(f"median of {stage} by tracepoints and functions: {told[-1]}",
+                      other["ns"], one["lo_ns"] / within, one["hi_ns"] * within)
+    return ", ".join(told)
+
+
+@check.patiently
+def the_same(net, family, protocol):
+    """
+    Within a bucket: in that of the other, or in one beside it. Where the rest of the check runs
+    beside an emulated machine, that is no measure: there, within a factor.
+    """
+    by_tracepoint = measured("tracepoint", net, family, protocol)
+    by_function = measured("fentry", net, family, protocol)
+    return agree(by_tracepoint, by_function, protocol, 2 ** (1 / 8) if check.LONG else 2)
+
+
+def refused(backend, reason):
+    done = subprocess.run([watch.HOSTLAT, "watch", "--backend", backend, "-c", "1"], text=True,
+                          capture_output=True, timeout=120, check=False)
+    check.equal("exit code", done.returncode, 2)
+    check.true(f"it says why: {done.stderr}", reason in done.stderr)
+
+
+@check.patiently
+def one_backend(net, family, protocol, backend):
+    measured(backend, net, family, protocol)
+
+
+def cases(kernel):
+    """What each kernel has; natively functions are refused."""
+    places = (netns.veth(), 4, "tcp"), (netns.loopback(), 6, "udp")
+    for place in places:
+        if kernel == "6.12":
+            yield the_same, *place
+        elif kernel == "6.1":
+            yield one_backend, *place, "fentry"
+        else:
+            yield one_backend, *place, "tracepoint"
+    if kernel == "6.1":
+        yield refused, "tracepoint", "this kernel has no tracepoint sk_data_ready"
+    elif not kernel:
+        yield refused, "fentry", "refused by this kernel"
+
+
+check.run(cases(sys.argv[1] if len(sys.argv) > 1 else None))

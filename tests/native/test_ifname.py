@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""--ifname: a packet is of the interface it came by, a bridge's port too; others are refused."""
+import os
+import subprocess
+
+from lib import check, netns, watch
+from lib.traffic import Traffic
+
+N = 500
+CANNOT = 2
+
+
+def made(*args):
+    """An interface of a kind that this kernel may not have."""
+    return not subprocess.run(["ip", *args], check=False, stderr=subprocess.DEVNULL).returncode
+
+
+def bridged():
+    """The reader's end of a veth pair is a port of a bridge, which has the address."""
+    net = netns.veth()
+    reader = net.reader
+    if not made("-n", reader, "link", "add", "bridge0", "type", "bridge"):
+        check.skip("this kernel has no bridges")
+    netns.ip("-n", reader, "addr", "flush", "dev", "reader0")
+    netns.ip("-n", reader, "link", "add", "port1", "type", "veth", "peer", "name", "end1")
+    for port in "reader0", "port1":
+        netns.ip("-n", reader, "link", "set", port, "master", "bridge0", "up")
+    netns.ip("-n", reader, "addr", "add", "10.77.0.1/24", "dev", "bridge0")
+    netns.ip("-n", reader, "link", "set", "bridge0", "up")
+    return net
+
+
+def seen(net, protocol, *names):
+    """What each of --ifname NAME sees of the same traffic."""
+    traffic = Traffic(net, 4, protocol, count=N)
+    observers = [watch.Watch("--ifname", name, *traffic.filter) for name in names]
+    traffic.finish()
+    return [observer.stop() for observer in observers]
+
+
+def port_of_a_bridge(net, protocol):
+    port, bridge, *others = seen(net, protocol, "reader0", "bridge0", "port1", "lo")
+    for name, result in (("port", port), ("bridge", bridge)):
+        for stage in ("transport", "enqueued", "read"):
+            check.equal(f"{stage} by the {name} ({result.brief()})",
+                        result.count(stage, protocol), N)
+    for other in others:
+        check.equal("read by another port or interface", other.count("read", protocol), 0)
+
+
+def refused(kind, *options):
+    """Its packets are never seen as its own: the interface below is named."""
+    net = netns.veth()
+    upper = f"upper{os.getpid() % 10000}"
+    if not made("-n", net.reader, "link", "add", "link", "reader0", "name", upper, "type", kind,
+                *options):
+        return f"no {kind} here"
+    done = subprocess.run([watch.HOSTLAT, "watch", "--ifname", upper, "--count", "1"],
+                          capture_output=True, text=True, timeout=30, check=False)
+    check.equal(f"exit code ({done.stderr})", done.returncode, CANNOT)
+    check.true(f"the interface below is named: {done.stderr}", "reader0" in done.stderr)
+    return ""
+
+
+if os.geteuid() != 0:
+    check.skip("needs root")
+bridge_net = bridged()
+check.run([(port_of_a_bridge, bridge_net, protocol) for protocol in ("tcp", "udp")] +
+          [(refused, "macvlan", "mode", "bridge"), (refused, "vlan", "id", "5")])

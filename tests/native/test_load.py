@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""
+hostlat load from end to end, where the figures count: n/a past saturation, conditions, many runs.
+Its files and its ends: test_load_ends.py. Of real servers: test_load_servers.py.
+"""
+import json
+import os
+import subprocess
+import tempfile
+
+from lib import check
+from lib.loading import AHEAD, is_balanced, quantile, synthetic
+from lib.serving import HOSTLAT, serving
+
+
+def load(*args, code=None, timeout=180):
+    done = subprocess.run([*AHEAD, HOSTLAT, "load", *map(str, args)], capture_output=True,
+                          text=True, timeout=timeout, check=False)
+    if code is not None:
+        said = [line for line in done.stdout.splitlines() if "n/a" in line or '"code"' in line]
+        check.equal(f"exit code ({said} {done.stderr})", done.returncode, code)
+    return done
+
+
+def result(done):
+    return json.loads(done.stdout)
+
+
+def reasons(got):
+    return [r["code"] for r in got["reasons"]]
+
+
+@check.patiently
+def past_saturation():
+    """A server that serves 1000/s is asked for 3000/s, and then for 100/s."""
+    with serving("--service", "fixed:1ms") as it:
+        much = result(load(synthetic(it), "--rate", 3000, "--max-time", "4s", "--json", code=3))
+        little = result(load(synthetic(it), "--rate", 100, "--max-time", "4s", "--json"))
+    is_balanced(much)
+    check.equal("verdict", much["verdict"], "n/a")
+    check.true(f"rate-not-reached in {reasons(much)}", "rate-not-reached" in reasons(much))
+    check.true(f"achieved {much['rate']}", much["rate"]["achieved"] < 1100)
+    check.equal("lo_ns", quantile(much, 0.99)["lo_ns"], None)
+    check.true(f"no rate-not-reached in {reasons(little)}",
+               "rate-not-reached" not in reasons(little))
+    return f"{much['rate']['achieved']:.0f}/s"
+
+
+@check.patiently
+def conditions(folder):
+    """One that is shown and one that is refuted; without the latter the same run passes."""
+    file = os.path.join(folder, "conditions.hlat")
+    # Independent and long beside what the host does: whether the run is sound is not its doing.
+    law = ("--service", "exponential:20ms", "--service-mode", "sleep", "--workers", "64")
+    with serving(*law) as it:
+        done = load(synthetic(it), "--rate", 1000, "--percentile", 50, "--max-time", "4s",
+                    "--connections", 200, "--json", "--record", file, "--assert", "p50<1s",
+                    "--assert", "p50<1ns", code=4)
+    got = result(done)
+    check.equal("verdict", got["verdict"], "ok")
+    check.equal("results", [a["result"] for a in got["asserts"]], ["holds", "fails"])
+    load("--from", file, "--assert", "p50<1s", code=0)
+    load("--from", file, "--assert", "p50<1ns", code=4)
+
+
+@check.patiently
+def highest_rate():
+    """One worker, 2 ms each: it serves 500/s, and is above 20 ms of median from close to that."""
+    with serving("--service", "fixed:2ms") as it:
+        got = result(load(synthetic(it), "--find-max", "p50<20ms", "--max-time", "30s", "--json"))
+    found = got["find_max"]
+    check.true(f"{found}", found["lo"] is not None and found["hi"] is not None)
+    check.true(f"{found}", 200 <= found["lo"] < found["hi"])
+    check.true(f"{found}", found["lo"] <= 510)
+    return f"[{found['lo']:.0f}, {found['hi']:.0f}]/s, {found['end']}"
+
+
+@check.patiently
+def two_targets():
+    with serving("--service", "fixed:1ms") as a, serving("--service", "fixed:2ms") as b:
+        got = result(load(synthetic(a), "--against", synthetic(b), "--rate", 150, "--percentile",
+                          50, "--repeat", 6, "--max-time", "18s", "--json"))["comparison"]
+    check.equal("pairs", got["pairs"], 6)
+    check.true(f"{got}", got["p_value"] < 0.05 and 1 < got["ratio_lo"] < got["ratio_hi"])
+    return f"{got['ratio']:.2f} times [{got['ratio_lo']:.2f}, {got['ratio_hi']:.2f}]"
+
+
+@check.patiently
+def repetitions():
+    with serving("--service", "fixed:500us") as it:
+        got = result(load(synthetic(it), "--rate", 1000, "--percentile", 90, "--repeat", 4,
+                          "--max-time", "3s" if check.LONG else "2s", "--json"))
+    between = got["between"]
+    check.equal("runs", len(got["runs"]), 4)
+    check.between("sound runs", between["runs"], 2, 4)
+    check.true(f"{between}", between["min_ns"] <= between["mean_ns"] <= between["max_ns"])
+    check.true(f"{between}", between["lo_ns"] < between["mean_ns"] < between["hi_ns"])
+    return f"{between['mean_ns']} ns [{between['lo_ns']}, {between['hi_ns']}]"
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        check.run([(past_saturation,), (conditions, folder), (highest_rate,), (two_targets,),
+                   (repetitions,)])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""
+Reasons for n/a that are about the latencies themselves, in real runs made for them, and not in
+their controls: a law that changes over time, too few requests for an interval, a heavy tail.
+"""
+import functools
+import math
+import time
+
+from lib import check, loading
+from lib.loading import load, memcached, only_in, synthetic
+from lib.serving import serving
+
+
+READS = ("--workload", "read=1,keys=100")
+
+
+# --- The law over time ---
+
+def waits(seconds_at):
+    """A server that takes so long for each request, by the time since its first one."""
+    start = []
+
+    def behave(_, c):
+        while n := c.requests():
+            start.append(time.monotonic())
+            time.sleep(seconds_at(start[-1] - start[0]))
+            c.answer(n)
+    return behave
+
+
+SECONDS = 5
+MS = 0.001
+CHANGES = {
+    "trend": lambda t: (2 + 8 * t / SECONDS) * MS,
+    "shift": lambda t: (2 if t < SECONDS / 2 else 6) * MS,
+    "periodic": lambda t: (4 + 2.5 * math.sin(2 * math.pi * t / 0.5)) * MS,
+}
+
+
+def run_of(seconds_at):
+    args = "--rate", 150, "--max-time", f"{SECONDS}s", "--percentile", 90, *READS
+    with memcached(waits(seconds_at)) as url:
+        return load(url, *args)
+
+
+def steady():
+    """The control of all changes."""
+    control = run_of(lambda t: 4 * MS)
+    for other in CHANGES:
+        check.true(f"no non-stationary-{other} in {loading.why(control)}",
+                   f"non-stationary-{other}" not in loading.reasons(control))
+    return control
+
+
+# A failure is not kept: the next attempt has another control.
+control_of = steady if check.LONG else functools.cache(steady)
+
+
+@check.patiently
+def non_stationary(how):
+    return only_in(f"non-stationary-{how}", run_of(CHANGES[how]), control_of())
+
+
+# --- The interval ---
+
+@check.patiently
+def too_few_exceedances():
+    with serving("--service", "exponential:100us") as it:
+        args = synthetic(it), "--rate", 300, "--max-time", "2s", "--percentile"
+        return only_in("too-few-exceedances", load(*args, 99), load(*args, 50))
+
+
+@check.patiently
+def not_converged():
+    with serving("--service", "exponential:100us") as it:
+        args = synthetic(it), "--rate", 1000, "--max-time", "3s", "--percentile", 90, "--ci-width"
+        return only_in("not-converged", load(*args, "100ns"), load(*args, "50ms"))
+
+
+@check.patiently
+def heavy_tail():
+    """Of Pareto's law with a shape of 1, which has no mean, and of the exponential one."""
+    def run(law):
+        with serving("--service", law, "--workers", 1000) as it:
+            return load(synthetic(it), "--rate", 1500, "--max-time", "7s", "--ci-width", "1us",
+                        "--connections", 1000)
+
+    return only_in("heavy-tail", run("pareto:300us:300us:1"), run("exponential:1ms"))
+
+
+check.run([
+    *[(non_stationary, how) for how in CHANGES], (too_few_exceedances,), (not_converged,),
+    (heavy_tail,),
+])

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tests that are patient: a case that always fails fails, unless others have the CPUs meanwhile."""
+import os
+import subprocess
+import sys
+
+from lib import check
+
+SCRIPT = """
+from lib import check
+ticks = {ticks}
+check.cpu_ticks = lambda: ticks.pop(0) if len(ticks) > 1 else ticks[0]
+tries = iter(range(100))
+
+{patient}
+def case():
+    check.between("the attempt", next(tries), {first}, 100)
+
+def other():
+    pass
+
+check.run([(case,), (other,)])
+"""
+
+
+def ends(patient, first, stolen, code, said):
+    """A case that `first` attempts spoil, while `stolen` of 1,000 ticks are others'."""
+    script = SCRIPT.format(patient=patient, first=first, ticks=[(0, 0), (stolen, 1000)])
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True,
+                          timeout=60, check=False, cwd=os.path.dirname(os.path.abspath(__file__)))
+    lines = done.stdout.splitlines()
+    check.equal(f"exit code ({done.stdout}{done.stderr})", done.returncode, code)
+    check.equal("cases", [line[:11] for line in lines if not line.startswith("again")], said)
+
+
+FAILED = ["FAIL  case:", "ok    other"]
+SKIPPED = ["SKIP: case:", "ok    other", "1 passed, 0"]
+
+PATIENT = "@check.patiently"
+
+check.run([
+    (ends, "", 2, 0, 0, ["ok    case", "ok    other"]),
+    (ends, "", 3, 0, 1, FAILED),
+    (ends, "", 3, 500, 1, FAILED),
+    (ends, PATIENT, 9, 500, 0, ["ok    case", "ok    other"]),
+    (ends, PATIENT, 50, 19, 1, FAILED),
+    (ends, PATIENT, 50, 20, 0, SKIPPED),
+])

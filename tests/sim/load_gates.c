@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Every reason for n/a of `load`: it fires in runs made for it, and stays quiet in the same runs
+ * without the fault. How often each gate raises a false alarm, and how often the arrival gates see
+ * what they must. Coordinated omission: latency from the intended send is the truth with any number
+ * of connections, and latency from the actual send must fail the same check. HOSTLAT_RUNS=N: so
+ * many runs of each scene.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bug.h"
+#include "base/strbuf.h"
+#include "load/analysis_state.h"
+#include "load/gates.h"
+#include "load_feed.h"
+#include "output/json.h"
+#include "stats/special.h"
+
+#define NS_PER_MS 1000000ULL
+#define NS_PER_S 1000000000ULL
+#define POWER_LEAST 0.95
+#define FALSE_MOST 0.06
+
+static bool failed;
+
+/* 40,000 requests in 8 s at half load: some 30 effective ones beyond p99. */
+static const struct model base = {
+	.service = SERVICE_EXPONENTIAL, .mean_ns = 100000, .load = 0.5,
+	.duration_ns = 8 * NS_PER_S };
+
+/* -- one run -------------------------------------------------------------------------------- */
+
+struct scene {
+	const char *code; /* the reason that it must give */
+	struct model model, second; /* of the second agent, if it has a service time */
+	struct feed_faults faults;
+	double percentile;          /* 0: 0.99 */
+	uint64_t ci_width_ns;
+	uint32_t stamps;
+	bool interrupted, loses_agent;
+	bool probes;                /* the second agent only probes */
+};
+
+static struct load_analysis *analyse(const struct scene *scene, uint64_t seed, bool unordered)
+{
+	const uint32_t agents = scene->second.mean_ns > 0 ? 2 : 1;
+	struct requests requests[2] = { 0 };
+	struct feed_agent feeds[2];
+	struct load_analysis *a;
+	struct model model;
+
+	a = feed_analysis(&scene->model, agents,
+			  scene->percentile > 0 ? scene->percentile : 0.99, scene->ci_width_ns);
+	a->config.stamps = scene->stamps;
+	a->config.probes = scene->probes;
+	for (uint32_t i = 0; i < agents; i++) {
+		model = i ? scene->second : scene->model;
+		model.seed = 2 * seed + i;
+		if (!scene->faults.unreachable)
+			model_run(&model, &requests[i]);
+		feeds[i] = (struct feed_agent){ &requests[i], scene->faults };
+		feeds[i].faults.unordered = unordered;
+		feeds[i].faults.probe = i && scene->probes;
+	}
+	if (scene->loses_agent)
+		feeds[0].faults.stops_ns = 0; /* only the other one stops */
+	feed(feeds, agents, scene->model.duration_ns, &a, 1);
+	if (scene->loses_agent)
+		load_analysis_agent_lost(a, 1, "killed");
+	if (scene->interrupted)
+		load_analysis_interrupted(a);
+	BUG_ON(load_analysis_finish(a));
+	for (uint32_t i = 0; i < agents; i++)
+		requests_release(&requests[i]);
+	return a;
+}
+
+static bool gives(struct load_analysis *a, const char *code)
+{
+	const struct provenance nobody = { .version = "1", .command = "load",
+					   .schema = LOAD_REPORT_SCHEMA };
+	struct report r;
+	bool found = false;
+
+	report_init(&r, &nobody);
+	BUG_ON(load_analysis_report(a, &r));
+	for (const struct row *row = r.reasons->first; row; row = row->next)
+		found |= !strcmp(row->cells[0].string, code);
+	BUG_ON(!strcmp(r.verdict, "ok") != (r.reasons->nrows == 0));
+	BUG_ON(!strcmp(r.verdict, "ok") != load_analysis_sound(a));
+	report_release(&r);
+	return found;
+}
+
+/* -- reasons -------------------------------------------------------------------------------- */
+
+#define WITH(...) { .service = SERVICE_EXPONENTIAL, .mean_ns = 100000, .load = 0.5,              \
+		    .duration_ns = 8 * NS_PER_S, __VA_ARGS__ }
+#define SHORT(...) { .service = SERVICE_FIXED, .mean_ns = 100000, .load = 0.1,                   \
+		     .duration_ns = 2 * NS_PER_S, __VA_ARGS__ }
+
+static const struct scene scenes[] = {
+	{ .code = "rate-not-reached",
+	  .model = { .mean_ns = 100000, .load = 1.05, .duration_ns = 8 * NS_PER_S } },
+	{ .code = "arrivals-violated", .model = WITH(.spacing = SPACING_LOGNORMAL) },
+	{ .code = "arrivals-violated", .model = WITH(.rate_factor = 1.18) },
+	{ .code = "arrivals-violated", .model = WITH(.client_stall_every_ns = 20 * NS_PER_MS,
+						      .client_stall_ns = 5 * NS_PER_MS) },
+	{ .code = "closed-loop-behaviour",
+	  .model = WITH(.connections = 4, .stall_every_ns = 1030 * NS_PER_MS,
+			.stall_ns = 100 * NS_PER_MS) },
+	{ .code = "client-saturated", .model = WITH(.client_stall_every_ns = 200 * NS_PER_MS,
+						     .client_stall_ns = 5 * NS_PER_MS) },
+	{ .code = "client-saturated", .second = WITH(), .probes = true,
+	  .model = WITH(.client_stall_every_ns = 200 * NS_PER_MS,
+			.client_stall_ns = 5 * NS_PER_MS) },
+	{ .code = "client-saturated", .model = WITH(), .faults.cpu = 0.95 },
+	{ .code = "client-saturated", .model = WITH(), .faults.samples_lost = 0.01 },
+	{ .code = "host-noisy", .model = WITH(),
+	  .faults = { .noise_every_ns = 100 * NS_PER_MS, .noise_ns = 5 * NS_PER_MS } },
+	{ .code = "host-unknown", .model = WITH(), .faults.unread = LOAD_NO_STAT },
+	{ .code = "host-unknown", .model = WITH(), .faults.unread = LOAD_NO_SCHEDSTAT },
+	{ .code = "errors-above-limit", .model = WITH(.failing = 0.03) },
+	{ .code = "connections-unbalanced", .model = WITH(), .faults.favoured = 0.5 },
+	{ .code = "timestamps-missing", .model = WITH(), .stamps = STAMPS_KERNEL,
+	  .faults.unstamped = 0.05 },
+	{ .code = "agents-disagree", .model = WITH(),
+	  .second = WITH(.shift = 0.3, .shift_at = 0) },
+	{ .code = "non-stationary-trend", .model = WITH(.drift = 0.25) },
+	{ .code = "non-stationary-shift", .model = WITH(.shift = 0.2, .shift_at = 0.5) },
+	/* So much that it looks like dependence. */
+	{ .code = "non-stationary-trend", .model = SHORT(.drift = 4) },
+	{ .code = "non-stationary-shift", .model = SHORT(.shift = 2, .shift_at = 0.5) },
+	{ .code = "non-stationary-periodic",
+	  .model = WITH(.stall_every_ns = 1000 * NS_PER_MS, .stall_ns = 100 * NS_PER_MS) },
+	{ .code = "not-converged", .model = WITH(), .ci_width_ns = 20000 },
+	{ .code = "heavy-tail", .model = { .service = SERVICE_PARETO, .mean_ns = 100000,
+					   .load = 0.2, .duration_ns = 30 * NS_PER_S },
+	  .ci_width_ns = 20000 },
+	{ .code = "too-few-exceedances", .model = WITH(), .percentile = 0.9995 },
+	{ .code = "server-unreachable", .model = WITH(), .faults.unreachable = true },
+	{ .code = "schedule-exhausted", .model = WITH(), .faults.ends_ns = 7 * NS_PER_S },
+	{ .code = "agent-lost", .model = WITH(), .second = WITH(), .loses_agent = true,
+	  .faults.stops_ns = 6 * NS_PER_S },
+	{ .code = "interrupted", .model = WITH(), .interrupted = true },
+};
+
+/* The same run without what is wrong with it. */
+static struct scene control_of(const struct scene *scene)
+{
+	struct scene control = { .code = scene->code, .model = base, .stamps = scene->stamps,
+				 .probes = scene->probes };
+
+	if (scene->second.mean_ns > 0)
+		control.second = base;
+	/* A light tail must not be blamed for an interval that is too wide. */
+	control.ci_width_ns = scene->ci_width_ns;
+	if (!strcmp(scene->code, "not-converged"))
+		control.ci_width_ns *= 50;
+	return control;
+}
+
+static uint32_t count_fires(const struct scene *scene, uint32_t runs)
+{
+	uint32_t fires = 0;
+
+	for (uint32_t i = 0; i < runs; i++) {
+		struct load_analysis *a = analyse(scene, i + 1, false);
+
+		fires += gives(a, scene->code);
+		load_analysis_free(a);
+	}
+	return fires;
+}
+
+static void check_reasons(uint32_t runs)
+{
+	for (size_t i = 0; i < ARRAY_LEN(scenes); i++) {
+		const struct scene control = control_of(&scenes[i]);
+		const uint32_t fires = count_fires(&scenes[i], runs);
+		const uint32_t false_ones = count_fires(&control, runs);
+
+		printf("%-24s fires in %u of %u, control %u\n", scenes[i].code, fires, runs,
+		       false_ones);
+		failed |= fires < POWER_LEAST * runs || false_ones > FALSE_MOST * runs;
+	}
+}
+
+/* -- false alarms --------------------------------------------------------------------------- */
+
+/* P(more than 6 % of alarms by chance, if 6 % are true) is 1 % from there on. */
+static bool too_many(uint32_t alarms, uint32_t runs)
+{
+	return alarms && binomial_at_least(alarms, runs, FALSE_MOST) < 0.01;
+}
+
+static void check_false_alarms(uint32_t runs)
+{
+	static const enum service services[] = {
+		SERVICE_EXPONENTIAL, SERVICE_FIXED, SERVICE_BIMODAL, SERVICE_AR1 };
+	uint32_t alarms[GATES] = { 0 }, any = 0;
+	const uint32_t all = runs * ARRAY_LEN(services);
+
+	for (uint32_t i = 0; i < all; i++) {
+		struct scene scene = { .model = base };
+		struct load_analysis *a;
+		bool alarm = false;
+
+		scene.model.service = services[i % ARRAY_LEN(services)];
+		if (scene.model.service == SERVICE_AR1)
+			scene.model.duration_ns *= 3;
+		a = analyse(&scene, 1000 + i, false);
+		for (int k = 0; k < GATES; k++) {
+			alarms[k] += !a->result.gates[k].pass;
+			alarm |= !a->result.gates[k].pass;
+		}
+		any += alarm;
+		load_analysis_free(a);
+	}
+	printf("false alarms in %u runs:", all);
+	for (int k = 0; k < GATES; k++) {
+		if (alarms[k])
+			printf("  %s %.1f %%", gate_name(k), 100.0 * alarms[k] / all);
+		failed |= too_many(alarms[k], all);
+	}
+	printf("  any %.1f %%\n", 100.0 * any / all);
+	failed |= too_many(any, all);
+}
+
+/* -- arrivals ------------------------------------------------------------------------------- */
+
+static void check_arrivals(uint32_t runs)
+{
+	static const struct {
+		const char *name;
+		struct model model;
+		uint32_t n;
+		bool null;
+	} cases[] = {
+		{ "Poisson", WITH(), 500, true },
+		{ "lognormal, cv 0.8", WITH(.spacing = SPACING_LOGNORMAL), 500, false },
+		{ "gamma, shape 2", WITH(.spacing = SPACING_GAMMA), 500, false },
+		{ "one in ten bunched", WITH(.spacing = SPACING_BUNCHED), 500, false },
+		{ "rate off by 18 %", WITH(.rate_factor = 1.18), 1000, false },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		uint32_t fires = 0;
+
+		for (uint32_t k = 0; k < runs; k++) {
+			struct scene scene = { .model = cases[i].model };
+			struct load_analysis *a;
+
+			scene.model.duration_ns = (uint64_t)cases[i].n * 200000;
+			a = analyse(&scene, 5000 + k, false);
+			fires += !a->result.gates[GATE_SCHEDULE].pass;
+			load_analysis_free(a);
+		}
+		printf("arrivals, %u requests, %s: %.1f %%\n", cases[i].n, cases[i].name,
+		       100.0 * fires / runs);
+		failed |= cases[i].null ? too_many(fires, runs) : fires < POWER_LEAST * runs;
+	}
+}
+
+/* -- coordinated omission ------------------------------------------------------------------- */
+
+static int by_value(const void *a, const void *b)
+{
+	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* p50 within 30 us and p99 within 3 % of when the server was really done with each request. */
+static bool truthful(struct load_analysis *a, enum load_from from, const uint64_t *truth, size_t n)
+{
+	struct load_quantile p50, p99;
+	const uint64_t true_p50 = truth[n / 2], true_p99 = truth[n - n / 100];
+
+	load_analysis_quantile(a, from, 0.5, &p50);
+	load_analysis_quantile(a, from, 0.99, &p99);
+	return llabs((int64_t)(p50.ns - true_p50)) <= 30000 &&
+		fabs((double)p99.ns / (double)true_p99 - 1) <= 0.03;
+}
+
+static void check_omission(uint32_t connections)
+{
+	struct model model = {
+		.service = SERVICE_FIXED, .mean_ns = 50000, .load = 0.05,
+		.duration_ns = 30 * NS_PER_S, .connections = connections, .seed = 3,
+		.stall_every_ns = NS_PER_S, .stall_ns = 100 * NS_PER_MS };
+	struct load_analysis *a = feed_analysis(&model, 1, 0.99, 0);
+	struct requests requests = { 0 };
+	struct feed_agent agent = { .requests = &requests };
+	bool intended, actual;
+	uint64_t *truth;
+
+	model_run(&model, &requests);
+	truth = calloc(requests.n, sizeof(*truth));
+	BUG_ON(!truth);
+	for (size_t i = 0; i < requests.n; i++)
+		truth[i] = requests.items[i].done - requests.items[i].intended;
+	qsort(truth, requests.n, sizeof(*truth), by_value);
+	feed(&agent, 1, model.duration_ns, &a, 1);
+	BUG_ON(load_analysis_finish(a));
+	intended = truthful(a, LOAD_INTENDED, truth, requests.n);
+	actual = truthful(a, LOAD_ACTUAL, truth, requests.n);
+	printf("stalls, %u connections: intended %s, actual %s\n", connections,
+	       intended ? "true" : "FALSE", actual ? "true" : "false");
+	/* With 128 no request waits, and both are one; else the actual send must be found out. */
+	failed |= !intended || (connections < 100 && actual);
+	load_analysis_free(a);
+	requests_release(&requests);
+	free(truth);
+}
+
+/* -- bits ----------------------------------------------------------------------------------- */
+
+static void put_json(struct load_analysis *a, struct strbuf *out)
+{
+	const struct provenance nobody = { .version = "1", .command = "load",
+					   .schema = LOAD_REPORT_SCHEMA };
+	struct report r;
+
+	report_init(&r, &nobody);
+	BUG_ON(load_analysis_report(a, &r));
+	json_report(&r, JSON_DOCUMENT, out);
+	BUG_ON(out->error);
+	report_release(&r);
+}
+
+/* Samples in another order between two ticks: the same document, byte for byte. */
+static void check_order(void)
+{
+	const struct scene scene = { .model = base, .second = base, .ci_width_ns = 200000 };
+	struct strbuf text[2] = { STRBUF_INIT(1 << 24), STRBUF_INIT(1 << 24) };
+
+	for (int i = 0; i < 2; i++) {
+		struct load_analysis *a = analyse(&scene, 42, i);
+
+		put_json(a, &text[i]);
+		load_analysis_free(a);
+	}
+	if (strcmp(strbuf_str(&text[0]), strbuf_str(&text[1]))) {
+		printf("the order of the samples changes the result\n");
+		failed = true;
+	}
+	strbuf_release(&text[0]);
+	strbuf_release(&text[1]);
+}
+
+int main(void)
+{
+	const char *full_length = getenv("HOSTLAT_LONG"), *some = getenv("HOSTLAT_RUNS");
+	const uint32_t scale = full_length && *full_length ? 10 : 1;
+	const uint32_t runs = some ? (uint32_t)atoi(some) : 20 * scale;
+
+	check_order();
+	check_omission(1);
+	check_omission(4);
+	check_omission(128);
+	check_arrivals(10 * runs);
+	check_reasons(runs);
+	check_false_alarms(5 * runs / 2);
+	printf("%s\n", failed ? "FAILED" : "passed");
+	return failed;
+}

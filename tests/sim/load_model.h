@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A queue with one server, simulated request by request: what `load` would see of it on a perfect
+ * network and clock, with faults that are put in on purpose. Times are ns from the schedule's
+ * start. The same seed gives the same run.
+ */
+#ifndef LOAD_MODEL_H
+#define LOAD_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum service {
+	SERVICE_EXPONENTIAL, /* M/M/1 with Poisson arrivals */
+	SERVICE_FIXED,       /* M/D/1 */
+	SERVICE_BIMODAL,     /* 90 % one, 10 % ten: mean 1.9 */
+	SERVICE_AR1,         /* lognormal, the logarithms an AR(1) process: long fits of slowness */
+	SERVICE_PARETO,      /* shape 1.5: no variance */
+};
+
+enum spacing {
+	SPACING_POISSON,
+	SPACING_LOGNORMAL, /* coefficient of variation 0.8 */
+	SPACING_GAMMA,     /* shape 2 */
+	SPACING_BUNCHED,   /* Poisson, but one request in ten comes together with the one before */
+};
+
+struct model {
+	enum service service;
+	enum spacing spacing;
+	double mean_ns;        /* of the service time */
+	double load;           /* share of the server's time; the rate is load / mean */
+	double rate_factor;    /* of what is really sent; 0: 1 */
+	uint64_t duration_ns;
+	uint32_t connections;  /* with one request each; 0: as many as needed */
+	uint64_t stall_every_ns, stall_ns; /* the server stops that long, that often */
+	uint64_t client_stall_every_ns, client_stall_ns; /* nothing can be sent meanwhile */
+	double drift;          /* the service gets slower by this share until the end, evenly */
+	double shift, shift_at; /* ... by this share at once, at this share of the run */
+	double warmup, warmup_ns; /* ... by this share at first, which decays within that time */
+	double between;        /* ... by a share with this deviation, the same for a whole run */
+	double failing;        /* share of requests that the server refuses */
+	uint64_t seed;
+};
+
+/* Ascending by `intended`, and so by the others: one server, first come, first served. */
+struct requests {
+	size_t n, cap;
+	struct request_times {
+		uint64_t intended, sent, done;
+		bool failed;
+	} *items;
+};
+
+double model_rate(const struct model *model); /* as declared, per second */
+
+/* Reuses the memory of `out`, which is zeroed at first. Exits without memory. */
+void model_run(const struct model *model, struct requests *out);
+void requests_release(struct requests *requests);
+
+#endif

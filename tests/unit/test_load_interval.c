@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Intervals of quantiles from a series of windows, and the looks of a run that may stop early. How
+ * often intervals cover is for tests/sim/load_coverage.c.
+ */
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/rng.h"
+#include "load/interval.h"
+#include "load/looks.h"
+#include "stats/order.h"
+#include "stats/special.h"
+
+#define WINDOWS 200
+#define WIDTH (1ULL << SERIES_SHIFT)
+
+struct run {
+	struct series series;
+	struct hist pooled;
+	struct interval_range range;
+};
+
+static void run_init(struct run *run)
+{
+	assert_int_equal(series_init(&run->series, 0), 0);
+	hist_init(&run->pooled, LOAD_SCHEMA);
+}
+
+static void run_release(struct run *run)
+{
+	series_release(&run->series);
+	hist_release(&run->pooled);
+}
+
+static void add(struct run *run, uint32_t window, uint64_t ns)
+{
+	const struct event_sample s = {
+		.intended = window * WIDTH, .sent = window * WIDTH, .done = window * WIDTH + ns };
+
+	assert_int_equal(series_add(&run->series, &s), 0);
+}
+
+static void pool(struct run *run)
+{
+	assert_int_equal(series_pool(&run->series, 0, run->series.n, LOAD_INTENDED,
+				     &run->pooled), 0);
+	run->range = (struct interval_range){
+		.series = &run->series, .to = run->series.n, .which = LOAD_INTENDED,
+		.pooled = &run->pooled, .failed = series_failed(&run->series, 0, run->series.n) };
+}
+
+/* `level` scales all latencies of a window. */
+static void fill(struct run *run, struct rng *rng, uint32_t windows, uint32_t each,
+		 double (*level)(uint32_t window, struct rng *rng))
+{
+	run_init(run);
+	for (uint32_t w = 0; w < windows; w++) {
+		const double mean = 100000 * level(w, rng);
+
+		for (uint32_t i = 0; i < each; i++)
+			add(run, w, (uint64_t)rng_exponential(rng, mean) + 1);
+	}
+	pool(run);
+}
+
+static double same(uint32_t window, struct rng *rng)
+{
+	(void)window;
+	(void)rng;
+	return 1;
+}
+
+/* Slow for 10 windows, fast for 10, by chance: a window says little about the law. */
+static double moody(uint32_t window, struct rng *rng)
+{
+	static double mood;
+
+	if (window % 10 == 0)
+		mood = rng_below(rng, 2) ? 2 : 1;
+	return mood;
+}
+
+static void independent_samples_are_worth_themselves(void **state)
+{
+	struct order_ranks ranks;
+	struct interval i;
+	struct rng rng;
+	struct run run;
+	uint64_t lo, hi, ignored;
+
+	(void)state;
+	rng_init(&rng, 5);
+	fill(&run, &rng, WINDOWS, 500, same);
+	assert_int_equal(interval_of(&run.range, 0.99, 0.95, &i), 0);
+	assert_int_equal(i.why, INTERVAL_GOOD);
+	assert_int_equal(i.count, 100000);
+	/* 1 in truth; never less, and its estimate errs by some tenths. */
+	assert_true(i.inflation >= 1 && i.inflation < 1.8);
+	assert_true(i.tau > 0.5 && i.tau < 1.8);
+	assert_true(i.lo_ns <= i.ns && i.ns <= i.hi_ns);
+	/* Not narrower than the binomial interval of as many independent values. */
+	assert_int_equal(order_interval(100000, 0.99, 0.95, ORDER_BOTH, 1, &ranks), 0);
+	interval_rank(&run.pooled, ranks.lo, &lo, &ignored);
+	interval_rank(&run.pooled, ranks.hi, &ignored, &hi);
+	assert_true(i.lo_ns <= lo && hi <= i.hi_ns);
+	run_release(&run);
+}
+
+static void dependence_widens(void **state)
+{
+	struct interval alone, moods;
+	struct rng rng;
+	struct run run;
+
+	(void)state;
+	rng_init(&rng, 6);
+	fill(&run, &rng, WINDOWS, 500, same);
+	assert_int_equal(interval_of(&run.range, 0.5, 0.95, &alone), 0);
+	run_release(&run);
+	fill(&run, &rng, WINDOWS, 500, moody);
+	assert_int_equal(interval_of(&run.range, 0.5, 0.95, &moods), 0);
+	/* Moods last for a twentieth of the run: fewer than 10 batches of 10 of them. */
+	assert_int_equal(moods.why, INTERVAL_FEW_BATCHES);
+	assert_true(moods.inflation > 100 * alone.inflation);
+	assert_true(moods.tau > 4);
+	run_release(&run);
+}
+
+static void thin_tails_give_none(void **state)
+{
+	struct interval i;
+	struct rng rng;
+	struct run run;
+
+	(void)state;
+	rng_init(&rng, 7);
+	fill(&run, &rng, WINDOWS, 5, same);
+	assert_int_equal(interval_of(&run.range, 0.5, 0.95, &i), 0);
+	assert_int_equal(i.why, INTERVAL_GOOD);
+	assert_int_equal(interval_of(&run.range, 0.995, 0.95, &i), 0);
+	assert_int_equal(i.why, INTERVAL_FEW_EXCEEDANCES);
+	assert_true(i.ns > 0 && i.exceedances <= 5);
+	run_release(&run);
+}
+
+static void short_runs_give_none(void **state)
+{
+	struct interval i;
+	struct rng rng;
+	struct run run;
+
+	(void)state;
+	rng_init(&rng, 8);
+	fill(&run, &rng, INTERVAL_BATCHES_MIN - 1, 1000, same);
+	assert_int_equal(interval_of(&run.range, 0.5, 0.95, &i), 0);
+	assert_int_equal(i.why, INTERVAL_FEW_BATCHES);
+	run_release(&run);
+	run_init(&run);
+	pool(&run);
+	assert_int_equal(interval_of(&run.range, 0.5, 0.95, &i), 0);
+	assert_int_equal(i.why, INTERVAL_NO_SAMPLES);
+	assert_int_equal(i.ns, 0);
+	run_release(&run);
+}
+
+/* Whatever the failed ones would have taken, the interval must hold it. */
+static void failures_widen(void **state)
+{
+	struct interval without, with;
+	struct rng rng;
+	struct run run;
+
+	(void)state;
+	rng_init(&rng, 9);
+	fill(&run, &rng, WINDOWS, 500, same);
+	assert_int_equal(interval_of(&run.range, 0.99, 0.95, &without), 0);
+	run.range.failed = 300; /* three tenths of what lies beyond p99 */
+	assert_int_equal(interval_of(&run.range, 0.99, 0.95, &with), 0);
+	assert_int_equal(with.why, INTERVAL_GOOD);
+	assert_true(with.lo_ns <= without.lo_ns && with.hi_ns > without.hi_ns);
+	run.range.failed = 2000; /* more than beyond p99: it may be anything */
+	assert_int_equal(interval_of(&run.range, 0.99, 0.95, &with), 0);
+	assert_int_equal(with.why, INTERVAL_FAILURES);
+	run_release(&run);
+}
+
+static void constant_latency(void **state)
+{
+	struct interval i;
+	struct run run;
+
+	(void)state;
+	run_init(&run);
+	for (uint32_t n = 0; n < 100000; n++)
+		add(&run, n % WINDOWS, 5000);
+	pool(&run);
+	assert_int_equal(interval_of(&run.range, 0.99, 0.95, &i), 0);
+	assert_int_equal(i.why, INTERVAL_GOOD);
+	assert_int_equal(i.lo_ns, 5000);
+	assert_int_equal(i.hi_ns, 5000);
+	run_release(&run);
+}
+
+static void batches_agree(void **state)
+{
+	uint64_t lo, hi;
+	struct interval i;
+	struct rng rng;
+	struct run run;
+
+	(void)state;
+	rng_init(&rng, 10);
+	fill(&run, &rng, WINDOWS, 500, same);
+	assert_int_equal(interval_of(&run.range, 0.99, 0.95, &i), 0);
+	assert_int_equal(interval_by_batches(&run.range, 0.99, 0.95, 20, &lo, &hi), 0);
+	assert_true(lo < i.ns && i.ns < hi);
+	assert_true((double)(hi - lo) < 2.0 * (double)(i.hi_ns - i.lo_ns));
+	assert_true((double)(hi - lo) > 0.5 * (double)(i.hi_ns - i.lo_ns));
+	assert_int_equal(interval_by_batches(&run.range, 0.99, 0.95, 1, &lo, &hi), -ENODATA);
+	assert_int_equal(interval_by_batches(&run.range, 0.99, 0.95, WINDOWS + 1, &lo, &hi),
+			 -ENODATA);
+	run_release(&run);
+}
+
+/* Every bucket, from both ends of the window of buckets. */
+static void counts_up_to_a_latency(void **state)
+{
+	struct hist h;
+	uint64_t sum = 0;
+
+	(void)state;
+	hist_init(&h, LOAD_SCHEMA);
+	assert_int_equal(interval_at_most(&h, 1000), 0);
+	for (uint64_t ns = 1000; ns < 100000; ns += ns / 50)
+		assert_int_equal(hist_record_n(&h, ns, ns), 0);
+	assert_int_equal(hist_record_n(&h, 0, 3), 0);
+	assert_int_equal(hist_record_n(&h, BUCKET_LIMIT + 1, 4), 0);
+	assert_int_equal(interval_at_most(&h, 0), 3);
+	assert_int_equal(interval_at_most(&h, 1), 3);
+	assert_int_equal(interval_at_most(&h, 900), 3);
+	sum = 3;
+	for (uint64_t ns = 1000; ns < 100000; ns += ns / 50) {
+		sum += ns;
+		assert_int_equal(interval_at_most(&h, ns), sum);
+	}
+	assert_int_equal(interval_at_most(&h, BUCKET_LIMIT), h.count - 4);
+	assert_int_equal(interval_at_most(&h, UINT64_MAX), h.count);
+	hist_release(&h);
+}
+
+/* -- looks ---------------------------------------------------------------------------------- */
+
+/* Pocock (1977), table 1: nominal levels for K equally spaced looks that make 5 % together. */
+static void looks_cover_as_pocock_says(void **state)
+{
+	static const struct {
+		uint32_t looks;
+		double c;
+	} table[] = { { 1, 1.960 }, { 2, 2.178 }, { 3, 2.289 }, { 4, 2.361 }, { 5, 2.413 },
+		      { 10, 2.555 } };
+	double t[10];
+
+	(void)state;
+	for (int i = 0; i < 10; i++)
+		t[i] = i + 1;
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+		assert_true(fabs(looks_coverage(t, table[i].looks, table[i].c) - 0.95) < 2e-4);
+}
+
+static void looks_keep_the_confidence(void **state)
+{
+	static const double wanted[] = { 0.5, 0.8, 0.9, 0.95, 0.99, 0.999 };
+	double t[LOOKS];
+
+	(void)state;
+	for (int i = 0; i < LOOKS; i++)
+		t[i] = (double)look_time(1ULL << 40, (uint32_t)i);
+	assert_int_equal(look_time(1ULL << 40, LOOKS - 1), 1ULL << 40);
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+		const double single = look_confidence(wanted[i]);
+		const double c = normal_quantile((1 + single) / 2);
+
+		assert_true(single > wanted[i] && single < 1);
+		assert_true(fabs(looks_coverage(t, LOOKS, c) - wanted[i]) < 1e-6);
+		/* Less demanding than Bonferroni: the looks know of each other. */
+		assert_true(1 - single > (1 - wanted[i]) / LOOKS);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(independent_samples_are_worth_themselves),
+		cmocka_unit_test(dependence_widens),
+		cmocka_unit_test(thin_tails_give_none),
+		cmocka_unit_test(short_runs_give_none),
+		cmocka_unit_test(failures_widen),
+		cmocka_unit_test(constant_latency),
+		cmocka_unit_test(batches_agree),
+		cmocka_unit_test(counts_up_to_a_latency),
+		cmocka_unit_test(looks_cover_as_pocock_says),
+		cmocka_unit_test(looks_keep_the_confidence),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is said of many runs together, and when it is not: from summaries made by hand. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/bug.h"
+#include "cmd/load_many_report.h"
+
+#define PAIRS 10
+
+static const char *const urls[2] = { "echo://a", "echo://b" };
+static const struct load_many_end whole;
+
+static struct load_summary run_of(const char *url, uint64_t ns)
+{
+	return (struct load_summary){
+		.url = url, .rate = 1000, .achieved = 1000, .count = 1000, .sound = true,
+		.usable = true, .comparable = true,
+		.asked = { .ns = ns, .lo_ns = ns - ns / 100, .hi_ns = ns + ns / 100, .known = true,
+			   .bounded = true, .confidence = 0.97 },
+	};
+}
+
+static const struct value *evidence(const struct report *r, const char *code)
+{
+	for (const struct row *row = r->reasons->first; row; row = row->next)
+		if (!strcmp(row->cells[0].string, code))
+			return &row->cells[2];
+	return NULL;
+}
+
+static void begin(struct report *r)
+{
+	report_init(r, &(struct provenance){ .version = "0", .command = "load", .host = "h" });
+}
+
+/* ---- two targets ---- */
+
+/* PAIRS pairs, b a tenth slower; the first `bad` slices of a don't count. */
+static void compare(size_t bad, struct report *r)
+{
+	struct load_runs runs;
+	struct rng rng;
+
+	rng_init(&rng, 1);
+	vec_init(&runs, 2 * PAIRS);
+	for (size_t i = 0; i < PAIRS; i++) {
+		struct load_summary a = run_of(urls[0], 100000 + i);
+
+		a.comparable = i >= bad;
+		assert_int_equal(vec_push(&runs, a), 0);
+		assert_int_equal(vec_push(&runs, run_of(urls[1], 110000 + i)), 0);
+	}
+	begin(r);
+	assert_int_equal(load_against_report(&runs, urls, 0.99, 0.95, &rng, &whole, r), 0);
+	assert_int_equal(report_error(r), 0);
+	vec_release(&runs);
+}
+
+static void test_slices(void **state)
+{
+	struct report r;
+
+	(void)state;
+	compare(0, &r);
+	assert_string_equal(r.verdict, "ok");
+	assert_false(r.partial);
+	report_release(&r);
+	compare(3, &r);
+	assert_string_equal(r.verdict, "partial");
+	assert_true(r.partial);
+	assert_non_null(evidence(&r, "slices-left-out"));
+	assert_string_equal(evidence(&r, "slices-left-out")->string,
+			    "3 of 10 slices of echo://a, 0 of 10 of echo://b");
+	report_release(&r);
+	compare(6, &r);
+	assert_string_equal(r.verdict, "n/a");
+	assert_non_null(evidence(&r, "slices-left-out"));
+	assert_non_null(evidence(&r, "too-few-pairs"));
+	report_release(&r);
+}
+
+/* PAIRS pairs; the servers' shares of misses, with what chance does to those of b. */
+static void compare_shares(double of_a, double of_b, double chance, struct report *r)
+{
+	struct load_runs runs;
+	struct rng rng;
+
+	rng_init(&rng, 1);
+	vec_init(&runs, 2 * PAIRS);
+	for (size_t i = 0; i < PAIRS; i++) {
+		struct load_summary a = run_of(urls[0], 100000 + i);
+		struct load_summary b = run_of(urls[1], 110000 + i);
+
+		a.misses_known = b.misses_known = true;
+		a.misses = (struct load_misses){ 10000, (uint64_t)(10000 * of_a) };
+		b.misses = (struct load_misses){
+			10000, (uint64_t)(10000 * (of_b + (i & 1 ? chance : -chance))) };
+		assert_int_equal(vec_push(&runs, a), 0);
+		assert_int_equal(vec_push(&runs, b), 0);
+	}
+	begin(r);
+	assert_int_equal(load_against_report(&runs, urls, 0.9, 0.95, &rng, &whole, r), 0);
+	assert_int_equal(report_error(r), 0);
+	vec_release(&runs);
+}
+
+/* A hit and a miss are different work: then the servers didn't do the same. */
+static void test_misses_differ(void **state)
+{
+	static const struct {
+		double a, b, chance;
+		bool differ;
+	} cases[] = {
+		{ 0, 0.93, 0, true }, { 0.93, 0.1, 0.05, true }, { 0.5, 0.5, 0.1, false },
+		{ 0, 0.03, 0, false }, /* too few of them to matter at p90 */
+		{ 0.4, 0.5, 0.4, false }, /* that may be chance */
+	};
+	struct report r;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		compare_shares(cases[i].a, cases[i].b, cases[i].chance, &r);
+		assert_int_equal(evidence(&r, "misses-differ") != NULL, cases[i].differ);
+		assert_string_equal(r.verdict, cases[i].differ ? "partial" : "ok");
+		if (!i)
+			assert_string_equal(evidence(&r, "misses-differ")->string,
+					    "0 % of the replies of echo://a, 93 % of those of "
+					    "echo://b");
+		report_release(&r);
+	}
+}
+
+/* Who did not count them does not say that there were none. */
+static void test_misses_unknown(void **state)
+{
+	struct report r;
+
+	(void)state;
+	compare(0, &r);
+	assert_null(evidence(&r, "misses-differ"));
+	for (const struct field *f = r.body.first; f; f = f->next) {
+		if (!f->name || strcmp(f->name, "comparison") != 0)
+			continue;
+		for (const struct field *g = f->value.object->first; g; g = g->next)
+			if (!strcmp(g->name, "a_misses") || !strcmp(g->name, "b_misses"))
+				assert_int_equal(g->value.type, VALUE_NULL);
+	}
+	report_release(&r);
+}
+
+/* ---- a closed loop ---- */
+
+/* Its latencies are none from an intended send, and it has no rate to be compared with. */
+static void test_closed(void **state)
+{
+	struct load_summary s = run_of(NULL, 100000);
+	struct load_runs runs;
+	struct report r;
+
+	(void)state;
+	s.from = LOAD_ACTUAL;
+	s.closed = true;
+	s.rate = NAN;
+	vec_init(&runs, 2);
+	assert_int_equal(vec_push(&runs, s), 0);
+	assert_int_equal(vec_push(&runs, s), 0);
+	begin(&r);
+	load_repeat_report(&runs, 0.99, 0.95, &whole, &r);
+	assert_int_equal(report_error(&r), 0);
+	assert_string_equal(r.summary.first->string,
+			    "from actual send, closed loop: no latency at a rate");
+	report_release(&r);
+	vec_release(&runs);
+}
+
+/* ---- a probe of --find-max ---- */
+
+/* p99<500us, measured 1 ms: what a run with these reasons (separated by blanks) shows of it. */
+static enum load_truth judge(const char *reasons, double achieved, bool *doubtful)
+{
+	struct load_summary s = run_of(NULL, 1000000);
+	char copy[64], *rest = copy, *code;
+	struct load_condition c;
+	struct load_quantile q;
+	struct report r;
+
+	assert_int_equal(load_condition_parse("p99<500us", &c), 0);
+	assert_true(strlen(reasons) < sizeof(copy));
+	memcpy(copy, reasons, strlen(reasons) + 1);
+	begin(&r);
+	while ((code = strsep(&rest, " ")))
+		report_reason(&r, code, NULL, "%s", code);
+	s.sound = s.asked.bounded = false;
+	s.achieved = achieved;
+	load_summary_reasons(&r, &s);
+	report_release(&r);
+	return load_summary_judge(&s, &c, &q, doubtful);
+}
+
+/* More than can be served: if nothing else can have been the reason, one probe is enough. */
+static void test_probe(void **state)
+{
+	static const struct {
+		const char *reasons;
+		double achieved; /* of 1000 */
+		enum load_truth truth;
+		bool doubtful;
+	} cases[] = {
+		{ "rate-not-reached", 500, LOAD_FAILS, false },
+		{ "rate-not-reached", 950, LOAD_FAILS, true },
+		{ "non-stationary-trend", 999, LOAD_FAILS, true },
+		{ "rate-not-reached host-noisy", 400, LOAD_FAILS, true },
+		{ "rate-not-reached host-noisy", 700, LOAD_OPEN, false },
+		{ "rate-not-reached client-saturated", 400, LOAD_OPEN, false },
+		{ "host-noisy", 999, LOAD_OPEN, false },
+		{ "not-converged", 999, LOAD_OPEN, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		bool doubtful;
+
+		assert_int_equal(judge(cases[i].reasons, cases[i].achieved, &doubtful),
+				 cases[i].truth);
+		assert_int_equal(doubtful, cases[i].doubtful);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_slices), cmocka_unit_test(test_closed),
+		cmocka_unit_test(test_misses_differ), cmocka_unit_test(test_misses_unknown),
+		cmocka_unit_test(test_probe),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

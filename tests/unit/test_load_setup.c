@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What was asked of a run, through facts and back: every bit of it. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/bug.h"
+#include "event/memsource.h"
+#include "load/setup.h"
+
+static const struct load_config config = {
+	.loop = LOOP_OPEN, .stamps = STAMPS_KERNEL, .role = ROLE_LATENCY, .rate = 1e5 / 3,
+	.arrival = "lognormal:2", .workload = "etc,keys=10", .connections = 77, .outstanding = 3,
+	.threads = 2, .requests_per_connection = 1000, .duration_ns = 12345678901,
+	.timeout_ns = 3, .drain_ns = 4, .seed = UINT64_MAX, .pin = true, .preload = true,
+	.ca_file = "ca.pem",
+};
+
+static const struct load_analysis_config analysis = {
+	.rate = 2e5 / 3, .method = METHOD_LANCET, .agents = 2, .probes = 1, .percentile = 0.999,
+	.ci_width_ns = 10000, .confidence = 0.9, .max_time_ns = 12345678901, .max_errors = 1e-3,
+};
+
+/* The facts that `from` puts, into `to`, but for the one that is to be left out. */
+static int pass_facts(const struct load_setup *from, struct load_setup *to, const char *without)
+{
+	struct event_memsource *queue;
+	struct event_block block;
+	struct event event;
+	int err = 0;
+
+	assert_int_equal(event_memsource_new(&queue, 1 << 20), 0);
+	assert_int_equal(load_setup_put(from, event_memsource_sink(queue), 1), 0);
+	while (event_source_next(event_memsource_source(queue), &block) > 0) {
+		for (size_t at = 0; !err && event_block_next(&block, &at, &event);) {
+			const char *key, *value;
+
+			event_fact_get(&event, &key, &value);
+			if (!without || strcmp(key, without))
+				err = load_setup_take(to, key, value);
+		}
+	}
+	event_memsource_free(queue);
+	return err ? err : load_setup_complete(to);
+}
+
+static void make(struct load_setup *setup)
+{
+	struct strbuf why = STRBUF_INIT(1024);
+
+	assert_int_equal(load_setup_init(setup, &config, &analysis, &why), 0);
+	strbuf_release(&why);
+}
+
+static void test_round_trip(void **state)
+{
+	struct load_setup from, to = { 0 };
+	struct load_config a, b;
+
+	(void)state;
+	make(&from);
+	assert_int_equal(pass_facts(&from, &to, NULL), 0);
+	assert_string_equal(to.config.arrival, "lognormal:2");
+	assert_string_equal(to.config.workload, "etc,keys=10");
+	a = from.config;
+	b = to.config;
+	assert_string_equal(to.config.ca_file, "ca.pem");
+	a.arrival = b.arrival = a.workload = b.workload = a.ca_file = b.ca_file = NULL;
+	assert_memory_equal(&a, &b, sizeof(a));
+	assert_int_equal(to.analysis.stamps, STAMPS_KERNEL); /* told once, for both */
+	assert_int_equal(to.analysis.arrival.kind, ARRIVAL_LOGNORMAL);
+	assert_true(to.analysis.arrival.a == 2);
+	assert_memory_equal(&from.analysis, &to.analysis, sizeof(from.analysis));
+	load_setup_release(&to);
+}
+
+static void test_missing(void **state)
+{
+	static const char *const keys[] = { "load.rate", "load.arrival", "load.max_errors" };
+	struct load_setup from, to;
+
+	(void)state;
+	make(&from);
+	for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+		to = (struct load_setup){ 0 };
+		assert_int_equal(pass_facts(&from, &to, keys[i]), -EBADMSG);
+	}
+	to = (struct load_setup){ 0 };
+	assert_int_equal(pass_facts(&from, &to, "load.ca"), 0); /* of an earlier version */
+	assert_null(to.config.ca_file);
+}
+
+static const struct object *setup_of(struct report *r)
+{
+	for (const struct field *f = r->body.first; f; f = f->next)
+		if (f->name && !strcmp(f->name, "setup"))
+			return f->value.object;
+	return NULL;
+}
+
+/*
+ * Of each row of what makes a load (cmd/load_options.c) the result says what was asked for; what is
+ * judged by is in "method", the rate in "rate".
+ */
+static void test_all_is_said(void **state)
+{
+	static const char *const names[] = {
+		"targets", "arrival", "workload", "loop", "timestamps", "connections",
+		"outstanding", "threads", "requests_per_connection", "max_time_ns", "timeout_ns",
+		"drain_ns", "seed", "pin", "spin", "preload", "insecure", "ca", "ci_width_ns",
+		"max_errors", "agents", "latency_agents",
+	};
+	struct load_setup setup;
+	struct report r;
+
+	(void)state;
+	make(&setup);
+	report_init(&r, &(struct provenance){ .version = "0", .command = "load", .host = "h" });
+	load_setup_report(&setup, &r);
+	assert_int_equal(report_error(&r), 0);
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		const struct field *f = setup_of(&r)->first;
+
+		while (f && strcmp(f->name, names[i]) != 0)
+			f = f->next;
+		if (!f)
+			fail_msg("setup has no %s", names[i]);
+		if (!strcmp(names[i], "ca"))
+			assert_string_equal(f->value.string, "ca.pem");
+		if (!strcmp(names[i], "preload"))
+			assert_true(f->value.boolean);
+	}
+	report_release(&r);
+}
+
+static void test_impossible(void **state)
+{
+	static const char *const cases[][2] = {
+		{ "load.rate", "fast" },	{ "load.rate", "nan" },	     { "load.rate", "1x" },
+		{ "load.rate", "-1" },		{ "load.loop", "ajar" },     { "load.pin", "2" },
+		{ "load.threads", "5000000000" }, { "load.seed", "" },	     { "load.role", "" },
+	};
+	/* Values that can be read, but not be meant. */
+	static const char *const meant[][2] = {
+		{ "load.percentile", "1" }, { "load.confidence", "0" }, { "load.agents", "65" },
+		{ "load.probes", "3" },	    { "load.all_rate", "0" },	{ "load.arrival", "soon" },
+		{ "load.max_time_ns", "0" },
+	};
+	struct load_setup from, to = { 0 };
+
+	(void)state;
+	make(&from);
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+		assert_int_equal(load_setup_take(&to, cases[i][0], cases[i][1]), -EBADMSG);
+	assert_int_equal(load_setup_take(&to, "kernel.release", "6"), 0);
+	for (size_t i = 0; i < ARRAY_LEN(meant); i++) {
+		to = (struct load_setup){ 0 };
+		assert_int_equal(pass_facts(&from, &to, NULL), 0);
+		assert_int_equal(load_setup_take(&to, meant[i][0], meant[i][1]), 0);
+		assert_int_equal(load_setup_complete(&to), -EBADMSG);
+	}
+}
+
+static void test_targets(void **state)
+{
+	struct load_setup setup = { 0 };
+
+	(void)state;
+	assert_int_equal(load_setup_take(&setup, LOAD_FACT_TARGET, "null:"), 0);
+	assert_int_equal(load_setup_take(&setup, LOAD_FACT_TARGET, "echo://a"), 0);
+	assert_int_equal(load_setup_take(&setup, LOAD_FACT_TARGET, "null:"), 0);
+	assert_int_equal(setup.n_targets, 2);
+	assert_string_equal(setup.targets[1], "echo://a");
+	load_setup_release(&setup);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_round_trip), cmocka_unit_test(test_missing),
+		cmocka_unit_test(test_impossible), cmocka_unit_test(test_targets),
+		cmocka_unit_test(test_all_is_said),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

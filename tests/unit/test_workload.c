@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/bug.h"
+#include "base/rng.h"
+#include "load/protocol.h"
+#include "load/sizes.h"
+#include "load/workload.h"
+
+#define DRAWS 100000
+
+static void make(struct workload *w, const char *text)
+{
+	struct strbuf why = STRBUF_INIT(4096);
+
+	if (workload_parse(w, text, NULL, &why))
+		fail_msg("%s: %s", text, strbuf_str(&why));
+	assert_int_equal(why.len, 0);
+	strbuf_release(&why);
+}
+
+/* --- Sizes: the table's answer is the definition's, the smallest with P(size <= it) > u --- */
+
+static void test_sizes_exact(void **state)
+{
+	static const char *const texts[] = {
+		"fixed:200", "0", "uniform:3:17", "uniform:0:50000000", "exponential:50",
+		"exponential:100000", "lognormal:300:2", "bimodal:0.5:16:21", "normal:30:5", "etc",
+		"gev:30.7984:8.20449:0.078688", "pareto:0:214.476:0.348238", "gamma:3000:0.1",
+	};
+	struct strbuf why = STRBUF_INIT(4096);
+	struct sizes *s = malloc(sizeof(*s));
+	struct rng rng;
+
+	(void)state;
+	rng_init(&rng, 31);
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+		struct dist d;
+
+		assert_int_equal(dist_parse(texts[i], DIST_UNIT_BYTES, &d, &why), 0);
+		sizes_init(s, &d, 2, 1 << 20);
+		for (int n = 0; n < 20000; n++) {
+			double u = n < 2000 ? n / 2000.0 : rng_uniform(&rng);
+			uint32_t size;
+
+			if (n >= 19900)
+				u = 1 - rng_uniform(&rng) * 1e-12;
+			u = fmin(u, 1 - 0x1p-53);
+			size = sizes_at(s, u);
+			assert_true(size >= 2 && size <= 1 << 20 && size <= sizes_largest(s));
+			if (size < 1 << 20)
+				assert_true(u < dist_cdf(&d, size + 0.5));
+			if (size > 2)
+				assert_true(u >= dist_cdf(&d, size - 0.5));
+		}
+	}
+	free(s);
+	strbuf_release(&why);
+}
+
+/* --- Keys --- */
+
+static int compare_keys(const void *a, const void *b)
+{
+	return strcmp(a, b);
+}
+
+/* All different, the same again for the same number, their sizes as declared. */
+static void test_key_text(void **state)
+{
+	const size_t n = 100000;
+	char (*keys)[WORKLOAD_KEY_MAX + 1] = calloc(n, sizeof(*keys));
+	struct workload w;
+	double sum = 0;
+
+	(void)state;
+	assert_non_null(keys);
+	make(&w, "keys=100000,key=gev:30.7984:8.20449:0.078688");
+	for (size_t i = 0; i < n; i++) {
+		char again[WORKLOAD_KEY_MAX];
+		size_t size = workload_key_text(&w, i, keys[i]);
+
+		assert_true(size >= 5 && size <= WORKLOAD_KEY_MAX && strlen(keys[i]) == size);
+		assert_int_equal(workload_key_text(&w, i, again), size);
+		assert_memory_equal(again, keys[i], size);
+		sum += (double)size;
+	}
+	/* Five standard errors: the deviation is about 12 bytes. */
+	assert_true(fabs(sum / (double)n - dist_mean(&w.key_size)) < 0.19);
+	qsort(keys, n, sizeof(*keys), compare_keys);
+	for (size_t i = 1; i < n; i++)
+		assert_string_not_equal(keys[i - 1], keys[i]);
+	workload_release(&w);
+	free(keys);
+}
+
+static void test_key_digits(void **state)
+{
+	char text[WORKLOAD_KEY_MAX];
+	struct workload w;
+
+	(void)state;
+	make(&w, "keys=1000000000,key=1");
+	assert_int_equal(workload_key_text(&w, 0, text), 9);
+	assert_memory_equal(text, "000000000", 9);
+	assert_int_equal(workload_key_text(&w, 999999999, text), 9);
+	assert_memory_equal(text, "999999999", 9);
+	workload_release(&w);
+	make(&w, "keys=10,key=250");
+	assert_int_equal(workload_key_text(&w, 7, text), 250);
+	assert_true(text[0] == '0' && text[249] == '7');
+	workload_release(&w);
+}
+
+static double share_below(const char *text, uint64_t bound)
+{
+	struct workload w;
+	struct rng rng;
+	int below = 0;
+
+	make(&w, text);
+	rng_init(&rng, 37);
+	for (int i = 0; i < DRAWS; i++) {
+		uint64_t key = workload_key(&w, &rng);
+
+		assert_true(key < w.keys);
+		below += key < bound;
+	}
+	workload_release(&w);
+	return (double)below / DRAWS;
+}
+
+static void test_popularity(void **state)
+{
+	double zipf10 = 0, zipf1000 = 0;
+
+	(void)state;
+	for (int k = 1; k <= 1000; k++) {
+		zipf1000 += pow(k, -0.99);
+		zipf10 += k <= 10 ? pow(k, -0.99) : 0;
+	}
+	assert_true(fabs(share_below("keys=1000", 100) - 0.1) < 0.005);
+	assert_true(fabs(share_below("keys=1000,popularity=zipf:0.99", 10) - zipf10 / zipf1000) <
+		    0.008);
+	assert_true(fabs(share_below("keys=1000,popularity=normal:500:100", 600) - 0.8413) < 0.006);
+	assert_true(share_below("keys=7,popularity=normal:500:100", 6) < 0.0001);
+	assert_true(share_below("keys=1", 1) == 1);
+}
+
+/* --- The mix and the values --- */
+
+static void test_mix(void **state)
+{
+	struct workload w;
+	struct rng rng;
+	int reads = 0, small = 0, stored = 0;
+
+	(void)state;
+	make(&w, "etc,read=90%");
+	rng_init(&rng, 41);
+	for (int i = 0; i < DRAWS; i++) {
+		reads += workload_is_read(&w, &rng);
+		small += workload_value_size(&w, &rng) < 15;
+		stored += workload_stored_size(&w, (uint64_t)i) < 15;
+		assert_int_equal(workload_stored_size(&w, (uint64_t)i),
+				 workload_stored_size(&w, (uint64_t)i));
+	}
+	assert_true(fabs((double)reads / DRAWS - 0.9) < 0.005);
+	/* The head of the table; 15 bytes begin at the tail's 0. */
+	assert_true(fabs((double)small / DRAWS - 0.44155) < 0.008);
+	assert_true(fabs((double)stored / DRAWS - 0.44155) < 0.008);
+	workload_release(&w);
+	make(&w, "etc");
+	assert_true(fabs(w.reads / (1 - w.reads) - 30) < 1e-9);
+	assert_true(fabs(dist_mean(&w.key_size) - 36.0) < 0.3);
+	workload_release(&w);
+	make(&w, "usr");
+	for (int i = 0; i < 1000; i++)
+		assert_int_equal(workload_value_size(&w, &rng), 2);
+	assert_true(w.reads == 0.998);
+	workload_release(&w);
+	make(&w, NULL);
+	assert_true(workload_is_read(&w, &rng) && w.keys == 10000);
+	workload_release(&w);
+}
+
+/* --- What isn't taken --- */
+
+static void test_refused(void **state)
+{
+	static const char *const rows[][2] = {
+		{ "keys=0", "keys takes 1 to 1000000000, not '0'" },
+		{ "keys=1000000001", "keys takes 1 to 1000000000" },
+		{ "keys=1K", "keys takes 1 to 1000000000" },
+		{ "keys=", "keys takes 1 to 1000000000" },
+		{ "kyes=1", "did you mean keys?" },
+		{ "=1", "unknown key ''" },
+		{ "keys=1,,", "takes KEY=VALUE" },
+		{ "keys=1,etc", "'etc' takes KEY=VALUE" },
+		{ "keys=1,keys=1", "keys is given twice" },
+		{ "keys=1,base=etc", "base takes etc or usr, before all others" },
+		{ "ect,keys=1", "base takes etc or usr" },
+		{ "read=1.1", "read takes a fraction" },
+		{ "key=251", "key takes sizes up to 250 bytes here, not 251" },
+		{ "key=uniform:1:1K", "key takes sizes up to 250 bytes" },
+		{ "value=65M", "value takes sizes up to 67108864 bytes" },
+		{ "value=bimodal:0.1:65M:1", "value takes sizes up to 67108864 bytes" },
+		{ "value=5us", "a number of bytes" },
+		{ "value=zipf:1", "takes VALUE" },
+		{ "service=5", "(ns, us, ms" },
+		{ "popularity=zipf", "popularity takes uniform, zipf:EXPONENT" },
+		{ "popularity=uniform:1:2", "popularity takes uniform, zipf:EXPONENT" },
+		{ "popularity=exponential:5", "popularity takes uniform, zipf:EXPONENT" },
+		{ "/nonexistent/x.yaml", "No such file" },
+		{ "ect", "did you mean etc?" },
+		{ "/", "Is a directory" },
+	};
+	struct strbuf why = STRBUF_INIT(4096);
+	struct workload w;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		strbuf_reset(&why);
+		assert_true(workload_parse(&w, rows[i][0], NULL, &why) < 0);
+		if (!strstr(strbuf_str(&why), rows[i][1]))
+			fail_msg("'%s': %s", rows[i][0], strbuf_str(&why));
+		assert_null(w.tables);
+	}
+	strbuf_release(&why);
+}
+
+/* A value that doesn't fit into a datagram is only refused where there are datagrams. */
+static void test_datagram(void **state)
+{
+	struct strbuf why = STRBUF_INIT(4096);
+	struct workload w;
+	struct target t;
+
+	(void)state;
+	assert_int_equal(target_parse("udp+memcached://h", &t, &why), 0);
+	assert_int_equal(workload_parse(&w, "value=2K", &t, &why), -EINVAL);
+	assert_non_null(strstr(strbuf_str(&why), "up to 1400 bytes here"));
+	assert_int_equal(workload_parse(&w, "etc", &t, &why), 0);
+	assert_true(workload_request_max(&w) < 3 * 1024 + 512);
+	workload_release(&w);
+	assert_int_equal(target_parse("memcached://h", &t, &why), 0);
+	assert_int_equal(workload_parse(&w, "value=2K", &t, &why), 0);
+	workload_release(&w);
+	strbuf_release(&why);
+}
+
+/* --- YAML --- */
+
+static int parse_yaml(const char *yaml, struct workload *w, struct strbuf *why)
+{
+	char name[] = "/tmp/hostlat-workload-XXXXXX";
+	int fd = mkstemp(name), err;
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, yaml, strlen(yaml)), strlen(yaml));
+	close(fd);
+	strbuf_reset(why);
+	err = workload_parse(w, name, NULL, why);
+	unlink(name);
+	return err;
+}
+
+static void test_yaml(void **state)
+{
+	struct strbuf why = STRBUF_INIT(8192);
+	struct workload w;
+	char *large;
+
+	(void)state;
+	assert_int_equal(parse_yaml("# a pool\nbase: usr\nkeys: 500\n\"value\": 'uniform:1:9'\n"
+				    "read: 50%\npopularity: zipf:1\nkey: normal:30:5\n",
+				    &w, &why), 0);
+	assert_true(w.keys == 500 && w.reads == 0.5 && w.value_size.b == 9);
+	assert_true(w.popularity.kind == DIST_KIND_ZIPF && w.key_size.kind == DIST_KIND_NORMAL);
+	workload_release(&w);
+	large = malloc(70000);
+	memset(large, '#', 69999);
+	large[69999] = '\0';
+	assert_int_equal(parse_yaml(large, &w, &why), -EFBIG);
+	free(large);
+	strbuf_release(&why);
+}
+
+static void test_yaml_refused(void **state)
+{
+	static const char *const rows[][2] = {
+		{ "", "line 1: a workload is a mapping" },
+		{ "etc\n", "line 1: a workload is a mapping" },
+		{ "keys: 1\n\nvlaue: 3\n", "line 3: unknown key 'vlaue'" },
+		{ "keys: 1\nkeys: 1\n", "line 2: keys is given twice" },
+		{ "keys: 1\nbase: etc\n", "line 2: base takes etc or usr, before all others" },
+		{ "keys:\n  - 1\n", "line 2: a list where a value was expected" },
+		{ "keys:\n  a: 1\n", "line 2: a mapping inside a mapping" },
+		{ "keys: 1\nvalue: &a 1\n", "line 2: a workload is a mapping of plain values" },
+		{ "keys: 1\nvalue: *a\n", "line 2: an alias" },
+		{ "keys: !!int 1\n", "line 1: a workload is a mapping of plain values" },
+		{ "keys: \"1\\0\"\n", "line 1: a zero byte" },
+		{ "keys: 1\n---\nkeys: 1\n", "line 2: a second document" },
+		{ "keys: 1\n\tvalue: 1\n", "line 2: found" },
+		{ "keys: [1\n", "line" },
+		{ "keys: 1\nread: lots\n", "line 2: read takes a fraction" },
+		{ "? keys\n", "line 1: keys takes 1 to" },
+	};
+	struct strbuf why = STRBUF_INIT(8192);
+	struct workload w;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		assert_int_equal(parse_yaml(rows[i][0], &w, &why), -EINVAL);
+		if (!strstr(strbuf_str(&why), rows[i][1]))
+			fail_msg("'%s': %s", rows[i][0], strbuf_str(&why));
+	}
+	strbuf_release(&why);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_sizes_exact),
+		cmocka_unit_test(test_key_text),
+		cmocka_unit_test(test_key_digits),
+		cmocka_unit_test(test_popularity),
+		cmocka_unit_test(test_mix),
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_datagram),
+		cmocka_unit_test(test_yaml),
+		cmocka_unit_test(test_yaml_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
