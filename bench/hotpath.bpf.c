@@ -86,6 +86,8 @@ static __always_inline void put_packet(struct round *r)
 	p->transport = r->stamp + 500;
 	p->s.how = HOW(PKT_IFACE) | ROW_STACK;
 	p->s.seq = tcp_number(r->sk, copied_seq, USUAL) - 1;
+	if (by)
+		p->s.group = group_of(r->sk, 0);
 	r->s->next_is = NEXT_USUAL;
 }
 

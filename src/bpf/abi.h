@@ -100,6 +100,71 @@ enum row_proto {
 #define SHORT_ENTRIES 8192 /* as many as a mask needs */
 #define SHORT_OFFSET 0x7f8
 
+/* ---- groups (--by): rows of their own, beside those of all packets ---- */
+
+/* What a group's packets have in common; what is not asked for is 0. Compared as numbers. */
+struct group_traits {
+	__u64 cgroup; /* the socket's, in cgroup2 */
+	__u32 netns;  /* the socket's, inode; also with ifindex, which says nothing without it */
+	__u32 way;    /* enum way_field, packed */
+	__u32 port;   /* local */
+	__u32 read;   /* `comm` is known */
+	char comm[16]; /* of the reading thread */
+};
+
+#define GROUP_WORDS (sizeof(struct group_traits) / 8)
+
+/*
+ * What is known of a packet when it is received, in as many bits as there are for it: all ones
+ * stands for a number that has no room. The queue is 0 if there is none, else its number + 1.
+ */
+enum way_field {
+	WAY_IFINDEX,
+	WAY_CPU,
+	WAY_RXQ,
+	WAY_FIELDS,
+};
+
+enum group_state {
+	GROUP_FREE,
+	GROUP_BUSY,    /* being written */
+	GROUP_LEAVING, /* user space is about to free it */
+	GROUP_READY, /* `traits` hold until user space frees the place */
+};
+
+struct group_place {
+	__u32 state;
+	__u32 generation; /* how often it was freed */
+	struct group_traits traits;
+	__u64 pad;
+};
+
+#define GROUP_WAYS 4
+#define GROUP_SETS 1024
+
+struct group_set {
+	struct group_place at[GROUP_WAYS];
+	__u64 pad[GROUP_WAYS];
+};
+
+/* A group's number: its place + 1, and the lower bits of the place's generation. 0 = none. */
+#define GROUP_BITS 13
+#define GROUP_NUMBER(place, generation) (((generation) << GROUP_BITS) | ((place) + 1))
+#define GROUP_PLACE(number) (((number) & ((1U << GROUP_BITS) - 1)) - 1)
+
+/* Whose a row is: (CPU, the row's place in struct cpu_state, group's number). 0 = nobody's. */
+#define ROW_KEY(cpu, id, group) (1ULL << 63 | (__u64)(cpu) << 40 | (__u64)(id) << 32 | (group))
+#define ROW_KEY_CPU(key) ((key) >> 40 & 0x7fffff)
+#define ROW_KEY_ID(key) ((key) >> 32 & 0xff)
+#define ROW_KEY_GROUP(key) ((__u32)(key))
+#define ROW_LEAVING (~0ULL) /* on its way out */
+
+#define ROW_WAYS 8
+
+struct row_set {
+	__u64 key[ROW_WAYS];
+};
+
 /* ---- counters ---- */
 
 /* Why a packet that should have been measured at a slot was not. */
@@ -175,7 +240,10 @@ struct cpu_share {
 /* What is needed of a packet once it is in a socket's queue. */
 struct stamp {
 	__u64 base;      /* the origin's time */
-	__u64 enqueued;
+	union {
+		__u64 enqueued;
+		__u64 group; /* --by, of TCP's packets until then */
+	};
 	union {
 		struct {
 			__u8 origin; /* enum row_origin */
@@ -206,6 +274,8 @@ struct queued {
 	struct stamp s;
 	__u32 link, ip, transport; /* ns before `enqueued`, at most 2^32 - 1; 0 = as above */
 	__u32 link_ns;
+	__u32 group; /* its number, with --by */
+	__u32 pad;
 };
 
 struct link_entry {
@@ -255,7 +325,7 @@ struct cpu_state {
 #define EXT_RING 4096 /* borrowed by a TCP socket whose reader is far behind */
 #define EXT_MAX  32
 #define OOO_MAX  64
-#define UDP_RING 320 /* a full default receive buffer of small datagrams: 277 */
+#define UDP_RING 288 /* a full default receive buffer of small datagrams: 277 */
 
 enum next {
 	NEXT_NONE,
@@ -343,7 +413,7 @@ struct tx_set {
 struct tx_unacked {
 	__u64 base;
 	__u32 end; /* sequence number behind it */
-	__u32 pad;
+	__u32 group;
 };
 
 struct tx_socket {
@@ -404,6 +474,10 @@ struct task_state {
 	/* for --slower-than */
 	__u32 link, ip, transport; /* of the oldest: as in struct queued */
 	__u64 since;               /* no wait before is known */
+	__u32 group;               /* --by: of the oldest */
+	/* --by comm: what the thread was called when it last read of a group, and that group's */
+	__u32 read_of, read_group, freed;
+	__u64 comm[2];
 };
 
 /* Most readers find their state here, by address; as struct tcp_entry. */
@@ -433,7 +507,11 @@ _Static_assert(sizeof(struct row) == 2 * 8 * (5 + ROW_BUCKETS), "struct row");
 _Static_assert(SHORT_OFFSET / 8 < CELL_MAX, "SHORT_OFFSET");
 _Static_assert(sizeof(struct packet) == 56, "struct packet");
 _Static_assert(sizeof(struct link_entry) == 64, "one cache line per packet");
-_Static_assert(sizeof(struct queued) == 40, "struct queued");
+_Static_assert(sizeof(struct queued) == 48, "struct queued");
+_Static_assert(sizeof(struct group_traits) == 40, "struct group_traits");
+_Static_assert(sizeof(struct group_set) == 256, "struct group_set");
+_Static_assert(GROUP_SETS * GROUP_WAYS < 1 << GROUP_BITS, "GROUP_BITS");
+_Static_assert(ROWS <= 256, "ROW_KEY");
 /* Socket storage is charged to net.core.optmem_max: 20 KiB before 6.7. */
 _Static_assert(sizeof(struct udp_socket) < 16384, "storage of a UDP socket");
 _Static_assert(sizeof(struct tx_set) == 64, "one cache line per set");

@@ -92,10 +92,16 @@ static __always_inline bool tx_selected(struct sock *sk, struct sk_buff *skb)
 
 /* ---- the table ---- */
 
-static __always_inline struct tx_set *tx_set(__u64 skb)
+static __always_inline __u32 tx_set_of(__u64 skb)
 {
 	__u32 low = low_half((const void *)skb);
-	__u32 set = ((low >> 8) ^ (low >> 20)) & (TX_SETS - 1); /* see link_set() */
+
+	return ((low >> 8) ^ (low >> 20)) & (TX_SETS - 1); /* see link_set() */
+}
+
+static __always_inline struct tx_set *tx_set(__u64 skb)
+{
+	__u32 set = tx_set_of(skb);
 
 	return bpf_map_lookup_elem(&tx_sets, &set);
 }
@@ -107,6 +113,19 @@ static __always_inline struct tx_entry *tx_find(__u64 skb)
 	if (!s)
 		return NULL;
 	return s->e[0].skb == skb ? &s->e[0] : s->e[1].skb == skb ? &s->e[1] : NULL;
+}
+
+/* Of the packet's entry, if it has one. */
+static __always_inline __u32 *tx_group_at(__u64 skb)
+{
+	struct tx_set *s = tx_set(skb);
+
+	return &tx_groups[tx_set_of(skb) * 2 + (s && s->e[0].skb != skb)];
+}
+
+static __always_inline __u32 tx_group(__u64 skb)
+{
+	return by ? *tx_group_at(skb) : 0;
 }
 
 /* What a packet that has to make room was still to be measured at. */
@@ -137,7 +156,7 @@ static __always_inline struct tx_entry *tx_claim(struct cpu_state *c, __u64 skb)
 }
 
 static __always_inline void tx_note(struct cpu_state *c, struct sk_buff *skb, __u64 base,
-				    __u64 now, __u32 seq, __u32 given)
+				    __u64 now, __u32 seq, __u32 given, __u32 group)
 {
 	struct tx_entry *e = tx_claim(c, (__u64)skb);
 
@@ -148,6 +167,8 @@ static __always_inline void tx_note(struct cpu_state *c, struct sk_buff *skb, __
 	e->seq = seq;
 	e->where = (skb->dev->ifindex & ~TX_GIVEN) | given;
 	e->skb = (__u64)skb;
+	if (by)
+		*tx_group_at((__u64)skb) = group;
 }
 
 /* Devices on top of others (VLAN, bond): the packet was measured at the first that took it. */
@@ -161,9 +182,9 @@ static __always_inline bool tx_again(struct sk_buff *skb, __u64 base, __u32 seq)
 
 /* ---- the stages ---- */
 
-static __always_inline void tx_paced(struct cpu_state *c, __u64 ahead)
+static __always_inline void tx_paced(struct cpu_state *c, __u64 ahead, __u32 group)
 {
-	record_latency(c, SLOT_PACING, ROW_TCP, 0, ahead, 1);
+	record_latency(c, SLOT_PACING, ROW_TCP, 0, group, ahead, 1);
 	c->count.excluded[EXCL_PACED][ROW_TCP]++;
 }
 
@@ -172,7 +193,7 @@ static __always_inline int tx_queued(struct sk_buff *skb)
 	__u64 now = bpf_ktime_get_ns(), base;
 	struct sock *sk = tx_owner(skb);
 	struct cpu_state *c = this_cpu();
-	__u32 seq, why, len;
+	__u32 seq, why, len, group;
 
 	if (!c)
 		return 0;
@@ -201,17 +222,18 @@ static __always_inline int tx_queued(struct sk_buff *skb)
 		c->count.excluded[EXCL_STACKED][ROW_TCP]++;
 		return 0;
 	}
-	tx_note(c, skb, base, now, seq, 0);
+	group = group_of(sk, by & BY_WAY ? way_of(skb, 0) : 0);
+	tx_note(c, skb, base, now, seq, 0, group);
 	if (selected(SLOT_SEGMENT))
-		tx_segment(c, sk, seq, len, base);
+		tx_segment(c, sk, seq, len, base, group);
 	if (selected(SLOT_ACKED))
-		tx_unacked(c, sk, seq + len, base);
+		tx_unacked(c, sk, seq + len, base, group);
 	if (!selected(SLOT_QDISC))
 		return 0;
 	if ((__s64)(base - now) > PACED_FROM)
-		tx_paced(c, base - now);
+		tx_paced(c, base - now, group);
 	else /* the step, too: snapshot.c knows */
-		record_latency(c, SLOT_QDISC, ROW_TCP, 0, now - base, 1);
+		record_latency(c, SLOT_QDISC, ROW_TCP, 0, group, now - base, 1);
 	return 0;
 }
 
@@ -233,16 +255,20 @@ static __always_inline __u64 tx_piece(struct sk_buff *skb, __u32 *seq)
 /* Its step begins nowhere. */
 static __noinline int tx_split(struct cpu_state *c, struct sk_buff *skb, __u64 now)
 {
-	__u32 seq = 0;
+	__u32 seq = 0, group = 0;
 	__u64 base = tx_piece(skb, &seq);
+	struct sock *sk;
 
 	if (!c || !base)
 		return 0;
+	sk = tx_owner(skb);
+	if (by && sk)
+		group = group_of(sk, by & BY_WAY ? way_of(skb, 0) : 0);
 	c->count.excluded[EXCL_SPLIT][ROW_TCP]++;
 	if (selected(SLOT_DRIVER))
-		record_latency(c, SLOT_DRIVER, ROW_TCP, 0, now - base, 1);
+		record_latency(c, SLOT_DRIVER, ROW_TCP, 0, group, now - base, 1);
 	if (selected(SLOT_SENT))
-		tx_note(c, skb, base, now, seq, TX_GIVEN);
+		tx_note(c, skb, base, now, seq, TX_GIVEN, group);
 	return 0;
 }
 
@@ -266,7 +292,8 @@ static __always_inline int tx_given(struct sk_buff *skb)
 		if ((__s64)(e->base - now) > PACED_FROM) /* nobody held it until then */
 			c->count.excluded[EXCL_NOT_PACED][ROW_TCP]++;
 		else
-			record(c, SLOT_DRIVER, ROW_TCP, 0, now - e->base, now - from, 1);
+			record(c, SLOT_DRIVER, ROW_TCP, 0, tx_group((__u64)skb),
+			       now - e->base, now - from, 1);
 	}
 	e->last = now;
 	return 0;
@@ -290,7 +317,7 @@ static __always_inline int tx_freed(struct sk_buff *skb)
 		return 0;
 	}
 	now = bpf_ktime_get_ns();
-	record(c, SLOT_SENT, ROW_TCP, 0, now - e->base, now - e->last, 1);
+	record(c, SLOT_SENT, ROW_TCP, 0, tx_group((__u64)skb), now - e->base, now - e->last, 1);
 	e->skb = 0;
 	return 0;
 }

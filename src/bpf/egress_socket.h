@@ -145,7 +145,7 @@ static long tx_call_of(__u32 i, struct tx_search *x)
 
 /* `segment`: the call that the packet's first new byte is of; a retransmission has none. */
 static __always_inline void tx_segment(struct cpu_state *c, struct sock *sk, __u32 seq, __u32 len,
-				       __u64 base)
+				       __u64 base, __u32 group)
 {
 	struct tx_writer *w = bpf_sk_storage_get(&tx_writers, sk, NULL, 0);
 	struct tx_search x = { .w = w, .seq = seq };
@@ -168,13 +168,14 @@ static __always_inline void tx_segment(struct cpu_state *c, struct sock *sk, __u
 	else if (since == TX_NO_ROOM)
 		count_loss(c, SLOT_SEGMENT, LOSS_FIFO_FULL, ROW_TCP, 1);
 	else
-		record_latency(c, SLOT_SEGMENT, ROW_TCP, 0, base - since, 1);
+		record_latency(c, SLOT_SEGMENT, ROW_TCP, 0, group, base - since, 1);
 }
 
 /* ---- acknowledgements ---- */
 
 /* A retransmission is acknowledged with what it repeats. Under the socket's lock, as TCP sends. */
-static __always_inline void tx_unacked(struct cpu_state *c, struct sock *sk, __u32 end, __u64 base)
+static __always_inline void tx_unacked(struct cpu_state *c, struct sock *sk, __u32 end, __u64 base,
+				       __u32 group)
 {
 	struct tx_socket *s = bpf_sk_storage_get(&tx_sockets, sk, NULL,
 						 BPF_SK_STORAGE_GET_F_CREATE);
@@ -195,6 +196,7 @@ static __always_inline void tx_unacked(struct cpu_state *c, struct sock *sk, __u
 	u = &s->ring[s->tail++ & (TX_RING - 1)];
 	u->base = base;
 	u->end = end;
+	u->group = group;
 }
 
 struct tx_acks {
@@ -210,7 +212,7 @@ static long tx_ack(__u32 i, struct tx_acks *x)
 
 	if (x->s->head == x->s->tail || after(u->end, x->ack))
 		return 1;
-	record(x->c, SLOT_ACKED, ROW_TCP, 0, x->now - u->base, NO_STEP, 1);
+	record(x->c, SLOT_ACKED, ROW_TCP, 0, u->group, x->now - u->base, NO_STEP, 1);
 	x->s->head++;
 	return 0;
 }

@@ -51,6 +51,19 @@ static __always_inline struct link_entry *link_find(__u64 skb)
 	return e[1].skb == skb ? e + 1 : NULL;
 }
 
+/* Of the packet's entry, if it has one. */
+static __always_inline __u32 *link_way_at(__u64 skb)
+{
+	__u32 set = link_set(skb);
+
+	return &link_ways[set * 2 + (link_table[set * 2].skb != skb)];
+}
+
+static __always_inline __u32 link_way(__u64 skb)
+{
+	return by & BY_WAY ? *link_way_at(skb) : 0;
+}
+
 /*
  * Does the entry belong to this packet, or to one before at the same address? Packets that the
  * kernel makes on the way (segments, copies) never passed `link`. Receive stamps tell them apart;

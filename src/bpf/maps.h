@@ -63,6 +63,31 @@ struct {
 	__type(value, struct culprit);
 } culprits SEC(".maps");
 
+/* --by; the loader makes them larger than 1 if it is asked for */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1); /* loader: GROUP_SETS */
+	__type(key, __u32);
+	__type(value, struct group_set);
+} groups SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1); /* loader: row_sets */
+	__type(key, __u32);
+	__type(value, struct row_set);
+} row_keys SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1); /* loader: row_sets x ROW_WAYS */
+	__type(key, __u32);
+	__type(value, struct row);
+} group_rows SEC(".maps");
+
 /* ---- settings, fixed before loading: the verifier prunes what is switched off ---- */
 
 const volatile __u32 slots = ~0U;           /* enum row_slot bits that are recorded */
@@ -82,6 +107,9 @@ const volatile __u32 ext_limit = 1;         /* rings in ext_rings */
 const volatile __u32 usual = NOT_USUAL;     /* enum usual */
 const volatile __u64 slower_than = 0;       /* ns from which a message is told of; 0 = none */
 const volatile __u32 hol = HOL_EXCLUDE;     /* enum hol */
+const volatile __u32 by = 0;                /* 1 << enum group_key of those asked for */
+const volatile __u32 way_mask[WAY_FIELDS] = {}, way_shift[WAY_FIELDS] = {};
+const volatile __u32 row_sets = 1;
 const volatile __u32 keep_way = 1;          /* queues hold all of a packet's way */
 const volatile __u32 read_announced = 1;    /* sock_recv_length (or its stand-in) closes a read */
 
@@ -92,6 +120,7 @@ const volatile __u8 shorter_cells[SHORT_MIN] = {}; /* each value's */
 
 __s64 realtime_offset; /* realtime - monotonic */
 __s64 tai_offset;     /* TAI - realtime */
+__u32 groups_freed; /* how often places of groups were */
 __u64 ext_used; /* bit per borrowed ring */
 /* The self-test's sockets and its process pass the filters while it runs; else nobody's. */
 __u32 test_port; /* NO_TEST_PORT from before loading on */
@@ -99,6 +128,8 @@ __u32 test_tgid;
 
 /* Not maps: the address of an entry is then known to the programs, without a lookup. */
 struct link_entry link_table[LINK_SETS * 2];
+__u32 link_ways[LINK_SETS * 2]; /* --by: enum way_field of each entry */
+__u32 tx_groups[TX_SETS * 2];   /* ... and the group of each packet on its way out */
 struct tcp_entry tcp_table[TCP_TABLE];
 struct task_entry task_table[TASK_TABLE];
 

@@ -9,6 +9,7 @@
 #ifndef HOSTLAT_BPF_RECORD_H
 #define HOSTLAT_BPF_RECORD_H
 
+#include "bpf/group.h"
 #include "bpf/maps.h"
 #include "stats/buckets.h"
 
@@ -135,17 +136,26 @@ static __noinline int record_other(struct row *r, __u64 latency, __u64 step, __u
 	return 0;
 }
 
+/* The group's, with --by; of a group without a place the one that is else that of all packets. */
 static __always_inline struct row *row_of(struct cpu_state *c, __u32 slot, __u32 proto,
-					  __u64 origin)
+					  __u64 origin, __u32 group)
 {
-	return &c->row[proto][slot][origin & (ORIGINS_AT_ONCE - 1)];
+	__u32 index = origin & (ORIGINS_AT_ONCE - 1);
+	struct row *r;
+
+	if (by && group) {
+		r = group_row(group, (proto * SLOT_MAX + slot) * ORIGINS_AT_ONCE + index);
+		if (r)
+			return r;
+	}
+	return &c->row[proto][slot][index];
 }
 
 /* Adds n packets of this latency. */
 static __always_inline void record_latency(struct cpu_state *c, __u32 slot, __u32 proto,
-					   __u64 origin, __u64 latency, __u64 n)
+					   __u64 origin, __u32 group, __u64 latency, __u64 n)
 {
-	struct row *r = row_of(c, slot, proto, origin);
+	struct row *r = row_of(c, slot, proto, origin, group);
 	__u64 above = latency - SHORT_MIN;
 
 	keep(above);
@@ -157,9 +167,9 @@ static __always_inline void record_latency(struct cpu_state *c, __u32 slot, __u3
 
 /* ... and of this step. */
 static __always_inline void record(struct cpu_state *c, __u32 slot, __u32 proto, __u64 origin,
-				   __u64 latency, __u64 step, __u64 n)
+				   __u32 group, __u64 latency, __u64 step, __u64 n)
 {
-	struct row *r = row_of(c, slot, proto, origin);
+	struct row *r = row_of(c, slot, proto, origin, group);
 	__u64 above = latency - SHORT_MIN, step_above = step - SHORT_MIN;
 
 	keep(above);
@@ -219,10 +229,13 @@ static __always_inline __u32 ns_before(__u64 end, __u64 t)
 	return !t ? 0 : ns > ~0U ? ~0U : ns;
 }
 
-static __always_inline void queue_packet(struct queued *q, const struct packet *p, __u64 enqueued)
+static __always_inline void queue_packet(struct queued *q, const struct packet *p, __u64 enqueued,
+					 __u32 group)
 {
 	q->s = p->s;
 	q->s.enqueued = enqueued;
+	if (by)
+		q->group = group;
 	if (!keep_way)
 		return;
 	q->link = ns_before(enqueued, p->link);
@@ -263,38 +276,38 @@ static __always_inline bool has_origin(struct cpu_state *c, const struct stamp *
  * that is at `transport`, or at `enqueued` where no hook was there before.
  */
 static __always_inline void record_lower(struct cpu_state *c, const struct packet *p, __u32 proto,
-					 __u32 stages)
+					 __u32 stages, __u32 group)
 {
 	if (is_in(stages, SLOT_LINK) && (p->s.flags & PKT_LINK))
-		record_latency(c, SLOT_LINK, proto, p->s.link_origin, p->link_ns, 1);
+		record_latency(c, SLOT_LINK, proto, p->s.link_origin, group, p->link_ns, 1);
 	if (is_in(stages, SLOT_IP)) {
 		if (!p->ip)
 			count_loss(c, SLOT_IP, LOSS_NOT_COVERED, proto, 1);
 		else if (has_origin(c, &p->s, SLOT_IP, proto))
-			record(c, SLOT_IP, proto, p->s.origin, p->ip - p->s.base,
+			record(c, SLOT_IP, proto, p->s.origin, group, p->ip - p->s.base,
 			       p->ip - before_ip(p), 1);
 	}
 }
 
 static __always_inline void record_transport(struct cpu_state *c, const struct packet *p,
-					     __u32 proto, __u32 stages)
+					     __u32 proto, __u32 stages, __u32 group)
 {
 	__u64 latency = p->transport - p->s.base;
 
 	if (!is_in(stages, SLOT_TRANSPORT) || !has_origin(c, &p->s, SLOT_TRANSPORT, proto))
 		return;
 	if (!is_in(stages, SLOT_IP) && p->s.origin == ROW_LINK) /* the step, too: snapshot.c */
-		record_latency(c, SLOT_TRANSPORT, proto, ROW_LINK, latency, 1);
+		record_latency(c, SLOT_TRANSPORT, proto, ROW_LINK, group, latency, 1);
 	else
-		record(c, SLOT_TRANSPORT, proto, p->s.origin, latency,
+		record(c, SLOT_TRANSPORT, proto, p->s.origin, group, latency,
 		       p->transport - before_transport(p), 1);
 }
 
 static __always_inline void record_enqueued(struct cpu_state *c, const struct packet *p,
-					    __u32 proto, __u64 now, __u32 stages)
+					    __u32 proto, __u64 now, __u32 stages, __u32 group)
 {
 	if (is_in(stages, SLOT_ENQUEUED) && has_origin(c, &p->s, SLOT_ENQUEUED, proto))
-		record(c, SLOT_ENQUEUED, proto, p->s.how, now - p->s.base,
+		record(c, SLOT_ENQUEUED, proto, p->s.how, group, now - p->s.base,
 		       now - before_enqueued(p, stages), 1);
 }
 

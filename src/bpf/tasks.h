@@ -54,6 +54,25 @@ static __always_inline struct task_state *task_get(struct task_struct *t, __u64 
 	return task_other(t, e, flags);
 }
 
+/* --by comm: the group of what the current task, whose state `t` is, reads. */
+static __always_inline __u32 group_of_reader(struct task_state *t, __u32 group)
+{
+	const __u64 *comm;
+
+	if (!BY(GROUP_COMM) || !group)
+		return group;
+	comm = (const __u64 *)bpf_get_current_task_btf()->comm;
+	if (likely(t->read_of == group && t->comm[0] == comm[0] && t->comm[1] == comm[1] &&
+		   t->freed == groups_freed))
+		return t->read_group;
+	t->read_of = group;
+	t->freed = groups_freed;
+	t->comm[0] = comm[0];
+	t->comm[1] = comm[1];
+	t->read_group = group_read(group, t->comm);
+	return t->read_group;
+}
+
 /* The task is no more: its address may be another's next. */
 static __always_inline void task_end(struct task_struct *t)
 {
@@ -66,6 +85,7 @@ static __always_inline void task_end(struct task_struct *t)
 	e->s.net = e->s.waits = 0;
 	e->s.n = 0;
 	e->s.since = 0;
+	e->s.read_of = 0;
 	e->task = TASK_GONE;
 }
 
@@ -208,7 +228,8 @@ static __always_inline bool woken_for(const struct task_state *t, const struct s
 
 /* `runnable` and `running` of one packet, once its reader is known; `before`: before_reader(). */
 static __always_inline void record_woken(struct cpu_state *c, struct task_state *t,
-					 const struct stamp *p, __u64 before, __u32 proto)
+					 const struct stamp *p, __u64 before, __u32 proto,
+					 __u32 group)
 {
 	__u64 wake;
 
@@ -221,9 +242,9 @@ static __always_inline void record_woken(struct cpu_state *c, struct task_state 
 	/* a packet that came while the reader was already waiting for a CPU */
 	wake = t->net_wake > p->enqueued ? t->net_wake : p->enqueued;
 	if (selected(SLOT_RUNNABLE) && has_origin(c, p, SLOT_RUNNABLE, proto))
-		record(c, SLOT_RUNNABLE, proto, p->origin, wake - p->base, wake - before, 1);
+		record(c, SLOT_RUNNABLE, proto, p->origin, group, wake - p->base, wake - before, 1);
 	if (selected(SLOT_RUNNING) && has_origin(c, p, SLOT_RUNNING, proto))
-		record(c, SLOT_RUNNING, proto, p->origin, t->net_run - p->base,
+		record(c, SLOT_RUNNING, proto, p->origin, group, t->net_run - p->base,
 		       t->net_run - (selected(SLOT_RUNNABLE) ? wake : before), 1);
 }
 
@@ -256,7 +277,7 @@ static __always_inline void record_share(struct cpu_state *c, struct task_state 
 	} else {
 		s->busy += total * n;
 	}
-	record_latency(c, SLOT_CPU_WAIT, proto, ROW_LINK, held, n);
+	record_latency(c, SLOT_CPU_WAIT, proto, ROW_LINK, 0, held, n);
 }
 
 /* --pid: only at `read` is the reader known, and with it whether the way here counts. */
@@ -267,13 +288,13 @@ static __always_inline void record_way(struct cpu_state *c, const struct queued 
 	p.link = q->s.enqueued - q->link;
 	p.ip = q->ip ? q->s.enqueued - q->ip : 0;
 	p.transport = q->transport ? q->s.enqueued - q->transport : 0;
-	record_lower(c, &p, proto, slots);
+	record_lower(c, &p, proto, slots, q->group);
 	if (p.transport)
-		record_transport(c, &p, proto, slots);
+		record_transport(c, &p, proto, slots, q->group);
 	else if (selected(SLOT_TRANSPORT) && (proto == ROW_TCP || transport_udp))
 		count_loss(c, SLOT_TRANSPORT,
 			   proto == ROW_TCP ? LOSS_NOT_ESTABLISHED : LOSS_NOT_COVERED, proto, 1);
-	record_enqueued(c, &p, proto, q->s.enqueued, slots);
+	record_enqueued(c, &p, proto, q->s.enqueued, slots, q->group);
 }
 
 static __always_inline void take_first(struct task_state *t, const struct queued *q)
@@ -281,6 +302,8 @@ static __always_inline void take_first(struct task_state *t, const struct queued
 	t->oldest = q->s;
 	t->youngest = q->s.base;
 	t->n = 1;
+	if (by)
+		t->group = q->group;
 	if (!slower_than)
 		return;
 	t->link = q->link;
@@ -296,7 +319,7 @@ static __always_inline void take(struct cpu_state *c, struct task_state *t, stru
 {
 	if (filter_tgid)
 		record_way(c, q, proto);
-	record_woken(c, t, &q->s, before_reader(q, slots), proto);
+	record_woken(c, t, &q->s, before_reader(q, slots), proto, group_of_reader(t, q->group));
 	if (!t->n) {
 		take_first(t, q);
 		if (!selected(SLOT_ENQUEUED))
@@ -314,12 +337,18 @@ static __noinline int record_many(struct cpu_state *c, struct task_state *t, __u
 				  __u64 now, __u64 step)
 {
 	__u64 n = t ? t->n : 0;
+	__u32 group;
 
-	if (!c || !t || proto >= ROW_PROTOS)
+	if (!c || !t)
 		return 0;
-	hist_other(&row_of(c, SLOT_READ, proto, t->oldest.how)->step,
+	group = by ? group_of_reader(t, t->group) : 0;
+	keep(proto);
+	if (proto >= ROW_PROTOS)
+		return 0;
+	hist_other(&row_of(c, SLOT_READ, proto, t->oldest.how, group)->step,
 		   (__s64)step < 0 ? 0 : step, n);
-	record(c, SLOT_MANY, proto, t->oldest.how, now - t->oldest.base, now - t->youngest, n);
+	record(c, SLOT_MANY, proto, t->oldest.how, group, now - t->oldest.base, now - t->youngest,
+	       n);
 	return 0;
 }
 
@@ -349,7 +378,8 @@ static __always_inline void finish_read(struct cpu_state *c, struct task_state *
 			before = t->net_wake > p->enqueued ? t->net_wake : p->enqueued;
 	}
 	if (likely(p->base == t->youngest))
-		record(c, SLOT_READ, proto, p->how, now - p->base, now - before, n);
+		record(c, SLOT_READ, proto, p->how, by ? group_of_reader(t, t->group) : 0,
+		       now - p->base, now - before, n);
 	else
 		record_many(c, t, proto, now, now - before);
 	t->n = 0;

@@ -245,12 +245,12 @@ static __always_inline void tcp_enqueue(struct cpu_state *c, struct tcp_socket *
 	if (read_tcp) {
 		slot = tcp_push(s);
 		if (likely(slot))
-			queue_packet(slot, p, now);
+			queue_packet(slot, p, now, p->s.group);
 		else
 			tcp_fifo_full(c, s);
 	}
 	if (!filter_tgid)
-		record_enqueued(c, p, ROW_TCP, now, slots);
+		record_enqueued(c, p, ROW_TCP, now, slots, p->s.group);
 }
 
 /* It waited behind a hole. */
@@ -266,7 +266,7 @@ static __always_inline void tcp_released(struct cpu_state *c, struct tcp_socket 
 	}
 	if (hol == HOL_SEPARATE) {
 		if (counts(s->ours))
-			record_latency(c, SLOT_HOL, ROW_TCP, p->s.how, waited, 1);
+			record_latency(c, SLOT_HOL, ROW_TCP, p->s.how, p->s.group, waited, 1);
 		p->s.base += waited;
 		p->link += waited;
 		p->ip += p->ip ? waited : 0;

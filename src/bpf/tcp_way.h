@@ -56,9 +56,11 @@ static __always_inline int tcp_excluded(struct cpu_state *c, const struct sk_buf
 }
 
 /* The packet's way so far. Without an entry it goes on as a loss of every stage. */
-static __always_inline void packet_of(struct packet *p, const struct sk_buff *skb)
+static __always_inline void packet_of(struct packet *p, const struct sock *sk,
+				      const struct sk_buff *skb)
 {
 	struct link_entry *e = link_find((__u64)skb);
+	__u32 way = link_way((__u64)skb);
 
 	if (e)
 		*p = e->p;
@@ -69,6 +71,8 @@ static __always_inline void packet_of(struct packet *p, const struct sk_buff *sk
 		};
 	else
 		link_serve(e);
+	if (by)
+		p->s.group = group_of(sk, way);
 }
 
 /* A subflow of MPTCP, which moves its packets to a queue of its own. It never has a state here. */
@@ -83,19 +87,20 @@ static __always_inline bool tcp_is_mptcp(struct sock *sk)
 }
 
 /* Its packets are measured as far as they are TCP's. --pid: whose they are is not known. */
-static __noinline int mptcp_arrives(struct cpu_state *c, struct sk_buff *skb, __u64 now)
+static __noinline int mptcp_arrives(struct cpu_state *c, struct sock *sk, struct sk_buff *skb,
+				    __u64 now)
 {
 	struct packet p;
 
 	if (!c || filter_tgid)
 		return 0;
-	packet_of(&p, skb);
+	packet_of(&p, sk, skb);
 	if (!(p.s.flags & PKT_IFACE))
 		return 0;
 	p.transport = now;
 	origin_delivered(c, &p, skb, now);
-	record_lower(c, &p, ROW_TCP, slots);
-	record_transport(c, &p, ROW_TCP, slots);
+	record_lower(c, &p, ROW_TCP, slots, p.s.group);
+	record_transport(c, &p, ROW_TCP, slots, p.s.group);
 	count_loss(c, SLOT_ENQUEUED, LOSS_MPTCP, ROW_TCP, 1);
 	return 0;
 }
@@ -118,7 +123,7 @@ static __noinline int tcp_arrives(struct sock *sk, struct sk_buff *skb)
 	}
 	now = bpf_ktime_get_ns();
 	if (unlikely(tcp_is_mptcp(sk)))
-		return mptcp_arrives(c, skb, now);
+		return mptcp_arrives(c, sk, skb, now);
 	s = tcp_state(sk, BPF_SK_STORAGE_GET_F_CREATE);
 	if (!s) {
 		count_loss(c, SLOT_TRANSPORT, LOSS_NO_STORAGE, ROW_TCP, 1);
@@ -126,7 +131,7 @@ static __noinline int tcp_arrives(struct sock *sk, struct sk_buff *skb)
 	}
 	p = &s->next;
 	s->next_is = NEXT_NONE;
-	packet_of(p, skb);
+	packet_of(p, sk, skb);
 	if (!(p->s.flags & PKT_IFACE))
 		return 0;
 	p->transport = now;
@@ -134,8 +139,8 @@ static __noinline int tcp_arrives(struct sock *sk, struct sk_buff *skb)
 	s->next_end = seq + len;
 	origin_delivered(c, p, skb, now);
 	if (!filter_tgid) {
-		record_lower(c, p, ROW_TCP, slots);
-		record_transport(c, p, ROW_TCP, slots);
+		record_lower(c, p, ROW_TCP, slots, p->s.group);
+		record_transport(c, p, ROW_TCP, slots, p->s.group);
 	}
 	if (after(seq, rcv_nxt))
 		tcp_out_of_order(c, s, sk);
@@ -189,11 +194,11 @@ static __always_inline bool tcp_arrives_usual(struct sock *sk, struct sk_buff *s
 	t->s.next.s.how = how;
 	t->s.next.transport = now;
 	if (how & HOW(PKT_LINK))
-		record_latency(c, SLOT_LINK, ROW_TCP, how >> 8, link_ns, 1);
+		record_latency(c, SLOT_LINK, ROW_TCP, how >> 8, 0, link_ns, 1);
 	if (likely(!(how & 0xff))) /* ROW_LINK: the step is the latency; snapshot.c knows */
-		record_latency(c, SLOT_TRANSPORT, ROW_TCP, ROW_LINK, now - base, 1);
+		record_latency(c, SLOT_TRANSPORT, ROW_TCP, ROW_LINK, 0, now - base, 1);
 	else
-		record(c, SLOT_TRANSPORT, ROW_TCP, how, now - base,
+		record(c, SLOT_TRANSPORT, ROW_TCP, how, 0, now - base,
 		       now - (how & HOW(PKT_LINK) ? READ_ONCE(e->p.link) : base), 1);
 	return true;
 }
@@ -221,11 +226,13 @@ static __noinline int tcp_unprobed(struct cpu_state *c, struct sock *sk)
 	}
 	e->p.s.flags |= PKT_USED;
 	p = e->p;
+	if (by)
+		p.s.group = group_of(sk, link_way((__u64)tail));
 	if (!(p.s.flags & PKT_IFACE) || !tcp_payload(tail, &p.s.seq))
 		return 0;
 	s = tcp_is_mptcp(sk) ? NULL : tcp_state(sk, BPF_SK_STORAGE_GET_F_CREATE);
 	if (!filter_tgid) {
-		record_lower(c, &p, ROW_TCP, slots);
+		record_lower(c, &p, ROW_TCP, slots, p.s.group);
 		if (selected(SLOT_TRANSPORT))
 			count_loss(c, SLOT_TRANSPORT, LOSS_NOT_ESTABLISHED, ROW_TCP, 1);
 	}
@@ -304,7 +311,7 @@ static __always_inline bool tcp_enqueued_usual(struct sock *sk, __u32 short_form
 	p->base = base;
 	p->enqueued = now;
 	*how_and_seq(p) = how;
-	record(c, SLOT_ENQUEUED, ROW_TCP, how, now - base, now - before, 1);
+	record(c, SLOT_ENQUEUED, ROW_TCP, how, 0, now - base, now - before, 1);
 	return true;
 }
 
@@ -422,7 +429,7 @@ static __always_inline bool tcp_copied_usual(struct sock *sk, __u32 short_form)
 	if (stages & (1U << SLOT_RUNNABLE | 1U << SLOT_RUNNING)) {
 		c = this_cpu();
 		if (c)
-			record_woken(c, t, &p->s, p->s.enqueued, ROW_TCP);
+			record_woken(c, t, &p->s, p->s.enqueued, ROW_TCP, 0);
 	}
 	t->sk = (__u64)sk;
 	t->copied = copied;

@@ -243,27 +243,27 @@ static __always_inline void udp_read_early(struct cpu_state *c, const struct que
 	if (is_slow(p, when))
 		slow_early(c, q, (__u64)sk, when);
 	if (selected(SLOT_ENQUEUED) && when <= p->enqueued) /* the step is 0: snapshot.c knows */
-		record_latency(c, SLOT_EARLY, ROW_UDP, p->how, when - p->base, 1);
+		record_latency(c, SLOT_EARLY, ROW_UDP, p->how, q->group, when - p->base, 1);
 	else /* `enqueued` isn't asked for, or the announcement had begun, and came second here */
-		record(c, SLOT_EARLY, ROW_UDP, p->how, when - p->base,
+		record(c, SLOT_EARLY, ROW_UDP, p->how, q->group, when - p->base,
 		       when - before_reader(q, slots), 1);
 }
 
 /* Stages up to `enqueued`. */
-static __always_inline void udp_record(struct cpu_state *c, struct packet *p)
+static __always_inline void udp_record(struct cpu_state *c, struct packet *p, __u32 group)
 {
 	__u32 stages = slots;
 
-	record_lower(c, p, ROW_UDP, stages);
+	record_lower(c, p, ROW_UDP, stages, group);
 	if (p->transport)
-		record_transport(c, p, ROW_UDP, stages);
+		record_transport(c, p, ROW_UDP, stages, group);
 	else if (is_in(stages, SLOT_TRANSPORT) && transport_udp)
 		count_loss(c, SLOT_TRANSPORT, LOSS_NOT_COVERED, ROW_UDP, 1);
-	record_enqueued(c, p, ROW_UDP, p->s.enqueued, stages);
+	record_enqueued(c, p, ROW_UDP, p->s.enqueued, stages, group);
 }
 
 static __always_inline void udp_push(struct cpu_state *c, struct udp_socket *s,
-				     const struct sock *sk, const struct packet *p)
+				     const struct sock *sk, const struct packet *p, __u32 group)
 {
 	struct udp_slot *slot;
 	__u64 old, pos;
@@ -278,7 +278,7 @@ static __always_inline void udp_push(struct cpu_state *c, struct udp_socket *s,
 	slot = udp_slot(s, pos);
 	if (!slot)
 		return;
-	queue_packet(&slot->q, p, p->s.enqueued);
+	queue_packet(&slot->q, p, p->s.enqueued, group);
 	old = __sync_lock_test_and_set(&slot->state, udp_mark(pos, UDP_PUSHED));
 	if (!(old & UDP_EARLY))
 		return;

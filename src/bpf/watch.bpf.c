@@ -49,6 +49,8 @@ int BPF_PROG(link_tp, struct sk_buff *skb)
 	if (!selected(SLOT_LINK))
 		e->p.s.flags &= ~PKT_LINK;
 	e->skb = (__u64)skb;
+	if (by & BY_WAY) /* the entry's place is known by its address only now */
+		*link_way_at((__u64)skb) = way_of(skb, skb->queue_mapping);
 	return 0;
 }
 
@@ -176,6 +178,7 @@ static __always_inline int udp_enqueued(struct sock *sk)
 	struct link_entry *e;
 	struct udp_socket *s;
 	struct packet p;
+	__u32 group = 0;
 	__u64 now;
 
 	if (!c)
@@ -192,10 +195,11 @@ static __always_inline int udp_enqueued(struct sock *sk)
 		e->p.s.enqueued = now;
 		c->udp_time = now;
 		p = e->p;
+		group = group_of(sk, link_way(e->skb));
 		if (!(p.s.flags & PKT_IFACE))
 			p.s.flags |= PKT_SKIP;
 		else if (!filter_tgid)
-			udp_record(c, &p);
+			udp_record(c, &p, group);
 	} else { /* its place in the FIFO is kept, so that the others stay in step */
 		__u8 why = udp_unknown(sk);
 
@@ -213,7 +217,7 @@ static __always_inline int udp_enqueued(struct sock *sk)
 		return 0;
 	}
 	udp_resync(c, s, sk, now);
-	udp_push(c, s, sk, &p);
+	udp_push(c, s, sk, &p, group);
 	return 0;
 }
 

@@ -235,6 +235,9 @@ enum group_key {
 	GROUP_KEY_MAX,
 };
 
+/* A label's value where the packets of a group don't tell it. */
+#define GROUP_UNKNOWN UINT64_MAX
+
 struct event_group {
 	__u32 id;		/* from 1 */
 	__u32 n;		/* struct event_label that follow */

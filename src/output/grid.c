@@ -117,11 +117,18 @@ size_t grid_rows(const struct grid *g)
 	return g->error || !g->ncolumns ? 0 : g->cells.len / g->ncolumns;
 }
 
-/* The first `width` columns of `s`, the last one an ellipsis. */
+/* `width` columns of `s` with an ellipsis: the first ones, or of a path the last. */
 static void put_shortened(struct strbuf *out, const char *s, size_t width)
 {
 	size_t len;
 
+	if (*s == '/') {
+		for (size_t less = utf8_width(s) - (width - 1); less; less--, s += len)
+			utf8_next(s, &len);
+		strbuf_puts(out, "…");
+		strbuf_puts(out, s);
+		return;
+	}
 	for (; width > 1; width--, s += len) {
 		utf8_next(s, &len);
 		strbuf_add(out, s, len);

@@ -60,8 +60,9 @@ static int libbpf_says(enum libbpf_print_level level, const char *format, va_lis
 /* Culprits, settings, and what the kernel adds to each map; bench/scrape compares. */
 #define SMALL_MAPS (160ULL << 10)
 
-#define FIXED_MAPS (SMALL_MAPS + LINK_SETS * 2ULL * sizeof(struct link_entry) + \
-		    TCP_TABLE * sizeof(struct tcp_entry) + TASK_TABLE * sizeof(struct task_entry))
+#define FIXED_MAPS (SMALL_MAPS + LINK_SETS * 2ULL * (sizeof(struct link_entry) + 4) + \
+		    TX_SETS * 2ULL * 4 + TCP_TABLE * sizeof(struct tcp_entry) + \
+		    TASK_TABLE * sizeof(struct task_entry))
 
 #define TX_MAPS (TX_SETS * sizeof(struct tx_set))
 #define SLOW_MEMORY (SLOW_RING + SLOW_RING / 4) /* its pages are mapped twice, and counted */
@@ -87,10 +88,22 @@ static int size_maps(struct watch_probe *probe, char *why, size_t size)
 	if (probe->config.slower_than_ns)
 		fixed += SLOW_MEMORY;
 	rings = (want - fixed) / sizeof(struct ext_ring);
+	if (probe->config.by && rings > 1)
+		rings /= 2;
 	if (rings > EXT_MAX)
 		rings = EXT_MAX;
 	skel->rodata->ext_limit = rings;
 	probe->memory = fixed + rings * sizeof(struct ext_ring);
+	if (probe->config.by) {
+		uint64_t groups = watch_groups_size(probe, want - probe->memory);
+
+		if (!groups) {
+			snprintf(why, size, "--memory is too small for --by: it needs 8M more than "
+				 "without");
+			return -ENOMEM;
+		}
+		probe->memory += groups;
+	}
 	if (watch_slow_size(probe) || bpf_map__set_max_entries(skel->maps.cpus, probe->ncpus) ||
 	    bpf_map__set_max_entries(skel->maps.tx_sets,
 				     watch_asked(probe, EGRESS_STAGES) ? TX_SETS : 1) ||
@@ -127,7 +140,7 @@ static bool nothing_special(const struct watch_probe_config *c, uint32_t slots)
 	const uint32_t need = 1U << SLOT_TRANSPORT | 1U << SLOT_ENQUEUED, no = 1U << SLOT_IP;
 
 	return c->origin == ORIGIN_NONE && !c->pid && !c->ifname && !c->slower_than_ns &&
-	       (slots & (need | no)) == need;
+	       !c->by && (slots & (need | no)) == need;
 }
 
 static void settings(struct watch_probe *probe)
@@ -379,6 +392,7 @@ void watch_unload(struct watch_probe *probe)
 			if (probe->netns[i].links[j] >= 0)
 				close(probe->netns[i].links[j]);
 	probe->n_netns = 0;
+	watch_groups_close(probe);
 	if (probe->cpus)
 		munmap(probe->cpus, probe->ncpus * sizeof(struct cpu_state));
 	probe->cpus = NULL;
@@ -409,6 +423,8 @@ static int load_once(struct watch_probe *probe, char *why, size_t size)
 		return -EAGAIN;
 	if (!err)
 		err = map_cpus(probe);
+	if (!err)
+		err = watch_groups_open(probe);
 	if (err) {
 		if (libbpf_probe_bpf_helper(BPF_PROG_TYPE_RAW_TRACEPOINT, BPF_FUNC_loop, NULL) == 0)
 			snprintf(why, size, "this kernel has no bpf_loop(): Linux 5.17 or newer "

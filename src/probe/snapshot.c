@@ -15,42 +15,8 @@
 
 #include "clock/clock.h"
 #include "event/names.h"
-#include "probe/watch_internal.h"
+#include "probe/deltas.h"
 #include "bpf/watch.skel.h"
-
-struct out {
-	struct watch_probe *probe;
-	struct event_sink *sink;
-	struct event_dict *dict;
-	uint64_t now;
-	bool not_covered; /* packets in namespaces without our hook */
-	uint64_t seen[STAGE_MAX][ROW_PROTOS]; /* measured or lost */
-	int err;        /* the first of the sink */
-};
-
-/* What a slot's row says: its latency, and its step or what is in place of one. */
-static const struct {
-	uint8_t stage, latency, step;
-	bool one_age; /* the oldest byte's is the youngest's, too */
-} slot_is[SLOT_MAX] = {
-	[SLOT_LINK] = { STAGE_LINK, DIST_LATENCY, DIST_STEP, false },
-	[SLOT_IP] = { STAGE_IP, DIST_LATENCY, DIST_STEP, false },
-	[SLOT_TRANSPORT] = { STAGE_TRANSPORT, DIST_LATENCY, DIST_STEP, false },
-	[SLOT_ENQUEUED] = { STAGE_ENQUEUED, DIST_LATENCY, DIST_STEP, false },
-	[SLOT_RUNNABLE] = { STAGE_RUNNABLE, DIST_LATENCY, DIST_STEP, false },
-	[SLOT_RUNNING] = { STAGE_RUNNING, DIST_LATENCY, DIST_STEP, false },
-	[SLOT_READ] = { STAGE_READ, DIST_LATENCY, DIST_STEP, true },
-	[SLOT_MANY] = { STAGE_READ, DIST_LATENCY, DIST_YOUNGEST, false },
-	[SLOT_CPU_WAIT] = { STAGE_READ, DIST_CPU_WAIT, DIST_STEP, false },
-	[SLOT_EARLY] = { STAGE_READ, DIST_LATENCY, DIST_STEP, true },
-	[SLOT_HOL] = { STAGE_ENQUEUED, DIST_HOL, DIST_STEP, false },
-	[SLOT_SEGMENT] = { STAGE_SEGMENT, DIST_LATENCY, DIST_STEP, false },
-	[SLOT_QDISC] = { STAGE_QDISC, DIST_LATENCY, DIST_STEP, false },
-	[SLOT_PACING] = { STAGE_QDISC, DIST_PACING, DIST_STEP, false },
-	[SLOT_DRIVER] = { STAGE_DRIVER, DIST_LATENCY, DIST_STEP, false },
-	[SLOT_SENT] = { STAGE_SENT, DIST_LATENCY, DIST_STEP, false },
-	[SLOT_ACKED] = { STAGE_ACKED, DIST_LATENCY, DIST_STEP, false },
-};
 
 static uint64_t mono(void)
 {
@@ -68,176 +34,6 @@ static void put(struct out *o, uint16_t kind, const void *payload, size_t size)
 static uint32_t name_id(struct out *o, const char *text)
 {
 	return event_dict_intern(o->dict, DICT_STRING, text, o->sink, o->now);
-}
-
-/* ---- rows ---- */
-
-/* By (protocol, slot, origin), as struct cpu_state has them. */
-static struct row *row_at(const struct watch_probe *probe, uint32_t cpu, uint32_t id)
-{
-	return &watch_cpu(probe, cpu)->row[0][0][0] + id;
-}
-
-/* A recording of the interval has left its minimum. */
-static bool touched(const struct out *o, uint32_t id)
-{
-	for (uint32_t cpu = 0; cpu < o->probe->ncpus; cpu++) {
-		const struct row *r = row_at(o->probe, cpu, id);
-
-		if ((r->latency.min & r->step.min) != UINT64_MAX)
-			return true;
-	}
-	return false;
-}
-
-/* The extremes of the interval that ends; the next one's begin. */
-static void merge_extremes(struct row_hist *h, struct row_hist *sum)
-{
-	uint64_t min = __atomic_exchange_n(&h->min, UINT64_MAX, __ATOMIC_SEQ_CST);
-	uint64_t max = __atomic_exchange_n(&h->max, 0, __ATOMIC_SEQ_CST);
-
-	if (min < sum->min)
-		sum->min = min;
-	if (max > sum->max)
-		sum->max = max;
-}
-
-static void merge_hist(const struct row_hist *h, struct row_hist *sum)
-{
-	sum->sum += h->sum;
-	sum->zero += h->zero;
-	sum->over += h->over;
-	for (uint32_t i = 0; i < ROW_BUCKETS; i++)
-		sum->bucket[i] += h->bucket[i];
-}
-
-static void merge_row(const struct out *o, uint32_t id, struct row *sum)
-{
-	memset(sum, 0, sizeof(*sum));
-	sum->latency.min = sum->step.min = UINT64_MAX;
-	for (uint32_t cpu = 0; cpu < o->probe->ncpus; cpu++) {
-		struct row *r = row_at(o->probe, cpu, id);
-
-		merge_extremes(&r->latency, &sum->latency);
-		merge_extremes(&r->step, &sum->step);
-		merge_hist(&r->latency, &sum->latency);
-		merge_hist(&r->step, &sum->step);
-	}
-}
-
-static void put_hist(struct out *o, struct event_hist *head, const struct row_hist *now,
-		     const struct row_hist *before)
-{
-	struct event_bucket buckets[ROW_BUCKETS];
-	uint32_t n = 0;
-	int err;
-
-	head->schema = ROW_SCHEMA;
-	head->sum_ns = now->sum - before->sum;
-	head->min_ns = now->min;
-	head->max_ns = now->max;
-	head->zero = now->zero - before->zero;
-	head->over = now->over - before->over;
-	for (uint32_t i = 0; i < ROW_BUCKETS; i++)
-		if (now->bucket[i] != before->bucket[i])
-			buckets[n++] = (struct event_bucket){
-				.index = (int32_t)i,
-				.count = now->bucket[i] - before->bucket[i],
-			};
-	if (!n && !head->zero && !head->over)
-		return;
-	head->n = n;
-	err = event_put_array(o->sink, EV_HIST, o->now, head, sizeof(*head), buckets,
-			      n * sizeof(buckets[0]));
-	if (!o->err)
-		o->err = err;
-}
-
-/* Where the stage before is the origin, the programs record the latency only. */
-static bool step_is_latency(const struct watch_probe *probe, uint32_t slot,
-			    const struct event_hist *head)
-{
-	if (slot == SLOT_QDISC || slot == SLOT_SEGMENT)
-		return true;
-	return slot == SLOT_TRANSPORT && head->origin == ORIGIN_LINK &&
-	       !(probe->config.stages & (1U << STAGE_IP));
-}
-
-static uint64_t count_of(const struct row_hist *h)
-{
-	uint64_t n = h->zero + h->over;
-
-	for (uint32_t i = 0; i < ROW_BUCKETS; i++)
-		n += h->bucket[i];
-	return n;
-}
-
-static void see(struct out *o, uint32_t slot, uint32_t proto, uint64_t n)
-{
-	if (slot_is[slot].latency == DIST_LATENCY)
-		o->seen[slot_is[slot].stage][proto] += n;
-}
-
-static void put_dist(struct out *o, struct event_hist *head, uint8_t dist,
-		     const struct row_hist *now, const struct row_hist *before)
-{
-	head->dist = dist;
-	put_hist(o, head, now, before);
-}
-
-static void put_row(struct out *o, uint32_t id, uint32_t slot, struct event_hist *head)
-{
-	struct row *before = &o->probe->row_before[id], now;
-
-	if (!touched(o, id))
-		return;
-	merge_row(o, id, &now);
-	if (step_is_latency(o->probe, slot, head))
-		now.step = now.latency;
-	see(o, slot, head->protocol == PROTO_UDP ? ROW_UDP : ROW_TCP,
-	    count_of(&now.latency) - count_of(&before->latency));
-	if (slot == SLOT_EARLY) { /* without a step: read before it was announced, steps of 0 */
-		now.step.zero += count_of(&now.latency) - count_of(&now.step);
-		now.step.min = now.step.zero != before->step.zero ? 0 : now.step.min;
-	}
-	if (o->sink) {
-		put_dist(o, head, slot_is[slot].latency, &now.latency, &before->latency);
-		put_dist(o, head, slot_is[slot].step, &now.step, &before->step);
-		if (slot_is[slot].one_age)
-			put_dist(o, head, DIST_YOUNGEST, &now.latency, &before->latency);
-	}
-	*before = now;
-}
-
-/* Which of the two that have one lowest bit. */
-static uint8_t origin_of_row(const struct watch_probe *probe, uint32_t slot, uint32_t index)
-{
-	if (slot_is[slot].stage == STAGE_SEGMENT)
-		return ORIGIN_SEND;
-	if (stage_direction(slot_is[slot].stage) == DIR_EGRESS)
-		return ORIGIN_DEPARTURE;
-	if (slot == SLOT_CPU_WAIT)
-		return ORIGIN_LINK;
-	if (probe->config.origin != ORIGIN_NONE)
-		return probe->config.origin;
-	if (index)
-		return ORIGIN_STACK;
-	return slot == SLOT_LINK ? ORIGIN_SENDER : ORIGIN_LINK;
-}
-
-static void put_rows(struct out *o)
-{
-	for (uint32_t id = 0; id < ROWS; id++) {
-		uint32_t slot = id / ORIGINS_AT_ONCE % SLOT_MAX;
-		struct event_hist head = {
-			.stage = slot_is[slot].stage,
-			.direction = stage_direction(slot_is[slot].stage),
-			.protocol = watch_protocol[id / (ORIGINS_AT_ONCE * SLOT_MAX)],
-			.origin = origin_of_row(o->probe, slot, id % ORIGINS_AT_ONCE),
-		};
-
-		put_row(o, id, slot, &head);
-	}
 }
 
 /* ---- counters ---- */
@@ -286,8 +82,8 @@ static void see_losses(struct out *o, const struct cpu_counters *now,
 	for (int slot = 0; slot < SLOT_MAX; slot++)
 		for (int why = 0; why < LOSS_MAX; why++)
 			for (int p = 0; p < ROW_PROTOS; p++)
-				if (slot_is[slot].latency == DIST_LATENCY)
-					o->seen[slot_is[slot].stage][p] +=
+				if (slot_meanings[slot].latency == DIST_LATENCY)
+					o->seen[slot_meanings[slot].stage][p] +=
 						now->loss[slot][why][p] -
 						before->loss[slot][why][p];
 }
@@ -299,9 +95,9 @@ static void put_losses(struct out *o, const struct cpu_counters *now,
 	for (int slot = 0; slot < SLOT_MAX; slot++)
 		for (int why = 0; why < LOSS_MAX; why++)
 			for (int p = 0; p < ROW_PROTOS; p++)
-				put_count(o, COUNT_LOSS, slot_is[slot].stage, watch_protocol[p],
-					  watch_loss_names[why], now->loss[slot][why][p] -
-					  before->loss[slot][why][p]);
+				put_count(o, COUNT_LOSS, slot_meanings[slot].stage,
+					  watch_protocol[p], watch_loss_names[why],
+					  now->loss[slot][why][p] - before->loss[slot][why][p]);
 	for (int why = 0; why < EXCL_MAX; why++)
 		for (int p = 0; p < ROW_PROTOS; p++)
 			put_count(o, COUNT_EXCLUDED, watch_excluded[why].stage, watch_protocol[p],
@@ -324,7 +120,7 @@ static void put_drops(struct out *o, const struct cpu_counters *now,
 	for (int slot = 0; slot < SLOT_MAX; slot++)
 		for (uint32_t r = 0; r < DROP_REASONS; r++)
 			if (now->drop[slot][r] != before->drop[slot][r])
-				put_drop(o, slot_is[slot].stage, r,
+				put_drop(o, slot_meanings[slot].stage, r,
 					 now->drop[slot][r] - before->drop[slot][r]);
 }
 
@@ -480,7 +276,8 @@ static void sum_seen(struct out *o)
 
 static void take(struct out *o)
 {
-	put_rows(o);
+	deltas_rows(o);
+	watch_groups_put(o);
 	put_counters(o);
 	put_share(o);
 	put_culprits(o);

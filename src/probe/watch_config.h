@@ -31,12 +31,13 @@ struct watch_probe_config {
 	uint64_t slower_than_ns; /* messages that are told of one by one; 0 = none */
 	uint32_t backend;     /* enum watch_backend */
 	uint32_t hol;         /* enum hol */
+	uint32_t by;          /* 1 << enum group_key of what rows are divided by; 0: not at all */
 	uint64_t memory;      /* bytes that the maps may take */
 };
 
 #define WATCH_MEMORY_DEFAULT (64ULL << 20)
 /* The least that will do; --help says it, too. loader.c sees to it that it does. */
-#define WATCH_MEMORY_FIXED (2048ULL << 10)
+#define WATCH_MEMORY_FIXED (2304ULL << 10)
 #define WATCH_MEMORY_PER_CPU (392ULL << 10)
 
 #endif

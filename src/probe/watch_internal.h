@@ -104,6 +104,7 @@ struct watch_probe {
 	uint64_t seq, from_ns;
 	uint64_t user_before_ns;
 
+	struct watch_groups *groups; /* --by; or NULL */
 	bool proven; /* the self-test ran */
 	struct clock_follow *follow;
 	int stamp_fd; /* holds the kernel's receive stamping on */
@@ -213,6 +214,14 @@ extern const struct watch_excluded watch_excluded[EXCL_MAX];
 int watch_slow_size(struct watch_probe *probe);
 int watch_slow(struct watch_probe *probe, struct event_sink *sink, struct event_dict *dict,
 	       uint64_t now);
+
+/*
+ * groups.c: --by. Sizes its tables, before loading, to fit into `left` bytes: what they take, or 0:
+ * that is too little. Maps them, and forgets them.
+ */
+uint64_t watch_groups_size(struct watch_probe *probe, uint64_t left);
+int watch_groups_open(struct watch_probe *probe);
+void watch_groups_close(struct watch_probe *probe);
 
 /* uncovered.c: which namespaces the packets came from that were counted as not covered. */
 void watch_uncovered(struct watch_probe *probe, struct event_sink *sink, uint64_t now);

@@ -18,6 +18,7 @@ struct watch *watch_new(uint64_t stages)
 		return NULL;
 	w->stages = stages;
 	vec_init(&w->rows, WATCH_ROWS_MAX);
+	vec_init(&w->order, WATCH_ROWS_MAX);
 	vec_init(&w->counts, WATCH_COUNTS_MAX);
 	vec_init(&w->tasks, WATCH_TASKS_MAX);
 	vec_init(&w->bindings, WATCH_BINDINGS_MAX);
@@ -47,6 +48,7 @@ void watch_free(struct watch *w)
 	vec_for_each(&w->uncovered, name)
 		free(*name);
 	vec_release(&w->rows);
+	vec_release(&w->order);
 	vec_release(&w->counts);
 	vec_release(&w->tasks);
 	vec_release(&w->bindings);

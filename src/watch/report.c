@@ -4,6 +4,7 @@
 #include "event/names.h"
 #include "report/human.h"
 #include "watch/findings.h"
+#include "watch/groups.h"
 #include "watch/tables.h"
 
 /* -- the frame ------------------------------------------------------------------------------ */
@@ -248,7 +249,9 @@ int watch_report(struct watch *w, enum watch_span span, struct report *r)
 	struct watch_common common = watch_common(w);
 	int err;
 
-	err = add_title(w, &common, r);
+	err = watch_order_rows(w);
+	if (!err)
+		err = add_title(w, &common, r);
 	add_summary(w, span, &common, r);
 	add_interval(p, r);
 	add_clock(w, p, r);

@@ -79,6 +79,7 @@ struct watch_period {
 struct watch {
 	uint64_t stages;          /* mask of what to show */
 	struct watch_rows VEC_OF(struct watch_row *) rows;
+	struct watch_order VEC_OF(struct watch_row *) order; /* the same, as a report has them */
 	struct watch_counts VEC_OF(struct watch_count) counts;
 	struct watch_tasks VEC_OF(struct watch_task) tasks;
 	struct watch_task other_tasks;

@@ -5,38 +5,7 @@
 
 #include "event/names.h"
 #include "watch/culprits.h"
-
-/* -- groups --------------------------------------------------------------------------------- */
-
-/* Which dictionary names the value of a label. */
-static const uint32_t label_dicts[GROUP_KEY_MAX] = {
-	[GROUP_CGROUP] = DICT_CGROUP, [GROUP_NETNS] = DICT_NETNS, [GROUP_IFINDEX] = DICT_IFACE,
-};
-
-static struct value label_value(const struct watch *w, const struct event_label *label)
-{
-	uint32_t dict = label->key < GROUP_KEY_MAX ? label_dicts[label->key] : DICT_STRING;
-
-	if (label->name)
-		return value_string(watch_name(w, dict, label->name));
-	return value_u64(label->value);
-}
-
-static struct value group_value(const struct watch *w, const struct watch_row *row,
-				struct report *r)
-{
-	const struct watch_group *group = watch_group_find(w, row->id.group);
-	struct object *o = object_new(r);
-
-	if (row->id.flags & HIST_OVERFLOW_GROUP)
-		object_add(o, "overflow", value_bool(true));
-	for (uint32_t i = 0; group && i < group->n; i++)
-		object_add(o, group_key_name(group->labels[i].key),
-			   label_value(w, &group->labels[i]));
-	if (row->id.group && !group)
-		object_add(o, "unknown", value_u64(row->id.group));
-	return value_object(o);
-}
+#include "watch/groups.h"
 
 /* -- stages --------------------------------------------------------------------------------- */
 
@@ -78,14 +47,21 @@ static bool several(unsigned int mask)
 	return mask & (mask - 1);
 }
 
-static struct table *new_stage_table(struct report *r, const struct watch_common *c)
+/* In text each key of a group has a column of its own. */
+#define STAGE_COLUMNS (11 + GROUP_KEY_MAX)
+
+static struct table *new_stage_table(const struct watch *w, struct report *r,
+				     const struct watch_common *c)
 {
-	const struct column columns[] = {
+	const struct column first[] = {
 		{ .name = "stage", .head = "stage" },
 		{ .name = "direction", .head = several(c->directions) ? "direction" : NULL },
 		{ .name = "protocol", .head = several(c->protocols) ? "protocol" : NULL },
 		{ .name = "origin", .head = several(c->origins) ? "from" : NULL },
-		{ .name = "group", .head = c->grouped ? "group" : NULL, .flags = COLUMN_FLEX },
+		{ .name = "group", .flags = COLUMN_FLEX,
+		  .head = c->grouped && !watch_group_keys(w) ? "group" : NULL },
+	};
+	const struct column last[] = {
 		{ .head = "reached by", .flags = COLUMN_FLEX | COLUMN_SPARE },
 		{ .name = "latency", .head = "", .flags = COLUMN_INLINE,
 		  .show = SHOW_COUNT | SHOW_P50 | SHOW_P90 | SHOW_P99 | SHOW_MAX | SHOW_SPARK },
@@ -93,8 +69,17 @@ static struct table *new_stage_table(struct report *r, const struct watch_common
 		{ .name = "youngest" },
 		{ .name = "pacing" }, { .name = "hol" },
 	};
+	struct column columns[STAGE_COLUMNS];
+	size_t n = ARRAY_LEN(first);
 
-	return table_new(r, columns, ARRAY_LEN(columns));
+	memcpy(columns, first, sizeof(first));
+	for (uint32_t key = 0; key < GROUP_KEY_MAX; key++)
+		if (watch_group_keys(w) >> key & 1)
+			columns[n++] = (struct column){
+				.head = group_key_name(key), .flags = COLUMN_FLEX,
+			};
+	memcpy(columns + n, last, sizeof(last));
+	return table_new(r, columns, n + ARRAY_LEN(last));
 }
 
 /* Most hooks are tracepoints, and go without saying so. */
@@ -121,20 +106,27 @@ static void add_stage(const struct watch *w, const struct watch_row *row, enum w
 {
 	const struct event_hist *id = &row->id;
 	const struct event_binding *b = watch_binding_of(w, id->stage, id->direction, id->protocol);
+	struct value cells[STAGE_COLUMNS];
+	size_t n = 0;
 
-	TABLE_ADD(t, value_string(stage_name(id->stage)),
-		  value_string(direction_name(id->direction)),
-		  value_string(protocol_name(id->protocol)),
-		  value_string(origin_name(id->origin)), group_value(w, row, r),
-		  value_string(reached_by(w, b, r)),
-		  value_distribution(r, &row->hists[span][DIST_LATENCY]),
-		  dist_value(row, span, DIST_STEP, r),
-		  id->stage == STAGE_READ ? dist_value(row, span, DIST_YOUNGEST, r)
-					  : value_absent(),
-		  id->stage == STAGE_QDISC ? dist_value(row, span, DIST_PACING, r)
-					   : value_absent(),
-		  id->stage == STAGE_ENQUEUED && id->protocol == PROTO_TCP
-			? dist_value(row, span, DIST_HOL, r) : value_absent());
+	cells[n++] = value_string(stage_name(id->stage));
+	cells[n++] = value_string(direction_name(id->direction));
+	cells[n++] = value_string(protocol_name(id->protocol));
+	cells[n++] = value_string(origin_name(id->origin));
+	cells[n++] = watch_group_value(w, row, r);
+	for (uint32_t key = 0; key < GROUP_KEY_MAX; key++)
+		if (watch_group_keys(w) >> key & 1)
+			cells[n++] = watch_group_label(w, row, key);
+	cells[n++] = value_string(reached_by(w, b, r));
+	cells[n++] = value_distribution(r, &row->hists[span][DIST_LATENCY]);
+	cells[n++] = dist_value(row, span, DIST_STEP, r);
+	cells[n++] = id->stage == STAGE_READ ? dist_value(row, span, DIST_YOUNGEST, r)
+					     : value_absent();
+	cells[n++] = id->stage == STAGE_QDISC ? dist_value(row, span, DIST_PACING, r)
+					      : value_absent();
+	cells[n++] = id->stage == STAGE_ENQUEUED && id->protocol == PROTO_TCP
+		   ? dist_value(row, span, DIST_HOL, r) : value_absent();
+	table_add(t, cells, n);
 }
 
 /* Rows of the whole host are always there; of the many groups only those with traffic. */
@@ -246,8 +238,8 @@ static void add_path(const struct watch *w, enum watch_span span, unsigned int d
 {
 	unsigned int stage = spoken_of ? STAGE_NONE + 1 : STAGE_MAX;
 
-	for (; *at < w->rows.len; ++*at) {
-		const struct watch_row *row = w->rows.items[*at];
+	for (; *at < w->order.len; ++*at) {
+		const struct watch_row *row = w->order.items[*at];
 
 		if (row->id.direction != direction || row->id.protocol != protocol)
 			break;
@@ -264,7 +256,7 @@ static void add_path(const struct watch *w, enum watch_span span, unsigned int d
 void watch_add_stages(const struct watch *w, enum watch_span span, const struct watch_common *c,
 		      struct report *r)
 {
-	struct table *t = new_stage_table(r, c);
+	struct table *t = new_stage_table(w, r, c);
 	size_t at = 0;
 
 	for (unsigned int direction = 0; direction < DIR_MAX; direction++) {

@@ -62,6 +62,7 @@ struct sk_buff {
 	unsigned char *data;
 	unsigned int end;
 	unsigned int truesize;
+	__u16 queue_mapping;
 	__u8 pkt_type : 3;
 };
 
@@ -99,6 +100,18 @@ struct sock_common {
 	possible_net_t skc_net;
 };
 
+struct kernfs_node {
+	__u64 id;
+};
+
+struct cgroup {
+	struct kernfs_node *kn;
+};
+
+struct sock_cgroup_data {
+	struct cgroup *cgroup;
+};
+
 struct sock {
 	struct sock_common __sk_common;
 	struct sk_buff_head sk_receive_queue;
@@ -108,6 +121,7 @@ struct sock {
 	int sk_rcvlowat;
 	__u16 sk_protocol;
 	__u16 sk_type;
+	struct sock_cgroup_data sk_cgrp_data; /* with CONFIG_SOCK_CGROUP_DATA */
 };
 
 struct inet_sock {

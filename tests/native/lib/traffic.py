@@ -12,10 +12,14 @@ DELAY = os.environ.get("DELAY", "build/tests/native/delay")
 
 
 class Traffic:
-    """Two connected processes, held until finish(): a filter can name the reader's pid or port."""
+    """
+    Two connected processes, held until finish(): a filter can name the reader's pid or port.
+    `prefix`: words before the command.
+    """
 
-    def __init__(self, net, family, protocol, **options):
-        args = [PROGRAM, "--hold", *net.args(family), *(["--udp"] if protocol == "udp" else [])]
+    def __init__(self, net, family, protocol, prefix=(), **options):
+        args = [*prefix, PROGRAM, "--hold", *net.args(family),
+                *(["--udp"] if protocol == "udp" else [])]
         for name, value in options.items():
             args.append("--" + name.replace("_", "-"))
             if value is not True:

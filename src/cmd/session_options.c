@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/parse.h"
+#include "cmd/run_facts.h"
+#include "cmd/session_options.h"
+#include "event/names.h"
+#include "host/task.h"
+#include "probe/watch_config.h"
+#include "watch/watch.h"
+
+#define BIT(stage) (1ULL << (stage))
+#define BY(key) (1ULL << (key))
+
+static const struct opt_choice stage_choices[] = {
+	{ "link", BIT(STAGE_LINK), "the stack receives the packet" },
+	{ "ip", BIT(STAGE_IP), "IP processing starts" },
+	{ "transport", BIT(STAGE_TRANSPORT), "TCP or UDP processing starts" },
+	{ "enqueued", BIT(STAGE_ENQUEUED), "the payload is in the socket's queue" },
+	{ "runnable", BIT(STAGE_RUNNABLE), "the reader was woken" },
+	{ "running", BIT(STAGE_RUNNING), "the reader got a CPU" },
+	{ "read", BIT(STAGE_READ), "the application has the bytes" },
+	{ "ingress", INGRESS_STAGES, "all of these: what is received" },
+	{ "segment", BIT(STAGE_SEGMENT), "TCP lets the packet go: its departure time" },
+	{ "qdisc", BIT(STAGE_QDISC), "the packet enters the queueing discipline" },
+	{ "driver", BIT(STAGE_DRIVER), "the driver's xmit is called" },
+	{ "sent", BIT(STAGE_SENT), "transmit completion" },
+	{ "acked", BIT(STAGE_ACKED), "the peer acknowledged it" },
+	{ "egress", EGRESS_STAGES, "the last five: what TCP sends" },
+	{ "all", INGRESS_STAGES | EGRESS_STAGES, "all of both" },
+	{ NULL, 0, NULL },
+};
+
+static const struct opt_choice origin_choices[] = {
+	{ "auto", ORIGIN_NONE,
+	  "by packet: stack where the kernel stamped it on receive, else link" },
+	{ "link", ORIGIN_LINK, "when the stack received the packet, by hostlat's own stamp" },
+	{ "stack", ORIGIN_STACK, "the kernel's receive stamp" },
+	{ "deliver", ORIGIN_DELIVER, "the same, put on at local delivery (loopback, veth)" },
+	{ "sender", ORIGIN_SENDER, "the stamp that a sender on this host left" },
+	{ NULL, 0, NULL },
+};
+
+static const struct opt_choice backend_choices[] = {
+	[BACKEND_AUTO] = { "auto", BACKEND_AUTO, "the first that this kernel takes" },
+	[BACKEND_TRACEPOINT] = { "tracepoint", BACKEND_TRACEPOINT,
+				 "tracepoints, netfilter and cgroup hooks" },
+	[BACKEND_FENTRY] = { "fentry", BACKEND_FENTRY, "functions, where a stage has one" },
+	{ NULL, 0, NULL },
+};
+
+static const struct opt_choice hol_choices[] = {
+	[HOL_EXCLUDE] = { "exclude", HOL_EXCLUDE,
+				"they are counted, and not measured from enqueued on" },
+	[HOL_INCLUDE] = { "include", HOL_INCLUDE, "that time is among the others" },
+	[HOL_SEPARATE] = { "separate", HOL_SEPARATE,
+				 "that time is a distribution of its own, and in no other" },
+	{ NULL, 0, NULL },
+};
+
+static const struct opt_choice by_choices[] = {
+	{ "cgroup", BY(GROUP_CGROUP), "the socket's control group" },
+	{ "netns", BY(GROUP_NETNS), "the socket's network namespace" },
+	{ "ifindex", BY(GROUP_IFINDEX), "the interface it came by, or left by" },
+	{ "port", BY(GROUP_PORT), "the socket's local port" },
+	{ "cpu", BY(GROUP_CPU), "the CPU that received it, or sent it" },
+	{ "rxq", BY(GROUP_RXQ), "the card's receive queue" },
+	{ "comm", BY(GROUP_COMM), "the name of the thread that reads it: from runnable on" },
+	{ NULL, 0, NULL },
+};
+
+const struct opt probe_option_rows[] = {
+	OPT_SET(struct probe_options, stages, .name = "stages", .choices = stage_choices,
+		.help = "What to measure; without it, ingress but for ip, which needs two more "
+			"hooks on every packet, or what the recording has"),
+	OPT_CHOICE(struct probe_options, origin, .name = "origin", .choices = origin_choices,
+		   .def = "auto", .help = "What latencies are measured from"),
+	OPT_CHOICE(struct probe_options, backend, .name = "backend", .choices = backend_choices,
+		   .def = "auto", .help = "Which hooks measure a stage that has several"),
+	OPT_CHOICE(struct probe_options, hol, .name = "hol", .choices = hol_choices,
+		   .def = "exclude", .help = "TCP's packets that wait behind a lost or late one "
+					     "(head-of-line blocking)"),
+	OPT_SET(struct probe_options, by, .name = "by", .choices = by_choices,
+		.help = "Rows for each group of packets that have these in common"),
+	OPT_U64(struct probe_options, pid, .name = "pid", .letter = 'p', .min = 1, .max = 4194304,
+		.help = "Only packets that this process reads, or sends"),
+	OPT_U64(struct probe_options, port, .name = "port", .min = 1, .max = 65535,
+		.help = "Only sockets whose local port it is"),
+	OPT_STRING(struct probe_options, ifname, .name = "ifname", .letter = 'i', .metavar = "NAME",
+		   .help = "Only packets that come by this interface, or leave by it, in whatever "
+			   "namespace"),
+	OPT_STRING(struct probe_options, netns, .name = "netns", .metavar = "NAME",
+		   .help = "Only this network namespace: a name, an inode number, or the pid of a "
+			   "process in it. Without it, all"),
+	OPT_DURATION(struct probe_options, slower_than_ns, .name = "slower-than",
+		     .min = NS_PER_US, .max = NS_PER_DAY,
+		     .help = "Tell of each message that takes this long or longer: when it was "
+			     "read, by whom, and how long each stage took"),
+	OPT_SIZE(struct probe_options, memory, .name = "memory", .def = "64M",
+		 .min = WATCH_MEMORY_FIXED + WATCH_MEMORY_PER_CPU, .max = 1ULL << 40,
+		 .help = "What the maps in the kernel may take: 2304K and 392K for each CPU, or "
+			 "more; with --by, 8M more"),
+	OPT_END,
+};
+
+uint64_t session_stages(const struct probe_options *o)
+{
+	return o->stages ? o->stages : INGRESS_STAGES & ~BIT(STAGE_IP);
+}
+
+/* ---- the facts that open a stream ---- */
+
+static int put_number(struct event_sink *sink, uint64_t now, const char *key, uint64_t value)
+{
+	char text[24];
+
+	if (!value)
+		return 0;
+	snprintf(text, sizeof(text), "%" PRIu64, value);
+	return event_put_fact(sink, now, key, text);
+}
+
+static int put_target(struct event_sink *sink, uint64_t now, const struct probe_options *o)
+{
+	struct strbuf text = STRBUF_INIT(4 * HOST_CMDLINE_MAX);
+	char who[HOST_CMDLINE_MAX + 64];
+	struct host_task task;
+	int err;
+
+	if (o->pid && !host_task_get(NULL, o->pid, &task)) {
+		host_task_describe(&task, who, sizeof(who));
+		strbuf_puts(&text, who);
+	}
+	if (o->port)
+		strbuf_printf(&text, "%sport %" PRIu64, text.len ? ", " : "", o->port);
+	if (o->ifname)
+		strbuf_printf(&text, "%sinterface %s", text.len ? ", " : "", o->ifname);
+	if (o->netns)
+		strbuf_printf(&text, "%snetwork namespace %s", text.len ? ", " : "", o->netns);
+	if (!text.len)
+		strbuf_puts(&text, "all sockets");
+	err = text.error ? text.error : event_put_fact(sink, now, WATCH_FACT_TARGET,
+						       strbuf_str(&text));
+	strbuf_release(&text);
+	return err;
+}
+
+int session_put_facts(const struct probe_options *o, uint64_t interval_ns, struct event_sink *sink,
+		      uint64_t now)
+{
+	int err = run_facts_put(sink, now);
+
+	if (!err)
+		err = put_target(sink, now, o);
+	if (!err)
+		err = put_number(sink, now, "watch.interval_ns", interval_ns);
+	if (!err)
+		err = put_number(sink, now, "watch.stages", session_stages(o));
+	if (!err)
+		err = put_number(sink, now, "watch.pid", o->pid);
+	if (!err)
+		err = put_number(sink, now, "watch.by", o->by);
+	if (!err)
+		err = put_number(sink, now, "watch.port", o->port);
+	if (!err)
+		err = put_number(sink, now, WATCH_FACT_SLOWER, o->slower_than_ns);
+	if (!err && o->ifname)
+		err = event_put_fact(sink, now, "watch.ifname", o->ifname);
+	if (!err && o->netns)
+		err = event_put_fact(sink, now, "watch.netns", o->netns);
+	if (!err)
+		err = event_put_fact(sink, now, "watch.backend", backend_choices[o->backend].name);
+	if (!err)
+		err = event_put_fact(sink, now, "watch.hol", hol_choices[o->hol].name);
+	if (!err)
+		err = event_put_fact(sink, now, "watch.origin",
+				     o->origin ? origin_name(o->origin) : "auto");
+	return err ? err : run_facts_put_host(sink, now);
+}
+
+enum {
+	FACT_PID, FACT_PORT, FACT_IFNAME, FACT_NETNS, FACT_ORIGIN, FACT_STAGES, FACT_SLOWER,
+	FACT_BACKEND, FACT_HOL, FACT_BY, FACT_MAX,
+};
+
+static const char *const filter_facts[FACT_MAX] = {
+	"watch.pid", "watch.port", "watch.ifname", "watch.netns", "watch.origin", "watch.stages",
+	WATCH_FACT_SLOWER, "watch.backend", "watch.hol", "watch.by",
+};
+
+static const char *const filter_options[FACT_MAX] = {
+	"--pid", "--port", "--ifname", "--netns", "--origin", "--stages", "--slower-than",
+	"--backend", "--hol", "--by",
+};
+
+static int fact_index(const char *key)
+{
+	for (int i = 0; i < FACT_MAX; i++)
+		if (!strcmp(key, filter_facts[i]))
+			return i;
+	return -1;
+}
+
+uint32_t session_fact_bit(const char *key)
+{
+	int i = fact_index(key);
+
+	return i < 0 ? 0 : 1U << i;
+}
+
+static bool number_differs(uint64_t asked, const char *value)
+{
+	uint64_t recorded = 0;
+
+	return asked && (parse_u64(value, &recorded) || recorded != asked);
+}
+
+/* Of the stages asked for, at least one must be there. */
+static bool stages_differ(uint64_t asked, const char *value)
+{
+	uint64_t recorded = 0;
+
+	return asked && (parse_u64(value, &recorded) || !(recorded & asked));
+}
+
+static bool text_differs(const char *asked, const char *value)
+{
+	return asked && strcmp(asked, value);
+}
+
+const char *session_fact_differs(const struct probe_options *o, const char *key, const char *value)
+{
+	int i = fact_index(key);
+	bool differs = false;
+
+	switch (i) {
+	case FACT_PID:
+		differs = number_differs(o->pid, value);
+		break;
+	case FACT_PORT:
+		differs = number_differs(o->port, value);
+		break;
+	case FACT_IFNAME:
+		differs = text_differs(o->ifname, value);
+		break;
+	case FACT_NETNS:
+		differs = text_differs(o->netns, value);
+		break;
+	case FACT_ORIGIN:
+		differs = text_differs(o->origin ? origin_name(o->origin) : NULL, value);
+		break;
+	case FACT_BACKEND:
+		differs = text_differs(o->backend ? backend_choices[o->backend].name : NULL, value);
+		break;
+	case FACT_HOL:
+		differs = text_differs(o->hol ? hol_choices[o->hol].name : NULL, value);
+		break;
+	case FACT_BY:
+		differs = number_differs(o->by, value);
+		break;
+	case FACT_SLOWER:
+		differs = number_differs(o->slower_than_ns, value);
+		break;
+	case FACT_STAGES:
+		differs = stages_differ(o->stages, value);
+		break;
+	}
+	return differs ? filter_options[i] : NULL;
+}
+
+const char *session_fact_missing(const struct probe_options *o, uint32_t recorded)
+{
+	const bool asked[FACT_MAX] = {
+		[FACT_PID] = o->pid, [FACT_PORT] = o->port, [FACT_IFNAME] = o->ifname,
+		[FACT_NETNS] = o->netns, [FACT_ORIGIN] = o->origin,
+		[FACT_SLOWER] = o->slower_than_ns, [FACT_BACKEND] = o->backend,
+		[FACT_HOL] = o->hol, [FACT_BY] = o->by,
+	};
+
+	for (int i = 0; i < FACT_MAX; i++)
+		if (asked[i] && !(recorded & 1U << i))
+			return filter_options[i];
+	return NULL;
+}

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rows as EV_HIST: what they have more than at the last snapshot, merged over CPUs. */
+#include <string.h>
+
+#include "probe/deltas.h"
+
+const struct slot_meaning slot_meanings[SLOT_MAX] = {
+	[SLOT_LINK] = { STAGE_LINK, DIST_LATENCY, DIST_STEP, false },
+	[SLOT_IP] = { STAGE_IP, DIST_LATENCY, DIST_STEP, false },
+	[SLOT_TRANSPORT] = { STAGE_TRANSPORT, DIST_LATENCY, DIST_STEP, false },
+	[SLOT_ENQUEUED] = { STAGE_ENQUEUED, DIST_LATENCY, DIST_STEP, false },
+	[SLOT_RUNNABLE] = { STAGE_RUNNABLE, DIST_LATENCY, DIST_STEP, false },
+	[SLOT_RUNNING] = { STAGE_RUNNING, DIST_LATENCY, DIST_STEP, false },
+	[SLOT_READ] = { STAGE_READ, DIST_LATENCY, DIST_STEP, true },
+	[SLOT_MANY] = { STAGE_READ, DIST_LATENCY, DIST_YOUNGEST, false },
+	[SLOT_CPU_WAIT] = { STAGE_READ, DIST_CPU_WAIT, DIST_STEP, false },
+	[SLOT_EARLY] = { STAGE_READ, DIST_LATENCY, DIST_STEP, true },
+	[SLOT_HOL] = { STAGE_ENQUEUED, DIST_HOL, DIST_STEP, false },
+	[SLOT_SEGMENT] = { STAGE_SEGMENT, DIST_LATENCY, DIST_STEP, false },
+	[SLOT_QDISC] = { STAGE_QDISC, DIST_LATENCY, DIST_STEP, false },
+	[SLOT_PACING] = { STAGE_QDISC, DIST_PACING, DIST_STEP, false },
+	[SLOT_DRIVER] = { STAGE_DRIVER, DIST_LATENCY, DIST_STEP, false },
+	[SLOT_SENT] = { STAGE_SENT, DIST_LATENCY, DIST_STEP, false },
+	[SLOT_ACKED] = { STAGE_ACKED, DIST_LATENCY, DIST_STEP, false },
+};
+
+/* By (protocol, slot, origin), as struct cpu_state has them. */
+static struct row *row_at(const struct watch_probe *probe, uint32_t cpu, uint32_t id)
+{
+	return &watch_cpu(probe, cpu)->row[0][0][0] + id;
+}
+
+/* A recording of the interval has left its minimum. */
+static bool touched(const struct out *o, uint32_t id)
+{
+	for (uint32_t cpu = 0; cpu < o->probe->ncpus; cpu++) {
+		const struct row *r = row_at(o->probe, cpu, id);
+
+		if ((r->latency.min & r->step.min) != UINT64_MAX)
+			return true;
+	}
+	return false;
+}
+
+/* The extremes of the interval that ends; the next one's begin. */
+static void merge_extremes(struct row_hist *h, struct row_hist *sum)
+{
+	uint64_t min = __atomic_exchange_n(&h->min, UINT64_MAX, __ATOMIC_SEQ_CST);
+	uint64_t max = __atomic_exchange_n(&h->max, 0, __ATOMIC_SEQ_CST);
+
+	if (min < sum->min)
+		sum->min = min;
+	if (max > sum->max)
+		sum->max = max;
+}
+
+void deltas_merge(struct row_hist *h, struct row_hist *sum)
+{
+	merge_extremes(h, sum);
+	sum->sum += h->sum;
+	sum->zero += h->zero;
+	sum->over += h->over;
+	for (uint32_t i = 0; i < ROW_BUCKETS; i++)
+		sum->bucket[i] += h->bucket[i];
+}
+
+static void merge_row(const struct out *o, uint32_t id, struct row *sum)
+{
+	memset(sum, 0, sizeof(*sum));
+	sum->latency.min = sum->step.min = UINT64_MAX;
+	for (uint32_t cpu = 0; cpu < o->probe->ncpus; cpu++) {
+		struct row *r = row_at(o->probe, cpu, id);
+
+		deltas_merge(&r->latency, &sum->latency);
+		deltas_merge(&r->step, &sum->step);
+	}
+}
+
+static void put_hist(struct out *o, struct event_hist *head, const struct row_hist *now,
+		     const struct row_hist *before)
+{
+	struct event_bucket buckets[ROW_BUCKETS];
+	uint32_t n = 0;
+	int err;
+
+	head->schema = ROW_SCHEMA;
+	head->sum_ns = now->sum - before->sum;
+	head->min_ns = now->min;
+	head->max_ns = now->max;
+	head->zero = now->zero - before->zero;
+	head->over = now->over - before->over;
+	for (uint32_t i = 0; i < ROW_BUCKETS; i++)
+		if (now->bucket[i] != before->bucket[i])
+			buckets[n++] = (struct event_bucket){
+				.index = (int32_t)i,
+				.count = now->bucket[i] - before->bucket[i],
+			};
+	if (!n && !head->zero && !head->over)
+		return;
+	head->n = n;
+	err = event_put_array(o->sink, EV_HIST, o->now, head, sizeof(*head), buckets,
+			      n * sizeof(buckets[0]));
+	if (!o->err)
+		o->err = err;
+}
+
+/* Where the stage before is the origin, the programs record the latency only. */
+static bool step_is_latency(const struct watch_probe *probe, uint32_t slot,
+			    const struct event_hist *head)
+{
+	if (slot == SLOT_QDISC || slot == SLOT_SEGMENT)
+		return true;
+	return slot == SLOT_TRANSPORT && head->origin == ORIGIN_LINK &&
+	       !(probe->config.stages & (1U << STAGE_IP));
+}
+
+static uint64_t count_of(const struct row_hist *h)
+{
+	uint64_t n = h->zero + h->over;
+
+	for (uint32_t i = 0; i < ROW_BUCKETS; i++)
+		n += h->bucket[i];
+	return n;
+}
+
+static void see(struct out *o, uint32_t slot, uint32_t proto, uint64_t n)
+{
+	if (slot_meanings[slot].latency == DIST_LATENCY)
+		o->seen[slot_meanings[slot].stage][proto] += n;
+}
+
+static void put_dist(struct out *o, struct event_hist *head, uint8_t dist,
+		     const struct row_hist *now, const struct row_hist *before)
+{
+	head->dist = dist;
+	put_hist(o, head, now, before);
+}
+
+/* Which of the two that have one lowest bit. */
+static uint8_t origin_of_row(const struct watch_probe *probe, uint32_t slot, uint32_t index)
+{
+	if (slot_meanings[slot].stage == STAGE_SEGMENT)
+		return ORIGIN_SEND;
+	if (stage_direction(slot_meanings[slot].stage) == DIR_EGRESS)
+		return ORIGIN_DEPARTURE;
+	if (slot == SLOT_CPU_WAIT)
+		return ORIGIN_LINK;
+	if (probe->config.origin != ORIGIN_NONE)
+		return probe->config.origin;
+	if (index)
+		return ORIGIN_STACK;
+	return slot == SLOT_LINK ? ORIGIN_SENDER : ORIGIN_LINK;
+}
+
+void deltas_row(struct out *o, uint32_t id, uint32_t group, uint16_t flags, struct row *now,
+		  const struct row *before)
+{
+	uint32_t slot = id / ORIGINS_AT_ONCE % SLOT_MAX;
+	uint32_t proto = id / (ORIGINS_AT_ONCE * SLOT_MAX);
+	const struct slot_meaning *means = &slot_meanings[slot];
+	struct event_hist head = {
+		.stage = means->stage, .direction = stage_direction(means->stage),
+		.protocol = watch_protocol[proto], .group = group, .flags = flags,
+		.origin = origin_of_row(o->probe, slot, id % ORIGINS_AT_ONCE),
+	};
+
+	if (step_is_latency(o->probe, slot, &head))
+		now->step = now->latency;
+	see(o, slot, proto, count_of(&now->latency) - count_of(&before->latency));
+	if (slot == SLOT_EARLY) { /* without a step: read before it was announced, steps of 0 */
+		now->step.zero += count_of(&now->latency) - count_of(&now->step);
+		now->step.min = now->step.zero != before->step.zero ? 0 : now->step.min;
+	}
+	if (!o->sink)
+		return;
+	put_dist(o, &head, means->latency, &now->latency, &before->latency);
+	put_dist(o, &head, means->step, &now->step, &before->step);
+	if (means->one_age)
+		put_dist(o, &head, DIST_YOUNGEST, &now->latency, &before->latency);
+}
+
+/* With --by they hold what is in no group; but waits for a CPU have none. */
+static uint16_t flags_of_row(const struct watch_probe *probe, uint32_t id)
+{
+	bool grouped = probe->config.by && id / ORIGINS_AT_ONCE % SLOT_MAX != SLOT_CPU_WAIT;
+
+	return grouped ? HIST_OVERFLOW_GROUP : 0;
+}
+
+void deltas_rows(struct out *o)
+{
+	for (uint32_t id = 0; id < ROWS; id++) {
+		struct row *before = &o->probe->row_before[id], now;
+
+		if (!touched(o, id))
+			continue;
+		merge_row(o, id, &now);
+		deltas_row(o, id, 0, flags_of_row(o->probe, id), &now, before);
+		*before = now;
+	}
+}

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Control groups of a test's own, gone when it ends."""
+import atexit
+import contextlib
+import itertools
+import os
+
+from lib import check
+
+UNIFIED = next((line.split()[1] for line in open("/proc/mounts", encoding="ascii")
+                if line.split()[2] == "cgroup2"), None)
+CPU_V1 = "/sys/fs/cgroup/cpu"
+
+_made = []
+_number = itertools.count()
+
+
+def _remove_all():
+    while _made:
+        with contextlib.suppress(OSError):
+            os.rmdir(_made.pop())
+
+
+def write(path, text):
+    with open(path, "w", encoding="ascii") as f:
+        f.write(text)
+
+
+def _make(parent, name):
+    folder = f"{parent}/hostlat-{os.getpid()}-{next(_number)}-{name}"
+    if not _made:
+        atexit.register(_remove_all)
+    try:
+        os.mkdir(folder)
+    except OSError as e:
+        check.skip(f"no control group can be made in {parent}: {e.strerror}")
+    _made.append(folder)
+    return folder
+
+
+class Group:
+    """In the unified hierarchy; `name` is what a path of it says."""
+
+    def __init__(self, name):
+        if not UNIFIED:
+            check.skip("cgroup2 is not mounted")
+        self.folder = _make(UNIFIED, name)
+        self.name = self.folder[len(UNIFIED):]
+
+    def prefix(self):
+        """Words before a command that make it begin in this group."""
+        return ["sh", "-c", f'echo $$ > {self.folder}/cgroup.procs; exec "$@"', "sh"]
+
+
+def throttle(pid, name):
+    """What the process may have: 10 ms of each 100."""
+    if os.path.exists(f"{CPU_V1}/cpu.cfs_quota_us"):
+        folder = _make(CPU_V1, name)
+        write(f"{folder}/cpu.cfs_quota_us", "10000")
+    else:
+        write(f"{UNIFIED}/cgroup.subtree_control", "+cpu")
+        folder = _make(UNIFIED, name)
+        write(f"{folder}/cpu.max", "10000 100000")
+    write(f"{folder}/cgroup.procs", str(pid))
