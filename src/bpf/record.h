@@ -143,7 +143,7 @@ static __always_inline struct row *row_of(struct cpu_state *c, __u32 slot, __u32
 	__u32 index = origin & (ORIGINS_AT_ONCE - 1);
 	struct row *r;
 
-	if (by && group) {
+	if (unlikely(group) && by) { /* in this order: what has none reads no setting */
 		r = group_row(group, (proto * SLOT_MAX + slot) * ORIGINS_AT_ONCE + index);
 		if (r)
 			return r;

@@ -59,7 +59,7 @@ static __always_inline __u32 group_of_reader(struct task_state *t, __u32 group)
 {
 	const __u64 *comm;
 
-	if (!BY(GROUP_COMM) || !group)
+	if (likely(!group) || !BY(GROUP_COMM))
 		return group;
 	comm = (const __u64 *)bpf_get_current_task_btf()->comm;
 	if (likely(t->read_of == group && t->comm[0] == comm[0] && t->comm[1] == comm[1] &&
@@ -302,8 +302,7 @@ static __always_inline void take_first(struct task_state *t, const struct queued
 	t->oldest = q->s;
 	t->youngest = q->s.base;
 	t->n = 1;
-	if (by)
-		t->group = q->group;
+	t->group = q->group; /* 0 without --by */
 	if (!slower_than)
 		return;
 	t->link = q->link;
@@ -332,8 +331,8 @@ static __always_inline void take(struct cpu_state *c, struct task_state *t, stru
 	}
 }
 
-/* Bytes of different ages. */
-static __noinline int record_many(struct cpu_state *c, struct task_state *t, __u32 proto,
+/* Bytes of different ages, or of a group. */
+static __noinline int record_read(struct cpu_state *c, struct task_state *t, __u32 proto,
 				  __u64 now, __u64 step)
 {
 	__u64 n = t ? t->n : 0;
@@ -341,10 +340,14 @@ static __noinline int record_many(struct cpu_state *c, struct task_state *t, __u
 
 	if (!c || !t)
 		return 0;
-	group = by ? group_of_reader(t, t->group) : 0;
+	group = group_of_reader(t, t->group);
 	keep(proto);
 	if (proto >= ROW_PROTOS)
 		return 0;
+	if (t->oldest.base == t->youngest) {
+		record(c, SLOT_READ, proto, t->oldest.how, group, now - t->oldest.base, step, n);
+		return 0;
+	}
 	hist_other(&row_of(c, SLOT_READ, proto, t->oldest.how, group)->step,
 		   (__s64)step < 0 ? 0 : step, n);
 	record(c, SLOT_MANY, proto, t->oldest.how, group, now - t->oldest.base, now - t->youngest,
@@ -377,11 +380,10 @@ static __always_inline void finish_read(struct cpu_state *c, struct task_state *
 		if (woken_for(t, p))
 			before = t->net_wake > p->enqueued ? t->net_wake : p->enqueued;
 	}
-	if (likely(p->base == t->youngest))
-		record(c, SLOT_READ, proto, p->how, by ? group_of_reader(t, t->group) : 0,
-		       now - p->base, now - before, n);
+	if (likely(p->base == t->youngest && !t->group))
+		record(c, SLOT_READ, proto, p->how, 0, now - p->base, now - before, n);
 	else
-		record_many(c, t, proto, now, now - before);
+		record_read(c, t, proto, now, now - before);
 	t->n = 0;
 }
 
