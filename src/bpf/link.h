@@ -252,11 +252,41 @@ static __always_inline __u8 came_by(const struct link_entry *e, struct sk_buff *
 	return skb->skb_iif && e->skb == (__u64)skb ? e->p.s.flags & PKT_IFACE : 0;
 }
 
+static __noinline int cgroup_below(const struct cgroup *cgroup)
+{
+	const struct cgroup___ids *older = (const void *)cgroup;
+	__u64 id = 0;
+	struct cgroup *at = NULL;
+
+	if (!cgroup || BPF_CORE_READ(cgroup, level) < (int)filter_level)
+		return 0;
+	if (bpf_core_field_exists(cgroup->ancestors)) {
+		bpf_probe_read_kernel(&at, sizeof(at), (const char *)cgroup +
+				      bpf_core_field_offset(cgroup->ancestors) +
+				      filter_level * sizeof(at));
+		id = BPF_CORE_READ(at, kn, id);
+	} else {
+		bpf_probe_read_kernel(&id, sizeof(id), (const char *)cgroup +
+				      bpf_core_field_offset(older->ancestor_ids) +
+				      filter_level * sizeof(id));
+	}
+	return id == filter_cgroup;
+}
+
+/* Its control group is that of the filter, or one below. */
+static __always_inline bool cgroup_selected(const struct sock *sk)
+{
+	if (!filter_cgroup || !bpf_core_field_exists(sk->sk_cgrp_data))
+		return true;
+	return sk->sk_cgrp_data.cgroup->kn->id == filter_cgroup ||
+	       cgroup_below(BPF_CORE_READ(sk, sk_cgrp_data.cgroup));
+}
+
 static __always_inline bool sock_selected(const struct sock *sk)
 {
 	if (!filter_sock)
 		return true;
-	if ((filter_port && sk->__sk_common.skc_num != filter_port) ||
+	if ((filter_port && sk->__sk_common.skc_num != filter_port) || !cgroup_selected(sk) ||
 	    (filter_netns && sk->__sk_common.skc_net.net->ns.inum != filter_netns))
 		return sk->__sk_common.skc_num == test_port;
 	return true;

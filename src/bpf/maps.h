@@ -94,6 +94,8 @@ const volatile __u32 slots = ~0U;           /* enum row_slot bits that are recor
 const volatile __u32 origin_asked = ROW_ORIGINS; /* enum row_origin; ROW_ORIGINS = by packet */
 const volatile __u32 filter_port = 0;       /* local port, 0 = all */
 const volatile __u32 filter_netns = 0;      /* inode, 0 = all */
+const volatile __u64 filter_cgroup = 0;     /* id in cgroup2, 0 = all; with those below it */
+const volatile __u32 filter_level = 0;      /* how deep that is */
 const volatile __u32 filter_sock = 0;       /* one of them: a read less for most */
 const volatile __u32 filter_tgid = 0;       /* 0 = all; rows are then recorded at `read` */
 const volatile __u64 filter_ifname[2] = {}; /* 0 = all */

@@ -20,6 +20,7 @@
 #include "cmd/run_facts.h"
 #include "event/memsource.h"
 #include "event/names.h"
+#include "host/cgroup.h"
 #include "host/iface.h"
 #include "host/netns.h"
 #include "host/task.h"
@@ -141,6 +142,33 @@ static int check_pid(const struct probe_options *o)
 	}
 	log_error("--pid %" PRIu64 ": there is no such process", o->pid);
 	return -ESRCH;
+}
+
+/* As /proc/PID/cgroup has it, or as a folder. */
+static int check_cgroup(const struct probe_options *o, struct watch_probe_config *config)
+{
+	char mount[HOST_PATH_MAX];
+	const char *path = o->cgroup;
+	size_t len;
+
+	if (!path)
+		return 0;
+	if (host_cgroup2_mount(NULL, mount, sizeof(mount))) {
+		log_error("--cgroup: cgroup2 is not mounted here");
+		return -ENOENT;
+	}
+	len = strlen(mount);
+	if (!strncmp(path, mount, len) && (path[len] == '/' || !path[len]))
+		path += len;
+	if (*path == '/' || !*path) {
+		for (const char *at = path; *at; at++)
+			config->cgroup_level += *at == '/' && at[1] && at[1] != '/';
+		if (!host_cgroup2_id(NULL, *path ? path : "/", &config->cgroup))
+			return 0;
+	}
+	log_error("--cgroup %s: no such control group in cgroup2; a path such as "
+		  "/system.slice/nginx.service is meant, `systemd-cgls` shows them", o->cgroup);
+	return -ENOENT;
 }
 
 static int check_origin(const struct probe_options *o)
@@ -271,6 +299,8 @@ static int open_probe(struct session *s)
 		err = check_slower_than(o);
 	if (!err)
 		err = check_netns(o, &config.netns);
+	if (!err)
+		err = check_cgroup(o, &config);
 	if (!err)
 		err = check_iface(o);
 	if (!err)

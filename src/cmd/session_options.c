@@ -95,6 +95,8 @@ const struct opt probe_option_rows[] = {
 	OPT_STRING(struct probe_options, netns, .name = "netns", .metavar = "NAME",
 		   .help = "Only this network namespace: a name, an inode number, or the pid of a "
 			   "process in it. Without it, all"),
+	OPT_STRING(struct probe_options, cgroup, .name = "cgroup", .metavar = "PATH",
+		   .help = "Only sockets of this control group (of cgroup2) and of those below it"),
 	OPT_DURATION(struct probe_options, slower_than_ns, .name = "slower-than",
 		     .min = NS_PER_US, .max = NS_PER_DAY,
 		     .help = "Tell of each message that takes this long or longer: when it was "
@@ -140,6 +142,8 @@ static int put_target(struct event_sink *sink, uint64_t now, const struct probe_
 		strbuf_printf(&text, "%sinterface %s", text.len ? ", " : "", o->ifname);
 	if (o->netns)
 		strbuf_printf(&text, "%snetwork namespace %s", text.len ? ", " : "", o->netns);
+	if (o->cgroup)
+		strbuf_printf(&text, "%scontrol group %s", text.len ? ", " : "", o->cgroup);
 	if (!text.len)
 		strbuf_puts(&text, "all sockets");
 	err = text.error ? text.error : event_put_fact(sink, now, WATCH_FACT_TARGET,
@@ -171,6 +175,8 @@ int session_put_facts(const struct probe_options *o, uint64_t interval_ns, struc
 		err = event_put_fact(sink, now, "watch.ifname", o->ifname);
 	if (!err && o->netns)
 		err = event_put_fact(sink, now, "watch.netns", o->netns);
+	if (!err && o->cgroup)
+		err = event_put_fact(sink, now, "watch.cgroup", o->cgroup);
 	if (!err)
 		err = event_put_fact(sink, now, "watch.backend", backend_choices[o->backend].name);
 	if (!err)
@@ -183,17 +189,18 @@ int session_put_facts(const struct probe_options *o, uint64_t interval_ns, struc
 
 enum {
 	FACT_PID, FACT_PORT, FACT_IFNAME, FACT_NETNS, FACT_ORIGIN, FACT_STAGES, FACT_SLOWER,
-	FACT_BACKEND, FACT_HOL, FACT_BY, FACT_MAX,
+	FACT_BACKEND, FACT_HOL, FACT_BY, FACT_CGROUP, FACT_MAX,
 };
 
 static const char *const filter_facts[FACT_MAX] = {
 	"watch.pid", "watch.port", "watch.ifname", "watch.netns", "watch.origin", "watch.stages",
 	WATCH_FACT_SLOWER, "watch.backend", "watch.hol", "watch.by",
+	"watch.cgroup",
 };
 
 static const char *const filter_options[FACT_MAX] = {
 	"--pid", "--port", "--ifname", "--netns", "--origin", "--stages", "--slower-than",
-	"--backend", "--hol", "--by",
+	"--backend", "--hol", "--by", "--cgroup",
 };
 
 static int fact_index(const char *key)
@@ -249,6 +256,9 @@ const char *session_fact_differs(const struct probe_options *o, const char *key,
 	case FACT_NETNS:
 		differs = text_differs(o->netns, value);
 		break;
+	case FACT_CGROUP:
+		differs = text_differs(o->cgroup, value);
+		break;
 	case FACT_ORIGIN:
 		differs = text_differs(o->origin ? origin_name(o->origin) : NULL, value);
 		break;
@@ -277,7 +287,7 @@ const char *session_fact_missing(const struct probe_options *o, uint32_t recorde
 		[FACT_PID] = o->pid, [FACT_PORT] = o->port, [FACT_IFNAME] = o->ifname,
 		[FACT_NETNS] = o->netns, [FACT_ORIGIN] = o->origin,
 		[FACT_SLOWER] = o->slower_than_ns, [FACT_BACKEND] = o->backend,
-		[FACT_HOL] = o->hol, [FACT_BY] = o->by,
+		[FACT_HOL] = o->hol, [FACT_BY] = o->by, [FACT_CGROUP] = o->cgroup,
 	};
 
 	for (int i = 0; i < FACT_MAX; i++)

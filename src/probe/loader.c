@@ -161,7 +161,9 @@ static void settings(struct watch_probe *probe)
 	skel->rodata->origin_asked = origin_of[c->origin];
 	skel->rodata->filter_port = c->port;
 	skel->rodata->filter_netns = c->netns;
-	skel->rodata->filter_sock = c->port || c->netns;
+	skel->rodata->filter_cgroup = c->cgroup;
+	skel->rodata->filter_level = c->cgroup_level;
+	skel->rodata->filter_sock = c->port || c->netns || c->cgroup;
 	skel->rodata->filter_tgid = c->pid;
 	skel->rodata->hol = c->hol;
 	skel->rodata->slower_than = c->slower_than_ns;

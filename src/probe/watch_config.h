@@ -28,6 +28,8 @@ struct watch_probe_config {
 	uint16_t port;        /* local port; 0 = all */
 	const char *ifname;   /* NULL = all */
 	uint64_t netns;       /* inode; 0 = all */
+	uint64_t cgroup;      /* id in cgroup2, with those below it; 0 = all */
+	uint32_t cgroup_level; /* its depth: 0 is the root's */
 	uint64_t slower_than_ns; /* messages that are told of one by one; 0 = none */
 	uint32_t backend;     /* enum watch_backend */
 	uint32_t hol;         /* enum hol */

@@ -68,6 +68,22 @@ def throttled_group(protocol):
             f"{p('read', made[0], 0.9) / MS:.2f} ms in the other")
 
 
+def filtered():
+    """--cgroup: that group and those below it, and no other."""
+    net, outer = netns.loopback(), cgroups.Group("outer")
+    inner = cgroups.Group("inner", outer)
+    made = outer, inner, cgroups.Group("other")
+    counts = 30, 50, 70
+    for name, expected in ((outer.folder, 80), (inner.name, 50), (made[2].name + "/", 70)):
+        observer = watch.Watch("--netns", net.reader, "--cgroup", name)
+        for group, count in zip(made, counts):
+            Traffic(net, 4, "udp", prefix=group.prefix(), pattern="stream", count=count).finish()
+        result = observer.stop()
+        for stage in LOWER + READ:
+            check.equal(f"packets of {name} at {stage}", result.count(stage, "udp"), expected)
+        result.sound()
+
+
 class Ports:
     """Datagram sockets of this process, each read at once."""
 
@@ -337,7 +353,8 @@ def recorded(net):
 
 def refused():
     """Too little memory, and a key that is none."""
-    for options, code, words in ((["--memory", "6M"], 2, "--memory"), (["--by", "moon"], 1, "moon")):
+    for options, code, words in ((["--memory", "6M"], 2, "--memory"), (["--by", "moon"], 1, "moon"),
+                                 (["--cgroup", "/no/such"], 2, "--cgroup /no/such")):
         done = subprocess.run([watch.HOSTLAT, "watch", "--by", "port", *options, "--count", "1"],
                               capture_output=True, text=True, timeout=60, check=False)
         check.equal(f"exit code of {options}", done.returncode, code)
@@ -347,6 +364,7 @@ def refused():
 def guest_cases():
     yield check.patiently(throttled_group), "udp"
     yield by_port,
+    yield filtered,
     loopback = netns.loopback()
     yield by_comm, loopback, 4, "tcp"
     yield overflow,
@@ -356,6 +374,7 @@ def cases():
     for protocol in ("tcp", "udp"):
         yield check.patiently(throttled_group), protocol
     yield by_port,
+    yield filtered,
     for net, family in netns.two():
         for protocol in ("tcp", "udp"):
             yield by_interface, net, family, protocol

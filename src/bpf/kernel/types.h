@@ -106,6 +106,12 @@ struct kernfs_node {
 
 struct cgroup {
 	struct kernfs_node *kn;
+	int level; /* 0: the root */
+	struct cgroup *ancestors[]; /* since 6.1, by level */
+};
+
+struct cgroup___ids {
+	__u64 ancestor_ids[];
 };
 
 struct sock_cgroup_data {

@@ -41,10 +41,10 @@ def _make(parent, name):
 class Group:
     """In the unified hierarchy; `name` is what a path of it says."""
 
-    def __init__(self, name):
+    def __init__(self, name, above=None):
         if not UNIFIED:
             check.skip("cgroup2 is not mounted")
-        self.folder = _make(UNIFIED, name)
+        self.folder = _make(above.folder if above else UNIFIED, name)
         self.name = self.folder[len(UNIFIED):]
 
     def prefix(self):
