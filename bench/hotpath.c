@@ -77,6 +77,7 @@ static int group_settings(struct hotpath_bpf *b, uint32_t by)
 	if (!by)
 		return 0;
 	b->rodata->row_sets = sets;
+	b->rodata->link_notes = 1;
 	b->rodata->way_mask[WAY_IFINDEX] = (1 << 14) - 1;
 	b->rodata->way_mask[WAY_CPU] = (1 << 10) - 1;
 	b->rodata->way_mask[WAY_RXQ] = (1 << 8) - 1;

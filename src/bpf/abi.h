@@ -65,6 +65,7 @@ enum row_slot {
 	SLOT_DRIVER,
 	SLOT_SENT,
 	SLOT_ACKED,
+	SLOT_FUNCTION, /* --probe */
 	SLOT_MAX,
 };
 
@@ -209,6 +210,8 @@ enum excluded {
 	EXCL_NO_COMPLETION,  /* ... given to its receiver: loopback, veth */
 	EXCL_UNSPECIFIED,    /* ... freed by the driver without a word: sent or dropped */
 	EXCL_ENCAPSULATED,   /* ... again, in a tunnel's packet */
+	EXCL_NOT_RECEIVED,   /* --probe: called with a packet that isn't received, or not yet */
+	EXCL_OTHER_PROTOCOL, /* ... neither of TCP nor of UDP */
 	EXCL_MAX,
 };
 

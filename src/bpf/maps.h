@@ -109,9 +109,11 @@ const volatile __u32 ext_limit = 1;         /* rings in ext_rings */
 const volatile __u32 usual = NOT_USUAL;     /* enum usual */
 const volatile __u64 slower_than = 0;       /* ns from which a message is told of; 0 = none */
 const volatile __u32 hol = HOL_EXCLUDE;     /* enum hol */
+const volatile __u32 function_arg = 0;      /* --probe: which one is the packet */
 const volatile __u32 by = 0;                /* 1 << enum group_key of those asked for */
 const volatile __u32 way_mask[WAY_FIELDS] = {}, way_shift[WAY_FIELDS] = {};
 const volatile __u32 row_sets = 1;
+const volatile __u32 link_notes = 0;        /* link_ways[] is used */
 const volatile __u32 keep_way = 1;          /* queues hold all of a packet's way */
 const volatile __u32 read_announced = 1;    /* sock_recv_length (or its stand-in) closes a read */
 
@@ -122,6 +124,7 @@ const volatile __u8 shorter_cells[SHORT_MIN] = {}; /* each value's */
 
 __s64 realtime_offset; /* realtime - monotonic */
 __s64 tai_offset;     /* TAI - realtime */
+__u64 measured_since; /* --probe: what was received before doesn't count */
 __u32 groups_freed; /* how often places of groups were */
 __u64 ext_used; /* bit per borrowed ring */
 /* The self-test's sockets and its process pass the filters while it runs; else nobody's. */
@@ -130,7 +133,7 @@ __u32 test_tgid;
 
 /* Not maps: the address of an entry is then known to the programs, without a lookup. */
 struct link_entry link_table[LINK_SETS * 2];
-__u32 link_ways[LINK_SETS * 2]; /* --by: enum way_field of each entry */
+__u32 link_ways[LINK_SETS * 2]; /* of each entry: --by: enum way_field; --probe: its namespace */
 __u32 tx_groups[TX_SETS * 2];   /* ... and the group of each packet on its way out */
 struct tcp_entry tcp_table[TCP_TABLE];
 struct task_entry task_table[TASK_TABLE];

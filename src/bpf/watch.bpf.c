@@ -12,6 +12,7 @@
 #include "bpf/udp.h"
 #include "bpf/drop.h"
 #include "bpf/egress.h"
+#include "bpf/function.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -49,8 +50,9 @@ int BPF_PROG(link_tp, struct sk_buff *skb)
 	if (!selected(SLOT_LINK))
 		e->p.s.flags &= ~PKT_LINK;
 	e->skb = (__u64)skb;
-	if (by & BY_WAY) /* the entry's place is known by its address only now */
-		*link_way_at((__u64)skb) = way_of(skb, skb->queue_mapping);
+	if (link_notes) /* the entry's place is known by its address only now */
+		*link_way_at((__u64)skb) = by ? way_of(skb, skb->queue_mapping) :
+						skb->dev->nd_net.net->ns.inum;
 	return 0;
 }
 
@@ -469,6 +471,20 @@ SEC("tp_btf/kfree_skb")
 int BPF_PROG(unsent_tp, struct sk_buff *skb, void *where, unsigned int reason)
 {
 	return tx_dropped(skb, reason);
+}
+
+/* ---- --probe; the loader says what they are attached to ---- */
+
+SEC("tp_btf/netif_receive_skb")
+int function_tp(__u64 *ctx)
+{
+	return function_with(ctx);
+}
+
+SEC("fentry/ip_rcv_core")
+int function_fentry(__u64 *ctx)
+{
+	return function_with(ctx);
 }
 
 /* ---- drops, and the end of a socket ---- */

@@ -179,6 +179,27 @@ static int check_origin(const struct probe_options *o)
 	return -EINVAL;
 }
 
+/* It sees packets, and knows nothing of their sockets. */
+static int check_probe(const struct probe_options *o)
+{
+	const char *with = o->pid ? "--pid" : o->cgroup ? "--cgroup" : o->by ? "--by" :
+			   o->origin == ORIGIN_DELIVER ? "--origin deliver" : NULL;
+
+	if (!o->probe)
+		return 0;
+	if (with)
+		log_error("--probe doesn't go with %s: at a function it isn't known whose packet "
+			  "it is", with);
+	else if (!(session_stages(o) & INGRESS_STAGES))
+		log_error("--probe is for packets that are received: --stages must have an ingress "
+			  "stage");
+	else if (!*o->probe || strlen(o->probe) > WATCH_PROBE_MAX)
+		log_error("--probe: takes the name of a function or tracepoint");
+	else
+		return 0;
+	return -EINVAL;
+}
+
 static int check_slower_than(const struct probe_options *o)
 {
 	if (!o->slower_than_ns || (session_stages(o) & BIT(STAGE_READ)))
@@ -290,6 +311,7 @@ static int open_probe(struct session *s)
 		.stages = session_stages(o), .origin = o->origin, .backend = o->backend,
 		.hol = o->hol, .by = o->by, .pid = o->pid, .port = o->port, .ifname = o->ifname,
 		.slower_than_ns = o->slower_than_ns, .memory = o->memory,
+		.probe = o->probe,
 	};
 	char why[256];
 	int err;
@@ -297,6 +319,8 @@ static int open_probe(struct session *s)
 	err = check_origin(o);
 	if (!err)
 		err = check_slower_than(o);
+	if (!err)
+		err = check_probe(o);
 	if (!err)
 		err = check_netns(o, &config.netns);
 	if (!err)

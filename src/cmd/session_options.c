@@ -101,16 +101,21 @@ const struct opt probe_option_rows[] = {
 		     .min = NS_PER_US, .max = NS_PER_DAY,
 		     .help = "Tell of each message that takes this long or longer: when it was "
 			     "read, by whom, and how long each stage took"),
+	OPT_STRING(struct probe_options, probe, .name = "probe", .metavar = "NAME",
+		   .help = "One more stage: when this function or tracepoint of the kernel is "
+			   "called with a received packet"),
 	OPT_SIZE(struct probe_options, memory, .name = "memory", .def = "64M",
 		 .min = WATCH_MEMORY_FIXED + WATCH_MEMORY_PER_CPU, .max = 1ULL << 40,
-		 .help = "What the maps in the kernel may take: 2304K and 392K for each CPU, or "
+		 .help = "What the maps in the kernel may take: 2304K and 420K for each CPU, or "
 			 "more; with --by, 8M more"),
 	OPT_END,
 };
 
 uint64_t session_stages(const struct probe_options *o)
 {
-	return o->stages ? o->stages : INGRESS_STAGES & ~BIT(STAGE_IP);
+	uint64_t stages = o->stages ? o->stages : INGRESS_STAGES & ~BIT(STAGE_IP);
+
+	return o->probe ? stages | BIT(STAGE_PROBE) : stages;
 }
 
 /* ---- the facts that open a stream ---- */
@@ -177,6 +182,8 @@ int session_put_facts(const struct probe_options *o, uint64_t interval_ns, struc
 		err = event_put_fact(sink, now, "watch.netns", o->netns);
 	if (!err && o->cgroup)
 		err = event_put_fact(sink, now, "watch.cgroup", o->cgroup);
+	if (!err && o->probe)
+		err = event_put_fact(sink, now, "watch.probe", o->probe);
 	if (!err)
 		err = event_put_fact(sink, now, "watch.backend", backend_choices[o->backend].name);
 	if (!err)
@@ -189,18 +196,19 @@ int session_put_facts(const struct probe_options *o, uint64_t interval_ns, struc
 
 enum {
 	FACT_PID, FACT_PORT, FACT_IFNAME, FACT_NETNS, FACT_ORIGIN, FACT_STAGES, FACT_SLOWER,
-	FACT_BACKEND, FACT_HOL, FACT_BY, FACT_CGROUP, FACT_MAX,
+	FACT_BACKEND, FACT_HOL, FACT_BY, FACT_CGROUP,
+	FACT_PROBE, FACT_MAX,
 };
 
 static const char *const filter_facts[FACT_MAX] = {
 	"watch.pid", "watch.port", "watch.ifname", "watch.netns", "watch.origin", "watch.stages",
 	WATCH_FACT_SLOWER, "watch.backend", "watch.hol", "watch.by",
-	"watch.cgroup",
+	"watch.cgroup", "watch.probe",
 };
 
 static const char *const filter_options[FACT_MAX] = {
 	"--pid", "--port", "--ifname", "--netns", "--origin", "--stages", "--slower-than",
-	"--backend", "--hol", "--by", "--cgroup",
+	"--backend", "--hol", "--by", "--cgroup", "--probe",
 };
 
 static int fact_index(const char *key)
@@ -259,6 +267,9 @@ const char *session_fact_differs(const struct probe_options *o, const char *key,
 	case FACT_CGROUP:
 		differs = text_differs(o->cgroup, value);
 		break;
+	case FACT_PROBE:
+		differs = text_differs(o->probe, value);
+		break;
 	case FACT_ORIGIN:
 		differs = text_differs(o->origin ? origin_name(o->origin) : NULL, value);
 		break;
@@ -288,6 +299,7 @@ const char *session_fact_missing(const struct probe_options *o, uint32_t recorde
 		[FACT_NETNS] = o->netns, [FACT_ORIGIN] = o->origin,
 		[FACT_SLOWER] = o->slower_than_ns, [FACT_BACKEND] = o->backend,
 		[FACT_HOL] = o->hol, [FACT_BY] = o->by, [FACT_CGROUP] = o->cgroup,
+		[FACT_PROBE] = o->probe,
 	};
 
 	for (int i = 0; i < FACT_MAX; i++)

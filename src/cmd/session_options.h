@@ -14,7 +14,7 @@ struct probe_options {
 	uint32_t hol;         /* enum hol */
 	uint64_t by;          /* mask of 1 << enum group_key; 0: no groups */
 	uint64_t pid, port;
-	const char *ifname, *netns, *cgroup;
+	const char *ifname, *netns, *cgroup, *probe;
 	uint64_t slower_than_ns; /* 0: slow messages aren't told of one by one */
 	uint64_t memory;
 };

@@ -165,7 +165,7 @@ static bool filtered(const struct watch_probe *probe)
 {
 	const struct watch_probe_config *c = &probe->config;
 
-	return c->pid || c->port || c->netns || c->ifname;
+	return c->pid || c->port || c->netns || c->ifname || c->cgroup;
 }
 
 bool watch_cost_use(struct watch_probe *probe, struct cost_use *use)
@@ -222,6 +222,12 @@ static bool estimated(struct watch_probe *probe, uint64_t *ns)
 	struct cost_use use;
 	double sum = 0;
 
+	if (probe->config.probe) {
+		snprintf(c->why, sizeof(c->why), "what --probe costs is known only with "
+			 "kernel.bpf_stats_enabled=1");
+		watch_cost_use(probe, &use);
+		return false;
+	}
 	if (!watch_cost_use(probe, &use)) {
 		snprintf(c->why, sizeof(c->why), "net/softnet_stat of /proc can't be read");
 		return false;

@@ -22,6 +22,7 @@ const struct slot_meaning slot_meanings[SLOT_MAX] = {
 	[SLOT_DRIVER] = { STAGE_DRIVER, DIST_LATENCY, DIST_STEP, false },
 	[SLOT_SENT] = { STAGE_SENT, DIST_LATENCY, DIST_STEP, false },
 	[SLOT_ACKED] = { STAGE_ACKED, DIST_LATENCY, DIST_STEP, false },
+	[SLOT_FUNCTION] = { STAGE_PROBE, DIST_LATENCY, DIST_STEP, false },
 };
 
 /* By (protocol, slot, origin), as struct cpu_state has them. */

@@ -55,6 +55,25 @@ static int chosen(const struct watch_probe *probe, int first, int end)
 	return probe->status[best].state == HOOK_FAILED ? best : end - 1;
 }
 
+/* --probe: what is bound, or the last that was tried. */
+static int put_function(const struct opening *o)
+{
+	const struct watch_probe *probe = o->probe;
+	const struct function *f = NULL;
+	struct event_binding e = { .stage = STAGE_PROBE, .direction = DIR_INGRESS };
+
+	for (uint32_t i = 0; i < probe->n_functions; i++)
+		if (!f || f->status.state != HOOK_BOUND)
+			f = &probe->functions[i];
+	if (!f)
+		return 0;
+	e.bound = f->status.state == HOOK_BOUND;
+	e.hook = name_id(o, f->hook.target);
+	e.kind = name_id(o, hook_kind_name(f->hook.kind));
+	e.why = e.bound ? 0 : name_id(o, f->status.why);
+	return event_put(o->sink, EV_BINDING, o->now, &e, sizeof(e));
+}
+
 static int put_bindings(const struct opening *o)
 {
 	int err = 0, end;
@@ -66,6 +85,8 @@ static int put_bindings(const struct opening *o)
 		if (hooks[i].stage != STAGE_NONE)
 			err = put_binding(o, chosen(o->probe, i, end));
 	}
+	if (!err)
+		err = put_function(o);
 	return err;
 }
 

@@ -27,6 +27,7 @@ static const struct {
 	{ STAGE_READ, SLOT_READ },         { STAGE_QDISC, SLOT_QDISC },
 	{ STAGE_DRIVER, SLOT_DRIVER },     { STAGE_SENT, SLOT_SENT },
 	{ STAGE_ACKED, SLOT_ACKED },       { STAGE_SEGMENT, SLOT_SEGMENT },
+	{ STAGE_PROBE, SLOT_FUNCTION },
 };
 
 static const uint32_t origin_of[ORIGIN_MAX] = {
@@ -149,6 +150,7 @@ static void settings(struct watch_probe *probe)
 	struct watch_bpf *skel = probe->skel;
 	int backlog = drop_reason_number("CPU_BACKLOG");
 	int unspecified = drop_reason_number("NOT_SPECIFIED");
+	const uint32_t by_way = 1U << GROUP_IFINDEX | 1U << GROUP_CPU | 1U << GROUP_RXQ;
 	uint32_t mask = 0;
 
 	for (size_t i = 0; i < sizeof(slot_of) / sizeof(slot_of[0]); i++)
@@ -165,6 +167,7 @@ static void settings(struct watch_probe *probe)
 	skel->rodata->filter_level = c->cgroup_level;
 	skel->rodata->filter_sock = c->port || c->netns || c->cgroup;
 	skel->rodata->filter_tgid = c->pid;
+	skel->rodata->link_notes = c->by & by_way || (c->probe && c->netns);
 	skel->rodata->hol = c->hol;
 	skel->rodata->slower_than = c->slower_than_ns;
 	skel->rodata->keep_way = c->pid || c->slower_than_ns || !(mask & 1U << SLOT_ENQUEUED);
@@ -195,7 +198,7 @@ static void select_program(struct watch_probe *probe, const char *name, enum hoo
 	}
 }
 
-static void select_programs(struct watch_probe *probe)
+static int select_programs(struct watch_probe *probe)
 {
 	struct bpf_program *p;
 	bool tcp_closed_by_fexit = false;
@@ -212,6 +215,7 @@ static void select_programs(struct watch_probe *probe)
 	}
 	if (tcp_closed_by_fexit)
 		select_program(probe, "tcp_copied_tp", HOOK_TP_BTF);
+	return watch_function_select(probe);
 }
 
 /* ---- attachment ---- */
@@ -327,6 +331,7 @@ static void failed(struct hook_status *s, const struct hook *h, const char *what
  */
 static int attach(struct watch_probe *probe)
 {
+	struct function *f = watch_function(probe);
 	int failures = 0, n = 0;
 
 	while (hooks[n].target)
@@ -347,6 +352,14 @@ static int attach(struct watch_probe *probe)
 			failures++;
 		}
 	}
+	if (f && !failures) {
+		int err = attach_program(probe, &f->hook, f->hook.program);
+
+		if (err) {
+			failed(&f->status, &f->hook, "can't be attached", err);
+			failures++;
+		}
+	}
 	return failures;
 }
 
@@ -355,7 +368,13 @@ static int attach(struct watch_probe *probe)
 /* The program that the verifier refused gives way to the next hook of its ladder. */
 static int drop_refused(struct watch_probe *probe, int err)
 {
+	struct function *f = watch_function(probe);
 	int dropped = 0;
+
+	if (f && !strcmp(f->hook.program, refused_program)) {
+		failed(&f->status, &f->hook, "the program is refused", err);
+		return 1;
+	}
 
 	for (int i = 0; hooks[i].target && refused_program[0]; i++) {
 		const struct hook *h = &hooks[i];
@@ -408,6 +427,7 @@ static int load_once(struct watch_probe *probe, char *why, size_t size)
 	int err;
 
 	watch_choose(probe);
+	watch_function_choose(probe);
 	probe->skel = watch_bpf__open();
 	if (!probe->skel) {
 		snprintf(why, size, "can't open the programs: %s", strerror(errno));
@@ -418,9 +438,10 @@ static int load_once(struct watch_probe *probe, char *why, size_t size)
 	if (err)
 		return err;
 	settings(probe);
-	select_programs(probe);
 	refused_program[0] = '\0';
-	err = watch_bpf__load(probe->skel);
+	err = select_programs(probe);
+	if (!err)
+		err = watch_bpf__load(probe->skel);
 	if (err && drop_refused(probe, err))
 		return -EAGAIN;
 	if (!err)

@@ -100,7 +100,8 @@ static void put_losses(struct out *o, const struct cpu_counters *now,
 					  now->loss[slot][why][p] - before->loss[slot][why][p]);
 	for (int why = 0; why < EXCL_MAX; why++)
 		for (int p = 0; p < ROW_PROTOS; p++)
-			put_count(o, COUNT_EXCLUDED, watch_excluded[why].stage, watch_protocol[p],
+			put_count(o, COUNT_EXCLUDED, watch_excluded[why].stage,
+				  watch_excluded[why].any ? PROTO_ANY : watch_protocol[p],
 				  watch_excluded[why].name,
 				  now->excluded[why][p] - before->excluded[why][p]);
 }
@@ -144,25 +145,37 @@ static void put_counters(struct out *o)
 }
 
 /* The kernel skips a program that would interrupt itself on its CPU; that packet is lost to us. */
+static uint64_t recursion_of(const struct watch_probe *probe, const char *program, uint64_t *before)
+{
+	struct bpf_program *p = watch_program(probe, program);
+	struct bpf_prog_info info = {};
+	__u32 len = sizeof(info);
+	uint64_t misses;
+
+	if (bpf_program__fd(p) < 0 || bpf_obj_get_info_by_fd(bpf_program__fd(p), &info, &len))
+		return 0;
+	misses = info.recursion_misses - *before;
+	*before = info.recursion_misses;
+	return misses;
+}
+
 static void put_recursion(struct out *o)
 {
-	for (int i = 0; hooks[i].target; i++) {
-		struct bpf_prog_info info = {};
-		__u32 len = sizeof(info);
-		struct bpf_program *p;
+	const struct function *f = watch_function(o->probe);
+	uint64_t misses;
 
+	for (int i = 0; hooks[i].target; i++) {
 		if (o->probe->status[i].state != HOOK_BOUND)
 			continue;
-		p = watch_program(o->probe, hooks[i].program);
-		if (bpf_program__fd(p) < 0 ||
-		    bpf_obj_get_info_by_fd(bpf_program__fd(p), &info, &len))
-			continue;
+		misses = recursion_of(o->probe, hooks[i].program, &o->probe->recursion_before[i]);
 		/* `sent` sees all that is freed: where nothing is sent, nothing was lost there */
 		if (o->sink && (hooks[i].stage != STAGE_SENT || o->seen[STAGE_SENT][ROW_TCP]))
 			put_count(o, COUNT_LOSS, hooks[i].stage, hooks[i].protocol, "recursion",
-				  info.recursion_misses - o->probe->recursion_before[i]);
-		o->probe->recursion_before[i] = info.recursion_misses;
+				  misses);
 	}
+	misses = f ? recursion_of(o->probe, f->hook.program, &o->probe->function_recursion) : 0;
+	if (o->sink)
+		put_count(o, COUNT_LOSS, STAGE_PROBE, PROTO_ANY, "recursion", misses);
 }
 
 /* ---- scheduler ---- */
@@ -307,6 +320,7 @@ void watch_baseline(struct watch_probe *probe)
 	uint64_t ns;
 	bool exact;
 
+	probe->skel->bss->measured_since = mono();
 	watch_count(probe);
 	watch_slow(probe, NULL, NULL, 0);
 	watch_bpf_ns(probe, &ns, &exact);

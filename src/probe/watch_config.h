@@ -34,12 +34,15 @@ struct watch_probe_config {
 	uint32_t backend;     /* enum watch_backend */
 	uint32_t hol;         /* enum hol */
 	uint32_t by;          /* 1 << enum group_key of what rows are divided by; 0: not at all */
+	const char *probe;    /* function or tracepoint, at most WATCH_PROBE_MAX; or NULL */
 	uint64_t memory;      /* bytes that the maps may take */
 };
 
 #define WATCH_MEMORY_DEFAULT (64ULL << 20)
 /* The least that will do; --help says it, too. loader.c sees to it that it does. */
 #define WATCH_MEMORY_FIXED (2304ULL << 10)
-#define WATCH_MEMORY_PER_CPU (392ULL << 10)
+#define WATCH_MEMORY_PER_CPU (420ULL << 10)
+
+#define WATCH_PROBE_MAX 128
 
 #endif

@@ -76,6 +76,13 @@ struct cost {
 	uint64_t seen_before[ROW_PROTOS], since_ns;
 };
 
+/* --probe: a place of that name, as a hook; `arg`: which of its arguments is the packet. */
+struct function {
+	struct hook hook;
+	struct hook_status status;
+	uint32_t arg;
+};
+
 struct watch_probe {
 	struct watch_probe_config config;
 	char ifname[16];
@@ -104,6 +111,9 @@ struct watch_probe {
 	uint64_t seq, from_ns;
 	uint64_t user_before_ns;
 
+	struct function functions[2]; /* --probe: by function, by tracepoint */
+	uint32_t n_functions;
+	uint64_t function_recursion;
 	struct watch_groups *groups; /* --by; or NULL */
 	bool proven; /* the self-test ran */
 	struct clock_follow *follow;
@@ -202,6 +212,7 @@ bool drop_reason_is_duplicate(const char *name);
 struct watch_excluded {
 	const char *name;
 	uint8_t stage;
+	bool any; /* of no protocol in particular: counted as TCP's */
 };
 
 extern const char *const watch_loss_names[LOSS_MAX];
@@ -222,6 +233,15 @@ int watch_slow(struct watch_probe *probe, struct event_sink *sink, struct event_
 uint64_t watch_groups_size(struct watch_probe *probe, uint64_t left);
 int watch_groups_open(struct watch_probe *probe);
 void watch_groups_close(struct watch_probe *probe);
+
+/*
+ * function.c: --probe. Finds what it names, or returns -ENOENT and says why not; binds the first
+ * that has not failed, as watch_choose() does; which one that is, or NULL; makes it be loaded.
+ */
+int watch_function_find(struct watch_probe *probe, char *why, size_t size);
+void watch_function_choose(struct watch_probe *probe);
+struct function *watch_function(struct watch_probe *probe);
+int watch_function_select(struct watch_probe *probe);
 
 /* uncovered.c: which namespaces the packets came from that were counted as not covered. */
 void watch_uncovered(struct watch_probe *probe, struct event_sink *sink, uint64_t now);

@@ -80,7 +80,9 @@ int watch_probe_open(struct watch_probe **out, const struct watch_probe_config *
 		if (err < 0)
 			goto out;
 	}
-	err = watch_load(probe, why, size);
+	err = watch_function_find(probe, why, size);
+	if (!err)
+		err = watch_load(probe, why, size);
 	if (!err)
 		watch_baseline(probe);
 out:

@@ -59,13 +59,13 @@ static void add_own_cost(const struct watch *w, const struct watch_period *p, st
 	object_add(&r->body, "own_cost", value_object(o));
 }
 
-/* Packets that got anywhere: the count of the stage that saw the most. */
+/* Packets that got anywhere: the count of the stage that saw the most; --probe counts calls. */
 static uint64_t packets_seen(const struct watch *w, enum watch_span span)
 {
 	uint64_t counts[STAGE_MAX] = { 0 }, most = 0;
 
 	vec_for_each(&w->rows, row) {
-		if (watch_shows(w, (*row)->id.stage))
+		if (watch_shows(w, (*row)->id.stage) && (*row)->id.stage != STAGE_PROBE)
 			counts[(*row)->id.stage] += (*row)->hists[span][DIST_LATENCY].count;
 	}
 	for (int stage = 0; stage < STAGE_MAX; stage++)

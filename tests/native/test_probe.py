@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: Apache-2.0
+"""--probe: a function or tracepoint as a stage; it is called as often as the kernel's own tracer says."""
+import atexit
+import contextlib
+import os
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+from lib import check, netns, watch
+from lib.traffic import Traffic
+
+N = 300
+
+
+class Tracer:
+    """An instance of the kernel's tracer that writes down what happens; calls() counts it."""
+
+    def __init__(self):
+        self.root = tempfile.mkdtemp()
+        atexit.register(self.end)
+        done = subprocess.run(["mount", "-t", "tracefs", "tracefs", self.root], check=False)
+        if done.returncode:
+            check.skip("tracefs can't be mounted here")
+        self.folder = f"{self.root}/instances/hostlat-{os.getpid()}"
+        os.mkdir(self.folder)
+        self.write("buffer_size_kb", "8192")
+
+    def write(self, name, text):
+        with open(f"{self.folder}/{name}", "w", encoding="ascii") as f:
+            f.write(text)
+
+    def event(self, name, only):
+        self.write(f"events/{name}/filter", only)
+        self.write(f"events/{name}/enable", "1")
+
+    def function(self, name):
+        self.write("set_ftrace_filter", name)
+        self.write("current_tracer", "function")
+
+    def calls(self, name):
+        with open(f"{self.folder}/trace", encoding="ascii", errors="replace") as f:
+            return sum(name in line for line in f if not line.startswith("#"))
+
+    def clear(self):
+        self.write("trace", "")
+
+    def end(self):
+        with contextlib.suppress(OSError):
+            os.rmdir(self.folder)
+        subprocess.run(["umount", self.root], check=False, stderr=subprocess.DEVNULL)
+        with contextlib.suppress(OSError):
+            os.rmdir(self.root)
+
+
+def probed(result, protocol="tcp"):
+    return result.count("probe", protocol)
+
+
+def as_often(what, seen, counter):
+    check.equal(f"calls of {what}", seen, counter)
+
+
+def by_tracepoint(net, family):
+    """Payload or not: each packet for the port."""
+    tracer = Tracer()
+    traffic = Traffic(net, family, "tcp", count=N)
+    observer = watch.Watch(*traffic.filter, "--probe", "tcp_probe", "--backend", "tracepoint")
+    tracer.event("tcp/tcp_probe", f"sport == {traffic.port}")
+    tracer.clear()
+    traffic.finish()
+    result = observer.stop()
+    counter = tracer.calls("tcp_probe")
+    tracer.end()
+    as_often("tcp_probe", probed(result), counter)
+    check.between("the tracer's own count", counter, N, 10 * N)
+    check.must_fail("a call less", as_often, "tcp_probe", probed(result) - 1, counter)
+    check.equal("losses", result.document["losses"], [])
+    transport = watch.quantile(result.row("transport", "tcp"), 0.5)["ns"]
+    row = result.row("probe", "tcp")
+    check.between("p50, against that of `transport`", watch.quantile(row, 0.5)["ns"],
+                  transport / 2, transport * 2)
+    check.between("p50 of the step, which begins at `link`", watch.quantile(row["step"], 0.5)["ns"],
+                  1, watch.quantile(row, 0.5)["hi_ns"])
+    binding = [b for b in result.document["bindings"] if b["stage"] == "probe"]
+    check.equal("binding", [(b["hook"], b["kind"]) for b in binding], [("tcp_probe", "tp_btf")])
+    return f"{counter} calls"
+
+
+def by_function():
+    """A function that no tracepoint is in, of all the machine's packets."""
+    tracer = Tracer()
+    tracer.function("tcp_v4_do_rcv")
+    net = netns.loopback()
+    traffic = Traffic(net, 4, "tcp", count=N)
+    observer = watch.Watch("--probe", "tcp_v4_do_rcv")
+    time.sleep(0.5)
+    tracer.clear()
+    traffic.finish()
+    time.sleep(0.5)
+    counter = tracer.calls("tcp_v4_do_rcv")
+    result = observer.stop()
+    tracer.end()
+    check.equal("bound", [b["kind"] for b in result.document["bindings"]
+                          if b["stage"] == "probe" and b["bound"]], ["fentry"])
+    as_often(f"tcp_v4_do_rcv ({result.brief()})", probed(result), counter)
+    check.between("the tracer's own count", counter, N, 10 * N)
+    result.sound()
+    return f"{counter} calls"
+
+
+def not_received():
+    """On its way out a packet has no time on its way in."""
+    net = netns.loopback()
+    traffic = Traffic(net, 4, "udp", count=N)
+    observer = watch.Watch("--probe", "net_dev_queue")
+    traffic.finish()
+    result = observer.stop()
+    check.equal("rows", probed(result) + probed(result, "udp"), 0)
+    check.between("calls with what is sent", result.excluded("not-received"), N, 100 * N)
+
+
+def ping(net, n):
+    with netns.inside(net.reader):
+        s = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)
+    for i in range(n):
+        head = struct.pack("!BBHHH", 8, 0, 0, 1, i)
+        total = sum(struct.unpack("!4H", head))
+        s.sendto(struct.pack("!BBHHH", 8, 0, ~(total + (total >> 16)) & 0xffff, 1, i),
+                 ("127.0.0.1", 0))
+        s.recv(1000)
+        s.recv(1000)    # what was sent, and the reply
+
+
+def other_protocol():
+    net = netns.loopback()
+    observer = watch.Watch("--netns", net.reader, "--probe", "consume_skb")
+    ping(net, 50)
+    result = observer.stop()
+    check.between("calls with another protocol", result.excluded("other-protocol"), 50, 1000)
+    check.equal("rows", probed(result) + probed(result, "udp"), 0)
+
+
+def copied(with_copies):
+    """Beside a packet socket the stack goes on with a copy, of which it isn't known when it came."""
+    net = netns.loopback()
+    traffic = Traffic(net, 4, "tcp", count=N)
+    with netns.inside(net.reader):
+        packets = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(0x0800)) \
+            if with_copies else None
+    observer = watch.Watch(*traffic.filter, "--probe", "tcp_probe", "--stages", "link")
+    traffic.finish()
+    result = observer.stop()
+    if packets:
+        packets.close()
+    lost = result.lost("no-link-stamp", stage="probe")
+    check.between(f"lost ({result.brief()})", lost, with_copies, N if with_copies else 0)
+    check.between("lost and measured", lost + probed(result), N, 10 * N)
+
+
+def refused():
+    """What isn't there, what is given no packet, and what goes with no other option."""
+    for options, code, words in (
+        (["no_such_function"], 2, "no such function"),
+        (["schedule"], 2, "none of its first 6 arguments is a packet"),
+        (["tcp_probe", "--pid", "1"], 1, "--pid"),
+        (["tcp_probe", "--by", "port"], 1, "--by"),
+        (["tcp_probe", "--stages", "egress"], 1, "ingress"),
+        (["x" * 200], 1, "takes the name"),
+    ):
+        done = subprocess.run([watch.HOSTLAT, "watch", "--count", "1", "--probe", *options],
+                              capture_output=True, text=True, timeout=60, check=False)
+        check.equal(f"exit code of {options} ({done.stderr})", done.returncode, code)
+        check.true(f"{words!r} in {done.stderr}", words in done.stderr)
+
+
+def function_refused():
+    """A function that the kernel doesn't let be probed: said, and the rest is measured."""
+    net = netns.loopback()
+    result, own = watch.around(net, 4, "tcp", ("--probe", "tcp_v4_do_rcv"))
+    binding, = [b for b in result.document["bindings"] if b["stage"] == "probe"]
+    check.equal("packets at link", result.count("link", "tcp"), own["received"])
+    if binding["bound"]:
+        check.between("calls", probed(result), own["received"], 100 * own["received"])
+        return "this kernel lets it"
+    check.equal("exit code", result.code, 3)
+    check.true(f"why in {binding}", binding["why"])
+    return "refused here"
+
+
+def cases():
+    for net, family in netns.two():
+        yield by_tracepoint, net, family
+    yield not_received,
+    yield other_protocol,
+    yield copied, True
+    yield copied, False
+    yield refused,
+    yield function_refused,
+
+
+check.run([(by_function,)] if sys.argv[1:] == ["guest"] else cases())
