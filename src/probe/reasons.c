@@ -42,6 +42,6 @@ const struct watch_excluded watch_excluded[EXCL_MAX] = {
 	[EXCL_NO_COMPLETION] = { "given-to-receiver", STAGE_SENT },
 	[EXCL_UNSPECIFIED] = { "completion-unspecified", STAGE_SENT },
 	[EXCL_ENCAPSULATED] = { "encapsulated", STAGE_QDISC },
-	[EXCL_NOT_RECEIVED] = { "not-received", STAGE_PROBE, true },
-	[EXCL_OTHER_PROTOCOL] = { "other-protocol", STAGE_PROBE, true },
+	[EXCL_NOT_RECEIVED] = { "not-received", STAGE_PROBE },
+	[EXCL_OTHER_PROTOCOL] = { "other-protocol", STAGE_PROBE },
 };

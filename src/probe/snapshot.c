@@ -101,7 +101,8 @@ static void put_losses(struct out *o, const struct cpu_counters *now,
 	for (int why = 0; why < EXCL_MAX; why++)
 		for (int p = 0; p < ROW_PROTOS; p++)
 			put_count(o, COUNT_EXCLUDED, watch_excluded[why].stage,
-				  watch_excluded[why].any ? PROTO_ANY : watch_protocol[p],
+				  watch_excluded[why].stage == STAGE_PROBE ? PROTO_ANY :
+				  watch_protocol[p],
 				  watch_excluded[why].name,
 				  now->excluded[why][p] - before->excluded[why][p]);
 }

@@ -211,8 +211,7 @@ bool drop_reason_is_duplicate(const char *name);
 /* reasons.c: by enum loss and enum excluded; the stage at which what is excluded is counted. */
 struct watch_excluded {
 	const char *name;
-	uint8_t stage;
-	bool any; /* of no protocol in particular: counted as TCP's */
+	uint8_t stage; /* what is counted at `probe` is of no protocol in particular */
 };
 
 extern const char *const watch_loss_names[LOSS_MAX];
