@@ -106,10 +106,11 @@ enum row_proto {
 /* What a group's packets have in common; what is not asked for is 0. Compared as numbers. */
 struct group_traits {
 	__u64 cgroup; /* the socket's, in cgroup2 */
-	__u32 netns;  /* the socket's, inode; also with ifindex, which says nothing without it */
+	__u32 netns;  /* the socket's, inode */
 	__u32 way;    /* enum way_field, packed */
-	__u32 port;   /* local */
-	__u32 read;   /* `comm` is known */
+	__u32 device; /* the namespace of the interface in `way`, inode */
+	__u16 port;   /* local */
+	__u16 read;   /* `comm` is known */
 	char comm[16]; /* of the reading thread */
 };
 
@@ -137,7 +138,7 @@ struct group_place {
 	__u32 state;
 	__u32 generation; /* how often it was freed */
 	struct group_traits traits;
-	__u64 pad;
+	__u64 used;       /* by packets that have no row of it; user space resets it */
 };
 
 #define GROUP_WAYS 4
@@ -186,6 +187,7 @@ enum loss {
 	LOSS_DESYNC,          /* the FIFO disagreed with the socket's queue and was reset */
 	LOSS_UNSUPPORTED_SPLICE, /* read partly by splice: read, but when is not known */
 	LOSS_MIXED_ORIGIN,    /* packets of two origins in one read */
+	LOSS_MIXED_GROUP,     /* ... of two groups: not of the oldest's */
 	LOSS_CULPRITS_FULL,   /* of a wait for a CPU: who had it is in none of CULPRIT_MAX places */
 	LOSS_NEGATIVE,        /* two clocks disagreed: the difference was below zero */
 	LOSS_DISPLACED,       /* more packets on their way out than the table holds */

@@ -74,16 +74,21 @@ static __always_inline __u32 netns_of(const struct sk_buff *skb, const struct so
 	return skb->dev ? skb->dev->nd_net.net->ns.inum : 0;
 }
 
-/* --pid: a packet for a socket that the process has read from. Others' drops are not its own. */
+/*
+ * --pid: a packet for a socket that the process has read from; --cgroup: for one of the group.
+ * Others' drops are not theirs, nor those of packets without a known socket.
+ */
 static __always_inline bool drop_counts(struct sock *sk, __u32 protocol)
 {
 	struct udp_socket *u;
 	struct tcp_socket *t;
 
+	if (!filter_tgid && !filter_cgroup)
+		return true;
+	if (!sk || !cgroup_selected(sk))
+		return false;
 	if (!filter_tgid)
 		return true;
-	if (!sk)
-		return false;
 	if (protocol == IPPROTO_TCP) {
 		t = tcp_state(sk, 0);
 		return t && t->ours;

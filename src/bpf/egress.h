@@ -115,17 +115,19 @@ static __always_inline struct tx_entry *tx_find(__u64 skb)
 	return s->e[0].skb == skb ? &s->e[0] : s->e[1].skb == skb ? &s->e[1] : NULL;
 }
 
-/* Of the packet's entry, if it has one. */
-static __always_inline __u32 *tx_group_at(__u64 skb)
+/* Of the packet's entry, if it has one; of an entry that is the packet's. */
+static __always_inline __u32 tx_group(__u64 skb)
+{
+	struct tx_set *s = by ? tx_set(skb) : NULL;
+
+	return s ? tx_groups[tx_set_of(skb) * 2 + (s->e[0].skb != skb)] : 0;
+}
+
+static __always_inline __u32 *tx_group_of(const struct tx_entry *e, __u64 skb)
 {
 	struct tx_set *s = tx_set(skb);
 
-	return &tx_groups[tx_set_of(skb) * 2 + (s && s->e[0].skb != skb)];
-}
-
-static __always_inline __u32 tx_group(__u64 skb)
-{
-	return by ? *tx_group_at(skb) : 0;
+	return &tx_groups[tx_set_of(skb) * 2 + (s && e != &s->e[0])];
 }
 
 /* What a packet that has to make room was still to be measured at. */
@@ -166,9 +168,9 @@ static __always_inline void tx_note(struct cpu_state *c, struct sk_buff *skb, __
 	e->last = now;
 	e->seq = seq;
 	e->where = (skb->dev->ifindex & ~TX_GIVEN) | given;
-	e->skb = (__u64)skb;
 	if (by)
-		*tx_group_at((__u64)skb) = group;
+		*tx_group_of(e, (__u64)skb) = group;
+	e->skb = (__u64)skb;
 }
 
 /* Devices on top of others (VLAN, bond): the packet was measured at the first that took it. */
@@ -222,7 +224,7 @@ static __always_inline int tx_queued(struct sk_buff *skb)
 		c->count.excluded[EXCL_STACKED][ROW_TCP]++;
 		return 0;
 	}
-	group = group_of(sk, by & BY_WAY ? way_of(skb, 0) : 0);
+	group = group_of(sk, by & BY_WAY ? way_of(skb, false) : 0);
 	tx_note(c, skb, base, now, seq, 0, group);
 	if (selected(SLOT_SEGMENT))
 		tx_segment(c, sk, seq, len, base, group);
@@ -263,7 +265,7 @@ static __noinline int tx_split(struct cpu_state *c, struct sk_buff *skb, __u64 n
 		return 0;
 	sk = tx_owner(skb);
 	if (by && sk)
-		group = group_of(sk, by & BY_WAY ? way_of(skb, 0) : 0);
+		group = group_of(sk, by & BY_WAY ? way_of(skb, false) : 0);
 	c->count.excluded[EXCL_SPLIT][ROW_TCP]++;
 	if (selected(SLOT_DRIVER))
 		record_latency(c, SLOT_DRIVER, ROW_TCP, 0, group, now - base, 1);

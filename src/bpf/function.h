@@ -30,7 +30,7 @@ static __always_inline __u32 function_protocol(const struct sk_buff *skb, __u16 
 	if ((b[0] >> 4 != 4 && b[0] >> 4 != 6) ||
 	    (protocol != IPPROTO_TCP && protocol != IPPROTO_UDP))
 		return ROW_PROTOS;
-	if (filter_port)
+	if (filter_port && (b[0] >> 4 == 6 || !((b[6] & 0x1f) | b[7]))) /* no later fragment */
 		bpf_probe_read_kernel(ports, sizeof(ports), ip + length);
 	*port = bpf_ntohs(ports[1]);
 	return protocol == IPPROTO_TCP ? ROW_TCP : ROW_UDP;
@@ -86,6 +86,10 @@ static __noinline int function_called(struct sk_buff *skb)
 		return 0;
 	}
 	p = e->p;
+	if (READ_ONCE(e->skb) != (__u64)skb) { /* displaced while we read it */
+		count_loss(c, SLOT_FUNCTION, LOSS_NO_LINK_STAMP, proto, 1);
+		return 0;
+	}
 	if (p.link < measured_since) /* the self-test's: the kernel frees some of them much later */
 		return 0;
 	if (!has_origin(c, &p.s, SLOT_FUNCTION, proto))

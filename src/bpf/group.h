@@ -32,18 +32,35 @@ static __always_inline __u32 way_put(__u32 field, __u32 value)
 	return (value < mask ? value : mask) << way_shift[field];
 }
 
-/* Where it is received, or sent. */
-static __always_inline __u32 way_of(const struct sk_buff *skb, __u32 queue)
+/* veth leaves the sender's queue there, and tells none of its own. */
+static __always_inline bool tells_queue(const struct net_device *dev)
 {
+	char kind[5] = {};
+
+	if (!dev->rtnl_link_ops)
+		return true;
+	bpf_probe_read_kernel(kind, sizeof(kind), dev->rtnl_link_ops->kind);
+	return kind[0] != 'v' || kind[1] != 'e' || kind[2] != 't' || kind[3] != 'h' || kind[4];
+}
+
+/*
+ * Where it is received, or sent: enum way_field, and in the upper half the namespace of the
+ * interface, whose number says nothing without it.
+ */
+static __always_inline __u64 way_of(const struct sk_buff *skb, bool received)
+{
+	__u64 device = 0;
 	__u32 way = 0;
 
-	if (BY(GROUP_IFINDEX))
+	if (BY(GROUP_IFINDEX)) {
 		way |= way_put(WAY_IFINDEX, skb->dev->ifindex);
+		device = skb->dev->nd_net.net->ns.inum;
+	}
 	if (BY(GROUP_CPU))
 		way |= way_put(WAY_CPU, bpf_get_smp_processor_id());
-	if (BY(GROUP_RXQ))
-		way |= way_put(WAY_RXQ, queue);
-	return way;
+	if (BY(GROUP_RXQ) && received && tells_queue(skb->dev))
+		way |= way_put(WAY_RXQ, skb->queue_mapping);
+	return device << 32 | way;
 }
 
 static __always_inline bool group_is(const struct group_place *p, const union group_words *k)
@@ -105,14 +122,17 @@ static __noinline __u32 group_find(const union group_words *k)
 		if (!set)
 			return 0;
 		for (j = 0; j < GROUP_WAYS; j++)
-			if (group_is(&set->at[j], k))
+			if (group_is(&set->at[j], k)) {
+				if (BY(GROUP_COMM) && !set->at[j].used)
+					set->at[j].used = 1;
 				return GROUP_NUMBER(at[i] * GROUP_WAYS + j, set->at[j].generation);
+			}
 	}
 	return group_new(k, at[0], at[1]);
 }
 
 /* Of a packet for this socket, or of it. */
-static __always_inline __u32 group_of(const struct sock *sk, __u32 way)
+static __always_inline __u32 group_of(const struct sock *sk, __u64 way)
 {
 	union group_words k = {};
 
@@ -120,11 +140,12 @@ static __always_inline __u32 group_of(const struct sock *sk, __u32 way)
 		return 0;
 	if (BY(GROUP_CGROUP) && bpf_core_field_exists(sk->sk_cgrp_data))
 		k.traits.cgroup = sk->sk_cgrp_data.cgroup->kn->id;
-	if (BY(GROUP_NETNS) || BY(GROUP_IFINDEX))
+	if (BY(GROUP_NETNS))
 		k.traits.netns = sk->__sk_common.skc_net.net->ns.inum;
 	if (BY(GROUP_PORT))
 		k.traits.port = sk->__sk_common.skc_num;
 	k.traits.way = way;
+	k.traits.device = way >> 32;
 	return group_find(&k);
 }
 

@@ -51,15 +51,22 @@ static __always_inline struct link_entry *link_find(__u64 skb)
 	return e[1].skb == skb ? e + 1 : NULL;
 }
 
-/* Of the packet's entry, if it has one. */
-static __always_inline __u32 *link_way_at(__u64 skb)
+/* Of the packet's entry, if it has one; of an entry that is the packet's. */
+static __always_inline __u64 *link_way_at(__u64 skb)
 {
 	__u32 set = link_set(skb);
 
 	return &link_ways[set * 2 + (link_table[set * 2].skb != skb)];
 }
 
-static __always_inline __u32 link_way(__u64 skb)
+static __always_inline __u64 *link_way_of(const struct link_entry *e, __u64 skb)
+{
+	__u32 set = link_set(skb);
+
+	return &link_ways[set * 2 + (e != &link_table[set * 2])];
+}
+
+static __always_inline __u64 link_way(__u64 skb)
 {
 	return by & BY_WAY ? *link_way_at(skb) : 0;
 }
@@ -276,8 +283,10 @@ static __noinline int cgroup_below(const struct cgroup *cgroup)
 /* Its control group is that of the filter, or one below. */
 static __always_inline bool cgroup_selected(const struct sock *sk)
 {
-	if (!filter_cgroup || !bpf_core_field_exists(sk->sk_cgrp_data))
+	if (!filter_cgroup)
 		return true;
+	if (!bpf_core_field_exists(sk->sk_cgrp_data))
+		return false;
 	return sk->sk_cgrp_data.cgroup->kn->id == filter_cgroup ||
 	       cgroup_below(BPF_CORE_READ(sk, sk_cgrp_data.cgroup));
 }

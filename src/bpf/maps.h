@@ -133,7 +133,7 @@ __u32 test_tgid;
 
 /* Not maps: the address of an entry is then known to the programs, without a lookup. */
 struct link_entry link_table[LINK_SETS * 2];
-__u32 link_ways[LINK_SETS * 2]; /* of each entry: --by: enum way_field; --probe: its namespace */
+__u64 link_ways[LINK_SETS * 2]; /* of each entry: --by: way_of(); --probe: its namespace */
 __u32 tx_groups[TX_SETS * 2];   /* ... and the group of each packet on its way out */
 struct tcp_entry tcp_table[TCP_TABLE];
 struct task_entry task_table[TASK_TABLE];

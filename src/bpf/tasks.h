@@ -325,6 +325,8 @@ static __always_inline void take(struct cpu_state *c, struct task_state *t, stru
 			t->before = before_reader(q, slots);
 	} else if (t->oldest.origin != q->s.origin) {
 		count_loss(c, SLOT_READ, LOSS_MIXED_ORIGIN, proto, 1);
+	} else if (by && t->group != q->group) {
+		count_loss(c, SLOT_READ, LOSS_MIXED_GROUP, proto, 1);
 	} else {
 		t->youngest = q->s.base;
 		t->n++;

@@ -60,7 +60,7 @@ static __always_inline void packet_of(struct packet *p, const struct sock *sk,
 				      const struct sk_buff *skb)
 {
 	struct link_entry *e = link_find((__u64)skb);
-	__u32 way = link_way((__u64)skb);
+	__u64 way = link_way((__u64)skb);
 
 	if (e)
 		*p = e->p;

@@ -49,10 +49,10 @@ int BPF_PROG(link_tp, struct sk_buff *skb)
 		origin_forced(&e->p);
 	if (!selected(SLOT_LINK))
 		e->p.s.flags &= ~PKT_LINK;
+	if (link_notes)
+		*link_way_of(e, (__u64)skb) = by ? way_of(skb, true) :
+						   skb->dev->nd_net.net->ns.inum;
 	e->skb = (__u64)skb;
-	if (link_notes) /* the entry's place is known by its address only now */
-		*link_way_at((__u64)skb) = by ? way_of(skb, skb->queue_mapping) :
-						skb->dev->nd_net.net->ns.inum;
 	return 0;
 }
 

@@ -144,12 +144,44 @@ static int check_pid(const struct probe_options *o)
 	return -ESRCH;
 }
 
+static uint32_t depth(const char *path)
+{
+	uint32_t n = 0;
+
+	for (; *path; path++)
+		n += *path == '/' && path[1];
+	return n;
+}
+
+/* The id of the root, where all of the hierarchy is seen; include/linux/kernfs.h. */
+#define CGROUP_ROOT_ID 1
+
+/* `path` is below the mount. The kernel knows groups by their depth below its own root. */
+static int find_cgroup(const char *mount, const char *path, struct watch_probe_config *config)
+{
+	char name[2 * HOST_PATH_MAX];
+	uint64_t root;
+	struct stat st;
+
+	snprintf(name, sizeof(name), "%s%s", mount, path);
+	if (stat(name, &st) || !S_ISDIR(st.st_mode) ||
+	    host_cgroup2_id(NULL, *path ? path : "/", &config->cgroup))
+		return -ENOENT;
+	if (host_cgroup2_id(NULL, "/", &root) || root != CGROUP_ROOT_ID)
+		return -EXDEV;
+	if (host_cgroup2_path(NULL, config->cgroup, name, sizeof(name)))
+		return -EPERM;
+	config->cgroup_level = depth(name);
+	return 0;
+}
+
 /* As /proc/PID/cgroup has it, or as a folder. */
 static int check_cgroup(const struct probe_options *o, struct watch_probe_config *config)
 {
 	char mount[HOST_PATH_MAX];
 	const char *path = o->cgroup;
 	size_t len;
+	int err;
 
 	if (!path)
 		return 0;
@@ -160,15 +192,17 @@ static int check_cgroup(const struct probe_options *o, struct watch_probe_config
 	len = strlen(mount);
 	if (!strncmp(path, mount, len) && (path[len] == '/' || !path[len]))
 		path += len;
-	if (*path == '/' || !*path) {
-		for (const char *at = path; *at; at++)
-			config->cgroup_level += *at == '/' && at[1] && at[1] != '/';
-		if (!host_cgroup2_id(NULL, *path ? path : "/", &config->cgroup))
-			return 0;
-	}
-	log_error("--cgroup %s: no such control group in cgroup2; a path such as "
-		  "/system.slice/nginx.service is meant, `systemd-cgls` shows them", o->cgroup);
-	return -ENOENT;
+	err = *path == '/' || !*path ? find_cgroup(mount, path, config) : -ENOENT;
+	if (err == -EXDEV)
+		log_error("--cgroup: hostlat runs in a cgroup namespace of its own, which doesn't "
+			  "say where a group is in the kernel's; run it on the host");
+	else if (err == -EPERM)
+		log_error("--cgroup needs CAP_DAC_READ_SEARCH, to find the group by its number");
+	else if (err)
+		log_error("--cgroup %s: no such control group in cgroup2; a path such as "
+			  "/system.slice/nginx.service is meant, `systemd-cgls` shows them",
+			  o->cgroup);
+	return err;
 }
 
 static int check_origin(const struct probe_options *o)

@@ -169,7 +169,9 @@ void deltas_row(struct out *o, uint32_t id, uint32_t group, uint16_t flags, stru
 		now->step = now->latency;
 	see(o, slot, proto, count_of(&now->latency) - count_of(&before->latency));
 	if (slot == SLOT_EARLY) { /* without a step: read before it was announced, steps of 0 */
-		now->step.zero += count_of(&now->latency) - count_of(&now->step);
+		uint64_t all = count_of(&now->latency), stepped = count_of(&now->step);
+
+		now->step.zero += all > stepped ? all - stepped : 0; /* less: one came meanwhile */
 		now->step.min = now->step.zero != before->step.zero ? 0 : now->step.min;
 	}
 	if (!o->sink)

@@ -41,6 +41,10 @@ void deltas_row(struct out *o, uint32_t id, uint32_t group, uint16_t flags, stru
 /* Adds what `h` counted, and takes its extremes: those of the next interval begin. */
 void deltas_merge(struct row_hist *h, struct row_hist *sum);
 
+/* labels.c: one label for each key of --by, at most GROUP_KEY_MAX. Returns how many. */
+uint32_t group_labels(struct out *o, const struct group_traits *traits,
+		      struct event_label *labels);
+
 /* groups.c: the rows of groups, with --by. */
 void watch_groups_put(struct out *o);
 

@@ -94,9 +94,9 @@ int watch_function_find(struct watch_probe *probe, char *why, size_t size)
 		snprintf(why, size, "--probe %s: none of its first %d arguments is a packet "
 			 "(struct sk_buff *)", probe->config.probe, ARGS_MAX);
 	else
-		snprintf(why, size, "--probe %s: this kernel's BTF has no such function or "
-			 "tracepoint; /sys/kernel/tracing/available_filter_functions and "
-			 "available_events list what there is", probe->config.probe);
+		snprintf(why, size, "--probe %s: the kernel itself, without its modules, has no "
+			 "such function or tracepoint; `bpftool btf dump file "
+			 "/sys/kernel/btf/vmlinux` lists what there is", probe->config.probe);
 	return -ENOENT;
 }
 

@@ -3,23 +3,21 @@
  * Groups (--by): the programs' two tables, as EV_GROUP and EV_HIST.
  *
  * Once a table is half full, what nobody uses any more makes room. A place is marked, so that no
- * program finds it; those that had found it before are waited for (membarrier(2): all programs run
- * in RCU's critical sections); then it is read for the last time and free. Where the kernel can't
- * wait for them, nothing is freed. Counters are not reset: the next owner begins where they are.
+ * program finds it; those that had found it before are waited for; then it is read for the last
+ * time and free. Who changes a map of maps is kept waiting until all programs that could use the
+ * old one are over (kernel/bpf/syscall.c, maybe_wait_bpf_programs()): the one here is for that
+ * only. Counters are not reset: the next owner begins where they are.
  */
+#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <linux/membarrier.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/parse.h"
 #include "base/vec.h"
-#include "host/cgroup.h"
-#include "host/iface.h"
 #include "probe/deltas.h"
 #include "bpf/watch.skel.h"
 
@@ -62,7 +60,7 @@ struct watch_groups {
 	uint32_t places_used;
 	struct told_vec VEC_OF(struct told) told; /* by traits */
 	struct used_vec VEC_OF(struct used_row) used;
-	struct host_netns_vec netns;
+	int inner, outer; /* a map, and a map of maps to wait by; -1: there is none */
 };
 
 /* ---- sizes ---- */
@@ -124,6 +122,19 @@ static void *map_of(const struct bpf_map *map, size_t size)
 	return p == MAP_FAILED ? NULL : p;
 }
 
+/* Without one nothing is ever freed: more is in the overflow then. */
+static void open_barrier(struct watch_groups *g)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, opts);
+
+	g->outer = -1;
+	g->inner = bpf_map_create(BPF_MAP_TYPE_ARRAY, "hostlat_wait", 4, 4, 1, NULL);
+	if (g->inner < 0)
+		return;
+	opts.inner_map_fd = g->inner;
+	g->outer = bpf_map_create(BPF_MAP_TYPE_ARRAY_OF_MAPS, "hostlat_wait", 4, 4, 1, &opts);
+}
+
 static int open_maps(struct watch_groups *g, const struct watch_bpf *skel)
 {
 	g->sets = map_of(skel->maps.groups, GROUP_SETS * sizeof(*g->sets));
@@ -145,6 +156,7 @@ int watch_groups_open(struct watch_probe *probe)
 	g = probe->groups = calloc(1, sizeof(*g));
 	if (!g)
 		return -ENOMEM;
+	open_barrier(g);
 	vec_init(&g->told, TOLD_MAX);
 	g->row_sets = probe->skel->rodata->row_sets;
 	vec_init(&g->used, rows_of(g));
@@ -168,10 +180,13 @@ void watch_groups_close(struct watch_probe *probe)
 		free(g->taken[i].latency.bucket);
 		free(g->taken[i].step.bucket);
 	}
+	if (g->outer >= 0)
+		close(g->outer);
+	if (g->inner >= 0)
+		close(g->inner);
 	free(g->taken);
 	vec_release(&g->told);
 	vec_release(&g->used);
-	host_netns_vec_release(&g->netns);
 	free(g);
 	probe->groups = NULL;
 }
@@ -236,112 +251,11 @@ static int take_row(struct watch_groups *g, uint32_t place, struct row *sum)
 	return err ? err : take_hist(&g->rows[place].step, &g->taken[place].step, &sum->step);
 }
 
-/* ---- names ---- */
+/* ---- what it is called ---- */
 
 static int compare_traits(const struct group_traits *a, const struct group_traits *b)
 {
 	return memcmp(a, b, sizeof(*a));
-}
-
-static const struct host_netns *netns_of(struct watch_groups *g, uint64_t inode)
-{
-	const struct host_netns *ns = host_netns_find(&g->netns, inode);
-
-	if (ns)
-		return ns;
-	host_netns_vec_release(&g->netns);
-	g->netns = (struct host_netns_vec){ 0 };
-	return host_netns_list(NULL, &g->netns) ? NULL : host_netns_find(&g->netns, inode);
-}
-
-/* "eth0", and of another namespace than ours "eth0@blue". False: it is gone. */
-static bool iface_name(struct watch_groups *g, uint32_t netns, uint32_t ifindex, char *buf,
-		       size_t size)
-{
-	const struct host_netns *ns = netns_of(g, netns);
-	char name[IFNAMSIZ];
-
-	if (!ns || host_iface_name(ns, ifindex, name))
-		return false;
-	snprintf(buf, size, "%s%s%s", name, ns->own ? "" : "@", ns->own ? "" : ns->name);
-	return true;
-}
-
-/* GROUP_UNKNOWN if it had no room. */
-static uint64_t way_field(const struct watch_probe *probe, uint32_t way, uint32_t field)
-{
-	uint32_t mask = probe->skel->rodata->way_mask[field];
-	uint32_t value = way >> probe->skel->rodata->way_shift[field] & mask;
-
-	return value == mask ? GROUP_UNKNOWN : value;
-}
-
-static void label_iface(struct out *o, const struct group_traits *t, struct event_label *label)
-{
-	char name[IFNAMSIZ + HOST_LABEL_MAX + 2];
-
-	label->value = way_field(o->probe, t->way, WAY_IFINDEX);
-	if (label->value != GROUP_UNKNOWN &&
-	    iface_name(o->probe->groups, t->netns, label->value, name, sizeof(name)))
-		label->name = event_dict_intern(o->dict, DICT_IFACE, name, o->sink, o->now);
-}
-
-static void label_cgroup(struct out *o, const struct group_traits *t, struct event_label *label)
-{
-	char path[HOST_PATH_MAX];
-
-	label->value = t->cgroup;
-	if (!host_cgroup2_path(NULL, t->cgroup, path, sizeof(path)))
-		label->name = event_dict_intern(o->dict, DICT_CGROUP, path, o->sink, o->now);
-}
-
-static void label_netns(struct out *o, const struct group_traits *t, struct event_label *label)
-{
-	const struct host_netns *ns = netns_of(o->probe->groups, t->netns);
-
-	label->value = t->netns;
-	if (ns)
-		label->name = event_dict_intern(o->dict, DICT_NETNS, ns->name, o->sink, o->now);
-}
-
-static void label_comm(struct out *o, const struct group_traits *t, struct event_label *label)
-{
-	char comm[sizeof(t->comm) + 1] = "";
-
-	label->value = GROUP_UNKNOWN; /* before its reader is known a packet has none */
-	memcpy(comm, t->comm, sizeof(t->comm));
-	if (t->read)
-		label->name = event_dict_intern(o->dict, DICT_STRING, comm, o->sink, o->now);
-}
-
-static void label_of(struct out *o, const struct group_traits *t, struct event_label *label)
-{
-	uint64_t queue;
-
-	switch (label->key) {
-	case GROUP_CGROUP:
-		label_cgroup(o, t, label);
-		break;
-	case GROUP_NETNS:
-		label_netns(o, t, label);
-		break;
-	case GROUP_IFINDEX:
-		label_iface(o, t, label);
-		break;
-	case GROUP_PORT:
-		label->value = t->port;
-		break;
-	case GROUP_CPU:
-		label->value = way_field(o->probe, t->way, WAY_CPU);
-		break;
-	case GROUP_RXQ:
-		queue = way_field(o->probe, t->way, WAY_RXQ);
-		label->value = queue == GROUP_UNKNOWN || !queue ? GROUP_UNKNOWN : queue - 1;
-		break;
-	case GROUP_COMM:
-		label_comm(o, t, label);
-		break;
-	}
 }
 
 static void put_group(struct out *o, const struct told *told)
@@ -350,12 +264,7 @@ static void put_group(struct out *o, const struct told *told)
 	struct event_group group = { .id = told->id };
 	int err;
 
-	for (uint32_t key = 0; key < GROUP_KEY_MAX; key++) {
-		if (!(o->probe->config.by >> key & 1))
-			continue;
-		labels[group.n].key = key;
-		label_of(o, &told->traits, &labels[group.n++]);
-	}
+	group.n = group_labels(o, &told->traits, labels);
 	err = event_put_array(o->sink, EV_GROUP, o->now, &group, sizeof(group), labels,
 			      group.n * sizeof(labels[0]));
 	if (!o->err)
@@ -416,6 +325,11 @@ static __u64 *key_at(const struct watch_groups *g, uint32_t place)
 	return &g->keys[place / ROW_WAYS].key[place % ROW_WAYS];
 }
 
+static bool is_fresh(const struct row *r)
+{
+	return (r->latency.min & r->step.min) != UINT64_MAX;
+}
+
 static int collect(struct watch_groups *g, uint64_t now)
 {
 	int err = 0;
@@ -426,8 +340,10 @@ static int collect(struct watch_groups *g, uint64_t now)
 
 		if (!key)
 			continue;
-		if (!g->taken[i].used_ns)
+		if (!g->taken[i].used_ns || is_fresh(&g->rows[i]))
 			g->taken[i].used_ns = now;
+		if (is_fresh(&g->rows[i]) && traits_of(g, ROW_KEY_GROUP(key)))
+			g->used_ns[GROUP_PLACE(ROW_KEY_GROUP(key))] = now;
 		err = vec_push(&g->used, (struct used_row){ .key = key, .place = i });
 	}
 	g->places_used = 0;
@@ -435,8 +351,9 @@ static int collect(struct watch_groups *g, uint64_t now)
 		if (place_of(g, i)->state != GROUP_READY)
 			continue;
 		g->places_used++;
-		if (!g->used_ns[i])
+		if (!g->used_ns[i] || place_of(g, i)->used)
 			g->used_ns[i] = now;
+		place_of(g, i)->used = 0;
 	}
 	return err;
 }
@@ -448,19 +365,26 @@ static bool crowded(const struct watch_groups *g)
 	return g->used.len > rows_of(g) / 2 || g->places_used > GROUP_PLACES / 2;
 }
 
-static void mark(struct watch_groups *g, uint64_t now)
+/* Returns whether anything is. */
+static bool mark(struct watch_groups *g, uint64_t now)
 {
+	bool any = false;
+
 	vec_for_each(&g->used, u) {
 		u->leaving = now - g->taken[u->place].used_ns >= IDLE_NS;
+		any |= u->leaving;
 		if (u->leaving)
 			__atomic_store_n(key_at(g, u->place), ROW_LEAVING, __ATOMIC_SEQ_CST);
 	}
 	for (uint32_t i = 0; i < GROUP_PLACES; i++) {
 		struct group_place *p = place_of(g, i);
 
-		if (p->state == GROUP_READY && now - g->used_ns[i] >= IDLE_NS)
-			__atomic_store_n(&p->state, GROUP_LEAVING, __ATOMIC_SEQ_CST);
+		if (p->state != GROUP_READY || now - g->used_ns[i] < IDLE_NS)
+			continue;
+		__atomic_store_n(&p->state, GROUP_LEAVING, __ATOMIC_SEQ_CST);
+		any = true;
 	}
+	return any;
 }
 
 /* Whatever was marked is free, or has its owner back. */
@@ -495,10 +419,11 @@ static void unmark(struct watch_groups *g, struct watch_bpf *skel, bool left)
 /* What is marked then is used by no program any more. */
 static void make_room(struct watch_groups *g, struct watch_bpf *skel, uint64_t now)
 {
-	if (!crowded(g))
+	const uint32_t first = 0;
+
+	if (!crowded(g) || g->outer < 0 || !mark(g, now))
 		return;
-	mark(g, now);
-	if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0))
+	if (bpf_map_update_elem(g->outer, &first, &g->inner, BPF_ANY))
 		unmark(g, skel, false);
 }
 
@@ -512,11 +437,6 @@ static int compare_used(const void *a, const void *b)
 	uint64_t of_y = (uint64_t)ROW_KEY_GROUP(y->key) << 8 | ROW_KEY_ID(y->key);
 
 	return of_x < of_y ? -1 : of_x > of_y;
-}
-
-static bool is_fresh(const struct row *r)
-{
-	return (r->latency.min & r->step.min) != UINT64_MAX;
 }
 
 static void put_sum(struct out *o, uint64_t key, struct row *sum)
@@ -534,7 +454,6 @@ static size_t put_rows(struct out *o, size_t i)
 	struct watch_groups *g = o->probe->groups;
 	struct row sum = { .latency.min = UINT64_MAX, .step.min = UINT64_MAX };
 	uint64_t key = g->used.items[i].key;
-	uint32_t place = GROUP_PLACE(ROW_KEY_GROUP(key));
 	bool fresh = false;
 	size_t n = 0;
 
@@ -544,14 +463,11 @@ static size_t put_rows(struct out *o, size_t i)
 		if (!is_fresh(&g->rows[at]))
 			continue;
 		fresh = true;
-		g->taken[at].used_ns = o->now;
 		if (take_row(g, at, &sum) && !o->err)
 			o->err = -ENOMEM;
 	}
 	if (!fresh)
 		return n;
-	if (traits_of(g, ROW_KEY_GROUP(key)))
-		g->used_ns[place] = o->now;
 	put_sum(o, key, &sum);
 	return n;
 }

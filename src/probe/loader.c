@@ -61,7 +61,7 @@ static int libbpf_says(enum libbpf_print_level level, const char *format, va_lis
 /* Culprits, settings, and what the kernel adds to each map; bench/scrape compares. */
 #define SMALL_MAPS (160ULL << 10)
 
-#define FIXED_MAPS (SMALL_MAPS + LINK_SETS * 2ULL * (sizeof(struct link_entry) + 4) + \
+#define FIXED_MAPS (SMALL_MAPS + LINK_SETS * 2ULL * (sizeof(struct link_entry) + 8) + \
 		    TX_SETS * 2ULL * 4 + TCP_TABLE * sizeof(struct tcp_entry) + \
 		    TASK_TABLE * sizeof(struct task_entry))
 

@@ -19,6 +19,7 @@ const char *const watch_loss_names[LOSS_MAX] = {
 	[LOSS_DESYNC] = "fifo-desync",
 	[LOSS_UNSUPPORTED_SPLICE] = "unsupported-splice",
 	[LOSS_MIXED_ORIGIN] = "mixed-origins",
+	[LOSS_MIXED_GROUP] = "mixed-groups",
 	[LOSS_CULPRITS_FULL] = "culprits-full",
 	[LOSS_DISPLACED] = "displaced",
 	[LOSS_NO_CALL] = "no-send-call",

@@ -115,6 +115,7 @@ struct watch_probe {
 	uint32_t n_functions;
 	uint64_t function_recursion;
 	struct watch_groups *groups; /* --by; or NULL */
+	struct host_netns_vec labels_netns;
 	bool proven; /* the self-test ran */
 	struct clock_follow *follow;
 	int stamp_fd; /* holds the kernel's receive stamping on */

@@ -106,6 +106,7 @@ void watch_probe_free(struct watch_probe *probe)
 	if (probe->stamp_fd >= 0)
 		close(probe->stamp_fd);
 	host_netns_vec_release(&probe->uncovered);
+	host_netns_vec_release(&probe->labels_netns);
 	free(probe->row_before);
 	free(probe->netns);
 	free(probe);

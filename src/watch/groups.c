@@ -93,7 +93,7 @@ int watch_order_rows(struct watch *w)
 		if (!err)
 			err = vec_push(&w->order, *row);
 	}
-	if (!err && w->groups.len)
+	if (!err && w->groups.len && w->order.len)
 		qsort_r(w->order.items, w->order.len, sizeof(w->order.items[0]), compare_rows, w);
 	return err;
 }

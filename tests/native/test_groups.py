@@ -14,7 +14,8 @@ from lib import cgroups, check, frames, netns, watch
 from lib.traffic import Traffic
 
 N = 500
-LOWER = ["link", "transport", "enqueued"]
+# Not `link`: where a packet's stamp is no good, on a busy machine, that is the origin and no stage.
+LOWER = ["transport", "enqueued"]
 READ = ["read"]
 MS = 1_000_000
 
@@ -84,6 +85,54 @@ def filtered():
         result.sound()
 
 
+FLOOD = """
+import socket
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    s.bind(("127.0.0.1", 0))
+    for _ in range(200):
+        s.sendto(b"x" * 500, s.getsockname())
+"""
+
+
+def drops():
+    """Of sockets of the group: what others drop is not its own. (Since 6.11.)"""
+    net, names = netns.loopback(), ("ours", "theirs")
+    made = [cgroups.Group(name) for name in names]
+    for watched, least in ((made[0], 0), (made[1], 100)):
+        observer = watch.Watch("--netns", net.reader, "--cgroup", watched.name)
+        with netns.inside(net.reader):
+            subprocess.run([*made[1].prefix(), sys.executable, "-c", FLOOD], check=True)
+        result = observer.stop()
+        check.between(f"drops of {watched.name}", result.dropped("SOCKET_RCVBUFF"), least,
+                      200 if least else 0)
+
+
+def two_in_a_read():
+    """Packets of two CPUs that one read takes: the second's group has no age of its own there."""
+    net, n = netns.loopback(), 20
+    with netns.inside(net.reader), socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        sender = socket.create_connection(listener.getsockname())
+        reader = listener.accept()[0]
+    sender.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    port = reader.getsockname()[1]
+    cpus = os.sched_getaffinity(0)
+    for second, lost in ((1, n), (0, 0)):
+        observer = watch.Watch("--netns", net.reader, "--port", port, "--by", "cpu")
+        for _ in range(n):
+            for cpu in (0, second):
+                os.sched_setaffinity(0, {cpu})
+                sender.send(b"x")
+            check.equal("bytes of a read", len(reader.recv(100)), 2)
+        os.sched_setaffinity(0, cpus)
+        result = observer.stop()
+        check.equal(f"lost ({result.brief()})", result.lost("mixed-groups"), lost)
+        check.equal("packets at read", sum(groups(result, "read", "tcp").values()), 2 * n - lost)
+        check.equal("packets at enqueued", sum(groups(result, "enqueued", "tcp").values()), 2 * n)
+
+
 class Ports:
     """Datagram sockets of this process, each read at once."""
 
@@ -112,8 +161,8 @@ def by_port():
     result = observer.stop()
     expected = {(("port", port),): i + 1 for i, port in enumerate(ports.ports)}
     same_everywhere(result, LOWER + READ, "udp", expected)
-    order = [r["group"]["port"] for r in result.document["stages"] if r["stage"] == "link"]
-    check.equal("order of the groups", order, sorted(ports.ports))
+    order = [r["group"]["port"] for r in result.document["stages"] if r["stage"] == "enqueued"]
+    check.equal("order of the groups", sorted(set(order), key=order.index), sorted(ports.ports))
     result.sound()
 
 
@@ -128,10 +177,12 @@ def by_interface(net, family, protocol):
         for group in map(dict, seen):
             check.equal(f"namespace at {stage}", group["netns"], net.reader)
             check.equal(f"interface at {stage}", group["ifindex"], name)
-            check.between(f"CPU at {stage}", group["cpu"], 0, os.cpu_count() - 1)
             check.equal(f"queue at {stage}", group["rxq"], None)
         check.equal(f"packets at {stage} ({result.brief()})", sum(seen.values()),
                     own["received"])
+        on_0 = sum(count for group, count in seen.items() if dict(group)["cpu"] == 0)
+        check.between(f"packets at {stage} of the sender's CPU", on_0, own["received"] * 0.8,
+                      own["received"])
     result.sound()
 
 
@@ -375,6 +426,8 @@ def cases():
         yield check.patiently(throttled_group), protocol
     yield by_port,
     yield filtered,
+    yield drops,
+    yield two_in_a_read,
     for net, family in netns.two():
         for protocol in ("tcp", "udp"):
             yield by_interface, net, family, protocol

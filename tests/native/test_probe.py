@@ -164,7 +164,7 @@ def copied(with_copies):
 def refused():
     """What isn't there, what is given no packet, and what goes with no other option."""
     for options, code, words in (
-        (["no_such_function"], 2, "no such function"),
+        (["no_such_function"], 2, "no such function or tracepoint"),
         (["schedule"], 2, "none of its first 6 arguments is a packet"),
         (["tcp_probe", "--pid", "1"], 1, "--pid"),
         (["tcp_probe", "--by", "port"], 1, "--by"),

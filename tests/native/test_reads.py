@@ -65,6 +65,40 @@ def queued_before(read_first):
     result.sound()
 
 
+def counter(net, name):
+    """Of the kernel's own statistics of TCP."""
+    with netns.inside(net.reader), open("/proc/thread-self/net/netstat", encoding="ascii") as f:
+        lines = [line.split() for line in f if line.startswith("TcpExt:")]
+    return int(dict(zip(*lines))[name])
+
+
+def collapsed():
+    """Where memory is short, TCP copies what is queued together: each packet still counts once."""
+    net, n = netns.loopback(), 1500
+    with netns.inside(net.reader), socket.socket() as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 16)
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        sender = socket.create_connection(listener.getsockname())
+        reader = listener.accept()[0]
+        port = listener.getsockname()[1]
+    sender.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    observer = watch.Watch("--netns", net.reader, "--port", port)
+    for _ in range(n):
+        sender.send(b"x")
+    time.sleep(0.1)
+    got = 0
+    while got < n:
+        got += len(reader.recv(n))
+    result = observer.stop()
+    check.between("segments that were copied together", counter(net, "TCPRcvCollapsed"), 1, n)
+    arrived = result.count("enqueued", "tcp")
+    check.between("packets", arrived, 100, n)
+    check.equal(f"packets at read ({result.brief()})", result.count("read", "tcp"), arrived)
+    check.between("smallest age", result.row("read", "tcp")["min_ns"], 100_000_000, 10**10)
+    result.sound()
+
+
 HOW = {"tcp": ("recv", "peek", "chunks", "splice"), "udp": ("recv", "peek")}
 
 
@@ -75,6 +109,7 @@ def cases():
                 yield reads, *where, protocol, take
     yield queued_before, True
     yield queued_before, False
+    yield collapsed,
 
 
 check.run(cases())

@@ -30,9 +30,14 @@ typedef struct {
 	struct net *net;
 } possible_net_t;
 
+struct rtnl_link_ops {
+	const char *kind;
+};
+
 struct net_device {
 	char name[16];
 	int ifindex;
+	const struct rtnl_link_ops *rtnl_link_ops;
 	possible_net_t nd_net;
 };
 

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a group of --by is called: the labels of its EV_GROUP. */
+#include <stdio.h>
+#include <string.h>
+
+#include "host/cgroup.h"
+#include "host/iface.h"
+#include "probe/deltas.h"
+#include "bpf/watch.skel.h"
+
+static const struct host_netns *netns_of(struct watch_probe *probe, uint64_t inode)
+{
+	const struct host_netns *ns = host_netns_find(&probe->labels_netns, inode);
+
+	if (ns)
+		return ns;
+	host_netns_vec_release(&probe->labels_netns);
+	probe->labels_netns = (struct host_netns_vec){ 0 };
+	if (host_netns_list(NULL, &probe->labels_netns))
+		return NULL;
+	return host_netns_find(&probe->labels_netns, inode);
+}
+
+/* "eth0", and of another namespace than ours "eth0@blue". False: it is gone. */
+static bool iface_name(struct watch_probe *probe, uint32_t netns, uint32_t ifindex, char *buf,
+		       size_t size)
+{
+	const struct host_netns *ns = netns_of(probe, netns);
+	char name[IFNAMSIZ];
+
+	if (!ns || host_iface_name(ns, ifindex, name))
+		return false;
+	snprintf(buf, size, "%s%s%s", name, ns->own ? "" : "@", ns->own ? "" : ns->name);
+	return true;
+}
+
+/* GROUP_UNKNOWN if it had no room. */
+static uint64_t way_field(const struct watch_probe *probe, uint32_t way, uint32_t field)
+{
+	uint32_t mask = probe->skel->rodata->way_mask[field];
+	uint32_t value = way >> probe->skel->rodata->way_shift[field] & mask;
+
+	return value == mask ? GROUP_UNKNOWN : value;
+}
+
+static void label_iface(struct out *o, const struct group_traits *t, struct event_label *label)
+{
+	char name[IFNAMSIZ + HOST_LABEL_MAX + 2];
+
+	label->value = way_field(o->probe, t->way, WAY_IFINDEX);
+	if (label->value != GROUP_UNKNOWN &&
+	    iface_name(o->probe, t->device, label->value, name, sizeof(name)))
+		label->name = event_dict_intern(o->dict, DICT_IFACE, name, o->sink, o->now);
+}
+
+static void label_cgroup(struct out *o, const struct group_traits *t, struct event_label *label)
+{
+	char path[HOST_PATH_MAX];
+
+	label->value = t->cgroup;
+	if (!host_cgroup2_path(NULL, t->cgroup, path, sizeof(path)))
+		label->name = event_dict_intern(o->dict, DICT_CGROUP, path, o->sink, o->now);
+}
+
+static void label_netns(struct out *o, const struct group_traits *t, struct event_label *label)
+{
+	const struct host_netns *ns = netns_of(o->probe, t->netns);
+
+	label->value = t->netns;
+	if (ns)
+		label->name = event_dict_intern(o->dict, DICT_NETNS, ns->name, o->sink, o->now);
+}
+
+static void label_comm(struct out *o, const struct group_traits *t, struct event_label *label)
+{
+	char comm[sizeof(t->comm) + 1] = "";
+
+	label->value = GROUP_UNKNOWN; /* before its reader is known a packet has none */
+	memcpy(comm, t->comm, sizeof(t->comm));
+	if (t->read)
+		label->name = event_dict_intern(o->dict, DICT_STRING, comm, o->sink, o->now);
+}
+
+static void label_of(struct out *o, const struct group_traits *t, struct event_label *label)
+{
+	uint64_t queue;
+
+	switch (label->key) {
+	case GROUP_CGROUP:
+		label_cgroup(o, t, label);
+		break;
+	case GROUP_NETNS:
+		label_netns(o, t, label);
+		break;
+	case GROUP_IFINDEX:
+		label_iface(o, t, label);
+		break;
+	case GROUP_PORT:
+		label->value = t->port;
+		break;
+	case GROUP_CPU:
+		label->value = way_field(o->probe, t->way, WAY_CPU);
+		break;
+	case GROUP_RXQ:
+		queue = way_field(o->probe, t->way, WAY_RXQ);
+		label->value = queue == GROUP_UNKNOWN || !queue ? GROUP_UNKNOWN : queue - 1;
+		break;
+	case GROUP_COMM:
+		label_comm(o, t, label);
+		break;
+	}
+}
+
+uint32_t group_labels(struct out *o, const struct group_traits *traits, struct event_label *labels)
+{
+	uint32_t n = 0;
+
+	for (uint32_t key = 0; key < GROUP_KEY_MAX; key++) {
+		if (!(o->probe->config.by >> key & 1))
+			continue;
+		labels[n].key = key;
+		label_of(o, traits, &labels[n++]);
+	}
+	return n;
+}
