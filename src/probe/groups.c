@@ -22,6 +22,7 @@
 #include "bpf/watch.skel.h"
 
 #define GROUP_PLACES (GROUP_SETS * GROUP_WAYS)
+#define KERNEL_ADDS (64ULL << 10) /* to five maps; bench/groups compares */
 #define SETS_MIN 64            /* of rows: for some ten groups */
 #define TOLD_MAX 4096          /* groups of a run; later ones are the overflow's */
 #define IDLE_NS (10 * NS_PER_S) /* unused for so long: not in use */
@@ -91,7 +92,7 @@ static void divide_way(uint32_t by, uint32_t mask[WAY_FIELDS], uint32_t shift[WA
 uint64_t watch_groups_size(struct watch_probe *probe, uint64_t left)
 {
 	const uint64_t set = sizeof(struct row_set) + ROW_WAYS * sizeof(struct row);
-	const uint64_t fixed = GROUP_SETS * sizeof(struct group_set);
+	const uint64_t fixed = GROUP_SETS * sizeof(struct group_set) + KERNEL_ADDS;
 	struct watch_bpf *skel = probe->skel;
 	uint64_t sets = left > fixed ? (left - fixed) / set : 0;
 
