@@ -141,6 +141,9 @@ struct group_place {
 	__u64 used;       /* by packets that have no row of it; user space resets it */
 };
 
+/* Keys of --by (enum group_key of event/layout.h) that are of the packet, and in `way`. */
+#define BY_WAY (1U << GROUP_IFINDEX | 1U << GROUP_CPU | 1U << GROUP_RXQ)
+
 #define GROUP_WAYS 4
 #define GROUP_SETS 1024
 

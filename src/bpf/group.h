@@ -15,7 +15,6 @@
 #include "bpf/maps.h"
 
 #define BY(key) (by & 1U << (key))
-#define BY_WAY (1U << GROUP_IFINDEX | 1U << GROUP_CPU | 1U << GROUP_RXQ)
 
 /* 64-bit golden ratio: multiplicative hashing, D. Knuth, TAOCP 3, 6.4. */
 #define GOLDEN 0x9e3779b97f4a7c15ULL

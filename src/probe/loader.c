@@ -150,7 +150,6 @@ static void settings(struct watch_probe *probe)
 	struct watch_bpf *skel = probe->skel;
 	int backlog = drop_reason_number("CPU_BACKLOG");
 	int unspecified = drop_reason_number("NOT_SPECIFIED");
-	const uint32_t by_way = 1U << GROUP_IFINDEX | 1U << GROUP_CPU | 1U << GROUP_RXQ;
 	uint32_t mask = 0;
 
 	for (size_t i = 0; i < sizeof(slot_of) / sizeof(slot_of[0]); i++)
@@ -167,7 +166,7 @@ static void settings(struct watch_probe *probe)
 	skel->rodata->filter_level = c->cgroup_level;
 	skel->rodata->filter_sock = c->port || c->netns || c->cgroup;
 	skel->rodata->filter_tgid = c->pid;
-	skel->rodata->link_notes = c->by & by_way || (c->probe && c->netns);
+	skel->rodata->link_notes = c->by & BY_WAY || (c->probe && c->netns);
 	skel->rodata->hol = c->hol;
 	skel->rodata->slower_than = c->slower_than_ns;
 	skel->rodata->keep_way = c->pid || c->slower_than_ns || !(mask & 1U << SLOT_ENQUEUED);

@@ -100,11 +100,6 @@ static struct lost packets_lost(const struct watch *w, enum watch_span span)
 	return lost;
 }
 
-static bool several(unsigned int mask)
-{
-	return mask & (mask - 1);
-}
-
 static void put_words(struct strbuf *out, unsigned int mask, const char *(*name)(unsigned int))
 {
 	const char *between = "";

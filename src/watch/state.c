@@ -23,15 +23,10 @@ static uint64_t binding_key(const struct event_binding *b)
 	return (uint64_t)b->direction << 16 | (uint64_t)b->protocol << 8 | b->stage;
 }
 
-static int compare(uint64_t a, uint64_t b)
-{
-	return a < b ? -1 : a > b;
-}
-
 static int compare_tasks(const struct event_culprit *a, const struct event_culprit *b)
 {
 	if (a->pid != b->pid)
-		return compare(a->pid, b->pid);
+		return watch_compare(a->pid, b->pid);
 	return memcmp(a->comm, b->comm, sizeof(a->comm));
 }
 
@@ -92,7 +87,7 @@ struct watch_row *watch_row_get(struct watch *w, const struct event_hist *id, in
 	uint64_t key = watch_row_key(id);
 	struct watch_row *row;
 	bool found;
-	size_t at = lower_bound(&w->rows, item, compare((*item)->key, key), &found);
+	size_t at = lower_bound(&w->rows, item, watch_compare((*item)->key, key), &found);
 
 	*err = 0;
 	if (found)
@@ -110,7 +105,7 @@ struct watch_count *watch_count_get(struct watch *w, const struct event_count *i
 {
 	uint64_t key = count_key(id);
 	bool found;
-	size_t at = lower_bound(&w->counts, item, compare(item->key, key), &found);
+	size_t at = lower_bound(&w->counts, item, watch_compare(item->key, key), &found);
 
 	*err = 0;
 	if (!found)
@@ -141,7 +136,7 @@ struct watch_task *watch_task_get(struct watch *w, const struct event_culprit *i
 const struct watch_group *watch_group_find(const struct watch *w, uint32_t id)
 {
 	bool found;
-	size_t at = lower_bound(&w->groups, item, compare(item->id, id), &found);
+	size_t at = lower_bound(&w->groups, item, watch_compare(item->id, id), &found);
 
 	return found ? &w->groups.items[at] : NULL;
 }
@@ -149,7 +144,7 @@ const struct watch_group *watch_group_find(const struct watch *w, uint32_t id)
 struct watch_group *watch_group_get(struct watch *w, uint32_t id, int *err)
 {
 	bool found;
-	size_t at = lower_bound(&w->groups, item, compare(item->id, id), &found);
+	size_t at = lower_bound(&w->groups, item, watch_compare(item->id, id), &found);
 
 	*err = found ? 0 : insert_at(&w->groups, at, (struct watch_group){ .id = id });
 	return *err ? NULL : &w->groups.items[at];
@@ -158,9 +153,9 @@ struct watch_group *watch_group_get(struct watch *w, uint32_t id, int *err)
 /* The slowest first; of two, the one that was read first. */
 static int compare_slow(const struct watch_message *a, const struct watch_message *b)
 {
-	int order = compare(b->e.at_ns[SLOW_AT(STAGE_READ)], a->e.at_ns[SLOW_AT(STAGE_READ)]);
+	int order = watch_compare(b->e.at_ns[SLOW_AT(STAGE_READ)], a->e.at_ns[SLOW_AT(STAGE_READ)]);
 
-	return order ? order : compare(a->e.read_ns, b->e.read_ns);
+	return order ? order : watch_compare(a->e.read_ns, b->e.read_ns);
 }
 
 int watch_slow_add(struct watch_slow *slow, const struct watch_message *message)
@@ -180,7 +175,7 @@ struct event_binding *watch_binding_get(struct watch *w, const struct event_bind
 {
 	uint64_t key = binding_key(id);
 	bool found;
-	size_t at = lower_bound(&w->bindings, item, compare(binding_key(item), key), &found);
+	size_t at = lower_bound(&w->bindings, item, watch_compare(binding_key(item), key), &found);
 
 	*err = found ? 0 : insert_at(&w->bindings, at, *id);
 	return *err ? NULL : &w->bindings.items[at];
@@ -198,7 +193,7 @@ const struct event_binding *watch_binding_of(const struct watch *w, unsigned int
 		};
 		uint64_t key = binding_key(&id);
 		bool found;
-		size_t at = lower_bound(&w->bindings, item, compare(binding_key(item), key),
+		size_t at = lower_bound(&w->bindings, item, watch_compare(binding_key(item), key),
 					&found);
 
 		if (found)

@@ -101,6 +101,12 @@ struct watch {
 	struct hist cpu_wait[WATCH_SPANS][PROTO_MAX];
 };
 
+/* Below zero, 0 or above: the order of two numbers. */
+static inline int watch_compare(uint64_t a, uint64_t b)
+{
+	return a < b ? -1 : a > b;
+}
+
 /* Sorts as the table is read: direction, protocol, group (the overflow last), stage, origin. */
 uint64_t watch_row_key(const struct event_hist *id);
 

@@ -42,11 +42,6 @@ struct watch_common watch_common(const struct watch *w)
 	return c;
 }
 
-static bool several(unsigned int mask)
-{
-	return mask & (mask - 1);
-}
-
 /* In text each key of a group has a column of its own. */
 #define STAGE_COLUMNS (11 + GROUP_KEY_MAX)
 

@@ -13,6 +13,12 @@ struct watch_common {
 
 struct watch_common watch_common(const struct watch *w);
 
+/* More than one bit of a mask above. */
+static inline bool several(unsigned int mask)
+{
+	return mask & (mask - 1);
+}
+
 /* Also the lines for stages that were asked for and not measured: each says why. */
 void watch_add_stages(const struct watch *w, enum watch_span span, const struct watch_common *c,
 		      struct report *r);
