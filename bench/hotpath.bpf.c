@@ -129,6 +129,38 @@ static long round_control_read(__u32 i, struct round *r)
 	return 0;
 }
 
+static long round_passed_transport(__u32 i, struct round *r)
+{
+	____tcp_transport_tp_sampled(NULL, r->sk, r->skb);
+	return 0;
+}
+
+static long round_passed_enqueued(__u32 i, struct round *r)
+{
+	____tcp_transport_tp_sampled(NULL, r->sk, r->skb);
+	____enqueued_tp_sampled(NULL, r->sk);
+	return 0;
+}
+
+static long round_passed_copied(__u32 i, struct round *r)
+{
+	____tcp_copied_tp_sampled(NULL, r->sk);
+	return 0;
+}
+
+static long round_passed_read(__u32 i, struct round *r)
+{
+	____tcp_copied_tp_sampled(NULL, r->sk);
+	____returned_tp(NULL, r->sk, 1, 0);
+	return 0;
+}
+
+static long round_passed_link(__u32 i, struct round *r)
+{
+	____link_tp_sampled(NULL, r->skb);
+	return 0;
+}
+
 #define TIME(chain, body)                                                                        \
 	case chain:                                                                              \
 		start = bpf_ktime_get_ns();                                                      \
@@ -180,6 +212,8 @@ int BPF_PROG(bench_packet, struct sock *sk, struct sk_buff *skb)
 	TIME(CHAIN_CONTROL_IP, round_control_ip);
 	TIME(CHAIN_CONTROL_TRANSPORT, round_control_transport);
 	TIME(CHAIN_CONTROL_ENQUEUED, round_control_enqueued);
+	TIME(CHAIN_PASSED_TRANSPORT, round_passed_transport);
+	TIME(CHAIN_PASSED_ENQUEUED, round_passed_enqueued);
 	}
 	note(chain, end - start);
 	return 0;
@@ -207,6 +241,27 @@ READ_CHAIN(bench_put, CHAIN_PUT, round_put)
 READ_CHAIN(bench_copied, CHAIN_COPIED, round_copied)
 READ_CHAIN(bench_returned, CHAIN_RETURNED, round_returned)
 READ_CHAIN(bench_control_read, CHAIN_CONTROL_READ, round_control_read)
+READ_CHAIN(bench_passed_copied, CHAIN_PASSED_COPIED, round_passed_copied)
+READ_CHAIN(bench_passed_read, CHAIN_PASSED_READ, round_passed_read)
+
+/* Any packet for the port: the others are its acknowledgements' receivers'. */
+SEC("tp_btf/netif_receive_skb")
+int BPF_PROG(bench_link, struct sk_buff *skb)
+{
+	struct round r = { .skb = skb };
+	__u64 start = 0, end = 0;
+	__u8 b[24] = {};
+
+	bpf_probe_read_kernel(b, sizeof(b), skb->data);
+	if (!bench_port || (__u32)(b[22] << 8 | b[23]) != bench_port)
+		return 0;
+	switch (CHAIN_LINK_EMPTY + turn % (CHAINS - CHAIN_LINK_EMPTY)) {
+	TIME(CHAIN_LINK_EMPTY, round_empty);
+	TIME(CHAIN_PASSED_LINK, round_passed_link);
+	}
+	note(CHAIN_LINK_EMPTY + turn % (CHAINS - CHAIN_LINK_EMPTY), end - start);
+	return 0;
+}
 
 /* Loaded for their size only. */
 SEC("tp_btf/tcp_probe")

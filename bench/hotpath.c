@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * What recording costs natively, per stage, with the control in the same run; hotpath.bpf.c says
- * how. Prints a table; exit code 1 when a limit is missed. With an argument: what --by adds.
+ * how. Prints a table; exit code 1 when a limit is missed. With `by`: what --by adds; with
+ * `sample`: what a packet costs that isn't measured.
  */
 #include <arpa/inet.h>
 #include <bpf/bpf.h>
@@ -117,6 +118,7 @@ static void select_programs(struct hotpath_bpf *b)
 		b->progs.bench_packet, b->progs.bench_read_empty, b->progs.bench_made,
 		b->progs.bench_put,
 		b->progs.bench_copied, b->progs.bench_returned, b->progs.bench_control_read,
+		b->progs.bench_passed_copied, b->progs.bench_passed_read, b->progs.bench_link,
 	};
 	struct bpf_program *sized[] = {
 		b->progs.link_tp,
@@ -146,7 +148,7 @@ static int exchange(struct hotpath_bpf *b, const struct loopback_pair *pair)
 	char buf[64] = { 0 };
 
 	for (int i = 0; i < MESSAGES; i++) {
-		b->bss->read_chain = CHAIN_READ_EMPTY + i % (CHAINS - CHAIN_READ_EMPTY);
+		b->bss->read_chain = CHAIN_READ_EMPTY + i % (CHAIN_READ_MAX - CHAIN_READ_EMPTY);
 		if (send(pair->sender, buf, sizeof(buf), 0) != sizeof(buf) ||
 		    recv(pair->receiver, buf, sizeof(buf), MSG_WAITALL) != sizeof(buf))
 			return -errno;
@@ -178,6 +180,7 @@ static int collect(struct hotpath_bpf *b, struct outcome *o)
 
 /* `by`: NOT_GROUPED, or a mask of --by's keys, in the general form of the programs. */
 #define NOT_GROUPED ~0U
+#define NOT_MEASURED (~0U - 1) /* in place of that: --sample, of which nothing is drawn */
 
 static int measure(uint32_t slots, uint32_t by, struct outcome *o)
 {
@@ -191,8 +194,13 @@ static int measure(uint32_t slots, uint32_t by, struct outcome *o)
 	if (err)
 		goto out;
 	settings(b, slots);
-	if (by != NOT_GROUPED)
+	if (by == NOT_MEASURED) {
+		b->rodata->sampling = 1;
+		b->rodata->can_cast = watch_can_cast();
+		b->data->sample_below = 0;
+	} else if (by != NOT_GROUPED) {
 		err = group_settings(b, by);
+	}
 	select_programs(b);
 	b->rodata->bench_port = port_of(pair.receiver);
 	err = err ? err : bpf_map__set_max_entries(b->maps.cpus, libbpf_num_possible_cpus());
@@ -411,15 +419,57 @@ static int by_groups(void)
 	return report_by(passes);
 }
 
+/* ---- what isn't measured ---- */
+
+#define PASSED_LIMIT 6
+enum { PASSED_LINK, PASSED_TRANSPORT, PASSED_ENQUEUED, PASSED_READ, PASSED };
+
+static void passed_parts(const struct outcome *o, double parts[PASSED])
+{
+	parts[PASSED_LINK] = o->ns[CHAIN_PASSED_LINK] - o->ns[CHAIN_LINK_EMPTY];
+	parts[PASSED_TRANSPORT] = o->ns[CHAIN_PASSED_TRANSPORT] - o->ns[CHAIN_EMPTY];
+	parts[PASSED_ENQUEUED] = o->ns[CHAIN_PASSED_ENQUEUED] - o->ns[CHAIN_PASSED_TRANSPORT];
+	parts[PASSED_READ] = o->ns[CHAIN_PASSED_READ] - o->ns[CHAIN_READ_EMPTY];
+}
+
+static int not_measured(void)
+{
+	static const char *const names[PASSED] = {
+		"link", "transport", "enqueued", "read, two programs",
+	};
+	static double passes[PASSED][PASSES];
+	double parts[PASSED], sum = 0;
+	struct outcome o;
+
+	for (int pass = 0; pass < PASSES; pass++) {
+		int err = measure(selections[WITHOUT_SCHEDULER], NOT_MEASURED, &o);
+
+		if (err)
+			return err;
+		passed_parts(&o, parts);
+		for (int i = 0; i < PASSED; i++)
+			passes[i][pass] = parts[i];
+	}
+	printf("%-24s %16s\n", "not measured", "ns, net of an empty turn");
+	for (int i = 0; i < PASSED; i++) {
+		double ns = middle_of(passes[i], PASSES);
+
+		sum += ns;
+		printf("%-24s %16.1f\n", names[i], ns);
+	}
+	printf("%.1f ns for each of %d stages, limit %d: %s\n", sum / PASSED, PASSED, PASSED_LIMIT,
+	       sum <= PASSED * PASSED_LIMIT ? "ok" : "MISSED");
+	return sum > PASSED * PASSED_LIMIT;
+}
+
 int main(int argc, char **argv)
 {
-	(void)argv;
 	struct outcome o[SELECTIONS] = { 0 };
 	struct figures passes[PASSES];
 	int err = geteuid() ? -EPERM : ask_for_stamps();
 
 	if (!err && argc > 1) {
-		err = by_groups();
+		err = strcmp(argv[1], "sample") ? by_groups() : not_measured();
 		if (err >= 0)
 			return err;
 	}

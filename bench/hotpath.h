@@ -14,6 +14,8 @@ enum chain {
 	CHAIN_CONTROL_IP,
 	CHAIN_CONTROL_TRANSPORT,
 	CHAIN_CONTROL_ENQUEUED,
+	CHAIN_PASSED_TRANSPORT, /* the programs of --sample, of a packet that isn't measured */
+	CHAIN_PASSED_ENQUEUED,  /* transport and enqueued */
 	CHAIN_PACKET_MAX,
 	/* at tcp_rcv_space_adjust, on a socket */
 	CHAIN_READ_EMPTY = CHAIN_PACKET_MAX,
@@ -22,11 +24,17 @@ enum chain {
 	CHAIN_COPIED,   /* and copied */
 	CHAIN_RETURNED, /* and returned to the application */
 	CHAIN_CONTROL_READ,
+	CHAIN_PASSED_COPIED,
+	CHAIN_PASSED_READ, /* copied and returned */
+	CHAIN_READ_MAX,
+	/* at netif_receive_skb, where the packet's headers still are in front */
+	CHAIN_LINK_EMPTY = CHAIN_READ_MAX,
+	CHAIN_PASSED_LINK,
 	CHAINS,
 };
 
 /* Powers of two, for the verifier. */
-#define CHAINS_SLOTS 16
+#define CHAINS_SLOTS 32
 #define BENCH_RUNS_SLOTS 512
 
 #endif

@@ -42,6 +42,7 @@ enum opt_type {
 	OPT_TYPE_FRACTION, /* double, 0 to 1 */
 	OPT_TYPE_PERCENT,  /* double, 0 to 1, neither included; typed as a percentage */
 	OPT_TYPE_RATE,     /* double, per second, > 0 */
+	OPT_TYPE_ONE_IN,   /* uint64_t, the N of 1/N */
 	OPT_TYPE_STRING,   /* const char *, never empty */
 	OPT_TYPE_CHOICE,   /* uint32_t, the value of one choice */
 	OPT_TYPE_SET,      /* uint64_t, the values of a comma-separated list of choices, or-ed */
@@ -102,6 +103,8 @@ struct opt {
 #define OPT_PERCENT(config, member, ...)                                                           \
 	OPT_ROW(OPT_TYPE_PERCENT, double, config, member, __VA_ARGS__)
 #define OPT_RATE(config, member, ...) OPT_ROW(OPT_TYPE_RATE, double, config, member, __VA_ARGS__)
+#define OPT_ONE_IN(config, member, ...)                                                            \
+	OPT_ROW(OPT_TYPE_ONE_IN, uint64_t, config, member, __VA_ARGS__)
 #define OPT_STRING(config, member, ...)                                                            \
 	OPT_ROW(OPT_TYPE_STRING, const char *, config, member, __VA_ARGS__)
 #define OPT_CHOICE(config, member, ...)                                                            \

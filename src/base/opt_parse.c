@@ -104,6 +104,8 @@ static int set_value(const struct opt *row, const char *text, void *member)
 		return parse_percent(text, member);
 	case OPT_TYPE_RATE:
 		return parse_rate(text, member);
+	case OPT_TYPE_ONE_IN:
+		return parse_one_in(text, member);
 	case OPT_TYPE_STRING:
 		return set_string(text, member);
 	case OPT_TYPE_CHOICE:

@@ -33,6 +33,7 @@ static const struct {
 	[OPT_TYPE_FRACTION] = { "FRACTION", PARSE_FRACTION_TAKES, NULL },
 	[OPT_TYPE_PERCENT] = { "PERCENT", PARSE_PERCENT_TAKES, NULL },
 	[OPT_TYPE_RATE] = { "RATE", PARSE_RATE_TAKES, NULL },
+	[OPT_TYPE_ONE_IN] = { "1/N", PARSE_ONE_IN_TAKES, NULL },
 	[OPT_TYPE_STRING] = { "TEXT", "a text that is not empty", NULL },
 	[OPT_TYPE_CHOICE] = { "WORD", "one of", NULL },
 	[OPT_TYPE_SET] = { "LIST", "a comma-separated list of", NULL },

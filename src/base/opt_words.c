@@ -35,6 +35,7 @@ static bool is_given(const struct opt *row, const void *member)
 	case OPT_TYPE_U64:
 	case OPT_TYPE_DURATION:
 	case OPT_TYPE_SIZE:
+	case OPT_TYPE_ONE_IN:
 		return *(const uint64_t *)member;
 	case OPT_TYPE_FRACTION:
 	case OPT_TYPE_PERCENT:
@@ -59,6 +60,9 @@ static int put_value(const struct opt *row, const void *member, struct strbuf *o
 	switch (row->type) {
 	case OPT_TYPE_U64:
 		strbuf_printf(out, "%" PRIu64, *(const uint64_t *)member);
+		return 0;
+	case OPT_TYPE_ONE_IN:
+		strbuf_printf(out, "1/%" PRIu64, *(const uint64_t *)member);
 		return 0;
 	case OPT_TYPE_DURATION:
 		format_duration(out, *(const uint64_t *)member);

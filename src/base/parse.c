@@ -224,6 +224,21 @@ int parse_percent(const char *text, double *out)
 	return err;
 }
 
+int parse_one_in(const char *text, uint64_t *out)
+{
+	uint64_t n;
+	int err;
+
+	if (strncmp(text, "1/", 2))
+		return -EINVAL;
+	err = parse_u64(text + 2, &n);
+	if (!err && (!n || n > 65536))
+		err = -ERANGE;
+	if (!err)
+		*out = n;
+	return err;
+}
+
 /* The port is behind the last colon; brackets keep the colons of an IPv6 address apart from it. */
 static int split_endpoint(const char *text, char *host, size_t host_size, uint16_t *port)
 {

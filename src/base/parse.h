@@ -25,6 +25,7 @@
 #define PARSE_SIZE_TAKES "a number of bytes, or one with K, M, G or T (powers of 1024)"
 #define PARSE_FRACTION_TAKES "a fraction of one (1%, 1/64, 0.01)"
 #define PARSE_RATE_TAKES "a number per second, or one with k or M (20000, 20k, 1.5M)"
+#define PARSE_ONE_IN_TAKES "a share of 1/1 to 1/65536 (1/64)"
 #define PARSE_PERCENT_TAKES "a percentage between 0 and 100 (95, 99.9)"
 #define PARSE_ENDPOINT_TAKES "an address and a port (127.0.0.1:9464, [::1]:9464)"
 
@@ -45,6 +46,9 @@ int parse_rate(const char *text, double *out);
 
 /* "99", "99.9", "99.9%": 0 to 1, neither included. */
 int parse_percent(const char *text, double *out);
+
+/* "1/64": the 64; 1 to 65536. */
+int parse_one_in(const char *text, uint64_t *out);
 
 /* "127.0.0.1:9464" or "[::1]:9464": numeric, port 0 to 65535. Fills a sockaddr_in or _in6. */
 int parse_endpoint(const char *text, struct sockaddr_storage *out);

@@ -196,6 +196,7 @@ enum loss {
 	LOSS_DISPLACED,       /* more packets on their way out than the table holds */
 	LOSS_NO_CALL,         /* sent by a call from before the start, or not by a send call */
 	LOSS_MPTCP,           /* of a subflow: MPTCP queues and announces it elsewhere */
+	LOSS_QUEUE_UNKNOWN,   /* --min-queue: not all that is unread is in the FIFO */
 	LOSS_MAX,
 };
 
@@ -206,7 +207,7 @@ enum excluded {
 	EXCL_READER_EARLY,   /* the same, of SLOT_EARLY */
 	EXCL_HOL,            /* it waited behind a hole, and HOL_EXCLUDE is asked for */
 	EXCL_SENT_ACK,       /* transmit side: no payload */
-	EXCL_NO_DEPARTURE,   /* ... a datagram: only TCP says when it let a packet go */
+	EXCL_NO_DEPARTURE,   /* ... a datagram, where no hook sees the send call */
 	EXCL_PACED,          /* ... at `qdisc` before its departure: pacing is no latency */
 	EXCL_NOT_PACED,      /* ... the same at `driver`: its queueing discipline doesn't pace */
 	EXCL_STACKED,        /* ... again, at a device below the one where it was measured */
@@ -217,6 +218,16 @@ enum excluded {
 	EXCL_ENCAPSULATED,   /* ... again, in a tunnel's packet */
 	EXCL_NOT_RECEIVED,   /* --probe: called with a packet that isn't received, or not yet */
 	EXCL_OTHER_PROTOCOL, /* ... neither of TCP nor of UDP */
+	EXCL_FRAGMENT,       /* transmit side: of a datagram that IP has cut */
+	EXCL_SHORT_QUEUE,    /* --min-queue: it found fewer unread packets */
+	EXCL_NO_INTERRUPT,   /* at `irq`: a task, a softirq or another CPU asked for it */
+	EXCL_IRQ_DEVICE,     /* ... which device's it is, isn't known, and a filter asks */
+	EXCL_BEHIND_OTHER,   /* at `poll`: its softirq had polled before: when it was asked for? */
+	EXCL_NO_RAISE,       /* ... asked for while its softirq ran, or before the start */
+	EXCL_BUSY_POLL,      /* ... by a task: nothing was raised */
+	EXCL_THREADED,       /* ... by a thread of the kernel: the same */
+	EXCL_POLL_DEVICE,    /* ... as at `irq` */
+	EXCL_GRO_CONSUMED,   /* at `link`: GRO gave it to somebody else */
 	EXCL_MAX,
 };
 
@@ -227,6 +238,12 @@ struct cpu_counters {
 	__u64 excluded[EXCL_MAX][ROW_PROTOS];
 	__u64 suppressed[ROW_PROTOS]; /* slow messages that found no room in the ring */
 	__u64 drop[SLOT_MAX][DROP_REASONS];
+};
+
+/* Packets that no stage covers, by IP protocol. */
+struct cpu_uncovered {
+	__u64 local[256];     /* for this host, neither TCP nor UDP */
+	__u64 forwarded[256];
 };
 
 /* How the time between `enqueued` and `read` divides; sums over packets, nanoseconds. */
@@ -241,7 +258,7 @@ struct cpu_share {
 #define PKT_IFACE    1  /* came by the interface of the filter */
 #define PKT_USED     2  /* the entry is done with: enqueued, or dropped */
 #define PKT_LINK     16 /* `link`'s own latency is known */
-#define PKT_SKIP 32        /* not of the filter, but it has its place in a FIFO */
+#define PKT_SKIP 32        /* not to be measured, but it has its place in a FIFO */
 #define PKT_FORCED_MISS 64 /* the origin asked for is not there; `why` says why */
 #define HOW(flags) ((flags) << 16) /* in `how` */
 
@@ -318,6 +335,7 @@ struct cpu_state {
 	__u64 udp_many;    /* several may be made of it; where that has to be known before */
 	__u64 announced;   /* when sk_data_ready fired; 0 once its call chain must be over */
 	__u64 clock_check; /* when the realtime offset was verified last */
+	__u64 datagrams;   /* of which sampling has drawn, or not */
 	__u64 departures;  /* runs of the transmit side's programs that see every packet */
 	/* an instruction reaches 32 KiB: the most frequent come first, as do their slots */
 	struct row row[ROW_PROTOS][SLOT_MAX][ORIGINS_AT_ONCE];
@@ -325,6 +343,7 @@ struct cpu_state {
 	struct cpu_share share[ROW_PROTOS];
 	__u32 switches, pad;
 	struct cpu_switch ring[SWITCH_RING]; /* who had this CPU; newest at switches - 1 */
+	struct cpu_uncovered uncovered;
 };
 
 /* ---- queues of stamps beside the sockets' queues of packets ---- */
@@ -333,12 +352,14 @@ struct cpu_state {
 #define EXT_RING 4096 /* borrowed by a TCP socket whose reader is far behind */
 #define EXT_MAX  32
 #define OOO_MAX  64
-#define UDP_RING 288 /* a full default receive buffer of small datagrams: 277 */
+#define UDP_RING 280 /* a full default receive buffer of small datagrams: 277 */
+#define UDP_NEAR 139 /* those beside the socket's state if that may not be larger: struct udp_far */
 
 enum next {
 	NEXT_NONE,
 	NEXT_USUAL,
 	NEXT_MISS, /* without the origin that was asked for */
+	NEXT_PASSED, /* it is not among those that are measured (--sample) */
 };
 
 struct tcp_socket {
@@ -351,7 +372,12 @@ struct tcp_socket {
 		};
 		__u64 unusual;       /* both */
 	};
-	__u64 ours;               /* --pid: the process has read from it */
+	__u8 ours;                /* --pid: the process has read from it */
+	/* --min-queue: */
+	__u8 counted;             /* what is unread is in the FIFO, but for what `untold` says */
+	__u8 untold;              /* up to this byte, something may not be: */
+	__u8 pad;
+	__u32 untold_seq;
 	/* Between tcp_probe and sk_data_ready, both under the socket's lock. */
 	struct packet next;       /* .ip only if `transport` doesn't serve instead */
 	__u32 next_end;           /* sequence number behind its payload */
@@ -398,18 +424,39 @@ struct udp_socket {
 	struct udp_slot ring[UDP_RING];
 };
 
+/*
+ * Newer kernels (7.2; not yet 6.18) allocate no more than two pages for a socket's storage, some
+ * 100 bytes of their own in front: there the ring lies in two, the first part of a udp_socket and
+ * the rest. The loader tries.
+ */
+#define STORAGE_MAX (8192 - 256)
+
+struct udp_near {
+	__u64 words[(sizeof(struct udp_socket) -
+		     (UDP_RING - UDP_NEAR) * sizeof(struct udp_slot)) / 8];
+};
+
+struct udp_far {
+	struct udp_slot ring[UDP_RING - UDP_NEAR];
+};
+
 /* ---- packets on their way out ---- */
 
 /* Two ways, as the link table; a queueing discipline may hold thousands of packets. */
 #define TX_SETS 2048
-#define TX_GIVEN 0x80000000U /* in `where`: the driver has it */
+/* In `where`, with the device's index; without an index it is not in the queue yet. */
+#define TX_GIVEN 0x80000000U /* the driver has it */
+#define TX_UDP   0x40000000U
+#define TX_STAMPED 0x20000000U /* UDP: with a time of the application's choice */
+#define TX_INDEX 0x1fffffffU
+#define TX_PASSED (~0ULL) /* in UDP's `base`: it is not measured (--sample) */
 
 struct tx_entry {
 	__u64 skb;  /* the packet's address; 0 = free */
-	__u64 base; /* its departure */
+	__u64 base; /* its departure; UDP: the send call, or enum loss: why that isn't known */
 	__u64 last; /* when it passed the stage before */
-	__u32 seq;
-	__u32 where; /* the device's index, TX_GIVEN */
+	__u32 seq;  /* UDP: the socket's address, its low half */
+	__u32 where;
 };
 
 struct tx_set {
@@ -452,6 +499,14 @@ struct tx_writer {
 	__u64 caller;    /* the task that is calling */
 	struct tx_call ring[TX_CALLS];
 };
+
+/* UDP: the send call that a task is in; and, of data that wait for a later call, their first. */
+struct tx_datagram {
+	__u64 sk; /* 0 = in none */
+	__u64 since;
+};
+
+#include "bpf/abi_arrival.h"
 
 /* ---- tasks that read ---- */
 
@@ -519,9 +574,15 @@ _Static_assert(sizeof(struct queued) == 48, "struct queued");
 _Static_assert(sizeof(struct group_traits) == 40, "struct group_traits");
 _Static_assert(sizeof(struct group_set) == 256, "struct group_set");
 _Static_assert(GROUP_SETS * GROUP_WAYS < 1 << GROUP_BITS, "GROUP_BITS");
-_Static_assert(ROWS <= 256, "ROW_KEY");
+_Static_assert(ROWS + ARRIVAL_SLOTS <= 256, "ROW_KEY");
 /* Socket storage is charged to net.core.optmem_max: 20 KiB before 6.7. */
 _Static_assert(sizeof(struct udp_socket) < 16384, "storage of a UDP socket");
+_Static_assert(sizeof(struct udp_near) <= STORAGE_MAX, "... in two parts");
+_Static_assert(sizeof(struct udp_far) <= STORAGE_MAX, "... its other one");
+_Static_assert(sizeof(struct ooo_queue) <= STORAGE_MAX, "storage of what waits behind a hole");
+_Static_assert(sizeof(struct tx_socket) <= STORAGE_MAX, "storage of what isn't acknowledged");
+_Static_assert(sizeof(struct tx_writer) <= STORAGE_MAX, "storage of send calls");
+_Static_assert(sizeof(struct task_state) <= STORAGE_MAX, "storage of a task");
 _Static_assert(sizeof(struct tx_set) == 64, "one cache line per set");
 _Static_assert(sizeof(struct tcp_socket) <= 1024, "1 KiB per connection");
 

@@ -93,8 +93,14 @@ static __always_inline bool drop_counts(struct sock *sk, __u32 protocol)
 		t = tcp_state(sk, 0);
 		return t && t->ours;
 	}
-	u = bpf_sk_storage_get(&udp_sockets, sk, NULL, 0);
+	u = udp_state(sk, 0);
 	return u && u->ours;
+}
+
+/* --sample: a segment without an entry, if it is not about to leave again. */
+static __always_inline bool received(const struct sk_buff *skb)
+{
+	return skb->skb_iif && (!skb->dev || skb->dev->ifindex == skb->skb_iif);
 }
 
 static __always_inline int dropped(struct sk_buff *skb, __u32 reason, struct sock *sk)
@@ -102,12 +108,15 @@ static __always_inline int dropped(struct sk_buff *skb, __u32 reason, struct soc
 	struct cpu_state *c = this_cpu();
 	struct headers h = {};
 	struct link_entry *e;
+	__u32 slot;
 
 	/* packets that leave have no receiving interface, or none that we saw them come by */
 	if (!c || reason <= 1)
 		return 0;
 	e = link_find((__u64)skb);
-	if (!e && reason != drop_cpu_backlog)
+	if (sampling && e && !link_same(e, skb)) /* of one before it */
+		e = NULL;
+	if (!e && reason != drop_cpu_backlog && !(sampling && received(skb)))
 		return 0;
 	if (e && !skb->skb_iif)
 		return 0;
@@ -123,7 +132,11 @@ static __always_inline int dropped(struct sk_buff *skb, __u32 reason, struct soc
 		return 0;
 	if (reason >= DROP_REASONS)
 		reason = DROP_REASONS - 1;
-	c->count.drop[drop_slot(e)][reason]++;
+	if (sampling && !e && reason != drop_cpu_backlog)
+		slot = skb->dev ? SLOT_TRANSPORT : SLOT_ENQUEUED; /* TCP has taken it */
+	else
+		slot = drop_slot(e);
+	c->count.drop[slot][reason]++;
 	if (e)
 		e->p.s.flags |= PKT_USED;
 	return 0;

@@ -48,6 +48,22 @@ static __always_inline bool tx_port_selected(struct sock *sk)
 
 /* ---- from the send call ---- */
 
+struct tx_search {
+	struct tx_writer *w;
+	__u32 seq;
+};
+
+/* The oldest call is done with when the byte is of a later one. */
+static long tx_call_of(__u32 i, struct tx_search *x)
+{
+	struct tx_writer *w = x->w;
+
+	if (w->tail - w->head < 2 || after(w->ring[(w->head + 1) & (TX_CALLS - 1)].seq, x->seq))
+		return 1;
+	w->head++;
+	return 0;
+}
+
 /*
  * What waits in the socket when it is first seen came before; so may have this call, if it waits
  * for room. A call that put nothing into the socket gives its place to the next.
@@ -66,6 +82,11 @@ static __noinline int tx_call_begins(struct tx_writer *w, __u32 seq, __u32 sent)
 			now = TX_BEFORE;
 			seq = sent;
 		}
+	}
+	if (sampling && w->tail - w->head >= TX_CALLS) { /* no packet of theirs was drawn */
+		struct tx_search x = { .w = w, .seq = sent };
+
+		bpf_loop(TX_CALLS, tx_call_of, &x, 0);
 	}
 	newest = &w->ring[(w->tail - 1) & (TX_CALLS - 1)];
 	if (w->tail == w->head || newest->seq != seq) {
@@ -127,20 +148,13 @@ static __always_inline int tx_call_ends(struct sock *sk)
 	return 0;
 }
 
-struct tx_search {
-	struct tx_writer *w;
-	__u32 seq;
-};
-
-/* The oldest call is done with when the byte is of a later one. */
-static long tx_call_of(__u32 i, struct tx_search *x)
+/*
+ * A retransmission: TCP counts what it sends as sent only behind this. --sample: it may be cut
+ * otherwise than the first time, and drawn now where it was not then.
+ */
+static __always_inline bool tx_is_again(struct sock *sk, __u32 end)
 {
-	struct tx_writer *w = x->w;
-
-	if (w->tail - w->head < 2 || after(w->ring[(w->head + 1) & (TX_CALLS - 1)].seq, x->seq))
-		return 1;
-	w->head++;
-	return 0;
+	return sampling && !after(end, BPF_CORE_READ((struct tcp_sock *)sk, snd_nxt));
 }
 
 /* `segment`: the call that the packet's first new byte is of; a retransmission has none. */
@@ -155,7 +169,7 @@ static __always_inline void tx_segment(struct cpu_state *c, struct sock *sk, __u
 		count_loss(c, SLOT_SEGMENT, LOSS_NO_CALL, ROW_TCP, 1);
 		return;
 	}
-	if (!after(seq + len, w->segmented))
+	if (!after(seq + len, w->segmented) || tx_is_again(sk, seq + len))
 		return;
 	if (after(w->segmented, seq))
 		x.seq = w->segmented;
@@ -185,7 +199,7 @@ static __always_inline void tx_unacked(struct cpu_state *c, struct sock *sk, __u
 		count_loss(c, SLOT_ACKED, LOSS_NO_STORAGE, ROW_TCP, 1);
 		return;
 	}
-	if (s->any && !after(end, s->end))
+	if ((s->any && !after(end, s->end)) || tx_is_again(sk, end))
 		return;
 	s->end = end;
 	s->any = 1;

@@ -42,6 +42,21 @@ struct {
 	__type(value, struct udp_socket);
 } udp_sockets SEC(".maps");
 
+/* In place of that one, with udp_split. */
+struct {
+	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct udp_near);
+} udp_nears SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct udp_far);
+} udp_fars SEC(".maps");
+
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1); /* loader: up to EXT_MAX */
@@ -103,6 +118,7 @@ const volatile __u32 drop_unspecified = ~0U; /* ... SKB_DROP_REASON_NOT_SPECIFIE
 const volatile __u32 drop_cpu_backlog = ~0U; /* this kernel's SKB_DROP_REASON_CPU_BACKLOG */
 const volatile __u32 transport_udp = 1;     /* a hook is bound there */
 const volatile __u32 read_tcp = 1, read_udp = 1; /* there, too: the FIFOs are kept for it */
+const volatile __u32 udp_split = 0;         /* a socket's ring is in two storages */
 const volatile __u32 sockets_end = 1;       /* tcp_destroy_sock is bound */
 const volatile __u32 tasks_end = 1;         /* sched_process_free is */
 const volatile __u32 ext_limit = 1;         /* rings in ext_rings */
@@ -115,6 +131,11 @@ const volatile __u32 way_mask[WAY_FIELDS] = {}, way_shift[WAY_FIELDS] = {};
 const volatile __u32 row_sets = 1;
 const volatile __u32 link_notes = 0;        /* link_ways[] is used */
 const volatile __u32 keep_way = 1;          /* queues hold all of a packet's way */
+const volatile __u32 sampling = 0;          /* not every packet is measured: sample_below */
+const volatile __u32 can_cast = 0;          /* the kernel has bpf_rdonly_cast() */
+const volatile __u32 uncovered = 0;         /* what no stage covers is counted */
+const volatile __u32 min_queue = 0;         /* packets that wait, for one to be measured */
+const volatile __u32 send_udp = 0;          /* hooks see UDP's send calls */
 const volatile __u32 read_announced = 1;    /* sock_recv_length (or its stand-in) closes a read */
 
 const volatile __u16 short_cells[SHORT_ENTRIES] = {};
@@ -126,6 +147,7 @@ __s64 realtime_offset; /* realtime - monotonic */
 __s64 tai_offset;     /* TAI - realtime */
 __u64 measured_since; /* --probe: what was received before doesn't count */
 __u32 groups_freed; /* how often places of groups were */
+__u32 sample_below = ~0U; /* the share of packets that is measured, of 2^32 - 1 */
 __u64 ext_used; /* bit per borrowed ring */
 /* The self-test's sockets and its process pass the filters while it runs; else nobody's. */
 __u32 test_port; /* NO_TEST_PORT from before loading on */

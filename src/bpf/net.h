@@ -23,14 +23,14 @@ static __always_inline bool is_udp_socket(const struct sock *sk)
 					     sk->__sk_common.skc_family == AF_INET6);
 }
 
-/* At a netfilter hook, where skb->data is the IP header. Behind extension headers: not seen. */
-static __always_inline bool is_udp(const struct sk_buff *skb)
+/* At a netfilter hook, where skb->data is the IP header; of IPv6 the next header. */
+static __always_inline __u32 ip_protocol(const struct sk_buff *skb)
 {
 	__u8 b[10];
 
 	if (bpf_probe_read_kernel(b, sizeof(b), skb->data))
-		return false;
-	return (b[0] >> 4 == 6 ? b[6] : b[9]) == IPPROTO_UDP;
+		return IPPROTO_TCP; /* that is not looked at */
+	return b[0] >> 4 == 6 ? b[6] : b[9];
 }
 
 #endif

@@ -258,6 +258,12 @@ static __always_inline __u64 before_reader(const struct queued *q, __u32 stages)
 	return q->s.flags & PKT_LINK ? enqueued - q->link : q->s.base;
 }
 
+/* --min-queue: it has its place in the FIFO, and no more. */
+static __always_inline bool left_out(const struct stamp *s)
+{
+	return min_queue && (s->flags & PKT_SKIP);
+}
+
 /*
  * A packet without the origin that was asked for is a loss of that stage; with it, a recording.
  * False if there is nothing to record.

@@ -19,6 +19,21 @@
  */
 #define ANNOUNCE_WINDOW 1000000ULL
 
+/* In place of a time, where none was taken (--sample). */
+#define ANNOUNCED_UNTIMED 1
+
+/* A packet is announced that isn't measured: its reader is woken for it all the same. */
+static __always_inline void wakes_untimed(void)
+{
+	struct cpu_state *c;
+
+	if (!selected(SLOT_RUNNABLE) && !selected(SLOT_RUNNING))
+		return;
+	c = this_cpu();
+	if (c)
+		c->announced = ANNOUNCED_UNTIMED;
+}
+
 static __always_inline struct task_entry *task_entry(const void *t)
 {
 	__u32 low = (__u64)t; /* a shift of all of the pointer is not allowed */
@@ -73,13 +88,34 @@ static __always_inline __u32 group_of_reader(struct task_state *t, __u32 group)
 	return t->read_group;
 }
 
+/*
+ * Packets whose read never ended: the task took them from their socket by no receive call
+ * (TCP_ZEROCOPY_RECEIVE, for one).
+ */
+static __noinline int reads_unended(struct task_state *t)
+{
+	struct cpu_state *c = this_cpu();
+
+	if (c && t && t->n)
+		count_loss(c, SLOT_READ, LOSS_UNSUPPORTED_SPLICE, ROW_TCP, t->n);
+	if (t)
+		t->n = 0;
+	return 0;
+}
+
 /* The task is no more: its address may be another's next. */
 static __always_inline void task_end(struct task_struct *t)
 {
 	struct task_entry *e = task_entry(t);
+	struct task_state *s;
 
-	if (e->task != (__u64)t)
+	if (e->task != (__u64)t) {
+		s = bpf_task_storage_get(&tasks, t, NULL, 0);
+		if (s)
+			reads_unended(s);
 		return;
+	}
+	reads_unended(&e->s);
 	e->s.runnable_since = e->s.stopped_since = 0;
 	e->s.net_wake = e->s.net_run = 0;
 	e->s.net = e->s.waits = 0;

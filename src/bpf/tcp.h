@@ -152,6 +152,51 @@ static __always_inline void tcp_pop(struct tcp_socket *s)
 		ext_return(s);
 }
 
+/* ---- --min-queue ---- */
+
+/* What came before somebody counted is not in the FIFO. */
+static __always_inline void tcp_counts(struct tcp_socket *s, struct sock *sk, __u32 rcv_nxt)
+{
+	__u32 copied = tcp_number(sk, copied_seq, NOT_USUAL);
+
+	if (!s->counted) {
+		s->counted = 1;
+		s->untold = after(rcv_nxt, copied);
+		s->untold_seq = rcv_nxt - 1;
+	}
+	if (s->untold && after(copied, s->untold_seq))
+		s->untold = 0;
+}
+
+/*
+ * Leaves the packet at `next` out if it finds too few of its socket's that nobody has read; or if
+ * that isn't known, which is a loss. It goes into the FIFO all the same, as one that is counted.
+ */
+static __noinline int tcp_judge(struct cpu_state *c, struct tcp_socket *s, struct sock *sk,
+				__u32 rcv_nxt)
+{
+	struct packet *p;
+
+	if (!c || !s)
+		return 0;
+	p = &s->next;
+	tcp_counts(s, sk, rcv_nxt);
+	if (!(p->s.flags & PKT_IFACE)) {
+		p->s.flags |= PKT_SKIP;
+		return 0;
+	}
+	if (s->tail - s->head + s->ext_tail - s->ext_head >= min_queue)
+		return 0;
+	p->s.flags |= PKT_SKIP;
+	if (!counts(s->ours))
+		return 0;
+	if (s->untold)
+		count_loss(c, SLOT_ENQUEUED, LOSS_QUEUE_UNKNOWN, ROW_TCP, 1);
+	else
+		c->count.excluded[EXCL_SHORT_QUEUE][ROW_TCP]++;
+	return 0;
+}
+
 /* Payload of a segment, from the control block that TCP's input filled in. */
 static __always_inline __u32 tcp_payload(const struct sk_buff *skb, __u32 *seq)
 {
@@ -229,10 +274,14 @@ static __noinline int ooo_add(struct cpu_state *c, struct tcp_socket *s, struct 
 	return 1;
 }
 
-static __noinline int tcp_fifo_full(struct cpu_state *c, struct tcp_socket *s)
+static __noinline int tcp_fifo_full(struct cpu_state *c, struct tcp_socket *s, __u32 seq)
 {
-	if (c && s && counts(s->ours))
+	if (!c || !s)
+		return 0;
+	if (counts(s->ours))
 		count_loss(c, SLOT_READ, LOSS_FIFO_FULL, ROW_TCP, 1);
+	s->untold = 1;
+	s->untold_seq = seq;
 	return 0;
 }
 
@@ -247,9 +296,9 @@ static __always_inline void tcp_enqueue(struct cpu_state *c, struct tcp_socket *
 		if (likely(slot))
 			queue_packet(slot, p, now, p->s.group);
 		else
-			tcp_fifo_full(c, s);
+			tcp_fifo_full(c, s, p->s.seq);
 	}
-	if (!filter_tgid)
+	if (!filter_tgid && !left_out(&p->s))
 		record_enqueued(c, p, ROW_TCP, now, slots, p->s.group);
 }
 
@@ -260,11 +309,13 @@ static __always_inline void tcp_released(struct cpu_state *c, struct tcp_socket 
 	__u64 waited = now - p->transport;
 
 	if (hol == HOL_EXCLUDE) { /* the FIFO goes by sequence numbers and can do without it */
-		if (counts(s->ours))
+		if (counts(s->ours) && !left_out(&p->s))
 			c->count.excluded[EXCL_HOL][ROW_TCP]++;
-		return;
+		if (!min_queue)
+			return;
+		p->s.flags |= PKT_SKIP; /* but then it is one of those that wait */
 	}
-	if (hol == HOL_SEPARATE) {
+	if (hol == HOL_SEPARATE && !left_out(&p->s)) {
 		if (counts(s->ours))
 			record_latency(c, SLOT_HOL, ROW_TCP, p->s.how, p->s.group, waited, 1);
 		p->s.base += waited;
@@ -347,19 +398,26 @@ static long tcp_take(__u32 i, struct tcp_read *x)
 
 	if (!q || !after(x->copied, q->s.seq))
 		return 1;
-	if (x->t)
+	if (x->t && sampling && x->t->n) /* of a read's packets each is its own: sampling.md */
+		finish_read(x->c, x->t, ROW_TCP, bpf_ktime_get_ns());
+	if (x->t && !left_out(&q->s))
 		take(x->c, x->t, q, ROW_TCP);
 	tcp_pop(x->s);
 	return 0;
 }
 
-/* A read that reaches more than one packet. */
-static __noinline int tcp_take_all(struct tcp_socket *s, struct task_state *t, __u32 copied)
+static __always_inline void tcp_take_each(struct tcp_socket *s, struct task_state *t, __u32 copied)
 {
 	struct tcp_read x = { .c = this_cpu(), .s = s, .t = t, .copied = copied };
 
 	if (x.c && s)
 		bpf_loop(EXT_RING + TCP_RING, tcp_take, &x, 0);
+}
+
+/* A read that reaches more than one packet. */
+static __noinline int tcp_take_all(struct tcp_socket *s, struct task_state *t, __u32 copied)
+{
+	tcp_take_each(s, t, copied);
 	return 0;
 }
 

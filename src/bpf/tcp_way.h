@@ -11,6 +11,7 @@
 
 #include "bpf/link.h"
 #include "bpf/net.h"
+#include "bpf/sample.h"
 #include "bpf/tcp.h"
 
 /* ---- transport ---- */
@@ -75,6 +76,17 @@ static __always_inline void packet_of(struct packet *p, const struct sock *sk,
 		p->s.group = group_of(sk, way);
 }
 
+/* SO_RCVLOWAT: when it gets into the queue, nobody tells. */
+static __always_inline void tcp_unannounced(struct cpu_state *c, struct tcp_socket *s)
+{
+	if (min_queue) { /* nor is it counted */
+		s->untold = 1;
+		s->untold_seq = s->next.s.seq;
+	}
+	if (!left_out(&s->next.s))
+		tcp_lost(c, s, SLOT_ENQUEUED, LOSS_LOWAT);
+}
+
 /* A subflow of MPTCP, which moves its packets to a queue of its own. It never has a state here. */
 static __always_inline bool tcp_is_mptcp(struct sock *sk)
 {
@@ -97,6 +109,10 @@ static __noinline int mptcp_arrives(struct cpu_state *c, struct sock *sk, struct
 	packet_of(&p, sk, skb);
 	if (!(p.s.flags & PKT_IFACE))
 		return 0;
+	if (min_queue) { /* how many wait is not known, either */
+		count_loss(c, SLOT_ENQUEUED, LOSS_MPTCP, ROW_TCP, 1);
+		return 0;
+	}
 	p.transport = now;
 	origin_delivered(c, &p, skb, now);
 	record_lower(c, &p, ROW_TCP, slots, p.s.group);
@@ -132,20 +148,22 @@ static __noinline int tcp_arrives(struct sock *sk, struct sk_buff *skb)
 	p = &s->next;
 	s->next_is = NEXT_NONE;
 	packet_of(p, sk, skb);
-	if (!(p->s.flags & PKT_IFACE))
+	if (!(p->s.flags & PKT_IFACE) && !min_queue)
 		return 0;
 	p->transport = now;
 	p->s.seq = after(rcv_nxt, seq) ? rcv_nxt : seq; /* the first byte that is new */
 	s->next_end = seq + len;
 	origin_delivered(c, p, skb, now);
-	if (!filter_tgid) {
+	if (min_queue)
+		tcp_judge(c, s, sk, rcv_nxt);
+	if (!filter_tgid && !left_out(&p->s)) {
 		record_lower(c, p, ROW_TCP, slots, p->s.group);
 		record_transport(c, p, ROW_TCP, slots, p->s.group);
 	}
 	if (after(seq, rcv_nxt))
 		tcp_out_of_order(c, s, sk);
 	else if (sk->sk_rcvlowat > 1)
-		tcp_lost(c, s, SLOT_ENQUEUED, LOSS_LOWAT);
+		tcp_unannounced(c, s);
 	else
 		s->next_is = p->s.flags & PKT_FORCED_MISS ? NEXT_MISS : NEXT_USUAL;
 	return 0;
@@ -219,6 +237,10 @@ static __noinline int tcp_unprobed(struct cpu_state *c, struct sock *sk)
 
 	if (!c || state == TCP_LISTEN || sk->sk_type != SOCK_STREAM || !sock_selected(sk))
 		return 0;
+	if (sampling && !tcp_drawn(tail))
+		return 0;
+	if (sampling && e && !link_same(e, tail)) /* of one before it, that was never served */
+		e = NULL;
 	if (!e || (e->p.s.flags & PKT_USED) || link_served(e)) {
 		if (state == TCP_FIN_WAIT1 || state == TCP_FIN_WAIT2) /* merged: it can't be told */
 			tcp_lost(c, tcp_state(sk, 0), SLOT_ENQUEUED, LOSS_NOT_ESTABLISHED);
@@ -231,7 +253,12 @@ static __noinline int tcp_unprobed(struct cpu_state *c, struct sock *sk)
 	if (!(p.s.flags & PKT_IFACE) || !tcp_payload(tail, &p.s.seq))
 		return 0;
 	s = tcp_is_mptcp(sk) ? NULL : tcp_state(sk, BPF_SK_STORAGE_GET_F_CREATE);
-	if (!filter_tgid) {
+	if (min_queue && s) {
+		s->next = p;
+		tcp_judge(c, s, sk, p.s.seq);
+		p.s.flags = s->next.s.flags;
+	}
+	if (!filter_tgid && !left_out(&p.s) && (!min_queue || s)) {
 		record_lower(c, &p, ROW_TCP, slots, p.s.group);
 		if (selected(SLOT_TRANSPORT))
 			count_loss(c, SLOT_TRANSPORT, LOSS_NOT_ESTABLISHED, ROW_TCP, 1);
@@ -252,6 +279,7 @@ static __noinline int tcp_enqueued(struct sock *sk)
 	struct cpu_state *c = this_cpu();
 	struct ooo_queue *q;
 	__u32 rcv_nxt;
+	bool passed;
 	__u64 now;
 
 	if (!c)
@@ -261,10 +289,12 @@ static __noinline int tcp_enqueued(struct sock *sk)
 	rcv_nxt = tcp_number(sk, rcv_nxt, NOT_USUAL);
 	if (!after(rcv_nxt, s->next.s.seq))
 		return 0; /* no memory: announced first; then it is queued, or dropped */
+	passed = sampling && s->next_is == NEXT_PASSED;
 	s->next_is = NEXT_NONE;
 	now = bpf_ktime_get_ns();
 	c->announced = now;
-	tcp_enqueue(c, s, &s->next, now);
+	if (!passed)
+		tcp_enqueue(c, s, &s->next, now);
 	if (!s->n_ooo)
 		return 0;
 	q = bpf_sk_storage_get(&ooo_queues, sk, NULL, 0);
@@ -394,7 +424,7 @@ static __noinline int tcp_copied(struct sock *sk)
 		if (!t)
 			return 0;
 	}
-	tcp_take_all(s, t, copied);
+	tcp_take_each(s, t, copied); /* a frame less: there are eight */
 	if (t && (!read_announced || spliced(sk, copied)))
 		tcp_finish(t);
 	return 0;

@@ -31,6 +31,13 @@ static __always_inline __u32 udp_queued(struct sock *sk)
 	return sk->sk_receive_queue.qlen + reading;
 }
 
+static __always_inline struct udp_socket *udp_state(struct sock *sk, __u64 flags)
+{
+	if (udp_split)
+		return bpf_sk_storage_get(&udp_nears, sk, NULL, flags);
+	return bpf_sk_storage_get(&udp_sockets, sk, NULL, flags);
+}
+
 /*
  * Made by whoever comes first: a spinning reader may take a socket's first datagram before its
  * announcement. Of two that make it at once one fails, and finds what the other made. What is in
@@ -38,12 +45,11 @@ static __always_inline __u32 udp_queued(struct sock *sk)
  */
 static __always_inline struct udp_socket *udp_storage(struct sock *sk, __u32 announced)
 {
-	struct udp_socket *s = bpf_sk_storage_get(&udp_sockets, sk, NULL,
-						  BPF_SK_STORAGE_GET_F_CREATE);
+	struct udp_socket *s = udp_state(sk, BPF_SK_STORAGE_GET_F_CREATE);
 	__u32 queued;
 
 	if (!s)
-		s = bpf_sk_storage_get(&udp_sockets, sk, NULL, 0);
+		s = udp_state(sk, 0);
 	if (s && !s->ready && !__sync_val_compare_and_swap(&s->ready, 0, 1)) {
 		queued = udp_queued(sk);
 		s->before = queued > announced ? queued - announced : 0;
@@ -51,11 +57,26 @@ static __always_inline struct udp_socket *udp_storage(struct sock *sk, __u32 ann
 	return s;
 }
 
-static __always_inline struct udp_slot *udp_slot(struct udp_socket *s, __u64 pos)
+static __noinline struct udp_slot *udp_far_slot(struct sock *sk, __u64 i)
+{
+	struct udp_far *far = bpf_sk_storage_get(&udp_fars, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+
+	if (!far) /* another CPU may have made it meanwhile */
+		far = bpf_sk_storage_get(&udp_fars, sk, NULL, 0);
+	keep(i);
+	if (!far || i >= UDP_RING - UDP_NEAR)
+		return NULL;
+	return &far->ring[i];
+}
+
+/* NULL: no memory. */
+static __always_inline struct udp_slot *udp_slot(struct udp_socket *s, struct sock *sk, __u64 pos)
 {
 	__u64 i = pos % UDP_RING;
 
 	keep(i); /* the verifier doesn't know what a remainder is */
+	if (udp_split)
+		return i < UDP_NEAR ? &s->ring[i] : udp_far_slot(sk, i - UDP_NEAR);
 	if (i >= UDP_RING)
 		return NULL;
 	return &s->ring[i];
@@ -220,7 +241,8 @@ static __always_inline void udp_read(struct cpu_state *c, struct queued *q, cons
 		count_loss(c, SLOT_READ, LOSS_NO_STORAGE, ROW_UDP, 1);
 		return;
 	}
-	t->n = 0;
+	if (t->n)
+		reads_unended(t);
 	t->sk = (__u64)sk;
 	take(c, t, q, ROW_UDP);
 	finish_read(c, t, ROW_UDP, now);
@@ -262,22 +284,50 @@ static __always_inline void udp_record(struct cpu_state *c, struct packet *p, __
 	record_enqueued(c, p, ROW_UDP, p->s.enqueued, stages, group);
 }
 
+/*
+ * --min-queue: how many wait in the socket as this one comes; those that its reader takes at this
+ * moment do no more. False: too few.
+ */
+static __noinline int udp_waits(struct cpu_state *c, struct sock *sk)
+{
+	struct udp_socket *s = udp_storage(sk, 1);
+	__s64 found;
+
+	if (!c)
+		return 0;
+	if (!s) {
+		count_loss(c, SLOT_ENQUEUED, LOSS_NO_STORAGE, ROW_UDP, 1);
+		return 0;
+	}
+	found = s->tail - s->head;
+	if (found < 0)
+		found = 0;
+	if (found + s->before + s->skip >= min_queue)
+		return 1;
+	if (counts(s->ours))
+		c->count.excluded[EXCL_SHORT_QUEUE][ROW_UDP]++;
+	return 0;
+}
+
 static __always_inline void udp_push(struct cpu_state *c, struct udp_socket *s,
-				     const struct sock *sk, const struct packet *p, __u32 group)
+				     struct sock *sk, const struct packet *p, __u32 group)
 {
 	struct udp_slot *slot;
 	__u64 old, pos;
 
 	if (s->skip || (__s64)(s->tail - s->head) >= UDP_RING) {
 		__sync_fetch_and_add(&s->skip, 1);
-		if (counts(s->ours))
+		if (counts(s->ours) && !(p->s.flags & PKT_SKIP))
 			count_loss(c, SLOT_READ, LOSS_FIFO_FULL, ROW_UDP, 1);
 		return;
 	}
 	pos = __sync_fetch_and_add(&s->tail, 1);
-	slot = udp_slot(s, pos);
-	if (!slot)
+	slot = udp_slot(s, sk, pos);
+	if (!slot) {
+		if (counts(s->ours) && !(p->s.flags & PKT_SKIP))
+			count_loss(c, SLOT_READ, LOSS_NO_STORAGE, ROW_UDP, 1);
 		return;
+	}
 	queue_packet(&slot->q, p, p->s.enqueued, group);
 	old = __sync_lock_test_and_set(&slot->state, udp_mark(pos, UDP_PUSHED));
 	if (!(old & UDP_EARLY))
@@ -292,8 +342,9 @@ static __always_inline void udp_push(struct cpu_state *c, struct udp_socket *s,
 		s->head = pos;
 }
 
+/* `now` is 0 where it may not be needed. */
 static __always_inline void udp_pop(struct cpu_state *c, struct udp_socket *s,
-				    const struct sock *sk, bool ours, __u64 now)
+				    struct sock *sk, bool ours, __u64 now)
 {
 	struct udp_slot *slot;
 	__u64 pos;
@@ -311,19 +362,20 @@ static __always_inline void udp_pop(struct cpu_state *c, struct udp_socket *s,
 	pos = __sync_fetch_and_add(&s->head, 1);
 	if (s->stuck_since && pos + 1 == s->tail)
 		s->stuck_since = 0; /* in step */
-	slot = udp_slot(s, pos);
+	slot = udp_slot(s, sk, pos);
 	if (!slot)
-		return;
+		return; /* its announcement counts it */
 	if (slot->state != udp_mark(pos, UDP_PUSHED)) {
-		__u64 mark = udp_mark(now, ours ? UDP_EARLY : UDP_EARLY_OTHER);
+		__u64 mark = udp_mark(now ? now : bpf_ktime_get_ns(),
+				      ours ? UDP_EARLY : UDP_EARLY_OTHER);
 
 		if (__sync_lock_test_and_set(&slot->state, mark) != udp_mark(pos, UDP_PUSHED))
 			return; /* its announcement will find the mark */
 		/* announced in this very moment: a mark would mislead the slot's next datagram */
 		slot->state = udp_mark(pos, UDP_PUSHED);
 	}
-	if (ours)
-		udp_read(c, &slot->q, sk, now);
+	if (ours && !(slot->q.s.flags & PKT_SKIP))
+		udp_read(c, &slot->q, sk, now ? now : bpf_ktime_get_ns());
 }
 
 #endif

@@ -7,12 +7,14 @@
  * (transport, enqueued), or it records what only the reader's side knows (runnable, running,
  * read). Several programs may serve one hook; the loader keeps the first that the kernel takes.
  */
-#include "bpf/link.h"
+#include "bpf/arrival.h"
 #include "bpf/tcp_way.h"
 #include "bpf/udp.h"
 #include "bpf/drop.h"
-#include "bpf/egress.h"
+#include "bpf/sends.h"
 #include "bpf/function.h"
+#include "bpf/sample.h"
+#include "bpf/uncovered.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -27,8 +29,7 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 /* ---- link ---- */
 
-SEC("tp_btf/netif_receive_skb")
-int BPF_PROG(link_tp, struct sk_buff *skb)
+static __always_inline int link_begins(struct sk_buff *skb)
 {
 	__u64 now = bpf_ktime_get_ns();
 	struct link_entry *e = link_claim((__u64)skb);
@@ -56,6 +57,12 @@ int BPF_PROG(link_tp, struct sk_buff *skb)
 	return 0;
 }
 
+SEC("tp_btf/netif_receive_skb")
+int BPF_PROG(link_tp, struct sk_buff *skb)
+{
+	return link_begins(skb);
+}
+
 /* ---- ip, and transport for UDP ---- */
 
 static __always_inline struct link_entry *passing(struct sk_buff *skb)
@@ -65,11 +72,17 @@ static __always_inline struct link_entry *passing(struct sk_buff *skb)
 	return e && !(e->p.s.flags & PKT_USED) ? e : NULL;
 }
 
+/* --sample: a datagram that isn't measured. */
+static __always_inline bool passed(const struct link_entry *e)
+{
+	return sampling && (e->p.s.flags & PKT_SKIP);
+}
+
 static __always_inline void ip_begins(struct sk_buff *skb)
 {
 	struct link_entry *e = passing(skb);
 
-	if (e)
+	if (e && !passed(e))
 		e->p.ip = bpf_ktime_get_ns();
 }
 
@@ -104,7 +117,7 @@ static __always_inline int udp_arrives(struct sk_buff *skb)
 	c->udp_skb = c->udp_last = 0;
 	if (!e || !link_same(e, skb))
 		return 0;
-	e->p.transport = bpf_ktime_get_ns();
+	e->p.transport = passed(e) ? e->p.link : bpf_ktime_get_ns(); /* drop_slot() asks */
 	c->udp_skb = (__u64)skb;
 	if (udp_batches())
 		c->udp_many = udp_makes_copies(skb);
@@ -114,8 +127,19 @@ static __always_inline int udp_arrives(struct sk_buff *skb)
 SEC("netfilter/local_in")
 int udp_transport_nf(struct bpf_nf_ctx *ctx)
 {
-	if (is_udp(ctx->skb))
+	__u32 protocol = ip_protocol(ctx->skb);
+
+	if (protocol == IPPROTO_UDP)
 		udp_arrives(ctx->skb);
+	else if (protocol != IPPROTO_TCP && uncovered)
+		uncovered_local(ctx);
+	return NF_ACCEPT;
+}
+
+SEC("netfilter/forward")
+int forwarded_nf(struct bpf_nf_ctx *ctx)
+{
+	uncovered_forwarded(ctx);
 	return NF_ACCEPT;
 }
 
@@ -174,6 +198,27 @@ int BPF_PROG(tcp_transport_fentry, struct sock *sk, struct sk_buff *skb)
 
 /* ---- enqueued ---- */
 
+/* --sample: a datagram that isn't measured keeps the others in step. */
+static __noinline int udp_passes(struct cpu_state *c, struct sock *sk, struct link_entry *e)
+{
+	struct packet p = { .s = { .flags = PKT_SKIP } };
+	struct udp_socket *s;
+
+	if (!c || !e)
+		return 0;
+	e->p.s.flags |= PKT_USED;
+	e->p.s.enqueued = c->udp_time = c->datagrams; /* no time: its copies look for the same */
+	p.link = e->p.link;
+	wakes_untimed();
+	s = read_udp ? udp_storage(sk, 1) : NULL;
+	if (!s)
+		return 0;
+	if ((__s64)(s->tail - s->head) <= 0 && !s->skip && !s->before)
+		s->stuck_since = 0; /* as udp_resync() */
+	udp_push(c, s, sk, &p, 0);
+	return 0;
+}
+
 static __always_inline int udp_enqueued(struct sock *sk)
 {
 	struct cpu_state *c = this_cpu();
@@ -189,19 +234,27 @@ static __always_inline int udp_enqueued(struct sock *sk)
 		c->udp_skb = c->udp_last = 0;
 		return 0;
 	}
+	if (sampling) {
+		e = udp_announced(c, sk);
+		if (e && passed(e))
+			return udp_passes(c, sk, e);
+	}
 	now = bpf_ktime_get_ns();
 	c->announced = now;
-	e = udp_announced(c, sk);
+	if (!sampling)
+		e = udp_announced(c, sk);
 	if (e) {
 		e->p.s.flags |= PKT_USED;
 		e->p.s.enqueued = now;
 		c->udp_time = now;
 		p = e->p;
 		group = group_of(sk, link_way(e->skb));
-		if (!(p.s.flags & PKT_IFACE))
+		if (!(p.s.flags & PKT_IFACE) || (min_queue && !udp_waits(c, sk)))
 			p.s.flags |= PKT_SKIP;
 		else if (!filter_tgid)
 			udp_record(c, &p, group);
+	} else if (sampling && !drawn(++c->datagrams << 32 | low_half(sk))) {
+		p = (struct packet){ .s = { .enqueued = now, .flags = PKT_SKIP } };
 	} else { /* its place in the FIFO is kept, so that the others stay in step */
 		__u8 why = udp_unknown(sk);
 
@@ -273,6 +326,8 @@ int BPF_PROG(waking_tp, struct task_struct *task)
 	t->net = 0;
 	if (!since)
 		return 0;
+	if (sampling && since == ANNOUNCED_UNTIMED)
+		since = now;
 	if (slower_than && !t->since) /* it is made here, and was asleep until now */
 		t->since = since;
 	if (now - since > ANNOUNCE_WINDOW) {
@@ -326,8 +381,7 @@ int BPF_PROG(switch_tp, bool preempt, struct task_struct *prev, struct task_stru
 
 /* ---- read ---- */
 
-SEC("tp_btf/tcp_rcv_space_adjust")
-int BPF_PROG(tcp_copied_tp, struct sock *sk)
+static __always_inline int copied(struct sock *sk)
 {
 	__u32 short_form = usual;
 
@@ -336,6 +390,12 @@ int BPF_PROG(tcp_copied_tp, struct sock *sk)
 		return tcp_copied(sk);
 	}
 	return tcp_copied_usual(sk, short_form) ? 0 : tcp_copied(sk);
+}
+
+SEC("tp_btf/tcp_rcv_space_adjust")
+int BPF_PROG(tcp_copied_tp, struct sock *sk)
+{
+	return copied(sk);
 }
 
 /* A datagram that couldn't be copied (EFAULT) has left the queue, too, but nobody read it. */
@@ -348,7 +408,8 @@ static __always_inline int udp_returned(struct sock *sk, bool copied)
 		return 0;
 	s = udp_storage(sk, 0);
 	if (s)
-		udp_pop(c, s, sk, copied && reader_selected(), bpf_ktime_get_ns());
+		udp_pop(c, s, sk, copied && reader_selected(),
+			sampling ? 0 : bpf_ktime_get_ns());
 	return 0;
 }
 
@@ -393,86 +454,6 @@ int BPF_PROG(udp_returned_fentry, struct sock *sk, struct sk_buff *skb, int len)
 	return len < 0 ? 0 : udp_returned(sk, true); /* below zero: a peek */
 }
 
-/* ---- the transmit side ---- */
-
-SEC("tp_btf/tcp_sendmsg_locked")
-int BPF_PROG(send_tp, struct sock *sk)
-{
-	return tx_call(sk);
-}
-
-SEC("tp_btf/sock_send_length")
-int BPF_PROG(send_end_tp, struct sock *sk)
-{
-	return sk->sk_protocol == IPPROTO_TCP ? tx_call_ends(sk) : 0;
-}
-
-SEC("fentry/tcp_sendmsg_locked")
-int BPF_PROG(send_fentry, struct sock *sk)
-{
-	return tx_call(sk);
-}
-
-SEC("fexit/tcp_sendmsg_locked")
-int BPF_PROG(send_end_fexit, struct sock *sk)
-{
-	return tx_call_ends(sk);
-}
-
-SEC("tp_btf/net_dev_queue")
-int BPF_PROG(qdisc_tp, struct sk_buff *skb)
-{
-	return tx_queued(skb);
-}
-
-SEC("tp_btf/net_dev_start_xmit")
-int BPF_PROG(driver_tp, struct sk_buff *skb)
-{
-	return tx_given(skb);
-}
-
-SEC("tp_btf/consume_skb")
-int BPF_PROG(sent_tp, struct sk_buff *skb)
-{
-	return tx_freed(skb);
-}
-
-SEC("tp_btf/netif_rx")
-int BPF_PROG(handed_tp, struct sk_buff *skb)
-{
-	return tx_received(skb);
-}
-
-SEC("tp_btf/napi_gro_receive_entry")
-int BPF_PROG(handed_gro_tp, struct sk_buff *skb)
-{
-	return tx_received(skb);
-}
-
-SEC("tp_btf/tcp_probe")
-int BPF_PROG(acked_tp, struct sock *sk, struct sk_buff *skb)
-{
-	return tx_acked(sk, skb);
-}
-
-SEC("tp_btf/inet_sock_set_state")
-int BPF_PROG(closing_tp, struct sock *sk, int from, int to)
-{
-	return sk->sk_protocol == IPPROTO_TCP ? tx_changes(sk, to) : 0;
-}
-
-SEC("tp_btf/tcp_destroy_sock")
-int BPF_PROG(unacked_tp, struct sock *sk)
-{
-	return tx_destroyed(sk);
-}
-
-SEC("tp_btf/kfree_skb")
-int BPF_PROG(unsent_tp, struct sk_buff *skb, void *where, unsigned int reason)
-{
-	return tx_dropped(skb, reason);
-}
-
 /* ---- --probe; the loader says what they are attached to ---- */
 
 SEC("tp_btf/netif_receive_skb")
@@ -515,6 +496,7 @@ int BPF_PROG(destroy_tp, struct sock *sk)
 		return 0;
 	s->head = s->tail = s->n_ooo = 0;
 	s->next_is = NEXT_NONE;
+	s->counted = s->untold = 0;
 	s->ours = 0;
 	e->sk = 0;
 	return 0;
@@ -538,6 +520,7 @@ int BPF_PROG(connect_tp, struct sock *sk, int from, int to)
 	ext_return(s);
 	s->head = s->tail;
 	s->n_ooo = 0;
+	s->counted = s->untold = 0;
 	return 0;
 }
 
@@ -547,3 +530,7 @@ int BPF_PROG(task_end_tp, struct task_struct *task)
 	task_end(task);
 	return 0;
 }
+
+/* ---- --sample ---- */
+
+#include "bpf/sampled.h"

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "base/descriptors.h"
 #include "base/log.h"
 #include "base/parse.h"
 #include "base/stop.h"
@@ -137,17 +138,6 @@ static int configure(const struct serve_options *o, struct serve_config *config)
 	return err;
 }
 
-/* One descriptor per connection: as many as this process may have. */
-static void raise_limit(void)
-{
-	struct rlimit limit;
-
-	if (!getrlimit(RLIMIT_NOFILE, &limit)) {
-		limit.rlim_cur = limit.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &limit);
-	}
-}
-
 static uint64_t timeval_ns(const struct timeval *t)
 {
 	return (uint64_t)t->tv_sec * NS_PER_S + (uint64_t)t->tv_usec * NS_PER_US;
@@ -275,7 +265,7 @@ static int run(const void *options)
 	common_begin(&o->common);
 	if (configure(o, &config))
 		return EXIT_USAGE;
-	raise_limit();
+	descriptors_raise(); /* one per connection */
 	err = stop_init(&stop);
 	if (err) {
 		log_error("cannot wait for signals: %s", strerror(-err));

@@ -219,6 +219,11 @@ static int check_probe(const struct probe_options *o)
 	const char *with = o->pid ? "--pid" : o->cgroup ? "--cgroup" : o->by ? "--by" :
 			   o->origin == ORIGIN_DELIVER ? "--origin deliver" : NULL;
 
+	if (o->probe && o->max_overhead > 0) {
+		log_error("--probe doesn't go with --max-overhead: what it costs isn't known");
+		return -EINVAL;
+	}
+
 	if (!o->probe)
 		return 0;
 	if (with)
@@ -231,6 +236,61 @@ static int check_probe(const struct probe_options *o)
 		log_error("--probe: takes the name of a function or tracepoint");
 	else
 		return 0;
+	return -EINVAL;
+}
+
+/* Every row is of the same packets: those that found a long queue. */
+static int check_min_queue(const struct probe_options *o)
+{
+	uint64_t stages = session_stages(o);
+
+	if (!o->min_queue)
+		return 0;
+	if (o->probe)
+		log_error("--min-queue doesn't go with --probe: at a function it isn't known what "
+			  "socket the packet will find");
+	else if (o->one_in || o->max_overhead > 0)
+		log_error("--min-queue doesn't go with --sample or --max-overhead: of a sample it "
+			  "isn't known how many packets wait");
+	else if (stages & EGRESS_STAGES)
+		log_error("--min-queue is for packets that are received: --stages can't have an "
+			  "egress stage");
+	else if (!(stages & BIT(STAGE_ENQUEUED)))
+		log_error("--min-queue judges packets at enqueued: --stages must have it");
+	else
+		return 0;
+	return -EINVAL;
+}
+
+/* Drops and acknowledgements are counted in full; by their interface that can't be. */
+static int check_sample(const struct probe_options *o)
+{
+	if (!o->ifname || !(o->one_in > 1 || o->max_overhead > 0))
+		return 0;
+	log_error("--sample and --max-overhead don't go with --ifname: by what interface a segment "
+		  "came that isn't measured, isn't known when it is dropped");
+	return -EINVAL;
+}
+
+/* A poll is of a device and a CPU, and of no socket. */
+static int check_arrival(const struct probe_options *o)
+{
+	const uint64_t keys = 1U << GROUP_IFINDEX | 1U << GROUP_CPU | 1U << GROUP_RXQ;
+	const char *with = o->pid ? "--pid" : o->port ? "--port" : o->cgroup ? "--cgroup" :
+			   o->min_queue ? "--min-queue" :
+			   o->by & ~keys ? "--by, but for ifindex, cpu and rxq" : NULL;
+
+	if (!(session_stages(o) & ARRIVAL_STAGES))
+		return 0;
+	if (o->one_in > 1 || o->max_overhead > 0) {
+		log_error("the stages irq and poll don't go with --sample and --max-overhead: each "
+			  "interrupt and poll is measured");
+		return -EINVAL;
+	}
+	if (!with)
+		return 0;
+	log_error("the stages irq and poll don't go with %s: whose packets will come isn't known "
+		  "there", with);
 	return -EINVAL;
 }
 
@@ -344,8 +404,9 @@ static int open_probe(struct session *s)
 	struct watch_probe_config config = {
 		.stages = session_stages(o), .origin = o->origin, .backend = o->backend,
 		.hol = o->hol, .by = o->by, .pid = o->pid, .port = o->port, .ifname = o->ifname,
+		.one_in = (uint32_t)o->one_in, .max_overhead = o->max_overhead,
 		.slower_than_ns = o->slower_than_ns, .memory = o->memory,
-		.probe = o->probe,
+		.probe = o->probe, .min_queue = o->min_queue,
 	};
 	char why[256];
 	int err;
@@ -355,6 +416,12 @@ static int open_probe(struct session *s)
 		err = check_slower_than(o);
 	if (!err)
 		err = check_probe(o);
+	if (!err)
+		err = check_min_queue(o);
+	if (!err)
+		err = check_arrival(o);
+	if (!err)
+		err = check_sample(o);
 	if (!err)
 		err = check_netns(o, &config.netns);
 	if (!err)

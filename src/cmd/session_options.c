@@ -24,13 +24,16 @@ static const struct opt_choice stage_choices[] = {
 	{ "running", BIT(STAGE_RUNNING), "the reader got a CPU" },
 	{ "read", BIT(STAGE_READ), "the application has the bytes" },
 	{ "ingress", INGRESS_STAGES, "all of these: what is received" },
-	{ "segment", BIT(STAGE_SEGMENT), "TCP lets the packet go: its departure time" },
+	{ "irq", BIT(STAGE_IRQ), "an interrupt's handler has asked for the softirq" },
+	{ "poll", BIT(STAGE_POLL), "the softirq begins to poll; with link, also what GRO does" },
+	{ "arrival", ARRIVAL_STAGES | BIT(STAGE_LINK), "irq, poll and link: before the stack" },
+	{ "segment", BIT(STAGE_SEGMENT), "TCP lets the packet go, or UDP hands it to IP" },
 	{ "qdisc", BIT(STAGE_QDISC), "the packet enters the queueing discipline" },
 	{ "driver", BIT(STAGE_DRIVER), "the driver's xmit is called" },
 	{ "sent", BIT(STAGE_SENT), "transmit completion" },
 	{ "acked", BIT(STAGE_ACKED), "the peer acknowledged it" },
-	{ "egress", EGRESS_STAGES, "the last five: what TCP sends" },
-	{ "all", INGRESS_STAGES | EGRESS_STAGES, "all of both" },
+	{ "egress", EGRESS_STAGES, "these five: what is sent" },
+	{ "all", INGRESS_STAGES | EGRESS_STAGES, "ingress and egress" },
 	{ NULL, 0, NULL },
 };
 
@@ -97,10 +100,20 @@ const struct opt probe_option_rows[] = {
 			   "process in it. Without it, all"),
 	OPT_STRING(struct probe_options, cgroup, .name = "cgroup", .metavar = "PATH",
 		   .help = "Only sockets of this control group (of cgroup2) and of those below it"),
+	OPT_U64(struct probe_options, min_queue, .name = "min-queue", .metavar = "N", .max = 65535,
+		.help = "Only packets that find at least this many others in their socket's "
+			"receive queue, unread"),
 	OPT_DURATION(struct probe_options, slower_than_ns, .name = "slower-than",
 		     .min = NS_PER_US, .max = NS_PER_DAY,
 		     .help = "Tell of each message that takes this long or longer: when it was "
 			     "read, by whom, and how long each stage took"),
+	OPT_ONE_IN(struct probe_options, one_in, .name = "sample", .excludes = "probe",
+		   .help = "Measure one packet of N, the same at every stage; counts are "
+			   "estimates then"),
+	OPT_PERCENT(struct probe_options, max_overhead, .name = "max-overhead",
+		    .excludes = "from",
+		    .help = "Measure fewer packets, and in the end none, rather than take more "
+			    "than this of the CPUs' time"),
 	OPT_STRING(struct probe_options, probe, .name = "probe", .metavar = "NAME",
 		   .help = "One more stage: when this function or tracepoint of the kernel is "
 			   "called with a received packet"),
@@ -151,6 +164,8 @@ static int put_target(struct event_sink *sink, uint64_t now, const struct probe_
 		strbuf_printf(&text, "%scontrol group %s", text.len ? ", " : "", o->cgroup);
 	if (!text.len)
 		strbuf_puts(&text, "all sockets");
+	if (o->min_queue)
+		strbuf_printf(&text, ", queues of %" PRIu64 " or more", o->min_queue);
 	err = text.error ? text.error : event_put_fact(sink, now, WATCH_FACT_TARGET,
 						       strbuf_str(&text));
 	strbuf_release(&text);
@@ -173,7 +188,11 @@ int session_put_facts(const struct probe_options *o, uint64_t interval_ns, struc
 	if (!err)
 		err = put_number(sink, now, "watch.by", o->by);
 	if (!err)
+		err = put_number(sink, now, "watch.sample", o->one_in);
+	if (!err)
 		err = put_number(sink, now, "watch.port", o->port);
+	if (!err)
+		err = put_number(sink, now, "watch.min_queue", o->min_queue);
 	if (!err)
 		err = put_number(sink, now, WATCH_FACT_SLOWER, o->slower_than_ns);
 	if (!err && o->ifname)
@@ -197,18 +216,19 @@ int session_put_facts(const struct probe_options *o, uint64_t interval_ns, struc
 enum {
 	FACT_PID, FACT_PORT, FACT_IFNAME, FACT_NETNS, FACT_ORIGIN, FACT_STAGES, FACT_SLOWER,
 	FACT_BACKEND, FACT_HOL, FACT_BY, FACT_CGROUP,
-	FACT_PROBE, FACT_MAX,
+	FACT_PROBE, FACT_SAMPLE, FACT_MIN_QUEUE, FACT_MAX,
 };
 
 static const char *const filter_facts[FACT_MAX] = {
 	"watch.pid", "watch.port", "watch.ifname", "watch.netns", "watch.origin", "watch.stages",
 	WATCH_FACT_SLOWER, "watch.backend", "watch.hol", "watch.by",
-	"watch.cgroup", "watch.probe",
+	"watch.cgroup", "watch.probe", "watch.sample", "watch.min_queue",
 };
 
 static const char *const filter_options[FACT_MAX] = {
 	"--pid", "--port", "--ifname", "--netns", "--origin", "--stages", "--slower-than",
 	"--backend", "--hol", "--by", "--cgroup", "--probe",
+	"--sample", "--min-queue",
 };
 
 static int fact_index(const char *key)
@@ -282,6 +302,12 @@ const char *session_fact_differs(const struct probe_options *o, const char *key,
 	case FACT_BY:
 		differs = number_differs(o->by, value);
 		break;
+	case FACT_SAMPLE:
+		differs = number_differs(o->one_in, value);
+		break;
+	case FACT_MIN_QUEUE:
+		differs = number_differs(o->min_queue, value);
+		break;
 	case FACT_SLOWER:
 		differs = number_differs(o->slower_than_ns, value);
 		break;
@@ -299,7 +325,8 @@ const char *session_fact_missing(const struct probe_options *o, uint32_t recorde
 		[FACT_NETNS] = o->netns, [FACT_ORIGIN] = o->origin,
 		[FACT_SLOWER] = o->slower_than_ns, [FACT_BACKEND] = o->backend,
 		[FACT_HOL] = o->hol, [FACT_BY] = o->by, [FACT_CGROUP] = o->cgroup,
-		[FACT_PROBE] = o->probe,
+		[FACT_PROBE] = o->probe, [FACT_SAMPLE] = o->one_in,
+		[FACT_MIN_QUEUE] = o->min_queue,
 	};
 
 	for (int i = 0; i < FACT_MAX; i++)

@@ -15,6 +15,9 @@ struct probe_options {
 	uint64_t by;          /* mask of 1 << enum group_key; 0: no groups */
 	uint64_t pid, port;
 	const char *ifname, *netns, *cgroup, *probe;
+	uint64_t one_in;      /* of so many packets one is measured; 0: each */
+	double max_overhead;  /* share of the CPUs' time; 0: no limit */
+	uint64_t min_queue;   /* 0: however many packets wait in the socket */
 	uint64_t slower_than_ns; /* 0: slow messages aren't told of one by one */
 	uint64_t memory;
 };

@@ -50,6 +50,8 @@ enum hist_dist {
 	DIST_CPU_WAIT,	/* at `read` only: the time for which it waited for a CPU */
 	DIST_PACING,	/* at `qdisc` only, of paced packets: how long before their departure */
 	DIST_HOL,	/* at `enqueued` only: how long it waited behind a hole in TCP's sequence */
+	DIST_GRO,	/* at `link` only, of no protocol: since the driver handed it over */
+	DIST_BACKLOG,	/* ... the same of packets that passed a CPU's backlog on the way */
 	DIST_MAX,
 };
 
@@ -65,6 +67,7 @@ enum count_what {
 	COUNT_LOSS,	/* what should have been measured and was not */
 	COUNT_EXCLUDED,	/* what is not to be measured: pure ACKs, handshakes */
 	COUNT_SUPPRESSED, /* slow messages beyond the limit of EV_SLOW's rate */
+	COUNT_UNCOVERED, COUNT_FORWARDED, /* that no stage covers; the reason: the IP protocol */
 	COUNT_MAX,
 };
 
@@ -105,6 +108,8 @@ enum event_kind {
 	EV_LOAD,		/* a load generator's counters so far: closes a tick */
 	EV_NOISE,		/* something else disturbed the load generator's host */
 	EV_SLOW,		/* a message that took longer than was asked for */
+	EV_QUEUE,		/* what came by a receive queue in this interval */
+	EV_SOFTNET,		/* what the kernel counted of a CPU's receiving in this interval */
 	EV_RECORD_MAX,
 
 	EV_BLOCK_MIN = 64,
@@ -170,6 +175,9 @@ struct event_bucket {
 	__u64 count;
 };
 
+/* Of all packets, also where not every one is measured (event_interval.one_in). */
+enum { COUNT_EXACT = 1 };
+
 struct event_count {
 	__u8 what;		/* enum count_what */
 	__u8 stage;
@@ -177,6 +185,7 @@ struct event_count {
 	__u8 direction;
 	__u32 reason;		/* DICT_STRING */
 	__u64 count;		/* a delta */
+	__u64 flags;		/* COUNT_EXACT */
 };
 
 struct event_binding {
@@ -217,6 +226,7 @@ enum {
 	INTERVAL_PARTIAL = 2,	/* something was lost or not measured */
 	INTERVAL_NO_BPF_COST = 4, /* own_bpf_ns is unknown */
 	INTERVAL_BPF_ESTIMATE = 8, /* it is not by the kernel's statistics */
+	INTERVAL_SHED = 16,	/* the programs were taken off: --max-overhead */
 };
 
 struct event_interval {
@@ -227,6 +237,7 @@ struct event_interval {
 	__u64 own_bpf_ns;	/* ... and of its BPF programs */
 	__u32 ncpus;
 	__u32 flags;
+	__u64 one_in;		/* of so many packets one was measured: the deltas are its; 0 = 1 */
 };
 
 enum group_key {
@@ -396,6 +407,38 @@ struct event_slow {
 	__u64 at_ns[SLOW_STAGES]; /* since the origin; 0 = not measured, or not on its way */
 };
 
+enum queue_of {
+	QUEUE_OF_DEVICE,
+	QUEUE_OF_BACKLOG,	/* of a CPU: loopback, veth without GRO, RPS */
+	QUEUE_OF_OTHERS,	/* devices beyond a limit, pooled */
+	QUEUE_OF_MAX,
+};
+
+/* Deltas. `received`, `merged` and `passed` are 0 where packets were not followed. */
+struct event_queue {
+	__u32 cpu;
+	__u32 iface;		/* DICT_IFACE; 0: none, or it is gone */
+	__u32 rxq;		/* number + 1; 0: the driver doesn't say */
+	__u32 of;		/* enum queue_of */
+	__u64 polls;		/* NAPI polls */
+	__u64 work;		/* packets, as the polls say */
+	__u64 full;		/* polls that used up their budget */
+	__u64 received;		/* packets that the driver gave to GRO */
+	__u64 merged;		/* ... that became part of one before */
+	__u64 passed;		/* ... that did not: what the stack receives */
+};
+
+/* Deltas of /proc/net/softnet_stat. */
+struct event_softnet {
+	__u32 cpu;
+	__u32 pad;
+	__u64 processed;
+	__u64 dropped;		/* its backlog was full */
+	__u64 squeezed;		/* a softirq ended with work left: budget or time was used up */
+	__u64 rps;		/* interrupts from other CPUs that hand packets over */
+	__u64 flow_limit;	/* dropped in the backlog as of one large flow */
+};
+
 /* -- blocks --------------------------------------------------------------------------------- */
 
 enum span_type {
@@ -440,45 +483,6 @@ struct event_open {
 	__u8 depth;
 };
 
-enum {
-	SAMPLE_NIC_TX = 1,	/* snd_ns is the NIC's stamp, not the kernel's: see match_place() */
-	SAMPLE_NIC_RX = 2,	/* ... and so is rx_ns */
-	SAMPLE_FAILED = 4,	/* no (good) reply: `done` is when that was known */
-	SAMPLE_WARMUP = 8,
-	SAMPLE_CENSORED = 16,	/* rx_ns is of a later byte: several replies came in one read */
-	SAMPLE_ASLEEP = 32,	/* the reply had to wake its reader: wake_ns holds the wakeup */
-	SAMPLE_RETRANSMIT = 64,	/* a byte of the request was sent more than once */
-	SAMPLE_PROBE = 128,	/* of a latency agent, not of the load */
-	SAMPLE_TIMEOUT = 256,	/* failed because no reply came in time */
-	SAMPLE_UNSENT = 512,	/* failed before it was sent: sent = done, no offsets */
-};
-
-/*
- * One request. Ordered by `done`; reaches back to `intended`. The stamps between are distances in
- * ns, 0 = unknown: of the request after `sent`, of the reply before `done`. A distance of 0 is
- * stored as 1, one beyond 4.29 s as unknown.
- */
-struct event_sample {
-	__u64 intended;		/* when the schedule said */
-	__u64 sent;		/* when the application called send() for its first byte */
-	__u64 done;		/* when the application had read the last byte of its reply */
-	__u64 tx_offset;	/* first byte of the request in the flow */
-	__u64 rx_offset;	/* first byte of the reply */
-	__u32 tx_bytes;
-	__u32 rx_bytes;
-	__u32 flow;		/* EV_FLOW */
-	__u16 type;		/* of request, by protocol */
-	__u16 flags;
-	__u32 sched_ns;		/* sent to: its last byte entered the queueing discipline */
-	__u32 snd_ns;		/* sent to: ... was handed to the driver, or left the NIC */
-	__u32 ack_ns;		/* sent to: ... was acknowledged */
-	__u32 rx_ns;		/* to done: the stack or NIC received the last byte of the reply */
-	__u32 wake_ns;		/* to done: the reader's wait returned */
-	__u32 server_in_ns;	/* sent to: the server read the request (same host's clock only) */
-	__u32 server_out_ns;	/* to done: the server sent the reply */
-	__u32 pad;
-};
-
 /* What one connection did between two polls. Ordered by `to`; reaches back to `from`. */
 struct event_conn {
 	__u64 cookie;
@@ -505,66 +509,6 @@ struct event_conn {
 	__u32 cwnd;
 };
 
-/* One noticed disturbance of the host that generates load; what the noise gate judges. */
-enum noise_what {
-	NOISE_NONE,
-	NOISE_GAP,		/* a load thread that wanted to run didn't, from begin to end; or
-				   between them the machine slept, for `amount` */
-	NOISE_STEAL,		/* of the threads' CPUs in the tick: what the hypervisor took */
-	NOISE_SOFTIRQ,		/* of the threads' CPUs in the tick */
-	NOISE_PREEMPTED,	/* of the threads in the tick: runnable without a CPU */
-	NOISE_FREQUENCY,	/* the lowest clock of the threads' CPUs, in kHz, in `amount` */
-	NOISE_MAX,
-};
-
-struct event_noise {
-	__u32 agent;
-	__u32 what;		/* enum noise_what */
-	__u64 begin;
-	__u64 end;
-	__u64 amount;		/* ns, or by `what` */
-};
-
-enum {
-	LOAD_FINAL = 1,		/* nothing comes after this one from this agent */
-	LOAD_STARTED = 2,	/* the schedule has begun: `started_ns` holds */
-	LOAD_EXHAUSTED = 4,	/* the schedule ended */
-	LOAD_UNREACHABLE = 8,	/* no connection is open, and none can be made */
-	LOAD_MISSES = 16,	/* `misses` is counted: earlier versions did not */
-	LOAD_NO_STAT = 32,	/* steal and softirqs are not known: /proc/stat can't be read */
-	LOAD_NO_SCHEDSTAT = 64,	/* nor time runnable without a CPU: /proc/self/schedstat can't */
-};
-
-/*
- * A load generator's counters since its start; written every tick after all samples of the time
- * before. Always scheduled = completed + failed + unsent + in_flight, where `unsent` are those
- * whose intended time has come and that still wait for a free connection.
- */
-struct event_load {
-	__u32 agent;
-	__u32 flags;		/* LOAD_FINAL ... */
-	__u64 started_ns;	/* what intended times of the schedule count from */
-	__u64 oldest_ns;	/* intended time of the oldest request without an outcome; or now */
-	__u64 scheduled;	/* whose intended time has come */
-	__u64 completed;
-	__u64 failed;
-	__u64 unsent;
-	__u64 in_flight;
-	__u64 bytes_sent;
-	__u64 bytes_received;
-	__u64 connects;		/* connections made, the first ones included */
-	__u64 timeouts;		/* these four: failed requests by reason */
-	__u64 resets;		/* connection closed or reset under them */
-	__u64 refused;		/* server error replies */
-	__u64 garbled;		/* replies that break the protocol */
-	__u64 samples_lost;	/* samples that did not fit into their ring */
-	__u64 stamps_missing;	/* requests or replies without a kernel stamp that was asked for */
-	__u64 cpu_ns;		/* CPU time of its threads */
-	__u64 spin_ns;		/* ... of which spent waiting */
-	__u64 open_connections;
-	__u64 misses;		/* of `completed`: replies that hold nothing, see LOAD_MISSES */
-};
-
 #define EVENT_ASSERT(type, size, last, at)						\
 	_Static_assert(sizeof(struct type) == (size), "size of struct " #type);		\
 	_Static_assert(offsetof(struct type, last) == (at), "layout of struct " #type)
@@ -574,11 +518,11 @@ EVENT_ASSERT(event_name, 8, text, 8);
 EVENT_ASSERT(event_clock, 32, flags, 28);
 EVENT_ASSERT(event_hist, 56, over, 48);
 EVENT_ASSERT(event_bucket, 16, count, 8);
-EVENT_ASSERT(event_count, 16, count, 8);
+EVENT_ASSERT(event_count, 24, flags, 16);
 EVENT_ASSERT(event_binding, 16, why, 12);
 EVENT_ASSERT(event_share, 64, stopped_ns, 56);
 EVENT_ASSERT(event_culprit, 40, count, 32);
-EVENT_ASSERT(event_interval, 48, flags, 44);
+EVENT_ASSERT(event_interval, 56, one_in, 48);
 EVENT_ASSERT(event_group, 8, n, 4);
 EVENT_ASSERT(event_label, 16, value, 8);
 EVENT_ASSERT(event_loss, 24, bytes, 16);
@@ -588,12 +532,13 @@ EVENT_ASSERT(event_flow, 64, netns, 60);
 EVENT_ASSERT(event_piece, 24, flags, 22);
 EVENT_ASSERT(event_message, 56, n, 52);
 EVENT_ASSERT(event_blob, 32, pad, 28);
-EVENT_ASSERT(event_noise, 32, amount, 24);
-EVENT_ASSERT(event_load, 168, misses, 160);
 EVENT_ASSERT(event_slow, 192, at_ns, 136);
+EVENT_ASSERT(event_queue, 64, passed, 56);
+EVENT_ASSERT(event_softnet, 48, flow_limit, 40);
 EVENT_ASSERT(event_edge, 12, depth, 11);
 EVENT_ASSERT(event_open, 16, depth, 15);
-EVENT_ASSERT(event_sample, 88, pad, 84);
 EVENT_ASSERT(event_conn, 128, cwnd, 124);
+
+#include "event/layout_load.h"
 
 #endif

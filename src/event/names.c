@@ -63,6 +63,8 @@ static const struct word dists[DIST_MAX] = {
 	[DIST_CPU_WAIT] = { .name = "cpu-wait" },
 	[DIST_PACING] = { .name = "pacing" },
 	[DIST_HOL] = { .name = "hol" },
+	[DIST_GRO] = { .name = "gro" },
+	[DIST_BACKLOG] = { .name = "backlog" },
 };
 
 static const struct word dicts[DICT_MAX] = {
@@ -131,6 +133,8 @@ static const struct word kinds[EV_KIND_MAX] = {
 	[EV_LOAD] = { .name = "load" },
 	[EV_NOISE] = { .name = "noise" },
 	[EV_SLOW] = { .name = "slow" },
+	[EV_QUEUE] = { .name = "queue" },
+	[EV_SOFTNET] = { .name = "softnet" },
 	[EV_EDGE] = { .name = "edge" },
 	[EV_SAMPLE] = { .name = "sample" },
 	[EV_CONN] = { .name = "conn" },

@@ -180,6 +180,13 @@ const struct host_netns *host_netns_find(const struct host_netns_vec *list, uint
 	return NULL;
 }
 
+bool host_netns_is(const struct host_netns *ns)
+{
+	uint64_t inode;
+
+	return !inode_of(ns->path, &inode) && inode == ns->inode;
+}
+
 const struct host_netns *host_netns_lookup(const struct host_root *root,
 					   const struct host_netns_vec *list, const char *name)
 {

@@ -46,6 +46,9 @@ const struct host_netns *host_netns_find(const struct host_netns_vec *list, uint
 const struct host_netns *host_netns_lookup(const struct host_root *root,
 					   const struct host_netns_vec *list, const char *name);
 
+/* Does its path still lead to it? */
+bool host_netns_is(const struct host_netns *ns);
+
 /* The namespace of a process (0: of the caller). */
 int host_netns_of(const struct host_root *root, pid_t pid, uint64_t *inode);
 

@@ -185,9 +185,14 @@ static int take(struct calibration *cal, enum cost_class class, int pace, int ba
 	cal->before = now;
 	if (batch < 0)
 		return 0;
+	for (int i = 0; i < COST_CLASSES && !cal->probe->one_in; i++)
+		if (ns[i] < 1) /* so little that the floor's error is more */
+			ns[i] = 1;
 	add_class(cal, COST_TASKS, pace, batch, &use, ns[COST_TASKS]);
-	add_class(cal, COST_ARRIVAL, pace, batch, &use, ns[COST_ARRIVAL]);
-	add_class(cal, COST_DEPARTURE, pace, batch, &use, ns[COST_DEPARTURE]);
+	add_class(cal, cal->probe->one_in ? COST_ARRIVAL : COST_ARRIVAL_PASSED, pace, batch, &use,
+		  ns[COST_ARRIVAL]);
+	add_class(cal, cal->probe->one_in ? COST_DEPARTURE : COST_DEPARTURE_PASSED, pace, batch,
+		  &use, ns[COST_DEPARTURE]);
 	if (class == COST_PASSED) {
 		add_class(cal, class, pace, batch, &use, ns[COST_TCP]);
 		return 0;
@@ -224,7 +229,7 @@ static int run_traffic(struct calibration *cal, enum cost_class class, int type)
 
 	if (err)
 		return err;
-	if (class != COST_PASSED) {
+	if (class != COST_PASSED || watch_samples(cal->probe)) {
 		cal->probe->skel->bss->test_port = r.pair.port;
 		cal->probe->skel->bss->test_tgid = getpid();
 	}
@@ -280,15 +285,17 @@ static void draw(struct cost_curve *curve, const struct sample (*samples)[BATCHE
 
 static int calibrate(struct calibration *cal)
 {
-	const struct watch_probe_config *c = &cal->probe->config;
 	struct cost *cost = &cal->probe->cost;
 	int err = 0;
 
 	cost->floor_ns = floor_of_stats();
-	if (c->pid || c->port || c->netns || c->ifname) {
+	if (watch_samples(cal->probe))
+		watch_sample_none(cal->probe);
+	if (watch_samples(cal->probe) || watch_filtered(cal->probe)) {
 		err = run_traffic(cal, COST_PASSED, SOCK_STREAM);
 		draw(&cost->curve[COST_PASSED], cal->sample[COST_PASSED]);
 	}
+	watch_sample(cal->probe, 1);
 	if (!err)
 		err = run_traffic(cal, COST_TCP, SOCK_STREAM);
 	if (!err)

@@ -17,8 +17,8 @@
 
 #define BTF_FILE "/sys/kernel/btf/vmlinux"
 
-#define HOOKS_MAX 64
 
+#define TAKES_LOOPS "Linux 5.17"
 #define TAKES_PRIVILEGE "CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN: run as root (sudo)"
 
 static bool may_trace(void)
@@ -106,6 +106,18 @@ static void kinds(struct cap_vec *caps)
 	}
 }
 
+/* What the programs can't do without, whatever they are attached to; below zero: not known. */
+static int loops(struct cap_vec *caps)
+{
+	int has = libbpf_probe_bpf_helper(BPF_PROG_TYPE_RAW_TRACEPOINT, BPF_FUNC_loop, NULL);
+
+	if (!may_trace()) /* then every helper seems to be there */
+		has = -EPERM;
+	add_result(caps, "bpf", "bpf_loop()", has > 0 ? 0 : has < 0 ? has : -ENOTSUP,
+		   TAKES_LOOPS, "");
+	return has;
+}
+
 struct trial {
 	int err;
 	char why[160];
@@ -121,7 +133,8 @@ static bool spare(const struct hook *h, const struct trial *trials)
 	return false;
 }
 
-static void add_hook(struct cap_vec *caps, const struct hook *h, const struct trial *trials)
+static void add_hook(struct cap_vec *caps, const struct hook *h, const struct trial *trials,
+		     bool usable)
 {
 	const struct trial *trial = &trials[h - hooks];
 	char name[64], found[160];
@@ -135,12 +148,16 @@ static void add_hook(struct cap_vec *caps, const struct hook *h, const struct tr
 			 protocol_name(h->protocol));
 	snprintf(found, sizeof(found), "%s %s%s%s", hook_kind_name(h->kind), h->target,
 		 h->also ? " and " : "", h->also ? h->also : "");
+	if (!trial->err && !usable) {
+		cap_add(caps, "hook", name, CAP_NO, TAKES_LOOPS, "%s, without bpf_loop()", found);
+		return;
+	}
 	add_result(caps, "hook", name, trial->err,
 		   spare(h, trials) ? NULL : "a kernel with one of this stage's hooks",
 		   trial->err ? trial->why : found);
 }
 
-static void stages(struct cap_vec *caps)
+static void stages(struct cap_vec *caps, bool usable)
 {
 	struct trial trials[HOOKS_MAX];
 	size_t n;
@@ -150,7 +167,7 @@ static void stages(struct cap_vec *caps)
 		trials[n].err = hook_try(&hooks[n], trials[n].why, sizeof(trials[n].why));
 	}
 	for (size_t i = 0; i < n; i++)
-		add_hook(caps, &hooks[i], trials);
+		add_hook(caps, &hooks[i], trials, usable);
 }
 
 static int say_nothing(enum libbpf_print_level level, const char *format, va_list args)
@@ -164,14 +181,15 @@ static int say_nothing(enum libbpf_print_level level, const char *format, va_lis
 void probe_caps_collect(struct cap_vec *caps)
 {
 	libbpf_print_fn_t before = libbpf_set_print(say_nothing);
-	int err;
+	int err, has_loops;
 
 	btf(caps);
 	maps(caps);
 	err = try_stats();
 	add_result(caps, "bpf", "run-time statistics", err,
 		   err == -EPERM ? "CAP_SYS_ADMIN" : "Linux 5.8", "");
+	has_loops = loops(caps);
 	kinds(caps);
-	stages(caps);
+	stages(caps, has_loops);
 	libbpf_set_print(before);
 }

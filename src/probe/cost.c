@@ -44,9 +44,10 @@ static enum cost_class class_of(const struct bpf_program *p)
 	for (int i = 0; hooks[i].target; i++) {
 		const struct hook *h = &hooks[i];
 		bool sends = stage_direction(h->stage) == DIR_EGRESS ||
-			     (h->helps && !(h->helps & INGRESS_STAGES));
+			     (h->helps & EGRESS_STAGES && !(h->helps & INGRESS_STAGES));
 
-		if (strcmp(h->program, name) && (!h->also_program || strcmp(h->also_program, name)))
+		if (!watch_is_program(h->program, name) &&
+		    (!h->also_program || !watch_is_program(h->also_program, name)))
 			continue;
 		if (sends)
 			return COST_DEPARTURE;
@@ -161,17 +162,23 @@ static bool count_packets(struct watch_probe *probe, struct spread *s)
 	return cpu;
 }
 
-static bool filtered(const struct watch_probe *probe)
+bool watch_filtered(const struct watch_probe *probe)
 {
 	const struct watch_probe_config *c = &probe->config;
 
-	return c->pid || c->port || c->netns || c->ifname || c->cgroup;
+	return c->pid || c->port || c->netns || c->ifname || c->cgroup ||
+	       c->min_queue;
+}
+
+static bool leaves(enum cost_class class)
+{
+	return class == COST_DEPARTURE || class == COST_DEPARTURE_PASSED;
 }
 
 bool watch_cost_use(struct watch_probe *probe, struct cost_use *use)
 {
 	uint64_t now = clock_mono_ns(clock_system());
-	double elapsed = now - probe->cost.since_ns, rest;
+	double elapsed = now - probe->cost.since_ns, rest, measured;
 	struct spread switches = {}, packets = {}, departures = {};
 	bool receives = probe->config.stages & INGRESS_STAGES; /* else nothing runs there */
 
@@ -182,18 +189,21 @@ bool watch_cost_use(struct watch_probe *probe, struct cost_use *use)
 	if (!count_packets(probe, &packets))
 		return false;
 	use->n[COST_TASKS] = switches.n;
-	use->n[COST_ARRIVAL] = receives ? packets.n : 0;
-	use->n[COST_DEPARTURE] = departures.n;
+	measured = probe->one_in ? 1.0 / probe->one_in : 0;
+	use->n[COST_ARRIVAL] = receives ? packets.n * measured : 0;
+	use->n[COST_ARRIVAL_PASSED] = receives ? packets.n * (1 - measured) : 0;
+	use->n[COST_DEPARTURE] = departures.n * measured;
+	use->n[COST_DEPARTURE_PASSED] = departures.n * (1 - measured);
 	for (int p = 0; p < ROW_PROTOS; p++) {
 		use->n[COST_TCP + p] = probe->seen[p] - probe->cost.seen_before[p];
 		probe->cost.seen_before[p] = probe->seen[p];
 	}
 	rest = packets.n - use->n[COST_TCP] - use->n[COST_UDP];
-	use->n[COST_PASSED] = receives && filtered(probe) && rest > 0 ? rest : 0;
+	use->n[COST_PASSED] = receives && rest > 0 &&
+			      (watch_filtered(probe) || watch_samples(probe)) ? rest : 0;
 	for (int i = 0; i < COST_CLASSES; i++)
 		use->gap_ns[i] = elapsed * spread_cpus(i == COST_TASKS ? &switches :
-						       i == COST_DEPARTURE ? &departures :
-						       &packets) /
+						       leaves(i) ? &departures : &packets) /
 				 (use->n[i] > 1 ? use->n[i] : 1);
 	return true;
 }
@@ -228,6 +238,12 @@ static bool estimated(struct watch_probe *probe, uint64_t *ns)
 		watch_cost_use(probe, &use);
 		return false;
 	}
+	if (watch_asked(probe, ARRIVAL_STAGES)) {
+		snprintf(c->why, sizeof(c->why), "what `irq` and `poll` cost is known only with "
+			 "kernel.bpf_stats_enabled=1");
+		watch_cost_use(probe, &use);
+		return false;
+	}
 	if (!watch_cost_use(probe, &use)) {
 		snprintf(c->why, sizeof(c->why), "net/softnet_stat of /proc can't be read");
 		return false;
@@ -252,6 +268,28 @@ bool watch_bpf_ns(struct watch_probe *probe, uint64_t *ns, bool *exact)
 	if (!*exact)
 		*ns = known ? estimate : 0;
 	return *exact || known;
+}
+
+bool watch_cost_known(const struct watch_probe *probe)
+{
+	static const struct {
+		uint32_t stages;
+		enum cost_class class;
+	} needs[] = {
+		{ 1U << STAGE_RUNNABLE | 1U << STAGE_RUNNING, COST_TASKS },
+		{ INGRESS_STAGES, COST_ARRIVAL },
+		{ INGRESS_STAGES, COST_ARRIVAL_PASSED }, { INGRESS_STAGES, COST_PASSED },
+		{ INGRESS_STAGES, COST_TCP }, { INGRESS_STAGES, COST_UDP },
+		{ EGRESS_STAGES, COST_DEPARTURE }, { EGRESS_STAGES, COST_DEPARTURE_PASSED },
+	};
+
+	if (watch_stats_are_on())
+		return true;
+	for (size_t i = 0; i < sizeof(needs) / sizeof(needs[0]); i++)
+		if (watch_asked(probe, needs[i].stages) &&
+		    !probe->cost.curve[needs[i].class].known)
+			return false;
+	return true;
 }
 
 int watch_cost_open(struct watch_probe *probe)

@@ -25,6 +25,11 @@ const struct slot_meaning slot_meanings[SLOT_MAX] = {
 	[SLOT_FUNCTION] = { STAGE_PROBE, DIST_LATENCY, DIST_STEP, false },
 };
 
+bool deltas_any_protocol(uint32_t stage)
+{
+	return stage == STAGE_PROBE || STAGE_BIT(stage) & ARRIVAL_STAGES;
+}
+
 /* By (protocol, slot, origin), as struct cpu_state has them. */
 static struct row *row_at(const struct watch_probe *probe, uint32_t cpu, uint32_t id)
 {
@@ -109,7 +114,7 @@ static void put_hist(struct out *o, struct event_hist *head, const struct row_hi
 static bool step_is_latency(const struct watch_probe *probe, uint32_t slot,
 			    const struct event_hist *head)
 {
-	if (slot == SLOT_QDISC || slot == SLOT_SEGMENT)
+	if (slot == SLOT_SEGMENT || (slot == SLOT_QDISC && head->protocol == PROTO_TCP))
 		return true;
 	return slot == SLOT_TRANSPORT && head->origin == ORIGIN_LINK &&
 	       !(probe->config.stages & (1U << STAGE_IP));
@@ -138,12 +143,13 @@ static void put_dist(struct out *o, struct event_hist *head, uint8_t dist,
 }
 
 /* Which of the two that have one lowest bit. */
-static uint8_t origin_of_row(const struct watch_probe *probe, uint32_t slot, uint32_t index)
+static uint8_t origin_of_row(const struct watch_probe *probe, uint32_t slot, uint32_t proto,
+			     uint32_t index)
 {
 	if (slot_meanings[slot].stage == STAGE_SEGMENT)
 		return ORIGIN_SEND;
 	if (stage_direction(slot_meanings[slot].stage) == DIR_EGRESS)
-		return ORIGIN_DEPARTURE;
+		return proto == ROW_UDP ? ORIGIN_SEND : ORIGIN_DEPARTURE;
 	if (slot == SLOT_CPU_WAIT)
 		return ORIGIN_LINK;
 	if (probe->config.origin != ORIGIN_NONE)
@@ -153,18 +159,46 @@ static uint8_t origin_of_row(const struct watch_probe *probe, uint32_t slot, uin
 	return slot == SLOT_LINK ? ORIGIN_SENDER : ORIGIN_LINK;
 }
 
+/* Before the stack: by enum arrival_slot. */
+static void arrival_row(struct out *o, uint32_t slot, uint32_t group, uint16_t flags,
+			const struct row *now, const struct row *before)
+{
+	static const struct {
+		uint8_t stage, origin, dist;
+	} means[ARRIVAL_SLOTS] = {
+		[ARRIVAL_IRQ] = { STAGE_IRQ, ORIGIN_RAISE, DIST_LATENCY },
+		[ARRIVAL_POLL] = { STAGE_POLL, ORIGIN_RAISE, DIST_LATENCY },
+		[ARRIVAL_GRO] = { STAGE_LINK, ORIGIN_NONE, DIST_GRO },
+		[ARRIVAL_BACKLOG] = { STAGE_LINK, ORIGIN_NONE, DIST_BACKLOG },
+	};
+	struct event_hist head = {
+		.direction = DIR_INGRESS, .protocol = PROTO_ANY, .group = group, .flags = flags,
+	};
+
+	if (!o->sink || slot >= ARRIVAL_SLOTS)
+		return;
+	head.stage = means[slot].stage;
+	head.origin = means[slot].origin;
+	put_dist(o, &head, means[slot].dist, &now->latency, &before->latency);
+	put_dist(o, &head, DIST_STEP, &now->step, &before->step);
+}
+
 void deltas_row(struct out *o, uint32_t id, uint32_t group, uint16_t flags, struct row *now,
 		  const struct row *before)
 {
 	uint32_t slot = id / ORIGINS_AT_ONCE % SLOT_MAX;
-	uint32_t proto = id / (ORIGINS_AT_ONCE * SLOT_MAX);
+	uint32_t proto = id / (ORIGINS_AT_ONCE * SLOT_MAX) % ROW_PROTOS;
 	const struct slot_meaning *means = &slot_meanings[slot];
 	struct event_hist head = {
 		.stage = means->stage, .direction = stage_direction(means->stage),
 		.protocol = watch_protocol[proto], .group = group, .flags = flags,
-		.origin = origin_of_row(o->probe, slot, id % ORIGINS_AT_ONCE),
+		.origin = origin_of_row(o->probe, slot, proto, id % ORIGINS_AT_ONCE),
 	};
 
+	if (id >= ROWS) {
+		arrival_row(o, id - ROWS, group, flags, now, before);
+		return;
+	}
 	if (step_is_latency(o->probe, slot, &head))
 		now->step = now->latency;
 	see(o, slot, proto, count_of(&now->latency) - count_of(&before->latency));
@@ -178,7 +212,7 @@ void deltas_row(struct out *o, uint32_t id, uint32_t group, uint16_t flags, stru
 		return;
 	put_dist(o, &head, means->latency, &now->latency, &before->latency);
 	put_dist(o, &head, means->step, &now->step, &before->step);
-	if (means->one_age)
+	if (means->one_age && !watch_samples(o->probe)) /* of a sample it isn't known */
 		put_dist(o, &head, DIST_YOUNGEST, &now->latency, &before->latency);
 }
 

@@ -44,6 +44,18 @@ void deltas_merge(struct row_hist *h, struct row_hist *sum);
 /* labels.c: one label for each key of --by, at most GROUP_KEY_MAX. Returns how many. */
 uint32_t group_labels(struct out *o, const struct group_traits *traits,
 		      struct event_label *labels);
+/* Names the namespace and the interface anew: numbers are given again. Has one changed? */
+bool group_relabel(struct out *o, const struct group_traits *traits, struct event_label *labels,
+		   uint32_t n);
+
+/* Is what was excluded for this reason of no protocol? */
+bool deltas_any_protocol(uint32_t stage);
+
+/* arrivals.c: rows, queues and the kernel's own counters from before the stack. */
+void watch_arrivals_put(struct out *o);
+
+/* labels.c: "eth0", and of another namespace than ours "eth0@blue", in the dictionary; 0: gone. */
+uint32_t label_iface_id(struct out *o, uint32_t netns, uint32_t ifindex);
 
 /* groups.c: the rows of groups, with --by. */
 void watch_groups_put(struct out *o);

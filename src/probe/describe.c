@@ -21,22 +21,40 @@ static uint32_t name_id(const struct opening *o, const char *text)
 static const char *binding_why(const struct watch_probe *probe, const struct hook *h, int i)
 {
 	uint32_t bit = 1U << h->stage;
+	const char *why = NULL;
 
 	if (probe->status[i].state == HOOK_FAILED)
 		return probe->status[i].why;
+	if (h->stage == STAGE_SEGMENT && h->protocol == PROTO_UDP)
+		watch_sends_udp(probe, &why);
+	if (why && probe->config.stages & bit)
+		return why;
 	return probe->config.stages & bit ? "not needed" : "not selected";
+}
+
+/* Before the stack a stage's numbers come from several hooks: why one of the others failed. */
+static const char *helper_why(const struct watch_probe *probe, const struct hook *h)
+{
+	uint32_t bit = STAGE_BIT(h->stage) & ARRIVAL_STAGES;
+
+	for (int i = 0; hooks[i].target; i++)
+		if (hooks[i].stage == STAGE_NONE && hooks[i].helps & bit &&
+		    probe->status[i].state == HOOK_FAILED)
+			return probe->status[i].why;
+	return NULL;
 }
 
 static int put_binding(const struct opening *o, int i)
 {
 	const struct hook *h = &hooks[i];
-	bool bound = o->probe->status[i].state == HOOK_BOUND &&
+	const char *missing = helper_why(o->probe, h);
+	bool bound = o->probe->status[i].state == HOOK_BOUND && !missing &&
 		     (o->probe->config.stages & (1U << h->stage));
 	struct event_binding e = {
 		.stage = h->stage, .direction = stage_direction(h->stage), .protocol = h->protocol,
 		.bound = bound,
 		.hook = name_id(o, h->target), .kind = name_id(o, hook_kind_name(h->kind)),
-		.why = bound ? 0 : name_id(o, binding_why(o->probe, h, i)),
+		.why = bound ? 0 : name_id(o, missing ? missing : binding_why(o->probe, h, i)),
 	};
 
 	return event_put(o->sink, EV_BINDING, o->now, &e, sizeof(e));
@@ -53,6 +71,32 @@ static int chosen(const struct watch_probe *probe, int first, int end)
 	while (best > first && probe->status[best].state != HOOK_FAILED)
 		best--;
 	return probe->status[best].state == HOOK_FAILED ? best : end - 1;
+}
+
+/* Behind `segment`, UDP is measured by TCP's hooks, if its send calls are seen. */
+static int put_udp_sends(const struct opening *o)
+{
+	const char *why;
+	bool calls = watch_sends_udp(o->probe, &why);
+	int err = 0;
+
+	for (int i = 0; hooks[i].target && !err; i++) {
+		const struct hook *h = &hooks[i];
+		struct event_binding e = {
+			.stage = h->stage, .direction = DIR_EGRESS, .protocol = PROTO_UDP,
+			.hook = name_id(o, h->target), .kind = name_id(o, hook_kind_name(h->kind)),
+		};
+
+		if (h->protocol != PROTO_TCP || h->stage < STAGE_QDISC || h->stage > STAGE_SENT)
+			continue;
+		e.bound = calls && o->probe->status[i].state == HOOK_BOUND &&
+			  (o->probe->config.stages & (1U << h->stage));
+		if (!e.bound)
+			e.why = name_id(o, why && (o->probe->config.stages & (1U << h->stage)) ?
+				why : binding_why(o->probe, h, i));
+		err = event_put(o->sink, EV_BINDING, o->now, &e, sizeof(e));
+	}
+	return err;
 }
 
 /* --probe: what is bound, or the last that was tried. */
@@ -86,6 +130,8 @@ static int put_bindings(const struct opening *o)
 			err = put_binding(o, chosen(o->probe, i, end));
 	}
 	if (!err)
+		err = put_udp_sends(o);
+	if (!err)
 		err = put_function(o);
 	return err;
 }
@@ -97,5 +143,7 @@ int watch_describe(struct watch_probe *probe, struct event_sink *sink, struct ev
 	};
 	int err = put_bindings(&o);
 
+	if (!err)
+		err = watch_describe_others(probe, sink, o.now);
 	return err ? err : watch_clock(probe, sink);
 }

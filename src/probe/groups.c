@@ -49,6 +49,9 @@ struct used_row {
 struct told {
 	struct group_traits traits;
 	uint32_t id; /* of the stream */
+	uint32_t n;
+	struct event_label labels[GROUP_KEY_MAX];
+	uint64_t checked; /* the snapshot in which they were found to be so */
 };
 
 struct watch_groups {
@@ -60,6 +63,7 @@ struct watch_groups {
 	uint64_t used_ns[GROUP_PLACES]; /* 0: free */
 	uint32_t places_used;
 	struct told_vec VEC_OF(struct told) told; /* by traits */
+	uint32_t last_id;
 	struct used_vec VEC_OF(struct used_row) used;
 	int inner, outer; /* a map, and a map of maps to wait by; -1: there is none */
 };
@@ -261,22 +265,34 @@ static int compare_traits(const struct group_traits *a, const struct group_trait
 
 static void put_group(struct out *o, const struct told *told)
 {
-	struct event_label labels[GROUP_KEY_MAX] = { 0 };
-	struct event_group group = { .id = told->id };
-	int err;
+	struct event_group group = { .id = told->id, .n = told->n };
+	int err = event_put_array(o->sink, EV_GROUP, o->now, &group, sizeof(group), told->labels,
+				  told->n * sizeof(told->labels[0]));
 
-	group.n = group_labels(o, &told->traits, labels);
-	err = event_put_array(o->sink, EV_GROUP, o->now, &group, sizeof(group), labels,
-			      group.n * sizeof(labels[0]));
 	if (!o->err)
 		o->err = err;
+}
+
+/* Once in a snapshot: is it still called what it was? Else from here on it is another group. */
+static uint32_t tell_again(struct out *o, struct told *told)
+{
+	struct watch_groups *g = o->probe->groups;
+
+	if (told->checked == o->now)
+		return told->id;
+	told->checked = o->now;
+	if (g->last_id < TOLD_MAX && group_relabel(o, &told->traits, told->labels, told->n)) {
+		told->id = ++g->last_id;
+		put_group(o, told);
+	}
+	return told->id;
 }
 
 /* The stream's number of a group, which is told of first; 0: one too many. */
 static uint32_t tell(struct out *o, const struct group_traits *traits)
 {
 	struct watch_groups *g = o->probe->groups;
-	struct told fresh = { .traits = *traits, .id = g->told.len + 1 };
+	struct told fresh = { .traits = *traits, .id = g->last_id + 1, .checked = o->now };
 	size_t lo = 0, hi = g->told.len;
 
 	while (lo < hi) {
@@ -284,14 +300,18 @@ static uint32_t tell(struct out *o, const struct group_traits *traits)
 		int order = compare_traits(&g->told.items[mid].traits, traits);
 
 		if (!order)
-			return g->told.items[mid].id;
+			return tell_again(o, &g->told.items[mid]);
 		if (order < 0)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
+	if (fresh.id > TOLD_MAX)
+		return 0;
+	fresh.n = group_labels(o, traits, fresh.labels);
 	if (vec_push(&g->told, fresh))
 		return 0;
+	g->last_id = fresh.id;
 	memmove(&g->told.items[lo + 1], &g->told.items[lo],
 		(g->told.len - 1 - lo) * sizeof(fresh));
 	g->told.items[lo] = fresh;

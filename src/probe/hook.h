@@ -21,6 +21,8 @@ enum hook_kind {
 	HOOK_CGROUP_INGRESS, /* cgroup_skb on the root of cgroup2 */
 };
 
+#define HOOKS_MAX 80 /* of hooks[], at the most */
+
 /* "tp_btf", "fentry", ... Static. */
 const char *hook_kind_name(enum hook_kind kind);
 

@@ -8,12 +8,16 @@
 #include "probe/deltas.h"
 #include "bpf/watch.skel.h"
 
-static const struct host_netns *netns_of(struct watch_probe *probe, uint64_t inode)
+static const struct host_netns *netns_of(const struct out *o, uint64_t inode)
 {
+	struct watch_probe *probe = o->probe;
 	const struct host_netns *ns = host_netns_find(&probe->labels_netns, inode);
 
-	if (ns)
+	if (ns && host_netns_is(ns))
 		return ns;
+	if (probe->labels_at == o->now)
+		return NULL;
+	probe->labels_at = o->now;
 	host_netns_vec_release(&probe->labels_netns);
 	probe->labels_netns = (struct host_netns_vec){ 0 };
 	if (host_netns_list(NULL, &probe->labels_netns))
@@ -22,16 +26,30 @@ static const struct host_netns *netns_of(struct watch_probe *probe, uint64_t ino
 }
 
 /* "eth0", and of another namespace than ours "eth0@blue". False: it is gone. */
-static bool iface_name(struct watch_probe *probe, uint32_t netns, uint32_t ifindex, char *buf,
+static bool iface_name(const struct out *o, uint32_t netns, uint32_t ifindex, char *buf,
 		       size_t size)
 {
-	const struct host_netns *ns = netns_of(probe, netns);
+	const struct host_netns *ns = netns_of(o, netns);
 	char name[IFNAMSIZ];
 
 	if (!ns || host_iface_name(ns, ifindex, name))
 		return false;
 	snprintf(buf, size, "%s%s%s", name, ns->own ? "" : "@", ns->own ? "" : ns->name);
 	return true;
+}
+
+/* Asked for once in a snapshot: it takes a thread, elsewhere. */
+uint32_t label_iface_id(struct out *o, uint32_t netns, uint32_t ifindex)
+{
+	struct named_iface *known = &o->probe->ifaces[(netns * 31 + ifindex) % NAMED_IFACES];
+	char name[IFNAMSIZ + HOST_LABEL_MAX + 2];
+
+	if (known->at == o->now && known->netns == netns && known->ifindex == ifindex)
+		return known->name;
+	*known = (struct named_iface){ .at = o->now, .netns = netns, .ifindex = ifindex };
+	if (iface_name(o, netns, ifindex, name, sizeof(name)))
+		known->name = event_dict_intern(o->dict, DICT_IFACE, name, o->sink, o->now);
+	return known->name;
 }
 
 /* GROUP_UNKNOWN if it had no room. */
@@ -45,12 +63,9 @@ static uint64_t way_field(const struct watch_probe *probe, uint32_t way, uint32_
 
 static void label_iface(struct out *o, const struct group_traits *t, struct event_label *label)
 {
-	char name[IFNAMSIZ + HOST_LABEL_MAX + 2];
-
 	label->value = way_field(o->probe, t->way, WAY_IFINDEX);
-	if (label->value != GROUP_UNKNOWN &&
-	    iface_name(o->probe, t->device, label->value, name, sizeof(name)))
-		label->name = event_dict_intern(o->dict, DICT_IFACE, name, o->sink, o->now);
+	if (label->value != GROUP_UNKNOWN)
+		label->name = label_iface_id(o, t->device, label->value);
 }
 
 static void label_cgroup(struct out *o, const struct group_traits *t, struct event_label *label)
@@ -64,7 +79,7 @@ static void label_cgroup(struct out *o, const struct group_traits *t, struct eve
 
 static void label_netns(struct out *o, const struct group_traits *t, struct event_label *label)
 {
-	const struct host_netns *ns = netns_of(o->probe, t->netns);
+	const struct host_netns *ns = netns_of(o, t->netns);
 
 	label->value = t->netns;
 	if (ns)
@@ -122,4 +137,23 @@ uint32_t group_labels(struct out *o, const struct group_traits *traits, struct e
 		label_of(o, traits, &labels[n++]);
 	}
 	return n;
+}
+
+bool group_relabel(struct out *o, const struct group_traits *traits, struct event_label *labels,
+		   uint32_t n)
+{
+	bool changed = false;
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct event_label now = { .key = labels[i].key };
+
+		if (now.key != GROUP_NETNS && now.key != GROUP_IFINDEX)
+			continue;
+		label_of(o, traits, &now);
+		if (!now.name || now.name == labels[i].name) /* gone: it is what it was */
+			continue;
+		labels[i].name = now.name;
+		changed = true;
+	}
+	return changed;
 }

@@ -21,6 +21,73 @@ bool watch_asked(const struct watch_probe *probe, uint32_t stages)
 	return probe->config.stages & stages;
 }
 
+/* The send calls, and where they hand datagrams to IP. */
+static bool of_udp_sends(const struct hook *h)
+{
+	return h->protocol == PROTO_UDP &&
+	       (h->stage == STAGE_SEGMENT || (h->stage == STAGE_NONE && h->helps));
+}
+
+bool watch_sends_udp(const struct watch_probe *probe, const char **why)
+{
+	bool all = true;
+
+	*why = NULL;
+	for (int i = 0; hooks[i].target; i++) {
+		if (!of_udp_sends(&hooks[i]))
+			continue;
+		all &= probe->status[i].state == HOOK_BOUND;
+		if (probe->status[i].state == HOOK_FAILED && !*why)
+			*why = probe->status[i].why;
+	}
+	return all;
+}
+
+/* Datagrams are found by --pid, too, by who calls. */
+static bool needs_udp_sends(const struct watch_probe *probe)
+{
+	const char *why;
+
+	watch_sends_udp(probe, &why);
+	return watch_asked(probe, EGRESS_STAGES & ~STAGE_BIT(STAGE_ACKED)) && !why;
+}
+
+bool watch_bound_program(const struct watch_probe *probe, const char *program)
+{
+	for (int i = 0; hooks[i].target; i++)
+		if (!strcmp(hooks[i].program, program) && probe->status[i].state == HOOK_BOUND)
+			return true;
+	return false;
+}
+
+static const char *why_others_not_counted(const struct watch_probe *probe)
+{
+	const struct watch_probe_config *c = &probe->config;
+
+	if (!(c->stages & INGRESS_STAGES))
+		return "no stage of received packets is measured";
+	if (c->port || c->pid || c->cgroup || c->min_queue)
+		return "the filter is by socket, and they have none";
+	for (int i = 0; hooks[i].target; i++)
+		if (!strcmp(hooks[i].program, "forwarded_nf") &&
+		    probe->status[i].state == HOOK_FAILED)
+			return "netfilter's hook for what is forwarded can't be bound";
+	if (!watch_bound_program(probe, "udp_transport_nf"))
+		return "it takes the netfilter hook of UDP's `transport`, which is not bound";
+	return NULL;
+}
+
+bool watch_counts_others(const struct watch_probe *probe, const char **why)
+{
+	*why = why_others_not_counted(probe);
+	return !*why;
+}
+
+bool watch_gro_asked(const struct watch_probe *probe)
+{
+	return (probe->config.stages & GRO_STAGES) == GRO_STAGES;
+}
+
 /*
  * A stage needs those before it: `read` finds the packet's way in what `enqueued` left, and so on
  * down to `link`; what is sent is remembered at `qdisc`. Only ip, the scheduler and the ends of
@@ -28,9 +95,19 @@ bool watch_asked(const struct watch_probe *probe, uint32_t stages)
  */
 static bool needed(const struct watch_probe *probe, const struct hook *h)
 {
+	const char *why;
+
+	if (of_udp_sends(h))
+		return needs_udp_sends(probe);
+	if (!strcmp(h->program, "forwarded_nf"))
+		return watch_counts_others(probe, &why);
 	switch (h->stage) {
 	case STAGE_NONE:
-		return watch_asked(probe, h->helps);
+		return h->helps == GRO_STAGES ? watch_gro_asked(probe) :
+		       watch_asked(probe, h->helps);
+	case STAGE_IRQ: /* where it is, `poll` begins */
+		return watch_asked(probe, ARRIVAL_STAGES);
+	case STAGE_POLL:
 	case STAGE_IP:
 	case STAGE_SENT:
 	case STAGE_ACKED:
@@ -46,7 +123,8 @@ static bool needed(const struct watch_probe *probe, const struct hook *h)
 	case STAGE_RUNNING:
 		return watch_asked(probe, STAGE_BIT(STAGE_RUNNABLE) | STAGE_BIT(STAGE_RUNNING));
 	case STAGE_READ:
-		return highest_stage(probe->config.stages) >= STAGE_RUNNABLE;
+		return probe->config.min_queue ||
+		       highest_stage(probe->config.stages) >= STAGE_RUNNABLE;
 	default:
 		return watch_asked(probe, INGRESS_STAGES);
 	}
@@ -103,14 +181,6 @@ bool watch_bound(const struct watch_probe *probe, uint32_t stage, uint32_t proto
 	return false;
 }
 
-bool watch_bound_program(const struct watch_probe *probe, const char *program)
-{
-	for (int i = 0; hooks[i].target; i++)
-		if (!strcmp(hooks[i].program, program) && probe->status[i].state == HOOK_BOUND)
-			return true;
-	return false;
-}
-
 static const char *why_not(const struct watch_probe *probe, uint32_t stage)
 {
 	for (int i = 0; hooks[i].target; i++)
@@ -133,6 +203,9 @@ int watch_essential(struct watch_probe *probe, char *why, size_t size)
 		missing = STAGE_ENQUEUED;
 	if (watch_asked(probe, INGRESS_STAGES) && !watch_bound(probe, STAGE_LINK, PROTO_ANY))
 		missing = STAGE_LINK;
+	if (probe->config.min_queue && (!watch_bound(probe, STAGE_READ, PROTO_TCP) ||
+					!watch_bound(probe, STAGE_READ, PROTO_UDP)))
+		missing = STAGE_READ; /* how long a queue is, is known by who takes out of it */
 	if (missing == STAGE_NONE)
 		return 0;
 	snprintf(why, size, "%s", why_not(probe, missing));

@@ -77,13 +77,15 @@ static int size_maps(struct watch_probe *probe, char *why, size_t size)
 	struct watch_bpf *skel = probe->skel;
 	uint64_t fixed = FIXED_MAPS + (uint64_t)probe->ncpus * sizeof(struct cpu_state);
 	uint64_t want = probe->config.memory, rings;
-	uint64_t least = WATCH_MEMORY_FIXED + probe->ncpus * WATCH_MEMORY_PER_CPU;
+	uint64_t least = WATCH_MEMORY_FIXED + probe->ncpus * WATCH_MEMORY_PER_CPU +
+			 watch_arrivals_memory(probe);
 
 	if (want < least) {
 		snprintf(why, size, "--memory is too small: this machine's %u CPUs need %lluK",
 			 probe->ncpus, (unsigned long long)least >> 10);
 		return -ENOMEM;
 	}
+	fixed += watch_arrivals_memory(probe);
 	if (watch_asked(probe, EGRESS_STAGES))
 		fixed += TX_MAPS;
 	if (probe->config.slower_than_ns)
@@ -108,7 +110,7 @@ static int size_maps(struct watch_probe *probe, char *why, size_t size)
 	if (watch_slow_size(probe) || bpf_map__set_max_entries(skel->maps.cpus, probe->ncpus) ||
 	    bpf_map__set_max_entries(skel->maps.tx_sets,
 				     watch_asked(probe, EGRESS_STAGES) ? TX_SETS : 1) ||
-	    bpf_map__set_max_entries(skel->maps.ext_rings, rings))
+	    bpf_map__set_max_entries(skel->maps.ext_rings, rings) || watch_arrivals_size(probe))
 		return -EINVAL;
 	return 0;
 }
@@ -141,7 +143,7 @@ static bool nothing_special(const struct watch_probe_config *c, uint32_t slots)
 	const uint32_t need = 1U << SLOT_TRANSPORT | 1U << SLOT_ENQUEUED, no = 1U << SLOT_IP;
 
 	return c->origin == ORIGIN_NONE && !c->pid && !c->ifname && !c->slower_than_ns &&
-	       !c->by && (slots & (need | no)) == need;
+	       !c->by && !c->min_queue && (slots & (need | no)) == need;
 }
 
 static void settings(struct watch_probe *probe)
@@ -151,6 +153,7 @@ static void settings(struct watch_probe *probe)
 	int backlog = drop_reason_number("CPU_BACKLOG");
 	int unspecified = drop_reason_number("NOT_SPECIFIED");
 	uint32_t mask = 0;
+	const char *why;
 
 	for (size_t i = 0; i < sizeof(slot_of) / sizeof(slot_of[0]); i++)
 		if (c->stages & STAGE_BIT(slot_of[i].stage))
@@ -169,15 +172,23 @@ static void settings(struct watch_probe *probe)
 	skel->rodata->link_notes = c->by & BY_WAY || (c->probe && c->netns);
 	skel->rodata->hol = c->hol;
 	skel->rodata->slower_than = c->slower_than_ns;
+	skel->rodata->uncovered = watch_counts_others(probe, &why);
+	skel->rodata->min_queue = c->min_queue;
 	skel->rodata->keep_way = c->pid || c->slower_than_ns || !(mask & 1U << SLOT_ENQUEUED);
 	memcpy((void *)skel->rodata->filter_ifname, probe->ifname, sizeof(probe->ifname));
 	skel->rodata->drop_unspecified = unspecified < 0 ? ~0U : (uint32_t)unspecified;
 	skel->rodata->drop_cpu_backlog = backlog < 0 ? ~0U : (uint32_t)backlog;
 	skel->rodata->sockets_end = watch_bound_program(probe, "destroy_tp");
 	skel->rodata->tasks_end = watch_bound_program(probe, "task_end_tp");
+	skel->rodata->arrival_irq = watch_asked(probe, STAGE_BIT(STAGE_IRQ)) &&
+				    watch_bound(probe, STAGE_IRQ, PROTO_ANY);
 	skel->rodata->transport_udp = watch_bound(probe, STAGE_TRANSPORT, PROTO_UDP);
+	skel->rodata->send_udp = watch_sends_udp(probe, &why);
 	skel->rodata->read_tcp = watch_bound(probe, STAGE_READ, PROTO_TCP);
 	skel->rodata->read_udp = watch_bound(probe, STAGE_READ, PROTO_UDP);
+	skel->rodata->sampling = watch_samples(probe);
+	skel->rodata->can_cast = watch_samples(probe) && watch_can_cast();
+	skel->rodata->udp_split = !watch_can_store(sizeof(struct udp_socket));
 	if (nothing_special(c, mask) && skel->rodata->read_tcp && skel->rodata->sockets_end &&
 	    watch_bound_program(probe, "connect_tp"))
 		skel->rodata->usual = watch_can_cast() ? USUAL : USUAL_OLDER;
@@ -239,65 +250,6 @@ static int attach_cgroup(struct watch_probe *probe, struct bpf_program *p)
 	return err;
 }
 
-static uint32_t netfilter_hook(const struct hook *h)
-{
-	return h->stage == STAGE_IP ? NETFILTER_PRE_ROUTING : NETFILTER_LOCAL_IN;
-}
-
-static struct netns_links *links_of(struct watch_probe *probe, uint64_t inode)
-{
-	for (size_t i = 0; i < probe->n_netns; i++)
-		if (probe->netns[i].inode == inode)
-			return &probe->netns[i];
-	return NULL;
-}
-
-/* A namespace where nothing could be attached is none of ours: its packets are not covered. */
-static int attach_in(struct watch_probe *probe, const struct hook *h, struct bpf_program *p,
-		     const struct host_netns *ns)
-{
-	struct netns_links *l = links_of(probe, ns->inode);
-	int links[2], err;
-
-	if (!l && probe->n_netns == NF_NETNS_MAX)
-		return -ENOSPC;
-	err = netfilter_attach(bpf_program__fd(p), netfilter_hook(h), ns, links);
-	if (err)
-		return err;
-	if (!l) {
-		l = &probe->netns[probe->n_netns++];
-		*l = (struct netns_links){ ns->inode, { -1, -1, -1, -1 } };
-	}
-	memcpy(l->links + (h->stage == STAGE_IP ? 0 : 2), links, sizeof(links));
-	return 0;
-}
-
-/*
- * In every namespace that can be entered (of the filter, and our own for the self-test's sake);
- * fails only if there is none.
- */
-static int attach_netfilter(struct watch_probe *probe, const struct hook *h, struct bpf_program *p)
-{
-	struct host_netns_vec list = {};
-	int err = host_netns_list(NULL, &list), last = -ENOENT, attached = 0;
-
-	for (size_t i = 0; !err && i < list.len; i++) {
-		const struct host_netns *ns = &list.items[i];
-		bool asked = !probe->config.netns || ns->inode == probe->config.netns;
-		int rc;
-
-		if (!asked && !ns->own)
-			continue;
-		rc = attach_in(probe, h, p, ns);
-		if (!asked)
-			continue;
-		last = rc;
-		attached += !rc;
-	}
-	host_netns_vec_release(&list);
-	return attached ? 0 : last;
-}
-
 static int attach_program(struct watch_probe *probe, const struct hook *h, const char *name)
 {
 	struct bpf_program *p = watch_program(probe, name);
@@ -307,7 +259,7 @@ static int attach_program(struct watch_probe *probe, const struct hook *h, const
 	if (!bpf_program__autoload(p))
 		p = watch_program(probe, "drop_old_tp");
 	if (h->kind == HOOK_NETFILTER)
-		return attach_netfilter(probe, h, p);
+		return watch_cover(probe, h);
 	if (h->kind == HOOK_CGROUP_INGRESS)
 		return attach_cgroup(probe, p);
 	link = bpf_program__attach(p);
@@ -380,8 +332,8 @@ static int drop_refused(struct watch_probe *probe, int err)
 
 		if (probe->status[i].state != HOOK_BOUND)
 			continue;
-		if (strcmp(h->program, refused_program) &&
-		    (!h->also_program || strcmp(h->also_program, refused_program)))
+		if (!watch_is_program(h->program, refused_program) &&
+		    (!h->also_program || !watch_is_program(h->also_program, refused_program)))
 			continue;
 		failed(&probe->status[i], h, "the program is refused", err);
 		dropped++;
@@ -402,17 +354,19 @@ static int map_cpus(struct watch_probe *probe)
 	return 0;
 }
 
-void watch_unload(struct watch_probe *probe)
+void watch_detach(struct watch_probe *probe)
 {
 	for (uint32_t i = 0; i < probe->n_links; i++)
 		bpf_link__destroy(probe->links[i]);
 	probe->n_links = 0;
-	for (size_t i = 0; i < probe->n_netns; i++)
-		for (int j = 0; j < 4; j++)
-			if (probe->netns[i].links[j] >= 0)
-				close(probe->netns[i].links[j]);
-	probe->n_netns = 0;
+	watch_uncover(probe);
+}
+
+void watch_unload(struct watch_probe *probe)
+{
+	watch_detach(probe);
 	watch_groups_close(probe);
+	watch_arrivals_close(probe);
 	if (probe->cpus)
 		munmap(probe->cpus, probe->ncpus * sizeof(struct cpu_state));
 	probe->cpus = NULL;
@@ -447,6 +401,8 @@ static int load_once(struct watch_probe *probe, char *why, size_t size)
 		err = map_cpus(probe);
 	if (!err)
 		err = watch_groups_open(probe);
+	if (!err)
+		err = watch_arrivals_open(probe);
 	if (err) {
 		if (libbpf_probe_bpf_helper(BPF_PROG_TYPE_RAW_TRACEPOINT, BPF_FUNC_loop, NULL) == 0)
 			snprintf(why, size, "this kernel has no bpf_loop(): Linux 5.17 or newer "
@@ -500,5 +456,12 @@ int watch_load(struct watch_probe *probe, char *why, size_t size)
 		close(stats);
 	if (err == -EAGAIN)
 		watch_essential(probe, why, size);
+	if (!err && probe->config.max_overhead > 0 && !watch_cost_known(probe)) {
+		snprintf(why, size, "--max-overhead: the programs' own cost isn't known: %s",
+			 probe->cost.why);
+		err = -ENOTSUP;
+	}
+	if (!err)
+		watch_sample(probe, probe->config.one_in ? probe->config.one_in : 1);
 	return err;
 }

@@ -14,6 +14,8 @@
 #define NETFILTER_ATTACH_TYPE 45
 #define NETFILTER_PRE_ROUTING 0
 #define NETFILTER_LOCAL_IN 1
+#define NETFILTER_FORWARD 2
+#define NETFILTER_HOOKS 3
 
 struct host_netns;
 

@@ -154,9 +154,15 @@ static bool silent(struct watch_probe *probe, int i, bool v6)
 {
 	bool v6_only = hooks[i].also_program && hooks[i].kind == HOOK_FENTRY;
 
-	/* much later than the task's exit; only a card's packets */
+	if (!v6 && !strcmp(hooks[i].target, "udpv6_sendmsg"))
+		return false;
+
+	/* much later than the task's exit; only a card's packets and interrupts; only others' */
 	if (!strcmp(hooks[i].target, "sched_process_free") ||
-	    !strcmp(hooks[i].target, "napi_gro_receive_entry"))
+	    !strcmp(hooks[i].target, "napi_gro_receive_entry") ||
+	    !strcmp(hooks[i].target, "napi_gro_frags_entry") ||
+	    !strcmp(hooks[i].target, "irq_handler_entry") ||
+	    !strcmp(hooks[i].target, "FORWARD"))
 		return false;
 	if (!runs_of(probe, hooks[i].program))
 		return true;

@@ -53,11 +53,11 @@ static void merge_counters(const struct watch_probe *probe, struct cpu_counters 
 }
 
 static void put_count(struct out *o, uint8_t what, uint8_t stage, uint8_t protocol,
-		      const char *reason, uint64_t count)
+		      const char *reason, uint64_t count, uint64_t flags)
 {
 	struct event_count e = {
 		.what = what, .stage = stage, .protocol = protocol,
-		.direction = stage_direction(stage), .count = count,
+		.direction = stage_direction(stage), .count = count, .flags = flags,
 	};
 
 	if (!count)
@@ -88,6 +88,13 @@ static void see_losses(struct out *o, const struct cpu_counters *now,
 						before->loss[slot][why][p];
 }
 
+/* Where sampling doesn't ask: datagrams of a queue, calls. */
+static bool is_exact(int slot, int why)
+{
+	return why == LOSS_DESYNC || (slot == SLOT_READ && why == LOSS_MPTCP) ||
+	       (slot == SLOT_SEGMENT && why == LOSS_NO_STORAGE);
+}
+
 static void put_losses(struct out *o, const struct cpu_counters *now,
 		       const struct cpu_counters *before)
 {
@@ -97,14 +104,16 @@ static void put_losses(struct out *o, const struct cpu_counters *now,
 			for (int p = 0; p < ROW_PROTOS; p++)
 				put_count(o, COUNT_LOSS, slot_meanings[slot].stage,
 					  watch_protocol[p], watch_loss_names[why],
-					  now->loss[slot][why][p] - before->loss[slot][why][p]);
+					  now->loss[slot][why][p] - before->loss[slot][why][p],
+					  is_exact(slot, why) ? COUNT_EXACT : 0);
 	for (int why = 0; why < EXCL_MAX; why++)
 		for (int p = 0; p < ROW_PROTOS; p++)
 			put_count(o, COUNT_EXCLUDED, watch_excluded[why].stage,
-				  watch_excluded[why].stage == STAGE_PROBE ? PROTO_ANY :
-				  watch_protocol[p],
+				  deltas_any_protocol(watch_excluded[why].stage) ||
+				  why == EXCL_GRO_CONSUMED ? PROTO_ANY : watch_protocol[p],
 				  watch_excluded[why].name,
-				  now->excluded[why][p] - before->excluded[why][p]);
+				  now->excluded[why][p] - before->excluded[why][p],
+				  watch_excluded[why].exact ? COUNT_EXACT : 0);
 }
 
 static void put_drop(struct out *o, uint8_t stage, uint32_t reason, uint64_t count)
@@ -113,7 +122,7 @@ static void put_drop(struct out *o, uint8_t stage, uint32_t reason, uint64_t cou
 	const char *name = drop_reason_name(reason, buf, sizeof(buf));
 
 	if (!drop_reason_is_duplicate(name))
-		put_count(o, COUNT_DROP, stage, PROTO_ANY, name, count);
+		put_count(o, COUNT_DROP, stage, PROTO_ANY, name, count, COUNT_EXACT);
 }
 
 static void put_drops(struct out *o, const struct cpu_counters *now,
@@ -169,14 +178,19 @@ static void put_recursion(struct out *o)
 		if (o->probe->status[i].state != HOOK_BOUND)
 			continue;
 		misses = recursion_of(o->probe, hooks[i].program, &o->probe->recursion_before[i]);
+		/* a datagram whose call was not seen is counted at `segment` */
+		if (hooks[i].stage == STAGE_NONE && hooks[i].protocol == PROTO_UDP &&
+		    !o->probe->config.pid)
+			continue;
 		/* `sent` sees all that is freed: where nothing is sent, nothing was lost there */
-		if (o->sink && (hooks[i].stage != STAGE_SENT || o->seen[STAGE_SENT][ROW_TCP]))
+		if (o->sink && (hooks[i].stage != STAGE_SENT || o->seen[STAGE_SENT][ROW_TCP] ||
+				o->seen[STAGE_SENT][ROW_UDP]))
 			put_count(o, COUNT_LOSS, hooks[i].stage, hooks[i].protocol, "recursion",
-				  misses);
+				  misses, COUNT_EXACT);
 	}
 	misses = f ? recursion_of(o->probe, f->hook.program, &o->probe->function_recursion) : 0;
 	if (o->sink)
-		put_count(o, COUNT_LOSS, STAGE_PROBE, PROTO_ANY, "recursion", misses);
+		put_count(o, COUNT_LOSS, STAGE_PROBE, PROTO_ANY, "recursion", misses, COUNT_EXACT);
 }
 
 /* ---- scheduler ---- */
@@ -290,12 +304,18 @@ static void sum_seen(struct out *o)
 
 static void take(struct out *o)
 {
+	int err;
+
 	deltas_rows(o);
 	watch_groups_put(o);
+	watch_arrivals_put(o);
 	put_counters(o);
 	put_share(o);
 	put_culprits(o);
 	put_recursion(o);
+	err = watch_others(o->probe, o->sink, o->dict, o->now);
+	if (!o->err)
+		o->err = err;
 	sum_seen(o);
 }
 
@@ -343,7 +363,7 @@ int watch_snapshot(struct watch_probe *probe, struct event_sink *sink, struct ev
 	struct out o = { .probe = probe, .sink = sink, .dict = dict, .now = mono() };
 	struct event_interval e = {
 		.seq = probe->seq++, .from_ns = probe->from_ns, .to_ns = o.now,
-		.ncpus = online_cpus(probe), .flags = flags,
+		.ncpus = online_cpus(probe), .flags = flags, .one_in = probe->one_in,
 	};
 	int err = watch_clock(probe, sink);
 	uint64_t user, bpf;
@@ -352,8 +372,7 @@ int watch_snapshot(struct watch_probe *probe, struct event_sink *sink, struct ev
 	take(&o);
 	if (!o.err)
 		o.err = watch_slow(probe, sink, dict, o.now);
-	if (o.not_covered)
-		watch_uncovered(probe, sink, o.now);
+	watch_follow(probe, o.not_covered, sink, o.now);
 	user = watch_user_ns();
 	e.own_user_ns = user - probe->user_before_ns;
 	if (!watch_bpf_ns(probe, &bpf, &exact))
@@ -361,6 +380,11 @@ int watch_snapshot(struct watch_probe *probe, struct event_sink *sink, struct ev
 	else if (!exact)
 		e.flags |= INTERVAL_BPF_ESTIMATE;
 	e.own_bpf_ns = bpf;
+	if (probe->config.max_overhead > 0 && e.flags & INTERVAL_NO_BPF_COST)
+		e.flags |= INTERVAL_PARTIAL; /* nobody knows whether it is kept */
+	if (!(e.flags & INTERVAL_NO_BPF_COST) &&
+	    watch_shed(probe, (double)(e.own_user_ns + bpf) / ((e.to_ns - e.from_ns) * e.ncpus)))
+		e.flags |= INTERVAL_SHED | INTERVAL_PARTIAL;
 	probe->user_before_ns = user;
 	probe->from_ns = o.now;
 	put(&o, EV_INTERVAL, &e, sizeof(e));

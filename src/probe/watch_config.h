@@ -14,6 +14,10 @@
 #define EGRESS_STAGES (1U << STAGE_SEGMENT | 1U << STAGE_QDISC | 1U << STAGE_DRIVER | \
 		       1U << STAGE_SENT | 1U << STAGE_ACKED)
 
+/* Before the stack: of no protocol. What is between `poll` and `link` is measured with both. */
+#define ARRIVAL_STAGES (1U << STAGE_IRQ | 1U << STAGE_POLL)
+#define GRO_STAGES (1U << STAGE_POLL | 1U << STAGE_LINK)
+
 /* Where a stage can be measured by a tracepoint and by a function: which. */
 enum watch_backend {
 	BACKEND_AUTO,       /* the first that works */
@@ -30,10 +34,13 @@ struct watch_probe_config {
 	uint64_t netns;       /* inode; 0 = all */
 	uint64_t cgroup;      /* id in cgroup2, with those below it; 0 = all */
 	uint32_t cgroup_level; /* its depth: 0 is the root's */
+	uint32_t min_queue;   /* unread packets that one must find in its socket; 0 = any number */
 	uint64_t slower_than_ns; /* messages that are told of one by one; 0 = none */
 	uint32_t backend;     /* enum watch_backend */
 	uint32_t hol;         /* enum hol */
 	uint32_t by;          /* 1 << enum group_key of what rows are divided by; 0: not at all */
+	uint32_t one_in;      /* --sample: of so many packets one is measured; 0, 1: each */
+	double max_overhead;  /* share of the CPUs' time above which less is; 0: no limit */
 	const char *probe;    /* function or tracepoint, at most WATCH_PROBE_MAX; or NULL */
 	uint64_t memory;      /* bytes that the maps may take */
 };

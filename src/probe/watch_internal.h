@@ -14,9 +14,9 @@
 #include "host/netns.h"
 #include "host/root.h"
 #include "probe/hook.h"
+#include "probe/netfilter.h"
 #include "probe/watch_config.h"
 
-#define HOOKS_MAX 32
 #define WHY_MAX 160
 #define NF_NETNS_MAX HOST_NETNS_MAX
 
@@ -29,7 +29,9 @@ struct hook_status {
 
 struct netns_links {
 	uint64_t inode;
-	int links[4]; /* two hooks x two families; -1 = none */
+	int links[NETFILTER_HOOKS][2]; /* by family; -1 = none */
+	int err;      /* why there is none, negative; 0: all are there */
+	bool told;    /* ... that there was none */
 };
 
 /* What the programs' cost is reckoned by; see cost.c. */
@@ -40,6 +42,8 @@ enum cost_class {
 	COST_PASSED,  /* the others, by packet that the filter leaves out */
 	COST_TCP,     /* ... by packet that is measured */
 	COST_UDP,
+	COST_ARRIVAL_PASSED,   /* ARRIVAL, by packet that sampling leaves out */
+	COST_DEPARTURE_PASSED, /* DEPARTURE, likewise */
 	COST_CLASSES,
 };
 
@@ -83,6 +87,13 @@ struct function {
 	uint32_t arg;
 };
 
+/* --by: what an interface was called in one snapshot. */
+#define NAMED_IFACES 64
+struct named_iface {
+	uint64_t at;
+	uint32_t netns, ifindex, name;
+};
+
 struct watch_probe {
 	struct watch_probe_config config;
 	char ifname[16];
@@ -96,7 +107,8 @@ struct watch_probe {
 	uint32_t n_links;
 	struct netns_links *netns;
 	size_t n_netns;
-	struct host_netns_vec uncovered;
+	bool follow_lost, follow_useful; /* packets were, since; the last time it found something */
+	uint64_t follow_at; /* when namespaces are looked for next */
 
 	struct cpu_state *cpus; /* mapped: ncpus, see watch_cpu() */
 
@@ -107,6 +119,7 @@ struct watch_probe {
 	struct culprit culprit_before[CULPRIT_MAX];
 	uint32_t culprit_pid[CULPRIT_MAX];
 	uint64_t recursion_before[HOOKS_MAX];
+	struct cpu_uncovered uncovered_before;
 	uint64_t suppressed_before[ROW_PROTOS];
 	uint64_t seq, from_ns;
 	uint64_t user_before_ns;
@@ -115,18 +128,41 @@ struct watch_probe {
 	uint32_t n_functions;
 	uint64_t function_recursion;
 	struct watch_groups *groups; /* --by; or NULL */
+	struct watch_arrivals *arrivals; /* `irq`, `poll`; or NULL */
 	struct host_netns_vec labels_netns;
+	uint64_t labels_at; /* the snapshot in which that was made */
+	struct named_iface ifaces[NAMED_IFACES];
 	bool proven; /* the self-test ran */
 	struct clock_follow *follow;
 	int stamp_fd; /* holds the kernel's receive stamping on */
 	struct cost cost;
+	uint32_t one_in;           /* of so many packets one is measured; 0: none */
+	uint32_t shed_over;        /* intervals in a row above --max-overhead, at SHED_MAX */
+	bool detached;             /* --max-overhead: the programs are taken off */
 	uint64_t seen[ROW_PROTOS]; /* packets measured or lost at the stage that saw most */
 };
 
-static inline struct bpf_program *watch_program(const struct watch_probe *probe, const char *name)
+/* --sample, --max-overhead: not each packet is measured, or may not be. */
+static inline bool watch_samples(const struct watch_probe *probe)
 {
-	return bpf_object__find_program_by_name(probe->obj, name);
+	return probe->config.one_in > 1 || probe->config.max_overhead > 0;
 }
+
+/*
+ * sample.c: the program of that name; where packets are sampled, its stand-in (src/bpf/sampled.h).
+ * Is `name`, of a program or its stand-in, this program's?
+ */
+struct bpf_program *watch_program(const struct watch_probe *probe, const char *program);
+bool watch_is_program(const char *program, const char *name);
+
+/*
+ * Of so many packets one is measured from now on. After an interval: what it cost, as a share of
+ * the CPUs' time, and what follows for the next; true if the programs have to be taken off.
+ */
+void watch_sample(struct watch_probe *probe, uint32_t one_in);
+bool watch_shed(struct watch_probe *probe, double cost);
+/* Only the loader's own packets are measured, or none: for prices of what isn't. */
+void watch_sample_none(struct watch_probe *probe);
 
 static inline struct cpu_state *watch_cpu(const struct watch_probe *probe, uint32_t cpu)
 {
@@ -142,21 +178,34 @@ static inline struct cpu_state *watch_cpu(const struct watch_probe *probe, uint3
  */
 void watch_choose(struct watch_probe *probe);
 bool watch_asked(const struct watch_probe *probe, uint32_t stages);
+bool watch_gro_asked(const struct watch_probe *probe);
 bool watch_bound(const struct watch_probe *probe, uint32_t stage, uint32_t protocol);
 bool watch_bound_program(const struct watch_probe *probe, const char *program);
+/*
+ * Are all hooks of UDP's transmit side bound? If not, none is of use; *why: what failed, or NULL.
+ * Are packets counted that no stage covers? If not, *why.
+ */
+bool watch_sends_udp(const struct watch_probe *probe, const char **why);
+bool watch_counts_others(const struct watch_probe *probe, const char **why);
 int watch_essential(struct watch_probe *probe, char *why, size_t size);
 
 /* loader.c: see watch_probe_open() for errors. */
 int watch_load(struct watch_probe *probe, char *why, size_t size);
 void watch_unload(struct watch_probe *probe);
+/* Takes the programs off their hooks; what they counted stays. */
+void watch_detach(struct watch_probe *probe);
 
 /* Which cells short latencies are in, for the tables of src/bpf/maps.h; see bpf/abi.h. */
 void watch_short_cells(__u16 *cells, __u8 *shorter);
 /* Extremes as if nothing had been recorded. */
 void watch_begin_rows(struct cpu_state *cpu);
 
-/* kernel.c: does it have bpf_rdonly_cast()? Does kfree_skb name the socket (since 6.11)? */
+/*
+ * kernel.c: does it have bpf_rdonly_cast()? Does kfree_skb name the socket (since 6.11)? Can a
+ * socket have so much storage at once?
+ */
 bool watch_can_cast(void);
+bool watch_can_store(size_t size);
 bool watch_kfree_names_socket(void);
 
 /* realtime.c: hands the last known offset to the programs; asks for a new one and reports it. */
@@ -193,6 +242,10 @@ void watch_calibrate(struct watch_probe *probe);
  */
 uint64_t watch_user_ns(void);
 bool watch_bpf_ns(struct watch_probe *probe, uint64_t *ns, bool *exact);
+/* Will watch_bpf_ns() know, as far as can be said beforehand? */
+bool watch_cost_known(const struct watch_probe *probe);
+/* Some packets are left out by what they are. */
+bool watch_filtered(const struct watch_probe *probe);
 int watch_cost_open(struct watch_probe *probe);
 void watch_cost_free(struct watch_probe *probe);
 /* kernel.bpf_stats_enabled: an administrator wants them on. */
@@ -212,6 +265,7 @@ bool drop_reason_is_duplicate(const char *name);
 /* reasons.c: by enum loss and enum excluded; the stage at which what is excluded is counted. */
 struct watch_excluded {
 	const char *name;
+	bool exact; /* also of packets that aren't measured (--sample) */
 	uint8_t stage; /* what is counted at `probe` is of no protocol in particular */
 };
 
@@ -235,6 +289,15 @@ int watch_groups_open(struct watch_probe *probe);
 void watch_groups_close(struct watch_probe *probe);
 
 /*
+ * arrivals.c: what happens before the stack. Bytes that its maps take; their sizes, before loading;
+ * maps them, and forgets them.
+ */
+uint64_t watch_arrivals_memory(const struct watch_probe *probe);
+int watch_arrivals_size(struct watch_probe *probe);
+int watch_arrivals_open(struct watch_probe *probe);
+void watch_arrivals_close(struct watch_probe *probe);
+
+/*
  * function.c: --probe. Finds what it names, or returns -ENOENT and says why not; binds the first
  * that has not failed, as watch_choose() does; which one that is, or NULL; makes it be loaded.
  */
@@ -243,8 +306,22 @@ void watch_function_choose(struct watch_probe *probe);
 struct function *watch_function(struct watch_probe *probe);
 int watch_function_select(struct watch_probe *probe);
 
-/* uncovered.c: which namespaces the packets came from that were counted as not covered. */
-void watch_uncovered(struct watch_probe *probe, struct event_sink *sink, uint64_t now);
+/*
+ * other_traffic.c: packets that no stage covers. Says in the stream whether they are counted; hands
+ * on what was counted since the last call, or forgets it if `sink` is NULL.
+ */
+int watch_describe_others(const struct watch_probe *probe, struct event_sink *sink, uint64_t now);
+int watch_others(struct watch_probe *probe, struct event_sink *sink, struct event_dict *dict,
+		 uint64_t now);
+
+/*
+ * cover.c: attaches a netfilter hook's program in every namespace that can be entered, of the
+ * filter; fails only if there is none. Detaches all. Does so for namespaces that have come and gone
+ * meanwhile, if it is time or packets were `lost` as not covered: then it tells `sink` of whom.
+ */
+int watch_cover(struct watch_probe *probe, const struct hook *h);
+void watch_uncover(struct watch_probe *probe);
+void watch_follow(struct watch_probe *probe, bool lost, struct event_sink *sink, uint64_t now);
 
 /*
  * snapshot.c: takes what the programs counted so far into `seen`; forgets it; reports what they

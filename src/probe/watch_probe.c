@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/descriptors.h"
 #include "clock/clock.h"
 #include "probe/watch_internal.h"
 
@@ -72,6 +73,7 @@ int watch_probe_open(struct watch_probe **out, const struct watch_probe_config *
 	err = check_privileges(why, size);
 	if (err)
 		goto out;
+	descriptors_raise(); /* a namespace takes up to six */
 	err = clock_follow_open(&probe->follow, clock_system());
 	if (err)
 		goto out;
@@ -105,7 +107,6 @@ void watch_probe_free(struct watch_probe *probe)
 	clock_follow_free(probe->follow);
 	if (probe->stamp_fd >= 0)
 		close(probe->stamp_fd);
-	host_netns_vec_release(&probe->uncovered);
 	host_netns_vec_release(&probe->labels_netns);
 	free(probe->row_before);
 	free(probe->netns);
@@ -141,5 +142,9 @@ int watch_probe_describe(struct watch_probe *probe, struct event_sink *sink,
 int watch_probe_snapshot(struct watch_probe *probe, struct event_sink *sink,
 			 struct event_dict *dict, uint32_t flags)
 {
-	return watch_snapshot(probe, sink, dict, flags);
+	int err = watch_snapshot(probe, sink, dict, flags);
+
+	if (probe->detached)
+		watch_detach(probe);
+	return err;
 }

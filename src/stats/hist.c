@@ -151,21 +151,26 @@ static int32_t coarser(int32_t index, int by)
 }
 
 /* Between equal schemas as fast as memory: analyses merge thousands. */
-static void add_buckets(struct hist *into, const struct hist *from, int by)
+static void add_buckets(struct hist *into, const struct hist *from, int by, uint64_t times)
 {
 	uint64_t *to;
 
 	for (uint32_t i = 0; by && i < from->len; i++)
 		into->buckets[coarser(from->first + (int32_t)i, by) - into->first] +=
-			from->buckets[i];
+			from->buckets[i] * times;
 	if (by || !from->len)
 		return;
 	to = into->buckets + (from->first - into->first);
 	for (uint32_t i = 0; i < from->len; i++)
-		to[i] += from->buckets[i];
+		to[i] += from->buckets[i] * times;
 }
 
-int hist_merge(struct hist *into, const struct hist *from)
+static uint64_t multiplied(uint64_t sum, uint64_t times)
+{
+	return __builtin_mul_overflow(sum, times, &sum) ? UINT64_MAX : sum;
+}
+
+int hist_merge_times(struct hist *into, const struct hist *from, uint64_t times)
 {
 	int by, err;
 
@@ -179,12 +184,27 @@ int hist_merge(struct hist *into, const struct hist *from)
 		if (err)
 			return err;
 	}
-	add_buckets(into, from, by);
-	into->count += from->count;
-	into->zero += from->zero;
-	into->over += from->over;
-	hist_add_stats(into, from->sum, from->min, from->max);
+	add_buckets(into, from, by, times);
+	into->count += from->count * times;
+	into->zero += from->zero * times;
+	into->over += from->over * times;
+	hist_add_stats(into, multiplied(from->sum, times), from->min, from->max);
 	return 0;
+}
+
+int hist_merge(struct hist *into, const struct hist *from)
+{
+	return hist_merge_times(into, from, 1);
+}
+
+void hist_multiply(struct hist *hist, uint64_t times)
+{
+	for (uint32_t i = 0; i < hist->len; i++)
+		hist->buckets[i] *= times;
+	hist->count *= times;
+	hist->zero *= times;
+	hist->over *= times;
+	hist->sum = multiplied(hist->sum, times);
 }
 
 /* In place: a bucket never moves to a higher position, so nothing unread is overwritten. */

@@ -78,6 +78,12 @@ void hist_add_stats(struct hist *hist, uint64_t sum, uint64_t min, uint64_t max)
  */
 int hist_merge(struct hist *into, const struct hist *from);
 
+/* The same, each value as often as if it were in `from` so many times (1 or more). */
+int hist_merge_times(struct hist *into, const struct hist *from, uint64_t times);
+
+/* Each value so many times (1 or more): of a sample, what it stands for. */
+void hist_multiply(struct hist *hist, uint64_t times);
+
 /* To a coarser schema; -EINVAL for a finer one. Exact: as if recorded in that schema. */
 int hist_downscale(struct hist *hist, int schema);
 

@@ -23,6 +23,8 @@ struct watch *watch_new(uint64_t stages)
 	vec_init(&w->tasks, WATCH_TASKS_MAX);
 	vec_init(&w->bindings, WATCH_BINDINGS_MAX);
 	vec_init(&w->groups, WATCH_GROUPS_MAX);
+	vec_init(&w->queues, WATCH_QUEUES_MAX);
+	vec_init(&w->softnets, WATCH_CPUS_MAX);
 	vec_init(&w->uncovered, WATCH_UNCOVERED_MAX);
 	for (int span = 0; span < WATCH_SPANS; span++)
 		vec_init(&w->slow[span].kept, WATCH_SLOW_MAX);
@@ -53,12 +55,15 @@ void watch_free(struct watch *w)
 	vec_release(&w->tasks);
 	vec_release(&w->bindings);
 	vec_release(&w->groups);
+	vec_release(&w->queues);
+	vec_release(&w->softnets);
 	vec_release(&w->uncovered);
 	for (int span = 0; span < WATCH_SPANS; span++)
 		vec_release(&w->slow[span].kept);
 	event_dict_free(w->names);
 	free(w->target);
 	free(w->cost_unknown);
+	free(w->other_traffic);
 	free(w);
 }
 
@@ -77,6 +82,7 @@ static int take_fact(struct watch *w, const struct event *event)
 	if (strcmp(key, WATCH_FACT_SLOWER) == 0)
 		return parse_u64(value, &w->slower_than_ns) ? -EBADMSG : 0;
 	one = strcmp(key, WATCH_FACT_TARGET) == 0 ? &w->target :
+	      strcmp(key, WATCH_FACT_OTHERS) == 0 ? &w->other_traffic :
 	      strcmp(key, WATCH_FACT_COST) == 0 ? &w->cost_unknown : NULL;
 	if (!one && strcmp(key, WATCH_FACT_UNCOVERED) != 0)
 		return 0;
@@ -182,17 +188,31 @@ static int take_hist(struct watch *w, const struct event *event)
 
 static int take_count(struct watch *w, const struct event *event)
 {
-	const struct event_count *delta = event->payload;
+	struct event_count delta;
 	struct watch_count *count;
 	int err;
 
-	if (delta->what >= COUNT_MAX || delta->stage >= STAGE_MAX ||
-	    delta->protocol >= PROTO_MAX || delta->direction >= DIR_MAX)
+	event_copy(event, &delta, sizeof(delta));
+	if (delta.what >= COUNT_MAX || delta.stage >= STAGE_MAX ||
+	    delta.protocol >= PROTO_MAX || delta.direction >= DIR_MAX)
 		return -EBADMSG;
-	count = watch_count_get(w, delta, &err);
+	count = watch_count_get(w, &delta, &err);
 	for (int span = 0; count && span < WATCH_SPANS; span++)
-		count->count[span] += delta->count;
+		count->count[span] += delta.count;
+	if (count)
+		count->exact = delta.flags & COUNT_EXACT;
 	return err;
+}
+
+static void add_share(struct event_share *sum, const struct event_share *delta, uint64_t times)
+{
+	sum->packets += delta->packets * times;
+	sum->waited += delta->waited * times;
+	sum->busy_ns += delta->busy_ns * times;
+	sum->wake_ns += delta->wake_ns * times;
+	sum->wait_ns += delta->wait_ns * times;
+	sum->run_ns += delta->run_ns * times;
+	sum->stopped_ns += delta->stopped_ns * times;
 }
 
 static int take_share(struct watch *w, const struct event *event)
@@ -202,17 +222,8 @@ static int take_share(struct watch *w, const struct event *event)
 	event_copy(event, &delta, sizeof(delta));
 	if (delta.protocol >= PROTO_MAX)
 		return -EBADMSG;
-	for (int span = 0; span < WATCH_SPANS; span++) {
-		struct event_share *sum = &w->shares[span][delta.protocol];
-
-		sum->packets += delta.packets;
-		sum->waited += delta.waited;
-		sum->busy_ns += delta.busy_ns;
-		sum->wake_ns += delta.wake_ns;
-		sum->wait_ns += delta.wait_ns;
-		sum->run_ns += delta.run_ns;
-		sum->stopped_ns += delta.stopped_ns;
-	}
+	for (int span = 0; span < WATCH_SPANS; span++)
+		add_share(&w->shares[span][delta.protocol], &delta, 1);
 	return 0;
 }
 
@@ -226,6 +237,46 @@ static int take_culprit(struct watch *w, const struct event *event)
 	for (int span = 0; task && span < WATCH_SPANS; span++) {
 		task->ns[span] += delta->ns;
 		task->count[span] += delta->count;
+	}
+	return err;
+}
+
+static int take_queue(struct watch *w, const struct event *event)
+{
+	const struct event_queue *delta = event->payload;
+	struct watch_queue *queue;
+	int err;
+
+	if (delta->of >= QUEUE_OF_MAX)
+		return -EBADMSG;
+	queue = watch_queue_get(w, delta, &err);
+	for (int span = 0; queue && span < WATCH_SPANS; span++) {
+		struct event_queue *sum = &queue->sum[span];
+
+		sum->polls += delta->polls;
+		sum->work += delta->work;
+		sum->full += delta->full;
+		sum->received += delta->received;
+		sum->merged += delta->merged;
+		sum->passed += delta->passed;
+	}
+	return err;
+}
+
+static int take_softnet(struct watch *w, const struct event *event)
+{
+	const struct event_softnet *delta = event->payload;
+	int err;
+	struct watch_softnet *softnet = watch_softnet_get(w, delta->cpu, &err);
+
+	for (int span = 0; softnet && span < WATCH_SPANS; span++) {
+		struct event_softnet *sum = &softnet->sum[span];
+
+		sum->processed += delta->processed;
+		sum->dropped += delta->dropped;
+		sum->squeezed += delta->squeezed;
+		sum->rps += delta->rps;
+		sum->flow_limit += delta->flow_limit;
 	}
 	return err;
 }
@@ -255,12 +306,65 @@ static int take_loss(struct watch *w, const struct event *event)
 	return 0;
 }
 
+/* The interval that ends was a sample: from here on its packets stand for so many each. */
+static int estimate(struct watch *w, uint64_t one_in)
+{
+	int err = 0;
+
+	vec_for_each(&w->rows, item) {
+		struct watch_row *row = *item;
+
+		for (int dist = 0; dist < DIST_MAX && !err; dist++) {
+			struct hist *mine = &row->hists[WATCH_INTERVAL][dist];
+
+			if (!mine->count)
+				continue;
+			err = hist_merge_times(&row->hists[WATCH_TOTAL][dist], mine, one_in - 1);
+			hist_multiply(mine, one_in);
+		}
+	}
+	vec_for_each(&w->counts, count) {
+		if (count->exact || count->id.what == COUNT_SUPPRESSED)
+			continue;
+		count->count[WATCH_TOTAL] += count->count[WATCH_INTERVAL] * (one_in - 1);
+		count->count[WATCH_INTERVAL] *= one_in;
+	}
+	for (int p = 0; p < PROTO_MAX; p++) {
+		const struct event_share share = w->shares[WATCH_INTERVAL][p];
+
+		add_share(&w->shares[WATCH_TOTAL][p], &share, one_in - 1);
+		add_share(&w->shares[WATCH_INTERVAL][p], &share, one_in - 1);
+	}
+	return err;
+}
+
+/* What the rows rest on, before it is taken for more. */
+static void note_sampled(struct watch *w)
+{
+	vec_for_each(&w->rows, item) {
+		struct watch_row *row = *item;
+
+		row->sampled[WATCH_INTERVAL] = row->hists[WATCH_INTERVAL][DIST_LATENCY].count;
+		row->sampled[WATCH_TOTAL] += row->sampled[WATCH_INTERVAL];
+	}
+}
+
 static int take_interval(struct watch *w, const struct event *event)
 {
-	const struct event_interval *interval = event->payload;
+	struct event_interval delta;
+	const struct event_interval *interval = &delta;
+	int err = 0;
 
-	if (interval->to_ns < interval->from_ns)
+	event_copy(event, &delta, sizeof(delta));
+	if (!delta.one_in)
+		delta.one_in = 1;
+	if (interval->to_ns < interval->from_ns || delta.one_in > WATCH_ONE_IN_MAX)
 		return -EBADMSG;
+	note_sampled(w);
+	if (delta.one_in > 1)
+		err = estimate(w, delta.one_in);
+	if (err)
+		return err;
 	for (int span = 0; span < WATCH_SPANS; span++) {
 		struct watch_period *p = &w->periods[span];
 
@@ -273,6 +377,10 @@ static int take_interval(struct watch *w, const struct event *event)
 		p->bpf_cost_estimated |= interval->flags & INTERVAL_BPF_ESTIMATE;
 		p->cpu_ns += (interval->to_ns - interval->from_ns) * interval->ncpus;
 		p->partial |= interval->flags & INTERVAL_PARTIAL;
+		p->shed |= interval->flags & INTERVAL_SHED;
+		p->one_in = interval->one_in;
+		if (interval->one_in > p->one_in_max)
+			p->one_in_max = interval->one_in;
 	}
 	w->closed = true;
 	return WATCH_CLOSED;
@@ -294,6 +402,8 @@ static const struct {
 	[EV_GROUP] = { take_group, false },
 	[EV_LOSS] = { take_loss, true },
 	[EV_SLOW] = { take_slow, true },
+	[EV_QUEUE] = { take_queue, true },
+	[EV_SOFTNET] = { take_softnet, true },
 };
 
 static int take(struct watch *w, const struct event *event)

@@ -302,9 +302,12 @@ static void say_stopped(const struct watch *w, enum watch_span span, unsigned in
 /* -- what is sent --------------------------------------------------------------------------- */
 
 /* Where a sent packet's time goes: before its departure, or between two stages behind it. */
-static void put_sending(unsigned int stage, struct strbuf *out)
+static void put_sending(unsigned int stage, unsigned int protocol, struct strbuf *out)
 {
-	if (stage == STAGE_SEGMENT)
+	if (stage == STAGE_SEGMENT && protocol == PROTO_UDP)
+		strbuf_puts(out, "in the send call, before UDP handed them to IP (data that wait "
+			    "for more, room in the socket)");
+	else if (stage == STAGE_SEGMENT)
 		strbuf_puts(out, "before TCP let them go (window, congestion, small queues, "
 			    "Nagle's algorithm, pacing)");
 	else if (stage == STAGE_DRIVER)
@@ -312,7 +315,8 @@ static void put_sending(unsigned int stage, struct strbuf *out)
 	else if (stage == STAGE_SENT)
 		strbuf_puts(out, "in the driver and the card, from `driver` to `sent`");
 	else
-		strbuf_puts(out, "between TCP and the queueing discipline");
+		strbuf_printf(out, "between %s and the queueing discipline",
+			      protocol == PROTO_UDP ? "UDP" : "TCP");
 }
 
 static uint64_t excluded(const struct watch *w, enum watch_span span, const char *reason)
@@ -336,7 +340,8 @@ static uint64_t passed_several(const struct watch *w, enum watch_span span)
 }
 
 /* Of the send call's time to `segment` and the steps behind it, the one that holds the most. */
-static int say_sending(const struct watch *w, enum watch_span span, struct report *r)
+static int say_sending(const struct watch *w, enum watch_span span, unsigned int protocol,
+		       struct report *r)
 {
 	double total = 0, most_ns = 0;
 	struct hist step = { 0 };
@@ -345,7 +350,7 @@ static int say_sending(const struct watch *w, enum watch_span span, struct repor
 	int err = 0;
 
 	for (unsigned int stage = STAGE_SEGMENT; stage <= STAGE_SENT && !err; stage++) {
-		err = pool(w, span, DIST_STEP, stage, 0, 0, &step);
+		err = pool(w, span, DIST_STEP, stage, protocol, 0, &step);
 		if ((double)step.sum > most_ns) {
 			most_ns = (double)step.sum;
 			at = stage;
@@ -354,11 +359,13 @@ static int say_sending(const struct watch *w, enum watch_span span, struct repor
 		hist_release(&step);
 	}
 	if (!err && at && most_ns >= DOMINANT_SHARE * total)
-		err = pool(w, span, DIST_STEP, at, 0, 0, &step);
+		err = pool(w, span, DIST_STEP, at, protocol, 0, &step);
 	if (err || !is_notable(&step) || (at > STAGE_QDISC && passed_several(w, span)))
 		goto out;
-	put_sending(at, &where);
-	say_passed(most_ns / total, "time of sent packets", strbuf_str(&where), &step, r);
+	put_sending(at, protocol, &where);
+	say_passed(most_ns / total,
+		   protocol == PROTO_UDP ? "time of sent datagrams" : "time of sent packets",
+		   strbuf_str(&where), &step, r);
 	err = where.error;
 out:
 	hist_release(&step);
@@ -476,7 +483,9 @@ int watch_findings(const struct watch *w, enum watch_span span, struct report *r
 	say_stopped(w, span, PROTO_TCP, r);
 	say_stopped(w, span, PROTO_UDP, r);
 	if (!err)
-		err = say_sending(w, span, r);
+		err = say_sending(w, span, PROTO_TCP, r);
+	if (!err)
+		err = say_sending(w, span, PROTO_UDP, r);
 	if (!err)
 		err = say_pacing(w, span, r);
 	say_handed(w, span, r);

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The report as a whole: title, tables, sentences and reasons, in the order of the JSON. */
+#include <inttypes.h>
+
 #include "base/strbuf.h"
 #include "event/names.h"
 #include "report/human.h"
 #include "watch/findings.h"
 #include "watch/groups.h"
+#include "watch/other_traffic.h"
 #include "watch/tables.h"
 
 /* -- the frame ------------------------------------------------------------------------------ */
@@ -65,7 +68,8 @@ static uint64_t packets_seen(const struct watch *w, enum watch_span span)
 	uint64_t counts[STAGE_MAX] = { 0 }, most = 0;
 
 	vec_for_each(&w->rows, row) {
-		if (watch_shows(w, (*row)->id.stage) && (*row)->id.stage != STAGE_PROBE)
+		if (watch_shows(w, (*row)->id.stage) && (*row)->id.stage != STAGE_PROBE &&
+		    !watch_before_stack((*row)->id.stage))
 			counts[(*row)->id.stage] += (*row)->hists[span][DIST_LATENCY].count;
 	}
 	for (int stage = 0; stage < STAGE_MAX; stage++)
@@ -126,11 +130,14 @@ static const char *direction_word(unsigned int direction)
 static int add_title(const struct watch *w, const struct watch_common *c, struct report *r)
 {
 	struct strbuf title = STRBUF_INIT(4096);
+	unsigned int protocols = c->protocols;
 	int err;
 
 	strbuf_puts(&title, w->target ? w->target : "unknown sockets");
 	strbuf_puts(&title, ", ");
-	put_words(&title, c->protocols, protocol_word);
+	if (several(protocols))
+		protocols &= ~(1U << PROTO_ANY);
+	put_words(&title, protocols, protocol_word);
 	strbuf_puts(&title, ", ");
 	put_words(&title, c->directions ? c->directions : 1U << DIR_INGRESS, direction_word);
 	if (c->origins) {
@@ -146,6 +153,36 @@ static int add_title(const struct watch *w, const struct watch_common *c, struct
 /* Origins whose stamps are of another clock than ours: the conversion's error counts for them. */
 #define CONVERTED_ORIGINS (1U << ORIGIN_NIC | 1U << ORIGIN_STACK | 1U << ORIGIN_DELIVER)
 
+/* Null where each packet was measured. */
+static void add_sample(const struct watch_period *p, struct report *r)
+{
+	struct object *o;
+
+	if (p->one_in_max < 2) {
+		object_add(&r->body, "sample", value_null());
+		return;
+	}
+	o = object_new(r);
+	object_add(o, "one_in", value_u64(p->one_in));
+	object_add(o, "one_in_max", value_u64(p->one_in_max));
+	object_add(&r->body, "sample", value_object(o));
+}
+
+/* Is there a stage that packets pass? */
+static bool counts_packets(const struct watch *w)
+{
+	bool before = false;
+
+	vec_for_each(&w->bindings, b) {
+		if (!watch_requested(w, b))
+			continue;
+		if (!watch_before_stack(b->stage))
+			return true;
+		before = true;
+	}
+	return !before;
+}
+
 static void add_summary(const struct watch *w, enum watch_span span, const struct watch_common *c,
 			struct report *r)
 {
@@ -157,7 +194,13 @@ static void add_summary(const struct watch *w, enum watch_span span, const struc
 
 	report_summary(r, "%s%s", human_ns(buf, p->to_ns - p->from_ns),
 		       span == WATCH_TOTAL && p->intervals > 1 ? " in all" : "");
-	report_summary(r, "%s packet%s", human_count(buf, packets), packets == 1 ? "" : "s");
+	if (counts_packets(w))
+		report_summary(r, "%s%s packet%s", p->one_in_max > 1 ? "about " : "",
+			       human_count(buf, packets), packets == 1 ? "" : "s");
+	if (p->one_in_max > 1 && p->one_in != p->one_in_max)
+		report_summary(r, "one of %" PRIu64 " measured, or fewer", p->one_in);
+	else if (p->one_in_max > 1)
+		report_summary(r, "one of %" PRIu64 " measured", p->one_in);
 	report_summary(r, "%s%s lost%s", lost.elsewhere ? "up to " : "",
 		       human_count(buf, lost.most), lost.elsewhere ? " at a stage" : "");
 	if (watch_total(w, span, COUNT_DROP))
@@ -199,7 +242,7 @@ static void add_unbound_reasons(const struct watch *w, struct report *r)
 	vec_for_each(&w->bindings, b) {
 		const char *why = watch_name(w, DICT_STRING, b->why);
 
-		if (b->bound || !watch_requested(w, b))
+		if (b->bound || !watch_requested(w, b) || !watch_is_missed(w, b))
 			continue;
 		report_reason(r, "stage-not-measured", why, "`%s` (%s, %s) is not measured",
 			      stage_name(b->stage), direction_name(b->direction),
@@ -215,7 +258,7 @@ static void add_stream_reasons(const struct watch *w, enum watch_span span, stru
 
 	vec_for_each(&w->uncovered, name)
 		report_reason(r, "namespace-not-covered", *name,
-			      "a network namespace is not covered");
+			      "a network namespace was not covered all the time");
 	if (p->lost_records)
 		report_reason(r, "events-lost", NULL, "%s events were lost before they were read",
 			      human_count(buf, p->lost_records));
@@ -233,6 +276,10 @@ static void add_stream_reasons(const struct watch *w, enum watch_span span, stru
 	if (evidence.len)
 		report_reason(r, "damaged", strbuf_str(&evidence),
 			      "the recording is damaged: what was readable is shown");
+	if (p->shed)
+		report_reason(r, "overhead", NULL, "the measurement was ended: with one packet of "
+			      "%" PRIu64 " measured hostlat still took more than --max-overhead",
+			      p->one_in_max);
 	if (p->partial && !r->partial)
 		report_reason(r, "incomplete", NULL, "not everything was measured all the time");
 	strbuf_release(&evidence);
@@ -250,10 +297,14 @@ int watch_report(struct watch *w, enum watch_span span, struct report *r)
 	add_summary(w, span, &common, r);
 	add_interval(p, r);
 	add_clock(w, p, r);
+	add_sample(p, r);
 	watch_add_stages(w, span, &common, r);
+	if (common.before_stack)
+		watch_add_arrival(w, span, &common, r);
 	watch_add_counts(w, span, COUNT_DROP, r);
 	watch_add_counts(w, span, COUNT_LOSS, r);
 	watch_add_counts(w, span, COUNT_EXCLUDED, r);
+	watch_add_uncovered(w, span, r);
 	watch_add_bindings(w, r);
 	if (!err)
 		err = watch_add_scheduler(w, span, r);
@@ -262,6 +313,8 @@ int watch_report(struct watch *w, enum watch_span span, struct report *r)
 	report_place_findings(r);
 	if (!err)
 		err = watch_findings(w, span, r);
+	if (!err)
+		err = watch_say_uncovered(w, span, r);
 	report_place_verdict(r);
 	add_loss_reason(w, span, r);
 	add_unbound_reasons(w, r);

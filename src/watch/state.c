@@ -133,6 +133,38 @@ struct watch_task *watch_task_get(struct watch *w, const struct event_culprit *i
 	return *err ? NULL : &w->tasks.items[at];
 }
 
+static int compare_queues(const struct event_queue *a, const struct event_queue *b)
+{
+	int order = watch_compare(a->of, b->of);
+
+	if (!order)
+		order = watch_compare(a->iface, b->iface);
+	if (!order)
+		order = watch_compare(a->rxq, b->rxq);
+	return order ? order : watch_compare(a->cpu, b->cpu);
+}
+
+struct watch_queue *watch_queue_get(struct watch *w, const struct event_queue *id, int *err)
+{
+	const struct event_queue key = {
+		.cpu = id->cpu, .iface = id->iface, .rxq = id->rxq, .of = id->of,
+	};
+	bool found;
+	size_t at = lower_bound(&w->queues, item, compare_queues(&item->id, &key), &found);
+
+	*err = found ? 0 : insert_at(&w->queues, at, (struct watch_queue){ .id = key });
+	return *err ? NULL : &w->queues.items[at];
+}
+
+struct watch_softnet *watch_softnet_get(struct watch *w, uint32_t cpu, int *err)
+{
+	bool found;
+	size_t at = lower_bound(&w->softnets, item, watch_compare(item->cpu, cpu), &found);
+
+	*err = found ? 0 : insert_at(&w->softnets, at, (struct watch_softnet){ .cpu = cpu });
+	return *err ? NULL : &w->softnets.items[at];
+}
+
 const struct watch_group *watch_group_find(const struct watch *w, uint32_t id)
 {
 	bool found;
@@ -216,6 +248,18 @@ bool watch_requested(const struct watch *w, const struct event_binding *b)
 	return b->bound || !why || strcmp(why, WATCH_NOT_SELECTED) != 0;
 }
 
+bool watch_is_missed(const struct watch *w, const struct event_binding *b)
+{
+	if (b->bound || b->direction != DIR_EGRESS || b->protocol != PROTO_UDP)
+		return true;
+	vec_for_each(&w->counts, c) {
+		if (c->id.direction == DIR_EGRESS && c->id.protocol == PROTO_UDP &&
+		    c->count[WATCH_TOTAL])
+			return true;
+	}
+	return false;
+}
+
 bool watch_is_counted(const struct watch *w, const struct watch_count *c)
 {
 	return c->id.what == COUNT_DROP || !c->id.stage || watch_shows(w, c->id.stage);
@@ -244,12 +288,17 @@ void watch_interval_reset(struct watch *w)
 	vec_for_each(&w->rows, row) {
 		for (int dist = 0; dist < DIST_MAX; dist++)
 			hist_reset(&(*row)->hists[WATCH_INTERVAL][dist]);
+		(*row)->sampled[WATCH_INTERVAL] = 0;
 	}
 	vec_for_each(&w->counts, count)
 		count->count[WATCH_INTERVAL] = 0;
 	vec_for_each(&w->tasks, task)
 		task->ns[WATCH_INTERVAL] = task->count[WATCH_INTERVAL] = 0;
 	w->other_tasks.ns[WATCH_INTERVAL] = w->other_tasks.count[WATCH_INTERVAL] = 0;
+	vec_for_each(&w->queues, queue)
+		queue->sum[WATCH_INTERVAL] = (struct event_queue){ 0 };
+	vec_for_each(&w->softnets, softnet)
+		softnet->sum[WATCH_INTERVAL] = (struct event_softnet){ 0 };
 	w->slow[WATCH_INTERVAL].count = 0;
 	vec_clear(&w->slow[WATCH_INTERVAL].kept);
 	memset(w->shares[WATCH_INTERVAL], 0, sizeof(w->shares[WATCH_INTERVAL]));

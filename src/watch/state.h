@@ -24,6 +24,9 @@
 #define WATCH_GROUPS_MAX 65536
 #define WATCH_LABELS_MAX 8        /* of one group: one per --by key */
 #define WATCH_UNCOVERED_MAX 1024
+#define WATCH_ONE_IN_MAX 65536    /* of so many packets one is measured, at the least */
+#define WATCH_QUEUES_MAX 16384    /* (interface, receive queue, CPU) */
+#define WATCH_CPUS_MAX 4096
 #define WATCH_SLOW_MAX 1000       /* messages of a span, the slowest */
 
 /* One line of the stage table. */
@@ -33,18 +36,30 @@ struct watch_row {
 	/* Empty ones take no memory. `measured` tells "none yet" from "not measured". */
 	struct hist hists[WATCH_SPANS][DIST_MAX];
 	bool measured[DIST_MAX];
+	uint64_t sampled[WATCH_SPANS]; /* packets behind it; what `hists` hold is an estimate */
 };
 
 struct watch_count {
 	uint64_t key;
 	struct event_count id;    /* count is 0 */
 	uint64_t count[WATCH_SPANS];
+	bool exact;               /* COUNT_EXACT */
 };
 
 struct watch_task {
 	struct event_culprit id;  /* pid and comm; the rest is 0. Threads of one name are pooled */
 	uint64_t ns[WATCH_SPANS];
 	uint64_t count[WATCH_SPANS];
+};
+
+struct watch_queue {
+	struct event_queue id;    /* counters are 0 */
+	struct event_queue sum[WATCH_SPANS];
+};
+
+struct watch_softnet {
+	uint32_t cpu;
+	struct event_softnet sum[WATCH_SPANS];
 };
 
 struct watch_group {
@@ -74,6 +89,8 @@ struct watch_period {
 	uint64_t refused;         /* events whose numbers cannot be */
 	uint64_t beyond;          /* events that a limit above kept out */
 	bool partial;             /* INTERVAL_PARTIAL */
+	bool shed;                /* INTERVAL_SHED */
+	uint64_t one_in, one_in_max; /* of how many packets one was measured: last, and at most */
 };
 
 struct watch {
@@ -85,6 +102,8 @@ struct watch {
 	struct watch_task other_tasks;
 	struct watch_bindings VEC_OF(struct event_binding) bindings;
 	struct watch_groups VEC_OF(struct watch_group) groups;
+	struct watch_queues VEC_OF(struct watch_queue) queues;
+	struct watch_softnets VEC_OF(struct watch_softnet) softnets;
 	struct watch_uncovered VEC_OF(char *) uncovered;
 	struct watch_slow slow[WATCH_SPANS];
 	uint64_t slower_than_ns;  /* 0: slow messages were not asked for */
@@ -95,6 +114,7 @@ struct watch {
 	bool closed;              /* the next delta begins a new interval */
 	char *target;
 	char *cost_unknown;       /* why */
+	char *other_traffic;      /* WATCH_FACT_OTHERS */
 	struct event_damage damage;
 	struct event_dict *names;
 	/* What DIST_CPU_WAIT adds up to by protocol; made for each report, which borrows it. */
@@ -115,6 +135,8 @@ struct watch_row *watch_row_get(struct watch *w, const struct event_hist *id, in
 struct watch_count *watch_count_get(struct watch *w, const struct event_count *id, int *err);
 /* Beyond the limit this is the pool of the others; NULL without memory only. */
 struct watch_task *watch_task_get(struct watch *w, const struct event_culprit *id, int *err);
+struct watch_queue *watch_queue_get(struct watch *w, const struct event_queue *id, int *err);
+struct watch_softnet *watch_softnet_get(struct watch *w, uint32_t cpu, int *err);
 /* NULL if unknown. */
 const struct watch_group *watch_group_find(const struct watch *w, uint32_t id);
 struct watch_group *watch_group_get(struct watch *w, uint32_t id, int *err);
@@ -126,9 +148,21 @@ struct event_binding *watch_binding_get(struct watch *w, const struct event_bind
 const struct event_binding *watch_binding_of(const struct watch *w, unsigned int stage,
 					     unsigned int direction, unsigned int protocol);
 
+/* A happening of a CPU, not of a packet: of no protocol. */
+static inline bool watch_before_stack(unsigned int stage)
+{
+	return stage == STAGE_IRQ || stage == STAGE_POLL;
+}
+
 /* Was it asked for, by who measured and by who looks? */
 bool watch_shows(const struct watch *w, unsigned int stage);
 bool watch_requested(const struct watch *w, const struct event_binding *b);
+
+/*
+ * Who asks for what is sent asks for both protocols: where UDP's can't be measured, nothing is
+ * missing as long as nobody sends a datagram.
+ */
+bool watch_is_missed(const struct watch *w, const struct event_binding *b);
 
 /* What was lost at a stage that nobody looks at doesn't count; a dropped packet always does. */
 bool watch_is_counted(const struct watch *w, const struct watch_count *c);

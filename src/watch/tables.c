@@ -32,10 +32,12 @@ struct watch_common watch_common(const struct watch *w)
 		c.grouped |= row->id.group || row->id.flags & HIST_OVERFLOW_GROUP;
 	}
 	vec_for_each(&w->bindings, b) {
-		if (!watch_requested(w, b))
+		if (!watch_requested(w, b) || !watch_is_missed(w, b))
 			continue;
+		c.before_stack |= watch_before_stack(b->stage);
 		c.directions |= 1U << b->direction;
-		c.protocols |= b->protocol == PROTO_ANY ? 0 : 1U << b->protocol;
+		c.protocols |= b->protocol == PROTO_ANY && !watch_before_stack(b->stage) ?
+			       0 : 1U << b->protocol;
 	}
 	if (!c.protocols)
 		c.protocols = 1U << PROTO_ANY;
@@ -43,7 +45,7 @@ struct watch_common watch_common(const struct watch *w)
 }
 
 /* In text each key of a group has a column of its own. */
-#define STAGE_COLUMNS (11 + GROUP_KEY_MAX)
+#define STAGE_COLUMNS (12 + GROUP_KEY_MAX)
 
 static struct table *new_stage_table(const struct watch *w, struct report *r,
 				     const struct watch_common *c)
@@ -62,7 +64,7 @@ static struct table *new_stage_table(const struct watch *w, struct report *r,
 		  .show = SHOW_COUNT | SHOW_P50 | SHOW_P90 | SHOW_P99 | SHOW_MAX | SHOW_SPARK },
 		{ .name = "step", .head = "step", .show = SHOW_P99 },
 		{ .name = "youngest" },
-		{ .name = "pacing" }, { .name = "hol" },
+		{ .name = "pacing" }, { .name = "hol" }, { .name = "sampled" },
 	};
 	struct column columns[STAGE_COLUMNS];
 	size_t n = ARRAY_LEN(first);
@@ -121,6 +123,8 @@ static void add_stage(const struct watch *w, const struct watch_row *row, enum w
 					      : value_absent();
 	cells[n++] = id->stage == STAGE_ENQUEUED && id->protocol == PROTO_TCP
 		   ? dist_value(row, span, DIST_HOL, r) : value_absent();
+	cells[n++] = w->periods[span].one_in_max > 1 ? value_u64(row->sampled[span])
+						      : value_absent();
 	table_add(t, cells, n);
 }
 
@@ -178,9 +182,13 @@ static const char *why_empty(const struct watch *w, unsigned int direction, unsi
 	if ((stage == STAGE_RUNNABLE || stage == STAGE_RUNNING) &&
 	    has_counts(w, COUNT_EXCLUDED, direction, protocol, STAGE_RUNNABLE))
 		return "no packet woke its reader";
+	if (stage == STAGE_IRQ && has_counts(w, COUNT_EXCLUDED, direction, protocol, stage))
+		return "no interrupt asked for it";
+	if (stage == STAGE_POLL && has_counts(w, COUNT_EXCLUDED, direction, protocol, stage))
+		return "no poll was asked for by a raise";
 	if (stage == STAGE_SENT && has_counts(w, COUNT_EXCLUDED, direction, protocol, stage))
 		return "no packet left by a card";
-	return "no packets yet";
+	return watch_before_stack(stage) ? "none yet" : "no packets yet";
 }
 
 static void add_note(const char *stage, unsigned int direction, unsigned int protocol,
@@ -192,13 +200,15 @@ static void add_note(const char *stage, unsigned int direction, unsigned int pro
 }
 
 /* The line for a stage without numbers. Of a protocol that nobody speaks it is silent. */
-static void add_unmeasured(const struct watch *w, unsigned int direction, unsigned int protocol,
-			   unsigned int stage, struct table *t)
+static void add_unmeasured(const struct watch *w, const struct watch_common *c,
+			   unsigned int direction, unsigned int protocol, unsigned int stage,
+			   struct table *t)
 {
 	const struct event_binding *b = watch_binding_of(w, stage, direction, protocol);
+	bool none = protocol == PROTO_ANY; /* stages of none beside others of packets */
 	const char *why;
 
-	if (!b || !watch_requested(w, b))
+	if (!b || !watch_requested(w, b) || (c->before_stack && watch_before_stack(stage) != none))
 		return;
 	why = watch_name(w, DICT_STRING, b->why);
 	if (!b->bound)
@@ -227,10 +237,11 @@ static bool is_silent(const struct watch *w, unsigned int direction, unsigned in
  * The lines of one direction and protocol, with those of unmeasured stages if anybody speaks of
  * that protocol. `*at` goes on to the first row behind them.
  */
-static void add_path(const struct watch *w, enum watch_span span, unsigned int direction,
-		     unsigned int protocol, bool spoken_of, size_t *at, struct table *t,
+static void add_path(const struct watch *w, const struct watch_common *c, enum watch_span span,
+		     unsigned int direction, unsigned int protocol, size_t *at, struct table *t,
 		     struct report *r)
 {
+	bool spoken_of = c->protocols >> protocol & 1;
 	unsigned int stage = spoken_of ? STAGE_NONE + 1 : STAGE_MAX;
 
 	for (; *at < w->order.len; ++*at) {
@@ -240,12 +251,12 @@ static void add_path(const struct watch *w, enum watch_span span, unsigned int d
 			break;
 		/* Groups come after the whole host, which has a line for each stage. */
 		for (; stage < (row->id.group ? STAGE_MAX : row->id.stage); stage++)
-			add_unmeasured(w, direction, protocol, stage, t);
+			add_unmeasured(w, c, direction, protocol, stage, t);
 		if (is_shown(w, row, span))
 			add_stage(w, row, span, t, r);
 	}
 	for (; stage < STAGE_MAX; stage++)
-		add_unmeasured(w, direction, protocol, stage, t);
+		add_unmeasured(w, c, direction, protocol, stage, t);
 }
 
 void watch_add_stages(const struct watch *w, enum watch_span span, const struct watch_common *c,
@@ -260,7 +271,7 @@ void watch_add_stages(const struct watch *w, enum watch_span span, const struct 
 		for (unsigned int protocol = PROTO_ANY; protocol < PROTO_MAX; protocol++) {
 			bool spoken_of = c->protocols >> protocol & 1;
 
-			add_path(w, span, direction, protocol, spoken_of, &at, t, r);
+			add_path(w, c, span, direction, protocol, &at, t, r);
 			if (spoken_of && !silent && is_silent(w, direction, protocol))
 				add_note("all", direction, protocol,
 					 why_empty(w, direction, protocol, STAGE_NONE), t);

@@ -9,11 +9,15 @@
  *	group ID KEY=NAME ... | KEY=NUMBER ...
  *	clock REALTIME_MINUS_MONO_NS ERROR_NS TAI_S [step]
  *	hist STAGE PROTOCOL ORIGIN DIST [group=ID] [overflow] [schema=N] VALUExCOUNT ...
+ *		ORIGIN "-": none
  *	drop|loss|excluded|suppressed STAGE PROTOCOL REASON COUNT      STAGE "-": none
+ *	uncovered|forwarded - - PROTOCOL COUNT                         as IP calls it
  *	share PROTOCOL PACKETS WAITED BUSY WAKE WAIT RUN STOPPED
  *	culprit PID COMM TIME COUNT
  *	slow PROTOCOL ORIGIN READ_NS LOCAL PORT REMOTE PORT [reader PID COMM WAIT STOPPED]
  *		[partial|new] [behind PID COMM TIME] STAGE TIME...           TIME since the origin
+ *	queue CPU device|backlog|others IFACE|- RXQ|- POLLS FULL WORK RECEIVED MERGED PASSED
+ *	softnet CPU PROCESSED DROPPED SQUEEZED RPS FLOW_LIMIT
  *	lost KIND RECORDS
  *	interval DURATION USER BPF CPUS [last] [partial] [estimate] [no-cost]
  *
@@ -136,6 +140,11 @@ static int dist_parse(const char *name)
 			return dist;
 	}
 	return -1;
+}
+
+static int origin_or_none(const char *name)
+{
+	return strcmp(name, "-") == 0 ? ORIGIN_NONE : origin_parse(name);
 }
 
 static int stage_or_none(const char *name)
@@ -280,7 +289,7 @@ static void make_hist(struct script *s)
 	delta.stage = (__u8)known(s, stage_parse);
 	delta.direction = (__u8)stage_direction(delta.stage);
 	delta.protocol = (__u8)known(s, protocol_parse);
-	delta.origin = (__u8)known(s, origin_parse);
+	delta.origin = (__u8)known(s, origin_or_none);
 	delta.dist = (__u8)known(s, dist_parse);
 	for (; more(s); s->at++) {
 		char *text = s->words[s->at];
@@ -310,6 +319,8 @@ static void make_count(struct script *s, enum count_what what)
 	count.direction = count.stage ? (__u8)stage_direction(count.stage) : 0;
 	count.reason = name(s, DICT_STRING, word(s));
 	count.count = (__u64)number(s);
+	if (what == COUNT_DROP || (more(s) && strcmp(word(s), "exact") == 0))
+		count.flags = COUNT_EXACT;
 	put(s, EV_COUNT, &count, sizeof(count));
 }
 
@@ -331,6 +342,16 @@ static void make_excluded(struct script *s)
 static void make_suppressed(struct script *s)
 {
 	make_count(s, COUNT_SUPPRESSED);
+}
+
+static void make_uncovered(struct script *s)
+{
+	make_count(s, COUNT_UNCOVERED);
+}
+
+static void make_forwarded(struct script *s)
+{
+	make_count(s, COUNT_FORWARDED);
 }
 
 static void make_share(struct script *s)
@@ -359,6 +380,40 @@ static void make_culprit(struct script *s)
 	culprit.ns = duration_word(s);
 	culprit.count = (__u64)number(s);
 	put(s, EV_CULPRIT, &culprit, sizeof(culprit));
+}
+
+static void make_queue(struct script *s)
+{
+	struct event_queue q = { .cpu = (__u32)number(s) };
+	const char *of = word(s), *iface = word(s);
+
+	q.of = strcmp(of, "backlog") == 0 ? QUEUE_OF_BACKLOG :
+	       strcmp(of, "others") == 0 ? QUEUE_OF_OTHERS : QUEUE_OF_DEVICE;
+	if (strcmp(iface, "-") != 0)
+		q.iface = name(s, DICT_IFACE, iface);
+	if (strcmp(s->words[s->at], "-") == 0)
+		s->at++;
+	else
+		q.rxq = (__u32)number(s) + 1;
+	q.polls = (__u64)number(s);
+	q.full = (__u64)number(s);
+	q.work = (__u64)number(s);
+	q.received = (__u64)number(s);
+	q.merged = (__u64)number(s);
+	q.passed = (__u64)number(s);
+	put(s, EV_QUEUE, &q, sizeof(q));
+}
+
+static void make_softnet(struct script *s)
+{
+	struct event_softnet e = { .cpu = (__u32)number(s) };
+
+	e.processed = (__u64)number(s);
+	e.dropped = (__u64)number(s);
+	e.squeezed = (__u64)number(s);
+	e.rps = (__u64)number(s);
+	e.flow_limit = (__u64)number(s);
+	put(s, EV_SOFTNET, &e, sizeof(e));
 }
 
 static void task_word(struct script *s, __u32 *pid, char *comm)
@@ -431,6 +486,7 @@ static __u32 interval_flag(struct script *s)
 	} flags[] = {
 		{ "last", INTERVAL_LAST }, { "partial", INTERVAL_PARTIAL },
 		{ "estimate", INTERVAL_BPF_ESTIMATE }, { "no-cost", INTERVAL_NO_BPF_COST },
+		{ "shed", INTERVAL_SHED },
 	};
 
 	const char *text = word(s);
@@ -451,6 +507,8 @@ static void make_interval(struct script *s)
 	interval.own_user_ns = duration_word(s);
 	interval.own_bpf_ns = duration_word(s);
 	interval.ncpus = (__u32)number(s);
+	if (more(s) && s->words[s->at][0] >= '0' && s->words[s->at][0] <= '9')
+		interval.one_in = (__u64)number(s);
 	while (more(s))
 		interval.flags |= interval_flag(s);
 	put(s, EV_INTERVAL, &interval, sizeof(interval));
@@ -464,6 +522,8 @@ static const struct {
 	{ "group", make_group }, { "clock", make_clock }, { "hist", make_hist },
 	{ "drop", make_drop }, { "loss", make_loss }, { "excluded", make_excluded },
 	{ "share", make_share }, { "culprit", make_culprit }, { "lost", make_lost },
+	{ "uncovered", make_uncovered }, { "forwarded", make_forwarded },
+	{ "queue", make_queue }, { "softnet", make_softnet },
 	{ "suppressed", make_suppressed }, { "slow", make_slow }, { "interval", make_interval },
 };
 

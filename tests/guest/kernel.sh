@@ -11,15 +11,17 @@
 #	lib/modules/VERSION/    modules, with depmod's tables
 #	initramfs               see initramfs.sh
 
+#	.../newest		a link to the one that was the newest when it was fetched
+
 # series -> Debian suite whose linux-image-amd64 is of that series
-declare -A series_suite=([5.10]=bullseye [6.1]=bookworm [6.12]=trixie)
+declare -A series_suite=([5.10]=bullseye [6.1]=bookworm [6.12]=trixie [newest]=sid)
 
-# The newest cached kernel of a series ("6.1"), or the one of exactly this version.
+# The newest cached kernel of a series ("6.1"), or the one of exactly this name.
 kernel_cached() {
-	local dir
+	local dir=$cache/kernels/$1
 
-	dir=$(printf '%s\n' "$cache/kernels/$1" "$cache/kernels/$1".*-amd64 | sort -V | tail -n 1)
-	[ -d "$dir" ] && echo "$dir"
+	[ -d "$dir" ] || dir=$(printf '%s\n' "$dir".*-amd64 | sort -V | tail -n 1)
+	[ -d "$dir" ] && readlink -f "$dir"
 }
 
 kernel_list() {
@@ -83,6 +85,12 @@ kernel_package() {
 	esac
 }
 
+# It, and what of the kernel newer releases of Debian keep in packages of their own.
+kernel_packages() {
+	echo "$1"
+	apt-cache depends "$1" | sed -nE 's/^ *Depends: (linux-(binary|modules|base)-[0-9].*)$/\1/p'
+}
+
 # The ELF image in a bzImage: where it lies is in the boot header (Documentation/x86/boot.rst).
 # All but gzip have the unpacked size, 4 bytes, appended to their stream.
 extract_vmlinux() {
@@ -103,21 +111,52 @@ extract_vmlinux() {
 	tail -c +$((offset + 1)) "$image" | head -c $((length - tail)) | $unpack
 }
 
-unpack_kernel() {
-	local dir=$1 deb=$2 version=$3
+# Newer releases of Debian put into /boot only at installation what belongs there.
+fill_boot() {
+	local dir=$1 version=$2 name
 
-	dpkg -x "$deb" "$dir"
+	[ -e "$dir/boot/vmlinuz-$version" ] && return
+	mkdir -p "$dir/boot"
+	for name in vmlinuz config; do
+		ln "$dir/lib/modules/$version/$name" "$dir/boot/$name-$version" || return
+	done
+}
+
+unpack_kernel() {
+	local dir=$1 version=$2 deb
+
+	shift 2
+	for deb; do
+		dpkg -x "$deb" "$dir" || return
+	done
 	[ -d "$dir/lib/modules" ] || ln -s usr/lib "$dir/lib"
-	depmod -b "$dir" "$version"
-	extract_vmlinux "$dir/boot/vmlinuz-$version" >"$dir/vmlinux"
-	build_initramfs "$dir" "$version"
+	fill_boot "$dir" "$version" && depmod -b "$dir" "$version" &&
+		extract_vmlinux "$dir/boot/vmlinuz-$version" >"$dir/vmlinux" &&
+		build_initramfs "$dir" "$version"
+}
+
+# Downloads a kernel's packages and unpacks them.
+fetch_package() {
+	local apt=$1 package=$2 version=$3 packages
+
+	say "fetching $package"
+	mapfile -t packages < <(kernel_packages "$package")
+	rm -f "$apt"/debs/*.deb
+	(cd "$apt/debs" && apt-get -qq download "${packages[@]}" >>"$apt/log" 2>&1) ||
+		fail "cannot download $package; details in $apt/log"
+	rm -rf "$cache/kernels/.new"
+	mkdir -p "$cache/kernels/.new"
+	unpack_kernel "$cache/kernels/.new" "$version" "$apt"/debs/*.deb ||
+		fail "cannot unpack $package"
+	mv "$cache/kernels/.new" "$cache/kernels/$version"
+	rm -f "$apt"/debs/*.deb
 }
 
 # Fetches the newest kernel of a series, or one version. Called under the fetch lock.
 fetch_locked() {
 	local want=$1 series package version apt
 
-	series=$(grep -oE '^[0-9]+\.[0-9]+' <<<"$want") || fail "$want: not a kernel version"
+	series=$(grep -oE '^([0-9]+\.[0-9]+|newest$)' <<<"$want") || fail "$want: not a kernel version"
 	[ -n "${series_suite[$series]:-}" ] ||
 		fail "$want: no Debian suite known for it; known: ${!series_suite[*]}"
 	apt=$cache/apt/$series
@@ -128,18 +167,8 @@ fetch_locked() {
 	package=$(kernel_package "$want" 2>>"$apt/log")
 	[ -n "$package" ] || fail "cannot reach the package mirror; details in $apt/log"
 	version=${package#linux-image-}
-	[ -d "$cache/kernels/$version" ] && return
-
-	say "fetching $package"
-	rm -f "$apt"/debs/*.deb
-	(cd "$apt/debs" && apt-get -qq download "$package" >>"$apt/log" 2>&1) ||
-		fail "cannot download $package; details in $apt/log"
-	rm -rf "$cache/kernels/.new"
-	mkdir -p "$cache/kernels/.new"
-	(set -e; unpack_kernel "$cache/kernels/.new" "$apt"/debs/*.deb "$version") ||
-		fail "cannot unpack $package"
-	mv "$cache/kernels/.new" "$cache/kernels/$version"
-	rm -f "$apt"/debs/*.deb
+	[ -d "$cache/kernels/$version" ] || fetch_package "$apt" "$package" "$version"
+	[ "$want" != newest ] || ln -sfn "$version" "$cache/kernels/newest"
 }
 
 # One process at a time: a second one waits and then finds the kernel in the cache.

@@ -36,6 +36,15 @@ static void delay(void)
 	__sync_fetch_and_add(&spent_ns, bpf_ktime_get_ns() - start);
 }
 
+/* Receiving is asked for by this process: a sender over loopback. */
+SEC("tp_btf/softirq_raise")
+int BPF_PROG(at_raise, unsigned int vec)
+{
+	if (vec == 3 && bpf_get_current_pid_tgid() >> 32 == (__u64)tgid)
+		delay();
+	return 0;
+}
+
 SEC("tp_btf/netif_receive_skb")
 int BPF_PROG(at_link, struct sk_buff *skb)
 {

@@ -503,12 +503,7 @@ def completed(net):
 
 def stacked(net):
     """A packet passes two devices: it is measured once, at the one on top or at the one asked for."""
-    for namespace, device, host in ((net.reader, "reader0", 1), (net.sender, "sender0", 2)):
-        netns.ip("-n", namespace, "link", "add", "link", device, "name", "vlan5", "type", "vlan",
-                 "id", "5")
-        netns.ip("-n", namespace, "addr", "add", f"10.79.0.{host}/24", "dev", "vlan5")
-        netns.ip("-n", namespace, "link", "set", "vlan5", "up")
-    above = netns.Net("vlan", net.reader, net.sender, "10.79.0.1", None)
+    above = netns.vlan(net)
     line = Line(above)
     both = sender_of(net)
     lower = watch.Watch(*EGRESS, "--netns", net.sender, "--ifname", "sender0")

@@ -89,7 +89,7 @@ static int put_interval(struct event_writer *w)
 	if (!err)
 		err = PUT(w, EV_COUNT, (struct event_count){
 			.what = COUNT_DROP, .stage = STAGE_ENQUEUED, .protocol = PROTO_UDP,
-			.reason = 3, .count = 17 });
+			.reason = 3, .count = 17, .flags = COUNT_EXACT });
 	if (!err)
 		err = PUT(w, EV_SHARE, (struct event_share){
 			.protocol = PROTO_TCP, .packets = 5, .waited = 1, .busy_ns = 2,
@@ -98,10 +98,18 @@ static int put_interval(struct event_writer *w)
 		err = PUT(w, EV_CULPRIT, (struct event_culprit){
 			.pid = 4690, .tid = 4691, .comm = "nginx", .ns = 3000000, .count = 2 });
 	if (!err)
+		err = PUT(w, EV_QUEUE, (struct event_queue){
+			.cpu = 1, .iface = 1, .rxq = 3, .of = QUEUE_OF_DEVICE, .polls = 10,
+			.work = 100, .full = 1, .received = 100, .merged = 90, .passed = 10 });
+	if (!err)
+		err = PUT(w, EV_SOFTNET, (struct event_softnet){
+			.cpu = 1, .processed = 20, .dropped = 3, .squeezed = 2, .rps = 1,
+			.flow_limit = 4 });
+	if (!err)
 		err = PUT(w, EV_INTERVAL, (struct event_interval){
 			.seq = 0, .from_ns = START, .to_ns = START + NS_PER_S,
 			.own_user_ns = 700, .own_bpf_ns = 800, .ncpus = 2,
-			.flags = INTERVAL_LAST });
+			.flags = INTERVAL_LAST, .one_in = 64 });
 	return err;
 }
 
@@ -277,7 +285,8 @@ static const struct field *const fields[EV_KIND_MAX] = {
 		F(event_hist, over), { 0 } },
 	[EV_COUNT] = (const struct field[]){
 		F(event_count, what), F(event_count, stage), F(event_count, protocol),
-		F(event_count, direction), F(event_count, reason), F(event_count, count), { 0 } },
+		F(event_count, direction), F(event_count, reason), F(event_count, count),
+		F(event_count, flags), { 0 } },
 	[EV_BINDING] = (const struct field[]){
 		F(event_binding, stage), F(event_binding, direction), F(event_binding, protocol),
 		F(event_binding, bound), F(event_binding, hook), F(event_binding, kind),
@@ -292,7 +301,8 @@ static const struct field *const fields[EV_KIND_MAX] = {
 	[EV_INTERVAL] = (const struct field[]){
 		F(event_interval, seq), F(event_interval, from_ns), F(event_interval, to_ns),
 		F(event_interval, own_user_ns), F(event_interval, own_bpf_ns),
-		F(event_interval, ncpus), F(event_interval, flags), { 0 } },
+		F(event_interval, ncpus), F(event_interval, flags), F(event_interval, one_in),
+		{ 0 } },
 	[EV_GROUP] = (const struct field[]){ F(event_group, id), F(event_group, n), { 0 } },
 	[EV_LOSS] = (const struct field[]){
 		F(event_loss, why), F(event_loss, kind), F(event_loss, records),

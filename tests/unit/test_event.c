@@ -80,7 +80,7 @@ static void test_memsource(void **state)
 		if (event_put(sink, EV_COUNT, put, &count, sizeof(count)))
 			break;
 	}
-	assert_in_range(put, 4 * EVENT_BLOCK_SIZE / 32, 6 * EVENT_BLOCK_SIZE / 32);
+	assert_in_range(put, 4 * EVENT_BLOCK_SIZE / 40, 6 * EVENT_BLOCK_SIZE / 40);
 	event_source_damage(source, &damage);
 	assert_int_equal(damage.records, 1);
 	while (event_source_next(source, &block) > 0) {
@@ -270,7 +270,7 @@ static void test_disk_full(void **state)
 	assert_int_equal(err, 0);
 	assert_int_equal(damage.reasons, DAMAGE_CUT);
 	assert_int_equal(damage.bytes, 0);
-	assert_non_null(strstr(text, "count=10000\n"));
+	assert_non_null(strstr(text, "count=10000 flags=0\n"));
 	free(text);
 	free(bytes.data);
 	close(fd);
@@ -312,7 +312,7 @@ static void test_size_limit(void **state)
 	bytes = contents(fd);
 	assert_in_range(bytes.size, 100000, 300000);
 	text = whole_text(bytes);
-	assert_null(strstr(text, "count=199999\n"));
+	assert_null(strstr(text, "count=199999 flags=0\n"));
 	assert_non_null(strstr(text, "loss domain 0"));
 	assert_non_null(strstr(text, "why=1 kind=5 "));
 	free(text);

@@ -371,7 +371,7 @@ static void test_future(void **state)
 		struct event_record head;
 		struct event_count count;
 		uint64_t appended;
-	} longer = { { .kind = EV_COUNT, .version = 1, .size = 24 }, { .count = 5 }, 99 };
+	} longer = { { .kind = EV_COUNT, .version = 1, .size = 32 }, { .count = 5 }, 99 };
 	struct event_damage damage;
 	struct forged forged;
 	char *text;
@@ -389,11 +389,11 @@ static void test_future(void **state)
 	assert_int_equal(damage.reasons, DAMAGE_VERSION);
 	assert_int_equal(damage.unknown, 4);
 	assert_int_equal(damage.records, 0);
-	assert_non_null(strstr(text, "count=1\n"));
-	assert_null(strstr(text, "count=2\n"));
-	assert_null(strstr(text, "count=3\n"));
-	assert_non_null(strstr(text, "count=4\n"));
-	assert_non_null(strstr(text, "count=5\n"));
+	assert_non_null(strstr(text, "count=1 flags=0\n"));
+	assert_null(strstr(text, "count=2 flags=0\n"));
+	assert_null(strstr(text, "count=3 flags=0\n"));
+	assert_non_null(strstr(text, "count=4 flags=0\n"));
+	assert_non_null(strstr(text, "count=5 flags=0\n"));
 	assert_non_null(strstr(text, "sample domain 0"));
 	free(text);
 }
@@ -435,9 +435,9 @@ static void test_lies(void **state)
 	assert_int_equal(damage.reasons, DAMAGE_INVALID);
 	assert_int_equal(damage.records, 2 + 1 + 2 + 1 + 1 + 1 + 1 + 2 + 4);
 	assert_string_equal(text, "count domain 0 at 0: what=0 stage=0 protocol=0 direction=0 "
-				  "reason=0 count=1\n"
+				  "reason=0 count=1 flags=0\n"
 				  "count domain 0 at 0: what=0 stage=0 protocol=0 direction=0 "
-				  "reason=0 count=4\n");
+				  "reason=0 count=4 flags=0\n");
 	free(text);
 }
 

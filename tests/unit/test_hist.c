@@ -268,6 +268,38 @@ static void test_merge_equals_one(void **state)
 	}
 }
 
+/* As often as if each value had come so many times, in place and into another. */
+static void test_times_equals_recording(void **state)
+{
+	struct hist one, times, merged;
+	struct rng rng;
+
+	(void)state;
+	rng_init(&rng, 5);
+	hist_init(&one, 3);
+	hist_init(&times, 3);
+	hist_init(&merged, 3);
+	for (int i = 0; i < SAMPLES; i++) {
+		uint64_t value = some_latency(&rng);
+
+		hist_record(&one, value);
+		hist_record_n(&times, value, 64);
+	}
+	assert_int_equal(hist_merge(&merged, &one), 0);
+	assert_int_equal(hist_merge_times(&merged, &one, 63), 0);
+	assert_same(&times, &merged);
+	hist_multiply(&one, 64);
+	assert_same(&times, &one);
+	hist_record(&one, BUCKET_LIMIT + 1);
+	one.sum = UINT64_MAX / 2;
+	hist_multiply(&one, 3);
+	assert_int_equal(one.over, times.over * 3 + 3);
+	assert_true(one.sum == UINT64_MAX);
+	hist_release(&one);
+	hist_release(&times);
+	hist_release(&merged);
+}
+
 static void test_downscale_equals_recording(void **state)
 {
 	(void)state;
@@ -350,6 +382,7 @@ int main(void)
 		cmocka_unit_test(test_interpolation),
 		cmocka_unit_test(test_extremes_narrow_bounds),
 		cmocka_unit_test(test_merge_equals_one),
+		cmocka_unit_test(test_times_equals_recording),
 		cmocka_unit_test(test_downscale_equals_recording),
 		cmocka_unit_test(test_rebuilt_from_deltas),
 		cmocka_unit_test(test_mean),

@@ -223,6 +223,19 @@ static void test_percent(void **state)
 	check_doubles(parse_percent, cases, ARRAY_LEN(cases));
 }
 
+static void test_one_in(void **state)
+{
+	static const struct number_case cases[] = {
+		{ "1/1", 0, 1 }, { "1/64", 0, 64 }, { "1/65536", 0, 65536 },
+		{ "1/65537", -ERANGE, 0 }, { "1/0", -ERANGE, 0 },
+		{ "64", -EINVAL, 0 }, { "2/64", -EINVAL, 0 }, { "1/", -EINVAL, 0 },
+		{ "1/6x", -EINVAL, 0 }, { "", -EINVAL, 0 }, { "1/ 4", -EINVAL, 0 },
+	};
+
+	(void)state;
+	check_numbers(parse_one_in, cases, ARRAY_LEN(cases));
+}
+
 static void test_endpoint(void **state)
 {
 	static const char *const refused[] = {
@@ -261,6 +274,7 @@ int main(void)
 		cmocka_unit_test(test_format),	   cmocka_unit_test(test_fraction),
 		cmocka_unit_test(test_endpoint),   cmocka_unit_test(test_rate),
 		cmocka_unit_test(test_percent),
+		cmocka_unit_test(test_one_in),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

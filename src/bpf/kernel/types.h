@@ -34,7 +34,18 @@ struct rtnl_link_ops {
 	const char *kind;
 };
 
+struct rps_map {
+	unsigned int len;
+};
+
+struct netdev_rx_queue {
+	struct rps_map *rps_map;
+	void *rps_flow_table;
+};
+
 struct net_device {
+	struct netdev_rx_queue *_rx;
+	unsigned int real_num_rx_queues;
 	char name[16];
 	int ifindex;
 	const struct rtnl_link_ops *rtnl_link_ops;
@@ -69,6 +80,13 @@ struct sk_buff {
 	unsigned int truesize;
 	__u16 queue_mapping;
 	__u8 pkt_type : 3;
+};
+
+#define PF_KTHREAD 0x200000 /* include/linux/sched.h */
+
+struct timespec64 {
+	__s64 tv_sec;
+	long tv_nsec;
 };
 
 struct skb_shared_info {
@@ -132,6 +150,7 @@ struct sock {
 	int sk_rcvlowat;
 	__u16 sk_protocol;
 	__u16 sk_type;
+	__u8 sk_clockid;
 	struct sock_cgroup_data sk_cgrp_data; /* with CONFIG_SOCK_CGROUP_DATA */
 };
 
@@ -155,6 +174,7 @@ struct tcp_sock {
 };
 
 struct udp_sock {
+	int pending;
 	struct sk_buff_head reader_queue;
 };
 
@@ -163,7 +183,20 @@ struct udp_sock___batch {
 	void *udp_prod_queue;
 };
 
+struct napi_struct {
+	struct net_device *dev; /* NULL: a CPU's backlog */
+};
+
+enum gro_result {
+	GRO_MERGED,
+	GRO_MERGED_FREE,
+	GRO_HELD,
+	GRO_NORMAL,
+	GRO_CONSUMED,
+};
+
 struct task_struct {
+	unsigned int flags;
 	int pid;
 	int tgid;
 	char comm[16];

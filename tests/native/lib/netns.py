@@ -99,6 +99,16 @@ def veth():
     return Net("veth", reader, sender, "10.77.0.1", "fd77::1")
 
 
+def vlan(net):
+    """A device on top of each end of a veth()."""
+    for namespace, device, host in ((net.reader, "reader0", 1), (net.sender, "sender0", 2)):
+        ip("-n", namespace, "link", "add", "link", device, "name", "vlan5", "type", "vlan",
+           "id", "5")
+        ip("-n", namespace, "addr", "add", f"10.79.0.{host}/24", "dev", "vlan5")
+        ip("-n", namespace, "link", "set", "vlan5", "up")
+    return Net("vlan", net.reader, net.sender, "10.79.0.1", None)
+
+
 class Star:
     """Namespaces that have a link each to one in the middle, and its address on that link."""
 

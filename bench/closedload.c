@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * mcload HOST PORT CONNECTIONS SECONDS: a closed loop of memcached gets, one outstanding on each
- * connection. Prints as one line: requests, CPU time of this process per request in ns, and the
- * median and 99th percentile of the latency in ns.
+ * closedload memcached|http HOST PORT CONNECTIONS SECONDS: a closed loop of gets, one outstanding
+ * on each connection. Prints as one line: requests, CPU time of this process per request in ns,
+ * the median and 99th percentile of the latency in ns, and requests per second.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -19,7 +19,7 @@
 #define CONNECTIONS_MAX 64
 #define SAMPLES_MAX (1u << 22)
 
-static const char request[] = "get k\r\n";
+static const char *request = "get k\r\n";
 static uint64_t sent_ns[CONNECTIONS_MAX];
 static int sockets[CONNECTIONS_MAX];
 static uint32_t samples[SAMPLES_MAX];
@@ -57,7 +57,7 @@ static int connect_to(const char *host, int port)
 static void ask(unsigned int i)
 {
 	sent_ns[i] = now(CLOCK_MONOTONIC);
-	if (send(sockets[i], request, sizeof(request) - 1, 0) != sizeof(request) - 1)
+	if (send(sockets[i], request, strlen(request), 0) != (ssize_t)strlen(request))
 		die("send");
 }
 
@@ -95,32 +95,36 @@ static void loop(int epoll, uint64_t end)
 int main(int argc, char **argv)
 {
 	int epoll = epoll_create1(EPOLL_CLOEXEC);
-	uint64_t cpu;
+	uint64_t cpu, began;
 	unsigned int n;
 
-	if (argc != 5) {
-		fprintf(stderr, "usage: mcload HOST PORT CONNECTIONS SECONDS\n");
+	if (argc != 6) {
+		fprintf(stderr, "usage: closedload memcached|http HOST PORT CONNECTIONS SECONDS\n");
 		return 1;
 	}
-	n = atoi(argv[3]);
+	if (!strcmp(argv[1], "http"))
+		request = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
+	n = atoi(argv[4]);
 	if (n < 1 || n > CONNECTIONS_MAX)
 		return 1;
 	for (unsigned int i = 0; i < n; i++) {
 		struct epoll_event e = { .events = EPOLLIN, .data.u32 = i };
 
-		sockets[i] = connect_to(argv[1], atoi(argv[2]));
+		sockets[i] = connect_to(argv[2], atoi(argv[3]));
 		if (epoll_ctl(epoll, EPOLL_CTL_ADD, sockets[i], &e))
 			die("epoll_ctl");
 	}
 	cpu = now(CLOCK_PROCESS_CPUTIME_ID);
 	for (unsigned int i = 0; i < n; i++)
 		ask(i);
-	loop(epoll, now(CLOCK_MONOTONIC) + atof(argv[4]) * 1e9);
+	began = now(CLOCK_MONOTONIC);
+	loop(epoll, began + (uint64_t)(atof(argv[5]) * 1e9));
+	began = now(CLOCK_MONOTONIC) - began;
 	cpu = now(CLOCK_PROCESS_CPUTIME_ID) - cpu;
 	if (!n_samples)
 		return 2;
 	qsort(samples, n_samples, sizeof(samples[0]), by_value);
-	printf("%u %.1f %u %u\n", n_samples, (double)cpu / n_samples, samples[n_samples / 2],
-	       samples[(uint64_t)n_samples * 99 / 100]);
+	printf("%u %.1f %u %u %.1f\n", n_samples, (double)cpu / n_samples, samples[n_samples / 2],
+	       samples[(uint64_t)n_samples * 99 / 100], n_samples / (began / 1e9));
 	return 0;
 }

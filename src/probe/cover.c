@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Network namespaces and the netfilter links in them. A link keeps its namespace alive: once nobody
+ * else has that, it has to go.
+ */
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/parse.h"
+#include "clock/clock.h"
+#include "probe/netfilter.h"
+#include "probe/watch_internal.h"
+
+/* Looking at all processes takes its time: no more than a hundredth of it. */
+#define FOLLOW_NS NS_PER_S
+#define FOLLOW_SHARE 100
+
+static uint32_t netfilter_hook(const struct hook *h)
+{
+	return h->stage == STAGE_IP ? NETFILTER_PRE_ROUTING :
+	       h->stage == STAGE_TRANSPORT ? NETFILTER_LOCAL_IN : NETFILTER_FORWARD;
+}
+
+static struct netns_links *links_of(struct watch_probe *probe, uint64_t inode)
+{
+	for (size_t i = 0; i < probe->n_netns; i++)
+		if (probe->netns[i].inode == inode)
+			return &probe->netns[i];
+	return NULL;
+}
+
+static struct netns_links *new_links(struct watch_probe *probe, uint64_t inode)
+{
+	struct netns_links *l;
+
+	if (probe->n_netns == NF_NETNS_MAX)
+		return NULL;
+	l = &probe->netns[probe->n_netns++];
+	*l = (struct netns_links){ .inode = inode };
+	memset(l->links, -1, sizeof(l->links));
+	return l;
+}
+
+static void close_links(struct netns_links *l)
+{
+	for (int i = 0; i < NETFILTER_HOOKS; i++)
+		for (int family = 0; family < 2; family++)
+			if (l->links[i][family] >= 0)
+				close(l->links[i][family]);
+}
+
+static int attach_in(struct watch_probe *probe, const struct hook *h, const struct host_netns *ns,
+		     struct netns_links *l)
+{
+	struct bpf_program *p = watch_program(probe, h->program);
+
+	int err = netfilter_attach(bpf_program__fd(p), netfilter_hook(h), ns,
+				   l->links[netfilter_hook(h)]);
+
+	if (err)
+		l->err = err;
+	return err;
+}
+
+static bool is_asked(const struct watch_probe *probe, const struct host_netns *ns)
+{
+	return !probe->config.netns || ns->inode == probe->config.netns;
+}
+
+/* Our own namespace, too: for the self-test's sake. */
+int watch_cover(struct watch_probe *probe, const struct hook *h)
+{
+	struct host_netns_vec list = {};
+	int err = host_netns_list(NULL, &list), last = -ENOENT, attached = 0;
+
+	for (size_t i = 0; !err && i < list.len; i++) {
+		const struct host_netns *ns = &list.items[i];
+		struct netns_links *l = links_of(probe, ns->inode);
+		int rc = -ENOSPC;
+
+		if (!is_asked(probe, ns) && !ns->own)
+			continue;
+		if (!l)
+			l = new_links(probe, ns->inode);
+		if (l)
+			rc = attach_in(probe, h, ns, l);
+		if (!is_asked(probe, ns))
+			continue;
+		last = rc;
+		attached += !rc;
+	}
+	host_netns_vec_release(&list);
+	return attached ? 0 : last;
+}
+
+void watch_uncover(struct watch_probe *probe)
+{
+	for (size_t i = 0; i < probe->n_netns; i++)
+		close_links(&probe->netns[i]);
+	probe->n_netns = 0;
+}
+
+/* ---- during the run ---- */
+
+static void leave_gone(struct watch_probe *probe, const struct host_netns_vec *list)
+{
+	size_t kept = 0;
+
+	if (list->truncated)
+		return;
+	for (size_t i = 0; i < probe->n_netns; i++) {
+		if (host_netns_find(list, probe->netns[i].inode))
+			probe->netns[kept++] = probe->netns[i];
+		else
+			close_links(&probe->netns[i]);
+	}
+	probe->n_netns = kept;
+}
+
+static struct netns_links *cover_new(struct watch_probe *probe, const struct host_netns *ns)
+{
+	struct netns_links *l = new_links(probe, ns->inode);
+
+	for (int i = 0; l && hooks[i].target; i++)
+		if (hooks[i].kind == HOOK_NETFILTER && probe->status[i].state == HOOK_BOUND &&
+		    attach_in(probe, &hooks[i], ns, l))
+			break;
+	return l;
+}
+
+static void tell(const struct host_netns *ns, int err, struct event_sink *sink, uint64_t now)
+{
+	char text[sizeof(ns->name) + 96];
+
+	if (err)
+		snprintf(text, sizeof(text), "%s [%llu]: %s", ns->name,
+			 (unsigned long long)ns->inode, strerror(-err));
+	else
+		snprintf(text, sizeof(text), "%s [%llu]: made after the start, covered since then",
+			 ns->name, (unsigned long long)ns->inode);
+	event_put_fact(sink, now, "netns-uncovered", text);
+}
+
+static void follow(struct watch_probe *probe, const struct host_netns *ns, bool lost,
+		   struct event_sink *sink, uint64_t now)
+{
+	struct netns_links *l = links_of(probe, ns->inode);
+	bool is_new = !l || l->err, told = l && l->told;
+
+	if (!is_asked(probe, ns))
+		return;
+	if (l && l->err) { /* what failed may work now */
+		close_links(l);
+		*l = probe->netns[--probe->n_netns];
+	}
+	if (is_new)
+		l = cover_new(probe, ns);
+	if (!l)
+		return;
+	probe->follow_useful |= is_new && !l->err;
+	l->told = told;
+	if (!lost || told || !is_new)
+		return;
+	l->told = true;
+	tell(ns, l->err, sink, now);
+}
+
+/* Nothing is attached: the run has stopped measuring. */
+static bool has_links(const struct watch_probe *probe)
+{
+	if (!probe->n_links)
+		return false;
+	for (int i = 0; hooks[i].target; i++)
+		if (hooks[i].kind == HOOK_NETFILTER && probe->status[i].state == HOOK_BOUND)
+			return true;
+	return false;
+}
+
+void watch_follow(struct watch_probe *probe, bool lost, struct event_sink *sink, uint64_t now)
+{
+	struct host_netns_vec list = {};
+	uint64_t began = clock_mono_ns(clock_system()), took;
+
+	probe->follow_lost |= lost;
+	if (!has_links(probe) || (now < probe->follow_at && !(lost && probe->follow_useful)))
+		return;
+	lost = probe->follow_lost;
+	probe->follow_lost = probe->follow_useful = false;
+	if (!host_netns_list(NULL, &list)) {
+		leave_gone(probe, &list);
+		for (size_t i = 0; i < list.len; i++)
+			follow(probe, &list.items[i], lost, sink, now);
+	}
+	host_netns_vec_release(&list);
+	took = clock_mono_ns(clock_system()) - began;
+	probe->follow_at = now + (took * FOLLOW_SHARE > FOLLOW_NS ? took * FOLLOW_SHARE :
+								   FOLLOW_NS);
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How many packets are measured: --sample, and --max-overhead, which measures fewer if need be. */
+#include <bpf/libbpf.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "probe/shed.h"
+#include "probe/watch_internal.h"
+#include "bpf/watch.skel.h"
+
+#define SAMPLED "_sampled"
+
+struct bpf_program *watch_program(const struct watch_probe *probe, const char *program)
+{
+	struct bpf_program *p = NULL;
+	char name[64];
+
+	if (watch_samples(probe)) {
+		snprintf(name, sizeof(name), "%s" SAMPLED, program);
+		p = bpf_object__find_program_by_name(probe->obj, name);
+	}
+	return p ? p : bpf_object__find_program_by_name(probe->obj, program);
+}
+
+bool watch_is_program(const char *program, const char *name)
+{
+	size_t len = strlen(program);
+
+	return !strncmp(name, program, len) && (!name[len] || !strcmp(name + len, SAMPLED));
+}
+
+void watch_sample(struct watch_probe *probe, uint32_t one_in)
+{
+	probe->one_in = one_in;
+	probe->skel->data->sample_below = (uint32_t)((1ULL << 32) / one_in - 1);
+}
+
+/* The least that can be said: one packet of 2^32. */
+void watch_sample_none(struct watch_probe *probe)
+{
+	probe->one_in = 0;
+	probe->skel->data->sample_below = 0;
+}
+
+bool watch_shed(struct watch_probe *probe, double cost)
+{
+	const struct watch_probe_config *c = &probe->config;
+	uint32_t base = c->one_in ? c->one_in : 1, next;
+
+	if (!(c->max_overhead > 0) || probe->detached)
+		return probe->detached;
+	next = shed_next(probe->one_in, base, cost, c->max_overhead);
+	probe->shed_over = next ? 0 : probe->shed_over + 1;
+	if (probe->shed_over < SHED_PATIENCE) {
+		watch_sample(probe, next ? next : SHED_MAX);
+		return false;
+	}
+	probe->detached = true;
+	return true;
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Before the stack: GRO and the backlog, receive queues, and the kernel's counters of each CPU. */
+#include "event/names.h"
+#include "watch/groups.h"
+#include "watch/tables.h"
+
+#define COLUMNS_MAX (3 + GROUP_KEY_MAX)
+
+static struct table *new_held(const struct watch *w, const struct watch_common *c, struct report *r)
+{
+	struct column columns[COLUMNS_MAX] = {
+		{ .name = "part", .head = "before link" },
+		{ .name = "group", .flags = COLUMN_FLEX,
+		  .head = c->grouped && !watch_group_keys(w) ? "group" : NULL },
+	};
+	size_t n = 2;
+
+	for (uint32_t key = 0; key < GROUP_KEY_MAX; key++)
+		if (watch_group_keys(w) >> key & 1)
+			columns[n++] = (struct column){
+				.head = group_key_name(key), .flags = COLUMN_FLEX,
+			};
+	columns[n++] = (struct column){
+		.name = "time", .head = "", .flags = COLUMN_INLINE,
+		.show = SHOW_COUNT | SHOW_P50 | SHOW_P90 | SHOW_P99 | SHOW_MAX | SHOW_SPARK,
+	};
+	return table_new(r, columns, n);
+}
+
+static void add_held(const struct watch *w, const struct watch_row *row, enum watch_span span,
+		     enum hist_dist dist, struct table *t, struct report *r)
+{
+	struct value cells[COLUMNS_MAX];
+	size_t n = 0;
+
+	if (!row->measured[dist] || (row->id.group && !row->hists[span][dist].count))
+		return;
+	cells[n++] = value_string(dist_name(dist));
+	cells[n++] = watch_group_value(w, row, r);
+	for (uint32_t key = 0; key < GROUP_KEY_MAX; key++)
+		if (watch_group_keys(w) >> key & 1)
+			cells[n++] = watch_group_label(w, row, key);
+	cells[n++] = value_distribution(r, &row->hists[span][dist]);
+	table_add(t, cells, n);
+}
+
+/* What packets wait for between the driver and `link`. */
+static void add_before_link(const struct watch *w, enum watch_span span,
+			    const struct watch_common *c, struct report *r)
+{
+	struct table *t = new_held(w, c, r);
+
+	for (size_t i = 0; watch_shows(w, STAGE_LINK) && i < w->order.len; i++) {
+		add_held(w, w->order.items[i], span, DIST_GRO, t, r);
+		add_held(w, w->order.items[i], span, DIST_BACKLOG, t, r);
+	}
+	object_add(&r->body, "before_link", value_table(t));
+}
+
+static const char *queue_name(const struct watch *w, const struct event_queue *id)
+{
+	if (id->of == QUEUE_OF_BACKLOG)
+		return "(backlog)";
+	if (id->of == QUEUE_OF_OTHERS)
+		return "(others)";
+	return id->iface ? watch_name(w, DICT_IFACE, id->iface) : "(unknown)";
+}
+
+/* GRO gives on no more packets than it got: those that it still held before may be among them. */
+static struct value gro_ratio(const struct event_queue *q)
+{
+	return q->passed ? value_number((double)q->received / (double)q->passed) : value_null();
+}
+
+static void add_queues(const struct watch *w, enum watch_span span, struct report *r)
+{
+	static const struct column columns[] = {
+		{ .name = "interface" }, { .head = "receive queue of", .flags = COLUMN_FLEX },
+		{ .name = "of" },
+		{ .name = "rxq", .head = "rxq" }, { .name = "cpu", .head = "cpu" },
+		{ .name = "polls", .head = "polls" }, { .name = "full", .head = "full" },
+		{ .name = "work", .head = "polled" }, { .name = "received", .head = "to GRO" },
+		{ .name = "merged" }, { .name = "passed", .head = "from GRO" },
+		{ .name = "gro_ratio", .head = "GRO ratio" },
+	};
+	static const char *const of[QUEUE_OF_MAX] = {
+		[QUEUE_OF_DEVICE] = "device", [QUEUE_OF_BACKLOG] = "backlog",
+		[QUEUE_OF_OTHERS] = "others",
+	};
+	struct table *t = table_new(r, columns, ARRAY_LEN(columns));
+
+	vec_for_each(&w->queues, queue) {
+		const struct event_queue *id = &queue->id, *q = &queue->sum[span];
+
+		if (!watch_shows(w, STAGE_POLL) || !(q->polls | q->received))
+			continue;
+		TABLE_ADD(t, value_string(watch_name(w, DICT_IFACE, id->iface)),
+			  value_string(queue_name(w, id)), value_string(of[id->of]),
+			  id->rxq ? value_s64((int64_t)id->rxq - 1) : value_null(),
+			  value_s64(id->cpu), value_u64(q->polls), value_u64(q->full),
+			  value_u64(q->work), value_u64(q->received), value_u64(q->merged),
+			  value_u64(q->passed), gro_ratio(q));
+	}
+	object_add(&r->body, "receive_queues", value_table(t));
+}
+
+static void add_softnet(const struct watch *w, enum watch_span span, struct report *r)
+{
+	static const struct column columns[] = {
+		{ .name = "cpu", .head = "softnet: cpu" },
+		{ .name = "processed", .head = "processed" },
+		{ .name = "dropped", .head = "dropped" },
+		{ .name = "squeezed", .head = "squeezed" },
+		{ .name = "received_rps", .head = "RPS" },
+		{ .name = "flow_limit", .head = "flow limit" },
+	};
+	struct table *t = table_new(r, columns, ARRAY_LEN(columns));
+
+	vec_for_each(&w->softnets, softnet) {
+		const struct event_softnet *s = &softnet->sum[span];
+
+		if (!(s->processed | s->dropped | s->squeezed | s->rps | s->flow_limit))
+			continue;
+		TABLE_ADD(t, value_s64(softnet->cpu), value_u64(s->processed),
+			  value_u64(s->dropped), value_u64(s->squeezed), value_u64(s->rps),
+			  value_u64(s->flow_limit));
+	}
+	object_add(&r->body, "softnet", value_table(t));
+}
+
+void watch_add_arrival(const struct watch *w, enum watch_span span, const struct watch_common *c,
+		       struct report *r)
+{
+	add_before_link(w, span, c, r);
+	add_queues(w, span, r);
+	add_softnet(w, span, r);
+}

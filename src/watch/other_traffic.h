@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HOSTLAT_WATCH_OTHER_TRAFFIC_H
+#define HOSTLAT_WATCH_OTHER_TRAFFIC_H
+
+#include "report/report.h"
+#include "watch/state.h"
+
+/*
+ * What no stage covers, by protocol: `uncovered`, null where nobody counted, and why; and a
+ * sentence, if there was any.
+ */
+void watch_add_uncovered(const struct watch *w, enum watch_span span, struct report *r);
+int watch_say_uncovered(const struct watch *w, enum watch_span span, struct report *r);
+
+#endif

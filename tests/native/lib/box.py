@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A box between two namespaces that holds some packets back, and knows what waited for them."""
+import os
+import socket
+import threading
+import time
+
+from lib import frames, netns
+
+HOLD_S = 0.02
+# The sender takes what is late for late, and not for lost.
+SETTINGS = {"tcp_reordering": "300", "tcp_recovery": "0", "tcp_early_retrans": "0"}
+
+
+class Box:
+    """
+    Forwards all frames between two interfaces; holds the first of each burst back for a time, and
+    with `in_order` those behind it, too, so that they come as late and without a hole.
+    """
+
+    def __init__(self, names, in_order):
+        self.wires, self.in_order = [], in_order
+        for name in names:
+            wire = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(frames.ETH_P_ALL))
+            wire.bind((name, frames.ETH_P_ALL))
+            wire.settimeout(0.05)
+            self.wires.append(wire)
+        self.seen, self.count = set(), 0
+        self.held = []          # (when it came, frame): the first of a burst, and those behind it
+        self.waited_ns = []     # how long those behind one waited for it
+        self.ended = False
+        self.lock = threading.Lock()
+        self.threads = [threading.Thread(target=self.forward, args=ends, daemon=True)
+                        for ends in ((0, 1), (1, 0))]
+        for thread in self.threads:
+            thread.start()
+
+    def forward(self, source, target):
+        os.sched_setaffinity(0, {0})    # what one CPU sends arrives in order
+        while not self.ended:
+            try:
+                frame, (*_, kind, _, _) = self.wires[source].recvfrom(1 << 16)
+            except TimeoutError:
+                continue
+            if kind == frames.PACKET_OUTGOING:
+                continue
+            if frames.is_tcp(frame):
+                frame = frames.whole(frame)
+            with self.lock:
+                if source or not frames.is_tcp(frame) or self.passes(frame):
+                    self.wires[target].send(frame)
+
+    def passes(self, frame):
+        """Of the sender's: a message that was sent again is none of ours, and is dropped."""
+        seq, data = frames.payload(frame)
+        if not data:
+            return True
+        if seq in self.seen:
+            return False
+        self.seen.add(seq)
+        self.count += 1
+        self.held.append((time.monotonic_ns(), frame))
+        if len(self.held) == 1:
+            threading.Timer(HOLD_S, self.release).start()
+            return False
+        return not self.in_order
+
+    def release(self):
+        os.sched_setaffinity(0, {0})
+        with self.lock:
+            now = time.monotonic_ns()
+            (_, first), *behind = self.held
+            self.wires[1].send(first)
+            for at, frame in behind:
+                if self.in_order:
+                    self.wires[1].send(frame)
+                else:
+                    self.waited_ns.append(now - at)
+            self.held = []
+
+    def end(self):
+        self.ended = True
+        for thread in self.threads:
+            thread.join()
+        for wire in self.wires:
+            wire.close()
+
+
+class Path:
+    """A sender's namespace, a reader's, and one between them in which the box forwards."""
+
+    def __init__(self):
+        star = netns.Star(2)
+        self.middle, (self.sender, self.reader) = star.middle, star.points
+        for host, name in enumerate(star.points, 1):
+            netns.ip("-n", name, "addr", "flush", "dev", "middle0")
+            netns.ip("-n", name, "addr", "add", f"10.79.0.{host}/24", "dev", "middle0")
+            # no frame is longer than a packet socket may send
+            netns.ip("-n", name, "link", "set", "middle0", "gso_max_segs", "1")
+        with netns.inside(self.sender):
+            for name, value in SETTINGS.items():
+                with open(f"/proc/sys/net/ipv4/{name}", "w", encoding="ascii") as f:
+                    f.write(value)
+        for i in range(2):      # the namespace between them is no router, and answers nothing
+            netns.ip("-n", self.middle, "addr", "flush", "dev", f"point{i}")
+
+    def __str__(self):
+        return "a box between"
+
+    def connected(self):
+        with netns.inside(self.reader):
+            server = socket.create_server(("10.79.0.2", 0))
+        with netns.inside(self.sender):
+            sender = socket.create_connection(server.getsockname(), timeout=10)
+        reader, _ = server.accept()
+        sender.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return server, sender, reader
