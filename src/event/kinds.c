@@ -140,6 +140,7 @@ static const struct event_kind_info infos[EV_KIND_MAX] = {
 	[EV_SAMPLE] = { GROWN(event_sample, sched_ns), .bulk = true,
 			 .check = check_sample },
 	[EV_CONN] = { PLAIN(event_conn), .bulk = true, .check = check_conn },
+	[EV_WAKE] = { PLAIN(event_wake), .bulk = true },
 };
 
 const struct event_kind_info *event_kind_info(uint32_t kind)

@@ -116,6 +116,7 @@ enum event_kind {
 	EV_EDGE = EV_BLOCK_MIN,	/* begins and ends of CPU-activity spans */
 	EV_SAMPLE,		/* one request of a load generator */
 	EV_CONN,		/* what one connection did in an interval */
+	EV_WAKE,		/* a task was woken */
 	EV_KIND_MAX,
 };
 
@@ -443,8 +444,8 @@ struct event_softnet {
 
 enum span_type {
 	SPAN_NONE,
-	SPAN_TASK,		/* what = DICT_TASK */
-	SPAN_IDLE,		/* what = idle state */
+	SPAN_TASK,		/* what = DICT_TASK; arg = enum task_left */
+	SPAN_IDLE,		/* what = 0: nobody has the core; inside of it, state + 1: it sleeps */
 	SPAN_HARDIRQ,		/* what = irq, or vector + SPAN_VECTOR */
 	SPAN_SOFTIRQ,		/* what = vector */
 	SPAN_POLL,		/* what = DICT_IFACE: NAPI */
@@ -456,6 +457,18 @@ enum span_type {
 	SPAN_TYPE_MASK = 0x3f,
 	SPAN_CONT = 0x40,	/* begin: goes on from earlier; end: cut, not over */
 	SPAN_END = 0x80,
+};
+
+/* How a task left its core: of the end of a SPAN_TASK; of its begin: how it had left the last. */
+enum task_left {
+	LEFT_UNKNOWN,
+	LEFT_RUNNABLE,		/* preempted, or it yielded */
+	LEFT_ASLEEP,		/* interruptible */
+	LEFT_BLOCKED,		/* uninterruptible */
+	LEFT_IO,		/* ... for a device */
+	LEFT_STOPPED,		/* by a signal or a tracer */
+	LEFT_ENDED,
+	LEFT_MAX,
 };
 
 #define SPAN_VECTOR 0x10000u
@@ -481,6 +494,19 @@ struct event_open {
 	__u16 arg;
 	__u8 type;
 	__u8 depth;
+};
+
+enum wake_flags {
+	WAKE_INTERRUPT = 1,	/* by an interrupt or softirq: `waker` only had the core then */
+};
+
+/* A task is runnable from `time` on. The block's core is the waker's. */
+struct event_wake {
+	__u64 time;
+	__u32 task;		/* DICT_TASK, as is the next; 0 = none */
+	__u32 waker;
+	__u32 core;		/* on which it is to run */
+	__u32 flags;		/* enum wake_flags */
 };
 
 /* What one connection did between two polls. Ordered by `to`; reaches back to `from`. */
@@ -537,6 +563,7 @@ EVENT_ASSERT(event_queue, 64, passed, 56);
 EVENT_ASSERT(event_softnet, 48, flow_limit, 40);
 EVENT_ASSERT(event_edge, 12, depth, 11);
 EVENT_ASSERT(event_open, 16, depth, 15);
+EVENT_ASSERT(event_wake, 24, flags, 20);
 EVENT_ASSERT(event_conn, 128, cwnd, 124);
 
 #include "event/layout_load.h"

@@ -220,11 +220,16 @@ static int put_blocks(struct event_writer *w)
 		.fast_retransmit = 8, .rto = 9, .tlp = 10, .spurious = 11, .delayed_acks = 12,
 		.delayed_acks_harmful = 13, .rtt_us = 14, .cwnd = 15,
 	};
+	const struct event_wake wake = {
+		.time = START + 30, .task = 1, .waker = 2, .core = 1, .flags = WAKE_INTERRUPT,
+	};
 	int err;
 
 	err = event_writer_span(w, 1, 0, EV_SAMPLE, sample.intended, sample.done, &sample);
 	if (!err)
 		err = event_writer_span(w, 1, 0, EV_CONN, conn.from, conn.to, &conn);
+	if (!err)
+		err = event_writer_span(w, 1, 0, EV_WAKE, wake.time, wake.time, &wake);
 	return err;
 }
 
@@ -369,6 +374,9 @@ static const struct field *const fields[EV_KIND_MAX] = {
 		F(event_conn, tlp), F(event_conn, spurious), F(event_conn, delayed_acks),
 		F(event_conn, delayed_acks_harmful), F(event_conn, rtt_us), F(event_conn, cwnd),
 		{ 0 } },
+	[EV_WAKE] = (const struct field[]){
+		F(event_wake, time), F(event_wake, task), F(event_wake, waker),
+		F(event_wake, core), F(event_wake, flags), { 0 } },
 };
 
 static const struct field bucket_fields[] = {
