@@ -288,7 +288,7 @@ struct packet {
 	__u64 link;      /* stage times; 0 = not passed or not measured */
 	__u64 ip;
 	__u64 transport; /* TCP's, too: what tcp_probe has seen */
-	__u64 link_ns;   /* latency at `link`, from link_origin */
+	__u64 link_ns;   /* latency at `link`, from link_origin; LINK_CORE */
 };
 
 /*
@@ -300,7 +300,7 @@ struct queued {
 	__u32 link, ip, transport; /* ns before `enqueued`, at most 2^32 - 1; 0 = as above */
 	__u32 link_ns;
 	__u32 group; /* its number, with --by */
-	__u32 pad;
+	__u32 cores; /* in a recording: at `link`, and << 16 at `enqueued` */
 };
 
 struct link_entry {
@@ -535,7 +535,7 @@ struct task_state {
 	__u64 before;   /* of the oldest: before_reader(), if `enqueued` is not selected */
 	__u64 youngest; /* base */
 	/* for --slower-than */
-	__u32 link, ip, transport; /* of the oldest: as in struct queued */
+	__u32 link, ip, transport, cores; /* of the oldest: as in struct queued */
 	__u64 since;               /* no wait before is known */
 	__u32 group;               /* --by: of the oldest */
 	/* --by comm: what the thread was called when it last read of a group, and that group's */

@@ -50,7 +50,7 @@ static __always_inline __u64 function_base(const struct packet *p)
 {
 	if (p->s.base)
 		return p->s.base;
-	return p->s.origin == ROW_LINK ? p->link : p->link - p->link_ns;
+	return p->s.origin == ROW_LINK ? p->link : p->link - link_latency(p);
 }
 
 static __noinline int function_called(struct sk_buff *skb)

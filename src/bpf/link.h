@@ -215,7 +215,7 @@ static __always_inline void origin_forced(struct packet *p)
 		p->s.flags &= ~PKT_LINK;
 		return;
 	}
-	p->s.base = p->link - p->link_ns;
+	p->s.base = p->link - link_latency(p);
 	p->s.origin = found;
 }
 

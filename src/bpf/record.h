@@ -221,6 +221,20 @@ static __always_inline bool counts(__u64 ours)
 	return !filter_tgid || ours;
 }
 
+/* In a recording, the CPU that received it is in `link_ns`, too: there is no other room. */
+#define LINK_CORE 48
+
+static __always_inline __u64 link_latency(const struct packet *p)
+{
+	return telling ? (__s64)(p->link_ns << (64 - LINK_CORE)) >> (64 - LINK_CORE) : p->link_ns;
+}
+
+static __always_inline void link_core(struct packet *p)
+{
+	p->link_ns = (p->link_ns & ((1ULL << LINK_CORE) - 1)) |
+		     (__u64)bpf_get_smp_processor_id() << LINK_CORE;
+}
+
 /* Into a queue, with all of its way if --pid or before_reader() will need it. */
 static __always_inline __u32 ns_before(__u64 end, __u64 t)
 {
@@ -241,7 +255,9 @@ static __always_inline void queue_packet(struct queued *q, const struct packet *
 	q->link = ns_before(enqueued, p->link);
 	q->ip = ns_before(enqueued, p->ip);
 	q->transport = ns_before(enqueued, p->transport);
-	q->link_ns = p->link_ns > ~0U ? ~0U : p->link_ns;
+	q->link_ns = link_latency(p) > ~0U ? ~0U : link_latency(p);
+	if (telling)
+		q->cores = p->link_ns >> LINK_CORE | bpf_get_smp_processor_id() << 16;
 }
 
 /* The same for the stages from `runnable` on; `enqueued` itself may not be selected. */
@@ -285,7 +301,8 @@ static __always_inline void record_lower(struct cpu_state *c, const struct packe
 					 __u32 stages, __u32 group)
 {
 	if (is_in(stages, SLOT_LINK) && (p->s.flags & PKT_LINK))
-		record_latency(c, SLOT_LINK, proto, p->s.link_origin, group, p->link_ns, 1);
+		record_latency(c, SLOT_LINK, proto, p->s.link_origin, group,
+			       link_latency(p), 1);
 	if (is_in(stages, SLOT_IP)) {
 		if (!p->ip)
 			count_loss(c, SLOT_IP, LOSS_NOT_COVERED, proto, 1);

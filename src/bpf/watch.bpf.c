@@ -50,6 +50,8 @@ static __always_inline int link_begins(struct sk_buff *skb)
 		origin_forced(&e->p);
 	if (!selected(SLOT_LINK))
 		e->p.s.flags &= ~PKT_LINK;
+	if (telling)
+		link_core(&e->p);
 	if (link_notes)
 		*link_way_of(e, (__u64)skb) = by ? way_of(skb, true) :
 						   skb->dev->nd_net.net->ns.inum;

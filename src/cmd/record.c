@@ -19,15 +19,21 @@ struct record_config {
 	struct common_options common;
 };
 
+/* `watch` is always with them: it costs next to nothing, and says what was lost. */
+enum { RECORD_MESSAGES = 2, RECORD_ACTIVITY = 4 };
+
 static const struct opt_choice with_choices[] = {
 	{ "watch", 1, "latency by stage, per interval" },
+	{ "messages", RECORD_MESSAGES, "each receive call's, with its way through the host" },
+	{ "activity", RECORD_ACTIVITY, "what each CPU does: tasks, interrupts, wakings" },
 	{ NULL, 0, NULL },
 };
 
 static const struct opt record_options[] = {
 	OPT_STRING(struct record_config, file, .name = "recording", .letter = 'o', .file = true,
 		   .required = true, .help = "The file that is made"),
-	OPT_SET(struct record_config, with, .name = "with", .choices = with_choices, .def = "watch",
+	OPT_SET(struct record_config, with, .name = "with", .choices = with_choices, 
+		.def = "watch,messages,activity",
 		.help = "What to record"),
 	OPT_DURATION(struct record_config, duration_ns, .name = "for", .min = 10 * NS_PER_MS,
 		     .help = "How long; without it, until stopped"),
@@ -64,6 +70,8 @@ static int run(const void *config)
 		.duration_ns = c->duration_ns,
 		.record = c->file,
 		.size_limit = c->size_limit,
+		.messages = c->with & RECORD_MESSAGES,
+		.activity = c->with & RECORD_ACTIVITY,
 		.take = watch_view_take,
 		.ctx = &view,
 	};

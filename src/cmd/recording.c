@@ -62,7 +62,7 @@ int recording_open(struct recording *r, const char *path, uint64_t size_limit, i
 	return err;
 }
 
-static void failed(struct recording *r, int err)
+void recording_failed(struct recording *r, int err)
 {
 	if (!err || r->error)
 		return;
@@ -93,10 +93,10 @@ void recording_begin(struct recording *r)
 {
 	if (!r->path || r->file < 0)
 		return;
-	failed(r, move_in(r));
+	recording_failed(r, move_in(r));
 	/* The writer keeps its descriptor: it becomes the file's. */
 	if (dup3(r->file, r->fd, O_CLOEXEC) < 0)
-		failed(r, -errno);
+		recording_failed(r, -errno);
 	close(r->file);
 	r->file = -1;
 }
@@ -110,13 +110,13 @@ bool recording_fits(struct recording *r, const struct event_block *block)
 void recording_copy(struct recording *r, const struct event_block *block)
 {
 	if (r->writer)
-		failed(r, event_writer_copy(r->writer, block));
+		recording_failed(r, event_writer_copy(r->writer, block));
 }
 
 void recording_flush(struct recording *r)
 {
 	if (r->writer)
-		failed(r, event_writer_flush(r->writer));
+		recording_failed(r, event_writer_flush(r->writer));
 }
 
 /* It never began: what was there before stays, what was not is not there now. */
@@ -146,13 +146,13 @@ void recording_close(struct recording *r)
 		r->full |= event_writer_full(r->writer);
 		if (r->full)
 			log_warning("the recording reached its size limit");
-		failed(r, event_writer_close(r->writer));
+		recording_failed(r, event_writer_close(r->writer));
 	}
 	if (r->fd >= 0) {
 		if (!fstat(r->fd, &file))
 			r->bytes = file.st_size;
 		if (close(r->fd))
-			failed(r, -errno);
+			recording_failed(r, -errno);
 	}
 	r->writer = NULL;
 	r->fd = -1;

@@ -42,6 +42,9 @@ bool recording_fits(struct recording *recording, const struct event_block *block
 
 void recording_copy(struct recording *recording, const struct event_block *block);
 
+/* An error of its writer, 0 for none: the first one is said, and kept in `error`. */
+void recording_failed(struct recording *recording, int err);
+
 /* What was copied before comes before what is copied later, whatever its core and kind. */
 void recording_flush(struct recording *recording);
 

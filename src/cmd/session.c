@@ -24,6 +24,7 @@
 #include "host/iface.h"
 #include "host/netns.h"
 #include "host/task.h"
+#include "probe/activity.h"
 #include "probe/watch_probe.h"
 #include "watch/watch.h"
 
@@ -34,6 +35,7 @@ struct session {
 	const struct session_config *config;
 	struct session_result *result;
 	struct watch_probe *probe;
+	struct activity *activity; /* NULL: not recorded */
 	struct event_memsource *queue;
 	struct event_dict *dict;
 	struct recording recording;
@@ -337,7 +339,34 @@ static uint64_t now_ns(void)
 	return clock_mono_ns(clock_system());
 }
 
-/* Sleeps until `until`; the clock's changes are followed meanwhile. 1: asked to stop. */
+/* What goes into the recording only. 1: it is full, which ends the run. */
+static int pull(struct session *s)
+{
+	struct recording *r = &s->recording;
+	int err = 0;
+
+	if (!r->writer)
+		return 0;
+	if (s->config->messages)
+		err = watch_probe_messages(s->probe, r->writer);
+	if (!err && s->activity)
+		err = activity_pull(s->activity, r->writer);
+	recording_failed(r, err);
+	if (!r->writer || !event_writer_full(r->writer))
+		return 0;
+	s->result->end = SESSION_FULL;
+	return 1;
+}
+
+static bool pulls(const struct session *s)
+{
+	return s->config->messages || s->activity;
+}
+
+/*
+ * Sleeps until `until`; the clock's changes are followed meanwhile, and what can't wait so long is
+ * recorded. 1: that is enough.
+ */
 static int wait_until(struct session *s, uint64_t until)
 {
 	struct pollfd fds[2] = {
@@ -346,15 +375,16 @@ static int wait_until(struct session *s, uint64_t until)
 	};
 
 	for (;;) {
-		uint64_t now = now_ns();
-		struct timespec rest = {
-			.tv_sec = now < until ? (until - now) / NS_PER_S : 0,
-			.tv_nsec = now < until ? (until - now) % NS_PER_S : 0,
-		};
+		uint64_t now = now_ns(), wait = now < until ? until - now : 0;
+		struct timespec rest;
 		/* A signal may have been seen by what waited for the recording's reader. */
-		int n = stop_requested(&s->stop) ? 0 : ppoll(fds, 2, &rest, NULL), err;
+		int n, err;
 
-		if (stop_requested(&s->stop))
+		if (pulls(s) && wait > ACTIVITY_PULL_NS)
+			wait = ACTIVITY_PULL_NS;
+		rest = (struct timespec){ .tv_sec = wait / NS_PER_S, .tv_nsec = wait % NS_PER_S };
+		n = stop_requested(&s->stop) ? 0 : ppoll(fds, 2, &rest, NULL);
+		if (stop_requested(&s->stop) || pull(s))
 			return 1;
 		if (n > 0 && fds[1].revents) {
 			err = watch_probe_clock(s->probe, event_memsource_sink(s->queue));
@@ -398,6 +428,19 @@ static int run_intervals(struct session *s)
 	return err < 0 ? err : 0;
 }
 
+static int open_activity(struct session *s)
+{
+	char why[256];
+	int err = activity_open(&s->activity, s->config->probe->pid, why, sizeof(why));
+
+	if (err)
+		log_error("%s", why);
+	else if (*activity_missing(s->activity))
+		log_warning("this kernel doesn't tell all that its CPUs do: no %s",
+			    activity_missing(s->activity));
+	return err;
+}
+
 static int open_probe(struct session *s)
 {
 	const struct probe_options *o = s->config->probe;
@@ -406,7 +449,7 @@ static int open_probe(struct session *s)
 		.hol = o->hol, .by = o->by, .pid = o->pid, .port = o->port, .ifname = o->ifname,
 		.one_in = (uint32_t)o->one_in, .max_overhead = o->max_overhead,
 		.slower_than_ns = o->slower_than_ns, .memory = o->memory,
-		.probe = o->probe, .min_queue = o->min_queue,
+		.probe = o->probe, .min_queue = o->min_queue, .messages = s->config->messages,
 	};
 	char why[256];
 	int err;
@@ -436,7 +479,9 @@ static int open_probe(struct session *s)
 	err = watch_probe_open(&s->probe, &config, why, sizeof(why));
 	if (err)
 		log_error("%s", why);
-	else if (!watch_probe_proven(s->probe))
+	else if (s->config->activity)
+		err = open_activity(s);
+	if (!err && !watch_probe_proven(s->probe))
 		log_warning("the hooks are not proven: the self-test needs CAP_SYS_ADMIN or "
 			    "kernel.bpf_stats_enabled=1, and a loopback interface that is up");
 	return err;
@@ -464,6 +509,19 @@ static int run(struct session *s)
 	return run_intervals(s);
 }
 
+/* What came since the last pull(), and the end of what is open. */
+static void end_pulling(struct session *s)
+{
+	if (s->recording.writer && s->config->messages)
+		recording_failed(&s->recording,
+				 watch_probe_messages(s->probe, s->recording.writer));
+	if (!s->activity)
+		return;
+	if (s->recording.writer)
+		recording_failed(&s->recording, activity_end(s->activity, s->recording.writer));
+	s->result->lost = activity_lost(s->activity);
+}
+
 int session_run(const struct session_config *config, struct session_result *result)
 {
 	struct session s = { .config = config, .result = result };
@@ -482,9 +540,12 @@ int session_run(const struct session_config *config, struct session_result *resu
 		err = run(&s);
 		said = false;
 	}
+	if (!said)
+		end_pulling(&s);
 	recording_close(&s.recording);
 	result->record_error = s.recording.error;
 	result->recorded_bytes = s.recording.bytes;
+	activity_free(s.activity);
 	watch_probe_free(s.probe);
 	event_memsource_free(s.queue);
 	event_dict_free(s.dict);

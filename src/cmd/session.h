@@ -6,6 +6,7 @@
 #ifndef HOSTLAT_CMD_SESSION_H
 #define HOSTLAT_CMD_SESSION_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "cmd/session_options.h"
@@ -17,6 +18,7 @@ struct session_config {
 	uint64_t duration_ns;    /* 0: until stopped */
 	const char *record;      /* file, or NULL */
 	uint64_t size_limit;     /* of that file, which ends the run; 0 = none */
+	bool messages, activity; /* recorded, too: each message, and what the CPUs do */
 	int result_fd;           /* where the result is written: not the recording's place */
 	/*
 	 * Takes each block. 1 ends the run, -errno fails it; -ECANCELED: the message has been
@@ -32,6 +34,7 @@ struct session_result {
 	enum session_end end;    /* what ended it */
 	int record_error;        /* -errno: the recording is not whole, and why */
 	uint64_t recorded_bytes;
+	uint64_t lost;           /* events of CPU activity that found no room */
 };
 
 /* Runs until stopped. Returns EXIT_OK or, after a message, EXIT_USAGE or EXIT_CANNOT. */

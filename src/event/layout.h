@@ -445,8 +445,8 @@ struct event_softnet {
 enum span_type {
 	SPAN_NONE,
 	SPAN_TASK,		/* what = DICT_TASK; arg = enum task_left */
-	SPAN_IDLE,		/* what = 0: nobody has the core; inside of it, state + 1: it sleeps */
-	SPAN_HARDIRQ,		/* what = irq, or vector + SPAN_VECTOR */
+	SPAN_IDLE,		/* what = 0: nobody has the core; in it, state + 1: it sleeps */
+	SPAN_HARDIRQ,		/* what = irq, or SPAN_VECTOR + span_vector */
 	SPAN_SOFTIRQ,		/* what = vector */
 	SPAN_POLL,		/* what = DICT_IFACE: NAPI */
 	SPAN_SYSCALL,		/* what = number */
@@ -471,7 +471,16 @@ enum task_left {
 	LEFT_MAX,
 };
 
+/* Of interrupts without a number of their own: SPAN_VECTOR + enum span_vector. */
 #define SPAN_VECTOR 0x10000u
+enum span_vector {
+	VECTOR_TIMER,		/* the CPU's own timer */
+	VECTOR_RESCHEDULE,	/* another CPU has a task for this one */
+	VECTOR_CALL,		/* ... a function, for many CPUs */
+	VECTOR_CALL_SINGLE,	/* ... for this one */
+	VECTOR_IRQ_WORK,
+	VECTOR_MAX,
+};
 #define EVENT_DEPTH_MAX 64	/* spans open on one core at a time */
 
 /*
@@ -505,7 +514,7 @@ struct event_wake {
 	__u64 time;
 	__u32 task;		/* DICT_TASK, as is the next; 0 = none */
 	__u32 waker;
-	__u32 core;		/* on which it is to run */
+	__u32 core;		/* where it ran last, or may run next */
 	__u32 flags;		/* enum wake_flags */
 };
 

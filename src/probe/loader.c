@@ -107,7 +107,8 @@ static int size_maps(struct watch_probe *probe, char *why, size_t size)
 		}
 		probe->memory += groups;
 	}
-	if (watch_slow_size(probe) || bpf_map__set_max_entries(skel->maps.cpus, probe->ncpus) ||
+	if (watch_slow_size(probe) || watch_told_size(probe) ||
+	    bpf_map__set_max_entries(skel->maps.cpus, probe->ncpus) ||
 	    bpf_map__set_max_entries(skel->maps.tx_sets,
 				     watch_asked(probe, EGRESS_STAGES) ? TX_SETS : 1) ||
 	    bpf_map__set_max_entries(skel->maps.ext_rings, rings) || watch_arrivals_size(probe))
@@ -143,7 +144,8 @@ static bool nothing_special(const struct watch_probe_config *c, uint32_t slots)
 	const uint32_t need = 1U << SLOT_TRANSPORT | 1U << SLOT_ENQUEUED, no = 1U << SLOT_IP;
 
 	return c->origin == ORIGIN_NONE && !c->pid && !c->ifname && !c->slower_than_ns &&
-	       !c->by && !c->min_queue && (slots & (need | no)) == need;
+	       !c->messages && !c->by && !c->min_queue &&
+	       (slots & (need | no)) == need;
 }
 
 static void settings(struct watch_probe *probe)
@@ -172,9 +174,11 @@ static void settings(struct watch_probe *probe)
 	skel->rodata->link_notes = c->by & BY_WAY || (c->probe && c->netns);
 	skel->rodata->hol = c->hol;
 	skel->rodata->slower_than = c->slower_than_ns;
+	skel->rodata->telling = c->messages;
 	skel->rodata->uncovered = watch_counts_others(probe, &why);
 	skel->rodata->min_queue = c->min_queue;
-	skel->rodata->keep_way = c->pid || c->slower_than_ns || !(mask & 1U << SLOT_ENQUEUED);
+	skel->rodata->keep_way = c->pid || c->slower_than_ns || c->messages ||
+				 !(mask & 1U << SLOT_ENQUEUED);
 	memcpy((void *)skel->rodata->filter_ifname, probe->ifname, sizeof(probe->ifname));
 	skel->rodata->drop_unspecified = unspecified < 0 ? ~0U : (uint32_t)unspecified;
 	skel->rodata->drop_cpu_backlog = backlog < 0 ? ~0U : (uint32_t)backlog;

@@ -3,6 +3,7 @@
 #ifndef HOSTLAT_PROBE_WATCH_CONFIG_H
 #define HOSTLAT_PROBE_WATCH_CONFIG_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "event/layout.h"
@@ -36,6 +37,7 @@ struct watch_probe_config {
 	uint32_t cgroup_level; /* its depth: 0 is the root's */
 	uint32_t min_queue;   /* unread packets that one must find in its socket; 0 = any number */
 	uint64_t slower_than_ns; /* messages that are told of one by one; 0 = none */
+	bool messages;        /* each one is kept for watch_probe_messages() */
 	uint32_t backend;     /* enum watch_backend */
 	uint32_t hol;         /* enum hol */
 	uint32_t by;          /* 1 << enum group_key of what rows are divided by; 0: not at all */

@@ -11,6 +11,7 @@
 #include "clock/follow.h"
 #include "event/dict.h"
 #include "event/source.h"
+#include "event/writer.h"
 #include "host/netns.h"
 #include "host/root.h"
 #include "probe/hook.h"
@@ -133,6 +134,7 @@ struct watch_probe {
 	uint64_t labels_at; /* the snapshot in which that was made */
 	struct named_iface ifaces[NAMED_IFACES];
 	bool proven; /* the self-test ran */
+	struct told *told; /* messages are asked for */
 	struct clock_follow *follow;
 	int stamp_fd; /* holds the kernel's receive stamping on */
 	struct cost cost;
@@ -279,6 +281,15 @@ extern const struct watch_excluded watch_excluded[EXCL_MAX];
 int watch_slow_size(struct watch_probe *probe);
 int watch_slow(struct watch_probe *probe, struct event_sink *sink, struct event_dict *dict,
 	       uint64_t now);
+
+/*
+ * told.c: messages for a recording. Gives the ring its size, before loading; after it, opens it,
+ * without those that are in it already: the self-test's. Pulls: watch_probe_messages().
+ */
+int watch_told_size(struct watch_probe *probe);
+int watch_told_open(struct watch_probe *probe);
+int watch_told_pull(struct watch_probe *probe, struct event_writer *writer);
+void watch_told_free(struct watch_probe *probe);
 
 /*
  * groups.c: --by. Sizes its tables, before loading, to fit into `left` bytes: what they take, or 0:

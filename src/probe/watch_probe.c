@@ -86,6 +86,8 @@ int watch_probe_open(struct watch_probe **out, const struct watch_probe_config *
 	if (!err)
 		err = watch_load(probe, why, size);
 	if (!err)
+		err = watch_told_open(probe);
+	if (!err)
 		watch_baseline(probe);
 out:
 	if (err) {
@@ -102,6 +104,7 @@ void watch_probe_free(struct watch_probe *probe)
 {
 	if (!probe)
 		return;
+	watch_told_free(probe);
 	watch_unload(probe);
 	watch_cost_free(probe);
 	clock_follow_free(probe->follow);
@@ -137,6 +140,11 @@ int watch_probe_describe(struct watch_probe *probe, struct event_sink *sink,
 			 struct event_dict *dict)
 {
 	return watch_describe(probe, sink, dict);
+}
+
+int watch_probe_messages(struct watch_probe *probe, struct event_writer *writer)
+{
+	return watch_told_pull(probe, writer);
 }
 
 int watch_probe_snapshot(struct watch_probe *probe, struct event_sink *sink,

@@ -19,6 +19,7 @@
 
 #include "event/dict.h"
 #include "event/source.h"
+#include "event/writer.h"
 #include "probe/watch_config.h"
 
 struct watch_probe;
@@ -42,6 +43,12 @@ int watch_probe_clock(struct watch_probe *probe, struct event_sink *sink);
 /* EV_FACTs, EV_BINDINGs and EV_CLOCK: what opens every stream. */
 int watch_probe_describe(struct watch_probe *probe, struct event_sink *sink,
 			 struct event_dict *dict);
+
+/*
+ * The messages since the last time, if they are asked for: EV_FLOW and EV_MESSAGE; what found no
+ * room, because this was called too seldom, as EV_LOSS. Returns the writer's first error.
+ */
+int watch_probe_messages(struct watch_probe *probe, struct event_writer *writer);
 
 /*
  * What happened since the last snapshot, closed by an EV_INTERVAL with `flags`. Costs CPU only for

@@ -18,6 +18,10 @@ typedef struct {
 	int counter;
 } atomic_t;
 
+typedef struct {
+	__s64 counter;
+} atomic64_t;
+
 struct ns_common {
 	unsigned int inum;
 };
@@ -121,6 +125,7 @@ struct sock_common {
 	unsigned short skc_family;
 	volatile unsigned char skc_state;
 	possible_net_t skc_net;
+	atomic64_t skc_cookie;
 };
 
 struct kernfs_node {
@@ -199,6 +204,8 @@ struct task_struct {
 	unsigned int flags;
 	int pid;
 	int tgid;
+	int wake_cpu;
+	unsigned int in_iowait : 1;
 	char comm[16];
 };
 

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
+/*
+ * What `record` gets from its programs, as it lies in the rings: messages as they are read
+ * (bpf/told.h), and what the CPUs did meanwhile (bpf/activity.bpf.c). Times: CLOCK_MONOTONIC, ns.
+ */
+#ifndef HOSTLAT_BPF_ABI_RECORD_H
+#define HOSTLAT_BPF_ABI_RECORD_H
+
+#include <linux/types.h>
+
+/* ---- messages ---- */
+
+#define TOLD_RING (4U << 20) /* bytes: 25,000 messages */
+
+/* Told by all ones: not known. */
+#define CORE_UNKNOWN 0xffff
+
+/* One receive call that took at least one packet's first byte. */
+struct told_message {
+	__u64 sk;         /* the socket's address, or its cookie if it has one */
+	__u64 read;       /* when the call returned */
+	__u64 enqueued;   /* its oldest packet */
+	__u64 youngest;   /* when its youngest packet came */
+	__u32 link;       /* ns before `enqueued` that the oldest came; all ones: or more */
+	__u32 transport;  /* ... reached TCP or UDP; 0 = unknown */
+	__u32 packets;
+	__u32 seq;        /* TCP: sequence number of its first byte */
+	__u32 bytes;      /* from the oldest packet's first byte on; 0 = unknown */
+	__u32 pid, tid;   /* who read it; 0 = unknown */
+	__u32 netns;      /* inode */
+	__u16 link_core, enqueued_core, read_core; /* CORE_UNKNOWN */
+	__u16 family;     /* AF_INET or AF_INET6 */
+	__u16 local_port, remote_port; /* host order */
+	__u8 proto;       /* enum row_proto */
+	__u8 cookie;      /* `sk` is one */
+	__u8 pad[2];
+	__u8 local[16];   /* IPv4 lies in the first four bytes */
+	__u8 remote[16];
+};
+
+_Static_assert(sizeof(struct told_message) == 112, "struct told_message");
+
+/* ---- CPU activity ---- */
+
+enum act_type {
+	ACT_NONE,         /* the place is empty */
+	ACT_NAME,         /* what a task is called: precedes its first ACT_SWITCH */
+	ACT_SWITCH,       /* a = the task that leaves, b = that comes; arg = state, ACT_PREEMPTED */
+	ACT_WAKE,         /* a = the task that is woken, b = the current one; arg = CPU */
+	ACT_IRQ,          /* a = interrupt */
+	ACT_IRQ_END,
+	ACT_VECTOR,       /* a = enum span_vector */
+	ACT_VECTOR_END,
+	ACT_SOFTIRQ,      /* a = vector */
+	ACT_SOFTIRQ_END,
+	ACT_IDLE,         /* a = state */
+	ACT_IDLE_END,
+	ACT_SYSCALL,      /* a = number, b = task */
+	ACT_SYSCALL_END,
+	ACT_FAULT,        /* a = the task */
+	ACT_MAX,
+};
+
+/* Of `arg`: include/linux/sched.h's states, below these. */
+#define ACT_PREEMPTED 0x4000
+#define ACT_IOWAIT    0x8000
+
+/* `type` is written last, and set to ACT_NONE again by the reader. */
+struct act {
+	union {
+		__u64 time;
+		__u64 tgid;         /* ACT_NAME */
+	};
+	__u32 a;
+	__u16 arg;
+	__u8 type;
+	__u8 pad;
+	union {
+		struct {
+			__u32 b;
+			__u32 lost; /* of this CPU so far, as it is when this is written */
+			__u64 pad2;
+		};
+		char comm[16];
+	};
+};
+
+/* One per CPU. Positions run on and on; a place is position % ACT_RING. */
+#define ACT_RING 65536
+/* Left free, so that interrupts between a look at the room and taking it find some. */
+#define ACT_SPARE 64
+
+struct act_ring {
+	__u64 head;         /* the next place: the programs' */
+	__u64 lost;         /* events that found no room */
+	__u64 pad[6];
+	__u64 tail;         /* read up to here: user space's */
+	__u64 pad2[7];
+	struct act at[ACT_RING];
+};
+
+_Static_assert(sizeof(struct act) == 32, "struct act");
+
+#endif

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0)
+/*
+ * What each CPU does, event by event, for a recording: tasks, interrupts, softirqs, idle states,
+ * wakings; system calls and page faults of the tasks that read from sockets.
+ *
+ * Each CPU has a ring of its own, which user space maps: an event is a clock read, an atomic
+ * addition and a few stores. When it is full, events are dropped and counted; user space then
+ * knows nothing of that CPU until the next one.
+ */
+#include <linux/bpf.h>
+#include <linux/types.h>
+#include <stdbool.h>
+
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_tracing.h>
+
+#include "bpf/abi_record.h"
+#include "event/layout.h"
+#include "bpf/kernel/types.h"
+
+#define unlikely(x) __builtin_expect(!!(x), 0)
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1); /* loader: CPUs */
+	__type(key, __u32);
+	__type(value, struct act_ring);
+} rings SEC(".maps");
+
+/* What is known of a task. */
+struct act_task {
+	__u64 comm[2]; /* as it was told; 0 = never */
+	__u32 reads;   /* its system calls and faults are told */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct act_task);
+} act_tasks SEC(".maps");
+
+const volatile __u32 filter_tgid = 0; /* only its tasks' system calls and faults; 0 = readers' */
+
+static __always_inline struct act *claim(__u32 *lost)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct act_ring *r = bpf_map_lookup_elem(&rings, &cpu);
+	__u64 at;
+
+	if (!r)
+		return NULL;
+	*lost = r->lost;
+	if (unlikely(r->head - r->tail >= ACT_RING - ACT_SPARE)) {
+		__sync_fetch_and_add(&r->lost, 1);
+		return NULL;
+	}
+	at = __sync_fetch_and_add(&r->head, 1); /* an interrupt may do so at the same time */
+	return &r->at[at & (ACT_RING - 1)];
+}
+
+/* The place counts as filled from now on. */
+static __always_inline void publish(struct act *e, __u8 type)
+{
+#ifdef __TARGET_ARCH_x86
+	barrier();
+	*(volatile __u8 *)&e->type = type;
+#else /* stores may overtake each other */
+	__sync_fetch_and_add((__u64 *)&e->a, (__u64)type << 48);
+#endif
+}
+
+static __always_inline void put(__u8 type, __u16 arg, __u32 a, __u32 b)
+{
+	__u32 lost = 0;
+	struct act *e = claim(&lost);
+
+	if (!e)
+		return;
+	e->time = bpf_ktime_get_ns();
+	e->a = a;
+	e->arg = arg;
+	e->b = b;
+	e->lost = lost;
+	publish(e, type);
+}
+
+static __always_inline void put_name(struct task_struct *task, const __u64 *comm)
+{
+	__u32 lost = 0;
+	struct act *e = claim(&lost);
+
+	if (!e)
+		return;
+	e->tgid = task->tgid;
+	e->a = task->pid;
+	e->arg = 0;
+	((__u64 *)e->comm)[0] = comm[0];
+	((__u64 *)e->comm)[1] = comm[1];
+	publish(e, ACT_NAME);
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(act_switch, bool preempt, struct task_struct *prev, struct task_struct *next,
+	     unsigned int prev_state)
+{
+	const __u64 *comm = (const __u64 *)next->comm;
+	struct act_task *t;
+	__u16 arg = prev_state & (ACT_PREEMPTED - 1);
+
+	if (next->pid) {
+		t = bpf_task_storage_get(&act_tasks, next, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+		if (t && unlikely(t->comm[0] != comm[0] || t->comm[1] != comm[1])) {
+			t->comm[0] = comm[0];
+			t->comm[1] = comm[1];
+			put_name(next, t->comm);
+		}
+	}
+	if (preempt)
+		arg |= ACT_PREEMPTED;
+	if (arg && BPF_CORE_READ_BITFIELD(prev, in_iowait))
+		arg |= ACT_IOWAIT;
+	put(ACT_SWITCH, arg, prev->pid, next->pid);
+	return 0;
+}
+
+SEC("tp_btf/sched_waking")
+int BPF_PROG(act_waking, struct task_struct *task)
+{
+	put(ACT_WAKE, task->wake_cpu, task->pid, bpf_get_current_pid_tgid());
+	return 0;
+}
+
+SEC("tp_btf/irq_handler_entry")
+int BPF_PROG(act_irq, int irq)
+{
+	put(ACT_IRQ, 0, irq, 0);
+	return 0;
+}
+
+SEC("tp_btf/irq_handler_exit")
+int BPF_PROG(act_irq_end, int irq)
+{
+	put(ACT_IRQ_END, 0, irq, 0);
+	return 0;
+}
+
+#define VECTOR(name, number)                                                                       \
+	SEC("tp_btf/" #name "_entry")                                                              \
+	int BPF_PROG(act_##name, int vector)                                                       \
+	{                                                                                          \
+		put(ACT_VECTOR, 0, number, 0);                                                     \
+		return 0;                                                                          \
+	}                                                                                          \
+	SEC("tp_btf/" #name "_exit")                                                               \
+	int BPF_PROG(act_##name##_end, int vector)                                                 \
+	{                                                                                          \
+		put(ACT_VECTOR_END, 0, number, 0);                                                 \
+		return 0;                                                                          \
+	}
+
+VECTOR(local_timer, VECTOR_TIMER)
+VECTOR(reschedule, VECTOR_RESCHEDULE)
+VECTOR(call_function, VECTOR_CALL)
+VECTOR(call_function_single, VECTOR_CALL_SINGLE)
+VECTOR(irq_work, VECTOR_IRQ_WORK)
+
+SEC("tp_btf/softirq_entry")
+int BPF_PROG(act_softirq, unsigned int vector)
+{
+	put(ACT_SOFTIRQ, 0, vector, 0);
+	return 0;
+}
+
+SEC("tp_btf/softirq_exit")
+int BPF_PROG(act_softirq_end, unsigned int vector)
+{
+	put(ACT_SOFTIRQ_END, 0, vector, 0);
+	return 0;
+}
+
+/* include/trace/events/power.h: the CPU wakes */
+#define PWR_EVENT_EXIT (~0U)
+
+SEC("tp_btf/cpu_idle")
+int BPF_PROG(act_idle, unsigned int state, unsigned int cpu)
+{
+	put(state == PWR_EVENT_EXIT ? ACT_IDLE_END : ACT_IDLE, 0, state, 0);
+	return 0;
+}
+
+/* ---- system calls and faults of those who read ---- */
+
+static __always_inline bool of_interest(void)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct act_task *t;
+
+	if (filter_tgid)
+		return (__u32)task->tgid == filter_tgid;
+	t = bpf_task_storage_get(&act_tasks, task, NULL, 0);
+	return t && t->reads;
+}
+
+SEC("tp_btf/sys_enter")
+int BPF_PROG(act_syscall, struct pt_regs *regs, long id)
+{
+	if (of_interest())
+		put(ACT_SYSCALL, 0, id, bpf_get_current_pid_tgid());
+	return 0;
+}
+
+SEC("tp_btf/sys_exit")
+int BPF_PROG(act_syscall_end, struct pt_regs *regs, long ret)
+{
+	if (of_interest())
+		put(ACT_SYSCALL_END, 0, 0, bpf_get_current_pid_tgid());
+	return 0;
+}
+
+SEC("tp_btf/page_fault_user")
+int BPF_PROG(act_fault)
+{
+	if (of_interest())
+		put(ACT_FAULT, 0, bpf_get_current_pid_tgid(), 0);
+	return 0;
+}
+
+static __always_inline int reads(void)
+{
+	struct act_task *t;
+
+	if (filter_tgid)
+		return 0;
+	t = bpf_task_storage_get(&act_tasks, bpf_get_current_task_btf(), NULL,
+				 BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (t)
+		t->reads = 1;
+	return 0;
+}
+
+SEC("tp_btf/sock_recv_length")
+int BPF_PROG(act_reads)
+{
+	return reads();
+}
+
+/* Where that one isn't: of TCP ... */
+SEC("tp_btf/tcp_rcv_space_adjust")
+int BPF_PROG(act_reads_tcp)
+{
+	return reads();
+}
+
+/* ... and of datagrams, whose socket's queue a task waits for. */
+SEC("fentry/udp_recvmsg")
+int BPF_PROG(act_reads_udp)
+{
+	return reads();
+}
+
+SEC("fentry/udpv6_recvmsg")
+int BPF_PROG(act_reads_udp6)
+{
+	return reads();
+}

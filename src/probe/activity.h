@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the CPUs do, live: loads src/bpf/activity.bpf.c and turns its rings into spans and wakings.
+ *
+ *	activity_open(&activity, pid, why, sizeof(why));
+ *	often enough that no ring fills: activity_pull(activity, writer);
+ *	activity_end(activity, writer);
+ *	activity_free(activity);
+ *
+ * Nothing is pinned: when the process ends, however it ends, the kernel removes everything.
+ */
+#ifndef HOSTLAT_PROBE_ACTIVITY_H
+#define HOSTLAT_PROBE_ACTIVITY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "event/writer.h"
+
+struct activity;
+
+/* How often to pull: a ring holds 65,536 events, and a busy CPU makes a million a second. */
+#define ACTIVITY_PULL_NS 10000000ULL
+
+/*
+ * System calls and faults are those of process `pid`, or, if that is 0, of all that read from
+ * sockets. Returns 0 or -errno with the reason in words in `why`.
+ */
+int activity_open(struct activity **out, uint32_t pid, char *why, size_t size);
+
+/* What this kernel doesn't tell, as a list of tracepoints; "" if there is nothing. */
+const char *activity_missing(const struct activity *activity);
+
+/* All that has come. Returns the writer's first error. */
+int activity_pull(struct activity *activity, struct event_writer *writer);
+
+/* The last of it; then what is open ends. What was lost is put as EV_LOSS. */
+int activity_end(struct activity *activity, struct event_writer *writer);
+
+/* Events that found no room, so far. */
+uint64_t activity_lost(const struct activity *activity);
+
+/* Bytes of memory that the rings take. */
+uint64_t activity_memory(const struct activity *activity);
+
+void activity_free(struct activity *activity);
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From what a CPU's programs noted (struct act) to spans of what it did: what nests in what, how a
+ * task's system call goes on when it gets a CPU again, and when nothing is known. Pure: events in,
+ * EV_EDGE and EV_WAKE out.
+ *
+ * Memory: 64 bytes for each task that was seen, TIMELINE_TASKS at most; later ones have no name.
+ */
+#ifndef HOSTLAT_PROBE_TIMELINE_H
+#define HOSTLAT_PROBE_TIMELINE_H
+
+#include <stdint.h>
+
+#include "bpf/abi_record.h"
+#include "event/writer.h"
+
+#define TIMELINE_TASKS (1U << 18)
+
+struct timeline;
+
+/*
+ * For cores 0 to `cores` - 1, of which nothing is known before `start_ns`. `name` says what a task
+ * is called that was running before the programs could tell: 0 and `comm` (16 bytes) and *tgid
+ * filled in, or -errno; it may be NULL. 0 or -ENOMEM.
+ */
+int timeline_new(struct timeline **out, uint32_t cores, uint64_t start_ns,
+		 int (*name)(uint32_t tid, char *comm, uint32_t *tgid));
+void timeline_free(struct timeline *t);
+
+/*
+ * The next event of a core. Their times may be out of order by TIMELINE_LATE events: interrupts
+ * take their place before what they interrupt reads the clock. Returns the writer's error.
+ */
+#define TIMELINE_LATE 8
+int timeline_put(struct timeline *t, struct event_writer *writer, uint32_t core,
+		 const struct act *act);
+
+/* Nothing more will come: what is open ends at `end_ns`, as cut. */
+int timeline_end(struct timeline *t, struct event_writer *writer, uint64_t end_ns);
+
+#endif

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Records messages and CPU activity beside some traffic, and reads what trace.c prints of it."""
+import bisect
+import collections
+import os
+import re
+import signal
+import subprocess
+import tempfile
+
+from lib import check, process
+
+HOSTLAT = os.environ.get("HOSTLAT", "build/hostlat")
+TRACE = os.environ.get("TRACE", "build/tests/native/trace")
+START_LIMIT_S, END_LIMIT_S = 120, 60
+
+Piece = collections.namedtuple("Piece", "role core begin end")
+Message = collections.namedtuple("Message", "number flow tid bytes first last pieces")
+Span = collections.namedtuple("Span", "core type depth begin end left resumed cut what")
+Wake = collections.namedtuple("Wake", "time interrupt task waker")
+RECEIVE, BACKLOG, APPLICATION = 1, 2, 3
+
+
+def tid(what):
+    """Of "comm (pid/tid)"; 0 of what is no task."""
+    found = re.search(r"/(\d+)\)$", what)
+    return int(found[1]) if found else 0
+
+
+class Recording:
+    """A live `hostlat record`, measuring when the constructor returns."""
+
+    def __init__(self, *options):
+        self.folder = tempfile.TemporaryDirectory()
+        self.file = os.path.join(self.folder.name, "trace.hlat")
+        command = [HOSTLAT, "record", "-o", self.file, *map(str, options)]
+        self.process = process.start(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                                     text=True)
+        said = ""
+        for line in self.process.stderr:
+            said += line
+            if "measuring" in line:
+                return
+        raise check.Unexpected(f"{' '.join(command)}: exit {self.process.wait()}: {said}")
+
+    def stop(self):
+        self.process.send_signal(signal.SIGINT)
+        self.process.communicate(timeout=END_LIMIT_S)
+        self.code = self.process.returncode
+        return Trace(self.file, self.code)
+
+
+class Trace:
+    """What is in a recording."""
+
+    def __init__(self, file, code):
+        done = subprocess.run([TRACE, file], capture_output=True, text=True, check=False,
+                              timeout=120)
+        check.equal("a core's spans follow each other without a gap", done.returncode, 0)
+        self.code, self.size = code, os.path.getsize(file)
+        self.messages, self.spans, self.wakes = [], [], []
+        self.lost = collections.Counter()
+        for line in done.stdout.splitlines():
+            getattr(self, "_" + line.split(" ", 1)[0])(line.split(" ")[1:])
+        self.base = collections.defaultdict(list)
+        for span in self.spans:
+            if not span.depth:
+                self.base[span.core].append(span)
+
+    def _flow(self, words):
+        del words
+
+    def _message(self, words):
+        n = [int(word) for word in words]
+        pieces = [Piece(*n[i:i + 4]) for i in range(6, len(n), 4)]
+        self.messages.append(Message(*n[:6], pieces))
+
+    def _span(self, words):
+        core, kind, depth, begin, end, left, *rest = words
+        flags = []
+        while rest[0] in ("resumed", "cut"):
+            flags.append(rest.pop(0))
+        self.spans.append(Span(int(core), kind, int(depth), int(begin), int(end), int(left),
+                               "resumed" in flags, "cut" in flags, " ".join(rest)))
+
+    def _wake(self, words):
+        task, waker = " ".join(words[2:]).split(" | ")
+        self.wakes.append(Wake(int(words[0]), int(words[1]), task, waker))
+
+    def _loss(self, words):
+        self.lost[words[0]] += int(words[1])
+
+    def who(self, core, time):
+        """The span at depth 0 of a core at that time; None before the first or after the last."""
+        spans = self.base[core]
+        i = bisect.bisect_right(spans, time, key=lambda span: span.begin) - 1
+        return spans[i] if i >= 0 and time < spans[i].end else None

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""
+What `record` keeps of messages and of what the CPUs do: each receive call is there, its reader has
+the CPU when it returns, and who had it while the reader waited is there, too.
+"""
+import os
+import time
+
+from lib import check, netns, trace
+from lib.traffic import Traffic, hog
+
+N = 2000
+BLIND = 0.02    # of the messages, at most: this kernel now and then runs no program
+
+
+def recorded(net, family, protocol, options=(), **traffic):
+    source = Traffic(net, family, protocol, **traffic)
+    observer = trace.Recording(*source.filter, *options)
+    own = source.finish()
+    time.sleep(0.05)
+    return observer.stop(), own, source
+
+
+def read_when_it_ran(t, messages, reader):
+    """Each one's reader had the core on which it was read, at that time."""
+    blind = 0
+    for m in messages:
+        at = t.who(m.pieces[-1].core, m.pieces[-1].end)
+        if at is None or at.type == "blind":
+            blind += 1
+            continue
+        check.equal(f"who has the core when message {m.number} is read ({at})",
+                    trace.tid(at.what), reader)
+    check.between("messages read in the blind", blind, 0, BLIND * len(messages))
+    return blind
+
+
+def whole(m):
+    """Its pieces follow each other, from the first byte's arrival to the read."""
+    check.equal("where it begins", m.pieces[0].begin, m.first)
+    check.true(f"its last byte came with its first, or later: {m}", m.first <= m.last)
+    for one, other in zip(m.pieces, m.pieces[1:]):
+        check.equal("where the next piece begins", other.begin, one.end)
+    check.equal("the last piece", m.pieces[-1].role, trace.APPLICATION)
+
+
+@check.patiently
+def each_message(net, family, protocol):
+    t, own, source = recorded(net, family, protocol, count=N, pattern="exchange", reader_cpu=1,
+                              sender_cpu=0)
+    check.equal("exit code", t.code, 0)
+    check.equal("what was lost", sum(t.lost.values()), 0)
+    check.equal("messages", len(t.messages), own["received"])
+    for m in t.messages:
+        whole(m)
+        check.equal("who read it", m.tid, source.reader_pid)
+        check.equal("where it was read", m.pieces[-1].core, 1)
+    blind = read_when_it_ran(t, t.messages, source.reader_pid)
+    wrong = [m._replace(pieces=[m.pieces[-1]._replace(core=0)]) for m in t.messages]
+    check.must_fail("the other core", read_when_it_ran, t, wrong, source.reader_pid)
+    check.true("the reader's system calls are there",
+               sum(span.type == "syscall" for span in t.spans) >= N)
+    return f"{len(t.messages)} messages, {len(t.spans)} spans, {t.size} bytes, {blind} blind"
+
+
+def waited(t, messages, reader, others):
+    """
+    Of the time from a message's arrival in the socket to its read, the part in which the reader
+    did not have the core that it then ran on; and of that, what `others` had of it.
+    """
+    away = theirs = 0
+    for m in messages:
+        core, begin, end = m.pieces[-1].core, m.pieces[-1].begin, m.pieces[-1].end
+        for span in t.base[core]:
+            ns = min(span.end, end) - max(span.begin, begin)
+            if ns <= 0 or (span.type == "task" and trace.tid(span.what) == reader):
+                continue
+            away += ns
+            theirs += ns * any(span.what.startswith(f"{name} (") for name in others)
+    return away, theirs
+
+
+@check.patiently
+def who_had_the_cpu(net, family):
+    """A hog on the reader's CPU; of the messages that were slow nearly all was the hog's."""
+    name = f"hog{os.getpid()}"
+    burner = hog(1, 60, name)
+    try:
+        t, own, source = recorded(net, family, "tcp", count=300, gap_us=2000, reader_cpu=1,
+                                  sender_cpu=0, reader_nice=15)
+    finally:
+        burner.kill()
+        burner.wait()
+    check.equal("messages", len(t.messages), own["received"])
+    slow = [m for m in t.messages if m.pieces[-1].end - m.first > 1_000_000]
+    check.true(f"some were slow: {len(slow)}", len(slow) >= 10)
+    total = sum(m.pieces[-1].end - m.pieces[-1].begin for m in slow)
+    away, theirs = waited(t, slow, source.reader_pid, [name])
+    check.between("part of it without the CPU", away / total, 0.95, 1)
+    check.between("the hog's part of that", theirs / away, 0.9, 1)
+    woken = [w for w in t.wakes if trace.tid(w.task) == source.reader_pid]
+    check.true(f"wakings of the reader: {len(woken)}", len(woken) >= len(slow) / 2)
+    return f"{len(slow)} of {len(t.messages)} slow, {theirs / away:.1%} of it the hog's"
+
+
+@check.patiently
+def how_it_left(net, family):
+    """A reader that sleeps by itself before each read: it left asleep, in nanosleep."""
+    t, _, source = recorded(net, family, "tcp", count=50, delay_us=5000)
+    slept = [span for span in t.spans if span.type == "task" and span.left == 2 and
+             trace.tid(span.what) == source.reader_pid]
+    check.true(f"it came back from sleep {len(slept)} times", len(slept) >= 50)
+    # clock_nanosleep, goes on where the task does
+    calls = [span for span in t.spans if span.type == "syscall" and span.what == "230" and
+             span.resumed]
+    check.true(f"in nanosleep {len(calls)} times", len(calls) >= 45)
+
+
+@check.patiently
+def only_of_one(net, family):
+    """--pid: system calls of others are not there, their time on the CPUs is."""
+    source = Traffic(net, family, "tcp", count=500, pattern="exchange", reader_cpu=1, sender_cpu=0)
+    observer = trace.Recording("--pid", source.reader_pid)
+    own = source.finish()
+    t = observer.stop()
+    check.equal("messages", len(t.messages), own["received"])
+    calls = {t.who(span.core, span.begin).what for span in t.spans if span.type == "syscall"}
+    check.equal("whose calls", {trace.tid(what) for what in calls}, {source.reader_pid})
+    tasks = {trace.tid(span.what) for span in t.spans if span.type == "task"}
+    check.true(f"others had a CPU: {len(tasks)}", len(tasks) > 3)
+
+
+def not_asked(net, family):
+    """Control: with --with watch neither is there."""
+    t, own, _ = recorded(net, family, "tcp", ("--with", "watch"), count=100)
+    check.equal("messages", len(t.messages), 0)
+    check.equal("spans", len(t.spans), 0)
+    check.equal("received all the same", own["received"], 100)
+
+
+def size_limit(net, family):
+    """It ends the recording, which can be read up to there."""
+    t, _, _ = recorded(net, family, "tcp", ("--size-limit", "128K"), count=N, pattern="exchange")
+    check.between("bytes", t.size, 16 << 10, 128 << 10)
+    check.equal("exit code", t.code, 0)
+    check.true("what is there can be read", t.spans and t.messages)
+
+
+nets = netns.every()
+check.run(
+    [(each_message, *nets[0], "tcp"), (each_message, *nets[2], "tcp"),
+     (each_message, *nets[3], "udp"), (who_had_the_cpu, *nets[2]), (how_it_left, *nets[0]),
+     (only_of_one, *nets[2]), (not_asked, *nets[0]), (size_limit, *nets[0])])
