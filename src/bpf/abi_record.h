@@ -46,7 +46,8 @@ enum act_type {
 	ACT_NONE,         /* the place is empty */
 	ACT_NAME,         /* what a task is called: precedes its first ACT_SWITCH */
 	ACT_SWITCH,       /* a = the task that leaves, b = that comes; arg = state, ACT_PREEMPTED */
-	ACT_WAKE,         /* a = the task that is woken, b = the current one; arg = CPU */
+	ACT_WAKE,         /* a = the task that is woken; arg = CPU; b, here and below: the task that
+			   * has the CPU */
 	ACT_IRQ,          /* a = interrupt */
 	ACT_IRQ_END,
 	ACT_VECTOR,       /* a = enum span_vector */
@@ -55,9 +56,9 @@ enum act_type {
 	ACT_SOFTIRQ_END,
 	ACT_IDLE,         /* a = state */
 	ACT_IDLE_END,
-	ACT_SYSCALL,      /* a = number, b = task */
+	ACT_SYSCALL,      /* a = number */
 	ACT_SYSCALL_END,
-	ACT_FAULT,        /* a = the task */
+	ACT_FAULT,
 	ACT_MAX,
 };
 

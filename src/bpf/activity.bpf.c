@@ -74,6 +74,7 @@ static __always_inline void publish(struct act *e, __u8 type)
 #endif
 }
 
+/* `b` is the task that has the CPU, but for ACT_SWITCH: each event says who it is. */
 static __always_inline void put(__u8 type, __u16 arg, __u32 a, __u32 b)
 {
 	__u32 lost = 0;
@@ -138,14 +139,14 @@ int BPF_PROG(act_waking, struct task_struct *task)
 SEC("tp_btf/irq_handler_entry")
 int BPF_PROG(act_irq, int irq)
 {
-	put(ACT_IRQ, 0, irq, 0);
+	put(ACT_IRQ, 0, irq, bpf_get_current_pid_tgid());
 	return 0;
 }
 
 SEC("tp_btf/irq_handler_exit")
 int BPF_PROG(act_irq_end, int irq)
 {
-	put(ACT_IRQ_END, 0, irq, 0);
+	put(ACT_IRQ_END, 0, irq, bpf_get_current_pid_tgid());
 	return 0;
 }
 
@@ -153,13 +154,13 @@ int BPF_PROG(act_irq_end, int irq)
 	SEC("tp_btf/" #name "_entry")                                                              \
 	int BPF_PROG(act_##name, int vector)                                                       \
 	{                                                                                          \
-		put(ACT_VECTOR, 0, number, 0);                                                     \
+		put(ACT_VECTOR, 0, number, bpf_get_current_pid_tgid());                            \
 		return 0;                                                                          \
 	}                                                                                          \
 	SEC("tp_btf/" #name "_exit")                                                               \
 	int BPF_PROG(act_##name##_end, int vector)                                                 \
 	{                                                                                          \
-		put(ACT_VECTOR_END, 0, number, 0);                                                 \
+		put(ACT_VECTOR_END, 0, number, bpf_get_current_pid_tgid());                        \
 		return 0;                                                                          \
 	}
 
@@ -172,14 +173,14 @@ VECTOR(irq_work, VECTOR_IRQ_WORK)
 SEC("tp_btf/softirq_entry")
 int BPF_PROG(act_softirq, unsigned int vector)
 {
-	put(ACT_SOFTIRQ, 0, vector, 0);
+	put(ACT_SOFTIRQ, 0, vector, bpf_get_current_pid_tgid());
 	return 0;
 }
 
 SEC("tp_btf/softirq_exit")
 int BPF_PROG(act_softirq_end, unsigned int vector)
 {
-	put(ACT_SOFTIRQ_END, 0, vector, 0);
+	put(ACT_SOFTIRQ_END, 0, vector, bpf_get_current_pid_tgid());
 	return 0;
 }
 
@@ -189,7 +190,8 @@ int BPF_PROG(act_softirq_end, unsigned int vector)
 SEC("tp_btf/cpu_idle")
 int BPF_PROG(act_idle, unsigned int state, unsigned int cpu)
 {
-	put(state == PWR_EVENT_EXIT ? ACT_IDLE_END : ACT_IDLE, 0, state, 0);
+	put(state == PWR_EVENT_EXIT ? ACT_IDLE_END : ACT_IDLE, 0, state,
+	    bpf_get_current_pid_tgid());
 	return 0;
 }
 
@@ -226,7 +228,7 @@ SEC("tp_btf/page_fault_user")
 int BPF_PROG(act_fault)
 {
 	if (of_interest())
-		put(ACT_FAULT, 0, bpf_get_current_pid_tgid(), 0);
+		put(ACT_FAULT, 0, 0, bpf_get_current_pid_tgid());
 	return 0;
 }
 

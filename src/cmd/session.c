@@ -474,14 +474,15 @@ static int open_probe(struct session *s)
 	if (!err)
 		err = check_pid(o);
 	s->misused = err == -EINVAL;
+	if (!err && s->config->activity)
+		err = open_activity(s);
 	if (err)
 		return err;
+	config.activity = s->activity;
 	err = watch_probe_open(&s->probe, &config, why, sizeof(why));
 	if (err)
 		log_error("%s", why);
-	else if (s->config->activity)
-		err = open_activity(s);
-	if (!err && !watch_probe_proven(s->probe))
+	else if (!watch_probe_proven(s->probe))
 		log_warning("the hooks are not proven: the self-test needs CAP_SYS_ADMIN or "
 			    "kernel.bpf_stats_enabled=1, and a loopback interface that is up");
 	return err;
@@ -505,6 +506,9 @@ static int run(struct session *s)
 		return err;
 	if (err)
 		return 0;
+	err = s->activity ? activity_start(s->activity) : 0;
+	if (err)
+		return err;
 	log_info("measuring");
 	return run_intervals(s);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "probe/activity.h"
 
+#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <sched.h>
@@ -157,10 +158,6 @@ int activity_open(struct activity **out, uint32_t pid, char *why, size_t size)
 		err = rings == MAP_FAILED ? -errno : 0;
 		a->rings = err ? NULL : rings;
 	}
-	if (!err)
-		err = activity_bpf__attach(a->skel);
-	if (!err)
-		err = timeline_new(&a->timeline, a->cores, clock_mono_ns(clock_system()), name_of);
 	if (err) {
 		if (!why[0])
 			snprintf(why, size, "what the CPUs do can't be recorded: %s",
@@ -168,9 +165,19 @@ int activity_open(struct activity **out, uint32_t pid, char *why, size_t size)
 		activity_free(a);
 		return err;
 	}
-	visit_cores(a);
 	*out = a;
 	return 0;
+}
+
+int activity_start(struct activity *a)
+{
+	int err = activity_bpf__attach(a->skel);
+
+	if (!err)
+		err = timeline_new(&a->timeline, a->cores, clock_mono_ns(clock_system()), name_of);
+	if (!err)
+		visit_cores(a);
+	return err;
 }
 
 const char *activity_missing(const struct activity *a)
@@ -209,6 +216,23 @@ int activity_pull(struct activity *a, struct event_writer *writer)
 			err = e;
 	}
 	return err;
+}
+
+void activity_cost(const struct activity *a, uint64_t *run_ns, uint64_t *runs)
+{
+	struct bpf_program *p;
+
+	*run_ns = *runs = 0;
+	bpf_object__for_each_program(p, a->skel->obj) {
+		struct bpf_prog_info info = {};
+		__u32 len = sizeof(info);
+
+		if (bpf_program__fd(p) < 0 ||
+		    bpf_obj_get_info_by_fd(bpf_program__fd(p), &info, &len))
+			continue;
+		*run_ns += info.run_time_ns;
+		*runs += info.run_cnt;
+	}
 }
 
 uint64_t activity_lost(const struct activity *a)

@@ -3,6 +3,7 @@
  * What the CPUs do, live: loads src/bpf/activity.bpf.c and turns its rings into spans and wakings.
  *
  *	activity_open(&activity, pid, why, sizeof(why));
+ *	activity_start(activity);
  *	often enough that no ring fills: activity_pull(activity, writer);
  *	activity_end(activity, writer);
  *	activity_free(activity);
@@ -28,6 +29,9 @@ struct activity;
  */
 int activity_open(struct activity **out, uint32_t pid, char *why, size_t size);
 
+/* From here on. Returns 0 or -errno. */
+int activity_start(struct activity *activity);
+
 /* What this kernel doesn't tell, as a list of tracepoints; "" if there is nothing. */
 const char *activity_missing(const struct activity *activity);
 
@@ -36,6 +40,9 @@ int activity_pull(struct activity *activity, struct event_writer *writer);
 
 /* The last of it; then what is open ends. What was lost is put as EV_LOSS. */
 int activity_end(struct activity *activity, struct event_writer *writer);
+
+/* What the kernel's statistics say of the programs so far, while they are on. */
+void activity_cost(const struct activity *activity, uint64_t *run_ns, uint64_t *runs);
 
 /* Events that found no room, so far. */
 uint64_t activity_lost(const struct activity *activity);

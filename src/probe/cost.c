@@ -22,6 +22,7 @@
 #include "clock/clock.h"
 #include "event/names.h"
 #include "host/root.h"
+#include "probe/activity.h"
 #include "probe/watch_internal.h"
 
 #define SOFTNET_MAX (16UL << 20)
@@ -104,6 +105,14 @@ static bool measured(struct watch_probe *probe, uint64_t *ns)
 	if (!were_on && !c->stats_were_on)
 		return false;
 	watch_cost_stats(probe, &now);
+	if (probe->config.activity) {
+		uint64_t run_ns, runs;
+
+		activity_cost(probe->config.activity, &run_ns, &runs);
+		sum += run_ns - c->beside_ns - c->floor_ns * (runs - c->beside_runs);
+		c->beside_ns = run_ns;
+		c->beside_runs = runs;
+	}
 	for (int i = 0; i < COST_CLASSES; i++)
 		sum += now.run_ns[i] - c->stats_before.run_ns[i] -
 		       c->floor_ns * (now.runs[i] - c->stats_before.runs[i]);
@@ -265,6 +274,11 @@ bool watch_bpf_ns(struct watch_probe *probe, uint64_t *ns, bool *exact)
 	bool known = estimated(probe, &estimate); /* always: both are since the last call */
 
 	*exact = measured(probe, ns);
+	if (probe->config.activity && !*exact) {
+		snprintf(probe->cost.why, sizeof(probe->cost.why), "the programs that tell what "
+			 "the CPUs do have no estimate: kernel.bpf_stats_enabled=1 measures them");
+		known = false;
+	}
 	if (!*exact)
 		*ns = known ? estimate : 0;
 	return *exact || known;

@@ -19,7 +19,8 @@ struct task {
 	uint32_t tgid;
 	char comm[EVENT_COMM_LEN];
 	uint32_t name;      /* DICT_TASK; 0: not yet */
-	uint32_t syscall;   /* the one it is in, + 1 */
+	uint32_t syscall;   /* the one it is in, + 1; if that was before no loss, see `losses` */
+	uint32_t losses;
 	uint8_t left;       /* enum task_left */
 	bool faulted;       /* since it was in a system call */
 	bool in_fault;      /* it sleeps in one */
@@ -51,6 +52,7 @@ struct timeline {
 	struct task *tasks; /* open addressing by tid */
 	uint32_t n_tasks, room; /* a power of two */
 	struct event_writer *writer;
+	uint32_t losses;    /* how often something was lost */
 	int err;            /* the writer's first */
 };
 
@@ -117,6 +119,11 @@ static struct task *task_of(struct timeline *t, uint32_t tid)
 {
 	struct task *task = find(t->tasks, t->room, tid);
 
+	if (task->tid && task->losses != t->losses) { /* it may have returned meanwhile */
+		task->losses = t->losses;
+		task->syscall = 0;
+		task->faulted = task->in_fault = false;
+	}
 	if (task->tid)
 		return task;
 	if (t->n_tasks >= t->room / 2) {
@@ -126,6 +133,7 @@ static struct task *task_of(struct timeline *t, uint32_t tid)
 	}
 	t->n_tasks++;
 	task->tid = tid;
+	task->losses = t->losses;
 	return task;
 }
 
@@ -235,26 +243,42 @@ static bool in_interrupt(const struct core *c)
 
 /* ---- blind ---- */
 
-/* Nothing is known of the core from its last edge on, until see(). */
+/* What it was in may be over. */
+static void forget_call(struct timeline *t, uint32_t tid)
+{
+	struct task *task = tid ? task_of(t, tid) : NULL;
+
+	if (!task)
+		return;
+	task->syscall = 0;
+	task->faulted = task->in_fault = false;
+}
+
+/* Nothing is known of the core from its last event on. */
 static void lose_sight(struct timeline *t, uint32_t core)
 {
 	struct core *c = &t->cores[core];
 
+	if (c->blind)
+		return;
 	while (c->depth)
 		end(t, core, c->last, SPAN_CONT, 0);
 	begin(t, core, c->last, SPAN_BLIND, 0, 0);
 	c->blind = true;
 }
 
-/* From `time` on it is known who has the core. */
-static void see(struct timeline *t, uint32_t core, uint64_t time)
+/* From `time` on it is known again: `tid` has the core, since when is not. */
+static void see(struct timeline *t, uint32_t core, uint64_t time, uint32_t tid)
 {
 	struct core *c = &t->cores[core];
 
-	if (!c->blind)
-		return;
 	end(t, core, time, 0, 0);
 	c->blind = false;
+	c->tid = tid;
+	if (tid)
+		begin(t, core, time, SPAN_TASK | SPAN_CONT, name_of(t, tid), LEFT_UNKNOWN);
+	else
+		begin(t, core, time, SPAN_IDLE | SPAN_CONT, 0, 0);
 }
 
 /* ---- what happens ---- */
@@ -269,13 +293,12 @@ static void leaves(struct timeline *t, uint32_t core, const struct act *act)
 		task->left = left;
 		task->in_fault = left != LEFT_RUNNABLE && left != LEFT_STOPPED &&
 				 left != LEFT_ENDED && !task->syscall && task->faulted;
-		if (task->in_fault && !c->blind)
+		if (task->in_fault)
 			begin(t, core, act->time, SPAN_FAULT | SPAN_CONT, 0, 0);
 	}
 	while (c->depth > 1)
 		end(t, core, act->time, SPAN_CONT, 0);
-	if (c->depth)
-		end(t, core, act->time, 0, act->a ? left : 0);
+	end(t, core, act->time, 0, act->a ? left : 0);
 }
 
 static void comes(struct timeline *t, uint32_t core, uint64_t time, uint32_t tid)
@@ -301,11 +324,6 @@ static void comes(struct timeline *t, uint32_t core, uint64_t time, uint32_t tid
 
 static void switches(struct timeline *t, uint32_t core, const struct act *act)
 {
-	struct core *c = &t->cores[core];
-
-	if (!c->blind && c->tid != act->a) /* events are missing all the same */
-		lose_sight(t, core);
-	see(t, core, act->time);
 	leaves(t, core, act);
 	comes(t, core, act->time, act->b);
 }
@@ -334,8 +352,7 @@ static void calls(struct timeline *t, uint32_t core, const struct act *act)
 		task->syscall = act->a + 1;
 		task->faulted = false;
 	}
-	if (!t->cores[core].blind)
-		begin(t, core, act->time, SPAN_SYSCALL, act->a, 0);
+	begin(t, core, act->time, SPAN_SYSCALL, act->a, 0);
 }
 
 static void returns(struct timeline *t, uint32_t core, const struct act *act)
@@ -344,19 +361,16 @@ static void returns(struct timeline *t, uint32_t core, const struct act *act)
 
 	if (task)
 		task->syscall = 0;
-	if (!t->cores[core].blind)
-		end_of(t, core, act->time, SPAN_SYSCALL);
+	end_of(t, core, act->time, SPAN_SYSCALL);
 }
 
 /* How long a fault took isn't told, but for one in which the task slept: leaves(). */
 static void faults(struct timeline *t, uint32_t core, const struct act *act)
 {
-	struct task *task = task_of(t, act->a);
+	struct task *task = task_of(t, act->b);
 
 	if (task)
 		task->faulted = true;
-	if (t->cores[core].blind)
-		return;
 	begin(t, core, act->time, SPAN_FAULT, 0, 0);
 	end(t, core, act->time, 0, 0);
 }
@@ -389,6 +403,29 @@ static void spans(struct timeline *t, uint32_t core, const struct act *act)
 	}
 }
 
+/*
+ * Who has the core, each event says. Where that is another than the last switch said, a switch is
+ * missing, whatever the counter of losses says: some kernels run no program for some tasks.
+ */
+static void verify(struct timeline *t, uint32_t core, const struct act *act)
+{
+	const uint32_t tid = act->type == ACT_SWITCH ? act->a : act->b;
+	struct core *c = &t->cores[core];
+
+	if (act->lost != c->lost) {
+		c->lost = act->lost;
+		t->losses++;
+		lose_sight(t, core);
+	}
+	if (!c->blind && c->tid != tid) {
+		forget_call(t, c->tid);
+		forget_call(t, tid);
+		lose_sight(t, core);
+	}
+	if (c->blind)
+		see(t, core, act->time, tid);
+}
+
 static void happens(struct timeline *t, uint32_t core, const struct act *act)
 {
 	struct core *c = &t->cores[core];
@@ -399,11 +436,7 @@ static void happens(struct timeline *t, uint32_t core, const struct act *act)
 		c->lost = act->lost;
 		lose_sight(t, core);
 	}
-	if (act->lost != c->lost) {
-		c->lost = act->lost;
-		if (!c->blind)
-			lose_sight(t, core);
-	}
+	verify(t, core, act);
 	switch (act->type) {
 	case ACT_SWITCH:
 		switches(t, core, act);
@@ -421,9 +454,9 @@ static void happens(struct timeline *t, uint32_t core, const struct act *act)
 		faults(t, core, act);
 		break;
 	default:
-		if (!c->blind)
-			spans(t, core, act);
+		spans(t, core, act);
 	}
+	c->last = act->time;
 }
 
 int timeline_put(struct timeline *t, struct event_writer *writer, uint32_t core,

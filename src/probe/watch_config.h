@@ -26,6 +26,8 @@ enum watch_backend {
 	BACKEND_FENTRY,
 };
 
+struct activity;
+
 struct watch_probe_config {
 	uint32_t stages;      /* 1 << enum stage of those that are asked for */
 	uint32_t origin;      /* enum origin; ORIGIN_NONE: by packet */
@@ -37,6 +39,7 @@ struct watch_probe_config {
 	uint32_t cgroup_level; /* its depth: 0 is the root's */
 	uint32_t min_queue;   /* unread packets that one must find in its socket; 0 = any number */
 	uint64_t slower_than_ns; /* messages that are told of one by one; 0 = none */
+	const struct activity *activity; /* whose programs are part of the own cost; or NULL */
 	bool messages;        /* each one is kept for watch_probe_messages() */
 	uint32_t backend;     /* enum watch_backend */
 	uint32_t hol;         /* enum hol */

@@ -76,6 +76,7 @@ struct cost {
 	char why[WHY_MAX]; /* the estimate can't be made; empty: it can */
 	bool why_said;
 	struct cost_stats stats_before;
+	uint64_t beside_ns, beside_runs; /* the same of CPU activity's programs */
 	bool stats_were_on;
 	uint64_t *switches_before, *packets_before, *departures_before; /* by CPU */
 	uint64_t seen_before[ROW_PROTOS], since_ns;

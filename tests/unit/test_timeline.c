@@ -123,18 +123,20 @@ static void finish(char *text)
 		assert_string_equal(seen_, text);                                                  \
 	} while (0)
 
-/* Nothing is known before the first switch; a task that was there before is asked for. */
+/* Nothing is known before the first event; a task that was there before is asked for. */
 static void test_first_switch(void **state)
 {
 	(void)state;
 	begin();
-	put(0, 1100, ACT_IRQ, 5, 0, 0);
-	put(0, 1200, ACT_IRQ_END, 5, 0, 0);
+	put(0, 1100, ACT_IRQ, 5, 7, 0);
+	put(0, 1200, ACT_IRQ_END, 5, 7, 0);
 	name(20, 20, "next");
 	put(0, 1300, ACT_SWITCH, 7, 20, 1);
 	put(0, 1400, ACT_SWITCH, 20, 7, 0);
 	put(0, 1500, ACT_SWITCH, 7, 0, 2);
-	expect("0 blind 0 1000-1300\n"
+	expect("0 blind 0 1000-1100\n"
+	       "0   hardirq 5 1100-1200\n"
+	       "0 task older (6/7)0 1100-1300 resumed\n"
 	       "0 task next (20/20)0 1300-1400\n"
 	       "0 task older (6/7)2 1400-1500\n"
 	       "0 idle 0 1500-9000 cut\n");
@@ -147,19 +149,20 @@ static void test_nesting(void **state)
 	name(20, 20, "app");
 	put(0, 1100, ACT_SWITCH, 0, 20, 0);
 	put(0, 1200, ACT_SYSCALL, 232, 20, 0);
-	put(0, 1300, ACT_IRQ, 9, 0, 0);
-	put(0, 1350, ACT_WAKE, 20, 0, 1);
-	put(0, 1400, ACT_IRQ_END, 9, 0, 0);
-	put(0, 1400, ACT_SOFTIRQ, 3, 0, 0);
-	put(0, 1450, ACT_VECTOR, VECTOR_TIMER, 0, 0);
-	put(0, 1470, ACT_VECTOR_END, VECTOR_TIMER, 0, 0);
-	put(0, 1500, ACT_SOFTIRQ_END, 3, 0, 0);
+	put(0, 1300, ACT_IRQ, 9, 20, 0);
+	put(0, 1350, ACT_WAKE, 20, 20, 1);
+	put(0, 1400, ACT_IRQ_END, 9, 20, 0);
+	put(0, 1400, ACT_SOFTIRQ, 3, 20, 0);
+	put(0, 1450, ACT_VECTOR, VECTOR_TIMER, 20, 0);
+	put(0, 1470, ACT_VECTOR_END, VECTOR_TIMER, 20, 0);
+	put(0, 1500, ACT_SOFTIRQ_END, 3, 20, 0);
 	put(0, 1600, ACT_SYSCALL_END, 0, 20, 0);
 	put(0, 1650, ACT_WAKE, 20, 20, 1);
 	put(0, 1700, ACT_SWITCH, 20, 0, 1);
 	put(0, 1750, ACT_IDLE, 1, 0, 0);
 	put(0, 1800, ACT_IDLE_END, 1, 0, 0);
 	expect("0 blind 0 1000-1100\n"
+	       "0 idle 0 1100-1100 resumed\n"
 	       "0     hardirq 9 1300-1400\n"
 	       "0       hardirq 65536 1450-1470\n"
 	       "0     softirq 3 1400-1500\n"
@@ -167,7 +170,7 @@ static void test_nesting(void **state)
 	       "0 task app (20/20)0 1100-1700\n"
 	       "0   idle 2 1750-1800\n"
 	       "0 idle 0 1700-9000 cut\n"
-	       "0 wake 1350 app (20/20) by nobody in interrupt\n"
+	       "0 wake 1350 app (20/20) by app (20/20) in interrupt\n"
 	       "0 wake 1650 app (20/20) by app (20/20)\n");
 }
 
@@ -185,10 +188,12 @@ static void test_call_goes_on(void **state)
 	put(1, 1600, ACT_SYSCALL_END, 0, 20, 0);
 	put(1, 1700, ACT_SWITCH, 20, 0, ACT_PREEMPTED);
 	expect("0 blind 0 1000-1100\n"
+	       "0 idle 0 1100-1100 resumed\n"
 	       "0   syscall 202 1200-1300 cut\n"
 	       "0 task app (20/20)0 1100-1300\n"
 	       "0 idle 0 1300-9000 cut\n"
 	       "1 blind 0 1000-1100\n"
+	       "1 task ? (0/21)0 1100-1100 resumed\n"
 	       "1 idle 0 1100-1500\n"
 	       "1   syscall 202 1500-1600 resumed\n"
 	       "1 task app (20/20)2 1500-1700\n"
@@ -202,13 +207,14 @@ static void test_fault(void **state)
 	begin();
 	name(20, 20, "app");
 	put(0, 1100, ACT_SWITCH, 0, 20, 0);
-	put(0, 1200, ACT_FAULT, 20, 0, 0);
+	put(0, 1200, ACT_FAULT, 0, 20, 0);
 	put(0, 1210, ACT_SWITCH, 20, 0, 2 | ACT_IOWAIT);
 	put(0, 1300, ACT_SWITCH, 0, 20, 0);
-	put(0, 1310, ACT_FAULT, 20, 0, 0);
+	put(0, 1310, ACT_FAULT, 0, 20, 0);
 	put(0, 1400, ACT_SYSCALL, 35, 20, 0);
 	put(0, 1410, ACT_SWITCH, 20, 0, 1);
 	expect("0 blind 0 1000-1100\n"
+	       "0 idle 0 1100-1100 resumed\n"
 	       "0   fault 0 1200-1200\n"
 	       "0   fault 0 1210-1210 resumed cut\n"
 	       "0 task app (20/20)0 1100-1210\n"
@@ -220,7 +226,7 @@ static void test_fault(void **state)
 	       "0 idle 0 1410-9000 cut\n");
 }
 
-/* From the last event before the loss to the next switch; what the task was in is remembered. */
+/* From the last event before the loss to the next; a call may have returned meanwhile. */
 static void test_loss(void **state)
 {
 	(void)state;
@@ -228,34 +234,43 @@ static void test_loss(void **state)
 	name(20, 20, "app");
 	put(0, 1100, ACT_SWITCH, 0, 20, 0);
 	put(0, 1200, ACT_SYSCALL, 1, 20, 0);
+	put(0, 1300, ACT_SWITCH, 20, 0, 1);
 	lost = 3;
 	put(0, 1500, ACT_IRQ, 5, 0, 0);
 	put(0, 1600, ACT_IRQ_END, 5, 0, 0);
-	put(0, 1700, ACT_SWITCH, 20, 0, 1);
 	put(0, 1800, ACT_SWITCH, 0, 20, 0);
 	expect("0 blind 0 1000-1100\n"
-	       "0   syscall 1 1200-1200 cut\n"
-	       "0 task app (20/20)0 1100-1200 cut\n"
-	       "0 blind 0 1200-1700\n"
-	       "0 idle 0 1700-1800\n"
-	       "0   syscall 1 1800-9000 resumed cut\n"
+	       "0 idle 0 1100-1100 resumed\n"
+	       "0   syscall 1 1200-1300 cut\n"
+	       "0 task app (20/20)0 1100-1300\n"
+	       "0 idle 0 1300-1300 cut\n"
+	       "0 blind 0 1300-1500\n"
+	       "0   hardirq 5 1500-1600\n"
+	       "0 idle 0 1500-1800 resumed\n"
 	       "0 task app (20/20)2 1800-9000 cut\n");
 }
 
-/* A switch from a task that didn't have the core: one is missing, whatever the counter says. */
+/* An event of a task that didn't have the core: a switch is missing, whatever the counter says. */
 static void test_missing_switch(void **state)
 {
 	(void)state;
 	begin();
 	name(20, 20, "app");
 	put(0, 1100, ACT_SWITCH, 0, 20, 0);
-	put(0, 1300, ACT_SWITCH, 7, 20, 0);
-	put(0, 1400, ACT_SWITCH, 20, 0, 1);
+	put(0, 1200, ACT_SYSCALL, 1, 20, 0);
+	put(0, 1300, ACT_IRQ, 5, 7, 0);
+	put(0, 1310, ACT_IRQ_END, 5, 7, 0);
+	put(0, 1400, ACT_SWITCH, 7, 20, 1);
+	put(0, 1500, ACT_SWITCH, 20, 0, 1);
 	expect("0 blind 0 1000-1100\n"
-	       "0 task app (20/20)0 1100-1100 cut\n"
-	       "0 blind 0 1100-1300\n"
-	       "0 task app (20/20)0 1300-1400\n"
-	       "0 idle 0 1400-9000 cut\n");
+	       "0 idle 0 1100-1100 resumed\n"
+	       "0   syscall 1 1200-1200 cut\n"
+	       "0 task app (20/20)0 1100-1200 cut\n"
+	       "0 blind 0 1200-1300\n"
+	       "0   hardirq 5 1300-1310\n"
+	       "0 task older (6/7)0 1300-1400 resumed\n"
+	       "0 task app (20/20)0 1400-1500\n"
+	       "0 idle 0 1500-9000 cut\n");
 }
 
 /* An interrupt took its place before what it interrupted had read the clock. */
@@ -266,11 +281,12 @@ static void test_late(void **state)
 	name(20, 20, "app");
 	put(0, 1100, ACT_SWITCH, 0, 20, 0);
 	put(0, 1230, ACT_SYSCALL, 0, 20, 0);
-	put(0, 1210, ACT_IRQ, 5, 0, 0);
-	put(0, 1220, ACT_IRQ_END, 5, 0, 0);
+	put(0, 1210, ACT_IRQ, 5, 20, 0);
+	put(0, 1220, ACT_IRQ_END, 5, 20, 0);
 	put(0, 1300, ACT_SYSCALL_END, 0, 20, 0);
 	put(0, 1400, ACT_SWITCH, 20, 0, 1);
 	expect("0 blind 0 1000-1100\n"
+	       "0 idle 0 1100-1100 resumed\n"
 	       "0   hardirq 5 1210-1220\n"
 	       "0   syscall 0 1230-1300\n"
 	       "0 task app (20/20)0 1100-1400\n"
