@@ -304,6 +304,26 @@ static int check_slower_than(const struct probe_options *o)
 	return -EINVAL;
 }
 
+/* Each message is told, and what the CPUs do can't be thinned. */
+static int check_tracing(const struct session_config *c)
+{
+	const struct probe_options *o = c->probe;
+	const char *with = o->one_in > 1 ? "--sample" : o->max_overhead > 0 ? "--max-overhead" :
+			   o->min_queue ? "--min-queue" : NULL;
+
+	if (!c->messages && !c->activity)
+		return 0;
+	if (c->messages && !(session_stages(o) & BIT(STAGE_READ)))
+		log_error("--with messages: a message is told when it is read: --stages must have "
+			  "read, or --with must not have messages");
+	else if (with)
+		log_error("%s goes with --with watch only: of messages and of what the CPUs do, "
+			  "all is recorded", with);
+	else
+		return 0;
+	return -EINVAL;
+}
+
 /* ---- the loop ---- */
 
 /* Hands on what waits in the queue. 1: enough; -errno. */
@@ -457,6 +477,8 @@ static int open_probe(struct session *s)
 	err = check_origin(o);
 	if (!err)
 		err = check_slower_than(o);
+	if (!err)
+		err = check_tracing(s->config);
 	if (!err)
 		err = check_probe(o);
 	if (!err)

@@ -111,7 +111,6 @@ const struct opt probe_option_rows[] = {
 		   .help = "Measure one packet of N, the same at every stage; counts are "
 			   "estimates then"),
 	OPT_PERCENT(struct probe_options, max_overhead, .name = "max-overhead",
-		    .excludes = "from",
 		    .help = "Measure fewer packets, and in the end none, rather than take more "
 			    "than this of the CPUs' time"),
 	OPT_STRING(struct probe_options, probe, .name = "probe", .metavar = "NAME",

@@ -4,6 +4,8 @@ What `record` keeps of messages and of what the CPUs do: each receive call is th
 the CPU when it returns, and who had it while the reader waited is there, too.
 """
 import os
+import subprocess
+import tempfile
 import time
 
 from lib import check, netns, trace
@@ -138,6 +140,19 @@ def not_asked(net, family):
     check.equal("received all the same", own["received"], 100)
 
 
+def refused():
+    """What can't be recorded of a part is bad usage, said before anything is loaded."""
+    for options in (["--sample", "1/2"], ["--max-overhead", "5%"], ["--min-queue", "2"],
+                    ["--stages", "link"]):
+        for whole, code in (([], 1), (["--with", "watch"], 0)):
+            with tempfile.TemporaryDirectory() as folder:
+                done = subprocess.run(
+                    [trace.HOSTLAT, "record", "-o", os.path.join(folder, "file"), "--for", "10ms",
+                     *options, *whole], capture_output=True, text=True, check=False, timeout=60)
+            check.equal(f"exit code of {options} {whole} ({done.stderr})", done.returncode, code)
+            check.true(f"--with is named: {done.stderr}", not code or "--with" in done.stderr)
+
+
 def size_limit(net, family):
     """It ends the recording, which can be read up to there."""
     t, _, _ = recorded(net, family, "tcp", ("--size-limit", "128K"), count=N, pattern="exchange")
@@ -150,4 +165,5 @@ nets = netns.every()
 check.run(
     [(each_message, *nets[0], "tcp"), (each_message, *nets[2], "tcp"),
      (each_message, *nets[3], "udp"), (who_had_the_cpu, *nets[2]), (how_it_left, *nets[0]),
-     (only_of_one, *nets[2]), (not_asked, *nets[0]), (size_limit, *nets[0])])
+     (only_of_one, *nets[2]), (not_asked, *nets[0]), (size_limit, *nets[0]),
+     (refused,)])
