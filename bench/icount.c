@@ -7,6 +7,7 @@
  *	icount			all stages
  *	icount --no-scheduler	without runnable and running
  *	icount --no-link	without these and link's distribution: the difference is its cost
+ *	icount --hol-separate	as --no-scheduler, with TCP's waits behind a hole told apart
  *	icount --egress		the transmit side instead of the receive side
  *	icount --control	the control's programs instead of ours
  *
@@ -226,9 +227,11 @@ static int start_control(struct icount_bpf **control)
 	return ask_for_stamps();
 }
 
-static int start_ours(struct watch_probe **probe, uint32_t stages)
+static int start_ours(struct watch_probe **probe, uint32_t stages, uint32_t hol)
 {
-	struct watch_probe_config config = { .stages = stages, .memory = WATCH_MEMORY_DEFAULT };
+	struct watch_probe_config config = {
+		.stages = stages, .hol = hol, .memory = WATCH_MEMORY_DEFAULT,
+	};
 	char why[256];
 	int err = watch_probe_open(probe, &config, why, sizeof(why));
 
@@ -256,7 +259,8 @@ int main(int argc, char **argv)
 	if (control)
 		err = start_control(&bpf);
 	else
-		err = start_ours(&probe, stages_of(run));
+		err = start_ours(&probe, stages_of(run),
+				 strcmp(run, "--hol-separate") ? HOL_EXCLUDE : HOL_SEPARATE);
 	stats = bpf_enable_stats(BPF_STATS_RUN_TIME);
 	if (!err && stats < 0)
 		err = stats;

@@ -123,7 +123,8 @@ const volatile __u32 sockets_end = 1;       /* tcp_destroy_sock is bound */
 const volatile __u32 tasks_end = 1;         /* sched_process_free is */
 const volatile __u32 ext_limit = 1;         /* rings in ext_rings */
 const volatile __u32 usual = NOT_USUAL;     /* enum usual */
-const volatile __u32 telling = 0;           /* each message is told of, for a recording */
+const volatile __u32 telling = 0;           /* a recording: each message is; slower_than is 1 */
+const volatile __u64 slow_too = 0;          /* ... and what --slower-than asks for; or 0 */
 const volatile __u64 slower_than = 0;       /* ns from which a message is told of; 0 = none */
 const volatile __u32 hol = HOL_EXCLUDE;     /* enum hol */
 const volatile __u32 function_arg = 0;      /* --probe: which one is the packet */

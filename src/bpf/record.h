@@ -293,6 +293,14 @@ static __always_inline bool has_origin(struct cpu_state *c, const struct stamp *
 	return false;
 }
 
+/* Without an entry in the link table, `ip` had nowhere to note its time, hook or not. */
+static __always_inline __u32 why_no_ip(const struct stamp *s)
+{
+	bool unknown = s->flags & PKT_FORCED_MISS && s->why == LOSS_NO_LINK_STAMP;
+
+	return unknown ? LOSS_NO_LINK_STAMP : LOSS_NOT_COVERED;
+}
+
 /*
  * Stages up to `transport`, when the packet is known to be payload for a socket of the filter:
  * that is at `transport`, or at `enqueued` where no hook was there before.
@@ -305,7 +313,7 @@ static __always_inline void record_lower(struct cpu_state *c, const struct packe
 			       link_latency(p), 1);
 	if (is_in(stages, SLOT_IP)) {
 		if (!p->ip)
-			count_loss(c, SLOT_IP, LOSS_NOT_COVERED, proto, 1);
+			count_loss(c, SLOT_IP, why_no_ip(&p->s), proto, 1);
 		else if (has_origin(c, &p->s, SLOT_IP, proto))
 			record(c, SLOT_IP, proto, p->s.origin, group, p->ip - p->s.base,
 			       p->ip - before_ip(p), 1);

@@ -9,6 +9,7 @@
 #include <bpf/bpf_endian.h>
 
 #include "bpf/record.h"
+#include "bpf/told.h"
 #include "event/layout.h"
 
 struct {
@@ -149,7 +150,7 @@ static __always_inline void slow_tell(struct cpu_state *c, __u32 proto, const st
 	bpf_ringbuf_submit(e, 0);
 }
 
-/* At the end of a read. */
+/* At the end of a read. In a recording each one comes here. */
 static __noinline int slow_read(struct cpu_state *c, struct task_state *t, __u32 proto, __u64 now)
 {
 	struct slow m;
@@ -160,7 +161,10 @@ static __noinline int slow_read(struct cpu_state *c, struct task_state *t, __u32
 		.oldest = &t->oldest, .link = t->link, .ip = t->ip, .transport = t->transport,
 		.packets = t->n, .reader = t, .sk = t->sk, .now = now,
 	};
-	slow_tell(c, proto, &m);
+	if (telling)
+		tell_read(t, proto, now);
+	if (!telling || (slow_too && now - t->oldest.base >= slow_too))
+		slow_tell(c, proto, &m);
 	return 0;
 }
 
@@ -175,7 +179,10 @@ static __noinline int slow_early(struct cpu_state *c, const struct queued *q, __
 		.oldest = &q->s, .link = q->link, .ip = q->ip, .transport = q->transport,
 		.packets = 1, .sk = sk, .now = now,
 	};
-	slow_tell(c, ROW_UDP, &m);
+	if (telling)
+		tell_early(q, sk, now);
+	if (!telling || (slow_too && now - q->s.base >= slow_too))
+		slow_tell(c, ROW_UDP, &m);
 	return 0;
 }
 

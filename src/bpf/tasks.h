@@ -11,7 +11,6 @@
 
 #include "bpf/record.h"
 #include "bpf/slow.h"
-#include "bpf/told.h"
 
 /*
  * The call chain of an announcement is over at the latest when the CPU switches tasks or receives
@@ -340,7 +339,7 @@ static __always_inline void take_first(struct task_state *t, const struct queued
 	t->youngest = q->s.base;
 	t->n = 1;
 	t->group = q->group; /* 0 without --by */
-	if (!slower_than && !telling)
+	if (!slower_than)
 		return;
 	t->link = q->link;
 	t->ip = q->ip;
@@ -410,8 +409,6 @@ static __always_inline void finish_read(struct cpu_state *c, struct task_state *
 	}
 	if (is_slow(p, now))
 		slow_read(c, t, proto, now);
-	if (telling)
-		tell_read(t, proto, now);
 	if (unlikely(!is_in(stages, SLOT_ENQUEUED)))
 		before = t->before;
 	if (stages & (1U << SLOT_RUNNING)) {

@@ -375,11 +375,22 @@ static __noinline int tcp_no_reader(__u32 why, __u32 n)
 	return 0;
 }
 
-static __noinline int tcp_finish(struct task_state *t)
+/*
+ * In a sockmap with programs (include/net/sock.h): the kernel may take packets out of the queue for
+ * another socket, in softirq, whatever task is current there. Only a receive call is a read, then.
+ */
+#define SK_USER_DATA_PSOCK 4
+
+static __always_inline bool tcp_in_sockmap(const struct sock *sk)
+{
+	return (__u64)sk->sk_user_data & SK_USER_DATA_PSOCK;
+}
+
+static __noinline int tcp_finish(struct task_state *t, struct sock *sk)
 {
 	struct cpu_state *c = this_cpu();
 
-	if (c && t)
+	if (c && t && !tcp_in_sockmap(sk))
 		finish_read(c, t, ROW_TCP, bpf_ktime_get_ns());
 	return 0;
 }
@@ -395,7 +406,7 @@ static __always_inline struct task_state *tcp_reader(struct tcp_socket *s, struc
 		tcp_no_reader(LOSS_NO_STORAGE, 1);
 		return NULL;
 	}
-	if (unlikely(t->n && t->sk != (__u64)sk)) {
+	if (unlikely(t->n && (t->sk != (__u64)sk || tcp_in_sockmap(sk)))) {
 		tcp_no_reader(LOSS_UNSUPPORTED_SPLICE, t->n);
 		t->n = 0;
 	}
@@ -426,7 +437,7 @@ static __noinline int tcp_copied(struct sock *sk)
 	}
 	tcp_take_each(s, t, copied); /* a frame less: there are eight */
 	if (t && (!read_announced || spliced(sk, copied)))
-		tcp_finish(t);
+		tcp_finish(t, sk);
 	return 0;
 }
 
@@ -468,7 +479,7 @@ static __always_inline bool tcp_copied_usual(struct sock *sk, __u32 short_form)
 	if (unlikely(head != s->tail || s->ext))
 		tcp_take_all(s, t, copied);
 	if (unlikely(!read_announced || spliced(sk, copied)))
-		tcp_finish(t);
+		tcp_finish(t, sk);
 	return true;
 }
 

@@ -47,17 +47,15 @@ static __always_inline void told_socket(struct told_message *m, const struct soc
 }
 
 /* `t`: its reader, whose read is about to end. */
-static __noinline int tell_read(struct task_state *t, __u32 proto, __u64 now)
+static __always_inline void tell_read(const struct task_state *t, __u32 proto, __u64 now)
 {
 	struct told_message *m;
 	__u64 id;
 
-	if (!t)
-		return 0;
 	m = bpf_ringbuf_reserve(&told_ring, sizeof(*m), 0);
 	if (!m) {
 		__sync_fetch_and_add(&told_lost, 1);
-		return 0;
+		return;
 	}
 	__builtin_memset(m, 0, sizeof(*m));
 	id = bpf_get_current_pid_tgid();
@@ -79,20 +77,17 @@ static __noinline int tell_read(struct task_state *t, __u32 proto, __u64 now)
 	}
 	told_socket(m, (const struct sock *)t->sk);
 	bpf_ringbuf_submit(m, BPF_RB_NO_WAKEUP);
-	return 0;
 }
 
 /* A datagram that was read before it was announced: the reader isn't known any more. */
-static __noinline int tell_early(const struct queued *q, __u64 sk, __u64 when)
+static __always_inline void tell_early(const struct queued *q, __u64 sk, __u64 when)
 {
 	struct told_message *m;
 
-	if (!q)
-		return 0;
 	m = bpf_ringbuf_reserve(&told_ring, sizeof(*m), 0);
 	if (!m) {
 		__sync_fetch_and_add(&told_lost, 1);
-		return 0;
+		return;
 	}
 	__builtin_memset(m, 0, sizeof(*m));
 	m->read = when;
@@ -107,7 +102,6 @@ static __noinline int tell_early(const struct queued *q, __u64 sk, __u64 when)
 	m->read_core = CORE_UNKNOWN;
 	told_socket(m, (const struct sock *)sk);
 	bpf_ringbuf_submit(m, BPF_RB_NO_WAKEUP);
-	return 0;
 }
 
 #endif

@@ -264,8 +264,6 @@ static __always_inline void udp_read_early(struct cpu_state *c, const struct que
 		return;
 	if (is_slow(p, when))
 		slow_early(c, q, (__u64)sk, when);
-	if (telling)
-		tell_early(q, (__u64)sk, when);
 	if (selected(SLOT_ENQUEUED) && when <= p->enqueued) /* the step is 0: snapshot.c knows */
 		record_latency(c, SLOT_EARLY, ROW_UDP, p->how, q->group, when - p->base, 1);
 	else /* `enqueued` isn't asked for, or the announcement had begun, and came second here */

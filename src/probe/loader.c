@@ -173,7 +173,8 @@ static void settings(struct watch_probe *probe)
 	skel->rodata->filter_tgid = c->pid;
 	skel->rodata->link_notes = c->by & BY_WAY || (c->probe && c->netns);
 	skel->rodata->hol = c->hol;
-	skel->rodata->slower_than = c->slower_than_ns;
+	skel->rodata->slower_than = c->messages ? 1 : c->slower_than_ns;
+	skel->rodata->slow_too = c->slower_than_ns;
 	skel->rodata->telling = c->messages;
 	skel->rodata->uncovered = watch_counts_others(probe, &why);
 	skel->rodata->min_queue = c->min_queue;

@@ -106,7 +106,7 @@ ETH_P = {4: 0x0800, 6: 0x86dd}
 DEVICE = {"loopback": "lo", "veth": "reader0"}
 
 
-def beside_packet_socket(net, family, protocol, there):
+def beside_packet_socket(net, family, protocol, there, *options):
     """It reads one protocol of one device: the kernel goes on with a copy, at another address."""
     traffic = Traffic(net, family, protocol, pattern="exchange", count=N)
     with contextlib.ExitStack() as stack:
@@ -115,10 +115,13 @@ def beside_packet_socket(net, family, protocol, there):
                 it = stack.enter_context(socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM,
                                                        socket.htons(ETH_P[family])))
                 it.bind((DEVICE[net.kind], ETH_P[family]))
-        observer = watch.Watch(*traffic.filter)
+        observer = watch.Watch(*traffic.filter, *options)
         own = traffic.finish()
         result = observer.stop()
     stage = "transport" if protocol == "tcp" else "enqueued"
+    if options:     # what has no entry is not called uncovered: the namespace is
+        check.equal("not covered", result.lost("netns-not-covered"), 0)
+        stage = "ip"
     lost = result.lost("no-link-stamp", stage=stage)
     check.equal(f"measured and lost ({result.brief()})", result.count(stage, protocol) + lost, N)
     check.between("lost", lost, there, N if there else 0)
@@ -131,4 +134,6 @@ if os.geteuid() != 0:
 check.run([(segments, origin, late) for origin in ORIGINS for late in (False, True)] +
           [(copies, origin) for origin in ORIGINS] +
           [(beside_packet_socket, *where, protocol, there) for where in netns.two()
-           for protocol in ("tcp", "udp") for there in (True, False)])
+           for protocol in ("tcp", "udp") for there in (True, False)] +
+          [(beside_packet_socket, *where, "tcp", True, "--stages", "all")
+           for where in netns.two()])

@@ -7,10 +7,12 @@ import os
 import socket
 import struct
 import subprocess
+import sys
 import threading
 import time
 
 from lib import check, netns, watch
+from lib.sockmap import Sockmap
 
 N = 100
 SIZE = 100
@@ -19,6 +21,7 @@ SETUP, ENTER = 425, 426
 OP_RECV, GETEVENTS, SQES = 27, 1, 0x10000000
 SO_ZEROCOPY, MSG_ZEROCOPY, SO_BUSY_POLL = 60, 0x4000000, 46
 TCP_ZEROCOPY_RECEIVE = 35
+TCP_ULP, SOL_TLS, TLS_TX, TLS_RX, TLS_1_2, AES_GCM_128 = 31, 282, 1, 2, 0x0303, 51
 
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -247,9 +250,97 @@ def busy_polling():
     return f"{polled(net) - before} of {N} were polled for"
 
 
+def send_late(sender, reader):
+    """Each read some time after it came."""
+    for _ in range(N):
+        sender.send(bytes(SIZE))
+        time.sleep(LATE_NS / 1e9)
+        check.equal("bytes read", len(reader.recv(SIZE)), SIZE)
+
+
+@check.patiently
+def in_sockmap(net, program):
+    """Its packets pass a program, if there is one, and are read by receive calls all the same."""
+    with connected(net, "tcp") as (sender, reader), contextlib.closing(Sockmap()) as own:
+        if program:
+            own.passes()
+        own.put(reader)
+        result = watched(net, reader, lambda: send_late(sender, reader))
+    whole(result, "tcp", LATE_NS)
+
+
+@check.patiently
+def redirected(net):
+    """
+    They are taken out of its queue in softirq, for another socket: whoever is current there has
+    read nothing. Each one is a loss.
+    """
+    with connected(net, "tcp") as (sender, reader), connected(net, "tcp") as (_, other), \
+         contextlib.closing(Sockmap()) as own, contextlib.closing(Sockmap()) as others:
+        own.redirects(others)
+        others.put(other)
+        own.put(reader)
+
+        def messages():
+            thread = threading.Thread(target=send_late, args=(sender, other))
+            thread.start()
+            thread.join()
+            time.sleep(0.5)     # until the kernel forgets the thread
+
+        result = watched(net, reader, messages)
+    check.equal(f"packets enqueued ({result.brief()})", result.count("enqueued", "tcp"), N)
+    check.equal(f"packets read ({result.brief()})", result.count("read", "tcp"), 0)
+    check.between("counted as not measured", result.lost("unsupported-splice", stage="read"),
+                  N - 2, N)      # but what the last task took that is still there
+
+
+def encrypted(sock, way, key):
+    """The kernel encrypts (way 1) or decrypts (2): TLS 1.2, AES-GCM with 128 bits."""
+    sock.setsockopt(SOL_TLS, way, struct.pack("=HH8s16s4s8s", TLS_1_2, AES_GCM_128, bytes(8), key,
+                                              bytes(4), bytes(8)))
+
+
+@check.patiently
+def kernel_tls(net, size):
+    """Records of one packet, or of several: a packet counts as read when its record is."""
+    with connected(net, "tcp") as (sender, reader):
+        try:
+            for end in (sender, reader):
+                end.setsockopt(socket.IPPROTO_TCP, TCP_ULP, b"tls")
+        except OSError as e:
+            check.skip(f"the kernel has no TLS: {e}")
+        key = bytes(range(16))
+        encrypted(sender, TLS_TX, key)
+        encrypted(reader, TLS_RX, key)
+
+        def messages():
+            for _ in range(N):
+                sender.sendall(bytes(size))
+                time.sleep(LATE_NS / 1e9)
+                left = size
+                while left:
+                    left -= len(reader.recv(left))
+            time.sleep(0.1)
+
+        result = watched(net, reader, messages)
+    packets = result.count("enqueued", "tcp")
+    check.between(f"packets enqueued ({result.brief()})", packets, N, 100 * N)
+    lost = sum(row["count"] for row in result.document["losses"] if row["stage"] == "read")
+    check.equal(f"packets read, or lost ({result.brief()})", result.count("read", "tcp") + lost,
+                packets)
+    if result.count("read", "tcp"):
+        check.between("smallest age", result.row("read", "tcp")["min_ns"], LATE_NS, 10**9)
+    return f"{packets} packets, {result.count('read', 'tcp')} read, {lost} lost"
+
+
 if os.geteuid() != 0:
     check.skip("needs root")
 loopback = netns.loopback()
+if "tls" in sys.argv:
+    check.run([(kernel_tls, loopback, size) for size in (SIZE, 16000)])
+    sys.exit()
 check.run([(io_uring, loopback, protocol, pending) for protocol in ("tcp", "udp")
            for pending in (False, True)] +
-          [(zerocopy_send, loopback), (zerocopy_receive, loopback), (busy_polling,)])
+          [(zerocopy_send, loopback), (zerocopy_receive, loopback), (busy_polling,)] +
+          [(in_sockmap, loopback, program) for program in (False, True)] +
+          [(redirected, loopback)])

@@ -148,6 +148,7 @@ struct sock_cgroup_data {
 
 struct sock {
 	struct sock_common __sk_common;
+	void *sk_user_data;
 	struct sk_buff_head sk_receive_queue;
 	struct {
 		atomic_t rmem_alloc;
