@@ -36,6 +36,7 @@ struct session {
 	struct session_result *result;
 	struct watch_probe *probe;
 	struct activity *activity; /* NULL: not recorded */
+	uint64_t messages_lost, activity_lost; /* that were told */
 	struct event_memsource *queue;
 	struct event_dict *dict;
 	struct recording recording;
@@ -416,10 +417,26 @@ static int wait_until(struct session *s, uint64_t until)
 	}
 }
 
+/* For the recording and for whoever looks. */
+static int put_lost(struct session *s, uint16_t kind, uint64_t lost, uint64_t *told)
+{
+	const struct event_loss loss = {
+		.why = LOSS_PRODUCER, .kind = kind, .records = lost - *told,
+	};
+
+	*told = lost;
+	return !loss.records ? 0 :
+	       event_put(event_memsource_sink(s->queue), EV_LOSS, now_ns(), &loss, sizeof(loss));
+}
+
 static int snapshot(struct session *s, uint32_t flags)
 {
-	int err = watch_probe_snapshot(s->probe, event_memsource_sink(s->queue), s->dict, flags);
+	int err = put_lost(s, EV_MESSAGE, watch_probe_messages_lost(s->probe), &s->messages_lost);
 
+	if (!err && s->activity)
+		err = put_lost(s, EV_EDGE, activity_lost(s->activity), &s->activity_lost);
+	err = err ?: watch_probe_snapshot(s->probe, event_memsource_sink(s->queue), s->dict,
+					  flags);
 	return err ? err : drain(s);
 }
 
@@ -545,7 +562,6 @@ static void end_pulling(struct session *s)
 		return;
 	if (s->recording.writer)
 		recording_failed(&s->recording, activity_end(s->activity, s->recording.writer));
-	s->result->lost = activity_lost(s->activity);
 }
 
 int session_run(const struct session_config *config, struct session_result *result)

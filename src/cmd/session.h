@@ -34,7 +34,6 @@ struct session_result {
 	enum session_end end;    /* what ended it */
 	int record_error;        /* -errno: the recording is not whole, and why */
 	uint64_t recorded_bytes;
-	uint64_t lost;           /* events of CPU activity that found no room */
 };
 
 /* Runs until stopped. Returns EXIT_OK or, after a message, EXIT_USAGE or EXIT_CANNOT. */

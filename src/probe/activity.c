@@ -251,18 +251,12 @@ uint64_t activity_memory(const struct activity *a)
 
 int activity_end(struct activity *a, struct event_writer *writer)
 {
-	const uint64_t now = clock_mono_ns(clock_system());
-	struct event_loss loss = { .why = LOSS_PRODUCER, .kind = EV_EDGE };
 	int err;
 
 	activity_bpf__detach(a->skel);
 	err = activity_pull(a, writer);
 	if (!err)
-		err = timeline_end(a->timeline, writer, now);
-	loss.records = activity_lost(a);
-	loss.bytes = loss.records * sizeof(struct act);
-	if (!err && loss.records)
-		err = event_writer_put(writer, EVENT_CORE_NONE, EV_LOSS, now, &loss, sizeof(loss));
+		err = timeline_end(a->timeline, writer, clock_mono_ns(clock_system()));
 	return err;
 }
 

@@ -38,7 +38,7 @@ const char *activity_missing(const struct activity *activity);
 /* All that has come. Returns the writer's first error. */
 int activity_pull(struct activity *activity, struct event_writer *writer);
 
-/* The last of it; then what is open ends. What was lost is put as EV_LOSS. */
+/* The last of it; then what is open ends. */
 int activity_end(struct activity *activity, struct event_writer *writer);
 
 /* What the kernel's statistics say of the programs so far, while they are on. */

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "bpf/abi_record.h"
-#include "clock/clock.h"
 #include "event/writer.h"
 #include "probe/watch_internal.h"
 #include "bpf/watch.skel.h"
@@ -28,7 +27,7 @@ struct told {
 	struct flow *flows; /* open addressing, twice as many places */
 	uint32_t n_flows, last_flow;
 	uint64_t messages;
-	uint64_t lost_told;
+	uint64_t lost_before; /* of the self-test */
 	int err; /* the writer's first */
 };
 
@@ -164,7 +163,7 @@ int watch_told_open(struct watch_probe *probe)
 	if (!t->flows || !t->ring)
 		return -ENOMEM;
 	ring_buffer__consume(t->ring);
-	t->lost_told = probe->skel->bss->told_lost;
+	t->lost_before = probe->skel->bss->told_lost;
 	return 0;
 }
 
@@ -187,9 +186,13 @@ void watch_told_free(struct watch_probe *probe)
 	probe->told = NULL;
 }
 
+uint64_t watch_told_lost(const struct watch_probe *probe)
+{
+	return probe->told ? probe->skel->bss->told_lost - probe->told->lost_before : 0;
+}
+
 int watch_told_pull(struct watch_probe *probe, struct event_writer *writer)
 {
-	struct event_loss loss = { .why = LOSS_PRODUCER, .kind = EV_MESSAGE };
 	struct told *t = probe->told;
 	int n;
 
@@ -198,11 +201,5 @@ int watch_told_pull(struct watch_probe *probe, struct event_writer *writer)
 	t->writer = writer;
 	t->err = 0;
 	n = ring_buffer__consume(t->ring);
-	loss.records = probe->skel->bss->told_lost - t->lost_told;
-	loss.bytes = loss.records * sizeof(struct told_message);
-	t->lost_told += loss.records;
-	if (!t->err && loss.records)
-		t->err = event_writer_put(writer, EVENT_CORE_NONE, EV_LOSS,
-					  clock_mono_ns(clock_system()), &loss, sizeof(loss));
 	return t->err ? t->err : n < 0 ? n : 0;
 }

@@ -290,6 +290,7 @@ int watch_slow(struct watch_probe *probe, struct event_sink *sink, struct event_
 int watch_told_size(struct watch_probe *probe);
 int watch_told_open(struct watch_probe *probe);
 int watch_told_pull(struct watch_probe *probe, struct event_writer *writer);
+uint64_t watch_told_lost(const struct watch_probe *probe);
 void watch_told_free(struct watch_probe *probe);
 
 /*

@@ -147,6 +147,11 @@ int watch_probe_messages(struct watch_probe *probe, struct event_writer *writer)
 	return watch_told_pull(probe, writer);
 }
 
+uint64_t watch_probe_messages_lost(const struct watch_probe *probe)
+{
+	return watch_told_lost(probe);
+}
+
 int watch_probe_snapshot(struct watch_probe *probe, struct event_sink *sink,
 			 struct event_dict *dict, uint32_t flags)
 {

@@ -45,10 +45,11 @@ int watch_probe_describe(struct watch_probe *probe, struct event_sink *sink,
 			 struct event_dict *dict);
 
 /*
- * The messages since the last time, if they are asked for: EV_FLOW and EV_MESSAGE; what found no
- * room, because this was called too seldom, as EV_LOSS. Returns the writer's first error.
+ * The messages since the last time, if they are asked for: EV_FLOW and EV_MESSAGE. Returns the
+ * writer's first error. If this is called too seldom, some find no room: how many, so far.
  */
 int watch_probe_messages(struct watch_probe *probe, struct event_writer *writer);
+uint64_t watch_probe_messages_lost(const struct watch_probe *probe);
 
 /*
  * What happened since the last snapshot, closed by an EV_INTERVAL with `flags`. Costs CPU only for

@@ -297,10 +297,19 @@ static int take_slow(struct watch *w, const struct event *event)
 	return err;
 }
 
+/* With these a recording comes to its end; watch's intervals are in it whole, or not at all. */
+static bool of_trace(uint32_t kind)
+{
+	return kind == EV_MESSAGE || kind == EV_FLOW || kind == EV_EDGE || kind == EV_WAKE ||
+	       kind == EV_NAME;
+}
+
 static int take_loss(struct watch *w, const struct event *event)
 {
 	const struct event_loss *loss = event->payload;
 
+	if (loss->why == LOSS_SIZE_LIMIT && of_trace(loss->kind))
+		return 0;
 	for (int span = 0; span < WATCH_SPANS; span++)
 		w->periods[span].lost_records += loss->records;
 	return 0;

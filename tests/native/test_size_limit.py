@@ -32,7 +32,8 @@ def limited(net):
     traffic = Traffic(net, 4, "tcp", count=100_000, gap_us=200, limit=PATIENCE_S)
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "recording.hlat")
-        hostlat = record(path, "--size-limit", "64K", *map(str, traffic.filter))
+        hostlat = record(path, "--size-limit", "64K", "--with", "watch",
+                         *map(str, traffic.filter))
         for line in hostlat.stderr:
             if "measuring" in line:
                 break

@@ -10,7 +10,7 @@ import tempfile
 import time
 
 from lib import check, netns, trace
-from lib.traffic import Traffic, hog
+from lib.traffic import Traffic, hog, outweigh_others
 
 GUEST = "guest" in sys.argv     # emulated: fewer of them
 N = 300 if GUEST else 2000
@@ -160,9 +160,11 @@ def size_limit(net, family):
     t, _, _ = recorded(net, family, "tcp", ("--size-limit", "128K"), count=N, pattern="exchange")
     check.between("bytes", t.size, 16 << 10, 128 << 10)
     check.equal("exit code", t.code, 0)
+    check.equal("exit code of who reads it", t.watched, 0)
     check.true("what is there can be read", t.spans and t.messages)
 
 
+outweigh_others()
 nets = netns.every()
 if GUEST:
     check.run([(each_message, *nets[2], "tcp"), (each_message, *nets[3], "udp"),

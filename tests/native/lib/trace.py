@@ -58,6 +58,8 @@ class Trace:
                               timeout=120)
         check.equal("a core's spans follow each other without a gap", done.returncode, 0)
         self.code, self.size = code, os.path.getsize(file)
+        self.watched = subprocess.run([HOSTLAT, "watch", "--from", file], timeout=60, check=False,
+                                      stdout=subprocess.DEVNULL).returncode
         self.messages, self.spans, self.wakes = [], [], []
         self.lost = collections.Counter()
         for line in done.stdout.splitlines():
