@@ -35,7 +35,8 @@ san:	## unit, golden and simulated tests under ASan and UBSan
 	@tools/check san
 
 golden: build	## rewrite what the golden tests expect; read the diff
-	@tests/cli/run --update $(BUILD)/tests/cli/mkevents $(BUILD)/tests/cli/mkload $(BUILD)/hostlat
+	@tests/cli/run --update $(BUILD)/tests/cli/mkevents $(BUILD)/tests/cli/mkload \
+		$(BUILD)/tests/cli/mktrace $(BUILD)/hostlat
 
 fuzz:	## fuzz targets, 10 s each (SECONDS=N, SEED=N)
 	@tools/check fuzz

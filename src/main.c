@@ -6,13 +6,17 @@
 
 #include "cmd/cmd.h"
 
-extern const struct command cmd_agent, cmd_completion, cmd_doctor, cmd_help, cmd_load, cmd_man,
-	cmd_record, cmd_serve, cmd_watch;
+extern const struct command cmd_agent, cmd_compare, cmd_completion, cmd_diagnose, cmd_doctor,
+	cmd_explain, cmd_help, cmd_load, cmd_man, cmd_record, cmd_report, cmd_serve, cmd_watch;
 
 static const struct command *const commands[] = {
 	&cmd_load,
 	&cmd_watch,
 	&cmd_record,
+	&cmd_diagnose,
+	&cmd_compare,
+	&cmd_explain,
+	&cmd_report,
 	&cmd_serve,
 	&cmd_doctor,
 	&cmd_help,

@@ -497,6 +497,12 @@ struct tx_writer {
 	__u32 calling;
 	__u32 known;     /* there was a call */
 	__u64 caller;    /* the task that is calling */
+	/* in a recording: */
+	__u64 born;      /* when it was first seen; 0 = not yet */
+	__u64 told_caller, cut; /* whose call it is, 0 = nobody's; whose was ended by that */
+	__u64 began;     /* 0 = unknown */
+	__u32 begin;     /* sequence number of the call's first byte */
+	__u32 core;
 	struct tx_call ring[TX_CALLS];
 };
 

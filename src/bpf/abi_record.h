@@ -15,30 +15,105 @@
 /* Told by all ones: not known. */
 #define CORE_UNKNOWN 0xffff
 
-/* One receive call that took at least one packet's first byte. */
-struct told_message {
+/* What a record in the ring is: its first number. */
+enum told_what {
+	TOLD_MESSAGE,
+	TOLD_SEND,
+	TOLD_PACKET,
+	TOLD_REQUEST,
+};
+
+/* Whose it is. */
+struct told_flow {
 	__u64 sk;         /* the socket's address, or its cookie if it has one */
-	__u64 read;       /* when the call returned */
-	__u64 enqueued;   /* its oldest packet */
-	__u64 youngest;   /* when its youngest packet came */
-	__u32 link;       /* ns before `enqueued` that the oldest came; all ones: or more */
-	__u32 transport;  /* ... reached TCP or UDP; 0 = unknown */
-	__u32 packets;
-	__u32 seq;        /* TCP: sequence number of its first byte */
-	__u32 bytes;      /* from the oldest packet's first byte on; 0 = unknown */
-	__u32 pid, tid;   /* who read it; 0 = unknown */
 	__u32 netns;      /* inode */
-	__u16 link_core, enqueued_core, read_core; /* CORE_UNKNOWN */
 	__u16 family;     /* AF_INET or AF_INET6 */
 	__u16 local_port, remote_port; /* host order */
 	__u8 proto;       /* enum row_proto */
 	__u8 cookie;      /* `sk` is one */
-	__u8 pad[2];
 	__u8 local[16];   /* IPv4 lies in the first four bytes */
 	__u8 remote[16];
+	__u8 pad[4];
 };
 
-_Static_assert(sizeof(struct told_message) == 112, "struct told_message");
+/* One receive call that took at least one packet's first byte. */
+struct told_message {
+	__u32 told;       /* TOLD_MESSAGE */
+	__u32 link;       /* ns before `enqueued` that the oldest came; all ones: or more */
+	__u64 read;       /* when the call returned */
+	__u64 enqueued;   /* its oldest packet */
+	__u64 youngest;   /* when its youngest packet came */
+	__u32 transport;  /* ns before `enqueued` that the oldest reached TCP or UDP; 0 = unknown */
+	__u32 packets;
+	__u32 seq;        /* TCP: sequence number of its first byte */
+	__u32 bytes;      /* from the oldest packet's first byte on; 0 = unknown */
+	__u32 pid, tid;   /* who read it; 0 = unknown */
+	__u16 link_core, enqueued_core, read_core; /* CORE_UNKNOWN */
+	__u16 pad;
+	struct told_flow flow;
+};
+
+/* A request, as if it were one receive call's (TOLD_REQUEST); and its reply. */
+struct told_request {
+	struct told_message m;
+	__u64 sent;       /* when the call was entered that sent its reply's first byte */
+	__u16 sent_core;
+	__u16 pad[3];
+};
+
+/* A send call that has ended; UDP: one datagram of it, as it is handed to IP. */
+struct told_send {
+	__u32 told;       /* TOLD_SEND */
+	__u16 core;       /* where it was called */
+	__u16 pad;
+	__u64 sk, born;   /* the socket, as in struct tx_way */
+	__u64 since, until; /* from its entry to its return; UDP: until it was handed over */
+	__u32 seq, bytes;
+	__u32 pid, tid;
+	struct told_flow flow;
+};
+
+/* A packet's way out, as far as it has come. */
+struct tx_way {
+	__u64 sk;         /* the socket's address; 0: not told */
+	__u64 born;       /* TCP: tells it from others that had that address; never 0 */
+	__u64 since;      /* UDP: when the call began, which tells datagrams apart */
+	__u64 segment, queued, given; /* when it passed these stages; 0 = not, or not known */
+	__u32 seq, bytes; /* of its payload */
+	__u16 queued_core, given_core;
+	__u32 pad;
+};
+
+/* ... when nothing more is heard of it. `given` 0: it was dropped before. */
+struct told_packet {
+	__u32 told;       /* TOLD_PACKET */
+	__u16 sent_core;
+	__u16 pad;
+	__u64 sent;       /* 0: not known, or given to its receiver (loopback, veth) */
+	struct tx_way way;
+};
+
+_Static_assert(sizeof(struct told_flow) == 56, "struct told_flow");
+_Static_assert(sizeof(struct told_message) == 120, "struct told_message");
+_Static_assert(sizeof(struct told_request) == 136, "struct told_request");
+_Static_assert(sizeof(struct told_send) == 112, "struct told_send");
+_Static_assert(sizeof(struct tx_way) == 64, "one cache line per packet");
+_Static_assert(sizeof(struct told_packet) == 80, "struct told_packet");
+
+/* Why requests are not told: a connection that is given up, but for the first two. */
+enum request_missed {
+	MISSED_NO_REPLY,   /* a request that asks for no reply */
+	MISSED_ARRIVAL,    /* ... whose first or last byte's arrival is not known */
+	MISSED_OLDER,      /* read from before: which reply is whose isn't known */
+	MISSED_PROTOCOL,   /* it begins with no request that is known, or this end speaks first */
+	MISSED_UNFOLLOWED, /* what can't be followed: errors, quiet commands, subscriptions */
+	MISSED_CALL,       /* read or sent by a call whose buffer is not known (io_uring, splice) */
+	MISSED_BUFFER,     /* ... could not be read, or was too large */
+	MISSED_BYTES,      /* bytes are missing: taken by another call at the same time */
+	MISSED_REQUEST,    /* a reply to nothing */
+	MISSED_FULL,       /* more requests at once than REQUESTS */
+	MISSED_MAX,
+};
 
 /* ---- CPU activity ---- */
 

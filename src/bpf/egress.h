@@ -53,6 +53,8 @@ static __always_inline int tx_queued(struct sk_buff *skb)
 	}
 	group = group_of(sk, by & BY_WAY ? way_of(skb, false) : 0);
 	tx_note(c, skb, base, now, seq, 0, group);
+	if (telling_sends)
+		tx_way_begins(skb, sk, base, now, 0);
 	if (selected(SLOT_SEGMENT))
 		tx_segment(c, sk, seq, len, base, group);
 	if (selected(SLOT_ACKED))
@@ -96,8 +98,11 @@ static __noinline int tx_split(struct cpu_state *c, struct sk_buff *skb, __u64 n
 	c->count.excluded[EXCL_SPLIT][ROW_TCP]++;
 	if (selected(SLOT_DRIVER))
 		record_latency(c, SLOT_DRIVER, ROW_TCP, 0, group, now - base, 1);
-	if (selected(SLOT_SENT))
-		tx_note(c, skb, base, now, seq, TX_GIVEN, group);
+	if (!selected(SLOT_SENT))
+		return 0;
+	tx_note(c, skb, base, now, seq, TX_GIVEN, group);
+	if (telling_sends && sk)
+		tx_way_begins(skb, sk, base, 0, now);
 	return 0;
 }
 
@@ -128,6 +133,8 @@ static __always_inline int tx_given(struct sk_buff *skb)
 		return 0;
 	from = (__s64)(e->base - e->last) > 0 ? e->base : e->last;
 	e->where |= TX_GIVEN;
+	if (telling_sends)
+		tx_way_given(e, (__u64)skb, now);
 	if (selected(SLOT_DRIVER)) {
 		if ((__s64)(e->base - now) > PACED_FROM) /* nobody held it until then */
 			c->count.excluded[EXCL_NOT_PACED][ROW_TCP]++;
@@ -160,6 +167,7 @@ static __always_inline int tx_freed(struct sk_buff *skb)
 	}
 	now = bpf_ktime_get_ns();
 	record(c, SLOT_SENT, ROW_TCP, 0, tx_group((__u64)skb), now - e->base, now - e->last, 1);
+	tx_way_ends(e, (__u64)skb, now);
 	e->skb = 0;
 	return 0;
 }
@@ -179,6 +187,7 @@ static __always_inline int tx_received(struct sk_buff *skb)
 		c->count.excluded[EXCL_NO_COMPLETION][ROW_TCP]++;
 	else if (e->where & TX_UDP && !tx_passed(e))
 		c->count.excluded[EXCL_NO_COMPLETION][ROW_UDP]++;
+	tx_way_ends(e, (__u64)skb, 0);
 	e->skb = 0;
 	return 0;
 }
@@ -201,6 +210,8 @@ static __always_inline int tx_dropped(struct sk_buff *skb, __u32 reason)
 		return 0;
 	} else if (e && e->base == (__u64)skb->tstamp) {
 		slot = e->where & TX_GIVEN ? SLOT_SENT : SLOT_DRIVER;
+		if (slot == SLOT_SENT && reason == drop_unspecified)
+			tx_way_ends(e, (__u64)skb, 0);
 		e->skb = 0;
 	} else if (!tx_piece(skb, &seq)) {
 		return 0;

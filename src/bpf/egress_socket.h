@@ -9,6 +9,7 @@
 #include "bpf/link.h"
 #include "bpf/tasks.h"
 #include "bpf/tcp.h"
+#include "bpf/told_sends.h"
 
 #define TCP_CLOSE 7
 #define TCP_LAST_ACK 9
@@ -129,6 +130,9 @@ static __always_inline int tx_call(struct sock *sk)
 		count_loss(c, SLOT_SEGMENT, LOSS_NO_STORAGE, ROW_TCP, 1);
 		return 0;
 	}
+	if (telling_sends)
+		tell_begins(sk, w, caller, tcp_number(sk, write_seq, NOT_USUAL),
+			    tcp_number(sk, snd_nxt, NOT_USUAL));
 	if (w->calling && w->caller == caller)
 		return 0;
 	w->calling = 1;
@@ -143,6 +147,8 @@ static __always_inline int tx_call_ends(struct sock *sk)
 
 	if (!w)
 		return 0;
+	if (telling_sends)
+		tell_ends(sk, w);
 	w->calling = 0;
 	w->end = tcp_number(sk, write_seq, NOT_USUAL);
 	return 0;
@@ -291,6 +297,7 @@ static __always_inline int tx_destroyed(struct sock *sk)
 	if (w) {
 		w->head = w->tail;
 		w->known = w->calling = 0;
+		w->born = w->told_caller = w->cut = 0;
 	}
 	return 0;
 }

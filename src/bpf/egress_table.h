@@ -132,6 +132,74 @@ static __always_inline __u32 *tx_group_of(const struct tx_entry *e, __u64 skb)
 	return &tx_groups[tx_set_of(skb) * 2 + (s && e != &s->e[0])];
 }
 
+/* In a recording: where the way of a packet in the table is. */
+static __always_inline __u32 tx_place(const struct tx_entry *e, __u64 skb)
+{
+	struct tx_set *s = tx_set(skb);
+
+	return tx_set_of(skb) * 2 + (s && e != &s->e[0]);
+}
+
+/* It is in the queue now (`queued` 0: as it is, it never was). */
+static __noinline int tx_way_begins(struct sk_buff *skb, struct sock *sk, __u64 segment,
+				    __u64 queued, __u64 given)
+{
+	struct tx_writer *w = sk ? bpf_sk_storage_get(&tx_writers, sk, NULL, 0) : NULL;
+	struct tx_entry *e = tx_find((__u64)skb);
+	struct tx_way *way;
+	__u32 seq, len;
+
+	if (!w || !e || !skb)
+		return 0;
+	way = tx_way(tx_place(e, (__u64)skb));
+	if (!way)
+		return 0;
+	way->sk = 0;
+	if (!w->born || !tx_payload(skb, sk, &seq, &len))
+		return 0;
+	way->born = w->born;
+	way->since = 0;
+	way->segment = segment;
+	way->queued = queued;
+	way->given = given;
+	way->seq = seq;
+	way->bytes = len;
+	way->queued_core = way->given_core = bpf_get_smp_processor_id();
+	way->sk = (__u64)sk;
+	return 0;
+}
+
+static __always_inline void tx_way_given(const struct tx_entry *e, __u64 skb, __u64 now)
+{
+	struct tx_way *way = tx_way(tx_place(e, skb));
+
+	if (!way)
+		return;
+	way->given = now;
+	way->given_core = bpf_get_smp_processor_id();
+}
+
+/* Nothing more will be heard of it. */
+static __always_inline void tx_way_ends(const struct tx_entry *e, __u64 skb, __u64 sent)
+{
+	if (telling_sends)
+		tell_packet(tx_place(e, skb), sent);
+}
+
+/* Its place is another packet's. What is left of one whose end wasn't seen is forgotten. */
+static __always_inline void tx_way_leaves(const struct tx_entry *e, __u64 skb)
+{
+	struct tx_way *way;
+
+	if (!telling_sends)
+		return;
+	if (e->skb)
+		tell_packet(tx_place(e, skb), 0);
+	way = tx_way(tx_place(e, skb));
+	if (way)
+		way->sk = 0;
+}
+
 /*
  * What a packet that has to make room was still to be measured at. A datagram that is not in the
  * queue yet is found missing there.
@@ -161,6 +229,8 @@ static __always_inline struct tx_entry *tx_claim(struct cpu_state *c, __u64 skb)
 	if (a->skb != skb && (b->skb == skb || (a->skb && (!b->skb || b->last < a->last))))
 		a = b;
 	tx_displaced(c, a, skb);
+	if (a->skb != skb)
+		tx_way_leaves(a, skb);
 	return a;
 }
 

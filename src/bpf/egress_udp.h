@@ -15,6 +15,7 @@
 
 #define UDP_FRAGMENT 0x3fff /* more to come, or not the first */
 #define IPPROTO_FRAGMENT 44
+#define UDP_HEADER 8
 
 struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
@@ -112,6 +113,59 @@ static __always_inline bool udp_is_drawn(struct cpu_state *c, const struct sk_bu
 	return !sampling || drawn(++c->datagrams << 32 | low_half(skb));
 }
 
+/* In a recording: the call, and where its datagram will be found. */
+static __noinline int udp_told(struct sk_buff *skb, struct sock *sk, __u64 since, __u64 now)
+{
+	struct tx_entry *e = tx_find((__u64)skb);
+	__u64 id = bpf_get_current_pid_tgid();
+	struct told_send *m;
+	struct tx_way *way;
+
+	if (!skb || !sk || !e)
+		return 0;
+	way = tx_way(tx_place(e, (__u64)skb));
+	if (!way)
+		return 0;
+	__builtin_memset(way, 0, sizeof(*way));
+	m = told_send(sk, ROW_UDP);
+	if (!m)
+		return 0;
+	way->bytes = m->bytes = skb->len - UDP_HEADER -
+		(skb->transport_header - (low_half(skb->data) - low_half(skb->head)));
+	m->core = bpf_get_smp_processor_id();
+	m->since = way->since = since;
+	m->until = way->segment = now;
+	m->pid = id >> 32;
+	m->tid = id;
+	way->sk = (__u64)sk;
+	bpf_ringbuf_submit(m, BPF_RB_NO_WAKEUP);
+	return 0;
+}
+
+/* `now`, `given`: the driver has it; 0: it was dropped. Else it is in the queue. */
+static __always_inline void udp_way(const struct tx_entry *e, __u64 skb, __u64 now, bool given)
+{
+	struct tx_way *way = telling_sends ? tx_way(tx_place(e, skb)) : NULL;
+
+	if (!way)
+		return;
+	if (given) {
+		way->given = now;
+		way->given_core = bpf_get_smp_processor_id();
+	} else {
+		way->queued = now;
+		way->queued_core = bpf_get_smp_processor_id();
+	}
+}
+
+static __always_inline void udp_untold(const struct tx_entry *e, __u64 skb)
+{
+	struct tx_way *way = tx_way(tx_place(e, skb));
+
+	if (way)
+		way->sk = 0;
+}
+
 static __always_inline int udp_segment(struct sk_buff *skb)
 {
 	__u64 now = bpf_ktime_get_ns(), since;
@@ -131,6 +185,8 @@ static __always_inline int udp_segment(struct sk_buff *skb)
 	e->seq = low_half(sk);
 	e->where = TX_UDP;
 	e->skb = since ? (__u64)skb : 0;
+	if (telling_sends && since)
+		udp_told(skb, sk, since, now);
 	return 0;
 }
 
@@ -229,6 +285,7 @@ static __noinline int tx_udp_queued(struct cpu_state *c, struct sock *sk, struct
 	} else if (e && e->where == TX_UDP && tx_passed(e)) {
 		udp_not_drawn(c, skb, sk, now);
 	} else if (e && e->where == TX_UDP) {
+		udp_way(e, (__u64)skb, now, false);
 		udp_measured(c, skb, sk, e->base, e->last, now);
 	} else if (e && (e->where & TX_INDEX) != (__u32)skb->dev->ifindex) {
 		if (!tx_passed(e))
@@ -237,6 +294,9 @@ static __noinline int tx_udp_queued(struct cpu_state *c, struct sock *sk, struct
 		udp_not_drawn(c, skb, sk, now);
 	} else if (!filter_tgid) {
 		udp_unmeasured(c, skb, sk, now, LOSS_NO_CALL);
+		e = telling_sends ? tx_find((__u64)skb) : NULL;
+		if (e)
+			udp_untold(e, (__u64)skb);
 	}
 	return 0;
 }
@@ -267,6 +327,7 @@ static __noinline int tx_udp_given(struct cpu_state *c, struct tx_entry *e, stru
 	e->where |= TX_GIVEN;
 	if (tx_passed(e))
 		return 0;
+	udp_way(e, (__u64)skb, now, true);
 	if (e->base < LOSS_MAX) {
 		if (selected(SLOT_DRIVER))
 			count_loss(c, SLOT_DRIVER, e->base, ROW_UDP, 1);
@@ -298,6 +359,7 @@ static __always_inline void udp_sent(struct cpu_state *c, const struct tx_entry 
 {
 	if (tx_passed(e))
 		return;
+	tx_way_ends(e, skb, now);
 	if (e->base < LOSS_MAX)
 		count_loss(c, SLOT_SENT, e->base, ROW_UDP, 1);
 	else if ((__s64)(e->last - now) > PACED_FROM)
@@ -326,6 +388,10 @@ static __always_inline __u32 tx_udp_dropped(struct tx_entry *e, struct sk_buff *
 	__u32 where = e->where;
 	bool same = udp_same(e, skb);
 
+	if (same) {
+		udp_way(e, (__u64)skb, 0, true);
+		tx_way_ends(e, (__u64)skb, 0);
+	}
 	e->skb = 0;
 	if (!same)
 		return SLOT_MAX;

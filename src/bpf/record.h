@@ -28,6 +28,13 @@
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
+/*
+ * Not static: the verifier goes through such a function once by itself, for any arguments, and not
+ * again for each state in which it is called. That is most of what a start takes. What such a
+ * function is given by a pointer may be NULL to the verifier.
+ */
+#define verified_alone __noinline
+
 #define NO_STEP ~0ULL
 
 #define READ_ONCE(x) (*(const volatile typeof(x) *)&(x))
@@ -94,7 +101,7 @@ static __always_inline void hist_short(struct row_hist *h, __u64 v, __u64 above,
 }
 
 /* Any value. */
-static __noinline int hist_other(struct row_hist *h, __u64 v, __u64 n)
+verified_alone int hist_other(struct row_hist *h, __u64 v, __u64 n)
 {
 	__u64 above = v - SHORT_MIN, cell;
 
@@ -121,7 +128,7 @@ static __noinline int hist_other(struct row_hist *h, __u64 v, __u64 n)
  * The kernel's fast monotonic clock may differ by some nanoseconds between CPUs while it is being
  * adjusted: that is 0. Anything else below zero is a defect of the measurement: not recorded.
  */
-static __noinline int record_other(struct row *r, __u64 latency, __u64 step, __u64 n)
+verified_alone int record_other(struct row *r, __u64 latency, __u64 step, __u64 n)
 {
 	if (!r)
 		return 0;

@@ -9,6 +9,7 @@
 #include <bpf/bpf_endian.h>
 
 #include "bpf/record.h"
+#include "bpf/request_conn.h"
 #include "bpf/told.h"
 #include "event/layout.h"
 
@@ -161,7 +162,7 @@ static __noinline int slow_read(struct cpu_state *c, struct task_state *t, __u32
 		.oldest = &t->oldest, .link = t->link, .ip = t->ip, .transport = t->transport,
 		.packets = t->n, .reader = t, .sk = t->sk, .now = now,
 	};
-	if (telling)
+	if (telling && !requests)
 		tell_read(t, proto, now);
 	if (!telling || (slow_too && now - t->oldest.base >= slow_too))
 		slow_tell(c, proto, &m);
@@ -179,7 +180,7 @@ static __noinline int slow_early(struct cpu_state *c, const struct queued *q, __
 		.oldest = &q->s, .link = q->link, .ip = q->ip, .transport = q->transport,
 		.packets = 1, .sk = sk, .now = now,
 	};
-	if (telling)
+	if (telling && !requests)
 		tell_early(q, sk, now);
 	if (!telling || (slow_too && now - q->s.base >= slow_too))
 		slow_tell(c, ROW_UDP, &m);

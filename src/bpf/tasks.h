@@ -208,16 +208,17 @@ static __always_inline void blame(struct cpu_state *c, struct wait *w, __u64 sta
 {
 	struct culprit *k, fresh = {};
 	__u64 until = w->blamed;
+	__u32 pid = w->pid; /* 6.1 takes a key from the stack or a map only */
 
 	if (start >= until)
 		return;
 	w->blamed = start;
-	k = bpf_map_lookup_elem(&culprits, &w->pid);
+	k = bpf_map_lookup_elem(&culprits, &pid);
 	if (!k) {
 		fresh.tgid = w->tgid;
 		__builtin_memcpy(fresh.comm, w->comm, sizeof(fresh.comm));
-		bpf_map_update_elem(&culprits, &w->pid, &fresh, BPF_NOEXIST);
-		k = bpf_map_lookup_elem(&culprits, &w->pid);
+		bpf_map_update_elem(&culprits, &pid, &fresh, BPF_NOEXIST);
+		k = bpf_map_lookup_elem(&culprits, &pid);
 		if (!k) {
 			count_loss(c, SLOT_CPU_WAIT, LOSS_CULPRITS_FULL, proto, 1);
 			return;
@@ -228,16 +229,21 @@ static __always_inline void blame(struct cpu_state *c, struct wait *w, __u64 sta
 		__sync_fetch_and_add(&k->count, 1);
 }
 
-/*
- * Time since `from` that the task wanted a CPU; *held: the part in which another task had it.
- * *stopped: the time that it was stopped.
- */
-static __always_inline __u64 cpu_wait(struct cpu_state *c, struct task_state *t, __u64 from,
-				      __u32 proto, __u64 *held, __u64 *stopped)
+struct waited {
+	__u64 held;    /* while another task had the CPU */
+	__u64 stopped; /* while the task was stopped */
+};
+
+/* Time since `from` that the task wanted a CPU, `held` being part of it and `stopped` none. */
+verified_alone __u64 cpu_wait(struct cpu_state *c, struct task_state *t, __u64 from, __u32 proto,
+			      struct waited *waited)
 {
 	__u64 sum = 0;
 	__u32 i;
 
+	keep(proto);
+	if (!c || !t || !waited || proto >= ROW_PROTOS)
+		return 0;
 	for (i = 0; i < WAIT_RING; i++) {
 		struct wait *w = &t->wait[(t->waits - 1 - i) & (WAIT_RING - 1)];
 		__u64 start = w->start > from ? w->start : from;
@@ -245,16 +251,21 @@ static __always_inline __u64 cpu_wait(struct cpu_state *c, struct task_state *t,
 		if (i >= t->waits || w->end <= from)
 			break;
 		if (w->blamed == WAIT_STOPPED) {
-			*stopped += w->end - start;
+			waited->stopped += w->end - start;
 			continue;
 		}
 		sum += w->end - start;
 		if (w->pid) {
-			*held += w->end - start;
+			waited->held += w->end - start;
 			blame(c, w, start, proto);
 		}
 	}
 	return sum;
+}
+
+static __always_inline bool has_waited(const struct task_state *t, __u64 from)
+{
+	return t->waits && t->wait[(t->waits - 1) & (WAIT_RING - 1)].end > from;
 }
 
 static __always_inline bool woken_for(const struct task_state *t, const struct stamp *p)
@@ -289,17 +300,18 @@ static __always_inline void record_share(struct cpu_state *c, struct task_state 
 					 const struct stamp *p, __u32 proto, __u64 now, __u32 n)
 {
 	struct cpu_share *s = &c->share[proto];
-	__u64 total = now - p->enqueued, held = 0, stopped = 0, wait, wake = 0;
+	__u64 total = now - p->enqueued, wait = 0, wake = 0;
+	struct waited waited = {};
 
 	if ((__s64)total < 0)
 		total = 0; /* the reader's clock reading came before the announcement's */
-	wait = cpu_wait(c, t, p->enqueued, proto, &held, &stopped);
 	s->packets += n;
-	if (unlikely(wait | stopped)) {
-		total = total > wait + stopped ? total - wait - stopped : 0;
+	if (unlikely(has_waited(t, p->enqueued))) {
+		wait = cpu_wait(c, t, p->enqueued, proto, &waited);
+		total = total > wait + waited.stopped ? total - wait - waited.stopped : 0;
 		s->wait += wait * n;
-		s->stopped += stopped * n;
-		if (held)
+		s->stopped += waited.stopped * n;
+		if (waited.held)
 			s->waited += n;
 	}
 	if (woken_for(t, p)) {
@@ -313,7 +325,7 @@ static __always_inline void record_share(struct cpu_state *c, struct task_state 
 	} else {
 		s->busy += total * n;
 	}
-	record_latency(c, SLOT_CPU_WAIT, proto, ROW_LINK, 0, held, n);
+	record_latency(c, SLOT_CPU_WAIT, proto, ROW_LINK, 0, waited.held, n);
 }
 
 /* --pid: only at `read` is the reader known, and with it whether the way here counts. */

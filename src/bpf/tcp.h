@@ -11,6 +11,7 @@
 #ifndef HOSTLAT_BPF_TCP_H
 #define HOSTLAT_BPF_TCP_H
 
+#include "bpf/request_conn.h"
 #include "bpf/tasks.h"
 
 /* include/net/tcp_states.h */
@@ -75,7 +76,7 @@ static __always_inline struct tcp_socket *tcp_state(struct sock *sk, __u64 flags
 	return likely(e->sk == (__u64)sk) ? &e->s : tcp_other(sk, e, flags);
 }
 
-static __always_inline __u32 ext_borrow(void)
+verified_alone __u32 ext_borrow(void)
 {
 	__u32 i;
 
@@ -388,6 +389,7 @@ struct tcp_read {
 	struct cpu_state *c;
 	struct tcp_socket *s;
 	struct task_state *t; /* NULL: the reader is not of the filter */
+	struct request_conn *r; /* NULL: requests are not followed */
 	__u32 copied;
 };
 
@@ -402,13 +404,16 @@ static long tcp_take(__u32 i, struct tcp_read *x)
 		finish_read(x->c, x->t, ROW_TCP, bpf_ktime_get_ns());
 	if (x->t && !left_out(&q->s))
 		take(x->c, x->t, q, ROW_TCP);
+	if (requests && x->r)
+		request_arrives(x->r, q);
 	tcp_pop(x->s);
 	return 0;
 }
 
-static __always_inline void tcp_take_each(struct tcp_socket *s, struct task_state *t, __u32 copied)
+static __always_inline void tcp_take_each(struct tcp_socket *s, struct task_state *t,
+					  struct request_conn *r, __u32 copied)
 {
-	struct tcp_read x = { .c = this_cpu(), .s = s, .t = t, .copied = copied };
+	struct tcp_read x = { .c = this_cpu(), .s = s, .t = t, .r = r, .copied = copied };
 
 	if (x.c && s)
 		bpf_loop(EXT_RING + TCP_RING, tcp_take, &x, 0);
@@ -417,7 +422,7 @@ static __always_inline void tcp_take_each(struct tcp_socket *s, struct task_stat
 /* A read that reaches more than one packet. */
 static __noinline int tcp_take_all(struct tcp_socket *s, struct task_state *t, __u32 copied)
 {
-	tcp_take_each(s, t, copied);
+	tcp_take_each(s, t, NULL, copied);
 	return 0;
 }
 

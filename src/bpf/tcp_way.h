@@ -386,12 +386,19 @@ static __always_inline bool tcp_in_sockmap(const struct sock *sk)
 	return (__u64)sk->sk_user_data & SK_USER_DATA_PSOCK;
 }
 
+verified_alone int tcp_finish_read(struct cpu_state *c, struct task_state *t)
+{
+	if (c && t)
+		finish_read(c, t, ROW_TCP, bpf_ktime_get_ns());
+	return 0;
+}
+
 static __noinline int tcp_finish(struct task_state *t, struct sock *sk)
 {
 	struct cpu_state *c = this_cpu();
 
 	if (c && t && !tcp_in_sockmap(sk))
-		finish_read(c, t, ROW_TCP, bpf_ktime_get_ns());
+		tcp_finish_read(c, t);
 	return 0;
 }
 
@@ -422,6 +429,7 @@ static __noinline int tcp_copied(struct sock *sk)
 {
 	__u32 copied = tcp_number(sk, copied_seq, NOT_USUAL);
 	struct tcp_socket *s = tcp_state(sk, 0);
+	struct request_conn *r = NULL;
 	struct task_state *t = NULL;
 	struct queued *p;
 
@@ -435,7 +443,9 @@ static __noinline int tcp_copied(struct sock *sk)
 		if (!t)
 			return 0;
 	}
-	tcp_take_each(s, t, copied); /* a frame less: there are eight */
+	if (requests && t)
+		r = bpf_sk_storage_get(&request_conns, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+	tcp_take_each(s, t, r, copied); /* a frame less: there are eight */
 	if (t && (!read_announced || spliced(sk, copied)))
 		tcp_finish(t, sk);
 	return 0;

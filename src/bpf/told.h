@@ -13,37 +13,56 @@ struct {
 	__uint(max_entries, 4096); /* loader: TOLD_RING, if they are asked for */
 } told_ring SEC(".maps");
 
-__u64 told_lost; /* messages that found no room */
+__u64 told_lost; /* records that found no room */
+
+const volatile __u32 told_cast = 0; /* the kernel has bpf_rdonly_cast() */
+
+void *bpf_rdonly_cast(const void *obj, __u32 btf_id) __ksym __weak;
+
+/* A helper's call for each field is half of what telling costs. */
+#define told_read(sk, field) (told_cast ? (sk)->field : BPF_CORE_READ(sk, field))
 
 /* 0 if nobody has asked for it yet. */
 static __always_inline __u64 told_cookie(const struct sock *sk)
 {
 	if (!bpf_core_field_exists(sk->__sk_common.skc_cookie))
 		return 0;
-	return BPF_CORE_READ(sk, __sk_common.skc_cookie.counter);
+	return told_read(sk, __sk_common.skc_cookie.counter);
 }
 
-static __always_inline void told_socket(struct told_message *m, const struct sock *sk)
+static __always_inline void told_address(struct told_flow *m, const struct sock *sk)
 {
-	__u64 cookie = told_cookie(sk);
 	__u32 address;
 
-	m->sk = cookie ? cookie : (__u64)sk;
-	m->cookie = !!cookie;
-	m->family = BPF_CORE_READ(sk, __sk_common.skc_family);
-	m->remote_port = bpf_ntohs(BPF_CORE_READ(sk, __sk_common.skc_dport));
-	/* skc_num is 0 once the connection is closed, and there may still be something to read */
-	m->local_port = bpf_ntohs(BPF_CORE_READ((const struct inet_sock *)sk, inet_sport));
-	m->netns = BPF_CORE_READ(sk, __sk_common.skc_net.net, ns.inum);
 	if (m->family == AF_INET6 && bpf_core_field_exists(sk->__sk_common.skc_v6_daddr)) {
 		BPF_CORE_READ_INTO(&m->local, sk, __sk_common.skc_v6_rcv_saddr);
 		BPF_CORE_READ_INTO(&m->remote, sk, __sk_common.skc_v6_daddr);
 	} else if (m->family != AF_INET6) {
-		address = BPF_CORE_READ(sk, __sk_common.skc_rcv_saddr);
+		address = told_read(sk, __sk_common.skc_rcv_saddr);
 		__builtin_memcpy(m->local, &address, sizeof(address));
-		address = BPF_CORE_READ(sk, __sk_common.skc_daddr);
+		address = told_read(sk, __sk_common.skc_daddr);
 		__builtin_memcpy(m->remote, &address, sizeof(address));
 	}
+}
+
+static __always_inline void told_socket(struct told_flow *m, const struct sock *of, __u32 proto)
+{
+	const struct sock *sk = told_cast ?
+		bpf_rdonly_cast(of, bpf_core_type_id_kernel(struct sock)) : of;
+	const struct inet_sock *inet = told_cast ?
+		bpf_rdonly_cast(of, bpf_core_type_id_kernel(struct inet_sock)) : (const void *)of;
+	__u64 cookie = told_cookie(sk);
+
+	m->proto = proto;
+	m->sk = cookie ? cookie : (__u64)of;
+	m->cookie = !!cookie;
+	m->family = told_read(sk, __sk_common.skc_family);
+	m->remote_port = bpf_ntohs(told_read(sk, __sk_common.skc_dport));
+	/* skc_num is 0 once the connection is closed, and there may still be something to read */
+	m->local_port = bpf_ntohs(told_read(inet, inet_sport));
+	m->netns = told_cast ? sk->__sk_common.skc_net.net->ns.inum :
+			       BPF_CORE_READ(sk, __sk_common.skc_net.net, ns.inum);
+	told_address(m, sk);
 }
 
 /* `t`: its reader, whose read is about to end. */
@@ -58,6 +77,7 @@ static __always_inline void tell_read(const struct task_state *t, __u32 proto, _
 		return;
 	}
 	__builtin_memset(m, 0, sizeof(*m));
+	m->told = TOLD_MESSAGE;
 	id = bpf_get_current_pid_tgid();
 	m->read = now;
 	m->enqueued = t->oldest.enqueued;
@@ -67,7 +87,6 @@ static __always_inline void tell_read(const struct task_state *t, __u32 proto, _
 	m->packets = t->n;
 	m->pid = id >> 32;
 	m->tid = id;
-	m->proto = proto;
 	m->link_core = t->cores;
 	m->enqueued_core = t->cores >> 16;
 	m->read_core = bpf_get_smp_processor_id();
@@ -75,7 +94,7 @@ static __always_inline void tell_read(const struct task_state *t, __u32 proto, _
 		m->seq = t->oldest.seq;
 		m->bytes = t->copied - t->oldest.seq;
 	}
-	told_socket(m, (const struct sock *)t->sk);
+	told_socket(&m->flow, (const struct sock *)t->sk, proto);
 	bpf_ringbuf_submit(m, BPF_RB_NO_WAKEUP);
 }
 
@@ -90,17 +109,17 @@ static __always_inline void tell_early(const struct queued *q, __u64 sk, __u64 w
 		return;
 	}
 	__builtin_memset(m, 0, sizeof(*m));
+	m->told = TOLD_MESSAGE;
 	m->read = when;
 	m->enqueued = q->s.enqueued < when ? q->s.enqueued : when;
 	m->youngest = q->s.base;
 	m->link = q->link;
 	m->transport = q->transport;
 	m->packets = 1;
-	m->proto = ROW_UDP;
 	m->link_core = q->cores;
 	m->enqueued_core = q->cores >> 16;
 	m->read_core = CORE_UNKNOWN;
-	told_socket(m, (const struct sock *)sk);
+	told_socket(&m->flow, (const struct sock *)sk, ROW_UDP);
 	bpf_ringbuf_submit(m, BPF_RB_NO_WAKEUP);
 }
 

@@ -435,6 +435,8 @@ int BPF_PROG(returned_tp, struct sock *sk, int ret, int flags)
 
 	if (flags & (MSG_PEEK | MSG_ERRQUEUE))
 		return 0;
+	if (requests && protocol == IPPROTO_TCP && ret > 0)
+		requests_read(sk, ret, flags);
 	if (likely(protocol == IPPROTO_TCP))
 		return ret < 0 ? 0 : tcp_returned(sk, ret);
 	if (protocol == IPPROTO_UDP && is_udp_socket(sk))
@@ -444,9 +446,22 @@ int BPF_PROG(returned_tp, struct sock *sk, int ret, int flags)
 	return 0;
 }
 
+/* The function's arguments as they are since 5.19. */
+static __always_inline void requests_returned(__u64 *ctx, struct sock *sk)
+{
+	int flags = ctx[3];
+	__u64 n = 0;
+
+	if (bpf_get_func_arg_cnt(ctx) == 5 && !bpf_get_func_ret(ctx, &n) && (int)n > 0 &&
+	    !(flags & (MSG_PEEK | MSG_ERRQUEUE)))
+		requests_read(sk, n, flags);
+}
+
 SEC("fexit/tcp_recvmsg")
 int BPF_PROG(tcp_returned_fexit, struct sock *sk)
 {
+	if (requests)
+		requests_returned(ctx, sk);
 	return tcp_returned(sk, -1);
 }
 

@@ -12,6 +12,7 @@ static const char *const names[DOMAIN_COUNT] = {
 	[DOMAIN_TSC] = "tsc",
 	[DOMAIN_NIC] = "nic",
 	[DOMAIN_FILE] = "file",
+	[DOMAIN_SCHED] = "sched-clock",
 };
 
 const char *clock_domain_name(enum clock_domain domain)

@@ -17,6 +17,7 @@ enum clock_domain {
 	DOMAIN_TSC = 6,      /* ticks of the x86 time stamp counter, not nanoseconds */
 	DOMAIN_NIC = 7,      /* a network card's clock */
 	DOMAIN_FILE = 8,     /* whatever a foreign file counts in; known only to that file */
+	DOMAIN_SCHED = 9,    /* sched_clock(): perf's stamps, and ftrace's by default */
 	DOMAIN_COUNT
 };
 

@@ -8,13 +8,17 @@
 #include "cmd/recording.h"
 #include "cmd/session.h"
 #include "cmd/watch_view.h"
+#include "probe/watch_config.h"
 
 struct record_config {
 	const char *file;
 	uint64_t with;
+	uint32_t boundary; /* enum message_boundary */
 	uint64_t duration_ns;
 	uint64_t size_limit;
 	uint64_t interval_ns;
+	uint32_t activity;           /* enum activity_source */
+	struct tracefs_config functions;
 	struct probe_options probe;
 	struct common_options common;
 };
@@ -24,10 +28,42 @@ enum { RECORD_MESSAGES = 2, RECORD_ACTIVITY = 4 };
 
 static const struct opt_choice with_choices[] = {
 	{ "watch", 1, "latency by stage, per interval" },
-	{ "messages", RECORD_MESSAGES, "each receive call's, with its way through the host" },
+	{ "messages", RECORD_MESSAGES,
+	  "each receive and send call's, with its way through the host" },
 	{ "activity", RECORD_ACTIVITY, "what each CPU does: tasks, interrupts, wakings" },
 	{ NULL, 0, NULL },
 };
+
+static const struct opt_choice boundaries[] = {
+	{ "receive", MESSAGES_BY_CALL, "a receive call" },
+	{ "request", MESSAGES_BY_REQUEST,
+	  "a request of memcached, Redis (RESP) or HTTP/1.1, until its reply is sent" },
+	{ NULL, 0, NULL },
+};
+
+enum activity_source { ACTIVITY_SCHED, ACTIVITY_FUNCGRAPH };
+
+static const struct opt_choice activity_choices[] = {
+	{ "sched", ACTIVITY_SCHED, "tasks, interrupts, softirqs, system calls, faults, idling" },
+	{ "funcgraph", ACTIVITY_FUNCGRAPH,
+	  "these, and the kernel's functions as its function_graph tracer sees them: slow" },
+	{ NULL, 0, NULL },
+};
+
+/*
+ * What a packet goes through from the driver's poll to the reader, and from the sender to the
+ * driver, and the system calls that take, give and wait for data. All functions of a kernel would
+ * be some 50,000, and many times slower: of the scheduler, of timers and of idling, `sched` tells.
+ */
+#define FUNCTIONS "net_rx_action,net_tx_action,*napi_poll,napi_*,process_backlog," \
+	"*netif_receive_skb*,ip_*,ip6_*,ipv6_*,*tcp_*,udp*,__udp*,sock_*,skb_*," \
+	"*dev_queue_xmit,dev_hard_start_xmit,sch_direct_xmit,__qdisc_run,*release_sock," \
+	"ep_*,*_sys_read,*_sys_readv,*_sys_recvfrom,*_sys_recvmsg,*_sys_recvmmsg,*_sys_write," \
+	"*_sys_writev,*_sys_sendto,*_sys_sendmsg,*_sys_sendmmsg,*_sys_epoll_*wait,*_sys_*poll," \
+	"*_sys_*select*,*_sys_accept4"
+
+/* From a send call over loopback to the reader's socket it is some 30 of these. */
+#define FUNCTIONS_DEPTH "36"
 
 static const struct opt record_options[] = {
 	OPT_STRING(struct record_config, file, .name = "recording", .letter = 'o', .file = true,
@@ -35,6 +71,8 @@ static const struct opt record_options[] = {
 	OPT_SET(struct record_config, with, .name = "with", .choices = with_choices, 
 		.def = "watch,messages,activity",
 		.help = "What to record"),
+	OPT_CHOICE(struct record_config, boundary, .name = "boundary", .choices = boundaries,
+		   .def = "receive", .help = "What a received message is"),
 	OPT_DURATION(struct record_config, duration_ns, .name = "for", .min = 10 * NS_PER_MS,
 		     .help = "How long; without it, until stopped"),
 	OPT_SIZE(struct record_config, size_limit, .name = "size-limit", .min = 64 << 10,
@@ -42,6 +80,18 @@ static const struct opt record_options[] = {
 	OPT_DURATION(struct record_config, interval_ns, .name = "interval", .letter = 'n',
 		     .def = "1s", .min = 10 * NS_PER_MS, .max = NS_PER_DAY,
 		     .help = "Length of the intervals that are kept"),
+	OPT_CHOICE(struct record_config, activity, .name = "activity", .choices = activity_choices,
+		   .def = "sched", .help = "How closely to look at what the CPUs do"),
+	OPT_STRING(struct record_config, functions.functions, .name = "funcgraph-filter",
+		   .metavar = "LIST",
+		   .help = "With funcgraph: which functions are traced; patterns with * (default: "
+			   "the ways of packets, and the calls that take, give and wait for data)"),
+	OPT_U64(struct record_config, functions.depth, .name = "funcgraph-depth", .metavar = "N",
+		.def = FUNCTIONS_DEPTH, .min = 1, .max = 40,
+		.help = "With funcgraph: how many of them may be in each other"),
+	OPT_SIZE(struct record_config, functions.buffer, .name = "funcgraph-buffer", .def = "8M",
+		 .min = 64 << 10, .max = 1 << 30,
+		 .help = "With funcgraph: memory in the kernel, for each CPU"),
 	OPTIONS_PROBE(struct record_config, probe),
 	OPTIONS_COMMON(struct record_config, common),
 	OPT_END,
@@ -54,24 +104,61 @@ static const char *const ends[] = {
 	[SESSION_FULL] = RECORD_ENDED_FULL,
 };
 
+static struct tracefs_config functions_of(const struct record_config *c)
+{
+	struct tracefs_config functions = c->functions;
+
+	if (!functions.functions)
+		functions.functions = FUNCTIONS;
+	return functions;
+}
+
+/* Messages are told of both directions, but for --stages. */
+static struct probe_options options_of(const struct record_config *c)
+{
+	struct probe_options o = c->probe;
+
+	if (c->with & RECORD_MESSAGES && !o.stages)
+		o.stages = session_stages(&o) | (EGRESS_STAGES & ~(1U << STAGE_ACKED));
+	return o;
+}
+
+/* A request ends with its reply's send call. */
+static bool can_follow(const struct record_config *c, const struct probe_options *o)
+{
+	const uint64_t sends = EGRESS_STAGES & ~(1U << STAGE_ACKED);
+
+	if (!(c->with & RECORD_MESSAGES))
+		log_error("--boundary request is for messages: --with must have them");
+	else if ((session_stages(o) & sends) != sends)
+		log_error("--boundary request ends with a send call: --stages must have segment, "
+			  "qdisc, driver and sent");
+	else
+		return true;
+	return false;
+}
+
 static int run(const void *config)
 {
 	const struct record_config *c = config;
+	const struct probe_options probe = options_of(c);
+	const struct tracefs_config functions = functions_of(c);
 	const struct watch_view_config shown = {
 		.common = &c->common,
 		.command = "record",
-		.stages = session_stages(&c->probe),
+		.stages = session_stages(&probe),
 		.totals_only = true,
 	};
 	struct watch_view view;
 	struct session_config session = {
-		.probe = &c->probe,
+		.probe = &probe,
 		.interval_ns = c->interval_ns,
 		.duration_ns = c->duration_ns,
 		.record = c->file,
 		.size_limit = c->size_limit,
-		.messages = c->with & RECORD_MESSAGES,
+		.messages = c->with & RECORD_MESSAGES ? c->boundary : MESSAGES_NONE,
 		.activity = c->with & RECORD_ACTIVITY,
+		.functions = c->activity == ACTIVITY_FUNCGRAPH ? &functions : NULL,
 		.take = watch_view_take,
 		.ctx = &view,
 	};
@@ -81,6 +168,12 @@ static int run(const void *config)
 	common_begin(&c->common);
 	if (!strcmp(c->file, "-")) {
 		log_error("-o takes a file: standard output is where the result goes");
+		return EXIT_USAGE;
+	}
+	if (c->boundary == MESSAGES_BY_REQUEST && !can_follow(c, &probe))
+		return EXIT_USAGE;
+	if (session.functions && !session.activity) {
+		log_error("--activity funcgraph: --with must have activity");
 		return EXIT_USAGE;
 	}
 	if (!recording_is_apart(c->file, c->common.output))

@@ -13,7 +13,7 @@
 
 int run_facts_put(struct event_sink *sink, uint64_t now)
 {
-	char host[256] = "", started[24];
+	char host[256] = "", started[24], pid[24];
 	int err;
 
 	gethostname(host, sizeof(host) - 1);
@@ -21,7 +21,10 @@ int run_facts_put(struct event_sink *sink, uint64_t now)
 	err = event_put_fact(sink, now, FACT_VERSION, hostlat_version());
 	if (!err)
 		err = event_put_fact(sink, now, FACT_HOST, host);
-	return err ? err : event_put_fact(sink, now, FACT_STARTED, started);
+	if (!err)
+		err = event_put_fact(sink, now, FACT_STARTED, started);
+	snprintf(pid, sizeof(pid), "%d", (int)getpid());
+	return err ? err : event_put_fact(sink, now, FACT_RUN_PID, pid);
 }
 
 int run_facts_put_host(struct event_sink *sink, uint64_t now)

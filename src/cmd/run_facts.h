@@ -10,8 +10,9 @@
 #define FACT_VERSION "run.version"
 #define FACT_HOST "run.host"
 #define FACT_STARTED "run.started_ns"
+#define FACT_RUN_PID "run.pid"
 
-/* These three, of this host and now. Returns 0 or what the sink returns. */
+/* These four, of this host and now. Returns 0 or what the sink returns. */
 int run_facts_put(struct event_sink *sink, uint64_t now);
 
 /* host/facts.h: the machine as far as it bears on latency. */

@@ -11,6 +11,7 @@
 
 #include "cmd/session_options.h"
 #include "event/source.h"
+#include "trace/tracefs.h"
 
 struct session_config {
 	const struct probe_options *probe;
@@ -18,7 +19,10 @@ struct session_config {
 	uint64_t duration_ns;    /* 0: until stopped */
 	const char *record;      /* file, or NULL */
 	uint64_t size_limit;     /* of that file, which ends the run; 0 = none */
-	bool messages, activity; /* recorded, too: each message, and what the CPUs do */
+	uint32_t messages;       /* recorded, too: enum message_boundary */
+	bool activity;           /* ... and what the CPUs do */
+	/* ... with the kernel's functions; NULL: without. */
+	const struct tracefs_config *functions;
 	int result_fd;           /* where the result is written: not the recording's place */
 	/*
 	 * Takes each block. 1 ends the run, -errno fails it; -ECANCELED: the message has been

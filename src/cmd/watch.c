@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/parse.h"
 #include "cmd/cmd.h"
+#include "cmd/recorded_file.h"
 #include "cmd/recording.h"
 #include "cmd/session.h"
 #include "cmd/watch_view.h"
@@ -104,25 +105,13 @@ static int show_file(const struct watch_config *c, struct watch_view *view,
 	return watch_view_close(view, &damage, 0);
 }
 
-static const char *not_readable(int err)
-{
-	if (err == -ENOEXEC)
-		return "this is no hostlat recording";
-	if (err == -EPROTONOSUPPORT)
-		return "it was recorded by a newer version of hostlat, or in another byte order";
-	return strerror(-err);
-}
-
 static int watch_from(const struct watch_config *c, struct watch_view *view)
 {
-	struct event_reader *reader;
-	int err = event_reader_open(&reader, c->from);
+	struct event_reader *reader = recorded_file_open(c->from);
 	int code;
 
-	if (err) {
-		log_error("can't read %s: %s", c->from, not_readable(err));
+	if (!reader)
 		return EXIT_CANNOT;
-	}
 	code = show_file(c, view, event_reader_source(reader));
 	event_reader_free(reader);
 	return code;

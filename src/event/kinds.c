@@ -124,7 +124,7 @@ static const struct event_kind_info infos[EV_KIND_MAX] = {
 	[EV_GROUP] = { ARRAY(event_group, event_label), .defines = true },
 	[EV_LOSS] = { PLAIN(event_loss) },
 	[EV_DOMAIN] = { PLAIN(event_domain), .defines = true, .check = check_domain },
-	[EV_CLOCK_PARAM] = { PLAIN(event_clock_param), .defines = true,
+	[EV_CLOCK_PARAM] = { GROWN(event_clock_param, fraction), .defines = true,
 			     .check = check_clock_param },
 	[EV_FLOW] = { PLAIN(event_flow), .defines = true },
 	[EV_MESSAGE] = { ARRAY(event_message, event_piece), .bulk = true,

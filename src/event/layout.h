@@ -293,18 +293,26 @@ struct event_domain {
 	__u32 pad;
 };
 
-enum { PARAM_STEP = 1 };	/* times before and after are not comparable without conversion */
+enum {
+	PARAM_STEP = 1,		/* the clock was set: times before and after don't compare */
+	PARAM_LOST = 2,		/* what held since the domain's last one is not known */
+	PARAM_HOLDS = 4,	/* no change: the line so far held up to here at least */
+};
 
-/* mono_ns + ((ticks - from_ticks) * mult >> shift), until the domain's next EV_CLOCK_PARAM. */
+/*
+ * mono_ns + (((ticks - from_ticks) * mult + fraction) >> shift), until the domain's next
+ * EV_CLOCK_PARAM; what comes after its last one is not known. The product has up to 126 bits.
+ */
 struct event_clock_param {
 	__u32 domain;
-	__u32 flags;
+	__u32 flags;		/* PARAM_* */
 	__u64 from_ticks;
 	__u64 mono_ns;
 	__u64 mult;
 	__u32 shift;
-	__u32 pad;
+	__u32 seq;		/* of the domain's parameters, from 1; 0: not numbered */
 	__u64 error_ns;
+	__u64 fraction;		/* of a ns, in 2^-shift: with it, exact where error_ns is 0 */
 };
 
 /* -- messages, flows, blobs ----------------------------------------------------------------- */
@@ -336,15 +344,23 @@ enum piece_role {
 	PIECE_ROLE_MAX,
 };
 
-/* In time order; their n follow the struct. The event's time is the end of the last piece. */
+/*
+ * In time order, without gaps; their n follow the struct. The event's time is the end of the last
+ * piece. A stage that was not measured ends no piece. What is sent: STAGE_SEGMENT before
+ * STAGE_QDISC is the wait for the window, for small queues and for more data; behind it, pacing.
+ */
 struct event_piece {
 	__u64 begin;
 	__u64 end;
 	__u32 core;
 	__u16 role;		/* enum piece_role */
-	__u16 flags;
+	__u16 flags;		/* enum stage: what was reached at `end`; 0 = unknown, older file */
 };
 
+/*
+ * Received: a receive call that took at least one packet's first byte, from that packet's arrival
+ * on. Sent: a send call, from its entry until its last byte has left.
+ */
 struct event_message {
 	__u64 id;
 	__u32 flow;
@@ -352,8 +368,9 @@ struct event_message {
 	__u64 offset;		/* of its first byte in the flow's direction */
 	__u32 bytes;
 	__u32 fd;
-	__u64 first;		/* when its first byte arrived (egress: was sent) */
-	__u64 last;		/* when its last byte did */
+	__u64 first;		/* when its first byte arrived; egress: when the call was entered */
+	__u64 last;		/* when its last byte did; egress: when the call returned, which may
+				 * be after its last byte has left */
 	__u8 direction;
 	__u8 protocol;
 	__u16 flags;
@@ -562,7 +579,7 @@ EVENT_ASSERT(event_group, 8, n, 4);
 EVENT_ASSERT(event_label, 16, value, 8);
 EVENT_ASSERT(event_loss, 24, bytes, 16);
 EVENT_ASSERT(event_domain, 32, pad, 28);
-EVENT_ASSERT(event_clock_param, 48, error_ns, 40);
+EVENT_ASSERT(event_clock_param, 56, fraction, 48);
 EVENT_ASSERT(event_flow, 64, netns, 60);
 EVENT_ASSERT(event_piece, 24, flags, 22);
 EVENT_ASSERT(event_message, 56, n, 52);

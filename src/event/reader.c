@@ -363,6 +363,25 @@ void event_reader_stats(const struct event_reader *r, struct event_reader_stats 
 	stats->index_rebuilt = r->file->index.rebuilt;
 }
 
+int event_reader_cores(struct event_reader *r, uint16_t kind, uint32_t *cores, uint32_t max)
+{
+	const struct event_index_entry *last = NULL;
+	int err = ensure_index(r);
+	uint32_t n = 0;
+
+	if (err)
+		return err;
+	vec_for_each(&r->file->index.entries, entry) {
+		if (entry->kind != kind || (last && last->core == entry->core))
+			continue;
+		if (n < max)
+			cores[n] = entry->core;
+		last = entry;
+		n++;
+	}
+	return (int)n;
+}
+
 /* -- names ---------------------------------------------------------------------------------- */
 
 static int add_names(const struct event_block *block, struct event_dict *dict)

@@ -53,6 +53,12 @@ struct event_source *event_reader_source(struct event_reader *reader);
 void event_reader_info(const struct event_reader *reader, struct event_file_info *info);
 void event_reader_stats(const struct event_reader *reader, struct event_reader_stats *stats);
 
+/*
+ * The cores that have blocks of a kind, ascending, EVENT_CORE_NONE included: at most `max` of them
+ * into `cores`. Returns how many there are, or -errno as seek() does.
+ */
+int event_reader_cores(struct event_reader *reader, uint16_t kind, uint32_t *cores, uint32_t max);
+
 struct event_dict;
 
 /*

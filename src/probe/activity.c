@@ -186,7 +186,7 @@ const char *activity_missing(const struct activity *a)
 }
 
 /* A place whose event is still being written ends it: the next time, then. */
-static int pull_core(struct activity *a, struct event_writer *writer, uint32_t core)
+static int pull_core(struct activity *a, struct event_writer *writer, uint32_t core, uint64_t until)
 {
 	struct act_ring *ring = &a->rings[core];
 	uint64_t tail = ring->tail, head = __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE);
@@ -198,6 +198,8 @@ static int pull_core(struct activity *a, struct event_writer *writer, uint32_t c
 		if (__atomic_load_n(&place->type, __ATOMIC_ACQUIRE) == ACT_NONE)
 			break;
 		act = *place;
+		if (act.type != ACT_NAME && act.time > until)
+			break;
 		__atomic_store_n(&place->type, ACT_NONE, __ATOMIC_RELAXED);
 		err = timeline_put(a->timeline, writer, core, &act);
 	}
@@ -205,17 +207,55 @@ static int pull_core(struct activity *a, struct event_writer *writer, uint32_t c
 	return err;
 }
 
+/* No event that wasn't pulled is before it: the next one may have later ones before it. */
+static uint64_t earliest_left(const struct act_ring *ring)
+{
+	uint64_t head = __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE), earliest = UINT64_MAX;
+
+	for (uint64_t at = ring->tail; at != head && at - ring->tail < TIMELINE_LATE; at++) {
+		const struct act *place = &ring->at[at & (ACT_RING - 1)];
+		const uint8_t type = __atomic_load_n(&place->type, __ATOMIC_ACQUIRE);
+
+		if (type == ACT_NONE)
+			return 0;
+		if (type != ACT_NAME && place->time < earliest)
+			earliest = place->time;
+	}
+	return earliest;
+}
+
 int activity_pull(struct activity *a, struct event_writer *writer)
 {
 	int err = 0;
 
 	for (uint32_t core = 0; core < a->cores; core++) {
-		int e = pull_core(a, writer, core);
+		int e = pull_core(a, writer, core, UINT64_MAX);
 
 		if (!err)
 			err = e;
 	}
 	return err;
+}
+
+int activity_pull_until(struct activity *a, struct event_writer *writer, uint32_t core,
+			uint64_t until)
+{
+	int err = pull_core(a, writer, core, until);
+	const uint64_t left = earliest_left(&a->rings[core]);
+
+	if (left <= until)
+		until = left ? left - 1 : 0;
+	return err ? err : timeline_settle(a->timeline, writer, core, until);
+}
+
+int activity_call(struct activity *a, uint32_t core, const struct timeline_call *call)
+{
+	return timeline_call(a->timeline, core, call);
+}
+
+uint32_t activity_cores(const struct activity *a)
+{
+	return a->cores;
 }
 
 void activity_cost(const struct activity *a, uint64_t *run_ns, uint64_t *runs)
@@ -237,7 +277,7 @@ void activity_cost(const struct activity *a, uint64_t *run_ns, uint64_t *runs)
 
 uint64_t activity_lost(const struct activity *a)
 {
-	uint64_t sum = 0;
+	uint64_t sum = a->timeline ? timeline_too_late(a->timeline) : 0;
 
 	for (uint32_t core = 0; core < a->cores; core++)
 		sum += __atomic_load_n(&a->rings[core].lost, __ATOMIC_RELAXED);

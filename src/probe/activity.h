@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "event/writer.h"
+#include "probe/timeline.h"
 
 struct activity;
 
@@ -37,6 +38,17 @@ const char *activity_missing(const struct activity *activity);
 
 /* All that has come. Returns the writer's first error. */
 int activity_pull(struct activity *activity, struct event_writer *writer);
+
+/*
+ * The same of one core up to a time, for those who have its functions up to then: they tell of each
+ * by activity_call() before.
+ */
+int activity_pull_until(struct activity *activity, struct event_writer *writer, uint32_t core,
+			uint64_t until);
+int activity_call(struct activity *activity, uint32_t core, const struct timeline_call *call);
+
+/* CPUs that there may be. */
+uint32_t activity_cores(const struct activity *activity);
 
 /* The last of it; then what is open ends. */
 int activity_end(struct activity *activity, struct event_writer *writer);

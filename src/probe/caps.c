@@ -14,6 +14,7 @@
 #include "event/layout.h"
 #include "event/names.h"
 #include "probe/hook.h"
+#include "probe/timekeeping.h"
 
 #define BTF_FILE "/sys/kernel/btf/vmlinux"
 
@@ -191,5 +192,6 @@ void probe_caps_collect(struct cap_vec *caps)
 	has_loops = loops(caps);
 	kinds(caps);
 	stages(caps, has_loops);
+	timekeeping_caps(caps);
 	libbpf_set_print(before);
 }

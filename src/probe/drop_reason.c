@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names of drop reasons come from the running kernel's own enum: they are renumbered at will. */
 #include <bpf/btf.h>
-#include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,19 +9,11 @@
 
 static const struct btf_type *reasons(const struct btf **btf)
 {
-	static struct btf *kernel;
 	int id;
 
-	if (!kernel) {
-		kernel = btf__load_vmlinux_btf();
-		if (libbpf_get_error(kernel)) {
-			kernel = NULL;
-			return NULL;
-		}
-	}
-	*btf = kernel;
-	id = btf__find_by_name_kind(kernel, "skb_drop_reason", BTF_KIND_ENUM);
-	return id < 0 ? NULL : btf__type_by_id(kernel, id);
+	*btf = hook_kernel_btf();
+	id = *btf ? btf__find_by_name_kind(*btf, "skb_drop_reason", BTF_KIND_ENUM) : -ENOENT;
+	return id < 0 ? NULL : btf__type_by_id(*btf, id);
 }
 
 static const char *plain(const char *name)

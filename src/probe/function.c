@@ -73,12 +73,12 @@ static bool add(struct watch_probe *probe, const struct btf *btf, enum hook_kind
 
 int watch_function_find(struct watch_probe *probe, char *why, size_t size)
 {
-	struct btf *btf;
+	const struct btf *btf;
 	bool found = false;
 
 	if (!probe->config.probe)
 		return 0;
-	btf = btf__load_vmlinux_btf();
+	btf = hook_kernel_btf();
 	if (!btf) {
 		snprintf(why, size, "--probe: this kernel has no BTF");
 		return -ENOENT;
@@ -87,7 +87,6 @@ int watch_function_find(struct watch_probe *probe, char *why, size_t size)
 		found |= add(probe, btf, HOOK_FENTRY);
 	if (probe->config.backend != BACKEND_FENTRY)
 		found |= add(probe, btf, HOOK_TP_BTF);
-	btf__free(btf);
 	if (probe->n_functions)
 		return 0;
 	if (found)

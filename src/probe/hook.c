@@ -108,9 +108,27 @@ const char *hook_kind_name(enum hook_kind kind)
 	return kinds[kind].name;
 }
 
+const struct btf *hook_kernel_btf(void)
+{
+	static const struct btf *kernel;
+
+	if (!kernel)
+		kernel = btf__load_vmlinux_btf();
+	return kernel;
+}
+
+/* As libbpf_find_vmlinux_btf_id(), which reads the BTF anew each time. */
 int hook_btf_id(enum hook_kind kind, const char *target)
 {
-	return libbpf_find_vmlinux_btf_id(target, kinds[kind].attach);
+	const struct btf *btf = hook_kernel_btf();
+	char name[160];
+
+	if (!btf)
+		return -errno;
+	if (kind != HOOK_TP_BTF)
+		return btf__find_by_name_kind(btf, target, BTF_KIND_FUNC);
+	snprintf(name, sizeof(name), "btf_trace_%s", target);
+	return btf__find_by_name_kind(btf, name, BTF_KIND_TYPEDEF);
 }
 
 /* "return 0" of that kind, loaded; its descriptor or -errno. */

@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct btf;
+
 enum hook_kind {
 	HOOK_TP_BTF,
 	HOOK_FENTRY,
@@ -52,5 +54,11 @@ int hook_try(const struct hook *hook, char *why, size_t size);
 
 /* Number of a function or tracepoint type in the kernel's BTF, or -errno. */
 int hook_btf_id(enum hook_kind kind, const char *target);
+
+/*
+ * The running kernel's BTF, or NULL: it has none, or there is no memory. Kept for the life of the
+ * process: to read it takes 10 ms, and a start asks it some twenty times. Never freed by a caller.
+ */
+const struct btf *hook_kernel_btf(void);
 
 #endif

@@ -12,23 +12,18 @@
 
 bool watch_can_cast(void)
 {
-	struct btf *btf = btf__load_vmlinux_btf();
-	bool can;
+	const struct btf *btf = hook_kernel_btf();
 
-	if (libbpf_get_error(btf))
-		return false;
-	can = btf__find_by_name_kind(btf, "bpf_rdonly_cast", BTF_KIND_FUNC) > 0;
-	btf__free(btf);
-	return can;
+	return btf && btf__find_by_name_kind(btf, "bpf_rdonly_cast", BTF_KIND_FUNC) > 0;
 }
 
 bool watch_kfree_names_socket(void)
 {
-	struct btf *btf = btf__load_vmlinux_btf();
+	const struct btf *btf = hook_kernel_btf();
 	bool names = false;
 	int id;
 
-	if (libbpf_get_error(btf))
+	if (!btf)
 		return false;
 	id = btf__find_by_name_kind(btf, "btf_trace_kfree_skb", BTF_KIND_TYPEDEF);
 	if (id > 0) {
@@ -37,7 +32,6 @@ bool watch_kfree_names_socket(void)
 		t = btf__type_by_id(btf, t->type);
 		names = btf_is_func_proto(t) && btf_vlen(t) >= 5;
 	}
-	btf__free(btf);
 	return names;
 }
 

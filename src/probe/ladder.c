@@ -153,6 +153,17 @@ static bool left_out(const struct watch_probe *probe, const struct hook *h)
 	return false;
 }
 
+/* A program that needs a kernel function is not loaded in vain: then all would be loaded again. */
+static int try_hook(const struct hook *h, struct hook_status *s)
+{
+	if (h->kind == HOOK_CGROUP_INGRESS && !watch_can_cast()) {
+		snprintf(s->why, sizeof(s->why), "%s %s: this kernel has no bpf_cast_to_kern_ctx()",
+			 hook_kind_name(h->kind), h->target);
+		return -ENOENT;
+	}
+	return hook_try(h, s->why, sizeof(s->why));
+}
+
 /* The first hook of each place that has not failed is bound. */
 void watch_choose(struct watch_probe *probe)
 {
@@ -168,7 +179,7 @@ void watch_choose(struct watch_probe *probe)
 		s->state = HOOK_NOT_NEEDED;
 		if (taken || !needed(probe, &hooks[i]) || left_out(probe, &hooks[i]))
 			continue;
-		s->state = hook_try(&hooks[i], s->why, sizeof(s->why)) ? HOOK_FAILED : HOOK_BOUND;
+		s->state = try_hook(&hooks[i], s) ? HOOK_FAILED : HOOK_BOUND;
 	}
 }
 

@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "clock/clock.h"
 #include "host/cgroup.h"
 #include "probe/netfilter.h"
 #include "probe/watch_internal.h"
@@ -176,6 +177,9 @@ static void settings(struct watch_probe *probe)
 	skel->rodata->slower_than = c->messages ? 1 : c->slower_than_ns;
 	skel->rodata->slow_too = c->slower_than_ns;
 	skel->rodata->telling = c->messages;
+	skel->rodata->requests = c->messages == MESSAGES_BY_REQUEST;
+	skel->rodata->told_cast = c->messages && watch_can_cast();
+	skel->rodata->telling_sends = watch_told_sends(probe);
 	skel->rodata->uncovered = watch_counts_others(probe, &why);
 	skel->rodata->min_queue = c->min_queue;
 	skel->rodata->keep_way = c->pid || c->slower_than_ns || c->messages ||
@@ -416,6 +420,7 @@ static int load_once(struct watch_probe *probe, char *why, size_t size)
 			snprintf(why, size, "can't load the programs: %s", strerror(-err));
 		return err;
 	}
+	clock_sleep_until(clock_system(), probe->stamps_from_ns);
 	if (attach(probe))
 		return -EAGAIN;
 	return 0;

@@ -372,6 +372,8 @@ int watch_snapshot(struct watch_probe *probe, struct event_sink *sink, struct ev
 	take(&o);
 	if (!o.err)
 		o.err = watch_slow(probe, sink, dict, o.now);
+	if (!o.err)
+		o.err = watch_told_losses(probe, sink, dict, o.now);
 	watch_follow(probe, o.not_covered, sink, o.now);
 	user = watch_user_ns();
 	e.own_user_ns = user - probe->user_before_ns;

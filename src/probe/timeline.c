@@ -3,9 +3,11 @@
 
 #include <errno.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/vec.h"
+#include "probe/timeline_tasks.h"
 
 /* include/linux/sched.h: a task's state when it leaves */
 #define TASK_INTERRUPTIBLE 0x1
@@ -13,19 +15,6 @@
 #define TASK_STOPPED 0x4
 #define TASK_TRACED 0x8
 #define TASK_ENDED (0x10 | 0x20 | 0x80) /* exiting, or dead */
-
-struct task {
-	uint32_t tid;       /* 0 = free: the idle tasks have none of these */
-	uint32_t tgid;
-	char comm[EVENT_COMM_LEN];
-	uint32_t name;      /* DICT_TASK; 0: not yet */
-	uint32_t syscall;   /* the one it is in, + 1; if that was before no loss, see `losses` */
-	uint32_t losses;
-	uint8_t left;       /* enum task_left */
-	bool faulted;       /* since it was in a system call */
-	bool in_fault;      /* it sleeps in one */
-	bool named;
-};
 
 struct open {
 	uint8_t type;
@@ -42,17 +31,23 @@ struct core {
 	uint32_t tid;       /* who has it; 0 = nobody */
 	struct open open[EVENT_DEPTH_MAX]; /* the first is the task's, or the idle one's */
 	uint32_t depth;
+	struct call_vec VEC_OF(struct timeline_call) calls; /* that wait */
+	size_t calls_done;  /* the first of them don't any more */
+	uint32_t too_deep;  /* open functions that found no room */
+	bool calls_lost;    /* between TIMELINE_LOST and TIMELINE_AGAIN */
+	bool calls_full;    /* there was no room to wait */
 };
+
+/* Interrupts and what is in them find room above the functions. */
+#define CALLS_DEPTH (EVENT_DEPTH_MAX - 16)
 
 struct timeline {
 	struct core *cores;
 	uint32_t n_cores;
 	uint64_t start;
-	int (*name)(uint32_t tid, char *comm, uint32_t *tgid);
-	struct task *tasks; /* open addressing by tid */
-	uint32_t n_tasks, room; /* a power of two */
+	struct timeline_tasks tasks;
+	uint64_t too_late;  /* functions' events: what is written already lacks them */
 	struct event_writer *writer;
-	uint32_t losses;    /* how often something was lost */
 	int err;            /* the writer's first */
 };
 
@@ -64,17 +59,16 @@ int timeline_new(struct timeline **out, uint32_t cores, uint64_t start_ns,
 	*out = t;
 	if (!t)
 		return -ENOMEM;
-	t->name = name;
 	t->n_cores = cores;
 	t->start = start_ns;
-	t->room = 1024;
 	t->cores = calloc(cores, sizeof(*t->cores));
-	t->tasks = calloc(t->room, sizeof(*t->tasks));
-	if (!t->cores || !t->tasks) {
+	if (!t->cores || timeline_tasks_init(&t->tasks, name)) {
 		timeline_free(t);
 		*out = NULL;
 		return -ENOMEM;
 	}
+	for (uint32_t i = 0; i < cores; i++)
+		vec_init(&t->cores[i].calls, TIMELINE_CALLS);
 	return 0;
 }
 
@@ -82,94 +76,14 @@ void timeline_free(struct timeline *t)
 {
 	if (!t)
 		return;
+	for (uint32_t i = 0; t->cores && i < t->n_cores; i++)
+		vec_release(&t->cores[i].calls);
 	free(t->cores);
-	free(t->tasks);
+	timeline_tasks_release(&t->tasks);
 	free(t);
 }
 
 /* ---- tasks ---- */
-
-static struct task *find(struct task *tasks, uint32_t room, uint32_t tid)
-{
-	uint32_t i = tid * 0x9e3779b1U & (room - 1);
-
-	while (tasks[i].tid && tasks[i].tid != tid)
-		i = (i + 1) & (room - 1);
-	return &tasks[i];
-}
-
-static bool grow(struct timeline *t)
-{
-	struct task *more = t->room < 2 * TIMELINE_TASKS ?
-			    calloc(2UL * t->room, sizeof(*more)) : NULL;
-
-	if (!more)
-		return false;
-	for (uint32_t i = 0; i < t->room; i++)
-		if (t->tasks[i].tid)
-			*find(more, 2 * t->room, t->tasks[i].tid) = t->tasks[i];
-	free(t->tasks);
-	t->tasks = more;
-	t->room *= 2;
-	return true;
-}
-
-/* NULL: there is no room for it. */
-static struct task *task_of(struct timeline *t, uint32_t tid)
-{
-	struct task *task = find(t->tasks, t->room, tid);
-
-	if (task->tid && task->losses != t->losses) { /* it may have returned meanwhile */
-		task->losses = t->losses;
-		task->syscall = 0;
-		task->faulted = task->in_fault = false;
-	}
-	if (task->tid)
-		return task;
-	if (t->n_tasks >= t->room / 2) {
-		if (!grow(t))
-			return NULL;
-		task = find(t->tasks, t->room, tid);
-	}
-	t->n_tasks++;
-	task->tid = tid;
-	task->losses = t->losses;
-	return task;
-}
-
-static uint32_t name_of(struct timeline *t, uint32_t tid)
-{
-	struct task *task = tid ? task_of(t, tid) : NULL;
-	char text[64];
-
-	if (!task)
-		return 0;
-	if (task->name)
-		return task->name;
-	if (!task->named) {
-		task->named = true;
-		if (!t->name || t->name(tid, task->comm, &task->tgid))
-			task->comm[0] = '\0';
-	}
-	snprintf(text, sizeof(text), "%.*s (%u/%u)", EVENT_COMM_LEN,
-		 task->comm[0] ? task->comm : "?", task->tgid, tid);
-	task->name = event_writer_intern(t->writer, DICT_TASK, text);
-	return task->name;
-}
-
-static void named(struct timeline *t, const struct act *act)
-{
-	struct task *task = task_of(t, act->a);
-
-	if (!task)
-		return;
-	if (task->tgid != act->tgid) /* its number was another's: nothing else of that holds */
-		*task = (struct task){ .tid = act->a, .tgid = act->tgid };
-	memcpy(task->comm, act->comm, sizeof(task->comm));
-	task->comm[sizeof(task->comm) - 1] = '\0';
-	task->named = true;
-	task->name = 0;
-}
 
 static uint8_t left_as(uint16_t arg)
 {
@@ -246,11 +160,12 @@ static bool in_interrupt(const struct core *c)
 /* What it was in may be over. */
 static void forget_call(struct timeline *t, uint32_t tid)
 {
-	struct task *task = tid ? task_of(t, tid) : NULL;
+	struct task *task = tid ? timeline_tasks_get(&t->tasks, tid) : NULL;
 
 	if (!task)
 		return;
 	task->syscall = 0;
+	task->n_calls = 0;
 	task->faulted = task->in_fault = false;
 }
 
@@ -265,6 +180,7 @@ static void lose_sight(struct timeline *t, uint32_t core)
 		end(t, core, c->last, SPAN_CONT, 0);
 	begin(t, core, c->last, SPAN_BLIND, 0, 0);
 	c->blind = true;
+	c->too_deep = 0;
 }
 
 /* From `time` on it is known again: `tid` has the core, since when is not. */
@@ -276,16 +192,133 @@ static void see(struct timeline *t, uint32_t core, uint64_t time, uint32_t tid)
 	c->blind = false;
 	c->tid = tid;
 	if (tid)
-		begin(t, core, time, SPAN_TASK | SPAN_CONT, name_of(t, tid), LEFT_UNKNOWN);
+		begin(t, core, time, SPAN_TASK | SPAN_CONT,
+		      timeline_tasks_name(&t->tasks, t->writer, tid), LEFT_UNKNOWN);
 	else
 		begin(t, core, time, SPAN_IDLE | SPAN_CONT, 0, 0);
+}
+
+/* ---- functions ---- */
+
+/* Those that the task leaves the core in. */
+static void keep_calls(struct task *task, const struct core *c)
+{
+	task->n_calls = 0;
+	for (uint32_t i = 1; i < c->depth; i++) {
+		if (c->open[i].type != SPAN_FUNCTION)
+			continue;
+		if (!task->calls)
+			task->calls = malloc(EVENT_DEPTH_MAX * sizeof(*task->calls));
+		if (!task->calls)
+			return;
+		task->calls[task->n_calls++] = c->open[i].what;
+	}
+}
+
+static void go_on_with_calls(struct timeline *t, uint32_t core, uint64_t time, struct task *task)
+{
+	for (uint32_t i = 0; i < task->n_calls; i++)
+		begin(t, core, time, SPAN_FUNCTION | SPAN_CONT, task->calls[i], 0);
+	free(task->calls);
+	task->calls = NULL;
+	task->n_calls = 0;
+}
+
+/* A system call begins in no function: those around its begin are on the way to it. */
+static void leave_calls(struct timeline *t, uint32_t core, uint64_t time)
+{
+	struct core *c = &t->cores[core];
+
+	while (c->depth > 1 && c->open[c->depth - 1].type == SPAN_FUNCTION)
+		end(t, core, time, SPAN_CONT, 0);
+}
+
+static void calls_function(struct timeline *t, uint32_t core, const struct timeline_call *call)
+{
+	struct core *c = &t->cores[core];
+
+	if (c->depth >= CALLS_DEPTH)
+		c->too_deep++;
+	else
+		begin(t, core, call->time, SPAN_FUNCTION, call->symbol, 0);
+}
+
+/* One that isn't open was called before anything was known, or is the way to a system call. */
+static void returns_from(struct timeline *t, uint32_t core, const struct timeline_call *call)
+{
+	struct core *c = &t->cores[core];
+	uint32_t depth = c->depth;
+
+	if (c->too_deep) {
+		c->too_deep--;
+		return;
+	}
+	for (; depth > 1; depth--) {
+		const struct open *o = &c->open[depth - 1];
+
+		if (o->type == SPAN_HARDIRQ || o->type == SPAN_SOFTIRQ)
+			return;
+		if (o->type == SPAN_FUNCTION && o->what == call->symbol)
+			break;
+	}
+	if (depth <= 1)
+		return;
+	while (c->depth > depth)
+		end(t, core, call->time, SPAN_CONT, 0);
+	end(t, core, call->time, 0, 0);
+}
+
+static void happens_call(struct timeline *t, uint32_t core, const struct timeline_call *call)
+{
+	struct core *c = &t->cores[core];
+
+	if (call->what == TIMELINE_AGAIN)
+		c->calls_lost = false;
+	else if (call->what == TIMELINE_LOST)
+		c->calls_lost = true;
+	if (!c->begun)
+		return;
+	t->too_late += call->time < c->last && call->what <= TIMELINE_RETURN && !c->blind;
+	if (call->what == TIMELINE_LOST || call->time < c->last) {
+		t->tasks.losses++;
+		lose_sight(t, core);
+	}
+	if (call->what == TIMELINE_AGAIN && call->time > c->last)
+		c->last = call->time;
+	if (c->blind || call->what > TIMELINE_RETURN)
+		return;
+	if (call->what == TIMELINE_CALL)
+		calls_function(t, core, call);
+	else
+		returns_from(t, core, call);
+}
+
+/* Those up to `time`; of that very time, returns only: they come before what happens then. */
+static void happen_calls(struct timeline *t, uint32_t core, uint64_t time)
+{
+	struct core *c = &t->cores[core];
+
+	while (c->calls_done < c->calls.len) {
+		const struct timeline_call *call = &c->calls.items[c->calls_done];
+
+		if (call->time > time || (call->time == time && call->what == TIMELINE_CALL))
+			break;
+		happens_call(t, core, call);
+		c->calls_done++;
+	}
+	if (c->calls_done < c->calls.len / 2 + 1)
+		return;
+	c->calls.len -= c->calls_done;
+	memmove(c->calls.items, c->calls.items + c->calls_done,
+		c->calls.len * sizeof(*c->calls.items));
+	c->calls_done = 0;
 }
 
 /* ---- what happens ---- */
 
 static void leaves(struct timeline *t, uint32_t core, const struct act *act)
 {
-	struct task *task = act->a ? task_of(t, act->a) : NULL;
+	struct task *task = act->a ? timeline_tasks_get(&t->tasks, act->a) : NULL;
 	struct core *c = &t->cores[core];
 	uint8_t left = left_as(act->arg);
 
@@ -293,9 +326,11 @@ static void leaves(struct timeline *t, uint32_t core, const struct act *act)
 		task->left = left;
 		task->in_fault = left != LEFT_RUNNABLE && left != LEFT_STOPPED &&
 				 left != LEFT_ENDED && !task->syscall && task->faulted;
+		keep_calls(task, c);
 		if (task->in_fault)
 			begin(t, core, act->time, SPAN_FAULT | SPAN_CONT, 0, 0);
 	}
+	c->too_deep = 0;
 	while (c->depth > 1)
 		end(t, core, act->time, SPAN_CONT, 0);
 	end(t, core, act->time, 0, act->a ? left : 0);
@@ -303,18 +338,20 @@ static void leaves(struct timeline *t, uint32_t core, const struct act *act)
 
 static void comes(struct timeline *t, uint32_t core, uint64_t time, uint32_t tid)
 {
-	struct task *task = tid ? task_of(t, tid) : NULL;
+	struct task *task = tid ? timeline_tasks_get(&t->tasks, tid) : NULL;
 
 	t->cores[core].tid = tid;
 	if (!tid) {
 		begin(t, core, time, SPAN_IDLE, 0, 0);
 		return;
 	}
-	begin(t, core, time, SPAN_TASK, name_of(t, tid), task ? task->left : LEFT_UNKNOWN);
+	begin(t, core, time, SPAN_TASK, timeline_tasks_name(&t->tasks, t->writer, tid),
+	      task ? task->left : LEFT_UNKNOWN);
 	if (!task)
 		return;
 	if (task->syscall)
 		begin(t, core, time, SPAN_SYSCALL | SPAN_CONT, task->syscall - 1, 0);
+	go_on_with_calls(t, core, time, task);
 	if (task->in_fault) { /* when it ends isn't told: at once */
 		begin(t, core, time, SPAN_FAULT | SPAN_CONT, 0, 0);
 		end(t, core, time, 0, 0);
@@ -332,8 +369,8 @@ static void wakes(struct timeline *t, uint32_t core, const struct act *act)
 {
 	const struct event_wake wake = {
 		.time = act->time,
-		.task = name_of(t, act->a),
-		.waker = name_of(t, act->b),
+		.task = timeline_tasks_name(&t->tasks, t->writer, act->a),
+		.waker = timeline_tasks_name(&t->tasks, t->writer, act->b),
 		.core = act->arg,
 		.flags = in_interrupt(&t->cores[core]) ? WAKE_INTERRUPT : 0,
 	};
@@ -346,18 +383,19 @@ static void wakes(struct timeline *t, uint32_t core, const struct act *act)
 
 static void calls(struct timeline *t, uint32_t core, const struct act *act)
 {
-	struct task *task = task_of(t, act->b);
+	struct task *task = timeline_tasks_get(&t->tasks, act->b);
 
 	if (task) {
 		task->syscall = act->a + 1;
 		task->faulted = false;
 	}
+	leave_calls(t, core, act->time);
 	begin(t, core, act->time, SPAN_SYSCALL, act->a, 0);
 }
 
 static void returns(struct timeline *t, uint32_t core, const struct act *act)
 {
-	struct task *task = task_of(t, act->b);
+	struct task *task = timeline_tasks_get(&t->tasks, act->b);
 
 	if (task)
 		task->syscall = 0;
@@ -367,7 +405,7 @@ static void returns(struct timeline *t, uint32_t core, const struct act *act)
 /* How long a fault took isn't told, but for one in which the task slept: leaves(). */
 static void faults(struct timeline *t, uint32_t core, const struct act *act)
 {
-	struct task *task = task_of(t, act->b);
+	struct task *task = timeline_tasks_get(&t->tasks, act->b);
 
 	if (task)
 		task->faulted = true;
@@ -414,7 +452,7 @@ static void verify(struct timeline *t, uint32_t core, const struct act *act)
 
 	if (act->lost != c->lost) {
 		c->lost = act->lost;
-		t->losses++;
+		t->tasks.losses++;
 		lose_sight(t, core);
 	}
 	if (!c->blind && c->tid != tid) {
@@ -435,6 +473,11 @@ static void happens(struct timeline *t, uint32_t core, const struct act *act)
 		c->last = t->start < act->time ? t->start : act->time;
 		c->lost = act->lost;
 		lose_sight(t, core);
+	}
+	if (c->calls_lost) {
+		lose_sight(t, core);
+		c->lost = act->lost;
+		return;
 	}
 	verify(t, core, act);
 	switch (act->type) {
@@ -459,6 +502,17 @@ static void happens(struct timeline *t, uint32_t core, const struct act *act)
 	c->last = act->time;
 }
 
+/* The earliest of those that are sorted, after the functions before it. */
+static void happens_first(struct timeline *t, uint32_t core)
+{
+	struct core *c = &t->cores[core];
+	const struct act act = c->late[0];
+
+	memmove(c->late, c->late + 1, --c->n_late * sizeof(c->late[0]));
+	happen_calls(t, core, act.time);
+	happens(t, core, &act);
+}
+
 int timeline_put(struct timeline *t, struct event_writer *writer, uint32_t core,
 		 const struct act *act)
 {
@@ -468,17 +522,63 @@ int timeline_put(struct timeline *t, struct event_writer *writer, uint32_t core,
 	t->writer = writer;
 	t->err = 0;
 	if (act->type == ACT_NAME) {
-		named(t, act);
+		timeline_tasks_named(&t->tasks, act);
 		return 0;
 	}
-	if (c->n_late == TIMELINE_LATE) {
-		happens(t, core, &c->late[0]);
-		memmove(c->late, c->late + 1, --c->n_late * sizeof(c->late[0]));
-	}
+	if (c->n_late == TIMELINE_LATE)
+		happens_first(t, core);
 	for (i = c->n_late; i && c->late[i - 1].time > act->time; i--)
 		c->late[i] = c->late[i - 1];
 	c->late[i] = *act;
 	c->n_late++;
+	return t->err;
+}
+
+/* What is told is that some are missing, from the last that found room to the next that does. */
+static int wait(struct core *c, const struct timeline_call *call)
+{
+	int err = vec_push(&c->calls, *call);
+
+	if (err == -E2BIG && c->calls.len) {
+		*vec_last(&c->calls) = (struct timeline_call){
+			.time = vec_last(&c->calls)->time, .what = TIMELINE_LOST,
+		};
+		c->calls_full = true;
+		return 0;
+	}
+	return err;
+}
+
+int timeline_call(struct timeline *t, uint32_t core, const struct timeline_call *call)
+{
+	struct core *c;
+	int err = 0;
+
+	if (core >= t->n_cores)
+		return 0;
+	c = &t->cores[core];
+	if (c->calls_full && c->calls.len + 1 < c->calls.max) {
+		c->calls_full = false;
+		err = wait(c, &(struct timeline_call){ call->time, 0, TIMELINE_AGAIN });
+	}
+	return err ? err : wait(c, call);
+}
+
+uint64_t timeline_too_late(const struct timeline *t)
+{
+	return t->too_late;
+}
+
+int timeline_settle(struct timeline *t, struct event_writer *writer, uint32_t core,
+		    uint64_t until)
+{
+	struct core *c = &t->cores[core];
+
+	t->writer = writer;
+	t->err = 0;
+	while (c->n_late && c->late[0].time <= until)
+		happens_first(t, core);
+	happen_calls(t, core, until);
 	return t->err;
 }
 
@@ -489,9 +589,9 @@ int timeline_end(struct timeline *t, struct event_writer *writer, uint64_t end_n
 	for (uint32_t core = 0; core < t->n_cores; core++) {
 		struct core *c = &t->cores[core];
 
-		for (uint32_t i = 0; i < c->n_late; i++)
-			happens(t, core, &c->late[i]);
-		c->n_late = 0;
+		while (c->n_late)
+			happens_first(t, core);
+		happen_calls(t, core, UINT64_MAX);
 		while (c->depth)
 			end(t, core, end_ns > c->last ? end_ns : c->last, SPAN_CONT, 0);
 	}

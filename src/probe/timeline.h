@@ -4,7 +4,9 @@
  * task's system call goes on when it gets a CPU again, and when nothing is known. Pure: events in,
  * EV_EDGE and EV_WAKE out.
  *
- * Memory: 64 bytes for each task that was seen, TIMELINE_TASKS at most; later ones have no name.
+ * Memory: 64 bytes for each task that was seen, TASKS_MAX at most (probe/timeline_tasks.h), and 256
+ * for each that waits in functions; later tasks have no name. Of each core, 16 bytes for each
+ * function's event that waits, TIMELINE_CALLS at most.
  */
 #ifndef HOSTLAT_PROBE_TIMELINE_H
 #define HOSTLAT_PROBE_TIMELINE_H
@@ -13,8 +15,6 @@
 
 #include "bpf/abi_record.h"
 #include "event/writer.h"
-
-#define TIMELINE_TASKS (1U << 18)
 
 struct timeline;
 
@@ -34,6 +34,39 @@ void timeline_free(struct timeline *t);
 #define TIMELINE_LATE 8
 int timeline_put(struct timeline *t, struct event_writer *writer, uint32_t core,
 		 const struct act *act);
+
+/*
+ * Functions of the kernel as another source tells them, in the order of their times. They wait for
+ * the other events of their core.
+ */
+enum timeline_call_what {
+	TIMELINE_CALL,
+	TIMELINE_RETURN,
+	TIMELINE_LOST,	/* events are missing from here on: the core is blind ... */
+	TIMELINE_AGAIN,	/* ... up to here, or rather to what comes next of the other events */
+};
+
+struct timeline_call {
+	uint64_t time;
+	uint32_t symbol;
+	enum timeline_call_what what;
+};
+
+/* Beyond this many that wait they are lost. */
+#define TIMELINE_CALLS (1U << 20)
+
+/* 0 or -ENOMEM. */
+int timeline_call(struct timeline *t, uint32_t core, const struct timeline_call *call);
+
+/*
+ * Both kinds of events of a core are there up to `until`, in any order by now. Returns the
+ * writer's error.
+ */
+int timeline_settle(struct timeline *t, struct event_writer *writer, uint32_t core,
+		    uint64_t until);
+
+/* Functions' events that came after that, against the promise: at least so many are missing. */
+uint64_t timeline_too_late(const struct timeline *t);
 
 /* Nothing more will come: what is open ends at `end_ns`, as cut. */
 int timeline_end(struct timeline *t, struct event_writer *writer, uint64_t end_ns);

@@ -9,12 +9,13 @@
 
 #include "bpf/abi_record.h"
 #include "event/writer.h"
+#include "probe/sends.h"
 #include "probe/watch_internal.h"
 #include "bpf/watch.skel.h"
 
 /* Flows that have a number; when there are more, all get a new one as they come again. */
 #define FLOWS 65536
-#define PIECES 3
+#define PIECES 5
 
 struct flow {
 	uint32_t id; /* 0 = free */
@@ -26,8 +27,11 @@ struct told {
 	struct event_writer *writer;
 	struct flow *flows; /* open addressing, twice as many places */
 	uint32_t n_flows, last_flow;
+	struct sends *sends;
 	uint64_t messages;
-	uint64_t lost_before; /* of the self-test */
+	uint64_t lost_before, unknown_before; /* of the self-test */
+	uint64_t unsent_told, unknown_told;   /* of losses by reason */
+	uint64_t missed_before[MISSED_MAX], missed_told[MISSED_MAX];
 	int err; /* the writer's first */
 };
 
@@ -53,7 +57,7 @@ static struct flow *flow_place(struct flow *flows, const struct event_flow *of)
 	return &flows[i];
 }
 
-static uint32_t flow_of(struct told *t, const struct told_message *m)
+static uint32_t flow_of(struct told *t, const struct told_flow *m, uint64_t time)
 {
 	struct event_flow of = {
 		.family = (uint8_t)m->family,
@@ -79,7 +83,7 @@ static uint32_t flow_of(struct told *t, const struct told_message *m)
 	of.id = f->id;
 	of.netns_cookie = 0; /* it is an inode, and the key here only */
 	of.sock_cookie = m->cookie ? m->sk : 0;
-	t->err = event_writer_put(t->writer, EVENT_CORE_NONE, EV_FLOW, m->read, &of, sizeof(of));
+	t->err = event_writer_put(t->writer, EVENT_CORE_NONE, EV_FLOW, time, &of, sizeof(of));
 	return f->id;
 }
 
@@ -90,63 +94,151 @@ static uint32_t core_of(uint16_t core)
 	return core == CORE_UNKNOWN ? EVENT_CORE_NONE : core;
 }
 
-/* Its way, in order and without a gap; 2 to PIECES of them. */
-static uint32_t pieces_of(const struct told_message *m, struct event_piece *piece)
+/* A message's pieces, as they follow each other without a gap. */
+struct way {
+	struct event_piece piece[PIECES];
+	uint32_t n;
+	uint64_t at; /* where the last one ended */
+};
+
+/* Up to `end`, which is when it reached `stage`; two readings of the clock may disagree. */
+static void go(struct way *w, uint64_t end, uint16_t core, enum piece_role role, enum stage stage)
+{
+	if (end < w->at)
+		end = w->at;
+	w->piece[w->n++] = (struct event_piece){
+		.begin = w->at, .end = end, .core = core_of(core), .role = role, .flags = stage,
+	};
+	w->at = end;
+}
+
+static void received(struct way *w, const struct told_message *m)
 {
 	uint64_t enqueued = m->enqueued < m->read ? m->enqueued : m->read;
 	uint64_t link = enqueued - (m->link < enqueued ? m->link : enqueued);
-	uint64_t middle = enqueued - (m->transport <= m->link ? m->transport : 0);
-	uint32_t n = 0;
+	uint64_t transport = enqueued - (m->transport <= m->link ? m->transport : 0);
 
-	if (m->link_core != m->enqueued_core && middle > link && middle < enqueued) {
-		piece[n++] = (struct event_piece){
-			.begin = link, .end = middle, .core = core_of(m->link_core),
-			.role = PIECE_RECEIVE };
-		link = middle;
-		piece[n++] = (struct event_piece){
-			.begin = link, .end = enqueued, .core = core_of(m->enqueued_core),
-			.role = PIECE_RECEIVE };
+	w->at = link;
+	if (m->link_core != m->enqueued_core && transport > link && transport < enqueued)
+		go(w, transport, m->link_core, PIECE_RECEIVE, STAGE_TRANSPORT);
+	go(w, enqueued, m->enqueued_core, PIECE_RECEIVE, STAGE_ENQUEUED);
+	go(w, m->read, m->read_core, PIECE_APPLICATION, STAGE_READ);
+}
+
+/* A departure that was put off is behind the queue's begin. */
+static void sent(struct way *w, const struct told_send *call, const struct told_packet *packet)
+{
+	const struct tx_way *p = &packet->way;
+	bool paced = p->queued && p->segment > p->queued && p->segment < p->given;
+	bool datagram = !p->born;
+
+	w->at = call->since;
+	if (paced) {
+		go(w, p->queued, p->queued_core, PIECE_TRANSMIT, STAGE_QDISC);
+		go(w, p->segment, p->queued_core, PIECE_TRANSMIT, STAGE_SEGMENT);
 	} else {
-		piece[n++] = (struct event_piece){
-			.begin = link, .end = enqueued, .core = core_of(m->enqueued_core),
-			.role = PIECE_RECEIVE };
+		go(w, p->queued && p->segment > p->queued ? p->queued : p->segment,
+		   datagram ? call->core : p->queued_core, PIECE_TRANSMIT, STAGE_SEGMENT);
+		if (p->queued)
+			go(w, p->queued, p->queued_core, PIECE_TRANSMIT, STAGE_QDISC);
 	}
-	piece[n++] = (struct event_piece){
-		.begin = enqueued, .end = m->read, .core = core_of(m->read_core),
-		.role = PIECE_APPLICATION };
-	return n;
+	go(w, p->given, p->given_core, PIECE_TRANSMIT, STAGE_DRIVER);
+	if (packet->sent)
+		go(w, packet->sent, packet->sent_core, PIECE_TRANSMIT, STAGE_SENT);
+}
+
+static void put(struct told *t, struct event_message *e, const struct told_flow *flow,
+		const struct way *w)
+{
+	const struct event event = {
+		.kind = EV_MESSAGE, .core = w->piece[w->n - 1].core, .time = w->at,
+	};
+	uint32_t id = flow_of(t, flow, w->at);
+
+	if (t->err)
+		return;
+	e->id = ++t->messages;
+	e->flow = id;
+	e->protocol = flow->proto == ROW_TCP ? PROTO_TCP : PROTO_UDP;
+	e->n = w->n;
+	t->err = event_writer_record(t->writer, EVENT_DOMAIN_MONOTONIC, e->first, &event,
+				     (struct iovec[]){
+					     { e, sizeof(*e) },
+					     { (void *)w->piece, w->n * sizeof(w->piece[0]) },
+				     }, 2);
+}
+
+static void put_received(struct told *t, const struct told_message *m, const struct way *w)
+{
+	struct event_message e = {
+		.direction = DIR_INGRESS, .tid = m->tid, .offset = m->seq, .bytes = m->bytes,
+		.first = w->piece[0].begin,
+	};
+
+	e.last = m->youngest > e.first ? m->youngest : e.first;
+	put(t, &e, &m->flow, w);
+}
+
+static void take_message(struct told *t, const void *data)
+{
+	struct told_message m;
+	struct way w = {};
+
+	memcpy(&m, data, sizeof(m)); /* the ring is not to be written */
+	received(&w, &m);
+	put_received(t, &m, &w);
+}
+
+static void take_request(struct told *t, const void *data)
+{
+	struct told_request r;
+	struct way w = {};
+
+	memcpy(&r, data, sizeof(r));
+	received(&w, &r.m);
+	go(&w, r.sent, r.sent_core, PIECE_APPLICATION, STAGE_SEND);
+	put_received(t, &r.m, &w);
+}
+
+static int take_sent(void *ctx, const struct told_send *call, const struct told_packet *packet)
+{
+	struct told *t = ctx;
+	struct event_message e = {
+		.direction = DIR_EGRESS, .tid = call->tid, .offset = call->seq,
+		.bytes = call->bytes, .first = call->since, .last = call->until,
+	};
+	struct way w = {};
+
+	sent(&w, call, packet);
+	put(t, &e, &call->flow, &w);
+	return 0;
 }
 
 static int take(void *ctx, void *data, size_t size)
 {
-	struct event_piece pieces[PIECES];
+	struct told_packet packet;
+	struct told_send call;
 	struct told *t = ctx;
-	struct told_message m;
-	struct event_message e;
-	struct event event = { .kind = EV_MESSAGE };
+	uint32_t what;
 
-	if (size != sizeof(m) || t->err || !t->writer)
+	if (t->err || !t->writer)
 		return 0;
-	memcpy(&m, data, sizeof(m)); /* the ring is not to be written */
-	e = (struct event_message){
-		.id = ++t->messages, .tid = m.tid, .offset = m.seq, .bytes = m.bytes,
-		.direction = DIR_INGRESS,
-		.protocol = m.proto == ROW_TCP ? PROTO_TCP : PROTO_UDP,
-		.n = pieces_of(&m, pieces),
-	};
-	e.flow = flow_of(t, &m);
-	e.first = pieces[0].begin;
-	e.last = m.youngest > e.first ? m.youngest : e.first;
-	event.core = core_of(m.read_core);
-	event.time = m.read;
-	if (!t->err)
-		t->err = event_writer_record(t->writer, EVENT_DOMAIN_MONOTONIC, e.first, &event,
-					     (struct iovec[]){
-						     { &e, sizeof(e) },
-						     { pieces, e.n * sizeof(pieces[0]) },
-					     }, 2);
+	memcpy(&what, data, sizeof(what));
+	if (what == TOLD_MESSAGE && size == sizeof(struct told_message)) {
+		take_message(t, data);
+	} else if (what == TOLD_REQUEST && size == sizeof(struct told_request)) {
+		take_request(t, data);
+	} else if (what == TOLD_SEND && size == sizeof(call)) {
+		memcpy(&call, data, sizeof(call));
+		sends_call(t->sends, &call);
+	} else if (what == TOLD_PACKET && size == sizeof(packet)) {
+		memcpy(&packet, data, sizeof(packet));
+		sends_packet(t->sends, &packet);
+	}
 	return 0;
 }
+
+/* ---- the ring ---- */
 
 int watch_told_open(struct watch_probe *probe)
 {
@@ -160,10 +252,12 @@ int watch_told_open(struct watch_probe *probe)
 		return -ENOMEM;
 	t->flows = calloc(2UL * FLOWS, sizeof(*t->flows));
 	t->ring = ring_buffer__new(bpf_map__fd(probe->skel->maps.told_ring), take, t, NULL);
-	if (!t->flows || !t->ring)
+	if (!t->flows || !t->ring || sends_new(&t->sends, take_sent, t))
 		return -ENOMEM;
 	ring_buffer__consume(t->ring);
 	t->lost_before = probe->skel->bss->told_lost;
+	t->unknown_before = probe->skel->bss->told_unknown;
+	memcpy(t->missed_before, probe->skel->bss->requests_missed, sizeof(t->missed_before));
 	return 0;
 }
 
@@ -172,8 +266,17 @@ int watch_told_size(struct watch_probe *probe)
 	/* a ring's size is a power of two and of whole pages */
 	long least = sysconf(_SC_PAGESIZE);
 
-	return bpf_map__set_max_entries(probe->skel->maps.told_ring, probe->config.messages ?
+	return bpf_map__set_max_entries(probe->skel->maps.tx_ways, watch_told_sends(probe) ?
+					2 * TX_SETS : 1) ?:
+	       bpf_map__set_max_entries(probe->skel->maps.told_ring, probe->config.messages ?
 					TOLD_RING : (uint32_t)least);
+}
+
+bool watch_told_sends(const struct watch_probe *probe)
+{
+	const uint32_t needed = EGRESS_STAGES & ~STAGE_BIT(STAGE_ACKED);
+
+	return probe->config.messages && (probe->config.stages & needed) == needed;
 }
 
 void watch_told_free(struct watch_probe *probe)
@@ -181,6 +284,7 @@ void watch_told_free(struct watch_probe *probe)
 	if (!probe->told)
 		return;
 	ring_buffer__free(probe->told->ring);
+	sends_free(probe->told->sends);
 	free(probe->told->flows);
 	free(probe->told);
 	probe->told = NULL;
@@ -202,4 +306,69 @@ int watch_told_pull(struct watch_probe *probe, struct event_writer *writer)
 	t->err = 0;
 	n = ring_buffer__consume(t->ring);
 	return t->err ? t->err : n < 0 ? n : 0;
+}
+
+/* By enum request_missed. What is no fault of the measurement is excluded, not lost. */
+static const struct {
+	const char *name;
+	bool excluded;
+} missed[MISSED_MAX] = {
+	[MISSED_NO_REPLY] = { "no-reply", true },
+	[MISSED_ARRIVAL] = { "arrival-unknown", false },
+	[MISSED_OLDER] = { "connection-older", true },
+	[MISSED_PROTOCOL] = { "protocol-unknown", true },
+	[MISSED_UNFOLLOWED] = { "not-followed", false },
+	[MISSED_CALL] = { "buffer-unknown", false },
+	[MISSED_BUFFER] = { "buffer-unread", false },
+	[MISSED_BYTES] = { "bytes-missing", false },
+	[MISSED_REQUEST] = { "reply-to-nothing", false },
+	[MISSED_FULL] = { "requests-full", false },
+};
+
+static int put_count(struct event_sink *sink, struct event_dict *dict, uint64_t now,
+		     struct event_count *e, const char *reason, uint64_t n, uint64_t *told)
+{
+	e->count = n - *told;
+	e->protocol = PROTO_TCP;
+	*told = n;
+	if (!e->count)
+		return 0;
+	e->reason = event_dict_intern(dict, DICT_STRING, reason, sink, now);
+	return event_put(sink, EV_COUNT, now, e, sizeof(*e));
+}
+
+static int put_missed(struct watch_probe *probe, struct event_sink *sink, struct event_dict *dict,
+		      uint64_t now)
+{
+	struct told *t = probe->told;
+	int err = 0;
+
+	for (int i = 0; i < MISSED_MAX && !err; i++) {
+		struct event_count e = {
+			.what = missed[i].excluded ? COUNT_EXCLUDED : COUNT_LOSS,
+			.stage = STAGE_READ, .direction = DIR_INGRESS,
+		};
+
+		err = put_count(sink, dict, now, &e, missed[i].name,
+				probe->skel->bss->requests_missed[i] - t->missed_before[i],
+				&t->missed_told[i]);
+	}
+	return err;
+}
+
+int watch_told_losses(struct watch_probe *probe, struct event_sink *sink, struct event_dict *dict,
+		      uint64_t now)
+{
+	struct event_count e = {
+		.what = COUNT_LOSS, .stage = STAGE_SEND, .direction = DIR_EGRESS,
+	};
+	struct told *t = probe->told;
+
+	if (!t)
+		return 0;
+	return put_count(sink, dict, now, &e, "call-not-seen",
+			 probe->skel->bss->told_unknown - t->unknown_before, &t->unknown_told) ?:
+	       put_count(sink, dict, now, &e, "not-seen-to-leave", sends_forgotten(t->sends),
+			 &t->unsent_told) ?:
+	       put_missed(probe, sink, dict, now);
 }

@@ -26,6 +26,13 @@ enum watch_backend {
 	BACKEND_FENTRY,
 };
 
+/* What a message of watch_probe_messages() is, of those that are received. */
+enum message_boundary {
+	MESSAGES_NONE,
+	MESSAGES_BY_CALL,    /* a receive call; what is sent: a send call */
+	MESSAGES_BY_REQUEST, /* a request that is answered, until its reply's send call */
+};
+
 struct activity;
 
 struct watch_probe_config {
@@ -40,7 +47,7 @@ struct watch_probe_config {
 	uint32_t min_queue;   /* unread packets that one must find in its socket; 0 = any number */
 	uint64_t slower_than_ns; /* messages that are told of one by one; 0 = none */
 	const struct activity *activity; /* whose programs are part of the own cost; or NULL */
-	bool messages;        /* each one is kept for watch_probe_messages() */
+	uint32_t messages;    /* enum message_boundary: kept for watch_probe_messages() */
 	uint32_t backend;     /* enum watch_backend */
 	uint32_t hol;         /* enum hol */
 	uint32_t by;          /* 1 << enum group_key of what rows are divided by; 0: not at all */

@@ -19,6 +19,8 @@
 #include "probe/watch_config.h"
 
 #define WHY_MAX 160
+/* The kernel switches receive stamping on in a worker, some milliseconds later. */
+#define STAMPING_STARTS_NS 20000000
 #define NF_NETNS_MAX HOST_NETNS_MAX
 
 enum hook_state { HOOK_UNTRIED, HOOK_BOUND, HOOK_FAILED, HOOK_NOT_NEEDED };
@@ -138,6 +140,7 @@ struct watch_probe {
 	struct told *told; /* messages are asked for */
 	struct clock_follow *follow;
 	int stamp_fd; /* holds the kernel's receive stamping on */
+	uint64_t stamps_from_ns; /* nothing is attached before */
 	struct cost cost;
 	uint32_t one_in;           /* of so many packets one is measured; 0: none */
 	uint32_t shed_over;        /* intervals in a row above --max-overhead, at SHED_MAX */
@@ -204,8 +207,8 @@ void watch_short_cells(__u16 *cells, __u8 *shorter);
 void watch_begin_rows(struct cpu_state *cpu);
 
 /*
- * kernel.c: does it have bpf_rdonly_cast()? Does kfree_skb name the socket (since 6.11)? Can a
- * socket have so much storage at once?
+ * kernel.c: does it have bpf_rdonly_cast() and bpf_cast_to_kern_ctx(), which came together? Does
+ * kfree_skb name the socket (since 6.11)? Can a socket have so much storage at once?
  */
 bool watch_can_cast(void);
 bool watch_can_store(size_t size);
@@ -291,6 +294,10 @@ int watch_told_size(struct watch_probe *probe);
 int watch_told_open(struct watch_probe *probe);
 int watch_told_pull(struct watch_probe *probe, struct event_writer *writer);
 uint64_t watch_told_lost(const struct watch_probe *probe);
+/* Are send calls told, too? Send calls lost since the last call, by reason: to `sink`. */
+bool watch_told_sends(const struct watch_probe *probe);
+int watch_told_losses(struct watch_probe *probe, struct event_sink *sink, struct event_dict *dict,
+		      uint64_t now);
 void watch_told_free(struct watch_probe *probe);
 
 /*

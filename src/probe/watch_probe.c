@@ -14,9 +14,6 @@
 #include "clock/clock.h"
 #include "probe/watch_internal.h"
 
-/* The kernel switches receive stamping on in a worker, some milliseconds later. */
-#define STAMPING_STARTS_NS 20000000
-
 /* Any socket that asks for software receive stamps makes the kernel stamp all packets. */
 static int hold_stamping(void)
 {
@@ -31,7 +28,6 @@ static int hold_stamping(void)
 		close(fd);
 		return err;
 	}
-	clock_sleep_until(clock_system(), clock_mono_ns(clock_system()) + STAMPING_STARTS_NS);
 	return fd;
 }
 
@@ -81,6 +77,7 @@ int watch_probe_open(struct watch_probe **out, const struct watch_probe_config *
 		probe->stamp_fd = err = hold_stamping();
 		if (err < 0)
 			goto out;
+		probe->stamps_from_ns = clock_mono_ns(clock_system()) + STAMPING_STARTS_NS;
 	}
 	err = watch_function_find(probe, why, size);
 	if (!err)

@@ -74,7 +74,9 @@ const char *human_fraction(char *buf, double fraction)
 
 	if (percent > 0 && percent < 0.05)
 		snprintf(buf, HUMAN_MAX, "<0.1 %%");
-	else if (percent > 0 && percent < 0.95)
+	else if (percent < 0 && percent > -0.05)
+		snprintf(buf, HUMAN_MAX, ">-0.1 %%");
+	else if (percent != 0 && percent > -0.95 && percent < 0.95)
 		snprintf(buf, HUMAN_MAX, "%.1f %%", percent);
 	else
 		snprintf(buf, HUMAN_MAX, "%.0f %%", percent);

@@ -3,13 +3,23 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 
-int holm_adjust(const double *p, size_t n, double *out)
+static int check(const double *p, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		if (!(p[i] >= 0 && p[i] <= 1))
 			return -EINVAL;
 	}
+	return 0;
+}
+
+int holm_adjust(const double *p, size_t n, double *out)
+{
+	int err = check(p, n);
+
+	if (err)
+		return err;
 	for (size_t i = 0; i < n; i++) {
 		size_t left = n;
 
@@ -24,5 +34,41 @@ int holm_adjust(const double *p, size_t n, double *out)
 				out[i] = fmax(out[i], out[j]);
 		}
 	}
+	return 0;
+}
+
+struct placed {
+	double p;
+	size_t place;
+};
+
+static int by_p(const void *a, const void *b)
+{
+	const struct placed *x = a, *y = b;
+
+	if (x->p != y->p)
+		return x->p < y->p ? -1 : 1;
+	return x->place < y->place ? -1 : x->place > y->place;
+}
+
+int fdr_adjust(const double *p, size_t n, double *out)
+{
+	struct placed *sorted;
+	double least = 1;
+	int err = check(p, n);
+
+	if (err || !n)
+		return err;
+	sorted = malloc(n * sizeof(*sorted));
+	if (!sorted)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		sorted[i] = (struct placed){ p[i], i };
+	qsort(sorted, n, sizeof(*sorted), by_p);
+	for (size_t i = n; i--;) {
+		least = fmin(least, sorted[i].p * (double)n / (double)(i + 1));
+		out[sorted[i].place] = least;
+	}
+	free(sorted);
 	return 0;
 }

@@ -12,4 +12,11 @@
  */
 int holm_adjust(const double *p, size_t n, double *out);
 
+/*
+ * Benjamini and Hochberg (1995): adjusted p-values; of those <= alpha at most a share of alpha is
+ * false on average, for tests that are independent or depend on each other positively. `out` may
+ * not be `p`. -EINVAL unless all are in 0..1, -ENOMEM; n may be 0. O(n log n).
+ */
+int fdr_adjust(const double *p, size_t n, double *out);
+
 #endif

@@ -301,7 +301,7 @@ static int take_slow(struct watch *w, const struct event *event)
 static bool of_trace(uint32_t kind)
 {
 	return kind == EV_MESSAGE || kind == EV_FLOW || kind == EV_EDGE || kind == EV_WAKE ||
-	       kind == EV_NAME;
+	       kind == EV_NAME || kind == EV_DOMAIN || kind == EV_CLOCK_PARAM;
 }
 
 static int take_loss(struct watch *w, const struct event *event)

@@ -9,7 +9,8 @@ import tempfile
 import unittest
 
 HOSTLAT = os.path.abspath(sys.argv.pop(1))
-COMMANDS = ['load', 'watch', 'record', 'serve', 'doctor', 'help', 'completion']
+COMMANDS = ['load', 'watch', 'record', 'diagnose', 'compare', 'explain', 'report', 'serve',
+            'doctor', 'help', 'completion']
 DURATION = 'takes a number and a unit (ns, us, ms, s, m, h, d)'
 
 # Words after `hostlat`, and what the one line on stderr must say.
@@ -50,6 +51,25 @@ REFUSED = [
     ('record -o x --for ever', f'--for {DURATION}'),
     ('record -o x --with everything', '--with takes a comma-separated list of watch'),
     ('record -o x --size-limit big', '--size-limit takes a number of bytes'),
+    ('explain', 'is missing'),
+    ('explain redis://x --rate 1', '--folder is missing'),
+    ('explain null: --rate 1 -o x', 'has no network'),
+    ('explain nonsense --rate 1 -o x', 'takes'),
+    ('diagnose', 'is missing'),
+    ('diagnose x --slice 5', '--slice takes two percentiles'),
+    ('diagnose x --slice 60:40', '--slice takes two percentiles'),
+    ('diagnose x --slice 1:2 --slowest 5', '--slice and --slowest exclude each other'),
+    ('report', 'report: FILE is missing'),
+    ('report x', '--page is missing'),
+    ('report x -o -', '-o takes a file'),
+    ('report x -o ./x', 'x is read: the page needs another name'),
+    ('report - - -o y', 'standard input can be read once only'),
+    ('report x -o y --json', "there is no option '--json'"),
+    ('compare', 'A is missing'),
+    ('compare x', 'B is missing'),
+    ('compare x y z', "'z' is one argument too many"),
+    ('compare x y --slice 60:40', '--slice takes two percentiles'),
+    ('compare x y --slice 1:2 --slowest 5', '--slice and --slowest exclude each other'),
     ('load', 'load: URL is missing; it takes memcached://HOST:PORT'),
     ('load null:', 'load: --rate is missing; it takes a number per second'),
     ('load null: --rate 0', '--rate takes a number per second, or one with k or M'),
@@ -144,6 +164,7 @@ COMPLETED = [
     (['watch', '--count', ''], []),
     (['completion', ''], ['bash']),
     (['help', 'rec'], ['record']),
+    (['help', 're'], ['record', 'report']),
     (['watch', '--from', 'test_us'], ['test_usage.py']),
 ]
 

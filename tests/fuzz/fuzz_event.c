@@ -15,11 +15,11 @@
 
 #include "base/bug.h"
 #include "event/dict.h"
-#include "event/format.h"
 #include "event/kinds.h"
 #include "event/reader.h"
 #include "event/spans.h"
 #include "event/writer.h"
+#include "seal.h"
 
 #define FILE_MAX (1u << 16)	/* and so fits a pipe */
 
@@ -35,57 +35,6 @@ static void touch(const void *data, size_t size)
 
 	for (size_t i = 0; i < size; i++)
 		sink += bytes[i];
-}
-
-static void seal_header(unsigned char *data)
-{
-	struct event_file_header header;
-
-	memcpy(&header, data, sizeof(header));
-	memcpy(header.magic, EVENT_FILE_MAGIC, sizeof(header.magic));
-	header.byte_order = EVENT_BYTE_ORDER;
-	header.version = EVENT_FILE_VERSION;
-	header.size = sizeof(header);
-	header.stream = 1;
-	header.crc = event_seal(&header);
-	memcpy(data, &header, sizeof(header));
-}
-
-static size_t seal_chunk(unsigned char *data, size_t size)
-{
-	struct event_chunk chunk;
-
-	memcpy(&chunk, data, sizeof(chunk));
-	chunk.magic = EVENT_CHUNK_MAGIC;
-	chunk.stream = 1;
-	if (chunk.stored_size > size - sizeof(chunk))
-		chunk.stored_size = size - sizeof(chunk);
-	if (chunk.codec == EVENT_CODEC_RAW)
-		chunk.raw_size = chunk.stored_size;
-	chunk.payload_crc = event_crc(data + sizeof(chunk), chunk.stored_size);
-	chunk.header_crc = event_seal(&chunk);
-	memcpy(data, &chunk, sizeof(chunk));
-	return sizeof(chunk) + chunk.stored_size;
-}
-
-static void seal(unsigned char *data, size_t size)
-{
-	struct event_end end;
-	size_t at = sizeof(struct event_file_header);
-
-	if (size < at)
-		return;
-	seal_header(data);
-	while (size - at >= sizeof(struct event_chunk))
-		at += seal_chunk(data + at, size - at);
-	if (size - at != sizeof(end))
-		return;
-	memcpy(&end, data + at, sizeof(end));
-	end.magic = EVENT_END_MAGIC;
-	end.stream = 1;
-	end.size = size;
-	end.crc = event_seal(&end);
-	memcpy(data + at, &end, sizeof(end));
 }
 
 static void use_records(const struct event_block *block)
@@ -219,7 +168,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	BUG_ON(!bytes);
 	memcpy(bytes, data + 1, size - 1);
 	if (data[0] & SEAL)
-		seal(bytes, size - 1);
+		seal_file(bytes, size - 1);
 	fd = data[0] & PIPE ? pipe_of(bytes, size - 1) : file_of(bytes, size - 1);
 	read_file(fd);
 	close(fd);

@@ -3,7 +3,8 @@
  * What a recording holds of messages and CPU activity, a line each: trace FILE. Times in ns.
  *
  *	flow ID PROTOCOL LOCAL_PORT REMOTE_PORT
- *	message ID FLOW TID BYTES FIRST LAST then ROLE CORE BEGIN END of each piece
+ *	message ID FLOW TID BYTES FIRST LAST DIRECTION OFFSET then ROLE CORE BEGIN END STAGE of each
+ *	piece
  *	span CORE TYPE DEPTH BEGIN END ARG [resumed] [cut] WHAT
  *	wake TIME INTERRUPT TASK | WAKER
  *	loss KIND RECORDS
@@ -43,11 +44,13 @@ static void print_record(const struct event *event)
 		printf("loss %s %" PRIu64 "\n", event_kind_name(loss->kind),
 		       (uint64_t)loss->records);
 	} else if (event->kind == EV_MESSAGE) {
-		printf("message %" PRIu64 " %u %u %u %" PRIu64 " %" PRIu64, (uint64_t)m->id,
-		       m->flow, m->tid, m->bytes, (uint64_t)m->first, (uint64_t)m->last);
+		printf("message %" PRIu64 " %u %u %u %" PRIu64 " %" PRIu64 " %s %" PRIu64,
+		       (uint64_t)m->id, m->flow, m->tid, m->bytes, (uint64_t)m->first,
+		       (uint64_t)m->last, direction_name(m->direction), (uint64_t)m->offset);
 		for (uint32_t i = 0; i < m->n; i++)
-			printf(" %u %d %" PRIu64 " %" PRIu64, piece[i].role, (int)piece[i].core,
-			       (uint64_t)piece[i].begin, (uint64_t)piece[i].end);
+			printf(" %u %d %" PRIu64 " %" PRIu64 " %s", piece[i].role,
+			       (int)piece[i].core, (uint64_t)piece[i].begin,
+			       (uint64_t)piece[i].end, stage_name(piece[i].flags));
 		printf("\n");
 	}
 }
@@ -55,7 +58,8 @@ static void print_record(const struct event *event)
 static const char *what_of(const struct event_span *span, char *buf, size_t size)
 {
 	const char *name = span->type == SPAN_TASK ? event_dict_get(dict, DICT_TASK, span->what) :
-			   NULL;
+			   span->type == SPAN_FUNCTION ?
+			   event_dict_get(dict, DICT_SYMBOL, span->what) : NULL;
 
 	snprintf(buf, size, "%u", span->what);
 	return name ? name : buf;

@@ -69,7 +69,8 @@ static int put_clocks(struct event_writer *w)
 	if (!err)
 		err = PUT(w, EV_CLOCK_PARAM, (struct event_clock_param){
 			.domain = TSC, .flags = PARAM_STEP, .from_ticks = 1ULL << 52,
-			.mono_ns = START, .mult = 6990506, .shift = 24, .error_ns = 12 });
+			.mono_ns = START, .mult = 6990506, .shift = 24, .error_ns = 12,
+			.fraction = 77 });
 	return err;
 }
 
@@ -319,7 +320,7 @@ static const struct field *const fields[EV_KIND_MAX] = {
 		F(event_clock_param, domain), F(event_clock_param, flags),
 		F(event_clock_param, from_ticks), F(event_clock_param, mono_ns),
 		F(event_clock_param, mult), F(event_clock_param, shift),
-		F(event_clock_param, error_ns), { 0 } },
+		F(event_clock_param, error_ns), F(event_clock_param, fraction), { 0 } },
 	[EV_FLOW] = (const struct field[]){
 		F(event_flow, id), F(event_flow, family), F(event_flow, protocol),
 		F(event_flow, netns_cookie), F(event_flow, sock_cookie), FX(event_flow, local),

@@ -247,7 +247,7 @@ static void test_loss(void **state)
 	       "0 blind 0 1300-1500\n"
 	       "0   hardirq 5 1500-1600\n"
 	       "0 idle 0 1500-1800 resumed\n"
-	       "0 task app (20/20)2 1800-9000 cut\n");
+	       "0 task app (20/20)0 1800-9000 cut\n"); /* it may have run and left otherwise */
 }
 
 /* An event of a task that didn't have the core: a switch is missing, whatever the counter says. */
@@ -317,6 +317,81 @@ static void test_number_again(void **state)
 				     "0 task other (30/20)0 1400-1500\n"));
 }
 
+static void function(uint32_t core, uint64_t time, enum timeline_call_what what, uint32_t symbol)
+{
+	const struct timeline_call call = { .time = time, .what = what, .symbol = symbol };
+
+	assert_int_equal(timeline_call(timeline, core, &call), 0);
+}
+
+/* They find their place among the rest whichever comes first, and go on where their task does. */
+static void test_functions(void **state)
+{
+	(void)state;
+	begin();
+	name(20, 20, "app");
+	function(0, 1050, TIMELINE_CALL, 9);	/* nothing is known yet */
+	function(0, 1150, TIMELINE_CALL, 8);	/* on the way to the system call */
+	function(0, 1210, TIMELINE_RETURN, 8);
+	function(0, 1220, TIMELINE_CALL, 1);
+	function(0, 1230, TIMELINE_CALL, 2);
+	function(0, 1260, TIMELINE_CALL, 3);
+	function(0, 1270, TIMELINE_RETURN, 2);	/* not the interrupted one: it was never called */
+	function(0, 1280, TIMELINE_RETURN, 3);
+	put(0, 1100, ACT_SWITCH, 0, 20, 0);
+	put(0, 1200, ACT_SYSCALL, 45, 20, 0);
+	put(0, 1250, ACT_SOFTIRQ, 3, 20, 0);
+	put(0, 1290, ACT_SOFTIRQ_END, 3, 20, 0);
+	put(0, 1300, ACT_SWITCH, 20, 0, 1);
+	assert_int_equal(timeline_settle(timeline, writer, 0, 1350), 0);
+	put(0, 1400, ACT_SWITCH, 0, 20, 0);
+	function(0, 1410, TIMELINE_RETURN, 2);
+	function(0, 1420, TIMELINE_RETURN, 1);
+	put(0, 1430, ACT_SYSCALL_END, 0, 20, 0);
+	put(0, 1500, ACT_SWITCH, 20, 0, 1);
+	expect("0 blind 0 1000-1100\n"
+	       "0 idle 0 1100-1100 resumed\n"
+	       "0   function 8 1150-1200 cut\n"
+	       "0           function 3 1260-1280\n"
+	       "0         softirq 3 1250-1290\n"
+	       "0       function 2 1230-1300 cut\n"
+	       "0     function 1 1220-1300 cut\n"
+	       "0   syscall 45 1200-1300 cut\n"
+	       "0 task app (20/20)0 1100-1300\n"
+	       "0 idle 0 1300-1400\n"
+	       "0       function 2 1400-1410 resumed\n"
+	       "0     function 1 1400-1420 resumed\n"
+	       "0   syscall 45 1400-1430 resumed\n"
+	       "0 task app (20/20)2 1400-1500\n"
+	       "0 idle 0 1500-9000 cut\n");
+}
+
+/* Functions that are missing: the core is blind from there to what comes after them. */
+static void test_functions_lost(void **state)
+{
+	(void)state;
+	begin();
+	name(20, 20, "app");
+	put(0, 1100, ACT_SWITCH, 0, 20, 0);
+	function(0, 1200, TIMELINE_CALL, 1);
+	function(0, 1210, TIMELINE_LOST, 0);
+	put(0, 1300, ACT_SWITCH, 20, 0, 1);
+	function(0, 1400, TIMELINE_AGAIN, 0);
+	function(0, 1400, TIMELINE_RETURN, 1);
+	put(0, 1450, ACT_IRQ, 5, 0, 0);
+	function(0, 1460, TIMELINE_CALL, 4);
+	function(0, 1470, TIMELINE_RETURN, 4);
+	put(0, 1480, ACT_IRQ_END, 5, 0, 0);
+	expect("0 blind 0 1000-1100\n"
+	       "0 idle 0 1100-1100 resumed\n"
+	       "0   function 1 1200-1200 cut\n"
+	       "0 task app (20/20)0 1100-1200 cut\n"
+	       "0 blind 0 1200-1450\n"
+	       "0     function 4 1460-1470\n"
+	       "0   hardirq 5 1450-1480\n"
+	       "0 idle 0 1450-9000 resumed cut\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -328,6 +403,8 @@ int main(void)
 		cmocka_unit_test(test_missing_switch),
 		cmocka_unit_test(test_late),
 		cmocka_unit_test(test_number_again),
+		cmocka_unit_test(test_functions),
+		cmocka_unit_test(test_functions_lost),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

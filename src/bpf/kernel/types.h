@@ -176,6 +176,8 @@ struct tcp_sock {
 	__u32 snd_una;
 	__u32 snd_nxt;
 	__u32 segs_in;
+	__u32 data_segs_out;
+	__u64 bytes_received;
 	bool is_mptcp; /* with CONFIG_MPTCP */
 };
 
@@ -201,7 +203,31 @@ enum gro_result {
 	GRO_CONSUMED,
 };
 
+struct socket {
+	struct sock *sk;
+};
+
+struct file {
+	void *private_data;
+};
+
+struct fdtable {
+	unsigned int max_fds;
+	struct file **fd;
+};
+
+struct files_struct {
+	struct fdtable *fdt;
+};
+
+struct thread_info {
+	unsigned long flags;
+	__u32 status; /* x86 */
+};
+
 struct task_struct {
+	struct thread_info thread_info;
+	struct files_struct *files;
 	unsigned int flags;
 	int pid;
 	int tgid;

@@ -2,6 +2,7 @@
 """Records messages and CPU activity beside some traffic, and reads what trace.c prints of it."""
 import bisect
 import collections
+import json
 import os
 import re
 import signal
@@ -14,11 +15,13 @@ HOSTLAT = os.environ.get("HOSTLAT", "build/hostlat")
 TRACE = os.environ.get("TRACE", "build/tests/native/trace")
 START_LIMIT_S, END_LIMIT_S = 120, 60
 
-Piece = collections.namedtuple("Piece", "role core begin end")
-Message = collections.namedtuple("Message", "number flow tid bytes first last pieces")
+Piece = collections.namedtuple("Piece", "role core begin end stage")
+Message = collections.namedtuple("Message",
+                                 "number flow tid bytes first last direction offset pieces")
+Flow = collections.namedtuple("Flow", "number protocol local remote")
 Span = collections.namedtuple("Span", "core type depth begin end left resumed cut what")
 Wake = collections.namedtuple("Wake", "time interrupt task waker")
-RECEIVE, BACKLOG, APPLICATION = 1, 2, 3
+RECEIVE, BACKLOG, APPLICATION, TRANSMIT = 1, 2, 3, 4
 
 
 def tid(what):
@@ -43,10 +46,14 @@ class Recording:
                 return
         raise check.Unexpected(f"{' '.join(command)}: exit {self.process.wait()}: {said}")
 
-    def stop(self):
+    def end(self):
+        """The file is whole."""
         self.process.send_signal(signal.SIGINT)
         self.process.communicate(timeout=END_LIMIT_S)
         self.code = self.process.returncode
+
+    def stop(self):
+        self.end()
         return Trace(self.file, self.code)
 
 
@@ -58,9 +65,12 @@ class Trace:
                               timeout=120)
         check.equal("a core's spans follow each other without a gap", done.returncode, 0)
         self.code, self.size = code, os.path.getsize(file)
-        self.watched = subprocess.run([HOSTLAT, "watch", "--from", file], timeout=60, check=False,
-                                      stdout=subprocess.DEVNULL).returncode
-        self.messages, self.spans, self.wakes = [], [], []
+        watched = subprocess.run([HOSTLAT, "watch", "--json", "--from", file], timeout=60,
+                                 check=False, stdout=subprocess.PIPE)
+        self.watched = watched.returncode
+        self.document = json.loads(watched.stdout)
+        self.messages, self.sends, self.spans, self.wakes = [], [], [], []
+        self.flows = {}
         self.lost = collections.Counter()
         for line in done.stdout.splitlines():
             getattr(self, "_" + line.split(" ", 1)[0])(line.split(" ")[1:])
@@ -69,13 +79,17 @@ class Trace:
             if not span.depth:
                 self.base[span.core].append(span)
 
+    def counted(self, what, reason):
+        """Of the document's losses or what was excluded."""
+        return sum(row["count"] for row in self.document[what] if row["reason"] == reason)
+
     def _flow(self, words):
-        del words
+        self.flows[int(words[0])] = Flow(int(words[0]), words[1], int(words[2]), int(words[3]))
 
     def _message(self, words):
-        n = [int(word) for word in words]
-        pieces = [Piece(*n[i:i + 4]) for i in range(6, len(n), 4)]
-        self.messages.append(Message(*n[:6], pieces))
+        pieces = [Piece(*map(int, words[i:i + 4]), words[i + 4]) for i in range(8, len(words), 5)]
+        message = Message(*map(int, words[:6]), words[6], int(words[7]), pieces)
+        (self.sends if message.direction == "egress" else self.messages).append(message)
 
     def _span(self, words):
         core, kind, depth, begin, end, left, *rest = words

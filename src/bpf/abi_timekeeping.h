@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
+/* What the kernel tells of its clocks whenever it publishes them (bpf/timekeeping.bpf.c). */
+#ifndef HOSTLAT_BPF_ABI_TIMEKEEPING_H
+#define HOSTLAT_BPF_ABI_TIMEKEEPING_H
+
+#include <linux/types.h>
+
+#define TK_RING (256U << 10) /* bytes: more than 1,000 updates, of which there are HZ a second */
+
+/* struct tk_read_base: ns = base + (((ticks - cycle_last) * mult + xtime_nsec) >> shift). */
+struct tk_line {
+	__u64 cycle_last;
+	__u64 xtime_nsec;
+	__s64 base;
+	__u32 mult;
+	__u32 shift;
+};
+
+struct tk_update {
+	__u64 seq;       /* from 1, of all; also of those that found no room */
+	__u64 before_ns; /* CLOCK_MONOTONIC by the parameters before, around the publication */
+	__u64 after_ns;
+	struct tk_line mono, raw;
+	__s64 offs_real, offs_boot, offs_tai; /* less MONOTONIC */
+	__u64 xtime_sec; /* REALTIME's whole seconds */
+	__s32 tai_offset;
+	__u32 clock_was_set_seq;
+	char clock[16];  /* the clocksource's name */
+};
+
+_Static_assert(sizeof(struct tk_update) == 144, "struct tk_update");
+
+#endif

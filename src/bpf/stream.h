@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
+/*
+ * Where requests and replies begin and end in a connection's bytes, byte by byte: memcached's text
+ * and meta commands, RESP (Redis), HTTP/1.0 and 1.1. Compiled for BPF and for the host: no memory
+ * but struct stream, no loops.
+ *
+ * The bytes of a body are not looked at: as long as `skip` is not 0, that many are passed over, by
+ * stream_skip(). What can't be followed for sure is STREAM_BAD: the connection has to be given up.
+ * Sources: memcached's doc/protocol.txt, the Redis serialization protocol specification, RFC 9112.
+ */
+#ifndef HOSTLAT_BPF_STREAM_H
+#define HOSTLAT_BPF_STREAM_H
+
+#include "bpf/stream_http.h"
+
+/* ---- memcached ---- */
+
+static inline __u8 memcached_kind(const struct stream *s)
+{
+	if (stream_is(s, "get") || stream_is(s, "gets") || stream_is(s, "gat") ||
+	    stream_is(s, "gats") || stream_is(s, "stats") || stream_is(s, "version"))
+		return KIND_PLAIN;
+	if (stream_is(s, "set") || stream_is(s, "add") || stream_is(s, "replace") ||
+	    stream_is(s, "append") || stream_is(s, "prepend") || stream_is(s, "cas"))
+		return KIND_STORE;
+	if (stream_is(s, "delete") || stream_is(s, "incr") || stream_is(s, "decr") ||
+	    stream_is(s, "touch") || stream_is(s, "flush_all") || stream_is(s, "verbosity"))
+		return KIND_QUIETABLE;
+	if (stream_is(s, "ms"))
+		return KIND_META_STORE;
+	if (stream_is(s, "mg") || stream_is(s, "md") || stream_is(s, "ma") || stream_is(s, "mn") ||
+	    stream_is(s, "me"))
+		return KIND_META;
+	return stream_is(s, "quit") ? KIND_QUIT : 0;
+}
+
+/* A word of a command has ended. With the meta flag q there may be a reply, or none. */
+static inline __u32 memcached_word(struct stream *s)
+{
+	__u32 flags_from = s->kind == KIND_META_STORE ? 3 : 2;
+	__u32 size_at = s->kind == KIND_META_STORE ? 2 : 4;
+	bool stores = s->kind == KIND_STORE || s->kind == KIND_META_STORE;
+
+	if (!s->at) {
+		s->kind = memcached_kind(s);
+		if (!s->kind)
+			return stream_bad(s);
+	} else if (stores && s->at == size_at) {
+		if (!s->is_number)
+			return stream_bad(s);
+		s->body = s->number;
+		s->flags |= HAS_SIZE;
+	} else if (s->kind == KIND_META || s->kind == KIND_META_STORE) {
+		if (s->at >= flags_from && (s->word[0] & 0xff) == 'q')
+			return stream_bad(s);
+	} else if (s->kind == KIND_STORE || s->kind == KIND_QUIETABLE) {
+		s->flags &= ~IS_NOREPLY;
+		if (stream_is(s, "noreply"))
+			s->flags |= IS_NOREPLY;
+	}
+	s->at++;
+	stream_word(s);
+	return 0;
+}
+
+static inline __u32 memcached_line(struct stream *s)
+{
+	if (!s->at)
+		return stream_bad(s);
+	if (s->kind == KIND_QUIT)
+		s->flags |= IS_NOREPLY;
+	if (s->kind != KIND_STORE && s->kind != KIND_META_STORE)
+		return stream_end(s);
+	return s->flags & HAS_SIZE ? stream_pass(s, s->body, 2, AT_BODY) : stream_bad(s);
+}
+
+static inline __u32 memcached_reply_word(struct stream *s)
+{
+	if (!s->at) {
+		if (stream_is(s, "VALUE"))
+			s->kind = KIND_VALUE;
+		else if (stream_is(s, "STAT") || stream_is(s, "ITEM"))
+			s->kind = KIND_MORE;
+		else if (stream_is(s, "VA"))
+			s->kind = KIND_VA;
+		else if (stream_is(s, "ERROR") || stream_is(s, "CLIENT_ERROR") ||
+			 stream_is(s, "SERVER_ERROR"))
+			return stream_bad(s); /* what of the request it took is not known */
+		else
+			s->kind = KIND_LAST;
+	} else if (s->at == (s->kind == KIND_VA ? 1 : 3) && s->is_number) {
+		s->body = s->number;
+		s->flags |= HAS_SIZE;
+	}
+	s->at++;
+	stream_word(s);
+	return 0;
+}
+
+static inline __u32 memcached_reply_line(struct stream *s)
+{
+	bool sized = s->flags & HAS_SIZE;
+
+	s->flags &= ~HAS_SIZE;
+	if (!s->at)
+		return stream_bad(s);
+	if (s->kind == KIND_VALUE)
+		return sized ? stream_pass(s, s->body, 2, AT_MORE) : stream_bad(s);
+	if (s->kind == KIND_VA)
+		return sized ? stream_pass(s, s->body, 2, AT_BODY) : stream_bad(s);
+	if (s->kind == KIND_LAST)
+		return stream_end(s);
+	stream_line(s, AT_LINE);
+	return 0;
+}
+
+static inline __u32 memcached_byte(struct stream *s, __u8 c, bool reply)
+{
+	__u32 events = 0;
+
+	if (c == '\r')
+		return 0;
+	if (c != ' ' && c != '\n')
+		return stream_add(s, c);
+	if (s->length)
+		events = reply ? memcached_reply_word(s) : memcached_word(s);
+	if (c == '\n' && !events)
+		events = reply ? memcached_reply_line(s) : memcached_line(s);
+	return events;
+}
+
+/* ---- RESP ---- */
+
+/* Commands that are answered more or less often than once. */
+static inline bool resp_is_odd(const struct stream *s)
+{
+	return stream_is(s, "subscribe") || stream_is(s, "psubscribe") ||
+	       stream_is(s, "ssubscribe") || stream_is(s, "unsubscribe") ||
+	       stream_is(s, "punsubscribe") || stream_is(s, "sunsubscribe") ||
+	       stream_is(s, "monitor") || stream_is(s, "sync") || stream_is(s, "psync") ||
+	       stream_is(s, "replconf");
+}
+
+static inline __u32 resp_argument(struct stream *s)
+{
+	if (!s->at && resp_is_odd(s))
+		return stream_bad(s);
+	if (!s->at && stream_is(s, "client"))
+		s->kind = KIND_CLIENT;
+	if (s->at == 1 && s->kind == KIND_CLIENT && stream_is(s, "reply"))
+		return stream_bad(s);
+	s->at++;
+	if (!--s->left)
+		return stream_end(s);
+	stream_word(s);
+	s->state = AT_DOLLAR;
+	return 0;
+}
+
+/* An argument's size: names are read, all else is passed over. */
+static inline __u32 resp_size(struct stream *s)
+{
+	__u64 size = s->number;
+
+	if (!s->is_number)
+		return stream_bad(s);
+	stream_word(s);
+	if (s->at >= 2 || size > 16)
+		return stream_pass(s, size, 2, AT_ARGUMENT);
+	s->body = size + 2;
+	s->state = AT_ARGUMENT;
+	return 0;
+}
+
+static inline __u32 resp_byte(struct stream *s, __u8 c)
+{
+	if (s->state == AT_DOLLAR) {
+		s->state = AT_SIZE;
+		return c == '$' ? 0 : stream_bad(s);
+	}
+	if (s->state == AT_ARGUMENT) {
+		if (s->body > 2)
+			stream_add(s, stream_lower(c));
+		return --s->body ? 0 : resp_argument(s);
+	}
+	if (c == '\r')
+		return 0;
+	if (c != '\n')
+		return stream_add(s, c);
+	if (s->state == AT_SIZE)
+		return resp_size(s);
+	if (!s->is_number || !s->number)
+		return stream_bad(s);
+	s->left = s->number;
+	stream_word(s);
+	s->state = AT_DOLLAR;
+	return 0;
+}
+
+static inline __u32 resp_element(struct stream *s)
+{
+	if (!--s->left)
+		return stream_end(s);
+	stream_word(s);
+	s->state = AT_ELEMENT;
+	return 0;
+}
+
+static inline __u32 resp_type(struct stream *s, __u8 c)
+{
+	stream_word(s);
+	s->kind = c;
+	if (c == '+' || c == '-' || c == ':' || c == '_' || c == '#' || c == ',' || c == '(')
+		s->state = AT_SIMPLE;
+	else if (c == '$' || c == '=' || c == '!')
+		s->state = AT_SIZE;
+	else if (c == '*' || c == '~' || c == '%')
+		s->state = AT_COUNT;
+	else
+		return stream_bad(s);
+	return 0;
+}
+
+/* A size or a number of elements, of which a map has two for each. Below zero: nothing is there. */
+static inline __u32 resp_number(struct stream *s)
+{
+	bool none = (s->word[0] & 0xff) == '-';
+	__u64 n = s->number;
+
+	if (none)
+		return resp_element(s);
+	if (!s->is_number)
+		return stream_bad(s);
+	if (s->state == AT_SIZE)
+		return stream_pass(s, n, 2, AT_ELEMENT);
+	s->left += s->kind == '%' ? 2 * n : n;
+	if (s->left > STREAM_NUMBER_MAX)
+		return stream_bad(s);
+	return resp_element(s);
+}
+
+static inline __u32 resp_reply_byte(struct stream *s, __u8 c)
+{
+	if (s->state == AT_ELEMENT)
+		return resp_type(s, c);
+	if (s->state == AT_SIMPLE)
+		return c == '\n' ? resp_element(s) : 0;
+	if (c == '\r')
+		return 0;
+	return c == '\n' ? resp_number(s) : stream_add(s, c);
+}
+
+/* ---- any ---- */
+
+/* BPF's calls may nest eight deep only. */
+#define stream_entry inline __attribute__((always_inline))
+
+/* The next byte of what a client sends; `skip` is 0. Which protocol it is, its first byte says. */
+static stream_entry __u32 stream_request(struct stream *s, __u8 c)
+{
+	if (s->state == AT_START) {
+		if (!s->protocol)
+			s->protocol = c == '*' ? STREAM_RESP :
+				      c >= 'a' && c <= 'z' ? STREAM_MEMCACHED :
+				      c >= 'A' && c <= 'Z' ? STREAM_HTTP : STREAM_UNKNOWN;
+		s->state = s->protocol == STREAM_RESP ? AT_COUNT : AT_LINE;
+		if (s->protocol == STREAM_RESP)
+			return c == '*' ? 0 : stream_bad(s);
+	}
+	if (s->protocol == STREAM_MEMCACHED)
+		return memcached_byte(s, c, false);
+	if (s->protocol == STREAM_RESP)
+		return resp_byte(s, c);
+	return s->protocol == STREAM_HTTP ? http_byte(s, c, false, false) : stream_bad(s);
+}
+
+/*
+ * The next byte of what a server sends, in the protocol of the requests. `no_body`: of the request
+ * that this answers.
+ */
+static stream_entry __u32 stream_reply(struct stream *s, __u8 c, bool no_body)
+{
+	__u32 head = 0;
+
+	if (s->state == AT_START) {
+		s->state = AT_LINE;
+		if (s->protocol == STREAM_RESP) {
+			s->left = 1;
+			s->state = AT_ELEMENT;
+		}
+		if (s->protocol != STREAM_HTTP)
+			head = STREAM_HEAD;
+	}
+	if (s->protocol == STREAM_MEMCACHED)
+		return head | memcached_byte(s, c, true);
+	if (s->protocol == STREAM_RESP)
+		return head | resp_reply_byte(s, c);
+	return s->protocol == STREAM_HTTP ? http_byte(s, c, true, no_body) : stream_bad(s);
+}
+
+/* `n` bytes are passed over, `skip` at the most. */
+static stream_entry __u32 stream_skip(struct stream *s, __u64 n)
+{
+	if (s->state != AT_CLOSE)
+		s->skip -= n;
+	if (s->skip)
+		return 0;
+	switch (s->state) {
+	case AT_BODY:
+		return stream_end(s);
+	case AT_MORE:
+		stream_line(s, AT_LINE);
+		return 0;
+	case AT_ARGUMENT:
+		return resp_argument(s);
+	case AT_ELEMENT:
+		return resp_element(s);
+	case AT_CHUNK:
+		stream_line(s, AT_CHUNK_SIZE);
+		return 0;
+	default:
+		return stream_bad(s);
+	}
+}
+
+#endif

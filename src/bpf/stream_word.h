@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
+/* What the protocols of bpf/stream.h share: events, states, words and numbers. */
+#ifndef HOSTLAT_BPF_STREAM_WORD_H
+#define HOSTLAT_BPF_STREAM_WORD_H
+
+#include <linux/types.h>
+#include <stdbool.h>
+
+enum stream_protocol { STREAM_UNKNOWN, STREAM_MEMCACHED, STREAM_RESP, STREAM_HTTP };
+
+/* What a byte, or the last one of those passed over, brings. */
+enum stream_event {
+	STREAM_END = 1,      /* the request or reply is complete */
+	STREAM_HEAD = 2,     /* a reply: it is known to be the answer to a request */
+	STREAM_AGAIN = 4,    /* ... or not (100 Continue): the reply is still to come */
+	STREAM_BAD = 8,
+	STREAM_NO_REPLY = 16, /* with STREAM_END: nothing will answer it */
+	STREAM_NO_BODY = 32, /* with STREAM_END: its reply has no body (HEAD) */
+};
+
+enum stream_state {
+	AT_START,
+	AT_LINE,      /* words of a line */
+	AT_BODY,      /* what is passed over is the end */
+	AT_MORE,      /* ... and a line follows */
+	AT_COUNT,     /* RESP: the number of a request's arguments, or a reply's elements */
+	AT_DOLLAR, AT_SIZE, AT_ARGUMENT, AT_ELEMENT, AT_SIMPLE,
+	AT_NAME, AT_VALUE, /* HTTP: of a header field */
+	AT_CHUNK_SIZE, AT_CHUNK, AT_TRAILER, AT_CLOSE,
+};
+
+/* Zeroed before a connection's first byte. */
+struct stream {
+	__u64 word[2];  /* the word's first 16 bytes */
+	__u64 skip;     /* bytes to pass over */
+	__u64 number;   /* the word, if it is one */
+	__u64 body, left;
+	__u32 length;   /* of the word */
+	__u32 at;       /* which word of the line, or argument */
+	__u8 protocol;  /* enum stream_protocol */
+	__u8 state;
+	__u8 kind;      /* of the command, header field, reply */
+	__u8 flags;
+	__u8 is_number;
+	__u8 pad[7];
+};
+
+enum stream_flags { IS_NOREPLY = 1, IS_HEAD = 2, HAS_LENGTH = 4, HAS_CHUNKS = 8, HAS_SIZE = 16 };
+
+enum stream_kind {
+	KIND_PLAIN = 1, KIND_QUIETABLE, KIND_STORE, KIND_META, KIND_META_STORE, KIND_QUIT,
+	KIND_LAST, KIND_VALUE, KIND_MORE, KIND_VA,
+	KIND_LENGTH, KIND_ENCODING, KIND_OTHER,
+	KIND_CLIENT,
+};
+
+#define STREAM_NUMBER_MAX (1ULL << 40)
+
+#define STREAM_BYTE(s, i) \
+	((__u64)(unsigned char)((i) < sizeof(s) - 1 ? (s)[(i) < sizeof(s) ? (i) : 0] : 0))
+#define STREAM_WORD(s, i)                                                                          \
+	(STREAM_BYTE(s, (i)) | STREAM_BYTE(s, (i) + 1) << 8 | STREAM_BYTE(s, (i) + 2) << 16 |      \
+	 STREAM_BYTE(s, (i) + 3) << 24 | STREAM_BYTE(s, (i) + 4) << 32 |                           \
+	 STREAM_BYTE(s, (i) + 5) << 40 | STREAM_BYTE(s, (i) + 6) << 48 |                           \
+	 STREAM_BYTE(s, (i) + 7) << 56)
+/* Is the word this one, of up to 16 bytes? Longer ones are told by their length, too. */
+#define stream_is(s, text)                                                                         \
+	((s)->length == sizeof(text) - 1 && (s)->word[0] == STREAM_WORD(text, 0) &&                \
+	 (s)->word[1] == STREAM_WORD(text, 8))
+
+static inline void stream_word(struct stream *s)
+{
+	s->word[0] = s->word[1] = 0;
+	s->number = 0;
+	s->length = 0;
+	s->is_number = 0;
+}
+
+static inline void stream_line(struct stream *s, __u8 state)
+{
+	stream_word(s);
+	s->at = 0;
+	s->kind = 0;
+	s->state = state;
+}
+
+static inline __u32 stream_bad(struct stream *s)
+{
+	s->skip = 0;
+	return STREAM_BAD;
+}
+
+/* The next one will begin. */
+static inline __u32 stream_end(struct stream *s)
+{
+	__u32 events = STREAM_END | (s->flags & IS_NOREPLY ? STREAM_NO_REPLY : 0) |
+		       (s->flags & IS_HEAD ? STREAM_NO_BODY : 0);
+
+	s->flags = 0;
+	s->body = s->left = s->skip = 0;
+	stream_line(s, AT_START);
+	return events;
+}
+
+static inline __u8 stream_lower(__u8 c)
+{
+	return c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c;
+}
+
+static inline __u32 stream_add(struct stream *s, __u8 c)
+{
+	bool digit = c >= '0' && c <= '9';
+
+	if (s->length < 16)
+		s->word[s->length >> 3 & 1] |= (__u64)c << (s->length & 7) * 8;
+	if (digit && (s->is_number || !s->length)) {
+		s->number = s->number * 10 + (c - '0');
+		s->is_number = s->number <= STREAM_NUMBER_MAX;
+	} else {
+		s->is_number = 0;
+	}
+	s->length++;
+	return 0;
+}
+
+/* Passes over `n` bytes more than a body of `size`. */
+static inline __u32 stream_pass(struct stream *s, __u64 size, __u32 n, __u8 state)
+{
+	s->skip = size + n;
+	s->state = state;
+	return 0;
+}
+
+#endif

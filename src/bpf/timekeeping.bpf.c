@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0)
+/*
+ * Every set of parameters by which the kernel tells the time, as it publishes it, and when.
+ *
+ * update_vsyscall() is called at each change and each timer tick, under the timekeeper's lock. What
+ * BPF reads the clock by is changed right after it: here, before and after the call, the clock is
+ * still the one that everybody saw until then.
+ */
+#include <linux/bpf.h>
+#include <linux/types.h>
+#include <stdbool.h>
+
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_tracing.h>
+
+#include "bpf/abi_timekeeping.h"
+#include "bpf/kernel/timekeeper.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, TK_RING);
+} updates SEC(".maps");
+
+__u64 begun;      /* updates that were begun: read by user space */
+__u64 before_ns;  /* of the one that is on: there is one at a time */
+
+/* Since 6.17 there are timekeepers for other clocks besides. */
+static __always_inline bool is_core(struct timekeeper *tk)
+{
+	struct timekeeper___many *many = (void *)tk;
+
+	return !bpf_core_field_exists(many->id) || !BPF_CORE_READ(many, id);
+}
+
+SEC("fentry/update_vsyscall")
+int BPF_PROG(tk_publish, struct timekeeper *tk)
+{
+	if (!is_core(tk))
+		return 0;
+	before_ns = bpf_ktime_get_ns();
+	*(volatile __u64 *)&begun = begun + 1;
+	return 0;
+}
+
+static __always_inline void copy_line(struct tk_line *line, const struct tk_read_base *base)
+{
+	line->cycle_last = base->cycle_last;
+	line->xtime_nsec = base->xtime_nsec;
+	line->base = base->base;
+	line->mult = base->mult;
+	line->shift = base->shift;
+}
+
+SEC("fexit/update_vsyscall")
+int BPF_PROG(tk_published, struct timekeeper *tk)
+{
+	__u64 now = bpf_ktime_get_ns();
+	struct tk_update *u;
+
+	if (!is_core(tk))
+		return 0;
+	u = bpf_ringbuf_reserve(&updates, sizeof(*u), 0);
+	if (!u)
+		return 0;
+	u->seq = begun;
+	u->before_ns = before_ns;
+	u->after_ns = now;
+	copy_line(&u->mono, &tk->tkr_mono);
+	copy_line(&u->raw, &tk->tkr_raw);
+	u->offs_real = tk->offs_real;
+	u->offs_boot = tk->offs_boot;
+	u->offs_tai = tk->offs_tai;
+	u->xtime_sec = tk->xtime_sec;
+	u->tai_offset = tk->tai_offset;
+	u->clock_was_set_seq = tk->clock_was_set_seq;
+	if (bpf_probe_read_kernel_str(u->clock, sizeof(u->clock), tk->tkr_mono.clock->name) < 0)
+		u->clock[0] = '\0';
+	bpf_ringbuf_submit(u, BPF_RB_NO_WAKEUP);
+	return 0;
+}

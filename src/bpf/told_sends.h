@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
+/*
+ * What is sent, for a recording: each send call when it ends, and each packet when nothing more
+ * will be heard of it. User space joins them by the bytes: a packet may carry several calls' bytes,
+ * and a call may take many packets (src/probe/sends.h).
+ */
+#ifndef HOSTLAT_BPF_TOLD_SENDS_H
+#define HOSTLAT_BPF_TOLD_SENDS_H
+
+#include "bpf/requests.h"
+#include "bpf/tcp.h"
+#include "bpf/told.h"
+
+const volatile __u32 telling_sends = 0;
+
+__u64 told_unknown; /* calls that are not told: they had begun before they were watched */
+
+/* Beside tx_sets: two for each set. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1); /* loader: 2 x TX_SETS, if sends are told */
+	__type(key, __u32);
+	__type(value, struct tx_way);
+} tx_ways SEC(".maps");
+
+/* ---- calls ---- */
+
+static __always_inline struct told_send *told_send(const struct sock *sk, __u32 proto)
+{
+	struct told_send *m = bpf_ringbuf_reserve(&told_ring, sizeof(*m), 0);
+
+	if (!m) {
+		__sync_fetch_and_add(&told_lost, 1);
+		return NULL;
+	}
+	__builtin_memset(m, 0, sizeof(*m));
+	m->told = TOLD_SEND;
+	m->sk = (__u64)sk;
+	told_socket(&m->flow, sk, proto);
+	return m;
+}
+
+struct tx_call_told {
+	__u64 since, until, born, caller;
+	__u32 seq, end, core, pad;
+};
+
+static __noinline int tell_call(struct sock *sk, const struct tx_call_told *call)
+{
+	struct told_send *m;
+
+	if (!sk || !call || call->seq == call->end)
+		return 0;
+	if (!call->since) {
+		__sync_fetch_and_add(&told_unknown, 1);
+		return 0;
+	}
+	m = told_send(sk, ROW_TCP);
+	if (!m)
+		return 0;
+	m->core = call->core;
+	m->born = call->born;
+	m->since = call->since;
+	m->until = call->until;
+	m->seq = call->seq;
+	m->bytes = call->end - call->seq;
+	m->pid = call->caller >> 32;
+	m->tid = call->caller;
+	bpf_ringbuf_submit(m, BPF_RB_NO_WAKEUP);
+	return 0;
+}
+
+static __always_inline struct tx_call_told call_of(const struct tx_writer *w, __u32 end, __u64 now)
+{
+	return (struct tx_call_told){
+		.since = w->began, .until = now, .born = w->born, .caller = w->told_caller,
+		.seq = w->begin, .end = end, .core = w->core,
+	};
+}
+
+/*
+ * A call begins, or goes on; under the socket's lock. If another task's hasn't ended, that ends
+ * here: either only the news of its end is late, or it waits for room and will go on, which then
+ * is a part whose begin is not known any more.
+ */
+static __always_inline void tell_begins(struct sock *sk, struct tx_writer *w, __u64 caller,
+					__u32 seq, __u32 sent)
+{
+	__u64 before = w->told_caller, now;
+	struct tx_call_told call;
+
+	if (before == caller)
+		return;
+	now = bpf_ktime_get_ns();
+	if (before) {
+		call = call_of(w, seq, now);
+		if (__sync_val_compare_and_swap(&w->told_caller, before, 0) == before) {
+			w->cut = before;
+			tell_call(sk, &call);
+		}
+	}
+	if (!w->born)
+		w->born = now;
+	w->began = (!w->known && sent != seq) || w->cut == caller ? 0 : now;
+	w->begin = seq;
+	w->core = bpf_get_smp_processor_id();
+	w->told_caller = caller;
+}
+
+/* The lock may be another's again. */
+static __noinline int tell_ends(struct sock *sk, struct tx_writer *w)
+{
+	__u64 caller = bpf_get_current_pid_tgid();
+	struct tx_call_told call;
+
+	if (!sk || !w)
+		return 0;
+	if (w->cut == caller)
+		w->cut = 0;
+	call = call_of(w, tcp_number(sk, write_seq, NOT_USUAL), bpf_ktime_get_ns());
+	if (call.caller != caller ||
+	    __sync_val_compare_and_swap(&w->told_caller, caller, 0) != caller)
+		return 0;
+	if (requests)
+		requests_sent(sk, call.seq, call.end - call.seq, call.since, call.core);
+	tell_call(sk, &call);
+	return 0;
+}
+
+/* ---- packets ---- */
+
+/* Of a place in the table of packets: its number. */
+static __always_inline struct tx_way *tx_way(__u32 place)
+{
+	return bpf_map_lookup_elem(&tx_ways, &place);
+}
+
+static __noinline int tell_packet(__u32 place, __u64 sent)
+{
+	struct tx_way *way = tx_way(place);
+	struct told_packet *m;
+
+	if (!way || !way->sk)
+		return 0;
+	if (!way->given && way->born) { /* TCP sends it again */
+		way->sk = 0;
+		return 0;
+	}
+	m = bpf_ringbuf_reserve(&told_ring, sizeof(*m), 0);
+	if (!m) {
+		__sync_fetch_and_add(&told_lost, 1);
+		way->sk = 0;
+		return 0;
+	}
+	m->told = TOLD_PACKET;
+	m->sent_core = bpf_get_smp_processor_id();
+	m->pad = 0;
+	m->sent = sent;
+	m->way = *way;
+	way->sk = 0;
+	bpf_ringbuf_submit(m, BPF_RB_NO_WAKEUP);
+	return 0;
+}
+
+#endif

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "clock/changes.h"
+
+#include <errno.h>
+
+#include "base/bug.h"
+
+/* Rounding; and the longest that publishing a change may take before the lines count as apart. */
+#define MEET_NS 2
+#define PUBLISH_NS 100000
+
+/* Of the ratio of two rates: fine enough for 2^-17 ns after a day. */
+#define RATIO_SHIFT 60
+
+static const enum clock_domain set_domains[] = { DOMAIN_REALTIME, DOMAIN_TAI, DOMAIN_BOOTTIME };
+
+static int64_t offset_of(const struct timekeeper *tk, enum clock_domain domain)
+{
+	return domain == DOMAIN_REALTIME ? tk->real_ns :
+	       domain == DOMAIN_TAI ? tk->tai_ns : tk->boot_ns;
+}
+
+/* A line's value at `ticks`, as whole nanoseconds and the rest in 2^-shift. */
+static int64_t split(const struct clock_line *line, uint64_t ticks, uint64_t *rest)
+{
+	const __int128 q = ((__int128)ticks - line->cycle_last) * line->mult + line->fraction;
+
+	*rest = (uint64_t)(q & (((__int128)1 << line->shift) - 1));
+	return (int64_t)(q >> line->shift) + line->base_ns;
+}
+
+static struct clock_stretch tsc_stretch(const struct timekeeper *tk, uint64_t ticks)
+{
+	struct clock_stretch s = {
+		.from = ticks, .mult = tk->mono.mult, .shift = tk->mono.shift,
+	};
+
+	s.mono_ns = split(&tk->mono, ticks, &s.fraction);
+	return s;
+}
+
+/* Both lines at `ticks`; from there on the ratio of their rates. The shifts are the same. */
+static int raw_stretch(const struct timekeeper *tk, uint64_t ticks, struct clock_stretch *s)
+{
+	const uint32_t shift = tk->mono.shift;
+	uint64_t raw_rest, mono_rest;
+	unsigned __int128 ratio = ((unsigned __int128)tk->mono.mult << RATIO_SHIFT) / tk->raw.mult;
+	int64_t raw = split(&tk->raw, ticks, &raw_rest), mono = split(&tk->mono, ticks, &mono_rest);
+	__int128 at;
+
+	if (ratio > UINT64_MAX || !ratio || raw < 0)
+		return -EINVAL;
+	/* Back to where the raw clock was at a whole nanosecond. */
+	at = ((__int128)mono << RATIO_SHIFT) + ((__int128)mono_rest << (RATIO_SHIFT - shift)) -
+	     (__int128)((raw_rest * ratio) >> shift);
+	if (at < 0)
+		return -EINVAL;
+	*s = (struct clock_stretch){
+		.from = (uint64_t)raw, .mono_ns = (int64_t)(at >> RATIO_SHIFT),
+		.fraction = (uint64_t)(at & (((__int128)1 << RATIO_SHIFT) - 1)),
+		.mult = (uint64_t)ratio, .shift = RATIO_SHIFT, .error_ns = 1,
+	};
+	return 0;
+}
+
+static int put(struct clock_changes *c, enum clock_domain domain, struct clock_stretch s,
+	       uint32_t flags)
+{
+	s.flags = flags;
+	return c->taker.put(c->taker.ctx, domain, &s);
+}
+
+static int put_rates(struct clock_changes *c, const struct timekeeper *tk, uint64_t ticks,
+		     uint64_t error_ns, uint32_t flags)
+{
+	struct clock_stretch tsc = tsc_stretch(tk, ticks), raw;
+	int err = raw_stretch(tk, ticks, &raw);
+
+	if (err)
+		return err;
+	tsc.error_ns += error_ns;
+	raw.error_ns += error_ns;
+	err = put(c, DOMAIN_TSC, tsc, flags);
+	if (!err)
+		err = put(c, DOMAIN_RAW, raw, flags);
+	c->told = ticks;
+	return err;
+}
+
+static int put_offset(struct clock_changes *c, const struct timekeeper *tk, uint64_t ticks,
+		      enum clock_domain domain, uint32_t flags)
+{
+	uint64_t rest;
+	const int64_t mono = split(&tk->mono, ticks, &rest);
+	const __int128 other = (__int128)mono + offset_of(tk, domain);
+
+	if (other < 0 || other > CONVERT_TIME_MAX)
+		return -EINVAL;
+	return put(c, domain, (struct clock_stretch){
+		.from = (uint64_t)other, .mono_ns = mono, .mult = 1,
+	}, flags);
+}
+
+static int put_all(struct clock_changes *c, const struct timekeeper *tk, uint64_t ticks,
+		   uint32_t flags, uint32_t stepped)
+{
+	int err = put_rates(c, tk, ticks, 0, flags);
+
+	for (size_t i = 0; i < ARRAY_LEN(set_domains) && !err; i++)
+		err = put_offset(c, tk, ticks, set_domains[i],
+				 flags | (stepped & 1U << set_domains[i] ? STRETCH_STEP : 0));
+	return err;
+}
+
+void clock_changes_init(struct clock_changes *c, struct clock_taker taker)
+{
+	*c = (struct clock_changes){ .taker = taker };
+}
+
+static uint32_t stepped_domains(const struct timekeeper *a, const struct timekeeper *b)
+{
+	uint32_t stepped = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(set_domains); i++) {
+		if (offset_of(a, set_domains[i]) != offset_of(b, set_domains[i]))
+			stepped |= 1U << set_domains[i];
+	}
+	return stepped;
+}
+
+/* How far the two lines are apart between the two instants. UINT64_MAX: can't be computed. */
+static uint64_t apart(const struct timekeeper *a, const struct timekeeper *b, uint64_t from,
+		      uint64_t to)
+{
+	uint64_t most = 0;
+
+	for (int i = 0; i < 2; i++) {
+		int64_t x, y;
+
+		if (timekeeper_ns(a, DOMAIN_MONO, i ? to : from, &x) ||
+		    timekeeper_ns(b, DOMAIN_MONO, i ? to : from, &y))
+			return UINT64_MAX;
+		if ((uint64_t)(x > y ? x - y : y - x) > most)
+			most = (uint64_t)(x > y ? x - y : y - x);
+	}
+	return most;
+}
+
+/* Changes of the rate are made so that the lines meet when the change is computed. */
+static bool meet(const struct timekeeper *a, const struct timekeeper *b, uint64_t apart_ns)
+{
+	const uint64_t more = a->mono.mult > b->mono.mult ? a->mono.mult - b->mono.mult :
+							    b->mono.mult - a->mono.mult;
+
+	return a->mono.shift == b->mono.shift && a->raw.mult == b->raw.mult &&
+	       apart_ns <= MEET_NS + more * PUBLISH_NS / b->mono.mult;
+}
+
+/* The instants by the line that was read by: the first not after it, the last not before. */
+static int instants(const struct timekeeper *by, const struct clock_change *change, uint64_t *from,
+		    uint64_t *to)
+{
+	int err = timekeeper_ticks(by, DOMAIN_MONO, change->before_ns, from);
+
+	return err ? err : timekeeper_ticks(by, DOMAIN_MONO, change->after_ns + 1, to);
+}
+
+/* Tells how far the old one is known, if that is more than was told. */
+static int confirm(struct clock_changes *c)
+{
+	return c->begun && c->confirmed > c->told ?
+	       put_all(c, &c->tk, c->confirmed, STRETCH_HOLDS, 0) : 0;
+}
+
+/* With nothing before it, or nothing that leads to it. */
+static int begin(struct clock_changes *c, const struct clock_change *change)
+{
+	const uint32_t stepped = c->begun ? stepped_domains(&c->tk, &change->tk) : 0;
+	uint64_t from, to;
+	int err = instants(&change->tk, change, &from, &to);
+
+	if (!err)
+		err = confirm(c);
+	if (!err)
+		err = put_all(c, &change->tk, to, c->begun ? STRETCH_LOST : 0, stepped);
+	if (err)
+		return err;
+	c->losses += c->begun;
+	c->begun = true;
+	c->tk = change->tk;
+	c->seq = change->seq;
+	c->confirmed = to;
+	return 0;
+}
+
+/*
+ * The rates from `from` on. What was set was there, for the last time, as before. Until `to`, which
+ * of the lines was read isn't known; where they are less than 1 ns apart, they still round apart.
+ */
+static int change_to(struct clock_changes *c, const struct timekeeper *tk, uint64_t from,
+		     uint64_t to, uint64_t apart_ns)
+{
+	const uint32_t stepped = stepped_domains(&c->tk, tk);
+	int err = put_rates(c, tk, from, apart_ns + 1, 0);
+
+	if (!err)
+		err = put_rates(c, tk, to, 0, 0);
+	for (size_t i = 0; i < ARRAY_LEN(set_domains) && !err; i++) {
+		if (!(stepped & 1U << set_domains[i]))
+			continue;
+		err = put_offset(c, &c->tk, from, set_domains[i], STRETCH_HOLDS);
+		if (!err)
+			err = put_offset(c, tk, to, set_domains[i], STRETCH_STEP | STRETCH_LOST);
+		c->steps++;
+	}
+	c->changes += tk->mono.mult != c->tk.mono.mult;
+	return err;
+}
+
+int clock_changes_take(struct clock_changes *c, const struct clock_change *change)
+{
+	uint64_t from, to, apart_ns;
+	int err;
+
+	if (!timekeeper_is_valid(&change->tk) || change->after_ns < change->before_ns)
+		return -EINVAL;
+	if (!c->begun || change->seq != c->seq + 1)
+		return begin(c, change);
+	err = instants(&c->tk, change, &from, &to);
+	apart_ns = err ? UINT64_MAX : apart(&c->tk, &change->tk, from, to);
+	if (err || from < c->confirmed || !meet(&c->tk, &change->tk, apart_ns))
+		return begin(c, change);
+	if (!timekeeper_goes_on(&c->tk, &change->tk))
+		err = change_to(c, &change->tk, from, to, apart_ns);
+	if (err)
+		return err;
+	c->tk = change->tk;
+	c->seq = change->seq;
+	c->confirmed = to > c->told ? to : c->told;
+	return 0;
+}
+
+int clock_changes_hold(struct clock_changes *c, int64_t mono_ns)
+{
+	uint64_t ticks;
+	int err;
+
+	if (!c->begun)
+		return 0;
+	err = timekeeper_ticks(&c->tk, DOMAIN_MONO, mono_ns, &ticks);
+	if (err)
+		return err;
+	if (ticks > c->confirmed)
+		c->confirmed = ticks;
+	return confirm(c);
+}
+
+void clock_changes_lose(struct clock_changes *c)
+{
+	c->seq += 1ULL << 63; /* nothing that can come next follows it */
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The kernel's clocks as it computes them itself, in integers and to the nanosecond: a counter's
+ * ticks (on x86 the TSC's) become nanoseconds along a line,
+ *
+ *	ns = base + (((ticks - cycle_last) * mult + fraction) >> shift)
+ *
+ * (struct tk_read_base of include/linux/timekeeper_internal.h; do_hres() of lib/vdso/gettimeofday.c
+ * computes by it). There is one line for MONOTONIC and one for MONOTONIC_RAW; REALTIME, TAI and
+ * BOOTTIME are MONOTONIC plus an offset. Whoever steers the clock changes these numbers, and when:
+ * clock/reconcile.h.
+ */
+#ifndef HOSTLAT_CLOCK_TIMEKEEPER_H
+#define HOSTLAT_CLOCK_TIMEKEEPER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "clock/domain.h"
+
+/* All is in ticks of the counter and in nanoseconds; `fraction` in 2^-shift of them. */
+struct clock_line {
+	uint64_t cycle_last;
+	uint64_t fraction; /* xtime_nsec */
+	int64_t base_ns;
+	uint32_t mult;     /* > 0 */
+	uint32_t shift;    /* <= 32, as of include/linux/clocksource.h */
+};
+
+/* What holds between two changes. The kernel gives both lines the counter's one shift. */
+struct timekeeper {
+	struct clock_line mono, raw;
+	int64_t real_ns, boot_ns, tai_ns; /* less MONOTONIC */
+};
+
+/* Whether it may be computed with. */
+bool timekeeper_is_valid(const struct timekeeper *tk);
+
+/* Whether `domain` is one of the five that a timekeeper keeps. */
+bool timekeeper_has(enum clock_domain domain);
+
+/*
+ * What the clock shows at `ticks`, which may be before cycle_last. -ERANGE: beyond +-2^62 (as
+ * CONVERT_TIME_MAX); -EOPNOTSUPP: no clock of a timekeeper.
+ */
+int timekeeper_ns(const struct timekeeper *tk, enum clock_domain domain, uint64_t ticks,
+		  int64_t *ns);
+
+/* The first ticks at which the clock shows `ns` or more. Errors as above; -ERANGE below 0 also. */
+int timekeeper_ticks(const struct timekeeper *tk, enum clock_domain domain, int64_t ns,
+		     uint64_t *ticks);
+
+/* Whether from `cycle_last` on b says the same as a at all times: nothing has changed. */
+bool timekeeper_goes_on(const struct timekeeper *a, const struct timekeeper *b);
+
+#endif

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/parse.h"
+#include "clock/clock.h"
+
+#define SAID_MAX (1u << 20)
+#define LOOK_MS 20
+#define END_PATIENCE_NS (10 * NS_PER_S)
+
+static void __attribute__((noreturn)) run(const char *const words[], int said, pid_t parent)
+{
+	sigset_t none;
+
+	setpgid(0, 0);
+	sigemptyset(&none);
+	signal(SIGPIPE, SIG_DFL);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (getppid() != parent || dup2(said, STDERR_FILENO) < 0)
+		_exit(127);
+	execv("/proc/self/exe", (char *const *)words);
+	_exit(127);
+}
+
+int child_start(struct child *child, const char *const words[])
+{
+	const pid_t parent = getpid();
+	int pair[2];
+
+	*child = (struct child){ .said = -1, .text = STRBUF_INIT(SAID_MAX) };
+	if (pipe2(pair, O_CLOEXEC))
+		return -errno;
+	child->pid = fork();
+	if (!child->pid)
+		run(words, pair[1], parent);
+	close(pair[1]);
+	if (child->pid < 0) {
+		child->pid = 0;
+		close(pair[0]);
+		return -errno;
+	}
+	setpgid(child->pid, child->pid); /* it does so too: whoever comes first */
+	child->said = pair[0];
+	fcntl(child->said, F_SETFL, O_NONBLOCK);
+	return 0;
+}
+
+/* False at its end. */
+static bool listen_to(struct child *child)
+{
+	char buf[4096];
+	ssize_t n;
+
+	while ((n = read(child->said, buf, sizeof(buf))) > 0)
+		strbuf_add(&child->text, buf, (size_t)n);
+	return n < 0 && (errno == EAGAIN || errno == EINTR);
+}
+
+static bool said_line(const struct child *child, const char *line)
+{
+	const char *text = strbuf_str(&child->text);
+	const size_t len = strlen(line);
+
+	for (const char *at = text; (at = strstr(at, line)); at += len)
+		if ((at == text || at[-1] == '\n') && at[len] == '\n')
+			return true;
+	return false;
+}
+
+static int look(struct child *child, struct stop *stop)
+{
+	struct pollfd fds[] = {
+		{ .fd = child->said, .events = POLLIN },
+		{ .fd = stop->fd, .events = POLLIN },
+	};
+
+	poll(fds, 2, LOOK_MS);
+	return stop_requested(stop) ? -EINTR : 0;
+}
+
+int child_ready(struct child *child, const char *line, uint64_t patience_ns, struct stop *stop)
+{
+	const uint64_t until = clock_mono_ns(clock_system()) + patience_ns;
+
+	while (!said_line(child, line)) {
+		int err = look(child, stop);
+
+		if (err)
+			return err;
+		if (!listen_to(child) && !said_line(child, line))
+			return -ECHILD;
+		if ((uint64_t)clock_mono_ns(clock_system()) > until)
+			return -ETIMEDOUT;
+	}
+	return 0;
+}
+
+static int exit_code(struct child *child, int status)
+{
+	child->pid = 0;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -ECHILD;
+}
+
+int child_wait(struct child *child, uint64_t patience_ns, struct stop *stop)
+{
+	const uint64_t until = clock_mono_ns(clock_system()) + patience_ns;
+	int status;
+
+	for (;;) {
+		pid_t pid = waitpid(child->pid, &status, WNOHANG);
+		int err;
+
+		listen_to(child);
+		if (pid == child->pid)
+			return exit_code(child, status);
+		err = look(child, stop);
+		if (err)
+			return err;
+		if ((uint64_t)clock_mono_ns(clock_system()) > until)
+			return -ETIMEDOUT;
+	}
+}
+
+void child_interrupt(const struct child *child)
+{
+	if (child->pid)
+		kill(child->pid, SIGINT);
+}
+
+static bool gone(const struct child *child, uint64_t patience_ns)
+{
+	const uint64_t until = clock_mono_ns(clock_system()) + patience_ns;
+
+	while (waitpid(child->pid, NULL, WNOHANG) != child->pid) {
+		if ((uint64_t)clock_mono_ns(clock_system()) > until)
+			return false;
+		poll(NULL, 0, LOOK_MS);
+	}
+	return true;
+}
+
+void child_end(struct child *child)
+{
+	if (child->pid) {
+		kill(child->pid, SIGTERM);
+		if (!gone(child, END_PATIENCE_NS)) {
+			kill(child->pid, SIGKILL);
+			waitpid(child->pid, NULL, 0);
+		}
+		child->pid = 0;
+	}
+	if (child->said >= 0 && child->text.max)
+		close(child->said);
+	child->said = -1;
+	strbuf_release(&child->text);
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Other commands of this program, run as processes of their own. */
+#ifndef HOSTLAT_CMD_CHILD_H
+#define HOSTLAT_CMD_CHILD_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/stop.h"
+#include "base/strbuf.h"
+
+#define CHILD_WORDS_MAX 64
+
+struct child {
+	pid_t pid;          /* 0: none, or waited for */
+	int said;           /* its standard error: to be read by the functions below; -1: none */
+	struct strbuf text; /* ... what it said so far */
+};
+
+/*
+ * Runs `words`, a NULL at their end: a command of hostlat with its arguments. It is a process group
+ * of its own, and gets SIGTERM when this process ends without having stopped it. 0 or -errno. To be
+ * ended in either case.
+ */
+int child_start(struct child *child, const char *const words[]);
+
+/*
+ * Waits until it has said a line that is `line`. 0, -ECHILD: it ended before, -EINTR: a signal
+ * came, -ETIMEDOUT.
+ */
+int child_ready(struct child *child, const char *line, uint64_t patience_ns, struct stop *stop);
+
+/*
+ * Waits for its end: its exit code, or -EINTR with a signal (it is still running), -ETIMEDOUT, or
+ * -ECHILD if a signal ended it.
+ */
+int child_wait(struct child *child, uint64_t patience_ns, struct stop *stop);
+
+/* Asks it to end in order, as by ctrl-C. */
+void child_interrupt(const struct child *child);
+
+/* Ends it, if need be by force, and frees. Accepts a zeroed one. */
+void child_end(struct child *child);
+
+#endif

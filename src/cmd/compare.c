@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * hostlat compare: what two recordings differ by. What each of the analyses can compare is its own
+ * part of the result: here is only who has what.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/strbuf.h"
+#include "cmd/cmd.h"
+#include "cmd/compare_facts.h"
+#include "cmd/load_intake.h"
+#include "cmd/recorded_file.h"
+#include "cmd/result.h"
+#include "cmd/run_facts.h"
+#include "diagnose/compare.h"
+#include "load/compare.h"
+#include "report/difference.h"
+#include "report/human.h"
+#include "watch/compare.h"
+
+#define COMPARE_SCHEMA 1
+
+struct compare_config {
+	const char *a, *b;
+	const char *slice;
+	uint64_t slowest;
+	struct common_options common;
+};
+
+static const struct opt compare_options[] = {
+	OPT_STRING(struct compare_config, a, .name = "A", .positional = true, .required = true,
+		   .file = true, .help = "A recording: before"),
+	OPT_STRING(struct compare_config, b, .name = "B", .positional = true, .required = true,
+		   .file = true, .help = "A recording of the same kind: after"),
+	OPT_STRING(struct compare_config, slice, .name = "slice", .metavar = "FROM:TO",
+		   .excludes = "slowest",
+		   .help = "Compare the causes of the messages from this percentile of each "
+			   "one's latency to that one (default: 99.9:100)"),
+	OPT_U64(struct compare_config, slowest, .name = "slowest", .min = 1,
+		.max = SUBJECTS_MAX, .help = "Compare the causes of the N slowest messages"),
+	OPTIONS_COMMON(struct compare_config, common),
+	OPT_END,
+};
+
+/* What one recording holds. */
+struct input {
+	const char *file, *name;       /* name: "A" or "B" */
+	struct event_reader *reader;
+	struct run_facts run;
+	struct compare_facts facts;
+	struct watch_run *watch;
+	bool messages, load;
+	struct load_intake intake;     /* if it is compared */
+	struct event_damage damage;
+};
+
+struct inputs {
+	struct input both[2];
+	struct comparison *messages;   /* NULL: not both have any */
+	bool watch, load;              /* both have it */
+};
+
+/* ---- reading ---- */
+
+static int take_event(void *ctx, const struct event *event)
+{
+	struct input *in = ctx;
+	const char *key, *value;
+	int err = 0;
+
+	if (event->kind == EV_FACT) {
+		event_fact_get(event, &key, &value);
+		run_facts_take(&in->run, key, value);
+		in->load |= !strncmp(key, "load.", 5);
+		err = compare_facts_take(&in->facts, key, value);
+	}
+	return err ? err : watch_run_feed(in->watch, event);
+}
+
+static int read_input(struct input *in)
+{
+	int err = watch_run_new(&in->watch);
+
+	if (!err)
+		err = recorded_file_events(in->reader, take_event, in);
+	if (!err)
+		event_source_damage(event_reader_source(in->reader), &in->damage);
+	if (!err) {
+		err = event_reader_cores(in->reader, EV_MESSAGE, NULL, 0);
+		in->messages = err > 0;
+	}
+	if (err < 0)
+		recorded_file_failed(in->file, "compare", err);
+	return err < 0 ? err : 0;
+}
+
+static int read_load(struct input *in)
+{
+	const struct load_question none = { 0 };
+	struct event_source *source = event_reader_source(in->reader);
+	struct event_block block;
+	int err = event_source_rewind(source);
+
+	load_intake_init(&in->intake, &none, NULL);
+	while (!err && (err = event_source_next(source, &block)) > 0) {
+		err = load_intake_take(&in->intake, &block);
+		err = err < 0 ? err : 0;
+	}
+	if (!err)
+		err = load_intake_finish(&in->intake);
+	if (!err)
+		event_source_damage(source, &in->damage);
+	if (err)
+		recorded_file_failed(in->file, "compare", err);
+	return err;
+}
+
+static int compare_messages(struct inputs *in, const struct selection *selection)
+{
+	struct input *a = &in->both[0], *b = &in->both[1];
+	const struct event_reader *which;
+	int err;
+
+	if (!a->messages || !b->messages)
+		return 0;
+	err = comparison_new(&in->messages, selection, a->reader, b->reader, &which);
+	if (err)
+		recorded_file_failed(which == b->reader ? b->file : a->file, "compare", err);
+	return err;
+}
+
+static int read_all(struct inputs *in, const struct selection *selection)
+{
+	struct input *a = &in->both[0], *b = &in->both[1];
+	int err = read_input(a);
+
+	if (!err)
+		err = read_input(b);
+	if (err)
+		return err;
+	in->watch = watch_run_any(a->watch) && watch_run_any(b->watch);
+	in->load = a->load && b->load;
+	err = compare_messages(in, selection);
+	if (!err && in->load)
+		err = read_load(a);
+	if (!err && in->load)
+		err = read_load(b);
+	return err;
+}
+
+/* ---- the result ---- */
+
+static uint64_t duration_ns(const struct inputs *in, int side)
+{
+	const struct input *one = &in->both[side];
+	struct load_status status;
+
+	if (in->messages)
+		return comparison_duration_ns(in->messages, side);
+	if (watch_run_any(one->watch))
+		return watch_run_duration_ns(one->watch);
+	if (!in->load)
+		return 0;
+	load_analysis_status(one->intake.analysis, &status);
+	return status.elapsed_ns;
+}
+
+static void add_input(const struct inputs *in, int side, struct report *r)
+{
+	const struct input *one = &in->both[side];
+	const uint64_t duration = duration_ns(in, side);
+	struct object *o = object_new(r);
+
+	object_add(o, "file", value_string(report_format(r, "%s", one->file)));
+	object_add(o, "host", value_string(*one->run.host ?
+					   report_format(r, "%s", one->run.host) : NULL));
+	object_add(o, "started_ns", one->run.started_ns ? value_ns(one->run.started_ns) :
+							  value_null());
+	object_add(o, "duration_ns", duration ? value_ns(duration) : value_null());
+	object_add(o, "messages", in->messages ?
+		   value_u64(comparison_messages(in->messages, side)) :
+		   one->messages ? value_null() : value_u64(0));
+	object_add(&r->body, side ? "b" : "a", value_object(o));
+}
+
+static void add_title(const struct inputs *in, struct report *r)
+{
+	char a[HUMAN_MAX], b[HUMAN_MAX];
+
+	report_title(r, "A: %s, B: %s", in->both[0].file, in->both[1].file);
+	if (in->messages)
+		report_summary(r, "%s and %s messages",
+			       human_count(a, comparison_messages(in->messages, 0)),
+			       human_count(b, comparison_messages(in->messages, 1)));
+}
+
+static void say_only(bool a, bool b, const char *what, struct report *r)
+{
+	if (a != b)
+		report_finding(r, "Only %s has %s.", a ? "A" : "B", what);
+}
+
+static void add_damage(const struct input *in, struct report *r)
+{
+	struct strbuf evidence = STRBUF_INIT(1024);
+
+	for (int i = 0; i < DAMAGE_REASONS; i++)
+		if (in->damage.reasons >> i & 1)
+			strbuf_printf(&evidence, "%s%s", evidence.len ? ", " : "",
+				      event_damage_name(1U << i));
+	if (evidence.len)
+		report_reason(r, "damaged", strbuf_str(&evidence),
+			      "%s: the recording is damaged: what was readable is compared",
+			      in->name);
+	strbuf_release(&evidence);
+}
+
+static int add_load(struct inputs *in, struct report *r)
+{
+	int err = load_compare_report(in->both[0].intake.analysis, in->both[1].intake.analysis, r);
+
+	for (int side = 0; !err && side < 2; side++) {
+		struct input *one = &in->both[side];
+		struct report own;
+
+		report_init(&own, &r->provenance);
+		err = load_intake_report(&one->intake, &own);
+		difference_take_reasons(r, &own, one->name);
+		report_release(&own);
+		if (!err && (one->intake.unwritten || !load_intake_ended(&one->intake)))
+			report_reason(r, "recording-incomplete", NULL,
+				      "%s: the recording has no end of the run", one->name);
+	}
+	return err;
+}
+
+static int fill(struct inputs *in, struct report *r)
+{
+	struct input *a = &in->both[0], *b = &in->both[1];
+	int err = 0;
+
+	add_title(in, r);
+	add_input(in, 0, r);
+	add_input(in, 1, r);
+	report_place_findings(r);
+	if (in->messages)
+		err = comparison_report(in->messages, r);
+	if (!err && in->watch)
+		err = watch_compare_report(a->watch, b->watch, r);
+	if (!err && in->load)
+		err = add_load(in, r);
+	say_only(a->messages, b->messages, "messages", r);
+	say_only(watch_run_any(a->watch), watch_run_any(b->watch), "latencies by stage", r);
+	say_only(a->load, b->load, "requests of a load generator", r);
+	compare_facts_report(&a->facts, &b->facts, r);
+	if (!in->messages && !in->watch && !in->load)
+		report_reason(r, "nothing-in-common", NULL,
+			      "there is nothing that both recordings measured");
+	add_damage(a, r);
+	add_damage(b, r);
+	report_place_verdict(r);
+	return err ? err : report_error(r);
+}
+
+static int print(const struct compare_config *c, struct inputs *in)
+{
+	struct provenance who = run_facts_provenance(&in->both[1].run, "compare", COMPARE_SCHEMA);
+	struct report report;
+	int err, code = EXIT_CANNOT;
+
+	report_init(&report, &who);
+	err = fill(in, &report);
+	if (err)
+		log_error("can't make the result: %s", strerror(-err));
+	else
+		code = result_print(&report, &c->common);
+	report_release(&report);
+	return code;
+}
+
+/* ---- the command ---- */
+
+static bool selection_of(const struct compare_config *c, struct selection *s)
+{
+	/* One message as a reference is read and not used: it can't be none. */
+	*s = (struct selection){ .from = 0.999, .to = 1, .slowest = c->slowest,
+				 .against_from = 0.5, .against_to = 0.5 };
+	if (!c->slice || recorded_slice_parse(c->slice, &s->from, &s->to))
+		return true;
+	log_error("--slice takes two percentiles, such as 99.9:100, not '%s'", c->slice);
+	return false;
+}
+
+static void release(struct inputs *in)
+{
+	comparison_free(in->messages);
+	for (int side = 0; side < 2; side++) {
+		load_intake_release(&in->both[side].intake);
+		watch_run_free(in->both[side].watch);
+		compare_facts_release(&in->both[side].facts);
+		event_reader_free(in->both[side].reader);
+	}
+	free(in);
+}
+
+static int run(const void *config)
+{
+	const struct compare_config *c = config;
+	struct selection selection;
+	struct inputs *in;
+	int code = EXIT_CANNOT;
+
+	common_begin(&c->common);
+	if (!selection_of(c, &selection))
+		return EXIT_USAGE;
+	in = calloc(1, sizeof(*in));
+	if (!in) {
+		log_error("%s", strerror(ENOMEM));
+		return EXIT_CANNOT;
+	}
+	in->both[0].file = c->a;
+	in->both[0].name = "A";
+	in->both[1].file = c->b;
+	in->both[1].name = "B";
+	for (int side = 0; side < 2; side++)
+		compare_facts_init(&in->both[side].facts);
+	in->both[0].reader = recorded_file_open(c->a);
+	if (in->both[0].reader)
+		in->both[1].reader = recorded_file_open(c->b);
+	if (in->both[0].reader && in->both[1].reader && !read_all(in, &selection))
+		code = print(c, in);
+	release(in);
+	return code;
+}
+
+const struct command cmd_compare = {
+	.name = "compare",
+	.summary = "say what two recordings differ by",
+	.options = compare_options,
+	.config_size = sizeof(struct compare_config),
+	.run = run,
+};

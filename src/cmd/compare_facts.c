@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/compare_facts.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/bug.h"
+#include "base/strbuf.h"
+
+/* What a run is called, not what it ran on. */
+#define OF_THE_RUN "run."
+
+/* Since the machine was started: no set-up. */
+static const char *const counters[] = { "cpu.steal_percent", "net.softnet.dropped",
+					"net.softnet.squeezed" };
+
+#define VALUES_MAX (1UL << 20)
+
+void compare_facts_init(struct compare_facts *facts)
+{
+	vec_init(facts, COMPARE_FACTS_MAX);
+}
+
+void compare_facts_release(struct compare_facts *facts)
+{
+	vec_for_each(facts, fact) {
+		free(fact->key);
+		free(fact->value);
+	}
+	vec_release(facts);
+}
+
+static bool tells_set_up(const char *key)
+{
+	for (size_t i = 0; i < ARRAY_LEN(counters); i++)
+		if (!strcmp(key, counters[i]))
+			return false;
+	return strncmp(key, OF_THE_RUN, strlen(OF_THE_RUN)) != 0;
+}
+
+int compare_facts_take(struct compare_facts *facts, const char *key, const char *value)
+{
+	struct compare_fact fact;
+	int err;
+
+	if (!tells_set_up(key))
+		return 0;
+	fact = (struct compare_fact){ strdup(key), strdup(value) };
+	err = fact.key && fact.value ? vec_push(facts, fact) : -ENOMEM;
+	if (err) {
+		free(fact.key);
+		free(fact.value);
+	}
+	return err == -E2BIG ? 0 : err;
+}
+
+static int by_key(const void *a, const void *b)
+{
+	const struct compare_fact *x = a, *y = b;
+	const int order = strcmp(x->key, y->key);
+
+	return order ? order : strcmp(x->value, y->value);
+}
+
+static void sort(struct compare_facts *facts)
+{
+	if (facts->len)
+		qsort(facts->items, facts->len, sizeof(*facts->items), by_key);
+}
+
+/* All values of the key at *at, which moves on; NULL if there is another key there. */
+static const char *values(const struct compare_facts *facts, size_t *at, const char *key,
+			  struct report *r)
+{
+	struct strbuf text = STRBUF_INIT(VALUES_MAX);
+	const char *all = NULL;
+
+	while (*at < facts->len && !strcmp(facts->items[*at].key, key))
+		strbuf_printf(&text, "%s%s", text.len ? ", " : "", facts->items[(*at)++].value);
+	if (text.len || (*at && !strcmp(facts->items[*at - 1].key, key)))
+		all = report_format(r, "%s", strbuf_str(&text));
+	strbuf_release(&text);
+	return all;
+}
+
+static const struct column fact_columns[] = {
+	{ "name", "set-up", 0, 0 },
+	{ "a", "A", COLUMN_FLEX, 0 },
+	{ "b", "B", COLUMN_FLEX, 0 },
+};
+
+void compare_facts_report(struct compare_facts *a, struct compare_facts *b, struct report *r)
+{
+	struct table *t = table_new(r, fact_columns, ARRAY_LEN(fact_columns));
+	size_t i = 0, k = 0;
+
+	sort(a);
+	sort(b);
+	while (i < a->len || k < b->len) {
+		const char *x = i < a->len ? a->items[i].key : NULL;
+		const char *y = k < b->len ? b->items[k].key : NULL;
+		const char *key = !y || (x && strcmp(x, y) < 0) ? x : y;
+		const char *in_a = values(a, &i, key, r), *in_b = values(b, &k, key, r);
+
+		if (!in_a != !in_b || (in_a && strcmp(in_a, in_b)))
+			TABLE_ADD(t, value_string(report_format(r, "%s", key)),
+				  value_string(in_a), value_string(in_b));
+	}
+	object_add(&r->body, "facts", value_table(t));
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* hostlat diagnose: why the slow messages of a recording were slow. */
+#include <string.h>
+
+#include "base/log.h"
+#include "cmd/cmd.h"
+#include "cmd/recorded_file.h"
+#include "cmd/result.h"
+#include "cmd/run_facts.h"
+#include "diagnose/diagnose.h"
+
+struct diagnose_config {
+	const char *file;
+	const char *slice;
+	uint64_t slowest;
+	const char *against;
+	bool paper;
+	struct common_options common;
+};
+
+static const struct opt diagnose_options[] = {
+	OPT_STRING(struct diagnose_config, file, .name = "FILE", .positional = true,
+		   .required = true, .file = true,
+		   .help = "A recording with messages and activity"),
+	OPT_STRING(struct diagnose_config, slice, .name = "slice", .metavar = "FROM:TO",
+		   .excludes = "slowest",
+		   .help = "Explain the messages from this percentile of the latency to that one "
+			   "(default: 99.9:100)"),
+	OPT_U64(struct diagnose_config, slowest, .name = "slowest", .min = 1,
+		.max = SUBJECTS_MAX, .help = "Explain the N slowest messages"),
+	OPT_STRING(struct diagnose_config, against, .name = "against",
+		   .metavar = "FROM:TO|fastest|FILE", .file = true,
+		   .help = "Compare them with this slice of their application's messages (default: "
+			   "40:60), with its fastest 1 %, or with the same slice of another "
+			   "recording"),
+	OPT_FLAG(struct diagnose_config, paper, .name = "paper",
+		 .help = "A deviation counts from the granularity on, however much the reference "
+			 "varies"),
+	OPTIONS_COMMON(struct diagnose_config, common),
+	OPT_END,
+};
+
+/* What the options choose. *file: the other recording, or NULL. */
+static bool selection_of(const struct diagnose_config *c, struct selection *s, const char **file)
+{
+	*s = (struct selection){ .from = 0.999, .to = 1, .slowest = c->slowest,
+				 .against_from = 0.4, .against_to = 0.6 };
+	*file = NULL;
+	if (c->slice && !recorded_slice_parse(c->slice, &s->from, &s->to)) {
+		log_error("--slice takes two percentiles, such as 99.9:100, not '%s'", c->slice);
+		return false;
+	}
+	if (!c->against)
+		return true;
+	if (!strcmp(c->against, "fastest"))
+		s->against = AGAINST_FASTEST;
+	else if (!recorded_slice_parse(c->against, &s->against_from, &s->against_to))
+		*file = c->against;
+	return true;
+}
+
+/* Who recorded it, and when. */
+static int take_fact(void *facts, const struct event *event)
+{
+	const char *key, *value;
+
+	if (event->kind == EV_FACT) {
+		event_fact_get(event, &key, &value);
+		run_facts_take(facts, key, value);
+	}
+	return 0;
+}
+
+static int diagnose(const struct diagnose_config *c, const struct diagnose_options *options,
+		    struct event_reader *reader, struct event_reader *against)
+{
+	struct run_facts facts = { 0 };
+	struct provenance who;
+	struct diagnosis *d;
+	struct report report;
+	int code = EXIT_CANNOT;
+	int err = diagnosis_new(&d, options);
+
+	if (!err)
+		err = diagnosis_run(d, reader, against);
+	if (err) {
+		recorded_file_failed(c->file, "diagnose", err);
+		diagnosis_free(d);
+		return code;
+	}
+	recorded_file_events(reader, take_fact, &facts);
+	who = run_facts_provenance(&facts, "diagnose", DIAGNOSE_SCHEMA);
+	report_init(&report, &who);
+	err = diagnosis_report(d, &report);
+	if (err)
+		recorded_file_failed(c->file, "diagnose", err);
+	else
+		code = result_print(&report, &c->common);
+	report_release(&report);
+	diagnosis_free(d);
+	return code;
+}
+
+static int run(const void *config)
+{
+	const struct diagnose_config *c = config;
+	struct diagnose_options options = { .paper = c->paper };
+	struct event_reader *reader, *other = NULL;
+	const char *against;
+	int code = EXIT_CANNOT;
+
+	common_begin(&c->common);
+	if (!selection_of(c, &options.selection, &against))
+		return EXIT_USAGE;
+	reader = recorded_file_open(c->file);
+	if (reader && against)
+		other = recorded_file_open(against);
+	if (reader && (other || !against))
+		code = diagnose(c, &options, reader, other);
+	event_reader_free(other);
+	event_reader_free(reader);
+	return code;
+}
+
+const struct command cmd_diagnose = {
+	.name = "diagnose",
+	.summary = "explain why the slow messages of a recording were slow",
+	.options = diagnose_options,
+	.config_size = sizeof(struct diagnose_config),
+	.run = run,
+};

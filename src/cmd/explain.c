@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * hostlat explain: load a server on this host, record what happens, and say why its slow requests
+ * were slow. The commands that do it run as processes of their own, so that none disturbs another,
+ * and their recordings are kept beside the result.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/log.h"
+#include "base/parse.h"
+#include "cmd/child.h"
+#include "cmd/cmd.h"
+#include "cmd/explain_result.h"
+#include "load/protocol.h"
+
+/* Programs are loaded and tested, connections made, files read: on a busy machine, too. */
+#define START_PATIENCE_NS (120 * NS_PER_S)
+#define END_PATIENCE_NS (120 * NS_PER_S)
+
+struct explain_config {
+	const char *url;
+	double rate;
+	uint64_t duration_ns;
+	const char *folder;
+	uint64_t port;
+	uint64_t connections, outstanding, threads, seed;
+	const char *workload, *arrival, *size_limit;
+	bool preload, insecure;
+	struct common_options common;
+};
+
+static const struct opt explain_options[] = {
+	OPT_STRING(struct explain_config, url, .name = "URL", .positional = true, .required = true,
+		   .help = "The server, as hostlat load takes it; on this host, in any network "
+			   "namespace"),
+	OPT_RATE(struct explain_config, rate, .name = "rate", .letter = 'r', .required = true,
+		 .help = "Requests per second"),
+	OPT_DURATION(struct explain_config, duration_ns, .name = "for", .def = "10s",
+		     .min = NS_PER_S, .help = "How long requests are made"),
+	OPT_STRING(struct explain_config, folder, .name = "folder", .letter = 'o', .file = true,
+		   .required = true,
+		   .help = "Where report.html, result.json and the recordings are put; made if "
+			   "need be"),
+	OPT_U64(struct explain_config, port, .name = "port", .min = 1, .max = 65535,
+		.help = "The server's own port, if it is not the URL's"),
+	OPT_U64(struct explain_config, connections, .name = "connections", .letter = 'c', .min = 1,
+		.help = "As of hostlat load, as are the next ones"),
+	OPT_U64(struct explain_config, outstanding, .name = "outstanding", .min = 1,
+		.help = "Requests on a connection at a time"),
+	OPT_U64(struct explain_config, threads, .name = "threads", .letter = 't', .min = 1,
+		.help = "Threads that make load"),
+	OPT_STRING(struct explain_config, workload, .name = "workload", .letter = 'w',
+		   .metavar = "NAME|FILE", .help = "What is asked for"),
+	OPT_STRING(struct explain_config, arrival, .name = "arrival", .metavar = "LAW",
+		   .help = "When"),
+	OPT_U64(struct explain_config, seed, .name = "seed", .min = 1, .help = "Of the schedule"),
+	OPT_FLAG(struct explain_config, preload, .name = "preload",
+		 .help = "Store what will be asked for, first"),
+	OPT_FLAG(struct explain_config, insecure, .name = "insecure",
+		 .help = "Don't verify the server's certificate"),
+	OPT_STRING(struct explain_config, size_limit, .name = "size-limit", .metavar = "SIZE",
+		   .help = "Of the server's recording, as of hostlat record"),
+	OPTIONS_COMMON(struct explain_config, common),
+	OPT_END,
+};
+
+/* ---- the words of the commands ---- */
+
+struct words {
+	const char *words[CHILD_WORDS_MAX];
+	size_t n;
+	struct strbuf texts[16]; /* those that were made */
+	size_t made;
+};
+
+static void word(struct words *w, const char *text)
+{
+	if (w->n + 1 < CHILD_WORDS_MAX)
+		w->words[w->n++] = text;
+}
+
+static void option(struct words *w, const char *name, const char *value)
+{
+	if (!value)
+		return;
+	word(w, name);
+	word(w, value);
+}
+
+static const char *made(struct words *w, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static const char *made(struct words *w, const char *fmt, ...)
+{
+	struct strbuf *text = &w->texts[w->made++];
+	va_list args;
+
+	*text = (struct strbuf)STRBUF_INIT(65536);
+	va_start(args, fmt);
+	strbuf_vprintf(text, fmt, args);
+	va_end(args);
+	return strbuf_str(text);
+}
+
+static void number(struct words *w, const char *name, uint64_t value)
+{
+	if (value)
+		option(w, name, made(w, "%llu", (unsigned long long)value));
+}
+
+static void words_release(struct words *w)
+{
+	for (size_t i = 0; i < w->made; i++)
+		strbuf_release(&w->texts[i]);
+}
+
+static void record_words(struct words *w, const struct explain_config *c, uint64_t port)
+{
+	word(w, "hostlat");
+	word(w, "record");
+	option(w, "-o", made(w, "%s/" EXPLAIN_SERVER, c->folder));
+	number(w, "--port", port);
+	option(w, "--interval", "250ms");
+	option(w, "--size-limit", c->size_limit);
+	word(w, "--json");
+	option(w, "--output", made(w, "%s/" EXPLAIN_WATCH, c->folder));
+}
+
+static void load_words(struct words *w, const struct explain_config *c)
+{
+	word(w, "hostlat");
+	word(w, "load");
+	word(w, c->url);
+	option(w, "--rate", made(w, "%.17g", c->rate));
+	option(w, "--max-time", made(w, "%lluns", (unsigned long long)c->duration_ns));
+	option(w, "--timestamps", "kernel");
+	number(w, "--connections", c->connections);
+	number(w, "--outstanding", c->outstanding);
+	number(w, "--threads", c->threads);
+	number(w, "--seed", c->seed);
+	option(w, "--workload", c->workload);
+	option(w, "--arrival", c->arrival);
+	if (c->preload)
+		word(w, "--preload");
+	if (c->insecure)
+		word(w, "--insecure");
+	option(w, "--record", made(w, "%s/" EXPLAIN_CLIENT, c->folder));
+	word(w, "--json");
+	option(w, "--output", made(w, "%s/" EXPLAIN_LOAD, c->folder));
+}
+
+/* ---- the run ---- */
+
+/* What a command said when it could not do its work: it says what to do. */
+static void say_why(const char *command, struct child *child, int code)
+{
+	const char *text = strbuf_str(&child->text);
+
+	if (code == -ETIMEDOUT)
+		log_error("hostlat %s takes too long", command);
+	else if (code == -EINTR)
+		log_error("interrupted before there was a result");
+	else
+		log_error("hostlat %s could not run: %s", command,
+			  *text ? text : "it said nothing");
+}
+
+static bool measured(int code)
+{
+	return code == EXIT_OK || code == EXIT_PARTIAL;
+}
+
+/* The recorder is ready: load is made, and what that says awaited. */
+static int load_beside(const struct explain_config *c, struct stop *stop)
+{
+	struct words words = { 0 };
+	struct child load;
+	int code;
+
+	load_words(&words, c);
+	code = child_start(&load, words.words);
+	if (!code)
+		code = child_wait(&load, c->duration_ns + START_PATIENCE_NS, stop);
+	if (code == -EINTR) { /* it leaves what it has */
+		child_interrupt(&load);
+		code = child_wait(&load, END_PATIENCE_NS, &(struct stop){ .fd = -1 });
+	}
+	if (!measured(code))
+		say_why("load", &load, code);
+	child_end(&load);
+	words_release(&words);
+	return measured(code) ? 0 : -EIO;
+}
+
+static int run_both(const struct explain_config *c, uint64_t port, struct stop *stop)
+{
+	struct words words = { 0 };
+	struct child recorder;
+	int code;
+
+	record_words(&words, c, port);
+	code = child_start(&recorder, words.words);
+	if (!code)
+		code = child_ready(&recorder, "hostlat: measuring", START_PATIENCE_NS, stop);
+	if (code) {
+		say_why("record", &recorder, code);
+		goto out;
+	}
+	log_info("measuring");
+	code = load_beside(c, stop);
+	if (code)
+		goto out;
+	child_interrupt(&recorder);
+	code = child_wait(&recorder, END_PATIENCE_NS, &(struct stop){ .fd = -1 });
+	if (measured(code)) {
+		code = 0;
+	} else {
+		say_why("record", &recorder, code);
+		code = -EIO;
+	}
+out:
+	child_end(&recorder);
+	words_release(&words);
+	return code;
+}
+
+/* The page of what result.json says. A failure is said, and spoils nothing else. */
+static void make_page(const struct explain_config *c, struct stop *stop)
+{
+	struct words words = { 0 };
+	struct child child;
+	int code;
+
+	word(&words, "hostlat");
+	word(&words, "report");
+	word(&words, made(&words, "%s/" EXPLAIN_RESULT, c->folder));
+	option(&words, "-o", made(&words, "%s/" EXPLAIN_PAGE, c->folder));
+	code = child_start(&child, words.words);
+	if (!code)
+		code = child_wait(&child, END_PATIENCE_NS, stop);
+	if (code)
+		say_why("report", &child, code);
+	child_end(&child);
+	words_release(&words);
+}
+
+/* ---- the command ---- */
+
+static int make_folder(const char *path)
+{
+	struct stat st;
+
+	if (!mkdir(path, 0777) || (errno == EEXIST && !stat(path, &st) && S_ISDIR(st.st_mode)))
+		return 0;
+	log_error("can't make the folder %s: %s", path,
+		  strerror(errno == EEXIST ? ENOTDIR : errno));
+	return -errno;
+}
+
+static int server_port(const struct explain_config *c, uint64_t *port)
+{
+	struct strbuf why = STRBUF_INIT(4096);
+	struct target target;
+	int err = target_parse(c->url, &target, &why);
+
+	*port = c->port;
+	if (err)
+		log_error("%s", strbuf_str(&why));
+	else if (target.unix_socket || target.protocol->no_network)
+		log_error("%s has no network: there is nothing to explain", c->url);
+	else if (!*port && parse_u64(target.port, port))
+		log_error("%s names no port", c->url);
+	strbuf_release(&why);
+	return err || target.unix_socket || target.protocol->no_network || !*port ? -EINVAL : 0;
+}
+
+static int run(const void *config)
+{
+	const struct explain_config *c = config;
+	struct stop stop = { 0 };
+	uint64_t port;
+	int err;
+
+	common_begin(&c->common);
+	if (server_port(c, &port))
+		return EXIT_USAGE;
+	if (make_folder(c->folder))
+		return EXIT_CANNOT;
+	err = stop_init(&stop);
+	if (err) {
+		log_error("%s", strerror(-err));
+		return EXIT_CANNOT;
+	}
+	err = run_both(c, port, &stop) ? EXIT_CANNOT : explain_result(c->folder, &c->common);
+	if (err == EXIT_OK || err == EXIT_PARTIAL)
+		make_page(c, &stop);
+	stop_release(&stop);
+	return err;
+}
+
+const struct command cmd_explain = {
+	.name = "explain",
+	.summary = "load a server on this host and say why its slow requests were slow",
+	.options = explain_options,
+	.config_size = sizeof(struct explain_config),
+	.run = run,
+};

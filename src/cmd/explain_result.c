@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/explain_result.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/outfile.h"
+#include "base/strbuf.h"
+#include "cmd/load_intake.h"
+#include "cmd/load_options.h"
+#include "cmd/load_result.h"
+#include "cmd/recorded_file.h"
+#include "cmd/result.h"
+#include "diagnose/diagnose.h"
+#include "event/reader.h"
+#include "output/json.h"
+#include "report/human.h"
+
+/* The slowest hundredth. */
+#define SLOW 0.01
+#define LINES_MAX 10
+
+struct place {
+	char path[4096];
+};
+
+static const char *in_folder(struct place *place, const char *folder, const char *name)
+{
+	snprintf(place->path, sizeof(place->path), "%s/%s", folder, name);
+	return place->path;
+}
+
+/* ---- the load ---- */
+
+static int summarise(struct event_reader *reader, struct load_summary *out)
+{
+	const struct load_question question = { 0 };
+	struct load_intake intake;
+	struct event_block block;
+	int err;
+
+	load_intake_init(&intake, &question, NULL);
+	while ((err = event_source_next(event_reader_source(reader), &block)) > 0) {
+		err = load_intake_take(&intake, &block);
+		if (err < 0)
+			break;
+	}
+	if (!err || err == LOAD_DECIDED)
+		err = load_intake_finish(&intake);
+	if (!err)
+		err = load_summary_make(&intake, LOAD_PERCENTILE_DEFAULT, out);
+	load_intake_release(&intake);
+	return err;
+}
+
+static void say_load(struct report *r, const struct load_summary *s)
+{
+	const struct load_quantile *p99 = &s->quantiles[REPORT_P99];
+	char at[HUMAN_MAX], lo[HUMAN_MAX], hi[HUMAN_MAX], rate[HUMAN_MAX], count[HUMAN_MAX];
+
+	if (!p99->known)
+		report_finding(r, "No latency of the requests: %s.", s->reasons);
+	else if (p99->bounded)
+		report_finding(r, "p99 %s [%s, %s] at %s/s, %s requests.", human_ns(at, p99->ns),
+			       human_ns(lo, p99->lo_ns), human_ns(hi, p99->hi_ns),
+			       human_rate(rate, s->achieved), human_count(count, s->count));
+	else
+		report_finding(r, "p99 %s at %s/s, %s requests; no interval: %s.",
+			       human_ns(at, p99->ns), human_rate(rate, s->achieved),
+			       human_count(count, s->count), s->reasons);
+}
+
+/* ---- the server ---- */
+
+static const struct diagnose_options slowest_hundredth = {
+	.selection = { .from = 1 - SLOW, .to = 1, .against_from = 0.4, .against_to = 0.6 },
+};
+
+static int diagnose(struct diagnosis **out, struct event_reader *server,
+		    struct event_reader *client)
+{
+	int err = diagnosis_new(out, &slowest_hundredth);
+
+	if (!err)
+		err = diagnosis_run(*out, server, NULL);
+	if (!err)
+		err = diagnosis_join(*out, client, SLOW);
+	return err;
+}
+
+/* The verdict is what both say, in one list; what is wrong with either is wrong with it. */
+static void take_over(struct report *r, const struct report *from)
+{
+	for (const struct item *i = from->findings.first; i; i = i->next)
+		if (r->findings.count < LINES_MAX)
+			report_finding(r, "%s", i->string);
+	for (const struct row *row = from->reasons ? from->reasons->first : NULL; row;
+	     row = row->next)
+		report_reason(r, row->cells[0].string,
+			      row->cells[2].type == VALUE_STRING ? row->cells[2].string : NULL,
+			      "%s", row->cells[1].string);
+}
+
+/* ---- result.json ---- */
+
+static int read_file(const char *path, struct strbuf *out)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char buf[65536];
+	ssize_t n = -1;
+
+	while (fd >= 0 && (n = read(fd, buf, sizeof(buf))) > 0)
+		strbuf_add(out, buf, (size_t)n);
+	if (fd >= 0)
+		close(fd);
+	return n < 0 ? -errno : out->error;
+}
+
+/* One more member of the object that `out` ends with. */
+static void add_member(struct strbuf *out, const char *name, const struct strbuf *document)
+{
+	while (out->len && (out->buf[out->len - 1] == '\n' || out->buf[out->len - 1] == ' '))
+		out->len--;
+	if (out->len)
+		out->len--; /* its brace */
+	strbuf_printf(out, ",\n\"%s\": ", name);
+	strbuf_add(out, strbuf_str(document), document->len);
+	strbuf_add(out, "}\n", 2);
+}
+
+static int add_file(struct strbuf *out, const char *folder, const char *name, const char *member)
+{
+	struct strbuf text = STRBUF_INIT(REPORT_MEMORY_MAX);
+	struct place place;
+	int err = read_file(in_folder(&place, folder, name), &text);
+
+	if (err)
+		log_error("can't read %s: %s", place.path, strerror(-err));
+	else
+		add_member(out, member, &text);
+	strbuf_release(&text);
+	return err;
+}
+
+static int write_result(const char *folder, const struct strbuf *text)
+{
+	struct outfile file = {};
+	struct place place;
+	int err = outfile_open(&file, in_folder(&place, folder, EXPLAIN_RESULT));
+
+	if (!err)
+		err = outfile_write(&file, strbuf_str(text), text->len);
+	if (!err)
+		err = outfile_commit(&file);
+	if (err)
+		log_error("can't write %s: %s", place.path, strerror(-err));
+	outfile_release(&file);
+	return err;
+}
+
+static int make_result(const char *folder, const struct report *r, const struct report *diagnosed,
+		       struct strbuf *out)
+{
+	struct strbuf text = STRBUF_INIT(REPORT_MEMORY_MAX);
+	int err;
+
+	json_report(r, JSON_DOCUMENT, out);
+	err = add_file(out, folder, EXPLAIN_LOAD, "load");
+	if (!err)
+		err = add_file(out, folder, EXPLAIN_WATCH, "watch");
+	json_report(diagnosed, JSON_DOCUMENT, &text);
+	add_member(out, "diagnose", &text);
+	if (!err)
+		err = text.error ? text.error : out->error;
+	if (!err)
+		err = report_error(r) ? report_error(r) : report_error(diagnosed);
+	strbuf_release(&text);
+	return err;
+}
+
+/* ---- the whole ---- */
+
+static int print(const struct report *r, const struct strbuf *json,
+		 const struct common_options *common)
+{
+	struct outfile file = {};
+	int err;
+
+	if (!common->json && !common->json_lines)
+		return result_print(r, common);
+	err = outfile_open(&file, common->output);
+	if (!err)
+		err = outfile_write(&file, strbuf_str(json), json->len);
+	if (!err)
+		err = outfile_commit(&file);
+	if (err)
+		log_error("can't write the result: %s", strerror(-err));
+	outfile_release(&file);
+	return err ? EXIT_CANNOT : r->partial ? EXIT_PARTIAL : EXIT_OK;
+}
+
+static int conclude(const char *folder, const struct common_options *common,
+		    const struct load_summary *load, const struct diagnosis *d)
+{
+	struct strbuf json = STRBUF_INIT(REPORT_MEMORY_MAX);
+	struct report r, diagnosed;
+	int code = EXIT_CANNOT, err;
+
+	result_begin(&r, "explain", EXPLAIN_SCHEMA);
+	result_begin(&diagnosed, "diagnose", DIAGNOSE_SCHEMA);
+	report_title(&r, "Why the slow requests were slow");
+	report_summary(&r, "kept in %s", folder);
+	say_load(&r, load);
+	err = diagnosis_report(d, &diagnosed);
+	if (!err)
+		take_over(&r, &diagnosed);
+	if (!load->sound)
+		report_reason(&r, "load-not-sound", load->reasons,
+			      "the load was not what was asked for, or its latency can't be told");
+	report_place_findings(&r);
+	report_place_verdict(&r);
+	if (!err)
+		err = make_result(folder, &r, &diagnosed, &json);
+	if (!err)
+		err = write_result(folder, &json);
+	if (!err)
+		code = print(&r, &json, common);
+	strbuf_release(&json);
+	report_release(&r);
+	report_release(&diagnosed);
+	return code;
+}
+
+int explain_result(const char *folder, const struct common_options *common)
+{
+	struct event_reader *server = NULL, *client = NULL;
+	struct load_summary load = { 0 };
+	struct diagnosis *d = NULL;
+	int code = EXIT_CANNOT;
+	struct place place;
+	int err;
+
+	server = recorded_file_open(in_folder(&place, folder, EXPLAIN_SERVER));
+	if (server)
+		client = recorded_file_open(in_folder(&place, folder, EXPLAIN_CLIENT));
+	if (!client)
+		goto out;
+	err = summarise(client, &load);
+	if (!err)
+		err = diagnose(&d, server, client);
+	if (err)
+		log_error("can't analyse what was recorded in %s: %s", folder, strerror(-err));
+	else
+		code = conclude(folder, common, &load, d);
+out:
+	diagnosis_free(d);
+	event_reader_free(client);
+	event_reader_free(server);
+	return code;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From the recordings of `explain` to its verdict and to result.json. */
+#ifndef HOSTLAT_CMD_EXPLAIN_RESULT_H
+#define HOSTLAT_CMD_EXPLAIN_RESULT_H
+
+#include "cmd/cmd.h"
+
+/* What it keeps in its folder. */
+#define EXPLAIN_SERVER "server.hlat"  /* hostlat record's */
+#define EXPLAIN_CLIENT "client.hlat"  /* hostlat load's */
+#define EXPLAIN_WATCH "watch.json"
+#define EXPLAIN_LOAD "load.json"
+#define EXPLAIN_RESULT "result.json"
+#define EXPLAIN_PAGE "report.html"   /* hostlat report's, of result.json */
+
+#define EXPLAIN_SCHEMA 1
+
+/*
+ * Diagnoses the slowest hundredth of the server's messages, joins the slowest hundredth of the
+ * requests to them, writes result.json and prints the verdict. Returns an exit code.
+ */
+int explain_result(const char *folder, const struct common_options *common);
+
+#endif

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* hostlat report: one page to show, made of what the other commands printed with --json. */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/outfile.h"
+#include "cmd/cmd.h"
+#include "output/html.h"
+
+#define READ_SIZE (1 << 16)
+
+struct report_config {
+	struct opt_list files;
+	const char *page;
+	const char *title;
+	bool quiet;
+};
+
+static const struct opt report_options[] = {
+	OPT_LIST(struct report_config, files, .name = "FILE", .positional = true, .required = true,
+		 .file = true, .help = "What a command printed with --json; - is standard input"),
+	OPT_STRING(struct report_config, page, .name = "page", .letter = 'o', .file = true,
+		   .required = true, .help = "The page that is made, HTML"),
+	OPT_STRING(struct report_config, title, .name = "title", .def = "hostlat report",
+		   .help = "What the page is called"),
+	OPT_FLAG(struct report_config, quiet, .name = "quiet", .letter = 'q',
+		 .help = "Print only warnings and errors on stderr"),
+	OPT_END,
+};
+
+struct making {
+	struct strbuf out, text;
+	struct html html;
+	size_t bytes, damaged;
+};
+
+static bool is_stdin(const char *path)
+{
+	return !strcmp(path, "-");
+}
+
+static const char *shown_name(const char *path)
+{
+	return is_stdin(path) ? "standard input" : path;
+}
+
+/* No file is read twice, none is overwritten by the page. */
+static bool are_apart(const struct report_config *c)
+{
+	for (uint32_t i = 0; i < c->files.len; i++) {
+		const char *path = c->files.items[i];
+
+		if (!is_stdin(path) && outfile_same(path, c->page)) {
+			log_error("%s is read: the page needs another name", path);
+			return false;
+		}
+		for (uint32_t k = 0; k < i; k++) {
+			if (is_stdin(path) && is_stdin(c->files.items[k])) {
+				log_error("standard input can be read once only");
+				return false;
+			}
+		}
+	}
+	return true;
+}
+
+/* All of it, into `text`; -EFBIG if it is more than is left of what a page takes. */
+static int read_all(int fd, struct strbuf *text, size_t left)
+{
+	char chunk[READ_SIZE];
+	ssize_t n;
+
+	strbuf_reset(text);
+	while ((n = read(fd, chunk, sizeof(chunk))) != 0) {
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (text->len + (size_t)n > left)
+			return -EFBIG;
+		strbuf_add(text, chunk, (size_t)n);
+		if (text->error)
+			return text->error;
+	}
+	return 0;
+}
+
+static int read_file(struct making *m, const char *path)
+{
+	size_t left = HTML_INPUT_MAX - m->bytes;
+	int fd = is_stdin(path) ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
+	int err = fd < 0 ? -errno : read_all(fd, &m->text, left);
+
+	if (fd >= 0)
+		close(fd);
+	m->bytes += err ? 0 : m->text.len;
+	if (err == -EFBIG)
+		log_error("%s doesn't fit: a page takes %u MiB of results", shown_name(path),
+			  HTML_INPUT_MAX >> 20);
+	else if (err)
+		log_error("cannot read %s: %s", shown_name(path), strerror(-err));
+	return err;
+}
+
+/* Returns EXIT_OK, also for a damaged file, which is counted, or EXIT_CANNOT. */
+static int add_file(struct making *m, const char *path)
+{
+	const char *name = shown_name(path);
+	struct json_text_fault fault;
+	int err = read_file(m, path);
+
+	if (err)
+		return EXIT_CANNOT;
+	if (!json_text_is_result(strbuf_str(&m->text), m->text.len)) {
+		log_error("%s is not a result of hostlat: --json makes one", name);
+		return EXIT_CANNOT;
+	}
+	err = html_add(&m->html, name, strbuf_str(&m->text), m->text.len, &fault);
+	if (err == -EBADMSG) {
+		log_error("%s is damaged: line %zu, column %zu: %s", name, fault.line, fault.column,
+			  fault.what);
+		html_leave_out(&m->html, name, &fault);
+		m->damaged++;
+	} else if (err) {
+		log_error("cannot put %s into the page: %s", name, strerror(-err));
+		return EXIT_CANNOT;
+	}
+	return EXIT_OK;
+}
+
+static int add_files(struct making *m, const struct report_config *c)
+{
+	int code = EXIT_OK;
+
+	html_begin(&m->html, &m->out, c->title);
+	for (uint32_t i = 0; !code && i < c->files.len; i++)
+		code = add_file(m, c->files.items[i]);
+	html_end(&m->html);
+	if (!code && m->out.error) {
+		log_error("cannot make the page: %s", strerror(-m->out.error));
+		code = EXIT_CANNOT;
+	}
+	return code;
+}
+
+static int write_page(const struct making *m, const char *path)
+{
+	struct outfile file = { 0 };
+	int err = outfile_open(&file, path);
+
+	if (!err)
+		err = outfile_write(&file, strbuf_str(&m->out), m->out.len);
+	if (!err)
+		err = outfile_commit(&file);
+	if (err)
+		log_error("cannot write to %s: %s", path, strerror(-err));
+	else
+		log_info("%zu %s, %zu bytes, in %s", m->html.documents,
+			 m->html.documents == 1 ? "result" : "results", m->out.len, path);
+	outfile_release(&file);
+	return err ? EXIT_CANNOT : EXIT_OK;
+}
+
+static int run(const void *config)
+{
+	const struct report_config *c = config;
+	struct making m = {
+		.out = STRBUF_INIT(HTML_PAGE_MAX),
+		.text = STRBUF_INIT(HTML_INPUT_MAX),
+	};
+	int code;
+
+	if (c->quiet)
+		log_set_level(LOG_LEVEL_WARNING);
+	if (is_stdin(c->page)) {
+		log_error("-o takes a file: a page is opened by its name");
+		return EXIT_USAGE;
+	}
+	if (!are_apart(c))
+		return EXIT_USAGE;
+	code = add_files(&m, c);
+	if (!code && m.html.documents)
+		code = write_page(&m, c->page);
+	if (!code && m.damaged)
+		code = EXIT_PARTIAL;
+	strbuf_release(&m.out);
+	strbuf_release(&m.text);
+	return code;
+}
+
+const struct command cmd_report = {
+	.name = "report",
+	.summary = "make one page of any results",
+	.options = report_options,
+	.config_size = sizeof(struct report_config),
+	.run = run,
+};

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/session_activity.h"
+
+#include "base/log.h"
+
+int session_activity_open(struct session_activity *a, uint32_t pid,
+			  const struct tracefs_config *functions)
+{
+	char why[512];
+	int err = activity_open(&a->activity, pid, why, sizeof(why));
+
+	if (!err && functions)
+		err = funcgraph_open(&a->functions, functions, activity_cores(a->activity), why,
+				     sizeof(why));
+	if (err) {
+		log_error("%s", why);
+		return err;
+	}
+	if (*activity_missing(a->activity))
+		log_warning("this kernel doesn't tell all that its CPUs do: no %s",
+			    activity_missing(a->activity));
+	if (a->functions && funcgraph_shared(a->functions))
+		log_info("this kernel has one user of the function_graph tracer at a time: "
+			 "meanwhile it is hostlat");
+	return 0;
+}
+
+int session_activity_start(struct session_activity *a)
+{
+	int err = a->activity ? activity_start(a->activity) : 0;
+
+	return err || !a->functions ? err : funcgraph_start(a->functions);
+}
+
+struct putting {
+	struct activity *activity;
+	int err;
+};
+
+static void put(void *ctx, uint32_t cpu, const struct trace_call *call, uint32_t symbol)
+{
+	static const enum timeline_call_what what[] = {
+		[TRACE_CALL] = TIMELINE_CALL,
+		[TRACE_RETURN] = TIMELINE_RETURN,
+		[TRACE_LOST] = TIMELINE_LOST,
+		[TRACE_AGAIN] = TIMELINE_AGAIN,
+	};
+	const struct timeline_call one = {
+		.time = call->time, .symbol = symbol, .what = what[call->what],
+	};
+	struct putting *p = ctx;
+
+	if (!p->err)
+		p->err = activity_call(p->activity, cpu, &one);
+}
+
+/* A core's functions come first, so that what its programs noted finds its place among them. */
+static int pull_core(struct session_activity *a, struct event_writer *writer, uint32_t core)
+{
+	struct putting putting = { .activity = a->activity };
+	const uint64_t until = funcgraph_pull(a->functions, writer, core, put, &putting);
+
+	return putting.err ? putting.err :
+			     activity_pull_until(a->activity, writer, core, until);
+}
+
+int session_activity_pull(struct session_activity *a, struct event_writer *writer)
+{
+	int err = 0;
+
+	if (!a->activity)
+		return 0;
+	if (!a->functions)
+		return activity_pull(a->activity, writer);
+	for (uint32_t core = 0; core < activity_cores(a->activity); core++) {
+		int e = pull_core(a, writer, core);
+
+		if (!err)
+			err = e;
+	}
+	return err;
+}
+
+int session_activity_end(struct session_activity *a, struct event_writer *writer)
+{
+	int err = 0;
+
+	if (!a->activity)
+		return 0;
+	if (a->functions) {
+		funcgraph_stop(a->functions);
+		err = session_activity_pull(a, writer);
+	}
+	return err ? err : activity_end(a->activity, writer);
+}
+
+uint64_t session_activity_lost(const struct session_activity *a)
+{
+	return (a->activity ? activity_lost(a->activity) : 0) +
+	       (a->functions ? funcgraph_lost(a->functions) : 0);
+}
+
+void session_activity_release(struct session_activity *a)
+{
+	funcgraph_free(a->functions);
+	activity_free(a->activity);
+}

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/session_check.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/log.h"
+#include "base/strbuf.h"
+#include "host/cgroup.h"
+#include "host/iface.h"
+#include "host/netns.h"
+#include "host/task.h"
+
+#define BIT(stage) (1ULL << (stage))
+
+static int check_netns(const struct probe_options *o, uint64_t *inode)
+{
+	struct host_netns_vec list = {};
+	const struct host_netns *ns = NULL;
+
+	if (!o->netns)
+		return 0;
+	if (!host_netns_list(NULL, &list))
+		ns = host_netns_lookup(NULL, &list, o->netns);
+	if (ns)
+		*inode = ns->inode;
+	else
+		log_error("--netns %s: no such network namespace; `ip netns` and `lsns -t net` "
+			  "list them", o->netns);
+	host_netns_vec_release(&list);
+	return ns ? 0 : -ENOENT;
+}
+
+/* In how many namespaces the packets of this interface come by others, whose names `below` gets. */
+static int count_uppers(const struct host_netns_vec *list, const char *name, struct strbuf *below)
+{
+	int n = 0;
+
+	for (size_t i = 0; i < list->len; i++) {
+		struct host_iface_vec ifaces = {};
+
+		if (host_iface_index(&list->items[i], name) > 0 &&
+		    !host_iface_list(&list->items[i], &ifaces))
+			n += host_iface_comes_by(&ifaces, name, below);
+		host_iface_vec_release(&ifaces);
+	}
+	return n;
+}
+
+/* Packets are told by the interface that they came by: a bond, for instance, has none. */
+static int check_lowest(const char *name, const struct host_netns_vec *list, int found)
+{
+	struct strbuf below = STRBUF_INIT(4096);
+	int n = count_uppers(list, name, &below), err = 0;
+	const char *names = below.len ? strbuf_str(&below) : "the interface below it, which is in "
+							     "another network namespace";
+
+	if (n == found) {
+		log_error("--ifname %s: its packets come in by another interface, and are counted "
+			  "there: name %s", name, names);
+		err = -EOPNOTSUPP;
+	} else if (n) {
+		log_warning("--ifname %s: in %d of %d network namespaces its packets come in by "
+			    "another interface, and are not seen: %s", name, n, found, names);
+	}
+	strbuf_release(&below);
+	return err;
+}
+
+static int check_iface(const struct probe_options *o)
+{
+	struct host_netns_vec list = {};
+	size_t unknown = 0;
+	int found = 0, err = 0;
+
+	if (!o->ifname)
+		return 0;
+	if (!host_netns_list(NULL, &list))
+		found = host_iface_exists(&list, o->ifname, NULL, &unknown);
+	if (found > 0 && (session_stages(o) & INGRESS_STAGES))
+		err = check_lowest(o->ifname, &list, found);
+	host_netns_vec_release(&list);
+	if (found > 0)
+		return err;
+	log_error("--ifname %s: no interface of this name in any network namespace%s", o->ifname,
+		  unknown ? " that can be entered from here" : "");
+	return -ENODEV;
+}
+
+/* The kernel's programs see pids of the first pid namespace; include/linux/proc_ns.h. */
+#define PROC_PID_INIT_INO 0xeffffffcU
+
+static int check_pid(const struct probe_options *o)
+{
+	struct host_task task;
+	struct stat ns;
+
+	if (!o->pid)
+		return 0;
+	if (!stat("/proc/self/ns/pid", &ns) && ns.st_ino != PROC_PID_INIT_INO) {
+		log_error("--pid: hostlat runs in a pid namespace of its own, where pids are not "
+			  "the kernel's; run it on the host, or use --port or --netns");
+		return -EXDEV;
+	}
+	if (!host_task_get(NULL, o->pid, &task)) {
+		if (task.tgid == task.pid)
+			return 0;
+		log_error("--pid %d: that is thread %d of process %d: take --pid %d", task.pid,
+			  task.pid, task.tgid, task.tgid);
+		return -EINVAL;
+	}
+	log_error("--pid %" PRIu64 ": there is no such process", o->pid);
+	return -ESRCH;
+}
+
+static uint32_t depth(const char *path)
+{
+	uint32_t n = 0;
+
+	for (; *path; path++)
+		n += *path == '/' && path[1];
+	return n;
+}
+
+/* The id of the root, where all of the hierarchy is seen; include/linux/kernfs.h. */
+#define CGROUP_ROOT_ID 1
+
+/* `path` is below the mount. The kernel knows groups by their depth below its own root. */
+static int find_cgroup(const char *mount, const char *path, struct watch_probe_config *config)
+{
+	char name[2 * HOST_PATH_MAX];
+	uint64_t root;
+	struct stat st;
+
+	snprintf(name, sizeof(name), "%s%s", mount, path);
+	if (stat(name, &st) || !S_ISDIR(st.st_mode) ||
+	    host_cgroup2_id(NULL, *path ? path : "/", &config->cgroup))
+		return -ENOENT;
+	if (host_cgroup2_id(NULL, "/", &root) || root != CGROUP_ROOT_ID)
+		return -EXDEV;
+	if (host_cgroup2_path(NULL, config->cgroup, name, sizeof(name)))
+		return -EPERM;
+	config->cgroup_level = depth(name);
+	return 0;
+}
+
+/* As /proc/PID/cgroup has it, or as a folder. */
+static int check_cgroup(const struct probe_options *o, struct watch_probe_config *config)
+{
+	char mount[HOST_PATH_MAX];
+	const char *path = o->cgroup;
+	size_t len;
+	int err;
+
+	if (!path)
+		return 0;
+	if (host_cgroup2_mount(NULL, mount, sizeof(mount))) {
+		log_error("--cgroup: cgroup2 is not mounted here");
+		return -ENOENT;
+	}
+	len = strlen(mount);
+	if (!strncmp(path, mount, len) && (path[len] == '/' || !path[len]))
+		path += len;
+	err = *path == '/' || !*path ? find_cgroup(mount, path, config) : -ENOENT;
+	if (err == -EXDEV)
+		log_error("--cgroup: hostlat runs in a cgroup namespace of its own, which doesn't "
+			  "say where a group is in the kernel's; run it on the host");
+	else if (err == -EPERM)
+		log_error("--cgroup needs CAP_DAC_READ_SEARCH, to find the group by its number");
+	else if (err)
+		log_error("--cgroup %s: no such control group in cgroup2; a path such as "
+			  "/system.slice/nginx.service is meant, `systemd-cgls` shows them",
+			  o->cgroup);
+	return err;
+}
+
+static int check_origin(const struct probe_options *o)
+{
+	if (o->origin == ORIGIN_NONE || (session_stages(o) & INGRESS_STAGES))
+		return 0;
+	log_error("--origin is for ingress stages: what is sent has one origin at each stage");
+	return -EINVAL;
+}
+
+/* It sees packets, and knows nothing of their sockets. */
+static int check_probe(const struct probe_options *o)
+{
+	const char *with = o->pid ? "--pid" : o->cgroup ? "--cgroup" : o->by ? "--by" :
+			   o->origin == ORIGIN_DELIVER ? "--origin deliver" : NULL;
+
+	if (o->probe && o->max_overhead > 0) {
+		log_error("--probe doesn't go with --max-overhead: what it costs isn't known");
+		return -EINVAL;
+	}
+
+	if (!o->probe)
+		return 0;
+	if (with)
+		log_error("--probe doesn't go with %s: at a function it isn't known whose packet "
+			  "it is", with);
+	else if (!(session_stages(o) & INGRESS_STAGES))
+		log_error("--probe is for packets that are received: --stages must have an ingress "
+			  "stage");
+	else if (!*o->probe || strlen(o->probe) > WATCH_PROBE_MAX)
+		log_error("--probe: takes the name of a function or tracepoint");
+	else
+		return 0;
+	return -EINVAL;
+}
+
+/* Every row is of the same packets: those that found a long queue. */
+static int check_min_queue(const struct probe_options *o)
+{
+	uint64_t stages = session_stages(o);
+
+	if (!o->min_queue)
+		return 0;
+	if (o->probe)
+		log_error("--min-queue doesn't go with --probe: at a function it isn't known what "
+			  "socket the packet will find");
+	else if (o->one_in || o->max_overhead > 0)
+		log_error("--min-queue doesn't go with --sample or --max-overhead: of a sample it "
+			  "isn't known how many packets wait");
+	else if (stages & EGRESS_STAGES)
+		log_error("--min-queue is for packets that are received: --stages can't have an "
+			  "egress stage");
+	else if (!(stages & BIT(STAGE_ENQUEUED)))
+		log_error("--min-queue judges packets at enqueued: --stages must have it");
+	else
+		return 0;
+	return -EINVAL;
+}
+
+/* Drops and acknowledgements are counted in full; by their interface that can't be. */
+static int check_sample(const struct probe_options *o)
+{
+	if (!o->ifname || !(o->one_in > 1 || o->max_overhead > 0))
+		return 0;
+	log_error("--sample and --max-overhead don't go with --ifname: by what interface a segment "
+		  "came that isn't measured, isn't known when it is dropped");
+	return -EINVAL;
+}
+
+/* A poll is of a device and a CPU, and of no socket. */
+static int check_arrival(const struct probe_options *o)
+{
+	const uint64_t keys = 1U << GROUP_IFINDEX | 1U << GROUP_CPU | 1U << GROUP_RXQ;
+	const char *with = o->pid ? "--pid" : o->port ? "--port" : o->cgroup ? "--cgroup" :
+			   o->min_queue ? "--min-queue" :
+			   o->by & ~keys ? "--by, but for ifindex, cpu and rxq" : NULL;
+
+	if (!(session_stages(o) & ARRIVAL_STAGES))
+		return 0;
+	if (o->one_in > 1 || o->max_overhead > 0) {
+		log_error("the stages irq and poll don't go with --sample and --max-overhead: each "
+			  "interrupt and poll is measured");
+		return -EINVAL;
+	}
+	if (!with)
+		return 0;
+	log_error("the stages irq and poll don't go with %s: whose packets will come isn't known "
+		  "there", with);
+	return -EINVAL;
+}
+
+static int check_slower_than(const struct probe_options *o)
+{
+	if (!o->slower_than_ns || (session_stages(o) & BIT(STAGE_READ)))
+		return 0;
+	log_error("--slower-than: a message is judged when it is read: --stages must have read");
+	return -EINVAL;
+}
+
+/* Each message is told, and what the CPUs do can't be thinned. */
+static int check_tracing(const struct probe_options *o, bool messages, bool activity)
+{
+	const char *with = o->one_in > 1 ? "--sample" : o->max_overhead > 0 ? "--max-overhead" :
+			   o->min_queue ? "--min-queue" : NULL;
+
+	if (!messages && !activity)
+		return 0;
+	if (messages && !(session_stages(o) & BIT(STAGE_READ)))
+		log_error("--with messages: a message is told when it is read: --stages must have "
+			  "read, or --with must not have messages");
+	else if (with)
+		log_error("%s goes with --with watch only: of messages and of what the CPUs do, "
+			  "all is recorded", with);
+	else
+		return 0;
+	return -EINVAL;
+}
+
+int session_check(const struct probe_options *o, bool messages, bool activity,
+		  struct watch_probe_config *config)
+{
+	int err;
+
+	err = check_origin(o);
+	if (!err)
+		err = check_slower_than(o);
+	if (!err)
+		err = check_tracing(o, messages, activity);
+	if (!err)
+		err = check_probe(o);
+	if (!err)
+		err = check_min_queue(o);
+	if (!err)
+		err = check_arrival(o);
+	if (!err)
+		err = check_sample(o);
+	if (!err)
+		err = check_netns(o, &config->netns);
+	if (!err)
+		err = check_cgroup(o, config);
+	if (!err)
+		err = check_iface(o);
+	if (!err)
+		err = check_pid(o);
+	return err;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a system call is for, by its number on the machine that recorded it. */
+#ifndef HOSTLAT_DIAGNOSE_CALLS_H
+#define HOSTLAT_DIAGNOSE_CALLS_H
+
+#include <stdint.h>
+
+enum call_class {
+	CALL_OTHER,
+	CALL_WAIT,    /* for any of several: epoll_wait, poll, select */
+	CALL_RECEIVE, /* read and recv; on a file, too: how the task leaves its core tells */
+	CALL_SEND,
+	CALL_LOCK,    /* futex */
+	CALL_SLEEP,
+	CALL_FILE,
+};
+
+struct calls {
+	const struct call *table; /* NULL: numbers of that machine are not known */
+	uint32_t n;
+};
+
+/* By the fact host.machine: x86_64 and aarch64 are known. NULL: unknown. */
+struct calls calls_of(const char *machine);
+
+/* Of system call number `nr`. */
+enum call_class calls_class(const struct calls *calls, uint32_t nr);
+
+/* "epoll_wait"; NULL if it has no entry. */
+const char *calls_name(const struct calls *calls, uint32_t nr);
+
+#endif

@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "diagnose/compare.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "diagnose/compare_state.h"
+
+/* Of a slice's messages: those next to its edge that say what is lost or won there. */
+#define EDGE_SHARE 10u
+
+/* Who is behind one place: merged whenever there are twice as many, the small ones then go. */
+#define SHARES_MANY 65536u
+
+/* ---- blocks ---- */
+
+static size_t block_of(const struct compared *c, size_t message)
+{
+	return (size_t)((unsigned __int128)message * c->n_blocks / c->rec.messages.all.len);
+}
+
+static int fill_blocks(struct compared *c)
+{
+	const struct messages *messages = &c->rec.messages;
+	const size_t n = messages->all.len;
+	int err = 0;
+
+	c->n_blocks = n / BLOCK_MESSAGES_MIN;
+	if (c->n_blocks > CONTRAST_BLOCKS)
+		c->n_blocks = CONTRAST_BLOCKS;
+	if (!c->n_blocks)
+		c->n_blocks = 1;
+	for (size_t i = 0; i < CONTRAST_BLOCKS; i++) {
+		hist_init(&c->latency[i], COMPARE_SCHEMA);
+		c->blocks[i] = &c->latency[i];
+	}
+	for (size_t i = 0; !err && i < n; i++)
+		err = hist_record(&c->latency[block_of(c, i)],
+				  message_latency(&messages->all.items[i]));
+	return err;
+}
+
+/* ---- the slice ---- */
+
+struct ranked_subject {
+	uint64_t latency, id;
+	uint32_t subject;
+};
+
+struct slice_of {
+	struct ranked_subject *targets; /* by latency, ties by id, as messages_select() has it */
+	size_t n;
+};
+
+static int by_rank(const void *a, const void *b)
+{
+	const struct ranked_subject *x = a, *y = b;
+
+	if (x->latency != y->latency)
+		return x->latency < y->latency ? -1 : 1;
+	return x->id < y->id ? -1 : x->id > y->id;
+}
+
+static int rank_targets(const struct recorded *rec, struct slice_of *slice)
+{
+	slice->n = 0;
+	slice->targets = calloc(rec->subjects.len + 1, sizeof(*slice->targets));
+	if (!slice->targets)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < rec->subjects.len; i++) {
+		const struct message *m = subject_message(rec, i);
+
+		if (rec->subjects.items[i].target)
+			slice->targets[slice->n++] = (struct ranked_subject){
+				message_latency(m), m->id, i };
+	}
+	qsort(slice->targets, slice->n, sizeof(*slice->targets), by_rank);
+	return 0;
+}
+
+/* What a message has in one place, or its latency. */
+static uint64_t part(const struct recorded *rec, uint32_t subject, unsigned int place)
+{
+	return place == COMPARE_LATENCY ? message_latency(subject_message(rec, subject)) :
+	       rec->splits[subject].ns[place];
+}
+
+/* The mean of a place in messages as slow as the slice's edge. */
+static double at_edge(const struct recorded *rec, const struct slice_of *slice, bool upper,
+		      unsigned int place)
+{
+	const size_t n = (slice->n + EDGE_SHARE - 1) / EDGE_SHARE;
+	double sum = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		const size_t at = upper ? slice->n - 1 - i : i;
+
+		sum += (double)part(rec, slice->targets[at].subject, place);
+	}
+	return sum / (double)n;
+}
+
+/* Messages of each block: all, those below the slice, and those below its end. */
+struct ranks {
+	double all[CONTRAST_BLOCKS], below[CONTRAST_BLOCKS], through[CONTRAST_BLOCKS];
+};
+
+static void count_ranks(struct compared *c, const struct slice_of *slice, struct ranks *ranks)
+{
+	const struct messages *messages = &c->rec.messages;
+	double inside[CONTRAST_BLOCKS];
+
+	memset(ranks, 0, sizeof(*ranks));
+	for (size_t i = 0; i < messages->all.len; i++) {
+		const struct message *m = &messages->all.items[i];
+		const struct ranked_subject at = { message_latency(m), m->id, 0 };
+		const size_t block = block_of(c, i);
+		const bool below = by_rank(&at, &slice->targets[0]) < 0;
+		const bool through = by_rank(&at, &slice->targets[slice->n - 1]) <= 0;
+
+		ranks->all[block]++;
+		ranks->below[block] += below;
+		ranks->through[block] += through;
+		c->begin += below;
+		c->end += through;
+	}
+	for (size_t i = 0; i < c->n_blocks; i++)
+		inside[i] = ranks->through[i] - ranks->below[i];
+	c->effective = contrast_effective(inside, c->n_blocks);
+}
+
+/*
+ * What each block says of the slice's mean. Where the slice begins and ends is itself estimated:
+ * were there more messages below its edge, others would be in it. That is worth what messages at
+ * the edge take (the influence function of a trimmed mean; Huber 1981, 3.3). In the mean over the
+ * blocks it is nothing.
+ */
+static void score(struct compared *c, const struct slice_of *slice, const struct ranks *ranks,
+		  unsigned int place)
+{
+	const double n = (double)c->rec.messages.all.len;
+	const double from = (double)c->begin / n, to = (double)c->end / n;
+	const double lower = at_edge(&c->rec, slice, false, place);
+	const double upper = at_edge(&c->rec, slice, true, place);
+	double *scores = c->score[place];
+
+	for (size_t i = 0; i < slice->n; i++) {
+		const uint32_t subject = slice->targets[i].subject;
+		const uint64_t ns = part(&c->rec, subject, place);
+
+		c->total[place] += ns;
+		scores[block_of(c, c->rec.subjects.items[subject].message)] += (double)ns;
+	}
+	for (size_t i = 0; i < c->n_blocks; i++) {
+		scores[i] += upper * (to * ranks->all[i] - ranks->through[i]);
+		scores[i] -= lower * (from * ranks->all[i] - ranks->below[i]);
+		scores[i] /= (to - from) * ranks->all[i];
+	}
+}
+
+/* Rounded so that the places sum to the latency: what is left goes to the greatest rests. */
+static void round_means(struct compared *c, uint64_t n)
+{
+	int64_t left = (int64_t)(c->total[COMPARE_LATENCY] / n);
+
+	for (unsigned int place = 0; place < COMPARE_PLACES; place++)
+		c->mean[place] = (int64_t)(c->total[place] / n);
+	for (unsigned int place = 0; place < CAUSE_PLACES; place++)
+		left -= c->mean[place];
+	for (; left > 0 && !c->error; left--) {
+		unsigned int best = 0;
+		uint64_t most = 0;
+
+		for (unsigned int place = 0; place < CAUSE_PLACES; place++) {
+			const bool given = c->mean[place] > (int64_t)(c->total[place] / n);
+
+			if (!given && c->total[place] % n > most) {
+				most = c->total[place] % n;
+				best = place;
+			}
+		}
+		c->mean[best]++;
+	}
+}
+
+static void check_parts(struct compared *c, const struct slice_of *slice)
+{
+	for (size_t i = 0; i < slice->n; i++) {
+		const uint64_t latency = slice->targets[i].latency;
+		uint64_t sum = 0, error;
+
+		for (unsigned int place = 0; place < CAUSE_PLACES; place++)
+			sum += part(&c->rec, slice->targets[i].subject, place);
+		error = sum > latency ? sum - latency : latency - sum;
+		c->error = error > c->error ? error : c->error;
+	}
+}
+
+/* ---- who ---- */
+
+static int take_share(struct compared *c, const struct share *share, uint64_t *sums)
+{
+	struct shares *shares = &c->shares[share->place];
+	struct share one = *share;
+
+	one.message = 0; /* those between differ from message to message */
+	sums[share->place] += share->ns;
+	if (shares->len == 2 * SHARES_MANY) {
+		merge_shares(shares, sums[share->place] - share->ns);
+		if (shares->len > SHARES_MANY)
+			shares->len = SHARES_MANY;
+	}
+	return vec_push(shares, one);
+}
+
+static int gather_shares(struct compared *c, const struct slice_of *slice)
+{
+	uint64_t sums[CAUSE_PLACES] = { 0 };
+	int err = 0;
+
+	for (unsigned int place = 0; place < CAUSE_PLACES; place++)
+		vec_init(&c->shares[place], 2 * SHARES_MANY);
+	for (size_t i = 0; i < slice->n; i++) {
+		const struct split *split = &c->rec.splits[slice->targets[i].subject];
+
+		vec_for_each(&split->shares, s) {
+			err = take_share(c, s, sums);
+			if (err)
+				return err;
+		}
+	}
+	for (unsigned int place = 0; place < CAUSE_PLACES; place++)
+		merge_shares(&c->shares[place], (uint64_t)c->mean[place]);
+	return 0;
+}
+
+static int fill_slice(struct compared *c)
+{
+	struct slice_of slice;
+	struct ranks ranks;
+	int err = rank_targets(&c->rec, &slice);
+
+	if (!err && slice.n) {
+		count_ranks(c, &slice, &ranks);
+		check_parts(c, &slice);
+		for (unsigned int place = 0; place < COMPARE_PLACES; place++)
+			score(c, &slice, &ranks, place);
+		round_means(c, slice.n);
+		err = gather_shares(c, &slice);
+	}
+	free(slice.targets);
+	return err;
+}
+
+/* ---- the whole ---- */
+
+static int read_side(struct compared *c, const struct selection *selection,
+		     struct event_reader *reader)
+{
+	int err = recorded_read(&c->rec, reader, selection);
+
+	if (!err)
+		err = fill_blocks(c);
+	if (!err && c->rec.subjects.len)
+		err = fill_slice(c);
+	return err;
+}
+
+static int compare_places(struct comparison *c)
+{
+	const struct compared *a = &c->sides[0], *b = &c->sides[1];
+	struct difference *tested[CAUSE_PLACES];
+	size_t n = 0;
+	int err = 0;
+
+	if (!comparison_slice_suffices(a) || !comparison_slice_suffices(b))
+		return 0;
+	for (unsigned int place = 0; !err && place < COMPARE_PLACES; place++) {
+		struct difference *d = &c->places[place];
+
+		if (!a->total[place] && !b->total[place])
+			continue;
+		err = contrast_means(a->score[place], a->n_blocks, b->score[place], b->n_blocks,
+				     DIFFERENCE_CONFIDENCE, &d->c);
+		if (place != COMPARE_LATENCY)
+			tested[n++] = d;
+	}
+	if (!err)
+		err = difference_judge(tested, n);
+	tested[0] = &c->places[COMPARE_LATENCY];
+	return err ? err : difference_judge(tested, 1);
+}
+
+static int compare_quantiles(struct comparison *c)
+{
+	const struct compared *a = &c->sides[0], *b = &c->sides[1];
+	const struct contrast_run runs[2] = {
+		{ a->blocks, a->n_blocks }, { b->blocks, b->n_blocks } };
+	struct difference *list[REPORT_QUANTILES];
+	int err = difference_quantiles(&runs[0], &runs[1], c->quantiles);
+
+	for (int i = 0; i < REPORT_QUANTILES; i++)
+		list[i] = &c->quantiles[i].d;
+	return err ? err : difference_judge(list, REPORT_QUANTILES);
+}
+
+int comparison_new(struct comparison **out, const struct selection *selection,
+		   struct event_reader *a, struct event_reader *b,
+		   const struct event_reader **which)
+{
+	struct comparison *c = calloc(1, sizeof(*c));
+	int err;
+
+	*which = NULL;
+	*out = c;
+	if (!c)
+		return -ENOMEM;
+	c->selection = *selection;
+	for (int side = 0; side < 2; side++) {
+		struct event_reader *reader = side ? b : a;
+
+		err = read_side(&c->sides[side], selection, reader);
+		if (err) {
+			*which = reader;
+			return err;
+		}
+	}
+	c->causes = c->sides[0].rec.cores && c->sides[1].rec.cores;
+	err = compare_quantiles(c);
+	return err ? err : compare_places(c);
+}
+
+void comparison_free(struct comparison *c)
+{
+	if (!c)
+		return;
+	for (int side = 0; side < 2; side++) {
+		for (size_t i = 0; i < CONTRAST_BLOCKS; i++)
+			hist_release(&c->sides[side].latency[i]);
+		for (unsigned int place = 0; place < CAUSE_PLACES; place++)
+			vec_release(&c->sides[side].shares[place]);
+		recorded_release(&c->sides[side].rec);
+	}
+	free(c);
+}
+
+uint64_t comparison_messages(const struct comparison *c, int side)
+{
+	const struct messages *messages = &c->sides[side].rec.messages;
+
+	return messages->all.len + messages->beyond;
+}
+
+uint64_t comparison_duration_ns(const struct comparison *c, int side)
+{
+	const struct messages *messages = &c->sides[side].rec.messages;
+
+	return messages->all.len ? messages->to - messages->from : 0;
+}

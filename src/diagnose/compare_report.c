@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What two recordings' messages differ by, in words and tables. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bug.h"
+#include "diagnose/compare.h"
+#include "diagnose/compare_state.h"
+#include "diagnose/words.h"
+#include "report/human.h"
+
+/* Causes that are told in a sentence. */
+#define CAUSES_SAID 3u
+
+/* A change of less than 1 / MINOR of the greatest one is in the table only. */
+#define MINOR 20u
+
+/* Less than 1 / GONE of what it was: a cause is gone. */
+#define GONE 100
+
+static const struct compared *side(const struct comparison *c, int which)
+{
+	return &c->sides[which];
+}
+
+static bool both(const struct comparison *c)
+{
+	return side(c, 0)->rec.messages.all.len && side(c, 1)->rec.messages.all.len;
+}
+
+/* ---- causes ---- */
+
+struct ordered {
+	unsigned int place;
+	uint64_t change;
+};
+
+static int by_change(const void *a, const void *b)
+{
+	const struct ordered *x = a, *y = b;
+
+	if (x->change != y->change)
+		return x->change > y->change ? -1 : 1;
+	return x->place < y->place ? -1 : x->place > y->place;
+}
+
+/* Places that any of the two has; returns how many. The greatest change first. */
+static size_t order_places(const struct comparison *c, struct ordered *out)
+{
+	size_t n = 0;
+
+	for (unsigned int place = 0; place < CAUSE_PLACES; place++) {
+		const int64_t change = side(c, 1)->mean[place] - side(c, 0)->mean[place];
+
+		if (side(c, 0)->total[place] || side(c, 1)->total[place])
+			out[n++] = (struct ordered){ place, (uint64_t)llabs(change) };
+	}
+	qsort(out, n, sizeof(*out), by_change);
+	return n;
+}
+
+/* The first of them by name: "nginx", or what it was: "softirq timer"; "" if neither is known. */
+static const char *first_of(const struct compared *s, struct report *r, unsigned int place)
+{
+	const struct shares *shares = &s->shares[place];
+	const struct share *top = shares->len ? shares->items : NULL;
+	char buf[WORDS_MAX];
+	const char *what;
+
+	if (!top || !s->mean[place])
+		return "";
+	if (top->culprit)
+		return report_format(r, "%s", tasks_get(&s->rec.tasks, top->culprit)->comm);
+	what = words_what(buf, &s->rec.calls, (uint8_t)(place / WHERE_MAX), top->what);
+	return what ? report_format(r, "%s", what) : "";
+}
+
+static const struct column cause_columns[] = {
+	{ "cause", "cause", 0, 0 },
+	{ "where", "", 0, 0 },
+	{ "kind", NULL, 0, 0 },
+	{ "a_ns", "A", 0, 0 },
+	{ "b_ns", "B", 0, 0 },
+	{ "difference_ns", "change", 0, 0 },
+	{ "lo_ns", NULL, 0, 0 },
+	{ "hi_ns", NULL, 0, 0 },
+	{ NULL, "95 % interval", COLUMN_FLEX, 0 },
+	{ "p_value", NULL, 0, 0 },
+	{ "adjusted_p", "by chance", 0, 0 },
+	{ "significant", NULL, 0, 0 },
+	{ NULL, "behind it in A", COLUMN_FLEX | COLUMN_SPARE, 0 },
+	{ NULL, "in B", COLUMN_FLEX | COLUMN_SPARE, 0 },
+	{ "culprits_a", NULL, 0, 0 },
+	{ "culprits_b", NULL, 0, 0 },
+};
+
+static void add_cause(const struct comparison *c, struct report *r, struct table *t,
+		      unsigned int place)
+{
+	const struct compared *a = side(c, 0), *b = side(c, 1);
+	const struct difference *d = &c->places[place];
+	const unsigned int cause = place / WHERE_MAX;
+
+	TABLE_ADD(t, value_string(cause_name(cause)), value_string(where_name(place % WHERE_MAX)),
+		  value_string(cause_kind(cause)), value_ns((uint64_t)a->mean[place]),
+		  value_ns((uint64_t)b->mean[place]), value_sns(b->mean[place] - a->mean[place]),
+		  difference_lo(d), difference_hi(d), difference_interval(r, d), difference_p(d),
+		  difference_adjusted(d), difference_significant(d),
+		  value_string(first_of(a, r, place)), value_string(first_of(b, r, place)),
+		  culprits_table(&a->rec, r, &a->shares[place]),
+		  culprits_table(&b->rec, r, &b->shares[place]));
+}
+
+static void add_causes(const struct comparison *c, struct report *r)
+{
+	struct ordered places[CAUSE_PLACES];
+	struct table *t;
+	size_t n;
+
+	if (!c->causes) {
+		object_add(&r->body, "causes", value_null());
+		return;
+	}
+	t = table_new(r, cause_columns, ARRAY_LEN(cause_columns));
+	if (t)
+		t->head = "mean time of a message in the slice";
+	n = order_places(c, places);
+	for (size_t i = 0; i < n; i++)
+		add_cause(c, r, t, places[i].place);
+	object_add(&r->body, "causes", value_table(t));
+}
+
+/* ---- the slice ---- */
+
+static uint64_t targets(const struct compared *s)
+{
+	return s->end - s->begin;
+}
+
+static struct value mean_of(const struct compared *s)
+{
+	return targets(s) ? value_ns((uint64_t)s->mean[COMPARE_LATENCY]) : value_null();
+}
+
+static void add_slice(const struct comparison *c, struct report *r)
+{
+	const struct compared *a = side(c, 0), *b = side(c, 1);
+	const struct difference *d = &c->places[COMPARE_LATENCY];
+	const struct selection *s = &c->selection;
+	struct object *o = object_new(r);
+
+	object_add(o, "from", s->slowest ? value_null() : value_fraction(s->from));
+	object_add(o, "to", s->slowest ? value_null() : value_fraction(s->to));
+	object_add(o, "slowest", s->slowest ? value_u64(s->slowest) : value_null());
+	object_add(o, "messages_a", value_u64(targets(a)));
+	object_add(o, "messages_b", value_u64(targets(b)));
+	object_add(o, "a_ns", mean_of(a));
+	object_add(o, "b_ns", mean_of(b));
+	object_add(o, "difference_ns", both(c) ? value_sns(b->mean[COMPARE_LATENCY] -
+							   a->mean[COMPARE_LATENCY]) :
+						 value_null());
+	object_add(o, "lo_ns", difference_lo(d));
+	object_add(o, "hi_ns", difference_hi(d));
+	object_add(o, "p_value", difference_p(d));
+	object_add(o, "significant", difference_significant(d));
+	object_add(o, "effective_a", value_number(a->effective));
+	object_add(o, "effective_b", value_number(b->effective));
+	object_add(o, "blocks_a", value_u64(a->n_blocks));
+	object_add(o, "blocks_b", value_u64(b->n_blocks));
+	object_add(o, "partition_error_ns", value_ns(a->error > b->error ? a->error : b->error));
+	object_add(&r->body, "slice", value_object(o));
+}
+
+/* ---- whose messages ---- */
+
+#define APPLICATIONS_MAX 1024u
+
+struct application {
+	const char *comm;
+	uint64_t messages[2];
+};
+
+struct applications VEC_OF(struct application);
+
+static int count_application(struct applications *all, const char *comm, int which)
+{
+	struct application fresh = { .comm = comm };
+
+	vec_for_each(all, one) {
+		if (!strcmp(one->comm, comm)) {
+			one->messages[which]++;
+			return 0;
+		}
+	}
+	fresh.messages[which] = 1;
+	return vec_push(all, fresh) == -ENOMEM ? -ENOMEM : 0;
+}
+
+static int by_messages(const void *a, const void *b)
+{
+	const struct application *x = a, *y = b;
+	const uint64_t m = x->messages[0] + x->messages[1], n = y->messages[0] + y->messages[1];
+
+	return m != n ? (m > n ? -1 : 1) : strcmp(x->comm, y->comm);
+}
+
+static int count_applications(const struct comparison *c, struct applications *all)
+{
+	int err = 0;
+
+	vec_init(all, APPLICATIONS_MAX);
+	for (int which = 0; which < 2; which++) {
+		const struct recorded *rec = &side(c, which)->rec;
+
+		vec_for_each(&rec->messages.all, m) {
+			const uint32_t task = tasks_by_tid(&rec->tasks, m->tid);
+
+			err = count_application(all, tasks_get(&rec->tasks, task)->comm, which);
+			if (err)
+				return err;
+		}
+	}
+	if (all->len)
+		qsort(all->items, all->len, sizeof(*all->items), by_messages);
+	return 0;
+}
+
+static const struct column application_columns[] = {
+	{ "comm", NULL, 0, 0 }, { "messages_a", NULL, 0, 0 }, { "messages_b", NULL, 0, 0 },
+};
+
+static int add_applications(const struct comparison *c, struct report *r)
+{
+	struct table *t = table_new(r, application_columns, ARRAY_LEN(application_columns));
+	struct applications all;
+	int err = count_applications(c, &all);
+
+	vec_for_each(&all, one)
+		TABLE_ADD(t, value_string(*one->comm ? report_format(r, "%s", one->comm) : NULL),
+			  value_u64(one->messages[0]), value_u64(one->messages[1]));
+	object_add(&r->body, "applications", value_table(t));
+	vec_for_each(&all, one)
+		if (!one->messages[0] != !one->messages[1] && both(c))
+			report_finding(r, "Only %s has messages of %s.",
+				       one->messages[0] ? "A" : "B",
+				       *one->comm ? report_format(r, "%s", one->comm) :
+						    "a task without a name");
+	vec_release(&all);
+	return err;
+}
+
+/* ---- sentences ---- */
+
+/* "cpu-wait (nginx) is gone: 2.9 ms a message to 0 ns" */
+static void say_cause(const struct comparison *c, struct report *r, unsigned int place)
+{
+	const int64_t a = side(c, 0)->mean[place], b = side(c, 1)->mean[place];
+	const char *who = first_of(side(c, a >= b ? 0 : 1), r, place);
+	char from[HUMAN_MAX], to[HUMAN_MAX];
+
+	report_finding(r, "%s%s%s%s%s%s %s: %s a message to %s.",
+		       cause_name(place / WHERE_MAX), *who ? " (" : "", who, *who ? ")" : "",
+		       place % WHERE_MAX == WHERE_APPLICATION ? "" : " in ",
+		       place % WHERE_MAX == WHERE_APPLICATION ? "" : where_name(place % WHERE_MAX),
+		       b * GONE < a ? "is gone" : a * GONE < b ? "is new" :
+		       b < a ? "shrank" : "grew",
+		       human_ns(from, (uint64_t)a), human_ns(to, (uint64_t)b));
+}
+
+static bool any_tested(const struct comparison *c)
+{
+	for (int i = 0; i < REPORT_QUANTILES; i++)
+		if (c->quantiles[i].d.c.tested)
+			return true;
+	return false;
+}
+
+/* What a person has to hear of: more than can be measured, and not next to nothing of it all. */
+static bool worth_saying(const struct comparison *c, uint64_t change, uint64_t greatest)
+{
+	return change > side(c, 0)->rec.granularity && change > side(c, 1)->rec.granularity &&
+	       change >= greatest / MINOR;
+}
+
+static void say_causes(const struct comparison *c, struct report *r)
+{
+	struct ordered places[CAUSE_PLACES];
+	const size_t n = order_places(c, places);
+	unsigned int said = 0;
+
+	for (size_t i = 0; i < n && said < CAUSES_SAID; i++) {
+		if (!c->places[places[i].place].significant ||
+		    !worth_saying(c, places[i].change, places[0].change))
+			continue;
+		say_cause(c, r, places[i].place);
+		said++;
+	}
+	if (!said && c->places[COMPARE_LATENCY].c.tested)
+		report_finding(r, "No cause differs by more than chance and what "
+			       "can be measured.");
+}
+
+static void say_all(const struct comparison *c, struct report *r)
+{
+	const struct quantile_difference *q = difference_greatest(c->quantiles);
+
+	if (q)
+		report_finding(r, "%s.", difference_phrase(r, q));
+	else if (any_tested(c))
+		report_finding(r, "No quantile of the messages' latency differs by more than "
+			       "chance.");
+	if (c->causes)
+		say_causes(c, r);
+}
+
+static void add_reasons(const struct comparison *c, struct report *r)
+{
+	for (int which = 0; which < 2; which++)
+		report_source_reasons(&side(c, which)->rec, r, which ? "B" : "A");
+	if (!both(c))
+		return;
+	for (int which = 0; which < 2; which++)
+		if (side(c, which)->n_blocks < CONTRAST_BLOCKS_MIN)
+			report_reason(r, "too-few-messages", NULL, "%s has too few messages to "
+				      "tell a difference from chance (%u are needed)",
+				      which ? "B" : "A",
+				      BLOCK_MESSAGES_MIN * CONTRAST_BLOCKS_MIN);
+	for (int which = 0; which < 2; which++)
+		if (side(c, which)->n_blocks >= CONTRAST_BLOCKS_MIN &&
+		    !comparison_slice_suffices(side(c, which)))
+			report_reason(r, "slice-too-small",
+				      report_format(r, "%llu messages, worth %.3g",
+						    (unsigned long long)targets(side(c, which)),
+						    side(c, which)->effective),
+				      "the slice of %s has too few independent messages to tell a "
+				      "difference of causes from chance (%d are needed)",
+				      which ? "B" : "A", CONTRAST_EFFECTIVE_MIN);
+	if (!any_tested(c) && !r->partial)
+		report_reason(r, "dependent", NULL, "the latencies depend on each other over so "
+			      "long that nothing can be told from chance: record for longer");
+}
+
+int comparison_report(const struct comparison *c, struct report *r)
+{
+	int err;
+
+	object_add(&r->body, "quantiles", difference_table(r, c->quantiles));
+	add_slice(c, r);
+	add_causes(c, r);
+	if (both(c))
+		say_all(c, r);
+	err = add_applications(c, r);
+	add_reasons(c, r);
+	return err ? err : report_error(r);
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What diagnose/compare*.c share. */
+#ifndef HOSTLAT_DIAGNOSE_COMPARE_STATE_H
+#define HOSTLAT_DIAGNOSE_COMPARE_STATE_H
+
+#include "diagnose/sections.h"
+#include "report/difference.h"
+#include "stats/contrast.h"
+
+/* Fewer messages in a block than this say nothing of it. */
+#define BLOCK_MESSAGES_MIN 8u
+
+/* As fine as load's: 0.27 %. */
+#define COMPARE_SCHEMA 8
+
+/* One place more than causes: the latency itself. */
+#define COMPARE_PLACES (CAUSE_PLACES + 1)
+#define COMPARE_LATENCY CAUSE_PLACES
+
+/* One recording, its messages in blocks of equal number, in the order of their reads. */
+struct compared {
+	struct recorded rec;
+	size_t n_blocks;
+	struct hist latency[CONTRAST_BLOCKS];
+	const struct hist *blocks[CONTRAST_BLOCKS];
+	uint64_t begin, end;                 /* ranks by latency: the slice is [begin, end) */
+	uint64_t total[COMPARE_PLACES];      /* of the slice */
+	int64_t mean[COMPARE_PLACES];        /* ... a message; places sum to the latency's */
+	double score[COMPARE_PLACES][CONTRAST_BLOCKS]; /* what blocks say of the mean */
+	double effective;                    /* independent messages that the slice is worth */
+	uint64_t error;                      /* the most by which parts miss a latency */
+	struct shares shares[CAUSE_PLACES];  /* merged; ns a message */
+};
+
+struct comparison {
+	struct selection selection;
+	struct compared sides[2];
+	bool causes;                         /* both know what their CPUs did */
+	struct quantile_difference quantiles[REPORT_QUANTILES];
+	struct difference places[COMPARE_PLACES];
+};
+
+/* Enough independent messages for intervals of what they have in the mean. */
+static inline bool comparison_slice_suffices(const struct compared *side)
+{
+	return side->effective >= CONTRAST_EFFECTIVE_MIN;
+}
+
+#endif

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The time in which a message's reader has no CPU. */
+#include "base/parse.h"
+#include "diagnose/way.h"
+
+/* A waking may be seen before the sleep that it ends: the two are on different cores. */
+#define WAKE_EARLY_NS (100 * NS_PER_US)
+/* No core takes so long to leave its idle state: a task that could run is kept from it. */
+#define IDLE_EXIT_MAX_NS NS_PER_MS
+
+struct waiting {
+	uint32_t queue; /* where it is queued */
+	uint32_t core;  /* where it runs next */
+};
+
+/* Who has the core where it is queued: NULL if nobody, as on the one on which it runs next. */
+static const struct atom *queued_behind(const struct way *w, const struct waiting *wait,
+					uint64_t time, uint64_t *until)
+{
+	static const struct atom unknown = { .type = ATOM_BLIND };
+	const struct atom *atom;
+	uint64_t number;
+
+	*until = UINT64_MAX;
+	if (wait->queue == wait->core)
+		return NULL;
+	if (!corelog_find(w->p->log, wait->queue, time, &number, until))
+		return &unknown;
+	*until = corelog_atom_end(w->p->log, wait->queue, number);
+	atom = corelog_atom(w->p->log, wait->queue, number);
+	return atom->type == ATOM_IDLE ? NULL : atom;
+}
+
+/* For how long of from <= t < to both cores are idle. */
+static uint64_t idle_ns(const struct way *w, const struct waiting *wait, uint64_t from,
+			uint64_t to)
+{
+	uint64_t number, end, idle = 0;
+
+	if (!corelog_find(w->p->log, wait->core, from, &number, &end))
+		return 0;
+	for (; from < to; number++, from = end) {
+		end = corelog_atom_end(w->p->log, wait->core, number);
+		end = end < to ? end : to;
+		if (corelog_atom(w->p->log, wait->core, number)->type != ATOM_IDLE)
+			continue;
+		while (from < end) {
+			uint64_t until;
+			const bool both = !queued_behind(w, wait, from, &until);
+
+			until = until < end ? until : end;
+			idle += both ? until - from : 0;
+			from = until;
+		}
+	}
+	return idle;
+}
+
+/* The core is idle, and yet it does not run. `cause`: if the other one is idle, too. */
+static void runnable_idle(struct way *w, const struct waiting *wait, const struct atom *atom,
+			  uint64_t begin, uint64_t end, enum cause cause)
+{
+	struct slice slice = way_about(w, wait->core, atom);
+
+	slice.what = 0;
+	while (begin < end) {
+		uint64_t until;
+		const struct atom *other = queued_behind(w, wait, begin, &until);
+
+		if (until > end)
+			until = end;
+		if (!other)
+			way_charge(w, until, cause, &slice);
+		else if (other->type == ATOM_BLIND)
+			way_blind(w, until, wait->queue);
+		else if (!way_interrupt(w, wait->queue, other, until))
+			way_other(w, wait->queue, other, until);
+		begin = until;
+	}
+}
+
+static void runnable(struct way *w, uint64_t from, uint64_t to, const struct waiting *wait)
+{
+	uint64_t number, until;
+	enum cause idle;
+
+	if (from >= to)
+		return;
+	if (!corelog_find(w->p->log, wait->core, from, &number, &until)) {
+		way_blind(w, to, wait->core);
+		return;
+	}
+	idle = idle_ns(w, wait, from, to) > IDLE_EXIT_MAX_NS ? CAUSE_THROTTLED : CAUSE_IDLE_EXIT;
+	for (; from < to; number++) {
+		const struct atom *atom = corelog_atom(w->p->log, wait->core, number);
+		uint64_t end = corelog_atom_end(w->p->log, wait->core, number);
+
+		if (end > to)
+			end = to;
+		if (atom->type == ATOM_BLIND)
+			way_blind(w, end, wait->core);
+		else if (atom->type == ATOM_IDLE)
+			runnable_idle(w, wait, atom, from, end, idle);
+		else if (!way_interrupt(w, wait->core, atom, end))
+			way_other(w, wait->core, atom, end);
+		from = end;
+	}
+}
+
+/* Why it sleeps, by the call that it goes on in, by how it left, and by who woke it. */
+static void asleep(struct way *w, uint64_t to, const struct run *next, const struct waking *woken)
+{
+	const enum call_class class = next->call ? calls_class(w->p->calls, next->call - 1) :
+				      CALL_OTHER;
+	const bool by_task = !(woken->flags & WAKE_INTERRUPT);
+	struct slice slice = way_about(w, CORE_UNKNOWN, NULL);
+	enum cause cause = CAUSE_APPLICATION;
+
+	slice.what = next->call;
+	slice.seen = ATOM_IDLE;
+	if (next->left_before == LEFT_STOPPED) {
+		cause = CAUSE_STOPPED;
+	} else if (next->from_fault) {
+		cause = CAUSE_PAGE_FAULT;
+	} else if (class == CALL_WAIT || (class == CALL_RECEIVE &&
+					  next->left_before == LEFT_ASLEEP)) {
+		/* it was ready for the message: this is the way to its waking */
+		cause = by_task ? CAUSE_APPLICATION : CAUSE_FUNCTION;
+		if (!by_task)
+			slice.where = WHERE_RECEIVE;
+		slice.message = 0;
+	} else if (class == CALL_LOCK) {
+		cause = by_task ? CAUSE_LOCK : CAUSE_APPLICATION;
+		slice.culprit = by_task ? woken->waker : 0;
+	} else if (next->left_before == LEFT_IO || class == CALL_FILE ||
+		   (class == CALL_RECEIVE && next->left_before == LEFT_BLOCKED)) {
+		cause = CAUSE_IO_WAIT;
+	} else if (class == CALL_SEND) {
+		cause = CAUSE_WINDOW;
+	} else if (!next->call) {
+		cause = CAUSE_UNEXPLAINED;
+	} else if (next->left_before == LEFT_BLOCKED) {
+		cause = CAUSE_LOCK;
+		slice.culprit = by_task ? woken->waker : 0;
+	}
+	way_charge(w, to, cause, &slice);
+}
+
+/* The reader's last one before a run; NULL: none is known. */
+static const struct waking *last_waking(struct way *w, const struct run *next)
+{
+	const struct slice_wakings *wakings = &w->p->wakings;
+
+	while (w->wakings && wakings->items[w->wakings - 1]->time <= next->begin)
+		w->wakings--;
+	return w->wakings < wakings->len ? wakings->items[w->wakings] : NULL;
+}
+
+/* What ended the sleep between two runs; NULL if that, or that it was one sleep, isn't known. */
+static const struct waking *woken_by(struct way *w, const struct run *next,
+				     const struct run *last)
+{
+	const struct slice_wakings *wakings = &w->p->wakings;
+	const struct waking *woken = last_waking(w, next), *before;
+
+	if (!woken || !last)
+		return woken;
+	/* the one that it ran for, then, is not the one that it runs for now */
+	if (woken->time <= last->begin || woken->time + WAKE_EARLY_NS < last->end)
+		return NULL;
+	before = w->wakings + 1 < wakings->len ? wakings->items[w->wakings + 1] : NULL;
+	return before && before->time > last->end ? NULL : woken;
+}
+
+static bool left_is_doubtful(const struct run *next, const struct run *last)
+{
+	return next->left_before == LEFT_UNKNOWN || next->left_before >= LEFT_ENDED ||
+	       (last && last->left != next->left_before);
+}
+
+/*
+ * Runnable up to `to`, but for what of it some core was out of sight: there it may have run.
+ * Whatever it did, it was runnable again behind: else a waking would have been seen.
+ */
+static void runnable_but_holes(struct way *w, uint64_t to, const struct waiting *wait)
+{
+	const struct hole *hole;
+
+	while (w->at < to && (hole = corelog_hole(w->p->log, w->at, to - 1))) {
+		const uint64_t end = hole->end < to - 1 ? hole->end + 1 : to;
+
+		if (hole->begin > w->at)
+			runnable(w, w->at, hole->begin, wait);
+		way_lose_reader(w, end, wait->core);
+	}
+	runnable(w, w->at, to, wait);
+}
+
+/* It left as runnable; a waking behind a hole says that it slept meanwhile. */
+static void preempted(struct way *w, const struct run *next, const struct run *last,
+		      const struct waiting *wait)
+{
+	const struct waking *woken = last_waking(w, next);
+	const uint64_t since = last ? last->end : w->since;
+
+	if (woken && woken->time > since && corelog_hole(w->p->log, since, woken->time))
+		way_lose_reader(w, woken->time, wait->core);
+	runnable_but_holes(w, next->begin, wait);
+}
+
+void way_gap(struct way *w, const struct run *next, const struct run *last)
+{
+	struct waiting wait = { .queue = last ? last->core : next->core, .core = next->core };
+	const uint64_t since = last ? last->end : w->since;
+	const struct waking *woken;
+
+	if (next->call && calls_class(w->p->calls, next->call - 1) == CALL_WAIT)
+		way_serve_none(w, next->begin);
+	if (left_is_doubtful(next, last) ||
+	    (next->begin <= w->at && corelog_hole(w->p->log, since, next->begin))) {
+		way_lose_reader(w, next->begin, next->core);
+		return;
+	}
+	if (next->begin <= w->at)
+		return;
+	if (next->left_before == LEFT_RUNNABLE) {
+		preempted(w, next, last, &wait);
+		return;
+	}
+	woken = woken_by(w, next, last);
+	if (!woken) {
+		way_lose_reader(w, next->begin, next->core);
+		return;
+	}
+	wait.queue = woken->core;
+	if (corelog_hole(w->p->log, since, woken->time))
+		way_lose_reader(w, woken->time, next->core);
+	else
+		asleep(w, woken->time, next, woken);
+	runnable_but_holes(w, next->begin, &wait);
+}

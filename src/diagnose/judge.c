@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "diagnose/judge.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+/* Who has a share of one message's time: more are pooled without a name. */
+#define SHARES_MAX 4096u
+
+/* ---- one message ---- */
+
+static bool same_share(const struct share *a, const struct share *b)
+{
+	return a->place == b->place && a->culprit == b->culprit && a->message == b->message &&
+	       a->what == b->what;
+}
+
+int split_add(struct split *split, const struct slice *slice)
+{
+	const struct share share = {
+		.ns = slice->end - slice->begin, .culprit = slice->culprit,
+		.message = slice->message, .what = slice->what,
+		.place = (uint8_t)CAUSE_PLACE(slice->cause, slice->where),
+	};
+	int err;
+
+	split->ns[share.place] += share.ns;
+	/* the last ones are the likeliest */
+	for (size_t i = split->shares.len; i-- && i + 16 > split->shares.len;) {
+		if (same_share(&split->shares.items[i], &share)) {
+			split->shares.items[i].ns += share.ns;
+			return 0;
+		}
+	}
+	if (!split->shares.max)
+		vec_init(&split->shares, SHARES_MAX);
+	err = vec_push(&split->shares, share);
+	return err == -E2BIG ? 0 : err;
+}
+
+void split_release(struct split *split)
+{
+	vec_release(&split->shares);
+}
+
+/* ---- a model ---- */
+
+static int compare_u64(const void *a, const void *b)
+{
+	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+uint64_t median_of(uint64_t *values, size_t n)
+{
+	qsort(values, n, sizeof(*values), compare_u64);
+	return values[(n - 1) / 2];
+}
+
+/* Scaled to sum to `total`; what rounding leaves goes to the largest. */
+static void scale(uint64_t *values, uint32_t n, uint64_t total)
+{
+	uint64_t sum = 0, given = 0;
+	uint32_t largest = CAUSE_PLACE(CAUSE_APPLICATION, WHERE_APPLICATION);
+
+	for (uint32_t i = 0; i < n; i++)
+		sum += values[i];
+	for (uint32_t i = 0; i < n && sum; i++) {
+		values[i] = (uint64_t)((unsigned __int128)values[i] * total / sum);
+		given += values[i];
+		if (values[i] > values[largest])
+			largest = i;
+	}
+	values[largest] += total - given;
+}
+
+static bool explains(unsigned int place)
+{
+	return place / WHERE_MAX != CAUSE_BLIND && place / WHERE_MAX != CAUSE_UNEXPLAINED;
+}
+
+int model_make(struct model *model, const struct split *const *splits, const uint64_t *latencies,
+	       uint32_t n)
+{
+	uint64_t *values = calloc(n, sizeof(*values));
+
+	if (!values)
+		return -ENOMEM;
+	model->n = n;
+	for (unsigned int place = 0; place < CAUSE_PLACES; place++) {
+		uint64_t middle;
+
+		for (uint32_t i = 0; i < n; i++)
+			values[i] = splits[i]->ns[place];
+		middle = median_of(values, n);
+		for (uint32_t i = 0; i < n; i++)
+			values[i] = values[i] > middle ? values[i] - middle : middle - values[i];
+		/* what is not seen is never what is expected */
+		model->expected[place] = explains(place) ? middle : 0;
+		model->noise[place] = median_of(values, n);
+	}
+	for (uint32_t i = 0; i < n; i++)
+		values[i] = splits[i]->ahead;
+	model->ahead = median_of(values, n);
+	memcpy(values, latencies, n * sizeof(*values));
+	model->latency = median_of(values, n);
+	scale(model->expected, CAUSE_PLACES, model->latency);
+	free(values);
+	return 0;
+}
+
+/* ---- a target ---- */
+
+void judge(const struct model *model, const struct split *split, uint64_t latency,
+	   const struct judging *judging, struct judged *out)
+{
+	const unsigned int rest = CAUSE_PLACE(CAUSE_UNEXPLAINED, WHERE_APPLICATION);
+
+	out->latency = latency;
+	out->expected = model->latency;
+	for (unsigned int place = 0; place < CAUSE_PLACES; place++) {
+		const int64_t more = (int64_t)(split->ns[place] - model->expected[place]);
+		const double noise = judging->noise_times * (double)model->noise[place];
+
+		if (more <= 0) {
+			out->offset += more;
+		} else if (!explains(place)) {
+			out->ns[place] += (uint64_t)more;
+		} else if ((uint64_t)more > judging->granularity && (double)more > noise) {
+			out->ns[place] += (uint64_t)more;
+			out->found += (uint64_t)more;
+		} else {
+			out->ns[rest] += (uint64_t)more;
+		}
+	}
+	out->coverage = NAN;
+	if (latency > model->latency + judging->granularity)
+		out->coverage = (double)out->found / (double)(latency - model->latency);
+}

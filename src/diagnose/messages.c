@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "diagnose/messages.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "diagnose/corelog.h"
+#include "diagnose/tasks.h"
+
+/* Of the fastest: this share of an application's messages. */
+#define FASTEST 0.01
+
+/* ---- reading ---- */
+
+/* Calls `take` for each message; its error, or the reader's. *damage: adds DAMAGE_*. */
+static int for_each(struct event_reader *reader, int (*take)(void *ctx, const struct event *event),
+		    void *ctx, uint32_t *damage)
+{
+	struct event_source *source = event_reader_source(reader);
+	struct event_window window = { .kind = EV_MESSAGE, .to = UINT64_MAX };
+	uint32_t cores[CORELOG_CORES];
+	int n = event_reader_cores(reader, EV_MESSAGE, cores, CORELOG_CORES);
+	int err = n < 0 ? n : 0;
+
+	if (n > (int)CORELOG_CORES)
+		return -E2BIG;
+	for (int i = 0; !err && i < n; i++) {
+		struct event_damage met;
+		struct event_block block;
+		struct event event;
+
+		window.core = cores[i];
+		err = event_source_seek(source, &window);
+		while (!err && (err = event_source_next(source, &block)) > 0) {
+			size_t at = 0;
+
+			err = 0;
+			while (!err && event_block_next(&block, &at, &event))
+				err = take(ctx, &event);
+		}
+		event_source_damage(source, &met);
+		*damage |= met.reasons;
+	}
+	return err;
+}
+
+struct reading {
+	struct messages *messages;
+	const struct tasks *tasks;
+};
+
+static int take_message(void *ctx, const struct event *event)
+{
+	const struct reading *reading = ctx;
+	struct messages *messages = reading->messages;
+	const struct event_message *e = event->payload;
+	const struct task *task = tasks_get(reading->tasks,
+					    tasks_by_tid(reading->tasks, e->tid));
+	int err;
+
+	if (e->direction != DIR_INGRESS) {
+		err = vec_push(&messages->sends, (struct sent){ e->first, e->flow });
+		messages->beyond += err == -E2BIG;
+		return err == -E2BIG ? 0 : err;
+	}
+	if (event->time < e->first) {
+		messages->invalid++;
+		return 0;
+	}
+	err = vec_push(&messages->all, (struct message){
+		.id = e->id, .first = e->first, .read = event->time, .tid = e->tid,
+		.pid = task->pid, .flow = e->flow, .bytes = e->bytes, .thread = task->thread });
+	if (err == -E2BIG) {
+		messages->beyond++;
+		err = 0;
+	}
+	return err;
+}
+
+static int by_read(const void *a, const void *b)
+{
+	const struct message *x = a, *y = b;
+
+	if (x->read != y->read)
+		return x->read < y->read ? -1 : 1;
+	return x->id < y->id ? -1 : x->id > y->id;
+}
+
+/* A thread's messages follow each other. */
+static int chain(struct messages *messages, const struct tasks *tasks)
+{
+	uint32_t *last = calloc(tasks->threads + 1UL, sizeof(*last));
+
+	messages->previous = calloc(messages->all.len + 1, sizeof(*messages->previous));
+	if (!last || !messages->previous) {
+		free(last);
+		return -ENOMEM;
+	}
+	for (uint32_t i = 0; i < messages->all.len; i++) {
+		const uint32_t thread = messages->all.items[i].thread;
+
+		if (thread == THREAD_NONE)
+			continue;
+		messages->previous[i] = last[thread];
+		if (last[thread])
+			messages->all.items[last[thread] - 1].next = i + 1;
+		last[thread] = i + 1;
+	}
+	free(last);
+	return 0;
+}
+
+int messages_read(struct messages *messages, struct event_reader *reader,
+		  const struct tasks *tasks)
+{
+	struct reading reading = { messages, tasks };
+	int err;
+
+	*messages = (struct messages){ .from = UINT64_MAX };
+	vec_init(&messages->all, MESSAGES_MAX);
+	vec_init(&messages->sends, MESSAGES_MAX);
+	err = for_each(reader, take_message, &reading, &messages->damage);
+	if (err)
+		return err;
+	if (messages->all.len)
+		qsort(messages->all.items, messages->all.len, sizeof(*messages->all.items),
+		      by_read);
+	vec_for_each(&messages->all, m) {
+		messages->from = m->first < messages->from ? m->first : messages->from;
+		messages->to = m->read;
+	}
+	return chain(messages, tasks);
+}
+
+void messages_release(struct messages *messages)
+{
+	vec_release(&messages->all);
+	vec_release(&messages->sends);
+	free(messages->previous);
+	messages->previous = NULL;
+}
+
+/* ---- choosing ---- */
+
+/* A message's place by its latency; ties by id. */
+struct ranked {
+	uint64_t latency;
+	uint64_t id;
+	uint32_t place;
+	uint32_t pid;
+};
+
+static int by_latency(const void *a, const void *b)
+{
+	const struct ranked *x = a, *y = b;
+
+	if (x->latency != y->latency)
+		return x->latency < y->latency ? -1 : 1;
+	return x->id < y->id ? -1 : x->id > y->id;
+}
+
+static int by_application(const void *a, const void *b)
+{
+	const struct ranked *x = a, *y = b;
+
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	return by_latency(a, b);
+}
+
+/* splitmix64's finaliser (Steele, Lea, Flood 2014): a sample that no order of ids can bias. */
+static uint64_t hash(uint64_t id)
+{
+	id = (id ^ id >> 30) * 0xbf58476d1ce4e5b9ULL;
+	id = (id ^ id >> 27) * 0x94d049bb133111ebULL;
+	return id ^ id >> 31;
+}
+
+static int by_hash(const void *a, const void *b)
+{
+	const struct ranked *x = a, *y = b;
+	const uint64_t hx = hash(x->id), hy = hash(y->id);
+
+	return hx < hy ? -1 : hx > hy;
+}
+
+/* The places of a slice among n ranked ones: at least one, if there are any. */
+static void slice(size_t n, double from, double to, size_t *begin, size_t *end)
+{
+	*begin = (size_t)floor((double)n * from);
+	*end = (size_t)ceil((double)n * to);
+	if (*end > n)
+		*end = n;
+	if (*begin >= *end && *end)
+		*begin = *end - 1;
+}
+
+enum { MARK_TARGET = 1, MARK_REFERENCE = 2 };
+
+static uint64_t mark_targets(const struct ranked *ranked, size_t n, const struct selection *s,
+			     unsigned char *marks)
+{
+	uint64_t dropped = 0;
+	size_t begin, end;
+
+	slice(n, s->from, s->to, &begin, &end);
+	if (s->slowest) {
+		begin = n > s->slowest ? n - s->slowest : 0;
+		end = n;
+	}
+	if (end - begin > SUBJECTS_MAX) {
+		dropped = end - begin - SUBJECTS_MAX;
+		begin = end - SUBJECTS_MAX;
+	}
+	for (size_t i = begin; i < end; i++)
+		marks[ranked[i].place] |= MARK_TARGET;
+	return dropped;
+}
+
+/* Of one application's messages, by latency. */
+static void mark_references(struct ranked *ranked, size_t n, const struct selection *s,
+			    unsigned char *marks)
+{
+	size_t begin, end, len;
+
+	slice(n, s->against == AGAINST_FASTEST ? 0 : s->against_from,
+	      s->against == AGAINST_FASTEST ? FASTEST : s->against_to, &begin, &end);
+	if (s->against == AGAINST_FASTEST && end < REFERENCE_MIN)
+		end = n < REFERENCE_MIN ? n : REFERENCE_MIN;
+	len = end - begin;
+	if (len > REFERENCE_MAX) {
+		qsort(ranked + begin, len, sizeof(*ranked), by_hash);
+		len = REFERENCE_MAX;
+	}
+	for (size_t i = begin; i < begin + len; i++)
+		marks[ranked[i].place] |= MARK_REFERENCE;
+}
+
+static bool any_target(const struct ranked *ranked, size_t n, const unsigned char *marks)
+{
+	for (size_t i = 0; i < n; i++)
+		if (marks[ranked[i].place] & MARK_TARGET)
+			return true;
+	return false;
+}
+
+static uint64_t mark(const struct messages *messages, const struct selection *s,
+		     struct ranked *ranked, unsigned char *marks)
+{
+	const size_t n = messages->all.len;
+	uint64_t dropped;
+	size_t end;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct message *m = &messages->all.items[i];
+
+		ranked[i] = (struct ranked){ message_latency(m), m->id, (uint32_t)i, m->pid };
+	}
+	qsort(ranked, n, sizeof(*ranked), by_latency);
+	dropped = mark_targets(ranked, n, s, marks);
+	qsort(ranked, n, sizeof(*ranked), by_application);
+	for (size_t begin = 0; begin < n; begin = end) {
+		end = begin + 1;
+		while (end < n && ranked[end].pid == ranked[begin].pid)
+			end++;
+		if (any_target(ranked + begin, end - begin, marks))
+			mark_references(ranked + begin, end - begin, s, marks);
+	}
+	return dropped;
+}
+
+/* ---- their pieces ---- */
+
+struct by_id {
+	uint64_t id;
+	uint32_t subject;
+};
+
+struct collecting {
+	struct subjects *subjects;
+	struct by_id *ids;
+};
+
+static int compare_ids(const void *a, const void *b)
+{
+	const struct by_id *x = a, *y = b;
+
+	return x->id < y->id ? -1 : x->id > y->id;
+}
+
+static int take_pieces(void *ctx, const struct event *event)
+{
+	const struct collecting *c = ctx;
+	const struct event_message *e = event->payload;
+	const struct event_piece *piece = (const void *)(e + 1);
+	const struct by_id key = { .id = e->id };
+	const struct by_id *found;
+	struct subject *subject;
+
+	if (e->direction != DIR_INGRESS)
+		return 0;
+	found = bsearch(&key, c->ids, c->subjects->len, sizeof(key), compare_ids);
+	if (!found)
+		return 0;
+	subject = &c->subjects->items[found->subject];
+	subject->n = e->n <= PIECES_MAX ? e->n : 0;
+	memcpy(subject->pieces, piece, subject->n * sizeof(*piece));
+	return 0;
+}
+
+static int collect_pieces(const struct messages *messages, struct event_reader *reader,
+			  struct subjects *subjects)
+{
+	struct collecting c = { subjects, calloc(subjects->len + 1, sizeof(*c.ids)) };
+	uint32_t damage = 0; /* the first pass has met it */
+	int err;
+
+	if (!c.ids)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < subjects->len; i++)
+		c.ids[i] = (struct by_id){
+			messages->all.items[subjects->items[i].message].id, i };
+	qsort(c.ids, subjects->len, sizeof(*c.ids), compare_ids);
+	err = for_each(reader, take_pieces, &c, &damage);
+	free(c.ids);
+	return err;
+}
+
+int messages_select(const struct messages *messages, const struct selection *selection,
+		    struct event_reader *reader, struct subjects *out, uint64_t *dropped)
+{
+	const size_t n = messages->all.len;
+	struct ranked *ranked = calloc(n + 1, sizeof(*ranked));
+	unsigned char *marks = calloc(n + 1, 1);
+	int err = ranked && marks ? 0 : -ENOMEM;
+
+	vec_init(out, n + 1);
+	*dropped = 0;
+	if (!err)
+		*dropped = mark(messages, selection, ranked, marks);
+	free(ranked);
+	for (uint32_t i = 0; !err && i < n; i++) {
+		if (marks[i])
+			err = vec_push(out, (struct subject){
+				.message = i, .target = marks[i] & MARK_TARGET,
+				.reference = marks[i] & MARK_REFERENCE });
+	}
+	free(marks);
+	return err || !out->len ? err : collect_pieces(messages, reader, out);
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The messages of a recording: which there are, which are to be explained, and which are the
+ * reference. Times in ns of CLOCK_MONOTONIC.
+ *
+ * Memory: 48 bytes a message, MESSAGES_MAX at most; and 256 of each one that is looked into.
+ */
+#ifndef HOSTLAT_DIAGNOSE_MESSAGES_H
+#define HOSTLAT_DIAGNOSE_MESSAGES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/vec.h"
+#include "event/reader.h"
+
+#define MESSAGES_MAX (8u << 20)
+#define SUBJECTS_MAX 100000u   /* messages that are looked into */
+#define REFERENCE_MAX 1000u    /* of each application */
+#define REFERENCE_MIN 10u      /* fewer say too little */
+#define PIECES_MAX 8u
+
+/* What is a message's class: only messages of one application are compared. */
+struct message {
+	uint64_t id;
+	uint64_t first;    /* its first byte's arrival */
+	uint64_t read;
+	uint32_t tid;
+	uint32_t pid;      /* 0 = unknown */
+	uint32_t flow;
+	uint32_t bytes;
+	uint32_t thread;   /* THREAD_NONE: unknown */
+	uint32_t next;     /* the thread's next one: place + 1; 0 = none */
+};
+
+/* A send call. */
+struct sent {
+	uint64_t at;       /* when it was entered */
+	uint32_t flow;
+};
+
+struct messages {
+	struct message_vec VEC_OF(struct message) all; /* by time of the read, then by id */
+	uint32_t *previous;       /* by place: the thread's one before, + 1; 0 = none */
+	struct sends VEC_OF(struct sent) sends; /* in any order */
+	uint64_t beyond;          /* more than MESSAGES_MAX */
+	uint64_t invalid;         /* read before they arrived */
+	uint64_t from, to;        /* of the recording's messages */
+	uint32_t damage;          /* DAMAGE_*: messages that could not be read */
+};
+
+enum against { AGAINST_SLICE, AGAINST_FASTEST };
+
+struct selection {
+	double from, to;          /* slice of the latencies, 0..1; used if slowest is 0 */
+	uint64_t slowest;
+	enum against against;
+	double against_from, against_to;
+};
+
+/* One that is looked into. */
+struct subject {
+	uint32_t message;         /* place in `all` */
+	bool target, reference;   /* one of the two, or both */
+	uint32_t n;               /* pieces; 0: they were not found */
+	struct event_piece pieces[PIECES_MAX];
+};
+
+struct subjects VEC_OF(struct subject);
+
+struct tasks;
+
+static inline uint64_t message_latency(const struct message *m)
+{
+	return m->read - m->first;
+}
+
+/* Reads all messages. 0 or -errno. To be released in either case. */
+int messages_read(struct messages *messages, struct event_reader *reader,
+		  const struct tasks *tasks);
+void messages_release(struct messages *messages);
+
+/*
+ * Chooses targets and, of each application that has one, references; ordered as the messages are.
+ * Reads their pieces. A choice is the same for the same recording: ties go by id, and a sample of
+ * many references is by a hash of it. *dropped: targets beyond SUBJECTS_MAX. 0 or -errno.
+ */
+int messages_select(const struct messages *messages, const struct selection *selection,
+		    struct event_reader *reader, struct subjects *out, uint64_t *dropped);
+
+#endif

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The tree of call paths, and each message's part of it. */
+#include "diagnose/nesting.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "diagnose/nesting_state.h"
+
+/* 32-bit golden ratio: multiplicative hashing, D. Knuth, TAOCP 3, 6.4. */
+#define GOLDEN 0x9e3779b1U
+
+/* An open span on the way from the piece down to the span that is placed. */
+struct level {
+	uint64_t begin;
+	uint64_t free;		/* up to here nothing within it was placed yet */
+	uint32_t node;
+	int depth;		/* -1: the piece itself */
+	bool context;
+	bool charged;
+	bool shared;		/* its node is its caller's: there was no room for one */
+};
+
+static int make_roots(struct nesting *n)
+{
+	for (uint32_t i = 0; i < NESTING_ROOTS; i++)
+		if (vec_push(&n->nodes, (struct nesting_node){ .parent = i }) ||
+		    vec_push(&n->sums, (struct nesting_sum){ 0 }))
+			return -ENOMEM;
+	return 0;
+}
+
+int nesting_new(struct nesting **out, const struct nesting_limits *limits)
+{
+	struct nesting *n = calloc(1, sizeof(*n));
+	uint32_t room = 1024;
+
+	*out = NULL;
+	if (!n)
+		return -ENOMEM;
+	n->limits = *limits;
+	vec_init(&n->nodes, NESTING_ROOTS + (size_t)limits->nodes);
+	vec_init(&n->sums, NESTING_ROOTS + (size_t)limits->nodes);
+	vec_init(&n->touched, limits->nodes);
+	vec_init(&n->values, limits->values);
+	/* A message without values takes room as well. */
+	vec_init(&n->messages, limits->values);
+	vec_init(&n->held, limits->spans);
+	vec_init(&n->causes, limits->nodes);
+	while (room < limits->nodes && room < 1U << 31)
+		room *= 2;
+	n->hash_mask = room - 1;
+	n->hash = calloc(room, sizeof(*n->hash));
+	if (!n->hash || make_roots(n)) {
+		nesting_free(n);
+		return -ENOMEM;
+	}
+	*out = n;
+	return 0;
+}
+
+void nesting_free(struct nesting *n)
+{
+	if (!n)
+		return;
+	vec_release(&n->nodes);
+	vec_release(&n->sums);
+	vec_release(&n->touched);
+	vec_release(&n->values);
+	vec_release(&n->messages);
+	vec_release(&n->held);
+	vec_release(&n->causes);
+	free(n->hash);
+	free(n->usual);
+	free(n->work);
+	free(n);
+}
+
+/* ---- the tree ---- */
+
+static uint32_t root_of(uint8_t role, uint8_t type)
+{
+	return (uint32_t)role * SPAN_TYPE_MAX + type;
+}
+
+/* 0, which is no function's node: there is no room for another. */
+static uint32_t child_of(struct nesting *n, uint32_t parent, uint32_t what)
+{
+	const uint32_t at = ((parent * GOLDEN ^ what) * GOLDEN >> 7) & n->hash_mask;
+	uint32_t node = n->hash[at];
+
+	while (node && (n->nodes.items[node].parent != parent || n->nodes.items[node].what != what))
+		node = n->nodes.items[node].next;
+	if (node)
+		return node;
+	if (vec_reserve(&n->sums, n->nodes.len + 1) ||
+	    vec_push(&n->nodes, (struct nesting_node){ parent, what, n->hash[at] }))
+		return 0;
+	vec_push(&n->sums, (struct nesting_sum){ 0 });
+	n->hash[at] = (uint32_t)n->nodes.len - 1;
+	return n->hash[at];
+}
+
+uint32_t nesting_path(const struct nesting *n, uint32_t node,
+		      uint32_t symbols[static EVENT_DEPTH_MAX])
+{
+	uint32_t len = 0;
+
+	for (uint32_t i = node; i >= NESTING_ROOTS; i = n->nodes.items[i].parent)
+		len++;
+	BUG_ON(len > EVENT_DEPTH_MAX);
+	for (uint32_t i = len; i; node = n->nodes.items[node].parent)
+		symbols[--i] = n->nodes.items[node].what;
+	return len;
+}
+
+/* ---- one piece ---- */
+
+static void add(struct nesting *n, uint32_t node, const struct nesting_held *h, uint64_t ns)
+{
+	struct nesting_sum *sum = &n->sums.items[node];
+
+	if (sum->serial != n->serial) {
+		*sum = (struct nesting_sum){ .serial = n->serial, .earliest = UINT64_MAX };
+		if (vec_push(&n->touched, node))
+			n->err = -ENOMEM;
+	}
+	sum->ns += ns;
+	sum->calls += !h->goes_on;
+	sum->partial |= h->partial;
+	if (h->begin <= sum->earliest) {
+		sum->earliest = h->begin;
+		sum->went_on = h->goes_on;
+	}
+}
+
+/* The functions that a context interrupted did nothing meanwhile. */
+static void interrupt(struct nesting *n, const struct level *level, uint64_t ns)
+{
+	for (; level->depth >= 0 && !level->context; level--)
+		if (!level->shared)
+			n->sums.items[level->node].ns -= ns;
+}
+
+static bool is_context(uint8_t type)
+{
+	return type != SPAN_FUNCTION;
+}
+
+/* Below `parent`, and not beyond it, nor into what was placed there already. */
+static struct level within(struct nesting *n, struct level *parent, const struct nesting_held *h)
+{
+	struct level level = {
+		.begin = h->begin > parent->begin ? h->begin : parent->begin,
+		.free = h->end < parent->free ? h->end : parent->free,
+		.depth = h->depth,
+		.context = is_context(h->type),
+		.charged = h->charged || parent->charged,
+	};
+
+	if (level.begin > level.free)
+		level.begin = level.free;
+	n->losses.overlapping += level.begin != h->begin || level.free != h->end;
+	parent->free = level.begin;
+	return level;
+}
+
+static void place(struct nesting *n, struct level *level, const struct nesting_held *h)
+{
+	struct level *parent = level - 1;
+	const uint64_t ns = level->free - level->begin;
+
+	if (level->context) {
+		level->node = root_of(n->role, h->type);
+		if (!parent->charged)
+			interrupt(n, parent, ns);
+		return;
+	}
+	if (level->charged)
+		return;
+	level->node = child_of(n, parent->node, h->what);
+	if (level->node) {
+		add(n, level->node, h, ns);
+		return;
+	}
+	level->node = parent->node;
+	level->shared = true;
+	n->losses.spans_without_node++;
+}
+
+/* From the last to end to the first, callers come before what they called. */
+static void place_all(struct nesting *n)
+{
+	struct level levels[EVENT_DEPTH_MAX + 1], *top = levels;
+
+	*top = (struct level){
+		.begin = n->begin,
+		.free = n->end,
+		.node = root_of(n->role, SPAN_NONE),
+		.depth = -1,
+		.context = true,
+	};
+	for (size_t i = n->held.len; i--;) {
+		const struct nesting_held *h = &n->held.items[i];
+
+		/* Its depth alone won't do: of those around it, some don't matter. */
+		while (top->depth >= h->depth || h->begin < top->begin)
+			top--;
+		top[1] = within(n, top, h);
+		place(n, ++top, h);
+	}
+	vec_clear(&n->held);
+}
+
+static void end_piece(struct nesting *n)
+{
+	if (!n->err && n->role)
+		place_all(n);
+	vec_clear(&n->held);
+	n->role = PIECE_NONE;
+}
+
+/* ---- what comes in ---- */
+
+void nesting_begin(struct nesting *n, bool reference)
+{
+	n->now = (struct nesting_message){ .reference = reference };
+	n->role = PIECE_NONE;
+	n->begin = n->end = 0;
+	n->err = 0;
+	vec_clear(&n->held);
+	vec_clear(&n->touched);
+	if (!++n->serial) { /* it went round: what is older must not look like this one */
+		memset(n->sums.items, 0, n->sums.len * sizeof(*n->sums.items));
+		n->serial = 1;
+	}
+}
+
+void nesting_piece(struct nesting *n, uint8_t role, uint64_t begin, uint64_t end)
+{
+	end_piece(n);
+	if (begin < n->end || end < begin || role == PIECE_NONE || role >= PIECE_ROLE_MAX) {
+		n->err = -EINVAL;
+		return;
+	}
+	n->role = role;
+	n->begin = begin;
+	n->end = end;
+	n->now.window_ns += end - begin;
+}
+
+static bool overlaps(const struct nesting *n, uint64_t begin, uint64_t end)
+{
+	if (begin == end)
+		return begin >= n->begin && begin < n->end;
+	return begin < n->end && end > n->begin;
+}
+
+static bool matters(uint8_t type)
+{
+	switch (type) {
+	case SPAN_FUNCTION:
+	case SPAN_TASK:
+	case SPAN_IDLE:
+	case SPAN_HARDIRQ:
+	case SPAN_SOFTIRQ:
+	case SPAN_BLIND:
+		return true;
+	}
+	return false;
+}
+
+void nesting_span(struct nesting *n, const struct event_span *span, bool charged)
+{
+	const struct nesting_held h = {
+		.begin = span->begin > n->begin ? span->begin : n->begin,
+		.end = span->end < n->end ? span->end : n->end,
+		.what = span->what,
+		.type = span->type,
+		.depth = span->depth,
+		.charged = charged && is_context(span->type),
+		.goes_on = span->resumed || span->begin < n->begin,
+		.partial = span->begin < n->begin || span->end > n->end,
+	};
+
+	if (n->err || !n->role || !matters(span->type) || span->depth >= EVENT_DEPTH_MAX ||
+	    !overlaps(n, span->begin, span->end))
+		return;
+	n->err = vec_push(&n->held, h);
+}
+
+void nesting_open(struct nesting *n, const struct event_track *track, uint64_t charged)
+{
+	for (uint32_t i = track->depth; i--;) {
+		const struct event_open *open = &track->open[i];
+		const struct event_span span = {
+			.begin = open->begin,
+			.end = UINT64_MAX,
+			.what = open->what,
+			.arg = open->arg,
+			.type = open->type & SPAN_TYPE_MASK,
+			.depth = open->depth,
+			.resumed = open->type & SPAN_CONT,
+			.cut = true,
+		};
+
+		nesting_span(n, &span, charged >> i & 1);
+	}
+}
+
+/* ---- the end of a message ---- */
+
+static void keep(struct nesting *n)
+{
+	vec_for_each(&n->touched, node) {
+		const struct nesting_sum *sum = &n->sums.items[*node];
+
+		vec_push(&n->values, (struct nesting_value){
+			.ns = sum->ns,
+			.node = *node,
+			.count = sum->calls + sum->went_on,
+			.partial = sum->partial,
+		});
+	}
+}
+
+static int reserve(struct nesting *n)
+{
+	int err = vec_reserve(&n->messages, n->messages.len + 1);
+
+	return err ? err : vec_reserve(&n->values, n->values.len + n->touched.len);
+}
+
+int nesting_end(struct nesting *n, uint32_t *message)
+{
+	end_piece(n);
+	if (!n->err)
+		n->err = reserve(n);
+	if (n->err) {
+		*(n->now.reference ? &n->losses.references : &n->losses.targets) += 1;
+		return n->err;
+	}
+	n->now.first = (uint32_t)n->values.len;
+	n->now.n = (uint32_t)n->touched.len;
+	keep(n);
+	*message = (uint32_t)n->messages.len;
+	return vec_push(&n->messages, n->now);
+}
+
+void nesting_losses(const struct nesting *n, struct nesting_losses *losses)
+{
+	*losses = n->losses;
+}

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is usual, and what of a message is not. */
+#include <errno.h>
+#include <string.h>
+
+#include "diagnose/nesting_state.h"
+
+/* ---- the model ---- */
+
+/* All reference messages' values, those of one node side by side. */
+struct gathered {
+	uint32_t *first;	/* by node, and one more */
+	uint64_t *ns;
+	uint32_t *count;
+};
+
+static int gathered_new(struct gathered *g, size_t nodes, size_t values)
+{
+	g->first = calloc(nodes + 2, sizeof(*g->first));
+	g->ns = malloc((values + 1) * sizeof(*g->ns));
+	g->count = malloc((values + 1) * sizeof(*g->count));
+	return g->first && g->ns && g->count ? 0 : -ENOMEM;
+}
+
+static void gathered_free(struct gathered *g)
+{
+	free(g->first);
+	free(g->ns);
+	free(g->count);
+}
+
+#define for_each_reference_value(n, m, v)						\
+	vec_for_each(&(n)->messages, m)							\
+		if ((m)->reference)							\
+			for (const struct nesting_value *v = &(n)->values.items[(m)->first];	\
+			     v < &(n)->values.items[(m)->first + (m)->n]; v++)
+
+/* A counting sort: first[node + 1] is where its values go, and in the end where they end. */
+static void gather(const struct nesting *n, struct gathered *g)
+{
+	for_each_reference_value(n, m, v)
+		g->first[v->node + 2]++;
+	for (size_t i = 2; i < n->nodes.len + 2; i++)
+		g->first[i] += g->first[i - 1];
+	for_each_reference_value(n, m, v) {
+		const uint32_t at = g->first[v->node + 1]++;
+
+		g->ns[at] = v->ns;
+		g->count[at] = v->count;
+	}
+}
+
+static int by_u64(const void *a, const void *b)
+{
+	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static int by_u32(const void *a, const void *b)
+{
+	const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* The value of a rank, from 1, among len sorted ones and `times` times `other`. */
+static uint64_t ranked(const uint64_t *sorted, uint32_t len, uint64_t other, uint32_t times,
+		       uint32_t rank)
+{
+	uint32_t lo = 0, hi = len;
+
+	while (lo < hi) {
+		const uint32_t mid = lo + (hi - lo) / 2;
+
+		if (sorted[mid] < other)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (rank <= lo)
+		return sorted[rank - 1];
+	return rank <= lo + times ? other : sorted[rank - times - 1];
+}
+
+static uint32_t median_rank(uint32_t n)
+{
+	return n / 2 + n % 2;
+}
+
+static uint32_t p95_rank(uint32_t n)
+{
+	return (uint32_t)((19ULL * n + 19) / 20);
+}
+
+/* `ns` and `count` are of the `len` of `all` messages that have the node; both change. */
+static struct nesting_usual usual_of(uint64_t *ns, uint32_t *count, uint32_t len, uint32_t all)
+{
+	const uint32_t absent = all - len, mid = median_rank(all), high = p95_rank(all);
+	struct nesting_usual u = { .present = len };
+
+	qsort(ns, len, sizeof(*ns), by_u64);
+	qsort(count, len, sizeof(*count), by_u32);
+	u.ns = ranked(ns, len, 0, absent, mid);
+	u.p95_ns = ranked(ns, len, 0, absent, high);
+	u.count = mid > absent ? count[mid - absent - 1] : 0;
+	u.p95_count = high > absent ? count[high - absent - 1] : 0;
+	for (uint32_t i = 0; i < len; i++)
+		ns[i] = ns[i] > u.ns ? ns[i] - u.ns : u.ns - ns[i];
+	qsort(ns, len, sizeof(*ns), by_u64);
+	u.mad_ns = ranked(ns, len, u.ns, absent, mid);
+	return u;
+}
+
+static void forget_model(struct nesting *n)
+{
+	free(n->usual);
+	free(n->work);
+	n->usual = NULL;
+	n->work = NULL;
+}
+
+static bool model_holds(const struct nesting *n)
+{
+	return n->usual && n->usual_nodes == n->nodes.len && n->usual_messages == n->messages.len;
+}
+
+static int model(struct nesting *n)
+{
+	const size_t nodes = n->nodes.len;
+	struct gathered g;
+	int err;
+
+	if (model_holds(n))
+		return 0;
+	forget_model(n);
+	n->references = 0;
+	vec_for_each(&n->messages, m)
+		n->references += m->reference;
+	if (!n->references)
+		return -ENODATA;
+	n->usual = calloc(nodes, sizeof(*n->usual));
+	n->work = calloc(nodes, sizeof(*n->work));
+	err = gathered_new(&g, nodes, n->values.len);
+	if (!err && n->usual && n->work) {
+		gather(n, &g);
+		for (size_t i = NESTING_ROOTS; i < nodes; i++)
+			n->usual[i] = usual_of(g.ns + g.first[i], g.count + g.first[i],
+					       g.first[i + 1] - g.first[i], n->references);
+		n->usual_nodes = (uint32_t)nodes;
+		n->usual_messages = (uint32_t)n->messages.len;
+	} else {
+		forget_model(n);
+		err = -ENOMEM;
+	}
+	gathered_free(&g);
+	return err;
+}
+
+/* ---- one message ---- */
+
+static uint64_t threshold(const struct nesting_usual *u, const struct nesting_options *o)
+{
+	const uint32_t mads = o->paper ? 0 : o->mads;
+	uint64_t ns;
+
+	if (__builtin_mul_overflow(u->mad_ns, (uint64_t)mads, &ns))
+		return UINT64_MAX;
+	return ns > o->granularity_ns ? ns : o->granularity_ns;
+}
+
+/* How much `ns` is above `usual`; 0 if that is not more than the threshold. */
+static uint64_t above(uint64_t ns, uint64_t usual, uint64_t least)
+{
+	return ns > usual && ns - usual > least ? ns - usual : 0;
+}
+
+/* Whether `part` is at least 80 % of `whole`. */
+static bool explains(uint64_t part, uint64_t whole)
+{
+	return part >= whole - whole / 5;
+}
+
+static uint8_t type_of(const struct nesting *n, const struct nesting_usual *u, uint32_t count)
+{
+	if (u->present < n->references - u->present)
+		return NESTING_UNEXPECTED;
+	return count > u->count ? NESTING_MORE_FREQUENT : NESTING_SLOWER;
+}
+
+static uint32_t root_above(const struct nesting *n, uint32_t node)
+{
+	while (node >= NESTING_ROOTS)
+		node = n->nodes.items[node].parent;
+	return node;
+}
+
+static int tell(struct nesting *n, uint32_t node, uint64_t deviation, uint64_t self)
+{
+	const struct nesting_value *v = n->work[node].value;
+	const struct nesting_usual *u = &n->usual[node];
+	const uint32_t root = root_above(n, node);
+
+	n->work[node].told = true;
+	return vec_push(&n->causes, (struct nesting_cause){
+		.self_ns = self,
+		.deviation_ns = deviation,
+		.ns = v->ns,
+		.usual_ns = u->ns,
+		.usual_p95_ns = u->p95_ns,
+		.count = v->count,
+		.usual_count = u->count,
+		.usual_p95_count = u->p95_count,
+		.present = u->present,
+		.node = node,
+		.type = type_of(n, u, v->count),
+		.role = (uint8_t)(root / SPAN_TYPE_MAX),
+		.context = (uint8_t)(root % SPAN_TYPE_MAX),
+		.partial = v->partial,
+	});
+}
+
+/* Judges a node whose children are judged. *charged is what it and they are charged with. */
+static int judge_node(struct nesting *n, uint32_t node, const struct nesting_options *o,
+		      uint64_t *deviation, uint64_t *charged)
+{
+	const struct nesting_work *w = &n->work[node];
+	const struct nesting_usual *u = &n->usual[node];
+
+	*deviation = above(w->value ? w->value->ns : 0, u->ns, threshold(u, o));
+	*charged = w->within;
+	if (!*deviation)
+		return 0;
+	if (explains(w->within, *deviation)) {
+		if (o->paper)
+			*charged = *deviation;
+		return 0;
+	}
+	*charged = *deviation;
+	return tell(n, node, *deviation, o->paper ? *deviation : *deviation - w->within);
+}
+
+/* The same the other way round: only its sum is of interest. */
+static uint64_t less_of(const struct nesting *n, uint32_t node, const struct nesting_options *o)
+{
+	const struct nesting_work *w = &n->work[node];
+	const struct nesting_usual *u = &n->usual[node];
+	const uint64_t less = above(u->ns, w->value ? w->value->ns : 0, threshold(u, o));
+
+	return less && !explains(w->less, less) ? less : w->less;
+}
+
+static int judge_all(struct nesting *n, const struct nesting_options *o, struct nesting_verdict *v)
+{
+	/* Children have larger numbers than their parents. */
+	for (uint32_t i = (uint32_t)n->nodes.len - 1; i >= NESTING_ROOTS; i--) {
+		struct nesting_work *parent = &n->work[n->nodes.items[i].parent];
+		uint64_t deviation, charged, less = less_of(n, i, o);
+		int err = judge_node(n, i, o, &deviation, &charged);
+
+		if (err)
+			return err;
+		parent->within += charged;
+		parent->less += less;
+		if (n->nodes.items[i].parent < NESTING_ROOTS) {
+			v->saved_ns += less;
+			v->over_ns += charged > deviation ? charged - deviation : 0;
+		}
+	}
+	return 0;
+}
+
+static bool told_above(const struct nesting *n, uint32_t node)
+{
+	while (n->nodes.items[node].parent >= NESTING_ROOTS) {
+		node = n->nodes.items[node].parent;
+		if (n->work[node].told)
+			return true;
+	}
+	return false;
+}
+
+static void drop_told_above(struct nesting *n)
+{
+	size_t kept = 0;
+
+	vec_for_each(&n->causes, c)
+		if (!told_above(n, c->node))
+			n->causes.items[kept++] = *c;
+	n->causes.len = kept;
+}
+
+/* Numbers of nodes depend on the order of the messages; what is shown must not. */
+static int by_self(const void *a, const void *b, void *ctx)
+{
+	const struct nesting_cause *x = a, *y = b;
+	uint32_t px[EVENT_DEPTH_MAX], py[EVENT_DEPTH_MAX], lx, ly;
+
+	if (x->self_ns != y->self_ns)
+		return x->self_ns < y->self_ns ? 1 : -1;
+	if (x->role != y->role)
+		return x->role < y->role ? -1 : 1;
+	if (x->context != y->context)
+		return x->context < y->context ? -1 : 1;
+	lx = nesting_path(ctx, x->node, px);
+	ly = nesting_path(ctx, y->node, py);
+	for (uint32_t i = 0; i < lx && i < ly; i++)
+		if (px[i] != py[i])
+			return px[i] < py[i] ? -1 : 1;
+	return (lx > ly) - (lx < ly);
+}
+
+static void load(struct nesting *n, const struct nesting_message *m)
+{
+	memset(n->work, 0, n->nodes.len * sizeof(*n->work));
+	for (uint32_t i = 0; i < m->n; i++) {
+		const struct nesting_value *value = &n->values.items[m->first + i];
+
+		n->work[value->node].value = value;
+	}
+}
+
+int nesting_judge(struct nesting *n, uint32_t message, const struct nesting_options *options,
+		  struct nesting_verdict *verdict)
+{
+	const struct nesting_message *m;
+	int err;
+
+	*verdict = (struct nesting_verdict){ 0 };
+	if (message >= n->messages.len)
+		return -EINVAL;
+	err = model(n);
+	if (err)
+		return err;
+	m = &n->messages.items[message];
+	load(n, m);
+	vec_clear(&n->causes);
+	err = judge_all(n, options, verdict);
+	if (err)
+		return err;
+	if (options->paper)
+		drop_told_above(n);
+	if (n->causes.len)
+		qsort_r(n->causes.items, n->causes.len, sizeof(*n->causes.items), by_self, n);
+	vec_for_each(&n->causes, c)
+		verdict->charged_ns += c->self_ns;
+	verdict->causes = n->causes.items;
+	verdict->n_causes = (uint32_t)n->causes.len;
+	verdict->references = n->references;
+	verdict->window_ns = m->window_ns;
+	BUG_ON(verdict->charged_ns > verdict->window_ns);
+	return 0;
+}

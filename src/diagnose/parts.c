@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "diagnose/parts.h"
+#include "diagnose/way.h"
+
+#include <errno.h>
+
+#include "base/bug.h"
+#include "base/parse.h"
+
+/* How far back is looked for what the reader was doing when the message came. */
+#define LOOK_BACK_NS NS_PER_S
+/* ... and for a waking, at least. */
+#define MARGIN_NS (20 * NS_PER_MS)
+
+/* A call that is slept in more often is taken for the one that reads. */
+#define CALL_RUNS_MAX 64
+
+static const struct message *message_at(const struct way *w, uint32_t place)
+{
+	return &w->p->messages->all.items[place];
+}
+
+/* Calls `take` for each stretch of a core's time in from <= t < to. */
+static void each_atom(struct way *w, uint32_t core, uint64_t from, uint64_t to,
+		      void (*take)(struct way *w, uint32_t core, const struct atom *atom,
+				   uint64_t number, uint64_t begin, uint64_t end))
+{
+	uint64_t number, until;
+
+	if (from >= to)
+		return;
+	if (!corelog_find(w->p->log, core, from, &number, &until)) {
+		if (until >= to) {
+			way_blind(w, to, core);
+			return;
+		}
+		way_blind(w, until, core);
+		from = until;
+		number = w->p->log->atoms[core].head;
+	}
+	for (; from < to; number++) {
+		uint64_t end = corelog_atom_end(w->p->log, core, number);
+
+		if (end > to)
+			end = to;
+		take(w, core, corelog_atom(w->p->log, core, number), number, from, end);
+		from = end;
+	}
+}
+
+/* ---- up to the socket's queue ---- */
+
+static void receive_atom(struct way *w, uint32_t core, const struct atom *atom, uint64_t number,
+			 uint64_t begin, uint64_t end)
+{
+	const struct task *task = tasks_get(w->p->tasks, atom->task);
+	struct slice slice = way_about(w, core, atom);
+
+	(void)number;
+	(void)begin;
+	switch ((enum atom_type)atom->type) {
+	case ATOM_BLIND:
+		way_blind(w, end, core);
+		return;
+	case ATOM_IDLE:
+		way_charge(w, end, CAUSE_IDLE_EXIT, &slice);
+		return;
+	case ATOM_SOFTIRQ:
+		if (atom->what == SOFTIRQ_NET_RX) {
+			way_charge(w, end, CAUSE_FUNCTION, &slice);
+			return;
+		}
+		way_interrupt(w, core, atom, end);
+		return;
+	case ATOM_HARDIRQ:
+		way_interrupt(w, core, atom, end);
+		return;
+	case ATOM_TASK:
+	case ATOM_FAULT: /* a socket's backlog is its owner's work, NAPI's threads' is theirs */
+		if (task->softirqd || (task->thread != THREAD_NONE && task->thread == w->thread))
+			way_charge(w, end, CAUSE_FUNCTION, &slice);
+		else
+			way_other(w, core, atom, end);
+	}
+}
+
+/* ---- the reader has a CPU ---- */
+
+static void advance_reads(struct way *w, uint64_t time)
+{
+	while (w->coming && message_at(w, w->coming - 1)->read <= time) {
+		w->serving = w->p->by_request ? 0 : w->coming;
+		w->known = message_at(w, w->coming - 1)->read;
+		w->unsure = false;
+		w->coming = message_at(w, w->coming - 1)->next;
+	}
+}
+
+/* To the first atom that is not of the same thread and call, or is after the read. */
+static bool goes_on(const struct way *w, uint32_t core, uint64_t *number, uint64_t read)
+{
+	const struct atom *atom = corelog_atom(w->p->log, core, *number);
+	const uint64_t tail = w->p->log->atoms[core].tail;
+
+	for (; *number < tail; ++*number) {
+		const struct atom *next = corelog_atom(w->p->log, core, *number);
+
+		if (next->begin >= read || next->call != atom->call || next->task != atom->task)
+			break;
+	}
+	return *number < tail;
+}
+
+/* Whether the system call that the core is in goes on until the next read, over sleeps, too. */
+static bool call_reads(const struct way *w, uint32_t core, uint64_t number)
+{
+	const uint64_t read = message_at(w, w->coming - 1)->read;
+	const struct atom atom = *corelog_atom(w->p->log, core, number);
+	size_t at = w->run;
+	uint64_t until;
+
+	for (int i = 0; i < CALL_RUNS_MAX; i++) {
+		const struct atom *next;
+		const struct run *run;
+
+		if (!goes_on(w, core, &number, read))
+			return true;
+		next = corelog_atom(w->p->log, core, number);
+		if (next->begin >= read)
+			return true;
+		if (next->task == atom.task)
+			return false;
+		if (!at)
+			return true;
+		run = w->p->runs.items[--at];
+		core = run->core;
+		if (run->call != atom.call ||
+		    !corelog_find(w->p->log, core, run->begin, &number, &until))
+			return false;
+	}
+	return true;
+}
+
+/* Whether what it serves is out of sight: something is missing since that was known. */
+static bool serves_unknown(const struct way *w, uint64_t end, bool reads)
+{
+	if (reads)
+		return corelog_hole(w->p->log, end, message_at(w, w->coming - 1)->read - 1);
+	/* which request it works at, the replies tell */
+	return w->unsure ||
+	       (!w->p->by_request && corelog_hole(w->p->log, w->known, end - 1));
+}
+
+/* Requests end with their replies: what the reader works at is the one that it answers next. */
+static void find_request(struct way *w, enum call_class class, uint64_t begin)
+{
+	const bool come = w->coming && message_at(w, w->coming - 1)->first <= begin;
+
+	w->serving = class == CALL_WAIT || !come || w->coming - 1 == w->message ? 0 : w->coming;
+}
+
+static void running_task(struct way *w, uint32_t core, const struct atom *atom, uint64_t number,
+			 uint64_t begin, uint64_t end)
+{
+	const enum call_class class = atom->call ? calls_class(w->p->calls, atom->call - 1) :
+				      CALL_OTHER;
+	const bool reads = !w->p->by_request && class == CALL_RECEIVE && w->coming &&
+			   call_reads(w, core, number);
+	struct slice slice;
+
+	if (class == CALL_WAIT) {
+		way_serve_none(w, end);
+	} else if (serves_unknown(w, end, reads)) {
+		way_blind(w, end, core);
+		return;
+	}
+	if (w->p->by_request)
+		find_request(w, class, begin);
+	slice = way_about(w, core, atom);
+	if (reads)
+		slice.message = w->coming - 1 == w->message ? 0 : w->coming;
+	if (slice.message && slice.message - 1 != w->message) {
+		slice.culprit = atom->task;
+		way_charge(w, end, CAUSE_HEAD_OF_LINE, &slice);
+	} else {
+		slice.message = 0;
+		way_charge(w, end, CAUSE_APPLICATION, &slice);
+	}
+}
+
+static void running_atom(struct way *w, uint32_t core, const struct atom *atom, uint64_t number,
+			 uint64_t begin, uint64_t end)
+{
+	const bool own = tasks_get(w->p->tasks, atom->task)->thread == w->thread;
+
+	while (begin < end) {
+		uint64_t read, until = end;
+
+		advance_reads(w, begin);
+		read = w->coming ? message_at(w, w->coming - 1)->read : UINT64_MAX;
+		if (read < until)
+			until = read;
+		if (atom->type == ATOM_BLIND || !own) {
+			way_lose_reader(w, until, core);
+		} else if (atom->type == ATOM_FAULT) {
+			struct slice slice = way_about(w, core, atom);
+
+			way_charge(w, until, CAUSE_PAGE_FAULT, &slice);
+		} else if (!way_interrupt(w, core, atom, until)) {
+			running_task(w, core, atom, number, begin, until);
+		}
+		begin = until;
+	}
+}
+
+/* ---- from the socket's queue to the end ---- */
+
+/* The reader's runs that overlap a window, latest first, and the one before. 0 or -errno. */
+static int collect_runs(struct way *w, uint64_t from, uint64_t to)
+{
+	const struct run *run = corelog_last_run(w->p->log, w->thread);
+	int err = 0;
+
+	vec_clear(&w->p->runs);
+	for (; run && run->end > from && !err; run = corelog_run_before(w->p->log, run))
+		if (run->begin < to)
+			err = vec_push(&w->p->runs, run);
+	if (run && !err)
+		err = vec_push(&w->p->runs, run);
+	return err;
+}
+
+/* Its wakings since the first of these runs, latest first, and the one before. 0 or -errno. */
+static int collect_wakings(struct way *w, uint64_t to)
+{
+	const struct slice_runs *runs = &w->p->runs;
+	const uint64_t from = runs->len ? (*vec_last(runs))->begin : to;
+	const struct waking *waking = corelog_waking(w->p->log, w->thread, to);
+	int err = 0;
+
+	vec_clear(&w->p->wakings);
+	for (; waking && !err; waking = corelog_waking_before(w->p->log, waking)) {
+		err = vec_push(&w->p->wakings, waking);
+		if (waking->time < from)
+			break;
+	}
+	w->wakings = w->p->wakings.len;
+	return err == -E2BIG ? 0 : err;
+}
+
+/* What the reader was at when the message came: the one that it had read last. */
+static uint64_t begin_service(struct way *w, uint64_t from)
+{
+	uint32_t before = w->p->messages->previous[w->message];
+	uint64_t back = from;
+
+	w->coming = w->message + 1;
+	while (before && message_at(w, before - 1)->read > from) {
+		w->coming = before;
+		before = w->p->messages->previous[before - 1];
+	}
+	w->serving = w->p->by_request ? 0 : before;
+	if (before)
+		back = message_at(w, before - 1)->read;
+	return back > w->p->log->since ? back : w->p->log->since;
+}
+
+static int application(struct way *w, uint64_t from, uint64_t to)
+{
+	const struct run *last = NULL;
+	uint64_t back;
+	int err;
+
+	w->where = WHERE_APPLICATION;
+	if (w->thread == THREAD_NONE) {
+		way_blind(w, to, CORE_UNKNOWN);
+		return 0;
+	}
+	back = begin_service(w, from);
+	if (back > from)
+		back = from;
+	w->since = back;
+	w->known = w->serving ? back : w->p->log->since;
+	err = collect_runs(w, back, to);
+	if (err == -E2BIG) {
+		way_blind(w, (*vec_last(&w->p->runs))->begin, CORE_UNKNOWN);
+		err = 0;
+	}
+	if (!err)
+		err = collect_wakings(w, to);
+	for (size_t i = w->p->runs.len; !err && i--;) {
+		const struct run *run = w->p->runs.items[i];
+		const uint64_t begin = run->begin > back ? run->begin : back;
+		const uint64_t end = run->end < to ? run->end : to;
+
+		w->run = i;
+		if (run->begin > back)
+			way_gap(w, run, last);
+		if (begin < end)
+			each_atom(w, run->core, begin, end, running_atom);
+		last = run;
+	}
+	w->serving = 0;
+	way_blind(w, to, CORE_UNKNOWN);
+	return err;
+}
+
+/* ---- a message ---- */
+
+static uint64_t queued(const struct subject *subject)
+{
+	for (uint32_t i = 0; i < subject->n; i++)
+		if (subject->pieces[i].role == PIECE_APPLICATION)
+			return subject->pieces[i].begin;
+	return 0;
+}
+
+void partition_init(struct partition *p)
+{
+	vec_init(&p->runs, RUNS_MAX);
+	vec_init(&p->wakings, RUNS_MAX);
+}
+
+void partition_release(struct partition *p)
+{
+	vec_release(&p->runs);
+	vec_release(&p->wakings);
+}
+
+uint64_t partition_from(const struct messages *messages, const struct subject *subject)
+{
+	const struct message *m = &messages->all.items[subject->message];
+	uint64_t from = m->first, enqueued = queued(subject);
+	uint32_t before = messages->previous[subject->message];
+
+	while (before && enqueued && messages->all.items[before - 1].read > enqueued)
+		before = messages->previous[before - 1];
+	if (before && enqueued && messages->all.items[before - 1].read < from)
+		from = messages->all.items[before - 1].read;
+	if (from + LOOK_BACK_NS < m->first)
+		from = m->first - LOOK_BACK_NS;
+	return from > MARGIN_NS ? from - MARGIN_NS : 0;
+}
+
+int partition_subject(struct partition *p, const struct subject *subject)
+{
+	const struct message *m = &p->messages->all.items[subject->message];
+	struct way w = { .p = p, .message = subject->message, .thread = m->thread,
+			 .at = m->first, .where = WHERE_RECEIVE };
+	int err = 0;
+
+	for (uint32_t i = 0; !err && i < subject->n; i++) {
+		const struct event_piece *piece = &subject->pieces[i];
+		const uint64_t begin = piece->begin > w.at ? piece->begin : w.at;
+		const uint64_t end = piece->end < m->read ? piece->end : m->read;
+
+		way_blind(&w, begin < m->read ? begin : m->read, CORE_UNKNOWN);
+		if (piece->role == PIECE_RECEIVE || piece->role == PIECE_BACKLOG)
+			each_atom(&w, piece->core, begin, end, receive_atom);
+		else if (piece->role == PIECE_APPLICATION && begin < end)
+			err = application(&w, begin, end);
+		w.serving = 0;
+	}
+	way_blind(&w, m->read, CORE_UNKNOWN);
+	BUG_ON(!err && w.at < m->read);
+	return err;
+}

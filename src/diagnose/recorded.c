@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One recording: its facts, its messages, and what the time of the chosen ones was charged to. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/parse.h"
+#include "diagnose/state.h"
+#include "diagnose/stream.h"
+
+/* Windows further apart than this are sought anew, not read through. */
+#define SKIP_NS (20 * NS_PER_MS)
+
+/* ---- facts ---- */
+
+static int take_fact(struct recorded *rec, const struct event *event)
+{
+	const char *key, *value;
+	uint64_t ns;
+
+	event_fact_get(event, &key, &value);
+	if (!strcmp(key, DIAGNOSE_FACT_MACHINE) && !rec->machine) {
+		rec->machine = strdup(value);
+		if (!rec->machine)
+			return -ENOMEM;
+	} else if (!strcmp(key, DIAGNOSE_FACT_GRANULARITY) && !parse_u64(value, &ns)) {
+		rec->granularity = ns;
+	} else if (!strcmp(key, DIAGNOSE_FACT_BOUNDARY)) {
+		rec->by_request = !strcmp(value, DIAGNOSE_BY_REQUEST);
+	} else if (!strcmp(key, DIAGNOSE_FACT_RECORDER) && !parse_u64(value, &ns)) {
+		rec->recorder = ns;
+	}
+	return 0;
+}
+
+static void take_loss(struct recorded *rec, const struct event *event)
+{
+	const struct event_loss *loss = event->payload;
+
+	if (loss->kind == EV_MESSAGE || loss->kind == EV_EDGE || loss->kind == EV_WAKE)
+		rec->lost += loss->records;
+}
+
+static int take_flow(struct recorded *rec, const struct event *event)
+{
+	const struct event_flow *flow = event->payload;
+	int err = vec_push(&rec->flows, *flow);
+
+	return err == -E2BIG ? 0 : err;
+}
+
+static int take_low_rate(struct recorded *rec, const struct event_block *block)
+{
+	struct event event;
+	size_t at = 0;
+	int err = 0;
+
+	while (!err && event_block_next(block, &at, &event)) {
+		if (event.kind == EV_FACT)
+			err = take_fact(rec, &event);
+		else if (event.kind == EV_LOSS)
+			take_loss(rec, &event);
+		else if (event.kind == EV_FLOW)
+			err = take_flow(rec, &event);
+	}
+	return err;
+}
+
+static int by_id(const void *a, const void *b)
+{
+	const struct event_flow *x = a, *y = b;
+
+	return x->id < y->id ? -1 : x->id > y->id;
+}
+
+void flows_sort(struct flows *flows)
+{
+	if (flows->len)
+		qsort(flows->items, flows->len, sizeof(*flows->items), by_id);
+}
+
+const struct event_flow *flows_find(const struct flows *flows, uint32_t id)
+{
+	const struct event_flow key = { .id = id };
+
+	return flows->len ? bsearch(&key, flows->items, flows->len, sizeof(key), by_id) : NULL;
+}
+
+static int read_facts(struct recorded *rec)
+{
+	struct event_source *source = event_reader_source(rec->reader);
+	const struct event_window window = { .kind = EV_NONE, .core = EVENT_CORE_NONE,
+					     .to = UINT64_MAX };
+	struct event_block block;
+	int err = event_source_seek(source, &window);
+
+	rec->granularity = DIAGNOSE_GRANULARITY_NS;
+	if (err)
+		return err;
+	while ((err = event_source_next(source, &block)) > 0) {
+		err = take_low_rate(rec, &block);
+		if (err)
+			return err;
+	}
+	event_source_damage(source, &rec->damage);
+	flows_sort(&rec->flows);
+	rec->calls = calls_of(rec->machine);
+	return err;
+}
+
+/* ---- what is drawn ---- */
+
+static int compare_latency(const void *a, const void *b)
+{
+	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x > y ? -1 : x < y;
+}
+
+/* The slowest targets' timelines are kept: from this latency on. */
+static int draw_from(struct recorded *rec, uint64_t *latency)
+{
+	const size_t n = rec->subjects.len;
+	uint64_t *latencies = calloc(n + 1, sizeof(*latencies));
+	size_t targets = 0;
+
+	*latency = 0;
+	if (!latencies)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < n; i++)
+		if (rec->subjects.items[i].target)
+			latencies[targets++] = message_latency(subject_message(rec, i));
+	qsort(latencies, targets, sizeof(*latencies), compare_latency);
+	if (targets > EXAMPLES_DRAWN)
+		*latency = latencies[EXAMPLES_DRAWN - 1];
+	free(latencies);
+	return 0;
+}
+
+/* ---- charging ---- */
+
+struct charging {
+	struct recorded *rec;
+	uint32_t subject;
+	bool draws;
+	int err;
+};
+
+static struct context *context_of(struct recorded *rec, const struct slice *slice)
+{
+	const struct context like = {
+		.who = slice->seen == ATOM_HARDIRQ || slice->seen == ATOM_SOFTIRQ ? slice->what :
+		       slice->seen == ATOM_TASK || slice->seen == ATOM_FAULT ? slice->ran : 0,
+		.seen = slice->seen == ATOM_FAULT ? ATOM_TASK : slice->seen,
+		.where = slice->where,
+	};
+
+	vec_for_each(&rec->contexts, c)
+		if (c->who == like.who && c->seen == like.seen && c->where == like.where)
+			return c;
+	return vec_push(&rec->contexts, like) ? NULL : vec_last(&rec->contexts);
+}
+
+static void take_slice(void *ctx, const struct slice *slice)
+{
+	struct charging *c = ctx;
+	struct recorded *rec = c->rec;
+	const struct subject *subject = &rec->subjects.items[c->subject];
+	const uint64_t ns = slice->end - slice->begin;
+	struct context *context;
+
+	if (!c->err)
+		c->err = split_add(&rec->splits[c->subject], slice);
+	if (slice->core != CORE_UNKNOWN) {
+		context = context_of(rec, slice);
+		if (context && subject->target)
+			context->target_ns += ns;
+		if (context && subject->reference)
+			context->reference_ns += ns;
+	}
+	if (c->draws && !c->err && vec_push(&rec->drawn[c->subject], *slice) == -ENOMEM)
+		c->err = -ENOMEM;
+}
+
+/* Messages that its reader took while it waited. */
+static uint32_t ahead(const struct recorded *rec, uint32_t subject)
+{
+	const struct subject *s = &rec->subjects.items[subject];
+	uint32_t at = rec->messages.previous[s->message], n = 0;
+	uint64_t enqueued = s->n ? s->pieces[s->n - 1].begin : 0;
+
+	while (at && rec->messages.all.items[at - 1].read > enqueued && s->n) {
+		at = rec->messages.previous[at - 1];
+		n++;
+	}
+	return n;
+}
+
+/* By subject: from when on the log has to be for it and for all that follow. */
+static uint64_t *needs(const struct recorded *rec)
+{
+	uint64_t *from = calloc(rec->subjects.len + 1, sizeof(*from));
+
+	if (!from)
+		return NULL;
+	from[rec->subjects.len] = UINT64_MAX;
+	for (size_t i = rec->subjects.len; i--;) {
+		from[i] = partition_from(&rec->messages, &rec->subjects.items[i]);
+		if (from[i + 1] < from[i])
+			from[i] = from[i + 1];
+	}
+	return from;
+}
+
+static int charge_all(struct recorded *rec, struct stream *stream, struct corelog *log,
+		      const uint64_t *from, uint64_t draw)
+{
+	struct charging c = { .rec = rec };
+	struct partition p = {
+		.messages = &rec->messages, .tasks = &rec->tasks, .calls = &rec->calls,
+		.recorder = rec->recorder, .by_request = rec->by_request, .log = log,
+		.emit = take_slice, .ctx = &c,
+	};
+	uint64_t done = 0;
+	int err = 0;
+
+	partition_init(&p);
+	for (uint32_t i = 0; !err && i < rec->subjects.len; i++) {
+		const struct message *m = subject_message(rec, i);
+
+		if (!i || from[i] > done + SKIP_NS)
+			err = stream_seek(stream, from[i], UINT64_MAX);
+		corelog_trim(log, from[i]);
+		if (!err)
+			err = stream_until(stream, m->read);
+		done = m->read;
+		if (err || log->no_memory)
+			break;
+		c.subject = i;
+		c.draws = rec->subjects.items[i].target && message_latency(m) >= draw;
+		vec_init(&rec->drawn[i], DRAWN_MAX);
+		err = partition_subject(&p, &rec->subjects.items[i]);
+		if (!err)
+			err = c.err;
+		rec->splits[i].ahead = ahead(rec, i);
+	}
+	partition_release(&p);
+	return err ? err : log->no_memory ? -ENOMEM : 0;
+}
+
+static int charge_subjects(struct recorded *rec)
+{
+	int cores = stream_cores(rec->reader);
+	struct stream *stream = NULL;
+	struct corelog log = { 0 };
+	uint64_t *from, draw = 0;
+	int err;
+
+	if (cores < 0)
+		return cores;
+	rec->cores = (uint32_t)cores;
+	from = needs(rec);
+	err = from ? corelog_init(&log, &rec->tasks, rec->cores) : -ENOMEM;
+	if (!err)
+		err = stream_open(&stream, rec->reader, &log);
+	if (!err)
+		err = draw_from(rec, &draw);
+	if (!err)
+		err = charge_all(rec, stream, &log, from, draw);
+	if (stream)
+		stream_damage(stream, &rec->damage);
+	rec->forgot = log.dropped;
+	stream_free(stream);
+	corelog_release(&log);
+	free(from);
+	return err;
+}
+
+/* ---- the whole ---- */
+
+int recorded_read(struct recorded *rec, struct event_reader *reader,
+		  const struct selection *selection)
+{
+	int err;
+
+	rec->reader = reader;
+	vec_init(&rec->contexts, CONTEXTS_MAX);
+	vec_init(&rec->flows, FLOWS_MAX);
+	rec->names = event_dict_new();
+	err = rec->names ? read_facts(rec) : -ENOMEM;
+	if (!err)
+		err = event_reader_names(reader, rec->names);
+	if (!err)
+		err = tasks_init(&rec->tasks, rec->names);
+	if (!err)
+		err = messages_read(&rec->messages, reader, &rec->tasks);
+	rec->damage.reasons |= rec->messages.damage;
+	if (!err)
+		err = messages_select(&rec->messages, selection, reader, &rec->subjects,
+				      &rec->unselected);
+	if (err || !rec->subjects.len)
+		return err;
+	rec->splits = calloc(rec->subjects.len, sizeof(*rec->splits));
+	rec->drawn = calloc(rec->subjects.len, sizeof(*rec->drawn));
+	if (!rec->splits || !rec->drawn)
+		return -ENOMEM;
+	return charge_subjects(rec);
+}
+
+void recorded_release(struct recorded *rec)
+{
+	for (uint32_t i = 0; i < rec->subjects.len; i++) {
+		if (rec->splits)
+			split_release(&rec->splits[i]);
+		if (rec->drawn)
+			vec_release(&rec->drawn[i]);
+	}
+	free(rec->splits);
+	free(rec->drawn);
+	free(rec->machine);
+	vec_release(&rec->contexts);
+	vec_release(&rec->flows);
+	vec_release(&rec->subjects);
+	messages_release(&rec->messages);
+	tasks_release(&rec->tasks);
+	event_dict_free(rec->names);
+	*rec = (struct recorded){ 0 };
+}

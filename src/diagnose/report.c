@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The report as a whole: what was looked at, the causes, how much of it they explain. */
+#include "diagnose/sections.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/bug.h"
+#include "diagnose/requests.h"
+#include "report/human.h"
+
+/* Less than this of the excess explained: the verdict is not to be relied upon. */
+#define COVERAGE_LOW 0.8
+
+/* ---- what was looked at ---- */
+
+static void add_recording(const struct diagnosis *d, struct report *r)
+{
+	const struct recorded *rec = &d->own;
+	struct object *o = object_new(r);
+	const bool any = rec->messages.all.len;
+
+	object_add(o, "from_ns", any ? value_ns(rec->messages.from) : value_null());
+	object_add(o, "to_ns", any ? value_ns(rec->messages.to) : value_null());
+	object_add(o, "duration_ns",
+		   any ? value_ns(rec->messages.to - rec->messages.from) : value_null());
+	object_add(o, "granularity_ns", value_ns(rec->granularity));
+	object_add(o, "machine", value_string(rec->machine));
+	object_add(o, "cores", value_u64(rec->cores));
+	object_add(o, "lost", value_u64(rec->lost));
+	object_add(&r->body, "recording", value_object(o));
+}
+
+static uint32_t count_subjects(const struct recorded *rec, bool targets)
+{
+	uint32_t n = 0;
+
+	vec_for_each(&rec->subjects, s)
+		n += targets ? s->target : s->reference;
+	return n;
+}
+
+static uint32_t references(const struct diagnosis *d)
+{
+	return d->against_other ? count_subjects(&d->other, true) :
+	       count_subjects(&d->own, false);
+}
+
+static void add_messages(const struct diagnosis *d, struct report *r)
+{
+	struct object *o = object_new(r);
+
+	object_add(o, "count", value_u64(d->own.messages.all.len + d->own.messages.beyond));
+	object_add(o, "sent", value_u64(d->own.messages.sends.len));
+	object_add(o, "target", value_u64(count_subjects(&d->own, true)));
+	object_add(o, "reference", value_u64(references(d)));
+	object_add(&r->body, "messages", value_object(o));
+	o = object_new(r);
+	object_add(o, "all", value_distribution(r, &d->latency));
+	object_add(o, "target", value_distribution(r, &d->target_latency));
+	object_add(o, "reference", value_distribution(r, &d->reference_latency));
+	object_add(&r->body, "latency", value_object(o));
+}
+
+static void add_title(const struct diagnosis *d, struct report *r)
+{
+	const struct selection *s = &d->options.selection;
+	char targets[HUMAN_MAX], count[HUMAN_MAX];
+
+	report_title(r, "%s%s of %s messages", human_count(targets, count_subjects(&d->own, true)),
+		     s->slowest || s->to == 1 ? " slowest" : "",
+		     human_count(count, d->own.messages.all.len));
+	if (d->against_other)
+		report_summary(r, "against the same ones of another recording");
+	else if (s->against == AGAINST_FASTEST)
+		report_summary(r, "against the fastest ones");
+	else
+		report_summary(r, "against those from %g %% to %g %%", 100 * s->against_from,
+			       100 * s->against_to);
+}
+
+/* ---- how much is explained ---- */
+
+static int compare_double(const void *a, const void *b)
+{
+	const double x = *(const double *)a, y = *(const double *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+struct coverage {
+	double *values;  /* ascending */
+	size_t n;
+	uint64_t over;   /* messages whose causes sum to more than their deviation */
+};
+
+static int coverage_of(const struct diagnosis *d, struct coverage *c)
+{
+	*c = (struct coverage){ .values = calloc(d->judged.len + 1, sizeof(*c->values)) };
+	if (!c->values)
+		return -ENOMEM;
+	vec_for_each(&d->judged, j) {
+		if (isnan(j->coverage))
+			continue;
+		c->over += j->coverage > 1;
+		c->values[c->n++] = j->coverage > 1 ? 1 : j->coverage;
+	}
+	qsort(c->values, c->n, sizeof(*c->values), compare_double);
+	return 0;
+}
+
+static struct value coverage_at(const struct coverage *c, double q)
+{
+	if (!c->n)
+		return value_null();
+	return value_fraction(c->values[(size_t)((double)(c->n - 1) * q)]);
+}
+
+static void add_coverage(const struct coverage *c, struct report *r)
+{
+	struct object *o = object_new(r);
+	char middle[HUMAN_MAX], worst[HUMAN_MAX];
+
+	object_add(o, "messages", value_u64(c->n));
+	object_add(o, "median", coverage_at(c, 0.5));
+	object_add(o, "p10", coverage_at(c, 0.1));
+	object_add(o, "min", coverage_at(c, 0));
+	object_add(o, "over_attributed", value_u64(c->over));
+	object_add(&r->body, "coverage", value_object(o));
+	if (c->n)
+		report_summary(r, "coverage %s median, %s worst",
+			       human_fraction(middle, coverage_at(c, 0.5).fraction),
+			       human_fraction(worst, c->values[0]));
+}
+
+/* Checked, not assumed: what the parts of each target sum to, less its latency. */
+static uint64_t partition_error(const struct diagnosis *d)
+{
+	uint64_t worst = 0;
+
+	vec_for_each(&d->judged, j) {
+		int64_t sum = (int64_t)j->expected + j->offset - (int64_t)j->latency;
+		uint64_t error;
+
+		for (unsigned int place = 0; place < CAUSE_PLACES; place++)
+			sum += (int64_t)j->ns[place];
+		error = (uint64_t)(sum < 0 ? -sum : sum);
+		worst = error > worst ? error : worst;
+	}
+	return worst;
+}
+
+static uint64_t blind(const struct diagnosis *d)
+{
+	uint64_t ns = 0;
+
+	vec_for_each(&d->judged, j)
+		for (unsigned int w = 0; w < WHERE_MAX; w++)
+			ns += d->own.splits[j->subject].ns[CAUSE_PLACE(CAUSE_BLIND, w)];
+	return ns;
+}
+
+/* ---- what is wrong with it ---- */
+
+void report_source_reasons(const struct recorded *rec, struct report *r, const char *which)
+{
+	char buf[HUMAN_MAX];
+
+	if (rec->damage.reasons)
+		report_reason(r, "recording-damaged", NULL, "%s is damaged or not whole", which);
+	if (rec->lost)
+		report_reason(r, "events-lost",
+			      report_format(r, "%s events", human_count(buf, rec->lost)),
+			      "%s has lost messages or CPU activity", which);
+	if (rec->forgot)
+		report_reason(r, "memory-limit", NULL,
+			      "too much waited at once in %s: what was dropped is blind", which);
+	if (rec->messages.beyond || rec->unselected)
+		report_reason(r, "too-many-messages", NULL, "%s has more messages than the limit",
+			      which);
+	if (rec->messages.invalid)
+		report_reason(r, "contradiction",
+			      report_format(r, "%s messages",
+					    human_count(buf, rec->messages.invalid)),
+			      "messages in %s were read before they came", which);
+	if (rec->messages.all.len && !rec->cores)
+		report_reason(r, "no-activity", NULL,
+			      "%s has no CPU activity (record --with messages,activity)", which);
+	if (rec->messages.all.len && !rec->calls.table)
+		report_reason(r, "unknown-machine", rec->machine,
+			      "the system calls of the machine of %s are not known", which);
+}
+
+static void add_reasons(const struct diagnosis *d, const struct coverage *c, struct report *r)
+{
+	char buf[HUMAN_MAX];
+
+	report_source_reasons(&d->own, r, "the recording");
+	if (d->against_other)
+		report_source_reasons(&d->other, r, "the recording of the references");
+	if (!d->own.messages.all.len)
+		report_reason(r, "no-messages", NULL,
+			      "there are no messages in it (record --with messages,activity)");
+	if (d->unjudged)
+		report_reason(r, "few-references",
+			      report_format(r, "%s targets", human_count(buf, d->unjudged)),
+			      "fewer than %u messages of their application to compare with",
+			      REFERENCE_MIN);
+	if (c->n && c->values[(c->n - 1) / 2] < COVERAGE_LOW)
+		report_reason(r, "low-coverage", NULL,
+			      "less than %.0f %% of the excess is explained at the median",
+			      100 * COVERAGE_LOW);
+}
+
+static void say_if_nothing(const struct diagnosis *d, const struct coverage *c, struct report *r)
+{
+	const struct excess excess = excess_of(d);
+
+	if (d->judged.len && !c->n)
+		report_finding(r, "No target is slower than the reference by more than what can "
+			       "be measured.");
+	else if (d->judged.len && !excess.found && !blind(d))
+		report_finding(r, "Nothing that stands out from the noise of the reference.");
+}
+
+int diagnosis_report(const struct diagnosis *d, struct report *r)
+{
+	struct coverage coverage;
+	int err = coverage_of(d, &coverage);
+
+	if (err)
+		return err;
+	add_title(d, r);
+	add_recording(d, r);
+	add_messages(d, r);
+	add_coverage(&coverage, r);
+	object_add(&r->body, "partition_error_ns", value_ns(partition_error(d)));
+	object_add(&r->body, "blind_ns", value_ns(blind(d)));
+	if (d->requests)
+		requests_report(d->requests, r);
+	err = report_causes(d, r);
+	if (!err)
+		err = report_examples(d, r);
+	if (!err)
+		err = report_views(d, r);
+	say_if_nothing(d, &coverage, r);
+	add_reasons(d, &coverage, r);
+	report_place_findings(r);
+	report_place_verdict(r);
+	free(coverage.values);
+	return err ? err : report_error(r);
+}

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The causes over all targets, and who was behind them. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/bug.h"
+#include "diagnose/sections.h"
+#include "diagnose/words.h"
+#include "report/human.h"
+
+/* ---- culprits ---- */
+
+static int by_key(const void *a, const void *b)
+{
+	const struct share *x = a, *y = b;
+
+	if (x->culprit != y->culprit)
+		return x->culprit < y->culprit ? -1 : 1;
+	if (x->message != y->message)
+		return x->message < y->message ? -1 : 1;
+	return x->what < y->what ? -1 : x->what > y->what;
+}
+
+static int by_size(const void *a, const void *b)
+{
+	const struct share *x = a, *y = b;
+
+	if (x->ns != y->ns)
+		return x->ns > y->ns ? -1 : 1;
+	return by_key(a, b);
+}
+
+static bool alike(const struct share *a, const struct share *b)
+{
+	return a->culprit == b->culprit && a->message == b->message && a->what == b->what;
+}
+
+void merge_shares(struct shares *shares, uint64_t total)
+{
+	unsigned __int128 sum = 0;
+	size_t n = 0;
+
+	if (!shares->len)
+		return;
+	qsort(shares->items, shares->len, sizeof(*shares->items), by_key);
+	for (size_t i = 0; i < shares->len; i++) {
+		sum += shares->items[i].ns;
+		if (n && alike(&shares->items[n - 1], &shares->items[i]))
+			shares->items[n - 1].ns += shares->items[i].ns;
+		else
+			shares->items[n++] = shares->items[i];
+	}
+	shares->len = n;
+	for (size_t i = 0; i < n && sum; i++)
+		shares->items[i].ns = (uint64_t)((unsigned __int128)shares->items[i].ns * total /
+						 sum);
+	qsort(shares->items, n, sizeof(*shares->items), by_size);
+}
+
+const char *culprit_name(const struct recorded *rec, struct report *r, uint32_t task)
+{
+	const struct task *t = tasks_get(&rec->tasks, task);
+
+	return t->tid ? report_format(r, "%s (%u)", t->comm, t->tid) : "";
+}
+
+static const struct column culprit_columns[] = {
+	{ "pid", NULL, 0, 0 },     { "tid", NULL, 0, 0 },  { "comm", NULL, 0, 0 },
+	{ "message", NULL, 0, 0 }, { "what", NULL, 0, 0 }, { "ns", NULL, 0, 0 },
+};
+
+struct value culprits_table(const struct recorded *rec, struct report *r,
+			    const struct shares *shares)
+{
+	struct table *t = table_new(r, culprit_columns, ARRAY_LEN(culprit_columns));
+
+	for (size_t i = 0; i < shares->len && i < CULPRITS_SHOWN; i++) {
+		const struct share *s = &shares->items[i];
+		const struct task *task = tasks_get(&rec->tasks, s->culprit);
+		char buf[WORDS_MAX];
+		const char *what = words_what(buf, &rec->calls, s->place / WHERE_MAX, s->what);
+
+		if (!s->culprit && !s->message && !what)
+			continue;
+		TABLE_ADD(t, task->tid ? value_u64(task->pid) : value_null(),
+			  task->tid ? value_u64(task->tid) : value_null(),
+			  value_string(task->tid ? report_format(r, "%s", task->comm) : NULL),
+			  s->message ? value_u64(rec->messages.all.items[s->message - 1].id) :
+				       value_null(),
+			  value_string(what ? report_format(r, "%s", what) : NULL),
+			  value_ns(s->ns));
+	}
+	return value_table(t);
+}
+
+/* ---- one cause ---- */
+
+struct row_of {
+	unsigned int place;
+	uint64_t total, messages;
+	uint64_t *values;      /* its deviation, of each message that has it */
+	struct shares shares;  /* of all of them */
+};
+
+struct excess excess_of(const struct diagnosis *d)
+{
+	struct excess excess = { 0 };
+
+	vec_for_each(&d->judged, j) {
+		excess.found += j->found;
+		for (unsigned int w = 0; w < WHERE_MAX; w++)
+			excess.rest += j->ns[CAUSE_PLACE(CAUSE_BLIND, w)] +
+				       j->ns[CAUSE_PLACE(CAUSE_UNEXPLAINED, w)];
+	}
+	return excess;
+}
+
+/* What of this message's shares is in the place, without the messages between: those differ. */
+static int add_shares(struct row_of *row, const struct split *split, uint64_t deviation)
+{
+	struct shares one;
+	int err = 0;
+
+	vec_init(&one, split->shares.len + 1);
+	vec_for_each(&split->shares, s) {
+		struct share share = *s;
+
+		if (err || s->place != row->place)
+			continue;
+		share.message = 0;
+		err = vec_push(&one, share);
+	}
+	merge_shares(&one, deviation);
+	vec_for_each(&one, s)
+		if (!err)
+			err = vec_push(&row->shares, *s);
+	vec_release(&one);
+	return err;
+}
+
+static int gather(const struct diagnosis *d, struct row_of *row)
+{
+	int err = 0;
+
+	row->values = calloc(d->judged.len + 1, sizeof(*row->values));
+	vec_init(&row->shares, SUBJECTS_MAX * 64UL);
+	if (!row->values)
+		return -ENOMEM;
+	vec_for_each(&d->judged, j) {
+		const uint64_t ns = j->ns[row->place];
+
+		if (!ns || err)
+			continue;
+		row->values[row->messages++] = ns;
+		row->total += ns;
+		err = add_shares(row, &d->own.splits[j->subject], ns);
+	}
+	if (row->messages)
+		median_of(row->values, row->messages); /* sorts */
+	merge_shares(&row->shares, row->total);
+	return err;
+}
+
+static uint64_t quantile(const struct row_of *row, unsigned int percent)
+{
+	return row->values[(row->messages - 1) * percent / 100];
+}
+
+static void release_rows(struct row_of *rows, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		free(rows[i].values);
+		vec_release(&rows[i].shares);
+	}
+}
+
+static int by_total(const void *a, const void *b)
+{
+	const struct row_of *x = a, *y = b;
+
+	if (x->total != y->total)
+		return x->total > y->total ? -1 : 1;
+	return x->place < y->place ? -1 : x->place > y->place;
+}
+
+/* "waited for a CPU: nginx (4690)" */
+static const char *phrase(const struct diagnosis *d, struct report *r, const struct row_of *row)
+{
+	const char *words = cause_phrase(row->place / WHERE_MAX);
+	const struct share *top = row->shares.len ? row->shares.items : NULL;
+	const char *who = top ? culprit_name(&d->own, r, top->culprit) : "";
+	char buf[WORDS_MAX];
+	const char *what = top ? words_what(buf, &d->own.calls, row->place / WHERE_MAX,
+					    top->what) : NULL;
+
+	if (*who && row->place / WHERE_MAX != CAUSE_HEAD_OF_LINE)
+		return report_format(r, "%s: %s", words, who);
+	return what ? report_format(r, "%s: %s", words, what) : words;
+}
+
+static const struct column cause_columns[] = {
+	{ NULL, "", COLUMN_FLEX, 0 },
+	{ "cause", NULL, 0, 0 },
+	{ "where", "", 0, 0 },
+	{ "kind", NULL, 0, 0 },
+	{ "messages", "messages", 0, 0 },
+	{ "total_ns", NULL, 0, 0 },
+	{ "share", "of the excess", 0, 0 },
+	{ "median_ns", "median", 0, 0 },
+	{ "p25_ns", NULL, 0, 0 },
+	{ "p75_ns", NULL, 0, 0 },
+	{ "max_ns", "max", 0, 0 },
+	{ "culprits", NULL, 0, 0 },
+};
+
+static void add_row(const struct diagnosis *d, struct report *r, struct table *t,
+		    const struct row_of *row, const struct excess *excess)
+{
+	const unsigned int cause = row->place / WHERE_MAX;
+	const uint64_t all = excess->found + excess->rest;
+
+	TABLE_ADD(t, value_string(phrase(d, r, row)), value_string(cause_name(cause)),
+		  value_string(where_name(row->place % WHERE_MAX)),
+		  value_string(cause_kind(cause)), value_u64(row->messages),
+		  value_ns(row->total),
+		  all ? value_fraction((double)row->total / (double)all) : value_null(),
+		  value_ns(quantile(row, 50)), value_ns(quantile(row, 25)),
+		  value_ns(quantile(row, 75)), value_ns(row->values[row->messages - 1]),
+		  culprits_table(&d->own, r, &row->shares));
+}
+
+/* Causes that are said in sentences. */
+#define SAID 3
+#define SAID_SHARE 0.05
+
+static void say(const struct diagnosis *d, struct report *r, const struct row_of *row,
+		const struct excess *excess)
+{
+	const uint64_t all = excess->found + excess->rest;
+	char count[HUMAN_MAX], share[HUMAN_MAX], median[HUMAN_MAX];
+
+	if (!row->messages || (double)row->total < SAID_SHARE * (double)all)
+		return;
+	report_finding(r, "%s of the slow messages' excess: %s in %s of them, %s at the median.",
+		       human_fraction(share, (double)row->total / (double)all), phrase(d, r, row),
+		       human_count(count, row->messages), human_ns(median, quantile(row, 50)));
+}
+
+int report_causes(const struct diagnosis *d, struct report *r)
+{
+	struct table *t = table_new(r, cause_columns, ARRAY_LEN(cause_columns));
+	const struct excess excess = excess_of(d);
+	struct row_of rows[CAUSE_PLACES] = { 0 };
+	int err = 0;
+
+	for (unsigned int place = 0; place < CAUSE_PLACES && !err; place++) {
+		rows[place].place = place;
+		err = gather(d, &rows[place]);
+	}
+	qsort(rows, CAUSE_PLACES, sizeof(*rows), by_total);
+	for (unsigned int i = 0; i < CAUSE_PLACES && !err && rows[i].messages; i++)
+		add_row(d, r, t, &rows[i], &excess);
+	object_add(&r->body, "causes", value_table(t));
+	for (unsigned int i = 0; i < SAID && !err; i++)
+		say(d, r, &rows[i], &excess);
+	release_rows(rows, CAUSE_PLACES);
+	return err;
+}

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Single messages: what each one's time went to, part by part. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/bug.h"
+#include "diagnose/sections.h"
+#include "diagnose/words.h"
+#include "event/names.h"
+#include "report/human.h"
+
+#define EXAMPLES_MAX 2000u
+
+static const struct column part_columns[] = {
+	{ "cause", NULL, 0, 0 },
+	{ "where", NULL, 0, 0 },
+	{ "ns", NULL, 0, 0 },
+	{ "culprits", NULL, 0, 0 },
+};
+
+static int shares_at(const struct split *split, unsigned int place, uint64_t total,
+		     struct shares *out)
+{
+	int err = 0;
+
+	vec_init(out, split->shares.len + 1);
+	vec_for_each(&split->shares, s)
+		if (!err && s->place == place)
+			err = vec_push(out, *s);
+	merge_shares(out, total);
+	return err;
+}
+
+static void add_fixed_part(struct table *t, enum cause cause, int64_t ns)
+{
+	TABLE_ADD(t, value_string(cause_name(cause)), value_null(), value_sns(ns), value_null());
+}
+
+static struct value parts_table(const struct diagnosis *d, struct report *r,
+				const struct judged *j, int *err)
+{
+	struct table *t = table_new(r, part_columns, ARRAY_LEN(part_columns));
+
+	add_fixed_part(t, CAUSE_EXPECTED, (int64_t)j->expected);
+	if (j->offset)
+		add_fixed_part(t, CAUSE_OFFSET, j->offset);
+	for (unsigned int place = 0; place < CAUSE_PLACES; place++) {
+		struct shares shares;
+
+		if (!j->ns[place])
+			continue;
+		*err = shares_at(&d->own.splits[j->subject], place, j->ns[place], &shares);
+		TABLE_ADD(t, value_string(cause_name(place / WHERE_MAX)),
+			  value_string(where_name(place % WHERE_MAX)),
+			  value_sns((int64_t)j->ns[place]),
+			  culprits_table(&d->own, r, &shares));
+		vec_release(&shares);
+	}
+	return value_table(t);
+}
+
+static const struct column piece_columns[] = {
+	{ "role", NULL, 0, 0 },
+	{ "core", NULL, 0, 0 },
+	{ "begin_ns", NULL, 0, 0 },
+	{ "end_ns", NULL, 0, 0 },
+};
+
+static const char *role_name(unsigned int role)
+{
+	static const char *const names[PIECE_ROLE_MAX] = {
+		[PIECE_RECEIVE] = "receive", [PIECE_BACKLOG] = "backlog",
+		[PIECE_APPLICATION] = "application", [PIECE_TRANSMIT] = "transmit",
+	};
+
+	return role < PIECE_ROLE_MAX ? names[role] : NULL;
+}
+
+static struct value core_value(uint32_t core)
+{
+	return core == CORE_UNKNOWN ? value_null() : value_u64(core);
+}
+
+static struct value pieces_table(struct report *r, const struct subject *s, uint64_t first)
+{
+	struct table *t = table_new(r, piece_columns, ARRAY_LEN(piece_columns));
+
+	for (uint32_t i = 0; i < s->n; i++)
+		TABLE_ADD(t, value_string(role_name(s->pieces[i].role)),
+			  core_value(s->pieces[i].core),
+			  value_sns((int64_t)(s->pieces[i].begin - first)),
+			  value_sns((int64_t)(s->pieces[i].end - first)));
+	return value_table(t);
+}
+
+static const struct column line_columns[] = {
+	{ "lane", NULL, 0, 0 },    { "core", NULL, 0, 0 },  { "begin_ns", NULL, 0, 0 },
+	{ "end_ns", NULL, 0, 0 },  { "cause", NULL, 0, 0 }, { "what", NULL, 0, 0 },
+	{ "message", NULL, 0, 0 },
+};
+
+static struct value timeline_table(const struct diagnosis *d, struct report *r,
+				   const struct judged *j, uint64_t first)
+{
+	const struct recorded *rec = &d->own;
+	struct table *t;
+
+	if (!rec->drawn[j->subject].len)
+		return value_null();
+	t = table_new(r, line_columns, ARRAY_LEN(line_columns));
+	vec_for_each(&rec->drawn[j->subject], s) {
+		char buf[WORDS_MAX];
+		const char *what = words_what(buf, &rec->calls, s->cause, s->what);
+
+		if (s->culprit)
+			what = culprit_name(rec, r, s->culprit);
+		else if (what)
+			what = report_format(r, "%s", what);
+		TABLE_ADD(t, value_string(where_name(s->where)), core_value(s->core),
+			  value_ns(s->begin - first), value_ns(s->end - first),
+			  value_string(cause_name(s->cause)), value_string(what),
+			  s->message ? value_u64(rec->messages.all.items[s->message - 1].id) :
+				       value_null());
+	}
+	return value_table(t);
+}
+
+static struct value address(struct report *r, const struct event_flow *flow, bool remote)
+{
+	char buf[HUMAN_ADDRESS_MAX];
+	const char *text = !flow ? NULL :
+		human_address(buf, flow->family, remote ? flow->remote : flow->local,
+			      remote ? flow->remote_port : flow->local_port);
+
+	return value_string(text ? report_format(r, "%s", text) : NULL);
+}
+
+static const struct column example_columns[] = {
+	{ "id", NULL, 0, 0 },           { "at_ns", NULL, 0, 0 },
+	{ "latency_ns", NULL, 0, 0 },   { "deviation_ns", NULL, 0, 0 },
+	{ "coverage", NULL, 0, 0 },     { "pid", NULL, 0, 0 },
+	{ "tid", NULL, 0, 0 },          { "comm", NULL, 0, 0 },
+	{ "protocol", NULL, 0, 0 },     { "local", NULL, 0, 0 },
+	{ "remote", NULL, 0, 0 },       { "bytes", NULL, 0, 0 },
+	{ "parts", NULL, 0, 0 },        { "pieces", NULL, 0, 0 },
+	{ "timeline", NULL, 0, 0 },
+};
+
+static struct value coverage_value(double coverage)
+{
+	return isnan(coverage) ? value_null() : value_fraction(coverage > 1 ? 1 : coverage);
+}
+
+static int add_example(const struct diagnosis *d, struct report *r, struct table *t,
+		       const struct judged *j)
+{
+	const struct recorded *rec = &d->own;
+	const struct message *m = subject_message(rec, j->subject);
+	const struct task *task = tasks_get(&rec->tasks, tasks_by_tid(&rec->tasks, m->tid));
+	const struct event_flow *flow = flows_find(&rec->flows, m->flow);
+	int err = 0;
+
+	TABLE_ADD(t, value_u64(m->id), value_ns(m->read), value_ns(j->latency),
+		  value_sns((int64_t)(j->latency - j->expected)), coverage_value(j->coverage),
+		  m->pid ? value_u64(m->pid) : value_null(),
+		  m->tid ? value_u64(m->tid) : value_null(),
+		  value_string(task->tid ? report_format(r, "%s", task->comm) : NULL),
+		  value_string(flow ? protocol_name(flow->protocol) : NULL),
+		  address(r, flow, false), address(r, flow, true), value_u64(m->bytes),
+		  parts_table(d, r, j, &err),
+		  pieces_table(r, &rec->subjects.items[j->subject], m->first),
+		  timeline_table(d, r, j, m->first));
+	return err;
+}
+
+/* ---- the slowest one, for people ---- */
+
+static const struct column slowest_columns[] = {
+	{ NULL, "", 0, 0 },
+	{ NULL, "", 0, 0 },
+	{ NULL, "", COLUMN_FLEX, 0 },
+};
+
+struct line {
+	enum cause cause;
+	int64_t ns;
+	const char *who;
+};
+
+static int longest_first(const void *a, const void *b)
+{
+	const struct line *x = a, *y = b;
+
+	return x->ns > y->ns ? -1 : x->ns < y->ns;
+}
+
+static const char *top_culprit(const struct diagnosis *d, struct report *r,
+			       const struct judged *j, unsigned int place)
+{
+	const unsigned int cause = place / WHERE_MAX;
+	const char *who = "", *what = NULL;
+	char buf[WORDS_MAX];
+	struct shares shares;
+
+	if (!shares_at(&d->own.splits[j->subject], place, j->ns[place], &shares) && shares.len) {
+		const struct share *top = shares.items;
+
+		who = culprit_name(&d->own, r, top->culprit);
+		what = words_what(buf, &d->own.calls, (uint8_t)cause, top->what);
+		if (cause == CAUSE_HEAD_OF_LINE && top->message)
+			who = report_format(r, "message %llu", (unsigned long long)
+					    d->own.messages.all.items[top->message - 1].id);
+		if (cause != CAUSE_HEAD_OF_LINE && !*who && what)
+			who = report_format(r, "%s", what);
+	}
+	vec_release(&shares);
+	return who;
+}
+
+static void add_slowest(const struct diagnosis *d, struct report *r, const struct judged *j)
+{
+	struct table *t = table_new(r, slowest_columns, ARRAY_LEN(slowest_columns));
+	const struct message *m = subject_message(&d->own, j->subject);
+	const struct task *task = tasks_get(&d->own.tasks, tasks_by_tid(&d->own.tasks, m->tid));
+	struct line lines[CAUSE_PLACES + 2];
+	char buf[HUMAN_MAX];
+	size_t n = 0;
+
+	lines[n++] = (struct line){ CAUSE_EXPECTED, (int64_t)j->expected, "" };
+	if (j->offset)
+		lines[n++] = (struct line){ CAUSE_OFFSET, j->offset, "" };
+	for (unsigned int place = 0; place < CAUSE_PLACES; place++)
+		if (j->ns[place])
+			lines[n++] = (struct line){ place / WHERE_MAX, (int64_t)j->ns[place],
+						    top_culprit(d, r, j, place) };
+	qsort(lines, n, sizeof(*lines), longest_first);
+	if (t)
+		t->head = report_format(r, "The slowest message: %s, read by %s",
+					human_ns(buf, j->latency),
+					task->tid ? culprit_name(&d->own, r, tasks_by_tid(
+						&d->own.tasks, m->tid)) : "an unknown task");
+	for (size_t i = 0; i < n; i++)
+		TABLE_ADD(t, value_sns(lines[i].ns),
+			  value_fraction((double)lines[i].ns / (double)j->latency),
+			  value_string(*lines[i].who ?
+				       report_format(r, "%s: %s", cause_phrase(lines[i].cause),
+						     lines[i].who) :
+				       cause_phrase(lines[i].cause)));
+	object_add(&r->body, NULL, value_table(t));
+}
+
+static int slowest_first(const void *a, const void *b)
+{
+	const struct judged *const *x = a, *const *y = b;
+
+	if ((*x)->latency != (*y)->latency)
+		return (*x)->latency > (*y)->latency ? -1 : 1;
+	return (*x)->subject < (*y)->subject ? -1 : (*x)->subject > (*y)->subject;
+}
+
+int report_examples(const struct diagnosis *d, struct report *r)
+{
+	struct table *t = table_new(r, example_columns, ARRAY_LEN(example_columns));
+	const size_t n = d->judged.len;
+	const struct judged **order = calloc(n + 1, sizeof(*order));
+	int err = order ? 0 : -ENOMEM;
+
+	for (size_t i = 0; !err && i < n; i++)
+		order[i] = &d->judged.items[i];
+	if (!err)
+		qsort(order, n, sizeof(*order), slowest_first);
+	if (!err && n)
+		add_slowest(d, r, order[0]);
+	for (size_t i = 0; !err && i < n && i < EXAMPLES_MAX; i++)
+		err = add_example(d, r, t, order[i]);
+	object_add(&r->body, "examples", value_table(t));
+	object_add(&r->body, "examples_omitted",
+		   value_u64(n > EXAMPLES_MAX ? n - EXAMPLES_MAX : 0));
+	free(order);
+	return err;
+}

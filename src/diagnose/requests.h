@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A load generator's slow requests beside what the server's host recorded at the same time: how
+ * much of each was the client's, the network's and the server's. Both recordings are of one clock.
+ *
+ *	client       intended -> sent -> handed to the driver, and received -> read
+ *	network      from there to the arrival at the server's stack, and back
+ *	server       from that arrival to the call that sent the reply
+ *	unexplained  what no stamp divides, never guessed
+ *
+ * The four sum to the request's latency exactly.
+ */
+#ifndef HOSTLAT_DIAGNOSE_REQUESTS_H
+#define HOSTLAT_DIAGNOSE_REQUESTS_H
+
+#include "diagnose/state.h"
+
+#define REQUESTS_MAX (4u << 20)  /* that are read */
+#define REQUESTS_SHOWN 1000u     /* the slowest, at most */
+
+enum request_part { REQUEST_CLIENT, REQUEST_NETWORK, REQUEST_SERVER, REQUEST_UNEXPLAINED,
+		    REQUEST_PARTS };
+
+const char *request_part_name(enum request_part part);
+
+struct request {
+	uint64_t intended;
+	uint64_t latency;
+	uint64_t parts[REQUEST_PARTS];
+	uint64_t message;      /* the server's: its id; 0 = none was found */
+	const char *why;       /* why none was; static */
+};
+
+struct requests {
+	struct request_vec VEC_OF(struct request) slowest; /* slowest first */
+	uint64_t count;        /* completed ones, the warm-up excluded */
+	uint64_t beyond;       /* more than REQUESTS_MAX */
+	struct hist latency;   /* of all */
+	uint64_t at;           /* latency from which the slowest were taken */
+};
+
+/*
+ * The slowest `share` (0..1) of the load's requests, joined to the messages of `server`. 0 or
+ * -errno. To be released in either case.
+ */
+int requests_join(struct requests *out, struct event_reader *load, const struct recorded *server,
+		  double share);
+void requests_release(struct requests *requests);
+
+/* Adds "requests" to the report: their sums by part, and each one. */
+void requests_report(const struct requests *requests, struct report *r);
+
+#endif

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From charged messages to judged ones: models of each application, then every target. */
+#include "diagnose/diagnose.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "diagnose/requests.h"
+
+/* A deviation counts beyond so many times the reference's own: research, S4. */
+#define NOISE_TIMES 3
+
+int diagnosis_new(struct diagnosis **out, const struct diagnose_options *options)
+{
+	struct diagnosis *d = calloc(1, sizeof(*d));
+
+	*out = d;
+	if (!d)
+		return -ENOMEM;
+	d->options = *options;
+	vec_init(&d->models, SUBJECTS_MAX);
+	vec_init(&d->judged, SUBJECTS_MAX);
+	hist_init(&d->latency, LATENCY_SCHEMA);
+	hist_init(&d->target_latency, LATENCY_SCHEMA);
+	hist_init(&d->reference_latency, LATENCY_SCHEMA);
+	for (uint32_t i = 0; i < OVER_TIME_STEPS; i++)
+		hist_init(&d->over_time[i], LATENCY_SCHEMA);
+	return 0;
+}
+
+void diagnosis_free(struct diagnosis *d)
+{
+	if (!d)
+		return;
+	recorded_release(&d->own);
+	recorded_release(&d->other);
+	vec_release(&d->models);
+	vec_release(&d->judged);
+	if (d->requests)
+		requests_release(d->requests);
+	free(d->requests);
+	hist_release(&d->latency);
+	hist_release(&d->target_latency);
+	hist_release(&d->reference_latency);
+	for (uint32_t i = 0; i < OVER_TIME_STEPS; i++)
+		hist_release(&d->over_time[i]);
+	free(d);
+}
+
+/* ---- models ---- */
+
+/* An application in another recording is one with the same name. */
+static bool same_application(const struct diagnosis *d, const struct message *target,
+			     const struct message *reference)
+{
+	const struct task *a, *b;
+
+	if (!d->against_other)
+		return target->pid == reference->pid;
+	a = tasks_get(&d->own.tasks, tasks_by_tid(&d->own.tasks, target->tid));
+	b = tasks_get(&d->other.tasks, tasks_by_tid(&d->other.tasks, reference->tid));
+	return a->tid && b->tid && !strcmp(a->comm, b->comm);
+}
+
+static const struct recorded *reference_of(const struct diagnosis *d)
+{
+	return d->against_other ? &d->other : &d->own;
+}
+
+static bool serves_as_reference(const struct diagnosis *d, uint32_t subject)
+{
+	/* of another recording, the same slice */
+	return d->against_other ? d->other.subjects.items[subject].target :
+	       d->own.subjects.items[subject].reference;
+}
+
+/* 0 with a model of as many references as there are, none included; or -ENOMEM. */
+static int make_model(struct diagnosis *d, const struct message *target)
+{
+	const struct recorded *rec = reference_of(d);
+	const struct split **splits = calloc(rec->subjects.len + 1, sizeof(*splits));
+	uint64_t *latencies = calloc(rec->subjects.len + 1, sizeof(*latencies));
+	struct model model = { .pid = target->pid };
+	uint32_t n = 0;
+	int err = splits && latencies ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; !err && i < rec->subjects.len; i++) {
+		const struct message *m = subject_message(rec, i);
+
+		if (!serves_as_reference(d, i) || !same_application(d, target, m))
+			continue;
+		splits[n] = &rec->splits[i];
+		latencies[n++] = message_latency(m);
+	}
+	if (!err && n)
+		err = model_make(&model, splits, latencies, n);
+	if (!err)
+		err = vec_push(&d->models, model);
+	free(splits);
+	free(latencies);
+	return err;
+}
+
+/* Its place, or -errno. */
+static int model_of(struct diagnosis *d, const struct message *target)
+{
+	int err;
+
+	for (size_t i = 0; i < d->models.len; i++)
+		if (d->models.items[i].pid == target->pid)
+			return (int)i;
+	err = make_model(d, target);
+	return err ? err : (int)d->models.len - 1;
+}
+
+/* ---- targets ---- */
+
+static int judge_all(struct diagnosis *d)
+{
+	const struct judging judging = {
+		.granularity = d->own.granularity,
+		.noise_times = d->options.paper ? 0 : NOISE_TIMES,
+	};
+
+	for (uint32_t i = 0; i < d->own.subjects.len; i++) {
+		const struct message *m = subject_message(&d->own, i);
+		struct judged judged = { .subject = i };
+		int at, err;
+
+		if (!d->own.subjects.items[i].target)
+			continue;
+		at = model_of(d, m);
+		if (at < 0)
+			return at;
+		if (d->models.items[at].n < REFERENCE_MIN) {
+			d->unjudged++;
+			continue;
+		}
+		judged.model = (uint32_t)at;
+		judge(&d->models.items[at], &d->own.splits[i], message_latency(m), &judging,
+		      &judged);
+		err = vec_push(&d->judged, judged);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* ---- distributions ---- */
+
+static int record_all(struct diagnosis *d)
+{
+	const struct messages *all = &d->own.messages;
+	const uint64_t step = (all->to - all->from) / OVER_TIME_STEPS + 1;
+	int err = 0;
+
+	vec_for_each(&all->all, m) {
+		const uint64_t latency = message_latency(m);
+
+		err = hist_record(&d->latency, latency);
+		if (!err)
+			err = hist_record(&d->over_time[(m->read - all->from) / step], latency);
+		if (err)
+			break;
+	}
+	return err;
+}
+
+static int record_chosen(struct diagnosis *d)
+{
+	const struct recorded *rec = reference_of(d);
+	int err = 0;
+
+	for (uint32_t i = 0; !err && i < d->own.subjects.len; i++)
+		if (d->own.subjects.items[i].target)
+			err = hist_record(&d->target_latency,
+					  message_latency(subject_message(&d->own, i)));
+	for (uint32_t i = 0; !err && i < rec->subjects.len; i++)
+		if (serves_as_reference(d, i))
+			err = hist_record(&d->reference_latency,
+					  message_latency(subject_message(rec, i)));
+	return err;
+}
+
+int diagnosis_run(struct diagnosis *d, struct event_reader *reader, struct event_reader *against)
+{
+	int err = recorded_read(&d->own, reader, &d->options.selection);
+
+	d->against_other = against != NULL;
+	if (!err && against)
+		err = recorded_read(&d->other, against, &d->options.selection);
+	if (!err && d->own.messages.all.len)
+		err = record_all(d);
+	if (!err)
+		err = record_chosen(d);
+	return err ? err : judge_all(d);
+}
+
+int diagnosis_join(struct diagnosis *d, struct event_reader *load, double share)
+{
+	d->requests = calloc(1, sizeof(*d->requests));
+	if (!d->requests)
+		return -ENOMEM;
+	return requests_join(d->requests, load, &d->own, share);
+}

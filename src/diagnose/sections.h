@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The parts of the report; for diagnose/report.c. */
+#ifndef HOSTLAT_DIAGNOSE_SECTIONS_H
+#define HOSTLAT_DIAGNOSE_SECTIONS_H
+
+#include "diagnose/state.h"
+
+/* Culprits of one cause, at most. */
+#define CULPRITS_SHOWN 5u
+
+/* "causes": what the targets' excess was, largest first. The first one as a finding. */
+int report_causes(const struct diagnosis *d, struct report *r);
+
+/* The slowest target as text, and "examples": every target with its parts. */
+int report_examples(const struct diagnosis *d, struct report *r);
+
+/* "contexts", "queuing" and "over_time". */
+int report_views(const struct diagnosis *d, struct report *r);
+
+/* Shares of one message in one place: the same culprit once, largest first, scaled to `total`. */
+void merge_shares(struct shares *shares, uint64_t total);
+
+/* "nginx (4690)"; "" if it is nobody. */
+const char *culprit_name(const struct recorded *rec, struct report *r, uint32_t task);
+
+/* A table of culprits: pid, tid, comm, message (the id of the one between), what, ns. */
+struct value culprits_table(const struct recorded *rec, struct report *r,
+			    const struct shares *shares);
+
+/* What is wrong with a recording, called `which` in a sentence. */
+void report_source_reasons(const struct recorded *rec, struct report *r, const char *which);
+
+/* The deviation over all judged targets: what explains, and what doesn't. */
+struct excess {
+	uint64_t found;
+	uint64_t rest;
+};
+struct excess excess_of(const struct diagnosis *d);
+
+#endif

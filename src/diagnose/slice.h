@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the rules of one message read and make: see diagnose/parts.h. */
+#ifndef HOSTLAT_DIAGNOSE_SLICE_H
+#define HOSTLAT_DIAGNOSE_SLICE_H
+
+#include <stdint.h>
+
+#include "diagnose/calls.h"
+#include "diagnose/cause.h"
+#include "diagnose/corelog.h"
+#include "diagnose/messages.h"
+
+#define CORE_UNKNOWN UINT32_MAX
+/* Of the reader, and its wakings, that are looked at for one message: what is before is blind. */
+#define RUNS_MAX (1u << 20)
+
+struct slice {
+	uint64_t begin, end;
+	uint32_t core;    /* CORE_UNKNOWN: none, or not known */
+	uint32_t what;    /* interrupt: as SPAN_HARDIRQ; softirq: vector; else the call + 1, or 0 */
+	uint32_t culprit; /* DICT_TASK: who; 0 = nobody, or not known */
+	uint32_t message; /* place + 1 of the message that stood before it; 0 = none */
+	uint8_t cause;    /* enum cause */
+	uint8_t where;    /* enum where */
+	uint8_t seen;     /* enum atom_type: what the core did */
+	uint8_t pad;
+	uint32_t ran;     /* DICT_TASK: who had the core */
+};
+
+struct partition {
+	const struct messages *messages;
+	const struct tasks *tasks;
+	const struct calls *calls;
+	const struct corelog *log;
+	bool by_request;     /* `read` is when the reply was sent */
+	uint64_t recorder;   /* pid of the hostlat that recorded; 0 = unknown */
+	void (*emit)(void *ctx, const struct slice *slice);
+	void *ctx;
+	struct slice_runs VEC_OF(const struct run *) runs; /* of the partition's own, as the next */
+	struct slice_wakings VEC_OF(const struct waking *) wakings;
+};
+
+#endif

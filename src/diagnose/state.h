@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of the analysis share. */
+#ifndef HOSTLAT_DIAGNOSE_STATE_H
+#define HOSTLAT_DIAGNOSE_STATE_H
+
+#include "diagnose/diagnose.h"
+#include "diagnose/judge.h"
+#include "stats/hist.h"
+
+#define EXAMPLES_DRAWN 100u   /* messages whose timeline is kept, the slowest ones */
+#define DRAWN_MAX 400u        /* slices of each */
+#define CONTEXTS_MAX 512u
+#define OVER_TIME_STEPS 60u
+#define FLOWS_MAX (1u << 20)
+#define LATENCY_SCHEMA 3
+
+struct drawn VEC_OF(struct slice);
+
+/* What cores did while messages were on them. */
+struct context {
+	uint32_t who;          /* DICT_TASK, or what of an interrupt */
+	uint8_t seen;          /* enum atom_type */
+	uint8_t where;
+	uint64_t target_ns;
+	uint64_t reference_ns;
+};
+
+/* One recording, and what was found out of its messages. */
+struct recorded {
+	struct event_reader *reader;
+	struct event_dict *names;
+	struct tasks tasks;
+	struct calls calls;
+	struct messages messages;
+	struct subjects subjects;
+	struct split *splits;       /* by subject */
+	struct drawn *drawn;        /* by subject; empty: not drawn */
+	struct contexts VEC_OF(struct context) contexts;
+	struct flows VEC_OF(struct event_flow) flows; /* by id */
+	char *machine;
+	bool by_request;            /* a message ends with its reply's send call */
+	uint64_t recorder;          /* its pid; 0 = unknown */
+	uint64_t granularity;
+	uint64_t lost;              /* events of messages and activity */
+	uint64_t forgot;            /* times that memory was too small */
+	uint64_t unselected;        /* targets beyond the limit */
+	uint32_t cores;
+	struct event_damage damage;
+};
+
+struct requests;
+
+struct diagnosis {
+	struct diagnose_options options;
+	struct recorded own, other; /* other: of the references, if it is another recording */
+	bool against_other;
+	struct models models;
+	struct judged_list VEC_OF(struct judged) judged; /* of the targets */
+	uint64_t unjudged;          /* targets of applications with too few references */
+	struct requests *requests;  /* NULL: none were joined */
+	struct hist latency, target_latency, reference_latency;
+	struct hist over_time[OVER_TIME_STEPS]; /* of all messages, by when they were read */
+};
+
+
+/* Everything up to the splits. 0 or -errno. */
+int recorded_read(struct recorded *rec, struct event_reader *reader,
+		  const struct selection *selection);
+void recorded_release(struct recorded *rec);
+
+/* NULL: its addresses were not recorded. */
+const struct event_flow *flows_find(const struct flows *flows, uint32_t id);
+void flows_sort(struct flows *flows); /* before flows_find() */
+
+static inline const struct message *subject_message(const struct recorded *rec, uint32_t subject)
+{
+	return &rec->messages.all.items[rec->subjects.items[subject].message];
+}
+
+#endif

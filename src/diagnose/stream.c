@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "diagnose/stream.h"
+
+#include <errno.h>
+
+#define NO_TIME UINT64_MAX
+
+/* One kind of events of one core. */
+struct lane {
+	struct event_reader *reader;
+	struct event_window window;
+	struct event_block block;
+	uint32_t at;      /* the next record in the block */
+	uint64_t time;    /* its time; NO_TIME: there is none */
+	struct event_damage damage; /* as far as the block */
+};
+
+struct stream {
+	struct corelog *log;
+	struct lane *lanes;
+	struct lane **heap; /* the earliest first */
+	uint32_t n;
+};
+
+int stream_cores(struct event_reader *reader)
+{
+	uint32_t cores[CORELOG_CORES];
+	int n = event_reader_cores(reader, EV_EDGE, cores, CORELOG_CORES);
+
+	if (n <= 0)
+		return n;
+	if (n > (int)CORELOG_CORES || cores[n - 1] >= CORELOG_CORES)
+		return -E2BIG;
+	return (int)cores[n - 1] + 1;
+}
+
+static int open_lanes(struct stream *s, struct event_reader *reader, uint16_t kind)
+{
+	uint32_t cores[CORELOG_CORES];
+	int n = event_reader_cores(reader, kind, cores, CORELOG_CORES);
+
+	if (n < 0)
+		return n;
+	for (int i = 0; i < n && i < (int)CORELOG_CORES; i++) {
+		struct lane *lane = &s->lanes[s->n];
+		int err = event_reader_dup(&lane->reader, reader);
+
+		if (err)
+			return err;
+		lane->window = (struct event_window){ .kind = kind, .core = cores[i] };
+		s->n++;
+	}
+	return 0;
+}
+
+int stream_open(struct stream **out, struct event_reader *reader, struct corelog *log)
+{
+	struct stream *s = calloc(1, sizeof(*s));
+	int err;
+
+	*out = s;
+	if (!s)
+		return -ENOMEM;
+	s->log = log;
+	s->lanes = calloc(2 * CORELOG_CORES, sizeof(*s->lanes));
+	s->heap = calloc(2 * CORELOG_CORES, sizeof(struct lane *));
+	err = s->lanes && s->heap ? open_lanes(s, reader, EV_EDGE) : -ENOMEM;
+	if (!err)
+		err = open_lanes(s, reader, EV_WAKE);
+	if (err) {
+		stream_free(s);
+		*out = NULL;
+	}
+	return err;
+}
+
+void stream_free(struct stream *s)
+{
+	if (!s)
+		return;
+	for (uint32_t i = 0; i < s->n; i++)
+		event_reader_free(s->lanes[i].reader);
+	free(s->lanes);
+	free(s->heap);
+	free(s);
+}
+
+void stream_damage(const struct stream *s, struct event_damage *damage)
+{
+	for (uint32_t i = 0; i < s->n; i++) {
+		struct event_damage one;
+
+		event_source_damage(event_reader_source(s->lanes[i].reader), &one);
+		damage->reasons |= one.reasons;
+		damage->chunks += one.chunks;
+		damage->records += one.records;
+	}
+}
+
+static const void *record(const struct lane *lane)
+{
+	return (const char *)lane->block.data + (size_t)lane->at * lane->block.record_size;
+}
+
+static void set_time(struct lane *lane)
+{
+	if (lane->window.kind == EV_EDGE)
+		lane->time = lane->block.first +
+			     ((const struct event_edge *)record(lane))->dt;
+	else
+		lane->time = ((const struct event_wake *)record(lane))->time;
+}
+
+/* Whether something could not be read since the last block. */
+static bool lost(struct lane *lane)
+{
+	const struct event_damage before = lane->damage;
+
+	event_source_damage(event_reader_source(lane->reader), &lane->damage);
+	return lane->damage.bytes != before.bytes || lane->damage.chunks != before.chunks ||
+	       lane->damage.records != before.records || lane->damage.unknown != before.unknown;
+}
+
+/* The next block that has records, if there is none left in this one. */
+static int refill(struct stream *s, struct lane *lane)
+{
+	while (lane->at == lane->block.count) {
+		int err = event_source_next(event_reader_source(lane->reader), &lane->block);
+
+		lane->at = 0;
+		if (err <= 0) {
+			lane->block.count = 0;
+			lane->time = NO_TIME;
+			if (!err && lane->window.kind == EV_EDGE)
+				corelog_end(s->log, lane->window.core);
+			return err;
+		}
+		if (lane->window.kind == EV_EDGE)
+			corelog_block(s->log, lane->window.core, &lane->block, lane->window.from,
+				      lost(lane));
+	}
+	set_time(lane);
+	return 0;
+}
+
+/* ---- in the order of time ---- */
+
+static bool earlier(const struct lane *a, const struct lane *b)
+{
+	return a->time != b->time ? a->time < b->time : a < b;
+}
+
+static void sift(struct stream *s, uint32_t at)
+{
+	struct lane *lane = s->heap[at];
+
+	for (;;) {
+		uint32_t child = 2 * at + 1;
+
+		if (child >= s->n)
+			break;
+		if (child + 1 < s->n && earlier(s->heap[child + 1], s->heap[child]))
+			child++;
+		if (!earlier(s->heap[child], lane))
+			break;
+		s->heap[at] = s->heap[child];
+		at = child;
+	}
+	s->heap[at] = lane;
+}
+
+/* The earliest time of all lanes but the first. */
+static uint64_t second(const struct stream *s)
+{
+	uint64_t time = s->n > 1 ? s->heap[1]->time : NO_TIME;
+
+	return s->n > 2 && s->heap[2]->time < time ? s->heap[2]->time : time;
+}
+
+int stream_seek(struct stream *s, uint64_t from, uint64_t to)
+{
+	int err = 0;
+
+	corelog_clear(s->log, from);
+	for (uint32_t i = 0; !err && i < s->n; i++) {
+		struct lane *lane = &s->lanes[i];
+
+		lane->window.from = from;
+		lane->window.to = to;
+		lane->block.count = lane->at = 0;
+		lane->damage = (struct event_damage){ 0 };
+		err = event_source_seek(event_reader_source(lane->reader), &lane->window);
+		if (!err)
+			err = refill(s, lane);
+		s->heap[i] = lane;
+	}
+	for (uint32_t i = s->n / 2; !err && i--;)
+		sift(s, i);
+	return err;
+}
+
+static void feed(struct stream *s, struct lane *lane)
+{
+	if (lane->window.kind == EV_EDGE)
+		corelog_edge(s->log, lane->window.core, lane->time, record(lane));
+	else
+		corelog_wake(s->log, record(lane));
+}
+
+int stream_until(struct stream *s, uint64_t time)
+{
+	int err = 0;
+
+	while (!err && s->n && s->heap[0]->time != NO_TIME && s->heap[0]->time <= time) {
+		const uint64_t other = second(s), until = other < time ? other : time;
+		struct lane *lane = s->heap[0];
+
+		do {
+			feed(s, lane);
+			lane->at++;
+			err = refill(s, lane);
+		} while (!err && lane->time != NO_TIME && lane->time <= until);
+		sift(s, 0);
+	}
+	return err;
+}

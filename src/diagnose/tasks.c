@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "diagnose/tasks.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint32_t *slot(const struct tasks *tasks, uint32_t tid)
+{
+	uint32_t i = tid * 0x9e3779b1U & (tasks->room - 1);
+
+	while (tasks->by_tid[i] && tasks->tasks[tasks->by_tid[i]].tid != tid)
+		i = (i + 1) & (tasks->room - 1);
+	return &tasks->by_tid[i];
+}
+
+static bool starts_with(const char *text, const char *head)
+{
+	return strncmp(text, head, strlen(head)) == 0;
+}
+
+/* The comm may hold anything, brackets too: the last one counts. */
+static void take_apart(struct task *task, const char *text)
+{
+	const char *open = strrchr(text, '(');
+	size_t len;
+
+	if (!open || open == text ||
+	    sscanf(open, "(%" SCNu32 "/%" SCNu32 ")", &task->pid, &task->tid) != 2 || !task->tid) {
+		task->pid = task->tid = 0;
+		return;
+	}
+	len = (size_t)(open - text);
+	if (text[len - 1] == ' ')
+		len--;
+	if (len >= sizeof(task->comm))
+		len = sizeof(task->comm) - 1;
+	memcpy(task->comm, text, len);
+	task->comm[len] = '\0';
+	task->softirqd = starts_with(task->comm, "ksoftirqd/") || starts_with(task->comm, "napi/");
+}
+
+int tasks_init(struct tasks *tasks, const struct event_dict *dict)
+{
+	*tasks = (struct tasks){ .n = event_dict_len(dict, DICT_TASK) + 1, .room = 16 };
+	while (tasks->room < 2 * tasks->n)
+		tasks->room *= 2;
+	tasks->tasks = calloc(tasks->n, sizeof(*tasks->tasks));
+	tasks->by_tid = calloc(tasks->room, sizeof(*tasks->by_tid));
+	if (!tasks->tasks || !tasks->by_tid)
+		return -ENOMEM;
+	tasks->tasks[0].thread = THREAD_NONE;
+	for (uint32_t id = 1; id < tasks->n; id++) {
+		struct task *task = &tasks->tasks[id];
+		const char *text = event_dict_get(dict, DICT_TASK, id);
+		uint32_t *known;
+
+		task->thread = THREAD_NONE;
+		if (text)
+			take_apart(task, text);
+		if (!task->tid)
+			continue;
+		known = slot(tasks, task->tid);
+		task->thread = *known ? tasks->tasks[*known].thread : tasks->threads++;
+		*known = id;
+	}
+	return 0;
+}
+
+void tasks_release(struct tasks *tasks)
+{
+	free(tasks->tasks);
+	free(tasks->by_tid);
+	*tasks = (struct tasks){ 0 };
+}
+
+const struct task *tasks_get(const struct tasks *tasks, uint32_t id)
+{
+	return &tasks->tasks[id < tasks->n ? id : 0];
+}
+
+uint32_t tasks_by_tid(const struct tasks *tasks, uint32_t tid)
+{
+	return tid ? *slot(tasks, tid) : 0;
+}

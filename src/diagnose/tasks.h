@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Who is who in a recording: its names of tasks, "comm (pid/tid)", taken apart. A thread has one
+ * number here (0..threads - 1), whatever it called itself.
+ */
+#ifndef HOSTLAT_DIAGNOSE_TASKS_H
+#define HOSTLAT_DIAGNOSE_TASKS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "event/dict.h"
+
+#define TASKS_COMM 64u
+#define THREAD_NONE UINT32_MAX
+
+struct task {
+	uint32_t pid;
+	uint32_t tid;
+	uint32_t thread;  /* THREAD_NONE: the name is none */
+	bool softirqd;    /* a thread of the kernel that does softirqs' or NAPI's work */
+	char comm[TASKS_COMM];
+};
+
+struct tasks {
+	struct task *tasks; /* by their number in DICT_TASK; [0] is nobody */
+	uint32_t n;
+	uint32_t threads;
+	uint32_t *by_tid;   /* open addressing; the place of a task with that tid, 0 = free */
+	uint32_t room;      /* a power of two */
+};
+
+/* From all names of the dictionary. 0 or -ENOMEM. To be released in either case. */
+int tasks_init(struct tasks *tasks, const struct event_dict *dict);
+void tasks_release(struct tasks *tasks);
+
+/* Of a number in DICT_TASK; nobody if there is none. Never NULL. */
+const struct task *tasks_get(const struct tasks *tasks, uint32_t id);
+
+/* The number in DICT_TASK of some name of the thread, 0 if it has none. */
+uint32_t tasks_by_tid(const struct tasks *tasks, uint32_t tid);
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One message on its way through the rules: what parts.c and gap.c share. */
+#ifndef HOSTLAT_DIAGNOSE_WAY_H
+#define HOSTLAT_DIAGNOSE_WAY_H
+
+#include "diagnose/slice.h"
+
+/* include/linux/interrupt.h: the numbers of softirqs */
+enum { SOFTIRQ_NET_TX = 2, SOFTIRQ_NET_RX = 3 };
+
+/* One message on its way through the rules. */
+struct way {
+	struct partition *p;
+	uint32_t message;    /* its place */
+	uint32_t thread;
+	uint64_t at;         /* all before it is charged */
+	uint64_t since;      /* from here on is looked at what the reader did */
+	enum where where;
+	uint32_t serving;    /* place + 1 of the message that the reader serves; 0 = none */
+	uint32_t coming;     /* place + 1 of the next one that it reads */
+	uint64_t known;      /* when it read that one, or waited for any */
+	bool unsure;         /* it may serve one, or not: that was out of sight */
+	size_t run;          /* of the partition's: where the reader is */
+	size_t wakings;      /* of the partition's, that are later than what was asked for */
+};
+
+/* What a slice says of an atom, if there is one; its cause and its times are way_charge()'s. */
+struct slice way_about(const struct way *w, uint32_t core, const struct atom *atom);
+
+/* Charges what is not yet charged up to `until`. */
+void way_charge(struct way *w, uint64_t until, enum cause cause, const struct slice *more);
+void way_blind(struct way *w, uint64_t until, uint32_t core);
+
+/* An interrupt or a softirq, wherever it is met: false if the atom is neither. */
+bool way_interrupt(struct way *w, uint32_t core, const struct atom *atom, uint64_t end);
+
+/* Somebody else has the core that is waited for. */
+void way_other(struct way *w, uint32_t core, const struct atom *atom, uint64_t end);
+
+/* The reader is out of sight: it may have come to wait for any, meanwhile. */
+void way_lose_reader(struct way *w, uint64_t until, uint32_t core);
+
+/* It waits for any at `time`: all is served. */
+void way_serve_none(struct way *w, uint64_t time);
+
+/* The time before `next`, in which the reader had no CPU. `last`: its run before, or NULL. */
+void way_gap(struct way *w, const struct run *next, const struct run *last);
+
+#endif

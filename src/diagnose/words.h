@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What stands in a slice or a share, in words: for JSON and for people. */
+#ifndef HOSTLAT_DIAGNOSE_WORDS_H
+#define HOSTLAT_DIAGNOSE_WORDS_H
+
+#include <stddef.h>
+
+#include "diagnose/judge.h"
+
+#define WORDS_MAX 96
+
+/* "softirq timer", "irq 27", "epoll_wait": what of a slice that core `seen` did; NULL: nothing. */
+const char *words_what(char buf[WORDS_MAX], const struct calls *calls, uint8_t cause,
+		       uint32_t what);
+
+/* The vector of a softirq, or a hardware interrupt as in SPAN_HARDIRQ. */
+const char *words_softirq(char buf[WORDS_MAX], uint32_t vector);
+const char *words_hardirq(char buf[WORDS_MAX], uint32_t what);
+
+#endif

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stats/contrast.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "stats/permute.h"
+#include "stats/sample.h"
+#include "stats/special.h"
+#include "stats/together.h"
+
+#define SEED 0x68617264
+#define RESAMPLES 2000
+#define PERMUTATIONS 2499
+/* What is rare among so many is looked at closer: in a long list it may be the only one. */
+#define PERMUTATIONS_CLOSER 19999
+#define RARE (3.0 / (PERMUTATIONS + 1))
+
+/* ---- blocks ---- */
+
+static double variance(const double *x, size_t n)
+{
+	const double mean = sample_mean(x, n);
+	double squares = 0;
+
+	for (size_t i = 0; i < n; i++)
+		squares += (x[i] - mean) * (x[i] - mean);
+	return squares / (double)(n - 1);
+}
+
+double contrast_effective(const double *counts, size_t n)
+{
+	double x[CONTRAST_BLOCKS_MAX], r, mean, inflation;
+	size_t blocks;
+
+	if (n < CONTRAST_BLOCKS_MIN || n > CONTRAST_BLOCKS_MAX)
+		return 0;
+	memcpy(x, counts, n * sizeof(*x));
+	blocks = together_settle(x, n, CONTRAST_BLOCKS_MIN, &r);
+	mean = sample_mean(x, blocks);
+	if (r > TOGETHER_TOO_MUCH || !(mean > 0))
+		return 0;
+	/* what is joined is a mean, and so has a smaller variance than one block */
+	inflation = variance(x, blocks) * (double)(n / blocks) / mean *
+		    together_widening(r) * together_widening(r);
+	return sample_mean(counts, n) * (double)n / fmax(1, inflation);
+}
+
+struct blocks {
+	double x[CONTRAST_BLOCKS_MAX];
+	size_t n;
+};
+
+struct pair {
+	struct blocks a, b;
+	double widening;       /* of standard deviations, for what correlation is left */
+	bool dependent;        /* so much of it that nothing can be told */
+};
+
+static void join(struct pair *pair)
+{
+	struct blocks *a = &pair->a, *b = &pair->b;
+	double r = fmax(together_correlation(a->x, a->n), together_correlation(b->x, b->n));
+
+	while (r > TOGETHER_JOIN && a->n / 2 >= CONTRAST_BLOCKS_MIN &&
+	       b->n / 2 >= CONTRAST_BLOCKS_MIN) {
+		a->n = together_join(a->x, a->n);
+		b->n = together_join(b->x, b->n);
+		r = fmax(together_correlation(a->x, a->n), together_correlation(b->x, b->n));
+	}
+	pair->dependent = r > TOGETHER_TOO_MUCH;
+	pair->widening = r > TOGETHER_JOIN ? together_widening(fmin(r, TOGETHER_TOO_MUCH)) : 1;
+}
+
+/* ---- the test ---- */
+
+static int students_ratio(double *a, size_t na, double *b, size_t nb, void *arg, double *out)
+{
+	const double error = sqrt(variance(a, na) / (double)na + variance(b, nb) / (double)nb);
+	const double difference = sample_mean(b, nb) - sample_mean(a, na);
+
+	(void)arg;
+	*out = 0;
+	if (difference != 0)
+		*out = error > 0 ? difference / error : copysign(INFINITY, difference);
+	return 0;
+}
+
+static int test(struct pair *pair, struct contrast *out)
+{
+	/* The ratio is as much smaller as its error is greater than blocks alone say. */
+	const double move = out->difference * (1 - 1 / pair->widening);
+	struct permutation found;
+	struct rng rng;
+	int err;
+
+	for (size_t i = 0; i < pair->b.n; i++)
+		pair->b.x[i] -= move;
+	rng_init(&rng, SEED);
+	err = permute_two_samples(pair->a.x, pair->a.n, pair->b.x, pair->b.n, students_ratio, NULL,
+				  PERMUTATIONS, &rng, &found);
+	if (!err && found.p <= RARE)
+		err = permute_two_samples(pair->a.x, pair->a.n, pair->b.x, pair->b.n,
+					  students_ratio, NULL, PERMUTATIONS_CLOSER, &rng, &found);
+	if (err && err != -EDOM)
+		return err;
+	out->tested = true;
+	out->p = err ? 1 : found.p; /* all are equal */
+	return 0;
+}
+
+/* ---- the interval ---- */
+
+static int ascending(const void *a, const void *b)
+{
+	const double x = *(const double *)a, y = *(const double *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static double drawn_mean(const struct blocks *blocks, struct rng *rng)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < blocks->n; i++)
+		sum += blocks->x[rng_below(rng, blocks->n)];
+	return sum / (double)blocks->n;
+}
+
+/* The percentile at which Student's interval of a mean of normal values would end. */
+static double expanded(double confidence, size_t n)
+{
+	const double t = student_quantile((1 + confidence) / 2, (double)n - 1);
+
+	return normal_cdf(-sqrt((double)n / (double)(n - 1)) * t);
+}
+
+static int resample(const struct pair *pair, double confidence, struct contrast *out)
+{
+	const size_t n = pair->a.n < pair->b.n ? pair->a.n : pair->b.n;
+	const double miss = expanded(confidence, n);
+	double *drawn = malloc(RESAMPLES * sizeof(*drawn));
+	struct rng rng;
+
+	if (!drawn)
+		return -ENOMEM;
+	rng_init(&rng, SEED);
+	for (size_t i = 0; i < RESAMPLES; i++)
+		drawn[i] = drawn_mean(&pair->b, &rng) - drawn_mean(&pair->a, &rng);
+	qsort(drawn, RESAMPLES, sizeof(*drawn), ascending);
+	out->lo = drawn[(size_t)floor(miss * (RESAMPLES - 1))];
+	out->hi = drawn[(size_t)ceil((1 - miss) * (RESAMPLES - 1))];
+	out->lo = out->difference + (out->lo - out->difference) * pair->widening;
+	out->hi = out->difference + (out->hi - out->difference) * pair->widening;
+	out->bounded = true;
+	free(drawn);
+	return 0;
+}
+
+/* Without an interval where `confidence` is 0. */
+static int compare(const double *a, size_t na, const double *b, size_t nb, double confidence,
+		  struct contrast *out)
+{
+	struct pair pair = { .a.n = na, .b.n = nb };
+	int err;
+
+	if (na > CONTRAST_BLOCKS_MAX || nb > CONTRAST_BLOCKS_MAX)
+		return -EINVAL;
+	out->tested = false;
+	out->blocks_a = na;
+	out->blocks_b = nb;
+	if (na < CONTRAST_BLOCKS_MIN || nb < CONTRAST_BLOCKS_MIN)
+		return 0;
+	err = sample_check(a, na, 2);
+	err = err ? err : sample_check(b, nb, 2);
+	if (err)
+		return err;
+	memcpy(pair.a.x, a, na * sizeof(*a));
+	memcpy(pair.b.x, b, nb * sizeof(*b));
+	join(&pair);
+	out->blocks_a = pair.a.n;
+	out->blocks_b = pair.b.n;
+	out->difference = sample_mean(pair.b.x, pair.b.n) - sample_mean(pair.a.x, pair.a.n);
+	if (pair.dependent)
+		return 0;
+	if (confidence > 0)
+		err = resample(&pair, confidence, out);
+	return err ? err : test(&pair, out);
+}
+
+int contrast_means(const double *a, size_t na, const double *b, size_t nb, double confidence,
+		   struct contrast *out)
+{
+	*out = (struct contrast){ 0 };
+	if (!(confidence > 0 && confidence < 1))
+		return -EINVAL;
+	return compare(a, na, b, nb, confidence, out);
+}
+
+int contrast_test(const double *a, size_t na, const double *b, size_t nb, struct contrast *out)
+{
+	*out = (struct contrast){ 0 };
+	return compare(a, na, b, nb, 0, out);
+}

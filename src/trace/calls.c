@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trace/calls.h"
+
+struct out {
+	struct trace_calls *calls;
+	const struct trace_format *format;
+	void (*put)(void *ctx, const struct trace_call *call);
+	void *ctx;
+};
+
+static void put(const struct out *o, uint64_t time, uint64_t address, enum trace_call_what what)
+{
+	o->put(o->ctx, &(struct trace_call){ .time = time, .address = address, .what = what });
+	o->calls->last = time;
+}
+
+/* False: it can't be read. Events of other kinds are none of ours. */
+static bool use(const struct out *o, const struct trace_event *event)
+{
+	const struct trace_format *f = o->format;
+	uint64_t type, address;
+	bool entry;
+
+	if (event->time < o->calls->last ||
+	    !trace_field_get(&f->type, event->data, event->size, &type))
+		return false;
+	entry = type == f->entry;
+	if (!entry && type != f->exit)
+		return true;
+	if (!trace_field_get(entry ? &f->entry_func : &f->exit_func, event->data, event->size,
+			     &address))
+		return false;
+	put(o, event->time, address, entry ? TRACE_CALL : TRACE_RETURN);
+	return true;
+}
+
+void trace_calls_page(struct trace_calls *calls, const struct trace_format *format,
+		      const void *bytes, size_t size,
+		      void (*put_one)(void *ctx, const struct trace_call *call), void *ctx)
+{
+	const struct out o = { calls, format, put_one, ctx };
+	struct trace_event event;
+	struct trace_page page;
+	int n = 0;
+
+	if (trace_page_open(&page, &format->page, bytes, size)) {
+		calls->broken = true;
+		return;
+	}
+	if (page.missed || calls->broken) {
+		put(&o, calls->last, 0, TRACE_LOST);
+		put(&o, page.time > calls->last ? page.time : calls->last, 0, TRACE_AGAIN);
+		calls->broken = false;
+	}
+	while (!calls->broken && (n = trace_page_next(&page, &event)) > 0)
+		calls->broken = !use(&o, &event);
+	calls->broken |= n < 0;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where function_graph's events have what, as the running kernel says it: tracefs events/. */
+#ifndef HOSTLAT_TRACE_FORMAT_H
+#define HOSTLAT_TRACE_FORMAT_H
+
+#include "trace/page.h"
+
+struct trace_field {
+	uint32_t at, size;	/* size 2, 4 or 8 */
+};
+
+struct trace_format {
+	struct trace_page_layout page;
+	struct trace_field type;	/* of all events */
+	uint32_t entry, exit;		/* their types */
+	struct trace_field entry_func, exit_func;
+};
+
+/*
+ * From the texts of events/header_page, events/ftrace/funcgraph_entry/format and
+ * .../funcgraph_exit/format. Returns 0, -ENOMEM, or -EBADMSG if one of them can't be understood.
+ */
+int trace_format_read(struct trace_format *format, const char *header_page, const char *entry,
+		      const char *exit);
+
+/* The value of a field in `size` bytes of an event; 0 and false if they don't reach that far. */
+bool trace_field_get(const struct trace_field *field, const unsigned char *data, uint32_t size,
+		     uint64_t *value);
+
+#endif

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trace/symbols.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/strbuf.h"
+#include "base/vec.h"
+
+#define ENTRY_BYTES 16
+#define NAMES_MAX (64UL << 20)
+
+struct symbol {
+	uint64_t address;
+	uint32_t name;	/* where it is in the names */
+};
+
+struct symbols {
+	struct symbol_vec VEC_OF(struct symbol) list;	/* by address */
+	struct strbuf names;
+};
+
+static int by_address(const void *a, const void *b)
+{
+	const struct symbol *x = a, *y = b;
+
+	if (x->address != y->address)
+		return x->address < y->address ? -1 : 1;
+	return x->name < y->name ? -1 : 1;
+}
+
+/* "ffffffff81000000 T name\t[module]" */
+static int add(struct symbols *s, char *line)
+{
+	char type = '\0', name[512];
+	struct symbol symbol = { .name = (uint32_t)s->names.len };
+
+	if (sscanf(line, "%" SCNx64 " %c %511s", &symbol.address, &type, name) != 3 ||
+	    !strchr("tTwW", type) || !symbol.address)
+		return 0;
+	strbuf_add(&s->names, name, strlen(name) + 1);
+	return s->names.error ? s->names.error : vec_push(&s->list, symbol);
+}
+
+static int read_all(struct symbols *s, const char *path)
+{
+	FILE *file = fopen(path, "re");
+	size_t room = 0;
+	char *line = NULL;
+	int err = 0;
+
+	if (!file)
+		return -errno;
+	while (!err && getline(&line, &room, file) > 0)
+		err = add(s, line);
+	free(line);
+	fclose(file);
+	if (!err && !s->list.len)
+		err = -EPERM;
+	return err;
+}
+
+int symbols_read(struct symbols **out, const char *path)
+{
+	struct symbols *s = calloc(1, sizeof(*s));
+	int err;
+
+	*out = NULL;
+	if (!s)
+		return -ENOMEM;
+	vec_init(&s->list, SYMBOLS_MAX);
+	strbuf_init(&s->names, NAMES_MAX);
+	err = read_all(s, path);
+	if (err) {
+		symbols_free(s);
+		return err;
+	}
+	qsort(s->list.items, s->list.len, sizeof(*s->list.items), by_address);
+	*out = s;
+	return 0;
+}
+
+void symbols_free(struct symbols *s)
+{
+	if (!s)
+		return;
+	vec_release(&s->list);
+	strbuf_release(&s->names);
+	free(s);
+}
+
+const char *symbols_name(const struct symbols *s, uint64_t address)
+{
+	size_t lo = 0, hi = s->list.len;
+
+	while (lo < hi) {
+		const size_t mid = lo + (hi - lo) / 2;
+
+		if (s->list.items[mid].address <= address)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (!lo || address - s->list.items[lo - 1].address > ENTRY_BYTES)
+		return NULL;
+	address = s->list.items[--lo].address;
+	while (lo && s->list.items[lo - 1].address == address)
+		lo--; /* of several names, always the same one */
+	return strbuf_str(&s->names) + s->list.items[lo].name;
+}

@@ -1,0 +1,454 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trace/tracefs.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/bug.h"
+
+#define TEXT_MAX (1U << 20)
+#define PREFIX "hostlat-"
+#define SHARED "-shared"
+#define TRACER "function_graph"
+#define FILTER "set_ftrace_filter"
+#define DEPTH "max_graph_depth"
+#define BUFFER "buffer_size_kb"
+
+struct saved {
+	const char *name;
+	bool shared;	/* the kernel's, not the instance's */
+	char *text;
+};
+
+#define SAVED_MAX 8
+
+struct tracefs {
+	int root;	/* -1: not found */
+	int place;	/* where the tracer is: the instance, or the root */
+	char instance[64];
+	bool made;
+	struct saved saved[SAVED_MAX];	/* in the order of their changes */
+	int n_saved;
+	char *why;
+	size_t why_size;
+};
+
+static int __attribute__((format(printf, 3, 4))) refuse(struct tracefs *t, int err,
+							const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(t->why, t->why_size, format, args);
+	va_end(args);
+	return err;
+}
+
+/* ---- files ---- */
+
+static char *text_at(int dir, const char *path)
+{
+	int fd = openat(dir, path, O_RDONLY | O_CLOEXEC);
+	char *text = fd >= 0 ? malloc(TEXT_MAX + 1) : NULL;
+	size_t len = 0;
+	ssize_t n = 0;
+
+	while (text && len < TEXT_MAX && (n = read(fd, text + len, TEXT_MAX - len)) > 0)
+		len += (size_t)n;
+	if (fd >= 0)
+		close(fd);
+	if (n < 0) {
+		free(text);
+		return NULL;
+	}
+	if (text)
+		text[len] = '\0';
+	return text;
+}
+
+/* `how`: O_TRUNC replaces what a list has, O_APPEND adds to it. */
+static int write_at(int dir, const char *path, const char *text, int how)
+{
+	int fd = openat(dir, path, O_WRONLY | O_CLOEXEC | how);
+	int err = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (*text && write(fd, text, strlen(text)) < 0)
+		err = -errno;
+	if (close(fd) && !err)
+		err = -errno;
+	return err;
+}
+
+/* The first word, or the one in brackets: the chosen one of a list. */
+static void chosen(char *text)
+{
+	char *open = strchr(text, '['), *at = open ? open + 1 : text;
+	size_t len = strcspn(at, open ? "]" : " \n");
+
+	memmove(text, at, len);
+	text[len] = '\0';
+}
+
+/* "7 (expanded: 1408)": of a buffer that was not used yet, the second is what it would become. */
+static void buffer_size(char *text)
+{
+	char *expanded = strstr(text, "expanded: ");
+
+	if (expanded)
+		memmove(text, expanded + 10, strlen(expanded + 10) + 1);
+	text[strspn(text, "0123456789")] = '\0';
+}
+
+static bool keep(struct tracefs *t, bool shared, const char *name)
+{
+	struct saved *s = &t->saved[t->n_saved];
+
+	BUG_ON(t->n_saved == SAVED_MAX);
+	*s = (struct saved){ name, shared, text_at(shared ? t->root : t->place, name) };
+	if (!s->text)
+		return false;
+	if (!strcmp(name, BUFFER))
+		buffer_size(s->text);
+	else if (strcmp(name, FILTER))
+		chosen(s->text);
+	t->n_saved++;
+	return true;
+}
+
+static void put_back(struct tracefs *t)
+{
+	while (t->n_saved) {
+		const struct saved *s = &t->saved[--t->n_saved];
+
+		if (!strcmp(s->name, FILTER)) /* it was empty: share() */
+			write_at(t->place, s->name, "", O_TRUNC);
+		else
+			write_at(s->shared ? t->root : t->place, s->name, s->text, 0);
+		free(s->text);
+	}
+}
+
+/* ---- what others left ---- */
+
+static bool is_alive(long pid)
+{
+	return !kill((pid_t)pid, 0) || errno != ESRCH;
+}
+
+static void switch_off_shared(const struct tracefs *t)
+{
+	write_at(t->root, "current_tracer", "nop", 0);
+	write_at(t->root, FILTER, "", O_TRUNC);
+	write_at(t->root, "trace_clock", "local", 0);
+	write_at(t->root, "tracing_on", "1", 0);
+}
+
+/* Removes what is left of dead ones. The pid of a living one, or 0. */
+static long clean(const struct tracefs *t)
+{
+	int fd = openat(t->root, "instances", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+	const struct dirent *entry;
+	long living = 0;
+	bool left = false, shared = false;
+
+	while (dir && (entry = readdir(dir))) {
+		const char *digits = entry->d_name + strlen(PREFIX);
+		char *end;
+		long pid;
+
+		if (strncmp(entry->d_name, PREFIX, strlen(PREFIX)) || !isdigit(*digits))
+			continue;
+		pid = strtol(digits, &end, 10);
+		if (pid != getpid() && is_alive(pid)) {
+			living = pid;
+		} else if (!unlinkat(dirfd(dir), entry->d_name, AT_REMOVEDIR)) {
+			left = true;
+			shared |= !strcmp(end, SHARED);
+		}
+	}
+	if (dir)
+		closedir(dir);
+	if (left && !living)
+		write_at(t->root, DEPTH, "0", 0);
+	if (shared && !living)
+		switch_off_shared(t);
+	return living;
+}
+
+/* ---- setting up ---- */
+
+static int find_root(struct tracefs *t)
+{
+	static const char *const roots[] = { "/sys/kernel/tracing", "/sys/kernel/debug/tracing" };
+
+	for (size_t i = 0; i < ARRAY_LEN(roots); i++) {
+		t->root = open(roots[i], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (t->root >= 0 && !faccessat(t->root, "current_tracer", F_OK, 0))
+			return 0;
+		if (t->root >= 0 && faccessat(t->root, ".", X_OK, 0))
+			return refuse(t, -EACCES, "functions can't be traced: no access to %s, "
+				      "which takes root", roots[i]);
+		if (t->root >= 0)
+			close(t->root);
+		t->root = -1;
+	}
+	return refuse(t, -ENOENT, "functions can't be traced: tracefs isn't mounted, or this "
+		      "kernel has no tracers (mount -t tracefs nodev /sys/kernel/tracing)");
+}
+
+static bool has_word(const char *text, const char *word)
+{
+	const size_t len = strlen(word);
+
+	for (const char *at = text; (at = strstr(at, word)); at += len)
+		if ((at == text || isspace(at[-1])) && (!at[len] || isspace(at[len])))
+			return true;
+	return false;
+}
+
+static int check_kernel(struct tracefs *t)
+{
+	char *tracers = text_at(t->root, "available_tracers");
+	bool has = tracers && has_word(tracers, TRACER);
+
+	free(tracers);
+	return has ? 0 : refuse(t, -EOPNOTSUPP, "functions can't be traced: this kernel has no "
+				TRACER " tracer (CONFIG_FUNCTION_GRAPH_TRACER)");
+}
+
+static bool in_use(const struct tracefs *t, const char *name, const char *unused)
+{
+	char *text = text_at(t->root, name);
+	bool used = text && *text && strncmp(text, unused, strlen(unused));
+
+	free(text);
+	return used;
+}
+
+/* Its depth and where it begins are settings for all of its users. */
+static int check_users(struct tracefs *t)
+{
+	const long living = clean(t);
+	char *tracer;
+	bool used;
+
+	if (living)
+		return refuse(t, -EBUSY, "functions can't be traced: another hostlat (pid %ld) "
+			      "does so", living);
+	tracer = text_at(t->root, "current_tracer");
+	used = !tracer || has_word(tracer, TRACER);
+	free(tracer);
+	if (used)
+		return refuse(t, -EBUSY, "functions can't be traced: somebody else uses the "
+			      TRACER " tracer (current_tracer in tracefs)");
+	if (in_use(t, "set_graph_function", "#") || in_use(t, "set_graph_notrace", "#"))
+		return refuse(t, -EBUSY, "functions can't be traced: somebody else has set which "
+			      "(set_graph_function or set_graph_notrace in tracefs)");
+	return 0;
+}
+
+/* Its buffer would have others' events, which they would lose; their filters would be ours. */
+static int share(struct tracefs *t)
+{
+	static const char *const names[] = {
+		"current_tracer", "set_event", FILTER, "set_ftrace_notrace",
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (in_use(t, names[i], i ? "#" : "nop"))
+			return refuse(t, -EBUSY, "functions can't be traced: this kernel has one "
+				      "user of " TRACER " only, and somebody else traces (%s in "
+				      "tracefs)", names[i]);
+	unlinkat(t->root, t->instance, AT_REMOVEDIR);
+	snprintf(t->instance, sizeof(t->instance), "instances/" PREFIX "%d" SHARED,
+		 (int)getpid());
+	t->made = !mkdirat(t->root, t->instance, 0700);
+	return t->made ? 0 : -errno;
+}
+
+static int make_instance(struct tracefs *t)
+{
+	int err;
+
+	snprintf(t->instance, sizeof(t->instance), "instances/" PREFIX "%d", (int)getpid());
+	if (mkdirat(t->root, t->instance, 0700))
+		return refuse(t, -errno, "functions can't be traced: no instance in tracefs: %s",
+			      strerror(errno));
+	t->made = true;
+	t->place = openat(t->root, t->instance, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (t->place < 0)
+		return -errno;
+	err = write_at(t->place, "tracing_on", "0", 0);
+	if (err)
+		return err;
+	if (!write_at(t->place, "current_tracer", TRACER, 0))
+		return write_at(t->place, "current_tracer", "nop", 0);
+	close(t->place);
+	t->place = t->root;
+	return share(t);
+}
+
+static int set(struct tracefs *t, bool shared, const char *name, const char *value)
+{
+	int err = keep(t, shared, name) ? 0 : -EIO;
+
+	if (!err)
+		err = write_at(shared ? t->root : t->place, name, value, 0);
+	return err ? refuse(t, err, "functions can't be traced: %s in tracefs takes no %s: %s",
+			    name, value, strerror(-err)) : 0;
+}
+
+/* What isn't there, a pattern needn't find: modules; a name must. */
+static int set_functions(struct tracefs *t, const char *functions)
+{
+	char *list = strdup(functions), *rest = NULL, line[256];
+	int err = !list ? -ENOMEM : keep(t, false, FILTER) ? 0 : -EIO, found = 0;
+
+	for (char *one = list ? strtok_r(list, ", ", &rest) : NULL; one && !err;
+	     one = strtok_r(NULL, ", ", &rest)) {
+		/* Without its end it would be taken when the file is closed, and never refused. */
+		snprintf(line, sizeof(line), "%s\n", one);
+		err = write_at(t->place, FILTER, line, O_APPEND);
+		found += !err;
+		if (err == -EINVAL && strchr(one, '*'))
+			err = 0;
+		else if (err)
+			refuse(t, err, "functions can't be traced: no function of this kernel that "
+			       "can be traced is called %s", one);
+	}
+	free(list);
+	if (!err && !found)
+		err = refuse(t, -EINVAL, "functions can't be traced: no function of this kernel is "
+			     "called %s", functions);
+	return err == -EINVAL ? -ENOENT : err;
+}
+
+static int configure(struct tracefs *t, const struct tracefs_config *c)
+{
+	char depth[24], buffer[24];
+	int err;
+
+	snprintf(depth, sizeof(depth), "%llu", (unsigned long long)c->depth);
+	snprintf(buffer, sizeof(buffer), "%llu", (unsigned long long)c->buffer >> 10);
+	err = set(t, false, "tracing_on", "0");
+	if (!err)
+		err = set(t, false, "trace_clock", "mono");
+	if (!err)
+		err = set(t, false, BUFFER, buffer);
+	if (!err)
+		err = set(t, true, DEPTH, depth);
+	if (!err)
+		err = set_functions(t, c->functions);
+	return err;
+}
+
+int tracefs_open(struct tracefs **out, const struct tracefs_config *config, char *why, size_t size)
+{
+	struct tracefs *t = calloc(1, sizeof(*t));
+	int err;
+
+	*out = NULL;
+	why[0] = '\0';
+	if (!t)
+		return -ENOMEM;
+	t->root = t->place = -1;
+	t->why = why;
+	t->why_size = size;
+	err = find_root(t);
+	if (!err)
+		err = check_kernel(t);
+	if (!err)
+		err = check_users(t);
+	if (!err)
+		err = make_instance(t);
+	if (!err)
+		err = configure(t, config);
+	if (err) {
+		if (!why[0])
+			snprintf(why, size, "functions can't be traced: %s", strerror(-err));
+		tracefs_free(t);
+		return err;
+	}
+	t->why = NULL; /* the caller's */
+	*out = t;
+	return 0;
+}
+
+bool tracefs_shared(const struct tracefs *t)
+{
+	return t->place == t->root;
+}
+
+int tracefs_start(struct tracefs *t)
+{
+	int err = keep(t, false, "current_tracer") ? 0 : -EIO;
+
+	if (!err)
+		err = write_at(t->place, "current_tracer", TRACER, 0);
+	return err ? err : write_at(t->place, "tracing_on", "1", 0);
+}
+
+void tracefs_stop(struct tracefs *t)
+{
+	write_at(t->place, "tracing_on", "0", 0);
+}
+
+int tracefs_pages(const struct tracefs *t, uint32_t cpu)
+{
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "per_cpu/cpu%u/trace_pipe_raw", cpu);
+	fd = openat(t->place, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+char *tracefs_statistics(const struct tracefs *t, uint32_t cpu)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "per_cpu/cpu%u/stats", cpu);
+	return text_at(t->place, path);
+}
+
+size_t tracefs_page_size(const struct tracefs *t)
+{
+	char *kb = text_at(t->place, "buffer_subbuf_size_kb");
+	size_t size = (size_t)sysconf(_SC_PAGESIZE);
+
+	if (kb && strtoul(kb, NULL, 10) && strtoul(kb, NULL, 10) < 65536)
+		size = strtoul(kb, NULL, 10) << 10;
+	free(kb);
+	return size;
+}
+
+char *tracefs_text(const struct tracefs *t, const char *path)
+{
+	return text_at(t->root, path);
+}
+
+void tracefs_free(struct tracefs *t)
+{
+	if (!t)
+		return;
+	put_back(t);
+	if (t->place >= 0 && t->place != t->root)
+		close(t->place);
+	if (t->made)
+		unlinkat(t->root, t->instance, AT_REMOVEDIR);
+	if (t->root >= 0)
+		close(t->root);
+	free(t);
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The kernel's function_graph tracer, set up and put back: an instance of its own where the kernel
+ * lets instances have it (since 6.11), else the one that all share, if nobody uses it. How many
+ * levels are traced is a setting of the kernel's in either case.
+ *
+ * An instance outlives its process: it is called hostlat-PID, and the next start removes those of
+ * processes that are gone. One called hostlat-PID-shared says that the shared tracer was taken:
+ * then that is switched off, too.
+ */
+#ifndef HOSTLAT_TRACE_TRACEFS_H
+#define HOSTLAT_TRACE_TRACEFS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct tracefs;
+
+struct tracefs_config {
+	const char *functions;	/* names and patterns with *, separated by commas */
+	uint64_t depth;		/* how many of them may be in each other; 0: any number */
+	uint64_t buffer;	/* bytes, for each CPU */
+};
+
+/* Returns 0, or -errno with the reason in words in `why`. Nothing is traced yet. */
+int tracefs_open(struct tracefs **out, const struct tracefs_config *config, char *why, size_t size);
+
+/* True: the tracer that all share. */
+bool tracefs_shared(const struct tracefs *t);
+
+/* 0 or -errno. */
+int tracefs_start(struct tracefs *t);
+void tracefs_stop(struct tracefs *t);
+
+/* A new descriptor of that CPU's pages; it doesn't block. -errno */
+int tracefs_pages(const struct tracefs *t, uint32_t cpu);
+
+/* What the kernel counted of a CPU's buffer; to be freed; NULL if it can't be read. */
+char *tracefs_statistics(const struct tracefs *t, uint32_t cpu);
+
+/* Bytes of a page. */
+size_t tracefs_page_size(const struct tracefs *t);
+
+/* The text of a file below tracefs; to be freed; NULL if it can't be read. */
+char *tracefs_text(const struct tracefs *t, const char *path);
+
+/* All is as it was before. */
+void tracefs_free(struct tracefs *t);
+
+#endif

@@ -1,0 +1,430 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "watch/compare.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bug.h"
+#include "event/names.h"
+#include "report/difference.h"
+#include "watch/groups.h"
+#include "watch/tables.h"
+
+struct run_row {
+	const struct watch_row *row;
+	struct hist blocks[CONTRAST_BLOCKS];
+	const struct hist *pointers[CONTRAST_BLOCKS];
+};
+
+struct watch_run {
+	struct watch *w;
+	struct run_rows VEC_OF(struct run_row *) rows;
+	uint64_t intervals;
+	uint64_t together;     /* intervals in a block */
+	uint64_t beyond;       /* rows that there was no room for, in each interval anew */
+};
+
+int watch_run_new(struct watch_run **out)
+{
+	struct watch_run *run = calloc(1, sizeof(*run));
+
+	*out = run;
+	if (!run)
+		return -ENOMEM;
+	run->together = 1;
+	vec_init(&run->rows, WATCH_COMPARE_ROWS);
+	run->w = watch_new(0);
+	if (run->w)
+		return 0;
+	watch_run_free(run);
+	*out = NULL;
+	return -ENOMEM;
+}
+
+void watch_run_free(struct watch_run *run)
+{
+	if (!run)
+		return;
+	vec_for_each(&run->rows, item) {
+		for (int i = 0; i < CONTRAST_BLOCKS; i++)
+			hist_release(&(*item)->blocks[i]);
+		free(*item);
+	}
+	vec_release(&run->rows);
+	watch_free(run->w);
+	free(run);
+}
+
+/* ---- taking intervals ---- */
+
+/* NULL: *err is -ENOMEM, or -E2BIG beyond the limit. */
+static struct run_row *row_of(struct watch_run *run, const struct watch_row *row, int *err)
+{
+	struct run_row *mine;
+
+	vec_for_each(&run->rows, item)
+		if ((*item)->row == row)
+			return *item;
+	*err = run->rows.len < WATCH_COMPARE_ROWS ? 0 : -E2BIG;
+	mine = *err ? NULL : calloc(1, sizeof(*mine));
+	if (!mine) {
+		*err = *err ? *err : -ENOMEM;
+		return NULL;
+	}
+	mine->row = row;
+	for (int i = 0; i < CONTRAST_BLOCKS; i++) {
+		hist_init(&mine->blocks[i], row->hists[WATCH_INTERVAL][DIST_LATENCY].schema);
+		mine->pointers[i] = &mine->blocks[i];
+	}
+	*err = vec_push(&run->rows, mine);
+	if (*err) {
+		free(mine);
+		return NULL;
+	}
+	return mine;
+}
+
+/* Twice as many intervals in each block. */
+static int join_blocks(struct watch_run *run)
+{
+	int err = 0;
+
+	run->together *= 2;
+	vec_for_each(&run->rows, item) {
+		struct hist *blocks = (*item)->blocks;
+
+		for (int i = 0; !err && i < CONTRAST_BLOCKS / 2; i++) {
+			struct hist first = blocks[2 * i];
+
+			err = hist_merge(&first, &blocks[2 * i + 1]);
+			hist_release(&blocks[2 * i + 1]);
+			blocks[2 * i] = (struct hist){ .schema = first.schema };
+			hist_init(&blocks[2 * i], first.schema);
+			hist_init(&blocks[2 * i + 1], first.schema);
+			blocks[i] = first;
+		}
+	}
+	return err;
+}
+
+static int take_interval(struct watch_run *run)
+{
+	int err = run->intervals / run->together == CONTRAST_BLOCKS ? join_blocks(run) : 0;
+	const uint64_t block = run->intervals / run->together;
+
+	vec_for_each(&run->w->rows, item) {
+		const struct hist *gained = &(*item)->hists[WATCH_INTERVAL][DIST_LATENCY];
+		struct run_row *row;
+
+		if (err || !gained->count)
+			continue;
+		row = row_of(run, *item, &err);
+		if (row) {
+			err = hist_merge(&row->blocks[block], gained);
+		} else if (err == -E2BIG) {
+			run->beyond++;
+			err = 0;
+		}
+	}
+	run->intervals++;
+	return err;
+}
+
+int watch_run_feed(struct watch_run *run, const struct event *event)
+{
+	int err = watch_feed(run->w, event);
+
+	if (err == -EBADMSG) /* counted, and told in the report */
+		return 0;
+	return err == WATCH_CLOSED ? take_interval(run) : err;
+}
+
+bool watch_run_any(const struct watch_run *run)
+{
+	return run->intervals > 0;
+}
+
+uint64_t watch_run_duration_ns(const struct watch_run *run)
+{
+	const struct watch_period *p = &run->w->periods[WATCH_TOTAL];
+
+	return p->to_ns - p->from_ns;
+}
+
+static size_t blocks_of(const struct watch_run *run)
+{
+	return (size_t)((run->intervals + run->together - 1) / run->together);
+}
+
+/* ---- rows that are alike ---- */
+
+static bool same_value(const struct value *a, const struct value *b)
+{
+	if (a->type != b->type)
+		return false;
+	if (a->type == VALUE_STRING)
+		return !strcmp(a->string, b->string);
+	if (a->type == VALUE_S64 || a->type == VALUE_U64)
+		return a->u64 == b->u64;
+	return true;
+}
+
+/* Numbers of groups are each run's own: what counts is what they are called. */
+static bool same_row(const struct watch_run *a, const struct watch_row *x,
+		     const struct watch_run *b, const struct watch_row *y)
+{
+	if (x->id.stage != y->id.stage || x->id.direction != y->id.direction ||
+	    x->id.protocol != y->id.protocol || x->id.origin != y->id.origin ||
+	    !x->id.group != !y->id.group)
+		return false;
+	for (uint32_t key = GROUP_NONE + 1; key < GROUP_KEY_MAX; key++) {
+		const struct value v = watch_group_label(a->w, x, key);
+		const struct value w = watch_group_label(b->w, y, key);
+
+		if (!same_value(&v, &w))
+			return false;
+	}
+	return true;
+}
+
+static struct run_row *find(const struct watch_run *run, const struct watch_row *row)
+{
+	vec_for_each(&run->rows, item)
+		if ((*item)->row == row)
+			return *item;
+	return NULL;
+}
+
+static struct run_row *alike(const struct watch_run *run, const struct watch_run *other,
+			     const struct watch_row *row)
+{
+	vec_for_each(&run->rows, item)
+		if (same_row(run, (*item)->row, other, row))
+			return *item;
+	return NULL;
+}
+
+/* ---- comparing ---- */
+
+struct row_pair {
+	struct run_row *a, *b;  /* any of the two may be NULL */
+	struct quantile_difference quantiles[REPORT_QUANTILES];
+};
+
+struct row_pairs VEC_OF(struct row_pair);
+
+static struct contrast_run blocks_in(const struct watch_run *run, const struct run_row *row)
+{
+	return (struct contrast_run){ row ? row->pointers : NULL, row ? blocks_of(run) : 0 };
+}
+
+static int to_schema(struct run_row *row, int schema)
+{
+	int err = 0;
+
+	for (int i = 0; row && !err && i < CONTRAST_BLOCKS; i++)
+		err = hist_downscale(&row->blocks[i], schema);
+	return err;
+}
+
+static int lowest_schema(const struct run_row *row, int lowest)
+{
+	for (int i = 0; row && i < CONTRAST_BLOCKS; i++)
+		if (row->blocks[i].schema < lowest)
+			lowest = row->blocks[i].schema;
+	return lowest;
+}
+
+static int compare_pair(const struct watch_run *a, const struct watch_run *b,
+			struct row_pair *pair)
+{
+	const int schema = lowest_schema(pair->b, lowest_schema(pair->a, BUCKET_SCHEMA_MAX));
+	struct contrast_run runs[2];
+	int err = to_schema(pair->a, schema);
+
+	if (!err)
+		err = to_schema(pair->b, schema);
+	if (err)
+		return err;
+	runs[0] = blocks_in(a, pair->a);
+	runs[1] = blocks_in(b, pair->b);
+	return difference_quantiles(&runs[0], &runs[1], pair->quantiles);
+}
+
+static int make_pairs(struct watch_run *a, struct watch_run *b, struct row_pairs *pairs)
+{
+	int err = watch_order_rows(a->w);
+
+	vec_init(pairs, 2 * WATCH_COMPARE_ROWS);
+	if (!err)
+		err = watch_order_rows(b->w);
+	vec_for_each(&a->w->order, row) {
+		struct row_pair pair = { .a = find(a, *row) };
+
+		if (err || !pair.a)
+			continue;
+		pair.b = alike(b, a, *row);
+		err = vec_push(pairs, pair);
+	}
+	vec_for_each(&b->w->order, row) {
+		struct row_pair pair = { .b = find(b, *row) };
+
+		if (err || !pair.b || alike(a, b, *row))
+			continue;
+		err = vec_push(pairs, pair);
+	}
+	return err;
+}
+
+static int judge(const struct row_pairs *pairs)
+{
+	struct difference **list = calloc(pairs->len * REPORT_QUANTILES + 1, sizeof(*list));
+	size_t n = 0;
+	int err;
+
+	if (!list)
+		return -ENOMEM;
+	vec_for_each(pairs, pair)
+		for (int i = 0; i < REPORT_QUANTILES; i++)
+			list[n++] = &pair->quantiles[i].d;
+	err = difference_judge(list, n);
+	free(list);
+	return err;
+}
+
+/* ---- showing ---- */
+
+static struct table *new_table(const struct watch_run *a, const struct watch_run *b,
+			       struct report *r)
+{
+	const bool grouped = a->w->groups.len || b->w->groups.len;
+	const struct column columns[] = {
+		{ "stage", "stage", 0, 0 },
+		{ "direction", "", 0, 0 },
+		{ "protocol", "", 0, 0 },
+		{ "origin", "from", 0, 0 },
+		{ "group", grouped ? "group" : NULL, COLUMN_FLEX, 0 },
+		{ "count_a", NULL, 0, 0 },
+		{ "count_b", NULL, 0, 0 },
+		{ NULL, "p50 in A", 0, 0 },
+		{ NULL, "in B", 0, 0 },
+		{ NULL, "p99 in A", 0, 0 },
+		{ NULL, "in B", 0, 0 },
+		{ NULL, "change", 0, 0 },
+		{ NULL, "by chance", 0, 0 },
+		{ "quantiles", NULL, 0, 0 },
+	};
+
+	return table_new(r, columns, ARRAY_LEN(columns));
+}
+
+static struct value side_ns(const struct contrast_side *s)
+{
+	return s->known ? value_ns(s->ns) : value_null();
+}
+
+static struct value count_of(const struct run_row *row)
+{
+	uint64_t count = 0;
+
+	for (int i = 0; row && i < CONTRAST_BLOCKS; i++)
+		count += row->blocks[i].count;
+	return row ? value_u64(count) : value_null();
+}
+
+static void add_pair(const struct watch_run *a, const struct watch_run *b,
+		     const struct row_pair *pair, struct table *t, struct report *r)
+{
+	const struct watch_row *row = (pair->a ? pair->a : pair->b)->row;
+	const struct watch *w = (pair->a ? a : b)->w;
+	const struct quantile_difference *p50 = &pair->quantiles[REPORT_P50];
+	const struct quantile_difference *p99 = &pair->quantiles[REPORT_P99];
+	const bool both = pair->a && pair->b;
+
+	TABLE_ADD(t, value_string(stage_name(row->id.stage)),
+		  value_string(direction_name(row->id.direction)),
+		  value_string(protocol_name(row->id.protocol)),
+		  value_string(origin_name(row->id.origin)), watch_group_value(w, row, r),
+		  count_of(pair->a), count_of(pair->b), side_ns(&p50->a), side_ns(&p50->b),
+		  side_ns(&p99->a), side_ns(&p99->b),
+		  both && p99->a.known && p99->b.known ?
+			value_sns((int64_t)(p99->b.ns - p99->a.ns)) : value_null(),
+		  difference_adjusted(&p99->d), difference_table(r, pair->quantiles));
+}
+
+static double factor(const struct quantile_difference *q)
+{
+	return q ? fabs(log(((double)q->b.ns + 1) / ((double)q->a.ns + 1))) : -1;
+}
+
+static void say(const struct row_pairs *pairs, struct report *r)
+{
+	const struct quantile_difference *best = NULL;
+	const struct watch_row *row = NULL;
+	bool tested = false;
+
+	vec_for_each(pairs, pair) {
+		const struct quantile_difference *q = difference_greatest(pair->quantiles);
+
+		for (int i = 0; i < REPORT_QUANTILES; i++)
+			tested |= pair->quantiles[i].d.c.tested;
+		if (q && factor(q) > factor(best)) {
+			best = q;
+			row = pair->a->row;
+		}
+	}
+	if (best)
+		report_finding(r, "`%s` (%s, %s, from %s) changed most: %s.",
+			       stage_name(row->id.stage), direction_name(row->id.direction),
+			       protocol_name(row->id.protocol), origin_name(row->id.origin),
+			       difference_phrase(r, best));
+	else if (tested)
+		report_finding(r, "No stage differs by more than chance.");
+}
+
+/* What each run says of itself. */
+static int take_reasons(struct watch_run *run, const char *which, struct report *r)
+{
+	struct report own;
+	int err;
+
+	report_init(&own, &r->provenance);
+	err = watch_report(run->w, WATCH_TOTAL, &own);
+	if (!err)
+		difference_take_reasons(r, &own, which);
+	report_release(&own);
+	if (blocks_of(run) < CONTRAST_BLOCKS_MIN)
+		report_reason(r, "too-few-intervals", NULL, "%s has too few intervals to tell a "
+			      "difference from chance (%d are needed: --interval)", which,
+			      CONTRAST_BLOCKS_MIN);
+	if (run->beyond)
+		report_reason(r, "limit", NULL, "%s has more rows than are compared", which);
+	return err;
+}
+
+int watch_compare_report(struct watch_run *a, struct watch_run *b, struct report *r)
+{
+	struct table *t = new_table(a, b, r);
+	struct row_pairs pairs;
+	int err = make_pairs(a, b, &pairs);
+
+	vec_for_each(&pairs, pair)
+		if (!err)
+			err = compare_pair(a, b, pair);
+	if (!err)
+		err = judge(&pairs);
+	vec_for_each(&pairs, pair)
+		if (!err)
+			add_pair(a, b, pair, t, r);
+	object_add(&r->body, "stages", value_table(t));
+	if (!err)
+		say(&pairs, r);
+	vec_release(&pairs);
+	if (!err)
+		err = take_reasons(a, "A", r);
+	if (!err)
+		err = take_reasons(b, "B", r);
+	return err ? err : report_error(r);
+}

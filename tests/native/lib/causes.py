@@ -1,0 +1,274 @@
+# SPDX-License-Identifier: Apache-2.0
+"""
+What is known to have delayed each message (from the log of who did it, lib/mini.py), and how well
+an explanation of the same messages agrees.
+
+Only the time of injected causes is judged. What else this machine did meanwhile is in no log: it
+counts neither for nor against, as long as it isn't told as a cause that can be injected.
+"""
+import collections
+
+from lib import check
+from lib.intervals import clip, length, minus, union
+
+# Told of a message in which it was not injected, one of these is wrong.
+INJECTABLE = ("stopped", "throttled", "lock", "page-fault", "head-of-line", "numa", "io-wait")
+NAMELESS = ("stopped", "page-fault")    # who ended these may be told, or not
+NAMED = ("cpu-wait", "lock", "head-of-line", *NAMELESS)
+ERROR = 0.05            # of the cause's time
+FLOOR = 0.05            # of the latency: what is less is not looked for, nor held against it
+FLOOR_NS = 50_000
+EXACT = 0.95            # of the findings: within ERROR
+PRECISION = RECALL = CULPRIT = 0.95
+COVERAGE_MEDIAN, COVERAGE_MIN = 0.96, 0.8
+THROTTLED_NS = 2_000_000    # a gap in the server's own work that only a quota makes, if there is one
+
+WITHIN_NS = 5_000_000   # between the stretches of a burst
+AROUND_NS = 50_000      # of a burst: until its first look at the clock, and since its last
+
+Told = collections.namedtuple("Told", "ns culprits")
+
+
+def bursts(stretches):
+    """With what came between the stretches of one burst: the hog had the core, for all it says."""
+    out = []
+    for begin, end in stretches:
+        if out and begin - out[-1][1] < WITHIN_NS:
+            begin = out.pop()[0]
+        out.append((begin - AROUND_NS, end + AROUND_NS))
+    return union(out)
+
+
+class Truth:
+    """
+    `hog`: (tid, stretches) of another program on the server's core. `idle`: times of its core, if
+    the server has a quota: long gaps in its work are that, but where others took the core
+    meanwhile they may as well be told as what it waited for. Any other gap may be somebody else's, or the hypervisor's,
+    which no recording can tell from the server's own work.
+    """
+
+    def __init__(self, log, ids, hog=None, idle=None):
+        self.log, self.ids = log, ids
+        self.usual = {}     # cause: what a message of the reference has of it
+        self.culprits = {"stopped": log.ready["client_pid"], "lock": log.ready["holder"],
+                         "page-fault": log.ready["pager"], "cpu-wait": hog and hog[0]}
+        self.sets = {}      # tid: {cause: its times}; of the earlier ones nothing is in a later one
+        for tid in log.ready["tids"]:
+            self.sets[tid] = self._sets(tid, hog and hog[1], idle)
+        # What a hog or a quota may be told to have taken at most, where that is more.
+        self.most = {"cpu-wait": bursts(hog[1]) if hog else []}
+        self.idle = idle
+
+    def _of(self, tid, *kinds):
+        return union((one.begin, one.end) for one in self.log.injected
+                     if one.cause in kinds and one.tid in (tid, 0))
+
+    def _sets(self, tid, hog, idle):
+        gaps = self._of(tid, "gap")
+        sets = {"stopped": self._of(tid, "stop"), "lock": self._of(tid, "lock"),
+                "page-fault": self._of(tid, "fault")}
+        if idle is not None:
+            sets["throttled"] = [gap for gap in gaps if gap[1] - gap[0] > THROTTLED_NS]
+        if hog:
+            sets["cpu-wait"] = union(hog)
+        before = []
+        for cause, times in sets.items():
+            sets[cause] = minus(times, before)
+            before = union([*before, *times])
+        self.gaps = union([*before, *gaps])
+        return sets
+
+    def _held_up(self, tid):
+        return union(pair for times in self.sets[tid].values() for pair in times)
+
+    def _behind(self, one, begin, end):
+        """(at least, at most, {(conn, seq)}): the time for which others were served before it."""
+        least, most, whom = [], [], set()
+        for other in self.log.by_tid[one.tid]:
+            if other is not one and other.read < end and other.done > begin:
+                least.append((other.read, other.end))
+                most.append((other.read, other.done))
+                whom.add((other.conn, other.seq))
+        least, most = (clip(union(found), begin, end) for found in (least, most))
+        return length(minus(least, self.gaps)), length(minus(most, self._held_up(one.tid))), whom
+
+    def of(self, one, begin, end):
+        """{cause: (at least, at most)} ns of a request that waited from `begin` to `end`."""
+        found = {}
+        for cause, times in self.sets[one.tid].items():
+            least = clip(times, begin, end)
+            most = clip(self.most.get(cause, times), begin, end)
+            if cause == "throttled":
+                least = minus(least, minus(least, self.idle))
+            found[cause] = length(least), length(most)
+        other_work = minus(self._of(one.tid, "burst"), union(
+            (other.read, other.end) for other in self.log.by_tid[one.tid]))
+        if other_work:
+            found["application"] = tuple(length(clip(times, begin, end)) for times in (
+                minus(other_work, self.gaps), minus(other_work, self._held_up(one.tid))))
+        found["head-of-line"] = self._behind(one, begin, end)[:2]
+        return found
+
+    def right(self, one, cause, begin, end, culprits):
+        """Part of the time of those who are told as culprits for which that is true; None: n/a."""
+        def is_it(c):
+            if cause == "head-of-line":
+                return self.ids.get(c["message"]) in whom
+            if c["tid"] in (None, one.tid) and cause in NAMELESS:   # it was at another message
+                return self.ids.get(c["message"]) in whom
+            return c["tid"] == self.culprits[cause]
+
+        if cause != "head-of-line" and not self.culprits.get(cause):
+            return None
+        if not culprits and cause in NAMELESS:
+            return None
+        whom = self._behind(one, begin, end)[2]
+        return (sum(c["ns"] for c in culprits if is_it(c)) /
+                max(sum(c["ns"] for c in culprits), 1))
+
+
+def told(example, cause, only=None):
+    """What an example says of a cause; `only`: the time of that culprit."""
+    parts = [part for part in example["parts"] if part["cause"] == cause]
+    culprits = [c for part in parts for c in part["culprits"] if only in (None, c["tid"])]
+    return Told(sum(c["ns"] for c in culprits) if only else sum(part["ns"] for part in parts),
+                culprits)
+
+
+class Score:
+    """Of the findings: a message and a cause of it."""
+
+    def __init__(self):
+        self.found, self.missed, self.false, self.errors, self.culprits = [], [], [], [], []
+        self.unknown = 0        # of no request of the log
+        self.affected = {}      # message: its coverage
+
+    def judge(self, truth, one, example, granularity):
+        begin = example["at_ns"] - example["latency_ns"]
+        end = example["at_ns"]
+        floor = max(granularity, FLOOR * example["latency_ns"], FLOOR_NS)
+        known = truth.of(one, begin, end)
+        for cause in {*known, *INJECTABLE}:
+            least, most = known.get(cause, (0, 0))
+            only = truth.culprits["cpu-wait"] if cause == "cpu-wait" else None
+            said = told(example, cause, only)
+            where = f"{cause} of message {example['id']}: {said.ns}, true {least}..{most}"
+            if least > floor and said.ns <= floor / 2:
+                self.missed.append(where)
+            elif said.ns > floor and most <= floor / 2:
+                self.false.append(where)
+            elif least > floor:
+                self._hit(truth, one, example, (cause, said, least, most, granularity, where))
+            if least > floor:
+                self.affected[example["id"]] = covered(example)
+
+    def _hit(self, truth, one, example, hit):
+        cause, said, least, most, granularity, where = hit
+        self.found.append((example["id"], cause))
+        # Held up all the same, it was not held up by what is usual.
+        error = max(least - truth.usual.get(cause, 0) - said.ns, said.ns - most, 0)
+        self.errors.append((error / max(granularity, ERROR * least), where))
+        right = truth.right(one, cause, example["at_ns"] - example["latency_ns"], example["at_ns"],
+                            said.culprits)
+        if right is not None:
+            self.culprits.append((right, where))
+
+    def causes(self):
+        return {cause for _, cause in self.found}
+
+    def __str__(self):
+        exact = sum(error <= 1 for error, _ in self.errors)
+        return (f"{len(self.affected)} messages, {len(self.found)} found, {len(self.missed)} "
+                f"missed, {len(self.false)} false, {exact} exact, worst error "
+                f"{max(self.errors, default=(0,))[0]:.2f} of the bound")
+
+
+def sums(example):
+    """Every nanosecond is charged once."""
+    check.equal(f"sum of the parts of message {example['id']}",
+                sum(part["ns"] for part in example["parts"]), example["latency_ns"])
+    known = [part["ns"] for part in example["parts"] if part["cause"] == "expected"]
+    check.equal(f"latency less deviation of message {example['id']}",
+                example["latency_ns"] - example["deviation_ns"], sum(known))
+
+
+def covered(example):
+    """Part of the deviation that has a cause."""
+    told = sum(part["ns"] for part in example["parts"]
+               if part["cause"] not in ("expected", "offset", "blind", "unexplained"))
+    return told / max(example["deviation_ns"], 1)
+
+
+def score(truth, examples, granularity):
+    result = Score()
+    for example in examples:
+        one = truth.log.at(example["tid"], example["at_ns"])
+        if one is None:
+            result.unknown += 1
+            continue
+        result.judge(truth, one, example, granularity)
+    return result
+
+
+def ratio(part, rest):
+    return len(part) / (len(part) + len(rest)) if part or rest else 1
+
+
+def agrees(truth, examples, granularity, causes, least):
+    """`causes`: those that were injected, of at least `least` messages."""
+    for example in examples:
+        sums(example)
+    s = score(truth, examples, granularity)
+    check.between("messages of no request of the log", s.unknown, 0, 0.02 * len(examples))
+    check.true(f"precision {ratio(s.found, s.false):.3f}: {s.false[:3]}",
+               ratio(s.found, s.false) >= PRECISION)
+    check.true(f"recall {ratio(s.found, s.missed):.3f}: {s.missed[:3]}",
+               ratio(s.found, s.missed) >= RECALL)
+    check.equal("causes that were not found at all", set(causes) - s.causes(), set())
+    check.true(f"messages that it delayed: {len(s.affected)} of {len(examples)}",
+               len(s.affected) >= least)
+    covers = sorted(s.affected.values())
+    if covers:
+        check.true(f"coverage: worst {covers[:3]}, median {covers[len(covers) // 2]}",
+                   covers[0] >= COVERAGE_MIN and covers[len(covers) // 2] >= COVERAGE_MEDIAN)
+    wrong = sorted(where for error, where in s.errors if error > 1)
+    check.true(f"{len(wrong)} of {len(s.errors)} not within the bound: {wrong[:3]}",
+               len(wrong) <= (1 - EXACT) * len(s.errors))
+    poor = [where for right, where in s.culprits if right < CULPRIT]
+    check.true(f"{len(poor)} of {len(s.culprits)} culprits are wrong: {poor[:3]}",
+               len(poor) <= (1 - CULPRIT) * len(s.culprits))
+    return s
+
+
+# ---- what must not agree ----
+
+def changed(examples, change):
+    """The examples with each part's fields replaced by what `change` makes of it."""
+    return [{**example, "parts": [{**part, **change(part)} for part in example["parts"]]}
+            for example in examples]
+
+
+def swapped(examples, one, other):
+    names = {one: other, other: one}
+    return changed(examples, lambda part: {"cause": names.get(part["cause"], part["cause"])})
+
+
+def of_others(examples):
+    """Each culprit is another one."""
+    def other(culprit):
+        return {**culprit, "tid": (culprit["tid"] or 0) + 1,
+                "message": (culprit["message"] or 0) + 1000}
+    return changed(examples, lambda part: {"culprits": [other(c) for c in part["culprits"]]})
+
+
+def less(examples, cause, share):
+    """A share of the cause's time, and of its culprits', is told as expected."""
+    def shrink(of):
+        return {**of, "ns": int(of["ns"] * (1 - share))}
+    out = []
+    for example in examples:
+        parts = [{**shrink(part), "culprits": [shrink(c) for c in part["culprits"]]}
+                 if part["cause"] == cause else part for part in example["parts"]]
+        rest = example["latency_ns"] - sum(part["ns"] for part in parts)
+        out.append({**example, "parts": [*parts, {"cause": "offset", "ns": rest, "culprits": []}]})
+    return out

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The server that writes down its calls (logged.c), and clients for it."""
+import collections
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import tempfile
+
+from lib import check, netns, process
+
+PROGRAM = os.environ.get("LOGGED", "build/tests/native/logged")
+Call = collections.namedtuple("Call", "kind port tid before after offset bytes")
+
+
+class Server:
+    """Serves in the net's reader namespace until finish(), which gives its calls in order."""
+
+    def __init__(self, net, family, **options):
+        self.net, self.family = net, family
+        self.folder = tempfile.TemporaryDirectory()
+        self.log = os.path.join(self.folder.name, "log")
+        args = [PROGRAM, "--netns", net.reader, "--address", net.address(family)]
+        for name, value in options.items():
+            args.append("--" + name.replace("_", "-"))
+            if value is not True:
+                args.append(str(value))
+        self.process = process.start([*args, self.log], stdin=subprocess.PIPE,
+                                     stdout=subprocess.PIPE, text=True)
+        port = self.process.stdout.readline()
+        check.true("the server did not start", port)
+        self.port = int(port)
+        self.filter = "--port", self.port, "--netns", net.reader
+
+    def client(self):
+        kind = socket.AF_INET6 if self.family == 6 else socket.AF_INET
+        with netns.inside(self.net.sender):
+            s = socket.socket(kind)
+        s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        s.settimeout(20)
+        s.connect((self.net.address(self.family), self.port))
+        return s
+
+    @contextlib.contextmanager
+    def stopped(self):
+        self.process.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self.process.send_signal(signal.SIGCONT)
+
+    def finish(self):
+        self.process.communicate("", timeout=20)
+        check.equal("exit code of the server", self.process.returncode, 0)
+        with open(self.log, encoding="ascii") as f:
+            lines = [line.split() for line in f]
+        return sorted((Call(kind, *map(int, rest)) for kind, *rest in lines),
+                      key=lambda call: call.before)
+
+
+def take(sock, size):
+    """Reads so many bytes."""
+    data = b""
+    while len(data) < size:
+        got = sock.recv(size - len(data))
+        check.true("the connection ended early", got)
+        data += got
+    return data

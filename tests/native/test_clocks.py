@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""
+A recording's clock parameters against readings that were taken meanwhile: each reading of TSC, RAW,
+REALTIME, TAI, BOOTTIME and sched_clock, converted, is the monotonic time at which it was taken,
+within the bound that the recording gives; most of them are known.
+"""
+import os
+import signal
+import subprocess
+import sys
+import time
+
+from lib import check, trace
+
+CLOCKS = os.environ.get("CLOCKS", "build/tests/native/clocks")
+GUEST = "guest" in sys.argv     # there it is exact
+DOMAINS = {"tsc", "monotonic-raw", "realtime", "tai", "boottime", "sched-clock"}
+
+
+def run(*args, lines=None):
+    return subprocess.run([CLOCKS, *args], input=lines, capture_output=True, text=True, timeout=60,
+                          check=True).stdout
+
+
+def checked(file, lines, off_ns):
+    """{domain: (known, unknown, wrong, worst bound)}, and by which way."""
+    found, way = {}, None
+    for line in run("check", file, str(off_ns), lines=lines).splitlines():
+        words = line.split()
+        if words[0] == "way":
+            way = words[1].rstrip(":")
+        elif words[0] == "params":
+            check.equal("parameters missing, refused", (words[2], words[4]), ("0", "0"))
+        else:
+            found[words[0]] = tuple(map(int, words[1:]))
+    return found, way
+
+
+def within(found):
+    for domain, (_, _, wrong, _) in found.items():
+        check.equal(f"conversions of {domain} out of their bound", wrong, 0)
+
+
+def recorded(what):
+    recording = trace.Recording("--with", what)
+    time.sleep(0.2)
+    lines = run("read", "2")
+    recording.process.send_signal(signal.SIGINT)
+    recording.process.communicate(timeout=trace.END_LIMIT_S)
+    return recording, lines
+
+
+@check.patiently
+def converted(what):
+    recording, lines = recorded(what)
+    found, way = checked(recording.file, lines, 0)
+    check.equal("clocks", set(found), DOMAINS)
+    within(found)
+    for domain, (known, unknown, _, bound) in found.items():
+        check.between(f"readings of {domain} that are not known", unknown, 0, 0.05 * known)
+        check.true(f"{domain} has a bound: {bound}", bound > 0 or domain != "sched-clock")
+    if GUEST:
+        check.equal("way", way, "exact")
+        check.between("worst bound of the TSC", found["tsc"][3], 0, 100000)
+    off, _ = checked(recording.file, lines, 1000000)
+    check.must_fail("a millisecond off", within, off)
+    return f"{way}: " + ", ".join(f"{d} {k} known, {u} not, to {b} ns"
+                                  for d, (k, u, _, b) in sorted(found.items()))
+
+
+def none_without_traces():
+    """A recording of distributions only needs none, and has none."""
+    recording, lines = recorded("watch")
+    found, way = checked(recording.file, lines, 0)
+    check.equal("way", way, None)
+    check.equal("known", {known for known, _, _, _ in found.values()}, {0})
+    return "none"
+
+
+if GUEST:
+    check.run([(converted, "watch,activity")])
+    sys.exit()
+check.run([(converted, "watch,activity"), (converted, "watch,messages"), (none_without_traces,)])

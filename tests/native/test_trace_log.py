@@ -1,0 +1,270 @@
+# SPDX-License-Identifier: Apache-2.0
+"""
+What a recording says of messages, held against the log of the server that read and sent them: which
+bytes, in which order, by which thread, and when.
+"""
+import statistics
+import sys
+import threading
+import time
+
+from lib import check, logged, netns, trace
+from lib.traffic import outweigh_others
+
+GUEST = "guest" in sys.argv     # emulated: fewer of them
+N = 200 if GUEST else 1000
+MEDIAN_NS, MOST_NS = 1000, 5000
+ENDS = ["segment", "qdisc", "driver"]
+
+
+def recorded(server, client, options=("--with", "messages")):
+    """What `client` does with the server; (recording, the server's log)."""
+    observer = trace.Recording(*server.filter, *options)
+    client(server)
+    time.sleep(0.1)
+    log = server.finish()
+    t = observer.stop()
+    check.equal("exit code", t.code, 0)
+    check.equal("what was lost", sum(t.lost.values()), 0)
+    return t, log
+
+
+def by_connection(t, messages):
+    """{remote port: [message, ...]} by time: in the file they are by core."""
+    found = {}
+    for m in sorted(messages, key=lambda m: (m.first, m.pieces[-1].end)):
+        found.setdefault(t.flows[m.flow].remote, []).append(m)
+    return found
+
+
+def paired(t, messages, log, kind):
+    """[(message, call)], in the order of each connection's bytes."""
+    calls = {}
+    for call in log:
+        if call.kind == kind:
+            calls.setdefault(call.port, []).append(call)
+    found = by_connection(t, messages)
+    check.equal("connections", sorted(found), sorted(calls))
+    pairs = []
+    for port, mine in found.items():
+        theirs = calls[port]
+        check.equal(f"{kind} calls of {port}", len(mine), len(theirs))
+        start = mine[0].offset - theirs[0].offset
+        for m, call in zip(mine, theirs):
+            check.equal("where its bytes begin", (m.offset - start) % 2**32, call.offset)
+            check.equal("how many they are", m.bytes, call.bytes)
+            check.equal("whose call it was", m.tid, call.tid)
+            pairs.append((m, call))
+    return pairs
+
+
+def close(what, differences):
+    """Between two readings of the clock nothing but the end of a system call."""
+    ordered = sorted(differences)
+    check.between(f"the least: {what}", ordered[0], 0, MOST_NS)
+    check.between(f"median: {what}", statistics.median(ordered), 0, MEDIAN_NS)
+    check.between(f"99 %: {what}", ordered[int(0.99 * len(ordered))], 0, MOST_NS)
+    return f"{statistics.median(ordered):.0f} ns, 99 % {ordered[int(0.99 * len(ordered))]} ns"
+
+
+def in_order(pairs):
+    """Reads of all connections end in the order of the log; what is first comes first."""
+    ends = [m.pieces[-1].end for m, _ in sorted(pairs, key=lambda pair: pair[1].after)]
+    check.equal("order of the reads", ends, sorted(ends))
+
+
+def reads_agree(t, log):
+    pairs = paired(t, t.messages, log, "read")
+    for m, call in pairs:
+        check.true(f"{m} within its call {call}", call.before < m.pieces[-1].end < call.after)
+        check.equal("what its pieces end at", [p.stage for p in m.pieces][-2:],
+                    ["enqueued", "read"])
+    in_order(pairs)
+    return close("read", [call.after - m.pieces[-1].end for m, call in pairs])
+
+
+def sends_agree(t, log):
+    pairs = paired(t, t.sends, log, "send")
+    for m, call in pairs:
+        check.true(f"{m} within its call {call}", call.before < m.first < m.last < call.after)
+        check.equal("what its pieces end at", [p.stage for p in m.pieces], ENDS)
+        check.equal("whose pieces they are", {p.role for p in m.pieces}, {trace.TRANSMIT})
+        for one, other in zip(m.pieces, m.pieces[1:]):
+            check.equal("where the next piece begins", other.begin, one.end)
+    return close("send", [m.first - call.before for m, call in pairs])
+
+
+def late(t, by=10_000):
+    """Control: the same, but each read a little too early."""
+    t.messages = [m._replace(pieces=[*m.pieces[:-1],
+                                     m.pieces[-1]._replace(end=m.pieces[-1].end - by)])
+                  for m in t.messages]
+    return t
+
+
+def exchange(server):
+    sock = server.client()
+    for _ in range(N):
+        sock.sendall(b"x" * 100)
+        logged.take(sock, 200)
+    sock.close()
+
+
+@check.patiently
+def one_by_one(net, family):
+    t, log = recorded(logged.Server(net, family, reply=200, cpu=1), exchange)
+    check.equal("calls", len(log), 2 * N)
+    figure = reads_agree(t, log), sends_agree(t, log)
+    check.must_fail("reads 10 us early", reads_agree, late(t), log)
+    check.must_fail("a log that lacks one", paired, t, t.sends, log[:-1], "send")
+    return "; ".join(figure)
+
+
+def several_threads(net):
+    """Eight connections, two threads on one epoll instance."""
+    def client(server):
+        threads = [threading.Thread(target=exchange, args=[server]) for _ in range(8)]
+        for each in threads:
+            each.start()
+        for each in threads:
+            each.join()
+
+    t, log = recorded(logged.Server(net, 4, reply=200, threads=2), client)
+    check.equal("calls", len(log), 2 * 8 * N)
+    check.equal("threads", len({call.tid for call in log}), 2)
+    paired(t, t.messages, log, "read")
+    paired(t, t.sends, log, "send")
+
+
+def descriptors_used_again(net):
+    """Connections one after the other, the server's descriptor the same."""
+    def client(server):
+        for i in range(N // 10):
+            sock = server.client()
+            sock.sendall(b"x" * (1 + i))
+            logged.take(sock, 200)
+            sock.close()
+
+    t, log = recorded(logged.Server(net, 4, reply=200), client)
+    paired(t, t.messages, log, "read")
+    paired(t, t.sends, log, "send")
+    check.equal("flows", len({m.flow for m in t.messages}), N // 10)
+
+
+def timeouts(net):
+    """Receive calls that return nothing are no messages."""
+    def client(server):
+        sock = server.client()
+        for _ in range(20):
+            time.sleep(0.03)
+            sock.sendall(b"x" * 100)
+            logged.take(sock, 200)
+        sock.close()
+
+    t, log = recorded(logged.Server(net, 4, reply=200, timeout_ms=10), client)
+    check.equal("messages", len(t.messages), 20)
+    in_order(paired(t, t.messages, log, "read"))
+
+
+def one_read_of_many(net):
+    """Seven sends, one read: one message, from the first one's arrival to after the last one's."""
+    def client(server):
+        sock = server.client()
+        sock.sendall(b"x" * 10)
+        time.sleep(0.05)
+        with server.stopped():
+            for _ in range(7):
+                sock.sendall(b"x" * 100)
+                time.sleep(0.01)
+        logged.take(sock, 2)
+        sock.close()
+
+    t, log = recorded(logged.Server(net, 4, reply=1), client)
+    pairs = paired(t, t.messages, log, "read")
+    check.equal("bytes", [call.bytes for _, call in pairs], [10, 700])
+    last = pairs[1][0]
+    check.between("from the first to the last", last.last - last.first, 60_000_000, 10**9)
+
+
+def many_reads_of_one(net):
+    """A segment that is read in pieces is a message of the first read; five segments are one."""
+    t, log = recorded(logged.Server(net, 4, read=20, reply=1), one_of_100)
+    reads = [call for call in log if call.kind == "read"]
+    check.equal("reads", len(reads), 5)
+    check.equal("messages", [(m.bytes, m.tid) for m in t.messages], [(20, reads[0].tid)])
+    check.between("read", reads[0].after - t.messages[0].pieces[-1].end, 0, 10**6)
+
+
+def one_of_100(server):
+    sock = server.client()
+    sock.sendall(b"x" * 100)
+    logged.take(sock, 5)
+    sock.close()
+
+
+WINDOW_NS = 200_000_000
+REPLIES = 8
+
+
+def window(net):
+    """What the receiver's window holds back waits between send and segment."""
+    def client(server):
+        sock = server.client()
+        sock.setsockopt(logged.socket.SOL_SOCKET, logged.socket.SO_RCVBUF, 40_000)
+        for _ in range(REPLIES):
+            sock.sendall(b"x")
+            time.sleep(0.02)
+        time.sleep(WINDOW_NS / 1e9)
+        logged.take(sock, REPLIES * 20_000)
+        sock.close()
+
+    t, log = recorded(logged.Server(net, 4, reply=20_000), client)
+    pairs = paired(t, t.sends, log, "send")
+    last = pairs[-1][0]
+    waited = {p.stage: p.end - p.begin for p in last.pieces}
+    check.between("the last one's wait for the window", waited["segment"], WINDOW_NS, 10 * WINDOW_NS)
+    check.between("and behind it", last.pieces[-1].end - last.pieces[1].begin, 0, 20_000_000)
+    check.true("the call returned long before", last.last < last.pieces[0].end)
+    quick = pairs[0][0]
+    check.between("the first one's", quick.pieces[-1].end - quick.first, 0, 20_000_000)
+
+
+def sent_again(net):
+    """What is lost on the way and sent again ends its call once, the first time."""
+    def client(server):
+        sock = server.client()
+        with server.stopped():
+            sock.sendall(b"x")
+            netns.ip("-n", net.sender, "addr", "del", "10.77.0.2/24", "dev", "sender0")
+        time.sleep(0.05)
+        netns.ip("-n", net.sender, "addr", "add", "10.77.0.2/24", "dev", "sender0")
+        logged.take(sock, 200)
+        sock.sendall(b"x")
+        logged.take(sock, 200)
+        sock.close()
+
+    t, log = recorded(logged.Server(net, 4, reply=200), client,
+                      ("--with", "messages", "--stages", "all"))
+    pairs = paired(t, t.sends, log, "send")
+    check.between("when the first one had left", pairs[0][0].pieces[-1].end - pairs[0][0].first,
+                  0, 20_000_000)
+
+
+def of_receive_only(net):
+    """Control: without the transmit side's stages there are no sends."""
+    t, log = recorded(logged.Server(net, 4, reply=200), one_of_100,
+                      ("--with", "messages", "--stages", "ingress"))
+    check.equal("sends", len(t.sends), 0)
+    paired(t, t.messages, log, "read")
+
+
+outweigh_others()
+nets = netns.every()
+LOOPBACK, VETH = nets[0][0], nets[2][0]
+if GUEST:
+    check.run([(one_by_one, *nets[2]), (descriptors_used_again, VETH), (window, VETH)])
+check.run(
+    [(one_by_one, *net) for net in nets] +
+    [(several_threads, VETH), (descriptors_used_again, LOOPBACK), (timeouts, VETH),
+     (one_read_of_many, VETH), (many_reads_of_one, VETH), (window, VETH), (sent_again, VETH),
+     (of_receive_only, VETH)])

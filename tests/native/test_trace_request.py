@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: Apache-2.0
+"""
+record --boundary request: a message is a request, from its first byte's arrival to the send call of
+its reply, whatever calls its bytes were read and sent by.
+"""
+import os
+import statistics
+import sys
+import time
+
+from lib import check, loading, logged, netns, servers, trace
+from lib.traffic import outweigh_others
+
+N = 500
+GET = b"get key\r\n"
+END = b"END\r\n"
+BY_REQUEST = "--with", "messages", "--boundary", "request"
+MOST_NS = 5000
+
+
+def recorded(server, client, code=0):
+    observer = trace.Recording(*server.filter, *BY_REQUEST)
+    client(server)
+    time.sleep(0.1)
+    log = server.finish()
+    t = observer.stop()
+    check.equal(f"exit code ({t.document['losses']})", t.code, code)
+    t.messages.sort(key=lambda m: (t.flows[m.flow].remote, m.offset))
+    return t, log
+
+
+def begins_with(calls, offset):
+    """The call that has that byte."""
+    return next(c for c in calls if c.offset <= offset < c.offset + c.bytes)
+
+
+def whole(m):
+    check.equal("what its pieces end at", [p.stage for p in m.pieces][-3:],
+                ["enqueued", "read", "send"])
+    check.equal("where it begins", m.pieces[0].begin, m.first)
+    for one, other in zip(m.pieces, m.pieces[1:]):
+        check.equal("where the next piece begins", other.begin, one.end)
+
+
+def agree(messages, log, size, reply):
+    """Each request is `size` bytes, and each reply `reply`. Of one connection."""
+    reads = [c for c in log if c.kind == "read"]
+    sends = [c for c in log if c.kind == "send"]
+    late, early = [], []
+    for i, m in enumerate(messages):
+        whole(m)
+        check.equal("where it is", (m.offset - messages[0].offset) % 2**32, i * size)
+        check.equal("bytes", m.bytes, size)
+        read = begins_with(reads, (i + 1) * size - 1)
+        sent = begins_with(sends, i * reply)
+        check.equal("who read it", m.tid, read.tid)
+        check.true(f"{m} was read in {read}", read.before < m.pieces[-2].end < read.after)
+        check.true(f"its reply was sent in {sent}", sent.before < m.pieces[-1].end < sent.after)
+        late.append(read.after - m.pieces[-2].end)
+        early.append(m.pieces[-1].end - sent.before)
+    return [sorted(late), sorted(early)]
+
+
+def one_by_one(server):
+    sock = server.client()
+    for _ in range(N):
+        sock.sendall(GET)
+        logged.take(sock, len(END))
+    sock.close()
+
+
+@check.patiently
+def each(net, family):
+    """One after the other; when they were read and answered."""
+    t, log = recorded(logged.Server(net, family, lines=True, cpu=1), one_by_one)
+    check.equal("requests", len(t.messages), N)
+    figures = agree(t.messages, log, len(GET), len(END))
+    check.must_fail("each a request early", agree, t.messages[1:], log, len(GET), len(END))
+    sent = figures[1]
+    check.between("median of send", statistics.median(sent), 0, MOST_NS / 5)
+    check.between("99 % of send", sent[int(0.99 * N)], 0, MOST_NS)
+    return ", ".join(f"{statistics.median(f):.0f} ns" for f in figures)
+
+
+def pipelined(net, answer):
+    """Seven at once, and in part: the replies in one call, or in seven."""
+    def client(server):
+        sock = server.client()
+        for _ in range(10):
+            sock.sendall(7 * GET)
+            logged.take(sock, 7 * len(END))
+        sock.close()
+
+    t, log = recorded(logged.Server(net, 4, **{answer: True}), client)
+    check.equal("reads", sum(c.kind == "read" for c in log), 10)
+    check.equal("sends", sum(c.kind == "send" for c in log), 10 if answer == "lines" else 70)
+    check.equal("requests", len(t.messages), 70)
+    agree(t.messages, log, len(GET), len(END))
+
+
+def in_parts(net):
+    """A request in three packets and three reads; and reads of four bytes each."""
+    def client(server):
+        sock = server.client()
+        for _ in range(10):
+            for part in (GET[:3], GET[3:7], GET[7:]):
+                sock.sendall(part)
+                time.sleep(0.01)
+            logged.take(sock, len(END))
+        sock.close()
+
+    t, log = recorded(logged.Server(net, 4, lines=True), client)
+    check.equal("requests", len(t.messages), 10)
+    agree(t.messages, log, len(GET), len(END))
+    for m in t.messages:
+        check.between("from its first byte to its last", m.last - m.first, 20_000_000, 10**9)
+    t, log = recorded(logged.Server(net, 4, lines=True, read=4), one_by_one)
+    check.equal("requests in small reads", len(t.messages), N)
+    agree(t.messages, log, len(GET), len(END))
+
+
+def across(net):
+    """Requests whose bounds are no packet's and no read's."""
+    def client(server):
+        sock = server.client()
+        data = 300 * GET
+        for at in range(0, len(data), 50):
+            sock.sendall(data[at:at + 50])
+            time.sleep(0.001)
+        logged.take(sock, 300 * len(END))
+        sock.close()
+
+    t, log = recorded(logged.Server(net, 4, lines_each=True, read=37), client)
+    check.equal("requests", len(t.messages), 300)
+    agree(t.messages, log, len(GET), len(END))
+
+
+def backlog(net):
+    """More than a thousand requests wait while the server is stopped."""
+    def client(server):
+        sock = server.client()
+        sock.sendall(GET)
+        logged.take(sock, len(END))
+        with server.stopped():
+            for _ in range(30):
+                sock.sendall(GET)
+            time.sleep(0.05)
+        logged.take(sock, 30 * len(END))
+        sock.close()
+
+    t, log = recorded(logged.Server(net, 4, lines=True), client)
+    check.equal("requests", len(t.messages), 31)
+    agree(t.messages, log, len(GET), len(END))
+    check.true("they waited", t.messages[1].pieces[-1].end - t.messages[1].first > 50_000_000)
+
+
+def left_out(net):
+    """What isn't followed is counted, once for each connection, and is no message."""
+    def client(server):
+        unknown = server.client()
+        unknown.sendall(b"\x16\x03\x01 no text\n")
+        logged.take(unknown, len(END))
+        unknown.sendall(GET)
+        logged.take(unknown, len(END))
+        good = server.client()
+        good.sendall(GET)
+        logged.take(good, len(END))
+        bad = server.client()
+        bad.sendall(GET)
+        logged.take(bad, len(END))
+        bad.sendall(b"mg key q\r\n")
+        logged.take(bad, len(END))
+        bad.sendall(GET)
+        logged.take(bad, len(END))
+        for sock in (unknown, good, bad):
+            sock.close()
+
+    t, _ = recorded(logged.Server(net, 4, lines=True), client, 3)
+    check.equal("requests", len(t.messages), 2)
+    check.equal("of an unknown protocol", t.counted("excluded", "protocol-unknown"), 1)
+    check.equal("not followed", t.counted("losses", "not-followed"), 1)
+    check.equal("other losses", sum(r["count"] for r in t.document["losses"]), 1)
+
+
+def older(net):
+    """A connection that was in use before: which reply is whose isn't known."""
+    server = logged.Server(net, 4, lines=True)
+    before, idle = server.client(), server.client()
+    before.sendall(GET)
+    logged.take(before, len(END))
+
+    def client(_):
+        for sock in (before, idle):
+            for _ in range(5):
+                sock.sendall(GET)
+                logged.take(sock, len(END))
+            sock.close()
+
+    t, _ = recorded(server, client)
+    check.equal("requests of the one that was idle", len(t.messages), 5)
+    check.equal("connections", t.counted("excluded", "connection-older"), 1)
+
+
+def both_ends(net):
+    """The client's end of the same connection is none that serves."""
+    server = logged.Server(net, 4, lines=True)
+    observer = trace.Recording("--netns", net.reader, *BY_REQUEST)
+    one_by_one(server)
+    time.sleep(0.1)
+    server.finish()
+    t = observer.stop()
+    check.equal("requests", len(t.messages), N)
+    check.equal("where they were served", {f.local for f in t.flows.values()
+                                           if f.number in {m.flow for m in t.messages}},
+                {server.port})
+    check.equal("the other end", t.counted("excluded", "protocol-unknown"), 1)
+
+
+def of_server(name, *options):
+    """Real servers under load: each request that was completed is one message, some in pipelines."""
+    with servers.server(name) as (url, server):
+        port = int(url.rsplit(":", 1)[1])
+        observer = trace.Recording("--port", port, *BY_REQUEST)
+        got = loading.load(url, "--rate", 2000, "--max-time", "2s", "--percentile", 90,
+                           "--connections", 8, "--outstanding", 4, *options)
+        time.sleep(0.1)
+        t = observer.stop()
+        check.equal(f"exit code ({t.document['losses']})", t.code, 0)
+    check.equal("failed", got["requests"]["failed"], 0)
+    check.between(f"requests ({t.document['excluded']})", len(t.messages),
+                  got["requests"]["completed"], got["requests"]["sent"] + EXTRA)
+    for m in t.messages:
+        whole(m)
+    threads = {int(tid) for tid in os.listdir(f"/proc/{server.pid}/task")} if server.poll() is None \
+        else set()
+    check.true("who read them", not threads or {m.tid for m in t.messages} <= threads)
+    return f"{len(t.messages)} requests, {t.counted('excluded', 'connection-older')} older"
+
+
+EXTRA = 16  # that the load generator asks before it begins
+
+outweigh_others()
+nets = netns.every()
+LOOPBACK, VETH = nets[0][0], nets[2][0]
+if "guest" in sys.argv:
+    check.run([(each, *nets[2]), (pipelined, VETH, "lines"), (in_parts, VETH)])
+check.run(
+    [(each, *net) for net in nets] +
+    [(pipelined, VETH, "lines"), (pipelined, VETH, "lines_each"), (in_parts, VETH), (across, VETH),
+     (backlog, VETH), (left_out, VETH), (older, VETH), (both_ends, LOOPBACK),
+     (of_server, "memcached"), (of_server, "redis"), (of_server, "nginx")])

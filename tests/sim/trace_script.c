@@ -1,0 +1,400 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trace_script.h"
+
+#include <arpa/inet.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/bug.h"
+#include "base/parse.h"
+#include "diagnose/calls.h"
+#include "event/names.h"
+#include "event/writer.h"
+#include "trace.h"
+
+#define WORDS_MAX 16
+#define TASKS_MAX 64
+#define CALLS_END 512
+
+struct script {
+	const char *name;
+	unsigned int line;
+	char *words[WORDS_MAX];
+	int n, at;
+	struct trace trace;
+	struct event_writer *writer;
+	struct {
+		char name[16];
+		uint32_t pid, tid;
+	} tasks[TASKS_MAX];
+	uint32_t n_tasks;
+	uint64_t shift;          /* of the times of a repeated line */
+	uint64_t round;          /* how often it was done before */
+};
+
+__attribute__((noreturn, format(printf, 2, 3)))
+static void die(const struct script *s, const char *fmt, ...)
+{
+	va_list ap;
+
+	fprintf(stderr, "%s:%u: ", s->name, s->line);
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+	exit(1);
+}
+
+/* ---- words ---- */
+
+static void split(struct script *s, char *text)
+{
+	s->n = s->at = 0;
+	for (;;) {
+		char end = ' ';
+
+		text += strspn(text, " \t");
+		if (!*text || *text == '#')
+			return;
+		if (s->n == WORDS_MAX)
+			die(s, "more than %d words", WORDS_MAX);
+		if (*text == '"')
+			end = *text++;
+		s->words[s->n++] = text;
+		text += end == '"' ? strcspn(text, "\"") : strcspn(text, " \t");
+		if (*text)
+			*text++ = '\0';
+	}
+}
+
+static bool more(const struct script *s)
+{
+	return s->at < s->n;
+}
+
+static const char *word(struct script *s)
+{
+	if (!more(s))
+		die(s, "a word is missing after '%s'", s->words[s->n - 1]);
+	return s->words[s->at++];
+}
+
+static uint64_t parse_number(struct script *s, const char *text)
+{
+	uint64_t n;
+
+	if (parse_u64(text, &n))
+		die(s, "'%s' is no number", text);
+	return n;
+}
+
+static uint32_t number(struct script *s)
+{
+	return (uint32_t)parse_number(s, word(s));
+}
+
+static uint64_t duration(struct script *s)
+{
+	const char *text = word(s);
+	uint64_t ns = 0;
+
+	if (strcmp(text, "0") != 0 && parse_duration(text, &ns))
+		die(s, "'%s' is no time", text);
+	return ns;
+}
+
+static uint64_t moment(struct script *s)
+{
+	return duration(s) + s->shift;
+}
+
+static uint32_t core(struct script *s)
+{
+	uint32_t n = number(s);
+
+	if (n >= s->trace.cores)
+		die(s, "there is no core %u", n);
+	return n;
+}
+
+/* A task's number; "idle" is 0, and a number is itself. */
+static uint32_t task(struct script *s)
+{
+	const char *text = word(s);
+	uint64_t tid;
+
+	if (strcmp(text, "idle") == 0)
+		return 0;
+	for (uint32_t i = s->n_tasks; i--;)
+		if (strcmp(s->tasks[i].name, text) == 0)
+			return s->tasks[i].tid;
+	if (parse_u64(text, &tid))
+		die(s, "there is no task '%s'", text);
+	return (uint32_t)tid;
+}
+
+/* ---- lines of the whole ---- */
+
+static void make_fact(struct script *s)
+{
+	const char *key = word(s);
+
+	BUG_ON(event_put_fact(event_writer_sink(s->writer), TRACE_START, key, word(s)));
+}
+
+static void make_cores(struct script *s)
+{
+	s->trace.cores = number(s);
+	if (!s->trace.cores || s->trace.cores > TRACE_CORES)
+		die(s, "1 to %u cores", TRACE_CORES);
+}
+
+static void make_task(struct script *s)
+{
+	const char *name = word(s);
+
+	if (s->n_tasks == TASKS_MAX)
+		die(s, "more than %d tasks", TASKS_MAX);
+	snprintf(s->tasks[s->n_tasks].name, sizeof(s->tasks->name), "%s", name);
+	s->tasks[s->n_tasks].pid = number(s);
+	s->tasks[s->n_tasks].tid = number(s);
+	trace_name(&s->trace, 0, s->tasks[s->n_tasks].pid, s->tasks[s->n_tasks].tid, name);
+	s->n_tasks++;
+}
+
+static void make_flow(struct script *s)
+{
+	struct event_flow flow = { .id = number(s), .family = AF_INET, .protocol = PROTO_TCP };
+
+	if (inet_pton(AF_INET, word(s), flow.local) != 1)
+		die(s, "that is no address");
+	flow.local_port = (__u16)number(s);
+	if (inet_pton(AF_INET, word(s), flow.remote) != 1)
+		die(s, "that is no address");
+	flow.remote_port = (__u16)number(s);
+	BUG_ON(event_put(event_writer_sink(s->writer), EV_FLOW, TRACE_START, &flow, sizeof(flow)));
+}
+
+static void make_lost(struct script *s)
+{
+	struct event_loss loss = { .why = LOSS_PRODUCER };
+	const char *kind = word(s);
+	int parsed = event_kind_parse(kind);
+
+	if (parsed < 0)
+		die(s, "'%s' is no kind", kind);
+	loss.kind = (__u32)parsed;
+	loss.records = number(s);
+	BUG_ON(event_put(event_writer_sink(s->writer), EV_LOSS, TRACE_START, &loss, sizeof(loss)));
+}
+
+static void make_message(struct script *s)
+{
+	const uint64_t id = number(s) + s->round;
+	const uint32_t tid = task(s);
+	const uint64_t first = moment(s), queued = moment(s), read = moment(s);
+	struct trace_message *m = trace_message(&s->trace, id, tid, first, queued, read, core(s));
+
+	while (more(s)) {
+		const char *text = word(s);
+
+		if (strncmp(text, "core=", 5) == 0)
+			m->pieces[0].core = (uint32_t)parse_number(s, text + 5);
+		else if (strncmp(text, "flow=", 5) == 0)
+			m->head.flow = (uint32_t)parse_number(s, text + 5);
+		else if (strcmp(text, "sent") == 0)
+			m->head.direction = DIR_EGRESS;
+		else if (strcmp(text, "no-pieces") == 0)
+			m->head.n = 0;
+		else
+			die(s, "'%s' is unknown", text);
+	}
+}
+
+static void make_open(struct script *s)
+{
+	s->trace.open = true;
+}
+
+static void make_early(struct script *s)
+{
+	s->trace.early = true;
+}
+
+static void make_until(struct script *s)
+{
+	const uint64_t end = moment(s);
+
+	if (end > s->trace.end)
+		s->trace.end = end;
+}
+
+/* ---- what happens on a core ---- */
+
+static uint16_t left(struct script *s)
+{
+	static const char *const words[LEFT_MAX] = {
+		[LEFT_RUNNABLE] = "runnable", [LEFT_ASLEEP] = "asleep", [LEFT_BLOCKED] = "blocked",
+		[LEFT_IO] = "io", [LEFT_STOPPED] = "stopped", [LEFT_ENDED] = "ended",
+	};
+	const char *text = more(s) ? word(s) : "asleep";
+
+	for (uint16_t i = LEFT_RUNNABLE; i < LEFT_MAX; i++)
+		if (strcmp(words[i], text) == 0)
+			return i;
+	die(s, "'%s' is no way to leave", text);
+}
+
+static uint32_t call(struct script *s)
+{
+	const struct calls calls = calls_of("x86_64");
+	const char *text = word(s);
+
+	for (uint32_t nr = 0; nr < CALLS_END; nr++)
+		if (calls_name(&calls, nr) && strcmp(calls_name(&calls, nr), text) == 0)
+			return nr;
+	return (uint32_t)parse_number(s, text);
+}
+
+/* Steps whose only word is a number, or none. */
+static const struct {
+	const char *word;
+	enum trace_step step;
+	bool number;
+} steps[] = {
+	{ "return", TRACE_RETURN, false },   { "irq", TRACE_IRQ, true },
+	{ "irq-end", TRACE_IRQ_END, false }, { "vector", TRACE_VECTOR, true },
+	{ "vector-end", TRACE_VECTOR_END, false }, { "softirq", TRACE_SOFTIRQ, true },
+	{ "softirq-end", TRACE_SOFTIRQ_END, false }, { "fault", TRACE_FAULT, false },
+	{ "lose", TRACE_LOSE, false },       { "flush", TRACE_FLUSH, false },
+};
+
+static void make_rename(struct script *s, uint64_t time)
+{
+	const uint32_t tid = task(s);
+
+	for (uint32_t i = 0; i < s->n_tasks; i++)
+		if (s->tasks[i].tid == tid) {
+			trace_name(&s->trace, time, s->tasks[i].pid, tid, word(s));
+			return;
+		}
+}
+
+static void make_step(struct script *s)
+{
+	const uint64_t time = moment(s);
+	const uint32_t on = core(s);
+	const char *what = word(s);
+	uint32_t a;
+
+	for (size_t i = 0; i < ARRAY_LEN(steps); i++)
+		if (strcmp(steps[i].word, what) == 0) {
+			trace_add(&s->trace, time, on, steps[i].step,
+				  steps[i].number ? number(s) : 0, 0);
+			return;
+		}
+	if (strcmp(what, "run") == 0) {
+		a = task(s);
+		trace_add(&s->trace, time, on, TRACE_SWITCH, a, left(s));
+	} else if (strcmp(what, "call") == 0) {
+		trace_add(&s->trace, time, on, TRACE_CALL, call(s), 0);
+	} else if (strcmp(what, "wake") == 0) {
+		a = task(s);
+		trace_add(&s->trace, time, on, TRACE_WAKE, a, (uint16_t)core(s));
+	} else if (strcmp(what, "rename") == 0) {
+		make_rename(s, time);
+	} else {
+		die(s, "'%s' is no step", what);
+	}
+}
+
+/* ---- the whole ---- */
+
+static const struct {
+	const char *word;
+	void (*make)(struct script *s);
+} makers[] = {
+	{ "fact", make_fact }, { "cores", make_cores }, { "task", make_task },
+	{ "flow", make_flow }, { "lost", make_lost }, { "message", make_message },
+	{ "open", make_open }, { "early", make_early }, { "until", make_until },
+};
+
+static void make_line(struct script *s)
+{
+	for (size_t i = 0; i < ARRAY_LEN(makers); i++) {
+		if (strcmp(makers[i].word, s->words[0]) != 0)
+			continue;
+		s->at = 1;
+		makers[i].make(s);
+		if (more(s))
+			die(s, "'%s' is too much", word(s));
+		return;
+	}
+	make_step(s);
+	if (more(s))
+		die(s, "'%s' is too much", word(s));
+}
+
+/* The next line, copied to `line`; false at the end. */
+static bool next_line(struct script *s, const char **text, char *line, size_t size)
+{
+	const size_t len = strcspn(*text, "\n");
+
+	if (!**text)
+		return false;
+	if (len >= size)
+		die(s, "the line is too long");
+	memcpy(line, *text, len);
+	line[len] = '\0';
+	*text += len + ((*text)[len] == '\n');
+	s->line++;
+	return true;
+}
+
+/* Up to "end", or to the script's end. Returns what follows. */
+static const char *make_lines(struct script *s, const char *text)
+{
+	char line[512];
+
+	while (next_line(s, &text, line, sizeof(line))) {
+		split(s, line);
+		if (!s->n)
+			continue;
+		if (strcmp(s->words[0], "end") == 0)
+			break;
+		if (strcmp(s->words[0], "repeat") == 0) {
+			const unsigned int first = s->line;
+			const char *after = text;
+			uint64_t rounds, step;
+
+			s->at = 1;
+			rounds = number(s);
+			step = duration(s);
+			for (uint64_t i = 0; i < rounds; i++) {
+				s->line = first;
+				s->round = i;
+				s->shift = i * step;
+				after = make_lines(s, text);
+			}
+			s->round = s->shift = 0;
+			text = after;
+			continue;
+		}
+		make_line(s);
+	}
+	return text;
+}
+
+void trace_script(const char *name, const char *text, int fd)
+{
+	struct script s = { .name = name };
+
+	trace_init(&s.trace, 2);
+	s.writer = trace_writer(fd);
+	make_lines(&s, text);
+	trace_write(&s.trace, s.writer);
+	trace_release(&s.trace);
+}

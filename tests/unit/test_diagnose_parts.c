@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Each rule of docs/design/diagnose.md by itself: what a CPU did in, what a message's time is
+ * charged to out, exact to the ns. What the reader and the host do is the same in all of them, but
+ * for what the rule is about.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "diagnose_rig.h"
+
+/* The control: nothing in its way. */
+static void test_quiet(void **state)
+{
+	(void)state;
+	expect(WAITS COMES READS MESSAGE,
+	       "message 1\n"
+	       "0-4000 function receive on 0\n"
+	       "4000-5000 function receive\n"
+	       "5000-6000 other-receive on 0\n"
+	       "6000-10000 idle-exit on 0\n"
+	       "10000-20000 application on 0\n");
+}
+
+static void test_cpu_wait(void **state)
+{
+	(void)state;
+	/* the hog has the core when it is woken */
+	expect(WAITS COMES READS MESSAGE "50us 0 run hog\n110us 0 run app runnable\n",
+	       "message 1\n"
+	       "0-4000 function receive on 0\n"
+	       "4000-5000 function receive\n"
+	       "5000-6000 other-receive on 0\n"
+	       "6000-10000 cpu-wait on 0 by hog\n"
+	       "10000-20000 application on 0\n");
+}
+
+static void test_preempted(void **state)
+{
+	(void)state;
+	expect(WAITS COMES READS MESSAGE "113us 0 run hog runnable\n114us 0 run app runnable\n",
+	       "message 1\n"
+	       "0-4000 function receive on 0\n"
+	       "4000-5000 function receive\n"
+	       "5000-6000 other-receive on 0\n"
+	       "6000-10000 idle-exit on 0\n"
+	       "10000-13000 application on 0\n"
+	       "13000-14000 cpu-wait on 0 by hog\n"
+	       "14000-20000 application on 0\n");
+}
+
+static void test_hostlat(void **state)
+{
+	(void)state;
+	expect(WAITS COMES READS MESSAGE
+	       "113us 0 run hostlat runnable\n114us 0 run app runnable\n",
+	       "message 1\n"
+	       "0-4000 function receive on 0\n"
+	       "4000-5000 function receive\n"
+	       "5000-6000 other-receive on 0\n"
+	       "6000-10000 idle-exit on 0\n"
+	       "10000-13000 application on 0\n"
+	       "13000-14000 hostlat on 0 by hostlat\n"
+	       "14000-20000 application on 0\n");
+}
+
+static void test_softirqd(void **state)
+{
+	(void)state;
+	expect(WAITS COMES READS MESSAGE
+	       "113us 0 run ksoftirqd/0 runnable\n114us 0 run napi/eth0-1\n"
+	       "114500ns 0 run app runnable\n",
+	       "message 1\n"
+	       "0-4000 function receive on 0\n"
+	       "4000-5000 function receive\n"
+	       "5000-6000 other-receive on 0\n"
+	       "6000-10000 idle-exit on 0\n"
+	       "10000-13000 application on 0\n"
+	       "13000-14000 softirq on 0 by ksoftirqd/0\n"
+	       "14000-14500 softirq on 0 by napi/eth0-1\n"
+	       "14500-20000 application on 0\n");
+}
+
+static void test_interrupts(void **state)
+{
+	(void)state;
+	/* the innermost has the CPU: an interrupt in a softirq in an interrupt's wake */
+	expect(WAITS COMES READS MESSAGE
+	       "113us 0 irq 30\n113100ns 0 irq-end\n113100ns 0 softirq 1\n113300ns 0 vector 0\n"
+	       "113400ns 0 vector-end\n113600ns 0 softirq-end\n"
+	       "116us 0 softirq 3\n117us 0 softirq-end\n",
+	       "message 1\n"
+	       "0-4000 function receive on 0\n"
+	       "4000-5000 function receive\n"
+	       "5000-6000 other-receive on 0\n"
+	       "6000-10000 idle-exit on 0\n"
+	       "10000-13000 application on 0\n"
+	       "13000-13100 interrupt on 0\n"
+	       "13100-13300 softirq on 0\n"
+	       "13300-13400 interrupt on 0\n"
+	       "13400-13600 softirq on 0\n"
+	       "13600-16000 application on 0\n"
+	       "16000-17000 other-receive on 0\n"
+	       "17000-20000 application on 0\n");
+}
+
+/* What the core does between the arrival and the queue. */
+static void test_receive(void **state)
+{
+	(void)state;
+	expect(HOST "2us 0 run app\n5us 0 call epoll_wait\n10us 0 run idle\n"
+	       "100us 1 softirq 3\n102us 1 irq 4\n103us 1 irq-end\n104us 1 softirq-end\n"
+	       "106us 1 softirq 9\n107us 1 softirq-end\n107us 1 run hog\n109us 1 run ksoftirqd/0 "
+	       "runnable\n111us 1 wake app 0\n112us 1 run idle\n"
+	       "113us 0 run app\n114us 0 return\n"
+	       "message 1 app 100us 110us 120us 0 core=1\n",
+	       "message 1\n"
+	       "0-2000 function receive on 1\n"
+	       "2000-3000 interrupt receive on 1\n"
+	       "3000-4000 function receive on 1\n"
+	       "4000-6000 idle-exit receive on 1\n"
+	       "6000-7000 softirq receive on 1\n"
+	       "7000-9000 cpu-wait receive on 1 by hog\n"
+	       "9000-10000 function receive on 1\n"
+	       "10000-11000 application\n" /* woken by ksoftirqd, which is a task */
+	       "11000-13000 idle-exit on 0\n"
+	       "13000-20000 application on 0\n");
+}
+
+/* The owner of a socket does what is in its backlog itself. */
+static void test_backlog(void **state)
+{
+	(void)state;
+	expect(HOST "2us 0 run app\n5us 0 call recvfrom\n120us 0 return\n"
+	       "message 1 app 100us 110us 120us 0\n",
+	       "message 1\n"
+	       "0-10000 function receive on 0\n"
+	       "10000-20000 application on 0\n");
+}
+
+/* ---- asleep ---- */
+
+/* It has read message 1 and goes to sleep in CALL, for 50 us, while message 2 waits. */
+#define SLEEPS(how, call)                                                                          \
+	WAITS COMES                                                                                \
+	"110us 0 run app\n112us 0 return\n115us 0 call recvfrom\n121us 0 return\n"                 \
+	"140us 0 softirq 3\n142us 0 softirq-end\n"                                                 \
+	"150us 0 " call "\n160us 0 run idle " how "\n"                                             \
+	"202us 1 run peer\n210us 1 wake app 0\n212us 1 run idle\n"                                 \
+	"215us 0 run app\n216us 0 return\n"                                                        \
+	"230us 0 call recvfrom\n241us 0 return\n"                                                  \
+	"message 1 app 100us 104us 120us 0\nmessage 2 app 140us 141us 240us 0\n"
+#define BEFORE_SLEEP                                                                               \
+	"message 1\n"                                                                              \
+	"0-4000 function receive on 0\n"                                                           \
+	"4000-5000 function receive\n"                                                             \
+	"5000-6000 other-receive on 0\n"                                                           \
+	"6000-10000 idle-exit on 0\n"                                                              \
+	"10000-20000 application on 0\n"                                                           \
+	"message 2\n"                                                                              \
+	"0-1000 function receive on 0\n"                                                           \
+	"1000-2000 other-receive on 0 behind 1\n"
+#define BEFORE BEFORE_SLEEP "2000-20000 head-of-line on 0 by app behind 1\n"
+/* It serves message 1 until it waits for any, or reads again. */
+#define AFTER                                                                                      \
+	"70000-75000 idle-exit on 0 behind 1\n"                                                    \
+	"75000-90000 head-of-line on 0 by app behind 1\n"                                          \
+	"90000-100000 application on 0\n"
+
+static void test_lock(void **state)
+{
+	(void)state;
+	expect(SLEEPS("asleep", "call futex"), BEFORE "20000-70000 lock by peer behind 1\n" AFTER);
+	/* in the kernel: a mutex, say */
+	expect(SLEEPS("blocked", "call mmap"), BEFORE "20000-70000 lock by peer behind 1\n" AFTER);
+}
+
+static void test_io(void **state)
+{
+	(void)state;
+	expect(SLEEPS("io", "call mmap"), BEFORE "20000-70000 io-wait behind 1\n" AFTER);
+	expect(SLEEPS("asleep", "call fsync"), BEFORE "20000-70000 io-wait behind 1\n" AFTER);
+	expect(SLEEPS("blocked", "call read"), BEFORE "20000-70000 io-wait behind 1\n" AFTER);
+}
+
+static void test_stopped(void **state)
+{
+	(void)state;
+	expect(SLEEPS("stopped", "call 999"), BEFORE "20000-70000 stopped behind 1\n" AFTER);
+}
+
+static void test_page_fault(void **state)
+{
+	(void)state;
+	expect(SLEEPS("io", "fault"), BEFORE "20000-70000 page-fault behind 1\n" AFTER);
+}
+
+static void test_window(void **state)
+{
+	(void)state;
+	expect(SLEEPS("asleep", "call sendto"), BEFORE "20000-70000 window behind 1\n" AFTER);
+}
+
+static void test_sleeps_itself(void **state)
+{
+	(void)state;
+	expect(SLEEPS("asleep", "call nanosleep"),
+	       BEFORE "20000-70000 application behind 1\n" AFTER);
+	expect(SLEEPS("asleep", "call 999"), BEFORE "20000-70000 application behind 1\n" AFTER);
+}
+
+/* Asleep, and in no call that the recording knows: that it slept is all that is known. */
+#define BEFORE_IRQ                                                                                 \
+	BEFORE_SLEEP                                                                               \
+	"2000-10000 head-of-line on 0 by app behind 1\n"                                           \
+	"10000-11000 interrupt on 0 behind 1\n"                                                    \
+	"11000-20000 head-of-line on 0 by app behind 1\n"
+
+static void test_unexplained(void **state)
+{
+	(void)state;
+	expect(SLEEPS("asleep", "irq 5\n151us 0 irq-end"),
+	       BEFORE_IRQ "20000-70000 unexplained behind 1\n" AFTER);
+	/* whatever it is blocked by */
+	expect(SLEEPS("blocked", "irq 5\n151us 0 irq-end"),
+	       BEFORE_IRQ "20000-70000 unexplained behind 1\n" AFTER);
+}
+
+/* ---- runnable ---- */
+
+/* From 105 us on it could run on core 0, which is idle; it does from `at` on. */
+#define IDLE_UNTIL(at, read)                                                                       \
+	WAITS COMES at " 0 run app\n" read " 0 return\nmessage 1 app 100us 104us " read " 0\n"
+
+static void test_idle_exit_boundary(void **state)
+{
+	(void)state;
+	expect(IDLE_UNTIL("1106us", "1110us"),
+	       "message 1\n"
+	       "0-4000 function receive on 0\n"
+	       "4000-5000 function receive\n"
+	       "5000-6000 other-receive on 0\n"
+	       "6000-1006000 idle-exit on 0\n"
+	       "1006000-1010000 application on 0\n");
+	expect(IDLE_UNTIL("1106001ns", "1110us"),
+	       "message 1\n"
+	       "0-4000 function receive on 0\n"
+	       "4000-5000 function receive\n"
+	       "5000-6000 other-receive on 0\n"
+	       "6000-1006001 throttled on 0\n"
+	       "1006001-1010000 application on 0\n");
+}
+
+/* Interrupts of the idle core don't make it a short one. */
+static void test_throttled_between_interrupts(void **state)
+{
+	(void)state;
+	expect(IDLE_UNTIL("1400us", "1410us") "700us 0 vector 0\n701us 0 vector-end\n",
+	       "message 1\n"
+	       "0-4000 function receive on 0\n"
+	       "4000-5000 function receive\n"
+	       "5000-6000 other-receive on 0\n"
+	       "6000-600000 throttled on 0\n"
+	       "600000-601000 interrupt on 0\n"
+	       "601000-1300000 throttled on 0\n"
+	       "1300000-1310000 application on 0\n");
+}
+
+/* It is queued on core 0, where the hog is, and a balancer takes it to core 1, which was idle. */
+static void test_queue(void **state)
+{
+	(void)state;
+	expect(WAITS COMES MESSAGE "50us 0 run hog\n115us 1 run app\n116us 1 return\n",
+	       "message 1\n"
+	       "0-4000 function receive on 0\n"
+	       "4000-5000 function receive\n"
+	       "5000-6000 other-receive on 0\n"
+	       "6000-15000 cpu-wait on 0 by hog\n"
+	       "15000-20000 application on 1\n");
+	/* the one where it runs next goes first */
+	expect(WAITS COMES MESSAGE "50us 0 run hog\n107us 1 run peer\n115us 1 run app\n"
+	       "116us 1 return\n",
+	       "message 1\n"
+	       "0-4000 function receive on 0\n"
+	       "4000-5000 function receive\n"
+	       "5000-6000 other-receive on 0\n"
+	       "6000-7000 cpu-wait on 0 by hog\n"
+	       "7000-15000 cpu-wait on 1 by peer\n"
+	       "15000-20000 application on 1\n");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_quiet),
+		cmocka_unit_test(test_cpu_wait),
+		cmocka_unit_test(test_preempted),
+		cmocka_unit_test(test_hostlat),
+		cmocka_unit_test(test_softirqd),
+		cmocka_unit_test(test_interrupts),
+		cmocka_unit_test(test_receive),
+		cmocka_unit_test(test_backlog),
+		cmocka_unit_test(test_lock),
+		cmocka_unit_test(test_io),
+		cmocka_unit_test(test_stopped),
+		cmocka_unit_test(test_page_fault),
+		cmocka_unit_test(test_window),
+		cmocka_unit_test(test_sleeps_itself),
+		cmocka_unit_test(test_unexplained),
+		cmocka_unit_test(test_idle_exit_boundary),
+		cmocka_unit_test(test_throttled_between_interrupts),
+		cmocka_unit_test(test_queue),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two runs: which causes shrank or grew, and what else was different.
+const significance = r => r.significant === true ? 'yes' : r.significant === false ? 'no' : NA;
+const DIFFERENCE_COLUMNS = [
+	['a_ns', 'A'], ['b_ns', 'B'],
+	['difference_ns', 'B \u2212 A', v => signed(v, duration)], ['lo_ns', 'interval from', v => signed(v, duration)], ['hi_ns', 'to', v => signed(v, duration)],
+	['p_value', 'p'], { name: 'significant', field: 'significant', value: r => r.significant, show: (v, r) => significance(r) },
+];
+
+function differencePlot(name, title, rows, label) {
+	const tone = r => r.significant !== true || !known(r.difference_ns) ? 'var(--c8)' : num(r.difference_ns) > 0 ? 'var(--bad)' : 'var(--good)';
+	return rowsPlot({
+		name, title, rows, label, key: label, axis: 'time', note: 'open: A, full: B; in colour where the difference is significant',
+		aside: r => signed(r.difference_ns, duration), asideTitle: 'B \u2212 A', x: timeScale(r => [r.a_ns, r.b_ns]),
+		words: r => `${label(r)}: A ${duration(r.a_ns)}, B ${duration(r.b_ns)}\nB \u2212 A ${signed(r.difference_ns, duration)} ` +
+			`[${signed(r.lo_ns, duration)}, ${signed(r.hi_ns, duration)}], significant: ${significance(r)}`,
+		paint: (r, x, y) => stepMarks(r.a_ns, r.b_ns, x, y, tone(r)),
+	});
+}
+
+function compareSection(entry) {
+	const doc = entry.document;
+	const rows = field => records(doc[field]).filter(isObject);
+	const quantiles = rows('quantiles'), causes = rows('causes'), listed = rows('facts');
+	const changed = listed.filter(f => text(f.a) !== text(f.b));
+	return documentSection(entry, 'Comparison', [
+		sentences(list(doc.findings), 'findings'), verdictOf(doc), reasonsOf(doc), provenance(doc, []),
+		together([
+			differencePlot('compare-quantiles', 'Quantiles', quantiles, r => quantile(r.q)),
+			differencePlot('compare-causes', 'Causes', causes, causeName),
+		]),
+		titled('Quantiles', quantiles, [['q', 'quantile', v => quantile(v)], ...DIFFERENCE_COLUMNS], { name: 'compare-quantiles' }),
+		titled('Causes', causes, [{ name: 'cause', value: causeName }, ...DIFFERENCE_COLUMNS], { name: 'compare-causes' }),
+		titled(listed.length && !changed.length ? 'Set-up: nothing changed' : 'Set-up that changed', changed.length || !listed.length ? changed : listed,
+			[['name'], ['a', 'A'], ['b', 'B']], { name: 'facts', empty: 'not known' }),
+		el('div', { class: 'plots' }, [['A', doc.a], ['B', doc.b]].filter(([, v]) => isObject(v)).map(([name, v]) =>
+			el('div', null, [el('h3', null, name), anything(v)]))),
+		allFields(doc),
+	]);
+}
