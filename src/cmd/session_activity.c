@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/session_activity.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 #include "base/log.h"
+#include "clock/clock.h"
+#include "diagnose/diagnose.h"
+#include "host/throttled.h"
 
 int session_activity_open(struct session_activity *a, uint32_t pid,
 			  const struct tracefs_config *functions)
@@ -29,6 +35,7 @@ int session_activity_start(struct session_activity *a)
 {
 	int err = a->activity ? activity_start(a->activity) : 0;
 
+	a->throttled_known = a->activity && !host_throttled(NULL, &a->throttled);
 	return err || !a->functions ? err : funcgraph_start(a->functions);
 }
 
@@ -54,31 +61,35 @@ static void put(void *ctx, uint32_t cpu, const struct trace_call *call, uint32_t
 		p->err = activity_call(p->activity, cpu, &one);
 }
 
-/* A core's functions come first, so that what its programs noted finds its place among them. */
-static int pull_core(struct session_activity *a, struct event_writer *writer, uint32_t core)
-{
-	struct putting putting = { .activity = a->activity };
-	const uint64_t until = funcgraph_pull(a->functions, writer, core, put, &putting);
-
-	return putting.err ? putting.err :
-			     activity_pull_until(a->activity, writer, core, until);
-}
-
+/* The functions come first, so that what the programs noted finds its place among them. */
 int session_activity_pull(struct session_activity *a, struct event_writer *writer)
 {
-	int err = 0;
+	struct putting putting = { .activity = a->activity };
+	uint64_t until = UINT64_MAX;
 
 	if (!a->activity)
 		return 0;
-	if (!a->functions)
-		return activity_pull(a->activity, writer);
-	for (uint32_t core = 0; core < activity_cores(a->activity); core++) {
-		int e = pull_core(a, writer, core);
+	for (uint32_t core = 0; a->functions && core < activity_cores(a->activity); core++) {
+		const uint64_t known = funcgraph_pull(a->functions, writer, core, put, &putting);
 
-		if (!err)
-			err = e;
+		if (known < until)
+			until = known;
 	}
-	return err;
+	return putting.err ? putting.err : activity_pull(a->activity, writer, until);
+}
+
+/* Not told: that nobody can say whether a quota was at work. */
+static int put_throttled(const struct session_activity *a, struct event_writer *writer)
+{
+	uint64_t times;
+	char text[24];
+
+	if (!a->throttled_known || host_throttled(NULL, &times))
+		return 0;
+	/* Of a group that is gone by now its own count is gone, too. */
+	snprintf(text, sizeof(text), "%" PRIu64, times > a->throttled ? times - a->throttled : 0);
+	return event_put_fact(event_writer_sink(writer), clock_mono_ns(clock_system()),
+			      DIAGNOSE_FACT_THROTTLED, text);
 }
 
 int session_activity_end(struct session_activity *a, struct event_writer *writer)
@@ -91,7 +102,9 @@ int session_activity_end(struct session_activity *a, struct event_writer *writer
 		funcgraph_stop(a->functions);
 		err = session_activity_pull(a, writer);
 	}
-	return err ? err : activity_end(a->activity, writer);
+	if (!err)
+		err = activity_end(a->activity, writer);
+	return err ? err : put_throttled(a, writer);
 }
 
 uint64_t session_activity_lost(const struct session_activity *a)

@@ -3,6 +3,7 @@
 #ifndef HOSTLAT_CMD_SESSION_ACTIVITY_H
 #define HOSTLAT_CMD_SESSION_ACTIVITY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "event/writer.h"
@@ -13,6 +14,8 @@
 struct session_activity {
 	struct activity *activity;
 	struct funcgraph *functions; /* NULL: not asked for */
+	uint64_t throttled;          /* times that some group was before the start ... */
+	bool throttled_known;        /* ... if that can be told */
 };
 
 /* `functions` NULL: none. 0, or -errno after a message. To be released in either case. */

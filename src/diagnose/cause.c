@@ -7,6 +7,7 @@ static const struct {
 	[CAUSE_CPU_WAIT] = { "cpu-wait", "context", "waited for a CPU" },
 	[CAUSE_STOPPED] = { "stopped", "gap", "was stopped by a signal or a tracer" },
 	[CAUSE_THROTTLED] = { "throttled", "gap", "was kept from an idle CPU (quota)" },
+	[CAUSE_CORE_STALL] = { "core-stall", "gap", "waited for a CPU that did not start" },
 	[CAUSE_LOCK] = { "lock", "gap", "waited for another thread" },
 	[CAUSE_IO_WAIT] = { "io-wait", "gap", "waited for a file or a device" },
 	[CAUSE_INTERRUPT] = { "interrupt", "context", "was interrupted" },

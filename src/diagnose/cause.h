@@ -9,7 +9,8 @@
 enum cause {
 	CAUSE_CPU_WAIT,      /* the reader was runnable and somebody else had the core */
 	CAUSE_STOPPED,       /* by a signal or a tracer */
-	CAUSE_THROTTLED,     /* runnable while both cores that it could have were idle */
+	CAUSE_THROTTLED,     /* runnable while both cores that it could have were idle: a quota */
+	CAUSE_CORE_STALL,    /* the same where no quota kept it: the core did not come */
 	CAUSE_LOCK,          /* asleep until another thread let it go on */
 	CAUSE_IO_WAIT,       /* asleep for a device or a file */
 	CAUSE_INTERRUPT,

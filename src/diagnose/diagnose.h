@@ -21,6 +21,8 @@
 #define DIAGNOSE_BY_REQUEST "request"
 #define DIAGNOSE_FACT_RECORDER "run.pid" /* whose threads are hostlat's own cost */
 
+#define DIAGNOSE_FACT_THROTTLED "activity.throttled" /* times that a quota held a group back */
+
 /* Of recordings that don't say it: two tracepoints of about 0.2 us each, and their order. */
 #define DIAGNOSE_GRANULARITY_NS 1000
 

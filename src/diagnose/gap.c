@@ -5,7 +5,8 @@
 
 /* A waking may be seen before the sleep that it ends: the two are on different cores. */
 #define WAKE_EARLY_NS (100 * NS_PER_US)
-/* No core takes so long to leave its idle state: a task that could run is kept from it. */
+/* No core takes so long to leave its idle state: a task that could run is kept from it, or the
+ * hypervisor runs something else. */
 #define IDLE_EXIT_MAX_NS NS_PER_MS
 
 struct waiting {
@@ -90,7 +91,10 @@ static void runnable(struct way *w, uint64_t from, uint64_t to, const struct wai
 		way_blind(w, to, wait->core);
 		return;
 	}
-	idle = idle_ns(w, wait, from, to) > IDLE_EXIT_MAX_NS ? CAUSE_THROTTLED : CAUSE_IDLE_EXIT;
+	if (idle_ns(w, wait, from, to) <= IDLE_EXIT_MAX_NS)
+		idle = CAUSE_IDLE_EXIT;
+	else
+		idle = w->p->throttles ? CAUSE_THROTTLED : CAUSE_CORE_STALL;
 	for (; from < to; number++) {
 		const struct atom *atom = corelog_atom(w->p->log, wait->core, number);
 		uint64_t end = corelog_atom_end(w->p->log, wait->core, number);

@@ -27,6 +27,8 @@ static int take_fact(struct recorded *rec, const struct event *event)
 		rec->granularity = ns;
 	} else if (!strcmp(key, DIAGNOSE_FACT_BOUNDARY)) {
 		rec->by_request = !strcmp(value, DIAGNOSE_BY_REQUEST);
+	} else if (!strcmp(key, DIAGNOSE_FACT_THROTTLED)) {
+		rec->throttles = strcmp(value, "0") != 0;
 	} else if (!strcmp(key, DIAGNOSE_FACT_RECORDER) && !parse_u64(value, &ns)) {
 		rec->recorder = ns;
 	}
@@ -218,7 +220,8 @@ static int charge_all(struct recorded *rec, struct stream *stream, struct corelo
 	struct charging c = { .rec = rec };
 	struct partition p = {
 		.messages = &rec->messages, .tasks = &rec->tasks, .calls = &rec->calls,
-		.recorder = rec->recorder, .by_request = rec->by_request, .log = log,
+		.recorder = rec->recorder, .by_request = rec->by_request,
+		.throttles = rec->throttles, .log = log,
 		.emit = take_slice, .ctx = &c,
 	};
 	uint64_t done = 0;

@@ -39,6 +39,7 @@ struct recorded {
 	struct flows VEC_OF(struct event_flow) flows; /* by id */
 	char *machine;
 	bool by_request;            /* a message ends with its reply's send call */
+	bool throttles;             /* some control group was throttled meanwhile */
 	uint64_t recorder;          /* its pid; 0 = unknown */
 	uint64_t granularity;
 	uint64_t lost;              /* events of messages and activity */

@@ -3,6 +3,8 @@
 
 #include <errno.h>
 
+#include "base/heap.h"
+
 #define NO_TIME UINT64_MAX
 
 /* One kind of events of one core. */
@@ -18,7 +20,7 @@ struct lane {
 struct stream {
 	struct corelog *log;
 	struct lane *lanes;
-	struct lane **heap; /* the earliest first */
+	void **heap;      /* of them, the earliest first */
 	uint32_t n;
 };
 
@@ -63,7 +65,7 @@ int stream_open(struct stream **out, struct event_reader *reader, struct corelog
 		return -ENOMEM;
 	s->log = log;
 	s->lanes = calloc(2 * CORELOG_CORES, sizeof(*s->lanes));
-	s->heap = calloc(2 * CORELOG_CORES, sizeof(struct lane *));
+	s->heap = calloc(2 * CORELOG_CORES, sizeof(*s->heap));
 	err = s->lanes && s->heap ? open_lanes(s, reader, EV_EDGE) : -ENOMEM;
 	if (!err)
 		err = open_lanes(s, reader, EV_WAKE);
@@ -145,36 +147,24 @@ static int refill(struct stream *s, struct lane *lane)
 
 /* ---- in the order of time ---- */
 
-static bool earlier(const struct lane *a, const struct lane *b)
+static bool before(const void *a, const void *b)
 {
-	return a->time != b->time ? a->time < b->time : a < b;
+	const struct lane *x = a, *y = b;
+
+	return x->time != y->time ? x->time < y->time : x < y;
 }
 
-static void sift(struct stream *s, uint32_t at)
+static uint64_t time_at(const struct stream *s, uint32_t at)
 {
-	struct lane *lane = s->heap[at];
-
-	for (;;) {
-		uint32_t child = 2 * at + 1;
-
-		if (child >= s->n)
-			break;
-		if (child + 1 < s->n && earlier(s->heap[child + 1], s->heap[child]))
-			child++;
-		if (!earlier(s->heap[child], lane))
-			break;
-		s->heap[at] = s->heap[child];
-		at = child;
-	}
-	s->heap[at] = lane;
+	return at < s->n ? ((const struct lane *)s->heap[at])->time : NO_TIME;
 }
 
 /* The earliest time of all lanes but the first. */
 static uint64_t second(const struct stream *s)
 {
-	uint64_t time = s->n > 1 ? s->heap[1]->time : NO_TIME;
+	const uint64_t one = time_at(s, 1), other = time_at(s, 2);
 
-	return s->n > 2 && s->heap[2]->time < time ? s->heap[2]->time : time;
+	return one < other ? one : other;
 }
 
 int stream_seek(struct stream *s, uint64_t from, uint64_t to)
@@ -194,8 +184,8 @@ int stream_seek(struct stream *s, uint64_t from, uint64_t to)
 			err = refill(s, lane);
 		s->heap[i] = lane;
 	}
-	for (uint32_t i = s->n / 2; !err && i--;)
-		sift(s, i);
+	if (!err)
+		heap_order(s->heap, s->n, before);
 	return err;
 }
 
@@ -211,7 +201,7 @@ int stream_until(struct stream *s, uint64_t time)
 {
 	int err = 0;
 
-	while (!err && s->n && s->heap[0]->time != NO_TIME && s->heap[0]->time <= time) {
+	while (!err && time_at(s, 0) != NO_TIME && time_at(s, 0) <= time) {
 		const uint64_t other = second(s), until = other < time ? other : time;
 		struct lane *lane = s->heap[0];
 
@@ -220,7 +210,7 @@ int stream_until(struct stream *s, uint64_t time)
 			lane->at++;
 			err = refill(s, lane);
 		} while (!err && lane->time != NO_TIME && lane->time <= until);
-		sift(s, 0);
+		heap_sift(s->heap, s->n, 0, before);
 	}
 	return err;
 }

@@ -27,11 +27,23 @@ static void unescape_mount(char *s)
 	*to = '\0';
 }
 
+/* "cgroup cgroup rw,cpu,cpuacct": among the file system's own, which are last. */
+static bool has_option(char *type, const char *option)
+{
+	char *options = strrchr(type, ' '), *one;
+
+	while (options && (one = strsep(&options, ", ")))
+		if (!strcmp(one, option))
+			return true;
+	return false;
+}
+
 /*
  * "31 23 0:28 / /sys/fs/cgroup rw,relatime shared:9 - cgroup2 cgroup2 rw": the root inside the file
  * system and the mount point, if it is of this type.
  */
-static bool split_mount(char *line, const char *wanted, const char **fsroot, char **point)
+static bool split_mount(char *line, const char *wanted, const char *option, const char **fsroot,
+			char **point)
 {
 	char *type = strstr(line, " - ");
 	size_t n = strlen(wanted);
@@ -39,6 +51,8 @@ static bool split_mount(char *line, const char *wanted, const char **fsroot, cha
 	if (!type || strncmp(type + 3, wanted, n) || type[3 + n] != ' ')
 		return false;
 	*type = '\0';
+	if (option && !has_option(type + 3, option))
+		return false;
 	for (int i = 0; i < 3; i++)
 		if (!strsep(&line, " "))
 			return false;
@@ -48,6 +62,12 @@ static bool split_mount(char *line, const char *wanted, const char **fsroot, cha
 }
 
 int host_mount_point(const struct host_root *root, const char *type, char *buf, size_t size)
+{
+	return host_mount_point_with(root, type, NULL, buf, size);
+}
+
+int host_mount_point_with(const struct host_root *root, const char *type, const char *option,
+			  char *buf, size_t size)
 {
 	char *text, *rest, *line, *point;
 	const char *fsroot;
@@ -59,7 +79,7 @@ int host_mount_point(const struct host_root *root, const char *type, char *buf, 
 		return err;
 	err = -ENOENT;
 	for (rest = text; (line = host_next_line(&rest));) {
-		if (!split_mount(line, type, &fsroot, &point))
+		if (!split_mount(line, type, option, &fsroot, &point))
 			continue;
 		/* A mount of the whole hierarchy is better than one of a part of it. */
 		if (!err && strcmp(fsroot, "/"))
@@ -76,7 +96,6 @@ int host_mount_point(const struct host_root *root, const char *type, char *buf, 
 	free(text);
 	return err;
 }
-
 
 static int mount_detached(const char *type)
 {

@@ -13,6 +13,10 @@
  */
 int host_mount_point(const struct host_root *root, const char *type, char *buf, size_t size);
 
+/* The same of one with an option of its own: NULL for any. "cpu" of "cgroup". */
+int host_mount_point_with(const struct host_root *root, const char *type, const char *option,
+			  char *buf, size_t size);
+
 /*
  * Its root folder, as a descriptor that the caller owns. Where it is not mounted, a mount that
  * nobody else sees is made and goes away with the descriptor; that needs CAP_SYS_ADMIN

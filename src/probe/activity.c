@@ -22,10 +22,14 @@
 
 #define WHY_MAX 160
 
+/* A place is taken before the clock is read. What is older than that has its place, on any CPU. */
+#define SETTLED_NS 1000000
+
 struct activity {
 	struct activity_bpf *skel;
 	struct act_ring *rings; /* mapped: one per CPU */
 	uint32_t cores;
+	uint64_t *newest;       /* of each core, the latest time so far */
 	struct timeline *timeline;
 	struct strbuf missing;
 };
@@ -151,7 +155,8 @@ int activity_open(struct activity **out, uint32_t pid, char *why, size_t size)
 		return -ENOMEM;
 	strbuf_init(&a->missing, 4096);
 	a->cores = (uint32_t)libbpf_num_possible_cpus();
-	err = load(a, pid, why, size);
+	a->newest = calloc(a->cores, sizeof(*a->newest));
+	err = a->newest ? load(a, pid, why, size) : -ENOMEM;
 	if (!err) {
 		rings = mmap(NULL, activity_memory(a), PROT_READ | PROT_WRITE, MAP_SHARED,
 			     bpf_map__fd(a->skel->maps.rings), 0);
@@ -185,8 +190,13 @@ const char *activity_missing(const struct activity *a)
 	return a->missing.len ? strbuf_str(&a->missing) : "";
 }
 
-/* A place whose event is still being written ends it: the next time, then. */
-static int pull_core(struct activity *a, struct event_writer *writer, uint32_t core, uint64_t until)
+/*
+ * A place whose event is still being written ends it: the next time, then. That event is later than
+ * all before it (those that it may have interrupted are not written yet, either), so that is how
+ * far the core is known; *until is lowered to it.
+ */
+static int pull_core(struct activity *a, struct event_writer *writer, uint32_t core,
+		     uint64_t *until)
 {
 	struct act_ring *ring = &a->rings[core];
 	uint64_t tail = ring->tail, head = __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE);
@@ -198,54 +208,31 @@ static int pull_core(struct activity *a, struct event_writer *writer, uint32_t c
 		if (__atomic_load_n(&place->type, __ATOMIC_ACQUIRE) == ACT_NONE)
 			break;
 		act = *place;
-		if (act.type != ACT_NAME && act.time > until)
-			break;
 		__atomic_store_n(&place->type, ACT_NONE, __ATOMIC_RELAXED);
+		if (act.type != ACT_NAME && act.time > a->newest[core])
+			a->newest[core] = act.time;
 		err = timeline_put(a->timeline, writer, core, &act);
 	}
+	if (tail != head && a->newest[core] < *until)
+		*until = a->newest[core];
 	__atomic_store_n(&ring->tail, tail, __ATOMIC_RELEASE);
 	return err;
 }
 
-/* No event that wasn't pulled is before it: the next one may have later ones before it. */
-static uint64_t earliest_left(const struct act_ring *ring)
+int activity_pull(struct activity *a, struct event_writer *writer, uint64_t until)
 {
-	uint64_t head = __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE), earliest = UINT64_MAX;
-
-	for (uint64_t at = ring->tail; at != head && at - ring->tail < TIMELINE_LATE; at++) {
-		const struct act *place = &ring->at[at & (ACT_RING - 1)];
-		const uint8_t type = __atomic_load_n(&place->type, __ATOMIC_ACQUIRE);
-
-		if (type == ACT_NONE)
-			return 0;
-		if (type != ACT_NAME && place->time < earliest)
-			earliest = place->time;
-	}
-	return earliest;
-}
-
-int activity_pull(struct activity *a, struct event_writer *writer)
-{
+	const uint64_t now = clock_mono_ns(clock_system()) - SETTLED_NS;
 	int err = 0;
 
+	if (now < until)
+		until = now;
 	for (uint32_t core = 0; core < a->cores; core++) {
-		int e = pull_core(a, writer, core, UINT64_MAX);
+		int e = pull_core(a, writer, core, &until);
 
 		if (!err)
 			err = e;
 	}
-	return err;
-}
-
-int activity_pull_until(struct activity *a, struct event_writer *writer, uint32_t core,
-			uint64_t until)
-{
-	int err = pull_core(a, writer, core, until);
-	const uint64_t left = earliest_left(&a->rings[core]);
-
-	if (left <= until)
-		until = left ? left - 1 : 0;
-	return err ? err : timeline_settle(a->timeline, writer, core, until);
+	return err ? err : timeline_settle(a->timeline, writer, until);
 }
 
 int activity_call(struct activity *a, uint32_t core, const struct timeline_call *call)
@@ -294,10 +281,13 @@ int activity_end(struct activity *a, struct event_writer *writer)
 	int err;
 
 	activity_bpf__detach(a->skel);
-	err = activity_pull(a, writer);
+	err = activity_pull(a, writer, UINT64_MAX);
 	if (!err)
-		err = timeline_end(a->timeline, writer, clock_mono_ns(clock_system()));
-	return err;
+		err = timeline_settle(a->timeline, writer, UINT64_MAX);
+	for (uint32_t core = 0; core < a->cores; core++)
+		timeline_lost(a->timeline, core,
+			      (uint32_t)__atomic_load_n(&a->rings[core].lost, __ATOMIC_RELAXED));
+	return err ? err : timeline_end(a->timeline, writer, clock_mono_ns(clock_system()));
 }
 
 void activity_free(struct activity *a)
@@ -308,6 +298,7 @@ void activity_free(struct activity *a)
 		munmap(a->rings, activity_memory(a));
 	activity_bpf__destroy(a->skel);
 	timeline_free(a->timeline);
+	free(a->newest);
 	strbuf_release(&a->missing);
 	free(a);
 }

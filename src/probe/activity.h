@@ -4,7 +4,7 @@
  *
  *	activity_open(&activity, pid, why, sizeof(why));
  *	activity_start(activity);
- *	often enough that no ring fills: activity_pull(activity, writer);
+ *	often enough that no ring fills: activity_pull(activity, writer, UINT64_MAX);
  *	activity_end(activity, writer);
  *	activity_free(activity);
  *
@@ -36,15 +36,12 @@ int activity_start(struct activity *activity);
 /* What this kernel doesn't tell, as a list of tracepoints; "" if there is nothing. */
 const char *activity_missing(const struct activity *activity);
 
-/* All that has come. Returns the writer's first error. */
-int activity_pull(struct activity *activity, struct event_writer *writer);
-
 /*
- * The same of one core up to a time, for those who have its functions up to then: they tell of each
- * by activity_call() before.
+ * All that has come; it is written up to about now, or up to `until`: for those who have the CPUs'
+ * functions up to then, of which they tell by activity_call() before. Returns the writer's first
+ * error.
  */
-int activity_pull_until(struct activity *activity, struct event_writer *writer, uint32_t core,
-			uint64_t until);
+int activity_pull(struct activity *activity, struct event_writer *writer, uint64_t until);
 int activity_call(struct activity *activity, uint32_t core, const struct timeline_call *call);
 
 /* CPUs that there may be. */

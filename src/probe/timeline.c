@@ -7,14 +7,8 @@
 #include <string.h>
 
 #include "base/vec.h"
+#include "probe/timeline_queue.h"
 #include "probe/timeline_tasks.h"
-
-/* include/linux/sched.h: a task's state when it leaves */
-#define TASK_INTERRUPTIBLE 0x1
-#define TASK_UNINTERRUPTIBLE 0x2
-#define TASK_STOPPED 0x4
-#define TASK_TRACED 0x8
-#define TASK_ENDED (0x10 | 0x20 | 0x80) /* exiting, or dead */
 
 struct open {
 	uint8_t type;
@@ -22,12 +16,11 @@ struct open {
 };
 
 struct core {
-	struct act late[TIMELINE_LATE]; /* by time */
-	uint32_t n_late;
 	uint32_t lost;      /* as the last event had it */
 	uint64_t last;      /* time of the last edge */
-	bool blind;         /* who has it isn't known */
+	bool blind;         /* what it does isn't known */
 	bool begun;
+	bool missed;        /* an event came too late */
 	uint32_t tid;       /* who has it; 0 = nobody */
 	struct open open[EVENT_DEPTH_MAX]; /* the first is the task's, or the idle one's */
 	uint32_t depth;
@@ -45,8 +38,10 @@ struct timeline {
 	struct core *cores;
 	uint32_t n_cores;
 	uint64_t start;
+	struct timeline_queue *queue;
+	uint64_t settled;   /* up to here it is written */
 	struct timeline_tasks tasks;
-	uint64_t too_late;  /* functions' events: what is written already lacks them */
+	uint64_t too_late;  /* events: what is written already lacks them */
 	struct event_writer *writer;
 	int err;            /* the writer's first */
 };
@@ -62,7 +57,8 @@ int timeline_new(struct timeline **out, uint32_t cores, uint64_t start_ns,
 	t->n_cores = cores;
 	t->start = start_ns;
 	t->cores = calloc(cores, sizeof(*t->cores));
-	if (!t->cores || timeline_tasks_init(&t->tasks, name)) {
+	if (!t->cores || timeline_queue_new(&t->queue, cores) ||
+	    timeline_tasks_init(&t->tasks, name)) {
 		timeline_free(t);
 		*out = NULL;
 		return -ENOMEM;
@@ -79,25 +75,9 @@ void timeline_free(struct timeline *t)
 	for (uint32_t i = 0; t->cores && i < t->n_cores; i++)
 		vec_release(&t->cores[i].calls);
 	free(t->cores);
+	timeline_queue_free(t->queue);
 	timeline_tasks_release(&t->tasks);
 	free(t);
-}
-
-/* ---- tasks ---- */
-
-static uint8_t left_as(uint16_t arg)
-{
-	const uint16_t state = arg & (ACT_PREEMPTED - 1);
-
-	if ((arg & ACT_PREEMPTED) || !state)
-		return LEFT_RUNNABLE;
-	if (state & TASK_ENDED)
-		return LEFT_ENDED;
-	if (state & (TASK_STOPPED | TASK_TRACED))
-		return LEFT_STOPPED;
-	if (arg & ACT_IOWAIT)
-		return LEFT_IO;
-	return state & TASK_UNINTERRUPTIBLE ? LEFT_BLOCKED : LEFT_ASLEEP;
 }
 
 /* ---- edges ---- */
@@ -320,7 +300,7 @@ static void leaves(struct timeline *t, uint32_t core, const struct act *act)
 {
 	struct task *task = act->a ? timeline_tasks_get(&t->tasks, act->a) : NULL;
 	struct core *c = &t->cores[core];
-	uint8_t left = left_as(act->arg);
+	uint8_t left = timeline_tasks_left(act->arg);
 
 	if (task) {
 		task->left = left;
@@ -441,17 +421,26 @@ static void spans(struct timeline *t, uint32_t core, const struct act *act)
 	}
 }
 
+/* No interrupt is left open by it: a softirq interrupts no other. */
+static bool outside_interrupts(const struct act *act)
+{
+	return act->type != ACT_IRQ && act->type != ACT_IRQ_END && act->type != ACT_VECTOR &&
+	       act->type != ACT_VECTOR_END && act->type != ACT_WAKE;
+}
+
 /*
  * Who has the core, each event says. Where that is another than the last switch said, a switch is
- * missing, whatever the counter of losses says: some kernels run no program for some tasks.
+ * missing, whatever the counter of losses says: some kernels run no program for some tasks. False:
+ * what the event is part of isn't known.
  */
-static void verify(struct timeline *t, uint32_t core, const struct act *act)
+static bool verify(struct timeline *t, uint32_t core, const struct act *act)
 {
 	const uint32_t tid = act->type == ACT_SWITCH ? act->a : act->b;
 	struct core *c = &t->cores[core];
 
-	if (act->lost != c->lost) {
+	if (act->lost != c->lost || c->missed) {
 		c->lost = act->lost;
+		c->missed = false;
 		t->tasks.losses++;
 		lose_sight(t, core);
 	}
@@ -460,8 +449,11 @@ static void verify(struct timeline *t, uint32_t core, const struct act *act)
 		forget_call(t, tid);
 		lose_sight(t, core);
 	}
+	if (c->blind && !outside_interrupts(act))
+		return false;
 	if (c->blind)
 		see(t, core, act->time, tid);
+	return true;
 }
 
 static void happens(struct timeline *t, uint32_t core, const struct act *act)
@@ -479,7 +471,8 @@ static void happens(struct timeline *t, uint32_t core, const struct act *act)
 		c->lost = act->lost;
 		return;
 	}
-	verify(t, core, act);
+	if (!verify(t, core, act))
+		return;
 	switch (act->type) {
 	case ACT_SWITCH:
 		switches(t, core, act);
@@ -502,36 +495,21 @@ static void happens(struct timeline *t, uint32_t core, const struct act *act)
 	c->last = act->time;
 }
 
-/* The earliest of those that are sorted, after the functions before it. */
-static void happens_first(struct timeline *t, uint32_t core)
-{
-	struct core *c = &t->cores[core];
-	const struct act act = c->late[0];
-
-	memmove(c->late, c->late + 1, --c->n_late * sizeof(c->late[0]));
-	happen_calls(t, core, act.time);
-	happens(t, core, &act);
-}
-
 int timeline_put(struct timeline *t, struct event_writer *writer, uint32_t core,
 		 const struct act *act)
 {
-	struct core *c = &t->cores[core];
-	uint32_t i;
+	int err;
 
-	t->writer = writer;
-	t->err = 0;
-	if (act->type == ACT_NAME) {
-		timeline_tasks_named(&t->tasks, act);
+	if (act->type != ACT_NAME && act->time < t->settled) {
+		t->too_late++;
+		t->cores[core].missed = true;
 		return 0;
 	}
-	if (c->n_late == TIMELINE_LATE)
-		happens_first(t, core);
-	for (i = c->n_late; i && c->late[i - 1].time > act->time; i--)
-		c->late[i] = c->late[i - 1];
-	c->late[i] = *act;
-	c->n_late++;
-	return t->err;
+	err = timeline_queue_put(t->queue, core, act);
+	if (err != -E2BIG)
+		return err;
+	err = timeline_settle(t, writer, timeline_queue_middle(t->queue, core));
+	return err ? err : timeline_put(t, writer, core, act);
 }
 
 /* What is told is that some are missing, from the last that found room to the next that does. */
@@ -569,31 +547,46 @@ uint64_t timeline_too_late(const struct timeline *t)
 	return t->too_late;
 }
 
-int timeline_settle(struct timeline *t, struct event_writer *writer, uint32_t core,
-		    uint64_t until)
+int timeline_settle(struct timeline *t, struct event_writer *writer, uint64_t until)
 {
-	struct core *c = &t->cores[core];
+	struct act act;
+	uint32_t core;
 
 	t->writer = writer;
 	t->err = 0;
-	while (c->n_late && c->late[0].time <= until)
-		happens_first(t, core);
-	happen_calls(t, core, until);
+	if (until < t->settled)
+		return 0;
+	timeline_queue_order(t->queue);
+	while (timeline_queue_next(t->queue, until, &core, &act)) {
+		if (act.type == ACT_NAME) {
+			timeline_tasks_named(&t->tasks, &act);
+			continue;
+		}
+		happen_calls(t, core, act.time);
+		happens(t, core, &act);
+	}
+	for (core = 0; core < t->n_cores; core++)
+		happen_calls(t, core, until);
+	t->settled = until;
 	return t->err;
+}
+
+void timeline_lost(struct timeline *t, uint32_t core, uint32_t lost)
+{
+	t->cores[core].missed |= lost != t->cores[core].lost;
 }
 
 int timeline_end(struct timeline *t, struct event_writer *writer, uint64_t end_ns)
 {
-	t->writer = writer;
-	t->err = 0;
+	int err = timeline_settle(t, writer, UINT64_MAX);
+
 	for (uint32_t core = 0; core < t->n_cores; core++) {
 		struct core *c = &t->cores[core];
 
-		while (c->n_late)
-			happens_first(t, core);
-		happen_calls(t, core, UINT64_MAX);
+		if (c->begun && c->missed)
+			lose_sight(t, core);
 		while (c->depth)
 			end(t, core, end_ns > c->last ? end_ns : c->last, SPAN_CONT, 0);
 	}
-	return t->err;
+	return err ? err : t->err;
 }

@@ -5,8 +5,9 @@
  * EV_EDGE and EV_WAKE out.
  *
  * Memory: 64 bytes for each task that was seen, TASKS_MAX at most (probe/timeline_tasks.h), and 256
- * for each that waits in functions; later tasks have no name. Of each core, 16 bytes for each
- * function's event that waits, TIMELINE_CALLS at most.
+ * for each that waits in functions; later tasks have no name. Of each core, 40 bytes for each event
+ * that waits, TIMELINE_QUEUE_MAX at most (probe/timeline_queue.h), and 16 for each function's,
+ * TIMELINE_CALLS at most.
  */
 #ifndef HOSTLAT_PROBE_TIMELINE_H
 #define HOSTLAT_PROBE_TIMELINE_H
@@ -28,17 +29,14 @@ int timeline_new(struct timeline **out, uint32_t cores, uint64_t start_ns,
 void timeline_free(struct timeline *t);
 
 /*
- * The next event of a core. Their times may be out of order by TIMELINE_LATE events: interrupts
- * take their place before what they interrupt reads the clock. Returns the writer's error.
+ * The next event of a core. They wait until timeline_settle(); until then their times may be out of
+ * order: interrupts take their place before what they interrupt reads the clock. One from before
+ * what is settled is lost. Returns the writer's error, or -ENOMEM.
  */
-#define TIMELINE_LATE 8
 int timeline_put(struct timeline *t, struct event_writer *writer, uint32_t core,
 		 const struct act *act);
 
-/*
- * Functions of the kernel as another source tells them, in the order of their times. They wait for
- * the other events of their core.
- */
+/* Functions of the kernel as another source tells them, in the order of their times. */
 enum timeline_call_what {
 	TIMELINE_CALL,
 	TIMELINE_RETURN,
@@ -59,14 +57,16 @@ struct timeline_call {
 int timeline_call(struct timeline *t, uint32_t core, const struct timeline_call *call);
 
 /*
- * Both kinds of events of a core are there up to `until`, in any order by now. Returns the
- * writer's error.
+ * Both kinds of events of all cores are there up to `until`, which never falls: they are written in
+ * the order of time over all cores. Returns the writer's error.
  */
-int timeline_settle(struct timeline *t, struct event_writer *writer, uint32_t core,
-		    uint64_t until);
+int timeline_settle(struct timeline *t, struct event_writer *writer, uint64_t until);
 
-/* Functions' events that came after that, against the promise: at least so many are missing. */
+/* Events that came after that, against the promise: at least so many are missing. */
 uint64_t timeline_too_late(const struct timeline *t);
+
+/* The core's count of losses after its last event; when all are settled. */
+void timeline_lost(struct timeline *t, uint32_t core, uint32_t lost);
 
 /* Nothing more will come: what is open ends at `end_ns`, as cut. */
 int timeline_end(struct timeline *t, struct event_writer *writer, uint64_t end_ns);

@@ -6,6 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* include/linux/sched.h: a task's state when it leaves */
+#define TASK_INTERRUPTIBLE 0x1
+#define TASK_UNINTERRUPTIBLE 0x2
+#define TASK_STOPPED 0x4
+#define TASK_TRACED 0x8
+#define TASK_ENDED (0x10 | 0x20 | 0x80) /* exiting, or dead */
+
 int timeline_tasks_init(struct timeline_tasks *t,
 			int (*name)(uint32_t tid, char *comm, uint32_t *tgid))
 {
@@ -104,4 +111,19 @@ void timeline_tasks_named(struct timeline_tasks *t, const struct act *act)
 	task->comm[sizeof(task->comm) - 1] = '\0';
 	task->named = true;
 	task->name = 0;
+}
+
+uint8_t timeline_tasks_left(uint16_t arg)
+{
+	const uint16_t state = arg & (ACT_PREEMPTED - 1);
+
+	if ((arg & ACT_PREEMPTED) || !state)
+		return LEFT_RUNNABLE;
+	if (state & TASK_ENDED)
+		return LEFT_ENDED;
+	if (state & (TASK_STOPPED | TASK_TRACED))
+		return LEFT_STOPPED;
+	if (arg & ACT_IOWAIT)
+		return LEFT_IO;
+	return state & TASK_UNINTERRUPTIBLE ? LEFT_BLOCKED : LEFT_ASLEEP;
 }

@@ -45,6 +45,9 @@ struct task *timeline_tasks_get(struct timeline_tasks *t, uint32_t tid);
 /* DICT_TASK's number of it; 0: none. */
 uint32_t timeline_tasks_name(struct timeline_tasks *t, struct event_writer *writer, uint32_t tid);
 
+/* How it leaves, by the `arg` of its ACT_SWITCH: enum task_left. */
+uint8_t timeline_tasks_left(uint16_t arg);
+
 /* An ACT_NAME. */
 void timeline_tasks_named(struct timeline_tasks *t, const struct act *act);
 

@@ -102,7 +102,7 @@ def delayed(run):
 def judged(run, names, least):
     """By the naive partition, and by `diagnose`."""
     n = min(delayed(run), EXAMPLES)
-    oracle = Oracle(run.trace)
+    oracle = Oracle(run.trace, "throttled" if "throttled" in names else "core-stall")
     run.truth.usual = oracle.usual
     naive = oracle.examples(max(int(n * MORE), 20))
     said = [f"naive: {agreed(run, naive, GRANULARITY_NS, names, least)}"]

@@ -217,6 +217,7 @@ void host_init(struct host *host, uint64_t seed, uint32_t steps)
 		act(&s, core, TRACE_IRQ, HOST_LAST_IRQ, 0);
 	}
 	host_sort(host);
+	host->throttles = rng_below(&host->rng, 2);
 }
 
 void host_release(struct host *host)

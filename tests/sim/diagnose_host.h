@@ -33,6 +33,7 @@ struct host {
 	struct rng rng;
 	struct trace trace;
 	uint32_t cores;
+	bool throttles;        /* the recording says that a quota was at work */
 };
 
 void host_init(struct host *host, uint64_t seed, uint32_t steps);

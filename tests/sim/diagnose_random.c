@@ -47,6 +47,8 @@ static void diagnose(struct host *host, struct opened *o)
 	writer = trace_writer(o->fd);
 	BUG_ON(event_put_fact(event_writer_sink(writer), 0, DIAGNOSE_FACT_MACHINE, "x86_64"));
 	BUG_ON(event_put_fact(event_writer_sink(writer), 0, DIAGNOSE_FACT_RECORDER, "90"));
+	BUG_ON(event_put_fact(event_writer_sink(writer), 0, DIAGNOSE_FACT_THROTTLED,
+			      host->throttles ? "3" : "0"));
 	trace_write(&host->trace, writer);
 	BUG_ON(event_reader_new(&o->reader, o->fd));
 	BUG_ON(recorded_read(&o->rec, o->reader, &all));

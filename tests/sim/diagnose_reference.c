@@ -7,7 +7,7 @@
 
 #include "diagnose_host.h"
 
-#define THROTTLED_NS 1000000
+#define IDLE_EXIT_NS 1000000
 
 /* What a core does: the innermost. */
 struct doing {
@@ -328,7 +328,8 @@ static void runnable(const struct host *host, uint64_t time, uint64_t queued,
 		d = core_at(host, queue, time);
 	if (d.what == NOBODY)
 		e->cause = idle(host, queue, w->next_core, since > queued ? since : queued,
-				w->next_at) > THROTTLED_NS ? CAUSE_THROTTLED : CAUSE_IDLE_EXIT;
+				w->next_at) <= IDLE_EXIT_NS ? CAUSE_IDLE_EXIT :
+			   host->throttles ? CAUSE_THROTTLED : CAUSE_CORE_STALL;
 	else if (!by_interrupt(&d, e))
 		by_other(&d, e);
 }

@@ -109,18 +109,6 @@ static const uint8_t types[TRACE_STEPS] = {
 	[TRACE_NAME] = ACT_NAME,
 };
 
-/* A timeline holds each core's last events back. So that those of all cores go on in the order of
- * time, nothing happens afterwards, often enough. */
-static void push_out(struct trace_writer *w, uint32_t core, const struct act *act)
-{
-	struct act nothing = {
-		.time = act->time, .type = ACT_IDLE_END, .b = w->current[core], .lost = act->lost,
-	};
-
-	for (int i = 0; i < TIMELINE_LATE; i++)
-		BUG_ON(timeline_put(w->timeline, w->writer, core, &nothing));
-}
-
 static void put(struct trace_writer *w, const struct trace_act *a)
 {
 	struct act act = { .a = a->a, .arg = a->arg, .type = types[a->step] };
@@ -145,7 +133,12 @@ static void put(struct trace_writer *w, const struct trace_act *a)
 	if (a->dropped)
 		return;
 	BUG_ON(timeline_put(w->timeline, w->writer, a->core, &act));
-	push_out(w, a->core, &act);
+}
+
+static void flush(struct trace_writer *w, uint64_t time)
+{
+	BUG_ON(timeline_settle(w->timeline, w->writer, time));
+	BUG_ON(event_writer_flush(w->writer));
 }
 
 static void write_acts(struct trace *t, struct trace_writer *w)
@@ -158,12 +151,15 @@ static void write_acts(struct trace *t, struct trace_writer *w)
 		BUG_ON(timeline_put(w->timeline, w->writer, core, &idle));
 	vec_for_each(&t->acts, a) {
 		if (a->step == TRACE_FLUSH)
-			BUG_ON(event_writer_flush(w->writer));
+			flush(w, TRACE_START + a->time);
 		else if (a->step == TRACE_LOSE)
 			w->lost[a->core]++;
 		else
 			put(w, a);
 	}
+	BUG_ON(timeline_settle(w->timeline, w->writer, UINT64_MAX));
+	for (uint32_t core = 0; core < t->cores; core++)
+		timeline_lost(w->timeline, core, w->lost[core]);
 	if (!t->open)
 		BUG_ON(timeline_end(w->timeline, w->writer, TRACE_START + t->end));
 }

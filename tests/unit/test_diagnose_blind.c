@@ -150,8 +150,8 @@ static void test_after_activity(void **state)
 	(void)state;
 	/* the recorder said when it ended, and the message came after */
 	expect(WAITS COMES "110us 0 run app\n" MESSAGE, QUIET);
-	/* nothing says that it ended */
-	expect(WAITS COMES "110us 0 run app\n112us 0 return\n"
+	/* nothing says that it ended; of the other core all is known */
+	expect(WAITS COMES "110us 0 run app\n112us 0 return\n130us 1 vector 0\n"
 	       MESSAGE "open\n",
 	       QUIET_UNTIL_RUN "10000-12000 application on 0\n12000-20000 blind\n");
 	fd = rig_file(late);

@@ -234,6 +234,7 @@ static void test_unexplained(void **state)
 /* ---- runnable ---- */
 
 /* From 105 us on it could run on core 0, which is idle; it does from `at` on. */
+#define QUOTA "fact activity.throttled 1\n"
 #define IDLE_UNTIL(at, read)                                                                       \
 	WAITS COMES at " 0 run app\n" read " 0 return\nmessage 1 app 100us 104us " read " 0\n"
 
@@ -247,7 +248,14 @@ static void test_idle_exit_boundary(void **state)
 	       "5000-6000 other-receive on 0\n"
 	       "6000-1006000 idle-exit on 0\n"
 	       "1006000-1010000 application on 0\n");
-	expect(IDLE_UNTIL("1106001ns", "1110us"),
+	expect(QUOTA IDLE_UNTIL("1106us", "1110us"),
+	       "message 1\n"
+	       "0-4000 function receive on 0\n"
+	       "4000-5000 function receive\n"
+	       "5000-6000 other-receive on 0\n"
+	       "6000-1006000 idle-exit on 0\n"
+	       "1006000-1010000 application on 0\n");
+	expect(QUOTA IDLE_UNTIL("1106001ns", "1110us"),
 	       "message 1\n"
 	       "0-4000 function receive on 0\n"
 	       "4000-5000 function receive\n"
@@ -256,11 +264,31 @@ static void test_idle_exit_boundary(void **state)
 	       "1006001-1010000 application on 0\n");
 }
 
+/* What keeps it from the core is a quota only where one was at work. */
+static void test_core_stall(void **state)
+{
+	(void)state;
+	expect(IDLE_UNTIL("1106001ns", "1110us"),
+	       "message 1\n"
+	       "0-4000 function receive on 0\n"
+	       "4000-5000 function receive\n"
+	       "5000-6000 other-receive on 0\n"
+	       "6000-1006001 core-stall on 0\n"
+	       "1006001-1010000 application on 0\n");
+	expect("fact activity.throttled 0\n" IDLE_UNTIL("1106001ns", "1110us"),
+	       "message 1\n"
+	       "0-4000 function receive on 0\n"
+	       "4000-5000 function receive\n"
+	       "5000-6000 other-receive on 0\n"
+	       "6000-1006001 core-stall on 0\n"
+	       "1006001-1010000 application on 0\n");
+}
+
 /* Interrupts of the idle core don't make it a short one. */
 static void test_throttled_between_interrupts(void **state)
 {
 	(void)state;
-	expect(IDLE_UNTIL("1400us", "1410us") "700us 0 vector 0\n701us 0 vector-end\n",
+	expect(QUOTA IDLE_UNTIL("1400us", "1410us") "700us 0 vector 0\n701us 0 vector-end\n",
 	       "message 1\n"
 	       "0-4000 function receive on 0\n"
 	       "4000-5000 function receive\n"
@@ -313,6 +341,7 @@ int main(void)
 		cmocka_unit_test(test_sleeps_itself),
 		cmocka_unit_test(test_unexplained),
 		cmocka_unit_test(test_idle_exit_boundary),
+		cmocka_unit_test(test_core_stall),
 		cmocka_unit_test(test_throttled_between_interrupts),
 		cmocka_unit_test(test_queue),
 	};

@@ -19,6 +19,7 @@
 #include "event/reader.h"
 #include "event/spans.h"
 #include "probe/timeline.h"
+#include "probe/timeline_queue.h"
 
 #define START 1000
 #define TEXT 8192
@@ -134,9 +135,8 @@ static void test_first_switch(void **state)
 	put(0, 1300, ACT_SWITCH, 7, 20, 1);
 	put(0, 1400, ACT_SWITCH, 20, 7, 0);
 	put(0, 1500, ACT_SWITCH, 7, 0, 2);
-	expect("0 blind 0 1000-1100\n"
-	       "0   hardirq 5 1100-1200\n"
-	       "0 task older (6/7)0 1100-1300 resumed\n"
+	expect("0 blind 0 1000-1300\n"
+	       "0 task older (6/7)0 1300-1300 resumed\n"
 	       "0 task next (20/20)0 1300-1400\n"
 	       "0 task older (6/7)2 1400-1500\n"
 	       "0 idle 0 1500-9000 cut\n");
@@ -226,7 +226,10 @@ static void test_fault(void **state)
 	       "0 idle 0 1410-9000 cut\n");
 }
 
-/* From the last event before the loss to the next; a call may have returned meanwhile. */
+/*
+ * From the last event before the loss to the next that is in no interrupt: of those the begin may
+ * be missing. A call may have returned meanwhile.
+ */
 static void test_loss(void **state)
 {
 	(void)state;
@@ -244,10 +247,122 @@ static void test_loss(void **state)
 	       "0   syscall 1 1200-1300 cut\n"
 	       "0 task app (20/20)0 1100-1300\n"
 	       "0 idle 0 1300-1300 cut\n"
-	       "0 blind 0 1300-1500\n"
-	       "0   hardirq 5 1500-1600\n"
-	       "0 idle 0 1500-1800 resumed\n"
+	       "0 blind 0 1300-1800\n"
+	       "0 idle 0 1800-1800 resumed\n"
 	       "0 task app (20/20)0 1800-9000 cut\n"); /* it may have run and left otherwise */
+}
+
+/* What it interrupted isn't known before it ends, and an interrupt may be in a softirq. */
+static void test_loss_in_interrupt(void **state)
+{
+	(void)state;
+	begin();
+	name(20, 20, "app");
+	put(0, 1100, ACT_SWITCH, 0, 20, 0);
+	lost = 2;
+	put(0, 1200, ACT_WAKE, 7, 20, 0);
+	put(0, 1300, ACT_IRQ, 5, 20, 0);
+	put(0, 1310, ACT_IRQ_END, 5, 20, 0);
+	put(0, 1400, ACT_SOFTIRQ_END, 3, 20, 0);
+	put(0, 1500, ACT_WAKE, 7, 20, 0);
+	put(0, 1600, ACT_SWITCH, 20, 0, 1);
+	expect("0 blind 0 1000-1100\n"
+	       "0 idle 0 1100-1100 resumed\n"
+	       "0 task app (20/20)0 1100-1100 cut\n"
+	       "0 blind 0 1100-1400\n"
+	       "0 task app (20/20)0 1400-1600 resumed\n"
+	       "0 idle 0 1600-9000 cut\n"
+	       "0 wake 1500 older (6/7) by app (20/20)\n");
+}
+
+/* No event comes after it. */
+static void test_loss_at_end(void **state)
+{
+	(void)state;
+	begin();
+	name(20, 20, "app");
+	put(0, 1100, ACT_SWITCH, 0, 20, 0);
+	put(1, 1100, ACT_SWITCH, 0, 7, 0);
+	put(1, 1200, ACT_SWITCH, 7, 0, 1);
+	assert_int_equal(timeline_settle(timeline, writer, UINT64_MAX), 0);
+	timeline_lost(timeline, 0, 1);
+	timeline_lost(timeline, 1, 0);
+	expect("0 blind 0 1000-1100\n"
+	       "0 idle 0 1100-1100 resumed\n"
+	       "0 task app (20/20)0 1100-1100 cut\n"
+	       "0 blind 0 1100-9000 cut\n"
+	       "1 blind 0 1000-1100\n"
+	       "1 idle 0 1100-1100 resumed\n"
+	       "1 task older (6/7)0 1100-1200\n"
+	       "1 idle 0 1200-9000 cut\n");
+}
+
+/* It comes when later ones are written already: a loss. */
+static void test_too_late(void **state)
+{
+	(void)state;
+	begin();
+	name(20, 20, "app");
+	put(0, 1100, ACT_SWITCH, 0, 20, 0);
+	put(0, 1200, ACT_IRQ, 5, 20, 0);
+	put(0, 1210, ACT_IRQ_END, 5, 20, 0);
+	assert_int_equal(timeline_settle(timeline, writer, 1300), 0);
+	assert_int_equal(timeline_too_late(timeline), 0);
+	put(0, 1299, ACT_SWITCH, 20, 0, 1);
+	assert_int_equal(timeline_too_late(timeline), 1);
+	put(0, 1400, ACT_SWITCH, 0, 20, 0);
+	expect("0 blind 0 1000-1100\n"
+	       "0 idle 0 1100-1100 resumed\n"
+	       "0   hardirq 5 1200-1210\n"
+	       "0 task app (20/20)0 1100-1210 cut\n"
+	       "0 blind 0 1210-1400\n"
+	       "0 idle 0 1400-1400 resumed\n"
+	       "0 task app (20/20)0 1400-9000 cut\n");
+}
+
+/* Cores are read one after the other: what a task left as, and in, is known where it comes to. */
+static void test_moves(void **state)
+{
+	(void)state;
+	begin();
+	name(20, 20, "app");
+	put(0, 1100, ACT_SWITCH, 7, 0, 1);
+	put(1, 1100, ACT_SWITCH, 0, 20, 0);
+	put(0, 1400, ACT_SWITCH, 0, 20, 0);
+	put(0, 1500, ACT_SWITCH, 20, 0, 1);
+	put(1, 1200, ACT_SYSCALL, 232, 20, 0);
+	put(1, 1300, ACT_SWITCH, 20, 0, ACT_PREEMPTED);
+	expect("0 blind 0 1000-1100\n"
+	       "0 task older (6/7)0 1100-1100 resumed\n"
+	       "0 idle 0 1100-1400\n"
+	       "0   syscall 232 1400-1500 resumed cut\n"
+	       "0 task app (20/20)1 1400-1500\n"
+	       "0 idle 0 1500-9000 cut\n"
+	       "1 blind 0 1000-1100\n"
+	       "1 idle 0 1100-1100 resumed\n"
+	       "1   syscall 232 1200-1300 cut\n"
+	       "1 task app (20/20)0 1100-1300\n"
+	       "1 idle 0 1300-9000 cut\n");
+}
+
+/* A core that nobody settles is written by halves. */
+static void test_full(void **state)
+{
+	(void)state;
+	begin();
+	put(0, 1100, ACT_SWITCH, 7, 0, 1);
+	for (uint32_t i = 0; i < TIMELINE_QUEUE_MAX; i++)
+		put(0, 1200 + i, ACT_IDLE_END, 0, 0, 0);
+	assert_int_equal(timeline_too_late(timeline), 0);
+	put(0, 1200 + TIMELINE_QUEUE_MAX / 2 + 1, ACT_IDLE_END, 0, 0, 0);
+	assert_int_equal(timeline_too_late(timeline), 0);
+	put(0, 1200 + TIMELINE_QUEUE_MAX / 2 - 2, ACT_IDLE_END, 0, 0, 0);
+	assert_int_equal(timeline_too_late(timeline), 1);
+	expect("0 blind 0 1000-1100\n"
+	       "0 task older (6/7)0 1100-1100 resumed\n"
+	       "0 idle 0 1100-132271 cut\n"
+	       "0 blind 0 132271-132272\n"
+	       "0 idle 0 132272-263343 resumed cut\n");
 }
 
 /* An event of a task that didn't have the core: a switch is missing, whatever the counter says. */
@@ -266,9 +381,8 @@ static void test_missing_switch(void **state)
 	       "0 idle 0 1100-1100 resumed\n"
 	       "0   syscall 1 1200-1200 cut\n"
 	       "0 task app (20/20)0 1100-1200 cut\n"
-	       "0 blind 0 1200-1300\n"
-	       "0   hardirq 5 1300-1310\n"
-	       "0 task older (6/7)0 1300-1400 resumed\n"
+	       "0 blind 0 1200-1400\n"
+	       "0 task older (6/7)0 1400-1400 resumed\n"
 	       "0 task app (20/20)0 1400-1500\n"
 	       "0 idle 0 1500-9000 cut\n");
 }
@@ -305,8 +419,7 @@ static void test_number_again(void **state)
 	put(0, 1200, ACT_SYSCALL, 60, 20, 0);
 	put(0, 1300, ACT_SWITCH, 20, 0, 0x80);
 	put(0, 1310, ACT_SWITCH, 0, 7, 0);
-	for (uint32_t i = 0; i < TIMELINE_LATE; i++)
-		put(0, 1320 + i, ACT_WAKE, 7, 7, 0);
+	put(0, 1320, ACT_WAKE, 7, 7, 0);
 	name(20, 30, "other");
 	put(0, 1400, ACT_SWITCH, 7, 20, 1);
 	put(0, 1500, ACT_SWITCH, 20, 0, 1);
@@ -343,7 +456,7 @@ static void test_functions(void **state)
 	put(0, 1250, ACT_SOFTIRQ, 3, 20, 0);
 	put(0, 1290, ACT_SOFTIRQ_END, 3, 20, 0);
 	put(0, 1300, ACT_SWITCH, 20, 0, 1);
-	assert_int_equal(timeline_settle(timeline, writer, 0, 1350), 0);
+	assert_int_equal(timeline_settle(timeline, writer, 1350), 0);
 	put(0, 1400, ACT_SWITCH, 0, 20, 0);
 	function(0, 1410, TIMELINE_RETURN, 2);
 	function(0, 1420, TIMELINE_RETURN, 1);
@@ -378,17 +491,17 @@ static void test_functions_lost(void **state)
 	put(0, 1300, ACT_SWITCH, 20, 0, 1);
 	function(0, 1400, TIMELINE_AGAIN, 0);
 	function(0, 1400, TIMELINE_RETURN, 1);
-	put(0, 1450, ACT_IRQ, 5, 0, 0);
+	put(0, 1450, ACT_SOFTIRQ, 5, 0, 0);
 	function(0, 1460, TIMELINE_CALL, 4);
 	function(0, 1470, TIMELINE_RETURN, 4);
-	put(0, 1480, ACT_IRQ_END, 5, 0, 0);
+	put(0, 1480, ACT_SOFTIRQ_END, 5, 0, 0);
 	expect("0 blind 0 1000-1100\n"
 	       "0 idle 0 1100-1100 resumed\n"
 	       "0   function 1 1200-1200 cut\n"
 	       "0 task app (20/20)0 1100-1200 cut\n"
 	       "0 blind 0 1200-1450\n"
 	       "0     function 4 1460-1470\n"
-	       "0   hardirq 5 1450-1480\n"
+	       "0   softirq 5 1450-1480\n"
 	       "0 idle 0 1450-9000 resumed cut\n");
 }
 
@@ -400,6 +513,11 @@ int main(void)
 		cmocka_unit_test(test_call_goes_on),
 		cmocka_unit_test(test_fault),
 		cmocka_unit_test(test_loss),
+		cmocka_unit_test(test_loss_in_interrupt),
+		cmocka_unit_test(test_loss_at_end),
+		cmocka_unit_test(test_too_late),
+		cmocka_unit_test(test_moves),
+		cmocka_unit_test(test_full),
 		cmocka_unit_test(test_missing_switch),
 		cmocka_unit_test(test_late),
 		cmocka_unit_test(test_number_again),

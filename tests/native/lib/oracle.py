@@ -13,7 +13,7 @@ from lib.intervals import clip, length, minus, union
 
 RUNNABLE, STOPPED = 1, 5    # enum task_left
 FUTEX, READS, WAITS = "202", ("0", "45", "47"), ("7", "232", "281")     # x86-64
-THROTTLED_NS = 5_000_000    # runnable beside an idle core: for less it is on its way to it
+KEPT_NS = 5_000_000         # runnable beside an idle core: for less it is on its way to it
 
 
 def pid_of(what):
@@ -41,10 +41,11 @@ class Parts:
 
 
 class Oracle:
-    """Of one recording."""
+    """Of one recording; `kept`: what keeps a thread from an idle core for long."""
 
-    def __init__(self, t):
+    def __init__(self, t, kept="core-stall"):
         self.t = t
+        self.kept = kept
         self.runs = collections.defaultdict(list)       # tid: its spans at depth 0, on any core
         self.calls = collections.defaultdict(list)      # tid: where its receiving calls begin
         self.nested = collections.defaultdict(list)     # core: interrupts and softirqs
@@ -127,7 +128,7 @@ class Oracle:
             else:
                 parts.add("blind", ns)
             i += 1
-        parts.add("throttled" if idle > THROTTLED_NS else "idle-exit", idle)
+        parts.add(self.kept if idle > KEPT_NS else "idle-exit", idle)
 
     def _asleep(self, parts, before, begin, end, waker):
         """It slept; in what, the innermost call or fault says that it was cut in."""
