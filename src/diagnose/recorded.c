@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/parse.h"
+#include "diagnose/functions.h"
 #include "diagnose/state.h"
 #include "diagnose/stream.h"
 
@@ -180,6 +181,8 @@ static void take_slice(void *ctx, const struct slice *slice)
 		if (context && subject->reference)
 			context->reference_ns += ns;
 	}
+	if (rec->windows && !c->err)
+		c->err = functions_take(&rec->windows[c->subject], slice);
 	if (c->draws && !c->err && vec_push(&rec->drawn[c->subject], *slice) == -ENOMEM)
 		c->err = -ENOMEM;
 }
@@ -305,6 +308,11 @@ int recorded_read(struct recorded *rec, struct event_reader *reader,
 		return err;
 	rec->splits = calloc(rec->subjects.len, sizeof(*rec->splits));
 	rec->drawn = calloc(rec->subjects.len, sizeof(*rec->drawn));
+	if (event_dict_len(rec->names, DICT_SYMBOL)) {
+		rec->windows = calloc(rec->subjects.len, sizeof(*rec->windows));
+		if (!rec->windows)
+			return -ENOMEM;
+	}
 	if (!rec->splits || !rec->drawn)
 		return -ENOMEM;
 	return charge_subjects(rec);
@@ -317,9 +325,12 @@ void recorded_release(struct recorded *rec)
 			split_release(&rec->splits[i]);
 		if (rec->drawn)
 			vec_release(&rec->drawn[i]);
+		if (rec->windows)
+			vec_release(&rec->windows[i]);
 	}
 	free(rec->splits);
 	free(rec->drawn);
+	free(rec->windows);
 	free(rec->machine);
 	vec_release(&rec->contexts);
 	vec_release(&rec->flows);

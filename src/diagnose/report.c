@@ -242,6 +242,8 @@ int diagnosis_report(const struct diagnosis *d, struct report *r)
 		requests_report(d->requests, r);
 	err = report_causes(d, r);
 	if (!err)
+		err = report_functions(d, r);
+	if (!err)
 		err = report_examples(d, r);
 	if (!err)
 		err = report_views(d, r);

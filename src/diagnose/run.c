@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "diagnose/functions.h"
 #include "diagnose/requests.h"
 
 /* A deviation counts beyond so many times the reference's own: research, S4. */
@@ -33,6 +34,7 @@ void diagnosis_free(struct diagnosis *d)
 {
 	if (!d)
 		return;
+	functions_free(d->functions);
 	recorded_release(&d->own);
 	recorded_release(&d->other);
 	vec_release(&d->models);
@@ -194,7 +196,9 @@ int diagnosis_run(struct diagnosis *d, struct event_reader *reader, struct event
 		err = record_all(d);
 	if (!err)
 		err = record_chosen(d);
-	return err ? err : judge_all(d);
+	if (!err)
+		err = judge_all(d);
+	return err ? err : functions_find(d);
 }
 
 int diagnosis_join(struct diagnosis *d, struct event_reader *load, double share)

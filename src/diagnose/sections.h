@@ -11,6 +11,9 @@
 /* "causes": what the targets' excess was, largest first. The first one as a finding. */
 int report_causes(const struct diagnosis *d, struct report *r);
 
+/* "functions": those that the targets took longer in; null if they are not told. */
+int report_functions(const struct diagnosis *d, struct report *r);
+
 /* The slowest target as text, and "examples": every target with its parts. */
 int report_examples(const struct diagnosis *d, struct report *r);
 

@@ -25,6 +25,8 @@ struct context {
 	uint64_t reference_ns;
 };
 
+struct windows;
+
 /* One recording, and what was found out of its messages. */
 struct recorded {
 	struct event_reader *reader;
@@ -35,6 +37,7 @@ struct recorded {
 	struct subjects subjects;
 	struct split *splits;       /* by subject */
 	struct drawn *drawn;        /* by subject; empty: not drawn */
+	struct windows *windows;    /* by subject; NULL: it tells of no functions */
 	struct contexts VEC_OF(struct context) contexts;
 	struct flows VEC_OF(struct event_flow) flows; /* by id */
 	char *machine;
@@ -49,6 +52,7 @@ struct recorded {
 	struct event_damage damage;
 };
 
+struct functions;
 struct requests;
 
 struct diagnosis {
@@ -58,6 +62,7 @@ struct diagnosis {
 	struct models models;
 	struct judged_list VEC_OF(struct judged) judged; /* of the targets */
 	uint64_t unjudged;          /* targets of applications with too few references */
+	struct functions *functions; /* NULL: not told */
 	struct requests *requests;  /* NULL: none were joined */
 	struct hist latency, target_latency, reference_latency;
 	struct hist over_time[OVER_TIME_STEPS]; /* of all messages, by when they were read */

@@ -6,11 +6,13 @@ nested in what the CPUs did; what was lost is blind; and the tracer is as it was
 import collections
 import os
 import signal
+import socket
 import subprocess
+import sys
 import tempfile
 import time
 
-from lib import check, netns, trace
+from lib import check, diagnose, netns, process, trace
 from lib.traffic import Traffic
 
 N = 100
@@ -122,6 +124,59 @@ def goes_on(net, family):
     return f"{len(cut)} of {len(calls)} calls"
 
 
+# Every tenth message has more to copy.
+SERVER = f"""
+import socket
+listener = socket.create_server(("127.0.0.1", 0))
+print(listener.getsockname()[1], flush=True)
+connection, _ = listener.accept()
+for i in range(1, {N + 1}):
+    size = int(input())
+    connection.recv(size, socket.MSG_WAITALL)
+    connection.sendall(b"x")
+"""
+SMALL, LARGE, EVERY = 100, 60000, 10
+COPIES = "tcp_recvmsg > "
+
+
+def exchanged(large):
+    """A recording of N messages to a server, and what `diagnose` says of the slowest ones."""
+    server = process.start([sys.executable, "-c", SERVER], stdin=subprocess.PIPE,
+                           stdout=subprocess.PIPE, text=True)
+    port = int(server.stdout.readline())
+    observer = trace.Recording("--pid", server.pid, "--activity", "funcgraph")
+    with socket.create_connection(("127.0.0.1", port), timeout=60) as client:
+        for i in range(1, N + 1):
+            size = large if i % EVERY == 0 else SMALL
+            server.stdin.write(f"{size}\n")
+            server.stdin.flush()
+            client.sendall(b"x" * size)
+            check.equal("answer", client.recv(1), b"x")
+    server.wait()
+    observer.end()
+    return diagnose.Diagnosis(observer.file, N // EVERY)
+
+
+def told_of_copies(d):
+    """That most of the slow messages took longer in copying, by function."""
+    rows = [row for row in d.document["functions"] if COPIES in row["path"]]
+    own = d.total("application") + d.total("function")
+    copied = sum(row["total_ns"] for row in rows)
+    check.true(f"copying is {copied} of {own} ns: {d.document['functions'][:5]}",
+               copied >= own / 2 > 0)
+    most = max(row["messages"] for row in rows)
+    check.between("messages in which that is told", most, 0.8 * N / EVERY, N / EVERY)
+    check.true(f"not more than was charged: {copied} of {own} ns", copied <= own)
+    return f"{rows[0]['path']}: {copied} of {own} ns, {rows[0]['messages']} messages"
+
+
+@check.patiently
+def diagnosed():
+    said = told_of_copies(exchanged(LARGE))
+    check.must_fail("without more to copy", told_of_copies, exchanged(SMALL))
+    return said
+
+
 def overrun(net, family):
     """A reader that was stopped: what it missed is blind, and no function is in it."""
     source = Traffic(net, family, "tcp", count=400, pattern="exchange", reader_cpu=1,
@@ -178,5 +233,5 @@ def refused():
 
 
 netns_veth = netns.every()[2]
-check.run([(in_the_messages, *netns_veth), (goes_on, *netns_veth), (overrun, *netns_veth),
+check.run([(in_the_messages, *netns_veth), (diagnosed,), (goes_on, *netns_veth), (overrun, *netns_veth),
            (killed, *netns_veth), (refused,)])

@@ -109,6 +109,16 @@ static const uint8_t types[TRACE_STEPS] = {
 	[TRACE_NAME] = ACT_NAME,
 };
 
+static void put_function(struct trace_writer *w, const struct trace_act *a)
+{
+	const struct timeline_call call = {
+		.time = TRACE_START + a->time, .symbol = a->a,
+		.what = a->step == TRACE_ENTER ? TIMELINE_CALL : TIMELINE_RETURN,
+	};
+
+	BUG_ON(timeline_call(w->timeline, a->core, &call));
+}
+
 static void put(struct trace_writer *w, const struct trace_act *a)
 {
 	struct act act = { .a = a->a, .arg = a->arg, .type = types[a->step] };
@@ -154,6 +164,8 @@ static void write_acts(struct trace *t, struct trace_writer *w)
 			flush(w, TRACE_START + a->time);
 		else if (a->step == TRACE_LOSE)
 			w->lost[a->core]++;
+		else if (a->step == TRACE_ENTER || a->step == TRACE_LEAVE)
+			put_function(w, a);
 		else
 			put(w, a);
 	}

@@ -28,6 +28,8 @@ enum trace_step {
 	TRACE_SOFTIRQ,     /* a = vector */
 	TRACE_SOFTIRQ_END,
 	TRACE_FAULT,
+	TRACE_ENTER,       /* a = DICT_SYMBOL: a function of the kernel */
+	TRACE_LEAVE,
 	TRACE_WAKE,        /* a = tid; arg = core */
 	TRACE_LOSE,        /* what comes next on this core is after a loss */
 	TRACE_NAME,        /* a = tid, name: from now on; of any core */

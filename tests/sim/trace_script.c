@@ -136,6 +136,11 @@ static uint32_t task(struct script *s)
 	return (uint32_t)tid;
 }
 
+static uint32_t symbol(struct script *s)
+{
+	return event_writer_intern(s->writer, DICT_SYMBOL, word(s));
+}
+
 /* ---- lines of the whole ---- */
 
 static void make_fact(struct script *s)
@@ -304,6 +309,10 @@ static void make_step(struct script *s)
 	} else if (strcmp(what, "wake") == 0) {
 		a = task(s);
 		trace_add(&s->trace, time, on, TRACE_WAKE, a, (uint16_t)core(s));
+	} else if (strcmp(what, "enter") == 0) {
+		trace_add(&s->trace, time, on, TRACE_ENTER, symbol(s), 0);
+	} else if (strcmp(what, "leave") == 0) {
+		trace_add(&s->trace, time, on, TRACE_LEAVE, symbol(s), 0);
 	} else if (strcmp(what, "rename") == 0) {
 		make_rename(s, time);
 	} else {

@@ -23,6 +23,7 @@
  *	TIME CORE return
  *	TIME CORE irq N | irq-end | vector N | vector-end | softirq N | softirq-end
  *	TIME CORE fault
+ *	TIME CORE enter|leave NAME       a function of the kernel
  *	TIME CORE wake NAME CORE
  *	TIME CORE lose                   the recorder lost something before what comes next
  *	TIME CORE rename NAME NEW        a task calls itself NEW

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The kernel's functions in messages' time, where a recording tells of them: which made a target
+ * slower than the references of its application. They look into what is charged to the causes
+ * "function" and "application"; time that went to others is not searched.
+ */
+#ifndef HOSTLAT_DIAGNOSE_FUNCTIONS_H
+#define HOSTLAT_DIAGNOSE_FUNCTIONS_H
+
+#include "diagnose/nesting.h"
+#include "diagnose/slice.h"
+
+struct diagnosis;
+struct recorded;
+
+/* A core did the message's own work. */
+struct window {
+	uint64_t begin, end;
+	uint32_t core;
+	uint8_t role;      /* enum piece_role */
+};
+
+struct windows VEC_OF(struct window);
+
+#define FUNCTIONS_NONE UINT32_MAX
+
+struct functions {
+	struct nesting **models;   /* by model; NULL: none of its targets is judged */
+	size_t n_models;
+	uint32_t *numbers;         /* by judged target: nesting_judge()'s, or FUNCTIONS_NONE */
+	struct nesting_losses losses;
+};
+
+/* If the slice is one that is searched: it is added to the subject's windows. 0 or -ENOMEM. */
+int functions_take(struct windows *windows, const struct slice *slice);
+
+/*
+ * After the targets are judged. d->functions stays NULL if the recording tells of no functions, or
+ * if the references are another recording's. 0 or -errno.
+ */
+int functions_find(struct diagnosis *d);
+void functions_free(struct functions *f);
+
+struct nesting_options functions_options(const struct diagnosis *d);
+
+#endif

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The functions in which the targets took more time than their references. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bug.h"
+#include "base/strbuf.h"
+#include "diagnose/functions.h"
+#include "diagnose/sections.h"
+#include "report/human.h"
+
+#define ROWS_SHOWN 50u
+#define PATH_MAX_BYTES 8192
+
+/* A function of one application, in one call path, over its targets. */
+struct excessive {
+	uint32_t model, node;
+	struct nesting_cause one;   /* of the message where it took most */
+	uint64_t total, messages;
+};
+
+struct excessives VEC_OF(struct excessive);
+
+static const char *const types[NESTING_TYPE_MAX] = {
+	[NESTING_SLOWER] = "slower",
+	[NESTING_MORE_FREQUENT] = "more-frequent",
+	[NESTING_UNEXPECTED] = "unexpected",
+};
+
+static int by_node(const void *a, const void *b)
+{
+	const struct excessive *x = a, *y = b;
+
+	if (x->model != y->model)
+		return x->model < y->model ? -1 : 1;
+	return x->node < y->node ? -1 : x->node > y->node;
+}
+
+static int by_total(const void *a, const void *b)
+{
+	const struct excessive *x = a, *y = b;
+
+	if (x->total != y->total)
+		return x->total > y->total ? -1 : 1;
+	return by_node(a, b);
+}
+
+static int take_target(const struct diagnosis *d, size_t at, struct excessives *rows)
+{
+	const uint32_t model = d->judged.items[at].model, number = d->functions->numbers[at];
+	const struct nesting_options options = functions_options(d);
+	struct nesting_verdict verdict;
+	int err;
+
+	if (number == FUNCTIONS_NONE)
+		return 0;
+	err = nesting_judge(d->functions->models[model], number, &options, &verdict);
+	for (uint32_t i = 0; !err && i < verdict.n_causes; i++) {
+		const struct nesting_cause *c = &verdict.causes[i];
+
+		err = vec_push(rows, (struct excessive){ model, c->node, *c, c->self_ns, 1 });
+	}
+	return err == -ENODATA ? 0 : err;
+}
+
+static void merge(struct excessives *rows)
+{
+	size_t n = 0;
+
+	if (!rows->len)
+		return;
+	qsort(rows->items, rows->len, sizeof(*rows->items), by_node);
+	for (size_t i = 0; i < rows->len; i++) {
+		const struct excessive *row = &rows->items[i];
+		struct excessive *last = n ? &rows->items[n - 1] : NULL;
+
+		if (!last || by_node(last, row)) {
+			rows->items[n++] = *row;
+			continue;
+		}
+		last->total += row->total;
+		last->messages += row->messages;
+		if (row->one.self_ns > last->one.self_ns)
+			last->one = row->one;
+	}
+	rows->len = n;
+	qsort(rows->items, n, sizeof(*rows->items), by_total);
+}
+
+static const char *symbol(const struct recorded *rec, uint32_t id)
+{
+	const char *name = event_dict_get(rec->names, DICT_SYMBOL, id);
+
+	return name ? name : "?";
+}
+
+static const struct column columns[] = {
+	{ "function", "function", COLUMN_FLEX, 0 },
+	{ "path", NULL, 0, 0 },
+	{ "where", "", 0, 0 },
+	{ "type", "", 0, 0 },
+	{ "messages", "messages", 0, 0 },
+	{ "total_ns", "in all", 0, 0 },
+	{ "max_ns", "max", 0, 0 },
+	{ "usual_ns", "usual", 0, 0 },
+	{ "calls", "calls", 0, 0 },
+	{ "usual_calls", "usual", 0, 0 },
+};
+
+static void add_row(const struct diagnosis *d, struct report *r, struct table *t,
+		    const struct excessive *row)
+{
+	struct strbuf path = STRBUF_INIT(PATH_MAX_BYTES);
+	uint32_t symbols[EVENT_DEPTH_MAX];
+	const uint32_t n = nesting_path(d->functions->models[row->model], row->node, symbols);
+
+	for (uint32_t i = 0; i < n; i++)
+		strbuf_printf(&path, "%s%s", i ? " > " : "", symbol(&d->own, symbols[i]));
+	TABLE_ADD(t, value_string(report_format(r, "%s", n ? symbol(&d->own, symbols[n - 1]) : "")),
+		  value_string(report_format(r, "%s", path.len ? strbuf_str(&path) : "")),
+		  value_string(where_name(row->one.role == PIECE_APPLICATION ? WHERE_APPLICATION :
+									      WHERE_RECEIVE)),
+		  value_string(types[row->one.type]), value_u64(row->messages),
+		  value_ns(row->total), value_ns(row->one.self_ns), value_ns(row->one.usual_ns),
+		  value_u64(row->one.count), value_u64(row->one.usual_count));
+	strbuf_release(&path);
+}
+
+static void add_losses(const struct nesting_losses *losses, struct report *r)
+{
+	char buf[HUMAN_MAX];
+
+	if (losses->references || losses->targets || losses->spans_without_node)
+		report_reason(r, "functions-limit",
+			      report_format(r, "%s messages",
+					    human_count(buf, losses->references +
+							losses->targets)),
+			      "there are more functions than memory is kept for");
+}
+
+/* A share of the excess below this is not said in a sentence. */
+#define SAID_SHARE 0.05
+
+static void say(const struct diagnosis *d, struct report *r, const struct excessive *first)
+{
+	const struct excess excess = excess_of(d);
+	const double all = (double)(excess.found + excess.rest);
+	uint32_t symbols[EVENT_DEPTH_MAX];
+	const uint32_t n = nesting_path(d->functions->models[first->model], first->node, symbols);
+	char share[HUMAN_MAX], count[HUMAN_MAX];
+
+	if (n && (double)first->total >= SAID_SHARE * all)
+		report_finding(r, "In the kernel's function %s: %s of the excess, in %s of them.",
+			       symbol(&d->own, symbols[n - 1]),
+			       human_fraction(share, (double)first->total / all),
+			       human_count(count, first->messages));
+}
+
+int report_functions(const struct diagnosis *d, struct report *r)
+{
+	struct table *t;
+	struct excessives rows;
+	int err = 0;
+
+	if (!d->functions) {
+		object_add(&r->body, "functions", value_null());
+		if (d->own.windows && d->against_other)
+			report_reason(r, "functions-not-compared", NULL,
+				      "functions are compared within one recording only");
+		return 0;
+	}
+	vec_init(&rows, SUBJECTS_MAX * 64UL);
+	for (size_t i = 0; !err && i < d->judged.len; i++)
+		err = take_target(d, i, &rows);
+	merge(&rows);
+	t = table_new(r, columns, ARRAY_LEN(columns));
+	for (size_t i = 0; !err && i < rows.len && i < ROWS_SHOWN; i++)
+		add_row(d, r, t, &rows.items[i]);
+	object_add(&r->body, "functions", value_table(t));
+	object_add(&r->body, "functions_omitted",
+		   value_u64(rows.len > ROWS_SHOWN ? rows.len - ROWS_SHOWN : 0));
+	if (rows.len)
+		say(d, r, &rows.items[0]);
+	add_losses(&d->functions->losses, r);
+	vec_release(&rows);
+	return err;
+}
