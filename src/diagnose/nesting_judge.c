@@ -29,20 +29,21 @@ static void gathered_free(struct gathered *g)
 	free(g->count);
 }
 
-#define for_each_reference_value(n, m, v)						\
-	vec_for_each(&(n)->messages, m)							\
-		if ((m)->reference)							\
-			for (const struct nesting_value *v = &(n)->values.items[(m)->first];	\
-			     v < &(n)->values.items[(m)->first + (m)->n]; v++)
+/* `at`: the number of a value. */
+#define for_each_reference_value(n, m, at)                                                         \
+	vec_for_each(&(n)->messages, m)                                                            \
+		if ((m)->reference)                                                                \
+			for (uint32_t at = (m)->first; at < (m)->first + (m)->n; at++)
 
 /* A counting sort: first[node + 1] is where its values go, and in the end where they end. */
 static void gather(const struct nesting *n, struct gathered *g)
 {
-	for_each_reference_value(n, m, v)
-		g->first[v->node + 2]++;
+	for_each_reference_value(n, m, i)
+		g->first[n->values.items[i].node + 2]++;
 	for (size_t i = 2; i < n->nodes.len + 2; i++)
 		g->first[i] += g->first[i - 1];
-	for_each_reference_value(n, m, v) {
+	for_each_reference_value(n, m, i) {
+		const struct nesting_value *v = &n->values.items[i];
 		const uint32_t at = g->first[v->node + 1]++;
 
 		g->ns[at] = v->ns;
