@@ -109,7 +109,7 @@ function start() {
 	head(text(data.title), links);
 	updateAll();
 	follow();
-	// When everything is on the screen, for whoever wants to know how long that took.
+	// When the screen is full, for whoever wants to know how long that took.
 	requestAnimationFrame(() => requestAnimationFrame(() => {
 		performance.mark('drawn');
 		document.documentElement.dataset.drawn = Math.round(performance.now());

@@ -77,13 +77,19 @@ class Plot {
 		plots.push(this);
 	}
 
+	// Takes its room.
+	size(width) {
+		this.width = width;
+		this.high = this.height ? this.height(width) : 260;
+		this.box.style.minHeight = `${this.high}px`;
+	}
+
 	// Lays out the frame anew, and has the plot drawn into it.
 	update(known) {
 		const width = known === undefined ? Math.round(this.box.clientWidth) : known;
 		if (!width)
 			return;
-		this.width = width;
-		this.high = this.height ? this.height(width) : 260;
+		this.size(width);
 		const g = this.gutter;
 		Object.assign(this, { left: g.left, right: width - g.right, top: g.top, bottom: this.high - g.bottom });
 		this.root = svg('svg', {
@@ -199,8 +205,34 @@ class Plot {
 
 let printing = false;
 
+let waiting = [], turn = null;
+
+// What is out of sight comes one by one, so that the page answers meanwhile.
+function drawWaiting() {
+	clearTimeout(turn);
+	const one = waiting.shift();
+	if (one && one.node.isConnected)
+		one.update();
+	if (waiting.length)
+		turn = setTimeout(drawWaiting);
+	else
+		document.documentElement.dataset.complete = '';
+}
+
 // All widths are read before anything is drawn: the browser lays the page out once.
 function updateAll() {
 	const some = plots.filter(p => p.node.isConnected), widths = some.map(p => Math.round(p.box.clientWidth));
-	some.forEach((p, i) => p.update(widths[i]));
+	some.forEach((p, i) => { if (widths[i]) p.size(widths[i]); });
+	const inSight = some.map(p => {
+		const box = p.node.getBoundingClientRect();
+		return printing || (box.top < innerHeight && box.bottom > 0);
+	});
+	delete document.documentElement.dataset.complete;
+	waiting = some.filter((p, i) => !inSight[i]);
+	some.forEach((p, i) => inSight[i] && p.update(widths[i]));
+	clearTimeout(turn);
+	if (printing)
+		drawWaiting();
+	else
+		requestAnimationFrame(() => { turn = setTimeout(drawWaiting); });
 }

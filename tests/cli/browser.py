@@ -107,7 +107,7 @@ class Page:
     def close(self):
         self.browser.send('Target.closeTarget', targetId=self.target)
 
-    def open(self, path, ready="document.documentElement.dataset.drawn !== undefined"):
+    def open(self, path, ready="document.documentElement.dataset.drawn !== undefined && document.documentElement.dataset.complete !== undefined"):
         self.send('Page.navigate', url='file://' + path)
         self.wait(ready)
 
