@@ -48,6 +48,8 @@ static void walk(struct walk *w, const uint8_t *data, size_t size, int reply, ui
 	}
 }
 
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct walk whole = {}, parts = {};

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """
-In the guest: old.py HOSTLAT MKEVENTS MKLOAD
+In the guest: old.py HOSTLAT MKEVENTS MKLOAD MKTRACE
 
 A kernel older than watch's programs need: watch and doctor say so, nothing is left in the kernel,
 and what needs no programs works.
@@ -12,7 +12,7 @@ import sys
 
 from lib import bpf, check, process
 
-HOSTLAT, MKEVENTS, MKLOAD = sys.argv[1:]
+HOSTLAT, *MAKERS = sys.argv[1:]
 CLI = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../cli")
 NEEDS = "Linux 5.17"
 
@@ -46,8 +46,9 @@ def doctor_says_what_it_takes():
 
 
 def recordings_are_read():
-    done = subprocess.run([os.path.join(CLI, "run"), MKEVENTS, MKLOAD, HOSTLAT,
-                           *(os.path.join(CLI, "watch", case) for case in ("busy", "slow"))],
+    done = subprocess.run([os.path.join(CLI, "run"), *MAKERS, HOSTLAT,
+                           *(os.path.join(CLI, "watch", case) for case in ("busy", "slow")),
+                           os.path.join(CLI, "diagnose", "lock")],
                           capture_output=True, text=True, timeout=60, check=False)
     check.equal(f"exit code ({done.stdout})", done.returncode, 0)
 
