@@ -78,13 +78,13 @@ int session_activity_pull(struct session_activity *a, struct event_writer *write
 	return putting.err ? putting.err : activity_pull(a->activity, writer, until);
 }
 
-/* Not told: that nobody can say whether a quota was at work. */
+/* If it is not told, nobody can say whether a quota was at work. */
 static int put_throttled(const struct session_activity *a, struct event_writer *writer)
 {
 	uint64_t times;
 	char text[24];
 
-	if (!a->throttled_known || host_throttled(NULL, &times))
+	if (!a->throttled_known || event_writer_full(writer) || host_throttled(NULL, &times))
 		return 0;
 	/* Of a group that is gone by now its own count is gone, too. */
 	snprintf(text, sizeof(text), "%" PRIu64, times > a->throttled ? times - a->throttled : 0);
