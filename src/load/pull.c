@@ -46,16 +46,20 @@ static const struct load_tick *next_tick(const struct view *v)
 
 /* ---- samples ---- */
 
-/* Those before the thread's next tick, or all. */
+/*
+ * Those before the thread's next tick, or all. The tick is looked for last: one that wasn't there
+ * then has all of these before it.
+ */
 static const struct event_sample *samples(const struct view *v, uint64_t *n)
 {
 	struct ring *ring = &v->thread->samples;
-	uint64_t most = EVENT_BLOCK_SIZE / sizeof(struct event_sample);
+	const struct event_sample *at =
+		ring_peek(ring, EVENT_BLOCK_SIZE / sizeof(struct event_sample), n);
 	const struct load_tick *tick = next_tick(v);
 
-	if (tick && tick->samples - ring->tail < most)
-		most = tick->samples - ring->tail;
-	return ring_peek(ring, most, n);
+	if (tick && tick->samples - ring->tail < *n)
+		*n = tick->samples - ring->tail;
+	return at;
 }
 
 static int put_flows(struct pull *p, struct view *v, int *any)
