@@ -14,8 +14,15 @@ struct diagnose_config {
 	const char *slice;
 	uint64_t slowest;
 	const char *against;
+	uint32_t direction;
 	bool paper;
 	struct common_options common;
+};
+
+static const struct opt_choice direction_choices[] = {
+	{ "ingress", DIR_INGRESS, "what was received" },
+	{ "egress", DIR_EGRESS, "what was sent, from the send call to the driver" },
+	{ NULL, 0, NULL },
 };
 
 static const struct opt diagnose_options[] = {
@@ -33,6 +40,9 @@ static const struct opt diagnose_options[] = {
 		   .help = "Compare them with this slice of their application's messages (default: "
 			   "40:60), with its fastest 1 %, or with the same slice of another "
 			   "recording"),
+	OPT_CHOICE(struct diagnose_config, direction, .name = "direction",
+		   .choices = direction_choices, .def = "ingress",
+		   .help = "Which messages to explain"),
 	OPT_FLAG(struct diagnose_config, paper, .name = "paper",
 		 .help = "A deviation counts from the granularity on, however much the reference "
 			 "varies"),
@@ -43,7 +53,8 @@ static const struct opt diagnose_options[] = {
 /* What the options choose. *file: the other recording, or NULL. */
 static bool selection_of(const struct diagnose_config *c, struct selection *s, const char **file)
 {
-	*s = (struct selection){ .from = 0.999, .to = 1, .slowest = c->slowest,
+	*s = (struct selection){ .direction = (enum direction)c->direction,
+				 .from = 0.999, .to = 1, .slowest = c->slowest,
 				 .against_from = 0.4, .against_to = 0.6 };
 	*file = NULL;
 	if (c->slice && !recorded_slice_parse(c->slice, &s->from, &s->to)) {

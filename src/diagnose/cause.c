@@ -19,6 +19,8 @@ static const struct {
 	[CAUSE_APPLICATION] = { "application", "function", "waited for the application itself" },
 	[CAUSE_FUNCTION] = { "function", "function", "took the kernel longer" },
 	[CAUSE_WINDOW] = { "window", "gap", "waited for room to send" },
+	[CAUSE_PACING] = { "pacing", "gap", "was held back by pacing" },
+	[CAUSE_QDISC] = { "qdisc", "gap", "waited in the device's queue" },
 	[CAUSE_HOSTLAT] = { "hostlat", "context", "waited for hostlat itself" },
 	[CAUSE_BLIND] = { "blind", "blind", "was out of sight" },
 	[CAUSE_UNEXPLAINED] = { "unexplained", "blind", "is not explained" },

@@ -21,7 +21,9 @@ enum cause {
 	CAUSE_OTHER_RECEIVE, /* receive work for other packets, on the reader's core */
 	CAUSE_APPLICATION,   /* the reader's own processing, or it waited for something else */
 	CAUSE_FUNCTION,      /* the kernel's work for this message */
-	CAUSE_WINDOW,        /* asleep in sending: the peer's window, or the send buffer */
+	CAUSE_WINDOW,        /* in a socket: the peer's window, or the send buffer */
+	CAUSE_PACING,        /* it was not to leave yet */
+	CAUSE_QDISC,         /* in a device's queueing discipline */
 	CAUSE_HOSTLAT,       /* hostlat itself had the core */
 	CAUSE_BLIND,         /* the recording has a hole here */
 	CAUSE_UNEXPLAINED,   /* what happened is known, but not why; or it was within the noise */
@@ -33,7 +35,7 @@ enum cause {
 enum where {
 	WHERE_APPLICATION, /* from the socket's queue to the read */
 	WHERE_RECEIVE,     /* up to the socket's queue, and the hand-off */
-	WHERE_TRANSMIT,
+	WHERE_TRANSMIT,    /* of a sent message: all of it */
 	WHERE_MAX,
 };
 

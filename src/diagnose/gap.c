@@ -111,8 +111,9 @@ static void runnable(struct way *w, uint64_t from, uint64_t to, const struct wai
 	}
 }
 
-/* Why it sleeps, by the call that it goes on in, by how it left, and by who woke it. */
-static void asleep(struct way *w, uint64_t to, const struct run *next, const struct waking *woken)
+/* Why the reader sleeps, by the call that it goes on in, by how it left, and by who woke it. */
+static void asleep_reader(struct way *w, uint64_t to, const struct run *next,
+			  const struct waking *woken)
 {
 	const enum call_class class = next->call ? calls_class(w->p->calls, next->call - 1) :
 				      CALL_OTHER;
@@ -148,6 +149,36 @@ static void asleep(struct way *w, uint64_t to, const struct run *next, const str
 		slice.culprit = by_task ? woken->waker : 0;
 	}
 	way_charge(w, to, cause, &slice);
+}
+
+/* It is in its send call; the one sleep there that a signal may end is for room. */
+static void asleep_in_send(struct way *w, uint64_t to, const struct run *next,
+			   const struct waking *woken)
+{
+	struct slice slice = way_about(w, CORE_UNKNOWN, NULL);
+
+	slice.what = next->call;
+	slice.seen = ATOM_IDLE;
+	if (next->left_before == LEFT_STOPPED) {
+		way_charge(w, to, CAUSE_STOPPED, &slice);
+	} else if (next->from_fault) {
+		way_charge(w, to, CAUSE_PAGE_FAULT, &slice);
+	} else if (next->left_before == LEFT_IO) {
+		way_charge(w, to, CAUSE_IO_WAIT, &slice);
+	} else if (next->left_before == LEFT_BLOCKED) {
+		slice.culprit = woken->flags & WAKE_INTERRUPT ? 0 : woken->waker;
+		way_charge(w, to, CAUSE_LOCK, &slice);
+	} else {
+		way_unsent(w, to, &slice);
+	}
+}
+
+static void asleep(struct way *w, uint64_t to, const struct run *next, const struct waking *woken)
+{
+	if (w->sends)
+		asleep_in_send(w, to, next, woken);
+	else
+		asleep_reader(w, to, next, woken);
 }
 
 /* The reader's last one before a run; NULL: none is known. */
@@ -190,6 +221,8 @@ static void runnable_but_holes(struct way *w, uint64_t to, const struct waiting 
 {
 	const struct hole *hole;
 
+	if (to > w->end)
+		to = w->end;
 	while (w->at < to && (hole = corelog_hole(w->p->log, w->at, to - 1))) {
 		const uint64_t end = hole->end < to - 1 ? hole->end + 1 : to;
 

@@ -5,11 +5,16 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/parse.h"
 #include "diagnose/corelog.h"
+#include "diagnose/departure.h"
 #include "diagnose/tasks.h"
 
 /* Of the fastest: this share of an application's messages. */
 #define FASTEST 0.01
+
+/* A call that ends so long after its last byte has left is not looked at any further. */
+#define RETURN_MAX_NS NS_PER_S
 
 /* ---- reading ---- */
 
@@ -45,37 +50,60 @@ static int for_each(struct event_reader *reader, int (*take)(void *ctx, const st
 	return err;
 }
 
+/* Both are sorted by when the message ended. */
+struct outgoing {
+	struct message m; /* first: see by_read() */
+	struct departure departure;
+};
+
 struct reading {
 	struct messages *messages;
 	const struct tasks *tasks;
+	enum direction direction;
+	struct outgoings VEC_OF(struct outgoing) outgoing;
 };
+
+static int take_other(struct messages *messages, const struct event_message *e)
+{
+	messages->others++;
+	if (e->direction == DIR_INGRESS)
+		return 0;
+	return vec_push(&messages->sends, (struct sent){ e->first, e->flow });
+}
+
+static int take_outgoing(struct reading *reading, const struct event_message *e,
+			 const struct message *m)
+{
+	const struct way_out out = way_out_of((const void *)(e + 1), e->n, m->first, m->read);
+
+	return vec_push(&reading->outgoing, (struct outgoing){
+		.m = *m, .departure = { out.known ? out.queued : 0, out.due } });
+}
 
 static int take_message(void *ctx, const struct event *event)
 {
-	const struct reading *reading = ctx;
+	struct reading *reading = ctx;
 	struct messages *messages = reading->messages;
 	const struct event_message *e = event->payload;
 	const struct task *task = tasks_get(reading->tasks,
 					    tasks_by_tid(reading->tasks, e->tid));
-	int err;
+	const bool sent = e->direction != DIR_INGRESS;
+	const struct message m = {
+		.id = e->id, .first = e->first, .tid = e->tid, .pid = task->pid,
+		.read = sent ? departure_end((const void *)(e + 1), e->n, event->time) :
+			event->time,
+		.flow = e->flow, .bytes = e->bytes, .thread = task->thread,
+	};
+	int err = 0;
 
-	if (e->direction != DIR_INGRESS) {
-		err = vec_push(&messages->sends, (struct sent){ e->first, e->flow });
-		messages->beyond += err == -E2BIG;
-		return err == -E2BIG ? 0 : err;
-	}
-	if (event->time < e->first) {
+	if (sent != (reading->direction != DIR_INGRESS))
+		err = take_other(messages, e);
+	else if (m.read < m.first)
 		messages->invalid++;
-		return 0;
-	}
-	err = vec_push(&messages->all, (struct message){
-		.id = e->id, .first = e->first, .read = event->time, .tid = e->tid,
-		.pid = task->pid, .flow = e->flow, .bytes = e->bytes, .thread = task->thread });
-	if (err == -E2BIG) {
-		messages->beyond++;
-		err = 0;
-	}
-	return err;
+	else
+		err = sent ? take_outgoing(reading, e, &m) : vec_push(&messages->all, m);
+	messages->beyond += err == -E2BIG;
+	return err == -E2BIG ? 0 : err;
 }
 
 static int by_read(const void *a, const void *b)
@@ -85,6 +113,44 @@ static int by_read(const void *a, const void *b)
 	if (x->read != y->read)
 		return x->read < y->read ? -1 : 1;
 	return x->id < y->id ? -1 : x->id > y->id;
+}
+
+struct of_flow {
+	uint32_t flow;
+	uint32_t place;
+};
+
+static int by_flow(const void *a, const void *b)
+{
+	const struct of_flow *x = a, *y = b;
+
+	if (x->flow != y->flow)
+		return x->flow < y->flow ? -1 : 1;
+	return x->place < y->place ? -1 : x->place > y->place;
+}
+
+/* A flow's messages follow each other; 0 is no flow. */
+static int chain_flows(struct messages *messages)
+{
+	const uint32_t n = (uint32_t)messages->all.len;
+	struct of_flow *order = calloc(n + 1UL, sizeof(*order));
+
+	messages->previous = calloc(n + 1UL, sizeof(*messages->previous));
+	if (!order || !messages->previous) {
+		free(order);
+		return -ENOMEM;
+	}
+	for (uint32_t i = 0; i < n; i++)
+		order[i] = (struct of_flow){ messages->all.items[i].flow, i };
+	qsort(order, n, sizeof(*order), by_flow);
+	for (uint32_t i = 1; i < n; i++) {
+		if (!order[i].flow || order[i].flow != order[i - 1].flow)
+			continue;
+		messages->previous[order[i].place] = order[i - 1].place + 1;
+		messages->all.items[order[i - 1].place].next = order[i].place + 1;
+	}
+	free(order);
+	return 0;
 }
 
 /* A thread's messages follow each other. */
@@ -111,26 +177,57 @@ static int chain(struct messages *messages, const struct tasks *tasks)
 	return 0;
 }
 
-int messages_read(struct messages *messages, struct event_reader *reader,
-		  const struct tasks *tasks)
+/* What was sent, in order. */
+static int take_over(struct messages *messages, struct outgoings *outgoing)
 {
-	struct reading reading = { messages, tasks };
+	const size_t n = outgoing->len;
+
+	messages->departures = calloc(n + 1, sizeof(*messages->departures));
+	if (!messages->departures || vec_reserve(&messages->all, n))
+		return -ENOMEM;
+	if (n)
+		qsort(outgoing->items, n, sizeof(*outgoing->items), by_read);
+	for (size_t i = 0; i < n; i++) {
+		messages->departures[i] = outgoing->items[i].departure;
+		vec_push(&messages->all, outgoing->items[i].m);
+	}
+	return 0;
+}
+
+static int read_all(struct reading *reading, struct event_reader *reader)
+{
+	struct messages *messages = reading->messages;
+	int err = for_each(reader, take_message, reading, &messages->damage);
+
+	if (err)
+		return err;
+	if (reading->direction != DIR_INGRESS)
+		return take_over(messages, &reading->outgoing);
+	if (messages->all.len)
+		qsort(messages->all.items, messages->all.len, sizeof(*messages->all.items),
+		      by_read);
+	return 0;
+}
+
+int messages_read(struct messages *messages, struct event_reader *reader,
+		  const struct tasks *tasks, enum direction direction)
+{
+	struct reading reading = { .messages = messages, .tasks = tasks, .direction = direction };
 	int err;
 
 	*messages = (struct messages){ .from = UINT64_MAX };
 	vec_init(&messages->all, MESSAGES_MAX);
 	vec_init(&messages->sends, MESSAGES_MAX);
-	err = for_each(reader, take_message, &reading, &messages->damage);
+	vec_init(&reading.outgoing, MESSAGES_MAX);
+	err = read_all(&reading, reader);
+	vec_release(&reading.outgoing);
 	if (err)
 		return err;
-	if (messages->all.len)
-		qsort(messages->all.items, messages->all.len, sizeof(*messages->all.items),
-		      by_read);
 	vec_for_each(&messages->all, m) {
 		messages->from = m->first < messages->from ? m->first : messages->from;
 		messages->to = m->read;
 	}
-	return chain(messages, tasks);
+	return direction == DIR_INGRESS ? chain(messages, tasks) : chain_flows(messages);
 }
 
 void messages_release(struct messages *messages)
@@ -138,7 +235,9 @@ void messages_release(struct messages *messages)
 	vec_release(&messages->all);
 	vec_release(&messages->sends);
 	free(messages->previous);
+	free(messages->departures);
 	messages->previous = NULL;
+	messages->departures = NULL;
 }
 
 /* ---- choosing ---- */
@@ -278,6 +377,7 @@ struct by_id {
 };
 
 struct collecting {
+	const struct messages *messages;
 	struct subjects *subjects;
 	struct by_id *ids;
 };
@@ -298,7 +398,7 @@ static int take_pieces(void *ctx, const struct event *event)
 	const struct by_id *found;
 	struct subject *subject;
 
-	if (e->direction != DIR_INGRESS)
+	if ((e->direction != DIR_INGRESS) != (c->messages->departures != NULL))
 		return 0;
 	found = bsearch(&key, c->ids, c->subjects->len, sizeof(key), compare_ids);
 	if (!found)
@@ -306,13 +406,16 @@ static int take_pieces(void *ctx, const struct event *event)
 	subject = &c->subjects->items[found->subject];
 	subject->n = e->n <= PIECES_MAX ? e->n : 0;
 	memcpy(subject->pieces, piece, subject->n * sizeof(*piece));
+	subject->returned = e->last;
+	if (e->last > event->time && e->last - event->time > RETURN_MAX_NS)
+		subject->returned = event->time;
 	return 0;
 }
 
 static int collect_pieces(const struct messages *messages, struct event_reader *reader,
 			  struct subjects *subjects)
 {
-	struct collecting c = { subjects, calloc(subjects->len + 1, sizeof(*c.ids)) };
+	struct collecting c = { messages, subjects, calloc(subjects->len + 1, sizeof(*c.ids)) };
 	uint32_t damage = 0; /* the first pass has met it */
 	int err;
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The messages of a recording: which there are, which are to be explained, and which are the
- * reference. Times in ns of CLOCK_MONOTONIC.
+ * The messages of a recording in one direction: which there are, which are to be explained, and
+ * which are the reference. Times in ns of CLOCK_MONOTONIC.
  *
- * Memory: 48 bytes a message, MESSAGES_MAX at most; and 256 of each one that is looked into.
+ * Memory: 48 bytes a message (sent: 128), MESSAGES_MAX at most; and 256 of each one that is looked
+ * into.
  */
 #ifndef HOSTLAT_DIAGNOSE_MESSAGES_H
 #define HOSTLAT_DIAGNOSE_MESSAGES_H
@@ -23,14 +24,21 @@
 /* What is a message's class: only messages of one application are compared. */
 struct message {
 	uint64_t id;
-	uint64_t first;    /* its first byte's arrival */
-	uint64_t read;
+	uint64_t first;    /* its first byte's arrival; sent: when the call was entered */
+	uint64_t read;     /* sent: when a driver had its last byte */
 	uint32_t tid;
 	uint32_t pid;      /* 0 = unknown */
 	uint32_t flow;
 	uint32_t bytes;
 	uint32_t thread;   /* THREAD_NONE: unknown */
-	uint32_t next;     /* the thread's next one: place + 1; 0 = none */
+	uint32_t next;     /* the thread's next one; sent: its flow's: place + 1; 0 = none */
+};
+
+/* A sent one's last packet: from `queued` on in the queue of a device, which it was to leave from
+ * `due` on. */
+struct departure {
+	uint64_t queued;   /* 0 = unknown */
+	uint64_t due;
 };
 
 /* A send call. */
@@ -41,10 +49,12 @@ struct sent {
 
 struct messages {
 	struct message_vec VEC_OF(struct message) all; /* by time of the read, then by id */
-	uint32_t *previous;       /* by place: the thread's one before, + 1; 0 = none */
-	struct sends VEC_OF(struct sent) sends; /* in any order */
+	uint32_t *previous;       /* by place: the one before, as `next`, + 1; 0 = none */
+	struct departure *departures; /* by place, of sent ones; NULL: they were received */
+	struct sends VEC_OF(struct sent) sends; /* in any order; none if `all` are those */
+	uint64_t others;          /* of the other direction */
 	uint64_t beyond;          /* more than MESSAGES_MAX */
-	uint64_t invalid;         /* read before they arrived */
+	uint64_t invalid;         /* they end before they begin */
 	uint64_t from, to;        /* of the recording's messages */
 	uint32_t damage;          /* DAMAGE_*: messages that could not be read */
 };
@@ -52,6 +62,7 @@ struct messages {
 enum against { AGAINST_SLICE, AGAINST_FASTEST };
 
 struct selection {
+	enum direction direction; /* of the messages */
 	double from, to;          /* slice of the latencies, 0..1; used if slowest is 0 */
 	uint64_t slowest;
 	enum against against;
@@ -63,6 +74,7 @@ struct subject {
 	uint32_t message;         /* place in `all` */
 	bool target, reference;   /* one of the two, or both */
 	uint32_t n;               /* pieces; 0: they were not found */
+	uint64_t returned;        /* sent: when the call was over */
 	struct event_piece pieces[PIECES_MAX];
 };
 
@@ -75,9 +87,9 @@ static inline uint64_t message_latency(const struct message *m)
 	return m->read - m->first;
 }
 
-/* Reads all messages. 0 or -errno. To be released in either case. */
+/* Reads all messages of a direction. 0 or -errno. To be released in either case. */
 int messages_read(struct messages *messages, struct event_reader *reader,
-		  const struct tasks *tasks);
+		  const struct tasks *tasks, enum direction direction);
 void messages_release(struct messages *messages);
 
 /*

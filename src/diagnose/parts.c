@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "diagnose/parts.h"
+#include "diagnose/sending.h"
 #include "diagnose/way.h"
 
 #include <errno.h>
@@ -18,34 +19,6 @@
 static const struct message *message_at(const struct way *w, uint32_t place)
 {
 	return &w->p->messages->all.items[place];
-}
-
-/* Calls `take` for each stretch of a core's time in from <= t < to. */
-static void each_atom(struct way *w, uint32_t core, uint64_t from, uint64_t to,
-		      void (*take)(struct way *w, uint32_t core, const struct atom *atom,
-				   uint64_t number, uint64_t begin, uint64_t end))
-{
-	uint64_t number, until;
-
-	if (from >= to)
-		return;
-	if (!corelog_find(w->p->log, core, from, &number, &until)) {
-		if (until >= to) {
-			way_blind(w, to, core);
-			return;
-		}
-		way_blind(w, until, core);
-		from = until;
-		number = w->p->log->atoms[core].head;
-	}
-	for (; from < to; number++) {
-		uint64_t end = corelog_atom_end(w->p->log, core, number);
-
-		if (end > to)
-			end = to;
-		take(w, core, corelog_atom(w->p->log, core, number), number, from, end);
-		from = end;
-	}
 }
 
 /* ---- up to the socket's queue ---- */
@@ -215,39 +188,6 @@ static void running_atom(struct way *w, uint32_t core, const struct atom *atom, 
 
 /* ---- from the socket's queue to the end ---- */
 
-/* The reader's runs that overlap a window, latest first, and the one before. 0 or -errno. */
-static int collect_runs(struct way *w, uint64_t from, uint64_t to)
-{
-	const struct run *run = corelog_last_run(w->p->log, w->thread);
-	int err = 0;
-
-	vec_clear(&w->p->runs);
-	for (; run && run->end > from && !err; run = corelog_run_before(w->p->log, run))
-		if (run->begin < to)
-			err = vec_push(&w->p->runs, run);
-	if (run && !err)
-		err = vec_push(&w->p->runs, run);
-	return err;
-}
-
-/* Its wakings since the first of these runs, latest first, and the one before. 0 or -errno. */
-static int collect_wakings(struct way *w, uint64_t to)
-{
-	const struct slice_runs *runs = &w->p->runs;
-	const uint64_t from = runs->len ? (*vec_last(runs))->begin : to;
-	const struct waking *waking = corelog_waking(w->p->log, w->thread, to);
-	int err = 0;
-
-	vec_clear(&w->p->wakings);
-	for (; waking && !err; waking = corelog_waking_before(w->p->log, waking)) {
-		err = vec_push(&w->p->wakings, waking);
-		if (waking->time < from)
-			break;
-	}
-	w->wakings = w->p->wakings.len;
-	return err == -E2BIG ? 0 : err;
-}
-
 /* What the reader was at when the message came: the one that it had read last. */
 static uint64_t begin_service(struct way *w, uint64_t from)
 {
@@ -281,13 +221,13 @@ static int application(struct way *w, uint64_t from, uint64_t to)
 		back = from;
 	w->since = back;
 	w->known = w->serving ? back : w->p->log->since;
-	err = collect_runs(w, back, to);
+	err = way_collect_runs(w, back, to);
 	if (err == -E2BIG) {
 		way_blind(w, (*vec_last(&w->p->runs))->begin, CORE_UNKNOWN);
 		err = 0;
 	}
 	if (!err)
-		err = collect_wakings(w, to);
+		err = way_collect_wakings(w, to);
 	for (size_t i = w->p->runs.len; !err && i--;) {
 		const struct run *run = w->p->runs.items[i];
 		const uint64_t begin = run->begin > back ? run->begin : back;
@@ -297,7 +237,7 @@ static int application(struct way *w, uint64_t from, uint64_t to)
 		if (run->begin > back)
 			way_gap(w, run, last);
 		if (begin < end)
-			each_atom(w, run->core, begin, end, running_atom);
+			way_each_atom(w, run->core, begin, end, running_atom);
 		last = run;
 	}
 	w->serving = 0;
@@ -333,6 +273,8 @@ uint64_t partition_from(const struct messages *messages, const struct subject *s
 	uint64_t from = m->first, enqueued = queued(subject);
 	uint32_t before = messages->previous[subject->message];
 
+	if (messages->departures)
+		return from > MARGIN_NS ? from - MARGIN_NS : 0;
 	while (before && enqueued && messages->all.items[before - 1].read > enqueued)
 		before = messages->previous[before - 1];
 	if (before && enqueued && messages->all.items[before - 1].read < from)
@@ -342,21 +284,30 @@ uint64_t partition_from(const struct messages *messages, const struct subject *s
 	return from > MARGIN_NS ? from - MARGIN_NS : 0;
 }
 
+uint64_t partition_until(const struct messages *messages, const struct subject *subject)
+{
+	const uint64_t end = messages->all.items[subject->message].read;
+
+	return messages->departures && subject->returned > end ? subject->returned : end;
+}
+
 int partition_subject(struct partition *p, const struct subject *subject)
 {
 	const struct message *m = &p->messages->all.items[subject->message];
 	struct way w = { .p = p, .message = subject->message, .thread = m->thread,
-			 .at = m->first, .where = WHERE_RECEIVE };
+			 .at = m->first, .end = m->read, .where = WHERE_RECEIVE };
 	int err = 0;
 
-	for (uint32_t i = 0; !err && i < subject->n; i++) {
+	if (p->messages->departures)
+		err = sending(&w, subject);
+	for (uint32_t i = 0; !err && i < subject->n && !p->messages->departures; i++) {
 		const struct event_piece *piece = &subject->pieces[i];
 		const uint64_t begin = piece->begin > w.at ? piece->begin : w.at;
 		const uint64_t end = piece->end < m->read ? piece->end : m->read;
 
 		way_blind(&w, begin < m->read ? begin : m->read, CORE_UNKNOWN);
 		if (piece->role == PIECE_RECEIVE || piece->role == PIECE_BACKLOG)
-			each_atom(&w, piece->core, begin, end, receive_atom);
+			way_each_atom(&w, piece->core, begin, end, receive_atom);
 		else if (piece->role == PIECE_APPLICATION && begin < end)
 			err = application(&w, begin, end);
 		w.serving = 0;

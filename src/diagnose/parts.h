@@ -3,7 +3,8 @@
  * What each nanosecond of one message is charged to. The rules: docs/design/diagnose.md.
  *
  * The slices of a message follow each other without gap or overlap from the arrival of its first
- * byte to the end of its last piece, whatever the recording holds: what it does not tell is blind.
+ * byte to the end of its last piece (sent: from its call's entry until a driver has its last byte),
+ * whatever the recording holds: what it does not tell is blind.
  */
 #ifndef HOSTLAT_DIAGNOSE_PARTS_H
 #define HOSTLAT_DIAGNOSE_PARTS_H
@@ -17,7 +18,8 @@ void partition_release(struct partition *p);
 /* The log must reach from what partition_from() says to the message's end. 0 or -ENOMEM. */
 int partition_subject(struct partition *p, const struct subject *subject);
 
-/* From when on the log has to be for this message. */
+/* From when on, and up to when, the log has to be for this message. */
 uint64_t partition_from(const struct messages *messages, const struct subject *subject);
+uint64_t partition_until(const struct messages *messages, const struct subject *subject);
 
 #endif

@@ -40,6 +40,7 @@ static void take_loss(struct recorded *rec, const struct event *event)
 {
 	const struct event_loss *loss = event->payload;
 
+	rec->lost_messages += loss->kind == EV_MESSAGE ? loss->records : 0;
 	if (loss->kind == EV_MESSAGE || loss->kind == EV_EDGE || loss->kind == EV_WAKE)
 		rec->lost += loss->records;
 }
@@ -187,13 +188,15 @@ static void take_slice(void *ctx, const struct slice *slice)
 		c->err = -ENOMEM;
 }
 
-/* Messages that its reader took while it waited. */
+/* Messages that its reader took while it waited; sent: that left before, of its flow. */
 static uint32_t ahead(const struct recorded *rec, uint32_t subject)
 {
 	const struct subject *s = &rec->subjects.items[subject];
 	uint32_t at = rec->messages.previous[s->message], n = 0;
 	uint64_t enqueued = s->n ? s->pieces[s->n - 1].begin : 0;
 
+	if (rec->messages.departures)
+		enqueued = subject_message(rec, subject)->first;
 	while (at && rec->messages.all.items[at - 1].read > enqueued && s->n) {
 		at = rec->messages.previous[at - 1];
 		n++;
@@ -224,7 +227,7 @@ static int charge_all(struct recorded *rec, struct stream *stream, struct corelo
 	struct partition p = {
 		.messages = &rec->messages, .tasks = &rec->tasks, .calls = &rec->calls,
 		.recorder = rec->recorder, .by_request = rec->by_request,
-		.throttles = rec->throttles, .log = log,
+		.throttles = rec->throttles, .lost_messages = rec->lost_messages, .log = log,
 		.emit = take_slice, .ctx = &c,
 	};
 	uint64_t done = 0;
@@ -233,13 +236,14 @@ static int charge_all(struct recorded *rec, struct stream *stream, struct corelo
 	partition_init(&p);
 	for (uint32_t i = 0; !err && i < rec->subjects.len; i++) {
 		const struct message *m = subject_message(rec, i);
+		const uint64_t until = partition_until(&rec->messages, &rec->subjects.items[i]);
 
 		if (!i || from[i] > done + SKIP_NS)
 			err = stream_seek(stream, from[i], UINT64_MAX);
 		corelog_trim(log, from[i]);
 		if (!err)
-			err = stream_until(stream, m->read);
-		done = m->read;
+			err = stream_until(stream, until);
+		done = until > done ? until : done;
 		if (err || log->no_memory)
 			break;
 		c.subject = i;
@@ -299,7 +303,8 @@ int recorded_read(struct recorded *rec, struct event_reader *reader,
 	if (!err)
 		err = tasks_init(&rec->tasks, rec->names);
 	if (!err)
-		err = messages_read(&rec->messages, reader, &rec->tasks);
+		err = messages_read(&rec->messages, reader, &rec->tasks,
+				    selection->direction);
 	rec->damage.reasons |= rec->messages.damage;
 	if (!err)
 		err = messages_select(&rec->messages, selection, reader, &rec->subjects,

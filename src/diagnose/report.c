@@ -9,6 +9,7 @@
 
 #include "base/bug.h"
 #include "diagnose/requests.h"
+#include "event/names.h"
 #include "report/human.h"
 
 /* Less than this of the excess explained: the verdict is not to be relied upon. */
@@ -50,10 +51,13 @@ static uint32_t references(const struct diagnosis *d)
 
 static void add_messages(const struct diagnosis *d, struct report *r)
 {
+	const struct messages *m = &d->own.messages;
+	const uint64_t n = m->all.len + m->beyond;
+	const bool sent = m->departures;
 	struct object *o = object_new(r);
 
-	object_add(o, "count", value_u64(d->own.messages.all.len + d->own.messages.beyond));
-	object_add(o, "sent", value_u64(d->own.messages.sends.len));
+	object_add(o, "count", value_u64(sent ? m->others : n));
+	object_add(o, "sent", value_u64(sent ? n : m->others));
 	object_add(o, "target", value_u64(count_subjects(&d->own, true)));
 	object_add(o, "reference", value_u64(references(d)));
 	object_add(&r->body, "messages", value_object(o));
@@ -67,11 +71,13 @@ static void add_messages(const struct diagnosis *d, struct report *r)
 static void add_title(const struct diagnosis *d, struct report *r)
 {
 	const struct selection *s = &d->options.selection;
+	const bool sent = d->own.messages.departures;
 	char targets[HUMAN_MAX], count[HUMAN_MAX];
 
-	report_title(r, "%s%s of %s messages", human_count(targets, count_subjects(&d->own, true)),
+	report_title(r, "%s%s of %s %smessages",
+		     human_count(targets, count_subjects(&d->own, true)),
 		     s->slowest || s->to == 1 ? " slowest" : "",
-		     human_count(count, d->own.messages.all.len));
+		     human_count(count, d->own.messages.all.len), sent ? "sent " : "");
 	if (d->against_other)
 		report_summary(r, "against the same ones of another recording");
 	else if (s->against == AGAINST_FASTEST)
@@ -184,6 +190,8 @@ void report_source_reasons(const struct recorded *rec, struct report *r, const c
 		report_reason(r, "contradiction",
 			      report_format(r, "%s messages",
 					    human_count(buf, rec->messages.invalid)),
+			      rec->messages.departures ?
+			      "messages in %s left before they were sent" :
 			      "messages in %s were read before they came", which);
 	if (rec->messages.all.len && !rec->cores)
 		report_reason(r, "no-activity", NULL,
@@ -202,7 +210,8 @@ static void add_reasons(const struct diagnosis *d, const struct coverage *c, str
 		report_source_reasons(&d->other, r, "the recording of the references");
 	if (!d->own.messages.all.len)
 		report_reason(r, "no-messages", NULL,
-			      "there are no messages in it (record --with messages,activity)");
+			      "there are no %smessages in it (record --with messages,activity)",
+			      d->own.messages.departures ? "sent " : "");
 	if (d->unjudged)
 		report_reason(r, "few-references",
 			      report_format(r, "%s targets", human_count(buf, d->unjudged)),
@@ -233,6 +242,8 @@ int diagnosis_report(const struct diagnosis *d, struct report *r)
 	if (err)
 		return err;
 	add_title(d, r);
+	object_add(&r->body, "direction",
+		   value_string(direction_name(d->options.selection.direction)));
 	add_recording(d, r);
 	add_messages(d, r);
 	add_coverage(&coverage, r);

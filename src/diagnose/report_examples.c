@@ -236,8 +236,9 @@ static void add_slowest(const struct diagnosis *d, struct report *r, const struc
 						    top_culprit(d, r, j, place) };
 	qsort(lines, n, sizeof(*lines), longest_first);
 	if (t)
-		t->head = report_format(r, "The slowest message: %s, read by %s",
+		t->head = report_format(r, "The slowest message: %s, %s by %s",
 					human_ns(buf, j->latency),
+					d->own.messages.departures ? "sent" : "read",
 					task->tid ? culprit_name(&d->own, r, tasks_by_tid(
 						&d->own.tasks, m->tid)) : "an unknown task");
 	for (size_t i = 0; i < n; i++)

@@ -90,11 +90,12 @@ static const struct column queue_columns[] = {
 	{ "reference_median", NULL, 0, 0 },
 };
 
-/* How many messages the same thread read while one waited. */
+/* How many messages the same thread read while one waited, or left before it was sent. */
 static int add_queues(const struct diagnosis *d, struct report *r)
 {
 	struct table *t = table_new(r, queue_columns, ARRAY_LEN(queue_columns));
 	uint64_t *values = calloc(d->judged.len + 1, sizeof(*values));
+	const bool sent = d->own.messages.departures;
 	size_t n = 0;
 
 	if (!values)
@@ -104,8 +105,10 @@ static int add_queues(const struct diagnosis *d, struct report *r)
 	if (n) {
 		const uint64_t middle = median_of(values, n);
 
-		TABLE_ADD(t, value_string("messages that the reader took before"),
-			  value_string(where_name(WHERE_APPLICATION)), value_u64(middle),
+		TABLE_ADD(t, value_string(sent ? "messages of its connection that left before" :
+					  "messages that the reader took before"),
+			  value_string(where_name(sent ? WHERE_TRANSMIT : WHERE_APPLICATION)),
+			  value_u64(middle),
 			  value_u64(values[n - 1]),
 			  d->models.len == 1 ? value_u64(d->models.items[0].ahead) : value_null());
 	}

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "diagnose/way.h"
 
+#include <errno.h>
+
 void way_charge(struct way *w, uint64_t until, enum cause cause, const struct slice *more)
 {
 	struct slice slice = *more;
 
+	if (until > w->end)
+		until = w->end;
 	if (until <= w->at)
 		return;
 	slice.begin = w->at;
@@ -78,4 +82,62 @@ void way_serve_none(struct way *w, uint64_t time)
 	w->serving = 0;
 	w->known = time;
 	w->unsure = false;
+}
+
+void way_each_atom(struct way *w, uint32_t core, uint64_t from, uint64_t to,
+		   void (*take)(struct way *w, uint32_t core, const struct atom *atom,
+				uint64_t number, uint64_t begin, uint64_t end))
+{
+	uint64_t number, until;
+
+	if (from >= to)
+		return;
+	if (!corelog_find(w->p->log, core, from, &number, &until)) {
+		if (until >= to) {
+			way_blind(w, to, core);
+			return;
+		}
+		way_blind(w, until, core);
+		from = until;
+		number = w->p->log->atoms[core].head;
+	}
+	for (; from < to; number++) {
+		uint64_t end = corelog_atom_end(w->p->log, core, number);
+
+		if (end > to)
+			end = to;
+		take(w, core, corelog_atom(w->p->log, core, number), number, from, end);
+		from = end;
+	}
+}
+
+int way_collect_runs(struct way *w, uint64_t from, uint64_t to)
+{
+	const struct run *run = corelog_last_run(w->p->log, w->thread);
+	int err = 0;
+
+	vec_clear(&w->p->runs);
+	for (; run && run->end > from && !err; run = corelog_run_before(w->p->log, run))
+		if (run->begin < to)
+			err = vec_push(&w->p->runs, run);
+	if (run && !err)
+		err = vec_push(&w->p->runs, run);
+	return err;
+}
+
+int way_collect_wakings(struct way *w, uint64_t to)
+{
+	const struct slice_runs *runs = &w->p->runs;
+	const uint64_t from = runs->len ? (*vec_last(runs))->begin : to;
+	const struct waking *waking = corelog_waking(w->p->log, w->thread, to);
+	int err = 0;
+
+	vec_clear(&w->p->wakings);
+	for (; waking && !err; waking = corelog_waking_before(w->p->log, waking)) {
+		err = vec_push(&w->p->wakings, waking);
+		if (waking->time < from)
+			break;
+	}
+	w->wakings = w->p->wakings.len;
+	return err == -E2BIG ? 0 : err;
 }

@@ -12,13 +12,15 @@ enum { SOFTIRQ_NET_TX = 2, SOFTIRQ_NET_RX = 3 };
 struct way {
 	struct partition *p;
 	uint32_t message;    /* its place */
-	uint32_t thread;
+	uint32_t thread;     /* the reader; of a sent message the sender, who is in its call */
 	uint64_t at;         /* all before it is charged */
+	uint64_t end;        /* nothing behind it is */
 	uint64_t since;      /* from here on is looked at what the reader did */
 	enum where where;
 	uint32_t serving;    /* place + 1 of the message that the reader serves; 0 = none */
 	uint32_t coming;     /* place + 1 of the next one that it reads */
 	uint64_t known;      /* when it read that one, or waited for any */
+	bool sends;          /* the message is a sent one */
 	bool unsure;         /* it may serve one, or not: that was out of sight */
 	size_t run;          /* of the partition's: where the reader is */
 	size_t wakings;      /* of the partition's, that are later than what was asked for */
@@ -42,6 +44,20 @@ void way_lose_reader(struct way *w, uint64_t until, uint32_t core);
 
 /* It waits for any at `time`: all is served. */
 void way_serve_none(struct way *w, uint64_t time);
+
+/* Calls `take` for each stretch of a core's time in from <= t < to. */
+void way_each_atom(struct way *w, uint32_t core, uint64_t from, uint64_t to,
+		   void (*take)(struct way *w, uint32_t core, const struct atom *atom,
+				uint64_t number, uint64_t begin, uint64_t end));
+
+/* The thread's runs that overlap a window, latest first, and the one before. 0 or -errno. */
+int way_collect_runs(struct way *w, uint64_t from, uint64_t to);
+
+/* Its wakings since the first of these runs, latest first, and the one before. 0 or -errno. */
+int way_collect_wakings(struct way *w, uint64_t to);
+
+/* A sent message waits in its socket, or for room in it. */
+void way_unsent(struct way *w, uint64_t until, const struct slice *more);
 
 /* The time before `next`, in which the reader had no CPU. `last`: its run before, or NULL. */
 void way_gap(struct way *w, const struct run *next, const struct run *last);

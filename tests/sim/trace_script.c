@@ -15,7 +15,7 @@
 #include "event/writer.h"
 #include "trace.h"
 
-#define WORDS_MAX 16
+#define WORDS_MAX 20
 #define TASKS_MAX 64
 #define CALLS_END 512
 
@@ -219,6 +219,37 @@ static void make_message(struct script *s)
 	}
 }
 
+static void make_sent(struct script *s)
+{
+	const uint64_t id = number(s) + s->round;
+	const uint32_t tid = task(s);
+	const uint64_t first = moment(s), returned = moment(s);
+	struct trace_message *m = trace_message(&s->trace, id, tid, first, first, first, core(s));
+	const uint32_t on = m->pieces[0].core;
+
+	m->head.direction = DIR_EGRESS;
+	m->head.last = TRACE_START + returned;
+	m->head.n = 0;
+	while (more(s)) {
+		const char *text = word(s);
+		const int stage = stage_parse(text);
+
+		if (strncmp(text, "flow=", 5) == 0) {
+			m->head.flow = (uint32_t)parse_number(s, text + 5);
+			continue;
+		}
+		if (stage < 0 || m->head.n == TRACE_PIECES)
+			die(s, "'%s' is no stage, or one too many", text);
+		m->pieces[m->head.n] = (struct event_piece){
+			.begin = m->read, .end = TRACE_START + moment(s), .core = on,
+			.role = PIECE_TRANSMIT, .flags = (uint16_t)stage,
+		};
+		m->read = m->pieces[m->head.n++].end;
+	}
+	if (m->read > TRACE_START + s->trace.end)
+		s->trace.end = m->read - TRACE_START;
+}
+
 static void make_open(struct script *s)
 {
 	s->trace.open = true;
@@ -329,6 +360,7 @@ static const struct {
 	{ "fact", make_fact }, { "cores", make_cores }, { "task", make_task },
 	{ "flow", make_flow }, { "lost", make_lost }, { "message", make_message },
 	{ "open", make_open }, { "early", make_early }, { "until", make_until },
+	{ "sent", make_sent },
 };
 
 static void make_line(struct script *s)

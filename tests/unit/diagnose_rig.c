@@ -18,13 +18,24 @@ int rig_file(const char *script)
 	return fd;
 }
 
-void rig_read(struct rig *rig, int fd)
+static void read_as(struct rig *rig, int fd, enum direction direction)
 {
-	const struct selection all = { .to = 1, .against_from = 0.4, .against_to = 0.6 };
+	const struct selection all = { .direction = direction, .to = 1, .against_from = 0.4,
+				       .against_to = 0.6 };
 
 	*rig = (struct rig){ .fd = fd };
 	BUG_ON(event_reader_new(&rig->reader, fd));
 	BUG_ON(recorded_read(&rig->rec, rig->reader, &all));
+}
+
+void rig_read(struct rig *rig, int fd)
+{
+	read_as(rig, fd, DIR_INGRESS);
+}
+
+void rig_read_sent(struct rig *rig, int fd)
+{
+	read_as(rig, fd, DIR_EGRESS);
 }
 
 void rig_release(struct rig *rig)
@@ -87,6 +98,15 @@ void rig_charge(const char *script, char text[RIG_TEXT])
 	struct rig rig;
 
 	rig_read(&rig, rig_file(script));
+	rig_show(&rig, text);
+	rig_release(&rig);
+}
+
+void rig_charge_sent(const char *script, char text[RIG_TEXT])
+{
+	struct rig rig;
+
+	rig_read_sent(&rig, rig_file(script));
 	rig_show(&rig, text);
 	rig_release(&rig);
 }

@@ -36,6 +36,8 @@ struct rig {
 
 /* Reads the recording in `fd`, which it closes in the end. All messages are targets. */
 void rig_read(struct rig *rig, int fd);
+/* ... the sent ones. */
+void rig_read_sent(struct rig *rig, int fd);
 void rig_release(struct rig *rig);
 
 /* A nameless file with the recording of a script. */
@@ -49,6 +51,7 @@ void rig_show(const struct rig *rig, char text[RIG_TEXT]);
 
 /* Both in one, of a script. */
 void rig_charge(const char *script, char text[RIG_TEXT]);
+void rig_charge_sent(const char *script, char text[RIG_TEXT]);
 
 #define expect(script, text)                                                                       \
 	do {                                                                                       \

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "diagnose/departure.h"
+
+#include "event/layout.h"
+
+static uint64_t between(uint64_t time, uint64_t from, uint64_t to)
+{
+	return time < from ? from : time > to ? to : time;
+}
+
+struct way_out way_out_of(const struct event_piece *pieces, uint32_t n, uint64_t first,
+			  uint64_t end)
+{
+	struct way_out out = { 0 };
+	uint64_t segment = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const uint64_t time = between(pieces[i].end, first, end);
+
+		if (pieces[i].flags == STAGE_SEGMENT) {
+			segment = time;
+			out.known = true;
+		} else if (pieces[i].flags == STAGE_QDISC) {
+			out.queued = time;
+			out.seen = true;
+		}
+	}
+	if (!out.seen)
+		out.queued = segment;
+	/* a departure behind the queue's begin is one that was put off */
+	out.left = segment < out.queued ? segment : out.queued;
+	out.due = segment > out.queued ? segment : out.queued;
+	return out;
+}
+
+uint64_t departure_end(const struct event_piece *pieces, uint32_t n, uint64_t end)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (pieces[i].flags == STAGE_DRIVER && pieces[i].end < end)
+			return pieces[i].end;
+	return end;
+}

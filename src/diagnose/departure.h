@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* When a sent message's last byte left, by what a recording says of its way. */
+#ifndef HOSTLAT_DIAGNOSE_DEPARTURE_H
+#define HOSTLAT_DIAGNOSE_DEPARTURE_H
+
+#include "diagnose/messages.h"
+
+/* Of a message between `first` and `end`, in this order, and all of them between the two. */
+struct way_out {
+	bool known;       /* else none of these is */
+	bool seen;        /* its packet came into the queue as it is: no shaper has cut it */
+	uint64_t left;    /* the socket let go of its last byte */
+	uint64_t queued;  /* a device's queue had it; if that was not seen: as `left` */
+	uint64_t due;     /* it was to leave that */
+};
+
+struct way_out way_out_of(const struct event_piece *pieces, uint32_t n, uint64_t first,
+			  uint64_t end);
+
+/* Its end: what follows, up to its completion, is the device's and not the queues'. */
+uint64_t departure_end(const struct event_piece *pieces, uint32_t n, uint64_t end);
+
+#endif

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The rules of sent messages, as test_diagnose_parts.c has those of received ones. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "diagnose_rig.h"
+
+#undef expect
+#define expect(script, text)                                                                       \
+	do {                                                                                       \
+		char seen_[RIG_TEXT];                                                              \
+		rig_charge_sent(script, seen_);                                                    \
+		assert_string_equal(seen_, text);                                                  \
+	} while (0)
+
+/* The sender has core 0, and is in its call from 100 us to 120 us. */
+#define SENDS HOST "2us 0 run app\n99us 0 call sendto\n121us 0 return\n200us 0 run idle\n"
+/* What is sent at once: its last byte leaves while the call goes on. */
+#define AT_ONCE "segment 110us qdisc 112us driver 113us\n"
+
+static void test_quiet(void **state)
+{
+	(void)state;
+	expect(SENDS "sent 1 app 100us 120us 0 " AT_ONCE,
+	       "message 1\n"
+	       "0-12000 function transmit on 0\n"
+	       "12000-13000 qdisc transmit\n");
+}
+
+/* Its completion is no part of it, nor are messages that were received. */
+static void test_ends_at_driver(void **state)
+{
+	(void)state;
+	expect(SENDS "sent 1 app 100us 120us 0 segment 110us qdisc 112us driver 113us sent 150us\n"
+	       "message 2 app 100us 104us 118us 0\n",
+	       "message 1\n"
+	       "0-12000 function transmit on 0\n"
+	       "12000-13000 qdisc transmit\n");
+}
+
+static void test_in_call(void **state)
+{
+	(void)state;
+	expect(SENDS "sent 1 app 100us 120us 0 " AT_ONCE
+	       "101us 0 irq 30\n102us 0 irq-end\n103us 0 softirq 1\n104us 0 softirq-end\n"
+	       "105us 0 run hog runnable\n107us 0 run app runnable\n",
+	       "message 1\n"
+	       "0-1000 function transmit on 0\n"
+	       "1000-2000 interrupt transmit on 0\n"
+	       "2000-3000 function transmit on 0\n"
+	       "3000-4000 softirq transmit on 0\n"
+	       "4000-5000 function transmit on 0\n"
+	       "5000-7000 cpu-wait transmit on 0 by hog\n"
+	       "7000-12000 function transmit on 0\n"
+	       "12000-13000 qdisc transmit\n");
+}
+
+/* It sleeps up to 115 us, how is the rule's. */
+#define SLEEPS(how)                                                                                \
+	HOST "2us 0 run app\n99us 0 call sendto\n105us 0 run idle " how "\n"                       \
+	"114us 1 run peer\n114us 1 wake app 0\n115us 0 run app\n121us 0 return\n200us 0 run idle\n" \
+	"sent 1 app 100us 120us 0 segment 117us qdisc 118us driver 119us\n"
+#define SLEPT(as)                                                                                  \
+	"message 1\n"                                                                              \
+	"0-5000 function transmit on 0\n"                                                          \
+	"5000-14000 " as "\n"                                                                      \
+	"14000-15000 idle-exit transmit on 0\n"                                                    \
+	"15000-18000 function transmit on 0\n"                                                     \
+	"18000-19000 qdisc transmit\n"
+
+static void test_asleep(void **state)
+{
+	(void)state;
+	expect(SLEEPS("asleep"), SLEPT("window transmit"));
+	expect(SLEEPS("blocked"), SLEPT("lock transmit by peer"));
+	expect(SLEEPS("io"), SLEPT("io-wait transmit"));
+	expect(SLEEPS("stopped"), SLEPT("stopped transmit"));
+}
+
+/* A task that never reads has no system calls in a recording. */
+static void test_asleep_in_unknown_call(void **state)
+{
+	(void)state;
+	expect(HOST "2us 0 run app\n105us 0 run idle asleep\n"
+	       "114us 1 run peer\n114us 1 wake app 0\n115us 0 run app\n200us 0 run idle\n"
+	       "sent 1 app 100us 120us 0 segment 117us qdisc 118us driver 119us\n",
+	       SLEPT("window transmit"));
+}
+
+/* Others send it while the sender, in its call, has no core: how it left says the next run. */
+static void test_leaves_while_away(void **state)
+{
+	(void)state;
+	expect(SENDS "sent 1 app 100us 120us 0 segment 106us qdisc 107us driver 108us\n"
+	       "105us 0 run hog runnable\n115us 0 run app runnable\n",
+	       "message 1\n"
+	       "0-5000 function transmit on 0\n"
+	       "5000-7000 cpu-wait transmit on 0 by hog\n"
+	       "7000-8000 qdisc transmit\n");
+}
+
+static void test_window(void **state)
+{
+	(void)state;
+	/* behind the call it waits in the socket; a softirq sends it then */
+	expect(SENDS "sent 1 app 100us 120us 1 segment 190us qdisc 194us driver 195us\n"
+	       "189us 1 softirq 3\n192us 1 irq 4\n193us 1 irq-end\n196us 1 softirq-end\n",
+	       "message 1\n"
+	       "0-20000 function transmit on 0\n"
+	       "20000-90000 window transmit\n"
+	       "90000-92000 function transmit on 1\n"
+	       "92000-93000 interrupt transmit on 1\n"
+	       "93000-94000 function transmit on 1\n"
+	       "94000-95000 qdisc transmit\n");
+}
+
+/* Nobody brings it to the queue: it waits for something that isn't recorded. */
+static void test_window_then_idle(void **state)
+{
+	(void)state;
+	expect(SENDS "sent 1 app 100us 120us 1 segment 190us qdisc 194us driver 195us\n",
+	       "message 1\n"
+	       "0-20000 function transmit on 0\n"
+	       "20000-90000 window transmit\n"
+	       "90000-94000 unexplained transmit on 1\n"
+	       "94000-95000 qdisc transmit\n");
+}
+
+static void test_qdisc(void **state)
+{
+	(void)state;
+	expect(SENDS "sent 1 app 100us 120us 0 segment 110us qdisc 112us driver 250us\n",
+	       "message 1\n"
+	       "0-12000 function transmit on 0\n"
+	       "12000-150000 qdisc transmit\n");
+}
+
+/* A shaper has cut the packet: nothing says when it came into the queue. */
+static void test_cut(void **state)
+{
+	(void)state;
+	expect(SENDS "sent 1 app 100us 120us 0 segment 110us driver 250us\n",
+	       "message 1\n"
+	       "0-20000 function transmit on 0\n"
+	       "20000-150000 qdisc transmit\n");
+}
+
+/* The departure is behind the queue's begin. */
+static void test_pacing(void **state)
+{
+	(void)state;
+	expect(SENDS "sent 1 app 100us 120us 0 qdisc 112us segment 200us driver 210us\n",
+	       "message 1\n"
+	       "0-12000 function transmit on 0\n"
+	       "12000-100000 pacing transmit\n"
+	       "100000-110000 qdisc transmit\n");
+}
+
+/* Where others of the connection are on their way out, what holds those is why it waits. */
+static void test_behind_others(void **state)
+{
+	(void)state;
+	expect(SENDS
+	       "sent 1 app 100us 105us 0 flow=1 segment 102us qdisc 103us driver 130us\n"
+	       "sent 2 app 105us 110us 0 flow=1 qdisc 107us segment 140us driver 150us\n"
+	       "sent 3 app 110us 120us 0 flow=1 segment 170us qdisc 171us driver 172us\n"
+	       "sent 4 app 105us 106us 0 flow=2 segment 106us qdisc 106us driver 160us\n",
+	       "message 1\n"
+	       "0-3000 function transmit on 0\n"
+	       "3000-30000 qdisc transmit\n"
+	       "message 2\n"
+	       "0-2000 function transmit on 0\n"
+	       "2000-35000 pacing transmit\n"
+	       "35000-45000 qdisc transmit\n"
+	       "message 4\n"
+	       "0-1000 function transmit on 0\n"
+	       "1000-55000 qdisc transmit\n"
+	       "message 3\n"
+	       "0-10000 function transmit on 0\n"
+	       "10000-20000 qdisc transmit behind 1\n"
+	       "20000-30000 pacing transmit behind 2\n"
+	       "30000-40000 qdisc transmit behind 2\n"
+	       "40000-60000 window transmit\n"
+	       "60000-61000 function transmit on 0\n"
+	       "61000-62000 qdisc transmit\n");
+}
+
+/* The same, asleep in the call for room. */
+static void test_room_behind_others(void **state)
+{
+	(void)state;
+	expect(HOST "2us 0 run app\n105us 0 run idle asleep\n"
+	       "114us 1 run peer\n114us 1 wake app 0\n115us 0 run app\n200us 0 run idle\n"
+	       "sent 1 app 90us 95us 0 flow=1 segment 92us qdisc 93us driver 110us\n"
+	       "sent 2 app 100us 120us 0 flow=1 segment 117us qdisc 118us driver 119us\n",
+	       "message 1\n"
+	       "0-3000 function transmit on 0\n"
+	       "3000-20000 qdisc transmit\n"
+	       "message 2\n"
+	       "0-5000 function transmit on 0\n"
+	       "5000-10000 qdisc transmit behind 1\n"
+	       "10000-14000 window transmit\n"
+	       "14000-15000 idle-exit transmit on 0\n"
+	       "15000-18000 function transmit on 0\n"
+	       "18000-19000 qdisc transmit\n");
+}
+
+static uint64_t last_blind(const char *script)
+{
+	struct rig rig;
+	uint64_t ns;
+
+	rig_read_sent(&rig, rig_file(script));
+	ns = rig.rec.splits[rig.rec.subjects.len - 1].ns[CAUSE_PLACE(CAUSE_BLIND, WHERE_TRANSMIT)];
+	rig_release(&rig);
+	return ns;
+}
+
+/* What is before more than can be looked at is blind. */
+static void test_behind_many(void **state)
+{
+	static const char first[] =
+		"sent 9000 app 99us 100us 0 flow=1 segment 103us qdisc 103us driver 130us\n",
+		many[] = SENDS
+		"repeat 4095 1ns\n"
+		"sent 1 app 99us 100us 0 flow=1 segment 150us qdisc 150us driver 160us\nend\n"
+		"sent 9001 app 99us 100us 0 flow=1 segment 150us qdisc 150us driver 169us\n"
+		"sent 9002 app 100us 101us 0 flow=1 segment 170us qdisc 170us driver 170us\n";
+	char script[sizeof(first) + sizeof(many)];
+
+	(void)state;
+	snprintf(script, sizeof(script), "%s%s", many, first);
+	assert_int_equal(last_blind(many), 0);
+	assert_int_equal(last_blind(script), 49000);
+}
+
+/* What is lost may have been on its way out. */
+static void test_lost_messages(void **state)
+{
+	(void)state;
+	expect(SENDS "lost message 1\n"
+	       "sent 1 app 100us 105us 0 flow=1 segment 102us qdisc 103us driver 130us\n"
+	       "sent 2 app 110us 120us 0 flow=1 segment 170us qdisc 170us driver 171us\n",
+	       "message 1\n"
+	       "0-3000 function transmit on 0\n"
+	       "3000-30000 qdisc transmit\n"
+	       "message 2\n"
+	       "0-10000 function transmit on 0\n"
+	       "10000-20000 qdisc transmit behind 1\n"
+	       "20000-60000 blind transmit\n"
+	       "60000-61000 qdisc transmit\n");
+}
+
+/* Nothing says when which stage was reached, who sent it, or what the cores did. */
+static void test_unknown(void **state)
+{
+	(void)state;
+	expect(SENDS "sent 1 app 100us 120us 0 driver 150us\n",
+	       "message 1\n"
+	       "0-20000 function transmit on 0\n"
+	       "20000-50000 blind transmit\n");
+	expect(SENDS "sent 1 0 100us 120us 0 " AT_ONCE,
+	       "message 1\n"
+	       "0-12000 blind transmit\n"
+	       "12000-13000 qdisc transmit\n");
+	expect(HOST "fact a b\ntask other 30 31\n2us 0 run app\n200us 0 run idle\n"
+	       "sent 1 other 100us 120us 0 " AT_ONCE,
+	       "message 1\n"
+	       "0-12000 blind transmit\n"
+	       "12000-13000 qdisc transmit\n");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_quiet),
+		cmocka_unit_test(test_ends_at_driver),
+		cmocka_unit_test(test_in_call),
+		cmocka_unit_test(test_asleep),
+		cmocka_unit_test(test_asleep_in_unknown_call),
+		cmocka_unit_test(test_leaves_while_away),
+		cmocka_unit_test(test_window),
+		cmocka_unit_test(test_window_then_idle),
+		cmocka_unit_test(test_qdisc),
+		cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_pacing),
+		cmocka_unit_test(test_behind_others),
+		cmocka_unit_test(test_room_behind_others),
+		cmocka_unit_test(test_behind_many),
+		cmocka_unit_test(test_lost_messages),
+		cmocka_unit_test(test_unknown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
