@@ -116,7 +116,7 @@ int model_make(struct model *model, const struct split *const *splits, const uin
 void judge(const struct model *model, const struct split *split, uint64_t latency,
 	   const struct judging *judging, struct judged *out)
 {
-	const unsigned int rest = CAUSE_PLACE(CAUSE_UNEXPLAINED, WHERE_APPLICATION);
+	const unsigned int rest = CAUSE_PLACE(CAUSE_UNEXPLAINED, judging->rest);
 
 	out->latency = latency;
 	out->expected = model->latency;

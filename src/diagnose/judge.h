@@ -53,6 +53,7 @@ struct judged {
 
 struct judging {
 	uint64_t granularity;
+	enum where rest;     /* of what is within the noise */
 	double noise_times;  /* so many times the noise is nothing; 0: the granularity alone */
 };
 

@@ -122,6 +122,7 @@ static int judge_all(struct diagnosis *d)
 {
 	const struct judging judging = {
 		.granularity = d->own.granularity,
+		.rest = d->own.messages.departures ? WHERE_TRANSMIT : WHERE_APPLICATION,
 		.noise_times = d->options.paper ? 0 : NOISE_TIMES,
 	};
 

@@ -4,7 +4,8 @@
  * each message sum to its latency, its slices follow each other, and there is a report.
  *
  * The first byte chooses: bit 0, checksums and magics are put right first; bit 1, all messages are
- * targets, and not only the slowest; bit 2, against itself as another recording; bit 3, --paper.
+ * targets, and not only the slowest; bit 2, against itself as another recording; bit 3, --paper;
+ * bit 4, what was sent.
  * The seeds are such a byte and a file of tests/cli/mktrace.
  */
 #include <stdlib.h>
@@ -19,7 +20,7 @@
 
 #define FILE_MAX (1u << 16)
 
-enum { SEAL = 1, ALL = 2, AGAINST = 4, PAPER = 8 };
+enum { SEAL = 1, ALL = 2, AGAINST = 4, PAPER = 8, SENT = 16 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -54,6 +55,7 @@ static void diagnose(int fd, uint8_t how)
 {
 	const struct diagnose_options options = {
 		.selection = {
+			.direction = how & SENT ? DIR_EGRESS : DIR_INGRESS,
 			.from = how & ALL ? 0 : 0.9, .to = 1, .against_from = 0.2,
 			.against_to = 0.9,
 		},

@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: Apache-2.0
+"""
+What is sent is delayed on purpose: by a rate limit, by a window that is shut, by pacing. What
+`diagnose --direction egress` says of each message is held against when the application was in its
+call, when the peer's end of the wire had the last byte, and when the delay was lifted.
+"""
+import bisect
+import collections
+import socket
+import struct
+import subprocess
+import sys
+import threading
+import time
+
+from lib import causes, check, diagnose, frames, netns, trace
+from lib.line import Line
+from lib.traffic import outweigh_others
+
+MS = 1_000_000
+EXAMPLES = 2000
+FLOOR_NS = 200_000      # less is not looked for
+ERROR = 0.05            # of the cause's time
+RIGHT = 0.95            # of the delayed messages
+CAUSES = ("window", "pacing", "qdisc")
+SO_TIMESTAMPNS = 35
+SO_MAX_PACING_RATE = 47
+
+# `since`: when it may have been held up first; `lifted`: until when at least.
+Sent = collections.namedtuple("Sent", "begin end last since lifted")
+
+
+class Wire:
+    """When which byte came out at the reader's end: (end of sequence, time), by the sender's port."""
+
+    def __init__(self, net):
+        with netns.inside(net.reader):
+            self.sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW,
+                                      socket.htons(frames.ETH_P_ALL))
+        self.sock.setsockopt(socket.SOL_SOCKET, 33, 64 << 20)   # SO_RCVBUFFORCE
+        self.sock.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
+        self.sock.bind(("reader0", 0))
+        self.sock.setblocking(False)
+        self.seen = collections.defaultdict(list)
+        self.first = {}
+
+    def read(self):
+        ahead = time.time_ns() - time.monotonic_ns()
+        while True:
+            try:
+                frame, said, _, address = self.sock.recvmsg(1 << 17, 64)
+            except BlockingIOError:
+                return
+            if address[2] == frames.PACKET_OUTGOING or not frames.is_tcp(frame):
+                continue
+            seconds, ns = struct.unpack("qq", said[0][2])
+            seq, data = frames.payload(frame)
+            port, = struct.unpack("!H", frame[34:36])
+            if data:
+                self.first.setdefault(port, seq)
+                self.seen[port].append(((seq - self.first[port]) + len(data),
+                                        seconds * 1_000_000_000 + ns - ahead))
+
+    def arrival(self, port, end):
+        """Of the byte before `end`."""
+        seen = self.seen[port]
+        return seen[bisect.bisect_left(seen, (end, 0))][1]
+
+
+class Sender:
+    """One connection, and what was sent on it."""
+
+    def __init__(self, net, rcvbuf=None, sndbuf=None):
+        self.line = Line(net, rcvbuf=rcvbuf)
+        if sndbuf:
+            self.line.tx.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, sndbuf)
+        self.port = self.line.tx.getsockname()[1]
+        self.sent, self.bytes = [], 0
+
+    def send(self, size):
+        data = b"x" * size
+        begin = time.monotonic_ns()
+        self.line.tx.sendall(data)
+        end = time.monotonic_ns()
+        self.bytes += size
+        self.sent.append(Sent(begin, end, self.bytes, end, None))
+
+    def lifted(self, n):
+        """What held the last n up is over now."""
+        now = time.monotonic_ns()
+        self.sent[-n:] = [one._replace(lifted=now) for one in self.sent[-n:]]
+
+    def usual(self, n):
+        """Messages that nothing holds up."""
+        for _ in range(n):
+            self.send(1000)
+            self.line.drain(1000)
+            time.sleep(0.0025)
+
+
+class Run:
+    def __init__(self, net, limits, act, **options):
+        self.sender, wire = Sender(net, **options), Wire(net)
+        limits(net)
+        observer = trace.Recording("--netns", net.sender)
+        try:
+            for _ in range(20):
+                self.sender.usual(15)
+                act(self.sender)
+                wire.read()
+            time.sleep(0.1)
+        finally:
+            observer.end()
+            no_limit(net)
+        wire.read()
+        self.sender.line.close()
+        self.file, self.keep = observer.file, observer
+        check.equal("exit code of record", observer.code, 0)
+        self.arrivals = [wire.arrival(self.sender.port, one.last) for one in self.sender.sent]
+        self.begins = [one.begin for one in self.sender.sent]
+        self.said = diagnose.Diagnosis(self.file, EXAMPLES, "--direction", "egress")
+
+    def of(self, example):
+        """(sent, arrival) of an example; None: it is no message of ours."""
+        first = example["at_ns"] - example["latency_ns"]
+        i = bisect.bisect_right(self.begins, first) - 1
+        if i < 0 or first > self.sender.sent[i].end:
+            return None
+        return self.sender.sent[i], self.arrivals[i]
+
+
+def held_up(one, arrival):
+    """(at least, at most) ns for which it was held up behind its call, or in it for room."""
+    until = arrival if one.lifted is None else min(one.lifted, arrival)
+    return until - min(one.since, until), arrival - one.begin
+
+
+def judge(run, examples, cause, least_messages):
+    """Each message that was held up was so for `cause`; no other was for any of the three."""
+    right, wrong, false, delayed, unknown = 0, [], [], 0, 0
+    for example in examples:
+        causes.sums(example)
+        found = run.of(example)
+        if not found:
+            unknown += 1
+            continue
+        least, most = held_up(*found)
+        told = {word: causes.told(example, word).ns for word in CAUSES}
+        where = f"message {example['id']}: {told}, true {least}..{most}"
+        others = sum(ns for word, ns in told.items() if word != cause)
+        if most < FLOOR_NS or cause is None:
+            if sum(told.values()) > FLOOR_NS:
+                false.append(where)
+        elif least > FLOOR_NS:
+            room = max(run.said.granularity, ERROR * least)
+            delayed += 1
+            if least - room <= told.get(cause, 0) <= most + room and others <= room:
+                right += 1
+            else:
+                wrong.append(where)
+    check.true(f"of {len(examples)} messages {unknown} are none of ours",
+               unknown <= 0.02 * len(examples))
+    check.true(f"delayed messages: {delayed}", delayed >= least_messages)
+    check.true(f"{right} of {delayed} delayed messages are right: {wrong[:3]}",
+               right >= RIGHT * delayed)
+    check.true(f"{len(false)} messages that nothing held up: {false[:3]}",
+               len(false) <= (1 - RIGHT) * len(examples))
+    return f"{right} of {delayed} delayed messages, {len(false)} false"
+
+
+def judged(run, cause, least_messages):
+    said = judge(run, run.said.examples, cause, least_messages)
+    check.equal("time that is charged twice or not at all",
+                run.said.document["partition_error_ns"], 0)
+    for other in (*CAUSES, "cpu-wait"):
+        if other != cause and least_messages:
+            check.must_fail(f"{cause} as {other}", judge, run,
+                            causes.swapped(run.said.examples, cause, other), cause,
+                            least_messages)
+    if least_messages:
+        check.must_fail(f"too little of {cause}", judge, run,
+                        causes.less(run.said.examples, cause, 0.4), cause, least_messages)
+    top = run.said.document["causes"]
+    return f"{said}; first cause: {top[0]['cause'] if top else 'none'}"
+
+
+# ---- what is injected ----
+
+def tc(namespace, *args):
+    done = subprocess.run(["tc", "-n", namespace, *args], capture_output=True, text=True,
+                          check=False)
+    if done.returncode:
+        check.skip(f"tc {' '.join(args)}: {done.stderr.strip()}")
+
+
+def no_limit(net):
+    subprocess.run(["tc", "-n", net.sender, "qdisc", "del", "dev", "sender0", "root"],
+                   stderr=subprocess.DEVNULL, check=False)
+
+
+def tbf(burst):
+    def limit(net):
+        tc(net.sender, "qdisc", "replace", "dev", "sender0", "root", "tbf", "rate", "8mbit",
+           "burst", str(burst), "limit", "1000000")
+    return limit
+
+
+def ten_at_once(sender):
+    for _ in range(8):
+        sender.send(1000)
+    sender.line.drain(8000)
+    time.sleep(0.005)
+
+
+@check.patiently
+def rate_limit(net, burst):
+    """Eight messages at once through a token bucket: in the queue, or behind those in it."""
+    return judged(Run(net, tbf(burst), ten_at_once), "qdisc", 60)
+
+
+def shut_window(sender):
+    """The peer's buffer is full for 20 ms: the first fills it, and the next wait behind that."""
+    sender.send(30_000)
+    for _ in range(3):
+        sender.send(1000)
+    time.sleep(0.02)
+    sender.lifted(4)
+    sender.line.drain(33_000)
+    time.sleep(0.002)
+
+
+@check.patiently
+def window(net):
+    return judged(Run(net, no_limit, shut_window, rcvbuf=4096, sndbuf=1 << 20), "window", 60)
+
+
+def no_room(sender):
+    """The sender's own buffer is full, too: it sleeps in its call for 20 ms."""
+    def read():
+        time.sleep(0.02)
+        when.append(time.monotonic_ns())
+        sender.line.drain(100_000)
+
+    when = []
+    reader = threading.Thread(target=read)
+    reader.start()
+    sender.send(100_000)
+    reader.join()
+    sender.sent[-1] = sender.sent[-1]._replace(lifted=when[0], since=sender.sent[-1].begin)
+    time.sleep(0.002)
+
+
+@check.patiently
+def room(net):
+    return judged(Run(net, no_limit, no_room, rcvbuf=4096, sndbuf=8192), "window", 15)
+
+
+@check.patiently
+def nothing(net):
+    """Control: of the same messages without a limit none is held up."""
+    return judged(Run(net, no_limit, ten_at_once), None, 0)
+
+
+outweigh_others()
+veth = netns.veth()
+netns.ip("-n", veth.sender, "route", "change", "10.77.0.0/24", "dev", "sender0", "initcwnd", "100")
+words = sys.argv[1:]
+check.run([each for each in [
+    (nothing, veth), (rate_limit, veth, 3000), (rate_limit, veth, 1600), (window, veth),
+    (room, veth),
+] if not words or each[0].__name__ in words])
