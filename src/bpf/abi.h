@@ -503,6 +503,9 @@ struct tx_writer {
 	__u64 began;     /* 0 = unknown */
 	__u32 begin;     /* sequence number of the call's first byte */
 	__u32 core;
+	__u64 paced_to;  /* up to when what pacing has held is in `paced`; 0 = nothing has left */
+	__u32 paced;     /* for how long TCP's own pacing has held the socket, modulo 2^32 ns */
+	__u32 paced_begin; /* ... when the call began */
 	struct tx_call ring[TX_CALLS];
 };
 

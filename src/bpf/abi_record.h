@@ -70,6 +70,8 @@ struct told_send {
 	__u64 since, until; /* from its entry to its return; UDP: until it was handed over */
 	__u32 seq, bytes;
 	__u32 pid, tid;
+	__u32 paced;      /* TCP: tx_writer's when it was entered */
+	__u32 pad2;
 	struct told_flow flow;
 };
 
@@ -81,7 +83,7 @@ struct tx_way {
 	__u64 segment, queued, given; /* when it passed these stages; 0 = not, or not known */
 	__u32 seq, bytes; /* of its payload */
 	__u16 queued_core, given_core;
-	__u32 pad;
+	__u32 paced;      /* TCP, if `queued`: tx_writer's when it left the socket */
 };
 
 /* ... when nothing more is heard of it. `given` 0: it was dropped before. */
@@ -96,7 +98,7 @@ struct told_packet {
 _Static_assert(sizeof(struct told_flow) == 56, "struct told_flow");
 _Static_assert(sizeof(struct told_message) == 120, "struct told_message");
 _Static_assert(sizeof(struct told_request) == 136, "struct told_request");
-_Static_assert(sizeof(struct told_send) == 112, "struct told_send");
+_Static_assert(sizeof(struct told_send) == 120, "struct told_send");
 _Static_assert(sizeof(struct tx_way) == 64, "one cache line per packet");
 _Static_assert(sizeof(struct told_packet) == 80, "struct told_packet");
 

@@ -297,7 +297,7 @@ static __always_inline int tx_destroyed(struct sock *sk)
 	if (w) {
 		w->head = w->tail;
 		w->known = w->calling = 0;
-		w->born = w->told_caller = w->cut = 0;
+		w->born = w->told_caller = w->cut = w->paced_to = 0;
 	}
 	return 0;
 }

@@ -159,6 +159,11 @@ static __noinline int tx_way_begins(struct sk_buff *skb, struct sock *sk, __u64 
 		return 0;
 	way->born = w->born;
 	way->since = 0;
+	if (queued) {
+		tell_paced(sk, w, segment);
+		w->paced_to = segment;
+	}
+	way->paced = w->paced;
 	way->segment = segment;
 	way->queued = queued;
 	way->given = given;

@@ -42,7 +42,7 @@ static __always_inline struct told_send *told_send(const struct sock *sk, __u32 
 
 struct tx_call_told {
 	__u64 since, until, born, caller;
-	__u32 seq, end, core, pad;
+	__u32 seq, end, core, paced;
 };
 
 static __noinline int tell_call(struct sock *sk, const struct tx_call_told *call)
@@ -66,6 +66,7 @@ static __noinline int tell_call(struct sock *sk, const struct tx_call_told *call
 	m->bytes = call->end - call->seq;
 	m->pid = call->caller >> 32;
 	m->tid = call->caller;
+	m->paced = call->paced;
 	bpf_ringbuf_submit(m, BPF_RB_NO_WAKEUP);
 	return 0;
 }
@@ -74,8 +75,31 @@ static __always_inline struct tx_call_told call_of(const struct tx_writer *w, __
 {
 	return (struct tx_call_told){
 		.since = w->began, .until = now, .born = w->born, .caller = w->told_caller,
-		.seq = w->begin, .end = end, .core = w->core,
+		.seq = w->begin, .end = end, .core = w->core, .paced = w->paced_begin,
 	};
+}
+
+/* include/net/sock.h: TCP paces itself. Else nobody does, or the queue. */
+#define SK_PACING_NEEDED 1
+
+/*
+ * Up to `time`: between what left last and the expiry of the timer that lets the next go, nothing
+ * leaves, whatever else holds it. A timer that had not to be set has an older expiry. Under the
+ * socket's lock.
+ */
+static __always_inline void tell_paced(struct sock *sk, struct tx_writer *w, __u64 time)
+{
+	__u64 until;
+
+	if (!w->paced_to || BPF_CORE_READ(sk, sk_pacing_status) != SK_PACING_NEEDED)
+		return;
+	until = BPF_CORE_READ((struct tcp_sock *)sk, pacing_timer._softexpires);
+	if (until > time)
+		until = time;
+	if (until <= w->paced_to)
+		return;
+	w->paced += until - w->paced_to;
+	w->paced_to = until;
 }
 
 /*
@@ -102,6 +126,8 @@ static __always_inline void tell_begins(struct sock *sk, struct tx_writer *w, __
 	if (!w->born)
 		w->born = now;
 	w->began = (!w->known && sent != seq) || w->cut == caller ? 0 : now;
+	tell_paced(sk, w, now);
+	w->paced_begin = w->paced;
 	w->begin = seq;
 	w->core = bpf_get_smp_processor_id();
 	w->told_caller = caller;

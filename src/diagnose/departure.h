@@ -5,10 +5,11 @@
 
 #include "diagnose/messages.h"
 
-/* Of a message between `first` and `end`, in this order, and all of them between the two. */
+/* Of a message between `first` and `end`, and all of them between the two. */
 struct way_out {
 	bool known;       /* else none of these is */
 	bool seen;        /* its packet came into the queue as it is: no shaper has cut it */
+	uint64_t held;    /* from here on nothing but its pacing held it; none: as `queued` */
 	uint64_t left;    /* the socket let go of its last byte */
 	uint64_t queued;  /* a device's queue had it; if that was not seen: as `left` */
 	uint64_t due;     /* it was to leave that */

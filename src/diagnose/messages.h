@@ -34,11 +34,11 @@ struct message {
 	uint32_t next;     /* the thread's next one; sent: its flow's: place + 1; 0 = none */
 };
 
-/* A sent one's last packet: from `queued` on in the queue of a device, which it was to leave from
- * `due` on. */
+/* A sent one's last packet, on its way out: from `held` on by pacing, from `due` on in the queue
+ * of a device. */
 struct departure {
-	uint64_t queued;   /* 0 = unknown */
-	uint64_t due;
+	uint64_t held;     /* 0 = unknown */
+	uint64_t due;      /* as `held`: it was not paced */
 };
 
 /* A send call. */

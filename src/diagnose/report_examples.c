@@ -72,6 +72,7 @@ static const char *role_name(unsigned int role)
 	static const char *const names[PIECE_ROLE_MAX] = {
 		[PIECE_RECEIVE] = "receive", [PIECE_BACKLOG] = "backlog",
 		[PIECE_APPLICATION] = "application", [PIECE_TRANSMIT] = "transmit",
+		[PIECE_PACED] = "paced",
 	};
 
 	return role < PIECE_ROLE_MAX ? names[role] : NULL;

@@ -39,6 +39,7 @@ static void nothing_before(struct way *w, uint64_t until, const struct slice *mo
 void way_unsent(struct way *w, uint64_t until, const struct slice *more)
 {
 	const struct messages *messages = w->p->messages;
+	uint64_t own;
 	uint32_t at;
 	bool older;
 
@@ -48,19 +49,21 @@ void way_unsent(struct way *w, uint64_t until, const struct slice *more)
 		return;
 	at = oldest_before(w, &older);
 	if (older)
-		way_blind(w, earlier(messages->departures[at - 1].queued, until), CORE_UNKNOWN);
+		way_blind(w, earlier(messages->departures[at - 1].held, until), CORE_UNKNOWN);
 	for (; at - 1 != w->message && w->at < until;
 	     at = messages->all.items[at - 1].next) {
 		const struct departure *before = &messages->departures[at - 1];
 		const uint64_t given = messages->all.items[at - 1].read;
 		struct slice slice = *more;
 
-		if (!before->queued || before->queued >= until)
+		if (!before->held || before->held >= until)
 			continue;
 		slice.message = at;
-		nothing_before(w, before->queued, more);
+		nothing_before(w, before->held, more);
 		way_charge(w, earlier(before->due, until), CAUSE_PACING, &slice);
 		way_charge(w, earlier(given, until), CAUSE_QDISC, &slice);
 	}
-	nothing_before(w, until, more);
+	own = messages->departures[w->message].held;
+	nothing_before(w, own && own < until ? own : until, more);
+	way_charge(w, until, CAUSE_PACING, more);
 }

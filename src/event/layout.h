@@ -341,6 +341,7 @@ enum piece_role {
 	PIECE_BACKLOG,		/* protocol work in the socket owner's context */
 	PIECE_APPLICATION,	/* from hand-off to read */
 	PIECE_TRANSMIT,
+	PIECE_PACED,		/* sent: in the socket, by TCP's own pacing */
 	PIECE_ROLE_MAX,
 };
 

@@ -125,20 +125,29 @@ static void received(struct way *w, const struct told_message *m)
 	go(w, m->read, m->read_core, PIECE_APPLICATION, STAGE_READ);
 }
 
-/* A departure that was put off is behind the queue's begin. */
+/*
+ * A departure that was put off is behind the queue's begin. When TCP's own pacing held the call's
+ * bytes is known of each packet, but told as one time: the last, before the departure.
+ */
 static void sent(struct way *w, const struct told_send *call, const struct told_packet *packet)
 {
 	const struct tx_way *p = &packet->way;
 	bool paced = p->queued && p->segment > p->queued && p->segment < p->given;
 	bool datagram = !p->born;
+	uint64_t left = p->queued && p->segment > p->queued ? p->queued : p->segment;
+	uint16_t core = datagram ? call->core : p->queued_core;
+	uint32_t held = datagram || !p->queued ? 0 : p->paced - call->paced;
 
 	w->at = call->since;
 	if (paced) {
 		go(w, p->queued, p->queued_core, PIECE_TRANSMIT, STAGE_QDISC);
 		go(w, p->segment, p->queued_core, PIECE_TRANSMIT, STAGE_SEGMENT);
 	} else {
-		go(w, p->queued && p->segment > p->queued ? p->queued : p->segment,
-		   datagram ? call->core : p->queued_core, PIECE_TRANSMIT, STAGE_SEGMENT);
+		if (held && left > w->at) {
+			held = left - w->at < held ? left - w->at : held;
+			go(w, left - held, core, PIECE_TRANSMIT, STAGE_NONE);
+		}
+		go(w, left, core, held ? PIECE_PACED : PIECE_TRANSMIT, STAGE_SEGMENT);
 		if (p->queued)
 			go(w, p->queued, p->queued_core, PIECE_TRANSMIT, STAGE_QDISC);
 	}

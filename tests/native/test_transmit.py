@@ -2,7 +2,7 @@
 """
 What is sent is delayed on purpose: by a rate limit, by a window that is shut, by pacing. What
 `diagnose --direction egress` says of each message is held against when the application was in its
-call, when the peer's end of the wire had the last byte, and when the delay was lifted.
+call, when its device had the last byte, and when the delay was lifted.
 """
 import bisect
 import collections
@@ -31,15 +31,15 @@ Sent = collections.namedtuple("Sent", "begin end last since lifted")
 
 
 class Wire:
-    """When which byte came out at the reader's end: (end of sequence, time), by the sender's port."""
+    """When which byte was given to the sender's device: (end of sequence, time), by its port."""
 
     def __init__(self, net):
-        with netns.inside(net.reader):
+        with netns.inside(net.sender):
             self.sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW,
                                       socket.htons(frames.ETH_P_ALL))
         self.sock.setsockopt(socket.SOL_SOCKET, 33, 64 << 20)   # SO_RCVBUFFORCE
         self.sock.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
-        self.sock.bind(("reader0", 0))
+        self.sock.bind(("sender0", 0))
         self.sock.setblocking(False)
         self.seen = collections.defaultdict(list)
         self.first = {}
@@ -51,7 +51,7 @@ class Wire:
                 frame, said, _, address = self.sock.recvmsg(1 << 17, 64)
             except BlockingIOError:
                 return
-            if address[2] == frames.PACKET_OUTGOING or not frames.is_tcp(frame):
+            if address[2] != frames.PACKET_OUTGOING or not frames.is_tcp(frame):
                 continue
             seconds, ns = struct.unpack("qq", said[0][2])
             seq, data = frames.payload(frame)
@@ -70,10 +70,12 @@ class Wire:
 class Sender:
     """One connection, and what was sent on it."""
 
-    def __init__(self, net, rcvbuf=None, sndbuf=None):
+    def __init__(self, net, rcvbuf=None, sndbuf=None, pacing=None):
         self.line = Line(net, rcvbuf=rcvbuf)
         if sndbuf:
             self.line.tx.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, sndbuf)
+        if pacing:
+            self.line.tx.setsockopt(socket.SOL_SOCKET, SO_MAX_PACING_RATE, pacing)
         self.port = self.line.tx.getsockname()[1]
         self.sent, self.bytes = [], 0
 
@@ -118,7 +120,8 @@ class Run:
         check.equal("exit code of record", observer.code, 0)
         self.arrivals = [wire.arrival(self.sender.port, one.last) for one in self.sender.sent]
         self.begins = [one.begin for one in self.sender.sent]
-        self.said = diagnose.Diagnosis(self.file, EXAMPLES, "--direction", "egress")
+        self.said = diagnose.Diagnosis(self.file, EXAMPLES, "--direction", "egress",
+                                       code=(0, 3))     # 3: microseconds are not explained
 
     def of(self, example):
         """(sent, arrival) of an example; None: it is no message of ours."""
@@ -205,7 +208,7 @@ def tbf(burst):
     return limit
 
 
-def ten_at_once(sender):
+def eight_at_once(sender):
     for _ in range(8):
         sender.send(1000)
     sender.line.drain(8000)
@@ -215,7 +218,7 @@ def ten_at_once(sender):
 @check.patiently
 def rate_limit(net, burst):
     """Eight messages at once through a token bucket: in the queue, or behind those in it."""
-    return judged(Run(net, tbf(burst), ten_at_once), "qdisc", 60)
+    return judged(Run(net, tbf(burst), eight_at_once), "qdisc", 60)
 
 
 def shut_window(sender):
@@ -232,6 +235,12 @@ def shut_window(sender):
 @check.patiently
 def window(net):
     return judged(Run(net, no_limit, shut_window, rcvbuf=4096, sndbuf=1 << 20), "window", 60)
+
+
+@check.patiently
+def pacing(net):
+    """TCP's own, as the socket asks for it: eight messages at once, of 1 ms each."""
+    return judged(Run(net, no_limit, eight_at_once, pacing=1_000_000), "pacing", 60)
 
 
 def no_room(sender):
@@ -258,7 +267,7 @@ def room(net):
 @check.patiently
 def nothing(net):
     """Control: of the same messages without a limit none is held up."""
-    return judged(Run(net, no_limit, ten_at_once), None, 0)
+    return judged(Run(net, no_limit, eight_at_once), None, 0)
 
 
 outweigh_others()
@@ -267,5 +276,5 @@ netns.ip("-n", veth.sender, "route", "change", "10.77.0.0/24", "dev", "sender0",
 words = sys.argv[1:]
 check.run([each for each in [
     (nothing, veth), (rate_limit, veth, 3000), (rate_limit, veth, 1600), (window, veth),
-    (room, veth),
+    (room, veth), (pacing, veth),
 ] if not words or each[0].__name__ in words])

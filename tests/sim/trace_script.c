@@ -232,7 +232,8 @@ static void make_sent(struct script *s)
 	m->head.n = 0;
 	while (more(s)) {
 		const char *text = word(s);
-		const int stage = stage_parse(text);
+		const bool paced = m->head.n && m->pieces[m->head.n - 1].flags == STAGE_NONE;
+		const int stage = strcmp(text, "paced") == 0 ? STAGE_NONE : stage_parse(text);
 
 		if (strncmp(text, "flow=", 5) == 0) {
 			m->head.flow = (uint32_t)parse_number(s, text + 5);
@@ -242,7 +243,7 @@ static void make_sent(struct script *s)
 			die(s, "'%s' is no stage, or one too many", text);
 		m->pieces[m->head.n] = (struct event_piece){
 			.begin = m->read, .end = TRACE_START + moment(s), .core = on,
-			.role = PIECE_TRANSMIT, .flags = (uint16_t)stage,
+			.role = paced ? PIECE_PACED : PIECE_TRANSMIT, .flags = (uint16_t)stage,
 		};
 		m->read = m->pieces[m->head.n++].end;
 	}

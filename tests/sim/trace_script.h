@@ -12,7 +12,8 @@
  *	message ID TID|NAME FIRST QUEUED READ CORE [core=N] [flow=N] [sent] [no-pieces]
  *		core=N: of the receive side, if that is another
  *	sent ID TID|NAME FIRST RETURNED CORE [flow=N] STAGE TIME ...
- *		a send call and when its last byte was at which stage: segment, qdisc, driver, sent
+ *		a send call and when its last byte was at which stage: segment, qdisc, driver, sent;
+ *		paced TIME: from then on its socket's own pacing held it
  *	repeat N STEP ... end            the lines between, N times, STEP later each time; ids of
  *					 messages rise by one
  *	open                             the recording just stops: nothing says that it ended

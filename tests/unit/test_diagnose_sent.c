@@ -162,6 +162,46 @@ static void test_pacing(void **state)
 	       "100000-110000 qdisc transmit\n");
 }
 
+/* TCP's own timer held it in its socket; and another one, behind it. */
+static void test_own_pacing(void **state)
+{
+	(void)state;
+	expect(SENDS
+	       "sent 1 app 100us 110us 0 flow=1 paced 130us segment 170us qdisc 171us driver 172us\n"
+	       "sent 2 app 112us 120us 0 flow=1 segment 180us qdisc 181us driver 182us\n",
+	       "message 1\n"
+	       "0-10000 function transmit on 0\n"
+	       "10000-30000 window transmit\n"
+	       "30000-70000 pacing transmit\n"
+	       "70000-71000 function transmit on 0\n"
+	       "71000-72000 qdisc transmit\n"
+	       "message 2\n"
+	       "0-8000 function transmit on 0\n"
+	       "8000-18000 window transmit\n"
+	       "18000-59000 pacing transmit behind 1\n"
+	       "59000-60000 qdisc transmit behind 1\n"
+	       "60000-68000 window transmit\n"
+	       "68000-69000 function transmit on 0\n"
+	       "69000-70000 qdisc transmit\n");
+}
+
+/* The same, asleep in its call for room. */
+static void test_own_pacing_in_call(void **state)
+{
+	(void)state;
+	expect(HOST "2us 0 run app\n105us 0 run idle asleep\n"
+	       "114us 1 run peer\n114us 1 wake app 0\n115us 0 run app\n200us 0 run idle\n"
+	       "sent 1 app 100us 120us 0 flow=1 paced 108us segment 150us qdisc 150us driver 151us\n",
+	       "message 1\n"
+	       "0-5000 function transmit on 0\n"
+	       "5000-8000 window transmit\n"
+	       "8000-14000 pacing transmit\n"
+	       "14000-15000 idle-exit transmit on 0\n"
+	       "15000-20000 function transmit on 0\n"
+	       "20000-50000 pacing transmit\n"
+	       "50000-51000 qdisc transmit\n");
+}
+
 /* Where others of the connection are on their way out, what holds those is why it waits. */
 static void test_behind_others(void **state)
 {
@@ -290,6 +330,8 @@ int main(void)
 		cmocka_unit_test(test_qdisc),
 		cmocka_unit_test(test_cut),
 		cmocka_unit_test(test_pacing),
+		cmocka_unit_test(test_own_pacing),
+		cmocka_unit_test(test_own_pacing_in_call),
 		cmocka_unit_test(test_behind_others),
 		cmocka_unit_test(test_room_behind_others),
 		cmocka_unit_test(test_behind_many),

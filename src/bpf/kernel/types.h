@@ -157,6 +157,7 @@ struct sock {
 	__u16 sk_protocol;
 	__u16 sk_type;
 	__u8 sk_clockid;
+	__u32 sk_pacing_status;
 	struct sock_cgroup_data sk_cgrp_data; /* with CONFIG_SOCK_CGROUP_DATA */
 };
 
@@ -166,6 +167,10 @@ struct inet_sock {
 
 struct inet_connection_sock {
 	const void *icsk_ulp_ops;
+};
+
+struct hrtimer {
+	__s64 _softexpires;
 };
 
 struct tcp_sock {
@@ -178,6 +183,7 @@ struct tcp_sock {
 	__u32 segs_in;
 	__u32 data_segs_out;
 	__u64 bytes_received;
+	struct hrtimer pacing_timer;
 	bool is_mptcp; /* with CONFIG_MPTCP */
 };
 
