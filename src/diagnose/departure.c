@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "diagnose/departure.h"
 
-#include "event/layout.h"
-
 static uint64_t between(uint64_t time, uint64_t from, uint64_t to)
 {
 	return time < from ? from : time > to ? to : time;

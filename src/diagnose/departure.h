@@ -3,7 +3,10 @@
 #ifndef HOSTLAT_DIAGNOSE_DEPARTURE_H
 #define HOSTLAT_DIAGNOSE_DEPARTURE_H
 
-#include "diagnose/messages.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "event/layout.h"
 
 /* Of a message between `first` and `end`, and all of them between the two. */
 struct way_out {

@@ -64,7 +64,8 @@ static void test_in_call(void **state)
 /* It sleeps up to 115 us, how is the rule's. */
 #define SLEEPS(how)                                                                                \
 	HOST "2us 0 run app\n99us 0 call sendto\n105us 0 run idle " how "\n"                       \
-	"114us 1 run peer\n114us 1 wake app 0\n115us 0 run app\n121us 0 return\n200us 0 run idle\n" \
+	"114us 1 run peer\n114us 1 wake app 0\n115us 0 run app\n121us 0 return\n"                  \
+	"200us 0 run idle\n"                                                                       \
 	"sent 1 app 100us 120us 0 segment 117us qdisc 118us driver 119us\n"
 #define SLEPT(as)                                                                                  \
 	"message 1\n"                                                                              \
@@ -167,7 +168,8 @@ static void test_own_pacing(void **state)
 {
 	(void)state;
 	expect(SENDS
-	       "sent 1 app 100us 110us 0 flow=1 paced 130us segment 170us qdisc 171us driver 172us\n"
+	       "sent 1 app 100us 110us 0 flow=1 paced 130us segment 170us qdisc 171us "
+	       "driver 172us\n"
 	       "sent 2 app 112us 120us 0 flow=1 segment 180us qdisc 181us driver 182us\n",
 	       "message 1\n"
 	       "0-10000 function transmit on 0\n"
@@ -191,7 +193,8 @@ static void test_own_pacing_in_call(void **state)
 	(void)state;
 	expect(HOST "2us 0 run app\n105us 0 run idle asleep\n"
 	       "114us 1 run peer\n114us 1 wake app 0\n115us 0 run app\n200us 0 run idle\n"
-	       "sent 1 app 100us 120us 0 flow=1 paced 108us segment 150us qdisc 150us driver 151us\n",
+	       "sent 1 app 100us 120us 0 flow=1 paced 108us segment 150us qdisc 150us "
+	       "driver 151us\n",
 	       "message 1\n"
 	       "0-5000 function transmit on 0\n"
 	       "5000-8000 window transmit\n"
