@@ -60,7 +60,7 @@ def each_message(net, family, protocol):
     check.equal("send calls", len(t.sends), own["received"] if seen else 0)
     for m in t.sends:
         check.equal("who sent it", m.tid, source.reader_pid)
-        check.equal("what its pieces end at", [p.stage for p in m.pieces][:3],
+        check.equal("what its pieces end at", trace.ends(m)[:3],
                     ["segment", "qdisc", "driver"])
     for m in t.messages:
         whole(m)

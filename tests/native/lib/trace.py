@@ -21,13 +21,22 @@ Message = collections.namedtuple("Message",
 Flow = collections.namedtuple("Flow", "number protocol local remote")
 Span = collections.namedtuple("Span", "core type depth begin end left resumed cut what")
 Wake = collections.namedtuple("Wake", "time interrupt task waker")
-RECEIVE, BACKLOG, APPLICATION, TRANSMIT = 1, 2, 3, 4
+RECEIVE, BACKLOG, APPLICATION, TRANSMIT, PACED = 1, 2, 3, 4, 5
 
 
 def tid(what):
     """Of "comm (pid/tid)"; 0 of what is no task."""
     found = re.search(r"/(\d+)\)$", what)
     return int(found[1]) if found else 0
+
+
+def ends(message):
+    """The stages at which its pieces end. Where TCP paces, what comes before ends at none."""
+    return [piece.stage for piece in message.pieces if piece.stage != "none"]
+
+
+def reached(message, stage):
+    return next(piece.end for piece in message.pieces if piece.stage == stage)
 
 
 class Recording:
