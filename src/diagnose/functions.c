@@ -12,12 +12,16 @@
 static bool searched(const struct slice *slice)
 {
 	return (slice->cause == CAUSE_FUNCTION || slice->cause == CAUSE_APPLICATION) &&
-	       slice->core != CORE_UNKNOWN && slice->where != WHERE_TRANSMIT;
+	       slice->core != CORE_UNKNOWN;
 }
 
 int functions_take(struct windows *windows, const struct slice *slice)
 {
-	const uint8_t role = slice->where == WHERE_RECEIVE ? PIECE_RECEIVE : PIECE_APPLICATION;
+	static const uint8_t roles[WHERE_MAX] = {
+		[WHERE_RECEIVE] = PIECE_RECEIVE, [WHERE_APPLICATION] = PIECE_APPLICATION,
+		[WHERE_TRANSMIT] = PIECE_TRANSMIT,
+	};
+	const uint8_t role = roles[slice->where];
 	int err;
 
 	if (!searched(slice))

@@ -108,6 +108,12 @@ static const struct column columns[] = {
 	{ "usual_calls", "usual", 0, 0 },
 };
 
+static enum where where_of(unsigned int role)
+{
+	return role == PIECE_APPLICATION ? WHERE_APPLICATION :
+	       role == PIECE_TRANSMIT ? WHERE_TRANSMIT : WHERE_RECEIVE;
+}
+
 static void add_row(const struct diagnosis *d, struct report *r, struct table *t,
 		    const struct excessive *row)
 {
@@ -119,8 +125,7 @@ static void add_row(const struct diagnosis *d, struct report *r, struct table *t
 		strbuf_printf(&path, "%s%s", i ? " > " : "", symbol(&d->own, symbols[i]));
 	TABLE_ADD(t, value_string(report_format(r, "%s", n ? symbol(&d->own, symbols[n - 1]) : "")),
 		  value_string(report_format(r, "%s", path.len ? strbuf_str(&path) : "")),
-		  value_string(where_name(row->one.role == PIECE_APPLICATION ? WHERE_APPLICATION :
-									      WHERE_RECEIVE)),
+		  value_string(where_name(where_of(row->one.role))),
 		  value_string(types[row->one.type]), value_u64(row->messages),
 		  value_ns(row->total), value_ns(row->one.self_ns), value_ns(row->one.usual_ns),
 		  value_u64(row->one.count), value_u64(row->one.usual_count));
