@@ -139,6 +139,7 @@ for i in range(1, {N + 1}):
 """
 SMALL, LARGE, EVERY = 100, 60000, 10
 COPIES = "tcp_recvmsg > "
+COPY_NS = 20_000        # of 60,000 bytes, where an instruction takes 1 ns
 
 
 def exchanged(large):
@@ -162,14 +163,15 @@ def exchanged(large):
 def told_of_copies(d):
     """That most of the slow messages took longer in copying, by function."""
     rows = [row for row in d.document["functions"] if COPIES in row["path"]]
-    own = d.total("application") + d.total("function")
     copied = sum(row["total_ns"] for row in rows)
-    check.true(f"copying is {copied} of {own} ns: {d.document['functions'][:5]}",
-               copied >= own / 2 > 0)
+    found = sum(row["total_ns"] for row in d.document["functions"])
+    own = d.total("application") + d.total("function")
+    check.true(f"copying is {copied} of {found} ns: {d.document['functions'][:5]}",
+               copied >= max(found / 2, COPY_NS * N / EVERY))
     most = max(row["messages"] for row in rows)
-    check.between("messages in which that is told", most, 0.8 * N / EVERY, N / EVERY)
-    check.true(f"not more than was charged: {copied} of {own} ns", copied <= own)
-    return f"{rows[0]['path']}: {copied} of {own} ns, {rows[0]['messages']} messages"
+    check.between("messages in which that is told", most, 0.6 * N / EVERY, N / EVERY)
+    check.true(f"not more than was charged: {found} of {own} ns", found <= own)
+    return f"{rows[0]['path']}: {copied} of {found} ns, {rows[0]['messages']} messages"
 
 
 @check.patiently
