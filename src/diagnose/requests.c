@@ -3,9 +3,12 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/bug.h"
+#include "base/parse.h"
+#include "diagnose/line.h"
 #include "report/human.h"
 
 const char *request_part_name(enum request_part part)
@@ -20,13 +23,21 @@ const char *request_part_name(enum request_part part)
 
 /* ---- the load's side ---- */
 
+/* Not all count, but each one has a place on its connection from `sent` to `done`. */
 struct samples VEC_OF(struct event_sample);
 
 struct load_side {
-	struct samples samples;
+	struct samples samples; /* by flow, then by when they were sent */
+	bool *in_line;          /* each one: it waited for a place on a connection */
 	struct flows flows;
+	uint64_t connections, outstanding; /* 0 = not known */
 	uint64_t beyond;
 };
+
+static bool counts(const struct event_sample *s)
+{
+	return !(s->flags & (SAMPLE_FAILED | SAMPLE_WARMUP));
+}
 
 static int take_sample(struct load_side *load, const struct event_block *block, uint32_t i)
 {
@@ -34,14 +45,25 @@ static int take_sample(struct load_side *load, const struct event_block *block, 
 	int err;
 
 	event_block_copy(block, i, &sample, sizeof(sample));
-	if (sample.flags & (SAMPLE_FAILED | SAMPLE_WARMUP | SAMPLE_UNSENT) ||
-	    sample.intended > sample.sent || sample.sent > sample.done)
+	if (sample.flags & SAMPLE_UNSENT || sample.intended > sample.sent ||
+	    sample.sent > sample.done)
 		return 0;
 	err = vec_push(&load->samples, sample);
 	if (err != -E2BIG)
 		return err;
-	load->beyond++;
+	load->beyond += counts(&sample);
 	return 0;
+}
+
+static void take_fact(struct load_side *load, const struct event *event)
+{
+	const char *key, *value;
+
+	event_fact_get(event, &key, &value);
+	if (!strcmp(key, "load.connections"))
+		parse_u64(value, &load->connections);
+	else if (!strcmp(key, "load.outstanding"))
+		parse_u64(value, &load->outstanding);
 }
 
 static int take_block(struct load_side *load, const struct event_block *block)
@@ -55,11 +77,25 @@ static int take_block(struct load_side *load, const struct event_block *block)
 			err = take_sample(load, block, i);
 	if (block->record_size)
 		return err;
-	while (!err && event_block_next(block, &at, &event))
+	while (!err && event_block_next(block, &at, &event)) {
 		if (event.kind == EV_FLOW)
 			err = vec_push(&load->flows,
 				       *(const struct event_flow *)event.payload);
+		else if (event.kind == EV_FACT)
+			take_fact(load, &event);
+	}
 	return err == -E2BIG ? 0 : err;
+}
+
+static int by_flow_and_sent(const void *a, const void *b)
+{
+	const struct event_sample *x = a, *y = b;
+
+	if (x->flow != y->flow)
+		return x->flow < y->flow ? -1 : 1;
+	if (x->sent != y->sent)
+		return x->sent < y->sent ? -1 : 1;
+	return x->tx_offset < y->tx_offset ? -1 : x->tx_offset > y->tx_offset;
 }
 
 static int read_load(struct load_side *load, struct event_reader *reader)
@@ -68,12 +104,21 @@ static int read_load(struct load_side *load, struct event_reader *reader)
 	struct event_block block;
 	int err = event_source_rewind(source);
 
-	vec_init(&load->samples, REQUESTS_MAX);
-	vec_init(&load->flows, FLOWS_MAX);
 	while (!err && (err = event_source_next(source, &block)) > 0)
 		err = take_block(load, &block);
 	flows_sort(&load->flows);
-	return err;
+	if (load->samples.len)
+		qsort(load->samples.items, load->samples.len, sizeof(*load->samples.items),
+		      by_flow_and_sent);
+	if (err)
+		return err;
+	load->in_line = calloc(load->samples.len + 1, sizeof(*load->in_line));
+	if (!load->in_line)
+		return -ENOMEM;
+	if (!load->connections || !load->outstanding)
+		return 0;
+	return line_find(load->samples.items, load->samples.len,
+			 load->connections * load->outstanding, load->in_line);
 }
 
 /* ---- the server's side ---- */
@@ -88,6 +133,12 @@ struct mark {
 
 struct marks VEC_OF(struct mark);
 
+struct server_side {
+	const struct recorded *recorded;
+	struct marks marks;
+	struct flows flows;  /* by the client's port */
+};
+
 static int by_flow_and_time(const void *a, const void *b)
 {
 	const struct mark *x = a, *y = b;
@@ -99,13 +150,27 @@ static int by_flow_and_time(const void *a, const void *b)
 	return x->place < y->place ? -1 : x->place > y->place;
 }
 
-static int mark_server(struct marks *marks, const struct recorded *server)
+static int by_remote_port(const void *a, const void *b)
 {
-	const struct messages *all = &server->messages;
+	const struct event_flow *x = a, *y = b;
+
+	if (x->remote_port != y->remote_port)
+		return x->remote_port < y->remote_port ? -1 : 1;
+	return x->id < y->id ? -1 : x->id > y->id;
+}
+
+static int read_server(struct server_side *server, const struct recorded *recorded)
+{
+	const struct messages *all = &recorded->messages;
+	struct marks *marks = &server->marks;
 	int err;
 
+	server->recorded = recorded;
 	vec_init(marks, all->all.len + all->sends.len + 1);
+	vec_init(&server->flows, FLOWS_MAX);
 	err = vec_reserve(marks, all->all.len + all->sends.len + 1);
+	if (!err)
+		err = vec_reserve(&server->flows, recorded->flows.len);
 	if (err)
 		return err;
 	for (uint32_t i = 0; i < all->all.len; i++)
@@ -113,7 +178,13 @@ static int mark_server(struct marks *marks, const struct recorded *server)
 					       .at = all->all.items[i].first, .place = i });
 	vec_for_each(&all->sends, s)
 		vec_push(marks, (struct mark){ .flow = s->flow, .at = s->at, .sends = true });
-	qsort(marks->items, marks->len, sizeof(*marks->items), by_flow_and_time);
+	if (marks->len)
+		qsort(marks->items, marks->len, sizeof(*marks->items), by_flow_and_time);
+	vec_for_each(&recorded->flows, flow)
+		vec_push(&server->flows, *flow);
+	if (server->flows.len)
+		qsort(server->flows.items, server->flows.len, sizeof(*server->flows.items),
+		      by_remote_port);
 	return 0;
 }
 
@@ -145,16 +216,21 @@ static size_t first_mark(const struct marks *marks, uint32_t flow, uint64_t time
 struct found {
 	const struct message *message;
 	uint64_t reply;      /* when its reply was sent; 0 = not known */
+	bool several;
 	const char *why;
 };
+
+static const char several_came[] = "several messages came on its connection meanwhile";
 
 /*
  * The messages that came on its flow while the request was out: exactly one must have, or which of
  * them it was can't be told.
  */
-static void look_on(const struct marks *marks, const struct recorded *server, uint32_t flow,
-		    const struct event_sample *s, struct found *found)
+static void look_on(const struct server_side *server, uint32_t flow, const struct event_sample *s,
+		    struct found *found)
 {
+	const struct marks *marks = &server->marks;
+
 	for (size_t i = first_mark(marks, flow, s->sent); i < marks->len; i++) {
 		const struct mark *mark = &marks->items[i];
 
@@ -166,46 +242,82 @@ static void look_on(const struct marks *marks, const struct recorded *server, ui
 			continue;
 		}
 		if (found->message) {
-			found->message = NULL;
-			found->why = "several messages came on its connection meanwhile";
+			/* and the reply may be another one's */
+			*found = (struct found){ .several = true, .why = several_came };
 			return;
 		}
-		found->message = &server->messages.all.items[mark->place];
+		found->message = &server->recorded->messages.all.items[mark->place];
 		found->why = NULL;
 	}
 }
 
-static struct found find(const struct marks *marks, const struct recorded *server,
-			 const struct load_side *load, const struct event_sample *s)
+/* The first flow of that remote port or a higher one. */
+static size_t first_flow(const struct flows *flows, uint16_t port)
+{
+	size_t low = 0, high = flows->len;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (flows->items[middle].remote_port < port)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static struct found find(const struct server_side *server, const struct load_side *load,
+			 const struct event_sample *s)
 {
 	struct found found = { .why = "no message came on its connection meanwhile" };
-	const struct event_flow *ours = flows_find(&load->flows, s->flow);
+	const struct event_flow *ours = flows_find(&load->flows, s->flow), *theirs;
 
 	if (!ours) {
 		found.why = "its connection's addresses were not recorded";
 		return found;
 	}
 	/* a flow may have several numbers */
-	vec_for_each(&server->flows, theirs)
-		if (are_ends(ours, theirs) && !found.message)
-			look_on(marks, server, theirs->id, s, &found);
+	for (size_t i = first_flow(&server->flows, ours->local_port);
+	     i < server->flows.len && !found.message && !found.several; i++) {
+		theirs = &server->flows.items[i];
+		if (theirs->remote_port != ours->local_port)
+			break;
+		if (are_ends(ours, theirs))
+			look_on(server, theirs->id, s, &found);
+	}
 	return found;
 }
 
 /* ---- the parts ---- */
 
-/* A stamp that contradicts the others counts as unknown. */
-static void split(const struct event_sample *s, const struct found *found, struct request *out)
+/* Charges what of begin..end lies in from..to. */
+static void charge(uint64_t parts[REQUEST_PARTS], enum request_part part, uint64_t begin,
+		   uint64_t end, uint64_t from, uint64_t to)
+{
+	if (begin < from)
+		begin = from;
+	if (end > to)
+		end = to;
+	if (begin < end)
+		parts[part] += end - begin;
+}
+
+/*
+ * The time from `from` to `to`, both between `sent` and `done`. A stamp that contradicts the others
+ * counts as unknown.
+ */
+static void split(const struct event_sample *s, const struct found *found, uint64_t from,
+		  uint64_t to, uint64_t parts[REQUEST_PARTS])
 {
 	const uint64_t handed = s->snd_ns ? s->sent + s->snd_ns : 0;
 	const uint64_t received = s->rx_ns ? s->done - s->rx_ns : 0;
 	const struct message *m = found->message;
-	uint64_t at = s->intended;
+	uint64_t at = s->sent;
 	const struct {
 		uint64_t time;
 		enum request_part part;
 	} stamps[] = {
-		{ s->sent, REQUEST_CLIENT },
 		{ handed, REQUEST_CLIENT },
 		{ m ? m->first : 0, handed ? REQUEST_NETWORK : REQUEST_UNEXPLAINED },
 		{ found->reply, m ? REQUEST_SERVER : REQUEST_UNEXPLAINED },
@@ -219,16 +331,45 @@ static void split(const struct event_sample *s, const struct found *found, struc
 
 		if (!stamps[i].time || time > s->done)
 			continue;
-		out->parts[stamps[i].part] += time - at;
+		charge(parts, stamps[i].part, at, time, from, to);
 		at = time;
 	}
+}
+
+/*
+ * From `intended` to `sent`. If it stood in line for a connection, what held up those that were on
+ * the one that it got held it up, too.
+ */
+static void split_wait(const struct server_side *server, const struct load_side *load, size_t i,
+		       uint64_t parts[REQUEST_PARTS])
+{
+	const struct event_sample *s = &load->samples.items[i];
+	uint64_t to = s->sent;
+
+	for (size_t j = i; load->in_line[i] && to > s->intended && j > 0; j--) {
+		const struct event_sample *before = &load->samples.items[j - 1];
+		const uint64_t from = before->sent > s->intended ? before->sent : s->intended;
+		const uint64_t end = before->done < to ? before->done : to;
+		struct found found;
+
+		if (before->flow != s->flow || before->done <= s->intended)
+			break;
+		if (from >= end)
+			continue;
+		found = find(server, load, before);
+		split(before, &found, from, end, parts);
+		parts[REQUEST_CLIENT] += to - end;
+		to = from;
+	}
+	parts[REQUEST_CLIENT] += to - s->intended;
 }
 
 /* ---- the slowest ---- */
 
 static int slowest_first(const void *a, const void *b)
 {
-	const struct event_sample *x = a, *y = b;
+	const struct event_sample *x = *(const struct event_sample *const *)a;
+	const struct event_sample *y = *(const struct event_sample *const *)b;
 	const uint64_t lx = x->done - x->intended, ly = y->done - y->intended;
 
 	if (lx != ly)
@@ -236,28 +377,57 @@ static int slowest_first(const void *a, const void *b)
 	return x->intended < y->intended ? -1 : x->intended > y->intended;
 }
 
-static int join_slowest(struct requests *out, struct load_side *load, const struct marks *marks,
-			const struct recorded *server, double share)
+static struct request join(const struct server_side *server, const struct load_side *load,
+			   const struct event_sample *s)
 {
-	size_t n = (size_t)ceil((double)load->samples.len * share);
-	int err = 0;
+	const struct found found = find(server, load, s);
+	struct request request = { .intended = s->intended,
+				   .latency = s->done - s->intended,
+				   .message = found.message ? found.message->id : 0,
+				   .why = found.why };
 
-	if (n > REQUESTS_SHOWN)
-		n = REQUESTS_SHOWN;
-	if (load->samples.len)
-		qsort(load->samples.items, load->samples.len, sizeof(*load->samples.items),
-		      slowest_first);
-	for (size_t i = 0; i < n && !err; i++) {
-		const struct event_sample *s = &load->samples.items[i];
-		const struct found found = find(marks, server, load, s);
-		struct request request = { .intended = s->intended,
-					   .latency = s->done - s->intended,
-					   .message = found.message ? found.message->id : 0,
-					   .why = found.why };
+	split_wait(server, load, (size_t)(s - load->samples.items), request.parts);
+	split(s, &found, s->sent, s->done, request.parts);
+	return request;
+}
 
-		split(s, &found, &request);
+static int join_slowest(struct requests *out, const struct load_side *load,
+			const struct server_side *server, double share)
+{
+	const struct event_sample **order = calloc(load->samples.len + 1, sizeof(*order));
+	size_t n = 0, most;
+	int err = order ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < load->samples.len && !err; i++)
+		if (counts(&load->samples.items[i]))
+			order[n++] = &load->samples.items[i];
+	if (n)
+		qsort(order, n, sizeof(*order), slowest_first);
+	most = (size_t)ceil((double)n * share);
+	if (most > REQUESTS_SHOWN)
+		most = REQUESTS_SHOWN;
+	for (size_t i = 0; i < most && !err; i++) {
+		const struct request request = join(server, load, order[i]);
+
 		out->at = request.latency;
 		err = vec_push(&out->slowest, request);
+	}
+	free(order);
+	return err;
+}
+
+static int note_latency(struct requests *out, const struct load_side *load)
+{
+	int err = 0;
+
+	out->count = out->beyond = load->beyond;
+	for (size_t i = 0; i < load->samples.len && !err; i++) {
+		const struct event_sample *s = &load->samples.items[i];
+
+		if (!counts(s))
+			continue;
+		out->count++;
+		err = hist_record(&out->latency, s->done - s->intended);
 	}
 	return err;
 }
@@ -265,26 +435,27 @@ static int join_slowest(struct requests *out, struct load_side *load, const stru
 int requests_join(struct requests *out, struct event_reader *load, const struct recorded *server,
 		  double share)
 {
-	struct load_side side = { 0 };
-	struct marks marks = { 0 };
+	struct server_side theirs = { 0 };
+	struct load_side ours = { 0 };
 	int err;
 
 	*out = (struct requests){ 0 };
 	vec_init(&out->slowest, REQUESTS_SHOWN);
 	hist_init(&out->latency, LATENCY_SCHEMA);
-	err = read_load(&side, load);
+	vec_init(&ours.samples, REQUESTS_MAX);
+	vec_init(&ours.flows, FLOWS_MAX);
+	err = read_load(&ours, load);
 	if (!err)
-		err = mark_server(&marks, server);
-	for (size_t i = 0; i < side.samples.len && !err; i++)
-		err = hist_record(&out->latency, side.samples.items[i].done -
-				  side.samples.items[i].intended);
-	out->count = side.samples.len + side.beyond;
-	out->beyond = side.beyond;
+		err = read_server(&theirs, server);
 	if (!err)
-		err = join_slowest(out, &side, &marks, server, share);
-	vec_release(&marks);
-	vec_release(&side.samples);
-	vec_release(&side.flows);
+		err = note_latency(out, &ours);
+	if (!err)
+		err = join_slowest(out, &ours, &theirs, share);
+	vec_release(&theirs.marks);
+	vec_release(&theirs.flows);
+	vec_release(&ours.samples);
+	vec_release(&ours.flows);
+	free(ours.in_line);
 	return err;
 }
 

@@ -8,6 +8,9 @@
  *	server       from that arrival to the call that sent the reply
  *	unexplained  what no stamp divides, never guessed
  *
+ * While all connections are taken a request waits for one: that time is divided as the requests
+ * were that the connection carried meanwhile, for the client was not what it waited for.
+ *
  * The four sum to the request's latency exactly.
  */
 #ifndef HOSTLAT_DIAGNOSE_REQUESTS_H

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "diagnose/line.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+struct due {
+	uint64_t intended;
+	size_t sample;
+};
+
+static int by_time(const void *a, const void *b)
+{
+	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static int by_due(const void *a, const void *b)
+{
+	const struct due *x = a, *y = b;
+
+	if (x->intended != y->intended)
+		return x->intended < y->intended ? -1 : 1;
+	return x->sample < y->sample ? -1 : x->sample > y->sample;
+}
+
+int line_find(const struct event_sample *samples, size_t n, uint64_t places, bool *in_line)
+{
+	struct due *due = calloc(n + 1, sizeof(*due));
+	uint64_t *sent = calloc(n + 1, sizeof(*sent)), *done = calloc(n + 1, sizeof(*done));
+	size_t out = 0, back = 0;
+	uint64_t until = 0;
+	int err = due && sent && done ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < n && !err; i++) {
+		due[i] = (struct due){ .intended = samples[i].intended, .sample = i };
+		sent[i] = samples[i].sent;
+		done[i] = samples[i].done;
+	}
+	if (err)
+		n = 0;
+	if (n) {
+		qsort(due, n, sizeof(*due), by_due);
+		qsort(sent, n, sizeof(*sent), by_time);
+		qsort(done, n, sizeof(*done), by_time);
+	}
+	for (size_t i = 0; i < n; i++) {
+		const struct event_sample *s = &samples[due[i].sample];
+		bool waits;
+
+		/* one that is sent at once may count itself: it does not wait */
+		while (out < n && sent[out] <= s->intended)
+			out++;
+		while (back < n && done[back] <= s->intended)
+			back++;
+		/* a place that is free for a moment is for who is first in line */
+		waits = s->intended < until || (out > back && out - back >= places);
+		in_line[due[i].sample] = waits;
+		if (waits && s->sent > until)
+			until = s->sent;
+	}
+	free(due);
+	free(sent);
+	free(done);
+	return err;
+}
