@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A box between two namespaces that holds some packets back, and knows what waited for them."""
+"""Boxes between two namespaces that hold some packets back, and know what waited for them."""
 import os
 import socket
 import threading
@@ -8,8 +8,17 @@ import time
 from lib import frames, netns
 
 HOLD_S = 0.02
+PRIORITY = 3    # of a gate: ahead of whatever else runs here, but of no client or server
 # The sender takes what is late for late, and not for lost.
 SETTINGS = {"tcp_reordering": "300", "tcp_recovery": "0", "tcp_early_retrans": "0"}
+
+
+def wire(name):
+    """Frames of an interface of this namespace."""
+    it = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(frames.ETH_P_ALL))
+    it.bind((name, frames.ETH_P_ALL))
+    it.settimeout(0.05)
+    return it
 
 
 class Box:
@@ -19,12 +28,7 @@ class Box:
     """
 
     def __init__(self, names, in_order):
-        self.wires, self.in_order = [], in_order
-        for name in names:
-            wire = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(frames.ETH_P_ALL))
-            wire.bind((name, frames.ETH_P_ALL))
-            wire.settimeout(0.05)
-            self.wires.append(wire)
+        self.wires, self.in_order = [wire(name) for name in names], in_order
         self.seen, self.count = set(), 0
         self.held = []          # (when it came, frame): the first of a burst, and those behind it
         self.waited_ns = []     # how long those behind one waited for it
@@ -82,8 +86,50 @@ class Box:
         self.ended = True
         for thread in self.threads:
             thread.join()
-        for wire in self.wires:
-            wire.close()
+        for each in self.wires:
+            each.close()
+
+
+class Gate:
+    """
+    Forwards all frames between two interfaces, in order, and can hold up those of one direction.
+    """
+
+    THERE, BACK = 0, 1
+
+    def __init__(self, names):
+        self.wires = [wire(name) for name in names]
+        self.open = threading.Lock(), threading.Lock()
+        self.ended = False
+        self.threads = [threading.Thread(target=self.forward, args=ends, daemon=True)
+                        for ends in ((0, 1), (1, 0))]
+        for thread in self.threads:
+            thread.start()
+
+    def forward(self, source, target):
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(PRIORITY))
+        while not self.ended:
+            try:
+                frame, (*_, kind, _, _) = self.wires[source].recvfrom(1 << 16)
+            except TimeoutError:
+                continue
+            if kind != frames.PACKET_OUTGOING:
+                with self.open[source]:
+                    self.wires[target].send(frames.whole(frame) if frames.is_tcp(frame) else frame)
+
+    def hold(self, direction, seconds):
+        """From when to when frames that came waited."""
+        with self.open[direction]:
+            begin = time.monotonic_ns()
+            time.sleep(seconds)
+            return begin, time.monotonic_ns()
+
+    def end(self):
+        self.ended = True
+        for thread in self.threads:
+            thread.join()
+        for each in self.wires:
+            each.close()
 
 
 class Path:
@@ -106,6 +152,9 @@ class Path:
 
     def __str__(self):
         return "a box between"
+
+    def address(self, _):
+        return "10.79.0.2"
 
     def connected(self):
         with netns.inside(self.reader):

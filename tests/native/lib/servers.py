@@ -16,7 +16,7 @@ events {{ worker_connections 512; }}
 http {{
     access_log off; root {dir}; keepalive_requests 100000000; client_body_temp_path {dir};
     proxy_temp_path {dir}; fastcgi_temp_path {dir}; uwsgi_temp_path {dir}; scgi_temp_path {dir};
-    server {{ listen 127.0.0.1:{port}{tls}; location / {{ return 200 "hello"; }} }}
+    server {{ listen {address}:{port}{tls}; location / {{ return 200 "hello"; }} }}
 }}
 """
 
@@ -28,15 +28,15 @@ KINDS = {
 }
 
 
-def free_port():
+def free_port(address="127.0.0.1"):
     with socket.socket() as it:
-        it.bind(("127.0.0.1", 0))
+        it.bind((address, 0))
         return it.getsockname()[1]
 
 
-def wait_for(port):
+def wait_for(port, address="127.0.0.1"):
     for _ in range(200):
-        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+        with contextlib.suppress(OSError), socket.create_connection((address, port), 1):
             return
         time.sleep(0.05)
     raise check.Unexpected(f"nothing listens on port {port}")
@@ -61,31 +61,34 @@ def tls_of(folder):
     return f" ssl; ssl_certificate {cert}; ssl_certificate_key {key}"
 
 
-def command(name, port, folder):
+def command(name, port, folder, address="127.0.0.1"):
     if name == "memcached":
-        return ["memcached", "-l", "127.0.0.1", "-p", port, "-U", "0", "-u", "root", "-t", "1"]
+        return ["memcached", "-l", address, "-p", port, "-U", "0", "-u", "root", "-t", "1"]
     if name == "redis":
-        return ["redis-server", "--bind", "127.0.0.1", "--port", port, "--save", "",
-                "--dir", folder]
+        return ["redis-server", "--bind", address, "--port", port, "--save", "",
+                "--protected-mode", "no", "--dir", folder]
     path = os.path.join(folder, "nginx.conf")
     with open(path, "w", encoding="utf-8") as f:
-        f.write(NGINX.format(dir=folder, port=port,
+        f.write(NGINX.format(dir=folder, port=port, address=address,
                              tls=tls_of(folder) if name == "nginx-tls" else ""))
     return ["nginx", "-c", path, "-e", os.path.join(folder, "error.log")]
 
 
 @contextlib.contextmanager
-def server(name):
-    """The URL of a fresh memcached, redis, nginx or nginx-tls, and its process."""
+def server(name, address="127.0.0.1"):
+    """
+    The URL of a fresh memcached, redis, nginx or nginx-tls, and its process. It is in the network
+    namespace of the caller.
+    """
     if not shutil.which(KINDS[name][0]):
         check.skip(f"{KINDS[name][0]} is not installed")
     with tempfile.TemporaryDirectory() as folder:
-        port = free_port()
-        it = process.start(["chrt", "--fifo", "10", *command(name, port, folder)],
+        port = free_port(address)
+        it = process.start(["chrt", "--fifo", "10", *command(name, port, folder, address)],
                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
-            wait_for(port)
-            yield f"{KINDS[name][1]}://127.0.0.1:{port}", it
+            wait_for(port, address)
+            yield f"{KINDS[name][1]}://{address}:{port}", it
         finally:
             it.terminate()
             it.wait()

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs `hostlat explain`, and reads what it leaves in its folder."""
+import collections
+import contextlib
+import csv
+import json
+import os
+import subprocess
+import tempfile
+
+from lib import check, netns, process, trace
+from lib.trace import HOSTLAT
+
+AHEAD = "nice", "-n", "-10"     # of whatever else runs here
+PRIORITY = 5    # of the load: ahead of the recorder, behind the servers
+PARTS = "client", "network", "server", "unexplained"
+LIMIT_S = 120
+
+Request = collections.namedtuple("Request", "intended latency message why parts")
+Sample = collections.namedtuple("Sample", "intended sent handed received done port")
+
+
+class Explain:
+    """In the sender's namespace of `net`; its load begins within about a second."""
+
+    def __init__(self, net, url, *options):
+        self.folder = tempfile.TemporaryDirectory()
+        command = [*AHEAD, HOSTLAT, "explain", url, "-o", self.folder.name, *options, "--json"]
+        with netns.inside(net.sender):
+            self.process = process.start(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                         text=True)
+        self.said = ""
+        for line in self.process.stderr:
+            self.said += line
+            if "measuring" in line:
+                break
+        else:
+            raise check.Unexpected(f"explain: exit {self.process.wait()}: {self.said}")
+        self.load = self.loading()
+        os.sched_setscheduler(self.load, os.SCHED_FIFO, os.sched_param(PRIORITY))
+
+    def loading(self):
+        """The process that makes the load, once it runs: its threads have its priority."""
+        children = f"/proc/{self.process.pid}/task/{self.process.pid}/children"
+        while self.process.poll() is None:
+            with open(children, encoding="ascii") as f:
+                for pid in f.read().split():
+                    with contextlib.suppress(OSError), open(f"/proc/{pid}/cmdline", "rb") as name:
+                        if name.read().split(b"\0")[1:2] == [b"load"]:
+                            return int(pid)
+        raise check.Unexpected(f"explain made no load: {self.process.communicate()}")
+
+    def finish(self):
+        out, err = self.process.communicate(timeout=LIMIT_S)
+        self.said += err
+        self.code = self.process.returncode
+        check.true(f"exit code {self.code}: {self.said}", self.code in (0, 3))
+        with open(self.path("result.json"), encoding="utf-8") as f:
+            text = f.read()
+        check.equal("what it prints is result.json", out, text)
+        check.true("a page", os.path.getsize(self.path("report.html")) > 0)
+        self.document = json.loads(text)
+        # what is wrong with the load is in the evidence
+        self.reasons = {reason["code"]: reason.get("evidence", "")
+                        for reason in self.document.get("reasons", [])}
+        self.requests = self.document["diagnose"]["requests"]
+        self.slowest = [
+            Request(row["intended_ns"], row["latency_ns"], row["message"], row["why"],
+                    {part: row[part + "_ns"] for part in PARTS})
+            for row in self.requests["each"]]
+
+    def path(self, name):
+        return os.path.join(self.folder.name, name)
+
+    def samples(self):
+        """Of all requests, by the load's own recording."""
+        path = self.path("samples.csv")
+        subprocess.run([HOSTLAT, "load", "--from", self.path("client.hlat"), "--samples", path],
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False,
+                       timeout=LIMIT_S)
+        with open(path, encoding="ascii") as f:
+            return [Sample(*(int(row[name + "_ns"] or 0)
+                             for name in ("intended", "sent", "snd", "rx", "done")),
+                           int(row["local"].rsplit(":", 1)[1]))
+                    for row in csv.DictReader(f) if row["status"] == "ok"]
+
+    def trace(self):
+        return trace.Trace(self.path("server.hlat"), 0)

@@ -1,0 +1,269 @@
+# SPDX-License-Identifier: Apache-2.0
+"""
+`explain` on real servers: its slowest requests are joined to the server's messages, and each one's
+parts sum to its latency. Client, network and server are stopped in turn for 20 ms: what the
+requests waited for it lands in that part, and not in another.
+
+What counts are the requests that were due while something was stopped, 5 ms before its end or
+earlier: what each one waited is the time from when it was due to that end. That is a lower bound:
+what has piled up meanwhile is served one by one. Of the parts' shares of it the medians are
+compared, so that what this machine did to a single request can't decide.
+"""
+import functools
+import os
+import signal
+import statistics
+import time
+
+from lib import check, netns, servers
+from lib.box import Gate, Path
+from lib.explain import PARTS, Explain
+from lib.traffic import outweigh_others
+
+PLAIN = "--rate", "2000", "--for", "4s"
+STOPPED = "--rate", "2000", "--for", "3s"
+STOPS, STOP_S, BETWEEN_S, FIRST_S = 3, 0.02, 0.5, 1.0
+LEAST_NS = 5_000_000        # that a request has to have waited
+LEAST = 20                  # requests that have
+JOINED = 0.99
+AT_LEAST, AT_MOST, IN_ALL = 0.95, 0.05, 1.15
+SOUND = 3                   # attempts to have an exit code 0
+# Why a load's quantile can't be told though every request was made and answered.
+NOISE = {"client-saturated", "host-noisy", "arrivals-violated", "not-converged",
+         "too-few-exceedances", "heavy-tail", "non-stationary-trend", "non-stationary-shift",
+         "non-stationary-periodic"}
+# A client that is stopped, or has no connection for what is due, is no open loop.
+NOISE_OF_STOPS = NOISE | {"closed-loop-behaviour"}
+PRIORITY = 20               # of what stops the others: it knows until when
+
+
+def sums(requests):
+    for one in requests:
+        check.equal(f"sum of the parts of {one}", sum(one.parts.values()), one.latency)
+
+
+def honest(it, noise):
+    """The load is all that may be wrong, and if it is that is said; nothing else was disturbed."""
+    load = it.document["load"]
+    codes_of_load = [reason["code"] for reason in load["reasons"]]
+    check.true(f"reasons: {it.reasons}", set(it.reasons) <= {"load-not-sound"})
+    check.equal("why the load is not sound", it.reasons.get("load-not-sound", "").split(),
+                codes_of_load)
+    check.equal("exit code", it.code, 3 if it.reasons else 0)
+    check.true(f"of the load: {codes_of_load}", set(codes_of_load) <= noise)
+
+
+def whole(it, noise=None):
+    """What holds for every run."""
+    slowest = it.slowest
+    honest(it, noise or NOISE)
+    check.equal("parts", {p: sum(one.parts[p] for one in slowest) for p in PARTS},
+                {p: it.requests["parts"][p + "_ns"] for p in PARTS})
+    check.equal("slowest", it.requests["slowest"], len(slowest))
+    check.equal("joined", it.requests["joined"], sum(one.message is not None for one in slowest))
+    check.between(f"of the slowest are joined ({[o for o in slowest if o.why]})", it.requests["joined"] / len(slowest), JOINED, 1)
+    sums(slowest)
+    check.must_fail("a part that lacks 1 ns", sums,
+                    [slowest[0]._replace(latency=slowest[0].latency + 1)])
+
+
+def are_slowest(requests, samples):
+    """By the load's own recording: the slowest hundredth, with their latencies."""
+    n = -(-len(samples) // 100)
+    expected = sorted(((s.done - s.intended, s.intended) for s in samples), reverse=True)[:n]
+    check.equal("latencies of the slowest", [one.latency for one in requests],
+                [latency for latency, _ in expected])
+
+
+def naively(samples, t):
+    """
+    {(intended, latency): (message, parts)} by a join of its own, of the requests whose connection
+    had just one message meanwhile.
+    """
+    marks = {}
+    for message in t.messages + t.sends:
+        marks.setdefault(t.flows[message.flow].remote, []).append(
+            (message.first, message.direction == "egress", message.number))
+    for each in marks.values():
+        each.sort()
+    joined = {}
+    for s in samples:
+        seen = [mark for mark in marks.get(s.port, []) if s.sent <= mark[0] <= s.done]
+        if [sends for _, sends, _ in seen] != [False, True] or not s.handed or not s.received:
+            continue
+        arrived, sent = (mark[0] for mark in seen)
+        times = [s.intended, s.handed, max(arrived, s.handed), max(sent, s.handed), s.received,
+                 s.done]
+        if times != sorted(times):
+            continue
+        steps = [end - begin for begin, end in zip(times, times[1:])]
+        joined[s.intended, s.done - s.intended] = seen[0][2], {
+            "client": steps[0] + steps[4], "network": steps[1] + steps[3], "server": steps[2],
+            "unexplained": 0}
+    return joined
+
+
+def agree(requests, joined):
+    same = 0
+    for one in requests:
+        message, parts = joined.get((one.intended, one.latency), (None, None))
+        if message:
+            check.equal(f"message of {one}", one.message, message)
+            check.equal(f"parts of {one}", one.parts, parts)
+            same += 1
+    check.between("requests that are joined naively, too", same / len(requests), 0.9, 1)
+
+
+def usual(it):
+    """Nothing took as long as what is injected elsewhere."""
+    for one in it.slowest:
+        for part in PARTS:
+            check.between(f"{part} of {one}", one.parts[part], 0, LEAST_NS)
+
+
+def plain(net, name):
+    with netns.inside(net.reader), servers.server(name, net.address(4)) as (url, _):
+        it = Explain(net, url, *PLAIN)
+        it.finish()
+    whole(it)
+    return it
+
+
+codes = {}      # what the runs below ended with, by server
+
+
+@check.patiently
+def explained(net, name):
+    it = plain(net, name)
+    usual(it)
+    samples = it.samples()
+    are_slowest(it.slowest, samples)
+    joined = naively(samples, it.trace())
+    agree(it.slowest, joined)
+    first = it.slowest[0]
+    check.must_fail("another message", agree, [first._replace(message=first.message + 1)], joined)
+    check.must_fail("other parts", agree, swapped([first], "client", "server"), joined)
+    codes[name] = it.code
+    return f"{it.requests['joined']} of {len(it.slowest)} joined, exit code {it.code}"
+
+
+@functools.partial(check.patiently, most=SOUND)
+def sound(net, name):
+    """Its exit code is 0 if the load's quantile can be told; what else runs here may prevent it."""
+    if codes.get(name) != 0:
+        it = plain(net, name)
+        if it.code:
+            raise check.Disturbed(f"the load: {it.reasons}")
+    return "exit code 0"
+
+
+def shares(requests, stops):
+    """Of what each request waited for a stop, what its parts have."""
+    found = []
+    for one in requests:
+        for begin, end in stops:
+            if begin <= one.intended <= end - LEAST_NS:
+                waited = end - one.intended
+                found.append({part: one.parts[part] / waited for part in PARTS})
+    return found
+
+
+def lands(requests, stops, where):
+    found = shares(requests, stops)
+    check.true(f"{len(found)} requests waited", len(found) >= LEAST)
+    medians = {part: statistics.median(share[part] for share in found) for part in PARTS}
+    said = ", ".join(f"{part} {share:.1%}" for part, share in medians.items())
+    for part, share in medians.items():
+        low, high = (AT_LEAST, IN_ALL) if part == where else (0, AT_MOST)
+        check.between(f"share of {part} ({said})", share, low, high)
+    return f"{said} of {len(found)} requests"
+
+
+def swapped(requests, a, b):
+    return [one._replace(parts={**one.parts, a: one.parts[b], b: one.parts[a]})
+            for one in requests]
+
+
+def signalled(pid):
+    begin = time.monotonic_ns()
+    os.kill(pid, signal.SIGSTOP)
+    time.sleep(STOP_S)
+    end = time.monotonic_ns()
+    os.kill(pid, signal.SIGCONT)
+    return begin, end
+
+
+def stopping(stop):
+    time.sleep(FIRST_S)
+    stops = []
+    for _ in range(STOPS):
+        time.sleep(BETWEEN_S)
+        stops.append(stop())
+    return stops
+
+
+class Case:
+    def __init__(self, where, how, net, server, *options):
+        self.where, self.how, self.net, self.server, self.options = \
+            where, how, net, server, options
+
+    def __str__(self):
+        return f"{self.how}, {self.server}, {self.net} {' '.join(self.options)}"
+
+
+def stopped(case, gate):
+    """The run, and when something was stopped."""
+    with netns.inside(case.net.reader), \
+            servers.server(case.server, case.net.address(4)) as (url, server):
+        it = Explain(case.net, url, *STOPPED, *case.options)
+        stops = stopping({
+            "server": lambda: signalled(server.pid),
+            "client": lambda: signalled(it.load),
+            "there": lambda: gate.hold(Gate.THERE, STOP_S),
+            "back": lambda: gate.hold(Gate.BACK, STOP_S),
+        }[case.how])
+        it.finish()
+    whole(it, NOISE_OF_STOPS)
+    if case.how == "client":
+        check.equal("exit code: the load was not what was asked for", it.code, 3)
+    return it, stops
+
+
+def boxed(case):
+    """With the box, if there is one on the path."""
+    if not hasattr(case.net, "middle"):
+        return stopped(case, None)
+    with netns.inside(case.net.middle):
+        gate = Gate(("point0", "point1"))
+    try:
+        return stopped(case, gate)
+    finally:
+        gate.end()
+
+
+@check.patiently
+def lands_where_it_was(case):
+    it, stops = boxed(case)
+    said = lands(it.slowest, stops, case.where)
+    for part in PARTS:
+        if part != case.where:
+            check.must_fail(f"as if it were {part}", lands, it.slowest, stops, part)
+            check.must_fail(f"{part} for {case.where}", lands,
+                            swapped(it.slowest, part, case.where), stops, case.where)
+    return said
+
+
+os.sched_setscheduler(0, os.SCHED_FIFO | os.SCHED_RESET_ON_FORK, os.sched_param(PRIORITY))
+outweigh_others()
+veth, loopback, path = netns.veth(), netns.loopback(), Path()
+FEW = "--connections", "8"
+SERVERS = (veth, "memcached"), (loopback, "redis"), (veth, "nginx")
+check.run([
+    *((explained, *each) for each in SERVERS), *((sound, *each) for each in SERVERS),
+    (lands_where_it_was, Case("server", "server", veth, "memcached")),
+    (lands_where_it_was, Case("network", "there", path, "redis")),
+    (lands_where_it_was, Case("network", "back", path, "nginx")),
+    (lands_where_it_was, Case("client", "client", loopback, "nginx")),
+    (lands_where_it_was, Case("server", "server", veth, "redis", *FEW)),
+    (lands_where_it_was, Case("client", "client", veth, "memcached", *FEW)),
+])
