@@ -3,10 +3,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,8 +19,26 @@
 #define LOOK_MS 20
 #define END_PATIENCE_NS (10 * NS_PER_S)
 
+/*
+ * This program's file: a process is called as what it was started by, and "exe" says nothing to
+ * who reads of it. Where another file has its place by now, the link to the one that runs.
+ */
+static const char *program(char path[PATH_MAX])
+{
+	static const char self[] = "/proc/self/exe";
+	const ssize_t n = readlink(self, path, PATH_MAX - 1);
+	struct stat runs, found;
+
+	path[n > 0 ? n : 0] = '\0';
+	if (n <= 0 || stat(self, &runs) || stat(path, &found) || runs.st_dev != found.st_dev ||
+	    runs.st_ino != found.st_ino)
+		return self;
+	return path;
+}
+
 static void __attribute__((noreturn)) run(const char *const words[], int said, pid_t parent)
 {
+	char path[PATH_MAX];
 	sigset_t none;
 
 	setpgid(0, 0);
@@ -28,7 +48,7 @@ static void __attribute__((noreturn)) run(const char *const words[], int said, p
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (getppid() != parent || dup2(said, STDERR_FILENO) < 0)
 		_exit(127);
-	execv("/proc/self/exe", (char *const *)words);
+	execv(program(path), (char *const *)words);
 	_exit(127);
 }
 

@@ -14,7 +14,7 @@ from lib.trace import HOSTLAT
 AHEAD = "nice", "-n", "-10"     # of whatever else runs here
 PRIORITY = 5    # of the load: ahead of the recorder, behind the servers
 PARTS = "client", "network", "server", "unexplained"
-LIMIT_S = 120
+LIMIT_S = 60
 
 Request = collections.namedtuple("Request", "intended latency message why parts")
 Sample = collections.namedtuple("Sample", "intended sent handed received done port")
@@ -37,6 +37,8 @@ class Explain:
         else:
             raise check.Unexpected(f"explain: exit {self.process.wait()}: {self.said}")
         self.load = self.loading()
+        with open(f"/proc/{self.load}/comm", encoding="ascii") as f:
+            check.equal("what others see of the load", f.read().strip(), "hostlat")
         os.sched_setscheduler(self.load, os.SCHED_FIFO, os.sched_param(PRIORITY))
 
     def loading(self):
@@ -51,7 +53,10 @@ class Explain:
         raise check.Unexpected(f"explain made no load: {self.process.communicate()}")
 
     def finish(self):
-        out, err = self.process.communicate(timeout=LIMIT_S)
+        try:
+            out, err = self.process.communicate(timeout=LIMIT_S)
+        except subprocess.TimeoutExpired as e:
+            raise check.Unexpected(f"explain does not end: {self.running()}") from e
         self.said += err
         self.code = self.process.returncode
         check.true(f"exit code {self.code}: {self.said}", self.code in (0, 3))
@@ -68,6 +73,19 @@ class Explain:
             Request(row["intended_ns"], row["latency_ns"], row["message"], row["why"],
                     {part: row[part + "_ns"] for part in PARTS})
             for row in self.requests["each"]]
+
+    def running(self):
+        """What its processes do, if it hangs."""
+        found, pid = [], self.process.pid
+        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as f:
+            children = f.read().split()
+        for child in [pid, *children]:
+            for tid in os.listdir(f"/proc/{child}/task"):
+                for name in "cmdline", "stat", "wchan", "syscall":
+                    with contextlib.suppress(OSError), \
+                            open(f"/proc/{child}/task/{tid}/{name}", "rb") as f:
+                        found.append(f.read().replace(b"\0", b" ").decode().strip())
+        return " | ".join(found)
 
     def path(self, name):
         return os.path.join(self.folder.name, name)
