@@ -25,7 +25,7 @@ STOPPED = "--rate", "2000", "--for", "3s"
 STOPS, STOP_S, BETWEEN_S, FIRST_S = 3, 0.02, 0.5, 1.0
 LEAST_NS = 5_000_000        # that a request has to have waited
 LEAST = 20                  # requests that have
-JOINED = 0.97               # of the slowest: a packet whose arrival is not known has no message
+JOINED = 0.97               # of the slowest: once one of 79 was not; why is not known
 AT_LEAST, AT_MOST, IN_ALL = 0.95, 0.05, 1.15
 SOUND = 3                   # attempts to have an exit code 0
 # Why a load's quantile can't be told though every request was made and answered.
@@ -149,11 +149,11 @@ def explained(net, name):
 
 @functools.partial(check.patiently, most=SOUND)
 def sound(net, name):
-    """Its exit code is 0 if the load's quantile can be told; what else runs here may prevent it."""
+    """Its exit code is 0: the load's quantile can be told although it is recorded beside."""
     if codes.get(name) != 0:
         it = plain(net, name)
         if it.code:
-            raise check.Disturbed(f"the load: {it.reasons}")
+            raise check.Unexpected(f"the load: {it.reasons}")
     return "exit code 0"
 
 
