@@ -42,6 +42,9 @@ struct requests {
 	uint64_t at;           /* latency from which the slowest were taken */
 };
 
+/* One that counts: it was sent and answered, not in the warm-up, and its times are in order. */
+bool request_counts(const struct event_sample *sample);
+
 /*
  * The slowest `share` (0..1) of the load's requests, joined to the messages of `server`. 0 or
  * -errno. To be released in either case.

@@ -136,6 +136,7 @@ static const struct event_kind_info infos[EV_KIND_MAX] = {
 	[EV_SLOW] = { PLAIN(event_slow), .check = check_slow },
 	[EV_QUEUE] = { PLAIN(event_queue) },
 	[EV_SOFTNET] = { PLAIN(event_softnet) },
+	[EV_PRESSURE] = { PLAIN(event_pressure) },
 	[EV_EDGE] = { PLAIN(event_edge), .bulk = true },
 	[EV_SAMPLE] = { GROWN(event_sample, sched_ns), .bulk = true,
 			 .check = check_sample },

@@ -110,6 +110,7 @@ enum event_kind {
 	EV_SLOW,		/* a message that took longer than was asked for */
 	EV_QUEUE,		/* what came by a receive queue in this interval */
 	EV_SOFTNET,		/* what the kernel counted of a CPU's receiving in this interval */
+	EV_PRESSURE,		/* what all CPUs together had to do in this interval */
 	EV_RECORD_MAX,
 
 	EV_BLOCK_MIN = 64,
@@ -458,6 +459,22 @@ struct event_softnet {
 	__u64 flow_limit;	/* dropped in the backlog as of one large flow */
 };
 
+/* What is not known is 0 in struct event_pressure, and has its flag. */
+enum {
+	PRESSURE_NO_BUSY = 1,
+	PRESSURE_NO_STALL = 2,	/* the kernel has no PSI, or it is off */
+	PRESSURE_NO_PACKETS = 4,
+};
+
+/* Deltas, of the whole host. */
+struct event_pressure {
+	__u64 busy_ns;		/* neither idle nor waiting for a disk, of all CPUs; in ticks */
+	__u64 stall_ns;		/* at least one task waited for a CPU: PSI's "some" */
+	__u64 packets;		/* received, whoever they were for */
+	__u32 flags;		/* PRESSURE_NO_* */
+	__u32 pad;
+};
+
 /* -- blocks --------------------------------------------------------------------------------- */
 
 enum span_type {
@@ -588,6 +605,7 @@ EVENT_ASSERT(event_blob, 32, pad, 28);
 EVENT_ASSERT(event_slow, 192, at_ns, 136);
 EVENT_ASSERT(event_queue, 64, passed, 56);
 EVENT_ASSERT(event_softnet, 48, flow_limit, 40);
+EVENT_ASSERT(event_pressure, 32, pad, 28);
 EVENT_ASSERT(event_edge, 12, depth, 11);
 EVENT_ASSERT(event_open, 16, depth, 15);
 EVENT_ASSERT(event_wake, 24, flags, 20);

@@ -135,6 +135,7 @@ static const struct word kinds[EV_KIND_MAX] = {
 	[EV_SLOW] = { .name = "slow" },
 	[EV_QUEUE] = { .name = "queue" },
 	[EV_SOFTNET] = { .name = "softnet" },
+	[EV_PRESSURE] = { .name = "pressure" },
 	[EV_EDGE] = { .name = "edge" },
 	[EV_SAMPLE] = { .name = "sample" },
 	[EV_CONN] = { .name = "conn" },

@@ -302,6 +302,24 @@ static void sum_seen(struct out *o)
 	}
 }
 
+static void put_pressure(struct out *o)
+{
+	struct host_pressure now, gain;
+	struct event_pressure e;
+
+	host_pressure_read(NULL, &now);
+	host_pressure_since(&o->probe->pressure_before, &now, &gain);
+	o->probe->pressure_before = now;
+	e = (struct event_pressure){
+		.busy_ns = gain.busy_ns, .stall_ns = gain.stall_ns, .packets = gain.packets,
+		.flags = (gain.busy_known ? 0 : PRESSURE_NO_BUSY) |
+			 (gain.stall_known ? 0 : PRESSURE_NO_STALL) |
+			 (gain.packets_cpus ? 0 : PRESSURE_NO_PACKETS),
+	};
+	if (o->sink)
+		put(o, EV_PRESSURE, &e, sizeof(e));
+}
+
 static void take(struct out *o)
 {
 	int err;
@@ -309,6 +327,7 @@ static void take(struct out *o)
 	deltas_rows(o);
 	watch_groups_put(o);
 	watch_arrivals_put(o);
+	put_pressure(o);
 	put_counters(o);
 	put_share(o);
 	put_culprits(o);

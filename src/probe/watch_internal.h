@@ -13,6 +13,7 @@
 #include "event/source.h"
 #include "event/writer.h"
 #include "host/netns.h"
+#include "host/pressure.h"
 #include "host/root.h"
 #include "probe/hook.h"
 #include "probe/netfilter.h"
@@ -133,6 +134,7 @@ struct watch_probe {
 	uint64_t function_recursion;
 	struct watch_groups *groups; /* --by; or NULL */
 	struct watch_arrivals *arrivals; /* `irq`, `poll`; or NULL */
+	struct host_pressure pressure_before;
 	struct host_netns_vec labels_netns;
 	uint64_t labels_at; /* the snapshot in which that was made */
 	struct named_iface ifaces[NAMED_IFACES];

@@ -18,6 +18,7 @@
  *		[partial|new] [behind PID COMM TIME] STAGE TIME...           TIME since the origin
  *	queue CPU device|backlog|others IFACE|- RXQ|- POLLS FULL WORK RECEIVED MERGED PASSED
  *	softnet CPU PROCESSED DROPPED SQUEEZED RPS FLOW_LIMIT
+ *	pressure BUSY STALL PACKETS                                  - : not known
  *	lost KIND RECORDS
  *	interval DURATION USER BPF CPUS [last] [partial] [estimate] [no-cost]
  *
@@ -416,6 +417,27 @@ static void make_softnet(struct script *s)
 	put(s, EV_SOFTNET, &e, sizeof(e));
 }
 
+/* 0 and the flag for "-". */
+static __u64 pressure_word(struct script *s, struct event_pressure *e, __u32 unknown, bool time)
+{
+	if (s->at < s->n && strcmp(s->words[s->at], "-") == 0) {
+		s->at++;
+		e->flags |= unknown;
+		return 0;
+	}
+	return time ? duration_word(s) : (__u64)number(s);
+}
+
+static void make_pressure(struct script *s)
+{
+	struct event_pressure e = { 0 };
+
+	e.busy_ns = pressure_word(s, &e, PRESSURE_NO_BUSY, true);
+	e.stall_ns = pressure_word(s, &e, PRESSURE_NO_STALL, true);
+	e.packets = pressure_word(s, &e, PRESSURE_NO_PACKETS, false);
+	put(s, EV_PRESSURE, &e, sizeof(e));
+}
+
 static void task_word(struct script *s, __u32 *pid, char *comm)
 {
 	const char *text;
@@ -523,7 +545,7 @@ static const struct {
 	{ "drop", make_drop }, { "loss", make_loss }, { "excluded", make_excluded },
 	{ "share", make_share }, { "culprit", make_culprit }, { "lost", make_lost },
 	{ "uncovered", make_uncovered }, { "forwarded", make_forwarded },
-	{ "queue", make_queue }, { "softnet", make_softnet },
+	{ "queue", make_queue }, { "softnet", make_softnet }, { "pressure", make_pressure },
 	{ "suppressed", make_suppressed }, { "slow", make_slow }, { "interval", make_interval },
 };
 

@@ -107,6 +107,9 @@ static int put_interval(struct event_writer *w)
 			.cpu = 1, .processed = 20, .dropped = 3, .squeezed = 2, .rps = 1,
 			.flow_limit = 4 });
 	if (!err)
+		err = PUT(w, EV_PRESSURE, (struct event_pressure){
+			.busy_ns = 5, .packets = 6, .flags = PRESSURE_NO_STALL });
+	if (!err)
 		err = PUT(w, EV_INTERVAL, (struct event_interval){
 			.seq = 0, .from_ns = START, .to_ns = START + NS_PER_S,
 			.own_user_ns = 700, .own_bpf_ns = 800, .ncpus = 2,

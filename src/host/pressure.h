@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What all CPUs of the host together have to do, by the kernel's counters: proc(5) on /proc/stat,
+ * Documentation/accounting/psi.rst, net/core/net-procfs.c. What can't be read is unknown, not 0.
+ */
+#ifndef HOSTLAT_HOST_PRESSURE_H
+#define HOSTLAT_HOST_PRESSURE_H
+
+#include "host/root.h"
+
+struct host_pressure {
+	bool busy_known, stall_known;
+	uint64_t busy_ns;      /* not idle, nor waiting for a disk; in steps of a clock tick */
+	uint64_t stall_ns;     /* at least one task waited for a CPU: PSI's "some" */
+	uint32_t packets;      /* received, modulo 2^32 */
+	uint32_t packets_cpus; /* whose packets these are; 0: unknown */
+};
+
+/* The counters so far. Three small files: some 0.1 ms where there are many interrupts. */
+void host_pressure_read(const struct host_root *root, struct host_pressure *out);
+
+/*
+ * What `now` has more than `before`. Unknown: what either doesn't know, what went backwards, and
+ * packets if a CPU came or went.
+ */
+void host_pressure_since(const struct host_pressure *before, const struct host_pressure *now,
+			 struct host_pressure *out);
+
+#endif
