@@ -15,6 +15,7 @@
 #include "cmd/load_result.h"
 #include "cmd/recorded_file.h"
 #include "cmd/result.h"
+#include "diagnose/correlation.h"
 #include "diagnose/diagnose.h"
 #include "event/reader.h"
 #include "output/json.h"
@@ -204,7 +205,8 @@ static int print(const struct report *r, const struct strbuf *json,
 }
 
 static int conclude(const char *folder, const struct common_options *common,
-		    const struct load_summary *load, const struct diagnosis *d)
+		    const struct load_summary *load, const struct diagnosis *d,
+		    const struct correlation *correlation)
 {
 	struct strbuf json = STRBUF_INIT(REPORT_MEMORY_MAX);
 	struct report r, diagnosed;
@@ -218,6 +220,7 @@ static int conclude(const char *folder, const struct common_options *common,
 	err = diagnosis_report(d, &diagnosed);
 	if (!err)
 		take_over(&r, &diagnosed);
+	correlation_report(correlation, LINES_MAX - r.findings.count, &r);
 	if (!load->sound)
 		report_reason(&r, "load-not-sound", load->reasons,
 			      "the load was not what was asked for, or its latency can't be told");
@@ -239,6 +242,7 @@ int explain_result(const char *folder, const struct common_options *common)
 {
 	struct event_reader *server = NULL, *client = NULL;
 	struct load_summary load = { 0 };
+	struct correlation *correlation = NULL;
 	struct diagnosis *d = NULL;
 	int code = EXIT_CANNOT;
 	struct place place;
@@ -252,11 +256,14 @@ int explain_result(const char *folder, const struct common_options *common)
 	err = summarise(client, &load);
 	if (!err)
 		err = diagnose(&d, server, client);
+	if (!err)
+		err = correlation_new(&correlation, server, client);
 	if (err)
 		log_error("can't analyse what was recorded in %s: %s", folder, strerror(-err));
 	else
-		code = conclude(folder, common, &load, d);
+		code = conclude(folder, common, &load, d, correlation);
 out:
+	correlation_free(correlation);
 	diagnosis_free(d);
 	event_reader_free(client);
 	event_reader_free(server);
