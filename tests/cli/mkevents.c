@@ -18,7 +18,7 @@
  *		[partial|new] [behind PID COMM TIME] STAGE TIME...           TIME since the origin
  *	queue CPU device|backlog|others IFACE|- RXQ|- POLLS FULL WORK RECEIVED MERGED PASSED
  *	softnet CPU PROCESSED DROPPED SQUEEZED RPS FLOW_LIMIT
- *	pressure BUSY STALL PACKETS                                  - : not known
+ *	pressure BUSY STALL PACKETS
  *	lost KIND RECORDS
  *	interval DURATION USER BPF CPUS [last] [partial] [estimate] [no-cost]
  *
@@ -417,24 +417,12 @@ static void make_softnet(struct script *s)
 	put(s, EV_SOFTNET, &e, sizeof(e));
 }
 
-/* 0 and the flag for "-". */
-static __u64 pressure_word(struct script *s, struct event_pressure *e, __u32 unknown, bool time)
-{
-	if (s->at < s->n && strcmp(s->words[s->at], "-") == 0) {
-		s->at++;
-		e->flags |= unknown;
-		return 0;
-	}
-	return time ? duration_word(s) : (__u64)number(s);
-}
-
 static void make_pressure(struct script *s)
 {
-	struct event_pressure e = { 0 };
+	struct event_pressure e = { .busy_ns = duration_word(s) };
 
-	e.busy_ns = pressure_word(s, &e, PRESSURE_NO_BUSY, true);
-	e.stall_ns = pressure_word(s, &e, PRESSURE_NO_STALL, true);
-	e.packets = pressure_word(s, &e, PRESSURE_NO_PACKETS, false);
+	e.stall_ns = duration_word(s);
+	e.packets = (__u64)number(s);
 	put(s, EV_PRESSURE, &e, sizeof(e));
 }
 

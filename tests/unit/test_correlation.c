@@ -101,8 +101,10 @@ static void put_interval(struct event_writer *w, const struct shape *shape, uint
 static void put_requests(struct event_writer *w, const struct shape *shape, uint32_t i, bool on,
 			 struct rng *rng)
 {
+	const uint64_t apart = INTERVAL / (shape->requests + 1);
+
 	for (uint32_t k = 0; k < shape->requests; k++) {
-		const uint64_t done = START + i * INTERVAL + (k + 1) * INTERVAL / (shape->requests + 1);
+		const uint64_t done = START + i * INTERVAL + (k + 1) * apart;
 		const uint64_t usual = k % 10 ? 200000 : on ? 6 * NS_PER_MS : 600000;
 		struct event_sample s = {
 			.intended = done - (shape->constant ? 100000 : about(rng, usual)),
@@ -329,7 +331,8 @@ static void as_data_and_in_words(void **state)
 		    "\"p_value\": 0.75, \"significant\": false, \"why\": null}]\n"
 		    "  },\n"
 		    "  \"findings\": [\n"
-		    "    \"The requests' p99 rises with cpu busy: rho 0.81, p 0.017, 60 intervals.\",\n"
+		    "    \"The requests' p99 rises with cpu busy: "
+		    "rho 0.81, p 0.017, 60 intervals.\",\n"
 		    "    \"The requests' p99 rises with p99 of tcp read since link: "
 		    "rho 0.69, p 0.017, 60 intervals.\"\n"
 		    "  ]\n"

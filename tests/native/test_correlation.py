@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""
+`explain` while something takes the server's CPU now and then, at random: the requests' quantile
+goes with what their reader waited for a CPU and with the pressure on the CPUs, and without it
+with neither. At random, because of two things with one rhythm nobody can tell whether one makes the
+other.
+"""
+import contextlib
+import json
+import os
+import random
+import subprocess
+import tempfile
+import threading
+
+from lib import check, process, servers
+from lib.traffic import outweigh_others
+
+HOSTLAT = os.environ.get("HOSTLAT", "build/hostlat")
+HOG = os.environ.get("HOG", "build/tests/native/hog")
+CPU = (os.cpu_count() or 1) - 1     # the server's
+SECONDS = 30 if check.LONG else 16
+LEAST_INTERVALS = SECONDS * 4 - 6   # of 250 ms: some requests are warm-up
+BURST_US, EVERY_US = 6000, 10_000
+OFTEN_S = 0.4, 1.6
+PSI = os.path.exists("/proc/pressure/cpu")
+
+
+class Bursts(threading.Thread):
+    """They come and go until end()."""
+
+    def __init__(self):
+        super().__init__()
+        self.over = threading.Event()
+        self.chance = random.Random()
+
+    def run(self):
+        while not self.over.wait(self.chance.uniform(*OFTEN_S)):
+            hog = process.start(["chrt", "--fifo", "20", HOG, CPU, 60, "comesandgoes", BURST_US,
+                                 EVERY_US], stdout=subprocess.DEVNULL)
+            self.over.wait(self.chance.uniform(*OFTEN_S))
+            hog.terminate()
+            hog.wait()
+
+    def end(self):
+        self.over.set()
+        self.join()
+
+
+@contextlib.contextmanager
+def memcached():
+    with servers.server("memcached") as (url, it):
+        for thread in os.listdir(f"/proc/{it.pid}/task"):
+            os.sched_setaffinity(int(thread), {CPU})
+        yield url
+
+
+def explained(bursts):
+    """Its "correlation", the series by name, and what it says of it."""
+    with memcached() as url, tempfile.TemporaryDirectory() as folder:
+        it = process.start(["nice", "-n", "-10", HOSTLAT, "explain", url, "--rate", 1200, "--for",
+                            f"{SECONDS}s", "--connections", 8, "--preload", "-o", folder,
+                            "--json"], stdout=subprocess.PIPE, text=True)
+        if bursts:
+            bursts.start()
+        try:
+            out, _ = it.communicate(timeout=SECONDS + 120)
+        finally:
+            if bursts:
+                bursts.end()
+        check.true(f"exit code of explain: {it.returncode}", it.returncode in (0, 3))
+    document = json.loads(out)
+    found = document["correlation"]
+    check.equal("why there is none", found["why"], None)
+    check.equal("quantile", found["quantile"], "p99")
+    check.between("intervals", found["intervals"], LEAST_INTERVALS, SECONDS * 4)
+    said = [line for line in document["findings"] if line.startswith("The requests' p99 ")]
+    check.between("lines of the verdict", len(document["findings"]), 1, 10)
+    return {one["name"]: one for one in found["series"]}, said
+
+
+def is_told(series, said):
+    """Every line is of a significant one, and there are as many as can be."""
+    significant = [name for name, one in series.items() if one["significant"]]
+    check.equal("lines", len(said), min(3, len(significant)))
+    for line in said:
+        check.true(f"of what is '{line}'?", any(f"{name}: rho" in line for name in significant))
+    for name, one in series.items():
+        check.equal(f"{name} is known", one["rho"] is not None, one["why"] is None)
+    for name in "cpu busy", "packets", *(["cpu pressure"] if PSI else []):
+        check.equal(f"why {name} is not known", series[name]["why"], None)
+
+
+def goes_with(series, name):
+    one = series[name]
+    check.true(f"{name}: {one}", one["significant"] and one["rho"] > 0)
+
+
+def goes_with_neither(series):
+    for name in "tcp cpu-wait", "cpu pressure":
+        one = series.get(name)
+        check.true(f"{name}: {one}", not one or not one["significant"])
+
+
+def shown(series):
+    return ", ".join(f"{name} rho {one['rho']:.2f} p {one['p_value']:.3f}"
+                     for name, one in series.items()
+                     if name in ("tcp cpu-wait", "cpu pressure") and one["rho"] is not None)
+
+
+@check.patiently
+def a_hog_comes_and_goes():
+    series, said = explained(Bursts())
+    is_told(series, said)
+    goes_with(series, "tcp cpu-wait")
+    if PSI:
+        goes_with(series, "cpu pressure")
+    check.must_fail("the hog", goes_with_neither, series)
+    return shown(series)
+
+
+@check.patiently
+def nothing_comes():
+    series, said = explained(None)
+    is_told(series, said)
+    goes_with_neither(series)
+    check.must_fail("nothing", goes_with, series, "packets")
+    return shown(series)
+
+
+outweigh_others()
+check.run([(a_hog_comes_and_goes,), (nothing_comes,)])
