@@ -27,10 +27,12 @@
 struct shape {
 	uint32_t intervals;
 	uint32_t requests;    /* in each */
+	uint32_t idle;        /* so many have none, at first, and no packets */
 	uint32_t packets;     /* at each stage, in each; 0: as many as requests */
 	bool quiet;           /* it never comes */
 	bool no_psi;
 	bool no_pressure;     /* as an older version recorded */
+	uint64_t no_pressure_at; /* of the interval that ends then it is missing */
 	uint32_t lose_every;  /* of so many intervals the end of one is missing; 0: none is */
 	bool constant;        /* all requests take the same time */
 };
@@ -77,7 +79,7 @@ static void put_pressure(struct event_writer *w, uint64_t time, const struct sha
 		e.stall_ns = 0;
 		e.flags = PRESSURE_NO_STALL;
 	}
-	if (!shape->no_pressure)
+	if (!shape->no_pressure && time != shape->no_pressure_at)
 		BUG_ON(event_writer_put(w, EVENT_CORE_NONE, EV_PRESSURE, time, &e, sizeof(e)));
 }
 
@@ -90,8 +92,10 @@ static void put_interval(struct event_writer *w, const struct shape *shape, uint
 	};
 	const uint32_t n = shape->packets ? shape->packets : shape->requests;
 
-	put_stage(w, e.to_ns, STAGE_TRANSPORT, n, about(rng, 50000));
-	put_stage(w, e.to_ns, STAGE_READ, n, about(rng, on ? 5 * NS_PER_MS : 500000));
+	if (i >= shape->idle) {
+		put_stage(w, e.to_ns, STAGE_TRANSPORT, n, about(rng, 50000));
+		put_stage(w, e.to_ns, STAGE_READ, n, about(rng, on ? 5 * NS_PER_MS : 500000));
+	}
 	put_pressure(w, e.to_ns, shape, on, rng);
 	if (!shape->lose_every || i % shape->lose_every != shape->lose_every - 1)
 		BUG_ON(event_writer_put(w, EVENT_CORE_NONE, EV_INTERVAL, e.to_ns, &e, sizeof(e)));
@@ -135,7 +139,8 @@ static void make(const struct shape *shape, int fds[2])
 	for (uint32_t i = 0; i < shape->intervals; i++) {
 		on = is_on(shape, &rng, on);
 		put_interval(server, shape, i, on, &rng);
-		put_requests(load, shape, i, on, &rng);
+		if (i >= shape->idle)
+			put_requests(load, shape, i, on, &rng);
 	}
 	BUG_ON(event_writer_close(server));
 	BUG_ON(event_writer_close(load));
@@ -247,6 +252,10 @@ static void unknown_is_not_zero(void **state)
 	assert_string_equal(find(c, "cpu pressure")->why, "it was not recorded");
 	assert_true(find(c, "cpu busy")->known);
 	correlation_free(c);
+	shape.no_pressure_at = START + 10 * INTERVAL; /* it is not that of the one before */
+	c = correlated(&shape);
+	assert_string_equal(find(c, "cpu busy")->why, "it was not recorded");
+	correlation_free(c);
 	shape.no_pressure = true;
 	shape.packets = 99; /* half as many as requests is enough, one less is not */
 	c = correlated(&shape);
@@ -263,6 +272,20 @@ static void unknown_is_not_zero(void **state)
 	c = correlated(&shape);
 	assert_false(c->known);
 	assert_string_equal(c->why, "the requests' quantile was the same in all intervals");
+	correlation_free(c);
+}
+
+/* The recording begins before the load, and the server's stages with it. */
+static void begins_with_the_load(void **state)
+{
+	struct correlation *c =
+		correlated(&(struct shape){ .intervals = 71, .requests = 400, .idle = 10 });
+
+	(void)state;
+	assert_true(c->known);
+	assert_int_equal(c->intervals, 60);
+	assert_true(find(c, "tcp read since link")->significant);
+	assert_true(find(c, "cpu pressure")->significant);
 	correlation_free(c);
 }
 
@@ -380,6 +403,7 @@ int main(void)
 		cmocka_unit_test(coarser_with_fewer_requests),
 		cmocka_unit_test(as_many_intervals_as_p_needs),
 		cmocka_unit_test(unknown_is_not_zero),
+		cmocka_unit_test(begins_with_the_load),
 		cmocka_unit_test(a_lost_interval_takes_the_next),
 		cmocka_unit_test(as_data_and_in_words),
 	};
