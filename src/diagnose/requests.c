@@ -37,9 +37,11 @@ struct load_side {
 static bool counts(const struct event_sample *s)
 {
 	return !(s->flags & (SAMPLE_FAILED | SAMPLE_WARMUP));
+}
+
 bool request_counts(const struct event_sample *sample)
 {
-	return !(sample->flags & (SAMPLE_FAILED | SAMPLE_WARMUP | SAMPLE_UNSENT)) &&
+	return counts(sample) && !(sample->flags & SAMPLE_UNSENT) &&
 	       sample->intended <= sample->sent && sample->sent <= sample->done;
 }
 
@@ -51,7 +53,6 @@ static int take_sample(struct load_side *load, const struct event_block *block, 
 	event_block_copy(block, i, &sample, sizeof(sample));
 	if (sample.flags & SAMPLE_UNSENT || sample.intended > sample.sent ||
 	    sample.sent > sample.done)
-	if (!request_counts(&sample))
 		return 0;
 	err = vec_push(&load->samples, sample);
 	if (err != -E2BIG)
