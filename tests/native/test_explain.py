@@ -9,7 +9,6 @@ earlier: what each one waited is the time from when it was due to that end. That
 what has piled up meanwhile is served one by one. Of the parts' shares of it the medians are
 compared, so that what this machine did to a single request can't decide.
 """
-import functools
 import os
 import signal
 import statistics
@@ -25,9 +24,9 @@ STOPPED = "--rate", "2000", "--for", "3s"
 STOPS, STOP_S, BETWEEN_S, FIRST_S = 3, 0.02, 0.5, 1.0
 LEAST_NS = 5_000_000        # that a request has to have waited
 LEAST = 20                  # requests that have
+LONG_NS, FEW_SUCH = 12_000_000, 9
 JOINED = 0.97               # of the slowest: once one of 79 was not; why is not known
 AT_LEAST, AT_MOST, IN_ALL = 0.95, 0.05, 1.15
-SOUND = 3                   # attempts to have an exit code 0
 # Why a load's quantile can't be told though every request was made and answered.
 NOISE = {"client-saturated", "host-noisy", "arrivals-violated", "not-converged",
          "too-few-exceedances", "heavy-tail", "non-stationary-trend", "non-stationary-shift",
@@ -115,10 +114,10 @@ def agree(requests, joined):
 
 
 def usual(it):
-    """Nothing took as long as what is injected elsewhere."""
-    for one in it.slowest:
-        for part in PARTS:
-            check.between(f"{part} of {one}", one.parts[part], 0, LEAST_NS)
+    """What is injected elsewhere isn't there: this machine delays single requests, too."""
+    for part in PARTS:
+        delayed = [one for one in it.slowest if one.parts[part] >= LONG_NS]
+        check.between(f"requests with much of {part}: {delayed[:3]}", len(delayed), 0, FEW_SUCH)
 
 
 def plain(net, name):
@@ -127,9 +126,6 @@ def plain(net, name):
         it.finish()
     whole(it)
     return it
-
-
-codes = {}      # what the runs below ended with, by server
 
 
 @check.patiently
@@ -143,18 +139,7 @@ def explained(net, name):
     first = it.slowest[0]
     check.must_fail("another message", agree, [first._replace(message=first.message + 1)], joined)
     check.must_fail("other parts", agree, swapped([first], "client", "server"), joined)
-    codes[name] = it.code
     return f"{it.requests['joined']} of {len(it.slowest)} joined, exit code {it.code}"
-
-
-@functools.partial(check.patiently, most=SOUND)
-def sound(net, name):
-    """Its exit code is 0: the load's quantile can be told although it is recorded beside."""
-    if codes.get(name) != 0:
-        it = plain(net, name)
-        if it.code:
-            raise check.Unexpected(f"the load: {it.reasons}")
-    return "exit code 0"
 
 
 def shares(requests, stops):
@@ -245,6 +230,7 @@ def boxed(case):
 def lands_where_it_was(case):
     it, stops = boxed(case)
     said = lands(it.slowest, stops, case.where)
+    check.must_fail("nothing injected", usual, it)
     for part in PARTS:
         if part != case.where:
             check.must_fail(f"as if it were {part}", lands, it.slowest, stops, part)
@@ -259,7 +245,7 @@ veth, loopback, path = netns.veth(), netns.loopback(), Path()
 FEW = "--connections", "8"
 SERVERS = (veth, "memcached"), (loopback, "redis"), (veth, "nginx")
 check.run([
-    *((explained, *each) for each in SERVERS), *((sound, *each) for each in SERVERS),
+    *((explained, *each) for each in SERVERS),
     (lands_where_it_was, Case("server", "server", veth, "memcached")),
     (lands_where_it_was, Case("network", "there", path, "redis")),
     (lands_where_it_was, Case("network", "back", path, "nginx")),
