@@ -84,8 +84,11 @@ static bool goes_on(const struct way *w, uint32_t core, uint64_t *number, uint64
 	return *number < tail;
 }
 
-/* Whether the system call that the core is in goes on until the next read, over sleeps, too. */
-static bool call_reads(const struct way *w, uint32_t core, uint64_t number)
+/*
+ * Whether the system call that the core is in goes on until the next read, over sleeps, too. *unsure:
+ * it goes on out of sight, or not.
+ */
+static bool call_reads(const struct way *w, uint32_t core, uint64_t number, bool *unsure)
 {
 	const uint64_t read = message_at(w, w->coming - 1)->read;
 	const struct atom atom = *corelog_atom(w->p->log, core, number);
@@ -108,8 +111,10 @@ static bool call_reads(const struct way *w, uint32_t core, uint64_t number)
 		run = w->p->runs.items[--at];
 		core = run->core;
 		if (run->call != atom.call ||
-		    !corelog_find(w->p->log, core, run->begin, &number, &until))
+		    !corelog_find(w->p->log, core, run->begin, &number, &until)) {
+			*unsure = corelog_hole(w->p->log, next->begin, run->begin);
 			return false;
+		}
 	}
 	return true;
 }
@@ -137,13 +142,14 @@ static void running_task(struct way *w, uint32_t core, const struct atom *atom, 
 {
 	const enum call_class class = atom->call ? calls_class(w->p->calls, atom->call - 1) :
 				      CALL_OTHER;
+	bool unsure = false;
 	const bool reads = !w->p->by_request && class == CALL_RECEIVE && w->coming &&
-			   call_reads(w, core, number);
+			   call_reads(w, core, number, &unsure);
 	struct slice slice;
 
 	if (class == CALL_WAIT) {
 		way_serve_none(w, end);
-	} else if (serves_unknown(w, end, reads)) {
+	} else if (unsure || serves_unknown(w, end, reads)) {
 		way_blind(w, end, core);
 		return;
 	}
