@@ -85,8 +85,8 @@ static bool goes_on(const struct way *w, uint32_t core, uint64_t *number, uint64
 }
 
 /*
- * Whether the system call that the core is in goes on until the next read, over sleeps, too. *unsure:
- * it goes on out of sight, or not.
+ * Whether the system call that the core is in goes on until the next read, over sleeps, too.
+ * *unsure: it goes on out of sight, or not.
  */
 static bool call_reads(const struct way *w, uint32_t core, uint64_t number, bool *unsure)
 {
