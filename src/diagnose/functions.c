@@ -116,7 +116,6 @@ static void add_losses(struct functions *f, const struct nesting *n)
 	f->losses.spans_without_node += one.spans_without_node;
 	f->losses.references += one.references;
 	f->losses.targets += one.targets;
-	f->losses.overlapping += one.overlapping;
 }
 
 static struct functions *functions_new(const struct diagnosis *d)

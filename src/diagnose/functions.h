@@ -28,7 +28,7 @@ struct functions {
 	struct nesting **models;   /* by model; NULL: none of its targets is judged */
 	size_t n_models;
 	uint32_t *numbers;         /* by judged target: nesting_judge()'s, or FUNCTIONS_NONE */
-	struct nesting_losses losses;
+	struct nesting_losses losses; /* of all models; `overlapping` is not added up */
 };
 
 /* If the slice is one that is searched: it is added to the subject's windows. 0 or -ENOMEM. */

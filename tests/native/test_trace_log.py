@@ -4,15 +4,13 @@ What a recording says of messages, held against the log of the server that read 
 bytes, in which order, by which thread, and when.
 """
 import statistics
-import sys
 import threading
 import time
 
 from lib import check, logged, netns, trace
 from lib.traffic import outweigh_others
 
-GUEST = "guest" in sys.argv     # emulated: fewer of them
-N = 200 if GUEST else 1000
+N = 1000
 MEDIAN_NS, MOST_NS = 1000, 5000
 ENDS = ["segment", "qdisc", "driver"]
 
@@ -263,8 +261,6 @@ def of_receive_only(net):
 outweigh_others()
 nets = netns.every()
 LOOPBACK, VETH = nets[0][0], nets[2][0]
-if GUEST:
-    check.run([(one_by_one, *nets[2]), (descriptors_used_again, VETH), (window, VETH)])
 check.run(
     [(one_by_one, *net) for net in nets] +
     [(several_threads, VETH), (descriptors_used_again, LOOPBACK), (timeouts, VETH),
