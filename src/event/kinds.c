@@ -140,7 +140,7 @@ static const struct event_kind_info infos[EV_KIND_MAX] = {
 	[EV_EDGE] = { PLAIN(event_edge), .bulk = true },
 	[EV_SAMPLE] = { GROWN(event_sample, sched_ns), .bulk = true,
 			 .check = check_sample },
-	[EV_CONN] = { PLAIN(event_conn), .bulk = true, .check = check_conn },
+	[EV_CONN] = { GROWN(event_conn, unknown_ns), .bulk = true, .check = check_conn },
 	[EV_WAKE] = { PLAIN(event_wake), .bulk = true },
 };
 

@@ -505,32 +505,6 @@ struct event_wake {
 	__u32 flags;		/* enum wake_flags */
 };
 
-/* What one connection did between two polls. Ordered by `to`; reaches back to `from`. */
-struct event_conn {
-	__u64 cookie;
-	__u64 from;
-	__u64 to;
-	__u32 flow;
-	__u32 app;		/* DICT_STRING */
-	__u32 pid;
-	__u32 flags;
-	__u64 sender_app_ns;
-	__u64 send_buffer_ns;
-	__u64 congestion_ns;
-	__u64 receiver_window_ns;
-	__u64 delayed_ack_ns;
-	__u64 bytes_sent;
-	__u64 bytes_received;
-	__u32 fast_retransmit;
-	__u32 rto;
-	__u32 tlp;
-	__u32 spurious;
-	__u32 delayed_acks;
-	__u32 delayed_acks_harmful;
-	__u32 rtt_us;		/* smoothed, at `to` */
-	__u32 cwnd;
-};
-
 #define EVENT_ASSERT(type, size, last, at)						\
 	_Static_assert(sizeof(struct type) == (size), "size of struct " #type);		\
 	_Static_assert(offsetof(struct type, last) == (at), "layout of struct " #type)
@@ -558,8 +532,8 @@ EVENT_ASSERT(event_slow, 192, at_ns, 136);
 EVENT_ASSERT(event_edge, 12, depth, 11);
 EVENT_ASSERT(event_open, 16, depth, 15);
 EVENT_ASSERT(event_wake, 24, flags, 20);
-EVENT_ASSERT(event_conn, 128, cwnd, 124);
 
+#include "event/layout_conn.h"
 #include "event/layout_host.h"
 #include "event/layout_load.h"
 

@@ -222,7 +222,8 @@ static int put_blocks(struct event_writer *w)
 		.pid = 4711, .sender_app_ns = 1, .send_buffer_ns = 2, .congestion_ns = 3,
 		.receiver_window_ns = 4, .delayed_ack_ns = 5, .bytes_sent = 6, .bytes_received = 7,
 		.fast_retransmit = 8, .rto = 9, .tlp = 10, .spurious = 11, .delayed_acks = 12,
-		.delayed_acks_harmful = 13, .rtt_us = 14, .cwnd = 15,
+		.delayed_acks_harmful = 13, .rtt_us = 14, .cwnd = 15, .unknown_ns = 16,
+		.samples = 17, .known = 18, .delivery_rate = 19, .tcp_state = 20,
 	};
 	const struct event_wake wake = {
 		.time = START + 30, .task = 1, .waker = 2, .core = 1, .flags = WAKE_INTERRUPT,
@@ -377,6 +378,8 @@ static const struct field *const fields[EV_KIND_MAX] = {
 		F(event_conn, bytes_received), F(event_conn, fast_retransmit), F(event_conn, rto),
 		F(event_conn, tlp), F(event_conn, spurious), F(event_conn, delayed_acks),
 		F(event_conn, delayed_acks_harmful), F(event_conn, rtt_us), F(event_conn, cwnd),
+		F(event_conn, unknown_ns), F(event_conn, samples), F(event_conn, known),
+		F(event_conn, delivery_rate), F(event_conn, tcp_state),
 		{ 0 } },
 	[EV_WAKE] = (const struct field[]){
 		F(event_wake, time), F(event_wake, task), F(event_wake, waker),

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 OR BSD-2-Clause OR GPL-2.0-only */
+/*
+ * EV_CONN: what one TCP connection did in an interval, and how it stood at its end. Part of
+ * event/layout.h, whose rules hold here.
+ *
+ * An interval may span several of the run's (EV_INTERVAL): nothing is written of a connection that
+ * is idle, and little of one without problems. Successive intervals of a connection have no gap.
+ * How the times are found: docs/design/connections.md.
+ */
+#ifndef HOSTLAT_EVENT_LAYOUT_CONN_H
+#define HOSTLAT_EVENT_LAYOUT_CONN_H
+
+enum conn_flags {
+	CONN_CLOSED = 1,	/* it ended at `to` */
+	CONN_BEGAN = 2,		/* it was made at `from`; of a first interval without: before */
+	CONN_NODELAY = 4,	/* TCP_NODELAY, or corking is off for another reason */
+	CONN_CORKED = 8,	/* TCP_CORK */
+	CONN_SNDBUF_SET = 16,	/* the application has set SO_SNDBUF: no autotuning */
+	CONN_RCVBUF_SET = 32,	/* ... SO_RCVBUF */
+	CONN_ACCEPTED = 64,	/* this end has accepted it: its local port is a listener's */
+	CONN_MPTCP = 128,	/* a subflow */
+	CONN_KTLS = 256,	/* TLS in the kernel */
+	CONN_MAPPED = 512,	/* IPv4 on an IPv6 socket; the flow has its IPv4 addresses */
+	CONN_IDLE_RESTART_OFF = 1024, /* tcp_slow_start_after_idle is 0 in its namespace */
+	CONN_PASSIVE_CLOSED = 2048, /* the peer has sent all it will */
+	CONN_SELF = 4096,	/* hostlat's own */
+};
+
+/* What is known; a field without its bit is 0 and means nothing. */
+enum conn_known {
+	CONN_KNOWS_TIMES = 1,	/* the five times and unknown_ns */
+	CONN_KNOWS_CALLS = 2,	/* of send and receive calls */
+	CONN_KNOWS_RTT = 4,	/* rtt_samples ... rtt_max_us */
+	CONN_KNOWS_LOSSES = 8,	/* fast_retransmit, tlp, recovery_ns, stall_ns ... */
+	CONN_KNOWS_RTO = 16,
+	CONN_KNOWS_DELACKS = 32,/* delayed_acks */
+	CONN_KNOWS_PEER_DELACKS = 64, /* peer_delayed_acks, delayed_acks_harmful */
+	CONN_KNOWS_CHRONO = 128,/* busy_ns ... kernel_sndbuf_ns */
+	CONN_KNOWS_SPURIOUS = 256,
+	CONN_KNOWS_RCV_WND = 512,
+	CONN_KNOWS_GAUGES = 1024, /* mss ... rcv_queue, but for rcv_wnd */
+};
+
+/* What a sample found the connection doing: the first of these that holds. */
+enum conn_doing {
+	CONN_AT_IDLE,		/* nothing to send and nothing unacknowledged */
+	CONN_AT_RECOVERY,	/* repairs a loss */
+	CONN_AT_WINDOW,		/* the peer's window has no room */
+	CONN_AT_SEND_BUFFER,	/* full, and all in it is sent, or may be */
+	CONN_AT_CWND,		/* the congestion window, or pacing, holds data back */
+	CONN_AT_DELAYED_ACK,	/* Nagle holds data until an acknowledgement that is overdue */
+	CONN_AT_NAGLE,		/* ... that is not overdue */
+	CONN_AT_FLIGHT,		/* all is sent, the application gives no more */
+	CONN_AT_MAX,
+};
+
+#define CONN_SIZES 16 /* of calls: bucket i holds up to 2^(i+4) bytes, the last all others */
+#define CONN_STATES 8
+
+struct event_conn {
+	__u64 cookie;		/* of the socket: its identity, with the namespace's */
+	__u64 from;
+	__u64 to;
+	__u32 flow;		/* EV_FLOW */
+	__u32 app;		/* DICT_STRING: container, unit or command; 0 = unknown */
+	__u32 pid;		/* who called last, or holds it; 0 = unknown */
+	__u32 flags;		/* enum conn_flags */
+	/* With unknown_ns they sum to `to` - `from`. */
+	__u64 sender_app_ns;
+	__u64 send_buffer_ns;
+	__u64 congestion_ns;
+	__u64 receiver_window_ns;
+	__u64 delayed_ack_ns;	/* held back by an acknowledgement that the peer delayed */
+	__u64 bytes_sent;	/* payload, retransmissions included */
+	__u64 bytes_received;
+	__u32 fast_retransmit;	/* segments retransmitted in fast recovery */
+	__u32 rto;		/* retransmission timeouts */
+	__u32 tlp;		/* tail-loss probes sent */
+	__u32 spurious;		/* segments retransmitted that had arrived, by DSACK */
+	__u32 delayed_acks;	/* sent by this end, by its timer */
+	__u32 delayed_acks_harmful; /* of the peer's: this end held data until they came */
+	__u32 rtt_us;		/* smoothed, at `to` */
+	__u32 cwnd;		/* segments, at `to` */
+
+	/* -- evidence: counted in the interval -- */
+	__u64 unknown_ns;	/* of from..to: nothing was sampled in it */
+	__u64 bytes_acked;	/* of what this end sent */
+	__u64 bytes_retransmitted;
+	__u64 busy_ns;		/* as the kernel has it: data was outstanding */
+	__u64 kernel_rwnd_ns;	/* ... limited by the peer's window */
+	__u64 kernel_sndbuf_ns;	/* ... by the send buffer; often 0 where it is */
+	__u64 recovery_ns;	/* in fast recovery */
+	__u64 loss_ns;		/* in recovery after a timeout */
+	__u64 stall_ns;		/* nothing was acknowledged until a retransmission was */
+	__u64 longest_stall_ns;
+	__u64 loss_first;	/* when the first segment was retransmitted; 0 = none */
+	__u64 loss_last;
+	__u64 write_first;	/* when it first sent after a pause longer than its RTO; 0 = not */
+	__u64 send_bytes;	/* by calls */
+	__u64 recv_bytes;
+	__u64 longest_pause_ns;	/* between two send calls */
+	__u64 rtt_sum_us;
+	__u32 rtt_samples;
+	__u32 rtt_min_us;
+	__u32 rtt_max_us;
+	__u32 peer_delayed_acks;/* RTT samples that the peer's timer made, as far as is seen */
+	__u32 recoveries;	/* entries into fast recovery */
+	__u32 stalls;
+	__u32 send_calls;
+	__u32 recv_calls;
+	__u32 send_small;	/* calls of less than half a segment that another followed before
+				 * anything came back */
+	__u32 send_blocked;	/* calls that found no room: EAGAIN, or less taken than given */
+	__u32 idle_bursts;	/* after a pause longer than its RTO, at least its window at once */
+	__u32 idle_bursts_lost;	/* ... with a retransmission within two round trips */
+	__u32 idle_restarts;	/* the window was cut after a pause, and then limited */
+	__u32 zero_windows;	/* samples in which the peer's window was 0 */
+	__u32 unread;		/* samples in which our own receive buffer was full */
+	__u32 samples;		/* Poisson */
+	__u32 sampled[CONN_STATES]; /* of them, by enum conn_doing */
+	__u32 send_sizes[CONN_SIZES];
+	__u32 recv_sizes[CONN_SIZES];
+
+	/* -- evidence: as it stood at `to` -- */
+	__u32 known;		/* enum conn_known */
+	__u32 poll_mhz;		/* samples per 1,000 seconds that were aimed at */
+	__u32 congestion_control;/* DICT_STRING */
+	__u32 cgroup;		/* DICT_CGROUP */
+	__u32 unit;		/* DICT_UNIT */
+	__u32 comm;		/* DICT_STRING: of `pid` */
+	__u32 thinned_one_in;	/* calls, RTTs: of so many connections one is followed; 0: all */
+	__u32 min_rtt_us;
+	__u32 rto_us;
+	__u32 mss;
+	__u32 snd_wnd;		/* the peer's window, bytes */
+	__u32 rcv_wnd;		/* ours */
+	__u32 sndbuf;
+	__u32 rcvbuf;
+	__u32 wmem_queued;	/* of sndbuf, the kernel's overhead included */
+	__u32 rmem;		/* ... of rcvbuf */
+	__u32 unsent;		/* bytes */
+	__u32 unacked;		/* bytes */
+	__u32 rcv_queue;	/* bytes that the application has not read */
+	__u32 ssthresh;		/* segments */
+	__u64 delivery_rate;	/* bytes per second, the kernel's last estimate; 0 = none */
+	__u64 pacing_rate;	/* ... what it paces with; all ones: it does not */
+	__u32 write_seq;	/* for joining the two ends: sequence numbers */
+	__u32 snd_una;
+	__u32 rcv_nxt;
+	__u32 tcp_state;	/* as in include/net/tcp_states.h */
+};
+
+
+EVENT_ASSERT(event_conn, 600, tcp_state, 596);
+_Static_assert(CONN_STATES == CONN_AT_MAX, "struct event_conn");
+
+#endif
