@@ -54,7 +54,7 @@ enum conn_doing {
 	CONN_AT_MAX,
 };
 
-#define CONN_SIZES 16 /* of calls: bucket i holds up to 2^(i+4) bytes, the last all others */
+#define CONN_SIZES 8 /* of calls: bucket i holds up to 4^(i+2) bytes, the last all others */
 #define CONN_STATES 8
 
 struct event_conn {
@@ -151,7 +151,7 @@ struct event_conn {
 };
 
 
-EVENT_ASSERT(event_conn, 600, tcp_state, 596);
+EVENT_ASSERT(event_conn, 536, tcp_state, 532);
 _Static_assert(CONN_STATES == CONN_AT_MAX, "struct event_conn");
 
 #endif
