@@ -89,8 +89,8 @@ struct event_conn {
 	__u64 busy_ns;		/* as the kernel has it: data was outstanding */
 	__u64 kernel_rwnd_ns;	/* ... limited by the peer's window */
 	__u64 kernel_sndbuf_ns;	/* ... by the send buffer; often 0 where it is */
-	__u64 recovery_ns;	/* in fast recovery */
-	__u64 loss_ns;		/* in recovery after a timeout */
+	__u64 recovery_ns;	/* repairing losses, the stalls before that included */
+	__u64 loss_ns;		/* ... of it, after a timeout */
 	__u64 stall_ns;		/* nothing was acknowledged until a retransmission was */
 	__u64 longest_stall_ns;
 	__u64 loss_first;	/* when the first segment was retransmitted; 0 = none */

@@ -105,6 +105,7 @@ struct sk_buff___mono {
 struct tcp_skb_cb {
 	__u32 seq;
 	__u32 end_seq;
+	__u16 tcp_gso_segs;
 	__u32 ack_seq;
 	__u8 tcp_flags;
 };
@@ -154,6 +155,11 @@ struct sock {
 		atomic_t rmem_alloc;
 	} sk_backlog;
 	int sk_rcvlowat;
+	int sk_rcvbuf;
+	int sk_sndbuf;
+	int sk_wmem_queued;
+	__u8 sk_userlocks;
+	unsigned long sk_pacing_rate;
 	__u16 sk_protocol;
 	__u16 sk_type;
 	__u8 sk_clockid;
@@ -165,8 +171,37 @@ struct inet_sock {
 	__be16 inet_sport;
 };
 
+struct timer_list {
+	void *function;
+};
+
+struct tcp_congestion_ops {
+	char name[16];
+};
+
 struct inet_connection_sock {
 	const void *icsk_ulp_ops;
+	struct timer_list icsk_retransmit_timer;
+	struct timer_list icsk_delack_timer;
+	__u32 icsk_rto;
+	const struct tcp_congestion_ops *icsk_ca_ops;
+	__u8 icsk_ca_state : 5;
+	__u8 icsk_pending;
+	struct {
+		__u8 pending;
+	} icsk_ack;
+};
+
+struct minmax_sample {
+	__u32 v;
+};
+
+struct minmax {
+	struct minmax_sample s[3];
+};
+
+struct tcp_rack {
+	__u32 rtt_us;
 };
 
 struct hrtimer {
@@ -183,6 +218,35 @@ struct tcp_sock {
 	__u32 segs_in;
 	__u32 data_segs_out;
 	__u64 bytes_received;
+	__u64 bytes_sent;
+	__u64 bytes_acked;
+	__u64 bytes_retrans;
+	__u64 delivered_mstamp;
+	__u64 tcp_wstamp_ns;
+	struct minmax rtt_min;
+	struct tcp_rack rack;
+	__u32 chrono_stat[3];
+	__u32 chrono_start;
+	__u8 chrono_type : 2;
+	__u8 nonagle : 4;
+	__u8 bpf_sock_ops_cb_flags;
+	__u16 total_rto; /* since 6.7 */
+	__u32 packets_out;
+	__u32 retrans_out;
+	__u32 sacked_out;
+	__u32 lost_out;
+	__u32 delivered;
+	__u32 tlp_high_seq;
+	__u32 snd_cwnd;
+	__u32 snd_ssthresh;
+	__u32 snd_wnd;
+	__u32 rcv_wnd;
+	__u32 rcv_wup;
+	__u32 mss_cache;
+	__u32 srtt_us;
+	__u32 dsack_dups;
+	__u32 rate_delivered;
+	__u32 rate_interval_us;
 	struct hrtimer pacing_timer;
 	bool is_mptcp; /* with CONFIG_MPTCP */
 };
@@ -253,6 +317,29 @@ struct bpf_nf_ctx {
 
 enum skb_drop_reason {
 	SKB_DROP_REASON_CPU_BACKLOG = 1,
+};
+
+struct seq_file;
+
+struct bpf_iter_meta {
+	struct seq_file *seq;
+};
+
+struct bpf_iter__tcp {
+	struct bpf_iter_meta *meta;
+	struct sock_common *sk_common;
+};
+
+struct bpf_iter__bpf_sk_storage_map {
+	struct bpf_iter_meta *meta;
+	struct sock *sk;
+	void *value;
+};
+
+struct bpf_iter__task_file {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
+	struct file *file;
 };
 
 #pragma clang attribute pop

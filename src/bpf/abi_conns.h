@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
+/*
+ * What the kernel keeps of each TCP connection for `conns`, and how it is told. Times: ns of
+ * CLOCK_MONOTONIC. What each thing means: event/layout_conn.h.
+ */
+#ifndef HOSTLAT_BPF_ABI_CONNS_H
+#define HOSTLAT_BPF_ABI_CONNS_H
+
+#include <linux/types.h>
+
+#include "event/layout.h"
+
+/*
+ * Beside each socket. It only grows, but for what is marked: that begins again when it is told. It
+ * fits, with the kernel's own 72 bytes, into half a KiB.
+ */
+struct conn_kept {
+	__u64 born;             /* when it was first seen */
+	__u64 cookie;           /* of the socket */
+	__u64 cgroup;           /* of who called last */
+	char comm[EVENT_COMM_LEN];
+	__u32 pid;              /* 0: nobody yet */
+	__u32 netns;            /* inode */
+	__u64 send_bytes, recv_bytes;
+	__u64 rtt_sum_us;
+	__u64 recovery_ns, loss_ns, stall_ns;
+	__u64 repair_since;     /* of recovery_ns; 0: nothing is being repaired */
+	__u64 loss_first, loss_last;   /* begin again */
+	__u64 write_first;             /* begins again */
+	__u64 last_send;
+	__u64 ca_since;         /* when `ca` began */
+	__u64 una_time;         /* when snd_una was last seen to advance */
+	__u64 stall_since;      /* 0: there is none */
+	__u64 problem;          /* when there was one last */
+	__u64 bytes_sent, bytes_acked, bytes_received, bytes_retrans; /* when it was born */
+	__u32 chrono[3];        /* ... the kernel's chronographs, in its ticks */
+	__u32 dsack_dups;       /* ... */
+	__u32 longest_stall_us, longest_pause_us; /* begin again */
+	__u32 rtt_samples;
+	__u32 rtt_min_us, rtt_max_us; /* begin again; of none: all ones, 0 */
+	__u32 peer_delacks, delacks_harmful;
+	__u32 fast_retransmit, tlp, rto, recoveries, stalls;
+	__u32 send_calls, recv_calls, send_small, send_blocked;
+	__u32 idle_bursts, idle_bursts_lost, idle_restarts;
+	__u32 zero_windows, unread;
+	__u32 sampled[CONN_STATES];
+	__u32 send_sizes[CONN_SIZES], recv_sizes[CONN_SIZES];
+	__u32 una;              /* as last seen */
+	__u32 send_una;         /* ... at the last small call; */
+	__u32 stall_una;        /* what the stall waits for: more than this */
+	__u32 burst_from, burst_to; /* sequence numbers sent at once after a pause */
+	__u32 delivered;        /* tcp_sock's, at the last RTT sample */
+	__u16 cwnd;             /* ... segments, cut at 65535 */
+	__u16 total_rto;        /* when it was born */
+	__u16 flags;            /* KEPT_* */
+	__u8 ca;                /* enum tcp_ca_state */
+	__u8 level;             /* enum conn_level */
+	__u32 changes, told;    /* `told`: `changes` when it was told last */
+};
+
+_Static_assert(sizeof(struct conn_kept) <= 440, "half a KiB with the kernel's part");
+
+enum {
+	KEPT_BEGAN = 1,         /* hostlat saw it being made */
+	KEPT_ACCEPTED = 2,
+	KEPT_RTT = 4,           /* its RTT samples are told */
+	KEPT_FLAGGED = 8,       /* ... by a flag that hostlat has set, and clears at its end */
+	KEPT_SMALL = 16,        /* the last call was a small one */
+	KEPT_THINNED = 32,      /* its calls are not followed */
+	KEPT_OUT = 64,          /* a segment that was retransmitted is still out */
+};
+
+enum conn_level { LEVEL_REST, LEVEL_WARM, LEVEL_HOT, LEVELS };
+
+/* As it stands. */
+struct conn_now {
+	__u8 local[16], remote[16];  /* IPv4 lies in the first four bytes */
+	__u16 family, local_port, remote_port; /* host order */
+	__u16 flags;            /* enum conn_flags that are visible */
+	__u64 bytes_sent, bytes_acked, bytes_received, bytes_retrans;
+	__u64 pacing_rate, delivery_rate;
+	__u32 chrono[3];        /* up to now */
+	__u32 srtt_us, min_rtt_us, rto; /* rto in ticks */
+	__u32 cwnd, ssthresh, mss;
+	__u32 snd_wnd, rcv_wnd, sndbuf, rcvbuf, wmem_queued, rmem;
+	__u32 unsent, unacked, rcv_queue;
+	__u32 write_seq, snd_una, rcv_nxt;
+	__u32 dsack_dups;
+	__u32 delacks, probes;  /* by timers, ever; probes that were new data */
+	__u32 known;            /* enum conn_known, of this struct */
+	__u16 total_rto;
+	__u8 state;
+	__u8 pad[5];
+	char cc[EVENT_COMM_LEN];
+};
+
+struct conn_told {
+	__u64 time;
+	__u64 sk;
+	__u32 closed;
+	__u32 pad;
+	struct conn_kept kept;
+	struct conn_now now;
+};
+
+#define CONN_RING (8U << 20) /* bytes: 12,000 records */
+
+/* What timers did, by socket: their programs can't get at what is beside it. */
+struct conn_timers {
+	__u32 delacks;          /* delayed ACKs sent */
+	__u32 probes;           /* tail-loss probes that were new data */
+};
+
+#define CONN_TIMERS 65536
+
+/* Which programs ran how often, for what they cost; per CPU. */
+enum conn_use { USE_SEND, USE_RECV, USE_RTT, USE_TIMER, USE_RARE, USE_MAX };
+
+/* Why something is missing. */
+enum conn_lost { LOST_NO_MEMORY, LOST_RING, LOST_TIMERS, CONN_LOST_MAX };
+
+/* What the next pass of an iterator does, and what it met: .bss, written by user space. */
+struct conn_pass {
+	__u64 members;          /* connections that it visited */
+	__u64 told;
+	__u64 sampled;
+	__u32 sample;           /* classify each, and count it */
+	__u32 tell;             /* tell those that have changed; 2: all */
+	__u32 level;            /* only those of this level; LEVELS: of all */
+	__u32 follow;           /* follow new ones: the first pass over iter/tcp; 2: stop it */
+};
+
+#endif

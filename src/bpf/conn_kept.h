@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
+/* Part of bpf/conns.bpf.c: what is kept beside a socket, and the times that go on in it. */
+#ifndef HOSTLAT_BPF_CONN_KEPT_H
+#define HOSTLAT_BPF_CONN_KEPT_H
+
+#define AF_INET 2
+#define AF_INET6 10
+
+/* include/net/tcp_states.h */
+enum { TCP_ESTABLISHED = 1, TCP_SYN_RECV = 3, TCP_TIME_WAIT = 6, TCP_CLOSE = 7,
+       TCP_CLOSE_WAIT = 8, TCP_LISTEN = 10, TCP_NEW_SYN_RECV = 12 };
+
+/* enum tcp_ca_state of include/uapi/linux/tcp.h */
+enum { CA_OPEN, CA_DISORDER, CA_CWR, CA_RECOVERY, CA_LOSS };
+
+struct {
+	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct conn_kept);
+} kept SEC(".maps");
+
+/* Who is in a level: its iterator visits these. Those of LEVEL_REST are in none. */
+#define LEVEL(name)                                  \
+	struct {                                     \
+		__uint(type, BPF_MAP_TYPE_SK_STORAGE); \
+		__uint(map_flags, BPF_F_NO_PREALLOC);  \
+		__type(key, int);                    \
+		__type(value, __u32);                \
+	} name SEC(".maps")
+
+LEVEL(hot);
+LEVEL(warm);
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, CONN_TIMERS);
+	__type(key, __u64); /* the socket's address */
+	__type(value, struct conn_timers);
+} timers SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, CONN_RING);
+} ring SEC(".maps");
+
+struct counts {
+	__u64 used[USE_MAX];
+	__u64 lost[CONN_LOST_MAX];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct counts);
+} counters SEC(".maps");
+
+/* Of its calls and RTTs, one connection in so many is followed. */
+volatile __u32 thin_one_in = 1;
+/* New connections are followed from now on. */
+volatile __u32 following = 0;
+/* When there was no problem for so long, a connection is hot no longer; without data, warm. */
+const volatile __u64 cool_ns = 5000000000ULL;
+const volatile __u64 rest_ns = 1000000000ULL;
+
+static __always_inline struct counts *counts_of(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&counters, &zero);
+}
+
+static __always_inline void used(enum conn_use what)
+{
+	struct counts *c = counts_of();
+
+	if (c)
+		c->used[what]++;
+}
+
+static __always_inline void lost(enum conn_lost why)
+{
+	struct counts *c = counts_of();
+
+	if (c)
+		c->lost[why]++;
+}
+
+/* ---- fields that not all kernels have ---- */
+
+static __always_inline __u16 total_rto_of(struct tcp_sock *tp)
+{
+	return bpf_core_field_exists(tp->total_rto) ? BPF_CORE_READ(tp, total_rto) : 0;
+}
+
+static __always_inline __u8 ca_state_of(struct tcp_sock *tp)
+{
+	return BPF_CORE_READ_BITFIELD(&tp->inet_conn, icsk_ca_state);
+}
+
+/* In the kernel's ticks; one that runs counts up to now. */
+static __always_inline __u32 chrono_of(struct tcp_sock *tp, __u32 which, __u32 tick)
+{
+	__u32 type = BPF_CORE_READ_BITFIELD(tp, chrono_type), sum = tp->chrono_stat[which];
+
+	if (type == which + 1)
+		sum += tick - tp->chrono_start;
+	return sum;
+}
+
+/* ---- levels ---- */
+
+static __always_inline void warm_up(struct sock *sk, struct conn_kept *k)
+{
+	if (k->level != LEVEL_REST)
+		return;
+	if (bpf_sk_storage_get(&warm, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE))
+		k->level = LEVEL_WARM;
+}
+
+static __always_inline void heat(struct sock *sk, struct conn_kept *k, __u64 now)
+{
+	k->problem = now;
+	if (k->level == LEVEL_HOT)
+		return;
+	if (!bpf_sk_storage_get(&hot, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE))
+		return;
+	if (k->level == LEVEL_WARM)
+		bpf_sk_storage_delete(&warm, sk);
+	k->level = LEVEL_HOT;
+}
+
+/* ---- what goes on ---- */
+
+/* What goes on is counted up to now. */
+static __always_inline void until(struct conn_kept *k, __u64 now)
+{
+	if (k->ca == CA_LOSS && now > k->ca_since)
+		k->loss_ns += now - k->ca_since;
+	k->ca_since = now;
+	if (!k->repair_since)
+		return;
+	if (now > k->repair_since)
+		k->recovery_ns += now - k->repair_since;
+	k->repair_since = now;
+}
+
+/* A loss is repaired when nothing is stalled and the congestion state says so, too. */
+static __always_inline void repaired(struct conn_kept *k, __u64 now)
+{
+	until(k, now);
+	if (!k->stall_since && k->ca != CA_RECOVERY && k->ca != CA_LOSS)
+		k->repair_since = 0;
+}
+
+/* What was acknowledged meanwhile may end a stall. */
+static __always_inline void progress(struct tcp_sock *tp, struct conn_kept *k, __u64 now)
+{
+	__u32 una = tp->snd_una;
+	__u64 ns;
+
+	if (una == k->una)
+		return;
+	k->una = una;
+	k->una_time = now;
+	if (!k->stall_since || (__s32)(una - k->stall_una) <= 0)
+		return;
+	ns = now > k->stall_since ? now - k->stall_since : 0;
+	k->stall_since = 0;
+	k->stall_ns += ns;
+	k->stalls++;
+	if (ns / 1000 > k->longest_stall_us)
+		k->longest_stall_us = ns / 1000;
+	repaired(k, now);
+}
+
+static __always_inline void changed(struct conn_kept *k)
+{
+	k->changes++;
+}
+
+/* ---- the beginning ---- */
+
+/* Learned from a socket: no symbol table is needed. */
+void *delack_function, *write_function;
+
+static __always_inline void learn_timers(struct tcp_sock *tp)
+{
+	if (delack_function)
+		return;
+	write_function = tp->inet_conn.icsk_retransmit_timer.function;
+	delack_function = tp->inet_conn.icsk_delack_timer.function;
+}
+
+static __always_inline void begin(struct sock *sk, struct tcp_sock *tp, struct conn_kept *k,
+				  __u64 now, __u16 flags)
+{
+	__u32 tick = bpf_jiffies64();
+
+	k->born = now;
+	k->cookie = bpf_get_socket_cookie(sk);
+	k->netns = BPF_CORE_READ(sk, __sk_common.skc_net.net, ns.inum);
+	k->bytes_sent = tp->bytes_sent;
+	k->bytes_acked = tp->bytes_acked;
+	k->bytes_received = tp->bytes_received;
+	k->bytes_retrans = tp->bytes_retrans;
+	for (int i = 0; i < 3; i++)
+		k->chrono[i] = chrono_of(tp, i, tick);
+	k->dsack_dups = tp->dsack_dups;
+	k->total_rto = total_rto_of(tp);
+	k->rtt_min_us = ~0U;
+	k->una = k->send_una = tp->snd_una;
+	k->una_time = now;
+	k->ca = ca_state_of(tp);
+	k->ca_since = now;
+	k->delivered = tp->delivered;
+	k->cwnd = tp->snd_cwnd > 65535 ? 65535 : tp->snd_cwnd;
+	if (thin_one_in > 1 && bpf_get_prandom_u32() % thin_one_in)
+		flags |= KEPT_THINNED;
+	if (tp->bpf_sock_ops_cb_flags & BPF_SOCK_OPS_RTT_CB_FLAG)
+		flags |= KEPT_RTT | KEPT_FLAGGED; /* by conn_ops, which may come before */
+	k->flags = flags;
+	learn_timers(tp);
+	if (tp->packets_out)
+		warm_up(sk, k);
+}
+
+static __always_inline struct conn_kept *kept_of(struct sock *sk)
+{
+	return bpf_sk_storage_get(&kept, sk, NULL, 0);
+}
+
+#endif

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
+/* Part of bpf/conns.bpf.c: what a connection is doing, and telling it. */
+#ifndef HOSTLAT_BPF_CONN_POLL_H
+#define HOSTLAT_BPF_CONN_POLL_H
+
+#include "bpf/conn_kept.h"
+
+volatile struct conn_pass pass = {};
+
+const volatile __u64 tick_ns = 4000000;
+
+#define SOCK_SNDBUF_LOCK 1 /* include/net/sock.h */
+#define SOCK_RCVBUF_LOCK 2
+#define SK_PACING_NONE 0
+#define NAGLE_OFF 1 /* include/linux/tcp.h: TCP_NAGLE_OFF, _CORK */
+#define NAGLE_CORK 2
+
+/* An acknowledgement is overdue from a quarter of the round trip and this time on. */
+#define OVERDUE_US 2000
+/* Of what is more than this, unsent, a full buffer is not the cause. */
+#define UNSENT_MAX 65536
+
+/* ---- what a sample finds: docs/design/connections.md ---- */
+
+static __always_inline bool window_is_shut(struct tcp_sock *tp, __u32 unsent)
+{
+	__u32 flight = tp->snd_nxt - tp->snd_una, next = unsent;
+
+	if (next > tp->mss_cache)
+		next = tp->mss_cache;
+	return !tp->snd_wnd || flight + next > tp->snd_wnd;
+}
+
+/* include/net/sock.h: a writer is woken when a third of the buffer is free. */
+static __always_inline bool buffer_is_full(struct sock *sk)
+{
+	__u32 size = sk->sk_sndbuf;
+
+	return (__u32)sk->sk_wmem_queued >= size - size / 3;
+}
+
+static __always_inline enum conn_doing held_back(struct sock *sk, struct tcp_sock *tp,
+						struct conn_kept *k, __u32 unsent, __u64 now)
+{
+	__u32 nonagle = BPF_CORE_READ_BITFIELD(tp, nonagle), srtt = tp->srtt_us >> 3;
+	__u64 sent;
+
+	if (unsent >= tp->mss_cache || !tp->packets_out || nonagle & NAGLE_OFF)
+		return sk->sk_pacing_status != SK_PACING_NONE ? CONN_AT_CWND : CONN_AT_FLIGHT;
+	if (srtt > tp->rtt_min.s[0].v && tp->rtt_min.s[0].v)
+		srtt = tp->rtt_min.s[0].v; /* delayed ACKs have made it longer */
+	sent = tp->tcp_wstamp_ns;
+	return now > sent && now - sent > (srtt + srtt / 4 + OVERDUE_US) * 1000ULL ?
+	       CONN_AT_DELAYED_ACK : CONN_AT_NAGLE;
+}
+
+static __always_inline enum conn_doing doing(struct sock *sk, struct tcp_sock *tp,
+					    struct conn_kept *k, __u64 now)
+{
+	__u32 unsent = tp->write_seq - tp->snd_nxt, out = tp->packets_out;
+	__u32 flight = out - tp->sacked_out - tp->lost_out + tp->retrans_out;
+	__u8 ca = ca_state_of(tp);
+
+	if ((__s32)unsent < 0)
+		unsent = 0;
+	if (!unsent && !out)
+		return CONN_AT_IDLE;
+	if (ca == CA_RECOVERY || ca == CA_LOSS || tp->retrans_out)
+		return CONN_AT_RECOVERY;
+	if (unsent && window_is_shut(tp, unsent))
+		return CONN_AT_WINDOW;
+	if (buffer_is_full(sk) && unsent < UNSENT_MAX && flight < tp->snd_cwnd)
+		return CONN_AT_SEND_BUFFER;
+	if (!unsent)
+		return CONN_AT_FLIGHT;
+	if (flight >= tp->snd_cwnd)
+		return CONN_AT_CWND;
+	return held_back(sk, tp, k, unsent, now);
+}
+
+/* Our own window is shut, as the application doesn't read. */
+static __always_inline bool is_unread(struct tcp_sock *tp)
+{
+	__s32 room = tp->rcv_wup + tp->rcv_wnd - tp->rcv_nxt;
+
+	return tp->rcv_nxt != tp->copied_seq && room < (__s32)(2 * tp->mss_cache);
+}
+
+static __always_inline void sample(struct sock *sk, struct tcp_sock *tp, struct conn_kept *k,
+				   __u64 now)
+{
+	enum conn_doing what = doing(sk, tp, k, now);
+	bool shut = !tp->snd_wnd, unread = is_unread(tp);
+
+	progress(tp, k, now);
+	k->sampled[what & (CONN_STATES - 1)]++;
+	k->zero_windows += shut;
+	k->unread += unread;
+	pass.sampled++;
+	if (what == CONN_AT_SEND_BUFFER || what == CONN_AT_WINDOW || what == CONN_AT_RECOVERY ||
+	    what == CONN_AT_DELAYED_ACK || unread)
+		heat(sk, k, now);
+	if (what != CONN_AT_IDLE || unread)
+		changed(k);
+}
+
+/* ---- telling ---- */
+
+static __always_inline void put_names(struct sock *sk, struct tcp_sock *tp, struct conn_now *n)
+{
+	struct in6_addr *local = &sk->__sk_common.skc_v6_rcv_saddr;
+	struct in6_addr *remote = &sk->__sk_common.skc_v6_daddr;
+
+	n->family = sk->__sk_common.skc_family;
+	n->local_port = sk->__sk_common.skc_num;
+	n->remote_port = bpf_ntohs(sk->__sk_common.skc_dport);
+	if (n->family == AF_INET6) {
+		bpf_probe_read_kernel(n->local, 16, local);
+		bpf_probe_read_kernel(n->remote, 16, remote);
+		if (*(__u64 *)n->remote == 0 && *(__u32 *)(n->remote + 8) == bpf_htonl(0xffff)) {
+			n->family = AF_INET;
+			n->flags |= CONN_MAPPED;
+			__builtin_memset(n->local, 0, 16);
+			__builtin_memset(n->remote, 0, 16);
+		}
+	}
+	if (n->family == AF_INET) {
+		*(__be32 *)n->local = sk->__sk_common.skc_rcv_saddr;
+		*(__be32 *)n->remote = sk->__sk_common.skc_daddr;
+	}
+	bpf_probe_read_kernel_str(n->cc, sizeof(n->cc),
+				  BPF_CORE_READ(tp, inet_conn.icsk_ca_ops, name));
+}
+
+static __always_inline void put_flags(struct sock *sk, struct tcp_sock *tp, struct conn_now *n)
+{
+	__u32 nonagle = BPF_CORE_READ_BITFIELD(tp, nonagle);
+	__u8 locks = BPF_CORE_READ_BITFIELD(sk, sk_userlocks);
+
+	if (nonagle & NAGLE_OFF)
+		n->flags |= CONN_NODELAY;
+	if (nonagle & NAGLE_CORK)
+		n->flags |= CONN_CORKED;
+	if (locks & SOCK_SNDBUF_LOCK)
+		n->flags |= CONN_SNDBUF_SET;
+	if (locks & SOCK_RCVBUF_LOCK)
+		n->flags |= CONN_RCVBUF_SET;
+	if (tp->inet_conn.icsk_ulp_ops)
+		n->flags |= CONN_KTLS;
+	if (bpf_core_field_exists(tp->is_mptcp) && BPF_CORE_READ(tp, is_mptcp))
+		n->flags |= CONN_MPTCP;
+	if (n->state == TCP_CLOSE_WAIT)
+		n->flags |= CONN_PASSIVE_CLOSED;
+}
+
+static __always_inline void put_now(struct sock *sk, struct tcp_sock *tp, struct conn_now *n)
+{
+	__u32 tick = bpf_jiffies64();
+	__u64 key = (__u64)sk;
+	struct conn_timers *t = bpf_map_lookup_elem(&timers, &key);
+
+	n->state = sk->__sk_common.skc_state;
+	put_names(sk, tp, n);
+	put_flags(sk, tp, n);
+	n->bytes_sent = tp->bytes_sent;
+	n->bytes_acked = tp->bytes_acked;
+	n->bytes_received = tp->bytes_received;
+	n->bytes_retrans = tp->bytes_retrans;
+	n->pacing_rate = sk->sk_pacing_status == SK_PACING_NONE ? ~0ULL : sk->sk_pacing_rate;
+	if (tp->rate_interval_us)
+		n->delivery_rate = (__u64)tp->rate_delivered * tp->mss_cache * 1000000ULL /
+				   tp->rate_interval_us;
+	for (int i = 0; i < 3; i++)
+		n->chrono[i] = chrono_of(tp, i, tick);
+	n->srtt_us = tp->srtt_us >> 3;
+	n->min_rtt_us = tp->rtt_min.s[0].v;
+	n->rto = tp->inet_conn.icsk_rto;
+	n->cwnd = tp->snd_cwnd;
+	n->ssthresh = tp->snd_ssthresh;
+	n->mss = tp->mss_cache;
+	n->snd_wnd = tp->snd_wnd;
+	n->rcv_wnd = tp->rcv_wnd;
+	n->sndbuf = sk->sk_sndbuf;
+	n->rcvbuf = sk->sk_rcvbuf;
+	n->wmem_queued = sk->sk_wmem_queued;
+	n->rmem = sk->sk_backlog.rmem_alloc.counter;
+	n->write_seq = tp->write_seq;
+	n->snd_una = tp->snd_una;
+	n->rcv_nxt = tp->rcv_nxt;
+	n->unsent = tp->write_seq - tp->snd_nxt;
+	n->unacked = tp->snd_nxt - tp->snd_una;
+	n->rcv_queue = tp->rcv_nxt - tp->copied_seq;
+	n->dsack_dups = tp->dsack_dups;
+	n->total_rto = total_rto_of(tp);
+	n->known = bpf_core_field_exists(tp->total_rto) ? CONN_KNOWS_RTO : 0;
+	if (t) {
+		n->delacks = t->delacks;
+		n->probes = t->probes;
+	}
+}
+
+/* False: there is no room in the ring; it is tried again the next time. */
+static __always_inline bool tell(struct sock *sk, struct tcp_sock *tp, struct conn_kept *k,
+				 __u64 now, bool closed)
+{
+	struct conn_told *e = bpf_ringbuf_reserve(&ring, sizeof(*e), 0);
+
+	if (!e)
+		return false;
+	until(k, now);
+	e->time = now;
+	e->sk = (__u64)sk;
+	e->closed = closed;
+	e->pad = 0;
+	__builtin_memcpy(&e->kept, k, sizeof(e->kept));
+	__builtin_memset(&e->now, 0, sizeof(e->now));
+	put_now(sk, tp, &e->now);
+	bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
+	k->told = k->changes;
+	k->longest_stall_us = k->longest_pause_us = k->rtt_max_us = 0;
+	k->rtt_min_us = ~0U;
+	k->loss_first = k->loss_last = k->write_first = 0;
+	return true;
+}
+
+#endif

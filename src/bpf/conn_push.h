@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
+/* Part of bpf/conns.bpf.c: what happens to a connection, counted as it happens. */
+#ifndef HOSTLAT_BPF_CONN_PUSH_H
+#define HOSTLAT_BPF_CONN_PUSH_H
+
+#include "bpf/conn_kept.h"
+
+#define IPPROTO_TCP_ 6
+#define MSG_PEEK_ 2
+#define EAGAIN_ 11
+#define ICSK_ACK_TIMER_ 2     /* include/net/inet_connection_sock.h */
+#define ICSK_TIME_LOSS_PROBE_ 5
+#define SOL_TCP_ 6
+#define TCP_CB_FLAGS 1008     /* TCP_BPF_SOCK_OPS_CB_FLAGS */
+
+/* Round trips that a peer's delayed-ACK timer makes longer by this (Linux: 40 ms, and a tick). */
+#define PEER_DELAY_MIN_US 35000
+#define PEER_DELAY_MAX_US 60000
+/* Segments in flight at which a queue can't be the reason. */
+#define PEER_DELAY_FLIGHT 2
+
+/* ---- calls ---- */
+
+static __always_inline __u32 size_bucket(__u32 bytes)
+{
+	__u32 i = 0, limit = 16;
+
+	for (; i < CONN_SIZES - 1 && bytes > limit; i++)
+		limit <<= 2;
+	return i;
+}
+
+/* The caller is the owner as far as anybody is. */
+static __always_inline void called_by(struct conn_kept *k)
+{
+	__u32 pid = bpf_get_current_pid_tgid() >> 32;
+
+	if (k->pid == pid)
+		return;
+	k->pid = pid;
+	bpf_get_current_comm(k->comm, sizeof(k->comm));
+	k->cgroup = bpf_get_current_cgroup_id();
+}
+
+/* Small calls in a row, before anything came back: they could have been one. */
+static __always_inline void count_small(struct tcp_sock *tp, struct conn_kept *k, __u32 bytes)
+{
+	bool small = bytes < tp->mss_cache / 2;
+
+	if (small && k->flags & KEPT_SMALL && k->send_una == tp->snd_una)
+		k->send_small++;
+	k->send_una = tp->snd_una;
+	if (small)
+		k->flags |= KEPT_SMALL;
+	else
+		k->flags &= ~KEPT_SMALL;
+}
+
+static __always_inline void sent(struct sock *sk, int ret)
+{
+	struct conn_kept *k = kept_of(sk);
+	struct tcp_sock *tp;
+	__u64 now, pause;
+
+	used(USE_SEND);
+	if (!k || k->flags & KEPT_THINNED)
+		return;
+	changed(k);
+	called_by(k);
+	if (ret <= 0) {
+		if (ret == -EAGAIN_)
+			k->send_blocked++;
+		return;
+	}
+	tp = bpf_skc_to_tcp_sock(sk);
+	if (!tp)
+		return;
+	now = bpf_ktime_get_ns();
+	pause = k->last_send && now > k->last_send ? (now - k->last_send) / 1000 : 0;
+	if (pause > k->longest_pause_us)
+		k->longest_pause_us = pause;
+	k->last_send = now;
+	k->send_calls++;
+	k->send_bytes += ret;
+	k->send_sizes[size_bucket(ret) & (CONN_SIZES - 1)]++;
+	count_small(tp, k, ret);
+	warm_up(sk, k);
+}
+
+static __always_inline void received(struct sock *sk, int ret)
+{
+	struct conn_kept *k = kept_of(sk);
+
+	used(USE_RECV);
+	if (!k || k->flags & KEPT_THINNED)
+		return;
+	changed(k);
+	called_by(k);
+	if (ret <= 0)
+		return;
+	k->recv_calls++;
+	k->recv_bytes += ret;
+	k->recv_sizes[size_bucket(ret) & (CONN_SIZES - 1)]++;
+	k->flags &= ~KEPT_SMALL;
+}
+
+/* ---- losses ---- */
+
+static __always_inline void retransmitted(struct sock *sk, struct sk_buff *skb)
+{
+	struct tcp_sock *tp = bpf_skc_to_tcp_sock(sk);
+	struct conn_kept *k = tp ? kept_of(sk) : NULL;
+	struct tcp_skb_cb *cb = (struct tcp_skb_cb *)skb->cb;
+	__u32 segments, seq;
+	__u64 now, since;
+	__u8 ca;
+
+	used(USE_RARE);
+	if (!k)
+		return;
+	now = bpf_ktime_get_ns();
+	segments = BPF_CORE_READ(cb, tcp_gso_segs);
+	seq = BPF_CORE_READ(cb, seq);
+	ca = ca_state_of(tp);
+	progress(tp, k, now);
+	if (ca != CA_LOSS && ca != CA_RECOVERY &&
+	    tp->inet_conn.icsk_pending == ICSK_TIME_LOSS_PROBE_)
+		k->tlp++;
+	else if (ca != CA_LOSS)
+		k->fast_retransmit += segments ? segments : 1;
+	if (!k->stall_since) {
+		since = tp->delivered_mstamp * 1000; /* also set when a flight begins */
+		if (k->una_time > since && tp->snd_una != tp->snd_nxt)
+			since = k->una_time;
+		k->stall_since = since < now ? since : now;
+		k->stall_una = tp->snd_una;
+		if (!k->repair_since)
+			k->repair_since = k->stall_since;
+	}
+	if ((__s32)(seq - k->burst_from) >= 0 && (__s32)(k->burst_to - seq) > 0) {
+		k->idle_bursts_lost++;
+		k->burst_to = k->burst_from; /* it is counted */
+	}
+	if (!k->loss_first)
+		k->loss_first = now;
+	k->loss_last = now;
+	heat(sk, k, now);
+	changed(k);
+}
+
+/* ---- round trips ---- */
+
+/* Whoever accepts is flagged before it is kept. */
+static __always_inline void ops_begin(struct bpf_sock_ops *ops)
+{
+	struct bpf_sock *bsk = ops->sk;
+	struct conn_kept *k;
+
+	if (!bsk || !following)
+		return;
+	used(USE_RARE);
+	bpf_sock_ops_cb_flags_set(ops, ops->bpf_sock_ops_cb_flags | BPF_SOCK_OPS_RTT_CB_FLAG |
+				       BPF_SOCK_OPS_RTO_CB_FLAG);
+	k = bpf_sk_storage_get(&kept, bsk, NULL, 0);
+	if (k)
+		k->flags |= KEPT_RTT | KEPT_FLAGGED;
+}
+
+/*
+ * A peer that delays its ACK makes a round trip longer by its timer, when there is nothing in
+ * flight that could have queued. What this end holds back meanwhile is not sent yet.
+ */
+static __always_inline void peer_delay(struct tcp_sock *tp, struct conn_kept *k, __u32 rtt)
+{
+	__u32 min = tp->rtt_min.s[0].v, acked = tp->delivered - k->delivered;
+	__u32 more = rtt > min ? rtt - min : 0;
+
+	if (more < PEER_DELAY_MIN_US || more > PEER_DELAY_MAX_US ||
+	    tp->packets_out + acked > PEER_DELAY_FLIGHT)
+		return;
+	k->peer_delacks++;
+	if (tp->write_seq != tp->snd_nxt)
+		k->delacks_harmful++;
+}
+
+/* What is acknowledged after a pause was sent at once: as much as the window had left. */
+static __always_inline void after_pause(struct tcp_sock *tp, struct conn_kept *k, __u32 rtt,
+					__u64 now)
+{
+	__u32 flight = tp->packets_out + tp->delivered - k->delivered;
+	__u64 began = now - (__u64)rtt * 1000;
+
+	k->write_first = began;
+	if (flight * 2 >= k->cwnd && flight > 10) { /* the initial window is no burst */
+		k->idle_bursts++;
+		k->burst_from = tp->snd_una;
+		k->burst_to = tp->snd_nxt;
+	}
+	if (tp->snd_cwnd < k->cwnd - k->cwnd / 4 && tp->write_seq != tp->snd_nxt)
+		k->idle_restarts++;
+}
+
+static __always_inline void ops_rtt(struct bpf_sock_ops *ops)
+{
+	struct bpf_sock *bsk = ops->sk;
+	struct conn_kept *k;
+	struct tcp_sock *tp;
+	__u64 now, pause;
+	__u32 rtt;
+
+	used(USE_RTT);
+	if (!bsk)
+		return;
+	tp = bpf_skc_to_tcp_sock(bsk);
+	k = tp ? bpf_sk_storage_get(&kept, bsk, NULL, 0) : NULL;
+	if (!k)
+		return;
+	if (k->flags & KEPT_THINNED) {
+		bpf_sock_ops_cb_flags_set(ops, ops->bpf_sock_ops_cb_flags &
+					       ~BPF_SOCK_OPS_RTT_CB_FLAG);
+		k->flags &= ~KEPT_RTT;
+		return;
+	}
+	now = bpf_ktime_get_ns();
+	rtt = tp->rack.rtt_us; /* args[0] is it, since 6.10 only */
+	k->rtt_samples++;
+	k->rtt_sum_us += rtt;
+	if (rtt < k->rtt_min_us)
+		k->rtt_min_us = rtt;
+	if (rtt > k->rtt_max_us)
+		k->rtt_max_us = rtt;
+	peer_delay(tp, k, rtt);
+	pause = now > k->una_time ? now - k->una_time : 0;
+	if (pause > tp->inet_conn.icsk_rto * tick_ns + (__u64)rtt * 1000 && !k->stall_since)
+		after_pause(tp, k, rtt, now);
+	progress(tp, k, now);
+	k->cwnd = tp->snd_cwnd > 65535 ? 65535 : tp->snd_cwnd;
+	k->delivered = tp->delivered;
+	changed(k);
+}
+
+static __always_inline void ops_rto(struct bpf_sock_ops *ops)
+{
+	struct bpf_sock *bsk = ops->sk;
+	struct conn_kept *k = bsk ? bpf_sk_storage_get(&kept, bsk, NULL, 0) : NULL;
+
+	if (!k)
+		return;
+	used(USE_RARE);
+	k->rto++;
+	changed(k);
+}
+
+static __always_inline void set_flags(struct sock *sk, int flags)
+{
+	bpf_setsockopt(sk, SOL_TCP_, TCP_CB_FLAGS, &flags, sizeof(flags));
+}
+
+/* Of a connection from before; a kernel that can't is known by KEPT_RTT missing. */
+static __always_inline void flag(struct sock *sk, struct tcp_sock *tp, struct conn_kept *k)
+{
+	int old = tp->bpf_sock_ops_cb_flags;
+	int flags = old | BPF_SOCK_OPS_RTT_CB_FLAG | BPF_SOCK_OPS_RTO_CB_FLAG;
+
+	if (k->flags & KEPT_THINNED)
+		return;
+	if (bpf_setsockopt(sk, SOL_TCP_, TCP_CB_FLAGS, &flags, sizeof(flags)))
+		return;
+	k->flags |= KEPT_RTT | (old == flags ? 0 : KEPT_FLAGGED);
+}
+
+static __always_inline void unflag(struct sock *sk, struct tcp_sock *tp)
+{
+	set_flags(sk, tp->bpf_sock_ops_cb_flags &
+		      ~(BPF_SOCK_OPS_RTT_CB_FLAG | BPF_SOCK_OPS_RTO_CB_FLAG));
+}
+
+/* ---- timers ---- */
+
+static __always_inline struct conn_timers *timers_of(__u64 key)
+{
+	static const struct conn_timers none = {};
+	struct conn_timers *t = bpf_map_lookup_elem(&timers, &key);
+
+	if (t)
+		return t;
+	bpf_map_update_elem(&timers, &key, &none, BPF_NOEXIST);
+	t = bpf_map_lookup_elem(&timers, &key);
+	if (!t)
+		lost(LOST_TIMERS);
+	return t;
+}
+
+/* net/ipv4/tcp_timer.c, tcp_delack_timer_handler(): an ACK is due, and is sent. */
+static __always_inline void delack_fired(struct timer_list *timer)
+{
+	__u64 sk = (__u64)timer - bpf_core_field_offset(struct inet_connection_sock,
+							icsk_delack_timer);
+	struct inet_connection_sock *icsk = (void *)sk;
+	struct conn_timers *t;
+
+	used(USE_TIMER);
+	if (!(BPF_CORE_READ(icsk, icsk_ack.pending) & ICSK_ACK_TIMER_))
+		return;
+	t = timers_of(sk);
+	if (t)
+		t->delacks++;
+}
+
+/* ... tcp_send_loss_probe(): new data if there is some; else it is a retransmission's. */
+static __always_inline void write_fired(struct timer_list *timer)
+{
+	__u64 sk = (__u64)timer - bpf_core_field_offset(struct inet_connection_sock,
+							icsk_retransmit_timer);
+	struct inet_connection_sock *icsk = (void *)sk;
+	struct tcp_sock *tp = (void *)sk;
+	struct conn_timers *t;
+	__u32 flight;
+
+	used(USE_TIMER);
+	if (BPF_CORE_READ(icsk, icsk_pending) != ICSK_TIME_LOSS_PROBE_ ||
+	    BPF_CORE_READ(tp, tlp_high_seq) ||
+	    BPF_CORE_READ(tp, write_seq) == BPF_CORE_READ(tp, snd_nxt))
+		return;
+	flight = BPF_CORE_READ(tp, snd_nxt) - BPF_CORE_READ(tp, snd_una);
+	if (flight >= BPF_CORE_READ(tp, snd_wnd))
+		return;
+	t = timers_of(sk);
+	if (t)
+		t->probes++;
+}
+
+#endif

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0)
+/*
+ * What limits each TCP connection: events are counted beside the socket as they happen, states are
+ * sampled by iterators. Records leave by one ring. docs/design/connections.md.
+ */
+#include <linux/bpf.h>
+#include <linux/types.h>
+#include <stdbool.h>
+
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_endian.h>
+#include <bpf/bpf_tracing.h>
+
+#include "bpf/abi_conns.h"
+#include "bpf/kernel/types.h"
+#include "bpf/conn_kept.h"
+#include "bpf/conn_poll.h"
+#include "bpf/conn_push.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+/* ---- from the first to the last ---- */
+
+SEC("tp_btf/inet_sock_set_state")
+int BPF_PROG(conn_state, struct sock *sk, int from, int to)
+{
+	struct tcp_sock *tp;
+	struct conn_kept *k;
+	__u64 now, key = (__u64)sk;
+
+	if (to != TCP_ESTABLISHED && to != TCP_CLOSE)
+		return 0;
+	if (!following)
+		return 0;
+	tp = bpf_skc_to_tcp_sock(sk);
+	if (!tp)
+		return 0;
+	used(USE_RARE);
+	now = bpf_ktime_get_ns();
+	if (to == TCP_ESTABLISHED) {
+		k = bpf_sk_storage_get(&kept, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+		if (k)
+			begin(sk, tp, k, now,
+			      KEPT_BEGAN | (from == TCP_SYN_RECV ? KEPT_ACCEPTED : 0));
+		else
+			lost(LOST_NO_MEMORY);
+		return 0;
+	}
+	k = kept_of(sk);
+	if (!k)
+		return 0;
+	progress(tp, k, now);
+	if (!tell(sk, tp, k, now, true))
+		lost(LOST_RING);
+	bpf_map_delete_elem(&timers, &key);
+	bpf_sk_storage_delete(&kept, sk);
+	return 0;
+}
+
+/* ---- calls ---- */
+
+SEC("tp_btf/sock_send_length")
+int BPF_PROG(conn_send, struct sock *sk, int ret, int flags)
+{
+	if (sk->sk_protocol == IPPROTO_TCP_)
+		sent(sk, ret);
+	return 0;
+}
+
+SEC("tp_btf/sock_recv_length")
+int BPF_PROG(conn_recv, struct sock *sk, int ret, int flags)
+{
+	if (sk->sk_protocol == IPPROTO_TCP_ && !(flags & MSG_PEEK_))
+		received(sk, ret);
+	return 0;
+}
+
+/* Where there are no such tracepoints. */
+SEC("fexit/tcp_sendmsg")
+int BPF_PROG(conn_send_fexit, struct sock *sk, void *msg, __u64 size, int ret)
+{
+	sent(sk, ret);
+	return 0;
+}
+
+SEC("fexit/tcp_recvmsg")
+int BPF_PROG(conn_recv_fexit, struct sock *sk, void *msg, __u64 len, int flags, int *addr_len,
+	     int ret)
+{
+	if (!(flags & MSG_PEEK_))
+		received(sk, ret);
+	return 0;
+}
+
+/* ---- losses ---- */
+
+SEC("tp_btf/tcp_retransmit_skb")
+int BPF_PROG(conn_retransmit, struct sock *sk, struct sk_buff *skb, int err)
+{
+	if (!err)
+		retransmitted(sk, skb);
+	return 0;
+}
+
+/* Until 6.15 it has two arguments, and comes only if it was sent. */
+SEC("tp_btf/tcp_retransmit_skb")
+int BPF_PROG(conn_retransmit_two, struct sock *sk, struct sk_buff *skb)
+{
+	retransmitted(sk, skb);
+	return 0;
+}
+
+SEC("tp_btf/tcp_cong_state_set")
+int BPF_PROG(conn_congestion, struct sock *sk, __u8 state)
+{
+	struct tcp_sock *tp = bpf_skc_to_tcp_sock(sk);
+	struct conn_kept *k = tp ? kept_of(sk) : NULL;
+	__u64 now;
+
+	if (!k || k->ca == state)
+		return 0;
+	used(USE_RARE);
+	now = bpf_ktime_get_ns();
+	until(k, now);
+	progress(tp, k, now);
+	k->ca = state;
+	if (state == CA_RECOVERY)
+		k->recoveries++;
+	if (state == CA_RECOVERY || state == CA_LOSS) {
+		if (!k->repair_since)
+			k->repair_since = now;
+		heat(sk, k, now);
+	}
+	repaired(k, now);
+	changed(k);
+	return 0;
+}
+
+/* ---- round trips and timers ---- */
+
+SEC("sockops")
+int conn_ops(struct bpf_sock_ops *ops)
+{
+	switch (ops->op) {
+	case BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB:
+	case BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB:
+		ops_begin(ops);
+		break;
+	case BPF_SOCK_OPS_RTT_CB:
+		ops_rtt(ops);
+		break;
+	case BPF_SOCK_OPS_RTO_CB:
+		ops_rto(ops);
+		break;
+	}
+	return 1;
+}
+
+SEC("tp_btf/timer_expire_entry")
+int BPF_PROG(conn_timer, struct timer_list *timer)
+{
+	void *function = timer->function;
+
+	if (function == delack_function && function)
+		delack_fired(timer);
+	else if (function == write_function && function)
+		write_fired(timer);
+	return 0;
+}
+
+/* ---- passes ---- */
+
+/* Cools what has been without a problem or without data for long. */
+static __always_inline void cool(struct sock *sk, struct tcp_sock *tp, struct conn_kept *k,
+				 __u64 now)
+{
+	__u64 last = k->last_send > k->una_time ? k->last_send : k->una_time;
+
+	if (k->level == LEVEL_HOT && now > k->problem + cool_ns) {
+		k->level = LEVEL_REST;
+		warm_up(sk, k);
+		bpf_sk_storage_delete(&hot, sk);
+	} else if (k->level == LEVEL_WARM && !tp->packets_out && now > last + rest_ns) {
+		k->level = LEVEL_REST;
+		bpf_sk_storage_delete(&warm, sk);
+	}
+}
+
+/* The ring has room for so many records more, or the pass is interrupted. */
+#define RING_SPARE (64 * sizeof(struct conn_told))
+
+static __always_inline void visit(struct bpf_iter_meta *meta, struct sock *sk,
+				  struct tcp_sock *tp, struct conn_kept *k)
+{
+	__u64 now = bpf_ktime_get_ns();
+	__u8 enough = 0;
+
+	pass.members++;
+	if (pass.level < LEVELS && k->level != pass.level)
+		return;
+	if (pass.sample)
+		sample(sk, tp, k, now);
+	if (!pass.tell)
+		return;
+	if (pass.tell == 2 || k->changes != k->told) {
+		if (tell(sk, tp, k, now, false))
+			pass.told++;
+	}
+	cool(sk, tp, k, now);
+	/* One byte of output ends this read(): user space then empties the ring and goes on. */
+	if (CONN_RING - bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) < RING_SPARE)
+		bpf_seq_write(meta->seq, &enough, 1);
+}
+
+SEC("iter/bpf_sk_storage_map")
+int conn_visit(struct bpf_iter__bpf_sk_storage_map *ctx)
+{
+	struct sock *sk = ctx->sk;
+	struct conn_kept *k;
+	struct tcp_sock *tp;
+
+	if (!sk || !ctx->value)
+		return 0;
+	tp = bpf_skc_to_tcp_sock(sk);
+	if (!tp)
+		return 0;
+	k = kept_of(sk);
+	if (k)
+		visit(ctx->meta, sk, tp, k);
+	return 0;
+}
+
+/* What is there when hostlat starts: of one network namespace. */
+SEC("iter/tcp")
+int conn_existing(struct bpf_iter__tcp *ctx)
+{
+	struct sock_common *skc = ctx->sk_common;
+	struct tcp_sock *tp;
+	struct conn_kept *k;
+	struct sock *sk;
+
+	if (!skc)
+		return 0;
+	tp = bpf_skc_to_tcp_sock(skc);
+	if (!tp || skc->skc_state == TCP_LISTEN)
+		return 0;
+	sk = (struct sock *)tp;
+	pass.members++;
+	if (pass.follow == 2) {
+		k = kept_of(sk);
+		if (k && k->flags & KEPT_FLAGGED)
+			unflag(sk, tp);
+		return 0;
+	}
+	k = kept_of(sk);
+	if (k)
+		return 0;
+	k = bpf_sk_storage_get(&kept, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+	if (!k) {
+		lost(LOST_NO_MEMORY);
+		return 0;
+	}
+	begin(sk, tp, k, bpf_ktime_get_ns(), 0);
+	flag(sk, tp, k);
+	pass.told++;
+	return 0;
+}
+
+/* Who holds a socket that nobody has used since: by descriptor. */
+SEC("iter/task_file")
+int conn_owner(struct bpf_iter__task_file *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct file *file = ctx->file;
+	struct conn_kept *k;
+	struct socket *socket;
+	struct sock *sk;
+
+	if (!task || !file || task->pid != task->tgid)
+		return 0;
+	socket = bpf_sock_from_file(file);
+	if (!socket)
+		return 0;
+	sk = socket->sk;
+	if (!sk || sk->sk_protocol != IPPROTO_TCP_)
+		return 0;
+	k = kept_of(sk);
+	if (!k || k->pid)
+		return 0;
+	k->pid = task->tgid;
+	bpf_probe_read_kernel(k->comm, sizeof(k->comm), task->comm);
+	changed(k);
+	return 0;
+}

@@ -1,0 +1,554 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "probe/conns_probe.h"
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/bug.h"
+#include "base/parse.h"
+#include "base/strbuf.h"
+#include "clock/clock.h"
+#include "event/kinds.h"
+#include "host/cgroup.h"
+#include "probe/conns_told.h"
+#include "probe/hook.h"
+#include "bpf/conns.skel.h"
+
+#define WHY_MAX 160
+
+struct conns_probe {
+	struct conns_bpf *skel;
+	struct ring_buffer *ring;
+	struct bpf_link *visit[LEVELS]; /* iterators: of the storage of all, of warm, of hot */
+	struct bpf_link *existing;      /* over iter/tcp */
+	struct strbuf missing;          /* lines "name: why" */
+	uint64_t started;
+	struct conns_told told;
+	size_t handed;                  /* of its events, by conns_probe_block() */
+};
+
+/* ---- what this kernel takes ---- */
+
+/* Which programs make a thing known; the first of a place that this kernel takes is loaded. */
+struct place {
+	const char *program;
+	enum hook_kind kind;
+	const char *target;
+	enum { NEEDED, WANTED, INSTEAD /* of the one before */ } how;
+	uint32_t known;
+	const char *what;
+};
+
+#define CALLS CONN_KNOWS_CALLS
+#define RTTS (CONN_KNOWS_RTT | CONN_KNOWS_PEER_DELACKS)
+
+static const struct place places[] = {
+	{ "conn_state", HOOK_TP_BTF, "inet_sock_set_state", NEEDED, 0, "connections" },
+	{ "conn_send", HOOK_TP_BTF, "sock_send_length", WANTED, CALLS, "calls" },
+	{ "conn_send_fexit", HOOK_FEXIT, "tcp_sendmsg", INSTEAD, CALLS, "calls" },
+	{ "conn_recv", HOOK_TP_BTF, "sock_recv_length", WANTED, CALLS, "calls" },
+	{ "conn_recv_fexit", HOOK_FEXIT, "tcp_recvmsg", INSTEAD, CALLS, "calls" },
+	{ "conn_retransmit", HOOK_TP_BTF, "tcp_retransmit_skb", WANTED, CONN_KNOWS_LOSSES,
+	  "losses" },
+	{ "conn_congestion", HOOK_TP_BTF, "tcp_cong_state_set", WANTED, CONN_KNOWS_LOSSES,
+	  "losses" },
+	{ "conn_timer", HOOK_TP_BTF, "timer_expire_entry", WANTED, CONN_KNOWS_DELACKS,
+	  "delayed ACKs" },
+};
+
+static void say_missing(struct conns_probe *p, const char *what, const char *why)
+{
+	strbuf_printf(&p->missing, "%s: %s\n", what, why);
+}
+
+/* Arguments of a tracepoint, as the kernel's types have them; 0: not known. */
+static int arguments_of(const char *tracepoint)
+{
+	const struct btf *btf = hook_kernel_btf();
+	const struct btf_type *t;
+	char name[128];
+	int id;
+
+	snprintf(name, sizeof(name), "btf_trace_%s", tracepoint);
+	id = btf ? btf__find_by_name_kind(btf, name, BTF_KIND_TYPEDEF) : -ENOENT;
+	if (id < 0)
+		return 0;
+	t = btf__type_by_id(btf, btf__type_by_id(btf, (__u32)id)->type); /* a pointer */
+	t = btf__type_by_id(btf, t->type);
+	return btf_is_func_proto(t) ? btf_vlen(t) - 1 : 0; /* the first is the tracer's own */
+}
+
+static bool is_taken(struct conns_probe *p, const struct place *place, bool needed)
+{
+	const struct hook hook = { .kind = place->kind, .target = place->target };
+	struct bpf_program *program = bpf_object__find_program_by_name(p->skel->obj,
+								       place->program);
+	char why[WHY_MAX];
+	bool taken = needed && !hook_try(&hook, why, sizeof(why));
+
+	bpf_program__set_autoload(program, taken);
+	return taken;
+}
+
+/* What all of its places give is known. */
+static int select_programs(struct conns_probe *p, char *why, size_t size)
+{
+	uint32_t missing = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
+		const struct place *place = &places[i];
+		bool taken = is_taken(p, place, true);
+
+		if (i + 1 < ARRAY_LEN(places) && places[i + 1].how == INSTEAD)
+			taken |= is_taken(p, &places[++i], !taken);
+		if (!taken && place->how == NEEDED) {
+			snprintf(why, size, "this kernel doesn't take programs at %s",
+				 place->target);
+			return -ENOENT;
+		}
+		p->told.known |= place->known;
+		if (taken)
+			continue;
+		missing |= place->known;
+		say_missing(p, place->what, "this kernel has no hook for them");
+	}
+	p->told.known &= ~missing;
+	if (arguments_of("tcp_retransmit_skb") == 3)
+		bpf_program__set_autoload(p->skel->progs.conn_retransmit_two, false);
+	else if (p->told.known & CONN_KNOWS_LOSSES) {
+		bpf_program__set_autoload(p->skel->progs.conn_retransmit, false);
+	} else {
+		bpf_program__set_autoload(p->skel->progs.conn_retransmit_two, false);
+	}
+	return 0;
+}
+
+/* ---- attaching ---- */
+
+/* Of round trips, the kernel tells programs of a cgroup; containers are below the root. */
+static void attach_ops(struct conns_probe *p)
+{
+	char path[HOST_PATH_MAX];
+	int err = host_cgroup2_mount(NULL, path, sizeof(path)), fd;
+
+	if (err) {
+		say_missing(p, "round trips", "there is no cgroup2 file system");
+		return;
+	}
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	p->skel->links.conn_ops = fd < 0 ? NULL :
+				  bpf_program__attach_cgroup(p->skel->progs.conn_ops, fd);
+	err = errno;
+	if (fd >= 0)
+		close(fd);
+	if (p->skel->links.conn_ops)
+		p->told.known |= RTTS | CONN_KNOWS_RTO;
+	else
+		say_missing(p, "round trips", strerror(err));
+}
+
+static int attach_visits(struct conns_probe *p)
+{
+	const struct bpf_map *maps[LEVELS] = {
+		p->skel->maps.kept, p->skel->maps.warm, p->skel->maps.hot,
+	};
+
+	for (int i = 0; i < LEVELS; i++) {
+		union bpf_iter_link_info info = { .map.map_fd = (__u32)bpf_map__fd(maps[i]) };
+		LIBBPF_OPTS(bpf_iter_attach_opts, options, .link_info = &info,
+			    .link_info_len = sizeof(info));
+
+		p->visit[i] = bpf_program__attach_iter(p->skel->progs.conn_visit, &options);
+		if (!p->visit[i])
+			return -errno;
+	}
+	p->existing = bpf_program__attach_iter(p->skel->progs.conn_existing, NULL);
+	return p->existing ? 0 : -errno;
+}
+
+static int attach(struct conns_probe *p)
+{
+	struct bpf_program *program;
+	int err;
+
+	bpf_object__for_each_program(program, p->skel->obj) {
+		enum bpf_attach_type type = bpf_program__expected_attach_type(program);
+
+		/* What has a target of its own is attached by hand. */
+		if (type == BPF_TRACE_ITER || program == p->skel->progs.conn_ops)
+			bpf_program__set_autoattach(program, false);
+	}
+	err = conns_bpf__attach(p->skel);
+	if (err)
+		return err;
+	attach_ops(p);
+	return attach_visits(p);
+}
+
+/* ---- passes ---- */
+
+static uint64_t thread_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
+}
+
+static int take_record(void *ctx, void *data, size_t size)
+{
+	if (size >= sizeof(struct conn_told))
+		conns_told_take(&((struct conns_probe *)ctx)->told, data);
+	return 0;
+}
+
+static void empty_ring(struct conns_probe *p)
+{
+	int n = ring_buffer__consume(p->ring);
+
+	if (n < 0 && !p->told.err)
+		p->told.err = n;
+}
+
+/* The iterator says by a byte that the ring wants to be emptied; at its end it says nothing. */
+static int run_iterator(struct conns_probe *p, int fd)
+{
+	char byte;
+	ssize_t n;
+
+	do {
+		n = read(fd, &byte, 1);
+		if (n > 0)
+			empty_ring(p);
+	} while (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)));
+	return n < 0 ? -errno : 0;
+}
+
+static int run_link(struct conns_probe *p, const struct bpf_link *link)
+{
+	int fd = bpf_iter_create(bpf_link__fd(link)), err;
+
+	if (fd < 0)
+		return -errno;
+	err = run_iterator(p, fd);
+	close(fd);
+	return err;
+}
+
+static int visit(struct conns_probe *p, enum conn_level level, bool tell, struct conns_pass *pass)
+{
+	volatile struct conn_pass *b = &p->skel->bss->pass;
+	uint64_t before = thread_ns();
+	int err;
+
+	b->members = b->told = b->sampled = 0;
+	b->sample = !tell;
+	b->tell = tell;
+	b->level = level == LEVEL_REST ? LEVELS : level;
+	err = run_link(p, p->visit[level]);
+	if (tell)
+		empty_ring(p);
+	pass->members = b->members;
+	pass->told = b->told;
+	pass->cpu_ns = thread_ns() - before;
+	return err ? err : p->told.err;
+}
+
+int conns_probe_sample(struct conns_probe *p, enum conn_level level, struct conns_pass *pass)
+{
+	return visit(p, level, false, pass);
+}
+
+static int by_end(const void *a, const void *b)
+{
+	const struct event_conn *x = a, *y = b;
+
+	return x->to < y->to ? -1 : x->to > y->to;
+}
+
+int conns_probe_read(struct conns_probe *p, enum conn_level level, struct event_sink *sink,
+		     struct event_dict *dict, struct conns_pass *pass)
+{
+	int err;
+
+	vec_clear(&p->told.events);
+	p->handed = 0;
+	p->told.err = 0;
+	p->told.sink = sink;
+	p->told.dict = dict;
+	err = visit(p, level, true, pass);
+	if (p->told.events.len)
+		qsort(p->told.events.items, p->told.events.len, sizeof(struct event_conn), by_end);
+	return err;
+}
+
+bool conns_probe_block(struct conns_probe *p, struct event_block *block)
+{
+	const struct event_conn *first = p->told.events.items + p->handed;
+	size_t n = p->told.events.len - p->handed;
+
+	if (n > EVENT_BLOCK_SIZE / sizeof(*first))
+		n = EVENT_BLOCK_SIZE / sizeof(*first);
+	if (!n)
+		return false;
+	*block = (struct event_block){
+		.kind = EV_CONN, .core = EVENT_CORE_NONE, .count = (uint32_t)n,
+		.record_size = sizeof(*first), .first = first->to, .last = first[n - 1].to,
+		.reach = UINT64_MAX, .size = n * sizeof(*first), .data = first,
+	};
+	for (size_t i = 0; i < n; i++)
+		if (first[i].from < block->reach)
+			block->reach = first[i].from;
+	p->handed += n;
+	return true;
+}
+
+/* ---- connections from before ---- */
+
+struct existing {
+	struct conns_probe *probe;
+	int fd;
+};
+
+/* An iterator sees the namespace in which it was made. */
+static int make_iterator(void *ctx)
+{
+	struct existing *e = ctx;
+
+	e->fd = bpf_iter_create(bpf_link__fd(e->probe->existing));
+	return e->fd < 0 ? -errno : 0;
+}
+
+/* `follow`: as in struct conn_pass. */
+static void each_namespace(struct conns_probe *p, uint32_t follow)
+{
+	p->skel->bss->pass.follow = follow;
+	for (size_t i = 0; i < p->told.namespaces.len; i++) {
+		struct existing e = { .probe = p };
+		int err = host_netns_run(&p->told.namespaces.items[i], make_iterator, &e);
+
+		if (!err) {
+			err = run_iterator(p, e.fd);
+			close(e.fd);
+		}
+		if (err && follow == 1) {
+			char what[HOST_LABEL_MAX + 64];
+
+			snprintf(what, sizeof(what), "connections from before in namespace %s",
+				 p->told.namespaces.items[i].name);
+			say_missing(p, what, strerror(-err));
+		}
+	}
+}
+
+static int find_owners(struct conns_probe *p)
+{
+	struct bpf_link *link = bpf_program__attach_iter(p->skel->progs.conn_owner, NULL);
+	int err;
+
+	if (!link)
+		return -errno;
+	err = run_link(p, link);
+	bpf_link__destroy(link);
+	return err;
+}
+
+/* ---- life ---- */
+
+/* The kernel's coarse clock moves once per tick. */
+static uint64_t tick_length(void)
+{
+	struct timespec t;
+
+	clock_getres(CLOCK_MONOTONIC_COARSE, &t);
+	return (uint64_t)t.tv_nsec;
+}
+
+static int load(struct conns_probe *p, char *why, size_t size)
+{
+	int err;
+
+	p->skel = conns_bpf__open();
+	if (!p->skel)
+		return -errno;
+	err = select_programs(p, why, size);
+	if (err)
+		return err;
+	p->told.tick_ns = tick_length();
+	p->skel->rodata->tick_ns = p->told.tick_ns;
+	err = conns_bpf__load(p->skel);
+	if (err)
+		return err;
+	p->told.known |= CONN_KNOWS_TIMES | CONN_KNOWS_CHRONO | CONN_KNOWS_SPURIOUS |
+		    CONN_KNOWS_RCV_WND | CONN_KNOWS_GAUGES;
+	p->ring = ring_buffer__new(bpf_map__fd(p->skel->maps.ring), take_record, p, NULL);
+	return p->ring ? 0 : -errno;
+}
+
+static int start(struct conns_probe *p)
+{
+	int err = attach(p);
+
+	if (err)
+		return err;
+	err = host_netns_list(NULL, &p->told.namespaces);
+	if (err)
+		return err;
+	p->started = clock_mono_ns(clock_system());
+	p->skel->bss->following = 1;
+	each_namespace(p, 1);
+	return find_owners(p);
+}
+
+int conns_probe_open(struct conns_probe **out, char *why, size_t size)
+{
+	struct conns_probe *p = calloc(1, sizeof(*p));
+	int err;
+
+	*out = NULL;
+	why[0] = '\0';
+	if (!p)
+		return -ENOMEM;
+	strbuf_init(&p->missing, 65536);
+	err = conns_told_init(&p->told);
+	if (!err)
+		err = load(p, why, size);
+	if (!err)
+		err = start(p);
+	if (err) {
+		if (!why[0])
+			snprintf(why, size, "connections can't be followed: %s%s", strerror(-err),
+				 err == -EPERM ? " (run it as root, or with CAP_BPF, CAP_PERFMON "
+						 "and CAP_NET_ADMIN)" : "");
+		conns_probe_free(p);
+		return err;
+	}
+	*out = p;
+	return 0;
+}
+
+void conns_probe_free(struct conns_probe *p)
+{
+	if (!p)
+		return;
+	if (p->existing)
+		each_namespace(p, 2);
+	ring_buffer__free(p->ring);
+	for (int i = 0; i < LEVELS; i++)
+		bpf_link__destroy(p->visit[i]);
+	bpf_link__destroy(p->existing);
+	conns_bpf__destroy(p->skel);
+	conns_told_release(&p->told);
+	strbuf_release(&p->missing);
+	free(p);
+}
+
+void conns_probe_thin(struct conns_probe *p, uint32_t n)
+{
+	p->skel->data->thin_one_in = n;
+}
+
+/* ---- what it says of itself ---- */
+
+static void each_count(const struct conns_probe *p, uint64_t *used, uint64_t *lost)
+{
+	int cpus = libbpf_num_possible_cpus();
+	const size_t n = USE_MAX + CONN_LOST_MAX;
+	uint64_t *values = calloc((size_t)cpus, n * sizeof(*values));
+	uint32_t zero = 0;
+
+	if (values && !bpf_map_lookup_elem(bpf_map__fd(p->skel->maps.counters), &zero, values)) {
+		for (int cpu = 0; cpu < cpus; cpu++) {
+			for (int i = 0; i < USE_MAX; i++)
+				used[i] += values[(size_t)cpu * n + (size_t)i];
+			for (int i = 0; i < CONN_LOST_MAX; i++)
+				lost[i] += values[(size_t)cpu * n + USE_MAX + (size_t)i];
+		}
+	}
+	free(values);
+}
+
+void conns_probe_lost(const struct conns_probe *p, struct conns_lost *lost)
+{
+	uint64_t used[USE_MAX] = { 0 }, n[CONN_LOST_MAX] = { 0 };
+
+	each_count(p, used, n);
+	*lost = (struct conns_lost){
+		.no_memory = n[LOST_NO_MEMORY], .ring = n[LOST_RING], .timers = n[LOST_TIMERS],
+	};
+}
+
+void conns_probe_uses(const struct conns_probe *p, uint64_t uses[USE_MAX])
+{
+	uint64_t lost[CONN_LOST_MAX] = { 0 };
+
+	memset(uses, 0, USE_MAX * sizeof(*uses));
+	each_count(p, uses, lost);
+}
+
+static enum conn_use use_of(const char *program)
+{
+	static const struct {
+		const char *name;
+		enum conn_use use;
+	} uses[] = {
+		{ "conn_send", USE_SEND }, { "conn_send_fexit", USE_SEND },
+		{ "conn_recv", USE_RECV }, { "conn_recv_fexit", USE_RECV },
+		{ "conn_ops", USE_RTT }, { "conn_timer", USE_TIMER },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(uses); i++)
+		if (!strcmp(uses[i].name, program))
+			return uses[i].use;
+	return USE_RARE;
+}
+
+void conns_probe_stats(const struct conns_probe *p, uint64_t ns[USE_MAX], uint64_t runs[USE_MAX])
+{
+	struct bpf_program *program;
+
+	memset(ns, 0, USE_MAX * sizeof(*ns));
+	memset(runs, 0, USE_MAX * sizeof(*runs));
+	bpf_object__for_each_program(program, p->skel->obj) {
+		struct bpf_prog_info info = {};
+		__u32 len = sizeof(info);
+		enum conn_use use = use_of(bpf_program__name(program));
+
+		/* Iterators run in our own time. */
+		if (bpf_program__expected_attach_type(program) == BPF_TRACE_ITER ||
+		    bpf_program__fd(program) < 0 ||
+		    bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &len))
+			continue;
+		ns[use] += info.run_time_ns;
+		runs[use] += info.run_cnt;
+	}
+}
+
+uint64_t conns_probe_memory(const struct conns_probe *p)
+{
+	const struct conn_table *t = &p->told.table;
+
+	return t->n * sizeof(struct conn_seen) + t->size * sizeof(struct conn_seen *);
+}
+
+int conns_probe_describe(struct conns_probe *p, struct event_sink *sink)
+{
+	const char *text = p->missing.len ? strbuf_str(&p->missing) : "";
+	char line[512];
+	int err = 0;
+
+	for (; !err && *text; text = strchr(text, '\n') + 1) {
+		snprintf(line, sizeof(line), "%.*s", (int)strcspn(text, "\n"), text);
+		err = event_put_fact(sink, p->started, CONNS_PROBE_FACT_MISSING, line);
+	}
+	return err;
+}

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The difference to the last time, and names. */
+#include "probe/conns_told.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/parse.h"
+#include "host/task.h"
+#include "probe/conn_times.h"
+
+int conns_told_init(struct conns_told *p)
+{
+	*p = (struct conns_told){ 0 };
+	vec_init(&p->events, CONN_EVENTS_MAX);
+	p->owners = calloc(CONN_OWNERS, sizeof(*p->owners));
+	return p->owners ? 0 : -ENOMEM;
+}
+
+void conns_told_release(struct conns_told *p)
+{
+	conn_table_free(&p->table);
+	vec_release(&p->events);
+	host_netns_vec_release(&p->namespaces);
+	free(p->owners);
+}
+
+/* ---- names ---- */
+
+static uint32_t intern(struct conns_told *p, enum event_dict_id which, const char *text,
+		       uint64_t time)
+{
+	return *text ? event_dict_intern(p->dict, which, text, p->sink, time) : 0;
+}
+
+/* Its container or unit says more than its command does, if it has one. */
+static void name_owner(struct conns_told *p, struct conn_owner *o, uint64_t time)
+{
+	const char *app = o->comm_text;
+	struct host_task task;
+
+	o->comm = intern(p, DICT_STRING, o->comm_text, time);
+	o->cgroup = o->unit = 0;
+	if (!host_task_get(NULL, (pid_t)o->pid, &task)) {
+		o->cgroup = intern(p, DICT_CGROUP, task.cgroup.path, time);
+		o->unit = intern(p, DICT_UNIT, task.cgroup.label, time);
+		if (task.cgroup.container[0])
+			app = task.cgroup.label;
+	}
+	o->app = intern(p, DICT_STRING, app, time);
+}
+
+static const struct conn_owner *owner_of(struct conns_told *p, const struct conn_kept *k,
+					 uint64_t time)
+{
+	struct conn_owner *o = &p->owners[k->pid % CONN_OWNERS];
+
+	if (o->pid == k->pid && !memcmp(o->comm_text, k->comm, sizeof(k->comm)))
+		return o;
+	o->pid = k->pid;
+	memcpy(o->comm_text, k->comm, sizeof(o->comm_text));
+	o->comm_text[sizeof(o->comm_text) - 1] = '\0';
+	name_owner(p, o, time);
+	return o;
+}
+
+static uint32_t netns_name(struct conns_told *p, uint32_t inode, uint64_t time)
+{
+	const struct host_netns *ns = host_netns_find(&p->namespaces, inode);
+	char text[32];
+
+	if (ns)
+		return intern(p, DICT_NETNS, ns->name, time);
+	snprintf(text, sizeof(text), "net:[%u]", inode);
+	return intern(p, DICT_NETNS, text, time);
+}
+
+static uint32_t put_flow(struct conns_told *p, const struct conn_told *t)
+{
+	struct event_flow flow = {
+		.id = ++p->flows, .family = (uint8_t)t->now.family, .protocol = PROTO_TCP,
+		.netns_cookie = t->kept.netns, .sock_cookie = t->kept.cookie,
+		.local_port = t->now.local_port, .remote_port = t->now.remote_port,
+		.netns = netns_name(p, t->kept.netns, t->time),
+	};
+
+	memcpy(flow.local, t->now.local, sizeof(flow.local));
+	memcpy(flow.remote, t->now.remote, sizeof(flow.remote));
+	if (!p->err)
+		p->err = event_put(p->sink, EV_FLOW, t->time, &flow, sizeof(flow));
+	return flow.id;
+}
+
+/* ---- counters ---- */
+
+/* As they are, from when it was born. */
+static void counters(const struct conn_told *t, uint64_t *wide, uint32_t *narrow)
+{
+	const struct conn_kept *k = &t->kept;
+	const struct conn_now *n = &t->now;
+	const uint64_t w[WIDE_MAX] = {
+		n->bytes_sent - k->bytes_sent, n->bytes_acked - k->bytes_acked,
+		n->bytes_received - k->bytes_received, n->bytes_retrans - k->bytes_retrans,
+		k->recovery_ns, k->loss_ns, k->stall_ns, k->send_bytes, k->recv_bytes,
+		k->rtt_sum_us,
+	};
+	const uint32_t x[NARROW_SAMPLED] = {
+		n->chrono[0] - k->chrono[0], n->chrono[1] - k->chrono[1],
+		n->chrono[2] - k->chrono[2], n->dsack_dups - k->dsack_dups, k->rtt_samples,
+		k->peer_delacks, k->delacks_harmful, k->fast_retransmit, k->tlp, n->probes, k->rto,
+		(uint16_t)(n->total_rto - k->total_rto), k->recoveries, k->stalls, k->send_calls,
+		k->recv_calls, k->send_small, k->send_blocked, k->idle_bursts, k->idle_bursts_lost,
+		k->idle_restarts, k->zero_windows, k->unread, n->delacks,
+	};
+
+	memcpy(wide, w, sizeof(w));
+	memcpy(narrow, x, sizeof(x));
+	memcpy(narrow + NARROW_SAMPLED, k->sampled, sizeof(k->sampled));
+	memcpy(narrow + NARROW_SEND_SIZES, k->send_sizes, sizeof(k->send_sizes));
+	memcpy(narrow + NARROW_RECV_SIZES, k->recv_sizes, sizeof(k->recv_sizes));
+}
+
+/* What was gained; `seen` has the new ones then. */
+static void gained(struct conn_seen *seen, const struct conn_told *t, uint64_t *wide,
+		   uint32_t *narrow)
+{
+	uint64_t w[WIDE_MAX];
+	uint32_t x[NARROW_MAX];
+
+	counters(t, w, x);
+	for (int i = 0; i < WIDE_MAX; i++) {
+		wide[i] = w[i] - seen->wide[i];
+		seen->wide[i] = w[i];
+	}
+	for (int i = 0; i < NARROW_MAX; i++) {
+		narrow[i] = x[i] - seen->narrow[i];
+		seen->narrow[i] = x[i];
+	}
+	narrow[NARROW_TOTAL_RTO] = (uint16_t)narrow[NARROW_TOTAL_RTO];
+}
+
+static void put_counted(const struct conns_told *p, struct event_conn *c,
+			const struct conn_told *t, const uint64_t *w, const uint32_t *x)
+{
+	/* The chronographs: busy, of it the peer's window, of it the buffer; each alone. */
+	const uint64_t busy = (uint64_t)x[NARROW_CHRONO_BUSY] + x[NARROW_CHRONO_RWND] +
+			      x[NARROW_CHRONO_SNDBUF];
+
+	c->bytes_sent = w[WIDE_SENT];
+	c->bytes_acked = w[WIDE_ACKED];
+	c->bytes_received = w[WIDE_RECEIVED];
+	c->bytes_retransmitted = w[WIDE_RETRANSMITTED];
+	c->recovery_ns = w[WIDE_RECOVERY];
+	c->loss_ns = w[WIDE_LOSS];
+	c->stall_ns = w[WIDE_STALL];
+	c->send_bytes = w[WIDE_SEND_BYTES];
+	c->recv_bytes = w[WIDE_RECV_BYTES];
+	c->rtt_sum_us = w[WIDE_RTT_SUM];
+	c->busy_ns = busy * p->tick_ns;
+	c->kernel_rwnd_ns = x[NARROW_CHRONO_RWND] * p->tick_ns;
+	c->kernel_sndbuf_ns = x[NARROW_CHRONO_SNDBUF] * p->tick_ns;
+	c->fast_retransmit = x[NARROW_FAST_RETRANSMIT];
+	c->rto = t->now.known & CONN_KNOWS_RTO ? x[NARROW_TOTAL_RTO] : x[NARROW_RTO];
+	c->tlp = x[NARROW_TLP] + x[NARROW_PROBES];
+	c->spurious = x[NARROW_DSACKS];
+	c->delayed_acks = x[NARROW_DELACKS];
+	c->delayed_acks_harmful = x[NARROW_HARMFUL];
+	c->peer_delayed_acks = x[NARROW_PEER_DELACKS];
+	c->rtt_samples = x[NARROW_RTT_SAMPLES];
+	c->recoveries = x[NARROW_RECOVERIES];
+	c->stalls = x[NARROW_STALLS];
+	c->send_calls = x[NARROW_SEND_CALLS];
+	c->recv_calls = x[NARROW_RECV_CALLS];
+	c->send_small = x[NARROW_SMALL];
+	c->send_blocked = x[NARROW_BLOCKED];
+	c->idle_bursts = x[NARROW_BURSTS];
+	c->idle_bursts_lost = x[NARROW_BURSTS_LOST];
+	c->idle_restarts = x[NARROW_RESTARTS];
+	c->zero_windows = x[NARROW_ZERO_WINDOWS];
+	c->unread = x[NARROW_UNREAD];
+	for (int i = 0; i < CONN_STATES; i++)
+		c->samples += c->sampled[i] = x[NARROW_SAMPLED + i];
+	memcpy(c->send_sizes, x + NARROW_SEND_SIZES, sizeof(c->send_sizes));
+	memcpy(c->recv_sizes, x + NARROW_RECV_SIZES, sizeof(c->recv_sizes));
+}
+
+/* ---- as it stands ---- */
+
+static uint32_t known(const struct conns_told *p, const struct conn_told *t)
+{
+	uint32_t known = p->known | (t->now.known & CONN_KNOWS_RTO);
+
+	if (t->kept.flags & KEPT_THINNED)
+		known &= ~CONN_KNOWS_CALLS;
+	if (!(t->kept.flags & KEPT_RTT))
+		known &= ~(CONN_KNOWS_RTT | CONN_KNOWS_PEER_DELACKS |
+			   (t->now.known & CONN_KNOWS_RTO ? 0 : CONN_KNOWS_RTO));
+	return known;
+}
+
+static void put_gauges(const struct conns_told *p, struct event_conn *c,
+		       const struct conn_told *t)
+{
+	const struct conn_kept *k = &t->kept;
+	const struct conn_now *n = &t->now;
+
+	c->flags = n->flags | (t->closed ? CONN_CLOSED : 0) |
+		   (k->flags & KEPT_ACCEPTED ? CONN_ACCEPTED : 0) |
+		   (k->pid == (uint32_t)getpid() ? CONN_SELF : 0);
+	c->known = known(p, t);
+	c->loss_first = k->loss_first;
+	c->loss_last = k->loss_last;
+	c->write_first = k->write_first;
+	c->longest_stall_ns = k->longest_stall_us * 1000ULL;
+	c->longest_pause_ns = k->longest_pause_us * 1000ULL;
+	c->rtt_min_us = k->rtt_max_us ? k->rtt_min_us : 0;
+	c->rtt_max_us = k->rtt_max_us;
+	c->rtt_us = n->srtt_us;
+	c->min_rtt_us = n->min_rtt_us;
+	c->rto_us = (uint32_t)(n->rto * p->tick_ns / 1000);
+	c->cwnd = n->cwnd;
+	c->ssthresh = n->ssthresh;
+	c->mss = n->mss;
+	c->snd_wnd = n->snd_wnd;
+	c->rcv_wnd = n->rcv_wnd;
+	c->sndbuf = n->sndbuf;
+	c->rcvbuf = n->rcvbuf;
+	c->wmem_queued = n->wmem_queued;
+	c->rmem = n->rmem;
+	c->unsent = n->unsent;
+	c->unacked = n->unacked;
+	c->rcv_queue = n->rcv_queue;
+	c->delivery_rate = n->delivery_rate;
+	c->pacing_rate = n->pacing_rate;
+	c->write_seq = n->write_seq;
+	c->snd_una = n->snd_una;
+	c->rcv_nxt = n->rcv_nxt;
+	c->tcp_state = n->state;
+}
+
+static void put_owner(struct conns_told *p, struct event_conn *c, struct conn_seen *s,
+		      const struct conn_told *t)
+{
+	const struct conn_owner *o;
+
+	if (t->kept.pid && t->kept.pid != s->pid) {
+		o = owner_of(p, &t->kept, t->time);
+		s->pid = o->pid;
+		s->app = o->app;
+		s->comm = o->comm;
+		s->cgroup = o->cgroup;
+		s->unit = o->unit;
+	}
+	c->pid = s->pid;
+	c->app = s->app;
+	c->comm = s->comm;
+	c->cgroup = s->cgroup;
+	c->unit = s->unit;
+	c->congestion_control = intern(p, DICT_STRING, t->now.cc, t->time);
+}
+
+void conns_told_take(struct conns_told *p, const struct conn_told *t)
+{
+	struct conn_seen *s = conn_table_find(&p->table, t->kept.netns, t->kept.cookie);
+	struct event_conn c = { .cookie = t->kept.cookie, .to = t->time };
+	bool first = !s;
+	uint64_t wide[WIDE_MAX];
+	uint32_t narrow[NARROW_MAX];
+
+	if (p->err)
+		return;
+	if (first) {
+		s = conn_table_add(&p->table, t->kept.netns, t->kept.cookie);
+		if (!s) {
+			p->err = -ENOMEM;
+			return;
+		}
+		s->to = t->kept.born;
+		s->flow = put_flow(p, t);
+	}
+	gained(s, t, wide, narrow);
+	put_counted(p, &c, t, wide, narrow);
+	put_gauges(p, &c, t);
+	if (first && t->kept.flags & KEPT_BEGAN)
+		c.flags |= CONN_BEGAN;
+	c.flow = s->flow;
+	c.from = s->to < c.to ? s->to : c.to;
+	s->to = c.to;
+	put_owner(p, &c, s, t);
+	if (c.known & CONN_KNOWS_TIMES)
+		conn_times(&c);
+	if (t->closed)
+		conn_table_remove(&p->table, s);
+	if (!p->err)
+		p->err = vec_push(&p->events, c);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the kernel told of connections (struct conn_told), as events. */
+#ifndef HOSTLAT_PROBE_CONNS_TOLD_H
+#define HOSTLAT_PROBE_CONNS_TOLD_H
+
+#include "base/vec.h"
+#include "bpf/abi_conns.h"
+#include "event/dict.h"
+#include "event/source.h"
+#include "host/netns.h"
+#include "probe/conn_table.h"
+
+#define CONN_EVENTS_MAX 4000000 /* of one read: 2 GiB */
+#define CONN_OWNERS 4096        /* processes whose names are remembered */
+
+/* Who a process is, as interned. */
+struct conn_owner {
+	uint32_t pid;               /* 0: free */
+	char comm_text[EVENT_COMM_LEN];
+	uint32_t app, comm, cgroup, unit;
+};
+
+struct conns_told {
+	uint32_t known;                 /* enum conn_known that the programs give */
+	uint64_t tick_ns;               /* of the kernel's chronographs */
+	struct conn_table table;
+	struct conn_events VEC_OF(struct event_conn) events;
+	struct conn_owner *owners;
+	struct host_netns_vec namespaces; /* for their names; filled in by the caller */
+	struct event_sink *sink;        /* for names and EV_FLOW; set by the caller, as is `dict` */
+	struct event_dict *dict;
+	uint32_t flows;
+	int err;                        /* the first error */
+};
+
+/* 0 or -ENOMEM. To be released in either case. */
+int conns_told_init(struct conns_told *told);
+void conns_told_release(struct conns_told *told);
+
+/* A record, as an event in `events`. */
+void conns_told_take(struct conns_told *told, const struct conn_told *record);
+
+#endif

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An interval of a connection: its times sum up, each is what was measured. The table behind it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/rng.h"
+#include "probe/conn_table.h"
+#include "probe/conn_times.h"
+
+static uint64_t sum(const struct event_conn *c)
+{
+	return c->sender_app_ns + c->send_buffer_ns + c->congestion_ns + c->receiver_window_ns +
+	       c->delayed_ack_ns + c->unknown_ns;
+}
+
+/* From 100 to 1100. */
+static struct event_conn conn(uint64_t busy, uint64_t window, uint64_t recovery)
+{
+	return (struct event_conn){
+		.from = 100, .to = 1100, .busy_ns = busy, .kernel_rwnd_ns = window,
+		.recovery_ns = recovery,
+	};
+}
+
+static void test_idle(void **state)
+{
+	struct event_conn c = conn(0, 0, 0);
+
+	(void)state;
+	c.sampled[CONN_AT_IDLE] = 7;
+	conn_times(&c);
+	assert_int_equal(c.sender_app_ns, 1000);
+	assert_int_equal(sum(&c), 1000);
+}
+
+static void test_each(void **state)
+{
+	struct event_conn c = conn(900, 200, 100);
+
+	(void)state;
+	c.sampled[CONN_AT_IDLE] = 50;    /* does not count: idling is known */
+	c.sampled[CONN_AT_RECOVERY] = 9; /* nor do these: they are known as well */
+	c.sampled[CONN_AT_WINDOW] = 20;
+	c.sampled[CONN_AT_SEND_BUFFER] = 3;
+	c.sampled[CONN_AT_CWND] = 2;
+	c.sampled[CONN_AT_DELAYED_ACK] = 1;
+	c.sampled[CONN_AT_NAGLE] = 1;
+	c.sampled[CONN_AT_FLIGHT] = 3;
+	conn_times(&c);
+	assert_int_equal(c.receiver_window_ns, 200);
+	assert_int_equal(c.send_buffer_ns, 180);
+	assert_int_equal(c.congestion_ns, 100 + 120);
+	assert_int_equal(c.delayed_ack_ns, 60);
+	assert_int_equal(c.sender_app_ns, 100 + 240);
+	assert_int_equal(c.unknown_ns, 0);
+}
+
+static void test_unknown(void **state)
+{
+	struct event_conn c = conn(600, 100, 200);
+
+	(void)state;
+	c.sampled[CONN_AT_IDLE] = 5;
+	conn_times(&c);
+	assert_int_equal(c.unknown_ns, 300);
+	assert_int_equal(c.sender_app_ns, 400);
+	assert_int_equal(sum(&c), 1000);
+}
+
+/* A tick, or a stall from before: never more than the interval has. */
+static void test_too_much(void **state)
+{
+	struct event_conn c = conn(4000, 800, 5000);
+
+	(void)state;
+	conn_times(&c);
+	assert_int_equal(c.receiver_window_ns, 800);
+	assert_int_equal(c.congestion_ns, 200);
+	assert_int_equal(sum(&c), 1000);
+}
+
+static void test_random(void **state)
+{
+	struct rng rng;
+
+	(void)state;
+	rng_init(&rng, 4);
+	for (int i = 0; i < 100000; i++) {
+		struct event_conn c = conn(rng_below(&rng, 2000), rng_below(&rng, 1500),
+					   rng_below(&rng, 1500));
+
+		for (int s = 0; s < CONN_STATES; s++)
+			c.sampled[s] = (uint32_t)rng_below(&rng, 4);
+		conn_times(&c);
+		assert_int_equal(sum(&c), 1000);
+	}
+}
+
+/* ---- the table ---- */
+
+#define COOKIES 5000
+
+/* Against an array: whatever is added and removed, all that is in is found. */
+static void test_table(void **state)
+{
+	struct conn_seen *in[COOKIES] = { NULL };
+	struct conn_table table = { 0 };
+	struct rng rng;
+	size_t n = 0;
+
+	(void)state;
+	rng_init(&rng, 9);
+	assert_null(conn_table_find(&table, 1, 1));
+	for (int i = 0; i < 40000; i++) {
+		uint32_t cookie = (uint32_t)rng_below(&rng, COOKIES), netns = cookie % 3;
+		struct conn_seen *s = conn_table_find(&table, netns, cookie);
+
+		assert_ptr_equal(s, in[cookie]);
+		assert_null(conn_table_find(&table, netns + 7, cookie));
+		if (s) {
+			assert_int_equal(s->cookie, cookie);
+			conn_table_remove(&table, s);
+			in[cookie] = NULL;
+			n--;
+		} else {
+			in[cookie] = conn_table_add(&table, netns, cookie);
+			assert_non_null(in[cookie]);
+			n++;
+		}
+		assert_int_equal(table.n, n);
+	}
+	for (uint32_t c = 0; c < COOKIES; c++)
+		assert_ptr_equal(conn_table_find(&table, c % 3, c), in[c]);
+	conn_table_free(&table);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_idle),
+		cmocka_unit_test(test_each),
+		cmocka_unit_test(test_unknown),
+		cmocka_unit_test(test_too_much),
+		cmocka_unit_test(test_random),
+		cmocka_unit_test(test_table),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
