@@ -113,11 +113,20 @@ struct conn_timers {
 
 #define CONN_TIMERS 65536
 
-/* Which programs ran how often, for what they cost; per CPU. */
+/* Which programs ran how often, for what they cost. */
 enum conn_use { USE_SEND, USE_RECV, USE_RTT, USE_TIMER, USE_RARE, USE_MAX };
 
 /* Why something is missing. */
 enum conn_lost { LOST_NO_MEMORY, LOST_RING, LOST_TIMERS, CONN_LOST_MAX };
+
+#define CONN_CPUS 1024 /* more share the places of the first */
+
+struct conn_counts {
+	__u64 used[USE_MAX];
+	__u64 lost[CONN_LOST_MAX];
+};
+
+_Static_assert(sizeof(struct conn_counts) == 64, "a cache line each");
 
 /* What the next pass of an iterator does, and what it met: .bss, written by user space. */
 struct conn_pass {

@@ -44,17 +44,8 @@ struct {
 	__uint(max_entries, CONN_RING);
 } ring SEC(".maps");
 
-struct counts {
-	__u64 used[USE_MAX];
-	__u64 lost[CONN_LOST_MAX];
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct counts);
-} counters SEC(".maps");
+/* Of each CPU. An interrupt may take one away: these are for estimates. */
+struct conn_counts counts[CONN_CPUS] = {};
 
 /* Of its calls and RTTs, one connection in so many is followed. */
 volatile __u32 thin_one_in = 1;
@@ -64,34 +55,21 @@ volatile __u32 following = 0;
 const volatile __u64 cool_ns = 5000000000ULL;
 const volatile __u64 rest_ns = 1000000000ULL;
 
-static __always_inline struct counts *counts_of(void)
-{
-	__u32 zero = 0;
-
-	return bpf_map_lookup_elem(&counters, &zero);
-}
-
 static __always_inline void used(enum conn_use what)
 {
-	struct counts *c = counts_of();
-
-	if (c)
-		c->used[what]++;
+	counts[bpf_get_smp_processor_id() & (CONN_CPUS - 1)].used[what]++;
 }
 
 static __always_inline void lost(enum conn_lost why)
 {
-	struct counts *c = counts_of();
-
-	if (c)
-		c->lost[why]++;
+	__sync_fetch_and_add(&counts[0].lost[why], 1);
 }
 
 /* ---- fields that not all kernels have ---- */
 
 static __always_inline __u16 total_rto_of(struct tcp_sock *tp)
 {
-	return bpf_core_field_exists(tp->total_rto) ? BPF_CORE_READ(tp, total_rto) : 0;
+	return bpf_core_field_exists(tp->total_rto) ? tp->total_rto : 0;
 }
 
 static __always_inline __u8 ca_state_of(struct tcp_sock *tp)
@@ -200,7 +178,7 @@ static __always_inline void begin(struct sock *sk, struct tcp_sock *tp, struct c
 
 	k->born = now;
 	k->cookie = bpf_get_socket_cookie(sk);
-	k->netns = BPF_CORE_READ(sk, __sk_common.skc_net.net, ns.inum);
+	k->netns = sk->__sk_common.skc_net.net->ns.inum;
 	k->bytes_sent = tp->bytes_sent;
 	k->bytes_acked = tp->bytes_acked;
 	k->bytes_received = tp->bytes_received;

@@ -128,8 +128,14 @@ static __always_inline void put_names(struct sock *sk, struct tcp_sock *tp, stru
 		*(__be32 *)n->local = sk->__sk_common.skc_rcv_saddr;
 		*(__be32 *)n->remote = sk->__sk_common.skc_daddr;
 	}
-	bpf_probe_read_kernel_str(n->cc, sizeof(n->cc),
-				  BPF_CORE_READ(tp, inet_conn.icsk_ca_ops, name));
+}
+
+static __always_inline void put_algorithm(struct tcp_sock *tp, struct conn_now *n)
+{
+	const struct tcp_congestion_ops *ops = tp->inet_conn.icsk_ca_ops;
+
+	((__u64 *)n->cc)[0] = *(const __u64 *)ops->name;
+	((__u64 *)n->cc)[1] = *(const __u64 *)(ops->name + 8);
 }
 
 static __always_inline void put_flags(struct sock *sk, struct tcp_sock *tp, struct conn_now *n)
@@ -147,7 +153,7 @@ static __always_inline void put_flags(struct sock *sk, struct tcp_sock *tp, stru
 		n->flags |= CONN_RCVBUF_SET;
 	if (tp->inet_conn.icsk_ulp_ops)
 		n->flags |= CONN_KTLS;
-	if (bpf_core_field_exists(tp->is_mptcp) && BPF_CORE_READ(tp, is_mptcp))
+	if (bpf_core_field_exists(tp->is_mptcp) && tp->is_mptcp)
 		n->flags |= CONN_MPTCP;
 	if (n->state == TCP_CLOSE_WAIT)
 		n->flags |= CONN_PASSIVE_CLOSED;
@@ -161,6 +167,7 @@ static __always_inline void put_now(struct sock *sk, struct tcp_sock *tp, struct
 
 	n->state = sk->__sk_common.skc_state;
 	put_names(sk, tp, n);
+	put_algorithm(tp, n);
 	put_flags(sk, tp, n);
 	n->bytes_sent = tp->bytes_sent;
 	n->bytes_acked = tp->bytes_acked;

@@ -19,6 +19,11 @@
 /* Segments in flight at which a queue can't be the reason. */
 #define PEER_DELAY_FLIGHT 2
 
+/*
+ * Here and at round trips: TCP has just read the clock itself (tcp_mstamp_refresh() of
+ * include/net/tcp.h, when it sends and when a packet arrives), and keeps what it read.
+ */
+
 /* ---- calls ---- */
 
 static __always_inline __u32 size_bucket(__u32 bytes)
@@ -75,7 +80,7 @@ static __always_inline void sent(struct sock *sk, int ret)
 	tp = bpf_skc_to_tcp_sock(sk);
 	if (!tp)
 		return;
-	now = bpf_ktime_get_ns();
+	now = tp->tcp_clock_cache;
 	pause = k->last_send && now > k->last_send ? (now - k->last_send) / 1000 : 0;
 	if (pause > k->longest_pause_us)
 		k->longest_pause_us = pause;
@@ -221,7 +226,7 @@ static __always_inline void ops_rtt(struct bpf_sock_ops *ops)
 		k->flags &= ~KEPT_RTT;
 		return;
 	}
-	now = bpf_ktime_get_ns();
+	now = tp->tcp_clock_cache;
 	rtt = tp->rack.rtt_us; /* args[0] is it, since 6.10 only */
 	k->rtt_samples++;
 	k->rtt_sum_us += rtt;

@@ -31,7 +31,7 @@ struct conns_probe {
 	struct bpf_link *visit[LEVELS]; /* iterators: of the storage of all, of warm, of hot */
 	struct bpf_link *existing;      /* over iter/tcp */
 	struct strbuf missing;          /* lines "name: why" */
-	uint64_t started;
+	uint64_t started, first_ns;
 	struct conns_told told;
 	size_t handed;                  /* of its events, by conns_probe_block() */
 };
@@ -268,11 +268,22 @@ int conns_probe_sample(struct conns_probe *p, enum conn_level level, struct conn
 	return visit(p, level, false, pass);
 }
 
-static int by_end(const void *a, const void *b)
+/* They have come in about this order: an insertion is a step or two. */
+static void order(struct conn_events *events)
 {
-	const struct event_conn *x = a, *y = b;
+	struct event_conn *e = events->items;
 
-	return x->to < y->to ? -1 : x->to > y->to;
+	for (size_t i = 1; i < events->len; i++) {
+		struct event_conn it;
+		size_t at = i;
+
+		if (e[i].to >= e[i - 1].to)
+			continue;
+		it = e[i];
+		for (; at && e[at - 1].to > it.to; at--)
+			e[at] = e[at - 1];
+		e[at] = it;
+	}
 }
 
 int conns_probe_read(struct conns_probe *p, enum conn_level level, struct event_sink *sink,
@@ -286,8 +297,7 @@ int conns_probe_read(struct conns_probe *p, enum conn_level level, struct event_
 	p->told.sink = sink;
 	p->told.dict = dict;
 	err = visit(p, level, true, pass);
-	if (p->told.events.len)
-		qsort(p->told.events.items, p->told.events.len, sizeof(struct event_conn), by_end);
+	order(&p->told.events);
 	return err;
 }
 
@@ -405,7 +415,9 @@ static int start(struct conns_probe *p)
 		return err;
 	p->started = clock_mono_ns(clock_system());
 	p->skel->bss->following = 1;
+	p->first_ns = thread_ns();
 	each_namespace(p, 1);
+	p->first_ns = thread_ns() - p->first_ns;
 	return find_owners(p);
 }
 
@@ -459,29 +471,10 @@ void conns_probe_thin(struct conns_probe *p, uint32_t n)
 
 /* ---- what it says of itself ---- */
 
-static void each_count(const struct conns_probe *p, uint64_t *used, uint64_t *lost)
-{
-	int cpus = libbpf_num_possible_cpus();
-	const size_t n = USE_MAX + CONN_LOST_MAX;
-	uint64_t *values = calloc((size_t)cpus, n * sizeof(*values));
-	uint32_t zero = 0;
-
-	if (values && !bpf_map_lookup_elem(bpf_map__fd(p->skel->maps.counters), &zero, values)) {
-		for (int cpu = 0; cpu < cpus; cpu++) {
-			for (int i = 0; i < USE_MAX; i++)
-				used[i] += values[(size_t)cpu * n + (size_t)i];
-			for (int i = 0; i < CONN_LOST_MAX; i++)
-				lost[i] += values[(size_t)cpu * n + USE_MAX + (size_t)i];
-		}
-	}
-	free(values);
-}
-
 void conns_probe_lost(const struct conns_probe *p, struct conns_lost *lost)
 {
-	uint64_t used[USE_MAX] = { 0 }, n[CONN_LOST_MAX] = { 0 };
+	const __u64 *n = p->skel->bss->counts[0].lost;
 
-	each_count(p, used, n);
 	*lost = (struct conns_lost){
 		.no_memory = n[LOST_NO_MEMORY], .ring = n[LOST_RING], .timers = n[LOST_TIMERS],
 	};
@@ -489,10 +482,10 @@ void conns_probe_lost(const struct conns_probe *p, struct conns_lost *lost)
 
 void conns_probe_uses(const struct conns_probe *p, uint64_t uses[USE_MAX])
 {
-	uint64_t lost[CONN_LOST_MAX] = { 0 };
-
 	memset(uses, 0, USE_MAX * sizeof(*uses));
-	each_count(p, uses, lost);
+	for (int cpu = 0; cpu < CONN_CPUS; cpu++)
+		for (int i = 0; i < USE_MAX; i++)
+			uses[i] += p->skel->bss->counts[cpu].used[i];
 }
 
 static enum conn_use use_of(const char *program)
@@ -531,6 +524,11 @@ void conns_probe_stats(const struct conns_probe *p, uint64_t ns[USE_MAX], uint64
 		ns[use] += info.run_time_ns;
 		runs[use] += info.run_cnt;
 	}
+}
+
+uint64_t conns_probe_first_ns(const struct conns_probe *p)
+{
+	return p->first_ns;
 }
 
 uint64_t conns_probe_memory(const struct conns_probe *p)

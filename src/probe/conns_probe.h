@@ -74,6 +74,9 @@ void conns_probe_uses(const struct conns_probe *probe, uint64_t uses[USE_MAX]);
 void conns_probe_stats(const struct conns_probe *probe, uint64_t ns[USE_MAX],
 		       uint64_t runs[USE_MAX]);
 
+/* CPU time of the pass that began to follow the connections of this thread's own namespace. */
+uint64_t conns_probe_first_ns(const struct conns_probe *probe);
+
 /* What told connections take in user space. */
 uint64_t conns_probe_memory(const struct conns_probe *probe);
 

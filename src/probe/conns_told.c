@@ -260,7 +260,17 @@ static void put_owner(struct conns_told *p, struct event_conn *c, struct conn_se
 	c->comm = s->comm;
 	c->cgroup = s->cgroup;
 	c->unit = s->unit;
-	c->congestion_control = intern(p, DICT_STRING, t->now.cc, t->time);
+}
+
+/* Most have the same. */
+static uint32_t algorithm(struct conns_told *p, const struct conn_told *t)
+{
+	if (memcmp(p->cc_text, t->now.cc, sizeof(p->cc_text)) != 0) {
+		memcpy(p->cc_text, t->now.cc, sizeof(p->cc_text));
+		p->cc_text[sizeof(p->cc_text) - 1] = '\0';
+		p->cc = intern(p, DICT_STRING, p->cc_text, t->time);
+	}
+	return p->cc;
 }
 
 void conns_told_take(struct conns_told *p, const struct conn_told *t)
@@ -291,6 +301,7 @@ void conns_told_take(struct conns_told *p, const struct conn_told *t)
 	c.from = s->to < c.to ? s->to : c.to;
 	s->to = c.to;
 	put_owner(p, &c, s, t);
+	c.congestion_control = algorithm(p, t);
 	if (c.known & CONN_KNOWS_TIMES)
 		conn_times(&c);
 	if (t->closed)

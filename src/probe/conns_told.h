@@ -29,6 +29,8 @@ struct conns_told {
 	struct host_netns_vec namespaces; /* for their names; filled in by the caller */
 	struct event_sink *sink;        /* for names and EV_FLOW; set by the caller, as is `dict` */
 	struct event_dict *dict;
+	char cc_text[EVENT_COMM_LEN];   /* the congestion control that came last, interned */
+	uint32_t cc;
 	uint32_t flows;
 	int err;                        /* the first error */
 };

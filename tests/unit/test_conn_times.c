@@ -48,8 +48,8 @@ static void test_each(void **state)
 	c.sampled[CONN_AT_SEND_BUFFER] = 3;
 	c.sampled[CONN_AT_CWND] = 2;
 	c.sampled[CONN_AT_DELAYED_ACK] = 1;
-	c.sampled[CONN_AT_NAGLE] = 1;
-	c.sampled[CONN_AT_FLIGHT] = 3;
+	c.sampled[CONN_AT_NAGLE] = 2;
+	c.sampled[CONN_AT_FLIGHT] = 2;
 	conn_times(&c);
 	assert_int_equal(c.receiver_window_ns, 200);
 	assert_int_equal(c.send_buffer_ns, 180);

@@ -223,6 +223,7 @@ struct tcp_sock {
 	__u64 bytes_retrans;
 	__u64 delivered_mstamp;
 	__u64 tcp_wstamp_ns;
+	__u64 tcp_clock_cache;
 	struct minmax rtt_min;
 	struct tcp_rack rack;
 	__u32 chrono_stat[3];
