@@ -23,73 +23,12 @@
 #include "bpf/watch.skel.h"
 
 #define PATIENCE_MS 1000
-#define FLOOR_RUNS 100
-#define FLOOR_TRIES 16
-
-/* 3 ms is long for a cache: pauses of 5 and 20 ms hardly cost more (docs/results/watch-cost.md). */
-static const struct {
-	uint64_t pause_ns;
-	uint32_t messages; /* of a batch */
-} paces[COST_POINTS] = { { 0, 64 }, { 500000, 6 }, { 3000000, 2 } };
-
-/* The dearest is left out: while a CPU is taken away, the time of the program on it goes on. */
-#define BATCHES 5
-
-/* Sums over the traffic of one batch. */
-struct sample {
-	double ns, n, gaps_ns; /* gaps_ns: n times their mean */
-};
 
 struct calibration {
 	struct watch_probe *probe;
-	struct sample sample[COST_CLASSES][COST_POINTS][BATCHES];
+	struct price_sample sample[COST_CLASSES][PRICE_POINTS][PRICE_BATCHES];
 	struct cost_stats before;
 };
-
-/* ---- what the statistics take ---- */
-
-/* Mean of FLOOR_RUNS, or 0 if the program can't be run. */
-static double time_runs(int fd)
-{
-	char packet[64] = {};
-	LIBBPF_OPTS(bpf_test_run_opts, run, .data_in = packet, .data_size_in = sizeof(packet),
-		    .repeat = FLOOR_RUNS);
-	struct bpf_prog_info before = {}, after = {};
-	__u32 len = sizeof(before);
-
-	if (bpf_obj_get_info_by_fd(fd, &before, &len) || bpf_prog_test_run_opts(fd, &run))
-		return 0;
-	len = sizeof(after);
-	if (bpf_obj_get_info_by_fd(fd, &after, &len) || after.run_cnt == before.run_cnt)
-		return 0;
-	return (double)(after.run_time_ns - before.run_time_ns) / (after.run_cnt - before.run_cnt);
-}
-
-/*
- * The two clock readings around an empty program: the least of some tries, for an interrupt's time
- * counts along. Where it can't be run, 0.
- */
-static double floor_of_stats(void)
-{
-	const struct bpf_insn code[] = {
-		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0, .imm = 0 },
-		{ .code = BPF_JMP | BPF_EXIT },
-	};
-	int fd = bpf_prog_load(BPF_PROG_TYPE_SOCKET_FILTER, "hostlat_empty", "Dual BSD/GPL", code,
-			       ARRAY_LEN(code), NULL);
-	double ns = 0;
-
-	if (fd < 0)
-		return 0;
-	for (int i = 0; i < FLOOR_TRIES; i++) {
-		double mean = time_runs(fd);
-
-		if (!i || mean < ns)
-			ns = mean;
-	}
-	close(fd);
-	return ns;
-}
 
 /* ---- traffic ---- */
 
@@ -153,7 +92,7 @@ static void reader_stop(struct reader *r)
 
 /* ---- prices ---- */
 
-static void add(struct sample *s, double ns, double n, double gap_ns)
+static void add(struct price_sample *s, double ns, double n, double gap_ns)
 {
 	s->ns += ns;
 	s->n += n;
@@ -169,7 +108,7 @@ static void add_class(struct calibration *cal, enum cost_class class, int pace, 
 /* What ran since the last reading, as a part of the sample of this batch; batch < 0: of none. */
 static int take(struct calibration *cal, enum cost_class class, int pace, int batch)
 {
-	const struct cost_curve *passed = &cal->probe->cost.curve[COST_PASSED];
+	const struct price *passed = &cal->probe->cost.curve[COST_PASSED];
 	double ns[COST_CLASSES], measured, price;
 	struct cost_stats now;
 	struct cost_use use;
@@ -199,7 +138,7 @@ static int take(struct calibration *cal, enum cost_class class, int pace, int ba
 	}
 	measured = use.n[COST_TCP] + use.n[COST_UDP];
 	if (passed->known) {
-		price = watch_cost_price(passed, use.gap_ns[COST_PASSED]);
+		price = price_at(passed, use.gap_ns[COST_PASSED]);
 		ns[COST_TCP] -= use.n[COST_PASSED] * price;
 		if (ns[COST_TCP] < measured * price) /* it is one more thing to do, not less */
 			ns[COST_TCP] = measured * price;
@@ -213,10 +152,10 @@ static int run_batch(struct calibration *cal, struct reader *r, enum cost_class 
 {
 	int err = take(cal, class, pace, -1);
 
-	for (uint32_t i = 0; i < paces[pace].messages && !err; i++) {
-		if (paces[pace].pause_ns)
+	for (uint32_t i = 0; i < price_paces[pace].messages && !err; i++) {
+		if (price_paces[pace].pause_ns)
 			clock_sleep_until(clock_system(), clock_mono_ns(clock_system()) +
-					  paces[pace].pause_ns);
+					  price_paces[pace].pause_ns);
 		err = send_one(r, 1);
 	}
 	return err ? err : take(cal, class, pace, batch);
@@ -233,54 +172,12 @@ static int run_traffic(struct calibration *cal, enum cost_class class, int type)
 		cal->probe->skel->bss->test_port = r.pair.port;
 		cal->probe->skel->bss->test_tgid = getpid();
 	}
-	for (int i = 0; i < COST_POINTS * BATCHES && !err; i++)
-		err = run_batch(cal, &r, class, i / BATCHES, i % BATCHES);
+	for (int i = 0; i < PRICE_POINTS * PRICE_BATCHES && !err; i++)
+		err = run_batch(cal, &r, class, i / PRICE_BATCHES, i % PRICE_BATCHES);
 	reader_stop(&r);
 	cal->probe->skel->bss->test_port = NO_TEST_PORT;
 	cal->probe->skel->bss->test_tgid = 0;
 	return err;
-}
-
-static double price_of(const struct sample *s)
-{
-	return s->n ? s->ns / s->n : 0;
-}
-
-/* All batches but the dearest. */
-static struct sample trimmed(const struct sample *batch)
-{
-	struct sample sum = {};
-	int worst = 0;
-
-	for (int i = 1; i < BATCHES; i++)
-		if (price_of(&batch[i]) > price_of(&batch[worst]))
-			worst = i;
-	for (int i = 0; i < BATCHES; i++) {
-		if (i == worst)
-			continue;
-		sum.ns += batch[i].ns;
-		sum.n += batch[i].n;
-		sum.gaps_ns += batch[i].gaps_ns;
-	}
-	return sum;
-}
-
-/* A class of which next to nothing ran stays unknown. Points of one gap make no curve. */
-static void draw(struct cost_curve *curve, const struct sample (*samples)[BATCHES])
-{
-	double last = 0;
-
-	curve->known = true;
-	for (int i = 0; i < COST_POINTS; i++) {
-		const struct sample s = trimmed(samples[i]);
-		double gap = s.n ? s.gaps_ns / s.n : 0;
-
-		curve->known &= s.n >= paces[i].messages && s.ns > 0;
-		if (gap < last * 1.01)
-			gap = last * 1.01;
-		curve->at[i].gap_ns = last = gap;
-		curve->at[i].ns = price_of(&s);
-	}
 }
 
 static int calibrate(struct calibration *cal)
@@ -288,12 +185,12 @@ static int calibrate(struct calibration *cal)
 	struct cost *cost = &cal->probe->cost;
 	int err = 0;
 
-	cost->floor_ns = floor_of_stats();
+	cost->floor_ns = price_floor();
 	if (watch_samples(cal->probe))
 		watch_sample_none(cal->probe);
 	if (watch_samples(cal->probe) || watch_filtered(cal->probe)) {
 		err = run_traffic(cal, COST_PASSED, SOCK_STREAM);
-		draw(&cost->curve[COST_PASSED], cal->sample[COST_PASSED]);
+		price_draw(&cost->curve[COST_PASSED], cal->sample[COST_PASSED]);
 	}
 	watch_sample(cal->probe, 1);
 	if (!err)
@@ -302,7 +199,7 @@ static int calibrate(struct calibration *cal)
 		err = run_traffic(cal, COST_UDP, SOCK_DGRAM);
 	for (int i = 0; i < COST_CLASSES && !err; i++)
 		if (i != COST_PASSED)
-			draw(&cost->curve[i], cal->sample[i]);
+			price_draw(&cost->curve[i], cal->sample[i]);
 	return err;
 }
 

@@ -219,22 +219,6 @@ bool watch_cost_use(struct watch_probe *probe, struct cost_use *use)
 
 /* ---- the estimate ---- */
 
-double watch_cost_price(const struct cost_curve *curve, double gap_ns)
-{
-	double share;
-	int i = 1;
-
-	if (gap_ns <= curve->at[0].gap_ns)
-		return curve->at[0].ns;
-	while (i < COST_POINTS && gap_ns > curve->at[i].gap_ns)
-		i++;
-	if (i == COST_POINTS)
-		return curve->at[COST_POINTS - 1].ns;
-	share = log(gap_ns / curve->at[i - 1].gap_ns) /
-		log(curve->at[i].gap_ns / curve->at[i - 1].gap_ns);
-	return curve->at[i - 1].ns + share * (curve->at[i].ns - curve->at[i - 1].ns);
-}
-
 static bool estimated(struct watch_probe *probe, uint64_t *ns)
 {
 	struct cost *c = &probe->cost;
@@ -262,7 +246,7 @@ static bool estimated(struct watch_probe *probe, uint64_t *ns)
 			continue;
 		if (!c->curve[i].known)
 			return false;
-		sum += use.n[i] * watch_cost_price(&c->curve[i], use.gap_ns[i]);
+		sum += use.n[i] * price_at(&c->curve[i], use.gap_ns[i]);
 	}
 	*ns = (uint64_t)sum;
 	return true;

@@ -17,6 +17,7 @@
 #include "host/root.h"
 #include "probe/hook.h"
 #include "probe/netfilter.h"
+#include "probe/price.h"
 #include "probe/watch_config.h"
 
 #define WHY_MAX 160
@@ -53,16 +54,6 @@ enum cost_class {
 
 static const uint8_t watch_protocol[ROW_PROTOS] = { [ROW_TCP] = PROTO_TCP, [ROW_UDP] = PROTO_UDP };
 
-#define COST_POINTS 3
-
-/* A run's cost depends on how long ago the one before was: what the caches still hold. */
-struct cost_curve {
-	struct {
-		double gap_ns, ns;
-	} at[COST_POINTS]; /* by gap_ns */
-	bool known;
-};
-
 /* How often since the last reading, and how far apart on one CPU. */
 struct cost_use {
 	double n[COST_CLASSES], gap_ns[COST_CLASSES];
@@ -74,7 +65,7 @@ struct cost_stats {
 };
 
 struct cost {
-	struct cost_curve curve[COST_CLASSES];
+	struct price curve[COST_CLASSES];
 	double floor_ns; /* what the statistics themselves take of a run */
 	char why[WHY_MAX]; /* the estimate can't be made; empty: it can */
 	bool why_said;
@@ -261,7 +252,6 @@ bool watch_stats_are_on(void);
 /* Parts of it, for calibrate.c. */
 bool watch_cost_use(struct watch_probe *probe, struct cost_use *use);
 void watch_cost_stats(const struct watch_probe *probe, struct cost_stats *stats);
-double watch_cost_price(const struct cost_curve *curve, double gap_ns);
 
 /* drop_reason.c: the kernel's name of a drop reason, as in "SOCKET_RCVBUFF"; its number by name. */
 const char *drop_reason_name(uint32_t reason, char *buf, size_t size);
