@@ -181,6 +181,25 @@ static void asleep(struct way *w, uint64_t to, const struct run *next, const str
 		asleep_reader(w, to, next, woken);
 }
 
+/*
+ * Asleep since `since` until `woken`, but for what of it some core was out of sight: there it may
+ * have run. What it slept in behind the last hole, `next` says; a stop is one from both its ends.
+ */
+static void asleep_but_holes(struct way *w, uint64_t since, const struct run *next,
+			     const struct waking *woken)
+{
+	const struct hole *hole = corelog_hole(w->p->log, since, woken->time);
+	uint64_t end = since;
+
+	for (; hole; hole = end < woken->time ? corelog_hole(w->p->log, end, woken->time) : NULL) {
+		if (next->left_before == LEFT_STOPPED)
+			asleep(w, hole->begin, next, woken);
+		end = hole->end < woken->time ? hole->end + 1 : woken->time;
+		way_lose_reader(w, end, next->core);
+	}
+	asleep(w, woken->time, next, woken);
+}
+
 /* The reader's last one before a run; NULL: none is known. */
 static const struct waking *last_waking(struct way *w, const struct run *next)
 {
@@ -270,9 +289,6 @@ void way_gap(struct way *w, const struct run *next, const struct run *last)
 		return;
 	}
 	wait.queue = woken->core;
-	if (corelog_hole(w->p->log, since, woken->time))
-		way_lose_reader(w, woken->time, next->core);
-	else
-		asleep(w, woken->time, next, woken);
+	asleep_but_holes(w, since, next, woken);
 	runnable_but_holes(w, next->begin, &wait);
 }

@@ -132,6 +132,10 @@ static void put(struct trace_writer *w, const struct trace_act *a)
 	}
 	act.time = TRACE_START + a->time;
 	act.b = before;
+	if (a->step == TRACE_HIDDEN) {
+		w->current[a->core] = a->a;
+		return;
+	}
 	if (a->step == TRACE_SWITCH) {
 		act.a = before;
 		act.b = w->current[a->core] = a->a;

@@ -33,6 +33,7 @@ enum trace_step {
 	TRACE_WAKE,        /* a = tid; arg = core */
 	TRACE_LOSE,        /* what comes next on this core is after a loss */
 	TRACE_NAME,        /* a = tid, name: from now on; of any core */
+	TRACE_HIDDEN,      /* a = tid that comes; the kernel ran no program for it */
 	TRACE_FLUSH,       /* all blocks end, of any core */
 	TRACE_STEPS,
 };

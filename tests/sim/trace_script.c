@@ -336,6 +336,8 @@ static void make_step(struct script *s)
 	if (strcmp(what, "run") == 0) {
 		a = task(s);
 		trace_add(&s->trace, time, on, TRACE_SWITCH, a, left(s));
+	} else if (strcmp(what, "hidden") == 0) {
+		trace_add(&s->trace, time, on, TRACE_HIDDEN, task(s), 0);
 	} else if (strcmp(what, "call") == 0) {
 		trace_add(&s->trace, time, on, TRACE_CALL, call(s), 0);
 	} else if (strcmp(what, "wake") == 0) {

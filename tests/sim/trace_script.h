@@ -28,6 +28,7 @@
  *	TIME CORE fault
  *	TIME CORE enter|leave NAME       a function of the kernel
  *	TIME CORE wake NAME CORE
+ *	TIME CORE hidden TASK            it gets the core, and no program of the recorder runs
  *	TIME CORE lose                   the recorder lost something before what comes next
  *	TIME CORE rename NAME NEW        a task calls itself NEW
  *	TIME CORE flush                  all blocks of the file end here

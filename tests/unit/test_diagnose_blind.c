@@ -81,6 +81,31 @@ static void test_contradiction(void **state)
 	       "15000-20000 application on 0\n");
 }
 
+/* Asleep from 10 us on, woken at 145 us; core 1 is out of sight for some of it: no event is lost. */
+#define STOPS(left)                                                                                \
+	HOST "2us 0 run app\n5us 0 call epoll_wait\n10us 0 run idle " left "\n"                    \
+	"100us 0 softirq 3\n104us 0 softirq-end\n"                                                \
+	"144us 1 run peer\n145us 1 wake app 0\n146us 1 run idle\n"                                \
+	"150us 0 run app\n151us 0 return\n155us 0 call recvfrom\n161us 0 return\n"                \
+	"message 1 app 100us 104us 160us 0\n"
+#define HIDDEN(from, to)                                                                           \
+	from " 1 irq 1\n" from " 1 irq-end\n" from " 1 hidden hog\n" to " 1 run idle\n"
+#define RUNS_AND_READS "45000-50000 idle-exit on 0\n50000-60000 application on 0\n"
+
+static void test_out_of_sight_while_asleep(void **state)
+{
+	(void)state;
+	expect(STOPS("stopped"), ARRIVES "4000-45000 stopped\n" RUNS_AND_READS);
+	expect(STOPS("stopped") HIDDEN("110us", "120us"),
+	       ARRIVES "4000-10000 stopped\n10000-20001 blind on 0\n20001-45000 stopped\n"
+	       RUNS_AND_READS);
+	expect(STOPS("stopped") HIDDEN("30us", "90us"),
+	       ARRIVES "4000-45000 stopped\n" RUNS_AND_READS);
+	/* What it slept in before, it may have left meanwhile. */
+	expect(STOPS("asleep") HIDDEN("110us", "120us") HIDDEN("130us", "135us"),
+	       ARRIVES "4000-35001 blind on 0\n35001-45000 application\n" RUNS_AND_READS);
+}
+
 /* The core of the receive side, of the reader, and of where it waits. */
 static void test_loss(void **state)
 {
@@ -244,6 +269,7 @@ int main(void)
 		cmocka_unit_test(test_waking_of_the_run_before),
 		cmocka_unit_test(test_two_wakings),
 		cmocka_unit_test(test_contradiction),
+		cmocka_unit_test(test_out_of_sight_while_asleep),
 		cmocka_unit_test(test_loss),
 		cmocka_unit_test(test_reader_not_seen),
 		cmocka_unit_test(test_unknown_reader),
