@@ -48,6 +48,9 @@ bool way_interrupt(struct way *w, uint32_t core, const struct atom *atom, uint64
 	struct slice slice = way_about(w, core, atom);
 	bool net = atom->what == SOFTIRQ_NET_RX || atom->what == SOFTIRQ_NET_TX;
 
+	/* A thread of the kernel has taken the work over: it is one that others wait for. */
+	if (atom->type == ATOM_SOFTIRQ && tasks_get(w->p->tasks, atom->task)->softirqd)
+		slice.culprit = atom->task;
 	if (atom->type == ATOM_HARDIRQ)
 		way_charge(w, end, CAUSE_INTERRUPT, &slice);
 	else if (atom->type == ATOM_SOFTIRQ)

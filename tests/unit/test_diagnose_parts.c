@@ -84,6 +84,20 @@ static void test_softirqd(void **state)
 	       "13000-14000 softirq on 0 by ksoftirqd/0\n"
 	       "14000-14500 softirq on 0 by napi/eth0-1\n"
 	       "14500-20000 application on 0\n");
+	/* what it does there is known, and that it is the one that does it */
+	expect(WAITS COMES READS MESSAGE
+	       "113us 0 run ksoftirqd/0 runnable\n114us 0 softirq 3\n116us 0 softirq-end\n"
+	       "116us 0 softirq 1\n117us 0 softirq-end\n118us 0 run app runnable\n",
+	       "message 1\n"
+	       "0-4000 function receive on 0\n"
+	       "4000-5000 function receive\n"
+	       "5000-6000 other-receive on 0\n"
+	       "6000-10000 idle-exit on 0\n"
+	       "10000-13000 application on 0\n"
+	       "13000-14000 softirq on 0 by ksoftirqd/0\n"
+	       "14000-16000 other-receive on 0 by ksoftirqd/0\n"
+	       "16000-18000 softirq on 0 by ksoftirqd/0\n"
+	       "18000-20000 application on 0\n");
 }
 
 static void test_interrupts(void **state)
