@@ -115,23 +115,8 @@ def judged(run, names, least):
 
 def agreed(run, examples, granularity, names, least):
     s = causes.agrees(run.truth, examples, granularity, names, least)
-    refused(run, examples, granularity, names, least)
+    causes.refused(run.truth, examples, granularity, names, least)
     return s
-
-
-def refused(run, examples, granularity, names, least):
-    """Controls: none of these agrees."""
-    for name in names:
-        for other in ("softirq", "lock" if name != "lock" else "stopped"):
-            check.must_fail(f"{name} as {other}", causes.agrees, run.truth,
-                            causes.swapped(examples, name, other), granularity, names, least)
-        check.must_fail(f"too little of {name}", causes.agrees, run.truth,
-                        causes.less(examples, name, 0.4), granularity, names, least)
-    named = any(causes.told(example, name).culprits for example in examples
-                for name in names if name in causes.NAMED)
-    if named:
-        check.must_fail("other culprits", causes.agrees, run.truth, causes.of_others(examples),
-                        granularity, names, least)
 
 
 @check.patiently

@@ -272,3 +272,18 @@ def less(examples, cause, share):
         rest = example["latency_ns"] - sum(part["ns"] for part in parts)
         out.append({**example, "parts": [*parts, {"cause": "offset", "ns": rest, "culprits": []}]})
     return out
+
+
+def refused(truth, examples, granularity, names, least):
+    """Controls: none of these agrees."""
+    for name in names:
+        for other in ("softirq", "lock" if name != "lock" else "stopped"):
+            check.must_fail(f"{name} as {other}", agrees, truth,
+                            swapped(examples, name, other), granularity, names, least)
+        check.must_fail(f"too little of {name}", agrees, truth,
+                        less(examples, name, 0.4), granularity, names, least)
+    named = any(told(example, name).culprits for example in examples
+                for name in names if name in NAMED)
+    if named:
+        check.must_fail("other culprits", agrees, truth, of_others(examples),
+                        granularity, names, least)

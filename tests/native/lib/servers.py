@@ -21,6 +21,8 @@ http {{
 """
 
 
+AHEAD = "chrt", "--fifo", "10"  # of what else runs on this machine
+
 # Program and URL's scheme.
 KINDS = {
     "memcached": ("memcached", "memcached"), "redis": ("redis-server", "redis"),
@@ -75,16 +77,16 @@ def command(name, port, folder, address="127.0.0.1"):
 
 
 @contextlib.contextmanager
-def server(name, address="127.0.0.1"):
+def server(name, address="127.0.0.1", prefix=AHEAD):
     """
     The URL of a fresh memcached, redis, nginx or nginx-tls, and its process. It is in the network
-    namespace of the caller.
+    namespace of the caller. `prefix`: words before the command.
     """
     if not shutil.which(KINDS[name][0]):
         check.skip(f"{KINDS[name][0]} is not installed")
     with tempfile.TemporaryDirectory() as folder:
         port = free_port(address)
-        it = process.start(["chrt", "--fifo", "10", *command(name, port, folder, address)],
+        it = process.start([*prefix, *command(name, port, folder, address)],
                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
             wait_for(port, address)
