@@ -80,18 +80,21 @@ static void runnable_idle(struct way *w, const struct waiting *wait, const struc
 	}
 }
 
-static void runnable(struct way *w, uint64_t from, uint64_t to, const struct waiting *wait)
+/* It was so since `since`: how long that took in all says why, also of its end. */
+static void runnable(struct way *w, uint64_t since, uint64_t to, const struct waiting *wait)
 {
-	uint64_t number, until;
+	uint64_t from = w->at, number, until;
 	enum cause idle;
 
 	if (from >= to)
 		return;
+	if (since > from || !corelog_find(w->p->log, wait->core, since, &number, &until))
+		since = from;
 	if (!corelog_find(w->p->log, wait->core, from, &number, &until)) {
 		way_blind(w, to, wait->core);
 		return;
 	}
-	if (idle_ns(w, wait, from, to) <= IDLE_EXIT_MAX_NS)
+	if (idle_ns(w, wait, since, to) <= IDLE_EXIT_MAX_NS)
 		idle = CAUSE_IDLE_EXIT;
 	else
 		idle = w->p->throttles ? CAUSE_THROTTLED : CAUSE_CORE_STALL;
@@ -233,23 +236,25 @@ static bool left_is_doubtful(const struct run *next, const struct run *last)
 }
 
 /*
- * Runnable up to `to`, but for what of it some core was out of sight: there it may have run.
+ * Runnable from `since` to `to`, but for what of it some core was out of sight: there it may have run.
  * Whatever it did, it was runnable again behind: else a waking would have been seen.
  */
-static void runnable_but_holes(struct way *w, uint64_t to, const struct waiting *wait)
+static void runnable_but_holes(struct way *w, uint64_t since, uint64_t to,
+			       const struct waiting *wait)
 {
 	const struct hole *hole;
 
 	if (to > w->end)
 		to = w->end;
-	while (w->at < to && (hole = corelog_hole(w->p->log, w->at, to - 1))) {
+	while (since < to && (hole = corelog_hole(w->p->log, since, to - 1))) {
 		const uint64_t end = hole->end < to - 1 ? hole->end + 1 : to;
 
-		if (hole->begin > w->at)
-			runnable(w, w->at, hole->begin, wait);
-		way_lose_reader(w, end, wait->core);
+		runnable(w, since, hole->begin, wait);
+		if (end > w->at)
+			way_lose_reader(w, end, wait->core);
+		since = end;
 	}
-	runnable(w, w->at, to, wait);
+	runnable(w, since, to, wait);
 }
 
 /* It left as runnable; a waking behind a hole says that it slept meanwhile. */
@@ -257,11 +262,13 @@ static void preempted(struct way *w, const struct run *next, const struct run *l
 		      const struct waiting *wait)
 {
 	const struct waking *woken = last_waking(w, next);
-	const uint64_t since = last ? last->end : w->since;
+	uint64_t since = last ? last->end : w->since;
 
-	if (woken && woken->time > since && corelog_hole(w->p->log, since, woken->time))
+	if (woken && woken->time > since && corelog_hole(w->p->log, since, woken->time)) {
 		way_lose_reader(w, woken->time, wait->core);
-	runnable_but_holes(w, next->begin, wait);
+		since = woken->time;
+	}
+	runnable_but_holes(w, since, next->begin, wait);
 }
 
 void way_gap(struct way *w, const struct run *next, const struct run *last)
@@ -290,5 +297,5 @@ void way_gap(struct way *w, const struct run *next, const struct run *last)
 	}
 	wait.queue = woken->core;
 	asleep_but_holes(w, since, next, woken);
-	runnable_but_holes(w, next->begin, &wait);
+	runnable_but_holes(w, woken->time, next->begin, &wait);
 }

@@ -298,6 +298,24 @@ static void test_core_stall(void **state)
 	       "1006001-1010000 application on 0\n");
 }
 
+/* The end of a long wait is no short one, for a message that came only then. */
+static void test_throttled_before(void **state)
+{
+	static const char text[] =
+		QUOTA HOST "2us 0 run app\n50us 0 run idle runnable\n"
+		"700us 0 softirq 3\n706us 0 softirq-end\n%s 0 run app\n"
+		"1110us 0 run idle\nmessage 1 app 700us 704us 1105us 0\n";
+	char script[1024];
+
+	(void)state;
+	snprintf(script, sizeof(script), text, "1100us");
+	expect(script, "message 1\n0-4000 function receive on 0\n4000-6000 other-receive on 0\n"
+		       "6000-400000 throttled on 0\n400000-405000 application on 0\n");
+	snprintf(script, sizeof(script), text, "1055us");
+	expect(script, "message 1\n0-4000 function receive on 0\n4000-6000 other-receive on 0\n"
+		       "6000-355000 idle-exit on 0\n355000-405000 application on 0\n");
+}
+
 /* Interrupts of the idle core don't make it a short one. */
 static void test_throttled_between_interrupts(void **state)
 {
@@ -356,6 +374,7 @@ int main(void)
 		cmocka_unit_test(test_unexplained),
 		cmocka_unit_test(test_idle_exit_boundary),
 		cmocka_unit_test(test_core_stall),
+		cmocka_unit_test(test_throttled_before),
 		cmocka_unit_test(test_throttled_between_interrupts),
 		cmocka_unit_test(test_queue),
 	};

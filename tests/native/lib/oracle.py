@@ -114,13 +114,15 @@ class Oracle:
             left = minus(left, [(a, b)])
         parts.add("application", length(left))
 
-    def _runnable(self, parts, core, begin, end):
-        """It wanted the core on which it then ran."""
-        idle = 0
+    def _runnable(self, parts, core, since, begin, end):
+        """It wanted the core on which it then ran: since before what is asked for, or then."""
+        kept = idle = 0
         spans = self.t.base[core]
-        i = max(0, bisect.bisect_right(spans, begin, key=lambda span: span.begin) - 1)
+        i = max(0, bisect.bisect_right(spans, since, key=lambda span: span.begin) - 1)
         while i < len(spans) and spans[i].begin < end:
-            ns = min(spans[i].end, end) - max(spans[i].begin, begin)
+            ns = max(0, min(spans[i].end, end) - max(spans[i].begin, begin))
+            if spans[i].type == "idle":
+                kept += min(spans[i].end, end) - max(spans[i].begin, since)
             if spans[i].type == "task":
                 parts.add("cpu-wait", ns, spans[i].what)
             elif spans[i].type == "idle":
@@ -128,7 +130,7 @@ class Oracle:
             else:
                 parts.add("blind", ns)
             i += 1
-        parts.add(self.kept if idle > KEPT_NS else "idle-exit", idle)
+        parts.add(self.kept if kept > KEPT_NS else "idle-exit", idle)
 
     def _asleep(self, parts, before, begin, end, waker):
         """It slept; in what, the innermost call or fault says that it was cut in."""
@@ -156,7 +158,7 @@ class Oracle:
             parts.add("stopped", slept - begin, waker)
         elif slept > begin:
             self._asleep(parts, before, begin, slept, waker)
-        self._runnable(parts, after.core, slept, end)
+        self._runnable(parts, after.core, max(woken, before.end), slept, end)
 
     def parts(self, m):
         """The partition of a message's wait, from its first byte's arrival to its read."""
