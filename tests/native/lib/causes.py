@@ -103,9 +103,13 @@ class Truth:
             found[cause] = length(least), length(most)
         other_work = minus(self._of(one.tid, "burst"), union(
             (other.read, other.end) for other in self.log.by_tid[one.tid]))
-        if other_work:
-            found["application"] = tuple(length(clip(times, begin, end)) for times in (
-                minus(other_work, self.gaps), minus(other_work, self._held_up(one.tid))))
+        if other_work:      # and the server's own, between two requests, that it doesn't note
+            served = self.log.by_tid[one.tid]
+            between = ((a.done, b.read) for a, b in zip(served, served[1:]))
+            found["application"] = (
+                length(clip(minus(other_work, self.gaps), begin, end)),
+                length(clip(minus(union([*other_work, *between]), self._held_up(one.tid)),
+                            begin, end)))
         found["head-of-line"] = self._behind(one, begin, end)[:2]
         return found
 
