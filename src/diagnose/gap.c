@@ -236,8 +236,8 @@ static bool left_is_doubtful(const struct run *next, const struct run *last)
 }
 
 /*
- * Runnable from `since` to `to`, but for what of it some core was out of sight: there it may have run.
- * Whatever it did, it was runnable again behind: else a waking would have been seen.
+ * Runnable from `since` to `to`, but for what of it some core was out of sight: there it may have
+ * run. Whatever it did, it was runnable again behind: else a waking would have been seen.
  */
 static void runnable_but_holes(struct way *w, uint64_t since, uint64_t to,
 			       const struct waiting *wait)

@@ -81,7 +81,7 @@ static void test_contradiction(void **state)
 	       "15000-20000 application on 0\n");
 }
 
-/* Asleep from 10 us on, woken at 145 us; core 1 is out of sight for some of it: no event is lost. */
+/* Asleep from 10 us on, woken at 145 us; core 1 is out of sight for some of it: no loss. */
 #define STOPS(left)                                                                                \
 	HOST "2us 0 run app\n5us 0 call epoll_wait\n10us 0 run idle " left "\n"                    \
 	"100us 0 softirq 3\n104us 0 softirq-end\n"                                                \
