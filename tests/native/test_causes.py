@@ -20,6 +20,7 @@ N = 400
 EXAMPLES = 100          # that `diagnose` gives
 TIMES = 5 if check.LONG else 1
 THIN = os.environ.get("THIN", "build/tests/native/thin")
+FAULTS, FETCHES = "handle_mm_fault", "migrate_misplaced"
 GRANULARITY_NS = 1000       # of the naive partition: the clock of the spans
 MORE = 1.25                 # of so many messages an explanation is asked, per delayed one
 
@@ -47,12 +48,15 @@ class Case:
         return f"{self.name}, {self.net}"
 
 
-def taken(net, folder, hog=None, prefix=AHEAD, quota=False, **options):
-    """A recording of mini in a folder, and what it says of itself. `hog`: as mini.Hog takes them."""
+def taken(net, folder, hog=None, prefix=AHEAD, quota=False, observe=(), **options):
+    """
+    A recording of mini in a folder, and what it says of itself. `hog`: as mini.Hog takes them;
+    `observe`: options of the recording.
+    """
     options = {"rounds": N, "connections": 16, **options}
     hog = hog and mini.Hog(f"hog{os.getpid()}", *hog)
     server = mini.Mini(net, prefix, **options)
-    observer = trace.Recording(*server.filter)
+    observer = trace.Recording(*server.filter, *observe)
     if quota:
         cgroups.throttle(server.ready["server_pid"], "mini")
     log = server.finish()
@@ -130,9 +134,32 @@ def injected(case):
     return judged(run, case.names, case.least)
 
 
+def of_balancing(rows, own, least):
+    """Most of `own` ns was in faults, and in most messages in fetching pages."""
+    of_faults = [row for row in rows if FAULTS in row["path"]]
+    total = sum(row["total_ns"] for row in of_faults)
+    check.true(f"faults have {total} of {own} ns: {rows[:5]}", 0.8 * own <= total <= own)
+    most = max((row["messages"] for row in rows if FETCHES in row["path"]), default=0)
+    check.true(f"messages with {FETCHES}: {most}; {rows[:5]}", most >= least)
+    return f"{total} of {own} ns in {of_faults[0]['path']}, {most} messages"
+
+
+def balanced(run, least):
+    """Which functions had the time that is charged to the application: NUMA balancing's."""
+    d = diagnose.Diagnosis(run.file, EXAMPLES)
+    rows, own = d.document["functions"], d.total("application")
+    said = of_balancing(rows, own, least)
+    for name in FAULTS, FETCHES:
+        others = [{**row, "path": row["path"].replace(name, "other")} for row in rows]
+        check.must_fail(f"without {name}", of_balancing, others, own, least)
+    return said
+
+
 def elsewhere(case):
     """Of a recording from another machine."""
-    return judged(understood(f"{FOLDER}/{case.name}"), case.names, case.least)
+    run = understood(f"{FOLDER}/{case.name}")
+    said = judged(run, case.names, case.least)
+    return f"{said}; {balanced(run, case.least)}" if case.name == "NUMA balancing" else said
 
 
 def in_order(log, messages):
@@ -280,15 +307,21 @@ if check.LONG:
          {"prefix": (), "hog": (*HOG, ("nice", "-n", "-15")), "gap_us": 1000, "rounds": 2 * N,
           "server_nice": 5}),
     ]
+ELSEWHERE = [   # takes a machine of two nodes
+    Case("NUMA balancing", loopback, ("application",),
+         {"prefix": (), "cause": "numa", **OWN, "observe": (
+             "--activity", "funcgraph", "--funcgraph-filter",
+             f"{FAULTS},{FETCHES}*,task_numa_fault")}, 15),
+]
 if words[:1] == ["take"]:      # in a guest, which is too slow for the rest
-    for one in CASES:
+    for one in [*CASES, *ELSEWHERE]:
         if one.name in words[2:] or not words[2:]:
             os.mkdir(f"{FOLDER}/{one.name}")
             taken(one.net, f"{FOLDER}/{one.name}", **one.options)
             print(f"took {one}", flush=True)
     sys.exit()
 if words[:1] == ["judge"]:
-    check.run([(elsewhere, one) for one in CASES
+    check.run([(elsewhere, one) for one in [*CASES, *ELSEWHERE]
                if os.path.exists(f"{FOLDER}/{one.name}/log.json")])
 check.run([each for each in [(injected, one) for one in CASES] * TIMES + OTHERS
            if not words or each[0].__name__ in words or

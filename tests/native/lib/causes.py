@@ -101,7 +101,7 @@ class Truth:
             if cause == "throttled":
                 least = minus(least, minus(least, self.idle))
             found[cause] = length(least), length(most)
-        other_work = minus(self._of(one.tid, "burst"), union(
+        other_work = minus(self._of(one.tid, "burst", "numa"), union(
             (other.read, other.end) for other in self.log.by_tid[one.tid]))
         if other_work:      # and the server's own, between two requests, that it doesn't note
             served = self.log.by_tid[one.tid]

@@ -3,8 +3,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <linux/mempolicy.h>
 #include <linux/userfaultfd.h>
 #include <sched.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -16,6 +19,10 @@
 #define PAGE 4096u
 #define PAGES 4096u
 #define GAP_NS 20000u
+#define FAR_PAGES 16384u
+#define FAR_GAP_NS 100000u /* a page is fetched in less */
+#define FAR_NODE 1u
+#define FAR_LIMIT_NS (60 * NSEC_PER_SEC)
 
 static _Atomic uint32_t wanted_us;	/* of the helper */
 static _Atomic uint32_t held;		/* the lock: 1 while the helper has it */
@@ -23,6 +30,8 @@ static _Atomic uint32_t taken;		/* how often it had it */
 static char *pages;
 static _Atomic uint32_t next_page;
 static int fault_fd;
+static char *far;
+static uint32_t next_far;
 
 static void note_gap(uint64_t begin, uint64_t end)
 {
@@ -139,6 +148,56 @@ static void touch(void)
 	released(CAUSE_FAULT, mini->pager, begin);
 }
 
+/* -- pages of another node --------------------------------------------------------------------- */
+
+/* How many pages have been marked for NUMA balancing, of all processes. */
+static uint64_t marked(void)
+{
+	unsigned long long n = 0;
+	char line[128];
+	FILE *f = fopen("/proc/vmstat", "re");
+
+	must(f != NULL, "/proc/vmstat");
+	while (fgets(line, sizeof(line), f) && sscanf(line, "numa_pte_updates %llu", &n) != 1)
+		;
+	fclose(f);
+	return n;
+}
+
+/* Memory of the other node, all of it marked: its first touch is a fault that fetches the page. */
+static void open_far(void)
+{
+	const unsigned long nodes = 1ul << FAR_NODE;
+	const uint64_t until = now_ns() + FAR_LIMIT_NS;
+	uint64_t before;
+
+	far = mmap(NULL, FAR_PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+		   -1, 0);
+	must(far != MAP_FAILED, "mmap");
+	must(madvise(far, FAR_PAGES * PAGE, MADV_NOHUGEPAGE) == 0, "madvise");
+	must(syscall(SYS_mbind, far, FAR_PAGES * PAGE, MPOL_BIND, &nodes, 64, 0) == 0, "mbind");
+	memset(far, 1, FAR_PAGES * PAGE);
+	must(syscall(SYS_mbind, far, FAR_PAGES * PAGE, MPOL_DEFAULT, NULL, 0, 0) == 0, "mbind");
+	before = marked();
+	while (marked() < before + FAR_PAGES) /* it takes time on a CPU to be looked at */
+		must(now_ns() < until, "NUMA balancing");
+}
+
+static void touch_far(uint32_t us)
+{
+	const uint64_t begin = now_ns(), end = begin + us * 1000ull;
+	uint64_t last = begin, now;
+
+	for (; last < end; last = now) {
+		must(next_far < FAR_PAGES, "no page is left");
+		*(volatile char *)(far + PAGE * next_far++);
+		now = now_ns();
+		if (now - last > FAR_GAP_NS)
+			log_injected(CAUSE_GAP, own_tid(), 0, last, now);
+	}
+	log_injected(CAUSE_NUMA, own_tid(), own_tid(), begin, now_ns());
+}
+
 /* -- which of them ----------------------------------------------------------------------------- */
 
 uint32_t cause_helpers(void)
@@ -153,6 +212,8 @@ void causes_begin(void)
 
 	if (opt.cause == CAUSE_FAULT)
 		open_pages();
+	if (opt.cause == CAUSE_NUMA)
+		open_far();
 	if (cause_helpers())
 		must(pthread_create(&thread, NULL, helper, NULL) == 0, "pthread_create");
 }
@@ -165,6 +226,8 @@ void cause_now(uint32_t us)
 		wait_for_lock(us);
 	if (opt.cause == CAUSE_FAULT)
 		touch();
+	if (opt.cause == CAUSE_NUMA)
+		touch_far(us);
 	if (opt.cause == CAUSE_BURST) {
 		spin(us * 1000ull);
 		log_injected(CAUSE_BURST, own_tid(), own_tid(), begin, now_ns());

@@ -33,7 +33,7 @@ struct options opt = {
 struct log *mini;
 
 static const char *const causes[CAUSE_MAX] = {
-	"none", "burst", "lock", "fault", "stop", "gap",
+	"none", "burst", "lock", "fault", "stop", "numa", "gap",
 };
 
 void die(const char *what)

@@ -23,6 +23,7 @@ enum cause {
 	CAUSE_LOCK,	/* a thread of it holds a futex that the server waits for */
 	CAUSE_FAULT,	/* a page that the server touches is not there: userfaultfd */
 	CAUSE_STOP,	/* SIGSTOP, then SIGCONT, from the client */
+	CAUSE_NUMA,	/* NUMA balancing: the kernel fetches pages of another node at a touch */
 	CAUSE_GAP,	/* not asked for: the server's own work did not go on */
 	CAUSE_MAX,
 };
