@@ -19,6 +19,7 @@
 #include "event/layout.h"
 #include "bpf/kernel/types.h"
 
+#define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
@@ -46,14 +47,17 @@ struct {
 
 const volatile __u32 filter_tgid = 0; /* only its tasks' system calls and faults; 0 = readers' */
 
-static __always_inline struct act *claim(__u32 *lost)
+static __always_inline struct act_ring *this_ring(void)
 {
 	__u32 cpu = bpf_get_smp_processor_id();
-	struct act_ring *r = bpf_map_lookup_elem(&rings, &cpu);
+
+	return bpf_map_lookup_elem(&rings, &cpu);
+}
+
+static __always_inline struct act *claim(struct act_ring *r, __u32 *lost)
+{
 	__u64 at;
 
-	if (!r)
-		return NULL;
 	*lost = r->lost;
 	if (unlikely(r->head - r->tail >= ACT_RING - ACT_SPARE)) {
 		__sync_fetch_and_add(&r->lost, 1);
@@ -75,10 +79,10 @@ static __always_inline void publish(struct act *e, __u8 type)
 }
 
 /* `b` is the task that has the CPU, but for ACT_SWITCH: each event says who it is. */
-static __always_inline void put(__u8 type, __u16 arg, __u32 a, __u32 b)
+static __always_inline void put_in(struct act_ring *r, __u8 type, __u16 arg, __u32 a, __u32 b)
 {
 	__u32 lost = 0;
-	struct act *e = claim(&lost);
+	struct act *e = claim(r, &lost);
 
 	if (!e)
 		return;
@@ -90,10 +94,19 @@ static __always_inline void put(__u8 type, __u16 arg, __u32 a, __u32 b)
 	publish(e, type);
 }
 
-static __always_inline void put_name(struct task_struct *task, const __u64 *comm)
+static __always_inline void put(__u8 type, __u16 arg, __u32 a)
+{
+	struct act_ring *r = this_ring();
+
+	if (r)
+		put_in(r, type, arg, a, bpf_get_current_pid_tgid());
+}
+
+static __always_inline void put_name(struct act_ring *r, struct task_struct *task,
+				     const __u64 *comm)
 {
 	__u32 lost = 0;
-	struct act *e = claim(&lost);
+	struct act *e = claim(r, &lost);
 
 	if (!e)
 		return;
@@ -110,43 +123,48 @@ int BPF_PROG(act_switch, bool preempt, struct task_struct *prev, struct task_str
 	     unsigned int prev_state)
 {
 	const __u64 *comm = (const __u64 *)next->comm;
-	struct act_task *t;
 	__u16 arg = prev_state & (ACT_PREEMPTED - 1);
+	struct act_ring *r = this_ring();
+	struct act_task *t = NULL;
 
+	if (!r)
+		return 0;
 	if (next->pid) {
 		t = bpf_task_storage_get(&act_tasks, next, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 		if (t && unlikely(t->comm[0] != comm[0] || t->comm[1] != comm[1])) {
 			t->comm[0] = comm[0];
 			t->comm[1] = comm[1];
-			put_name(next, t->comm);
+			put_name(r, next, t->comm);
 		}
 	}
+	r->task = next->pid;
+	r->reads = t && t->reads;
 	if (preempt)
 		arg |= ACT_PREEMPTED;
 	if (arg && BPF_CORE_READ_BITFIELD(prev, in_iowait))
 		arg |= ACT_IOWAIT;
-	put(ACT_SWITCH, arg, prev->pid, next->pid);
+	put_in(r, ACT_SWITCH, arg, prev->pid, next->pid);
 	return 0;
 }
 
 SEC("tp_btf/sched_waking")
 int BPF_PROG(act_waking, struct task_struct *task)
 {
-	put(ACT_WAKE, task->wake_cpu, task->pid, bpf_get_current_pid_tgid());
+	put(ACT_WAKE, task->wake_cpu, task->pid);
 	return 0;
 }
 
 SEC("tp_btf/irq_handler_entry")
 int BPF_PROG(act_irq, int irq)
 {
-	put(ACT_IRQ, 0, irq, bpf_get_current_pid_tgid());
+	put(ACT_IRQ, 0, irq);
 	return 0;
 }
 
 SEC("tp_btf/irq_handler_exit")
 int BPF_PROG(act_irq_end, int irq)
 {
-	put(ACT_IRQ_END, 0, irq, bpf_get_current_pid_tgid());
+	put(ACT_IRQ_END, 0, irq);
 	return 0;
 }
 
@@ -154,13 +172,13 @@ int BPF_PROG(act_irq_end, int irq)
 	SEC("tp_btf/" #name "_entry")                                                              \
 	int BPF_PROG(act_##name, int vector)                                                       \
 	{                                                                                          \
-		put(ACT_VECTOR, 0, number, bpf_get_current_pid_tgid());                            \
+		put(ACT_VECTOR, 0, number);                                                        \
 		return 0;                                                                          \
 	}                                                                                          \
 	SEC("tp_btf/" #name "_exit")                                                               \
 	int BPF_PROG(act_##name##_end, int vector)                                                 \
 	{                                                                                          \
-		put(ACT_VECTOR_END, 0, number, bpf_get_current_pid_tgid());                        \
+		put(ACT_VECTOR_END, 0, number);                                                    \
 		return 0;                                                                          \
 	}
 
@@ -173,14 +191,14 @@ VECTOR(irq_work, VECTOR_IRQ_WORK)
 SEC("tp_btf/softirq_entry")
 int BPF_PROG(act_softirq, unsigned int vector)
 {
-	put(ACT_SOFTIRQ, 0, vector, bpf_get_current_pid_tgid());
+	put(ACT_SOFTIRQ, 0, vector);
 	return 0;
 }
 
 SEC("tp_btf/softirq_exit")
 int BPF_PROG(act_softirq_end, unsigned int vector)
 {
-	put(ACT_SOFTIRQ_END, 0, vector, bpf_get_current_pid_tgid());
+	put(ACT_SOFTIRQ_END, 0, vector);
 	return 0;
 }
 
@@ -190,58 +208,71 @@ int BPF_PROG(act_softirq_end, unsigned int vector)
 SEC("tp_btf/cpu_idle")
 int BPF_PROG(act_idle, unsigned int state, unsigned int cpu)
 {
-	put(state == PWR_EVENT_EXIT ? ACT_IDLE_END : ACT_IDLE, 0, state,
-	    bpf_get_current_pid_tgid());
+	put(state == PWR_EVENT_EXIT ? ACT_IDLE_END : ACT_IDLE, 0, state);
 	return 0;
 }
 
 /* ---- system calls and faults of those who read ---- */
 
-static __always_inline bool of_interest(void)
+/* A task whose switch no program saw. */
+static __noinline bool unseen_reads(void)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct act_task *t;
+	struct act_task *t = bpf_task_storage_get(&act_tasks, bpf_get_current_task_btf(), NULL, 0);
 
-	if (filter_tgid)
-		return (__u32)task->tgid == filter_tgid;
-	t = bpf_task_storage_get(&act_tasks, task, NULL, 0);
 	return t && t->reads;
+}
+
+static __always_inline bool of_interest(const struct act_ring *r, __u64 id)
+{
+	if (filter_tgid)
+		return id >> 32 == filter_tgid;
+	return likely(r->task == (__u32)id) ? r->reads : unseen_reads();
+}
+
+static __always_inline void put_call(__u8 type, __u32 a)
+{
+	__u64 id = bpf_get_current_pid_tgid();
+	struct act_ring *r = this_ring();
+
+	if (r && of_interest(r, id))
+		put_in(r, type, 0, a, id);
 }
 
 SEC("tp_btf/sys_enter")
 int BPF_PROG(act_syscall, struct pt_regs *regs, long id)
 {
-	if (of_interest())
-		put(ACT_SYSCALL, 0, id, bpf_get_current_pid_tgid());
+	put_call(ACT_SYSCALL, id);
 	return 0;
 }
 
 SEC("tp_btf/sys_exit")
 int BPF_PROG(act_syscall_end, struct pt_regs *regs, long ret)
 {
-	if (of_interest())
-		put(ACT_SYSCALL_END, 0, 0, bpf_get_current_pid_tgid());
+	put_call(ACT_SYSCALL_END, 0);
 	return 0;
 }
 
 SEC("tp_btf/page_fault_user")
 int BPF_PROG(act_fault)
 {
-	if (of_interest())
-		put(ACT_FAULT, 0, 0, bpf_get_current_pid_tgid());
+	put_call(ACT_FAULT, 0);
 	return 0;
 }
 
 static __always_inline int reads(void)
 {
+	__u32 pid = bpf_get_current_pid_tgid();
+	struct act_ring *r = this_ring();
 	struct act_task *t;
 
-	if (filter_tgid)
+	if (filter_tgid || !r || likely(r->task == pid && r->reads))
 		return 0;
 	t = bpf_task_storage_get(&act_tasks, bpf_get_current_task_btf(), NULL,
 				 BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (t)
 		t->reads = 1;
+	if (r->task == pid)
+		r->reads = 1;
 	return 0;
 }
 
