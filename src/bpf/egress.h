@@ -54,7 +54,7 @@ static __always_inline int tx_queued(struct sk_buff *skb)
 	group = group_of(sk, by & BY_WAY ? way_of(skb, false) : 0);
 	tx_note(c, skb, base, now, seq, 0, group);
 	if (telling_sends)
-		tx_way_begins(skb, sk, base, now, 0);
+		tx_way_begins(skb, sk, len, now, 0);
 	if (selected(SLOT_SEGMENT))
 		tx_segment(c, sk, seq, len, base, group);
 	if (selected(SLOT_ACKED))
@@ -72,13 +72,13 @@ static __always_inline int tx_queued(struct sk_buff *skb)
  * A packet that didn't pass the queue as it is: the kernel has split a larger one for a device
  * without segmentation offload. Its departure time is that one's, 0: it is no such packet.
  */
-static __always_inline __u64 tx_piece(struct sk_buff *skb, __u32 *seq)
+static __always_inline __u64 tx_piece(struct sk_buff *skb, __u32 *seq, __u32 *len)
 {
 	struct sock *sk = tx_owner(skb);
-	__u32 why, len;
+	__u32 why;
 
 	if (!sk || sk->sk_protocol != IPPROTO_TCP || sk->sk_type != SOCK_STREAM ||
-	    !tx_selected(sk, skb) || !tx_payload(skb, sk, seq, &len) || !len)
+	    !tx_selected(sk, skb) || !tx_payload(skb, sk, seq, len) || !*len)
 		return 0;
 	return tx_departure(skb, &why); /* none: counted at `qdisc` */
 }
@@ -86,8 +86,8 @@ static __always_inline __u64 tx_piece(struct sk_buff *skb, __u32 *seq)
 /* Its step begins nowhere. */
 static __noinline int tx_split(struct cpu_state *c, struct sk_buff *skb, __u64 now)
 {
-	__u32 seq = 0, group = 0;
-	__u64 base = tx_piece(skb, &seq);
+	__u32 seq = 0, len = 0, group = 0;
+	__u64 base = tx_piece(skb, &seq, &len);
 	struct sock *sk;
 
 	if (!c || !base)
@@ -102,7 +102,7 @@ static __noinline int tx_split(struct cpu_state *c, struct sk_buff *skb, __u64 n
 		return 0;
 	tx_note(c, skb, base, now, seq, TX_GIVEN, group);
 	if (telling_sends && sk)
-		tx_way_begins(skb, sk, base, 0, now);
+		tx_way_begins(skb, sk, len, 0, now);
 	return 0;
 }
 
@@ -197,7 +197,7 @@ static __always_inline int tx_dropped(struct sk_buff *skb, __u32 reason)
 {
 	struct tx_entry *e = tx_find((__u64)skb);
 	struct cpu_state *c = this_cpu();
-	__u32 slot = SLOT_DRIVER, seq, proto = ROW_TCP;
+	__u32 slot = SLOT_DRIVER, seq, len, proto = ROW_TCP;
 
 	if (!c)
 		return 0;
@@ -213,7 +213,7 @@ static __always_inline int tx_dropped(struct sk_buff *skb, __u32 reason)
 		if (slot == SLOT_SENT && reason == drop_unspecified)
 			tx_way_ends(e, (__u64)skb, 0);
 		e->skb = 0;
-	} else if (!tx_piece(skb, &seq)) {
+	} else if (!tx_piece(skb, &seq, &len)) {
 		return 0;
 	} else if (sampling && reason == drop_unspecified) {
 		slot = SLOT_SENT; /* not drawn: whether a driver has it isn't known */

@@ -69,9 +69,8 @@ static long tx_call_of(__u32 i, struct tx_search *x)
  * What waits in the socket when it is first seen came before; so may have this call, if it waits
  * for room. A call that put nothing into the socket gives its place to the next.
  */
-static __noinline int tx_call_begins(struct tx_writer *w, __u32 seq, __u32 sent)
+static __noinline int tx_call_begins(struct tx_writer *w, __u32 seq, __u32 sent, __u64 now)
 {
-	__u64 now = bpf_ktime_get_ns();
 	struct tx_call *newest;
 
 	if (!w)
@@ -112,7 +111,8 @@ static __always_inline int tx_call(struct sock *sk)
 	struct cpu_state *c = this_cpu();
 	struct tcp_socket *s;
 	struct tx_writer *w;
-	__u64 caller = bpf_get_current_pid_tgid();
+	__u64 caller, now;
+	__u32 seq, sent;
 
 	if (!c || !tx_port_selected(sk))
 		return 0;
@@ -130,14 +130,19 @@ static __always_inline int tx_call(struct sock *sk)
 		count_loss(c, SLOT_SEGMENT, LOSS_NO_STORAGE, ROW_TCP, 1);
 		return 0;
 	}
+	caller = bpf_get_current_pid_tgid();
+	if (w->calling && w->caller == caller && (!telling_sends || w->told_caller == caller))
+		return 0;
+	now = bpf_ktime_get_ns();
+	seq = tcp_number(sk, write_seq, NOT_USUAL);
+	sent = tcp_number(sk, snd_nxt, NOT_USUAL);
 	if (telling_sends)
-		tell_begins(sk, w, caller, tcp_number(sk, write_seq, NOT_USUAL),
-			    tcp_number(sk, snd_nxt, NOT_USUAL));
+		tell_begins(sk, w, caller, seq, sent, now);
 	if (w->calling && w->caller == caller)
 		return 0;
 	w->calling = 1;
 	w->caller = caller;
-	tx_call_begins(w, tcp_number(sk, write_seq, NOT_USUAL), tcp_number(sk, snd_nxt, NOT_USUAL));
+	tx_call_begins(w, seq, sent, now);
 	return 0;
 }
 
@@ -180,7 +185,8 @@ static __always_inline void tx_segment(struct cpu_state *c, struct sock *sk, __u
 	if (after(w->segmented, seq))
 		x.seq = w->segmented;
 	w->segmented = seq + len;
-	bpf_loop(TX_CALLS, tx_call_of, &x, 0);
+	if (w->tail - w->head >= 2) /* else it can only be the oldest's */
+		bpf_loop(TX_CALLS, tx_call_of, &x, 0);
 	since = w->ring[w->head & (TX_CALLS - 1)].since;
 	if (after(w->ring[w->head & (TX_CALLS - 1)].seq, x.seq) || since == TX_BEFORE ||
 	    (!w->calling && !after(w->end, x.seq)))

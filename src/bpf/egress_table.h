@@ -140,14 +140,13 @@ static __always_inline __u32 tx_place(const struct tx_entry *e, __u64 skb)
 	return tx_set_of(skb) * 2 + (s && e != &s->e[0]);
 }
 
-/* It is in the queue now (`queued` 0: as it is, it never was). */
-static __noinline int tx_way_begins(struct sk_buff *skb, struct sock *sk, __u64 segment,
-				    __u64 queued, __u64 given)
+/* A packet of `len` bytes in the table is in the queue now (`queued` 0: as it is, it never was). */
+static __noinline int tx_way_begins(struct sk_buff *skb, struct sock *sk, __u32 len, __u64 queued,
+				    __u64 given)
 {
 	struct tx_writer *w = sk ? bpf_sk_storage_get(&tx_writers, sk, NULL, 0) : NULL;
 	struct tx_entry *e = tx_find((__u64)skb);
 	struct tx_way *way;
-	__u32 seq, len;
 
 	if (!w || !e || !skb)
 		return 0;
@@ -155,19 +154,19 @@ static __noinline int tx_way_begins(struct sk_buff *skb, struct sock *sk, __u64 
 	if (!way)
 		return 0;
 	way->sk = 0;
-	if (!w->born || !tx_payload(skb, sk, &seq, &len))
+	if (!w->born)
 		return 0;
 	way->born = w->born;
 	way->since = 0;
 	if (queued) {
-		tell_paced(sk, w, segment);
-		w->paced_to = segment;
+		tell_paced(sk, w, e->base);
+		w->paced_to = e->base;
 	}
 	way->paced = w->paced;
-	way->segment = segment;
+	way->segment = e->base;
 	way->queued = queued;
 	way->given = given;
-	way->seq = seq;
+	way->seq = e->seq;
 	way->bytes = len;
 	way->queued_core = way->given_core = bpf_get_smp_processor_id();
 	way->sk = (__u64)sk;

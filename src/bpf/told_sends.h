@@ -91,7 +91,7 @@ static __always_inline void tell_paced(struct sock *sk, struct tx_writer *w, __u
 {
 	__u64 until;
 
-	if (!w->paced_to || BPF_CORE_READ(sk, sk_pacing_status) != SK_PACING_NEEDED)
+	if (!w->paced_to || sk->sk_pacing_status != SK_PACING_NEEDED)
 		return;
 	until = BPF_CORE_READ((struct tcp_sock *)sk, pacing_timer._softexpires);
 	if (until > time)
@@ -108,14 +108,13 @@ static __always_inline void tell_paced(struct sock *sk, struct tx_writer *w, __u
  * is a part whose begin is not known any more.
  */
 static __always_inline void tell_begins(struct sock *sk, struct tx_writer *w, __u64 caller,
-					__u32 seq, __u32 sent)
+					__u32 seq, __u32 sent, __u64 now)
 {
-	__u64 before = w->told_caller, now;
+	__u64 before = w->told_caller;
 	struct tx_call_told call;
 
 	if (before == caller)
 		return;
-	now = bpf_ktime_get_ns();
 	if (before) {
 		call = call_of(w, seq, now);
 		if (__sync_val_compare_and_swap(&w->told_caller, before, 0) == before) {
