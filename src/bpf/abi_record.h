@@ -173,7 +173,8 @@ struct act_ring {
 	__u64 lost;         /* events that found no room */
 	__u32 task;         /* that the last switch brought: the programs' */
 	__u32 reads;        /* its system calls and faults are told */
-	__u64 pad[5];
+	__u64 room;         /* there is room up to here, at least: the programs' */
+	__u64 pad[4];
 	__u64 tail;         /* read up to here: user space's */
 	__u64 pad2[7];
 	struct act at[ACT_RING];

@@ -54,12 +54,21 @@ static __always_inline struct act_ring *this_ring(void)
 	return bpf_map_lookup_elem(&rings, &cpu);
 }
 
+/* `tail` is in a line that user space writes: it is looked at once in a ring. */
+static __always_inline bool has_room(struct act_ring *r)
+{
+	if (likely((__s64)(r->room - r->head) > 0))
+		return true;
+	r->room = r->tail + ACT_RING - ACT_SPARE; /* an interrupt may have put it higher */
+	return (__s64)(r->room - r->head) > 0;
+}
+
 static __always_inline struct act *claim(struct act_ring *r, __u32 *lost)
 {
 	__u64 at;
 
 	*lost = r->lost;
-	if (unlikely(r->head - r->tail >= ACT_RING - ACT_SPARE)) {
+	if (unlikely(!has_room(r))) {
 		__sync_fetch_and_add(&r->lost, 1);
 		return NULL;
 	}
