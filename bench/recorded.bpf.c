@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0)
-/* Empty programs at the tracepoints of a recording: what the kernel's statistics take themselves. */
+/* Empty programs where a recording has its own: what the kernel's statistics take themselves. */
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>

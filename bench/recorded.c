@@ -4,7 +4,8 @@
  * recording that goes on, by the kernel's run-time statistics, which are on for these seconds only.
  * The statistics' own cost is that of an empty program at the same place in the same seconds; it
  * runs last there, when the caches are warm. Prints a line for each program: family, name, runs,
- * ns of a run, ns of an empty program. Run by bench/recording.
+ * ns of a run, ns of an empty program; and first, how many events of CPU activity were recorded:
+ * not all runs of programs at system calls and faults tell of one. Run by bench/recording.
  */
 #include <bpf/bpf.h>
 #include <dirent.h>
@@ -14,8 +15,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
+#include "bpf/abi_record.h"
 #include "bench/recorded.skel.h"
 
 #define PROGRAMS_MAX 256
@@ -62,6 +65,8 @@ struct program {
 
 static struct program programs[PROGRAMS_MAX];
 static uint32_t n_programs;
+static const struct act_ring *rings; /* of CPU activity: one for each CPU */
+static uint32_t n_rings;
 
 static const struct family *family_of(const char *name)
 {
@@ -97,21 +102,53 @@ static int add_program(int fd)
 	return 0;
 }
 
-/* What a file descriptor is: the number of a program, or 0. */
-static uint32_t program_id(const char *pid, const char *fd)
+/* What a file descriptor is: the number of a program or a map, or 0. */
+static uint32_t number_of(const char *pid, const char *fd, const char *what)
 {
-	char path[PATH_MAX], line[128];
+	char path[PATH_MAX], line[128], format[32];
 	uint32_t id = 0;
 	FILE *file;
 
 	snprintf(path, sizeof(path), "/proc/%s/fdinfo/%s", pid, fd);
+	snprintf(format, sizeof(format), "%s: %%u", what);
 	file = fopen(path, "re");
 	while (file && !id && fgets(line, sizeof(line), file))
-		if (sscanf(line, "prog_id: %u", &id) != 1)
+		if (sscanf(line, format, &id) != 1)
 			id = 0;
 	if (file)
 		fclose(file);
 	return id;
+}
+
+/* A map, if it is that of the rings. */
+static int add_rings(uint32_t id)
+{
+	const int fd = bpf_map_get_fd_by_id(id);
+	struct bpf_map_info info = { 0 };
+	__u32 size = sizeof(info);
+	void *mapped;
+	int err = 0;
+
+	if (fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &size))
+		return -errno;
+	if (!rings && !strcmp(info.name, "rings") && info.value_size == sizeof(*rings)) {
+		mapped = mmap(NULL, info.max_entries * sizeof(*rings), PROT_READ, MAP_SHARED,
+			      fd, 0);
+		err = mapped == MAP_FAILED ? -errno : 0;
+		rings = err ? NULL : mapped;
+		n_rings = info.max_entries;
+	}
+	close(fd);
+	return err;
+}
+
+static uint64_t events(void)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < n_rings; i++)
+		sum += __atomic_load_n(&rings[i].head, __ATOMIC_RELAXED);
+	return sum;
 }
 
 /* Other recordings' programs have the same names. A link's descriptor names its program, too. */
@@ -128,13 +165,15 @@ static int find_programs(const char *pid)
 	if (!dir)
 		return -errno;
 	while (!err && n < 2 * PROGRAMS_MAX && (entry = readdir(dir))) {
-		const uint32_t id = program_id(pid, entry->d_name);
+		const uint32_t id = number_of(pid, entry->d_name, "prog_id");
+		const uint32_t map = number_of(pid, entry->d_name, "map_id");
 		uint32_t i = 0;
 		int fd;
 
+		err = map ? add_rings(map) : 0;
 		while (i < n && seen[i] != id)
 			i++;
-		if (!id || i < n)
+		if (err || !id || i < n)
 			continue;
 		seen[n++] = id;
 		fd = bpf_prog_get_fd_by_id(id);
@@ -198,6 +237,7 @@ static void print(void)
 int main(int argc, char **argv)
 {
 	struct recorded_bpf *skel;
+	uint64_t told = 0;
 	int err, stats;
 
 	if (argc != 3 || atof(argv[2]) <= 0) {
@@ -213,11 +253,15 @@ int main(int argc, char **argv)
 		err = find_programs(argv[1]);
 	if (!err)
 		err = find_empty(skel);
+	if (!err)
+		told = -events();
 	if (!err && !usleep((useconds_t)(1e6 * atof(argv[2]))))
 		err = take_statistics();
 	if (err)
 		fprintf(stderr, "recorded: %s\n", strerror(-err));
 	else
+		printf("events %llu\n", (unsigned long long)(told + events()));
+	if (!err)
 		print();
 	recorded_bpf__destroy(skel);
 	return err ? 2 : 0;
