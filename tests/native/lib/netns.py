@@ -33,7 +33,8 @@ def _leave(number, _):
     sys.exit(128 + number)
 
 
-def _make():
+def make():
+    """Its name. It is gone after remove(), or at the latest when this process ends."""
     if os.geteuid() != 0:
         check.skip("making network namespaces needs root")
     if not _made:
@@ -46,6 +47,11 @@ def _make():
         check.skip("this machine does not let root make a network namespace")
     ip("-n", name, "link", "set", "lo", "up")
     return name
+
+
+def remove(name):
+    _made.remove(name)
+    subprocess.run(["ip", "netns", "del", name], check=False)
 
 
 CLONE_NEWNET = 0x40000000
@@ -84,12 +90,12 @@ class Net:
 
 
 def loopback():
-    name = _make()
+    name = make()
     return Net("loopback", name, name, "127.0.0.1", "::1")
 
 
 def veth():
-    reader, sender = _make(), _make()
+    reader, sender = make(), make()
     ip("-n", reader, "link", "add", "reader0", "type", "veth",
        "peer", "name", "sender0", "netns", sender)
     for host, (name, link) in enumerate([(reader, "reader0"), (sender, "sender0")], 1):
@@ -113,8 +119,8 @@ class Star:
     """Namespaces that have a link each to one in the middle, and its address on that link."""
 
     def __init__(self, n):
-        self.middle = _make()
-        self.points = [_make() for _ in range(n)]
+        self.middle = make()
+        self.points = [make() for _ in range(n)]
         self.addresses = [f"10.78.{i}.1" for i in range(n)]
         for i, point in enumerate(self.points):
             ip("-n", self.middle, "link", "add", f"point{i}", "type", "veth",
