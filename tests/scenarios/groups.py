@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Scenarios of more than one connection, some of them of more than two hosts."""
+from registry import scenario
+
+ROUNDS = 6
+ANSWER = 51200
+HOSTS = 7
+
+
+def incast(run, workers):
+    """Workers on up to 7 hosts answer one request with 50 KB at a time; all meet in one queue."""
+    run.rtt_ms = run.truth["rtt_ms"] = min(run.rtt_ms, 2)  # on a longer path the queue drains between
+    hosts = {f"w{i}": {} for i in range(min(HOSTS, workers))}
+    run.many({"r": {}, **hosts})
+    run.stage.queue("q", 200, 64)
+    for name in hosts:
+        run.stage.path(name, "r", run.rtt_ms / 2, "q")
+        run.stage.path("r", name, run.rtt_ms / 2)
+    run.open()
+    for name in hosts:
+        run.serve(name, f"( 0 read 100 write {ANSWER} )", n=4096)
+    first, *others = hosts
+    run.call("r", first, f"( {ROUNDS} barrier mark write 100 read {ANSWER} ) barrier mark",
+             n=workers, also=[f"{run.stage.address(name)},5000" for name in others])
+    run.go(limit_s=60)
+    done = run.clients[0].done
+    run.expect("connections that have ended well",
+               sum(each["read"] == ROUNDS * ANSWER for each in done), workers)
+    rounds = [max(d["marks"][i + 1] for d in done) - min(d["marks"][i] for d in done)
+              for i in range(ROUNDS)]
+    again = [flow["sides"][1]["again"] for flow in run.box["flows"]]
+    run.note(rounds_ms=[ns // 1000000 for ns in rounds], again=sum(again),
+             connections_that_lost=len({line["conn"] for line in run.log("drop")}),
+             timeouts=sum(run.mib[name]["TCPTimeouts"] for name in hosts),
+             ideal_ms=round(workers * ANSWER * 8 / 200e3, 1))
+    stalls = [line for line in run.log("stall", side=1) if line["ns"] > 150e6]
+    run.note(connections_that_stalled=len({line["conn"] for line in stalls}))
+    run.limit("congestion", sum(run.lossy(conn + 1, 1) for conn in range(workers)) / workers)
+
+
+@scenario
+def incast_4(run):
+    """4 workers: the queue drops, and fast retransmits are enough."""
+    incast(run, 4)
+    run.expect("timeouts", run.truth["notes"]["timeouts"], 0, 4)
+
+
+@scenario
+def incast_35(run):
+    """35 workers: most connections lose whole flights, and wait for timeouts."""
+    incast(run, 35)
+    run.expect("timeouts", run.truth["notes"]["timeouts"], 10, 1000)
+    run.expect("connections that lost packets", run.truth["notes"]["connections_that_lost"], 18, 35)
+
+
+def proxy(run, source, sink, rate_mbit=None):
+    """a to p to b: one thread of p reads 16K and writes them."""
+    run.many({"a": {}, "b": {}, "p": {}})
+    if rate_mbit:
+        run.stage.queue("q", rate_mbit, 100)
+    for one, other in (("a", "p"), ("p", "b")):
+        run.stage.path(one, other, run.rtt_ms / 2, "q" if rate_mbit and one == "a" else "-")
+        run.stage.path(other, one, run.rtt_ms / 2)
+    run.open()
+    run.serve("b", sink, rcvbuf=65536)
+    run.serve("p", "( 0 relay 16384 )", next=f"{run.stage.address('b')},5000",
+              sndbuf=65536, rcvbuf=None if rate_mbit else 65536)
+    run.call("a", "p", source)
+    run.go(cut_s=4)
+
+
+def conn_to(run, host):
+    """The box's number of the connection to that host."""
+    address = getattr(run.stage.hosts[host], "v6" if run.family == 6 else "v4")
+    return next(flow["conn"] for flow in run.box["flows"] if flow["dst"] == address)
+
+
+@scenario
+def proxy_slow_target(run):
+    """The proxy's target reads slowly: the proxy doesn't read, and its source's window is full."""
+    proxy(run, "( 0 write 65536 )", "( 0 some 4096 sleep 10 )")
+    first, second = conn_to(run, "p"), conn_to(run, "b")
+    run.limit("receiver-window", run.window_used(first))
+    run.note(second_receiver_window=round(run.window_used(second), 3))
+    run.expect("share with a used window, to the proxy", run.window_used(first), 0.8, 1)
+    run.expect("share with a used window, behind it", run.window_used(second), 0.8, 1)
+
+
+@scenario
+def proxy_slow_source(run):
+    """The path to the proxy is slow: behind it the connection has nothing to send."""
+    proxy(run, "( 0 write 65536 )", "( 0 some 1048576 )", rate_mbit=2)
+    first, second = conn_to(run, "p"), conn_to(run, "b")
+    relayed = next(d for d in run.servers[1].done)
+    queue = run.box["queues"]["q"]
+    run.limit("congestion", queue["busy_ns"] / (queue["at"] - queue["since"]))
+    run.note(second_sender_app=round(relayed["in_read_ns"] / (relayed["end"] - relayed["begin"]), 3))
+    run.expect("share of its time in which the proxy waits for its source",
+               run.truth["notes"]["second_sender_app"], 0.9, 1)
+    run.expect("share with a used window, behind it", run.window_used(second), 0, 0.05)
+    run.expect("share with a used window, to the proxy", run.window_used(first), 0, 0.1)
+
+
+@scenario
+def short_lived(run):
+    """4 x 50 connections that live 5 ms longer than a round trip."""
+    run.two()
+    run.open()
+    run.serve("b", "read 100 write 100 drain", n=4096)
+    run.call("a", "b", "write 100 read 100 sleep 5", n=4, again=50)
+    run.go()
+    done = run.clients[0].done
+    run.limit("sender-app", 1)
+    run.expect("connections", len(done), 200)
+    run.expect("connections that the box saw", len(run.box["flows"]), 200)
+    run.expect("different cookies", len({each["cookie"] for each in done}), 200)
+    run.note(median_ms=sorted(d["end"] - d["begin"] for d in done)[100] / 1e6)
+
+
+@scenario
+def many_idle(run):
+    """500 connections, each of which says something once."""
+    run.rtt_ms = run.truth["rtt_ms"] = min(run.rtt_ms, 4)      # they are opened one by one
+    run.two()
+    run.open()
+    run.serve("b", "( 0 some 65536 )", n=4096)
+    run.call("a", "b", "write 100 sleep 2000", n=500)
+    run.go()
+    run.limit("sender-app", 1)
+    run.expect("connections", len(run.clients[0].done), 500)
+    run.expect("bytes", sum(flow["sides"][0]["bytes"] for flow in run.box["flows"]), 50000)
