@@ -262,6 +262,65 @@ def programs_die_with_us():
     check.equal("programs that are left", [p for p in pids if os.path.exists(f"/proc/{p}")], [])
 
 
+def box_ends_by_itself(how):
+    """When its stdin is closed, when it is told to, and with its parent though its stdin is open."""
+    reader, writer = os.pipe()
+    code = ("import subprocess, sys\n"
+            "print(subprocess.Popen(sys.argv[1], stdin=int(sys.argv[2]), stdout=2).pid, flush=True)\n"
+            "sys.stdin.read()\n")
+    parent = subprocess.Popen([sys.executable, "-c", code, stage.BOX, str(reader)],
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL, pass_fds=[reader])
+    pid = int(parent.stdout.readline())
+    os.close(reader)
+    os.write(writer, b"go\n")
+    time.sleep(0.2)
+
+    def state():
+        try:
+            with open(f"/proc/{pid}/stat", encoding="ascii") as f:
+                return f.read().rsplit(")", 1)[1].split()[0]
+        except FileNotFoundError:
+            return "gone"
+
+    check.true("it runs", state() in "SR")
+    if how == "stdin":
+        os.close(writer)
+    elif how == "SIGTERM":
+        os.kill(pid, signal.SIGTERM)
+    else:
+        parent.kill()
+    end = time.monotonic() + 5
+    while time.monotonic() < end and state() not in ("gone", "Z"):
+        time.sleep(0.01)
+    ended = state() in ("gone", "Z")
+    if not ended:
+        os.kill(pid, signal.SIGKILL)
+    parent.kill()
+    parent.communicate()
+    if how != "stdin":
+        os.close(writer)
+    check.true("it has ended", ended)
+
+
+def the_box_takes_one_core():
+    """300 Mbit/s and the acknowledgements of it, by its own CPU time."""
+    with stage_of(4, 1, 1, rate_mbit=300, packets=2000) as made:
+        pid = made.box.process.pid
+        begin = cpu_s(pid)
+        sent, got, _ = through(made, "write 75000000", "read 75000000")
+        used = cpu_s(pid) - begin
+    took = (got[0]["end"] - sent[0]["begin"]) / 1e9
+    check.between("share of a core", used / took, 0.01, 0.9)
+    return f"{used / took:.2f} of a core at {75e6 * 8e-6 / took:.0f} Mbit/s of payload"
+
+
+def cpu_s(pid):
+    with open(f"/proc/{pid}/stat", encoding="ascii") as f:
+        words = f.read().rsplit(")", 1)[1].split()
+    return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def the_table_is_printed():
     run = [os.path.join(SCENARIOS, "run"), "--cc", "cubic", "--rtt", "5"]
     good = subprocess.run([*run, "tlp"], capture_output=True, text=True, check=False)
@@ -297,6 +356,7 @@ check.run([
     (a_box_without_rules_is_noticed,), (seeds_choose_the_drops,), (a_send_buffer_is_the_limit,),
     (an_observer_is_there_in_time,),
     *[(nothing_is_left, how) for how in ("SIGINT", "SIGTERM", "exception")],
-    (programs_die_with_us,), (the_table_is_printed,),
+    *[(box_ends_by_itself, how) for how in ("stdin", "SIGTERM", "parent")],
+    (programs_die_with_us,), (the_box_takes_one_core,), (the_table_is_printed,),
     *[(holds, *each) for each in (ALL if check.LONG else QUICK)],
 ])
