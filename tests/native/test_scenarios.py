@@ -333,12 +333,12 @@ def the_table_is_printed():
 
 QUICK = [
     ("app-trickle", "bbr", 10, 6), ("request-reply", "cubic", 50, 4),
-    ("send-buffer-256k", "bbr", 20, 4), ("bottleneck", "cubic", 10, 4), ("bufferbloat", "cubic", 20, 4),
+    ("send-buffer-256k", "bbr", 20, 4), ("bufferbloat", "cubic", 20, 4),
     ("small-window", "cubic", 20, 6), ("slow-reader", "cubic", 20, 4), ("stopped-reader", "cubic", 20, 4),
     ("delayed-ack-nagle", "bbr", 2, 4), ("delayed-ack-nodelay", "bbr", 2, 46),
     ("delayed-ack-harmless", "cubic", 10, 4), ("fast-retransmit", "cubic", 10, 6, 2),
     ("fast-retransmit", "bbr", 20, 4, 3), ("tlp", "cubic", 10, 4), ("rto-lone", "bbr", 20, 6),
-    ("rto-no-probe", "cubic", 20, 4), ("rto-flight", "cubic", 20, 46), ("spurious", "cubic", 20, 4),
+    ("rto-flight", "cubic", 20, 46), ("spurious", "cubic", 20, 4),
     ("delayed-ack-after-rto", "cubic", 10, 4), ("incast-35", "cubic", 1, 4),
     ("proxy-slow-target", "cubic", 20, 4), ("short-lived", "cubic", 4, 6),
 ]

@@ -75,7 +75,8 @@ def send_buffer(run, size):
     run.go()
     run.limit("send-buffer", run.blocked())
     run.expect("share blocked in writes", run.blocked(), 0.9, 1)
-    run.expect("share with a used window", run.window_used(), 0, 0.05)
+    # A write of 256K has as much in flight while the receiver's window still grows.
+    run.expect("share with a used window", run.window_used(), 0, 0.2)
     run.expect("bytes in flight", run.side()["most"], 10000, size + 2 * 65536)
     run.no_loss()
     run.note(goodput_mbit=round(run.goodput_mbit(), 2))
