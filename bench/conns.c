@@ -208,12 +208,14 @@ static void row(const char *what, double value, const char *unit, double limit)
 }
 
 static void read_all(struct conns_probe *probe, struct event_memsource *queue,
-		     struct event_dict *dict, enum conn_level level, struct conns_pass *pass)
+		     enum conn_level level, struct conns_pass *pass)
 {
 	struct event_block block;
 
-	if (conns_probe_read(probe, level, event_memsource_sink(queue), dict, pass))
+	if (conns_probe_read(probe, level, UINT64_MAX, pass))
 		die("read");
+	while (conns_probe_block(probe, &block))
+		;
 	while (event_source_next(event_memsource_source(queue), &block) > 0)
 		;
 }
@@ -226,30 +228,31 @@ static void passes(struct conns_probe *probe, const struct workers *all, size_t 
 
 	if (event_memsource_new(&queue, 256 << 20) || !dict)
 		die("memory");
-	read_all(probe, queue, dict, LEVEL_REST, &pass);
-	read_all(probe, queue, dict, LEVEL_REST, &pass);
+	conns_probe_output(probe, event_memsource_sink(queue), dict);
+	read_all(probe, queue, LEVEL_REST, &pass);
+	read_all(probe, queue, LEVEL_REST, &pass);
 	row("full pass, nothing happened, per socket", (double)pass.cpu_ns / pass.members, "ns",
 	    FULL_NS);
 	all_talk(all, sockets);
-	read_all(probe, queue, dict, LEVEL_REST, &pass);
+	read_all(probe, queue, LEVEL_REST, &pass);
 	row("full pass, all did something, per socket: first time",
 	    (double)pass.cpu_ns / pass.members, "ns", 0);
 	row("  connections told", pass.told, "", 0);
 	all_talk(all, sockets);
-	read_all(probe, queue, dict, LEVEL_REST, &pass);
+	read_all(probe, queue, LEVEL_REST, &pass);
 	row("  again", (double)pass.cpu_ns / pass.members, "ns", 0);
 	row("  connections told", pass.told, "", 0);
 	row("memory of told ones in user space, per socket",
 	    (double)conns_probe_memory(probe) / pass.members, "B", 0);
 	sleep(2);
-	read_all(probe, queue, dict, LEVEL_REST, &pass); /* all cool down */
+	read_all(probe, queue, LEVEL_REST, &pass); /* all cool down */
 	all_talk(all, HOT);
 	for (int i = 0; i < 3; i++) {
 		if (conns_probe_sample(probe, LEVEL_WARM, &pass))
 			die("sample");
 	}
 	row("active ones: a sample, each", (double)pass.cpu_ns / pass.members, "ns", HOT_NS);
-	read_all(probe, queue, dict, LEVEL_WARM, &pass);
+	read_all(probe, queue, LEVEL_WARM, &pass);
 	row("active ones: read, each", (double)pass.cpu_ns / pass.members, "ns", 0);
 	row("  connections told", pass.told, "", 0);
 	event_dict_free(dict);

@@ -130,9 +130,10 @@ _Static_assert(sizeof(struct conn_counts) == 64, "a cache line each");
 
 /* What the next pass of an iterator does, and what it met: .bss, written by user space. */
 struct conn_pass {
-	__u64 members;          /* connections that it visited */
+	__u64 members;          /* connections of the level that it visited */
 	__u64 told;
 	__u64 sampled;
+	__u64 quota;            /* it pauses after so many */
 	__u32 sample;           /* classify each, and count it */
 	__u32 tell;             /* tell those that have changed; 2: all */
 	__u32 level;            /* only those of this level; LEVELS: of all */

@@ -304,7 +304,6 @@ static __always_inline void delack_fired(struct timer_list *timer)
 	struct inet_connection_sock *icsk = (void *)sk;
 	struct conn_timers *t;
 
-	used(USE_TIMER);
 	if (!(BPF_CORE_READ(icsk, icsk_ack.pending) & ICSK_ACK_TIMER_))
 		return;
 	t = timers_of(sk);
@@ -322,7 +321,6 @@ static __always_inline void write_fired(struct timer_list *timer)
 	struct conn_timers *t;
 	__u32 flight;
 
-	used(USE_TIMER);
 	if (BPF_CORE_READ(icsk, icsk_pending) != ICSK_TIME_LOSS_PROBE_ ||
 	    BPF_CORE_READ(tp, tlp_high_seq) ||
 	    BPF_CORE_READ(tp, write_seq) == BPF_CORE_READ(tp, snd_nxt))

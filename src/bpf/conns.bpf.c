@@ -162,6 +162,7 @@ int BPF_PROG(conn_timer, struct timer_list *timer)
 {
 	void *function = timer->function;
 
+	used(USE_TIMER);
 	if (function == delack_function && function)
 		delack_fired(timer);
 	else if (function == write_function && function)
@@ -196,9 +197,9 @@ static __always_inline void visit(struct bpf_iter_meta *meta, struct sock *sk,
 	__u64 now = bpf_ktime_get_ns();
 	__u8 enough = 0;
 
-	pass.members++;
 	if (pass.level < LEVELS && k->level != pass.level)
 		return;
+	pass.members++;
 	if (pass.sample)
 		sample(sk, tp, k, now);
 	if (!pass.tell)
@@ -209,7 +210,8 @@ static __always_inline void visit(struct bpf_iter_meta *meta, struct sock *sk,
 	}
 	cool(sk, tp, k, now);
 	/* One byte of output ends this read(): user space then empties the ring and goes on. */
-	if (CONN_RING - bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) < RING_SPARE)
+	if (pass.members == pass.quota ||
+	    CONN_RING - bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) < RING_SPARE)
 		bpf_seq_write(meta->seq, &enough, 1);
 }
 

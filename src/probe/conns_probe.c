@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -19,6 +18,7 @@
 #include "clock/clock.h"
 #include "event/kinds.h"
 #include "host/cgroup.h"
+#include "probe/conns_cost.h"
 #include "probe/conns_told.h"
 #include "probe/hook.h"
 #include "bpf/conns.skel.h"
@@ -34,6 +34,8 @@ struct conns_probe {
 	uint64_t started, first_ns;
 	struct conns_told told;
 	size_t handed;                  /* of its events, by conns_probe_block() */
+	int reading[LEVELS];            /* a pass that has paused; -1: none */
+	struct conns_cost cost;
 };
 
 /* ---- what this kernel takes ---- */
@@ -204,10 +206,13 @@ static uint64_t thread_ns(void)
 	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
 }
 
+/* Nobody wants to know of the connections that prices were found with. */
 static int take_record(void *ctx, void *data, size_t size)
 {
-	if (size >= sizeof(struct conn_told))
-		conns_told_take(&((struct conns_probe *)ctx)->told, data);
+	struct conns_probe *p = ctx;
+
+	if (size >= sizeof(struct conn_told) && p->told.sink)
+		conns_told_take(&p->told, data);
 	return 0;
 }
 
@@ -219,9 +224,10 @@ static void empty_ring(struct conns_probe *p)
 		p->told.err = n;
 }
 
-/* The iterator says by a byte that the ring wants to be emptied; at its end it says nothing. */
-static int run_iterator(struct conns_probe *p, int fd)
+/* The iterator says by a byte that it pauses, for the ring's sake or at its quota. */
+static int run_iterator(struct conns_probe *p, int fd, bool *ended)
 {
+	volatile struct conn_pass *b = &p->skel->bss->pass;
 	char byte;
 	ssize_t n;
 
@@ -229,43 +235,51 @@ static int run_iterator(struct conns_probe *p, int fd)
 		n = read(fd, &byte, 1);
 		if (n > 0)
 			empty_ring(p);
-	} while (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)));
+	} while ((n > 0 && b->members < b->quota) ||
+		 (n < 0 && (errno == EAGAIN || errno == EINTR)));
+	*ended = n <= 0;
 	return n < 0 ? -errno : 0;
 }
 
 static int run_link(struct conns_probe *p, const struct bpf_link *link)
 {
 	int fd = bpf_iter_create(bpf_link__fd(link)), err;
+	bool ended;
 
 	if (fd < 0)
 		return -errno;
-	err = run_iterator(p, fd);
+	p->skel->bss->pass.quota = UINT64_MAX;
+	err = run_iterator(p, fd, &ended);
 	close(fd);
 	return err;
 }
 
-static int visit(struct conns_probe *p, enum conn_level level, bool tell, struct conns_pass *pass)
+static void prepare(struct conns_probe *p, enum conn_level level, bool tell, uint64_t quota)
 {
-	volatile struct conn_pass *b = &p->skel->bss->pass;
-	uint64_t before = thread_ns();
-	int err;
+	p->skel->bss->pass = (struct conn_pass){
+		.quota = quota, .sample = !tell, .tell = tell,
+		.level = level == LEVEL_REST ? LEVELS : level,
+	};
+}
 
-	b->members = b->told = b->sampled = 0;
-	b->sample = !tell;
-	b->tell = tell;
-	b->level = level == LEVEL_REST ? LEVELS : level;
-	err = run_link(p, p->visit[level]);
-	if (tell)
-		empty_ring(p);
-	pass->members = b->members;
-	pass->told = b->told;
+static void account(const struct conns_probe *p, struct conns_pass *pass, uint64_t before)
+{
+	pass->members = p->skel->bss->pass.members;
+	pass->told = p->skel->bss->pass.told;
 	pass->cpu_ns = thread_ns() - before;
-	return err ? err : p->told.err;
 }
 
 int conns_probe_sample(struct conns_probe *p, enum conn_level level, struct conns_pass *pass)
 {
-	return visit(p, level, false, pass);
+	uint64_t before = thread_ns();
+	int err;
+
+	prepare(p, level, false, UINT64_MAX);
+	err = run_link(p, p->visit[level]);
+	empty_ring(p);
+	account(p, pass, before);
+	pass->ended = true;
+	return err ? err : p->told.err;
 }
 
 /* They have come in about this order: an insertion is a step or two. */
@@ -286,30 +300,58 @@ static void order(struct conn_events *events)
 	}
 }
 
-int conns_probe_read(struct conns_probe *p, enum conn_level level, struct event_sink *sink,
-		     struct event_dict *dict, struct conns_pass *pass)
+void conns_probe_output(struct conns_probe *p, struct event_sink *sink, struct event_dict *dict)
 {
-	int err;
-
-	vec_clear(&p->told.events);
-	p->handed = 0;
-	p->told.err = 0;
 	p->told.sink = sink;
 	p->told.dict = dict;
-	err = visit(p, level, true, pass);
-	order(&p->told.events);
+}
+
+static int read_some(struct conns_probe *p, enum conn_level level, struct conns_pass *pass)
+{
+	int *fd = &p->reading[level], err;
+
+	if (*fd < 0)
+		*fd = bpf_iter_create(bpf_link__fd(p->visit[level]));
+	if (*fd < 0)
+		return -errno;
+	err = run_iterator(p, *fd, &pass->ended);
+	if (pass->ended) {
+		close(*fd);
+		*fd = -1;
+	}
 	return err;
+}
+
+int conns_probe_read(struct conns_probe *p, enum conn_level level, uint64_t quota,
+		     struct conns_pass *pass)
+{
+	uint64_t before = thread_ns();
+	int err = 0;
+
+	pass->ended = false;
+	prepare(p, level, true, quota);
+	if (quota)
+		err = read_some(p, level, pass);
+	empty_ring(p);
+	account(p, pass, before);
+	return err ? err : p->told.err;
 }
 
 bool conns_probe_block(struct conns_probe *p, struct event_block *block)
 {
-	const struct event_conn *first = p->told.events.items + p->handed;
+	const struct event_conn *first;
 	size_t n = p->told.events.len - p->handed;
 
+	if (!n) {
+		vec_clear(&p->told.events);
+		p->handed = 0;
+		return false;
+	}
+	if (!p->handed)
+		order(&p->told.events);
+	first = p->told.events.items + p->handed;
 	if (n > EVENT_BLOCK_SIZE / sizeof(*first))
 		n = EVENT_BLOCK_SIZE / sizeof(*first);
-	if (!n)
-		return false;
 	*block = (struct event_block){
 		.kind = EV_CONN, .core = EVENT_CORE_NONE, .count = (uint32_t)n,
 		.record_size = sizeof(*first), .first = first->to, .last = first[n - 1].to,
@@ -341,13 +383,14 @@ static int make_iterator(void *ctx)
 /* `follow`: as in struct conn_pass. */
 static void each_namespace(struct conns_probe *p, uint32_t follow)
 {
-	p->skel->bss->pass.follow = follow;
+	p->skel->bss->pass = (struct conn_pass){ .quota = UINT64_MAX, .follow = follow };
 	for (size_t i = 0; i < p->told.namespaces.len; i++) {
 		struct existing e = { .probe = p };
 		int err = host_netns_run(&p->told.namespaces.items[i], make_iterator, &e);
+		bool ended;
 
 		if (!err) {
-			err = run_iterator(p, e.fd);
+			err = run_iterator(p, e.fd, &ended);
 			close(e.fd);
 		}
 		if (err && follow == 1) {
@@ -413,8 +456,10 @@ static int start(struct conns_probe *p)
 	err = host_netns_list(NULL, &p->told.namespaces);
 	if (err)
 		return err;
-	p->started = clock_mono_ns(clock_system());
 	p->skel->bss->following = 1;
+	conns_calibrate(&p->cost, p->skel->obj, p->skel->bss->counts);
+	empty_ring(p);
+	p->started = clock_mono_ns(clock_system());
 	p->first_ns = thread_ns();
 	each_namespace(p, 1);
 	p->first_ns = thread_ns() - p->first_ns;
@@ -431,6 +476,8 @@ int conns_probe_open(struct conns_probe **out, char *why, size_t size)
 	if (!p)
 		return -ENOMEM;
 	strbuf_init(&p->missing, 65536);
+	for (int i = 0; i < LEVELS; i++)
+		p->reading[i] = -1;
 	err = conns_told_init(&p->told);
 	if (!err)
 		err = load(p, why, size);
@@ -455,8 +502,11 @@ void conns_probe_free(struct conns_probe *p)
 	if (p->existing)
 		each_namespace(p, 2);
 	ring_buffer__free(p->ring);
-	for (int i = 0; i < LEVELS; i++)
+	for (int i = 0; i < LEVELS; i++) {
+		if (p->reading[i] > 0)
+			close(p->reading[i]);
 		bpf_link__destroy(p->visit[i]);
+	}
 	bpf_link__destroy(p->existing);
 	conns_bpf__destroy(p->skel);
 	conns_told_release(&p->told);
@@ -480,50 +530,14 @@ void conns_probe_lost(const struct conns_probe *p, struct conns_lost *lost)
 	};
 }
 
-void conns_probe_uses(const struct conns_probe *p, uint64_t uses[USE_MAX])
-{
-	memset(uses, 0, USE_MAX * sizeof(*uses));
-	for (int cpu = 0; cpu < CONN_CPUS; cpu++)
-		for (int i = 0; i < USE_MAX; i++)
-			uses[i] += p->skel->bss->counts[cpu].used[i];
-}
-
-static enum conn_use use_of(const char *program)
-{
-	static const struct {
-		const char *name;
-		enum conn_use use;
-	} uses[] = {
-		{ "conn_send", USE_SEND }, { "conn_send_fexit", USE_SEND },
-		{ "conn_recv", USE_RECV }, { "conn_recv_fexit", USE_RECV },
-		{ "conn_ops", USE_RTT }, { "conn_timer", USE_TIMER },
-	};
-
-	for (size_t i = 0; i < ARRAY_LEN(uses); i++)
-		if (!strcmp(uses[i].name, program))
-			return uses[i].use;
-	return USE_RARE;
-}
-
 void conns_probe_stats(const struct conns_probe *p, uint64_t ns[USE_MAX], uint64_t runs[USE_MAX])
 {
-	struct bpf_program *program;
+	conns_cost_stats(p->skel->obj, ns, runs);
+}
 
-	memset(ns, 0, USE_MAX * sizeof(*ns));
-	memset(runs, 0, USE_MAX * sizeof(*runs));
-	bpf_object__for_each_program(program, p->skel->obj) {
-		struct bpf_prog_info info = {};
-		__u32 len = sizeof(info);
-		enum conn_use use = use_of(bpf_program__name(program));
-
-		/* Iterators run in our own time. */
-		if (bpf_program__expected_attach_type(program) == BPF_TRACE_ITER ||
-		    bpf_program__fd(program) < 0 ||
-		    bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &len))
-			continue;
-		ns[use] += info.run_time_ns;
-		runs[use] += info.run_cnt;
-	}
+bool conns_probe_cost(struct conns_probe *p, uint64_t *ns, bool *exact)
+{
+	return conns_cost_since(&p->cost, p->skel->obj, p->skel->bss->counts, ns, exact);
 }
 
 uint64_t conns_probe_first_ns(const struct conns_probe *p)

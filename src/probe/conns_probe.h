@@ -3,11 +3,12 @@
  * The live source of `hostlat conns`: loads the programs of src/bpf/conns.bpf.c, follows all TCP
  * connections of the host, and turns what is kept of them into events.
  *
- *	conns_probe_open(&probe, &config, why, sizeof(why));
+ *	conns_probe_open(&probe, why, sizeof(why));
  *	conns_probe_describe(probe, sink);                   facts
- *	at Poisson times: conns_probe_sample(probe, level);
- *	now and then: conns_probe_read(probe, level, true, sink, dict);  EV_FLOW, names
- *	              conns_probe_block(probe, &block);      the EV_CONN of it
+ *	conns_probe_output(probe, sink, dict);               where names and EV_FLOW go
+ *	at Poisson times: conns_probe_sample(probe, level, &pass);
+ *	now and then: conns_probe_read(probe, level, quota, &pass);
+ *	              while (conns_probe_block(probe, &block)) ...;  the EV_CONN
  *	conns_probe_free(probe);
  *
  * Nothing is pinned: when the process ends, however it ends, the kernel removes everything. A
@@ -35,24 +36,36 @@ void conns_probe_free(struct conns_probe *probe);
 #define CONNS_PROBE_FACT_MISSING "conns.missing"
 int conns_probe_describe(struct conns_probe *probe, struct event_sink *sink);
 
+/* What is read puts EV_FLOW and EV_NAME here from now on. */
+void conns_probe_output(struct conns_probe *probe, struct event_sink *sink,
+			struct event_dict *dict);
+
 /* What a pass has met. */
 struct conns_pass {
-	uint64_t members;   /* connections of the level */
+	uint64_t members;   /* connections of the level that it has visited */
 	uint64_t told;
 	uint64_t cpu_ns;    /* of this thread, the kernel's part included */
+	bool ended;         /* it has visited all */
 };
 
-/* Looks at each connection of a level once: what it is doing is counted. 0 or -errno. */
+/*
+ * Looks at each connection of a level once: what it is doing is counted. What has closed meanwhile
+ * is taken over. 0 or -errno.
+ */
 int conns_probe_sample(struct conns_probe *probe, enum conn_level level, struct conns_pass *pass);
 
 /*
- * Reads those of a level that did something since they were read last; LEVEL_REST: of all. What
- * closed meanwhile is in it, too. The EV_CONN wait for conns_probe_block(). 0 or -errno.
+ * Reads those of a level that did something since they were read last; LEVEL_REST: of all. After
+ * `quota` visited ones it pauses, and the next call goes on there; a quota of 0 reads what has
+ * closed only. The EV_CONN wait for conns_probe_block(). 0 or -errno.
  */
-int conns_probe_read(struct conns_probe *probe, enum conn_level level, struct event_sink *sink,
-		     struct event_dict *dict, struct conns_pass *pass);
+int conns_probe_read(struct conns_probe *probe, enum conn_level level, uint64_t quota,
+		     struct conns_pass *pass);
 
-/* The EV_CONN that wait, ordered by `to`, until the next read; false: there are none. */
+/*
+ * The EV_CONN that wait, ordered by `to`, in blocks that are valid until the next call of any of
+ * these; false: there are no more, and they wait no longer.
+ */
 bool conns_probe_block(struct conns_probe *probe, struct event_block *block);
 
 /* Of the calls and RTTs of new connections, those of one in `n` are followed. */
@@ -67,8 +80,11 @@ struct conns_lost {
 
 void conns_probe_lost(const struct conns_probe *probe, struct conns_lost *lost);
 
-/* Times that programs ran so far, by enum conn_use. */
-void conns_probe_uses(const struct conns_probe *probe, uint64_t uses[USE_MAX]);
+/*
+ * CPU time of the programs since the last call: by the kernel's statistics where these are on
+ * (*exact), else by prices that were found at the start. False: neither is known.
+ */
+bool conns_probe_cost(struct conns_probe *probe, uint64_t *ns, bool *exact);
 
 /* What they cost so far by the kernel's statistics, where these are on: ns, and times. */
 void conns_probe_stats(const struct conns_probe *probe, uint64_t ns[USE_MAX],

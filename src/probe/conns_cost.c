@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "probe/conns_cost.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "base/bug.h"
+#include "clock/clock.h"
+#include "host/root.h"
+
+#define PATIENCE_S 1
+
+/* ---- the kernel's statistics ---- */
+
+static enum conn_use use_of(const char *program)
+{
+	static const struct {
+		const char *name;
+		enum conn_use use;
+	} uses[] = {
+		{ "conn_send", USE_SEND }, { "conn_send_fexit", USE_SEND },
+		{ "conn_recv", USE_RECV }, { "conn_recv_fexit", USE_RECV },
+		{ "conn_ops", USE_RTT }, { "conn_timer", USE_TIMER },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(uses); i++)
+		if (!strcmp(uses[i].name, program))
+			return uses[i].use;
+	return USE_RARE;
+}
+
+void conns_cost_stats(const struct bpf_object *object, uint64_t ns[USE_MAX],
+		      uint64_t runs[USE_MAX])
+{
+	struct bpf_program *program;
+
+	memset(ns, 0, USE_MAX * sizeof(*ns));
+	memset(runs, 0, USE_MAX * sizeof(*runs));
+	bpf_object__for_each_program(program, object) {
+		struct bpf_prog_info info = {};
+		__u32 len = sizeof(info);
+		enum conn_use use = use_of(bpf_program__name(program));
+
+		if (bpf_program__expected_attach_type(program) == BPF_TRACE_ITER ||
+		    bpf_program__fd(program) < 0 ||
+		    bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &len))
+			continue;
+		ns[use] += info.run_time_ns;
+		runs[use] += info.run_cnt;
+	}
+}
+
+static bool statistics_are_on(void)
+{
+	uint64_t on;
+
+	return !host_read_u64(&on, "%s/sys/kernel/bpf_stats_enabled", host_root_live.proc) && on;
+}
+
+static void gained(struct conns_cost *c, const struct bpf_object *object, double net[USE_MAX])
+{
+	uint64_t ns[USE_MAX], runs[USE_MAX];
+
+	conns_cost_stats(object, ns, runs);
+	for (int i = 0; i < USE_MAX; i++)
+		net[i] = (double)(ns[i] - c->ns[i]) - c->floor_ns * (double)(runs[i] - c->runs[i]);
+	memcpy(c->ns, ns, sizeof(ns));
+	memcpy(c->runs, runs, sizeof(runs));
+}
+
+/* ---- how often ---- */
+
+/* Runs, and how far apart on one CPU: there are (sum n)^2 / sum n^2 of them in effect. */
+static void count_runs(struct conns_cost *c, const struct conn_counts *counts, double n[USE_MAX],
+		       double gap_ns[USE_MAX])
+{
+	uint64_t now = clock_mono_ns(clock_system());
+	double elapsed = (double)(now - c->at), squares[USE_MAX] = { 0 };
+
+	c->at = now;
+	memset(n, 0, USE_MAX * sizeof(*n));
+	for (int cpu = 0; cpu < CONN_CPUS; cpu++) {
+		for (int i = 0; i < USE_MAX; i++) {
+			uint64_t used = counts[cpu].used[i];
+			double more = (double)(used - c->used[cpu][i]);
+
+			c->used[cpu][i] = used;
+			n[i] += more;
+			squares[i] += more * more;
+		}
+	}
+	for (int i = 0; i < USE_MAX; i++)
+		gap_ns[i] = n[i] > 0 ? elapsed * (n[i] * n[i] / squares[i]) / n[i] : elapsed;
+}
+
+bool conns_cost_since(struct conns_cost *c, const struct bpf_object *object,
+		      const struct conn_counts *counts, uint64_t *ns, bool *exact)
+{
+	double net[USE_MAX], n[USE_MAX], gap_ns[USE_MAX], measured = 0, estimate = 0;
+	bool on = statistics_are_on(), known = true;
+
+	gained(c, object, net);
+	count_runs(c, counts, n, gap_ns);
+	for (int i = 0; i < USE_MAX; i++) {
+		measured += net[i];
+		if (n[i] < 1)
+			continue;
+		known &= c->price[i].known;
+		estimate += n[i] * price_at(&c->price[i], gap_ns[i]);
+	}
+	*exact = on && c->were_on;
+	c->were_on = on;
+	if (*exact)
+		*ns = measured > 0 ? (uint64_t)measured : 0;
+	else
+		*ns = known ? (uint64_t)estimate : 0;
+	return *exact || known;
+}
+
+/* ---- prices ---- */
+
+struct pair {
+	int a, b;
+};
+
+static bool connect_pair(struct pair *pair)
+{
+	const struct timeval patience = { .tv_sec = PATIENCE_S };
+	struct sockaddr_in at = { .sin_family = AF_INET,
+				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), one = 1;
+	socklen_t size = sizeof(at);
+	bool done;
+
+	pair->a = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	pair->b = -1;
+	done = listener >= 0 && pair->a >= 0 &&
+	       !setsockopt(listener, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) &&
+	       !setsockopt(pair->a, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) &&
+	       !setsockopt(pair->a, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one)) &&
+	       !bind(listener, (struct sockaddr *)&at, sizeof(at)) && !listen(listener, 1) &&
+	       !getsockname(listener, (struct sockaddr *)&at, &size) &&
+	       !connect(pair->a, (struct sockaddr *)&at, sizeof(at));
+	if (done)
+		pair->b = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+	if (listener >= 0)
+		close(listener);
+	return pair->b >= 0;
+}
+
+static void close_pair(const struct pair *pair)
+{
+	if (pair->a >= 0)
+		close(pair->a);
+	if (pair->b >= 0)
+		close(pair->b);
+}
+
+/* There and back. */
+static bool talk(const struct pair *pair)
+{
+	char byte = 1;
+
+	return send(pair->a, &byte, 1, MSG_NOSIGNAL) == 1 && recv(pair->b, &byte, 1, 0) == 1 &&
+	       send(pair->b, &byte, 1, MSG_NOSIGNAL) == 1 && recv(pair->a, &byte, 1, 0) == 1;
+}
+
+/* A connection of its own, so that the rare programs run as well. */
+static bool run_batch(struct conns_cost *c, const struct bpf_object *object,
+		      const struct conn_counts *counts, int pace,
+		      struct price_sample sample[USE_MAX])
+{
+	double net[USE_MAX], n[USE_MAX], gap_ns[USE_MAX];
+	struct pair pair;
+	bool done = connect_pair(&pair);
+
+	for (uint32_t i = 0; i < price_paces[pace].messages && done; i++) {
+		if (price_paces[pace].pause_ns)
+			clock_sleep_until(clock_system(), clock_mono_ns(clock_system()) +
+					  price_paces[pace].pause_ns);
+		done = talk(&pair);
+	}
+	close_pair(&pair);
+	gained(c, object, net);
+	count_runs(c, counts, n, gap_ns);
+	for (int i = 0; i < USE_MAX; i++)
+		sample[i] = (struct price_sample){
+			/* So little that the floor's error is more: it is something. */
+			.ns = net[i] > n[i] ? net[i] : n[i], .n = n[i],
+			.gaps_ns = n[i] * gap_ns[i],
+		};
+	return done;
+}
+
+/* What hardly runs in so short a time is taken at its mean, whenever it runs. */
+static void flat(struct price *price, const struct price_sample (*samples)[PRICE_BATCHES])
+{
+	double ns = 0, n = 0;
+
+	for (int i = 0; i < PRICE_POINTS * PRICE_BATCHES; i++) {
+		ns += samples[i / PRICE_BATCHES][i % PRICE_BATCHES].ns;
+		n += samples[i / PRICE_BATCHES][i % PRICE_BATCHES].n;
+	}
+	*price = (struct price){ .known = n > 0 };
+	for (int i = 0; i < PRICE_POINTS && n > 0; i++) {
+		price->at[i].gap_ns = 1000.0 * (i + 1);
+		price->at[i].ns = ns / n;
+	}
+}
+
+void conns_calibrate(struct conns_cost *c, const struct bpf_object *object,
+		     const struct conn_counts *counts)
+{
+	struct price_sample samples[USE_MAX][PRICE_POINTS][PRICE_BATCHES] = { 0 };
+	int statistics = bpf_enable_stats(BPF_STATS_RUN_TIME);
+	bool done = statistics >= 0;
+
+	c->floor_ns = done ? price_floor() : 0;
+	for (int i = -1; i < PRICE_POINTS * PRICE_BATCHES && done; i++) { /* -1: to warm up */
+		struct price_sample of[USE_MAX];
+
+		done = run_batch(c, object, counts, i < 0 ? 0 : i / PRICE_BATCHES, of);
+		for (int u = 0; u < USE_MAX && i >= 0; u++)
+			samples[u][i / PRICE_BATCHES][i % PRICE_BATCHES] = of[u];
+	}
+	if (statistics >= 0)
+		close(statistics);
+	for (int u = 0; u < USE_MAX && done; u++) {
+		if (u <= USE_RTT)
+			price_draw(&c->price[u], samples[u]);
+		else
+			flat(&c->price[u], samples[u]);
+	}
+}
