@@ -89,12 +89,21 @@ static __always_inline __u32 chrono_of(struct tcp_sock *tp, __u32 which, __u32 t
 
 /* ---- levels ---- */
 
+__s64 members[4] = {}; /* by enum conn_level; a power of two */
+
+static __always_inline void moves(struct conn_kept *k, __u8 level)
+{
+	__sync_fetch_and_add(&members[k->level & 3], -1);
+	__sync_fetch_and_add(&members[level & 3], 1);
+	k->level = level;
+}
+
 static __always_inline void warm_up(struct sock *sk, struct conn_kept *k)
 {
 	if (k->level != LEVEL_REST)
 		return;
 	if (bpf_sk_storage_get(&warm, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE))
-		k->level = LEVEL_WARM;
+		moves(k, LEVEL_WARM);
 }
 
 static __always_inline void heat(struct sock *sk, struct conn_kept *k, __u64 now)
@@ -106,7 +115,7 @@ static __always_inline void heat(struct sock *sk, struct conn_kept *k, __u64 now
 		return;
 	if (k->level == LEVEL_WARM)
 		bpf_sk_storage_delete(&warm, sk);
-	k->level = LEVEL_HOT;
+	moves(k, LEVEL_HOT);
 }
 
 /* ---- what goes on ---- */
@@ -176,6 +185,7 @@ static __always_inline void begin(struct sock *sk, struct tcp_sock *tp, struct c
 {
 	__u32 tick = bpf_jiffies64();
 
+	__sync_fetch_and_add(&members[k->level & 3], 1);
 	k->born = now;
 	k->cookie = bpf_get_socket_cookie(sk);
 	k->netns = sk->__sk_common.skc_net.net->ns.inum;

@@ -40,6 +40,8 @@ int BPF_PROG(conn_state, struct sock *sk, int from, int to)
 	now = bpf_ktime_get_ns();
 	if (to == TCP_ESTABLISHED) {
 		k = bpf_sk_storage_get(&kept, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+		if (k && k->born)
+			return 0;
 		if (k)
 			begin(sk, tp, k, now,
 			      KEPT_BEGAN | (from == TCP_SYN_RECV ? KEPT_ACCEPTED : 0));
@@ -53,6 +55,7 @@ int BPF_PROG(conn_state, struct sock *sk, int from, int to)
 	progress(tp, k, now);
 	if (!tell(sk, tp, k, now, true))
 		lost(LOST_RING);
+	__sync_fetch_and_add(&members[k->level & 3], -1);
 	bpf_map_delete_elem(&timers, &key);
 	bpf_sk_storage_delete(&kept, sk);
 	return 0;
@@ -179,11 +182,11 @@ static __always_inline void cool(struct sock *sk, struct tcp_sock *tp, struct co
 	__u64 last = k->last_send > k->una_time ? k->last_send : k->una_time;
 
 	if (k->level == LEVEL_HOT && now > k->problem + cool_ns) {
-		k->level = LEVEL_REST;
+		moves(k, LEVEL_REST);
 		warm_up(sk, k);
 		bpf_sk_storage_delete(&hot, sk);
 	} else if (k->level == LEVEL_WARM && !tp->packets_out && now > last + rest_ns) {
-		k->level = LEVEL_REST;
+		moves(k, LEVEL_REST);
 		bpf_sk_storage_delete(&warm, sk);
 	}
 }

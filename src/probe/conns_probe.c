@@ -514,6 +514,15 @@ void conns_probe_free(struct conns_probe *p)
 	free(p);
 }
 
+void conns_probe_members(const struct conns_probe *p, uint64_t members[LEVELS])
+{
+	for (int i = 0; i < LEVELS; i++) {
+		int64_t n = *(volatile int64_t *)&p->skel->bss->members[i];
+
+		members[i] = n > 0 ? (uint64_t)n : 0;
+	}
+}
+
 void conns_probe_thin(struct conns_probe *p, uint32_t n)
 {
 	p->skel->data->thin_one_in = n;

@@ -68,6 +68,9 @@ int conns_probe_read(struct conns_probe *probe, enum conn_level level, uint64_t 
  */
 bool conns_probe_block(struct conns_probe *probe, struct event_block *block);
 
+/* Connections of each level. */
+void conns_probe_members(const struct conns_probe *probe, uint64_t members[LEVELS]);
+
 /* Of the calls and RTTs of new connections, those of one in `n` are followed. */
 void conns_probe_thin(struct conns_probe *probe, uint32_t n);
 

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/conns_live.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include "base/log.h"
+#include "base/parse.h"
+#include "base/rng.h"
+#include "base/stop.h"
+#include "clock/clock.h"
+#include "clock/follow.h"
+#include "cmd/cmd.h"
+#include "cmd/recording.h"
+#include "cmd/run_facts.h"
+#include "conns/budget.h"
+#include "conns/conns.h"
+#include "event/memsource.h"
+#include "probe/conns_probe.h"
+
+#define QUEUE_LIMIT (64UL << 20)
+
+static const enum conn_level levels[BUDGET_LEVELS] = {
+	[BUDGET_HOT] = LEVEL_HOT, [BUDGET_WARM] = LEVEL_WARM, [BUDGET_REST] = LEVEL_REST,
+};
+
+struct live {
+	const struct conns_live_config *config;
+	struct conns_probe *probe;
+	struct event_memsource *queue; /* names and records of the interval */
+	struct event_dict *dict;
+	struct clock_follow *follow;
+	struct recording recording;
+	struct stop stop;
+	struct rng rng;
+	struct budget budget;
+	struct budget_spent spent;     /* of the interval so far */
+	uint64_t began, cpu_before;    /* the interval, own CPU time at its begin */
+	uint64_t seq;
+	struct conns_lost lost;        /* told so far */
+	bool full, enough;
+};
+
+static uint64_t now_ns(void)
+{
+	return clock_mono_ns(clock_system());
+}
+
+static uint64_t own_cpu_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
+}
+
+/* ---- handing on ---- */
+
+static int hand_on(struct live *l, const struct event_block *block)
+{
+	int err;
+
+	if (l->enough)
+		return 0;
+	if (!recording_fits(&l->recording, block)) {
+		l->full = true; /* what is told is what is in it */
+		return 0;
+	}
+	recording_copy(&l->recording, block);
+	err = l->config->take(l->config->ctx, block);
+	l->enough = err > 0;
+	return err < 0 ? err : 0;
+}
+
+static int drain(struct live *l)
+{
+	struct event_source *source = event_memsource_source(l->queue);
+	struct event_block block;
+	int err = 0;
+
+	while (!err && event_source_next(source, &block) > 0)
+		err = hand_on(l, &block);
+	return err;
+}
+
+/* Names first, then what they are used in. */
+static int drain_all(struct live *l)
+{
+	struct event_block block;
+	int err = drain(l);
+
+	recording_flush(&l->recording);
+	while (conns_probe_block(l->probe, &block)) {
+		if (!err)
+			err = hand_on(l, &block);
+	}
+	recording_flush(&l->recording);
+	return err;
+}
+
+/* ---- an interval ---- */
+
+static int sample(struct live *l, unsigned int n)
+{
+	struct conns_pass pass;
+	int err = 0;
+
+	for (unsigned int i = 0; i < n && !err; i++) {
+		err = conns_probe_sample(l->probe, levels[i], &pass);
+		l->spent.walk_ns[i] += pass.cpu_ns;
+		l->spent.walks[i]++;
+		l->spent.visited[i] += pass.members;
+	}
+	return err;
+}
+
+/* Those with problems first. */
+static int read_records(struct live *l)
+{
+	uint64_t members[LEVELS];
+	struct conns_pass pass;
+	int err = 0;
+
+	for (unsigned int i = 0; i < BUDGET_LEVELS && !err; i++) {
+		err = conns_probe_read(l->probe, levels[i], l->budget.rates.reads[i], &pass);
+		l->spent.read_ns[i] += pass.cpu_ns;
+		l->spent.reads[i] += pass.members;
+	}
+	conns_probe_members(l->probe, members);
+	for (unsigned int i = 0; i < BUDGET_LEVELS; i++)
+		l->spent.members[i] = members[levels[i]];
+	return err;
+}
+
+static int put_lost(struct live *l, uint64_t now)
+{
+	struct event_loss loss = { .why = LOSS_PRODUCER, .kind = EV_CONN };
+	struct conns_lost lost;
+	uint64_t sum;
+
+	conns_probe_lost(l->probe, &lost);
+	sum = lost.no_memory + lost.ring + lost.timers;
+	loss.records = sum - (l->lost.no_memory + l->lost.ring + l->lost.timers);
+	l->lost = lost;
+	return !loss.records ? 0 :
+	       event_put(event_memsource_sink(l->queue), EV_LOSS, now, &loss, sizeof(loss));
+}
+
+static int put_clock(struct live *l, bool first)
+{
+	struct clock_follow_params p;
+	struct event_clock e;
+
+	if (clock_follow_update(l->follow, &p))
+		return 0; /* it is set faster than it can be read */
+	if (!first && !p.stepped)
+		return 0;
+	e = (struct event_clock){
+		.mono_ns = (uint64_t)p.mono_ns, .realtime_minus_mono_ns = p.offset_ns,
+		.error_ns = p.error_ns, .tai_offset_s = p.tai_offset_s,
+		.flags = p.stepped ? CLOCK_STEPPED : 0,
+	};
+	return event_put(event_memsource_sink(l->queue), EV_CLOCK, e.mono_ns, &e, sizeof(e));
+}
+
+static int close_interval(struct live *l, bool last)
+{
+	struct event_interval it = { .seq = l->seq++, .from_ns = l->began };
+	uint64_t cpu, push_ns;
+	bool exact;
+	int err = read_records(l);
+
+	it.to_ns = now_ns();
+	cpu = own_cpu_ns();
+	it.own_user_ns = l->spent.cpu_ns = cpu - l->cpu_before;
+	it.flags = last ? INTERVAL_LAST : 0;
+	if (!conns_probe_cost(l->probe, &push_ns, &exact))
+		it.flags |= INTERVAL_NO_BPF_COST;
+	else if (!exact)
+		it.flags |= INTERVAL_BPF_ESTIMATE;
+	it.ncpus = 1; /* its cost is a share of one core */
+	l->spent.push_ns = it.own_bpf_ns = push_ns;
+	l->spent.length_ns = it.to_ns - it.from_ns;
+	if (!err)
+		err = put_lost(l, it.to_ns);
+	if (!err)
+		err = put_clock(l, false);
+	if (!err)
+		err = drain_all(l);
+	if (!err)
+		err = event_put(event_memsource_sink(l->queue), EV_INTERVAL, it.to_ns, &it,
+				sizeof(it));
+	if (!err)
+		err = drain(l);
+	recording_flush(&l->recording);
+	budget_close(&l->budget, &l->spent, &l->rng, it.to_ns);
+	conns_probe_thin(l->probe, l->budget.rates.thin_one_in);
+	l->began = it.to_ns;
+	l->cpu_before = cpu;
+	l->spent = (struct budget_spent){ 0 };
+	return err;
+}
+
+/* 1: stopped. */
+static int wait_until(struct live *l, uint64_t until)
+{
+	struct pollfd fd = { .fd = l->stop.fd, .events = POLLIN };
+
+	while (!stop_requested(&l->stop)) {
+		uint64_t now = now_ns(), wait = now < until ? until - now : 0;
+		struct timespec rest = { .tv_sec = (time_t)(wait / NS_PER_S),
+					 .tv_nsec = (long)(wait % NS_PER_S) };
+
+		if (!wait)
+			return 0;
+		ppoll(&fd, 1, &rest, NULL);
+	}
+	return 1;
+}
+
+/* Passes at their times, until the interval ends. 1: stopped. */
+static int run_interval(struct live *l, uint64_t end)
+{
+	unsigned int n;
+	uint64_t at;
+	int err = 0;
+
+	while (!err && budget_next(&l->budget, &l->rng, own_cpu_ns() - l->cpu_before, &at, &n) &&
+	       at < end) {
+		err = wait_until(l, at);
+		if (!err)
+			err = sample(l, n);
+	}
+	return err ? err : wait_until(l, end);
+}
+
+static int run_intervals(struct live *l)
+{
+	const struct conns_live_config *c = l->config;
+	uint64_t end = c->duration_ns ? now_ns() + c->duration_ns : UINT64_MAX;
+	bool last = false;
+	int err = 0;
+
+	while (!err && !last) {
+		uint64_t until = l->began + c->interval_ns;
+
+		if (until > end)
+			until = end;
+		err = run_interval(l, until);
+		last = err == 1 || until >= end;
+		if (err >= 0)
+			err = close_interval(l, last);
+		last |= l->enough || l->full;
+	}
+	return err;
+}
+
+/* ---- a run ---- */
+
+static int put_facts(struct live *l)
+{
+	struct event_sink *sink = event_memsource_sink(l->queue);
+	char low[32], high[32];
+	uint64_t now = now_ns();
+	int err = run_facts_put(sink, now);
+
+	snprintf(low, sizeof(low), "%g", l->config->low);
+	snprintf(high, sizeof(high), "%g", l->config->high);
+	if (!err)
+		err = event_put_fact(sink, now, CONNS_FACT_BUDGET_LOW, low);
+	if (!err)
+		err = event_put_fact(sink, now, CONNS_FACT_BUDGET_HIGH, high);
+	if (!err)
+		err = run_facts_put_host(sink, now);
+	if (!err)
+		err = conns_probe_describe(l->probe, sink);
+	return err ? err : put_clock(l, true);
+}
+
+static int run(struct live *l)
+{
+	struct budget_config budget;
+	int err = event_memsource_new(&l->queue, QUEUE_LIMIT);
+
+	l->dict = event_dict_new();
+	if (!err && !l->dict)
+		err = -ENOMEM;
+	if (!err)
+		err = put_facts(l);
+	if (!err)
+		err = drain(l);
+	if (err)
+		return err;
+	conns_probe_output(l->probe, event_memsource_sink(l->queue), l->dict);
+	rng_init(&l->rng, l->config->seed);
+	budget_config_default(&budget);
+	budget.low = l->config->low;
+	budget.high = l->config->high;
+	budget.interval_ns = l->config->interval_ns;
+	l->began = now_ns();
+	l->cpu_before = own_cpu_ns();
+	budget_init(&l->budget, &budget, &l->rng, l->began);
+	log_info("measuring");
+	return run_intervals(l);
+}
+
+int conns_live_run(const struct conns_live_config *config, int *record_error)
+{
+	struct live l = { .config = config };
+	char why[512];
+	int err;
+
+	err = stop_init(&l.stop);
+	if (!err)
+		err = clock_follow_open(&l.follow, clock_system());
+	if (!err) {
+		err = conns_probe_open(&l.probe, why, sizeof(why));
+		if (err)
+			log_error("%s", why);
+	}
+	if (!err)
+		err = recording_open(&l.recording, config->record, config->size_limit,
+				     config->result_fd);
+	if (!err) {
+		recording_begin(&l.recording);
+		err = run(&l);
+		if (err && err != -ECANCELED)
+			log_error("the measurement failed: %s", strerror(-err));
+	}
+	recording_close(&l.recording);
+	*record_error = l.recording.error;
+	conns_probe_free(l.probe);
+	clock_follow_free(l.follow);
+	event_memsource_free(l.queue);
+	event_dict_free(l.dict);
+	stop_release(&l.stop);
+	return err ? EXIT_CANNOT : EXIT_OK;
+}

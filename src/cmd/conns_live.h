@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A live run of the `conns` probe: when to look at which connections, within the CPU budget. */
+#ifndef HOSTLAT_CMD_CONNS_LIVE_H
+#define HOSTLAT_CMD_CONNS_LIVE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "event/source.h"
+
+struct conns_live_config {
+	uint64_t interval_ns;
+	uint64_t duration_ns;    /* 0: until stopped */
+	double low, high;        /* own CPU, as shares of one core */
+	uint64_t seed;           /* of the times of samples */
+	const char *record;      /* file, or NULL */
+	uint64_t size_limit;     /* of that file, which ends the run; 0 = none */
+	int result_fd;           /* where the result is written: not the recording's place */
+	/* As in struct session_config. */
+	int (*take)(void *ctx, const struct event_block *block);
+	void *ctx;
+};
+
+/* Runs until stopped. Returns EXIT_OK or, after a message, EXIT_CANNOT. */
+int conns_live_run(const struct conns_live_config *config, int *record_error);
+
+#endif

@@ -1,0 +1,551 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "conns/budget.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/bug.h"
+#include "base/parse.h"
+
+#define MARGIN 0.95 /* of `high` is planned with: costs are known to 5 % */
+#define NEAR 1.35   /* rates this much off what they would be now may stay */
+#define GAIN 0.25   /* of a new measurement of a cost */
+#define STEP 1.5    /* a cost so many times off is a step, believed at once */
+#define FEW 1.5     /* a cost measured over so many times fewer is a guess */
+#define ALONG 1.2   /* costs that moved by so much take others along */
+#define FORGET 0.05 /* of how far off the last surprise was */
+/* Shares of what a window may use: */
+#define WALK_MOST 0.5 /* a walk that takes more is too dear */
+#define TRY_MOST 1.5  /* ... unless that is a guess, and below this: it is tried */
+#define TRY_AS 0.4    /* and planned for as this */
+#define AGAIN_MOST 0.8 /* ... or measured, below this, a while ago */
+#define PATIENCE 0.002 /* so much less it is thought to cost with each interval */
+#define DECAY 0.2   /* of what nobody chooses: up at once, down slowly */
+#define FIXED_LEAST 1000.0
+#define EACH_LEAST 1.0
+#define HALVINGS 100
+#define USES ((size_t)2 * BUDGET_LEVELS)
+
+/* Before anything is measured: rather too much. */
+static const struct budget_cost walk_guess = { .fixed_ns = 50000, .each_ns = 500, .over = -1 };
+static const struct budget_cost read_guess = { .fixed_ns = 50000, .each_ns = 1000, .over = -1 };
+
+/* Something that is done at a rate. */
+struct use {
+	double ns; /* at a rate of one per second: nanoseconds per second */
+	double weight, floor, max;
+	double rate;
+};
+
+void budget_config_default(struct budget_config *config)
+{
+	*config = (struct budget_config){
+		.low = 0.01, .high = 0.03, .interval_ns = 500 * NS_PER_MS,
+		.levels = {
+			[BUDGET_HOT] = { 1, 0.5, 100, 0.2, 0.2, 10 },
+			[BUDGET_WARM] = { 0.1, 0.05, 20, 0.02, 0.05, 10 },
+			[BUDGET_REST] = { 0, 0, 0, 0.002, 1.0 / 60, 0.2 },
+		},
+	};
+}
+
+/* Shares of a core: what is planned with, and what may be. */
+static double aim_of(const struct budget *b)
+{
+	return fmin((b->config.low + b->config.high) / 2, b->config.high * MARGIN);
+}
+
+static double most_of(const struct budget *b)
+{
+	return b->config.high * MARGIN;
+}
+
+/* -- what things cost ------------------------------------------------------------------------ */
+
+static double cost_of(const struct budget_cost *cost, double n)
+{
+	return cost->fixed_ns + cost->each_ns * n;
+}
+
+static void learn(struct budget_cost *cost, double ns, double n)
+{
+	double guess = cost_of(cost, n), off = ns - guess, each = cost->each_ns * n;
+	double fixed = cost->fixed_ns, squares = fixed * fixed + each * each;
+
+	if (ns < guess * STEP && ns * STEP > guess)
+		off *= GAIN;
+	cost->fixed_ns = fmax(fixed + off * fixed * fixed / squares, FIXED_LEAST);
+	if (n > 0)
+		cost->each_ns = fmax(cost->each_ns + off * each * each / squares / n, EACH_LEAST);
+	cost->stepped = ns >= guess * STEP || ns * STEP <= guess ? 2 : cost->stepped;
+	cost->over = n;
+}
+
+static void follow(double *share, double now)
+{
+	*share = now > *share ? now : *share + DECAY * (now - *share);
+}
+
+/* What the interval's work is thought to cost. */
+static double guess(const struct budget *b, const struct budget_spent *s)
+{
+	double ns = 0;
+
+	for (int k = 0; k < BUDGET_LEVELS; k++) {
+		ns += b->walk[k].fixed_ns * (double)s->walks[k];
+		ns += b->walk[k].each_ns * (double)s->visited[k];
+		ns += s->reads[k] ? cost_of(&b->read[k], (double)s->reads[k]) : 0;
+	}
+	return ns;
+}
+
+static void scale(struct budget_cost *cost, double by)
+{
+	/* It has been seen to be dearer already. */
+	if (cost->stepped)
+		return;
+	cost->fixed_ns = fmax(cost->fixed_ns * by, FIXED_LEAST);
+	cost->each_ns = fmax(cost->each_ns * by, EACH_LEAST);
+	cost->over = -1;
+}
+
+static double window_ns(const struct budget *b)
+{
+	return most_of(b) * BUDGET_WINDOW * (double)b->config.interval_ns;
+}
+
+/* Of one walk. What is only guessed to be too dear is tried: else it would never be known. */
+static double walk_ns(const struct budget *b, int k)
+{
+	double n = (double)b->members[k], ns = cost_of(&b->walk[k], n);
+
+	if (b->walk[k].over * FEW < n && ns < TRY_MOST * window_ns(b))
+		return fmin(ns, TRY_AS * window_ns(b));
+	return ns;
+}
+
+static bool too_dear(const struct budget *b, int k)
+{
+	return walk_ns(b, k) > WALK_MOST * window_ns(b);
+}
+
+/* What is too dear is not measured any more: it may have become cheaper. */
+static void have_patience(struct budget *b, int k)
+{
+	if (too_dear(b, k) && walk_ns(b, k) < AGAIN_MOST * window_ns(b)) {
+		b->walk[k].fixed_ns *= 1 - PATIENCE;
+		b->walk[k].each_ns *= 1 - PATIENCE;
+	}
+}
+
+static void learn_all(struct budget *b, const struct budget_spent *s)
+{
+	double length = (double)s->length_ns, other = (double)s->cpu_ns, before = guess(b, s), by;
+	double work = 0;
+
+	for (int k = 0; k < BUDGET_LEVELS; k++) {
+		double walks = (double)s->walks[k];
+
+		work += (double)s->walk_ns[k] + (double)s->read_ns[k];
+		if (s->walks[k])
+			learn(&b->walk[k], (double)s->walk_ns[k] / walks,
+			      (double)s->visited[k] / walks);
+		if (s->reads[k])
+			learn(&b->read[k], (double)s->read_ns[k], (double)s->reads[k]);
+	}
+	/* What makes all dearer, a slower core or memory, does so for what was not done, too. */
+	by = before > 0 ? guess(b, s) / before : 1;
+	by = by > ALONG || by * ALONG < 1 ? by : 1;
+	for (int k = 0; k < BUDGET_LEVELS; k++) {
+		if (!s->walks[k] && by != 1)
+			scale(&b->walk[k], by);
+		if (!s->reads[k] && by != 1)
+			scale(&b->read[k], by);
+		b->walk[k].stepped -= b->walk[k].stepped > 0;
+		b->read[k].stepped -= b->read[k].stepped > 0;
+		have_patience(b, k);
+	}
+	b->unsure -= FORGET * b->unsure;
+	if (before > 0)
+		b->unsure = fmax(b->unsure, fmin(fabs(work / before - 1), STEP - 1));
+	follow(&b->base, fmax(other - work, 0) / length);
+	follow(&b->push, (double)s->push_ns / length);
+}
+
+/* -- rates ----------------------------------------------------------------------------------- */
+
+static void uses_of(const struct budget *b, struct use uses[USES])
+{
+	double second = (double)NS_PER_S, most = second / (double)b->config.interval_ns, empty = 0;
+
+	for (int k = 0; k < BUDGET_LEVELS; k++) {
+		const struct budget_level_config *c = &b->config.levels[k];
+		double n = (double)b->members[k];
+		bool nobody = !n && k + 1 < BUDGET_LEVELS && c[1].max_hz > 0;
+
+		uses[k] = (struct use){ .ns = walk_ns(b, k), .weight = c->weight,
+					.floor = c->floor_hz, .max = c->max_hz };
+		/* An empty level goes with the next: who comes into it is sampled at once. */
+		if (nobody) {
+			empty += uses[k].ns;
+			uses[k].ns = uses[k].weight = uses[k].floor = uses[k].max = 0;
+		} else {
+			uses[k].ns += empty;
+			empty = 0;
+			/* With nobody to sample at all, looking more often shows no more. */
+			if (!n)
+				uses[k].max = uses[k].floor;
+			if (too_dear(b, k))
+				uses[k].ns = uses[k].weight = uses[k].floor = uses[k].max = 0;
+		}
+		uses[BUDGET_LEVELS + k] = (struct use){
+			.ns = b->read[k].each_ns * n, .weight = n ? c->read_weight : 0,
+			.floor = n ? fmin(c->read_floor_hz, most) : 0,
+			.max = n ? fmin(c->read_max_hz, most) : 0 };
+	}
+}
+
+/* What does not depend on rates, a share of a core: with pushes, and beginning to read. */
+static double fixed_share(const struct budget *b)
+{
+	double share = b->base + b->push;
+
+	for (int k = 0; k < BUDGET_LEVELS; k++)
+		share += b->members[k] ? b->read[k].fixed_ns / (double)b->config.interval_ns : 0;
+	return share;
+}
+
+static double pour(struct use uses[USES], double level)
+{
+	double ns = 0;
+
+	for (size_t i = 0; i < USES; i++) {
+		struct use *u = &uses[i];
+
+		u->rate = fmin(fmax(level * u->weight, u->floor), u->max);
+		ns += u->rate * u->ns;
+	}
+	return ns;
+}
+
+/* At the floors, and above by weight until `room` ns per second are used. */
+static void fill(struct use uses[USES], double room)
+{
+	double low = 0, high = 1e6;
+
+	if (pour(uses, high) <= room)
+		return;
+	for (int i = 0; i < HALVINGS; i++) {
+		double middle = (low + high) / 2;
+
+		if (pour(uses, middle) > room)
+			high = middle;
+		else
+			low = middle;
+	}
+	pour(uses, low);
+}
+
+static void find_rates(const struct budget *b, struct use uses[USES], unsigned *state)
+{
+	double second = (double)NS_PER_S, fixed = fixed_share(b);
+	double aim = (aim_of(b) - fixed) * second;
+	double most = fmax(most_of(b) - fixed, 0) * second, floors;
+
+	uses_of(b, uses);
+	floors = pour(uses, 0);
+	*state = 0;
+	if (floors > most) {
+		*state |= BUDGET_BELOW_FLOOR;
+		for (size_t i = 0; i < USES; i++)
+			uses[i].rate *= most / floors;
+	} else {
+		fill(uses, fmax(aim, floors));
+	}
+}
+
+static double rate_now(const struct budget *b, size_t use)
+{
+	return use < BUDGET_LEVELS ? b->rates.hz[use] : b->rates.read_hz[use - BUDGET_LEVELS];
+}
+
+/* May the rates stay as they are? */
+static bool near(const struct budget *b, const struct use uses[USES])
+{
+	double share = 0;
+
+	for (size_t i = 0; i < USES; i++) {
+		double now = rate_now(b, i), then = uses[i].rate;
+
+		if (!uses[i].max)
+			continue;
+		if (now > then * NEAR || now * NEAR < then || now > uses[i].max ||
+		    now < uses[i].floor)
+			return false;
+		share += now * uses[i].ns / (double)NS_PER_S;
+	}
+	share += fixed_share(b);
+	return share >= b->config.low && share <= most_of(b);
+}
+
+static void set_rates(struct budget *b)
+{
+	struct budget_rates *r = &b->rates;
+	struct use uses[USES];
+	bool stay, at_max = true;
+
+	find_rates(b, uses, &r->state);
+	stay = !(r->state & BUDGET_BELOW_FLOOR) && near(b, uses);
+	for (int k = BUDGET_LEVELS; k--;) {
+		const struct use *walk = &uses[k], *read = &uses[BUDGET_LEVELS + k];
+
+		if (!walk->max)
+			r->hz[k] = k + 1 < BUDGET_LEVELS ? r->hz[k + 1] : 0;
+		else if (!stay)
+			r->hz[k] = walk->rate;
+		if (!stay || !read->max)
+			r->read_hz[k] = read->rate;
+		if (b->config.levels[k].max_hz > 0 && too_dear(b, k))
+			r->state |= BUDGET_UNSAMPLED;
+		at_max &= r->hz[k] >= walk->max && r->read_hz[k] >= read->max;
+	}
+	if (at_max && !(r->state & BUDGET_UNSAMPLED))
+		r->state |= BUDGET_AT_MAX;
+}
+
+/* -- pushes ---------------------------------------------------------------------------------- */
+
+/*
+ * As shed_next(): down as far as needed, up by halves and only if that is sure to fit. What is
+ * needed besides are the floors: who is not read is not seen.
+ */
+static bool set_thin(struct budget *b)
+{
+	struct use uses[USES];
+	double other, least;
+	uint32_t *n = &b->rates.thin_one_in;
+	uint64_t next = *n;
+
+	uses_of(b, uses);
+	other = fixed_share(b) - b->push + pour(uses, 0) / (double)NS_PER_S;
+	/* Where the floors leave nothing, half of all is for pushes. */
+	least = fmax(most_of(b) - other, b->config.high / 2);
+	if (b->push > least) {
+		if (*n >= BUDGET_THIN_MAX)
+			return false;
+		do
+			next *= 1;
+		while (0); while (next < BUDGET_THIN_MAX && b->push * *n > least * (double)next);
+	} else if (*n > 1 && b->push * 2 + other <= aim_of(b)) {
+		next /= 2;
+	}
+	b->push *= (double)*n / (double)next;
+	*n = (uint32_t)next;
+	return true;
+}
+
+/* -- the passes of an interval ---------------------------------------------------------------- */
+
+static uint32_t draw_poisson(struct rng *rng, double hz, double length_ns)
+{
+	double at = 0, mean = hz > 0 ? (double)NS_PER_S / hz : 0;
+	uint32_t n = 0;
+
+	if (hz <= 0)
+		return 0;
+	while ((at += rng_exponential(rng, mean)) < length_ns)
+		n++;
+	return n;
+}
+
+static uint32_t thin(struct rng *rng, uint32_t n, double share)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		kept += rng_uniform(rng) < share;
+	return kept;
+}
+
+/* How many levels, from the first, can have a walk each within `room`. */
+static int affordable(const struct budget *b, double room)
+{
+	int k = 0;
+
+	for (; k < BUDGET_LEVELS && b->rates.hz[k] > 0; k++) {
+		room -= walk_ns(b, k);
+		if (room < 0)
+			break;
+	}
+	return k;
+}
+
+/* Drops walks over `room`: of the last level first, never a level's only one. */
+static void drop(const struct budget *b, uint32_t passes[BUDGET_LEVELS], double room)
+{
+	for (int k = 0; k < BUDGET_LEVELS; k++)
+		room -= passes[k] * walk_ns(b, k);
+	for (int k = BUDGET_LEVELS; k-- && room < 0;) {
+		double each = walk_ns(b, k);
+		double spare = passes[k] ? passes[k] - 1 : 0;
+		double dropped = fmin(ceil(-room / each), spare);
+
+		passes[k] -= (uint32_t)dropped;
+		room += dropped * each;
+	}
+	/* Nested: who is in the second level's pass is in one of the first's. */
+	for (int k = BUDGET_LEVELS - 1; k-- > 0;) {
+		if (passes[k] < passes[k + 1])
+			passes[k + 1] = passes[k];
+	}
+}
+
+/* How many records; what doesn't fit into `room` is read later. Returns what they leave of it. */
+static double set_reads(struct budget *b, double room)
+{
+	double length = (double)b->config.interval_ns / (double)NS_PER_S;
+
+	for (int k = 0; k < BUDGET_LEVELS; k++) {
+		const struct budget_cost *cost = &b->read[k];
+		double n = (double)b->members[k];
+		double due = fmin(b->read_due[k] + b->rates.read_hz[k] * n * length, n);
+		double now = fmin(due, floor(fmax(room - cost->fixed_ns, 0) / cost->each_ns));
+
+		now = floor(now);
+		b->read_due[k] = due - now;
+		b->rates.reads[k] = (uint64_t)now;
+		room -= now > 0 ? cost_of(cost, now) : 0;
+	}
+	return room;
+}
+
+static void set_passes(struct budget *b, struct rng *rng, double room)
+{
+	struct budget_rates *r = &b->rates;
+	double length = (double)b->config.interval_ns;
+	int levels = affordable(b, room);
+
+	for (int k = 0; k < BUDGET_LEVELS; k++) {
+		if (k >= levels) {
+			r->state |= r->hz[k] > 0 ? BUDGET_UNSAMPLED : 0;
+			r->passes[k] = 0;
+		} else {
+			r->passes[k] = k ? thin(rng, r->passes[k - 1], r->hz[k] / r->hz[k - 1])
+					 : draw_poisson(rng, r->hz[k], length);
+		}
+	}
+	drop(b, r->passes, room);
+	for (int k = 0; k < BUDGET_LEVELS; k++) {
+		double chance = -expm1(-r->hz[k] * length / (double)NS_PER_S);
+
+		r->sample_ns[k] = r->passes[k] ? length / r->passes[k] / chance : 0;
+	}
+}
+
+/* What `high` has left for this interval, in ns. */
+static double room_of(const struct budget *b)
+{
+	double length = (double)b->config.interval_ns, used = 0, all = length;
+
+	for (int i = 0; i < BUDGET_WINDOW - 1; i++) {
+		used += b->window[i].used_ns;
+		all += b->window[i].length_ns;
+	}
+	return fmax(most_of(b) * all - used, 0);
+}
+
+static void begin(struct budget *b, struct rng *rng, uint64_t now)
+{
+	const struct budget_rates *r = &b->rates;
+	double planned = (b->base + b->push) * (double)b->config.interval_ns;
+
+	set_passes(b, rng, set_reads(b, (room_of(b) - planned) / (1 + b->unsure)));
+	for (int k = 0; k < BUDGET_LEVELS; k++) {
+		planned += r->passes[k] * walk_ns(b, k);
+		planned += r->reads[k] ? cost_of(&b->read[k], (double)r->reads[k]) : 0;
+	}
+	b->planned_ns = planned;
+	memcpy(b->left, r->passes, sizeof(b->left));
+	b->at = now;
+	b->end = now + b->config.interval_ns;
+}
+
+void budget_init(struct budget *b, const struct budget_config *config, struct rng *rng,
+		 uint64_t now)
+{
+	BUG_ON(!(config->low >= 0 && config->low < config->high) || !config->interval_ns);
+	for (int k = 1; k < BUDGET_LEVELS; k++) {
+		const struct budget_level_config *c = &config->levels[k];
+
+		BUG_ON(c->weight > c[-1].weight || c->floor_hz > c[-1].floor_hz ||
+		       c->max_hz > c[-1].max_hz || c->floor_hz > c->max_hz);
+	}
+	*b = (struct budget){ .config = *config, .rates.thin_one_in = 1 };
+	for (int k = 0; k < BUDGET_LEVELS; k++) {
+		b->walk[k] = walk_guess;
+		b->read[k] = read_guess;
+	}
+	/* As if it had run before, as planned. */
+	for (int i = 0; i < BUDGET_WINDOW - 1; i++) {
+		b->window[i].length_ns = (double)config->interval_ns;
+		b->window[i].used_ns = aim_of(b) * b->window[i].length_ns;
+	}
+	set_rates(b);
+	begin(b, rng, now);
+}
+
+static void remember(struct budget *b, const struct budget_spent *s)
+{
+	double used = (double)s->cpu_ns + (double)s->push_ns, length = (double)s->length_ns;
+	double all = length, sum = used;
+
+	for (int i = 0; i < BUDGET_WINDOW - 1; i++) {
+		sum += b->window[i].used_ns;
+		all += b->window[i].length_ns;
+	}
+	b->used = sum / all;
+	memmove(b->window + 1, b->window, sizeof(b->window) - sizeof(b->window[0]));
+	/* A step is not paid back: nobody would be looked at meanwhile. */
+	if (used > STEP * b->planned_ns)
+		used = fmin(used, fmax(b->planned_ns, aim_of(b) * length));
+	b->window[0] = (struct budget_use){ used, length };
+}
+
+void budget_close(struct budget *b, const struct budget_spent *spent, struct rng *rng,
+		  uint64_t now)
+{
+	bool cheap;
+
+	if (spent->length_ns) {
+		learn_all(b, spent);
+		remember(b, spent);
+	}
+	memcpy(b->members, spent->members, sizeof(b->members));
+	cheap = set_thin(b);
+	set_rates(b);
+	b->rates.state |= cheap ? 0 : BUDGET_PUSHES_TOO_DEAR;
+	begin(b, rng, now);
+}
+
+bool budget_next(struct budget *b, struct rng *rng, uint64_t used_ns, uint64_t *at,
+		 unsigned *levels)
+{
+	uint32_t all = b->left[0];
+	double rest = (double)(b->end - b->at), length = (double)b->config.interval_ns;
+
+	if (!all || (double)used_ns > STEP * b->planned_ns + b->config.high * length)
+		return false;
+	/* The first of so many independent uniform times in what is left. */
+	b->at += (uint64_t)(rest * -expm1(log1p(-rng_uniform(rng)) / all));
+	*at = b->at;
+	*levels = 1;
+	b->left[0]--;
+	/* Of the passes left each is as likely as any other to have the next level in it. */
+	for (int k = 1; k < BUDGET_LEVELS && b->left[k]; k++) {
+		if (rng_below(rng, all) >= b->left[k])
+			break;
+		all = b->left[k]--;
+		(*levels)++;
+	}
+	return true;
+}
