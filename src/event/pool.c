@@ -30,7 +30,8 @@ void event_pool_write(struct event_pool *pool, const struct event_buffer *buffer
 
 void event_pool_flush(struct event_pool *pool, struct event_buffer *buffer)
 {
-	if (pool->common->defines && buffer != pool->common)
+	/* an EV_CONN stands behind the EV_INTERVAL that closed the interval before it */
+	if (buffer != pool->common && (pool->common->defines || buffer->kind == EV_CONN))
 		event_pool_flush(pool, pool->common);
 	if (buffer->records.count)
 		event_pool_write(pool, buffer, 0);
@@ -45,6 +46,13 @@ void event_pool_flush_all(struct event_pool *pool)
 	event_pool_flush(pool, pool->common);
 	for (uint32_t i = 0; i < pool->n_buffers; i++)
 		event_pool_flush(pool, pool->buffers[i]);
+}
+
+void event_pool_flush_kind(struct event_pool *pool, uint16_t kind)
+{
+	for (uint32_t i = 0; i < pool->n_buffers; i++)
+		if (pool->buffers[i]->kind == kind && pool->buffers[i]->records.count)
+			event_pool_flush(pool, pool->buffers[i]);
 }
 
 static struct event_buffer **bucket_of(struct event_pool *pool, uint16_t kind, uint16_t domain,

@@ -55,6 +55,8 @@ static inline void event_pool_added(struct event_pool *pool, size_t bytes)
 /* Writes what the buffer holds, definitions first, and empties it. */
 void event_pool_flush(struct event_pool *pool, struct event_buffer *buffer);
 void event_pool_flush_all(struct event_pool *pool);
+/* All buffers of a kind of blocks. */
+void event_pool_flush_kind(struct event_pool *pool, uint16_t kind);
 
 /* Writes the buffer as one chunk and leaves it as it is. */
 void event_pool_write(struct event_pool *pool, const struct event_buffer *buffer, uint8_t flags);

@@ -406,6 +406,46 @@ static void test_definitions_first(void **state)
 	close(fd);
 }
 
+/* What closes an interval stays behind what it closes, and before what comes then. */
+static void test_intervals_keep_order(void **state)
+{
+	const struct event_writer_options options = { 0 };
+	const int fd = memory_file("", 0);
+	uint32_t intervals = 0, conns = 0;
+	struct event_reader *reader;
+	struct event_writer *writer;
+	struct event_block block;
+
+	(void)state;
+	assert_int_equal(event_writer_new(&writer, fd, &options), 0);
+	for (uint32_t i = 0; i < 400; i++) { /* some of them fill a chunk */
+		const struct event_interval interval = { .seq = i / 2 };
+		const struct event_conn conn = { .cookie = i / 2 };
+
+		assert_int_equal(event_writer_span(writer, 0, 0, EV_CONN, 0, 0, &conn), 0);
+		if (i % 2)
+			assert_int_equal(event_writer_put(writer, EVENT_CORE_NONE, EV_INTERVAL, 0,
+							  &interval, sizeof(interval)), 0);
+	}
+	assert_int_equal(event_writer_close(writer), 0);
+	assert_int_equal(event_reader_new(&reader, fd), 0);
+	while (event_source_next(event_reader_source(reader), &block) == 1) {
+		struct event_conn conn;
+		struct event event;
+
+		for (size_t at = 0; !block.record_size && event_block_next(&block, &at, &event);)
+			intervals += event.kind == EV_INTERVAL;
+		for (uint32_t i = 0; block.kind == EV_CONN && i < block.count; i++, conns++) {
+			event_block_copy(&block, i, &conn, sizeof(conn));
+			assert_int_equal(conn.cookie, intervals);
+		}
+	}
+	assert_int_equal(intervals, 200);
+	assert_int_equal(conns, 400);
+	event_reader_free(reader);
+	close(fd);
+}
+
 /* -- merge ---------------------------------------------------------------------------------- */
 
 static void test_merge(void **state)
@@ -456,6 +496,7 @@ int main(void)
 		cmocka_unit_test(test_many_cores),
 		cmocka_unit_test(test_busy_core),
 		cmocka_unit_test(test_definitions_first),
+		cmocka_unit_test(test_intervals_keep_order),
 		cmocka_unit_test(test_merge),
 	};
 
