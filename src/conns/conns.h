@@ -4,7 +4,16 @@
  *
  * Live or from a file, the events are the same: facts and names, EV_FLOW of a connection before
  * its first EV_CONN, then the EV_CONN of each interval, closed by an EV_INTERVAL. What the rules
- * are and why: docs/design/connections.md.
+ * are and why: docs/design/connections.md. Both the interval and the totals since the start are
+ * kept; the totals are the sums of the intervals.
+ *
+ *	while ((err = event_source_next(source, &block)) > 0) {
+ *		size_t at = 0;
+ *
+ *		while ((err = conns_feed_block(c, &block, &at)) == CONNS_CLOSED)
+ *			conns_report(c, CONNS_INTERVAL, &report);    show it, release it
+ *	}
+ *	conns_report(c, CONNS_TOTAL, &report);
  */
 #ifndef HOSTLAT_CONNS_CONNS_H
 #define HOSTLAT_CONNS_CONNS_H
@@ -14,6 +23,8 @@
 
 #include "event/source.h"
 #include "report/report.h"
+
+struct conn_view;
 
 /* Of the JSON document; for struct provenance. */
 #define CONNS_SCHEMA 1
@@ -27,7 +38,55 @@ enum conns_span { CONNS_INTERVAL, CONNS_TOTAL, CONNS_SPANS };
 
 enum conns_result {
 	CONNS_MORE,
-	CONNS_CLOSED, /* an interval is complete */
+	CONNS_CLOSED, /* an interval is complete: the next EV_CONN begins a new one */
 };
+
+enum conns_by { CONNS_BY_NONE, CONNS_BY_APP, CONNS_BY_PEER, CONNS_BY_LISTENER };
+
+/* In which order connections stand; all but the names from the greatest to the least. */
+enum conns_sort {
+	CONNS_SORT_WORST, /* time that was lost to problems */
+	CONNS_SORT_BYTES,
+	CONNS_SORT_LOSSES,
+	CONNS_SORT_RTT,
+	CONNS_SORT_APP,
+	CONNS_SORT_REMOTE,
+};
+
+/* What to show; what is measured and kept does not depend on it, but for `follow`. */
+struct conns_options {
+	enum conns_by by;
+	enum conns_sort sort;
+	bool problems_only;       /* connections with a harmful problem; no others in JSON, too */
+	bool all;                 /* text: not only what fits on a screen */
+	bool follows;             /* only one connection, interval by interval: */
+	uint64_t follow;          /* its cookie */
+	/* NULL: all. Asked once per connection and report, with its problems already known. */
+	bool (*keep)(const struct conn_view *view, void *ctx);
+	void *ctx;
+};
+
+struct conns;
+
+/* Copies the options. NULL when there is no memory. */
+struct conns *conns_new(const struct conns_options *options);
+void conns_free(struct conns *c);
+
+/*
+ * Takes a block, of records or of EV_CONN, from `*at` on, which is 0 at first; blocks and events
+ * of no concern are ignored. Returns CONNS_CLOSED after an EV_INTERVAL: call again with the same
+ * block for what is behind it. CONNS_MORE at the block's end, or -ENOMEM. What cannot be and what
+ * is beyond the limits of conns/state.h is left out, and the report says so.
+ */
+int conns_feed_block(struct conns *c, const struct event_block *block, size_t *at);
+
+/* What the source could not deliver: the totals are then partial, and say so. */
+void conns_set_damage(struct conns *c, const struct event_damage *damage);
+
+/*
+ * Fills `r`, which report_init() has prepared, with the last closed interval or with the totals.
+ * Names are borrowed: it is valid until the next conns_feed_block(). Returns 0 or -errno.
+ */
+int conns_report(struct conns *c, enum conns_span span, struct report *r);
 
 #endif

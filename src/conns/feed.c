@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Taking events in. A source has checked that each payload has the size and shape of its kind;
+ * what the numbers in it mean is checked here.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "conns/incast.h"
+#include "conns/join.h"
+#include "conns/proxy.h"
+#include "conns/rules.h"
+#include "conns/state.h"
+#include "conns/total.h"
+
+struct conns *conns_new(const struct conns_options *options)
+{
+	struct conns *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return NULL;
+	c->options = *options;
+	vec_init(&c->all, CONNS_MAX);
+	vec_init(&c->flows, CONNS_FLOWS_MAX);
+	vec_init(&c->fresh, CONNS_MAX);
+	vec_init(&c->counts, CONNS_COUNTS_MAX);
+	vec_init(&c->missing, CONNS_MISSING_MAX);
+	vec_init(&c->series, CONNS_SERIES_MAX);
+	vec_init(&c->followed, CONNS_FOLLOWED_MAX);
+	for (int span = 0; span < CONNS_SPANS; span++)
+		vec_init(&c->crosses[span], CONNS_CROSSES_MAX);
+	c->names = event_dict_new();
+	if (!c->names) {
+		conns_free(c);
+		return NULL;
+	}
+	return c;
+}
+
+void conns_free(struct conns *c)
+{
+	if (!c)
+		return;
+	vec_for_each(&c->all, conn)
+		free(conn->sizes);
+	vec_for_each(&c->missing, what)
+		free(*what);
+	vec_release(&c->all);
+	vec_release(&c->flows);
+	vec_release(&c->fresh);
+	vec_release(&c->counts);
+	vec_release(&c->missing);
+	vec_release(&c->series);
+	vec_release(&c->followed);
+	for (int span = 0; span < CONNS_SPANS; span++)
+		vec_release(&c->crosses[span]);
+	free(c->by_key);
+	free(c->by_tuple);
+	free(c->by_flow);
+	free(c->budget_low);
+	free(c->budget_high);
+	event_dict_free(c->names);
+	free(c);
+}
+
+void conns_set_damage(struct conns *c, const struct event_damage *damage)
+{
+	c->damage = *damage;
+}
+
+static void begin_interval(struct conns *c)
+{
+	vec_for_each(&c->fresh, record)
+		c->all.items[record->conn].fresh = 0;
+	vec_clear(&c->fresh);
+	vec_clear(&c->crosses[CONNS_INTERVAL]);
+	vec_for_each(&c->counts, count)
+		count->count[CONNS_INTERVAL] = 0;
+	c->periods[CONNS_INTERVAL] = (struct conns_period){ 0 };
+	c->closed = false;
+}
+
+/* -- records -------------------------------------------------------------------------------- */
+
+static int take_fact(struct conns *c, const struct event *event)
+{
+	const char *key, *value;
+	char *copy, **one;
+	int err;
+
+	event_fact_get(event, &key, &value);
+	one = !strcmp(key, CONNS_FACT_BUDGET_LOW) ? &c->budget_low :
+	      !strcmp(key, CONNS_FACT_BUDGET_HIGH) ? &c->budget_high : NULL;
+	if (!one && strcmp(key, CONNS_FACT_MISSING) != 0)
+		return 0;
+	vec_for_each(&c->missing, said)
+		if (!one && !strcmp(*said, value))
+			return 0;
+	copy = strdup(value);
+	if (!copy)
+		return -ENOMEM;
+	if (one) {
+		free(*one);
+		*one = copy;
+		return 0;
+	}
+	err = vec_push(&c->missing, copy);
+	if (err)
+		free(copy);
+	return err;
+}
+
+static int take_flow(struct conns *c, const struct event *event)
+{
+	struct event_flow flow;
+
+	event_copy(event, &flow, sizeof(flow));
+	return flow.id ? conns_flow_set(c, &flow) : -EBADMSG;
+}
+
+static int take_count(struct conns *c, const struct event *event)
+{
+	struct event_count delta;
+	int err;
+
+	event_copy(event, &delta, sizeof(delta));
+	if (delta.what >= COUNT_MAX)
+		return -EBADMSG;
+	if (delta.what != COUNT_LOSS && delta.what != COUNT_EXCLUDED)
+		return 0;
+	vec_for_each(&c->counts, count) {
+		if (count->what != delta.what || count->reason != delta.reason)
+			continue;
+		for (int span = 0; span < CONNS_SPANS; span++)
+			count->count[span] += delta.count;
+		return 0;
+	}
+	err = vec_push(&c->counts, (struct conn_count){
+		.what = delta.what, .reason = delta.reason,
+		.count = { delta.count, delta.count } });
+	return err;
+}
+
+static int take_loss(struct conns *c, const struct event *event)
+{
+	const struct event_loss *loss = event->payload;
+
+	for (int span = 0; span < CONNS_SPANS; span++)
+		c->periods[span].lost_records += loss->records;
+	return 0;
+}
+
+/* Looks at all that the interval has told, before the next one takes its place. */
+static int judge_interval(struct conns *c)
+{
+	struct conn_room room;
+	int err;
+
+	vec_for_each(&c->fresh, record)
+		conns_join(c, record->conn);
+	vec_for_each(&c->fresh, record) {
+		if (!conns_view(c, CONNS_INTERVAL, record->conn, &room))
+			continue;
+		rules_judge(&room.view);
+		c->all.items[record->conn].problem_intervals += !!room.view.harmful;
+	}
+	err = incast_find(c);
+	return err ? err : proxy_tick(c);
+}
+
+static int take_interval(struct conns *c, const struct event *event)
+{
+	struct event_interval e;
+	int err;
+
+	event_copy(event, &e, sizeof(e));
+	if (e.to_ns < e.from_ns || e.to_ns > INT64_MAX)
+		return -EBADMSG;
+	c->tick_to_ns[c->tick++ % CONNS_TICKS] = e.to_ns;
+	for (int span = 0; span < CONNS_SPANS; span++) {
+		struct conns_period *p = &c->periods[span];
+
+		if (!p->intervals++)
+			p->from_ns = e.from_ns;
+		p->to_ns = e.to_ns;
+		p->own_user_ns += e.own_user_ns;
+		p->own_bpf_ns += e.own_bpf_ns;
+		p->bpf_cost_unknown |= e.flags & INTERVAL_NO_BPF_COST;
+		p->bpf_cost_estimated |= e.flags & INTERVAL_BPF_ESTIMATE;
+		p->partial |= e.flags & INTERVAL_PARTIAL;
+		p->shed |= e.flags & INTERVAL_SHED;
+	}
+	c->closed = true;
+	err = judge_interval(c);
+	return err ? err : CONNS_CLOSED;
+}
+
+/* What conns listens to. A delta after an EV_INTERVAL begins the next interval. */
+static const struct {
+	int (*take)(struct conns *c, const struct event *event);
+	bool delta;
+} kinds[EV_RECORD_MAX] = {
+	[EV_FACT] = { take_fact, false },
+	[EV_FLOW] = { take_flow, false },
+	[EV_COUNT] = { take_count, true },
+	[EV_LOSS] = { take_loss, true },
+	[EV_INTERVAL] = { take_interval, true },
+};
+
+static int take(struct conns *c, const struct event *event)
+{
+	int err;
+
+	if (event->kind == EV_NAME) {
+		err = event_dict_set(c->names, event);
+		return err == -EINVAL ? -EBADMSG : err;
+	}
+	if (event->kind >= EV_RECORD_MAX || !kinds[event->kind].take)
+		return 0;
+	if (kinds[event->kind].delta && c->closed)
+		begin_interval(c);
+	return kinds[event->kind].take(c, event);
+}
+
+/* -- connections ---------------------------------------------------------------------------- */
+
+static int add_fresh(struct conns *c, struct conn *conn, const struct event_conn *e)
+{
+	int err;
+
+	if (conn->fresh) {
+		total_add(&c->fresh.items[conn->fresh - 1].c, e);
+		return 0;
+	}
+	err = vec_push(&c->fresh, (struct conn_record){
+		.c = *e, .conn = (uint32_t)(conn - c->all.items) });
+	if (!err)
+		conn->fresh = (uint32_t)c->fresh.len;
+	return err;
+}
+
+/* The oldest half goes, so that it need not be moved for each record. */
+static int follow(struct conns *c, const struct conn *conn, const struct event_conn *e)
+{
+	const size_t half = c->followed.max / 2;
+
+	if (!c->options.follows || e->cookie != c->options.follow)
+		return 0;
+	if (c->followed.len == c->followed.max) {
+		memmove(c->followed.items, c->followed.items + half,
+			(c->followed.len - half) * sizeof(c->followed.items[0]));
+		c->followed.len -= half;
+		c->followed_dropped += half;
+	}
+	return vec_push(&c->followed, (struct conn_record){
+		.c = *e, .conn = (uint32_t)(conn - c->all.items) });
+}
+
+static int add_total(struct conn *conn, const struct event_conn *e)
+{
+	struct event_conn sum;
+
+	if (!conn->used) {
+		conn->used = 1;
+		return conn_pack(conn, e);
+	}
+	conn_unpack(conn, &sum);
+	total_add(&sum, e);
+	return conn_pack(conn, &sum);
+}
+
+static int take_conn(struct conns *c, const struct event_conn *e)
+{
+	struct conn *conn;
+	int err;
+
+	if (c->closed)
+		begin_interval(c);
+	if (!total_is_valid(e))
+		return -EBADMSG;
+	if (e->flags & CONN_SELF) {
+		for (int span = 0; span < CONNS_SPANS; span++)
+			c->periods[span].own++;
+		return 0;
+	}
+	conn = conns_get(c, e, &err);
+	if (!conn)
+		return err;
+	err = add_total(conn, e);
+	if (!err)
+		err = add_fresh(c, conn, e);
+	return err ? err : follow(c, conn, e);
+}
+
+/* -- blocks --------------------------------------------------------------------------------- */
+
+/* What was not taken is counted, and only the lack of memory ends the analysis. */
+static int note(struct conns *c, int result)
+{
+	for (int span = 0; result < 0 && span < CONNS_SPANS; span++) {
+		c->periods[span].refused += result == -EBADMSG;
+		c->periods[span].beyond += result == -E2BIG;
+	}
+	return result == -E2BIG || result == -EBADMSG ? CONNS_MORE : result;
+}
+
+static int feed_conns(struct conns *c, const struct event_block *block, size_t *at)
+{
+	struct event_conn e;
+	int err = 0;
+
+	for (; !err && *at < block->count; ++*at) {
+		event_block_copy(block, (uint32_t)*at, &e, sizeof(e));
+		err = note(c, take_conn(c, &e));
+	}
+	return err;
+}
+
+int conns_feed_block(struct conns *c, const struct event_block *block, size_t *at)
+{
+	struct event event;
+	int result = CONNS_MORE;
+
+	if (block->kind == EV_CONN)
+		return feed_conns(c, block, at);
+	if (block->record_size)
+		return CONNS_MORE;
+	while (result == CONNS_MORE && event_block_next(block, at, &event))
+		result = note(c, take(c, &event));
+	return result;
+}

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Connections that have something in common, added up. */
+#include <errno.h>
+#include <inttypes.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bug.h"
+#include "conns/tables.h"
+#include "conns/total.h"
+#include "conns/words.h"
+#include "report/human.h"
+
+struct member {
+	const char *key;   /* NULL: unknown, or not of this kind */
+	const struct shown *one;
+};
+
+struct group {
+	const char *key;
+	uint64_t connections, closed, troubled, lost_ns;
+	uint64_t classes[CONN_CLASSES]; /* connections with this one, harmful */
+	struct event_conn sum;
+	double send_calls, recv_calls;  /* of all, from those that were followed */
+	bool calls_known, estimated;
+};
+
+/* -- keys ----------------------------------------------------------------------------------- */
+
+static const char *peer_of(const struct conn_view *v, struct report *r)
+{
+	char buf[HUMAN_ADDRESS_MAX];
+	const char *text = v->flow ? human_address(buf, v->flow->family, v->flow->remote, 0) : NULL;
+
+	if (!text)
+		return NULL;
+	buf[strlen(buf) - 2] = '\0'; /* the port */
+	if (*buf == '[')
+		return report_format(r, "%.*s", (int)strlen(buf) - 2, buf + 1);
+	return report_format(r, "%s", buf);
+}
+
+static const char *key_of(const struct conns *c, const struct conn_view *v, struct report *r)
+{
+	struct value local;
+
+	switch (c->options.by) {
+	case CONNS_BY_APP:
+		return words_app(v);
+	case CONNS_BY_PEER:
+		return peer_of(v, r);
+	default:
+		if (!(v->c->flags & CONN_ACCEPTED))
+			return NULL;
+		local = words_local(r, v->flow);
+		return local.type == VALUE_STRING ? local.string : NULL;
+	}
+}
+
+static int compare_keys(const char *a, const char *b)
+{
+	return a && b ? strcmp(a, b) : !a - !b;
+}
+
+static int by_key(const void *x, const void *y)
+{
+	const struct member *a = x, *b = y;
+	const int order = compare_keys(a->key, b->key);
+
+	return order ? order : a->one < b->one ? -1 : a->one > b->one;
+}
+
+/* -- sums ----------------------------------------------------------------------------------- */
+
+/* A call log that one of N connections has stands for N. */
+static void add_calls(struct group *g, const struct event_conn *e)
+{
+	const double weight = e->thinned_one_in ? e->thinned_one_in : 1;
+
+	g->estimated |= weight > 1;
+	if (!conn_knows(e, CONN_KNOWS_CALLS))
+		return;
+	g->calls_known = true;
+	g->send_calls += weight * e->send_calls;
+	g->recv_calls += weight * e->recv_calls;
+}
+
+static void add_member(struct group *g, const struct conn_view *v)
+{
+	if (g->connections++)
+		total_add(&g->sum, v->c);
+	else
+		g->sum = *v->c;
+	g->closed += !!(v->c->flags & CONN_CLOSED);
+	g->troubled += !!v->harmful;
+	g->lost_ns += v->lost_ns;
+	for (int class = 0; class < CONN_CLASSES; class++)
+		g->classes[class] += v->harmful >> class & 1;
+	add_calls(g, v->c);
+}
+
+static int by_worst(const void *x, const void *y)
+{
+	const struct group *a = x, *b = y;
+
+	if (a->lost_ns != b->lost_ns)
+		return a->lost_ns > b->lost_ns ? -1 : 1;
+	if (a->troubled != b->troubled)
+		return a->troubled > b->troubled ? -1 : 1;
+	if (a->connections != b->connections)
+		return a->connections > b->connections ? -1 : 1;
+	return compare_keys(a->key, b->key);
+}
+
+/* -- rows ----------------------------------------------------------------------------------- */
+
+static struct value problems_value(const struct group *g, struct report *r)
+{
+	static const struct column columns[] = {
+		{ "class", NULL, 0, 0 }, { "connections", NULL, 0, 0 },
+	};
+	struct table *t = table_new(r, columns, ARRAY_LEN(columns));
+
+	for (unsigned int class = 0; class < CONN_CLASSES; class++)
+		if (g->classes[class])
+			TABLE_ADD(t, value_string(conn_class_name(class)),
+				  value_u64(g->classes[class]));
+	return value_table(t);
+}
+
+static const char *problems_line(const struct group *g, struct report *r)
+{
+	const char *line = "";
+
+	for (unsigned int class = 0; class < CONN_CLASSES && line; class++)
+		if (g->classes[class])
+			line = report_format(r, "%s%s%" PRIu64 " %s", line, *line ? ", " : "",
+					     g->classes[class], conn_class_name(class));
+	return line;
+}
+
+static struct value share(const struct group *g, uint64_t ns)
+{
+	if (!conn_knows(&g->sum, CONN_KNOWS_TIMES) || !conn_known_ns(&g->sum))
+		return value_null();
+	return value_fraction(conn_share(&g->sum, ns));
+}
+
+static struct value count(const struct group *g, uint32_t known, uint64_t n)
+{
+	return conn_knows(&g->sum, known) ? value_u64(n) : value_null();
+}
+
+static const struct column json_columns[] = {
+	{ .name = "key" }, { .name = "connections" }, { .name = "closed" },
+	{ .name = "with_problems" }, { .name = "lost_ns" }, { .name = "time_ns" },
+	{ .name = "unknown_ns" }, { .name = "events" }, { .name = "bytes_sent" },
+	{ .name = "bytes_received" }, { .name = "bytes_retransmitted" },
+	{ .name = "send_calls" }, { .name = "recv_calls" }, { .name = "calls_estimated" },
+	{ .name = "problems" },
+};
+
+static void add_json(const struct group *g, struct table *t, struct report *r)
+{
+	const struct event_conn *e = &g->sum;
+	const bool calls = g->calls_known;
+
+	TABLE_ADD(t, value_string(g->key), value_u64(g->connections), value_u64(g->closed),
+		  value_u64(g->troubled), value_ns(g->lost_ns), value_object(words_times(e, r)),
+		  conn_knows(e, CONN_KNOWS_TIMES) ? value_ns(e->unknown_ns) : value_null(),
+		  value_object(words_events(e, r)), value_u64(e->bytes_sent),
+		  value_u64(e->bytes_received), value_u64(e->bytes_retransmitted),
+		  calls ? value_u64((uint64_t)g->send_calls) : value_null(),
+		  calls ? value_u64((uint64_t)g->recv_calls) : value_null(),
+		  value_bool(g->estimated), problems_value(g, r));
+}
+
+static void add_text(const struct group *groups, size_t n, const char *head, bool all,
+		     struct report *r)
+{
+	const struct column columns[] = {
+		{ .head = head, .flags = COLUMN_FLEX }, { .head = "connections" },
+		{ .head = "with problems" }, { .head = "send buffer" }, { .head = "congestion" },
+		{ .head = "receiver" }, { .head = "delayed ACK" },
+		{ .head = "FR" }, { .head = "RTO" }, { .head = "TLP" },
+		{ .head = "problems", .flags = COLUMN_FLEX },
+	};
+	struct table *t = table_new(r, columns, ARRAY_LEN(columns));
+	char buf[HUMAN_MAX];
+
+	for (size_t i = 0; i < n && (all || i < TABLES_GROUPS); i++) {
+		const struct group *g = &groups[i];
+		const struct event_conn *e = &g->sum;
+
+		TABLE_ADD(t, value_string(g->key), value_u64(g->connections),
+			  value_u64(g->troubled), share(g, e->send_buffer_ns),
+			  share(g, e->congestion_ns), share(g, e->receiver_window_ns),
+			  share(g, e->delayed_ack_ns),
+			  count(g, CONN_KNOWS_LOSSES, e->fast_retransmit),
+			  count(g, CONN_KNOWS_RTO, e->rto), count(g, CONN_KNOWS_LOSSES, e->tlp),
+			  value_string(problems_line(g, r)));
+	}
+	if (!all && n > TABLES_GROUPS)
+		report_finding(r, "%s more of them: --all lists them.",
+			       human_count(buf, n - TABLES_GROUPS));
+	object_add(&r->body, NULL, value_table(t));
+}
+
+static void gather(const struct conns *c, const struct conns_shown *s, struct member *members,
+		   struct report *r)
+{
+	struct conn_room room;
+	size_t n = 0;
+
+	vec_for_each(&s->items, one) {
+		shown_view(c, s, one, &room);
+		members[n++] = (struct member){ .key = key_of(c, &room.view, r), .one = one };
+	}
+	qsort(members, n, sizeof(*members), by_key);
+}
+
+static bool begins(const struct member *members, size_t i)
+{
+	return !i || compare_keys(members[i - 1].key, members[i].key);
+}
+
+/* NULL without memory. */
+static struct group *add_up(const struct conns *c, const struct conns_shown *s,
+			    const struct member *members, size_t *n)
+{
+	struct group *groups;
+	struct conn_room room;
+
+	*n = 0;
+	for (size_t i = 0; i < s->items.len; i++)
+		*n += begins(members, i);
+	groups = calloc(*n + 1, sizeof(*groups));
+	if (!groups)
+		return NULL;
+	*n = 0;
+	for (size_t i = 0; i < s->items.len; i++) {
+		if (begins(members, i))
+			groups[(*n)++].key = members[i].key;
+		shown_view(c, s, members[i].one, &room);
+		add_member(&groups[*n - 1], &room.view);
+	}
+	qsort(groups, *n, sizeof(*groups), by_worst);
+	return groups;
+}
+
+int tables_groups(const struct conns *c, const struct conns_shown *s, struct report *r)
+{
+	static const char *const names[] = {
+		[CONNS_BY_APP] = "app", [CONNS_BY_PEER] = "peer", [CONNS_BY_LISTENER] = "listener",
+	};
+	static const char *const heads[] = {
+		[CONNS_BY_APP] = "application", [CONNS_BY_PEER] = "peer",
+		[CONNS_BY_LISTENER] = "listener",
+	};
+	struct member *members;
+	struct group *groups;
+	struct table *t;
+	size_t n;
+
+	if (!c->options.by)
+		return 0;
+	members = calloc(s->items.len + 1, sizeof(*members));
+	if (!members)
+		return -ENOMEM;
+	gather(c, s, members, r);
+	groups = add_up(c, s, members, &n);
+	free(members);
+	if (!groups)
+		return -ENOMEM;
+	object_add(&r->body, "by", value_string(names[c->options.by]));
+	t = table_new(r, json_columns, ARRAY_LEN(json_columns));
+	for (size_t i = 0; i < n; i++)
+		add_json(&groups[i], t, r);
+	object_add(&r->body, "groups", value_table(t));
+	add_text(groups, n, heads[c->options.by], c->options.all, r);
+	free(groups);
+	return 0;
+}

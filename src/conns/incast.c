@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "conns/incast.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "report/human.h"
+
+struct loser {
+	const struct event_flow *flow;
+	uint64_t write, loss;
+	uint32_t conn;
+};
+
+/* An address of a host itself is another host's in another namespace. */
+static bool is_loopback(const struct event_flow *f)
+{
+	static const uint8_t one[16] = { [15] = 1 };
+
+	return f->family == AF_INET ? f->remote[0] == 127 : !memcmp(f->remote, one, sizeof(one));
+}
+
+static int compare_receivers(const struct event_flow *a, const struct event_flow *b)
+{
+	int order = a->family - b->family;
+
+	if (!order)
+		order = memcmp(a->remote, b->remote, sizeof(a->remote));
+	if (!order && is_loopback(a) && a->netns_cookie != b->netns_cookie)
+		order = a->netns_cookie < b->netns_cookie ? -1 : 1;
+	return order;
+}
+
+static int by_receiver_and_write(const void *x, const void *y)
+{
+	const struct loser *a = x, *b = y;
+	const int order = compare_receivers(a->flow, b->flow);
+
+	if (order)
+		return order;
+	if (a->write != b->write)
+		return a->write < b->write ? -1 : 1;
+	return a->conn < b->conn ? -1 : a->conn > b->conn;
+}
+
+static int by_loss(const void *x, const void *y)
+{
+	const struct loser *a = x, *b = y;
+
+	if (a->loss != b->loss)
+		return a->loss < b->loss ? -1 : 1;
+	return a->conn < b->conn ? -1 : a->conn > b->conn;
+}
+
+static size_t gather(const struct conns *c, struct loser *out)
+{
+	size_t n = 0;
+
+	vec_for_each(&c->fresh, record) {
+		const struct event_flow *flow = conns_flow_of(c, &c->all.items[record->conn]);
+		const struct event_conn *e = &record->c;
+
+		if (flow && flow->family && e->write_first && e->loss_first >= e->write_first)
+			out[n++] = (struct loser){ .flow = flow, .write = e->write_first,
+						   .loss = e->loss_first, .conn = record->conn };
+	}
+	return n;
+}
+
+/* -- what is kept --------------------------------------------------------------------------- */
+
+/* In the totals a connection's episodes are one entry, with the greatest of them. */
+static int keep_total(struct conns *c, const struct conn_cross *cross)
+{
+	vec_for_each(&c->crosses[CONNS_TOTAL], old) {
+		const uint32_t episodes = old->episodes + 1;
+
+		if (old->conn != cross->conn)
+			continue;
+		if (cross->members > old->members)
+			*old = *cross;
+		old->episodes = episodes;
+		return 0;
+	}
+	return vec_push(&c->crosses[CONNS_TOTAL], *cross);
+}
+
+static int keep(struct conns *c, const struct conn_cross *cross)
+{
+	int err = vec_push(&c->crosses[CONNS_INTERVAL], *cross);
+
+	if (!err)
+		err = keep_total(c, cross);
+	if (err != -E2BIG)
+		return err;
+	for (int span = 0; span < CONNS_SPANS; span++)
+		c->periods[span].beyond++;
+	return 0;
+}
+
+/* The most of them that lost within the time; they wrote together. Reorders. */
+static int judge(struct conns *c, struct loser *together, size_t n)
+{
+	uint64_t first = UINT64_MAX, last = 0;
+	size_t at = 0, most = 0;
+	int err = 0;
+
+	qsort(together, n, sizeof(*together), by_loss);
+	for (size_t i = 0, j = 0; i < n; i++) {
+		while (j < n && together[j].loss - together[i].loss <= INCAST_LOSS_NS)
+			j++;
+		if (j - i > most) {
+			most = j - i;
+			at = i;
+		}
+	}
+	if (most < INCAST_LEAST)
+		return 0;
+	for (size_t i = at; i < at + most; i++) {
+		first = together[i].write < first ? together[i].write : first;
+		last = together[i].write > last ? together[i].write : last;
+	}
+	for (size_t i = at; i < at + most && !err; i++)
+		err = keep(c, &(struct conn_cross){
+			.conn = together[i].conn, .class = CONN_INCAST, .members = (uint32_t)most,
+			.episodes = 1, .write_within_ns = last - first,
+			.loss_within_ns = together[at + most - 1].loss - together[at].loss });
+	return err;
+}
+
+int incast_find(struct conns *c)
+{
+	struct loser *all = calloc(c->fresh.len + 1, sizeof(*all));
+	size_t n, end;
+	int err = 0;
+
+	if (!all)
+		return -ENOMEM;
+	n = gather(c, all);
+	qsort(all, n, sizeof(*all), by_receiver_and_write);
+	for (size_t i = 0; i < n && !err; i = end) {
+		for (end = i + 1; end < n; end++)
+			if (compare_receivers(all[i].flow, all[end].flow) ||
+			    all[end].write - all[i].write > INCAST_WRITE_NS)
+				break;
+		err = judge(c, all + i, end - i);
+	}
+	free(all);
+	return err;
+}
+
+void incast_tell(const struct conn_cross *cross, struct conn_told *t)
+{
+	char a[HUMAN_MAX], b[HUMAN_MAX];
+
+	object_add(t->evidence, "connections", value_u64(cross->members));
+	object_add(t->evidence, "episodes", value_u64(cross->episodes));
+	object_add(t->evidence, "write_within_ns", value_ns(cross->write_within_ns));
+	object_add(t->evidence, "loss_within_ns", value_ns(cross->loss_within_ns));
+	strbuf_printf(&t->message, "%" PRIu32 " connections to this receiver began to write "
+		      "within %s and lost packets within %s", cross->members,
+		      human_ns(a, cross->write_within_ns), human_ns(b, cross->loss_within_ns));
+	strbuf_puts(&t->advice, "what they send meets in one queue: let the receiver ask for less "
+		    "at once, spread the answers over some milliseconds, or pace them");
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Many to one: connections to one receiver that begin to write together and lose packets together,
+ * because what they send meets in one queue.
+ */
+#ifndef HOSTLAT_CONNS_INCAST_H
+#define HOSTLAT_CONNS_INCAST_H
+
+#include "conns/problem.h"
+#include "conns/state.h"
+
+#define INCAST_LEAST 3u            /* connections */
+#define INCAST_WRITE_NS 10000000u  /* all begin to write within this time */
+/* ... and lose within this one: timeouts of paths alike, in ticks of up to 10 ms. */
+#define INCAST_LOSS_NS 20000000u
+
+/* Looks through the records of the interval; keeps what it finds for both spans. 0 or -ENOMEM. */
+int incast_find(struct conns *c);
+
+void incast_tell(const struct conn_cross *cross, struct conn_told *told);
+
+#endif

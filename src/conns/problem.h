@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One problem of one connection, and how it is told. */
+#ifndef HOSTLAT_CONNS_PROBLEM_H
+#define HOSTLAT_CONNS_PROBLEM_H
+
+#include "base/strbuf.h"
+#include "conns/view.h"
+#include "report/report.h"
+#include "stats/proportion.h"
+
+/* Of intervals for shares of samples. */
+#define CONN_CONFIDENCE 0.95
+
+/* Where a receiver's window comes from, as far as its own end tells it. */
+enum window_limit { WINDOW_UNKNOWN, WINDOW_NOT_READ, WINDOW_SET, WINDOW_GROWING };
+
+struct conn_problem {
+	enum conn_class class;
+	enum conn_harm harm;
+	enum conn_confidence confidence;
+	bool ours;                 /* delayed ACKs: this end's, not the peer's */
+	enum window_limit limit;   /* receiver window */
+	uint64_t lost_ns;          /* as far as it is known; 0 if harmless */
+	struct proportion sampled; /* of the samples that found it; of CONN_SAMPLED */
+};
+
+/* What all connections with gauges have together: what a share of the memory is a share of. */
+struct conn_sums {
+	uint64_t sndbuf;           /* bytes */
+	uint64_t window;           /* congestion windows, bytes */
+};
+
+/*
+ * What is filled in: an object for programs, sentences for people, without a dot. An empty advice
+ * says that there is nothing to do.
+ */
+struct conn_told {
+	struct report *r;
+	const struct conn_view *view;
+	const struct conn_problem *problem;
+	const struct conn_sums *sums;
+	struct object *evidence;
+	struct strbuf message, advice;
+};
+
+/* Of which connection's time the six times are. */
+static inline uint64_t conn_known_ns(const struct event_conn *c)
+{
+	return c->sender_app_ns + c->send_buffer_ns + c->congestion_ns + c->receiver_window_ns +
+	       c->delayed_ack_ns;
+}
+
+/* Of the time about which something is known; 0 without any. */
+static inline double conn_share(const struct event_conn *c, uint64_t ns)
+{
+	const uint64_t known = conn_known_ns(c);
+
+	return known ? (double)ns / (double)known : 0;
+}
+
+/*
+ * Segments that were retransmitted: by the events, or by the bytes where a timeout has made more
+ * of them than it is itself.
+ */
+static inline uint64_t conn_retransmitted(const struct event_conn *c)
+{
+	const uint64_t events = (uint64_t)c->fast_retransmit + c->rto + c->tlp;
+	const uint64_t segments = conn_knows(c, CONN_KNOWS_GAUGES) && c->mss ?
+				  (c->bytes_retransmitted + c->mss - 1) / c->mss : 0;
+
+	return events > segments ? events : segments;
+}
+
+#endif

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The problems: one by one for programs, a sentence per class for people. */
+#include <inttypes.h>
+
+#include "base/bug.h"
+#include "conns/tables.h"
+#include "conns/words.h"
+#include "report/human.h"
+
+static const struct column problem_columns[] = {
+	{ .name = "cookie" }, { .name = "netns" }, { .name = "local" }, { .name = "remote" },
+	{ .name = "app" }, { .name = "class" }, { .name = "evidence" }, { .name = "confidence" },
+	{ .name = "harmful" }, { .name = "lost_ns" }, { .name = "message" }, { .name = "advice" },
+};
+
+static const char *text_of(struct report *r, const struct strbuf *text)
+{
+	return text->len ? report_format(r, "%s", strbuf_str(text)) : NULL;
+}
+
+/* Where the class has no time of its own that is known, it is null. */
+static struct value lost_value(const struct conn_problem *p)
+{
+	return p->harm == CONN_HARMLESS ? value_ns(0) :
+	       p->lost_ns ? value_ns(p->lost_ns) : value_null();
+}
+
+static void add_problem(const struct conns_shown *s, const struct conn_view *v,
+			const struct shown_problem *problem, struct table *t, struct report *r)
+{
+	const struct conn_problem *p = &problem->p;
+	struct conn_told told;
+
+	shown_tell(s, v, problem, r, &told);
+	TABLE_ADD(t, words_cookie(r, v->c->cookie), words_netns(v, r), words_local(r, v->flow),
+		  words_remote(r, v->flow), value_string(words_app(v)),
+		  value_string(conn_class_name(p->class)), value_object(told.evidence),
+		  value_string(conn_confidence_name(p->confidence)),
+		  p->harm == CONN_HARM_UNKNOWN ? value_null()
+					       : value_bool(p->harm == CONN_HARMFUL),
+		  lost_value(p), value_string(text_of(r, &told.message)),
+		  value_string(text_of(r, &told.advice)));
+	shown_untell(&told);
+}
+
+void tables_problems(const struct conns *c, const struct conns_shown *s, struct report *r)
+{
+	struct table *t = table_new(r, problem_columns, ARRAY_LEN(problem_columns));
+	struct shown_problem problems[SHOWN_PROBLEMS_MAX];
+	struct conn_room room;
+	uint64_t listed = 0, all = 0;
+
+	vec_for_each(&s->items, one) {
+		size_t n;
+
+		if (!one->problems)
+			continue;
+		shown_view(c, s, one, &room);
+		n = shown_problems(s, one, &room.view, problems);
+		all += n;
+		for (size_t i = 0; i < n && listed < TABLES_PROBLEMS_MAX; i++, listed++)
+			add_problem(s, &room.view, &problems[i], t, r);
+	}
+	object_add(&r->body, "problems", value_table(t));
+	object_add(&r->body, "problems_left_out", value_u64(all - listed));
+}
+
+/* -- sentences ------------------------------------------------------------------------------ */
+
+/* "send-buffer (3 connections), 10.0.0.1:80 to 10.0.0.2:4000 (nginx): ..." */
+static void say(const struct conns_shown *s, const struct conn_view *v,
+		const struct shown_problem *problem, struct report *r)
+{
+	const struct value local = words_local(r, v->flow), remote = words_remote(r, v->flow);
+	const uint64_t others = s->classes[problem->p.class] - 1;
+	const char *app = words_app(v);
+	struct conn_told told;
+	char n[HUMAN_MAX];
+
+	shown_tell(s, v, problem, r, &told);
+	report_finding(r, "%s: %s to %s%s%s%s%s%s%s: %s.%s%s%s",
+		       conn_class_name(problem->p.class),
+		       local.type == VALUE_STRING ? local.string : "?",
+		       remote.type == VALUE_STRING ? remote.string : "?",
+		       app ? " (" : "", app ? app : "", app ? ")" : "",
+		       others ? ", the worst of " : "",
+		       others ? human_count(n, others + 1) : "", others ? " connections" : "",
+		       strbuf_str(&told.message), told.advice.len ? " To do: " : "",
+		       strbuf_str(&told.advice), told.advice.len ? "." : "");
+	shown_untell(&told);
+}
+
+/* The worst connection that has the class: the one that lost most time by it, or the first. */
+static void say_class(const struct conns *c, const struct conns_shown *s, unsigned int class,
+		      struct report *r)
+{
+	struct shown_problem problems[SHOWN_PROBLEMS_MAX], worst = { 0 };
+	const struct shown *whose = NULL;
+	struct conn_room room;
+
+	vec_for_each(&s->items, one) {
+		size_t n;
+
+		if (!(one->harmful >> class & 1))
+			continue;
+		shown_view(c, s, one, &room);
+		n = shown_problems(s, one, &room.view, problems);
+		for (size_t i = 0; i < n; i++) {
+			if (problems[i].p.class != class || problems[i].p.harm != CONN_HARMFUL ||
+			    (whose && problems[i].p.lost_ns <= worst.p.lost_ns))
+				continue;
+			worst = problems[i];
+			whose = one;
+		}
+	}
+	if (!whose)
+		return;
+	shown_view(c, s, whose, &room);
+	say(s, &room.view, &worst, r);
+}
+
+/* Classes by the time that was lost to them would need them all: by how many have them. */
+void tables_findings(const struct conns *c, const struct conns_shown *s, struct report *r)
+{
+	uint32_t said = 0, classes = 0;
+
+	for (unsigned int class = 0; class < CONN_CLASSES; class++)
+		classes |= (uint32_t)!!s->classes[class] << class;
+	for (unsigned int i = 0; i < TABLES_SENTENCES && said != classes; i++) {
+		unsigned int best = CONN_CLASSES;
+
+		for (unsigned int class = 0; class < CONN_CLASSES; class++)
+			if (classes >> class & 1 && !(said >> class & 1) &&
+			    (best == CONN_CLASSES || s->classes[class] > s->classes[best]))
+				best = class;
+		said |= 1U << best;
+		say_class(c, s, best, r);
+	}
+	if (said != classes)
+		report_finding(r, "Other problems: %s; --json has what they rest on.",
+			       words_class_line(classes & ~said, r));
+}

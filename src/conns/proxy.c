@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "conns/proxy.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/human.h"
+#include "stats/rank.h"
+
+#define STEPS 250 /* of a share */
+
+/* -- series --------------------------------------------------------------------------------- */
+
+static double held_share(const struct event_conn *e)
+{
+	return conn_share(e, e->delayed_ack_ns + e->receiver_window_ns);
+}
+
+static bool is_told(const struct event_conn *e)
+{
+	return e->pid && conn_knows(e, CONN_KNOWS_TIMES) && conn_known_ns(e);
+}
+
+/* Before its first record nothing is known; what says nothing later on is given nothing. */
+static void fill(struct conns *c, struct conn_series *s, const struct event_conn *e)
+{
+	const uint64_t ticks = c->tick < CONNS_TICKS ? c->tick : CONNS_TICKS;
+
+	for (uint64_t back = 1; back <= ticks && c->tick - back >= s->since; back++) {
+		const uint64_t at = (c->tick - back) % CONNS_TICKS;
+
+		if (c->tick_to_ns[at] <= e->from)
+			return;
+		s->held[at] = (uint8_t)(held_share(e) * STEPS);
+		s->starved[at] = (uint8_t)(conn_share(e, e->sender_app_ns) * STEPS);
+	}
+}
+
+static int new_series(struct conns *c, uint32_t conn, uint32_t pid)
+{
+	const struct conn_series s = { .conn = conn, .pid = pid, .since = c->tick - 1 };
+	int err;
+
+	vec_for_each(&c->series, old) {
+		if (old->pid)
+			continue;
+		*old = s;
+		c->all.items[conn].series = (uint32_t)(old - c->series.items) + 1;
+		return 0;
+	}
+	err = vec_push(&c->series, s);
+	if (!err)
+		c->all.items[conn].series = (uint32_t)c->series.len;
+	return err;
+}
+
+static int by_pid(const void *x, const void *y)
+{
+	const struct conn_record *const *a = x, *const *b = y;
+
+	if ((*a)->c.pid != (*b)->c.pid)
+		return (*a)->c.pid < (*b)->c.pid ? -1 : 1;
+	return (*a)->conn < (*b)->conn ? -1 : (*a)->conn > (*b)->conn;
+}
+
+/* The records of one task. A task is followed from the first time on that one of them is held. */
+static int take_task(struct conns *c, struct conn_record *const *records, size_t n)
+{
+	bool looked_at = false;
+	int err = 0;
+
+	for (size_t i = 0; i < n; i++)
+		looked_at |= held_share(&records[i]->c) >= PROXY_HELD_SHARE ||
+			     c->all.items[records[i]->conn].series;
+	for (size_t i = 0; looked_at && n > 1 && i < n && !err; i++) {
+		struct conn *conn = &c->all.items[records[i]->conn];
+
+		if (!conn->series)
+			err = new_series(c, records[i]->conn, records[i]->c.pid);
+	}
+	for (size_t i = 0; i < n; i++) {
+		const struct conn *conn = &c->all.items[records[i]->conn];
+
+		if (conn->series) {
+			c->series.items[conn->series - 1].pid = records[i]->c.pid;
+			fill(c, &c->series.items[conn->series - 1], &records[i]->c);
+		}
+	}
+	return err;
+}
+
+int proxy_tick(struct conns *c)
+{
+	const uint64_t at = (c->tick - 1) % CONNS_TICKS;
+	struct conn_record **told = calloc(c->fresh.len + 1, sizeof(*told));
+	size_t n = 0, end;
+	int err = 0;
+
+	if (!told)
+		return -ENOMEM;
+	vec_for_each(&c->series, s) {
+		s->held[at] = 0;
+		s->starved[at] = STEPS;
+	}
+	vec_for_each(&c->fresh, record)
+		if (is_told(&record->c))
+			told[n++] = record;
+	qsort(told, n, sizeof(*told), by_pid);
+	for (size_t i = 0; i < n && !err; i = end) {
+		for (end = i + 1; end < n && told[end]->c.pid == told[i]->c.pid; end++)
+			;
+		err = take_task(c, told + i, end - i);
+		if (err == -E2BIG) { /* what fits is followed; that others are not is told */
+			c->periods[CONNS_INTERVAL].beyond++;
+			c->periods[CONNS_TOTAL].beyond++;
+			err = 0;
+		}
+	}
+	free(told);
+	return err;
+}
+
+/* -- the test ------------------------------------------------------------------------------- */
+
+struct pairs {
+	double held[CONNS_TICKS];
+	double starved[PROXY_OTHERS * CONNS_TICKS];
+	const struct conn_series *others[PROXY_OTHERS];
+	struct spearman found[PROXY_OTHERS];
+	size_t m, n;
+};
+
+static void copy(const struct conns *c, const uint8_t *ring, size_t n, double *out)
+{
+	for (size_t i = 0; i < n; i++)
+		out[i] = ring[(c->tick - n + i) % CONNS_TICKS];
+}
+
+/* The last intervals that both have. */
+static size_t ticks_of(const struct conns *c, const struct conn_series *a,
+		       const struct conn_series *b)
+{
+	const uint64_t since = a->since > b->since ? a->since : b->since;
+	const uint64_t n = c->tick - since;
+
+	return n < CONNS_TICKS ? (size_t)n : CONNS_TICKS;
+}
+
+static bool is_held(const struct conns *c, const struct conn_series *s)
+{
+	const size_t n = ticks_of(c, s, s);
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += s->held[(c->tick - n + i) % CONNS_TICKS];
+	return s->pid && n >= PROXY_TICKS_LEAST &&
+	       (double)sum >= PROXY_HELD_SHARE * STEPS * (double)n;
+}
+
+/* A series that never changes tells nothing. */
+static bool varies(const double *x, size_t n)
+{
+	for (size_t i = 1; i < n; i++)
+		if (x[i] != x[0])
+			return true;
+	return false;
+}
+
+static void gather(const struct conns *c, const struct conn_series *s, struct pairs *p)
+{
+	size_t m = 0;
+
+	p->m = 0;
+	p->n = ticks_of(c, s, s);
+	vec_for_each(&c->series, other) {
+		if (other == s || other->pid != s->pid || p->m == PROXY_OTHERS ||
+		    ticks_of(c, s, other) < PROXY_TICKS_LEAST)
+			continue;
+		p->n = ticks_of(c, s, other) < p->n ? ticks_of(c, s, other) : p->n;
+		p->others[p->m++] = other;
+	}
+	copy(c, s->held, p->n, p->held);
+	for (size_t i = 0; i < p->m; i++) {
+		copy(c, p->others[i]->starved, p->n, p->starved + m * p->n);
+		if (varies(p->starved + m * p->n, p->n))
+			p->others[m++] = p->others[i];
+	}
+	p->m = varies(p->held, p->n) ? m : 0;
+}
+
+/* A correlation that chance gives neither by the values' order in time nor by their number. */
+static bool holds(const struct pairs *p, size_t i)
+{
+	struct spearman one;
+
+	if (!(p->found[i].rho >= PROXY_RHO) || p->found[i].p > PROXY_ALPHA_SHIFTS ||
+	    spearman(p->held, p->starved + i * p->n, p->n, &one))
+		return false;
+	return one.p <= PROXY_ALPHA / (double)(PROXY_TESTS * PROXY_OTHERS);
+}
+
+/* The best of those that hold; -1 without. */
+static int best_of(const struct pairs *p)
+{
+	int best = -1;
+
+	for (size_t i = 0; i < p->m; i++)
+		if (holds(p, i) && (best < 0 || p->found[i].rho > p->found[best].rho))
+			best = (int)i;
+	return best;
+}
+
+int proxy_find(struct conns *c, struct conn_crosses *out)
+{
+	struct pairs *p = malloc(sizeof(*p));
+	unsigned int tests = 0;
+	int err = 0, best;
+
+	if (!p)
+		return -ENOMEM;
+	for (size_t i = 0; i < c->series.len && tests < PROXY_TESTS && !err; i++) {
+		const struct conn_series *s = &c->series.items[i];
+
+		if (!is_held(c, s))
+			continue;
+		gather(c, s, p);
+		if (!p->m)
+			continue;
+		tests++;
+		err = spearman_shifts(p->held, p->starved, p->m, p->n, p->found);
+		best = err ? -1 : best_of(p);
+		if (best < 0)
+			continue;
+		err = vec_push(out, (struct conn_cross){
+			.conn = s->conn, .class = CONN_PIPELINE_PROXY, .members = 2, .episodes = 1,
+			.other = conn_cookie(&c->all.items[p->others[best]->conn]),
+			.intervals = (uint32_t)p->n, .rho = p->found[best].rho,
+			.p = p->found[best].p });
+		if (err == -E2BIG)
+			err = 0;
+	}
+	free(p);
+	return err;
+}
+
+void proxy_tell(const struct conn_cross *cross, struct conn_told *t)
+{
+	char rho[HUMAN_MAX];
+
+	object_add(t->evidence, "starved_cookie",
+		   value_string(report_format(t->r, "%" PRIu64, cross->other)));
+	object_add(t->evidence, "intervals", value_u64(cross->intervals));
+	object_add(t->evidence, "rho", value_number(cross->rho));
+	object_add(t->evidence, "p_value", value_number(cross->p));
+	strbuf_printf(&t->message, "while this one waits for a delayed acknowledgement or a "
+		      "window, the same task gives connection %" PRIu64 " nothing (rank "
+		      "correlation %s over %" PRIu32 " intervals)", cross->other,
+		      human_rate(rho, cross->rho), cross->intervals);
+	strbuf_puts(&t->advice, "let another thread or an event loop read on while this one "
+		    "waits, with a queue between the two");
+}

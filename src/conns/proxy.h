@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One task that passes data on: whenever one of its connections waits for a delayed acknowledgement
+ * or a window, another one gets nothing from it, as it waits instead of reading on.
+ */
+#ifndef HOSTLAT_CONNS_PROXY_H
+#define HOSTLAT_CONNS_PROXY_H
+
+#include "conns/problem.h"
+#include "conns/state.h"
+
+#define PROXY_HELD_SHARE 0.05  /* of an interval, from which on a connection is looked at */
+#define PROXY_OTHERS 8u        /* connections of the task that one is compared with */
+#define PROXY_TESTS 16u        /* connections that are compared, per report */
+#define PROXY_TICKS_LEAST 50u  /* intervals; with fewer nothing is said */
+#define PROXY_RHO 0.5          /* rank correlation */
+/* Of the shifted series and, for all pairs together, of the correlation (Bonferroni). */
+#define PROXY_ALPHA_SHIFTS 0.02
+#define PROXY_ALPHA 0.001
+
+/* An interval is over: takes the shares of its records. 0 or -ENOMEM. */
+int proxy_tick(struct conns *c);
+
+/* Adds what it finds. 0 or -ENOMEM. */
+int proxy_find(struct conns *c, struct conn_crosses *out);
+
+void proxy_tell(const struct conn_cross *cross, struct conn_told *told);
+
+#endif

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The report as a whole: title, tables, sentences and reasons, in the order of the JSON. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bug.h"
+#include "base/strbuf.h"
+#include "conns/tables.h"
+#include "report/human.h"
+
+/* -- the frame ------------------------------------------------------------------------------ */
+
+static void add_interval(const struct conns_period *p, struct report *r)
+{
+	struct object *o = object_new(r);
+	const bool known = p->intervals;
+
+	object_add(o, "from_ns", known ? value_ns(p->from_ns) : value_null());
+	object_add(o, "to_ns", known ? value_ns(p->to_ns) : value_null());
+	object_add(o, "duration_ns", known ? value_ns(p->to_ns - p->from_ns) : value_null());
+	object_add(o, "intervals", value_u64(p->intervals));
+	object_add(&r->body, "interval", value_object(o));
+}
+
+/* Of one core. */
+static bool used_share(const struct conns_period *p, double *share)
+{
+	if (!p->intervals || p->to_ns <= p->from_ns || p->bpf_cost_unknown)
+		return false;
+	*share = (double)(p->own_user_ns + p->own_bpf_ns) / (double)(p->to_ns - p->from_ns);
+	return true;
+}
+
+static bool parse_share(const char *text, double *share)
+{
+	char *end;
+
+	if (!text)
+		return false;
+	*share = strtod(text, &end);
+	return end != text && !*end && *share >= 0 && *share < 1e6;
+}
+
+static struct value share_value(const char *text)
+{
+	double share;
+
+	return parse_share(text, &share) ? value_number(share) : value_null();
+}
+
+/* A machine with two cores busy uses 2: no fraction of anything. */
+static void add_budget(const struct conns *c, const struct conns_period *p, struct report *r)
+{
+	struct object *o = object_new(r), *target = object_new(r);
+	const bool any = p->intervals;
+	double used;
+
+	object_add(target, "low", share_value(c->budget_low));
+	object_add(target, "high", share_value(c->budget_high));
+	object_add(o, "target", c->budget_low || c->budget_high ? value_object(target)
+							       : value_null());
+	object_add(o, "used", used_share(p, &used) ? value_number(used) : value_null());
+	object_add(o, "user_ns", any ? value_ns(p->own_user_ns) : value_null());
+	object_add(o, "bpf_ns", any && !p->bpf_cost_unknown ? value_ns(p->own_bpf_ns)
+							    : value_null());
+	object_add(o, "method", !any || p->bpf_cost_unknown ? value_null() :
+		   value_string(p->bpf_cost_estimated ? "estimate" : "statistics"));
+	object_add(&r->body, "budget", value_object(o));
+}
+
+static void add_totals(const struct conns *c, const struct conns_shown *s, struct report *r)
+{
+	struct object *o = object_new(r);
+
+	object_add(o, "connections", value_u64(s->connections));
+	object_add(o, "closed", value_u64(s->closed));
+	object_add(o, "with_problems", value_u64(s->troubled));
+	object_add(o, "forgotten", value_u64(c->periods[s->span].forgotten));
+	object_add(&r->body, "totals", value_object(o));
+}
+
+static void add_summary(const struct conns *c, const struct conns_shown *s, struct report *r)
+{
+	const struct conns_period *p = &c->periods[s->span];
+	char buf[HUMAN_MAX], low[HUMAN_MAX], high[HUMAN_MAX];
+	double used, l, h;
+
+	report_title(r, "connections");
+	report_summary(r, "%s%s", human_ns(buf, p->to_ns - p->from_ns),
+		       s->span == CONNS_TOTAL && p->intervals > 1 ? " in all" : "");
+	report_summary(r, "%s connection%s", human_count(buf, s->connections),
+		       s->connections == 1 ? "" : "s");
+	if (s->closed)
+		report_summary(r, "%s closed", human_count(buf, s->closed));
+	report_summary(r, "%s with problems", human_count(buf, s->troubled));
+	if (!used_share(p, &used))
+		return;
+	if (parse_share(c->budget_low, &l) && parse_share(c->budget_high, &h))
+		report_summary(r, "own cost %s of a core (%s to %s)", human_fraction(buf, used),
+			       human_fraction(low, l), human_fraction(high, h));
+	else
+		report_summary(r, "own cost %s of a core", human_fraction(buf, used));
+}
+
+/* -- what is missing ------------------------------------------------------------------------ */
+
+static const struct column count_columns[] = {
+	{ "reason", NULL, 0, 0 }, { "count", NULL, 0, 0 },
+};
+
+static const char *reason_of(const struct conns *c, const struct conn_count *count)
+{
+	const char *reason = conns_name(c, DICT_STRING, count->reason);
+
+	return reason ? reason : "unknown";
+}
+
+static uint64_t add_counts(const struct conns *c, enum conns_span span, uint8_t what,
+			   struct table *t)
+{
+	uint64_t sum = 0;
+
+	vec_for_each(&c->counts, count) {
+		if (count->what != what || !count->count[span])
+			continue;
+		TABLE_ADD(t, value_string(reason_of(c, count)), value_u64(count->count[span]));
+		sum += count->count[span];
+	}
+	return sum;
+}
+
+/* What should have been measured and was not; and what is not to be measured. */
+static void add_losses(const struct conns *c, enum conns_span span, struct report *r)
+{
+	const struct conns_period *p = &c->periods[span];
+	struct table *losses = table_new(r, count_columns, ARRAY_LEN(count_columns));
+	struct table *excluded = table_new(r, count_columns, ARRAY_LEN(count_columns));
+	char buf[HUMAN_MAX];
+	uint64_t lost;
+
+	lost = add_counts(c, span, COUNT_LOSS, losses);
+	if (p->lost_records)
+		TABLE_ADD(losses, value_string("events-lost"), value_u64(p->lost_records));
+	if (p->beyond)
+		TABLE_ADD(losses, value_string("limit"), value_u64(p->beyond));
+	if (p->forgotten)
+		TABLE_ADD(losses, value_string("forgotten"), value_u64(p->forgotten));
+	add_counts(c, span, COUNT_EXCLUDED, excluded);
+	if (p->own)
+		TABLE_ADD(excluded, value_string("own"), value_u64(p->own));
+	object_add(&r->body, "losses", value_table(losses));
+	object_add(&r->body, "excluded", value_table(excluded));
+	if (lost)
+		report_reason(r, "losses", NULL, "%s things should have been measured and were not",
+			      human_count(buf, lost));
+}
+
+static void add_missing(const struct conns *c, struct report *r)
+{
+	static const struct column columns[] = {
+		{ "name", NULL, 0, 0 }, { "why", NULL, 0, 0 },
+	};
+	struct table *t = table_new(r, columns, ARRAY_LEN(columns));
+
+	vec_for_each(&c->missing, what) {
+		const char *colon = strstr(*what, ": ");
+
+		if (colon)
+			TABLE_ADD(t, value_string(report_format(r, "%.*s", (int)(colon - *what),
+								*what)),
+				  value_string(colon + 2));
+		else
+			TABLE_ADD(t, value_string(*what), value_null());
+	}
+	object_add(&r->body, "missing", value_table(t));
+}
+
+/* -- reasons -------------------------------------------------------------------------------- */
+
+static void add_damage(const struct conns *c, struct report *r)
+{
+	struct strbuf evidence = STRBUF_INIT(1024);
+
+	for (int i = 0; i < DAMAGE_REASONS; i++) {
+		if (c->damage.reasons >> i & 1)
+			strbuf_printf(&evidence, "%s%s", evidence.len ? ", " : "",
+				      event_damage_name(1U << i));
+	}
+	if (evidence.len)
+		report_reason(r, "damaged", strbuf_str(&evidence),
+			      "the recording is damaged: what was readable is shown");
+	strbuf_release(&evidence);
+}
+
+static void add_reasons(const struct conns *c, enum conns_span span, struct report *r)
+{
+	const struct conns_period *p = &c->periods[span];
+	char buf[HUMAN_MAX];
+
+	if (p->lost_records)
+		report_reason(r, "events-lost", NULL, "%s events were lost before they were read",
+			      human_count(buf, p->lost_records));
+	if (p->refused)
+		report_reason(r, "events-invalid", NULL, "%s events made no sense and were ignored",
+			      human_count(buf, p->refused));
+	if (p->beyond)
+		report_reason(r, "limit", NULL, "%s events did not fit into the limits of conns",
+			      human_count(buf, p->beyond));
+	if (p->forgotten)
+		report_reason(r, "forgotten", NULL, "%s connections that had closed were forgotten "
+			      "to make room: the totals are without them",
+			      human_count(buf, p->forgotten));
+	if (span == CONNS_TOTAL)
+		add_damage(c, r);
+	if (p->shed)
+		report_reason(r, "overhead", NULL, "the measurement was ended: hostlat took more "
+			      "than its budget");
+	if (p->partial && !r->partial)
+		report_reason(r, "incomplete", NULL, "not everything was measured all the time");
+}
+
+static void say_rest(const struct conns *c, const struct conns_shown *s, struct report *r)
+{
+	vec_for_each(&c->missing, what)
+		report_finding(r, "Not measured: %s.", *what);
+	if (s->connections && !s->troubled)
+		report_finding(r, "No connection has a problem for which data waits.");
+}
+
+int conns_report(struct conns *c, enum conns_span span, struct report *r)
+{
+	struct conns_shown s;
+	int err = shown_make(c, span, &s);
+
+	add_summary(c, &s, r);
+	add_interval(&c->periods[span], r);
+	add_totals(c, &s, r);
+	tables_connections(c, &s, r);
+	tables_problems(c, &s, r);
+	if (!err)
+		err = tables_groups(c, &s, r);
+	if (span == CONNS_TOTAL)
+		tables_timeline(c, r);
+	add_budget(c, &c->periods[span], r);
+	add_losses(c, span, r);
+	add_missing(c, r);
+	report_place_findings(r);
+	tables_findings(c, &s, r);
+	say_rest(c, &s, r);
+	report_place_verdict(r);
+	add_reasons(c, span, r);
+	shown_release(&s);
+	return err ? err : report_error(r);
+}

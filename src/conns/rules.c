@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "conns/rules.h"
+
+#include "base/bug.h"
+#include "conns/evidence.h"
+
+/* Those of several samples that found the connection in a state, as a share with its interval. */
+static bool is_often(const struct event_conn *c, uint32_t hits, struct conn_problem *p)
+{
+	p->sampled = proportion_interval(hits, c->samples, CONN_CONFIDENCE);
+	return c->samples >= RULES_SAMPLES_LEAST && p->sampled.lo >= RULES_LIMITED_SHARE;
+}
+
+static bool is_limit(const struct event_conn *c, uint64_t ns)
+{
+	return conn_share(c, ns) >= RULES_LIMITED_SHARE;
+}
+
+static bool at_send_buffer(const struct conn_view *v, struct conn_problem *p)
+{
+	p->confidence = CONN_SAMPLED;
+	p->harm = CONN_HARMFUL;
+	p->lost_ns = v->c->send_buffer_ns;
+	return is_limit(v->c, v->c->send_buffer_ns) &&
+	       is_often(v->c, v->c->sampled[CONN_AT_SEND_BUFFER], p);
+}
+
+/* -- retransmissions ------------------------------------------------------------------------ */
+
+/* Nothing was lost: what was sent again had arrived. */
+static bool all_spurious(const struct event_conn *c)
+{
+	return conn_knows(c, CONN_KNOWS_SPURIOUS) && c->spurious >= conn_retransmitted(c);
+}
+
+static bool retransmitted(const struct conn_view *v, struct conn_problem *p, uint32_t events)
+{
+	p->confidence = CONN_OBSERVED;
+	p->harm = CONN_HARMFUL;
+	p->lost_ns = v->c->stall_ns;
+	return events && !all_spurious(v->c);
+}
+
+static bool has_fast(const struct conn_view *v, struct conn_problem *p)
+{
+	return retransmitted(v, p, v->c->fast_retransmit);
+}
+
+static bool has_timeout(const struct conn_view *v, struct conn_problem *p)
+{
+	return retransmitted(v, p, v->c->rto);
+}
+
+/* A probe is a loss only if data waited: it may have carried new data, or found nothing lost. */
+static bool has_probe(const struct conn_view *v, struct conn_problem *p)
+{
+	if (!retransmitted(v, p, v->c->tlp))
+		return false;
+	if (!v->c->stall_ns)
+		p->harm = CONN_HARMLESS;
+	return true;
+}
+
+static bool is_spurious(const struct conn_view *v, struct conn_problem *p)
+{
+	p->confidence = CONN_OBSERVED;
+	p->harm = CONN_HARMLESS;
+	return v->c->spurious && 2 * (uint64_t)v->c->spurious >= conn_retransmitted(v->c);
+}
+
+/* -- windows -------------------------------------------------------------------------------- */
+
+/* Of the end that receives: is its buffer full, set by the application, or neither? */
+static enum window_limit window_limit(const struct event_conn *peer)
+{
+	if (!peer || !conn_knows(peer, CONN_KNOWS_GAUGES))
+		return WINDOW_UNKNOWN;
+	if (peer->unread >= RULES_SEEN_LEAST ||
+	    (peer->rcvbuf && peer->rcv_queue && peer->rmem >= peer->rcvbuf))
+		return WINDOW_NOT_READ;
+	return peer->flags & CONN_RCVBUF_SET ? WINDOW_SET : WINDOW_GROWING;
+}
+
+/* The kernel's own account where it has one; otherwise what the samples found. */
+static bool at_window(const struct conn_view *v, struct conn_problem *p)
+{
+	p->harm = CONN_HARMFUL;
+	p->lost_ns = v->c->receiver_window_ns;
+	p->limit = window_limit(v->peer);
+	p->confidence = conn_knows(v->c, CONN_KNOWS_CHRONO) ? CONN_OBSERVED : CONN_SAMPLED;
+	if (!is_limit(v->c, v->c->receiver_window_ns))
+		return false;
+	if (p->confidence == CONN_OBSERVED)
+		return v->c->receiver_window_ns >= RULES_WINDOW_LEAST_NS;
+	return is_often(v->c, v->c->sampled[CONN_AT_WINDOW], p);
+}
+
+static bool has_zero_window(const struct conn_view *v, struct conn_problem *p)
+{
+	const bool waits = v->c->receiver_window_ns || v->c->sampled[CONN_AT_WINDOW];
+
+	p->confidence = CONN_SAMPLED;
+	p->harm = waits ? CONN_HARMFUL : CONN_HARMLESS;
+	p->limit = window_limit(v->peer);
+	p->sampled = proportion_interval(v->c->zero_windows, v->c->samples, CONN_CONFIDENCE);
+	return v->c->samples >= RULES_SAMPLES_LEAST && v->c->zero_windows >= RULES_SEEN_LEAST;
+}
+
+static bool is_unread(const struct conn_view *v, struct conn_problem *p)
+{
+	p->confidence = CONN_SAMPLED;
+	p->harm = CONN_HARMFUL;
+	return is_often(v->c, v->c->unread, p);
+}
+
+/* -- acknowledgements and small writes ------------------------------------------------------ */
+
+/* The other end, where it can be asked, has not delayed any: they were late for another reason. */
+static bool is_denied(const struct conn_view *v)
+{
+	return v->peer && conn_knows(v->peer, CONN_KNOWS_DELACKS) && !v->peer->delayed_acks;
+}
+
+static bool is_confirmed(const struct conn_view *v)
+{
+	return v->peer && conn_knows(v->peer, CONN_KNOWS_DELACKS) && v->peer->delayed_acks;
+}
+
+/* Data was held until a late acknowledgement came. */
+static bool is_held(const struct conn_view *v, struct conn_problem *p)
+{
+	const struct event_conn *c = v->c;
+
+	p->harm = CONN_HARMFUL;
+	p->lost_ns = c->delayed_ack_ns;
+	p->confidence = is_confirmed(v) ? CONN_OBSERVED : CONN_INFERRED;
+	if (is_denied(v))
+		return false;
+	if (conn_knows(c, CONN_KNOWS_PEER_DELACKS))
+		return c->delayed_acks_harmful >= RULES_DELAYED_LEAST;
+	p->confidence = CONN_SAMPLED;
+	return conn_knows(c, CONN_KNOWS_TIMES) && is_limit(c, c->delayed_ack_ns) &&
+	       is_often(c, c->sampled[CONN_AT_DELAYED_ACK], p);
+}
+
+static bool peer_delays(const struct conn_view *v, struct conn_problem *p)
+{
+	if (is_held(v, p))
+		return true;
+	p->harm = CONN_HARMLESS;
+	p->lost_ns = 0;
+	p->confidence = is_confirmed(v) ? CONN_OBSERVED : CONN_INFERRED;
+	return conn_knows(v->c, CONN_KNOWS_PEER_DELACKS) && !is_denied(v) &&
+	       v->c->peer_delayed_acks >= RULES_DELAYED_LEAST;
+}
+
+/* Only the other end knows whether it held data. */
+static bool we_delay(const struct conn_view *v, struct conn_problem *p)
+{
+	const bool asked = v->peer && conn_knows(v->peer, CONN_KNOWS_PEER_DELACKS);
+
+	p->ours = true;
+	p->confidence = CONN_OBSERVED;
+	p->harm = !asked ? CONN_HARM_UNKNOWN :
+		  v->peer->delayed_acks_harmful ? CONN_HARMFUL : CONN_HARMLESS;
+	return v->c->delayed_acks;
+}
+
+static bool is_nagle(const struct conn_view *v, struct conn_problem *p)
+{
+	return !(v->c->flags & CONN_NODELAY) && is_held(v, p);
+}
+
+bool rules_writes_small(const struct event_conn *c)
+{
+	return conn_knows(c, CONN_KNOWS_CALLS) && c->send_calls >= RULES_CALLS_LEAST &&
+	       2 * (uint64_t)c->send_small > c->send_calls;
+}
+
+static bool writes_small(const struct conn_view *v, struct conn_problem *p)
+{
+	const bool held = v->c->sampled[CONN_AT_NAGLE] || v->c->sampled[CONN_AT_DELAYED_ACK];
+
+	p->confidence = CONN_OBSERVED;
+	p->harm = held ? CONN_HARMFUL :
+		  conn_knows(v->c, CONN_KNOWS_TIMES) && v->c->samples >= RULES_SAMPLES_LEAST ?
+		  CONN_HARMLESS : CONN_HARM_UNKNOWN;
+	return rules_writes_small(v->c);
+}
+
+/* -- pauses --------------------------------------------------------------------------------- */
+
+static bool bursts(const struct conn_view *v, struct conn_problem *p)
+{
+	p->confidence = CONN_OBSERVED;
+	p->harm = CONN_HARMFUL;
+	p->lost_ns = v->c->stall_ns;
+	return v->c->idle_bursts_lost && !all_spurious(v->c);
+}
+
+static bool restarts(const struct conn_view *v, struct conn_problem *p)
+{
+	p->confidence = CONN_OBSERVED;
+	p->harm = CONN_HARMFUL;
+	return v->c->idle_restarts;
+}
+
+/* -- the table ------------------------------------------------------------------------------ */
+
+static const struct rule {
+	enum conn_class class;
+	uint32_t needs;                /* enum conn_known */
+	bool (*holds)(const struct conn_view *v, struct conn_problem *p);
+	void (*tell)(struct conn_told *told);
+} rules[] = {
+	{ CONN_SEND_BUFFER, CONN_KNOWS_TIMES, at_send_buffer, tell_send_buffer },
+	{ CONN_FAST_RETRANSMIT, CONN_KNOWS_LOSSES, has_fast, tell_fast_retransmit },
+	{ CONN_TIMEOUT, CONN_KNOWS_RTO, has_timeout, tell_timeout },
+	{ CONN_TAIL_LOSS_PROBE, CONN_KNOWS_LOSSES, has_probe, tell_tail_loss_probe },
+	{ CONN_SPURIOUS, CONN_KNOWS_SPURIOUS | CONN_KNOWS_LOSSES, is_spurious, tell_spurious },
+	{ CONN_RECEIVER_WINDOW, CONN_KNOWS_TIMES, at_window, tell_receiver_window },
+	{ CONN_ZERO_WINDOW, CONN_KNOWS_TIMES, has_zero_window, tell_zero_window },
+	{ CONN_RECEIVER_NOT_READING, CONN_KNOWS_TIMES, is_unread, tell_not_reading },
+	{ CONN_DELAYED_ACK, 0, peer_delays, tell_delayed_ack },
+	{ CONN_DELAYED_ACK, CONN_KNOWS_DELACKS, we_delay, tell_own_delayed_ack },
+	{ CONN_NAGLE, 0, is_nagle, tell_nagle },
+	{ CONN_SMALL_WRITES, CONN_KNOWS_CALLS, writes_small, tell_small_writes },
+	{ CONN_BURST_AFTER_IDLE, CONN_KNOWS_LOSSES, bursts, tell_burst },
+	{ CONN_SLOW_START_AFTER_IDLE, 0, restarts, tell_restart },
+};
+
+_Static_assert(ARRAY_LEN(rules) <= RULES_MAX, "room for all rules");
+
+size_t rules_list(const struct conn_view *view, struct conn_problem *out)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(rules); i++) {
+		struct conn_problem p = { .class = rules[i].class };
+
+		if (conn_knows(view->c, rules[i].needs) && rules[i].holds(view, &p)) {
+			if (p.harm != CONN_HARMFUL)
+				p.lost_ns = 0;
+			out[n++] = p;
+		}
+	}
+	return n;
+}
+
+/* Classes overlap: each time counts once, whatever names it has. */
+static uint64_t lost_ns(const struct conn_view *view)
+{
+	const uint32_t losses = 1U << CONN_FAST_RETRANSMIT | 1U << CONN_TIMEOUT |
+				1U << CONN_TAIL_LOSS_PROBE | 1U << CONN_BURST_AFTER_IDLE;
+	const struct event_conn *c = view->c;
+	const uint32_t harmful = view->harmful;
+
+	return (harmful >> CONN_SEND_BUFFER & 1 ? c->send_buffer_ns : 0) +
+	       (harmful & losses ? c->stall_ns : 0) +
+	       (harmful >> CONN_RECEIVER_WINDOW & 1 ? c->receiver_window_ns : 0) +
+	       (harmful >> CONN_DELAYED_ACK & 1 ? c->delayed_ack_ns : 0);
+}
+
+void rules_judge(struct conn_view *view)
+{
+	struct conn_problem problems[RULES_MAX];
+	const size_t n = rules_list(view, problems);
+
+	view->problems = view->harmful = 0;
+	for (size_t i = 0; i < n; i++) {
+		const struct conn_problem *p = &problems[i];
+
+		view->problems |= 1U << p->class;
+		if (p->harm == CONN_HARMFUL)
+			view->harmful |= 1U << p->class;
+	}
+	view->lost_ns = lost_ns(view);
+}
+
+void rules_tell(struct conn_told *told)
+{
+	for (size_t i = 0; i < ARRAY_LEN(rules); i++) {
+		const bool ours = rules[i].tell == tell_own_delayed_ack;
+
+		if (rules[i].class == told->problem->class && ours == told->problem->ours) {
+			rules[i].tell(told);
+			return;
+		}
+	}
+}
+
+static const char *const names[CONN_CLASSES] = {
+	[CONN_SEND_BUFFER] = "send-buffer",
+	[CONN_FAST_RETRANSMIT] = "fast-retransmit",
+	[CONN_TIMEOUT] = "timeout",
+	[CONN_TAIL_LOSS_PROBE] = "tail-loss-probe",
+	[CONN_SPURIOUS] = "spurious",
+	[CONN_RECEIVER_WINDOW] = "receiver-window",
+	[CONN_ZERO_WINDOW] = "zero-window",
+	[CONN_RECEIVER_NOT_READING] = "receiver-not-reading",
+	[CONN_DELAYED_ACK] = "delayed-ack",
+	[CONN_NAGLE] = "nagle",
+	[CONN_SMALL_WRITES] = "small-writes",
+	[CONN_BURST_AFTER_IDLE] = "burst-after-idle",
+	[CONN_SLOW_START_AFTER_IDLE] = "slow-start-after-idle",
+	[CONN_INCAST] = "incast",
+	[CONN_PIPELINE_PROXY] = "pipeline-proxy",
+	[CONN_SPREAD_WRITES] = "spread-writes",
+};
+
+const char *conn_class_name(unsigned int class)
+{
+	return class < CONN_CLASSES ? names[class] : "unknown";
+}
+
+const char *conn_confidence_name(unsigned int confidence)
+{
+	return confidence == CONN_OBSERVED ? "observed" : confidence == CONN_SAMPLED ? "sampled" :
+	       confidence == CONN_INFERRED ? "inferred" : "unknown";
+}

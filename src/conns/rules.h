@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The problems of a connection by itself: a table of rules, docs/design/connections.md. A rule
+ * whose fields are unknown is silent, and so is one that has too few samples to stand on.
+ */
+#ifndef HOSTLAT_CONNS_RULES_H
+#define HOSTLAT_CONNS_RULES_H
+
+#include "conns/problem.h"
+
+/* A limit is a problem from this share of the time on. */
+#define RULES_LIMITED_SHARE 0.05
+/* With fewer samples nothing is said; with these, three must have found it. */
+#define RULES_SAMPLES_LEAST 10u
+/* One sample may hit what lasts no time at all. */
+#define RULES_SEEN_LEAST 2u
+/* The kernel counts a limit by the window in ticks of up to 10 ms: less than two is nothing. */
+#define RULES_WINDOW_LEAST_NS 20000000u
+/* One acknowledgement may be late for another reason. */
+#define RULES_DELAYED_LEAST 2u
+/* Calls to judge a way of writing by. */
+#define RULES_CALLS_LEAST 20u
+
+#define RULES_MAX 16 /* problems of one connection */
+
+/* Those that hold, into `out`, which has room for RULES_MAX; returns how many. */
+size_t rules_list(const struct conn_view *view, struct conn_problem *out);
+
+/* Sets `problems`, `harmful` and `lost_ns` of the view by what rules_list() finds. */
+void rules_judge(struct conn_view *view);
+
+/* Most calls give little, one after the other. */
+bool rules_writes_small(const struct event_conn *c);
+
+/* Fills in evidence and sentences of a problem that rules_list() has found. */
+void rules_tell(struct conn_told *told);
+
+#endif

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "conns/shown.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "conns/incast.h"
+#include "conns/proxy.h"
+#include "conns/spread.h"
+
+#define SENTENCE_MAX 4096
+
+/* -- problems of several -------------------------------------------------------------------- */
+
+static int by_conn(const void *x, const void *y)
+{
+	const struct conn_cross *a = x, *b = y;
+
+	if (a->conn != b->conn)
+		return a->conn < b->conn ? -1 : 1;
+	return (int)a->class - (int)b->class;
+}
+
+static int gather_crosses(struct conns *c, struct conns_shown *s)
+{
+	int err = 0;
+
+	vec_init(&s->crosses, 4 * (size_t)CONNS_CROSSES_MAX);
+	vec_for_each(&c->crosses[s->span], cross)
+		if (!err)
+			err = vec_push(&s->crosses, *cross);
+	if (!err)
+		err = proxy_find(c, &s->crosses);
+	if (!err)
+		err = spread_find(c, s->span, &s->crosses);
+	if (!err && s->crosses.len)
+		qsort(s->crosses.items, s->crosses.len, sizeof(s->crosses.items[0]), by_conn);
+	return err;
+}
+
+static const struct conn_cross *first_cross(const struct conns_shown *s, uint32_t conn)
+{
+	size_t lo = 0, hi = s->crosses.len;
+
+	while (lo < hi) {
+		const size_t middle = (lo + hi) / 2;
+
+		if (s->crosses.items[middle].conn < conn)
+			lo = middle + 1;
+		else
+			hi = middle;
+	}
+	return lo < s->crosses.len && s->crosses.items[lo].conn == conn ? &s->crosses.items[lo]
+									 : NULL;
+}
+
+/* The next one of the same connection. */
+static const struct conn_cross *next_cross(const struct conns_shown *s, const struct conn_cross *x)
+{
+	const struct conn_cross *end = s->crosses.items + s->crosses.len;
+
+	return x + 1 < end && x[1].conn == x->conn ? x + 1 : NULL;
+}
+
+/* -- all connections ------------------------------------------------------------------------ */
+
+static void judge(const struct conns_shown *s, uint32_t conn, struct conn_view *view)
+{
+	rules_judge(view);
+	for (const struct conn_cross *x = first_cross(s, conn); x; x = next_cross(s, x)) {
+		view->problems |= 1U << x->class;
+		view->harmful |= 1U << x->class;
+	}
+}
+
+static void set_key(const struct conns *c, const struct conn_view *v, struct shown *one)
+{
+	const struct event_conn *e = v->c;
+
+	switch (c->options.sort) {
+	case CONNS_SORT_BYTES:
+		one->key = e->bytes_sent + e->bytes_received;
+		break;
+	case CONNS_SORT_LOSSES:
+		one->key = conn_retransmitted(e);
+		break;
+	case CONNS_SORT_RTT:
+		one->key = e->rtt_us;
+		break;
+	case CONNS_SORT_APP:
+		one->name = v->app ? v->app : v->comm;
+		break;
+	case CONNS_SORT_REMOTE:
+		if (v->flow) {
+			memcpy(one->address, v->flow->remote, sizeof(v->flow->remote));
+			one->address[16] = (uint8_t)(v->flow->remote_port >> 8);
+			one->address[17] = (uint8_t)v->flow->remote_port;
+		}
+		break;
+	default:
+		break;
+	}
+}
+
+static int count_bits(uint32_t mask)
+{
+	return __builtin_popcount(mask);
+}
+
+static int compare_u64(uint64_t a, uint64_t b)
+{
+	return a < b ? -1 : a > b;
+}
+
+/* From bad to good: by lost time, by the number of problems, by that of harmless ones. */
+static int compare_worst(const struct shown *a, const struct shown *b)
+{
+	int order = !a->harmful - !b->harmful;
+
+	if (!order)
+		order = compare_u64(b->lost_ns, a->lost_ns);
+	if (!order)
+		order = count_bits(b->harmful) - count_bits(a->harmful);
+	return order ? order : count_bits(b->problems) - count_bits(a->problems);
+}
+
+static int by_order(const void *x, const void *y)
+{
+	const struct shown *a = x, *b = y;
+	int order = compare_u64(b->key, a->key);
+
+	if (!order && a->name && b->name)
+		order = strcmp(a->name, b->name);
+	else if (!order)
+		order = !a->name - !b->name;
+	if (!order)
+		order = memcmp(a->address, b->address, sizeof(a->address));
+	if (!order)
+		order = compare_worst(a, b);
+	if (!order)
+		order = compare_u64(a->cookie, b->cookie);
+	return order ? order : compare_u64(a->conn, b->conn);
+}
+
+static int take(const struct conns *c, struct conns_shown *s, uint32_t conn)
+{
+	const struct conns_options *o = &c->options;
+	struct conn_view *v;
+	struct conn_room room;
+	struct shown one;
+
+	if (!conns_view(c, s->span, conn, &room))
+		return 0;
+	v = &room.view;
+	judge(s, conn, v);
+	if (conn_knows(v->c, CONN_KNOWS_GAUGES) && !(v->c->flags & CONN_CLOSED)) {
+		s->sums.sndbuf += v->c->sndbuf;
+		s->sums.window += (uint64_t)v->c->cwnd * v->c->mss;
+	}
+	if ((o->follows && v->c->cookie != o->follow) || (o->keep && !o->keep(v, o->ctx)))
+		return 0;
+	s->connections++;
+	s->closed += !!(v->c->flags & CONN_CLOSED);
+	s->troubled += !!v->harmful;
+	for (int class = 0; class < CONN_CLASSES; class++)
+		s->classes[class] += v->harmful >> class & 1;
+	if (o->problems_only && !v->harmful)
+		return 0;
+	one = (struct shown){ .conn = conn, .problems = v->problems, .harmful = v->harmful,
+			      .lost_ns = v->lost_ns, .cookie = v->c->cookie };
+	set_key(c, v, &one);
+	return vec_push(&s->items, one);
+}
+
+int shown_make(struct conns *c, enum conns_span span, struct conns_shown *s)
+{
+	int err;
+
+	*s = (struct conns_shown){ .span = span };
+	vec_init(&s->items, CONNS_MAX);
+	err = gather_crosses(c, s);
+	if (span == CONNS_INTERVAL) {
+		vec_for_each(&c->fresh, record)
+			if (!err)
+				err = take(c, s, record->conn);
+	} else {
+		for (uint32_t i = 0; i < c->all.len && !err; i++)
+			err = take(c, s, i);
+	}
+	if (!err && s->items.len)
+		qsort(s->items.items, s->items.len, sizeof(s->items.items[0]), by_order);
+	return err;
+}
+
+void shown_release(struct conns_shown *s)
+{
+	vec_release(&s->items);
+	vec_release(&s->crosses);
+}
+
+void shown_view(const struct conns *c, const struct conns_shown *s, const struct shown *one,
+		struct conn_room *room)
+{
+	if (conns_view(c, s->span, one->conn, room))
+		judge(s, one->conn, &room->view);
+}
+
+/* -- problems of one ------------------------------------------------------------------------ */
+
+size_t shown_problems(const struct conns_shown *s, const struct shown *one,
+		      const struct conn_view *view, struct shown_problem *out)
+{
+	struct conn_problem own[RULES_MAX];
+	const struct conn_cross *x = first_cross(s, one->conn);
+	size_t n = rules_list(view, own);
+
+	for (size_t i = 0; i < n; i++)
+		out[i] = (struct shown_problem){ .p = own[i] };
+	for (; x && n < SHOWN_PROBLEMS_MAX; x = next_cross(s, x))
+		out[n++] = (struct shown_problem){
+			.p = { .class = x->class, .harm = CONN_HARMFUL,
+			       .confidence = CONN_INFERRED },
+			.cross = x,
+		};
+	return n;
+}
+
+void shown_tell(const struct conns_shown *s, const struct conn_view *view,
+		const struct shown_problem *problem, struct report *r, struct conn_told *told)
+{
+	*told = (struct conn_told){
+		.r = r, .view = view, .problem = &problem->p, .sums = &s->sums,
+		.evidence = object_new(r), .message = STRBUF_INIT(SENTENCE_MAX),
+		.advice = STRBUF_INIT(SENTENCE_MAX),
+	};
+	if (!problem->cross)
+		rules_tell(told);
+	else if (problem->p.class == CONN_INCAST)
+		incast_tell(problem->cross, told);
+	else if (problem->p.class == CONN_PIPELINE_PROXY)
+		proxy_tell(problem->cross, told);
+	else
+		spread_tell(problem->cross, told);
+}
+
+void shown_untell(struct conn_told *told)
+{
+	strbuf_release(&told->message);
+	strbuf_release(&told->advice);
+}

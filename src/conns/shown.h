@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The connections of a report, judged, in their order; and the problems of each. */
+#ifndef HOSTLAT_CONNS_SHOWN_H
+#define HOSTLAT_CONNS_SHOWN_H
+
+#include "conns/problem.h"
+#include "conns/rules.h"
+#include "conns/state.h"
+
+struct shown {
+	uint32_t conn;              /* index */
+	uint32_t problems, harmful; /* 1 << enum conn_class */
+	uint64_t lost_ns;
+	uint64_t key;               /* that the order goes by; `name` where it goes by names */
+	uint64_t cookie;            /* ... and last */
+	const char *name;
+	uint8_t address[18];        /* CONNS_SORT_REMOTE: address and port, as bytes */
+};
+
+struct conns_shown {
+	enum conns_span span;
+	struct shown_items VEC_OF(struct shown) items;
+	struct conn_crosses crosses;     /* by connection */
+	struct conn_sums sums;
+	uint64_t connections;            /* that the filter keeps, with or without problems */
+	uint64_t closed;                 /* of them */
+	uint64_t troubled;               /* of them: with a harmful problem */
+	uint64_t classes[CONN_CLASSES];  /* of them: with this one, harmful */
+};
+
+struct shown_problem {
+	struct conn_problem p;
+	const struct conn_cross *cross;  /* NULL: of the connection by itself */
+};
+
+#define SHOWN_PROBLEMS_MAX (RULES_MAX + 8)
+
+/* Judges all connections of the span. Pair with shown_release(), also when it fails. 0, -ENOMEM */
+int shown_make(struct conns *c, enum conns_span span, struct conns_shown *s);
+void shown_release(struct conns_shown *s);
+
+/* The view of one of them, judged. */
+void shown_view(const struct conns *c, const struct conns_shown *s, const struct shown *one,
+		struct conn_room *room);
+
+/* Its problems into `out`, which has room for SHOWN_PROBLEMS_MAX; returns how many. */
+size_t shown_problems(const struct conns_shown *s, const struct shown *one,
+		      const struct conn_view *view, struct shown_problem *out);
+
+/* Fills in `told`: evidence and sentences, made anew. Pair with shown_untell(). */
+void shown_tell(const struct conns_shown *s, const struct conn_view *view,
+		const struct shown_problem *problem, struct report *r, struct conn_told *told);
+void shown_untell(struct conn_told *told);
+
+#endif

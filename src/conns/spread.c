@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "conns/spread.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "conns/rules.h"
+
+struct one {
+	const struct event_flow *flow;
+	bool accepted;
+	uint32_t conn, tlp, rto, fast;
+};
+
+/* Losses that a timer had to find are at least as many as those that what followed them told. */
+static bool is_slow(const struct event_conn *e)
+{
+	const uint64_t timers = (uint64_t)e->tlp + e->rto;
+
+	if (!conn_knows(e, CONN_KNOWS_LOSSES | CONN_KNOWS_RTO) || !rules_writes_small(e))
+		return false;
+	return e->stall_ns && timers && timers >= e->fast_retransmit;
+}
+
+/* The port that the connections have in common: the listener's. */
+static uint16_t port_of(const struct one *x)
+{
+	return x->accepted ? x->flow->local_port : x->flow->remote_port;
+}
+
+static int compare_services(const struct one *a, const struct one *b)
+{
+	int order = a->flow->family - b->flow->family;
+
+	if (!order)
+		order = memcmp(a->flow->local, b->flow->local, sizeof(a->flow->local));
+	if (!order)
+		order = memcmp(a->flow->remote, b->flow->remote, sizeof(a->flow->remote));
+	if (!order)
+		order = a->accepted - b->accepted;
+	if (!order)
+		order = port_of(a) - port_of(b);
+	if (!order && a->flow->netns_cookie != b->flow->netns_cookie)
+		order = a->flow->netns_cookie < b->flow->netns_cookie ? -1 : 1;
+	return order;
+}
+
+static int by_service(const void *x, const void *y)
+{
+	const struct one *a = x, *b = y;
+	const int order = compare_services(a, b);
+
+	return order ? order : a->conn < b->conn ? -1 : a->conn > b->conn;
+}
+
+static int keep(const struct one *group, size_t n, struct conn_crosses *out)
+{
+	struct conn_cross cross = { .class = CONN_SPREAD_WRITES, .members = (uint32_t)n,
+				    .episodes = 1 };
+	int err = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		cross.probes += group[i].tlp;
+		cross.timeouts += group[i].rto;
+		cross.fast += group[i].fast;
+	}
+	for (size_t i = 0; i < n && !err; i++) {
+		cross.conn = group[i].conn;
+		err = vec_push(out, cross);
+	}
+	return err == -E2BIG ? 0 : err;
+}
+
+static size_t gather(const struct conns *c, enum conns_span span, struct one *out)
+{
+	struct event_conn e;
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < c->all.len; i++) {
+		const struct conn *conn = &c->all.items[i];
+		const struct event_flow *flow = conns_flow_of(c, conn);
+
+		if (!conn->used || !flow || (span == CONNS_INTERVAL && !conn->fresh))
+			continue;
+		if (span == CONNS_INTERVAL)
+			e = c->fresh.items[conn->fresh - 1].c;
+		else
+			conn_unpack(conn, &e);
+		if (is_slow(&e))
+			out[n++] = (struct one){ .flow = flow, .conn = i, .tlp = e.tlp,
+						 .rto = e.rto, .fast = e.fast_retransmit,
+						 .accepted = e.flags & CONN_ACCEPTED };
+	}
+	return n;
+}
+
+int spread_find(const struct conns *c, enum conns_span span, struct conn_crosses *out)
+{
+	struct one *all = calloc(c->n + 1, sizeof(*all));
+	size_t n, end;
+	int err = 0;
+
+	if (!all)
+		return -ENOMEM;
+	n = gather(c, span, all);
+	qsort(all, n, sizeof(*all), by_service);
+	for (size_t i = 0; i < n && !err; i = end) {
+		for (end = i + 1; end < n && !compare_services(&all[i], &all[end]); end++)
+			;
+		if (end - i >= SPREAD_LEAST)
+			err = keep(all + i, end - i, out);
+	}
+	free(all);
+	return err;
+}
+
+void spread_tell(const struct conn_cross *cross, struct conn_told *t)
+{
+	object_add(t->evidence, "connections", value_u64(cross->members));
+	object_add(t->evidence, "tlp", value_u64(cross->probes));
+	object_add(t->evidence, "rto", value_u64(cross->timeouts));
+	object_add(t->evidence, "fast_retransmit", value_u64(cross->fast));
+	strbuf_printf(&t->message, "small messages are spread over %" PRIu32 " connections to "
+		      "the same service: %" PRIu64 " losses were found by a timer, %" PRIu64
+		      " by what followed them", cross->members,
+		      cross->probes + cross->timeouts, cross->fast);
+	strbuf_puts(&t->advice, "send them over fewer connections, so that what follows a loss "
+		    "tells of it");
+}

@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "conns/state.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bug.h"
+
+#define SLOTS (1u << 17) /* of each hash: two entries in one, when all is full */
+
+_Static_assert(sizeof(struct conn) <= 512, "memory of a connection");
+
+/* -- packed totals -------------------------------------------------------------------------- */
+
+void conn_unpack(const struct conn *conn, struct event_conn *out)
+{
+	memcpy(out, conn->head, CONN_HEAD);
+	memcpy((char *)out + sizeof(*out) - CONN_TAIL, conn->tail, CONN_TAIL);
+	if (conn->sizes) {
+		memcpy(out->send_sizes, conn->sizes->send, sizeof(out->send_sizes));
+		memcpy(out->recv_sizes, conn->sizes->recv, sizeof(out->recv_sizes));
+	} else {
+		memset(out->send_sizes, 0, sizeof(out->send_sizes));
+		memset(out->recv_sizes, 0, sizeof(out->recv_sizes));
+	}
+}
+
+static bool has_sizes(const struct event_conn *e)
+{
+	for (int i = 0; i < CONN_SIZES; i++)
+		if (e->send_sizes[i] || e->recv_sizes[i])
+			return true;
+	return false;
+}
+
+int conn_pack(struct conn *conn, const struct event_conn *total)
+{
+	if (!conn->sizes && has_sizes(total)) {
+		conn->sizes = malloc(sizeof(*conn->sizes));
+		if (!conn->sizes)
+			return -ENOMEM;
+	}
+	memcpy(conn->head, total, CONN_HEAD);
+	memcpy(conn->tail, (const char *)total + sizeof(*total) - CONN_TAIL, CONN_TAIL);
+	if (conn->sizes) {
+		memcpy(conn->sizes->send, total->send_sizes, sizeof(conn->sizes->send));
+		memcpy(conn->sizes->recv, total->recv_sizes, sizeof(conn->sizes->recv));
+	}
+	return 0;
+}
+
+uint64_t conn_cookie(const struct conn *conn)
+{
+	uint64_t cookie;
+
+	memcpy(&cookie, conn->head + offsetof(struct event_conn, cookie), sizeof(cookie));
+	return cookie;
+}
+
+/* -- hashes --------------------------------------------------------------------------------- */
+
+static uint32_t hash_u64(uint64_t x)
+{
+	x *= 0x9e3779b97f4a7c15;
+	return (uint32_t)(x >> 40) % SLOTS;
+}
+
+/* The same for both directions, so that a connection's other end is in the same slot. */
+static uint32_t hash_tuple(const struct event_flow *f)
+{
+	uint64_t sum = 0, words[4];
+
+	memcpy(words, f->local, sizeof(f->local));
+	memcpy(words + 2, f->remote, sizeof(f->remote));
+	for (int end = 0; end < 2; end++) {
+		uint64_t one = words[2 * end] * 0xff51afd7ed558ccd + words[2 * end + 1];
+
+		one = (one ^ one >> 29) + (end ? f->remote_port : f->local_port);
+		one *= 0xc4ceb9fe1a85ec53;
+		sum += one ^ one >> 32;
+	}
+	return hash_u64(sum ^ sum >> 31);
+}
+
+static uint32_t *slot_of(uint32_t **table, uint32_t hash)
+{
+	if (!*table)
+		*table = calloc(SLOTS, sizeof(**table));
+	return *table ? &(*table)[hash] : NULL;
+}
+
+/* -- flows ---------------------------------------------------------------------------------- */
+
+static void unlink_flow(struct conns *c, uint32_t at)
+{
+	uint32_t *link = c->by_flow ? &c->by_flow[hash_u64(c->flows.items[at].e.id)] : NULL;
+
+	while (link && *link && *link != at + 1)
+		link = &c->flows.items[*link - 1].next;
+	if (link && *link)
+		*link = c->flows.items[at].next;
+	c->flows.items[at].next = 0;
+}
+
+static void drop_flow(struct conns *c, uint32_t at)
+{
+	struct conn_flow *flow = &c->flows.items[at];
+
+	unlink_flow(c, at);
+	*flow = (struct conn_flow){ .next = c->free_flow };
+	c->free_flow = at + 1;
+}
+
+struct conn_flow *conns_flow_find(struct conns *c, uint32_t id)
+{
+	uint32_t at = c->by_flow ? c->by_flow[hash_u64(id)] : 0;
+
+	while (at && c->flows.items[at - 1].e.id != id)
+		at = c->flows.items[at - 1].next;
+	return at ? &c->flows.items[at - 1] : NULL;
+}
+
+/* Those that no connection came for. */
+static void sweep_flows(struct conns *c)
+{
+	for (uint32_t i = 0; i < c->flows.len; i++)
+		if (c->flows.items[i].used && !c->flows.items[i].users)
+			drop_flow(c, i);
+}
+
+static int new_flow(struct conns *c, uint32_t *at)
+{
+	int err;
+
+	if (!c->free_flow && c->flows.len == c->flows.max)
+		sweep_flows(c);
+	if (c->free_flow) {
+		*at = c->free_flow - 1;
+		c->free_flow = c->flows.items[*at].next;
+		return 0;
+	}
+	err = vec_push(&c->flows, (struct conn_flow){ .next = 0 });
+	*at = (uint32_t)c->flows.len - 1;
+	return err;
+}
+
+int conns_flow_set(struct conns *c, const struct event_flow *flow)
+{
+	uint32_t *slot = slot_of(&c->by_flow, hash_u64(flow->id)), at;
+	struct conn_flow *old = conns_flow_find(c, flow->id);
+	int err;
+
+	if (!slot)
+		return -ENOMEM;
+	if (old && !memcmp(&old->e, flow, sizeof(*flow)))
+		return 0;
+	if (old) { /* the number is used again: who has it keeps what it meant */
+		at = (uint32_t)(old - c->flows.items);
+		if (old->users)
+			unlink_flow(c, at);
+		else
+			drop_flow(c, at);
+	}
+	err = new_flow(c, &at);
+	if (err)
+		return err;
+	c->flows.items[at] = (struct conn_flow){ .e = *flow, .next = *slot, .used = true };
+	*slot = at + 1;
+	return 0;
+}
+
+/* -- the two ends --------------------------------------------------------------------------- */
+
+static bool same_tuple(const struct event_flow *a, const struct event_flow *b, bool reversed)
+{
+	const void *local = reversed ? b->remote : b->local;
+	const void *remote = reversed ? b->local : b->remote;
+
+	return a->family == b->family && a->family &&
+	       a->local_port == (reversed ? b->remote_port : b->local_port) &&
+	       a->remote_port == (reversed ? b->local_port : b->remote_port) &&
+	       !memcmp(a->local, local, sizeof(a->local)) &&
+	       !memcmp(a->remote, remote, sizeof(a->remote));
+}
+
+uint32_t conns_reversed(const struct conns *c, const struct event_flow *flow, uint32_t at)
+{
+	if (!c->by_tuple)
+		return 0;
+	at = at ? c->all.items[at - 1].tuple_next : c->by_tuple[hash_tuple(flow)];
+	while (at && !same_tuple(conns_flow_of(c, &c->all.items[at - 1]), flow, true))
+		at = c->all.items[at - 1].tuple_next;
+	return at;
+}
+
+static void unlink_tuple(struct conns *c, uint32_t at)
+{
+	struct conn *conn = &c->all.items[at];
+	struct conn_flow *flow;
+	uint32_t *link;
+
+	if (!conn->flow)
+		return;
+	flow = &c->flows.items[conn->flow - 1];
+	link = &c->by_tuple[hash_tuple(&flow->e)];
+	while (*link && *link != at + 1)
+		link = &c->all.items[*link - 1].tuple_next;
+	BUG_ON(!*link);
+	*link = conn->tuple_next;
+	if (!--flow->users)
+		drop_flow(c, conn->flow - 1);
+	conn->flow = conn->tuple_next = 0;
+}
+
+/* -- connections ---------------------------------------------------------------------------- */
+
+/* A record's flow; what has one keeps it, unless it comes with other addresses. */
+static int set_flow(struct conns *c, uint32_t at, uint32_t id)
+{
+	struct conn_flow *flow = conns_flow_find(c, id);
+	struct conn *conn = &c->all.items[at];
+	uint32_t *slot;
+
+	if (!flow || conn->flow == flow - c->flows.items + 1 ||
+	    (conn->flow && same_tuple(conns_flow_of(c, conn), &flow->e, false)))
+		return 0;
+	slot = slot_of(&c->by_tuple, hash_tuple(&flow->e));
+	if (!slot)
+		return -ENOMEM;
+	flow->users++; /* before the old one goes, which may be the same memory */
+	unlink_tuple(c, at);
+	conn->flow = (uint32_t)(flow - c->flows.items) + 1;
+	conn->tuple_next = *slot;
+	*slot = at + 1;
+	return 0;
+}
+
+static void forget(struct conns *c, uint32_t at)
+{
+	struct conn *conn = &c->all.items[at];
+	uint32_t *link = &c->by_key[hash_u64(conn_cookie(conn))];
+
+	while (*link && *link != at + 1)
+		link = &c->all.items[*link - 1].next;
+	BUG_ON(!*link);
+	*link = conn->next;
+	unlink_tuple(c, at);
+	if (conn->peer)
+		c->all.items[conn->peer - 1].peer = 0;
+	if (conn->series)
+		c->series.items[conn->series - 1].pid = 0;
+	free(conn->sizes);
+	*conn = (struct conn){ .next = c->free_conn };
+	c->free_conn = at + 1;
+	c->n--;
+}
+
+/* Makes room: all that have closed go, but for those of the interval. */
+static void forget_closed(struct conns *c)
+{
+	struct event_conn e;
+
+	for (uint32_t i = 0; i < c->all.len; i++) {
+		struct conn *conn = &c->all.items[i];
+
+		if (!conn->used || conn->fresh)
+			continue;
+		conn_unpack(conn, &e);
+		if (!(e.flags & CONN_CLOSED))
+			continue;
+		forget(c, i);
+		c->periods[CONNS_TOTAL].forgotten++;
+	}
+	/* what is kept of several connections names them by their place */
+	vec_clear(&c->crosses[CONNS_TOTAL]);
+}
+
+static int new_conn(struct conns *c, uint32_t *at)
+{
+	int err;
+
+	if (!c->free_conn && c->all.len == c->all.max)
+		forget_closed(c);
+	if (c->free_conn) {
+		*at = c->free_conn - 1;
+		c->free_conn = c->all.items[*at].next;
+		return 0;
+	}
+	err = vec_push(&c->all, (struct conn){ .next = 0 });
+	*at = (uint32_t)c->all.len - 1;
+	return err;
+}
+
+/* Where one of the two is not known they are taken for the same: cookies are hardly repeated. */
+static bool same_netns(const struct event_flow *a, const struct event_flow *b)
+{
+	return !a || !b || !a->netns_cookie || !b->netns_cookie ||
+	       a->netns_cookie == b->netns_cookie;
+}
+
+static uint32_t find_conn(struct conns *c, uint64_t cookie, const struct event_flow *flow)
+{
+	uint32_t at = c->by_key[hash_u64(cookie)];
+
+	while (at && (conn_cookie(&c->all.items[at - 1]) != cookie ||
+		      !same_netns(conns_flow_of(c, &c->all.items[at - 1]), flow)))
+		at = c->all.items[at - 1].next;
+	return at;
+}
+
+struct conn *conns_get(struct conns *c, const struct event_conn *e, int *err)
+{
+	uint32_t *slot = slot_of(&c->by_key, hash_u64(e->cookie)), at;
+	struct conn_flow *flow = conns_flow_find(c, e->flow);
+
+	*err = slot ? 0 : -ENOMEM;
+	if (*err)
+		return NULL;
+	at = find_conn(c, e->cookie, flow ? &flow->e : NULL);
+	if (!at) {
+		*err = new_conn(c, &at);
+		if (*err)
+			return NULL;
+		c->all.items[at] = (struct conn){ .next = *slot };
+		memcpy(c->all.items[at].head, &e->cookie, sizeof(e->cookie));
+		*slot = ++at;
+		c->n++;
+	}
+	*err = set_flow(c, at - 1, e->flow);
+	return *err ? NULL : &c->all.items[at - 1];
+}
+
+/* -- views ---------------------------------------------------------------------------------- */
+
+/* What is told of a connection in the span. */
+static bool copy_record(const struct conns *c, enum conns_span span, const struct conn *conn,
+			struct event_conn *out)
+{
+	if (!conn->used || (span == CONNS_INTERVAL && !conn->fresh))
+		return false;
+	if (span == CONNS_INTERVAL)
+		*out = c->fresh.items[conn->fresh - 1].c;
+	else
+		conn_unpack(conn, out);
+	return true;
+}
+
+bool conns_view(const struct conns *c, enum conns_span span, uint32_t conn, struct conn_room *room)
+{
+	const struct conn *own = &c->all.items[conn];
+	const struct conn *other = own->peer ? &c->all.items[own->peer - 1] : NULL;
+	const struct event_flow *flow = conns_flow_of(c, own);
+	const struct event_conn *e = &room->own;
+
+	if (!copy_record(c, span, own, &room->own))
+		return false;
+	room->view = (struct conn_view){
+		.c = e,
+		.flow = flow,
+		.app = conns_name(c, DICT_STRING, e->app),
+		.comm = conns_name(c, DICT_STRING, e->comm),
+		.cgroup = conns_name(c, DICT_CGROUP, e->cgroup),
+		.unit = conns_name(c, DICT_UNIT, e->unit),
+		.netns = flow ? conns_name(c, DICT_NETNS, flow->netns) : NULL,
+		.congestion_control = conns_name(c, DICT_STRING, e->congestion_control),
+		.joined = other,
+		.peer_cookie = other ? conn_cookie(other) : 0,
+		.problem_intervals = own->problem_intervals,
+	};
+	if (other && copy_record(c, span, other, &room->other))
+		room->view.peer = &room->other;
+	return true;
+}

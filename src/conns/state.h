@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What conns has heard so far. Of each connection the totals are kept, packed; of an interval the
+ * records as they came. A connection is found by its namespace's and its socket's cookie.
+ */
+#ifndef HOSTLAT_CONNS_STATE_H
+#define HOSTLAT_CONNS_STATE_H
+
+#include "base/vec.h"
+#include "conns/conns.h"
+#include "conns/view.h"
+#include "event/dict.h"
+
+/* Limits. When the connections are used up, those that have closed are forgotten, and counted. */
+#define CONNS_MAX 262144u
+#define CONNS_FLOWS_MAX (CONNS_MAX + 65536u)
+#define CONNS_FOLLOWED_MAX 10000u   /* intervals of the one that is followed; then the oldest go */
+#define CONNS_COUNTS_MAX 256u       /* (what, reason) */
+#define CONNS_MISSING_MAX 256u
+#define CONNS_CROSSES_MAX 4096u     /* connections in problems of several */
+#define CONNS_SERIES_MAX 4096u      /* connections of tasks that may be proxies */
+#define CONNS_TICKS 120u            /* intervals in which a proxy is looked for */
+
+#define CONN_HEAD offsetof(struct event_conn, send_sizes)
+#define CONN_TAIL (sizeof(struct event_conn) - offsetof(struct event_conn, known))
+
+struct conn_sizes {
+	uint32_t send[CONN_SIZES], recv[CONN_SIZES];
+};
+
+/* 512 bytes; the sizes of calls have memory of their own, which silent connections don't take. */
+struct conn {
+	unsigned char head[CONN_HEAD]; /* of a struct event_conn, up to send_sizes */
+	unsigned char tail[CONN_TAIL]; /* ... from `known` on */
+	struct conn_sizes *sizes;      /* NULL: all 0 */
+	/* Indices, + 1 each; 0: none. */
+	uint32_t next;                 /* of the same key's hash; of free ones, if not used */
+	uint32_t tuple_next;           /* of the same tuple's hash */
+	uint32_t flow;
+	uint32_t peer;                 /* the other end */
+	uint32_t fresh;                /* its record of the interval */
+	uint32_t series;
+	uint32_t problem_intervals;
+	uint32_t used;
+};
+
+struct conn_flow {
+	struct event_flow e;
+	uint32_t next;                 /* of the same id's hash; of free ones; index + 1 */
+	uint32_t users;                /* connections */
+	bool used;
+};
+
+struct conn_record {
+	struct event_conn c;
+	uint32_t conn;                 /* index */
+};
+
+/* A problem that a connection has together with others. */
+struct conn_cross {
+	uint32_t conn;                 /* index */
+	enum conn_class class;
+	uint32_t members;              /* connections in it, this one included */
+	uint32_t episodes;
+	uint64_t loss_within_ns;       /* incast: from the first member's loss to the last one's */
+	uint64_t write_within_ns;
+	uint64_t other;                /* proxy: cookie of the one that starves */
+	uint32_t intervals;
+	double rho, p;
+	uint64_t probes, timeouts, fast; /* spread: of all members */
+};
+
+struct conn_crosses VEC_OF(struct conn_cross);
+
+/* Shares of an interval in steps of 1/250; a ring, see struct conns' `tick`. */
+struct conn_series {
+	uint32_t conn;                 /* index */
+	uint32_t pid;
+	uint64_t since;                /* the first tick that it has */
+	uint8_t held[CONNS_TICKS];     /* by a delayed ACK or a window */
+	uint8_t starved[CONNS_TICKS];  /* of data, by the application */
+};
+
+struct conn_count {
+	uint8_t what;                  /* enum count_what */
+	uint32_t reason;               /* DICT_STRING */
+	uint64_t count[CONNS_SPANS];
+};
+
+struct conns_period {
+	uint64_t intervals;
+	uint64_t from_ns, to_ns;
+	uint64_t own_user_ns, own_bpf_ns;
+	bool bpf_cost_unknown, bpf_cost_estimated;
+	uint64_t lost_records;         /* of the event stream itself */
+	uint64_t refused;              /* events whose numbers cannot be */
+	uint64_t beyond;               /* ... that a limit above kept out */
+	uint64_t forgotten;            /* connections that had closed */
+	uint64_t own;                  /* records of hostlat's own connections */
+	bool partial, shed;
+};
+
+struct conns {
+	struct conns_options options;
+	struct conns_all VEC_OF(struct conn) all; /* some of them free */
+	struct conns_flows VEC_OF(struct conn_flow) flows;
+	struct conns_fresh VEC_OF(struct conn_record) fresh;
+	uint32_t free_conn, free_flow; /* index + 1 */
+	uint32_t *by_key, *by_tuple, *by_flow; /* hashes: index + 1 */
+	size_t n;                      /* connections that are kept */
+	struct conns_counts VEC_OF(struct conn_count) counts;
+	struct conns_missing VEC_OF(char *) missing;
+	struct conn_crosses crosses[CONNS_SPANS]; /* incasts, as they were found */
+	struct conns_series VEC_OF(struct conn_series) series;
+	uint64_t tick;                 /* intervals so far; tick i lies at i % CONNS_TICKS */
+	uint64_t tick_to_ns[CONNS_TICKS];
+	struct conns_followed VEC_OF(struct conn_record) followed;
+	uint64_t followed_dropped;
+	struct conns_period periods[CONNS_SPANS];
+	char *budget_low, *budget_high;
+	bool closed;                   /* the next EV_CONN begins a new interval */
+	struct event_damage damage;
+	struct event_dict *names;
+};
+
+/* Memory for a view: its records may have to be unpacked. */
+struct conn_room {
+	struct conn_view view;
+	struct event_conn own, other;
+};
+
+/* Totals; unpacking and packing again changes nothing. */
+void conn_unpack(const struct conn *conn, struct event_conn *out);
+int conn_pack(struct conn *conn, const struct event_conn *total); /* 0 or -ENOMEM */
+uint64_t conn_cookie(const struct conn *conn);
+
+/* NULL if the stream doesn't say what flow it is. */
+struct conn_flow *conns_flow_find(struct conns *c, uint32_t id);
+/* Takes a copy. 0, -ENOMEM or -E2BIG. */
+int conns_flow_set(struct conns *c, const struct event_flow *flow);
+
+/*
+ * The connection of a record: the one of this cookie and namespace, new if need be. NULL without
+ * memory or beyond the limit: *err says which.
+ */
+struct conn *conns_get(struct conns *c, const struct event_conn *e, int *err);
+
+/* The next connection whose local and remote address are `flow`'s the other way round, after the
+ * index + 1 `at`, 0 at first; returns its index + 1, or 0. */
+uint32_t conns_reversed(const struct conns *c, const struct event_flow *flow, uint32_t at);
+
+static inline const struct event_flow *conns_flow_of(const struct conns *c,
+						     const struct conn *conn)
+{
+	return conn->flow ? &c->flows.items[conn->flow - 1].e : NULL;
+}
+
+/* NULL for what the stream doesn't name. */
+static inline const char *conns_name(const struct conns *c, uint32_t dict, uint32_t id)
+{
+	return id ? event_dict_get(c->names, dict, id) : NULL;
+}
+
+/* All but the problems. False if nothing is told of the connection in the span. */
+bool conns_view(const struct conns *c, enum conns_span span, uint32_t conn,
+		struct conn_room *room);
+
+#endif

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The connections: all of them for programs, those with problems for people. */
+#include "conns/tables.h"
+
+#include <inttypes.h>
+
+#include "base/bug.h"
+#include "conns/words.h"
+#include "report/human.h"
+
+#define US 1000ull
+
+/* -- objects -------------------------------------------------------------------------------- */
+
+static struct value known(const struct event_conn *e, uint32_t bits, struct value v)
+{
+	return conn_knows(e, bits) ? v : value_null();
+}
+
+static void put(struct object *o, const struct event_conn *e, uint32_t bits, const char *name,
+		uint64_t n)
+{
+	object_add(o, name, known(e, bits, value_u64(n)));
+}
+
+static void put_ns(struct object *o, const struct event_conn *e, uint32_t bits, const char *name,
+		   uint64_t ns)
+{
+	object_add(o, name, known(e, bits, value_ns(ns)));
+}
+
+static struct value bytes_value(const struct event_conn *e, struct report *r)
+{
+	struct object *o = object_new(r);
+
+	put(o, e, 0, "sent", e->bytes_sent);
+	put(o, e, 0, "received", e->bytes_received);
+	put(o, e, 0, "acked", e->bytes_acked);
+	put(o, e, 0, "retransmitted", e->bytes_retransmitted);
+	return value_object(o);
+}
+
+static struct value sizes_value(const uint32_t *sizes, struct report *r)
+{
+	static const struct column columns[] = {
+		{ "le_bytes", NULL, 0, 0 }, { "calls", NULL, 0, 0 },
+	};
+	struct table *t = table_new(r, columns, ARRAY_LEN(columns));
+
+	for (int i = 0; i < CONN_SIZES; i++)
+		if (sizes[i])
+			TABLE_ADD(t, i + 1 < CONN_SIZES ? value_u64(1ull << (2 * i + 4))
+							: value_null(), value_u64(sizes[i]));
+	return value_table(t);
+}
+
+static struct value calls_value(const struct event_conn *e, struct report *r)
+{
+	struct object *o;
+
+	if (!conn_knows(e, CONN_KNOWS_CALLS))
+		return value_null();
+	o = object_new(r);
+	put(o, e, 0, "send", e->send_calls);
+	put(o, e, 0, "send_bytes", e->send_bytes);
+	put(o, e, 0, "send_small", e->send_small);
+	put(o, e, 0, "send_blocked", e->send_blocked);
+	put(o, e, 0, "recv", e->recv_calls);
+	put(o, e, 0, "recv_bytes", e->recv_bytes);
+	put_ns(o, e, 0, "longest_pause_ns", e->longest_pause_ns);
+	put(o, e, 0, "idle_bursts", e->idle_bursts);
+	put(o, e, 0, "idle_bursts_lost", e->idle_bursts_lost);
+	put(o, e, 0, "idle_restarts", e->idle_restarts);
+	object_add(o, "send_sizes", sizes_value(e->send_sizes, r));
+	object_add(o, "recv_sizes", sizes_value(e->recv_sizes, r));
+	return value_object(o);
+}
+
+static struct value rtt_value(const struct event_conn *e, struct report *r)
+{
+	struct object *o = object_new(r);
+	const bool some = conn_knows(e, CONN_KNOWS_RTT) && e->rtt_samples;
+
+	object_add(o, "smoothed_ns", e->rtt_us ? value_ns(e->rtt_us * US) : value_null());
+	put(o, e, CONN_KNOWS_RTT, "samples", e->rtt_samples);
+	object_add(o, "mean_ns", some ? value_ns((uint64_t)((double)e->rtt_sum_us * 1e3 /
+							    e->rtt_samples)) : value_null());
+	object_add(o, "min_ns", some ? value_ns(e->rtt_min_us * US) : value_null());
+	object_add(o, "max_ns", some ? value_ns(e->rtt_max_us * US) : value_null());
+	return value_object(o);
+}
+
+static struct value recovery_value(const struct event_conn *e, struct report *r)
+{
+	struct object *o = object_new(r);
+
+	put(o, e, CONN_KNOWS_LOSSES, "recoveries", e->recoveries);
+	put_ns(o, e, CONN_KNOWS_LOSSES, "recovery_ns", e->recovery_ns);
+	put_ns(o, e, CONN_KNOWS_LOSSES, "loss_ns", e->loss_ns);
+	put(o, e, CONN_KNOWS_LOSSES, "stalls", e->stalls);
+	put_ns(o, e, CONN_KNOWS_LOSSES, "stall_ns", e->stall_ns);
+	put_ns(o, e, CONN_KNOWS_LOSSES, "longest_stall_ns", e->longest_stall_ns);
+	put(o, e, CONN_KNOWS_PEER_DELACKS, "peer_delayed_acks", e->peer_delayed_acks);
+	put_ns(o, e, CONN_KNOWS_CHRONO, "kernel_busy_ns", e->busy_ns);
+	put_ns(o, e, CONN_KNOWS_CHRONO, "kernel_rwnd_ns", e->kernel_rwnd_ns);
+	put_ns(o, e, CONN_KNOWS_CHRONO, "kernel_sndbuf_ns", e->kernel_sndbuf_ns);
+	return value_object(o);
+}
+
+/* How many samples the times rest on, and what they found. */
+static struct value samples_value(const struct event_conn *e, struct report *r)
+{
+	static const char *const names[CONN_STATES] = {
+		"idle", "recovery", "window", "send-buffer", "cwnd", "delayed-ack", "nagle",
+		"flight",
+	};
+	struct object *o = object_new(r);
+
+	put(o, e, CONN_KNOWS_TIMES, "count", e->samples);
+	for (int i = 0; i < CONN_STATES; i++)
+		put(o, e, CONN_KNOWS_TIMES, names[i], e->sampled[i]);
+	put(o, e, CONN_KNOWS_TIMES, "zero_windows", e->zero_windows);
+	put(o, e, CONN_KNOWS_TIMES, "unread", e->unread);
+	object_add(o, "aimed_per_second", value_number(e->poll_mhz / 1e3));
+	return value_object(o);
+}
+
+/* As it stood at the end. */
+static struct value info_value(const struct event_conn *e, struct report *r)
+{
+	const uint32_t g = CONN_KNOWS_GAUGES;
+	struct object *o;
+
+	if (!conn_knows(e, g) && !conn_knows(e, CONN_KNOWS_RCV_WND))
+		return value_null();
+	o = object_new(r);
+	put(o, e, g, "state", e->tcp_state);
+	object_add(o, "cwnd", e->cwnd ? value_u64(e->cwnd) : value_null());
+	/* the kernel's "none yet" */
+	put(o, e, e->ssthresh < 0x7fffffff ? g : UINT32_MAX, "ssthresh", e->ssthresh);
+	put(o, e, g, "mss", e->mss);
+	object_add(o, "min_rtt_ns", e->min_rtt_us && conn_knows(e, g) ?
+		   value_ns(e->min_rtt_us * US) : value_null());
+	put_ns(o, e, g, "rto_ns", e->rto_us * US);
+	put(o, e, g, "snd_wnd", e->snd_wnd);
+	put(o, e, CONN_KNOWS_RCV_WND, "rcv_wnd", e->rcv_wnd);
+	put(o, e, g, "sndbuf", e->sndbuf);
+	put(o, e, g, "rcvbuf", e->rcvbuf);
+	put(o, e, g, "wmem_queued", e->wmem_queued);
+	put(o, e, g, "rmem", e->rmem);
+	put(o, e, g, "unsent", e->unsent);
+	put(o, e, g, "unacked", e->unacked);
+	put(o, e, g, "rcv_queue", e->rcv_queue);
+	put(o, e, e->delivery_rate ? g : UINT32_MAX, "delivery_rate", e->delivery_rate);
+	put(o, e, e->pacing_rate != UINT64_MAX ? g : UINT32_MAX, "pacing_rate", e->pacing_rate);
+	return value_object(o);
+}
+
+static struct value flags_value(const struct event_conn *e, struct report *r)
+{
+	static const struct {
+		uint32_t flag;
+		const char *name;
+	} flags[] = {
+		{ CONN_BEGAN, "began" }, { CONN_ACCEPTED, "accepted" },
+		{ CONN_NODELAY, "nodelay" }, { CONN_CORKED, "corked" },
+		{ CONN_SNDBUF_SET, "sndbuf-set" }, { CONN_RCVBUF_SET, "rcvbuf-set" },
+		{ CONN_MPTCP, "mptcp" }, { CONN_KTLS, "ktls" }, { CONN_MAPPED, "v4-mapped" },
+		{ CONN_IDLE_RESTART_OFF, "idle-restart-off" },
+		{ CONN_PASSIVE_CLOSED, "peer-closed" },
+	};
+	struct list *l = list_new(r);
+
+	for (size_t i = 0; i < ARRAY_LEN(flags); i++)
+		if (e->flags & flags[i].flag)
+			list_add(l, "%s", flags[i].name);
+	return value_list(l);
+}
+
+/* -- connections, for programs -------------------------------------------------------------- */
+
+#define BRIEF 16
+#define FULL 14
+
+static const struct column connection_columns[BRIEF + FULL] = {
+	{ .name = "cookie" }, { .name = "netns" }, { .name = "local" }, { .name = "remote" },
+	{ .name = "app" }, { .name = "pid" }, { .name = "from_ns" }, { .name = "to_ns" },
+	{ .name = "closed" }, { .name = "time_ns" }, { .name = "unknown_ns" },
+	{ .name = "limit" }, { .name = "limit_share" }, { .name = "events" },
+	{ .name = "problems" }, { .name = "problem_intervals" },
+	/* -- not of the many -- */
+	{ .name = "netns_cookie" }, { .name = "comm" }, { .name = "cgroup" }, { .name = "unit" },
+	{ .name = "congestion_control" }, { .name = "flags" }, { .name = "peer_cookie" },
+	{ .name = "bytes" }, { .name = "calls" }, { .name = "rtt" }, { .name = "recovery" },
+	{ .name = "samples" }, { .name = "tcp_info" }, { .name = "followed_one_in" },
+};
+
+static void add_connection(struct table *t, const struct conn_view *v, bool full, struct report *r)
+{
+	const struct event_conn *e = v->c;
+	double share;
+	const char *limit = words_limit(e, &share);
+	struct value cells[BRIEF + FULL] = {
+		words_cookie(r, e->cookie), words_netns(v, r), words_local(r, v->flow),
+		words_remote(r, v->flow), value_string(words_app(v)),
+		e->pid ? value_u64(e->pid) : value_null(), value_ns(e->from), value_ns(e->to),
+		value_bool(e->flags & CONN_CLOSED), value_object(words_times(e, r)),
+		known(e, CONN_KNOWS_TIMES, value_ns(e->unknown_ns)), value_string(limit),
+		limit ? value_fraction(share) : value_null(), value_object(words_events(e, r)),
+		value_list(words_classes(v->problems, r)), value_u64(v->problem_intervals),
+	};
+
+	if (!full) {
+		table_add(t, cells, BRIEF);
+		return;
+	}
+	cells[BRIEF] = v->flow && v->flow->netns_cookie ? words_cookie(r, v->flow->netns_cookie)
+							: value_null();
+	cells[BRIEF + 1] = value_string(v->comm);
+	cells[BRIEF + 2] = value_string(v->cgroup);
+	cells[BRIEF + 3] = value_string(v->unit);
+	cells[BRIEF + 4] = value_string(v->congestion_control);
+	cells[BRIEF + 5] = flags_value(e, r);
+	cells[BRIEF + 6] = v->joined ? words_cookie(r, v->peer_cookie) : value_null();
+	cells[BRIEF + 7] = bytes_value(e, r);
+	cells[BRIEF + 8] = calls_value(e, r);
+	cells[BRIEF + 9] = rtt_value(e, r);
+	cells[BRIEF + 10] = recovery_value(e, r);
+	cells[BRIEF + 11] = samples_value(e, r);
+	cells[BRIEF + 12] = info_value(e, r);
+	cells[BRIEF + 13] = value_u64(e->thinned_one_in ? e->thinned_one_in : 1);
+	table_add(t, cells, BRIEF + FULL);
+}
+
+/* -- connections, for people ---------------------------------------------------------------- */
+
+static const struct column text_columns[] = {
+	{ .head = "cookie" },
+	{ .head = "local", .flags = COLUMN_FLEX },
+	{ .head = "remote", .flags = COLUMN_FLEX },
+	{ .head = "application", .flags = COLUMN_FLEX },
+	{ .head = "limited by" },
+	{ .head = "of time" },
+	{ .head = "FR" }, { .head = "RTO" }, { .head = "TLP" },
+	{ .head = "held", .flags = COLUMN_SPARE },
+	{ .head = "rtt", .flags = COLUMN_SPARE },
+	{ .head = "problems", .flags = COLUMN_FLEX },
+};
+
+static void add_line(struct table *t, const struct conn_view *v, struct report *r)
+{
+	const struct event_conn *e = v->c;
+	double share;
+	const char *limit = words_limit(e, &share);
+
+	TABLE_ADD(t, words_cookie(r, e->cookie), words_local(r, v->flow),
+		  words_remote(r, v->flow), value_string(words_app(v)), value_string(limit),
+		  limit ? value_fraction(share) : value_null(),
+		  known(e, CONN_KNOWS_LOSSES, value_u64(e->fast_retransmit)),
+		  known(e, CONN_KNOWS_RTO, value_u64(e->rto)),
+		  known(e, CONN_KNOWS_LOSSES, value_u64(e->tlp)),
+		  known(e, CONN_KNOWS_PEER_DELACKS, value_u64(e->delayed_acks_harmful)),
+		  e->rtt_us ? value_ns(e->rtt_us * US) : value_null(),
+		  value_string(words_class_line(v->harmful, r)));
+}
+
+static void add_text(const struct conns *c, const struct conns_shown *s, struct report *r)
+{
+	struct table *t = table_new(r, text_columns, ARRAY_LEN(text_columns));
+	char buf[HUMAN_MAX];
+	uint64_t left = 0;
+	struct conn_room room;
+
+	vec_for_each(&s->items, one) {
+		if (!c->options.all && !one->harmful)
+			continue;
+		if (!c->options.all && t && t->nrows >= TABLES_ROWS) {
+			left++;
+			continue;
+		}
+		shown_view(c, s, one, &room);
+		add_line(t, &room.view, r);
+	}
+	if (left)
+		report_finding(r, "%s more connections with problems: --all lists them.",
+			       human_count(buf, left));
+	object_add(&r->body, NULL, value_table(t));
+}
+
+void tables_connections(const struct conns *c, const struct conns_shown *s, struct report *r)
+{
+	struct table *t = table_new(r, connection_columns, ARRAY_LEN(connection_columns));
+	struct conn_room room;
+	uint64_t n = 0;
+
+	vec_for_each(&s->items, one) {
+		if (n++ >= TABLES_CONNECTIONS_MAX)
+			continue;
+		shown_view(c, s, one, &room);
+		add_connection(t, &room.view, n <= TABLES_FULL_MAX, r);
+	}
+	object_add(&r->body, "connections", value_table(t));
+	object_add(&r->body, "connections_left_out",
+		   value_u64(n > TABLES_CONNECTIONS_MAX ? n - TABLES_CONNECTIONS_MAX : 0));
+	if (!c->options.by && !c->options.follows)
+		add_text(c, s, r);
+}

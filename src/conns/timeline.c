@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+/* One connection, interval by interval. */
+#include "base/bug.h"
+#include "conns/rules.h"
+#include "conns/tables.h"
+#include "conns/words.h"
+#include "report/human.h"
+
+static const struct column columns[] = {
+	{ .name = "from_ns" }, { .name = "to_ns" },
+	{ .head = "at" }, { .head = "for" },
+	{ .name = "time_ns" }, { .name = "unknown_ns" },
+	{ .name = "limit", .head = "limited by" }, { .name = "limit_share", .head = "of time" },
+	{ .name = "events" },
+	{ .head = "FR" }, { .head = "RTO" }, { .head = "TLP" }, { .head = "held" },
+	{ .name = "stall_ns", .head = "stalled" },
+	{ .name = "rtt_ns", .head = "rtt" },
+	{ .name = "cwnd", .head = "cwnd" },
+	{ .name = "snd_wnd", .head = "window" },
+	{ .name = "bytes_acked", .head = "acked" },
+	{ .name = "bytes_received", .head = "received" },
+	{ .name = "problems" }, { .head = "problems", .flags = COLUMN_FLEX },
+};
+
+static struct value known(const struct event_conn *e, uint32_t bits, struct value v)
+{
+	return conn_knows(e, bits) ? v : value_null();
+}
+
+/* The other end is not looked at: its intervals are others. */
+static void add(const struct conns *c, const struct event_conn *e, struct table *t,
+		struct report *r)
+{
+	struct conn_view v = { .c = e };
+	const uint64_t start = c->periods[CONNS_TOTAL].from_ns;
+	double share;
+	const char *limit = words_limit(e, &share);
+
+	rules_judge(&v);
+	TABLE_ADD(t, value_ns(e->from), value_ns(e->to),
+		  e->from >= start ? value_ns(e->from - start) : value_null(),
+		  value_ns(e->to - e->from), value_object(words_times(e, r)),
+		  known(e, CONN_KNOWS_TIMES, value_ns(e->unknown_ns)), value_string(limit),
+		  limit ? value_fraction(share) : value_null(), value_object(words_events(e, r)),
+		  known(e, CONN_KNOWS_LOSSES, value_u64(e->fast_retransmit)),
+		  known(e, CONN_KNOWS_RTO, value_u64(e->rto)),
+		  known(e, CONN_KNOWS_LOSSES, value_u64(e->tlp)),
+		  known(e, CONN_KNOWS_PEER_DELACKS, value_u64(e->delayed_acks_harmful)),
+		  known(e, CONN_KNOWS_LOSSES, value_ns(e->stall_ns)),
+		  e->rtt_us ? value_ns(e->rtt_us * 1000ull) : value_null(),
+		  e->cwnd ? value_u64(e->cwnd) : value_null(),
+		  known(e, CONN_KNOWS_GAUGES, value_u64(e->snd_wnd)), value_u64(e->bytes_acked),
+		  value_u64(e->bytes_received), value_list(words_classes(v.problems, r)),
+		  value_string(words_class_line(v.harmful, r)));
+}
+
+void tables_timeline(const struct conns *c, struct report *r)
+{
+	struct table *t;
+
+	if (!c->options.follows)
+		return;
+	t = table_new(r, columns, ARRAY_LEN(columns));
+	vec_for_each(&c->followed, record)
+		add(c, &record->c, t, r);
+	object_add(&r->body, "timeline", value_table(t));
+	object_add(&r->body, "timeline_left_out", value_u64(c->followed_dropped));
+	if (!c->followed.len)
+		report_finding(r, "Nothing was told of the connection with this cookie.");
+}

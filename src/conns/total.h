@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Records of a connection, checked and added up. */
+#ifndef HOSTLAT_CONNS_TOTAL_H
+#define HOSTLAT_CONNS_TOTAL_H
+
+#include <stdbool.h>
+
+#include "event/layout.h"
+
+/* Whether the numbers can be: times that add up, samples that are no more than there were. */
+bool total_is_valid(const struct event_conn *e);
+
+/*
+ * Adds what came later to `sum`. A counter is known of the sum if it is of all that it is made of,
+ * and if it has not run over; what is a state is the later one's.
+ */
+void total_add(struct event_conn *sum, const struct event_conn *e);
+
+#endif

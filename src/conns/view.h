@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One connection in a span, as rules, filters and tables look at it; and what its problems are. */
+#ifndef HOSTLAT_CONNS_VIEW_H
+#define HOSTLAT_CONNS_VIEW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "event/layout.h"
+
+/* The order is that of the report. Names: conn_class_name(). */
+enum conn_class {
+	CONN_SEND_BUFFER,
+	CONN_FAST_RETRANSMIT,
+	CONN_TIMEOUT,
+	CONN_TAIL_LOSS_PROBE,
+	CONN_SPURIOUS,
+	CONN_RECEIVER_WINDOW,
+	CONN_ZERO_WINDOW,
+	CONN_RECEIVER_NOT_READING,
+	CONN_DELAYED_ACK,
+	CONN_NAGLE,
+	CONN_SMALL_WRITES,
+	CONN_BURST_AFTER_IDLE,
+	CONN_SLOW_START_AFTER_IDLE,
+	/* -- from here on it takes several connections to see it -- */
+	CONN_INCAST,
+	CONN_PIPELINE_PROXY,
+	CONN_SPREAD_WRITES,
+	CONN_CLASSES,
+};
+
+/* How sure a problem is: it was counted, found by Poisson samples, or follows from a model. */
+enum conn_confidence { CONN_OBSERVED, CONN_SAMPLED, CONN_INFERRED };
+
+/* Whether data waited for it. */
+enum conn_harm { CONN_HARMLESS, CONN_HARMFUL, CONN_HARM_UNKNOWN };
+
+struct conn_view {
+	const struct event_conn *c;    /* of the span */
+	const struct event_flow *flow; /* NULL: unknown */
+	/* NULL: unknown */
+	const char *app, *comm, *cgroup, *unit, *netns, *congestion_control;
+	/* The other end, where it is on this host: its cookie, and what it did in the span. */
+	bool joined;
+	uint64_t peer_cookie;
+	const struct event_conn *peer; /* NULL: not joined, or nothing is told of it in the span */
+	uint32_t problems;             /* 1 << enum conn_class */
+	uint32_t harmful;              /* of them, those for which data waited */
+	uint32_t problem_intervals;    /* so far, with one of the latter */
+	uint64_t lost_ns;              /* to the latter, as far as it is known */
+};
+
+static inline bool conn_knows(const struct event_conn *c, uint32_t known)
+{
+	return (c->known & known) == known;
+}
+
+/* "send-buffer"; "unknown" for what is none. */
+const char *conn_class_name(unsigned int class);
+const char *conn_confidence_name(unsigned int confidence);
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Parts of a connection's row that several tables have. Unknown is null. */
+#ifndef HOSTLAT_CONNS_WORDS_H
+#define HOSTLAT_CONNS_WORDS_H
+
+#include "conns/view.h"
+#include "report/report.h"
+
+struct value words_cookie(struct report *r, uint64_t cookie);
+struct value words_local(struct report *r, const struct event_flow *flow);
+struct value words_remote(struct report *r, const struct event_flow *flow);
+/* The namespace's name, or else its cookie. */
+struct value words_netns(const struct conn_view *v, struct report *r);
+
+/* Who it belongs to: the container, unit or command, or else the task's name. NULL: unknown. */
+const char *words_app(const struct conn_view *v);
+
+/* {"sender-app": ns, ...}, {"fast_retransmit": n, ...} of a connection or a sum. */
+struct object *words_times(const struct event_conn *e, struct report *r);
+struct object *words_events(const struct event_conn *e, struct report *r);
+
+/* What limits it most: a key of words_times(); *share is that of the known time. NULL: unknown. */
+const char *words_limit(const struct event_conn *e, double *share);
+
+/* The names of a mask of classes; for people with commas between. */
+struct list *words_classes(uint32_t classes, struct report *r);
+const char *words_class_line(uint32_t classes, struct report *r);
+
+#endif

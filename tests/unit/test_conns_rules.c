@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Each rule by itself: where it holds, where it does not, and what it does with the unknown. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/bug.h"
+#include "base/parse.h"
+#include "conns/rules.h"
+
+#define ALL 0x7ffu
+
+/* One of a second, of which the application has what is not set otherwise. */
+static struct event_conn plain(void)
+{
+	return (struct event_conn){ .known = ALL, .to = NS_PER_S, .cwnd = 10, .mss = 1448,
+				    .sndbuf = 87040, .rcvbuf = 131072, .snd_wnd = 65536,
+				    .min_rtt_us = 20000, .rto_us = 220000, .samples = 100 };
+}
+
+static void fit(struct event_conn *e)
+{
+	e->sender_app_ns = e->to - e->from - e->send_buffer_ns - e->congestion_ns -
+			   e->receiver_window_ns - e->delayed_ack_ns - e->unknown_ns;
+}
+
+/* NULL: it does not hold. */
+static const struct conn_problem *find(const struct event_conn *e, const struct event_conn *peer,
+				       enum conn_class class, bool ours)
+{
+	static struct conn_problem problems[RULES_MAX];
+	const struct conn_view view = { .c = e, .peer = peer, .joined = peer };
+	const size_t n = rules_list(&view, problems);
+
+	for (size_t i = 0; i < n; i++)
+		if (problems[i].class == class && problems[i].ours == ours)
+			return &problems[i];
+	return NULL;
+}
+
+/* A case: what differs from a plain connection, and what is to come of it. */
+struct rule_case {
+	enum conn_class class;
+	bool ours;
+	uint32_t needs;            /* without any one of these the rule is silent */
+	int holds;                 /* -1: not, else enum conn_harm */
+	enum conn_confidence confidence;
+	void (*make)(struct event_conn *e);
+};
+
+#define MAKE(name, ...)                                                                            \
+	static void name(struct event_conn *e)                                                     \
+	{                                                                                          \
+		__VA_ARGS__;                                                                       \
+	}
+
+MAKE(nothing, (void)e)
+MAKE(send_buffer, e->send_buffer_ns = 900 * NS_PER_MS; e->sampled[CONN_AT_SEND_BUFFER] = 90)
+MAKE(send_buffer_some, e->send_buffer_ns = 40 * NS_PER_MS; e->sampled[CONN_AT_SEND_BUFFER] = 4)
+MAKE(send_buffer_few, e->send_buffer_ns = 900 * NS_PER_MS; e->samples = 9;
+     e->sampled[CONN_AT_SEND_BUFFER] = 9)
+MAKE(send_buffer_chance, e->send_buffer_ns = 100 * NS_PER_MS; e->samples = 20;
+     e->sampled[CONN_AT_SEND_BUFFER] = 2)
+MAKE(bulk, e->congestion_ns = 990 * NS_PER_MS; e->sampled[CONN_AT_CWND] = 99)
+MAKE(fast, e->fast_retransmit = 3; e->bytes_retransmitted = 3 * 1448)
+MAKE(fast_spurious, e->fast_retransmit = 3; e->bytes_retransmitted = 3 * 1448; e->spurious = 3)
+MAKE(timeout, e->rto = 1; e->stall_ns = 200 * NS_PER_MS)
+MAKE(timeout_spurious, e->rto = 1; e->spurious = 1)
+MAKE(probe, e->tlp = 1; e->stall_ns = 200 * NS_PER_MS; e->bytes_retransmitted = 1448)
+MAKE(probe_idle, e->tlp = 1)
+MAKE(half_spurious, e->fast_retransmit = 4; e->spurious = 2; e->bytes_retransmitted = 4 * 1448)
+MAKE(less_spurious, e->fast_retransmit = 5; e->spurious = 2; e->bytes_retransmitted = 5 * 1448)
+MAKE(many_bytes, e->rto = 1; e->spurious = 1; e->bytes_retransmitted = 10 * 1448)
+MAKE(window, e->receiver_window_ns = 500 * NS_PER_MS)
+MAKE(window_little, e->receiver_window_ns = 40 * NS_PER_MS)
+MAKE(window_tick, e->to = 100 * NS_PER_MS; e->receiver_window_ns = 10 * NS_PER_MS)
+MAKE(window_sampled, e->receiver_window_ns = 500 * NS_PER_MS; e->sampled[CONN_AT_WINDOW] = 50;
+     e->known &= ~(uint32_t)CONN_KNOWS_CHRONO)
+MAKE(window_guess, e->receiver_window_ns = 500 * NS_PER_MS; e->samples = 5;
+     e->sampled[CONN_AT_WINDOW] = 5; e->known &= ~(uint32_t)CONN_KNOWS_CHRONO)
+MAKE(zero, e->zero_windows = 30; e->receiver_window_ns = 300 * NS_PER_MS)
+MAKE(zero_harmless, e->zero_windows = 30)
+MAKE(zero_once, e->zero_windows = 1)
+MAKE(unread, e->unread = 60)
+MAKE(unread_little, e->unread = 6)
+MAKE(held, e->delayed_acks_harmful = 5; e->peer_delayed_acks = 5;
+     e->delayed_ack_ns = 200 * NS_PER_MS)
+MAKE(held_once, e->delayed_acks_harmful = 1; e->peer_delayed_acks = 1)
+MAKE(held_sampled, e->delayed_ack_ns = 500 * NS_PER_MS; e->sampled[CONN_AT_DELAYED_ACK] = 50;
+     e->known &= ~(uint32_t)CONN_KNOWS_PEER_DELACKS)
+MAKE(held_nodelay, held(e); e->flags = CONN_NODELAY)
+MAKE(not_held, e->peer_delayed_acks = 5)
+MAKE(own, e->delayed_acks = 3)
+MAKE(small, e->send_calls = 100; e->send_small = 90; e->sampled[CONN_AT_NAGLE] = 5)
+MAKE(small_unheld, e->send_calls = 100; e->send_small = 90)
+MAKE(small_unsampled, e->send_calls = 100; e->send_small = 90; e->samples = 2)
+MAKE(half_small, e->send_calls = 100; e->send_small = 50)
+MAKE(small_few, e->send_calls = 19; e->send_small = 19)
+MAKE(burst, e->idle_bursts = 2; e->idle_bursts_lost = 1; e->fast_retransmit = 2)
+MAKE(burst_fine, e->idle_bursts = 2)
+MAKE(restart, e->idle_restarts = 1)
+
+#define T CONN_KNOWS_TIMES
+#define L CONN_KNOWS_LOSSES
+
+static const struct rule_case cases[] = {
+	{ CONN_SEND_BUFFER, false, T, CONN_HARMFUL, CONN_SAMPLED, send_buffer },
+	{ CONN_SEND_BUFFER, false, 0, -1, 0, send_buffer_some },
+	{ CONN_SEND_BUFFER, false, 0, -1, 0, send_buffer_few },
+	{ CONN_SEND_BUFFER, false, 0, -1, 0, send_buffer_chance },
+	{ CONN_SEND_BUFFER, false, 0, -1, 0, bulk },
+	{ CONN_FAST_RETRANSMIT, false, L, CONN_HARMFUL, CONN_OBSERVED, fast },
+	{ CONN_FAST_RETRANSMIT, false, 0, -1, 0, fast_spurious },
+	{ CONN_TIMEOUT, false, CONN_KNOWS_RTO, CONN_HARMFUL, CONN_OBSERVED, timeout },
+	{ CONN_TIMEOUT, false, 0, -1, 0, timeout_spurious },
+	{ CONN_TIMEOUT, false, 0, CONN_HARMFUL, CONN_OBSERVED, many_bytes },
+	{ CONN_TAIL_LOSS_PROBE, false, L, CONN_HARMFUL, CONN_OBSERVED, probe },
+	{ CONN_TAIL_LOSS_PROBE, false, L, CONN_HARMLESS, CONN_OBSERVED, probe_idle },
+	{ CONN_SPURIOUS, false, CONN_KNOWS_SPURIOUS, CONN_HARMLESS, CONN_OBSERVED, half_spurious },
+	{ CONN_SPURIOUS, false, 0, -1, 0, less_spurious },
+	{ CONN_SPURIOUS, false, 0, -1, 0, many_bytes },
+	{ CONN_RECEIVER_WINDOW, false, T, CONN_HARMFUL, CONN_OBSERVED, window },
+	{ CONN_RECEIVER_WINDOW, false, 0, -1, 0, window_little },
+	{ CONN_RECEIVER_WINDOW, false, 0, -1, 0, window_tick },
+	{ CONN_RECEIVER_WINDOW, false, T, CONN_HARMFUL, CONN_SAMPLED, window_sampled },
+	{ CONN_RECEIVER_WINDOW, false, 0, -1, 0, window_guess },
+	{ CONN_ZERO_WINDOW, false, T, CONN_HARMFUL, CONN_SAMPLED, zero },
+	{ CONN_ZERO_WINDOW, false, T, CONN_HARMLESS, CONN_SAMPLED, zero_harmless },
+	{ CONN_ZERO_WINDOW, false, 0, -1, 0, zero_once },
+	{ CONN_RECEIVER_NOT_READING, false, T, CONN_HARMFUL, CONN_SAMPLED, unread },
+	{ CONN_RECEIVER_NOT_READING, false, 0, -1, 0, unread_little },
+	{ CONN_DELAYED_ACK, false, CONN_KNOWS_PEER_DELACKS, CONN_HARMFUL, CONN_INFERRED, held },
+	{ CONN_DELAYED_ACK, false, 0, -1, 0, held_once },
+	{ CONN_DELAYED_ACK, false, T, CONN_HARMFUL, CONN_SAMPLED, held_sampled },
+	{ CONN_DELAYED_ACK, false, 0, CONN_HARMLESS, CONN_INFERRED, not_held },
+	{ CONN_DELAYED_ACK, true, CONN_KNOWS_DELACKS, CONN_HARM_UNKNOWN, CONN_OBSERVED, own },
+	{ CONN_NAGLE, false, CONN_KNOWS_PEER_DELACKS, CONN_HARMFUL, CONN_INFERRED, held },
+	{ CONN_NAGLE, false, 0, -1, 0, held_nodelay },
+	{ CONN_NAGLE, false, 0, -1, 0, not_held },
+	{ CONN_SMALL_WRITES, false, CONN_KNOWS_CALLS, CONN_HARMFUL, CONN_OBSERVED, small },
+	{ CONN_SMALL_WRITES, false, 0, CONN_HARMLESS, CONN_OBSERVED, small_unheld },
+	{ CONN_SMALL_WRITES, false, 0, CONN_HARM_UNKNOWN, CONN_OBSERVED, small_unsampled },
+	{ CONN_SMALL_WRITES, false, 0, -1, 0, half_small },
+	{ CONN_SMALL_WRITES, false, 0, -1, 0, small_few },
+	{ CONN_BURST_AFTER_IDLE, false, L, CONN_HARMFUL, CONN_OBSERVED, burst },
+	{ CONN_BURST_AFTER_IDLE, false, 0, -1, 0, burst_fine },
+	{ CONN_SLOW_START_AFTER_IDLE, false, 0, CONN_HARMFUL, CONN_OBSERVED, restart },
+};
+
+static void check_case(const struct rule_case *k, size_t at)
+{
+	struct event_conn e = plain();
+	const struct conn_problem *p;
+
+	k->make(&e);
+	fit(&e);
+	p = find(&e, NULL, k->class, k->ours);
+	if (!p != (k->holds < 0))
+		fail_msg("case %zu, %s", at, conn_class_name(k->class));
+	if (!p)
+		return;
+	if ((int)p->harm != k->holds || p->confidence != k->confidence)
+		fail_msg("case %zu, %s: harm %d, confidence %d", at, conn_class_name(k->class),
+			 p->harm, p->confidence);
+	for (uint32_t bit = 1; bit <= k->needs; bit <<= 1) {
+		struct event_conn blind = e;
+
+		blind.known &= ~bit;
+		if (k->needs & bit && find(&blind, NULL, k->class, k->ours))
+			fail_msg("case %zu, %s without %x", at, conn_class_name(k->class), bit);
+	}
+}
+
+static void each_holds_where_it_should(void **state)
+{
+	uint32_t seen = 0;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		check_case(&cases[i], i);
+		if (cases[i].holds >= 0)
+			seen |= 1U << cases[i].class;
+	}
+	assert_int_equal(seen, (1U << CONN_INCAST) - 1); /* all but those of several */
+}
+
+static void none_holds_for_one_that_does_nothing(void **state)
+{
+	struct conn_problem problems[RULES_MAX];
+	struct event_conn e = plain(), blank = { 0 };
+	const struct conn_view view = { .c = &e }, unknown = { .c = &blank };
+
+	(void)state;
+	nothing(&e);
+	fit(&e);
+	assert_int_equal(rules_list(&view, problems), 0);
+	assert_int_equal(rules_list(&unknown, problems), 0);
+}
+
+/* What is found in all fields, with nothing known, is nothing. */
+static void what_is_unknown_is_no_problem(void **state)
+{
+	struct conn_problem problems[RULES_MAX];
+	struct event_conn e;
+	const struct conn_view view = { .c = &e };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		if (!cases[i].needs)
+			continue;
+		e = plain();
+		cases[i].make(&e);
+		e.known = 0;
+		assert_int_equal(rules_list(&view, problems), 0);
+	}
+}
+
+/* -- the other end -------------------------------------------------------------------------- */
+
+static void the_other_end_says_whether_it_delayed(void **state)
+{
+	struct event_conn e = plain(), peer = plain();
+	const struct conn_problem *p;
+
+	(void)state;
+	held(&e);
+	fit(&e);
+	assert_null(find(&e, &peer, CONN_DELAYED_ACK, false));
+	assert_null(find(&e, &peer, CONN_NAGLE, false));
+	peer.known &= ~(uint32_t)CONN_KNOWS_DELACKS;
+	p = find(&e, &peer, CONN_DELAYED_ACK, false);
+	assert_non_null(p);
+	assert_int_equal(p->confidence, CONN_INFERRED);
+	peer = plain();
+	peer.delayed_acks = 5;
+	p = find(&e, &peer, CONN_DELAYED_ACK, false);
+	assert_non_null(p);
+	assert_int_equal(p->confidence, CONN_OBSERVED);
+}
+
+static void the_other_end_says_whether_it_waited(void **state)
+{
+	struct event_conn e = plain(), peer = plain();
+
+	(void)state;
+	own(&e);
+	fit(&e);
+	assert_int_equal(find(&e, &peer, CONN_DELAYED_ACK, true)->harm, CONN_HARMLESS);
+	peer.delayed_acks_harmful = 1;
+	assert_int_equal(find(&e, &peer, CONN_DELAYED_ACK, true)->harm, CONN_HARMFUL);
+	peer.known &= ~(uint32_t)CONN_KNOWS_PEER_DELACKS;
+	assert_int_equal(find(&e, &peer, CONN_DELAYED_ACK, true)->harm, CONN_HARM_UNKNOWN);
+}
+
+static enum window_limit limit(const struct event_conn *peer)
+{
+	struct event_conn e = plain();
+
+	window(&e);
+	fit(&e);
+	return find(&e, peer, CONN_RECEIVER_WINDOW, false)->limit;
+}
+
+static void the_other_end_says_why_its_window_is_small(void **state)
+{
+	struct event_conn peer = plain();
+
+	(void)state;
+	assert_int_equal(limit(NULL), WINDOW_UNKNOWN);
+	assert_int_equal(limit(&peer), WINDOW_GROWING);
+	peer.flags = CONN_RCVBUF_SET;
+	assert_int_equal(limit(&peer), WINDOW_SET);
+	peer.rmem = peer.rcvbuf;
+	assert_int_equal(limit(&peer), WINDOW_SET); /* full of nothing to read: not the reader */
+	peer.rcv_queue = 1000;
+	assert_int_equal(limit(&peer), WINDOW_NOT_READ);
+	peer = plain();
+	peer.unread = 2;
+	assert_int_equal(limit(&peer), WINDOW_NOT_READ);
+	peer.known = 0;
+	assert_int_equal(limit(&peer), WINDOW_UNKNOWN);
+}
+
+/* -- sums ----------------------------------------------------------------------------------- */
+
+static void each_time_is_lost_once(void **state)
+{
+	struct event_conn e = plain();
+	struct conn_view view = { .c = &e };
+
+	(void)state;
+	held(&e);
+	burst(&e);
+	e.rto = 2;
+	e.stall_ns = 70 * NS_PER_MS;
+	fit(&e);
+	rules_judge(&view);
+	assert_int_equal(view.lost_ns, 270 * NS_PER_MS);
+	assert_int_equal(view.harmful, 1U << CONN_DELAYED_ACK | 1U << CONN_NAGLE |
+			 1U << CONN_FAST_RETRANSMIT | 1U << CONN_TIMEOUT |
+			 1U << CONN_BURST_AFTER_IDLE);
+}
+
+static void words(const struct event_conn *e, enum conn_class class, const struct conn_sums *sums,
+		  char *message, char *advice)
+{
+	static const struct provenance nobody = { .version = "1", .command = "conns" };
+	const struct conn_view view = { .c = e };
+	const struct conn_problem *p = find(e, NULL, class, false);
+	struct conn_told told;
+	struct report r;
+
+	assert_non_null(p);
+	report_init(&r, &nobody);
+	told = (struct conn_told){ .r = &r, .view = &view, .problem = p, .sums = sums,
+				   .evidence = object_new(&r), .message = STRBUF_INIT(4096),
+				   .advice = STRBUF_INIT(4096) };
+	rules_tell(&told);
+	snprintf(message, 512, "%s", strbuf_str(&told.message));
+	snprintf(advice, 512, "%s", strbuf_str(&told.advice));
+	strbuf_release(&told.message);
+	strbuf_release(&told.advice);
+	report_release(&r);
+}
+
+/* Section 5.3: window times memory over all windows. */
+static void advice_has_its_figures(void **state)
+{
+	const struct conn_sums sums = { .sndbuf = 4000000, .window = 4 * 100 * 1000 };
+	struct event_conn e = plain();
+	char message[512], advice[512];
+
+	(void)state;
+	send_buffer(&e);
+	fit(&e);
+	e.cwnd = 100;
+	e.mss = 1000;
+	e.snd_wnd = 80000;
+	words(&e, CONN_SEND_BUFFER, &sums, message, advice);
+	assert_non_null(strstr(message, "90 % of the time (100 samples: 83 % to 94 %)"));
+	assert_non_null(strstr(advice, "tcp_wmem to at least 160 000 bytes"));
+	assert_non_null(strstr(advice, "memory is 1 000 000 bytes"));
+	e.flags = CONN_SNDBUF_SET;
+	words(&e, CONN_SEND_BUFFER, &sums, message, advice);
+	assert_non_null(strstr(advice, "has set SO_SNDBUF"));
+	e.known &= ~(uint32_t)CONN_KNOWS_GAUGES;
+	words(&e, CONN_SEND_BUFFER, &sums, message, advice);
+	assert_null(strstr(advice, "000"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_holds_where_it_should),
+		cmocka_unit_test(none_holds_for_one_that_does_nothing),
+		cmocka_unit_test(what_is_unknown_is_no_problem),
+		cmocka_unit_test(the_other_end_says_whether_it_delayed),
+		cmocka_unit_test(the_other_end_says_whether_it_waited),
+		cmocka_unit_test(the_other_end_says_why_its_window_is_small),
+		cmocka_unit_test(each_time_is_lost_once),
+		cmocka_unit_test(advice_has_its_figures),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Problems that connections have together: incast, a proxy that waits, spread writes. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "base/parse.h"
+#include "base/rng.h"
+#include "conns_rig.h"
+
+static void put_loser(struct conns_rig *rig, uint32_t i, uint64_t write_ms, uint64_t loss_ms)
+{
+	struct event_conn e = rig_conn(rig, i, i);
+
+	e.rto = 1;
+	e.write_first = rig->now + write_ms * NS_PER_MS;
+	e.loss_first = rig->now + loss_ms * NS_PER_MS;
+	rig_put(rig, &e);
+}
+
+static unsigned int incasts(const uint64_t (*times)[2], uint32_t n, uint32_t receivers)
+{
+	struct conns_rig rig;
+	unsigned int found = 0;
+	char remote[16];
+
+	rig_init(&rig, NULL);
+	for (uint32_t i = 1; i <= n; i++) {
+		snprintf(remote, sizeof(remote), "10.0.1.%u", i % receivers);
+		rig_flow(&rig, i, "10.0.0.1", (uint16_t)i, remote, 80, 1);
+		put_loser(&rig, i, times[i - 1][0], times[i - 1][1]);
+	}
+	rig_interval(&rig);
+	for (uint32_t i = 1; i <= n; i++) {
+		const bool has = rig_has(&rig, CONNS_INTERVAL, i, CONN_INCAST);
+
+		assert_int_equal(has, rig_has(&rig, CONNS_TOTAL, i, CONN_INCAST));
+		found += has;
+	}
+	rig_interval(&rig);
+	assert_false(rig_has(&rig, CONNS_INTERVAL, 1, CONN_INCAST));
+	rig_release(&rig);
+	return found;
+}
+
+static void incast_is_many_to_one_at_once(void **state)
+{
+	static const uint64_t together[][2] = {
+		{ 10, 220 }, { 12, 231 }, { 15, 239 }, { 11, 300 },
+	};
+	static const uint64_t written_apart[][2] = { { 10, 220 }, { 30, 221 }, { 50, 222 } };
+	static const uint64_t lost_apart[][2] = { { 10, 20 }, { 11, 60 }, { 12, 100 } };
+	static const uint64_t lost_before[][2] = { { 10, 5 }, { 11, 6 }, { 12, 7 } };
+
+	(void)state;
+	assert_int_equal(incasts(together, 4, 1), 3);
+	assert_int_equal(incasts(together, 2, 1), 0);
+	assert_int_equal(incasts(together, 4, 2), 0);
+	assert_int_equal(incasts(written_apart, 3, 1), 0);
+	assert_int_equal(incasts(lost_apart, 3, 1), 0);
+	assert_int_equal(incasts(lost_before, 3, 1), 0);
+}
+
+/* Two of one task and one of another; `with` says whether the second starves with the first. */
+static bool proxy_after(uint32_t intervals, bool with, uint32_t other_pid)
+{
+	struct conns_rig rig;
+	struct rng rng;
+	bool found;
+
+	rng_init(&rng, 3);
+	rig_init(&rig, NULL);
+	for (uint32_t i = 0; i < intervals; i++) {
+		const bool held = rng_below(&rng, 2), starved = with ? held : rng_below(&rng, 2);
+		struct event_conn a = rig_conn(&rig, 1, 0), b = rig_conn(&rig, 2, 0);
+
+		a.pid = 5;
+		b.pid = other_pid;
+		a.delayed_ack_ns = held ? 700 * NS_PER_MS : 20 * NS_PER_MS;
+		b.congestion_ns = starved ? 100 * NS_PER_MS : 900 * NS_PER_MS;
+		rig_put_fitted(&rig, a);
+		rig_put_fitted(&rig, b);
+		rig_interval(&rig);
+	}
+	found = rig_has(&rig, CONNS_TOTAL, 1, CONN_PIPELINE_PROXY);
+	assert_false(rig_has(&rig, CONNS_TOTAL, 2, CONN_PIPELINE_PROXY));
+	rig_release(&rig);
+	return found;
+}
+
+static void a_proxy_starves_one_while_another_waits(void **state)
+{
+	(void)state;
+	assert_true(proxy_after(60, true, 5));
+	assert_true(proxy_after(400, true, 5));
+	assert_false(proxy_after(60, false, 5));
+	assert_false(proxy_after(400, false, 5));
+	assert_false(proxy_after(60, true, 6)); /* another task */
+	assert_false(proxy_after(49, true, 5)); /* too few */
+}
+
+static void put_small(struct conns_rig *rig, uint32_t i, uint32_t tlp, uint32_t fast)
+{
+	struct event_conn e = rig_conn(rig, i, i);
+
+	e.send_calls = 50;
+	e.send_small = 49;
+	e.tlp = tlp;
+	e.fast_retransmit = fast;
+	e.stall_ns = NS_PER_MS;
+	rig_put(rig, &e);
+}
+
+static void spreading_is_several_that_lose_slowly(void **state)
+{
+	struct conns_rig rig;
+
+	(void)state;
+	rig_init(&rig, NULL);
+	rig_flow(&rig, 1, "10.0.0.1", 1, "10.0.0.2", 80, 1);
+	rig_flow(&rig, 2, "10.0.0.1", 2, "10.0.0.2", 80, 1);
+	rig_flow(&rig, 3, "10.0.0.1", 3, "10.0.0.2", 81, 1); /* another service */
+	rig_flow(&rig, 4, "10.0.0.1", 4, "10.0.0.2", 80, 1);
+	put_small(&rig, 1, 1, 0);
+	put_small(&rig, 2, 2, 1);
+	put_small(&rig, 3, 2, 0);
+	put_small(&rig, 4, 1, 9); /* its losses are found by what follows them */
+	rig_interval(&rig);
+	assert_true(rig_has(&rig, CONNS_INTERVAL, 1, CONN_SPREAD_WRITES));
+	assert_true(rig_has(&rig, CONNS_TOTAL, 2, CONN_SPREAD_WRITES));
+	assert_false(rig_has(&rig, CONNS_TOTAL, 3, CONN_SPREAD_WRITES));
+	assert_false(rig_has(&rig, CONNS_TOTAL, 4, CONN_SPREAD_WRITES));
+	rig_release(&rig);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(incast_is_many_to_one_at_once),
+		cmocka_unit_test(a_proxy_starves_one_while_another_waits),
+		cmocka_unit_test(spreading_is_several_that_lose_slowly),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
