@@ -36,7 +36,7 @@ san:	## unit, golden and simulated tests under ASan and UBSan
 
 golden: build	## rewrite what the golden tests expect; read the diff
 	@tests/cli/run --update $(BUILD)/tests/cli/mkevents $(BUILD)/tests/cli/mkload \
-		$(BUILD)/tests/cli/mktrace $(BUILD)/hostlat
+		$(BUILD)/tests/cli/mktrace $(BUILD)/tests/cli/mkconns $(BUILD)/hostlat
 
 fuzz:	## fuzz targets, 10 s each (SECONDS=N, SEED=N)
 	@tools/check fuzz

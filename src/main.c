@@ -6,12 +6,14 @@
 
 #include "cmd/cmd.h"
 
-extern const struct command cmd_agent, cmd_compare, cmd_completion, cmd_diagnose, cmd_doctor,
-	cmd_explain, cmd_help, cmd_load, cmd_man, cmd_record, cmd_report, cmd_serve, cmd_watch;
+extern const struct command cmd_agent, cmd_compare, cmd_completion, cmd_conns, cmd_diagnose,
+	cmd_doctor, cmd_explain, cmd_help, cmd_load, cmd_man, cmd_record, cmd_report, cmd_serve,
+	cmd_watch;
 
 static const struct command *const commands[] = {
 	&cmd_load,
 	&cmd_watch,
+	&cmd_conns,
 	&cmd_record,
 	&cmd_diagnose,
 	&cmd_compare,

@@ -9,7 +9,7 @@ import tempfile
 import unittest
 
 HOSTLAT = os.path.abspath(sys.argv.pop(1))
-COMMANDS = ['load', 'watch', 'record', 'diagnose', 'compare', 'explain', 'report', 'serve',
+COMMANDS = ['load', 'watch', 'conns', 'record', 'diagnose', 'compare', 'explain', 'report', 'serve',
             'doctor', 'help', 'completion']
 DURATION = 'takes a number and a unit (ns, us, ms, s, m, h, d)'
 
@@ -46,6 +46,11 @@ REFUSED = [
     ('watch --json=yes', '--json takes no value'),
     ('watch extra', "'extra' is one argument too many"),
     ('watch -z', "there is no option '-z'"),
+    ('conns', '--from is missing'),
+    ('conns --from x --by host', '--by takes one of app, peer, listener'),
+    ('conns --from x --sort age', '--sort takes one of worst, bytes, losses, rtt, app, remote'),
+    ('conns --from x --follow me', "--follow takes a connection's cookie, a whole number"),
+    ('conns --from x --follow 1 --by app', '--follow and --by exclude each other'),
     ('record', 'is missing'),
     ('record -o', 'nothing follows it'),
     ('record -o x --for ever', f'--for {DURATION}'),

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* hostlat conns: what limits each TCP connection. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/parse.h"
+#include "cmd/cmd.h"
+#include "cmd/conns_view.h"
+#include "cmd/recorded_file.h"
+
+struct conns_config {
+	uint64_t count;
+	uint32_t by;
+	uint32_t sort;
+	bool problems_only;
+	bool all;
+	const char *follow;
+	const char *from;
+	struct common_options common;
+};
+
+static const struct opt_choice by_choices[] = {
+	{ "app", CONNS_BY_APP, "container, unit or command" },
+	{ "peer", CONNS_BY_PEER, "remote address" },
+	{ "listener", CONNS_BY_LISTENER, "local address and port of accepted connections" },
+	{ NULL, 0, NULL },
+};
+
+static const struct opt_choice sort_choices[] = {
+	{ "worst", CONNS_SORT_WORST, "time lost to problems" },
+	{ "bytes", CONNS_SORT_BYTES, "sent and received" },
+	{ "losses", CONNS_SORT_LOSSES, "retransmitted segments" },
+	{ "rtt", CONNS_SORT_RTT, "smoothed round trip" },
+	{ "app", CONNS_SORT_APP, "by name" },
+	{ "remote", CONNS_SORT_REMOTE, "by remote address and port" },
+	{ NULL, 0, NULL },
+};
+
+static const struct opt conns_options[] = {
+	OPT_U64(struct conns_config, count, .name = "count", .letter = 'c', .min = 1,
+		.help = "End after this many intervals"),
+	OPT_CHOICE(struct conns_config, by, .name = "by", .choices = by_choices,
+		   .help = "Add connections up by what they have in common"),
+	OPT_CHOICE(struct conns_config, sort, .name = "sort", .def = "worst",
+		   .choices = sort_choices, .help = "Order of the connections"),
+	OPT_FLAG(struct conns_config, problems_only, .name = "problems-only",
+		 .help = "Leave out connections without a problem for which data waits"),
+	OPT_FLAG(struct conns_config, all, .name = "all", .letter = 'a',
+		 .help = "List all connections as text, not only a screen of problems"),
+	OPT_STRING(struct conns_config, follow, .name = "follow", .metavar = "COOKIE",
+		   .excludes = "by", .help = "Show one connection, interval by interval"),
+	OPT_STRING(struct conns_config, from, .name = "from", .file = true, .required = true,
+		   .help = "Show a recorded run (- is standard input); needs no privileges"),
+	OPTIONS_COMMON(struct conns_config, common),
+	OPT_END,
+};
+
+static int show_file(const struct conns_config *c, struct conns_view *view,
+		     struct event_source *source)
+{
+	struct event_damage damage;
+	struct event_block block;
+	int err;
+
+	while ((err = event_source_next(source, &block)) > 0) {
+		err = conns_view_take(view, &block);
+		if (err)
+			break;
+	}
+	if (err < 0) {
+		if (err != -ECANCELED)
+			log_error("can't read %s: %s", c->from, strerror(-err));
+		return EXIT_CANNOT;
+	}
+	event_source_damage(source, &damage);
+	return conns_view_close(view, &damage, 0);
+}
+
+static int conns_from(const struct conns_config *c, struct conns_view *view)
+{
+	struct event_reader *reader = recorded_file_open(c->from);
+	int code;
+
+	if (!reader)
+		return EXIT_CANNOT;
+	code = show_file(c, view, event_reader_source(reader));
+	event_reader_free(reader);
+	return code;
+}
+
+static int run(const void *config)
+{
+	const struct conns_config *c = config;
+	struct conns_options options = {
+		.by = c->by, .sort = c->sort, .problems_only = c->problems_only, .all = c->all,
+		.follows = c->follow,
+	};
+	const struct conns_view_config shown = {
+		.common = &c->common, .options = &options, .count = c->count,
+	};
+	struct conns_view view;
+	int code = EXIT_CANNOT;
+
+	common_begin(&c->common);
+	if (c->follow && parse_u64(c->follow, &options.follow)) {
+		log_error("conns: --follow takes a connection's cookie, a whole number, not '%s'",
+			  c->follow);
+		return EXIT_USAGE;
+	}
+	if (!conns_view_open(&view, &shown))
+		code = conns_from(c, &view);
+	conns_view_release(&view);
+	return code;
+}
+
+const struct command cmd_conns = {
+	.name = "conns",
+	.summary = "show what limits each TCP connection",
+	.options = conns_options,
+	.config_size = sizeof(struct conns_config),
+	.run = run,
+};
