@@ -78,19 +78,20 @@ static __always_inline enum conn_doing doing(struct sock *sk, struct tcp_sock *t
 	return held_back(sk, tp, k, unsent, now);
 }
 
-/* Our own window is shut, as the application doesn't read. */
-static __always_inline bool is_unread(struct tcp_sock *tp)
+/* Three quarters of the receive buffer hold what the application has not read. */
+static __always_inline bool is_unread(struct sock *sk, struct tcp_sock *tp)
 {
-	__s32 room = tp->rcv_wup + tp->rcv_wnd - tp->rcv_nxt;
+	__u32 size = sk->sk_rcvbuf;
 
-	return tp->rcv_nxt != tp->copied_seq && room < (__s32)(2 * tp->mss_cache);
+	return tp->rcv_nxt != tp->copied_seq &&
+	       (__u32)sk->sk_backlog.rmem_alloc.counter >= size - size / 4;
 }
 
 static __always_inline void sample(struct sock *sk, struct tcp_sock *tp, struct conn_kept *k,
 				   __u64 now)
 {
 	enum conn_doing what = doing(sk, tp, k, now);
-	bool shut = !tp->snd_wnd, unread = is_unread(tp);
+	bool shut = !tp->snd_wnd, unread = is_unread(sk, tp);
 
 	progress(tp, k, now);
 	k->sampled[what & (CONN_STATES - 1)]++;

@@ -5,12 +5,20 @@
 
 #include "base/log.h"
 #include "base/parse.h"
+#include "clock/clock.h"
 #include "cmd/cmd.h"
+#include "cmd/conns_live.h"
 #include "cmd/conns_view.h"
 #include "cmd/recorded_file.h"
+#include "cmd/recording.h"
 
 struct conns_config {
+	uint64_t interval_ns;
 	uint64_t count;
+	uint64_t duration_ns;
+	const char *budget;
+	const char *record;
+	uint64_t size_limit;
 	uint32_t by;
 	uint32_t sort;
 	bool problems_only;
@@ -38,8 +46,17 @@ static const struct opt_choice sort_choices[] = {
 };
 
 static const struct opt conns_options[] = {
+	OPT_DURATION(struct conns_config, interval_ns, .name = "interval", .letter = 'n',
+		     .def = "500ms", .min = 50 * NS_PER_MS, .max = NS_PER_DAY,
+		     .help = "Time between two tables; a recording keeps the intervals it has"),
 	OPT_U64(struct conns_config, count, .name = "count", .letter = 'c', .min = 1,
-		.help = "End after this many intervals"),
+		.help = "End after this many intervals; without it, run until stopped"),
+	OPT_DURATION(struct conns_config, duration_ns, .name = "for", .min = 50 * NS_PER_MS,
+		     .excludes = "from", .help = "How long; without it, until stopped"),
+	OPT_STRING(struct conns_config, budget, .name = "cpu-budget", .metavar = "LOW..HIGH",
+		   .def = "1%..3%", .excludes = "from",
+		   .help = "CPU time that hostlat itself may take, of one core: more samples "
+			   "below LOW, fewer above HIGH"),
 	OPT_CHOICE(struct conns_config, by, .name = "by", .choices = by_choices,
 		   .help = "Add connections up by what they have in common"),
 	OPT_CHOICE(struct conns_config, sort, .name = "sort", .def = "worst",
@@ -50,7 +67,12 @@ static const struct opt conns_options[] = {
 		 .help = "List all connections as text, not only a screen of problems"),
 	OPT_STRING(struct conns_config, follow, .name = "follow", .metavar = "COOKIE",
 		   .excludes = "by", .help = "Show one connection, interval by interval"),
-	OPT_STRING(struct conns_config, from, .name = "from", .file = true, .required = true,
+	OPT_STRING(struct conns_config, record, .name = "record", .file = true, .excludes = "from",
+		   .help = "Keep the run in FILE as well, for --from"),
+	OPT_SIZE(struct conns_config, size_limit, .name = "size-limit", .min = 64 << 10,
+		 .excludes = "from",
+		 .help = "The recording grows no larger, and ends when an interval doesn't fit"),
+	OPT_STRING(struct conns_config, from, .name = "from", .file = true,
 		   .help = "Show a recorded run (- is standard input); needs no privileges"),
 	OPTIONS_COMMON(struct conns_config, common),
 	OPT_END,
@@ -89,6 +111,41 @@ static int conns_from(const struct conns_config *c, struct conns_view *view)
 	return code;
 }
 
+/* "1%..3%", or one number: it is the upper one. */
+static bool budget_of(const char *text, double *low, double *high)
+{
+	const char *dots = strstr(text, "..");
+	char first[32];
+
+	*low = 0;
+	if (dots && (size_t)(dots - text) < sizeof(first)) {
+		memcpy(first, text, (size_t)(dots - text));
+		first[dots - text] = '\0';
+		if (parse_percent(first, low))
+			return false;
+		text = dots + 2;
+	}
+	return !parse_percent(text, high) && *low >= 0 && *high > *low && *high <= 1;
+}
+
+static int conns_live(const struct conns_config *c, struct conns_view *view)
+{
+	struct conns_live_config live = {
+		.interval_ns = c->interval_ns, .duration_ns = c->duration_ns, .record = c->record,
+		.size_limit = c->size_limit, .result_fd = view->out.fd, .take = conns_view_take,
+		.ctx = view, .seed = clock_mono_ns(clock_system()),
+	};
+	int record_error, code;
+
+	if (!budget_of(c->budget, &live.low, &live.high)) {
+		log_error("--cpu-budget takes two shares of one core, such as 1%%..3%%, not '%s'",
+			  c->budget);
+		return EXIT_USAGE;
+	}
+	code = conns_live_run(&live, &record_error);
+	return code ? code : conns_view_close(view, NULL, record_error);
+}
+
 static int run(const void *config)
 {
 	const struct conns_config *c = config;
@@ -108,8 +165,10 @@ static int run(const void *config)
 			  c->follow);
 		return EXIT_USAGE;
 	}
+	if (!recording_is_apart(c->record, c->common.output))
+		return EXIT_USAGE;
 	if (!conns_view_open(&view, &shown))
-		code = conns_from(c, &view);
+		code = c->from ? conns_from(c, &view) : conns_live(c, &view);
 	conns_view_release(&view);
 	return code;
 }
