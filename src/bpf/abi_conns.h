@@ -135,7 +135,7 @@ struct conn_pass {
 	__u64 sampled;
 	__u64 quota;            /* it pauses after so many */
 	__u32 sample;           /* classify each, and count it */
-	__u32 tell;             /* tell those that have changed; 2: all */
+	__u32 tell;             /* tell those that have changed */
 	__u32 level;            /* only those of this level; LEVELS: of all */
 	__u32 follow;           /* follow new ones: the first pass over iter/tcp; 2: stop it */
 };

@@ -106,16 +106,14 @@ static __always_inline void warm_up(struct sock *sk, struct conn_kept *k)
 		moves(k, LEVEL_WARM);
 }
 
+/*
+ * It becomes hot when it is read next: a rate that changed within an interval by what was sampled
+ * in it would make the interval's shares wrong.
+ */
 static __always_inline void heat(struct sock *sk, struct conn_kept *k, __u64 now)
 {
 	k->problem = now;
-	if (k->level == LEVEL_HOT)
-		return;
-	if (!bpf_sk_storage_get(&hot, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE))
-		return;
-	if (k->level == LEVEL_WARM)
-		bpf_sk_storage_delete(&warm, sk);
-	moves(k, LEVEL_HOT);
+	warm_up(sk, k);
 }
 
 /* ---- what goes on ---- */

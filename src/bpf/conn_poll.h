@@ -39,13 +39,23 @@ static __always_inline bool buffer_is_full(struct sock *sk)
 	return (__u32)sk->sk_wmem_queued >= size - size / 3;
 }
 
+/* Nothing else keeps the writer from going on. */
+static __always_inline bool lacks_buffer(struct sock *sk, struct tcp_sock *tp, __u32 unsent,
+					 __u32 flight)
+{
+	return buffer_is_full(sk) && unsent < UNSENT_MAX && flight < tp->snd_cwnd &&
+	       (unsent < tp->mss_cache || !BPF_CORE_READ_BITFIELD(tp, is_cwnd_limited));
+}
+
 static __always_inline enum conn_doing held_back(struct sock *sk, struct tcp_sock *tp,
 						struct conn_kept *k, __u32 unsent, __u64 now)
 {
 	__u32 nonagle = BPF_CORE_READ_BITFIELD(tp, nonagle), srtt = tp->srtt_us >> 3;
 	__u64 sent;
 
-	if (unsent >= tp->mss_cache || !tp->packets_out || nonagle & NAGLE_OFF)
+	if (unsent >= tp->mss_cache) /* also if it waits for the window to have room for more */
+		return CONN_AT_CWND;
+	if (!tp->packets_out || nonagle & NAGLE_OFF)
 		return sk->sk_pacing_status != SK_PACING_NONE ? CONN_AT_CWND : CONN_AT_FLIGHT;
 	if (srtt > tp->rtt_min.s[0].v && tp->rtt_min.s[0].v)
 		srtt = tp->rtt_min.s[0].v; /* delayed ACKs have made it longer */
@@ -69,7 +79,7 @@ static __always_inline enum conn_doing doing(struct sock *sk, struct tcp_sock *t
 		return CONN_AT_RECOVERY;
 	if (unsent && window_is_shut(tp, unsent))
 		return CONN_AT_WINDOW;
-	if (buffer_is_full(sk) && unsent < UNSENT_MAX && flight < tp->snd_cwnd)
+	if (lacks_buffer(sk, tp, unsent, flight))
 		return CONN_AT_SEND_BUFFER;
 	if (!unsent)
 		return CONN_AT_FLIGHT;

@@ -107,6 +107,7 @@ static __always_inline void received(struct sock *sk, int ret)
 	k->recv_bytes += ret;
 	k->recv_sizes[size_bucket(ret) & (CONN_SIZES - 1)]++;
 	k->flags &= ~KEPT_SMALL;
+	warm_up(sk, k);
 }
 
 /* ---- losses ---- */

@@ -175,19 +175,27 @@ int BPF_PROG(conn_timer, struct timer_list *timer)
 
 /* ---- passes ---- */
 
-/* Cools what has been without a problem or without data for long. */
-static __always_inline void cool(struct sock *sk, struct tcp_sock *tp, struct conn_kept *k,
-				 __u64 now)
+/* To another level: by when it last had a problem, or data. */
+static __always_inline void settle(struct sock *sk, struct tcp_sock *tp, struct conn_kept *k,
+				   __u64 now)
 {
-	__u64 last = k->last_send > k->una_time ? k->last_send : k->una_time;
+	bool active = tp->packets_out || k->changes != k->told ||
+		      now < k->last_send + rest_ns || now < k->una_time + rest_ns;
 
+	if (is_unread(sk, tp)) /* who doesn't read makes no calls that would tell */
+		heat(sk, k, now);
 	if (k->level == LEVEL_HOT && now > k->problem + cool_ns) {
 		moves(k, LEVEL_REST);
 		warm_up(sk, k);
 		bpf_sk_storage_delete(&hot, sk);
-	} else if (k->level == LEVEL_WARM && !tp->packets_out && now > last + rest_ns) {
-		moves(k, LEVEL_REST);
+	} else if (k->level == LEVEL_WARM && k->problem && now < k->problem + cool_ns) {
+		if (!bpf_sk_storage_get(&hot, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE))
+			return;
 		bpf_sk_storage_delete(&warm, sk);
+		moves(k, LEVEL_HOT);
+	} else if (k->level == LEVEL_WARM && !active) {
+		bpf_sk_storage_delete(&warm, sk);
+		moves(k, LEVEL_REST);
 	}
 }
 
@@ -207,11 +215,9 @@ static __always_inline void visit(struct bpf_iter_meta *meta, struct sock *sk,
 		sample(sk, tp, k, now);
 	if (!pass.tell)
 		return;
-	if (pass.tell == 2 || k->changes != k->told) {
-		if (tell(sk, tp, k, now, false))
-			pass.told++;
-	}
-	cool(sk, tp, k, now);
+	settle(sk, tp, k, now);
+	if (k->changes != k->told && tell(sk, tp, k, now, false))
+		pass.told++;
 	/* One byte of output ends this read(): user space then empties the ring and goes on. */
 	if (pass.members == pass.quota ||
 	    CONN_RING - bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) < RING_SPARE)

@@ -118,15 +118,16 @@ static int sample(struct live *l, unsigned int n)
 	return err;
 }
 
-/* Those with problems first. */
-static int read_records(struct live *l)
+/* Those with problems first; the last time, all. */
+static int read_records(struct live *l, bool last)
 {
 	uint64_t members[LEVELS];
 	struct conns_pass pass;
 	int err = 0;
 
 	for (unsigned int i = 0; i < BUDGET_LEVELS && !err; i++) {
-		err = conns_probe_read(l->probe, levels[i], l->budget.rates.reads[i], &pass);
+		err = conns_probe_read(l->probe, levels[i],
+				       last ? UINT64_MAX : l->budget.rates.reads[i], &pass);
 		l->spent.read_ns[i] += pass.cpu_ns;
 		l->spent.reads[i] += pass.members;
 	}
@@ -172,7 +173,7 @@ static int close_interval(struct live *l, bool last)
 	struct event_interval it = { .seq = l->seq++, .from_ns = l->began };
 	uint64_t cpu, push_ns;
 	bool exact;
-	int err = read_records(l);
+	int err = read_records(l, last);
 
 	it.to_ns = now_ns();
 	cpu = own_cpu_ns();
@@ -199,6 +200,8 @@ static int close_interval(struct live *l, bool last)
 	recording_flush(&l->recording);
 	budget_close(&l->budget, &l->spent, &l->rng, it.to_ns);
 	conns_probe_thin(l->probe, l->budget.rates.thin_one_in);
+	for (int i = 0; i < BUDGET_LEVELS; i++)
+		conns_probe_aim(l->probe, levels[i], l->budget.rates.hz[i]);
 	l->began = it.to_ns;
 	l->cpu_before = cpu;
 	l->spent = (struct budget_spent){ 0 };

@@ -514,6 +514,11 @@ void conns_probe_free(struct conns_probe *p)
 	free(p);
 }
 
+void conns_probe_aim(struct conns_probe *p, enum conn_level level, double hz)
+{
+	p->told.hz[level] = hz;
+}
+
 void conns_probe_members(const struct conns_probe *p, uint64_t members[LEVELS])
 {
 	for (int i = 0; i < LEVELS; i++) {

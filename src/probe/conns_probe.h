@@ -68,6 +68,9 @@ int conns_probe_read(struct conns_probe *probe, enum conn_level level, uint64_t 
  */
 bool conns_probe_block(struct conns_probe *probe, struct event_block *block);
 
+/* Samples per second that are aimed at from now on: what EV_CONN says of it. */
+void conns_probe_aim(struct conns_probe *probe, enum conn_level level, double hz);
+
 /* Connections of each level. */
 void conns_probe_members(const struct conns_probe *probe, uint64_t members[LEVELS]);
 

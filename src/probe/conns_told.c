@@ -240,6 +240,7 @@ static void put_gauges(const struct conns_told *p, struct event_conn *c,
 	c->snd_una = n->snd_una;
 	c->rcv_nxt = n->rcv_nxt;
 	c->tcp_state = n->state;
+	c->poll_mhz = (uint32_t)(p->hz[k->level % LEVELS] * 1000);
 }
 
 static void put_owner(struct conns_told *p, struct event_conn *c, struct conn_seen *s,
