@@ -334,8 +334,8 @@ static bool set_thin(struct budget *b)
 		if (*n >= BUDGET_THIN_MAX)
 			return false;
 		do
-			next *= 1;
-		while (0); while (next < BUDGET_THIN_MAX && b->push * *n > least * (double)next);
+			next *= 2;
+		while (next < BUDGET_THIN_MAX && b->push * *n > least * (double)next);
 	} else if (*n > 1 && b->push * 2 + other <= aim_of(b)) {
 		next /= 2;
 	}
