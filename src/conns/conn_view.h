@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a filter can ask about a connection. */
+#ifndef HOSTLAT_CONNS_CONN_VIEW_H
+#define HOSTLAT_CONNS_CONN_VIEW_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum conn_text {
+	CONN_TEXT_APP,
+	CONN_TEXT_COMM,
+	CONN_TEXT_CGROUP,
+	CONN_TEXT_UNIT,
+	CONN_TEXT_NETNS,
+	CONN_TEXT_CONTROL,	/* congestion control */
+	CONN_TEXTS,
+};
+
+enum conn_number {
+	CONN_NUMBER_PID,
+	CONN_NUMBER_RTT,	/* ns; smoothed, smallest */
+	CONN_NUMBER_MIN_RTT,
+	CONN_NUMBER_RETRANS,	/* segments retransmitted, of any kind */
+	CONN_NUMBER_FAST,	/* in fast recovery */
+	CONN_NUMBER_TIMEOUTS,
+	CONN_NUMBER_PROBES,	/* tail-loss probes */
+	CONN_NUMBER_SPURIOUS,
+	CONN_NUMBER_STALL,	/* ns */
+	CONN_NUMBER_DELACKS,	/* the peer's */
+	CONN_NUMBER_SENT,	/* bytes */
+	CONN_NUMBER_RECEIVED,
+	CONN_NUMBER_UNSENT,
+	CONN_NUMBER_UNACKED,
+	CONN_NUMBER_SNDBUF,
+	CONN_NUMBER_RCVBUF,
+	CONN_NUMBER_CWND,	/* segments */
+	CONN_NUMBER_MSS,
+	CONN_NUMBER_AGE,	/* ns */
+	/* Shares of time, in millionths. */
+	CONN_NUMBER_SENDER_APP,
+	CONN_NUMBER_SEND_BUFFER,
+	CONN_NUMBER_CONGESTION,
+	CONN_NUMBER_RECEIVER_WINDOW,
+	CONN_NUMBER_DELAYED_ACK,
+	CONN_NUMBERS,
+};
+
+/* A connection, as filters see it. Zeroed: nothing is known. */
+struct conn_view {
+	uint8_t family;		/* AF_INET, AF_INET6; 0: no addresses and ports */
+	uint8_t tcp_state;	/* as in include/net/tcp_states.h; 0: unknown */
+	uint8_t local[16];	/* as in struct event_flow; IPv4 on an IPv6 socket is IPv4 */
+	uint8_t remote[16];
+	uint16_t local_port;	/* host order */
+	uint16_t remote_port;
+	const char *text[CONN_TEXTS]; /* NULL: unknown; borrowed */
+	const char *const *classes; /* what limits it, all that hold; NULL: unknown */
+	size_t n_classes;
+	uint64_t known;		/* bit i: number[i] is known */
+	uint64_t number[CONN_NUMBERS];
+};
+
+#endif

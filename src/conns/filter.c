@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "conns/filter.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bug.h"
+#include "conns/filter_term.h"
+
+#define SHOWN_MAX 40 /* letters of a word in a message */
+/* A term each, what joins it to those before, and nots: at most so deep on each of them. */
+#define NODES_MAX (FILTER_TERMS_MAX * 2 + FILTER_LENGTH_MAX)
+#define SPECIAL "()=!<>&|\"'"
+#define SPACE " \t\n\r"
+
+enum node_kind { NODE_TERM, NODE_NOT, NODE_AND, NODE_OR };
+
+/* Children come before their parents. */
+struct node {
+	enum node_kind kind;
+	uint16_t left, right; /* NODE_TERM: `left` is the term's number; NODE_NOT has no right */
+};
+
+struct filter {
+	struct filter_term terms[FILTER_TERMS_MAX];
+	struct node *nodes;
+	size_t n_terms, n_nodes;
+};
+
+enum token_kind { TOKEN_END, TOKEN_WORD, TOKEN_TEXT, TOKEN_OP, TOKEN_OPEN, TOKEN_CLOSE, TOKEN_NOT,
+		  TOKEN_AND, TOKEN_OR, TOKEN_BROKEN };
+
+struct parser {
+	const char *text, *at; /* `at` is behind the token */
+	const char *from;      /* where the token begins */
+	enum token_kind token;
+	char word[FILTER_LENGTH_MAX + 1]; /* TOKEN_WORD, _TEXT and _OP */
+	struct filter *filter;
+	struct strbuf *why;
+	unsigned depth;
+};
+
+/* -- tokens ---------------------------------------------------------------------------------- */
+
+static void read_quoted(struct parser *p)
+{
+	char quote = *p->at++, *to = p->word;
+
+	for (; *p->at && *p->at != quote; p->at++) {
+		if (*p->at == '\\' && p->at[1])
+			p->at++;
+		*to++ = *p->at;
+	}
+	*to = '\0';
+	p->token = *p->at ? TOKEN_TEXT : TOKEN_BROKEN;
+	p->at += *p->at != '\0';
+}
+
+/* "==", "&&", "!=" and the like, or one letter of them. */
+static void read_sign(struct parser *p)
+{
+	static const char *const twice[] = { "==", "!=", "<=", ">=", "&&", "||" };
+	size_t size = 1;
+
+	for (size_t i = 0; i < ARRAY_LEN(twice); i++)
+		size = strncmp(p->at, twice[i], 2) == 0 ? 2 : size;
+	memcpy(p->word, p->at, size);
+	p->word[size] = '\0';
+	p->at += size;
+}
+
+static enum token_kind word_kind(const char *word)
+{
+	static const struct {
+		const char *word;
+		enum token_kind kind;
+	} words[] = {
+		{ "and", TOKEN_AND }, { "&", TOKEN_AND }, { "&&", TOKEN_AND },
+		{ "or", TOKEN_OR }, { "|", TOKEN_OR }, { "||", TOKEN_OR },
+		{ "not", TOKEN_NOT }, { "!", TOKEN_NOT }, { "(", TOKEN_OPEN },
+		{ ")", TOKEN_CLOSE },
+	};
+	enum filter_op op;
+
+	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
+		if (strcmp(words[i].word, word) == 0)
+			return words[i].kind;
+	}
+	return filter_op_find(word, &op) ? TOKEN_OP : TOKEN_WORD;
+}
+
+static void next(struct parser *p)
+{
+	size_t size;
+
+	p->at += strspn(p->at, SPACE);
+	p->from = p->at;
+	if (!*p->at) {
+		p->token = TOKEN_END;
+		p->word[0] = '\0';
+		return;
+	}
+	if (*p->at == '"' || *p->at == '\'') {
+		read_quoted(p);
+		return;
+	}
+	if (strchr(SPECIAL, *p->at)) {
+		read_sign(p);
+	} else {
+		size = strcspn(p->at, SPECIAL SPACE);
+		memcpy(p->word, p->at, size);
+		p->word[size] = '\0';
+		p->at += size;
+	}
+	p->token = word_kind(p->word);
+}
+
+/* -- sentences ------------------------------------------------------------------------------- */
+
+static int expected(struct parser *p, const char *what)
+{
+	int size = (int)(p->at - p->from);
+
+	strbuf_printf(p->why, "letter %zu: ", (size_t)(p->from - p->text) + 1);
+	if (p->token == TOKEN_END)
+		strbuf_printf(p->why, "the filter ends, expected %s", what);
+	else if (p->token == TOKEN_BROKEN)
+		strbuf_printf(p->why, "no %c closes this text", *p->from);
+	else
+		strbuf_printf(p->why, "'%.*s%s', expected %s", size > SHOWN_MAX ? SHOWN_MAX : size,
+			      p->from, size > SHOWN_MAX ? "..." : "", what);
+	return -EINVAL;
+}
+
+static int too_much(struct parser *p, const char *what, unsigned most)
+{
+	strbuf_printf(p->why, "letter %zu: more than %u %s",
+		      (size_t)(p->from - p->text) + 1, most, what);
+	return -E2BIG;
+}
+
+static int no_field(struct parser *p)
+{
+	const char *near = NULL;
+
+	if (p->token == TOKEN_WORD)
+		filter_field_find(p->word, &near);
+	expected(p, "a field (src, dport, state, app, class, rtt, ...), 'not' or '('");
+	if (near)
+		strbuf_printf(p->why, "; did you mean %s?", near);
+	return -EINVAL;
+}
+
+/* -- parsing --------------------------------------------------------------------------------- */
+
+static uint16_t add_node(struct parser *p, enum node_kind kind, uint16_t left, uint16_t right)
+{
+	struct filter *f = p->filter;
+
+	BUG_ON(f->n_nodes == NODES_MAX);
+	f->nodes[f->n_nodes] = (struct node){ kind, left, right };
+	return (uint16_t)f->n_nodes++;
+}
+
+static int parse_term(struct parser *p, uint16_t *out)
+{
+	struct filter *f = p->filter;
+	struct filter_term *term;
+	const char *unused;
+	int err;
+
+	if (f->n_terms == FILTER_TERMS_MAX)
+		return too_much(p, "comparisons", FILTER_TERMS_MAX);
+	term = &f->terms[f->n_terms];
+	term->field = p->token == TOKEN_WORD ? filter_field_find(p->word, &unused) : NULL;
+	if (!term->field)
+		return no_field(p);
+	next(p);
+	term->op = FILTER_EQ;
+	if (p->token == TOKEN_OP) {
+		filter_op_find(p->word, &term->op);
+		if (!filter_field_takes(term->field, term->op))
+			return expected(p, "= or !=");
+		next(p);
+	}
+	if (p->token != TOKEN_WORD && p->token != TOKEN_TEXT)
+		return expected(p, filter_field_wants(term->field));
+	err = filter_term_parse(term, p->word);
+	if (err == -EINVAL)
+		return expected(p, filter_field_wants(term->field));
+	if (err)
+		return err;
+	*out = add_node(p, NODE_TERM, (uint16_t)f->n_terms++, 0);
+	next(p);
+	return 0;
+}
+
+static int parse_or(struct parser *p, uint16_t *out);
+
+static int parse_unary(struct parser *p, uint16_t *out)
+{
+	bool not = p->token == TOKEN_NOT;
+	int err;
+
+	if (!not && p->token != TOKEN_OPEN)
+		return parse_term(p, out);
+	if (++p->depth > FILTER_DEPTH_MAX)
+		return too_much(p, "parentheses and nots in each other", FILTER_DEPTH_MAX);
+	next(p);
+	err = not ? parse_unary(p, out) : parse_or(p, out);
+	if (!err && not) {
+		*out = add_node(p, NODE_NOT, *out, 0);
+	} else if (!err) {
+		if (p->token != TOKEN_CLOSE)
+			return expected(p, "')', 'and' or 'or'");
+		next(p);
+	}
+	p->depth--;
+	return err;
+}
+
+static int parse_and(struct parser *p, uint16_t *out)
+{
+	uint16_t right;
+	int err = parse_unary(p, out);
+
+	while (!err && p->token != TOKEN_END && p->token != TOKEN_OR && p->token != TOKEN_CLOSE) {
+		if (p->token == TOKEN_AND)
+			next(p);
+		err = parse_unary(p, &right);
+		if (!err)
+			*out = add_node(p, NODE_AND, *out, right);
+	}
+	return err;
+}
+
+static int parse_or(struct parser *p, uint16_t *out)
+{
+	uint16_t right;
+	int err = parse_and(p, out);
+
+	while (!err && p->token == TOKEN_OR) {
+		next(p);
+		err = parse_and(p, &right);
+		if (!err)
+			*out = add_node(p, NODE_OR, *out, right);
+	}
+	return err;
+}
+
+static int parse_all(struct parser *p)
+{
+	uint16_t root;
+	int err;
+
+	next(p);
+	if (p->token == TOKEN_END)
+		return 0;
+	err = parse_or(p, &root);
+	if (!err && p->token != TOKEN_END)
+		return expected(p, "'and', 'or' or the end");
+	return err;
+}
+
+int filter_parse(const char *text, struct filter **out, struct strbuf *why)
+{
+	struct parser *p;
+	int err;
+
+	if (strnlen(text, FILTER_LENGTH_MAX + 1) > FILTER_LENGTH_MAX) {
+		strbuf_printf(why, "a filter has at most %u letters", FILTER_LENGTH_MAX);
+		return -E2BIG;
+	}
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		return -ENOMEM;
+	p->text = p->at = text;
+	p->why = why;
+	p->filter = calloc(1, sizeof(*p->filter));
+	if (p->filter)
+		p->filter->nodes = calloc(NODES_MAX, sizeof(*p->filter->nodes));
+	err = p->filter && p->filter->nodes ? parse_all(p) : -ENOMEM;
+	if (err)
+		filter_free(p->filter);
+	else
+		*out = p->filter;
+	free(p);
+	return err;
+}
+
+void filter_free(struct filter *filter)
+{
+	if (!filter)
+		return;
+	for (size_t i = 0; i < FILTER_TERMS_MAX; i++)
+		filter_term_release(&filter->terms[i]);
+	free(filter->nodes);
+	free(filter);
+}
+
+/* -- use ------------------------------------------------------------------------------------- */
+
+bool filter_match(const struct filter *filter, const struct conn_view *view)
+{
+	uint8_t truth[NODES_MAX];
+
+	if (!filter->n_nodes)
+		return true;
+	for (size_t i = 0; i < filter->n_nodes; i++) {
+		const struct node *node = &filter->nodes[i];
+		uint8_t a, b;
+
+		if (node->kind == NODE_TERM) {
+			truth[i] = filter_term_judge(&filter->terms[node->left], view);
+			continue;
+		}
+		a = truth[node->left];
+		b = node->kind == NODE_NOT ? 0 : truth[node->right];
+		if (node->kind == NODE_NOT)
+			truth[i] = FILTER_TRUE - a;
+		else if (node->kind == NODE_AND)
+			truth[i] = a < b ? a : b;
+		else
+			truth[i] = a > b ? a : b;
+	}
+	return truth[filter->n_nodes - 1] == FILTER_TRUE;
+}
+
+static void print(const struct filter *filter, size_t i, struct strbuf *out);
+
+static void print_child(const struct filter *filter, size_t i, bool parentheses,
+			struct strbuf *out)
+{
+	strbuf_puts(out, parentheses ? "( " : "");
+	print(filter, i, out);
+	strbuf_puts(out, parentheses ? " )" : "");
+}
+
+/* As deep as the text had parentheses and nots, and as long as it had terms. */
+static void print(const struct filter *filter, size_t i, struct strbuf *out)
+{
+	const struct node *node = &filter->nodes[i];
+	const struct node *left = &filter->nodes[node->left], *right = &filter->nodes[node->right];
+
+	switch (node->kind) {
+	case NODE_TERM:
+		filter_term_print(&filter->terms[node->left], out);
+		break;
+	case NODE_NOT:
+		strbuf_puts(out, "not ");
+		print_child(filter, node->left, left->kind > NODE_NOT, out);
+		break;
+	case NODE_AND:
+		print_child(filter, node->left, left->kind == NODE_OR, out);
+		strbuf_puts(out, " and ");
+		print_child(filter, node->right, right->kind >= NODE_AND, out);
+		break;
+	case NODE_OR:
+		print_child(filter, node->left, false, out);
+		strbuf_puts(out, " or ");
+		print_child(filter, node->right, right->kind == NODE_OR, out);
+		break;
+	}
+}
+
+void filter_print(const struct filter *filter, struct strbuf *out)
+{
+	if (filter->n_nodes)
+		print(filter, filter->n_nodes - 1, out);
+}
+
+void filter_fields(struct strbuf *out)
+{
+	filter_term_fields(out);
+}

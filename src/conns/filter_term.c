@@ -1,0 +1,494 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "conns/filter_term.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netdb.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/bug.h"
+#include "base/nearest.h"
+#include "base/parse.h"
+
+#define PORT_TEXT_MAX 64
+#define ADDRESS_TEXT_MAX (INET6_ADDRSTRLEN + 8)
+#define SERVICE_BUF 2048
+#define MILLION 1000000
+#define V4_BITS 32
+#define V6_BITS 128
+
+enum kind {
+	KIND_ADDRESS, KIND_PORT, KIND_STATE, KIND_CLASS, KIND_TEXT, KIND_COUNT, KIND_TIME,
+	KIND_SIZE, KIND_SHARE, KINDS,
+};
+
+struct filter_field {
+	const char *name;
+	enum kind kind;
+	unsigned index; /* KIND_ADDRESS and _PORT: 1 is remote */
+};
+
+static const struct filter_field fields[] = {
+	{ "src", KIND_ADDRESS, 0 }, { "dst", KIND_ADDRESS, 1 },
+	{ "sport", KIND_PORT, 0 }, { "dport", KIND_PORT, 1 },
+	{ "state", KIND_STATE, 0 }, { "class", KIND_CLASS, 0 },
+	{ "app", KIND_TEXT, CONN_TEXT_APP }, { "comm", KIND_TEXT, CONN_TEXT_COMM },
+	{ "cgroup", KIND_TEXT, CONN_TEXT_CGROUP }, { "unit", KIND_TEXT, CONN_TEXT_UNIT },
+	{ "netns", KIND_TEXT, CONN_TEXT_NETNS },
+	{ "congestion-control", KIND_TEXT, CONN_TEXT_CONTROL },
+	{ "pid", KIND_COUNT, CONN_NUMBER_PID }, { "rtt", KIND_TIME, CONN_NUMBER_RTT },
+	{ "min-rtt", KIND_TIME, CONN_NUMBER_MIN_RTT },
+	{ "retrans", KIND_COUNT, CONN_NUMBER_RETRANS },
+	{ "fast-retransmits", KIND_COUNT, CONN_NUMBER_FAST },
+	{ "timeouts", KIND_COUNT, CONN_NUMBER_TIMEOUTS },
+	{ "tail-loss-probes", KIND_COUNT, CONN_NUMBER_PROBES },
+	{ "spurious", KIND_COUNT, CONN_NUMBER_SPURIOUS },
+	{ "stall", KIND_TIME, CONN_NUMBER_STALL },
+	{ "delayed-acks", KIND_COUNT, CONN_NUMBER_DELACKS },
+	{ "sent", KIND_SIZE, CONN_NUMBER_SENT }, { "received", KIND_SIZE, CONN_NUMBER_RECEIVED },
+	{ "unsent", KIND_SIZE, CONN_NUMBER_UNSENT },
+	{ "unacked", KIND_SIZE, CONN_NUMBER_UNACKED },
+	{ "sndbuf", KIND_SIZE, CONN_NUMBER_SNDBUF }, { "rcvbuf", KIND_SIZE, CONN_NUMBER_RCVBUF },
+	{ "cwnd", KIND_COUNT, CONN_NUMBER_CWND }, { "mss", KIND_COUNT, CONN_NUMBER_MSS },
+	{ "age", KIND_TIME, CONN_NUMBER_AGE },
+	{ "sender-app", KIND_SHARE, CONN_NUMBER_SENDER_APP },
+	{ "send-buffer", KIND_SHARE, CONN_NUMBER_SEND_BUFFER },
+	{ "congestion", KIND_SHARE, CONN_NUMBER_CONGESTION },
+	{ "receiver-window", KIND_SHARE, CONN_NUMBER_RECEIVER_WINDOW },
+	{ "delayed-ack", KIND_SHARE, CONN_NUMBER_DELAYED_ACK },
+};
+
+static const char *const wants[KINDS] = {
+	[KIND_ADDRESS] = "an address, with /PREFIX and :PORT if wanted, IPv6 in brackets "
+			 "(10.0.0.0/8, 10.1.2.3:80, [2001:db8::]/32, :443)",
+	[KIND_PORT] = "a port, 0 to 65535 or a service's name (:443, https)",
+	[KIND_STATE] = "a state (established, close-wait, ...) or connected, synchronized, "
+		       "bucket, big, all",
+	[KIND_CLASS] = "a class (send-buffer, timeout, ...)",
+	[KIND_TEXT] = "a text",
+	[KIND_COUNT] = PARSE_U64_TAKES,
+	[KIND_TIME] = PARSE_DURATION_TAKES,
+	[KIND_SIZE] = PARSE_SIZE_TAKES,
+	[KIND_SHARE] = PARSE_FRACTION_TAKES,
+};
+
+/* The first name is what is printed. */
+static const char *const ops[FILTER_OPS][3] = {
+	[FILTER_EQ] = { "=", "==", "eq" }, [FILTER_NE] = { "!=", "ne", "neq" },
+	[FILTER_LT] = { "<", "lt", "lt" }, [FILTER_LE] = { "<=", "le", "leq" },
+	[FILTER_GT] = { ">", "gt", "gt" }, [FILTER_GE] = { ">=", "ge", "geq" },
+};
+
+/* By number of the state. */
+static const char *const states[] = {
+	NULL, "established", "syn-sent", "syn-recv", "fin-wait-1", "fin-wait-2", "time-wait",
+	"closed", "close-wait", "last-ack", "listening", "closing",
+};
+
+#define STATE(n) (1U << (n))
+#define STATES_ALL (STATE(12) - STATE(1))
+#define STATES_CONNECTED (STATES_ALL & ~(STATE(7) | STATE(10)))
+#define STATES_BUCKET (STATE(3) | STATE(6))
+
+static const struct {
+	const char *name;
+	uint32_t states;
+} groups[] = {
+	{ "all", STATES_ALL },
+	{ "connected", STATES_CONNECTED },
+	{ "synchronized", STATES_CONNECTED & ~STATE(2) },
+	{ "bucket", STATES_BUCKET },
+	{ "big", STATES_ALL & ~STATES_BUCKET },
+	{ "listen", STATE(10) },
+	{ "close", STATE(7) },
+	{ "syn-received", STATE(3) },
+};
+
+/* -- words ----------------------------------------------------------------------------------- */
+
+const struct filter_field *filter_field_find(const char *name, const char **near)
+{
+	struct nearest nearest;
+
+	nearest_init(&nearest, name);
+	for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
+		if (strcmp(fields[i].name, name) == 0)
+			return &fields[i];
+		nearest_offer(&nearest, fields[i].name);
+	}
+	*near = nearest.best;
+	return NULL;
+}
+
+bool filter_op_find(const char *word, enum filter_op *op)
+{
+	for (int i = 0; i < FILTER_OPS; i++) {
+		for (size_t j = 0; j < ARRAY_LEN(ops[i]); j++) {
+			if (strcmp(ops[i][j], word) == 0) {
+				*op = (enum filter_op)i;
+				return true;
+			}
+		}
+	}
+	return false;
+}
+
+bool filter_field_takes(const struct filter_field *field, enum filter_op op)
+{
+	return op <= FILTER_NE || field->kind == KIND_PORT || field->kind >= KIND_COUNT;
+}
+
+const char *filter_field_wants(const struct filter_field *field)
+{
+	return wants[field->kind];
+}
+
+const char *filter_field_name(const struct filter_field *field)
+{
+	return field->name;
+}
+
+void filter_term_fields(struct strbuf *out)
+{
+	for (size_t i = 0; i < ARRAY_LEN(fields); i++)
+		strbuf_printf(out, "%s\t%s\n", fields[i].name, wants[fields[i].kind]);
+}
+
+/* -- values ---------------------------------------------------------------------------------- */
+
+static int take_service(const char *name, uint64_t *port)
+{
+	char buf[SERVICE_BUF];
+	struct servent entry, *found = NULL;
+
+	if (!*name || getservbyname_r(name, "tcp", &entry, buf, sizeof(buf), &found) || !found)
+		return -EINVAL;
+	*port = ntohs((uint16_t)found->s_port);
+	return 0;
+}
+
+/* What comes after the colon. "*" is any: 1. */
+static int take_port(const char *text, uint64_t *port)
+{
+	uint64_t value;
+
+	if (strcmp(text, "*") == 0)
+		return 1;
+	if (parse_u64(text, &value))
+		return strlen(text) < PORT_TEXT_MAX ? take_service(text, port) : -EINVAL;
+	if (value > UINT16_MAX)
+		return -EINVAL;
+	*port = value;
+	return 0;
+}
+
+static void mask(uint8_t address[16], unsigned bits)
+{
+	for (unsigned i = 0; i < 16; i++) {
+		unsigned left = bits > i * 8 ? bits - i * 8 : 0;
+
+		if (left < 8)
+			address[i] &= (uint8_t)(0xff00 >> left);
+	}
+}
+
+/* IPv4 in IPv6 is IPv4, as in struct conn_view. */
+static void unmap(struct filter_term *term)
+{
+	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
+
+	if (term->family != AF_INET6 || term->prefix < 96 || memcmp(term->address, mapped, 12))
+		return;
+	memmove(term->address, term->address + 12, 4);
+	memset(term->address + 4, 0, 12);
+	term->family = AF_INET;
+	term->prefix -= 96;
+}
+
+/* "10.0.0.0/8", "2001:db8::", "*". */
+static int take_address(struct filter_term *term, const char *text, size_t size)
+{
+	char copy[ADDRESS_TEXT_MAX], *slash;
+	uint64_t bits;
+
+	if (size == 1 && *text == '*')
+		return 0;
+	if (size >= sizeof(copy))
+		return -EINVAL;
+	memcpy(copy, text, size);
+	copy[size] = '\0';
+	slash = strchr(copy, '/');
+	if (slash)
+		*slash++ = '\0';
+	if (inet_pton(AF_INET, copy, term->address) == 1)
+		term->family = AF_INET;
+	else if (inet_pton(AF_INET6, copy, term->address) == 1)
+		term->family = AF_INET6;
+	else
+		return -EINVAL;
+	bits = term->family == AF_INET ? V4_BITS : V6_BITS;
+	term->prefix = (uint8_t)bits;
+	if (slash && (parse_u64(slash, &bits) || bits > term->prefix))
+		return -EINVAL;
+	term->prefix = (uint8_t)bits;
+	mask(term->address, term->prefix);
+	unmap(term);
+	return 0;
+}
+
+/* Splits at the port's colon. "[::1]/64:80" has the prefix behind the bracket. */
+static int take_host(struct filter_term *term, const char *text)
+{
+	const char *close = *text == '[' ? strchr(text, ']') : NULL;
+	const char *colon = strrchr(text, ':');
+	char inner[ADDRESS_TEXT_MAX];
+	size_t size;
+	int err;
+
+	if (*text == '[') {
+		struct strbuf join = STRBUF_INIT(sizeof(inner) - 1);
+
+		if (!close)
+			return -EINVAL;
+		colon = strchr(close, ':');
+		strbuf_add(&join, text + 1, (size_t)(close - text) - 1);
+		strbuf_add(&join, close + 1, strcspn(close + 1, ":"));
+		err = join.error ? -EINVAL : 0;
+		/* Only IPv6 has brackets. */
+		if (!err && (close[1] && close[1] != '/' && close[1] != ':'))
+			err = -EINVAL;
+		if (!err && !memchr(strbuf_str(&join), ':', join.len))
+			err = -EINVAL;
+		if (!err)
+			err = take_address(term, strbuf_str(&join), join.len);
+		strbuf_release(&join);
+	} else if (!colon || strchr(text, ':') != colon) {
+		/* No port; more than one colon is an address by itself. */
+		return take_address(term, text, strlen(text));
+	} else {
+		size = (size_t)(colon - text);
+		err = size ? take_address(term, text, size) : 0;
+	}
+	if (err || !colon)
+		return err;
+	err = take_port(colon + 1, &term->number);
+	term->has_port = err == 0;
+	return err < 0 ? err : 0;
+}
+
+static int take_state(const char *text, uint64_t *out)
+{
+	for (unsigned i = 1; i < ARRAY_LEN(states); i++) {
+		if (strcmp(states[i], text) == 0) {
+			*out = STATE(i);
+			return 0;
+		}
+	}
+	for (size_t i = 0; i < ARRAY_LEN(groups); i++) {
+		if (strcmp(groups[i].name, text) == 0) {
+			*out = groups[i].states;
+			return 0;
+		}
+	}
+	return -EINVAL;
+}
+
+static int take_share(const char *text, uint64_t *out)
+{
+	double share;
+
+	if (parse_fraction(text, &share))
+		return -EINVAL;
+	*out = (uint64_t)(share * MILLION + 0.5);
+	return 0;
+}
+
+int filter_term_parse(struct filter_term *term, const char *value)
+{
+	switch (term->field->kind) {
+	case KIND_ADDRESS:
+		return take_host(term, value);
+	case KIND_PORT:
+		value += *value == '*' && value[1] == ':';
+		value += *value == ':';
+		return take_port(value, &term->number) ? -EINVAL : 0;
+	case KIND_STATE:
+		return take_state(value, &term->number);
+	case KIND_COUNT:
+		return parse_u64(value, &term->number) ? -EINVAL : 0;
+	case KIND_TIME:
+		return parse_duration(value, &term->number) ? -EINVAL : 0;
+	case KIND_SIZE:
+		return parse_size(value, &term->number) ? -EINVAL : 0;
+	case KIND_SHARE:
+		return take_share(value, &term->number);
+	default:
+		term->text = strdup(value);
+		return term->text ? 0 : -ENOMEM;
+	}
+}
+
+void filter_term_release(struct filter_term *term)
+{
+	free(term->text);
+	term->text = NULL;
+}
+
+/* -- judging --------------------------------------------------------------------------------- */
+
+static enum filter_truth truth(bool holds)
+{
+	return holds ? FILTER_TRUE : FILTER_FALSE;
+}
+
+/* `holds` is whether it is equal. */
+static enum filter_truth equal(const struct filter_term *term, bool holds)
+{
+	return truth(holds == (term->op == FILTER_EQ));
+}
+
+static enum filter_truth order(const struct filter_term *term, uint64_t a)
+{
+	uint64_t b = term->number;
+
+	switch (term->op) {
+	case FILTER_LT:
+		return truth(a < b);
+	case FILTER_LE:
+		return truth(a <= b);
+	case FILTER_GT:
+		return truth(a > b);
+	case FILTER_GE:
+		return truth(a >= b);
+	default:
+		return equal(term, a == b);
+	}
+}
+
+static bool within(const struct filter_term *term, const struct conn_view *view)
+{
+	const uint8_t *address = term->field->index ? view->remote : view->local;
+	uint16_t port = term->field->index ? view->remote_port : view->local_port;
+	uint8_t masked[16] = { 0 };
+
+	if (term->has_port && term->number != port)
+		return false;
+	if (!term->family)
+		return true;
+	memcpy(masked, address, view->family == AF_INET ? 4 : 16);
+	mask(masked, term->prefix);
+	return term->family == view->family && !memcmp(masked, term->address, sizeof(masked));
+}
+
+static bool has_class(const struct filter_term *term, const struct conn_view *view)
+{
+	for (size_t i = 0; i < view->n_classes; i++) {
+		if (strcmp(view->classes[i], term->text) == 0)
+			return true;
+	}
+	return false;
+}
+
+enum filter_truth filter_term_judge(const struct filter_term *term, const struct conn_view *view)
+{
+	unsigned i = term->field->index;
+
+	switch (term->field->kind) {
+	case KIND_ADDRESS:
+		return view->family ? equal(term, within(term, view)) : FILTER_UNKNOWN;
+	case KIND_PORT:
+		if (!view->family)
+			return FILTER_UNKNOWN;
+		return order(term, i ? view->remote_port : view->local_port);
+	case KIND_STATE:
+		if (!view->tcp_state || view->tcp_state >= ARRAY_LEN(states))
+			return FILTER_UNKNOWN;
+		return equal(term, term->number & STATE(view->tcp_state));
+	case KIND_CLASS:
+		return view->classes ? equal(term, has_class(term, view)) : FILTER_UNKNOWN;
+	case KIND_TEXT:
+		if (!view->text[i])
+			return FILTER_UNKNOWN;
+		return equal(term, strcmp(view->text[i], term->text) == 0);
+	default:
+		return view->known >> i & 1 ? order(term, view->number[i]) : FILTER_UNKNOWN;
+	}
+}
+
+/* -- printing -------------------------------------------------------------------------------- */
+
+static void print_text(struct strbuf *out, const char *text)
+{
+	strbuf_putc(out, '"');
+	for (; *text; text++) {
+		if (*text == '"' || *text == '\\')
+			strbuf_putc(out, '\\');
+		strbuf_putc(out, *text);
+	}
+	strbuf_putc(out, '"');
+}
+
+static void print_host(const struct filter_term *term, struct strbuf *out)
+{
+	char text[INET6_ADDRSTRLEN];
+
+	if (!term->family) {
+		strbuf_puts(out, "*");
+	} else {
+		BUG_ON(!inet_ntop(term->family, term->address, text, sizeof(text)));
+		strbuf_printf(out, term->family == AF_INET ? "%s/%u" : "[%s]/%u", text,
+			      term->prefix);
+	}
+	if (term->has_port)
+		strbuf_printf(out, ":%u", (unsigned)term->number);
+}
+
+static void print_state(const struct filter_term *term, struct strbuf *out)
+{
+	for (unsigned i = 1; i < ARRAY_LEN(states); i++) {
+		if (term->number == STATE(i)) {
+			strbuf_puts(out, states[i]);
+			return;
+		}
+	}
+	for (size_t i = 0; i < ARRAY_LEN(groups); i++) {
+		if (term->number == groups[i].states) {
+			strbuf_puts(out, groups[i].name);
+			return;
+		}
+	}
+}
+
+void filter_term_print(const struct filter_term *term, struct strbuf *out)
+{
+	unsigned n = (unsigned)term->number;
+
+	strbuf_printf(out, "%s %s ", term->field->name, ops[term->op][0]);
+	switch (term->field->kind) {
+	case KIND_ADDRESS:
+		print_host(term, out);
+		break;
+	case KIND_PORT:
+		strbuf_printf(out, ":%u", n);
+		break;
+	case KIND_STATE:
+		print_state(term, out);
+		break;
+	case KIND_COUNT:
+		strbuf_printf(out, "%llu", (unsigned long long)term->number);
+		break;
+	case KIND_TIME:
+		format_duration(out, term->number);
+		break;
+	case KIND_SIZE:
+		format_size(out, term->number);
+		break;
+	case KIND_SHARE:
+		strbuf_printf(out, "%u.%04u%%", n / (MILLION / 100), n % (MILLION / 100));
+		break;
+	default:
+		print_text(out, term->text);
+	}
+}
