@@ -11,12 +11,15 @@
 #include "cmd/conns_view.h"
 #include "cmd/recorded_file.h"
 #include "cmd/recording.h"
+#include "conns/filter.h"
+#include "conns/keeps.h"
 
 struct conns_config {
 	uint64_t interval_ns;
 	uint64_t count;
 	uint64_t duration_ns;
 	const char *budget;
+	const char *filter;
 	const char *record;
 	uint64_t size_limit;
 	uint32_t by;
@@ -65,6 +68,9 @@ static const struct opt conns_options[] = {
 		 .help = "Leave out connections without a problem for which data waits"),
 	OPT_FLAG(struct conns_config, all, .name = "all", .letter = 'a',
 		 .help = "List all connections as text, not only a screen of problems"),
+	OPT_STRING(struct conns_config, filter, .name = "filter", .metavar = "EXPRESSION",
+		   .help = "Show only connections of which this is true, as in ss(8): "
+			   "'dport = :443 and rtt > 10ms'"),
 	OPT_STRING(struct conns_config, follow, .name = "follow", .metavar = "COOKIE",
 		   .excludes = "by", .help = "Show one connection, interval by interval"),
 	OPT_STRING(struct conns_config, record, .name = "record", .file = true, .excludes = "from",
@@ -146,6 +152,17 @@ static int conns_live(const struct conns_config *c, struct conns_view *view)
 	return code ? code : conns_view_close(view, NULL, record_error);
 }
 
+static bool filter_of(const char *text, struct filter **filter)
+{
+	struct strbuf why = STRBUF_INIT(1024);
+	int err = filter_parse(text, filter, &why);
+
+	if (err)
+		log_error("--filter: %s", why.len ? strbuf_str(&why) : strerror(-err));
+	strbuf_release(&why);
+	return !err;
+}
+
 static int run(const void *config)
 {
 	const struct conns_config *c = config;
@@ -156,6 +173,7 @@ static int run(const void *config)
 	const struct conns_view_config shown = {
 		.common = &c->common, .options = &options, .count = c->count,
 	};
+	struct filter *filter = NULL;
 	struct conns_view view;
 	int code = EXIT_CANNOT;
 
@@ -165,11 +183,18 @@ static int run(const void *config)
 			  c->follow);
 		return EXIT_USAGE;
 	}
-	if (!recording_is_apart(c->record, c->common.output))
+	if (c->filter && !filter_of(c->filter, &filter))
 		return EXIT_USAGE;
+	options.keep = filter ? conns_filter_keeps : NULL;
+	options.ctx = filter;
+	if (!recording_is_apart(c->record, c->common.output)) {
+		filter_free(filter);
+		return EXIT_USAGE;
+	}
 	if (!conns_view_open(&view, &shown))
 		code = c->from ? conns_from(c, &view) : conns_live(c, &view);
 	conns_view_release(&view);
+	filter_free(filter);
 	return code;
 }
 

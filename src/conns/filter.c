@@ -301,7 +301,7 @@ void filter_free(struct filter *filter)
 
 /* -- use ------------------------------------------------------------------------------------- */
 
-bool filter_match(const struct filter *filter, const struct conn_view *view)
+bool filter_match(const struct filter *filter, const struct filter_view *view)
 {
 	uint8_t truth[NODES_MAX];
 

@@ -22,7 +22,7 @@
 #include <stdbool.h>
 
 #include "base/strbuf.h"
-#include "conns/conn_view.h"
+#include "conns/filter_view.h"
 
 #define FILTER_LENGTH_MAX 4096	/* letters */
 #define FILTER_TERMS_MAX 128
@@ -39,7 +39,7 @@ int filter_parse(const char *text, struct filter **out, struct strbuf *why);
 void filter_free(struct filter *filter);
 
 /* Is the filter true of it? Not if that is unknown. */
-bool filter_match(const struct filter *filter, const struct conn_view *view);
+bool filter_match(const struct filter *filter, const struct filter_view *view);
 
 /* In one spelling, which is read again as the same filter. */
 void filter_print(const struct filter *filter, struct strbuf *out);

@@ -194,7 +194,7 @@ static void mask(uint8_t address[16], unsigned bits)
 	}
 }
 
-/* IPv4 in IPv6 is IPv4, as in struct conn_view. */
+/* IPv4 in IPv6 is IPv4, as in struct filter_view. */
 static void unmap(struct filter_term *term)
 {
 	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
@@ -367,7 +367,7 @@ static enum filter_truth order(const struct filter_term *term, uint64_t a)
 	}
 }
 
-static bool within(const struct filter_term *term, const struct conn_view *view)
+static bool within(const struct filter_term *term, const struct filter_view *view)
 {
 	const uint8_t *address = term->field->index ? view->remote : view->local;
 	uint16_t port = term->field->index ? view->remote_port : view->local_port;
@@ -382,7 +382,7 @@ static bool within(const struct filter_term *term, const struct conn_view *view)
 	return term->family == view->family && !memcmp(masked, term->address, sizeof(masked));
 }
 
-static bool has_class(const struct filter_term *term, const struct conn_view *view)
+static bool has_class(const struct filter_term *term, const struct filter_view *view)
 {
 	for (size_t i = 0; i < view->n_classes; i++) {
 		if (strcmp(view->classes[i], term->text) == 0)
@@ -391,7 +391,7 @@ static bool has_class(const struct filter_term *term, const struct conn_view *vi
 	return false;
 }
 
-enum filter_truth filter_term_judge(const struct filter_term *term, const struct conn_view *view)
+enum filter_truth filter_term_judge(const struct filter_term *term, const struct filter_view *view)
 {
 	unsigned i = term->field->index;
 

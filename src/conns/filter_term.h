@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "base/strbuf.h"
-#include "conns/conn_view.h"
+#include "conns/filter_view.h"
 
 enum filter_op { FILTER_EQ, FILTER_NE, FILTER_LT, FILTER_LE, FILTER_GT, FILTER_GE, FILTER_OPS };
 
@@ -42,7 +42,7 @@ const char *filter_field_name(const struct filter_field *field);
 int filter_term_parse(struct filter_term *term, const char *value);
 void filter_term_release(struct filter_term *term);
 
-enum filter_truth filter_term_judge(const struct filter_term *term, const struct conn_view *view);
+enum filter_truth filter_term_judge(const struct filter_term *term, const struct filter_view *view);
 
 /* All fields, one line each with what they take. */
 void filter_term_fields(struct strbuf *out);

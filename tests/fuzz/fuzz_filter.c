@@ -15,9 +15,9 @@
 
 static const char *const words[] = { "nginx", "a \"b\" \\", "", "send-buffer", "timeout" };
 
-static struct conn_view view_of(const uint8_t bytes[VIEW_BYTES])
+static struct filter_view view_of(const uint8_t bytes[VIEW_BYTES])
 {
-	struct conn_view v = { .tcp_state = bytes[1] % 16, .local_port = bytes[2],
+	struct filter_view v = { .tcp_state = bytes[1] % 16, .local_port = bytes[2],
 			       .remote_port = (uint16_t)(bytes[3] << 8 | bytes[4]) };
 
 	v.family = bytes[0] % 3 == 0 ? 0 : bytes[0] % 3 == 1 ? AF_INET : AF_INET6;
@@ -33,7 +33,7 @@ static struct conn_view view_of(const uint8_t bytes[VIEW_BYTES])
 	return v;
 }
 
-static bool opposite(const char *text, const struct conn_view *view)
+static bool opposite(const char *text, const struct filter_view *view)
 {
 	struct strbuf whole = STRBUF_INIT(OUT_MAX), why = STRBUF_INIT(OUT_MAX);
 	struct filter *filter;
@@ -49,7 +49,7 @@ static bool opposite(const char *text, const struct conn_view *view)
 	return holds;
 }
 
-static void check(const struct filter *filter, const struct conn_view *view)
+static void check(const struct filter *filter, const struct filter_view *view)
 {
 	struct strbuf first = STRBUF_INIT(OUT_MAX), second = STRBUF_INIT(OUT_MAX);
 	struct strbuf why = STRBUF_INIT(OUT_MAX);
@@ -78,7 +78,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct strbuf why = STRBUF_INIT(OUT_MAX);
 	uint8_t bytes[VIEW_BYTES] = { 0 };
-	struct conn_view view;
+	struct filter_view view;
 	struct filter *filter;
 	char *text;
 	int err;

@@ -20,9 +20,9 @@
 static const char *const classes[] = { "send-buffer", "timeout" };
 
 /* 10.1.2.3:40000 -> 192.0.2.7:443 of nginx, 12 ms, two retransmissions. */
-static struct conn_view view_v4(void)
+static struct filter_view view_v4(void)
 {
-	struct conn_view v = {
+	struct filter_view v = {
 		.family = AF_INET, .tcp_state = 1, .local = { 10, 1, 2, 3 },
 		.remote = { 192, 0, 2, 7 }, .local_port = 40000, .remote_port = 443,
 		.text = { [CONN_TEXT_APP] = "nginx", [CONN_TEXT_COMM] = "my \"worker\"",
@@ -41,9 +41,9 @@ static struct conn_view view_v4(void)
 	return v;
 }
 
-static struct conn_view view_v6(void)
+static struct filter_view view_v6(void)
 {
-	struct conn_view v = { .family = AF_INET6, .tcp_state = 8, .local_port = 22,
+	struct filter_view v = { .family = AF_INET6, .tcp_state = 8, .local_port = 22,
 			       .remote_port = 50000, .classes = classes };
 
 	inet_pton(AF_INET6, "2001:db8::1", v.local);
@@ -51,7 +51,7 @@ static struct conn_view view_v6(void)
 	return v;
 }
 
-static bool match(const char *text, const struct conn_view *view)
+static bool match(const char *text, const struct filter_view *view)
 {
 	struct strbuf why = STRBUF_INIT(4096), first = STRBUF_INIT(65536);
 	struct strbuf second = STRBUF_INIT(65536);
@@ -148,7 +148,7 @@ static const struct {
 
 static void matches(void **state)
 {
-	struct conn_view v4 = view_v4(), v6 = view_v6();
+	struct filter_view v4 = view_v4(), v6 = view_v6();
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -166,7 +166,7 @@ static void nothing_known(void **state)
 		"src 0.0.0.0/0", "dport < 70", "state all", "class x", "app x", "rtt >= 0ns",
 		"pid >= 0", "congestion <= 100%", "sent >= 0",
 	};
-	struct conn_view view = { 0 };
+	struct filter_view view = { 0 };
 	char text[128];
 
 	(void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a filter can ask about a connection. */
-#ifndef HOSTLAT_CONNS_CONN_VIEW_H
-#define HOSTLAT_CONNS_CONN_VIEW_H
+#ifndef HOSTLAT_CONNS_FILTER_VIEW_H
+#define HOSTLAT_CONNS_FILTER_VIEW_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -46,7 +46,7 @@ enum conn_number {
 };
 
 /* A connection, as filters see it. Zeroed: nothing is known. */
-struct conn_view {
+struct filter_view {
 	uint8_t family;		/* AF_INET, AF_INET6; 0: no addresses and ports */
 	uint8_t tcp_state;	/* as in include/net/tcp_states.h; 0: unknown */
 	uint8_t local[16];	/* as in struct event_flow; IPv4 on an IPv6 socket is IPv4 */
