@@ -26,7 +26,7 @@ bool total_is_valid(const struct event_conn *e)
 	}
 	for (int i = 0; i < CONN_STATES; i++)
 		samples += e->sampled[i];
-	if (samples > e->samples || e->zero_windows > e->samples || e->unread > e->samples)
+	if (samples > e->samples)
 		return false;
 	if (e->rtt_samples && e->rtt_min_us > e->rtt_max_us)
 		return false;

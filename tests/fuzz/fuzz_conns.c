@@ -23,6 +23,7 @@ struct payload {
 };
 
 static unsigned int reports;
+static uint64_t now; /* where the last interval ended */
 
 static void check_report(struct conns *c, enum conns_span span, unsigned int width)
 {
@@ -62,7 +63,7 @@ static void fit(struct event_conn *e, uint8_t how)
 {
 	e->cookie &= 7;
 	e->flow &= 7;
-	e->to = e->from = 1000000000ull * (e->from & 15);
+	e->to = e->from = now - 1000000000ull * (e->from & 3);
 	e->to += 500000000;
 	e->send_buffer_ns &= 0x7ffffff;
 	e->congestion_ns &= 0x3ffffff;
@@ -96,7 +97,7 @@ static void put_conn(struct conns *c, const struct payload *payload, size_t size
 
 	for (size_t i = 0; i + 3 <= size; i += 3)
 		words[payload->bytes[i] % ARRAY_LEN(words)] =
-			(uint32_t)(payload->bytes[i + 1] << (payload->bytes[i + 2] % 25));
+			(uint32_t)payload->bytes[i + 1] << payload->bytes[i + 2] % 25;
 	memcpy(&e, words, sizeof(e));
 	if (how & 0x80)
 		block.record_size = offsetof(struct event_conn, unknown_ns); /* an old file's */
@@ -161,6 +162,9 @@ static void put_record(struct conns *c, uint16_t kind, struct payload *payload, 
 
 	if (size)
 		feed(c, &block, width);
+	if (kind == EV_INTERVAL)
+		now = ((const struct event_interval *)payload->bytes)->to_ns;
+	now = (now & INT64_MAX >> 1) | 1ull << 40;
 }
 
 static void put_all(struct conns *c, const uint8_t *data, size_t size, unsigned int width)
@@ -200,6 +204,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	BUG_ON(!c);
 	reports = 0;
+	now = 1ull << 40;
 	put_all(c, data + (size > 0), size - (size > 0), first);
 	conns_set_damage(c, &damage);
 	check_report(c, CONNS_TOTAL, first);
