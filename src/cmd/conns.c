@@ -168,7 +168,7 @@ static int run(const void *config)
 	const struct conns_config *c = config;
 	struct conns_options options = {
 		.by = c->by, .sort = c->sort, .problems_only = c->problems_only, .all = c->all,
-		.follows = c->follow,
+		.follows = c->follow, .text_only = !c->common.json && !c->common.json_lines,
 	};
 	const struct conns_view_config shown = {
 		.common = &c->common, .options = &options, .count = c->count,

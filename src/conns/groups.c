@@ -275,7 +275,7 @@ int tables_groups(const struct conns *c, const struct conns_shown *s, struct rep
 		return -ENOMEM;
 	object_add(&r->body, "by", value_string(names[c->options.by]));
 	t = table_new(r, json_columns, ARRAY_LEN(json_columns));
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n && !c->options.text_only; i++)
 		add_json(&groups[i], t, r);
 	object_add(&r->body, "groups", value_table(t));
 	add_text(groups, n, heads[c->options.by], c->options.all, r);

@@ -50,6 +50,8 @@ void tables_problems(const struct conns *c, const struct conns_shown *s, struct 
 	struct conn_room room;
 	uint64_t listed = 0, all = 0;
 
+	if (c->options.text_only)
+		return;
 	vec_for_each(&s->items, one) {
 		size_t n;
 

@@ -7,8 +7,10 @@
 /* Those of several samples that found the connection in a state, as a share with its interval. */
 static bool is_often(const struct event_conn *c, uint32_t hits, struct conn_problem *p)
 {
+	if (c->samples < RULES_SAMPLES_LEAST || hits < RULES_SEEN_LEAST)
+		return false;
 	p->sampled = proportion_interval(hits, c->samples, CONN_CONFIDENCE);
-	return c->samples >= RULES_SAMPLES_LEAST && p->sampled.lo >= RULES_LIMITED_SHARE;
+	return p->sampled.lo >= RULES_LIMITED_SHARE;
 }
 
 static bool is_limit(const struct event_conn *c, uint64_t ns)
@@ -102,8 +104,10 @@ static bool has_zero_window(const struct conn_view *v, struct conn_problem *p)
 	p->confidence = CONN_SAMPLED;
 	p->harm = waits ? CONN_HARMFUL : CONN_HARMLESS;
 	p->limit = window_limit(v->peer);
+	if (v->c->samples < RULES_SAMPLES_LEAST || v->c->zero_windows < RULES_SEEN_LEAST)
+		return false;
 	p->sampled = proportion_interval(v->c->zero_windows, v->c->samples, CONN_CONFIDENCE);
-	return v->c->samples >= RULES_SAMPLES_LEAST && v->c->zero_windows >= RULES_SEEN_LEAST;
+	return true;
 }
 
 static bool is_unread(const struct conn_view *v, struct conn_problem *p)

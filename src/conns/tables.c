@@ -287,7 +287,7 @@ static void add_text(const struct conns *c, const struct conns_shown *s, struct 
 	object_add(&r->body, NULL, value_table(t));
 }
 
-void tables_connections(const struct conns *c, const struct conns_shown *s, struct report *r)
+static void add_all(const struct conns *c, const struct conns_shown *s, struct report *r)
 {
 	struct table *t = table_new(r, connection_columns, ARRAY_LEN(connection_columns));
 	struct conn_room room;
@@ -302,6 +302,12 @@ void tables_connections(const struct conns *c, const struct conns_shown *s, stru
 	object_add(&r->body, "connections", value_table(t));
 	object_add(&r->body, "connections_left_out",
 		   value_u64(n > TABLES_CONNECTIONS_MAX ? n - TABLES_CONNECTIONS_MAX : 0));
+}
+
+void tables_connections(const struct conns *c, const struct conns_shown *s, struct report *r)
+{
+	if (!c->options.text_only)
+		add_all(c, s, r);
 	if (!c->options.by && !c->options.follows)
 		add_text(c, s, r);
 }
