@@ -74,7 +74,7 @@ static int take_task(struct conns *c, struct conn_record *const *records, size_t
 	for (size_t i = 0; i < n; i++)
 		looked_at |= held_share(&records[i]->c) >= PROXY_HELD_SHARE ||
 			     c->all.items[records[i]->conn].series;
-	for (size_t i = 0; looked_at && n > 1 && i < n && !err; i++) {
+	for (size_t i = 0; looked_at && i < n && !err; i++) {
 		struct conn *conn = &c->all.items[records[i]->conn];
 
 		if (!conn->series)
@@ -113,8 +113,8 @@ int proxy_tick(struct conns *c)
 			;
 		err = take_task(c, told + i, end - i);
 		if (err == -E2BIG) { /* what fits is followed; that others are not is told */
-			c->periods[CONNS_INTERVAL].beyond++;
-			c->periods[CONNS_TOTAL].beyond++;
+			c->periods[CONNS_INTERVAL].unfollowed++;
+			c->periods[CONNS_TOTAL].unfollowed++;
 			err = 0;
 		}
 	}

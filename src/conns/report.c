@@ -147,6 +147,8 @@ static void add_losses(const struct conns *c, enum conns_span span, struct repor
 		TABLE_ADD(losses, value_string("limit"), value_u64(p->beyond));
 	if (p->forgotten)
 		TABLE_ADD(losses, value_string("forgotten"), value_u64(p->forgotten));
+	if (p->unfollowed) /* costs one rule only: no reason to call the rest partial */
+		TABLE_ADD(losses, value_string("proxy-candidates"), value_u64(p->unfollowed));
 	add_counts(c, span, COUNT_EXCLUDED, excluded);
 	if (p->own)
 		TABLE_ADD(excluded, value_string("own"), value_u64(p->own));

@@ -96,6 +96,7 @@ struct conns_period {
 	uint64_t refused;              /* events whose numbers cannot be */
 	uint64_t beyond;               /* ... that a limit above kept out */
 	uint64_t forgotten;            /* connections that had closed */
+	uint64_t unfollowed;           /* tasks that may be proxies, beyond CONNS_SERIES_MAX */
 	uint64_t own;                  /* records of hostlat's own connections */
 	bool partial, shed;
 };

@@ -228,10 +228,14 @@ static void ends_are_joined_by_addresses_and_sequence(void **state)
 	put_end(&rig, 13, 3, 300000000, 400000000, 0);
 	put_end(&rig, 14, 4, 200000000, 100000000, CONN_CLOSED);
 	put_end(&rig, 15, 5, 200000000, 100000000, 0);
+	rig_flow(&rig, 6, "10.0.0.1", 5000, "10.0.0.2", 6000, 1);
+	rig_flow(&rig, 7, "10.0.0.2", 6000, "10.0.0.1", 5000, 1);
+	put_end(&rig, 16, 6, 1000, 2000, CONN_CLOSED);
 	rig_interval(&rig);
 	rig_interval(&rig);
 	/* the ports again, with sequence numbers that would fit the one that has closed */
 	put_end(&rig, 21, 1, 100000000, 200000000, 0);
+	put_end(&rig, 22, 7, 2000, 1000, 0);
 	rig_interval(&rig);
 	rig_report(&rig, CONNS_TOTAL, &r);
 	assert_string_equal(peer_of(&r, 11), "14");
@@ -239,6 +243,7 @@ static void ends_are_joined_by_addresses_and_sequence(void **state)
 	assert_string_equal(peer_of(&r, 12), "13");
 	assert_string_equal(peer_of(&r, 15), "none");
 	assert_string_equal(peer_of(&r, 21), "none");
+	assert_string_equal(peer_of(&r, 22), "none");
 	report_release(&r);
 	rig_release(&rig);
 }
@@ -429,8 +434,10 @@ static void closed_ones_make_room(void **state)
 
 	(void)state;
 	rig_init(&rig, NULL);
+	rig_flow(&rig, 1, "10.0.0.1", 1, "10.0.0.2", 2, 1);
+	rig_flow(&rig, 2, "10.0.0.2", 2, "10.0.0.1", 1, 1);
 	for (uint64_t i = 0; i < CONNS_MAX; i++) {
-		e = rig_conn(&rig, i, 0);
+		e = rig_conn(&rig, i, i == 1);
 		e.flags = i % 2 ? CONN_CLOSED : 0;
 		rig_put(&rig, &e);
 	}
@@ -443,7 +450,8 @@ static void closed_ones_make_room(void **state)
 	rig_put(&rig, &e);
 	assert_int_equal(rig.c->periods[CONNS_TOTAL].forgotten, CONNS_MAX / 2);
 	assert_int_equal(rig.c->n, CONNS_MAX / 2 + 1);
-	e = rig_conn(&rig, 4, 0); /* those that are open are still known */
+	assert_false(rig.c->flows.items[0].used);
+	e = rig_conn(&rig, 4, 2); /* those that are open are still known */
 	rig_put(&rig, &e);
 	assert_int_equal(rig.c->n, CONNS_MAX / 2 + 1);
 	rig_interval(&rig);

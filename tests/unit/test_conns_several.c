@@ -22,7 +22,9 @@ static void put_loser(struct conns_rig *rig, uint32_t i, uint64_t write_ms, uint
 	rig_put(rig, &e);
 }
 
-static unsigned int incasts(const uint64_t (*times)[2], uint32_t n, uint32_t receivers)
+/* `addresses` receivers in `hosts` namespaces; 127.0.1.x is each namespace's own. */
+static unsigned int incasts_in(const uint64_t (*times)[2], uint32_t n, uint32_t addresses,
+			       const char *network, uint32_t hosts)
 {
 	struct conns_rig rig;
 	unsigned int found = 0;
@@ -30,8 +32,8 @@ static unsigned int incasts(const uint64_t (*times)[2], uint32_t n, uint32_t rec
 
 	rig_init(&rig, NULL);
 	for (uint32_t i = 1; i <= n; i++) {
-		snprintf(remote, sizeof(remote), "10.0.1.%u", i % receivers);
-		rig_flow(&rig, i, "10.0.0.1", (uint16_t)i, remote, 80, 1);
+		snprintf(remote, sizeof(remote), "%s.0.1.%u", network, i % addresses);
+		rig_flow(&rig, i, "10.0.0.1", (uint16_t)i, remote, 80, 1 + i % hosts);
 		put_loser(&rig, i, times[i - 1][0], times[i - 1][1]);
 	}
 	rig_interval(&rig);
@@ -47,6 +49,11 @@ static unsigned int incasts(const uint64_t (*times)[2], uint32_t n, uint32_t rec
 	return found;
 }
 
+static unsigned int incasts(const uint64_t (*times)[2], uint32_t n, uint32_t addresses)
+{
+	return incasts_in(times, n, addresses, "10", 1);
+}
+
 static void incast_is_many_to_one_at_once(void **state)
 {
 	static const uint64_t together[][2] = {
@@ -60,13 +67,29 @@ static void incast_is_many_to_one_at_once(void **state)
 	assert_int_equal(incasts(together, 4, 1), 3);
 	assert_int_equal(incasts(together, 2, 1), 0);
 	assert_int_equal(incasts(together, 4, 2), 0);
+	assert_int_equal(incasts_in(together, 4, 1, "10", 4), 3);
+	assert_int_equal(incasts_in(together, 4, 1, "127", 1), 3);
+	assert_int_equal(incasts_in(together, 4, 1, "127", 4), 0);
 	assert_int_equal(incasts(written_apart, 3, 1), 0);
 	assert_int_equal(incasts(lost_apart, 3, 1), 0);
 	assert_int_equal(incasts(lost_before, 3, 1), 0);
 }
 
-/* Two of one task and one of another; `with` says whether the second starves with the first. */
-static bool proxy_after(uint32_t intervals, bool with, uint32_t other_pid)
+static void put_task(struct conns_rig *rig, uint64_t cookie, uint32_t pid, bool held, bool starved)
+{
+	struct event_conn e = rig_conn(rig, cookie, 0);
+
+	e.pid = pid;
+	e.delayed_ack_ns = held ? 700 * NS_PER_MS : 20 * NS_PER_MS;
+	e.congestion_ns = starved ? 0 : 200 * NS_PER_MS;
+	rig_put_fitted(rig, e);
+}
+
+/*
+ * Two tasks with two connections each. While 1, of task 5, is held, 2 starves in so many percent
+ * of the intervals, and does not otherwise: 50 is chance.
+ */
+static bool proxy_after(uint32_t intervals, uint32_t percent, uint32_t other_pid)
 {
 	struct conns_rig rig;
 	struct rng rng;
@@ -75,15 +98,12 @@ static bool proxy_after(uint32_t intervals, bool with, uint32_t other_pid)
 	rng_init(&rng, 3);
 	rig_init(&rig, NULL);
 	for (uint32_t i = 0; i < intervals; i++) {
-		const bool held = rng_below(&rng, 2), starved = with ? held : rng_below(&rng, 2);
-		struct event_conn a = rig_conn(&rig, 1, 0), b = rig_conn(&rig, 2, 0);
+		const bool held = rng_below(&rng, 2), agree = rng_below(&rng, 100) < percent;
 
-		a.pid = 5;
-		b.pid = other_pid;
-		a.delayed_ack_ns = held ? 700 * NS_PER_MS : 20 * NS_PER_MS;
-		b.congestion_ns = starved ? 100 * NS_PER_MS : 900 * NS_PER_MS;
-		rig_put_fitted(&rig, a);
-		rig_put_fitted(&rig, b);
+		put_task(&rig, 1, 5, held, true);
+		put_task(&rig, 2, other_pid, false, agree ? held : !held);
+		put_task(&rig, 3, 5, false, false);
+		put_task(&rig, 4, 6, rng_below(&rng, 2), false);
 		rig_interval(&rig);
 	}
 	found = rig_has(&rig, CONNS_TOTAL, 1, CONN_PIPELINE_PROXY);
@@ -95,12 +115,35 @@ static bool proxy_after(uint32_t intervals, bool with, uint32_t other_pid)
 static void a_proxy_starves_one_while_another_waits(void **state)
 {
 	(void)state;
-	assert_true(proxy_after(60, true, 5));
-	assert_true(proxy_after(400, true, 5));
-	assert_false(proxy_after(60, false, 5));
-	assert_false(proxy_after(400, false, 5));
-	assert_false(proxy_after(60, true, 6)); /* another task */
-	assert_false(proxy_after(49, true, 5)); /* too few */
+	assert_true(proxy_after(60, 100, 5));
+	assert_true(proxy_after(400, 95, 5));
+	assert_false(proxy_after(60, 50, 5));
+	assert_false(proxy_after(400, 50, 5));
+	assert_false(proxy_after(400, 72, 5));  /* surely not chance, but little */
+	assert_false(proxy_after(60, 100, 6));  /* another task */
+	assert_false(proxy_after(49, 100, 5));  /* too few */
+	assert_false(proxy_after(55, 74, 5));   /* of so many pairs one is like that by chance */
+}
+
+/* What says nothing gets nothing: an idle connection has no records. */
+static void a_silent_one_starves(void **state)
+{
+	struct conns_rig rig;
+	struct rng rng;
+
+	(void)state;
+	rng_init(&rng, 4);
+	rig_init(&rig, NULL);
+	for (uint32_t i = 0; i < 3 * 120; i++) { /* more than are kept */
+		const bool held = rng_below(&rng, 2);
+
+		put_task(&rig, 1, 5, held, true);
+		if (!held)
+			put_task(&rig, 2, 5, false, false);
+		rig_interval(&rig);
+	}
+	assert_true(rig_has(&rig, CONNS_TOTAL, 1, CONN_PIPELINE_PROXY));
+	rig_release(&rig);
 }
 
 static void put_small(struct conns_rig *rig, uint32_t i, uint32_t tlp, uint32_t fast)
@@ -142,6 +185,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(incast_is_many_to_one_at_once),
 		cmocka_unit_test(a_proxy_starves_one_while_another_waits),
+		cmocka_unit_test(a_silent_one_starves),
 		cmocka_unit_test(spreading_is_several_that_lose_slowly),
 	};
 
