@@ -72,13 +72,15 @@ void rig_flow(struct conns_rig *rig, uint32_t id, const char *local, uint16_t lo
 
 void rig_name(struct conns_rig *rig, uint32_t id, const char *text)
 {
-	struct {
-		struct event_name head;
-		char text[64];
-	} name = { .head = { .dict = DICT_STRING, .id = id } };
+	union {
+		struct event_name name;
+		char bytes[sizeof(struct event_name) + 64];
+	} e = { .bytes = { 0 } };
 
-	snprintf(name.text, sizeof(name.text), "%s", text);
-	rig_record(rig, EV_NAME, &name, sizeof(name.head) + strlen(name.text) + 1);
+	e.name.dict = DICT_STRING;
+	e.name.id = id;
+	snprintf(e.name.text, sizeof(e) - sizeof(e.name), "%s", text);
+	rig_record(rig, EV_NAME, &e, sizeof(e.name) + strlen(e.name.text) + 1);
 }
 
 struct event_conn rig_conn(const struct conns_rig *rig, uint64_t cookie, uint32_t flow)
