@@ -46,7 +46,7 @@ REFUSED = [
     ('watch --json=yes', '--json takes no value'),
     ('watch extra', "'extra' is one argument too many"),
     ('watch -z', "there is no option '-z'"),
-    ('conns', '--from is missing'),
+    ('conns --count 0', '--count takes a whole number, 1 or more'),
     ('conns --from x --by host', '--by takes one of app, peer, listener'),
     ('conns --from x --sort age', '--sort takes one of worst, bytes, losses, rtt, app, remote'),
     ('conns --from x --follow me', "--follow takes a connection's cookie, a whole number"),
