@@ -169,7 +169,7 @@ def small_window(run):
     run.serve("b", SINK, rcvbuf=4096)
     run.call("a", "b", "{ 2500 write 65536 }")
     run.go()
-    receiver_window(run, (0.9, 1), (0, 0.2))
+    receiver_window(run, (0.8, 1), (0, 0.2))
 
 
 @scenario
@@ -202,7 +202,7 @@ def stopped_reader(run):
     run.serve("b", "some 65536 sleep 2000 ( 0 some 1048576 )", rcvbuf=131072)
     run.call("a", "b", "{ 2200 write 65536 }")
     run.go()
-    receiver_window(run, (0.8, 1), (0.6, 1))
+    receiver_window(run, (0.7, 1), (0.5, 1))
     run.expect_events("a", TCPWinProbe=(1, 10))
 
 

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`hostlat conns` beside a scenario (tests/scenarios), and what it said of the connections."""
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+
+from lib import check, process
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "scenarios"))
+import scenarios  # noqa: E402  pylint: disable=wrong-import-position
+
+HOSTLAT = os.environ["HOSTLAT"]
+TIMES = ("sender-app", "send-buffer", "congestion", "receiver-window", "delayed-ack")
+
+
+class Seen:
+    """One scenario's truth, and what conns said."""
+
+    def __init__(self, truth, said, code):
+        self.truth, self.said, self.code = truth, said, code
+        self.by_cookie = {each["cookie"]: each for each in said["connections"]}
+        self.ends = [each for each in truth["connections"] if each["role"] == "call"]
+        self.peers = [each for each in truth["connections"] if each["role"] == "serve"]
+
+    def of(self, end):
+        it = self.by_cookie.get(str(end["cookie"]))
+        check.true(f"connection {end['cookie']} ({end['role']}) is reported", it is not None)
+        return it
+
+    def sender(self):
+        return self.of(self.ends[0])
+
+    def receiver(self):
+        return self.of(self.peers[0])
+
+    def share(self, name, end=None):
+        """Of the time that is known."""
+        times = (end or self.sender())["time_ns"]
+        return (times[name] or 0) / max(1, sum(times[each] or 0 for each in TIMES))
+
+    def problems(self, harmful=True):
+        """Their classes, of this scenario's connections; `harmful` None: all."""
+        ours = {str(each["cookie"]) for each in self.truth["connections"]}
+        return {each["class"] for each in self.said["problems"] if each["cookie"] in ours
+                and harmful in (None, each["harmful"])}
+
+
+def scenario(name, cc="cubic", rtt_ms=20, options=(), family=4, seed=1):
+    """Beside it from before the first byte until after the last one."""
+    said = {}
+
+    @contextlib.contextmanager
+    def beside(_):
+        with tempfile.NamedTemporaryFile() as out:
+            child = process.start([HOSTLAT, "conns", "--json", "--output", out.name, *options],
+                                  stderr=subprocess.PIPE, text=True)
+            line = child.stderr.readline()
+            check.true(f"it measures: {line}", "measuring" in line)
+            yield
+            child.send_signal(signal.SIGINT)
+            _, errors = child.communicate(timeout=20)
+            check.true(f"it ended with 0 or 3: {errors}", child.returncode in (0, 3))
+            said["code"] = child.returncode
+            with open(out.name, encoding="utf-8") as f:
+                said["json"] = json.load(f)
+
+    truth = scenarios.run(name, cc, rtt_ms, seed, family, beside)
+    check.equal("what the scenario itself is not as it should be", truth["wrong"], [])
+    return Seen(truth, said["json"], said["code"])

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""
+What `conns` says of connections whose truth the scenarios know: the class that limits them, no
+other one, and events exactly as the namespace's counters have them.
+"""
+import os
+
+from lib import check, conns
+
+# Of what the scenario says, at the least: a writer that waits for a CPU isn't blocked any more.
+SHARE = 0.8
+HARMLESS = ("app-trickle", "idle", "request-reply", "path-50ms")
+EVENTS = {"fast_retransmit": "fast_retransmits", "rto": "timeouts", "tlp": "loss_probes"}
+
+
+def sums(seen):
+    """The times of each connection are its time."""
+    for each in seen.said["connections"]:
+        parts = [each["time_ns"][name] for name in conns.TIMES]
+        if None not in parts:
+            check.equal("sum of the times", sum(parts) + each["unknown_ns"], 
+                        each["to_ns"] - each["from_ns"])
+
+
+@check.patiently
+def limited_by(name, cc, rtt_ms, share, classes):
+    seen = conns.scenario(name, cc, rtt_ms)
+    sums(seen)
+    check.between(f"share of {share}", seen.share(share),
+                  SHARE * seen.truth["limits"][share], 1)
+    check.true(f"problems are {sorted(seen.problems())}", classes <= seen.problems())
+    others = {"send-buffer", "receiver-window", "delayed-ack", "nagle"} - classes
+    check.equal("problems that it has not", others & seen.problems(), set())
+    return f"{seen.share(share):.1%} of {seen.truth['limits'][share]:.1%}"
+
+
+@check.patiently
+def nothing_is_wrong(name, cc, rtt_ms):
+    seen = conns.scenario(name, cc, rtt_ms)
+    sums(seen)
+    check.equal("harmful problems", seen.problems(), set())
+    check.between("share of the application", seen.share("sender-app"), 0.95, 1)
+
+
+@check.patiently
+def delayed_acks(name, harmful, rtt_ms):
+    seen = conns.scenario(name, "cubic", rtt_ms)
+    counted, truth = seen.receiver()["events"]["delayed_acks"], seen.truth["events"]["delayed_acks"]
+    check.between("delayed ACKs by the counter", counted, truth["b"] - 1, truth["b"] + 1)
+    held = seen.sender()["events"]["delayed_acks_harmful"]
+    if harmful:
+        check.between("for which data was held", held, truth["b"] - 2, truth["b"] + 1)
+        check.true("told", {"delayed-ack", "nagle"} <= seen.problems())
+    else:
+        check.equal("for which data was held", held, 0)
+        check.equal("harmful", {"delayed-ack", "nagle"} & seen.problems(), set())
+    return f"{counted} of {truth['b']}, {held} harmful"
+
+
+@check.patiently
+def losses(name, cc, rtt_ms):
+    """Exactly; and how long nothing went on, to a round trip."""
+    seen = conns.scenario(name, cc, rtt_ms)
+    events, truth = seen.sender()["events"], seen.truth["events"]
+    for key, counter in EVENTS.items():
+        check.equal(key, events[key], truth[counter]["a"])
+    check.equal("spurious", events["spurious"], truth["dsacks"]["a"])
+    return ", ".join(f"{key} {events[key]}" for key in (*EVENTS, "spurious"))
+
+
+@check.patiently
+def short_ones_are_reported():
+    seen = conns.scenario("short-lived", "cubic", 4)
+    for end in seen.ends:
+        it = seen.of(end)
+        check.true("closed", it["closed"])
+        check.equal("bytes sent", it["bytes"]["sent"], 100)
+        check.between("bytes received, a FIN is one", it["bytes"]["received"], 100, 101)
+    return f"{len(seen.ends)} of {len(seen.ends)}"
+
+
+@check.patiently
+def the_budget_is_kept():
+    """500 connections; whatever they are, it is its own account that must be below the limit."""
+    seen = conns.scenario("many-idle", "cubic", 4, ["--cpu-budget", "0.5%..4%"])
+    check.between("own CPU, share of one core", seen.said["budget"]["used"], 1e-6, 0.06)
+    reported = sum(str(end["cookie"]) in seen.by_cookie for end in seen.ends)
+    check.equal("connections", reported, len(seen.ends))
+    return f"{seen.said['budget']['used']:.2%}"
+
+
+if os.geteuid() != 0:
+    check.skip("needs root")
+CLASSES = [
+    ("send-buffer-16k", "send-buffer", {"send-buffer"}),
+    ("send-buffer-256k", "send-buffer", {"send-buffer"}),
+    ("small-window", "receiver-window", {"receiver-window"}),
+    ("slow-reader", "receiver-window", {"receiver-window"}),
+    ("stopped-reader", "receiver-window", {"receiver-window", "zero-window"}),
+    ("autotuned-bulk", "congestion", set()),
+    ("bottleneck", "congestion", set()),
+    ("bufferbloat", "congestion", set()),
+]
+LOSSES = ["fast-retransmit", "tlp", "rto-lone", "rto-no-probe", "rto-backoff", "rto-flight", "spurious"]
+DELAYED = [("delayed-ack-nagle", True), ("delayed-ack-nodelay", False),
+           ("delayed-ack-harmless", False)]
+if check.LONG:
+    GRID = [(cc, rtt) for cc in ("cubic", "bbr") for rtt in (10, 40)]
+    CASES = [
+        *[(limited_by, name, cc, rtt, share, classes) for name, share, classes in CLASSES
+          for cc, rtt in GRID],
+        *[(nothing_is_wrong, name, cc, rtt) for name in HARMLESS for cc, rtt in GRID],
+        *[(losses, name, cc, rtt) for name in LOSSES for cc, rtt in GRID],
+        *[(delayed_acks, *each, rtt) for each in DELAYED for rtt in (2, 10, 20)],
+    ]
+else:
+    CASES = [
+        *[(limited_by, name, "cubic", 20, share, classes) for name, share, classes in CLASSES],
+        (limited_by, "send-buffer-16k", "bbr", 10, "send-buffer", {"send-buffer"}),
+        *[(nothing_is_wrong, name, "bbr", 10) for name in HARMLESS[:3]],
+        *[(losses, name, "cubic", 20) for name in LOSSES],
+        *[(delayed_acks, *each, 20) for each in DELAYED],
+    ]
+check.run([*CASES, (short_ones_are_reported,), (the_budget_is_kept,)])
