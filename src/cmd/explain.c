@@ -129,24 +129,37 @@ static void record_words(struct words *w, const struct explain_config *c, uint64
 	option(w, "--output", made(w, "%s/" EXPLAIN_WATCH, c->folder));
 }
 
-static void load_words(struct words *w, const struct explain_config *c)
+static void request_words(struct words *w, const struct explain_config *c)
 {
 	word(w, "hostlat");
 	word(w, "load");
 	word(w, c->url);
+	number(w, "--seed", c->seed);
+	option(w, "--workload", c->workload);
+	if (c->insecure)
+		word(w, "--insecure");
+}
+
+static void preload_words(struct words *w, const struct explain_config *c)
+{
+	request_words(w, c);
+	word(w, "--preload");
+	option(w, "--rate", "100");
+	option(w, "--max-time", "100ms");
+	number(w, "--connections", c->connections);
+	option(w, "--output", "/dev/null");
+}
+
+static void load_words(struct words *w, const struct explain_config *c)
+{
+	request_words(w, c);
 	option(w, "--rate", made(w, "%.17g", c->rate));
 	option(w, "--max-time", made(w, "%lluns", (unsigned long long)c->duration_ns));
 	option(w, "--timestamps", "kernel");
 	number(w, "--connections", c->connections);
 	number(w, "--outstanding", c->outstanding);
 	number(w, "--threads", c->threads);
-	number(w, "--seed", c->seed);
-	option(w, "--workload", c->workload);
 	option(w, "--arrival", c->arrival);
-	if (c->preload)
-		word(w, "--preload");
-	if (c->insecure)
-		word(w, "--insecure");
 	option(w, "--record", made(w, "%s/" EXPLAIN_CLIENT, c->folder));
 	word(w, "--json");
 	option(w, "--output", made(w, "%s/" EXPLAIN_LOAD, c->folder));
@@ -173,17 +186,18 @@ static bool measured(int code)
 	return code == EXIT_OK || code == EXIT_PARTIAL;
 }
 
-/* The recorder is ready: load is made, and what that says awaited. */
-static int load_beside(const struct explain_config *c, struct stop *stop)
+/* Load is made, and what that says awaited. */
+static int load(const struct explain_config *c, struct stop *stop, uint64_t duration_ns,
+		void (*words_of)(struct words *w, const struct explain_config *c))
 {
 	struct words words = { 0 };
 	struct child load;
 	int code;
 
-	load_words(&words, c);
+	words_of(&words, c);
 	code = child_start(&load, words.words);
 	if (!code)
-		code = child_wait(&load, c->duration_ns + START_PATIENCE_NS, stop);
+		code = child_wait(&load, duration_ns + START_PATIENCE_NS, stop);
 	if (code == -EINTR) { /* it leaves what it has */
 		child_interrupt(&load);
 		code = child_wait(&load, END_PATIENCE_NS, &(struct stop){ .fd = -1 });
@@ -201,6 +215,9 @@ static int run_both(const struct explain_config *c, uint64_t port, struct stop *
 	struct child recorder;
 	int code;
 
+	/* before the recording: its messages would be taken for the load's */
+	if (c->preload && load(c, stop, 0, preload_words))
+		return -EIO;
 	record_words(&words, c, port);
 	code = child_start(&recorder, words.words);
 	if (!code)
@@ -210,7 +227,7 @@ static int run_both(const struct explain_config *c, uint64_t port, struct stop *
 		goto out;
 	}
 	log_info("measuring");
-	code = load_beside(c, stop);
+	code = load(c, stop, c->duration_ns, load_words);
 	if (code)
 		goto out;
 	child_interrupt(&recorder);

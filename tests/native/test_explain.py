@@ -20,6 +20,7 @@ from lib.explain import PARTS, Explain
 from lib.traffic import outweigh_others
 
 PLAIN = "--rate", "2000", "--for", "4s"
+SHORT = "--rate", "500", "--for", "1s", "--workload", "keys=20000,read=1"
 STOPPED = "--rate", "2000", "--for", "3s"
 STOPS, STOP_S, BETWEEN_S, FIRST_S = 3, 0.02, 0.5, 1.0
 LEAST_NS = 5_000_000        # that a request has to have waited
@@ -142,6 +143,24 @@ def explained(net, name):
     return f"{it.requests['joined']} of {len(it.slowest)} joined, exit code {it.code}"
 
 
+def only_asked(it):
+    """Each key is there, and of the storing no message."""
+    check.equal("misses", it.document["load"]["requests"]["misses"], 0)
+    check.between("messages that were recorded", it.document["diagnose"]["messages"]["count"], 1,
+                  it.requests["count"])
+
+
+def stored_before(net, name):
+    with netns.inside(net.reader), servers.server(name, net.address(4)) as (url, _):
+        nothing = Explain(net, url, *SHORT)
+        nothing.finish()
+        it = Explain(net, url, *SHORT, "--preload")
+        it.finish()
+    only_asked(it)
+    check.must_fail("nothing was stored", only_asked, nothing)
+    return f"{it.requests['count']} requests"
+
+
 def shares(requests, stops):
     """Of what each request waited for a stop, what its parts have."""
     found = []
@@ -246,6 +265,7 @@ FEW = "--connections", "8"
 SERVERS = (veth, "memcached"), (loopback, "redis"), (veth, "nginx")
 check.run([
     *((explained, *each) for each in SERVERS),
+    (stored_before, loopback, "memcached"),
     (lands_where_it_was, Case("server", "server", veth, "memcached")),
     (lands_where_it_was, Case("network", "there", path, "redis")),
     (lands_where_it_was, Case("network", "back", path, "nginx")),
