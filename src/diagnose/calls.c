@@ -48,6 +48,7 @@ static const struct call x86_64[] = {
 	{ 208, CALL_WAIT, "io_getevents" },
 	{ 230, CALL_SLEEP, "clock_nanosleep" },
 	{ 232, CALL_WAIT, "epoll_wait" },
+	{ 233, CALL_OTHER, "epoll_ctl" },
 	{ 257, CALL_FILE, "openat" },
 	{ 270, CALL_WAIT, "pselect6" },
 	{ 271, CALL_WAIT, "ppoll" },
@@ -65,6 +66,7 @@ static const struct call x86_64[] = {
 /* include/uapi/asm-generic/unistd.h */
 static const struct call generic[] = {
 	{ 4, CALL_WAIT, "io_getevents" },
+	{ 21, CALL_OTHER, "epoll_ctl" },
 	{ 22, CALL_WAIT, "epoll_pwait" },
 	{ 32, CALL_FILE, "flock" },
 	{ 56, CALL_FILE, "openat" },
