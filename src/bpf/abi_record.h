@@ -21,6 +21,7 @@ enum told_what {
 	TOLD_SEND,
 	TOLD_PACKET,
 	TOLD_REQUEST,
+	TOLD_MARK,
 };
 
 /* Whose it is. */
@@ -95,12 +96,26 @@ struct told_packet {
 	struct tx_way way;
 };
 
+/* A mark of the application itself has fired (bpf/marks.bpf.c). */
+struct told_mark {
+	__u32 told;       /* TOLD_MARK */
+	__u16 core;
+	__u8 end;         /* else: begin */
+	__u8 has_id;      /* it has an argument, whose value is `id` */
+	__u64 time;
+	__u64 id;
+	__u64 born;       /* when its thread came to be: tells it from others that had its number */
+	__u64 lost;       /* records that found no room, so far */
+	__u32 pid, tid;
+};
+
 _Static_assert(sizeof(struct told_flow) == 56, "struct told_flow");
 _Static_assert(sizeof(struct told_message) == 120, "struct told_message");
 _Static_assert(sizeof(struct told_request) == 136, "struct told_request");
 _Static_assert(sizeof(struct told_send) == 120, "struct told_send");
 _Static_assert(sizeof(struct tx_way) == 64, "one cache line per packet");
 _Static_assert(sizeof(struct told_packet) == 80, "struct told_packet");
+_Static_assert(sizeof(struct told_mark) == 48, "struct told_mark");
 
 /* Why requests are not told: a connection that is given up, but for the first two. */
 enum request_missed {

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hostlat record: keep what happens in a file, for any analysis later, elsewhere, by anybody. */
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "base/parse.h"
 #include "cmd/cmd.h"
+#include "cmd/mark_names.h"
 #include "cmd/recording.h"
 #include "cmd/session.h"
 #include "cmd/watch_view.h"
@@ -14,6 +17,8 @@ struct record_config {
 	const char *file;
 	uint64_t with;
 	uint32_t boundary; /* enum message_boundary */
+	const char *mark_begin, *mark_end;
+	bool mark_id;
 	uint64_t duration_ns;
 	uint64_t size_limit;
 	uint64_t interval_ns;
@@ -38,6 +43,8 @@ static const struct opt_choice boundaries[] = {
 	{ "receive", MESSAGES_BY_CALL, "a receive call" },
 	{ "request", MESSAGES_BY_REQUEST,
 	  "a request of memcached, Redis (RESP) or HTTP/1.1, until its reply is sent" },
+	{ "mark", MESSAGES_BY_MARK,
+	  "what a thread reads before --mark-begin, until --mark-end" },
 	{ NULL, 0, NULL },
 };
 
@@ -73,6 +80,14 @@ static const struct opt record_options[] = {
 		.help = "What to record"),
 	OPT_CHOICE(struct record_config, boundary, .name = "boundary", .choices = boundaries,
 		   .def = "receive", .help = "What a received message is"),
+	OPT_STRING(struct record_config, mark_begin, .name = "mark-begin", .metavar = "MARK",
+		   .help = "With --boundary mark: [PATH:]PROVIDER:NAME of the USDT probe at which "
+			   "work on a message begins; PATH: of the program or library, with --pid "
+			   "that process's"),
+	OPT_STRING(struct record_config, mark_end, .name = "mark-end", .metavar = "MARK",
+		   .help = "... and at which it is done; PATH: as of --mark-begin"),
+	OPT_FLAG(struct record_config, mark_id, .name = "mark-id",
+		 .help = "Begin and end belong together by their first argument, in any thread"),
 	OPT_DURATION(struct record_config, duration_ns, .name = "for", .min = 10 * NS_PER_MS,
 		     .help = "How long; without it, until stopped"),
 	OPT_SIZE(struct record_config, size_limit, .name = "size-limit", .min = 64 << 10,
@@ -138,6 +153,51 @@ static bool can_follow(const struct record_config *c, const struct probe_options
 	return false;
 }
 
+struct mark_names {
+	char begin[MARK_TEXT], end[MARK_TEXT], exe[64];
+	struct watch_marks marks;
+};
+
+static bool parse_marks(const struct record_config *c, struct mark_names *names)
+{
+	struct watch_mark *begin = &names->marks.begin, *end = &names->marks.end;
+	const char *bad = !mark_parse(c->mark_begin, names->begin, begin) ? c->mark_begin :
+			  !mark_parse(c->mark_end, names->end, end) ? c->mark_end : NULL;
+
+	if (bad) {
+		log_error("%s is no mark: [PATH:]PROVIDER:NAME", bad);
+		return false;
+	}
+	snprintf(names->exe, sizeof(names->exe), "/proc/%" PRIu64 "/exe", c->probe.pid);
+	if (!begin->path && c->probe.pid)
+		begin->path = names->exe;
+	if (!end->path)
+		end->path = begin->path;
+	names->marks.by_id = c->mark_id;
+	if (!begin->path)
+		log_error("--mark-begin %s: of which program? Put its path and a colon before it, "
+			  "or name a process by --pid", c->mark_begin);
+	return begin->path;
+}
+
+static bool check_marks(const struct record_config *c, struct mark_names *names)
+{
+	const bool some = c->mark_begin || c->mark_end || c->mark_id;
+
+	if (c->boundary != MESSAGES_BY_MARK) {
+		if (some)
+			log_error("--mark-begin, --mark-end and --mark-id need --boundary mark");
+		return !some;
+	}
+	if (!(c->with & RECORD_MESSAGES))
+		log_error("--boundary mark is for messages: --with must have them");
+	else if (!c->mark_begin || !c->mark_end)
+		log_error("--boundary mark needs --mark-begin and --mark-end");
+	else
+		return parse_marks(c, names);
+	return false;
+}
+
 static int run(const void *config)
 {
 	const struct record_config *c = config;
@@ -163,6 +223,7 @@ static int run(const void *config)
 		.ctx = &view,
 	};
 	struct session_result result;
+	struct mark_names names;
 	int code = EXIT_CANNOT;
 
 	common_begin(&c->common);
@@ -172,6 +233,10 @@ static int run(const void *config)
 	}
 	if (c->boundary == MESSAGES_BY_REQUEST && !can_follow(c, &probe))
 		return EXIT_USAGE;
+	if (!check_marks(c, &names))
+		return EXIT_USAGE;
+	if (c->boundary == MESSAGES_BY_MARK)
+		session.marks = &names.marks;
 	if (session.functions && !session.activity) {
 		log_error("--activity funcgraph: --with must have activity");
 		return EXIT_USAGE;

@@ -203,6 +203,7 @@ static int open_probe(struct session *s)
 	if (err)
 		return err;
 	config.activity = s->activity.activity;
+	config.marks = s->config->marks;
 	err = watch_probe_open(&s->probe, &config, why, sizeof(why));
 	if (err)
 		log_error("%s", why);
@@ -210,6 +211,18 @@ static int open_probe(struct session *s)
 		log_warning("the hooks are not proven: the self-test needs CAP_SYS_ADMIN or "
 			    "kernel.bpf_stats_enabled=1, and a loopback interface that is up");
 	return err;
+}
+
+/* Messages of receive calls are what a recording is taken for that says nothing. */
+static int put_boundary(struct session *s)
+{
+	const char *boundary = s->config->messages == MESSAGES_BY_REQUEST ? DIAGNOSE_BY_REQUEST :
+			       s->config->messages == MESSAGES_BY_MARK ? DIAGNOSE_BY_MARK : NULL;
+
+	if (!boundary)
+		return 0;
+	return event_put_fact(event_memsource_sink(s->queue), now_ns(), DIAGNOSE_FACT_BOUNDARY,
+			      boundary);
 }
 
 static int run(struct session *s)
@@ -222,9 +235,8 @@ static int run(struct session *s)
 	if (!err)
 		err = session_put_facts(s->config->probe, s->config->interval_ns,
 					event_memsource_sink(s->queue), now_ns());
-	if (!err && s->config->messages == MESSAGES_BY_REQUEST)
-		err = event_put_fact(event_memsource_sink(s->queue), now_ns(),
-				     DIAGNOSE_FACT_BOUNDARY, DIAGNOSE_BY_REQUEST);
+	if (!err)
+		err = put_boundary(s);
 	if (!err)
 		err = watch_probe_describe(s->probe, event_memsource_sink(s->queue), s->dict);
 	if (!err)

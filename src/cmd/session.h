@@ -20,6 +20,7 @@ struct session_config {
 	const char *record;      /* file, or NULL */
 	uint64_t size_limit;     /* of that file, which ends the run; 0 = none */
 	uint32_t messages;       /* recorded, too: enum message_boundary */
+	const struct watch_marks *marks; /* MESSAGES_BY_MARK: which; else NULL */
 	bool activity;           /* ... and what the CPUs do */
 	/* ... with the kernel's functions; NULL: without. */
 	const struct tracefs_config *functions;

@@ -19,6 +19,7 @@
 #define DIAGNOSE_FACT_GRANULARITY "activity.granularity_ns"
 #define DIAGNOSE_FACT_BOUNDARY "record.boundary"
 #define DIAGNOSE_BY_REQUEST "request"
+#define DIAGNOSE_BY_MARK "mark"
 #define DIAGNOSE_FACT_RECORDER "run.pid" /* whose threads are hostlat's own cost */
 
 #define DIAGNOSE_FACT_THROTTLED "activity.throttled" /* times that a quota held a group back */

@@ -27,7 +27,8 @@ static int take_fact(struct recorded *rec, const struct event *event)
 	} else if (!strcmp(key, DIAGNOSE_FACT_GRANULARITY) && !parse_u64(value, &ns)) {
 		rec->granularity = ns;
 	} else if (!strcmp(key, DIAGNOSE_FACT_BOUNDARY)) {
-		rec->by_request = !strcmp(value, DIAGNOSE_BY_REQUEST);
+		rec->by_request = !strcmp(value, DIAGNOSE_BY_REQUEST) ||
+				  !strcmp(value, DIAGNOSE_BY_MARK);
 	} else if (!strcmp(key, DIAGNOSE_FACT_THROTTLED)) {
 		rec->throttles = strcmp(value, "0") != 0;
 	} else if (!strcmp(key, DIAGNOSE_FACT_RECORDER) && !parse_u64(value, &ns)) {

@@ -32,7 +32,7 @@ struct partition {
 	const struct tasks *tasks;
 	const struct calls *calls;
 	const struct corelog *log;
-	bool by_request;     /* `read` is when the reply was sent */
+	bool by_request;     /* `read` is when the reply was sent, or a mark fired */
 	bool lost_messages;  /* not all of them are in the recording */
 	bool throttles;      /* some control group was throttled meanwhile */
 	uint64_t recorder;   /* pid of the hostlat that recorded; 0 = unknown */

@@ -41,7 +41,7 @@ struct recorded {
 	struct contexts VEC_OF(struct context) contexts;
 	struct flows VEC_OF(struct event_flow) flows; /* by id */
 	char *machine;
-	bool by_request;            /* a message ends with its reply's send call */
+	bool by_request;            /* a message ends after its read: at its reply, or a mark */
 	bool throttles;             /* some control group was throttled meanwhile */
 	uint64_t recorder;          /* its pid; 0 = unknown */
 	uint64_t granularity;

@@ -28,6 +28,7 @@ enum stage {
 	STAGE_ENQUEUED, STAGE_RUNNABLE, STAGE_RUNNING, STAGE_READ,
 	STAGE_SEND, STAGE_SEGMENT, STAGE_QDISC, STAGE_DRIVER, STAGE_SENT, STAGE_NIC_TX, STAGE_ACKED,
 	STAGE_PROBE, /* received: a function or tracepoint of the user's choice */
+	STAGE_MARK,  /* received: the application says that it is done with it */
 	STAGE_MAX,
 };
 

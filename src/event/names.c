@@ -31,6 +31,7 @@ static const struct word stages[STAGE_MAX] = {
 	[STAGE_NIC_TX] = { "nic-tx", "the NIC's hardware transmit timestamp" },
 	[STAGE_ACKED] = { "acked", "the peer acknowledged it" },
 	[STAGE_PROBE] = { "probe", "the function or tracepoint of --probe is called" },
+	[STAGE_MARK] = { "mark", "the application's end mark fires" },
 };
 
 static const struct word origins[ORIGIN_MAX] = {
@@ -179,7 +180,7 @@ const char *stage_reached_when(unsigned int stage)
 
 enum direction stage_direction(unsigned int stage)
 {
-	return stage >= STAGE_SEND && stage != STAGE_PROBE ? DIR_EGRESS : DIR_INGRESS;
+	return stage >= STAGE_SEND && stage < STAGE_PROBE ? DIR_EGRESS : DIR_INGRESS;
 }
 
 const char *origin_name(unsigned int origin)

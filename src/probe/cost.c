@@ -105,10 +105,12 @@ static bool measured(struct watch_probe *probe, uint64_t *ns)
 	if (!were_on && !c->stats_were_on)
 		return false;
 	watch_cost_stats(probe, &now);
-	if (probe->config.activity) {
-		uint64_t run_ns, runs;
+	if (probe->config.activity || probe->marks) {
+		uint64_t run_ns = 0, runs = 0;
 
-		activity_cost(probe->config.activity, &run_ns, &runs);
+		if (probe->config.activity)
+			activity_cost(probe->config.activity, &run_ns, &runs);
+		watch_marks_cost(probe, &run_ns, &runs);
 		sum += run_ns - c->beside_ns - c->floor_ns * (runs - c->beside_runs);
 		c->beside_ns = run_ns;
 		c->beside_runs = runs;
@@ -258,9 +260,10 @@ bool watch_bpf_ns(struct watch_probe *probe, uint64_t *ns, bool *exact)
 	bool known = estimated(probe, &estimate); /* always: both are since the last call */
 
 	*exact = measured(probe, ns);
-	if (probe->config.activity && !*exact) {
-		snprintf(probe->cost.why, sizeof(probe->cost.why), "the programs that tell what "
-			 "the CPUs do have no estimate: kernel.bpf_stats_enabled=1 measures them");
+	if ((probe->config.activity || probe->marks) && !*exact) {
+		snprintf(probe->cost.why, sizeof(probe->cost.why), "the programs that tell %s "
+			 "have no estimate: kernel.bpf_stats_enabled=1 measures them",
+			 probe->config.activity ? "what the CPUs do" : "of the marks");
 		known = false;
 	}
 	if (!*exact)

@@ -8,7 +8,9 @@
 #include <unistd.h>
 
 #include "bpf/abi_record.h"
+#include "clock/clock.h"
 #include "event/writer.h"
+#include "probe/marks.h"
 #include "probe/sends.h"
 #include "probe/watch_internal.h"
 #include "bpf/watch.skel.h"
@@ -28,10 +30,12 @@ struct told {
 	struct flow *flows; /* open addressing, twice as many places */
 	uint32_t n_flows, last_flow;
 	struct sends *sends;
+	struct marks *marks; /* NULL: messages have other boundaries */
 	uint64_t messages;
 	uint64_t lost_before, unknown_before; /* of the self-test */
 	uint64_t unsent_told, unknown_told;   /* of losses by reason */
 	uint64_t missed_before[MISSED_MAX], missed_told[MISSED_MAX];
+	uint64_t marks_told[MARKS_MAX];
 	int err; /* the writer's first */
 };
 
@@ -194,6 +198,10 @@ static void take_message(struct told *t, const void *data)
 	struct way w = {};
 
 	memcpy(&m, data, sizeof(m)); /* the ring is not to be written */
+	if (t->marks) {
+		marks_read(t->marks, &m);
+		return;
+	}
 	received(&w, &m);
 	put_received(t, &m, &w);
 }
@@ -207,6 +215,32 @@ static void take_request(struct told *t, const void *data)
 	received(&w, &r.m);
 	go(&w, r.sent, r.sent_core, PIECE_APPLICATION, STAGE_SEND);
 	put_received(t, &r.m, &w);
+}
+
+static void take_mark(struct told *t, const void *data)
+{
+	struct told_mark m;
+
+	memcpy(&m, data, sizeof(m));
+	if (t->marks)
+		marks_mark(t->marks, &m);
+}
+
+/* Between pieces nothing is known: whoever had it meanwhile, its reader was not, or not only. */
+static void take_marked(void *ctx, const struct marked *message)
+{
+	struct told *t = ctx;
+	struct way w = {};
+
+	if (t->err)
+		return;
+	received(&w, &message->m);
+	if (message->handed) {
+		go(&w, message->begun, message->begin_core, PIECE_APPLICATION, STAGE_NONE);
+		w.at = message->ended > w.at ? message->ended : w.at;
+	}
+	go(&w, message->ended, message->end_core, PIECE_APPLICATION, STAGE_MARK);
+	put_received(t, &message->m, &w);
 }
 
 static int take_sent(void *ctx, const struct told_send *call, const struct told_packet *packet)
@@ -237,6 +271,8 @@ static int take(void *ctx, void *data, size_t size)
 		take_message(t, data);
 	} else if (what == TOLD_REQUEST && size == sizeof(struct told_request)) {
 		take_request(t, data);
+	} else if (what == TOLD_MARK && size == sizeof(struct told_mark)) {
+		take_mark(t, data);
 	} else if (what == TOLD_SEND && size == sizeof(call)) {
 		memcpy(&call, data, sizeof(call));
 		sends_call(t->sends, &call);
@@ -267,6 +303,9 @@ int watch_told_open(struct watch_probe *probe)
 	t->lost_before = probe->skel->bss->told_lost;
 	t->unknown_before = probe->skel->bss->told_unknown;
 	memcpy(t->missed_before, probe->skel->bss->requests_missed, sizeof(t->missed_before));
+	if (probe->config.marks)
+		return marks_new(&t->marks, probe->config.marks->by_id,
+				 clock_mono_ns(clock_system()), t->lost_before, take_marked, t);
 	return 0;
 }
 
@@ -294,6 +333,7 @@ void watch_told_free(struct watch_probe *probe)
 		return;
 	ring_buffer__free(probe->told->ring);
 	sends_free(probe->told->sends);
+	marks_free(probe->told->marks);
 	free(probe->told->flows);
 	free(probe->told);
 	probe->told = NULL;
@@ -338,7 +378,6 @@ static int put_count(struct event_sink *sink, struct event_dict *dict, uint64_t 
 		     struct event_count *e, const char *reason, uint64_t n, uint64_t *told)
 {
 	e->count = n - *told;
-	e->protocol = PROTO_TCP;
 	*told = n;
 	if (!e->count)
 		return 0;
@@ -355,7 +394,7 @@ static int put_missed(struct watch_probe *probe, struct event_sink *sink, struct
 	for (int i = 0; i < MISSED_MAX && !err; i++) {
 		struct event_count e = {
 			.what = missed[i].excluded ? COUNT_EXCLUDED : COUNT_LOSS,
-			.stage = STAGE_READ, .direction = DIR_INGRESS,
+			.stage = STAGE_READ, .direction = DIR_INGRESS, .protocol = PROTO_TCP,
 		};
 
 		err = put_count(sink, dict, now, &e, missed[i].name,
@@ -365,11 +404,29 @@ static int put_missed(struct watch_probe *probe, struct event_sink *sink, struct
 	return err;
 }
 
+static int put_marks(const struct told *t, uint64_t *told, struct event_sink *sink,
+		     struct event_dict *dict, uint64_t now)
+{
+	int err = 0;
+
+	for (uint32_t i = MARKS_MET + 1; t->marks && i < MARKS_MAX && !err; i++) {
+		struct event_count e = {
+			.what = marks_excluded(i) ? COUNT_EXCLUDED : COUNT_LOSS,
+			.stage = STAGE_READ, .direction = DIR_INGRESS,
+		};
+
+		err = put_count(sink, dict, now, &e, marks_reason(i), marks_missed(t->marks, i),
+				&told[i]);
+	}
+	return err;
+}
+
 int watch_told_losses(struct watch_probe *probe, struct event_sink *sink, struct event_dict *dict,
 		      uint64_t now)
 {
 	struct event_count e = {
 		.what = COUNT_LOSS, .stage = STAGE_SEND, .direction = DIR_EGRESS,
+		.protocol = PROTO_TCP,
 	};
 	struct told *t = probe->told;
 
@@ -379,5 +436,6 @@ int watch_told_losses(struct watch_probe *probe, struct event_sink *sink, struct
 			 probe->skel->bss->told_unknown - t->unknown_before, &t->unknown_told) ?:
 	       put_count(sink, dict, now, &e, "not-seen-to-leave", sends_forgotten(t->sends),
 			 &t->unsent_told) ?:
-	       put_missed(probe, sink, dict, now);
+	       put_missed(probe, sink, dict, now) ?:
+	       put_marks(t, t->marks_told, sink, dict, now);
 }

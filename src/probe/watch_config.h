@@ -31,6 +31,17 @@ enum message_boundary {
 	MESSAGES_NONE,
 	MESSAGES_BY_CALL,    /* a receive call; what is sent: a send call */
 	MESSAGES_BY_REQUEST, /* a request that is answered, until its reply's send call */
+	MESSAGES_BY_MARK,    /* what a thread read before its begin mark, until the end mark */
+};
+
+/* A USDT probe: a place that an executable or library names in its .note.stapsdt. */
+struct watch_mark {
+	const char *path, *provider, *name;
+};
+
+struct watch_marks {
+	struct watch_mark begin, end;
+	bool by_id; /* which belong together says their first argument, not their thread */
 };
 
 struct activity;
@@ -48,6 +59,7 @@ struct watch_probe_config {
 	uint64_t slower_than_ns; /* messages that are told of one by one; 0 = none */
 	const struct activity *activity; /* whose programs are part of the own cost; or NULL */
 	uint32_t messages;    /* enum message_boundary: kept for watch_probe_messages() */
+	const struct watch_marks *marks; /* MESSAGES_BY_MARK: which; else NULL */
 	uint32_t backend;     /* enum watch_backend */
 	uint32_t hol;         /* enum hol */
 	uint32_t by;          /* 1 << enum group_key of what rows are divided by; 0: not at all */

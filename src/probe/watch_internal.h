@@ -131,6 +131,7 @@ struct watch_probe {
 	struct named_iface ifaces[NAMED_IFACES];
 	bool proven; /* the self-test ran */
 	struct told *told; /* messages are asked for */
+	struct mark_hooks *marks; /* config.marks */
 	struct clock_follow *follow;
 	int stamp_fd; /* holds the kernel's receive stamping on */
 	uint64_t stamps_from_ns; /* nothing is attached before */
@@ -291,6 +292,14 @@ bool watch_told_sends(const struct watch_probe *probe);
 int watch_told_losses(struct watch_probe *probe, struct event_sink *sink, struct event_dict *dict,
 		      uint64_t now);
 void watch_told_free(struct watch_probe *probe);
+
+/*
+ * mark_hooks.c: puts programs on the application's marks, after loading; says why not. Takes them
+ * off. CPU time of theirs so far, by the kernel's statistics.
+ */
+int watch_marks_open(struct watch_probe *probe, char *why, size_t size);
+void watch_marks_close(struct watch_probe *probe);
+void watch_marks_cost(const struct watch_probe *probe, uint64_t *run_ns, uint64_t *runs);
 
 /*
  * groups.c: --by. Sizes its tables, before loading, to fit into `left` bytes: what they take, or 0:

@@ -83,6 +83,8 @@ int watch_probe_open(struct watch_probe **out, const struct watch_probe_config *
 	if (!err)
 		err = watch_load(probe, why, size);
 	if (!err)
+		err = watch_marks_open(probe, why, size);
+	if (!err)
 		err = watch_told_open(probe);
 	if (!err)
 		watch_baseline(probe);
@@ -102,6 +104,7 @@ void watch_probe_free(struct watch_probe *probe)
 	if (!probe)
 		return;
 	watch_told_free(probe);
+	watch_marks_close(probe);
 	watch_unload(probe);
 	watch_cost_free(probe);
 	clock_follow_free(probe->follow);

@@ -17,11 +17,13 @@ Call = collections.namedtuple("Call", "kind port tid before after offset bytes")
 class Server:
     """Serves in the net's reader namespace until finish(), which gives its calls in order."""
 
+    program = PROGRAM
+
     def __init__(self, net, family, **options):
         self.net, self.family = net, family
         self.folder = tempfile.TemporaryDirectory()
         self.log = os.path.join(self.folder.name, "log")
-        args = [PROGRAM, "--netns", net.reader, "--address", net.address(family)]
+        args = [self.program, "--netns", net.reader, "--address", net.address(family)]
         for name, value in options.items():
             args.append("--" + name.replace("_", "-"))
             if value is not True:

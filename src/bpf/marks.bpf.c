@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0)
+/*
+ * Marks of the application itself (record --boundary mark): who fired one, and when. They are told
+ * in the ring in which reads are told (bpf/told.h), so that a thread's marks and reads are in the
+ * order in which they happened; user space joins them (src/probe/marks.h).
+ */
+#include <linux/bpf.h>
+#include <linux/types.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* The registers as the kernel lays them out for user space: the context of these programs. */
+#ifdef __TARGET_ARCH_x86
+#include <asm/ptrace.h>
+#else
+struct user_pt_regs {
+	__u64 regs[31];
+	__u64 sp, pc, pstate;
+};
+
+struct pt_regs {
+	struct user_pt_regs user_regs;
+};
+#endif
+
+/* A file may have a mark at many places, each with arguments of its own. */
+#define BPF_USDT_MAX_SPEC_CNT 1024
+#include <bpf/usdt.bpf.h>
+
+#include <bpf/bpf_core_read.h>
+
+#include "bpf/abi_record.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+struct task_struct {
+	__u64 start_time;
+} __attribute__((preserve_access_index));
+
+/* The watch programs' own; the loader hands them over. */
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096);
+} told_ring SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u64);
+} watch_counts SEC(".maps");
+
+const volatile __u32 lost_at = 0; /* where in watch_counts its told_lost is */
+
+static __always_inline int tell_mark(struct pt_regs *ctx, bool end)
+{
+	__u64 now = bpf_ktime_get_ns(), caller = bpf_get_current_pid_tgid();
+	struct task_struct *task = (void *)bpf_get_current_task();
+	__u32 first = 0;
+	void *counts = bpf_map_lookup_elem(&watch_counts, &first);
+	struct told_mark *m;
+	long id = 0;
+	bool has_id;
+
+	if (!counts)
+		return 0;
+	has_id = !bpf_usdt_arg(ctx, 0, &id);
+	m = bpf_ringbuf_reserve(&told_ring, sizeof(*m), 0);
+	if (!m) {
+		__sync_fetch_and_add((__u64 *)(counts + lost_at), 1);
+		return 0;
+	}
+	m->told = TOLD_MARK;
+	m->core = bpf_get_smp_processor_id();
+	m->end = end;
+	m->has_id = has_id;
+	m->time = now;
+	m->id = id;
+	m->born = BPF_CORE_READ(task, start_time);
+	m->lost = *(volatile __u64 *)(counts + lost_at);
+	m->pid = caller >> 32;
+	m->tid = caller;
+	bpf_ringbuf_submit(m, BPF_RB_NO_WAKEUP);
+	return 0;
+}
+
+SEC("usdt")
+int mark_begins(struct pt_regs *ctx)
+{
+	return tell_mark(ctx, false);
+}
+
+SEC("usdt")
+int mark_ends(struct pt_regs *ctx)
+{
+	return tell_mark(ctx, true);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/mark_names.h"
+
+#include <string.h>
+
+/* A path may have a colon; providers and names are words of C. */
+bool mark_parse(const char *text, char *buf, struct watch_mark *mark)
+{
+	const size_t n = strlen(text);
+	char *provider, *name;
+
+	if (n >= MARK_TEXT)
+		return false;
+	memcpy(buf, text, n + 1);
+	name = strrchr(buf, ':');
+	if (!name)
+		return false;
+	*name++ = '\0';
+	provider = strrchr(buf, ':');
+	mark->path = provider ? buf : NULL;
+	if (provider)
+		*provider++ = '\0';
+	else
+		provider = buf;
+	mark->provider = provider;
+	mark->name = name;
+	return *name && *provider && (!mark->path || *mark->path);
+}

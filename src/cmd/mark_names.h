@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How a mark of an application is typed: [PATH:]PROVIDER:NAME. */
+#ifndef HOSTLAT_CMD_MARK_NAMES_H
+#define HOSTLAT_CMD_MARK_NAMES_H
+
+#include <stdbool.h>
+
+#include "probe/watch_config.h"
+
+#define MARK_TEXT 4352
+
+/* Takes it apart, in `buf` of MARK_TEXT bytes; path NULL: it has none. False: it is no mark. */
+bool mark_parse(const char *text, char *buf, struct watch_mark *mark);
+
+#endif
