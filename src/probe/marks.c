@@ -35,6 +35,7 @@ struct thread {
 	bool used;
 	uint32_t tid;
 	bool known;      /* all that it has read since `lost` was so much is told */
+	bool clean;      /* ... and is of its own call; see taken() */
 	bool open;       /* by thread: it has begun */
 	bool broken;     /* ... and is counted already */
 	uint64_t born;   /* 0: not known yet */
@@ -60,7 +61,8 @@ struct marks {
 	struct open open[PLACES];
 	uint32_t n_threads, n_open;
 	bool by_id;
-	uint64_t since, lost;
+	uint64_t since;
+	uint64_t lost, lost_at; /* so many were lost when this was first seen */
 	uint64_t missed[MARKS_MAX];
 	marks_done *done;
 	void *ctx;
@@ -77,6 +79,7 @@ int marks_new(struct marks **out, bool by_id, uint64_t since, uint64_t lost, mar
 	s->by_id = by_id;
 	s->since = since;
 	s->lost = lost;
+	s->lost_at = since;
 	s->done = done;
 	s->ctx = ctx;
 	return 0;
@@ -135,7 +138,7 @@ static struct thread *thread_of(struct marks *s, uint32_t tid, uint64_t now)
 		s->since = now;
 	}
 	s->n_threads++;
-	*t = (struct thread){ .used = true, .tid = tid, .lost = s->lost };
+	*t = (struct thread){ .used = true, .tid = tid };
 	return t;
 }
 
@@ -242,6 +245,8 @@ static enum marks_missed judge(const struct thread *t, const struct told_mark *m
 		return MARKS_LOST;
 	if (!t->read.some)
 		return MARKS_NOTHING;
+	if (!t->clean)
+		return MARKS_OLDER;
 	if (t->read.several)
 		return MARKS_SEVERAL;
 	if (t->read.unclear)
@@ -249,8 +254,14 @@ static enum marks_missed judge(const struct thread *t, const struct told_mark *m
 	return t->read.no_arrival ? MARKS_ARRIVAL : MARKS_MET;
 }
 
+/*
+ * Where reads are told by a function's exit, a call that was entered before the start isn't, and
+ * what it took is told as the next one's: the first that a thread is told to have read proves
+ * nothing.
+ */
 static void taken(struct thread *t, const struct told_mark *m)
 {
+	t->clean |= t->read.some;
 	t->read = (struct pending){ 0 };
 	t->open = t->broken = false;
 	t->known = true;
@@ -265,13 +276,16 @@ static struct thread *who(struct marks *s, const struct told_mark *m)
 	struct thread *t = thread_of(s, m->tid, m->time);
 
 	if (t->born && t->born != m->born)
-		*t = (struct thread){ .used = true, .tid = m->tid, .lost = t->lost,
-				      .read = t->read };
+		*t = (struct thread){ .used = true, .tid = m->tid, .read = t->read };
 	if (!t->born && t->read.until < m->born)
 		t->read = (struct pending){ 0 };
 	t->read.several |= t->read.some && t->read.since < m->born;
 	if (!t->born && m->born > s->since)
-		t->known = true;
+		t->known = t->clean = true;
+	if (!t->born && !t->known)
+		t->lost = m->lost;
+	else if (!t->born)
+		t->lost = m->born > s->lost_at ? s->lost : m->lost - 1; /* maybe one of its own */
 	t->born = m->born;
 	t->marks++;
 	return t;
@@ -343,6 +357,10 @@ void marks_mark(struct marks *s, const struct told_mark *m)
 {
 	struct thread *t = who(s, m);
 
+	if (s->lost != m->lost) {
+		s->lost = m->lost;
+		s->lost_at = m->time;
+	}
 	if (!s->by_id && m->end)
 		ends(s, t, m);
 	else if (!s->by_id)

@@ -6,6 +6,7 @@ is counted by its reason, and is no message.
 """
 import json
 import os
+import signal
 import statistics
 import subprocess
 import sys
@@ -20,6 +21,7 @@ PROGRAM = os.path.abspath(os.environ.get("MARKED", "build/tests/native/marked"))
 MARKS = "--mark-begin", f"{PROGRAM}:marked:begin", "--mark-end", "marked:end"
 BY_MARK = "--with", "messages", "--boundary", "mark"
 WORK_NS, MOST_NS = 100_000, 20_000
+OVERRUN = 20000 # more than the ring holds
 
 
 class Server(logged.Server):
@@ -164,7 +166,7 @@ def diagnosed(net):
                           stdout=subprocess.PIPE, check=False, timeout=100)
     check.true(f"exit code {done.returncode}", done.returncode in (0, 3))
     found = json.loads(done.stdout)
-    check.equal("messages", found["messages"]["count"], 301)
+    check.between("messages", found["messages"]["count"], 270, 301) # some have no stamp in a guest
     slow = found["examples"][0]
     end = of(log, "end")[150]
     check.between("its latency", slow["latency_ns"], 20_000_000, end.after - of(log, "read")[149].after)
@@ -197,8 +199,43 @@ def unjoined(net):
           [ends[i] for i in (0, 1, 4, 6, 8, 9)])
 
 
+def overrun(net):
+    """Records that find no room: what they leave of a message is none."""
+    observer = trace.Recording("--netns", net.reader, *BY_MARK, *MARKS)
+    server = Server(net, 4)
+    sock = server.client()
+    ask(sock, b"m")
+    observer.process.send_signal(signal.SIGSTOP)
+    for _ in range(OVERRUN):
+        ask(sock, b"m")
+    observer.process.send_signal(signal.SIGCONT)
+    time.sleep(1)
+    for _ in range(10):
+        ask(sock, b"m")
+    sock.close()
+    time.sleep(0.1)
+    log = server.finish()
+    t = observer.stop()
+    check.equal("exit code", t.code, 3)
+    check.true("records were lost", t.lost["message"] > 0)
+    check.between("left out", t.counted("losses", "marks-incomplete"), 1, 3)
+    check.between("messages", len(t.messages), 11, OVERRUN)
+    ends = {}
+    for read, end in zip(of(log, "read"), of(log, "end"), strict=True):
+        ends[read.offset] = read, end
+    first = min(m.offset for m in t.messages)
+    for m in t.messages:
+        read, end = ends[m.offset - first]
+        check.true(f"{m} was read in {read}", read.before < trace.reached(m, "read") < read.after)
+        check.true(f"{m} ended in {end}", end.before < m.pieces[-1].end < end.after)
+    return f"{len(t.messages)} of {OVERRUN + 11}"
+
+
 def older(net):
-    """A thread that was there before: what it had read isn't known, once."""
+    """
+    A thread that was there before: what it had read isn't known, once; twice, where the call that it
+    slept in at the start isn't seen to return.
+    """
     server = Server(net, 4)
     before = server.client()
     ask(before, b"m")
@@ -212,8 +249,10 @@ def older(net):
         late.close()
 
     t, log = recorded(server, client)
-    counted(t, thread_older=1)
-    agree(t.messages, of(log, "read")[2:], of(log, "end")[2:])
+    left_out = t.counted("excluded", "thread-older")
+    check.between("messages left out", left_out, 1, 2)
+    counted(t, thread_older=left_out)
+    agree(t.messages, of(log, "read")[1 + left_out:], of(log, "end")[1 + left_out:])
 
 
 def handed(net):
@@ -286,4 +325,4 @@ CASES = [(case, VETH) for case in (inside, parts, unjoined, older, of_process, h
                                  diagnosed)]
 if "guest" in sys.argv:
     check.run([(each, *nets[2]), *CASES])
-check.run([(each, *net) for net in nets] + CASES + [(refusals,)])
+check.run([(each, *net) for net in nets] + CASES + [(overrun, VETH), (refusals,)])

@@ -117,6 +117,7 @@ static void by_thread(void **state)
 		{ "r((()r()", 1, MARKS_NO_END },
 		{ "r(!)", 0, MARKS_LOST },
 		{ "r()!r()r()", 2, MARKS_LOST },
+		{ "r()r!)r()", 2, MARKS_LOST },
 		{ "!r()r()", 1, MARKS_LOST },
 		{ "r(!()r()", 1, MARKS_LOST },
 	};
@@ -158,6 +159,34 @@ static void what_was_before(void **state)
 	born = OLD + 1; /* another thread, whose number is the same */
 	does("r()");
 	assert_int_equal(marks_missed(marks, MARKS_OLDER), 2);
+	begin(false);
+	born = OLD;
+	does("()r()r()"); /* the first was read unseen, and told with the second */
+	assert_int_equal(n_done, 1);
+	assert_int_equal(marks_missed(marks, MARKS_OLDER), 2);
+	begin(false);
+	born = OLD;
+	does("()()()"); /* it reads nothing */
+	assert_int_equal(marks_missed(marks, MARKS_OLDER), 1);
+	assert_int_equal(marks_missed(marks, MARKS_NOTHING), 2);
+	begin(false);
+	does("r()!r()"); /* what is lost was not of threads that come later */
+	born = clock_now + 1;
+	clock_now += 2;
+	does("r()");
+	assert_int_equal(n_done, 2);
+	assert_int_equal(marks_missed(marks, MARKS_LOST), 1);
+	begin(false);
+	lost++; /* maybe of the thread that comes to word after this one */
+	fires(2, false, 0);
+	does("r()");
+	assert_int_equal(n_done, 0);
+	assert_int_equal(marks_missed(marks, MARKS_LOST), 1);
+	begin(false);
+	born = OLD;
+	does("(()");
+	assert_int_equal(marks_missed(marks, MARKS_NO_END), 1);
+	assert_int_equal(missed_in_all(), 1);
 	begin(false);
 	does("r()r"); /* ends with something read */
 	born = clock_now + 1;
@@ -220,6 +249,13 @@ static void by_id(void **state)
 	fires(1, true, 15);
 	assert_int_equal(marks_missed(marks, MARKS_LOST), 1);
 	assert_int_equal(n_done, 3);
+	begin(true);
+	reads(3, 5, 10, 1);
+	fires(3, false, 16); /* its first mark */
+	fires(4, true, 98);
+	said[0] = '\0';
+	fires(4, true, 16); /* the second one of another thread */
+	assert_non_null(strchr(said, '+'));
 }
 
 /* Many at once, ended in another order: each finds its own. */
