@@ -218,6 +218,7 @@ def overrun(net):
     t = observer.stop()
     check.equal("exit code", t.code, 3)
     check.true("records were lost", t.lost["message"] > 0)
+    check.equal("other counters", t.counted("losses", "call-not-seen"), 0)
     check.between("left out", t.counted("losses", "marks-incomplete"), 1, 3)
     check.between("messages", len(t.messages), 11, OVERRUN)
     ends = {}
