@@ -16,7 +16,7 @@ import time
 from lib import check, logged, netns, trace
 from lib.traffic import outweigh_others
 
-N = 300
+N = 60 if "guest" in sys.argv else 300 # a slow guest loses the stamp of some packets
 PROGRAM = os.path.abspath(os.environ.get("MARKED", "build/tests/native/marked"))
 MARKS = "--mark-begin", f"{PROGRAM}:marked:begin", "--mark-end", "marked:end"
 BY_MARK = "--with", "messages", "--boundary", "mark"
