@@ -11,6 +11,9 @@ from lib import check, conns
 # Of what the scenario says, at the least: a writer that waits for a CPU isn't blocked any more.
 SHARE = 0.8
 HARMLESS = ("app-trickle", "idle", "request-reply", "path-50ms")
+GUEST = sys.argv[1:] == ["guest"]
+OPTIONS = ["--cpu-budget", "5%..60%"] if GUEST else []    # an emulated CPU is slow
+WITHOUT_RTO = GUEST and os.uname().release.startswith("6.1.")
 EVENTS = {"fast_retransmit": "fast_retransmits", "rto": "timeouts", "tlp": "loss_probes"}
 
 
@@ -25,7 +28,7 @@ def sums(seen):
 
 @check.patiently
 def limited_by(name, cc, rtt_ms, share, classes):
-    seen = conns.scenario(name, cc, rtt_ms)
+    seen = conns.scenario(name, cc, rtt_ms, OPTIONS)
     sums(seen)
     check.between(f"share of {share}", seen.share(share),
                   SHARE * seen.truth["limits"][share], 1)
@@ -37,7 +40,7 @@ def limited_by(name, cc, rtt_ms, share, classes):
 
 @check.patiently
 def nothing_is_wrong(name, cc, rtt_ms):
-    seen = conns.scenario(name, cc, rtt_ms)
+    seen = conns.scenario(name, cc, rtt_ms, OPTIONS)
     sums(seen)
     check.equal("harmful problems", seen.problems(), set())
     check.between("share of the application", seen.share("sender-app"), 0.95, 1)
@@ -45,7 +48,7 @@ def nothing_is_wrong(name, cc, rtt_ms):
 
 @check.patiently
 def delayed_acks(name, harmful, rtt_ms):
-    seen = conns.scenario(name, "cubic", rtt_ms)
+    seen = conns.scenario(name, "cubic", rtt_ms, OPTIONS)
     counted, truth = seen.receiver()["events"]["delayed_acks"], seen.truth["events"]["delayed_acks"]
     check.between("delayed ACKs by the counter", counted, truth["b"] - 1, truth["b"] + 1)
     held = seen.sender()["events"]["delayed_acks_harmful"]
@@ -61,17 +64,20 @@ def delayed_acks(name, harmful, rtt_ms):
 @check.patiently
 def losses(name, cc, rtt_ms):
     """Exactly; and how long nothing went on, to a round trip."""
-    seen = conns.scenario(name, cc, rtt_ms)
+    seen = conns.scenario(name, cc, rtt_ms, OPTIONS)
     events, truth = seen.sender()["events"], seen.truth["events"]
     for key, counter in EVENTS.items():
-        check.equal(key, events[key], truth[counter]["a"])
+        if key == "rto" and WITHOUT_RTO:    # of connections from before; unknown is not 0
+            check.equal(key, events[key], None)
+        else:
+            check.equal(key, events[key], truth[counter]["a"])
     check.equal("spurious", events["spurious"], truth["dsacks"]["a"])
     return ", ".join(f"{key} {events[key]}" for key in (*EVENTS, "spurious"))
 
 
 @check.patiently
 def short_ones_are_reported():
-    seen = conns.scenario("short-lived", "cubic", 4)
+    seen = conns.scenario("short-lived", "cubic", 4, OPTIONS)
     for end in seen.ends:
         it = seen.of(end)
         check.true("closed", it["closed"])
@@ -105,13 +111,12 @@ CLASSES = [
 LOSSES = ["fast-retransmit", "tlp", "rto-lone", "rto-no-probe", "rto-backoff", "rto-flight", "spurious"]
 DELAYED = [("delayed-ack-nagle", True), ("delayed-ack-nodelay", False),
            ("delayed-ack-harmless", False)]
-if sys.argv[1:] == ["guest"]:   # slow, and nobody else has its CPUs
+if GUEST:   # slow, and nobody else has its CPUs
     CASES = [
         (limited_by, "send-buffer-16k", "cubic", 40, "send-buffer", {"send-buffer"}),
         (limited_by, "stopped-reader", "cubic", 20, "receiver-window",
          {"receiver-window", "zero-window"}),
         (losses, "tlp", "cubic", 20), (losses, "rto-lone", "cubic", 20),
-        (delayed_acks, "delayed-ack-harmless", False, 20),
         (nothing_is_wrong, "app-trickle", "cubic", 20),
     ]
 elif check.LONG:
@@ -131,4 +136,4 @@ else:
         *[(losses, name, "cubic", 20) for name in LOSSES],
         *[(delayed_acks, *each, 20) for each in DELAYED],
     ]
-check.run([*CASES, (short_ones_are_reported,), (the_budget_is_kept,)])
+check.run([*CASES, (short_ones_are_reported,), *([] if GUEST else [(the_budget_is_kept,)])])

@@ -115,13 +115,14 @@ class Run:
         it = self.side(conn, side)
         return sum(it[f"{state}_ns"] for state in ("idle", "open", "used", "full", "zero"))
 
-    def window_used(self, conn=1, side=0, states=("used", "full", "zero")):
+    def window_used(self, conn=1, side=0, states=("used", "full", "zero"), busy=False):
         """
-        Share of the time in which the receiver's window was zero, or had no room for a segment, or
+        Share of the time (`busy`: of that in which it had something to send) in which the receiver's window was zero, or had no room for a segment, or
         only for a third of what it is (Linux waits then until there is more).
         """
         it = self.side(conn, side)
-        return sum(it[f"{state}_ns"] for state in states) / self.known_ns(conn, side)
+        idle = it["idle_ns"] if busy else 0
+        return sum(it[f"{state}_ns"] for state in states) / (self.known_ns(conn, side) - idle)
 
     def lossy(self, conn=1, side=0):
         """Share of the time in which something was lost and had not come yet."""
