@@ -23,6 +23,7 @@
 #include "probe/conns_probe.h"
 
 #define QUEUE_LIMIT (64UL << 20)
+#define TICK_NS (500 * NS_PER_MS) /* the most between two readings, and decisions about rates */
 
 static const enum conn_level levels[BUDGET_LEVELS] = {
 	[BUDGET_HOT] = LEVEL_HOT, [BUDGET_WARM] = LEVEL_WARM, [BUDGET_REST] = LEVEL_REST,
@@ -39,7 +40,10 @@ struct live {
 	struct rng rng;
 	struct budget budget;
 	struct budget_spent spent;     /* of the interval so far */
-	uint64_t began, cpu_before;    /* the interval, own CPU time at its begin */
+	uint64_t began, tick;          /* the interval, and the part of it that is under way */
+	uint64_t cpu_before;           /* own CPU time when that began */
+	uint64_t user_ns, bpf_ns;      /* what the interval has cost before */
+	uint32_t cost_flags;
 	uint64_t seq;
 	struct conns_lost lost;        /* told so far */
 	bool full, enough;
@@ -118,22 +122,32 @@ static int sample(struct live *l, unsigned int n)
 	return err;
 }
 
+/* One more is always expected to begin: it is to be sampled from its begin on. */
+static void count_members(struct live *l)
+{
+	uint64_t members[LEVELS];
+
+	conns_probe_members(l->probe, members);
+	for (unsigned int i = 0; i < BUDGET_LEVELS; i++)
+		l->spent.members[i] = members[levels[i]];
+	l->spent.members[BUDGET_WARM]++;
+}
+
 /* Those with problems first; the last time, all. */
 static int read_records(struct live *l, bool last)
 {
-	uint64_t members[LEVELS];
 	struct conns_pass pass;
 	int err = 0;
 
 	for (unsigned int i = 0; i < BUDGET_LEVELS && !err; i++) {
+		bool all = last || !l->seq; /* at first the budget knows of none */
+
 		err = conns_probe_read(l->probe, levels[i],
-				       last ? UINT64_MAX : l->budget.rates.reads[i], &pass);
+				       all ? UINT64_MAX : l->budget.rates.reads[i], &pass);
 		l->spent.read_ns[i] += pass.cpu_ns;
 		l->spent.reads[i] += pass.members;
 	}
-	conns_probe_members(l->probe, members);
-	for (unsigned int i = 0; i < BUDGET_LEVELS; i++)
-		l->spent.members[i] = members[levels[i]];
+	count_members(l);
 	return err;
 }
 
@@ -168,43 +182,62 @@ static int put_clock(struct live *l, bool first)
 	return event_put(event_memsource_sink(l->queue), EV_CLOCK, e.mono_ns, &e, sizeof(e));
 }
 
-static int close_interval(struct live *l, bool last)
+/* What the tick has cost; what the next one may. */
+static void account(struct live *l, uint64_t now)
 {
-	struct event_interval it = { .seq = l->seq++, .from_ns = l->began };
-	uint64_t cpu, push_ns;
+	uint64_t cpu = own_cpu_ns(), push_ns;
 	bool exact;
-	int err = read_records(l, last);
 
-	it.to_ns = now_ns();
-	cpu = own_cpu_ns();
-	it.own_user_ns = l->spent.cpu_ns = cpu - l->cpu_before;
-	it.flags = last ? INTERVAL_LAST : 0;
 	if (!conns_probe_cost(l->probe, &push_ns, &exact))
-		it.flags |= INTERVAL_NO_BPF_COST;
+		l->cost_flags |= INTERVAL_NO_BPF_COST;
 	else if (!exact)
-		it.flags |= INTERVAL_BPF_ESTIMATE;
-	it.ncpus = 1; /* its cost is a share of one core */
-	l->spent.push_ns = it.own_bpf_ns = push_ns;
-	l->spent.length_ns = it.to_ns - it.from_ns;
-	if (!err)
-		err = put_lost(l, it.to_ns);
-	if (!err)
-		err = put_clock(l, false);
+		l->cost_flags |= INTERVAL_BPF_ESTIMATE;
+	l->spent.cpu_ns = cpu - l->cpu_before;
+	l->spent.push_ns = push_ns;
+	l->spent.length_ns = now - l->tick;
+	l->user_ns += l->spent.cpu_ns;
+	l->bpf_ns += push_ns;
+	budget_close(&l->budget, &l->spent, &l->rng, now);
+	conns_probe_thin(l->probe, l->budget.rates.thin_one_in);
+	for (int i = 0; i < BUDGET_LEVELS; i++)
+		conns_probe_aim(l->probe, levels[i], l->budget.rates.hz[i]);
+	l->tick = now;
+	l->cpu_before = cpu;
+	l->spent = (struct budget_spent){ 0 };
+}
+
+static int close_tick(struct live *l, bool last)
+{
+	int err = read_records(l, last);
+	uint64_t now = now_ns();
+
 	if (!err)
 		err = drain_all(l);
+	account(l, now);
+	return err;
+}
+
+static int close_interval(struct live *l, bool last)
+{
+	const struct event_interval it = {
+		.seq = l->seq++, .from_ns = l->began, .to_ns = l->tick,
+		.own_user_ns = l->user_ns, .own_bpf_ns = l->bpf_ns,
+		.ncpus = 1, /* its cost is a share of one core */
+		.flags = l->cost_flags | (last ? INTERVAL_LAST : 0),
+	};
+	int err = put_lost(l, it.to_ns);
+
+	if (!err)
+		err = put_clock(l, false);
 	if (!err)
 		err = event_put(event_memsource_sink(l->queue), EV_INTERVAL, it.to_ns, &it,
 				sizeof(it));
 	if (!err)
 		err = drain(l);
 	recording_flush(&l->recording);
-	budget_close(&l->budget, &l->spent, &l->rng, it.to_ns);
-	conns_probe_thin(l->probe, l->budget.rates.thin_one_in);
-	for (int i = 0; i < BUDGET_LEVELS; i++)
-		conns_probe_aim(l->probe, levels[i], l->budget.rates.hz[i]);
 	l->began = it.to_ns;
-	l->cpu_before = cpu;
-	l->spent = (struct budget_spent){ 0 };
+	l->user_ns = l->bpf_ns = 0;
+	l->cost_flags = 0;
 	return err;
 }
 
@@ -225,8 +258,8 @@ static int wait_until(struct live *l, uint64_t until)
 	return 1;
 }
 
-/* Passes at their times, until the interval ends. 1: stopped. */
-static int run_interval(struct live *l, uint64_t end)
+/* Passes at their times, until the tick ends. 1: stopped. */
+static int run_tick(struct live *l, uint64_t end)
 {
 	unsigned int n;
 	uint64_t at;
@@ -241,6 +274,25 @@ static int run_interval(struct live *l, uint64_t end)
 	return err ? err : wait_until(l, end);
 }
 
+/* *last: the run ends with it, in the end or because it is stopped. */
+static int run_interval(struct live *l, uint64_t until, bool *last)
+{
+	const bool at_end = *last;
+	int err = 0;
+
+	while (!err && l->tick < until) {
+		uint64_t end = l->tick + TICK_NS;
+
+		if (end > until)
+			end = until;
+		err = run_tick(l, end);
+		*last |= err == 1;
+		if (err >= 0)
+			err = close_tick(l, err == 1 || (at_end && end == until)) ?: err;
+	}
+	return err == 1 ? 0 : err;
+}
+
 static int run_intervals(struct live *l)
 {
 	const struct conns_live_config *c = l->config;
@@ -251,11 +303,9 @@ static int run_intervals(struct live *l)
 	while (!err && !last) {
 		uint64_t until = l->began + c->interval_ns;
 
-		if (until > end)
-			until = end;
-		err = run_interval(l, until);
-		last = err == 1 || until >= end;
-		if (err >= 0)
+		last = until >= end;
+		err = run_interval(l, last ? end : until, &last);
+		if (!err)
 			err = close_interval(l, last);
 		last |= l->enough || l->full;
 	}
@@ -303,10 +353,13 @@ static int run(struct live *l)
 	budget_config_default(&budget);
 	budget.low = l->config->low;
 	budget.high = l->config->high;
-	budget.interval_ns = l->config->interval_ns;
-	l->began = now_ns();
+	budget.interval_ns = l->config->interval_ns < TICK_NS ? l->config->interval_ns : TICK_NS;
+	l->began = l->tick = now_ns();
 	l->cpu_before = own_cpu_ns();
 	budget_init(&l->budget, &budget, &l->rng, l->began);
+	count_members(l);
+	budget_close(&l->budget, &l->spent, &l->rng, l->began);
+	l->spent = (struct budget_spent){ 0 };
 	log_info("measuring");
 	return run_intervals(l);
 }

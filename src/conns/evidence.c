@@ -351,7 +351,7 @@ static void say_held(struct conn_told *t)
 		SAY(t, "data was held %s times", human_count(n, c->delayed_acks_harmful));
 	else
 		SAY(t, "data was held");
-	if (conn_knows(c, CONN_KNOWS_TIMES)) {
+	if (conn_knows(c, CONN_KNOWS_TIMES) && c->delayed_ack_ns) { /* else no sample saw it */
 		SAY(t, ", ");
 		say_share(t, c->delayed_ack_ns);
 	}
