@@ -103,7 +103,8 @@ static __always_inline void sample(struct sock *sk, struct tcp_sock *tp, struct 
 	enum conn_doing what = doing(sk, tp, k, now);
 	bool shut = !tp->snd_wnd, unread = is_unread(sk, tp);
 
-	progress(tp, k, now);
+	if (!(k->flags & KEPT_RTT)) /* else it is seen when it happens */
+		progress(tp, k, now);
 	k->sampled[what & (CONN_STATES - 1)]++;
 	k->zero_windows += shut;
 	k->unread += unread;
@@ -149,6 +150,17 @@ static __always_inline void put_algorithm(struct tcp_sock *tp, struct conn_now *
 	((__u64 *)n->cc)[1] = *(const __u64 *)(ops->name + 8);
 }
 
+/* MPTCP's subflows have such a protocol, too. */
+static __always_inline bool has_tls(struct tcp_sock *tp)
+{
+	const struct tcp_ulp_ops *ops = tp->inet_conn.icsk_ulp_ops;
+	char name[4] = {};
+
+	if (ops)
+		bpf_core_read(name, sizeof(name), &ops->name);
+	return name[0] == 't' && name[1] == 'l' && name[2] == 's' && !name[3];
+}
+
 static __always_inline void put_flags(struct sock *sk, struct tcp_sock *tp, struct conn_now *n)
 {
 	__u32 nonagle = BPF_CORE_READ_BITFIELD(tp, nonagle);
@@ -162,7 +174,7 @@ static __always_inline void put_flags(struct sock *sk, struct tcp_sock *tp, stru
 		n->flags |= CONN_SNDBUF_SET;
 	if (locks & SOCK_RCVBUF_LOCK)
 		n->flags |= CONN_RCVBUF_SET;
-	if (tp->inet_conn.icsk_ulp_ops)
+	if (has_tls(tp))
 		n->flags |= CONN_KTLS;
 	if (bpf_core_field_exists(tp->is_mptcp) && tp->is_mptcp)
 		n->flags |= CONN_MPTCP;
@@ -222,6 +234,7 @@ static __always_inline bool tell(struct sock *sk, struct tcp_sock *tp, struct co
 				 __u64 now, bool closed)
 {
 	struct conn_told *e = bpf_ringbuf_reserve(&ring, sizeof(*e), 0);
+	__u32 changes = k->changes; /* what comes from here on is told the next time */
 
 	if (!e)
 		return false;
@@ -234,7 +247,7 @@ static __always_inline bool tell(struct sock *sk, struct tcp_sock *tp, struct co
 	__builtin_memset(&e->now, 0, sizeof(e->now));
 	put_now(sk, tp, &e->now);
 	bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
-	k->told = k->changes;
+	k->told = changes;
 	k->longest_stall_us = k->longest_pause_us = k->rtt_max_us = 0;
 	k->rtt_min_us = ~0U;
 	k->loss_first = k->loss_last = k->write_first = 0;

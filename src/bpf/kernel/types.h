@@ -179,6 +179,10 @@ struct tcp_congestion_ops {
 	char name[16];
 };
 
+struct tcp_ulp_ops {
+	char name[16];
+};
+
 struct inet_connection_sock {
 	const void *icsk_ulp_ops;
 	struct timer_list icsk_retransmit_timer;
