@@ -66,8 +66,8 @@ enum {
 	KEPT_RTT = 4,           /* its RTT samples are told */
 	KEPT_FLAGGED = 8,       /* ... by a flag that hostlat has set, and clears at its end */
 	KEPT_SMALL = 16,        /* the last call was a small one */
-	KEPT_THINNED = 32,      /* its calls are not followed */
-	KEPT_OUT = 64,          /* a segment that was retransmitted is still out */
+	KEPT_THINNED = 32,      /* calls or RTTs of it were left out since it was told last */
+	KEPT_CLOSED = 64,       /* ... and its end has been told */
 };
 
 enum conn_level { LEVEL_REST, LEVEL_WARM, LEVEL_HOT, LEVELS };

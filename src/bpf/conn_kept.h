@@ -33,7 +33,8 @@ LEVEL(hot);
 LEVEL(warm);
 
 struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__uint(max_entries, CONN_TIMERS);
 	__type(key, __u64); /* the socket's address */
 	__type(value, struct conn_timers);
@@ -49,6 +50,8 @@ struct conn_counts counts[CONN_CPUS] = {};
 
 /* Of its calls and RTTs, one connection in so many is followed. */
 volatile __u32 thin_one_in = 1;
+/* Round trips are told at all. */
+volatile __u32 ops_attached = 0;
 /* New connections are followed from now on. */
 volatile __u32 following = 0;
 /* When there was no problem for so long, a connection is hot no longer; without data, warm. */
@@ -139,19 +142,10 @@ static __always_inline void repaired(struct conn_kept *k, __u64 now)
 		k->repair_since = 0;
 }
 
-/* What was acknowledged meanwhile may end a stall. */
-static __always_inline void progress(struct tcp_sock *tp, struct conn_kept *k, __u64 now)
+static __always_inline void stall_is_over(struct conn_kept *k, __u64 now)
 {
-	__u32 una = tp->snd_una;
-	__u64 ns;
+	__u64 ns = now > k->stall_since ? now - k->stall_since : 0;
 
-	if (una == k->una)
-		return;
-	k->una = una;
-	k->una_time = now;
-	if (!k->stall_since || (__s32)(una - k->stall_una) <= 0)
-		return;
-	ns = now > k->stall_since ? now - k->stall_since : 0;
 	k->stall_since = 0;
 	k->stall_ns += ns;
 	k->stalls++;
@@ -160,9 +154,41 @@ static __always_inline void progress(struct tcp_sock *tp, struct conn_kept *k, _
 	repaired(k, now);
 }
 
+/* What was acknowledged meanwhile may end a stall. */
+static __always_inline void progress(struct tcp_sock *tp, struct conn_kept *k, __u64 now)
+{
+	__u32 una = tp->snd_una;
+
+	if (una == k->una)
+		return;
+	k->una = una;
+	k->una_time = now;
+	if (k->stall_since && (__s32)(una - k->stall_una) > 0)
+		stall_is_over(k, now);
+}
+
+/* The connection ends: so does what it waited for. */
+static __always_inline void end_stall(struct tcp_sock *tp, struct conn_kept *k, __u64 now)
+{
+	progress(tp, k, now);
+	if (k->stall_since)
+		stall_is_over(k, now);
+}
+
 static __always_inline void changed(struct conn_kept *k)
 {
 	k->changes++;
+}
+
+/* Calls and RTTs of this one are left out: `thin_one_in` is a power of two. */
+static __always_inline bool is_thinned(struct conn_kept *k)
+{
+	const __u32 golden = 0x9e3779b1; /* Knuth's multiplicative hash */
+
+	if (!(((__u32)k->cookie * golden >> 16) & (thin_one_in - 1)))
+		return false;
+	k->flags |= KEPT_THINNED;
+	return true;
 }
 
 /* ---- the beginning ---- */
@@ -182,7 +208,9 @@ static __always_inline void begin(struct sock *sk, struct tcp_sock *tp, struct c
 				  __u64 now, __u16 flags)
 {
 	__u32 tick = bpf_jiffies64();
+	__u64 key = (__u64)sk;
 
+	bpf_map_delete_elem(&timers, &key); /* of one that had its address before */
 	__sync_fetch_and_add(&members[k->level & 3], 1);
 	k->born = now;
 	k->cookie = bpf_get_socket_cookie(sk);
@@ -202,8 +230,6 @@ static __always_inline void begin(struct sock *sk, struct tcp_sock *tp, struct c
 	k->ca_since = now;
 	k->delivered = tp->delivered;
 	k->cwnd = tp->snd_cwnd > 65535 ? 65535 : tp->snd_cwnd;
-	if (thin_one_in > 1 && bpf_get_prandom_u32() % thin_one_in)
-		flags |= KEPT_THINNED;
 	if (tp->bpf_sock_ops_cb_flags & BPF_SOCK_OPS_RTT_CB_FLAG)
 		flags |= KEPT_RTT | KEPT_FLAGGED; /* by conn_ops, which may come before */
 	k->flags = flags;

@@ -103,8 +103,7 @@ static __always_inline void sample(struct sock *sk, struct tcp_sock *tp, struct 
 	enum conn_doing what = doing(sk, tp, k, now);
 	bool shut = !tp->snd_wnd, unread = is_unread(sk, tp);
 
-	if (!(k->flags & KEPT_RTT)) /* else it is seen when it happens */
-		progress(tp, k, now);
+	progress(tp, k, now);
 	k->sampled[what & (CONN_STATES - 1)]++;
 	k->zero_windows += shut;
 	k->unread += unread;
@@ -124,7 +123,8 @@ static __always_inline void put_names(struct sock *sk, struct tcp_sock *tp, stru
 	struct in6_addr *remote = &sk->__sk_common.skc_v6_daddr;
 
 	n->family = sk->__sk_common.skc_family;
-	n->local_port = sk->__sk_common.skc_num;
+	/* skc_num is 0 by the time that it is closed. */
+	n->local_port = bpf_ntohs(BPF_CORE_READ((struct inet_sock *)sk, inet_sport));
 	n->remote_port = bpf_ntohs(sk->__sk_common.skc_dport);
 	if (n->family == AF_INET6) {
 		bpf_probe_read_kernel(n->local, 16, local);
@@ -178,8 +178,16 @@ static __always_inline void put_flags(struct sock *sk, struct tcp_sock *tp, stru
 		n->flags |= CONN_KTLS;
 	if (bpf_core_field_exists(tp->is_mptcp) && tp->is_mptcp)
 		n->flags |= CONN_MPTCP;
+	if (!sk->__sk_common.skc_net.net->ipv4.sysctl_tcp_slow_start_after_idle)
+		n->flags |= CONN_IDLE_RESTART_OFF;
 	if (n->state == TCP_CLOSE_WAIT)
 		n->flags |= CONN_PASSIVE_CLOSED;
+}
+
+/* Nothing is locked: they may be of two moments. */
+static __always_inline __u32 bytes_between(__u32 from, __u32 to)
+{
+	return (__s32)(to - from) > 0 ? to - from : 0;
 }
 
 static __always_inline void put_now(struct sock *sk, struct tcp_sock *tp, struct conn_now *n)
@@ -217,9 +225,9 @@ static __always_inline void put_now(struct sock *sk, struct tcp_sock *tp, struct
 	n->write_seq = tp->write_seq;
 	n->snd_una = tp->snd_una;
 	n->rcv_nxt = tp->rcv_nxt;
-	n->unsent = tp->write_seq - tp->snd_nxt;
-	n->unacked = tp->snd_nxt - tp->snd_una;
-	n->rcv_queue = tp->rcv_nxt - tp->copied_seq;
+	n->unsent = bytes_between(tp->snd_nxt, tp->write_seq);
+	n->unacked = bytes_between(tp->snd_una, tp->snd_nxt);
+	n->rcv_queue = bytes_between(tp->copied_seq, tp->rcv_nxt);
 	n->dsack_dups = tp->dsack_dups;
 	n->total_rto = total_rto_of(tp);
 	n->known = bpf_core_field_exists(tp->total_rto) ? CONN_KNOWS_RTO : 0;
@@ -238,6 +246,11 @@ static __always_inline bool tell(struct sock *sk, struct tcp_sock *tp, struct co
 
 	if (!e)
 		return false;
+	if (!closed && k->flags & KEPT_CLOSED) { /* by another CPU, just now */
+		bpf_ringbuf_discard(e, 0);
+		return true;
+	}
+	progress(tp, k, now);
 	until(k, now);
 	e->time = now;
 	e->sk = (__u64)sk;
@@ -251,6 +264,7 @@ static __always_inline bool tell(struct sock *sk, struct tcp_sock *tp, struct co
 	k->longest_stall_us = k->longest_pause_us = k->rtt_max_us = 0;
 	k->rtt_min_us = ~0U;
 	k->loss_first = k->loss_last = k->write_first = 0;
+	k->flags &= ~KEPT_THINNED;
 	return true;
 }
 

@@ -68,9 +68,12 @@ static __always_inline void sent(struct sock *sk, int ret)
 	__u64 now, pause;
 
 	used(USE_SEND);
-	if (!k || k->flags & KEPT_THINNED)
+	if (!k)
 		return;
 	changed(k);
+	warm_up(sk, k);
+	if (is_thinned(k))
+		return;
 	called_by(k);
 	if (ret <= 0) {
 		if (ret == -EAGAIN_)
@@ -89,7 +92,7 @@ static __always_inline void sent(struct sock *sk, int ret)
 	k->send_bytes += ret;
 	k->send_sizes[size_bucket(ret) & (CONN_SIZES - 1)]++;
 	count_small(tp, k, ret);
-	warm_up(sk, k);
+	progress(tp, k, now);
 }
 
 static __always_inline void received(struct sock *sk, int ret)
@@ -97,9 +100,12 @@ static __always_inline void received(struct sock *sk, int ret)
 	struct conn_kept *k = kept_of(sk);
 
 	used(USE_RECV);
-	if (!k || k->flags & KEPT_THINNED)
+	if (!k)
 		return;
 	changed(k);
+	warm_up(sk, k);
+	if (is_thinned(k))
+		return;
 	called_by(k);
 	if (ret <= 0)
 		return;
@@ -107,7 +113,6 @@ static __always_inline void received(struct sock *sk, int ret)
 	k->recv_bytes += ret;
 	k->recv_sizes[size_bucket(ret) & (CONN_SIZES - 1)]++;
 	k->flags &= ~KEPT_SMALL;
-	warm_up(sk, k);
 }
 
 /* ---- losses ---- */
@@ -221,14 +226,14 @@ static __always_inline void ops_rtt(struct bpf_sock_ops *ops)
 	k = tp ? bpf_sk_storage_get(&kept, bsk, NULL, 0) : NULL;
 	if (!k)
 		return;
-	if (k->flags & KEPT_THINNED) {
-		bpf_sock_ops_cb_flags_set(ops, ops->bpf_sock_ops_cb_flags &
-					       ~BPF_SOCK_OPS_RTT_CB_FLAG);
-		k->flags &= ~KEPT_RTT;
+	now = tp->tcp_clock_cache;
+	changed(k);
+	warm_up((struct sock *)tp, k);
+	rtt = ops->args[0] ? ops->args[0] : tp->rack.rtt_us; /* it is told since 6.10 */
+	if (!rtt || is_thinned(k)) { /* without SACK, and before 6.10, nobody tells it */
+		progress(tp, k, now);
 		return;
 	}
-	now = tp->tcp_clock_cache;
-	rtt = tp->rack.rtt_us; /* args[0] is it, since 6.10 only */
 	k->rtt_samples++;
 	k->rtt_sum_us += rtt;
 	if (rtt < k->rtt_min_us)
@@ -242,7 +247,6 @@ static __always_inline void ops_rtt(struct bpf_sock_ops *ops)
 	progress(tp, k, now);
 	k->cwnd = tp->snd_cwnd > 65535 ? 65535 : tp->snd_cwnd;
 	k->delivered = tp->delivered;
-	changed(k);
 }
 
 static __always_inline void ops_rto(struct bpf_sock_ops *ops)
@@ -268,9 +272,7 @@ static __always_inline void flag(struct sock *sk, struct tcp_sock *tp, struct co
 	int old = tp->bpf_sock_ops_cb_flags;
 	int flags = old | BPF_SOCK_OPS_RTT_CB_FLAG | BPF_SOCK_OPS_RTO_CB_FLAG;
 
-	if (k->flags & KEPT_THINNED)
-		return;
-	if (bpf_setsockopt(sk, SOL_TCP_, TCP_CB_FLAGS, &flags, sizeof(flags)))
+	if (!ops_attached || bpf_setsockopt(sk, SOL_TCP_, TCP_CB_FLAGS, &flags, sizeof(flags)))
 		return;
 	k->flags |= KEPT_RTT | (old == flags ? 0 : KEPT_FLAGGED);
 }

@@ -50,13 +50,14 @@ int BPF_PROG(conn_state, struct sock *sk, int from, int to)
 		return 0;
 	}
 	k = kept_of(sk);
+	bpf_map_delete_elem(&timers, &key);
 	if (!k)
 		return 0;
-	progress(tp, k, now);
+	end_stall(tp, k, now);
+	k->flags |= KEPT_CLOSED;
 	if (!tell(sk, tp, k, now, true))
 		lost(LOST_RING);
 	__sync_fetch_and_add(&members[k->level & 3], -1);
-	bpf_map_delete_elem(&timers, &key);
 	bpf_sk_storage_delete(&kept, sk);
 	return 0;
 }
@@ -177,11 +178,12 @@ int BPF_PROG(conn_timer, struct timer_list *timer)
 
 /* To another level: by when it last had a problem, or data. */
 static __always_inline void settle(struct sock *sk, struct tcp_sock *tp, struct conn_kept *k,
-				   __u64 now)
+				   bool active, __u64 now)
 {
-	bool active = tp->packets_out || k->changes != k->told ||
-		      now < k->last_send + rest_ns || now < k->una_time + rest_ns;
+	active |= tp->packets_out || now < k->last_send + rest_ns || now < k->una_time + rest_ns;
 
+	if (active)
+		warm_up(sk, k);
 	if (is_unread(sk, tp)) /* who doesn't read makes no calls that would tell */
 		heat(sk, k, now);
 	if (k->level == LEVEL_HOT && now > k->problem + cool_ns) {
@@ -206,6 +208,7 @@ static __always_inline void visit(struct bpf_iter_meta *meta, struct sock *sk,
 				  struct tcp_sock *tp, struct conn_kept *k)
 {
 	__u64 now = bpf_ktime_get_ns();
+	bool changed = k->changes != k->told;
 	__u8 enough = 0;
 
 	if (pass.level < LEVELS && k->level != pass.level)
@@ -215,9 +218,9 @@ static __always_inline void visit(struct bpf_iter_meta *meta, struct sock *sk,
 		sample(sk, tp, k, now);
 	if (!pass.tell)
 		return;
-	settle(sk, tp, k, now);
-	if (k->changes != k->told && tell(sk, tp, k, now, false))
+	if (changed && tell(sk, tp, k, now, false))
 		pass.told++;
+	settle(sk, tp, k, changed, now);
 	/* One byte of output ends this read(): user space then empties the ring and goes on. */
 	if (pass.members == pass.quota ||
 	    CONN_RING - bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) < RING_SPARE)
@@ -242,6 +245,35 @@ int conn_visit(struct bpf_iter__bpf_sk_storage_map *ctx)
 	return 0;
 }
 
+/* Of connections from before it is not known who made them, but by who listens. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 65536);
+	__type(key, __u64); /* namespace, port */
+	__type(value, __u8);
+} listeners SEC(".maps");
+
+static __always_inline __u64 listener_of(struct sock_common *skc)
+{
+	return (__u64)skc->skc_net.net->ns.inum << 32 | skc->skc_num;
+}
+
+static __always_inline void note_listener(struct sock_common *skc)
+{
+	__u64 key = listener_of(skc);
+	__u8 one = 1;
+
+	bpf_map_update_elem(&listeners, &key, &one, BPF_ANY);
+}
+
+static __always_inline bool has_listener(struct sock_common *skc)
+{
+	__u64 key = listener_of(skc);
+
+	return bpf_map_lookup_elem(&listeners, &key);
+}
+
 /* What is there when hostlat starts: of one network namespace. */
 SEC("iter/tcp")
 int conn_existing(struct bpf_iter__tcp *ctx)
@@ -254,9 +286,13 @@ int conn_existing(struct bpf_iter__tcp *ctx)
 	if (!skc)
 		return 0;
 	tp = bpf_skc_to_tcp_sock(skc);
-	if (!tp || skc->skc_state == TCP_LISTEN)
+	if (!tp)
 		return 0;
 	sk = (struct sock *)tp;
+	if (skc->skc_state == TCP_LISTEN) { /* these come first */
+		note_listener(skc);
+		return 0;
+	}
 	pass.members++;
 	if (pass.follow == 2) {
 		k = kept_of(sk);
@@ -272,7 +308,7 @@ int conn_existing(struct bpf_iter__tcp *ctx)
 		lost(LOST_NO_MEMORY);
 		return 0;
 	}
-	begin(sk, tp, k, bpf_ktime_get_ns(), 0);
+	begin(sk, tp, k, bpf_ktime_get_ns(), has_listener(skc) ? KEPT_ACCEPTED : 0);
 	flag(sk, tp, k);
 	pass.told++;
 	return 0;

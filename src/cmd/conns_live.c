@@ -46,7 +46,7 @@ struct live {
 	uint32_t cost_flags;
 	uint64_t seq;
 	struct conns_lost lost;        /* told so far */
-	bool full, enough;
+	bool first, full, enough;
 };
 
 static uint64_t now_ns(void)
@@ -130,6 +130,8 @@ static void count_members(struct live *l)
 	conns_probe_members(l->probe, members);
 	for (unsigned int i = 0; i < BUDGET_LEVELS; i++)
 		l->spent.members[i] = members[levels[i]];
+	/* A reading of the rest walks over all. */
+	l->spent.members[BUDGET_REST] += members[LEVEL_HOT] + members[LEVEL_WARM];
 	l->spent.members[BUDGET_WARM]++;
 }
 
@@ -140,7 +142,7 @@ static int read_records(struct live *l, bool last)
 	int err = 0;
 
 	for (unsigned int i = 0; i < BUDGET_LEVELS && !err; i++) {
-		bool all = last || !l->seq; /* at first the budget knows of none */
+		bool all = last || l->first; /* at first the budget knows of none */
 
 		err = conns_probe_read(l->probe, levels[i],
 				       all ? UINT64_MAX : l->budget.rates.reads[i], &pass);
@@ -214,6 +216,7 @@ static int close_tick(struct live *l, bool last)
 	if (!err)
 		err = drain_all(l);
 	account(l, now);
+	l->first = false;
 	return err;
 }
 
@@ -281,10 +284,8 @@ static int run_interval(struct live *l, uint64_t until, bool *last)
 	int err = 0;
 
 	while (!err && l->tick < until) {
-		uint64_t end = l->tick + TICK_NS;
+		uint64_t left = until - l->tick, end = l->tick + left / ((left - 1) / TICK_NS + 1);
 
-		if (end > until)
-			end = until;
 		err = run_tick(l, end);
 		*last |= err == 1;
 		if (err >= 0)
@@ -353,10 +354,12 @@ static int run(struct live *l)
 	budget_config_default(&budget);
 	budget.low = l->config->low;
 	budget.high = l->config->high;
-	budget.interval_ns = l->config->interval_ns < TICK_NS ? l->config->interval_ns : TICK_NS;
+	budget.interval_ns = l->config->interval_ns /
+			     ((l->config->interval_ns - 1) / TICK_NS + 1); /* equal parts */
 	l->began = l->tick = now_ns();
 	l->cpu_before = own_cpu_ns();
 	budget_init(&l->budget, &budget, &l->rng, l->began);
+	l->first = true;
 	count_members(l);
 	budget_close(&l->budget, &l->spent, &l->rng, l->began);
 	l->spent = (struct budget_spent){ 0 };

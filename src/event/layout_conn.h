@@ -110,7 +110,7 @@ struct event_conn {
 	__u32 recv_calls;
 	__u32 send_small;	/* calls of less than half a segment that another followed before
 				 * anything came back */
-	__u32 send_blocked;	/* calls that found no room: EAGAIN, or less taken than given */
+	__u32 send_blocked;	/* calls that found no room: EAGAIN */
 	__u32 idle_bursts;	/* after a pause longer than its RTO, at least its window at once */
 	__u32 idle_bursts_lost;	/* ... with a retransmission within two round trips */
 	__u32 idle_restarts;	/* the window was cut after a pause, and then limited */

@@ -88,7 +88,9 @@ static void count_runs(struct conns_cost *c, const struct conn_counts *counts, d
 	for (int cpu = 0; cpu < CONN_CPUS; cpu++) {
 		for (int i = 0; i < USE_MAX; i++) {
 			uint64_t used = counts[cpu].used[i];
-			double more = (double)(used - c->used[cpu][i]);
+			/* Additions may be lost, so that it goes back. */
+			double more = used > c->used[cpu][i] ?
+				      (double)(used - c->used[cpu][i]) : 0;
 
 			c->used[cpu][i] = used;
 			n[i] += more;
@@ -143,6 +145,7 @@ static bool connect_pair(struct pair *pair)
 	done = listener >= 0 && pair->a >= 0 &&
 	       !setsockopt(listener, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) &&
 	       !setsockopt(pair->a, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) &&
+	       !setsockopt(pair->a, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) &&
 	       !setsockopt(pair->a, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one)) &&
 	       !bind(listener, (struct sockaddr *)&at, sizeof(at)) && !listen(listener, 1) &&
 	       !getsockname(listener, (struct sockaddr *)&at, &size) &&

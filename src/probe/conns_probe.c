@@ -152,6 +152,7 @@ static void attach_ops(struct conns_probe *p)
 	err = errno;
 	if (fd >= 0)
 		close(fd);
+	p->skel->bss->ops_attached = p->skel->links.conn_ops != NULL;
 	if (p->skel->links.conn_ops)
 		p->told.known |= RTTS | CONN_KNOWS_RTO;
 	else
@@ -306,9 +307,11 @@ void conns_probe_output(struct conns_probe *p, struct event_sink *sink, struct e
 	p->told.dict = dict;
 }
 
+/* A pass that had paused behind the last one ends without a visit: then there is another one. */
 static int read_some(struct conns_probe *p, enum conn_level level, struct conns_pass *pass)
 {
 	int *fd = &p->reading[level], err;
+	bool resumed = *fd >= 0;
 
 	if (*fd < 0)
 		*fd = bpf_iter_create(bpf_link__fd(p->visit[level]));
@@ -319,7 +322,8 @@ static int read_some(struct conns_probe *p, enum conn_level level, struct conns_
 		close(*fd);
 		*fd = -1;
 	}
-	return err;
+	return !err && resumed && pass->ended && !p->skel->bss->pass.members ?
+	       read_some(p, level, pass) : err;
 }
 
 int conns_probe_read(struct conns_probe *p, enum conn_level level, uint64_t quota,
@@ -330,6 +334,10 @@ int conns_probe_read(struct conns_probe *p, enum conn_level level, uint64_t quot
 
 	pass->ended = false;
 	prepare(p, level, true, quota);
+	if (quota == UINT64_MAX && p->reading[level] >= 0) { /* all: from the first on */
+		close(p->reading[level]);
+		p->reading[level] = -1;
+	}
 	if (quota)
 		err = read_some(p, level, pass);
 	empty_ring(p);
@@ -503,7 +511,7 @@ void conns_probe_free(struct conns_probe *p)
 		each_namespace(p, 2);
 	ring_buffer__free(p->ring);
 	for (int i = 0; i < LEVELS; i++) {
-		if (p->reading[i] > 0)
+		if (p->reading[i] >= 0)
 			close(p->reading[i]);
 		bpf_link__destroy(p->visit[i]);
 	}
@@ -530,6 +538,7 @@ void conns_probe_members(const struct conns_probe *p, uint64_t members[LEVELS])
 
 void conns_probe_thin(struct conns_probe *p, uint32_t n)
 {
+	p->told.thinned_one_in = n;
 	p->skel->data->thin_one_in = n;
 }
 

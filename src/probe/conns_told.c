@@ -136,6 +136,10 @@ static void gained(struct conn_seen *seen, const struct conn_told *t, uint64_t *
 		wide[i] = w[i] - seen->wide[i];
 		seen->wide[i] = w[i];
 	}
+	if (x[NARROW_DELACKS] < seen->narrow[NARROW_DELACKS]) /* the timers' map was full */
+		seen->narrow[NARROW_DELACKS] = x[NARROW_DELACKS];
+	if (x[NARROW_PROBES] < seen->narrow[NARROW_PROBES])
+		seen->narrow[NARROW_PROBES] = x[NARROW_PROBES];
 	for (int i = 0; i < NARROW_MAX; i++) {
 		narrow[i] = x[i] - seen->narrow[i];
 		seen->narrow[i] = x[i];
@@ -195,6 +199,8 @@ static uint32_t known(const struct conns_told *p, const struct conn_told *t)
 	uint32_t known = p->known | (t->now.known & CONN_KNOWS_RTO);
 
 	if (t->kept.flags & KEPT_THINNED)
+		known &= ~(CONN_KNOWS_CALLS | CONN_KNOWS_RTT | CONN_KNOWS_PEER_DELACKS);
+	if (t->now.flags & CONN_MPTCP) /* calls are those of the socket above */
 		known &= ~CONN_KNOWS_CALLS;
 	if (!(t->kept.flags & KEPT_RTT))
 		known &= ~(CONN_KNOWS_RTT | CONN_KNOWS_PEER_DELACKS |
@@ -240,6 +246,7 @@ static void put_gauges(const struct conns_told *p, struct event_conn *c,
 	c->snd_una = n->snd_una;
 	c->rcv_nxt = n->rcv_nxt;
 	c->tcp_state = n->state;
+	c->thinned_one_in = p->thinned_one_in;
 	c->poll_mhz = (uint32_t)(p->hz[k->level % LEVELS] * 1000);
 }
 

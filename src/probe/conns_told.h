@@ -32,6 +32,7 @@ struct conns_told {
 	char cc_text[EVENT_COMM_LEN];   /* the congestion control that came last, interned */
 	uint32_t cc;
 	double hz[LEVELS];              /* samples that are aimed at */
+	uint32_t thinned_one_in;
 	uint32_t flows;
 	int err;                        /* the first error */
 };
