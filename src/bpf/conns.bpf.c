@@ -50,14 +50,16 @@ int BPF_PROG(conn_state, struct sock *sk, int from, int to)
 		return 0;
 	}
 	k = kept_of(sk);
-	bpf_map_delete_elem(&timers, &key);
-	if (!k)
+	if (!k) {
+		bpf_map_delete_elem(&timers, &key);
 		return 0;
+	}
 	end_stall(tp, k, now);
 	k->flags |= KEPT_CLOSED;
 	if (!tell(sk, tp, k, now, true))
 		lost(LOST_RING);
 	__sync_fetch_and_add(&members[k->level & 3], -1);
+	bpf_map_delete_elem(&timers, &key);
 	bpf_sk_storage_delete(&kept, sk);
 	return 0;
 }
