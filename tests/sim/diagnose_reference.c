@@ -228,6 +228,8 @@ static bool by_interrupt(const struct doing *d, struct expected *e)
 		e->cause = CAUSE_INTERRUPT;
 	else if (d->what == SOFTIRQ)
 		e->cause = d->vector == 3 || d->vector == 2 ? CAUSE_OTHER_RECEIVE : CAUSE_SOFTIRQ;
+	if (d->what == SOFTIRQ && d->tid == host_tid(5)) /* ksoftirqd does it */
+		e->culprit = d->tid;
 	return d->what == HARDIRQ || d->what == SOFTIRQ;
 }
 
@@ -317,8 +319,8 @@ static uint64_t idle(const struct host *host, uint32_t a, uint32_t b, uint64_t f
 	return ns;
 }
 
-static void runnable(const struct host *host, uint64_t time, uint64_t queued,
-		     const struct where_it_is *w, struct expected *e)
+static void runnable(const struct host *host, uint64_t time, const struct where_it_is *w,
+		     struct expected *e)
 {
 	const uint32_t queue = w->left == LEFT_RUNNABLE ? w->last_core : w->queue;
 	const uint64_t since = w->left == LEFT_RUNNABLE ? w->left_at : w->woken_at;
@@ -327,8 +329,8 @@ static void runnable(const struct host *host, uint64_t time, uint64_t queued,
 	if (d.what == NOBODY)
 		d = core_at(host, queue, time);
 	if (d.what == NOBODY)
-		e->cause = idle(host, queue, w->next_core, since > queued ? since : queued,
-				w->next_at) <= IDLE_EXIT_NS ? CAUSE_IDLE_EXIT :
+		e->cause = idle(host, queue, w->next_core, since, w->next_at) <= IDLE_EXIT_NS ?
+			   CAUSE_IDLE_EXIT :
 			   host->throttles ? CAUSE_THROTTLED : CAUSE_CORE_STALL;
 	else if (!by_interrupt(&d, e))
 		by_other(&d, e);
@@ -355,7 +357,7 @@ static struct expected expect(const struct host *host, const struct trace_messag
 	else if (w.left != LEFT_RUNNABLE && begin < w.woken_at)
 		asleep(&w, &e);
 	else
-		runnable(host, begin, queued, &w, &e);
+		runnable(host, begin, &w, &e);
 	return e;
 }
 
