@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """
-In the guest: old.py HOSTLAT MKEVENTS MKLOAD MKTRACE
+In the guest: old.py HOSTLAT MKEVENTS MKLOAD MKTRACE MKCONNS
 
 A kernel older than watch's programs need: watch and doctor say so, nothing is left in the kernel,
 and what needs no programs works.
@@ -48,9 +48,10 @@ def doctor_says_what_it_takes():
 def recordings_are_read():
     done = subprocess.run([os.path.join(CLI, "run"), *MAKERS, HOSTLAT,
                            *(os.path.join(CLI, "watch", case) for case in ("busy", "slow")),
-                           os.path.join(CLI, "diagnose", "lock")],
+                           os.path.join(CLI, "diagnose", "lock"),
+                           os.path.join(CLI, "conns", "losses")],
                           capture_output=True, text=True, timeout=60, check=False)
-    check.equal(f"exit code ({done.stdout})", done.returncode, 0)
+    check.equal(f"exit code ({done.stdout} {done.stderr})", done.returncode, 0)
 
 
 def load_measures():
