@@ -17,7 +17,6 @@
 struct conn_kept {
 	__u64 born;             /* when it was first seen */
 	__u64 cookie;           /* of the socket */
-	__u64 cgroup;           /* of who called last */
 	char comm[EVENT_COMM_LEN];
 	__u32 pid;              /* 0: nobody yet */
 	__u32 netns;            /* inode */
@@ -96,7 +95,6 @@ struct conn_now {
 
 struct conn_told {
 	__u64 time;
-	__u64 sk;
 	__u32 closed;
 	__u32 pad;
 	struct conn_kept kept;
@@ -132,7 +130,6 @@ _Static_assert(sizeof(struct conn_counts) == 64, "a cache line each");
 struct conn_pass {
 	__u64 members;          /* connections of the level that it visited */
 	__u64 told;
-	__u64 sampled;
 	__u64 quota;            /* it pauses after so many */
 	__u32 sample;           /* classify each, and count it */
 	__u32 tell;             /* tell those that have changed */

@@ -107,7 +107,6 @@ static __always_inline void sample(struct sock *sk, struct tcp_sock *tp, struct 
 	k->sampled[what & (CONN_STATES - 1)]++;
 	k->zero_windows += shut;
 	k->unread += unread;
-	pass.sampled++;
 	if (what == CONN_AT_SEND_BUFFER || what == CONN_AT_WINDOW || what == CONN_AT_RECOVERY ||
 	    what == CONN_AT_DELAYED_ACK || unread)
 		heat(sk, k, now);
@@ -253,7 +252,6 @@ static __always_inline bool tell(struct sock *sk, struct tcp_sock *tp, struct co
 	progress(tp, k, now);
 	until(k, now);
 	e->time = now;
-	e->sk = (__u64)sk;
 	e->closed = closed;
 	e->pad = 0;
 	__builtin_memcpy(&e->kept, k, sizeof(e->kept));

@@ -44,7 +44,6 @@ static __always_inline void called_by(struct conn_kept *k)
 		return;
 	k->pid = pid;
 	bpf_get_current_comm(k->comm, sizeof(k->comm));
-	k->cgroup = bpf_get_current_cgroup_id();
 }
 
 /* Small calls in a row, before anything came back: they could have been one. */

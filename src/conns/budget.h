@@ -24,7 +24,7 @@
  * The passes of an interval are a Poisson process, a level's a thinned one: exponential gaps are
  * counted into the interval, and if there are more than fit into `high`, some are dropped without
  * looking which. How many there are is then known in advance, their times are independent and
- * uniform, and it is as such that they are given: one after the other. conns/shares.h says what
+ * uniform, and it is as such that they are given: one after the other. tests/sim/shares.h says what
  * follows.
  *
  * Costs are learned per level as a part per walk and a part per member; an error goes to the part

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "probe/activity.h"
 
-#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <sched.h>
@@ -17,6 +16,7 @@
 #include "event/names.h"
 #include "host/task.h"
 #include "probe/hook.h"
+#include "probe/prog_stats.h"
 #include "probe/timeline.h"
 #include "bpf/activity.skel.h"
 
@@ -247,19 +247,7 @@ uint32_t activity_cores(const struct activity *a)
 
 void activity_cost(const struct activity *a, uint64_t *run_ns, uint64_t *runs)
 {
-	struct bpf_program *p;
-
-	*run_ns = *runs = 0;
-	bpf_object__for_each_program(p, a->skel->obj) {
-		struct bpf_prog_info info = {};
-		__u32 len = sizeof(info);
-
-		if (bpf_program__fd(p) < 0 ||
-		    bpf_obj_get_info_by_fd(bpf_program__fd(p), &info, &len))
-			continue;
-		*run_ns += info.run_time_ns;
-		*runs += info.run_cnt;
-	}
+	prog_stats_add_all(a->skel->obj, run_ns, runs);
 }
 
 uint64_t activity_lost(const struct activity *a)

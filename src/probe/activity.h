@@ -50,7 +50,7 @@ uint32_t activity_cores(const struct activity *activity);
 /* The last of it; then what is open ends. */
 int activity_end(struct activity *activity, struct event_writer *writer);
 
-/* What the kernel's statistics say of the programs so far, while they are on. */
+/* Adds what the kernel's statistics say of the programs so far, while they are on. */
 void activity_cost(const struct activity *activity, uint64_t *run_ns, uint64_t *runs);
 
 /* Events that found no room, so far. */

@@ -19,6 +19,7 @@
 
 #include "base/bug.h"
 #include "clock/clock.h"
+#include "probe/pair.h"
 #include "probe/watch_internal.h"
 #include "bpf/watch.skel.h"
 
@@ -33,7 +34,7 @@ struct calibration {
 /* ---- traffic ---- */
 
 struct reader {
-	struct watch_pair pair;
+	struct loopback_pair pair;
 	int read_fd; /* counts what was read */
 	pthread_t thread;
 };
@@ -53,7 +54,7 @@ static void *read_all(void *arg)
 static int reader_start(struct reader *r, int type)
 {
 	const struct timeval limit = { .tv_sec = PATIENCE_MS / 1000 };
-	int err = watch_pair(AF_INET, type, &r->pair);
+	int err = loopback_pair(AF_INET, type, &r->pair);
 
 	if (err)
 		return err;
@@ -61,8 +62,7 @@ static int reader_start(struct reader *r, int type)
 	r->read_fd = eventfd(0, EFD_CLOEXEC);
 	err = r->read_fd < 0 ? -errno : -pthread_create(&r->thread, NULL, read_all, r);
 	if (err) {
-		close(r->pair.tx);
-		close(r->pair.rx);
+		loopback_pair_close(&r->pair);
 		if (r->read_fd >= 0)
 			close(r->read_fd);
 	}
@@ -85,8 +85,7 @@ static void reader_stop(struct reader *r)
 {
 	(void)!send_one(r, 0);
 	pthread_join(r->thread, NULL);
-	close(r->pair.tx);
-	close(r->pair.rx);
+	loopback_pair_close(&r->pair);
 	close(r->read_fd);
 }
 

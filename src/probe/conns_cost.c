@@ -12,7 +12,8 @@
 
 #include "base/bug.h"
 #include "clock/clock.h"
-#include "host/root.h"
+#include "probe/pair.h"
+#include "probe/prog_stats.h"
 
 #define PATIENCE_S 1
 
@@ -43,24 +44,11 @@ void conns_cost_stats(const struct bpf_object *object, uint64_t ns[USE_MAX],
 	memset(ns, 0, USE_MAX * sizeof(*ns));
 	memset(runs, 0, USE_MAX * sizeof(*runs));
 	bpf_object__for_each_program(program, object) {
-		struct bpf_prog_info info = {};
-		__u32 len = sizeof(info);
 		enum conn_use use = use_of(bpf_program__name(program));
 
-		if (bpf_program__expected_attach_type(program) == BPF_TRACE_ITER ||
-		    bpf_program__fd(program) < 0 ||
-		    bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &len))
-			continue;
-		ns[use] += info.run_time_ns;
-		runs[use] += info.run_cnt;
+		if (bpf_program__expected_attach_type(program) != BPF_TRACE_ITER)
+			prog_stats_add(program, &ns[use], &runs[use]);
 	}
-}
-
-static bool statistics_are_on(void)
-{
-	uint64_t on;
-
-	return !host_read_u64(&on, "%s/sys/kernel/bpf_stats_enabled", host_root_live.proc) && on;
 }
 
 static void gained(struct conns_cost *c, const struct bpf_object *object, double net[USE_MAX])
@@ -105,7 +93,7 @@ bool conns_cost_since(struct conns_cost *c, const struct bpf_object *object,
 		      const struct conn_counts *counts, uint64_t *ns, bool *exact)
 {
 	double net[USE_MAX], n[USE_MAX], gap_ns[USE_MAX], measured = 0, estimate = 0;
-	bool on = statistics_are_on(), known = true;
+	bool on = prog_stats_are_on(), known = true;
 
 	gained(c, object, net);
 	count_runs(c, counts, n, gap_ns);
@@ -127,51 +115,31 @@ bool conns_cost_since(struct conns_cost *c, const struct bpf_object *object,
 
 /* ---- prices ---- */
 
-struct pair {
-	int a, b;
-};
-
-static bool connect_pair(struct pair *pair)
+/* Nothing of ours waits for long. */
+static bool connect_pair(struct loopback_pair *pair)
 {
 	const struct timeval patience = { .tv_sec = PATIENCE_S };
-	struct sockaddr_in at = { .sin_family = AF_INET,
-				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), one = 1;
-	socklen_t size = sizeof(at);
-	bool done;
+	int one = 1;
 
-	pair->a = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	pair->b = -1;
-	done = listener >= 0 && pair->a >= 0 &&
-	       !setsockopt(listener, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) &&
-	       !setsockopt(pair->a, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) &&
-	       !setsockopt(pair->a, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) &&
-	       !setsockopt(pair->a, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one)) &&
-	       !bind(listener, (struct sockaddr *)&at, sizeof(at)) && !listen(listener, 1) &&
-	       !getsockname(listener, (struct sockaddr *)&at, &size) &&
-	       !connect(pair->a, (struct sockaddr *)&at, sizeof(at));
-	if (done)
-		pair->b = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
-	if (listener >= 0)
-		close(listener);
-	return pair->b >= 0;
-}
+	if (loopback_pair(AF_INET, SOCK_STREAM, pair))
+		return false;
+	for (int i = 0; i < 2; i++) {
+		int fd = i ? pair->rx : pair->tx;
 
-static void close_pair(const struct pair *pair)
-{
-	if (pair->a >= 0)
-		close(pair->a);
-	if (pair->b >= 0)
-		close(pair->b);
+		setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+		setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+	}
+	return true;
 }
 
 /* There and back. */
-static bool talk(const struct pair *pair)
+static bool talk(const struct loopback_pair *pair)
 {
 	char byte = 1;
 
-	return send(pair->a, &byte, 1, MSG_NOSIGNAL) == 1 && recv(pair->b, &byte, 1, 0) == 1 &&
-	       send(pair->b, &byte, 1, MSG_NOSIGNAL) == 1 && recv(pair->a, &byte, 1, 0) == 1;
+	return send(pair->tx, &byte, 1, MSG_NOSIGNAL) == 1 && recv(pair->rx, &byte, 1, 0) == 1 &&
+	       send(pair->rx, &byte, 1, MSG_NOSIGNAL) == 1 && recv(pair->tx, &byte, 1, 0) == 1;
 }
 
 /* A connection of its own, so that the rare programs run as well. */
@@ -180,8 +148,8 @@ static bool run_batch(struct conns_cost *c, const struct bpf_object *object,
 		      struct price_sample sample[USE_MAX])
 {
 	double net[USE_MAX], n[USE_MAX], gap_ns[USE_MAX];
-	struct pair pair;
-	bool done = connect_pair(&pair);
+	struct loopback_pair pair;
+	bool connected = connect_pair(&pair), done = connected;
 
 	for (uint32_t i = 0; i < price_paces[pace].messages && done; i++) {
 		if (price_paces[pace].pause_ns)
@@ -189,7 +157,8 @@ static bool run_batch(struct conns_cost *c, const struct bpf_object *object,
 					  price_paces[pace].pause_ns);
 		done = talk(&pair);
 	}
-	close_pair(&pair);
+	if (connected)
+		loopback_pair_close(&pair);
 	gained(c, object, net);
 	count_runs(c, counts, n, gap_ns);
 	for (int i = 0; i < USE_MAX; i++)

@@ -16,7 +16,6 @@
 #include "base/parse.h"
 #include "base/strbuf.h"
 #include "clock/clock.h"
-#include "event/kinds.h"
 #include "host/cgroup.h"
 #include "probe/conns_cost.h"
 #include "probe/conns_told.h"

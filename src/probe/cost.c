@@ -10,7 +10,6 @@
  * price that calibrate.c has found in the self-test. A price is one of three, between them
  * linear in the logarithm of the gap: how long ago the same happened on that CPU, on average.
  */
-#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <math.h>
@@ -21,8 +20,8 @@
 
 #include "clock/clock.h"
 #include "event/names.h"
-#include "host/root.h"
 #include "probe/activity.h"
+#include "probe/prog_stats.h"
 #include "probe/watch_internal.h"
 
 #define SOFTNET_MAX (16UL << 20)
@@ -74,23 +73,10 @@ void watch_cost_stats(const struct watch_probe *probe, struct cost_stats *stats)
 
 	*stats = (struct cost_stats){};
 	bpf_object__for_each_program(p, probe->obj) {
-		struct bpf_prog_info info = {};
-		__u32 len = sizeof(info);
 		enum cost_class class = class_of(p);
 
-		if (bpf_program__fd(p) < 0 ||
-		    bpf_obj_get_info_by_fd(bpf_program__fd(p), &info, &len))
-			continue;
-		stats->run_ns[class] += info.run_time_ns;
-		stats->runs[class] += info.run_cnt;
+		prog_stats_add(p, &stats->run_ns[class], &stats->runs[class]);
 	}
-}
-
-bool watch_stats_are_on(void)
-{
-	uint64_t on;
-
-	return !host_read_u64(&on, "%s/sys/kernel/bpf_stats_enabled", host_root_live.proc) && on;
 }
 
 /* Returns false if they were off at either end. */
@@ -101,7 +87,7 @@ static bool measured(struct watch_probe *probe, uint64_t *ns)
 	bool were_on = c->stats_were_on;
 	double sum = 0;
 
-	c->stats_were_on = watch_stats_are_on();
+	c->stats_were_on = prog_stats_are_on();
 	if (!were_on && !c->stats_were_on)
 		return false;
 	watch_cost_stats(probe, &now);
@@ -284,7 +270,7 @@ bool watch_cost_known(const struct watch_probe *probe)
 		{ EGRESS_STAGES, COST_DEPARTURE }, { EGRESS_STAGES, COST_DEPARTURE_PASSED },
 	};
 
-	if (watch_stats_are_on())
+	if (prog_stats_are_on())
 		return true;
 	for (size_t i = 0; i < sizeof(needs) / sizeof(needs[0]); i++)
 		if (watch_asked(probe, needs[i].stages) &&

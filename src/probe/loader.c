@@ -14,6 +14,7 @@
 #include "clock/clock.h"
 #include "host/cgroup.h"
 #include "probe/netfilter.h"
+#include "probe/prog_stats.h"
 #include "probe/watch_internal.h"
 #include "stats/buckets.h"
 #include "bpf/watch.skel.h"
@@ -452,7 +453,7 @@ static int load_and_prove(struct watch_probe *probe, bool stats, char *why, size
 int watch_load(struct watch_probe *probe, char *why, size_t size)
 {
 	int stats = bpf_enable_stats(BPF_STATS_RUN_TIME), err = -EAGAIN;
-	bool on = stats >= 0 || watch_stats_are_on();
+	bool on = stats >= 0 || prog_stats_are_on();
 
 	if (!on)
 		snprintf(probe->cost.why, sizeof(probe->cost.why), "the self-test, which times the "

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Programs on the marks of an application (record --boundary mark): USDT probes, by uprobes. */
-#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdio.h>
@@ -8,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "probe/prog_stats.h"
 #include "probe/watch_internal.h"
 #include "bpf/marks.skel.h"
 #include "bpf/watch.skel.h"
@@ -106,17 +106,6 @@ void watch_marks_close(struct watch_probe *probe)
 
 void watch_marks_cost(const struct watch_probe *probe, uint64_t *run_ns, uint64_t *runs)
 {
-	struct bpf_program *p;
-
-	if (!probe->marks || !probe->marks->skel)
-		return;
-	bpf_object__for_each_program(p, probe->marks->skel->obj) {
-		struct bpf_prog_info info = {};
-		__u32 len = sizeof(info);
-
-		if (bpf_obj_get_info_by_fd(bpf_program__fd(p), &info, &len))
-			continue;
-		*run_ns += info.run_time_ns;
-		*runs += info.run_cnt;
-	}
+	if (probe->marks && probe->marks->skel)
+		prog_stats_add_all(probe->marks->skel->obj, run_ns, runs);
 }

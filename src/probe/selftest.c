@@ -4,8 +4,6 @@
  * while the kernel counts the runs of each program. A function may be in BTF and yet be inlined
  * everywhere; then the next hook of the ladder is tried.
  */
-#include <arpa/inet.h>
-#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -16,27 +14,12 @@
 #include <unistd.h>
 
 #include "clock/clock.h"
+#include "probe/pair.h"
+#include "probe/prog_stats.h"
 #include "probe/watch_internal.h"
 
 #define ROUNDS 4
 #define PATIENCE_MS 1000
-
-static socklen_t loopback(int family, struct sockaddr_storage *addr)
-{
-	memset(addr, 0, sizeof(*addr));
-	if (family == AF_INET) {
-		struct sockaddr_in *in = (struct sockaddr_in *)addr;
-
-		in->sin_family = AF_INET;
-		in->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-		return sizeof(*in);
-	}
-	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)addr;
-
-	in6->sin6_family = AF_INET6;
-	in6->sin6_addr = in6addr_loopback;
-	return sizeof(*in6);
-}
 
 /* Waits for a datagram or data, so that the reader has to be woken, and takes it. */
 static int receive(int fd)
@@ -61,72 +44,10 @@ static int exchange(int tx, int rx)
 	return err;
 }
 
-static int bound_socket(int family, int type, struct sockaddr_storage *addr, socklen_t *len)
-{
-	int fd = socket(family, type | SOCK_CLOEXEC, 0);
-
-	*len = loopback(family, addr);
-	if (fd < 0)
-		return -errno;
-	if (bind(fd, (struct sockaddr *)addr, *len) ||
-	    getsockname(fd, (struct sockaddr *)addr, len)) {
-		int err = -errno;
-
-		close(fd);
-		return err;
-	}
-	return fd;
-}
-
-static int connected(int family, int type, struct sockaddr_storage *addr, socklen_t len)
-{
-	int fd = socket(family, type | SOCK_CLOEXEC, 0), err = 0;
-
-	if (fd < 0 || connect(fd, (struct sockaddr *)addr, len))
-		err = -errno;
-	if (err && fd >= 0)
-		close(fd);
-	return err ? err : fd;
-}
-
-static int accepted(int listener)
-{
-	int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
-
-	close(listener);
-	return fd < 0 ? -errno : fd;
-}
-
-int watch_pair(int family, int type, struct watch_pair *pair)
-{
-	struct sockaddr_storage addr;
-	socklen_t len;
-	int fd = bound_socket(family, type, &addr, &len), tx;
-
-	if (fd < 0)
-		return fd;
-	tx = type == SOCK_STREAM && listen(fd, 1) ? -errno : connected(family, type, &addr, len);
-	if (tx < 0) {
-		close(fd);
-		return tx;
-	}
-	if (type == SOCK_STREAM)
-		fd = accepted(fd);
-	if (fd < 0) {
-		close(tx);
-		return fd;
-	}
-	pair->tx = tx;
-	pair->rx = fd;
-	pair->port = ntohs(family == AF_INET ? ((struct sockaddr_in *)&addr)->sin_port :
-			   ((struct sockaddr_in6 *)&addr)->sin6_port);
-	return 0;
-}
-
 static int traffic(int family, int type)
 {
-	struct watch_pair pair;
-	int err = watch_pair(family, type, &pair);
+	struct loopback_pair pair;
+	int err = loopback_pair(family, type, &pair);
 
 	if (err)
 		return err;
@@ -140,14 +61,12 @@ static int traffic(int family, int type)
 
 static uint64_t runs_of(const struct watch_probe *probe, const char *program)
 {
-	struct bpf_prog_info info = {};
-	__u32 len = sizeof(info);
-	struct bpf_program *p = program ? watch_program(probe, program) : NULL;
+	const struct bpf_program *p = program ? watch_program(probe, program) : NULL;
+	uint64_t ns = 0, runs = 0;
 
-	if (!p || bpf_program__fd(p) < 0 ||
-	    bpf_obj_get_info_by_fd(bpf_program__fd(p), &info, &len))
-		return 0;
-	return info.run_cnt;
+	if (p)
+		prog_stats_add(p, &ns, &runs);
+	return runs;
 }
 
 static bool silent(struct watch_probe *probe, int i, bool v6)

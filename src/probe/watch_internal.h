@@ -221,14 +221,6 @@ int watch_describe(struct watch_probe *probe, struct event_sink *sink, struct ev
  */
 int watch_selftest(struct watch_probe *probe);
 
-/* Two sockets over loopback: what is sent to tx is received at rx, whose local port it is. */
-struct watch_pair {
-	int tx, rx;
-	uint16_t port;
-};
-
-int watch_pair(int family, int type, struct watch_pair *pair);
-
 /*
  * calibrate.c: learns what the programs cost, from traffic of our own, for the estimate. The
  * kernel's statistics must be on.
@@ -248,8 +240,6 @@ bool watch_cost_known(const struct watch_probe *probe);
 bool watch_filtered(const struct watch_probe *probe);
 int watch_cost_open(struct watch_probe *probe);
 void watch_cost_free(struct watch_probe *probe);
-/* kernel.bpf_stats_enabled: an administrator wants them on. */
-bool watch_stats_are_on(void);
 /* Parts of it, for calibrate.c. */
 bool watch_cost_use(struct watch_probe *probe, struct cost_use *use);
 void watch_cost_stats(const struct watch_probe *probe, struct cost_stats *stats);

@@ -18,7 +18,7 @@
 #include "base/bug.h"
 #include "base/parse.h"
 #include "conns/budget.h"
-#include "conns/shares.h"
+#include "shares.h"
 
 #define RUNS 150
 #define RUNS_LONG 10000

@@ -10,7 +10,7 @@
 
 #include "base/parse.h"
 #include "conns/budget.h"
-#include "conns/shares.h"
+#include "../sim/shares.h"
 
 #define INTERVAL (500 * NS_PER_MS)
 

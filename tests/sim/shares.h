@@ -15,8 +15,8 @@
  * variance (Kish 1965); the variance is an upper bound, as samples within an interval cover it
  * evenly.
  */
-#ifndef HOSTLAT_CONNS_SHARES_H
-#define HOSTLAT_CONNS_SHARES_H
+#ifndef HOSTLAT_SIM_SHARES_H
+#define HOSTLAT_SIM_SHARES_H
 
 #include <stdint.h>
 

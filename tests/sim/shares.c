@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "conns/shares.h"
+#include "shares.h"
 
 #include <math.h>
 
