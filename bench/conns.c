@@ -248,7 +248,7 @@ static void passes(struct conns_probe *probe, const struct workers *all, size_t 
 	read_all(probe, queue, LEVEL_REST, &pass); /* all cool down */
 	all_talk(all, HOT);
 	for (int i = 0; i < 3; i++) {
-		if (conns_probe_sample(probe, LEVEL_WARM, &pass))
+		if (conns_probe_sample(probe, LEVEL_WARM, 1e6, &pass))
 			die("sample");
 	}
 	row("active ones: a sample, each", (double)pass.cpu_ns / pass.members, "ns", HOT_NS);

@@ -37,12 +37,9 @@ struct conn_kept {
 	__u32 longest_stall_us, longest_pause_us; /* begin again */
 	__u32 rtt_samples;
 	__u32 rtt_min_us, rtt_max_us; /* begin again; of none: all ones, 0 */
-	__u32 peer_delacks, delacks_harmful;
-	__u32 fast_retransmit, tlp, rto, recoveries, stalls;
+	__u32 fast_retransmit;
 	__u32 send_calls, recv_calls, send_small, send_blocked;
-	__u32 idle_bursts, idle_bursts_lost, idle_restarts;
-	__u32 zero_windows, unread;
-	__u32 sampled[CONN_STATES];
+	__u32 sampled_us[CONN_STATES], zero_window_us, unread_us; /* that samples stand for */
 	__u32 send_sizes[CONN_SIZES], recv_sizes[CONN_SIZES];
 	__u32 una;              /* as last seen */
 	__u32 send_una;         /* ... at the last small call; */
@@ -51,6 +48,10 @@ struct conn_kept {
 	__u32 delivered;        /* tcp_sock's, at the last RTT sample */
 	__u16 cwnd;             /* ... segments, cut at 65535 */
 	__u16 total_rto;        /* when it was born */
+	/* These run over: less than 65,536 are told at a time. */
+	__u16 peer_delacks, delacks_harmful, tlp, rto, recoveries, stalls;
+	__u16 idle_bursts, idle_bursts_lost, idle_restarts;
+	__u16 zero_windows, unread, sampled[CONN_STATES];
 	__u16 flags;            /* KEPT_* */
 	__u8 ca;                /* enum tcp_ca_state */
 	__u8 level;             /* enum conn_level */
@@ -131,7 +132,7 @@ struct conn_pass {
 	__u64 members;          /* connections of the level that it visited */
 	__u64 told;
 	__u64 quota;            /* it pauses after so many */
-	__u32 sample;           /* classify each, and count it */
+	__u32 sample_us;        /* classify each, and count it as this time; 0: don't */
 	__u32 tell;             /* tell those that have changed */
 	__u32 level;            /* only those of this level; LEVELS: of all */
 	__u32 follow;           /* follow new ones: the first pass over iter/tcp; 2: stop it */

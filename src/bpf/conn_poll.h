@@ -105,8 +105,15 @@ static __always_inline void sample(struct sock *sk, struct tcp_sock *tp, struct 
 
 	progress(tp, k, now);
 	k->sampled[what & (CONN_STATES - 1)]++;
-	k->zero_windows += shut;
-	k->unread += unread;
+	k->sampled_us[what & (CONN_STATES - 1)] += pass.sample_us;
+	if (shut) {
+		k->zero_windows++;
+		k->zero_window_us += pass.sample_us;
+	}
+	if (unread) {
+		k->unread++;
+		k->unread_us += pass.sample_us;
+	}
 	if (what == CONN_AT_SEND_BUFFER || what == CONN_AT_WINDOW || what == CONN_AT_RECOVERY ||
 	    what == CONN_AT_DELAYED_ACK || unread)
 		heat(sk, k, now);

@@ -216,7 +216,7 @@ static __always_inline void visit(struct bpf_iter_meta *meta, struct sock *sk,
 	if (pass.level < LEVELS && k->level != pass.level)
 		return;
 	pass.members++;
-	if (pass.sample)
+	if (pass.sample_us)
 		sample(sk, tp, k, now);
 	if (!pass.tell)
 		return;

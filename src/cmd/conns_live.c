@@ -113,7 +113,8 @@ static int sample(struct live *l, unsigned int n)
 	int err = 0;
 
 	for (unsigned int i = 0; i < n && !err; i++) {
-		err = conns_probe_sample(l->probe, levels[i], &pass);
+		err = conns_probe_sample(l->probe, levels[i], l->budget.rates.sample_ns[i],
+					 &pass);
 		l->spent.walk_ns[i] += pass.cpu_ns;
 		l->spent.walks[i]++;
 		l->spent.visited[i] += pass.members;
@@ -183,6 +184,34 @@ static int put_clock(struct live *l, bool first)
 	return event_put(event_memsource_sink(l->queue), EV_CLOCK, e.mono_ns, &e, sizeof(e));
 }
 
+static bool is_unsampled(const struct live *l, int level)
+{
+	return !l->budget.rates.sampled[level] && l->budget.rates.hz[level] > 0;
+}
+
+/* Connections that close in the tick that begins are told before it ends. */
+static void expect_gaps(struct live *l)
+{
+	for (int i = 0; i < BUDGET_LEVELS; i++)
+		if (is_unsampled(l, i))
+			conns_probe_gap(l->probe, levels[i], l->tick, l->tick + TICK_NS, TICK_NS);
+}
+
+/* Of the tick that ends: what was too dear from the beginning, and passes that were given up. */
+static void tell_gaps(struct live *l)
+{
+	const struct budget *b = &l->budget;
+	uint64_t now = now_ns(), all = now - l->tick;
+
+	for (int i = 0; i < BUDGET_LEVELS; i++) {
+		if (is_unsampled(l, i))
+			conns_probe_gap(l->probe, levels[i], l->tick, now, all);
+		else if (b->left[i])
+			conns_probe_gap(l->probe, levels[i], l->tick, now,
+					all * b->left[i] / b->rates.passes[i]);
+	}
+}
+
 /* What the tick has cost; what the next one may. */
 static void account(struct live *l, uint64_t now)
 {
@@ -205,6 +234,7 @@ static void account(struct live *l, uint64_t now)
 	l->tick = now;
 	l->cpu_before = cpu;
 	l->spent = (struct budget_spent){ 0 };
+	expect_gaps(l);
 }
 
 static int close_tick(struct live *l, bool last)
@@ -273,7 +303,11 @@ static int run_tick(struct live *l, uint64_t end)
 		if (!err)
 			err = sample(l, n);
 	}
-	return err ? err : wait_until(l, end);
+	if (!err)
+		err = wait_until(l, end);
+	if (!err) /* else the samples so far stand for the time so far */
+		tell_gaps(l);
+	return err;
 }
 
 /* *last: the run ends with it, in the end or because it is stopped. */

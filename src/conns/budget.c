@@ -438,6 +438,7 @@ static void set_passes(struct budget *b, struct rng *rng, double room)
 	for (int k = 0; k < BUDGET_LEVELS; k++) {
 		double chance = -expm1(-r->hz[k] * length / (double)NS_PER_S);
 
+		r->sampled[k] = k < levels;
 		r->sample_ns[k] = r->passes[k] ? length / r->passes[k] / chance : 0;
 	}
 }

@@ -24,8 +24,15 @@
  * The passes of an interval are a Poisson process, a level's a thinned one: exponential gaps are
  * counted into the interval, and if there are more than fit into `high`, some are dropped without
  * looking which. How many there are is then known in advance, their times are independent and
- * uniform, and it is as such that they are given: one after the other. tests/sim/shares.h says what
- * follows.
+ * uniform, and it is as such that they are given: one after the other.
+ *
+ * A sample stands for the time that its level's sample_ns says: the interval's length over its
+ * number of samples and over the chance that there is one at all. Times so summed are unbiased
+ * (Horvitz and Thompson 1952), whatever made the rate what it is, as long as that was before the
+ * interval; also for a connection that changes its level within, by what happens to it and not by
+ * what was sampled. An interval without samples adds nothing: the samples of its like stand for it.
+ * To leave such intervals out without that weight, or to count samples of different rates alike,
+ * is wrong: rates are high where problems are.
  *
  * Costs are learned per level as a part per walk and a part per member; an error goes to the part
  * that is likely to have it, in proportion to the squares of what they predict.
@@ -85,6 +92,7 @@ struct budget_rates {
 	double hz[BUDGET_LEVELS]; /* of the Poisson process; the first is the highest */
 	uint32_t passes[BUDGET_LEVELS]; /* that there will be: nested, the first has them all */
 	double sample_ns[BUDGET_LEVELS]; /* time that one sample stands for; 0: there are none */
+	bool sampled[BUDGET_LEVELS]; /* there may be some: none is chance */
 	double read_hz[BUDGET_LEVELS]; /* per connection */
 	uint64_t reads[BUDGET_LEVELS]; /* records to be read in all */
 	uint32_t thin_one_in; /* sockets: one in so many has its calls and RTTs followed */

@@ -230,7 +230,7 @@ static int add_fresh(struct conns *c, struct conn *conn, const struct event_conn
 	int err;
 
 	if (conn->fresh) {
-		total_add(&c->fresh.items[conn->fresh - 1].c, e);
+		total_extend(&c->fresh.items[conn->fresh - 1].c, e);
 		return 0;
 	}
 	err = vec_push(&c->fresh, (struct conn_record){
@@ -266,7 +266,7 @@ static int add_total(struct conn *conn, const struct event_conn *e)
 		return conn_pack(conn, e);
 	}
 	conn_unpack(conn, &sum);
-	total_add(&sum, e);
+	total_extend(&sum, e);
 	return conn_pack(conn, &sum);
 }
 

@@ -3,14 +3,21 @@
 
 #include "base/bug.h"
 #include "conns/evidence.h"
+#include "conns/samples.h"
 
 /* Those of several samples that found the connection in a state, as a share with its interval. */
-static bool is_often(const struct event_conn *c, uint32_t hits, struct conn_problem *p)
+static bool is_often(const struct event_conn *c, uint64_t ns, uint32_t hits,
+		     struct conn_problem *p)
 {
 	if (c->samples < RULES_SAMPLES_LEAST || hits < RULES_SEEN_LEAST)
 		return false;
-	p->sampled = proportion_interval(hits, c->samples, CONN_CONFIDENCE);
+	p->sampled = samples_share(c, ns, hits, CONN_CONFIDENCE);
 	return p->sampled.lo >= RULES_LIMITED_SHARE;
+}
+
+static bool was_often(const struct event_conn *c, enum conn_doing what, struct conn_problem *p)
+{
+	return is_often(c, c->sampled_ns[what], c->sampled[what], p);
 }
 
 static bool is_limit(const struct event_conn *c, uint64_t ns)
@@ -24,7 +31,7 @@ static bool at_send_buffer(const struct conn_view *v, struct conn_problem *p)
 	p->harm = CONN_HARMFUL;
 	p->lost_ns = v->c->send_buffer_ns;
 	return is_limit(v->c, v->c->send_buffer_ns) &&
-	       is_often(v->c, v->c->sampled[CONN_AT_SEND_BUFFER], p);
+	       was_often(v->c, CONN_AT_SEND_BUFFER, p);
 }
 
 /* -- retransmissions ------------------------------------------------------------------------ */
@@ -94,7 +101,7 @@ static bool at_window(const struct conn_view *v, struct conn_problem *p)
 		return false;
 	if (p->confidence == CONN_OBSERVED)
 		return v->c->receiver_window_ns >= RULES_WINDOW_LEAST_NS;
-	return is_often(v->c, v->c->sampled[CONN_AT_WINDOW], p);
+	return was_often(v->c, CONN_AT_WINDOW, p);
 }
 
 static bool has_zero_window(const struct conn_view *v, struct conn_problem *p)
@@ -106,7 +113,8 @@ static bool has_zero_window(const struct conn_view *v, struct conn_problem *p)
 	p->limit = window_limit(v->peer);
 	if (v->c->samples < RULES_SAMPLES_LEAST || v->c->zero_windows < RULES_SEEN_LEAST)
 		return false;
-	p->sampled = proportion_interval(v->c->zero_windows, v->c->samples, CONN_CONFIDENCE);
+	p->sampled = samples_share(v->c, v->c->zero_window_ns, v->c->zero_windows,
+				   CONN_CONFIDENCE);
 	return true;
 }
 
@@ -114,7 +122,7 @@ static bool is_unread(const struct conn_view *v, struct conn_problem *p)
 {
 	p->confidence = CONN_SAMPLED;
 	p->harm = CONN_HARMFUL;
-	return is_often(v->c, v->c->unread, p);
+	return is_often(v->c, v->c->unread_ns, v->c->unread, p);
 }
 
 /* -- acknowledgements and small writes ------------------------------------------------------ */
@@ -144,7 +152,7 @@ static bool is_held(const struct conn_view *v, struct conn_problem *p)
 		return c->delayed_acks_harmful >= RULES_DELAYED_LEAST;
 	p->confidence = CONN_SAMPLED;
 	return conn_knows(c, CONN_KNOWS_TIMES) && is_limit(c, c->delayed_ack_ns) &&
-	       is_often(c, c->sampled[CONN_AT_DELAYED_ACK], p);
+	       was_often(c, CONN_AT_DELAYED_ACK, p);
 }
 
 static bool peer_delays(const struct conn_view *v, struct conn_problem *p)

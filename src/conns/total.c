@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/bug.h"
+#include "event/conn_times.h"
 
 bool total_is_valid(const struct event_conn *e)
 {
@@ -26,7 +27,7 @@ bool total_is_valid(const struct event_conn *e)
 	}
 	for (int i = 0; i < CONN_STATES; i++)
 		samples += e->sampled[i];
-	if (samples > e->samples)
+	if (samples > e->samples || e->zero_windows > e->samples || e->unread > e->samples)
 		return false;
 	if (e->rtt_samples && e->rtt_min_us > e->rtt_max_us)
 		return false;
@@ -50,6 +51,7 @@ static const struct counter wide[] = {
 	{ AT(recovery_ns), 3, CONN_KNOWS_LOSSES },
 	{ AT(send_bytes), 2, CONN_KNOWS_CALLS },
 	{ AT(rtt_sum_us), 1, CONN_KNOWS_RTT },
+	{ AT(sampled_ns), CONN_STATES + 3, CONN_KNOWS_TIMES },
 };
 
 static const struct counter narrow[] = {
@@ -68,7 +70,8 @@ static const struct counter narrow[] = {
 _Static_assert(AT(delayed_ack_ns) - AT(sender_app_ns) == 32, "the five times");
 _Static_assert(AT(stall_ns) - AT(recovery_ns) == 16 && AT(kernel_sndbuf_ns) - AT(busy_ns) == 16 &&
 	       AT(recv_bytes) - AT(send_bytes) == 8 && AT(bytes_received) - AT(bytes_sent) == 8 &&
-	       AT(bytes_retransmitted) - AT(bytes_acked) == 8, "runs of 64 bits");
+	       AT(bytes_retransmitted) - AT(bytes_acked) == 8 &&
+	       AT(unsampled_ns) - AT(sampled_ns) == 8 * (CONN_STATES + 2), "runs of 64 bits");
 _Static_assert(AT(stalls) - AT(recoveries) == 4 && AT(send_blocked) - AT(send_calls) == 12 &&
 	       AT(idle_restarts) - AT(idle_bursts) == 8 && AT(sampled) - AT(zero_windows) == 12 &&
 	       AT(recv_sizes) - AT(send_sizes) == 4 * CONN_SIZES, "runs of 32 bits");
@@ -136,7 +139,8 @@ static void take_state(struct event_conn *sum, const struct event_conn *e)
 	const uint32_t counted = sum->known & e->known & ~(uint32_t)STATES;
 	const uint32_t once = (sum->flags | e->flags) & ONCE;
 
-	memcpy((char *)sum + AT(known), (const char *)e + AT(known), sizeof(*e) - AT(known));
+	memcpy((char *)sum + AT(known), (const char *)e + AT(known),
+	       AT(sampled_ns) - AT(known));
 	sum->known = counted | (e->known & STATES);
 	sum->flags = (e->flags & ~(uint32_t)ONCE) | once;
 	sum->flow = e->flow;
@@ -164,4 +168,11 @@ void total_add(struct event_conn *sum, const struct event_conn *e)
 		add_narrow(sum, &later, &narrow[i]);
 	sum->from = sum->from < later.from ? sum->from : later.from;
 	sum->to = max_of(sum->to, later.to);
+}
+
+void total_extend(struct event_conn *sum, const struct event_conn *next)
+{
+	total_add(sum, next);
+	if (conn_is_weighted(sum) && sum->known & CONN_KNOWS_TIMES)
+		conn_times(sum);
 }

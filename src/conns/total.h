@@ -16,4 +16,10 @@ bool total_is_valid(const struct event_conn *e);
  */
 void total_add(struct event_conn *sum, const struct event_conn *e);
 
+/*
+ * The same of what one connection did next. Its times are then found from the sums: an interval in
+ * which nothing was sampled is no unknown one, as samples of others stand for it.
+ */
+void total_extend(struct event_conn *sum, const struct event_conn *next);
+
 #endif

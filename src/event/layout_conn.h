@@ -148,10 +148,20 @@ struct event_conn {
 	__u32 snd_una;
 	__u32 rcv_nxt;
 	__u32 tcp_state;	/* as in include/net/tcp_states.h */
+
+	/*
+	 * -- the time that the samples stand for: each for the inverse of the rate at which such a
+	 * connection was sampled. Sums of them are unbiased over intervals of different rates, if
+	 * the intervals without samples are not left out; 0 throughout: nothing is known but the
+	 * numbers of samples.
+	 */
+	__u64 sampled_ns[CONN_STATES];
+	__u64 zero_window_ns;	/* of them, those of zero_windows */
+	__u64 unread_ns;	/* ... of `unread` */
+	__u64 unsampled_ns;	/* of from..to: nobody could have looked, and it stands for nothing */
 };
 
-
-EVENT_ASSERT(event_conn, 536, tcp_state, 532);
+EVENT_ASSERT(event_conn, 624, unsampled_ns, 616);
 _Static_assert(CONN_STATES == CONN_AT_MAX, "struct event_conn");
 
 #endif

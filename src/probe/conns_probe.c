@@ -254,10 +254,12 @@ static int run_link(struct conns_probe *p, const struct bpf_link *link)
 	return err;
 }
 
-static void prepare(struct conns_probe *p, enum conn_level level, bool tell, uint64_t quota)
+/* `sample_us`: 0 to tell them. */
+static void prepare(struct conns_probe *p, enum conn_level level, uint32_t sample_us,
+		    uint64_t quota)
 {
 	p->skel->bss->pass = (struct conn_pass){
-		.quota = quota, .sample = !tell, .tell = tell,
+		.quota = quota, .sample_us = sample_us, .tell = !sample_us,
 		.level = level == LEVEL_REST ? LEVELS : level,
 	};
 }
@@ -269,12 +271,14 @@ static void account(const struct conns_probe *p, struct conns_pass *pass, uint64
 	pass->cpu_ns = thread_ns() - before;
 }
 
-int conns_probe_sample(struct conns_probe *p, enum conn_level level, struct conns_pass *pass)
+int conns_probe_sample(struct conns_probe *p, enum conn_level level, double sample_ns,
+		       struct conns_pass *pass)
 {
 	uint64_t before = thread_ns();
+	double us = sample_ns / 1000;
 	int err;
 
-	prepare(p, level, false, UINT64_MAX);
+	prepare(p, level, us < 1 ? 1 : us < UINT32_MAX ? (uint32_t)us : UINT32_MAX, UINT64_MAX);
 	err = run_link(p, p->visit[level]);
 	empty_ring(p);
 	account(p, pass, before);
@@ -332,7 +336,7 @@ int conns_probe_read(struct conns_probe *p, enum conn_level level, uint64_t quot
 	int err = 0;
 
 	pass->ended = false;
-	prepare(p, level, true, quota);
+	prepare(p, level, 0, quota);
 	if (quota == UINT64_MAX && p->reading[level] >= 0) { /* all: from the first on */
 		close(p->reading[level]);
 		p->reading[level] = -1;
@@ -524,6 +528,12 @@ void conns_probe_free(struct conns_probe *p)
 void conns_probe_aim(struct conns_probe *p, enum conn_level level, double hz)
 {
 	p->told.hz[level] = hz;
+}
+
+void conns_probe_gap(struct conns_probe *p, enum conn_level level, uint64_t from, uint64_t to,
+		     uint64_t ns)
+{
+	conn_cover_gap(&p->told.cover[level], from, to, ns);
 }
 
 void conns_probe_members(const struct conns_probe *p, uint64_t members[LEVELS])

@@ -49,10 +49,15 @@ struct conns_pass {
 };
 
 /*
- * Looks at each connection of a level once: what it is doing is counted. What has closed meanwhile
- * is taken over. 0 or -errno.
+ * Looks at each connection of a level once: what it is doing is counted, as standing for
+ * `sample_ns`. What has closed meanwhile is taken over. 0 or -errno.
  */
-int conns_probe_sample(struct conns_probe *probe, enum conn_level level, struct conns_pass *pass);
+int conns_probe_sample(struct conns_probe *probe, enum conn_level level, double sample_ns,
+		       struct conns_pass *pass);
+
+/* Of from..to, `ns` for which no sample of this level stands; see conn_cover_gap(). */
+void conns_probe_gap(struct conns_probe *probe, enum conn_level level, uint64_t from, uint64_t to,
+		     uint64_t ns);
 
 /*
  * Reads those of a level that did something since they were read last; LEVEL_REST: of all. After

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "base/parse.h"
+#include "event/conn_times.h"
 #include "host/task.h"
-#include "probe/conn_times.h"
 
 int conns_told_init(struct conns_told *p)
 {
@@ -108,20 +108,26 @@ static void counters(const struct conn_told *t, uint64_t *wide, uint32_t *narrow
 		k->recovery_ns, k->loss_ns, k->stall_ns, k->send_bytes, k->recv_bytes,
 		k->rtt_sum_us,
 	};
-	const uint32_t x[NARROW_SAMPLED] = {
+	const uint32_t x[NARROW_SAMPLED_US] = {
 		n->chrono[0] - k->chrono[0], n->chrono[1] - k->chrono[1],
 		n->chrono[2] - k->chrono[2], n->dsack_dups - k->dsack_dups, k->rtt_samples,
-		k->peer_delacks, k->delacks_harmful, k->fast_retransmit, k->tlp, n->probes, k->rto,
-		(uint16_t)(n->total_rto - k->total_rto), k->recoveries, k->stalls, k->send_calls,
-		k->recv_calls, k->send_small, k->send_blocked, k->idle_bursts, k->idle_bursts_lost,
-		k->idle_restarts, k->zero_windows, k->unread, n->delacks,
+		k->fast_retransmit, n->probes, k->send_calls, k->recv_calls, k->send_small,
+		k->send_blocked, n->delacks, k->zero_window_us, k->unread_us,
+	};
+	const uint32_t y[NARROW_SAMPLED - NARROW_16_BIT] = {
+		k->peer_delacks, k->delacks_harmful, k->tlp, k->rto,
+		(uint32_t)n->total_rto - k->total_rto, k->recoveries, k->stalls, k->idle_bursts,
+		k->idle_bursts_lost, k->idle_restarts, k->zero_windows, k->unread,
 	};
 
 	memcpy(wide, w, sizeof(w));
 	memcpy(narrow, x, sizeof(x));
-	memcpy(narrow + NARROW_SAMPLED, k->sampled, sizeof(k->sampled));
+	memcpy(narrow + NARROW_SAMPLED_US, k->sampled_us, sizeof(k->sampled_us));
 	memcpy(narrow + NARROW_SEND_SIZES, k->send_sizes, sizeof(k->send_sizes));
 	memcpy(narrow + NARROW_RECV_SIZES, k->recv_sizes, sizeof(k->recv_sizes));
+	memcpy(narrow + NARROW_16_BIT, y, sizeof(y));
+	for (int i = 0; i < CONN_STATES; i++)
+		narrow[NARROW_SAMPLED + i] = k->sampled[i];
 }
 
 /* What was gained; `seen` has the new ones then. */
@@ -142,9 +148,10 @@ static void gained(struct conn_seen *seen, const struct conn_told *t, uint64_t *
 		seen->narrow[NARROW_PROBES] = x[NARROW_PROBES];
 	for (int i = 0; i < NARROW_MAX; i++) {
 		narrow[i] = x[i] - seen->narrow[i];
+		if (i >= NARROW_16_BIT)
+			narrow[i] = (uint16_t)narrow[i];
 		seen->narrow[i] = x[i];
 	}
-	narrow[NARROW_TOTAL_RTO] = (uint16_t)narrow[NARROW_TOTAL_RTO];
 }
 
 static void put_counted(const struct conns_told *p, struct event_conn *c,
@@ -186,8 +193,12 @@ static void put_counted(const struct conns_told *p, struct event_conn *c,
 	c->idle_restarts = x[NARROW_RESTARTS];
 	c->zero_windows = x[NARROW_ZERO_WINDOWS];
 	c->unread = x[NARROW_UNREAD];
-	for (int i = 0; i < CONN_STATES; i++)
+	c->zero_window_ns = x[NARROW_ZERO_WINDOW_US] * 1000ULL;
+	c->unread_ns = x[NARROW_UNREAD_US] * 1000ULL;
+	for (int i = 0; i < CONN_STATES; i++) {
 		c->samples += c->sampled[i] = x[NARROW_SAMPLED + i];
+		c->sampled_ns[i] = x[NARROW_SAMPLED_US + i] * 1000ULL;
+	}
 	memcpy(c->send_sizes, x + NARROW_SEND_SIZES, sizeof(c->send_sizes));
 	memcpy(c->recv_sizes, x + NARROW_RECV_SIZES, sizeof(c->recv_sizes));
 }
@@ -310,8 +321,10 @@ void conns_told_take(struct conns_told *p, const struct conn_told *t)
 	s->to = c.to;
 	put_owner(p, &c, s, t);
 	c.congestion_control = algorithm(p, t);
-	if (c.known & CONN_KNOWS_TIMES)
+	if (c.known & CONN_KNOWS_TIMES) {
+		c.unsampled_ns = conn_cover_missing(&p->cover[t->kept.level % LEVELS], c.from, c.to);
 		conn_times(&c);
+	}
 	if (t->closed)
 		conn_table_remove(&p->table, s);
 	if (!p->err)

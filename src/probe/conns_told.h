@@ -8,6 +8,7 @@
 #include "event/dict.h"
 #include "event/source.h"
 #include "host/netns.h"
+#include "probe/conn_cover.h"
 #include "probe/conn_table.h"
 
 #define CONN_EVENTS_MAX 4000000 /* of one read: 2 GiB */
@@ -32,6 +33,7 @@ struct conns_told {
 	char cc_text[EVENT_COMM_LEN];   /* the congestion control that came last, interned */
 	uint32_t cc;
 	double hz[LEVELS];              /* samples that are aimed at */
+	struct conn_cover cover[LEVELS];
 	uint32_t thinned_one_in;
 	uint32_t flows;
 	int err;                        /* the first error */

@@ -16,4 +16,7 @@ struct proportion {
  */
 struct proportion proportion_interval(uint64_t hits, uint64_t n, double confidence);
 
+/* The same of a share that is as sure as one out of n, which need not be whole; 0 <= share <= 1. */
+struct proportion proportion_of(double share, double n, double confidence);
+
 #endif

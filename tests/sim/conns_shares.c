@@ -18,7 +18,9 @@
 #include "base/bug.h"
 #include "base/parse.h"
 #include "conns/budget.h"
-#include "shares.h"
+#include "conns/samples.h"
+#include "conns/total.h"
+#include "event/conn_times.h"
 
 #define RUNS 150
 #define RUNS_LONG 10000
@@ -36,10 +38,11 @@ static const char *const path_names[PATHS] = {
 	"bad for 1.5 s, good for 4 s", "bad for 0.2 s, good for 20 s", "bad for 0.3 s of each 1 s",
 };
 
-enum way { OURS, ALIKE, FORGOTTEN, LOOKS_TWICE, FIXED, WAYS };
+enum way { OURS, ALIKE, FORGOTTEN, SUMMED, LOOKS_TWICE, FIXED, WAYS };
 
 static const char *const way_names[WAYS] = {
 	"ours", "all samples alike", "intervals without samples forgotten",
+	"sums of the intervals' times",
 	"more often after a bad sample", "every 500 ms",
 };
 
@@ -47,6 +50,7 @@ static const char *const way_names[WAYS] = {
 static const bool fails[WAYS][PATHS] = {
 	[ALIKE] = { true, true, false },
 	[FORGOTTEN] = { true, true, false },
+	[SUMMED] = { true, true, false },
 	[LOOKS_TWICE] = { true, false, false },
 	[FIXED] = { false, false, true },
 };
@@ -56,7 +60,7 @@ struct run {
 	struct budget b;
 	uint64_t bad[SPANS_MAX][2]; /* from, to; in order */
 	int n;
-	struct shares shares;
+	struct event_conn now, sum; /* the interval's, all: bad is at the send buffer */
 };
 
 /* -- the truth ------------------------------------------------------------------------------- */
@@ -114,9 +118,30 @@ static enum budget_level level(const struct run *r, uint64_t at)
 	return was_bad(r, at > HOT_NS ? at - HOT_NS : 0, at) ? BUDGET_HOT : BUDGET_WARM;
 }
 
+static void count(struct run *r, bool bad, uint64_t n, double weight)
+{
+	const enum conn_doing what = bad ? CONN_AT_SEND_BUFFER : CONN_AT_FLIGHT;
+
+	r->now.samples += n;
+	r->now.sampled[what] += n;
+	r->now.sampled_ns[what] += n * (uint64_t)llround(weight);
+}
+
 static void sample(struct run *r, uint64_t at, double weight)
 {
-	shares_add(&r->shares, was_bad(r, at, at), 1, weight, 1);
+	count(r, was_bad(r, at, at), 1, weight);
+}
+
+/* As hostlat does it; or as its intervals, each by itself, say. */
+static void end_interval(struct run *r, enum way way)
+{
+	conn_times(&r->now);
+	if (!r->sum.to)
+		r->sum = r->now;
+	else if (way == SUMMED)
+		total_add(&r->sum, &r->now);
+	else
+		total_extend(&r->sum, &r->now);
 }
 
 /* From a bad sample on, hot and ten times as often until the interval ends: then a plain share. */
@@ -133,7 +158,7 @@ static void look_twice(struct run *r, uint64_t from)
 		at += rng_exponential(&r->rng, NS_PER_S / hz / (n[1] ? 10 : 1));
 	}
 	for (int bad = 0; bad < 2 && n[0] + n[1]; bad++)
-		shares_add(&r->shares, (unsigned)bad, n[bad], length / (double)(n[0] + n[1]), 1);
+		count(r, bad, n[bad], length / (double)(n[0] + n[1]));
 }
 
 static void one_interval(struct run *r, enum way way, uint64_t from)
@@ -145,13 +170,16 @@ static void one_interval(struct run *r, enum way way, uint64_t from)
 	unsigned levels;
 	enum budget_level now = level(r, end);
 
+	r->now = (struct event_conn){ .from = from, .to = end, .busy_ns = end - from,
+				      .known = CONN_KNOWS_TIMES };
 	if (way == FIXED)
 		sample(r, end, length);
 	else if (way == LOOKS_TWICE)
 		look_twice(r, from);
 	while (budget_next(&r->b, &r->rng, 0, &at, &levels)) {
 		enum budget_level mine = level(r, at);
-		double weights[WAYS] = { [OURS] = rates->sample_ns[mine], [ALIKE] = 1,
+		double weights[WAYS] = { [OURS] = rates->sample_ns[mine], [ALIKE] = 1000,
+					 [SUMMED] = rates->sample_ns[mine],
 					 [FORGOTTEN] = length / rates->passes[mine] };
 
 		if (mine < levels && weights[way] > 0)
@@ -168,24 +196,26 @@ static void one_interval(struct run *r, enum way way, uint64_t from)
 		spent.read_ns[k] = rates->reads[k] ? 30000 + 700 * rates->reads[k] : 0;
 		spent.cpu_ns += spent.read_ns[k];
 	}
+	end_interval(r, way);
 	/* There are always some hot ones. */
 	spent.members[BUDGET_HOT] = 5 + (now == BUDGET_HOT);
 	spent.members[BUDGET_WARM] = OTHERS + (now == BUDGET_WARM);
 	budget_close(&r->b, &spent, &r->rng, end);
 }
 
-static struct shares_bound simulate(struct run *r, enum path path, enum way way, uint64_t seed)
+static struct proportion simulate(struct run *r, enum path path, enum way way, uint64_t seed)
 {
 	struct budget_config config;
 
 	budget_config_default(&config);
 	rng_init(&r->rng, rng_derive(seed, (uint64_t)path * WAYS + way));
-	memset(&r->shares, 0, sizeof(r->shares));
+	r->sum = (struct event_conn){ 0 };
 	make_path(r, path);
 	budget_init(&r->b, &config, &r->rng, 0);
 	for (uint64_t at = 0; at < RUN_S * NS_PER_S; at += config.interval_ns)
 		one_interval(r, way, at);
-	return shares_of(&r->shares, 1, 0.95);
+	return samples_share(&r->sum, r->sum.sampled_ns[CONN_AT_SEND_BUFFER],
+			     r->sum.sampled[CONN_AT_SEND_BUFFER], 0.95);
 }
 
 /* -- judgement ------------------------------------------------------------------------------- */
@@ -224,11 +254,12 @@ static struct score try_one(struct run *r, enum path path, enum way way, uint64_
 	struct score score = { 0 };
 
 	for (uint64_t seed = first; seed < first + runs; seed++) {
-		struct shares_bound bound = simulate(r, path, way, seed);
+		struct proportion bound = simulate(r, path, way, seed);
+		double known = (double)(r->sum.to - r->sum.from - r->sum.unknown_ns);
 
-		add(&score, truth(r), isnan(bound.share) ? 0 : bound.share,
-		    isnan(bound.low) ? 0 : bound.low, isnan(bound.high) ? 1 : bound.high);
-		score.samples += (double)r->shares.samples;
+		add(&score, truth(r), known > 0 ? (double)r->sum.send_buffer_ns / known : 0,
+		    bound.lo, bound.hi);
+		score.samples += r->sum.samples;
 	}
 	return score;
 }
@@ -251,7 +282,8 @@ static struct score thinned(uint64_t first, uint64_t runs)
 			sum += followed ? x : 0;
 			squares += followed ? x * x : 0;
 		}
-		total = shares_total(sum, squares, THIN, &sd);
+		total = THIN * sum;
+		sd = sqrt(THIN * (THIN - 1) * squares);
 		add(&score, all, total, total - 1.96 * sd, total + 1.96 * sd);
 	}
 	return score;

@@ -10,7 +10,6 @@
 
 #include "base/parse.h"
 #include "conns/budget.h"
-#include "../sim/shares.h"
 
 #define INTERVAL (500 * NS_PER_MS)
 
@@ -202,36 +201,6 @@ static void a_step_is_forgiven(void **state)
 	assert_true(b.used > 0.03);
 }
 
-static void shares(void **state)
-{
-	struct shares s = { 0 }, other = { 0 };
-	struct shares_bound bound = shares_of(&s, 0, 0.95);
-	double sd;
-
-	(void)state;
-	assert_true(isnan(bound.share) && isnan(bound.low) && isnan(bound.high));
-	shares_add(&s, 1, 10, 1, 1);
-	shares_add(&s, 0, 10, 3, 1);
-	bound = shares_of(&s, 1, 0.95);
-	assert_float_equal(bound.share, 0.25, 1e-12);
-	assert_true(bound.low > 0.1 && bound.low < 0.15 && bound.high > 0.4 && bound.high < 0.5);
-	/* Equal weights: Wilson's interval of 3 in 10. */
-	shares_add(&other, 2, 3, 7, 1);
-	shares_add(&other, 0, 7, 7, 1);
-	bound = shares_of(&other, 2, 0.95);
-	assert_float_equal(bound.low, 0.10779, 1e-4);
-	assert_float_equal(bound.high, 0.60322, 1e-4);
-	/* Never seen is not never: Wilson's of 0 in 10. */
-	bound = shares_of(&other, 5, 0.95);
-	assert_true(bound.share == 0 && bound.low == 0);
-	assert_float_equal(bound.high, 0.27753, 1e-4);
-	shares_merge(&s, &other);
-	assert_int_equal(s.samples, 30);
-	assert_float_equal(shares_of(&s, 2, 0.95).share, 21.0 / 110, 1e-12);
-	assert_float_equal(shares_total(10, 50, 4, &sd), 40, 0);
-	assert_float_equal(sd, sqrt(600), 1e-9);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -242,7 +211,6 @@ int main(void)
 		cmocka_unit_test(passes),
 		cmocka_unit_test(a_step_is_stopped),
 		cmocka_unit_test(a_step_is_forgiven),
-		cmocka_unit_test(shares),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

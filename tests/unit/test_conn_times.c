@@ -4,12 +4,16 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
 #include "base/rng.h"
+#include "conns/samples.h"
+#include "conns/total.h"
+#include "event/conn_times.h"
+#include "probe/conn_cover.h"
 #include "probe/conn_table.h"
-#include "probe/conn_times.h"
 
 static uint64_t sum(const struct event_conn *c)
 {
@@ -95,9 +99,110 @@ static void test_random(void **state)
 
 		for (int s = 0; s < CONN_STATES; s++)
 			c.sampled[s] = (uint32_t)rng_below(&rng, 4);
+		for (int s = 0; s < CONN_STATES && i & 1; s++)
+			c.sampled_ns[s] = rng_u64(&rng) >> rng_below(&rng, 64);
+		c.unsampled_ns = i & 2 ? rng_below(&rng, 1500) : 0;
 		conn_times(&c);
 		assert_int_equal(sum(&c), 1000);
 	}
+}
+
+/* Weights go before numbers: two samples of a busy level, one that stands for much more. */
+static void test_weights(void **state)
+{
+	struct event_conn c = conn(1000, 0, 0);
+
+	(void)state;
+	c.sampled[CONN_AT_SEND_BUFFER] = 8;
+	c.sampled_ns[CONN_AT_SEND_BUFFER] = 8 * 10;
+	c.sampled[CONN_AT_FLIGHT] = 1;
+	c.sampled_ns[CONN_AT_FLIGHT] = 320;
+	assert_true(conn_is_weighted(&c));
+	conn_times(&c);
+	assert_int_equal(c.send_buffer_ns, 200);
+	assert_int_equal(c.sender_app_ns, 800);
+	c.unsampled_ns = 500; /* half of it is nobody's */
+	conn_times(&c);
+	assert_int_equal(c.unknown_ns, 500);
+	assert_int_equal(c.send_buffer_ns, 100);
+	assert_int_equal(sum(&c), 1000);
+	memset(c.sampled_ns, 0, sizeof(c.sampled_ns));
+	assert_false(conn_is_weighted(&c));
+}
+
+/* What an interval without samples was, those with some say. */
+static void test_successive(void **state)
+{
+	struct event_conn total = conn(1000, 0, 0), next = conn(1000, 0, 0), sums;
+
+	(void)state;
+	total.known = next.known = CONN_KNOWS_TIMES;
+	next.from = 1100;
+	next.to = 2100;
+	total.samples = total.sampled[CONN_AT_SEND_BUFFER] = 2;
+	total.sampled_ns[CONN_AT_SEND_BUFFER] = 1600;
+	conn_times(&total);
+	conn_times(&next);
+	assert_int_equal(next.unknown_ns, 1000);
+	sums = total;
+	total_add(&sums, &next);
+	assert_int_equal(sums.unknown_ns, 1000);
+	assert_int_equal(sums.send_buffer_ns, 1000);
+	total_extend(&total, &next);
+	assert_int_equal(total.unknown_ns, 0);
+	assert_int_equal(total.send_buffer_ns, 2000);
+	assert_int_equal(total.sampled_ns[CONN_AT_SEND_BUFFER], 1600);
+	assert_int_equal(sum(&total), 2000);
+}
+
+/* As sure as so many equal samples: of unequal weights, fewer than there are. */
+static void test_sureness(void **state)
+{
+	struct event_conn c = { .samples = 200 };
+	struct proportion equal, weighted;
+
+	(void)state;
+	c.sampled[CONN_AT_CWND] = c.sampled[CONN_AT_FLIGHT] = 100;
+	equal = samples_share(&c, 0, 100, 0.95);
+	c.sampled_ns[CONN_AT_CWND] = c.sampled_ns[CONN_AT_FLIGHT] = 100 * 50;
+	weighted = samples_share(&c, 100 * 50, 100, 0.95);
+	assert_float_equal(equal.share, 0.5, 0);
+	assert_float_equal(weighted.share, 0.5, 0);
+	assert_float_equal(weighted.lo, equal.lo, 1e-12);
+	c.sampled_ns[CONN_AT_CWND] = 100; /* of a level that is looked at fifty times as often */
+	weighted = samples_share(&c, c.sampled_ns[CONN_AT_CWND], 100, 0.95);
+	assert_float_equal(weighted.share, 100.0 / 5100, 1e-12);
+	assert_true(weighted.lo < weighted.share && weighted.share < weighted.hi);
+	c.sampled[CONN_AT_FLIGHT] = 1; /* all of the rest is by one sample */
+	c.sampled[CONN_AT_IDLE] = 99;
+	equal = weighted;
+	weighted = samples_share(&c, c.sampled_ns[CONN_AT_CWND], 100, 0.95);
+	assert_true(weighted.hi > 2 * equal.hi);
+}
+
+/* ---- gaps in sampling ---- */
+
+static void test_gaps(void **state)
+{
+	struct conn_cover cover = { .n = 0 };
+
+	(void)state;
+	assert_int_equal(conn_cover_missing(&cover, 0, 1000), 0);
+	conn_cover_gap(&cover, 100, 300, 200); /* expected; it ends sooner */
+	conn_cover_gap(&cover, 100, 200, 100);
+	conn_cover_gap(&cover, 200, 300, 100); /* the next one: it is one gap */
+	assert_int_equal(cover.n, 1);
+	conn_cover_gap(&cover, 400, 500, 30);
+	assert_int_equal(conn_cover_missing(&cover, 0, 1000), 230);
+	assert_int_equal(conn_cover_missing(&cover, 250, 450), 50 + 15);
+	assert_int_equal(conn_cover_missing(&cover, 300, 400), 0);
+	assert_int_equal(conn_cover_missing(&cover, 450, 450), 0);
+	/* What is forgotten is thought to have been missing. */
+	for (uint64_t i = 0; i < CONN_GAPS; i++)
+		conn_cover_gap(&cover, 1000 + 10 * i, 1005 + 10 * i, 1);
+	assert_int_equal(cover.forgotten, 500);
+	assert_int_equal(conn_cover_missing(&cover, 450, 1005), 50 + 1);
+	assert_int_equal(conn_cover_missing(&cover, 500, 2000), CONN_GAPS);
 }
 
 /* ---- the table ---- */
@@ -146,6 +251,10 @@ int main(void)
 		cmocka_unit_test(test_unknown),
 		cmocka_unit_test(test_too_much),
 		cmocka_unit_test(test_random),
+		cmocka_unit_test(test_weights),
+		cmocka_unit_test(test_successive),
+		cmocka_unit_test(test_sureness),
+		cmocka_unit_test(test_gaps),
 		cmocka_unit_test(test_table),
 	};
 

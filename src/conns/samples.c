@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "conns/samples.h"
+
+#include <math.h>
+
+#include "event/conn_times.h"
+
+/* The sum of the squares of `n` equal weights that sum to `sum`. */
+static double squares(double sum, double n)
+{
+	return n > 0 ? sum * sum / n : 0;
+}
+
+/*
+ * The variance of the quotient is the sum of (weight * (hit - share))^2 over all^2; of n equal
+ * samples it is share * (1 - share) / n. Where the thing was always or never found, n is Kish's.
+ */
+static double equal_samples(const struct event_conn *c, double all, double share, double in)
+{
+	double every = 0, out, variance;
+
+	for (int i = 0; i < CONN_STATES; i++)
+		every += squares((double)c->sampled_ns[i], c->sampled[i]);
+	out = fmax(every - in, 0);
+	variance = in * (1 - share) * (1 - share) + out * share * share;
+	if (!(variance > 0) || share <= 0 || share >= 1)
+		return fmin(all * all / fmax(every, 1), c->samples);
+	return fmin(share * (1 - share) * all * all / variance, c->samples);
+}
+
+struct proportion samples_share(const struct event_conn *c, uint64_t ns, uint32_t hits,
+				double confidence)
+{
+	double all = 0, share;
+
+	if (!conn_is_weighted(c))
+		return proportion_interval(hits, c->samples, confidence);
+	for (int i = 0; i < CONN_STATES; i++)
+		all += (double)c->sampled_ns[i];
+	share = fmin((double)ns / all, 1);
+	return proportion_of(share, equal_samples(c, all, share, squares((double)ns, hits)),
+			     confidence);
+}

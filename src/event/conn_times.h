@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How an interval of a connection divides into its five times: docs/design/connections.md. Pure. */
+#ifndef HOSTLAT_EVENT_CONN_TIMES_H
+#define HOSTLAT_EVENT_CONN_TIMES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "event/layout.h"
+
+/* Whether its samples say what time they stand for; else only their numbers are known. */
+bool conn_is_weighted(const struct event_conn *c);
+
+/*
+ * Fills in sender_app_ns ... delayed_ack_ns and unknown_ns of `c`, which sum to `to` - `from`, from
+ * busy_ns, kernel_rwnd_ns, recovery_ns, sampled_ns[] (sampled[], if that has nothing) and
+ * unsampled_ns. What these have beyond the interval (ticks, stalls that are known only when they
+ * are over) is cut. `c` may be the sum of a connection's successive intervals: then its times are
+ * unbiased, which sums of the intervals' times are not, as those without samples are unknown.
+ */
+void conn_times(struct event_conn *c);
+
+#endif
