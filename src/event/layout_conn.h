@@ -158,7 +158,7 @@ struct event_conn {
 	__u64 sampled_ns[CONN_STATES];
 	__u64 zero_window_ns;	/* of them, those of zero_windows */
 	__u64 unread_ns;	/* ... of `unread` */
-	__u64 unsampled_ns;	/* of from..to: nobody could have looked, and it stands for nothing */
+	__u64 unsampled_ns;	/* of from..to: nobody could have looked */
 };
 
 EVENT_ASSERT(event_conn, 624, unsampled_ns, 616);

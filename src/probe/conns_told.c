@@ -322,7 +322,8 @@ void conns_told_take(struct conns_told *p, const struct conn_told *t)
 	put_owner(p, &c, s, t);
 	c.congestion_control = algorithm(p, t);
 	if (c.known & CONN_KNOWS_TIMES) {
-		c.unsampled_ns = conn_cover_missing(&p->cover[t->kept.level % LEVELS], c.from, c.to);
+		c.unsampled_ns = conn_cover_missing(&p->cover[t->kept.level % LEVELS], c.from,
+						    c.to);
 		conn_times(&c);
 	}
 	if (t->closed)
