@@ -22,6 +22,7 @@ struct conns_config {
 	const char *filter;
 	const char *record;
 	uint64_t size_limit;
+	bool record_all;
 	uint32_t by;
 	uint32_t sort;
 	bool problems_only;
@@ -74,7 +75,10 @@ static const struct opt conns_options[] = {
 	OPT_STRING(struct conns_config, follow, .name = "follow", .metavar = "COOKIE",
 		   .excludes = "by", .help = "Show one connection, interval by interval"),
 	OPT_STRING(struct conns_config, record, .name = "record", .file = true, .excludes = "from",
-		   .help = "Keep the run in FILE as well, for --from"),
+		   .help = "Keep the run in FILE as well, for --from: intervals with a problem as "
+			   "they are, others put together to a minute"),
+	OPT_FLAG(struct conns_config, record_all, .name = "record-all", .excludes = "from",
+		 .help = "Keep all intervals as they are"),
 	OPT_SIZE(struct conns_config, size_limit, .name = "size-limit", .min = 64 << 10,
 		 .excludes = "from",
 		 .help = "The recording grows no larger, and ends when an interval doesn't fit"),
@@ -137,7 +141,9 @@ static bool budget_of(const char *text, double *low, double *high)
 static int conns_live(const struct conns_config *c, struct conns_view *view)
 {
 	struct conns_live_config live = {
-		.interval_ns = c->interval_ns, .duration_ns = c->duration_ns, .record = c->record,
+		.interval_ns = c->interval_ns, .duration_ns = c->duration_ns, .count = c->count,
+		.record = c->record,
+		.record_all = c->record_all,
 		.size_limit = c->size_limit, .result_fd = view->out.fd, .take = conns_view_take,
 		.ctx = view, .seed = clock_mono_ns(clock_system()),
 	};
@@ -185,6 +191,12 @@ static int run(const void *config)
 	}
 	if (c->filter && !filter_of(c->filter, &filter))
 		return EXIT_USAGE;
+	if (c->record_all && !c->record) {
+		log_error("conns: --record-all says what goes into --record FILE, which is "
+			  "missing");
+		filter_free(filter);
+		return EXIT_USAGE;
+	}
 	options.keep = filter ? conns_filter_keeps : NULL;
 	options.ctx = filter;
 	if (!recording_is_apart(c->record, c->common.output)) {

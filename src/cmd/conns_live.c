@@ -2,6 +2,7 @@
 #include "cmd/conns_live.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,7 +18,9 @@
 #include "cmd/recording.h"
 #include "cmd/run_facts.h"
 #include "conns/budget.h"
+#include "conns/condense.h"
 #include "conns/conns.h"
+#include "event/conn_block.h"
 #include "event/memsource.h"
 #include "probe/conns_probe.h"
 
@@ -35,10 +38,12 @@ struct live {
 	struct event_dict *dict;
 	struct clock_follow *follow;
 	struct recording recording;
+	struct condense condense;      /* what goes into it */
 	struct stop stop;
 	struct rng rng;
 	struct budget budget;
 	struct budget_spent spent;     /* of the interval so far */
+	uint64_t started;
 	uint64_t began, tick;          /* the interval, and the part of it that is under way */
 	uint64_t cpu_before;           /* own CPU time when that began */
 	uint64_t user_ns, bpf_ns;      /* what the interval has cost before */
@@ -63,17 +68,70 @@ static uint64_t own_cpu_ns(void)
 
 /* ---- handing on ---- */
 
+static bool condenses(const struct live *l)
+{
+	return l->recording.writer && !l->config->record_all;
+}
+
+/* Also for what is held back. */
+static bool fits(struct live *l, const struct event_block *block)
+{
+	struct event_block all = *block;
+
+	if (block->kind == EV_CONN && condenses(l))
+		all.size = condense_most(&l->condense, block->count) * sizeof(struct event_conn);
+	return recording_fits(&l->recording, &all);
+}
+
+static int record(struct live *l, const struct event_block *block)
+{
+	int err = 0;
+
+	if (block->kind != EV_CONN || !condenses(l)) {
+		recording_copy(&l->recording, block);
+		return 0;
+	}
+	for (uint32_t i = 0; i < block->count && !err; i++) {
+		struct event_conn e;
+
+		event_block_copy(block, i, &e, sizeof(e));
+		err = condense_take(&l->condense, &e);
+	}
+	return err;
+}
+
+/* What the interval has of connections goes into the recording before its end does. */
+static int record_interval(struct live *l, uint64_t now, bool last)
+{
+	struct condense *c = &l->condense;
+	struct event_block block;
+	int err;
+
+	if (!condenses(l))
+		return 0;
+	err = condense_close(c, now, last);
+	for (size_t at = 0; at < c->out.len && !err;) {
+		at += event_conn_block(c->out.items + at, c->out.len - at, &block);
+		recording_copy(&l->recording, &block);
+	}
+	vec_clear(&c->out);
+	recording_flush(&l->recording);
+	return err;
+}
+
 static int hand_on(struct live *l, const struct event_block *block)
 {
 	int err;
 
 	if (l->enough)
 		return 0;
-	if (!recording_fits(&l->recording, block)) {
+	if (!fits(l, block)) {
 		l->full = true; /* what is told is what is in it */
 		return 0;
 	}
-	recording_copy(&l->recording, block);
+	err = record(l, block);
+	if (err)
+		return err;
 	err = l->config->take(l->config->ctx, block);
 	l->enough = err > 0;
 	return err < 0 ? err : 0;
@@ -260,6 +318,8 @@ static int close_interval(struct live *l, bool last)
 	int err = put_lost(l, it.to_ns);
 
 	if (!err)
+		err = record_interval(l, it.to_ns, last || l->full);
+	if (!err)
 		err = put_clock(l, false);
 	if (!err)
 		err = event_put(event_memsource_sink(l->queue), EV_INTERVAL, it.to_ns, &it,
@@ -337,8 +397,8 @@ static int run_intervals(struct live *l)
 	while (!err && !last) {
 		uint64_t until = l->began + c->interval_ns;
 
-		last = until >= end;
-		err = run_interval(l, last ? end : until, &last);
+		last = until >= end || l->seq + 1 == c->count;
+		err = run_interval(l, until < end ? until : end, &last);
 		if (!err)
 			err = close_interval(l, last);
 		last |= l->enough || l->full;
@@ -389,7 +449,7 @@ static int run(struct live *l)
 	budget.high = l->config->high;
 	budget.interval_ns = l->config->interval_ns /
 			     ((l->config->interval_ns - 1) / TICK_NS + 1); /* equal parts */
-	l->began = l->tick = now_ns();
+	l->started = l->began = l->tick = now_ns();
 	l->cpu_before = own_cpu_ns();
 	budget_init(&l->budget, &budget, &l->rng, l->began);
 	l->first = true;
@@ -400,13 +460,26 @@ static int run(struct live *l)
 	return run_intervals(l);
 }
 
+/* How much it is, and would be of a day. */
+static void say_volume(const struct live *l)
+{
+	const double mb = (double)l->recording.bytes / 1e6;
+	const double day = mb / 1e3 * (double)NS_PER_DAY / (double)(l->began - l->started);
+
+	if (l->config->record_all)
+		log_info("recorded %.3g MB: %.3g GB a day at this rate", mb, day);
+	else
+		log_info("recorded %.3g MB: %.3g GB a day at this rate, %" PRIu64 " records of "
+			 "%" PRIu64, mb, day, l->condense.written, l->condense.taken);
+}
+
 int conns_live_run(const struct conns_live_config *config, int *record_error)
 {
 	struct live l = { .config = config };
 	char why[512];
 	int err;
 
-	err = stop_init(&l.stop);
+	err = stop_init(&l.stop) ?: condense_init(&l.condense);
 	if (!err)
 		err = clock_follow_open(&l.follow, clock_system());
 	if (!err) {
@@ -422,13 +495,18 @@ int conns_live_run(const struct conns_live_config *config, int *record_error)
 		err = run(&l);
 		if (err && err != -ECANCELED)
 			log_error("the measurement failed: %s", strerror(-err));
+		if (err)
+			record_interval(&l, now_ns(), true);
 	}
 	recording_close(&l.recording);
+	if (l.recording.bytes && l.began > l.started)
+		say_volume(&l);
 	*record_error = l.recording.error;
 	conns_probe_free(l.probe);
 	clock_follow_free(l.follow);
 	event_memsource_free(l.queue);
 	event_dict_free(l.dict);
+	condense_release(&l.condense);
 	stop_release(&l.stop);
 	return err ? EXIT_CANNOT : EXIT_OK;
 }

@@ -11,10 +11,12 @@
 struct conns_live_config {
 	uint64_t interval_ns;
 	uint64_t duration_ns;    /* 0: until stopped */
+	uint64_t count;          /* intervals; 0: as above */
 	double low, high;        /* own CPU, as shares of one core */
 	uint64_t seed;           /* of the times of samples */
 	const char *record;      /* file, or NULL */
 	uint64_t size_limit;     /* of that file, which ends the run; 0 = none */
+	bool record_all;         /* what has no problem is recorded in full, too */
 	int result_fd;           /* where the result is written: not the recording's place */
 	/* As in struct session_config. */
 	int (*take)(void *ctx, const struct event_block *block);

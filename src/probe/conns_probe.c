@@ -16,6 +16,7 @@
 #include "base/parse.h"
 #include "base/strbuf.h"
 #include "clock/clock.h"
+#include "event/conn_block.h"
 #include "host/cgroup.h"
 #include "probe/conns_cost.h"
 #include "probe/conns_told.h"
@@ -350,7 +351,6 @@ int conns_probe_read(struct conns_probe *p, enum conn_level level, uint64_t quot
 
 bool conns_probe_block(struct conns_probe *p, struct event_block *block)
 {
-	const struct event_conn *first;
 	size_t n = p->told.events.len - p->handed;
 
 	if (!n) {
@@ -360,18 +360,7 @@ bool conns_probe_block(struct conns_probe *p, struct event_block *block)
 	}
 	if (!p->handed)
 		order(&p->told.events);
-	first = p->told.events.items + p->handed;
-	if (n > EVENT_BLOCK_SIZE / sizeof(*first))
-		n = EVENT_BLOCK_SIZE / sizeof(*first);
-	*block = (struct event_block){
-		.kind = EV_CONN, .core = EVENT_CORE_NONE, .count = (uint32_t)n,
-		.record_size = sizeof(*first), .first = first->to, .last = first[n - 1].to,
-		.reach = UINT64_MAX, .size = n * sizeof(*first), .data = first,
-	};
-	for (size_t i = 0; i < n; i++)
-		if (first[i].from < block->reach)
-			block->reach = first[i].from;
-	p->handed += n;
+	p->handed += event_conn_block(p->told.events.items + p->handed, n, block);
 	return true;
 }
 

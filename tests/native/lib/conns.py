@@ -20,8 +20,8 @@ TIMES = ("sender-app", "send-buffer", "congestion", "receiver-window", "delayed-
 class Seen:
     """One scenario's truth, and what conns said."""
 
-    def __init__(self, truth, said, code):
-        self.truth, self.said, self.code = truth, said, code
+    def __init__(self, truth, said, code, errors):
+        self.truth, self.said, self.code, self.errors = truth, said, code, errors
         self.by_cookie = {each["cookie"]: each for each in said["connections"]}
         self.ends = [each for each in truth["connections"] if each["role"] == "call"]
         self.peers = [each for each in truth["connections"] if each["role"] == "serve"]
@@ -64,10 +64,10 @@ def scenario(name, cc="cubic", rtt_ms=20, options=(), family=4, seed=1):
             child.send_signal(signal.SIGINT)
             _, errors = child.communicate(timeout=20)
             check.true(f"it ended with 0 or 3: {errors}", child.returncode in (0, 3))
-            said["code"] = child.returncode
+            said["code"], said["errors"] = child.returncode, errors
             with open(out.name, encoding="utf-8") as f:
                 said["json"] = json.load(f)
 
     truth = scenarios.run(name, cc, rtt_ms, seed, family, beside)
     check.equal("what the scenario itself is not as it should be", truth["wrong"], [])
-    return Seen(truth, said["json"], said["code"])
+    return Seen(truth, said["json"], said["code"], said["errors"])

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "conns/condense.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "conns/rules.h"
+#include "conns/total.h"
+
+#define SLOTS 65536u
+#define TASKS 4096u
+#define OUT_MAX (1u << 22)
+
+int condense_init(struct condense *c)
+{
+	*c = (struct condense){ 0 };
+	vec_init(&c->conns, CONDENSE_MAX);
+	vec_init(&c->out, OUT_MAX);
+	c->slots = calloc(SLOTS, sizeof(*c->slots));
+	c->tasks = calloc(TASKS, sizeof(*c->tasks));
+	return c->slots && c->tasks ? 0 : -ENOMEM;
+}
+
+void condense_release(struct condense *c)
+{
+	vec_release(&c->conns);
+	vec_release(&c->out);
+	free(c->slots);
+	free(c->tasks);
+}
+
+static int write_out(struct condense *c, const struct event_conn *e)
+{
+	c->written++;
+	return vec_push(&c->out, *e);
+}
+
+/* -- what is held ---------------------------------------------------------------------------- */
+
+static uint32_t *slot_of(struct condense *c, uint32_t flow)
+{
+	return &c->slots[flow * 0x9e3779b1u >> 16];
+}
+
+static struct condense_conn *find(struct condense *c, uint32_t flow)
+{
+	uint32_t at = *slot_of(c, flow);
+
+	while (at && c->conns.items[at - 1].now.flow != flow)
+		at = c->conns.items[at - 1].next;
+	return at ? &c->conns.items[at - 1] : NULL;
+}
+
+/* -E2BIG: there is no room for one more. */
+static int hold(struct condense *c, const struct event_conn *e)
+{
+	uint32_t at = c->free, *slot = slot_of(c, e->flow);
+	int err = 0;
+
+	if (at) {
+		c->free = c->conns.items[at - 1].next;
+	} else {
+		err = vec_push(&c->conns, (struct condense_conn){ .next = 0 });
+		at = (uint32_t)c->conns.len;
+	}
+	if (err)
+		return err;
+	c->conns.items[at - 1] =
+		(struct condense_conn){ .now = *e, .has_now = true, .next = *slot };
+	*slot = at;
+	c->n++;
+	return 0;
+}
+
+static void drop(struct condense *c, struct condense_conn *conn)
+{
+	const uint32_t at = (uint32_t)(conn - c->conns.items) + 1;
+	uint32_t *link = slot_of(c, conn->now.flow);
+
+	while (*link != at)
+		link = &c->conns.items[*link - 1].next;
+	*link = conn->next;
+	*conn = (struct condense_conn){ .next = c->free };
+	c->free = at;
+	c->n--;
+}
+
+int condense_take(struct condense *c, const struct event_conn *e)
+{
+	struct condense_conn *conn = e->flow ? find(c, e->flow) : NULL;
+	int err;
+
+	c->taken++;
+	if (conn && conn->has_now) {
+		total_extend(&conn->now, e);
+		return 0;
+	}
+	if (conn) {
+		conn->now = *e;
+		conn->has_now = true;
+		return 0;
+	}
+	err = e->flow ? hold(c, e) : -E2BIG;
+	return err == -E2BIG ? write_out(c, e) : err;
+}
+
+size_t condense_most(const struct condense *c, size_t more)
+{
+	return 2 * c->n + c->out.len + more;
+}
+
+/* -- the end of an interval ------------------------------------------------------------------ */
+
+static struct condense_task *task_of(struct condense *c, uint32_t pid)
+{
+	return &c->tasks[pid % TASKS];
+}
+
+static bool has_problem(const struct event_conn *e)
+{
+	struct conn_view view = { .c = e };
+
+	rules_judge(&view);
+	return view.harmful;
+}
+
+static void note_problem(struct condense *c, const struct condense_conn *conn)
+{
+	if (conn->has_now && conn->now.pid && has_problem(&conn->now))
+		*task_of(c, conn->now.pid) =
+			(struct condense_task){ conn->now.pid, conn->now.to };
+}
+
+/* It has a problem, or its process has or had one lately. */
+static bool is_kept_whole(struct condense *c, const struct event_conn *e)
+{
+	const struct condense_task *task = task_of(c, e->pid);
+
+	if (e->pid && task->pid == e->pid && e->to < task->problem + CONDENSE_NS)
+		return true;
+	return has_problem(e);
+}
+
+static void put_together(struct condense_conn *conn)
+{
+	if (conn->has_before)
+		total_extend(&conn->before, &conn->now);
+	else
+		conn->before = conn->now;
+	conn->has_before = true;
+}
+
+static int write_before(struct condense *c, struct condense_conn *conn)
+{
+	const int err = conn->has_before ? write_out(c, &conn->before) : 0;
+
+	conn->has_before = false;
+	return err;
+}
+
+static int close_conn(struct condense *c, struct condense_conn *conn, bool flush)
+{
+	const bool told = conn->has_now, whole = told && is_kept_whole(c, &conn->now);
+	int err = 0;
+
+	if (told && !whole)
+		put_together(conn);
+	if (flush || whole || (told && conn->now.flags & CONN_CLOSED))
+		err = write_before(c, conn);
+	if (!err && whole)
+		err = write_out(c, &conn->now);
+	conn->has_now = false;
+	if (!conn->has_before)
+		drop(c, conn);
+	return err;
+}
+
+static int by_end(const void *a, const void *b)
+{
+	const struct event_conn *x = a, *y = b;
+
+	return x->to < y->to ? -1 : x->to > y->to;
+}
+
+int condense_close(struct condense *c, uint64_t now, bool last)
+{
+	const bool flush = last || now >= c->flushed + CONDENSE_NS;
+	int err = 0;
+
+	vec_for_each(&c->conns, conn)
+		note_problem(c, conn);
+	vec_for_each(&c->conns, conn)
+		if (!err && (conn->has_now || conn->has_before))
+			err = close_conn(c, conn, flush);
+	if (flush)
+		c->flushed = now;
+	if (c->out.len)
+		qsort(c->out.items, c->out.len, sizeof(*c->out.items), by_end);
+	return err;
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HOSTLAT_EVENT_CONN_BLOCK_H
+#define HOSTLAT_EVENT_CONN_BLOCK_H
+
+#include "event/source.h"
+
+/*
+ * A block of the first of n > 0 records, ordered by `to`: as many as fit. Returns how many; the
+ * block points to them.
+ */
+size_t event_conn_block(const struct event_conn *records, size_t n, struct event_block *block);
+
+#endif
