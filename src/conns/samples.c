@@ -17,10 +17,8 @@ static double squares(double sum, double n)
  */
 static double equal_samples(const struct event_conn *c, double all, double share, double in)
 {
-	double every = 0, out, variance;
+	double every = (double)(c->squares ? c->squares : conn_squares(c)) * 1e10, out, variance;
 
-	for (int i = 0; i < CONN_STATES; i++)
-		every += squares((double)c->sampled_ns[i], c->sampled[i]);
 	out = fmax(every - in, 0);
 	variance = in * (1 - share) * (1 - share) + out * share * share;
 	if (!(variance > 0) || share <= 0 || share >= 1)

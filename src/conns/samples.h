@@ -9,8 +9,8 @@
 /*
  * The share of from..to in which samples found a thing: `hits` of them, that stand for `ns`. It is
  * a quotient of sums of weights (Hajek 1971), biased by the order of 1/n. Its interval is Wilson's
- * (1927), for as many samples of equal weight as have this variance (Kish 1965); samples that found
- * the same are taken to weigh the same. Without weights all do.
+ * (1927), for as many samples of equal weight as have this variance (Kish 1965); of an
+ * interval, samples that found the same are taken to weigh the same. Without weights all do.
  */
 struct proportion samples_share(const struct event_conn *c, uint64_t ns, uint32_t hits,
 				double confidence);

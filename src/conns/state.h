@@ -28,7 +28,7 @@ struct conn_sizes {
 	uint32_t send[CONN_SIZES], recv[CONN_SIZES];
 };
 
-/* 600 bytes; the sizes of calls have memory of their own, which silent connections don't take. */
+/* 608 bytes; the sizes of calls have memory of their own, which silent connections don't take. */
 struct conn {
 	unsigned char head[CONN_HEAD]; /* of a struct event_conn, up to send_sizes */
 	unsigned char tail[CONN_TAIL]; /* ... from `known` on */

@@ -20,6 +20,18 @@ bool conn_is_weighted(const struct event_conn *c)
 	return false;
 }
 
+uint64_t conn_squares(const struct event_conn *c)
+{
+	double sum = 0;
+
+	for (int i = 0; i < CONN_STATES; i++) {
+		double times = (double)c->sampled_ns[i] / 100000;
+
+		sum += c->sampled[i] ? times * times / c->sampled[i] : 0;
+	}
+	return sum < 1e18 ? (uint64_t)(sum + 0.5) : (uint64_t)1e18;
+}
+
 static uint64_t weight(const struct event_conn *c, enum conn_doing what, bool weighted)
 {
 	/* so that no sum of them runs over */

@@ -11,6 +11,9 @@
 /* Whether its samples say what time they stand for; else only their numbers are known. */
 bool conn_is_weighted(const struct event_conn *c);
 
+/* What `squares` is of one interval, in which samples that found the same weigh the same. */
+uint64_t conn_squares(const struct event_conn *c);
+
 /*
  * Fills in sender_app_ns ... delayed_ack_ns and unknown_ns of `c`, which sum to `to` - `from`, from
  * busy_ns, kernel_rwnd_ns, recovery_ns, sampled_ns[] (sampled[], if that has nothing) and

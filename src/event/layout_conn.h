@@ -159,9 +159,10 @@ struct event_conn {
 	__u64 zero_window_ns;	/* of them, those of zero_windows */
 	__u64 unread_ns;	/* ... of `unread` */
 	__u64 unsampled_ns;	/* of from..to: nobody could have looked */
+	__u64 squares;		/* the sum of each sample's time's square, in (100 us)^2 */
 };
 
-EVENT_ASSERT(event_conn, 624, unsampled_ns, 616);
+EVENT_ASSERT(event_conn, 632, squares, 624);
 _Static_assert(CONN_STATES == CONN_AT_MAX, "struct event_conn");
 
 #endif

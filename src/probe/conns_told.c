@@ -199,6 +199,7 @@ static void put_counted(const struct conns_told *p, struct event_conn *c,
 		c->samples += c->sampled[i] = x[NARROW_SAMPLED + i];
 		c->sampled_ns[i] = x[NARROW_SAMPLED_US + i] * 1000ULL;
 	}
+	c->squares = conn_squares(c);
 	memcpy(c->send_sizes, x + NARROW_SEND_SIZES, sizeof(c->send_sizes));
 	memcpy(c->recv_sizes, x + NARROW_RECV_SIZES, sizeof(c->recv_sizes));
 }

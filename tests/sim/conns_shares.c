@@ -135,6 +135,7 @@ static void sample(struct run *r, uint64_t at, double weight)
 /* As hostlat does it; or as its intervals, each by itself, say. */
 static void end_interval(struct run *r, enum way way)
 {
+	r->now.squares = conn_squares(&r->now);
 	conn_times(&r->now);
 	if (!r->sum.to)
 		r->sum = r->now;

@@ -155,6 +155,8 @@ static void test_successive(void **state)
 	assert_int_equal(sum(&total), 2000);
 }
 
+#define MS 1000000ULL
+
 /* As sure as so many equal samples: of unequal weights, fewer than there are. */
 static void test_sureness(void **state)
 {
@@ -164,12 +166,12 @@ static void test_sureness(void **state)
 	(void)state;
 	c.sampled[CONN_AT_CWND] = c.sampled[CONN_AT_FLIGHT] = 100;
 	equal = samples_share(&c, 0, 100, 0.95);
-	c.sampled_ns[CONN_AT_CWND] = c.sampled_ns[CONN_AT_FLIGHT] = 100 * 50;
-	weighted = samples_share(&c, 100 * 50, 100, 0.95);
+	c.sampled_ns[CONN_AT_CWND] = c.sampled_ns[CONN_AT_FLIGHT] = 100 * 50 * MS;
+	weighted = samples_share(&c, 100 * 50 * MS, 100, 0.95);
 	assert_float_equal(equal.share, 0.5, 0);
 	assert_float_equal(weighted.share, 0.5, 0);
 	assert_float_equal(weighted.lo, equal.lo, 1e-12);
-	c.sampled_ns[CONN_AT_CWND] = 100; /* of a level that is looked at fifty times as often */
+	c.sampled_ns[CONN_AT_CWND] = 100 * MS; /* of a level that is looked at fifty times as often */
 	weighted = samples_share(&c, c.sampled_ns[CONN_AT_CWND], 100, 0.95);
 	assert_float_equal(weighted.share, 100.0 / 5100, 1e-12);
 	assert_true(weighted.lo < weighted.share && weighted.share < weighted.hi);
