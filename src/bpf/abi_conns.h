@@ -56,6 +56,7 @@ struct conn_kept {
 	__u8 ca;                /* enum tcp_ca_state */
 	__u8 level;             /* enum conn_level */
 	__u32 changes, told;    /* `told`: `changes` when it was told last */
+	__u32 told_segs;        /* ... segments received: no call need tell of these */
 };
 
 _Static_assert(sizeof(struct conn_kept) <= 440, "half a KiB with the kernel's part");

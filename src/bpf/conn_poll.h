@@ -4,6 +4,7 @@
 #define HOSTLAT_BPF_CONN_POLL_H
 
 #include "bpf/conn_kept.h"
+#include "bpf/conn_owner.h"
 
 volatile struct conn_pass pass = {};
 
@@ -249,6 +250,7 @@ static __always_inline bool tell(struct sock *sk, struct tcp_sock *tp, struct co
 {
 	struct conn_told *e = bpf_ringbuf_reserve(&ring, sizeof(*e), 0);
 	__u32 changes = k->changes; /* what comes from here on is told the next time */
+	__u32 segs_in = tp->segs_in;
 
 	if (!e)
 		return false;
@@ -258,6 +260,7 @@ static __always_inline bool tell(struct sock *sk, struct tcp_sock *tp, struct co
 	}
 	progress(tp, k, now);
 	until(k, now);
+	owned_above(tp, k);
 	e->time = now;
 	e->closed = closed;
 	e->pad = 0;
@@ -266,6 +269,7 @@ static __always_inline bool tell(struct sock *sk, struct tcp_sock *tp, struct co
 	put_now(sk, tp, &e->now);
 	bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
 	k->told = changes;
+	k->told_segs = segs_in;
 	k->longest_stall_us = k->longest_pause_us = k->rtt_max_us = 0;
 	k->rtt_min_us = ~0U;
 	k->loss_first = k->loss_last = k->write_first = 0;

@@ -5,7 +5,6 @@
 
 #include "bpf/conn_kept.h"
 
-#define IPPROTO_TCP_ 6
 #define MSG_PEEK_ 2
 #define EAGAIN_ 11
 #define ICSK_ACK_TIMER_ 2     /* include/net/inet_connection_sock.h */
@@ -33,17 +32,6 @@ static __always_inline __u32 size_bucket(__u32 bytes)
 	for (; i < CONN_SIZES - 1 && bytes > limit; i++)
 		limit <<= 2;
 	return i;
-}
-
-/* The caller is the owner as far as anybody is. */
-static __always_inline void called_by(struct conn_kept *k)
-{
-	__u32 pid = bpf_get_current_pid_tgid() >> 32;
-
-	if (k->pid == pid)
-		return;
-	k->pid = pid;
-	bpf_get_current_comm(k->comm, sizeof(k->comm));
 }
 
 /* Small calls in a row, before anything came back: they could have been one. */

@@ -15,6 +15,7 @@
 #include "bpf/abi_conns.h"
 #include "bpf/kernel/types.h"
 #include "bpf/conn_kept.h"
+#include "bpf/conn_owner.h"
 #include "bpf/conn_poll.h"
 #include "bpf/conn_push.h"
 
@@ -71,6 +72,8 @@ int BPF_PROG(conn_send, struct sock *sk, int ret, int flags)
 {
 	if (sk->sk_protocol == IPPROTO_TCP_)
 		sent(sk, ret);
+	else if (is_above(sk))
+		called_above(sk);
 	return 0;
 }
 
@@ -79,12 +82,22 @@ int BPF_PROG(conn_recv, struct sock *sk, int ret, int flags)
 {
 	if (sk->sk_protocol == IPPROTO_TCP_ && !(flags & MSG_PEEK_))
 		received(sk, ret);
+	else if (is_above(sk))
+		called_above(sk);
 	return 0;
 }
 
 /* Where there are no such tracepoints. */
 SEC("fexit/tcp_sendmsg")
 int BPF_PROG(conn_send_fexit, struct sock *sk, void *msg, __u64 size, int ret)
+{
+	sent(sk, ret);
+	return 0;
+}
+
+/* What sendfile gives, until 6.4: neither the tracepoint nor tcp_sendmsg() sees it. */
+SEC("fexit/tcp_sendpage")
+int BPF_PROG(conn_sendpage, struct sock *sk, void *page, int offset, __u64 size, int flags, int ret)
 {
 	sent(sk, ret);
 	return 0;
@@ -210,7 +223,7 @@ static __always_inline void visit(struct bpf_iter_meta *meta, struct sock *sk,
 				  struct tcp_sock *tp, struct conn_kept *k)
 {
 	__u64 now = bpf_ktime_get_ns();
-	bool changed = k->changes != k->told;
+	bool changed = k->changes != k->told || tp->segs_in != k->told_segs;
 	__u8 enough = 0;
 
 	if (pass.level < LEVELS && k->level != pass.level)
@@ -332,7 +345,13 @@ int conn_owner(struct bpf_iter__task_file *ctx)
 	if (!socket)
 		return 0;
 	sk = socket->sk;
-	if (!sk || sk->sk_protocol != IPPROTO_TCP_)
+	if (!sk)
+		return 0;
+	if (is_above(sk)) {
+		held_above(sk, task);
+		return 0;
+	}
+	if (sk->sk_protocol != IPPROTO_TCP_)
 		return 0;
 	k = kept_of(sk);
 	if (!k || k->pid)

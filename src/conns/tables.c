@@ -245,7 +245,23 @@ static const struct column text_columns[] = {
 	{ .head = "held", .flags = COLUMN_SPARE },
 	{ .head = "rtt", .flags = COLUMN_SPARE },
 	{ .head = "problems", .flags = COLUMN_FLEX },
+	{ .head = "kind" },
 };
+
+#define ODD_KINDS (CONN_MPTCP | CONN_KTLS)
+
+static const char *kind_of(const struct event_conn *e)
+{
+	switch (e->flags & ODD_KINDS) {
+	case 0:
+		return "tcp";
+	case CONN_MPTCP:
+		return "mptcp";
+	case CONN_KTLS:
+		return "ktls";
+	}
+	return "mptcp, ktls";
+}
 
 static void add_line(struct table *t, const struct conn_view *v, struct report *r)
 {
@@ -261,7 +277,7 @@ static void add_line(struct table *t, const struct conn_view *v, struct report *
 		  known(e, CONN_KNOWS_LOSSES, value_u64(e->tlp)),
 		  known(e, CONN_KNOWS_PEER_DELACKS, value_u64(e->delayed_acks_harmful)),
 		  e->rtt_us ? value_ns(e->rtt_us * US) : value_null(),
-		  value_string(words_class_line(v->harmful, r)));
+		  value_string(words_class_line(v->harmful, r)), value_string(kind_of(e)));
 }
 
 static void add_text(const struct conns *c, const struct conns_shown *s, struct report *r)
@@ -269,6 +285,7 @@ static void add_text(const struct conns *c, const struct conns_shown *s, struct 
 	struct table *t = table_new(r, text_columns, ARRAY_LEN(text_columns));
 	char buf[HUMAN_MAX];
 	uint64_t left = 0;
+	uint32_t kinds = 0;
 	struct conn_room room;
 
 	vec_for_each(&s->items, one) {
@@ -280,7 +297,10 @@ static void add_text(const struct conns *c, const struct conns_shown *s, struct 
 		}
 		shown_view(c, s, one, &room);
 		add_line(t, &room.view, r);
+		kinds |= room.view.c->flags & ODD_KINDS;
 	}
+	if (t && !kinds)
+		t->ncolumns--; /* the last one says nothing */
 	if (left)
 		report_finding(r, "%s more connections with problems: --all lists them.",
 			       human_count(buf, left));

@@ -45,7 +45,7 @@ struct place {
 	const char *program;
 	enum hook_kind kind;
 	const char *target;
-	enum { NEEDED, WANTED, INSTEAD /* of the one before */ } how;
+	enum { NEEDED, WANTED, INSTEAD /* of the one before */, WHERE_IT_IS } how;
 	uint32_t known;
 	const char *what;
 };
@@ -57,6 +57,7 @@ static const struct place places[] = {
 	{ "conn_state", HOOK_TP_BTF, "inet_sock_set_state", NEEDED, 0, "connections" },
 	{ "conn_send", HOOK_TP_BTF, "sock_send_length", WANTED, CALLS, "calls" },
 	{ "conn_send_fexit", HOOK_FEXIT, "tcp_sendmsg", INSTEAD, CALLS, "calls" },
+	{ "conn_sendpage", HOOK_FEXIT, "tcp_sendpage", WHERE_IT_IS, 0, "calls of sendfile" },
 	{ "conn_recv", HOOK_TP_BTF, "sock_recv_length", WANTED, CALLS, "calls" },
 	{ "conn_recv_fexit", HOOK_FEXIT, "tcp_recvmsg", INSTEAD, CALLS, "calls" },
 	{ "conn_retransmit", HOOK_TP_BTF, "tcp_retransmit_skb", WANTED, CONN_KNOWS_LOSSES,
@@ -105,13 +106,22 @@ static bool is_taken(struct conns_probe *p, const struct place *place, bool need
 static int select_programs(struct conns_probe *p, char *why, size_t size)
 {
 	uint32_t missing = 0;
+	bool two;
 
 	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
 		const struct place *place = &places[i];
-		bool taken = is_taken(p, place, true);
+		bool wanted = place->how != WHERE_IT_IS ||
+			      hook_btf_id(place->kind, place->target) > 0;
+		bool taken = is_taken(p, place, wanted);
 
-		if (i + 1 < ARRAY_LEN(places) && places[i + 1].how == INSTEAD)
-			taken |= is_taken(p, &places[++i], !taken);
+		if (!wanted)
+			continue;
+		if (i + 1 < ARRAY_LEN(places) && places[i + 1].how == INSTEAD) {
+			bool instead = is_taken(p, &places[++i], !taken);
+
+			p->told.calls_below_tls |= instead; /* the only ones with another */
+			taken |= instead;
+		}
 		if (!taken && place->how == NEEDED) {
 			snprintf(why, size, "this kernel doesn't take programs at %s",
 				 place->target);
@@ -124,13 +134,10 @@ static int select_programs(struct conns_probe *p, char *why, size_t size)
 		say_missing(p, place->what, "this kernel has no hook for them");
 	}
 	p->told.known &= ~missing;
-	if (arguments_of("tcp_retransmit_skb") == 3)
-		bpf_program__set_autoload(p->skel->progs.conn_retransmit_two, false);
-	else if (p->told.known & CONN_KNOWS_LOSSES) {
+	two = arguments_of("tcp_retransmit_skb") != 3 && p->told.known & CONN_KNOWS_LOSSES;
+	bpf_program__set_autoload(p->skel->progs.conn_retransmit_two, two);
+	if (two)
 		bpf_program__set_autoload(p->skel->progs.conn_retransmit, false);
-	} else {
-		bpf_program__set_autoload(p->skel->progs.conn_retransmit_two, false);
-	}
 	return 0;
 }
 

@@ -214,6 +214,8 @@ static uint32_t known(const struct conns_told *p, const struct conn_told *t)
 		known &= ~(CONN_KNOWS_CALLS | CONN_KNOWS_RTT | CONN_KNOWS_PEER_DELACKS);
 	if (t->now.flags & CONN_MPTCP) /* calls are those of the socket above */
 		known &= ~CONN_KNOWS_CALLS;
+	if (t->now.flags & CONN_KTLS && p->calls_below_tls)
+		known &= ~CONN_KNOWS_CALLS;
 	if (!(t->kept.flags & KEPT_RTT))
 		known &= ~(CONN_KNOWS_RTT | CONN_KNOWS_PEER_DELACKS |
 			   (t->now.known & CONN_KNOWS_RTO ? 0 : CONN_KNOWS_RTO));

@@ -23,6 +23,7 @@ struct conn_owner {
 
 struct conns_told {
 	uint32_t known;                 /* enum conn_known that the programs give */
+	bool calls_below_tls;           /* calls are seen in TCP: those of TLS's sockets are not */
 	uint64_t tick_ns;               /* of the kernel's chronographs */
 	struct conn_table table;
 	struct conn_events VEC_OF(struct event_conn) events;

@@ -190,6 +190,7 @@ struct tcp_ulp_ops {
 
 struct inet_connection_sock {
 	const void *icsk_ulp_ops;
+	void *icsk_ulp_data;
 	struct timer_list icsk_retransmit_timer;
 	struct timer_list icsk_delack_timer;
 	__u32 icsk_rto;
@@ -262,6 +263,15 @@ struct tcp_sock {
 	bool is_mptcp; /* with CONFIG_MPTCP */
 };
 
+/* The two with CONFIG_MPTCP. */
+struct mptcp_sock {
+	__u32 token;
+};
+
+struct mptcp_subflow_context {
+	struct mptcp_sock *conn;
+};
+
 struct udp_sock {
 	int pending;
 	struct sk_buff_head reader_queue;
@@ -312,6 +322,7 @@ struct task_struct {
 	unsigned int flags;
 	int pid;
 	int tgid;
+	struct task_struct *group_leader;
 	int wake_cpu;
 	unsigned int in_iowait : 1;
 	char comm[16];

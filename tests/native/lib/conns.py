@@ -49,25 +49,39 @@ class Seen:
                 and harmful in (None, each["harmful"])}
 
 
+@contextlib.contextmanager
+def beside(options=(), namespaces=()):
+    """
+    `hostlat conns` beside what is done inside; then the dict has its "json" and "code". It tells
+    of connections of these namespaces, or of all.
+    """
+    said = {}
+    if namespaces:
+        options = [*options, "--filter", " or ".join(f"netns = {name}" for name in namespaces)]
+    with tempfile.NamedTemporaryFile() as out:
+        child = process.start([HOSTLAT, "conns", "--json", "--output", out.name, *options],
+                              stderr=subprocess.PIPE, text=True)
+        line = child.stderr.readline()
+        check.true(f"it measures: {line}", "measuring" in line)
+        yield said
+        child.send_signal(signal.SIGINT)
+        _, errors = child.communicate(timeout=20)
+        check.true(f"it ended with 0 or 3: {errors}", child.returncode in (0, 3))
+        said["code"], said["errors"] = child.returncode, errors
+        with open(out.name, encoding="utf-8") as f:
+            said["json"] = json.load(f)
+
+
 def scenario(name, cc="cubic", rtt_ms=20, options=(), family=4, seed=1):
     """Beside it from before the first byte until after the last one."""
     said = {}
 
     @contextlib.contextmanager
-    def beside(_):
-        with tempfile.NamedTemporaryFile() as out:
-            child = process.start([HOSTLAT, "conns", "--json", "--output", out.name, *options],
-                                  stderr=subprocess.PIPE, text=True)
-            line = child.stderr.readline()
-            check.true(f"it measures: {line}", "measuring" in line)
+    def observer(_):
+        with beside(options) as it:
             yield
-            child.send_signal(signal.SIGINT)
-            _, errors = child.communicate(timeout=20)
-            check.true(f"it ended with 0 or 3: {errors}", child.returncode in (0, 3))
-            said["code"], said["errors"] = child.returncode, errors
-            with open(out.name, encoding="utf-8") as f:
-                said["json"] = json.load(f)
+        said.update(it)
 
-    truth = scenarios.run(name, cc, rtt_ms, seed, family, beside)
+    truth = scenarios.run(name, cc, rtt_ms, seed, family, observer)
     check.equal("what the scenario itself is not as it should be", truth["wrong"], [])
     return Seen(truth, said["json"], said["code"], said["errors"])
