@@ -30,7 +30,6 @@ static __always_inline void called_by(struct conn_kept *k)
 /* ---- MPTCP: who calls knows the socket above, which has a token of its own ---- */
 
 struct owner_above {
-	__u64 cgroup;
 	char comm[EVENT_COMM_LEN];
 	__u32 pid;
 	__u32 pad;
@@ -58,7 +57,6 @@ static __always_inline void called_above(struct sock *sk)
 	if (old && old->pid == it.pid)
 		return;
 	put_caller(it.comm);
-	it.cgroup = bpf_get_current_cgroup_id();
 	bpf_map_update_elem(&above, &token, &it, BPF_ANY);
 }
 
@@ -89,7 +87,6 @@ static __always_inline void owned_above(struct tcp_sock *tp, struct conn_kept *k
 		return;
 	k->pid = it->pid;
 	__builtin_memcpy(k->comm, it->comm, sizeof(k->comm));
-	k->cgroup = it->cgroup;
 }
 
 #endif

@@ -16,11 +16,17 @@ events {{ worker_connections 512; }}
 http {{
     access_log off; root {dir}; keepalive_requests 100000000; client_body_temp_path {dir};
     proxy_temp_path {dir}; fastcgi_temp_path {dir}; uwsgi_temp_path {dir}; scgi_temp_path {dir};
-    server {{ listen {address}:{port}{tls}; location / {{ return 200 "hello"; }} }}
+    sendfile on;
+    server {{
+        listen {address}:{port}{listen};
+        location / {{ return 200 "hello"; }}
+        location /file {{ }}
+    }}
 }}
 """
 
 
+FILE_BYTES = 1 << 30    # of zeros
 AHEAD = "chrt", "--fifo", "10"  # of what else runs on this machine
 
 # Program and URL's scheme.
@@ -63,30 +69,33 @@ def tls_of(folder):
     return f" ssl; ssl_certificate {cert}; ssl_certificate_key {key}"
 
 
-def command(name, port, folder, address="127.0.0.1"):
+def command(name, port, folder, address="127.0.0.1", listen=""):
     if name == "memcached":
         return ["memcached", "-l", address, "-p", port, "-U", "0", "-u", "root", "-t", "1"]
     if name == "redis":
         return ["redis-server", "--bind", address, "--port", port, "--save", "",
                 "--protected-mode", "no", "--dir", folder]
     path = os.path.join(folder, "nginx.conf")
+    with open(os.path.join(folder, "file"), "wb") as f:
+        f.truncate(FILE_BYTES)
     with open(path, "w", encoding="utf-8") as f:
         f.write(NGINX.format(dir=folder, port=port, address=address,
-                             tls=tls_of(folder) if name == "nginx-tls" else ""))
+                             listen=tls_of(folder) if name == "nginx-tls" else listen))
     return ["nginx", "-c", path, "-e", os.path.join(folder, "error.log")]
 
 
 @contextlib.contextmanager
-def server(name, address="127.0.0.1", prefix=AHEAD):
+def server(name, address="127.0.0.1", prefix=AHEAD, listen=""):
     """
     The URL of a fresh memcached, redis, nginx or nginx-tls, and its process. It is in the network
-    namespace of the caller. `prefix`: words before the command.
+    namespace of the caller. `prefix`: words before the command; `listen`: more words behind nginx's
+    address.
     """
     if not shutil.which(KINDS[name][0]):
         check.skip(f"{KINDS[name][0]} is not installed")
     with tempfile.TemporaryDirectory() as folder:
         port = free_port(address)
-        it = process.start([*prefix, *command(name, port, folder, address)],
+        it = process.start([*prefix, *command(name, port, folder, address, listen)],
                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
             wait_for(port, address)
