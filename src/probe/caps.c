@@ -13,6 +13,7 @@
 #include "base/bug.h"
 #include "event/layout.h"
 #include "event/names.h"
+#include "probe/conns_places.h"
 #include "probe/hook.h"
 #include "probe/timekeeping.h"
 
@@ -192,6 +193,7 @@ void probe_caps_collect(struct cap_vec *caps)
 	has_loops = loops(caps);
 	kinds(caps);
 	stages(caps, has_loops);
+	conns_caps(caps);
 	timekeeping_caps(caps);
 	libbpf_set_print(before);
 }

@@ -2,7 +2,6 @@
 #include "probe/conns_probe.h"
 
 #include <bpf/bpf.h>
-#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -19,11 +18,10 @@
 #include "event/conn_block.h"
 #include "host/cgroup.h"
 #include "probe/conns_cost.h"
+#include "probe/conns_places.h"
 #include "probe/conns_told.h"
 #include "probe/hook.h"
 #include "bpf/conns.skel.h"
-
-#define WHY_MAX 160
 
 struct conns_probe {
 	struct conns_bpf *skel;
@@ -38,107 +36,9 @@ struct conns_probe {
 	struct conns_cost cost;
 };
 
-/* ---- what this kernel takes ---- */
-
-/* Which programs make a thing known; the first of a place that this kernel takes is loaded. */
-struct place {
-	const char *program;
-	enum hook_kind kind;
-	const char *target;
-	enum { NEEDED, WANTED, INSTEAD /* of the one before */, WHERE_IT_IS } how;
-	uint32_t known;
-	const char *what;
-};
-
-#define CALLS CONN_KNOWS_CALLS
-#define RTTS (CONN_KNOWS_RTT | CONN_KNOWS_PEER_DELACKS)
-
-static const struct place places[] = {
-	{ "conn_state", HOOK_TP_BTF, "inet_sock_set_state", NEEDED, 0, "connections" },
-	{ "conn_send", HOOK_TP_BTF, "sock_send_length", WANTED, CALLS, "calls" },
-	{ "conn_send_fexit", HOOK_FEXIT, "tcp_sendmsg", INSTEAD, CALLS, "calls" },
-	{ "conn_sendpage", HOOK_FEXIT, "tcp_sendpage", WHERE_IT_IS, 0, "calls of sendfile" },
-	{ "conn_recv", HOOK_TP_BTF, "sock_recv_length", WANTED, CALLS, "calls" },
-	{ "conn_recv_fexit", HOOK_FEXIT, "tcp_recvmsg", INSTEAD, CALLS, "calls" },
-	{ "conn_retransmit", HOOK_TP_BTF, "tcp_retransmit_skb", WANTED, CONN_KNOWS_LOSSES,
-	  "losses" },
-	{ "conn_congestion", HOOK_TP_BTF, "tcp_cong_state_set", WANTED, CONN_KNOWS_LOSSES,
-	  "losses" },
-	{ "conn_timer", HOOK_TP_BTF, "timer_expire_entry", WANTED, CONN_KNOWS_DELACKS,
-	  "delayed ACKs" },
-};
-
 static void say_missing(struct conns_probe *p, const char *what, const char *why)
 {
 	strbuf_printf(&p->missing, "%s: %s\n", what, why);
-}
-
-/* Arguments of a tracepoint, as the kernel's types have them; 0: not known. */
-static int arguments_of(const char *tracepoint)
-{
-	const struct btf *btf = hook_kernel_btf();
-	const struct btf_type *t;
-	char name[128];
-	int id;
-
-	snprintf(name, sizeof(name), "btf_trace_%s", tracepoint);
-	id = btf ? btf__find_by_name_kind(btf, name, BTF_KIND_TYPEDEF) : -ENOENT;
-	if (id < 0)
-		return 0;
-	t = btf__type_by_id(btf, btf__type_by_id(btf, (__u32)id)->type); /* a pointer */
-	t = btf__type_by_id(btf, t->type);
-	return btf_is_func_proto(t) ? btf_vlen(t) - 1 : 0; /* the first is the tracer's own */
-}
-
-static bool is_taken(struct conns_probe *p, const struct place *place, bool needed)
-{
-	const struct hook hook = { .kind = place->kind, .target = place->target };
-	struct bpf_program *program = bpf_object__find_program_by_name(p->skel->obj,
-								       place->program);
-	char why[WHY_MAX];
-	bool taken = needed && !hook_try(&hook, why, sizeof(why));
-
-	bpf_program__set_autoload(program, taken);
-	return taken;
-}
-
-/* What all of its places give is known. */
-static int select_programs(struct conns_probe *p, char *why, size_t size)
-{
-	uint32_t missing = 0;
-	bool two;
-
-	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
-		const struct place *place = &places[i];
-		bool wanted = place->how != WHERE_IT_IS ||
-			      hook_btf_id(place->kind, place->target) > 0;
-		bool taken = is_taken(p, place, wanted);
-
-		if (!wanted)
-			continue;
-		if (i + 1 < ARRAY_LEN(places) && places[i + 1].how == INSTEAD) {
-			bool instead = is_taken(p, &places[++i], !taken);
-
-			p->told.calls_below_tls |= instead; /* the only ones with another */
-			taken |= instead;
-		}
-		if (!taken && place->how == NEEDED) {
-			snprintf(why, size, "this kernel doesn't take programs at %s",
-				 place->target);
-			return -ENOENT;
-		}
-		p->told.known |= place->known;
-		if (taken)
-			continue;
-		missing |= place->known;
-		say_missing(p, place->what, "this kernel has no hook for them");
-	}
-	p->told.known &= ~missing;
-	two = arguments_of("tcp_retransmit_skb") != 3 && p->told.known & CONN_KNOWS_LOSSES;
-	bpf_program__set_autoload(p->skel->progs.conn_retransmit_two, two);
-	if (two)
-		bpf_program__set_autoload(p->skel->progs.conn_retransmit, false);
-	return 0;
 }
 
 /* ---- attaching ---- */
@@ -161,7 +61,7 @@ static void attach_ops(struct conns_probe *p)
 		close(fd);
 	p->skel->bss->ops_attached = p->skel->links.conn_ops != NULL;
 	if (p->skel->links.conn_ops)
-		p->told.known |= RTTS | CONN_KNOWS_RTO;
+		p->told.known |= CONN_KNOWS_RTT | CONN_KNOWS_PEER_DELACKS | CONN_KNOWS_RTO;
 	else
 		say_missing(p, "round trips", strerror(err));
 }
@@ -440,7 +340,7 @@ static int load(struct conns_probe *p, char *why, size_t size)
 	p->skel = conns_bpf__open();
 	if (!p->skel)
 		return -errno;
-	err = select_programs(p, why, size);
+	err = conns_places_select(p->skel, &p->told, &p->missing, why, size);
 	if (err)
 		return err;
 	p->told.tick_ns = tick_length();

@@ -22,6 +22,7 @@ static const struct {
 	[HOOK_TP_BTF] = { "tp_btf", BPF_PROG_TYPE_TRACING, BPF_TRACE_RAW_TP },
 	[HOOK_FENTRY] = { "fentry", BPF_PROG_TYPE_TRACING, BPF_TRACE_FENTRY },
 	[HOOK_FEXIT] = { "fexit", BPF_PROG_TYPE_TRACING, BPF_TRACE_FEXIT },
+	[HOOK_ITERATOR] = { "iter", BPF_PROG_TYPE_TRACING, BPF_TRACE_ITER },
 	[HOOK_NETFILTER] = { "netfilter", NETFILTER_PROG_TYPE, NETFILTER_ATTACH_TYPE },
 	[HOOK_CGROUP_INGRESS] = { "cgroup_skb", BPF_PROG_TYPE_CGROUP_SKB, BPF_CGROUP_INET_INGRESS },
 };
@@ -125,6 +126,10 @@ int hook_btf_id(enum hook_kind kind, const char *target)
 
 	if (!btf)
 		return -errno;
+	if (kind == HOOK_ITERATOR) {
+		snprintf(name, sizeof(name), "bpf_iter_%s", target);
+		return btf__find_by_name_kind(btf, name, BTF_KIND_FUNC);
+	}
 	if (kind != HOOK_TP_BTF)
 		return btf__find_by_name_kind(btf, target, BTF_KIND_FUNC);
 	snprintf(name, sizeof(name), "btf_trace_%s", target);
@@ -156,7 +161,8 @@ static int try_one(enum hook_kind kind, const char *target, char *why, size_t si
 		if (id < 0) {
 			snprintf(why, size, id == -ENOENT || id == -ESRCH ?
 				 "this kernel has no %s %s" : "no BTF to find %s %s in",
-				 kind == HOOK_TP_BTF ? "tracepoint" : "function", target);
+				 kind == HOOK_TP_BTF ? "tracepoint" :
+				 kind == HOOK_ITERATOR ? "iterator" : "function", target);
 			return id;
 		}
 	}

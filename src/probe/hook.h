@@ -20,6 +20,7 @@ enum hook_kind {
 	HOOK_FENTRY,
 	HOOK_FEXIT,
 	HOOK_NETFILTER,      /* BPF_PROG_TYPE_NETFILTER, a link in each network namespace */
+	HOOK_ITERATOR,       /* target: what it goes over */
 	HOOK_CGROUP_INGRESS, /* cgroup_skb on the root of cgroup2 */
 };
 

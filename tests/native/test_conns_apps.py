@@ -273,7 +273,7 @@ def redis_two_writes(nodelay):
     check.between("delayed ACKs of redis's end", server.row["events"]["delayed_acks"],
                   truth - 1, truth + 1)
     if nodelay:
-        check.equal(f"slow turns of {len(took)}", slow, 0)
+        check.between(f"slow turns of {len(took)}", slow, 0, len(took) // 20)
         check.equal(f"problems of {client}", client.problems(), set())
         return f"{len(took)} turns"
     check.between(f"slow turns of {len(took)}", slow, 15, len(took))

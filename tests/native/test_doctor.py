@@ -186,6 +186,28 @@ def program_kinds():
     check.equal("hook of link", doctor.state("hook", "link"), yes(receive))
 
 
+def connections():
+    """By loading without a library; and what conns itself says that it can't tell."""
+    states = Doctor().states("conns")
+    for name, targets in (("connections", ["inet_sock_set_state"]),
+                          ("losses", ["tcp_retransmit_skb", "tcp_cong_state_set"]),
+                          ("delayed ACKs", ["timer_expire_entry"])):
+        check.equal(name, states[name], [
+            yes(loads(23, btf_number(f"btf_trace_{target}", "TYPEDEF"))) for target in targets])
+    check.equal("iterators", states["iterators"], [
+        yes(loads(28, btf_number(f"bpf_iter_{target}", "FUNC")))
+        for target in ("bpf_sk_storage_map", "tcp", "task_file")])
+    done = subprocess.run([watch.HOSTLAT, "conns", "--for", "100ms", "--json"], text=True,
+                          capture_output=True, timeout=60, check=False)
+    check.equal(f"conns runs: {done.stderr}", states["all programs"],
+                [yes(done.returncode in (0, PARTIAL))])
+    missing = {row["name"] for row in json.loads(done.stdout)["missing"]}
+    for name in ("losses", "delayed ACKs", "round trips"):
+        check.equal(f"conns tells of {name}", name not in missing, "no" not in states[name])
+    check.equal("conns tells of calls", "calls" not in missing,
+                states["calls"].count("yes") >= 2)
+
+
 def tuning():
     """What it advises on is what the machine says, and goes away when it is changed."""
     net = netns.loopback()
@@ -220,6 +242,7 @@ def unprivileged():
     check.equal("CAP_BPF", doctor.state("privilege", "CAP_BPF"), "no")
     check.equal("fentry is not known", doctor.state("bpf", "fentry"), None)
     check.equal("hook of link is not known", doctor.state("hook", "link"), None)
+    check.equal("conns is not known", doctor.state("conns", "all programs"), None)
     check.equal("BTF", doctor.state("bpf", "BTF"), "yes")
     check.equal("verdict", doctor.document["verdict"], "partial")
     check.equal("reason", doctor.document["reasons"][0]["code"], "not-permitted")
@@ -251,5 +274,5 @@ if __name__ == "__main__":
         check.skip("comparing with what root sees needs root")
     check.must_fail("another state", check.equal, "state", "no", "yes")
     check.run([(envelope,), (kernel_facts,), (interfaces,), (interfaces_of_a_namespace,),
-               (nic_stamps,), (privileges_and_mounts,), (tracers,), (program_kinds,), (tuning,),
+               (nic_stamps,), (privileges_and_mounts,), (tracers,), (program_kinds,), (connections,), (tuning,),
                (unprivileged,), (nothing_left,), (refusals,)])
