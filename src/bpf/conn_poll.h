@@ -244,6 +244,8 @@ static __always_inline void put_now(struct sock *sk, struct tcp_sock *tp, struct
 	}
 }
 
+#define RING_ENDS (CONN_RING / 8)
+
 /* False: there is no room in the ring; it is tried again the next time. */
 static __always_inline bool tell(struct sock *sk, struct tcp_sock *tp, struct conn_kept *k,
 				 __u64 now, bool closed)
@@ -267,7 +269,9 @@ static __always_inline bool tell(struct sock *sk, struct tcp_sock *tp, struct co
 	__builtin_memcpy(&e->kept, k, sizeof(e->kept));
 	__builtin_memset(&e->now, 0, sizeof(e->now));
 	put_now(sk, tp, &e->now);
-	bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
+	/* Passes are read at once. Of what ends meanwhile there may be more than there is room for. */
+	bpf_ringbuf_submit(e, closed && bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > RING_ENDS ?
+			      BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
 	k->told = changes;
 	k->told_segs = segs_in;
 	k->longest_stall_us = k->longest_pause_us = k->rtt_max_us = 0;

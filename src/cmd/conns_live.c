@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/bug.h"
 #include "base/log.h"
 #include "base/parse.h"
 #include "base/rng.h"
@@ -333,21 +334,25 @@ static int close_interval(struct live *l, bool last)
 	return err;
 }
 
-/* 1: stopped. */
+/* What has closed meanwhile is read if it is much. 1: stopped. */
 static int wait_until(struct live *l, uint64_t until)
 {
-	struct pollfd fd = { .fd = l->stop.fd, .events = POLLIN };
+	struct pollfd fds[] = { { .fd = l->stop.fd, .events = POLLIN },
+				{ .fd = conns_probe_fd(l->probe), .events = POLLIN } };
+	struct conns_pass pass;
+	int err = 0;
 
-	while (!stop_requested(&l->stop)) {
+	while (!err && !stop_requested(&l->stop)) {
 		uint64_t now = now_ns(), wait = now < until ? until - now : 0;
 		struct timespec rest = { .tv_sec = (time_t)(wait / NS_PER_S),
 					 .tv_nsec = (long)(wait % NS_PER_S) };
 
 		if (!wait)
 			return 0;
-		ppoll(&fd, 1, &rest, NULL);
+		if (ppoll(fds, ARRAY_LEN(fds), &rest, NULL) > 0 && fds[1].revents)
+			err = conns_probe_read(l->probe, LEVEL_HOT, 0, &pass);
 	}
-	return 1;
+	return err ? err : 1;
 }
 
 /* Passes at their times, until the tick ends. 1: stopped. */

@@ -256,6 +256,11 @@ int conns_probe_read(struct conns_probe *p, enum conn_level level, uint64_t quot
 	return err ? err : p->told.err;
 }
 
+int conns_probe_fd(const struct conns_probe *p)
+{
+	return ring_buffer__epoll_fd(p->ring);
+}
+
 bool conns_probe_block(struct conns_probe *p, struct event_block *block)
 {
 	size_t n = p->told.events.len - p->handed;

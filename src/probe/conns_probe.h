@@ -68,6 +68,12 @@ int conns_probe_read(struct conns_probe *probe, enum conn_level level, uint64_t 
 		     struct conns_pass *pass);
 
 /*
+ * Readable when so many connections have closed that they should be read before it is time: with a
+ * quota of 0.
+ */
+int conns_probe_fd(const struct conns_probe *probe);
+
+/*
  * The EV_CONN that wait, ordered by `to`, in blocks that are valid until the next call of any of
  * these; false: there are no more, and they wait no longer.
  */
