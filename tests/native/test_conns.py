@@ -72,7 +72,18 @@ def losses(name, cc, rtt_ms):
         else:
             check.equal(key, events[key], truth[counter]["a"])
     check.equal("spurious", events["spurious"], truth["dsacks"]["a"])
-    return ", ".join(f"{key} {events[key]}" for key in (*EVENTS, "spurious"))
+    return ", ".join(f"{key} {events[key]}" for key in (*EVENTS, "spurious")) + stalled(seen)
+
+
+def stalled(seen):
+    """The receiver's waiting for what had to be sent again."""
+    said, truth, rtt_ns = seen.sender()["recovery"], seen.truth["repairs"], seen.truth["rtt_ms"] * 1e6
+    check.between("stalls", said["stalls"], 1, truth["count"])
+    for key, name in (("stall_ns", "ns"), ("longest_stall_ns", "longest_ns")):
+        check.between(key, said[key], truth[name] - rtt_ns, truth[name] + rtt_ns)
+        check.must_fail("two round trips more", check.between, key, said[key] + 2 * rtt_ns + 1,
+                        truth[name] - rtt_ns, truth[name] + rtt_ns)
+    return f"; stalled {said['stall_ns'] / 1e6:.1f} ms of {truth['ns'] / 1e6:.1f} ms"
 
 
 @check.patiently

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""
+The CPU time that `hostlat conns` takes is below its limit, and is what it says: its own against a
+control group in which nothing else runs, its programs' against the kernel's statistics of the same
+time (net of what they take themselves), which it doesn't use.
+"""
+import bisect
+import contextlib
+import json
+import os
+import re
+import subprocess
+import tempfile
+import threading
+import time
+
+from lib import bpf, cgroups, check, crowd, netns
+
+SETTLED_S = 5           # docs/design/connections.md
+WINDOW = 8              # intervals: what "never above" is an average over, see src/conns/budget.h
+RUN_S = 40 if check.LONG else 14
+USER_WITHIN, BPF_WITHIN = 0.1, 0.2
+ITERATORS = {"conn_visit", "conn_existing", "conn_owner"}   # these run in its own time
+RUNS = r"^run_(?:time_ns|cnt):\s*(\d+)$"
+
+
+class Series:
+    """A counter over time; what it gained between two moments."""
+
+    def __init__(self):
+        self.at, self.values = [], []
+
+    def add(self, value):
+        self.at.append(time.monotonic_ns())
+        self.values.append(value)
+
+    def value(self, at):
+        i = bisect.bisect(self.at, at)
+        check.true(f"it was read at {at}", 0 < i < len(self.at))
+        share = (at - self.at[i - 1]) / (self.at[i] - self.at[i - 1])
+        return self.values[i - 1] + share * (self.values[i] - self.values[i - 1])
+
+    def gained(self, begin, end):
+        return self.value(end) - self.value(begin)
+
+
+class Truth:
+    """Reads both accounts all the time."""
+
+    def __init__(self, group, pid):
+        self.user, self.bpf, self.runs = Series(), Series(), Series()
+        self.stat = f"{group.folder}/cpu.stat"
+        names = {number: o.get("name") for number, o in bpf.objects()["prog"].items()}
+        self.files = []
+        for name in os.listdir(f"/proc/{pid}/fdinfo"):
+            path = f"/proc/{pid}/fdinfo/{name}"
+            found = self.read(path, r"^prog_id:\s*(\d+)$")
+            # Links have a program's number, too.
+            if found and self.read(path, RUNS) and names.get(found[0]) not in ITERATORS:
+                self.files.append(path)
+        check.true("it has programs", self.files)
+        self.empty_ns = bpf.empty_run_ns()
+        self.ended = False
+        self.thread = threading.Thread(target=self.run, daemon=True)
+        self.thread.start()
+
+    @staticmethod
+    def read(path, pattern):
+        with contextlib.suppress(OSError), open(path, encoding="ascii", errors="replace") as f:
+            return [int(n) for n in re.findall(pattern, f.read(), re.MULTILINE)]
+        return []
+
+    def run(self):
+        turn = 0
+        while not self.ended:
+            self.user.add(1000 * self.read(self.stat, r"^usage_usec (\d+)$")[0])
+            if turn % 10 == 0:
+                lines = [self.read(path, RUNS) for path in self.files]
+                if all(lines):      # else it has just ended
+                    self.runs.add(sum(runs for _, runs in lines))
+                    self.bpf.add(sum(ns - self.empty_ns * runs for ns, runs in lines))
+            turn += 1
+            time.sleep(0.01)
+
+    def end(self):
+        self.ended = True
+        self.thread.join()
+
+
+class Account:
+    """What each interval of a run says of it."""
+
+    def __init__(self, file):
+        said = subprocess.run([crowd.HOSTLAT, "conns", "--json-lines", "--from", file],
+                              stdout=subprocess.PIPE, check=True).stdout.splitlines()
+        self.rows = [json.loads(line) for line in said]
+        self.rows = [(row["interval"]["from_ns"], row["interval"]["to_ns"], row["budget"])
+                     for row in self.rows if row["interval"]["intervals"] == 1]
+
+    def shares(self, since):
+        """Of each window that begins behind it."""
+        rows = [row for row in self.rows if row[0] >= since]
+        check.true(f"there are {len(rows)} intervals", len(rows) > WINDOW)
+        windows = [rows[i:i + WINDOW] for i in range(len(rows) - WINDOW + 1)]
+        return [sum(budget["user_ns"] + budget["bpf_ns"] for *_, budget in window) /
+                (window[-1][1] - window[0][0]) for window in windows]
+
+
+def run(connections, hz, budget, options=()):
+    """`hz` exchanges a second in all: (account, truth, when it has settled, the document, crowds)."""
+    space = netns.make()
+    them = crowd.crowds(space, connections)
+    group = cgroups.Group("conns")
+    with tempfile.NamedTemporaryFile() as file:
+        live = crowd.Live("--cpu-budget", budget, "--record", file.name, *options,
+                          prefix=group.prefix())
+        with bpf.statistics():
+            truth = Truth(group, live.process.pid)
+            for each in them:
+                each.begin("pace", max(1, hz // len(them)), int(1e3 * (RUN_S + 1)), 100)
+            time.sleep(RUN_S)
+            said = live.stop()
+            truth.end()
+        account = Account(file.name)
+    for each in them:
+        each.end()
+    return account, truth, live.since + int(SETTLED_S * 1e9), said, them

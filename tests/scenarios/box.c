@@ -12,6 +12,7 @@
  *   path FROM TO DELAY QUEUE                one way; QUEUE "-": none. Paths may share a queue
  *   rule FROM CONN PORT KIND FIRST LAST ACTION HOLD
  *   stall NS                                from when on it tells that a sender made no progress
+ *   trace                                   it tells of all data that is sent, and that comes
  *   go                                      answered by a line "ready"; more rules may follow
  *   stats                                   answered by a line per connection and queue
  *
@@ -92,6 +93,7 @@ static struct packet *packets;
 static uint32_t heap[PACKETS_MAX], spare[PACKETS_MAX];
 static unsigned int n_heap, n_spare;
 static uint64_t order, stall_ns, lines, cut;
+static bool traced;
 static uint64_t passed, full, elsewhere, late, latest_ns, late_sum_ns;
 static volatile sig_atomic_t ended;
 
@@ -167,6 +169,14 @@ static void tell(const char *act, const char *why, const struct packet *packet, 
 	       packet->side, kind_names[kind], side ? segment->seq - side->isn - 1 : 0,
 	       segment->len, segment->sport, segment->dport);
 	fflush(stdout);
+}
+
+/* With `trace`: data that left its sender, and that comes to its receiver. */
+static void trace(const char *act, const struct packet *packet, unsigned int from, enum kind kind,
+		  uint64_t now)
+{
+	if (traced && packet->flow && packet->segment.len)
+		tell(act, "trace", packet, from, kind, now);
 }
 
 static void tell_stall(const struct packet *packet, uint64_t stalled, uint64_t now)
@@ -267,6 +277,7 @@ static bool forward(struct packet *packet, unsigned int from, uint64_t now)
 	packet->to = to;
 	if (packet->flow)
 		kind = flow_sent(packet->flow, side, &packet->segment, now);
+	trace("sent", packet, from, kind, now);
 	rule = rule_for(&packet->segment, packet->flow ? packet->flow->conn : 0, from,
 			kind);
 	if (rule) {
@@ -334,6 +345,7 @@ static int64_t deliver(void)
 			if (stall_ns && stalled > stall_ns)
 				tell_stall(packet, stalled, now);
 		}
+		trace("came", packet, packet->to, KIND_OTHER, now);
 		if (write(links[packet->to].fd, packet->bytes, packet->len) != packet->len)
 			die(links[packet->to].name);
 	}
@@ -423,6 +435,13 @@ static void set_stall(char **word, const char *line)
 	stall_ns = number(word[0], line);
 }
 
+static void set_trace(char **word, const char *line)
+{
+	(void)word;
+	(void)line;
+	traced = true;
+}
+
 static void go(char **word, const char *line)
 {
 	(void)word;
@@ -444,7 +463,7 @@ static const struct command {
 	void (*run)(char **word, const char *line);
 } commands[] = {
 	{ "link", 5, add_link }, { "queue", 4, add_queue }, { "path", 4, add_path },
-	{ "rule", 8, add_rule }, { "stall", 1, set_stall }, { "go", 0, go },
+	{ "rule", 8, add_rule }, { "stall", 1, set_stall }, { "trace", 0, set_trace }, { "go", 0, go },
 	{ "stats", 0, tell_stats },
 };
 

@@ -4,6 +4,7 @@ Scenarios in which the box drops or holds exactly known packets. A reply behind 
 sure that the sender has recovered when its plan ends.
 """
 from registry import scenario
+from waits import waits
 
 SINK = "( 0 some 1048576 )"
 BURST = 20          # packets
@@ -18,18 +19,28 @@ def stall(run, low_ms, high_ms):
     run.expect("longest time without progress, ms", seen, low_ms, high_ms)
 
 
+def repairs(run):
+    """How long the receiver waited for what the sender had to send again."""
+    found = [(end - begin) for begin, end, times in waits(run.log("sent", side=0),
+                                                          run.log("came", side=0)) if times > 1]
+    run.truth["repairs"] = {"count": len(found), "ns": sum(found), "longest_ns": max(found)}
+    run.note(repair_ms=[round(ns / 1e6, 1) for ns in found])
+
+
 @scenario
 def fast_retransmit(run):
     """Some of 24 bursts of 20 packets each lose one in their middle."""
     gap = max(60, 6 * run.rtt_ms)
     lossy = sorted(run.random.sample(range(4, BURSTS), 5))
     run.two()
+    run.trace()
     for burst in lossy:
         run.stage.rule("a", "new", burst * BURST + run.random.randint(4, 12))
     run.open()
     run.serve("b", f"( 0 read {BURST * BURSTS * run.mss} write 1 )")
     run.call("a", "b", f"( {BURSTS} write {BURST * run.mss} every {gap} ) read 1")
     run.go()
+    repairs(run)
     run.limit("congestion", run.lossy())
     run.expect("times that something was missing", run.side()["holes"], 5)
     run.note(missing_ms=round(run.side()["lossy_ns"] / 1e6, 2))
@@ -47,6 +58,7 @@ def lose(run, settings, first, last, again, rest=""):
     `again` of them, are lost.
     """
     run.two(settings)
+    run.trace()
     run.stage.rule("a", "new", WARM + first, WARM + last)
     if again:
         run.stage.rule("a", "again", 1, again)
@@ -56,6 +68,7 @@ def lose(run, settings, first, last, again, rest=""):
     pause = max(80, 3 * run.rtt_ms)
     run.call("a", "b", f"( {WARM} write 1000 sleep {pause} ) write {n * run.mss} read 1 {rest}")
     run.go()
+    repairs(run)
     run.limit("congestion", run.lossy())
     run.expect("dropped by the box", len(run.log("drop")), n + again)
 
@@ -108,6 +121,7 @@ def spurious(run):
     """A packet of a burst comes long after those behind it: it was sent again for nothing."""
     hold = 1.5 * run.rtt_ms + 10
     run.two()
+    run.trace()
     run.stage.rule("a", "new", WARM + 6, action="hold", hold_ms=hold)
     run.open()
     run.serve("b", f"read {WARM * 1000 + BURST * run.mss} write 1 drain")
@@ -115,6 +129,7 @@ def spurious(run):
     run.call("a", "b", f"( {WARM} write 1000 sleep {pause} ) write {BURST * run.mss} read 1 "
                        f"sleep {3 * run.rtt_ms + hold}", nodelay=True)
     run.go()
+    repairs(run)
     run.limit("congestion", run.side()["longest_ns"] / run.span_ns())
     run.expect("dropped by the box", len(run.log("drop")), 0)
     run.expect("held by the box", len(run.log("hold")), 1)

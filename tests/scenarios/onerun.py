@@ -47,6 +47,10 @@ class Run:
         self.stage.box.tell(f"stall {int(self.rtt_ms * 1e6 + 20e6)}")
         self.stage.open()
 
+    def trace(self):
+        """The box's log has all data."""
+        self.stage.box.tell("trace")
+
     def serve(self, host, plan, **options):
         self.servers.append(self.stage.serve(host, plan, **{"cc": self.cc, **options}))
 

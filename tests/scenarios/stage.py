@@ -28,6 +28,7 @@ SETTINGS = {
     "tcp_retries2": "15",
 }
 START_S = 20
+LOGGED = ("drop", "hold", "mark", "stall", "sent", "came")
 
 
 class Broken(Exception):
@@ -250,7 +251,7 @@ class Stage:
         return {
             "flows": [line for line in latest if line["act"] == "flow"],
             "queues": {line["name"]: line for line in latest if line["act"] == "queue"},
-            "log": [line for line in lines if line["act"] in ("drop", "hold", "mark", "stall")],
+            "log": [line for line in lines if line["act"] in LOGGED],
             "stats": lines[-1],
         }
 
