@@ -97,6 +97,38 @@ def short_ones_are_reported():
     return f"{len(seen.ends)} of {len(seen.ends)}"
 
 
+def round_trips(each, rtt_ns):
+    """Half of them are so long, half thrice; on some connections an end had to wait for a CPU."""
+    late = 5e6
+    check.between("RTT samples", min(rtt["samples"] for rtt in each), 9, 12)
+    check.between("RTT samples", max(rtt["samples"] for rtt in each), 9, 12)
+    for name, least, most in (("min_ns", rtt_ns, rtt_ns + late),
+                              ("mean_ns", 1.9 * rtt_ns, 2.1 * rtt_ns + late),
+                              ("max_ns", 3 * rtt_ns, 3 * rtt_ns + late)):
+        values = sorted(rtt[name] for rtt in each)
+        check.between(f"least {name}", values[0], least, most)
+        check.between(f"{name} of half of them", values[len(values) // 2], least, most)
+
+
+@check.patiently
+def those_from_before():
+    """They are there before hostlat is; each then has exchanges over two paths of known length."""
+    seen = conns.scenario("many-exchanges", "cubic", 20, OPTIONS)
+    ends = [seen.of(end) for end in seen.ends]
+    rtt_ns = seen.truth["rtt_ms"] * 1e6
+    check.equal("connections", len(ends), 1000)
+    for it in ends:
+        check.true(f"it was there before: {it['flags']}", "began" not in it["flags"])
+        check.equal("bytes sent", it["bytes"]["sent"], 1000)
+        check.between("bytes received, a FIN is one", it["bytes"]["received"], 1000, 1001)
+    rtts = [it["rtt"] for it in ends]
+    round_trips(rtts, rtt_ns)
+    check.must_fail("a path that is half as long", round_trips, rtts, rtt_ns / 2)
+    check.must_fail("one that is longer", round_trips, rtts, rtt_ns * 1.5)
+    mean = sum(rtt["mean_ns"] for rtt in rtts) / len(rtts)
+    return f"{len(ends)} connections, mean RTT {mean / 1e6:.1f} ms"
+
+
 @check.patiently
 def the_budget_is_kept():
     """500 connections; whatever they are, it is its own account that must be below the limit."""
@@ -147,4 +179,4 @@ else:
         *[(losses, name, "cubic", 20) for name in LOSSES],
         *[(delayed_acks, *each, 20) for each in DELAYED],
     ]
-check.run([*CASES, (short_ones_are_reported,), *([] if GUEST else [(the_budget_is_kept,)])])
+check.run([*CASES, (short_ones_are_reported,), *([] if GUEST else [(those_from_before,), (the_budget_is_kept,)])])

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Scenarios of more than one connection, some of them of more than two hosts."""
+import threading
+
 from registry import scenario
 
 ROUNDS = 6
@@ -129,3 +131,32 @@ def many_idle(run):
     run.limit("sender-app", 1)
     run.expect("connections", len(run.clients[0].done), 500)
     run.expect("bytes", sum(flow["sides"][0]["bytes"] for flow in run.box["flows"]), 50000)
+
+
+def set_paths(run, rtt_ms):
+    run.stage.path("a", "b", rtt_ms / 2)
+    run.stage.path("b", "a", rtt_ms / 2)
+
+
+@scenario
+def many_exchanges(run):
+    """1,000 connections with 5 exchanges each, and 5 more after the path has become thrice as long."""
+    rtt_ms, ports = run.rtt_ms, range(5000, 5010)
+    run.rtt_ms = 1      # while they are opened, one by one
+    run.two()
+    run.open()
+    for i, port in enumerate(ports):
+        turns = f"sleep {i * 20} ( 5 write 100 read 100 sleep 200 )"     # not all at a time
+        run.serve("b", "( 0 read 100 write 100 )", n=4096, port=port)
+        run.call("a", "b", f"{turns} every 2500 {turns}", n=100, port=port, nodelay=True)
+    run.rtt_ms = rtt_ms
+    set_paths(run, rtt_ms)
+    later = threading.Timer(2, set_paths, [run, 3 * rtt_ms])
+    later.start()
+    run.go()
+    later.join()
+    done = [each for client in run.clients for each in client.done]
+    run.limit("sender-app", 1)
+    run.expect("connections", len(done), 1000)
+    run.expect("bytes that each has read", min(each["read"] for each in done), 1000)
+    run.expect("sent again", sum(flow["sides"][0]["again"] for flow in run.box["flows"]), 0)
