@@ -123,10 +123,18 @@ enum conn_lost { LOST_NO_MEMORY, LOST_RING, LOST_TIMERS, CONN_LOST_MAX };
 
 struct conn_counts {
 	__u64 used[USE_MAX];
-	__u64 lost[CONN_LOST_MAX];
+	__u32 lost[CONN_LOST_MAX];
+	__u32 next;             /* runs until one is timed again */
+	__u64 clock_ns;         /* what each of a timed run's three clock readings took */
+	/* Of the runs that were timed, without the clock's part. */
+	__u64 timed_ns[USE_MAX];
+	__u32 timed[USE_MAX];
+	__u32 pad;
 };
 
-_Static_assert(sizeof(struct conn_counts) == 64, "a cache line each");
+_Static_assert(sizeof(struct conn_counts) == 128, "two cache lines, the second one seldom used");
+
+#define CONN_TIMED_MAX_NS 20000 /* longer ones were interrupted */
 
 /* What the next pass of an iterator does, and what it met: .bss, written by user space. */
 struct conn_pass {

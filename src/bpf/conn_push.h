@@ -48,13 +48,12 @@ static __always_inline void count_small(struct tcp_sock *tp, struct conn_kept *k
 		k->flags &= ~KEPT_SMALL;
 }
 
-static __always_inline void sent(struct sock *sk, int ret)
+static __always_inline void count_sent(struct sock *sk, int ret)
 {
 	struct conn_kept *k = kept_of(sk);
 	struct tcp_sock *tp;
 	__u64 now, pause;
 
-	used(USE_SEND);
 	if (!k)
 		return;
 	changed(k);
@@ -82,11 +81,18 @@ static __always_inline void sent(struct sock *sk, int ret)
 	progress(tp, k, now);
 }
 
-static __always_inline void received(struct sock *sk, int ret)
+static __always_inline void sent(struct sock *sk, int ret)
+{
+	__u64 began = used_timed(USE_SEND);
+
+	count_sent(sk, ret);
+	timed(USE_SEND, began);
+}
+
+static __always_inline void count_received(struct sock *sk, int ret)
 {
 	struct conn_kept *k = kept_of(sk);
 
-	used(USE_RECV);
 	if (!k)
 		return;
 	changed(k);
@@ -100,6 +106,14 @@ static __always_inline void received(struct sock *sk, int ret)
 	k->recv_bytes += ret;
 	k->recv_sizes[size_bucket(ret) & (CONN_SIZES - 1)]++;
 	k->flags &= ~KEPT_SMALL;
+}
+
+static __always_inline void received(struct sock *sk, int ret)
+{
+	__u64 began = used_timed(USE_RECV);
+
+	count_received(sk, ret);
+	timed(USE_RECV, began);
 }
 
 /* ---- losses ---- */
@@ -198,7 +212,7 @@ static __always_inline void after_pause(struct tcp_sock *tp, struct conn_kept *k
 		k->idle_restarts++;
 }
 
-static __always_inline void ops_rtt(struct bpf_sock_ops *ops)
+static __always_inline void count_rtt(struct bpf_sock_ops *ops)
 {
 	struct bpf_sock *bsk = ops->sk;
 	struct conn_kept *k;
@@ -206,7 +220,6 @@ static __always_inline void ops_rtt(struct bpf_sock_ops *ops)
 	__u64 now, pause;
 	__u32 rtt;
 
-	used(USE_RTT);
 	if (!bsk)
 		return;
 	tp = bpf_skc_to_tcp_sock(bsk);
@@ -234,6 +247,14 @@ static __always_inline void ops_rtt(struct bpf_sock_ops *ops)
 	progress(tp, k, now);
 	k->cwnd = tp->snd_cwnd > 65535 ? 65535 : tp->snd_cwnd;
 	k->delivered = tp->delivered;
+}
+
+static __always_inline void ops_rtt(struct bpf_sock_ops *ops)
+{
+	__u64 began = used_timed(USE_RTT);
+
+	count_rtt(ops);
+	timed(USE_RTT, began);
 }
 
 static __always_inline void ops_rto(struct bpf_sock_ops *ops)

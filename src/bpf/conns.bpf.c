@@ -180,12 +180,13 @@ SEC("tp_btf/timer_expire_entry")
 int BPF_PROG(conn_timer, struct timer_list *timer)
 {
 	void *function = timer->function;
+	__u64 began = used_timed(USE_TIMER);
 
-	used(USE_TIMER);
 	if (function == delack_function && function)
 		delack_fired(timer);
 	else if (function == write_function && function)
 		write_fired(timer);
+	timed(USE_TIMER, began);
 	return 0;
 }
 

@@ -3,8 +3,10 @@
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
+#include <math.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -16,6 +18,13 @@
 #include "probe/prog_stats.h"
 
 #define PATIENCE_S 1
+
+/* Runs are timed until about so many between two calls; never more seldom than one in TIME_MOST. */
+#define TIMED_AIM 256
+#define TIME_MOST 64
+/* Of how many timed ones the first prices stand for, and what older ones keep of their weight. */
+#define PRIOR 8.0
+#define KEEP 0.9
 
 /* ---- the kernel's statistics ---- */
 
@@ -89,20 +98,77 @@ static void count_runs(struct conns_cost *c, const struct conn_counts *counts, d
 		gap_ns[i] = n[i] > 0 ? elapsed * (n[i] * n[i] / squares[i]) / n[i] : elapsed;
 }
 
+/* What was timed since: ns and runs of each use; returns what one timed run took more, ns. */
+static double take_timed(struct conns_cost *c, const struct conn_counts *counts, double ns[USE_MAX],
+			 double n[USE_MAX])
+{
+	uint64_t sum_ns[USE_MAX] = { 0 }, sum[USE_MAX] = { 0 }, clock = 0;
+	double took, all = 0;
+
+	for (int cpu = 0; cpu < CONN_CPUS; cpu++) {
+		clock += counts[cpu].clock_ns;
+		for (int i = 0; i < USE_MAX; i++) {
+			sum_ns[i] += counts[cpu].timed_ns[i];
+			sum[i] += counts[cpu].timed[i];
+		}
+	}
+	for (int i = 0; i < USE_MAX; i++) {
+		ns[i] = (double)(sum_ns[i] - c->timed_ns[i]);
+		n[i] = (double)(sum[i] - c->timed[i]);
+		all += n[i];
+	}
+	memcpy(c->timed_ns, sum_ns, sizeof(sum_ns));
+	memcpy(c->timed, sum, sizeof(sum));
+	took = 3 * (double)(clock - c->clock_ns);
+	c->clock_ns = clock;
+	return all > 0 ? took / all : 0;
+}
+
+/* Of one run; false: it is not known. */
+static bool price_of(const struct conns_cost *c, int use, double gap_ns, double *ns)
+{
+	const struct price *price = &c->price[use];
+	double prior = price->known ? PRIOR : 0, n = prior + c->recent[use];
+
+	if (n <= 0)
+		return false;
+	*ns = c->recent_ns[use];
+	if (price->known)
+		*ns = *ns * price_at(&c->whole[use], gap_ns) + prior * price_at(price, gap_ns);
+	*ns /= n;
+	return true;
+}
+
+uint32_t conns_cost_time_one_in(const struct conns_cost *c)
+{
+	double n = c->runs_lately / TIMED_AIM;
+
+	return n <= 1 ? 1 : n >= TIME_MOST ? TIME_MOST : (uint32_t)n;
+}
+
 bool conns_cost_since(struct conns_cost *c, const struct bpf_object *object,
 		      const struct conn_counts *counts, uint64_t *ns, bool *exact)
 {
-	double net[USE_MAX], n[USE_MAX], gap_ns[USE_MAX], measured = 0, estimate = 0;
+	double net[USE_MAX], n[USE_MAX], gap_ns[USE_MAX], measured = 0, estimate = 0, each;
+	double timed_ns[USE_MAX], timed[USE_MAX], more;
 	bool on = prog_stats_are_on(), known = true;
 
 	gained(c, object, net);
 	count_runs(c, counts, n, gap_ns);
+	more = take_timed(c, counts, timed_ns, timed);
+	c->runs_lately = 0;
 	for (int i = 0; i < USE_MAX; i++) {
 		measured += net[i];
+		estimate += timed[i] * more;
+		c->recent_ns[i] = KEEP * c->recent_ns[i] + timed_ns[i];
+		c->recent[i] = KEEP * c->recent[i] + timed[i];
 		if (n[i] < 1)
 			continue;
-		known &= c->price[i].known;
-		estimate += n[i] * price_at(&c->price[i], gap_ns[i]);
+		c->runs_lately += n[i];
+		if (price_of(c, i, gap_ns[i], &each))
+			estimate += n[i] * each;
+		else
+			known = false;
 	}
 	*exact = on && c->were_on;
 	c->were_on = on;
@@ -142,12 +208,16 @@ static bool talk(const struct loopback_pair *pair)
 	       send(pair->rx, &byte, 1, MSG_NOSIGNAL) == 1 && recv(pair->tx, &byte, 1, 0) == 1;
 }
 
-/* A connection of its own, so that the rare programs run as well. */
+/*
+ * A connection of its own, so that the rare programs run as well. `whole`: of each use a run by what
+ * is timed of it; 0: not known.
+ */
 static bool run_batch(struct conns_cost *c, const struct bpf_object *object,
 		      const struct conn_counts *counts, int pace,
-		      struct price_sample sample[USE_MAX])
+		      struct price_sample sample[USE_MAX], double whole[USE_MAX])
 {
 	double net[USE_MAX], n[USE_MAX], gap_ns[USE_MAX];
+	double timed_ns[USE_MAX], timed[USE_MAX], more;
 	struct loopback_pair pair;
 	bool connected = connect_pair(&pair), done = connected;
 
@@ -161,12 +231,17 @@ static bool run_batch(struct conns_cost *c, const struct bpf_object *object,
 		loopback_pair_close(&pair);
 	gained(c, object, net);
 	count_runs(c, counts, n, gap_ns);
-	for (int i = 0; i < USE_MAX; i++)
+	more = take_timed(c, counts, timed_ns, timed);
+	for (int i = 0; i < USE_MAX; i++) {
+		net[i] -= more * timed[i];
+		whole[i] = timed_ns[i] > 0 && n[i] > 0 ?
+			   net[i] / n[i] / (timed_ns[i] / timed[i]) : 0;
 		sample[i] = (struct price_sample){
 			/* So little that the floor's error is more: it is something. */
 			.ns = net[i] > n[i] ? net[i] : n[i], .n = n[i],
 			.gaps_ns = n[i] * gap_ns[i],
 		};
+	}
 	return done;
 }
 
@@ -186,21 +261,56 @@ static void flat(struct price *price, const struct price_sample (*samples)[PRICE
 	}
 }
 
-void conns_calibrate(struct conns_cost *c, const struct bpf_object *object,
-		     const struct conn_counts *counts)
+static int by_size(const void *a, const void *b)
 {
+	const double x = *(const double *)a, y = *(const double *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* The median of those that are known; less than 1 is an error of measurement. */
+static double median(double *values, size_t n)
+{
+	size_t unknown = 0;
+
+	qsort(values, n, sizeof(*values), by_size);
+	while (unknown < n && values[unknown] <= 0)
+		unknown++;
+	return unknown == n ? 1 : fmax(values[unknown + (n - unknown) / 2], 1);
+}
+
+/* By the same gaps as the price. */
+static struct price whole_of(const struct price *price, double (*whole)[PRICE_BATCHES], bool flat)
+{
+	struct price it = *price;
+
+	for (int i = 0; i < PRICE_POINTS; i++)
+		it.at[i].ns = flat ? median(whole[0], (size_t)PRICE_POINTS * PRICE_BATCHES) :
+				     median(whole[i], PRICE_BATCHES);
+	return it;
+}
+
+void conns_calibrate(struct conns_cost *c, const struct bpf_object *object,
+		     const struct conn_counts *counts, volatile uint32_t *time_one_in)
+{
+	double whole[USE_MAX][PRICE_POINTS][PRICE_BATCHES] = { 0 };
 	struct price_sample samples[USE_MAX][PRICE_POINTS][PRICE_BATCHES] = { 0 };
 	int statistics = bpf_enable_stats(BPF_STATS_RUN_TIME);
 	bool done = statistics >= 0;
 
 	c->floor_ns = done ? price_floor() : 0;
+	*time_one_in = 1;
 	for (int i = -1; i < PRICE_POINTS * PRICE_BATCHES && done; i++) { /* -1: to warm up */
 		struct price_sample of[USE_MAX];
+		double by[USE_MAX];
 
-		done = run_batch(c, object, counts, i < 0 ? 0 : i / PRICE_BATCHES, of);
-		for (int u = 0; u < USE_MAX && i >= 0; u++)
+		done = run_batch(c, object, counts, i < 0 ? 0 : i / PRICE_BATCHES, of, by);
+		for (int u = 0; u < USE_MAX && i >= 0; u++) {
 			samples[u][i / PRICE_BATCHES][i % PRICE_BATCHES] = of[u];
+			whole[u][i / PRICE_BATCHES][i % PRICE_BATCHES] = by[u];
+		}
 	}
+	*time_one_in = TIME_MOST;
 	if (statistics >= 0)
 		close(statistics);
 	for (int u = 0; u < USE_MAX && done; u++) {
@@ -208,5 +318,6 @@ void conns_calibrate(struct conns_cost *c, const struct bpf_object *object,
 			price_draw(&c->price[u], samples[u]);
 		else
 			flat(&c->price[u], samples[u]);
+		c->whole[u] = whole_of(&c->price[u], whole[u], u > USE_RTT);
 	}
 }

@@ -369,7 +369,8 @@ static int start(struct conns_probe *p)
 	if (err)
 		return err;
 	p->skel->bss->following = 1;
-	conns_calibrate(&p->cost, p->skel->obj, p->skel->bss->counts);
+	conns_calibrate(&p->cost, p->skel->obj, p->skel->bss->counts,
+			&p->skel->data->time_one_in);
 	empty_ring(p);
 	p->started = clock_mono_ns(clock_system());
 	p->first_ns = thread_ns();
@@ -456,7 +457,7 @@ void conns_probe_thin(struct conns_probe *p, uint32_t n)
 
 void conns_probe_lost(const struct conns_probe *p, struct conns_lost *lost)
 {
-	const __u64 *n = p->skel->bss->counts[0].lost;
+	const __u32 *n = p->skel->bss->counts[0].lost;
 
 	*lost = (struct conns_lost){
 		.no_memory = n[LOST_NO_MEMORY], .ring = n[LOST_RING], .timers = n[LOST_TIMERS],
@@ -470,7 +471,10 @@ void conns_probe_stats(const struct conns_probe *p, uint64_t ns[USE_MAX], uint64
 
 bool conns_probe_cost(struct conns_probe *p, uint64_t *ns, bool *exact)
 {
-	return conns_cost_since(&p->cost, p->skel->obj, p->skel->bss->counts, ns, exact);
+	bool known = conns_cost_since(&p->cost, p->skel->obj, p->skel->bss->counts, ns, exact);
+
+	p->skel->data->time_one_in = conns_cost_time_one_in(&p->cost);
+	return known;
 }
 
 uint64_t conns_probe_first_ns(const struct conns_probe *p)

@@ -100,7 +100,7 @@ def short_ones_are_reported():
 def round_trips(each, rtt_ns):
     """Half of them are so long, half thrice; on some connections an end had to wait for a CPU."""
     late = 5e6
-    check.between("RTT samples", min(rtt["samples"] for rtt in each), 9, 12)
+    check.between("RTT samples", min(rtt["samples"] for rtt in each), 8, 12)
     check.between("RTT samples", max(rtt["samples"] for rtt in each), 9, 12)
     for name, least, most in (("min_ns", rtt_ns, rtt_ns + late),
                               ("mean_ns", 1.9 * rtt_ns, 2.1 * rtt_ns + late),

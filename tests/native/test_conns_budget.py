@@ -125,3 +125,47 @@ def run(connections, hz, budget, options=()):
     for each in them:
         each.end()
     return account, truth, live.since + int(SETTLED_S * 1e9), said, them
+
+
+def of_both(account, truth, since):
+    """(own CPU, its programs'): what is said by what is true, from then on; and all, of a core."""
+    rows = [row for row in account.rows if row[0] >= since and row[1] < truth.bpf.at[-1]]
+    begin, end = rows[0][0], rows[-1][1]
+    user, programs = truth.user.gained(begin, end), truth.bpf.gained(begin, end)
+    for *_, budget in rows:
+        check.equal("method", budget["method"], "estimate")
+    return (sum(budget["user_ns"] for *_, budget in rows) / user,
+            sum(budget["bpf_ns"] for *_, budget in rows) / programs,
+            (user + programs) / (end - begin))
+
+
+def near_truth(user, programs):
+    check.between("own CPU, by the control group's", user, 1 - USER_WITHIN, 1 + USER_WITHIN)
+    check.between("its programs', by the statistics'", programs, 1 - BPF_WITHIN, 1 + BPF_WITHIN)
+
+
+@check.patiently
+def is_kept(connections, hz, budget, high):
+    account, truth, settled, said, _ = run(connections, hz, budget)
+    user, programs, all_of_it = of_both(account, truth, settled)
+    most = max(account.shares(settled))
+    check.between(f"the most in {WINDOW} intervals, of a core", most, 1e-6, high)
+    check.between("in truth, of a core", all_of_it, 1e-6, high)
+    near_truth(user, programs)
+    check.must_fail("an own part that is a fifth less", near_truth, user * 0.75, programs)
+    check.must_fail("programs that cost half", near_truth, user, programs / 2)
+    check.must_fail("programs that cost twice as much", near_truth, user, programs * 2)
+    check.true("they are told", len(said["connections"]) >= 2 * connections)
+    return (f"at most {most:.2%} of {high:.0%}, {all_of_it:.2%} in truth; said by true: own "
+            f"{user:.3f}, programs {programs:.2f}")
+
+
+if os.geteuid() != 0:
+    check.skip("needs root")
+with open("/proc/sys/kernel/bpf_stats_enabled", encoding="ascii") as switch:
+    if switch.read().strip() != "0":
+        check.skip("kernel.bpf_stats_enabled is set already")
+CASES = [(is_kept, 5, 1000, "1%..3%", 0.03), (is_kept, 500, 3000, "1%..3%", 0.03)]
+if check.LONG:
+    CASES += [(is_kept, 25000, 5000, "1%..3%", 0.03)]
+check.run(CASES)
