@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/bug.h"
+#include "conns/sum.h"
 #include "conns/tables.h"
-#include "conns/total.h"
 #include "conns/words.h"
 #include "report/human.h"
 
@@ -19,11 +19,7 @@ struct member {
 
 struct group {
 	const char *key;
-	uint64_t connections, closed, troubled, lost_ns;
-	uint64_t classes[CONN_CLASSES]; /* connections with this one, harmful */
-	struct event_conn sum;
-	double send_calls, recv_calls;  /* of all, from those that were followed */
-	bool calls_known, estimated;
+	struct conn_sum sum;
 };
 
 /* -- keys ----------------------------------------------------------------------------------- */
@@ -73,43 +69,16 @@ static int by_key(const void *x, const void *y)
 
 /* -- sums ----------------------------------------------------------------------------------- */
 
-/* A call log that one of N connections has stands for N. */
-static void add_calls(struct group *g, const struct event_conn *e)
-{
-	const double weight = e->thinned_one_in ? e->thinned_one_in : 1;
-
-	g->estimated |= weight > 1;
-	if (!conn_knows(e, CONN_KNOWS_CALLS))
-		return;
-	g->calls_known = true;
-	g->send_calls += weight * e->send_calls;
-	g->recv_calls += weight * e->recv_calls;
-}
-
-static void add_member(struct group *g, const struct conn_view *v)
-{
-	if (g->connections++)
-		total_add(&g->sum, v->c);
-	else
-		g->sum = *v->c;
-	g->closed += !!(v->c->flags & CONN_CLOSED);
-	g->troubled += !!v->harmful;
-	g->lost_ns += v->lost_ns;
-	for (int class = 0; class < CONN_CLASSES; class++)
-		g->classes[class] += v->harmful >> class & 1;
-	add_calls(g, v->c);
-}
-
 static int by_worst(const void *x, const void *y)
 {
 	const struct group *a = x, *b = y;
 
-	if (a->lost_ns != b->lost_ns)
-		return a->lost_ns > b->lost_ns ? -1 : 1;
-	if (a->troubled != b->troubled)
-		return a->troubled > b->troubled ? -1 : 1;
-	if (a->connections != b->connections)
-		return a->connections > b->connections ? -1 : 1;
+	if (a->sum.lost_ns != b->sum.lost_ns)
+		return a->sum.lost_ns > b->sum.lost_ns ? -1 : 1;
+	if (a->sum.troubled != b->sum.troubled)
+		return a->sum.troubled > b->sum.troubled ? -1 : 1;
+	if (a->sum.connections != b->sum.connections)
+		return a->sum.connections > b->sum.connections ? -1 : 1;
 	return compare_keys(a->key, b->key);
 }
 
@@ -123,9 +92,9 @@ static struct value problems_value(const struct group *g, struct report *r)
 	struct table *t = table_new(r, columns, ARRAY_LEN(columns));
 
 	for (unsigned int class = 0; class < CONN_CLASSES; class++)
-		if (g->classes[class])
+		if (g->sum.classes[class])
 			TABLE_ADD(t, value_string(conn_class_name(class)),
-				  value_u64(g->classes[class]));
+				  value_u64(g->sum.classes[class]));
 	return value_table(t);
 }
 
@@ -134,22 +103,10 @@ static const char *problems_line(const struct group *g, struct report *r)
 	const char *line = "";
 
 	for (unsigned int class = 0; class < CONN_CLASSES && line; class++)
-		if (g->classes[class])
+		if (g->sum.classes[class])
 			line = report_format(r, "%s%s%" PRIu64 " %s", line, *line ? ", " : "",
-					     g->classes[class], conn_class_name(class));
+					     g->sum.classes[class], conn_class_name(class));
 	return line;
-}
-
-static struct value share(const struct group *g, uint64_t ns)
-{
-	if (!conn_knows(&g->sum, CONN_KNOWS_TIMES) || !conn_known_ns(&g->sum))
-		return value_null();
-	return value_fraction(conn_share(&g->sum, ns));
-}
-
-static struct value count(const struct group *g, uint32_t known, uint64_t n)
-{
-	return conn_knows(&g->sum, known) ? value_u64(n) : value_null();
 }
 
 static const struct column json_columns[] = {
@@ -163,17 +120,19 @@ static const struct column json_columns[] = {
 
 static void add_json(const struct group *g, struct table *t, struct report *r)
 {
-	const struct event_conn *e = &g->sum;
-	const bool calls = g->calls_known;
+	const struct conn_sum *sum = &g->sum;
+	const struct event_conn *e = &sum->sum;
+	const bool calls = sum->calls_known;
 
-	TABLE_ADD(t, value_string(g->key), value_u64(g->connections), value_u64(g->closed),
-		  value_u64(g->troubled), value_ns(g->lost_ns), value_object(words_times(e, r)),
+	TABLE_ADD(t, value_string(g->key), value_u64(sum->connections), value_u64(sum->closed),
+		  value_u64(sum->troubled), value_ns(sum->lost_ns),
+		  value_object(words_times(e, r)),
 		  conn_knows(e, CONN_KNOWS_TIMES) ? value_ns(e->unknown_ns) : value_null(),
 		  value_object(words_events(e, r)), value_u64(e->bytes_sent),
 		  value_u64(e->bytes_received), value_u64(e->bytes_retransmitted),
-		  calls ? value_u64((uint64_t)g->send_calls) : value_null(),
-		  calls ? value_u64((uint64_t)g->recv_calls) : value_null(),
-		  value_bool(g->estimated), problems_value(g, r));
+		  calls ? value_u64((uint64_t)sum->send_calls) : value_null(),
+		  calls ? value_u64((uint64_t)sum->recv_calls) : value_null(),
+		  value_bool(sum->estimated), problems_value(g, r));
 }
 
 static void add_text(const struct group *groups, size_t n, const char *head, bool all,
@@ -191,14 +150,15 @@ static void add_text(const struct group *groups, size_t n, const char *head, boo
 
 	for (size_t i = 0; i < n && (all || i < TABLES_GROUPS); i++) {
 		const struct group *g = &groups[i];
-		const struct event_conn *e = &g->sum;
+		const struct event_conn *e = &g->sum.sum;
 
-		TABLE_ADD(t, value_string(g->key), value_u64(g->connections),
-			  value_u64(g->troubled), share(g, e->send_buffer_ns),
-			  share(g, e->congestion_ns), share(g, e->receiver_window_ns),
-			  share(g, e->delayed_ack_ns),
-			  count(g, CONN_KNOWS_LOSSES, e->fast_retransmit),
-			  count(g, CONN_KNOWS_RTO, e->rto), count(g, CONN_KNOWS_LOSSES, e->tlp),
+		TABLE_ADD(t, value_string(g->key), value_u64(g->sum.connections),
+			  value_u64(g->sum.troubled), sum_share(e, e->send_buffer_ns),
+			  sum_share(e, e->congestion_ns), sum_share(e, e->receiver_window_ns),
+			  sum_share(e, e->delayed_ack_ns),
+			  sum_count(e, CONN_KNOWS_LOSSES, e->fast_retransmit),
+			  sum_count(e, CONN_KNOWS_RTO, e->rto),
+			  sum_count(e, CONN_KNOWS_LOSSES, e->tlp),
 			  value_string(problems_line(g, r)));
 	}
 	if (!all && n > TABLES_GROUPS)
@@ -243,7 +203,7 @@ static struct group *add_up(const struct conns *c, const struct conns_shown *s,
 		if (begins(members, i))
 			groups[(*n)++].key = members[i].key;
 		shown_view(c, s, members[i].one, &room);
-		add_member(&groups[*n - 1], &room.view);
+		sum_add(&groups[*n - 1].sum, &room.view);
 	}
 	qsort(groups, *n, sizeof(*groups), by_worst);
 	return groups;

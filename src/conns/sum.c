@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "conns/sum.h"
+
+#include "conns/problem.h"
+#include "conns/total.h"
+
+/* A call log that one of N connections has stands for N. */
+static void add_calls(struct conn_sum *s, const struct event_conn *e)
+{
+	const double weight = e->thinned_one_in ? e->thinned_one_in : 1;
+
+	s->estimated |= weight > 1;
+	if (!conn_knows(e, CONN_KNOWS_CALLS))
+		return;
+	s->calls_known = true;
+	s->send_calls += weight * e->send_calls;
+	s->recv_calls += weight * e->recv_calls;
+}
+
+void sum_add(struct conn_sum *s, const struct conn_view *v)
+{
+	if (s->connections++)
+		total_add(&s->sum, v->c);
+	else
+		s->sum = *v->c;
+	s->closed += !!(v->c->flags & CONN_CLOSED);
+	s->troubled += !!v->harmful;
+	s->lost_ns += v->lost_ns;
+	for (int class = 0; class < CONN_CLASSES; class++)
+		s->classes[class] += v->harmful >> class & 1;
+	add_calls(s, v->c);
+}
+
+struct value sum_share(const struct event_conn *sum, uint64_t ns)
+{
+	if (!conn_knows(sum, CONN_KNOWS_TIMES) || !conn_known_ns(sum))
+		return value_null();
+	return value_fraction(conn_share(sum, ns));
+}
+
+struct value sum_count(const struct event_conn *sum, uint32_t known, uint64_t n)
+{
+	return conn_knows(sum, known) ? value_u64(n) : value_null();
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Connections added up, whatever they have in common. */
+#ifndef HOSTLAT_CONNS_SUM_H
+#define HOSTLAT_CONNS_SUM_H
+
+#include "conns/view.h"
+#include "report/report.h"
+
+/* Begins zeroed. */
+struct conn_sum {
+	uint64_t connections, closed, troubled, lost_ns;
+	uint64_t classes[CONN_CLASSES]; /* connections with this one, harmful */
+	struct event_conn sum;          /* what is known of it is known of all */
+	double send_calls, recv_calls;  /* of all, from those that were followed */
+	bool calls_known, estimated;
+};
+
+/* A connection in a span, judged. */
+void sum_add(struct conn_sum *sum, const struct conn_view *view);
+
+/* Of the sum's time that is known; null if none is. */
+struct value sum_share(const struct event_conn *sum, uint64_t ns);
+/* Null unless all of `known` is. */
+struct value sum_count(const struct event_conn *sum, uint32_t known, uint64_t n);
+
+#endif
