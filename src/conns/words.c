@@ -2,6 +2,7 @@
 #include "conns/words.h"
 
 #include <inttypes.h>
+#include <stddef.h>
 
 #include "base/bug.h"
 #include "conns/problem.h"
@@ -45,67 +46,84 @@ const char *words_app(const struct conn_view *v)
 
 /* -- times and events ----------------------------------------------------------------------- */
 
-#define TIMES 5
-
-static const char *const time_names[TIMES] = {
-	"sender-app", "send-buffer", "congestion", "receiver-window", "delayed-ack",
+static const struct {
+	const char *name;
+	size_t at;
+} times[WORDS_TIMES] = {
+	{ "sender-app", offsetof(struct event_conn, sender_app_ns) },
+	{ "send-buffer", offsetof(struct event_conn, send_buffer_ns) },
+	{ "congestion", offsetof(struct event_conn, congestion_ns) },
+	{ "receiver-window", offsetof(struct event_conn, receiver_window_ns) },
+	{ "delayed-ack", offsetof(struct event_conn, delayed_ack_ns) },
 };
 
-static void times_of(const struct event_conn *e, uint64_t *out)
+const char *words_time_name(unsigned int time)
 {
-	out[0] = e->sender_app_ns;
-	out[1] = e->send_buffer_ns;
-	out[2] = e->congestion_ns;
-	out[3] = e->receiver_window_ns;
-	out[4] = e->delayed_ack_ns;
+	return times[time].name;
+}
+
+uint64_t words_time(const struct event_conn *e, unsigned int time)
+{
+	return *(const uint64_t *)(const void *)((const char *)e + times[time].at);
 }
 
 struct object *words_times(const struct event_conn *e, struct report *r)
 {
 	struct object *o = object_new(r);
-	uint64_t times[TIMES];
 
-	times_of(e, times);
-	for (int i = 0; i < TIMES; i++)
-		object_add(o, time_names[i], conn_knows(e, CONN_KNOWS_TIMES) ? value_ns(times[i])
-									    : value_null());
+	for (unsigned int i = 0; i < WORDS_TIMES; i++)
+		object_add(o, times[i].name, conn_knows(e, CONN_KNOWS_TIMES) ?
+			   value_ns(words_time(e, i)) : value_null());
 	return o;
 }
 
 const char *words_limit(const struct event_conn *e, double *share)
 {
-	uint64_t times[TIMES];
-	int most = 0;
+	unsigned int most = 0;
 
 	*share = 0;
 	if (!conn_knows(e, CONN_KNOWS_TIMES) || !conn_known_ns(e))
 		return NULL;
-	times_of(e, times);
-	for (int i = 1; i < TIMES; i++)
-		if (times[i] > times[most])
+	for (unsigned int i = 1; i < WORDS_TIMES; i++)
+		if (words_time(e, i) > words_time(e, most))
 			most = i;
-	*share = conn_share(e, times[most]);
-	return time_names[most];
+	*share = conn_share(e, words_time(e, most));
+	return times[most].name;
+}
+
+static const struct {
+	const char *name;
+	uint32_t known;
+	size_t at;
+} events[WORDS_EVENTS] = {
+	{ "fast_retransmit", CONN_KNOWS_LOSSES, offsetof(struct event_conn, fast_retransmit) },
+	{ "rto", CONN_KNOWS_RTO, offsetof(struct event_conn, rto) },
+	{ "tlp", CONN_KNOWS_LOSSES, offsetof(struct event_conn, tlp) },
+	{ "spurious", CONN_KNOWS_SPURIOUS, offsetof(struct event_conn, spurious) },
+	{ "delayed_acks", CONN_KNOWS_DELACKS, offsetof(struct event_conn, delayed_acks) },
+	{ "delayed_acks_harmful", CONN_KNOWS_PEER_DELACKS,
+	  offsetof(struct event_conn, delayed_acks_harmful) },
+};
+
+const char *words_event_name(unsigned int event)
+{
+	return events[event].name;
+}
+
+bool words_event(const struct event_conn *e, unsigned int event, uint32_t *count)
+{
+	*count = *(const uint32_t *)(const void *)((const char *)e + events[event].at);
+	return conn_knows(e, events[event].known);
 }
 
 struct object *words_events(const struct event_conn *e, struct report *r)
 {
-	const struct {
-		const char *name;
-		uint32_t known, n;
-	} events[] = {
-		{ "fast_retransmit", CONN_KNOWS_LOSSES, e->fast_retransmit },
-		{ "rto", CONN_KNOWS_RTO, e->rto },
-		{ "tlp", CONN_KNOWS_LOSSES, e->tlp },
-		{ "spurious", CONN_KNOWS_SPURIOUS, e->spurious },
-		{ "delayed_acks", CONN_KNOWS_DELACKS, e->delayed_acks },
-		{ "delayed_acks_harmful", CONN_KNOWS_PEER_DELACKS, e->delayed_acks_harmful },
-	};
 	struct object *o = object_new(r);
+	uint32_t count;
 
-	for (size_t i = 0; i < ARRAY_LEN(events); i++)
-		object_add(o, events[i].name, conn_knows(e, events[i].known) ?
-			   value_u64(events[i].n) : value_null());
+	for (unsigned int i = 0; i < WORDS_EVENTS; i++)
+		object_add(o, events[i].name, words_event(e, i, &count) ? value_u64(count) :
+									 value_null());
 	return o;
 }
 

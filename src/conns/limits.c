@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "conns/limits.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "conns/rules.h"
+#include "conns/shown.h"
+#include "conns/words.h"
+
+void limits_init(struct limits *l, struct conns *c)
+{
+	*l = (struct limits){ .c = c };
+	vec_init(&l->stretches, LIMITS_STRETCHES_MAX);
+	vec_init(&l->owed, 3 * (size_t)CONNS_MAX);
+}
+
+void limits_release(struct limits *l)
+{
+	vec_release(&l->stretches);
+	vec_release(&l->owed);
+}
+
+enum limits_end limits_end_of(const struct conn_view *view)
+{
+	return view->c->flags & CONN_ACCEPTED ? LIMITS_SERVER : LIMITS_CLIENT;
+}
+
+/* -- interval by interval ------------------------------------------------------------------- */
+
+static int put(struct limits *l, uint32_t conn, enum limits_duty duty, const struct event_conn *e)
+{
+	int err = vec_push(&l->stretches, (struct limits_stretch){
+		.cookie = conn_cookie(&l->c->all.items[conn]), .from = e->from, .to = e->to,
+		.conn = conn, .duty = duty });
+
+	l->beyond |= err == -E2BIG;
+	return err == -E2BIG ? 0 : err;
+}
+
+/* Which application was waited for: the other end's, for it does not read; or its own. */
+static int take(struct limits *l, uint32_t conn, const struct conn_view *v)
+{
+	const uint32_t peer = l->c->all.items[conn].peer;
+	const struct event_conn *e = v->c;
+	int err = 0;
+
+	if (!conn_knows(e, CONN_KNOWS_TIMES))
+		return 0;
+	if (peer && conn_share(e, e->receiver_window_ns) >= RULES_LIMITED_SHARE)
+		err = put(l, peer - 1, LIMITS_READ, e);
+	if (!err && e->unread)
+		err = put(l, conn, LIMITS_READ, e);
+	if (!err && 2 * conn_share(e, e->sender_app_ns) > 1)
+		err = put(l, conn, LIMITS_WRITE, e);
+	return err;
+}
+
+int limits_interval(struct limits *l)
+{
+	const struct conns_options *o = &l->c->options;
+	struct conn_room room;
+	int err = 0;
+
+	vec_for_each(&l->c->fresh, record) {
+		if (err || !conns_view(l->c, CONNS_INTERVAL, record->conn, &room) ||
+		    (o->keep && !o->keep(&room.view, o->ctx)))
+			continue;
+		err = take(l, record->conn, &room.view);
+	}
+	return err;
+}
+
+/* -- all of them ---------------------------------------------------------------------------- */
+
+/* Of a connection, by duty. */
+struct due {
+	uint64_t ns[LIMITS_DUTIES];
+	bool owes[LIMITS_DUTIES];
+};
+
+/* The receiver is elsewhere: nothing is known of it. */
+static int owe_elsewhere(struct limits *l, uint32_t conn, const struct conn_view *v)
+{
+	return vec_push(&l->owed, (struct limits_owed){
+		.cookie = v->c->cookie, .ns = v->c->receiver_window_ns, .duty = LIMITS_READ,
+		.flow = v->flow ? *v->flow : (struct event_flow){ 0 }, .conn = conn,
+		.end = limits_end_of(v) });
+}
+
+/* By the totals: what was so in one interval only is no limit of the connection. */
+static int judge(struct limits *l, struct due *dues, uint32_t conn, const struct conn_view *v)
+{
+	const uint32_t peer = l->c->all.items[conn].peer;
+	struct conn_problem problems[RULES_MAX];
+	const size_t n = rules_list(v, problems);
+	const char *limit;
+	double share;
+	int err = 0;
+
+	for (size_t i = 0; !err && i < n; i++) {
+		if (problems[i].harm != CONN_HARMFUL)
+			continue;
+		if (problems[i].class == CONN_RECEIVER_NOT_READING)
+			dues[conn].owes[LIMITS_READ] = true;
+		else if (problems[i].class == CONN_RECEIVER_WINDOW && !peer)
+			err = owe_elsewhere(l, conn, v);
+		else if (problems[i].class == CONN_RECEIVER_WINDOW &&
+			 problems[i].limit == WINDOW_NOT_READ)
+			dues[peer - 1].owes[LIMITS_READ] = true;
+	}
+	limit = words_limit(v->c, &share);
+	if (limit && !strcmp(limit, words_time_name(0)))
+		dues[conn].owes[LIMITS_WRITE] = true;
+	return err;
+}
+
+static int owe(struct limits *l, const struct due *due, uint32_t conn, enum limits_duty duty)
+{
+	struct conn_room room;
+
+	if (!due->owes[duty] || !due->ns[duty] || !conns_view(l->c, CONNS_TOTAL, conn, &room))
+		return 0;
+	return vec_push(&l->owed, (struct limits_owed){
+		.cookie = room.view.c->cookie, .ns = due->ns[duty], .conn = conn,
+		.flow = room.view.flow ? *room.view.flow : (struct event_flow){ 0 },
+		.pid = room.view.c->pid, .duty = duty, .end = limits_end_of(&room.view),
+		.known = true });
+}
+
+static int owe_all(struct limits *l, struct due *dues)
+{
+	int err = 0;
+
+	vec_for_each(&l->stretches, s)
+		if (conn_cookie(&l->c->all.items[s->conn]) == s->cookie)
+			dues[s->conn].ns[s->duty] += s->to - s->from;
+	for (uint32_t i = 0; i < l->c->all.len; i++)
+		for (int duty = 0; !err && duty < LIMITS_DUTIES; duty++)
+			err = owe(l, &dues[i], i, (enum limits_duty)duty);
+	return err;
+}
+
+static int by_owed(const void *a, const void *b)
+{
+	const struct limits_owed *x = a, *y = b;
+
+	if (x->duty != y->duty)
+		return x->duty < y->duty ? -1 : 1;
+	if (x->ns != y->ns)
+		return x->ns > y->ns ? -1 : 1;
+	return x->cookie < y->cookie ? -1 : x->cookie > y->cookie;
+}
+
+static void keep_worst(struct limits *l)
+{
+	size_t n = 0, of_kind = 0;
+
+	if (l->owed.len)
+		qsort(l->owed.items, l->owed.len, sizeof(*l->owed.items), by_owed);
+	for (size_t i = 0; i < l->owed.len; i++) {
+		if (i && l->owed.items[i].duty != l->owed.items[i - 1].duty)
+			of_kind = 0;
+		if (of_kind++ < LIMITS_DUTIES_MAX)
+			l->owed.items[n++] = l->owed.items[i];
+	}
+	l->owed.len = n;
+}
+
+int limits_finish(struct limits *l)
+{
+	struct due *dues = calloc(l->c->all.len + 1, sizeof(*dues));
+	struct conns_shown s;
+	struct conn_room room;
+	int err = shown_make(l->c, CONNS_TOTAL, &s);
+
+	if (!dues)
+		err = -ENOMEM;
+	vec_for_each(&s.items, one) {
+		if (err)
+			break;
+		shown_view(l->c, &s, one, &room);
+		sum_add(&l->ends[limits_end_of(&room.view)], &room.view);
+		err = judge(l, dues, one->conn, &room.view);
+	}
+	if (!err)
+		err = owe_all(l, dues);
+	keep_worst(l);
+	shown_release(&s);
+	free(dues);
+	return err;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the connections of a run were limited by, for who joins it to other things: added up by end
+ * (those that this host's servers accepted, those that its clients made), and the ends whose
+ * application was what was waited for, with the stretches of time in which that was so.
+ *
+ *	limits_init(&l, conns);
+ *	while ((err = conns_feed_block(conns, &block, &at)) == CONNS_CLOSED)
+ *		limits_interval(&l);
+ *	limits_finish(&l);
+ *
+ * Of the connections that `keep` of the options takes.
+ */
+#ifndef HOSTLAT_CONNS_LIMITS_H
+#define HOSTLAT_CONNS_LIMITS_H
+
+#include "base/vec.h"
+#include "conns/conns.h"
+#include "conns/sum.h"
+
+#define LIMITS_STRETCHES_MAX (1u << 20)
+#define LIMITS_DUTIES_MAX 64u   /* of a kind: those with most time */
+
+enum limits_end { LIMITS_SERVER, LIMITS_CLIENT, LIMITS_ENDS };
+
+/* What an application did not do. */
+enum limits_duty { LIMITS_READ, LIMITS_WRITE, LIMITS_DUTIES };
+
+struct limits_stretch {
+	uint64_t cookie;        /* whose application it was */
+	uint64_t from, to;
+	uint32_t conn;          /* its index */
+	uint32_t duty;          /* enum limits_duty */
+};
+
+/* An end, and what was waited for from it. */
+struct limits_owed {
+	uint64_t cookie;
+	uint64_t ns;            /* of its stretches */
+	struct event_flow flow; /* id 0: not known */
+	uint32_t conn;
+	uint32_t pid;           /* 0 = not known */
+	enum limits_duty duty;
+	enum limits_end end;
+	bool known;             /* else: the end that does not read is not on this host; no more */
+};
+
+struct limits {
+	struct conns *c;
+	struct conn_sum ends[LIMITS_ENDS];
+	struct limits_stretches VEC_OF(struct limits_stretch) stretches;
+	struct limits_owed_list VEC_OF(struct limits_owed) owed; /* by duty; most time first */
+	bool beyond;            /* stretches that there was no room for */
+};
+
+void limits_init(struct limits *l, struct conns *c);
+void limits_release(struct limits *l);
+
+/* After each interval; and at the end. 0 or -ENOMEM. */
+int limits_interval(struct limits *l);
+int limits_finish(struct limits *l);
+
+enum limits_end limits_end_of(const struct conn_view *view);
+const char *limits_end_name(unsigned int end);   /* "server" */
+const char *limits_duty_name(unsigned int duty); /* "read" */
+
+/* The ends as a table, and a sentence for each that has connections. */
+struct value limits_ends(const struct limits *l, struct report *r);
+void limits_say(const struct limits *l, struct report *r);
+
+#endif

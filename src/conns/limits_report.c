@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The limits of a run's connections, in words and as a table. */
+#include <inttypes.h>
+
+#include "base/bug.h"
+#include "conns/limits.h"
+#include "conns/problem.h"
+#include "conns/words.h"
+#include "report/human.h"
+
+/* Of the time of a sum; less is not said. */
+#define SAID_SHARE 0.005
+/* ... and so much without a sample is. */
+#define UNKNOWN_SHARE 0.05
+
+static const char *const ends[LIMITS_ENDS] = { [LIMITS_SERVER] = "server",
+					       [LIMITS_CLIENT] = "client" };
+static const char *const duties[LIMITS_DUTIES] = { [LIMITS_READ] = "read",
+						   [LIMITS_WRITE] = "write" };
+
+const char *limits_end_name(unsigned int end)
+{
+	return ends[end];
+}
+
+const char *limits_duty_name(unsigned int duty)
+{
+	return duties[duty];
+}
+
+/* Why there are no shares of the time; NULL: there are. */
+static const char *why_no_shares(const struct conn_sum *sum)
+{
+	if (!sum->connections)
+		return "no connection of this end was seen";
+	if (!conn_knows(&sum->sum, CONN_KNOWS_TIMES))
+		return "the times of some of its connections are not known";
+	return conn_known_ns(&sum->sum) ? NULL : "no sample fell into its connections' time";
+}
+
+/* -- for programs --------------------------------------------------------------------------- */
+
+static struct value shares(const struct conn_sum *sum, struct report *r)
+{
+	const bool known = !why_no_shares(sum);
+	struct object *o = object_new(r);
+
+	for (unsigned int i = 0; i < WORDS_TIMES; i++)
+		object_add(o, words_time_name(i), known ?
+			   sum_share(&sum->sum, words_time(&sum->sum, i)) : value_null());
+	return value_object(o);
+}
+
+struct value limits_ends(const struct limits *l, struct report *r)
+{
+	static const struct column columns[] = {
+		{ .name = "end" }, { .name = "connections" }, { .name = "closed" },
+		{ .name = "with_problems" }, { .name = "share" }, { .name = "time_ns" },
+		{ .name = "unknown_ns" }, { .name = "samples" }, { .name = "events" },
+		{ .name = "why" },
+	};
+	struct table *t = table_new(r, columns, ARRAY_LEN(columns));
+
+	for (unsigned int i = 0; i < LIMITS_ENDS; i++) {
+		const struct conn_sum *s = &l->ends[i];
+		const struct event_conn *e = &s->sum;
+
+		TABLE_ADD(t, value_string(ends[i]), value_u64(s->connections),
+			  value_u64(s->closed), value_u64(s->troubled), shares(s, r),
+			  value_object(words_times(e, r)),
+			  conn_knows(e, CONN_KNOWS_TIMES) ? value_ns(e->unknown_ns) : value_null(),
+			  sum_count(e, CONN_KNOWS_TIMES, e->samples),
+			  value_object(words_events(e, r)),
+			  value_string(why_no_shares(s)));
+	}
+	return value_table(t);
+}
+
+/* -- for people ----------------------------------------------------------------------------- */
+
+/* "receiver-window 60 %, sender-app 40 % of the time" */
+static const char *times_line(const struct conn_sum *sum, struct report *r)
+{
+	const struct event_conn *e = &sum->sum;
+	const char *why = why_no_shares(sum), *line = "";
+	const uint64_t known = conn_known_ns(e);
+	const double unknown = (double)e->unknown_ns / ((double)known + (double)e->unknown_ns + 1);
+	bool said[WORDS_TIMES] = { false };
+	char buf[HUMAN_MAX];
+
+	if (why)
+		return report_format(r, "limits n/a (%s)", why);
+	for (int n = 0; n < WORDS_TIMES && line; n++) {
+		int most = -1;
+
+		for (int i = 0; i < WORDS_TIMES; i++)
+			if (!said[i] && (most < 0 || words_time(e, (unsigned int)i) >
+						     words_time(e, (unsigned int)most)))
+				most = i;
+		said[most] = true;
+		if (conn_share(e, words_time(e, (unsigned int)most)) >= SAID_SHARE)
+			line = report_format(r, "%s%s%s %s", line, *line ? ", " : "",
+					     words_time_name((unsigned int)most),
+					     human_fraction(buf, conn_share(e,
+						words_time(e, (unsigned int)most))));
+	}
+	return unknown < UNKNOWN_SHARE ? line :
+	       report_format(r, "%s (not known of %s of the time)", line,
+			     human_fraction(buf, unknown));
+}
+
+static const char *events_line(const struct event_conn *e, struct report *r)
+{
+	static const char *const heads[WORDS_EVENTS] = {
+		"FR", "RTO", "TLP", "spurious", "delayed ACKs", "data held for the peer's",
+	};
+	const char *line = "";
+	char buf[HUMAN_MAX];
+	uint32_t n;
+
+	for (unsigned int i = 0; i < WORDS_EVENTS && line; i++)
+		line = report_format(r, "%s%s%s %s", line, *line ? ", " : "", heads[i],
+				     words_event(e, i, &n) ? human_count(buf, n) : "n/a");
+	return line;
+}
+
+void limits_say(const struct limits *l, struct report *r)
+{
+	char buf[HUMAN_MAX];
+
+	for (unsigned int i = 0; i < LIMITS_ENDS; i++) {
+		const struct conn_sum *s = &l->ends[i];
+
+		if (s->connections)
+			report_finding(r, "%s connection%s of the %s: %s; %s.",
+				       human_count(buf, s->connections),
+				       s->connections == 1 ? "" : "s", ends[i], times_line(s, r),
+				       events_line(&s->sum, r));
+	}
+}

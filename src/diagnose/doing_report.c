@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a thread was doing, in words and for programs; and which thread serves a connection. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/bug.h"
+#include "diagnose/doing.h"
+#include "diagnose/sections.h"
+#include "report/human.h"
+
+/* Of its messages, to be the one that reads a connection. */
+#define READS_PERCENT 90u
+/* Less than this share is not worth words. */
+#define SAID_SHARE 0.01
+
+/* ---- who serves a connection ---- */
+
+static bool same_flow(const struct event_flow *a, const struct event_flow *b)
+{
+	const size_t size = a->family == AF_INET ? 4 : 16;
+
+	return a->family == b->family && a->local_port == b->local_port &&
+	       a->remote_port == b->remote_port && !memcmp(a->local, b->local, size) &&
+	       !memcmp(a->remote, b->remote, size) &&
+	       (!a->netns_cookie || !b->netns_cookie || a->netns_cookie == b->netns_cookie);
+}
+
+static bool is_of(const struct recorded *rec, const struct message *m,
+		  const struct event_flow *flow, uint32_t *last, bool *same)
+{
+	const struct event_flow *its;
+
+	if (m->flow != *last) {
+		its = flows_find(&rec->flows, m->flow);
+		*same = its && same_flow(its, flow);
+		*last = m->flow;
+	}
+	return *same;
+}
+
+/*
+ * The thread with most of the flow's messages, if that is more than half of them (Boyer and Moore);
+ * *n of *all.
+ */
+static uint32_t main_reader(const struct recorded *rec, const struct event_flow *flow,
+			    uint64_t *n, uint64_t *all)
+{
+	uint32_t tid = 0, last = 0;
+	uint64_t votes = 0;
+	bool same = false;
+
+	*n = *all = 0;
+	vec_for_each(&rec->messages.all, m) {
+		if (!m->tid || !is_of(rec, m, flow, &last, &same))
+			continue;
+		++*all;
+		if (!votes)
+			tid = m->tid;
+		votes += m->tid == tid ? 1 : -1ull;
+	}
+	vec_for_each(&rec->messages.all, m)
+		*n += *all && m->tid == tid && is_of(rec, m, flow, &last, &same);
+	return tid;
+}
+
+/* The thread of a process that has one, as far as the recording knows. */
+static uint32_t only_thread(const struct recorded *rec, uint32_t pid)
+{
+	uint32_t only = 0;
+
+	for (uint32_t id = 1; pid && id < rec->tasks.n; id++) {
+		const struct task *task = tasks_get(&rec->tasks, id);
+
+		if (task->pid != pid)
+			continue;
+		if (only && tasks_get(&rec->tasks, only)->tid != task->tid)
+			return 0;
+		only = id;
+	}
+	return only;
+}
+
+uint32_t doing_reader(const struct diagnosis *d, const struct event_flow *flow, uint32_t pid,
+		      const char **why)
+{
+	const struct recorded *rec = &d->own;
+	uint64_t n = 0, all = 0;
+	const uint32_t tid = flow ? main_reader(rec, flow, &n, &all) : 0;
+	uint32_t task = 0;
+
+	*why = NULL;
+	if (all && n * 100 >= all * READS_PERCENT)
+		task = tasks_by_tid(&rec->tasks, tid);
+	else if (all)
+		*why = "several threads read its messages";
+	else
+		task = only_thread(rec, pid);
+	if (!task && !*why)
+		*why = all ? "the recording has no name for the thread that reads it" :
+		       "the recording has no message of it, and not just one thread of its "
+		       "process";
+	return task;
+}
+
+/* ---- words ---- */
+
+static const char *const state_names[DOING_STATES] = {
+	[DOING_ON_CPU] = "on-cpu", [DOING_INTERRUPTED] = "interrupted",
+	[DOING_WAITING] = "cpu-wait", [DOING_ASLEEP] = "asleep", [DOING_BLOCKED] = "blocked",
+	[DOING_STOPPED] = "stopped", [DOING_UNKNOWN] = "unknown",
+};
+
+static const char *const state_phrases[DOING_STATES] = {
+	[DOING_ON_CPU] = "on a CPU", [DOING_INTERRUPTED] = "interrupted",
+	[DOING_WAITING] = "waiting for a CPU", [DOING_ASLEEP] = "asleep",
+	[DOING_BLOCKED] = "waiting for a device or memory", [DOING_STOPPED] = "stopped",
+	[DOING_UNKNOWN] = "out of sight",
+};
+
+/* "nanosleep"; NULL: in none, or not known. */
+static const char *call_name(const struct diagnosis *d, uint32_t call, struct report *r)
+{
+	const char *name = call ? calls_name(&d->own.calls, call - 1) : NULL;
+
+	return name ? name : call ? report_format(r, "system call %u", call - 1) : NULL;
+}
+
+/* In which call it was most of the state's time; NULL: in none, or in several. */
+static const char *main_call(const struct diagnosis *d, const struct doing *doing,
+			     enum doing_state state, struct report *r)
+{
+	vec_for_each(&doing->calls, c) {
+		const uint64_t ns = state == DOING_ON_CPU ? c->on_cpu_ns : c->asleep_ns;
+
+		if (2 * ns > doing->ns[state])
+			return call_name(d, c->call, r);
+	}
+	return NULL;
+}
+
+const char *doing_who(const struct diagnosis *d, const struct doing *doing, struct report *r)
+{
+	return culprit_name(&d->own, r, doing->task);
+}
+
+static const char *add_state(const struct diagnosis *d, const struct doing *doing,
+			     enum doing_state state, const char *line, struct report *r)
+{
+	const double share = (double)doing->ns[state] / (double)doing->total_ns;
+	const char *call = NULL, *culprit = "";
+	char buf[HUMAN_MAX];
+
+	if (share < SAID_SHARE)
+		return line;
+	if (state == DOING_ASLEEP || state == DOING_BLOCKED || state == DOING_ON_CPU)
+		call = main_call(d, doing, state, r);
+	if (state == DOING_WAITING && doing->culprits.len)
+		culprit = report_format(r, " (%s had it most)",
+					culprit_name(&d->own, r, doing->culprits.items[0].task));
+	return report_format(r, "%s%s%s%s%s %s%s", line ? line : "", line && *line ? ", " : "",
+			     state_phrases[state], call ? " in " : "", call ? call : "",
+			     human_fraction(buf, share), culprit ? culprit : "");
+}
+
+const char *doing_phrase(const struct diagnosis *d, const struct doing *doing, struct report *r)
+{
+	bool said[DOING_STATES] = { false };
+	const char *line = "";
+
+	for (int n = 0; doing->total_ns && n < DOING_STATES; n++) {
+		int most = -1;
+
+		for (int i = 0; i < DOING_STATES; i++)
+			if (!said[i] && (most < 0 || doing->ns[i] > doing->ns[most]))
+				most = i;
+		said[most] = true;
+		line = add_state(d, doing, (enum doing_state)most, line, r);
+	}
+	return line;
+}
+
+/* ---- for programs ---- */
+
+static struct value calls_value(const struct diagnosis *d, const struct doing *doing,
+				struct report *r)
+{
+	static const struct column columns[] = {
+		{ "call", NULL, 0, 0 }, { "on_cpu_ns", NULL, 0, 0 }, { "asleep_ns", NULL, 0, 0 },
+	};
+	struct table *t = table_new(r, columns, ARRAY_LEN(columns));
+
+	vec_for_each(&doing->calls, c)
+		TABLE_ADD(t, value_string(call_name(d, c->call, r)), value_ns(c->on_cpu_ns),
+			  value_ns(c->asleep_ns));
+	return value_table(t);
+}
+
+static struct value had_it(const struct diagnosis *d, const struct doing *doing, struct report *r)
+{
+	static const struct column columns[] = {
+		{ "pid", NULL, 0, 0 }, { "tid", NULL, 0, 0 }, { "comm", NULL, 0, 0 },
+		{ "ns", NULL, 0, 0 },
+	};
+	struct table *t = table_new(r, columns, ARRAY_LEN(columns));
+
+	for (size_t i = 0; i < doing->culprits.len && i < CULPRITS_SHOWN; i++) {
+		const struct doing_culprit *c = &doing->culprits.items[i];
+		const struct task *task = tasks_get(&d->own.tasks, c->task);
+
+		TABLE_ADD(t, value_u64(task->pid), value_u64(task->tid),
+			  value_string(report_format(r, "%s", task->comm)), value_ns(c->ns));
+	}
+	return value_table(t);
+}
+
+struct object *doing_object(const struct diagnosis *d, const struct doing *doing, struct report *r)
+{
+	const struct task *task = tasks_get(&d->own.tasks, doing->task);
+	struct object *o = object_new(r), *states = object_new(r);
+
+	object_add(o, "pid", value_u64(task->pid));
+	object_add(o, "tid", value_u64(task->tid));
+	object_add(o, "comm", value_string(report_format(r, "%s", task->comm)));
+	object_add(o, "duration_ns", value_ns(doing->total_ns));
+	for (int i = 0; i < DOING_STATES; i++)
+		object_add(states, state_names[i], value_ns(doing->ns[i]));
+	object_add(o, "state_ns", value_object(states));
+	object_add(o, "calls", calls_value(d, doing, r));
+	object_add(o, "culprits", had_it(d, doing, r));
+	return o;
+}
