@@ -8,11 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "base/parse.h"
 #include "cmd/child.h"
 #include "cmd/cmd.h"
+#include "cmd/explain_conns.h"
 #include "cmd/explain_result.h"
 #include "load/protocol.h"
 
@@ -28,20 +30,21 @@ struct explain_config {
 	uint64_t port;
 	uint64_t connections, outstanding, threads, seed;
 	const char *workload, *arrival, *size_limit;
-	bool preload, insecure;
+	bool preload, insecure, no_conns;
+	const char *from;
 	struct common_options common;
 };
 
 static const struct opt explain_options[] = {
-	OPT_STRING(struct explain_config, url, .name = "URL", .positional = true, .required = true,
+	OPT_STRING(struct explain_config, url, .name = "URL", .positional = true,
 		   .help = "The server, as hostlat load takes it; on this host, in any network "
 			   "namespace"),
-	OPT_RATE(struct explain_config, rate, .name = "rate", .letter = 'r', .required = true,
+	OPT_RATE(struct explain_config, rate, .name = "rate", .letter = 'r', .excludes = "from",
 		 .help = "Requests per second"),
 	OPT_DURATION(struct explain_config, duration_ns, .name = "for", .def = "10s",
 		     .min = NS_PER_S, .help = "How long requests are made"),
 	OPT_STRING(struct explain_config, folder, .name = "folder", .letter = 'o', .file = true,
-		   .required = true,
+		   .excludes = "from",
 		   .help = "Where report.html, result.json and the recordings are put; made if "
 			   "need be"),
 	OPT_U64(struct explain_config, port, .name = "port", .min = 1, .max = 65535,
@@ -63,6 +66,11 @@ static const struct opt explain_options[] = {
 		 .help = "Don't verify the server's certificate"),
 	OPT_STRING(struct explain_config, size_limit, .name = "size-limit", .metavar = "SIZE",
 		   .help = "Of the server's recording, as of hostlat record"),
+	OPT_FLAG(struct explain_config, no_conns, .name = "no-conns", .excludes = "from",
+		 .help = "Don't measure what limits the connections"),
+	OPT_STRING(struct explain_config, from, .name = "from", .file = true,
+		   .metavar = "FOLDER",
+		   .help = "Explain what an earlier run kept; needs no privileges"),
 	OPTIONS_COMMON(struct explain_config, common),
 	OPT_END,
 };
@@ -127,6 +135,17 @@ static void record_words(struct words *w, const struct explain_config *c, uint64
 	option(w, "--size-limit", c->size_limit);
 	word(w, "--json");
 	option(w, "--output", made(w, "%s/" EXPLAIN_WATCH, c->folder));
+}
+
+/* Of all connections: which ones are the run's is seen afterwards. */
+static void conns_words(struct words *w, const struct explain_config *c)
+{
+	word(w, "hostlat");
+	word(w, "conns");
+	option(w, "--record", made(w, "%s/" EXPLAIN_CONNS, c->folder));
+	option(w, "--interval", "250ms");
+	word(w, "--json");
+	option(w, "--output", "/dev/null");
 }
 
 static void request_words(struct words *w, const struct explain_config *c)
@@ -209,7 +228,74 @@ static int load(const struct explain_config *c, struct stop *stop, uint64_t dura
 	return measured(code) ? 0 : -EIO;
 }
 
-static int run_both(const struct explain_config *c, uint64_t port, struct stop *stop)
+/* ---- the connections: without them there is a result, too ---- */
+
+struct conns_child {
+	struct child child;
+	bool runs;
+	struct strbuf why; /* it failed */
+};
+
+/* Without what only its own user would do about it. */
+static void conns_failed(struct conns_child *conns, int code)
+{
+	const char *text = strbuf_str(&conns->child.text);
+	const char *end = strchr(text, '\n');
+	const size_t head = strncmp(text, "hostlat: ", 9) ? 0 : 9;
+
+	if (code == -ETIMEDOUT || !*text)
+		strbuf_printf(&conns->why, "hostlat conns %s",
+			      code == -ETIMEDOUT ? "takes too long" : "said nothing and ended");
+	else
+		strbuf_printf(&conns->why, "%.*s",
+			      (int)((end ? end : strchr(text, '\0')) - text - (ssize_t)head),
+			      text + head);
+	log_warning("connections are not measured: %s", strbuf_str(&conns->why));
+	child_end(&conns->child);
+	conns->runs = false;
+}
+
+/* 0, also if it can't; -EINTR. */
+static int conns_start(struct conns_child *conns, const struct explain_config *c,
+		       struct stop *stop)
+{
+	struct words words = { 0 };
+	int code;
+
+	conns_words(&words, c);
+	code = child_start(&conns->child, words.words);
+	conns->runs = true;
+	if (!code)
+		code = child_ready(&conns->child, "hostlat: measuring", START_PATIENCE_NS, stop);
+	words_release(&words);
+	if (!code || code == -EINTR)
+		return code;
+	conns_failed(conns, code);
+	return 0;
+}
+
+/* What an earlier run has kept is not this one's. */
+static void conns_forget(const struct explain_config *c)
+{
+	struct words words = { 0 };
+
+	unlink(made(&words, "%s/" EXPLAIN_CONNS, c->folder));
+	words_release(&words);
+}
+
+static void conns_finish(struct conns_child *conns)
+{
+	int code;
+
+	if (!conns->runs)
+		return;
+	code = child_wait(&conns->child, END_PATIENCE_NS, &(struct stop){ .fd = -1 });
+	if (!measured(code))
+		conns_failed(conns, code);
+}
+
+static int run_all(const struct explain_config *c, uint64_t port, struct stop *stop,
+		   struct conns_child *conns)
 {
 	struct words words = { 0 };
 	struct child recorder;
@@ -218,6 +304,12 @@ static int run_both(const struct explain_config *c, uint64_t port, struct stop *
 	/* before the recording: its messages would be taken for the load's */
 	if (c->preload && load(c, stop, 0, preload_words))
 		return -EIO;
+	conns_forget(c);
+	code = c->no_conns ? 0 : conns_start(conns, c, stop);
+	if (code) {
+		say_why("conns", &conns->child, code);
+		return code;
+	}
 	record_words(&words, c, port);
 	code = child_start(&recorder, words.words);
 	if (!code)
@@ -231,6 +323,8 @@ static int run_both(const struct explain_config *c, uint64_t port, struct stop *
 	if (code)
 		goto out;
 	child_interrupt(&recorder);
+	if (conns->runs)
+		child_interrupt(&conns->child);
 	code = child_wait(&recorder, END_PATIENCE_NS, &(struct stop){ .fd = -1 });
 	if (measured(code)) {
 		code = 0;
@@ -238,6 +332,7 @@ static int run_both(const struct explain_config *c, uint64_t port, struct stop *
 		say_why("record", &recorder, code);
 		code = -EIO;
 	}
+	conns_finish(conns);
 out:
 	child_end(&recorder);
 	words_release(&words);
@@ -294,6 +389,40 @@ static int server_port(const struct explain_config *c, uint64_t *port)
 	return err || target.unix_socket || target.protocol->no_network || !*port ? -EINVAL : 0;
 }
 
+static int explain(const struct explain_config *c, uint64_t port, struct stop *stop)
+{
+	struct conns_child conns = { .why = STRBUF_INIT(4096) };
+	struct explain_kept kept = { .folder = c->folder };
+	int code = EXIT_CANNOT;
+
+	if (!run_all(c, port, stop, &conns)) {
+		kept.conns_failed = conns.why.len;
+		kept.no_conns = c->no_conns ? "--no-conns" :
+				conns.why.len ? strbuf_str(&conns.why) : NULL;
+		code = explain_result(&kept, &c->common);
+	}
+	if (code == EXIT_OK || code == EXIT_PARTIAL)
+		make_page(c, stop);
+	child_end(&conns.child);
+	strbuf_release(&conns.why);
+	return code;
+}
+
+/* The rows can't say it: only --from does without the three. */
+static bool is_whole(const struct explain_config *c)
+{
+	const char *missing = !c->url ? "URL" : !(c->rate > 0) ? "--rate" :
+			      !c->folder ? "--folder" : NULL;
+
+	if (c->from && c->url)
+		log_error("explain: --from and URL exclude each other");
+	else if (!c->from && missing)
+		log_error("explain: %s is missing", missing);
+	else
+		return true;
+	return false;
+}
+
 static int run(const void *config)
 {
 	const struct explain_config *c = config;
@@ -302,6 +431,11 @@ static int run(const void *config)
 	int err;
 
 	common_begin(&c->common);
+	if (!is_whole(c))
+		return EXIT_USAGE;
+	if (c->from)
+		return explain_result(&(struct explain_kept){ .folder = c->from, .anew = true },
+				      &c->common);
 	if (server_port(c, &port))
 		return EXIT_USAGE;
 	if (make_folder(c->folder))
@@ -311,9 +445,7 @@ static int run(const void *config)
 		log_error("%s", strerror(-err));
 		return EXIT_CANNOT;
 	}
-	err = run_both(c, port, &stop) ? EXIT_CANNOT : explain_result(c->folder, &c->common);
-	if (err == EXIT_OK || err == EXIT_PARTIAL)
-		make_page(c, &stop);
+	err = explain(c, port, &stop);
 	stop_release(&stop);
 	return err;
 }

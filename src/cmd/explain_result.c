@@ -10,11 +10,13 @@
 #include "base/log.h"
 #include "base/outfile.h"
 #include "base/strbuf.h"
+#include "cmd/explain_conns.h"
 #include "cmd/load_intake.h"
 #include "cmd/load_options.h"
 #include "cmd/load_result.h"
 #include "cmd/recorded_file.h"
 #include "cmd/result.h"
+#include "conns/conns.h"
 #include "diagnose/correlation.h"
 #include "diagnose/diagnose.h"
 #include "event/reader.h"
@@ -163,24 +165,40 @@ static int write_result(const char *folder, const struct strbuf *text)
 	return err;
 }
 
-static int make_result(const char *folder, const struct report *r, const struct report *diagnosed,
-		       struct strbuf *out)
+static int add_document(struct strbuf *out, const char *name, const struct report *document)
 {
 	struct strbuf text = STRBUF_INIT(REPORT_MEMORY_MAX);
 	int err;
 
-	json_report(r, JSON_DOCUMENT, out);
-	err = add_file(out, folder, EXPLAIN_LOAD, "load");
-	if (!err)
-		err = add_file(out, folder, EXPLAIN_WATCH, "watch");
-	json_report(diagnosed, JSON_DOCUMENT, &text);
-	add_member(out, "diagnose", &text);
-	if (!err)
-		err = text.error ? text.error : out->error;
-	if (!err)
-		err = report_error(r) ? report_error(r) : report_error(diagnosed);
+	json_report(document, JSON_DOCUMENT, &text);
+	add_member(out, name, &text);
+	err = text.error ? text.error : report_error(document);
 	strbuf_release(&text);
 	return err;
+}
+
+/* What the commands that belong to it say; `conns` only if there is something. */
+struct documents {
+	struct report diagnosed, conns;
+	bool any_conns;
+};
+
+static int make_result(const char *folder, const struct report *r,
+		       const struct documents *documents, struct strbuf *out)
+{
+	int err;
+
+	json_report(r, JSON_DOCUMENT, out);
+	err = report_error(r);
+	if (!err)
+		err = add_file(out, folder, EXPLAIN_LOAD, "load");
+	if (!err)
+		err = add_file(out, folder, EXPLAIN_WATCH, "watch");
+	if (!err)
+		err = add_document(out, "diagnose", &documents->diagnosed);
+	if (!err && documents->any_conns)
+		err = add_document(out, "conns", &documents->conns);
+	return err ? err : out->error;
 }
 
 /* ---- the whole ---- */
@@ -204,67 +222,106 @@ static int print(const struct report *r, const struct strbuf *json,
 	return err ? EXIT_CANNOT : r->partial ? EXIT_PARTIAL : EXIT_OK;
 }
 
-static int conclude(const char *folder, const struct common_options *common,
-		    const struct load_summary *load, const struct diagnosis *d,
-		    const struct correlation *correlation)
+/* What is known of a run. */
+struct known {
+	struct load_summary load;
+	struct diagnosis *diagnosis;
+	struct correlation *correlation;
+	struct explain_conns *conns;
+};
+
+static void known_release(struct known *known)
+{
+	explain_conns_free(known->conns);
+	correlation_free(known->correlation);
+	diagnosis_free(known->diagnosis);
+}
+
+static int fill(const struct explain_kept *kept, const struct known *known, struct report *r,
+		struct documents *documents)
+{
+	int err;
+
+	report_title(r, "Why the slow requests were slow");
+	report_summary(r, "kept in %s", kept->folder);
+	say_load(r, &known->load);
+	err = diagnosis_report(known->diagnosis, &documents->diagnosed);
+	if (!err)
+		take_over(r, &documents->diagnosed);
+	if (!err)
+		err = explain_conns_report(known->conns, known->diagnosis, r, &documents->conns);
+	documents->any_conns = explain_conns_known(known->conns);
+	correlation_report(known->correlation,
+			   r->findings.count < LINES_MAX ? LINES_MAX - r->findings.count : 0, r);
+	if (!known->load.sound)
+		report_reason(r, "load-not-sound", known->load.reasons,
+			      "the load was not what was asked for, or its latency can't be told");
+	if (kept->conns_failed)
+		report_reason(r, "connections-not-measured", kept->no_conns,
+			      "what limits the connections could not be measured");
+	report_place_findings(r);
+	report_place_verdict(r);
+	return err;
+}
+
+static int conclude(const struct explain_kept *kept, const struct common_options *common,
+		    const struct known *known)
 {
 	struct strbuf json = STRBUF_INIT(REPORT_MEMORY_MAX);
-	struct report r, diagnosed;
+	struct documents documents = { 0 };
 	int code = EXIT_CANNOT, err;
+	struct report r;
 
 	result_begin(&r, "explain", EXPLAIN_SCHEMA);
-	result_begin(&diagnosed, "diagnose", DIAGNOSE_SCHEMA);
-	report_title(&r, "Why the slow requests were slow");
-	report_summary(&r, "kept in %s", folder);
-	say_load(&r, load);
-	err = diagnosis_report(d, &diagnosed);
+	result_begin(&documents.diagnosed, "diagnose", DIAGNOSE_SCHEMA);
+	result_begin(&documents.conns, "conns", CONNS_SCHEMA);
+	err = fill(kept, known, &r, &documents);
 	if (!err)
-		take_over(&r, &diagnosed);
-	correlation_report(correlation, LINES_MAX - r.findings.count, &r);
-	if (!load->sound)
-		report_reason(&r, "load-not-sound", load->reasons,
-			      "the load was not what was asked for, or its latency can't be told");
-	report_place_findings(&r);
-	report_place_verdict(&r);
-	if (!err)
-		err = make_result(folder, &r, &diagnosed, &json);
-	if (!err)
-		err = write_result(folder, &json);
+		err = make_result(kept->folder, &r, &documents, &json);
+	if (!err && !kept->anew)
+		err = write_result(kept->folder, &json);
 	if (!err)
 		code = print(&r, &json, common);
 	strbuf_release(&json);
 	report_release(&r);
-	report_release(&diagnosed);
+	report_release(&documents.diagnosed);
+	report_release(&documents.conns);
 	return code;
 }
 
-int explain_result(const char *folder, const struct common_options *common)
+static int analyse(const struct explain_kept *kept, struct event_reader *server,
+		   struct event_reader *client, struct known *known)
 {
-	struct event_reader *server = NULL, *client = NULL;
-	struct load_summary load = { 0 };
-	struct correlation *correlation = NULL;
-	struct diagnosis *d = NULL;
+	struct place place;
+	int err = summarise(client, &known->load);
+
+	if (!err)
+		err = diagnose(&known->diagnosis, server, client);
+	if (!err)
+		err = correlation_new(&known->correlation, server, client);
+	if (!err)
+		err = explain_conns_new(&known->conns,
+					in_folder(&place, kept->folder, EXPLAIN_CONNS),
+					kept->no_conns, server, client);
+	if (err)
+		log_error("can't analyse what was recorded in %s: %s", kept->folder,
+			  strerror(-err));
+	return err;
+}
+
+int explain_result(const struct explain_kept *kept, const struct common_options *common)
+{
+	struct event_reader *server, *client = NULL;
+	struct known known = { 0 };
 	int code = EXIT_CANNOT;
 	struct place place;
-	int err;
 
-	server = recorded_file_open(in_folder(&place, folder, EXPLAIN_SERVER));
+	server = recorded_file_open(in_folder(&place, kept->folder, EXPLAIN_SERVER));
 	if (server)
-		client = recorded_file_open(in_folder(&place, folder, EXPLAIN_CLIENT));
-	if (!client)
-		goto out;
-	err = summarise(client, &load);
-	if (!err)
-		err = diagnose(&d, server, client);
-	if (!err)
-		err = correlation_new(&correlation, server, client);
-	if (err)
-		log_error("can't analyse what was recorded in %s: %s", folder, strerror(-err));
-	else
-		code = conclude(folder, common, &load, d, correlation);
-out:
-	correlation_free(correlation);
-	diagnosis_free(d);
+		client = recorded_file_open(in_folder(&place, kept->folder, EXPLAIN_CLIENT));
+	if (client && !analyse(kept, server, client, &known))
+		code = conclude(kept, common, &known);
+	known_release(&known);
 	event_reader_free(client);
 	event_reader_free(server);
 	return code;

@@ -15,10 +15,18 @@
 
 #define EXPLAIN_SCHEMA 1
 
+struct explain_kept {
+	const char *folder;
+	bool anew;           /* result.json is there: it isn't written again */
+	const char *no_conns; /* connections were not recorded, and why; NULL: they were */
+	bool conns_failed;   /* ... though they should have been */
+};
+
 /*
  * Diagnoses the slowest hundredth of the server's messages, joins the slowest hundredth of the
- * requests to them, writes result.json and prints the verdict. Returns an exit code.
+ * requests and the limits of the connections to them, writes result.json and prints the verdict.
+ * Returns an exit code.
  */
-int explain_result(const char *folder, const struct common_options *common);
+int explain_result(const struct explain_kept *kept, const struct common_options *common);
 
 #endif

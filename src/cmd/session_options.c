@@ -189,7 +189,7 @@ int session_put_facts(const struct probe_options *o, uint64_t interval_ns, struc
 	if (!err)
 		err = put_number(sink, now, "watch.sample", o->one_in);
 	if (!err)
-		err = put_number(sink, now, "watch.port", o->port);
+		err = put_number(sink, now, SESSION_FACT_PORT, o->port);
 	if (!err)
 		err = put_number(sink, now, "watch.min_queue", o->min_queue);
 	if (!err)
@@ -219,7 +219,7 @@ enum {
 };
 
 static const char *const filter_facts[FACT_MAX] = {
-	"watch.pid", "watch.port", "watch.ifname", "watch.netns", "watch.origin", "watch.stages",
+	"watch.pid", SESSION_FACT_PORT, "watch.ifname", "watch.netns", "watch.origin", "watch.stages",
 	WATCH_FACT_SLOWER, "watch.backend", "watch.hol", "watch.by",
 	"watch.cgroup", "watch.probe", "watch.sample", "watch.min_queue",
 };

@@ -6,6 +6,8 @@
 #include "base/opt.h"
 #include "event/source.h"
 
+#define SESSION_FACT_PORT "watch.port"
+
 /* What to measure. The rows of these options are shared. */
 struct probe_options {
 	uint64_t stages;      /* mask of 1 << enum stage; 0: not asked, see session_stages() */

@@ -427,7 +427,7 @@ static void order(struct doing *d)
 		      more_culprit);
 }
 
-static int walk_all(struct pass *p, struct doing *all, uint64_t from, uint64_t to)
+static int walk_all(struct pass *p, struct doing *all, size_t n, uint64_t from, uint64_t to)
 {
 	struct stream *stream = NULL;
 	const int cores = stream_cores(p->rec->reader);
@@ -436,13 +436,15 @@ static int walk_all(struct pass *p, struct doing *all, uint64_t from, uint64_t t
 	if (cores <= 0)
 		return cores;
 	err = corelog_init(&p->log, &p->rec->tasks, (uint32_t)cores);
-	p->walks = calloc(p->n + 1, sizeof(*p->walks));
+	p->walks = calloc(n + 1, sizeof(*p->walks));
 	if (!p->walks)
 		err = -ENOMEM;
-	for (size_t i = 0; !err && i < p->n; i++)
-		p->walks[i] = (struct walk){
-			.out = &all[i],
-			.thread = tasks_get(&p->rec->tasks, all[i].task)->thread };
+	for (size_t i = 0; !err && i < n; i++) {
+		const uint32_t thread = tasks_get(&p->rec->tasks, all[i].task)->thread;
+
+		if (thread != THREAD_NONE)
+			p->walks[p->n++] = (struct walk){ .out = &all[i], .thread = thread };
+	}
 	if (!err)
 		err = stream_open(&stream, p->rec->reader, &p->log);
 	if (!err)
@@ -455,7 +457,7 @@ static int walk_all(struct pass *p, struct doing *all, uint64_t from, uint64_t t
 
 int doing_all(const struct diagnosis *d, struct doing *all, size_t n)
 {
-	struct pass p = { .rec = &d->own, .n = n };
+	struct pass p = { .rec = &d->own };
 	uint64_t from = UINT64_MAX, to = 0;
 	int err = 0;
 
@@ -473,7 +475,7 @@ int doing_all(const struct diagnosis *d, struct doing *all, size_t n)
 	/* What a thread was at, at the first one's begin, is seen from what it did before. */
 	from -= from > NS_PER_S ? NS_PER_S : from;
 	if (from < to)
-		err = walk_all(&p, all, from, to + NS_PER_S);
+		err = walk_all(&p, all, n, from, to + NS_PER_S);
 	for (size_t i = 0; i < n; i++)
 		order(&all[i]);
 	vec_release(&p.holes);

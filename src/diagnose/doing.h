@@ -46,7 +46,7 @@ struct doing_culprit {
 };
 
 struct doing {
-	uint32_t task;     /* DICT_TASK: a name of the thread; asked for, as is the next */
+	uint32_t task;     /* DICT_TASK: a name of the thread; 0: none. Asked for, as is the next */
 	struct doing_stretches stretches; /* doing_all() puts them in order, without overlaps */
 	uint64_t total_ns;
 	uint64_t ns[DOING_STATES];

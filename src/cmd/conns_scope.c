@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/conns_scope.h"
+
+#include <string.h>
+
+#include "base/parse.h"
+#include "cmd/recorded_file.h"
+#include "cmd/run_facts.h"
+#include "cmd/session_options.h"
+#include "conns/view.h"
+
+struct wanted {
+	const char *key;
+	uint64_t *value;
+};
+
+static int take(void *ctx, const struct event *event)
+{
+	const struct wanted *wanted = ctx;
+	const char *key, *value;
+
+	if (event->kind != EV_FACT)
+		return 0;
+	event_fact_get(event, &key, &value);
+	if (!strcmp(key, wanted->key) && parse_u64(value, wanted->value))
+		*wanted->value = 0;
+	return 0;
+}
+
+int conns_scope_read(struct conns_scope *scope, struct event_reader *server,
+		     struct event_reader *load)
+{
+	struct wanted port = { SESSION_FACT_PORT, &scope->port };
+	struct wanted pid = { FACT_RUN_PID, &scope->pid };
+	int err;
+
+	*scope = (struct conns_scope){ 0 };
+	err = recorded_file_events(server, take, &port);
+	return err < 0 ? err : recorded_file_events(load, take, &pid);
+}
+
+bool conns_scope_keeps(const struct conn_view *view, void *ctx)
+{
+	const struct conns_scope *scope = ctx;
+
+	return (view->flow && scope->port && view->flow->local_port == scope->port) ||
+	       (scope->pid && view->c->pid == scope->pid);
+}

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/explain_conns.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bug.h"
+#include "cmd/conns_scope.h"
+#include "cmd/recorded_file.h"
+#include "conns/limits.h"
+#include "conns/words.h"
+#include "diagnose/doing.h"
+#include "report/difference.h"
+#include "report/human.h"
+
+/* Sentences about problems. */
+#define PROBLEMS_SAID 2u
+
+struct explain_conns {
+	const char *why;             /* nothing is known: static, or borrowed; NULL: it is */
+	struct conns_scope scope;
+	struct conns_options options;
+	struct conns *conns;
+	struct limits limits;
+	struct event_damage damage;
+};
+
+/* A thread, or a reason why none is known, and the connections that waited for it. */
+struct party {
+	enum limits_duty duty;
+	enum limits_end end;
+	const char *why;             /* static; NULL: the thread is known */
+	uint32_t pid;
+	uint64_t connections;
+	struct doing doing;
+};
+
+struct parties VEC_OF(struct party);
+
+/* ---- reading ---- */
+
+static int feed(struct explain_conns *e, const struct event_block *block)
+{
+	size_t at = 0;
+	int err;
+
+	while ((err = conns_feed_block(e->conns, block, &at)) == CONNS_CLOSED) {
+		err = limits_interval(&e->limits);
+		if (err)
+			return err;
+	}
+	return err;
+}
+
+static int read_all(struct explain_conns *e, struct event_reader *reader)
+{
+	struct event_source *source = event_reader_source(reader);
+	struct event_block block;
+	int err;
+
+	while ((err = event_source_next(source, &block)) > 0) {
+		err = feed(e, &block);
+		if (err)
+			return err;
+	}
+	event_source_damage(source, &e->damage);
+	conns_set_damage(e->conns, &e->damage);
+	return err ? err : limits_finish(&e->limits);
+}
+
+static int read_file(struct explain_conns *e, const char *path)
+{
+	struct event_reader *reader;
+	int err = event_reader_open(&reader, path);
+
+	if (err == -ENOENT)
+		e->why = "it is not in the folder";
+	else if (err)
+		e->why = "what was recorded of them can't be read";
+	if (err)
+		return err == -ENOMEM ? err : 0;
+	e->options = (struct conns_options){ .all = true, .keep = conns_scope_keeps,
+					     .ctx = &e->scope };
+	e->conns = conns_new(&e->options);
+	if (e->conns) {
+		limits_init(&e->limits, e->conns);
+		err = read_all(e, reader);
+	} else {
+		err = -ENOMEM;
+	}
+	event_reader_free(reader);
+	if (!err && !e->limits.ends[LIMITS_SERVER].connections &&
+	    !e->limits.ends[LIMITS_CLIENT].connections)
+		e->why = "the run had no TCP connections";
+	return err;
+}
+
+int explain_conns_new(struct explain_conns **out, const char *path, const char *why,
+		      struct event_reader *server, struct event_reader *load)
+{
+	struct explain_conns *e = *out = calloc(1, sizeof(*e));
+	int err;
+
+	if (!e)
+		return -ENOMEM;
+	e->why = why;
+	err = conns_scope_read(&e->scope, server, load);
+	return err || why ? err : read_file(e, path);
+}
+
+void explain_conns_free(struct explain_conns *e)
+{
+	if (!e)
+		return;
+	limits_release(&e->limits);
+	conns_free(e->conns);
+	free(e);
+}
+
+bool explain_conns_known(const struct explain_conns *e)
+{
+	return e->conns && !e->why;
+}
+
+/* ---- who was waited for ---- */
+
+static struct party *party_of(struct parties *parties, const struct limits_owed *o, uint32_t task,
+			      const char *why)
+{
+	struct party party = { .duty = o->duty, .end = o->end, .why = why, .pid = o->pid };
+
+	vec_for_each(parties, p)
+		if (p->duty == o->duty && p->end == o->end && p->why == why &&
+		    p->doing.task == task && (task || p->pid == o->pid))
+			return p;
+	doing_init(&party.doing, task);
+	return vec_push(parties, party) ? NULL : vec_last(parties);
+}
+
+static int add_owed(struct explain_conns *e, const struct diagnosis *d,
+		    const struct limits_owed *o, struct parties *parties)
+{
+	const char *why = "the end that does not read is not on this host";
+	struct party *party;
+	uint32_t task = 0;
+	int err = 0;
+
+	if (o->known)
+		task = doing_reader(d, o->flow.id ? &o->flow : NULL, o->pid, &why);
+	party = party_of(parties, o, task, why);
+	if (!party)
+		return -ENOMEM;
+	party->connections++;
+	vec_for_each(&e->limits.stretches, s)
+		if (!err && task && s->conn == o->conn && s->duty == (uint32_t)o->duty &&
+		    s->cookie == o->cookie)
+			err = vec_push(&party->doing.stretches,
+				       (struct doing_stretch){ s->from, s->to });
+	return err;
+}
+
+/* Where nothing of the time was seen, the thread is known for nothing. */
+static void judge(struct party *p)
+{
+	if (!p->why && p->doing.ns[DOING_UNKNOWN] == p->doing.total_ns)
+		p->why = "what the thread was doing is not in the recording";
+}
+
+static int find_parties(struct explain_conns *e, const struct diagnosis *d,
+			struct parties *parties)
+{
+	struct doing *all;
+	int err = 0;
+
+	vec_for_each(&e->limits.owed, o)
+		if (!err)
+			err = add_owed(e, d, o, parties);
+	all = calloc(parties->len + 1, sizeof(*all));
+	if (!all)
+		return -ENOMEM;
+	for (size_t i = 0; i < parties->len; i++)
+		all[i] = parties->items[i].doing;
+	if (!err)
+		err = doing_all(d, all, parties->len);
+	for (size_t i = 0; i < parties->len; i++) {
+		parties->items[i].doing = all[i];
+		judge(&parties->items[i]);
+	}
+	free(all);
+	return err;
+}
+
+/* ---- the report ---- */
+
+static struct value parties_value(const struct parties *parties, const struct diagnosis *d,
+				  struct report *r)
+{
+	static const struct column columns[] = {
+		{ .name = "duty" }, { .name = "end" }, { .name = "connections" },
+		{ .name = "pid" }, { .name = "doing" }, { .name = "why" },
+	};
+	struct table *t = table_new(r, columns, ARRAY_LEN(columns));
+
+	vec_for_each(parties, p)
+		TABLE_ADD(t, value_string(limits_duty_name(p->duty)),
+			  value_string(limits_end_name(p->end)), value_u64(p->connections),
+			  p->pid ? value_u64(p->pid) : value_null(),
+			  p->why ? value_null() : value_object(doing_object(d, &p->doing, r)),
+			  value_string(p->why));
+	return value_table(t);
+}
+
+static void say(const struct party *p, const struct diagnosis *d, struct report *r)
+{
+	const char *end = limits_end_name(p->end);
+	char buf[HUMAN_MAX];
+
+	if (p->why && p->duty == LIMITS_READ)
+		report_finding(r, "What the %s did instead of reading: n/a (%s).", end, p->why);
+	else if (p->why)
+		report_finding(r, "What the %s did where its application was the limit: n/a (%s).",
+			       end, p->why);
+	else
+		report_finding(r, "%s of the %s %s: it was %s of %s.", doing_who(d, &p->doing, r),
+			       end, p->duty == LIMITS_READ ? "did not read in time" :
+			       "was what its connections waited for",
+			       doing_phrase(d, &p->doing, r), human_ns(buf, p->doing.total_ns));
+}
+
+/* Who doesn't read; else the server: that a client asks for no more is what it is to do. */
+static void say_one(const struct parties *parties, const struct diagnosis *d, struct report *r)
+{
+	const struct party *said = NULL;
+
+	vec_for_each(parties, p)
+		if (!said && (p->duty == LIMITS_READ || p->end == LIMITS_SERVER))
+			said = p;
+	if (said)
+		say(said, d, r);
+}
+
+static int join(struct explain_conns *e, const struct diagnosis *d, struct object *o,
+		struct report *r)
+{
+	struct parties parties;
+	int err;
+
+	vec_init(&parties, 2 * LIMITS_DUTIES_MAX);
+	err = find_parties(e, d, &parties);
+	if (!err) {
+		object_add(o, "responsible", parties_value(&parties, d, r));
+		say_one(&parties, d, r);
+	}
+	vec_for_each(&parties, p)
+		doing_release(&p->doing);
+	vec_release(&parties);
+	return err;
+}
+
+static void take_problems(struct report *r, const struct report *document)
+{
+	const struct item *item = document->findings.first;
+
+	for (unsigned int i = 0; item && i < PROBLEMS_SAID; i++, item = item->next)
+		report_finding(r, "%s", item->string);
+	difference_take_reasons(r, document, "connections");
+}
+
+int explain_conns_report(struct explain_conns *e, const struct diagnosis *d, struct report *r,
+			 struct report *document)
+{
+	struct object *o = object_new(r);
+	int err;
+
+	object_add(&r->body, "limits", value_object(o));
+	object_add(o, "why", value_string(e->why));
+	if (e->why) {
+		object_add(o, "ends", value_null());
+		object_add(o, "responsible", value_null());
+		report_finding(r, "Limits of the connections: n/a (%s).", e->why);
+		return report_error(r);
+	}
+	object_add(o, "ends", limits_ends(&e->limits, r));
+	limits_say(&e->limits, r);
+	err = conns_report(e->conns, CONNS_TOTAL, document);
+	if (!err)
+		take_problems(r, document);
+	if (!err)
+		err = join(e, d, o, r);
+	return err ? err : report_error(r);
+}
