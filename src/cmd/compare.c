@@ -10,10 +10,12 @@
 #include "base/strbuf.h"
 #include "cmd/cmd.h"
 #include "cmd/compare_facts.h"
+#include "cmd/compare_readers.h"
 #include "cmd/load_intake.h"
 #include "cmd/recorded_file.h"
 #include "cmd/result.h"
 #include "cmd/run_facts.h"
+#include "conns/compare.h"
 #include "diagnose/compare.h"
 #include "load/compare.h"
 #include "report/difference.h"
@@ -31,9 +33,9 @@ struct compare_config {
 
 static const struct opt compare_options[] = {
 	OPT_STRING(struct compare_config, a, .name = "A", .positional = true, .required = true,
-		   .file = true, .help = "A recording: before"),
+		   .file = true, .help = "A recording, or a folder of hostlat explain: before"),
 	OPT_STRING(struct compare_config, b, .name = "B", .positional = true, .required = true,
-		   .file = true, .help = "A recording of the same kind: after"),
+		   .file = true, .help = "One of the same kind: after"),
 	OPT_STRING(struct compare_config, slice, .name = "slice", .metavar = "FROM:TO",
 		   .excludes = "slowest",
 		   .help = "Compare the causes of the messages from this percentile of each "
@@ -44,14 +46,15 @@ static const struct opt compare_options[] = {
 	OPT_END,
 };
 
-/* What one recording holds. */
+/* What one recording holds, or the recordings in a folder of `explain`. */
 struct input {
 	const char *file, *name;       /* name: "A" or "B" */
-	struct event_reader *reader;
+	struct compare_readers from;
 	struct run_facts run;
 	struct compare_facts facts;
 	struct watch_run *watch;
-	bool messages, load;
+	struct conns_run *conns;       /* NULL: none */
+	bool messages, load, stages;
 	struct load_intake intake;     /* if it is compared */
 	struct event_damage damage;
 };
@@ -59,7 +62,7 @@ struct input {
 struct inputs {
 	struct input both[2];
 	struct comparison *messages;   /* NULL: not both have any */
-	bool watch, load;              /* both have it */
+	bool stages, load, conns;      /* both have it */
 };
 
 /* ---- reading ---- */
@@ -73,10 +76,38 @@ static int take_event(void *ctx, const struct event *event)
 	if (event->kind == EV_FACT) {
 		event_fact_get(event, &key, &value);
 		run_facts_take(&in->run, key, value);
-		in->load |= !strncmp(key, "load.", 5);
 		err = compare_facts_take(&in->facts, key, value);
 	}
 	return err ? err : watch_run_feed(in->watch, event);
+}
+
+/* Of all that was read. */
+static void note_damage(struct input *in, struct event_source *source)
+{
+	struct event_damage damage;
+
+	event_source_damage(source, &damage);
+	in->damage.reasons |= damage.reasons;
+}
+
+static int read_conns(struct input *in)
+{
+	struct compare_readers *from = &in->from;
+	struct event_source *source = event_reader_source(from->conns);
+	struct event_damage damage;
+	struct event_block block;
+	int err = conns_run_new(&in->conns, from->folder ? conns_scope_keeps : NULL,
+				&from->scope);
+
+	if (!err)
+		err = event_source_rewind(source);
+	while (!err && (err = event_source_next(source, &block)) > 0)
+		err = conns_run_feed(in->conns, &block);
+	if (err)
+		return err;
+	event_source_damage(source, &damage);
+	note_damage(in, source);
+	return conns_run_finish(in->conns, &damage);
 }
 
 static int read_input(struct input *in)
@@ -84,13 +115,17 @@ static int read_input(struct input *in)
 	int err = watch_run_new(&in->watch);
 
 	if (!err)
-		err = recorded_file_events(in->reader, take_event, in);
+		err = recorded_file_events(in->from.host, take_event, in);
 	if (!err)
-		event_source_damage(event_reader_source(in->reader), &in->damage);
+		note_damage(in, event_reader_source(in->from.host));
 	if (!err) {
-		err = event_reader_cores(in->reader, EV_MESSAGE, NULL, 0);
+		err = event_reader_cores(in->from.host, EV_MESSAGE, NULL, 0);
 		in->messages = err > 0;
 	}
+	in->stages = err >= 0 && watch_run_any(in->watch) && in->from.host != in->from.conns;
+	in->load = in->from.load;
+	if (err >= 0 && in->from.conns)
+		err = read_conns(in);
 	if (err < 0)
 		recorded_file_failed(in->file, "compare", err);
 	return err < 0 ? err : 0;
@@ -99,7 +134,7 @@ static int read_input(struct input *in)
 static int read_load(struct input *in)
 {
 	const struct load_question none = { 0 };
-	struct event_source *source = event_reader_source(in->reader);
+	struct event_source *source = event_reader_source(in->from.load);
 	struct event_block block;
 	int err = event_source_rewind(source);
 
@@ -111,7 +146,7 @@ static int read_load(struct input *in)
 	if (!err)
 		err = load_intake_finish(&in->intake);
 	if (!err)
-		event_source_damage(source, &in->damage);
+		note_damage(in, source);
 	if (err)
 		recorded_file_failed(in->file, "compare", err);
 	return err;
@@ -125,10 +160,15 @@ static int compare_messages(struct inputs *in, const struct selection *selection
 
 	if (!a->messages || !b->messages)
 		return 0;
-	err = comparison_new(&in->messages, selection, a->reader, b->reader, &which);
+	err = comparison_new(&in->messages, selection, a->from.host, b->from.host, &which);
 	if (err)
-		recorded_file_failed(which == b->reader ? b->file : a->file, "compare", err);
+		recorded_file_failed(which == b->from.host ? b->file : a->file, "compare", err);
 	return err;
+}
+
+static bool has_conns(const struct input *in)
+{
+	return in->conns && conns_run_any(in->conns);
 }
 
 static int read_all(struct inputs *in, const struct selection *selection)
@@ -140,7 +180,8 @@ static int read_all(struct inputs *in, const struct selection *selection)
 		err = read_input(b);
 	if (err)
 		return err;
-	in->watch = watch_run_any(a->watch) && watch_run_any(b->watch);
+	in->stages = a->stages && b->stages;
+	in->conns = has_conns(a) && has_conns(b);
 	in->load = a->load && b->load;
 	err = compare_messages(in, selection);
 	if (!err && in->load)
@@ -159,8 +200,10 @@ static uint64_t duration_ns(const struct inputs *in, int side)
 
 	if (in->messages)
 		return comparison_duration_ns(in->messages, side);
-	if (watch_run_any(one->watch))
+	if (one->stages)
 		return watch_run_duration_ns(one->watch);
+	if (in->conns)
+		return conns_run_duration_ns(one->conns);
 	if (!in->load)
 		return 0;
 	load_analysis_status(one->intake.analysis, &status);
@@ -247,15 +290,18 @@ static int fill(struct inputs *in, struct report *r)
 	report_place_findings(r);
 	if (in->messages)
 		err = comparison_report(in->messages, r);
-	if (!err && in->watch)
+	if (!err && in->stages)
 		err = watch_compare_report(a->watch, b->watch, r);
 	if (!err && in->load)
 		err = add_load(in, r);
+	if (!err && in->conns)
+		err = conns_compare_report(a->conns, b->conns, r);
 	say_only(a->messages, b->messages, "messages", r);
-	say_only(watch_run_any(a->watch), watch_run_any(b->watch), "latencies by stage", r);
+	say_only(a->stages, b->stages, "latencies by stage", r);
 	say_only(a->load, b->load, "requests of a load generator", r);
+	say_only(has_conns(a), has_conns(b), "connections", r);
 	compare_facts_report(&a->facts, &b->facts, r);
-	if (!in->messages && !in->watch && !in->load)
+	if (!in->messages && !in->stages && !in->load && !in->conns)
 		report_reason(r, "nothing-in-common", NULL,
 			      "there is nothing that both recordings measured");
 	add_damage(a, r);
@@ -300,7 +346,8 @@ static void release(struct inputs *in)
 		load_intake_release(&in->both[side].intake);
 		watch_run_free(in->both[side].watch);
 		compare_facts_release(&in->both[side].facts);
-		event_reader_free(in->both[side].reader);
+		conns_run_free(in->both[side].conns);
+		compare_readers_release(&in->both[side].from);
 	}
 	free(in);
 }
@@ -326,10 +373,8 @@ static int run(const void *config)
 	in->both[1].name = "B";
 	for (int side = 0; side < 2; side++)
 		compare_facts_init(&in->both[side].facts);
-	in->both[0].reader = recorded_file_open(c->a);
-	if (in->both[0].reader)
-		in->both[1].reader = recorded_file_open(c->b);
-	if (in->both[0].reader && in->both[1].reader && !read_all(in, &selection))
+	if (!compare_readers_open(&in->both[0].from, c->a) &&
+	    !compare_readers_open(&in->both[1].from, c->b) && !read_all(in, &selection))
 		code = print(c, in);
 	release(in);
 	return code;

@@ -64,6 +64,9 @@ enum limits_end limits_end_of(const struct conn_view *view);
 const char *limits_end_name(unsigned int end);   /* "server" */
 const char *limits_duty_name(unsigned int duty); /* "read" */
 
+/* Why the shares of an end's time are not known: static; NULL: they are. */
+const char *limits_why(const struct limits *l, unsigned int end);
+
 /* The ends as a table, and a sentence for each that has connections. */
 struct value limits_ends(const struct limits *l, struct report *r);
 void limits_say(const struct limits *l, struct report *r);

@@ -38,6 +38,11 @@ static const char *why_no_shares(const struct conn_sum *sum)
 	return conn_known_ns(&sum->sum) ? NULL : "no sample fell into its connections' time";
 }
 
+const char *limits_why(const struct limits *l, unsigned int end)
+{
+	return why_no_shares(&l->ends[end]);
+}
+
 /* -- for programs --------------------------------------------------------------------------- */
 
 static struct value shares(const struct conn_sum *sum, struct report *r)

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What `compare` reads of one side: one recording, or those in a folder of `explain`. */
+#ifndef HOSTLAT_CMD_COMPARE_READERS_H
+#define HOSTLAT_CMD_COMPARE_READERS_H
+
+#include <stdbool.h>
+
+#include "cmd/conns_scope.h"
+#include "event/reader.h"
+
+/* Of one recording all three are the same, or NULL where it has nothing of that. */
+struct compare_readers {
+	struct event_reader *host;  /* messages, stages, set-up */
+	struct event_reader *load;  /* a load generator's requests */
+	struct event_reader *conns; /* connections */
+	bool folder;
+	struct conns_scope scope;   /* of a folder: which connections are the run's */
+};
+
+/* 0 or -errno, with a message. To be released in either case. */
+int compare_readers_open(struct compare_readers *readers, const char *path);
+void compare_readers_release(struct compare_readers *readers);
+
+#endif

@@ -1,0 +1,415 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "conns/compare.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bug.h"
+#include "base/parse.h"
+#include "conns/problem.h"
+#include "conns/state.h"
+#include "conns/words.h"
+#include "report/difference.h"
+#include "report/human.h"
+
+/* Of an end: a share for each part of the time, a rate for everything that is counted. */
+#define MEASURES (WORDS_TIMES + WORDS_EVENTS)
+#define ROWS (LIMITS_ENDS * MEASURES)
+
+/* What an end's connections did in a block. */
+struct block {
+	double known_ns, all_ns;   /* of their time: that is known, and all */
+	double of[MEASURES];       /* ns; counts */
+};
+
+struct conns_run {
+	struct conns_options options;
+	struct conns *conns;
+	struct limits limits;
+	struct block blocks[LIMITS_ENDS][CONTRAST_BLOCKS];
+	uint64_t intervals;
+	uint64_t together;         /* intervals in a block */
+};
+
+int conns_run_new(struct conns_run **out, bool (*keep)(const struct conn_view *view, void *ctx),
+		  void *ctx)
+{
+	struct conns_run *run = *out = calloc(1, sizeof(*run));
+
+	if (!run)
+		return -ENOMEM;
+	run->together = 1;
+	run->options = (struct conns_options){ .all = true, .keep = keep, .ctx = ctx };
+	run->conns = conns_new(&run->options);
+	limits_init(&run->limits, run->conns);
+	return run->conns ? 0 : -ENOMEM;
+}
+
+void conns_run_free(struct conns_run *run)
+{
+	if (!run)
+		return;
+	limits_release(&run->limits);
+	conns_free(run->conns);
+	free(run);
+}
+
+/* -- intervals ------------------------------------------------------------------------------ */
+
+static void add_block(struct block *to, const struct block *from)
+{
+	to->known_ns += from->known_ns;
+	to->all_ns += from->all_ns;
+	for (int i = 0; i < MEASURES; i++)
+		to->of[i] += from->of[i];
+}
+
+/* Twice as many intervals in each block. */
+static void join_blocks(struct conns_run *run)
+{
+	run->together *= 2;
+	for (int end = 0; end < LIMITS_ENDS; end++) {
+		struct block *blocks = run->blocks[end];
+
+		for (int i = 0; i < CONTRAST_BLOCKS / 2; i++) {
+			blocks[i] = blocks[2 * i];
+			add_block(&blocks[i], &blocks[2 * i + 1]);
+		}
+		memset(blocks + CONTRAST_BLOCKS / 2, 0, CONTRAST_BLOCKS / 2 * sizeof(*blocks));
+	}
+}
+
+static struct block block_of(const struct event_conn *e)
+{
+	struct block b = { .known_ns = (double)conn_known_ns(e), .all_ns = (double)(e->to - e->from) };
+	uint32_t count;
+
+	for (unsigned int i = 0; i < WORDS_TIMES; i++)
+		b.of[i] = (double)words_time(e, i);
+	for (unsigned int i = 0; i < WORDS_EVENTS; i++)
+		b.of[WORDS_TIMES + i] = words_event(e, i, &count) ? count : 0;
+	return b;
+}
+
+static void take_interval(struct conns_run *run)
+{
+	const struct conns_options *o = &run->options;
+	struct conn_room room;
+	uint64_t at;
+
+	if (run->intervals / run->together == CONTRAST_BLOCKS)
+		join_blocks(run);
+	at = run->intervals++ / run->together;
+	vec_for_each(&run->conns->fresh, record) {
+		struct block b;
+
+		if (!conns_view(run->conns, CONNS_INTERVAL, record->conn, &room) ||
+		    (o->keep && !o->keep(&room.view, o->ctx)))
+			continue;
+		b = block_of(room.view.c);
+		add_block(&run->blocks[limits_end_of(&room.view)][at], &b);
+	}
+}
+
+int conns_run_feed(struct conns_run *run, const struct event_block *block)
+{
+	size_t at = 0;
+	int err;
+
+	while ((err = conns_feed_block(run->conns, block, &at)) == CONNS_CLOSED)
+		take_interval(run);
+	return err;
+}
+
+int conns_run_finish(struct conns_run *run, const struct event_damage *damage)
+{
+	conns_set_damage(run->conns, damage);
+	return limits_finish(&run->limits);
+}
+
+bool conns_run_any(const struct conns_run *run)
+{
+	return run->limits.ends[LIMITS_SERVER].connections ||
+	       run->limits.ends[LIMITS_CLIENT].connections;
+}
+
+uint64_t conns_run_duration_ns(const struct conns_run *run)
+{
+	const struct conns_period *p = &run->conns->periods[CONNS_TOTAL];
+
+	return p->to_ns - p->from_ns;
+}
+
+/* -- comparing ------------------------------------------------------------------------------ */
+
+struct side {
+	bool known;
+	double value;                     /* a share, or per second of a connection */
+	double blocks[CONTRAST_BLOCKS];   /* whose mean is that */
+	size_t n;
+};
+
+struct measured {
+	struct side a, b;
+	struct difference d;
+};
+
+static bool is_share(unsigned int measure)
+{
+	return measure < WORDS_TIMES;
+}
+
+static bool is_known(const struct conn_sum *sum, unsigned int measure)
+{
+	uint32_t count;
+
+	if (!sum->connections)
+		return false;
+	return is_share(measure) ? conn_knows(&sum->sum, CONN_KNOWS_TIMES) :
+	       words_event(&sum->sum, measure - WORDS_TIMES, &count);
+}
+
+/*
+ * The ratio of two sums, and for each block what it adds to it: the ratio, and the residual of the
+ * block in parts of the mean denominator, by which the ratio's error goes (Cochran 1977, 6.3).
+ */
+static void fill_side(const struct conns_run *run, unsigned int end, unsigned int measure,
+		      struct side *out)
+{
+	const struct block *blocks = run->blocks[end];
+	const double unit = is_share(measure) ? 1 : (double)NS_PER_S;
+	double sum = 0, over = 0;
+
+	*out = (struct side){ .n = (run->intervals + run->together - 1) / run->together };
+	for (size_t i = 0; i < out->n; i++) {
+		sum += blocks[i].of[measure] * unit;
+		over += is_share(measure) ? blocks[i].known_ns : blocks[i].all_ns;
+	}
+	out->known = is_known(&run->limits.ends[end], measure) && over > 0;
+	if (!out->known)
+		return;
+	out->value = sum / over;
+	for (size_t i = 0; i < out->n; i++) {
+		const double base = is_share(measure) ? blocks[i].known_ns : blocks[i].all_ns;
+
+		out->blocks[i] = out->value + (blocks[i].of[measure] * unit - out->value * base) *
+				 (double)out->n / over;
+	}
+}
+
+/* What never happened in either run differs by nothing, and no test is needed for that. */
+static int compare_row(struct measured *row)
+{
+	struct contrast *c = &row->d.c;
+	int err;
+
+	if (!row->a.known || !row->b.known)
+		return 0;
+	c->difference = row->b.value - row->a.value;
+	if ((row->a.value <= 0 && row->b.value <= 0) || row->a.n < CONTRAST_BLOCKS_MIN ||
+	    row->b.n < CONTRAST_BLOCKS_MIN)
+		return 0;
+	err = contrast_means(row->a.blocks, row->a.n, row->b.blocks, row->b.n,
+			     DIFFERENCE_CONFIDENCE, c);
+	return err == -ENOMEM ? err : 0;
+}
+
+static int compare_all(const struct conns_run *a, const struct conns_run *b, struct measured *rows)
+{
+	struct difference *list[ROWS];
+	int err = 0;
+
+	for (unsigned int i = 0; !err && i < ROWS; i++) {
+		fill_side(a, i / MEASURES, i % MEASURES, &rows[i].a);
+		fill_side(b, i / MEASURES, i % MEASURES, &rows[i].b);
+		err = compare_row(&rows[i]);
+		list[i] = &rows[i].d;
+	}
+	return err ? err : difference_judge(list, ROWS);
+}
+
+/* -- showing -------------------------------------------------------------------------------- */
+
+static const char *name_of(unsigned int measure)
+{
+	return is_share(measure) ? words_time_name(measure) :
+				   words_event_name(measure - WORDS_TIMES);
+}
+
+/* "12 %", "0.25/s"; of a difference with its sign, and in percentage points. */
+static const char *human_of(struct report *r, unsigned int measure, double value, bool sign)
+{
+	const char *signs = value < 0 ? "-" : sign && value > 0 ? "+" : "";
+	char buf[HUMAN_MAX];
+
+	if (is_share(measure))
+		return report_format(r, "%s%s%s", signs, human_fraction(buf, fabs(value)),
+				     sign ? "-points" : "");
+	return report_format(r, "%s%s/s", signs, human_rate(buf, fabs(value)));
+}
+
+static const struct column columns[] = {
+	{ "end", NULL, 0, 0 }, { "what", NULL, 0, 0 }, { "unit", NULL, 0, 0 },
+	{ "a", NULL, 0, 0 }, { "b", NULL, 0, 0 }, { "difference", NULL, 0, 0 },
+	{ "lo", NULL, 0, 0 }, { "hi", NULL, 0, 0 }, { "p_value", NULL, 0, 0 },
+	{ "adjusted_p", NULL, 0, 0 }, { "significant", NULL, 0, 0 },
+};
+
+static const struct column text_columns[] = {
+	{ NULL, "end", 0, 0 }, { NULL, "limit", 0, 0 }, { NULL, "A", 0, 0 }, { NULL, "B", 0, 0 },
+	{ NULL, "change", 0, 0 }, { NULL, "95 % interval", COLUMN_FLEX, 0 },
+	{ NULL, "by chance", 0, 0 },
+};
+
+static void add_json(const struct measured *row, unsigned int i, struct table *t)
+{
+	const struct contrast *c = &row->d.c;
+	const bool both = row->a.known && row->b.known;
+
+	TABLE_ADD(t, value_string(limits_end_name(i / MEASURES)),
+		  value_string(name_of(i % MEASURES)),
+		  value_string(is_share(i % MEASURES) ? "share" : "per-second"),
+		  row->a.known ? value_number(row->a.value) : value_null(),
+		  row->b.known ? value_number(row->b.value) : value_null(),
+		  both ? value_number(c->difference) : value_null(),
+		  c->bounded ? value_number(c->lo) : value_null(),
+		  c->bounded ? value_number(c->hi) : value_null(), difference_p(&row->d),
+		  difference_adjusted(&row->d), difference_significant(&row->d));
+}
+
+/* What neither had is no row for people. */
+static void add_text(const struct measured *row, unsigned int i, struct table *t, struct report *r)
+{
+	const struct contrast *c = &row->d.c;
+	const unsigned int m = i % MEASURES;
+	const bool both = row->a.known && row->b.known;
+
+	if (row->a.value <= 0 && row->b.value <= 0)
+		return;
+	TABLE_ADD(t, value_string(limits_end_name(i / MEASURES)), value_string(name_of(m)),
+		  row->a.known ? value_string(human_of(r, m, row->a.value, false)) : value_null(),
+		  row->b.known ? value_string(human_of(r, m, row->b.value, false)) : value_null(),
+		  both ? value_string(human_of(r, m, c->difference, true)) : value_null(),
+		  c->bounded ? value_string(report_format(r, "%s to %s",
+							   human_of(r, m, c->lo, true),
+							   human_of(r, m, c->hi, true))) :
+			       value_null(),
+		  difference_adjusted(&row->d));
+}
+
+static struct value run_value(const struct conns_run *run, struct report *r)
+{
+	struct object *o = object_new(r);
+
+	object_add(o, "duration_ns", value_ns(conns_run_duration_ns(run)));
+	object_add(o, "ends", limits_ends(&run->limits, r));
+	return value_object(o);
+}
+
+static void add_tables(const struct conns_run *a, const struct conns_run *b,
+		       const struct measured *rows, struct report *r)
+{
+	struct table *t = table_new(r, columns, ARRAY_LEN(columns));
+	struct table *text = table_new(r, text_columns, ARRAY_LEN(text_columns));
+	struct object *o = object_new(r);
+
+	for (unsigned int i = 0; i < ROWS; i++) {
+		add_json(&rows[i], i, t);
+		add_text(&rows[i], i, text, r);
+	}
+	object_add(o, "a", run_value(a, r));
+	object_add(o, "b", run_value(b, r));
+	object_add(o, "rows", value_table(t));
+	object_add(&r->body, "limits", value_object(o));
+	if (text)
+		text->head = "connections: share of the time of each limit, events per second of a "
+			     "connection";
+	object_add(&r->body, NULL, value_table(text));
+}
+
+/* Of two changes, the one of a limit; else the greater one. */
+static bool says_more(const struct measured *a, unsigned int measure_a, const struct measured *b,
+		      unsigned int measure_b)
+{
+	if (!measure_a != !measure_b) /* sender-app has what no limit has */
+		return measure_a;
+	return fabs(a->d.c.difference) > fabs(b->d.c.difference);
+}
+
+/* The share that changed most, of those that are more than chance. */
+static void say(const struct measured *rows, struct report *r)
+{
+	const struct measured *best = NULL;
+	bool tested = false;
+
+	for (unsigned int i = 0; i < ROWS; i++) {
+		tested |= is_share(i % MEASURES) && rows[i].d.c.tested;
+		if (is_share(i % MEASURES) && rows[i].d.c.tested && rows[i].d.significant &&
+		    (!best || says_more(&rows[i], i % MEASURES, best,
+					(unsigned int)(best - rows) % MEASURES)))
+			best = &rows[i];
+	}
+	if (best) {
+		const unsigned int i = (unsigned int)(best - rows);
+
+		report_finding(r, "Connections of the %s: %s %s from %s of the time to %s.",
+			       limits_end_name(i / MEASURES), name_of(i % MEASURES),
+			       best->d.c.difference < 0 ? "fell" : "rose",
+			       human_of(r, 0, best->a.value, false),
+			       human_of(r, 0, best->b.value, false));
+	} else if (tested) {
+		report_finding(r, "No limit's share of the connections' time differs by more than "
+			       "chance.");
+	}
+}
+
+/* What one of them doesn't know, and the other one does. */
+static void say_unknown(const struct conns_run *run, const struct conns_run *other,
+			const char *which, struct report *r)
+{
+	for (unsigned int end = 0; end < LIMITS_ENDS; end++) {
+		const char *why = limits_why(&run->limits, end);
+
+		if (why && !limits_why(&other->limits, end))
+			report_finding(r, "Limits of the connections of the %s in %s: n/a (%s).",
+				       limits_end_name(end), which, why);
+	}
+}
+
+/* What each run says of itself. */
+static int take_reasons(struct conns_run *run, const char *which, struct report *r)
+{
+	struct report own;
+	int err;
+
+	report_init(&own, &r->provenance);
+	err = conns_report(run->conns, CONNS_TOTAL, &own);
+	if (!err)
+		difference_take_reasons(r, &own, which);
+	report_release(&own);
+	if (run->intervals / run->together < CONTRAST_BLOCKS_MIN)
+		report_reason(r, "too-few-intervals", NULL, "%s has too few intervals to tell a "
+			      "difference of its connections from chance (%d are needed)", which,
+			      CONTRAST_BLOCKS_MIN);
+	return err;
+}
+
+int conns_compare_report(struct conns_run *a, struct conns_run *b, struct report *r)
+{
+	struct measured *rows = calloc(ROWS, sizeof(*rows));
+	int err = rows ? compare_all(a, b, rows) : -ENOMEM;
+
+	if (!err) {
+		add_tables(a, b, rows, r);
+		say(rows, r);
+		say_unknown(a, b, "A", r);
+		say_unknown(b, a, "B", r);
+		err = take_reasons(a, "A", r);
+	}
+	if (!err)
+		err = take_reasons(b, "B", r);
+	free(rows);
+	return err ? err : report_error(r);
+}
