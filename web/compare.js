@@ -31,6 +31,7 @@ function compareSection(entry) {
 		]),
 		titled('Quantiles', quantiles, [['q', 'quantile', v => quantile(v)], ...DIFFERENCE_COLUMNS], { name: 'compare-quantiles' }),
 		titled('Causes', causes, [{ name: 'cause', value: causeName }, ...DIFFERENCE_COLUMNS], { name: 'compare-causes' }),
+		limitsCompared(doc.limits),
 		titled(listed.length && !changed.length ? 'Set-up: nothing changed' : 'Set-up that changed', changed.length || !listed.length ? changed : listed,
 			[['name'], ['a', 'A'], ['b', 'B']], { name: 'facts', empty: 'not known' }),
 		el('div', { class: 'plots' }, [['A', doc.a], ['B', doc.b]].filter(([, v]) => isObject(v)).map(([name, v]) =>

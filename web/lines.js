@@ -72,7 +72,8 @@ function drawDistribution(p, curves, tail) {
 	const [lo, hi] = logRange(curves.flatMap(c => [c.points[0].ns, c.points[c.points.length - 1].ns]));
 	const x = logarithmic(lo, hi, p.left, p.right);
 	const rarest = Math.min(...curves.map(c => c.points.length > 1 ? c.points[c.points.length - 2].above : 0.5));
-	const floor = Math.min(0.1, rarest) / 2;
+	// One count may be so large that the others are nothing beside it.
+	const floor = Math.max(1e-12, Math.min(0.1, rarest) / 2);
 	const y = tail ? logarithmic(floor, 1, p.bottom, p.top) : linear(0, 1, p.bottom, p.top);
 	p.yAxis(y, v => tail ? (v === 1 ? 'all' : quantile(1 - v)) : percent(v), tail ? 'share that takes longer' : 'share',
 		tail ? TAILS.filter(t => t >= floor) : [0, 0.25, 0.5, 0.75, 1]);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // From the data to the page.
 const KINDS = {
-	load: loadSection, watch: watchSection, record: watchSection, diagnose: diagnoseSection, compare: compareSection,
+	load: loadSection, watch: watchSection, record: watchSection, diagnose: diagnoseSection, conns: connsSection,
+	compare: compareSection,
 };
 
 // A result of several, as explain makes it, is taken apart into its own.
@@ -19,12 +20,12 @@ function entriesOf(file, links) {
 }
 
 function otherSection(entry) {
-	const doc = entry.document, { hostlat, verdict, findings, ...rest } = doc;
+	const doc = entry.document, { hostlat, verdict, findings, limits, ...rest } = doc;
 	const lines = Array.isArray(verdict) ? verdict : list(findings);
 	const title = entry.command ? entry.command[0].toUpperCase() + entry.command.slice(1) : 'A result';
 	return documentSection(entry, title, [
 		verdictOf(doc), sentences(lines, Array.isArray(verdict) ? 'verdict' : 'findings'), provenance({ hostlat }, []),
-		members(rest),
+		limitsOf(limits), members(isObject(limits) || limits === undefined ? rest : { ...rest, limits }),
 	]);
 }
 

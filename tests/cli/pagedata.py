@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Results as the commands print them, for the report page: pagedata.py KIND [POINTS] >FILE
 
-KIND is load, watch, diagnose, compare or explain. They look like real ones, and the same seed
+KIND is load, watch, diagnose, conns, compare or explain. They look like real ones, and the same seed
 gives the same. POINTS asks for a diagnosis of so many: cells of the heat map, balloons and buckets.
 """
 import json
@@ -232,6 +232,57 @@ def watch():
     }
 
 
+LIMITS = ('sender-app', 'send-buffer', 'congestion', 'receiver-window', 'delayed-ack')
+EVENTS = ('fast_retransmit', 'rto', 'tlp', 'spurious', 'delayed_acks', 'delayed_acks_harmful')
+
+
+def limited(*times, events=(0, 0, 0, 0, 0, 0)):
+    return {'time_ns': dict(zip(LIMITS, times)), 'events': dict(zip(EVENTS, events))}
+
+
+def conns():
+    def connection(cookie, local, remote, app, limit, share, problems, **more):
+        return {'cookie': str(cookie), 'local': local, 'remote': remote, 'app': app, 'pid': 4000 + cookie, 'limit': limit,
+                'limit_share': share, 'problems': problems, **more}
+    return {
+        'hostlat': about('conns'), 'interval': {'from_ns': 10 ** 12, 'to_ns': 10 ** 12 + 8 * 10 ** 9, 'duration_ns': 8 * 10 ** 9},
+        'totals': {'connections': 3, 'closed': 0, 'with_problems': 1, 'forgotten': 0},
+        'connections': [
+            connection(71, '10.0.0.2:33000', '10.0.0.1:80', 'client', 'receiver-window', 0.75, ['receiver-window'],
+                       **limited(2000 * MS, 0, 0, 6000 * MS, 0, events=(3, 1, 2, 0, 12, 0))),
+            connection(72, '10.0.0.1:80', '10.0.0.2:33000', 'nginx', 'sender-app', 1.0, [], **limited(8000 * MS, 0, 0, 0, 0)),
+            connection(73, '10.0.0.1:80', '10.0.0.3:33000', None, None, None, [],
+                       **limited(*[None] * 5, events=[None] * 6))],
+        'problems': [{'cookie': '71', 'local': '10.0.0.2:33000', 'remote': '10.0.0.1:80', 'app': 'client', 'class': 'receiver-window',
+                      'evidence': {'share': 0.75}, 'confidence': 'observed', 'harmful': True, 'lost_ns': 6000 * MS,
+                      'message': 'the window was too small', 'advice': 'the receiving application does not read'}],
+        'budget': {'target': {'low': 0.01, 'high': 0.03}, 'used': 0.012}, 'losses': [], 'missing': [],
+        'findings': ['receiver-window: the window was too small.'],
+    }
+
+
+def limits():
+    doing = {'pid': 4711, 'tid': 4712, 'comm': 'nginx', 'duration_ns': 6000 * MS, 'state_ns': {
+        'on-cpu': 300 * MS, 'interrupted': 0, 'cpu-wait': 1200 * MS, 'asleep': 4500 * MS, 'blocked': 0, 'stopped': 0, 'unknown': 0},
+             'calls': [{'call': 'clock_nanosleep', 'on_cpu_ns': 0, 'asleep_ns': 4500 * MS}, {'call': None, 'on_cpu_ns': 300 * MS, 'asleep_ns': 0}],
+             'culprits': [{'pid': 4690, 'tid': 4690, 'comm': 'gzip', 'ns': 1200 * MS}]}
+    return {'why': None, 'ends': [
+        {'end': 'server', 'connections': 8, 'with_problems': 1, 'unknown_ns': 0, 'samples': 900, 'why': None, **limited(8000 * MS, 0, 0, 0, 0)},
+        {'end': 'client', 'connections': 8, 'with_problems': 1, 'unknown_ns': 0, 'samples': 800, 'why': None,
+         **limited(2000 * MS, 0, 0, 6000 * MS, 0, events=(3, 1, 2, 0, 12, None))}],
+            'responsible': [
+                {'duty': 'read', 'end': 'server', 'connections': 8, 'pid': 4711, 'doing': doing, 'why': None},
+                {'duty': 'write', 'end': 'client', 'connections': 8, 'pid': 4800, 'doing': None, 'why': 'several threads read its messages'}]}
+
+
+def compared_limits():
+    def row(what, unit, a, b, significant):
+        return {'end': 'client', 'what': what, 'unit': unit, 'a': a, 'b': b, 'difference': None if None in (a, b) else b - a,
+                'lo': None, 'hi': None, 'p_value': None if significant is None else 0.001 if significant else 0.8, 'significant': significant}
+    return {'rows': [row('receiver-window', 'share', 0.02, 0.75, True), row('sender-app', 'share', 0.98, 0.25, True),
+                     row('congestion', 'share', 0, 0, None), row('rto', 'per-second', 0.25, None, None)]}
+
+
 def comparison():
     def row(a, b, **more):
         return {**more, 'a_ns': a, 'b_ns': b, 'difference_ns': b - a, 'lo_ns': int((b - a) * (1.2 if b < a else 0.8)),
@@ -243,16 +294,18 @@ def comparison():
                    row(62000000, 41000000, cause='head-of-line', where='application', p_value=0.004),
                    row(4000000, 4000900, cause='softirq', where='receive', p_value=0.71)],
         'facts': [{'name': 'cpus of nginx', 'a': '0', 'b': '1'}, {'name': 'kernel', 'a': '6.1.0', 'b': '6.1.0'}],
+        'limits': compared_limits(),
         'findings': ['p99 fell from 3.10 ms to 91 µs; cpu-wait is gone.'],
     }
 
 
 def explain():
     return {'hostlat': about('explain'), 'verdict': ['It is this host: nginx (4690) held the CPU of memcached.', 'Move it away.'],
-            'load': load(), 'watch': watch(), 'diagnose': diagnose(), 'compare': comparison()}
+            'limits': limits(), 'load': load(), 'watch': watch(), 'diagnose': diagnose(), 'conns': conns(),
+            'compare': comparison()}
 
 
-KINDS = {'load': load, 'watch': watch, 'diagnose': diagnose, 'compare': comparison, 'explain': explain}
+KINDS = {'load': load, 'watch': watch, 'diagnose': diagnose, 'conns': conns, 'compare': comparison, 'explain': explain}
 
 if __name__ == '__main__':
     if len(sys.argv) == 3:

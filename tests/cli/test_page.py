@@ -22,7 +22,8 @@ import pagedata
 
 HOSTLAT = os.path.abspath(sys.argv.pop(1))
 PLOTS = {
-    'load': {'load', 'load-parts'}, 'watch': {'stages-ingress', 'steps-ingress'}, 'compare': {'compare-quantiles', 'compare-causes'},
+    'load': {'load', 'load-parts'}, 'watch': {'stages-ingress', 'steps-ingress'}, 
+    'compare': {'compare-quantiles', 'compare-causes', 'compare-limits'}, 'conns': {'conns-limits'},
     'diagnose': {'balloons', 'causes-deviation', 'causes-count', 'causes-idle', 'latency', 'contexts', 'queuing-count',
                  'queuing-time', 'heat'},
 }
@@ -107,7 +108,8 @@ class Page(Case):
                 self.clean(page)
         page = self.open(pagedata.explain(), pagedata.diagnose())
         drawn = page.run("[...document.querySelectorAll('[data-plot]')].map(n => n.dataset.plot)")
-        self.assertEqual(sorted(drawn), sorted([p for s in PLOTS.values() for p in s] + list(PLOTS['diagnose']) + ['overlay']))
+        self.assertEqual(sorted(drawn), sorted([p for s in PLOTS.values() for p in s] + list(PLOTS['diagnose']) +
+                                               ['overlay', 'limits', 'doing']))
         self.clean(page)
 
     def painted(self, page, plot):
@@ -397,11 +399,11 @@ class Page(Case):
         rng = random.Random(11)
         documents = []
         for i in range(48):
-            document = shortened(list(pagedata.KINDS.values())[i % 5]())
+            document = shortened(list(pagedata.KINDS.values())[i % len(pagedata.KINDS)]())
             for _ in range(1 + i // 2):
                 spoil(rng, document)
             document.pop('hostlat', None)
-            documents.append({'hostlat': pagedata.about(list(pagedata.KINDS)[i % 5]), **document})
+            documents.append({'hostlat': pagedata.about(list(pagedata.KINDS)[i % len(pagedata.KINDS)]), **document})
         page = self.open(*documents)
         page.run("document.querySelectorAll('[data-table=messages] tbody tr:first-child').forEach(tr => { tr.click(); document.querySelector('dialog').close(); })")
         text = page.run('document.body.innerText')
@@ -411,10 +413,34 @@ class Page(Case):
                             'NaN|undefined|Infinity')
         self.clean(page)
 
+    def test_limits_are_those_of_the_result(self):
+        page = self.open(pagedata.explain())
+        cell = lambda name, row, field: page.run(
+            f"document.querySelectorAll('[data-table={name}] tbody tr')[{row}].querySelector('[data-field=\"{field}\"]').textContent")
+        self.assertEqual([cell('limits', 1, 'share.receiver-window'), cell('limits', 1, 'events.rto'), cell('limits', 1, 'events.delayed_acks_harmful')],
+                         ['75\u00a0%', '1', 'n/a'])
+        self.assertEqual([cell('responsible', 0, 'doing.state_ns.asleep'), cell('responsible', 1, 'doing.state_ns.asleep'), cell('responsible', 1, 'why')],
+                         ['4.50\u00a0s', 'n/a', 'several threads read its messages'])
+        self.assertEqual([cell('connections', 0, 'limit_share'), cell('connections', 2, 'limit_share'), cell('connections', 2, 'events.rto')],
+                         ['75\u00a0%', 'n/a', 'n/a'])
+        self.assertEqual([cell('compare-limits', 0, 'difference'), cell('compare-limits', 2, 'a'), cell('compare-limits', 2, 'b')],
+                         ['+73\u00a0%', '0.25/s', 'n/a'])
+        shares = "[...document.querySelectorAll('[data-plot=limits] .row')].map(g => [...g.querySelectorAll('rect:not(.band)')].map(n => Number(n.getAttribute('width'))))"
+        server, client = page.run(shares)
+        self.assertEqual(len(server), 1)
+        self.assertAlmostEqual(client[0] / sum(client), 0.75, 2)
+        self.clean(page)
+        document = pagedata.explain()
+        document['limits'] = {'why': '--no-conns', 'ends': None, 'responsible': None}
+        page = self.open(document)
+        self.assertIn('Limits of the connections: n/a, --no-conns.', page.run('document.body.innerText'))
+        self.assertFalse(page.run("Boolean(document.querySelector('[data-plot=limits]'))"))
+        self.clean(page)
+
     def test_unknown_command(self):
-        page = self.open({'hostlat': pagedata.about('conns'), 'connections': [{'cookie': '123', 'app': 'nginx', 'time_ns': {'congestion': 5000}}]})
+        page = self.open({'hostlat': pagedata.about('tell'), 'connections': [{'cookie': '123', 'app': 'nginx', 'time_ns': {'congestion': 5000}}]})
         text = page.run("document.querySelector('section[id]').innerText")
-        for words in ('Conns', 'nginx', 'congestion 5.00\u00a0\u00b5s'):
+        for words in ('Tell', 'nginx', 'congestion 5.00\u00a0\u00b5s'):
             self.assertIn(words, text)
         self.clean(page)
 
