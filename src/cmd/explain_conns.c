@@ -75,7 +75,7 @@ static int read_file(struct explain_conns *e, const char *path)
 	int err = event_reader_open(&reader, path);
 
 	if (err == -ENOENT)
-		e->why = "it is not in the folder";
+		e->why = "the folder has no " EXPLAIN_CONNS;
 	else if (err)
 		e->why = "what was recorded of them can't be read";
 	if (err)

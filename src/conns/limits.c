@@ -86,7 +86,7 @@ static int owe_elsewhere(struct limits *l, uint32_t conn, const struct conn_view
 	return vec_push(&l->owed, (struct limits_owed){
 		.cookie = v->c->cookie, .ns = v->c->receiver_window_ns, .duty = LIMITS_READ,
 		.flow = v->flow ? *v->flow : (struct event_flow){ 0 }, .conn = conn,
-		.end = limits_end_of(v) });
+		.end = limits_end_of(v) == LIMITS_SERVER ? LIMITS_CLIENT : LIMITS_SERVER });
 }
 
 /* By the totals: what was so in one interval only is no limit of the connection. */

@@ -6,6 +6,7 @@
  *	setup KEY VALUE          the fact load.KEY; what is not set is as below
  *	target URL
  *	seed N                   of everything
+ *	pid N                    the fact run.pid
  *	service LAW              such as exponential:20us
  *	lag TIME                 mean of the time by which requests are sent late
  *	connections N            a request waits for one of so many; without it, there are enough
@@ -48,7 +49,7 @@ struct script {
 	char *words[WORDS_MAX];
 	int n;
 	struct load_setup setup;
-	char target[256];
+	char target[256], pid[32];
 	struct dist service;
 	uint64_t seed, lag_ns, connections, stall_ns, period_ns, end_ns, interrupt_ns, lost_ns;
 	double slower, fail, misses;
@@ -151,6 +152,8 @@ static void set_other(struct script *s)
 
 	if (!strcmp(word, "target") && s->n == 2)
 		snprintf(s->target, sizeof(s->target), "%s", s->words[1]);
+	else if (!strcmp(word, "pid") && s->n == 2)
+		snprintf(s->pid, sizeof(s->pid), "%s", s->words[1]);
 	else if (!strcmp(word, "seed"))
 		s->seed = number(s, 1);
 	else if (!strcmp(word, "lag"))
@@ -358,6 +361,8 @@ static void put_facts(struct script *s)
 	check(s, event_put_fact(sink, START_NS, "run.version", "0.1.0"));
 	check(s, event_put_fact(sink, START_NS, "run.host", "example"));
 	check(s, event_put_fact(sink, START_NS, "run.started_ns", "1700000000000000000"));
+	if (*s->pid)
+		check(s, event_put_fact(sink, START_NS, "run.pid", s->pid));
 	check(s, load_setup_put(&s->setup, sink, START_NS));
 	check(s, event_put_fact(sink, START_NS, LOAD_FACT_TARGET, s->target));
 	check(s, event_writer_flush(s->writer));
