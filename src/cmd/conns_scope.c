@@ -39,10 +39,18 @@ int conns_scope_read(struct conns_scope *scope, struct event_reader *server,
 	return err < 0 ? err : recorded_file_events(load, take, &pid);
 }
 
+/* Who made it is not known: it was not used, or its calls are not followed. Its server is. */
+static bool lacks_owner(const struct conn_view *view, const struct conns_scope *scope)
+{
+	return !view->c->pid && view->joined && view->flow->remote_port == scope->port;
+}
+
 bool conns_scope_keeps(const struct conn_view *view, void *ctx)
 {
 	const struct conns_scope *scope = ctx;
 
-	return (view->flow && scope->port && view->flow->local_port == scope->port) ||
-	       (scope->pid && view->c->pid == scope->pid);
+	if (scope->pid && view->c->pid == scope->pid)
+		return true;
+	return view->flow && scope->port &&
+	       (view->flow->local_port == scope->port || lacks_owner(view, scope));
 }

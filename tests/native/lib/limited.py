@@ -59,6 +59,7 @@ def serve(how, address, port):
         connection, _ = listener.accept()
         what = (answers, how == "split") if how in ("split", "at-once") else (stores, how)
         threading.Thread(target=what[0], args=(connection, what[1]), daemon=True).start()
+        del connection  # it is the thread's: whoever is done with it closes it
 
 
 if __name__ == "__main__":
