@@ -219,8 +219,8 @@ enum {
 };
 
 static const char *const filter_facts[FACT_MAX] = {
-	"watch.pid", SESSION_FACT_PORT, "watch.ifname", "watch.netns", "watch.origin", "watch.stages",
-	WATCH_FACT_SLOWER, "watch.backend", "watch.hol", "watch.by",
+	"watch.pid", SESSION_FACT_PORT, "watch.ifname", "watch.netns", "watch.origin",
+	"watch.stages", WATCH_FACT_SLOWER, "watch.backend", "watch.hol", "watch.by",
 	"watch.cgroup", "watch.probe", "watch.sample", "watch.min_queue",
 };
 

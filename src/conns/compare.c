@@ -83,7 +83,8 @@ static void join_blocks(struct conns_run *run)
 
 static struct block block_of(const struct event_conn *e)
 {
-	struct block b = { .known_ns = (double)conn_known_ns(e), .all_ns = (double)(e->to - e->from) };
+	struct block b = { .known_ns = (double)conn_known_ns(e),
+			   .all_ns = (double)(e->to - e->from) };
 	uint32_t count;
 
 	for (unsigned int i = 0; i < WORDS_TIMES; i++)
