@@ -16,6 +16,7 @@
 #include "cmd/load_result.h"
 #include "cmd/recorded_file.h"
 #include "cmd/result.h"
+#include "cmd/run_facts.h"
 #include "conns/conns.h"
 #include "diagnose/correlation.h"
 #include "diagnose/diagnose.h"
@@ -224,6 +225,7 @@ static int print(const struct report *r, const struct strbuf *json,
 
 /* What is known of a run. */
 struct known {
+	struct run_facts run;
 	struct load_summary load;
 	struct diagnosis *diagnosis;
 	struct correlation *correlation;
@@ -264,6 +266,15 @@ static int fill(const struct explain_kept *kept, const struct known *known, stru
 	return err;
 }
 
+/* Where and when it was measured, whenever it is explained. */
+static void begin(const struct known *known, struct report *r, const char *command,
+		  unsigned int schema)
+{
+	const struct provenance who = run_facts_provenance(&known->run, command, schema);
+
+	report_init(r, &who);
+}
+
 static int conclude(const struct explain_kept *kept, const struct common_options *common,
 		    const struct known *known)
 {
@@ -272,9 +283,9 @@ static int conclude(const struct explain_kept *kept, const struct common_options
 	int code = EXIT_CANNOT, err;
 	struct report r;
 
-	result_begin(&r, "explain", EXPLAIN_SCHEMA);
-	result_begin(&documents.diagnosed, "diagnose", DIAGNOSE_SCHEMA);
-	result_begin(&documents.conns, "conns", CONNS_SCHEMA);
+	begin(known, &r, "explain", EXPLAIN_SCHEMA);
+	begin(known, &documents.diagnosed, "diagnose", DIAGNOSE_SCHEMA);
+	begin(known, &documents.conns, "conns", CONNS_SCHEMA);
 	err = fill(kept, known, &r, &documents);
 	if (!err)
 		err = make_result(kept->folder, &r, &documents, &json);
@@ -289,12 +300,25 @@ static int conclude(const struct explain_kept *kept, const struct common_options
 	return code;
 }
 
+static int take_fact(void *ctx, const struct event *event)
+{
+	const char *key, *value;
+
+	if (event->kind != EV_FACT)
+		return 0;
+	event_fact_get(event, &key, &value);
+	run_facts_take(ctx, key, value);
+	return 0;
+}
+
 static int analyse(const struct explain_kept *kept, struct event_reader *server,
 		   struct event_reader *client, struct known *known)
 {
 	struct place place;
-	int err = summarise(client, &known->load);
+	int err = recorded_file_events(server, take_fact, &known->run);
 
+	if (!err)
+		err = summarise(client, &known->load);
 	if (!err)
 		err = diagnose(&known->diagnosis, server, client);
 	if (!err)

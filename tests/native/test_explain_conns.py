@@ -17,6 +17,7 @@ from lib.trace import HOSTLAT
 LIMITED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib", "limited.py")
 STORES = "--rate", "20", "--for", "4s", "--connections", "2", "--workload", "keys=10,read=0,value=200000"
 ASKS = "--rate", "60", "--for", "4s", "--connections", "4"
+AHEAD = "nice", "-n", "-15"     # of whatever else runs here
 HELD, AT_MOST = 0.3, 0.05   # shares of the time of what is there, and of what isn't
 DOES = 0.7                  # of the thread's time
 
@@ -25,7 +26,7 @@ DOES = 0.7                  # of the thread's time
 def limited(how, scheme, net):
     address = net.address(4)
     port = servers.free_port(address)
-    process.start([sys.executable, LIMITED, how, address, str(port)])
+    process.start([*AHEAD, sys.executable, LIMITED, how, address, str(port)])
     servers.wait_for(port, address)
     yield f"{scheme}://{address}:{port}"
 
@@ -96,13 +97,21 @@ def reader(it):
     return found[0]["doing"]
 
 
-def does(it, state, call):
+def part(it, states):
+    doing = reader(it)
+    return sum(doing["state_ns"][state] for state in states) / doing["duration_ns"]
+
+
+def does(it, states, field, call):
     doing = reader(it)
     check.equal("sum of its states", sum(doing["state_ns"].values()), doing["duration_ns"])
-    check.between(f"share of {state} ({doing['state_ns']})", doing["state_ns"][state] / doing["duration_ns"], DOES, 1)
-    field = "on_cpu_ns" if state == "on-cpu" else "asleep_ns"
+    check.between(f"share of {states} ({doing['state_ns']})", part(it, states), DOES, 1)
     most = max(doing["calls"], key=lambda each: each[field])
     check.equal("where it was", most["call"], call)
+
+
+SLEEPS = ("asleep",), "asleep_ns", "clock_nanosleep"
+WORKS = ("on-cpu", "interrupted", "cpu-wait"), "on_cpu_ns", None    # others want the CPUs, too
 
 
 @check.patiently
@@ -112,12 +121,11 @@ def a_reader_that_does_not_read(net):
     sleeps, works = (explained(how, "memcached", net, *options) for how in ("sleeps", "works"))
     for it in sleeps, works:
         check.between("share of the receiver's window", share(it, "client", "receiver-window"), HELD, 1)
-    does(sleeps, "asleep", "clock_nanosleep")
-    does(works, "on-cpu", None)
-    check.must_fail("one that works for one that sleeps", does, works, "asleep", "clock_nanosleep")
-    check.must_fail("one that sleeps for one that works", does, sleeps, "on-cpu", None)
-    return ", ".join(f"{reader(it)['state_ns'][state] / reader(it)['duration_ns']:.0%} {state}"
-                     for it, state in ((sleeps, "asleep"), (works, "on-cpu")))
+    does(sleeps, *SLEEPS)
+    does(works, *WORKS)
+    check.must_fail("one that works for one that sleeps", does, works, *SLEEPS)
+    check.must_fail("one that sleeps for one that works", does, sleeps, *WORKS)
+    return f"{part(sleeps, SLEEPS[0]):.0%} asleep, {part(works, WORKS[0]):.0%} at work"
 
 
 def compared(a, b):
