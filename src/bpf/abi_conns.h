@@ -55,8 +55,8 @@ struct conn_kept {
 	__u16 flags;            /* KEPT_* */
 	__u8 ca;                /* enum tcp_ca_state */
 	__u8 level;             /* enum conn_level */
-	__u32 changes, told;    /* `told`: `changes` when it was told last */
-	__u32 told_segs;        /* ... segments received: no call need tell of these */
+	__u16 changes, told;    /* `told`: `changes` when it was told last; */
+	__u32 told_seq;         /* ... the sum of what was written and received */
 };
 
 _Static_assert(sizeof(struct conn_kept) <= 440, "half a KiB with the kernel's part");
@@ -67,9 +67,10 @@ enum {
 	KEPT_RTT = 4,           /* its RTT samples are told */
 	KEPT_FLAGGED = 8,       /* ... by a flag that hostlat has set, and clears at its end */
 	KEPT_SMALL = 16,        /* the last call was a small one */
-	KEPT_THINNED = 32,      /* calls or RTTs of it were left out since it was told last */
 	KEPT_CLOSED = 64,       /* ... and its end has been told */
 };
+
+#define CONN_THIN_MAX 16 /* of `thin` in struct conn_now */
 
 enum conn_level { LEVEL_REST, LEVEL_WARM, LEVEL_HOT, LEVELS };
 
@@ -91,7 +92,8 @@ struct conn_now {
 	__u32 known;            /* enum conn_known, of this struct */
 	__u16 total_rto;
 	__u8 state;
-	__u8 pad[5];
+	__u8 thin;              /* left out if one of more than 2^thin is followed */
+	__u8 pad[4];
 	char cc[EVENT_COMM_LEN];
 };
 

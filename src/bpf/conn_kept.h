@@ -66,8 +66,8 @@ static __always_inline void used(enum conn_use what)
 }
 
 /*
- * As used(); some runs are timed, at random, as traffic repeats itself. Returns the time at which it
- * began, for timed(), or 0.
+ * As used(); some runs are timed, at random, as traffic repeats itself. Returns the time at which
+ * it began, for timed(), or 0.
  */
 static __always_inline __u64 used_timed(enum conn_use what)
 {
@@ -217,15 +217,50 @@ static __always_inline void changed(struct conn_kept *k)
 	k->changes++;
 }
 
-/* Calls and RTTs of this one are left out: `thin_one_in` is a power of two. */
-static __always_inline bool is_thinned(struct conn_kept *k)
+/*
+ * By its addresses: to look for what is kept is most of what a run costs, and would be saved by
+ * nobody. Who is left out at one in N is also left out at one in 2 N.
+ */
+static __always_inline __u32 thin_hash(struct sock *sk)
 {
 	const __u32 golden = 0x9e3779b1; /* Knuth's multiplicative hash */
 
-	if (!(((__u32)k->cookie * golden >> 16) & (thin_one_in - 1)))
-		return false;
-	k->flags |= KEPT_THINNED;
-	return true;
+	return sk->__sk_common.skc_hash * golden >> 16;
+}
+
+/* Calls and RTTs of this one are left out: `thin_one_in` is a power of two. */
+static __always_inline bool is_thinned(struct sock *sk)
+{
+	return thin_hash(sk) & (thin_one_in - 1);
+}
+
+/* One in 8, at random: of what is left out, the rest says that the connection does something. */
+static __always_inline bool is_to_be_marked(enum conn_use what)
+{
+	__u32 n = counts[bpf_get_smp_processor_id() & (CONN_CPUS - 1)].used[what];
+
+	return n * 0x9e3779b1 >> 29 == 0;
+}
+
+/* Whoever makes no calls that are followed has these. */
+static __always_inline __u32 told_seq(struct tcp_sock *tp)
+{
+	return tp->write_seq + tp->rcv_nxt;
+}
+
+static __always_inline struct conn_kept *kept_of(struct sock *sk)
+{
+	return bpf_sk_storage_get(&kept, sk, NULL, 0);
+}
+
+static __always_inline void mark_active(struct sock *sk, enum conn_use what)
+{
+	struct conn_kept *k = is_to_be_marked(what) ? kept_of(sk) : NULL;
+
+	if (!k)
+		return;
+	changed(k);
+	warm_up(sk, k);
 }
 
 /* ---- the beginning ---- */
@@ -270,14 +305,10 @@ static __always_inline void begin(struct sock *sk, struct tcp_sock *tp, struct c
 	if (tp->bpf_sock_ops_cb_flags & BPF_SOCK_OPS_RTT_CB_FLAG)
 		flags |= KEPT_RTT | KEPT_FLAGGED; /* by conn_ops, which may come before */
 	k->flags = flags;
+	k->told_seq = told_seq(tp);
 	learn_timers(tp);
-	if (tp->packets_out)
+	if (tp->packets_out || thin_one_in > 1)
 		warm_up(sk, k);
-}
-
-static __always_inline struct conn_kept *kept_of(struct sock *sk)
-{
-	return bpf_sk_storage_get(&kept, sk, NULL, 0);
 }
 
 #endif

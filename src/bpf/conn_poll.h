@@ -237,6 +237,8 @@ static __always_inline void put_now(struct sock *sk, struct tcp_sock *tp, struct
 	n->rcv_queue = bytes_between(tp->copied_seq, tp->rcv_nxt);
 	n->dsack_dups = tp->dsack_dups;
 	n->total_rto = total_rto_of(tp);
+	for (__u32 hash = thin_hash(sk); n->thin < CONN_THIN_MAX && !(hash & 1); hash >>= 1)
+		n->thin++;
 	n->known = bpf_core_field_exists(tp->total_rto) ? CONN_KNOWS_RTO : 0;
 	if (t) {
 		n->delacks = t->delacks;
@@ -251,8 +253,9 @@ static __always_inline bool tell(struct sock *sk, struct tcp_sock *tp, struct co
 				 __u64 now, bool closed)
 {
 	struct conn_told *e = bpf_ringbuf_reserve(&ring, sizeof(*e), 0);
-	__u32 changes = k->changes; /* what comes from here on is told the next time */
-	__u32 segs_in = tp->segs_in;
+	/* What comes from here on is told the next time. */
+	__u32 seq = told_seq(tp);
+	__u16 changes = k->changes;
 
 	if (!e)
 		return false;
@@ -269,15 +272,16 @@ static __always_inline bool tell(struct sock *sk, struct tcp_sock *tp, struct co
 	__builtin_memcpy(&e->kept, k, sizeof(e->kept));
 	__builtin_memset(&e->now, 0, sizeof(e->now));
 	put_now(sk, tp, &e->now);
-	/* Passes are read at once. Of what ends meanwhile there may be more than there is room for. */
-	bpf_ringbuf_submit(e, closed && bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > RING_ENDS ?
-			      BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
+	/* Passes are read at once. Of what ends meanwhile there may be more than it holds. */
+	if (closed && bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > RING_ENDS)
+		bpf_ringbuf_submit(e, BPF_RB_FORCE_WAKEUP);
+	else
+		bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
 	k->told = changes;
-	k->told_segs = segs_in;
+	k->told_seq = seq;
 	k->longest_stall_us = k->longest_pause_us = k->rtt_max_us = 0;
 	k->rtt_min_us = ~0U;
 	k->loss_first = k->loss_last = k->write_first = 0;
-	k->flags &= ~KEPT_THINNED;
 	return true;
 }
 

@@ -58,8 +58,6 @@ static __always_inline void count_sent(struct sock *sk, int ret)
 		return;
 	changed(k);
 	warm_up(sk, k);
-	if (is_thinned(k))
-		return;
 	called_by(k);
 	if (ret <= 0) {
 		if (ret == -EAGAIN_)
@@ -85,7 +83,10 @@ static __always_inline void sent(struct sock *sk, int ret)
 {
 	__u64 began = used_timed(USE_SEND);
 
-	count_sent(sk, ret);
+	if (is_thinned(sk))
+		mark_active(sk, USE_SEND);
+	else
+		count_sent(sk, ret);
 	timed(USE_SEND, began);
 }
 
@@ -97,8 +98,6 @@ static __always_inline void count_received(struct sock *sk, int ret)
 		return;
 	changed(k);
 	warm_up(sk, k);
-	if (is_thinned(k))
-		return;
 	called_by(k);
 	if (ret <= 0)
 		return;
@@ -112,7 +111,10 @@ static __always_inline void received(struct sock *sk, int ret)
 {
 	__u64 began = used_timed(USE_RECV);
 
-	count_received(sk, ret);
+	if (is_thinned(sk))
+		mark_active(sk, USE_RECV);
+	else
+		count_received(sk, ret);
 	timed(USE_RECV, began);
 }
 
@@ -212,25 +214,37 @@ static __always_inline void after_pause(struct tcp_sock *tp, struct conn_kept *k
 		k->idle_restarts++;
 }
 
+/* A loss is being repaired: when it has been, is asked of all connections. */
+static __always_inline bool is_repairing(struct tcp_sock *tp)
+{
+	return tp->retrans_out || tp->tlp_high_seq || ca_state_of(tp) >= CA_RECOVERY;
+}
+
 static __always_inline void count_rtt(struct bpf_sock_ops *ops)
 {
 	struct bpf_sock *bsk = ops->sk;
 	struct conn_kept *k;
 	struct tcp_sock *tp;
 	__u64 now, pause;
+	bool thinned;
 	__u32 rtt;
 
 	if (!bsk)
 		return;
 	tp = bpf_skc_to_tcp_sock(bsk);
-	k = tp ? bpf_sk_storage_get(&kept, bsk, NULL, 0) : NULL;
+	if (!tp)
+		return;
+	thinned = is_thinned((struct sock *)tp);
+	if (thinned && !is_repairing(tp) && !is_to_be_marked(USE_RTT))
+		return;
+	k = bpf_sk_storage_get(&kept, bsk, NULL, 0);
 	if (!k)
 		return;
 	now = tp->tcp_clock_cache;
 	changed(k);
 	warm_up((struct sock *)tp, k);
 	rtt = ops->args[0] ? ops->args[0] : tp->rack.rtt_us; /* it is told since 6.10 */
-	if (!rtt || is_thinned(k)) { /* without SACK, and before 6.10, nobody tells it */
+	if (!rtt || thinned) { /* without SACK, and before 6.10, nobody tells it */
 		progress(tp, k, now);
 		return;
 	}

@@ -224,7 +224,7 @@ static __always_inline void visit(struct bpf_iter_meta *meta, struct sock *sk,
 				  struct tcp_sock *tp, struct conn_kept *k)
 {
 	__u64 now = bpf_ktime_get_ns();
-	bool changed = k->changes != k->told || tp->segs_in != k->told_segs;
+	bool changed = k->changes != k->told || k->told_seq != told_seq(tp);
 	__u8 enough = 0;
 
 	if (pass.level < LEVELS && k->level != pass.level)

@@ -49,7 +49,8 @@
 enum budget_level { BUDGET_HOT, BUDGET_WARM, BUDGET_REST, BUDGET_LEVELS };
 
 #define BUDGET_WINDOW 8 /* intervals: what "never above" is an average over */
-#define BUDGET_THIN_MAX 65536 /* one socket of so many, at the least */
+/* One socket of so many, at the least: what the others then still cost is the greater part. */
+#define BUDGET_THIN_MAX 64
 
 /*
  * Rates are per second and connection. From one level to the next they may not rise: neither

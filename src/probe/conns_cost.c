@@ -209,8 +209,8 @@ static bool talk(const struct loopback_pair *pair)
 }
 
 /*
- * A connection of its own, so that the rare programs run as well. `whole`: of each use a run by what
- * is timed of it; 0: not known.
+ * A connection of its own, so that the rare programs run as well. `whole`: of each use a run by
+ * what is timed of it; 0: not known.
  */
 static bool run_batch(struct conns_cost *c, const struct bpf_object *object,
 		      const struct conn_counts *counts, int pace,

@@ -23,16 +23,16 @@ struct conns_cost {
 	uint64_t ns[USE_MAX], runs[USE_MAX]; /* of the statistics, at the last call */
 	uint64_t used[CONN_CPUS][USE_MAX];   /* ... as the programs count */
 	uint64_t timed_ns[USE_MAX], timed[USE_MAX], clock_ns; /* ... */
-	struct price whole[USE_MAX]; /* not ns: a run by what is timed of it, which is not its begin */
-	double recent_ns[USE_MAX], recent[USE_MAX]; /* of those timed lately; older ones count less */
+	struct price whole[USE_MAX]; /* not ns: a run by what is timed of it */
+	double recent_ns[USE_MAX], recent[USE_MAX]; /* timed lately; older ones count less */
 	double runs_lately;
 	uint64_t at;
 };
 
 /*
  * Finds the prices, with connections of our own over loopback, while the statistics are on. Without
- * the right to switch them on, or without a loopback interface, prices stay unknown. *time_one_in is
- * as conns_cost_time_one_in() says, then.
+ * the right to switch them on, or without a loopback interface, prices stay unknown. Meanwhile
+ * *time_one_in is 1.
  */
 void conns_calibrate(struct conns_cost *cost, const struct bpf_object *object,
 		     const struct conn_counts *counts, volatile uint32_t *time_one_in);

@@ -449,7 +449,9 @@ void conns_probe_members(const struct conns_probe *p, uint64_t members[LEVELS])
 
 void conns_probe_thin(struct conns_probe *p, uint32_t n)
 {
-	p->told.thinned_one_in = n;
+	if (n == p->told.thinned_one_in)
+		return;
+	conns_told_thin(&p->told, n, clock_mono_ns(clock_system()));
 	p->skel->data->thin_one_in = n;
 }
 

@@ -206,11 +206,28 @@ static void put_counted(const struct conns_told *p, struct event_conn *c,
 
 /* ---- as it stands ---- */
 
-static uint32_t known(const struct conns_told *p, const struct conn_told *t)
+void conns_told_thin(struct conns_told *p, uint32_t n, uint64_t now)
+{
+	p->thinned_one_in = n;
+	for (int i = 0; i <= CONN_THIN_MAX; i++) {
+		if (n >> i)
+			p->thinned_until[i] = UINT64_MAX;
+		else if (p->thinned_until[i] == UINT64_MAX)
+			p->thinned_until[i] = now;
+	}
+}
+
+/* At any time since `from`. */
+static bool was_thinned(const struct conns_told *p, const struct conn_told *t, uint64_t from)
+{
+	return t->now.thin < CONN_THIN_MAX && p->thinned_until[t->now.thin + 1] > from;
+}
+
+static uint32_t known(const struct conns_told *p, const struct conn_told *t, uint64_t from)
 {
 	uint32_t known = p->known | (t->now.known & CONN_KNOWS_RTO);
 
-	if (t->kept.flags & KEPT_THINNED)
+	if (was_thinned(p, t, from))
 		known &= ~(CONN_KNOWS_CALLS | CONN_KNOWS_RTT | CONN_KNOWS_PEER_DELACKS);
 	if (t->now.flags & CONN_MPTCP) /* calls are those of the socket above */
 		known &= ~CONN_KNOWS_CALLS;
@@ -222,6 +239,7 @@ static uint32_t known(const struct conns_told *p, const struct conn_told *t)
 	return known;
 }
 
+/* c->from is known. */
 static void put_gauges(const struct conns_told *p, struct event_conn *c,
 		       const struct conn_told *t)
 {
@@ -231,7 +249,7 @@ static void put_gauges(const struct conns_told *p, struct event_conn *c,
 	c->flags = n->flags | (t->closed ? CONN_CLOSED : 0) |
 		   (k->flags & KEPT_ACCEPTED ? CONN_ACCEPTED : 0) |
 		   (k->pid == (uint32_t)getpid() ? CONN_SELF : 0);
-	c->known = known(p, t);
+	c->known = known(p, t, c->from);
 	c->loss_first = k->loss_first;
 	c->loss_last = k->loss_last;
 	c->write_first = k->write_first;
@@ -314,13 +332,13 @@ void conns_told_take(struct conns_told *p, const struct conn_told *t)
 		s->to = t->kept.born;
 		s->flow = put_flow(p, t);
 	}
+	c.from = s->to < c.to ? s->to : c.to;
 	gained(s, t, wide, narrow);
 	put_counted(p, &c, t, wide, narrow);
 	put_gauges(p, &c, t);
 	if (first && t->kept.flags & KEPT_BEGAN)
 		c.flags |= CONN_BEGAN;
 	c.flow = s->flow;
-	c.from = s->to < c.to ? s->to : c.to;
 	s->to = c.to;
 	put_owner(p, &c, s, t);
 	c.congestion_control = algorithm(p, t);

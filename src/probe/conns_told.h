@@ -35,7 +35,8 @@ struct conns_told {
 	uint32_t cc;
 	double hz[LEVELS];              /* samples that are aimed at */
 	struct conn_cover cover[LEVELS];
-	uint32_t thinned_one_in;
+	uint32_t thinned_one_in;        /* conns_told_thin() */
+	uint64_t thinned_until[CONN_THIN_MAX + 1]; /* when one of 2^i or more was last followed */
 	uint32_t flows;
 	int err;                        /* the first error */
 };
@@ -43,6 +44,9 @@ struct conns_told {
 /* 0 or -ENOMEM. To be released in either case. */
 int conns_told_init(struct conns_told *told);
 void conns_told_release(struct conns_told *told);
+
+/* From `now` on, one in `n` is followed. */
+void conns_told_thin(struct conns_told *told, uint32_t n, uint64_t now);
 
 /* A record, as an event in `events`. */
 void conns_told_take(struct conns_told *told, const struct conn_told *record);

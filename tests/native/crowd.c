@@ -6,14 +6,14 @@
  *
  * Both ends are here. It obeys lines on stdin, and answers each with lines and then `done`:
  *
- *	open N		N connections more
- *	talk TIMES BYTES	on each of them in turn: so many bytes there, and back
- *	pace HZ MS BYTES	the same at a rate, so many exchanges a second in all; says how many
- *	churn HZ MS LIFE_MS	connections beside them, so many a second, of which each lives so long
- *	shut		closes all that are open, at once
- *	list		a line for each socket that there was:
- *		COOKIE OPENED CLOSED SENT RECEIVED SENDS RECEIVES: ns of CLOCK_MONOTONIC (CLOSED 0: open),
- *		bytes, calls
+ *	open N                N connections more
+ *	talk TIMES BYTES      on each of them in turn: so many bytes there, and back
+ *	pace HZ MS BYTES      the same at a rate, so many exchanges a second in all; says how many
+ *	churn HZ MS LIFE_MS   connections beside them, so many a second, each of which lives so long
+ *	shut                  closes all that are open, at once
+ *	list                  a line for each socket that there was: COOKIE OPENED CLOSED SENT
+ *	                      RECEIVED SENDS RECEIVES: ns of CLOCK_MONOTONIC, CLOSED 0: it is open;
+ *	                      bytes; calls
  *
  * It ends with stdin.
  */
@@ -226,11 +226,9 @@ static void list(const uint64_t *word)
 	for (size_t k = 0; k < n; k++) {
 		const struct pair *p = &pairs[k];
 
-		for (int i = 0; i < 2; i++)
-			printf("%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
-			       " %" PRIu64 "\n", p->end[i].cookie, p->opened, p->closed,
-			       p->end[i].sent, p->end[i].received, p->end[i].sends,
-			       p->end[i].receives);
+		for (const struct end *e = p->end; e < p->end + 2; e++)
+			printf("%lu %lu %lu %lu %lu %lu %lu\n", e->cookie, p->opened, p->closed,
+			       e->sent, e->received, e->sends, e->receives);
 	}
 }
 

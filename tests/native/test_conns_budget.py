@@ -7,6 +7,7 @@ time (net of what they take themselves), which it doesn't use.
 import bisect
 import contextlib
 import json
+import math
 import os
 import re
 import subprocess
@@ -98,8 +99,8 @@ class Account:
                      for row in self.rows if row["interval"]["intervals"] == 1]
 
     def shares(self, since):
-        """Of each window that begins behind it."""
-        rows = [row for row in self.rows if row[0] >= since]
+        """Of each window that begins behind it; in the last interval all are read."""
+        rows = [row for row in self.rows[:-1] if row[0] >= since]
         check.true(f"there are {len(rows)} intervals", len(rows) > WINDOW)
         windows = [rows[i:i + WINDOW] for i in range(len(rows) - WINDOW + 1)]
         return [sum(budget["user_ns"] + budget["bpf_ns"] for *_, budget in window) /
@@ -160,12 +161,45 @@ def is_kept(connections, hz, budget, high):
             f"{user:.3f}, programs {programs:.2f}")
 
 
+def reweighted(ours, sends):
+    """Calls of those that are followed stand for those of all, within four standard errors."""
+    known = [it for it in ours if it["calls"]]
+    one_in = max(it["followed_one_in"] for it in ours)
+    check.true(f"{len(known)} of {len(ours)} are followed", 0 < len(known) < len(ours))
+    seen = sum(it["followed_one_in"] * it["calls"]["send"] for it in known)
+    error = math.sqrt((one_in - 1) / len(ours))
+    check.between("send calls of all, by those that were really made", seen / sends,
+                  1 - 4 * error, 1 + 4 * error)
+    return seen / sends, error, one_in
+
+
+@check.patiently
+def pushes_are_thinned(connections, hz, budget, high):
+    """They alone would cost more than the limit; bytes are known of all, and of 100 a call."""
+    account, truth, settled, said, them = run(connections, hz, budget)
+    *_, all_of_it = of_both(account, truth, settled)
+    most = max(account.shares(settled))
+    check.between(f"the most in {WINDOW} intervals, of a core", most, 1e-6, high)
+    check.between("in truth, of a core", all_of_it, 1e-6, 1.2 * high)
+    cookies = {str(socket.cookie) for each in them for socket in each.list()}
+    ours = [it for it in said["connections"] if it["cookie"] in cookies]
+    check.equal("connections", len(ours), 2 * connections)
+    sends = sum(it["bytes"]["sent"] for it in ours) / 100
+    share, error, one_in = reweighted(ours, sends)
+    check.must_fail("no weights", check.between, "calls",
+                    sum(it["calls"]["send"] for it in ours if it["calls"]) / sends,
+                    1 - 4 * error, 1 + 4 * error)
+    return (f"one in {one_in} followed; calls {share:.3f} of the truth, standard error {error:.3f}; "
+            f"at most {most:.2%} of {high:.1%}, {all_of_it:.2%} in truth")
+
+
 if os.geteuid() != 0:
     check.skip("needs root")
 with open("/proc/sys/kernel/bpf_stats_enabled", encoding="ascii") as switch:
     if switch.read().strip() != "0":
         check.skip("kernel.bpf_stats_enabled is set already")
-CASES = [(is_kept, 5, 1000, "1%..3%", 0.03), (is_kept, 500, 3000, "1%..3%", 0.03)]
+CASES = [(is_kept, 5, 1000, "1%..3%", 0.03), (is_kept, 500, 3000, "1%..3%", 0.03),
+         (pushes_are_thinned, 2000, 12000, "0.3%..1.5%", 0.015)]
 if check.LONG:
     CASES += [(is_kept, 25000, 5000, "1%..3%", 0.03)]
 check.run(CASES)

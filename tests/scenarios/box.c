@@ -463,8 +463,8 @@ static const struct command {
 	void (*run)(char **word, const char *line);
 } commands[] = {
 	{ "link", 5, add_link }, { "queue", 4, add_queue }, { "path", 4, add_path },
-	{ "rule", 8, add_rule }, { "stall", 1, set_stall }, { "trace", 0, set_trace }, { "go", 0, go },
-	{ "stats", 0, tell_stats },
+	{ "rule", 8, add_rule }, { "stall", 1, set_stall }, { "trace", 0, set_trace },
+	{ "go", 0, go }, { "stats", 0, tell_stats },
 };
 
 static void obey(char *line)

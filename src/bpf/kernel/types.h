@@ -126,6 +126,7 @@ struct sock_common {
 	__be32 skc_rcv_saddr;
 	struct in6_addr skc_v6_daddr;
 	struct in6_addr skc_v6_rcv_saddr;
+	unsigned int skc_hash;
 	__be16 skc_dport;
 	__u16 skc_num;
 	unsigned short skc_family;
