@@ -143,6 +143,7 @@ static void conns_words(struct words *w, const struct explain_config *c)
 	word(w, "hostlat");
 	word(w, "conns");
 	option(w, "--record", made(w, "%s/" EXPLAIN_CONNS, c->folder));
+	word(w, "--record-all");
 	option(w, "--interval", "250ms");
 	word(w, "--json");
 	option(w, "--output", "/dev/null");

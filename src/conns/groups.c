@@ -205,6 +205,8 @@ static struct group *add_up(const struct conns *c, const struct conns_shown *s,
 		shown_view(c, s, members[i].one, &room);
 		sum_add(&groups[*n - 1].sum, &room.view);
 	}
+	for (size_t i = 0; i < *n; i++)
+		sum_settle(&groups[i].sum);
 	qsort(groups, *n, sizeof(*groups), by_worst);
 	return groups;
 }

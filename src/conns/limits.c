@@ -184,6 +184,8 @@ int limits_finish(struct limits *l)
 		sum_add(&l->ends[limits_end_of(&room.view)], &room.view);
 		err = judge(l, dues, one->conn, &room.view);
 	}
+	for (size_t i = 0; i < sizeof(l->ends) / sizeof(l->ends[0]); i++)
+		sum_settle(&l->ends[i]);
 	if (!err)
 		err = owe_all(l, dues);
 	keep_worst(l);

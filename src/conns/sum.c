@@ -3,6 +3,7 @@
 
 #include "conns/problem.h"
 #include "conns/total.h"
+#include "event/conn_times.h"
 
 /* A call log that one of N connections has stands for N. */
 static void add_calls(struct conn_sum *s, const struct event_conn *e)
@@ -17,6 +18,27 @@ static void add_calls(struct conn_sum *s, const struct event_conn *e)
 	s->recv_calls += weight * e->recv_calls;
 }
 
+static void add_few(struct conn_sum *s, const struct event_conn *e)
+{
+	struct event_conn ignored = { 0 };
+
+	/* What is unknown of one with enough of them could not be sampled. */
+	if (!e->unknown_ns || !conn_is_weighted(e) || conn_share_out(0, e, &ignored))
+		return;
+	s->few_ns += e->unknown_ns - conn_unsampled(e->unknown_ns, e);
+	for (int i = 0; i < CONN_STATES; i++) {
+		s->few.sampled[i] += e->sampled[i];
+		s->few.sampled_ns[i] += e->sampled_ns[i];
+	}
+}
+
+void sum_settle(struct conn_sum *s)
+{
+	if (conn_share_out(s->few_ns, &s->few, &s->sum))
+		s->sum.unknown_ns -= s->few_ns;
+	s->few_ns = 0;
+}
+
 void sum_add(struct conn_sum *s, const struct conn_view *v)
 {
 	if (s->connections++)
@@ -28,6 +50,7 @@ void sum_add(struct conn_sum *s, const struct conn_view *v)
 	s->lost_ns += v->lost_ns;
 	for (int class = 0; class < CONN_CLASSES; class++)
 		s->classes[class] += v->harmful >> class & 1;
+	add_few(s, v->c);
 	add_calls(s, v->c);
 }
 

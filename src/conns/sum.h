@@ -11,12 +11,21 @@ struct conn_sum {
 	uint64_t connections, closed, troubled, lost_ns;
 	uint64_t classes[CONN_CLASSES]; /* connections with this one, harmful */
 	struct event_conn sum;          /* what is known of it is known of all */
+	struct event_conn few;          /* samples of those that have too few each */
+	uint64_t few_ns;                /* ... and the time that these are of */
 	double send_calls, recv_calls;  /* of all, from those that were followed */
 	bool calls_known, estimated;
 };
 
 /* A connection in a span, judged. */
 void sum_add(struct conn_sum *sum, const struct conn_view *view);
+
+/*
+ * When all are in: time that is unknown of each, as its samples are too few, is known of them
+ * together. To leave it out would give those with problems more than their share: they are sampled
+ * more often.
+ */
+void sum_settle(struct conn_sum *sum);
 
 /* Of the sum's time that is known; null if none is. */
 struct value sum_share(const struct event_conn *sum, uint64_t ns);

@@ -38,25 +38,36 @@ static uint64_t weight(const struct event_conn *c, enum conn_doing what, bool we
 	return weighted ? c->sampled_ns[what] >> 3 : c->sampled[what];
 }
 
-/* What the samples share of it: busy, and nothing else is known. */
-static void share_out(struct event_conn *c, uint64_t rest)
+bool conn_share_out(uint64_t ns, const struct event_conn *by, struct event_conn *to)
 {
-	const bool weighted = conn_is_weighted(c);
-	const uint64_t at_buffer = weight(c, CONN_AT_SEND_BUFFER, weighted);
-	const uint64_t at_cwnd = weight(c, CONN_AT_CWND, weighted);
-	const uint64_t at_ack = weight(c, CONN_AT_DELAYED_ACK, weighted);
-	const uint64_t all = at_buffer + at_cwnd + at_ack + weight(c, CONN_AT_NAGLE, weighted) +
-			     weight(c, CONN_AT_FLIGHT, weighted);
-	const uint64_t unsampled = share(rest, least(c->unsampled_ns, c->to - c->from),
-					 c->to > c->from ? c->to - c->from : 1);
+	const bool weighted = conn_is_weighted(by);
+	const uint64_t at_buffer = weight(by, CONN_AT_SEND_BUFFER, weighted);
+	const uint64_t at_cwnd = weight(by, CONN_AT_CWND, weighted);
+	const uint64_t at_ack = weight(by, CONN_AT_DELAYED_ACK, weighted);
+	const uint64_t all = at_buffer + at_cwnd + at_ack + weight(by, CONN_AT_NAGLE, weighted) +
+			     weight(by, CONN_AT_FLIGHT, weighted);
+	const uint64_t n = (uint64_t)by->sampled[CONN_AT_SEND_BUFFER] + by->sampled[CONN_AT_CWND] +
+			   by->sampled[CONN_AT_DELAYED_ACK] + by->sampled[CONN_AT_NAGLE] +
+			   by->sampled[CONN_AT_FLIGHT];
+	uint64_t buffer, ack, cwnd;
 
-	c->unknown_ns = all ? unsampled : rest;
-	rest -= c->unknown_ns;
-	if (!all)
-		return;
-	c->send_buffer_ns = share(rest, at_buffer, all);
-	c->delayed_ack_ns = share(rest, at_ack, all);
-	c->congestion_ns += share(rest, at_cwnd, all);
+	if (!all || n < CONN_SAMPLES_LEAST)
+		return false;
+	buffer = share(ns, at_buffer, all);
+	ack = share(ns, at_ack, all);
+	cwnd = share(ns, at_cwnd, all);
+	to->send_buffer_ns += buffer;
+	to->delayed_ack_ns += ack;
+	to->congestion_ns += cwnd;
+	to->sender_app_ns += ns - buffer - ack - cwnd;
+	return true;
+}
+
+uint64_t conn_unsampled(uint64_t ns, const struct event_conn *c)
+{
+	const uint64_t all = c->to - c->from;
+
+	return all ? share(ns, least(c->unsampled_ns, all), all) : 0;
 }
 
 void conn_times(struct event_conn *c)
@@ -64,11 +75,11 @@ void conn_times(struct event_conn *c)
 	const uint64_t all = c->to - c->from, busy = least(c->busy_ns, all);
 	const uint64_t window = least(c->kernel_rwnd_ns, busy);
 	const uint64_t repair = least(c->recovery_ns, busy - window);
+	const uint64_t rest = busy - window - repair, unsampled = conn_unsampled(rest, c);
 
 	c->receiver_window_ns = window;
 	c->congestion_ns = repair;
+	c->sender_app_ns = all - busy;
 	c->send_buffer_ns = c->delayed_ack_ns = 0;
-	share_out(c, busy - window - repair);
-	c->sender_app_ns = all - c->receiver_window_ns - c->congestion_ns - c->send_buffer_ns -
-			   c->delayed_ack_ns - c->unknown_ns;
+	c->unknown_ns = conn_share_out(rest - unsampled, c, c) ? unsampled : rest;
 }

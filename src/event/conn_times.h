@@ -11,6 +11,18 @@
 /* Whether its samples say what time they stand for; else only their numbers are known. */
 bool conn_is_weighted(const struct event_conn *c);
 
+/* With fewer samples of what nothing else says, nothing is said. */
+#define CONN_SAMPLES_LEAST 5
+
+/*
+ * Shares `ns`, in which the samples of `by` were taken, out to the times of `to`. False: they are
+ * too few.
+ */
+bool conn_share_out(uint64_t ns, const struct event_conn *by, struct event_conn *to);
+
+/* Of `ns` in its from..to, what could not be sampled. */
+uint64_t conn_unsampled(uint64_t ns, const struct event_conn *c);
+
 /* What `squares` is of one interval, in which samples that found the same weigh the same. */
 uint64_t conn_squares(const struct event_conn *c);
 

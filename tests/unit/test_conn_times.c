@@ -10,6 +10,7 @@
 
 #include "base/rng.h"
 #include "conns/samples.h"
+#include "conns/sum.h"
 #include "conns/total.h"
 #include "event/conn_times.h"
 #include "probe/conn_cover.h"
@@ -68,7 +69,8 @@ static void test_unknown(void **state)
 	struct event_conn c = conn(600, 100, 200);
 
 	(void)state;
-	c.sampled[CONN_AT_IDLE] = 5;
+	c.sampled[CONN_AT_IDLE] = 50;
+	c.sampled[CONN_AT_FLIGHT] = CONN_SAMPLES_LEAST - 1; /* too few to say that it is all */
 	conn_times(&c);
 	assert_int_equal(c.unknown_ns, 300);
 	assert_int_equal(c.sender_app_ns, 400);
@@ -139,7 +141,7 @@ static void test_successive(void **state)
 	total.known = next.known = CONN_KNOWS_TIMES;
 	next.from = 1100;
 	next.to = 2100;
-	total.samples = total.sampled[CONN_AT_SEND_BUFFER] = 2;
+	total.samples = total.sampled[CONN_AT_SEND_BUFFER] = CONN_SAMPLES_LEAST;
 	total.sampled_ns[CONN_AT_SEND_BUFFER] = 1600;
 	conn_times(&total);
 	conn_times(&next);
@@ -153,6 +155,36 @@ static void test_successive(void **state)
 	assert_int_equal(total.send_buffer_ns, 2000);
 	assert_int_equal(total.sampled_ns[CONN_AT_SEND_BUFFER], 1600);
 	assert_int_equal(sum(&total), 2000);
+}
+
+/* Each by itself has too few; together they say it, and not those that have enough. */
+static void test_few_each(void **state)
+{
+	struct conn_sum s = { .connections = 0 };
+
+	(void)state;
+	for (int i = 0; i < 12; i++) {
+		struct event_conn c = conn(1000, 0, 0);
+		const struct conn_view view = { .c = &c };
+		const bool enough = i >= 10;
+		const enum conn_doing at = i % 2 ? CONN_AT_CWND : CONN_AT_FLIGHT;
+
+		c.known = CONN_KNOWS_TIMES;
+		c.samples = c.sampled[at] = enough ? 100 : 1;
+		c.sampled_ns[at] = enough ? 100 : at == CONN_AT_CWND ? 300000 : 900000;
+		if (i == 0)
+			c.unsampled_ns = 1000; /* nothing at all is known of this one */
+		conn_times(&c);
+		assert_int_equal(c.unknown_ns, enough ? 0 : 1000);
+		sum_add(&s, &view);
+	}
+	assert_int_equal(s.sum.unknown_ns, 10000);
+	sum_settle(&s);
+	assert_int_equal(s.sum.unknown_ns, 1000);
+	assert_int_equal(s.sum.congestion_ns, 1000 + 9000 / 4);
+	assert_int_equal(s.sum.sender_app_ns, 1000 + 9000 * 3 / 4);
+	sum_settle(&s); /* once */
+	assert_int_equal(s.sum.unknown_ns, 1000);
 }
 
 #define MS 1000000ULL
@@ -171,7 +203,7 @@ static void test_sureness(void **state)
 	assert_float_equal(equal.share, 0.5, 0);
 	assert_float_equal(weighted.share, 0.5, 0);
 	assert_float_equal(weighted.lo, equal.lo, 1e-12);
-	c.sampled_ns[CONN_AT_CWND] = 100 * MS; /* of a level that is looked at fifty times as often */
+	c.sampled_ns[CONN_AT_CWND] = 100 * MS; /* of a level that is looked at more often */
 	weighted = samples_share(&c, c.sampled_ns[CONN_AT_CWND], 100, 0.95);
 	assert_float_equal(weighted.share, 100.0 / 5100, 1e-12);
 	assert_true(weighted.lo < weighted.share && weighted.share < weighted.hi);
@@ -255,6 +287,7 @@ int main(void)
 		cmocka_unit_test(test_random),
 		cmocka_unit_test(test_weights),
 		cmocka_unit_test(test_successive),
+		cmocka_unit_test(test_few_each),
 		cmocka_unit_test(test_sureness),
 		cmocka_unit_test(test_gaps),
 		cmocka_unit_test(test_table),
