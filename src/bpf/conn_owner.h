@@ -30,7 +30,7 @@ static __always_inline void called_by(struct conn_kept *k)
 /* ---- MPTCP: who calls knows the socket above, which has a token of its own ---- */
 
 struct owner_above {
-	char comm[EVENT_COMM_LEN];
+	char comm[EVENT_COMM_LEN] __attribute__((aligned(8))); /* written in words */
 	__u32 pid;
 	__u32 pad;
 };
