@@ -88,37 +88,12 @@ static const struct opt conns_options[] = {
 	OPT_END,
 };
 
-static int show_file(const struct conns_config *c, struct conns_view *view,
-		     struct event_source *source)
-{
-	struct event_damage damage;
-	struct event_block block;
-	int err;
-
-	while ((err = event_source_next(source, &block)) > 0) {
-		err = conns_view_take(view, &block);
-		if (err)
-			break;
-	}
-	if (err < 0) {
-		if (err != -ECANCELED)
-			log_error("can't read %s: %s", c->from, strerror(-err));
-		return EXIT_CANNOT;
-	}
-	event_source_damage(source, &damage);
-	return conns_view_close(view, &damage, 0);
-}
-
 static int conns_from(const struct conns_config *c, struct conns_view *view)
 {
-	struct event_reader *reader = recorded_file_open(c->from);
-	int code;
+	struct event_damage damage;
+	int code = recorded_file_read(c->from, conns_view_take, view, &damage);
 
-	if (!reader)
-		return EXIT_CANNOT;
-	code = show_file(c, view, event_reader_source(reader));
-	event_reader_free(reader);
-	return code;
+	return code ? code : conns_view_close(view, &damage, 0);
 }
 
 /* "1%..3%", or one number: it is the upper one. */
@@ -144,8 +119,8 @@ static int conns_live(const struct conns_config *c, struct conns_view *view)
 		.interval_ns = c->interval_ns, .duration_ns = c->duration_ns, .count = c->count,
 		.record = c->record,
 		.record_all = c->record_all,
-		.size_limit = c->size_limit, .result_fd = view->out.fd, .take = conns_view_take,
-		.ctx = view, .seed = clock_mono_ns(clock_system()),
+		.size_limit = c->size_limit, .result_fd = view->shown.out.fd,
+		.take = conns_view_take, .ctx = view, .seed = clock_mono_ns(clock_system()),
 	};
 	int record_error, code;
 
@@ -176,9 +151,6 @@ static int run(const void *config)
 		.by = c->by, .sort = c->sort, .problems_only = c->problems_only, .all = c->all,
 		.follows = c->follow, .text_only = !c->common.json && !c->common.json_lines,
 	};
-	const struct conns_view_config shown = {
-		.common = &c->common, .options = &options, .count = c->count,
-	};
 	struct filter *filter = NULL;
 	struct conns_view view;
 	int code = EXIT_CANNOT;
@@ -203,7 +175,7 @@ static int run(const void *config)
 		filter_free(filter);
 		return EXIT_USAGE;
 	}
-	if (!conns_view_open(&view, &shown))
+	if (!conns_view_open(&view, &c->common, &options, c->count))
 		code = c->from ? conns_from(c, &view) : conns_live(c, &view);
 	conns_view_release(&view);
 	filter_free(filter);

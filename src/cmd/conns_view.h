@@ -1,38 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * How a stream of connections is shown: text per interval (a table that is redrawn on a terminal,
- * one below the other elsewhere), one JSON line each, or one JSON document at the end.
- */
+/* The intervals of `conns`. */
 #ifndef HOSTLAT_CMD_CONNS_VIEW_H
 #define HOSTLAT_CMD_CONNS_VIEW_H
 
-#include "base/outfile.h"
-#include "cmd/cmd.h"
-#include "cmd/run_facts.h"
+#include "cmd/interval_view.h"
 #include "conns/conns.h"
-#include "output/terminal.h"
-
-struct conns_view_config {
-	const struct common_options *common;
-	const struct conns_options *options;
-	uint64_t count;        /* how many intervals to show; 0 = all */
-};
 
 struct conns_view {
-	const struct conns_view_config *config;
+	struct interval_view shown;
+	struct interval_view_config config;
 	struct conns *conns;
-	struct outfile out;
-	struct live_table live;
-	struct text_style style;
-	struct strbuf text;
-	bool terminal;
-	uint64_t intervals;    /* closed so far */
-	struct provenance who; /* from the stream's facts */
-	struct run_facts facts;
 };
 
-/* Opens the output. `config` must live as long. Returns 0 or -errno, with a message. */
-int conns_view_open(struct conns_view *view, const struct conns_view_config *config);
+/*
+ * Opens the output; `options` must live as long. `count`: how many intervals to show; 0 = all.
+ * Whoever follows one connection gets all its intervals at the end. Returns 0 or -errno, with a
+ * message. To be released in either case.
+ */
+int conns_view_open(struct conns_view *view, const struct common_options *common,
+		    const struct conns_options *options, uint64_t count);
 
 /*
  * Takes all of a block; shows each interval that closes. 1 once `count` has been shown, or -errno,

@@ -203,10 +203,9 @@ static int run(const void *config)
 	const struct record_config *c = config;
 	const struct probe_options probe = options_of(c);
 	const struct tracefs_config functions = functions_of(c);
-	const struct watch_view_config shown = {
+	const struct interval_view_config shown = {
 		.common = &c->common,
 		.command = "record",
-		.stages = session_stages(&probe),
 		.totals_only = true,
 	};
 	struct watch_view view;
@@ -243,13 +242,13 @@ static int run(const void *config)
 	}
 	if (!recording_is_apart(c->file, c->common.output))
 		return EXIT_USAGE;
-	if (!watch_view_open(&view, &shown)) {
-		session.result_fd = view.out.fd;
+	if (!watch_view_open(&view, &shown, session_stages(&probe))) {
+		session.result_fd = view.shown.out.fd;
 		code = session_run(&session, &result);
 	}
 	if (!code) {
 		log_info("%llu bytes in %s", (unsigned long long)result.recorded_bytes, c->file);
-		view.ended = ends[result.end];
+		view.shown.ended = ends[result.end];
 		code = watch_view_close(&view, NULL, result.record_error);
 	}
 	watch_view_release(&view);

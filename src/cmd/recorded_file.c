@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/parse.h"
+#include "cmd/cmd.h"
 
 struct event_reader *recorded_file_open(const char *path)
 {
@@ -32,6 +33,27 @@ void recorded_file_failed(const char *path, const char *verb, int err)
 		log_error("%s is of more CPUs than can be diagnosed", path);
 	else
 		log_error("can't %s %s: %s", verb, path, strerror(-err));
+}
+
+int recorded_file_read(const char *path, int (*take)(void *ctx, const struct event_block *block),
+		       void *ctx, struct event_damage *damage)
+{
+	struct event_reader *reader = recorded_file_open(path);
+	struct event_block block;
+	int err;
+
+	if (!reader)
+		return EXIT_CANNOT;
+	while ((err = event_source_next(event_reader_source(reader), &block)) > 0) {
+		err = take(ctx, &block);
+		if (err)
+			break;
+	}
+	event_source_damage(event_reader_source(reader), damage);
+	event_reader_free(reader);
+	if (err < 0 && err != -ECANCELED) /* which has been said */
+		log_error("can't read %s: %s", path, strerror(-err));
+	return err < 0 ? EXIT_CANNOT : EXIT_OK;
 }
 
 int recorded_file_events(struct event_reader *reader,

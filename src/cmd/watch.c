@@ -10,7 +10,6 @@
 #include "cmd/recording.h"
 #include "cmd/session.h"
 #include "cmd/watch_view.h"
-#include "event/reader.h"
 
 struct watch_config {
 	uint64_t interval_ns;
@@ -46,7 +45,7 @@ static int watch_live(const struct watch_config *c, struct watch_view *view)
 		.probe = &c->probe,
 		.interval_ns = c->interval_ns,
 		.record = c->record,
-		.result_fd = view->out.fd,
+		.result_fd = view->shown.out.fd,
 		.take = watch_view_take,
 		.ctx = view,
 	};
@@ -80,50 +79,37 @@ static int check_facts(const struct watch_config *c, const struct event_block *b
 	return -EINVAL;
 }
 
-static int show_file(const struct watch_config *c, struct watch_view *view,
-		     struct event_source *source)
-{
-	struct event_damage damage;
-	struct event_block block;
-	uint32_t recorded = 0;
-	int err;
+struct watch_file {
+	const struct watch_config *config;
+	struct watch_view *view;
+	uint32_t recorded; /* bits of its facts */
+};
 
-	while ((err = event_source_next(source, &block)) > 0) {
-		err = check_facts(c, &block, &recorded);
-		if (err)
-			return EXIT_CANNOT;
-		err = watch_view_take(view, &block);
-		if (err)
-			break;
-	}
-	if (err < 0) {
-		if (err != -ECANCELED)
-			log_error("can't read %s: %s", c->from, strerror(-err));
-		return EXIT_CANNOT;
-	}
-	event_source_damage(source, &damage);
-	return watch_view_close(view, &damage, 0);
+static int take_block(void *ctx, const struct event_block *block)
+{
+	struct watch_file *file = ctx;
+
+	if (check_facts(file->config, block, &file->recorded))
+		return -ECANCELED;
+	return watch_view_take(file->view, block);
 }
 
 static int watch_from(const struct watch_config *c, struct watch_view *view)
 {
-	struct event_reader *reader = recorded_file_open(c->from);
-	int code;
+	struct watch_file file = { .config = c, .view = view };
+	struct event_damage damage;
+	int code = recorded_file_read(c->from, take_block, &file, &damage);
 
-	if (!reader)
-		return EXIT_CANNOT;
-	code = show_file(c, view, event_reader_source(reader));
-	event_reader_free(reader);
-	return code;
+	return code ? code : watch_view_close(view, &damage, 0);
 }
 
 static int run(const void *config)
 {
 	const struct watch_config *c = config;
-	const struct watch_view_config shown = {
+	const uint64_t stages = c->from ? c->probe.stages : session_stages(&c->probe);
+	const struct interval_view_config shown = {
 		.common = &c->common,
 		.command = "watch",
-		.stages = c->from ? c->probe.stages : session_stages(&c->probe),
 		.count = c->count,
 		.cumulative = c->cumulative,
 	};
@@ -133,7 +119,7 @@ static int run(const void *config)
 	common_begin(&c->common);
 	if (!recording_is_apart(c->record, c->common.output))
 		return EXIT_USAGE;
-	if (!watch_view_open(&view, &shown))
+	if (!watch_view_open(&view, &shown, stages))
 		code = c->from ? watch_from(c, &view) : watch_live(c, &view);
 	watch_view_release(&view);
 	return code;

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/interval_view.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "output/json.h"
+#include "output/text.h"
+
+static int cannot_write(const struct interval_view *view, int err)
+{
+	log_error("can't write the result to %s: %s",
+		  view->config->common->output ? view->config->common->output : "standard output",
+		  strerror(-err));
+	return -ECANCELED; /* said */
+}
+
+static bool is_json(const struct interval_view *view)
+{
+	return view->config->common->json || view->config->common->json_lines;
+}
+
+static void take_facts(struct interval_view *view)
+{
+	view->who = run_facts_provenance(&view->facts, view->config->command,
+					 view->config->schema);
+}
+
+int interval_view_open(struct interval_view *view, const struct interval_view_config *config,
+		       void *analysis)
+{
+	const struct common_options *common = config->common;
+	int err;
+
+	*view = (struct interval_view){
+		.config = config, .analysis = analysis, .text = STRBUF_INIT(REPORT_MEMORY_MAX),
+	};
+	take_facts(view);
+	if (!analysis) {
+		log_error("no memory");
+		return -ENOMEM;
+	}
+	err = outfile_open(&view->out, common->output);
+	if (err)
+		return cannot_write(view, err);
+	view->terminal = terminal_style(view->out.fd, common_color(common, view->out.fd),
+					&view->style);
+	live_init(&view->live, view->out.fd);
+	return 0;
+}
+
+void interval_view_release(struct interval_view *view)
+{
+	outfile_release(&view->out);
+	strbuf_release(&view->text);
+}
+
+void interval_view_fact(struct interval_view *view, const struct event *event)
+{
+	const char *key, *value;
+
+	if (event->kind != EV_FACT)
+		return;
+	event_fact_get(event, &key, &value);
+	run_facts_take(&view->facts, key, value);
+	take_facts(view);
+}
+
+/* -- what is shown --------------------------------------------------------------------------- */
+
+static void render(struct interval_view *view, const struct report *report, struct strbuf *text)
+{
+	if (is_json(view))
+		json_report(report, view->config->common->json ? JSON_DOCUMENT : JSON_LINE, text);
+	else
+		text_report(report, &view->style, text);
+}
+
+/* `last` keeps what is on the terminal and, for text, separates the totals from the intervals. */
+static int show(struct interval_view *view, struct report *report, bool last)
+{
+	struct strbuf page = STRBUF_INIT(REPORT_MEMORY_MAX);
+	int err;
+
+	strbuf_reset(&view->text);
+	if (view->terminal && !is_json(view) && !last) {
+		render(view, report, &page);
+		live_draw(&view->live, strbuf_str(&page), &view->text);
+	} else {
+		if (!is_json(view) && view->intervals && !view->config->totals_only)
+			strbuf_add(&view->text, "\n", 1);
+		render(view, report, &view->text);
+	}
+	err = report_error(report) ? report_error(report) :
+	      page.error ? page.error : view->text.error;
+	if (!err)
+		err = outfile_write(&view->out, strbuf_str(&view->text), view->text.len);
+	strbuf_release(&page);
+	return err ? cannot_write(view, err) : 0;
+}
+
+static int show_interval(struct interval_view *view)
+{
+	const struct interval_view_config *c = view->config;
+	struct report report;
+	int err;
+
+	if (c->common->json || (c->totals_only && !c->common->json_lines))
+		return 0;
+	report_init(&report, &view->who);
+	err = c->report(view->analysis, c->cumulative ? SPAN_TOTAL : SPAN_INTERVAL, &report);
+	if (!err)
+		err = show(view, &report, false);
+	report_release(&report);
+	return err;
+}
+
+int interval_view_closed(struct interval_view *view)
+{
+	int err = show_interval(view);
+
+	if (err)
+		return err;
+	return ++view->intervals == view->config->count;
+}
+
+/* -- the end --------------------------------------------------------------------------------- */
+
+/* One interval shown is its own total; JSON lines are intervals only. */
+static bool totals_are_due(const struct interval_view *view)
+{
+	const struct interval_view_config *c = view->config;
+
+	if (c->common->json_lines)
+		return false;
+	if (c->common->json || c->totals_only)
+		return true;
+	return !c->cumulative && view->intervals != 1;
+}
+
+/* What only came out at the end has no place in JSON lines, which are intervals. */
+static void warn_of_reasons(const struct report *report)
+{
+	for (const struct row *row = report->reasons->first; row; row = row->next)
+		log_warning("%s: %s%s%s", report->verdict, row->cells[1].string,
+			    row->cells[2].type == VALUE_STRING ? ": " : "",
+			    row->cells[2].type == VALUE_STRING ? row->cells[2].string : "");
+}
+
+/* The size limit may come as a surprise; the other ends were asked for. */
+static void say_end(const struct interval_view *view, struct report *report)
+{
+	object_add(&report->body, "ended", value_string(view->ended));
+	if (!strcmp(view->ended, RECORD_ENDED_FULL))
+		report_finding(report, "The recording has ended at its size limit.");
+}
+
+int interval_view_close(struct interval_view *view, bool damaged, int record_error)
+{
+	const bool late = damaged || record_error, lines = view->config->common->json_lines;
+	struct report report;
+	int err, code;
+
+	report_init(&report, &view->who);
+	err = view->config->report(view->analysis, SPAN_TOTAL, &report);
+	if (!err && view->ended)
+		say_end(view, &report);
+	if (!err && record_error)
+		report_reason(&report, "recording-incomplete", strerror(-record_error),
+			      "the recording could not be written whole");
+	if (!err && (totals_are_due(view) || (late && !lines))) {
+		live_keep(&view->live);
+		err = show(view, &report, true);
+	} else if (!err && late && !report_error(&report)) {
+		warn_of_reasons(&report);
+	}
+	if (!err)
+		err = outfile_commit(&view->out);
+	if (err && err != -ECANCELED)
+		cannot_write(view, err);
+	code = report.partial ? EXIT_PARTIAL : EXIT_OK;
+	report_release(&report);
+	return err ? EXIT_CANNOT : code;
+}

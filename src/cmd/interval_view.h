@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How a stream of intervals is shown: text per interval (a table that is redrawn on a terminal,
+ * one below the other elsewhere), one JSON line each, or one JSON document at the end.
+ */
+#ifndef HOSTLAT_CMD_INTERVAL_VIEW_H
+#define HOSTLAT_CMD_INTERVAL_VIEW_H
+
+#include "base/outfile.h"
+#include "cmd/cmd.h"
+#include "cmd/run_facts.h"
+#include "event/source.h"
+#include "output/terminal.h"
+
+/* `ended` of struct interval_view */
+#define RECORD_ENDED_FULL "size-limit"
+
+enum interval_span { SPAN_INTERVAL, SPAN_TOTAL };
+
+struct interval_view_config {
+	const struct common_options *common;
+	const char *command;   /* whose result this is */
+	int schema;            /* ... of its JSON document */
+	uint64_t count;        /* how many intervals to show; 0 = all */
+	bool cumulative;       /* show the totals at each interval */
+	bool totals_only;      /* show nothing before the end */
+	/* Fills in what the analysis has; 0 or -errno. */
+	int (*report)(void *analysis, enum interval_span span, struct report *report);
+};
+
+struct interval_view {
+	const struct interval_view_config *config;
+	void *analysis;
+	struct outfile out;
+	struct live_table live;
+	struct text_style style;
+	struct strbuf text;
+	bool terminal;
+	const char *ended;     /* what ended a recording, for the result; NULL: not said */
+	uint64_t intervals;    /* closed so far */
+	struct provenance who; /* from the stream's facts */
+	struct run_facts facts;
+};
+
+/*
+ * Opens the output. `config` and `analysis`, which is passed to its report(), must live as long.
+ * Returns 0 or -errno, with a message. To be released in either case.
+ */
+int interval_view_open(struct interval_view *view, const struct interval_view_config *config,
+		       void *analysis);
+void interval_view_release(struct interval_view *view);
+
+/* A fact of the stream: whose run it is. Other events are left alone. */
+void interval_view_fact(struct interval_view *view, const struct event *event);
+
+/* An interval is complete. 1 once `count` have been, or -errno; -ECANCELED has been said. */
+int interval_view_closed(struct interval_view *view);
+
+/*
+ * The end: whether the source is damaged, which the report says, and why a recording is not whole
+ * (0 = it is). Prints the totals where they are due. Returns an enum exit_code.
+ */
+int interval_view_close(struct interval_view *view, bool damaged, int record_error);
+
+#endif
