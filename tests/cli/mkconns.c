@@ -21,7 +21,6 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,17 +30,14 @@
 #include "base/parse.h"
 #include "base/rng.h"
 #include "event/writer.h"
+#include "../sim/words.h"
 
-#define WORDS_MAX 64
 #define LINES_MAX 64
 #define START_NS (1000 * NS_PER_S)
 #define STARTED_NS (1700000000 * NS_PER_S)
 
 struct script {
-	const char *path;
-	unsigned int line;
-	char *words[WORDS_MAX];
-	int n, at;
+	struct words in;
 	struct event_writer *writer;
 	struct event_sink *sink;
 	struct rng rng;
@@ -52,72 +48,12 @@ struct script {
 	int64_t rounds;            /* 0: not between `repeat` and `end` */
 };
 
-__attribute__((noreturn, format(printf, 2, 3)))
-static void die(const struct script *s, const char *fmt, ...)
-{
-	va_list ap;
-
-	fprintf(stderr, "%s:%u: ", s->path, s->line);
-	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
-	va_end(ap);
-	fputc('\n', stderr);
-	exit(1);
-}
-
-/* -- words ---------------------------------------------------------------------------------- */
-
-static void split(struct script *s, char *text)
-{
-	s->n = s->at = 0;
-	for (;;) {
-		char end = ' ';
-
-		text += strspn(text, " \t\n");
-		if (!*text || *text == '#')
-			return;
-		if (s->n == WORDS_MAX)
-			die(s, "more than %d words", WORDS_MAX);
-		if (*text == '"')
-			end = *text++;
-		s->words[s->n++] = text;
-		text += end == '"' ? strcspn(text, "\"") : strcspn(text, " \t\n");
-		if (*text)
-			*text++ = '\0';
-	}
-}
-
-static char *word(struct script *s)
-{
-	if (s->at == s->n)
-		die(s, "a word is missing");
-	return s->words[s->at++];
-}
-
-static uint64_t number(struct script *s, const char *text)
-{
-	uint64_t n = 0;
-
-	if (parse_u64(text, &n))
-		die(s, "'%s' is no number", text);
-	return n;
-}
-
-static uint64_t duration(struct script *s, const char *text)
-{
-	uint64_t ns = 0;
-
-	if (strcmp(text, "0") != 0 && parse_duration(text, &ns))
-		die(s, "'%s' is no time", text);
-	return ns;
-}
-
 static void put(struct script *s, uint16_t kind, const void *payload, size_t size)
 {
 	int err = event_put(s->sink, kind, s->now_ns, payload, size);
 
 	if (err)
-		die(s, "%s", strerror(-err));
+		words_die(&s->in, "%s", strerror(-err));
 }
 
 /* -- connections ---------------------------------------------------------------------------- */
@@ -180,7 +116,7 @@ static uint32_t bit(struct script *s, const struct bit *bits, size_t n, const ch
 	for (size_t i = 0; i < n; i++)
 		if (strcmp(bits[i].name, name) == 0)
 			return bits[i].bit;
-	die(s, "'%s' is unknown", name);
+	words_die(&s->in, "'%s' is unknown", name);
 	return 0;
 }
 
@@ -229,14 +165,14 @@ static bool set_array(struct script *s, struct event_conn *e, const char *name, 
 {
 	for (int i = 0; i < CONN_STATES; i++) {
 		if (strcmp(states[i], name) == 0) {
-			e->sampled[i] = (uint32_t)number(s, value);
+			e->sampled[i] = (uint32_t)words_parse_number(&s->in, value);
 			return true;
 		}
 	}
 	if (strncmp(name, "send-size-", 10) != 0 && strncmp(name, "recv-size-", 10) != 0)
 		return false;
 	(*name == 's' ? e->send_sizes : e->recv_sizes)[atoi(name + 10) % CONN_SIZES] =
-		(uint32_t)number(s, value);
+		(uint32_t)words_parse_number(&s->in, value);
 	return true;
 }
 
@@ -250,8 +186,10 @@ static bool set_number(struct script *s, struct event_conn *e, const char *name,
 
 		if (strcmp(fields[i].name, name) != 0)
 			continue;
-		n = point || strcmp(name + len - 3, "_ns") == 0 ? duration(s, value)
-								 : number(s, value);
+		if (point || strcmp(name + len - 3, "_ns") == 0)
+			n = words_parse_duration(&s->in, value);
+		else
+			n = words_parse_number(&s->in, value);
 		n += point ? s->now_ns : 0;
 		if (fields[i].size == 8)
 			memcpy((char *)e + fields[i].at, &n, 8);
@@ -267,7 +205,7 @@ static void set(struct script *s, struct event_conn *e, char *text)
 	char *value = strchr(text, '='), *bar;
 
 	if (!value)
-		die(s, "'%s' is not NAME=VALUE", text);
+		words_die(&s->in, "'%s' is not NAME=VALUE", text);
 	*value++ = '\0';
 	bar = strchr(value, '|');
 	if (bar) {
@@ -280,7 +218,7 @@ static void set(struct script *s, struct event_conn *e, char *text)
 		e->known = read_known(s, value);
 	else if (!set_string(s, e, text, value) && !set_array(s, e, text, value) &&
 		 !set_number(s, e, text, value))
-		die(s, "'%s' is unknown", text);
+		words_die(&s->in, "'%s' is unknown", text);
 }
 
 static void make_conn(struct script *s)
@@ -290,11 +228,11 @@ static void make_conn(struct script *s)
 	uint64_t rest;
 	int err;
 
-	e.cookie = number(s, word(s));
-	e.flow = (uint32_t)number(s, word(s));
-	e.to = e.from + duration(s, word(s));
-	while (s->at < s->n)
-		set(s, &e, word(s));
+	e.cookie = words_number(&s->in);
+	e.flow = (uint32_t)words_number(&s->in);
+	e.to = e.from + words_duration(&s->in);
+	while (words_more(&s->in))
+		set(s, &e, words_next(&s->in));
 	rest = e.send_buffer_ns + e.congestion_ns + e.receiver_window_ns + e.delayed_ack_ns +
 	       e.unknown_ns;
 	if (!e.sender_app_ns && rest <= e.to - e.from)
@@ -309,47 +247,47 @@ static void make_conn(struct script *s)
 	err = event_writer_span(s->writer, EVENT_CORE_NONE, EVENT_DOMAIN_MONOTONIC, EV_CONN,
 				e.from, e.to, &e);
 	if (err)
-		die(s, "%s", strerror(-err));
+		words_die(&s->in, "%s", strerror(-err));
 }
 
 /* -- other events --------------------------------------------------------------------------- */
 
 static void make_fact(struct script *s)
 {
-	const char *key = word(s);
+	const char *key = words_next(&s->in);
 
-	if (event_put_fact(s->sink, s->now_ns, key, word(s)))
-		die(s, "the fact was refused");
+	if (event_put_fact(s->sink, s->now_ns, key, words_next(&s->in)))
+		words_die(&s->in, "the fact was refused");
 }
 
 static void address(struct script *s, struct event_flow *flow, void *to, __u16 *port)
 {
-	char *text = word(s), *colon = strrchr(text, ':');
+	char *text = words_next(&s->in), *colon = strrchr(text, ':');
 
 	if (!colon)
-		die(s, "'%s' has no port", text);
+		words_die(&s->in, "'%s' has no port", text);
 	*colon = '\0';
-	*port = (__u16)number(s, colon + 1);
+	*port = (__u16)words_parse_number(&s->in, colon + 1);
 	flow->family = *text == '[' ? AF_INET6 : AF_INET;
 	if (*text == '[') {
 		text++;
 		text[strlen(text) - 1] = '\0';
 	}
 	if (inet_pton(flow->family, text, to) != 1)
-		die(s, "'%s' is no address", text);
+		words_die(&s->in, "'%s' is no address", text);
 }
 
 static void make_flow(struct script *s)
 {
-	struct event_flow flow = { .id = (__u32)number(s, word(s)), .protocol = IPPROTO_TCP,
+	struct event_flow flow = { .id = (__u32)words_number(&s->in), .protocol = IPPROTO_TCP,
 				   .netns_cookie = 1 };
 
 	address(s, &flow, flow.local, &flow.local_port);
 	address(s, &flow, flow.remote, &flow.remote_port);
-	if (s->at < s->n && parse_u64(s->words[s->at], &(uint64_t){ 0 }) == 0) {
-		flow.netns_cookie = number(s, word(s));
-	} else if (s->at < s->n) {
-		flow.netns = event_writer_intern(s->writer, DICT_NETNS, word(s));
+	if (words_more(&s->in) && parse_u64(s->in.word[s->in.at], &(uint64_t){ 0 }) == 0) {
+		flow.netns_cookie = words_number(&s->in);
+	} else if (words_more(&s->in)) {
+		flow.netns = event_writer_intern(s->writer, DICT_NETNS, words_next(&s->in));
 		flow.netns_cookie = 100 + flow.netns;
 	}
 	put(s, EV_FLOW, &flow, sizeof(flow));
@@ -359,8 +297,8 @@ static void make_count(struct script *s, enum count_what what)
 {
 	struct event_count count = { .what = (__u8)what };
 
-	count.reason = event_writer_intern(s->writer, DICT_STRING, word(s));
-	count.count = number(s, word(s));
+	count.reason = event_writer_intern(s->writer, DICT_STRING, words_next(&s->in));
+	count.count = words_number(&s->in);
 	put(s, EV_COUNT, &count, sizeof(count));
 }
 
@@ -378,7 +316,7 @@ static void make_lost(struct script *s)
 {
 	struct event_loss loss = { .why = LOSS_PRODUCER, .kind = EV_CONN };
 
-	loss.records = number(s, word(s));
+	loss.records = words_number(&s->in);
 	put(s, EV_LOSS, &loss, sizeof(loss));
 }
 
@@ -386,12 +324,12 @@ static void make_interval(struct script *s)
 {
 	struct event_interval e = { .seq = s->seq++, .from_ns = s->now_ns, .ncpus = 2 };
 
-	s->now_ns += duration(s, word(s));
+	s->now_ns += words_duration(&s->in);
 	e.to_ns = s->now_ns;
-	e.own_user_ns = duration(s, word(s));
-	e.own_bpf_ns = duration(s, word(s));
-	while (s->at < s->n) {
-		const char *flag = word(s);
+	e.own_user_ns = words_duration(&s->in);
+	e.own_bpf_ns = words_duration(&s->in);
+	while (words_more(&s->in)) {
+		const char *flag = words_next(&s->in);
 
 		e.flags |= strcmp(flag, "partial") == 0 ? INTERVAL_PARTIAL :
 			   strcmp(flag, "no-cost") == 0 ? INTERVAL_NO_BPF_COST :
@@ -412,17 +350,17 @@ static const struct {
 
 static void make_event(struct script *s)
 {
-	const char *what = word(s);
+	const char *what = words_next(&s->in);
 
 	for (size_t i = 0; i < ARRAY_LEN(makers); i++) {
 		if (strcmp(makers[i].word, what) != 0)
 			continue;
 		makers[i].make(s);
-		if (s->at < s->n)
-			die(s, "'%s' is too much", word(s));
+		if (words_more(&s->in))
+			words_die(&s->in, "'%s' is too much", words_next(&s->in));
 		return;
 	}
-	die(s, "'%s' is no event", what);
+	words_die(&s->in, "'%s' is no event", what);
 }
 
 static void make_line(struct script *s, const char *line)
@@ -430,9 +368,9 @@ static void make_line(struct script *s, const char *line)
 	char *copy = strdup(line);
 
 	if (!copy)
-		die(s, "no memory");
-	split(s, copy);
-	if (s->n)
+		words_die(&s->in, "no memory");
+	words_split(&s->in, copy);
+	if (s->in.n)
 		make_event(s);
 	free(copy);
 }
@@ -450,7 +388,7 @@ static void end_repeat(struct script *s)
 
 static void take_line(struct script *s, const char *line)
 {
-	s->line++;
+	s->in.line++;
 	if (strncmp(line, "repeat ", 7) == 0)
 		s->rounds = atoi(line + 7);
 	else if (strncmp(line, "end", 3) == 0)
@@ -458,7 +396,7 @@ static void take_line(struct script *s, const char *line)
 	else if (!s->rounds)
 		make_line(s, line);
 	else if (s->n_repeated == LINES_MAX)
-		die(s, "more than %d lines", LINES_MAX);
+		words_die(&s->in, "more than %d lines", LINES_MAX);
 	else
 		s->repeated[s->n_repeated++] = strdup(line);
 }
@@ -493,7 +431,7 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	rng_init(&script.rng, 1);
-	script.path = argv[1];
+	script.in.path = argv[1];
 	in = fopen(argv[1], "r");
 	fd = open(argv[2], O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
 	if (!in || fd < 0) {
@@ -502,7 +440,7 @@ int main(int argc, char **argv)
 	}
 	err = make_file(&script, in, fd);
 	if (err)
-		die(&script, "%s: %s", argv[2], strerror(-err));
+		words_die(&script.in, "%s: %s", argv[2], strerror(-err));
 	fclose(in);
 	return close(fd) ? 1 : 0;
 }

@@ -27,7 +27,6 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,99 +37,37 @@
 #include "event/names.h"
 #include "event/writer.h"
 #include "stats/hist.h"
+#include "../sim/words.h"
 
-#define WORDS_MAX 64
 #define START_NS (1000 * NS_PER_S)
 #define STARTED_NS (1700000000 * NS_PER_S)
 
 struct script {
-	const char *path;
-	unsigned int line;
-	char *words[WORDS_MAX];
-	int n, at;
+	struct words in;
 	struct event_writer *writer;
 	struct event_sink *sink;
 	uint64_t now_ns, seq;
 };
 
-__attribute__((noreturn, format(printf, 2, 3)))
-static void die(const struct script *s, const char *fmt, ...)
-{
-	va_list ap;
-
-	fprintf(stderr, "%s:%u: ", s->path, s->line);
-	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
-	va_end(ap);
-	fputc('\n', stderr);
-	exit(1);
-}
-
 /* -- words ---------------------------------------------------------------------------------- */
-
-static void split(struct script *s, char *text)
-{
-	s->n = s->at = 0;
-	for (;;) {
-		char end = ' ';
-
-		text += strspn(text, " \t\n");
-		if (!*text || *text == '#')
-			return;
-		if (s->n == WORDS_MAX)
-			die(s, "more than %d words", WORDS_MAX);
-		if (*text == '"')
-			end = *text++;
-		s->words[s->n++] = text;
-		text += end == '"' ? strcspn(text, "\"") : strcspn(text, " \t\n");
-		if (*text)
-			*text++ = '\0';
-	}
-}
-
-static bool more(const struct script *s)
-{
-	return s->at < s->n;
-}
-
-static char *word(struct script *s)
-{
-	if (!more(s))
-		die(s, "a word is missing after '%s'", s->words[s->n - 1]);
-	return s->words[s->at++];
-}
 
 static int64_t number(struct script *s)
 {
-	char *text = word(s), *end;
+	char *text = words_next(&s->in), *end;
 	int64_t n = strtoll(text, &end, 10);
 
 	if (end == text || *end)
-		die(s, "'%s' is no number", text);
+		words_die(&s->in, "'%s' is no number", text);
 	return n;
-}
-
-static uint64_t duration(struct script *s, const char *text)
-{
-	uint64_t ns = 0;
-
-	if (strcmp(text, "0") != 0 && parse_duration(text, &ns))
-		die(s, "'%s' is no time", text);
-	return ns;
-}
-
-static uint64_t duration_word(struct script *s)
-{
-	return duration(s, word(s));
 }
 
 static unsigned int known(struct script *s, int (*parse)(const char *name))
 {
-	char *text = word(s);
+	char *text = words_next(&s->in);
 	int n = parse(text);
 
 	if (n < 0)
-		die(s, "'%s' is unknown", text);
+		words_die(&s->in, "'%s' is unknown", text);
 	return (unsigned int)n;
 }
 
@@ -163,7 +100,7 @@ static void put(struct script *s, uint16_t kind, const void *payload, size_t siz
 	int err = event_put(s->sink, kind, s->now_ns, payload, size);
 
 	if (err)
-		die(s, "%s", strerror(-err));
+		words_die(&s->in, "%s", strerror(-err));
 }
 
 static void put_array(struct script *s, uint16_t kind, const void *head, size_t head_size,
@@ -172,17 +109,17 @@ static void put_array(struct script *s, uint16_t kind, const void *head, size_t 
 	int err = event_put_array(s->sink, kind, s->now_ns, head, head_size, array, array_size);
 
 	if (err)
-		die(s, "%s", strerror(-err));
+		words_die(&s->in, "%s", strerror(-err));
 }
 
 /* -- events --------------------------------------------------------------------------------- */
 
 static void make_fact(struct script *s)
 {
-	const char *key = word(s);
+	const char *key = words_next(&s->in);
 
-	if (event_put_fact(s->sink, s->now_ns, key, word(s)))
-		die(s, "the fact was refused");
+	if (event_put_fact(s->sink, s->now_ns, key, words_next(&s->in)))
+		words_die(&s->in, "the fact was refused");
 }
 
 static void make_bound(struct script *s)
@@ -192,8 +129,8 @@ static void make_bound(struct script *s)
 	b.stage = (__u8)known(s, stage_parse);
 	b.direction = (__u8)stage_direction(b.stage);
 	b.protocol = (__u8)known(s, protocol_parse);
-	b.kind = name(s, DICT_STRING, word(s));
-	b.hook = name(s, DICT_STRING, word(s));
+	b.kind = name(s, DICT_STRING, words_next(&s->in));
+	b.hook = name(s, DICT_STRING, words_next(&s->in));
 	put(s, EV_BINDING, &b, sizeof(b));
 }
 
@@ -204,7 +141,7 @@ static void make_unbound(struct script *s)
 	b.stage = (__u8)known(s, stage_parse);
 	b.direction = (__u8)stage_direction(b.stage);
 	b.protocol = (__u8)known(s, protocol_parse);
-	b.why = name(s, DICT_STRING, word(s));
+	b.why = name(s, DICT_STRING, words_next(&s->in));
 	put(s, EV_BINDING, &b, sizeof(b));
 }
 
@@ -213,19 +150,19 @@ static void make_group(struct script *s)
 	struct event_group group = { .id = (__u32)number(s) };
 	struct event_label labels[WORDS_MAX] = { 0 };
 
-	while (more(s)) {
+	while (words_more(&s->in)) {
 		struct event_label *label = &labels[group.n++];
-		char *text = word(s);
+		char *text = words_next(&s->in);
 		char *value = strchr(text, '=');
 		uint64_t n = 0;
 		int key;
 
 		if (!value)
-			die(s, "'%s' is not KEY=VALUE", text);
+			words_die(&s->in, "'%s' is not KEY=VALUE", text);
 		*value++ = '\0';
 		key = group_key_parse(text);
 		if (key < 0)
-			die(s, "'%s' is unknown", text);
+			words_die(&s->in, "'%s' is unknown", text);
 		label->key = (__u32)key;
 		if (parse_u64(value, &n))
 			label->name = name(s, key == GROUP_CGROUP ? DICT_CGROUP :
@@ -244,7 +181,7 @@ static void make_clock(struct script *s)
 	clock.realtime_minus_mono_ns = number(s);
 	clock.error_ns = (__u64)number(s);
 	clock.tai_offset_s = (__s32)number(s);
-	if (more(s) && strcmp(word(s), "step") == 0)
+	if (words_more(&s->in) && strcmp(words_next(&s->in), "step") == 0)
 		clock.flags = CLOCK_STEPPED;
 	put(s, EV_CLOCK, &clock, sizeof(clock));
 }
@@ -257,10 +194,10 @@ static void record(struct script *s, struct hist *hist, char *text)
 	if (times) {
 		*times++ = '\0';
 		if (parse_u64(times, &count))
-			die(s, "'%s' is no count", times);
+			words_die(&s->in, "'%s' is no count", times);
 	}
-	if (hist_record_n(hist, duration(s, text), count))
-		die(s, "no memory");
+	if (hist_record_n(hist, words_parse_duration(&s->in, text), count))
+		words_die(&s->in, "no memory");
 }
 
 static void put_hist(struct script *s, struct event_hist *delta, const struct hist *hist)
@@ -270,7 +207,7 @@ static void put_hist(struct script *s, struct event_hist *delta, const struct hi
 	uint64_t count;
 
 	if (!buckets)
-		die(s, "no memory");
+		words_die(&s->in, "no memory");
 	while (hist_next(hist, &index, &count))
 		buckets[delta->n++] = (struct event_bucket){ .index = index, .count = count };
 	delta->sum_ns = hist->sum;
@@ -292,8 +229,8 @@ static void make_hist(struct script *s)
 	delta.protocol = (__u8)known(s, protocol_parse);
 	delta.origin = (__u8)known(s, origin_or_none);
 	delta.dist = (__u8)known(s, dist_parse);
-	for (; more(s); s->at++) {
-		char *text = s->words[s->at];
+	for (; words_more(&s->in); s->in.at++) {
+		char *text = s->in.word[s->in.at];
 
 		if (strncmp(text, "group=", 6) == 0)
 			delta.group = (__u32)atoi(text + 6);
@@ -305,8 +242,8 @@ static void make_hist(struct script *s)
 			break;
 	}
 	hist_init(&hist, delta.schema);
-	while (more(s))
-		record(s, &hist, word(s));
+	while (words_more(&s->in))
+		record(s, &hist, words_next(&s->in));
 	put_hist(s, &delta, &hist);
 	hist_release(&hist);
 }
@@ -318,9 +255,9 @@ static void make_count(struct script *s, enum count_what what)
 	count.stage = (__u8)known(s, stage_or_none);
 	count.protocol = (__u8)known(s, protocol_parse);
 	count.direction = count.stage ? (__u8)stage_direction(count.stage) : 0;
-	count.reason = name(s, DICT_STRING, word(s));
+	count.reason = name(s, DICT_STRING, words_next(&s->in));
 	count.count = (__u64)number(s);
-	if (what == COUNT_DROP || (more(s) && strcmp(word(s), "exact") == 0))
+	if (what == COUNT_DROP || (words_more(&s->in) && strcmp(words_next(&s->in), "exact") == 0))
 		count.flags = COUNT_EXACT;
 	put(s, EV_COUNT, &count, sizeof(count));
 }
@@ -362,11 +299,11 @@ static void make_share(struct script *s)
 	share.protocol = (__u8)known(s, protocol_parse);
 	share.packets = (__u64)number(s);
 	share.waited = (__u64)number(s);
-	share.busy_ns = duration_word(s);
-	share.wake_ns = duration_word(s);
-	share.wait_ns = duration_word(s);
-	share.run_ns = duration_word(s);
-	share.stopped_ns = duration_word(s);
+	share.busy_ns = words_duration(&s->in);
+	share.wake_ns = words_duration(&s->in);
+	share.wait_ns = words_duration(&s->in);
+	share.run_ns = words_duration(&s->in);
+	share.stopped_ns = words_duration(&s->in);
 	put(s, EV_SHARE, &share, sizeof(share));
 }
 
@@ -376,9 +313,9 @@ static void make_culprit(struct script *s)
 	const char *comm;
 
 	culprit.pid = culprit.tid = (__u32)number(s);
-	comm = word(s);
+	comm = words_next(&s->in);
 	memcpy(culprit.comm, comm, strnlen(comm, sizeof(culprit.comm)));
-	culprit.ns = duration_word(s);
+	culprit.ns = words_duration(&s->in);
 	culprit.count = (__u64)number(s);
 	put(s, EV_CULPRIT, &culprit, sizeof(culprit));
 }
@@ -386,14 +323,14 @@ static void make_culprit(struct script *s)
 static void make_queue(struct script *s)
 {
 	struct event_queue q = { .cpu = (__u32)number(s) };
-	const char *of = word(s), *iface = word(s);
+	const char *of = words_next(&s->in), *iface = words_next(&s->in);
 
 	q.of = strcmp(of, "backlog") == 0 ? QUEUE_OF_BACKLOG :
 	       strcmp(of, "others") == 0 ? QUEUE_OF_OTHERS : QUEUE_OF_DEVICE;
 	if (strcmp(iface, "-") != 0)
 		q.iface = name(s, DICT_IFACE, iface);
-	if (strcmp(s->words[s->at], "-") == 0)
-		s->at++;
+	if (strcmp(s->in.word[s->in.at], "-") == 0)
+		s->in.at++;
 	else
 		q.rxq = (__u32)number(s) + 1;
 	q.polls = (__u64)number(s);
@@ -419,9 +356,9 @@ static void make_softnet(struct script *s)
 
 static void make_pressure(struct script *s)
 {
-	struct event_pressure e = { .busy_ns = duration_word(s) };
+	struct event_pressure e = { .busy_ns = words_duration(&s->in) };
 
-	e.stall_ns = duration_word(s);
+	e.stall_ns = words_duration(&s->in);
 	e.packets = (__u64)number(s);
 	put(s, EV_PRESSURE, &e, sizeof(e));
 }
@@ -431,17 +368,17 @@ static void task_word(struct script *s, __u32 *pid, char *comm)
 	const char *text;
 
 	*pid = (__u32)number(s);
-	text = word(s);
+	text = words_next(&s->in);
 	memcpy(comm, text, strnlen(text, EVENT_COMM_LEN - 1));
 }
 
 static void address_word(struct script *s, struct event_slow *slow, void *address, __u16 *port)
 {
-	const char *text = word(s);
+	const char *text = words_next(&s->in);
 
 	slow->family = strchr(text, ':') ? AF_INET6 : AF_INET;
 	if (inet_pton(slow->family, text, address) != 1)
-		die(s, "'%s' is no address", text);
+		words_die(&s->in, "'%s' is no address", text);
 	*port = (__u16)number(s);
 }
 
@@ -454,14 +391,14 @@ static void make_slow(struct script *s)
 	slow.read_ns = (__u64)number(s);
 	address_word(s, &slow, slow.local, &slow.local_port);
 	address_word(s, &slow, slow.remote, &slow.remote_port);
-	while (more(s)) {
-		const char *what = word(s);
+	while (words_more(&s->in)) {
+		const char *what = words_next(&s->in);
 
 		if (strcmp(what, "reader") == 0) {
 			task_word(s, &slow.pid, slow.comm);
 			slow.tid = slow.pid;
-			slow.wait_ns = duration_word(s);
-			slow.stopped_ns = duration_word(s);
+			slow.wait_ns = words_duration(&s->in);
+			slow.stopped_ns = words_duration(&s->in);
 		} else if (strcmp(what, "partial") == 0) {
 			slow.flags = SLOW_WAITS_PARTIAL;
 		} else if (strcmp(what, "new") == 0) {
@@ -469,11 +406,11 @@ static void make_slow(struct script *s)
 		} else if (strcmp(what, "behind") == 0) {
 			task_word(s, &slow.culprit_pid, slow.culprit);
 			slow.culprit_tid = slow.culprit_pid;
-			slow.culprit_ns = duration_word(s);
+			slow.culprit_ns = words_duration(&s->in);
 		} else if (stage_parse(what) >= STAGE_LINK && stage_parse(what) <= STAGE_READ) {
-			slow.at_ns[SLOW_AT(stage_parse(what))] = duration_word(s);
+			slow.at_ns[SLOW_AT(stage_parse(what))] = words_duration(&s->in);
 		} else {
-			die(s, "'%s' is unknown", what);
+			words_die(&s->in, "'%s' is unknown", what);
 		}
 	}
 	put(s, EV_SLOW, &slow, sizeof(slow));
@@ -499,12 +436,12 @@ static __u32 interval_flag(struct script *s)
 		{ "shed", INTERVAL_SHED },
 	};
 
-	const char *text = word(s);
+	const char *text = words_next(&s->in);
 
 	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
 		if (strcmp(text, flags[i].word) == 0)
 			return flags[i].flag;
-	die(s, "'%s' is unknown", text);
+	words_die(&s->in, "'%s' is unknown", text);
 	return 0;
 }
 
@@ -512,14 +449,14 @@ static void make_interval(struct script *s)
 {
 	struct event_interval interval = { .seq = s->seq++, .from_ns = s->now_ns };
 
-	s->now_ns += duration_word(s);
+	s->now_ns += words_duration(&s->in);
 	interval.to_ns = s->now_ns;
-	interval.own_user_ns = duration_word(s);
-	interval.own_bpf_ns = duration_word(s);
+	interval.own_user_ns = words_duration(&s->in);
+	interval.own_bpf_ns = words_duration(&s->in);
 	interval.ncpus = (__u32)number(s);
-	if (more(s) && s->words[s->at][0] >= '0' && s->words[s->at][0] <= '9')
+	if (words_more(&s->in) && s->in.word[s->in.at][0] >= '0' && s->in.word[s->in.at][0] <= '9')
 		interval.one_in = (__u64)number(s);
-	while (more(s))
+	while (words_more(&s->in))
 		interval.flags |= interval_flag(s);
 	put(s, EV_INTERVAL, &interval, sizeof(interval));
 }
@@ -539,17 +476,17 @@ static const struct {
 
 static void make_event(struct script *s)
 {
-	const char *what = word(s);
+	const char *what = words_next(&s->in);
 
 	for (size_t i = 0; i < ARRAY_LEN(makers); i++) {
 		if (strcmp(makers[i].word, what) != 0)
 			continue;
 		makers[i].make(s);
-		if (more(s))
-			die(s, "'%s' is too much", word(s));
+		if (words_more(&s->in))
+			words_die(&s->in, "'%s' is too much", words_next(&s->in));
 		return;
 	}
-	die(s, "'%s' is no event", what);
+	words_die(&s->in, "'%s' is no event", what);
 }
 
 static int make_file(struct script *s, FILE *in, int fd)
@@ -566,9 +503,9 @@ static int make_file(struct script *s, FILE *in, int fd)
 		return err;
 	s->sink = event_writer_sink(s->writer);
 	while (getline(&line, &size, in) >= 0) {
-		s->line++;
-		split(s, line);
-		if (s->n)
+		s->in.line++;
+		words_split(&s->in, line);
+		if (s->in.n)
 			make_event(s);
 	}
 	free(line);
@@ -585,7 +522,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: mkevents SCRIPT FILE\n");
 		return 1;
 	}
-	script.path = argv[1];
+	script.in.path = argv[1];
 	in = fopen(argv[1], "r");
 	fd = open(argv[2], O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
 	if (!in || fd < 0) {
@@ -594,7 +531,7 @@ int main(int argc, char **argv)
 	}
 	err = make_file(&script, in, fd);
 	if (err)
-		die(&script, "%s: %s", argv[2], strerror(-err));
+		words_die(&script.in, "%s: %s", argv[2], strerror(-err));
 	fclose(in);
 	return close(fd) ? 1 : 0;
 }

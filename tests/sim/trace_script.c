@@ -2,7 +2,6 @@
 #include "trace_script.h"
 
 #include <arpa/inet.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,16 +13,13 @@
 #include "event/names.h"
 #include "event/writer.h"
 #include "trace.h"
+#include "words.h"
 
-#define WORDS_MAX 20
 #define TASKS_MAX 64
 #define CALLS_END 512
 
 struct script {
-	const char *name;
-	unsigned int line;
-	char *words[WORDS_MAX];
-	int n, at;
+	struct words in;
 	struct trace trace;
 	struct event_writer *writer;
 	struct {
@@ -35,80 +31,14 @@ struct script {
 	uint64_t round;          /* how often it was done before */
 };
 
-__attribute__((noreturn, format(printf, 2, 3)))
-static void die(const struct script *s, const char *fmt, ...)
-{
-	va_list ap;
-
-	fprintf(stderr, "%s:%u: ", s->name, s->line);
-	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
-	va_end(ap);
-	fputc('\n', stderr);
-	exit(1);
-}
-
-/* ---- words ---- */
-
-static void split(struct script *s, char *text)
-{
-	s->n = s->at = 0;
-	for (;;) {
-		char end = ' ';
-
-		text += strspn(text, " \t");
-		if (!*text || *text == '#')
-			return;
-		if (s->n == WORDS_MAX)
-			die(s, "more than %d words", WORDS_MAX);
-		if (*text == '"')
-			end = *text++;
-		s->words[s->n++] = text;
-		text += end == '"' ? strcspn(text, "\"") : strcspn(text, " \t");
-		if (*text)
-			*text++ = '\0';
-	}
-}
-
-static bool more(const struct script *s)
-{
-	return s->at < s->n;
-}
-
-static const char *word(struct script *s)
-{
-	if (!more(s))
-		die(s, "a word is missing after '%s'", s->words[s->n - 1]);
-	return s->words[s->at++];
-}
-
-static uint64_t parse_number(struct script *s, const char *text)
-{
-	uint64_t n;
-
-	if (parse_u64(text, &n))
-		die(s, "'%s' is no number", text);
-	return n;
-}
-
 static uint32_t number(struct script *s)
 {
-	return (uint32_t)parse_number(s, word(s));
-}
-
-static uint64_t duration(struct script *s)
-{
-	const char *text = word(s);
-	uint64_t ns = 0;
-
-	if (strcmp(text, "0") != 0 && parse_duration(text, &ns))
-		die(s, "'%s' is no time", text);
-	return ns;
+	return (uint32_t)words_number(&s->in);
 }
 
 static uint64_t moment(struct script *s)
 {
-	return duration(s) + s->shift;
+	return words_duration(&s->in) + s->shift;
 }
 
 static uint32_t core(struct script *s)
@@ -116,14 +46,14 @@ static uint32_t core(struct script *s)
 	uint32_t n = number(s);
 
 	if (n >= s->trace.cores)
-		die(s, "there is no core %u", n);
+		words_die(&s->in, "there is no core %u", n);
 	return n;
 }
 
 /* A task's number; "idle" is 0, and a number is itself. */
 static uint32_t task(struct script *s)
 {
-	const char *text = word(s);
+	const char *text = words_next(&s->in);
 	uint64_t tid;
 
 	if (strcmp(text, "idle") == 0)
@@ -132,37 +62,37 @@ static uint32_t task(struct script *s)
 		if (strcmp(s->tasks[i].name, text) == 0)
 			return s->tasks[i].tid;
 	if (parse_u64(text, &tid))
-		die(s, "there is no task '%s'", text);
+		words_die(&s->in, "there is no task '%s'", text);
 	return (uint32_t)tid;
 }
 
 static uint32_t symbol(struct script *s)
 {
-	return event_writer_intern(s->writer, DICT_SYMBOL, word(s));
+	return event_writer_intern(s->writer, DICT_SYMBOL, words_next(&s->in));
 }
 
 /* ---- lines of the whole ---- */
 
 static void make_fact(struct script *s)
 {
-	const char *key = word(s);
+	const char *key = words_next(&s->in);
 
-	BUG_ON(event_put_fact(event_writer_sink(s->writer), TRACE_START, key, word(s)));
+	BUG_ON(event_put_fact(event_writer_sink(s->writer), TRACE_START, key, words_next(&s->in)));
 }
 
 static void make_cores(struct script *s)
 {
 	s->trace.cores = number(s);
 	if (!s->trace.cores || s->trace.cores > TRACE_CORES)
-		die(s, "1 to %u cores", TRACE_CORES);
+		words_die(&s->in, "1 to %u cores", TRACE_CORES);
 }
 
 static void make_task(struct script *s)
 {
-	const char *name = word(s);
+	const char *name = words_next(&s->in);
 
 	if (s->n_tasks == TASKS_MAX)
-		die(s, "more than %d tasks", TASKS_MAX);
+		words_die(&s->in, "more than %d tasks", TASKS_MAX);
 	snprintf(s->tasks[s->n_tasks].name, sizeof(s->tasks->name), "%s", name);
 	s->tasks[s->n_tasks].pid = number(s);
 	s->tasks[s->n_tasks].tid = number(s);
@@ -174,11 +104,11 @@ static void make_flow(struct script *s)
 {
 	struct event_flow flow = { .id = number(s), .family = AF_INET, .protocol = PROTO_TCP };
 
-	if (inet_pton(AF_INET, word(s), flow.local) != 1)
-		die(s, "that is no address");
+	if (inet_pton(AF_INET, words_next(&s->in), flow.local) != 1)
+		words_die(&s->in, "that is no address");
 	flow.local_port = (__u16)number(s);
-	if (inet_pton(AF_INET, word(s), flow.remote) != 1)
-		die(s, "that is no address");
+	if (inet_pton(AF_INET, words_next(&s->in), flow.remote) != 1)
+		words_die(&s->in, "that is no address");
 	flow.remote_port = (__u16)number(s);
 	BUG_ON(event_put(event_writer_sink(s->writer), EV_FLOW, TRACE_START, &flow, sizeof(flow)));
 }
@@ -186,11 +116,11 @@ static void make_flow(struct script *s)
 static void make_lost(struct script *s)
 {
 	struct event_loss loss = { .why = LOSS_PRODUCER };
-	const char *kind = word(s);
+	const char *kind = words_next(&s->in);
 	int parsed = event_kind_parse(kind);
 
 	if (parsed < 0)
-		die(s, "'%s' is no kind", kind);
+		words_die(&s->in, "'%s' is no kind", kind);
 	loss.kind = (__u32)parsed;
 	loss.records = number(s);
 	BUG_ON(event_put(event_writer_sink(s->writer), EV_LOSS, TRACE_START, &loss, sizeof(loss)));
@@ -203,19 +133,19 @@ static void make_message(struct script *s)
 	const uint64_t first = moment(s), queued = moment(s), read = moment(s);
 	struct trace_message *m = trace_message(&s->trace, id, tid, first, queued, read, core(s));
 
-	while (more(s)) {
-		const char *text = word(s);
+	while (words_more(&s->in)) {
+		const char *text = words_next(&s->in);
 
 		if (strncmp(text, "core=", 5) == 0)
-			m->pieces[0].core = (uint32_t)parse_number(s, text + 5);
+			m->pieces[0].core = (uint32_t)words_parse_number(&s->in, text + 5);
 		else if (strncmp(text, "flow=", 5) == 0)
-			m->head.flow = (uint32_t)parse_number(s, text + 5);
+			m->head.flow = (uint32_t)words_parse_number(&s->in, text + 5);
 		else if (strcmp(text, "sent") == 0)
 			m->head.direction = DIR_EGRESS;
 		else if (strcmp(text, "no-pieces") == 0)
 			m->head.n = 0;
 		else
-			die(s, "'%s' is unknown", text);
+			words_die(&s->in, "'%s' is unknown", text);
 	}
 }
 
@@ -230,17 +160,17 @@ static void make_sent(struct script *s)
 	m->head.direction = DIR_EGRESS;
 	m->head.last = TRACE_START + returned;
 	m->head.n = 0;
-	while (more(s)) {
-		const char *text = word(s);
+	while (words_more(&s->in)) {
+		const char *text = words_next(&s->in);
 		const bool paced = m->head.n && m->pieces[m->head.n - 1].flags == STAGE_NONE;
 		const int stage = strcmp(text, "paced") == 0 ? STAGE_NONE : stage_parse(text);
 
 		if (strncmp(text, "flow=", 5) == 0) {
-			m->head.flow = (uint32_t)parse_number(s, text + 5);
+			m->head.flow = (uint32_t)words_parse_number(&s->in, text + 5);
 			continue;
 		}
 		if (stage < 0 || m->head.n == TRACE_PIECES)
-			die(s, "'%s' is no stage, or one too many", text);
+			words_die(&s->in, "'%s' is no stage, or one too many", text);
 		m->pieces[m->head.n] = (struct event_piece){
 			.begin = m->read, .end = TRACE_START + moment(s), .core = on,
 			.role = paced ? PIECE_PACED : PIECE_TRANSMIT, .flags = (uint16_t)stage,
@@ -277,23 +207,23 @@ static uint16_t left(struct script *s)
 		[LEFT_RUNNABLE] = "runnable", [LEFT_ASLEEP] = "asleep", [LEFT_BLOCKED] = "blocked",
 		[LEFT_IO] = "io", [LEFT_STOPPED] = "stopped", [LEFT_ENDED] = "ended",
 	};
-	const char *text = more(s) ? word(s) : "asleep";
+	const char *text = words_more(&s->in) ? words_next(&s->in) : "asleep";
 
 	for (uint16_t i = LEFT_RUNNABLE; i < LEFT_MAX; i++)
 		if (strcmp(words[i], text) == 0)
 			return i;
-	die(s, "'%s' is no way to leave", text);
+	words_die(&s->in, "'%s' is no way to leave", text);
 }
 
 static uint32_t call(struct script *s)
 {
 	const struct calls calls = calls_of("x86_64");
-	const char *text = word(s);
+	const char *text = words_next(&s->in);
 
 	for (uint32_t nr = 0; nr < CALLS_END; nr++)
 		if (calls_name(&calls, nr) && strcmp(calls_name(&calls, nr), text) == 0)
 			return nr;
-	return (uint32_t)parse_number(s, text);
+	return (uint32_t)words_parse_number(&s->in, text);
 }
 
 /* Steps whose only word is a number, or none. */
@@ -315,7 +245,7 @@ static void make_rename(struct script *s, uint64_t time)
 
 	for (uint32_t i = 0; i < s->n_tasks; i++)
 		if (s->tasks[i].tid == tid) {
-			trace_name(&s->trace, time, s->tasks[i].pid, tid, word(s));
+			trace_name(&s->trace, time, s->tasks[i].pid, tid, words_next(&s->in));
 			return;
 		}
 }
@@ -324,7 +254,7 @@ static void make_step(struct script *s)
 {
 	const uint64_t time = moment(s);
 	const uint32_t on = core(s);
-	const char *what = word(s);
+	const char *what = words_next(&s->in);
 	uint32_t a;
 
 	for (size_t i = 0; i < ARRAY_LEN(steps); i++)
@@ -350,7 +280,7 @@ static void make_step(struct script *s)
 	} else if (strcmp(what, "rename") == 0) {
 		make_rename(s, time);
 	} else {
-		die(s, "'%s' is no step", what);
+		words_die(&s->in, "'%s' is no step", what);
 	}
 }
 
@@ -369,17 +299,17 @@ static const struct {
 static void make_line(struct script *s)
 {
 	for (size_t i = 0; i < ARRAY_LEN(makers); i++) {
-		if (strcmp(makers[i].word, s->words[0]) != 0)
+		if (strcmp(makers[i].word, s->in.word[0]) != 0)
 			continue;
-		s->at = 1;
+		s->in.at = 1;
 		makers[i].make(s);
-		if (more(s))
-			die(s, "'%s' is too much", word(s));
+		if (words_more(&s->in))
+			words_die(&s->in, "'%s' is too much", words_next(&s->in));
 		return;
 	}
 	make_step(s);
-	if (more(s))
-		die(s, "'%s' is too much", word(s));
+	if (words_more(&s->in))
+		words_die(&s->in, "'%s' is too much", words_next(&s->in));
 }
 
 /* The next line, copied to `line`; false at the end. */
@@ -390,11 +320,11 @@ static bool next_line(struct script *s, const char **text, char *line, size_t si
 	if (!**text)
 		return false;
 	if (len >= size)
-		die(s, "the line is too long");
+		words_die(&s->in, "the line is too long");
 	memcpy(line, *text, len);
 	line[len] = '\0';
 	*text += len + ((*text)[len] == '\n');
-	s->line++;
+	s->in.line++;
 	return true;
 }
 
@@ -404,21 +334,21 @@ static const char *make_lines(struct script *s, const char *text)
 	char line[512];
 
 	while (next_line(s, &text, line, sizeof(line))) {
-		split(s, line);
-		if (!s->n)
+		words_split(&s->in, line);
+		if (!s->in.n)
 			continue;
-		if (strcmp(s->words[0], "end") == 0)
+		if (strcmp(s->in.word[0], "end") == 0)
 			break;
-		if (strcmp(s->words[0], "repeat") == 0) {
-			const unsigned int first = s->line;
+		if (strcmp(s->in.word[0], "repeat") == 0) {
+			const unsigned int first = s->in.line;
 			const char *after = text;
 			uint64_t rounds, step;
 
-			s->at = 1;
+			s->in.at = 1;
 			rounds = number(s);
-			step = duration(s);
+			step = words_duration(&s->in);
 			for (uint64_t i = 0; i < rounds; i++) {
-				s->line = first;
+				s->in.line = first;
 				s->round = i;
 				s->shift = i * step;
 				after = make_lines(s, text);
@@ -434,7 +364,7 @@ static const char *make_lines(struct script *s, const char *text)
 
 void trace_script(const char *name, const char *text, int fd)
 {
-	struct script s = { .name = name };
+	struct script s = { .in.path = name };
 
 	trace_init(&s.trace, 2);
 	s.writer = trace_writer(fd);
