@@ -92,7 +92,7 @@ function limitsOf(limits) {
 		parties.length ? titled('Who was waited for', parties, [['duty', 'to'], ['end'], ['connections'], ['pid'],
 			{ name: 'thread', value: p => isObject(p.doing) ? who(p.doing) : null }, ['doing.duration_ns', 'for'],
 			...STATES.map(name => [`doing.state_ns.${name}`, name, v => duration(v)]),
-			{ name: 'calls', value: p => records(object(p.doing).calls).slice(0, 3).map(c => `${text(c.call) || 'in none'} ${duration((num(c.on_cpu_ns) || 0) + (num(c.asleep_ns) || 0))}`).join(', ') || null },
+			{ name: 'calls', value: p => records(object(p.doing).calls).slice(0, 3).map(c => `${text(c.call) || 'in none'} ${duration((num(c.on_cpu_ns) || 0) + (num(c.asleep_ns) || 0) + (num(c.blocked_ns) || 0))}`).join(', ') || null },
 			{ name: 'had the CPU', value: p => records(object(p.doing).culprits).slice(0, 2).map(c => `${who(c)} ${duration(c.ns)}`).join(', ') || null },
 			['why', 'n/a because']], { name: 'responsible' }) : null,
 	]);

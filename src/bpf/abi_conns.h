@@ -48,7 +48,7 @@ struct conn_kept {
 	__u32 delivered;        /* tcp_sock's, at the last RTT sample */
 	__u16 cwnd;             /* ... segments, cut at 65535 */
 	__u16 total_rto;        /* when it was born */
-	/* These run over: less than 65,536 are told at a time. */
+	/* These run over: less than 32,768 are told at a time. */
 	__u16 peer_delacks, delacks_harmful, tlp, rto, recoveries, stalls;
 	__u16 idle_bursts, idle_bursts_lost, idle_restarts;
 	__u16 zero_windows, unread, sampled[CONN_STATES];
@@ -122,6 +122,8 @@ enum conn_use { USE_SEND, USE_RECV, USE_RTT, USE_TIMER, USE_RARE, USE_MAX };
 enum conn_lost { LOST_NO_MEMORY, LOST_RING, LOST_TIMERS, CONN_LOST_MAX };
 
 #define CONN_CPUS 1024 /* more share the places of the first */
+
+#define CONN_CLOCK_MAX_NS 1000 /* a reading of the clock that takes longer was interrupted */
 
 struct conn_counts {
 	__u64 used[USE_MAX];

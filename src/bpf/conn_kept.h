@@ -82,6 +82,8 @@ static __always_inline __u64 used_timed(enum conn_use what)
 	first = bpf_ktime_get_ns();
 	c->next = (first & 0xffff) * (2 * time_one_in - 1) >> 16;
 	second = bpf_ktime_get_ns();
+	if (second - first > CONN_CLOCK_MAX_NS) /* interrupted: it would say nothing */
+		return 0;
 	c->clock_ns += second - first;
 	return second + (second - first); /* the reading at the end takes as long */
 }
@@ -226,6 +228,17 @@ static __always_inline __u32 thin_hash(struct sock *sk)
 	const __u32 golden = 0x9e3779b1; /* Knuth's multiplicative hash */
 
 	return sk->__sk_common.skc_hash * golden >> 16;
+}
+
+/* It is followed as long as one of 2^i or more is. */
+static __always_inline __u8 thinned_from(struct sock *sk)
+{
+	__u32 hash = thin_hash(sk);
+	__u8 i = 0;
+
+	for (; i < CONN_THIN_MAX && !(hash & 1); i++)
+		hash >>= 1;
+	return i;
 }
 
 /* Calls and RTTs of this one are left out: `thin_one_in` is a power of two. */

@@ -237,8 +237,7 @@ static __always_inline void put_now(struct sock *sk, struct tcp_sock *tp, struct
 	n->rcv_queue = bytes_between(tp->copied_seq, tp->rcv_nxt);
 	n->dsack_dups = tp->dsack_dups;
 	n->total_rto = total_rto_of(tp);
-	for (__u32 hash = thin_hash(sk); n->thin < CONN_THIN_MAX && !(hash & 1); hash >>= 1)
-		n->thin++;
+	n->thin = thinned_from(sk);
 	n->known = bpf_core_field_exists(tp->total_rto) ? CONN_KNOWS_RTO : 0;
 	if (t) {
 		n->delacks = t->delacks;

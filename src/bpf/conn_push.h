@@ -136,14 +136,15 @@ static __always_inline void retransmitted(struct sock *sk, struct sk_buff *skb)
 	segments = BPF_CORE_READ(cb, tcp_gso_segs);
 	seq = BPF_CORE_READ(cb, seq);
 	ca = ca_state_of(tp);
-	progress(tp, k, now);
+	since = tp->delivered_mstamp * 1000; /* also set when a flight begins */
+	if (k->una != tp->snd_una) /* nobody looked when that came */
+		progress(tp, k, since < now ? since : now);
 	if (ca != CA_LOSS && ca != CA_RECOVERY &&
 	    tp->inet_conn.icsk_pending == ICSK_TIME_LOSS_PROBE_)
 		k->tlp++;
 	else if (ca != CA_LOSS)
 		k->fast_retransmit += segments ? segments : 1;
 	if (!k->stall_since) {
-		since = tp->delivered_mstamp * 1000; /* also set when a flight begins */
 		if (k->una_time > since && tp->snd_una != tp->snd_nxt)
 			since = k->una_time;
 		k->stall_since = since < now ? since : now;

@@ -77,10 +77,13 @@ static bool condenses(const struct live *l)
 /* Also for what is held back. */
 static bool fits(struct live *l, const struct event_block *block)
 {
-	struct event_block all = *block;
+	struct event_block all = { .kind = EV_CONN, .record_size = sizeof(struct event_conn) };
 
-	if (block->kind == EV_CONN && condenses(l))
-		all.size = condense_most(&l->condense, block->count) * sizeof(struct event_conn);
+	if (!condenses(l))
+		return recording_fits(&l->recording, block);
+	all.size = condense_most(&l->condense, 0) * sizeof(struct event_conn);
+	all.size += block->kind == EV_CONN ? block->count * sizeof(struct event_conn) :
+					     2 * block->size; /* names may be written twice */
 	return recording_fits(&l->recording, &all);
 }
 
@@ -243,32 +246,16 @@ static int put_clock(struct live *l, bool first)
 	return event_put(event_memsource_sink(l->queue), EV_CLOCK, e.mono_ns, &e, sizeof(e));
 }
 
-static bool is_unsampled(const struct live *l, int level)
-{
-	return !l->budget.rates.sampled[level] && l->budget.rates.hz[level] > 0;
-}
-
-/* Connections that close in the tick that begins are told before it ends. */
-static void expect_gaps(struct live *l)
-{
-	for (int i = 0; i < BUDGET_LEVELS; i++)
-		if (is_unsampled(l, i))
-			conns_probe_gap(l->probe, levels[i], l->tick, l->tick + TICK_NS, TICK_NS);
-}
-
-/* Of the tick that ends: what was too dear from the beginning, and passes that were given up. */
-static void tell_gaps(struct live *l)
+/* Passes of the tick that ends that were given up, as all had become dearer. */
+static void tell_given_up(struct live *l)
 {
 	const struct budget *b = &l->budget;
 	uint64_t now = now_ns(), all = now - l->tick;
 
-	for (int i = 0; i < BUDGET_LEVELS; i++) {
-		if (is_unsampled(l, i))
-			conns_probe_gap(l->probe, levels[i], l->tick, now, all);
-		else if (b->left[i])
+	for (int i = 0; i < BUDGET_LEVELS; i++)
+		if (b->left[i])
 			conns_probe_gap(l->probe, levels[i], l->tick, now,
 					all * b->left[i] / b->rates.passes[i]);
-	}
 }
 
 /* What the tick has cost; what the next one may. */
@@ -288,12 +275,15 @@ static void account(struct live *l, uint64_t now)
 	l->bpf_ns += push_ns;
 	budget_close(&l->budget, &l->spent, &l->rng, now);
 	conns_probe_thin(l->probe, l->budget.rates.thin_one_in);
-	for (int i = 0; i < BUDGET_LEVELS; i++)
-		conns_probe_aim(l->probe, levels[i], l->budget.rates.hz[i]);
+	for (int i = 0; i < BUDGET_LEVELS; i++) {
+		const struct budget_rates *r = &l->budget.rates;
+
+		conns_probe_aim(l->probe, levels[i], r->hz[i]);
+		conns_probe_cover(l->probe, levels[i], r->sampled[i] || !r->hz[i], now);
+	}
 	l->tick = now;
 	l->cpu_before = cpu;
 	l->spent = (struct budget_spent){ 0 };
-	expect_gaps(l);
 }
 
 static int close_tick(struct live *l, bool last)
@@ -359,19 +349,25 @@ static int wait_until(struct live *l, uint64_t until)
 static int run_tick(struct live *l, uint64_t end)
 {
 	unsigned int n;
+	bool given_up = false;
 	uint64_t at;
 	int err = 0;
 
-	while (!err && budget_next(&l->budget, &l->rng, own_cpu_ns() - l->cpu_before, &at, &n) &&
-	       at < end) {
+	while (!err) {
+		if (!budget_next(&l->budget, &l->rng, own_cpu_ns() - l->cpu_before, &at, &n)) {
+			given_up = l->budget.left[0];
+			break;
+		}
+		if (at >= end)
+			break;
 		err = wait_until(l, at);
 		if (!err)
 			err = sample(l, n);
 	}
 	if (!err)
 		err = wait_until(l, end);
-	if (!err) /* else the samples so far stand for the time so far */
-		tell_gaps(l);
+	if (!err && given_up) /* if it is stopped, the samples stand for the time so far */
+		tell_given_up(l);
 	return err;
 }
 
@@ -500,8 +496,7 @@ int conns_live_run(const struct conns_live_config *config, int *record_error)
 		err = run(&l);
 		if (err && err != -ECANCELED)
 			log_error("the measurement failed: %s", strerror(-err));
-		if (err)
-			record_interval(&l, now_ns(), true);
+		record_interval(&l, now_ns(), true); /* what an end before its time has left */
 	}
 	recording_close(&l.recording);
 	if (l.recording.bytes && l.began > l.started)

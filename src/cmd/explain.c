@@ -231,28 +231,47 @@ static int load(const struct explain_config *c, struct stop *stop, uint64_t dura
 
 /* ---- the connections: without them there is a result, too ---- */
 
+#define CONNS_MEASURES "hostlat: measuring"
+
 struct conns_child {
 	struct child child;
 	bool runs;
 	struct strbuf why; /* it failed */
 };
 
-/* Without what only its own user would do about it. */
-static void conns_failed(struct conns_child *conns, int code)
+/* What an earlier run has kept is not this one's, nor is half a recording. */
+static void conns_forget(const struct explain_config *c)
 {
-	const char *text = strbuf_str(&conns->child.text);
-	const char *end = strchr(text, '\n');
-	const size_t head = strncmp(text, "hostlat: ", 9) ? 0 : 9;
+	struct words words = { 0 };
 
-	if (code == -ETIMEDOUT || !*text)
-		strbuf_printf(&conns->why, "hostlat conns %s",
-			      code == -ETIMEDOUT ? "takes too long" : "said nothing and ended");
+	unlink(made(&words, "%s/" EXPLAIN_CONNS, c->folder));
+	words_release(&words);
+}
+
+/* What it said first, or first after it had begun; not what only its own user would do about it. */
+static void put_reason(struct strbuf *why, const char *text)
+{
+	const char *begun = strstr(text, CONNS_MEASURES "\n");
+
+	if (begun)
+		text = begun + strlen(CONNS_MEASURES "\n");
+	if (!strncmp(text, "hostlat: ", 9))
+		text += 9;
+	if (*text)
+		strbuf_printf(why, "%.*s", (int)strcspn(text, "\n"), text);
 	else
-		strbuf_printf(&conns->why, "%.*s",
-			      (int)((end ? end : strchr(text, '\0')) - text - (ssize_t)head),
-			      text + head);
+		strbuf_printf(why, "hostlat conns said nothing and ended");
+}
+
+static void conns_failed(struct conns_child *conns, const struct explain_config *c, int code)
+{
+	if (code == -ETIMEDOUT)
+		strbuf_printf(&conns->why, "hostlat conns takes too long");
+	else
+		put_reason(&conns->why, strbuf_str(&conns->child.text));
 	log_warning("connections are not measured: %s", strbuf_str(&conns->why));
 	child_end(&conns->child);
+	conns_forget(c);
 	conns->runs = false;
 }
 
@@ -267,24 +286,15 @@ static int conns_start(struct conns_child *conns, const struct explain_config *c
 	code = child_start(&conns->child, words.words);
 	conns->runs = true;
 	if (!code)
-		code = child_ready(&conns->child, "hostlat: measuring", START_PATIENCE_NS, stop);
+		code = child_ready(&conns->child, CONNS_MEASURES, START_PATIENCE_NS, stop);
 	words_release(&words);
 	if (!code || code == -EINTR)
 		return code;
-	conns_failed(conns, code);
+	conns_failed(conns, c, code);
 	return 0;
 }
 
-/* What an earlier run has kept is not this one's. */
-static void conns_forget(const struct explain_config *c)
-{
-	struct words words = { 0 };
-
-	unlink(made(&words, "%s/" EXPLAIN_CONNS, c->folder));
-	words_release(&words);
-}
-
-static void conns_finish(struct conns_child *conns)
+static void conns_finish(struct conns_child *conns, const struct explain_config *c)
 {
 	int code;
 
@@ -292,7 +302,7 @@ static void conns_finish(struct conns_child *conns)
 		return;
 	code = child_wait(&conns->child, END_PATIENCE_NS, &(struct stop){ .fd = -1 });
 	if (!measured(code))
-		conns_failed(conns, code);
+		conns_failed(conns, c, code);
 }
 
 static int run_all(const struct explain_config *c, uint64_t port, struct stop *stop,
@@ -333,7 +343,7 @@ static int run_all(const struct explain_config *c, uint64_t port, struct stop *s
 		say_why("record", &recorder, code);
 		code = -EIO;
 	}
-	conns_finish(conns);
+	conns_finish(conns, c);
 out:
 	child_end(&recorder);
 	words_release(&words);

@@ -141,7 +141,7 @@ static struct party *party_of(struct parties *parties, const struct limits_owed 
 static int add_owed(struct explain_conns *e, const struct diagnosis *d,
 		    const struct limits_owed *o, struct parties *parties)
 {
-	const char *why = "the end that does not read is not on this host";
+	const char *why = "the other end was not found on this host";
 	struct party *party;
 	uint32_t task = 0;
 	int err = 0;
@@ -252,6 +252,10 @@ static int join(struct explain_conns *e, const struct diagnosis *d, struct objec
 		object_add(o, "responsible", parties_value(&parties, d, r));
 		say_one(&parties, d, r);
 	}
+	if (!err && e->limits.beyond)
+		report_reason(r, "limits-left-out", NULL,
+			      "what threads did meanwhile is of the first %u intervals of "
+			      "connections in which they were waited for", LIMITS_STRETCHES_MAX);
 	vec_for_each(&parties, p)
 		doing_release(&p->doing);
 	vec_release(&parties);

@@ -11,6 +11,7 @@
 #include "conns/problem.h"
 #include "conns/state.h"
 #include "conns/words.h"
+#include "event/conn_times.h"
 #include "report/difference.h"
 #include "report/human.h"
 
@@ -81,14 +82,39 @@ static void join_blocks(struct conns_run *run)
 	}
 }
 
+/*
+ * Times as the samples of the interval stand for them, not as shares of it: the sum over intervals
+ * is unbiased, also of those in which chance took none (Horvitz and Thompson 1952).
+ */
+static void put_times(struct block *b, const struct event_conn *e)
+{
+	struct event_conn exact = *e;
+
+	b->known_ns = b->all_ns;
+	if (e->samples && !conn_is_weighted(e)) {
+		b->known_ns -= (double)e->unknown_ns;
+	} else {
+		memset(exact.sampled, 0, sizeof(exact.sampled));
+		memset(exact.sampled_ns, 0, sizeof(exact.sampled_ns));
+		if (e->samples) /* else it is so already */
+			conn_times(&exact);
+		b->known_ns -= (double)conn_unsampled(exact.unknown_ns, e);
+		exact.send_buffer_ns += e->sampled_ns[CONN_AT_SEND_BUFFER];
+		exact.delayed_ack_ns += e->sampled_ns[CONN_AT_DELAYED_ACK];
+		exact.congestion_ns += e->sampled_ns[CONN_AT_CWND];
+		exact.sender_app_ns += e->sampled_ns[CONN_AT_NAGLE] +
+				       e->sampled_ns[CONN_AT_FLIGHT];
+	}
+	for (unsigned int i = 0; i < WORDS_TIMES; i++)
+		b->of[i] = (double)words_time(&exact, i);
+}
+
 static struct block block_of(const struct event_conn *e)
 {
-	struct block b = { .known_ns = (double)conn_known_ns(e),
-			   .all_ns = (double)(e->to - e->from) };
+	struct block b = { .all_ns = (double)(e->to - e->from) };
 	uint32_t count;
 
-	for (unsigned int i = 0; i < WORDS_TIMES; i++)
-		b.of[i] = (double)words_time(e, i);
+	put_times(&b, e);
 	for (unsigned int i = 0; i < WORDS_EVENTS; i++)
 		b.of[WORDS_TIMES + i] = words_event(e, i, &count) ? count : 0;
 	return b;

@@ -8,37 +8,37 @@
 
 /* -- fields --------------------------------------------------------------------------------- */
 
-static void put(struct conn_told *t, const char *name, struct value value)
+static void put(struct conn_telling *t, const char *name, struct value value)
 {
 	object_add(t->evidence, name, value);
 }
 
-static struct value known(const struct conn_told *t, uint32_t bit, struct value value)
+static struct value known(const struct conn_telling *t, uint32_t bit, struct value value)
 {
 	return conn_knows(t->view->c, bit) ? value : value_null();
 }
 
-static void put_count(struct conn_told *t, const char *name, uint32_t bit, uint64_t n)
+static void put_count(struct conn_telling *t, const char *name, uint32_t bit, uint64_t n)
 {
 	put(t, name, known(t, bit, value_u64(n)));
 }
 
-static void put_time(struct conn_told *t, const char *name, uint32_t bit, uint64_t ns)
+static void put_time(struct conn_telling *t, const char *name, uint32_t bit, uint64_t ns)
 {
 	put(t, name, known(t, bit, value_ns(ns)));
 }
 
-static void put_flag(struct conn_told *t, const char *name, uint32_t flag)
+static void put_flag(struct conn_telling *t, const char *name, uint32_t flag)
 {
 	put(t, name, value_bool(t->view->c->flags & flag));
 }
 
-static void put_gauge(struct conn_told *t, const char *name, uint64_t n)
+static void put_gauge(struct conn_telling *t, const char *name, uint64_t n)
 {
 	put_count(t, name, CONN_KNOWS_GAUGES, n);
 }
 
-static void put_sampled(struct conn_told *t)
+static void put_sampled(struct conn_telling *t)
 {
 	const struct proportion *p = &t->problem->sampled;
 
@@ -49,7 +49,7 @@ static void put_sampled(struct conn_told *t)
 }
 
 /* "for 93 % of the time (81 % to 97 % of 120 samples)" */
-static void say_share(struct conn_told *t, uint64_t ns)
+static void say_share(struct conn_telling *t, uint64_t ns)
 {
 	const struct proportion *p = &t->problem->sampled;
 	char share[HUMAN_MAX], lo[HUMAN_MAX], hi[HUMAN_MAX], n[HUMAN_MAX];
@@ -71,7 +71,7 @@ static uint64_t window_of(const struct event_conn *c)
 }
 
 /* Section 5.3: of all memory for sending, the part that the window is of all windows. */
-static uint64_t share_of_memory(const struct conn_told *t)
+static uint64_t share_of_memory(const struct conn_telling *t)
 {
 	const uint64_t cwnd = (uint64_t)t->view->c->cwnd * t->view->c->mss;
 
@@ -80,7 +80,7 @@ static uint64_t share_of_memory(const struct conn_told *t)
 	return (uint64_t)((double)cwnd * (double)t->sums->sndbuf / (double)t->sums->window);
 }
 
-void tell_send_buffer(struct conn_told *t)
+void tell_send_buffer(struct conn_telling *t)
 {
 	const struct event_conn *c = t->view->c;
 	const bool gauges = conn_knows(c, CONN_KNOWS_GAUGES);
@@ -117,7 +117,7 @@ void tell_send_buffer(struct conn_told *t)
 
 /* -- retransmissions ------------------------------------------------------------------------ */
 
-static void put_losses(struct conn_told *t)
+static void put_losses(struct conn_telling *t)
 {
 	const struct event_conn *c = t->view->c;
 
@@ -131,7 +131,7 @@ static void put_losses(struct conn_told *t)
 	put(t, "bytes_sent", value_u64(c->bytes_sent));
 }
 
-static void say_stall(struct conn_told *t)
+static void say_stall(struct conn_telling *t)
 {
 	const struct event_conn *c = t->view->c;
 	char all[HUMAN_MAX], longest[HUMAN_MAX];
@@ -152,7 +152,7 @@ static const char *plural(uint64_t n)
 	return n == 1 ? "" : "s";
 }
 
-void tell_fast_retransmit(struct conn_told *t)
+void tell_fast_retransmit(struct conn_telling *t)
 {
 	const struct event_conn *c = t->view->c;
 	char n[HUMAN_MAX], share[HUMAN_MAX];
@@ -170,7 +170,7 @@ void tell_fast_retransmit(struct conn_told *t)
 	ADVISE(t, ": look for full queues and errors (hostlat watch has this host's drops)");
 }
 
-void tell_timeout(struct conn_told *t)
+void tell_timeout(struct conn_telling *t)
 {
 	const struct event_conn *c = t->view->c;
 	char n[HUMAN_MAX], rto[HUMAN_MAX];
@@ -189,7 +189,7 @@ void tell_timeout(struct conn_told *t)
 		ADVISE(t, "; the timeout is %s now", human_ns(rto, (uint64_t)c->rto_us * 1000));
 }
 
-void tell_tail_loss_probe(struct conn_told *t)
+void tell_tail_loss_probe(struct conn_telling *t)
 {
 	const struct event_conn *c = t->view->c;
 	char n[HUMAN_MAX];
@@ -203,7 +203,7 @@ void tell_tail_loss_probe(struct conn_told *t)
 		       "waits 200 ms and more for an acknowledgement that may be delayed");
 }
 
-void tell_spurious(struct conn_told *t)
+void tell_spurious(struct conn_telling *t)
 {
 	const struct event_conn *c = t->view->c;
 	char n[HUMAN_MAX], all[HUMAN_MAX];
@@ -228,7 +228,7 @@ static const char *limit_name(enum window_limit limit)
 	       limit == WINDOW_GROWING ? "still-growing" : NULL;
 }
 
-static void put_window(struct conn_told *t)
+static void put_window(struct conn_telling *t)
 {
 	const struct event_conn *c = t->view->c;
 	const struct event_conn *peer = t->view->peer;
@@ -241,7 +241,7 @@ static void put_window(struct conn_told *t)
 	put(t, "peer_unread_bytes", asked ? value_u64(peer->rcv_queue) : value_null());
 }
 
-static void advise_window(struct conn_told *t)
+static void advise_window(struct conn_telling *t)
 {
 	const struct event_conn *peer = t->view->peer;
 	char n[HUMAN_MAX];
@@ -266,7 +266,7 @@ static void advise_window(struct conn_told *t)
 	}
 }
 
-void tell_receiver_window(struct conn_told *t)
+void tell_receiver_window(struct conn_telling *t)
 {
 	const struct event_conn *c = t->view->c;
 	const bool gauges = conn_knows(c, CONN_KNOWS_GAUGES);
@@ -290,7 +290,7 @@ void tell_receiver_window(struct conn_told *t)
 		       "would not help", human_count(a, c->sndbuf));
 }
 
-void tell_zero_window(struct conn_told *t)
+void tell_zero_window(struct conn_telling *t)
 {
 	char n[HUMAN_MAX], all[HUMAN_MAX];
 
@@ -302,7 +302,7 @@ void tell_zero_window(struct conn_told *t)
 	advise_window(t);
 }
 
-void tell_not_reading(struct conn_told *t)
+void tell_not_reading(struct conn_telling *t)
 {
 	const struct event_conn *c = t->view->c;
 	char n[HUMAN_MAX], all[HUMAN_MAX], bytes[HUMAN_MAX];
@@ -323,7 +323,7 @@ void tell_not_reading(struct conn_told *t)
 
 /* -- acknowledgements and small writes ------------------------------------------------------ */
 
-static void put_delayed(struct conn_told *t)
+static void put_delayed(struct conn_telling *t)
 {
 	const struct event_conn *c = t->view->c;
 	const struct event_conn *peer = t->view->peer;
@@ -342,7 +342,7 @@ static void put_delayed(struct conn_told *t)
 		put_sampled(t);
 }
 
-static void say_held(struct conn_told *t)
+static void say_held(struct conn_telling *t)
 {
 	const struct event_conn *c = t->view->c;
 	char n[HUMAN_MAX];
@@ -358,7 +358,7 @@ static void say_held(struct conn_told *t)
 	SAY(t, ", until an acknowledgement came that the peer had delayed");
 }
 
-void tell_delayed_ack(struct conn_told *t)
+void tell_delayed_ack(struct conn_telling *t)
 {
 	const struct event_conn *c = t->view->c;
 	char n[HUMAN_MAX];
@@ -376,7 +376,7 @@ void tell_delayed_ack(struct conn_told *t)
 	    human_count(n, c->peer_delayed_acks));
 }
 
-void tell_own_delayed_ack(struct conn_told *t)
+void tell_own_delayed_ack(struct conn_telling *t)
 {
 	const enum conn_harm harm = t->problem->harm;
 	char n[HUMAN_MAX];
@@ -392,7 +392,7 @@ void tell_own_delayed_ack(struct conn_told *t)
 		ADVISE(t, "only the other end can tell whether it waited: run hostlat conns there");
 }
 
-void tell_nagle(struct conn_told *t)
+void tell_nagle(struct conn_telling *t)
 {
 	const struct event_conn *c = t->view->c;
 	char size[HUMAN_MAX];
@@ -408,7 +408,7 @@ void tell_nagle(struct conn_told *t)
 		       human_count(size, c->send_bytes / c->send_calls));
 }
 
-void tell_small_writes(struct conn_told *t)
+void tell_small_writes(struct conn_telling *t)
 {
 	const struct event_conn *c = t->view->c;
 	char n[HUMAN_MAX], all[HUMAN_MAX], size[HUMAN_MAX], mss[HUMAN_MAX];
@@ -428,7 +428,7 @@ void tell_small_writes(struct conn_told *t)
 
 /* -- pauses --------------------------------------------------------------------------------- */
 
-void tell_burst(struct conn_told *t)
+void tell_burst(struct conn_telling *t)
 {
 	const struct event_conn *c = t->view->c;
 	char n[HUMAN_MAX], all[HUMAN_MAX], cwnd[HUMAN_MAX];
@@ -449,7 +449,7 @@ void tell_burst(struct conn_told *t)
 		ADVISE(t, "; the window is %s segments", human_count(cwnd, c->cwnd));
 }
 
-void tell_restart(struct conn_told *t)
+void tell_restart(struct conn_telling *t)
 {
 	const struct event_conn *c = t->view->c;
 	char n[HUMAN_MAX], pause[HUMAN_MAX];

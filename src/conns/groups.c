@@ -122,7 +122,7 @@ static void add_json(const struct group *g, struct table *t, struct report *r)
 {
 	const struct conn_sum *sum = &g->sum;
 	const struct event_conn *e = &sum->sum;
-	const bool calls = sum->calls_known;
+	const bool calls = sum->calls_known && !sum->calls_missing;
 
 	TABLE_ADD(t, value_string(g->key), value_u64(sum->connections), value_u64(sum->closed),
 		  value_u64(sum->troubled), value_ns(sum->lost_ns),

@@ -152,7 +152,7 @@ int incast_find(struct conns *c)
 	return err;
 }
 
-void incast_tell(const struct conn_cross *cross, struct conn_told *t)
+void incast_tell(const struct conn_cross *cross, struct conn_telling *t)
 {
 	char a[HUMAN_MAX], b[HUMAN_MAX];
 

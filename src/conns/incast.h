@@ -17,6 +17,6 @@
 /* Looks through the records of the interval; keeps what it finds for both spans. 0 or -ENOMEM. */
 int incast_find(struct conns *c);
 
-void incast_tell(const struct conn_cross *cross, struct conn_told *told);
+void incast_tell(const struct conn_cross *cross, struct conn_telling *told);
 
 #endif

@@ -42,7 +42,7 @@ struct limits_owed {
 	uint32_t pid;           /* 0 = not known */
 	enum limits_duty duty;
 	enum limits_end end;
-	bool known;             /* else: the end that does not read is not on this host; no more */
+	bool known;             /* else: the other end was not found on this host; no more */
 };
 
 struct limits {

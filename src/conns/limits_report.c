@@ -35,7 +35,7 @@ static const char *why_no_shares(const struct conn_sum *sum)
 		return "no connection of this end was seen";
 	if (!conn_knows(&sum->sum, CONN_KNOWS_TIMES))
 		return "the times of some of its connections are not known";
-	return conn_known_ns(&sum->sum) ? NULL : "no sample fell into its connections' time";
+	return conn_known_ns(&sum->sum) ? NULL : "too few samples fell into its connections' time";
 }
 
 const char *limits_why(const struct limits *l, unsigned int end)

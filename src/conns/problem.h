@@ -34,7 +34,7 @@ struct conn_sums {
  * What is filled in: an object for programs, sentences for people, without a dot. An empty advice
  * says that there is nothing to do.
  */
-struct conn_told {
+struct conn_telling {
 	struct report *r;
 	const struct conn_view *view;
 	const struct conn_problem *problem;
@@ -43,19 +43,22 @@ struct conn_told {
 	struct strbuf message, advice;
 };
 
-/* Of which connection's time the six times are. */
+/* Of whose time something is known. */
 static inline uint64_t conn_known_ns(const struct event_conn *c)
 {
 	return c->sender_app_ns + c->send_buffer_ns + c->congestion_ns + c->receiver_window_ns +
 	       c->delayed_ack_ns;
 }
 
-/* Of the time about which something is known; 0 without any. */
+/*
+ * Of its time, which what is unknown of it is part of: what the kernel accounts for is known where
+ * samples are missing, so that shares of the known time would give that too much.
+ */
 static inline double conn_share(const struct event_conn *c, uint64_t ns)
 {
-	const uint64_t known = conn_known_ns(c);
+	const uint64_t all = conn_known_ns(c) + c->unknown_ns;
 
-	return known ? (double)ns / (double)known : 0;
+	return all ? (double)ns / (double)all : 0;
 }
 
 /*

@@ -29,7 +29,7 @@ static void add_problem(const struct conns_shown *s, const struct conn_view *v,
 			const struct shown_problem *problem, struct table *t, struct report *r)
 {
 	const struct conn_problem *p = &problem->p;
-	struct conn_told told;
+	struct conn_telling told;
 
 	shown_tell(s, v, problem, r, &told);
 	TABLE_ADD(t, words_cookie(r, v->c->cookie), words_netns(v, r), words_local(r, v->flow),
@@ -76,7 +76,7 @@ static void say(const struct conns_shown *s, const struct conn_view *v,
 	const struct value local = words_local(r, v->flow), remote = words_remote(r, v->flow);
 	const uint64_t others = s->classes[problem->p.class] - 1;
 	const char *app = words_app(v);
-	struct conn_told told;
+	struct conn_telling told;
 	char n[HUMAN_MAX];
 
 	shown_tell(s, v, problem, r, &told);

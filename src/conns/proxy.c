@@ -245,7 +245,7 @@ int proxy_find(struct conns *c, struct conn_crosses *out)
 	return err;
 }
 
-void proxy_tell(const struct conn_cross *cross, struct conn_told *t)
+void proxy_tell(const struct conn_cross *cross, struct conn_telling *t)
 {
 	char rho[HUMAN_MAX];
 

@@ -223,7 +223,7 @@ static const struct rule {
 	enum conn_class class;
 	uint32_t needs;                /* enum conn_known */
 	bool (*holds)(const struct conn_view *v, struct conn_problem *p);
-	void (*tell)(struct conn_told *told);
+	void (*tell)(struct conn_telling *told);
 } rules[] = {
 	{ CONN_SEND_BUFFER, CONN_KNOWS_TIMES, at_send_buffer, tell_send_buffer },
 	{ CONN_FAST_RETRANSMIT, CONN_KNOWS_LOSSES, has_fast, tell_fast_retransmit },
@@ -289,7 +289,7 @@ void rules_judge(struct conn_view *view)
 	view->lost_ns = lost_ns(view);
 }
 
-void rules_tell(struct conn_told *told)
+void rules_tell(struct conn_telling *told)
 {
 	for (size_t i = 0; i < ARRAY_LEN(rules); i++) {
 		const bool ours = rules[i].tell == tell_own_delayed_ack;

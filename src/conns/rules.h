@@ -33,6 +33,6 @@ void rules_judge(struct conn_view *view);
 bool rules_writes_small(const struct event_conn *c);
 
 /* Fills in evidence and sentences of a problem that rules_list() has found. */
-void rules_tell(struct conn_told *told);
+void rules_tell(struct conn_telling *told);
 
 #endif

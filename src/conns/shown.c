@@ -227,9 +227,9 @@ size_t shown_problems(const struct conns_shown *s, const struct shown *one,
 }
 
 void shown_tell(const struct conns_shown *s, const struct conn_view *view,
-		const struct shown_problem *problem, struct report *r, struct conn_told *told)
+		const struct shown_problem *problem, struct report *r, struct conn_telling *told)
 {
-	*told = (struct conn_told){
+	*told = (struct conn_telling){
 		.r = r, .view = view, .problem = &problem->p, .sums = &s->sums,
 		.evidence = object_new(r), .message = STRBUF_INIT(SENTENCE_MAX),
 		.advice = STRBUF_INIT(SENTENCE_MAX),
@@ -244,7 +244,7 @@ void shown_tell(const struct conns_shown *s, const struct conn_view *view,
 		spread_tell(problem->cross, told);
 }
 
-void shown_untell(struct conn_told *told)
+void shown_untell(struct conn_telling *told)
 {
 	strbuf_release(&told->message);
 	strbuf_release(&told->advice);

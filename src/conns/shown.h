@@ -49,7 +49,7 @@ size_t shown_problems(const struct conns_shown *s, const struct shown *one,
 
 /* Fills in `told`: evidence and sentences, made anew. Pair with shown_untell(). */
 void shown_tell(const struct conns_shown *s, const struct conn_view *view,
-		const struct shown_problem *problem, struct report *r, struct conn_told *told);
-void shown_untell(struct conn_told *told);
+		const struct shown_problem *problem, struct report *r, struct conn_telling *told);
+void shown_untell(struct conn_telling *told);
 
 #endif

@@ -11,8 +11,11 @@ static void add_calls(struct conn_sum *s, const struct event_conn *e)
 	const double weight = e->thinned_one_in ? e->thinned_one_in : 1;
 
 	s->estimated |= weight > 1;
-	if (!conn_knows(e, CONN_KNOWS_CALLS))
+	if (!conn_knows(e, CONN_KNOWS_CALLS)) {
+		/* those that are followed stand for it if it was left out; else nobody does */
+		s->calls_missing |= weight <= 1;
 		return;
+	}
 	s->calls_known = true;
 	s->send_calls += weight * e->send_calls;
 	s->recv_calls += weight * e->recv_calls;
@@ -23,7 +26,9 @@ static void add_few(struct conn_sum *s, const struct event_conn *e)
 	struct event_conn ignored = { 0 };
 
 	/* What is unknown of one with enough of them could not be sampled. */
-	if (!e->unknown_ns || !conn_is_weighted(e) || conn_share_out(0, e, &ignored))
+	if (!e->unknown_ns || conn_share_out(0, e, &ignored))
+		return;
+	if (e->samples && !conn_is_weighted(e))
 		return;
 	s->few_ns += e->unknown_ns - conn_unsampled(e->unknown_ns, e);
 	for (int i = 0; i < CONN_STATES; i++) {

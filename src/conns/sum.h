@@ -14,7 +14,7 @@ struct conn_sum {
 	struct event_conn few;          /* samples of those that have too few each */
 	uint64_t few_ns;                /* ... and the time that these are of */
 	double send_calls, recv_calls;  /* of all, from those that were followed */
-	bool calls_known, estimated;
+	bool calls_known, calls_missing, estimated; /* of some; not of some others */
 };
 
 /* A connection in a span, judged. */
@@ -27,7 +27,7 @@ void sum_add(struct conn_sum *sum, const struct conn_view *view);
  */
 void sum_settle(struct conn_sum *sum);
 
-/* Of the sum's time that is known; null if none is. */
+/* Of the sum's time; null if nothing is known of that. */
 struct value sum_share(const struct event_conn *sum, uint64_t ns);
 /* Null unless all of `known` is. */
 struct value sum_count(const struct event_conn *sum, uint32_t known, uint64_t n);

@@ -138,11 +138,15 @@ static void take_state(struct event_conn *sum, const struct event_conn *e)
 {
 	const uint32_t counted = sum->known & e->known & ~(uint32_t)STATES;
 	const uint32_t once = (sum->flags | e->flags) & ONCE;
+	const uint32_t thinned = sum->thinned_one_in;
 
 	memcpy((char *)sum + AT(known), (const char *)e + AT(known),
 	       AT(sampled_ns) - AT(known));
 	sum->known = counted | (e->known & STATES);
 	sum->flags = (e->flags & ~(uint32_t)ONCE) | once;
+	/* who was left out at any time has no log of it */
+	if (thinned > e->thinned_one_in)
+		sum->thinned_one_in = thinned;
 	sum->flow = e->flow;
 	sum->app = e->app ? e->app : sum->app;
 	sum->pid = e->pid ? e->pid : sum->pid;

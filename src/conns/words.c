@@ -80,6 +80,7 @@ struct object *words_times(const struct event_conn *e, struct report *r)
 const char *words_limit(const struct event_conn *e, double *share)
 {
 	unsigned int most = 0;
+	uint64_t second = 0;
 
 	*share = 0;
 	if (!conn_knows(e, CONN_KNOWS_TIMES) || !conn_known_ns(e))
@@ -87,6 +88,11 @@ const char *words_limit(const struct event_conn *e, double *share)
 	for (unsigned int i = 1; i < WORDS_TIMES; i++)
 		if (words_time(e, i) > words_time(e, most))
 			most = i;
+	for (unsigned int i = 0; i < WORDS_TIMES; i++)
+		if (i != most && words_time(e, i) > second)
+			second = words_time(e, i);
+	if (second + e->unknown_ns > words_time(e, most)) /* it may be another one */
+		return NULL;
 	*share = conn_share(e, words_time(e, most));
 	return times[most].name;
 }

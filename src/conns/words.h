@@ -27,7 +27,7 @@ bool words_event(const struct event_conn *e, unsigned int event, uint32_t *count
 struct object *words_times(const struct event_conn *e, struct report *r);
 struct object *words_events(const struct event_conn *e, struct report *r);
 
-/* What limits it most: a key of words_times(); *share is that of the known time. NULL: unknown. */
+/* What limits it most: a key of words_times(), and *share of the time. NULL: unknown. */
 const char *words_limit(const struct event_conn *e, double *share);
 
 /* The names of a mask of classes; for people with commas between. */

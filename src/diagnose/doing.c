@@ -53,7 +53,8 @@ void doing_release(struct doing *doing)
 
 /* ---- sums ---- */
 
-static int add_call(struct doing *d, uint32_t call, uint64_t on_cpu, uint64_t asleep)
+static int add_call(struct doing *d, uint32_t call, uint64_t on_cpu, uint64_t asleep,
+		    uint64_t blocked)
 {
 	int err;
 
@@ -62,9 +63,10 @@ static int add_call(struct doing *d, uint32_t call, uint64_t on_cpu, uint64_t as
 			continue;
 		c->on_cpu_ns += on_cpu;
 		c->asleep_ns += asleep;
+		c->blocked_ns += blocked;
 		return 0;
 	}
-	err = vec_push(&d->calls, (struct doing_call){ call, on_cpu, asleep });
+	err = vec_push(&d->calls, (struct doing_call){ call, on_cpu, asleep, blocked });
 	return err == -E2BIG ? 0 : err;
 }
 
@@ -125,7 +127,7 @@ static int charge_atom(struct pass *p, struct walk *w, const struct atom *atom, 
 		return 0;
 	}
 	ns = charge(w, end, DOING_ON_CPU);
-	return ns ? add_call(w->out, atom->call, ns, 0) : 0;
+	return ns ? add_call(w->out, atom->call, ns, 0, 0) : 0;
 }
 
 static int charge_wait(struct pass *p, struct walk *w, const struct atom *atom, uint64_t end)
@@ -195,8 +197,10 @@ static int charge_sleep(struct walk *w, uint64_t until, uint32_t call)
 	const enum doing_state state = state_of(w->left);
 	const uint64_t ns = charge(w, until, state);
 
-	return ns && (state == DOING_ASLEEP || state == DOING_BLOCKED) ?
-	       add_call(w->out, call, 0, ns) : 0;
+	if (!ns || (state != DOING_ASLEEP && state != DOING_BLOCKED))
+		return 0;
+	return state == DOING_ASLEEP ? add_call(w->out, call, 0, ns, 0) :
+				       add_call(w->out, call, 0, 0, ns);
 }
 
 /* Who had the core is known as far back as the log reaches. */
@@ -400,7 +404,8 @@ static void join_stretches(struct doing *d)
 static int more_time(const void *a, const void *b)
 {
 	const struct doing_call *x = a, *y = b;
-	const uint64_t p = x->on_cpu_ns + x->asleep_ns, q = y->on_cpu_ns + y->asleep_ns;
+	const uint64_t p = x->on_cpu_ns + x->asleep_ns + x->blocked_ns;
+	const uint64_t q = y->on_cpu_ns + y->asleep_ns + y->blocked_ns;
 
 	return p != q ? (p > q ? -1 : 1) : x->call < y->call ? -1 : x->call > y->call;
 }

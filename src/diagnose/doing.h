@@ -37,7 +37,7 @@ struct doing_stretches VEC_OF(struct doing_stretch);
 
 struct doing_call {
 	uint32_t call;     /* number + 1; 0 = outside of any, or not known */
-	uint64_t on_cpu_ns, asleep_ns; /* asleep: blocked, too */
+	uint64_t on_cpu_ns, asleep_ns, blocked_ns;
 };
 
 struct doing_culprit {

@@ -130,7 +130,8 @@ static const char *main_call(const struct diagnosis *d, const struct doing *doin
 			     enum doing_state state, struct report *r)
 {
 	vec_for_each(&doing->calls, c) {
-		const uint64_t ns = state == DOING_ON_CPU ? c->on_cpu_ns : c->asleep_ns;
+		const uint64_t ns = state == DOING_ON_CPU ? c->on_cpu_ns :
+				    state == DOING_BLOCKED ? c->blocked_ns : c->asleep_ns;
 
 		if (2 * ns > doing->ns[state])
 			return call_name(d, c->call, r);
@@ -186,12 +187,13 @@ static struct value calls_value(const struct diagnosis *d, const struct doing *d
 {
 	static const struct column columns[] = {
 		{ "call", NULL, 0, 0 }, { "on_cpu_ns", NULL, 0, 0 }, { "asleep_ns", NULL, 0, 0 },
+		{ "blocked_ns", NULL, 0, 0 },
 	};
 	struct table *t = table_new(r, columns, ARRAY_LEN(columns));
 
 	vec_for_each(&doing->calls, c)
 		TABLE_ADD(t, value_string(call_name(d, c->call, r)), value_ns(c->on_cpu_ns),
-			  value_ns(c->asleep_ns));
+			  value_ns(c->asleep_ns), value_ns(c->blocked_ns));
 	return value_table(t);
 }
 

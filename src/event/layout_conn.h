@@ -83,7 +83,7 @@ struct event_conn {
 	__u32 cwnd;		/* segments, at `to` */
 
 	/* -- evidence: counted in the interval -- */
-	__u64 unknown_ns;	/* of from..to: nothing was sampled in it */
+	__u64 unknown_ns;	/* of from..to: too little was sampled in it */
 	__u64 bytes_acked;	/* of what this end sent */
 	__u64 bytes_retransmitted;
 	__u64 busy_ns;		/* as the kernel has it: data was outstanding */

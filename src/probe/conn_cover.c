@@ -1,28 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "probe/conn_cover.h"
 
-#include <stdbool.h>
-
-static bool is_whole(const struct conn_gap *gap)
-{
-	return gap->ns == gap->to - gap->from;
-}
-
 void conn_cover_gap(struct conn_cover *cover, uint64_t from, uint64_t to, uint64_t ns)
 {
-	const struct conn_gap gap = { from, to, ns < to - from ? ns : to - from };
-	struct conn_gap *last = &cover->gaps[(cover->n - 1) % CONN_GAPS];
+	struct conn_gap *place = &cover->gaps[cover->n % CONN_GAPS];
 
-	if (cover->n && last->from == from) {
-		*last = gap;
-	} else if (cover->n && last->to == from && is_whole(last) && is_whole(&gap)) {
-		last->to = to;
-		last->ns += gap.ns;
-	} else {
-		if (cover->n >= CONN_GAPS)
-			cover->forgotten = cover->gaps[cover->n % CONN_GAPS].to;
-		cover->gaps[cover->n++ % CONN_GAPS] = gap;
-	}
+	if (cover->n >= CONN_GAPS)
+		cover->forgotten = place->to;
+	*place = (struct conn_gap){ from, to, ns < to - from ? ns : to - from };
+	cover->n++;
+}
+
+void conn_cover_set(struct conn_cover *cover, bool sampled, uint64_t now)
+{
+	if (sampled && cover->since)
+		conn_cover_gap(cover, cover->since, now, now - cover->since);
+	if (sampled || !cover->since)
+		cover->since = sampled ? 0 : now;
 }
 
 /* The part of a gap's time that falls into from..to, spread evenly. */
@@ -41,6 +35,8 @@ uint64_t conn_cover_missing(const struct conn_cover *cover, uint64_t from, uint6
 	const size_t kept = cover->n < CONN_GAPS ? cover->n : CONN_GAPS;
 	uint64_t ns = 0;
 
+	if (cover->since && cover->since < to)
+		ns = to - (cover->since > from ? cover->since : from);
 	for (size_t i = 1; i <= kept; i++) {
 		const struct conn_gap *gap = &cover->gaps[(cover->n - i) % CONN_GAPS];
 

@@ -3,6 +3,7 @@
 #ifndef HOSTLAT_PROBE_CONN_COVER_H
 #define HOSTLAT_PROBE_CONN_COVER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,12 +19,13 @@ struct conn_cover {
 	struct conn_gap gaps[CONN_GAPS]; /* a ring, in order, without overlap */
 	size_t n;                        /* ever */
 	uint64_t forgotten;              /* what was before may have been a gap */
+	uint64_t since;                  /* one that goes on; 0: none */
 };
 
-/*
- * Of from..to, `ns` that no sample stands for; not before the last one's `to`, or from where that
- * begins: then it takes its place.
- */
+/* From `now` on they are sampled, or not. */
+void conn_cover_set(struct conn_cover *cover, bool sampled, uint64_t now);
+
+/* Of from..to, in which they were, no sample stands for `ns`; not before the last one's end. */
 void conn_cover_gap(struct conn_cover *cover, uint64_t from, uint64_t to, uint64_t ns);
 
 /* Of from..to, what no sample stands for. */

@@ -113,13 +113,14 @@ static double take_timed(struct conns_cost *c, const struct conn_counts *counts,
 		}
 	}
 	for (int i = 0; i < USE_MAX; i++) {
-		ns[i] = (double)(sum_ns[i] - c->timed_ns[i]);
-		n[i] = (double)(sum[i] - c->timed[i]);
+		/* Additions may be lost, as above. */
+		ns[i] = sum_ns[i] > c->timed_ns[i] ? (double)(sum_ns[i] - c->timed_ns[i]) : 0;
+		n[i] = sum[i] > c->timed[i] ? (double)(sum[i] - c->timed[i]) : 0;
 		all += n[i];
 	}
 	memcpy(c->timed_ns, sum_ns, sizeof(sum_ns));
 	memcpy(c->timed, sum, sizeof(sum));
-	took = 3 * (double)(clock - c->clock_ns);
+	took = clock > c->clock_ns ? 3 * (double)(clock - c->clock_ns) : 0;
 	c->clock_ns = clock;
 	return all > 0 ? took / all : 0;
 }

@@ -432,6 +432,11 @@ void conns_probe_aim(struct conns_probe *p, enum conn_level level, double hz)
 	p->told.hz[level] = hz;
 }
 
+void conns_probe_cover(struct conns_probe *p, enum conn_level level, bool sampled, uint64_t now)
+{
+	conn_cover_set(&p->told.cover[level], sampled, now);
+}
+
 void conns_probe_gap(struct conns_probe *p, enum conn_level level, uint64_t from, uint64_t to,
 		     uint64_t ns)
 {

@@ -55,6 +55,10 @@ struct conns_pass {
 int conns_probe_sample(struct conns_probe *probe, enum conn_level level, double sample_ns,
 		       struct conns_pass *pass);
 
+/* From `now` on a level is sampled, or not: then its time is unknown. */
+void conns_probe_cover(struct conns_probe *probe, enum conn_level level, bool sampled,
+		       uint64_t now);
+
 /* Of from..to, `ns` for which no sample of this level stands; see conn_cover_gap(). */
 void conns_probe_gap(struct conns_probe *probe, enum conn_level level, uint64_t from, uint64_t to,
 		     uint64_t ns);
@@ -85,7 +89,7 @@ void conns_probe_aim(struct conns_probe *probe, enum conn_level level, double hz
 /* Connections of each level. */
 void conns_probe_members(const struct conns_probe *probe, uint64_t members[LEVELS]);
 
-/* Of the calls and RTTs of new connections, those of one in `n` are followed. */
+/* Of connections, one in `n` has its calls and RTTs followed from now on. */
 void conns_probe_thin(struct conns_probe *probe, uint32_t n);
 
 /* What is lost so far. */
@@ -99,7 +103,7 @@ void conns_probe_lost(const struct conns_probe *probe, struct conns_lost *lost);
 
 /*
  * CPU time of the programs since the last call: by the kernel's statistics where these are on
- * (*exact), else by prices that were found at the start. False: neither is known.
+ * (*exact), else by what some of their runs took. False: neither is known.
  */
 bool conns_probe_cost(struct conns_probe *probe, uint64_t *ns, bool *exact);
 

@@ -130,7 +130,10 @@ static void counters(const struct conn_told *t, uint64_t *wide, uint32_t *narrow
 		narrow[NARROW_SAMPLED + i] = k->sampled[i];
 }
 
-/* What was gained; `seen` has the new ones then. */
+/*
+ * What was gained; `seen` has the new ones then. Programs on two CPUs may overwrite each other's
+ * sums, and what the kernel has is read without a lock: what went back has gained nothing.
+ */
 static void gained(struct conn_seen *seen, const struct conn_told *t, uint64_t *wide,
 		   uint32_t *narrow)
 {
@@ -139,18 +142,21 @@ static void gained(struct conn_seen *seen, const struct conn_told *t, uint64_t *
 
 	counters(t, w, x);
 	for (int i = 0; i < WIDE_MAX; i++) {
-		wide[i] = w[i] - seen->wide[i];
-		seen->wide[i] = w[i];
+		wide[i] = (int64_t)(w[i] - seen->wide[i]) > 0 ? w[i] - seen->wide[i] : 0;
+		seen->wide[i] += wide[i];
 	}
 	if (x[NARROW_DELACKS] < seen->narrow[NARROW_DELACKS]) /* the timers' map was full */
 		seen->narrow[NARROW_DELACKS] = x[NARROW_DELACKS];
 	if (x[NARROW_PROBES] < seen->narrow[NARROW_PROBES])
 		seen->narrow[NARROW_PROBES] = x[NARROW_PROBES];
 	for (int i = 0; i < NARROW_MAX; i++) {
-		narrow[i] = x[i] - seen->narrow[i];
+		const uint32_t more = x[i] - seen->narrow[i];
+
 		if (i >= NARROW_16_BIT)
-			narrow[i] = (uint16_t)narrow[i];
-		seen->narrow[i] = x[i];
+			narrow[i] = (int16_t)more > 0 ? (uint16_t)more : 0;
+		else
+			narrow[i] = (int32_t)more > 0 ? more : 0;
+		seen->narrow[i] += narrow[i];
 	}
 }
 
@@ -223,6 +229,17 @@ static bool was_thinned(const struct conns_told *p, const struct conn_told *t, u
 	return t->now.thin < CONN_THIN_MAX && p->thinned_until[t->now.thin + 1] > from;
 }
 
+/* Of how many one was followed, at the fewest. */
+static uint32_t thinned_since(const struct conns_told *p, uint64_t from)
+{
+	uint32_t n = 1;
+
+	for (int i = 1; i <= CONN_THIN_MAX; i++)
+		if (p->thinned_until[i] > from)
+			n = 1U << i;
+	return n;
+}
+
 static uint32_t known(const struct conns_told *p, const struct conn_told *t, uint64_t from)
 {
 	uint32_t known = p->known | (t->now.known & CONN_KNOWS_RTO);
@@ -278,7 +295,7 @@ static void put_gauges(const struct conns_told *p, struct event_conn *c,
 	c->snd_una = n->snd_una;
 	c->rcv_nxt = n->rcv_nxt;
 	c->tcp_state = n->state;
-	c->thinned_one_in = p->thinned_one_in;
+	c->thinned_one_in = thinned_since(p, c->from);
 	c->poll_mhz = (uint32_t)(p->hz[k->level % LEVELS] * 1000);
 }
 

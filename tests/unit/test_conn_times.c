@@ -9,9 +9,11 @@
 #include <cmocka.h>
 
 #include "base/rng.h"
+#include "conns/problem.h"
 #include "conns/samples.h"
 #include "conns/sum.h"
 #include "conns/total.h"
+#include "conns/words.h"
 #include "event/conn_times.h"
 #include "probe/conn_cover.h"
 #include "probe/conn_table.h"
@@ -163,10 +165,10 @@ static void test_few_each(void **state)
 	struct conn_sum s = { .connections = 0 };
 
 	(void)state;
-	for (int i = 0; i < 12; i++) {
+	for (int i = 0; i < 13; i++) {
 		struct event_conn c = conn(1000, 0, 0);
 		const struct conn_view view = { .c = &c };
-		const bool enough = i >= 10;
+		const bool enough = i == 10 || i == 11;
 		const enum conn_doing at = i % 2 ? CONN_AT_CWND : CONN_AT_FLIGHT;
 
 		c.known = CONN_KNOWS_TIMES;
@@ -174,17 +176,64 @@ static void test_few_each(void **state)
 		c.sampled_ns[at] = enough ? 100 : at == CONN_AT_CWND ? 300000 : 900000;
 		if (i == 0)
 			c.unsampled_ns = 1000; /* nothing at all is known of this one */
+		if (i == 12) { /* chance took none, as of most that are short */
+			c.samples = c.sampled[at] = 0;
+			c.sampled_ns[at] = 0;
+		}
 		conn_times(&c);
 		assert_int_equal(c.unknown_ns, enough ? 0 : 1000);
 		sum_add(&s, &view);
 	}
-	assert_int_equal(s.sum.unknown_ns, 10000);
+	assert_int_equal(s.sum.unknown_ns, 11000);
 	sum_settle(&s);
 	assert_int_equal(s.sum.unknown_ns, 1000);
-	assert_int_equal(s.sum.congestion_ns, 1000 + 9000 / 4);
-	assert_int_equal(s.sum.sender_app_ns, 1000 + 9000 * 3 / 4);
+	assert_int_equal(s.sum.congestion_ns, 1000 + 10000 / 4);
+	assert_int_equal(s.sum.sender_app_ns, 1000 + 10000 * 3 / 4);
 	sum_settle(&s); /* once */
 	assert_int_equal(s.sum.unknown_ns, 1000);
+}
+
+/* What is unknown is part of the time; what may be another limit is none. */
+static void test_limit(void **state)
+{
+	struct event_conn c = conn(1000, 100, 0);
+	double share;
+
+	(void)state;
+	c.known = CONN_KNOWS_TIMES;
+	conn_times(&c);
+	assert_int_equal(c.unknown_ns, 900);
+	assert_float_equal(conn_share(&c, c.receiver_window_ns), 0.1, 1e-12);
+	assert_null(words_limit(&c, &share));
+	c.kernel_rwnd_ns = 600;
+	conn_times(&c);
+	assert_string_equal(words_limit(&c, &share), "receiver-window");
+	assert_float_equal(share, 0.6, 1e-12);
+}
+
+/* Who was left out at any time has no log: those that were followed stand for as many. */
+static void test_left_out(void **state)
+{
+	struct event_conn thinned = conn(0, 0, 0), later = conn(0, 0, 0), other = conn(0, 0, 0);
+	const struct conn_view view = { .c = &thinned }, another = { .c = &other };
+	struct conn_sum s = { .connections = 0 };
+
+	(void)state;
+	thinned.known = later.known = CONN_KNOWS_CALLS;
+	thinned.thinned_one_in = 4;
+	later.thinned_one_in = 1;
+	thinned.send_calls = later.send_calls = 5;
+	total_add(&thinned, &later);
+	assert_int_equal(thinned.thinned_one_in, 4);
+	sum_add(&s, &view);
+	assert_float_equal(s.send_calls, 40, 0);
+	assert_true(s.estimated && !s.calls_missing);
+	other.thinned_one_in = 4; /* one of those that it stands for */
+	sum_add(&s, &another);
+	assert_false(s.calls_missing);
+	other.thinned_one_in = 1; /* nobody stands for this one */
+	sum_add(&s, &another);
+	assert_true(s.calls_missing);
 }
 
 #define MS 1000000ULL
@@ -222,9 +271,13 @@ static void test_gaps(void **state)
 
 	(void)state;
 	assert_int_equal(conn_cover_missing(&cover, 0, 1000), 0);
-	conn_cover_gap(&cover, 100, 300, 200); /* expected; it ends sooner */
-	conn_cover_gap(&cover, 100, 200, 100);
-	conn_cover_gap(&cover, 200, 300, 100); /* the next one: it is one gap */
+	conn_cover_set(&cover, true, 50);
+	conn_cover_set(&cover, false, 100);
+	conn_cover_set(&cover, false, 200); /* it goes on */
+	assert_int_equal(conn_cover_missing(&cover, 0, 250), 150);
+	assert_int_equal(conn_cover_missing(&cover, 210, 250), 40);
+	assert_int_equal(conn_cover_missing(&cover, 0, 90), 0);
+	conn_cover_set(&cover, true, 300);
 	assert_int_equal(cover.n, 1);
 	conn_cover_gap(&cover, 400, 500, 30);
 	assert_int_equal(conn_cover_missing(&cover, 0, 1000), 230);
@@ -288,6 +341,8 @@ int main(void)
 		cmocka_unit_test(test_weights),
 		cmocka_unit_test(test_successive),
 		cmocka_unit_test(test_few_each),
+		cmocka_unit_test(test_limit),
+		cmocka_unit_test(test_left_out),
 		cmocka_unit_test(test_sureness),
 		cmocka_unit_test(test_gaps),
 		cmocka_unit_test(test_table),

@@ -312,12 +312,12 @@ static void words(const struct event_conn *e, enum conn_class class, const struc
 	static const struct provenance nobody = { .version = "1", .command = "conns" };
 	const struct conn_view view = { .c = e };
 	const struct conn_problem *p = find(e, NULL, class, false);
-	struct conn_told told;
+	struct conn_telling told;
 	struct report r;
 
 	assert_non_null(p);
 	report_init(&r, &nobody);
-	told = (struct conn_told){ .r = &r, .view = &view, .problem = p, .sums = sums,
+	told = (struct conn_telling){ .r = &r, .view = &view, .problem = p, .sums = sums,
 				   .evidence = object_new(&r), .message = STRBUF_INIT(4096),
 				   .advice = STRBUF_INIT(4096) };
 	rules_tell(&told);
