@@ -7,6 +7,7 @@ are told from such that don't, and the thread that they waited for did what it i
 import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
 
@@ -185,6 +186,29 @@ def switched_off_or_failed(net):
     return failed.document["limits"]["why"]
 
 
+def conns_of(it):
+    """The process of `hostlat conns`: it measures before the load begins."""
+    with open(f"/proc/{it.process.pid}/task/{it.process.pid}/children", encoding="ascii") as f:
+        for pid in f.read().split():
+            with open(f"/proc/{pid}/cmdline", "rb") as words:
+                if words.read().split(b"\0")[1:2] == [b"conns"]:
+                    return int(pid)
+    raise check.Unexpected("there is no hostlat conns")
+
+
+@check.patiently
+def ends_before_its_time(net):
+    """Killed while it measures: the rest is explained, and half a recording is none."""
+    with netns.inside(net.reader), servers.server("memcached", net.address(4)) as (url, _):
+        it = Explain(net, url, *ASKS[:2], "--for", "3s")
+        os.kill(conns_of(it), signal.SIGKILL)
+        it.finish()
+    without(it, "hostlat conns said nothing and ended")
+    check.true("no recording of them", not os.path.exists(it.path("conns.hlat")))
+    check.true("it is a reason", "connections-not-measured" in it.reasons)
+    return it.document["limits"]["why"]
+
+
 if os.geteuid() != 0:
     check.skip("needs root")
 loopback = netns.loopback()
@@ -193,4 +217,5 @@ check.run([
     (a_reader_that_does_not_read, loopback),
     (compare_finds_it, loopback),
     (switched_off_or_failed, loopback),
+    (ends_before_its_time, loopback),
 ])

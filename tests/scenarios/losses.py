@@ -23,7 +23,8 @@ def repairs(run):
     """How long the receiver waited for what the sender had to send again."""
     found = [(end - begin) for begin, end, times in waits(run.log("sent", side=0),
                                                           run.log("came", side=0)) if times > 1]
-    run.truth["repairs"] = {"count": len(found), "ns": sum(found), "longest_ns": max(found)}
+    run.truth["repairs"] = {"count": len(found), "ns": sum(found),
+                            "longest_ns": max(found, default=0)}
     run.note(repair_ms=[round(ns / 1e6, 1) for ns in found])
 
 
