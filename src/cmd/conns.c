@@ -27,6 +27,7 @@ struct conns_config {
 	uint32_t sort;
 	bool problems_only;
 	bool all;
+	bool info;
 	const char *follow;
 	const char *from;
 	struct common_options common;
@@ -69,6 +70,9 @@ static const struct opt conns_options[] = {
 		 .help = "Leave out connections without a problem for which data waits"),
 	OPT_FLAG(struct conns_config, all, .name = "all", .letter = 'a',
 		 .help = "List all connections as text, not only a screen of problems"),
+	OPT_FLAG(struct conns_config, info, .name = "tcp-info", .excludes = "by,follow",
+		 .help = "Show as text how connections stand by the kernel's own figures: "
+			 "windows, buffers, round trips, rates"),
 	OPT_STRING(struct conns_config, filter, .name = "filter", .metavar = "EXPRESSION",
 		   .help = "Show only connections of which this is true, as in ss(8): "
 			   "'dport = :443 and rtt > 10ms'"),
@@ -148,7 +152,7 @@ static int run(const void *config)
 {
 	const struct conns_config *c = config;
 	struct conns_options options = {
-		.by = c->by, .sort = c->sort, .problems_only = c->problems_only, .all = c->all,
+		.by = c->by, .sort = c->sort, .problems_only = c->problems_only, .all = c->all, .info = c->info,
 		.follows = c->follow, .text_only = !c->common.json && !c->common.json_lines,
 	};
 	struct filter *filter = NULL;

@@ -59,6 +59,7 @@ struct conns_options {
 	enum conns_sort sort;
 	bool problems_only;       /* connections with a harmful problem; no others in JSON, too */
 	bool all;                 /* text: not only what fits on a screen */
+	bool info;                /* text: the kernel's own figures instead of limits */
 	bool text_only;           /* what only programs get is left out: it is most of the work */
 	bool follows;             /* only one connection, interval by interval: */
 	uint64_t follow;          /* its cookie */

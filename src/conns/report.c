@@ -223,11 +223,26 @@ static void add_reasons(const struct conns *c, enum conns_span span, struct repo
 		report_reason(r, "incomplete", NULL, "not everything was measured all the time");
 }
 
+/* Of any of them. */
+static bool is_known(const struct conns *c, const struct conns_shown *s)
+{
+	struct conn_room room;
+
+	vec_for_each(&s->items, one) {
+		shown_view(c, s, one, &room);
+		if (conn_knows(room.view.c, CONN_KNOWS_TIMES) && conn_known_ns(room.view.c))
+			return true;
+	}
+	return false;
+}
+
 static void say_rest(const struct conns *c, const struct conns_shown *s, struct report *r)
 {
 	vec_for_each(&c->missing, what)
 		report_finding(r, "Not measured: %s.", *what);
-	if (s->connections && !s->troubled)
+	if (s->connections && !s->troubled && !is_known(c, s))
+		report_finding(r, "What limits the connections is not known.");
+	else if (s->connections && !s->troubled)
 		report_finding(r, "No connection has a problem for which data waits.");
 }
 

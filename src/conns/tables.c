@@ -328,6 +328,10 @@ void tables_connections(const struct conns *c, const struct conns_shown *s, stru
 {
 	if (!c->options.text_only)
 		add_all(c, s, r);
-	if (!c->options.by && !c->options.follows)
+	if (c->options.by || c->options.follows)
+		return;
+	if (c->options.info)
+		tables_info(c, s, r);
+	else
 		add_text(c, s, r);
 }

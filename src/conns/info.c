@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+/* As connections stand, for people: what the kernel's tcp_info has of them, as it is. */
+#include "base/bug.h"
+#include "conns/tables.h"
+#include "conns/words.h"
+
+#define US 1000ULL
+
+static const struct column columns[] = {
+	{ .head = "cookie" },
+	{ .head = "local" }, { .head = "remote" }, { .head = "cc", .flags = COLUMN_SPARE },
+	{ .head = "cwnd" }, { .head = "ssthresh", .flags = COLUMN_SPARE },
+	{ .head = "mss", .flags = COLUMN_SPARE }, { .head = "rtt" },
+	{ .head = "minrtt", .flags = COLUMN_SPARE }, { .head = "rto", .flags = COLUMN_SPARE },
+	{ .head = "unsent" }, { .head = "unacked" }, { .head = "snd_wnd" },
+	{ .head = "wmem", .flags = COLUMN_SPARE }, { .head = "sndbuf" },
+	{ .head = "unread" }, { .head = "rcv_wnd" }, { .head = "rmem", .flags = COLUMN_SPARE },
+	{ .head = "rcvbuf" }, { .head = "delivery B/s", .flags = COLUMN_SPARE },
+	{ .head = "pacing B/s", .flags = COLUMN_SPARE },
+};
+
+static struct value known(const struct event_conn *e, uint32_t bits, uint64_t n)
+{
+	return (e->known & bits) == bits ? value_u64(n) : value_null();
+}
+
+static struct value time_of(const struct event_conn *e, uint64_t us)
+{
+	return us && e->known & CONN_KNOWS_GAUGES ? value_ns(us * US) : value_null();
+}
+
+static void add_line(struct table *t, const struct conn_view *v, struct report *r)
+{
+	const struct event_conn *e = v->c;
+	const uint32_t g = CONN_KNOWS_GAUGES, never = UINT32_MAX;
+
+	TABLE_ADD(t, words_cookie(r, e->cookie), words_local(r, v->flow),
+		  words_remote(r, v->flow), value_string(v->congestion_control),
+		  e->cwnd ? value_u64(e->cwnd) : value_null(),
+		  known(e, e->ssthresh < 0x7fffffff ? g : never, e->ssthresh),
+		  known(e, g, e->mss), e->rtt_us ? value_ns(e->rtt_us * US) : value_null(),
+		  time_of(e, e->min_rtt_us), time_of(e, e->rto_us), known(e, g, e->unsent),
+		  known(e, g, e->unacked), known(e, g, e->snd_wnd), known(e, g, e->wmem_queued),
+		  known(e, g, e->sndbuf), known(e, g, e->rcv_queue),
+		  known(e, CONN_KNOWS_RCV_WND, e->rcv_wnd), known(e, g, e->rmem),
+		  known(e, g, e->rcvbuf), known(e, e->delivery_rate ? g : never, e->delivery_rate),
+		  known(e, e->pacing_rate != UINT64_MAX ? g : never, e->pacing_rate));
+}
+
+void tables_info(const struct conns *c, const struct conns_shown *s, struct report *r)
+{
+	struct table *t = table_new(r, columns, ARRAY_LEN(columns));
+	struct conn_room room;
+	uint64_t left = 0;
+
+	vec_for_each(&s->items, one) {
+		if (!c->options.all && t && t->nrows >= TABLES_ROWS) {
+			left++;
+			continue;
+		}
+		shown_view(c, s, one, &room);
+		add_line(t, &room.view, r);
+	}
+	if (left)
+		report_finding(r, "%llu more connections: --all lists them.",
+			       (unsigned long long)left);
+	object_add(&r->body, NULL, value_table(t));
+}
