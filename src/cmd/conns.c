@@ -152,7 +152,8 @@ static int run(const void *config)
 {
 	const struct conns_config *c = config;
 	struct conns_options options = {
-		.by = c->by, .sort = c->sort, .problems_only = c->problems_only, .all = c->all, .info = c->info,
+		.by = c->by, .sort = c->sort, .problems_only = c->problems_only, .all = c->all,
+		.info = c->info,
 		.follows = c->follow, .text_only = !c->common.json && !c->common.json_lines,
 	};
 	struct filter *filter = NULL;

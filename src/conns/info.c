@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* As connections stand, for people: what the kernel's tcp_info has of them, as it is. */
+#include "conns/info.h"
+
+#include <inttypes.h>
+
 #include "base/bug.h"
-#include "conns/tables.h"
 #include "conns/words.h"
 
 #define US 1000ULL
@@ -47,14 +49,14 @@ static void add_line(struct table *t, const struct conn_view *v, struct report *
 		  known(e, e->pacing_rate != UINT64_MAX ? g : never, e->pacing_rate));
 }
 
-void tables_info(const struct conns *c, const struct conns_shown *s, struct report *r)
+void info_table(const struct conns *c, const struct conns_shown *s, size_t rows, struct report *r)
 {
 	struct table *t = table_new(r, columns, ARRAY_LEN(columns));
 	struct conn_room room;
 	uint64_t left = 0;
 
 	vec_for_each(&s->items, one) {
-		if (!c->options.all && t && t->nrows >= TABLES_ROWS) {
+		if (t && t->nrows >= rows) {
 			left++;
 			continue;
 		}
@@ -62,7 +64,6 @@ void tables_info(const struct conns *c, const struct conns_shown *s, struct repo
 		add_line(t, &room.view, r);
 	}
 	if (left)
-		report_finding(r, "%llu more connections: --all lists them.",
-			       (unsigned long long)left);
+		report_finding(r, "%" PRIu64 " more connections: --all lists them.", left);
 	object_add(&r->body, NULL, value_table(t));
 }

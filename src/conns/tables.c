@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "base/bug.h"
+#include "conns/info.h"
 #include "conns/words.h"
 #include "report/human.h"
 
@@ -331,7 +332,7 @@ void tables_connections(const struct conns *c, const struct conns_shown *s, stru
 	if (c->options.by || c->options.follows)
 		return;
 	if (c->options.info)
-		tables_info(c, s, r);
+		info_table(c, s, c->options.all ? SIZE_MAX : TABLES_ROWS, r);
 	else
 		add_text(c, s, r);
 }

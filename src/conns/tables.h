@@ -16,8 +16,6 @@
 
 /* `connections`; and for people those with problems, or all. */
 void tables_connections(const struct conns *c, const struct conns_shown *s, struct report *r);
-/* For people: how connections stand, whether they have problems or not. */
-void tables_info(const struct conns *c, const struct conns_shown *s, struct report *r);
 /* `problems`, in the order of the connections. */
 void tables_problems(const struct conns *c, const struct conns_shown *s, struct report *r);
 /* `groups`, of --by; nothing without. 0 or -ENOMEM. */
