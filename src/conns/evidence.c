@@ -30,7 +30,8 @@ static void put_time(struct conn_telling *t, const char *name, uint32_t bit, uin
 
 static void put_flag(struct conn_telling *t, const char *name, uint32_t flag)
 {
-	put(t, name, value_bool(t->view->c->flags & flag));
+	put(t, name, t->view->c->flags & CONN_FROM_DIAG ? value_null() :
+		     value_bool(t->view->c->flags & flag));
 }
 
 static void put_gauge(struct conn_telling *t, const char *name, uint64_t n)
@@ -99,7 +100,10 @@ void tell_send_buffer(struct conn_telling *t)
 	say_share(t, c->send_buffer_ns);
 	if (gauges)
 		SAY(t, ": %s bytes, kernel's overhead included", human_count(a, c->sndbuf));
-	if (c->flags & CONN_SNDBUF_SET)
+	if (c->flags & CONN_FROM_DIAG)
+		ADVISE(t, "if the application sets SO_SNDBUF, leave it out; else raise the third "
+		       "number of net.ipv4.tcp_wmem");
+	else if (c->flags & CONN_SNDBUF_SET)
 		ADVISE(t, "the application has set SO_SNDBUF, which ends the kernel's own tuning: "
 		       "leave it out");
 	else

@@ -48,6 +48,11 @@ static bool same_namespace(const struct event_flow *a, const struct event_flow *
 	return a->netns_cookie && a->netns_cookie == b->netns_cookie;
 }
 
+static bool has_sequences(const struct event_conn *c)
+{
+	return conn_knows(c, CONN_KNOWS_GAUGES) && !(c->flags & CONN_FROM_DIAG);
+}
+
 static bool fits(const struct conns *c, uint32_t a, uint32_t b)
 {
 	struct event_conn x, y;
@@ -56,7 +61,7 @@ static bool fits(const struct conns *c, uint32_t a, uint32_t b)
 	conn_unpack(&c->all.items[b], &y);
 	if (!overlap(&x, &y))
 		return false;
-	if (conn_knows(&x, CONN_KNOWS_GAUGES) && conn_knows(&y, CONN_KNOWS_GAUGES))
+	if (has_sequences(&x) && has_sequences(&y))
 		return join_sequences_fit(&x, &y);
 	return same_namespace(conns_flow_of(c, &c->all.items[a]),
 			      conns_flow_of(c, &c->all.items[b]));

@@ -87,6 +87,8 @@ static enum window_limit window_limit(const struct event_conn *peer)
 	if (peer->unread >= RULES_SEEN_LEAST ||
 	    (peer->rcvbuf && peer->rcv_queue && peer->rmem >= peer->rcvbuf))
 		return WINDOW_NOT_READ;
+	if (peer->flags & CONN_FROM_DIAG)
+		return WINDOW_UNKNOWN;
 	return peer->flags & CONN_RCVBUF_SET ? WINDOW_SET : WINDOW_GROWING;
 }
 

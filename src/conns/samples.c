@@ -29,7 +29,7 @@ static double equal_samples(const struct event_conn *c, double all, double share
 struct proportion samples_share(const struct event_conn *c, uint64_t ns, uint32_t hits,
 				double confidence)
 {
-	double all = 0, share;
+	double all = (double)c->unclear_ns, share;
 
 	if (!conn_is_weighted(c))
 		return proportion_interval(hits, c->samples, confidence);

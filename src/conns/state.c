@@ -9,7 +9,7 @@
 
 #define SLOTS (1u << 17) /* of each hash: two entries in one, when all is full */
 
-_Static_assert(sizeof(struct conn) <= 608, "memory of a connection");
+_Static_assert(sizeof(struct conn) <= 616, "memory of a connection");
 
 /* -- packed totals -------------------------------------------------------------------------- */
 

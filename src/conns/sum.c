@@ -31,9 +31,16 @@ static void add_few(struct conn_sum *s, const struct event_conn *e)
 	if (e->samples && !conn_is_weighted(e))
 		return;
 	s->few_ns += e->unknown_ns - conn_unsampled(e->unknown_ns, e);
+	s->few.samples += e->samples;
+	s->few.unclear_ns += e->unclear_ns;
+	s->few.known = CONN_KNOWS_LOSSES;
 	for (int i = 0; i < CONN_STATES; i++) {
-		s->few.sampled[i] += e->sampled[i];
-		s->few.sampled_ns[i] += e->sampled_ns[i];
+		/* What repairs is unknown time only where no event told of it. */
+		const int as = i == CONN_AT_RECOVERY && !conn_knows(e, CONN_KNOWS_LOSSES) ?
+				       CONN_AT_CWND : i;
+
+		s->few.sampled[as] += e->sampled[i];
+		s->few.sampled_ns[as] += e->sampled_ns[i];
 	}
 }
 

@@ -51,7 +51,7 @@ static const struct counter wide[] = {
 	{ AT(recovery_ns), 3, CONN_KNOWS_LOSSES },
 	{ AT(send_bytes), 2, CONN_KNOWS_CALLS },
 	{ AT(rtt_sum_us), 1, CONN_KNOWS_RTT },
-	{ AT(sampled_ns), CONN_STATES + 4, CONN_KNOWS_TIMES },
+	{ AT(sampled_ns), CONN_STATES + 5, CONN_KNOWS_TIMES },
 };
 
 static const struct counter narrow[] = {
@@ -71,7 +71,7 @@ _Static_assert(AT(delayed_ack_ns) - AT(sender_app_ns) == 32, "the five times");
 _Static_assert(AT(stall_ns) - AT(recovery_ns) == 16 && AT(kernel_sndbuf_ns) - AT(busy_ns) == 16 &&
 	       AT(recv_bytes) - AT(send_bytes) == 8 && AT(bytes_received) - AT(bytes_sent) == 8 &&
 	       AT(bytes_retransmitted) - AT(bytes_acked) == 8 &&
-	       AT(squares) - AT(sampled_ns) == 8 * (CONN_STATES + 3), "runs of 64 bits");
+	       AT(unclear_ns) - AT(sampled_ns) == 8 * (CONN_STATES + 4), "runs of 64 bits");
 _Static_assert(AT(stalls) - AT(recoveries) == 4 && AT(send_blocked) - AT(send_calls) == 12 &&
 	       AT(idle_restarts) - AT(idle_bursts) == 8 && AT(sampled) - AT(zero_windows) == 12 &&
 	       AT(recv_sizes) - AT(send_sizes) == 4 * CONN_SIZES, "runs of 32 bits");

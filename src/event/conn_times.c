@@ -17,49 +17,82 @@ bool conn_is_weighted(const struct event_conn *c)
 	for (int i = 0; i < CONN_STATES; i++)
 		if (c->sampled_ns[i])
 			return true;
-	return false;
+	return c->unclear_ns;
+}
+
+uint32_t conn_unclear(const struct event_conn *c)
+{
+	uint64_t clear = 0;
+
+	for (int i = 0; i < CONN_STATES; i++)
+		clear += c->sampled[i];
+	return c->unclear_ns && c->samples > clear ? (uint32_t)(c->samples - clear) : 0;
+}
+
+static double squares_of(uint64_t ns, uint32_t n)
+{
+	double times = (double)ns / 100000;
+
+	return n ? times * times / n : 0;
 }
 
 uint64_t conn_squares(const struct event_conn *c)
 {
-	double sum = 0;
+	double sum = squares_of(c->unclear_ns, conn_unclear(c));
 
-	for (int i = 0; i < CONN_STATES; i++) {
-		double times = (double)c->sampled_ns[i] / 100000;
-
-		sum += c->sampled[i] ? times * times / c->sampled[i] : 0;
-	}
+	for (int i = 0; i < CONN_STATES; i++)
+		sum += squares_of(c->sampled_ns[i], c->sampled[i]);
 	return sum < 1e18 ? (uint64_t)(sum + 0.5) : (uint64_t)1e18;
 }
 
+/* Of the samples that found something outstanding; none of these sums runs over. */
+struct found {
+	uint64_t buffer, congestion, ack, unclear, all;
+	uint64_t n;
+};
+
 static uint64_t weight(const struct event_conn *c, enum conn_doing what, bool weighted)
 {
-	/* so that no sum of them runs over */
-	return weighted ? c->sampled_ns[what] >> 3 : c->sampled[what];
+	return weighted ? c->sampled_ns[what] >> 4 : c->sampled[what];
+}
+
+static void find(struct found *f, const struct event_conn *c)
+{
+	const bool weighted = conn_is_weighted(c), repairs = !(c->known & CONN_KNOWS_LOSSES);
+	const uint32_t unclear = conn_unclear(c);
+
+	*f = (struct found){
+		.buffer = weight(c, CONN_AT_SEND_BUFFER, weighted),
+		.congestion = weight(c, CONN_AT_CWND, weighted) +
+			      (repairs ? weight(c, CONN_AT_RECOVERY, weighted) : 0),
+		.ack = weight(c, CONN_AT_DELAYED_ACK, weighted),
+		.unclear = c->unclear_ns >> 4,
+		.n = (uint64_t)c->sampled[CONN_AT_SEND_BUFFER] + c->sampled[CONN_AT_CWND] +
+		     c->sampled[CONN_AT_DELAYED_ACK] + c->sampled[CONN_AT_NAGLE] +
+		     c->sampled[CONN_AT_FLIGHT] + unclear +
+		     (repairs ? c->sampled[CONN_AT_RECOVERY] : 0),
+	};
+	f->all = f->buffer + f->congestion + f->ack + f->unclear +
+		 weight(c, CONN_AT_NAGLE, weighted) + weight(c, CONN_AT_FLIGHT, weighted);
 }
 
 bool conn_share_out(uint64_t ns, const struct event_conn *by, struct event_conn *to)
 {
-	const bool weighted = conn_is_weighted(by);
-	const uint64_t at_buffer = weight(by, CONN_AT_SEND_BUFFER, weighted);
-	const uint64_t at_cwnd = weight(by, CONN_AT_CWND, weighted);
-	const uint64_t at_ack = weight(by, CONN_AT_DELAYED_ACK, weighted);
-	const uint64_t all = at_buffer + at_cwnd + at_ack + weight(by, CONN_AT_NAGLE, weighted) +
-			     weight(by, CONN_AT_FLIGHT, weighted);
-	const uint64_t n = (uint64_t)by->sampled[CONN_AT_SEND_BUFFER] + by->sampled[CONN_AT_CWND] +
-			   by->sampled[CONN_AT_DELAYED_ACK] + by->sampled[CONN_AT_NAGLE] +
-			   by->sampled[CONN_AT_FLIGHT];
-	uint64_t buffer, ack, cwnd;
+	uint64_t buffer, ack, cwnd, unclear;
+	struct found found;
 
-	if (!all || n < CONN_SAMPLES_LEAST)
+	find(&found, by);
+	if (!found.all || found.n < CONN_SAMPLES_LEAST)
 		return false;
-	buffer = share(ns, at_buffer, all);
-	ack = share(ns, at_ack, all);
-	cwnd = share(ns, at_cwnd, all);
+	buffer = share(ns, found.buffer, found.all);
+	ack = share(ns, found.ack, found.all);
+	cwnd = share(ns, found.congestion, found.all);
+	unclear = share(ns, found.unclear, found.all);
 	to->send_buffer_ns += buffer;
 	to->delayed_ack_ns += ack;
 	to->congestion_ns += cwnd;
-	to->sender_app_ns += ns - buffer - ack - cwnd;
+	to->unknown_ns += unclear;
+	to->sender_app_ns += ns - buffer - ack - cwnd - unclear;
 	return true;
 }
 
@@ -74,12 +107,15 @@ void conn_times(struct event_conn *c)
 {
 	const uint64_t all = c->to - c->from, busy = least(c->busy_ns, all);
 	const uint64_t window = least(c->kernel_rwnd_ns, busy);
-	const uint64_t repair = least(c->recovery_ns, busy - window);
+	const uint64_t repair = c->known & CONN_KNOWS_LOSSES ? least(c->recovery_ns, busy - window)
+							     : 0;
 	const uint64_t rest = busy - window - repair, unsampled = conn_unsampled(rest, c);
 
 	c->receiver_window_ns = window;
 	c->congestion_ns = repair;
 	c->sender_app_ns = all - busy;
 	c->send_buffer_ns = c->delayed_ack_ns = 0;
-	c->unknown_ns = conn_share_out(rest - unsampled, c, c) ? unsampled : rest;
+	c->unknown_ns = unsampled;
+	if (!conn_share_out(rest - unsampled, c, c))
+		c->unknown_ns = rest;
 }

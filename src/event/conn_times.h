@@ -14,9 +14,13 @@ bool conn_is_weighted(const struct event_conn *c);
 /* With fewer samples of what nothing else says, nothing is said. */
 #define CONN_SAMPLES_LEAST 5
 
+/* Of its samples, those that found what fits to several states. */
+uint32_t conn_unclear(const struct event_conn *c);
+
 /*
- * Shares `ns`, in which the samples of `by` were taken, out to the times of `to`. False: they are
- * too few.
+ * Shares `ns`, in which the samples of `by` were taken, out to the times of `to`; what was unclear
+ * is added to its unknown_ns. Without CONN_KNOWS_LOSSES recovery is in `ns`, and found by samples
+ * as well. False: they are too few.
  */
 bool conn_share_out(uint64_t ns, const struct event_conn *by, struct event_conn *to);
 
@@ -28,8 +32,8 @@ uint64_t conn_squares(const struct event_conn *c);
 
 /*
  * Fills in sender_app_ns ... delayed_ack_ns and unknown_ns of `c`, which sum to `to` - `from`, from
- * busy_ns, kernel_rwnd_ns, recovery_ns, sampled_ns[] (sampled[], if that has nothing) and
- * unsampled_ns. What these have beyond the interval (ticks, stalls that are known only when they
+ * busy_ns, kernel_rwnd_ns, recovery_ns (if losses are known), sampled_ns[] (sampled[], if that has
+ * nothing), unclear_ns and unsampled_ns. What these have beyond the interval (ticks, stalls that are known only when they
  * are over) is cut. `c` may be the sum of a connection's successive intervals: then its times are
  * unbiased, which sums of the intervals' times are not, as those without samples are unknown.
  */

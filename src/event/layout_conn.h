@@ -24,6 +24,8 @@ enum conn_flags {
 	CONN_IDLE_RESTART_OFF = 1024, /* tcp_slow_start_after_idle is 0 in its namespace */
 	CONN_PASSIVE_CLOSED = 2048, /* the peer has sent all it will */
 	CONN_SELF = 4096,	/* hostlat's own */
+	CONN_FROM_DIAG = 8192,	/* told by inet_diag: of NODELAY ... RCVBUF_SET, IDLE_RESTART_OFF
+				 * and sequence numbers nothing is known */
 };
 
 /* What is known; a field without its bit is 0 and means nothing. */
@@ -160,9 +162,12 @@ struct event_conn {
 	__u64 unread_ns;	/* ... of `unread` */
 	__u64 unsampled_ns;	/* of from..to: nobody could have looked */
 	__u64 squares;		/* the sum of each sample's time's square, in (100 us)^2 */
+
+	/* -- of `samples` that are in none of sampled[]: what they found fits to several states -- */
+	__u64 unclear_ns;	/* the time that they stand for; 0: there are none */
 };
 
-EVENT_ASSERT(event_conn, 632, squares, 624);
+EVENT_ASSERT(event_conn, 640, unclear_ns, 632);
 _Static_assert(CONN_STATES == CONN_AT_MAX, "struct event_conn");
 
 #endif

@@ -29,7 +29,7 @@ static struct event_conn conn(uint64_t busy, uint64_t window, uint64_t recovery)
 {
 	return (struct event_conn){
 		.from = 100, .to = 1100, .busy_ns = busy, .kernel_rwnd_ns = window,
-		.recovery_ns = recovery,
+		.recovery_ns = recovery, .known = CONN_KNOWS_LOSSES,
 	};
 }
 
@@ -140,7 +140,7 @@ static void test_successive(void **state)
 	struct event_conn total = conn(1000, 0, 0), next = conn(1000, 0, 0), sums;
 
 	(void)state;
-	total.known = next.known = CONN_KNOWS_TIMES;
+	total.known = next.known = CONN_KNOWS_TIMES | CONN_KNOWS_LOSSES;
 	next.from = 1100;
 	next.to = 2100;
 	total.samples = total.sampled[CONN_AT_SEND_BUFFER] = CONN_SAMPLES_LEAST;
@@ -171,7 +171,7 @@ static void test_few_each(void **state)
 		const bool enough = i == 10 || i == 11;
 		const enum conn_doing at = i % 2 ? CONN_AT_CWND : CONN_AT_FLIGHT;
 
-		c.known = CONN_KNOWS_TIMES;
+		c.known = CONN_KNOWS_TIMES | CONN_KNOWS_LOSSES;
 		c.samples = c.sampled[at] = enough ? 100 : 1;
 		c.sampled_ns[at] = enough ? 100 : at == CONN_AT_CWND ? 300000 : 900000;
 		if (i == 0)
@@ -300,7 +300,7 @@ static void test_gaps(void **state)
 static void test_table(void **state)
 {
 	struct conn_seen *in[COOKIES] = { NULL };
-	struct conn_table table = { 0 };
+	struct conn_table table = { .item = sizeof(struct conn_seen) };
 	struct rng rng;
 	size_t n = 0;
 
@@ -314,8 +314,8 @@ static void test_table(void **state)
 		assert_ptr_equal(s, in[cookie]);
 		assert_null(conn_table_find(&table, netns + 7, cookie));
 		if (s) {
-			assert_int_equal(s->cookie, cookie);
-			conn_table_remove(&table, s);
+			assert_int_equal(s->key.cookie, cookie);
+			conn_table_remove(&table, &s->key);
 			in[cookie] = NULL;
 			n--;
 		} else {
