@@ -19,6 +19,7 @@ struct conns_config {
 	uint64_t count;
 	uint64_t duration_ns;
 	const char *budget;
+	uint32_t collect;
 	const char *filter;
 	const char *record;
 	uint64_t size_limit;
@@ -37,6 +38,13 @@ static const struct opt_choice by_choices[] = {
 	{ "app", CONNS_BY_APP, "container, unit or command" },
 	{ "peer", CONNS_BY_PEER, "remote address" },
 	{ "listener", CONNS_BY_LISTENER, "local address and port of accepted connections" },
+	{ NULL, 0, NULL },
+};
+
+static const struct opt_choice collect_choices[] = {
+	{ "auto", CONNS_COLLECT_AUTO, "by BPF programs; where they can't be used, inet-diag" },
+	{ "bpf", CONNS_COLLECT_BPF, "by BPF programs, or not at all" },
+	{ "inet-diag", CONNS_COLLECT_INET_DIAG, "from the kernel's socket dumps: less is known" },
 	{ NULL, 0, NULL },
 };
 
@@ -62,6 +70,9 @@ static const struct opt conns_options[] = {
 		   .def = "1%..3%", .excludes = "from",
 		   .help = "CPU time that hostlat itself may take, of one core: more samples "
 			   "below LOW, fewer above HIGH"),
+	OPT_CHOICE(struct conns_config, collect, .name = "collect", .def = "auto",
+		   .choices = collect_choices, .excludes = "from",
+		   .help = "How connections are followed"),
 	OPT_CHOICE(struct conns_config, by, .name = "by", .choices = by_choices,
 		   .help = "Add connections up by what they have in common"),
 	OPT_CHOICE(struct conns_config, sort, .name = "sort", .def = "worst",
@@ -121,7 +132,7 @@ static int conns_live(const struct conns_config *c, struct conns_view *view)
 {
 	struct conns_live_config live = {
 		.interval_ns = c->interval_ns, .duration_ns = c->duration_ns, .count = c->count,
-		.record = c->record,
+		.record = c->record, .collect = c->collect,
 		.record_all = c->record_all,
 		.size_limit = c->size_limit, .result_fd = view->shown.out.fd,
 		.take = conns_view_take, .ctx = view, .seed = clock_mono_ns(clock_system()),

@@ -23,7 +23,7 @@
 #include "conns/conns.h"
 #include "event/conn_block.h"
 #include "event/memsource.h"
-#include "probe/conns_probe.h"
+#include "probe/conns_source.h"
 
 #define QUEUE_LIMIT (64UL << 20)
 #define TICK_NS (500 * NS_PER_MS) /* the most between two readings, and decisions about rates */
@@ -34,7 +34,7 @@ static const enum conn_level levels[BUDGET_LEVELS] = {
 
 struct live {
 	const struct conns_live_config *config;
-	struct conns_probe *probe;
+	struct conns_source *source;
 	struct event_memsource *queue; /* names and records of the interval */
 	struct event_dict *dict;
 	struct clock_follow *follow;
@@ -159,7 +159,7 @@ static int drain_all(struct live *l)
 	int err = drain(l);
 
 	recording_flush(&l->recording);
-	while (conns_probe_block(l->probe, &block)) {
+	while (conns_source_block(l->source, &block)) {
 		if (!err)
 			err = hand_on(l, &block);
 	}
@@ -175,7 +175,7 @@ static int sample(struct live *l, unsigned int n)
 	int err = 0;
 
 	for (unsigned int i = 0; i < n && !err; i++) {
-		err = conns_probe_sample(l->probe, levels[i], l->budget.rates.sample_ns[i],
+		err = conns_source_sample(l->source, levels[i], l->budget.rates.sample_ns[i],
 					 &pass);
 		l->spent.walk_ns[i] += pass.cpu_ns;
 		l->spent.walks[i]++;
@@ -189,7 +189,7 @@ static void count_members(struct live *l)
 {
 	uint64_t members[LEVELS];
 
-	conns_probe_members(l->probe, members);
+	conns_source_members(l->source, members);
 	for (unsigned int i = 0; i < BUDGET_LEVELS; i++)
 		l->spent.members[i] = members[levels[i]];
 	/* A reading of the rest walks over all. */
@@ -206,7 +206,7 @@ static int read_records(struct live *l, bool last)
 	for (unsigned int i = 0; i < BUDGET_LEVELS && !err; i++) {
 		bool all = last || l->first; /* at first the budget knows of none */
 
-		err = conns_probe_read(l->probe, levels[i],
+		err = conns_source_read(l->source, levels[i],
 				       all ? UINT64_MAX : l->budget.rates.reads[i], &pass);
 		l->spent.read_ns[i] += pass.cpu_ns;
 		l->spent.reads[i] += pass.members;
@@ -221,7 +221,7 @@ static int put_lost(struct live *l, uint64_t now)
 	struct conns_lost lost;
 	uint64_t sum;
 
-	conns_probe_lost(l->probe, &lost);
+	conns_source_lost(l->source, &lost);
 	sum = lost.no_memory + lost.ring + lost.timers;
 	loss.records = sum - (l->lost.no_memory + l->lost.ring + l->lost.timers);
 	l->lost = lost;
@@ -254,8 +254,8 @@ static void tell_given_up(struct live *l)
 
 	for (int i = 0; i < BUDGET_LEVELS; i++)
 		if (b->left[i])
-			conns_probe_gap(l->probe, levels[i], l->tick, now,
-					all * b->left[i] / b->rates.passes[i]);
+			conns_source_gap(l->source, levels[i], l->tick, now,
+					 all * b->left[i] / b->rates.passes[i]);
 }
 
 /* What the tick has cost; what the next one may. */
@@ -264,7 +264,7 @@ static void account(struct live *l, uint64_t now)
 	uint64_t cpu = own_cpu_ns(), push_ns;
 	bool exact;
 
-	if (!conns_probe_cost(l->probe, &push_ns, &exact))
+	if (!conns_source_cost(l->source, &push_ns, &exact))
 		l->cost_flags |= INTERVAL_NO_BPF_COST;
 	else if (!exact)
 		l->cost_flags |= INTERVAL_BPF_ESTIMATE;
@@ -274,12 +274,12 @@ static void account(struct live *l, uint64_t now)
 	l->user_ns += l->spent.cpu_ns;
 	l->bpf_ns += push_ns;
 	budget_close(&l->budget, &l->spent, &l->rng, now);
-	conns_probe_thin(l->probe, l->budget.rates.thin_one_in);
+	conns_source_thin(l->source, l->budget.rates.thin_one_in);
 	for (int i = 0; i < BUDGET_LEVELS; i++) {
 		const struct budget_rates *r = &l->budget.rates;
 
-		conns_probe_aim(l->probe, levels[i], r->hz[i]);
-		conns_probe_cover(l->probe, levels[i], r->sampled[i] || !r->hz[i], now);
+		conns_source_aim(l->source, levels[i], r->hz[i]);
+		conns_source_cover(l->source, levels[i], r->sampled[i] || !r->hz[i], now);
 	}
 	l->tick = now;
 	l->cpu_before = cpu;
@@ -328,7 +328,7 @@ static int close_interval(struct live *l, bool last)
 static int wait_until(struct live *l, uint64_t until)
 {
 	struct pollfd fds[] = { { .fd = l->stop.fd, .events = POLLIN },
-				{ .fd = conns_probe_fd(l->probe), .events = POLLIN } };
+				{ .fd = conns_source_fd(l->source), .events = POLLIN } };
 	struct conns_pass pass;
 	int err = 0;
 
@@ -340,7 +340,7 @@ static int wait_until(struct live *l, uint64_t until)
 		if (!wait)
 			return 0;
 		if (ppoll(fds, ARRAY_LEN(fds), &rest, NULL) > 0 && fds[1].revents)
-			err = conns_probe_read(l->probe, LEVEL_HOT, 0, &pass);
+			err = conns_source_read(l->source, LEVEL_HOT, 0, &pass);
 	}
 	return err ? err : 1;
 }
@@ -425,7 +425,7 @@ static int put_facts(struct live *l)
 	if (!err)
 		err = run_facts_put_host(sink, now);
 	if (!err)
-		err = conns_probe_describe(l->probe, sink);
+		err = conns_source_describe(l->source, sink);
 	return err ? err : put_clock(l, true);
 }
 
@@ -443,7 +443,7 @@ static int run(struct live *l)
 		err = drain(l);
 	if (err)
 		return err;
-	conns_probe_output(l->probe, event_memsource_sink(l->queue), l->dict);
+	conns_source_output(l->source, event_memsource_sink(l->queue), l->dict);
 	rng_init(&l->rng, l->config->seed);
 	budget_config_default(&budget);
 	budget.low = l->config->low;
@@ -484,9 +484,12 @@ int conns_live_run(const struct conns_live_config *config, int *record_error)
 	if (!err)
 		err = clock_follow_open(&l.follow, clock_system());
 	if (!err) {
-		err = conns_probe_open(&l.probe, why, sizeof(why));
+		err = conns_source_open(&l.source, config->collect, why, sizeof(why));
 		if (err)
 			log_error("%s", why);
+		else if (conns_source_is_fallback(l.source))
+			log_warning("%s; inet_diag is asked instead, which tells less: see what "
+				    "is not measured", why);
 	}
 	if (!err)
 		err = recording_open(&l.recording, config->record, config->size_limit,
@@ -502,7 +505,7 @@ int conns_live_run(const struct conns_live_config *config, int *record_error)
 	if (l.recording.bytes && l.began > l.started)
 		say_volume(&l);
 	*record_error = l.recording.error;
-	conns_probe_free(l.probe);
+	conns_source_free(l.source);
 	clock_follow_free(l.follow);
 	event_memsource_free(l.queue);
 	event_dict_free(l.dict);

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "event/source.h"
+#include "probe/conns_source.h"
 
 struct conns_live_config {
 	uint64_t interval_ns;
@@ -14,6 +15,7 @@ struct conns_live_config {
 	uint64_t count;          /* intervals; 0: as above */
 	double low, high;        /* own CPU, as shares of one core */
 	uint64_t seed;           /* of the times of samples */
+	enum conns_collect collect;
 	const char *record;      /* file, or NULL */
 	uint64_t size_limit;     /* of that file, which ends the run; 0 = none */
 	bool record_all;         /* what has no problem is recorded in full, too */

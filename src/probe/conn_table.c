@@ -20,7 +20,7 @@ void conn_table_free(struct conn_table *t)
 	for (size_t i = 0; i < t->size; i++)
 		free(t->places[i]);
 	free(t->places);
-	*t = (struct conn_table){ 0 };
+	*t = (struct conn_table){ .item = t->item };
 }
 
 /* Where it is, or where it would be. */
@@ -33,7 +33,7 @@ static size_t place_of(const struct conn_table *t, uint32_t netns, uint64_t cook
 	return i;
 }
 
-struct conn_seen *conn_table_find(const struct conn_table *t, uint32_t netns, uint64_t cookie)
+void *conn_table_find(const struct conn_table *t, uint32_t netns, uint64_t cookie)
 {
 	return t->size ? t->places[place_of(t, netns, cookie)] : NULL;
 }
@@ -41,13 +41,14 @@ struct conn_seen *conn_table_find(const struct conn_table *t, uint32_t netns, ui
 /* At most half of the places are taken. */
 static bool grow(struct conn_table *t)
 {
-	struct conn_table larger = { .n = t->n, .size = t->size ? 2 * t->size : SIZE_MIN };
+	struct conn_table larger = { .n = t->n, .size = t->size ? 2 * t->size : SIZE_MIN,
+				     .item = t->item };
 
-	larger.places = calloc(larger.size, sizeof(struct conn_seen *));
+	larger.places = calloc(larger.size, sizeof(*larger.places));
 	if (!larger.places)
 		return false;
 	for (size_t i = 0; i < t->size; i++) {
-		struct conn_seen *s = t->places[i];
+		struct conn_key *s = t->places[i];
 
 		if (s)
 			larger.places[place_of(&larger, s->netns, s->cookie)] = s;
@@ -57,13 +58,13 @@ static bool grow(struct conn_table *t)
 	return true;
 }
 
-struct conn_seen *conn_table_add(struct conn_table *t, uint32_t netns, uint64_t cookie)
+void *conn_table_add(struct conn_table *t, uint32_t netns, uint64_t cookie)
 {
-	struct conn_seen *s;
+	struct conn_key *s;
 
 	if (2 * (t->n + 1) > t->size && !grow(t))
 		return NULL;
-	s = calloc(1, sizeof(*s));
+	s = calloc(1, t->item);
 	if (!s)
 		return NULL;
 	s->netns = netns;
@@ -73,7 +74,7 @@ struct conn_seen *conn_table_add(struct conn_table *t, uint32_t netns, uint64_t 
 	return s;
 }
 
-void conn_table_remove(struct conn_table *t, struct conn_seen *s)
+void conn_table_remove(struct conn_table *t, struct conn_key *s)
 {
 	size_t hole = place_of(t, s->netns, s->cookie), i = hole;
 
@@ -90,4 +91,12 @@ void conn_table_remove(struct conn_table *t, struct conn_seen *s)
 		t->places[i] = NULL;
 		hole = i;
 	}
+}
+
+void *conn_table_next(const struct conn_table *t, size_t *at)
+{
+	while (*at < t->size)
+		if (t->places[(*at)++])
+			return t->places[*at - 1];
+	return NULL;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is remembered of each connection that has been told, to tell the next time what it did
- * since: counters as they were. A connection that never did anything is not in it.
+ * Tables of connections, and what is remembered of each one that has been told, to tell the next
+ * time what it did since: counters as they were. Who never did anything is not among these.
  */
 #ifndef HOSTLAT_PROBE_CONN_TABLE_H
 #define HOSTLAT_PROBE_CONN_TABLE_H
@@ -22,7 +22,7 @@ enum conn_narrow {
 	NARROW_CHRONO_BUSY, NARROW_CHRONO_RWND, NARROW_CHRONO_SNDBUF, NARROW_DSACKS,
 	NARROW_RTT_SAMPLES, NARROW_FAST_RETRANSMIT, NARROW_PROBES, NARROW_SEND_CALLS,
 	NARROW_RECV_CALLS, NARROW_SMALL, NARROW_BLOCKED, NARROW_DELACKS, NARROW_ZERO_WINDOW_US,
-	NARROW_UNREAD_US, NARROW_SAMPLED_US,
+	NARROW_UNREAD_US, NARROW_UNCLEAR, NARROW_UNCLEAR_US, NARROW_SAMPLED_US,
 	NARROW_SEND_SIZES = NARROW_SAMPLED_US + CONN_STATES,
 	NARROW_RECV_SIZES = NARROW_SEND_SIZES + CONN_SIZES,
 	NARROW_16_BIT = NARROW_RECV_SIZES + CONN_SIZES, /* these run over; see struct conn_kept */
@@ -32,29 +32,40 @@ enum conn_narrow {
 	NARROW_MAX = NARROW_SAMPLED + CONN_STATES,
 };
 
-struct conn_seen {
+/* Cookies are a namespace's. */
+struct conn_key {
 	uint64_t cookie;
+	uint32_t netns;               /* inode */
+};
+
+struct conn_seen {
+	struct conn_key key;
 	uint64_t to;                  /* told up to here */
 	uint64_t wide[WIDE_MAX];
 	uint32_t narrow[NARROW_MAX];
-	uint32_t netns;               /* inode: cookies are a namespace's */
 	uint32_t flow;
 	uint32_t pid, app, comm, cgroup, unit; /* as interned for `pid`; 0: not yet */
 };
 
+/* Of structs that begin with a struct conn_key. Begins zeroed, but for `item`. */
 struct conn_table {
-	struct conn_seen **places; /* open addressing */
-	size_t n, size;            /* size: a power of two, or 0 */
+	struct conn_key **places; /* open addressing */
+	size_t n, size;           /* size: a power of two, or 0 */
+	size_t item;              /* bytes of one */
 };
 
 void conn_table_free(struct conn_table *table);
 
 /* NULL: there is none. */
-struct conn_seen *conn_table_find(const struct conn_table *table, uint32_t netns, uint64_t cookie);
+void *conn_table_find(const struct conn_table *table, uint32_t netns, uint64_t cookie);
 
 /* A new one, zeroed but for what identifies it. NULL: no memory. */
-struct conn_seen *conn_table_add(struct conn_table *table, uint32_t netns, uint64_t cookie);
+void *conn_table_add(struct conn_table *table, uint32_t netns, uint64_t cookie);
 
-void conn_table_remove(struct conn_table *table, struct conn_seen *seen);
+/* What is removed must be in it. */
+void conn_table_remove(struct conn_table *table, struct conn_key *item);
+
+/* The next one, from *at = 0 on; NULL: no more. Nothing is added or removed meanwhile. */
+void *conn_table_next(const struct conn_table *table, size_t *at);
 
 #endif

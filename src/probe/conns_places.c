@@ -73,6 +73,13 @@ static bool is_taken(struct conns_bpf *skel, const struct place *place, bool nee
 	return taken;
 }
 
+static bool may_load(void)
+{
+	return host_may(NULL, CAP_SYS_ADMIN) ||
+	       (host_may(NULL, CAP_BPF) && host_may(NULL, CAP_PERFMON) &&
+		host_may(NULL, CAP_NET_ADMIN));
+}
+
 /* What all of its places give is known. */
 int conns_places_select(struct conns_bpf *skel, struct conns_told *told, struct strbuf *absent,
 			char *why, size_t size)
@@ -94,6 +101,8 @@ int conns_places_select(struct conns_bpf *skel, struct conns_told *told, struct 
 			told->calls_below_tls |= instead; /* the only ones with another */
 			taken |= instead;
 		}
+		if (!taken && place->how == NEEDED && !may_load())
+			return -EPERM;
 		if (!taken && place->how == NEEDED) {
 			snprintf(why, size, "this kernel doesn't take programs at %s",
 				 place->target);
@@ -124,13 +133,9 @@ struct trial {
 
 static void add_trial(struct cap_vec *caps, const struct trial *t)
 {
-	const bool may = host_may(NULL, CAP_SYS_ADMIN) ||
-			 (host_may(NULL, CAP_BPF) && host_may(NULL, CAP_PERFMON) &&
-			  host_may(NULL, CAP_NET_ADMIN));
-
 	if (!t->err)
 		cap_add(caps, "conns", t->name, CAP_YES, NULL, "%s", t->found);
-	else if (!may)
+	else if (!may_load())
 		cap_add(caps, "conns", t->name, CAP_UNKNOWN,
 			"CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN: run as root (sudo)",
 			"not permitted to try");

@@ -13,8 +13,8 @@ struct conns_bpf;
 
 /*
  * Chooses what is to be loaded of an open skeleton, and says so in `told`; lines "name: why" of
- * what this kernel can't tell go to `absent`. 0, or -errno with the reason in words in `why`: it
- * can't tell of connections at all.
+ * what this kernel can't tell go to `absent`. 0, or -errno with the reason in words in `why`
+ * (none if it is that it isn't permitted): it can't tell of connections at all.
  */
 int conns_places_select(struct conns_bpf *skel, struct conns_told *told, struct strbuf *absent,
 			char *why, size_t size);

@@ -15,7 +15,6 @@
 #include "base/parse.h"
 #include "base/strbuf.h"
 #include "clock/clock.h"
-#include "event/conn_block.h"
 #include "host/cgroup.h"
 #include "probe/conns_cost.h"
 #include "probe/conns_places.h"
@@ -31,7 +30,6 @@ struct conns_probe {
 	struct strbuf missing;          /* lines "name: why" */
 	uint64_t started, first_ns;
 	struct conns_told told;
-	size_t handed;                  /* of its events, by conns_probe_block() */
 	int reading[LEVELS];            /* a pass that has paused; -1: none */
 	struct conns_cost cost;
 };
@@ -120,7 +118,7 @@ static int take_record(void *ctx, void *data, size_t size)
 	struct conns_probe *p = ctx;
 
 	if (size >= sizeof(struct conn_told) && p->told.sink)
-		conns_told_take(&p->told, data);
+		conns_told_take(&p->told, data, NULL);
 	return 0;
 }
 
@@ -194,24 +192,6 @@ int conns_probe_sample(struct conns_probe *p, enum conn_level level, double samp
 	return err ? err : p->told.err;
 }
 
-/* They have come in about this order: an insertion is a step or two. */
-static void order(struct conn_events *events)
-{
-	struct event_conn *e = events->items;
-
-	for (size_t i = 1; i < events->len; i++) {
-		struct event_conn it;
-		size_t at = i;
-
-		if (e[i].to >= e[i - 1].to)
-			continue;
-		it = e[i];
-		for (; at && e[at - 1].to > it.to; at--)
-			e[at] = e[at - 1];
-		e[at] = it;
-	}
-}
-
 void conns_probe_output(struct conns_probe *p, struct event_sink *sink, struct event_dict *dict)
 {
 	p->told.sink = sink;
@@ -263,17 +243,7 @@ int conns_probe_fd(const struct conns_probe *p)
 
 bool conns_probe_block(struct conns_probe *p, struct event_block *block)
 {
-	size_t n = p->told.events.len - p->handed;
-
-	if (!n) {
-		vec_clear(&p->told.events);
-		p->handed = 0;
-		return false;
-	}
-	if (!p->handed)
-		order(&p->told.events);
-	p->handed += event_conn_block(p->told.events.items + p->handed, n, block);
-	return true;
+	return conns_told_block(&p->told, block);
 }
 
 /* ---- connections from before ---- */
@@ -493,18 +463,10 @@ uint64_t conns_probe_memory(const struct conns_probe *p)
 {
 	const struct conn_table *t = &p->told.table;
 
-	return t->n * sizeof(struct conn_seen) + t->size * sizeof(struct conn_seen *);
+	return t->n * sizeof(struct conn_seen) + t->size * sizeof(struct conn_key *);
 }
 
 int conns_probe_describe(struct conns_probe *p, struct event_sink *sink)
 {
-	const char *text = p->missing.len ? strbuf_str(&p->missing) : "";
-	char line[512];
-	int err = 0;
-
-	for (; !err && *text; text = strchr(text, '\n') + 1) {
-		snprintf(line, sizeof(line), "%.*s", (int)strcspn(text, "\n"), text);
-		err = event_put_fact(sink, p->started, CONNS_PROBE_FACT_MISSING, line);
-	}
-	return err;
+	return conns_missing_put(strbuf_str(&p->missing), p->started, sink);
 }

@@ -25,6 +25,7 @@
 #include "bpf/abi_conns.h"
 #include "event/dict.h"
 #include "event/source.h"
+#include "probe/conns_pass.h"
 
 struct conns_probe;
 
@@ -32,21 +33,12 @@ struct conns_probe;
 int conns_probe_open(struct conns_probe **out, char *why, size_t size);
 void conns_probe_free(struct conns_probe *probe);
 
-/* One per thing that this kernel doesn't tell: "what: why". */
-#define CONNS_PROBE_FACT_MISSING "conns.missing"
+/* What this kernel doesn't tell. */
 int conns_probe_describe(struct conns_probe *probe, struct event_sink *sink);
 
 /* What is read puts EV_FLOW and EV_NAME here from now on. */
 void conns_probe_output(struct conns_probe *probe, struct event_sink *sink,
 			struct event_dict *dict);
-
-/* What a pass has met. */
-struct conns_pass {
-	uint64_t members;   /* connections of the level that it has visited */
-	uint64_t told;
-	uint64_t cpu_ns;    /* of this thread, the kernel's part included */
-	bool ended;         /* it has visited all */
-};
 
 /*
  * Looks at each connection of a level once: what it is doing is counted, as standing for
@@ -91,13 +83,6 @@ void conns_probe_members(const struct conns_probe *probe, uint64_t members[LEVEL
 
 /* Of connections, one in `n` has its calls and RTTs followed from now on. */
 void conns_probe_thin(struct conns_probe *probe, uint32_t n);
-
-/* What is lost so far. */
-struct conns_lost {
-	uint64_t no_memory; /* connections that are not followed */
-	uint64_t ring;      /* closed ones whose end was not told */
-	uint64_t timers;    /* delayed ACKs that were not counted */
-};
 
 void conns_probe_lost(const struct conns_probe *probe, struct conns_lost *lost);
 

@@ -10,12 +10,13 @@
 #include <unistd.h>
 
 #include "base/parse.h"
+#include "event/conn_block.h"
 #include "event/conn_times.h"
 #include "host/task.h"
 
 int conns_told_init(struct conns_told *p)
 {
-	*p = (struct conns_told){ 0 };
+	*p = (struct conns_told){ .table.item = sizeof(struct conn_seen) };
 	vec_init(&p->events, CONN_EVENTS_MAX);
 	p->owners = calloc(CONN_OWNERS, sizeof(*p->owners));
 	return p->owners ? 0 : -ENOMEM;
@@ -98,7 +99,8 @@ static uint32_t put_flow(struct conns_told *p, const struct conn_told *t)
 /* ---- counters ---- */
 
 /* As they are, from when it was born. */
-static void counters(const struct conn_told *t, uint64_t *wide, uint32_t *narrow)
+static void counters(const struct conn_told *t, const struct conn_unclear *unclear, uint64_t *wide,
+		     uint32_t *narrow)
 {
 	const struct conn_kept *k = &t->kept;
 	const struct conn_now *n = &t->now;
@@ -113,6 +115,7 @@ static void counters(const struct conn_told *t, uint64_t *wide, uint32_t *narrow
 		n->chrono[2] - k->chrono[2], n->dsack_dups - k->dsack_dups, k->rtt_samples,
 		k->fast_retransmit, n->probes, k->send_calls, k->recv_calls, k->send_small,
 		k->send_blocked, n->delacks, k->zero_window_us, k->unread_us,
+		unclear->samples, unclear->us,
 	};
 	const uint32_t y[NARROW_SAMPLED - NARROW_16_BIT] = {
 		k->peer_delacks, k->delacks_harmful, k->tlp, k->rto,
@@ -134,13 +137,13 @@ static void counters(const struct conn_told *t, uint64_t *wide, uint32_t *narrow
  * What was gained; `seen` has the new ones then. Programs on two CPUs may overwrite each other's
  * sums, and what the kernel has is read without a lock: what went back has gained nothing.
  */
-static void gained(struct conn_seen *seen, const struct conn_told *t, uint64_t *wide,
-		   uint32_t *narrow)
+static void gained(struct conn_seen *seen, const struct conn_told *t,
+		   const struct conn_unclear *unclear, uint64_t *wide, uint32_t *narrow)
 {
 	uint64_t w[WIDE_MAX];
 	uint32_t x[NARROW_MAX];
 
-	counters(t, w, x);
+	counters(t, unclear, w, x);
 	for (int i = 0; i < WIDE_MAX; i++) {
 		wide[i] = (int64_t)(w[i] - seen->wide[i]) > 0 ? w[i] - seen->wide[i] : 0;
 		seen->wide[i] += wide[i];
@@ -205,6 +208,8 @@ static void put_counted(const struct conns_told *p, struct event_conn *c,
 		c->samples += c->sampled[i] = x[NARROW_SAMPLED + i];
 		c->sampled_ns[i] = x[NARROW_SAMPLED_US + i] * 1000ULL;
 	}
+	c->samples += x[NARROW_UNCLEAR];
+	c->unclear_ns = x[NARROW_UNCLEAR_US] * 1000ULL;
 	c->squares = conn_squares(c);
 	memcpy(c->send_sizes, x + NARROW_SEND_SIZES, sizeof(c->send_sizes));
 	memcpy(c->recv_sizes, x + NARROW_RECV_SIZES, sizeof(c->recv_sizes));
@@ -242,7 +247,7 @@ static uint32_t thinned_since(const struct conns_told *p, uint64_t from)
 
 static uint32_t known(const struct conns_told *p, const struct conn_told *t, uint64_t from)
 {
-	uint32_t known = p->known | (t->now.known & CONN_KNOWS_RTO);
+	uint32_t known = p->known | t->now.known;
 
 	if (was_thinned(p, t, from))
 		known &= ~(CONN_KNOWS_CALLS | CONN_KNOWS_RTT | CONN_KNOWS_PEER_DELACKS);
@@ -330,8 +335,10 @@ static uint32_t algorithm(struct conns_told *p, const struct conn_told *t)
 	return p->cc;
 }
 
-void conns_told_take(struct conns_told *p, const struct conn_told *t)
+void conns_told_take(struct conns_told *p, const struct conn_told *t,
+		     const struct conn_unclear *unclear)
 {
+	static const struct conn_unclear none;
 	struct conn_seen *s = conn_table_find(&p->table, t->kept.netns, t->kept.cookie);
 	struct event_conn c = { .cookie = t->kept.cookie, .to = t->time };
 	bool first = !s;
@@ -350,7 +357,7 @@ void conns_told_take(struct conns_told *p, const struct conn_told *t)
 		s->flow = put_flow(p, t);
 	}
 	c.from = s->to < c.to ? s->to : c.to;
-	gained(s, t, wide, narrow);
+	gained(s, t, unclear ? unclear : &none, wide, narrow);
 	put_counted(p, &c, t, wide, narrow);
 	put_gauges(p, &c, t);
 	if (first && t->kept.flags & KEPT_BEGAN)
@@ -365,7 +372,69 @@ void conns_told_take(struct conns_told *p, const struct conn_told *t)
 		conn_times(&c);
 	}
 	if (t->closed)
-		conn_table_remove(&p->table, s);
+		conn_table_remove(&p->table, &s->key);
 	if (!p->err)
 		p->err = vec_push(&p->events, c);
+}
+
+/* ---- handing on ---- */
+
+static int later(const void *a, const void *b)
+{
+	const struct event_conn *x = a, *y = b;
+
+	if (x->to != y->to)
+		return x->to < y->to ? -1 : 1;
+	return x->from < y->from ? -1 : x->from > y->from;
+}
+
+/* If they have come in about this order, an insertion is a step or two. */
+static void order(struct conn_events *events)
+{
+	struct event_conn *e = events->items;
+	size_t steps = 0;
+
+	for (size_t i = 1; i < events->len; i++) {
+		struct event_conn it;
+		size_t at = i;
+
+		if (e[i].to >= e[i - 1].to)
+			continue;
+		if (steps > 8 * events->len) {
+			qsort(e, events->len, sizeof(*e), later);
+			return;
+		}
+		it = e[i];
+		for (; at && e[at - 1].to > it.to; at--)
+			e[at] = e[at - 1];
+		e[at] = it;
+		steps += i - at;
+	}
+}
+
+bool conns_told_block(struct conns_told *p, struct event_block *block)
+{
+	size_t n = p->events.len - p->handed;
+
+	if (!n) {
+		vec_clear(&p->events);
+		p->handed = 0;
+		return false;
+	}
+	if (!p->handed)
+		order(&p->events);
+	p->handed += event_conn_block(p->events.items + p->handed, n, block);
+	return true;
+}
+
+int conns_missing_put(const char *lines, uint64_t time, struct event_sink *sink)
+{
+	char line[512];
+	int err = 0;
+
+	for (; !err && *lines; lines = strchr(lines, '\n') + 1) {
+		snprintf(line, sizeof(line), "%.*s", (int)strcspn(lines, "\n"), lines);
+		err = event_put_fact(sink, time, CONNS_PROBE_FACT_MISSING, line);
+	}
+	return err;
 }

@@ -10,6 +10,7 @@
 #include "host/netns.h"
 #include "probe/conn_cover.h"
 #include "probe/conn_table.h"
+#include "probe/conns_pass.h"
 
 #define CONN_EVENTS_MAX 4000000 /* of one read: 2 GiB */
 #define CONN_OWNERS 4096        /* processes whose names are remembered */
@@ -22,11 +23,12 @@ struct conn_owner {
 };
 
 struct conns_told {
-	uint32_t known;                 /* enum conn_known that the programs give */
+	uint32_t known;                 /* enum conn_known, of all records */
 	bool calls_below_tls;           /* calls are seen in TCP: those of TLS's sockets are not */
 	uint64_t tick_ns;               /* of the kernel's chronographs */
 	struct conn_table table;
 	struct conn_events VEC_OF(struct event_conn) events;
+	size_t handed;                  /* of these, by conns_told_block() */
 	struct conn_owner *owners;
 	struct host_netns_vec namespaces; /* for their names; filled in by the caller */
 	struct event_sink *sink;        /* for names and EV_FLOW; set by the caller, as is `dict` */
@@ -48,7 +50,22 @@ void conns_told_release(struct conns_told *told);
 /* From `now` on, one in `n` is followed. */
 void conns_told_thin(struct conns_told *told, uint32_t n, uint64_t now);
 
-/* A record, as an event in `events`. */
-void conns_told_take(struct conns_told *told, const struct conn_told *record);
+/*
+ * Samples of a connection so far that are in none of the record's, as what they found fits to
+ * several states.
+ */
+struct conn_unclear {
+	uint32_t samples, us; /* that they stand for; both run over */
+};
+
+/* A record, as an event in `events`; `unclear` NULL: there are none. */
+void conns_told_take(struct conns_told *told, const struct conn_told *record,
+		     const struct conn_unclear *unclear);
+
+/* A fact CONNS_PROBE_FACT_MISSING for each of `lines`, "name: why". */
+int conns_missing_put(const char *lines, uint64_t time, struct event_sink *sink);
+
+/* As conns_probe_block() says. */
+bool conns_told_block(struct conns_told *told, struct event_block *block);
 
 #endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the sources of connections (conns_probe.h, conns_diag.h) say of their work. */
+#ifndef HOSTLAT_PROBE_CONNS_PASS_H
+#define HOSTLAT_PROBE_CONNS_PASS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* One per thing that is not told: "what: why". */
+#define CONNS_PROBE_FACT_MISSING "conns.missing"
+
+/* What a pass has met. */
+struct conns_pass {
+	uint64_t members;   /* connections of the level that it has visited */
+	uint64_t told;
+	uint64_t cpu_ns;    /* of this thread, the kernel's part included */
+	bool ended;         /* it has visited all */
+};
+
+/* What is lost so far. */
+struct conns_lost {
+	uint64_t no_memory; /* connections that are not followed */
+	uint64_t ring;      /* closed ones whose end was not told */
+	uint64_t timers;    /* delayed ACKs that were not counted */
+};
+
+#endif

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the kernel's inet_diag answers about TCP sockets (netlink, SOCK_DIAG_BY_FAMILY): what to
+ * ask, and how to read it. Pure; of the bytes nothing is trusted.
+ */
+#ifndef HOSTLAT_PROBE_DIAG_H
+#define HOSTLAT_PROBE_DIAG_H
+
+#include <linux/inet_diag.h>
+#include <linux/netlink.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "event/layout.h"
+
+/* include/uapi/linux/tcp.h of 6.7: only the first `info_size` bytes are the kernel's. */
+struct diag_info {
+	uint8_t state, ca_state, retransmits, probes, backoff, options, wscale, bits;
+	uint32_t rto, ato, snd_mss, rcv_mss;
+	uint32_t unacked, sacked, lost, retrans, fackets; /* segments */
+	uint32_t last_data_sent, last_ack_sent, last_data_recv, last_ack_recv;
+	uint32_t pmtu, rcv_ssthresh, rtt, rttvar, snd_ssthresh, snd_cwnd, advmss, reordering;
+	uint32_t rcv_rtt, rcv_space, total_retrans;
+	uint64_t pacing_rate, max_pacing_rate, bytes_acked, bytes_received;
+	uint32_t segs_out, segs_in;
+	uint32_t notsent_bytes, min_rtt, data_segs_in, data_segs_out;
+	uint64_t delivery_rate;
+	uint64_t busy_time, rwnd_limited, sndbuf_limited; /* us */
+	uint32_t delivered, delivered_ce;
+	uint64_t bytes_sent, bytes_retrans;  /* 4.19 */
+	uint32_t dsack_dups, reord_seen;     /* 5.0 */
+	uint32_t rcv_ooopack, snd_wnd;       /* 5.4 */
+	uint32_t rcv_wnd, rehash;            /* 6.2 */
+	uint16_t total_rto, total_rto_recoveries; /* 6.7 */
+	uint32_t total_rto_time;
+};
+
+_Static_assert(offsetof(struct diag_info, pacing_rate) == 104 &&
+	       offsetof(struct diag_info, busy_time) == 168 &&
+	       offsetof(struct diag_info, snd_wnd) == 228 && sizeof(struct diag_info) == 248,
+	       "as the kernel has it");
+
+/* Does what the kernel gave reach behind this member? */
+#define diag_has(size, member)                                                                     \
+	((size) >= offsetof(struct diag_info, member) +                                            \
+			   sizeof(((const struct diag_info *)NULL)->member))
+
+enum {
+	DIAG_MEMORY = 1,        /* rmem ... wmem_queued */
+	DIAG_KTLS = 2,
+	DIAG_MPTCP = 4,
+};
+
+struct diag_sock {
+	uint64_t cookie;
+	uint32_t inode;         /* 0: no descriptor holds it */
+	uint8_t family, state;  /* AF_INET or AF_INET6 */
+	uint16_t local_port, remote_port; /* host order */
+	uint8_t local[16], remote[16];    /* IPv4 lies in the first four bytes */
+	uint32_t rqueue, wqueue;/* bytes */
+	uint32_t has;           /* DIAG_* */
+	uint32_t rmem, rcvbuf, sndbuf, wmem_queued;
+	uint32_t info_size;     /* 0: none */
+	struct diag_info info;  /* zeroed behind that */
+	char cc[EVENT_COMM_LEN];/* "" if it was not told; a string */
+};
+
+struct diag_request {
+	struct nlmsghdr head;
+	struct inet_diag_req_v2 body;
+};
+
+/* For all TCP sockets of a family but those that wait only for stray packets. */
+void diag_ask(struct diag_request *request, uint8_t family, uint32_t seq);
+
+/*
+ * Calls `take` for each socket of a datagram that answers the request `seq`; of others nothing is
+ * taken. 0: there is more to come; 1: that was all; or a negative error: the kernel's, -EPROTO if
+ * this is no such answer, or `take`'s, which ends it.
+ */
+int diag_read(const void *data, size_t size, uint32_t seq,
+	      int (*take)(void *ctx, const struct diag_sock *sock), void *ctx);
+
+#endif
