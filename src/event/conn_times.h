@@ -33,9 +33,10 @@ uint64_t conn_squares(const struct event_conn *c);
 /*
  * Fills in sender_app_ns ... delayed_ack_ns and unknown_ns of `c`, which sum to `to` - `from`, from
  * busy_ns, kernel_rwnd_ns, recovery_ns (if losses are known), sampled_ns[] (sampled[], if that has
- * nothing), unclear_ns and unsampled_ns. What these have beyond the interval (ticks, stalls that are known only when they
- * are over) is cut. `c` may be the sum of a connection's successive intervals: then its times are
- * unbiased, which sums of the intervals' times are not, as those without samples are unknown.
+ * nothing), unclear_ns and unsampled_ns. What these have beyond the interval (ticks, stalls that
+ * are known only when they are over) is cut. `c` may be the sum of a connection's successive
+ * intervals: then its times are unbiased, which sums of the intervals' times are not, as those
+ * without samples are unknown.
  */
 void conn_times(struct event_conn *c);
 

@@ -163,7 +163,7 @@ struct event_conn {
 	__u64 unsampled_ns;	/* of from..to: nobody could have looked */
 	__u64 squares;		/* the sum of each sample's time's square, in (100 us)^2 */
 
-	/* -- of `samples` that are in none of sampled[]: what they found fits to several states -- */
+	/* -- of `samples` those in none of sampled[]: what they found fits to several states -- */
 	__u64 unclear_ns;	/* the time that they stand for; 0: there are none */
 };
 

@@ -424,7 +424,7 @@ static void list_missing(struct conns_diag *d, uint32_t size)
 		{ CONN_KNOWS_LOSSES, "fast retransmissions, loss probes and stalls" },
 		{ CONN_KNOWS_RTO, "timeouts" },
 		{ CONN_KNOWS_DELACKS, "delayed ACKs" },
-		{ CONN_KNOWS_PEER_DELACKS, "the peer's delayed ACKs, and data that waits for them" },
+		{ CONN_KNOWS_PEER_DELACKS, "the peer's delayed ACKs" },
 		{ CONN_KNOWS_SPURIOUS, "spurious retransmissions" },
 		{ CONN_KNOWS_RCV_WND, "the receive window" },
 	};
@@ -436,8 +436,8 @@ static void list_missing(struct conns_diag *d, uint32_t size)
 	strbuf_puts(&d->missing,
 		    "socket options (TCP_NODELAY, buffer sizes that were set): inet_diag does not "
 		    "tell\n"
-		    "connections that end before they are looked at: only BPF programs see them; of "
-		    "others begin and end are known as precisely as they are looked at\n");
+		    "connections that end before they are looked at: only BPF programs see them; "
+		    "of others begin and end are known as precisely as they are looked at\n");
 }
 
 static int start(struct conns_diag *d, char *why, size_t size)

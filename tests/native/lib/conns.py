@@ -49,26 +49,38 @@ class Seen:
                 and harmful in (None, each["harmful"])}
 
 
+def measuring(child):
+    """It has begun; what it said before that."""
+    said = []
+    for line in child.stderr:
+        if "measuring" in line:
+            return "".join(said)
+        said.append(line)
+    raise check.Unexpected(f"it measures: {''.join(said)}")
+
+
 @contextlib.contextmanager
-def beside(options=(), namespaces=()):
+def beside(options=(), namespaces=(), command=(HOSTLAT,)):
     """
-    `hostlat conns` beside what is done inside; then the dict has its "json" and "code". It tells
-    of connections of these namespaces, or of all.
+    `hostlat conns` beside what is done inside; then the dict has its "json" and "code", and what it
+    said on stderr: "warnings" before it began. It tells of connections of these namespaces, or of
+    all. The command may be another user's.
     """
     said = {}
     if namespaces:
         options = [*options, "--filter", " or ".join(f"netns = {name}" for name in namespaces)]
-    with tempfile.NamedTemporaryFile() as out:
-        child = process.start([HOSTLAT, "conns", "--json", "--output", out.name, *options],
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o777)
+        out = os.path.join(folder, "out.json")
+        child = process.start([*command, "conns", "--json", "--output", out, *options],
                               stderr=subprocess.PIPE, text=True)
-        line = child.stderr.readline()
-        check.true(f"it measures: {line}", "measuring" in line)
+        said["warnings"] = measuring(child)
         yield said
         child.send_signal(signal.SIGINT)
         _, errors = child.communicate(timeout=20)
         check.true(f"it ended with 0 or 3: {errors}", child.returncode in (0, 3))
         said["code"], said["errors"] = child.returncode, errors
-        with open(out.name, encoding="utf-8") as f:
+        with open(out, encoding="utf-8") as f:
             said["json"] = json.load(f)
 
 
