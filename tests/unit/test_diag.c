@@ -219,6 +219,29 @@ static void test_damaged(void **state)
 		}
 }
 
+/* An attribute that says that it is longer than its message is none. */
+static void test_long_attribute(void **state)
+{
+	struct answer a = { .size = 0 };
+	struct answer_sock s;
+	struct nlattr *attr;
+	struct taken t;
+
+	(void)state;
+	answer_sock_init(&s, 1);
+	s.info_size = 0;
+	s.memory = NULL;
+	s.cc = "bbr"; /* no bytes are left behind it */
+	answer_add(&a, &s);
+	assert_int_equal(read_answer(&a, &t), 0);
+	assert_string_equal(t.last.cc, "bbr");
+	attr = (struct nlattr *)(void *)(a.bytes + a.size - 4 - sizeof(*attr));
+	attr->nla_len++;
+	assert_int_equal(read_answer(&a, &t), 0);
+	assert_int_equal(t.n, 1);
+	assert_string_equal(t.last.cc, "");
+}
+
 /* ---- what a sample finds ---- */
 
 /* A connection that has `unsent` bytes, and `out` segments under way; nothing limits it. */
@@ -329,6 +352,7 @@ int main(void)
 		cmocka_unit_test(test_errors),
 		cmocka_unit_test(test_absurd),
 		cmocka_unit_test(test_damaged),
+		cmocka_unit_test(test_long_attribute),
 		cmocka_unit_test(test_states),
 		cmocka_unit_test(test_buffer),
 		cmocka_unit_test(test_mapped),
