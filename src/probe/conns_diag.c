@@ -317,15 +317,12 @@ int conns_diag_sample(struct conns_diag *d, enum conn_level level, double sample
 	return err ? err : d->told.err;
 }
 
-static int look_around(struct conns_diag *d, bool now)
+/* `last`: there may be no other time to find owners. */
+static int look_around(struct conns_diag *d, bool last)
 {
-	int err = 0;
+	int err = now_ns() >= d->next_list ? list_places(d, false) : 0;
 
-	if (now || now_ns() >= d->next_list)
-		err = list_places(d, false);
-	if (!err && (now || now_ns() >= d->next_owners))
-		err = find_owners(d);
-	return err;
+	return !err && (last || now_ns() >= d->next_owners) ? find_owners(d) : err;
 }
 
 int conns_diag_read(struct conns_diag *d, enum conn_level level, uint64_t quota,
@@ -343,7 +340,7 @@ int conns_diag_read(struct conns_diag *d, enum conn_level level, uint64_t quota,
 	if (d->credit < d->kept.table.n)
 		return 0;
 	d->credit = 0;
-	err = look_around(d, all); /* not what a reading costs */
+	err = look_around(d, all); /* it is no part of what a reading costs */
 	before = thread_ns();
 	if (!err)
 		err = dump_all(d, 0, &again);

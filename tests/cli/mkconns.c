@@ -72,7 +72,7 @@ static const struct {
 	WIDE(kernel_sndbuf_ns), WIDE(recovery_ns), WIDE(loss_ns), WIDE(stall_ns),
 	WIDE(longest_stall_ns), WIDE(send_bytes), WIDE(recv_bytes), WIDE(longest_pause_ns),
 	WIDE(rtt_sum_us), WIDE(delivery_rate), WIDE(pacing_rate), WIDE(loss_first),
-	WIDE(write_first),
+	WIDE(write_first), WIDE(unclear_ns),
 	NARROW(pid), NARROW(fast_retransmit), NARROW(rto), NARROW(tlp), NARROW(spurious),
 	NARROW(delayed_acks), NARROW(delayed_acks_harmful), NARROW(rtt_us), NARROW(cwnd),
 	NARROW(rtt_samples), NARROW(rtt_min_us), NARROW(rtt_max_us), NARROW(peer_delayed_acks),
@@ -101,6 +101,7 @@ static const struct bit flags[] = {
 	{ "rcvbuf-set", CONN_RCVBUF_SET }, { "accepted", CONN_ACCEPTED }, { "mptcp", CONN_MPTCP },
 	{ "ktls", CONN_KTLS }, { "mapped", CONN_MAPPED },
 	{ "idle-restart-off", CONN_IDLE_RESTART_OFF }, { "self", CONN_SELF },
+	{ "inet-diag", CONN_FROM_DIAG },
 };
 
 static const struct bit knowns[] = {
