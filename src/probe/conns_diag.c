@@ -434,7 +434,7 @@ static void list_missing(struct conns_diag *d, uint32_t size)
 		    "socket options (TCP_NODELAY, buffer sizes that were set): inet_diag does not "
 		    "tell\n"
 		    "connections that end before they are looked at: only BPF programs see them; "
-		    "of others begin and end are known as precisely as they are looked at\n");
+		    "what others did after they were seen last is not told\n");
 }
 
 static int start(struct conns_diag *d, char *why, size_t size)
