@@ -26,7 +26,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,17 +36,14 @@
 #include "event/writer.h"
 #include "load/schedule.h"
 #include "load/setup.h"
+#include "../sim/words.h"
 
 #define START_NS (1000 * NS_PER_S)
-#define WORDS_MAX 8
 #define NOISES_MAX 1024
 #define WIRE_NS 15000 /* there and back */
 
 struct script {
-	const char *path;
-	unsigned int line;
-	char *words[WORDS_MAX];
-	int n;
+	struct words in;
 	struct load_setup setup;
 	char target[256], pid[32];
 	struct dist service;
@@ -68,23 +64,10 @@ struct agent {
 	struct event_load load;
 };
 
-__attribute__((noreturn, format(printf, 2, 3)))
-static void die(const struct script *s, const char *fmt, ...)
-{
-	va_list ap;
-
-	fprintf(stderr, "%s:%u: ", s->path, s->line);
-	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
-	va_end(ap);
-	fputc('\n', stderr);
-	exit(1);
-}
-
 static void check(const struct script *s, int err)
 {
 	if (err)
-		die(s, "%s", strerror(-err));
+		words_die(&s->in, "%s", strerror(-err));
 }
 
 /* -- the script ----------------------------------------------------------------------------- */
@@ -93,8 +76,8 @@ static uint64_t time_of(const struct script *s, int i)
 {
 	uint64_t ns;
 
-	if (i >= s->n || parse_duration(s->words[i], &ns))
-		die(s, "a time is missing");
+	if (i >= s->in.n || parse_duration(s->in.word[i], &ns))
+		words_die(&s->in, "a time is missing");
 	return ns;
 }
 
@@ -102,8 +85,8 @@ static uint64_t number(const struct script *s, int i)
 {
 	uint64_t n;
 
-	if (i >= s->n || parse_u64(s->words[i], &n))
-		die(s, "a number is missing");
+	if (i >= s->in.n || parse_u64(s->in.word[i], &n))
+		words_die(&s->in, "a number is missing");
 	return n;
 }
 
@@ -111,18 +94,18 @@ static void set_service(struct script *s)
 {
 	struct strbuf why = STRBUF_INIT(1024);
 
-	if (s->n != 2 || dist_parse(s->words[1], DIST_UNIT_NS, &s->service, &why))
-		die(s, "%s", strbuf_str(&why));
+	if (s->in.n != 2 || dist_parse(s->in.word[1], DIST_UNIT_NS, &s->service, &why))
+		words_die(&s->in, "%s", strbuf_str(&why));
 }
 
 static void set_setup(struct script *s)
 {
 	char key[64];
 
-	if (s->n != 3)
-		die(s, "setup KEY VALUE");
-	snprintf(key, sizeof(key), "load.%s", s->words[1]);
-	check(s, load_setup_take(&s->setup, key, s->words[2]));
+	if (s->in.n != 3)
+		words_die(&s->in, "setup KEY VALUE");
+	snprintf(key, sizeof(key), "load.%s", s->in.word[1]);
+	check(s, load_setup_take(&s->setup, key, s->in.word[2]));
 }
 
 static void set_stall(struct script *s)
@@ -134,7 +117,7 @@ static void set_stall(struct script *s)
 static void set_noise(struct script *s)
 {
 	if (s->n_noises == NOISES_MAX)
-		die(s, "too many noises");
+		words_die(&s->in, "too many noises");
 	s->noises[s->n_noises].begin = time_of(s, 1);
 	s->noises[s->n_noises++].length = time_of(s, 2);
 }
@@ -143,17 +126,17 @@ static void set_lost(struct script *s)
 {
 	s->lost_agent = (uint32_t)number(s, 1);
 	s->lost_ns = time_of(s, 2);
-	snprintf(s->lost_why, sizeof(s->lost_why), "%s", s->n > 3 ? s->words[3] : "");
+	snprintf(s->lost_why, sizeof(s->lost_why), "%s", s->in.n > 3 ? s->in.word[3] : "");
 }
 
 static void set_other(struct script *s)
 {
-	const char *word = s->words[0];
+	const char *word = s->in.word[0];
 
-	if (!strcmp(word, "target") && s->n == 2)
-		snprintf(s->target, sizeof(s->target), "%s", s->words[1]);
-	else if (!strcmp(word, "pid") && s->n == 2)
-		snprintf(s->pid, sizeof(s->pid), "%s", s->words[1]);
+	if (!strcmp(word, "target") && s->in.n == 2)
+		snprintf(s->target, sizeof(s->target), "%s", s->in.word[1]);
+	else if (!strcmp(word, "pid") && s->in.n == 2)
+		snprintf(s->pid, sizeof(s->pid), "%s", s->in.word[1]);
 	else if (!strcmp(word, "seed"))
 		s->seed = number(s, 1);
 	else if (!strcmp(word, "lag"))
@@ -177,7 +160,7 @@ static void set_other(struct script *s)
 	else if (!strcmp(word, "exhausted"))
 		s->end_ns = time_of(s, 1), s->exhausted = true;
 	else
-		die(s, "'%s' is unknown", word);
+		words_die(&s->in, "'%s' is unknown", word);
 }
 
 static void take_line(struct script *s, char *text)
@@ -190,21 +173,14 @@ static void take_line(struct script *s, char *text)
 		{ "noise", set_noise }, { "lost", set_lost },
 	};
 
-	text[strcspn(text, "#\n")] = '\0';
-	for (s->n = 0; s->n < WORDS_MAX; s->n++) {
-		do
-			s->words[s->n] = strsep(&text, " \t");
-		while (s->words[s->n] && !*s->words[s->n]);
-		if (!s->words[s->n])
-			break;
-	}
-	for (size_t i = 0; s->n && i < ARRAY_LEN(words); i++) {
-		if (!strcmp(s->words[0], words[i].word)) {
+	words_split(&s->in, text);
+	for (size_t i = 0; s->in.n && i < ARRAY_LEN(words); i++) {
+		if (!strcmp(s->in.word[0], words[i].word)) {
 			words[i].set(s);
 			return;
 		}
 	}
-	if (s->n)
+	if (s->in.n)
 		set_other(s);
 }
 
@@ -223,11 +199,11 @@ static const char *const defaults[][2] = {
 
 static void read_script(struct script *s)
 {
-	FILE *file = fopen(s->path, "r");
+	FILE *file = fopen(s->in.path, "r");
 	char text[512];
 
 	if (!file)
-		die(s, "can't be read");
+		words_die(&s->in, "can't be read");
 	for (size_t i = 0; i < ARRAY_LEN(defaults); i++) {
 		char key[64];
 
@@ -236,7 +212,7 @@ static void read_script(struct script *s)
 	}
 	s->service = (struct dist){ .kind = DIST_KIND_EXPONENTIAL, .a = 100000 };
 	while (fgets(text, sizeof(text), file)) {
-		s->line++;
+		s->in.line++;
 		take_line(s, text);
 	}
 	fclose(file);
@@ -322,7 +298,7 @@ static struct schedule make_schedule(const struct script *s, uint32_t agent)
 
 	if (schedule_make(&schedule, &c->arrival, c->rate / c->agents, s->end_ns, s->seed + agent,
 			  &why))
-		die(s, "%s", strbuf_str(&why));
+		words_die(&s->in, "%s", strbuf_str(&why));
 	return schedule;
 }
 
@@ -484,11 +460,11 @@ int main(int argc, char **argv)
 		fputs("usage: mkload SCRIPT RECORDING\n", stderr);
 		return 1;
 	}
-	s.path = argv[1];
+	s.in.path = argv[1];
 	read_script(&s);
 	fd = open(argv[2], O_WRONLY | O_CREAT | O_TRUNC, 0666);
 	if (fd < 0)
-		die(&s, "%s: %s", argv[2], strerror(errno));
+		words_die(&s.in, "%s: %s", argv[2], strerror(errno));
 	check(&s, event_writer_new(&s.writer, fd, &options));
 	put_facts(&s);
 	for (uint32_t i = 0; i < s.setup.analysis.agents; i++)
