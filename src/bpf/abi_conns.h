@@ -123,22 +123,13 @@ enum conn_lost { LOST_NO_MEMORY, LOST_RING, LOST_TIMERS, CONN_LOST_MAX };
 
 #define CONN_CPUS 1024 /* more share the places of the first */
 
-#define CONN_CLOCK_MAX_NS 1000 /* a reading of the clock that takes longer was interrupted */
-
 struct conn_counts {
 	__u64 used[USE_MAX];
 	__u32 lost[CONN_LOST_MAX];
-	__u32 next;             /* runs until one is timed again */
-	__u64 clock_ns;         /* what each of a timed run's three clock readings took */
-	/* Of the runs that were timed, without the clock's part. */
-	__u64 timed_ns[USE_MAX];
-	__u32 timed[USE_MAX];
-	__u32 pad;
+	__u32 pad[3];
 };
 
-_Static_assert(sizeof(struct conn_counts) == 128, "two cache lines, the second one seldom used");
-
-#define CONN_TIMED_MAX_NS 20000 /* longer ones were interrupted */
+_Static_assert(sizeof(struct conn_counts) == 64, "a cache line");
 
 /* What the next pass of an iterator does, and what it met: .bss, written by user space. */
 struct conn_pass {

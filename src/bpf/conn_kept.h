@@ -52,54 +52,16 @@ struct conn_counts counts[CONN_CPUS] = {};
 volatile __u32 thin_one_in = 1;
 /* Round trips are told at all. */
 volatile __u32 ops_attached = 0;
-/* One run of so many is timed, on average; at least 1. */
-volatile __u32 time_one_in = 64;
 /* New connections are followed from now on. */
 volatile __u32 following = 0;
 /* When there was no problem for so long, a connection is hot no longer; without data, warm. */
 const volatile __u64 cool_ns = 5000000000ULL;
 const volatile __u64 rest_ns = 1000000000ULL;
 
+/* The first thing that a program does, as the statistics count. */
 static __always_inline void used(enum conn_use what)
 {
 	counts[bpf_get_smp_processor_id() & (CONN_CPUS - 1)].used[what]++;
-}
-
-/*
- * As used(); some runs are timed, at random, as traffic repeats itself. Returns the time at which
- * it began, for timed(), or 0.
- */
-static __always_inline __u64 used_timed(enum conn_use what)
-{
-	struct conn_counts *c = &counts[bpf_get_smp_processor_id() & (CONN_CPUS - 1)];
-	__u64 first, second;
-
-	c->used[what]++;
-	if (c->next) {
-		c->next--;
-		return 0;
-	}
-	first = bpf_ktime_get_ns();
-	c->next = (first & 0xffff) * (2 * time_one_in - 1) >> 16;
-	second = bpf_ktime_get_ns();
-	if (second - first > CONN_CLOCK_MAX_NS) /* interrupted: it would say nothing */
-		return 0;
-	c->clock_ns += second - first;
-	return second + (second - first); /* the reading at the end takes as long */
-}
-
-static __always_inline void timed(enum conn_use what, __u64 began)
-{
-	struct conn_counts *c = &counts[bpf_get_smp_processor_id() & (CONN_CPUS - 1)];
-	__u64 now;
-
-	if (!began)
-		return;
-	now = bpf_ktime_get_ns();
-	if (now > began + CONN_TIMED_MAX_NS)
-		return;
-	c->timed_ns[what] += now > began ? now - began : 0;
-	c->timed[what]++;
 }
 
 static __always_inline void lost(enum conn_lost why)

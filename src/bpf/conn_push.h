@@ -81,13 +81,10 @@ static __always_inline void count_sent(struct sock *sk, int ret)
 
 static __always_inline void sent(struct sock *sk, int ret)
 {
-	__u64 began = used_timed(USE_SEND);
-
 	if (is_thinned(sk))
 		mark_active(sk, USE_SEND);
 	else
 		count_sent(sk, ret);
-	timed(USE_SEND, began);
 }
 
 static __always_inline void count_received(struct sock *sk, int ret)
@@ -109,13 +106,10 @@ static __always_inline void count_received(struct sock *sk, int ret)
 
 static __always_inline void received(struct sock *sk, int ret)
 {
-	__u64 began = used_timed(USE_RECV);
-
 	if (is_thinned(sk))
 		mark_active(sk, USE_RECV);
 	else
 		count_received(sk, ret);
-	timed(USE_RECV, began);
 }
 
 /* ---- losses ---- */
@@ -129,7 +123,6 @@ static __always_inline void retransmitted(struct sock *sk, struct sk_buff *skb)
 	__u64 now, since;
 	__u8 ca;
 
-	used(USE_RARE);
 	if (!k)
 		return;
 	now = bpf_ktime_get_ns();
@@ -173,7 +166,6 @@ static __always_inline void ops_begin(struct bpf_sock_ops *ops)
 
 	if (!bsk || !following)
 		return;
-	used(USE_RARE);
 	bpf_sock_ops_cb_flags_set(ops, ops->bpf_sock_ops_cb_flags | BPF_SOCK_OPS_RTT_CB_FLAG |
 				       BPF_SOCK_OPS_RTO_CB_FLAG);
 	k = bpf_sk_storage_get(&kept, bsk, NULL, 0);
@@ -264,14 +256,6 @@ static __always_inline void count_rtt(struct bpf_sock_ops *ops)
 	k->delivered = tp->delivered;
 }
 
-static __always_inline void ops_rtt(struct bpf_sock_ops *ops)
-{
-	__u64 began = used_timed(USE_RTT);
-
-	count_rtt(ops);
-	timed(USE_RTT, began);
-}
-
 static __always_inline void ops_rto(struct bpf_sock_ops *ops)
 {
 	struct bpf_sock *bsk = ops->sk;
@@ -279,7 +263,6 @@ static __always_inline void ops_rto(struct bpf_sock_ops *ops)
 
 	if (!k)
 		return;
-	used(USE_RARE);
 	k->rto++;
 	changed(k);
 }

@@ -30,6 +30,7 @@ int BPF_PROG(conn_state, struct sock *sk, int from, int to)
 	struct conn_kept *k;
 	__u64 now, key = (__u64)sk;
 
+	used(USE_RARE);
 	if (to != TCP_ESTABLISHED && to != TCP_CLOSE)
 		return 0;
 	if (!following)
@@ -37,7 +38,6 @@ int BPF_PROG(conn_state, struct sock *sk, int from, int to)
 	tp = bpf_skc_to_tcp_sock(sk);
 	if (!tp)
 		return 0;
-	used(USE_RARE);
 	now = bpf_ktime_get_ns();
 	if (to == TCP_ESTABLISHED) {
 		k = bpf_sk_storage_get(&kept, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
@@ -70,6 +70,7 @@ int BPF_PROG(conn_state, struct sock *sk, int from, int to)
 SEC("tp_btf/sock_send_length")
 int BPF_PROG(conn_send, struct sock *sk, int ret, int flags)
 {
+	used(USE_SEND);
 	if (sk->sk_protocol == IPPROTO_TCP_)
 		sent(sk, ret);
 	else if (is_above(sk))
@@ -80,6 +81,7 @@ int BPF_PROG(conn_send, struct sock *sk, int ret, int flags)
 SEC("tp_btf/sock_recv_length")
 int BPF_PROG(conn_recv, struct sock *sk, int ret, int flags)
 {
+	used(USE_RECV);
 	if (sk->sk_protocol == IPPROTO_TCP_ && !(flags & MSG_PEEK_))
 		received(sk, ret);
 	else if (is_above(sk))
@@ -91,6 +93,7 @@ int BPF_PROG(conn_recv, struct sock *sk, int ret, int flags)
 SEC("fexit/tcp_sendmsg")
 int BPF_PROG(conn_send_fexit, struct sock *sk, void *msg, __u64 size, int ret)
 {
+	used(USE_SEND);
 	sent(sk, ret);
 	return 0;
 }
@@ -99,6 +102,7 @@ int BPF_PROG(conn_send_fexit, struct sock *sk, void *msg, __u64 size, int ret)
 SEC("fexit/tcp_sendpage")
 int BPF_PROG(conn_sendpage, struct sock *sk, void *page, int offset, __u64 size, int flags, int ret)
 {
+	used(USE_RARE);
 	sent(sk, ret);
 	return 0;
 }
@@ -107,6 +111,7 @@ SEC("fexit/tcp_recvmsg")
 int BPF_PROG(conn_recv_fexit, struct sock *sk, void *msg, __u64 len, int flags, int *addr_len,
 	     int ret)
 {
+	used(USE_RECV);
 	if (!(flags & MSG_PEEK_))
 		received(sk, ret);
 	return 0;
@@ -117,6 +122,7 @@ int BPF_PROG(conn_recv_fexit, struct sock *sk, void *msg, __u64 len, int flags, 
 SEC("tp_btf/tcp_retransmit_skb")
 int BPF_PROG(conn_retransmit, struct sock *sk, struct sk_buff *skb, int err)
 {
+	used(USE_RARE);
 	if (!err)
 		retransmitted(sk, skb);
 	return 0;
@@ -126,6 +132,7 @@ int BPF_PROG(conn_retransmit, struct sock *sk, struct sk_buff *skb, int err)
 SEC("tp_btf/tcp_retransmit_skb")
 int BPF_PROG(conn_retransmit_two, struct sock *sk, struct sk_buff *skb)
 {
+	used(USE_RARE);
 	retransmitted(sk, skb);
 	return 0;
 }
@@ -137,9 +144,9 @@ int BPF_PROG(conn_congestion, struct sock *sk, __u8 state)
 	struct conn_kept *k = tp ? kept_of(sk) : NULL;
 	__u64 now;
 
+	used(USE_RARE);
 	if (!k || k->ca == state)
 		return 0;
-	used(USE_RARE);
 	now = bpf_ktime_get_ns();
 	until(k, now);
 	progress(tp, k, now);
@@ -161,13 +168,14 @@ int BPF_PROG(conn_congestion, struct sock *sk, __u8 state)
 SEC("sockops")
 int conn_ops(struct bpf_sock_ops *ops)
 {
+	used(USE_RTT);
 	switch (ops->op) {
 	case BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB:
 	case BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB:
 		ops_begin(ops);
 		break;
 	case BPF_SOCK_OPS_RTT_CB:
-		ops_rtt(ops);
+		count_rtt(ops);
 		break;
 	case BPF_SOCK_OPS_RTO_CB:
 		ops_rto(ops);
@@ -180,13 +188,12 @@ SEC("tp_btf/timer_expire_entry")
 int BPF_PROG(conn_timer, struct timer_list *timer)
 {
 	void *function = timer->function;
-	__u64 began = used_timed(USE_TIMER);
 
+	used(USE_TIMER);
 	if (function == delack_function && function)
 		delack_fired(timer);
 	else if (function == write_function && function)
 		write_fired(timer);
-	timed(USE_TIMER, began);
 	return 0;
 }
 

@@ -13,18 +13,20 @@
 #include <unistd.h>
 
 #include "base/bug.h"
+#include "base/parse.h"
 #include "clock/clock.h"
 #include "probe/pair.h"
 #include "probe/prog_stats.h"
 
 #define PATIENCE_S 1
 
-/* Runs are timed until about so many between two calls; never more seldom than one in TIME_MOST. */
-#define TIMED_AIM 256
-#define TIME_MOST 64
-/* Of how many timed ones the first prices stand for, and what older ones keep of their weight. */
+/* How long the statistics are on, and how far apart that is: once at first, then on average. */
+#define LOOK_NS  (50 * NS_PER_MS)
+#define APART_NS (1250 * NS_PER_MS)
+/* For how many runs the first prices stand. */
 #define PRIOR 8.0
-#define KEEP 0.9
+/* Of a run whose price nobody may find out: above what was ever measured with cold caches. */
+#define ASSUMED_NS 1000.0
 
 /* ---- the kernel's statistics ---- */
 
@@ -60,15 +62,18 @@ void conns_cost_stats(const struct bpf_object *object, uint64_t ns[USE_MAX],
 	}
 }
 
-static void gained(struct conns_cost *c, const struct bpf_object *object, double net[USE_MAX])
+/* What the statistics have gained since `then`, net of what they take. */
+static void gained(const struct conns_cost *c, const struct bpf_object *object,
+		   struct conns_cost_at *then, double net[USE_MAX])
 {
-	uint64_t ns[USE_MAX], runs[USE_MAX];
+	struct conns_cost_at now = { 0 };
 
-	conns_cost_stats(object, ns, runs);
+	conns_cost_stats(object, now.ns, now.runs);
 	for (int i = 0; i < USE_MAX; i++)
-		net[i] = (double)(ns[i] - c->ns[i]) - c->floor_ns * (double)(runs[i] - c->runs[i]);
-	memcpy(c->ns, ns, sizeof(ns));
-	memcpy(c->runs, runs, sizeof(runs));
+		net[i] = (double)(now.ns[i] - then->ns[i]) -
+			 c->floor_ns * (double)(now.runs[i] - then->runs[i]);
+	memcpy(then->ns, now.ns, sizeof(now.ns));
+	memcpy(then->runs, now.runs, sizeof(now.runs));
 }
 
 /* ---- how often ---- */
@@ -98,86 +103,111 @@ static void count_runs(struct conns_cost *c, const struct conn_counts *counts, d
 		gap_ns[i] = n[i] > 0 ? elapsed * (n[i] * n[i] / squares[i]) / n[i] : elapsed;
 }
 
-/* What was timed since: ns and runs of each use; returns what one timed run took more, ns. */
-static double take_timed(struct conns_cost *c, const struct conn_counts *counts, double ns[USE_MAX],
-			 double n[USE_MAX])
+/* Of all but the dearest: while a CPU is taken away, the time of the program on it goes on. */
+static void sum_looks(const struct conns_look *looks, double *ns, double *n)
 {
-	uint64_t sum_ns[USE_MAX] = { 0 }, sum[USE_MAX] = { 0 }, clock = 0;
-	double took, all = 0;
+	const struct conns_look *worst = NULL;
 
-	for (int cpu = 0; cpu < CONN_CPUS; cpu++) {
-		clock += counts[cpu].clock_ns;
-		for (int i = 0; i < USE_MAX; i++) {
-			sum_ns[i] += counts[cpu].timed_ns[i];
-			sum[i] += counts[cpu].timed[i];
-		}
+	*ns = *n = 0;
+	for (int i = 0; i < CONNS_LOOKS; i++) {
+		const struct conns_look *look = &looks[i];
+
+		if (look->n < 1)
+			continue;
+		*ns += look->ns;
+		*n += look->n;
+		if (!worst || look->ns / look->n > worst->ns / worst->n)
+			worst = look;
 	}
-	for (int i = 0; i < USE_MAX; i++) {
-		/* Additions may be lost, as above. */
-		ns[i] = sum_ns[i] > c->timed_ns[i] ? (double)(sum_ns[i] - c->timed_ns[i]) : 0;
-		n[i] = sum[i] > c->timed[i] ? (double)(sum[i] - c->timed[i]) : 0;
-		all += n[i];
+	if (worst && worst->n < *n) {
+		*ns -= worst->ns;
+		*n -= worst->n;
 	}
-	memcpy(c->timed_ns, sum_ns, sizeof(sum_ns));
-	memcpy(c->timed, sum, sizeof(sum));
-	took = clock > c->clock_ns ? 3 * (double)(clock - c->clock_ns) : 0;
-	c->clock_ns = clock;
-	return all > 0 ? took / all : 0;
 }
 
 /* Of one run; false: it is not known. */
 static bool price_of(const struct conns_cost *c, int use, double gap_ns, double *ns)
 {
 	const struct price *price = &c->price[use];
-	double prior = price->known ? PRIOR : 0, n = prior + c->recent[use];
+	double n;
 
-	if (n <= 0)
-		return false;
-	*ns = c->recent_ns[use];
-	if (price->known)
-		*ns = *ns * price_at(&c->whole[use], gap_ns) + prior * price_at(price, gap_ns);
-	*ns /= n;
-	return true;
-}
-
-uint32_t conns_cost_time_one_in(const struct conns_cost *c)
-{
-	double n = c->runs_lately / TIMED_AIM;
-
-	return n <= 1 ? 1 : n >= TIME_MOST ? TIME_MOST : (uint32_t)n;
+	sum_looks(c->looks[use], ns, &n);
+	if (price->known) {
+		*ns += PRIOR * price_at(price, gap_ns);
+		n += PRIOR;
+	}
+	*ns = n > 0 ? fmax(*ns / n, 0) : ASSUMED_NS;
+	return n > 0;
 }
 
 bool conns_cost_since(struct conns_cost *c, const struct bpf_object *object,
 		      const struct conn_counts *counts, uint64_t *ns, bool *exact)
 {
-	double net[USE_MAX], n[USE_MAX], gap_ns[USE_MAX], measured = 0, estimate = 0, each;
-	double timed_ns[USE_MAX], timed[USE_MAX], more;
+	double net[USE_MAX], n[USE_MAX], gap_ns[USE_MAX], measured = 0, estimate = c->looks_ns;
 	bool on = prog_stats_are_on(), known = true;
 
-	gained(c, object, net);
+	gained(c, object, &c->last, net);
 	count_runs(c, counts, n, gap_ns);
-	more = take_timed(c, counts, timed_ns, timed);
-	c->runs_lately = 0;
+	c->looks_ns = 0;
 	for (int i = 0; i < USE_MAX; i++) {
+		double each;
+
 		measured += net[i];
-		estimate += timed[i] * more;
-		c->recent_ns[i] = KEEP * c->recent_ns[i] + timed_ns[i];
-		c->recent[i] = KEEP * c->recent[i] + timed[i];
 		if (n[i] < 1)
 			continue;
-		c->runs_lately += n[i];
-		if (price_of(c, i, gap_ns[i], &each))
-			estimate += n[i] * each;
-		else
-			known = false;
+		known &= price_of(c, i, gap_ns[i], &each);
+		estimate += n[i] * each;
 	}
 	*exact = on && c->were_on;
 	c->were_on = on;
-	if (*exact)
-		*ns = measured > 0 ? (uint64_t)measured : 0;
-	else
-		*ns = known ? (uint64_t)estimate : 0;
+	*ns = (uint64_t)(*exact ? fmax(measured, 0) : estimate);
 	return *exact || known;
+}
+
+/* ---- looking ---- */
+
+static void begin_look(struct conns_cost *c, const struct bpf_object *object, uint64_t now)
+{
+	double net[USE_MAX];
+
+	c->statistics = bpf_enable_stats(BPF_STATS_RUN_TIME);
+	if (c->statistics < 0) { /* it won't be allowed later */
+		c->due = UINT64_MAX;
+		return;
+	}
+	gained(c, object, &c->look, net);
+	c->due = now + LOOK_NS;
+}
+
+static void end_look(struct conns_cost *c, const struct bpf_object *object, uint64_t now)
+{
+	const struct conns_cost_at before = c->look;
+	double net[USE_MAX];
+
+	gained(c, object, &c->look, net);
+	close(c->statistics);
+	c->statistics = -1;
+	for (int i = 0; i < USE_MAX; i++) {
+		double n = (double)(c->look.runs[i] - before.runs[i]);
+
+		c->looks[i][c->turn % CONNS_LOOKS] = (struct conns_look){ .ns = net[i], .n = n };
+		c->looks_ns += c->floor_ns * n;
+	}
+	c->turn++;
+	c->due = now + (uint64_t)(APART_NS * (0.5 + rng_uniform(&c->rng)));
+}
+
+uint64_t conns_cost_look(struct conns_cost *c, const struct bpf_object *object, uint64_t now)
+{
+	if (now < c->due)
+		return c->due;
+	if (c->statistics >= 0)
+		end_look(c, object, now);
+	else if (prog_stats_are_on())
+		c->due = now + APART_NS;
+	else
+		begin_look(c, object, now);
+	return c->due;
 }
 
 /* ---- prices ---- */
@@ -209,16 +239,12 @@ static bool talk(const struct loopback_pair *pair)
 	       send(pair->rx, &byte, 1, MSG_NOSIGNAL) == 1 && recv(pair->tx, &byte, 1, 0) == 1;
 }
 
-/*
- * A connection of its own, so that the rare programs run as well. `whole`: of each use a run by
- * what is timed of it; 0: not known.
- */
+/* A connection of its own, so that the rare programs run as well. */
 static bool run_batch(struct conns_cost *c, const struct bpf_object *object,
 		      const struct conn_counts *counts, int pace,
-		      struct price_sample sample[USE_MAX], double whole[USE_MAX])
+		      struct price_sample sample[USE_MAX])
 {
 	double net[USE_MAX], n[USE_MAX], gap_ns[USE_MAX];
-	double timed_ns[USE_MAX], timed[USE_MAX], more;
 	struct loopback_pair pair;
 	bool connected = connect_pair(&pair), done = connected;
 
@@ -230,19 +256,14 @@ static bool run_batch(struct conns_cost *c, const struct bpf_object *object,
 	}
 	if (connected)
 		loopback_pair_close(&pair);
-	gained(c, object, net);
+	gained(c, object, &c->last, net);
 	count_runs(c, counts, n, gap_ns);
-	more = take_timed(c, counts, timed_ns, timed);
-	for (int i = 0; i < USE_MAX; i++) {
-		net[i] -= more * timed[i];
-		whole[i] = timed_ns[i] > 0 && n[i] > 0 ?
-			   net[i] / n[i] / (timed_ns[i] / timed[i]) : 0;
+	for (int i = 0; i < USE_MAX; i++)
 		sample[i] = (struct price_sample){
 			/* So little that the floor's error is more: it is something. */
 			.ns = net[i] > n[i] ? net[i] : n[i], .n = n[i],
 			.gaps_ns = n[i] * gap_ns[i],
 		};
-	}
 	return done;
 }
 
@@ -262,56 +283,23 @@ static void flat(struct price *price, const struct price_sample (*samples)[PRICE
 	}
 }
 
-static int by_size(const void *a, const void *b)
+void conns_cost_init(struct conns_cost *c, const struct bpf_object *object,
+		     const struct conn_counts *counts)
 {
-	const double x = *(const double *)a, y = *(const double *)b;
-
-	return x < y ? -1 : x > y;
-}
-
-/* The median of those that are known; less than 1 is an error of measurement. */
-static double median(double *values, size_t n)
-{
-	size_t unknown = 0;
-
-	qsort(values, n, sizeof(*values), by_size);
-	while (unknown < n && values[unknown] <= 0)
-		unknown++;
-	return unknown == n ? 1 : fmax(values[unknown + (n - unknown) / 2], 1);
-}
-
-/* By the same gaps as the price. */
-static struct price whole_of(const struct price *price, double (*whole)[PRICE_BATCHES], bool flat)
-{
-	struct price it = *price;
-
-	for (int i = 0; i < PRICE_POINTS; i++)
-		it.at[i].ns = flat ? median(whole[0], (size_t)PRICE_POINTS * PRICE_BATCHES) :
-				     median(whole[i], PRICE_BATCHES);
-	return it;
-}
-
-void conns_calibrate(struct conns_cost *c, const struct bpf_object *object,
-		     const struct conn_counts *counts, volatile uint32_t *time_one_in)
-{
-	double whole[USE_MAX][PRICE_POINTS][PRICE_BATCHES] = { 0 };
 	struct price_sample samples[USE_MAX][PRICE_POINTS][PRICE_BATCHES] = { 0 };
 	int statistics = bpf_enable_stats(BPF_STATS_RUN_TIME);
 	bool done = statistics >= 0;
 
+	c->statistics = -1;
+	rng_init(&c->rng, clock_mono_ns(clock_system()));
 	c->floor_ns = done ? price_floor() : 0;
-	*time_one_in = 1;
 	for (int i = -1; i < PRICE_POINTS * PRICE_BATCHES && done; i++) { /* -1: to warm up */
 		struct price_sample of[USE_MAX];
-		double by[USE_MAX];
 
-		done = run_batch(c, object, counts, i < 0 ? 0 : i / PRICE_BATCHES, of, by);
-		for (int u = 0; u < USE_MAX && i >= 0; u++) {
+		done = run_batch(c, object, counts, i < 0 ? 0 : i / PRICE_BATCHES, of);
+		for (int u = 0; u < USE_MAX && i >= 0; u++)
 			samples[u][i / PRICE_BATCHES][i % PRICE_BATCHES] = of[u];
-			whole[u][i / PRICE_BATCHES][i % PRICE_BATCHES] = by[u];
-		}
 	}
-	*time_one_in = TIME_MOST;
 	if (statistics >= 0)
 		close(statistics);
 	for (int u = 0; u < USE_MAX && done; u++) {
@@ -319,6 +307,12 @@ void conns_calibrate(struct conns_cost *c, const struct bpf_object *object,
 			price_draw(&c->price[u], samples[u]);
 		else
 			flat(&c->price[u], samples[u]);
-		c->whole[u] = whole_of(&c->price[u], whole[u], u > USE_RTT);
 	}
+}
+
+void conns_cost_release(struct conns_cost *c)
+{
+	if (c->statistics >= 0)
+		close(c->statistics);
+	c->statistics = -1;
 }

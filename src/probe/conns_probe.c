@@ -339,8 +339,7 @@ static int start(struct conns_probe *p)
 	if (err)
 		return err;
 	p->skel->bss->following = 1;
-	conns_calibrate(&p->cost, p->skel->obj, p->skel->bss->counts,
-			&p->skel->data->time_one_in);
+	conns_cost_init(&p->cost, p->skel->obj, p->skel->bss->counts);
 	empty_ring(p);
 	p->started = clock_mono_ns(clock_system());
 	p->first_ns = thread_ns();
@@ -358,6 +357,7 @@ int conns_probe_open(struct conns_probe **out, char *why, size_t size)
 	why[0] = '\0';
 	if (!p)
 		return -ENOMEM;
+	p->cost.statistics = -1;
 	strbuf_init(&p->missing, 65536);
 	for (int i = 0; i < LEVELS; i++)
 		p->reading[i] = -1;
@@ -384,6 +384,7 @@ void conns_probe_free(struct conns_probe *p)
 		return;
 	if (p->existing)
 		each_namespace(p, 2);
+	conns_cost_release(&p->cost);
 	ring_buffer__free(p->ring);
 	for (int i = 0; i < LEVELS; i++) {
 		if (p->reading[i] >= 0)
@@ -448,10 +449,12 @@ void conns_probe_stats(const struct conns_probe *p, uint64_t ns[USE_MAX], uint64
 
 bool conns_probe_cost(struct conns_probe *p, uint64_t *ns, bool *exact)
 {
-	bool known = conns_cost_since(&p->cost, p->skel->obj, p->skel->bss->counts, ns, exact);
+	return conns_cost_since(&p->cost, p->skel->obj, p->skel->bss->counts, ns, exact);
+}
 
-	p->skel->data->time_one_in = conns_cost_time_one_in(&p->cost);
-	return known;
+uint64_t conns_probe_look(struct conns_probe *p, uint64_t now)
+{
+	return conns_cost_look(&p->cost, p->skel->obj, now);
 }
 
 uint64_t conns_probe_first_ns(const struct conns_probe *p)

@@ -172,3 +172,8 @@ bool conns_source_cost(struct conns_source *s, uint64_t *ns, bool *exact)
 	*exact = true;
 	return true;
 }
+
+uint64_t conns_source_look(struct conns_source *s, uint64_t now)
+{
+	return s->probe ? conns_probe_look(s->probe, now) : UINT64_MAX;
+}

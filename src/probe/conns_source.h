@@ -47,5 +47,6 @@ void conns_source_members(const struct conns_source *source, uint64_t members[LE
 void conns_source_thin(struct conns_source *source, uint32_t n);
 void conns_source_lost(const struct conns_source *source, struct conns_lost *lost);
 bool conns_source_cost(struct conns_source *source, uint64_t *ns, bool *exact);
+uint64_t conns_source_look(struct conns_source *source, uint64_t now);
 
 #endif
