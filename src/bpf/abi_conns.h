@@ -9,6 +9,7 @@
 #include <linux/types.h>
 
 #include "event/layout.h"
+#include "stats/buckets.h"
 
 /*
  * Beside each socket. It only grows, but for what is marked: that begins again when it is told. It
@@ -67,8 +68,36 @@ enum {
 	KEPT_RTT = 4,           /* its RTT samples are told */
 	KEPT_FLAGGED = 8,       /* ... by a flag that hostlat has set, and clears at its end */
 	KEPT_SMALL = 16,        /* the last call was a small one */
+	KEPT_RTTS_LOST = 32,    /* there was no memory for a struct conn_rtts */
 	KEPT_CLOSED = 64,       /* ... and its end has been told */
 };
+
+/*
+ * Beside each socket that had a round trip measured: how often one fell into which bucket. It only
+ * grows: whoever reads does so without the socket's lock, and takes differences. With the kernel's
+ * own 72 bytes it fits into 256.
+ */
+#define CONN_RTT_WRAPS 16 /* a power of two */
+
+struct conn_rtts {
+	__u16 wraps;                   /* so often one of `count` ran over; */
+	__u8 wrapped[CONN_RTT_WRAPS];  /* ... which ones; wrap i lies at i % CONN_RTT_WRAPS */
+	__u16 count[CONN_RTTS];
+} __attribute__((aligned(8))); /* a copy goes by words */
+
+_Static_assert(sizeof(struct conn_rtts) <= 184, "256 bytes with the kernel's part");
+
+/* What it falls into; of 0 us there are none. */
+BUCKET_INLINE __u32 conn_rtt_bucket(__u32 us)
+{
+	__u64 ns = us * 1000ULL;
+	__u32 i;
+
+	if (ns <= CONN_RTT_LEAST_NS)
+		return 0;
+	i = bucket_index_steps(ns, CONN_RTT_SCHEMA, bucket_steps_quarters) - CONN_RTT_BASE;
+	return i < CONN_RTTS - 1 ? i : CONN_RTTS - 1;
+}
 
 #define CONN_THIN_MAX 16 /* of `thin` in struct conn_now */
 
@@ -100,12 +129,13 @@ struct conn_now {
 struct conn_told {
 	__u64 time;
 	__u32 closed;
-	__u32 pad;
+	__u32 has_rtts;         /* 0: there are none since the last time; `rtts` is undefined */
 	struct conn_kept kept;
 	struct conn_now now;
+	struct conn_rtts rtts;
 };
 
-#define CONN_RING (8U << 20) /* bytes: 12,000 records */
+#define CONN_RING (8U << 20) /* bytes: 9,000 records */
 
 /* What timers did, by socket: their programs can't get at what is beside it. */
 struct conn_timers {

@@ -20,6 +20,14 @@ struct {
 	__type(value, struct conn_kept);
 } kept SEC(".maps");
 
+/* Of those that had a round trip measured. */
+struct {
+	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct conn_rtts);
+} rtts SEC(".maps");
+
 /* Who is in a level: its iterator visits these. Those of LEVEL_REST are in none. */
 #define LEVEL(name)                                  \
 	struct {                                     \

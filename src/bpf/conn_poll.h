@@ -245,6 +245,20 @@ static __always_inline void put_now(struct sock *sk, struct tcp_sock *tp, struct
 	}
 }
 
+/*
+ * What comes while it is told has no extremes any more: it is told with the next one, or when the
+ * connection ends.
+ */
+static __always_inline void put_rtts(struct sock *sk, struct conn_kept *k, struct conn_told *e)
+{
+	struct conn_rtts *r = k->rtt_max_us || e->closed ?
+				      bpf_sk_storage_get(&rtts, sk, NULL, 0) : NULL;
+
+	e->has_rtts = !!r;
+	if (r)
+		__builtin_memcpy(&e->rtts, r, sizeof(e->rtts));
+}
+
 #define RING_ENDS (CONN_RING / 8)
 
 /* False: there is no room in the ring; it is tried again the next time. */
@@ -267,7 +281,7 @@ static __always_inline bool tell(struct sock *sk, struct tcp_sock *tp, struct co
 	owned_above(tp, k);
 	e->time = now;
 	e->closed = closed;
-	e->pad = 0;
+	put_rtts(sk, k, e); /* before the extremes, which then are theirs, but for a race */
 	__builtin_memcpy(&e->kept, k, sizeof(e->kept));
 	__builtin_memset(&e->now, 0, sizeof(e->now));
 	put_now(sk, tp, &e->now);

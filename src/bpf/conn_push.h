@@ -173,6 +173,22 @@ static __always_inline void ops_begin(struct bpf_sock_ops *ops)
 		k->flags |= KEPT_RTT | KEPT_FLAGGED;
 }
 
+/* Of the socket's distribution; this runs under its lock. */
+static __always_inline void count_length(struct bpf_sock *bsk, struct conn_kept *k, __u32 rtt)
+{
+	struct conn_rtts *r = bpf_sk_storage_get(&rtts, bsk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+	__u32 i = conn_rtt_bucket(rtt);
+
+	if (!r) {
+		k->flags |= KEPT_RTTS_LOST;
+		return;
+	}
+	if (++r->count[i])
+		return;
+	r->wrapped[r->wraps & (CONN_RTT_WRAPS - 1)] = i;
+	r->wraps++;
+}
+
 /*
  * A peer that delays its ACK makes a round trip longer by its timer, when there is nothing in
  * flight that could have queued. What this end holds back meanwhile is not sent yet.
@@ -247,6 +263,7 @@ static __always_inline void count_rtt(struct bpf_sock_ops *ops)
 		k->rtt_min_us = rtt;
 	if (rtt > k->rtt_max_us)
 		k->rtt_max_us = rtt;
+	count_length(bsk, k, rtt);
 	peer_delay(tp, k, rtt);
 	pause = now > k->una_time ? now - k->una_time : 0;
 	if (pause > tp->inet_conn.icsk_rto * tick_ns + (__u64)rtt * 1000 && !k->stall_since)

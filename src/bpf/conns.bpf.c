@@ -61,6 +61,7 @@ int BPF_PROG(conn_state, struct sock *sk, int from, int to)
 		lost(LOST_RING);
 	__sync_fetch_and_add(&members[k->level & 3], -1);
 	bpf_map_delete_elem(&timers, &key);
+	bpf_sk_storage_delete(&rtts, sk);
 	bpf_sk_storage_delete(&kept, sk);
 	return 0;
 }

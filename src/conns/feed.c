@@ -42,8 +42,10 @@ void conns_free(struct conns *c)
 {
 	if (!c)
 		return;
-	vec_for_each(&c->all, conn)
+	vec_for_each(&c->all, conn) {
 		free(conn->sizes);
+		free(conn->rtts);
+	}
 	vec_for_each(&c->missing, what)
 		free(*what);
 	vec_release(&c->all);

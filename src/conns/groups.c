@@ -115,8 +115,19 @@ static const struct column json_columns[] = {
 	{ .name = "unknown_ns" }, { .name = "events" }, { .name = "bytes_sent" },
 	{ .name = "bytes_received" }, { .name = "bytes_retransmitted" },
 	{ .name = "send_calls" }, { .name = "recv_calls" }, { .name = "calls_estimated" },
-	{ .name = "problems" },
+	{ .name = "rtt" }, { .name = "problems" },
 };
+
+/* Of the connections whose round trips are known. */
+static struct value rtt_value(const struct rtt_sum *sum, struct report *r)
+{
+	struct object *o = object_new(r);
+
+	object_add(o, "connections", value_u64(sum->connections));
+	rtt_put_extremes(sum, o);
+	rtt_put(sum, o, r);
+	return value_object(o);
+}
 
 static void add_json(const struct group *g, struct table *t, struct report *r)
 {
@@ -132,7 +143,7 @@ static void add_json(const struct group *g, struct table *t, struct report *r)
 		  value_u64(e->bytes_received), value_u64(e->bytes_retransmitted),
 		  calls ? value_u64((uint64_t)sum->send_calls) : value_null(),
 		  calls ? value_u64((uint64_t)sum->recv_calls) : value_null(),
-		  value_bool(sum->estimated), problems_value(g, r));
+		  value_bool(sum->estimated), rtt_value(&sum->rtts, r), problems_value(g, r));
 }
 
 static void add_text(const struct group *groups, size_t n, const char *head, bool all,
@@ -143,6 +154,8 @@ static void add_text(const struct group *groups, size_t n, const char *head, boo
 		{ .head = "with problems" }, { .head = "send buffer" }, { .head = "congestion" },
 		{ .head = "receiver" }, { .head = "delayed ACK" },
 		{ .head = "FR" }, { .head = "RTO" }, { .head = "TLP" },
+		{ .head = "rtt p50", .flags = COLUMN_SPARE },
+		{ .head = "rtt p99" },
 		{ .head = "problems", .flags = COLUMN_FLEX },
 	};
 	struct table *t = table_new(r, columns, ARRAY_LEN(columns));
@@ -159,6 +172,8 @@ static void add_text(const struct group *groups, size_t n, const char *head, boo
 			  sum_count(e, CONN_KNOWS_LOSSES, e->fast_retransmit),
 			  sum_count(e, CONN_KNOWS_RTO, e->rto),
 			  sum_count(e, CONN_KNOWS_LOSSES, e->tlp),
+			  rtt_quantile_value(&g->sum.rtts, 500),
+			  rtt_quantile_value(&g->sum.rtts, 990),
 			  value_string(problems_line(g, r)));
 	}
 	if (!all && n > TABLES_GROUPS)

@@ -9,14 +9,15 @@
 
 #define SLOTS (1u << 17) /* of each hash: two entries in one, when all is full */
 
-_Static_assert(sizeof(struct conn) <= 616, "memory of a connection");
+_Static_assert(sizeof(struct conn) <= 624, "memory of a connection");
 
 /* -- packed totals -------------------------------------------------------------------------- */
 
 void conn_unpack(const struct conn *conn, struct event_conn *out)
 {
 	memcpy(out, conn->head, CONN_HEAD);
-	memcpy((char *)out + sizeof(*out) - CONN_TAIL, conn->tail, CONN_TAIL);
+	memcpy((char *)out + offsetof(struct event_conn, known), conn->tail, CONN_TAIL);
+	rtt_unpack(conn->rtts, out->rtts);
 	if (conn->sizes) {
 		memcpy(out->send_sizes, conn->sizes->send, sizeof(out->send_sizes));
 		memcpy(out->recv_sizes, conn->sizes->recv, sizeof(out->recv_sizes));
@@ -42,12 +43,12 @@ int conn_pack(struct conn *conn, const struct event_conn *total)
 			return -ENOMEM;
 	}
 	memcpy(conn->head, total, CONN_HEAD);
-	memcpy(conn->tail, (const char *)total + sizeof(*total) - CONN_TAIL, CONN_TAIL);
+	memcpy(conn->tail, (const char *)total + offsetof(struct event_conn, known), CONN_TAIL);
 	if (conn->sizes) {
 		memcpy(conn->sizes->send, total->send_sizes, sizeof(conn->sizes->send));
 		memcpy(conn->sizes->recv, total->recv_sizes, sizeof(conn->sizes->recv));
 	}
-	return 0;
+	return rtt_pack(&conn->rtts, total->rtts);
 }
 
 uint64_t conn_cookie(const struct conn *conn)
@@ -251,6 +252,7 @@ static void forget(struct conns *c, uint32_t at)
 	if (conn->series)
 		c->series.items[conn->series - 1].pid = 0;
 	free(conn->sizes);
+	free(conn->rtts);
 	*conn = (struct conn){ .next = c->free_conn };
 	c->free_conn = at + 1;
 	c->n--;

@@ -8,6 +8,7 @@
 
 #include "base/vec.h"
 #include "conns/conns.h"
+#include "conns/rtt.h"
 #include "conns/view.h"
 #include "event/dict.h"
 
@@ -22,17 +23,21 @@
 #define CONNS_TICKS 120u            /* intervals in which a proxy is looked for */
 
 #define CONN_HEAD offsetof(struct event_conn, send_sizes)
-#define CONN_TAIL (sizeof(struct event_conn) - offsetof(struct event_conn, known))
+#define CONN_TAIL (offsetof(struct event_conn, rtts) - offsetof(struct event_conn, known))
 
 struct conn_sizes {
 	uint32_t send[CONN_SIZES], recv[CONN_SIZES];
 };
 
-/* 608 bytes; the sizes of calls have memory of their own, which silent connections don't take. */
+/*
+ * 624 bytes; the sizes of calls and the lengths of round trips have memory of their own, which
+ * silent connections don't take.
+ */
 struct conn {
 	unsigned char head[CONN_HEAD]; /* of a struct event_conn, up to send_sizes */
 	unsigned char tail[CONN_TAIL]; /* ... from `known` on */
 	struct conn_sizes *sizes;      /* NULL: all 0 */
+	struct rtt_counts *rtts;       /* ... */
 	/* Indices, + 1 each; 0: none. */
 	uint32_t next;                 /* of the same key's hash; of free ones, if not used */
 	uint32_t tuple_next;           /* of the same tuple's hash */

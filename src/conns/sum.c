@@ -62,6 +62,7 @@ void sum_add(struct conn_sum *s, const struct conn_view *v)
 	s->lost_ns += v->lost_ns;
 	for (int class = 0; class < CONN_CLASSES; class++)
 		s->classes[class] += v->harmful >> class & 1;
+	rtt_add(&s->rtts, v->c);
 	add_few(s, v->c);
 	add_calls(s, v->c);
 }

@@ -3,6 +3,7 @@
 #ifndef HOSTLAT_CONNS_SUM_H
 #define HOSTLAT_CONNS_SUM_H
 
+#include "conns/rtt.h"
 #include "conns/view.h"
 #include "report/report.h"
 
@@ -14,6 +15,7 @@ struct conn_sum {
 	struct event_conn few;          /* samples of those that have too few each */
 	uint64_t few_ns;                /* ... and the time that these are of */
 	double send_calls, recv_calls;  /* of all, from those that were followed */
+	struct rtt_sum rtts;            /* of those whose round trips are known */
 	bool calls_known, calls_missing, estimated; /* of some; not of some others */
 };
 

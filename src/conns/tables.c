@@ -81,6 +81,7 @@ static struct value rtt_value(const struct event_conn *e, struct report *r)
 {
 	struct object *o = object_new(r);
 	const bool some = conn_knows(e, CONN_KNOWS_RTT) && e->rtt_samples;
+	struct rtt_sum sum = { 0 };
 
 	object_add(o, "smoothed_ns", e->rtt_us ? value_ns(e->rtt_us * US) : value_null());
 	put(o, e, CONN_KNOWS_RTT, "samples", e->rtt_samples);
@@ -88,6 +89,8 @@ static struct value rtt_value(const struct event_conn *e, struct report *r)
 							    e->rtt_samples)) : value_null());
 	object_add(o, "min_ns", some ? value_ns(e->rtt_min_us * US) : value_null());
 	object_add(o, "max_ns", some ? value_ns(e->rtt_max_us * US) : value_null());
+	rtt_add(&sum, e);
+	rtt_put(&sum, o, r);
 	return value_object(o);
 }
 

@@ -15,10 +15,14 @@ static const struct column columns[] = {
 	{ .head = "FR" }, { .head = "RTO" }, { .head = "TLP" }, { .head = "held" },
 	{ .name = "stall_ns", .head = "stalled" },
 	{ .name = "rtt_ns", .head = "rtt" },
+	{ .name = "rtt_samples" },
+	{ .name = "rtt_p50_ns", .head = "p50" },
+	{ .name = "rtt_p90_ns" },
+	{ .name = "rtt_p99_ns", .head = "p99" },
 	{ .name = "cwnd", .head = "cwnd" },
 	{ .name = "snd_wnd", .head = "window" },
 	{ .name = "bytes_acked", .head = "acked" },
-	{ .name = "bytes_received", .head = "received" },
+	{ .name = "bytes_received", .head = "received", .flags = COLUMN_SPARE },
 	{ .name = "problems" }, { .head = "problems", .flags = COLUMN_FLEX },
 };
 
@@ -48,6 +52,8 @@ static void add(const struct conns *c, const struct event_conn *e, struct table 
 		  known(e, CONN_KNOWS_PEER_DELACKS, value_u64(e->delayed_acks_harmful)),
 		  known(e, CONN_KNOWS_LOSSES, value_ns(e->stall_ns)),
 		  e->rtt_us ? value_ns(e->rtt_us * 1000ull) : value_null(),
+		  known(e, CONN_KNOWS_RTT, value_u64(e->rtt_samples)), rtt_value_of(e, 500),
+		  rtt_value_of(e, 900), rtt_value_of(e, 990),
 		  e->cwnd ? value_u64(e->cwnd) : value_null(),
 		  known(e, CONN_KNOWS_GAUGES, value_u64(e->snd_wnd)), value_u64(e->bytes_acked),
 		  value_u64(e->bytes_received), value_list(words_classes(v.problems, r)),
@@ -56,15 +62,19 @@ static void add(const struct conns *c, const struct event_conn *e, struct table 
 
 void tables_timeline(const struct conns *c, struct report *r)
 {
+	struct rtt_sum rtts = { 0 };
 	struct table *t;
 
 	if (!c->options.follows)
 		return;
 	t = table_new(r, columns, ARRAY_LEN(columns));
-	vec_for_each(&c->followed, record)
+	vec_for_each(&c->followed, record) {
 		add(c, &record->c, t, r);
+		rtt_add(&rtts, &record->c);
+	}
 	object_add(&r->body, "timeline", value_table(t));
 	object_add(&r->body, "timeline_left_out", value_u64(c->followed_dropped));
+	rtt_table(&rtts, r);
 	if (!c->followed.len)
 		report_finding(r, "Nothing was told of the connection with this cookie.");
 }

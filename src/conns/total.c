@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/bug.h"
+#include "conns/rtt.h"
 #include "event/conn_times.h"
 
 bool total_is_valid(const struct event_conn *e)
@@ -30,6 +31,8 @@ bool total_is_valid(const struct event_conn *e)
 	if (samples > e->samples || e->zero_windows > e->samples || e->unread > e->samples)
 		return false;
 	if (e->rtt_samples && e->rtt_min_us > e->rtt_max_us)
+		return false;
+	if (rtt_is_known(e) && !rtt_is_valid(e))
 		return false;
 	return !(e->known & CONN_KNOWS_TIMES) || sum == e->to - e->from;
 }
@@ -66,6 +69,9 @@ static const struct counter narrow[] = {
 	{ AT(zero_windows), 3 + CONN_STATES, CONN_KNOWS_TIMES },
 	{ AT(send_sizes), 2 * CONN_SIZES, CONN_KNOWS_CALLS },
 };
+
+/* Most intervals have none. */
+static const struct counter rtts = { AT(rtts), CONN_RTTS, CONN_KNOWS_RTTS };
 
 _Static_assert(AT(delayed_ack_ns) - AT(sender_app_ns) == 32, "the five times");
 _Static_assert(AT(stall_ns) - AT(recovery_ns) == 16 && AT(kernel_sndbuf_ns) - AT(busy_ns) == 16 &&
@@ -170,6 +176,8 @@ void total_add(struct event_conn *sum, const struct event_conn *e)
 		add_wide(sum, &later, &wide[i]);
 	for (size_t i = 0; i < ARRAY_LEN(narrow); i++)
 		add_narrow(sum, &later, &narrow[i]);
+	if (later.rtt_samples)
+		add_narrow(sum, &later, &rtts);
 	sum->from = sum->from < later.from ? sum->from : later.from;
 	sum->to = max_of(sum->to, later.to);
 }

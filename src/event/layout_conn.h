@@ -41,6 +41,7 @@ enum conn_known {
 	CONN_KNOWS_SPURIOUS = 256,
 	CONN_KNOWS_RCV_WND = 512,
 	CONN_KNOWS_GAUGES = 1024, /* mss ... rcv_queue, but for rcv_wnd */
+	CONN_KNOWS_RTTS = 2048,	/* rtts[]; only with CONN_KNOWS_RTT: they add up to rtt_samples */
 };
 
 /* What a sample found the connection doing: the first of these that holds. */
@@ -58,6 +59,16 @@ enum conn_doing {
 
 #define CONN_SIZES 8 /* of calls: bucket i holds up to 4^(i+2) bytes, the last all others */
 #define CONN_STATES 8
+
+/*
+ * Round trips: bucket i holds those in (2^((i + 51) / 4), 2^((i + 52) / 4)] ns, which are those of
+ * stats/buckets.h of schema 2; the first one all up to 2^13 ns = 8.2 us, and the last one all
+ * beyond 2^33 ns = 8.6 s.
+ */
+#define CONN_RTTS 82
+#define CONN_RTT_SCHEMA 2
+#define CONN_RTT_BASE 52 /* the index of bucket 0's upper edge in that schema */
+#define CONN_RTT_LEAST_NS (1U << 13)
 
 struct event_conn {
 	__u64 cookie;		/* of the socket: its identity, with the namespace's */
@@ -165,9 +176,11 @@ struct event_conn {
 
 	/* -- of `samples` those in none of sampled[]: what they found fits to several states -- */
 	__u64 unclear_ns;	/* the time that they stand for; 0: there are none */
+
+	__u32 rtts[CONN_RTTS];	/* round trips by their length; with CONN_KNOWS_RTTS */
 };
 
-EVENT_ASSERT(event_conn, 640, unclear_ns, 632);
+EVENT_ASSERT(event_conn, 968, rtts, 640);
 _Static_assert(CONN_STATES == CONN_AT_MAX, "struct event_conn");
 
 #endif

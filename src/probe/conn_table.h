@@ -38,6 +38,8 @@ struct conn_key {
 	uint32_t netns;               /* inode */
 };
 
+struct conn_rtts_seen;
+
 struct conn_seen {
 	struct conn_key key;
 	uint64_t to;                  /* told up to here */
@@ -45,6 +47,7 @@ struct conn_seen {
 	uint32_t narrow[NARROW_MAX];
 	uint32_t flow;
 	uint32_t pid, app, comm, cgroup, unit; /* as interned for `pid`; 0: not yet */
+	struct conn_rtts_seen *rtts;  /* owned by who has the table; NULL: none yet */
 };
 
 /* Of structs that begin with a struct conn_key. Begins zeroed, but for `item`. */

@@ -59,7 +59,8 @@ static void attach_ops(struct conns_probe *p)
 		close(fd);
 	p->skel->bss->ops_attached = p->skel->links.conn_ops != NULL;
 	if (p->skel->links.conn_ops)
-		p->told.known |= CONN_KNOWS_RTT | CONN_KNOWS_PEER_DELACKS | CONN_KNOWS_RTO;
+		p->told.known |= CONN_KNOWS_RTT | CONN_KNOWS_RTTS | CONN_KNOWS_PEER_DELACKS |
+				 CONN_KNOWS_RTO;
 	else
 		say_missing(p, "round trips", strerror(err));
 }
@@ -466,7 +467,8 @@ uint64_t conns_probe_memory(const struct conns_probe *p)
 {
 	const struct conn_table *t = &p->told.table;
 
-	return t->n * sizeof(struct conn_seen) + t->size * sizeof(struct conn_key *);
+	return t->n * sizeof(struct conn_seen) + t->size * sizeof(struct conn_key *) +
+	       p->told.rtts_bytes;
 }
 
 int conns_probe_describe(struct conns_probe *p, struct event_sink *sink)

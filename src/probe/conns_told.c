@@ -22,8 +22,20 @@ int conns_told_init(struct conns_told *p)
 	return p->owners ? 0 : -ENOMEM;
 }
 
+static void forget(struct conns_told *p, struct conn_seen *s)
+{
+	p->rtts_bytes -= conn_rtts_size(s->rtts);
+	free(s->rtts);
+	conn_table_remove(&p->table, &s->key);
+}
+
 void conns_told_release(struct conns_told *p)
 {
+	struct conn_seen *s;
+	size_t at = 0;
+
+	while ((s = conn_table_next(&p->table, &at)))
+		free(s->rtts);
 	conn_table_free(&p->table);
 	vec_release(&p->events);
 	host_netns_vec_release(&p->namespaces);
@@ -215,6 +227,33 @@ static void put_counted(const struct conns_told *p, struct event_conn *c,
 	memcpy(c->recv_sizes, x + NARROW_RECV_SIZES, sizeof(c->recv_sizes));
 }
 
+/* Those in buckets are the ones that count: what adds up to them was read at another moment. */
+static void put_rtts(struct conns_told *p, struct event_conn *c, struct conn_seen *s,
+		     const struct conn_told *t)
+{
+	const size_t had = conn_rtts_size(s->rtts);
+	int err = 0;
+
+	if (!(c->known & CONN_KNOWS_RTTS))
+		return;
+	if (t->has_rtts)
+		err = conn_rtts_gained(&s->rtts, &t->rtts, c->rtts);
+	p->rtts_bytes += conn_rtts_size(s->rtts) - had;
+	if (err == -ENOMEM)
+		p->err = err;
+	if (err) {
+		c->known &= ~CONN_KNOWS_RTTS;
+		memset(c->rtts, 0, sizeof(c->rtts));
+		return;
+	}
+	c->rtt_samples = 0;
+	if (!t->has_rtts)
+		return;
+	for (int i = 0; i < CONN_RTTS; i++)
+		c->rtt_samples += c->rtts[i];
+	conn_rtts_extremes(c->rtts, &c->rtt_min_us, &c->rtt_max_us);
+}
+
 /* ---- as it stands ---- */
 
 void conns_told_thin(struct conns_told *p, uint32_t n, uint64_t now)
@@ -245,19 +284,23 @@ static uint32_t thinned_since(const struct conns_told *p, uint64_t from)
 	return n;
 }
 
+#define RTT (uint32_t)(CONN_KNOWS_RTT | CONN_KNOWS_RTTS)
+
 static uint32_t known(const struct conns_told *p, const struct conn_told *t, uint64_t from)
 {
 	uint32_t known = p->known | t->now.known;
 
 	if (was_thinned(p, t, from))
-		known &= ~(CONN_KNOWS_CALLS | CONN_KNOWS_RTT | CONN_KNOWS_PEER_DELACKS);
+		known &= ~(CONN_KNOWS_CALLS | RTT | CONN_KNOWS_PEER_DELACKS);
 	if (t->now.flags & CONN_MPTCP) /* calls are those of the socket above */
 		known &= ~CONN_KNOWS_CALLS;
 	if (t->now.flags & CONN_KTLS && p->calls_below_tls)
 		known &= ~CONN_KNOWS_CALLS;
 	if (!(t->kept.flags & KEPT_RTT))
-		known &= ~(CONN_KNOWS_RTT | CONN_KNOWS_PEER_DELACKS |
+		known &= ~(RTT | CONN_KNOWS_PEER_DELACKS |
 			   (t->now.known & CONN_KNOWS_RTO ? 0 : CONN_KNOWS_RTO));
+	if (t->kept.flags & KEPT_RTTS_LOST)
+		known &= ~CONN_KNOWS_RTTS;
 	return known;
 }
 
@@ -360,6 +403,7 @@ void conns_told_take(struct conns_told *p, const struct conn_told *t,
 	gained(s, t, unclear ? unclear : &none, wide, narrow);
 	put_counted(p, &c, t, wide, narrow);
 	put_gauges(p, &c, t);
+	put_rtts(p, &c, s, t);
 	if (first && t->kept.flags & KEPT_BEGAN)
 		c.flags |= CONN_BEGAN;
 	c.flow = s->flow;
@@ -372,7 +416,7 @@ void conns_told_take(struct conns_told *p, const struct conn_told *t,
 		conn_times(&c);
 	}
 	if (t->closed)
-		conn_table_remove(&p->table, &s->key);
+		forget(p, s);
 	if (!p->err)
 		p->err = vec_push(&p->events, c);
 }

@@ -9,10 +9,11 @@
 #include "event/source.h"
 #include "host/netns.h"
 #include "probe/conn_cover.h"
+#include "probe/conn_rtts.h"
 #include "probe/conn_table.h"
 #include "probe/conns_pass.h"
 
-#define CONN_EVENTS_MAX 4000000 /* of one read: 2 GiB */
+#define CONN_EVENTS_MAX 2000000 /* of one read: 2 GiB */
 #define CONN_OWNERS 4096        /* processes whose names are remembered */
 
 /* Who a process is, as interned. */
@@ -26,7 +27,8 @@ struct conns_told {
 	uint32_t known;                 /* enum conn_known, of all records */
 	bool calls_below_tls;           /* calls are seen in TCP: those of TLS's sockets are not */
 	uint64_t tick_ns;               /* of the kernel's chronographs */
-	struct conn_table table;
+	struct conn_table table;        /* of struct conn_seen */
+	uint64_t rtts_bytes;            /* what these hold beside it */
 	struct conn_events VEC_OF(struct event_conn) events;
 	size_t handed;                  /* of these, by conns_told_block() */
 	struct conn_owner *owners;

@@ -12,6 +12,8 @@
  *		flags=nodelay,accepted,...      known=all, all-times-calls, ... (all is as without)
  *		at-send-buffer=N                sampled[]; `samples` is their sum unless it is given
  *		send-size-4=N recv-size-0=N     sizes[]
+ *		rtt=20ms*9,60ms*1               rtts[], rtt_samples, rtt_sum_us, rtt_min_us,
+ *		                                rtt_max_us; what comes next adds to it
  *		sender_app_ns is what is left of LENGTH unless it is given.
  *	loss|excluded REASON COUNT
  *	lost RECORDS
@@ -29,6 +31,7 @@
 #include "base/bug.h"
 #include "base/parse.h"
 #include "base/rng.h"
+#include "bpf/abi_conns.h"
 #include "event/writer.h"
 #include "../sim/words.h"
 
@@ -109,7 +112,8 @@ static const struct bit knowns[] = {
 	{ "losses", CONN_KNOWS_LOSSES }, { "rto", CONN_KNOWS_RTO },
 	{ "delacks", CONN_KNOWS_DELACKS }, { "peer", CONN_KNOWS_PEER_DELACKS },
 	{ "chrono", CONN_KNOWS_CHRONO }, { "spurious", CONN_KNOWS_SPURIOUS },
-	{ "rcvwnd", CONN_KNOWS_RCV_WND }, { "gauges", CONN_KNOWS_GAUGES }, { "all", 0x7ff },
+	{ "rcvwnd", CONN_KNOWS_RCV_WND }, { "gauges", CONN_KNOWS_GAUGES },
+	{ "rtts", CONN_KNOWS_RTTS }, { "all", 0xfff },
 };
 
 static uint32_t bit(struct script *s, const struct bit *bits, size_t n, const char *name)
@@ -201,6 +205,28 @@ static bool set_number(struct script *s, struct event_conn *e, const char *name,
 	return false;
 }
 
+/* "20ms*9,60ms*1" */
+static void read_rtts(struct script *s, struct event_conn *e, char *text)
+{
+	for (char *one = strtok(text, ","); one; one = strtok(NULL, ",")) {
+		char *star = strchr(one, '*');
+		uint32_t us, n;
+
+		if (!star)
+			words_die(&s->in, "'%s' is not LENGTH*NUMBER", one);
+		*star = '\0';
+		us = (uint32_t)(words_parse_duration(&s->in, one) / 1000);
+		n = (uint32_t)words_parse_number(&s->in, star + 1);
+		if (!e->rtt_samples || us < e->rtt_min_us)
+			e->rtt_min_us = us;
+		if (us > e->rtt_max_us)
+			e->rtt_max_us = us;
+		e->rtt_samples += n;
+		e->rtt_sum_us += (uint64_t)n * us;
+		e->rtts[conn_rtt_bucket(us)] += n;
+	}
+}
+
 static void set(struct script *s, struct event_conn *e, char *text)
 {
 	char *value = strchr(text, '='), *bar;
@@ -217,6 +243,8 @@ static void set(struct script *s, struct event_conn *e, char *text)
 		e->flags = read_flags(s, value);
 	else if (strcmp(text, "known") == 0)
 		e->known = read_known(s, value);
+	else if (strcmp(text, "rtt") == 0)
+		read_rtts(s, e, value);
 	else if (!set_string(s, e, text, value) && !set_array(s, e, text, value) &&
 		 !set_number(s, e, text, value))
 		words_die(&s->in, "'%s' is unknown", text);
@@ -224,7 +252,7 @@ static void set(struct script *s, struct event_conn *e, char *text)
 
 static void make_conn(struct script *s)
 {
-	struct event_conn e = { .from = s->now_ns, .known = 0x7ff, .pacing_rate = UINT64_MAX,
+	struct event_conn e = { .from = s->now_ns, .known = 0xfff, .pacing_rate = UINT64_MAX,
 				.ssthresh = 0x7fffffff };
 	uint64_t rest;
 	int err;

@@ -74,10 +74,14 @@ static void fit(struct event_conn *e, uint8_t how)
 			   e->receiver_window_ns - e->delayed_ack_ns - e->unknown_ns;
 	e->samples = UINT32_MAX;
 	e->rtt_samples = 0;
+	for (int i = 0; i < CONN_RTTS; i++)
+		e->rtt_samples += e->rtts[i] &= 0xffffff;
+	e->rtt_min_us = e->rtt_samples ? 1 : 0;
+	e->rtt_max_us = e->rtt_samples ? UINT32_MAX : 0;
 	for (int i = 0; i < CONN_STATES; i++)
 		e->sampled[i] &= 0xffffff;
 	if (how & 1)
-		e->known = 0x7ff;
+		e->known = 0xfff;
 	if (!(how & 2))
 		return;
 	memset(e->sampled, 0, sizeof(e->sampled));

@@ -3,6 +3,7 @@
 What `conns` says of connections whose truth the scenarios know: the class that limits them, no
 other one, and events exactly as the namespace's counters have them.
 """
+import collections
 import os
 import sys
 
@@ -14,12 +15,16 @@ HARMLESS = ("app-trickle", "idle", "request-reply", "path-50ms")
 GUEST = sys.argv[1:] == ["guest"]
 OPTIONS = ["--cpu-budget", "5%..60%"] if GUEST else []    # an emulated CPU is slow
 WITHOUT_RTO = GUEST and os.uname().release.startswith("6.1.")
+BUCKET = 2 ** 0.25      # the quotient of its edges; what is said of it is its middle
 EVENTS = {"fast_retransmit": "fast_retransmits", "rto": "timeouts", "tlp": "loss_probes"}
 
 
 def sums(seen):
-    """The times of each connection are its time."""
+    """The times of each connection are its time, its round trips those that are in buckets."""
     for each in seen.said["connections"]:
+        if each["rtt"]["buckets"] is not None:
+            check.equal("round trips", sum(b["samples"] for b in each["rtt"]["buckets"]),
+                        each["rtt"]["samples"])
         parts = [each["time_ns"][name] for name in conns.TIMES]
         if None not in parts:
             check.equal("sum of the times", sum(parts) + each["unknown_ns"], 
@@ -30,6 +35,7 @@ def sums(seen):
 def limited_by(name, cc, rtt_ms, share, classes):
     seen = conns.scenario(name, cc, rtt_ms, OPTIONS)
     sums(seen)
+    check.true("the sender has round trips, if it is followed", seen.sender()["rtt"]["buckets"] != [])
     check.between(f"share of {share}", seen.share(share),
                   SHARE * seen.truth["limits"][share], 1)
     check.true(f"problems are {sorted(seen.problems())}", classes <= seen.problems())
@@ -44,6 +50,9 @@ def nothing_is_wrong(name, cc, rtt_ms):
     sums(seen)
     check.equal("harmful problems", seen.problems(), set())
     check.between("share of the application", seen.share("sender-app"), 0.95, 1)
+    p50 = seen.sender()["rtt"]["p50_ns"]
+    check.true(f"half of the round trips take the path's or more: {p50}",
+               p50 is None or p50 >= seen.truth["rtt_ms"] * 1e6 / BUCKET ** 0.5)
 
 
 @check.patiently
@@ -110,11 +119,46 @@ def round_trips(each, rtt_ns):
         check.between(f"{name} of half of them", values[len(values) // 2], least, most)
 
 
+def distributions(each, rtt_ns):
+    """Of each connection, in quarters of octaves; an end may have to wait for a CPU."""
+    late = 5e6
+    for rtt in each:
+        check.equal("samples in buckets", sum(b["samples"] for b in rtt["buckets"]), rtt["samples"])
+        check.true("extremes are in the outer ones",
+                   rtt["buckets"][0]["gt_ns"] < rtt["min_ns"] <= rtt["buckets"][0]["le_ns"] and
+                   rtt["buckets"][-1]["gt_ns"] < rtt["max_ns"] <= rtt["buckets"][-1]["le_ns"])
+        check.equal("p90 is known from ten on", rtt["p90_ns"] is not None, rtt["samples"] >= 10)
+        check.equal("p99 of so few", rtt["p99_ns"], None)
+    for name, truth in ("p50_ns", (rtt_ns, 3 * rtt_ns)), ("p90_ns", (3 * rtt_ns,) * 2):
+        values = sorted(rtt[name] for rtt in each if rtt[name] is not None)
+        check.between(f"{name} of those with ten samples or more", len(values),
+                      len(each) / 2, len(each))
+        for value in values[0], values[len(values) // 2]:
+            check.between(name, value, truth[0] / BUCKET ** 0.5,
+                          (truth[1] + late) * BUCKET ** 0.5)
+
+
+def together(group, each, rtt_ns):
+    """They add up exactly; half of all are so long, half thrice."""
+    rtt, sums = group["rtt"], collections.Counter()
+    for one in each:
+        for b in one["buckets"]:
+            sums[b["gt_ns"]] += b["samples"]
+    check.equal("samples in buckets", {b["gt_ns"]: b["samples"] for b in rtt["buckets"]}, dict(sums))
+    check.equal("samples", rtt["samples"], sum(sums.values()))
+    check.equal("connections with a distribution", rtt["connections"], len(each))
+    for name in "p90_ns", "p99_ns":
+        check.between(name, rtt[name], 3 * rtt_ns / BUCKET ** 0.5,
+                      (3 * rtt_ns + 15e6) * BUCKET ** 0.5)
+    short = sum(b["samples"] for b in rtt["buckets"] if b["le_ns"] < 2 * rtt_ns)
+    check.between("share of the short ones", short / rtt["samples"], 0.35, 0.55)
+
+
 @check.patiently
 def those_from_before():
     """They are there before hostlat is; each then has exchanges over two paths of known length."""
     # On a busy machine the default would leave some out.
-    seen = conns.scenario("many-exchanges", "cubic", 20, ["--cpu-budget", "1%..60%"])
+    seen = conns.scenario("many-exchanges", "cubic", 20, ["--cpu-budget", "1%..60%", "--by", "app"])
     ends = [seen.of(end) for end in seen.ends]
     rtt_ns = seen.truth["rtt_ms"] * 1e6
     check.equal("connections", len(ends), 1000)
@@ -128,6 +172,14 @@ def those_from_before():
     round_trips(rtts, rtt_ns)
     check.must_fail("a path that is half as long", round_trips, rtts, rtt_ns / 2)
     check.must_fail("one that is longer", round_trips, rtts, rtt_ns * 1.5)
+    distributions(rtts, rtt_ns)
+    check.must_fail("a distribution over a shorter path", distributions, rtts, rtt_ns / 2)
+    check.must_fail("... over a longer one", distributions, rtts, rtt_ns * 1.5)
+    group = next(g for g in seen.said["groups"] if g["key"] == ends[0]["app"])
+    both = [it["rtt"] for it in seen.said["connections"] if it["app"] == group["key"]]
+    together(group, both, rtt_ns)
+    check.must_fail("all over a longer path", together, group, both, rtt_ns * 1.5)
+    check.must_fail("with one too many", together, group, both + rtts[:1], rtt_ns)
     mean = sum(rtt["mean_ns"] for rtt in rtts) / len(rtts)
     return f"{len(ends)} connections, mean RTT {mean / 1e6:.1f} ms"
 

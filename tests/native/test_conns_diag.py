@@ -28,7 +28,8 @@ def unknown_is_unknown(said, it):
     check.true("it says what it doesn't measure", MISSING <= {each["name"] for each in said["missing"]})
     check.equal("events", {key: it["events"][key] for key in UNKNOWN}, dict.fromkeys(UNKNOWN))
     check.equal("calls", it["calls"], None)
-    check.equal("single round trips", it["rtt"]["samples"], None)
+    for name in "samples", "min_ns", "p50_ns", "p90_ns", "p99_ns", "max_ns", "buckets":
+        check.equal(f"round trips, {name}", it["rtt"][name], None)
     check.equal("recoveries", it["recovery"]["recoveries"], None)
     check.equal("held back by delayed ACKs", it["time_ns"]["delayed-ack"], 0)
     check.true(f"what it is from: {it['flags']}", "inet-diag" in it["flags"])

@@ -22,13 +22,16 @@
 static struct event_conn record(struct rng *rng, uint32_t flow, uint64_t from, uint64_t to)
 {
 	struct event_conn e = { .cookie = flow, .flow = flow, .from = from, .to = to,
-				.known = 0x7ff, .pid = 1 + flow / 4 };
+				.known = 0xfff, .pid = 1 + flow / 4 };
 
 	e.busy_ns = rng_below(rng, to - from);
 	e.bytes_sent = rng_below(rng, 1 << 20);
 	e.samples = e.sampled[CONN_AT_FLIGHT] = (uint32_t)rng_below(rng, 5);
 	e.sampled_ns[CONN_AT_FLIGHT] = e.samples * rng_below(rng, 1000000);
 	e.rto = flow % 10 ? 0 : !rng_below(rng, 10);
+	e.rtt_samples = (uint32_t)rng_below(rng, 20);
+	for (uint32_t i = 0; i < e.rtt_samples; i++)
+		e.rtts[30 + rng_below(rng, 1 + flow)]++;
 	e.write_seq = (uint32_t)rng_u64(rng);
 	conn_times(&e);
 	return e;

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "conns/rtt.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bug.h"
+#include "stats/edges.h"
+
+#define US 1000ull
+
+/* -- packed --------------------------------------------------------------------------------- */
+
+void rtt_unpack(const struct rtt_counts *packed, uint32_t *rtts)
+{
+	memset(rtts, 0, CONN_RTTS * sizeof(*rtts));
+	if (packed)
+		memcpy(rtts + packed->first, packed->count, packed->n * sizeof(*rtts));
+}
+
+/* False: nothing is in any. */
+static bool range_of(const uint32_t *rtts, uint32_t *first, uint32_t *end)
+{
+	for (*first = 0; *first < CONN_RTTS && !rtts[*first]; ++*first)
+		;
+	for (*end = CONN_RTTS; *end > *first && !rtts[*end - 1]; --*end)
+		;
+	return *end > *first;
+}
+
+/* They only ever become more. */
+int rtt_pack(struct rtt_counts **packed, const uint32_t *rtts)
+{
+	struct rtt_counts *p = *packed;
+	uint32_t first, end;
+
+	if (!range_of(rtts, &first, &end))
+		return 0;
+	if (!p || p->first != first || p->n != end - first) {
+		p = malloc(sizeof(*p) + (end - first) * sizeof(*rtts));
+		if (!p)
+			return -ENOMEM;
+		free(*packed);
+		*packed = p;
+		p->first = (uint8_t)first;
+		p->n = (uint8_t)(end - first);
+	}
+	memcpy(p->count, rtts + first, p->n * sizeof(*rtts));
+	return 0;
+}
+
+/* -- buckets -------------------------------------------------------------------------------- */
+
+/* More than this, ns. */
+static uint64_t above(uint32_t bucket)
+{
+	return bucket ? edges_floor(CONN_RTT_SCHEMA, CONN_RTT_BASE + (int32_t)bucket - 1) : 0;
+}
+
+static uint64_t up_to(uint32_t bucket)
+{
+	return bucket < CONN_RTTS - 1 ?
+		       edges_floor(CONN_RTT_SCHEMA, CONN_RTT_BASE + (int32_t)bucket) : UINT64_MAX;
+}
+
+bool rtt_is_valid(const struct event_conn *e)
+{
+	uint32_t first, end;
+	uint64_t sum = 0;
+
+	for (int i = 0; i < CONN_RTTS; i++)
+		sum += e->rtts[i];
+	if (sum != e->rtt_samples)
+		return false;
+	return !range_of(e->rtts, &first, &end) ||
+	       (e->rtt_min_us * US <= up_to(first) && e->rtt_max_us * US > above(end - 1));
+}
+
+void rtt_add(struct rtt_sum *sum, const struct event_conn *e)
+{
+	if (!rtt_is_known(e))
+		return;
+	sum->connections++;
+	if (!e->rtt_samples)
+		return;
+	if (!sum->samples || e->rtt_min_us < sum->min_us)
+		sum->min_us = e->rtt_min_us;
+	if (e->rtt_max_us > sum->max_us)
+		sum->max_us = e->rtt_max_us;
+	sum->samples += e->rtt_samples;
+	if (__builtin_add_overflow(sum->sum_us, e->rtt_sum_us, &sum->sum_us))
+		sum->sum_us = UINT64_MAX;
+	for (int i = 0; i < CONN_RTTS; i++)
+		sum->count[i] += e->rtts[i];
+}
+
+/* -- quantiles ------------------------------------------------------------------------------ */
+
+bool rtt_quantile(const struct rtt_sum *sum, uint32_t permille, uint64_t *ns)
+{
+	const unsigned __int128 all = (unsigned __int128)sum->samples * permille;
+	const uint64_t rank = (uint64_t)((all + 999) / 1000);
+	const uint64_t min = sum->min_us * US, max = sum->max_us * US;
+	uint64_t before = 0, lo, hi;
+	uint32_t i = 0;
+
+	if ((unsigned __int128)sum->samples * 1000 - all < 1000)
+		return false;
+	while (i < CONN_RTTS - 1 && before + sum->count[i] < rank)
+		before += sum->count[i++];
+	lo = above(i) > min ? above(i) : min;
+	hi = up_to(i) < max ? up_to(i) : max;
+	*ns = (uint64_t)(sqrt((double)lo) * sqrt((double)hi));
+	*ns = *ns < lo ? lo : *ns > hi ? hi : *ns;
+	return true;
+}
+
+/* -- reports -------------------------------------------------------------------------------- */
+
+struct value rtt_quantile_value(const struct rtt_sum *sum, uint32_t permille)
+{
+	uint64_t ns;
+
+	return rtt_quantile(sum, permille, &ns) ? value_ns(ns) : value_null();
+}
+
+struct value rtt_value_of(const struct event_conn *e, uint32_t permille)
+{
+	struct rtt_sum sum = { 0 };
+
+	rtt_add(&sum, e);
+	return rtt_quantile_value(&sum, permille);
+}
+
+static struct value buckets_value(const struct rtt_sum *sum, struct report *r)
+{
+	static const struct column columns[] = {
+		{ "gt_ns", NULL, 0, 0 }, { "le_ns", NULL, 0, 0 }, { "samples", NULL, 0, 0 },
+	};
+	struct table *t;
+
+	if (!sum->connections)
+		return value_null();
+	t = table_new(r, columns, ARRAY_LEN(columns));
+	for (uint32_t i = 0; i < CONN_RTTS; i++)
+		if (sum->count[i])
+			TABLE_ADD(t, value_ns(above(i)),
+				  i < CONN_RTTS - 1 ? value_ns(up_to(i)) : value_null(),
+				  value_u64(sum->count[i]));
+	return value_table(t);
+}
+
+void rtt_put_extremes(const struct rtt_sum *sum, struct object *to)
+{
+	const bool some = sum->samples;
+
+	object_add(to, "samples", sum->connections ? value_u64(sum->samples) : value_null());
+	object_add(to, "mean_ns", some && sum->sum_us != UINT64_MAX ?
+		   value_ns((uint64_t)((double)sum->sum_us * 1e3 / (double)sum->samples)) :
+		   value_null());
+	object_add(to, "min_ns", some ? value_ns(sum->min_us * US) : value_null());
+	object_add(to, "max_ns", some ? value_ns(sum->max_us * US) : value_null());
+}
+
+void rtt_put(const struct rtt_sum *sum, struct object *to, struct report *r)
+{
+	object_add(to, "p50_ns", rtt_quantile_value(sum, 500));
+	object_add(to, "p90_ns", rtt_quantile_value(sum, 900));
+	object_add(to, "p99_ns", rtt_quantile_value(sum, 990));
+	object_add(to, "buckets", buckets_value(sum, r));
+}
+
+void rtt_table(const struct rtt_sum *sum, struct report *r)
+{
+	static const struct column columns[] = {
+		{ .head = "round trips above" }, { .head = "up to" }, { .head = "samples" },
+		{ .head = "of all" },
+	};
+	struct table *t;
+
+	if (!sum->samples)
+		return;
+	t = table_new(r, columns, ARRAY_LEN(columns));
+	for (uint32_t i = 0; i < CONN_RTTS; i++)
+		if (sum->count[i])
+			TABLE_ADD(t, value_ns(above(i)),
+				  i < CONN_RTTS - 1 ? value_ns(up_to(i)) : value_null(),
+				  value_u64(sum->count[i]),
+				  value_fraction((double)sum->count[i] / (double)sum->samples));
+	object_add(&r->body, NULL, value_table(t));
+}

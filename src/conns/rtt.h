@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How long round trips were: what is kept of them, and quantiles as far as the buckets
+ * (event/layout_conn.h) can bear them. A bucket is a quarter of an octave, and what is said is its
+ * middle: the true value is at most 9 % above or below (2^(1/8)), and never beyond the least and
+ * the greatest, which are exact. Below 8 us and above 8.6 s there is one bucket each. What is
+ * counted in buckets adds up without loss.
+ */
+#ifndef HOSTLAT_CONNS_RTT_H
+#define HOSTLAT_CONNS_RTT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "event/layout.h"
+#include "report/report.h"
+
+/* A connection's, packed: from the first to the last bucket that has something. */
+struct rtt_counts {
+	uint8_t first, n;
+	uint32_t count[];
+};
+
+void rtt_unpack(const struct rtt_counts *packed, uint32_t *rtts); /* NULL: none */
+
+/* Makes *packed what rtts[CONN_RTTS] are; the caller's to free(). 0 or -ENOMEM. */
+int rtt_pack(struct rtt_counts **packed, const uint32_t *rtts);
+
+/* Of one connection or of several. Begins zeroed. */
+struct rtt_sum {
+	uint64_t connections, samples, sum_us;
+	uint32_t min_us, max_us;
+	uint64_t count[CONN_RTTS];
+};
+
+static inline bool rtt_is_known(const struct event_conn *e)
+{
+	const uint32_t both = CONN_KNOWS_RTT | CONN_KNOWS_RTTS;
+
+	return (e->known & both) == both;
+}
+
+/* What is said to be known can be: buckets, number and extremes fit. */
+bool rtt_is_valid(const struct event_conn *e);
+
+/* Nothing is added of one whose lengths are not known. */
+void rtt_add(struct rtt_sum *sum, const struct event_conn *e);
+
+/*
+ * The one with rank ceil(permille / 1000 * samples), ns: the geometric middle of where it can
+ * lie. False if there are too few samples for it: at least one must be expected above it.
+ */
+bool rtt_quantile(const struct rtt_sum *sum, uint32_t permille, uint64_t *ns);
+
+/* The same for a table: null if it is not known. */
+struct value rtt_quantile_value(const struct rtt_sum *sum, uint32_t permille);
+struct value rtt_value_of(const struct event_conn *e, uint32_t permille);
+
+/* samples, mean_ns, min_ns, max_ns; and p50_ns, p90_ns, p99_ns, buckets[]. Null: not known. */
+void rtt_put_extremes(const struct rtt_sum *sum, struct object *to);
+void rtt_put(const struct rtt_sum *sum, struct object *to, struct report *r);
+
+/* For people: each bucket with its share. */
+void rtt_table(const struct rtt_sum *sum, struct report *r);
+
+#endif
