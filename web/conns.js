@@ -41,6 +41,31 @@ const limitColumns = LIMITS.map(name => ({
 	}, show: percent,
 }));
 
+// From the shortest round trip to the longest one; a box to p90, a bar at p50, a tick at p99.
+function rttPlot(connections, note) {
+	const rtt = c => object(c.rtt), rows = connections.filter(c => known(rtt(c).min_ns) && known(rtt(c).p50_ns));
+	const names = [['min_ns', 'least'], ['p50_ns', 'p50'], ['p90_ns', 'p90'], ['p99_ns', 'p99'], ['max_ns', 'greatest']];
+	return rowsPlot({
+		name: 'conns-rtt', title: 'Round trips', rows, label: connectionName, key: c => text(c.cookie), axis: 'round trip',
+		note: [note, 'bar: p50, box: to p90, tick: p99, line: least to greatest'].filter(Boolean).join('; '),
+		x: timeScale(c => names.map(([name]) => rtt(c)[name])),
+		words: c => [connectionName(c), ...names.map(([name, title]) => `${title} ${duration(rtt(c)[name])}`), `${count(rtt(c).samples)} samples`].join('\n'),
+		paint: (c, x, y) => {
+			const at = name => x(num(rtt(c)[name])), has = name => known(rtt(c)[name]);
+			const upright = (name, half, width) => has(name) && svg('line', {
+				x1: at(name), x2: at(name), y1: y - half, y2: y + half, stroke: 'var(--c1)', 'stroke-width': width,
+			});
+			return [
+				svg('line', { x1: at('min_ns'), x2: at('max_ns'), y1: y, y2: y, stroke: 'var(--c1)', 'stroke-width': 1.5 }),
+				has('p90_ns') && svg('rect', {
+					x: at('p50_ns'), width: Math.max(1, at('p90_ns') - at('p50_ns')), y: y - 6, height: 12, fill: 'var(--c1)', 'fill-opacity': 0.35,
+				}),
+				upright('p50_ns', 7, 3), upright('p99_ns', 5, 1.5),
+			];
+		},
+	});
+}
+
 const connectionName = c => [`${text(c.local) || NA} \u2192 ${text(c.remote) || NA}`, text(c.app)].filter(Boolean).join(', ');
 const PROBLEM_COLUMNS = [
 	{ name: 'class', value: p => p.class }, { name: 'connection', value: connectionName }, ['harmful'], ['confidence'], ['lost_ns', 'lost'],
@@ -61,10 +86,10 @@ function connsSection(entry) {
 		together([sharesPlot({
 			name: 'conns-limits', title: 'What limited the connections', rows: all.slice(0, CONNECTIONS_DRAWN), label: connectionName,
 			key: c => text(c.cookie), note: more,
-		}, LIMITS, c => c.time_ns)]),
+		}, LIMITS, c => c.time_ns), rttPlot(all.slice(0, CONNECTIONS_DRAWN), more)]),
 		titled('Problems', records(doc.problems), PROBLEM_COLUMNS, { name: 'conns-problems' }),
 		titled('Connections', all, [['cookie'], { name: 'connection', value: connectionName }, ['limit'], ['limit_share', 'of time', percent],
-			...eventColumns, ['problems', 'problems', v => list(v).map(text).join(', ')]], { name: 'connections', empty: 'there was none' }),
+			...eventColumns, ['rtt.p50_ns', 'RTT p50'], ['rtt.p99_ns', 'p99'], ['rtt.samples', 'samples'], ['problems', 'problems', v => list(v).map(text).join(', ')]], { name: 'connections', empty: 'there was none' }),
 		records(doc.missing).length ? titled('Not measured', records(doc.missing), [['name'], ['why']], { name: 'missing' }) : null,
 		allFields(doc),
 	]);

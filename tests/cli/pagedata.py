@@ -249,6 +249,9 @@ def conns():
         'totals': {'connections': 3, 'closed': 0, 'with_problems': 1, 'forgotten': 0},
         'connections': [
             connection(71, '10.0.0.2:33000', '10.0.0.1:80', 'client', 'receiver-window', 0.75, ['receiver-window'],
+                       rtt={'samples': 120, 'min_ns': 20 * MS, 'mean_ns': 24 * MS, 'p50_ns': 21 * MS, 'p90_ns': 30 * MS,
+                            'p99_ns': 60 * MS, 'max_ns': 63 * MS, 'buckets': [{'gt_ns': 19951584, 'le_ns': 23726566, 'samples': 100},
+                                                                             {'gt_ns': 56431603, 'le_ns': 67108864, 'samples': 20}]},
                        **limited(2000 * MS, 0, 0, 6000 * MS, 0, events=(3, 1, 2, 0, 12, 0))),
             connection(72, '10.0.0.1:80', '10.0.0.2:33000', 'nginx', 'sender-app', 1.0, [], **limited(8000 * MS, 0, 0, 0, 0)),
             connection(73, '10.0.0.1:80', '10.0.0.3:33000', None, None, None, [],

@@ -23,7 +23,7 @@ import pagedata
 HOSTLAT = os.path.abspath(sys.argv.pop(1))
 PLOTS = {
     'load': {'load', 'load-parts'}, 'watch': {'stages-ingress', 'steps-ingress'}, 
-    'compare': {'compare-quantiles', 'compare-causes', 'compare-limits'}, 'conns': {'conns-limits'},
+    'compare': {'compare-quantiles', 'compare-causes', 'compare-limits'}, 'conns': {'conns-limits', 'conns-rtt'},
     'diagnose': {'balloons', 'causes-deviation', 'causes-count', 'causes-idle', 'latency', 'contexts', 'queuing-count',
                  'queuing-time', 'heat'},
 }
@@ -435,6 +435,18 @@ class Page(Case):
         page = self.open(document)
         self.assertIn('Limits of the connections: n/a, --no-conns.', page.run('document.body.innerText'))
         self.assertFalse(page.run("Boolean(document.querySelector('[data-plot=limits]'))"))
+        self.clean(page)
+
+    def test_round_trips(self):
+        """Those that are not known have no row; each mark is where its value is."""
+        page = self.open(pagedata.conns())
+        rows = page.run("[...document.querySelectorAll('[data-plot=conns-rtt] .row')].map(g => [g.getAttribute('aria-label'), "
+                        "[...g.querySelectorAll('line')].map(n => [Number(n.getAttribute('x1')), Number(n.getAttribute('x2'))])])")
+        self.assertEqual(len(rows), 1)
+        self.assertIn('p99 60.0\u00a0ms', rows[0][0])
+        (least, greatest), (p50, _), (p99, _) = rows[0][1]
+        for at, ms in (p50, 21), (p99, 60):
+            self.assertAlmostEqual((at - least) / (greatest - least), math.log(ms / 20) / math.log(63 / 20), 2)
         self.clean(page)
 
     def test_unknown_command(self):
