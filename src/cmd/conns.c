@@ -8,6 +8,7 @@
 #include "clock/clock.h"
 #include "cmd/cmd.h"
 #include "cmd/conns_live.h"
+#include "cmd/conns_peer.h"
 #include "cmd/conns_view.h"
 #include "cmd/recorded_file.h"
 #include "cmd/recording.h"
@@ -31,6 +32,7 @@ struct conns_config {
 	bool info;
 	const char *follow;
 	const char *from;
+	const char *peer;
 	struct common_options common;
 };
 
@@ -99,6 +101,11 @@ static const struct opt conns_options[] = {
 		 .help = "The recording grows no larger, and ends when an interval doesn't fit"),
 	OPT_STRING(struct conns_config, from, .name = "from", .file = true,
 		   .help = "Show a recorded run (- is standard input); needs no privileges"),
+	OPT_STRING(struct conns_config, peer, .name = "peer", .file = true,
+		   .excludes = "follow,count",
+		   .help = "With --from: a recording of another host at the same time, in which "
+			   "connections have their other ends; on whose side limits lie is told of "
+			   "the time that both have"),
 	OPTIONS_COMMON(struct conns_config, common),
 	OPT_END,
 };
@@ -148,6 +155,23 @@ static int conns_live(const struct conns_config *c, struct conns_view *view)
 	return code ? code : conns_view_close(view, NULL, record_error);
 }
 
+/* What goes with what, beyond single options. */
+static bool is_usage(const struct conns_config *c)
+{
+	if (c->record_all && !c->record)
+		log_error("conns: --record-all says what goes into --record FILE, which is "
+			  "missing");
+	else if (c->peer && !c->from)
+		log_error("conns: --peer is the other host's recording; --from FILE, this "
+			  "host's, is missing");
+	else if (c->peer && c->common.json_lines)
+		log_error("conns: --json-lines shows intervals; two recordings are joined by "
+			  "their totals: --json has them");
+	else
+		return recording_is_apart(c->record, c->common.output);
+	return false;
+}
+
 static bool filter_of(const char *text, struct filter **filter)
 {
 	struct strbuf why = STRBUF_INIT(1024);
@@ -165,7 +189,8 @@ static int run(const void *config)
 	struct conns_options options = {
 		.by = c->by, .sort = c->sort, .problems_only = c->problems_only, .all = c->all,
 		.info = c->info,
-		.follows = c->follow, .text_only = !c->common.json && !c->common.json_lines,
+		.follows = c->follow, .totals_only = c->follow || c->peer,
+		 .text_only = !c->common.json && !c->common.json_lines,
 	};
 	struct filter *filter = NULL;
 	struct conns_view view;
@@ -177,22 +202,13 @@ static int run(const void *config)
 			  c->follow);
 		return EXIT_USAGE;
 	}
-	if (c->filter && !filter_of(c->filter, &filter))
+	if (!is_usage(c) || (c->filter && !filter_of(c->filter, &filter)))
 		return EXIT_USAGE;
-	if (c->record_all && !c->record) {
-		log_error("conns: --record-all says what goes into --record FILE, which is "
-			  "missing");
-		filter_free(filter);
-		return EXIT_USAGE;
-	}
 	options.keep = filter ? conns_filter_keeps : NULL;
 	options.ctx = filter;
-	if (!recording_is_apart(c->record, c->common.output)) {
-		filter_free(filter);
-		return EXIT_USAGE;
-	}
 	if (!conns_view_open(&view, &c->common, &options, c->count))
-		code = c->from ? conns_from(c, &view) : conns_live(c, &view);
+		code = c->peer ? conns_peer_show(c->from, c->peer, &view) :
+		       c->from ? conns_from(c, &view) : conns_live(c, &view);
 	conns_view_release(&view);
 	filter_free(filter);
 	return code;

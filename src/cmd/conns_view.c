@@ -12,7 +12,7 @@ int conns_view_open(struct conns_view *view, const struct common_options *common
 	*view = (struct conns_view){
 		.config = {
 			.common = common, .command = "conns", .schema = CONNS_SCHEMA,
-			.count = count, .totals_only = options->follows, .report = report,
+			.count = count, .totals_only = options->totals_only, .report = report,
 		},
 		.conns = conns_new(options),
 	};

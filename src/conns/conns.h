@@ -61,6 +61,7 @@ struct conns_options {
 	bool all;                 /* text: not only what fits on a screen */
 	bool info;                /* text: the kernel's own figures instead of limits */
 	bool text_only;           /* what only programs get is left out: it is most of the work */
+	bool totals_only;         /* nothing is asked of intervals */
 	bool follows;             /* only one connection, interval by interval: */
 	uint64_t follow;          /* its cookie */
 	/* NULL: all. Asked once per connection and report, with its problems already known. */
@@ -81,6 +82,24 @@ void conns_free(struct conns *c);
  * is beyond the limits of conns/state.h is left out, and the report says so.
  */
 int conns_feed_block(struct conns *c, const struct event_block *block, size_t *at);
+
+/*
+ * Only what lies at least by half within a stretch of time, after its times have been moved to
+ * another clock's: for two recordings, see conns/across.h. Before the first block; `shift_ns`, and
+ * the times of the window, are within 2^62.
+ */
+struct conns_window {
+	int64_t shift_ns;         /* added to all times */
+	uint64_t from, to;        /* of the clock that they are moved to; to 0: all is taken */
+};
+
+/* A recording among two. */
+struct conns_host {
+	const char *name;         /* of the host; borrowed */
+	uint64_t length_ns;       /* of the whole recording */
+};
+
+void conns_set_window(struct conns *c, const struct conns_window *window);
 
 /* What the source could not deliver: the totals are then partial, and say so. */
 void conns_set_damage(struct conns *c, const struct event_damage *damage);

@@ -13,6 +13,7 @@
 #include "conns/rules.h"
 #include "conns/state.h"
 #include "conns/total.h"
+#include "conns/window.h"
 
 struct conns *conns_new(const struct conns_options *options)
 {
@@ -69,6 +70,11 @@ void conns_free(struct conns *c)
 void conns_set_damage(struct conns *c, const struct event_damage *damage)
 {
 	c->damage = *damage;
+}
+
+void conns_set_window(struct conns *c, const struct conns_window *window)
+{
+	c->window = *window;
 }
 
 static void begin_interval(struct conns *c)
@@ -179,6 +185,8 @@ static int take_interval(struct conns *c, const struct event *event)
 	event_copy(event, &e, sizeof(e));
 	if (e.to_ns < e.from_ns || e.to_ns > INT64_MAX)
 		return -EBADMSG;
+	if (!window_takes(&c->window, &e.from_ns, &e.to_ns))
+		return CONNS_MORE;
 	c->tick_to_ns[c->tick++ % CONNS_TICKS] = e.to_ns;
 	for (int span = 0; span < CONNS_SPANS; span++) {
 		struct conns_period *p = &c->periods[span];
@@ -314,6 +322,8 @@ static int feed_conns(struct conns *c, const struct event_block *block, size_t *
 
 	for (; !err && *at < block->count; ++*at) {
 		event_block_copy(block, (uint32_t)*at, &e, sizeof(e));
+		if (!window_takes_conn(&c->window, &e))
+			continue;
 		err = note(c, take_conn(c, &e));
 	}
 	return err;

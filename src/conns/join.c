@@ -6,18 +6,26 @@
 /* Beyond a quarter of the sequence space nothing can be told. */
 #define SLACK_MOST (1u << 30)
 
-/* Bytes that may have been sent between the two readings. */
-static uint64_t slack_of(const struct event_conn *a, const struct event_conn *b)
+static uint64_t max_of(uint64_t a, uint64_t b)
 {
-	const uint64_t apart_ns = a->to > b->to ? a->to - b->to : b->to - a->to;
-	const uint64_t rate = a->delivery_rate > b->delivery_rate ? a->delivery_rate
-								  : b->delivery_rate;
+	return a > b ? a : b;
+}
+
+/* Bytes that may have been sent between two readings so far apart. */
+static uint64_t slack_of(const struct event_conn *a, const struct event_conn *b, uint64_t rate,
+			 uint64_t apart_ns)
+{
 	const double moved = 2 * (double)rate * (double)apart_ns / 1e9;
 
 	if (moved >= SLACK_MOST)
 		return SLACK_MOST;
 	return SLACK_LEAST + (uint64_t)moved + 2 * (uint64_t)a->cwnd * a->mss +
 	       2 * (uint64_t)b->cwnd * b->mss;
+}
+
+static uint64_t apart(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : b - a;
 }
 
 /* snd_una - slack <= rcv_nxt <= write_seq + slack, in a space that wraps. */
@@ -29,12 +37,57 @@ static bool one_way(const struct event_conn *from, const struct event_conn *to, 
 	return (uint64_t)received <= (uint64_t)queued + 2 * (uint64_t)slack;
 }
 
+static enum join_fit both_ways(const struct event_conn *a, const struct event_conn *b,
+			       uint64_t slack)
+{
+	if (slack >= SLACK_MOST)
+		return JOIN_UNTOLD;
+	return one_way(a, b, (uint32_t)slack) && one_way(b, a, (uint32_t)slack) ?
+		       JOIN_FITS : JOIN_CONTRADICTS;
+}
+
+enum join_fit join_fit(const struct event_conn *a, const struct event_conn *b, uint64_t error_ns)
+{
+	const uint64_t rate = max_of(a->delivery_rate, b->delivery_rate);
+
+	return both_ways(a, b, slack_of(a, b, rate, apart(a->to, b->to) + error_ns));
+}
+
 bool join_sequences_fit(const struct event_conn *a, const struct event_conn *b)
 {
-	const uint64_t slack = slack_of(a, b);
+	return join_fit(a, b, 0) == JOIN_FITS;
+}
 
-	return slack < SLACK_MOST && one_way(a, b, (uint32_t)slack) &&
-	       one_way(b, a, (uint32_t)slack);
+/* Its sequence numbers at `from`; what was queued then is not known, and no more than a buffer. */
+static struct event_conn at_begin(const struct event_conn *c)
+{
+	struct event_conn e = *c;
+
+	e.snd_una -= (uint32_t)c->bytes_acked;
+	e.write_seq = e.snd_una;
+	e.rcv_nxt -= (uint32_t)c->bytes_received;
+	return e;
+}
+
+/* Bytes per second: the kernel's last estimate, or what it was on average if that is more. */
+static uint64_t rate_of(const struct event_conn *c)
+{
+	const uint64_t bytes = max_of(c->bytes_acked, c->bytes_received);
+	const uint64_t ns = c->to - c->from;
+
+	return max_of(c->delivery_rate, ns ? (uint64_t)((double)bytes * 1e9 / (double)ns) : 0);
+}
+
+enum join_fit join_fit_begin(const struct event_conn *a, const struct event_conn *b,
+			     uint64_t error_ns)
+{
+	const struct event_conn x = at_begin(a), y = at_begin(b);
+	uint64_t apart_ns = apart(a->from, b->from) + error_ns;
+
+	if (a->flags & b->flags & CONN_BEGAN)
+		apart_ns = 0; /* there was nothing before */
+	return both_ways(&x, &y, slack_of(a, b, max_of(rate_of(a), rate_of(b)), apart_ns) +
+					 a->sndbuf + b->sndbuf);
 }
 
 static bool overlap(const struct event_conn *a, const struct event_conn *b)
@@ -48,7 +101,7 @@ static bool same_namespace(const struct event_flow *a, const struct event_flow *
 	return a->netns_cookie && a->netns_cookie == b->netns_cookie;
 }
 
-static bool has_sequences(const struct event_conn *c)
+bool join_has_sequences(const struct event_conn *c)
 {
 	return conn_knows(c, CONN_KNOWS_GAUGES) && !(c->flags & CONN_FROM_DIAG);
 }
@@ -61,7 +114,7 @@ static bool fits(const struct conns *c, uint32_t a, uint32_t b)
 	conn_unpack(&c->all.items[b], &y);
 	if (!overlap(&x, &y))
 		return false;
-	if (has_sequences(&x) && has_sequences(&y))
+	if (join_has_sequences(&x) && join_has_sequences(&y))
 		return join_sequences_fit(&x, &y);
 	return same_namespace(conns_flow_of(c, &c->all.items[a]),
 			      conns_flow_of(c, &c->all.items[b]));

@@ -7,6 +7,7 @@
 
 #include "base/bug.h"
 #include "base/strbuf.h"
+#include "conns/across_report.h"
 #include "conns/tables.h"
 #include "report/human.h"
 
@@ -214,8 +215,10 @@ static void add_reasons(const struct conns *c, enum conns_span span, struct repo
 		report_reason(r, "forgotten", NULL, "%s connections that had closed were forgotten "
 			      "to make room: the totals are without them",
 			      human_count(buf, p->forgotten));
-	if (span == CONNS_TOTAL)
+	if (span == CONNS_TOTAL) {
 		add_damage(c, r);
+		across_reasons(c, r);
+	}
 	if (p->shed)
 		report_reason(r, "overhead", NULL, "the measurement was ended: hostlat took more "
 			      "than its budget");
@@ -254,6 +257,8 @@ int conns_report(struct conns *c, enum conns_span span, struct report *r)
 	add_summary(c, &s, r);
 	add_interval(&c->periods[span], r);
 	add_totals(c, &s, r);
+	if (span == CONNS_TOTAL)
+		across_summary(c, r);
 	tables_connections(c, &s, r);
 	tables_problems(c, &s, r);
 	if (!err)
@@ -265,6 +270,8 @@ int conns_report(struct conns *c, enum conns_span span, struct report *r)
 	add_missing(c, r);
 	report_place_findings(r);
 	tables_findings(c, &s, r);
+	if (span == CONNS_TOTAL)
+		across_findings(c, &s, r);
 	say_rest(c, &s, r);
 	report_place_verdict(r);
 	add_reasons(c, span, r);

@@ -348,6 +348,43 @@ static bool copy_record(const struct conns *c, enum conns_span span, const struc
 	return true;
 }
 
+/* Who saw it begin and end has seen the same, whatever the clocks say. */
+static uint64_t common_ns(const struct event_conn *a, const struct event_conn *b,
+			  uint64_t error_ns)
+{
+	const uint32_t whole = CONN_BEGAN | CONN_CLOSED;
+	const uint64_t from = a->from > b->from ? a->from : b->from;
+	const uint64_t to = a->to < b->to ? a->to : b->to;
+
+	if ((a->flags & b->flags & whole) == whole)
+		return a->to - a->from < b->to - b->from ? a->to - a->from : b->to - b->from;
+	return to > from && to - from > error_ns ? to - from - error_ns : 0;
+}
+
+/* What is told of the other end says something of this one's time only if it is of that time. */
+static void set_common(struct conn_room *room, const char *host, uint64_t error_ns)
+{
+	const struct event_conn *own = &room->own, *other = &room->other;
+	const uint64_t common = common_ns(own, other, error_ns);
+
+	room->view.peer_host = host;
+	room->view.common_ns = common;
+	if ((double)common >= CONNS_COMMON_LEAST * (double)(own->to - own->from) &&
+	    (double)common >= CONNS_COMMON_LEAST * (double)(other->to - other->from))
+		room->view.peer = other;
+}
+
+bool conns_view_elsewhere(const struct conns *c, uint32_t conn, struct conn_room *room)
+{
+	const uint32_t other = c->elsewhere ? c->elsewhere->other[conn] : 0;
+
+	if (!other || !conns_view(c->elsewhere->c, CONNS_TOTAL, other - 1, room))
+		return false;
+	conn_unpack(&c->all.items[conn], &room->other);
+	set_common(room, c->elsewhere->here.name, c->elsewhere->error_ns);
+	return true;
+}
+
 bool conns_view(const struct conns *c, enum conns_span span, uint32_t conn, struct conn_room *room)
 {
 	const struct conn *own = &c->all.items[conn];
@@ -370,7 +407,13 @@ bool conns_view(const struct conns *c, enum conns_span span, uint32_t conn, stru
 		.peer_cookie = other ? conn_cookie(other) : 0,
 		.problem_intervals = own->problem_intervals,
 	};
-	if (other && copy_record(c, span, other, &room->other))
+	if (other && copy_record(c, span, other, &room->other)) {
 		room->view.peer = &room->other;
+	} else if (span == CONNS_TOTAL && c->elsewhere && c->elsewhere->other[conn]) {
+		const struct conns_elsewhere *e = c->elsewhere;
+
+		conn_unpack(&e->c->all.items[e->other[conn] - 1], &room->other);
+		set_common(room, e->there.name, e->error_ns);
+	}
 	return true;
 }

@@ -22,6 +22,9 @@
 #define CONNS_SERIES_MAX 4096u      /* connections of tasks that may be proxies */
 #define CONNS_TICKS 120u            /* intervals in which a proxy is looked for */
 
+/* Of the time that is told of each end, what must be common to judge one by the other. */
+#define CONNS_COMMON_LEAST 0.8
+
 #define CONN_HEAD offsetof(struct event_conn, send_sizes)
 #define CONN_TAIL (offsetof(struct event_conn, rtts) - offsetof(struct event_conn, known))
 
@@ -106,8 +109,22 @@ struct conns_period {
 	bool partial, shed;
 };
 
+/* The other ends of connections, in another host's recording. Made by conns/across.h. */
+struct conns_elsewhere {
+	struct conns *c;               /* that recording's, in this one's time */
+	struct conns_host here, there;
+	uint64_t error_ns;             /* of that time, as far as the recordings tell */
+	uint32_t *other;               /* by connection here: index + 1 there; 0: not found */
+	uint64_t *not_joined;          /* connections, by why: conns/across.h */
+	uint64_t joined;
+	int64_t began_apart_ns;        /* middle of `began_both`, there - here, round trips apart */
+	uint64_t began_both;           /* joined connections of which both saw the beginning */
+};
+
 struct conns {
 	struct conns_options options;
+	struct conns_window window;
+	const struct conns_elsewhere *elsewhere; /* NULL: there is one recording */
 	struct conns_all VEC_OF(struct conn) all; /* some of them free */
 	struct conns_flows VEC_OF(struct conn_flow) flows;
 	struct conns_fresh VEC_OF(struct conn_record) fresh;
@@ -166,6 +183,12 @@ static inline const char *conns_name(const struct conns *c, uint32_t dict, uint3
 {
 	return id ? event_dict_get(c->names, dict, id) : NULL;
 }
+
+/*
+ * The other end, in the other recording, as far as the two have the time of the totals in common;
+ * all but the problems. False if there is none.
+ */
+bool conns_view_elsewhere(const struct conns *c, uint32_t conn, struct conn_room *room);
 
 /* All but the problems. False if nothing is told of the connection in the span. */
 bool conns_view(const struct conns *c, enum conns_span span, uint32_t conn,

@@ -3,9 +3,12 @@
 #include "conns/tables.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/bug.h"
 #include "conns/info.h"
+#include "conns/other_end.h"
+#include "conns/side.h"
 #include "conns/words.h"
 #include "report/human.h"
 
@@ -185,7 +188,7 @@ static struct value flags_value(const struct event_conn *e, struct report *r)
 /* -- connections, for programs -------------------------------------------------------------- */
 
 #define BRIEF 16
-#define FULL 14
+#define FULL 16
 
 static const struct column connection_columns[BRIEF + FULL] = {
 	{ .name = "cookie" }, { .name = "netns" }, { .name = "local" }, { .name = "remote" },
@@ -198,9 +201,12 @@ static const struct column connection_columns[BRIEF + FULL] = {
 	{ .name = "congestion_control" }, { .name = "flags" }, { .name = "peer_cookie" },
 	{ .name = "bytes" }, { .name = "calls" }, { .name = "rtt" }, { .name = "recovery" },
 	{ .name = "samples" }, { .name = "tcp_info" }, { .name = "followed_one_in" },
+	{ .name = "side" },
+	{ .name = "other_end" }, /* of two recordings only */
 };
 
-static void add_connection(struct table *t, const struct conn_view *v, bool full, struct report *r)
+static void add_connection(struct table *t, const struct conn_view *v, struct value other,
+			   bool full, struct report *r)
 {
 	const struct event_conn *e = v->c;
 	double share;
@@ -234,12 +240,17 @@ static void add_connection(struct table *t, const struct conn_view *v, bool full
 	cells[BRIEF + 11] = samples_value(e, r);
 	cells[BRIEF + 12] = info_value(e, r);
 	cells[BRIEF + 13] = value_u64(e->thinned_one_in ? e->thinned_one_in : 1);
-	table_add(t, cells, BRIEF + FULL);
+	cells[BRIEF + 14] = value_string(side_name(side_find(v).side));
+	cells[BRIEF + 15] = other;
+	table_add(t, cells, t->ncolumns);
 }
 
 /* -- connections, for people ---------------------------------------------------------------- */
 
-static const struct column text_columns[] = {
+#define LINE 12
+#define LINE_MOST (LINE + 3)
+
+static const struct column text_columns[LINE] = {
 	{ .head = "cookie" },
 	{ .head = "local", .flags = COLUMN_FLEX },
 	{ .head = "remote", .flags = COLUMN_FLEX },
@@ -250,8 +261,22 @@ static const struct column text_columns[] = {
 	{ .head = "held", .flags = COLUMN_SPARE },
 	{ .head = "rtt", .flags = COLUMN_SPARE },
 	{ .head = "problems", .flags = COLUMN_FLEX },
-	{ .head = "kind" },
 };
+
+/* With those that only two recordings have; the last one may be taken off. */
+static struct table *new_lines(const struct conns *c, struct report *r)
+{
+	struct column columns[LINE_MOST];
+	size_t n = LINE;
+
+	memcpy(columns, text_columns, sizeof(text_columns));
+	if (c->elsewhere) {
+		columns[n++] = (struct column){ .head = "limit lies at" };
+		columns[n++] = (struct column){ .head = "seen by" };
+	}
+	columns[n++] = (struct column){ .head = "kind" };
+	return table_new(r, columns, n);
+}
 
 #define ODD_KINDS (CONN_MPTCP | CONN_KTLS)
 
@@ -268,41 +293,65 @@ static const char *kind_of(const struct event_conn *e)
 	return "mptcp, ktls";
 }
 
-static void add_line(struct table *t, const struct conn_view *v, struct report *r)
+/* `host`: of the two who tells of it; NULL: there is one. */
+static void add_line(struct table *t, const struct conn_view *v, const char *host,
+		     struct report *r)
 {
 	const struct event_conn *e = v->c;
 	double share;
 	const char *limit = words_limit(e, &share);
+	struct value cells[LINE_MOST] = {
+		words_cookie(r, e->cookie), words_local(r, v->flow),
+		words_remote(r, v->flow), value_string(words_app(v)), value_string(limit),
+		limit ? value_fraction(share) : value_null(),
+		known(e, CONN_KNOWS_LOSSES, value_u64(e->fast_retransmit)),
+		known(e, CONN_KNOWS_RTO, value_u64(e->rto)),
+		known(e, CONN_KNOWS_LOSSES, value_u64(e->tlp)),
+		known(e, CONN_KNOWS_PEER_DELACKS, value_u64(e->delayed_acks_harmful)),
+		e->rtt_us ? value_ns(e->rtt_us * US) : value_null(),
+		value_string(words_class_line(v->harmful, r)),
+	};
+	size_t n = LINE;
 
-	TABLE_ADD(t, words_cookie(r, e->cookie), words_local(r, v->flow),
-		  words_remote(r, v->flow), value_string(words_app(v)), value_string(limit),
-		  limit ? value_fraction(share) : value_null(),
-		  known(e, CONN_KNOWS_LOSSES, value_u64(e->fast_retransmit)),
-		  known(e, CONN_KNOWS_RTO, value_u64(e->rto)),
-		  known(e, CONN_KNOWS_LOSSES, value_u64(e->tlp)),
-		  known(e, CONN_KNOWS_PEER_DELACKS, value_u64(e->delayed_acks_harmful)),
-		  e->rtt_us ? value_ns(e->rtt_us * US) : value_null(),
-		  value_string(words_class_line(v->harmful, r)), value_string(kind_of(e)));
+	if (host) {
+		cells[n++] = value_string(side_name(side_find(v).side));
+		cells[n++] = value_string(host);
+	}
+	cells[n++] = value_string(kind_of(e));
+	table_add(t, cells, n);
+}
+
+/* A connection, and what the other host says of it. True: they are of odd kinds. */
+static bool add_lines(const struct conns *c, struct table *t, const struct conn_view *v,
+		      const struct conn_room *other, struct report *r)
+{
+	const struct conns_elsewhere *e = c->elsewhere;
+
+	add_line(t, v, e ? e->here.name : NULL, r);
+	if (other)
+		add_line(t, &other->view, e->there.name, r);
+	return (v->c->flags | (other ? other->view.c->flags : 0)) & ODD_KINDS;
 }
 
 static void add_text(const struct conns *c, const struct conns_shown *s, struct report *r)
 {
-	struct table *t = table_new(r, text_columns, ARRAY_LEN(text_columns));
+	struct table *t = new_lines(c, r);
 	char buf[HUMAN_MAX];
 	uint64_t left = 0;
-	uint32_t kinds = 0;
-	struct conn_room room;
+	bool kinds = false;
+	struct conn_room room, other;
 
 	vec_for_each(&s->items, one) {
-		if (!c->options.all && !one->harmful)
+		const bool both = other_end_view(c, one->conn, &other);
+
+		if (!c->options.all && !one->harmful && !(both && other.view.harmful))
 			continue;
 		if (!c->options.all && t && t->nrows >= TABLES_ROWS) {
 			left++;
 			continue;
 		}
 		shown_view(c, s, one, &room);
-		add_line(t, &room.view, r);
-		kinds |= room.view.c->flags & ODD_KINDS;
+		kinds |= add_lines(c, t, &room.view, both ? &other : NULL, r);
 	}
 	if (t && !kinds)
 		t->ncolumns--; /* the last one says nothing */
@@ -314,7 +363,8 @@ static void add_text(const struct conns *c, const struct conns_shown *s, struct 
 
 static void add_all(const struct conns *c, const struct conns_shown *s, struct report *r)
 {
-	struct table *t = table_new(r, connection_columns, ARRAY_LEN(connection_columns));
+	struct table *t = table_new(r, connection_columns,
+				    ARRAY_LEN(connection_columns) - !c->elsewhere);
 	struct conn_room room;
 	uint64_t n = 0;
 
@@ -322,7 +372,8 @@ static void add_all(const struct conns *c, const struct conns_shown *s, struct r
 		if (n++ >= TABLES_CONNECTIONS_MAX)
 			continue;
 		shown_view(c, s, one, &room);
-		add_connection(t, &room.view, n <= TABLES_FULL_MAX, r);
+		add_connection(t, &room.view, other_end_value(c, one->conn, r),
+			       n <= TABLES_FULL_MAX, r);
 	}
 	object_add(&r->body, "connections", value_table(t));
 	object_add(&r->body, "connections_left_out",

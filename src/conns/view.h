@@ -46,6 +46,10 @@ struct conn_view {
 	bool joined;
 	uint64_t peer_cookie;
 	const struct event_conn *peer; /* NULL: not joined, or nothing is told of it in the span */
+	/* The other end is another recording's: its host, and for how long both ends are told of.
+	 * If that is too little of the span, `peer` is NULL. */
+	const char *peer_host;         /* NULL: it is not */
+	uint64_t common_ns;
 	uint32_t problems;             /* 1 << enum conn_class */
 	uint32_t harmful;              /* of them, those for which data waited */
 	uint32_t problem_intervals;    /* so far, with one of the latter */

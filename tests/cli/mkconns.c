@@ -15,6 +15,8 @@
  *		rtt=20ms*9,60ms*1               rtts[], rtt_samples, rtt_sum_us, rtt_min_us,
  *		                                rtt_max_us; what comes next adds to it
  *		sender_app_ns is what is left of LENGTH unless it is given.
+ *	clock OFFSET ERROR [stepped]        realtime is that much ahead of monotonic
+ *	start TIME                          the monotonic clock stands there: before anything else
  *	loss|excluded REASON COUNT
  *	lost RECORDS
  *	interval LENGTH USER BPF [partial] [no-cost] [estimate]
@@ -349,6 +351,24 @@ static void make_lost(struct script *s)
 	put(s, EV_LOSS, &loss, sizeof(loss));
 }
 
+static void make_clock(struct script *s)
+{
+	struct event_clock e = { .mono_ns = s->now_ns };
+
+	e.realtime_minus_mono_ns = (int64_t)words_duration(&s->in);
+	e.error_ns = words_duration(&s->in);
+	if (words_more(&s->in)) {
+		words_next(&s->in);
+		e.flags = CLOCK_STEPPED;
+	}
+	put(s, EV_CLOCK, &e, sizeof(e));
+}
+
+static void make_start(struct script *s)
+{
+	s->now_ns = words_duration(&s->in);
+}
+
 static void make_interval(struct script *s)
 {
 	struct event_interval e = { .seq = s->seq++, .from_ns = s->now_ns, .ncpus = 2 };
@@ -374,7 +394,7 @@ static const struct {
 } makers[] = {
 	{ "fact", make_fact }, { "flow", make_flow }, { "conn", make_conn },
 	{ "loss", make_loss }, { "excluded", make_excluded }, { "lost", make_lost },
-	{ "interval", make_interval },
+	{ "interval", make_interval }, { "clock", make_clock }, { "start", make_start },
 };
 
 static void make_event(struct script *s)

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/conns_peer.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/parse.h"
+#include "cmd/cmd.h"
+#include "cmd/recorded_file.h"
+#include "cmd/run_facts.h"
+#include "conns/across.h"
+
+/* Beyond it is no clock. Sums of one of each stay within an int64_t. */
+#define MONOTONIC_MOST (INT64_MAX / 4)
+#define REALTIME_MOST (INT64_MAX / 2) /* the year 2116 */
+
+/* One recording, as far as it has to be known before its connections are looked at. */
+struct host_run {
+	const char *path;
+	struct event_reader *reader;
+	struct run_facts run;
+	uint64_t pid;
+	uint64_t from, to;       /* of its intervals; its own clock */
+	int64_t lo_ns, hi_ns;    /* realtime - monotonic, all that is told of it */
+	uint64_t error_ns;
+	bool any, clock;
+	struct event_damage damage;
+};
+
+/* ---- what it is of ---- */
+
+static void take_interval(struct host_run *s, const struct event *event)
+{
+	struct event_interval e;
+
+	event_copy(event, &e, sizeof(e));
+	if (e.from_ns > e.to_ns || e.to_ns > (uint64_t)MONOTONIC_MOST)
+		return;
+	s->from = s->any && s->from < e.from_ns ? s->from : e.from_ns;
+	s->to = s->any && s->to > e.to_ns ? s->to : e.to_ns;
+	s->any = true;
+}
+
+/* A clock that was set is known as far as both, before and after, say. */
+static void take_clock(struct host_run *s, const struct event *event)
+{
+	struct event_clock e;
+
+	event_copy(event, &e, sizeof(e));
+	if (e.realtime_minus_mono_ns > REALTIME_MOST || e.realtime_minus_mono_ns < 0 ||
+	    e.error_ns > (uint64_t)MONOTONIC_MOST)
+		return;
+	if (!s->clock || e.realtime_minus_mono_ns < s->lo_ns)
+		s->lo_ns = e.realtime_minus_mono_ns;
+	if (!s->clock || e.realtime_minus_mono_ns > s->hi_ns)
+		s->hi_ns = e.realtime_minus_mono_ns;
+	if (e.error_ns > s->error_ns)
+		s->error_ns = e.error_ns;
+	s->clock = true;
+}
+
+static int take(void *ctx, const struct event *event)
+{
+	const char *key, *value;
+	struct host_run *s = ctx;
+
+	if (event->kind == EV_INTERVAL) {
+		take_interval(s, event);
+	} else if (event->kind == EV_CLOCK) {
+		take_clock(s, event);
+	} else if (event->kind == EV_FACT) {
+		event_fact_get(event, &key, &value);
+		run_facts_take(&s->run, key, value);
+		if (!strcmp(key, FACT_RUN_PID) && parse_u64(value, &s->pid))
+			s->pid = 0;
+	}
+	return 0;
+}
+
+static int scan(struct host_run *s)
+{
+	int err;
+
+	s->reader = recorded_file_open(s->path);
+	if (!s->reader)
+		return -ECANCELED;
+	err = recorded_file_events(s->reader, take, s);
+	if (!err)
+		err = event_source_rewind(event_reader_source(s->reader));
+	if (err < 0)
+		recorded_file_failed(s->path, "join", err);
+	else if (!s->any)
+		log_error("can't join %s: it has no intervals", s->path);
+	else if (!s->clock)
+		log_error("can't join %s: it does not tell what time it was by the host's clock",
+			  s->path);
+	return !err && s->any && s->clock ? 0 : -ECANCELED;
+}
+
+/* ---- the time of both ---- */
+
+static int64_t offset_ns(const struct host_run *s)
+{
+	return s->lo_ns + (s->hi_ns - s->lo_ns) / 2;
+}
+
+static uint64_t clock_error_ns(const struct host_run *s)
+{
+	return (uint64_t)(s->hi_ns - s->lo_ns + 1) / 2 + s->error_ns;
+}
+
+/* `there` in the clock of `here`; false: they have no time in common. */
+static bool common_time(const struct host_run *here, const struct host_run *there,
+			struct conns_window *window)
+{
+	const int64_t shift = offset_ns(there) - offset_ns(here);
+	const int64_t from = (int64_t)there->from + shift, to = (int64_t)there->to + shift;
+
+	*window = (struct conns_window){
+		.shift_ns = shift,
+		.from = from > (int64_t)here->from ? (uint64_t)from : here->from,
+		.to = to < (int64_t)here->to ? (uint64_t)(to > 0 ? to : 0) : here->to,
+	};
+	return window->from < window->to;
+}
+
+static bool same_run(const struct host_run *a, const struct host_run *b)
+{
+	return !strcmp(a->run.host, b->run.host) && a->run.started_ns == b->run.started_ns &&
+	       a->pid == b->pid;
+}
+
+static bool may_be_joined(const struct host_run *here, const struct host_run *there,
+			  struct conns_window *window)
+{
+	if (same_run(here, there)) {
+		log_error("%s and %s are of one run: --peer takes the recording of another host, "
+			  "and both ends on one host are joined without it", here->path,
+			  there->path);
+		return false;
+	}
+	if (!common_time(here, there, window)) {
+		log_error("%s and %s have no time in common by their hosts' clocks", here->path,
+			  there->path);
+		return false;
+	}
+	return true;
+}
+
+/* ---- reading ---- */
+
+static int take_peer(void *ctx, const struct event_block *block)
+{
+	size_t at = 0;
+	int err;
+
+	while ((err = conns_feed_block(ctx, block, &at)) == CONNS_CLOSED)
+		;
+	return err;
+}
+
+static int read_all(struct host_run *s, int (*to)(void *ctx, const struct event_block *block),
+		    void *ctx)
+{
+	struct event_source *source = event_reader_source(s->reader);
+	struct event_block block;
+	int err;
+
+	while ((err = event_source_next(source, &block)) > 0) {
+		err = to(ctx, &block);
+		if (err)
+			break;
+	}
+	event_source_damage(source, &s->damage);
+	if (err < 0 && err != -ECANCELED)
+		recorded_file_failed(s->path, "join", err);
+	return err;
+}
+
+static int read_both(struct host_run *here, struct host_run *there,
+		     const struct conns_window *window, struct conns_view *view, struct conns *other)
+{
+	struct conns_window own = *window;
+	int err;
+
+	own.shift_ns = 0;
+	conns_set_window(other, window);
+	conns_set_window(view->conns, &own);
+	err = read_all(there, take_peer, other);
+	return err ? err : read_all(here, conns_view_take, view);
+}
+
+static int show(struct host_run *here, struct host_run *there, struct conns_view *view)
+{
+	const struct conns_options all = { .text_only = true };
+	struct across_config config = {
+		.here = { here->run.host, here->to - here->from },
+		.there = { there->run.host, there->to - there->from },
+		.error_ns = clock_error_ns(here) + clock_error_ns(there),
+	};
+	struct conns_elsewhere *elsewhere = NULL;
+	struct conns *other = conns_new(&all);
+	struct conns_window window;
+	int code = EXIT_CANNOT;
+
+	if (!other) {
+		log_error("no memory");
+		return code;
+	}
+	if (!may_be_joined(here, there, &window) ||
+	    read_both(here, there, &window, view, other) < 0)
+		goto out;
+	if (across_new(&elsewhere, view->conns, other, &config)) {
+		log_error("no memory");
+		goto out;
+	}
+	here->damage.reasons |= there->damage.reasons;
+	code = conns_view_close(view, &here->damage, 0);
+out:
+	across_free(elsewhere, view->conns);
+	conns_free(other);
+	return code;
+}
+
+int conns_peer_show(const char *from, const char *peer, struct conns_view *view)
+{
+	struct host_run here = { .path = from }, there = { .path = peer };
+	int code = EXIT_CANNOT;
+
+	if (!scan(&here) && !scan(&there))
+		code = show(&here, &there, view);
+	event_reader_free(here.reader);
+	event_reader_free(there.reader);
+	return code;
+}

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "conns/across_report.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/bug.h"
+#include "conns/across.h"
+#include "conns/other_end.h"
+#include "conns/side.h"
+#include "conns/words.h"
+#include "report/human.h"
+
+#define SENTENCES 6u
+
+/* -- how many ------------------------------------------------------------------------------- */
+
+/* A limit is where more than this was seen of the two hosts' clocks. */
+static bool clocks_differ(const struct conns_elsewhere *e)
+{
+	return e->began_both &&
+	       (uint64_t)llabs(e->began_apart_ns) > ACROSS_CLOCKS_NS + e->error_ns;
+}
+
+static uint64_t not_joined(const struct conns_elsewhere *e)
+{
+	uint64_t n = 0;
+
+	for (int why = 0; why < ACROSS_SAME_HOST; why++)
+		n += e->not_joined[why];
+	return n;
+}
+
+/* Of the other recording: neither joined here, nor with each other. */
+static uint64_t left_there(const struct conns_elsewhere *e)
+{
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < e->c->all.len; i++)
+		n += e->c->all.items[i].used && !e->c->all.items[i].peer;
+	return n - e->joined;
+}
+
+/* Joined, but too little of their time is told of both ends. */
+static uint64_t hardly_common(const struct conns *c)
+{
+	struct conn_room room;
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < c->all.len; i++)
+		n += conns_view_elsewhere(c, i, &room) && !room.view.peer;
+	return n;
+}
+
+static struct value host_value(const struct conns_host *host, struct report *r)
+{
+	struct object *o = object_new(r);
+
+	object_add(o, "host", value_string(host->name));
+	object_add(o, "recorded_ns", value_ns(host->length_ns));
+	return value_object(o);
+}
+
+static struct value whys_value(const struct conns_elsewhere *e, struct report *r)
+{
+	static const struct column columns[] = { { .name = "reason" }, { .name = "count" } };
+	struct table *t = table_new(r, columns, ARRAY_LEN(columns));
+
+	for (enum across_why why = 0; why < ACROSS_SAME_HOST; why++)
+		if (e->not_joined[why])
+			TABLE_ADD(t, value_string(across_why_name(why)),
+				  value_u64(e->not_joined[why]));
+	return value_table(t);
+}
+
+void across_summary(const struct conns *c, struct report *r)
+{
+	const struct conns_elsewhere *e = c->elsewhere;
+	char common[HUMAN_MAX];
+	struct object *o;
+
+	if (!e)
+		return;
+	report_summary(r, "%s in common with %s",
+		       human_ns(common, c->window.to - c->window.from),
+		       *e->there.name ? e->there.name : "an unnamed host");
+	o = object_new(r);
+	object_add(o, "here", host_value(&e->here, r));
+	object_add(o, "there", host_value(&e->there, r));
+	object_add(o, "common_ns", value_ns(c->window.to - c->window.from));
+	object_add(o, "clock_error_ns", value_ns(e->error_ns));
+	object_add(o, "began_both", value_u64(e->began_both));
+	object_add(o, "began_apart_ns", e->began_both ? value_sns(e->began_apart_ns) :
+							value_null());
+	object_add(o, "connections", value_u64(e->joined));
+	object_add(o, "hardly_common", value_u64(hardly_common(c)));
+	object_add(o, "same_host", value_u64(e->not_joined[ACROSS_SAME_HOST]));
+	object_add(o, "not_joined", whys_value(e, r));
+	object_add(o, "left_there", value_u64(left_there(e)));
+	object_add(&r->body, "joined", value_object(o));
+}
+
+/* -- sentences ------------------------------------------------------------------------------ */
+
+static const char *end_name(const struct conn_view *v, const char *host, struct report *r)
+{
+	const struct value address = words_local(r, v->flow);
+	const char *app = words_app(v);
+
+	return report_format(r, "%s%s%s on %s", app ? app : "", app ? ", " : "",
+			     address.type == VALUE_STRING ? address.string : "?",
+			     *host ? host : "an unnamed host");
+}
+
+static void say_way(const struct conn_view *v, const char *from, const char *to, struct report *r)
+{
+	const char *said = side_say(v, r);
+	char common[HUMAN_MAX];
+
+	if (said)
+		report_finding(r, "From %s to %s: %s; both ends are known for %s.", from, to, said,
+			       human_ns(common, v->common_ns));
+}
+
+/* The way that data waited on; of two such, both. */
+static unsigned int say_one(const struct conns *c, const struct conns_shown *s,
+			    const struct shown *one, struct report *r)
+{
+	struct conn_room own, other;
+	const char *here, *there;
+
+	if (!other_end_view(c, one->conn, &other) ||
+	    !(one->harmful | other.view.harmful))
+		return 0;
+	shown_view(c, s, one, &own);
+	here = end_name(&own.view, c->elsewhere->here.name, r);
+	there = end_name(&other.view, c->elsewhere->there.name, r);
+	if (side_find(&own.view).harmful)
+		say_way(&own.view, here, there, r);
+	if (side_find(&other.view).harmful)
+		say_way(&other.view, there, here, r);
+	return 1;
+}
+
+static void say_left(const struct conns *c, struct report *r)
+{
+	const struct conns_elsewhere *e = c->elsewhere;
+	const uint64_t left = not_joined(e), hardly = hardly_common(c);
+	char n[HUMAN_MAX], all[HUMAN_MAX];
+
+	report_finding(r, "Both ends are known of %s connection%s, by the recordings of %s and "
+		       "%s.", human_count(n, e->joined), e->joined == 1 ? "" : "s",
+		       *e->here.name ? e->here.name : "an unnamed host",
+		       *e->there.name ? e->there.name : "an unnamed host");
+	if (hardly)
+		report_finding(r, "Of %s of them more than a fifth of what is told is not of the "
+			       "same time: on which side their limit lies is not known.",
+			       human_count(n, hardly));
+	for (enum across_why why = 0; left && why < ACROSS_SAME_HOST; why++)
+		if (e->not_joined[why])
+			report_finding(r, "%s of %s without the other end: %s.",
+				       human_count(n, e->not_joined[why]),
+				       human_count(all, left), across_why_text(why));
+}
+
+void across_findings(const struct conns *c, const struct conns_shown *s, struct report *r)
+{
+	unsigned int said = 0;
+
+	if (!c->elsewhere)
+		return;
+	vec_for_each(&s->items, one)
+		if (said < SENTENCES)
+			said += say_one(c, s, one, r);
+	say_left(c, r);
+}
+
+/* -- reasons -------------------------------------------------------------------------------- */
+
+void across_reasons(const struct conns *c, struct report *r)
+{
+	const struct conns_elsewhere *e = c->elsewhere;
+	const struct conns_period *p;
+	char apart[HUMAN_MAX];
+
+	if (!e)
+		return;
+	p = &e->c->periods[CONNS_TOTAL];
+	if (clocks_differ(e))
+		report_reason(r, "clocks-differ", NULL, "by the hosts' clocks connections began "
+			      "%s apart at their two ends: what time is common is not known so "
+			      "well", human_ns(apart, (uint64_t)llabs(e->began_apart_ns)));
+	if (e->error_ns > ACROSS_CLOCKS_NS)
+		report_reason(r, "clock-set", NULL, "a host's clock was set while it was recorded: "
+			      "the common time is known to %s only",
+			      human_ns(apart, e->error_ns));
+	if (p->lost_records || p->refused || p->beyond || p->forgotten || p->shed || p->partial)
+		report_reason(r, "other-recording", NULL, "the other recording is not whole: see "
+			      "hostlat conns --from of that one");
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "conns/side.h"
+
+#include <string.h>
+
+#include "conns/rules.h"
+#include "conns/words.h"
+#include "report/human.h"
+
+static const struct {
+	const char *name;
+	bool receiver;
+	const char *what;
+} sides[SIDES] = {
+	[SIDE_SENDER_APPLICATION] = { "sender-application", false,
+				      "its application gives no more" },
+	[SIDE_SEND_BUFFER] = { "send-buffer", false, "its send buffer is full" },
+	[SIDE_NETWORK] = { "network", false, NULL },
+	[SIDE_RECEIVER_APPLICATION] = { "receiver-application", true,
+					"its application does not read" },
+	[SIDE_RECEIVE_BUFFER] = { "receive-buffer", true,
+				  "its application has set SO_RCVBUF too small" },
+	[SIDE_RECEIVER_WINDOW] = { "receiver-window", true, "its window still grows" },
+	[SIDE_RECEIVER] = { "receiver", true, "its window is too small" },
+	[SIDE_DELAYED_ACK] = { "delayed-ack", true, "it delays acknowledgements, and data is held "
+						    "until they come" },
+};
+
+const char *side_name(enum side side)
+{
+	return sides[side].name;
+}
+
+static enum side of_window(enum window_limit limit)
+{
+	return limit == WINDOW_NOT_READ ? SIDE_RECEIVER_APPLICATION :
+	       limit == WINDOW_SET ? SIDE_RECEIVE_BUFFER :
+	       limit == WINDOW_GROWING ? SIDE_RECEIVER_WINDOW : SIDE_RECEIVER;
+}
+
+static enum side of_problem(const struct conn_problem *p)
+{
+	switch (p->class) {
+	case CONN_SEND_BUFFER:
+		return SIDE_SEND_BUFFER;
+	case CONN_FAST_RETRANSMIT:
+	case CONN_TIMEOUT:
+	case CONN_TAIL_LOSS_PROBE:
+		return SIDE_NETWORK;
+	case CONN_RECEIVER_WINDOW:
+		return of_window(p->limit);
+	case CONN_DELAYED_ACK: /* inferred: the receiver does not tell */
+		return p->confidence == CONN_OBSERVED ? SIDE_DELAYED_ACK : SIDE_UNKNOWN;
+	default:
+		return SIDE_UNKNOWN;
+	}
+}
+
+/* Those that stand for a part of the sender's time. */
+static bool is_part(const struct conn_problem *p)
+{
+	return p->harm == CONN_HARMFUL && p->lost_ns && !p->ours &&
+	       (p->class == CONN_SEND_BUFFER || p->class == CONN_FAST_RETRANSMIT ||
+		p->class == CONN_TIMEOUT || p->class == CONN_TAIL_LOSS_PROBE ||
+		p->class == CONN_RECEIVER_WINDOW || p->class == CONN_DELAYED_ACK);
+}
+
+/* A part that is no problem: a window or a late ACK that is none has no side. */
+static enum side of_limit(const char *limit)
+{
+	return !strcmp(limit, "sender-app") ? SIDE_SENDER_APPLICATION :
+	       !strcmp(limit, "send-buffer") ? SIDE_SEND_BUFFER :
+	       !strcmp(limit, "congestion") ? SIDE_NETWORK : SIDE_UNKNOWN;
+}
+
+/* A stall is what its losses cost at the least. */
+static double share_of(const struct event_conn *c, enum side side, uint64_t ns)
+{
+	return conn_share(c, side == SIDE_NETWORK && c->congestion_ns > ns ? c->congestion_ns : ns);
+}
+
+struct side_found side_find(const struct conn_view *v)
+{
+	struct side_found found = { .side = SIDE_UNKNOWN };
+	const struct conn_problem *worst = NULL;
+	struct conn_problem problems[RULES_MAX];
+	const char *limit;
+	size_t n;
+
+	if (!v->peer || !conn_knows(v->c, CONN_KNOWS_TIMES))
+		return found;
+	n = rules_list(v, problems);
+	for (size_t i = 0; i < n; i++)
+		if (is_part(&problems[i]) && (!worst || problems[i].lost_ns > worst->lost_ns))
+			worst = &problems[i];
+	if (worst) {
+		found.side = of_problem(worst);
+		found.share = share_of(v->c, found.side, worst->lost_ns);
+		found.harmful = true;
+		return found;
+	}
+	limit = words_limit(v->c, &found.share);
+	if (limit)
+		found.side = of_limit(limit);
+	return found;
+}
+
+const char *side_say(const struct conn_view *v, struct report *r)
+{
+	const struct side_found found = side_find(v);
+	char share[HUMAN_MAX];
+
+	if (found.side == SIDE_UNKNOWN)
+		return NULL;
+	human_fraction(share, found.share);
+	if (found.side == SIDE_NETWORK)
+		return report_format(r, "the limit lies in the network, for %s of the time", share);
+	return report_format(r, "the limit lies at the %s: %s, for %s of the time",
+			     sides[found.side].receiver ? "receiver" : "sender",
+			     sides[found.side].what, share);
+}

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ends that two hosts' recordings have: what fits, what must not be joined, on whose side it is. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/parse.h"
+#include "conns/across.h"
+#include "conns/join.h"
+#include "conns/side.h"
+#include "conns/state.h"
+#include "conns/window.h"
+#include "conns_rig.h"
+
+/* -- the window ----------------------------------------------------------------------------- */
+
+static bool taken(const struct conns_window *w, uint64_t from, uint64_t to)
+{
+	__u64 a = from, b = to;
+
+	return window_takes(w, &a, &b);
+}
+
+static void what_lies_within_by_half_is_taken(void **state)
+{
+	const struct conns_window w = { .from = 100, .to = 200 }, none = { 0 };
+
+	(void)state;
+	assert_true(taken(&w, 100, 200));
+	assert_true(taken(&w, 50, 150));
+	assert_false(taken(&w, 49, 150));
+	assert_true(taken(&w, 150, 250));
+	assert_false(taken(&w, 150, 251));
+	assert_false(taken(&w, 0, 100));
+	assert_false(taken(&w, 200, 300));
+	assert_true(taken(&w, 0, 200));   /* half of it */
+	assert_false(taken(&w, 0, 1000)); /* all of the window, but little of it */
+	assert_true(taken(&w, 150, 150)); /* of no length */
+	assert_true(taken(&none, 0, 1000));
+	assert_true(taken(&w, 7, 3));     /* left to who refuses it */
+	assert_true(taken(&w, 150, UINT64_MAX));
+}
+
+static void times_are_moved(void **state)
+{
+	const struct conns_window later = { .shift_ns = 1000, .from = 1000, .to = 2000 };
+	const struct conns_window earlier = { .shift_ns = -1000, .from = 0, .to = 500 };
+	const struct conns_window most = { .shift_ns = INT64_MAX, .from = 0, .to = 500 };
+	struct event_conn e = { .from = 100, .to = 200, .loss_first = 150 };
+
+	(void)state;
+	assert_true(window_takes_conn(&later, &e));
+	assert_int_equal(e.from, 1100);
+	assert_int_equal(e.to, 1200);
+	assert_int_equal(e.loss_first, 1150);
+	assert_int_equal(e.loss_last, 0); /* none is none */
+	assert_true(window_takes_conn(&earlier, &e));
+	assert_int_equal(e.from, 100);
+	assert_int_equal(e.loss_first, 150);
+	assert_false(window_takes_conn(&earlier, &e)); /* before that clock began */
+	assert_false(window_takes_conn(&most, &e));
+}
+
+/* -- sequence numbers at the begin ---------------------------------------------------------- */
+
+static void bytes_are_the_same_at_both_ends(void **state)
+{
+	struct event_conn a = { .known = CONN_KNOWS_GAUGES, .to = NS_PER_S,
+				.snd_una = 5, .write_seq = 5, .bytes_acked = 1000000 };
+	struct event_conn b = { .known = CONN_KNOWS_GAUGES, .to = NS_PER_S, .rcv_nxt = 5,
+				.bytes_received = 1000000 };
+
+	(void)state;
+	assert_int_equal(join_fit(&a, &b, 0), JOIN_FITS);
+	assert_int_equal(join_fit_begin(&a, &b, 0), JOIN_FITS);
+	b.bytes_received += 70000;
+	assert_int_equal(join_fit_begin(&a, &b, 0), JOIN_CONTRADICTS);
+	a.sndbuf = 10000; /* which may have been under way */
+	assert_int_equal(join_fit_begin(&a, &b, 0), JOIN_FITS);
+	a.sndbuf = 0;
+	a.from = NS_PER_S / 10; /* it was told of later, at 1 MB/s */
+	assert_int_equal(join_fit_begin(&a, &b, 0), JOIN_FITS);
+	a.flags = b.flags = CONN_BEGAN; /* no: nothing was before */
+	assert_int_equal(join_fit_begin(&a, &b, 0), JOIN_CONTRADICTS);
+	a.flags = 0;
+	assert_int_equal(join_fit_begin(&a, &b, 3600 * NS_PER_S), JOIN_UNTOLD);
+}
+
+/* -- two hosts ------------------------------------------------------------------------------ */
+
+struct two {
+	struct conns_rig here, there;
+	struct conns_elsewhere *e;
+};
+
+static void two_init(struct two *t)
+{
+	*t = (struct two){ .e = NULL };
+	rig_init(&t->here, NULL);
+	rig_init(&t->there, NULL);
+}
+
+static void two_release(struct two *t)
+{
+	across_free(t->e, t->here.c);
+	rig_release(&t->here);
+	rig_release(&t->there);
+}
+
+static void two_join(struct two *t)
+{
+	const struct across_config config = { .here = { "a", 1 }, .there = { "b", 1 } };
+
+	rig_interval(&t->here);
+	rig_interval(&t->there);
+	across_free(t->e, t->here.c);
+	assert_int_equal(across_new(&t->e, t->here.c, t->there.c, &config), 0);
+}
+
+/* One that has sent up to `sent`, and received up to `received`. */
+static void put_end(struct conns_rig *rig, uint64_t cookie, uint32_t flow, uint32_t sent,
+		    uint32_t received)
+{
+	struct event_conn e = rig_conn(rig, cookie, flow);
+
+	e.snd_una = e.write_seq = sent;
+	e.rcv_nxt = received;
+	rig_put(rig, &e);
+}
+
+static void an_identity_is_of_its_host(void **state)
+{
+	struct conn_room room;
+	struct two t;
+
+	(void)state;
+	two_init(&t);
+	/* cookies, flows and namespaces are the same; and so are those of another connection */
+	rig_flow(&t.here, 1, "10.0.0.1", 4000, "10.0.0.2", 80, 7);
+	rig_flow(&t.here, 2, "10.0.0.1", 4001, "10.0.0.2", 80, 7);
+	rig_flow(&t.there, 1, "10.0.0.2", 80, "10.0.0.1", 4001, 7);
+	rig_flow(&t.there, 2, "10.0.0.2", 80, "10.0.0.1", 4000, 7);
+	put_end(&t.here, 1, 1, 1000, 5);
+	put_end(&t.here, 2, 2, 900000000, 6);
+	put_end(&t.there, 1, 1, 6, 900000000);
+	put_end(&t.there, 2, 2, 5, 1000);
+	two_join(&t);
+	assert_int_equal(t.e->joined, 2);
+	assert_int_equal(t.e->other[0], 2);
+	assert_int_equal(t.e->other[1], 1);
+	assert_true(conns_view(t.here.c, CONNS_TOTAL, 0, &room));
+	assert_string_equal(room.view.peer_host, "b");
+	assert_false(room.view.joined); /* that is of one host */
+	assert_int_equal(room.view.peer->cookie, 2);
+	assert_int_equal(room.view.common_ns, NS_PER_S);
+	assert_true(conns_view(t.here.c, CONNS_INTERVAL, 0, &room));
+	assert_null(room.view.peer);
+	assert_true(conns_view_elsewhere(t.here.c, 0, &room));
+	assert_string_equal(room.view.peer_host, "a");
+	two_release(&t);
+}
+
+static void of_several_none_is_taken(void **state)
+{
+	struct two t;
+
+	(void)state;
+	two_init(&t);
+	rig_flow(&t.here, 1, "10.0.0.1", 4000, "10.0.0.2", 80, 1);
+	rig_flow(&t.here, 2, "10.0.0.1", 4000, "10.0.0.2", 80, 2);
+	rig_flow(&t.there, 1, "10.0.0.2", 80, "10.0.0.1", 4000, 1);
+	put_end(&t.here, 1, 1, 1000, 5);
+	put_end(&t.here, 2, 2, 800000000, 5);
+	put_end(&t.there, 9, 1, 5, 1000);
+	two_join(&t); /* two namespaces with one address: sequence numbers tell them apart */
+	assert_int_equal(t.e->other[0], 1);
+	assert_int_equal(t.e->other[1], 0);
+	assert_int_equal(t.e->not_joined[ACROSS_SEQUENCES], 1);
+	two_release(&t);
+
+	two_init(&t);
+	rig_flow(&t.here, 1, "10.0.0.1", 4000, "10.0.0.2", 80, 1);
+	rig_flow(&t.here, 2, "10.0.0.1", 4000, "10.0.0.2", 80, 2);
+	rig_flow(&t.there, 1, "10.0.0.2", 80, "10.0.0.1", 4000, 1);
+	put_end(&t.here, 1, 1, 1000, 5);
+	put_end(&t.here, 2, 2, 2000, 5);
+	put_end(&t.there, 9, 1, 5, 1000);
+	two_join(&t); /* seen from there, two fit */
+	assert_int_equal(t.e->joined, 0);
+	assert_int_equal(t.e->not_joined[ACROSS_AMBIGUOUS], 2);
+	two_release(&t);
+}
+
+static void without_an_address_nothing_is_joined(void **state)
+{
+	struct two t;
+
+	(void)state;
+	two_init(&t);
+	put_end(&t.here, 1, 0, 0, 0);
+	put_end(&t.there, 1, 0, 0, 0);
+	two_join(&t);
+	assert_int_equal(t.e->joined, 0);
+	assert_int_equal(t.e->not_joined[ACROSS_NO_ADDRESS], 1);
+	two_release(&t);
+}
+
+/* Lives of 10 ms, `apart_ns` apart by the clocks, with these flags. Returns what is common. */
+static uint64_t common_of(uint64_t apart_ns, uint32_t flags, enum across_why *why)
+{
+	struct event_conn e;
+	struct conn_room room;
+	struct two t;
+	uint64_t common = 0;
+
+	two_init(&t);
+	rig_flow(&t.here, 1, "10.0.0.1", 4000, "10.0.0.2", 80, 1);
+	rig_flow(&t.there, 1, "10.0.0.2", 80, "10.0.0.1", 4000, 1);
+	e = rig_conn(&t.here, 1, 1);
+	e.flags = flags;
+	e.to = e.from + 10 * NS_PER_MS;
+	rig_put_fitted(&t.here, e);
+	e.from += apart_ns;
+	e.to += apart_ns;
+	rig_put_fitted(&t.there, e);
+	two_join(&t);
+	*why = ACROSS_WHYS;
+	for (int i = 0; i < ACROSS_WHYS; i++)
+		if (t.e->not_joined[i])
+			*why = i;
+	if (t.e->joined) {
+		assert_true(conns_view(t.here.c, CONNS_TOTAL, 0, &room));
+		common = room.view.common_ns;
+		assert_int_equal(room.view.peer != NULL, common >= 8 * NS_PER_MS);
+	}
+	two_release(&t);
+	return common;
+}
+
+static void what_time_is_common(void **state)
+{
+	const uint32_t whole = CONN_BEGAN | CONN_CLOSED;
+	enum across_why why;
+
+	(void)state;
+	assert_int_equal(common_of(0, 0, &why), 10 * NS_PER_MS);
+	assert_int_equal(common_of(2 * NS_PER_MS, 0, &why), 8 * NS_PER_MS);
+	assert_int_equal(common_of(3 * NS_PER_MS, 0, &why), 7 * NS_PER_MS);
+	assert_int_equal(common_of(50 * NS_PER_MS, 0, &why), 0);
+	assert_int_equal(why, ACROSS_WHYS); /* joined all the same: clocks may be that far apart */
+	assert_int_equal(common_of(50 * NS_PER_MS, whole, &why), 10 * NS_PER_MS);
+	assert_int_equal(common_of(200 * NS_PER_MS, whole, &why), 0);
+	assert_int_equal(why, ACROSS_OTHER_TIME);
+}
+
+/* -- sides ---------------------------------------------------------------------------------- */
+
+static struct event_conn plain(void)
+{
+	return (struct event_conn){ .known = RIG_KNOWN, .to = NS_PER_S, .sender_app_ns = NS_PER_S,
+				    .samples = 100, .cwnd = 10, .mss = 1448 };
+}
+
+static struct side_found side_of(struct event_conn e, const struct event_conn *peer)
+{
+	const struct conn_view view = { .c = &e, .peer = peer };
+
+	e.sender_app_ns = e.to - e.from - e.send_buffer_ns - e.congestion_ns -
+			  e.receiver_window_ns - e.delayed_ack_ns - e.unknown_ns;
+	return side_find(&view);
+}
+
+static void windows_are_the_receivers(void **state)
+{
+	struct event_conn e = plain(), peer = plain();
+
+	(void)state;
+	e.receiver_window_ns = NS_PER_S / 4;
+	assert_int_equal(side_of(e, NULL).side, SIDE_UNKNOWN);
+	assert_int_equal(side_of(e, &peer).side, SIDE_RECEIVER_WINDOW);
+	assert_true(side_of(e, &peer).harmful);
+	peer.flags = CONN_RCVBUF_SET;
+	assert_int_equal(side_of(e, &peer).side, SIDE_RECEIVE_BUFFER);
+	peer.unread = 9;
+	assert_int_equal(side_of(e, &peer).side, SIDE_RECEIVER_APPLICATION);
+	peer.known = 0;
+	assert_int_equal(side_of(e, &peer).side, SIDE_RECEIVER);
+	e.receiver_window_ns = NS_PER_S / 100; /* no problem: the rest counts */
+	assert_int_equal(side_of(e, &peer).side, SIDE_SENDER_APPLICATION);
+	assert_false(side_of(e, &peer).harmful);
+}
+
+static void acknowledgements_are_the_receivers_if_it_says_so(void **state)
+{
+	struct event_conn e = plain(), peer = plain();
+
+	(void)state;
+	e.delayed_ack_ns = NS_PER_S * 3 / 4;
+	e.delayed_acks_harmful = e.peer_delayed_acks = 9;
+	peer.delayed_acks = 9;
+	assert_int_equal(side_of(e, &peer).side, SIDE_DELAYED_ACK);
+	peer.known &= ~(uint32_t)CONN_KNOWS_DELACKS;
+	assert_int_equal(side_of(e, &peer).side, SIDE_UNKNOWN);
+	peer = plain(); /* it has delayed none */
+	assert_int_equal(side_of(e, &peer).side, SIDE_UNKNOWN);
+}
+
+static void the_rest_is_the_senders_or_the_networks(void **state)
+{
+	struct event_conn e = plain();
+	const struct event_conn peer = plain();
+
+	(void)state;
+	assert_int_equal(side_of(e, &peer).side, SIDE_SENDER_APPLICATION);
+	e.congestion_ns = NS_PER_S * 9 / 10; /* a path that is filled */
+	assert_int_equal(side_of(e, &peer).side, SIDE_NETWORK);
+	assert_false(side_of(e, &peer).harmful);
+	e.congestion_ns = NS_PER_S / 4;
+	e.rto = 1;
+	e.stall_ns = NS_PER_S / 5;
+	assert_int_equal(side_of(e, &peer).side, SIDE_NETWORK);
+	assert_true(side_of(e, &peer).harmful);
+	assert_true(side_of(e, &peer).share == 0.25);
+	e.send_buffer_ns = NS_PER_S / 2; /* worse */
+	e.sampled[CONN_AT_SEND_BUFFER] = 50;
+	assert_int_equal(side_of(e, &peer).side, SIDE_SEND_BUFFER);
+	e = plain();
+	e.unknown_ns = NS_PER_S;
+	assert_int_equal(side_of(e, &peer).side, SIDE_UNKNOWN);
+	e.known = 0;
+	assert_int_equal(side_of(e, &peer).side, SIDE_UNKNOWN);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_lies_within_by_half_is_taken),
+		cmocka_unit_test(times_are_moved),
+		cmocka_unit_test(bytes_are_the_same_at_both_ends),
+		cmocka_unit_test(an_identity_is_of_its_host),
+		cmocka_unit_test(of_several_none_is_taken),
+		cmocka_unit_test(without_an_address_nothing_is_joined),
+		cmocka_unit_test(what_time_is_common),
+		cmocka_unit_test(windows_are_the_receivers),
+		cmocka_unit_test(acknowledgements_are_the_receivers_if_it_says_so),
+		cmocka_unit_test(the_rest_is_the_senders_or_the_networks),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
