@@ -179,7 +179,8 @@ static int read_all(struct host_run *s, int (*to)(void *ctx, const struct event_
 }
 
 static int read_both(struct host_run *here, struct host_run *there,
-		     const struct conns_window *window, struct conns_view *view, struct conns *other)
+		     const struct conns_window *window, struct conns_view *view,
+		     struct conns *other)
 {
 	struct conns_window own = *window;
 	int err;
@@ -215,7 +216,7 @@ static int show(struct host_run *here, struct host_run *there, struct conns_view
 		log_error("no memory");
 		goto out;
 	}
-	here->damage.reasons |= there->damage.reasons;
+	conns_set_damage(other, &there->damage);
 	code = conns_view_close(view, &here->damage, 0);
 out:
 	across_free(elsewhere, view->conns);

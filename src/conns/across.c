@@ -53,7 +53,7 @@ static enum across_why why_not(const struct event_conn *a, const struct event_co
 		return ACROSS_OTHER_TIME;
 	if (!join_has_sequences(a) || !join_has_sequences(b))
 		return ACROSS_NO_SEQUENCES;
-	end = join_fit(a, b, error_ns);
+	end = join_fit_end(a, b, error_ns);
 	begin = join_fit_begin(a, b, error_ns);
 	if (end == JOIN_CONTRADICTS)
 		return ACROSS_SEQUENCES;

@@ -194,7 +194,8 @@ void across_reasons(const struct conns *c, struct report *r)
 		report_reason(r, "clock-set", NULL, "a host's clock was set while it was recorded: "
 			      "the common time is known to %s only",
 			      human_ns(apart, e->error_ns));
-	if (p->lost_records || p->refused || p->beyond || p->forgotten || p->shed || p->partial)
+	if (p->lost_records || p->refused || p->beyond || p->forgotten || p->shed || p->partial ||
+	    e->c->damage.reasons)
 		report_reason(r, "other-recording", NULL, "the other recording is not whole: see "
 			      "hostlat conns --from of that one");
 }

@@ -46,16 +46,25 @@ static enum join_fit both_ways(const struct event_conn *a, const struct event_co
 		       JOIN_FITS : JOIN_CONTRADICTS;
 }
 
-enum join_fit join_fit(const struct event_conn *a, const struct event_conn *b, uint64_t error_ns)
+static enum join_fit fit_apart(const struct event_conn *a, const struct event_conn *b,
+			       uint64_t apart_ns)
 {
 	const uint64_t rate = max_of(a->delivery_rate, b->delivery_rate);
 
-	return both_ways(a, b, slack_of(a, b, rate, apart(a->to, b->to) + error_ns));
+	return both_ways(a, b, slack_of(a, b, rate, apart_ns));
+}
+
+enum join_fit join_fit_end(const struct event_conn *a, const struct event_conn *b,
+			   uint64_t error_ns)
+{
+	if (a->flags & b->flags & CONN_CLOSED)
+		return fit_apart(a, b, 0); /* there was nothing after */
+	return fit_apart(a, b, apart(a->to, b->to) + error_ns);
 }
 
 bool join_sequences_fit(const struct event_conn *a, const struct event_conn *b)
 {
-	return join_fit(a, b, 0) == JOIN_FITS;
+	return fit_apart(a, b, apart(a->to, b->to)) == JOIN_FITS;
 }
 
 /* Its sequence numbers at `from`; what was queued then is not known, and no more than a buffer. */

@@ -25,14 +25,15 @@ bool join_has_sequences(const struct event_conn *c);
  * Whether what one end has sent can be what the other one has received, both directions: at the
  * ends of what is told of the two. `error_ns`: how far the times of one are off from the other's.
  */
-enum join_fit join_fit(const struct event_conn *a, const struct event_conn *b, uint64_t error_ns);
+enum join_fit join_fit_end(const struct event_conn *a, const struct event_conn *b,
+			   uint64_t error_ns);
 
 /* ... at the begins, which is to say that the bytes told of are the same, but for those that moved
  * while only one of the two was told of, and those under way. */
 enum join_fit join_fit_begin(const struct event_conn *a, const struct event_conn *b,
 			     uint64_t error_ns);
 
-/* Of times that are of one clock. */
+/* The first one, of times that are of one clock. */
 bool join_sequences_fit(const struct event_conn *a, const struct event_conn *b);
 
 #endif

@@ -3,12 +3,14 @@
  * Any events that a source lets through (right in size and shape, anything in content) through the
  * analysis of conns, in any order, and both writers. The input is a sequence of (kind, bytes given,
  * bytes); bytes that a struct needs beyond those are 0. Of EV_CONN they are pairs that set one of
- * the struct's 32-bit words, and its times are often made to fit, as it is refused without.
+ * the struct's 32-bit words, and its times are often made to fit, as it is refused without. The
+ * same events, as those of another host with another clock, may be joined to them.
  */
 #include <string.h>
 
 #include "base/bug.h"
 #include "base/strbuf.h"
+#include "conns/across.h"
 #include "conns/conns.h"
 #include "event/kinds.h"
 #include "output/json.h"
@@ -193,6 +195,34 @@ static bool keep(const struct conn_view *view, void *ctx)
 	return view != NULL;
 }
 
+static void put_stream(struct conns *c, const uint8_t *data, size_t size, unsigned int width)
+{
+	reports = 0;
+	now = 1ull << 40;
+	put_all(c, data, size, width);
+}
+
+/* With the same events, later or earlier. */
+static void join(struct conns *c, const uint8_t *data, size_t size, unsigned int width)
+{
+	const struct conns_options all = { .text_only = true };
+	const struct conns_window window = {
+		.shift_ns = (int64_t)data[0] * 10000000 - 1280000000, .to = INT64_MAX,
+	};
+	const struct across_config config = { .here = { "a", 1 }, .there = { "", 2 },
+					      .error_ns = (uint64_t)data[1] << 20 };
+	struct conns *there = conns_new(&all);
+	struct conns_elsewhere *e;
+
+	BUG_ON(!there);
+	conns_set_window(there, &window);
+	put_stream(there, data, size, width);
+	BUG_ON(across_new(&e, c, there, &config));
+	check_report(c, CONNS_TOTAL, width);
+	across_free(e, c);
+	conns_free(there);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -207,9 +237,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct conns *c = conns_new(&options);
 
 	BUG_ON(!c);
-	reports = 0;
-	now = 1ull << 40;
-	put_all(c, data + (size > 0), size - (size > 0), first);
+	put_stream(c, data + (size > 0), size - (size > 0), first);
+	if (last & 64 && size > 3)
+		join(c, data + 1, size - 1, first);
 	conns_set_damage(c, &damage);
 	check_report(c, CONNS_TOTAL, first);
 	conns_free(c);

@@ -75,7 +75,7 @@ static void bytes_are_the_same_at_both_ends(void **state)
 				.bytes_received = 1000000 };
 
 	(void)state;
-	assert_int_equal(join_fit(&a, &b, 0), JOIN_FITS);
+	assert_int_equal(join_fit_end(&a, &b, 0), JOIN_FITS);
 	assert_int_equal(join_fit_begin(&a, &b, 0), JOIN_FITS);
 	b.bytes_received += 70000;
 	assert_int_equal(join_fit_begin(&a, &b, 0), JOIN_CONTRADICTS);
@@ -88,6 +88,23 @@ static void bytes_are_the_same_at_both_ends(void **state)
 	assert_int_equal(join_fit_begin(&a, &b, 0), JOIN_CONTRADICTS);
 	a.flags = 0;
 	assert_int_equal(join_fit_begin(&a, &b, 3600 * NS_PER_S), JOIN_UNTOLD);
+}
+
+static void what_has_ended_does_not_move(void **state)
+{
+	struct event_conn a = { .known = CONN_KNOWS_GAUGES, .to = NS_PER_S, .snd_una = 70000,
+				.write_seq = 70000, .delivery_rate = 100000 };
+	struct event_conn b = { .known = CONN_KNOWS_GAUGES };
+
+	(void)state;
+	assert_int_equal(join_fit_end(&a, &b, 0), JOIN_FITS); /* what a second makes of it */
+	a.flags = b.flags = CONN_CLOSED;
+	assert_int_equal(join_fit_end(&a, &b, 0), JOIN_CONTRADICTS);
+	a.delivery_rate = UINT64_MAX;
+	b.rcv_nxt = 70000;
+	assert_int_equal(join_fit_end(&a, &b, 3600 * NS_PER_S), JOIN_FITS);
+	b.flags = 0;
+	assert_int_equal(join_fit_end(&a, &b, 0), JOIN_UNTOLD);
 }
 
 /* -- two hosts ------------------------------------------------------------------------------ */
@@ -341,6 +358,7 @@ int main(void)
 		cmocka_unit_test(what_lies_within_by_half_is_taken),
 		cmocka_unit_test(times_are_moved),
 		cmocka_unit_test(bytes_are_the_same_at_both_ends),
+		cmocka_unit_test(what_has_ended_does_not_move),
 		cmocka_unit_test(an_identity_is_of_its_host),
 		cmocka_unit_test(of_several_none_is_taken),
 		cmocka_unit_test(without_an_address_nothing_is_joined),
