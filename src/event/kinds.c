@@ -104,6 +104,14 @@ static bool check_conn(const void *payload, size_t size)
 	return conn->from <= conn->to;
 }
 
+static bool check_call(const void *payload, size_t size)
+{
+	const struct event_call *call = payload;
+
+	(void)size;
+	return call->direction < DIR_MAX && call->doing < CONN_AT_MAX && call->seq > 0;
+}
+
 #define PLAIN(type) .version = 1, .size = sizeof(struct type), .least = sizeof(struct type)
 /* One that has grown, from `member` on: consumers get at it by event_copy(). */
 #define GROWN(type, member)                                                                        \
@@ -142,6 +150,7 @@ static const struct event_kind_info infos[EV_KIND_MAX] = {
 			 .check = check_sample },
 	[EV_CONN] = { GROWN(event_conn, unknown_ns), .bulk = true, .check = check_conn },
 	[EV_WAKE] = { PLAIN(event_wake), .bulk = true },
+	[EV_CALL] = { PLAIN(event_call), .bulk = true, .check = check_call },
 };
 
 const struct event_kind_info *event_kind_info(uint32_t kind)

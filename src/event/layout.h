@@ -119,6 +119,7 @@ enum event_kind {
 	EV_SAMPLE,		/* one request of a load generator */
 	EV_CONN,		/* what one connection did in an interval */
 	EV_WAKE,		/* a task was woken */
+	EV_CALL,		/* one send or receive call on a connection */
 	EV_KIND_MAX,
 };
 
@@ -534,6 +535,7 @@ EVENT_ASSERT(event_edge, 12, depth, 11);
 EVENT_ASSERT(event_open, 16, depth, 15);
 EVENT_ASSERT(event_wake, 24, flags, 20);
 
+#include "event/layout_call.h"
 #include "event/layout_conn.h"
 #include "event/layout_host.h"
 #include "event/layout_load.h"

@@ -26,6 +26,7 @@ enum conn_flags {
 	CONN_SELF = 4096,	/* hostlat's own */
 	CONN_FROM_DIAG = 8192,	/* told by inet_diag: of NODELAY ... RCVBUF_SET, IDLE_RESTART_OFF
 				 * and sequence numbers nothing is known */
+	CONN_LOGGED = 16384,	/* at `to` each of its calls was to be logged: EV_CALL */
 };
 
 /* What is known; a field without its bit is 0 and means nothing. */

@@ -141,6 +141,7 @@ static const struct word kinds[EV_KIND_MAX] = {
 	[EV_SAMPLE] = { .name = "sample" },
 	[EV_CONN] = { .name = "conn" },
 	[EV_WAKE] = { .name = "wake" },
+	[EV_CALL] = { .name = "call" },
 };
 
 static const char *name_of(const struct word *words, size_t n, unsigned int value)

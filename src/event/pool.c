@@ -30,8 +30,9 @@ void event_pool_write(struct event_pool *pool, const struct event_buffer *buffer
 
 void event_pool_flush(struct event_pool *pool, struct event_buffer *buffer)
 {
-	/* an EV_CONN stands behind the EV_INTERVAL that closed the interval before it */
-	if (buffer != pool->common && (pool->common->defines || buffer->kind == EV_CONN))
+	/* what is of an interval stands behind the EV_INTERVAL that closed the one before it */
+	if (buffer != pool->common && (pool->common->defines || buffer->kind == EV_CONN ||
+				       buffer->kind == EV_CALL))
 		event_pool_flush(pool, pool->common);
 	if (buffer->records.count)
 		event_pool_write(pool, buffer, 0);

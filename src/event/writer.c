@@ -133,8 +133,10 @@ int event_writer_record(struct event_writer *w, uint16_t domain, uint64_t begin,
 		return report(w);
 	if (info->defines)
 		domain = EVENT_DOMAIN_MONOTONIC;
-	if (event->kind == EV_INTERVAL)
+	if (event->kind == EV_INTERVAL) {
 		event_pool_flush_kind(&w->pool, EV_CONN);
+		event_pool_flush_kind(&w->pool, EV_CALL);
+	}
 	buffer = event_pool_get(&w->pool, kind, domain, core);
 	if (!buffer)
 		return -ENOMEM;

@@ -8,7 +8,7 @@
  * and 1024 index entries.
  *
  * The time of a core's span edges must not go backwards; otherwise any order will do. In the file
- * an EV_CONN and the EV_INTERVALs before and behind it keep their order.
+ * an EV_CONN or EV_CALL and the EV_INTERVALs before and behind it keep their order.
  *
  * Errors. The first failure of the descriptor is returned once, by the call that met it; after it
  * everything is dropped, calls return 0, and event_writer_close() returns the error again. So a

@@ -89,7 +89,8 @@ static void read_through(struct event_source *source, int copy)
 
 static void seek_around(struct event_source *source)
 {
-	static const uint16_t kinds[] = { EV_NONE, EV_MESSAGE, EV_EDGE, EV_SAMPLE, EV_CONN };
+	static const uint16_t kinds[] = { EV_NONE, EV_MESSAGE, EV_EDGE, EV_SAMPLE, EV_CONN,
+					  EV_CALL };
 
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
 		for (uint32_t core = 0; core < 4; core++) {

@@ -228,6 +228,11 @@ static int put_blocks(struct event_writer *w)
 	const struct event_wake wake = {
 		.time = START + 30, .task = 1, .waker = 2, .core = 1, .flags = WAKE_INTERRUPT,
 	};
+	const struct event_call call = {
+		.time = START + 40, .cookie = 99, .flow = 1, .netns = 2, .pid = 3, .tid = 4,
+		.result = -11, .seq = 5, .unsent = 6, .unacked = 7, .unread = 8,
+		.direction = DIR_EGRESS, .doing = CONN_AT_NAGLE, .flags = CALL_AFTER_UNKNOWN,
+	};
 	int err;
 
 	err = event_writer_span(w, 1, 0, EV_SAMPLE, sample.intended, sample.done, &sample);
@@ -235,6 +240,8 @@ static int put_blocks(struct event_writer *w)
 		err = event_writer_span(w, 1, 0, EV_CONN, conn.from, conn.to, &conn);
 	if (!err)
 		err = event_writer_span(w, 1, 0, EV_WAKE, wake.time, wake.time, &wake);
+	if (!err)
+		err = event_writer_span(w, 1, 0, EV_CALL, call.time, call.time, &call);
 	return err;
 }
 
@@ -384,6 +391,12 @@ static const struct field *const fields[EV_KIND_MAX] = {
 	[EV_WAKE] = (const struct field[]){
 		F(event_wake, time), F(event_wake, task), F(event_wake, waker),
 		F(event_wake, core), F(event_wake, flags), { 0 } },
+	[EV_CALL] = (const struct field[]){
+		F(event_call, time), F(event_call, cookie), F(event_call, flow),
+		F(event_call, netns), F(event_call, pid), F(event_call, tid),
+		FS(event_call, result), F(event_call, seq), F(event_call, unsent),
+		F(event_call, unacked), F(event_call, unread), F(event_call, direction),
+		F(event_call, doing), F(event_call, flags), { 0 } },
 };
 
 static const struct field bucket_fields[] = {

@@ -411,7 +411,7 @@ static void test_intervals_keep_order(void **state)
 {
 	const struct event_writer_options options = { 0 };
 	const int fd = memory_file("", 0);
-	uint32_t intervals = 0, conns = 0;
+	uint32_t intervals = 0, conns = 0, calls = 0;
 	struct event_reader *reader;
 	struct event_writer *writer;
 	struct event_block block;
@@ -421,8 +421,10 @@ static void test_intervals_keep_order(void **state)
 	for (uint32_t i = 0; i < 400; i++) { /* some of them fill a chunk */
 		const struct event_interval interval = { .seq = i / 2 };
 		const struct event_conn conn = { .cookie = i / 2 };
+		const struct event_call call = { .cookie = i / 2, .seq = 1 };
 
 		assert_int_equal(event_writer_span(writer, 0, 0, EV_CONN, 0, 0, &conn), 0);
+		assert_int_equal(event_writer_span(writer, 0, 0, EV_CALL, 0, 0, &call), 0);
 		if (i % 2)
 			assert_int_equal(event_writer_put(writer, EVENT_CORE_NONE, EV_INTERVAL, 0,
 							  &interval, sizeof(interval)), 0);
@@ -431,6 +433,7 @@ static void test_intervals_keep_order(void **state)
 	assert_int_equal(event_reader_new(&reader, fd), 0);
 	while (event_source_next(event_reader_source(reader), &block) == 1) {
 		struct event_conn conn;
+		struct event_call call;
 		struct event event;
 
 		for (size_t at = 0; !block.record_size && event_block_next(&block, &at, &event);)
@@ -439,9 +442,14 @@ static void test_intervals_keep_order(void **state)
 			event_block_copy(&block, i, &conn, sizeof(conn));
 			assert_int_equal(conn.cookie, intervals);
 		}
+		for (uint32_t i = 0; block.kind == EV_CALL && i < block.count; i++, calls++) {
+			event_block_copy(&block, i, &call, sizeof(call));
+			assert_int_equal(call.cookie, intervals);
+		}
 	}
 	assert_int_equal(intervals, 200);
 	assert_int_equal(conns, 400);
+	assert_int_equal(calls, 400);
 	event_reader_free(reader);
 	close(fd);
 }
