@@ -359,7 +359,7 @@ int main(int argc, char **argv)
 		start(&all.w[i], (uint32_t)i, left < PER_WORKER ? left : PER_WORKER);
 	printf("%zu sockets\n", sockets);
 	before = cpu_ns();
-	if (conns_probe_open(&probe, why, sizeof(why))) {
+	if (conns_probe_open(&probe, &(struct conns_log){ .on = false }, why, sizeof(why))) {
 		fprintf(stderr, "conns: %s\n", why);
 		return 2;
 	}

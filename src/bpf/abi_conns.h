@@ -70,6 +70,7 @@ enum {
 	KEPT_SMALL = 16,        /* the last call was a small one */
 	KEPT_RTTS_LOST = 32,    /* there was no memory for a struct conn_rtts */
 	KEPT_CLOSED = 64,       /* ... and its end has been told */
+	KEPT_LOGGED = 128,      /* its calls are logged */
 };
 
 /*

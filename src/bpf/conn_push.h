@@ -3,6 +3,7 @@
 #ifndef HOSTLAT_BPF_CONN_PUSH_H
 #define HOSTLAT_BPF_CONN_PUSH_H
 
+#include "bpf/conn_calls.h"
 #include "bpf/conn_kept.h"
 
 #define MSG_PEEK_ 2
@@ -81,6 +82,7 @@ static __always_inline void count_sent(struct sock *sk, int ret)
 
 static __always_inline void sent(struct sock *sk, int ret)
 {
+	log_call(sk, ret, DIR_EGRESS);
 	if (is_thinned(sk))
 		mark_active(sk, USE_SEND);
 	else
@@ -106,6 +108,7 @@ static __always_inline void count_received(struct sock *sk, int ret)
 
 static __always_inline void received(struct sock *sk, int ret)
 {
+	log_call(sk, ret, DIR_INGRESS);
 	if (is_thinned(sk))
 		mark_active(sk, USE_RECV);
 	else

@@ -14,6 +14,7 @@
 
 #include "bpf/abi_conns.h"
 #include "bpf/kernel/types.h"
+#include "bpf/conn_calls.h"
 #include "bpf/conn_kept.h"
 #include "bpf/conn_owner.h"
 #include "bpf/conn_poll.h"
@@ -43,11 +44,12 @@ int BPF_PROG(conn_state, struct sock *sk, int from, int to)
 		k = bpf_sk_storage_get(&kept, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
 		if (k && k->born)
 			return 0;
-		if (k)
-			begin(sk, tp, k, now,
-			      KEPT_BEGAN | (from == TCP_SYN_RECV ? KEPT_ACCEPTED : 0));
-		else
+		if (!k) {
 			lost(LOST_NO_MEMORY);
+			return 0;
+		}
+		begin(sk, tp, k, now, KEPT_BEGAN | (from == TCP_SYN_RECV ? KEPT_ACCEPTED : 0));
+		begin_log(sk, k);
 		return 0;
 	}
 	k = kept_of(sk);
@@ -60,6 +62,7 @@ int BPF_PROG(conn_state, struct sock *sk, int from, int to)
 	if (!tell(sk, tp, k, now, true))
 		lost(LOST_RING);
 	__sync_fetch_and_add(&members[k->level & 3], -1);
+	end_choice(k);
 	bpf_map_delete_elem(&timers, &key);
 	bpf_sk_storage_delete(&rtts, sk);
 	bpf_sk_storage_delete(&kept, sk);
@@ -240,6 +243,7 @@ static __always_inline void visit(struct bpf_iter_meta *meta, struct sock *sk,
 	pass.members++;
 	if (pass.sample_us)
 		sample(sk, tp, k, now);
+	begin_log(sk, k);
 	if (!pass.tell)
 		return;
 	if (changed && tell(sk, tp, k, now, false))
@@ -333,6 +337,9 @@ int conn_existing(struct bpf_iter__tcp *ctx)
 		return 0;
 	}
 	begin(sk, tp, k, bpf_ktime_get_ns(), has_listener(skc) ? KEPT_ACCEPTED : 0);
+	begin_log(sk, k);
+	if (calls_of == CALLS_OF_CHOSEN) /* it is told, so that it can be chosen */
+		changed(k);
 	flag(sk, tp, k);
 	pass.told++;
 	return 0;

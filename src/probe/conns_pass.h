@@ -9,6 +9,13 @@
 /* One per thing that is not told: "what: why". */
 #define CONNS_PROBE_FACT_MISSING "conns.missing"
 
+/* Whose calls are logged, each of them. Zeroed: nobody's. */
+struct conns_log {
+	bool on;
+	bool all;           /* of all connections; else of those that are chosen: */
+	uint64_t cookie;    /* from the beginning on; 0: none */
+};
+
 /* What a pass has met. */
 struct conns_pass {
 	uint64_t members;   /* connections of the level that it has visited */

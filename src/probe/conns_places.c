@@ -13,6 +13,7 @@
 #include "base/bug.h"
 #include "host/cgroup.h"
 #include "probe/hook.h"
+#include "bpf/abi_calls.h"
 #include "bpf/conns.skel.h"
 
 #define WHY_MAX 160

@@ -16,6 +16,7 @@
 #include "base/strbuf.h"
 #include "clock/clock.h"
 #include "host/cgroup.h"
+#include "probe/conns_calls.h"
 #include "probe/conns_cost.h"
 #include "probe/conns_places.h"
 #include "probe/conns_told.h"
@@ -32,6 +33,7 @@ struct conns_probe {
 	struct conns_told told;
 	int reading[LEVELS];            /* a pass that has paused; -1: none */
 	struct conns_cost cost;
+	struct conns_calls calls;
 };
 
 static void say_missing(struct conns_probe *p, const char *what, const char *why)
@@ -309,7 +311,7 @@ static uint64_t tick_length(void)
 	return (uint64_t)t.tv_nsec;
 }
 
-static int load(struct conns_probe *p, char *why, size_t size)
+static int load(struct conns_probe *p, const struct conns_log *log, char *why, size_t size)
 {
 	int err;
 
@@ -321,7 +323,11 @@ static int load(struct conns_probe *p, char *why, size_t size)
 		return err;
 	p->told.tick_ns = tick_length();
 	p->skel->rodata->tick_ns = p->told.tick_ns;
-	err = conns_bpf__load(p->skel);
+	err = conns_calls_select(&p->calls, p->skel, log, &p->told.table);
+	if (!err)
+		err = conns_bpf__load(p->skel);
+	if (!err)
+		err = conns_calls_open(&p->calls, log);
 	if (err)
 		return err;
 	p->told.known |= CONN_KNOWS_TIMES | CONN_KNOWS_CHRONO | CONN_KNOWS_SPURIOUS |
@@ -349,7 +355,7 @@ static int start(struct conns_probe *p)
 	return find_owners(p);
 }
 
-int conns_probe_open(struct conns_probe **out, char *why, size_t size)
+int conns_probe_open(struct conns_probe **out, const struct conns_log *log, char *why, size_t size)
 {
 	struct conns_probe *p = calloc(1, sizeof(*p));
 	int err;
@@ -364,7 +370,7 @@ int conns_probe_open(struct conns_probe **out, char *why, size_t size)
 		p->reading[i] = -1;
 	err = conns_told_init(&p->told);
 	if (!err)
-		err = load(p, why, size);
+		err = load(p, log, why, size);
 	if (!err)
 		err = start(p);
 	if (err) {
@@ -387,6 +393,7 @@ void conns_probe_free(struct conns_probe *p)
 		each_namespace(p, 2);
 	conns_cost_release(&p->cost);
 	ring_buffer__free(p->ring);
+	conns_calls_release(&p->calls);
 	for (int i = 0; i < LEVELS; i++) {
 		if (p->reading[i] >= 0)
 			close(p->reading[i]);
@@ -426,10 +433,36 @@ void conns_probe_members(const struct conns_probe *p, uint64_t members[LEVELS])
 
 void conns_probe_thin(struct conns_probe *p, uint32_t n)
 {
-	if (n == p->told.thinned_one_in)
+	const uint32_t before = p->told.thinned_one_in;
+
+	if (n == before)
 		return;
 	conns_told_thin(&p->told, n, clock_mono_ns(clock_system()));
 	p->skel->data->thin_one_in = n;
+	if (before > 1) /* who is followed again has lacked some */
+		conns_calls_thinned(&p->calls);
+}
+
+/* ---- the log of calls ---- */
+
+int conns_probe_choose(struct conns_probe *p, uint64_t cookie)
+{
+	return conns_calls_choose(&p->calls, cookie);
+}
+
+int conns_probe_calls(struct conns_probe *p, uint64_t grant)
+{
+	return conns_calls_read(&p->calls, grant);
+}
+
+bool conns_probe_call_block(struct conns_probe *p, struct event_block *block)
+{
+	return conns_calls_block(&p->calls, block);
+}
+
+uint64_t conns_probe_calls_left_out(const struct conns_probe *p)
+{
+	return conns_calls_left_out(&p->calls);
 }
 
 /* ---- what it says of itself ---- */

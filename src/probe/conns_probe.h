@@ -30,7 +30,8 @@
 struct conns_probe;
 
 /* Returns 0 or -errno with the reason in words, and what to do, in `why`. */
-int conns_probe_open(struct conns_probe **out, char *why, size_t size);
+int conns_probe_open(struct conns_probe **out, const struct conns_log *log, char *why,
+		     size_t size);
 void conns_probe_free(struct conns_probe *probe);
 
 /* What this kernel doesn't tell. */
@@ -83,6 +84,23 @@ void conns_probe_members(const struct conns_probe *probe, uint64_t members[LEVEL
 
 /* Of connections, one in `n` has its calls and RTTs followed from now on. */
 void conns_probe_thin(struct conns_probe *probe, uint32_t n);
+
+/*
+ * The calls of this connection are to be logged, from when it is read next on, to its end. 0 or
+ * -errno; -E2BIG: too many are chosen that have not been read.
+ */
+int conns_probe_choose(struct conns_probe *probe, uint64_t cookie);
+
+/*
+ * Takes over the calls that were logged, ordered by time; no more than `grant` will be until the
+ * next time. 0 or -errno. They wait for conns_probe_call_block(), which is as conns_probe_block();
+ * their flows have been told of if their connections have.
+ */
+int conns_probe_calls(struct conns_probe *probe, uint64_t grant);
+bool conns_probe_call_block(struct conns_probe *probe, struct event_block *block);
+
+/* Calls so far that should have been logged and were not, since the first grant. */
+uint64_t conns_probe_calls_left_out(const struct conns_probe *probe);
 
 void conns_probe_lost(const struct conns_probe *probe, struct conns_lost *lost);
 

@@ -16,27 +16,31 @@ struct conns_source {
 	struct conns_probe *probe;
 	struct conns_diag *diag;
 	char why[WHY_MAX]; /* the programs can't be used; "": they were not to be */
+	bool lacks_log;    /* of calls: it was asked for */
 };
 
-static int open_one(struct conns_source *s, enum conns_collect how, char *why, size_t size)
+static int open_one(struct conns_source *s, enum conns_collect how, const struct conns_log *log,
+		    char *why, size_t size)
 {
 	char also[WHY_MAX];
 	int err = 0;
 
 	why[0] = '\0';
 	if (how != CONNS_COLLECT_INET_DIAG) {
-		err = conns_probe_open(&s->probe, why, size);
+		err = conns_probe_open(&s->probe, log, why, size);
 		if (!err || how == CONNS_COLLECT_BPF)
 			return err;
 		snprintf(s->why, sizeof(s->why), "%s", why);
 	}
 	err = conns_diag_open(&s->diag, also, sizeof(also));
+	s->lacks_log = log->on;
 	if (err)
 		snprintf(why, size, "%.200s%s%.200s", s->why, s->why[0] ? "; " : "", also);
 	return err;
 }
 
-int conns_source_open(struct conns_source **out, enum conns_collect how, char *why, size_t size)
+int conns_source_open(struct conns_source **out, enum conns_collect how,
+		      const struct conns_log *log, char *why, size_t size)
 {
 	struct conns_source *s = calloc(1, sizeof(*s));
 	int err;
@@ -46,7 +50,7 @@ int conns_source_open(struct conns_source **out, enum conns_collect how, char *w
 		snprintf(why, size, "no memory");
 		return -ENOMEM;
 	}
-	err = open_one(s, how, why, size);
+	err = open_one(s, how, log, why, size);
 	if (err) {
 		conns_source_free(s);
 		return err;
@@ -80,6 +84,10 @@ int conns_source_describe(struct conns_source *s, struct event_sink *sink)
 		 s->why[0] ? s->why : "as --collect says");
 	err = event_put_fact(sink, (uint64_t)clock_mono_ns(clock_system()),
 			     CONNS_PROBE_FACT_MISSING, line);
+	if (!err && s->lacks_log)
+		err = event_put_fact(sink, (uint64_t)clock_mono_ns(clock_system()),
+				     CONNS_PROBE_FACT_MISSING,
+				     "the log of calls: inet_diag does not tell of calls");
 	return err ? err : conns_diag_describe(s->diag, sink);
 }
 
@@ -153,6 +161,27 @@ void conns_source_thin(struct conns_source *s, uint32_t n)
 {
 	if (s->probe)
 		conns_probe_thin(s->probe, n);
+}
+
+/* ... nor a log of them. */
+int conns_source_choose(struct conns_source *s, uint64_t cookie)
+{
+	return s->probe ? conns_probe_choose(s->probe, cookie) : 0;
+}
+
+int conns_source_calls(struct conns_source *s, uint64_t grant)
+{
+	return s->probe ? conns_probe_calls(s->probe, grant) : 0;
+}
+
+bool conns_source_call_block(struct conns_source *s, struct event_block *block)
+{
+	return s->probe && conns_probe_call_block(s->probe, block);
+}
+
+uint64_t conns_source_calls_left_out(const struct conns_source *s)
+{
+	return s->probe ? conns_probe_calls_left_out(s->probe) : 0;
 }
 
 void conns_source_lost(const struct conns_source *s, struct conns_lost *lost)

@@ -23,7 +23,8 @@ struct conns_source;
  * AUTO: by BPF programs, or where they can't be used by inet_diag: then `why` says why. 0, or
  * -errno with the reason in `why`.
  */
-int conns_source_open(struct conns_source **out, enum conns_collect how, char *why, size_t size);
+int conns_source_open(struct conns_source **out, enum conns_collect how,
+		      const struct conns_log *log, char *why, size_t size);
 void conns_source_free(struct conns_source *source);
 
 /* It is inet_diag, though BPF programs were to be used. */
@@ -45,6 +46,10 @@ bool conns_source_block(struct conns_source *source, struct event_block *block);
 void conns_source_aim(struct conns_source *source, enum conn_level level, double hz);
 void conns_source_members(const struct conns_source *source, uint64_t members[LEVELS]);
 void conns_source_thin(struct conns_source *source, uint32_t n);
+int conns_source_choose(struct conns_source *source, uint64_t cookie);
+int conns_source_calls(struct conns_source *source, uint64_t grant);
+bool conns_source_call_block(struct conns_source *source, struct event_block *block);
+uint64_t conns_source_calls_left_out(const struct conns_source *source);
 void conns_source_lost(const struct conns_source *source, struct conns_lost *lost);
 bool conns_source_cost(struct conns_source *source, uint64_t *ns, bool *exact);
 uint64_t conns_source_look(struct conns_source *source, uint64_t now);

@@ -313,6 +313,7 @@ static void put_gauges(const struct conns_told *p, struct event_conn *c,
 
 	c->flags = n->flags | (t->closed ? CONN_CLOSED : 0) |
 		   (k->flags & KEPT_ACCEPTED ? CONN_ACCEPTED : 0) |
+		   (k->flags & KEPT_LOGGED ? CONN_LOGGED : 0) |
 		   (k->pid == (uint32_t)getpid() ? CONN_SELF : 0);
 	c->known = known(p, t, c->from);
 	c->loss_first = k->loss_first;
