@@ -31,6 +31,7 @@ struct conns_config {
 	bool all;
 	bool info;
 	const char *follow;
+	bool calls;
 	const char *from;
 	const char *peer;
 	struct common_options common;
@@ -91,6 +92,9 @@ static const struct opt conns_options[] = {
 			   "'dport = :443 and rtt > 10ms'"),
 	OPT_STRING(struct conns_config, follow, .name = "follow", .metavar = "COOKIE",
 		   .excludes = "by", .help = "Show one connection, interval by interval"),
+	OPT_FLAG(struct conns_config, calls, .name = "calls", .excludes = "from",
+		 .help = "Log each send and receive call of the connections that are shown, as "
+			 "far as the CPU budget allows"),
 	OPT_STRING(struct conns_config, record, .name = "record", .file = true, .excludes = "from",
 		   .help = "Keep the run in FILE as well, for --from: intervals with a problem as "
 			   "they are, others put together to a minute"),
@@ -113,7 +117,10 @@ static const struct opt conns_options[] = {
 static int conns_from(const struct conns_config *c, struct conns_view *view)
 {
 	struct event_damage damage;
-	int code = recorded_file_read(c->from, conns_view_take, view, &damage);
+	int code;
+
+	view->recorded = true;
+	code = recorded_file_read(c->from, conns_view_take, view, &damage);
 
 	return code ? code : conns_view_close(view, &damage, 0);
 }
@@ -135,13 +142,24 @@ static bool budget_of(const char *text, double *low, double *high)
 	return !parse_percent(text, high) && *low >= 0 && *high > *low && *high <= 1;
 }
 
-static int conns_live(const struct conns_config *c, struct conns_view *view)
+/* All of them, or those that are chosen: one that is followed is known from the beginning on. */
+static struct conns_log log_of(const struct conns_config *c, const struct conns_options *shown)
+{
+	return (struct conns_log){
+		.on = c->calls, .cookie = shown->follow,
+		.all = !shown->follows && !shown->keep && !shown->problems_only,
+	};
+}
+
+static int conns_live(const struct conns_config *c, const struct conns_options *shown,
+		      struct conns_view *view)
 {
 	struct conns_live_config live = {
 		.interval_ns = c->interval_ns, .duration_ns = c->duration_ns, .count = c->count,
 		.record = c->record, .collect = c->collect,
 		.record_all = c->record_all,
 		.size_limit = c->size_limit, .result_fd = view->shown.out.fd,
+		.log = log_of(c, shown), .choose = conns_view_choose,
 		.take = conns_view_take, .ctx = view, .seed = clock_mono_ns(clock_system()),
 	};
 	int record_error, code;
@@ -183,6 +201,20 @@ static bool filter_of(const char *text, struct filter **filter)
 	return !err;
 }
 
+static bool log_is_possible(const struct conns_config *c)
+{
+	if (c->calls && c->collect == CONNS_COLLECT_INET_DIAG) {
+		log_error("conns: --calls needs BPF programs: inet-diag does not tell of calls");
+		return false;
+	}
+	if (c->calls && !c->follow && !c->record && !c->common.json_lines) {
+		log_error("conns: --calls says what is logged: add where to, --follow COOKIE, "
+			  "--record FILE or --json-lines");
+		return false;
+	}
+	return true;
+}
+
 static int run(const void *config)
 {
 	const struct conns_config *c = config;
@@ -202,13 +234,14 @@ static int run(const void *config)
 			  c->follow);
 		return EXIT_USAGE;
 	}
-	if (!is_usage(c) || (c->filter && !filter_of(c->filter, &filter)))
+	if (!is_usage(c) || !log_is_possible(c) ||
+	    (c->filter && !filter_of(c->filter, &filter)))
 		return EXIT_USAGE;
 	options.keep = filter ? conns_filter_keeps : NULL;
 	options.ctx = filter;
 	if (!conns_view_open(&view, &c->common, &options, c->count))
 		code = c->peer ? conns_peer_show(c->from, c->peer, &view) :
-		       c->from ? conns_from(c, &view) : conns_live(c, &view);
+		       c->from ? conns_from(c, &view) : conns_live(c, &options, &view);
 	conns_view_release(&view);
 	filter_free(filter);
 	return code;

@@ -19,6 +19,7 @@
 #include "cmd/recording.h"
 #include "cmd/run_facts.h"
 #include "conns/budget.h"
+#include "conns/call_budget.h"
 #include "conns/condense.h"
 #include "conns/conns.h"
 #include "event/conn_block.h"
@@ -48,6 +49,9 @@ struct live {
 	uint64_t began, tick;          /* the interval, and the part of it that is under way */
 	uint64_t cpu_before;           /* own CPU time when that began */
 	uint64_t user_ns, bpf_ns;      /* what the interval has cost before */
+	struct call_budget call_budget; /* of the log of calls, if there is one */
+	uint64_t calls_ns;             /* own CPU time that it took in the tick */
+	uint64_t calls_left_out;       /* told so far */
 	uint32_t cost_flags;
 	uint64_t seq;
 	struct conns_lost lost;        /* told so far */
@@ -229,6 +233,20 @@ static int put_lost(struct live *l, uint64_t now)
 	       event_put(event_memsource_sink(l->queue), EV_LOSS, now, &loss, sizeof(loss));
 }
 
+/* Calls that are not in the log. */
+static int put_left_out(struct live *l, uint64_t now)
+{
+	struct event_sink *sink = event_memsource_sink(l->queue);
+	uint64_t n = conns_source_calls_left_out(l->source);
+	struct event_count count = { .what = COUNT_LOSS, .count = n - l->calls_left_out };
+
+	if (!count.count)
+		return 0;
+	l->calls_left_out = n;
+	count.reason = event_dict_intern(l->dict, DICT_STRING, CONNS_LOSS_CALLS, sink, now);
+	return event_put(sink, EV_COUNT, now, &count, sizeof(count));
+}
+
 static int put_clock(struct live *l, bool first)
 {
 	struct clock_follow_params p;
@@ -268,10 +286,10 @@ static void account(struct live *l, uint64_t now)
 		l->cost_flags |= INTERVAL_NO_BPF_COST;
 	else if (!exact)
 		l->cost_flags |= INTERVAL_BPF_ESTIMATE;
-	l->spent.cpu_ns = cpu - l->cpu_before;
+	l->spent.cpu_ns = cpu - l->cpu_before - l->calls_ns; /* which has a budget of its own */
 	l->spent.push_ns = push_ns;
 	l->spent.length_ns = now - l->tick;
-	l->user_ns += l->spent.cpu_ns;
+	l->user_ns += cpu - l->cpu_before;
 	l->bpf_ns += push_ns;
 	budget_close(&l->budget, &l->spent, &l->rng, now);
 	conns_source_thin(l->source, l->budget.rates.thin_one_in);
@@ -283,7 +301,31 @@ static void account(struct live *l, uint64_t now)
 	}
 	l->tick = now;
 	l->cpu_before = cpu;
+	l->calls_ns = 0;
 	l->spent = (struct budget_spent){ 0 };
+}
+
+/* The calls that were logged, and how many more may be. */
+static int take_calls(struct live *l)
+{
+	const uint64_t before = own_cpu_ns();
+	const uint64_t grant = call_budget_grant(&l->call_budget, l->budget.config.interval_ns);
+	struct event_block block;
+	uint64_t n = 0;
+	int err;
+
+	if (!l->config->log.on)
+		return 0;
+	err = conns_source_calls(l->source, grant);
+	while (conns_source_call_block(l->source, &block)) {
+		n += block.count;
+		if (!err)
+			err = hand_on(l, &block);
+	}
+	recording_flush(&l->recording);
+	l->calls_ns = own_cpu_ns() - before;
+	call_budget_spend(&l->call_budget, n, l->calls_ns);
+	return err;
 }
 
 static int close_tick(struct live *l, bool last)
@@ -293,9 +335,28 @@ static int close_tick(struct live *l, bool last)
 
 	if (!err)
 		err = drain_all(l);
+	if (!err)
+		err = take_calls(l);
 	account(l, now);
 	l->first = false;
 	return err;
+}
+
+/* Too many at once: the rest is chosen when the first ones have been visited. */
+static int choose(void *source, uint64_t cookie)
+{
+	return conns_source_choose(source, cookie);
+}
+
+static int choose_logged(struct live *l)
+{
+	const struct conns_live_config *c = l->config;
+	int err;
+
+	if (!c->log.on || c->log.all || c->log.cookie || l->enough)
+		return 0;
+	err = c->choose(c->ctx, choose, l->source);
+	return err == -E2BIG ? 0 : err;
 }
 
 static int close_interval(struct live *l, bool last)
@@ -309,6 +370,8 @@ static int close_interval(struct live *l, bool last)
 	int err = put_lost(l, it.to_ns);
 
 	if (!err)
+		err = put_left_out(l, it.to_ns);
+	if (!err)
 		err = record_interval(l, it.to_ns, last || l->full);
 	if (!err)
 		err = put_clock(l, false);
@@ -317,6 +380,8 @@ static int close_interval(struct live *l, bool last)
 				sizeof(it));
 	if (!err)
 		err = drain(l);
+	if (!err)
+		err = choose_logged(l);
 	recording_flush(&l->recording);
 	l->began = it.to_ns;
 	l->user_ns = l->bpf_ns = 0;
@@ -458,6 +523,10 @@ static int run(struct live *l)
 	budget_config_default(&budget);
 	budget.low = l->config->low;
 	budget.high = l->config->high;
+	if (l->config->log.on) {
+		call_budget_init(&l->call_budget, call_budget_share(budget.low, budget.high));
+		budget.high -= l->call_budget.share;
+	}
 	budget.interval_ns = l->config->interval_ns /
 			     ((l->config->interval_ns - 1) / TICK_NS + 1); /* equal parts */
 	l->started = l->began = l->tick = now_ns();
@@ -467,6 +536,9 @@ static int run(struct live *l)
 	count_members(l);
 	budget_close(&l->budget, &l->spent, &l->rng, l->began);
 	l->spent = (struct budget_spent){ 0 };
+	err = take_calls(l);
+	if (err)
+		return err;
 	log_info("measuring");
 	return run_intervals(l);
 }
@@ -494,7 +566,8 @@ int conns_live_run(const struct conns_live_config *config, int *record_error)
 	if (!err)
 		err = clock_follow_open(&l.follow, clock_system());
 	if (!err) {
-		err = conns_source_open(&l.source, config->collect, why, sizeof(why));
+		err = conns_source_open(&l.source, config->collect, &config->log, why,
+					sizeof(why));
 		if (err)
 			log_error("%s", why);
 		else if (conns_source_is_fallback(l.source))

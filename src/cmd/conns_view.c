@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/conns_view.h"
 
+#include <errno.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "output/json.h"
+
 static int report(void *analysis, enum interval_span span, struct report *report)
 {
 	return conns_report(analysis, span == SPAN_TOTAL ? CONNS_TOTAL : CONNS_INTERVAL, report);
@@ -14,7 +20,7 @@ int conns_view_open(struct conns_view *view, const struct common_options *common
 			.common = common, .command = "conns", .schema = CONNS_SCHEMA,
 			.count = count, .totals_only = options->totals_only, .report = report,
 		},
-		.conns = conns_new(options),
+		.conns = conns_new(options), .lines = STRBUF_INIT(REPORT_MEMORY_MAX),
 	};
 	return interval_view_open(&view->shown, &view->config, view->conns);
 }
@@ -22,6 +28,7 @@ int conns_view_open(struct conns_view *view, const struct common_options *common
 void conns_view_release(struct conns_view *view)
 {
 	interval_view_release(&view->shown);
+	strbuf_release(&view->lines);
 	conns_free(view->conns);
 	view->conns = NULL;
 }
@@ -35,12 +42,54 @@ static void take_facts(struct conns_view *view, const struct event_block *block)
 		interval_view_fact(&view->shown, &event);
 }
 
+/* -- the log of calls: one line of JSON each ------------------------------------------------ */
+
+static int add_line(struct conns_view *view, const struct event_call *call)
+{
+	struct report report;
+	int err;
+
+	report_init(&report, &view->shown.who);
+	if (conns_call(view->conns, call, view->recorded, &report))
+		json_report(&report, JSON_LINE, &view->lines);
+	err = report_error(&report);
+	report_release(&report);
+	return err ? err : view->lines.error;
+}
+
+static int show_calls(struct conns_view *view, const struct event_block *block)
+{
+	struct event_call call;
+	int err = 0;
+
+	strbuf_reset(&view->lines);
+	for (uint32_t i = 0; i < block->count && !err; i++) {
+		event_block_copy(block, i, &call, sizeof(call));
+		err = add_line(view, &call);
+	}
+	if (!err)
+		err = outfile_write(&view->shown.out, strbuf_str(&view->lines), view->lines.len);
+	if (!err)
+		return 0;
+	log_error("can't write the result: %s", strerror(-err));
+	return -ECANCELED; /* said */
+}
+
+int conns_view_choose(void *ctx, int (*chosen)(void *to, uint64_t cookie), void *to)
+{
+	struct conns_view *view = ctx;
+
+	return conns_choose(view->conns, chosen, to);
+}
+
 int conns_view_take(void *ctx, const struct event_block *block)
 {
 	struct conns_view *view = ctx;
 	size_t at = 0;
 	int err;
 
+	if (block->kind == EV_CALL && view->config.common->json_lines)
+		return show_calls(view, block);
 	take_facts(view, block);
 	while ((err = conns_feed_block(view->conns, block, &at)) == CONNS_CLOSED) {
 		err = interval_view_closed(&view->shown);

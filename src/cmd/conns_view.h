@@ -10,6 +10,8 @@ struct conns_view {
 	struct interval_view shown;
 	struct interval_view_config config;
 	struct conns *conns;
+	bool recorded;            /* from a file: it may have logged calls of all connections */
+	struct strbuf lines;      /* of the log of calls */
 };
 
 /*
@@ -25,6 +27,9 @@ int conns_view_open(struct conns_view *view, const struct common_options *common
  * of which -ECANCELED has been said. `view` is a struct conns_view: see struct session_config.
  */
 int conns_view_take(void *view, const struct event_block *block);
+
+/* `choose` of struct conns_live_config; `view` as above. */
+int conns_view_choose(void *view, int (*chosen)(void *to, uint64_t cookie), void *to);
 
 /*
  * The end: damage of the source (NULL = it has none), and why a recording is not whole (0 = it is).

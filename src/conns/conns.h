@@ -34,6 +34,9 @@ struct conn_view;
 #define CONNS_FACT_BUDGET_HIGH "conns.budget_high"
 #define CONNS_FACT_MISSING "conns.missing"         /* one per thing not measured: "name: why" */
 
+/* Why calls are not in the log (EV_COUNT, COUNT_LOSS): the log is bounded by the CPU budget. */
+#define CONNS_LOSS_CALLS "calls-not-logged"
+
 enum conns_span { CONNS_INTERVAL, CONNS_TOTAL, CONNS_SPANS };
 
 enum conns_result {
@@ -100,6 +103,19 @@ struct conns_host {
 };
 
 void conns_set_window(struct conns *c, const struct conns_window *window);
+
+/*
+ * A line for a call of the log: the field `call`. False: it is not to be shown. `ask`: of
+ * a recording there may be calls of others, and `keep` and problems_only decide, by what is known
+ * of the connection up to here; what is not known then is not true of it.
+ */
+bool conns_call(struct conns *c, const struct event_call *call, bool ask, struct report *r);
+
+/*
+ * Tells `chosen` the cookies of those connections of the last closed interval that are shown and
+ * go on without a log of their calls. What `chosen` returns, if it isn't 0, ends it: returns that.
+ */
+int conns_choose(struct conns *c, int (*chosen)(void *ctx, uint64_t cookie), void *ctx);
 
 /* What the source could not deliver: the totals are then partial, and say so. */
 void conns_set_damage(struct conns *c, const struct event_damage *damage);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "conns/calls.h"
 #include "conns/incast.h"
 #include "conns/join.h"
 #include "conns/proxy.h"
@@ -29,6 +30,7 @@ struct conns *conns_new(const struct conns_options *options)
 	vec_init(&c->missing, CONNS_MISSING_MAX);
 	vec_init(&c->series, CONNS_SERIES_MAX);
 	vec_init(&c->followed, CONNS_FOLLOWED_MAX);
+	vec_init(&c->calls, CONNS_CALLS_MAX);
 	for (int span = 0; span < CONNS_SPANS; span++)
 		vec_init(&c->crosses[span], CONNS_CROSSES_MAX);
 	c->names = event_dict_new();
@@ -56,6 +58,7 @@ void conns_free(struct conns *c)
 	vec_release(&c->missing);
 	vec_release(&c->series);
 	vec_release(&c->followed);
+	vec_release(&c->calls);
 	for (int span = 0; span < CONNS_SPANS; span++)
 		vec_release(&c->crosses[span]);
 	free(c->by_key);
@@ -329,6 +332,18 @@ static int feed_conns(struct conns *c, const struct event_block *block, size_t *
 	return err;
 }
 
+static int feed_calls(struct conns *c, const struct event_block *block, size_t *at)
+{
+	struct event_call call;
+	int err = 0;
+
+	for (; !err && c->options.follows && *at < block->count; ++*at) {
+		event_block_copy(block, (uint32_t)*at, &call, sizeof(call));
+		err = calls_take(c, &call);
+	}
+	return err;
+}
+
 int conns_feed_block(struct conns *c, const struct event_block *block, size_t *at)
 {
 	struct event event;
@@ -336,6 +351,8 @@ int conns_feed_block(struct conns *c, const struct event_block *block, size_t *a
 
 	if (block->kind == EV_CONN)
 		return feed_conns(c, block, at);
+	if (block->kind == EV_CALL)
+		return feed_calls(c, block, at);
 	if (block->record_size)
 		return CONNS_MORE;
 	while (result == CONNS_MORE && event_block_next(block, at, &event))

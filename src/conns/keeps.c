@@ -88,6 +88,8 @@ bool conns_filter_keeps(const struct conn_view *view, void *filter)
 	const char *classes[CONN_CLASSES];
 
 	put_flow(&v, view->flow);
+	if (!view->c) /* only who it is is known */
+		return filter_match(filter, &v);
 	put_counted(&v, view->c);
 	put_gauges(&v, view->c);
 	put_shares(&v, view->c);

@@ -8,6 +8,7 @@
 #include "base/bug.h"
 #include "base/strbuf.h"
 #include "conns/across_report.h"
+#include "conns/calls.h"
 #include "conns/tables.h"
 #include "report/human.h"
 
@@ -263,8 +264,10 @@ int conns_report(struct conns *c, enum conns_span span, struct report *r)
 	tables_problems(c, &s, r);
 	if (!err)
 		err = tables_groups(c, &s, r);
-	if (span == CONNS_TOTAL)
+	if (span == CONNS_TOTAL) {
 		tables_timeline(c, r);
+		calls_table(c, r);
+	}
 	add_budget(c, &c->periods[span], r);
 	add_losses(c, span, r);
 	add_missing(c, r);
@@ -272,6 +275,7 @@ int conns_report(struct conns *c, enum conns_span span, struct report *r)
 	tables_findings(c, &s, r);
 	if (span == CONNS_TOTAL)
 		across_findings(c, &s, r);
+	calls_findings(c, span, r);
 	say_rest(c, &s, r);
 	report_place_verdict(r);
 	add_reasons(c, span, r);

@@ -301,9 +301,9 @@ static bool same_netns(const struct event_flow *a, const struct event_flow *b)
 	       a->netns_cookie == b->netns_cookie;
 }
 
-static uint32_t find_conn(struct conns *c, uint64_t cookie, const struct event_flow *flow)
+uint32_t conns_find(struct conns *c, uint64_t cookie, const struct event_flow *flow)
 {
-	uint32_t at = c->by_key[hash_u64(cookie)];
+	uint32_t at = c->by_key ? c->by_key[hash_u64(cookie)] : 0;
 
 	while (at && (conn_cookie(&c->all.items[at - 1]) != cookie ||
 		      !same_netns(conns_flow_of(c, &c->all.items[at - 1]), flow)))
@@ -319,7 +319,7 @@ struct conn *conns_get(struct conns *c, const struct event_conn *e, int *err)
 	*err = slot ? 0 : -ENOMEM;
 	if (*err)
 		return NULL;
-	at = find_conn(c, e->cookie, flow ? &flow->e : NULL);
+	at = conns_find(c, e->cookie, flow ? &flow->e : NULL);
 	if (!at) {
 		*err = new_conn(c, &at);
 		if (*err)

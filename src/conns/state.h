@@ -16,6 +16,7 @@
 #define CONNS_MAX 262144u
 #define CONNS_FLOWS_MAX (CONNS_MAX + 65536u)
 #define CONNS_FOLLOWED_MAX 10000u   /* intervals of the one that is followed; then the oldest go */
+#define CONNS_CALLS_MAX 10000u      /* ... and logged calls of it */
 #define CONNS_COUNTS_MAX 256u       /* (what, reason) */
 #define CONNS_MISSING_MAX 256u
 #define CONNS_CROSSES_MAX 4096u     /* connections in problems of several */
@@ -139,6 +140,8 @@ struct conns {
 	uint64_t tick_to_ns[CONNS_TICKS];
 	struct conns_followed VEC_OF(struct conn_record) followed;
 	uint64_t followed_dropped;
+	struct conns_call_log VEC_OF(struct event_call) calls; /* of that one, by seq */
+	uint64_t calls_dropped;
 	struct conns_period periods[CONNS_SPANS];
 	char *budget_low, *budget_high;
 	bool closed;                   /* the next EV_CONN begins a new interval */
@@ -167,6 +170,9 @@ int conns_flow_set(struct conns *c, const struct event_flow *flow);
  * memory or beyond the limit: *err says which.
  */
 struct conn *conns_get(struct conns *c, const struct event_conn *e, int *err);
+
+/* Its index + 1; 0: there is none. `flow`: NULL if its namespace is not known. */
+uint32_t conns_find(struct conns *c, uint64_t cookie, const struct event_flow *flow);
 
 /* The next connection whose local and remote address are `flow`'s the other way round, after the
  * index + 1 `at`, 0 at first; returns its index + 1, or 0. */

@@ -175,7 +175,7 @@ static struct value flags_value(const struct event_conn *e, struct report *r)
 		{ CONN_MPTCP, "mptcp" }, { CONN_KTLS, "ktls" }, { CONN_MAPPED, "v4-mapped" },
 		{ CONN_IDLE_RESTART_OFF, "idle-restart-off" },
 		{ CONN_PASSIVE_CLOSED, "peer-closed" },
-		{ CONN_FROM_DIAG, "inet-diag" },
+		{ CONN_FROM_DIAG, "inet-diag" }, { CONN_LOGGED, "calls-logged" },
 	};
 	struct list *l = list_new(r);
 

@@ -38,7 +38,7 @@ enum conn_confidence { CONN_OBSERVED, CONN_SAMPLED, CONN_INFERRED };
 enum conn_harm { CONN_HARMLESS, CONN_HARMFUL, CONN_HARM_UNKNOWN };
 
 struct conn_view {
-	const struct event_conn *c;    /* of the span */
+	const struct event_conn *c;    /* of the span; NULL (conns_call() only): nothing is told */
 	const struct event_flow *flow; /* NULL: unknown */
 	/* NULL: unknown */
 	const char *app, *comm, *cgroup, *unit, *netns, *congestion_control;

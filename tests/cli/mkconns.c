@@ -17,6 +17,9 @@
  *		sender_app_ns is what is left of LENGTH unless it is given.
  *	clock OFFSET ERROR [stepped]        realtime is that much ahead of monotonic
  *	start TIME                          the monotonic clock stands there: before anything else
+ *	call COOKIE FLOW SEQ AT send|receive RESULT [pid=N] [tid=N] [unsent=N] [unacked=N]
+ *	     [unread=N] [doing=at-nagle] [unknown-before]
+ *		AT counts from the beginning of the interval; RESULT: bytes or -errno
  *	loss|excluded REASON COUNT
  *	lost RECORDS
  *	interval LENGTH USER BPF [partial] [no-cost] [estimate]
@@ -106,7 +109,7 @@ static const struct bit flags[] = {
 	{ "rcvbuf-set", CONN_RCVBUF_SET }, { "accepted", CONN_ACCEPTED }, { "mptcp", CONN_MPTCP },
 	{ "ktls", CONN_KTLS }, { "mapped", CONN_MAPPED },
 	{ "idle-restart-off", CONN_IDLE_RESTART_OFF }, { "self", CONN_SELF },
-	{ "inet-diag", CONN_FROM_DIAG },
+	{ "inet-diag", CONN_FROM_DIAG }, { "calls-logged", CONN_LOGGED },
 };
 
 static const struct bit knowns[] = {
@@ -281,6 +284,67 @@ static void make_conn(struct script *s)
 		words_die(&s->in, "%s", strerror(-err));
 }
 
+/* -- calls ---------------------------------------------------------------------------------- */
+
+static uint8_t read_state(struct script *s, const char *name)
+{
+	for (int i = 0; i < CONN_STATES; i++)
+		if (strcmp(states[i], name) == 0)
+			return (uint8_t)i;
+	words_die(&s->in, "'%s' is unknown", name);
+	return 0;
+}
+
+static void set_call(struct script *s, struct event_call *e, char *text)
+{
+	const struct {
+		const char *name;
+		__u32 *to;
+	} numbers[] = {
+		{ "pid", &e->pid }, { "tid", &e->tid }, { "unsent", &e->unsent },
+		{ "unacked", &e->unacked }, { "unread", &e->unread },
+	};
+	char *value = strchr(text, '=');
+
+	if (!strcmp(text, "unknown-before")) {
+		e->flags |= CALL_AFTER_UNKNOWN;
+		return;
+	}
+	if (!value)
+		words_die(&s->in, "'%s' is not NAME=VALUE", text);
+	*value++ = '\0';
+	if (!strcmp(text, "doing")) {
+		e->doing = read_state(s, value);
+		return;
+	}
+	for (size_t i = 0; i < ARRAY_LEN(numbers); i++) {
+		if (strcmp(numbers[i].name, text) == 0) {
+			*numbers[i].to = (__u32)words_parse_number(&s->in, value);
+			return;
+		}
+	}
+	words_die(&s->in, "'%s' is unknown", text);
+}
+
+static void make_call(struct script *s)
+{
+	struct event_call e = { .pid = 4711, .tid = 4711, .doing = CONN_AT_FLIGHT };
+	int err;
+
+	e.cookie = words_number(&s->in);
+	e.flow = (uint32_t)words_number(&s->in);
+	e.seq = (uint32_t)words_number(&s->in);
+	e.time = s->now_ns + words_duration(&s->in);
+	e.direction = strcmp(words_next(&s->in), "send") ? DIR_INGRESS : DIR_EGRESS;
+	e.result = atoi(words_next(&s->in));
+	while (words_more(&s->in))
+		set_call(s, &e, words_next(&s->in));
+	err = event_writer_span(s->writer, EVENT_CORE_NONE, EVENT_DOMAIN_MONOTONIC, EV_CALL,
+				e.time, e.time, &e);
+	if (err)
+		words_die(&s->in, "%s", strerror(-err));
+}
+
 /* -- other events --------------------------------------------------------------------------- */
 
 static void make_fact(struct script *s)
@@ -393,6 +457,7 @@ static const struct {
 	void (*make)(struct script *s);
 } makers[] = {
 	{ "fact", make_fact }, { "flow", make_flow }, { "conn", make_conn },
+	{ "call", make_call },
 	{ "loss", make_loss }, { "excluded", make_excluded }, { "lost", make_lost },
 	{ "interval", make_interval }, { "clock", make_clock }, { "start", make_start },
 };

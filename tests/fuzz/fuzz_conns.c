@@ -3,8 +3,9 @@
  * Any events that a source lets through (right in size and shape, anything in content) through the
  * analysis of conns, in any order, and both writers. The input is a sequence of (kind, bytes given,
  * bytes); bytes that a struct needs beyond those are 0. Of EV_CONN they are pairs that set one of
- * the struct's 32-bit words, and its times are often made to fit, as it is refused without. The
- * same events, as those of another host with another clock, may be joined to them.
+ * the struct's 32-bit words, and its times are often made to fit, as it is refused without. EV_CALL
+ * (kind 254) are bytes of the struct; each is also written as a line. The same events, as those of
+ * another host with another clock, may be joined to them.
  */
 #include <string.h>
 
@@ -113,6 +114,36 @@ static void put_conn(struct conns *c, const struct payload *payload, size_t size
 		feed(c, &block, width);
 }
 
+/* -- calls ---------------------------------------------------------------------------------- */
+
+static void put_call(struct conns *c, const struct payload *payload, unsigned int width)
+{
+	static const struct provenance nobody = { .version = "1", .command = "conns" };
+	struct strbuf out = STRBUF_INIT(OUTPUT_MAX);
+	struct event_call call;
+	const struct event_block block = {
+		.kind = EV_CALL, .core = EVENT_CORE_NONE, .count = 1, .record_size = sizeof(call),
+		.size = sizeof(call), .data = &call,
+	};
+	struct report r;
+
+	memcpy(&call, payload, sizeof(call));
+	call.cookie &= 7;
+	call.flow &= 7;
+	if (event_check(EV_CALL, 1, &call, sizeof(call)))
+		return;
+	feed(c, &block, width);
+	if (reports++ >= REPORTS_MAX)
+		return;
+	report_init(&r, &nobody);
+	if (conns_call(c, &call, width & 1, &r))
+		json_report(&r, JSON_LINE, &out);
+	BUG_ON(report_error(&r) || out.error);
+	BUG_ON(out.len && memchr(out.buf, '\n', out.len) != out.buf + out.len - 1);
+	report_release(&r);
+	strbuf_release(&out);
+}
+
 /* -- records -------------------------------------------------------------------------------- */
 
 static const size_t sizes[EV_RECORD_MAX] = {
@@ -180,7 +211,9 @@ static void put_all(struct conns *c, const uint8_t *data, size_t size, unsigned 
 		size_t len = data[1], have = len < size - 3 ? len : size - 3;
 
 		memcpy(payload.bytes, data + 3, have);
-		if (data[0] & 1)
+		if (data[0] == 254)
+			put_call(c, &payload, width);
+		else if (data[0] & 1)
 			put_conn(c, &payload, have, data[2], width);
 		else
 			put_record(c, data[0] / 2 % EV_RECORD_MAX, &payload, width);

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "conns/call_budget.h"
+
+/* What a logged call takes in the kernel's program, about; the samples' part pays for it. */
+#define KERNEL_NS 300
+#define FIRST_PRICE_NS 10000 /* written as a line of JSON */
+#define PRIOR 200            /* calls that the price so far stands for */
+
+void call_budget_init(struct call_budget *b, double share)
+{
+	*b = (struct call_budget){ .share = share, .price_ns = FIRST_PRICE_NS };
+}
+
+/* A reading without calls costs something, too: of few calls, the price is hardly theirs. */
+void call_budget_spend(struct call_budget *b, uint64_t calls, uint64_t ns)
+{
+	if (calls)
+		b->price_ns = (PRIOR * b->price_ns + (double)ns) / (PRIOR + (double)calls);
+}
+
+uint64_t call_budget_grant(const struct call_budget *b, uint64_t length_ns)
+{
+	return (uint64_t)(b->share * (double)length_ns / (b->price_ns + KERNEL_NS));
+}

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "conns/calls.h"
+
+#include <string.h>
+
+#include "base/bug.h"
+#include "conns/rules.h"
+#include "conns/words.h"
+#include "report/human.h"
+
+/* -- taking --------------------------------------------------------------------------------- */
+
+static void drop_oldest(struct conns *c)
+{
+	const size_t half = c->calls.max / 2;
+
+	memmove(c->calls.items, c->calls.items + half,
+		(c->calls.len - half) * sizeof(c->calls.items[0]));
+	c->calls.len -= half;
+	c->calls_dropped += half;
+}
+
+/* By number: two threads may have called at once, and told the later one first. */
+int calls_take(struct conns *c, const struct event_call *call)
+{
+	size_t at = c->calls.len;
+	int err;
+
+	if (!c->options.follows || call->cookie != c->options.follow)
+		return 0;
+	if (c->calls.len == c->calls.max) {
+		drop_oldest(c);
+		at = c->calls.len;
+	}
+	err = vec_push(&c->calls, *call);
+	for (; !err && at && c->calls.items[at - 1].seq > call->seq; at--)
+		c->calls.items[at] = c->calls.items[at - 1];
+	if (!err)
+		c->calls.items[at] = *call;
+	return err;
+}
+
+/* -- words ---------------------------------------------------------------------------------- */
+
+static const char *direction_of(const struct event_call *call)
+{
+	return call->direction == DIR_EGRESS ? "send" : "receive";
+}
+
+static struct value bytes_of(const struct event_call *call)
+{
+	return call->result >= 0 ? value_u64((uint64_t)call->result) : value_null();
+}
+
+/* "EAGAIN"; NULL: there is none. */
+static const char *error_of(const struct event_call *call, struct report *r)
+{
+	const char *name;
+
+	if (call->result >= 0)
+		return NULL;
+	name = call->result > -4096 ? strerrorname_np(-call->result) : NULL; /* as errnos are */
+	return name ? name : report_format(r, "%d", call->result);
+}
+
+/* What holds back data that is not sent; NULL: there is none. */
+static const char *held_by(const struct event_call *call)
+{
+	static const char *const holds[CONN_AT_MAX] = {
+		[CONN_AT_RECOVERY] = "recovery", [CONN_AT_WINDOW] = "window",
+		[CONN_AT_SEND_BUFFER] = "send-buffer", [CONN_AT_CWND] = "cwnd",
+		[CONN_AT_DELAYED_ACK] = "delayed-ack", [CONN_AT_NAGLE] = "nagle",
+	};
+
+	return call->unsent && call->doing < CONN_AT_MAX ? holds[call->doing] : NULL;
+}
+
+/* -- of one connection ---------------------------------------------------------------------- */
+
+static const struct column columns[] = {
+	{ .name = "time_ns" }, { .head = "at" },
+	{ .name = "gap_ns", .head = "gap" },
+	{ .name = "call", .head = "call" },
+	{ .name = "bytes" }, { .name = "error" }, { .head = "bytes" },
+	{ .name = "unsent", .head = "unsent" }, { .name = "unacked", .head = "unacked" },
+	{ .name = "unread", .head = "unread" },
+	{ .name = "held_by" }, { .head = "held by" },
+	{ .name = "pid" }, { .name = "tid" }, { .head = "thread" },
+	{ .name = "seq" }, { .name = "left_out_before" },
+};
+
+/* How many are missing between two; false: nobody knows. */
+static bool missing(const struct event_call *before, const struct event_call *call, uint32_t *n)
+{
+	*n = call->seq - before->seq - 1;
+	return !(call->flags & CALL_AFTER_UNKNOWN);
+}
+
+static void add(const struct conns *c, const struct event_call *before,
+		const struct event_call *call, struct table *t, struct report *r)
+{
+	const uint64_t start = c->periods[CONNS_TOTAL].from_ns;
+	const char *error = error_of(call, r), *held = held_by(call);
+	struct value gap = value_null(), left_out = value_null();
+	uint32_t n = 0;
+
+	if (before && missing(before, call, &n)) {
+		left_out = value_u64(n);
+		if (!n && call->time >= before->time)
+			gap = value_ns(call->time - before->time);
+	}
+	TABLE_ADD(t, value_ns(call->time),
+		  call->time >= start ? value_ns(call->time - start) : value_null(), gap,
+		  value_string(direction_of(call)), bytes_of(call), value_string(error),
+		  error ? value_string(error) : bytes_of(call), value_u64(call->unsent),
+		  value_u64(call->unacked), value_u64(call->unread), value_string(held),
+		  held ? value_string(held) : value_absent(), value_u64(call->pid),
+		  value_u64(call->tid), value_string(report_format(r, "%u", call->tid)),
+		  value_u64(call->seq), left_out);
+}
+
+/* A row of text for what is missing; programs have left_out_before. */
+static void add_gap(const struct event_call *before, const struct event_call *call, struct table *t)
+{
+	char buf[HUMAN_MAX];
+	uint32_t n;
+
+	if (!before)
+		return;
+	if (!missing(before, call, &n))
+		table_add_note(t, NULL, 0, "... calls may be missing here");
+	else if (n)
+		table_add_note(t, NULL, 0, "... %s left out", human_count(buf, n));
+}
+
+void calls_findings(const struct conns *c, enum conns_span span, struct report *r)
+{
+	char buf[HUMAN_MAX];
+
+	vec_for_each(&c->counts, count) {
+		const char *reason = conns_name(c, DICT_STRING, count->reason);
+
+		if (count->what != COUNT_LOSS || !count->count[span] || !reason ||
+		    strcmp(reason, CONNS_LOSS_CALLS) != 0)
+			continue;
+		report_finding(r, "%s calls are not in the log, which gets half of what lies "
+			       "between the bounds of --cpu-budget: raise the upper one, or log "
+			       "fewer connections.", human_count(buf, count->count[span]));
+	}
+}
+
+static bool is_logged(const struct conns *c)
+{
+	vec_for_each(&c->followed, record)
+		if (record->c.flags & CONN_LOGGED)
+			return true;
+	return c->calls.len;
+}
+
+void calls_table(const struct conns *c, struct report *r)
+{
+	const struct event_call *before = NULL;
+	struct table *t;
+
+	if (!c->options.follows)
+		return;
+	if (!is_logged(c)) {
+		object_add(&r->body, "call_log", value_null());
+		return;
+	}
+	t = table_new(r, columns, ARRAY_LEN(columns));
+	vec_for_each(&c->calls, call) {
+		add_gap(before, call, t);
+		add(c, before, call, t, r);
+		before = call;
+	}
+	object_add(&r->body, "call_log", value_table(t));
+	object_add(&r->body, "call_log_left_out", value_u64(c->calls_dropped));
+}
+
+/* -- as lines ------------------------------------------------------------------------------- */
+
+/* What is known of its connection up to here: of a recording that may be its addresses only. */
+static void view_of(struct conns *c, const struct event_call *call, struct conn_room *room)
+{
+	const struct conn_flow *flow = call->flow ? conns_flow_find(c, call->flow) : NULL;
+	const struct event_flow *e = flow ? &flow->e : NULL;
+	const uint32_t at = conns_find(c, call->cookie, e);
+
+	if (at && conns_view(c, CONNS_TOTAL, at - 1, room)) {
+		rules_judge(&room->view);
+		return;
+	}
+	room->view = (struct conn_view){
+		.flow = e, .netns = e ? conns_name(c, DICT_NETNS, e->netns) : NULL,
+	};
+}
+
+bool conns_call(struct conns *c, const struct event_call *call, bool ask, struct report *r)
+{
+	const struct conns_options *o = &c->options;
+	const char *error = error_of(call, r);
+	struct conn_room room;
+	const struct conn_view *v = &room.view;
+	struct object *l;
+
+	if (o->follows && call->cookie != o->follow)
+		return false;
+	view_of(c, call, &room);
+	if (ask && ((o->keep && !o->keep(v, o->ctx)) || (o->problems_only && !v->harmful)))
+		return false;
+	l = object_new(r);
+	object_add(l, "time_ns", value_ns(call->time));
+	object_add(l, "cookie", words_cookie(r, call->cookie));
+	object_add(l, "netns", words_netns(v, r));
+	object_add(l, "local", words_local(r, v->flow));
+	object_add(l, "remote", words_remote(r, v->flow));
+	object_add(l, "app", v->c ? value_string(words_app(v)) : value_null());
+	object_add(l, "call", value_string(direction_of(call)));
+	object_add(l, "bytes", bytes_of(call));
+	object_add(l, "error", value_string(error));
+	object_add(l, "unsent", value_u64(call->unsent));
+	object_add(l, "unacked", value_u64(call->unacked));
+	object_add(l, "unread", value_u64(call->unread));
+	object_add(l, "held_by", value_string(held_by(call)));
+	object_add(l, "pid", value_u64(call->pid));
+	object_add(l, "tid", value_u64(call->tid));
+	object_add(l, "seq", value_u64(call->seq));
+	object_add(&r->body, "call", value_object(l));
+	return true;
+}
+
+/* -- whose ---------------------------------------------------------------------------------- */
+
+int conns_choose(struct conns *c, int (*chosen)(void *ctx, uint64_t cookie), void *ctx)
+{
+	const struct conns_options *o = &c->options;
+	struct conn_room room;
+	int err = 0;
+
+	vec_for_each(&c->fresh, record) {
+		if (record->c.flags & (CONN_CLOSED | CONN_LOGGED | CONN_MPTCP) ||
+		    !conns_view(c, CONNS_INTERVAL, record->conn, &room))
+			continue;
+		rules_judge(&room.view);
+		if ((o->keep && !o->keep(&room.view, o->ctx)) ||
+		    (o->problems_only && !room.view.harmful))
+			continue;
+		err = chosen(ctx, record->c.cookie);
+		if (err)
+			break;
+	}
+	return err;
+}
