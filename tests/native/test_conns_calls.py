@@ -9,6 +9,7 @@ import os
 import socket
 import struct
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -262,7 +263,7 @@ def without_it_nothing_is_logged():
 
 if os.geteuid() != 0:
     check.skip("needs root")
-check.run([
-    (each_call_is_there,), (one_is_followed,), (a_filter_chooses,), (nagle_is_seen,),
-    (too_many_are_counted,), (without_it_nothing_is_logged,),
-])
+cases = [(each_call_is_there,), (one_is_followed,), (without_it_nothing_is_logged,)]
+if sys.argv[1:] != ["guest"]:    # an emulated CPU is slow
+    cases += [(a_filter_chooses,), (nagle_is_seen,), (too_many_are_counted,)]
+check.run(cases)

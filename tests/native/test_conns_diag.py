@@ -140,7 +140,8 @@ def without_privilege():
             a = socket.create_connection(listener.getsockname())
             b, _ = listener.accept()
             cookie = str(int.from_bytes(a.getsockopt(socket.SOL_SOCKET, 57, 8), sys.byteorder))
-            with conns.beside([], [], command) as said:
+            log = ["--calls", "--follow", cookie]    # of which there will be none
+            with conns.beside(log, [], command) as said:
                 fill(a, 1.5)
             a.close()
             b.close()
@@ -149,6 +150,8 @@ def without_privilege():
     check.equal("once", said["warnings"].count("\n"), 1)
     check.true("and what of other namespaces", "connections of other network namespaces" in
                {each["name"] for each in said["json"]["missing"]})
+    check.true("and the log", "the log of calls" in {m["name"] for m in said["json"]["missing"]})
+    check.equal("which there is none of", said["json"]["call_log"], None)
     rows = [row for row in said["json"]["connections"] if row["cookie"] == cookie]
     check.equal("rows", len(rows), 1)
     unknown_is_unknown(said["json"], rows[0])
