@@ -85,7 +85,7 @@ static __always_inline void begin_log(struct sock *sk, struct conn_kept *k)
 {
 	struct call_log *log;
 
-	if (calls_of == CALLS_OF_NONE ||
+	if (calls_of == CALLS_OF_NONE || k->flags & KEPT_LOGGED ||
 	    (calls_of == CALLS_OF_CHOSEN && !is_chosen(k->cookie)))
 		return;
 	log = bpf_sk_storage_get(&logged, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);

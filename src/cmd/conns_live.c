@@ -342,7 +342,6 @@ static int close_tick(struct live *l, bool last)
 	return err;
 }
 
-/* Too many at once: the rest is chosen when the first ones have been visited. */
 static int choose(void *source, uint64_t cookie)
 {
 	return conns_source_choose(source, cookie);
@@ -356,7 +355,8 @@ static int choose_logged(struct live *l)
 	if (!c->log.on || c->log.all || c->log.cookie || l->enough)
 		return 0;
 	err = c->choose(c->ctx, choose, l->source);
-	return err == -E2BIG ? 0 : err;
+	/* Too many at once, or too fast for the kernel's memory: the rest is chosen next time. */
+	return err == -E2BIG || err == -ENOMEM || err == -EBUSY || err == -EAGAIN ? 0 : err;
 }
 
 static int close_interval(struct live *l, bool last)

@@ -112,14 +112,18 @@ static const char *end_name(const struct conn_view *v, const char *host, struct 
 			     *host ? host : "an unnamed host");
 }
 
-static void say_way(const struct conn_view *v, const char *from, const char *to, struct report *r)
+/* Returns 1 if there is something to say, else 0. */
+static unsigned int say_way(const struct conn_view *v, const char *from, const char *to,
+			    struct report *r)
 {
 	const char *said = side_say(v, r);
 	char common[HUMAN_MAX];
 
-	if (said)
-		report_finding(r, "From %s to %s: %s; both ends are known for %s.", from, to, said,
-			       human_ns(common, v->common_ns));
+	if (!said)
+		return 0;
+	report_finding(r, "From %s to %s: %s; both ends are known for %s.", from, to, said,
+		       human_ns(common, v->common_ns));
+	return 1;
 }
 
 /* The way that data waited on; of two such, both. */
@@ -128,6 +132,7 @@ static unsigned int say_one(const struct conns *c, const struct conns_shown *s,
 {
 	struct conn_room own, other;
 	const char *here, *there;
+	unsigned int said = 0;
 
 	if (!other_end_view(c, one->conn, &other) ||
 	    !(one->harmful | other.view.harmful))
@@ -136,10 +141,10 @@ static unsigned int say_one(const struct conns *c, const struct conns_shown *s,
 	here = end_name(&own.view, c->elsewhere->here.name, r);
 	there = end_name(&other.view, c->elsewhere->there.name, r);
 	if (side_find(&own.view).harmful)
-		say_way(&own.view, here, there, r);
+		said |= say_way(&own.view, here, there, r);
 	if (side_find(&other.view).harmful)
-		say_way(&other.view, there, here, r);
-	return 1;
+		said |= say_way(&other.view, there, here, r);
+	return said;
 }
 
 static void say_left(const struct conns *c, struct report *r)

@@ -20,5 +20,8 @@ void call_budget_spend(struct call_budget *b, uint64_t calls, uint64_t ns)
 
 uint64_t call_budget_grant(const struct call_budget *b, uint64_t length_ns)
 {
-	return (uint64_t)(b->share * (double)length_ns / (b->price_ns + KERNEL_NS));
+	const double n = b->share * (double)length_ns / (b->price_ns + KERNEL_NS);
+
+	/* Without calls, their price would never be put right. */
+	return n >= 1 || b->share <= 0 ? (uint64_t)n : 1;
 }

@@ -46,12 +46,19 @@ static enum join_fit both_ways(const struct event_conn *a, const struct event_co
 		       JOIN_FITS : JOIN_CONTRADICTS;
 }
 
+/* Bytes per second: the kernel's last estimate, or what it was on average if that is more. */
+static uint64_t rate_of(const struct event_conn *c)
+{
+	const uint64_t bytes = max_of(c->bytes_acked, c->bytes_received);
+	const uint64_t ns = c->to - c->from;
+
+	return max_of(c->delivery_rate, ns ? (uint64_t)((double)bytes * 1e9 / (double)ns) : 0);
+}
+
 static enum join_fit fit_apart(const struct event_conn *a, const struct event_conn *b,
 			       uint64_t apart_ns)
 {
-	const uint64_t rate = max_of(a->delivery_rate, b->delivery_rate);
-
-	return both_ways(a, b, slack_of(a, b, rate, apart_ns));
+	return both_ways(a, b, slack_of(a, b, max_of(rate_of(a), rate_of(b)), apart_ns));
 }
 
 enum join_fit join_fit_end(const struct event_conn *a, const struct event_conn *b,
@@ -76,15 +83,6 @@ static struct event_conn at_begin(const struct event_conn *c)
 	e.write_seq = e.snd_una;
 	e.rcv_nxt -= (uint32_t)c->bytes_received;
 	return e;
-}
-
-/* Bytes per second: the kernel's last estimate, or what it was on average if that is more. */
-static uint64_t rate_of(const struct event_conn *c)
-{
-	const uint64_t bytes = max_of(c->bytes_acked, c->bytes_received);
-	const uint64_t ns = c->to - c->from;
-
-	return max_of(c->delivery_rate, ns ? (uint64_t)((double)bytes * 1e9 / (double)ns) : 0);
 }
 
 enum join_fit join_fit_begin(const struct event_conn *a, const struct event_conn *b,

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* One connection, interval by interval. */
+#include <inttypes.h>
+
 #include "base/bug.h"
 #include "conns/rules.h"
 #include "conns/tables.h"
@@ -75,6 +77,9 @@ void tables_timeline(const struct conns *c, struct report *r)
 	object_add(&r->body, "timeline", value_table(t));
 	object_add(&r->body, "timeline_left_out", value_u64(c->followed_dropped));
 	rtt_table(&rtts, r);
+	if (rtts.connections && rtts.connections < c->followed.len)
+		report_finding(r, "How long round trips were is known of %" PRIu64 " of %zu "
+			       "intervals with data.", rtts.connections, c->followed.len);
 	if (!c->followed.len)
 		report_finding(r, "Nothing was told of the connection with this cookie.");
 }

@@ -67,7 +67,6 @@ void conns_calls_release(struct conns_calls *c)
 int conns_calls_choose(struct conns_calls *c, uint64_t cookie)
 {
 	const uint8_t one = 1;
-
 	int err;
 
 	if (!c->skel)
@@ -76,6 +75,14 @@ int conns_calls_choose(struct conns_calls *c, uint64_t cookie)
 	if (!err)
 		__atomic_add_fetch(&c->skel->bss->calls_waiting, 1, __ATOMIC_RELAXED);
 	return err && errno != EEXIST ? -errno : 0;
+}
+
+void conns_calls_forget(struct conns_calls *c, uint64_t cookie)
+{
+	if (!c->skel || __atomic_load_n(&c->skel->bss->calls_waiting, __ATOMIC_RELAXED) <= 0)
+		return;
+	if (!bpf_map_delete_elem(bpf_map__fd(c->skel->maps.chosen), &cookie))
+		__atomic_sub_fetch(&c->skel->bss->calls_waiting, 1, __ATOMIC_RELAXED);
 }
 
 static uint64_t counted(const struct conns_calls *c)

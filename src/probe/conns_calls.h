@@ -42,6 +42,8 @@ void conns_calls_release(struct conns_calls *calls);
 
 /* As conns_probe_choose() ... conns_probe_calls_left_out() say. */
 int conns_calls_choose(struct conns_calls *calls, uint64_t cookie);
+/* It has ended: the kernel may have done so before it was chosen. */
+void conns_calls_forget(struct conns_calls *calls, uint64_t cookie);
 int conns_calls_read(struct conns_calls *calls, uint64_t grant);
 bool conns_calls_block(struct conns_calls *calls, struct event_block *block);
 uint64_t conns_calls_left_out(const struct conns_calls *calls);

@@ -171,8 +171,8 @@ static void begin_look(struct conns_cost *c, const struct bpf_object *object, ui
 	double net[USE_MAX];
 
 	c->statistics = bpf_enable_stats(BPF_STATS_RUN_TIME);
-	if (c->statistics < 0) { /* it won't be allowed later */
-		c->due = UINT64_MAX;
+	if (c->statistics < 0) { /* it may be for want of a descriptor, but hardly is */
+		c->due = now + 16 * APART_NS;
 		return;
 	}
 	gained(c, object, &c->look, net);

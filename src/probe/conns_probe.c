@@ -120,8 +120,13 @@ static int take_record(void *ctx, void *data, size_t size)
 {
 	struct conns_probe *p = ctx;
 
-	if (size >= sizeof(struct conn_told) && p->told.sink)
-		conns_told_take(&p->told, data, NULL);
+	const struct conn_told *t = data;
+
+	if (size < sizeof(*t) || !p->told.sink)
+		return 0;
+	conns_told_take(&p->told, t, NULL);
+	if (t->closed)
+		conns_calls_forget(&p->calls, t->kept.cookie);
 	return 0;
 }
 
@@ -438,9 +443,9 @@ void conns_probe_thin(struct conns_probe *p, uint32_t n)
 	if (n == before)
 		return;
 	conns_told_thin(&p->told, n, clock_mono_ns(clock_system()));
-	p->skel->data->thin_one_in = n;
 	if (before > 1) /* who is followed again has lacked some */
 		conns_calls_thinned(&p->calls);
+	p->skel->data->thin_one_in = n;
 }
 
 /* ---- the log of calls ---- */

@@ -234,15 +234,15 @@ static void put_rtts(struct conns_told *p, struct event_conn *c, struct conn_see
 	const size_t had = conn_rtts_size(s->rtts);
 	int err = 0;
 
-	if (!(c->known & CONN_KNOWS_RTTS))
-		return;
+	/* Also if they don't count: else they would with the next ones. */
 	if (t->has_rtts)
 		err = conn_rtts_gained(&s->rtts, &t->rtts, c->rtts);
 	p->rtts_bytes += conn_rtts_size(s->rtts) - had;
 	if (err == -ENOMEM)
 		p->err = err;
-	if (err) {
+	if (err)
 		c->known &= ~CONN_KNOWS_RTTS;
+	if (!(c->known & CONN_KNOWS_RTTS)) {
 		memset(c->rtts, 0, sizeof(c->rtts));
 		return;
 	}

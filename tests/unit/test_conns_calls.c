@@ -176,6 +176,10 @@ static void the_share_is_kept(void **state)
 	assert_true((double)call_budget_grant(&b, tick) * price > 0.7 * share * (double)tick);
 	call_budget_spend(&b, 5000, 5000ULL * 100000); /* all has become dearer */
 	assert_true((double)call_budget_grant(&b, tick) * 100000 < 1.1 * share * (double)tick);
+	call_budget_spend(&b, 1, 100 * NS_PER_S); /* one that took for ever: there is another try */
+	assert_int_equal(call_budget_grant(&b, tick), 1);
+	call_budget_init(&b, 0);
+	assert_int_equal(call_budget_grant(&b, tick), 0);
 }
 
 int main(void)
