@@ -119,6 +119,7 @@ static void packing_changes_nothing(void **state)
 	assert_memory_equal(&in, &out, sizeof(in));
 	assert_int_equal(conn_cookie(&conn), in.cookie);
 	free(conn.sizes);
+	free(conn.rtts);
 }
 
 /* A counter that ran over or was not known all the time is unknown, and not wrong. */
