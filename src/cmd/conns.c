@@ -222,7 +222,7 @@ static int run(const void *config)
 		.by = c->by, .sort = c->sort, .problems_only = c->problems_only, .all = c->all,
 		.info = c->info,
 		.follows = c->follow, .totals_only = c->follow || c->peer,
-		 .text_only = !c->common.json && !c->common.json_lines,
+		.text_only = !c->common.json && !c->common.json_lines,
 	};
 	struct filter *filter = NULL;
 	struct conns_view view;

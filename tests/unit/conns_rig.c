@@ -101,6 +101,17 @@ void rig_put(struct conns_rig *rig, const struct event_conn *e)
 	assert_int_equal(feed(rig, &block), CONNS_MORE);
 }
 
+void rig_put_end(struct conns_rig *rig, uint64_t cookie, uint32_t flow, uint32_t sent,
+		 uint32_t received, uint32_t flags)
+{
+	struct event_conn e = rig_conn(rig, cookie, flow);
+
+	e.write_seq = e.snd_una = sent;
+	e.rcv_nxt = received;
+	e.flags = flags;
+	rig_put(rig, &e);
+}
+
 void rig_put_fitted(struct conns_rig *rig, struct event_conn e)
 {
 	e.sender_app_ns = e.to - e.from - e.send_buffer_ns - e.congestion_ns -

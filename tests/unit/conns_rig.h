@@ -24,6 +24,9 @@ void rig_name(struct conns_rig *rig, uint32_t id, const char *text); /* DICT_STR
 /* A record from `now` on for a second, of which the application takes what nothing else has. */
 struct event_conn rig_conn(const struct conns_rig *rig, uint64_t cookie, uint32_t flow);
 void rig_put(struct conns_rig *rig, const struct event_conn *e);
+/* One that has sent up to `sent`, and received up to `received`. */
+void rig_put_end(struct conns_rig *rig, uint64_t cookie, uint32_t flow, uint32_t sent,
+		 uint32_t received, uint32_t flags);
 /* Puts it with its application's time made to fit. */
 void rig_put_fitted(struct conns_rig *rig, struct event_conn e);
 void rig_record(struct conns_rig *rig, uint16_t kind, const void *payload, size_t size);

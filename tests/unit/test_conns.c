@@ -200,17 +200,6 @@ static const char *peer_of(const struct report *r, uint64_t cookie)
 	return v->type == VALUE_STRING ? v->string : "none";
 }
 
-static void put_end(struct conns_rig *rig, uint64_t cookie, uint32_t flow, uint32_t sent,
-		    uint32_t received, uint32_t flags)
-{
-	struct event_conn e = rig_conn(rig, cookie, flow);
-
-	e.write_seq = e.snd_una = sent;
-	e.rcv_nxt = received;
-	e.flags = flags;
-	rig_put(rig, &e);
-}
-
 /* Namespaces with the same addresses, and ports that are used again, are told apart. */
 static void ends_are_joined_by_addresses_and_sequence(void **state)
 {
@@ -224,19 +213,19 @@ static void ends_are_joined_by_addresses_and_sequence(void **state)
 	rig_flow(&rig, 3, "127.0.0.1", 5000, "127.0.0.1", 6000, 2);
 	rig_flow(&rig, 4, "127.0.0.1", 6000, "127.0.0.1", 5000, 1);
 	rig_flow(&rig, 5, "127.0.0.1", 6000, "127.0.0.1", 5001, 1);
-	put_end(&rig, 11, 1, 100000000, 200000000, CONN_CLOSED);
-	put_end(&rig, 12, 2, 400000000, 300000000, 0);
-	put_end(&rig, 13, 3, 300000000, 400000000, 0);
-	put_end(&rig, 14, 4, 200000000, 100000000, CONN_CLOSED);
-	put_end(&rig, 15, 5, 200000000, 100000000, 0);
+	rig_put_end(&rig, 11, 1, 100000000, 200000000, CONN_CLOSED);
+	rig_put_end(&rig, 12, 2, 400000000, 300000000, 0);
+	rig_put_end(&rig, 13, 3, 300000000, 400000000, 0);
+	rig_put_end(&rig, 14, 4, 200000000, 100000000, CONN_CLOSED);
+	rig_put_end(&rig, 15, 5, 200000000, 100000000, 0);
 	rig_flow(&rig, 6, "10.0.0.1", 5000, "10.0.0.2", 6000, 1);
 	rig_flow(&rig, 7, "10.0.0.2", 6000, "10.0.0.1", 5000, 1);
-	put_end(&rig, 16, 6, 1000, 2000, CONN_CLOSED);
+	rig_put_end(&rig, 16, 6, 1000, 2000, CONN_CLOSED);
 	rig_interval(&rig);
 	rig_interval(&rig);
 	/* the ports again, with sequence numbers that would fit the one that has closed */
-	put_end(&rig, 21, 1, 100000000, 200000000, 0);
-	put_end(&rig, 22, 7, 2000, 1000, 0);
+	rig_put_end(&rig, 21, 1, 100000000, 200000000, 0);
+	rig_put_end(&rig, 22, 7, 2000, 1000, 0);
 	rig_interval(&rig);
 	rig_report(&rig, CONNS_TOTAL, &r);
 	assert_string_equal(peer_of(&r, 11), "14");
@@ -259,9 +248,9 @@ static void of_two_that_fit_none_is_taken(void **state)
 	rig_flow(&rig, 1, "10.0.0.1", 5000, "10.0.0.2", 6000, 1);
 	rig_flow(&rig, 2, "10.0.0.2", 6000, "10.0.0.1", 5000, 2);
 	rig_flow(&rig, 3, "10.0.0.2", 6000, "10.0.0.1", 5000, 3);
-	put_end(&rig, 1, 1, 1000, 2000, 0);
-	put_end(&rig, 2, 2, 2000, 1000, 0);
-	put_end(&rig, 3, 3, 2000, 1000, 0);
+	rig_put_end(&rig, 1, 1, 1000, 2000, 0);
+	rig_put_end(&rig, 2, 2, 2000, 1000, 0);
+	rig_put_end(&rig, 3, 3, 2000, 1000, 0);
 	rig_interval(&rig);
 	rig_report(&rig, CONNS_INTERVAL, &r);
 	assert_string_equal(peer_of(&r, 1), "none");
@@ -298,12 +287,12 @@ static void a_cookie_is_of_its_namespace(void **state)
 	rig_init(&rig, NULL);
 	rig_flow(&rig, 1, "10.0.0.1", 1, "10.0.0.2", 2, 1);
 	rig_flow(&rig, 2, "10.0.0.3", 3, "10.0.0.4", 4, 2);
-	put_end(&rig, 7, 1, 0, 0, 0);
-	put_end(&rig, 7, 2, 0, 0, 0);
-	put_end(&rig, 7, 2, 0, 0, 0);
+	rig_put_end(&rig, 7, 1, 0, 0, 0);
+	rig_put_end(&rig, 7, 2, 0, 0, 0);
+	rig_put_end(&rig, 7, 2, 0, 0, 0);
 	/* the number of a flow is used again: who had it keeps its addresses */
 	rig_flow(&rig, 1, "10.0.0.9", 9, "10.0.0.2", 2, 1);
-	put_end(&rig, 8, 1, 0, 0, 0);
+	rig_put_end(&rig, 8, 1, 0, 0, 0);
 	rig_interval(&rig);
 	rig_report(&rig, CONNS_TOTAL, &r);
 	assert_int_equal(rig_table(&r, "connections")->nrows, 3);

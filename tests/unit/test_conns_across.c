@@ -138,17 +138,6 @@ static void two_join(struct two *t)
 	assert_int_equal(across_new(&t->e, t->here.c, t->there.c, &config), 0);
 }
 
-/* One that has sent up to `sent`, and received up to `received`. */
-static void put_end(struct conns_rig *rig, uint64_t cookie, uint32_t flow, uint32_t sent,
-		    uint32_t received)
-{
-	struct event_conn e = rig_conn(rig, cookie, flow);
-
-	e.snd_una = e.write_seq = sent;
-	e.rcv_nxt = received;
-	rig_put(rig, &e);
-}
-
 static void an_identity_is_of_its_host(void **state)
 {
 	struct conn_room room;
@@ -161,10 +150,10 @@ static void an_identity_is_of_its_host(void **state)
 	rig_flow(&t.here, 2, "10.0.0.1", 4001, "10.0.0.2", 80, 7);
 	rig_flow(&t.there, 1, "10.0.0.2", 80, "10.0.0.1", 4001, 7);
 	rig_flow(&t.there, 2, "10.0.0.2", 80, "10.0.0.1", 4000, 7);
-	put_end(&t.here, 1, 1, 1000, 5);
-	put_end(&t.here, 2, 2, 900000000, 6);
-	put_end(&t.there, 1, 1, 6, 900000000);
-	put_end(&t.there, 2, 2, 5, 1000);
+	rig_put_end(&t.here, 1, 1, 1000, 5, 0);
+	rig_put_end(&t.here, 2, 2, 900000000, 6, 0);
+	rig_put_end(&t.there, 1, 1, 6, 900000000, 0);
+	rig_put_end(&t.there, 2, 2, 5, 1000, 0);
 	two_join(&t);
 	assert_int_equal(t.e->joined, 2);
 	assert_int_equal(t.e->other[0], 2);
@@ -190,9 +179,9 @@ static void of_several_none_is_taken(void **state)
 	rig_flow(&t.here, 1, "10.0.0.1", 4000, "10.0.0.2", 80, 1);
 	rig_flow(&t.here, 2, "10.0.0.1", 4000, "10.0.0.2", 80, 2);
 	rig_flow(&t.there, 1, "10.0.0.2", 80, "10.0.0.1", 4000, 1);
-	put_end(&t.here, 1, 1, 1000, 5);
-	put_end(&t.here, 2, 2, 800000000, 5);
-	put_end(&t.there, 9, 1, 5, 1000);
+	rig_put_end(&t.here, 1, 1, 1000, 5, 0);
+	rig_put_end(&t.here, 2, 2, 800000000, 5, 0);
+	rig_put_end(&t.there, 9, 1, 5, 1000, 0);
 	two_join(&t); /* two namespaces with one address: sequence numbers tell them apart */
 	assert_int_equal(t.e->other[0], 1);
 	assert_int_equal(t.e->other[1], 0);
@@ -203,9 +192,9 @@ static void of_several_none_is_taken(void **state)
 	rig_flow(&t.here, 1, "10.0.0.1", 4000, "10.0.0.2", 80, 1);
 	rig_flow(&t.here, 2, "10.0.0.1", 4000, "10.0.0.2", 80, 2);
 	rig_flow(&t.there, 1, "10.0.0.2", 80, "10.0.0.1", 4000, 1);
-	put_end(&t.here, 1, 1, 1000, 5);
-	put_end(&t.here, 2, 2, 2000, 5);
-	put_end(&t.there, 9, 1, 5, 1000);
+	rig_put_end(&t.here, 1, 1, 1000, 5, 0);
+	rig_put_end(&t.here, 2, 2, 2000, 5, 0);
+	rig_put_end(&t.there, 9, 1, 5, 1000, 0);
 	two_join(&t); /* seen from there, two fit */
 	assert_int_equal(t.e->joined, 0);
 	assert_int_equal(t.e->not_joined[ACROSS_AMBIGUOUS], 2);
@@ -218,8 +207,8 @@ static void without_an_address_nothing_is_joined(void **state)
 
 	(void)state;
 	two_init(&t);
-	put_end(&t.here, 1, 0, 0, 0);
-	put_end(&t.there, 1, 0, 0, 0);
+	rig_put_end(&t.here, 1, 0, 0, 0, 0);
+	rig_put_end(&t.there, 1, 0, 0, 0, 0);
 	two_join(&t);
 	assert_int_equal(t.e->joined, 0);
 	assert_int_equal(t.e->not_joined[ACROSS_NO_ADDRESS], 1);

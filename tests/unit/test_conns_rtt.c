@@ -285,6 +285,17 @@ static void test_not_known(void **state)
 	had(&r, 20000, 2);
 	e = tell(&r);
 	assert_true(rtt_is_known(&e));
+	assert_int_equal(e.rtt_samples, 2); /* without those of the interval before */
+	conns_told_thin(&r.told, 2, r.record.time); /* for a part of it nobody was told */
+	had(&r, 20000, 5);
+	e = tell(&r);
+	assert_false(rtt_is_known(&e));
+	conns_told_thin(&r.told, 1, r.record.time);
+	had(&r, 20000, 1);
+	e = tell(&r);
+	assert_true(rtt_is_known(&e));
+	assert_int_equal(e.rtt_samples, 1);
+	assert_int_equal(e.rtt_sum_us, 20000);
 	had(&r, 20000, 20 * 65536); /* too many at a time */
 	e = tell(&r);
 	assert_false(rtt_is_known(&e));
