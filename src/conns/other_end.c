@@ -13,11 +13,6 @@ bool other_end_view(const struct conns *c, uint32_t conn, struct conn_room *room
 	return true;
 }
 
-static struct value known(const struct event_conn *e, uint32_t bits, struct value v)
-{
-	return conn_knows(e, bits) ? v : value_null();
-}
-
 static void add_who(struct object *o, const struct conn_view *v, struct report *r)
 {
 	object_add(o, "cookie", words_cookie(r, v->c->cookie));
@@ -26,17 +21,6 @@ static void add_who(struct object *o, const struct conn_view *v, struct report *
 	object_add(o, "comm", value_string(v->comm));
 	object_add(o, "unit", value_string(v->unit));
 	object_add(o, "pid", v->c->pid ? value_u64(v->c->pid) : value_null());
-}
-
-static void add_bytes(struct object *o, const struct event_conn *e, struct report *r)
-{
-	struct object *bytes = object_new(r);
-
-	object_add(bytes, "sent", value_u64(e->bytes_sent));
-	object_add(bytes, "received", value_u64(e->bytes_received));
-	object_add(bytes, "acked", value_u64(e->bytes_acked));
-	object_add(bytes, "retransmitted", value_u64(e->bytes_retransmitted));
-	object_add(o, "bytes", value_object(bytes));
 }
 
 struct value other_end_value(const struct conns *c, uint32_t conn, struct report *r)
@@ -60,12 +44,12 @@ struct value other_end_value(const struct conns *c, uint32_t conn, struct report
 	object_add(o, "to_ns", value_ns(e->to));
 	object_add(o, "closed", value_bool(e->flags & CONN_CLOSED));
 	object_add(o, "time_ns", value_object(words_times(e, r)));
-	object_add(o, "unknown_ns", known(e, CONN_KNOWS_TIMES, value_ns(e->unknown_ns)));
+	object_add(o, "unknown_ns", words_known(e, CONN_KNOWS_TIMES, value_ns(e->unknown_ns)));
 	object_add(o, "limit", value_string(limit));
 	object_add(o, "limit_share", limit ? value_fraction(share) : value_null());
 	object_add(o, "side", value_string(side_name(side_find(v).side)));
 	object_add(o, "events", value_object(words_events(e, r)));
-	add_bytes(o, e, r);
+	object_add(o, "bytes", value_object(words_bytes(e, r)));
 	object_add(o, "problems", value_list(words_classes(v->problems, r)));
 	object_add(o, "harmful", value_list(words_classes(v->harmful, r)));
 	return value_object(o);

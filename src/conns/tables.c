@@ -16,32 +16,16 @@
 
 /* -- objects -------------------------------------------------------------------------------- */
 
-static struct value known(const struct event_conn *e, uint32_t bits, struct value v)
-{
-	return conn_knows(e, bits) ? v : value_null();
-}
-
 static void put(struct object *o, const struct event_conn *e, uint32_t bits, const char *name,
 		uint64_t n)
 {
-	object_add(o, name, known(e, bits, value_u64(n)));
+	object_add(o, name, words_known(e, bits, value_u64(n)));
 }
 
 static void put_ns(struct object *o, const struct event_conn *e, uint32_t bits, const char *name,
 		   uint64_t ns)
 {
-	object_add(o, name, known(e, bits, value_ns(ns)));
-}
-
-static struct value bytes_value(const struct event_conn *e, struct report *r)
-{
-	struct object *o = object_new(r);
-
-	put(o, e, 0, "sent", e->bytes_sent);
-	put(o, e, 0, "received", e->bytes_received);
-	put(o, e, 0, "acked", e->bytes_acked);
-	put(o, e, 0, "retransmitted", e->bytes_retransmitted);
-	return value_object(o);
+	object_add(o, name, words_known(e, bits, value_ns(ns)));
 }
 
 static struct value sizes_value(const uint32_t *sizes, struct report *r)
@@ -216,7 +200,7 @@ static void add_connection(struct table *t, const struct conn_view *v, struct va
 		words_remote(r, v->flow), value_string(words_app(v)),
 		e->pid ? value_u64(e->pid) : value_null(), value_ns(e->from), value_ns(e->to),
 		value_bool(e->flags & CONN_CLOSED), value_object(words_times(e, r)),
-		known(e, CONN_KNOWS_TIMES, value_ns(e->unknown_ns)), value_string(limit),
+		words_known(e, CONN_KNOWS_TIMES, value_ns(e->unknown_ns)), value_string(limit),
 		limit ? value_fraction(share) : value_null(), value_object(words_events(e, r)),
 		value_list(words_classes(v->problems, r)), value_u64(v->problem_intervals),
 	};
@@ -233,7 +217,7 @@ static void add_connection(struct table *t, const struct conn_view *v, struct va
 	cells[BRIEF + 4] = value_string(v->congestion_control);
 	cells[BRIEF + 5] = flags_value(e, r);
 	cells[BRIEF + 6] = v->joined ? words_cookie(r, v->peer_cookie) : value_null();
-	cells[BRIEF + 7] = bytes_value(e, r);
+	cells[BRIEF + 7] = value_object(words_bytes(e, r));
 	cells[BRIEF + 8] = calls_value(e, r);
 	cells[BRIEF + 9] = rtt_value(e, r);
 	cells[BRIEF + 10] = recovery_value(e, r);
@@ -304,10 +288,10 @@ static void add_line(struct table *t, const struct conn_view *v, const char *hos
 		words_cookie(r, e->cookie), words_local(r, v->flow),
 		words_remote(r, v->flow), value_string(words_app(v)), value_string(limit),
 		limit ? value_fraction(share) : value_null(),
-		known(e, CONN_KNOWS_LOSSES, value_u64(e->fast_retransmit)),
-		known(e, CONN_KNOWS_RTO, value_u64(e->rto)),
-		known(e, CONN_KNOWS_LOSSES, value_u64(e->tlp)),
-		known(e, CONN_KNOWS_PEER_DELACKS, value_u64(e->delayed_acks_harmful)),
+		words_known(e, CONN_KNOWS_LOSSES, value_u64(e->fast_retransmit)),
+		words_known(e, CONN_KNOWS_RTO, value_u64(e->rto)),
+		words_known(e, CONN_KNOWS_LOSSES, value_u64(e->tlp)),
+		words_known(e, CONN_KNOWS_PEER_DELACKS, value_u64(e->delayed_acks_harmful)),
 		e->rtt_us ? value_ns(e->rtt_us * US) : value_null(),
 		value_string(words_class_line(v->harmful, r)),
 	};

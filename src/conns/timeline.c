@@ -28,11 +28,6 @@ static const struct column columns[] = {
 	{ .name = "problems" }, { .head = "problems", .flags = COLUMN_FLEX },
 };
 
-static struct value known(const struct event_conn *e, uint32_t bits, struct value v)
-{
-	return conn_knows(e, bits) ? v : value_null();
-}
-
 /* The other end is not looked at: its intervals are others. */
 static void add(const struct conns *c, const struct event_conn *e, struct table *t,
 		struct report *r)
@@ -46,18 +41,19 @@ static void add(const struct conns *c, const struct event_conn *e, struct table 
 	TABLE_ADD(t, value_ns(e->from), value_ns(e->to),
 		  e->from >= start ? value_ns(e->from - start) : value_null(),
 		  value_ns(e->to - e->from), value_object(words_times(e, r)),
-		  known(e, CONN_KNOWS_TIMES, value_ns(e->unknown_ns)), value_string(limit),
+		  words_known(e, CONN_KNOWS_TIMES, value_ns(e->unknown_ns)), value_string(limit),
 		  limit ? value_fraction(share) : value_null(), value_object(words_events(e, r)),
-		  known(e, CONN_KNOWS_LOSSES, value_u64(e->fast_retransmit)),
-		  known(e, CONN_KNOWS_RTO, value_u64(e->rto)),
-		  known(e, CONN_KNOWS_LOSSES, value_u64(e->tlp)),
-		  known(e, CONN_KNOWS_PEER_DELACKS, value_u64(e->delayed_acks_harmful)),
-		  known(e, CONN_KNOWS_LOSSES, value_ns(e->stall_ns)),
+		  words_known(e, CONN_KNOWS_LOSSES, value_u64(e->fast_retransmit)),
+		  words_known(e, CONN_KNOWS_RTO, value_u64(e->rto)),
+		  words_known(e, CONN_KNOWS_LOSSES, value_u64(e->tlp)),
+		  words_known(e, CONN_KNOWS_PEER_DELACKS, value_u64(e->delayed_acks_harmful)),
+		  words_known(e, CONN_KNOWS_LOSSES, value_ns(e->stall_ns)),
 		  e->rtt_us ? value_ns(e->rtt_us * 1000ull) : value_null(),
-		  known(e, CONN_KNOWS_RTT, value_u64(e->rtt_samples)), rtt_value_of(e, 500),
+		  words_known(e, CONN_KNOWS_RTT, value_u64(e->rtt_samples)), rtt_value_of(e, 500),
 		  rtt_value_of(e, 900), rtt_value_of(e, 990),
 		  e->cwnd ? value_u64(e->cwnd) : value_null(),
-		  known(e, CONN_KNOWS_GAUGES, value_u64(e->snd_wnd)), value_u64(e->bytes_acked),
+		  words_known(e, CONN_KNOWS_GAUGES, value_u64(e->snd_wnd)),
+		  value_u64(e->bytes_acked),
 		  value_u64(e->bytes_received), value_list(words_classes(v.problems, r)),
 		  value_string(words_class_line(v.harmful, r)));
 }

@@ -133,6 +133,22 @@ struct object *words_events(const struct event_conn *e, struct report *r)
 	return o;
 }
 
+struct object *words_bytes(const struct event_conn *e, struct report *r)
+{
+	struct object *o = object_new(r);
+
+	object_add(o, "sent", value_u64(e->bytes_sent));
+	object_add(o, "received", value_u64(e->bytes_received));
+	object_add(o, "acked", value_u64(e->bytes_acked));
+	object_add(o, "retransmitted", value_u64(e->bytes_retransmitted));
+	return o;
+}
+
+struct value words_known(const struct event_conn *e, uint32_t bits, struct value v)
+{
+	return conn_knows(e, bits) ? v : value_null();
+}
+
 /* -- classes -------------------------------------------------------------------------------- */
 
 struct list *words_classes(uint32_t classes, struct report *r)

@@ -26,6 +26,10 @@ bool words_event(const struct event_conn *e, unsigned int event, uint32_t *count
 /* {"sender-app": ns, ...}, {"fast_retransmit": n, ...} of a connection or a sum. */
 struct object *words_times(const struct event_conn *e, struct report *r);
 struct object *words_events(const struct event_conn *e, struct report *r);
+struct object *words_bytes(const struct event_conn *e, struct report *r);
+
+/* The value, or null if not all of these bits of enum conn_known are set. */
+struct value words_known(const struct event_conn *e, uint32_t bits, struct value v);
 
 /* What limits it most: a key of words_times(), and *share of the time. NULL: unknown. */
 const char *words_limit(const struct event_conn *e, double *share);
