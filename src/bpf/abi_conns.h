@@ -12,52 +12,69 @@
 #include "stats/buckets.h"
 
 /*
- * Beside each socket. It only grows, but for what is marked: that begins again when it is told. It
- * fits, with the kernel's own 72 bytes, into half a KiB.
+ * Of each connection: how it was when it was first seen, and what it has to be told of. Of one that
+ * has done nothing since there is no more than this: with the kernel's own 72 bytes, 192.
  */
-struct conn_kept {
+struct conn_quiet {
+	__u32 una;              /* snd_una as last seen */
+	__u32 told_seq;         /* the sum of what was written and received, when told last */
+	__u32 pid;              /* 0: nobody yet */
+	__u32 delivered;        /* tcp_sock's, at the last RTT sample */
+	__u16 changes, told;    /* `told`: `changes` when it was told last */
+	__u16 flags;            /* KEPT_* */
+	__u16 cwnd;             /* at the last RTT sample; segments, cut at 65535 */
+	__u8 ca;                /* enum tcp_ca_state */
+	__u8 level;             /* enum conn_level */
+	__u16 total_rto;        /* when it was born, as all from `bytes_sent` on */
+	__u32 netns;            /* inode */
 	__u64 born;             /* when it was first seen */
 	__u64 cookie;           /* of the socket */
 	char comm[EVENT_COMM_LEN];
-	__u32 pid;              /* 0: nobody yet */
-	__u32 netns;            /* inode */
-	__u64 send_bytes, recv_bytes;
-	__u64 rtt_sum_us;
-	__u64 recovery_ns, loss_ns, stall_ns;
-	__u64 repair_since;     /* of recovery_ns; 0: nothing is being repaired */
-	__u64 loss_first, loss_last;   /* begin again */
-	__u64 write_first;             /* begins again */
-	__u64 last_send;
-	__u64 ca_since;         /* when `ca` began */
+	__u64 bytes_sent, bytes_acked, bytes_received, bytes_retrans;
+	__u32 chrono[3];        /* the kernel's chronographs, in its ticks */
+	__u32 dsack_dups;
+};
+
+_Static_assert(sizeof(struct conn_quiet) <= 120, "192 bytes with the kernel's part");
+
+/*
+ * Beside each socket that does something. It only grows, but for what is marked: that begins again
+ * when it is told. It fits, with the kernel's own 72 bytes, into half a KiB. What is used together
+ * lies together, as it is seldom in a cache: a line ends at 56 bytes, and every 64 from there on.
+ */
+struct conn_kept {
 	__u64 una_time;         /* when snd_una was last seen to advance */
 	__u64 stall_since;      /* 0: there is none */
 	__u64 problem;          /* when there was one last */
-	__u64 bytes_sent, bytes_acked, bytes_received, bytes_retrans; /* when it was born */
-	__u32 chrono[3];        /* ... the kernel's chronographs, in its ticks */
-	__u32 dsack_dups;       /* ... */
-	__u32 longest_stall_us, longest_pause_us; /* begin again */
+	struct conn_quiet q;
+	/* -- calls -- */
+	__u64 last_send;
+	__u64 send_bytes;
+	__u32 send_calls, send_small, send_blocked, recv_calls;
+	__u32 send_una;         /* snd_una at the last small call */
+	__u32 longest_pause_us; /* begins again */
+	__u32 send_sizes[CONN_SIZES], recv_sizes[CONN_SIZES];
+	/* -- round trips -- */
+	__u64 recv_bytes;       /* of calls */
+	__u64 rtt_sum_us;
 	__u32 rtt_samples;
 	__u32 rtt_min_us, rtt_max_us; /* begin again; of none: all ones, 0 */
-	__u32 fast_retransmit;
-	__u32 send_calls, recv_calls, send_small, send_blocked;
-	__u32 sampled_us[CONN_STATES], zero_window_us, unread_us; /* that samples stand for */
-	__u32 send_sizes[CONN_SIZES], recv_sizes[CONN_SIZES];
-	__u32 una;              /* as last seen */
-	__u32 send_una;         /* ... at the last small call; */
+	/* These run over, as all of 16 bits: less than 32,768 are told at a time. */
+	__u16 peer_delacks, delacks_harmful;
+	/* -- samples -- */
+	__u16 zero_windows, unread, sampled[CONN_STATES];
+	__u32 zero_window_us, unread_us, sampled_us[CONN_STATES]; /* that they stand for */
+	/* -- losses -- */
+	__u64 recovery_ns, loss_ns, stall_ns;
+	__u64 repair_since;     /* of recovery_ns; 0: nothing is being repaired */
+	__u64 loss_first, loss_last, write_first; /* begin again */
+	__u64 ca_since;         /* when `ca` began */
+	__u32 longest_stall_us; /* begins again */
 	__u32 stall_una;        /* what the stall waits for: more than this */
 	__u32 burst_from, burst_to; /* sequence numbers sent at once after a pause */
-	__u32 delivered;        /* tcp_sock's, at the last RTT sample */
-	__u16 cwnd;             /* ... segments, cut at 65535 */
-	__u16 total_rto;        /* when it was born */
-	/* These run over: less than 32,768 are told at a time. */
-	__u16 peer_delacks, delacks_harmful, tlp, rto, recoveries, stalls;
+	__u32 fast_retransmit;
+	__u16 tlp, rto, recoveries, stalls;
 	__u16 idle_bursts, idle_bursts_lost, idle_restarts;
-	__u16 zero_windows, unread, sampled[CONN_STATES];
-	__u16 flags;            /* KEPT_* */
-	__u8 ca;                /* enum tcp_ca_state */
-	__u8 level;             /* enum conn_level */
-	__u16 changes, told;    /* `told`: `changes` when it was told last; */
-	__u32 told_seq;         /* ... the sum of what was written and received */
 };
 
 _Static_assert(sizeof(struct conn_kept) <= 440, "half a KiB with the kernel's part");

@@ -71,9 +71,9 @@ static __always_inline bool is_chosen(__u64 cookie)
 	return calls_waiting > 0 && bpf_map_lookup_elem(&chosen, &cookie);
 }
 
-static __always_inline void end_choice(struct conn_kept *k)
+static __always_inline void end_choice(struct conn_quiet *q)
 {
-	__u64 cookie = k->cookie;
+	__u64 cookie = q->cookie;
 
 	if (calls_of == CALLS_OF_CHOSEN && is_chosen(cookie) &&
 	    !bpf_map_delete_elem(&chosen, &cookie))
@@ -81,20 +81,20 @@ static __always_inline void end_choice(struct conn_kept *k)
 }
 
 /* Of a connection that begins, or that is visited: from here on, if it is to have a log. */
-static __always_inline void begin_log(struct sock *sk, struct conn_kept *k)
+static __always_inline void begin_log(struct sock *sk, struct conn_quiet *q)
 {
 	struct call_log *log;
 
-	if (calls_of == CALLS_OF_NONE || k->flags & KEPT_LOGGED ||
-	    (calls_of == CALLS_OF_CHOSEN && !is_chosen(k->cookie)))
+	if (calls_of == CALLS_OF_NONE || q->flags & KEPT_LOGGED ||
+	    (calls_of == CALLS_OF_CHOSEN && !is_chosen(q->cookie)))
 		return;
 	log = bpf_sk_storage_get(&logged, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
 	if (!log)
 		return;
 	log->period = calls_period;
 	mark(sk);
-	k->flags |= KEPT_LOGGED;
-	end_choice(k);
+	q->flags |= KEPT_LOGGED;
+	end_choice(q);
 }
 
 static __always_inline void leave_out(void)

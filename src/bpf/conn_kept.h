@@ -20,6 +20,14 @@ struct {
 	__type(value, struct conn_kept);
 } kept SEC(".maps");
 
+/* Of those from before that have done nothing since; of each connection there is one of the two. */
+struct {
+	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct conn_quiet);
+} quiet SEC(".maps");
+
 /* Of those that had a round trip measured. */
 struct {
 	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
@@ -48,10 +56,27 @@ struct {
 	__type(value, struct conn_timers);
 } timers SEC(".maps");
 
+/* There were entries; until then nobody needs to look. */
+volatile __u32 timers_used = 0;
+
+static __always_inline void forget_timers(struct sock *sk)
+{
+	__u64 key = (__u64)sk;
+
+	if (timers_used)
+		bpf_map_delete_elem(&timers, &key);
+}
+
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, CONN_RING);
 } ring SEC(".maps");
+
+/*
+ * So often one of `kept` or `quiet` was removed: iterators that pause count those that they have
+ * visited, and pass over as many others (net/core/bpf_sk_storage.c, skip_elems).
+ */
+__u64 removed = 0;
 
 /* Of each CPU. An interrupt may take one away: these are for estimates. */
 struct conn_counts counts[CONN_CPUS] = {};
@@ -105,14 +130,14 @@ __s64 members[4] = {}; /* by enum conn_level; a power of two */
 
 static __always_inline void moves(struct conn_kept *k, __u8 level)
 {
-	__sync_fetch_and_add(&members[k->level & 3], -1);
+	__sync_fetch_and_add(&members[k->q.level & 3], -1);
 	__sync_fetch_and_add(&members[level & 3], 1);
-	k->level = level;
+	k->q.level = level;
 }
 
 static __always_inline void warm_up(struct sock *sk, struct conn_kept *k)
 {
-	if (k->level != LEVEL_REST)
+	if (k->q.level != LEVEL_REST)
 		return;
 	if (bpf_sk_storage_get(&warm, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE))
 		moves(k, LEVEL_WARM);
@@ -133,7 +158,7 @@ static __always_inline void heat(struct sock *sk, struct conn_kept *k, __u64 now
 /* What goes on is counted up to now. */
 static __always_inline void until(struct conn_kept *k, __u64 now)
 {
-	if (k->ca == CA_LOSS && now > k->ca_since)
+	if (k->q.ca == CA_LOSS && now > k->ca_since)
 		k->loss_ns += now - k->ca_since;
 	k->ca_since = now;
 	if (!k->repair_since)
@@ -147,7 +172,7 @@ static __always_inline void until(struct conn_kept *k, __u64 now)
 static __always_inline void repaired(struct conn_kept *k, __u64 now)
 {
 	until(k, now);
-	if (!k->stall_since && k->ca != CA_RECOVERY && k->ca != CA_LOSS)
+	if (!k->stall_since && k->q.ca != CA_RECOVERY && k->q.ca != CA_LOSS)
 		k->repair_since = 0;
 }
 
@@ -168,9 +193,9 @@ static __always_inline void progress(struct tcp_sock *tp, struct conn_kept *k, _
 {
 	__u32 una = tp->snd_una;
 
-	if (una == k->una)
+	if (una == k->q.una)
 		return;
-	k->una = una;
+	k->q.una = una;
 	k->una_time = now;
 	if (k->stall_since && (__s32)(una - k->stall_una) > 0)
 		stall_is_over(k, now);
@@ -186,7 +211,7 @@ static __always_inline void end_stall(struct tcp_sock *tp, struct conn_kept *k, 
 
 static __always_inline void changed(struct conn_kept *k)
 {
-	k->changes++;
+	k->q.changes++;
 }
 
 /*
@@ -231,9 +256,49 @@ static __always_inline __u32 told_seq(struct tcp_sock *tp)
 	return tp->write_seq + tp->rcv_nxt;
 }
 
+/* From how it was when it began. */
+static __always_inline void unfold(struct conn_kept *k)
+{
+	k->rtt_min_us = ~0U;
+	k->send_una = k->q.una;
+	k->una_time = k->ca_since = k->q.born;
+}
+
+/* The first that a connection from before does. NULL: it isn't followed, or there is no memory. */
+static __noinline struct conn_kept *wake(struct sock *sk)
+{
+	struct conn_quiet *q = bpf_sk_storage_get(&quiet, sk, NULL, 0);
+	struct conn_kept *k;
+
+	if (!q) /* another CPU may have been faster */
+		return bpf_sk_storage_get(&kept, sk, NULL, 0);
+	k = bpf_sk_storage_get(&kept, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+	if (!k) {
+		lost(LOST_NO_MEMORY);
+		return NULL;
+	}
+	if (!bpf_sk_storage_delete(&quiet, sk)) { /* of several CPUs, one */
+		k->q = *q; /* it is freed when no program uses it any more */
+		unfold(k);
+		__sync_fetch_and_add(&removed, 1);
+	}
+	return k;
+}
+
+/* Of a connection that does something. */
 static __always_inline struct conn_kept *kept_of(struct sock *sk)
 {
-	return bpf_sk_storage_get(&kept, sk, NULL, 0);
+	struct conn_kept *k = bpf_sk_storage_get(&kept, sk, NULL, 0);
+
+	return k ? k : wake(sk);
+}
+
+/* ... that need not do anything. */
+static __always_inline struct conn_quiet *quiet_of(struct sock *sk)
+{
+	struct conn_kept *k = bpf_sk_storage_get(&kept, sk, NULL, 0);
+
+	return k ? &k->q : bpf_sk_storage_get(&quiet, sk, NULL, 0);
 }
 
 static __always_inline void mark_active(struct sock *sk, enum conn_use what)
@@ -259,39 +324,33 @@ static __always_inline void learn_timers(struct tcp_sock *tp)
 	delack_function = tp->inet_conn.icsk_delack_timer.function;
 }
 
-static __always_inline void begin(struct sock *sk, struct tcp_sock *tp, struct conn_kept *k,
+static __always_inline void begin(struct sock *sk, struct tcp_sock *tp, struct conn_quiet *q,
 				  __u64 now, __u16 flags)
 {
 	__u32 tick = bpf_jiffies64();
-	__u64 key = (__u64)sk;
 
-	bpf_map_delete_elem(&timers, &key); /* of one that had its address before */
-	__sync_fetch_and_add(&members[k->level & 3], 1);
-	k->born = now;
-	k->cookie = bpf_get_socket_cookie(sk);
-	k->netns = sk->__sk_common.skc_net.net->ns.inum;
-	k->bytes_sent = tp->bytes_sent;
-	k->bytes_acked = tp->bytes_acked;
-	k->bytes_received = tp->bytes_received;
-	k->bytes_retrans = tp->bytes_retrans;
+	forget_timers(sk); /* of one that had its address before */
+	__sync_fetch_and_add(&members[LEVEL_REST], 1);
+	q->born = now;
+	q->cookie = bpf_get_socket_cookie(sk);
+	q->netns = sk->__sk_common.skc_net.net->ns.inum;
+	q->bytes_sent = tp->bytes_sent;
+	q->bytes_acked = tp->bytes_acked;
+	q->bytes_received = tp->bytes_received;
+	q->bytes_retrans = tp->bytes_retrans;
 	for (int i = 0; i < 3; i++)
-		k->chrono[i] = chrono_of(tp, i, tick);
-	k->dsack_dups = tp->dsack_dups;
-	k->total_rto = total_rto_of(tp);
-	k->rtt_min_us = ~0U;
-	k->una = k->send_una = tp->snd_una;
-	k->una_time = now;
-	k->ca = ca_state_of(tp);
-	k->ca_since = now;
-	k->delivered = tp->delivered;
-	k->cwnd = tp->snd_cwnd > 65535 ? 65535 : tp->snd_cwnd;
+		q->chrono[i] = chrono_of(tp, i, tick);
+	q->dsack_dups = tp->dsack_dups;
+	q->total_rto = total_rto_of(tp);
+	q->una = tp->snd_una;
+	q->ca = ca_state_of(tp);
+	q->delivered = tp->delivered;
+	q->cwnd = tp->snd_cwnd > 65535 ? 65535 : tp->snd_cwnd;
 	if (tp->bpf_sock_ops_cb_flags & BPF_SOCK_OPS_RTT_CB_FLAG)
 		flags |= KEPT_RTT | KEPT_FLAGGED; /* by conn_ops, which may come before */
-	k->flags = flags;
-	k->told_seq = told_seq(tp);
+	q->flags = flags;
+	q->told_seq = told_seq(tp);
 	learn_timers(tp);
-	if (tp->packets_out || thin_one_in > 1)
-		warm_up(sk, k);
 }
 
 #endif

@@ -21,10 +21,10 @@ static __always_inline void called_by(struct conn_kept *k)
 {
 	__u32 pid = bpf_get_current_pid_tgid() >> 32;
 
-	if (k->pid == pid)
+	if (k->q.pid == pid)
 		return;
-	k->pid = pid;
-	put_caller(k->comm);
+	k->q.pid = pid;
+	put_caller(k->q.comm);
 }
 
 /* ---- MPTCP: who calls knows the socket above, which has a token of its own ---- */
@@ -72,7 +72,7 @@ static __always_inline void held_above(struct sock *sk, struct task_struct *task
 }
 
 /* What is known of the socket above is true of its subflow. */
-static __always_inline void owned_above(struct tcp_sock *tp, struct conn_kept *k)
+static __always_inline void owned_above(struct tcp_sock *tp, struct conn_quiet *q)
 {
 	struct mptcp_subflow_context *subflow;
 	struct owner_above *it;
@@ -85,8 +85,8 @@ static __always_inline void owned_above(struct tcp_sock *tp, struct conn_kept *k
 	it = bpf_map_lookup_elem(&above, &token);
 	if (!it)
 		return;
-	k->pid = it->pid;
-	__builtin_memcpy(k->comm, it->comm, sizeof(k->comm));
+	q->pid = it->pid;
+	__builtin_memcpy(q->comm, it->comm, sizeof(q->comm));
 }
 
 #endif

@@ -201,7 +201,7 @@ static __always_inline void put_now(struct sock *sk, struct tcp_sock *tp, struct
 {
 	__u32 tick = bpf_jiffies64();
 	__u64 key = (__u64)sk;
-	struct conn_timers *t = bpf_map_lookup_elem(&timers, &key);
+	struct conn_timers *t = timers_used ? bpf_map_lookup_elem(&timers, &key) : NULL;
 
 	n->state = sk->__sk_common.skc_state;
 	put_names(sk, tp, n);
@@ -261,28 +261,53 @@ static __always_inline void put_rtts(struct sock *sk, struct conn_kept *k, struc
 
 #define RING_ENDS (CONN_RING / 8)
 
-/* False: there is no room in the ring; it is tried again the next time. */
-static __always_inline bool tell(struct sock *sk, struct tcp_sock *tp, struct conn_kept *k,
-				 __u64 now, bool closed)
+/* `k`: NULL if it is quiet. */
+static __always_inline void put_kept(struct sock *sk, struct tcp_sock *tp,
+				     const struct conn_quiet *q, struct conn_kept *k,
+				     struct conn_told *e)
+{
+	if (k) {
+		progress(tp, k, e->time);
+		until(k, e->time);
+		put_rtts(sk, k, e); /* before the extremes, which then are theirs, but for a race */
+		__builtin_memcpy(&e->kept, k, sizeof(e->kept));
+	} else {
+		e->has_rtts = 0;
+		__builtin_memset(&e->kept, 0, sizeof(e->kept));
+		e->kept.q = *q;
+	}
+}
+
+/* What begins again. */
+static __always_inline void forget_extremes(struct conn_kept *k)
+{
+	k->longest_stall_us = k->longest_pause_us = k->rtt_max_us = 0;
+	k->rtt_min_us = ~0U;
+	k->loss_first = k->loss_last = k->write_first = 0;
+}
+
+/*
+ * `k`: NULL if it is quiet, else what `q` is part of. False: there is no room in the ring; it is
+ * tried again the next time.
+ */
+static __always_inline bool tell(struct sock *sk, struct tcp_sock *tp, struct conn_quiet *q,
+				 struct conn_kept *k, __u64 now, bool closed)
 {
 	struct conn_told *e = bpf_ringbuf_reserve(&ring, sizeof(*e), 0);
 	/* What comes from here on is told the next time. */
 	__u32 seq = told_seq(tp);
-	__u16 changes = k->changes;
+	__u16 changes = q->changes;
 
 	if (!e)
 		return false;
-	if (!closed && k->flags & KEPT_CLOSED) { /* by another CPU, just now */
+	if (!closed && q->flags & KEPT_CLOSED) { /* by another CPU, just now */
 		bpf_ringbuf_discard(e, 0);
 		return true;
 	}
-	progress(tp, k, now);
-	until(k, now);
-	owned_above(tp, k);
+	owned_above(tp, q);
 	e->time = now;
 	e->closed = closed;
-	put_rtts(sk, k, e); /* before the extremes, which then are theirs, but for a race */
-	__builtin_memcpy(&e->kept, k, sizeof(e->kept));
+	put_kept(sk, tp, q, k, e);
 	__builtin_memset(&e->now, 0, sizeof(e->now));
 	put_now(sk, tp, &e->now);
 	/* Passes are read at once. Of what ends meanwhile there may be more than it holds. */
@@ -290,11 +315,10 @@ static __always_inline bool tell(struct sock *sk, struct tcp_sock *tp, struct co
 		bpf_ringbuf_submit(e, BPF_RB_FORCE_WAKEUP);
 	else
 		bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
-	k->told = changes;
-	k->told_seq = seq;
-	k->longest_stall_us = k->longest_pause_us = k->rtt_max_us = 0;
-	k->rtt_min_us = ~0U;
-	k->loss_first = k->loss_last = k->write_first = 0;
+	q->told = changes;
+	q->told_seq = seq;
+	if (k)
+		forget_extremes(k);
 	return true;
 }
 

@@ -40,13 +40,13 @@ static __always_inline void count_small(struct tcp_sock *tp, struct conn_kept *k
 {
 	bool small = bytes < tp->mss_cache / 2;
 
-	if (small && k->flags & KEPT_SMALL && k->send_una == tp->snd_una)
+	if (small && k->q.flags & KEPT_SMALL && k->send_una == tp->snd_una)
 		k->send_small++;
 	k->send_una = tp->snd_una;
 	if (small)
-		k->flags |= KEPT_SMALL;
+		k->q.flags |= KEPT_SMALL;
 	else
-		k->flags &= ~KEPT_SMALL;
+		k->q.flags &= ~KEPT_SMALL;
 }
 
 static __always_inline void count_sent(struct sock *sk, int ret)
@@ -103,7 +103,7 @@ static __always_inline void count_received(struct sock *sk, int ret)
 	k->recv_calls++;
 	k->recv_bytes += ret;
 	k->recv_sizes[size_bucket(ret) & (CONN_SIZES - 1)]++;
-	k->flags &= ~KEPT_SMALL;
+	k->q.flags &= ~KEPT_SMALL;
 }
 
 static __always_inline void received(struct sock *sk, int ret)
@@ -133,7 +133,7 @@ static __always_inline void retransmitted(struct sock *sk, struct sk_buff *skb)
 	seq = BPF_CORE_READ(cb, seq);
 	ca = ca_state_of(tp);
 	since = tp->delivered_mstamp * 1000; /* also set when a flight begins */
-	if (k->una != tp->snd_una) /* nobody looked when that came */
+	if (k->q.una != tp->snd_una) /* nobody looked when that came */
 		progress(tp, k, since < now ? since : now);
 	if (ca != CA_LOSS && ca != CA_RECOVERY &&
 	    tp->inet_conn.icsk_pending == ICSK_TIME_LOSS_PROBE_)
@@ -173,7 +173,7 @@ static __always_inline void ops_begin(struct bpf_sock_ops *ops)
 				       BPF_SOCK_OPS_RTO_CB_FLAG);
 	k = bpf_sk_storage_get(&kept, bsk, NULL, 0);
 	if (k)
-		k->flags |= KEPT_RTT | KEPT_FLAGGED;
+		k->q.flags |= KEPT_RTT | KEPT_FLAGGED;
 }
 
 /* Of the socket's distribution; this runs under its lock. */
@@ -183,7 +183,7 @@ static __always_inline void count_length(struct bpf_sock *bsk, struct conn_kept 
 	__u32 i = conn_rtt_bucket(rtt);
 
 	if (!r) {
-		k->flags |= KEPT_RTTS_LOST;
+		k->q.flags |= KEPT_RTTS_LOST;
 		return;
 	}
 	if (++r->count[i])
@@ -198,7 +198,7 @@ static __always_inline void count_length(struct bpf_sock *bsk, struct conn_kept 
  */
 static __always_inline void peer_delay(struct tcp_sock *tp, struct conn_kept *k, __u32 rtt)
 {
-	__u32 min = tp->rtt_min.s[0].v, acked = tp->delivered - k->delivered;
+	__u32 min = tp->rtt_min.s[0].v, acked = tp->delivered - k->q.delivered;
 	__u32 more = rtt > min ? rtt - min : 0;
 
 	if (more < PEER_DELAY_MIN_US || more > PEER_DELAY_MAX_US ||
@@ -213,16 +213,16 @@ static __always_inline void peer_delay(struct tcp_sock *tp, struct conn_kept *k,
 static __always_inline void after_pause(struct tcp_sock *tp, struct conn_kept *k, __u32 rtt,
 					__u64 now)
 {
-	__u32 flight = tp->packets_out + tp->delivered - k->delivered;
+	__u32 flight = tp->packets_out + tp->delivered - k->q.delivered;
 	__u64 began = now - (__u64)rtt * 1000;
 
 	k->write_first = began;
-	if (flight * 2 >= k->cwnd && flight > 10) { /* the initial window is no burst */
+	if (flight * 2 >= k->q.cwnd && flight > 10) { /* the initial window is no burst */
 		k->idle_bursts++;
 		k->burst_from = tp->snd_una;
 		k->burst_to = tp->snd_nxt;
 	}
-	if (tp->snd_cwnd < k->cwnd - k->cwnd / 4 && tp->write_seq != tp->snd_nxt)
+	if (tp->snd_cwnd < k->q.cwnd - k->q.cwnd / 4 && tp->write_seq != tp->snd_nxt)
 		k->idle_restarts++;
 }
 
@@ -249,7 +249,7 @@ static __always_inline void count_rtt(struct bpf_sock_ops *ops)
 	thinned = is_thinned((struct sock *)tp);
 	if (thinned && !is_repairing(tp) && !is_to_be_marked(USE_RTT))
 		return;
-	k = bpf_sk_storage_get(&kept, bsk, NULL, 0);
+	k = kept_of((struct sock *)bsk);
 	if (!k)
 		return;
 	now = tp->tcp_clock_cache;
@@ -272,14 +272,14 @@ static __always_inline void count_rtt(struct bpf_sock_ops *ops)
 	if (pause > tp->inet_conn.icsk_rto * tick_ns + (__u64)rtt * 1000 && !k->stall_since)
 		after_pause(tp, k, rtt, now);
 	progress(tp, k, now);
-	k->cwnd = tp->snd_cwnd > 65535 ? 65535 : tp->snd_cwnd;
-	k->delivered = tp->delivered;
+	k->q.cwnd = tp->snd_cwnd > 65535 ? 65535 : tp->snd_cwnd;
+	k->q.delivered = tp->delivered;
 }
 
 static __always_inline void ops_rto(struct bpf_sock_ops *ops)
 {
 	struct bpf_sock *bsk = ops->sk;
-	struct conn_kept *k = bsk ? bpf_sk_storage_get(&kept, bsk, NULL, 0) : NULL;
+	struct conn_kept *k = bsk ? kept_of((struct sock *)bsk) : NULL;
 
 	if (!k)
 		return;
@@ -293,14 +293,14 @@ static __always_inline void set_flags(struct sock *sk, int flags)
 }
 
 /* Of a connection from before; a kernel that can't is known by KEPT_RTT missing. */
-static __always_inline void flag(struct sock *sk, struct tcp_sock *tp, struct conn_kept *k)
+static __always_inline void flag(struct sock *sk, struct tcp_sock *tp, struct conn_quiet *q)
 {
 	int old = tp->bpf_sock_ops_cb_flags;
 	int flags = old | BPF_SOCK_OPS_RTT_CB_FLAG | BPF_SOCK_OPS_RTO_CB_FLAG;
 
 	if (!ops_attached || bpf_setsockopt(sk, SOL_TCP_, TCP_CB_FLAGS, &flags, sizeof(flags)))
 		return;
-	k->flags |= KEPT_RTT | (old == flags ? 0 : KEPT_FLAGGED);
+	q->flags |= KEPT_RTT | (old == flags ? 0 : KEPT_FLAGGED);
 }
 
 static __always_inline void unflag(struct sock *sk, struct tcp_sock *tp)
@@ -318,6 +318,7 @@ static __always_inline struct conn_timers *timers_of(__u64 key)
 
 	if (t)
 		return t;
+	timers_used = 1;
 	bpf_map_update_elem(&timers, &key, &none, BPF_NOEXIST);
 	t = bpf_map_lookup_elem(&timers, &key);
 	if (!t)

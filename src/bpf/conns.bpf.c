@@ -24,12 +24,42 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 /* ---- from the first to the last ---- */
 
+static __always_inline void end_of(struct sock *sk, struct tcp_sock *tp, struct conn_quiet *q,
+				   struct conn_kept *k, __u64 now)
+{
+	q->flags |= KEPT_CLOSED;
+	if (!tell(sk, tp, q, k, now, true))
+		lost(LOST_RING);
+	__sync_fetch_and_add(&members[q->level & 3], -1);
+	__sync_fetch_and_add(&removed, 1);
+	end_choice(q);
+}
+
+static __always_inline void end(struct sock *sk, struct tcp_sock *tp, __u64 now)
+{
+	struct conn_kept *k = bpf_sk_storage_get(&kept, sk, NULL, 0);
+	struct conn_quiet *q;
+
+	if (k) {
+		end_stall(tp, k, now);
+		end_of(sk, tp, &k->q, k, now);
+		bpf_sk_storage_delete(&rtts, sk);
+		bpf_sk_storage_delete(&kept, sk);
+		return;
+	}
+	q = bpf_sk_storage_get(&quiet, sk, NULL, 0);
+	if (!q)
+		return;
+	end_of(sk, tp, q, NULL, now);
+	bpf_sk_storage_delete(&quiet, sk);
+}
+
 SEC("tp_btf/inet_sock_set_state")
 int BPF_PROG(conn_state, struct sock *sk, int from, int to)
 {
 	struct tcp_sock *tp;
 	struct conn_kept *k;
-	__u64 now, key = (__u64)sk;
+	__u64 now;
 
 	used(USE_RARE);
 	if (to != TCP_ESTABLISHED && to != TCP_CLOSE)
@@ -42,30 +72,22 @@ int BPF_PROG(conn_state, struct sock *sk, int from, int to)
 	now = bpf_ktime_get_ns();
 	if (to == TCP_ESTABLISHED) {
 		k = bpf_sk_storage_get(&kept, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
-		if (k && k->born)
+		if (k && k->q.born)
 			return 0;
 		if (!k) {
 			lost(LOST_NO_MEMORY);
 			return 0;
 		}
-		begin(sk, tp, k, now, KEPT_BEGAN | (from == TCP_SYN_RECV ? KEPT_ACCEPTED : 0));
-		begin_log(sk, k);
+		begin(sk, tp, &k->q, now,
+		      KEPT_BEGAN | (from == TCP_SYN_RECV ? KEPT_ACCEPTED : 0));
+		unfold(k);
+		if (tp->packets_out || thin_one_in > 1)
+			warm_up(sk, k);
+		begin_log(sk, &k->q);
 		return 0;
 	}
-	k = kept_of(sk);
-	if (!k) {
-		bpf_map_delete_elem(&timers, &key);
-		return 0;
-	}
-	end_stall(tp, k, now);
-	k->flags |= KEPT_CLOSED;
-	if (!tell(sk, tp, k, now, true))
-		lost(LOST_RING);
-	__sync_fetch_and_add(&members[k->level & 3], -1);
-	end_choice(k);
-	bpf_map_delete_elem(&timers, &key);
-	bpf_sk_storage_delete(&rtts, sk);
-	bpf_sk_storage_delete(&kept, sk);
+	end(sk, tp, now);
+	forget_timers(sk);
 	return 0;
 }
 
@@ -149,12 +171,12 @@ int BPF_PROG(conn_congestion, struct sock *sk, __u8 state)
 	__u64 now;
 
 	used(USE_RARE);
-	if (!k || k->ca == state)
+	if (!k || k->q.ca == state)
 		return 0;
 	now = bpf_ktime_get_ns();
 	until(k, now);
 	progress(tp, k, now);
-	k->ca = state;
+	k->q.ca = state;
 	if (state == CA_RECOVERY)
 		k->recoveries++;
 	if (state == CA_RECOVERY || state == CA_LOSS) {
@@ -213,16 +235,16 @@ static __always_inline void settle(struct sock *sk, struct tcp_sock *tp, struct 
 		warm_up(sk, k);
 	if (is_unread(sk, tp)) /* who doesn't read makes no calls that would tell */
 		heat(sk, k, now);
-	if (k->level == LEVEL_HOT && now > k->problem + cool_ns) {
+	if (k->q.level == LEVEL_HOT && now > k->problem + cool_ns) {
 		moves(k, LEVEL_REST);
 		warm_up(sk, k);
 		bpf_sk_storage_delete(&hot, sk);
-	} else if (k->level == LEVEL_WARM && k->problem && now < k->problem + cool_ns) {
+	} else if (k->q.level == LEVEL_WARM && k->problem && now < k->problem + cool_ns) {
 		if (!bpf_sk_storage_get(&hot, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE))
 			return;
 		bpf_sk_storage_delete(&warm, sk);
 		moves(k, LEVEL_HOT);
-	} else if (k->level == LEVEL_WARM && !active) {
+	} else if (k->q.level == LEVEL_WARM && !active) {
 		bpf_sk_storage_delete(&warm, sk);
 		moves(k, LEVEL_REST);
 	}
@@ -231,28 +253,34 @@ static __always_inline void settle(struct sock *sk, struct tcp_sock *tp, struct 
 /* The ring has room for so many records more, or the pass is interrupted. */
 #define RING_SPARE (64 * sizeof(struct conn_told))
 
+/* One byte of output ends this read(): user space then empties the ring and goes on. */
+static __always_inline void pause(struct bpf_iter_meta *meta)
+{
+	__u8 enough = 0;
+
+	if (pass.members >= pass.quota ||
+	    CONN_RING - bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) < RING_SPARE)
+		bpf_seq_write(meta->seq, &enough, 1);
+}
+
 static __always_inline void visit(struct bpf_iter_meta *meta, struct sock *sk,
 				  struct tcp_sock *tp, struct conn_kept *k)
 {
 	__u64 now = bpf_ktime_get_ns();
-	bool changed = k->changes != k->told || k->told_seq != told_seq(tp);
-	__u8 enough = 0;
+	bool changed = k->q.changes != k->q.told || k->q.told_seq != told_seq(tp);
 
-	if (pass.level < LEVELS && k->level != pass.level)
+	if (pass.level < LEVELS && k->q.level != pass.level)
 		return;
 	pass.members++;
 	if (pass.sample_us)
 		sample(sk, tp, k, now);
-	begin_log(sk, k);
+	begin_log(sk, &k->q);
 	if (!pass.tell)
 		return;
-	if (changed && tell(sk, tp, k, now, false))
+	if (changed && tell(sk, tp, &k->q, k, now, false))
 		pass.told++;
 	settle(sk, tp, k, changed, now);
-	/* One byte of output ends this read(): user space then empties the ring and goes on. */
-	if (pass.members == pass.quota ||
-	    CONN_RING - bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) < RING_SPARE)
-		bpf_seq_write(meta->seq, &enough, 1);
+	pause(meta);
 }
 
 SEC("iter/bpf_sk_storage_map")
@@ -267,9 +295,39 @@ int conn_visit(struct bpf_iter__bpf_sk_storage_map *ctx)
 	tp = bpf_skc_to_tcp_sock(sk);
 	if (!tp)
 		return 0;
-	k = kept_of(sk);
+	k = bpf_sk_storage_get(&kept, sk, NULL, 0);
 	if (k)
 		visit(ctx->meta, sk, tp, k);
+	return 0;
+}
+
+/* Of a full pass: those that had done nothing. */
+SEC("iter/bpf_sk_storage_map")
+int conn_visit_quiet(struct bpf_iter__bpf_sk_storage_map *ctx)
+{
+	struct conn_quiet *q = ctx->value;
+	struct sock *sk = ctx->sk;
+	struct conn_kept *k;
+	struct tcp_sock *tp;
+
+	if (!sk || !q)
+		return 0;
+	tp = bpf_skc_to_tcp_sock(sk);
+	if (!tp)
+		return 0;
+	if (q->told_seq != told_seq(tp) || tp->packets_out) { /* nobody called */
+		k = wake(sk);
+		if (k)
+			visit(ctx->meta, sk, tp, k);
+		return 0;
+	}
+	pass.members++;
+	begin_log(sk, q);
+	if (!pass.tell)
+		return 0;
+	if (q->changes != q->told && tell(sk, tp, q, NULL, bpf_ktime_get_ns(), false))
+		pass.told++;
+	pause(ctx->meta);
 	return 0;
 }
 
@@ -307,6 +365,7 @@ SEC("iter/tcp")
 int conn_existing(struct bpf_iter__tcp *ctx)
 {
 	struct sock_common *skc = ctx->sk_common;
+	struct conn_quiet *q;
 	struct tcp_sock *tp;
 	struct conn_kept *k;
 	struct sock *sk;
@@ -322,25 +381,27 @@ int conn_existing(struct bpf_iter__tcp *ctx)
 		return 0;
 	}
 	pass.members++;
+	q = quiet_of(sk);
 	if (pass.follow == 2) {
-		k = kept_of(sk);
-		if (k && k->flags & KEPT_FLAGGED)
+		if (q && q->flags & KEPT_FLAGGED)
 			unflag(sk, tp);
 		return 0;
 	}
-	k = kept_of(sk);
-	if (k)
+	if (q)
 		return 0;
-	k = bpf_sk_storage_get(&kept, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
-	if (!k) {
+	q = bpf_sk_storage_get(&quiet, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+	if (!q) {
 		lost(LOST_NO_MEMORY);
 		return 0;
 	}
-	begin(sk, tp, k, bpf_ktime_get_ns(), has_listener(skc) ? KEPT_ACCEPTED : 0);
-	begin_log(sk, k);
+	begin(sk, tp, q, bpf_ktime_get_ns(), has_listener(skc) ? KEPT_ACCEPTED : 0);
+	begin_log(sk, q);
 	if (calls_of == CALLS_OF_CHOSEN) /* it is told, so that it can be chosen */
-		changed(k);
-	flag(sk, tp, k);
+		q->changes++;
+	flag(sk, tp, q);
+	k = tp->packets_out ? wake(sk) : NULL;
+	if (k)
+		warm_up(sk, k);
 	pass.told++;
 	return 0;
 }
@@ -351,7 +412,7 @@ int conn_owner(struct bpf_iter__task_file *ctx)
 {
 	struct task_struct *task = ctx->task;
 	struct file *file = ctx->file;
-	struct conn_kept *k;
+	struct conn_quiet *q;
 	struct socket *socket;
 	struct sock *sk;
 
@@ -369,11 +430,11 @@ int conn_owner(struct bpf_iter__task_file *ctx)
 	}
 	if (sk->sk_protocol != IPPROTO_TCP_)
 		return 0;
-	k = kept_of(sk);
-	if (!k || k->pid)
+	q = quiet_of(sk);
+	if (!q || q->pid)
 		return 0;
-	k->pid = task->tgid;
-	bpf_probe_read_kernel(k->comm, sizeof(k->comm), task->comm);
-	changed(k);
+	q->pid = task->tgid;
+	bpf_probe_read_kernel(q->comm, sizeof(q->comm), task->comm);
+	q->changes++;
 	return 0;
 }

@@ -23,15 +23,20 @@
 #include "probe/hook.h"
 #include "bpf/conns.skel.h"
 
+#define READ_AGAIN 4 /* passes over all, at the most, until nothing was passed over */
+
 struct conns_probe {
 	struct conns_bpf *skel;
 	struct ring_buffer *ring;
-	struct bpf_link *visit[LEVELS]; /* iterators: of the storage of all, of warm, of hot */
+	struct bpf_link *visit[LEVELS]; /* iterators: of the storage of all, of warm, of hot; */
+	struct bpf_link *visit_quiet;   /* ... of those that are quiet: part of LEVEL_REST */
 	struct bpf_link *existing;      /* over iter/tcp */
 	struct strbuf missing;          /* lines "name: why" */
 	uint64_t started, first_ns;
 	struct conns_told told;
 	int reading[LEVELS];            /* a pass that has paused; -1: none */
+	bool reading_quiet;             /* ... of LEVEL_REST: it is at the quiet ones */
+	bool paused;                    /* since read_all() began */
 	struct conns_cost cost;
 	struct conns_calls calls;
 };
@@ -67,6 +72,16 @@ static void attach_ops(struct conns_probe *p)
 		say_missing(p, "round trips", strerror(err));
 }
 
+/* NULL: errno says why not. */
+static struct bpf_link *attach_visit(const struct bpf_program *program, const struct bpf_map *map)
+{
+	union bpf_iter_link_info info = { .map.map_fd = (__u32)bpf_map__fd(map) };
+	LIBBPF_OPTS(bpf_iter_attach_opts, options, .link_info = &info,
+		    .link_info_len = sizeof(info));
+
+	return bpf_program__attach_iter(program, &options);
+}
+
 static int attach_visits(struct conns_probe *p)
 {
 	const struct bpf_map *maps[LEVELS] = {
@@ -74,14 +89,13 @@ static int attach_visits(struct conns_probe *p)
 	};
 
 	for (int i = 0; i < LEVELS; i++) {
-		union bpf_iter_link_info info = { .map.map_fd = (__u32)bpf_map__fd(maps[i]) };
-		LIBBPF_OPTS(bpf_iter_attach_opts, options, .link_info = &info,
-			    .link_info_len = sizeof(info));
-
-		p->visit[i] = bpf_program__attach_iter(p->skel->progs.conn_visit, &options);
+		p->visit[i] = attach_visit(p->skel->progs.conn_visit, maps[i]);
 		if (!p->visit[i])
 			return -errno;
 	}
+	p->visit_quiet = attach_visit(p->skel->progs.conn_visit_quiet, p->skel->maps.quiet);
+	if (!p->visit_quiet)
+		return -errno;
 	p->existing = bpf_program__attach_iter(p->skel->progs.conn_existing, NULL);
 	return p->existing ? 0 : -errno;
 }
@@ -126,7 +140,7 @@ static int take_record(void *ctx, void *data, size_t size)
 		return 0;
 	conns_told_take(&p->told, t, NULL);
 	if (t->closed)
-		conns_calls_forget(&p->calls, t->kept.cookie);
+		conns_calls_forget(&p->calls, t->kept.q.cookie);
 	return 0;
 }
 
@@ -147,8 +161,10 @@ static int run_iterator(struct conns_probe *p, int fd, bool *ended)
 
 	do {
 		n = read(fd, &byte, 1);
-		if (n > 0)
+		if (n > 0) {
+			p->paused = true;
 			empty_ring(p);
+		}
 	} while ((n > 0 && b->members < b->quota) ||
 		 (n < 0 && (errno == EAGAIN || errno == EINTR)));
 	*ended = n <= 0;
@@ -206,23 +222,64 @@ void conns_probe_output(struct conns_probe *p, struct event_sink *sink, struct e
 	p->told.dict = dict;
 }
 
+/* By one iterator of the level; that of the rest has another one, for those that are quiet. */
+static int read_part(struct conns_probe *p, enum conn_level level, bool *ended)
+{
+	const bool quiet = level == LEVEL_REST && p->reading_quiet;
+	int *fd = &p->reading[level], err;
+
+	if (*fd < 0)
+		*fd = bpf_iter_create(bpf_link__fd(quiet ? p->visit_quiet : p->visit[level]));
+	if (*fd < 0)
+		return -errno;
+	err = run_iterator(p, *fd, ended);
+	if (!*ended)
+		return err;
+	close(*fd);
+	*fd = -1;
+	if (level == LEVEL_REST)
+		p->reading_quiet = !quiet;
+	return err;
+}
+
 /* A pass that had paused behind the last one ends without a visit: then there is another one. */
 static int read_some(struct conns_probe *p, enum conn_level level, struct conns_pass *pass)
 {
-	int *fd = &p->reading[level], err;
-	bool resumed = *fd >= 0;
+	bool resumed = p->reading[level] >= 0, ended = false;
+	int err;
 
-	if (*fd < 0)
-		*fd = bpf_iter_create(bpf_link__fd(p->visit[level]));
-	if (*fd < 0)
-		return -errno;
-	err = run_iterator(p, *fd, &pass->ended);
-	if (pass->ended) {
-		close(*fd);
-		*fd = -1;
-	}
-	return !err && resumed && pass->ended && !p->skel->bss->pass.members ?
+	do {
+		err = read_part(p, level, &ended);
+	} while (!err && ended && level == LEVEL_REST && p->reading_quiet);
+	pass->ended = ended;
+	return !err && resumed && ended && !p->skel->bss->pass.members ?
 	       read_some(p, level, pass) : err;
+}
+
+/*
+ * From the first on. An iterator that goes on after a pause passes over as many as were removed
+ * meanwhile: then all are visited again, which is quick where nothing has changed.
+ */
+static int read_all(struct conns_probe *p, enum conn_level level, struct conns_pass *pass)
+{
+	const volatile __u64 *removed = &p->skel->bss->removed;
+	__u64 before;
+	int err;
+
+	if (p->reading[level] >= 0) {
+		close(p->reading[level]);
+		p->reading[level] = -1;
+	}
+	if (level == LEVEL_REST)
+		p->reading_quiet = false;
+	for (int i = 0; i < READ_AGAIN; i++) {
+		before = *removed;
+		p->paused = false;
+		err = read_some(p, level, pass);
+		if (err || !p->paused || *removed == before)
+			break;
+	}
+	return err;
 }
 
 int conns_probe_read(struct conns_probe *p, enum conn_level level, uint64_t quota,
@@ -233,11 +290,9 @@ int conns_probe_read(struct conns_probe *p, enum conn_level level, uint64_t quot
 
 	pass->ended = false;
 	prepare(p, level, 0, quota);
-	if (quota == UINT64_MAX && p->reading[level] >= 0) { /* all: from the first on */
-		close(p->reading[level]);
-		p->reading[level] = -1;
-	}
-	if (quota)
+	if (quota == UINT64_MAX)
+		err = read_all(p, level, pass);
+	else if (quota)
 		err = read_some(p, level, pass);
 	empty_ring(p);
 	account(p, pass, before);
@@ -404,6 +459,7 @@ void conns_probe_free(struct conns_probe *p)
 			close(p->reading[i]);
 		bpf_link__destroy(p->visit[i]);
 	}
+	bpf_link__destroy(p->visit_quiet);
 	bpf_link__destroy(p->existing);
 	conns_bpf__destroy(p->skel);
 	conns_told_release(&p->told);

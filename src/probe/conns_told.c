@@ -70,12 +70,12 @@ static void name_owner(struct conns_told *p, struct conn_owner *o, uint64_t time
 static const struct conn_owner *owner_of(struct conns_told *p, const struct conn_kept *k,
 					 uint64_t time)
 {
-	struct conn_owner *o = &p->owners[k->pid % CONN_OWNERS];
+	struct conn_owner *o = &p->owners[k->q.pid % CONN_OWNERS];
 
-	if (o->pid == k->pid && !memcmp(o->comm_text, k->comm, sizeof(k->comm)))
+	if (o->pid == k->q.pid && !memcmp(o->comm_text, k->q.comm, sizeof(k->q.comm)))
 		return o;
-	o->pid = k->pid;
-	memcpy(o->comm_text, k->comm, sizeof(o->comm_text));
+	o->pid = k->q.pid;
+	memcpy(o->comm_text, k->q.comm, sizeof(o->comm_text));
 	o->comm_text[sizeof(o->comm_text) - 1] = '\0';
 	name_owner(p, o, time);
 	return o;
@@ -96,9 +96,9 @@ static uint32_t put_flow(struct conns_told *p, const struct conn_told *t)
 {
 	struct event_flow flow = {
 		.id = ++p->flows, .family = (uint8_t)t->now.family, .protocol = PROTO_TCP,
-		.netns_cookie = t->kept.netns, .sock_cookie = t->kept.cookie,
+		.netns_cookie = t->kept.q.netns, .sock_cookie = t->kept.q.cookie,
 		.local_port = t->now.local_port, .remote_port = t->now.remote_port,
-		.netns = netns_name(p, t->kept.netns, t->time),
+		.netns = netns_name(p, t->kept.q.netns, t->time),
 	};
 
 	memcpy(flow.local, t->now.local, sizeof(flow.local));
@@ -117,21 +117,21 @@ static void counters(const struct conn_told *t, const struct conn_unclear *uncle
 	const struct conn_kept *k = &t->kept;
 	const struct conn_now *n = &t->now;
 	const uint64_t w[WIDE_MAX] = {
-		n->bytes_sent - k->bytes_sent, n->bytes_acked - k->bytes_acked,
-		n->bytes_received - k->bytes_received, n->bytes_retrans - k->bytes_retrans,
+		n->bytes_sent - k->q.bytes_sent, n->bytes_acked - k->q.bytes_acked,
+		n->bytes_received - k->q.bytes_received, n->bytes_retrans - k->q.bytes_retrans,
 		k->recovery_ns, k->loss_ns, k->stall_ns, k->send_bytes, k->recv_bytes,
 		k->rtt_sum_us,
 	};
 	const uint32_t x[NARROW_SAMPLED_US] = {
-		n->chrono[0] - k->chrono[0], n->chrono[1] - k->chrono[1],
-		n->chrono[2] - k->chrono[2], n->dsack_dups - k->dsack_dups, k->rtt_samples,
+		n->chrono[0] - k->q.chrono[0], n->chrono[1] - k->q.chrono[1],
+		n->chrono[2] - k->q.chrono[2], n->dsack_dups - k->q.dsack_dups, k->rtt_samples,
 		k->fast_retransmit, n->probes, k->send_calls, k->recv_calls, k->send_small,
 		k->send_blocked, n->delacks, k->zero_window_us, k->unread_us,
 		unclear->samples, unclear->us,
 	};
 	const uint32_t y[NARROW_SAMPLED - NARROW_16_BIT] = {
 		k->peer_delacks, k->delacks_harmful, k->tlp, k->rto,
-		(uint32_t)n->total_rto - k->total_rto, k->recoveries, k->stalls, k->idle_bursts,
+		(uint32_t)n->total_rto - k->q.total_rto, k->recoveries, k->stalls, k->idle_bursts,
 		k->idle_bursts_lost, k->idle_restarts, k->zero_windows, k->unread,
 	};
 
@@ -296,10 +296,10 @@ static uint32_t known(const struct conns_told *p, const struct conn_told *t, uin
 		known &= ~CONN_KNOWS_CALLS;
 	if (t->now.flags & CONN_KTLS && p->calls_below_tls)
 		known &= ~CONN_KNOWS_CALLS;
-	if (!(t->kept.flags & KEPT_RTT))
+	if (!(t->kept.q.flags & KEPT_RTT))
 		known &= ~(RTT | CONN_KNOWS_PEER_DELACKS |
 			   (t->now.known & CONN_KNOWS_RTO ? 0 : CONN_KNOWS_RTO));
-	if (t->kept.flags & KEPT_RTTS_LOST)
+	if (t->kept.q.flags & KEPT_RTTS_LOST)
 		known &= ~CONN_KNOWS_RTTS;
 	return known;
 }
@@ -312,9 +312,9 @@ static void put_gauges(const struct conns_told *p, struct event_conn *c,
 	const struct conn_now *n = &t->now;
 
 	c->flags = n->flags | (t->closed ? CONN_CLOSED : 0) |
-		   (k->flags & KEPT_ACCEPTED ? CONN_ACCEPTED : 0) |
-		   (k->flags & KEPT_LOGGED ? CONN_LOGGED : 0) |
-		   (k->pid == (uint32_t)getpid() ? CONN_SELF : 0);
+		   (k->q.flags & KEPT_ACCEPTED ? CONN_ACCEPTED : 0) |
+		   (k->q.flags & KEPT_LOGGED ? CONN_LOGGED : 0) |
+		   (k->q.pid == (uint32_t)getpid() ? CONN_SELF : 0);
 	c->known = known(p, t, c->from);
 	c->loss_first = k->loss_first;
 	c->loss_last = k->loss_last;
@@ -345,7 +345,7 @@ static void put_gauges(const struct conns_told *p, struct event_conn *c,
 	c->rcv_nxt = n->rcv_nxt;
 	c->tcp_state = n->state;
 	c->thinned_one_in = thinned_since(p, c->from);
-	c->poll_mhz = (uint32_t)(p->hz[k->level % LEVELS] * 1000);
+	c->poll_mhz = (uint32_t)(p->hz[k->q.level % LEVELS] * 1000);
 }
 
 static void put_owner(struct conns_told *p, struct event_conn *c, struct conn_seen *s,
@@ -353,7 +353,7 @@ static void put_owner(struct conns_told *p, struct event_conn *c, struct conn_se
 {
 	const struct conn_owner *o;
 
-	if (t->kept.pid && t->kept.pid != s->pid) {
+	if (t->kept.q.pid && t->kept.q.pid != s->pid) {
 		o = owner_of(p, &t->kept, t->time);
 		s->pid = o->pid;
 		s->app = o->app;
@@ -383,8 +383,8 @@ void conns_told_take(struct conns_told *p, const struct conn_told *t,
 		     const struct conn_unclear *unclear)
 {
 	static const struct conn_unclear none;
-	struct conn_seen *s = conn_table_find(&p->table, t->kept.netns, t->kept.cookie);
-	struct event_conn c = { .cookie = t->kept.cookie, .to = t->time };
+	struct conn_seen *s = conn_table_find(&p->table, t->kept.q.netns, t->kept.q.cookie);
+	struct event_conn c = { .cookie = t->kept.q.cookie, .to = t->time };
 	bool first = !s;
 	uint64_t wide[WIDE_MAX];
 	uint32_t narrow[NARROW_MAX];
@@ -392,12 +392,12 @@ void conns_told_take(struct conns_told *p, const struct conn_told *t,
 	if (p->err)
 		return;
 	if (first) {
-		s = conn_table_add(&p->table, t->kept.netns, t->kept.cookie);
+		s = conn_table_add(&p->table, t->kept.q.netns, t->kept.q.cookie);
 		if (!s) {
 			p->err = -ENOMEM;
 			return;
 		}
-		s->to = t->kept.born;
+		s->to = t->kept.q.born;
 		s->flow = put_flow(p, t);
 	}
 	c.from = s->to < c.to ? s->to : c.to;
@@ -405,14 +405,14 @@ void conns_told_take(struct conns_told *p, const struct conn_told *t,
 	put_counted(p, &c, t, wide, narrow);
 	put_gauges(p, &c, t);
 	put_rtts(p, &c, s, t);
-	if (first && t->kept.flags & KEPT_BEGAN)
+	if (first && t->kept.q.flags & KEPT_BEGAN)
 		c.flags |= CONN_BEGAN;
 	c.flow = s->flow;
 	s->to = c.to;
 	put_owner(p, &c, s, t);
 	c.congestion_control = algorithm(p, t);
 	if (c.known & CONN_KNOWS_TIMES) {
-		c.unsampled_ns = conn_cover_missing(&p->cover[t->kept.level % LEVELS], c.from,
+		c.unsampled_ns = conn_cover_missing(&p->cover[t->kept.q.level % LEVELS], c.from,
 						    c.to);
 		conn_times(&c);
 	}

@@ -42,22 +42,26 @@ static void tell(struct diag_kept *k, struct diag_conn *c, bool closed)
 	struct conn_told t = {
 		.time = c->seen, .closed = closed, .now = c->now,
 		.kept = {
-			.born = c->born, .cookie = c->key.cookie, .netns = c->key.netns,
-			.pid = c->pid, .level = LEVEL_HOT,
-			.bytes_sent = base->bytes_sent, .bytes_acked = base->bytes_acked,
-			.bytes_received = base->bytes_received,
-			.bytes_retrans = base->bytes_retrans, .dsack_dups = base->dsack_dups,
-			.total_rto = base->total_rto, .rtt_min_us = UINT32_MAX,
+			.q = {
+				.born = c->born, .cookie = c->key.cookie, .netns = c->key.netns,
+				.pid = c->pid, .level = LEVEL_HOT,
+				.bytes_sent = base->bytes_sent, .bytes_acked = base->bytes_acked,
+				.bytes_received = base->bytes_received,
+				.bytes_retrans = base->bytes_retrans,
+				.dsack_dups = base->dsack_dups, .total_rto = base->total_rto,
+				.flags = (c->began ? KEPT_BEGAN : 0) |
+					 (c->accepted ? KEPT_ACCEPTED : 0),
+			},
+			.rtt_min_us = UINT32_MAX,
 			.zero_window_us = c->zero_window_us, .unread_us = c->unread_us,
 			.zero_windows = c->zero_windows, .unread = c->unread,
-			.flags = (c->began ? KEPT_BEGAN : 0) | (c->accepted ? KEPT_ACCEPTED : 0),
 		},
 	};
 
 	if (!k->told->sink)
 		return;
-	memcpy(t.kept.comm, c->comm, sizeof(t.kept.comm));
-	memcpy(t.kept.chrono, base->chrono, sizeof(t.kept.chrono));
+	memcpy(t.kept.q.comm, c->comm, sizeof(t.kept.q.comm));
+	memcpy(t.kept.q.chrono, base->chrono, sizeof(t.kept.q.chrono));
 	memcpy(t.kept.sampled, c->sampled, sizeof(t.kept.sampled));
 	memcpy(t.kept.sampled_us, c->sampled_us, sizeof(t.kept.sampled_us));
 	conns_told_take(k->told, &t, &c->unclear);

@@ -197,7 +197,8 @@ static void rig_open(struct rig *r)
 	r->told.known = CONN_KNOWS_RTT | CONN_KNOWS_RTTS;
 	r->record = (struct conn_told){
 		.time = 1000,
-		.kept = { .cookie = 1, .netns = 1, .flags = KEPT_RTT, .rtt_min_us = UINT32_MAX },
+		.kept = { .q = { .cookie = 1, .netns = 1, .flags = KEPT_RTT },
+			  .rtt_min_us = UINT32_MAX },
 		.now = { .family = AF_INET },
 	};
 }
@@ -276,12 +277,12 @@ static void test_not_known(void **state)
 	(void)state;
 	rig_open(&r);
 	had(&r, 20000, 2);
-	r.record.kept.flags |= KEPT_RTTS_LOST; /* there was no memory */
+	r.record.kept.q.flags |= KEPT_RTTS_LOST; /* there was no memory */
 	e = tell(&r);
 	assert_false(rtt_is_known(&e));
 	assert_int_equal(e.rtt_samples, 2);
 	assert_true(e.known & CONN_KNOWS_RTT);
-	r.record.kept.flags &= ~KEPT_RTTS_LOST; /* the control */
+	r.record.kept.q.flags &= ~KEPT_RTTS_LOST; /* the control */
 	had(&r, 20000, 2);
 	e = tell(&r);
 	assert_true(rtt_is_known(&e));
@@ -306,7 +307,7 @@ static void test_not_known(void **state)
 	e = tell(&r);
 	assert_true(rtt_is_known(&e));
 	assert_int_equal(e.rtt_samples, 1);
-	r.record.kept.flags &= ~KEPT_RTT; /* nobody is told of its round trips */
+	r.record.kept.q.flags &= ~KEPT_RTT; /* nobody is told of its round trips */
 	e = tell(&r);
 	assert_false(rtt_is_known(&e) || e.known & CONN_KNOWS_RTT);
 	rig_close(&r);
