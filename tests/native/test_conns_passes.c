@@ -177,7 +177,8 @@ static struct ours *next_open(struct ours *from)
 
 static void what_it_does_first(struct conns_probe *probe)
 {
-	struct ours *sender = next_open(all), *receiver = sender + 1, *other = next_open(sender + 2);
+	struct ours *sender = next_open(all), *receiver = sender + 1;
+	struct ours *other = next_open(sender + 2);
 	const uint64_t before = sender->last.to, received_before = receiver->last.to;
 	char bytes[100] = { 0 };
 
