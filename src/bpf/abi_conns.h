@@ -164,7 +164,7 @@ struct conn_timers {
 #define CONN_TIMERS 65536
 
 /* Which programs ran how often, for what they cost. */
-enum conn_use { USE_SEND, USE_RECV, USE_RTT, USE_TIMER, USE_RARE, USE_MAX };
+enum conn_use { USE_SEND, USE_RECV, USE_RTT, USE_TIMER, USE_STATE, USE_RARE, USE_MAX };
 
 /* Why something is missing. */
 enum conn_lost { LOST_NO_MEMORY, LOST_RING, LOST_TIMERS, CONN_LOST_MAX };
@@ -173,8 +173,9 @@ enum conn_lost { LOST_NO_MEMORY, LOST_RING, LOST_TIMERS, CONN_LOST_MAX };
 
 struct conn_counts {
 	__u64 used[USE_MAX];
-	__u32 lost[CONN_LOST_MAX];
-	__u32 pad[3];
+	/* Connections that began; of them those that are not followed. They run over. */
+	__u32 begun, left_out;
+	__u32 pad[2];
 };
 
 _Static_assert(sizeof(struct conn_counts) == 64, "a cache line");

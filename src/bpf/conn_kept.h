@@ -78,11 +78,14 @@ struct {
  */
 __u64 removed = 0;
 
-/* Of each CPU. An interrupt may take one away: these are for estimates. */
+/* Of each CPU. Of `used` an interrupt may take one away: it is for estimates. */
 struct conn_counts counts[CONN_CPUS] = {};
+__u32 losses[CONN_LOST_MAX] = {};
 
 /* Of its calls and RTTs, one connection in so many is followed. */
 volatile __u32 thin_one_in = 1;
+/* Of connections that begin, one in so many is followed at all; a power of two. */
+volatile __u32 follow_one_in = 1;
 /* Round trips are told at all. */
 volatile __u32 ops_attached = 0;
 /* New connections are followed from now on. */
@@ -99,7 +102,7 @@ static __always_inline void used(enum conn_use what)
 
 static __always_inline void lost(enum conn_lost why)
 {
-	__sync_fetch_and_add(&counts[0].lost[why], 1);
+	__sync_fetch_and_add(&losses[why], 1);
 }
 
 /* ---- fields that not all kernels have ---- */
@@ -240,6 +243,12 @@ static __always_inline __u8 thinned_from(struct sock *sk)
 static __always_inline bool is_thinned(struct sock *sk)
 {
 	return thin_hash(sk) & (thin_one_in - 1);
+}
+
+/* Of those that begin now. */
+static __always_inline bool is_left_out(struct sock *sk)
+{
+	return thin_hash(sk) & (follow_one_in - 1);
 }
 
 /* One in 8, at random: of what is left out, the rest says that the connection does something. */

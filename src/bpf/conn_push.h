@@ -165,9 +165,13 @@ static __always_inline void retransmitted(struct sock *sk, struct sk_buff *skb)
 static __always_inline void ops_begin(struct bpf_sock_ops *ops)
 {
 	struct bpf_sock *bsk = ops->sk;
+	struct tcp_sock *tp;
 	struct conn_kept *k;
 
 	if (!bsk || !following)
+		return;
+	tp = bpf_skc_to_tcp_sock(bsk);
+	if (!tp || is_left_out((struct sock *)tp))
 		return;
 	bpf_sock_ops_cb_flags_set(ops, ops->bpf_sock_ops_cb_flags | BPF_SOCK_OPS_RTT_CB_FLAG |
 				       BPF_SOCK_OPS_RTO_CB_FLAG);

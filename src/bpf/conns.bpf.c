@@ -54,6 +54,18 @@ static __always_inline void end(struct sock *sk, struct tcp_sock *tp, __u64 now)
 	bpf_sk_storage_delete(&quiet, sk);
 }
 
+/* One that begins. False: it is left out. */
+static __always_inline bool counts_in(struct sock *sk)
+{
+	struct conn_counts *c = &counts[bpf_get_smp_processor_id() & (CONN_CPUS - 1)];
+
+	__sync_fetch_and_add(&c->begun, 1);
+	if (!is_left_out(sk))
+		return true;
+	__sync_fetch_and_add(&c->left_out, 1);
+	return false;
+}
+
 SEC("tp_btf/inet_sock_set_state")
 int BPF_PROG(conn_state, struct sock *sk, int from, int to)
 {
@@ -61,13 +73,15 @@ int BPF_PROG(conn_state, struct sock *sk, int from, int to)
 	struct conn_kept *k;
 	__u64 now;
 
-	used(USE_RARE);
+	used(USE_STATE);
 	if (to != TCP_ESTABLISHED && to != TCP_CLOSE)
 		return 0;
 	if (!following)
 		return 0;
 	tp = bpf_skc_to_tcp_sock(sk);
 	if (!tp)
+		return 0;
+	if (to == TCP_ESTABLISHED && !counts_in(sk))
 		return 0;
 	now = bpf_ktime_get_ns();
 	if (to == TCP_ESTABLISHED) {
@@ -303,7 +317,7 @@ int conn_visit(struct bpf_iter__bpf_sk_storage_map *ctx)
 
 /* Of a full pass: those that had done nothing. */
 SEC("iter/bpf_sk_storage_map")
-int conn_visit_quiet(struct bpf_iter__bpf_sk_storage_map *ctx)
+int conn_visit_rest(struct bpf_iter__bpf_sk_storage_map *ctx)
 {
 	struct conn_quiet *q = ctx->value;
 	struct sock *sk = ctx->sk;

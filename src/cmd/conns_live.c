@@ -16,6 +16,8 @@
 #include "clock/clock.h"
 #include "clock/follow.h"
 #include "cmd/cmd.h"
+#include "cmd/conns_ends.h"
+#include "cmd/conns_lost.h"
 #include "cmd/recording.h"
 #include "cmd/run_facts.h"
 #include "conns/budget.h"
@@ -51,10 +53,10 @@ struct live {
 	uint64_t user_ns, bpf_ns;      /* what the interval has cost before */
 	struct call_budget call_budget; /* of the log of calls, if there is one */
 	uint64_t calls_ns;             /* own CPU time that it took in the tick */
-	uint64_t calls_left_out;       /* told so far */
 	uint32_t cost_flags;
 	uint64_t seq;
-	struct conns_lost lost;        /* told so far */
+	struct conns_lost_told told;
+	struct conns_ends ends;        /* as of the last tick */
 	bool first, full, enough;
 };
 
@@ -219,34 +221,6 @@ static int read_records(struct live *l, bool last)
 	return err;
 }
 
-static int put_lost(struct live *l, uint64_t now)
-{
-	struct event_loss loss = { .why = LOSS_PRODUCER, .kind = EV_CONN };
-	struct conns_lost lost;
-	uint64_t sum;
-
-	conns_source_lost(l->source, &lost);
-	sum = lost.no_memory + lost.ring + lost.timers;
-	loss.records = sum - (l->lost.no_memory + l->lost.ring + l->lost.timers);
-	l->lost = lost;
-	return !loss.records ? 0 :
-	       event_put(event_memsource_sink(l->queue), EV_LOSS, now, &loss, sizeof(loss));
-}
-
-/* Calls that are not in the log. */
-static int put_left_out(struct live *l, uint64_t now)
-{
-	struct event_sink *sink = event_memsource_sink(l->queue);
-	uint64_t n = conns_source_calls_left_out(l->source);
-	struct event_count count = { .what = COUNT_LOSS, .count = n - l->calls_left_out };
-
-	if (!count.count)
-		return 0;
-	l->calls_left_out = n;
-	count.reason = event_dict_intern(l->dict, DICT_STRING, CONNS_LOSS_CALLS, sink, now);
-	return event_put(sink, EV_COUNT, now, &count, sizeof(count));
-}
-
 static int put_clock(struct live *l, bool first)
 {
 	struct clock_follow_params p;
@@ -279,20 +253,22 @@ static void tell_given_up(struct live *l)
 /* What the tick has cost; what the next one may. */
 static void account(struct live *l, uint64_t now)
 {
-	uint64_t cpu = own_cpu_ns(), push_ns;
-	bool exact;
+	uint64_t cpu = own_cpu_ns();
+	struct conns_push push;
 
-	if (!conns_source_cost(l->source, &push_ns, &exact))
+	if (!conns_source_cost(l->source, &push))
 		l->cost_flags |= INTERVAL_NO_BPF_COST;
-	else if (!exact)
+	else if (!push.exact)
 		l->cost_flags |= INTERVAL_BPF_ESTIMATE;
 	l->spent.cpu_ns = cpu - l->cpu_before - l->calls_ns; /* which has a budget of its own */
-	l->spent.push_ns = push_ns;
+	l->spent.push_ns = push.ns;
 	l->spent.length_ns = now - l->tick;
 	l->user_ns += cpu - l->cpu_before;
-	l->bpf_ns += push_ns;
+	l->bpf_ns += push.ns;
+	conns_ends_account(l->source, &l->ends, push.ends_ns, &l->spent);
 	budget_close(&l->budget, &l->spent, &l->rng, now);
 	conns_source_thin(l->source, l->budget.rates.thin_one_in);
+	conns_source_follow(l->source, l->budget.rates.follow_one_in);
 	for (int i = 0; i < BUDGET_LEVELS; i++) {
 		const struct budget_rates *r = &l->budget.rates;
 
@@ -328,13 +304,37 @@ static int take_calls(struct live *l)
 	return err;
 }
 
+/* Of connections that have closed meanwhile. */
+static int read_ends(struct live *l)
+{
+	struct conns_pass pass;
+	int err = conns_source_read(l->source, LEVEL_HOT, 0, &pass);
+
+	l->spent.ends_ns += pass.cpu_ns;
+	return err;
+}
+
+/* What is told of connections that have closed costs as much as of the others. */
+static int drain_records(struct live *l)
+{
+	const uint64_t before = own_cpu_ns();
+	struct conns_ends now;
+	int err = drain_all(l);
+
+	conns_source_ends(l->source, &now);
+	if (now.records > l->ends.records)
+		l->spent.ends_ns += (own_cpu_ns() - before) * (now.closed - l->ends.closed) /
+				    (now.records - l->ends.records);
+	return err;
+}
+
 static int close_tick(struct live *l, bool last)
 {
-	int err = read_records(l, last);
+	int err = read_ends(l) ?: read_records(l, last);
 	uint64_t now = now_ns();
 
 	if (!err)
-		err = drain_all(l);
+		err = drain_records(l);
 	if (!err)
 		err = take_calls(l);
 	account(l, now);
@@ -367,10 +367,9 @@ static int close_interval(struct live *l, bool last)
 		.ncpus = 1, /* its cost is a share of one core */
 		.flags = l->cost_flags | (last ? INTERVAL_LAST : 0),
 	};
-	int err = put_lost(l, it.to_ns);
+	int err = conns_lost_put(&l->told, l->source, event_memsource_sink(l->queue), l->dict,
+				 it.to_ns);
 
-	if (!err)
-		err = put_left_out(l, it.to_ns);
 	if (!err)
 		err = record_interval(l, it.to_ns, last || l->full);
 	if (!err)
@@ -404,7 +403,6 @@ static int wait_until(struct live *l, uint64_t until)
 {
 	struct pollfd fds[] = { { .fd = l->stop.fd, .events = POLLIN },
 				{ .fd = conns_source_fd(l->source), .events = POLLIN } };
-	struct conns_pass pass;
 	int err = 0;
 
 	while (!err && !stop_requested(&l->stop)) {
@@ -415,7 +413,7 @@ static int wait_until(struct live *l, uint64_t until)
 			return 0;
 		rest = rest_until(l, now, until);
 		if (ppoll(fds, ARRAY_LEN(fds), &rest, NULL) > 0 && fds[1].revents)
-			err = conns_source_read(l->source, LEVEL_HOT, 0, &pass);
+			err = read_ends(l);
 	}
 	return err ? err : 1;
 }

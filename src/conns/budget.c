@@ -138,6 +138,19 @@ static void have_patience(struct budget *b, int k)
 	}
 }
 
+/*
+ * By those that begin: when many end that have been there for long, there is nothing to be left
+ * out.
+ */
+static void learn_ends(struct budget *b, const struct budget_spent *s)
+{
+	double n = (double)s->begun + (double)s->ended, each = n ? 2 * (double)s->ends_ns / n : 0;
+
+	if (n)
+		b->life_ns += (b->life_ns ? GAIN : 1) * (each - b->life_ns);
+	follow(&b->ends, (double)s->begun * b->life_ns / (double)s->length_ns);
+}
+
 static void learn_all(struct budget *b, const struct budget_spent *s)
 {
 	double length = (double)s->length_ns, other = (double)s->cpu_ns, before = guess(b, s), by;
@@ -170,6 +183,7 @@ static void learn_all(struct budget *b, const struct budget_spent *s)
 		b->unsure = fmax(b->unsure, fmin(fabs(work / before - 1), STEP - 1));
 	follow(&b->base, fmax(other - work, 0) / length);
 	follow(&b->push, (double)s->push_ns / length);
+	learn_ends(b, s);
 }
 
 /* -- rates ----------------------------------------------------------------------------------- */
@@ -208,7 +222,7 @@ static void uses_of(const struct budget *b, struct use uses[USES])
 /* What does not depend on rates, a share of a core: with pushes, and beginning to read. */
 static double fixed_share(const struct budget *b)
 {
-	double share = b->base + b->push;
+	double share = b->base + b->push + b->ends;
 
 	for (int k = 0; k < BUDGET_LEVELS; k++)
 		share += b->members[k] ? b->read[k].fixed_ns / (double)b->config.interval_ns : 0;
@@ -316,32 +330,45 @@ static void set_rates(struct budget *b)
 /* -- pushes ---------------------------------------------------------------------------------- */
 
 /*
- * As shed_next(): down as far as needed, up by halves and only if that is sure to fit. What is
- * needed besides are the floors: who is not read is not seen.
+ * Less of what comes by itself, by leaving out all but one in `*n`: down as far as needed, up by
+ * halves and only if that is sure to fit. `*share` of a core is what it takes, `least` what it may
+ * in any case. False: even one in `max` is too dear.
  */
-static bool set_thin(struct budget *b)
+static bool leave_out(struct budget *b, double *share, double least, uint32_t *n, uint32_t max)
 {
 	struct use uses[USES];
-	double other, least;
-	uint32_t *n = &b->rates.thin_one_in;
 	uint64_t next = *n;
+	double other;
 
 	uses_of(b, uses);
-	other = fixed_share(b) - b->push + pour(uses, 0) / (double)NS_PER_S;
-	/* Where the floors leave nothing, half of all is for pushes. */
-	least = fmax(most_of(b) - other, b->config.high / 2);
-	if (b->push > least) {
-		if (*n >= BUDGET_THIN_MAX)
+	/* What is needed besides are the floors: who is not read is not seen. */
+	other = fixed_share(b) - *share + pour(uses, 0) / (double)NS_PER_S;
+	least = fmax(most_of(b) - other, least);
+	if (*share > least) {
+		if (*n >= max)
 			return false;
 		do
 			next *= 2;
-		while (next < BUDGET_THIN_MAX && b->push * *n > least * (double)next);
-	} else if (*n > 1 && b->push * 2 + other <= aim_of(b)) {
+		while (next < max && *share * *n > least * (double)next);
+	} else if (*n > 1 && *share * 2 + other <= aim_of(b)) {
 		next /= 2;
 	}
-	b->push *= (double)*n / (double)next;
+	*share *= (double)*n / (double)next;
 	*n = (uint32_t)next;
 	return true;
+}
+
+/*
+ * Where the floors leave nothing, half of all is for pushes, and of that half for connections that
+ * come and go: those that stay are what most can be told of.
+ */
+static bool set_thin(struct budget *b)
+{
+	bool few = leave_out(b, &b->ends, b->config.high / 4, &b->rates.follow_one_in,
+			     BUDGET_FOLLOW_MAX);
+
+	return leave_out(b, &b->push, b->config.high / 2 - fmin(b->ends, b->config.high / 4),
+			 &b->rates.thin_one_in, BUDGET_THIN_MAX) && few;
 }
 
 /* -- the passes of an interval ---------------------------------------------------------------- */
@@ -481,7 +508,9 @@ void budget_init(struct budget *b, const struct budget_config *config, struct rn
 		BUG_ON(c->weight > c[-1].weight || c->floor_hz > c[-1].floor_hz ||
 		       c->max_hz > c[-1].max_hz || c->floor_hz > c->max_hz);
 	}
-	*b = (struct budget){ .config = *config, .rates.thin_one_in = 1 };
+	*b = (struct budget){
+		.config = *config, .rates.thin_one_in = 1, .rates.follow_one_in = 1,
+	};
 	for (int k = 0; k < BUDGET_LEVELS; k++) {
 		b->walk[k] = walk_guess;
 		b->read[k] = read_guess;
@@ -497,8 +526,8 @@ void budget_init(struct budget *b, const struct budget_config *config, struct rn
 
 static void remember(struct budget *b, const struct budget_spent *s)
 {
-	double used = (double)s->cpu_ns + (double)s->push_ns, length = (double)s->length_ns;
-	double all = length, sum = used;
+	double used = (double)s->cpu_ns + (double)s->push_ns + (double)s->ends_ns;
+	double length = (double)s->length_ns, all = length, sum = used;
 
 	for (int i = 0; i < BUDGET_WINDOW - 1; i++) {
 		sum += b->window[i].used_ns;

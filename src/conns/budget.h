@@ -51,6 +51,8 @@ enum budget_level { BUDGET_HOT, BUDGET_WARM, BUDGET_REST, BUDGET_LEVELS };
 #define BUDGET_WINDOW 8 /* intervals: what "never above" is an average over */
 /* One socket of so many, at the least: what the others then still cost is the greater part. */
 #define BUDGET_THIN_MAX 64
+/* One of so many connections that begin. */
+#define BUDGET_FOLLOW_MAX 1024
 
 /*
  * Rates are per second and connection. From one level to the next they may not rise: neither
@@ -73,6 +75,8 @@ struct budget_spent {
 	uint64_t length_ns;
 	uint64_t cpu_ns;	/* of all own threads, system calls included */
 	uint64_t push_ns;	/* of BPF programs in others' time; measured or estimated */
+	/* Besides, of both: for connections that began, and are followed, and that ended. */
+	uint64_t ends_ns, begun, ended;
 	/* Of cpu_ns. A walk is a level's part of a pass: its time is by members visited. */
 	uint64_t walk_ns[BUDGET_LEVELS], walks[BUDGET_LEVELS], visited[BUDGET_LEVELS];
 	uint64_t read_ns[BUDGET_LEVELS], reads[BUDGET_LEVELS];
@@ -97,6 +101,7 @@ struct budget_rates {
 	double read_hz[BUDGET_LEVELS]; /* per connection */
 	uint64_t reads[BUDGET_LEVELS]; /* records to be read in all */
 	uint32_t thin_one_in; /* sockets: one in so many has its calls and RTTs followed */
+	uint32_t follow_one_in; /* connections that begin: one in so many is followed at all */
 };
 
 /* Of walking over n, or reading so many: fixed_ns + each_ns * n. */
@@ -115,7 +120,9 @@ struct budget {
 	struct budget_rates rates;
 	struct budget_cost walk[BUDGET_LEVELS], read[BUDGET_LEVELS];
 	double unsure; /* by what share work has cost more or less than expected, at worst lately */
-	double base, push; /* shares of a core: other own work; pushes, at rates.thin_one_in */
+	/* Shares of a core: other own work; pushes, at thin_one_in; ends, at follow_one_in. */
+	double base, push, ends;
+	double life_ns; /* what one takes that begins, and ends */
 	uint64_t members[BUDGET_LEVELS];
 	double read_due[BUDGET_LEVELS]; /* parts of a record that rounding has left */
 	struct budget_use window[BUDGET_WINDOW - 1]; /* the intervals before, the last first */

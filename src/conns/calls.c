@@ -133,22 +133,6 @@ static void add_gap(const struct event_call *before, const struct event_call *ca
 		table_add_note(t, NULL, 0, "... %s left out", human_count(buf, n));
 }
 
-void calls_findings(const struct conns *c, enum conns_span span, struct report *r)
-{
-	char buf[HUMAN_MAX];
-
-	vec_for_each(&c->counts, count) {
-		const char *reason = conns_name(c, DICT_STRING, count->reason);
-
-		if (count->what != COUNT_LOSS || !count->count[span] || !reason ||
-		    strcmp(reason, CONNS_LOSS_CALLS) != 0)
-			continue;
-		report_finding(r, "%s calls are not in the log, which gets half of what lies "
-			       "between the bounds of --cpu-budget: raise the upper one, or log "
-			       "fewer connections.", human_count(buf, count->count[span]));
-	}
-}
-
 static bool is_logged(const struct conns *c)
 {
 	vec_for_each(&c->followed, record)

@@ -8,9 +8,6 @@
 /* Keeps those of the connection that is followed; the oldest go. 0 or -ENOMEM. */
 int calls_take(struct conns *c, const struct event_call *call);
 
-/* What is not in the log. */
-void calls_findings(const struct conns *c, enum conns_span span, struct report *r);
-
 /* `call_log` of the connection that is followed; nothing without. */
 void calls_table(const struct conns *c, struct report *r);
 

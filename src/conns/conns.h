@@ -36,6 +36,8 @@ struct conn_view;
 
 /* Why calls are not in the log (EV_COUNT, COUNT_LOSS): the log is bounded by the CPU budget. */
 #define CONNS_LOSS_CALLS "calls-not-logged"
+/* ... why connections are not told of: to follow all that come and go is more than it allows. */
+#define CONNS_LOSS_CONNECTIONS "connections-not-followed"
 
 enum conns_span { CONNS_INTERVAL, CONNS_TOTAL, CONNS_SPANS };
 

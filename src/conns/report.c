@@ -134,6 +134,29 @@ static uint64_t add_counts(const struct conns *c, enum conns_span span, uint8_t 
 }
 
 /* What should have been measured and was not; and what is not to be measured. */
+/* What the budget had no room for. */
+static void left_out_findings(const struct conns *c, enum conns_span span, struct report *r)
+{
+	char buf[HUMAN_MAX];
+
+	vec_for_each(&c->counts, count) {
+		const char *reason = conns_name(c, DICT_STRING, count->reason);
+
+		if (count->what != COUNT_LOSS || !count->count[span] || !reason)
+			continue;
+		human_count(buf, count->count[span]);
+		if (!strcmp(reason, CONNS_LOSS_CALLS))
+			report_finding(r, "%s calls are not in the log, which gets half of what "
+				       "lies between the bounds of --cpu-budget: raise the upper "
+				       "one, or log fewer connections.", buf);
+		else if (!strcmp(reason, CONNS_LOSS_CONNECTIONS))
+			report_finding(r, "%s connections that began are not followed: to follow "
+				       "all that come and go takes more than --cpu-budget allows. "
+				       "The others were chosen by a hash of their addresses; to "
+				       "have all, raise its upper bound.", buf);
+	}
+}
+
 static void add_losses(const struct conns *c, enum conns_span span, struct report *r)
 {
 	const struct conns_period *p = &c->periods[span];
@@ -275,7 +298,7 @@ int conns_report(struct conns *c, enum conns_span span, struct report *r)
 	tables_findings(c, &s, r);
 	if (span == CONNS_TOTAL)
 		across_findings(c, &s, r);
-	calls_findings(c, span, r);
+	left_out_findings(c, span, r);
 	say_rest(c, &s, r);
 	report_place_verdict(r);
 	add_reasons(c, span, r);

@@ -39,6 +39,7 @@ static enum conn_use use_of(const char *program)
 		{ "conn_send", USE_SEND }, { "conn_send_fexit", USE_SEND },
 		{ "conn_recv", USE_RECV }, { "conn_recv_fexit", USE_RECV },
 		{ "conn_ops", USE_RTT }, { "conn_timer", USE_TIMER },
+		{ "conn_state", USE_STATE },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(uses); i++)
@@ -141,27 +142,29 @@ static bool price_of(const struct conns_cost *c, int use, double gap_ns, double 
 }
 
 bool conns_cost_since(struct conns_cost *c, const struct bpf_object *object,
-		      const struct conn_counts *counts, uint64_t *ns, bool *exact)
+		      const struct conn_counts *counts, struct conns_push *push)
 {
 	double net[USE_MAX], n[USE_MAX], gap_ns[USE_MAX], measured = 0, estimate = c->looks_ns;
 	bool on = prog_stats_are_on(), known = true;
+	double each[USE_MAX] = { 0 };
 
 	gained(c, object, &c->last, net);
 	count_runs(c, counts, n, gap_ns);
 	c->looks_ns = 0;
 	for (int i = 0; i < USE_MAX; i++) {
-		double each;
-
 		measured += net[i];
 		if (n[i] < 1)
 			continue;
-		known &= price_of(c, i, gap_ns[i], &each);
-		estimate += n[i] * each;
+		known &= price_of(c, i, gap_ns[i], &each[i]);
+		estimate += n[i] * each[i];
 	}
-	*exact = on && c->were_on;
+	push->exact = on && c->were_on;
 	c->were_on = on;
-	*ns = (uint64_t)(*exact ? fmax(measured, 0) : estimate);
-	return *exact || known;
+	push->ns = (uint64_t)(push->exact ? fmax(measured, 0) : estimate);
+	push->ends_ns = (uint64_t)(n[USE_STATE] * each[USE_STATE]);
+	if (push->ends_ns > push->ns)
+		push->ends_ns = push->ns;
+	return push->exact || known;
 }
 
 /* ---- looking ---- */

@@ -13,6 +13,7 @@
 
 #include "base/rng.h"
 #include "bpf/abi_conns.h"
+#include "probe/conns_pass.h"
 #include "probe/price.h"
 
 struct bpf_object;
@@ -59,8 +60,8 @@ void conns_cost_stats(const struct bpf_object *object, uint64_t ns[USE_MAX],
 /* To be called when it is due, which is what it returns: ns of CLOCK_MONOTONIC. */
 uint64_t conns_cost_look(struct conns_cost *cost, const struct bpf_object *object, uint64_t now);
 
-/* Since the last call. False: it is not known, and *ns a bound for the budget's sake. */
+/* Since the last call. False: it is not known, and a bound for the budget's sake. */
 bool conns_cost_since(struct conns_cost *cost, const struct bpf_object *object,
-		      const struct conn_counts *counts, uint64_t *ns, bool *exact);
+		      const struct conn_counts *counts, struct conns_push *push);
 
 #endif

@@ -24,6 +24,21 @@ struct conns_pass {
 	bool ended;         /* it has visited all */
 };
 
+/* What the programs have cost in others' time. */
+struct conns_push {
+	uint64_t ns;
+	uint64_t ends_ns;   /* of it, for connections that began and ended */
+	bool exact;         /* by the kernel's statistics; else by how often they ran */
+};
+
+/* Of connections that come and go, so far. */
+struct conns_ends {
+	uint64_t records;   /* that were told, of all */
+	uint64_t closed;    /* of these, of connections that had closed */
+	uint64_t begun;     /* connections that began; */
+	uint64_t left_out;  /* ... that are not followed */
+};
+
 /* What is lost so far. */
 struct conns_lost {
 	uint64_t no_memory; /* connections that are not followed */

@@ -39,6 +39,7 @@ struct conns_probe {
 	bool paused;                    /* since read_all() began */
 	struct conns_cost cost;
 	struct conns_calls calls;
+	struct conns_ends ends;
 };
 
 static void say_missing(struct conns_probe *p, const char *what, const char *why)
@@ -93,7 +94,7 @@ static int attach_visits(struct conns_probe *p)
 		if (!p->visit[i])
 			return -errno;
 	}
-	p->visit_quiet = attach_visit(p->skel->progs.conn_visit_quiet, p->skel->maps.quiet);
+	p->visit_quiet = attach_visit(p->skel->progs.conn_visit_rest, p->skel->maps.quiet);
 	if (!p->visit_quiet)
 		return -errno;
 	p->existing = bpf_program__attach_iter(p->skel->progs.conn_existing, NULL);
@@ -504,6 +505,28 @@ void conns_probe_thin(struct conns_probe *p, uint32_t n)
 	p->skel->data->thin_one_in = n;
 }
 
+void conns_probe_follow(struct conns_probe *p, uint32_t n)
+{
+	p->skel->data->follow_one_in = n;
+}
+
+void conns_probe_ends(struct conns_probe *p, struct conns_ends *ends)
+{
+	uint32_t begun = 0, left_out = 0; /* as they run over, so do their sums */
+
+	for (int cpu = 0; cpu < CONN_CPUS; cpu++) {
+		const volatile struct conn_counts *c = &p->skel->bss->counts[cpu];
+
+		left_out += c->left_out;
+		begun += c->begun;
+	}
+	p->ends.left_out += (uint32_t)(left_out - (uint32_t)p->ends.left_out);
+	p->ends.begun += (uint32_t)(begun - (uint32_t)p->ends.begun);
+	p->ends.records = p->told.records;
+	p->ends.closed = p->told.closed;
+	*ends = p->ends;
+}
+
 /* ---- the log of calls ---- */
 
 int conns_probe_choose(struct conns_probe *p, uint64_t cookie)
@@ -530,7 +553,7 @@ uint64_t conns_probe_calls_left_out(const struct conns_probe *p)
 
 void conns_probe_lost(const struct conns_probe *p, struct conns_lost *lost)
 {
-	const __u32 *n = p->skel->bss->counts[0].lost;
+	const __u32 *n = p->skel->bss->losses;
 
 	*lost = (struct conns_lost){
 		.no_memory = n[LOST_NO_MEMORY], .ring = n[LOST_RING], .timers = n[LOST_TIMERS],
@@ -542,9 +565,9 @@ void conns_probe_stats(const struct conns_probe *p, uint64_t ns[USE_MAX], uint64
 	conns_cost_stats(p->skel->obj, ns, runs);
 }
 
-bool conns_probe_cost(struct conns_probe *p, uint64_t *ns, bool *exact)
+bool conns_probe_cost(struct conns_probe *p, struct conns_push *push)
 {
-	return conns_cost_since(&p->cost, p->skel->obj, p->skel->bss->counts, ns, exact);
+	return conns_cost_since(&p->cost, p->skel->obj, p->skel->bss->counts, push);
 }
 
 uint64_t conns_probe_look(struct conns_probe *p, uint64_t now)

@@ -85,6 +85,11 @@ void conns_probe_members(const struct conns_probe *probe, uint64_t members[LEVEL
 /* Of connections, one in `n` has its calls and RTTs followed from now on. */
 void conns_probe_thin(struct conns_probe *probe, uint32_t n);
 
+/* Of connections that begin from now on, one in `n`, a power of two, is followed at all. */
+void conns_probe_follow(struct conns_probe *probe, uint32_t n);
+
+void conns_probe_ends(struct conns_probe *probe, struct conns_ends *ends);
+
 /*
  * The calls of this connection are to be logged, from when it is read next on, to its end. 0 or
  * -errno; -E2BIG: too many are chosen that have not been read.
@@ -105,10 +110,10 @@ uint64_t conns_probe_calls_left_out(const struct conns_probe *probe);
 void conns_probe_lost(const struct conns_probe *probe, struct conns_lost *lost);
 
 /*
- * CPU time of the programs since the last call: by the kernel's statistics where these are on
- * (*exact), else by how often they ran. False: what a run costs is not known, *ns is a bound.
+ * CPU time of the programs since the last call: by the kernel's statistics where these are on, else
+ * by how often they ran. False: what a run costs is not known, it is a bound.
  */
-bool conns_probe_cost(struct conns_probe *probe, uint64_t *ns, bool *exact);
+bool conns_probe_cost(struct conns_probe *probe, struct conns_push *push);
 
 /*
  * Looks for a moment at what a run costs now, with the statistics on. To be called when it is due,

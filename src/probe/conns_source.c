@@ -163,6 +163,20 @@ void conns_source_thin(struct conns_source *s, uint32_t n)
 		conns_probe_thin(s->probe, n);
 }
 
+/* ... and those that have come and gone between two are not in it. */
+void conns_source_follow(struct conns_source *s, uint32_t n)
+{
+	if (s->probe)
+		conns_probe_follow(s->probe, n);
+}
+
+void conns_source_ends(struct conns_source *s, struct conns_ends *ends)
+{
+	*ends = (struct conns_ends){ 0 };
+	if (s->probe)
+		conns_probe_ends(s->probe, ends);
+}
+
 /* ... nor a log of them. */
 int conns_source_choose(struct conns_source *s, uint64_t cookie)
 {
@@ -193,12 +207,11 @@ void conns_source_lost(const struct conns_source *s, struct conns_lost *lost)
 }
 
 /* All that a dump costs is in our own time. */
-bool conns_source_cost(struct conns_source *s, uint64_t *ns, bool *exact)
+bool conns_source_cost(struct conns_source *s, struct conns_push *push)
 {
 	if (s->probe)
-		return conns_probe_cost(s->probe, ns, exact);
-	*ns = 0;
-	*exact = true;
+		return conns_probe_cost(s->probe, push);
+	*push = (struct conns_push){ .exact = true };
 	return true;
 }
 

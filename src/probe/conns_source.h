@@ -46,12 +46,14 @@ bool conns_source_block(struct conns_source *source, struct event_block *block);
 void conns_source_aim(struct conns_source *source, enum conn_level level, double hz);
 void conns_source_members(const struct conns_source *source, uint64_t members[LEVELS]);
 void conns_source_thin(struct conns_source *source, uint32_t n);
+void conns_source_follow(struct conns_source *source, uint32_t n);
+void conns_source_ends(struct conns_source *source, struct conns_ends *ends);
 int conns_source_choose(struct conns_source *source, uint64_t cookie);
 int conns_source_calls(struct conns_source *source, uint64_t grant);
 bool conns_source_call_block(struct conns_source *source, struct event_block *block);
 uint64_t conns_source_calls_left_out(const struct conns_source *source);
 void conns_source_lost(const struct conns_source *source, struct conns_lost *lost);
-bool conns_source_cost(struct conns_source *source, uint64_t *ns, bool *exact);
+bool conns_source_cost(struct conns_source *source, struct conns_push *push);
 uint64_t conns_source_look(struct conns_source *source, uint64_t now);
 
 #endif

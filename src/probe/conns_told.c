@@ -416,6 +416,8 @@ void conns_told_take(struct conns_told *p, const struct conn_told *t,
 						    c.to);
 		conn_times(&c);
 	}
+	p->records++;
+	p->closed += t->closed;
 	if (t->closed)
 		forget(p, s);
 	if (!p->err)

@@ -42,6 +42,7 @@ struct conns_told {
 	uint32_t thinned_one_in;        /* conns_told_thin() */
 	uint64_t thinned_until[CONN_THIN_MAX + 1]; /* when one of 2^i or more was last followed */
 	uint32_t flows;
+	uint64_t records, closed;       /* that were told so far; of connections that had closed */
 	int err;                        /* the first error */
 };
 

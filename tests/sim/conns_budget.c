@@ -6,7 +6,7 @@
  * Judged is own CPU in any BUDGET_WINDOW intervals in a row, but for those that the change was not
  * known in. It may be a fifth over the limit for 5 s, and never above it from then on; below the
  * lower one only with every connection at its maximum; rates stay as they are while nothing
- * changes; nothing is below its floor that needn't be. Five ways to do it wrong go through the
+ * changes; nothing is below its floor that needn't be. Six ways to do it wrong go through the
  * same judgement and must fail it.
  *
  * HOSTLAT_LONG=1: 2,000 runs of each; the table is docs/results/conns-budget.md. HOSTLAT_SEED=N:
@@ -38,6 +38,7 @@ struct host {
 	double cost;  /* factor of all that is done */
 	double push, base; /* shares of a core, pushes without thinning */
 	double wander; /* members change by this share in each interval */
+	double churn;  /* connections that begin, and end, each second */
 };
 
 enum expect {
@@ -50,44 +51,50 @@ static const struct scenario {
 	const char *name;
 	struct host before, after;
 	enum expect expect;
-	uint32_t thin; /* at the end */
+	uint32_t thin, follow; /* at the end */
 } scenarios[] = {
-	{ "10 connections", { { 0, 10, 0 }, 1, 0.0005, 0.001, 0 },
-	  { { 1, 9, 0 }, 1, 0.0005, 0.001, 0 }, AT_MAX, 1 },
-	{ "10 to 1,000", { { 0, 10, 0 }, 1, 0.001, 0.001, 0 },
-	  { { 0, 1000, 0 }, 1, 0.002, 0.001, 0 }, AT_MAX, 1 },
-	{ "10 to 50,000", { { 0, 10, 0 }, 1, 0.001, 0.001, 0 },
-	  { { 0, 50000, 0 }, 1, 0.002, 0.001, 0 }, IN_BAND, 1 },
-	{ "50,000 to 10", { { 0, 50000, 0 }, 1, 0.002, 0.001, 0 },
-	  { { 0, 10, 0 }, 1, 0.0005, 0.001, 0 }, AT_MAX, 1 },
-	{ "1,000, cost x 4", { { 5, 995, 0 }, 1, 0.002, 0.001, 0 },
-	  { { 5, 995, 0 }, 4, 0.002, 0.001, 0 }, IN_BAND, 1 },
-	{ "10,000, cost x 4", { { 5, 9995, 0 }, 1, 0.002, 0.001, 0 },
-	  { { 5, 9995, 0 }, 4, 0.002, 0.001, 0 }, IN_BAND, 1 },
-	{ "50,000, cost x 3", { { 5, 49995, 0 }, 1, 0.002, 0.001, 0 },
-	  { { 5, 49995, 0 }, 3, 0.002, 0.001, 0 }, IN_BAND, 1 },
-	{ "one bad in 10,000", { { 0, 10000, 0 }, 1, 0.002, 0.001, 0 },
-	  { { 1, 9999, 0 }, 1, 0.002, 0.001, 0 }, IN_BAND, 1 },
-	{ "300,000 silent", { { 0, 10, 0 }, 1, 0.001, 0.001, 0 },
-	  { { 1, 100, 300000 }, 1, 0.001, 0.001, 0 }, IN_BAND, 1 },
-	{ "pushes 5 %", { { 2, 1000, 0 }, 1, 0.002, 0.001, 0 },
-	  { { 2, 1000, 0 }, 1, 0.05, 0.001, 0 }, IN_BAND, 4 },
-	{ "own work 1.2 %", { { 2, 1000, 0 }, 1, 0.002, 0.001, 0 },
-	  { { 2, 1000, 0 }, 1, 0.002, 0.012, 0 }, IN_BAND, 1 },
-	{ "wandering", { { 20, 5000, 100 }, 1, 0.002, 0.001, 0.1 },
-	  { { 50, 8000, 100 }, 1, 0.002, 0.001, 0.1 }, IN_BAND, 1 },
-	{ "10 to 100,000", { { 0, 10, 0 }, 1, 0.001, 0.001, 0 },
-	  { { 0, 100000, 0 }, 1, 0.002, 0.001, 0 }, IN_BAND, 1 },
-	{ "2,000,000 active", { { 0, 10, 0 }, 1, 0.001, 0.001, 0 },
-	  { { 1, 2000000, 0 }, 1, 0.002, 0.001, 0 }, BELOW_FLOOR, 1 },
+	{ "10 connections", { { 0, 10, 0 }, 1, 0.0005, 0.001, 0, 0 },
+	  { { 1, 9, 0 }, 1, 0.0005, 0.001, 0, 0 }, AT_MAX, 1, 1 },
+	{ "10 to 1,000", { { 0, 10, 0 }, 1, 0.001, 0.001, 0, 0 },
+	  { { 0, 1000, 0 }, 1, 0.002, 0.001, 0, 0 }, AT_MAX, 1, 1 },
+	{ "10 to 50,000", { { 0, 10, 0 }, 1, 0.001, 0.001, 0, 0 },
+	  { { 0, 50000, 0 }, 1, 0.002, 0.001, 0, 0 }, IN_BAND, 1, 1 },
+	{ "50,000 to 10", { { 0, 50000, 0 }, 1, 0.002, 0.001, 0, 0 },
+	  { { 0, 10, 0 }, 1, 0.0005, 0.001, 0, 0 }, AT_MAX, 1, 1 },
+	{ "1,000, cost x 4", { { 5, 995, 0 }, 1, 0.002, 0.001, 0, 0 },
+	  { { 5, 995, 0 }, 4, 0.002, 0.001, 0, 0 }, IN_BAND, 1, 1 },
+	{ "10,000, cost x 4", { { 5, 9995, 0 }, 1, 0.002, 0.001, 0, 0 },
+	  { { 5, 9995, 0 }, 4, 0.002, 0.001, 0, 0 }, IN_BAND, 1, 1 },
+	{ "50,000, cost x 3", { { 5, 49995, 0 }, 1, 0.002, 0.001, 0, 0 },
+	  { { 5, 49995, 0 }, 3, 0.002, 0.001, 0, 0 }, IN_BAND, 1, 1 },
+	{ "one bad in 10,000", { { 0, 10000, 0 }, 1, 0.002, 0.001, 0, 0 },
+	  { { 1, 9999, 0 }, 1, 0.002, 0.001, 0, 0 }, IN_BAND, 1, 1 },
+	{ "300,000 silent", { { 0, 10, 0 }, 1, 0.001, 0.001, 0, 0 },
+	  { { 1, 100, 300000 }, 1, 0.001, 0.001, 0, 0 }, IN_BAND, 1, 1 },
+	{ "pushes 5 %", { { 2, 1000, 0 }, 1, 0.002, 0.001, 0, 0 },
+	  { { 2, 1000, 0 }, 1, 0.05, 0.001, 0, 0 }, IN_BAND, 4, 1 },
+	{ "own work 1.2 %", { { 2, 1000, 0 }, 1, 0.002, 0.001, 0, 0 },
+	  { { 2, 1000, 0 }, 1, 0.002, 0.012, 0, 0 }, IN_BAND, 1, 1 },
+	{ "wandering", { { 20, 5000, 100 }, 1, 0.002, 0.001, 0.1, 0 },
+	  { { 50, 8000, 100 }, 1, 0.002, 0.001, 0.1, 0 }, IN_BAND, 1, 1 },
+	{ "10 to 100,000", { { 0, 10, 0 }, 1, 0.001, 0.001, 0, 0 },
+	  { { 0, 100000, 0 }, 1, 0.002, 0.001, 0, 0 }, IN_BAND, 1, 1 },
+	{ "2,000,000 active", { { 0, 10, 0 }, 1, 0.001, 0.001, 0, 0 },
+	  { { 1, 2000000, 0 }, 1, 0.002, 0.001, 0, 0 }, BELOW_FLOOR, 1, 1 },
+	{ "10,000/s come and go", { { 2, 1000, 0 }, 1, 0.002, 0.001, 0, 0 },
+	  { { 2, 1000, 0 }, 1, 0.002, 0.001, 0, 10000 }, IN_BAND, 1, 4 },
+	{ "... and no longer", { { 2, 1000, 0 }, 1, 0.002, 0.001, 0, 10000 },
+	  { { 2, 1000, 0 }, 1, 0.002, 0.001, 0, 100 }, IN_BAND, 1, 1 },
 };
 
 /* Ways to do it wrong; what each must fail. */
-enum way { OURS, NO_WINDOW, NO_BAND, LAST_INTERVAL, ONE_BY_ONE, EQUAL_SHARES, WAYS };
+enum way {
+	OURS, NO_WINDOW, NO_BAND, LAST_INTERVAL, ONE_BY_ONE, EQUAL_SHARES, FOLLOW_ALL, WAYS
+};
 
 static const char *const way_names[WAYS] = {
 	"ours", "without a window", "without a dead band", "feedback from the last interval",
-	"one connection per step (the paper's)", "equal shares",
+	"one connection per step (the paper's)", "equal shares", "all that come are followed",
 };
 
 struct run {
@@ -136,11 +143,22 @@ static double push_share(const struct host *h, uint32_t one_in)
 	return h->push * (0.2 + 0.8 / one_in);
 }
 
+/* A connection that comes and goes; one that isn't followed takes a little, too. */
+#define LIFE_NS 8000.0
+#define UNFOLLOWED_NS 100.0
+
+static double ends_share(const struct host *h, uint32_t one_in)
+{
+	return h->churn * (LIFE_NS / one_in + UNFOLLOWED_NS) / (double)NS_PER_S;
+}
+
 static double expected(const struct run *r)
 {
 	const struct budget_rates *rates = &r->b.rates;
 	const struct host *h = &r->host;
 	double share = h->base + push_share(h, rates->thin_one_in), second = (double)NS_PER_S;
+
+	share += ends_share(h, rates->follow_one_in);
 
 	for (int k = 0; k < BUDGET_LEVELS; k++) {
 		double n = (double)h->members[k];
@@ -255,6 +273,20 @@ static void close_interval(struct run *r, double used)
 	budget_close(&r->b, &r->spent, &r->rng, now(r));
 	if (r->way == LAST_INTERVAL || r->way == ONE_BY_ONE)
 		naive_rates(r, used);
+	if (r->way == FOLLOW_ALL)
+		r->b.rates.follow_one_in = 1;
+}
+
+/* What came and went in the interval. */
+static void come_and_go(struct run *r, double length, uint32_t one_in)
+{
+	double n = r->host.churn * length / (double)NS_PER_S / one_in;
+
+	if (!n)
+		return;
+	r->spent.begun = r->spent.ended = (uint64_t)n;
+	r->spent.ends_ns = (uint64_t)noisy(r, n * LIFE_NS);
+	r->spent.push_ns += (uint64_t)(n * one_in * UNFOLLOWED_NS);
 }
 
 static void one_interval(struct run *r, const struct scenario *s)
@@ -285,7 +317,9 @@ static void one_interval(struct run *r, const struct scenario *s)
 	r->spent.push_ns =
 		(uint64_t)(length * push_share(&r->host, log->rates.thin_one_in));
 	r->spent.cpu_ns += (uint64_t)(length * r->host.base);
-	log->used = ((double)r->spent.cpu_ns + (double)r->spent.push_ns) / length;
+	come_and_go(r, length, log->rates.follow_one_in);
+	log->used = ((double)r->spent.cpu_ns + (double)r->spent.push_ns +
+		     (double)r->spent.ends_ns) / length;
 	log->expected = expected(r);
 	wander(r, s);
 	memcpy(r->spent.members, r->host.members, sizeof(r->spent.members));
@@ -345,7 +379,7 @@ static bool same(const struct budget_rates *a, const struct budget_rates *b)
 {
 	return !memcmp(a->hz, b->hz, sizeof(a->hz)) &&
 	       !memcmp(a->read_hz, b->read_hz, sizeof(a->read_hz)) &&
-	       a->thin_one_in == b->thin_one_in;
+	       a->thin_one_in == b->thin_one_in && a->follow_one_in == b->follow_one_in;
 }
 
 /* Is what it will use on average what it should be? Costs are known to 5 %. */
@@ -479,7 +513,8 @@ static void judge_state(const struct run *r, const struct scenario *s, bool fail
 
 	failed[STATE] = (end->state & wanted[s->expect]) != wanted[s->expect] ||
 			(s->expect == IN_BAND && end->state & ~(unsigned)BUDGET_UNSAMPLED) ||
-			end->thin_one_in != s->thin;
+			end->thin_one_in != s->thin ||
+			end->follow_one_in != s->follow;
 }
 
 static void judge(const struct run *r, const struct scenario *s, struct score *score)
@@ -539,7 +574,7 @@ static bool caught(struct run *r, enum way way, uint64_t first, uint64_t runs)
 {
 	static const enum criterion fails[WAYS] = {
 		[NO_WINDOW] = ABOVE, [NO_BAND] = MOVES, [LAST_INTERVAL] = ABOVE,
-		[ONE_BY_ONE] = SETTLING, [EQUAL_SHARES] = HOT_LAST,
+		[ONE_BY_ONE] = SETTLING, [EQUAL_SHARES] = HOT_LAST, [FOLLOW_ALL] = ABOVE,
 	};
 	uint32_t there = 0;
 

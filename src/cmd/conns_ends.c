@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/conns_ends.h"
+
+/* What one begin or end may have cost at the most: the rest was for something else. */
+#define END_MOST_NS 20000
+
+void conns_ends_account(struct conns_source *source, struct conns_ends *last, uint64_t push_ns,
+			struct budget_spent *spent)
+{
+	struct conns_ends now;
+	uint64_t most, own_ns = spent->ends_ns;
+
+	conns_source_ends(source, &now);
+	spent->begun = now.begun - last->begun - (now.left_out - last->left_out);
+	spent->ended = now.closed - last->closed;
+	*last = now;
+	most = (spent->begun + spent->ended) * END_MOST_NS;
+	if (own_ns > spent->cpu_ns)
+		own_ns = spent->cpu_ns;
+	if (own_ns > most)
+		own_ns = most;
+	if (push_ns > most - own_ns)
+		push_ns = most - own_ns;
+	spent->cpu_ns -= own_ns;
+	spent->push_ns -= push_ns;
+	spent->ends_ns = own_ns + push_ns;
+}

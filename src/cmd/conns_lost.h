@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a live run of conns has not measured, as events: once each. */
+#ifndef HOSTLAT_CMD_CONNS_LOST_H
+#define HOSTLAT_CMD_CONNS_LOST_H
+
+#include <stdint.h>
+
+#include "event/dict.h"
+#include "probe/conns_source.h"
+
+/* What was told so far. Begins zeroed. */
+struct conns_lost_told {
+	struct conns_lost lost;
+	uint64_t calls, connections; /* that were left out */
+};
+
+/* What has been lost or left out since. 0 or -errno. */
+int conns_lost_put(struct conns_lost_told *told, struct conns_source *source,
+		   struct event_sink *sink, struct event_dict *dict, uint64_t now);
+
+#endif
