@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/nonzero.h"
+
+#include <endian.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/bug.h"
+
+/* malloc() has steps of 16 bytes, from 32 on, and takes 8 of them itself. */
+#define STEP 16
+#define MALLOC 8
+#define LEAST 24
+
+_Static_assert(NONZERO_GROUP == 2 * sizeof(uint64_t), "half a byte for each word");
+_Static_assert(NONZERO_MIN == sizeof(uint64_t), "a bit for each group");
+
+/* Bytes; 0 of 0. */
+static unsigned int length_of(uint64_t word)
+{
+	return word ? 8 - (unsigned int)__builtin_clzll(word) / 8 : 0;
+}
+
+/* Always eight bytes, of which the next word overwrites those that don't count: how long words are
+ * is by chance, and no branch would be foreseen. */
+static unsigned char *put(unsigned char *to, uint64_t word, unsigned int length)
+{
+	word = htole64(word);
+	memcpy(to, &word, sizeof(word));
+	return to + length;
+}
+
+size_t nonzero_pack(const void *from, size_t size, unsigned char *to)
+{
+	unsigned char data[NONZERO_MOST + sizeof(uint64_t)], *end = data;
+	unsigned char *lengths = to + NONZERO_MIN;
+	const unsigned char *at = from;
+	uint64_t groups = 0;
+
+	BUG_ON(size % NONZERO_GROUP || size > NONZERO_MOST);
+	for (size_t i = 0; i < size / NONZERO_GROUP; i++, at += NONZERO_GROUP) {
+		unsigned int a, b;
+		uint64_t w[2];
+
+		memcpy(w, at, sizeof(w));
+		if (!(w[0] | w[1]))
+			continue;
+		groups |= 1ULL << i;
+		a = length_of(w[0]);
+		b = length_of(w[1]);
+		*lengths++ = (unsigned char)(a | b << 4);
+		end = put(put(end, w[0], a), w[1], b);
+	}
+	memcpy(to, &groups, sizeof(groups));
+	memcpy(lengths, data, (size_t)(end - data));
+	return (size_t)(lengths - to) + (size_t)(end - data);
+}
+
+/* The word of so many bytes before `end`. Before it lie eight bytes at least: the groups. */
+static uint64_t get(const unsigned char *end, unsigned int length)
+{
+	const unsigned int half = 4 * (8 - length);
+	uint64_t word;
+
+	memcpy(&word, end - sizeof(word), sizeof(word));
+	return le64toh(word) >> half >> half; /* by 64, if there is none */
+}
+
+void nonzero_unpack(const unsigned char *packed, void *to, size_t size)
+{
+	const unsigned char *lengths, *p;
+	uint64_t groups;
+
+	BUG_ON(size % NONZERO_GROUP || size > NONZERO_MOST);
+	memset(to, 0, size);
+	if (!packed)
+		return;
+	memcpy(&groups, packed, sizeof(groups));
+	lengths = packed + NONZERO_MIN;
+	p = lengths + __builtin_popcountll(groups);
+	for (; groups; groups &= groups - 1) {
+		const size_t at = (size_t)__builtin_ctzll(groups) * NONZERO_GROUP;
+		const unsigned int a = *lengths & 15, b = *lengths++ >> 4;
+		const uint64_t w[2] = { get(p + a, a), get(p + a + b, b) };
+
+		memcpy((char *)to + at, w, sizeof(w));
+		p += a + b;
+	}
+}
+
+size_t nonzero_room(size_t had, size_t need)
+{
+	if (need <= had && need > had / 2)
+		return had;
+	if (!need)
+		return 0;
+	need = (need + STEP - 1 - MALLOC) / STEP * STEP + MALLOC;
+	return need < LEAST ? LEAST : need;
+}

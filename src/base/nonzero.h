@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Memory that is mostly 0, without its zeros: counters of which a few count, numbers that are small
+ * for their width. It is looked at as groups of two 64-bit words. What is packed is a bit for each
+ * group that says whether there is anything in it; then for each of these a byte that says how many
+ * bytes its words have without leading zeros; then these bytes. Where nothing is 0, this adds a bit
+ * more than a sixteenth.
+ *
+ *	unsigned char bytes[NONZERO_MAX(sizeof(counters))];
+ *	size_t n = nonzero_pack(&counters, sizeof(counters), bytes), room = nonzero_room(had, n);
+ *
+ * then `n` bytes are kept in an allocation of `room`. This is for the memory of a process, not for
+ * what is handed on: nothing that is unpacked is checked.
+ */
+#ifndef HOSTLAT_BASE_NONZERO_H
+#define HOSTLAT_BASE_NONZERO_H
+
+#include <stddef.h>
+
+#define NONZERO_GROUP 16                   /* bytes; sizes are multiples of it, up to */
+#define NONZERO_MOST (64 * NONZERO_GROUP)
+
+/* Packed, when nothing of `size` bytes is 0; and when all is. */
+#define NONZERO_MAX(size) (NONZERO_MIN + (size) / NONZERO_GROUP + (size))
+#define NONZERO_MIN 8
+
+/* Packs from[size] into to[NONZERO_MAX(size)]; returns how many bytes of it are used. */
+size_t nonzero_pack(const void *from, size_t size, unsigned char *to);
+
+/* The opposite. Of NULL, and of NONZERO_MIN zeros, all is 0. */
+void nonzero_unpack(const unsigned char *packed, void *to, size_t size);
+
+/*
+ * The bytes that an allocation of `had` should have for `need`: `had` as long as it is enough and
+ * not twice as much, else as many as malloc() gives anyway. 0 is no allocation.
+ */
+size_t nonzero_room(size_t had, size_t need);
+
+#endif
