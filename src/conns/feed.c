@@ -45,10 +45,8 @@ void conns_free(struct conns *c)
 {
 	if (!c)
 		return;
-	vec_for_each(&c->all, conn) {
-		free(conn->sizes);
-		free(conn->rtts);
-	}
+	vec_for_each(&c->all, conn)
+		free(conn->packed);
 	vec_for_each(&c->missing, what)
 		free(*what);
 	vec_release(&c->all);
@@ -275,7 +273,7 @@ static int add_total(struct conn *conn, const struct event_conn *e)
 	struct event_conn sum;
 
 	if (!conn->used) {
-		conn->used = 1;
+		conn->used = true;
 		return conn_pack(conn, e);
 	}
 	conn_unpack(conn, &sum);

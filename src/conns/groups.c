@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/bug.h"
+#include "conns/rtt.h"
 #include "conns/sum.h"
 #include "conns/tables.h"
 #include "conns/words.h"

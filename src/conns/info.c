@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conns/info.h"
+#include "conns/rtt.h"
 
 #include <inttypes.h>
 

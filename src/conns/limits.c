@@ -32,7 +32,7 @@ enum limits_end limits_end_of(const struct conn_view *view)
 static int put(struct limits *l, uint32_t conn, enum limits_duty duty, const struct event_conn *e)
 {
 	int err = vec_push(&l->stretches, (struct limits_stretch){
-		.cookie = conn_cookie(&l->c->all.items[conn]), .from = e->from, .to = e->to,
+		.cookie = l->c->all.items[conn].cookie, .from = e->from, .to = e->to,
 		.conn = conn, .duty = duty });
 
 	l->beyond |= err == -E2BIG;
@@ -134,7 +134,7 @@ static int owe_all(struct limits *l, struct due *dues)
 	int err = 0;
 
 	vec_for_each(&l->stretches, s)
-		if (conn_cookie(&l->c->all.items[s->conn]) == s->cookie)
+		if (l->c->all.items[s->conn].cookie == s->cookie)
 			dues[s->conn].ns[s->duty] += s->to - s->from;
 	for (uint32_t i = 0; i < l->c->all.len; i++)
 		for (int duty = 0; !err && duty < LIMITS_DUTIES; duty++)

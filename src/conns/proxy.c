@@ -235,7 +235,7 @@ int proxy_find(struct conns *c, struct conn_crosses *out)
 			continue;
 		err = vec_push(out, (struct conn_cross){
 			.conn = s->conn, .class = CONN_PIPELINE_PROXY, .members = 2, .episodes = 1,
-			.other = conn_cookie(&c->all.items[p->others[best]->conn]),
+			.other = c->all.items[p->others[best]->conn].cookie,
 			.intervals = (uint32_t)p->n, .rho = p->found[best].rho,
 			.p = p->found[best].p });
 		if (err == -E2BIG)

@@ -1,24 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conns/rtt.h"
 
-#include <errno.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/bug.h"
 #include "stats/edges.h"
 
 #define US 1000ull
 
-/* -- packed --------------------------------------------------------------------------------- */
-
-void rtt_unpack(const struct rtt_counts *packed, uint32_t *rtts)
-{
-	memset(rtts, 0, CONN_RTTS * sizeof(*rtts));
-	if (packed)
-		memcpy(rtts + packed->first, packed->count, packed->n * sizeof(*rtts));
-}
+/* -- buckets -------------------------------------------------------------------------------- */
 
 /* False: nothing is in any. */
 static bool range_of(const uint32_t *rtts, uint32_t *first, uint32_t *end)
@@ -29,29 +19,6 @@ static bool range_of(const uint32_t *rtts, uint32_t *first, uint32_t *end)
 		;
 	return *end > *first;
 }
-
-/* They only ever become more. */
-int rtt_pack(struct rtt_counts **packed, const uint32_t *rtts)
-{
-	struct rtt_counts *p = *packed;
-	uint32_t first, end;
-
-	if (!range_of(rtts, &first, &end))
-		return 0;
-	if (!p || p->first != first || p->n != end - first) {
-		p = malloc(sizeof(*p) + (end - first) * sizeof(*rtts));
-		if (!p)
-			return -ENOMEM;
-		free(*packed);
-		*packed = p;
-		p->first = (uint8_t)first;
-		p->n = (uint8_t)(end - first);
-	}
-	memcpy(p->count, rtts + first, p->n * sizeof(*rtts));
-	return 0;
-}
-
-/* -- buckets -------------------------------------------------------------------------------- */
 
 /* More than this, ns. */
 static uint64_t above(uint32_t bucket)

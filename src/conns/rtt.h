@@ -15,17 +15,6 @@
 #include "event/layout.h"
 #include "report/report.h"
 
-/* A connection's, packed: from the first to the last bucket that has something. */
-struct rtt_counts {
-	uint8_t first, n;
-	uint32_t count[];
-};
-
-void rtt_unpack(const struct rtt_counts *packed, uint32_t *rtts); /* NULL: none */
-
-/* Makes *packed what rtts[CONN_RTTS] are; the caller's to free(). 0 or -ENOMEM. */
-int rtt_pack(struct rtt_counts **packed, const uint32_t *rtts);
-
 /* Of one connection or of several. Begins zeroed. */
 struct rtt_sum {
 	uint64_t connections, samples, sum_us;

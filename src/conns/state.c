@@ -6,57 +6,58 @@
 #include <string.h>
 
 #include "base/bug.h"
+#include "base/nonzero.h"
 
 #define SLOTS (1u << 17) /* of each hash: two entries in one, when all is full */
 
-_Static_assert(sizeof(struct conn) <= 624, "memory of a connection");
+_Static_assert(sizeof(struct conn) <= 48, "memory of a connection");
 
 /* -- packed totals -------------------------------------------------------------------------- */
 
-void conn_unpack(const struct conn *conn, struct event_conn *out)
+#define PACKED_FROM (offsetof(struct event_conn, cookie) + sizeof(uint64_t))
+#define PACKED (sizeof(struct event_conn) - PACKED_FROM)
+
+#define NO_SSTHRESH 0x7fffffffu /* TCP_INFINITE_SSTHRESH: no loss yet */
+
+_Static_assert(PACKED_FROM == sizeof(uint64_t) && PACKED % NONZERO_GROUP == 0, "all of it");
+
+/* Is its own opposite: what is usual becomes 0, for any values. */
+static void hide_usual(struct event_conn *e)
 {
-	memcpy(out, conn->head, CONN_HEAD);
-	memcpy((char *)out + offsetof(struct event_conn, known), conn->tail, CONN_TAIL);
-	rtt_unpack(conn->rtts, out->rtts);
-	if (conn->sizes) {
-		memcpy(out->send_sizes, conn->sizes->send, sizeof(out->send_sizes));
-		memcpy(out->recv_sizes, conn->sizes->recv, sizeof(out->recv_sizes));
-	} else {
-		memset(out->send_sizes, 0, sizeof(out->send_sizes));
-		memset(out->recv_sizes, 0, sizeof(out->recv_sizes));
-	}
+	e->ssthresh ^= NO_SSTHRESH;
+	e->snd_una ^= e->write_seq; /* nothing is on its way */
 }
 
-static bool has_sizes(const struct event_conn *e)
+void conn_unpack(const struct conn *conn, struct event_conn *out)
 {
-	for (int i = 0; i < CONN_SIZES; i++)
-		if (e->send_sizes[i] || e->recv_sizes[i])
-			return true;
-	return false;
+	out->cookie = conn->cookie;
+	nonzero_unpack(conn->packed, (char *)out + PACKED_FROM, PACKED);
+	if (!conn->packed)
+		return;
+	out->to += out->from;
+	hide_usual(out);
 }
 
 int conn_pack(struct conn *conn, const struct event_conn *total)
 {
-	if (!conn->sizes && has_sizes(total)) {
-		conn->sizes = malloc(sizeof(*conn->sizes));
-		if (!conn->sizes)
+	unsigned char bytes[NONZERO_MAX(PACKED)], *packed = conn->packed;
+	struct event_conn e = *total;
+	size_t n, room;
+
+	e.to -= e.from;
+	hide_usual(&e);
+	n = nonzero_pack((char *)&e + PACKED_FROM, PACKED, bytes);
+	room = nonzero_room(conn->room, n);
+	if (room != conn->room) {
+		packed = realloc(packed, room);
+		if (!packed)
 			return -ENOMEM;
+		conn->packed = packed;
+		conn->room = (uint16_t)room;
 	}
-	memcpy(conn->head, total, CONN_HEAD);
-	memcpy(conn->tail, (const char *)total + offsetof(struct event_conn, known), CONN_TAIL);
-	if (conn->sizes) {
-		memcpy(conn->sizes->send, total->send_sizes, sizeof(conn->sizes->send));
-		memcpy(conn->sizes->recv, total->recv_sizes, sizeof(conn->sizes->recv));
-	}
-	return rtt_pack(&conn->rtts, total->rtts);
-}
-
-uint64_t conn_cookie(const struct conn *conn)
-{
-	uint64_t cookie;
-
-	memcpy(&cookie, conn->head + offsetof(struct event_conn, cookie), sizeof(cookie));
-	return cookie;
+	conn->cookie = total->cookie;
+	memcpy(packed, bytes, n);
+	return 0;
 }
 
 /* -- hashes --------------------------------------------------------------------------------- */
@@ -240,7 +241,7 @@ static int set_flow(struct conns *c, uint32_t at, uint32_t id)
 static void forget(struct conns *c, uint32_t at)
 {
 	struct conn *conn = &c->all.items[at];
-	uint32_t *link = &c->by_key[hash_u64(conn_cookie(conn))];
+	uint32_t *link = &c->by_key[hash_u64(conn->cookie)];
 
 	while (*link && *link != at + 1)
 		link = &c->all.items[*link - 1].next;
@@ -251,8 +252,7 @@ static void forget(struct conns *c, uint32_t at)
 		c->all.items[conn->peer - 1].peer = 0;
 	if (conn->series)
 		c->series.items[conn->series - 1].pid = 0;
-	free(conn->sizes);
-	free(conn->rtts);
+	free(conn->packed);
 	*conn = (struct conn){ .next = c->free_conn };
 	c->free_conn = at + 1;
 	c->n--;
@@ -305,7 +305,7 @@ uint32_t conns_find(struct conns *c, uint64_t cookie, const struct event_flow *f
 {
 	uint32_t at = c->by_key ? c->by_key[hash_u64(cookie)] : 0;
 
-	while (at && (conn_cookie(&c->all.items[at - 1]) != cookie ||
+	while (at && (c->all.items[at - 1].cookie != cookie ||
 		      !same_netns(conns_flow_of(c, &c->all.items[at - 1]), flow)))
 		at = c->all.items[at - 1].next;
 	return at;
@@ -324,8 +324,7 @@ struct conn *conns_get(struct conns *c, const struct event_conn *e, int *err)
 		*err = new_conn(c, &at);
 		if (*err)
 			return NULL;
-		c->all.items[at] = (struct conn){ .next = *slot };
-		memcpy(c->all.items[at].head, &e->cookie, sizeof(e->cookie));
+		c->all.items[at] = (struct conn){ .cookie = e->cookie, .next = *slot };
 		*slot = ++at;
 		c->n++;
 	}
@@ -404,7 +403,7 @@ bool conns_view(const struct conns *c, enum conns_span span, uint32_t conn, stru
 		.netns = flow ? conns_name(c, DICT_NETNS, flow->netns) : NULL,
 		.congestion_control = conns_name(c, DICT_STRING, e->congestion_control),
 		.joined = other,
-		.peer_cookie = other ? conn_cookie(other) : 0,
+		.peer_cookie = other ? other->cookie : 0,
 		.problem_intervals = own->problem_intervals,
 	};
 	if (other && copy_record(c, span, other, &room->other)) {

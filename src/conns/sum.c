@@ -2,6 +2,7 @@
 #include "conns/sum.h"
 
 #include "conns/problem.h"
+#include "conns/rtt.h"
 #include "conns/total.h"
 #include "event/conn_times.h"
 

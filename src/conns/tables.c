@@ -8,6 +8,7 @@
 #include "base/bug.h"
 #include "conns/info.h"
 #include "conns/other_end.h"
+#include "conns/rtt.h"
 #include "conns/side.h"
 #include "conns/words.h"
 #include "report/human.h"

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "base/bug.h"
+#include "conns/rtt.h"
 #include "conns/rules.h"
 #include "conns/tables.h"
 #include "conns/words.h"

@@ -102,24 +102,66 @@ static void totals_are_the_sums_of_intervals(void **state)
 	rig_release(&rig);
 }
 
+/* One connection that has ever more, and then less: of its bytes one in `one_in` is not 0. */
 static void packing_changes_nothing(void **state)
 {
+	static const uint64_t one_in[] = { 1000, 100, 10, 2, 1, 3, 50, 5000 };
 	unsigned char bytes[sizeof(struct event_conn)];
-	struct conn conn = { .used = 1 };
+	struct conn conn = { .used = true };
 	struct event_conn in, out;
 	struct rng rng;
 
 	(void)state;
 	rng_init(&rng, 2);
-	for (size_t i = 0; i < sizeof(bytes); i++)
-		bytes[i] = (unsigned char)rng_below(&rng, 256);
-	memcpy(&in, bytes, sizeof(in));
-	assert_int_equal(conn_pack(&conn, &in), 0);
+	memset(&out, 1, sizeof(out));
 	conn_unpack(&conn, &out);
+	memset(&in, 0, sizeof(in));
 	assert_memory_equal(&in, &out, sizeof(in));
-	assert_int_equal(conn_cookie(&conn), in.cookie);
-	free(conn.sizes);
-	free(conn.rtts);
+	for (size_t i = 0; i < 40 * ARRAY_LEN(one_in); i++) {
+		for (size_t k = 0; k < sizeof(bytes); k++)
+			bytes[k] = rng_below(&rng, one_in[i / 40]) ? 0 :
+				(unsigned char)rng_below(&rng, 256);
+		memcpy(&in, bytes, sizeof(in));
+		assert_int_equal(conn_pack(&conn, &in), 0);
+		conn_unpack(&conn, &out);
+		assert_memory_equal(&in, &out, sizeof(in));
+		assert_int_equal(conn.cookie, in.cookie);
+	}
+	assert_true(conn.room <= 56);
+	free(conn.packed);
+}
+
+/* One that waits for its application; and one of which there is much to tell. */
+static void silent_ones_take_little(void **state)
+{
+	const uint64_t from = 1790000000123456789, to = from + 60000000000;
+	struct event_conn e = {
+		.cookie = 123456789, .from = from, .to = to, .flow = 100000, .app = 50,
+		.pid = 123456, .flags = CONN_ACCEPTED | CONN_NODELAY, .sender_app_ns = to - from,
+		.rtt_us = 20000, .cwnd = 10, .known = 4095, .poll_mhz = 100000,
+		.congestion_control = 4, .cgroup = 50, .unit = 51, .comm = 52, .thinned_one_in = 1,
+		.min_rtt_us = 15000, .rto_us = 204000, .mss = 1448, .snd_wnd = 65536,
+		.rcv_wnd = 65536, .sndbuf = 87040, .rcvbuf = 131072, .ssthresh = 0x7fffffff,
+		.delivery_rate = 5000000, .pacing_rate = 14480000, .write_seq = 3456789012,
+		.snd_una = 3456789012, .rcv_nxt = 2987654321, .tcp_state = 1, .samples = 300,
+		.sampled = { 300 }, .sampled_ns = { 60000000000 }, .squares = 3000000,
+	};
+	struct conn conn = { .used = true };
+
+	(void)state;
+	assert_int_equal(conn_pack(&conn, &e), 0);
+	assert_true(sizeof(conn) + conn.room <= 200);
+	for (__u64 *at = &e.sender_app_ns; at <= &e.bytes_received; at++)
+		*at = 1 << 30;
+	for (__u64 *at = &e.unknown_ns; at <= &e.rtt_sum_us; at++)
+		*at = 1 << 30;
+	for (__u32 *at = &e.rtt_samples; at < e.send_sizes + CONN_SIZES; at++)
+		*at = 1 << 15;
+	for (int i = 0; i < 12; i++)
+		e.rtts[20 + i] = 1000;
+	assert_int_equal(conn_pack(&conn, &e), 0);
+	assert_true(sizeof(conn) + conn.room <= 480);
+	free(conn.packed);
 }
 
 /* A counter that ran over or was not known all the time is unknown, and not wrong. */
@@ -474,6 +516,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(totals_are_the_sums_of_intervals),
 		cmocka_unit_test(packing_changes_nothing),
+		cmocka_unit_test(silent_ones_take_little),
 		cmocka_unit_test(a_total_is_known_if_all_of_it_is),
 		cmocka_unit_test(nonsense_is_refused),
 		cmocka_unit_test(ends_are_joined_by_addresses_and_sequence),
