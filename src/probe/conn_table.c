@@ -74,6 +74,16 @@ void *conn_table_add(struct conn_table *t, uint32_t netns, uint64_t cookie)
 	return s;
 }
 
+void *conn_table_resize(struct conn_table *t, struct conn_key *s, size_t size)
+{
+	const size_t place = place_of(t, s->netns, s->cookie);
+
+	s = realloc(s, size);
+	if (s)
+		t->places[place] = s;
+	return s;
+}
+
 void conn_table_remove(struct conn_table *t, struct conn_key *s)
 {
 	size_t hole = place_of(t, s->netns, s->cookie), i = hole;

@@ -40,21 +40,29 @@ struct conn_key {
 
 struct conn_rtts_seen;
 
+/* What had been counted of a connection, and whose it was. Most of it is 0. */
+struct conn_counted {
+	uint64_t wide[WIDE_MAX];
+	uint32_t narrow[NARROW_MAX];
+	uint32_t pid, app, comm, cgroup, unit; /* as interned for `pid`; 0: not yet */
+	uint32_t pad[3];
+};
+
+/* 40 bytes, and 48 more of one that called a few times. */
 struct conn_seen {
 	struct conn_key key;
 	uint64_t to;                  /* told up to here */
-	uint64_t wide[WIDE_MAX];
-	uint32_t narrow[NARROW_MAX];
 	uint32_t flow;
-	uint32_t pid, app, comm, cgroup, unit; /* as interned for `pid`; 0: not yet */
+	uint16_t room;                /* bytes of `counted` */
 	struct conn_rtts_seen *rtts;  /* owned by who has the table; NULL: none yet */
+	unsigned char counted[];      /* a struct conn_counted, packed: base/nonzero.h */
 };
 
 /* Of structs that begin with a struct conn_key. Begins zeroed, but for `item`. */
 struct conn_table {
 	struct conn_key **places; /* open addressing */
 	size_t n, size;           /* size: a power of two, or 0 */
-	size_t item;              /* bytes of one */
+	size_t item;              /* bytes of a new one */
 };
 
 void conn_table_free(struct conn_table *table);
@@ -64,6 +72,9 @@ void *conn_table_find(const struct conn_table *table, uint32_t netns, uint64_t c
 
 /* A new one, zeroed but for what identifies it. NULL: no memory. */
 void *conn_table_add(struct conn_table *table, uint32_t netns, uint64_t cookie);
+
+/* One of another size, with the same contents, takes its place. NULL: no memory, it stays. */
+void *conn_table_resize(struct conn_table *table, struct conn_key *item, size_t size);
 
 /* What is removed must be in it. */
 void conn_table_remove(struct conn_table *table, struct conn_key *item);

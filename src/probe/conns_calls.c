@@ -19,7 +19,9 @@ int conns_calls_select(struct conns_calls *c, struct conns_bpf *skel, const stru
 {
 	int err = 0;
 
-	*c = (struct conns_calls){ .skel = log->on ? skel : NULL, .table = table };
+	*c = (struct conns_calls){
+		.skel = log->on ? skel : NULL, .self = (uint32_t)getpid(), .table = table,
+	};
 	vec_init(&c->events, CONNS_CALLS_HELD);
 	skel->rodata->calls_of = scope_of(log);
 	if (!log->on) /* the least that the kernel takes */
@@ -39,7 +41,7 @@ static int take(void *ctx, void *data, size_t size)
 	if (size < sizeof(call))
 		return 0;
 	call = *(const struct event_call *)data;
-	if (call.pid == (uint32_t)getpid())
+	if (call.pid == c->self)
 		return 0;
 	seen = conn_table_find(c->table, call.netns, call.cookie);
 	call.flow = seen ? seen->flow : 0;

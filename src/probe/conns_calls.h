@@ -29,6 +29,7 @@ struct conns_calls {
 	bool granted;                /* some have been, at some time */
 	uint64_t not_told;           /* left out before that */
 	uint64_t unheld;             /* ... as they did not fit into `events` */
+	uint32_t self;               /* our own process */
 	const struct conn_table *table; /* of struct conn_seen: for their flows */
 };
 

@@ -585,7 +585,7 @@ uint64_t conns_probe_memory(const struct conns_probe *p)
 	const struct conn_table *t = &p->told.table;
 
 	return t->n * sizeof(struct conn_seen) + t->size * sizeof(struct conn_key *) +
-	       p->told.rtts_bytes;
+	       p->told.counted_bytes + p->told.rtts_bytes;
 }
 
 int conns_probe_describe(struct conns_probe *p, struct event_sink *sink)

@@ -9,14 +9,20 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/nonzero.h"
 #include "base/parse.h"
 #include "event/conn_block.h"
 #include "event/conn_times.h"
 #include "host/task.h"
 
+/* Bytes of struct conn_seen's `counted` that a new one has; in the end most need no more. */
+#define FIRST_ROOM 48
+
 int conns_told_init(struct conns_told *p)
 {
-	*p = (struct conns_told){ .table.item = sizeof(struct conn_seen) };
+	*p = (struct conns_told){
+		.self = (uint32_t)getpid(), .table.item = sizeof(struct conn_seen) + FIRST_ROOM,
+	};
 	vec_init(&p->events, CONN_EVENTS_MAX);
 	p->owners = calloc(CONN_OWNERS, sizeof(*p->owners));
 	return p->owners ? 0 : -ENOMEM;
@@ -24,6 +30,7 @@ int conns_told_init(struct conns_told *p)
 
 static void forget(struct conns_told *p, struct conn_seen *s)
 {
+	p->counted_bytes -= s->room;
 	p->rtts_bytes -= conn_rtts_size(s->rtts);
 	free(s->rtts);
 	conn_table_remove(&p->table, &s->key);
@@ -149,7 +156,7 @@ static void counters(const struct conn_told *t, const struct conn_unclear *uncle
  * What was gained; `seen` has the new ones then. Programs on two CPUs may overwrite each other's
  * sums, and what the kernel has is read without a lock: what went back has gained nothing.
  */
-static void gained(struct conn_seen *seen, const struct conn_told *t,
+static void gained(struct conn_counted *seen, const struct conn_told *t,
 		   const struct conn_unclear *unclear, uint64_t *wide, uint32_t *narrow)
 {
 	uint64_t w[WIDE_MAX];
@@ -173,6 +180,25 @@ static void gained(struct conn_seen *seen, const struct conn_told *t,
 			narrow[i] = (int32_t)more > 0 ? more : 0;
 		seen->narrow[i] += narrow[i];
 	}
+}
+
+/* `s` may be another one then. */
+static void keep(struct conns_told *p, struct conn_seen *s, const struct conn_counted *counted)
+{
+	unsigned char bytes[NONZERO_MAX(sizeof(*counted))];
+	const size_t n = nonzero_pack(counted, sizeof(*counted), bytes);
+	const size_t room = nonzero_room(sizeof(*s) + s->room, sizeof(*s) + n) - sizeof(*s);
+
+	if (room != s->room) {
+		s = conn_table_resize(&p->table, &s->key, sizeof(*s) + room);
+		if (!s) {
+			p->err = -ENOMEM;
+			return;
+		}
+		p->counted_bytes += room - s->room;
+		s->room = (uint16_t)room;
+	}
+	memcpy(s->counted, bytes, n);
 }
 
 static void put_counted(const struct conns_told *p, struct event_conn *c,
@@ -314,7 +340,7 @@ static void put_gauges(const struct conns_told *p, struct event_conn *c,
 	c->flags = n->flags | (t->closed ? CONN_CLOSED : 0) |
 		   (k->q.flags & KEPT_ACCEPTED ? CONN_ACCEPTED : 0) |
 		   (k->q.flags & KEPT_LOGGED ? CONN_LOGGED : 0) |
-		   (k->q.pid == (uint32_t)getpid() ? CONN_SELF : 0);
+		   (k->q.pid == p->self ? CONN_SELF : 0);
 	c->known = known(p, t, c->from);
 	c->loss_first = k->loss_first;
 	c->loss_last = k->loss_last;
@@ -348,7 +374,7 @@ static void put_gauges(const struct conns_told *p, struct event_conn *c,
 	c->poll_mhz = (uint32_t)(p->hz[k->q.level % LEVELS] * 1000);
 }
 
-static void put_owner(struct conns_told *p, struct event_conn *c, struct conn_seen *s,
+static void put_owner(struct conns_told *p, struct event_conn *c, struct conn_counted *s,
 		      const struct conn_told *t)
 {
 	const struct conn_owner *o;
@@ -385,6 +411,7 @@ void conns_told_take(struct conns_told *p, const struct conn_told *t,
 	static const struct conn_unclear none;
 	struct conn_seen *s = conn_table_find(&p->table, t->kept.q.netns, t->kept.q.cookie);
 	struct event_conn c = { .cookie = t->kept.q.cookie, .to = t->time };
+	struct conn_counted counted;
 	bool first = !s;
 	uint64_t wide[WIDE_MAX];
 	uint32_t narrow[NARROW_MAX];
@@ -398,10 +425,13 @@ void conns_told_take(struct conns_told *p, const struct conn_told *t,
 			return;
 		}
 		s->to = t->kept.q.born;
+		s->room = FIRST_ROOM; /* of zeros, which is how zeros are packed */
+		p->counted_bytes += FIRST_ROOM;
 		s->flow = put_flow(p, t);
 	}
 	c.from = s->to < c.to ? s->to : c.to;
-	gained(s, t, unclear ? unclear : &none, wide, narrow);
+	nonzero_unpack(s->counted, &counted, sizeof(counted));
+	gained(&counted, t, unclear ? unclear : &none, wide, narrow);
 	put_counted(p, &c, t, wide, narrow);
 	put_gauges(p, &c, t);
 	put_rtts(p, &c, s, t);
@@ -409,7 +439,7 @@ void conns_told_take(struct conns_told *p, const struct conn_told *t,
 		c.flags |= CONN_BEGAN;
 	c.flow = s->flow;
 	s->to = c.to;
-	put_owner(p, &c, s, t);
+	put_owner(p, &c, &counted, t);
 	c.congestion_control = algorithm(p, t);
 	if (c.known & CONN_KNOWS_TIMES) {
 		c.unsampled_ns = conn_cover_missing(&p->cover[t->kept.q.level % LEVELS], c.from,
@@ -420,6 +450,8 @@ void conns_told_take(struct conns_told *p, const struct conn_told *t,
 	p->closed += t->closed;
 	if (t->closed)
 		forget(p, s);
+	else
+		keep(p, s, &counted);
 	if (!p->err)
 		p->err = vec_push(&p->events, c);
 }

@@ -24,10 +24,12 @@ struct conn_owner {
 };
 
 struct conns_told {
+	uint32_t self;                  /* our own process */
 	uint32_t known;                 /* enum conn_known, of all records */
 	bool calls_below_tls;           /* calls are seen in TCP: those of TLS's sockets are not */
 	uint64_t tick_ns;               /* of the kernel's chronographs */
 	struct conn_table table;        /* of struct conn_seen */
+	uint64_t counted_bytes;         /* of these */
 	uint64_t rtts_bytes;            /* what these hold beside it */
 	struct conn_events VEC_OF(struct event_conn) events;
 	size_t handed;                  /* of these, by conns_told_block() */

@@ -315,6 +315,11 @@ static void test_table(void **state)
 		assert_null(conn_table_find(&table, netns + 7, cookie));
 		if (s) {
 			assert_int_equal(s->key.cookie, cookie);
+			if (rng_below(&rng, 2)) {
+				s = conn_table_resize(&table, &s->key, sizeof(*s) + 500);
+				assert_ptr_equal(conn_table_find(&table, netns, cookie), s);
+				assert_int_equal(s->key.cookie, cookie);
+			}
 			conn_table_remove(&table, &s->key);
 			in[cookie] = NULL;
 			n--;

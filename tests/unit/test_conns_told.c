@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What a connection gained since it was told last, against counters that are kept in full: they run
+ * over, go back, and begin again.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <sys/socket.h>
+
+#include "base/bug.h"
+#include "base/rng.h"
+#include "event/memsource.h"
+#include "probe/conns_told.h"
+
+struct rig {
+	struct conns_told told;
+	struct event_memsource *queue;
+};
+
+static void rig_open(struct rig *r)
+{
+	assert_int_equal(conns_told_init(&r->told), 0);
+	assert_int_equal(event_memsource_new(&r->queue, 1 << 20), 0);
+	r->told.sink = event_memsource_sink(r->queue);
+	r->told.dict = event_dict_new();
+	r->told.tick_ns = 1000;
+}
+
+static void rig_close(struct rig *r)
+{
+	event_dict_free(r->told.dict);
+	event_memsource_free(r->queue);
+	conns_told_release(&r->told);
+}
+
+static struct conn_told some_record(uint64_t cookie)
+{
+	return (struct conn_told){
+		.kept = { .q = { .cookie = cookie, .netns = 1 },
+			  .rtt_min_us = UINT32_MAX },
+		.now = { .family = AF_INET },
+	};
+}
+
+static struct event_conn tell(struct rig *r, struct conn_told *record)
+{
+	struct event_block block;
+	struct event_conn e;
+
+	record->time += 1000;
+	conns_told_take(&r->told, record, NULL);
+	assert_int_equal(r->told.err, 0);
+	assert_true(conns_told_block(&r->told, &block));
+	event_block_copy(&block, 0, &e, sizeof(e));
+	assert_false(conns_told_block(&r->told, &block));
+	return e;
+}
+
+/* ---- differences ---- */
+
+/* Some of each width, where they are and where they go to. */
+static const struct {
+	uint16_t at, bits, event;
+	bool begins_again;            /* the timers' map is cleared now and then */
+} counters[] = {
+#define KEPT(member) offsetof(struct conn_told, kept.member)
+#define NOW(member) offsetof(struct conn_told, now.member)
+#define EVENT(member) offsetof(struct event_conn, member)
+	{ NOW(bytes_sent), 64, EVENT(bytes_sent), false },
+	{ NOW(bytes_acked), 64, EVENT(bytes_acked), false },
+	{ KEPT(send_bytes), 64, EVENT(send_bytes), false },
+	{ KEPT(stall_ns), 64, EVENT(stall_ns), false },
+	{ KEPT(send_calls), 32, EVENT(send_calls), false },
+	{ KEPT(recv_sizes[3]), 32, EVENT(recv_sizes[3]), false },
+	{ KEPT(fast_retransmit), 32, EVENT(fast_retransmit), false },
+	{ NOW(delacks), 32, EVENT(delayed_acks), true },
+	{ KEPT(stalls), 16, EVENT(stalls), false },
+	{ KEPT(peer_delacks), 16, EVENT(peer_delayed_acks), false },
+	{ KEPT(sampled[5]), 16, EVENT(sampled[5]), false },
+};
+
+#define COUNTERS ARRAY_LEN(counters)
+
+static uint64_t number_at(const void *of, size_t at, uint16_t bits)
+{
+	uint64_t value = 0;
+
+	memcpy(&value, (const char *)of + at, bits / 8);
+	return value;
+}
+
+static void change(struct conn_told *record, size_t i, struct rng *rng)
+{
+	static const uint64_t most[] = { 3, 300, 40000, 70000, 1ULL << 33 };
+	const uint64_t step = rng_below(rng, most[rng_below(rng, ARRAY_LEN(most))]);
+	uint64_t value = number_at(record, counters[i].at, counters[i].bits);
+
+	switch (rng_below(rng, 8)) {
+	case 0:
+		value -= rng_below(rng, 5);
+		break;
+	case 1:
+		value = counters[i].begins_again ? 0 : value;
+		break;
+	default:
+		value += step;
+	}
+	memcpy((char *)record + counters[i].at, &value, counters[i].bits / 8);
+}
+
+/* What is more than half of its range is less. */
+static uint64_t gained(uint64_t *seen, uint64_t value, size_t i)
+{
+	const unsigned int rest = 64 - counters[i].bits;
+	int64_t more;
+
+	if (counters[i].begins_again && value < *seen)
+		*seen = value;
+	more = (int64_t)((value - *seen) << rest);
+	if (more <= 0)
+		return 0;
+	*seen += (uint64_t)more >> rest;
+	if (counters[i].bits < 64)
+		*seen = (uint32_t)*seen;
+	return (uint64_t)more >> rest;
+}
+
+static void test_gained(void **state)
+{
+	enum { CONNS = 20, ROUNDS = 20000 };
+	static uint64_t seen[CONNS][COUNTERS];
+	static struct conn_told records[CONNS];
+	struct rng rng;
+	struct rig r;
+
+	(void)state;
+	rng_init(&rng, 21);
+	rig_open(&r);
+	for (int i = 0; i < CONNS; i++)
+		records[i] = some_record((uint64_t)i);
+	for (int round = 0; round < ROUNDS; round++) {
+		const uint64_t which = rng_below(&rng, CONNS);
+		struct conn_told *record = &records[which];
+		struct event_conn e;
+
+		for (size_t i = 0; i < COUNTERS; i++)
+			if (!rng_below(&rng, 3))
+				change(record, i, &rng);
+		record->closed = !rng_below(&rng, 200);
+		e = tell(&r, record);
+		for (size_t i = 0; i < COUNTERS; i++)
+			assert_int_equal(number_at(&e, counters[i].event,
+						   counters[i].bits == 64 ? 64 : 32),
+					 gained(&seen[which][i],
+						number_at(record, counters[i].at, counters[i].bits),
+						i));
+		if (!record->closed)
+			continue;
+		memset(seen[which], 0, sizeof(seen[which]));
+		*record = some_record(which);
+	}
+	rig_close(&r);
+}
+
+/* ---- what is remembered ---- */
+
+static void test_owner_stays(void **state)
+{
+	struct conn_told record = some_record(1);
+	struct event_conn first, e;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r);
+	record.kept.q.pid = 1u << 30; /* nobody */
+	memcpy(record.kept.q.comm, "somebody", sizeof("somebody"));
+	first = tell(&r, &record);
+	assert_true(first.app && first.comm);
+	record.kept.q.pid = 0;
+	record.kept.send_calls = 100000;
+	e = tell(&r, &record);
+	assert_int_equal(e.pid, 1u << 30);
+	assert_int_equal(e.app, first.app);
+	assert_int_equal(e.comm, first.comm);
+	rig_close(&r);
+}
+
+/* What it takes goes with what there is to remember, and is counted. */
+static void test_memory(void **state)
+{
+	struct conn_told record = some_record(1);
+	uint64_t silent, few;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r);
+	tell(&r, &record);
+	silent = sizeof(struct conn_seen) + r.told.counted_bytes;
+	assert_true(silent <= 88);
+	record.kept.q.pid = 100000;
+	record.kept.send_calls = record.kept.recv_calls = 100;
+	record.kept.send_sizes[0] = record.kept.recv_sizes[0] = 100;
+	record.kept.send_bytes = record.kept.recv_bytes = 100000;
+	record.now.bytes_sent = record.now.bytes_acked = record.now.bytes_received = 100000;
+	record.kept.rtt_samples = 100;
+	record.kept.rtt_sum_us = 20000;
+	tell(&r, &record);
+	few = sizeof(struct conn_seen) + r.told.counted_bytes;
+	assert_true(few >= silent && few <= 88);
+	memset(&record.kept.send_bytes, 0x55, 8 * sizeof(uint64_t));
+	memset(record.kept.sampled_us, 0x55, 20 * sizeof(uint32_t));
+	tell(&r, &record);
+	assert_true(sizeof(struct conn_seen) + r.told.counted_bytes > few + 100);
+	record.closed = 1;
+	tell(&r, &record);
+	assert_int_equal(r.told.counted_bytes, 0);
+	rig_close(&r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_gained),
+		cmocka_unit_test(test_owner_stays),
+		cmocka_unit_test(test_memory),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
