@@ -74,4 +74,10 @@ static inline uint64_t conn_retransmitted(const struct event_conn *c)
 	return events > segments ? events : segments;
 }
 
+/* Nothing was lost: what was sent again had arrived. */
+static inline bool conn_all_spurious(const struct event_conn *c)
+{
+	return conn_knows(c, CONN_KNOWS_SPURIOUS) && c->spurious >= conn_retransmitted(c);
+}
+
 #endif

@@ -36,18 +36,12 @@ static bool at_send_buffer(const struct conn_view *v, struct conn_problem *p)
 
 /* -- retransmissions ------------------------------------------------------------------------ */
 
-/* Nothing was lost: what was sent again had arrived. */
-static bool all_spurious(const struct event_conn *c)
-{
-	return conn_knows(c, CONN_KNOWS_SPURIOUS) && c->spurious >= conn_retransmitted(c);
-}
-
 static bool retransmitted(const struct conn_view *v, struct conn_problem *p, uint32_t events)
 {
 	p->confidence = CONN_OBSERVED;
 	p->harm = CONN_HARMFUL;
 	p->lost_ns = v->c->stall_ns;
-	return events && !all_spurious(v->c);
+	return events && !conn_all_spurious(v->c);
 }
 
 static bool has_fast(const struct conn_view *v, struct conn_problem *p)
@@ -209,7 +203,7 @@ static bool bursts(const struct conn_view *v, struct conn_problem *p)
 	p->confidence = CONN_OBSERVED;
 	p->harm = CONN_HARMFUL;
 	p->lost_ns = v->c->stall_ns;
-	return v->c->idle_bursts_lost && !all_spurious(v->c);
+	return v->c->idle_bursts_lost && !conn_all_spurious(v->c);
 }
 
 static bool restarts(const struct conn_view *v, struct conn_problem *p)

@@ -14,12 +14,23 @@ struct one {
 	uint32_t conn, tlp, rto, fast;
 };
 
+/* Lone small messages, too, have nothing behind them: not only several in a row, as there. */
+static bool says_little(const struct event_conn *e)
+{
+	if (rules_writes_small(e))
+		return true;
+	return conn_knows(e, CONN_KNOWS_CALLS | CONN_KNOWS_GAUGES) &&
+	       e->send_calls >= RULES_CALLS_LEAST &&
+	       2 * e->send_bytes < (uint64_t)e->send_calls * e->mss;
+}
+
 /* Losses that a timer had to find are at least as many as those that what followed them told. */
 static bool is_slow(const struct event_conn *e)
 {
 	const uint64_t timers = (uint64_t)e->tlp + e->rto;
 
-	if (!conn_knows(e, CONN_KNOWS_LOSSES | CONN_KNOWS_RTO) || !rules_writes_small(e))
+	if (!conn_knows(e, CONN_KNOWS_LOSSES | CONN_KNOWS_RTO) || !says_little(e) ||
+	    conn_all_spurious(e))
 		return false;
 	return e->stall_ns && timers && timers >= e->fast_retransmit;
 }

@@ -180,6 +180,43 @@ static void spreading_is_several_that_lose_slowly(void **state)
 	rig_release(&rig);
 }
 
+/* 50 messages of so many bytes by each of two, a probe and `spurious` of what they sent again. */
+static bool lone_messages_spread(uint32_t bytes, uint32_t calls, uint32_t spurious)
+{
+	struct conns_rig rig;
+	bool found;
+
+	rig_init(&rig, NULL);
+	for (uint32_t i = 1; i <= 2; i++) {
+		struct event_conn e = rig_conn(&rig, i, i);
+
+		rig_flow(&rig, i, "10.0.0.1", (uint16_t)i, "10.0.0.2", 80, 1);
+		e.send_calls = calls;
+		e.send_bytes = (uint64_t)bytes * calls;
+		e.mss = 1448;
+		e.tlp = 1;
+		e.stall_ns = NS_PER_MS;
+		e.bytes_retransmitted = bytes;
+		e.spurious = spurious;
+		rig_put(&rig, &e);
+	}
+	rig_interval(&rig);
+	found = rig_has(&rig, CONNS_TOTAL, 1, CONN_SPREAD_WRITES);
+	assert_int_equal(found, rig_has(&rig, CONNS_INTERVAL, 2, CONN_SPREAD_WRITES));
+	rig_release(&rig);
+	return found;
+}
+
+/* A request at a time is spread as well; what was sent again for nothing was no loss. */
+static void spreading_is_of_lone_messages_too(void **state)
+{
+	(void)state;
+	assert_true(lone_messages_spread(100, 50, 0));
+	assert_false(lone_messages_spread(800, 50, 0));
+	assert_false(lone_messages_spread(100, 19, 0));
+	assert_false(lone_messages_spread(100, 50, 1));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -187,6 +224,7 @@ int main(void)
 		cmocka_unit_test(a_proxy_starves_one_while_another_waits),
 		cmocka_unit_test(a_silent_one_starves),
 		cmocka_unit_test(spreading_is_several_that_lose_slowly),
+		cmocka_unit_test(spreading_is_of_lone_messages_too),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
