@@ -9,7 +9,8 @@
 #include "report/human.h"
 #include "stats/rank.h"
 
-#define STEPS 250 /* of a share */
+#define STEPS 250   /* of a share */
+#define UNKNOWN 255 /* ... of an interval of which too little is known */
 
 /* -- series --------------------------------------------------------------------------------- */
 
@@ -20,21 +21,29 @@ static double held_share(const struct event_conn *e)
 
 static bool is_told(const struct event_conn *e)
 {
-	return e->pid && conn_knows(e, CONN_KNOWS_TIMES) && conn_known_ns(e);
+	return e->pid && conn_knows(e, CONN_KNOWS_TIMES);
+}
+
+static bool is_known(const struct event_conn *e)
+{
+	return (double)conn_known_ns(e) >=
+	       PROXY_KNOWN_LEAST * (double)(conn_known_ns(e) + e->unknown_ns);
 }
 
 /* Before its first record nothing is known; what says nothing later on is given nothing. */
 static void fill(struct conns *c, struct conn_series *s, const struct event_conn *e)
 {
 	const uint64_t ticks = c->tick < CONNS_TICKS ? c->tick : CONNS_TICKS;
+	const bool known = is_known(e);
 
 	for (uint64_t back = 1; back <= ticks && c->tick - back >= s->since; back++) {
 		const uint64_t at = (c->tick - back) % CONNS_TICKS;
 
 		if (c->tick_to_ns[at] <= e->from)
 			return;
-		s->held[at] = (uint8_t)(held_share(e) * STEPS);
-		s->starved[at] = (uint8_t)(conn_share(e, e->sender_app_ns) * STEPS);
+		s->held[at] = known ? (uint8_t)(held_share(e) * STEPS) : UNKNOWN;
+		s->starved[at] = known ? (uint8_t)(conn_share(e, e->sender_app_ns) * STEPS)
+				       : UNKNOWN;
 	}
 }
 
@@ -129,13 +138,56 @@ struct pairs {
 	double starved[PROXY_OTHERS * CONNS_TICKS];
 	const struct conn_series *others[PROXY_OTHERS];
 	struct spearman found[PROXY_OTHERS];
+	size_t known[PROXY_OTHERS]; /* intervals */
 	size_t m, n;
 };
 
+struct known {
+	uint64_t sum;
+	size_t n;
+};
+
+static uint8_t at(const struct conns *c, const uint8_t *ring, size_t n, size_t i)
+{
+	return ring[(c->tick - n + i) % CONNS_TICKS];
+}
+
+static struct known known_of(const struct conns *c, const uint8_t *ring, size_t n)
+{
+	struct known known = { 0 };
+
+	for (size_t i = 0; i < n; i++) {
+		if (at(c, ring, n, i) == UNKNOWN)
+			continue;
+		known.sum += at(c, ring, n, i);
+		known.n++;
+	}
+	return known;
+}
+
+/* What is unknown gets the mean, which speaks neither for nor against. */
 static void copy(const struct conns *c, const uint8_t *ring, size_t n, double *out)
 {
+	const struct known known = known_of(c, ring, n);
+	const double mean = known.n ? (double)known.sum / (double)known.n : 0;
+
 	for (size_t i = 0; i < n; i++)
-		out[i] = ring[(c->tick - n + i) % CONNS_TICKS];
+		out[i] = at(c, ring, n, i) == UNKNOWN ? mean : at(c, ring, n, i);
+}
+
+/* The intervals of which both are known; returns how many. */
+static size_t copy_known(const struct conns *c, const struct conn_series *a,
+			 const struct conn_series *b, size_t n, double *held, double *starved)
+{
+	size_t m = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (at(c, a->held, n, i) == UNKNOWN || at(c, b->starved, n, i) == UNKNOWN)
+			continue;
+		held[m] = at(c, a->held, n, i);
+		starved[m++] = at(c, b->starved, n, i);
+	}
+	return m;
 }
 
 /* The last intervals that both have. */
@@ -150,13 +202,10 @@ static size_t ticks_of(const struct conns *c, const struct conn_series *a,
 
 static bool is_held(const struct conns *c, const struct conn_series *s)
 {
-	const size_t n = ticks_of(c, s, s);
-	uint64_t sum = 0;
+	const struct known known = known_of(c, s->held, ticks_of(c, s, s));
 
-	for (size_t i = 0; i < n; i++)
-		sum += s->held[(c->tick - n + i) % CONNS_TICKS];
-	return s->pid && n >= PROXY_TICKS_LEAST &&
-	       (double)sum >= PROXY_HELD_SHARE * STEPS * (double)n;
+	return s->pid && known.n >= PROXY_TICKS_LEAST &&
+	       (double)known.sum >= PROXY_HELD_SHARE * STEPS * (double)known.n;
 }
 
 /* A series that never changes tells nothing. */
@@ -190,24 +239,31 @@ static void gather(const struct conns *c, const struct conn_series *s, struct pa
 	p->m = varies(p->held, p->n) ? m : 0;
 }
 
-/* A correlation that chance gives neither by the values' order in time nor by their number. */
-static bool holds(const struct pairs *p, size_t i)
+/*
+ * A correlation that chance gives neither by the values' order in time nor by their number, which
+ * is of those that are known.
+ */
+static bool holds(const struct conns *c, const struct conn_series *s, struct pairs *p, size_t i)
 {
+	double held[CONNS_TICKS], starved[CONNS_TICKS];
 	struct spearman one;
 
-	if (!(p->found[i].rho >= PROXY_RHO) || p->found[i].p > PROXY_ALPHA_SHIFTS ||
-	    spearman(p->held, p->starved + i * p->n, p->n, &one))
+	if (p->found[i].p > PROXY_ALPHA_SHIFTS)
 		return false;
-	return one.p <= PROXY_ALPHA / (double)(PROXY_TESTS * PROXY_OTHERS);
+	p->known[i] = copy_known(c, s, p->others[i], p->n, held, starved);
+	if (p->known[i] < PROXY_TICKS_LEAST || spearman(held, starved, p->known[i], &one))
+		return false;
+	p->found[i].rho = one.rho;
+	return one.rho >= PROXY_RHO && one.p <= PROXY_ALPHA / (double)(PROXY_TESTS * PROXY_OTHERS);
 }
 
 /* The best of those that hold; -1 without. */
-static int best_of(const struct pairs *p)
+static int best_of(const struct conns *c, const struct conn_series *s, struct pairs *p)
 {
 	int best = -1;
 
 	for (size_t i = 0; i < p->m; i++)
-		if (holds(p, i) && (best < 0 || p->found[i].rho > p->found[best].rho))
+		if (holds(c, s, p, i) && (best < 0 || p->found[i].rho > p->found[best].rho))
 			best = (int)i;
 	return best;
 }
@@ -230,13 +286,13 @@ int proxy_find(struct conns *c, struct conn_crosses *out)
 			continue;
 		tests++;
 		err = spearman_shifts(p->held, p->starved, p->m, p->n, p->found);
-		best = err ? -1 : best_of(p);
+		best = err ? -1 : best_of(c, s, p);
 		if (best < 0)
 			continue;
 		err = vec_push(out, (struct conn_cross){
 			.conn = s->conn, .class = CONN_PIPELINE_PROXY, .members = 2, .episodes = 1,
 			.other = c->all.items[p->others[best]->conn].cookie,
-			.intervals = (uint32_t)p->n, .rho = p->found[best].rho,
+			.intervals = (uint32_t)p->known[best], .rho = p->found[best].rho,
 			.p = p->found[best].p });
 		if (err == -E2BIG)
 			err = 0;

@@ -146,6 +146,49 @@ static void a_silent_one_starves(void **state)
 	rig_release(&rig);
 }
 
+static void put_unknown(struct conns_rig *rig, uint64_t cookie, uint32_t pid)
+{
+	struct event_conn e = rig_conn(rig, cookie, 0);
+
+	e.pid = pid;
+	e.unknown_ns = NS_PER_S;
+	rig_put_fitted(rig, e);
+}
+
+/* 2 starves while 1 is held; of some intervals it is unknown, by chance or whenever it starves. */
+static bool proxy_unknown(uint32_t intervals, uint32_t percent, bool if_starved)
+{
+	struct conns_rig rig;
+	struct rng rng;
+	bool found;
+
+	rng_init(&rng, 5);
+	rig_init(&rig, NULL);
+	for (uint32_t i = 0; i < intervals; i++) {
+		const bool held = rng_below(&rng, 2);
+		const bool unknown = if_starved ? held : rng_below(&rng, 100) < percent;
+
+		put_task(&rig, 1, 5, held, true);
+		if (unknown)
+			put_unknown(&rig, 2, 5);
+		else
+			put_task(&rig, 2, 5, false, held);
+		rig_interval(&rig);
+	}
+	found = rig_has(&rig, CONNS_TOTAL, 1, CONN_PIPELINE_PROXY);
+	rig_release(&rig);
+	return found;
+}
+
+static void what_is_unknown_starves_nobody(void **state)
+{
+	(void)state;
+	assert_true(proxy_unknown(60, 0, false));
+	assert_true(proxy_unknown(110, 30, false));
+	assert_false(proxy_unknown(60, 30, false)); /* too few are known */
+	assert_false(proxy_unknown(110, 0, true));
+}
+
 static void put_small(struct conns_rig *rig, uint32_t i, uint32_t tlp, uint32_t fast)
 {
 	struct event_conn e = rig_conn(rig, i, i);
@@ -223,6 +266,7 @@ int main(void)
 		cmocka_unit_test(incast_is_many_to_one_at_once),
 		cmocka_unit_test(a_proxy_starves_one_while_another_waits),
 		cmocka_unit_test(a_silent_one_starves),
+		cmocka_unit_test(what_is_unknown_starves_nobody),
 		cmocka_unit_test(spreading_is_several_that_lose_slowly),
 		cmocka_unit_test(spreading_is_of_lone_messages_too),
 	};
