@@ -4,12 +4,13 @@
  *
  *   ends serve|call ADDRESS PORT PLAN [--cc NAME] [--n CONNECTIONS] [--sndbuf BYTES]
  *        [--rcvbuf BYTES] [--nodelay] [--stall MS] [--next ADDRESS,PORT] [--also ADDRESS,PORT]
- *        [--again TIMES] [--hold]
+ *        [--again TIMES] [--other PLAN] [--hold]
  *
  * serve: accepts connections, n of them, or until it is told to end; :: takes IPv4's, too.
  * call: opens n connections one after the other, then all run the plan; with --hold only after a
  * line on stdin. --also: in turn to the one and to these. --again: each opens so many connections,
- * a new one when the plan is through. --next: for each connection another one is opened, for relay.
+ * a new one when the plan is through. --next: for each connection another one is opened, for relay
+ * and turn. --other: they have in turn the one and these.
  *
  * It ends by itself, on SIGTERM and with its parent. Its output is a line of JSON per connection
  * that was opened, and one when the plan is through; times are ns of CLOCK_MONOTONIC.
@@ -35,6 +36,7 @@
 #define STACK_BYTES     (64 << 10)
 #define BACKLOG         4096
 #define TARGETS_MAX     64
+#define PLANS_MAX       4
 
 #ifndef SO_NETNS_COOKIE
 #define SO_NETNS_COOKIE 71
@@ -59,9 +61,14 @@ static struct options {
 	int sndbuf, rcvbuf;
 	struct target target[TARGETS_MAX], next;
 	unsigned int targets;
+	const char *plan[PLANS_MAX - 1];
+	unsigned int plans;
 } opt = { .n = 1, .again = 1, .targets = 1 };
 
-static struct plan plan;
+static struct plan plans[PLANS_MAX];
+static unsigned int n_plans;
+static int stop_fd;
+static uint64_t stall_ns;
 static pthread_barrier_t barrier;
 static pthread_mutex_t output = PTHREAD_MUTEX_INITIALIZER;
 static struct end ends[CONNECTIONS_MAX];
@@ -250,7 +257,7 @@ static void *run_end(void *arg)
 		done = calloc(1, sizeof(*done));
 		if (!done)
 			die("memory");
-		plan_run(&plan, end->fd, end->next, done);
+		plan_run(&plans[end->number % n_plans], end->fd, end->next, done);
 		print_done(end, end->fd, done);
 		if (end->next >= 0)
 			shutdown(end->next, SHUT_WR);
@@ -297,7 +304,7 @@ static void serve(void)
 	say("ready");
 	while (!told_to_end && n_ends < opt.n) {
 		struct pollfd p[] = { { .fd = fd, .events = POLLIN },
-				      { .fd = plan.stop_fd, .events = POLLIN } };
+				      { .fd = stop_fd, .events = POLLIN } };
 		int accepted = -1;
 
 		if (poll(p, 2, -1) < 0 || p[1].revents)
@@ -324,7 +331,8 @@ static void call(void)
 		start_end(fd);
 	}
 	pthread_barrier_init(&barrier, NULL, n_ends);
-	plan.barrier = &barrier;
+	for (unsigned int i = 0; i < n_plans; i++)
+		plans[i].barrier = &barrier;
 	say("ready");
 	if (opt.hold && read(STDIN_FILENO, line, sizeof(line)) <= 0)
 		return;
@@ -347,7 +355,7 @@ static void on_signal(int number)
 
 	(void)number;
 	told_to_end = 1;
-	if (write(plan.stop_fd, &one, sizeof(one)) < 0)
+	if (write(stop_fd, &one, sizeof(one)) < 0)
 		_exit(1);
 	for (unsigned int i = 0; i < n_ends; i++) {
 		shutdown(ends[i].fd, SHUT_RDWR);
@@ -378,9 +386,19 @@ static struct target parse_pair(char *word)
 	return parse_target(word, comma + 1);
 }
 
+static void add_plan(const char *text)
+{
+	struct plan *plan = &plans[n_plans++];
+	const char *wrong = plan_parse(plan, text);
+
+	if (wrong)
+		refuse(wrong, text);
+	plan->stop_fd = stop_fd;
+	plan->stall_ns = stall_ns;
+}
+
 static void parse_option(int c)
 {
-
 	switch (c) {
 	case 'c':
 		opt.cc = optarg;
@@ -398,7 +416,7 @@ static void parse_option(int c)
 		opt.nodelay = true;
 		break;
 	case 't':
-		plan.stall_ns = number(optarg, 100000) * 1000000ull;
+		stall_ns = number(optarg, 100000) * 1000000ull;
 		break;
 	case 'x':
 		opt.next = parse_pair(optarg);
@@ -410,6 +428,11 @@ static void parse_option(int c)
 		break;
 	case 'a':
 		opt.again = number(optarg, 1000000);
+		break;
+	case 'p':
+		if (opt.plans == PLANS_MAX - 1)
+			refuse("too many", optarg);
+		opt.plan[opt.plans++] = optarg;
 		break;
 	case 'h':
 		opt.hold = true;
@@ -425,9 +448,8 @@ static void parse(int argc, char **argv)
 		{ "cc", 1, NULL, 'c' },     { "n", 1, NULL, 'n' },       { "sndbuf", 1, NULL, 's' },
 		{ "rcvbuf", 1, NULL, 'r' }, { "nodelay", 0, NULL, 'd' }, { "stall", 1, NULL, 't' },
 		{ "next", 1, NULL, 'x' },   { "again", 1, NULL, 'a' },   { "hold", 0, NULL, 'h' },
-		{ "also", 1, NULL, 'l' },   { NULL, 0, NULL, 0 },
+		{ "also", 1, NULL, 'l' },   { "other", 1, NULL, 'p' },   { NULL, 0, NULL, 0 },
 	};
-	const char *wrong;
 	int c;
 
 	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1)
@@ -438,9 +460,9 @@ static void parse(int argc, char **argv)
 	if (!opt.serve && strcmp(argv[optind], "call"))
 		refuse("neither serve nor call", argv[optind]);
 	opt.target[0] = parse_target(argv[optind + 1], argv[optind + 2]);
-	wrong = plan_parse(&plan, argv[optind + 3]);
-	if (wrong)
-		refuse(wrong, argv[optind + 3]);
+	add_plan(argv[optind + 3]);
+	for (unsigned int i = 0; i < opt.plans; i++)
+		add_plan(opt.plan[i]);
 }
 
 int main(int argc, char **argv)
@@ -449,8 +471,8 @@ int main(int argc, char **argv)
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	prctl(PR_SET_TIMERSLACK, 1);
-	plan.stop_fd = eventfd(0, EFD_CLOEXEC);
-	if (plan.stop_fd < 0)
+	stop_fd = eventfd(0, EFD_CLOEXEC);
+	if (stop_fd < 0)
 		die("eventfd");
 	parse(argc, argv);
 	sigaction(SIGTERM, &action, NULL);

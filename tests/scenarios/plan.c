@@ -23,7 +23,7 @@ static const struct {
 	[OP_SLEEP] = { "sleep", true },   [OP_EVERY] = { "every", true },
 	[OP_MARK] = { "mark", false },    [OP_BARRIER] = { "barrier", false },
 	[OP_RELAY] = { "relay", true },   [OP_LOOP] = { "(", true },
-	[OP_UNTIL] = { "{", true },
+	[OP_UNTIL] = { "{", true },        [OP_TURN] = { "turn", false },
 };
 
 /* A loop that is being run. */
@@ -82,7 +82,7 @@ static const char *parse_end(struct plan *plan, const char *word, const int *ope
 
 const char *plan_parse(struct plan *plan, const char *text)
 {
-	char copy[1024], *save = NULL;
+	char copy[TEXT_MAX], *save = NULL;
 	int open[DEPTH_MAX], depth = 0;
 	const char *wrong = NULL;
 
@@ -203,6 +203,16 @@ static bool put_all(const struct plan *plan, int fd, char *buffer, uint64_t left
 	return true;
 }
 
+/* false: there is no other one */
+static bool turn(int *fds)
+{
+	const int fd = fds[0];
+
+	fds[0] = fds[1];
+	fds[1] = fd;
+	return fds[0] >= 0;
+}
+
 static bool relay(const struct plan *plan, int fd, int next, char *buffer, size_t len,
 		  struct done *done)
 {
@@ -213,11 +223,12 @@ static bool relay(const struct plan *plan, int fd, int next, char *buffer, size_
 
 /* ---- steps ---- */
 
-/* false: that was the end */
-static bool run_step(const struct plan *plan, const struct step *step, int fd, int next,
-		     char *buffer, struct done *done)
+/* fds: the connection, and its next one. false: that was the end */
+static bool run_step(const struct plan *plan, const struct step *step, int *fds, char *buffer,
+		     struct done *done)
 {
 	uint64_t ns = step->n * NSEC_PER_MSEC;
+	const int fd = fds[0];
 
 	switch (step->op) {
 	case OP_WRITE:
@@ -245,7 +256,9 @@ static bool run_step(const struct plan *plan, const struct step *step, int fd, i
 			pthread_barrier_wait(plan->barrier);
 		break;
 	case OP_RELAY:
-		return next >= 0 && relay(plan, fd, next, buffer, step->n, done);
+		return fds[1] >= 0 && relay(plan, fd, fds[1], buffer, step->n, done);
+	case OP_TURN:
+		return turn(fds);
 	default:
 		break;
 	}
@@ -263,6 +276,7 @@ static bool goes_on(const struct plan *plan, const struct frame *frame, const st
 
 void plan_run(const struct plan *plan, int fd, int next, struct done *done)
 {
+	int fds[] = { fd, next };
 	struct frame frame[DEPTH_MAX];
 	char *buffer = calloc(1, CALL_MAX);
 	int depth = 0;
@@ -278,7 +292,7 @@ void plan_run(const struct plan *plan, int fd, int next, struct done *done)
 		} else if (step->op == OP_END) {
 			frame[depth - 1].left--;
 		} else {
-			if (!run_step(plan, step, fd, next, buffer, done))
+			if (!run_step(plan, step, fds, buffer, done))
 				break;
 			continue;
 		}

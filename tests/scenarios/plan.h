@@ -8,6 +8,7 @@
  *   mark       notes the time
  *   barrier    until all connections of this process have come here
  *   relay N    one read of up to N bytes; all of them to the connection's next one
+ *   turn       what follows is done with the next one, until it turns again
  *   ( N ... )  that many times, 0: until the connection or the program ends
  *   { MS ... } until so long has passed since the plan began; a step that waits is not cut short
  *
@@ -20,7 +21,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define STEPS_MAX  64
+#define STEPS_MAX  512
+#define TEXT_MAX   8192
 #define DEPTH_MAX  4
 #define MARKS_MAX  4096
 #define STALLS_MAX 256
@@ -28,7 +30,7 @@
 
 enum op {
 	OP_WRITE, OP_READ, OP_SOME, OP_DRAIN, OP_SLEEP, OP_EVERY, OP_MARK, OP_BARRIER, OP_RELAY,
-	OP_LOOP, OP_UNTIL, OP_END,
+	OP_TURN, OP_LOOP, OP_UNTIL, OP_END,
 };
 
 struct plan {
@@ -61,7 +63,7 @@ struct done {
 /* NULL, or what is wrong with the text. */
 const char *plan_parse(struct plan *plan, const char *text);
 
-/* next: of relay, -1 if there is none. */
+/* next: of relay and turn, -1 if there is none. */
 void plan_run(const struct plan *plan, int fd, int next, struct done *done);
 
 uint64_t plan_now(void);
