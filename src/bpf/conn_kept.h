@@ -282,6 +282,8 @@ static __noinline struct conn_kept *wake(struct sock *sk)
 	if (!q) /* another CPU may have been faster */
 		return bpf_sk_storage_get(&kept, sk, NULL, 0);
 	k = bpf_sk_storage_get(&kept, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+	if (!k) /* another one makes it just now */
+		k = bpf_sk_storage_get(&kept, sk, NULL, 0);
 	if (!k) {
 		lost(LOST_NO_MEMORY);
 		return NULL;

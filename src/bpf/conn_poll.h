@@ -283,7 +283,9 @@ static __always_inline void forget_extremes(struct conn_kept *k)
 {
 	k->longest_stall_us = k->longest_pause_us = k->rtt_max_us = 0;
 	k->rtt_min_us = ~0U;
-	k->loss_first = k->loss_last = k->write_first = 0;
+	if (k->loss_first) /* else what it loses is told with the next one */
+		k->write_first = 0;
+	k->loss_first = k->loss_last = 0;
 }
 
 /*

@@ -49,6 +49,16 @@ static __always_inline void count_small(struct tcp_sock *tp, struct conn_kept *k
 		k->q.flags &= ~KEPT_SMALL;
 }
 
+/* A pause between two bursts, at the least. */
+#define BURST_PAUSE_US 5000
+
+/* The last time before the first loss is kept: what was lost was in that burst. */
+static __always_inline void begins(struct conn_kept *k, __u64 when)
+{
+	if (!k->loss_first)
+		k->write_first = when;
+}
+
 static __always_inline void count_sent(struct sock *sk, int ret)
 {
 	struct conn_kept *k = kept_of(sk);
@@ -72,6 +82,8 @@ static __always_inline void count_sent(struct sock *sk, int ret)
 	pause = k->last_send && now > k->last_send ? (now - k->last_send) / 1000 : 0;
 	if (pause > k->longest_pause_us)
 		k->longest_pause_us = pause;
+	if (pause > BURST_PAUSE_US && tp->write_seq - tp->snd_una <= (__u32)ret)
+		begins(k, now); /* nothing is unacknowledged but this */
 	k->last_send = now;
 	k->send_calls++;
 	k->send_bytes += ret;
@@ -220,7 +232,7 @@ static __always_inline void after_pause(struct tcp_sock *tp, struct conn_kept *k
 	__u32 flight = tp->packets_out + tp->delivered - k->q.delivered;
 	__u64 began = now - (__u64)rtt * 1000;
 
-	k->write_first = began;
+	begins(k, began);
 	if (flight * 2 >= k->q.cwnd && flight > 10) { /* the initial window is no burst */
 		k->idle_bursts++;
 		k->burst_from = tp->snd_una;

@@ -26,6 +26,7 @@ struct conns *conns_new(const struct conns_options *options)
 	vec_init(&c->all, CONNS_MAX);
 	vec_init(&c->flows, CONNS_FLOWS_MAX);
 	vec_init(&c->fresh, CONNS_MAX);
+	vec_init(&c->bursts, CONNS_MAX);
 	vec_init(&c->counts, CONNS_COUNTS_MAX);
 	vec_init(&c->missing, CONNS_MISSING_MAX);
 	vec_init(&c->series, CONNS_SERIES_MAX);
@@ -52,6 +53,7 @@ void conns_free(struct conns *c)
 	vec_release(&c->all);
 	vec_release(&c->flows);
 	vec_release(&c->fresh);
+	vec_release(&c->bursts);
 	vec_release(&c->counts);
 	vec_release(&c->missing);
 	vec_release(&c->series);
@@ -83,6 +85,7 @@ static void begin_interval(struct conns *c)
 	vec_for_each(&c->fresh, record)
 		c->all.items[record->conn].fresh = 0;
 	vec_clear(&c->fresh);
+	vec_clear(&c->bursts);
 	vec_clear(&c->crosses[CONNS_INTERVAL]);
 	vec_for_each(&c->counts, count)
 		count->count[CONNS_INTERVAL] = 0;
@@ -299,6 +302,8 @@ static int take_conn(struct conns *c, const struct event_conn *e)
 	if (!conn)
 		return err;
 	err = add_total(conn, e);
+	if (!err)
+		err = incast_take(c, conn, e);
 	if (!err)
 		err = add_fresh(c, conn, e);
 	return err ? err : follow(c, conn, e);

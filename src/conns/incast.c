@@ -55,17 +55,32 @@ static int by_loss(const void *x, const void *y)
 	return a->conn < b->conn ? -1 : a->conn > b->conn;
 }
 
+int incast_take(struct conns *c, const struct conn *conn, const struct event_conn *e)
+{
+	int err = 0;
+
+	if (e->write_first && e->loss_first >= e->write_first &&
+	    e->loss_first - e->write_first <= INCAST_BURST_NS)
+		err = vec_push(&c->bursts, (struct conn_lost_burst){
+			.conn = (uint32_t)(conn - c->all.items),
+			.write = e->write_first, .loss = e->loss_first });
+	if (err != -E2BIG)
+		return err;
+	for (int span = 0; span < CONNS_SPANS; span++)
+		c->periods[span].beyond++;
+	return 0;
+}
+
 static size_t gather(const struct conns *c, struct loser *out)
 {
 	size_t n = 0;
 
-	vec_for_each(&c->fresh, record) {
-		const struct event_flow *flow = conns_flow_of(c, &c->all.items[record->conn]);
-		const struct event_conn *e = &record->c;
+	vec_for_each(&c->bursts, burst) {
+		const struct event_flow *flow = conns_flow_of(c, &c->all.items[burst->conn]);
 
-		if (flow && flow->family && e->write_first && e->loss_first >= e->write_first)
-			out[n++] = (struct loser){ .flow = flow, .write = e->write_first,
-						   .loss = e->loss_first, .conn = record->conn };
+		if (flow && flow->family)
+			out[n++] = (struct loser){ .flow = flow, .write = burst->write,
+						   .loss = burst->loss, .conn = burst->conn };
 	}
 	return n;
 }
@@ -133,7 +148,7 @@ static int judge(struct conns *c, struct loser *together, size_t n)
 
 int incast_find(struct conns *c)
 {
-	struct loser *all = calloc(c->fresh.len + 1, sizeof(*all));
+	struct loser *all = calloc(c->bursts.len + 1, sizeof(*all));
 	size_t n, end;
 	int err = 0;
 

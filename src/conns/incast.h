@@ -13,8 +13,13 @@
 #define INCAST_WRITE_NS 10000000u  /* all begin to write within this time */
 /* ... and lose within this one: timeouts of paths alike, in ticks of up to 10 ms. */
 #define INCAST_LOSS_NS 20000000u
+/* From the write to the loss; later ones are of something else. */
+#define INCAST_BURST_NS 1000000000u
 
-/* Looks through the records of the interval; keeps what it finds for both spans. 0 or -ENOMEM. */
+/* A record of the interval: each tells of a burst, their sum would of one. 0 or -errno. */
+int incast_take(struct conns *c, const struct conn *conn, const struct event_conn *e);
+
+/* Looks through what was taken; keeps what it finds for both spans. 0 or -ENOMEM. */
 int incast_find(struct conns *c);
 
 void incast_tell(const struct conn_cross *cross, struct conn_telling *told);

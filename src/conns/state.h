@@ -56,6 +56,12 @@ struct conn_record {
 	uint32_t conn;                 /* index */
 };
 
+/* A burst of which something was lost, as a record tells of it. */
+struct conn_lost_burst {
+	uint32_t conn;                 /* index */
+	uint64_t write, loss;
+};
+
 /* A problem that a connection has together with others. */
 struct conn_cross {
 	uint32_t conn;                 /* index */
@@ -120,6 +126,7 @@ struct conns {
 	struct conns_all VEC_OF(struct conn) all; /* some of them free */
 	struct conns_flows VEC_OF(struct conn_flow) flows;
 	struct conns_fresh VEC_OF(struct conn_record) fresh;
+	struct conns_bursts VEC_OF(struct conn_lost_burst) bursts; /* of the interval */
 	uint32_t free_conn, free_flow; /* index + 1 */
 	uint32_t *by_key, *by_tuple, *by_flow; /* hashes: index + 1 */
 	size_t n;                      /* connections that are kept */

@@ -130,9 +130,10 @@ static void add_extremes(struct event_conn *sum, const struct event_conn *e)
 		sum->rtt_max_us = e->rtt_max_us;
 	sum->longest_stall_ns = max_of(sum->longest_stall_ns, e->longest_stall_ns);
 	sum->longest_pause_ns = max_of(sum->longest_pause_ns, e->longest_pause_ns);
+	if (!sum->loss_first && e->write_first) /* the last burst before the first loss */
+		sum->write_first = e->write_first;
 	sum->loss_first = first_of(sum->loss_first, e->loss_first);
 	sum->loss_last = max_of(sum->loss_last, e->loss_last);
-	sum->write_first = first_of(sum->write_first, e->write_first);
 }
 
 /* -- what stands ---------------------------------------------------------------------------- */

@@ -109,7 +109,8 @@ struct event_conn {
 	__u64 longest_stall_ns;
 	__u64 loss_first;	/* when the first segment was retransmitted; 0 = none */
 	__u64 loss_last;
-	__u64 write_first;	/* when it first sent after a pause longer than its RTO; 0 = not */
+	__u64 write_first;	/* when the burst began that loss_first is of: after a pause, with
+				 * nothing unacknowledged; 0 = none. May be before `from` */
 	__u64 send_bytes;	/* by calls */
 	__u64 recv_bytes;
 	__u64 longest_pause_ns;	/* between two send calls */

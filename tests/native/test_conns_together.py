@@ -51,10 +51,7 @@ def losses_of_a_pool_are_found_by_timers(cc, rtt_ms):
 
 @check.patiently
 def answers_of_many_meet(cc, rtt_ms):
-    """
-    Told of workers only, and of three or more: it takes that they were silent for a timeout before,
-    and have lost some, but not all, of what they sent first.
-    """
+    """Told of workers only, who lost within the same 20 ms: three or more of them."""
     seen = conns.scenario("incast-35", cc, rtt_ms, ALL)
     found = having(seen, "incast")
     check.equal("told of who sent little", set(found) - cookies(seen, "serve"), set())
