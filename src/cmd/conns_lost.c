@@ -1,25 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/conns_lost.h"
 
+#include "base/bug.h"
 #include "conns/conns.h"
 
-static int put_lost(struct conns_lost_told *told, const struct conns_source *source,
-		    struct event_sink *sink, uint64_t now)
-{
-	struct event_loss loss = { .why = LOSS_PRODUCER, .kind = EV_CONN };
-	struct conns_lost lost;
-	uint64_t sum;
-
-	conns_source_lost(source, &lost);
-	sum = lost.no_memory + lost.ring + lost.timers;
-	loss.records = sum - (told->lost.no_memory + told->lost.ring + told->lost.timers);
-	told->lost = lost;
-	return loss.records ? event_put(sink, EV_LOSS, now, &loss, sizeof(loss)) : 0;
-}
-
-/* `*told` of `n`: so many more are left out. */
-static int put_left_out(struct event_sink *sink, struct event_dict *dict, const char *reason,
-			uint64_t n, uint64_t *told, uint64_t now)
+/* `*told` of `n`: so many more. */
+static int put(struct event_sink *sink, struct event_dict *dict, const char *reason, uint64_t n,
+	       uint64_t *told, uint64_t now)
 {
 	struct event_count count = { .what = COUNT_LOSS, .count = n - *told };
 
@@ -33,15 +20,25 @@ static int put_left_out(struct event_sink *sink, struct event_dict *dict, const 
 int conns_lost_put(struct conns_lost_told *told, struct conns_source *source,
 		   struct event_sink *sink, struct event_dict *dict, uint64_t now)
 {
+	struct conns_lost lost;
 	struct conns_ends ends;
-	int err = put_lost(told, source, sink, now);
+	int err = 0;
 
+	conns_source_lost(source, &lost);
 	conns_source_ends(source, &ends);
-	if (!err)
-		err = put_left_out(sink, dict, CONNS_LOSS_CALLS,
-				   conns_source_calls_left_out(source), &told->calls, now);
-	if (!err)
-		err = put_left_out(sink, dict, CONNS_LOSS_CONNECTIONS, ends.left_out,
-				   &told->connections, now);
+	const struct {
+		const char *reason;
+		uint64_t n, *told;
+	} rows[] = {
+		{ "no-memory", lost.no_memory, &told->lost.no_memory },
+		{ "ends-not-told", lost.ring, &told->lost.ring },
+		{ "timers-not-counted", lost.timers, &told->lost.timers },
+		{ "programs-skipped", lost.skipped, &told->lost.skipped },
+		{ CONNS_LOSS_CALLS, conns_source_calls_left_out(source), &told->calls },
+		{ CONNS_LOSS_CONNECTIONS, ends.left_out, &told->connections },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows) && !err; i++)
+		err = put(sink, dict, rows[i].reason, rows[i].n, rows[i].told, now);
 	return err;
 }

@@ -43,7 +43,8 @@ struct conns_ends {
 struct conns_lost {
 	uint64_t no_memory; /* connections that are not followed */
 	uint64_t ring;      /* closed ones whose end was not told */
-	uint64_t timers;    /* delayed ACKs that were not counted */
+	uint64_t timers;    /* delayed ACKs, and probes, that were not counted */
+	uint64_t skipped;   /* runs of programs that would have interrupted themselves */
 };
 
 #endif

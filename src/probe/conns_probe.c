@@ -21,6 +21,7 @@
 #include "probe/conns_places.h"
 #include "probe/conns_told.h"
 #include "probe/hook.h"
+#include "probe/prog_stats.h"
 #include "bpf/conns.skel.h"
 
 #define READ_AGAIN 4 /* passes over all, at the most, until nothing was passed over */
@@ -555,9 +556,13 @@ void conns_probe_lost(const struct conns_probe *p, struct conns_lost *lost)
 {
 	const __u32 *n = p->skel->bss->losses;
 
+	struct bpf_program *program;
+
 	*lost = (struct conns_lost){
 		.no_memory = n[LOST_NO_MEMORY], .ring = n[LOST_RING], .timers = n[LOST_TIMERS],
 	};
+	bpf_object__for_each_program(program, p->skel->obj)
+		lost->skipped += prog_stats_skipped(program);
 }
 
 void conns_probe_stats(const struct conns_probe *p, uint64_t ns[USE_MAX], uint64_t runs[USE_MAX])

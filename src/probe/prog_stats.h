@@ -15,6 +15,12 @@ bool prog_stats_are_on(void);
 /* Adds what was counted of a program since it was loaded; of one that is not loaded, nothing. */
 void prog_stats_add(const struct bpf_program *program, uint64_t *ns, uint64_t *runs);
 
+/*
+ * How often a program did not run, since it was loaded, as it would have interrupted itself on its
+ * CPU (kernel/bpf/trampoline.c, prog->active): nobody was told of that.
+ */
+uint64_t prog_stats_skipped(const struct bpf_program *program);
+
 /* The same of all programs of an object. */
 void prog_stats_add_all(const struct bpf_object *object, uint64_t *ns, uint64_t *runs);
 

@@ -16,6 +16,7 @@
 #include "clock/clock.h"
 #include "event/names.h"
 #include "probe/deltas.h"
+#include "probe/prog_stats.h"
 #include "bpf/watch.skel.h"
 
 static uint64_t mono(void)
@@ -157,16 +158,11 @@ static void put_counters(struct out *o)
 /* The kernel skips a program that would interrupt itself on its CPU; that packet is lost to us. */
 static uint64_t recursion_of(const struct watch_probe *probe, const char *program, uint64_t *before)
 {
-	struct bpf_program *p = watch_program(probe, program);
-	struct bpf_prog_info info = {};
-	__u32 len = sizeof(info);
-	uint64_t misses;
+	uint64_t skipped = prog_stats_skipped(watch_program(probe, program));
+	uint64_t more = skipped - *before;
 
-	if (bpf_program__fd(p) < 0 || bpf_obj_get_info_by_fd(bpf_program__fd(p), &info, &len))
-		return 0;
-	misses = info.recursion_misses - *before;
-	*before = info.recursion_misses;
-	return misses;
+	*before = skipped;
+	return more;
 }
 
 static void put_recursion(struct out *o)
