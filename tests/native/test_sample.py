@@ -17,7 +17,7 @@ from lib.box import Box, Path
 
 GUEST = "guest" in sys.argv     # emulated: fewer of them
 ONE_IN = 8
-CONNECTIONS, MESSAGES = (2, 300) if GUEST else (6, 1500)
+CONNECTIONS, MESSAGES = (2, 300) if GUEST else (6, 1500 if check.LONG else 500)
 N = 1000 if GUEST else 20_000
 RECEIVED = "link", "transport", "enqueued", "read"
 SENT = "segment", "qdisc", "driver", "acked"
