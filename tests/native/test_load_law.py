@@ -3,9 +3,9 @@
 Reasons for n/a that are about the latencies themselves, in real runs made for them, and not in
 their controls: a law that changes over time, too few requests for an interval, a heavy tail.
 """
-import functools
 import math
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 from lib import check, loading
 from lib.loading import load, memcached, only_in, synthetic
@@ -44,22 +44,28 @@ def run_of(seconds_at):
         return load(url, *args)
 
 
-def steady():
-    """The control of all changes."""
-    control = run_of(lambda t: 4 * MS)
-    for other in CHANGES:
-        check.true(f"no non-stationary-{other} in {loading.why(control)}",
-                   f"non-stationary-{other}" not in loading.reasons(control))
-    return control
+LAWS = {**CHANGES, "control": lambda t: 4 * MS}
+_runs = {}
 
 
-# A failure is not kept: the next attempt has another control.
-control_of = steady if check.LONG else functools.cache(steady)
+def made_and_control(how):
+    """All laws at the same time, each with a server of its own that sleeps; at full length for each anew."""
+    if check.LONG:
+        return run_of(LAWS[how]), run_of(LAWS["control"])
+    if not _runs:
+        with ThreadPoolExecutor(len(LAWS)) as pool:
+            _runs.update(zip(LAWS, pool.map(run_of, LAWS.values())))
+    return _runs[how], _runs["control"]
 
 
 @check.patiently
 def non_stationary(how):
-    return only_in(f"non-stationary-{how}", run_of(CHANGES[how]), control_of())
+    runs = made_and_control(how)
+    try:
+        return only_in(f"non-stationary-{how}", *runs)
+    except check.Unexpected:
+        _runs.clear()   # a failure is not kept
+        raise
 
 
 # --- The interval ---
