@@ -88,6 +88,7 @@ enum {
 	KEPT_RTTS_LOST = 32,    /* there was no memory for a struct conn_rtts */
 	KEPT_CLOSED = 64,       /* ... and its end has been told */
 	KEPT_LOGGED = 128,      /* its calls are logged */
+	KEPT_READY = 256,       /* of struct conn_kept: it is complete; set last */
 };
 
 /*

@@ -245,10 +245,18 @@ static __always_inline bool is_thinned(struct sock *sk)
 	return thin_hash(sk) & (thin_one_in - 1);
 }
 
-/* Of those that begin now. */
+/*
+ * Of those that begin now. The two ends of a connection have the same hash, so that they are
+ * followed together; it has nothing to do with that of thin_hash().
+ */
 static __always_inline bool is_left_out(struct sock *sk)
 {
-	return thin_hash(sk) & (follow_one_in - 1);
+	const struct sock_common *skc = &sk->__sk_common;
+	const __u32 golden = 0x85ebca6b; /* of MurmurHash3 */
+	__u32 addresses = skc->skc_rcv_saddr ^ skc->skc_daddr;
+	__u32 ports = skc->skc_num ^ bpf_ntohs(skc->skc_dport);
+
+	return ((addresses + ports) * golden >> 16) & (follow_one_in - 1);
 }
 
 /* One in 8, at random: of what is left out, the rest says that the connection does something. */
@@ -265,22 +273,53 @@ static __always_inline __u32 told_seq(struct tcp_sock *tp)
 	return tp->write_seq + tp->rcv_nxt;
 }
 
-/* From how it was when it began. */
-static __always_inline void unfold(struct conn_kept *k)
+/* NULL: it is quiet, isn't followed, or its record is being made. */
+static __always_inline struct conn_kept *kept_now(struct sock *sk)
+{
+	struct conn_kept *k = bpf_sk_storage_get(&kept, sk, NULL, 0);
+
+	return k && k->q.flags & KEPT_READY ? k : NULL;
+}
+
+/* From how it was when it began; others use it from here on. */
+static __always_inline void unfold(struct conn_kept *k, __u64 born)
 {
 	k->rtt_min_us = ~0U;
 	k->send_una = k->q.una;
-	k->una_time = k->ca_since = k->q.born;
+	k->una_time = k->ca_since = born;
+	__sync_lock_test_and_set(&k->q.born, born); /* a barrier, too */
+	k->q.flags |= KEPT_READY;
 }
 
-/* The first that a connection from before does. NULL: it isn't followed, or there is no memory. */
+/* Another CPU fills it: it takes less time than this, if it is not interrupted. */
+#define MAKING_MOST 200
+
+static __always_inline struct conn_kept *when_ready(struct conn_kept *k)
+{
+	volatile __u16 *flags = &k->q.flags;
+
+	for (int i = 0; i < MAKING_MOST; i++)
+		if (*flags & KEPT_READY)
+			return k;
+	lost(LOST_NO_MEMORY);
+	return NULL;
+}
+
+#define BEING_MADE 1 /* in `born` */
+
+/*
+ * The first that a connection from before does. NULL: it isn't followed, or there is no memory. Of
+ * several CPUs one makes the record, and only then the quiet one goes.
+ */
 static __noinline struct conn_kept *wake(struct sock *sk)
 {
-	struct conn_quiet *q = bpf_sk_storage_get(&quiet, sk, NULL, 0);
+	struct conn_quiet *q = bpf_sk_storage_get(&quiet, sk, NULL, 0), was;
 	struct conn_kept *k;
 
-	if (!q) /* another CPU may have been faster */
-		return bpf_sk_storage_get(&kept, sk, NULL, 0);
+	if (!q) { /* another CPU may have been faster */
+		k = bpf_sk_storage_get(&kept, sk, NULL, 0);
+		return k ? when_ready(k) : NULL;
+	}
 	k = bpf_sk_storage_get(&kept, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
 	if (!k) /* another one makes it just now */
 		k = bpf_sk_storage_get(&kept, sk, NULL, 0);
@@ -288,10 +327,17 @@ static __noinline struct conn_kept *wake(struct sock *sk)
 		lost(LOST_NO_MEMORY);
 		return NULL;
 	}
-	if (!bpf_sk_storage_delete(&quiet, sk)) { /* of several CPUs, one */
-		k->q = *q; /* it is freed when no program uses it any more */
-		unfold(k);
+	if (__sync_val_compare_and_swap(&k->q.born, 0, BEING_MADE))
+		return when_ready(k);
+	was = *q;
+	was.born = BEING_MADE;
+	k->q = was;
+	unfold(k, q->born);
+	if (!bpf_sk_storage_delete(&quiet, sk))
 		__sync_fetch_and_add(&removed, 1);
+	if (q->flags & KEPT_CLOSED) { /* meanwhile, and that was told: see end(); RCU keeps `q` */
+		bpf_sk_storage_delete(&kept, sk);
+		return NULL;
 	}
 	return k;
 }
@@ -299,7 +345,7 @@ static __noinline struct conn_kept *wake(struct sock *sk)
 /* Of a connection that does something. */
 static __always_inline struct conn_kept *kept_of(struct sock *sk)
 {
-	struct conn_kept *k = bpf_sk_storage_get(&kept, sk, NULL, 0);
+	struct conn_kept *k = kept_now(sk);
 
 	return k ? k : wake(sk);
 }
@@ -307,7 +353,7 @@ static __always_inline struct conn_kept *kept_of(struct sock *sk)
 /* ... that need not do anything. */
 static __always_inline struct conn_quiet *quiet_of(struct sock *sk)
 {
-	struct conn_kept *k = bpf_sk_storage_get(&kept, sk, NULL, 0);
+	struct conn_kept *k = kept_now(sk);
 
 	return k ? &k->q : bpf_sk_storage_get(&quiet, sk, NULL, 0);
 }
@@ -342,7 +388,6 @@ static __always_inline void begin(struct sock *sk, struct tcp_sock *tp, struct c
 
 	forget_timers(sk); /* of one that had its address before */
 	__sync_fetch_and_add(&members[LEVEL_REST], 1);
-	q->born = now;
 	q->cookie = bpf_get_socket_cookie(sk);
 	q->netns = sk->__sk_common.skc_net.net->ns.inum;
 	q->bytes_sent = tp->bytes_sent;
@@ -362,6 +407,7 @@ static __always_inline void begin(struct sock *sk, struct tcp_sock *tp, struct c
 	q->flags = flags;
 	q->told_seq = told_seq(tp);
 	learn_timers(tp);
+	q->born = now;
 }
 
 #endif

@@ -187,7 +187,7 @@ static __always_inline void ops_begin(struct bpf_sock_ops *ops)
 		return;
 	bpf_sock_ops_cb_flags_set(ops, ops->bpf_sock_ops_cb_flags | BPF_SOCK_OPS_RTT_CB_FLAG |
 				       BPF_SOCK_OPS_RTO_CB_FLAG);
-	k = bpf_sk_storage_get(&kept, bsk, NULL, 0);
+	k = kept_now((struct sock *)bsk);
 	if (k)
 		k->q.flags |= KEPT_RTT | KEPT_FLAGGED;
 }

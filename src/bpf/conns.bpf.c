@@ -37,21 +37,20 @@ static __always_inline void end_of(struct sock *sk, struct tcp_sock *tp, struct 
 
 static __always_inline void end(struct sock *sk, struct tcp_sock *tp, __u64 now)
 {
-	struct conn_kept *k = bpf_sk_storage_get(&kept, sk, NULL, 0);
-	struct conn_quiet *q;
+	struct conn_kept *k = kept_now(sk);
+	struct conn_quiet *q = k ? NULL : bpf_sk_storage_get(&quiet, sk, NULL, 0);
 
+	if (!k && !q) /* it may have been woken just now */
+		k = kept_now(sk);
 	if (k) {
 		end_stall(tp, k, now);
 		end_of(sk, tp, &k->q, k, now);
 		bpf_sk_storage_delete(&rtts, sk);
-		bpf_sk_storage_delete(&kept, sk);
-		return;
+	} else if (q) {
+		end_of(sk, tp, q, NULL, now);
+		bpf_sk_storage_delete(&quiet, sk);
 	}
-	q = bpf_sk_storage_get(&quiet, sk, NULL, 0);
-	if (!q)
-		return;
-	end_of(sk, tp, q, NULL, now);
-	bpf_sk_storage_delete(&quiet, sk);
+	bpf_sk_storage_delete(&kept, sk); /* also what wake() makes meanwhile */
 }
 
 /* One that begins. False: it is left out. */
@@ -92,9 +91,10 @@ int BPF_PROG(conn_state, struct sock *sk, int from, int to)
 			lost(LOST_NO_MEMORY);
 			return 0;
 		}
+		k->q.born = BEING_MADE;
 		begin(sk, tp, &k->q, now,
 		      KEPT_BEGAN | (from == TCP_SYN_RECV ? KEPT_ACCEPTED : 0));
-		unfold(k);
+		unfold(k, now);
 		if (tp->packets_out || thin_one_in > 1)
 			warm_up(sk, k);
 		begin_log(sk, &k->q);
@@ -309,7 +309,7 @@ int conn_visit(struct bpf_iter__bpf_sk_storage_map *ctx)
 	tp = bpf_skc_to_tcp_sock(sk);
 	if (!tp)
 		return 0;
-	k = bpf_sk_storage_get(&kept, sk, NULL, 0);
+	k = kept_now(sk);
 	if (k)
 		visit(ctx->meta, sk, tp, k);
 	return 0;
@@ -379,7 +379,7 @@ SEC("iter/tcp")
 int conn_existing(struct bpf_iter__tcp *ctx)
 {
 	struct sock_common *skc = ctx->sk_common;
-	struct conn_quiet *q;
+	struct conn_quiet it = {}, *q;
 	struct tcp_sock *tp;
 	struct conn_kept *k;
 	struct sock *sk;
@@ -403,12 +403,13 @@ int conn_existing(struct bpf_iter__tcp *ctx)
 	}
 	if (q)
 		return 0;
-	q = bpf_sk_storage_get(&quiet, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+	begin(sk, tp, &it, bpf_ktime_get_ns(), has_listener(skc) ? KEPT_ACCEPTED : 0);
+	q = bpf_sk_storage_get(&quiet, sk, &it, BPF_SK_STORAGE_GET_F_CREATE); /* complete */
 	if (!q) {
 		lost(LOST_NO_MEMORY);
+		__sync_fetch_and_add(&members[LEVEL_REST], -1);
 		return 0;
 	}
-	begin(sk, tp, q, bpf_ktime_get_ns(), has_listener(skc) ? KEPT_ACCEPTED : 0);
 	begin_log(sk, q);
 	if (calls_of == CALLS_OF_CHOSEN) /* it is told, so that it can be chosen */
 		q->changes++;

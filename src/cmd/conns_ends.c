@@ -4,16 +4,18 @@
 /* What one begin or end may have cost at the most: the rest was for something else. */
 #define END_MOST_NS 20000
 
-void conns_ends_account(struct conns_source *source, struct conns_ends *last, uint64_t push_ns,
+void conns_ends_account(struct conns_ends *last, const struct conns_ends *now, uint64_t push_ns,
 			struct budget_spent *spent)
 {
-	struct conns_ends now;
-	uint64_t most, own_ns = spent->ends_ns;
+	uint64_t most, own_ns = spent->ends_ns, begun, left_out;
 
-	conns_source_ends(source, &now);
-	spent->begun = now.begun - last->begun - (now.left_out - last->left_out);
-	spent->ended = now.closed - last->closed;
-	*last = now;
+	begun = now->begun - last->begun;
+	left_out = now->left_out - last->left_out;
+	spent->begun = begun > left_out ? begun - left_out : 0; /* not read at the same time */
+	spent->ended = now->closed - last->closed;
+	*last = *now;
+	if (begun) /* what those cost that are left out, nobody can save */
+		push_ns = (uint64_t)((double)push_ns * (double)spent->begun / (double)begun);
 	most = (spent->begun + spent->ended) * END_MOST_NS;
 	if (own_ns > spent->cpu_ns)
 		own_ns = spent->cpu_ns;

@@ -255,6 +255,7 @@ static void account(struct live *l, uint64_t now)
 {
 	uint64_t cpu = own_cpu_ns();
 	struct conns_push push;
+	struct conns_ends ends;
 
 	if (!conns_source_cost(l->source, &push))
 		l->cost_flags |= INTERVAL_NO_BPF_COST;
@@ -265,7 +266,8 @@ static void account(struct live *l, uint64_t now)
 	l->spent.length_ns = now - l->tick;
 	l->user_ns += cpu - l->cpu_before;
 	l->bpf_ns += push.ns;
-	conns_ends_account(l->source, &l->ends, push.ends_ns, &l->spent);
+	conns_source_ends(l->source, &ends);
+	conns_ends_account(&l->ends, &ends, push.ends_ns, &l->spent);
 	budget_close(&l->budget, &l->spent, &l->rng, now);
 	conns_source_thin(l->source, l->budget.rates.thin_one_in);
 	conns_source_follow(l->source, l->budget.rates.follow_one_in);
@@ -531,6 +533,7 @@ static int run(struct live *l)
 	l->cpu_before = own_cpu_ns();
 	budget_init(&l->budget, &budget, &l->rng, l->began);
 	l->first = true;
+	conns_source_ends(l->source, &l->ends);
 	count_members(l);
 	budget_close(&l->budget, &l->spent, &l->rng, l->began);
 	l->spent = (struct budget_spent){ 0 };

@@ -10,7 +10,7 @@ static int put(struct event_sink *sink, struct event_dict *dict, const char *rea
 {
 	struct event_count count = { .what = COUNT_LOSS, .count = n - *told };
 
-	if (!count.count)
+	if (n <= *told) /* less: it could not be read */
 		return 0;
 	*told = n;
 	count.reason = event_dict_intern(dict, DICT_STRING, reason, sink, now);

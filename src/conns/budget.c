@@ -485,7 +485,7 @@ static double room_of(const struct budget *b)
 static void begin(struct budget *b, struct rng *rng, uint64_t now)
 {
 	const struct budget_rates *r = &b->rates;
-	double planned = (b->base + b->push) * (double)b->config.interval_ns;
+	double planned = (b->base + b->push + b->ends) * (double)b->config.interval_ns;
 
 	set_passes(b, rng, set_reads(b, (room_of(b) - planned) / (1 + b->unsure)));
 	for (int k = 0; k < BUDGET_LEVELS; k++) {

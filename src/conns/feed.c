@@ -274,10 +274,12 @@ static int follow(struct conns *c, const struct conn *conn, const struct event_c
 static int add_total(struct conn *conn, const struct event_conn *e)
 {
 	struct event_conn sum;
+	int err;
 
 	if (!conn->used) {
-		conn->used = true;
-		return conn_pack(conn, e);
+		err = conn_pack(conn, e);
+		conn->used = !err;
+		return err;
 	}
 	conn_unpack(conn, &sum);
 	total_extend(&sum, e);

@@ -116,6 +116,27 @@ static int keep(struct conns *c, const struct conn_cross *cross)
 	return 0;
 }
 
+static int by_conn(const void *x, const void *y)
+{
+	const struct loser *a = x, *b = y;
+
+	if (a->conn != b->conn)
+		return a->conn < b->conn ? -1 : 1;
+	return a->loss < b->loss ? -1 : a->loss > b->loss;
+}
+
+/* Of each connection its first one. */
+static size_t once_each(struct loser *losers, size_t n)
+{
+	size_t kept = 0;
+
+	qsort(losers, n, sizeof(*losers), by_conn);
+	for (size_t i = 0; i < n; i++)
+		if (!kept || losers[kept - 1].conn != losers[i].conn)
+			losers[kept++] = losers[i];
+	return kept;
+}
+
 /* The most of them that lost within the time; they wrote together. Reorders. */
 static int judge(struct conns *c, struct loser *together, size_t n)
 {
@@ -123,6 +144,7 @@ static int judge(struct conns *c, struct loser *together, size_t n)
 	size_t at = 0, most = 0;
 	int err = 0;
 
+	n = once_each(together, n);
 	qsort(together, n, sizeof(*together), by_loss);
 	for (size_t i = 0, j = 0; i < n; i++) {
 		while (j < n && together[j].loss - together[i].loss <= INCAST_LOSS_NS)

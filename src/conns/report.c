@@ -133,7 +133,6 @@ static uint64_t add_counts(const struct conns *c, enum conns_span span, uint8_t 
 	return sum;
 }
 
-/* What should have been measured and was not; and what is not to be measured. */
 /* What the budget had no room for. */
 static void left_out_findings(const struct conns *c, enum conns_span span, struct report *r)
 {
@@ -157,6 +156,7 @@ static void left_out_findings(const struct conns *c, enum conns_span span, struc
 	}
 }
 
+/* What should have been measured and was not; and what is not to be measured. */
 static void add_losses(const struct conns *c, enum conns_span span, struct report *r)
 {
 	const struct conns_period *p = &c->periods[span];

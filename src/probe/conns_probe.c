@@ -36,7 +36,7 @@ struct conns_probe {
 	uint64_t started, first_ns;
 	struct conns_told told;
 	int reading[LEVELS];            /* a pass that has paused; -1: none */
-	bool reading_quiet;             /* ... of LEVEL_REST: it is at the quiet ones */
+	bool reading_kept;              /* ... of LEVEL_REST: it is behind the quiet ones */
 	bool paused;                    /* since read_all() began */
 	struct conns_cost cost;
 	struct conns_calls calls;
@@ -135,7 +135,6 @@ static uint64_t thread_ns(void)
 static int take_record(void *ctx, void *data, size_t size)
 {
 	struct conns_probe *p = ctx;
-
 	const struct conn_told *t = data;
 
 	if (size < sizeof(*t) || !p->told.sink)
@@ -224,10 +223,13 @@ void conns_probe_output(struct conns_probe *p, struct event_sink *sink, struct e
 	p->told.dict = dict;
 }
 
-/* By one iterator of the level; that of the rest has another one, for those that are quiet. */
+/*
+ * By one iterator of the level. That of the rest has another one, for those that are quiet: it
+ * comes first, as who is woken meanwhile is then among the others.
+ */
 static int read_part(struct conns_probe *p, enum conn_level level, bool *ended)
 {
-	const bool quiet = level == LEVEL_REST && p->reading_quiet;
+	const bool quiet = level == LEVEL_REST && !p->reading_kept;
 	int *fd = &p->reading[level], err;
 
 	if (*fd < 0)
@@ -240,7 +242,7 @@ static int read_part(struct conns_probe *p, enum conn_level level, bool *ended)
 	close(*fd);
 	*fd = -1;
 	if (level == LEVEL_REST)
-		p->reading_quiet = !quiet;
+		p->reading_kept = quiet;
 	return err;
 }
 
@@ -250,9 +252,9 @@ static int read_some(struct conns_probe *p, enum conn_level level, struct conns_
 	bool resumed = p->reading[level] >= 0, ended = false;
 	int err;
 
-	do {
+	do
 		err = read_part(p, level, &ended);
-	} while (!err && ended && level == LEVEL_REST && p->reading_quiet);
+	while (!err && ended && level == LEVEL_REST && p->reading_kept);
 	pass->ended = ended;
 	return !err && resumed && ended && !p->skel->bss->pass.members ?
 	       read_some(p, level, pass) : err;
@@ -268,12 +270,10 @@ static int read_all(struct conns_probe *p, enum conn_level level, struct conns_p
 	__u64 before;
 	int err;
 
-	if (p->reading[level] >= 0) {
+	if (p->reading[level] >= 0)
 		close(p->reading[level]);
-		p->reading[level] = -1;
-	}
-	if (level == LEVEL_REST)
-		p->reading_quiet = false;
+	p->reading[level] = -1;
+	p->reading_kept &= level != LEVEL_REST;
 	for (int i = 0; i < READ_AGAIN; i++) {
 		before = *removed;
 		p->paused = false;

@@ -159,9 +159,9 @@ static void put_counters(struct out *o)
 static uint64_t recursion_of(const struct watch_probe *probe, const char *program, uint64_t *before)
 {
 	uint64_t skipped = prog_stats_skipped(watch_program(probe, program));
-	uint64_t more = skipped - *before;
+	uint64_t more = skipped > *before ? skipped - *before : 0; /* less: it can't be read */
 
-	*before = skipped;
+	*before += more;
 	return more;
 }
 

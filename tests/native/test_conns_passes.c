@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * A pass over connections from before tells of each one once, also if others end while it pauses:
- * the iterator then passes over as many. And what one that was quiet does first is counted, all of
- * it.
+ * the iterator then passes over as many. What one that was quiet does first is counted, all of it;
+ * and each record is complete, also of those that call while hostlat begins.
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <netinet/in.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/parse.h"
+#include "clock/clock.h"
 #include "event/dict.h"
 #include "probe/conns_probe.h"
 
@@ -33,7 +35,7 @@ struct ours {
 
 static struct ours all[SOCKETS];
 static struct ours *by_cookie[SOCKETS];
-static unsigned int flows, ended, failures;
+static unsigned int flows, ended, failures, others; /* others: records without a cookie */
 
 static void die(const char *what)
 {
@@ -145,6 +147,7 @@ static void read_pass(struct conns_probe *probe)
 		for (uint32_t i = 0; i < block.count; i++) {
 			event_block_copy(&block, i, &c, sizeof(c));
 			it = find(c.cookie);
+			others += !c.cookie;
 			if (!it || c.flags & CONN_CLOSED)
 				continue;
 			it->records++;
@@ -201,6 +204,60 @@ static void what_it_does_first(struct conns_probe *probe)
 	      "... and its call");
 }
 
+/* ---- calls while it begins ---- */
+
+static volatile bool enough;
+
+/* All pairs of its half, again and again. */
+static void *talk(void *half)
+{
+	char byte = 0;
+
+	for (int i = half ? 2 : 0; !enough; i = (i + 4) % SOCKETS) {
+		if (all[i].fd < 0)
+			continue;
+		if (send(all[i].fd, &byte, 1, 0) != 1 || recv(all[i + 1].fd, &byte, 1, 0) != 1)
+			die("talk");
+	}
+	return NULL;
+}
+
+/* Each has one record, complete: of one that two CPUs began there would be no cookie, no time. */
+static void begun_while_they_call(void)
+{
+	const uint64_t before = (uint64_t)clock_mono_ns(clock_system());
+	struct event_sink sink = { .put = put };
+	struct event_dict *dict = event_dict_new();
+	unsigned int early = 0, told = 0;
+	struct conns_probe *probe;
+	pthread_t threads[2];
+	char why[256], what[120];
+
+	for (size_t i = 0; i < 2; i++)
+		if (!dict || pthread_create(&threads[i], NULL, talk, i ? all : NULL))
+			die("a thread");
+	if (conns_probe_open(&probe, &(struct conns_log){ .on = false }, why, sizeof(why)))
+		die(why);
+	conns_probe_output(probe, &sink, dict);
+	for (int i = 0; i < SOCKETS; i++)
+		all[i].records = 0;
+	others = 0;
+	read_pass(probe);
+	enough = true;
+	for (size_t i = 0; i < 2; i++)
+		pthread_join(threads[i], NULL);
+	for (int i = 0; i < SOCKETS; i++) {
+		told += all[i].records > 0;
+		early += all[i].records && all[i].last.from < before;
+	}
+	snprintf(what, sizeof(what), "%u connections that call while it begins: all told (%u), "
+		 "none from before it began (%u), none without a cookie (%u)", SOCKETS - ended,
+		 told, early, others);
+	check(told == SOCKETS - ended && !early && !others, what);
+	conns_probe_free(probe);
+	event_dict_free(dict);
+}
+
 int main(void)
 {
 	struct rlimit files = { SOCKETS + 100, SOCKETS + 100 };
@@ -226,6 +283,7 @@ int main(void)
 	each_once();
 	what_it_does_first(probe);
 	conns_probe_free(probe);
+	begun_while_they_call();
 	event_dict_free(dict);
 	return failures != 0;
 }

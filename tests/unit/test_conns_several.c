@@ -54,6 +54,30 @@ static unsigned int incasts(const uint64_t (*times)[2], uint32_t n, uint32_t add
 	return incasts_in(times, n, addresses, "10", 1);
 }
 
+/* Each record has a burst: those of one connection don't make it several. */
+static void incast_is_of_several_connections(void **state)
+{
+	struct conns_rig rig;
+
+	(void)state;
+	rig_init(&rig, NULL);
+	for (uint32_t i = 1; i <= 2; i++) {
+		rig_flow(&rig, i, "10.0.0.1", (uint16_t)i, "10.0.1.1", 80, 1);
+		put_loser(&rig, i, 10 + i, 220 + i);
+		put_loser(&rig, i, 12 + i, 222 + i);
+	}
+	rig_interval(&rig);
+	assert_false(rig_has(&rig, CONNS_INTERVAL, 1, CONN_INCAST));
+	for (uint32_t i = 1; i <= 3; i++) { /* the second burst of each, behind others */
+		rig_flow(&rig, i, "10.0.0.1", (uint16_t)i, "10.0.1.1", 80, 1);
+		put_loser(&rig, i, 10 + 50 * i, 90 + 50 * i);
+		put_loser(&rig, i, 500 + i, 720 + i);
+	}
+	rig_interval(&rig);
+	assert_true(rig_has(&rig, CONNS_INTERVAL, 1, CONN_INCAST));
+	rig_release(&rig);
+}
+
 static void incast_is_many_to_one_at_once(void **state)
 {
 	static const uint64_t together[][2] = {
@@ -62,6 +86,7 @@ static void incast_is_many_to_one_at_once(void **state)
 	static const uint64_t written_apart[][2] = { { 10, 220 }, { 30, 221 }, { 50, 222 } };
 	static const uint64_t lost_apart[][2] = { { 10, 20 }, { 11, 60 }, { 12, 100 } };
 	static const uint64_t lost_before[][2] = { { 10, 5 }, { 11, 6 }, { 12, 7 } };
+	static const uint64_t long_before[][2] = { { 10, 1020 }, { 11, 1021 }, { 12, 1022 } };
 
 	(void)state;
 	assert_int_equal(incasts(together, 4, 1), 3);
@@ -73,6 +98,7 @@ static void incast_is_many_to_one_at_once(void **state)
 	assert_int_equal(incasts(written_apart, 3, 1), 0);
 	assert_int_equal(incasts(lost_apart, 3, 1), 0);
 	assert_int_equal(incasts(lost_before, 3, 1), 0);
+	assert_int_equal(incasts(long_before, 3, 1), 0);
 }
 
 static void put_task(struct conns_rig *rig, uint64_t cookie, uint32_t pid, bool held, bool starved)
@@ -264,6 +290,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(incast_is_many_to_one_at_once),
+		cmocka_unit_test(incast_is_of_several_connections),
 		cmocka_unit_test(a_proxy_starves_one_while_another_waits),
 		cmocka_unit_test(a_silent_one_starves),
 		cmocka_unit_test(what_is_unknown_starves_nobody),
