@@ -418,7 +418,8 @@ static void judge_quiet(const struct run *r, const struct scenario *s, struct sc
 
 		failed[UNREAD] |= reads[k] < due * 0.98 - 1;
 	}
-	failed[MOVES] = moves > 2 && !s->after.wander && s->expect != BELOW_FLOOR;
+	failed[MOVES] = moves > (s->after.churn > 0 ? 3 : 2) && !s->after.wander &&
+			s->expect != BELOW_FLOOR;
 	failed[BELOW] = s->expect == IN_BAND && used / all < r->config.low;
 	score->moves = moves > score->moves ? moves : score->moves;
 	score->least = fmin(score->least, used / all);
@@ -455,11 +456,12 @@ static void judge_state(const struct run *r, const struct scenario *s, bool fail
 		[IN_BAND] = 0, [AT_MAX] = BUDGET_AT_MAX, [BELOW_FLOOR] = BUDGET_BELOW_FLOOR,
 	};
 	const struct budget_rates *end = &r->log[r->n - 1].rates;
+	const unsigned may = BUDGET_UNSAMPLED | (s->after.churn > 0 ? BUDGET_AT_MAX : 0);
 
 	failed[STATE] = (end->state & wanted[s->expect]) != wanted[s->expect] ||
-			(s->expect == IN_BAND && end->state & ~(unsigned)BUDGET_UNSAMPLED) ||
+			(s->expect == IN_BAND && end->state & ~may) ||
 			end->thin_one_in != s->thin ||
-			end->follow_one_in != s->follow;
+			end->follow_one_in < s->follow || end->follow_one_in > 2 * s->follow;
 }
 
 static void judge(const struct run *r, const struct scenario *s, struct score *score)

@@ -24,7 +24,7 @@ static const struct scenario {
 	const char *name;
 	struct host before, after;
 	enum expect expect;
-	uint32_t thin, follow; /* at the end */
+	uint32_t thin, follow; /* at the end; chance may leave `follow` at twice that */
 } scenarios[] = {
 	{ "10 connections", { { 0, 10, 0 }, 1, 0.0005, 0.001, 0, 0 },
 	  { { 1, 9, 0 }, 1, 0.0005, 0.001, 0, 0 }, AT_MAX, 1, 1 },
