@@ -63,6 +63,15 @@
 #define vec_pop(v) ((v)->items[(v)->len = vec_index_checked((v)->len, 1)])
 #define vec_clear(v) ((void)((v)->len = 0))
 
+/* ... and what it holds is given back, if that is more than `few` and hardly any was used. */
+#define vec_clear_most(v, few)                                                                     \
+	do {                                                                                       \
+		if ((v)->cap > (few) && (v)->len < (v)->cap / 4)                                   \
+			vec_release(v);                                                            \
+		else                                                                               \
+			vec_clear(v);                                                              \
+	} while (0)
+
 /* Nothing is computed from the NULL of an empty vector. */
 #define vec_for_each(v, item)                                                                      \
 	for (__typeof__((v)->items + 0) item = (v)->items;                                         \

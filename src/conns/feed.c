@@ -84,7 +84,7 @@ static void begin_interval(struct conns *c)
 {
 	vec_for_each(&c->fresh, record)
 		c->all.items[record->conn].fresh = 0;
-	vec_clear(&c->fresh);
+	vec_clear_most(&c->fresh, CONNS_FRESH_FEW); /* at the first time there are all */
 	vec_clear(&c->bursts);
 	vec_clear(&c->crosses[CONNS_INTERVAL]);
 	vec_for_each(&c->counts, count)

@@ -14,6 +14,7 @@
 /* Limits. When the connections are used up, those that have closed are forgotten, and counted. */
 #define CONNS_MAX 262144u
 #define CONNS_FLOWS_MAX (CONNS_MAX + 65536u)
+#define CONNS_FRESH_FEW 4096u       /* records of an interval: memory that is not given back */
 #define CONNS_FOLLOWED_MAX 10000u   /* intervals of the one that is followed; then the oldest go */
 #define CONNS_CALLS_MAX 10000u      /* ... and logged calls of it */
 #define CONNS_COUNTS_MAX 256u       /* (what, reason) */

@@ -496,7 +496,7 @@ bool conns_told_block(struct conns_told *p, struct event_block *block)
 	size_t n = p->events.len - p->handed;
 
 	if (!n) {
-		vec_clear(&p->events);
+		vec_clear_most(&p->events, CONN_EVENTS_FEW);
 		p->handed = 0;
 		return false;
 	}

@@ -14,6 +14,7 @@
 #include "probe/conns_pass.h"
 
 #define CONN_EVENTS_MAX 2000000 /* of one read: 2 GiB */
+#define CONN_EVENTS_FEW 4096    /* memory that is not given back */
 #define CONN_OWNERS 4096        /* processes whose names are remembered */
 
 /* Who a process is, as interned. */

@@ -73,11 +73,31 @@ static void test_size_overflow(void **state)
 	vec_release(&pairs);
 }
 
+static void test_clear_most(void **state)
+{
+	struct VEC_OF(int) v;
+
+	(void)state;
+	vec_init(&v, 1000);
+	for (int i = 0; i < 100; i++)
+		assert_int_equal(vec_push(&v, i), 0);
+	vec_clear_most(&v, 10); /* it was used */
+	assert_true(v.cap >= 100 && !v.len);
+	assert_int_equal(vec_push(&v, 1), 0);
+	vec_clear_most(&v, 1000); /* it is little */
+	assert_true(v.cap >= 100 && !v.len);
+	vec_clear_most(&v, 10);
+	assert_true(!v.cap && !v.items && !v.len);
+	assert_int_equal(vec_push(&v, 1), 0);
+	vec_release(&v);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_push_and_walk),
 		cmocka_unit_test(test_maximum),
+		cmocka_unit_test(test_clear_most),
 		cmocka_unit_test(test_size_overflow),
 	};
 
