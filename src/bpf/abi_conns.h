@@ -190,6 +190,12 @@ struct conn_pass {
 	__u32 tell;             /* tell those that have changed */
 	__u32 level;            /* only those of this level; LEVELS: of all */
 	__u32 follow;           /* follow new ones: the first pass over iter/tcp; 2: stop it */
+	__u32 table;            /* enum pass_table, for conn_walk */
+	__u32 paused;           /* conn_walk has left some for its next run */
+	__u64 skip;             /* conn_walk passes over so many entries of the table: */
+	__u64 at;               /* ... and has met so many, these included */
 };
+
+enum pass_table { PASS_KEPT, PASS_QUIET, PASS_WARM, PASS_HOT };
 
 #endif

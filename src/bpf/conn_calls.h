@@ -32,13 +32,6 @@ struct {
 } calls SEC(".maps");
 
 struct {
-	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct call_log);
-} logged SEC(".maps");
-
-struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__uint(max_entries, CALLS_CHOSEN);
@@ -81,14 +74,14 @@ static __always_inline void end_choice(struct conn_quiet *q)
 }
 
 /* Of a connection that begins, or that is visited: from here on, if it is to have a log. */
-static __always_inline void begin_log(struct sock *sk, struct conn_quiet *q)
+static __always_inline void begin_log(struct sock *id, struct sock *sk, struct conn_quiet *q)
 {
 	struct call_log *log;
 
 	if (calls_of == CALLS_OF_NONE || q->flags & KEPT_LOGGED ||
 	    (calls_of == CALLS_OF_CHOSEN && !is_chosen(q->cookie)))
 		return;
-	log = bpf_sk_storage_get(&logged, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+	log = logged_make(id);
 	if (!log)
 		return;
 	log->period = calls_period;
@@ -175,7 +168,7 @@ static __always_inline void log_call(struct sock *sk, int ret, __u8 direction)
 		run_dry();
 		return;
 	}
-	log = bpf_sk_storage_get(&logged, sk, NULL, 0);
+	log = logged_find(sk);
 	if (log && calls_granted <= 0)
 		run_dry();
 	else if (log)

@@ -3,50 +3,20 @@
 #ifndef HOSTLAT_BPF_CONN_KEPT_H
 #define HOSTLAT_BPF_CONN_KEPT_H
 
+#include "bpf/conn_records.h"
+
 #define AF_INET 2
 #define AF_INET6 10
 
 /* include/net/tcp_states.h */
-enum { TCP_ESTABLISHED = 1, TCP_SYN_RECV = 3, TCP_TIME_WAIT = 6, TCP_CLOSE = 7,
+enum { TCP_ESTABLISHED = 1, TCP_SYN_SENT = 2, TCP_SYN_RECV = 3, TCP_TIME_WAIT = 6, TCP_CLOSE = 7,
        TCP_CLOSE_WAIT = 8, TCP_LISTEN = 10, TCP_NEW_SYN_RECV = 12 };
 
 /* enum tcp_ca_state of include/uapi/linux/tcp.h */
 enum { CA_OPEN, CA_DISORDER, CA_CWR, CA_RECOVERY, CA_LOSS };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct conn_kept);
-} kept SEC(".maps");
-
-/* Of those from before that have done nothing since; of each connection there is one of the two. */
-struct {
-	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct conn_quiet);
-} quiet SEC(".maps");
-
-/* Of those that had a round trip measured. */
-struct {
-	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct conn_rtts);
-} rtts SEC(".maps");
-
-/* Who is in a level: its iterator visits these. Those of LEVEL_REST are in none. */
-#define LEVEL(name)                                  \
-	struct {                                     \
-		__uint(type, BPF_MAP_TYPE_SK_STORAGE); \
-		__uint(map_flags, BPF_F_NO_PREALLOC);  \
-		__type(key, int);                    \
-		__type(value, __u32);                \
-	} name SEC(".maps")
-
-LEVEL(hot);
-LEVEL(warm);
+/* This kernel refuses the map: conn_timer is not loaded. */
+const volatile bool lacks_timers = false;
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -63,7 +33,7 @@ static __always_inline void forget_timers(struct sock *sk)
 {
 	__u64 key = (__u64)sk;
 
-	if (timers_used)
+	if (!lacks_timers && timers_used)
 		bpf_map_delete_elem(&timers, &key);
 }
 
@@ -138,11 +108,26 @@ static __always_inline void moves(struct conn_kept *k, __u8 level)
 	k->q.level = level;
 }
 
+/* A connection is no longer followed. */
+static __always_inline void leaves(struct conn_quiet *q)
+{
+	__sync_fetch_and_add(&members[q->level & 3], -1);
+	__sync_fetch_and_add(&removed, 1);
+}
+
+/* What else there is of it. Storage goes with its socket; entries of tables do not. */
+static __always_inline void drop_others(struct sock *sk)
+{
+	warm_drop(sk);
+	hot_drop(sk);
+	logged_drop(sk);
+}
+
 static __always_inline void warm_up(struct sock *sk, struct conn_kept *k)
 {
 	if (k->q.level != LEVEL_REST)
 		return;
-	if (bpf_sk_storage_get(&warm, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE))
+	if (warm_make(sk))
 		moves(k, LEVEL_WARM);
 }
 
@@ -276,7 +261,7 @@ static __always_inline __u32 told_seq(struct tcp_sock *tp)
 /* NULL: it is quiet, isn't followed, or its record is being made. */
 static __always_inline struct conn_kept *kept_now(struct sock *sk)
 {
-	struct conn_kept *k = bpf_sk_storage_get(&kept, sk, NULL, 0);
+	struct conn_kept *k = kept_find(sk);
 
 	return k && k->q.flags & KEPT_READY ? k : NULL;
 }
@@ -313,16 +298,18 @@ static __always_inline struct conn_kept *when_ready(struct conn_kept *k)
  */
 static __noinline struct conn_kept *wake(struct sock *sk)
 {
-	struct conn_quiet *q = bpf_sk_storage_get(&quiet, sk, NULL, 0), was;
+	struct conn_quiet *q = quiet_find(sk), was;
 	struct conn_kept *k;
+	__u64 born;
+	long gone;
 
 	if (!q) { /* another CPU may have been faster */
-		k = bpf_sk_storage_get(&kept, sk, NULL, 0);
+		k = kept_find(sk);
 		return k ? when_ready(k) : NULL;
 	}
-	k = bpf_sk_storage_get(&kept, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+	k = kept_make(sk);
 	if (!k) /* another one makes it just now */
-		k = bpf_sk_storage_get(&kept, sk, NULL, 0);
+		k = kept_find(sk);
 	if (!k) {
 		lost(LOST_NO_MEMORY);
 		return NULL;
@@ -332,11 +319,17 @@ static __noinline struct conn_kept *wake(struct sock *sk)
 	was = *q;
 	was.born = BEING_MADE;
 	k->q = was;
-	unfold(k, q->born);
-	if (!bpf_sk_storage_delete(&quiet, sk))
+	born = q->born;
+	unfold(k, born);
+	gone = quiet_drop(sk);
+	if (!gone)
 		__sync_fetch_and_add(&removed, 1);
-	if (q->flags & KEPT_CLOSED) { /* meanwhile, and that was told: see end(); RCU keeps `q` */
-		bpf_sk_storage_delete(&kept, sk);
+	/*
+	 * It may have closed meanwhile, and end() has told that. RCU keeps `q` in storage; what a
+	 * table drops is used again at once, but there end() drops it first.
+	 */
+	if (in_tables ? gone : q->flags & KEPT_CLOSED) {
+		kept_drop(sk);
 		return NULL;
 	}
 	return k;
@@ -355,7 +348,7 @@ static __always_inline struct conn_quiet *quiet_of(struct sock *sk)
 {
 	struct conn_kept *k = kept_now(sk);
 
-	return k ? &k->q : bpf_sk_storage_get(&quiet, sk, NULL, 0);
+	return k ? &k->q : quiet_find(sk);
 }
 
 static __always_inline void mark_active(struct sock *sk, enum conn_use what)
@@ -369,6 +362,26 @@ static __always_inline void mark_active(struct sock *sk, enum conn_use what)
 }
 
 /* ---- the beginning ---- */
+
+/*
+ * A program that the kernel skipped may have left the records of a socket that had this address
+ * before. Only in tables: storage goes with its socket.
+ */
+static __noinline int drop_stale(struct sock *sk)
+{
+	__u64 cookie = bpf_get_socket_cookie(sk);
+	struct conn_quiet *q = quiet_of(sk);
+
+	if (!q || q->cookie == cookie)
+		return 0;
+	leaves(q);
+	lost(LOST_RING);
+	kept_drop(sk);
+	quiet_drop(sk);
+	rtts_drop(sk);
+	drop_others(sk);
+	return 0;
+}
 
 /* Learned from a socket: no symbol table is needed. */
 void *delack_function, *write_function;

@@ -35,6 +35,9 @@ struct owner_above {
 	__u32 pad;
 };
 
+/* This kernel refuses the map. */
+const volatile bool lacks_above = false;
+
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 4096);
@@ -44,7 +47,8 @@ struct {
 
 static __always_inline bool is_above(struct sock *sk)
 {
-	return bpf_core_type_exists(struct mptcp_sock) && sk->sk_protocol == IPPROTO_MPTCP_;
+	return !lacks_above && bpf_core_type_exists(struct mptcp_sock) &&
+	       sk->sk_protocol == IPPROTO_MPTCP_;
 }
 
 static __always_inline void called_above(struct sock *sk)
@@ -78,7 +82,7 @@ static __always_inline void owned_above(struct tcp_sock *tp, struct conn_quiet *
 	struct owner_above *it;
 	__u32 token;
 
-	if (!bpf_core_type_exists(struct mptcp_sock) || !tp->is_mptcp)
+	if (lacks_above || !bpf_core_type_exists(struct mptcp_sock) || !tp->is_mptcp)
 		return;
 	subflow = tp->inet_conn.icsk_ulp_data;
 	token = BPF_CORE_READ(subflow, conn, token);

@@ -98,8 +98,13 @@ static __always_inline bool is_unread(struct sock *sk, struct tcp_sock *tp)
 	       (__u32)sk->sk_backlog.rmem_alloc.counter >= size - size / 4;
 }
 
-static __always_inline void sample(struct sock *sk, struct tcp_sock *tp, struct conn_kept *k,
-				   __u64 now)
+/*
+ * Here and below, `id` stands for the socket where only its identity counts. Programs at hooks and
+ * iterators pass the socket itself as both; the program that visits tables passes the socket's
+ * address, and as `sk` and `tp` a copy of it.
+ */
+static __always_inline void sample(struct sock *id, struct sock *sk, struct tcp_sock *tp,
+				   struct conn_kept *k, __u64 now)
 {
 	enum conn_doing what = doing(sk, tp, k, now);
 	bool shut = !tp->snd_wnd, unread = is_unread(sk, tp);
@@ -117,7 +122,7 @@ static __always_inline void sample(struct sock *sk, struct tcp_sock *tp, struct 
 	}
 	if (what == CONN_AT_SEND_BUFFER || what == CONN_AT_WINDOW || what == CONN_AT_RECOVERY ||
 	    what == CONN_AT_DELAYED_ACK || unread)
-		heat(sk, k, now);
+		heat(id, k, now);
 	if (what != CONN_AT_IDLE || unread)
 		changed(k);
 }
@@ -153,6 +158,10 @@ static __always_inline void put_algorithm(struct tcp_sock *tp, struct conn_now *
 {
 	const struct tcp_congestion_ops *ops = tp->inet_conn.icsk_ca_ops;
 
+	if (in_tables) { /* the pointer comes from a copy: the verifier does not trust it */
+		bpf_core_read(n->cc, sizeof(n->cc), &ops->name);
+		return;
+	}
 	((__u64 *)n->cc)[0] = *(const __u64 *)ops->name;
 	((__u64 *)n->cc)[1] = *(const __u64 *)(ops->name + 8);
 }
@@ -185,7 +194,9 @@ static __always_inline void put_flags(struct sock *sk, struct tcp_sock *tp, stru
 		n->flags |= CONN_KTLS;
 	if (bpf_core_field_exists(tp->is_mptcp) && tp->is_mptcp)
 		n->flags |= CONN_MPTCP;
-	if (!sk->__sk_common.skc_net.net->ipv4.sysctl_tcp_slow_start_after_idle)
+	if (!(in_tables ? BPF_CORE_READ(sk, __sk_common.skc_net.net,
+					ipv4.sysctl_tcp_slow_start_after_idle) :
+			  sk->__sk_common.skc_net.net->ipv4.sysctl_tcp_slow_start_after_idle))
 		n->flags |= CONN_IDLE_RESTART_OFF;
 	if (n->state == TCP_CLOSE_WAIT)
 		n->flags |= CONN_PASSIVE_CLOSED;
@@ -197,11 +208,13 @@ static __always_inline __u32 bytes_between(__u32 from, __u32 to)
 	return (__s32)(to - from) > 0 ? to - from : 0;
 }
 
-static __always_inline void put_now(struct sock *sk, struct tcp_sock *tp, struct conn_now *n)
+static __always_inline void put_now(struct sock *id, struct sock *sk, struct tcp_sock *tp,
+				    struct conn_now *n)
 {
 	__u32 tick = bpf_jiffies64();
-	__u64 key = (__u64)sk;
-	struct conn_timers *t = timers_used ? bpf_map_lookup_elem(&timers, &key) : NULL;
+	__u64 key = (__u64)id;
+	struct conn_timers *t = !lacks_timers && timers_used ?
+				bpf_map_lookup_elem(&timers, &key) : NULL;
 
 	n->state = sk->__sk_common.skc_state;
 	put_names(sk, tp, n);
@@ -249,10 +262,9 @@ static __always_inline void put_now(struct sock *sk, struct tcp_sock *tp, struct
  * What comes while it is told has no extremes any more: it is told with the next one, or when the
  * connection ends.
  */
-static __always_inline void put_rtts(struct sock *sk, struct conn_kept *k, struct conn_told *e)
+static __always_inline void put_rtts(struct sock *id, struct conn_kept *k, struct conn_told *e)
 {
-	struct conn_rtts *r = k->rtt_max_us || e->closed ?
-				      bpf_sk_storage_get(&rtts, sk, NULL, 0) : NULL;
+	struct conn_rtts *r = k->rtt_max_us || e->closed ? rtts_find(id) : NULL;
 
 	e->has_rtts = !!r;
 	if (r)
@@ -262,14 +274,14 @@ static __always_inline void put_rtts(struct sock *sk, struct conn_kept *k, struc
 #define RING_ENDS (CONN_RING / 8)
 
 /* `k`: NULL if it is quiet. */
-static __always_inline void put_kept(struct sock *sk, struct tcp_sock *tp,
+static __always_inline void put_kept(struct sock *id, struct tcp_sock *tp,
 				     const struct conn_quiet *q, struct conn_kept *k,
 				     struct conn_told *e)
 {
 	if (k) {
 		progress(tp, k, e->time);
 		until(k, e->time);
-		put_rtts(sk, k, e); /* before the extremes, which then are theirs, but for a race */
+		put_rtts(id, k, e); /* before the extremes, which then are theirs, but for a race */
 		__builtin_memcpy(&e->kept, k, sizeof(e->kept));
 	} else {
 		e->has_rtts = 0;
@@ -292,8 +304,9 @@ static __always_inline void forget_extremes(struct conn_kept *k)
  * `k`: NULL if it is quiet, else what `q` is part of. False: there is no room in the ring; it is
  * tried again the next time.
  */
-static __always_inline bool tell(struct sock *sk, struct tcp_sock *tp, struct conn_quiet *q,
-				 struct conn_kept *k, __u64 now, bool closed)
+static __always_inline bool tell(struct sock *id, struct sock *sk, struct tcp_sock *tp,
+				 struct conn_quiet *q, struct conn_kept *k, __u64 now,
+				 bool closed)
 {
 	struct conn_told *e = bpf_ringbuf_reserve(&ring, sizeof(*e), 0);
 	/* What comes from here on is told the next time. */
@@ -309,9 +322,9 @@ static __always_inline bool tell(struct sock *sk, struct tcp_sock *tp, struct co
 	owned_above(tp, q);
 	e->time = now;
 	e->closed = closed;
-	put_kept(sk, tp, q, k, e);
+	put_kept(id, tp, q, k, e);
 	__builtin_memset(&e->now, 0, sizeof(e->now));
-	put_now(sk, tp, &e->now);
+	put_now(id, sk, tp, &e->now);
 	/* Passes are read at once. Of what ends meanwhile there may be more than it holds. */
 	if (closed && bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > RING_ENDS)
 		bpf_ringbuf_submit(e, BPF_RB_FORCE_WAKEUP);

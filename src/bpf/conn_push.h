@@ -195,7 +195,7 @@ static __always_inline void ops_begin(struct bpf_sock_ops *ops)
 /* Of the socket's distribution; this runs under its lock. */
 static __always_inline void count_length(struct bpf_sock *bsk, struct conn_kept *k, __u32 rtt)
 {
-	struct conn_rtts *r = bpf_sk_storage_get(&rtts, bsk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+	struct conn_rtts *r = rtts_make(bsk);
 	__u32 i = conn_rtt_bucket(rtt);
 
 	if (!r) {

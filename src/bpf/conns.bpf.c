@@ -19,6 +19,7 @@
 #include "bpf/conn_owner.h"
 #include "bpf/conn_poll.h"
 #include "bpf/conn_push.h"
+#include "bpf/conn_visit.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -28,29 +29,30 @@ static __always_inline void end_of(struct sock *sk, struct tcp_sock *tp, struct 
 				   struct conn_kept *k, __u64 now)
 {
 	q->flags |= KEPT_CLOSED;
-	if (!tell(sk, tp, q, k, now, true))
+	if (!tell(sk, sk, tp, q, k, now, true))
 		lost(LOST_RING);
-	__sync_fetch_and_add(&members[q->level & 3], -1);
-	__sync_fetch_and_add(&removed, 1);
+	leaves(q);
 	end_choice(q);
 }
 
 static __always_inline void end(struct sock *sk, struct tcp_sock *tp, __u64 now)
 {
 	struct conn_kept *k = kept_now(sk);
-	struct conn_quiet *q = k ? NULL : bpf_sk_storage_get(&quiet, sk, NULL, 0);
+	struct conn_quiet *q = k ? NULL : quiet_find(sk);
 
 	if (!k && !q) /* it may have been woken just now */
 		k = kept_now(sk);
 	if (k) {
 		end_stall(tp, k, now);
 		end_of(sk, tp, &k->q, k, now);
-		bpf_sk_storage_delete(&rtts, sk);
+		rtts_drop(sk);
 	} else if (q) {
 		end_of(sk, tp, q, NULL, now);
-		bpf_sk_storage_delete(&quiet, sk);
+		quiet_drop(sk);
 	}
-	bpf_sk_storage_delete(&kept, sk); /* also what wake() makes meanwhile */
+	kept_drop(sk); /* also what wake() makes meanwhile */
+	if (in_tables)
+		drop_others(sk);
 }
 
 /* One that begins. False: it is left out. */
@@ -84,7 +86,9 @@ int BPF_PROG(conn_state, struct sock *sk, int from, int to)
 		return 0;
 	now = bpf_ktime_get_ns();
 	if (to == TCP_ESTABLISHED) {
-		k = bpf_sk_storage_get(&kept, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+		if (in_tables)
+			drop_stale(sk);
+		k = kept_make(sk);
 		if (k && k->q.born)
 			return 0;
 		if (!k) {
@@ -97,7 +101,7 @@ int BPF_PROG(conn_state, struct sock *sk, int from, int to)
 		unfold(k, now);
 		if (tp->packets_out || thin_one_in > 1)
 			warm_up(sk, k);
-		begin_log(sk, &k->q);
+		begin_log(sk, sk, &k->q);
 		return 0;
 	}
 	end(sk, tp, now);
@@ -239,111 +243,8 @@ int BPF_PROG(conn_timer, struct timer_list *timer)
 
 /* ---- passes ---- */
 
-/* To another level: by when it last had a problem, or data. */
-static __always_inline void settle(struct sock *sk, struct tcp_sock *tp, struct conn_kept *k,
-				   bool active, __u64 now)
-{
-	active |= tp->packets_out || now < k->last_send + rest_ns || now < k->una_time + rest_ns;
-
-	if (active)
-		warm_up(sk, k);
-	if (is_unread(sk, tp)) /* who doesn't read makes no calls that would tell */
-		heat(sk, k, now);
-	if (k->q.level == LEVEL_HOT && now > k->problem + cool_ns) {
-		moves(k, LEVEL_REST);
-		warm_up(sk, k);
-		bpf_sk_storage_delete(&hot, sk);
-	} else if (k->q.level == LEVEL_WARM && k->problem && now < k->problem + cool_ns) {
-		if (!bpf_sk_storage_get(&hot, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE))
-			return;
-		bpf_sk_storage_delete(&warm, sk);
-		moves(k, LEVEL_HOT);
-	} else if (k->q.level == LEVEL_WARM && !active) {
-		bpf_sk_storage_delete(&warm, sk);
-		moves(k, LEVEL_REST);
-	}
-}
-
-/* The ring has room for so many records more, or the pass is interrupted. */
-#define RING_SPARE (64 * sizeof(struct conn_told))
-
-/* One byte of output ends this read(): user space then empties the ring and goes on. */
-static __always_inline void pause(struct bpf_iter_meta *meta)
-{
-	__u8 enough = 0;
-
-	if (pass.members >= pass.quota ||
-	    CONN_RING - bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) < RING_SPARE)
-		bpf_seq_write(meta->seq, &enough, 1);
-}
-
-static __always_inline void visit(struct bpf_iter_meta *meta, struct sock *sk,
-				  struct tcp_sock *tp, struct conn_kept *k)
-{
-	__u64 now = bpf_ktime_get_ns();
-	bool changed = k->q.changes != k->q.told || k->q.told_seq != told_seq(tp);
-
-	if (pass.level < LEVELS && k->q.level != pass.level)
-		return;
-	pass.members++;
-	if (pass.sample_us)
-		sample(sk, tp, k, now);
-	begin_log(sk, &k->q);
-	if (!pass.tell)
-		return;
-	if (changed && tell(sk, tp, &k->q, k, now, false))
-		pass.told++;
-	settle(sk, tp, k, changed, now);
-	pause(meta);
-}
-
-SEC("iter/bpf_sk_storage_map")
-int conn_visit(struct bpf_iter__bpf_sk_storage_map *ctx)
-{
-	struct sock *sk = ctx->sk;
-	struct conn_kept *k;
-	struct tcp_sock *tp;
-
-	if (!sk || !ctx->value)
-		return 0;
-	tp = bpf_skc_to_tcp_sock(sk);
-	if (!tp)
-		return 0;
-	k = kept_now(sk);
-	if (k)
-		visit(ctx->meta, sk, tp, k);
-	return 0;
-}
-
-/* Of a full pass: those that had done nothing. */
-SEC("iter/bpf_sk_storage_map")
-int conn_visit_rest(struct bpf_iter__bpf_sk_storage_map *ctx)
-{
-	struct conn_quiet *q = ctx->value;
-	struct sock *sk = ctx->sk;
-	struct conn_kept *k;
-	struct tcp_sock *tp;
-
-	if (!sk || !q)
-		return 0;
-	tp = bpf_skc_to_tcp_sock(sk);
-	if (!tp)
-		return 0;
-	if (q->told_seq != told_seq(tp) || tp->packets_out) { /* nobody called */
-		k = wake(sk);
-		if (k)
-			visit(ctx->meta, sk, tp, k);
-		return 0;
-	}
-	pass.members++;
-	begin_log(sk, q);
-	if (!pass.tell)
-		return 0;
-	if (q->changes != q->told && tell(sk, tp, q, NULL, bpf_ktime_get_ns(), false))
-		pass.told++;
-	pause(ctx->meta);
-	return 0;
-}
+/* This kernel refuses the map. */
+const volatile bool lacks_listeners = false;
 
 /* Of connections from before it is not known who made them, but by who listens. */
 struct {
@@ -364,14 +265,15 @@ static __always_inline void note_listener(struct sock_common *skc)
 	__u64 key = listener_of(skc);
 	__u8 one = 1;
 
-	bpf_map_update_elem(&listeners, &key, &one, BPF_ANY);
+	if (!lacks_listeners)
+		bpf_map_update_elem(&listeners, &key, &one, BPF_ANY);
 }
 
 static __always_inline bool has_listener(struct sock_common *skc)
 {
 	__u64 key = listener_of(skc);
 
-	return bpf_map_lookup_elem(&listeners, &key);
+	return !lacks_listeners && bpf_map_lookup_elem(&listeners, &key);
 }
 
 /* What is there when hostlat starts: of one network namespace. */
@@ -394,6 +296,8 @@ int conn_existing(struct bpf_iter__tcp *ctx)
 		note_listener(skc);
 		return 0;
 	}
+	if (skc->skc_state == TCP_SYN_SENT || skc->skc_state == TCP_SYN_RECV)
+		return 0; /* conn_state sees them begin */
 	pass.members++;
 	q = quiet_of(sk);
 	if (pass.follow == 2) {
@@ -404,13 +308,13 @@ int conn_existing(struct bpf_iter__tcp *ctx)
 	if (q)
 		return 0;
 	begin(sk, tp, &it, bpf_ktime_get_ns(), has_listener(skc) ? KEPT_ACCEPTED : 0);
-	q = bpf_sk_storage_get(&quiet, sk, &it, BPF_SK_STORAGE_GET_F_CREATE); /* complete */
+	q = quiet_make_from(sk, &it); /* complete */
 	if (!q) {
 		lost(LOST_NO_MEMORY);
 		__sync_fetch_and_add(&members[LEVEL_REST], -1);
 		return 0;
 	}
-	begin_log(sk, q);
+	begin_log(sk, sk, q);
 	if (calls_of == CALLS_OF_CHOSEN) /* it is told, so that it can be chosen */
 		q->changes++;
 	flag(sk, tp, q);

@@ -61,6 +61,7 @@ static void show_capabilities(struct report *report, const struct cap_vec *caps)
 		{ .name = "state", .head = "" },
 		{ .name = "found" },
 		{ .name = "takes" },
+		{ .name = "without" },
 		{ .head = "found, or what it would take" },
 	};
 	struct table *table = table_new(report, columns, ARRAY_LEN(columns));
@@ -75,10 +76,12 @@ static void show_capabilities(struct report *report, const struct cap_vec *caps)
 			text = report_format(report, "%s; takes %s", cap->found, cap->takes);
 		else if (cap->takes)
 			text = report_format(report, "takes %s", cap->takes);
+		if (cap->without)
+			text = report_format(report, "%s; without it: %s", text, cap->without);
 		TABLE_ADD(table, value_string(cap->area), value_string(cap->name),
 			  value_string(state_names[cap->state]),
 			  value_string(cap->found[0] ? cap->found : NULL), value_string(cap->takes),
-			  value_string(text));
+			  value_string(cap->without), value_string(text));
 		count[cap->state]++;
 		if (cap->state != CAP_UNKNOWN || (last && !strcmp(last, cap->area)))
 			continue;

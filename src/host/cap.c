@@ -36,3 +36,11 @@ void cap_add(struct cap_vec *caps, const char *area, const char *name, enum cap_
 	if (err && !caps->error)
 		caps->error = err;
 }
+
+void cap_without(struct cap_vec *caps, const char *without)
+{
+	struct cap *last = caps->len ? &caps->items[caps->len - 1] : NULL;
+
+	if (last && last->state != CAP_YES)
+		last->without = without;
+}

@@ -26,6 +26,8 @@ struct cap {
 	char found[160];        /* what was seen, or why it is not known */
 	const char *takes;      /* what it would take to have it (or know it); NULL if nothing would
 				 * help, or none is needed. Static */
+	const char *without;    /* what is not measured, or how instead, if it is not there; NULL
+				 * if nothing changes. Static */
 };
 
 struct cap_vec {
@@ -40,6 +42,9 @@ void cap_vec_release(struct cap_vec *caps);
 /* `takes` is left out of what is there. */
 void cap_add(struct cap_vec *caps, const char *area, const char *name, enum cap_state state,
 	     const char *takes, const char *fmt, ...) __attribute__((format(printf, 6, 7)));
+
+/* Of the one that was added last: what becomes of what it is for. Static. */
+void cap_without(struct cap_vec *caps, const char *without);
 
 /* Whether this process has a capability of linux/capability.h in its effective set. */
 bool host_may(const struct host_root *root, int capability);

@@ -58,7 +58,8 @@ void conns_cost_stats(const struct bpf_object *object, uint64_t ns[USE_MAX],
 	bpf_object__for_each_program(program, object) {
 		enum conn_use use = use_of(bpf_program__name(program));
 
-		if (bpf_program__expected_attach_type(program) != BPF_TRACE_ITER)
+		if (bpf_program__expected_attach_type(program) != BPF_TRACE_ITER &&
+		    bpf_program__type(program) != BPF_PROG_TYPE_SYSCALL)
 			prog_stats_add(program, &ns[use], &runs[use]);
 	}
 }

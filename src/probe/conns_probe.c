@@ -20,24 +20,23 @@
 #include "probe/conns_cost.h"
 #include "probe/conns_places.h"
 #include "probe/conns_told.h"
+#include "probe/conns_walk.h"
 #include "probe/hook.h"
 #include "probe/prog_stats.h"
 #include "bpf/conns.skel.h"
 
-#define READ_AGAIN 4 /* passes over all, at the most, until nothing was passed over */
+#define PROGRAMS_MAX 24 /* at hooks, at most */
 
 struct conns_probe {
 	struct conns_bpf *skel;
 	struct ring_buffer *ring;
-	struct bpf_link *visit[LEVELS]; /* iterators: of the storage of all, of warm, of hot; */
-	struct bpf_link *visit_quiet;   /* ... of those that are quiet: part of LEVEL_REST */
-	struct bpf_link *existing;      /* over iter/tcp */
+	struct conns_walk walk;
+	struct bpf_link *existing;      /* over iter/tcp; NULL: this kernel refuses it */
+	struct bpf_link *links[PROGRAMS_MAX];
+	size_t n_links;
 	struct strbuf missing;          /* lines "name: why" */
 	uint64_t started, first_ns;
 	struct conns_told told;
-	int reading[LEVELS];            /* a pass that has paused; -1: none */
-	bool reading_kept;              /* ... of LEVEL_REST: it is behind the quiet ones */
-	bool paused;                    /* since read_all() began */
 	struct conns_cost cost;
 	struct conns_calls calls;
 	struct conns_ends ends;
@@ -46,6 +45,87 @@ struct conns_probe {
 static void say_missing(struct conns_probe *p, const char *what, const char *why)
 {
 	strbuf_printf(&p->missing, "%s: %s\n", what, why);
+}
+
+/* ---- passes ---- */
+
+static uint64_t thread_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
+}
+
+/* Nobody wants to know of the connections that prices were found with. */
+static int take_record(void *ctx, void *data, size_t size)
+{
+	struct conns_probe *p = ctx;
+	const struct conn_told *t = data;
+
+	if (size < sizeof(*t) || !p->told.sink)
+		return 0;
+	conns_told_take(&p->told, t, NULL);
+	if (t->closed)
+		conns_calls_forget(&p->calls, t->kept.q.cookie);
+	return 0;
+}
+
+static void empty_ring(void *ctx)
+{
+	struct conns_probe *p = ctx;
+	int n = ring_buffer__consume(p->ring);
+
+	if (n < 0 && !p->told.err)
+		p->told.err = n;
+}
+
+static void account(const struct conns_probe *p, struct conns_pass *pass, uint64_t before)
+{
+	pass->members = p->skel->bss->pass.members;
+	pass->told = p->skel->bss->pass.told;
+	pass->cpu_ns = thread_ns() - before;
+}
+
+int conns_probe_sample(struct conns_probe *p, enum conn_level level, double sample_ns,
+		       struct conns_pass *pass)
+{
+	uint64_t before = thread_ns();
+	double us = sample_ns / 1000;
+	int err = conns_walk_sample(&p->walk, level,
+				    us < 1 ? 1 : us < UINT32_MAX ? (uint32_t)us : UINT32_MAX);
+
+	empty_ring(p);
+	account(p, pass, before);
+	pass->ended = true;
+	return err ? err : p->told.err;
+}
+
+void conns_probe_output(struct conns_probe *p, struct event_sink *sink, struct event_dict *dict)
+{
+	p->told.sink = sink;
+	p->told.dict = dict;
+}
+
+int conns_probe_read(struct conns_probe *p, enum conn_level level, uint64_t quota,
+		     struct conns_pass *pass)
+{
+	uint64_t before = thread_ns();
+	int err = conns_walk_read(&p->walk, level, quota, &pass->ended);
+
+	empty_ring(p);
+	account(p, pass, before);
+	return err ? err : p->told.err;
+}
+
+int conns_probe_fd(const struct conns_probe *p)
+{
+	return ring_buffer__epoll_fd(p->ring);
+}
+
+bool conns_probe_block(struct conns_probe *p, struct event_block *block)
+{
+	return conns_told_block(&p->told, block);
 }
 
 /* ---- attaching ---- */
@@ -74,241 +154,52 @@ static void attach_ops(struct conns_probe *p)
 		say_missing(p, "round trips", strerror(err));
 }
 
-/* NULL: errno says why not. */
-static struct bpf_link *attach_visit(const struct bpf_program *program, const struct bpf_map *map)
+static bool has_target(const struct conns_bpf *skel, const struct bpf_program *program)
 {
-	union bpf_iter_link_info info = { .map.map_fd = (__u32)bpf_map__fd(map) };
-	LIBBPF_OPTS(bpf_iter_attach_opts, options, .link_info = &info,
-		    .link_info_len = sizeof(info));
-
-	return bpf_program__attach_iter(program, &options);
+	return bpf_program__expected_attach_type(program) == BPF_TRACE_ITER ||
+	       program == skel->progs.conn_ops || program == skel->progs.conn_walk;
 }
 
-static int attach_visits(struct conns_probe *p)
-{
-	const struct bpf_map *maps[LEVELS] = {
-		p->skel->maps.kept, p->skel->maps.warm, p->skel->maps.hot,
-	};
-
-	for (int i = 0; i < LEVELS; i++) {
-		p->visit[i] = attach_visit(p->skel->progs.conn_visit, maps[i]);
-		if (!p->visit[i])
-			return -errno;
-	}
-	p->visit_quiet = attach_visit(p->skel->progs.conn_visit_rest, p->skel->maps.quiet);
-	if (!p->visit_quiet)
-		return -errno;
-	p->existing = bpf_program__attach_iter(p->skel->progs.conn_existing, NULL);
-	return p->existing ? 0 : -errno;
-}
-
-static int attach(struct conns_probe *p)
+/* -EAGAIN: without the one that cannot be attached. */
+static int attach_hooks(struct conns_probe *p, struct refusals *refused)
 {
 	struct bpf_program *program;
-	int err;
 
 	bpf_object__for_each_program(program, p->skel->obj) {
-		enum bpf_attach_type type = bpf_program__expected_attach_type(program);
+		struct bpf_link *link;
 
-		/* What has a target of its own is attached by hand. */
-		if (type == BPF_TRACE_ITER || program == p->skel->progs.conn_ops)
-			bpf_program__set_autoattach(program, false);
+		if (!bpf_program__autoload(program) || has_target(p->skel, program))
+			continue;
+		link = bpf_program__attach(program);
+		if (!link)
+			return refusals_add(refused, bpf_program__name(program), -errno);
+		p->links[p->n_links++] = link;
 	}
-	err = conns_bpf__attach(p->skel);
-	if (err)
-		return err;
-	attach_ops(p);
-	return attach_visits(p);
-}
-
-/* ---- passes ---- */
-
-static uint64_t thread_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
-}
-
-/* Nobody wants to know of the connections that prices were found with. */
-static int take_record(void *ctx, void *data, size_t size)
-{
-	struct conns_probe *p = ctx;
-	const struct conn_told *t = data;
-
-	if (size < sizeof(*t) || !p->told.sink)
-		return 0;
-	conns_told_take(&p->told, t, NULL);
-	if (t->closed)
-		conns_calls_forget(&p->calls, t->kept.q.cookie);
 	return 0;
 }
 
-static void empty_ring(struct conns_probe *p)
+static int attach_existing(struct conns_probe *p, struct refusals *refused)
 {
-	int n = ring_buffer__consume(p->ring);
-
-	if (n < 0 && !p->told.err)
-		p->told.err = n;
+	if (!bpf_program__autoload(p->skel->progs.conn_existing))
+		return 0;
+	p->existing = bpf_program__attach_iter(p->skel->progs.conn_existing, NULL);
+	return p->existing ? 0 : refusals_add(refused, "conn_existing", -errno);
 }
 
-/* The iterator says by a byte that it pauses, for the ring's sake or at its quota. */
-static int run_iterator(struct conns_probe *p, int fd, bool *ended)
+static int attach(struct conns_probe *p, struct refusals *refused)
 {
-	volatile struct conn_pass *b = &p->skel->bss->pass;
-	char byte;
-	ssize_t n;
+	int err = attach_hooks(p, refused);
 
-	do {
-		n = read(fd, &byte, 1);
-		if (n > 0) {
-			p->paused = true;
-			empty_ring(p);
-		}
-	} while ((n > 0 && b->members < b->quota) ||
-		 (n < 0 && (errno == EAGAIN || errno == EINTR)));
-	*ended = n <= 0;
-	return n < 0 ? -errno : 0;
-}
-
-static int run_link(struct conns_probe *p, const struct bpf_link *link)
-{
-	int fd = bpf_iter_create(bpf_link__fd(link)), err;
-	bool ended;
-
-	if (fd < 0)
-		return -errno;
-	p->skel->bss->pass.quota = UINT64_MAX;
-	err = run_iterator(p, fd, &ended);
-	close(fd);
-	return err;
-}
-
-/* `sample_us`: 0 to tell them. */
-static void prepare(struct conns_probe *p, enum conn_level level, uint32_t sample_us,
-		    uint64_t quota)
-{
-	p->skel->bss->pass = (struct conn_pass){
-		.quota = quota, .sample_us = sample_us, .tell = !sample_us,
-		.level = level == LEVEL_REST ? LEVELS : level,
-	};
-}
-
-static void account(const struct conns_probe *p, struct conns_pass *pass, uint64_t before)
-{
-	pass->members = p->skel->bss->pass.members;
-	pass->told = p->skel->bss->pass.told;
-	pass->cpu_ns = thread_ns() - before;
-}
-
-int conns_probe_sample(struct conns_probe *p, enum conn_level level, double sample_ns,
-		       struct conns_pass *pass)
-{
-	uint64_t before = thread_ns();
-	double us = sample_ns / 1000;
-	int err;
-
-	prepare(p, level, us < 1 ? 1 : us < UINT32_MAX ? (uint32_t)us : UINT32_MAX, UINT64_MAX);
-	err = run_link(p, p->visit[level]);
-	empty_ring(p);
-	account(p, pass, before);
-	pass->ended = true;
-	return err ? err : p->told.err;
-}
-
-void conns_probe_output(struct conns_probe *p, struct event_sink *sink, struct event_dict *dict)
-{
-	p->told.sink = sink;
-	p->told.dict = dict;
-}
-
-/*
- * By one iterator of the level. That of the rest has another one, for those that are quiet: it
- * comes first, as who is woken meanwhile is then among the others.
- */
-static int read_part(struct conns_probe *p, enum conn_level level, bool *ended)
-{
-	const bool quiet = level == LEVEL_REST && !p->reading_kept;
-	int *fd = &p->reading[level], err;
-
-	if (*fd < 0)
-		*fd = bpf_iter_create(bpf_link__fd(quiet ? p->visit_quiet : p->visit[level]));
-	if (*fd < 0)
-		return -errno;
-	err = run_iterator(p, *fd, ended);
-	if (!*ended)
+	if (!err && bpf_program__autoload(p->skel->progs.conn_ops))
+		attach_ops(p);
+	if (!err)
+		err = attach_existing(p, refused);
+	if (err)
 		return err;
-	close(*fd);
-	*fd = -1;
-	if (level == LEVEL_REST)
-		p->reading_kept = quiet;
-	return err;
-}
-
-/* A pass that had paused behind the last one ends without a visit: then there is another one. */
-static int read_some(struct conns_probe *p, enum conn_level level, struct conns_pass *pass)
-{
-	bool resumed = p->reading[level] >= 0, ended = false;
-	int err;
-
-	do
-		err = read_part(p, level, &ended);
-	while (!err && ended && level == LEVEL_REST && p->reading_kept);
-	pass->ended = ended;
-	return !err && resumed && ended && !p->skel->bss->pass.members ?
-	       read_some(p, level, pass) : err;
-}
-
-/*
- * From the first on. An iterator that goes on after a pause passes over as many as were removed
- * meanwhile: then all are visited again, which is quick where nothing has changed.
- */
-static int read_all(struct conns_probe *p, enum conn_level level, struct conns_pass *pass)
-{
-	const volatile __u64 *removed = &p->skel->bss->removed;
-	__u64 before;
-	int err;
-
-	if (p->reading[level] >= 0)
-		close(p->reading[level]);
-	p->reading[level] = -1;
-	p->reading_kept &= level != LEVEL_REST;
-	for (int i = 0; i < READ_AGAIN; i++) {
-		before = *removed;
-		p->paused = false;
-		err = read_some(p, level, pass);
-		if (err || !p->paused || *removed == before)
-			break;
-	}
-	return err;
-}
-
-int conns_probe_read(struct conns_probe *p, enum conn_level level, uint64_t quota,
-		     struct conns_pass *pass)
-{
-	uint64_t before = thread_ns();
-	int err = 0;
-
-	pass->ended = false;
-	prepare(p, level, 0, quota);
-	if (quota == UINT64_MAX)
-		err = read_all(p, level, pass);
-	else if (quota)
-		err = read_some(p, level, pass);
-	empty_ring(p);
-	account(p, pass, before);
-	return err ? err : p->told.err;
-}
-
-int conns_probe_fd(const struct conns_probe *p)
-{
-	return ring_buffer__epoll_fd(p->ring);
-}
-
-bool conns_probe_block(struct conns_probe *p, struct event_block *block)
-{
-	return conns_told_block(&p->told, block);
+	err = conns_walk_open(&p->walk, p->skel, empty_ring, p);
+	if (!err)
+		return 0;
+	return refusals_add(refused, p->skel->rodata->in_tables ? "conn_walk" : "conn_visit", err);
 }
 
 /* ---- connections from before ---- */
@@ -337,7 +228,7 @@ static void each_namespace(struct conns_probe *p, uint32_t follow)
 		bool ended;
 
 		if (!err) {
-			err = run_iterator(p, e.fd, &ended);
+			err = conns_walk_iterator(&p->walk, e.fd, &ended);
 			close(e.fd);
 		}
 		if (err && follow == 1) {
@@ -352,12 +243,15 @@ static void each_namespace(struct conns_probe *p, uint32_t follow)
 
 static int find_owners(struct conns_probe *p)
 {
-	struct bpf_link *link = bpf_program__attach_iter(p->skel->progs.conn_owner, NULL);
+	struct bpf_link *link;
 	int err;
 
+	if (!bpf_program__autoload(p->skel->progs.conn_owner))
+		return 0;
+	link = bpf_program__attach_iter(p->skel->progs.conn_owner, NULL);
 	if (!link)
 		return -errno;
-	err = run_link(p, link);
+	err = conns_walk_link(&p->walk, link);
 	bpf_link__destroy(link);
 	return err;
 }
@@ -373,37 +267,64 @@ static uint64_t tick_length(void)
 	return (uint64_t)t.tv_nsec;
 }
 
-static int load(struct conns_probe *p, const struct conns_log *log, char *why, size_t size)
+/* What a load makes. */
+static void unload(struct conns_probe *p)
+{
+	conns_walk_release(&p->walk);
+	for (size_t i = 0; i < p->n_links; i++)
+		bpf_link__destroy(p->links[i]);
+	p->n_links = 0;
+	bpf_link__destroy(p->existing);
+	p->existing = NULL;
+	conns_bpf__destroy(p->skel);
+	p->skel = NULL;
+}
+
+/* -EAGAIN: to be tried again, without what was refused. */
+static int load_once(struct conns_probe *p, const struct conns_log *log,
+		     struct refusals *refused, char *why, size_t size)
 {
 	int err;
 
+	unload(p);
 	p->skel = conns_bpf__open();
 	if (!p->skel)
 		return -errno;
-	err = conns_places_select(p->skel, &p->told, &p->missing, why, size);
+	err = conns_places_select(p->skel, refused, &p->told, &p->missing, why, size);
 	if (err)
 		return err;
 	p->told.tick_ns = tick_length();
 	p->skel->rodata->tick_ns = p->told.tick_ns;
 	err = conns_calls_select(&p->calls, p->skel, log, &p->told.table);
 	if (!err)
-		err = conns_bpf__load(p->skel);
-	if (!err)
-		err = conns_calls_open(&p->calls, log);
+		err = refusals_load(refused, p->skel->skeleton);
 	if (err)
 		return err;
 	p->told.known |= CONN_KNOWS_TIMES | CONN_KNOWS_CHRONO | CONN_KNOWS_SPURIOUS |
 		    CONN_KNOWS_RCV_WND | CONN_KNOWS_GAUGES;
+	return attach(p, refused);
+}
+
+static int load(struct conns_probe *p, const struct conns_log *log, char *why, size_t size)
+{
+	struct refusals refused = { 0 };
+	int err;
+
+	do
+		err = load_once(p, log, &refused, why, size);
+	while (err == -EAGAIN);
+	if (!err)
+		err = conns_calls_open(&p->calls, log);
+	if (err)
+		return err;
 	p->ring = ring_buffer__new(bpf_map__fd(p->skel->maps.ring), take_record, p, NULL);
 	return p->ring ? 0 : -errno;
 }
 
 static int start(struct conns_probe *p)
 {
-	int err = attach(p);
+	int err;
 
-	if (err)
-		return err;
 	err = host_netns_list(NULL, &p->told.namespaces);
 	if (err)
 		return err;
@@ -412,9 +333,23 @@ static int start(struct conns_probe *p)
 	empty_ring(p);
 	p->started = clock_mono_ns(clock_system());
 	p->first_ns = thread_ns();
-	each_namespace(p, 1);
+	if (p->existing)
+		each_namespace(p, 1);
 	p->first_ns = thread_ns() - p->first_ns;
 	return find_owners(p);
+}
+
+/* Advice is for a process that lacks a privilege; a kernel that refuses is named. */
+static void say_why_not(int err, char *why, size_t size)
+{
+	if (!conns_places_permitted())
+		snprintf(why, size, "connections can't be followed: %s (run it as root, or with "
+			 "CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN)", strerror(-err));
+	else if (refusal_name()[0])
+		snprintf(why, size, "connections can't be followed: this kernel refuses %s (%s)",
+			 refusal_name(), strerror(-err));
+	else
+		snprintf(why, size, "connections can't be followed: %s", strerror(-err));
 }
 
 int conns_probe_open(struct conns_probe **out, const struct conns_log *log, char *why, size_t size)
@@ -428,8 +363,6 @@ int conns_probe_open(struct conns_probe **out, const struct conns_log *log, char
 		return -ENOMEM;
 	p->cost.statistics = -1;
 	strbuf_init(&p->missing, 65536);
-	for (int i = 0; i < LEVELS; i++)
-		p->reading[i] = -1;
 	err = conns_told_init(&p->told);
 	if (!err)
 		err = load(p, log, why, size);
@@ -437,9 +370,7 @@ int conns_probe_open(struct conns_probe **out, const struct conns_log *log, char
 		err = start(p);
 	if (err) {
 		if (!why[0])
-			snprintf(why, size, "connections can't be followed: %s%s", strerror(-err),
-				 err == -EPERM ? " (run it as root, or with CAP_BPF, CAP_PERFMON "
-						 "and CAP_NET_ADMIN)" : "");
+			say_why_not(err, why, size);
 		conns_probe_free(p);
 		return err;
 	}
@@ -456,14 +387,7 @@ void conns_probe_free(struct conns_probe *p)
 	conns_cost_release(&p->cost);
 	ring_buffer__free(p->ring);
 	conns_calls_release(&p->calls);
-	for (int i = 0; i < LEVELS; i++) {
-		if (p->reading[i] >= 0)
-			close(p->reading[i]);
-		bpf_link__destroy(p->visit[i]);
-	}
-	bpf_link__destroy(p->visit_quiet);
-	bpf_link__destroy(p->existing);
-	conns_bpf__destroy(p->skel);
+	unload(p);
 	conns_told_release(&p->told);
 	strbuf_release(&p->missing);
 	free(p);

@@ -17,14 +17,17 @@
 static const struct {
 	const char *name;
 	enum bpf_prog_type type;
-	uint32_t attach;
+	uint32_t attach, flags;
 } kinds[] = {
-	[HOOK_TP_BTF] = { "tp_btf", BPF_PROG_TYPE_TRACING, BPF_TRACE_RAW_TP },
-	[HOOK_FENTRY] = { "fentry", BPF_PROG_TYPE_TRACING, BPF_TRACE_FENTRY },
-	[HOOK_FEXIT] = { "fexit", BPF_PROG_TYPE_TRACING, BPF_TRACE_FEXIT },
-	[HOOK_ITERATOR] = { "iter", BPF_PROG_TYPE_TRACING, BPF_TRACE_ITER },
-	[HOOK_NETFILTER] = { "netfilter", NETFILTER_PROG_TYPE, NETFILTER_ATTACH_TYPE },
-	[HOOK_CGROUP_INGRESS] = { "cgroup_skb", BPF_PROG_TYPE_CGROUP_SKB, BPF_CGROUP_INET_INGRESS },
+	[HOOK_TP_BTF] = { "tp_btf", BPF_PROG_TYPE_TRACING, BPF_TRACE_RAW_TP, 0 },
+	[HOOK_FENTRY] = { "fentry", BPF_PROG_TYPE_TRACING, BPF_TRACE_FENTRY, 0 },
+	[HOOK_FEXIT] = { "fexit", BPF_PROG_TYPE_TRACING, BPF_TRACE_FEXIT, 0 },
+	[HOOK_ITERATOR] = { "iter", BPF_PROG_TYPE_TRACING, BPF_TRACE_ITER, 0 },
+	[HOOK_RUN] = { "syscall", BPF_PROG_TYPE_SYSCALL, 0, BPF_F_SLEEPABLE },
+	[HOOK_SOCKOPS] = { "sockops", BPF_PROG_TYPE_SOCK_OPS, BPF_CGROUP_SOCK_OPS, 0 },
+	[HOOK_NETFILTER] = { "netfilter", NETFILTER_PROG_TYPE, NETFILTER_ATTACH_TYPE, 0 },
+	[HOOK_CGROUP_INGRESS] = { "cgroup_skb", BPF_PROG_TYPE_CGROUP_SKB, BPF_CGROUP_INET_INGRESS,
+				  0 },
 };
 
 #define BY_TP(stage, protocol, target, program) \
@@ -145,7 +148,8 @@ static int load_empty(enum hook_kind kind, int btf_id)
 	};
 	LIBBPF_OPTS(bpf_prog_load_opts, opts,
 		.expected_attach_type = kinds[kind].attach,
-		.attach_btf_id = btf_id);
+		.attach_btf_id = btf_id,
+		.prog_flags = kinds[kind].flags);
 
 	return bpf_prog_load(kinds[kind].type, "hostlat_try", "Dual BSD/GPL", code,
 			     sizeof(code) / sizeof(code[0]), &opts);

@@ -21,6 +21,8 @@ enum hook_kind {
 	HOOK_FEXIT,
 	HOOK_NETFILTER,      /* BPF_PROG_TYPE_NETFILTER, a link in each network namespace */
 	HOOK_ITERATOR,       /* target: what it goes over */
+	HOOK_RUN,            /* a program that user space runs; no target is looked up */
+	HOOK_SOCKOPS,        /* of the root of cgroup2; no target is looked up */
 	HOOK_CGROUP_INGRESS, /* cgroup_skb on the root of cgroup2 */
 };
 

@@ -15,6 +15,7 @@
 #include "host/cgroup.h"
 #include "probe/netfilter.h"
 #include "probe/prog_stats.h"
+#include "probe/refusal.h"
 #include "probe/watch_internal.h"
 #include "stats/buckets.h"
 #include "bpf/watch.skel.h"
@@ -36,27 +37,6 @@ static const uint32_t origin_of[ORIGIN_MAX] = {
 	[ORIGIN_NONE] = ROW_ORIGINS,  [ORIGIN_LINK] = ROW_LINK,     [ORIGIN_STACK] = ROW_STACK,
 	[ORIGIN_DELIVER] = ROW_DELIVER, [ORIGIN_SENDER] = ROW_SENDER,
 };
-
-/* What libbpf said about the program that the kernel refused. */
-static char refused_program[64];
-
-static int libbpf_says(enum libbpf_print_level level, const char *format, va_list args)
-{
-	char line[512], name[64];
-	va_list copy;
-
-	if (level != LIBBPF_WARN)
-		return 0;
-	va_copy(copy, args);
-	vsnprintf(line, sizeof(line), format, args);
-	if (getenv("HOSTLAT_DEBUG"))
-		vfprintf(stderr, format, copy);
-	va_end(copy);
-	if (strstr(line, "BPF program load failed") &&
-	    sscanf(line, "libbpf: prog '%63[^']'", name) == 1)
-		snprintf(refused_program, sizeof(refused_program), "%s", name);
-	return 0;
-}
 
 /* ---- settings and sizes ---- */
 
@@ -330,6 +310,7 @@ static int attach(struct watch_probe *probe)
 static int drop_refused(struct watch_probe *probe, int err)
 {
 	struct function *f = watch_function(probe);
+	const char *refused_program = refusal_name();
 	int dropped = 0;
 
 	if (f && !strcmp(f->hook.program, refused_program)) {
@@ -401,7 +382,7 @@ static int load_once(struct watch_probe *probe, char *why, size_t size)
 	if (err)
 		return err;
 	settings(probe);
-	refused_program[0] = '\0';
+	refusal_forget();
 	err = select_programs(probe);
 	if (!err)
 		err = watch_bpf__load(probe->skel);
@@ -458,7 +439,7 @@ int watch_load(struct watch_probe *probe, char *why, size_t size)
 	if (!on)
 		snprintf(probe->cost.why, sizeof(probe->cost.why), "the self-test, which times the "
 			 "programs, needs CAP_SYS_ADMIN or kernel.bpf_stats_enabled=1");
-	libbpf_set_print(libbpf_says);
+	refusal_listen();
 	for (int i = 0; i < HOOKS_MAX && err == -EAGAIN; i++) {
 		watch_unload(probe);
 		err = load_and_prove(probe, on, why, size);

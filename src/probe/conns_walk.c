@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "probe/conns_walk.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <unistd.h>
+
+#include "bpf/abi_calls.h"
+#include "bpf/conns.skel.h"
+
+#define READ_AGAIN 4 /* passes over all, at most, until no connection was passed over */
+
+/* ---- iterators ---- */
+
+/* The iterator says by a byte that it pauses, for the ring's sake or at its quota. */
+int conns_walk_iterator(struct conns_walk *w, int fd, bool *ended)
+{
+	volatile struct conn_pass *b = &w->skel->bss->pass;
+	char byte;
+	ssize_t n;
+
+	do {
+		n = read(fd, &byte, 1);
+		if (n > 0) {
+			w->paused = true;
+			w->empty(w->ctx);
+		}
+	} while ((n > 0 && b->members < b->quota) ||
+		 (n < 0 && (errno == EAGAIN || errno == EINTR)));
+	*ended = n <= 0;
+	return n < 0 ? -errno : 0;
+}
+
+int conns_walk_link(struct conns_walk *w, const struct bpf_link *link)
+{
+	int fd = bpf_iter_create(bpf_link__fd(link)), err;
+	bool ended;
+
+	if (fd < 0)
+		return -errno;
+	w->skel->bss->pass.quota = UINT64_MAX;
+	err = conns_walk_iterator(w, fd, &ended);
+	close(fd);
+	return err;
+}
+
+/* NULL: errno says why not. */
+static struct bpf_link *attach_visit(const struct bpf_program *program, const struct bpf_map *map)
+{
+	union bpf_iter_link_info info = { .map.map_fd = (__u32)bpf_map__fd(map) };
+	LIBBPF_OPTS(bpf_iter_attach_opts, options, .link_info = &info,
+		    .link_info_len = sizeof(info));
+
+	return bpf_program__attach_iter(program, &options);
+}
+
+static int attach_visits(struct conns_walk *w)
+{
+	const struct bpf_map *maps[LEVELS] = {
+		w->skel->maps.kept, w->skel->maps.warm, w->skel->maps.hot,
+	};
+
+	for (int i = 0; i < LEVELS; i++) {
+		w->visit[i] = attach_visit(w->skel->progs.conn_visit, maps[i]);
+		if (!w->visit[i])
+			return -errno;
+	}
+	w->visit_quiet = attach_visit(w->skel->progs.conn_visit_rest, w->skel->maps.quiet);
+	return w->visit_quiet ? 0 : -errno;
+}
+
+/*
+ * By one iterator of the level. That of the rest has another one, over idle connections: it comes
+ * first, as a connection that becomes active meanwhile is then among the others.
+ */
+static int iterate_part(struct conns_walk *w, enum conn_level level, bool *ended)
+{
+	const bool quiet = level == LEVEL_REST && !w->behind_quiet[level];
+	int *fd = &w->reading[level], err;
+
+	if (*fd < 0)
+		*fd = bpf_iter_create(bpf_link__fd(quiet ? w->visit_quiet : w->visit[level]));
+	if (*fd < 0)
+		return -errno;
+	err = conns_walk_iterator(w, *fd, ended);
+	if (!*ended)
+		return err;
+	close(*fd);
+	*fd = -1;
+	w->behind_quiet[level] = quiet;
+	return err;
+}
+
+/* ---- tables ---- */
+
+static bool walks_tables(const struct conns_walk *w)
+{
+	return w->skel->rodata->in_tables;
+}
+
+/*
+ * The program pauses when the ring is nearly full, or at its quota. Then it passes over as many
+ * entries as it has met, and so over others if some were removed meanwhile.
+ */
+static int walk_table(struct conns_walk *w, enum pass_table table, uint64_t *skip, bool *ended)
+{
+	volatile struct conn_pass *b = &w->skel->bss->pass;
+	LIBBPF_OPTS(bpf_test_run_opts, options);
+	int err;
+
+	b->table = table;
+	do {
+		b->paused = 0;
+		b->skip = *skip;
+		b->at = 0;
+		err = bpf_prog_test_run_opts(bpf_program__fd(w->skel->progs.conn_walk), &options);
+		*skip = b->paused ? b->at : 0;
+		if (!err && b->paused) {
+			w->paused = true;
+			w->empty(w->ctx);
+		}
+	} while (!err && b->paused && b->members < b->quota);
+	*ended = !err && !b->paused;
+	return err;
+}
+
+static enum pass_table table_of(enum conn_level level, bool quiet)
+{
+	static const enum pass_table tables[LEVELS] = { PASS_KEPT, PASS_WARM, PASS_HOT };
+
+	return quiet ? PASS_QUIET : tables[level];
+}
+
+/* By one table of the level. Idle connections come first, as with iterators. */
+static int walk_part(struct conns_walk *w, enum conn_level level, bool *ended)
+{
+	const bool quiet = level == LEVEL_REST && !w->behind_quiet[level];
+	int err = walk_table(w, table_of(level, quiet), &w->skip[level], ended);
+
+	if (*ended)
+		w->behind_quiet[level] = quiet;
+	return err;
+}
+
+/* ---- passes ---- */
+
+/* `sample_us`: 0 to tell them. */
+static void prepare(struct conns_walk *w, enum conn_level level, uint32_t sample_us,
+		    uint64_t quota)
+{
+	w->skel->bss->pass = (struct conn_pass){
+		.quota = quota, .sample_us = sample_us, .tell = !sample_us,
+		.level = level == LEVEL_REST ? LEVELS : level,
+	};
+}
+
+/* A pass that had paused behind the last one ends without a visit: then there is another one. */
+static int read_some(struct conns_walk *w, enum conn_level level, bool *ended)
+{
+	bool resumed = w->reading[level] >= 0 || w->skip[level];
+	int err;
+
+	do
+		err = walks_tables(w) ? walk_part(w, level, ended) :
+					iterate_part(w, level, ended);
+	while (!err && *ended && w->behind_quiet[level]);
+	return !err && resumed && *ended && !w->skel->bss->pass.members ?
+	       read_some(w, level, ended) : err;
+}
+
+/*
+ * From the first on. A pass that goes on after a pause passes over as many as were removed
+ * meanwhile: then all are visited again, which is quick where nothing has changed.
+ */
+static int read_all(struct conns_walk *w, enum conn_level level, bool *ended)
+{
+	const volatile __u64 *removed = &w->skel->bss->removed;
+	__u64 before;
+	int err;
+
+	if (w->reading[level] >= 0)
+		close(w->reading[level]);
+	w->reading[level] = -1;
+	w->skip[level] = 0;
+	w->behind_quiet[level] = false;
+	for (int i = 0; i < READ_AGAIN; i++) {
+		before = *removed;
+		w->paused = false;
+		err = read_some(w, level, ended);
+		if (err || !w->paused || *removed == before)
+			break;
+	}
+	return err;
+}
+
+int conns_walk_sample(struct conns_walk *w, enum conn_level level, uint32_t sample_us)
+{
+	uint64_t skip = 0;
+	bool ended;
+
+	prepare(w, level, sample_us, UINT64_MAX);
+	return walks_tables(w) ? walk_table(w, table_of(level, false), &skip, &ended) :
+				 conns_walk_link(w, w->visit[level]);
+}
+
+int conns_walk_read(struct conns_walk *w, enum conn_level level, uint64_t quota, bool *ended)
+{
+	const bool all = quota == UINT64_MAX;
+
+	*ended = false;
+	prepare(w, level, 0, quota);
+	if (!quota)
+		return 0;
+	return all ? read_all(w, level, ended) : read_some(w, level, ended);
+}
+
+/* ---- life ---- */
+
+/* Of the smallest table: a kernel may load the program and refuse to run it. */
+static int try_walk(struct conns_walk *w)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, options);
+
+	w->skel->bss->pass = (struct conn_pass){ .quota = UINT64_MAX, .table = PASS_HOT };
+	return bpf_prog_test_run_opts(bpf_program__fd(w->skel->progs.conn_walk), &options);
+}
+
+int conns_walk_open(struct conns_walk *w, struct conns_bpf *skel, void (*empty)(void *ctx),
+		    void *ctx)
+{
+	*w = (struct conns_walk){ .skel = skel, .empty = empty, .ctx = ctx };
+	for (int i = 0; i < LEVELS; i++)
+		w->reading[i] = -1;
+	return walks_tables(w) ? try_walk(w) : attach_visits(w);
+}
+
+void conns_walk_release(struct conns_walk *w)
+{
+	for (int i = 0; w->skel && i < LEVELS; i++) {
+		if (w->reading[i] >= 0)
+			close(w->reading[i]);
+		bpf_link__destroy(w->visit[i]);
+	}
+	bpf_link__destroy(w->visit_quiet);
+}
