@@ -241,19 +241,27 @@ static void each_namespace(struct conns_probe *p, uint32_t follow)
 	}
 }
 
-static int find_owners(struct conns_probe *p)
+static int visit_owners(struct conns_probe *p)
 {
-	struct bpf_link *link;
+	struct bpf_link *link = bpf_program__attach_iter(p->skel->progs.conn_owner, NULL);
 	int err;
 
-	if (!bpf_program__autoload(p->skel->progs.conn_owner))
-		return 0;
-	link = bpf_program__attach_iter(p->skel->progs.conn_owner, NULL);
 	if (!link)
 		return -errno;
 	err = conns_walk_link(&p->walk, link);
 	bpf_link__destroy(link);
 	return err;
+}
+
+static void find_owners(struct conns_probe *p)
+{
+	int err;
+
+	if (!bpf_program__autoload(p->skel->progs.conn_owner))
+		return; /* which is said */
+	err = visit_owners(p);
+	if (err)
+		say_missing(p, "owners", strerror(-err));
 }
 
 /* ---- life ---- */
@@ -336,7 +344,8 @@ static int start(struct conns_probe *p)
 	if (p->existing)
 		each_namespace(p, 1);
 	p->first_ns = thread_ns() - p->first_ns;
-	return find_owners(p);
+	find_owners(p);
+	return 0;
 }
 
 /* Advice is for a process that lacks a privilege; a kernel that refuses is named. */

@@ -61,13 +61,21 @@ static int attach_visits(struct conns_walk *w)
 		w->skel->maps.kept, w->skel->maps.warm, w->skel->maps.hot,
 	};
 
+	int fd;
+
 	for (int i = 0; i < LEVELS; i++) {
 		w->visit[i] = attach_visit(w->skel->progs.conn_visit, maps[i]);
 		if (!w->visit[i])
 			return -errno;
 	}
 	w->visit_quiet = attach_visit(w->skel->progs.conn_visit_rest, w->skel->maps.quiet);
-	return w->visit_quiet ? 0 : -errno;
+	if (!w->visit_quiet)
+		return -errno;
+	fd = bpf_iter_create(bpf_link__fd(w->visit_quiet)); /* which may be refused by itself */
+	if (fd < 0)
+		return -errno;
+	close(fd);
+	return 0;
 }
 
 /*

@@ -164,6 +164,27 @@ static int try_hook(const struct hook *h, struct hook_status *s)
 	return hook_try(h, s->why, sizeof(s->why));
 }
 
+/* A packet's socket is known at `enqueued`; TCP's up to `transport` by the segment itself. */
+static bool needs_enqueued(const struct hook *h)
+{
+	return h->stage == STAGE_RUNNABLE || h->stage == STAGE_RUNNING || h->stage == STAGE_READ ||
+	       (h->stage == STAGE_TRANSPORT && h->protocol == PROTO_UDP);
+}
+
+static void drop_dependents(struct watch_probe *probe)
+{
+	if (watch_bound(probe, STAGE_ENQUEUED, PROTO_ANY))
+		return;
+	for (int i = 0; hooks[i].target; i++) {
+		struct hook_status *s = &probe->status[i];
+
+		if (s->state != HOOK_BOUND || !needs_enqueued(&hooks[i]))
+			continue;
+		s->state = HOOK_FAILED;
+		snprintf(s->why, sizeof(s->why), "it takes `enqueued`, which is not bound");
+	}
+}
+
 /* The first hook of each place that has not failed is bound. */
 void watch_choose(struct watch_probe *probe)
 {
@@ -181,6 +202,8 @@ void watch_choose(struct watch_probe *probe)
 			continue;
 		s->state = try_hook(&hooks[i], s) ? HOOK_FAILED : HOOK_BOUND;
 	}
+	if (watch_asked(probe, INGRESS_STAGES))
+		drop_dependents(probe);
 }
 
 bool watch_bound(const struct watch_probe *probe, uint32_t stage, uint32_t protocol)
@@ -210,8 +233,9 @@ int watch_essential(struct watch_probe *probe, char *why, size_t size)
 		missing = STAGE_SEGMENT;
 	if (watch_asked(probe, EGRESS_STAGES) && !watch_bound(probe, STAGE_QDISC, PROTO_TCP))
 		missing = STAGE_QDISC;
-	if (watch_asked(probe, INGRESS_STAGES) && !watch_bound(probe, STAGE_ENQUEUED, PROTO_ANY))
-		missing = STAGE_ENQUEUED;
+	if (watch_asked(probe, INGRESS_STAGES) && !watch_bound(probe, STAGE_ENQUEUED, PROTO_ANY) &&
+	    !watch_bound(probe, STAGE_TRANSPORT, PROTO_TCP))
+		missing = STAGE_ENQUEUED; /* nothing says which socket a packet is for */
 	if (watch_asked(probe, INGRESS_STAGES) && !watch_bound(probe, STAGE_LINK, PROTO_ANY))
 		missing = STAGE_LINK;
 	if (probe->config.min_queue && (!watch_bound(probe, STAGE_READ, PROTO_TCP) ||

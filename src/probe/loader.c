@@ -306,18 +306,55 @@ static int attach(struct watch_probe *probe)
 
 /* ---- loading ---- */
 
+/* The verifier then refuses each program that needs one of them. */
+static void leave_out_maps(struct watch_probe *probe)
+{
+	for (size_t i = 0; i < probe->maps.n; i++) {
+		const char *name = probe->maps.items[i].name;
+		struct bpf_map *map = bpf_object__find_map_by_name(probe->obj, name);
+
+		if (map)
+			bpf_map__set_autocreate(map, false);
+	}
+}
+
+/* A map that the kernel refused costs only what needs it; -EAGAIN: to be loaded without it. */
+static int drop_map(struct watch_probe *probe, int err)
+{
+	const struct bpf_map *map = bpf_object__find_map_by_name(probe->obj, refusal_name());
+
+	if (!map || map == probe->skel->maps.cpus || bpf_map__is_internal(map))
+		return err;
+	return refusals_add(&probe->maps, bpf_map__name(map), err);
+}
+
+/* Why the verifier refuses it: for want of a map, if there is one that the kernel refuses. */
+static void say_refused(const struct watch_probe *probe, char *text, size_t size)
+{
+	const char *name = probe->maps.n ? probe->maps.items[probe->maps.n - 1].name : "";
+	const struct bpf_map *map = bpf_object__find_map_by_name(probe->obj, name);
+
+	if (map)
+		snprintf(text, size, "the program is refused, as its maps of type %s are",
+			 libbpf_bpf_map_type_str(bpf_map__type(map)));
+	else
+		snprintf(text, size, "the program is refused");
+}
+
 /* The program that the verifier refused gives way to the next hook of its ladder. */
 static int drop_refused(struct watch_probe *probe, int err)
 {
+	char what[128];
+
 	struct function *f = watch_function(probe);
 	const char *refused_program = refusal_name();
 	int dropped = 0;
 
+	say_refused(probe, what, sizeof(what));
 	if (f && !strcmp(f->hook.program, refused_program)) {
-		failed(&f->status, &f->hook, "the program is refused", err);
+		failed(&f->status, &f->hook, what, err);
 		return 1;
 	}
-
 	for (int i = 0; hooks[i].target && refused_program[0]; i++) {
 		const struct hook *h = &hooks[i];
 
@@ -326,7 +363,7 @@ static int drop_refused(struct watch_probe *probe, int err)
 		if (!watch_is_program(h->program, refused_program) &&
 		    (!h->also_program || !watch_is_program(h->also_program, refused_program)))
 			continue;
-		failed(&probe->status[i], h, "the program is refused", err);
+		failed(&probe->status[i], h, what, err);
 		dropped++;
 	}
 	return dropped;
@@ -365,6 +402,15 @@ void watch_unload(struct watch_probe *probe)
 	probe->skel = NULL;
 }
 
+static void say_not_loaded(int err, char *why, size_t size)
+{
+	if (refusal_name()[0])
+		snprintf(why, size, "can't load the programs: this kernel refuses %s (%s)",
+			 refusal_name(), strerror(-err));
+	else
+		snprintf(why, size, "can't load the programs: %s", strerror(-err));
+}
+
 /* One attempt with the hooks chosen. 0, -EAGAIN: choose again, or an error. */
 static int load_once(struct watch_probe *probe, char *why, size_t size)
 {
@@ -384,9 +430,10 @@ static int load_once(struct watch_probe *probe, char *why, size_t size)
 	settings(probe);
 	refusal_forget();
 	err = select_programs(probe);
+	leave_out_maps(probe);
 	if (!err)
 		err = watch_bpf__load(probe->skel);
-	if (err && drop_refused(probe, err))
+	if (err && (drop_refused(probe, err) || drop_map(probe, err) == -EAGAIN))
 		return -EAGAIN;
 	if (!err)
 		err = map_cpus(probe);
@@ -399,7 +446,7 @@ static int load_once(struct watch_probe *probe, char *why, size_t size)
 			snprintf(why, size, "this kernel has no bpf_loop(): Linux 5.17 or newer "
 				 "is needed");
 		else
-			snprintf(why, size, "can't load the programs: %s", strerror(-err));
+			say_not_loaded(err, why, size);
 		return err;
 	}
 	clock_sleep_until(clock_system(), probe->stamps_from_ns);

@@ -16,6 +16,7 @@
 #include "host/pressure.h"
 #include "host/root.h"
 #include "probe/hook.h"
+#include "probe/refusal.h"
 #include "probe/netfilter.h"
 #include "probe/price.h"
 #include "probe/watch_config.h"
@@ -99,6 +100,7 @@ struct watch_probe {
 	struct watch_bpf *skel;
 	struct bpf_object *obj; /* of skel */
 	struct hook_status status[HOOKS_MAX];
+	struct refusals maps; /* that this kernel refuses; what needs them is not loaded */
 	struct bpf_link *links[HOOKS_MAX * 2];
 	uint32_t n_links;
 	struct netns_links *netns;

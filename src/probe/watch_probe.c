@@ -3,6 +3,7 @@
 
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <linux/capability.h>
 #include <linux/net_tstamp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 
 #include "base/descriptors.h"
 #include "clock/clock.h"
+#include "host/cap.h"
 #include "probe/watch_internal.h"
 
 /* Any socket that asks for software receive stamps makes the kernel stamp all packets. */
@@ -36,12 +38,17 @@ static bool needs_stamps(uint32_t origin)
 	return origin == ORIGIN_NONE || origin == ORIGIN_STACK || origin == ORIGIN_DELIVER;
 }
 
-/* The first hook is one that nothing can do without; a kernel that knows it refuses us, then. */
+/*
+ * Of a process that lacks capabilities: whether it can load what every kernel with BPF permits. A
+ * process that has them is refused by the kernel, hook by hook, and is told so.
+ */
 static int check_privileges(char *why, size_t size)
 {
 	char reason[WHY_MAX];
 
-	if (hook_try(&hooks[0], reason, sizeof(reason)) != -EPERM)
+	if (host_may(NULL, CAP_SYS_ADMIN) ||
+	    (host_may(NULL, CAP_BPF) && host_may(NULL, CAP_PERFMON)) ||
+	    hook_try(&hooks[0], reason, sizeof(reason)) != -EPERM)
 		return 0;
 	snprintf(why, size, "loading BPF programs needs CAP_BPF and CAP_PERFMON, and CAP_NET_ADMIN "
 		 "for netfilter hooks: run as root, or grant them");

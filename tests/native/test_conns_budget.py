@@ -22,7 +22,7 @@ WINDOW = 8              # intervals: what "never above" is an average over, see 
 RUN_S = 40 if check.LONG else 14
 USER_WITHIN, BPF_WITHIN = 0.1, 0.2
 # These run in its own time.
-ITERATORS = {"conn_visit", "conn_visit_rest", "conn_existing", "conn_owner"}
+ITERATORS = {"conn_walk", "conn_visit", "conn_visit_rest", "conn_existing", "conn_owner"}
 RUNS = r"^run_(?:time_ns|cnt):\s*(\d+)$"
 
 

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A kernel that refuses some of bpf(2), by refuse.so: what a command asks for, and one refusal."""
+import os
+import random
+import re
+import subprocess
+import tempfile
+
+from lib import check
+
+REFUSE = os.environ.get("REFUSE", "build/tests/native/refuse.so")
+# What hostlat and libbpf load to find out what the kernel has; a hook's refusal meets these, too.
+TRIALS = {"hostlat_try", "hostlat_empty", "libbpf_nametest", ""}
+# Commands of bpf(2) that read maps and say what an object is: hostlat cannot even look for less.
+ESSENTIAL = {"command=1", "command=2", "command=3", "command=5", "command=15"}
+
+
+def environment(refusals=(), log=None):
+    env = {"LD_PRELOAD": REFUSE, "HOSTLAT_REFUSE": ",".join(refusals)}
+    if log:
+        env["HOSTLAT_REFUSE_LOG"] = log
+    return {**os.environ, **env}
+
+
+def _lines(command):
+    with tempfile.TemporaryDirectory() as folder:
+        log = os.path.join(folder, "log")
+        done = subprocess.run(command, env=environment(log=log), capture_output=True, text=True,
+                              timeout=120, check=False)
+        check.true(f"{command} without a refusal: {done.stderr}", done.returncode in (0, 3))
+        with open(log, encoding="ascii") as f:
+            return {tuple(line.split()) for line in f}
+
+
+def asked(*command):
+    """All that could be refused of this command, as terms of refuse.c, sorted."""
+    terms = set()
+    for first, *hook in _lines(command):
+        name = re.fullmatch("program=(.*)", first)
+        if name and name[1] in TRIALS:
+            continue
+        if first not in ESSENTIAL:
+            terms.add(first)
+        if check.LONG:
+            terms.update(hook)
+    return sorted(terms)
+
+
+def hook_of(command, program, *args):
+    """The term of the hook that a program is for."""
+    hooks = [rest[0] for first, *rest in _lines((command, *args)) if first == f"program={program}"]
+    return hooks[0] if hooks else None
+
+
+def some(terms, most, seed):
+    """All of them at full length, else so many that chance picks; pairs besides, at full length."""
+    chance = random.Random(seed)
+    if not check.LONG:
+        return [(term,) for term in sorted(chance.sample(terms, min(most, len(terms))))]
+    pairs = [tuple(sorted(chance.sample(terms, 2))) for _ in range(len(terms) // 2)]
+    return [(term,) for term in terms] + pairs

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""
+`conns` where the kernel refuses one program, map or command: what is left is right, what is missing
+is named, and nothing else changes. inet_diag is asked only where nothing else can follow
+connections.
+"""
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import tempfile
+
+from lib import check, conns, netns, process, refusing
+
+N, SIZE = 20, 100
+SEED = int(os.environ.get("HOSTLAT_SEED", "1"))
+MOST = 40
+COUNTERS = ("fast_retransmit", "rto", "tlp", "spurious", "delayed_acks", "delayed_acks_harmful")
+# Without these no connection can be followed: inet_diag is asked. On kernels without storage
+# iterators records lie in tables, and passes over them are runs of conn_walk.
+LAST_RUNG = {
+    "program=conn_state": "the begin and end of connections",
+    "program=conn_walk": "passes over records in tables",
+    "map=27": "the ring by which records come",
+    "map=1": "records in tables",
+    "map=2": "the programs' variables",
+    "command=10": "runs of conn_walk",
+    "command=18": "types, which callbacks and storage need",
+    "command=22": "the programs' constants",
+    "command=28": "every hook",
+}
+
+
+@contextlib.contextmanager
+def running(refusals):
+    """`conns --json` that measures; then the dict has its document, exit code and stderr."""
+    said = {}
+    with tempfile.TemporaryDirectory() as folder:
+        out = os.path.join(folder, "out.json")
+        child = process.start([conns.HOSTLAT, "conns", "--json", "--output", out, "--filter",
+                               f"netns = {net.reader}"],
+                              stderr=subprocess.PIPE, text=True, env=refusing.environment(refusals))
+        said["warnings"] = conns.measuring(child)
+        yield said
+        child.send_signal(signal.SIGINT)
+        _, errors = child.communicate(timeout=30)
+        said["code"], said["errors"] = child.returncode, said["warnings"] + errors
+        check.true(f"exit code {child.returncode} is 0 or 3: {said['errors']}",
+                   child.returncode in (0, 3))
+        with open(out, encoding="utf-8") as f:
+            said["json"] = json.load(f)
+
+
+def exchange(a, b):
+    for _ in range(N):
+        a.sendall(bytes(SIZE))
+        b.recv(SIZE, socket.MSG_WAITALL)
+        b.sendall(bytes(SIZE))
+        a.recv(SIZE, socket.MSG_WAITALL)
+
+
+def name_of(end):
+    return "%s:%d" % end.getsockname()
+
+
+def right(row, what, diag):
+    """Each counter is the truth or unknown."""
+    check.equal(f"bytes of {what}", (row["bytes"]["sent"], row["bytes"]["received"]),
+                (N * SIZE, N * SIZE))
+    calls = row["calls"]
+    if calls:
+        check.equal(f"calls of {what}", (calls["send"], calls["send_bytes"], calls["recv_bytes"]),
+                    (N, N * SIZE, N * SIZE))
+    for name in COUNTERS:
+        check.true(f"{name} of {what}: {row['events'][name]}", row["events"][name] in (0, None))
+    if row["rtt"]["samples"] is not None:
+        check.between(f"round trips of {what}", row["rtt"]["samples"], 1, 2 * N + 2)
+    times = sum(each or 0 for each in row["time_ns"].values()) + row["unknown_ns"]
+    check.equal(f"times of {what}", times, row["to_ns"] - row["from_ns"])
+    check.equal(f"inet_diag is the source of {what}", "inet-diag" in row["flags"], diag)
+
+
+def unknowns(row):
+    """What is unknown of it, by name."""
+    names = {name for name in COUNTERS if row["events"][name] is None}
+    return names | ({"calls"} if row["calls"] is None else set()) | \
+        ({"round trips"} if row["rtt"]["samples"] is None else set())
+
+
+def without(refusals):
+    with netns.inside(net.reader), socket.create_server(("127.0.0.1", 0)) as listener, \
+            contextlib.ExitStack() as stack:
+        def connect():
+            a = stack.enter_context(socket.create_connection(listener.getsockname()))
+            return a, stack.enter_context(listener.accept()[0])
+
+        old = connect()
+        with running(refusals) as said:
+            new = connect()
+            for ends in old, new:
+                exchange(*ends)
+        places = {name_of(end): (what, ends is old) for ends, what in ((old, "one from before"),
+                                                                       (new, "one that began"))
+                  for end in ends}
+    rows = {row["local"]: row for row in said["json"]["connections"] if row["local"] in places}
+    missing = [f"{each['name']}: {each['why']}" for each in said["json"]["missing"]]
+    diag = any("inet_diag is asked" in line for line in missing)
+    check.true(f"no line of a library: {said['errors']!r}", "libbpf" not in said["errors"])
+    check.true(f"no advice that does not help: {said['errors']!r}", "as root" not in said["errors"])
+    check.true(f"inet_diag is asked without need: {missing}",
+               not diag or bool(LAST_RUNG.keys() & set(refusals)))
+    found = {what for what, _ in map(places.get, rows)}
+    unseen = {"one from before", "one that began"} - found
+    check.true(f"{unseen} not seen, and that is not named: {missing}",
+               not unseen or any("before" in line for line in missing))
+    lacks = set()
+    for local, row in rows.items():
+        right(row, places[local][0], diag)
+        lacks |= unknowns(row)
+    check.true(f"unknown {sorted(lacks)}, and nothing is named", not lacks or missing)
+    return "; ".join(sorted(lacks | {f"{it} not followed" for it in unseen})
+                     + (["by inet_diag"] if diag else [])) or "nothing lost"
+
+
+def control():
+    """No refusal: all is there."""
+    return without(())
+
+
+def refused(*refusals):
+    return without(refusals)
+
+
+def a_missing_fallback_is_found():
+    """The check refuses inet_diag where the programs could go on."""
+    kept = LAST_RUNG.pop("program=conn_state")
+    try:
+        check.must_fail("inet_diag without need", without, ("program=conn_state",))
+    finally:
+        LAST_RUNG["program=conn_state"] = kept
+
+
+if os.geteuid() != 0:
+    check.skip("needs root")
+net = netns.loopback()
+terms = refusing.asked(conns.HOSTLAT, "conns", "--count", "1", "--interval", "200ms", "--quiet")
+check.run([(control,), (a_missing_fallback_is_found,),
+           *((refused, *each) for each in refusing.some(terms, MOST, SEED))])

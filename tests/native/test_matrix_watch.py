@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""
+`watch` where the kernel refuses one program, map or command: each stage that is bound has every
+packet, each that is not says why, and nothing else changes. It cannot run only without what all
+stages need, and then names it.
+"""
+import json
+import os
+import signal
+import subprocess
+
+from lib import check, netns, process, refusing, watch
+from lib.traffic import Traffic
+
+N = 60
+SEED = int(os.environ.get("HOSTLAT_SEED", "1"))
+MOST = 14
+STAGES = "link", "ip", "transport", "enqueued", "read"
+# Of netif_receive_skb, as refuse.c names it: its number is this kernel's.
+LINK_HOOK = refusing.hook_of(watch.HOSTLAT, "link_tp", "watch", "--count", "1", "--interval", "50ms")
+# Without these no packet can be measured; hostlat says so and exits with 2.
+NEEDED = {
+    "program=link_tp": "the origin of all latencies",
+    LINK_HOOK: "the origin of all latencies",
+    "map=2": "rows, and the programs' variables",
+    "map=1": "tables",
+    "command=22": "the programs' constants",
+    "command=18": "types",
+    "command=28": "every hook",
+}
+
+
+
+class Stopped(Exception):
+    """It could not run."""
+
+
+def watched(net, protocol, refusals):
+    traffic = Traffic(net, 4, protocol, pattern="exchange", count=N, gap_us=200)
+    child = process.start([watch.HOSTLAT, "watch", "--json", *map(str, traffic.filter)],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          env=refusing.environment(refusals))
+    said = []
+    for line in child.stderr:
+        said.append(line)
+        if "measuring" in line:
+            break
+    own = traffic.finish()
+    check.equal("messages that the reader got", own["received"], N)
+    child.send_signal(signal.SIGINT)
+    out, errors = child.communicate(timeout=watch.END_LIMIT_S)
+    said = "".join(said) + errors
+    check.true(f"no line of a library: {said!r}", "libbpf" not in said)
+    check.true(f"no advice that does not help: {said!r}", "as root" not in said)
+    if child.returncode == 2:
+        raise Stopped(said)
+    check.true(f"exit code {child.returncode} is 0 or 3: {said!r}", child.returncode in (0, 3))
+    return watch.Result(json.loads(out), child.returncode)
+
+
+def counted(result, protocol):
+    """Stages that are missing; each of the others has all packets, in rows or as counted losses."""
+    bound = {b["stage"] for b in result.document["bindings"]
+             if b["bound"] and b["protocol"] in (protocol, "any")}
+    if protocol == "udp" and "enqueued" not in bound:   # nothing says which socket it is for
+        bound = set()
+    missing = []
+    for stage in STAGES:
+        seen = result.count(stage, protocol)
+        if stage not in bound:
+            check.equal(f"packets at {stage}, which is not bound", seen, 0)
+            missing.append(stage)
+            continue
+        lost = result.lost(stage=stage, protocol=protocol)
+        check.equal(f"{protocol} packets at {stage} ({result.brief()})", seen + lost, N)
+    return missing
+
+
+def without(net, protocol, refusals):
+    try:
+        result = watched(net, protocol, refusals)
+    except Stopped as e:
+        check.true(f"it cannot run without need: {e}", bool(NEEDED.keys() & set(refusals)))
+        check.true(f"it says why: {e}", "hostlat: " in str(e))
+        return "cannot run"
+    missing = [stage for stage in counted(result, protocol) if stage not in usual[protocol]]
+    for stage in missing:
+        why = [b["why"] for b in result.document["bindings"] if b["stage"] == stage and b["why"]]
+        check.true(f"why there is no {stage}", why)
+        check.equal(f"exit code without {missing}", result.code, 3)
+    return ", ".join(missing) or "nothing lost"
+
+
+def control(net, protocol):
+    usual[protocol] = counted(watched(net, protocol, ()), protocol)
+    return f"without a hook as it comes: {', '.join(usual[protocol]) or 'none'}"
+
+
+def refused(net, *refusals):
+    return "; ".join(f"{protocol}: {without(net, protocol, refusals)}"
+                     for protocol in ("tcp", "udp"))
+
+
+if os.geteuid() != 0:
+    check.skip("needs root")
+private = netns.veth()
+usual = {}
+terms = refusing.asked(watch.HOSTLAT, "watch", "--count", "1", "--interval", "50ms", "--quiet")
+check.run([(control, private, "tcp"), (control, private, "udp"),
+           *((refused, private, *each) for each in refusing.some(terms, MOST, SEED))])
