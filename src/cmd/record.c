@@ -250,6 +250,8 @@ static int run(const void *config)
 		log_info("%llu bytes in %s", (unsigned long long)result.recorded_bytes, c->file);
 		view.shown.ended = ends[result.end];
 		code = watch_view_close(&view, NULL, result.record_error);
+		if (!code && result.lacks_activity)
+			code = EXIT_PARTIAL;
 	}
 	watch_view_release(&view);
 	return code;

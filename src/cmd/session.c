@@ -183,6 +183,18 @@ static int run_intervals(struct session *s)
 	return err < 0 ? err : 0;
 }
 
+/* Messages can be recorded without it. */
+static int open_activity(struct session *s)
+{
+	int err = session_activity_open(&s->activity, s->config->probe->pid,
+					s->config->functions);
+
+	if (!err || s->activity.activity || !s->config->messages)
+		return err;
+	s->result->lacks_activity = true;
+	return 0;
+}
+
 static int open_probe(struct session *s)
 {
 	const struct probe_options *o = s->config->probe;
@@ -199,7 +211,7 @@ static int open_probe(struct session *s)
 	err = session_check(o, s->config->messages, s->config->activity, &config);
 	s->misused = err == -EINVAL;
 	if (!err && s->config->activity)
-		err = session_activity_open(&s->activity, o->pid, s->config->functions);
+		err = open_activity(s);
 	if (err)
 		return err;
 	config.activity = s->activity.activity;

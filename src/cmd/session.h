@@ -39,6 +39,7 @@ struct session_result {
 	enum session_end end;    /* what ended it */
 	int record_error;        /* -errno: the recording is not whole, and why */
 	uint64_t recorded_bytes;
+	bool lacks_activity;     /* it was asked for, and this kernel refuses it */
 };
 
 /* Runs until stopped. Returns EXIT_OK or, after a message, EXIT_USAGE or EXIT_CANNOT. */

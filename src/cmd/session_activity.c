@@ -3,11 +3,19 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/log.h"
 #include "clock/clock.h"
 #include "diagnose/diagnose.h"
 #include "host/throttled.h"
+
+static void say_missing(const char *lines)
+{
+	for (; *lines; lines += lines[strcspn(lines, "\n")] ? strcspn(lines, "\n") + 1 :
+							      strcspn(lines, "\n"))
+		log_warning("%.*s", (int)strcspn(lines, "\n"), lines);
+}
 
 int session_activity_open(struct session_activity *a, uint32_t pid,
 			  const struct tracefs_config *functions)
@@ -15,16 +23,19 @@ int session_activity_open(struct session_activity *a, uint32_t pid,
 	char why[512];
 	int err = activity_open(&a->activity, pid, why, sizeof(why));
 
-	if (!err && functions)
+	if (err) {
+		log_warning("what the CPUs do is not recorded: %s; without it, where the time of "
+			    "a slow message went is unknown", why);
+		return err;
+	}
+	if (functions)
 		err = funcgraph_open(&a->functions, functions, activity_cores(a->activity), why,
 				     sizeof(why));
 	if (err) {
 		log_error("%s", why);
 		return err;
 	}
-	if (*activity_missing(a->activity))
-		log_warning("this kernel doesn't tell all that its CPUs do: no %s",
-			    activity_missing(a->activity));
+	say_missing(activity_missing(a->activity));
 	if (a->functions && funcgraph_shared(a->functions))
 		log_info("this kernel has one user of the function_graph tracer at a time: "
 			 "meanwhile it is hostlat");

@@ -18,7 +18,11 @@ struct session_activity {
 	bool throttled_known;        /* ... if that can be told */
 };
 
-/* `functions` NULL: none. 0, or -errno after a message. To be released in either case. */
+/*
+ * `functions` NULL: none. 0, or -errno after a message: `activity` is NULL then if this kernel
+ * refuses what all of it needs, which the rest of a session can do without. To be released in
+ * either case.
+ */
 int session_activity_open(struct session_activity *a, uint32_t pid,
 			  const struct tracefs_config *functions);
 int session_activity_start(struct session_activity *a);

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/bug.h"
 #include "base/strbuf.h"
 #include "bpf/abi_record.h"
 #include "clock/clock.h"
@@ -17,6 +18,7 @@
 #include "host/task.h"
 #include "probe/hook.h"
 #include "probe/prog_stats.h"
+#include "probe/refusal.h"
 #include "probe/timeline.h"
 #include "bpf/activity.skel.h"
 
@@ -34,53 +36,89 @@ struct activity {
 	struct strbuf missing;
 };
 
-/* Which programs make a thing known; the first of a place that this kernel takes is loaded. */
+/*
+ * What is seen at one tracepoint, or between two: a begin whose end is refused would never end, so
+ * both are loaded or none.
+ */
 struct place {
-	const char *program;
+	const char *program, *target;
+	const char *end, *end_target; /* NULL: there is none */
 	enum hook_kind kind;
-	const char *target;
 	enum { NEEDED, WANTED, INSTEAD /* of the one before */ } how;
+	const char *without;
 };
+
+#define OF_TASK "the time of these interrupts counts as the interrupted task's"
+#define NO_READS "which task read a message is known only where it is found otherwise"
 
 static const struct place places[] = {
-	{ "act_switch", HOOK_TP_BTF, "sched_switch", NEEDED },
-	{ "act_waking", HOOK_TP_BTF, "sched_waking", NEEDED },
-	{ "act_softirq", HOOK_TP_BTF, "softirq_entry", NEEDED },
-	{ "act_softirq_end", HOOK_TP_BTF, "softirq_exit", NEEDED },
-	{ "act_irq", HOOK_TP_BTF, "irq_handler_entry", NEEDED },
-	{ "act_irq_end", HOOK_TP_BTF, "irq_handler_exit", NEEDED },
-	{ "act_local_timer", HOOK_TP_BTF, "local_timer_entry", WANTED },
-	{ "act_local_timer_end", HOOK_TP_BTF, "local_timer_exit", WANTED },
-	{ "act_reschedule", HOOK_TP_BTF, "reschedule_entry", WANTED },
-	{ "act_reschedule_end", HOOK_TP_BTF, "reschedule_exit", WANTED },
-	{ "act_call_function", HOOK_TP_BTF, "call_function_entry", WANTED },
-	{ "act_call_function_end", HOOK_TP_BTF, "call_function_exit", WANTED },
-	{ "act_call_function_single", HOOK_TP_BTF, "call_function_single_entry", WANTED },
-	{ "act_call_function_single_end", HOOK_TP_BTF, "call_function_single_exit", WANTED },
-	{ "act_irq_work", HOOK_TP_BTF, "irq_work_entry", WANTED },
-	{ "act_irq_work_end", HOOK_TP_BTF, "irq_work_exit", WANTED },
-	{ "act_idle", HOOK_TP_BTF, "cpu_idle", WANTED },
-	{ "act_syscall", HOOK_TP_BTF, "sys_enter", WANTED },
-	{ "act_syscall_end", HOOK_TP_BTF, "sys_exit", WANTED },
-	{ "act_fault", HOOK_TP_BTF, "page_fault_user", WANTED },
-	{ "act_reads", HOOK_TP_BTF, "sock_recv_length", WANTED },
-	{ "act_reads_tcp", HOOK_TP_BTF, "tcp_rcv_space_adjust", INSTEAD },
-	{ "act_reads_udp", HOOK_FENTRY, "udp_recvmsg", INSTEAD },
-	{ "act_reads_udp6", HOOK_FENTRY, "udpv6_recvmsg", INSTEAD },
+	{ "act_switch", "sched_switch", NULL, NULL, HOOK_TP_BTF, NEEDED, NULL },
+	{ "act_waking", "sched_waking", NULL, NULL, HOOK_TP_BTF, NEEDED, NULL },
+	{ "act_softirq", "softirq_entry", "act_softirq_end", "softirq_exit", HOOK_TP_BTF, NEEDED,
+	  NULL },
+	{ "act_irq", "irq_handler_entry", "act_irq_end", "irq_handler_exit", HOOK_TP_BTF, NEEDED,
+	  NULL },
+	{ "act_local_timer", "local_timer_entry", "act_local_timer_end", "local_timer_exit",
+	  HOOK_TP_BTF, WANTED, OF_TASK },
+	{ "act_reschedule", "reschedule_entry", "act_reschedule_end", "reschedule_exit",
+	  HOOK_TP_BTF, WANTED, OF_TASK },
+	{ "act_call_function", "call_function_entry", "act_call_function_end",
+	  "call_function_exit", HOOK_TP_BTF, WANTED, OF_TASK },
+	{ "act_call_function_single", "call_function_single_entry",
+	  "act_call_function_single_end", "call_function_single_exit", HOOK_TP_BTF, WANTED,
+	  OF_TASK },
+	{ "act_irq_work", "irq_work_entry", "act_irq_work_end", "irq_work_exit", HOOK_TP_BTF,
+	  WANTED, OF_TASK },
+	{ "act_idle", "cpu_idle", NULL, NULL, HOOK_TP_BTF, WANTED,
+	  "how deep a CPU slept is unknown" },
+	{ "act_syscall", "sys_enter", "act_syscall_end", "sys_exit", HOOK_TP_BTF, WANTED,
+	  "in which system call a task waited is unknown" },
+	{ "act_fault", "page_fault_user", NULL, NULL, HOOK_TP_BTF, WANTED,
+	  "page faults count as the application's time" },
+	{ "act_reads", "sock_recv_length", NULL, NULL, HOOK_TP_BTF, WANTED, NO_READS },
+	{ "act_reads_tcp", "tcp_rcv_space_adjust", NULL, NULL, HOOK_TP_BTF, INSTEAD, NO_READS },
+	{ "act_reads_udp", "udp_recvmsg", NULL, NULL, HOOK_FENTRY, INSTEAD, NO_READS },
+	{ "act_reads_udp6", "udpv6_recvmsg", NULL, NULL, HOOK_FENTRY, INSTEAD, NO_READS },
 };
 
-/* True if one that is INSTEAD must do: the last WANTED place before it has failed. */
-static int select_program(struct activity *a, const struct place *p, bool *failed, char *why,
-			  size_t size)
+/* 0, or -errno with the reason in words. */
+static int try_program(const struct refusals *refused, const char *program, enum hook_kind kind,
+		       const char *target, char *why, size_t size)
 {
-	const struct hook hook = { .kind = p->kind, .target = p->target };
-	struct bpf_program *program = bpf_object__find_program_by_name(a->skel->obj, p->program);
-	char reason[WHY_MAX];
-	int err = 0;
+	const struct hook hook = { .kind = kind, .target = target };
+	const char *said = refusals_of(refused, program);
 
-	if (p->how != INSTEAD || *failed)
-		err = hook_try(&hook, reason, sizeof(reason));
-	bpf_program__set_autoload(program, !err && (p->how != INSTEAD || *failed));
+	if (!said)
+		return hook_try(&hook, why, size);
+	snprintf(why, size, "program %s at %s: %s", program, target, said);
+	return -EPERM;
+}
+
+static int try_place(const struct refusals *refused, const struct place *p, char *why, size_t size)
+{
+	int err = try_program(refused, p->program, p->kind, p->target, why, size);
+
+	if (!err && p->end)
+		err = try_program(refused, p->end, p->kind, p->end_target, why, size);
+	return err;
+}
+
+static void set_autoload(struct activity *a, const char *program, bool load)
+{
+	bpf_program__set_autoload(bpf_object__find_program_by_name(a->skel->obj, program), load);
+}
+
+/* *failed: one that is INSTEAD must do, as the last WANTED place before it has failed. */
+static int select_place(struct activity *a, const struct refusals *refused, const struct place *p,
+			bool *failed, char *why, size_t size)
+{
+	bool tried = p->how != INSTEAD || *failed;
+	char reason[WHY_MAX];
+	int err = tried ? try_place(refused, p, reason, sizeof(reason)) : 0;
+
+	set_autoload(a, p->program, tried && !err);
+	if (p->end)
+		set_autoload(a, p->end, tried && !err);
 	if (p->how != INSTEAD)
 		*failed = err != 0;
 	if (!err)
@@ -89,27 +127,43 @@ static int select_program(struct activity *a, const struct place *p, bool *faile
 		snprintf(why, size, "%s", reason);
 		return err;
 	}
-	strbuf_printf(&a->missing, "%s%s", a->missing.len ? " " : "", p->target);
+	strbuf_printf(&a->missing, "%s%s; without it, %s", a->missing.len ? "\n" : "", reason,
+		      p->without);
 	return 0;
 }
 
-static int load(struct activity *a, uint32_t pid, char *why, size_t size)
+/* -EAGAIN: to be tried again, without what was refused. */
+static int load_once(struct activity *a, uint32_t pid, struct refusals *refused, char *why,
+		     size_t size)
 {
 	bool failed = false;
 	int err;
 
+	activity_bpf__destroy(a->skel);
+	strbuf_reset(&a->missing);
 	a->skel = activity_bpf__open();
 	if (!a->skel)
 		return -errno;
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-		err = select_program(a, &places[i], &failed, why, size);
+	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
+		err = select_place(a, refused, &places[i], &failed, why, size);
 		if (err)
 			return err;
 	}
 	a->skel->rodata->filter_tgid = pid;
 	err = bpf_map__set_max_entries(a->skel->maps.rings, a->cores);
-	if (!err)
-		err = activity_bpf__load(a->skel);
+	return err ? err : refusals_load(refused, a->skel->skeleton);
+}
+
+static int load(struct activity *a, uint32_t pid, char *why, size_t size)
+{
+	struct refusals refused = { 0 };
+	int err;
+
+	do
+		err = load_once(a, pid, &refused, why, size);
+	while (err == -EAGAIN);
+	if (err && !why[0] && refusal_name()[0])
+		snprintf(why, size, "this kernel refuses %s (%s)", refusal_name(), strerror(-err));
 	return err;
 }
 
@@ -165,8 +219,7 @@ int activity_open(struct activity **out, uint32_t pid, char *why, size_t size)
 	}
 	if (err) {
 		if (!why[0])
-			snprintf(why, size, "what the CPUs do can't be recorded: %s",
-				 strerror(-err));
+			snprintf(why, size, "%s", strerror(-err));
 		activity_free(a);
 		return err;
 	}

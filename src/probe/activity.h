@@ -33,7 +33,7 @@ int activity_open(struct activity **out, uint32_t pid, char *why, size_t size);
 /* From here on. Returns 0 or -errno. */
 int activity_start(struct activity *activity);
 
-/* What this kernel doesn't tell, as a list of tracepoints; "" if there is nothing. */
+/* Lines "HOOK: why; without it, what is unknown" of what this kernel refuses; "": nothing. */
 const char *activity_missing(const struct activity *activity);
 
 /*

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""
+`record` and `diagnose` where the kernel refuses one program, map or command: the reader of the
+slowest messages waited for a CPU that a hog had. Without what shows that, the time is unknown; it is
+never charged to another cause.
+"""
+import os
+import signal
+import subprocess
+import tempfile
+
+from lib import check, netns, process, refusing, trace
+from lib.diagnose import Diagnosis
+from lib.traffic import Traffic, hog, outweigh_others
+
+N, SLOW, HOG_S = 80, 12, 20
+SEED = int(os.environ.get("HOSTLAT_SEED", "1"))
+MOST = 14
+WRONG = 0.25    # of the slow messages' excess, at most: other processes have the CPUs, too
+NO_CAUSE = {"blind", "unexplained", "hostlat", "cpu-wait", "offset", "expected"}
+OPTIONS = "--with", "messages,activity"
+# Without these there is nothing to record; hostlat says so and exits with 2.
+NEEDED = {
+    "program=link_tp": "where messages begin",
+    "program=enqueued_tp": "whose messages they are",
+    "program=tcp_copied_tp": "where messages end",
+    "program=returned_tp": "where messages end",
+    "map=1": "tables", "map=2": "variables", "map=24": "what is kept beside sockets",
+    "map=27": "the rings by which records come", "map=29": "what is kept beside tasks",
+    "command=18": "types", "command=22": "constants", "command=28": "every hook",
+}
+
+
+def recorded(net, refusals):
+    """The file, or None: it says why it can record nothing."""
+    source = Traffic(net, 4, "tcp", pattern="exchange", count=N, gap_us=2000, reader_cpu=1,
+                     sender_cpu=0)
+    child = process.start([trace.HOSTLAT, "record", "-o", path, *OPTIONS,
+                           *map(str, source.filter)], stderr=subprocess.PIPE, text=True,
+                          stdout=subprocess.DEVNULL, env=refusing.environment(refusals))
+    said = []
+    for line in child.stderr:
+        said.append(line)
+        if "measuring" in line:
+            break
+    other = hog(1, HOG_S, "matrixhog")
+    source.finish()
+    other.kill()
+    other.wait()
+    child.send_signal(signal.SIGINT)
+    _, errors = child.communicate(timeout=trace.END_LIMIT_S)
+    said = "".join(said) + errors
+    check.true(f"no line of a library: {said!r}", "libbpf" not in said)
+    check.true(f"no advice that does not help: {said!r}", "as root" not in said)
+    if child.returncode == 2:
+        check.true(f"it can record nothing, without need: {said}", NEEDED.keys() & set(refusals))
+        return None, said
+    check.true(f"exit code {child.returncode} is 0 or 3: {said!r}", child.returncode in (0, 3))
+    return path, said
+
+
+def diagnosed(net, refusals):
+    file, said = recorded(net, refusals)
+    if not file:
+        return "records nothing"
+    it = Diagnosis(file, SLOW, code=(0, 3))
+    count = it.document["messages"]["count"]
+    if not count:
+        check.true(f"no message, and that is not said: {said}", it.document.get("reasons"))
+        return "no messages"
+    check.between("messages", count, N * 0.95, N)
+    check.equal("what the parts miss", it.document["partition_error_ns"], 0)
+    total = sum(row["total_ns"] for row in it.document["causes"])
+    right = it.total("cpu-wait")
+    wrong = {row["cause"]: row["total_ns"] for row in it.document["causes"]
+             if row["cause"] not in NO_CAUSE}
+    check.between(f"share of wrong causes {wrong} of {total} ns", sum(wrong.values()), 0,
+                  WRONG * max(total, 1))
+    return f"{right / max(total, 1):.0%} waiting for a CPU, " \
+           f"{(it.total('blind') + it.total('unexplained')) / max(total, 1):.0%} unknown"
+
+
+@check.patiently
+def control(net):
+    said = diagnosed(net, ())
+    check.true(f"the hog is found: {said}", int(said.split("%")[0]) > 50)
+    return said
+
+
+@check.patiently
+def refused(net, *refusals):
+    return diagnosed(net, refusals)
+
+
+if os.geteuid() != 0:
+    check.skip("needs root")
+outweigh_others()
+private = netns.veth()
+with tempfile.TemporaryDirectory() as folder:
+    path = os.path.join(folder, "matrix.hlat")
+    terms = refusing.asked(trace.HOSTLAT, "record", "-o", path, *OPTIONS, "--for", "100ms")
+    check.run([(control, private),
+               *((refused, private, *each) for each in refusing.some(terms, MOST, SEED))])
