@@ -5,6 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+/*
+ * Bytes of damaged chunks that may be searched for the next one, which costs their size and need not
+ * lead further than four bytes: so many, and so many times the bytes that are behind. Beyond that,
+ * which only a crafted file reaches, a damaged chunk is skipped as its header says.
+ */
+#define SEARCHED_FREE (1u << 20)
+#define SEARCHED_TIMES 4
+
 static int init_decoder(struct event_in *in)
 {
 	in->raw = malloc(EVENT_BLOCK_SIZE);
@@ -28,6 +36,11 @@ int event_in_init_fed(struct event_in *in)
 	*in = (struct event_in){ 0 };
 	err = event_input_init_fed(&in->input);
 	return err ? err : init_decoder(in);
+}
+
+void event_in_restart(struct event_in *in)
+{
+	in->searched = 0;
 }
 
 void event_in_release(struct event_in *in)
@@ -78,11 +91,12 @@ static bool chunk_is_sane(const struct event_chunk *chunk)
 }
 
 /* What these bytes begin with, if it is whole and of this file. */
-static enum event_found recognise(const struct event_in *in, const unsigned char *bytes, size_t n,
+static enum event_found recognise(struct event_in *in, const unsigned char *bytes, size_t n,
 				  struct event_chunk *chunk, struct event_end *end)
 {
 	if (n >= sizeof(*end)) {
 		memcpy(end, bytes, sizeof(*end));
+		in->examined += sizeof(*end);
 		if (end->magic == EVENT_END_MAGIC && end->crc == event_seal(end) &&
 		    (end->stream == in->stream || !in->stream))
 			return EVENT_FOUND_END;
@@ -90,33 +104,35 @@ static enum event_found recognise(const struct event_in *in, const unsigned char
 	if (n < sizeof(*chunk))
 		return EVENT_FOUND_NOTHING;
 	memcpy(chunk, bytes, sizeof(*chunk));
+	in->examined += sizeof(*chunk);
 	if (chunk->magic != EVENT_CHUNK_MAGIC || chunk->header_crc != event_seal(chunk) ||
 	    (in->stream && chunk->stream != in->stream) || !chunk_is_sane(chunk))
 		return EVENT_FOUND_NOTHING;
 	return EVENT_FOUND_CHUNK;
 }
 
-/* The next place after `offset` where one of the magics may begin, or the end of the bytes. */
+/*
+ * The next place after `offset` where one of the magics may begin, or the end of the bytes. Both are
+ * looked for in one pass that ends at the first: no byte is compared twice, whatever the file holds.
+ */
 static uint64_t next_candidate(struct event_in *in, uint64_t offset)
 {
-	size_t n = EVENT_BLOCK_SIZE;
-	const unsigned char *bytes = event_input_view(&in->input, offset, &n);
-	const uint32_t magics[] = { EVENT_CHUNK_MAGIC, EVENT_END_MAGIC };
-	size_t best = n;
+	const size_t least = 1 + sizeof(uint32_t);
+	size_t n = least, at;
+	const unsigned char *bytes = event_input_view_all(&in->input, offset, &n);
 
-	for (int i = 0; i < 2; i++) {
-		const unsigned char *hit;
+	if (n < least)
+		return offset + n;
+	for (at = 1; at + sizeof(uint32_t) <= n; at++) {
+		uint32_t magic;
 
-		if (best < 2)
+		memcpy(&magic, bytes + at, sizeof(magic));
+		if (magic == EVENT_CHUNK_MAGIC || magic == EVENT_END_MAGIC)
 			break;
-		hit = memmem(bytes + 1, best - 1, &magics[i], sizeof(magics[i]));
-		if (hit)
-			best = hit - bytes;
 	}
-	/* A magic may lie across the end of this view: look at its last bytes again. */
-	if (best == n && n == EVENT_BLOCK_SIZE)
-		best -= sizeof(uint32_t) - 1;
-	return offset + best;
+	in->examined += at;
+	/* Without a hit, the last bytes of this view may begin a magic that ends in the next one. */
+	return offset + at;
 }
 
 enum event_found event_in_find(struct event_in *in, uint64_t *offset, struct event_chunk *chunk,
@@ -158,6 +174,7 @@ bool event_in_load(struct event_in *in, uint64_t offset, const struct event_chun
 	if (n < sizeof(*chunk) + chunk->stored_size)
 		return false;
 	bytes += sizeof(*chunk);
+	in->examined += chunk->raw_size;
 	if (event_crc(bytes, chunk->stored_size) != chunk->payload_crc)
 		return false;
 	if (chunk->codec == EVENT_CODEC_RAW) {
@@ -184,5 +201,8 @@ uint64_t event_in_skip(struct event_in *in, uint64_t offset, const struct event_
 		return next;
 	if (n > lead && recognise(in, bytes + lead, n - lead, &after, &end) != EVENT_FOUND_NOTHING)
 		return next;
+	if (in->searched > SEARCHED_FREE + SEARCHED_TIMES * offset)
+		return next;
+	in->searched += sizeof(*chunk) + chunk->raw_size;
 	return offset + sizeof(chunk->magic);
 }

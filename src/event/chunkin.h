@@ -17,6 +17,8 @@ struct event_in {
 	uint64_t start;		/* where chunks begin, or may begin */
 	unsigned char *raw;	/* the payload last loaded, EVENT_BLOCK_SIZE bytes, aligned to 8 */
 	ZSTD_DCtx *zstd;
+	uint64_t searched;	/* bytes of damaged chunks that were searched in this pass */
+	uint64_t examined;	/* bytes compared, summed up or decoded since event_in_init() */
 };
 
 /* Returns 0 or -errno; release in any case. */
@@ -24,6 +26,9 @@ int event_in_init(struct event_in *in, int fd);
 /* The same over an input that is fed. */
 int event_in_init_fed(struct event_in *in);
 void event_in_release(struct event_in *in);
+
+/* Begins another pass from `start`. */
+void event_in_restart(struct event_in *in);
 
 /* Reads the file header. -ENOEXEC, -EPROTONOSUPPORT as event_reader_open(); damage is counted. */
 int event_in_header(struct event_in *in, struct event_file_header *header,

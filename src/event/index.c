@@ -89,6 +89,7 @@ static int rebuild(struct event_index *index, struct event_in *in)
 	int err = 0;
 
 	vec_clear(&index->entries);
+	event_in_restart(in);
 	while (!err && event_in_find(in, &at, &chunk, &end, &index->damage) == EVENT_FOUND_CHUNK) {
 		const struct event_index_entry entry = {
 			.offset = at,

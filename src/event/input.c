@@ -52,7 +52,10 @@ static ssize_t read_some(struct event_input *input, size_t room)
 		else
 			n = read(input->fd, to, room);
 	} while (n < 0 && errno == EINTR);
-	return n < 0 ? -errno : n;
+	if (n < 0)
+		return -errno;
+	input->copied += n;
+	return n;
 }
 
 /* Makes `offset` the first byte of the window. What a pipe skips is read and dropped. */
@@ -81,6 +84,7 @@ static void move_to(struct event_input *input, uint64_t offset)
 	}
 	skip = offset - input->at;
 	memmove(input->buffer, input->buffer + skip, input->len - skip);
+	input->copied += input->len - skip;
 	input->at = offset;
 	input->len -= skip;
 }
@@ -93,10 +97,8 @@ static size_t available(const struct event_input *input, uint64_t offset)
 	return input->len - (offset - input->at);
 }
 
-static void fill(struct event_input *input, uint64_t offset, size_t n)
+static void fill(struct event_input *input, uint64_t offset, size_t n, size_t want)
 {
-	const size_t want = input->ahead ? EVENT_INPUT_SIZE : n;
-
 	move_to(input, offset);
 	while (input->len < n && !input->error) {
 		ssize_t got = read_some(input, want - input->len);
@@ -123,7 +125,8 @@ void event_input_fed(struct event_input *input, size_t n)
 	input->len += n;
 }
 
-const unsigned char *event_input_view(struct event_input *input, uint64_t offset, size_t *n)
+/* At least *n bytes; if some must be read, as many as make `want`. Then *n is what there is. */
+static const unsigned char *view(struct event_input *input, uint64_t offset, size_t *n, size_t want)
 {
 	BUG_ON(*n > EVENT_INPUT_SIZE);
 	/* Offsets come from files: no file has these. */
@@ -132,8 +135,22 @@ const unsigned char *event_input_view(struct event_input *input, uint64_t offset
 		return input->buffer;
 	}
 	if (available(input, offset) < *n)
-		fill(input, offset, *n);
-	if (available(input, offset) < *n)
-		*n = available(input, offset);
+		fill(input, offset, *n, want);
+	*n = available(input, offset);
 	return input->buffer + (offset - input->at);
+}
+
+const unsigned char *event_input_view(struct event_input *input, uint64_t offset, size_t *n)
+{
+	const size_t asked = *n;
+	const unsigned char *bytes = view(input, offset, n, input->ahead ? EVENT_INPUT_SIZE : asked);
+
+	if (*n > asked)
+		*n = asked;
+	return bytes;
+}
+
+const unsigned char *event_input_view_all(struct event_input *input, uint64_t offset, size_t *n)
+{
+	return view(input, offset, n, EVENT_INPUT_SIZE);
 }

@@ -21,6 +21,7 @@ struct event_input {
 	int error;		/* 0 or the first failure of read() */
 	uint64_t at;		/* offset of buffer[0] */
 	size_t len;		/* valid bytes of the buffer */
+	uint64_t copied;	/* bytes read or moved within the buffer since the beginning */
 	unsigned char *buffer;
 };
 
@@ -42,5 +43,8 @@ void event_input_fed(struct event_input *input, size_t n);
  * Valid until the next call. A pipe's offsets must not go back behind those asked for before.
  */
 const unsigned char *event_input_view(struct event_input *input, uint64_t offset, size_t *n);
+
+/* The same, but *n becomes all that is there, which is EVENT_INPUT_SIZE at most. */
+const unsigned char *event_input_view_all(struct event_input *input, uint64_t offset, size_t *n);
 
 #endif

@@ -200,6 +200,7 @@ static int reader_rewind(struct event_source *source)
 		return -ESPIPE;
 	r->sought = false;
 	r->ended = false;
+	event_in_restart(&r->in);
 	r->offset = r->in.start;
 	r->seq = 0;
 	r->damage = r->at_open;
@@ -359,6 +360,8 @@ void event_reader_info(const struct event_reader *r, struct event_file_info *inf
 void event_reader_stats(const struct event_reader *r, struct event_reader_stats *stats)
 {
 	*stats = r->stats;
+	stats->examined = r->in.examined;
+	stats->copied = r->in.input.copied;
 	stats->indexed = r->file->indexed ? r->file->index.entries.len : 0;
 	stats->index_rebuilt = r->file->index.rebuilt;
 }

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Event files that are made to cost much: the work stays within a constant times their size. Work is
+ * counted in bytes that are compared, summed up, decoded, read or moved, never in time.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+#include <unistd.h>
+
+#include "event/chunkin.h"
+#include "event/dict.h"
+#include "event/reader.h"
+#include "event_file.h"
+
+#define BOMB (1u << 20)
+
+/* Each four bytes may begin a chunk (80 bytes) or an end mark (48): 32 times, and the pass itself. */
+#define EXAMINED_TIMES 40
+#define COPIED_TIMES 16
+
+static struct bytes bomb_new(size_t size)
+{
+	const struct event_file_header header = {
+		.magic = EVENT_FILE_MAGIC, .byte_order = EVENT_BYTE_ORDER,
+		.version = EVENT_FILE_VERSION, .size = sizeof(header), .stream = 1,
+	};
+	struct bytes bytes = { .data = calloc(1, size), .size = size };
+	struct event_file_header sealed = header;
+
+	assert_non_null(bytes.data);
+	sealed.crc = event_seal(&sealed);
+	memcpy(bytes.data, &sealed, sizeof(sealed));
+	return bytes;
+}
+
+static struct event_reader_stats read_and_seek(struct bytes bytes, int passes)
+{
+	const struct event_window window = { .kind = EV_NONE, .core = EVENT_CORE_NONE,
+					     .to = UINT64_MAX };
+	const int fd = memory_file(bytes.data, bytes.size);
+	struct event_reader_stats stats;
+	struct event_reader *reader;
+	struct event_source *source;
+	struct event_block block;
+
+	assert_int_equal(event_reader_new(&reader, fd), 0);
+	source = event_reader_source(reader);
+	for (int i = 0; i < passes; i++) {
+		assert_int_equal(event_source_rewind(source), 0);
+		while (event_source_next(source, &block) > 0)
+			;
+	}
+	assert_int_equal(event_source_seek(source, &window), 0);
+	while (event_source_next(source, &block) > 0)
+		;
+	event_reader_stats(reader, &stats);
+	event_reader_free(reader);
+	close(fd);
+	return stats;
+}
+
+/* One pass in order, and one for the index that is not there. */
+static void expect_bounded(struct bytes bytes)
+{
+	const struct event_reader_stats stats = read_and_seek(bytes, 1);
+
+	assert_in_range(stats.examined, 1, 2ull * EXAMINED_TIMES * bytes.size);
+	assert_in_range(stats.copied, 1, 2ull * COPIED_TIMES * bytes.size);
+	free(bytes.data);
+}
+
+static void test_magics_everywhere(void **state)
+{
+	static const uint32_t magics[][2] = {
+		{ EVENT_END_MAGIC, EVENT_END_MAGIC },
+		{ EVENT_CHUNK_MAGIC, EVENT_CHUNK_MAGIC },
+		{ EVENT_CHUNK_MAGIC, EVENT_END_MAGIC },
+		{ EVENT_END_MAGIC, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(magics) / sizeof(magics[0]); i++) {
+		struct bytes bytes = bomb_new(BOMB);
+
+		for (size_t at = sizeof(struct event_file_header); at + 8 <= BOMB; at += 8)
+			memcpy(bytes.data + at, magics[i], 8);
+		expect_bounded(bytes);
+	}
+}
+
+/* A chunk's header that says how much follows, without the checksum of what does. */
+static void put_header(unsigned char *to, uint32_t size, uint64_t seq)
+{
+	struct event_chunk chunk = {
+		.magic = EVENT_CHUNK_MAGIC, .stream = 1, .core = EVENT_CORE_NONE, .seq = seq,
+		.raw_size = size, .stored_size = size, .payload_crc = 1,
+	};
+
+	chunk.header_crc = event_seal(&chunk);
+	memcpy(to, &chunk, sizeof(chunk));
+}
+
+/* Headers one behind the other, each with a payload that covers those after it. */
+static void test_nested_headers(void **state)
+{
+	static const uint32_t sizes[] = { 0, 200, 4096, EVENT_BLOCK_SIZE };
+	const size_t step = sizeof(struct event_chunk) + 4;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		for (int copies = 0; copies < 2; copies++) {
+			struct bytes bytes = bomb_new(BOMB);
+			uint64_t seq = 1;
+
+			for (size_t at = 64; at + step <= BOMB; at += step)
+				put_header(bytes.data + at, sizes[i], copies ? 0 : seq++);
+			expect_bounded(bytes);
+		}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_magics_everywhere),
+		cmocka_unit_test(test_nested_headers),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
