@@ -51,33 +51,57 @@ static int push(struct event_index *index, const struct event_index_entry *entry
 	return err == -E2BIG ? -EFBIG : err;
 }
 
-/* One index chunk; *offset becomes the one before it. -EBADMSG: not to be used. */
-static int load_part(struct event_index *index, struct event_in *in, uint64_t *offset)
+/*
+ * Whether the entries are those of chunks that follow each other between `from` and `to`. So no
+ * chunk is named twice, and all that an index names is no more than the file.
+ */
+static bool in_order(const struct event_index_entry *entries, uint32_t n, uint64_t from,
+		     uint64_t to)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		if (entries[i].offset < from || entries[i].offset >= to)
+			return false;
+		from = entries[i].offset + sizeof(struct event_chunk) + entries[i].stored_size;
+	}
+	return from <= to;
+}
+
+/*
+ * One index chunk, which must end at *limit or before; *offset becomes the one before it, and *limit
+ * where that must end. -EBADMSG: not to be used.
+ */
+static int load_part(struct event_index *index, struct event_in *in, uint64_t *offset,
+		     uint64_t *limit)
 {
 	const uint64_t at = *offset;
 	struct event_chunk chunk;
 	const struct event_index_head *head = (const void *)in->raw;
 	const struct event_index_entry *entries = (const void *)(head + 1);
+	uint64_t from;
 	int err = 0;
 
 	if (!event_in_at(in, at, &chunk) || chunk.kind != EVENT_CHUNK_INDEX || chunk.version != 1 ||
 	    !event_in_load(in, at, &chunk) ||
-	    chunk.raw_size != sizeof(*head) + (uint64_t)chunk.count * sizeof(*entries))
+	    chunk.raw_size != sizeof(*head) + (uint64_t)chunk.count * sizeof(*entries) ||
+	    at + sizeof(chunk) + chunk.stored_size > *limit || head->previous >= at)
+		return -EBADMSG;
+	from = head->previous ? head->previous + sizeof(chunk) : in->start;
+	if (!in_order(entries, chunk.count, from, at))
 		return -EBADMSG;
 	for (uint32_t i = 0; i < chunk.count && !err; i++)
-		err = entries[i].offset < at ? push(index, &entries[i]) : -EBADMSG;
-	if (!err && head->previous >= at)
-		err = -EBADMSG;
+		err = push(index, &entries[i]);
 	*offset = head->previous;
+	*limit = chunk.count ? entries[0].offset : at;
 	return err;
 }
 
 static int load_chain(struct event_index *index, struct event_in *in, uint64_t offset)
 {
+	uint64_t limit = in->input.size;
 	int err = 0;
 
 	while (offset && !err)
-		err = load_part(index, in, &offset);
+		err = load_part(index, in, &offset, &limit);
 	return err;
 }
 

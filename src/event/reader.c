@@ -131,7 +131,7 @@ static int next_in_order(struct event_reader *r, struct event_block *block)
 
 /* -- by the index --------------------------------------------------------------------------- */
 
-/* The entry is from the file: the chunk itself says what it is. */
+/* The entry is from the file: the chunk itself says what it is, and how much of the file it takes. */
 static bool load_entry(struct event_reader *r, const struct event_index_entry *entry,
 		       struct event_block *block, struct event_damage *damage)
 {
@@ -139,6 +139,7 @@ static bool load_entry(struct event_reader *r, const struct event_index_entry *e
 
 	if (!event_in_at(&r->in, entry->offset, &chunk) || chunk.kind != entry->kind ||
 	    chunk.core != entry->core || chunk.domain != entry->domain ||
+	    chunk.stored_size != entry->stored_size ||
 	    !event_in_load(&r->in, entry->offset, &chunk)) {
 		damage->reasons |= DAMAGE_CHECKSUM;
 		damage->chunks++;

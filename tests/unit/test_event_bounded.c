@@ -126,11 +126,102 @@ static void test_nested_headers(void **state)
 	}
 }
 
+/* -- indexes ---------------------------------------------------------------------------------- */
+
+struct forged_index {
+	struct event_chunk chunk;
+	struct event_index_head head;
+	struct event_index_entry entries[EVENT_INDEX_ENTRIES];
+};
+
+/* The only index chunk of a file, and where it is. */
+static size_t index_of(struct bytes bytes, struct forged_index *index)
+{
+	struct event_end end;
+
+	memcpy(&end, bytes.data + bytes.size - sizeof(end), sizeof(end));
+	memcpy(&index->chunk, bytes.data + end.index, sizeof(index->chunk));
+	assert_int_equal(index->chunk.codec, EVENT_CODEC_RAW);
+	memcpy(&index->head, bytes.data + end.index + sizeof(index->chunk),
+	       index->chunk.raw_size);
+	assert_int_equal(index->head.previous, 0);
+	return end.index;
+}
+
+/* The file with another index, checksums and all. */
+static struct bytes with_index(struct bytes bytes, struct forged_index *index, uint32_t count)
+{
+	struct forged_index old;
+	const size_t at = index_of(bytes, &old);
+	struct bytes forged = { .data = malloc(at + sizeof(*index) + sizeof(struct event_end)) };
+	struct event_end end;
+
+	assert_non_null(forged.data);
+	memcpy(&end, bytes.data + bytes.size - sizeof(end), sizeof(end));
+	index->chunk.count = count;
+	index->chunk.raw_size = sizeof(index->head) + count * sizeof(index->entries[0]);
+	index->chunk.stored_size = index->chunk.raw_size;
+	index->chunk.payload_crc = event_crc(&index->head, index->chunk.raw_size);
+	index->chunk.header_crc = event_seal(&index->chunk);
+	memcpy(forged.data, bytes.data, at);
+	memcpy(forged.data + at, index, sizeof(index->chunk) + index->chunk.raw_size);
+	forged.size = at + sizeof(index->chunk) + index->chunk.raw_size + sizeof(end);
+	end.size = forged.size;
+	end.crc = event_seal(&end);
+	memcpy(forged.data + forged.size - sizeof(end), &end, sizeof(end));
+	return forged;
+}
+
+static void expect_index(struct bytes bytes, struct forged_index *index, uint32_t count,
+			 bool rebuilt)
+{
+	struct bytes forged = with_index(bytes, index, count);
+	const struct event_reader_stats stats = read_and_seek(forged, 0);
+	const struct event_reader_stats good = read_and_seek(bytes, 0);
+
+	assert_int_equal(stats.index_rebuilt, rebuilt);
+	assert_int_equal(stats.chunks, good.chunks);
+	assert_int_equal(stats.bytes, good.bytes);
+	free(forged.data);
+}
+
+static void test_lying_index(void **state)
+{
+	struct bytes bytes = make_sample(true, 50);
+	struct forged_index index, changed;
+	uint32_t n;
+
+	(void)state;
+	index_of(bytes, &index);
+	n = index.chunk.count;
+	assert_true(n > 3);
+	changed = index;
+	expect_index(bytes, &changed, n, false); /* control: it is as it was */
+
+	for (uint32_t i = n; i < EVENT_INDEX_ENTRIES; i++)
+		changed.entries[i] = index.entries[0]; /* one chunk very often */
+	expect_index(bytes, &changed, EVENT_INDEX_ENTRIES, true);
+	for (uint32_t i = 0; i < EVENT_INDEX_ENTRIES; i++)
+		changed.entries[i] = index.entries[0];
+	expect_index(bytes, &changed, EVENT_INDEX_ENTRIES, true);
+
+	changed = index;
+	changed.entries[1] = index.entries[2]; /* not in order */
+	changed.entries[2] = index.entries[1];
+	expect_index(bytes, &changed, n, true);
+
+	changed = index;
+	changed.entries[1].stored_size += 1; /* reaches into the next one */
+	expect_index(bytes, &changed, n, true);
+	free(bytes.data);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_magics_everywhere),
 		cmocka_unit_test(test_nested_headers),
+		cmocka_unit_test(test_lying_index),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
