@@ -6,9 +6,9 @@
 #include <string.h>
 
 /*
- * Bytes of damaged chunks that may be searched for the next one, which costs their size and need not
- * lead further than four bytes: so many, and so many times the bytes that are behind. Beyond that,
- * which only a crafted file reaches, a damaged chunk is skipped as its header says.
+ * Bytes of damaged chunks that may be searched for the next one: so many, and so many times the
+ * bytes already passed. A search costs the size of the chunk and need not lead further than four
+ * bytes. Beyond the limit, which only a crafted file reaches, a damaged chunk is skipped whole.
  */
 #define SEARCHED_FREE (1u << 20)
 #define SEARCHED_TIMES 4
@@ -112,8 +112,8 @@ static enum event_found recognise(struct event_in *in, const unsigned char *byte
 }
 
 /*
- * The next place after `offset` where one of the magics may begin, or the end of the bytes. Both are
- * looked for in one pass that ends at the first: no byte is compared twice, whatever the file holds.
+ * The next place after `offset` where one of the magics may begin, or the end of the bytes. One
+ * pass looks for both and ends at the first, so that no byte is compared twice.
  */
 static uint64_t next_candidate(struct event_in *in, uint64_t offset)
 {
@@ -131,7 +131,7 @@ static uint64_t next_candidate(struct event_in *in, uint64_t offset)
 			break;
 	}
 	in->examined += at;
-	/* Without a hit, the last bytes of this view may begin a magic that ends in the next one. */
+	/* Without a hit, the last bytes of this view may begin a magic: look at them again. */
 	return offset + at;
 }
 

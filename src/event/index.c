@@ -67,8 +67,8 @@ static bool in_order(const struct event_index_entry *entries, uint32_t n, uint64
 }
 
 /*
- * One index chunk, which must end at *limit or before; *offset becomes the one before it, and *limit
- * where that must end. -EBADMSG: not to be used.
+ * Loads the index chunk at *offset, which must end at *limit or before. *offset becomes the one
+ * before it, and *limit where that must end. -EBADMSG: not to be used.
  */
 static int load_part(struct event_index *index, struct event_in *in, uint64_t *offset,
 		     uint64_t *limit)

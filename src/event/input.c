@@ -126,7 +126,8 @@ void event_input_fed(struct event_input *input, size_t n)
 }
 
 /* At least *n bytes; if some must be read, as many as make `want`. Then *n is what there is. */
-static const unsigned char *view(struct event_input *input, uint64_t offset, size_t *n, size_t want)
+static const unsigned char *view(struct event_input *input, uint64_t offset, size_t *n,
+				 size_t want)
 {
 	BUG_ON(*n > EVENT_INPUT_SIZE);
 	/* Offsets come from files: no file has these. */
@@ -143,7 +144,8 @@ static const unsigned char *view(struct event_input *input, uint64_t offset, siz
 const unsigned char *event_input_view(struct event_input *input, uint64_t offset, size_t *n)
 {
 	const size_t asked = *n;
-	const unsigned char *bytes = view(input, offset, n, input->ahead ? EVENT_INPUT_SIZE : asked);
+	const size_t want = input->ahead ? EVENT_INPUT_SIZE : asked;
+	const unsigned char *bytes = view(input, offset, n, want);
 
 	if (*n > asked)
 		*n = asked;

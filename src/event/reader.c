@@ -131,7 +131,7 @@ static int next_in_order(struct event_reader *r, struct event_block *block)
 
 /* -- by the index --------------------------------------------------------------------------- */
 
-/* The entry is from the file: the chunk itself says what it is, and how much of the file it takes. */
+/* The entry is from the file: the chunk itself says what it is, and how long. */
 static bool load_entry(struct event_reader *r, const struct event_index_entry *entry,
 		       struct event_block *block, struct event_damage *damage)
 {

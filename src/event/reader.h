@@ -28,7 +28,7 @@ struct event_file_info {
 struct event_reader_stats {
 	uint64_t chunks;	/* decoded since opening */
 	uint64_t bytes;		/* ... and their bytes before compression */
-	uint64_t examined;	/* bytes compared, summed up or decoded; a search may see them again */
+	uint64_t examined;	/* bytes compared, summed up or decoded */
 	uint64_t copied;	/* bytes read, or moved in the buffer */
 	uint32_t indexed;	/* chunks in the index; 0 before the first seek */
 	bool index_rebuilt;	/* the file had none, or not a whole one */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Event files that are made to cost much: the work stays within a constant times their size. Work is
+ * Event files that are made to cost much: the work stays within a constant times their size. It is
  * counted in bytes that are compared, summed up, decoded, read or moved, never in time.
  */
 #include <setjmp.h>
@@ -21,7 +21,7 @@
 
 #define BOMB (1u << 20)
 
-/* Each four bytes may begin a chunk (80 bytes) or an end mark (48): 32 times, and the pass itself. */
+/* Each four bytes may begin a chunk (80 bytes) or an end mark (48): 32 times, and the pass. */
 #define EXAMINED_TIMES 40
 #define COPIED_TIMES 16
 
