@@ -76,7 +76,6 @@ static int take_hist(struct server_side *side, const struct event *event)
 	const struct event_hist *delta = event->payload;
 	const struct event_bucket *buckets = (const struct event_bucket *)(delta + 1);
 	struct stage_series *series;
-	struct hist hist;
 	int err = 0;
 
 	if (!is_wanted(delta))
@@ -84,18 +83,17 @@ static int take_hist(struct server_side *side, const struct event *event)
 	series = series_of(side->c, delta, &err);
 	if (!series)
 		return err;
-	hist_init(&hist, delta->schema);
+	if (delta->schema < series->now.schema)
+		hist_downscale(&series->now, delta->schema);
 	for (uint32_t i = 0; i < delta->n && !err; i++) {
-		err = hist_add_bucket(&hist, buckets[i].index, buckets[i].count);
+		err = hist_add_scaled(&series->now, delta->schema, buckets[i].index,
+				      buckets[i].count);
 		if (err == -ERANGE)
 			err = 0; /* no value has that index */
 	}
-	hist_add_zero(&hist, delta->zero);
-	hist_add_over(&hist, delta->over);
-	hist_add_stats(&hist, delta->sum_ns, delta->min_ns, delta->max_ns);
-	if (!err)
-		err = hist_merge(&series->now, &hist);
-	hist_release(&hist);
+	hist_add_zero(&series->now, delta->zero);
+	hist_add_over(&series->now, delta->over);
+	hist_add_stats(&series->now, delta->sum_ns, delta->min_ns, delta->max_ns);
 	return err;
 }
 

@@ -36,21 +36,28 @@ void hist_reset(struct hist *hist)
 	*hist = empty;
 }
 
-/* Widens the window by whole octaves to hold indices from..to. */
+/* The window of whole octaves that also holds indices *from..*to; *to becomes its end. */
+static void widen(const struct hist *hist, int32_t *from, int32_t *to)
+{
+	const int32_t octave = hist->schema > 0 ? 1 << hist->schema : 1;
+	const int32_t end = hist->first + (int32_t)hist->len;
+	const bool inside = hist->len && *from >= hist->first && *to < end;
+
+	*from = inside ? hist->first : *from & -octave;
+	*to = inside ? end : (*to | (octave - 1)) + 1;
+	if (hist->len) {
+		*from = *from < hist->first ? *from : hist->first;
+		*to = *to > end ? *to : end;
+	}
+}
+
 static int window_cover(struct hist *hist, int32_t from, int32_t to)
 {
-	int32_t octave = hist->schema > 0 ? 1 << hist->schema : 1;
-	int32_t end = hist->first + (int32_t)hist->len;
 	uint64_t *buckets;
 
-	if (hist->len && from >= hist->first && to < end)
+	widen(hist, &from, &to);
+	if (hist->len == (uint32_t)(to - from))
 		return 0;
-	from &= -octave;
-	to = (to | (octave - 1)) + 1;
-	if (hist->len) {
-		from = from < hist->first ? from : hist->first;
-		to = to > end ? to : end;
-	}
 	buckets = calloc(to - from, sizeof(*buckets));
 	if (!buckets)
 		return -ENOMEM;
@@ -113,11 +120,15 @@ int hist_record_n(struct hist *hist, uint64_t value, uint64_t n)
 	return 0;
 }
 
+bool hist_has_index(int schema, int32_t index)
+{
+	return index >= 0 && index <= edges_last(schema) &&
+	       edges_floor(schema, index - 1) != edges_floor(schema, index);
+}
+
 int hist_add_bucket(struct hist *hist, int32_t index, uint64_t n)
 {
-	if (index < 0 || index > edges_last(hist->schema))
-		return -ERANGE;
-	if (edges_floor(hist->schema, index - 1) == edges_floor(hist->schema, index))
+	if (!hist_has_index(hist->schema, index))
 		return -ERANGE;
 	return n ? add_at(hist, index, n) : 0;
 }
@@ -148,6 +159,46 @@ void hist_add_stats(struct hist *hist, uint64_t sum, uint64_t min, uint64_t max)
 static int32_t coarser(int32_t index, int by)
 {
 	return (index + (1 << by) - 1) >> by;
+}
+
+size_t hist_bytes(const struct hist *hist)
+{
+	return hist->len * sizeof(*hist->buckets);
+}
+
+size_t hist_bytes_with(const struct hist *hist, int schema, int32_t from, int32_t to)
+{
+	struct hist scaled = *hist;
+	int by = hist->schema - schema;
+
+	if (by > 0) { /* it would be downscaled */
+		scaled.schema = schema;
+		scaled.first = coarser(hist->first, by);
+		if (hist->len)
+			scaled.len = coarser(hist->first + (int32_t)hist->len - 1, by) -
+				     scaled.first + 1;
+	}
+	by = schema - scaled.schema;
+	from = coarser(from, by);
+	to = coarser(to, by);
+	widen(&scaled, &from, &to);
+	return (to - from) * sizeof(*hist->buckets);
+}
+
+int hist_cover(struct hist *hist, int schema, int32_t from, int32_t to)
+{
+	if (schema < hist->schema)
+		hist_downscale(hist, schema);
+	return window_cover(hist, coarser(from, schema - hist->schema),
+			    coarser(to, schema - hist->schema));
+}
+
+int hist_add_scaled(struct hist *hist, int schema, int32_t index, uint64_t n)
+{
+	BUG_ON(schema < hist->schema);
+	if (!hist_has_index(schema, index))
+		return -ERANGE;
+	return n ? add_at(hist, coarser(index, schema - hist->schema), n) : 0;
 }
 
 /* Between equal schemas as fast as memory: analyses merge thousands. */
@@ -211,6 +262,7 @@ void hist_multiply(struct hist *hist, uint64_t times)
 int hist_downscale(struct hist *hist, int schema)
 {
 	int by = hist->schema - schema;
+	uint64_t *buckets;
 	int32_t first;
 
 	if (by < 0 || schema < BUCKET_SCHEMA_MIN)
@@ -226,6 +278,10 @@ int hist_downscale(struct hist *hist, int schema)
 		hist->len = coarser(hist->first + (int32_t)hist->len - 1, by) - first + 1;
 	hist->first = first;
 	hist->schema = schema;
+	if (hist->len) { /* who limits memory counts what is in use */
+		buckets = realloc(hist->buckets, hist->len * sizeof(*buckets));
+		hist->buckets = buckets ? buckets : hist->buckets;
+	}
 	return 0;
 }
 

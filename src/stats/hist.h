@@ -20,6 +20,7 @@
 #define HOSTLAT_STATS_HIST_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "stats/buckets.h"
@@ -68,9 +69,21 @@ int hist_record_n(struct hist *hist, uint64_t value, uint64_t n);
  * all values added with them.
  */
 int hist_add_bucket(struct hist *hist, int32_t index, uint64_t n);
+bool hist_has_index(int schema, int32_t index);
 void hist_add_zero(struct hist *hist, uint64_t n);
 void hist_add_over(struct hist *hist, uint64_t n);
 void hist_add_stats(struct hist *hist, uint64_t sum, uint64_t min, uint64_t max);
+
+/*
+ * For adding single buckets of `schema`, which may not be the histogram's. hist_cover() makes room
+ * for the indices from..to, after downscaling a histogram that is finer (also when it then fails);
+ * after that hist_add_scaled() cannot fail for them, but refuses as hist_add_bucket() does.
+ * hist_bytes_with() is what hist_bytes(), the memory of the counters, would be after hist_cover().
+ */
+int hist_cover(struct hist *hist, int schema, int32_t from, int32_t to);
+int hist_add_scaled(struct hist *hist, int schema, int32_t index, uint64_t n);
+size_t hist_bytes(const struct hist *hist);
+size_t hist_bytes_with(const struct hist *hist, int schema, int32_t from, int32_t to);
 
 /*
  * Adds all values of `from`. The result has the lower schema of the two: `into` is downscaled if

@@ -62,6 +62,7 @@ void watch_run_free(struct watch_run *run)
 /* NULL: *err is -ENOMEM, or -E2BIG beyond the limit. */
 static struct run_row *row_of(struct watch_run *run, const struct watch_row *row, int *err)
 {
+	const int schema = row->hists[WATCH_INTERVAL][DIST_LATENCY].schema;
 	struct run_row *mine;
 
 	vec_for_each(&run->rows, item)
@@ -75,7 +76,8 @@ static struct run_row *row_of(struct watch_run *run, const struct watch_row *row
 	}
 	mine->row = row;
 	for (int i = 0; i < CONTRAST_BLOCKS; i++) {
-		hist_init(&mine->blocks[i], row->hists[WATCH_INTERVAL][DIST_LATENCY].schema);
+		hist_init(&mine->blocks[i], schema < BUCKET_SCHEMA_DEFAULT ? schema :
+								  BUCKET_SCHEMA_DEFAULT);
 		mine->pointers[i] = &mine->blocks[i];
 	}
 	*err = vec_push(&run->rows, mine);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bug.h"
 #include "base/parse.h"
 #include "watch/state.h"
 
@@ -17,6 +18,7 @@ struct watch *watch_new(uint64_t stages)
 	if (!w)
 		return NULL;
 	w->stages = stages;
+	w->hist_bytes_max = WATCH_HIST_BYTES_MAX;
 	vec_init(&w->rows, WATCH_ROWS_MAX);
 	vec_init(&w->order, WATCH_ROWS_MAX);
 	vec_init(&w->counts, WATCH_COUNTS_MAX);
@@ -141,22 +143,61 @@ static int take_clock(struct watch *w, const struct event *event)
 	return 0;
 }
 
-/* The delta as a histogram of its own. */
-static int build_hist(struct hist *hist, const struct event_hist *delta)
+/* The lowest and the highest index of a delta that has values; false: one that none can have. */
+static bool hist_range(const struct event_hist *delta, int32_t *from, int32_t *to)
 {
 	const struct event_bucket *buckets = (const struct event_bucket *)(delta + 1);
-	int err;
 
-	hist_init(hist, delta->schema);
+	*from = INT32_MAX;
+	*to = INT32_MIN;
 	for (uint32_t i = 0; i < delta->n; i++) {
-		err = hist_add_bucket(hist, buckets[i].index, buckets[i].count);
-		if (err)
-			return err == -ERANGE ? -EBADMSG : err;
+		if (!hist_has_index(delta->schema, buckets[i].index))
+			return false;
+		if (!buckets[i].count)
+			continue;
+		*from = buckets[i].index < *from ? buckets[i].index : *from;
+		*to = buckets[i].index > *to ? buckets[i].index : *to;
 	}
+	return true;
+}
+
+/* Room for the delta's buckets in both spans. -ENOBUFS: all distributions would take too much. */
+static int make_room(struct watch *w, struct watch_row *row, const struct event_hist *delta,
+		     int32_t from, int32_t to)
+{
+	size_t bytes = w->hist_bytes;
+	int err = 0;
+
+	for (int span = 0; from <= to && span < WATCH_SPANS; span++) {
+		const struct hist *hist = &row->hists[span][delta->dist];
+
+		bytes += hist_bytes_with(hist, delta->schema, from, to) - hist_bytes(hist);
+	}
+	if (bytes > w->hist_bytes && bytes > w->hist_bytes_max)
+		return -ENOBUFS;
+	for (int span = 0; !err && span < WATCH_SPANS; span++) {
+		struct hist *hist = &row->hists[span][delta->dist];
+
+		w->hist_bytes -= hist_bytes(hist);
+		if (from <= to)
+			err = hist_cover(hist, delta->schema, from, to);
+		else if (delta->schema < hist->schema)
+			hist_downscale(hist, delta->schema);
+		w->hist_bytes += hist_bytes(hist);
+	}
+	return err;
+}
+
+/* Bucket by bucket: what a few buckets that lie far apart cost is not the window between them. */
+static void add_delta(struct hist *hist, const struct event_hist *delta)
+{
+	const struct event_bucket *buckets = (const struct event_bucket *)(delta + 1);
+
+	for (uint32_t i = 0; i < delta->n; i++)
+		BUG_ON(hist_add_scaled(hist, delta->schema, buckets[i].index, buckets[i].count));
 	hist_add_zero(hist, delta->zero);
 	hist_add_over(hist, delta->over);
 	hist_add_stats(hist, delta->sum_ns, delta->min_ns, delta->max_ns);
-	return 0;
 }
 
 static bool hist_is_valid(const struct event_hist *delta)
@@ -171,19 +212,23 @@ static int take_hist(struct watch *w, const struct event *event)
 {
 	const struct event_hist *delta = event->payload;
 	struct watch_row *row;
-	struct hist hist = { 0 };
+	int32_t from, to;
 	int err;
 
-	if (!hist_is_valid(delta))
+	if (!hist_is_valid(delta) || !hist_range(delta, &from, &to))
 		return -EBADMSG;
-	err = build_hist(&hist, delta);
-	row = err ? NULL : watch_row_get(w, delta, &err);
-	for (int span = 0; !err && span < WATCH_SPANS; span++)
-		err = hist_merge(&row->hists[span][delta->dist], &hist);
-	if (!err)
-		row->measured[delta->dist] = true;
-	hist_release(&hist);
-	return err;
+	row = watch_row_get(w, delta, &err);
+	if (err)
+		return err;
+	err = make_room(w, row, delta, from, to);
+	for (int span = 0; err == -ENOBUFS && span < WATCH_SPANS; span++)
+		w->periods[span].no_room++;
+	if (err)
+		return err == -ENOBUFS ? WATCH_MORE : err;
+	for (int span = 0; span < WATCH_SPANS; span++)
+		add_delta(&row->hists[span][delta->dist], delta);
+	row->measured[delta->dist] = true;
+	return 0;
 }
 
 static int take_count(struct watch *w, const struct event *event)

@@ -268,6 +268,10 @@ static void add_stream_reasons(const struct watch *w, enum watch_span span, stru
 	if (p->beyond)
 		report_reason(r, "limit", NULL, "%s events did not fit into the limits of watch",
 			      human_count(buf, p->beyond));
+	if (p->no_room)
+		report_reason(r, "limit", NULL, "%s deltas of distributions were left out: all "
+			      "distributions together may take %zu MiB",
+			      human_count(buf, p->no_room), w->hist_bytes_max >> 20);
 	for (int i = 0; span == WATCH_TOTAL && i < DAMAGE_REASONS; i++) {
 		if (w->damage.reasons >> i & 1)
 			strbuf_printf(&evidence, "%s%s", evidence.len ? ", " : "",

@@ -16,8 +16,12 @@
 #include "stats/hist.h"
 #include "watch/watch.h"
 
-/* Limits. A row takes about 5 KB; the kernel side pools groups beyond its own limit long before. */
+/*
+ * Limits. Distributions of the kernel side's schema take up to 2.6 KB each; a foreign recording's
+ * may take 82 KB, so that rows alone don't bound the memory.
+ */
 #define WATCH_ROWS_MAX 65536
+#define WATCH_HIST_BYTES_MAX (256u << 20)
 #define WATCH_COUNTS_MAX 16384    /* (what, stage, protocol, reason): reasons are a few hundred */
 #define WATCH_TASKS_MAX 4096      /* tasks that had a CPU; the others are pooled */
 #define WATCH_BINDINGS_MAX 1024
@@ -88,6 +92,7 @@ struct watch_period {
 	uint64_t lost_records;    /* of the event stream itself */
 	uint64_t refused;         /* events whose numbers cannot be */
 	uint64_t beyond;          /* events that a limit above kept out */
+	uint64_t no_room;         /* deltas of distributions beyond WATCH_HIST_BYTES_MAX */
 	bool partial;             /* INTERVAL_PARTIAL */
 	bool shed;                /* INTERVAL_SHED */
 	uint64_t one_in, one_in_max; /* of how many packets one was measured: last, and at most */
@@ -95,6 +100,8 @@ struct watch_period {
 
 struct watch {
 	uint64_t stages;          /* mask of what to show */
+	size_t hist_bytes;        /* memory of all rows' buckets, in use and at most */
+	size_t hist_bytes_max;
 	struct watch_rows VEC_OF(struct watch_row *) rows;
 	struct watch_order VEC_OF(struct watch_row *) order; /* the same, as a report has them */
 	struct watch_counts VEC_OF(struct watch_count) counts;
