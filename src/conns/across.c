@@ -66,7 +66,7 @@ static enum across_why why_not(const struct event_conn *a, const struct event_co
  * The only connection of `in` that fits to one of `of`, as index + 1; 0: *why not. One that is
  * joined on its own host counts as well: if it fits, somebody's addresses are not his alone.
  */
-static uint32_t only_one(const struct conns *of, uint32_t conn, const struct conns *in,
+static uint32_t only_one(const struct conns *of, uint32_t conn, struct conns *in,
 			 uint64_t error_ns, enum across_why *why)
 {
 	const struct event_flow *flow = conns_flow_of(of, &of->all.items[conn]);
@@ -94,7 +94,7 @@ static uint32_t only_one(const struct conns *of, uint32_t conn, const struct con
 
 /* -- all of them ---------------------------------------------------------------------------- */
 
-static enum across_why join(struct conns_elsewhere *e, const struct conns *here, uint32_t conn)
+static enum across_why join(struct conns_elsewhere *e, struct conns *here, uint32_t conn)
 {
 	const uint64_t error_ns = e->error_ns + ACROSS_CLOCKS_NS;
 	enum across_why why, back;

@@ -27,6 +27,7 @@ struct conns *conns_new(const struct conns_options *options)
 	vec_init(&c->flows, CONNS_FLOWS_MAX);
 	vec_init(&c->fresh, CONNS_MAX);
 	vec_init(&c->bursts, CONNS_MAX);
+	vec_init(&c->ended, CONNS_MAX);
 	vec_init(&c->counts, CONNS_COUNTS_MAX);
 	vec_init(&c->missing, CONNS_MISSING_MAX);
 	vec_init(&c->series, CONNS_SERIES_MAX);
@@ -54,6 +55,7 @@ void conns_free(struct conns *c)
 	vec_release(&c->flows);
 	vec_release(&c->fresh);
 	vec_release(&c->bursts);
+	vec_release(&c->ended);
 	vec_release(&c->counts);
 	vec_release(&c->missing);
 	vec_release(&c->series);
@@ -84,6 +86,7 @@ static void begin_interval(struct conns *c)
 {
 	vec_for_each(&c->fresh, record)
 		c->all.items[record->conn].fresh = 0;
+	c->swept = false;
 	vec_clear_most(&c->fresh, CONNS_FRESH_FEW); /* at the first time there are all */
 	vec_clear(&c->bursts);
 	vec_clear(&c->crosses[CONNS_INTERVAL]);
@@ -304,6 +307,8 @@ static int take_conn(struct conns *c, const struct event_conn *e)
 	if (!conn)
 		return err;
 	err = add_total(conn, e);
+	if (!err && (e->flags & CONN_CLOSED))
+		err = conns_note_closed(c, conn);
 	if (!err)
 		err = incast_take(c, conn, e);
 	if (!err)

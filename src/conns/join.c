@@ -6,6 +6,9 @@
 /* Beyond a quarter of the sequence space nothing can be told. */
 #define SLACK_MOST (1u << 30)
 
+/* Connections without another end that may have the same addresses and ports. */
+#define LOOKED_AT_MOST 64u
+
 static uint64_t max_of(uint64_t a, uint64_t b)
 {
 	return a > b ? a : b;
@@ -113,30 +116,39 @@ bool join_has_sequences(const struct event_conn *c)
 	return conn_knows(c, CONN_KNOWS_GAUGES) && !(c->flags & CONN_FROM_DIAG);
 }
 
-static bool fits(const struct conns *c, uint32_t a, uint32_t b)
+static bool fits(const struct conns *c, uint32_t a, const struct event_conn *x, uint32_t b)
 {
-	struct event_conn x, y;
+	struct event_conn y;
 
-	conn_unpack(&c->all.items[a], &x);
 	conn_unpack(&c->all.items[b], &y);
-	if (!overlap(&x, &y))
+	if (!overlap(x, &y))
 		return false;
-	if (join_has_sequences(&x) && join_has_sequences(&y))
-		return join_sequences_fit(&x, &y);
+	if (join_has_sequences(x) && join_has_sequences(&y))
+		return join_sequences_fit(x, &y);
 	return same_namespace(conns_flow_of(c, &c->all.items[a]),
 			      conns_flow_of(c, &c->all.items[b]));
 }
 
-/* The only one that fits, as index + 1; 0 if there is none, or another one. */
-static uint32_t only_one(const struct conns *c, uint32_t conn)
+/*
+ * The only one that fits, as index + 1; 0 if there is none, or another one, or if more have these
+ * addresses than are looked at.
+ */
+static uint32_t only_one(struct conns *c, uint32_t conn)
 {
 	const struct event_flow *flow = conns_flow_of(c, &c->all.items[conn]);
-	uint32_t found = 0, at = 0;
+	uint32_t found = 0, at = 0, looked_at = 0;
+	struct event_conn own;
 
 	if (!flow)
 		return 0;
+	conn_unpack(&c->all.items[conn], &own);
 	while ((at = conns_reversed(c, flow, at))) {
-		if (at == conn + 1 || c->all.items[at - 1].peer || !fits(c, conn, at - 1))
+		if (at == conn + 1 || c->all.items[at - 1].peer)
+			continue;
+		c->steps++;
+		if (++looked_at > LOOKED_AT_MOST)
+			return 0;
+		if (!fits(c, conn, &own, at - 1))
 			continue;
 		if (found)
 			return 0;

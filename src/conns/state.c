@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/bug.h"
+#include "base/hash.h"
 #include "base/nonzero.h"
 
 #define SLOTS (1u << 17) /* of each hash: two entries in one, when all is full */
@@ -62,27 +63,23 @@ int conn_pack(struct conn *conn, const struct event_conn *total)
 
 /* -- hashes --------------------------------------------------------------------------------- */
 
-static uint32_t hash_u64(uint64_t x)
+static uint32_t slot_of_number(uint64_t x)
 {
-	x *= 0x9e3779b97f4a7c15;
-	return (uint32_t)(x >> 40) % SLOTS;
+	return (uint32_t)(hash_u64(x) % SLOTS);
 }
 
 /* The same for both directions, so that a connection's other end is in the same slot. */
-static uint32_t hash_tuple(const struct event_flow *f)
+static uint32_t slot_of_tuple(const struct event_flow *f)
 {
-	uint64_t sum = 0, words[4];
+	struct end {
+		uint64_t address[2];
+		uint64_t port;
+	} ends[2] = { { .port = f->local_port }, { .port = f->remote_port } };
 
-	memcpy(words, f->local, sizeof(f->local));
-	memcpy(words + 2, f->remote, sizeof(f->remote));
-	for (int end = 0; end < 2; end++) {
-		uint64_t one = words[2 * end] * 0xff51afd7ed558ccd + words[2 * end + 1];
-
-		one = (one ^ one >> 29) + (end ? f->remote_port : f->local_port);
-		one *= 0xc4ceb9fe1a85ec53;
-		sum += one ^ one >> 32;
-	}
-	return hash_u64(sum ^ sum >> 31);
+	memcpy(ends[0].address, f->local, sizeof(f->local));
+	memcpy(ends[1].address, f->remote, sizeof(f->remote));
+	return (uint32_t)((hash_bytes(&ends[0], sizeof(ends[0])) +
+			   hash_bytes(&ends[1], sizeof(ends[1]))) % SLOTS);
 }
 
 static uint32_t *slot_of(uint32_t **table, uint32_t hash)
@@ -96,9 +93,9 @@ static uint32_t *slot_of(uint32_t **table, uint32_t hash)
 
 static void unlink_flow(struct conns *c, uint32_t at)
 {
-	uint32_t *link = c->by_flow ? &c->by_flow[hash_u64(c->flows.items[at].e.id)] : NULL;
+	uint32_t *link = c->by_flow ? &c->by_flow[slot_of_number(c->flows.items[at].e.id)] : NULL;
 
-	while (link && *link && *link != at + 1)
+	for (; link && *link && *link != at + 1; c->steps++)
 		link = &c->flows.items[*link - 1].next;
 	if (link && *link)
 		*link = c->flows.items[at].next;
@@ -116,9 +113,9 @@ static void drop_flow(struct conns *c, uint32_t at)
 
 struct conn_flow *conns_flow_find(struct conns *c, uint32_t id)
 {
-	uint32_t at = c->by_flow ? c->by_flow[hash_u64(id)] : 0;
+	uint32_t at = c->by_flow ? c->by_flow[slot_of_number(id)] : 0;
 
-	while (at && c->flows.items[at - 1].e.id != id)
+	for (; at && c->flows.items[at - 1].e.id != id; c->steps++)
 		at = c->flows.items[at - 1].next;
 	return at ? &c->flows.items[at - 1] : NULL;
 }
@@ -149,7 +146,7 @@ static int new_flow(struct conns *c, uint32_t *at)
 
 int conns_flow_set(struct conns *c, const struct event_flow *flow)
 {
-	uint32_t *slot = slot_of(&c->by_flow, hash_u64(flow->id)), at;
+	uint32_t *slot = slot_of(&c->by_flow, slot_of_number(flow->id)), at;
 	struct conn_flow *old = conns_flow_find(c, flow->id);
 	int err;
 
@@ -186,13 +183,14 @@ static bool same_tuple(const struct event_flow *a, const struct event_flow *b, b
 	       !memcmp(a->remote, remote, sizeof(a->remote));
 }
 
-uint32_t conns_reversed(const struct conns *c, const struct event_flow *flow, uint32_t at)
+uint32_t conns_reversed(struct conns *c, const struct event_flow *flow, uint32_t at)
 {
 	if (!c->by_tuple)
 		return 0;
-	at = at ? c->all.items[at - 1].tuple_next : c->by_tuple[hash_tuple(flow)];
-	while (at && !same_tuple(conns_flow_of(c, &c->all.items[at - 1]), flow, true))
+	at = at ? c->all.items[at - 1].tuple_next : c->by_tuple[slot_of_tuple(flow)];
+	for (; at && !same_tuple(conns_flow_of(c, &c->all.items[at - 1]), flow, true); c->steps++)
 		at = c->all.items[at - 1].tuple_next;
+	c->steps++;
 	return at;
 }
 
@@ -205,14 +203,47 @@ static void unlink_tuple(struct conns *c, uint32_t at)
 	if (!conn->flow)
 		return;
 	flow = &c->flows.items[conn->flow - 1];
-	link = &c->by_tuple[hash_tuple(&flow->e)];
-	while (*link && *link != at + 1)
+	link = &c->by_tuple[slot_of_tuple(&flow->e)];
+	for (; !conn->unlisted && *link && *link != at + 1; c->steps++)
 		link = &c->all.items[*link - 1].tuple_next;
-	BUG_ON(!*link);
-	*link = conn->tuple_next;
+	BUG_ON(!*link && !conn->unlisted);
+	if (!conn->unlisted)
+		*link = conn->tuple_next;
 	if (!--flow->users)
 		drop_flow(c, conn->flow - 1);
 	conn->flow = conn->tuple_next = 0;
+	conn->unlisted = false;
+}
+
+/*
+ * Puts a connection, which has its flow, into the slot of its tuple. Of those with the same
+ * addresses and ports the last CONNS_SAME_TUPLE stay there: each that comes looks at all of them.
+ */
+static void link_tuple(struct conns *c, uint32_t at, uint32_t *slot)
+{
+	const struct event_flow *flow = conns_flow_of(c, &c->all.items[at]);
+	uint32_t *oldest = NULL, n = 1;
+	struct conn *left_out;
+
+	c->all.items[at].tuple_next = *slot;
+	*slot = at + 1;
+	for (uint32_t *link = &c->all.items[at].tuple_next; *link; c->steps++) {
+		struct conn *other = &c->all.items[*link - 1];
+
+		if (same_tuple(conns_flow_of(c, other), flow, false)) {
+			oldest = link;
+			n++;
+		}
+		link = &other->tuple_next;
+	}
+	if (n <= CONNS_SAME_TUPLE)
+		return;
+	left_out = &c->all.items[*oldest - 1];
+	*oldest = left_out->tuple_next;
+	left_out->tuple_next = 0;
+	left_out->unlisted = true;
+	for (int span = 0; !left_out->peer && span < CONNS_SPANS; span++)
+		c->periods[span].beyond++;
 }
 
 /* -- connections ---------------------------------------------------------------------------- */
@@ -227,23 +258,22 @@ static int set_flow(struct conns *c, uint32_t at, uint32_t id)
 	if (!flow || conn->flow == flow - c->flows.items + 1 ||
 	    (conn->flow && same_tuple(conns_flow_of(c, conn), &flow->e, false)))
 		return 0;
-	slot = slot_of(&c->by_tuple, hash_tuple(&flow->e));
+	slot = slot_of(&c->by_tuple, slot_of_tuple(&flow->e));
 	if (!slot)
 		return -ENOMEM;
 	flow->users++; /* before the old one goes, which may be the same memory */
 	unlink_tuple(c, at);
 	conn->flow = (uint32_t)(flow - c->flows.items) + 1;
-	conn->tuple_next = *slot;
-	*slot = at + 1;
+	link_tuple(c, at, slot);
 	return 0;
 }
 
 static void forget(struct conns *c, uint32_t at)
 {
 	struct conn *conn = &c->all.items[at];
-	uint32_t *link = &c->by_key[hash_u64(conn->cookie)];
+	uint32_t *link = &c->by_key[slot_of_number(conn->cookie)];
 
-	while (*link && *link != at + 1)
+	for (; *link && *link != at + 1; c->steps++)
 		link = &c->all.items[*link - 1].next;
 	BUG_ON(!*link);
 	*link = conn->next;
@@ -258,24 +288,38 @@ static void forget(struct conns *c, uint32_t at)
 	c->n--;
 }
 
-/* Makes room: all that have closed go, but for those of the interval. */
+/*
+ * Makes room: all that have closed go, but for those of the interval. When it is called again in
+ * the same interval there are no others.
+ */
 static void forget_closed(struct conns *c)
 {
-	struct event_conn e;
+	size_t kept = 0;
 
-	for (uint32_t i = 0; i < c->all.len; i++) {
-		struct conn *conn = &c->all.items[i];
-
-		if (!conn->used || conn->fresh)
+	if (c->swept)
+		return;
+	vec_for_each(&c->ended, at) {
+		c->steps++;
+		if (c->all.items[*at].fresh) {
+			c->ended.items[kept++] = *at;
 			continue;
-		conn_unpack(conn, &e);
-		if (!(e.flags & CONN_CLOSED))
-			continue;
-		forget(c, i);
+		}
+		forget(c, *at);
 		c->periods[CONNS_TOTAL].forgotten++;
 	}
+	c->swept = true;
+	c->ended.len = kept;
 	/* what is kept of several connections names them by their place */
 	vec_clear(&c->crosses[CONNS_TOTAL]);
+}
+
+int conns_note_closed(struct conns *c, struct conn *conn)
+{
+	int err = conn->closed ? 0 : vec_push(&c->ended, (uint32_t)(conn - c->all.items));
+
+	if (!err)
+		conn->closed = true;
+	return err;
 }
 
 static int new_conn(struct conns *c, uint32_t *at)
@@ -301,27 +345,44 @@ static bool same_netns(const struct event_flow *a, const struct event_flow *b)
 	       a->netns_cookie == b->netns_cookie;
 }
 
+/* *same becomes how many others have the cookie. */
+static uint32_t find_conn(struct conns *c, uint64_t cookie, const struct event_flow *flow,
+			  uint32_t *same)
+{
+	uint32_t at = c->by_key ? c->by_key[slot_of_number(cookie)] : 0;
+
+	*same = 0;
+	for (; at; at = c->all.items[at - 1].next) {
+		const struct conn *conn = &c->all.items[at - 1];
+
+		c->steps++;
+		if (conn->cookie != cookie)
+			continue;
+		if (same_netns(conns_flow_of(c, conn), flow))
+			return at;
+		++*same;
+	}
+	return 0;
+}
+
 uint32_t conns_find(struct conns *c, uint64_t cookie, const struct event_flow *flow)
 {
-	uint32_t at = c->by_key ? c->by_key[hash_u64(cookie)] : 0;
+	uint32_t same;
 
-	while (at && (c->all.items[at - 1].cookie != cookie ||
-		      !same_netns(conns_flow_of(c, &c->all.items[at - 1]), flow)))
-		at = c->all.items[at - 1].next;
-	return at;
+	return find_conn(c, cookie, flow, &same);
 }
 
 struct conn *conns_get(struct conns *c, const struct event_conn *e, int *err)
 {
-	uint32_t *slot = slot_of(&c->by_key, hash_u64(e->cookie)), at;
+	uint32_t *slot = slot_of(&c->by_key, slot_of_number(e->cookie)), at, same;
 	struct conn_flow *flow = conns_flow_find(c, e->flow);
 
 	*err = slot ? 0 : -ENOMEM;
 	if (*err)
 		return NULL;
-	at = conns_find(c, e->cookie, flow ? &flow->e : NULL);
+	at = find_conn(c, e->cookie, flow ? &flow->e : NULL, &same);
 	if (!at) {
-		*err = new_conn(c, &at);
+		*err = same < CONNS_SAME_COOKIE ? new_conn(c, &at) : -E2BIG;
 		if (*err)
 			return NULL;
 		c->all.items[at] = (struct conn){ .cookie = e->cookie, .next = *slot };

@@ -21,6 +21,8 @@
 #define CONNS_MISSING_MAX 256u
 #define CONNS_CROSSES_MAX 4096u     /* connections in problems of several */
 #define CONNS_SERIES_MAX 4096u      /* connections of tasks that may be proxies */
+#define CONNS_SAME_TUPLE 256u       /* connections of the same addresses, to be joined */
+#define CONNS_SAME_COOKIE 256u      /* namespaces that have the same cookie */
 #define CONNS_TICKS 120u            /* intervals in which a proxy is looked for */
 
 /* Of the time that is told of each end, what must be common to judge one by the other. */
@@ -42,7 +44,9 @@ struct conn {
 	uint32_t series;
 	uint32_t problem_intervals;
 	uint16_t room;                 /* bytes of `packed`, see base/nonzero.h */
-	bool used;
+	bool used : 1;
+	bool closed : 1;               /* ... and in conns.ended */
+	bool unlisted : 1;             /* too many have its tuple: it isn't in that hash */
 };
 
 struct conn_flow {
@@ -130,6 +134,9 @@ struct conns {
 	struct conns_bursts VEC_OF(struct conn_lost_burst) bursts; /* of the interval */
 	uint32_t free_conn, free_flow; /* index + 1 */
 	uint32_t *by_key, *by_tuple, *by_flow; /* hashes: index + 1 */
+	struct conns_ended VEC_OF(uint32_t) ended; /* indices of those that have closed */
+	bool swept;                    /* no other of them can be forgotten in this interval */
+	uint64_t steps;                /* taken in the hashes, and pairs of ends looked at */
 	size_t n;                      /* connections that are kept */
 	struct conns_counts VEC_OF(struct conn_count) counts;
 	struct conns_missing VEC_OF(char *) missing;
@@ -170,12 +177,15 @@ int conns_flow_set(struct conns *c, const struct event_flow *flow);
  */
 struct conn *conns_get(struct conns *c, const struct event_conn *e, int *err);
 
+/* Notes that its totals say closed: it may be forgotten. 0 or -ENOMEM. */
+int conns_note_closed(struct conns *c, struct conn *conn);
+
 /* Its index + 1; 0: there is none. `flow`: NULL if its namespace is not known. */
 uint32_t conns_find(struct conns *c, uint64_t cookie, const struct event_flow *flow);
 
 /* The next connection whose local and remote address are `flow`'s the other way round, after the
  * index + 1 `at`, 0 at first; returns its index + 1, or 0. */
-uint32_t conns_reversed(const struct conns *c, const struct event_flow *flow, uint32_t at);
+uint32_t conns_reversed(struct conns *c, const struct event_flow *flow, uint32_t at);
 
 static inline const struct event_flow *conns_flow_of(const struct conns *c,
 						     const struct conn *conn)

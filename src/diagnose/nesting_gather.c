@@ -5,10 +5,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "diagnose/nesting_state.h"
-
-/* 32-bit golden ratio: multiplicative hashing, D. Knuth, TAOCP 3, 6.4. */
-#define GOLDEN 0x9e3779b1U
 
 /* An open span on the way from the piece down to the span that is placed. */
 struct level {
@@ -86,7 +84,7 @@ static uint32_t root_of(uint8_t role, uint8_t type)
 /* 0, which is no function's node: there is no room for another. */
 static uint32_t child_of(struct nesting *n, uint32_t parent, uint32_t what)
 {
-	const uint32_t at = ((parent * GOLDEN ^ what) * GOLDEN >> 7) & n->hash_mask;
+	const uint32_t at = (uint32_t)hash_u64((uint64_t)parent << 32 | what) & n->hash_mask;
 	uint32_t node = n->hash[at];
 
 	while (node && (n->nodes.items[node].parent != parent || n->nodes.items[node].what != what))

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/bug.h"
+#include "base/hash.h"
 #include "base/vec.h"
 
 struct slot {
@@ -21,6 +22,7 @@ struct event_dict {
 	size_t n_used;
 	size_t bytes;
 	uint64_t refused;
+	uint64_t steps;	/* from one slot to the next */
 	int error;
 };
 
@@ -48,22 +50,12 @@ void event_dict_free(struct event_dict *dict)
 	free(dict);
 }
 
-/* FNV-1a: the strings are short and their writers are not adversaries of this table. */
-static size_t hash_of(uint32_t which, const char *text, size_t len)
-{
-	uint64_t hash = 0xcbf29ce484222325 ^ which;
-
-	for (size_t i = 0; i < len; i++)
-		hash = (hash ^ (unsigned char)text[i]) * 0x100000001b3;
-	return hash ^ hash >> 32;
-}
-
 /* The slot of the string, or the free one where it belongs. */
 static struct slot *find(struct event_dict *dict, uint32_t which, const char *text, size_t len)
 {
-	size_t at = hash_of(which, text, len);
+	size_t at = hash_bytes(text, len) + which;
 
-	for (;; at++) {
+	for (;; at++, dict->steps++) {
 		struct slot *slot = &dict->slots[at & (dict->n_slots - 1)];
 		const char *name;
 
@@ -217,6 +209,11 @@ const char *event_dict_get(const struct event_dict *dict, uint32_t which, uint32
 uint64_t event_dict_refused(const struct event_dict *dict)
 {
 	return dict->refused;
+}
+
+uint64_t event_dict_steps(const struct event_dict *dict)
+{
+	return dict->steps;
 }
 
 int event_dict_error(const struct event_dict *dict)

@@ -37,6 +37,8 @@ int event_dict_set(struct event_dict *dict, const struct event *name);
 const char *event_dict_get(const struct event_dict *dict, uint32_t which, uint32_t id);
 
 uint64_t event_dict_refused(const struct event_dict *dict);
+/* Slots that were passed because another string has them: what a hash that is known would cost. */
+uint64_t event_dict_steps(const struct event_dict *dict);
 int event_dict_error(const struct event_dict *dict);
 
 /* Numbers in `which` are 1 to this; some of them may be unknown. */

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/hash.h"
+
+#include <pthread.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+static uint64_t key[2];
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void make_key(void)
+{
+	struct timespec now;
+
+	if (key[0] || key[1] || getrandom(key, sizeof(key), GRND_NONBLOCK) == sizeof(key))
+		return;
+	clock_gettime(CLOCK_REALTIME, &now); /* a boot without entropy: better than nothing */
+	key[0] = (uint64_t)now.tv_nsec << 32 ^ (uint64_t)now.tv_sec;
+	key[1] = (uint64_t)getpid() << 32 ^ (uint64_t)(uintptr_t)&now;
+}
+
+void hash_set_key(uint64_t low, uint64_t high)
+{
+	key[0] = low;
+	key[1] = high;
+}
+
+static uint64_t rotate(uint64_t x, int by)
+{
+	return x << by | x >> (64 - by);
+}
+
+static void mix(uint64_t v[4])
+{
+	v[0] += v[1];
+	v[1] = rotate(v[1], 13) ^ v[0];
+	v[0] = rotate(v[0], 32);
+	v[2] += v[3];
+	v[3] = rotate(v[3], 16) ^ v[2];
+	v[0] += v[3];
+	v[3] = rotate(v[3], 21) ^ v[0];
+	v[2] += v[1];
+	v[1] = rotate(v[1], 17) ^ v[2];
+	v[2] = rotate(v[2], 32);
+}
+
+static void add(uint64_t v[4], uint64_t word)
+{
+	v[3] ^= word;
+	mix(v);
+	v[0] ^= word;
+}
+
+uint64_t hash_bytes(const void *bytes, size_t size)
+{
+	const unsigned char *from = bytes;
+	uint64_t last = (uint64_t)size << 56, v[4];
+
+	pthread_once(&once, make_key);
+	v[0] = key[0] ^ 0x736f6d6570736575;
+	v[1] = key[1] ^ 0x646f72616e646f6d;
+	v[2] = key[0] ^ 0x6c7967656e657261;
+	v[3] = key[1] ^ 0x7465646279746573;
+	for (; size >= sizeof(uint64_t); size -= sizeof(uint64_t), from += sizeof(uint64_t)) {
+		uint64_t word;
+
+		memcpy(&word, from, sizeof(word));
+		add(v, word);
+	}
+	for (size_t i = 0; i < size; i++)
+		last |= (uint64_t)from[i] << 8 * i;
+	add(v, last);
+	v[2] ^= 0xff;
+	for (int i = 0; i < 3; i++)
+		mix(v);
+	return v[0] ^ v[1] ^ v[2] ^ v[3];
+}
+
+uint64_t hash_u64(uint64_t x)
+{
+	return hash_bytes(&x, sizeof(x));
+}

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Keys that are chosen so that they met in one slot of hashes without a key, and what else makes a
+ * recording's connections look at each other: the work is counted in steps and stays within a
+ * constant times the records. What is reported doesn't depend on the key.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/strbuf.h"
+#include "conns/state.h"
+#include "conns_rig.h"
+#include "event/dict.h"
+#include "output/json.h"
+
+#define COOKIES 20000u
+#define ENDS 8000u
+#define NAMES 1000u
+#define TOO_MANY 5000u
+
+static void test_reference(void **state)
+{
+	unsigned char bytes[16];
+
+	(void)state;
+	for (int i = 0; i < 16; i++)
+		bytes[i] = (unsigned char)i;
+	hash_set_key(0x0706050403020100, 0x0f0e0d0c0b0a0908);
+	assert_int_equal(hash_bytes("", 0), 0xabac0158050fc4dc); /* of the reference program */
+	assert_int_not_equal(hash_bytes(bytes, 8), hash_bytes(bytes, 7));
+	assert_int_equal(hash_u64(0x0706050403020100), hash_bytes(bytes, 8));
+}
+
+/* By Newton: each step doubles the bits that are right. */
+static uint64_t inverse_of(uint64_t odd)
+{
+	uint64_t x = odd;
+
+	for (int i = 0; i < 6; i++)
+		x *= 2 - odd * x;
+	return x;
+}
+
+static void test_cookies(void **state)
+{
+	const uint64_t inverse = inverse_of(0x9e3779b97f4a7c15);
+	struct conns_rig rig;
+
+	(void)state;
+	rig_init(&rig, NULL);
+	for (uint64_t i = 1; i <= COOKIES; i++) {
+		const struct event_conn e = rig_conn(&rig, i * inverse, 0);
+
+		rig_put_fitted(&rig, e);
+	}
+	assert_int_equal(rig.c->n, COOKIES);
+	assert_in_range(rig.c->steps, 1, 4 * COOKIES);
+	rig_release(&rig);
+}
+
+/* Control: two ends are still joined when many others have their addresses. */
+static void test_same_tuple(void **state)
+{
+	struct conns_rig rig;
+
+	(void)state;
+	rig_init(&rig, NULL);
+	rig_flow(&rig, 1, "10.0.0.1", 1000, "10.0.0.2", 80, 1);
+	rig_flow(&rig, 2, "10.0.0.2", 80, "10.0.0.1", 1000, 1);
+	for (uint32_t i = 1; i <= ENDS; i++) {
+		rig_put_end(&rig, 2ull * i, 1, i << 18, i << 10, 0);
+		rig_put_end(&rig, 2ull * i + 1, 2, i << 10, i << 18, 0);
+	}
+	rig_interval(&rig);
+	assert_in_range(rig.c->steps, 1, 2ull * ENDS * 6 * 256);
+	assert_int_equal(rig.c->periods[CONNS_TOTAL].beyond, 2 * (ENDS - CONNS_SAME_TUPLE));
+	rig_release(&rig);
+
+	rig_init(&rig, NULL);
+	rig_flow(&rig, 1, "10.0.0.1", 1000, "10.0.0.2", 80, 1);
+	rig_flow(&rig, 2, "10.0.0.2", 80, "10.0.0.1", 1000, 1);
+	for (uint32_t i = 1; i <= 20; i++) {
+		rig_put_end(&rig, 2ull * i, 1, i << 25, i << 20, 0);
+		rig_put_end(&rig, 2ull * i + 1, 2, i << 20, i << 25, 0);
+	}
+	rig_interval(&rig);
+	for (uint32_t i = 0; i < rig.c->all.len; i++)
+		assert_int_equal(rig.c->all.items[rig.c->all.items[i].peer - 1].cookie,
+				 rig.c->all.items[i].cookie ^ 1);
+	assert_int_equal(rig.c->periods[CONNS_TOTAL].beyond, 0);
+	rig_release(&rig);
+}
+
+static void test_same_cookie(void **state)
+{
+	struct conns_rig rig;
+
+	(void)state;
+	rig_init(&rig, NULL);
+	for (uint32_t i = 1; i <= COOKIES; i++) {
+		const struct event_conn e = rig_conn(&rig, 7, i);
+
+		rig_flow(&rig, i, "10.0.0.1", (uint16_t)i, "10.0.0.2", 80, i);
+		rig_put_fitted(&rig, e);
+	}
+	assert_int_equal(rig.c->n, CONNS_SAME_COOKIE);
+	assert_int_equal(rig.c->periods[CONNS_TOTAL].beyond, COOKIES - CONNS_SAME_COOKIE);
+	assert_in_range(rig.c->steps, 1, 4ull * COOKIES * 256);
+	rig_release(&rig);
+}
+
+/* More connections than are kept, of which none has closed, and then some. */
+static void test_full(void **state)
+{
+	struct conns_rig rig;
+	struct event_conn e;
+
+	(void)state;
+	rig_init(&rig, NULL);
+	for (uint32_t i = 1; i <= CONNS_MAX + TOO_MANY; i++) {
+		e = rig_conn(&rig, i, 0);
+		rig_put_fitted(&rig, e);
+	}
+	assert_int_equal(rig.c->n, CONNS_MAX);
+	assert_int_equal(rig.c->periods[CONNS_TOTAL].beyond, TOO_MANY);
+	assert_in_range(rig.c->steps, 1, 8 * CONNS_MAX);
+	for (uint32_t i = 1; i <= 10; i++) {
+		e = rig_conn(&rig, i, 0);
+		e.flags |= CONN_CLOSED;
+		rig_put_fitted(&rig, e);
+	}
+	rig_interval(&rig);
+	for (uint32_t i = 1; i <= 10; i++) { /* control: in their places there are others */
+		e = rig_conn(&rig, CONNS_MAX + TOO_MANY + i, 0);
+		rig_put_fitted(&rig, e);
+	}
+	assert_int_equal(rig.c->n, CONNS_MAX);
+	assert_int_equal(rig.c->periods[CONNS_TOTAL].beyond, TOO_MANY);
+	assert_int_equal(rig.c->periods[CONNS_TOTAL].forgotten, 10);
+	rig_release(&rig);
+}
+
+/* FNV-1a, by which names were found. */
+static uint64_t fnv(const char *text)
+{
+	uint64_t hash = 0xcbf29ce484222325 ^ DICT_STRING;
+
+	for (; *text; text++)
+		hash = (hash ^ (unsigned char)*text) * 0x100000001b3;
+	return hash ^ hash >> 32;
+}
+
+static void test_names(void **state)
+{
+	struct event_dict *dict = event_dict_new();
+	uint32_t n = 0;
+
+	(void)state;
+	for (uint32_t i = 0; n < NAMES; i++) {
+		char text[16];
+
+		snprintf(text, sizeof(text), "%x", i);
+		if (fnv(text) % 4096)
+			continue;
+		assert_int_equal(event_dict_intern(dict, DICT_STRING, text, NULL, 0), ++n);
+		assert_int_equal(event_dict_intern(dict, DICT_STRING, text, NULL, 0), n);
+	}
+	assert_in_range(event_dict_steps(dict), 0, 8 * NAMES);
+	event_dict_free(dict);
+}
+
+static char *report_with_key(uint64_t key)
+{
+	struct strbuf out = STRBUF_INIT(1 << 24);
+	struct conns_rig rig;
+	struct report r;
+
+	hash_set_key(key, ~key);
+	rig_init(&rig, NULL);
+	for (uint32_t i = 1; i <= 300; i++) {
+		rig_flow(&rig, 2 * i, "10.0.0.1", (uint16_t)(i % 50), "10.0.0.2", 80, 1);
+		rig_flow(&rig, 2 * i + 1, "10.0.0.2", 80, "10.0.0.1", (uint16_t)(i % 50), 1);
+		rig_put_end(&rig, 2ull * i, 2 * i, i << 24, i << 18, i % 3 ? 0 : CONN_CLOSED);
+		rig_put_end(&rig, 2ull * i + 1, 2 * i + 1, i << 18, i << 24, 0);
+		if (i % 100 == 0)
+			rig_interval(&rig);
+	}
+	rig_report(&rig, CONNS_TOTAL, &r);
+	json_report(&r, JSON_DOCUMENT, &out);
+	report_release(&r);
+	rig_release(&rig);
+	assert_int_equal(out.error, 0);
+	return strbuf_detach(&out);
+}
+
+static void test_any_key(void **state)
+{
+	char *first = report_with_key(1);
+
+	(void)state;
+	for (uint64_t key = 2; key < 6; key++) {
+		char *other = report_with_key(key);
+
+		assert_string_equal(first, other);
+		free(other);
+	}
+	free(first);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_reference),
+		cmocka_unit_test(test_cookies),
+		cmocka_unit_test(test_same_tuple),
+		cmocka_unit_test(test_same_cookie),
+		cmocka_unit_test(test_full),
+		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_any_key),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
