@@ -161,8 +161,11 @@ static int take_loss(struct conns *c, const struct event *event)
 {
 	const struct event_loss *loss = event->payload;
 
-	for (int span = 0; span < CONNS_SPANS; span++)
-		c->periods[span].lost_records += loss->records;
+	for (int span = 0; span < CONNS_SPANS; span++) {
+		struct conns_period *p = &c->periods[span];
+
+		*(loss->why == LOSS_DICT_FULL ? &p->names_lost : &p->lost_records) += loss->records;
+	}
 	return 0;
 }
 

@@ -168,6 +168,8 @@ static void add_losses(const struct conns *c, enum conns_span span, struct repor
 	lost = add_counts(c, span, COUNT_LOSS, losses);
 	if (p->lost_records)
 		TABLE_ADD(losses, value_string("events-lost"), value_u64(p->lost_records));
+	if (p->names_lost)
+		TABLE_ADD(losses, value_string("names-not-kept"), value_u64(p->names_lost));
 	if (p->beyond)
 		TABLE_ADD(losses, value_string("limit"), value_u64(p->beyond));
 	if (p->forgotten)
@@ -229,6 +231,9 @@ static void add_reasons(const struct conns *c, enum conns_span span, struct repo
 	if (p->lost_records)
 		report_reason(r, "events-lost", NULL, "%s events were lost before they were read",
 			      human_count(buf, p->lost_records));
+	if (p->names_lost)
+		report_reason(r, "names-not-kept", NULL, "names not kept: %s (a run keeps 65,536 "
+			      "of each kind and 4 MiB of them)", human_count(buf, p->names_lost));
 	if (p->refused)
 		report_reason(r, "events-invalid", NULL, "%s events made no sense and were ignored",
 			      human_count(buf, p->refused));

@@ -104,6 +104,7 @@ struct conns_period {
 	uint64_t own_user_ns, own_bpf_ns;
 	bool bpf_cost_unknown, bpf_cost_estimated;
 	uint64_t lost_records;         /* of the event stream itself */
+	uint64_t names_lost;           /* times that a name was not kept: LOSS_DICT_FULL */
 	uint64_t refused;              /* events whose numbers cannot be */
 	uint64_t beyond;               /* ... that a limit above kept out */
 	uint64_t forgotten;            /* connections that had closed */

@@ -41,6 +41,7 @@ static void take_loss(struct recorded *rec, const struct event *event)
 {
 	const struct event_loss *loss = event->payload;
 
+	rec->names_lost += loss->why == LOSS_DICT_FULL ? loss->records : 0;
 	rec->lost_messages += loss->kind == EV_MESSAGE ? loss->records : 0;
 	if (loss->kind == EV_MESSAGE || loss->kind == EV_EDGE || loss->kind == EV_WAKE)
 		rec->lost += loss->records;

@@ -180,6 +180,11 @@ void report_source_reasons(const struct recorded *rec, struct report *r, const c
 		report_reason(r, "events-lost",
 			      report_format(r, "%s events", human_count(buf, rec->lost)),
 			      "%s has lost messages or CPU activity", which);
+	if (rec->names_lost)
+		report_reason(r, "names-not-kept",
+			      report_format(r, "%s names", human_count(buf, rec->names_lost)),
+			      "%s lacks names: a recording keeps 65,536 of each kind and 4 MiB of "
+			      "them", which);
 	if (rec->forgot)
 		report_reason(r, "memory-limit", NULL,
 			      "too much waited at once in %s: what was dropped is blind", which);

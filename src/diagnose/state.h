@@ -47,6 +47,7 @@ struct recorded {
 	uint64_t granularity;
 	uint64_t lost;              /* events of messages and activity */
 	uint64_t lost_messages;     /* ... of messages */
+	uint64_t names_lost;        /* times that a name was not kept */
 	uint64_t forgot;            /* times that memory was too small */
 	uint64_t unselected;        /* targets beyond the limit */
 	uint32_t cores;

@@ -22,6 +22,7 @@ struct event_dict {
 	size_t n_used;
 	size_t bytes;
 	uint64_t refused;
+	uint64_t told;	/* of `refused`, in the stream */
 	uint64_t steps;	/* from one slot to the next */
 	int error;
 };
@@ -209,6 +210,16 @@ const char *event_dict_get(const struct event_dict *dict, uint32_t which, uint32
 uint64_t event_dict_refused(const struct event_dict *dict)
 {
 	return dict->refused;
+}
+
+int event_dict_put_loss(struct event_dict *dict, struct event_sink *sink, uint64_t time)
+{
+	const struct event_loss loss = {
+		.why = LOSS_DICT_FULL, .kind = EV_NAME, .records = dict->refused - dict->told,
+	};
+
+	dict->told = dict->refused;
+	return loss.records ? event_put(sink, EV_LOSS, time, &loss, sizeof(loss)) : 0;
 }
 
 uint64_t event_dict_steps(const struct event_dict *dict)

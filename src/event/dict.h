@@ -36,7 +36,10 @@ int event_dict_set(struct event_dict *dict, const struct event *name);
 /* NULL if the number is unknown: the dictionary may have been in a lost part of the file. */
 const char *event_dict_get(const struct event_dict *dict, uint32_t which, uint32_t id);
 
+/* How often a string was not kept because of the limits. */
 uint64_t event_dict_refused(const struct event_dict *dict);
+/* Puts what was refused since the last call into the stream, if anything. 0 or -errno. */
+int event_dict_put_loss(struct event_dict *dict, struct event_sink *sink, uint64_t time);
 /* Slots that were passed because another string has them: what a hash that is known would cost. */
 uint64_t event_dict_steps(const struct event_dict *dict);
 int event_dict_error(const struct event_dict *dict);

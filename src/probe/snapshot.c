@@ -404,6 +404,8 @@ int watch_snapshot(struct watch_probe *probe, struct event_sink *sink, struct ev
 		e.flags |= INTERVAL_SHED | INTERVAL_PARTIAL;
 	probe->user_before_ns = user;
 	probe->from_ns = o.now;
+	if (!o.err)
+		o.err = event_dict_put_loss(o.dict, o.sink, o.now);
 	put(&o, EV_INTERVAL, &e, sizeof(e));
 	return o.err ? o.err : err;
 }

@@ -355,8 +355,11 @@ static int take_loss(struct watch *w, const struct event *event)
 
 	if (loss->why == LOSS_SIZE_LIMIT && of_trace(loss->kind))
 		return 0;
-	for (int span = 0; span < WATCH_SPANS; span++)
-		w->periods[span].lost_records += loss->records;
+	for (int span = 0; span < WATCH_SPANS; span++) {
+		struct watch_period *p = &w->periods[span];
+
+		*(loss->why == LOSS_DICT_FULL ? &p->names_lost : &p->lost_records) += loss->records;
+	}
 	return 0;
 }
 

@@ -262,6 +262,9 @@ static void add_stream_reasons(const struct watch *w, enum watch_span span, stru
 	if (p->lost_records)
 		report_reason(r, "events-lost", NULL, "%s events were lost before they were read",
 			      human_count(buf, p->lost_records));
+	if (p->names_lost)
+		report_reason(r, "names-not-kept", NULL, "names not kept: %s (a run keeps 65,536 "
+			      "of each kind and 4 MiB of them)", human_count(buf, p->names_lost));
 	if (p->refused)
 		report_reason(r, "events-invalid", NULL, "%s events made no sense and were ignored",
 			      human_count(buf, p->refused));

@@ -90,6 +90,7 @@ struct watch_period {
 	uint64_t cpu_ns;          /* duration times CPUs: what own cost is a fraction of */
 	uint64_t clock_steps;
 	uint64_t lost_records;    /* of the event stream itself */
+	uint64_t names_lost;      /* times that a name was not kept: LOSS_DICT_FULL */
 	uint64_t refused;         /* events whose numbers cannot be */
 	uint64_t beyond;          /* events that a limit above kept out */
 	uint64_t no_room;         /* deltas of distributions beyond WATCH_HIST_BYTES_MAX */

@@ -103,6 +103,40 @@ static void test_memsource(void **state)
 
 /* -- dictionaries --------------------------------------------------------------------------- */
 
+/* What a full dictionary refuses is in the stream, once. */
+static void test_dict_loss(void **state)
+{
+	struct event_dict *dict = event_dict_new();
+	struct event_memsource *queue;
+	struct event_block block;
+	struct event event;
+	char text[4000];
+	size_t at = 0;
+
+	(void)state;
+	assert_int_equal(event_memsource_new(&queue, 1 << 20), 0);
+	assert_int_equal(event_dict_put_loss(dict, event_memsource_sink(queue), 1), 0);
+	memset(text, 'x', sizeof(text));
+	for (uint32_t i = 0; i < 2000; i++) {
+		snprintf(text, sizeof(text), "%u", i);
+		text[strlen(text)] = 'x';
+		text[sizeof(text) - 1] = '\0';
+		event_dict_intern(dict, DICT_CGROUP, text, NULL, 0);
+	}
+	assert_in_range(event_dict_refused(dict), 900, 1000);
+	for (int i = 0; i < 2; i++) /* control: the second has nothing to say */
+		assert_int_equal(event_dict_put_loss(dict, event_memsource_sink(queue), 1), 0);
+	assert_int_equal(event_source_next(event_memsource_source(queue), &block), 1);
+	assert_true(event_block_next(&block, &at, &event));
+	assert_int_equal(event.kind, EV_LOSS);
+	assert_int_equal(((const struct event_loss *)event.payload)->why, LOSS_DICT_FULL);
+	assert_int_equal(((const struct event_loss *)event.payload)->records,
+			 event_dict_refused(dict));
+	assert_false(event_block_next(&block, &at, &event));
+	event_source_free(event_memsource_source(queue));
+	event_dict_free(dict);
+}
+
 static void test_dict(void **state)
 {
 	struct event_dict *dict = event_dict_new();
@@ -494,6 +528,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_memsource),
+		cmocka_unit_test(test_dict_loss),
 		cmocka_unit_test(test_dict),
 		cmocka_unit_test(test_round_trip),
 		cmocka_unit_test(test_copy),

@@ -178,6 +178,26 @@ static void test_names(void **state)
 	event_dict_free(dict);
 }
 
+static void test_names_not_kept(void **state)
+{
+	const struct event_loss loss = { .why = LOSS_DICT_FULL, .kind = EV_NAME, .records = 7 };
+	struct strbuf out = STRBUF_INIT(1 << 24);
+	struct conns_rig rig;
+	struct report r;
+
+	(void)state;
+	rig_init(&rig, NULL);
+	rig_record(&rig, EV_LOSS, &loss, sizeof(loss));
+	rig_interval(&rig);
+	rig_report(&rig, CONNS_TOTAL, &r);
+	json_report(&r, JSON_DOCUMENT, &out);
+	assert_non_null(strstr(strbuf_str(&out), "names not kept: 7 "));
+	assert_null(strstr(strbuf_str(&out), "events-lost"));
+	strbuf_release(&out);
+	report_release(&r);
+	rig_release(&rig);
+}
+
 static char *report_with_key(uint64_t key)
 {
 	struct strbuf out = STRBUF_INIT(1 << 24);
@@ -225,6 +245,7 @@ int main(void)
 		cmocka_unit_test(test_same_cookie),
 		cmocka_unit_test(test_full),
 		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_names_not_kept),
 		cmocka_unit_test(test_any_key),
 	};
 

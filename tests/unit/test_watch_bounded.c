@@ -153,12 +153,35 @@ static void test_control(void **state)
 	watch_free(w);
 }
 
+/* A dictionary that was full is a limit of its own, not a loss of events. */
+static void test_names_not_kept(void **state)
+{
+	struct event_loss loss = { .why = LOSS_DICT_FULL, .kind = EV_NAME, .records = 7 };
+	struct watch *w = watch_new(0);
+	char *text;
+
+	(void)state;
+	assert_int_equal(feed(w, EV_LOSS, &loss, sizeof(loss)), WATCH_MORE);
+	close_interval(w);
+	text = json_of(w);
+	assert_non_null(strstr(text, "names not kept: 7 "));
+	assert_null(strstr(text, "events-lost"));
+	free(text);
+	loss.why = LOSS_PRODUCER; /* control */
+	assert_int_equal(feed(w, EV_LOSS, &loss, sizeof(loss)), WATCH_MORE);
+	text = json_of(w);
+	assert_non_null(strstr(text, "events-lost"));
+	free(text);
+	watch_free(w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_bomb),
 		cmocka_unit_test(test_coarser),
 		cmocka_unit_test(test_control),
+		cmocka_unit_test(test_names_not_kept),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
