@@ -375,9 +375,8 @@ static int close_interval(struct live *l, bool last)
 	if (!err)
 		err = record_interval(l, it.to_ns, last || l->full);
 	if (!err)
-		err = event_dict_put_loss(l->dict, event_memsource_sink(l->queue), it.to_ns);
-	if (!err)
-		err = put_clock(l, false);
+		err = event_dict_put_loss(l->dict, event_memsource_sink(l->queue), it.to_ns) ?:
+		      put_clock(l, false);
 	if (!err)
 		err = event_put(event_memsource_sink(l->queue), EV_INTERVAL, it.to_ns, &it,
 				sizeof(it));

@@ -61,14 +61,14 @@ static struct event_buffer **bucket_of(struct event_pool *pool, uint16_t kind, u
 {
 	const uint32_t hash = (kind * 31u + domain) * 2654435761u + core * 2246822519u;
 
-	return &pool->hash[(hash >> 16) % EVENT_POOL_HASH];
+	return &pool->hash[(hash >> 12) & (pool->max - 1)];
 }
 
 static struct event_buffer *new_buffer(struct event_pool *pool)
 {
 	struct event_buffer *buffer;
 
-	if (pool->n_buffers == EVENT_POOL_BUFFERS)
+	if (pool->n_buffers == pool->max)
 		return NULL;
 	buffer = malloc(sizeof(*buffer));
 	if (!buffer)
@@ -80,16 +80,29 @@ static struct event_buffer *new_buffer(struct event_pool *pool)
 	return buffer;
 }
 
+/*
+ * Second chance: the next one that was not used since the hand passed it. It clears what it passes,
+ * so that a use pays for a step, however many buffers there are.
+ */
+static struct event_buffer *oldest_buffer(struct event_pool *pool)
+{
+	for (uint32_t i = 0; i < 2 * pool->n_buffers; i++) {
+		struct event_buffer *buffer = pool->buffers[pool->hand];
+
+		pool->hand = (pool->hand + 1) % pool->n_buffers;
+		if (buffer == pool->common)
+			continue;
+		if (!buffer->used)
+			return buffer;
+		buffer->used = false;
+	}
+	return NULL;
+}
+
 static struct event_buffer *evict(struct event_pool *pool)
 {
-	struct event_buffer *oldest = NULL, **link;
+	struct event_buffer *oldest = oldest_buffer(pool), **link;
 
-	for (uint32_t i = 0; i < pool->n_buffers; i++) {
-		struct event_buffer *buffer = pool->buffers[i];
-
-		if (buffer != pool->common && (!oldest || buffer->touched < oldest->touched))
-			oldest = buffer;
-	}
 	if (!oldest)
 		return NULL;
 	event_pool_flush(pool, oldest);
@@ -120,13 +133,19 @@ struct event_buffer *event_pool_get(struct event_pool *pool, uint16_t kind, uint
 		buffer->chain = *bucket;
 		*bucket = buffer;
 	}
-	buffer->touched = ++pool->touches;
+	buffer->used = true;
 	return buffer;
 }
 
-int event_pool_init(struct event_pool *pool, struct event_out *out)
+int event_pool_init(struct event_pool *pool, struct event_out *out, uint32_t cores)
 {
-	*pool = (struct event_pool){ .out = out };
+	*pool = (struct event_pool){ .out = out, .max = EVENT_POOL_LEAST };
+	while (pool->max < EVENT_POOL_MOST && pool->max / EVENT_POOL_KINDS < cores)
+		pool->max *= 2;
+	pool->hash = calloc(pool->max, sizeof(*pool->hash));
+	pool->buffers = calloc(pool->max, sizeof(*pool->buffers));
+	if (!pool->hash || !pool->buffers)
+		return -ENOMEM;
 	pool->common = event_pool_get(pool, EV_NONE, EVENT_DOMAIN_MONOTONIC, EVENT_CORE_NONE);
 	return pool->common ? 0 : -ENOMEM;
 }
@@ -135,5 +154,9 @@ void event_pool_release(struct event_pool *pool)
 {
 	for (uint32_t i = 0; i < pool->n_buffers; i++)
 		free(pool->buffers[i]);
+	free(pool->hash);
+	free(pool->buffers);
+	pool->hash = NULL;
+	pool->buffers = NULL;
 	pool->n_buffers = 0;
 }

@@ -10,8 +10,13 @@
 #include "event/chunkout.h"
 #include "event/records.h"
 
-#define EVENT_POOL_BUFFERS 384u	/* 24 MiB: 64 cores with a handful of kinds each */
-#define EVENT_POOL_HASH 256u
+/*
+ * Buffers, of 64 KiB each, that are made when they are needed. With fewer than all cores' kinds,
+ * each record would end the chunk of another core. Powers of two.
+ */
+#define EVENT_POOL_LEAST 512u
+#define EVENT_POOL_MOST 16384u
+#define EVENT_POOL_KINDS 4u	/* a core's edges, messages, wakings, and what has another clock */
 
 struct event_buffer {
 	struct event_buffer *chain;	/* in the hash */
@@ -20,28 +25,28 @@ struct event_buffer {
 	uint32_t core;
 	uint32_t n_open;
 	bool defines;			/* holds definitions that are not written yet */
-	uint64_t touched;
+	bool used;			/* since the hand passed it */
 	struct event_records records;	/* open spans lie before the records */
 	uint64_t aligned[EVENT_BLOCK_SIZE / 8];
 };
 
 struct event_pool {
 	struct event_out *out;
-	struct event_buffer *hash[EVENT_POOL_HASH];
-	struct event_buffer *buffers[EVENT_POOL_BUFFERS];
-	uint32_t n_buffers;
-	uint64_t touches;
+	struct event_buffer **hash;	/* `max` chains */
+	struct event_buffer **buffers;
+	uint32_t n_buffers, max;
+	uint32_t hand;			/* where to look for one to take away */
 	struct event_buffer *common;	/* low-rate records of no core; never taken away */
 	uint64_t buffered;		/* bytes in all buffers, as event_pool_added() was told */
 };
 
-/* Returns 0 or -ENOMEM. Writes to `out`, which must live as long. */
-int event_pool_init(struct event_pool *pool, struct event_out *out);
+/* For so many cores. Returns 0 or -ENOMEM. Writes to `out`, which must live as long. */
+int event_pool_init(struct event_pool *pool, struct event_out *out, uint32_t cores);
 void event_pool_release(struct event_pool *pool);
 
 /*
- * The buffer for this key; when all are in use, the one that waited longest without anything new
- * is written and taken. NULL without memory.
+ * The buffer for this key; when all are in use, one that had nothing new for long is written and
+ * taken. NULL without memory.
  */
 struct event_buffer *event_pool_get(struct event_pool *pool, uint16_t kind, uint16_t domain,
 				    uint32_t core);

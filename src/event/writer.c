@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/bug.h"
 #include "event/kinds.h"
@@ -423,6 +424,13 @@ bool event_writer_fits(const struct event_writer *w, const struct event_block *b
 
 /* -- life ----------------------------------------------------------------------------------- */
 
+static uint32_t cores_of(const struct event_writer_options *options)
+{
+	const long cores = options->cores ? options->cores : sysconf(_SC_NPROCESSORS_CONF);
+
+	return cores < 1 ? 1 : cores > EVENT_WRITER_CORES ? EVENT_WRITER_CORES : (uint32_t)cores;
+}
+
 int event_writer_new(struct event_writer **out, int fd, const struct event_writer_options *options)
 {
 	struct event_file_header header = {
@@ -444,7 +452,7 @@ int event_writer_new(struct event_writer **out, int fd, const struct event_write
 	w->dict = event_dict_new();
 	err = w->dict ? event_out_init(&w->out, fd, &header, options->raw) : -ENOMEM;
 	if (!err)
-		err = event_pool_init(&w->pool, &w->out);
+		err = event_pool_init(&w->pool, &w->out, cores_of(options));
 	if (err) {
 		event_writer_free(w);
 		return err;

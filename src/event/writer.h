@@ -30,6 +30,7 @@ struct event_writer_options {
 	uint64_t started_ns;	/* CLOCK_REALTIME of the start, for the header */
 	uint64_t clock_error_ns;/* bound of the error of this stream's clock against its domain */
 	enum clock_domain clock;/* of times in here that name no other; 0 = monotonic */
+	uint32_t cores;		/* that will have blocks; 0 = as many as this host has CPUs */
 	uint32_t stream;	/* number that all chunks carry; 0 = chosen by chance */
 };
 

@@ -17,6 +17,7 @@
 #include "event/chunkin.h"
 #include "event/dict.h"
 #include "event/reader.h"
+#include "event/writer.h"
 #include "event_file.h"
 
 #define BOMB (1u << 20)
@@ -216,12 +217,80 @@ static void test_lying_index(void **state)
 	free(bytes.data);
 }
 
+/* -- many cores ------------------------------------------------------------------------------- */
+
+#define CORES 512u
+#define ROUNDS 40u
+
+/* All cores in turn, each with edges of its own and of the common clock. */
+static struct bytes many_cores(uint32_t cores)
+{
+	const struct event_writer_options options = { .raw = true, .cores = cores };
+	const int fd = memory_file("", 0);
+	struct event_writer *writer;
+	struct bytes bytes;
+
+	assert_int_equal(event_writer_new(&writer, fd, &options), 0);
+	for (uint32_t i = 0; i < CORES * ROUNDS; i++) {
+		const struct event_edge edge = { .what = 1, .type = SPAN_TASK |
+						 (i / CORES % 2 ? SPAN_END : 0) };
+		const struct event_sample sample = { .intended = i, .sent = i, .done = i };
+
+		assert_int_equal(event_writer_edge(writer, i % CORES, 0, 1000 + i, &edge), 0);
+		assert_int_equal(event_writer_span(writer, i % CORES, 0, EV_SAMPLE, i, i,
+						   &sample), 0);
+	}
+	assert_int_equal(event_writer_close(writer), 0);
+	bytes = contents(fd);
+	close(fd);
+	return bytes;
+}
+
+static void count_all(struct bytes bytes, uint64_t *chunks, uint64_t *records)
+{
+	const int fd = memory_file(bytes.data, bytes.size);
+	struct event_reader *reader;
+	struct event_damage damage;
+	struct event_block block;
+
+	*chunks = *records = 0;
+	assert_int_equal(event_reader_new(&reader, fd), 0);
+	while (event_source_next(event_reader_source(reader), &block) > 0) {
+		++*chunks;
+		*records += block.count;
+	}
+	event_source_damage(event_reader_source(reader), &damage);
+	assert_int_equal(damage.reasons, 0);
+	event_reader_free(reader);
+	close(fd);
+}
+
+/* Each core fills its chunks. Control: with too few buffers nothing is lost, the file grows. */
+static void test_many_cores(void **state)
+{
+	struct bytes bytes = many_cores(CORES);
+	uint64_t chunks, records;
+
+	(void)state;
+	count_all(bytes, &chunks, &records);
+	assert_int_equal(records, 2 * CORES * ROUNDS);
+	assert_in_range(chunks, 2 * CORES, 2 * CORES + 2);
+	free(bytes.data);
+
+	bytes = many_cores(1);
+	count_all(bytes, &chunks, &records);
+	assert_int_equal(records, 2 * CORES * ROUNDS);
+	assert_in_range(chunks, 4 * CORES, 2 * CORES * ROUNDS);
+	free(bytes.data);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_magics_everywhere),
 		cmocka_unit_test(test_nested_headers),
 		cmocka_unit_test(test_lying_index),
+		cmocka_unit_test(test_many_cores),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
