@@ -12,7 +12,10 @@
  * but in receive calls that time out. The first line on stdout is the port. It ends with stdin,
  * and then writes LOG, a line for each call in order of time:
  *
- *	read|send REMOTE_PORT TID BEFORE AFTER OFFSET BYTES		(CLOCK_MONOTONIC, ns)
+ *	read|send REMOTE_PORT TID BEFORE AFTER OFFSET BYTES NULL	(CLOCK_MONOTONIC, ns)
+ *
+ * NULL is what this machine takes for a system call that does nothing, right behind that one: from
+ * one reading of the clock to the next.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -31,6 +34,7 @@
 #include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -43,7 +47,7 @@ struct call {
 	bool is_send;
 	uint16_t port;
 	pid_t tid;
-	uint64_t before, after, offset;
+	uint64_t before, after, offset, null;
 	uint32_t bytes;
 };
 
@@ -75,6 +79,12 @@ static uint64_t now(void)
 	return (uint64_t)t.tv_sec * 1000000000ull + (uint64_t)t.tv_nsec;
 }
 
+static uint64_t null_call(uint64_t since)
+{
+	syscall(SYS_getppid);
+	return now() - since;
+}
+
 static void note(struct call call, struct conn *c, ssize_t bytes)
 {
 	uint64_t *at = call.is_send ? &c->out : &c->in;
@@ -104,6 +114,7 @@ static void reply(int fd, const char *data, size_t size)
 		call.after = now();
 		if (n <= 0)
 			return;
+		call.null = null_call(call.after);
 		note(call, &conns[fd], n);
 		at += (size_t)n;
 	}
@@ -142,6 +153,7 @@ static bool serve(int fd)
 		return true;
 	if (n <= 0)
 		return false;
+	call.null = null_call(call.after);
 	note(call, &conns[fd], n);
 	answer_to(fd, data, (size_t)n);
 	return true;
@@ -250,10 +262,10 @@ static void write_log(const char *path)
 	if (!f)
 		fail(path);
 	for (uint32_t i = 0; i < n; i++)
-		fprintf(f, "%s %u %d %llu %llu %llu %u\n", calls[i].is_send ? "send" : "read",
+		fprintf(f, "%s %u %d %llu %llu %llu %u %llu\n", calls[i].is_send ? "send" : "read",
 			calls[i].port, calls[i].tid, (unsigned long long)calls[i].before,
 			(unsigned long long)calls[i].after, (unsigned long long)calls[i].offset,
-			calls[i].bytes);
+			calls[i].bytes, (unsigned long long)calls[i].null);
 	if (fclose(f))
 		fail(path);
 }

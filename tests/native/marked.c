@@ -17,7 +17,9 @@
  *	a	begin of two, end of the second, end of the first
  *
  * Each message's marks have an id of its own as their argument. The first line on stdout is the
- * port. It ends with stdin, and then writes LOG: read|begin|end PORT TID BEFORE AFTER ID BYTES.
+ * port. It ends with stdin, and then writes LOG: read|begin|end PORT TID BEFORE AFTER ID BYTES
+ * NULL. NULL is what a system call that does nothing took behind it, from one look at the clock to
+ * the next.
  */
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -33,6 +35,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -60,7 +63,7 @@ struct line {
 	const char *kind;
 	uint16_t port;
 	pid_t tid;
-	uint64_t before, after, id;
+	uint64_t before, after, id, null;
 	uint32_t bytes;
 };
 
@@ -97,6 +100,8 @@ static void note(struct line line)
 	line.after = now();
 	if (i >= LINES_MAX)
 		abort();
+	syscall(SYS_getppid);
+	line.null = now() - line.after;
 	line.tid = gettid();
 	lines[i] = line;
 }
@@ -275,10 +280,10 @@ static void write_log(const char *path)
 	if (!f)
 		fail(path);
 	for (uint32_t i = 0; i < n; i++)
-		fprintf(f, "%s %u %d %llu %llu %llu %u\n", lines[i].kind, lines[i].port,
+		fprintf(f, "%s %u %d %llu %llu %llu %u %llu\n", lines[i].kind, lines[i].port,
 			lines[i].tid, (unsigned long long)lines[i].before,
 			(unsigned long long)lines[i].after, (unsigned long long)lines[i].id,
-			lines[i].bytes);
+			lines[i].bytes, (unsigned long long)lines[i].null);
 	if (fclose(f))
 		fail(path);
 }

@@ -5,13 +5,41 @@ import contextlib
 import os
 import signal
 import socket
+import statistics
 import subprocess
 import tempfile
 
 from lib import check, netns, process
 
 PROGRAM = os.environ.get("LOGGED", "build/tests/native/logged")
-Call = collections.namedtuple("Call", "kind port tid before after offset bytes")
+# `null`: what a system call that does nothing took right behind this one, in ns.
+Call = collections.namedtuple("Call", "kind port tid before after offset bytes null",
+                              defaults=[None])
+
+
+# Two readings of the clock with nothing between them but one end of a system call, hostlat's program
+# and the tracepoint that it is at: so many times what a system call takes that does nothing.
+NEAR, FAR = 10, 30
+FAR_SHARE = 0.01    # of the pairs may be further apart than FAR: something else had the CPU
+EXPOSED = NEAR      # ... and what is so much longer than a null call meets so much more of it
+
+
+def null_ns(calls):
+    """What a system call that does nothing took in this run, at the median."""
+    return statistics.median(call.null for call in calls)
+
+
+def close(what, differences, calls, near=NEAR):
+    """The readings are near each other, by the measure of the machine in that very run."""
+    null, ordered = null_ns(calls), sorted(differences)
+    median = statistics.median(ordered)
+    limit = FAR * null * near / NEAR
+    far = sum(each > limit for each in ordered) / len(ordered)
+    disturbed = sum(call.null > limit for call in calls) / len(calls)
+    check.true(f"the least: {what}: {ordered[0]} ns", ordered[0] >= 0)
+    check.between(f"median: {what}", median, 0, near * null)
+    check.between(f"far apart: {what}", far, 0, FAR_SHARE + EXPOSED * disturbed)
+    return f"{what} {median:.0f} ns, {median / null:.1f} null calls, {far:.1%} far"
 
 
 class Server:
