@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "diagnose/references.h"
 #include "diagnose/state.h"
 
 /* A message that is looked at from here and there is one of these in so many windows. */
@@ -42,37 +43,56 @@ int functions_take(struct windows *windows, const struct slice *slice)
 
 /* ---- one message ---- */
 
-static int put_window(struct nesting *n, struct event_source *edges, const struct window *w)
+/* A recording's functions, and what they are called in the models. */
+struct told {
+	struct event_source *edges;
+	const uint32_t *map; /* by the recording's numbers; NULL: the same */
+	uint32_t n;
+};
+
+static uint32_t named(const struct told *told, uint8_t type, uint32_t what)
+{
+	if (!told->map || (type & SPAN_TYPE_MASK) != SPAN_FUNCTION)
+		return what;
+	return what <= told->n ? told->map[what] : 0;
+}
+
+static int put_window(struct nesting *n, const struct told *told, const struct window *w)
 {
 	const struct event_window sought = { .kind = EV_EDGE, .core = w->core, .from = w->begin,
 					     .to = w->end };
 	struct event_walk walk = { 0 };
 	struct event_block block;
 	struct event_span span;
-	int err = event_source_seek(edges, &sought);
+	int err = event_source_seek(told->edges, &sought);
 
 	if (err)
 		return err;
 	nesting_piece(n, w->role, w->begin, w->end);
-	while ((err = event_source_next(edges, &block)) > 0) {
+	while ((err = event_source_next(told->edges, &block)) > 0) {
 		event_walk_block(&walk, &block);
-		while (event_walk_next(&walk, &span))
+		while (event_walk_next(&walk, &span)) {
+			span.what = named(told, span.type, span.what);
 			nesting_span(n, &span, false);
+		}
 	}
+	for (uint32_t i = 0; i < walk.track.depth; i++)
+		walk.track.open[i].what = named(told, walk.track.open[i].type,
+						walk.track.open[i].what);
 	nesting_open(n, &walk.track, 0);
 	return err;
 }
 
 /* Its number, FUNCTIONS_NONE if it can't be taken: that is counted. Or -errno. */
-static int put_message(struct nesting *n, struct event_source *edges,
-		       const struct windows *windows, bool reference, uint32_t *number)
+static int put_message(struct nesting *n, const struct told *told, const struct windows *windows,
+		       bool reference, uint32_t *number)
 {
 	int err = 0;
 
 	*number = FUNCTIONS_NONE;
 	nesting_begin(n, reference);
 	for (size_t i = 0; !err && i < windows->len; i++)
-		err = put_window(n, edges, &windows->items[i]);
+		err = put_window(n, told, &windows->items[i]);
 	if (err)
 		return err;
 	err = nesting_end(n, number);
@@ -81,16 +101,17 @@ static int put_message(struct nesting *n, struct event_source *edges,
 
 /* ---- an application ---- */
 
-static int put_application(struct diagnosis *d, struct functions *f, uint32_t model,
-			   struct event_source *edges)
+/* Its targets; and its references, if they are of the same recording. */
+static int put_own(struct diagnosis *d, uint32_t model, const struct told *told)
 {
+	struct functions *f = d->functions;
 	const struct recorded *rec = &d->own;
 	struct nesting *n = f->models[model];
 	size_t at = 0;
 	int err = 0;
 
 	for (uint32_t i = 0; !err && i < rec->subjects.len; i++) {
-		const struct subject *s = &rec->subjects.items[i];
+		const bool reference = rec->subjects.items[i].reference && !d->against_other;
 		const struct judged *j;
 		uint32_t number;
 
@@ -99,14 +120,69 @@ static int put_application(struct diagnosis *d, struct functions *f, uint32_t mo
 		j = at < d->judged.len ? &d->judged.items[at] : NULL;
 		if (subject_message(rec, i)->pid != d->models.items[model].pid)
 			continue;
-		if (!s->reference && !(j && j->subject == i))
+		if (!reference && !(j && j->subject == i))
 			continue;
-		err = put_message(n, edges, &rec->windows[i], s->reference, &number);
+		err = put_message(n, told, &rec->windows[i], reference, &number);
 		if (j && j->subject == i)
 			f->numbers[at] = number;
 	}
 	return err;
 }
+
+/* The references of another recording. */
+static int put_other(struct diagnosis *d, uint32_t model, const struct told *told)
+{
+	const struct recorded *rec = &d->other;
+	const struct message *target = NULL;
+	int err = 0;
+
+	vec_for_each(&d->judged, j)
+		if (!target && j->model == model)
+			target = subject_message(&d->own, j->subject);
+	for (uint32_t i = 0; target && !err && i < rec->subjects.len; i++) {
+		uint32_t number;
+
+		if (references_serve(d, target, i))
+			err = put_message(d->functions->models[model], told, &rec->windows[i],
+					  true, &number);
+	}
+	return err;
+}
+
+/* ---- names ---- */
+
+static int map_names(struct event_dict *all, const struct recorded *rec, uint32_t **map)
+{
+	const uint32_t n = event_dict_len(rec->names, DICT_SYMBOL);
+
+	*map = calloc(n + 1UL, sizeof(**map));
+	if (!*map)
+		return -ENOMEM;
+	for (uint32_t i = 1; i <= n; i++)
+		(*map)[i] = event_dict_intern(all, DICT_SYMBOL,
+					      event_dict_get(rec->names, DICT_SYMBOL, i), NULL, 0);
+	return event_dict_error(all);
+}
+
+/* A function is called by another number in another recording. */
+static int join_names(struct diagnosis *d, struct functions *f)
+{
+	int err;
+
+	f->names = event_dict_new();
+	err = f->names ? map_names(f->names, &d->own, &f->own) : -ENOMEM;
+	return err ? err : map_names(f->names, &d->other, &f->other);
+}
+
+const char *functions_name(const struct diagnosis *d, uint32_t symbol)
+{
+	const struct event_dict *names = d->functions->names ? d->functions->names : d->own.names;
+	const char *name = event_dict_get(names, DICT_SYMBOL, symbol);
+
+	return name ? name : "?";
+}
+
+/* ---- all ---- */
 
 static void add_losses(struct functions *f, const struct nesting *n)
 {
@@ -136,28 +212,49 @@ static struct functions *functions_new(const struct diagnosis *d)
 	return f;
 }
 
-int functions_find(struct diagnosis *d)
+static int put_all(struct diagnosis *d, const struct told *own, const struct told *other)
 {
 	static const struct nesting_limits limits = NESTING_LIMITS;
-	struct event_reader *edges = NULL;
-	int err;
+	struct functions *f = d->functions;
+	int err = 0;
 
-	if (!d->own.windows || d->against_other || !d->judged.len)
-		return 0;
-	d->functions = functions_new(d);
-	if (!d->functions)
-		return -ENOMEM;
-	err = event_reader_dup(&edges, d->own.reader);
 	for (uint32_t i = 0; !err && i < d->models.len; i++) {
 		if (d->models.items[i].n < REFERENCE_MIN)
 			continue;
-		err = nesting_new(&d->functions->models[i], &limits);
+		err = nesting_new(&f->models[i], &limits);
 		if (!err)
-			err = put_application(d, d->functions, i, event_reader_source(edges));
+			err = put_own(d, i, own);
+		if (!err && other)
+			err = put_other(d, i, other);
 		if (!err)
-			add_losses(d->functions, d->functions->models[i]);
+			add_losses(f, f->models[i]);
 	}
-	event_reader_free(edges);
+	return err;
+}
+
+int functions_find(struct diagnosis *d)
+{
+	struct event_reader *own = NULL, *other = NULL;
+	struct told told = { 0 }, told_other = { 0 };
+	int err;
+
+	if (!d->own.windows || !d->judged.len || (d->against_other && !d->other.windows))
+		return 0;
+	d->functions = functions_new(d);
+	err = d->functions ? event_reader_dup(&own, d->own.reader) : -ENOMEM;
+	if (!err && d->against_other)
+		err = join_names(d, d->functions) ?: event_reader_dup(&other, d->other.reader);
+	if (!err) {
+		told = (struct told){ event_reader_source(own), d->functions->own,
+				      event_dict_len(d->own.names, DICT_SYMBOL) };
+		if (other)
+			told_other = (struct told){ event_reader_source(other),
+						    d->functions->other,
+						    event_dict_len(d->other.names, DICT_SYMBOL) };
+		err = put_all(d, &told, other ? &told_other : NULL);
+	}
+	event_reader_free(own);
+	event_reader_free(other);
 	return err;
 }
 
@@ -167,6 +264,9 @@ void functions_free(struct functions *f)
 		return;
 	for (size_t i = 0; f->models && i < f->n_models; i++)
 		nesting_free(f->models[i]);
+	event_dict_free(f->names);
+	free(f->own);
+	free(f->other);
 	free(f->models);
 	free(f->numbers);
 	free(f);

@@ -28,6 +28,8 @@ struct functions {
 	struct nesting **models;   /* by model; NULL: none of its targets is judged */
 	size_t n_models;
 	uint32_t *numbers;         /* by judged target: nesting_judge()'s, or FUNCTIONS_NONE */
+	struct event_dict *names;  /* of functions of two recordings; NULL: they are of one */
+	uint32_t *own, *other;     /* ... by what their own dictionaries call them */
 	struct nesting_losses losses; /* of all models; `overlapping` is not added up */
 };
 
@@ -36,10 +38,13 @@ int functions_take(struct windows *windows, const struct slice *slice);
 
 /*
  * After the targets are judged. d->functions stays NULL if the recording tells of no functions, or
- * if the references are another recording's. 0 or -errno.
+ * that of the references doesn't. 0 or -errno.
  */
 int functions_find(struct diagnosis *d);
 void functions_free(struct functions *f);
+
+/* The name of a function in the models; never NULL. */
+const char *functions_name(const struct diagnosis *d, uint32_t symbol);
 
 struct nesting_options functions_options(const struct diagnosis *d);
 

@@ -88,13 +88,6 @@ static void merge(struct excessives *rows)
 	qsort(rows->items, n, sizeof(*rows->items), by_total);
 }
 
-static const char *symbol(const struct recorded *rec, uint32_t id)
-{
-	const char *name = event_dict_get(rec->names, DICT_SYMBOL, id);
-
-	return name ? name : "?";
-}
-
 static const struct column columns[] = {
 	{ "function", "function", COLUMN_FLEX, 0 },
 	{ "path", NULL, 0, 0 },
@@ -122,8 +115,8 @@ static void add_row(const struct diagnosis *d, struct report *r, struct table *t
 	const uint32_t n = nesting_path(d->functions->models[row->model], row->node, symbols);
 
 	for (uint32_t i = 0; i < n; i++)
-		strbuf_printf(&path, "%s%s", i ? " > " : "", symbol(&d->own, symbols[i]));
-	TABLE_ADD(t, value_string(report_format(r, "%s", n ? symbol(&d->own, symbols[n - 1]) : "")),
+		strbuf_printf(&path, "%s%s", i ? " > " : "", functions_name(d, symbols[i]));
+	TABLE_ADD(t, value_string(report_format(r, "%s", n ? functions_name(d, symbols[n - 1]) : "")),
 		  value_string(report_format(r, "%s", path.len ? strbuf_str(&path) : "")),
 		  value_string(where_name(where_of(row->one.role))),
 		  value_string(types[row->one.type]), value_u64(row->messages),
@@ -157,7 +150,7 @@ static void say(const struct diagnosis *d, struct report *r, const struct excess
 
 	if (n && (double)first->total >= SAID_SHARE * all)
 		report_finding(r, "In the kernel's function %s: %s of the excess, in %s of them.",
-			       symbol(&d->own, symbols[n - 1]),
+			       functions_name(d, symbols[n - 1]),
 			       human_fraction(share, (double)first->total / all),
 			       human_count(count, first->messages));
 }
@@ -170,9 +163,10 @@ int report_functions(const struct diagnosis *d, struct report *r)
 
 	if (!d->functions) {
 		object_add(&r->body, "functions", value_null());
-		if (d->own.windows && d->against_other)
+		if (d->own.windows && d->judged.len)
 			report_reason(r, "functions-not-compared", NULL,
-				      "functions are compared within one recording only");
+				      "the recording of the references has no functions "
+				      "(record --activity funcgraph)");
 		return 0;
 	}
 	vec_init(&rows, SUBJECTS_MAX * 64UL);

@@ -4,9 +4,9 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "diagnose/functions.h"
+#include "diagnose/references.h"
 #include "diagnose/requests.h"
 
 /* A deviation counts beyond so many times the reference's own: research, S4. */
@@ -52,35 +52,10 @@ void diagnosis_free(struct diagnosis *d)
 
 /* ---- models ---- */
 
-/* An application in another recording is one with the same name. */
-static bool same_application(const struct diagnosis *d, const struct message *target,
-			     const struct message *reference)
-{
-	const struct task *a, *b;
-
-	if (!d->against_other)
-		return target->pid == reference->pid;
-	a = tasks_get(&d->own.tasks, tasks_by_tid(&d->own.tasks, target->tid));
-	b = tasks_get(&d->other.tasks, tasks_by_tid(&d->other.tasks, reference->tid));
-	return a->tid && b->tid && !strcmp(a->comm, b->comm);
-}
-
-static const struct recorded *reference_of(const struct diagnosis *d)
-{
-	return d->against_other ? &d->other : &d->own;
-}
-
-static bool serves_as_reference(const struct diagnosis *d, uint32_t subject)
-{
-	/* of another recording, the same slice */
-	return d->against_other ? d->other.subjects.items[subject].target :
-	       d->own.subjects.items[subject].reference;
-}
-
 /* 0 with a model of as many references as there are, none included; or -ENOMEM. */
 static int make_model(struct diagnosis *d, const struct message *target)
 {
-	const struct recorded *rec = reference_of(d);
+	const struct recorded *rec = references_of(d);
 	const struct split **splits = calloc(rec->subjects.len + 1, sizeof(*splits));
 	uint64_t *latencies = calloc(rec->subjects.len + 1, sizeof(*latencies));
 	struct model model = { .pid = target->pid };
@@ -88,12 +63,10 @@ static int make_model(struct diagnosis *d, const struct message *target)
 	int err = splits && latencies ? 0 : -ENOMEM;
 
 	for (uint32_t i = 0; !err && i < rec->subjects.len; i++) {
-		const struct message *m = subject_message(rec, i);
-
-		if (!serves_as_reference(d, i) || !same_application(d, target, m))
+		if (!references_serve(d, target, i))
 			continue;
 		splits[n] = &rec->splits[i];
-		latencies[n++] = message_latency(m);
+		latencies[n++] = message_latency(subject_message(rec, i));
 	}
 	if (!err && n)
 		err = model_make(&model, splits, latencies, n);
@@ -172,7 +145,7 @@ static int record_all(struct diagnosis *d)
 
 static int record_chosen(struct diagnosis *d)
 {
-	const struct recorded *rec = reference_of(d);
+	const struct recorded *rec = references_of(d);
 	int err = 0;
 
 	for (uint32_t i = 0; !err && i < d->own.subjects.len; i++)
@@ -180,7 +153,7 @@ static int record_chosen(struct diagnosis *d)
 			err = hist_record(&d->target_latency,
 					  message_latency(subject_message(&d->own, i)));
 	for (uint32_t i = 0; !err && i < rec->subjects.len; i++)
-		if (serves_as_reference(d, i))
+		if (references_have(d, i))
 			err = hist_record(&d->reference_latency,
 					  message_latency(subject_message(rec, i)));
 	return err;

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which messages the targets are compared with: of the same recording, or of another one. */
+#ifndef HOSTLAT_DIAGNOSE_REFERENCES_H
+#define HOSTLAT_DIAGNOSE_REFERENCES_H
+
+#include "diagnose/state.h"
+
+/* The recording that the references are in. */
+const struct recorded *references_of(const struct diagnosis *d);
+
+/* Whether a subject of that recording is a reference. */
+bool references_have(const struct diagnosis *d, uint32_t subject);
+
+/* ... and of the application that `target` is a message of: in another recording, by its name. */
+bool references_serve(const struct diagnosis *d, const struct message *target, uint32_t subject);
+
+#endif
