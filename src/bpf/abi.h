@@ -506,6 +506,8 @@ struct tx_writer {
 	__u64 paced_to;  /* up to when what pacing has held is in `paced`; 0 = nothing has left */
 	__u32 paced;     /* for how long TCP's own pacing has held the socket, modulo 2^32 ns */
 	__u32 paced_begin; /* ... when the call began */
+	__u32 late;      /* for how long it was held after a pacing timer was due, modulo 2^32 */
+	__u32 late_begin; /* ... when the call began */
 	struct tx_call ring[TX_CALLS];
 };
 

@@ -72,7 +72,7 @@ struct told_send {
 	__u32 seq, bytes;
 	__u32 pid, tid;
 	__u32 paced;      /* TCP: tx_writer's when it was entered */
-	__u32 pad2;
+	__u32 late;       /* ... the same */
 	struct told_flow flow;
 };
 
@@ -80,7 +80,13 @@ struct told_send {
 struct tx_way {
 	__u64 sk;         /* the socket's address; 0: not told */
 	__u64 born;       /* TCP: tells it from others that had that address; never 0 */
-	__u64 since;      /* UDP: when the call began, which tells datagrams apart */
+	union {
+		__u64 since;      /* UDP: when the call began, which tells datagrams apart */
+		struct {
+			__u32 late;      /* TCP, if `queued`: tx_writer's when it left the socket */
+			__u32 overdue;   /* ... and how late this packet's own timer was */
+		};
+	};
 	__u64 segment, queued, given; /* when it passed these stages; 0 = not, or not known */
 	__u32 seq, bytes; /* of its payload */
 	__u16 queued_core, given_core;

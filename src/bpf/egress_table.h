@@ -157,12 +157,14 @@ static __noinline int tx_way_begins(struct sk_buff *skb, struct sock *sk, __u32 
 	if (!w->born)
 		return 0;
 	way->born = w->born;
-	way->since = 0;
+	way->overdue = 0;
 	if (queued) {
+		way->overdue = tell_late(sk, w, e->base);
 		tell_paced(sk, w, e->base);
 		w->paced_to = e->base;
 	}
 	way->paced = w->paced;
+	way->late = w->late;
 	way->segment = e->base;
 	way->queued = queued;
 	way->given = given;

@@ -42,7 +42,7 @@ static __always_inline struct told_send *told_send(const struct sock *sk, __u32 
 
 struct tx_call_told {
 	__u64 since, until, born, caller;
-	__u32 seq, end, core, paced;
+	__u32 seq, end, core, paced, late;
 };
 
 static __noinline int tell_call(struct sock *sk, const struct tx_call_told *call)
@@ -67,6 +67,7 @@ static __noinline int tell_call(struct sock *sk, const struct tx_call_told *call
 	m->pid = call->caller >> 32;
 	m->tid = call->caller;
 	m->paced = call->paced;
+	m->late = call->late;
 	bpf_ringbuf_submit(m, BPF_RB_NO_WAKEUP);
 	return 0;
 }
@@ -76,6 +77,7 @@ static __always_inline struct tx_call_told call_of(const struct tx_writer *w, __
 	return (struct tx_call_told){
 		.since = w->began, .until = now, .born = w->born, .caller = w->told_caller,
 		.seq = w->begin, .end = end, .core = w->core, .paced = w->paced_begin,
+		.late = w->late_begin,
 	};
 }
 
@@ -100,6 +102,45 @@ static __always_inline void tell_paced(struct sock *sk, struct tx_writer *w, __u
 		return;
 	w->paced += until - w->paced_to;
 	w->paced_to = until;
+}
+
+/* What is more is no lateness of a timer: it would not fit into 32 bits, either. */
+#define LATE_MAX_NS 4000000000ULL
+
+/* include/linux/hrtimer.h */
+#define HRTIMER_ENQUEUED 1
+
+/*
+ * Nothing but the pacing timer's lateness holds what leaves now: its function is running, or has
+ * not run yet; or it ran while a send call had the socket, which puts off what it does until then.
+ */
+static __always_inline bool timer_holds(struct tcp_sock *tp, const struct tx_writer *w,
+					__u64 expires)
+{
+	const struct hrtimer *timer = (const void *)tp + bpf_core_field_offset(tp->pacing_timer);
+
+	if (BPF_CORE_READ(tp, pacing_timer.base, running) == timer)
+		return true;
+	if (bpf_core_field_exists(timer->state) &&
+	    BPF_CORE_READ(tp, pacing_timer.state) & HRTIMER_ENQUEUED)
+		return true;
+	return w->told_caller && w->began && w->began <= expires;
+}
+
+/* How late the pacing timer was for the packet that leaves at `time`: ns; before tell_paced(). */
+static __always_inline __u32 tell_late(struct sock *sk, struct tx_writer *w, __u64 time)
+{
+	struct tcp_sock *tp = (struct tcp_sock *)sk;
+	__u64 expires;
+
+	if (!w->paced_to || sk->sk_pacing_status != SK_PACING_NEEDED)
+		return 0;
+	expires = BPF_CORE_READ(tp, pacing_timer._softexpires);
+	if (expires < w->paced_to || expires >= time || time - expires > LATE_MAX_NS ||
+	    !timer_holds(tp, w, expires))
+		return 0;
+	w->late += time - expires;
+	return time - expires;
 }
 
 /*
@@ -127,6 +168,7 @@ static __always_inline void tell_begins(struct sock *sk, struct tx_writer *w, __
 	w->began = (!w->known && sent != seq) || w->cut == caller ? 0 : now;
 	tell_paced(sk, w, now);
 	w->paced_begin = w->paced;
+	w->late_begin = w->late;
 	w->begin = seq;
 	w->core = bpf_get_smp_processor_id();
 	w->told_caller = caller;

@@ -10,13 +10,20 @@ struct way_out way_out_of(const struct event_piece *pieces, uint32_t n, uint64_t
 			  uint64_t end)
 {
 	struct way_out out = { 0 };
-	uint64_t segment = 0, held = UINT64_MAX;
+	uint64_t segment = 0, held = UINT64_MAX, paced = 0, late = UINT64_MAX;
 
 	for (uint32_t i = 0; i < n; i++) {
 		const uint64_t time = between(pieces[i].end, first, end);
 
-		if (pieces[i].role == PIECE_PACED)
+		if (held == UINT64_MAX &&
+		    (pieces[i].role == PIECE_PACED || pieces[i].role == PIECE_LATE))
 			held = between(pieces[i].begin, first, end);
+		if (pieces[i].role == PIECE_LATE && pieces[i].flags == STAGE_NONE)
+			paced = time;
+		if (pieces[i].role == PIECE_LATE && pieces[i].flags == STAGE_SEGMENT) {
+			late = between(pieces[i].begin, first, end);
+			out.core = pieces[i].core;
+		}
 		if (pieces[i].flags == STAGE_SEGMENT) {
 			segment = time;
 			out.known = true;
@@ -30,9 +37,9 @@ struct way_out way_out_of(const struct event_piece *pieces, uint32_t n, uint64_t
 	/* a departure behind the queue's begin is one that was put off */
 	out.left = segment < out.queued ? segment : out.queued;
 	out.due = segment > out.queued ? segment : out.queued;
-	if (held > out.queued)
-		held = out.queued;
-	out.held = held;
+	out.held = held < out.queued ? held : out.queued;
+	out.late = late < out.left ? late : out.left;
+	out.paced = paced > out.held ? paced : out.held;
 	return out;
 }
 

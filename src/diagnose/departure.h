@@ -13,6 +13,9 @@ struct way_out {
 	bool known;       /* else none of these is */
 	bool seen;        /* its packet came into the queue as it is: no shaper has cut it */
 	uint64_t held;    /* from here on nothing but its pacing held it; none: as `queued` */
+	uint64_t paced;   /* ... up to here by late timers of the message's earlier packets */
+	uint64_t late;    /* ... and from here on by its own timer; not late: as `left` */
+	uint32_t core;    /* ... on which that one ran late */
 	uint64_t left;    /* the socket let go of its last byte */
 	uint64_t queued;  /* a device's queue had it; if that was not seen: as `left` */
 	uint64_t due;     /* it was to leave that */

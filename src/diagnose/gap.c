@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The time in which a message's reader has no CPU. */
-#include "base/parse.h"
 #include "diagnose/way.h"
 
 /* A waking may be seen before the sleep that it ends: the two are on different cores. */
 #define WAKE_EARLY_NS (100 * NS_PER_US)
-/* No core takes so long to leave its idle state: a task that could run is kept from it, or the
- * hypervisor runs something else. */
-#define IDLE_EXIT_MAX_NS NS_PER_MS
 
 struct waiting {
 	uint32_t queue; /* where it is queued */

@@ -77,7 +77,10 @@ static int take_outgoing(struct reading *reading, const struct event_message *e,
 	const struct way_out out = way_out_of((const void *)(e + 1), e->n, m->first, m->read);
 
 	return vec_push(&reading->outgoing, (struct outgoing){
-		.m = *m, .departure = { out.known ? out.held : 0, out.due } });
+		.m = *m, .departure = {
+			.held = out.known ? out.held : 0, .left = out.left, .due = out.due,
+			.early_ns = (uint32_t)(out.paced - out.held),
+			.late_ns = (uint32_t)(out.left - out.late), .core = out.core } });
 }
 
 static int take_message(void *ctx, const struct event *event)

@@ -3,7 +3,7 @@
  * The messages of a recording in one direction: which there are, which are to be explained, and
  * which are the reference. Times in ns of CLOCK_MONOTONIC.
  *
- * Memory: 48 bytes a message (sent: 128), MESSAGES_MAX at most; and 256 of each one that is looked
+ * Memory: 48 bytes a message (sent: 176), MESSAGES_MAX at most; and 256 of each one that is looked
  * into.
  */
 #ifndef HOSTLAT_DIAGNOSE_MESSAGES_H
@@ -34,11 +34,18 @@ struct message {
 	uint32_t next;     /* the thread's next one; sent: its flow's: place + 1; 0 = none */
 };
 
-/* A sent one's last packet, on its way out: from `held` on by pacing, from `due` on in the queue
- * of a device. */
+/*
+ * A sent one's last packet, on its way out: held up by pacing from `held` on, the first `early_ns`
+ * of it by late timers of earlier packets; by its own late timer in the last `late_ns` before it
+ * `left`; from `due` on it is in the queue of a device.
+ */
 struct departure {
 	uint64_t held;     /* 0 = unknown */
+	uint64_t left;
 	uint64_t due;      /* as `held`: it was not paced */
+	uint32_t early_ns, late_ns;
+	uint32_t core;     /* of that timer */
+	uint32_t pad;
 };
 
 /* A send call. */

@@ -36,6 +36,64 @@ static void nothing_before(struct way *w, uint64_t until, const struct slice *mo
 		way_charge(w, until, CAUSE_WINDOW, more);
 }
 
+/* ---- a pacing timer that is late ---- */
+
+/* Its core does something else, or nothing: what that is held the timer up, and so the packet. */
+static void late_atom(struct way *w, uint32_t core, const struct atom *atom, uint64_t number,
+		      uint64_t begin, uint64_t end)
+{
+	const struct task *task = tasks_get(w->p->tasks, atom->task);
+	struct slice slice = way_about(w, core, atom);
+
+	(void)number;
+	(void)begin;
+	slice.message = 0;
+	if (atom->type == ATOM_BLIND)
+		way_blind(w, end, core);
+	else if (atom->type == ATOM_IDLE)
+		way_charge(w, end, w->stalled ? CAUSE_CORE_STALL : CAUSE_IDLE_EXIT, &slice);
+	else if (atom->type == ATOM_SOFTIRQ && atom->what == SOFTIRQ_HRTIMER)
+		way_charge(w, end, CAUSE_FUNCTION, &slice);
+	else if (way_interrupt(w, core, atom, end))
+		return;
+	else if (task->thread != THREAD_NONE && task->thread == w->thread)
+		way_charge(w, end, CAUSE_FUNCTION, &slice); /* it is in the kernel */
+	else
+		way_other(w, core, atom, end);
+}
+
+static uint64_t idle_ns(const struct way *w, uint32_t core, uint64_t from, uint64_t to)
+{
+	uint64_t number, end, idle = 0;
+
+	if (from >= to || !corelog_find(w->p->log, core, from, &number, &end))
+		return 0;
+	for (; from < to; number++, from = end) {
+		end = earlier(corelog_atom_end(w->p->log, core, number), to);
+		if (corelog_atom(w->p->log, core, number)->type == ATOM_IDLE)
+			idle += end - from;
+	}
+	return idle;
+}
+
+/* The timer was due at `from`, and did its work at `to`. */
+static void late_timer(struct way *w, uint32_t core, uint64_t from, uint64_t to)
+{
+	w->stalled = idle_ns(w, core, from, to) > IDLE_EXIT_MAX_NS;
+	way_each_atom(w, core, from > w->at ? from : w->at, to, late_atom);
+}
+
+static void held_by_pacing(struct way *w, const struct departure *d, uint64_t until,
+			   const struct slice *more)
+{
+	const uint64_t due = d->left - d->late_ns;
+
+	way_charge(w, earlier(d->held + d->early_ns, until), CAUSE_UNEXPLAINED, more);
+	way_charge(w, earlier(due, until), CAUSE_PACING, more);
+	if (d->late_ns)
+		late_timer(w, d->core, due, earlier(d->left, until));
+}
+
 void way_unsent(struct way *w, uint64_t until, const struct slice *more)
 {
 	const struct messages *messages = w->p->messages;
@@ -60,10 +118,12 @@ void way_unsent(struct way *w, uint64_t until, const struct slice *more)
 			continue;
 		slice.message = at;
 		nothing_before(w, before->held, more);
+		held_by_pacing(w, before, until, &slice);
 		way_charge(w, earlier(before->due, until), CAUSE_PACING, &slice);
 		way_charge(w, earlier(given, until), CAUSE_QDISC, &slice);
 	}
 	own = messages->departures[w->message].held;
 	nothing_before(w, own && own < until ? own : until, more);
+	held_by_pacing(w, &messages->departures[w->message], until, more);
 	way_charge(w, until, CAUSE_PACING, more);
 }

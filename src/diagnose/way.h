@@ -3,10 +3,15 @@
 #ifndef HOSTLAT_DIAGNOSE_WAY_H
 #define HOSTLAT_DIAGNOSE_WAY_H
 
+#include "base/parse.h"
 #include "diagnose/slice.h"
 
 /* include/linux/interrupt.h: the numbers of softirqs */
-enum { SOFTIRQ_NET_TX = 2, SOFTIRQ_NET_RX = 3 };
+enum { SOFTIRQ_NET_TX = 2, SOFTIRQ_NET_RX = 3, SOFTIRQ_HRTIMER = 8 };
+
+/* No core takes so long to leave its idle state: what could run is kept from it, or the hypervisor
+ * runs something else. */
+#define IDLE_EXIT_MAX_NS NS_PER_MS
 
 /* One message on its way through the rules. */
 struct way {
@@ -22,6 +27,7 @@ struct way {
 	uint64_t known;      /* when it read that one, or waited for any */
 	bool sends;          /* the message is a sent one */
 	bool unsure;         /* it may serve one, or not: that was out of sight */
+	bool stalled;        /* a late timer's core was idle for too long to be waking only */
 	size_t run;          /* of the partition's: where the reader is */
 	size_t wakings;      /* of the partition's, that are later than what was asked for */
 };

@@ -345,6 +345,8 @@ enum piece_role {
 	PIECE_APPLICATION,	/* from hand-off to read */
 	PIECE_TRANSMIT,
 	PIECE_PACED,		/* sent: in the socket, by TCP's own pacing */
+	PIECE_LATE,		/* sent: in the socket, after its pacing timer was due; without a
+				 * core: so long in all, of earlier packets of the message */
 	PIECE_ROLE_MAX,
 };
 

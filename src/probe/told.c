@@ -17,7 +17,7 @@
 
 /* Flows that have a number; when there are more, all get a new one as they come again. */
 #define FLOWS 65536
-#define PIECES 5
+#define PIECES 7
 
 struct flow {
 	uint32_t id; /* 0 = free */
@@ -129,10 +129,38 @@ static void received(struct way *w, const struct told_message *m)
 	go(w, m->read, m->read_core, PIECE_APPLICATION, STAGE_READ);
 }
 
+/* A part of `ns` that ends at `end`, as far as it is not before the way's begin. */
+static uint64_t back(const struct way *w, uint64_t end, uint32_t ns)
+{
+	return end > w->at ? end - (end - w->at < ns ? end - w->at : ns) : end;
+}
+
 /*
- * A departure that was put off is behind the queue's begin. When TCP's own pacing held the call's
- * bytes is known of each packet, but told as one time: the last, before the departure.
+ * In the socket, up to when its last byte `left`. When TCP's own pacing held the call's bytes is
+ * known of each packet, but told as one time: the last, before that; so is by how much the timers
+ * of earlier packets were late, without a core. When the last packet's timer was due is known.
  */
+static void in_socket(struct way *w, const struct told_send *call, const struct tx_way *p,
+		      uint64_t left, uint16_t core)
+{
+	const bool datagram = !p->born;
+	const uint32_t paced = datagram || !p->queued ? 0 : p->paced - call->paced;
+	const uint32_t late = datagram || !p->queued ? 0 : p->late - call->late;
+	const uint32_t overdue = late && p->overdue < late ? p->overdue : late;
+	const uint64_t due = back(w, left, overdue), held = back(w, due, paced);
+	const uint64_t first = back(w, held, late - overdue);
+
+	if (first < left && first > w->at)
+		go(w, first, core, PIECE_TRANSMIT, STAGE_NONE);
+	if (first < held)
+		go(w, held, CORE_UNKNOWN, PIECE_LATE, STAGE_NONE);
+	if (due > w->at && due < left)
+		go(w, due, core, PIECE_PACED, STAGE_NONE);
+	go(w, left, core, due < left ? PIECE_LATE : held < due ? PIECE_PACED : PIECE_TRANSMIT,
+	   STAGE_SEGMENT);
+}
+
+/* A departure that was put off is behind the queue's begin. */
 static void sent(struct way *w, const struct told_send *call, const struct told_packet *packet)
 {
 	const struct tx_way *p = &packet->way;
@@ -140,18 +168,13 @@ static void sent(struct way *w, const struct told_send *call, const struct told_
 	bool datagram = !p->born;
 	uint64_t left = p->queued && p->segment > p->queued ? p->queued : p->segment;
 	uint16_t core = datagram ? call->core : p->queued_core;
-	uint32_t held = datagram || !p->queued ? 0 : p->paced - call->paced;
 
 	w->at = call->since;
 	if (paced) {
 		go(w, p->queued, p->queued_core, PIECE_TRANSMIT, STAGE_QDISC);
 		go(w, p->segment, p->queued_core, PIECE_TRANSMIT, STAGE_SEGMENT);
 	} else {
-		if (held && left > w->at) {
-			held = left - w->at < held ? left - w->at : held;
-			go(w, left - held, core, PIECE_TRANSMIT, STAGE_NONE);
-		}
-		go(w, left, core, held ? PIECE_PACED : PIECE_TRANSMIT, STAGE_SEGMENT);
+		in_socket(w, call, p, left, core);
 		if (p->queued)
 			go(w, p->queued, p->queued_core, PIECE_TRANSMIT, STAGE_QDISC);
 	}

@@ -149,6 +149,14 @@ static void make_message(struct script *s)
 	}
 }
 
+/* What holds it up from the next time on; 0: the word is a stage. */
+static uint16_t held_by(const char *word)
+{
+	if (strcmp(word, "paced") == 0)
+		return PIECE_PACED;
+	return strcmp(word, "late") == 0 ? PIECE_LATE : PIECE_NONE;
+}
+
 static void make_sent(struct script *s)
 {
 	const uint64_t id = number(s) + s->round;
@@ -156,14 +164,15 @@ static void make_sent(struct script *s)
 	const uint64_t first = moment(s), returned = moment(s);
 	struct trace_message *m = trace_message(&s->trace, id, tid, first, first, first, core(s));
 	const uint32_t on = m->pieces[0].core;
+	uint16_t role = PIECE_TRANSMIT;
 
 	m->head.direction = DIR_EGRESS;
 	m->head.last = TRACE_START + returned;
 	m->head.n = 0;
 	while (words_more(&s->in)) {
 		const char *text = words_next(&s->in);
-		const bool paced = m->head.n && m->pieces[m->head.n - 1].flags == STAGE_NONE;
-		const int stage = strcmp(text, "paced") == 0 ? STAGE_NONE : stage_parse(text);
+		const uint16_t held = held_by(text);
+		const int stage = held ? STAGE_NONE : stage_parse(text);
 
 		if (strncmp(text, "flow=", 5) == 0) {
 			m->head.flow = (uint32_t)words_parse_number(&s->in, text + 5);
@@ -172,9 +181,11 @@ static void make_sent(struct script *s)
 		if (stage < 0 || m->head.n == TRACE_PIECES)
 			words_die(&s->in, "'%s' is no stage, or one too many", text);
 		m->pieces[m->head.n] = (struct event_piece){
-			.begin = m->read, .end = TRACE_START + moment(s), .core = on,
-			.role = paced ? PIECE_PACED : PIECE_TRANSMIT, .flags = (uint16_t)stage,
+			.begin = m->read, .end = TRACE_START + moment(s), .role = role,
+			.core = role == PIECE_LATE && held ? EVENT_CORE_NONE : on,
+			.flags = (uint16_t)stage,
 		};
+		role = held ? held : PIECE_TRANSMIT;
 		m->read = m->pieces[m->head.n++].end;
 	}
 	if (m->read > TRACE_START + s->trace.end)

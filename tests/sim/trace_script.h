@@ -13,7 +13,8 @@
  *		core=N: of the receive side, if that is another
  *	sent ID TID|NAME FIRST RETURNED CORE [flow=N] STAGE TIME ...
  *		a send call and when its last byte was at which stage: segment, qdisc, driver, sent;
- *		paced TIME: from then on its socket's own pacing held it
+ *		paced TIME: from then on its socket's own pacing held it; late TIME: from then on
+ *		the timer of that was late, or before `paced`: those of earlier packets were
  *	repeat N STEP ... end            the lines between, N times, STEP later each time; ids of
  *					 messages rise by one
  *	open                             the recording just stops: nothing says that it ended

@@ -142,6 +142,92 @@ static void test_qdisc(void **state)
 	       "12000-150000 qdisc transmit\n");
 }
 
+/* Its timer, due at 150 us, did its work at 190 us: what core 1 did meanwhile held it up. */
+#define LATE                                                                                       \
+	SENDS "sent 1 app 100us 120us 1 paced 122us late 150us segment 190us qdisc 191us "         \
+	      "driver 192us\n188us 1 softirq 8\n192us 1 softirq-end\n"
+#define LATE_BY(what)                                                                              \
+	"message 1\n"                                                                              \
+	"0-20000 function transmit on 0\n"                                                         \
+	"20000-22000 window transmit\n"                                                            \
+	"22000-50000 pacing transmit\n" what                                                       \
+	"88000-91000 function transmit on 1\n"                                                     \
+	"91000-92000 qdisc transmit\n"
+
+static void test_late_timer(void **state)
+{
+	(void)state;
+	expect(LATE, LATE_BY("50000-88000 idle-exit transmit on 1\n"));
+	expect(LATE "140us 1 run hog\n", LATE_BY("50000-88000 cpu-wait transmit on 1 by hog\n"));
+	expect(LATE "140us 1 softirq 3\n187us 1 softirq-end\n",
+	       LATE_BY("50000-87000 other-receive transmit on 1\n"
+		       "87000-88000 idle-exit transmit on 1\n"));
+	expect(LATE "140us 1 run hog\n155us 1 irq 30\n180us 1 irq-end\n",
+	       LATE_BY("50000-55000 cpu-wait transmit on 1 by hog\n"
+		       "55000-80000 interrupt transmit on 1\n"
+		       "80000-88000 cpu-wait transmit on 1 by hog\n"));
+	expect(LATE "140us 1 run hog\n155us 1 lose\n170us 1 run idle\n",
+	       LATE_BY("50000-70000 blind transmit on 1\n"
+		       "70000-88000 idle-exit transmit on 1\n"));
+}
+
+/* An idle core needs no millisecond to wake. */
+static void test_timer_of_stalled_core(void **state)
+{
+	(void)state;
+	expect(SENDS "sent 1 app 100us 120us 1 paced 120us late 150us segment 1.3ms qdisc 1301us "
+	       "driver 1302us\n1299us 1 softirq 8\n1303us 1 softirq-end\n",
+	       "message 1\n"
+	       "0-20000 function transmit on 0\n"
+	       "20000-50000 pacing transmit\n"
+	       "50000-1199000 core-stall transmit on 1\n"
+	       "1199000-1201000 function transmit on 1\n"
+	       "1201000-1202000 qdisc transmit\n");
+}
+
+/* By how much the timers of earlier packets were late is known, when and why is not. */
+static void test_late_before(void **state)
+{
+	(void)state;
+	expect(SENDS "sent 1 app 100us 120us 1 late 125us paced 145us segment 190us qdisc 191us "
+	       "driver 192us\n188us 1 softirq 8\n192us 1 softirq-end\n",
+	       "message 1\n"
+	       "0-20000 function transmit on 0\n"
+	       "20000-25000 window transmit\n"
+	       "25000-45000 unexplained transmit\n"
+	       "45000-90000 pacing transmit\n"
+	       "90000-91000 function transmit on 1\n"
+	       "91000-92000 qdisc transmit\n");
+}
+
+/* One that waits behind it was held up by the same. */
+static void test_behind_late_timer(void **state)
+{
+	(void)state;
+	expect(HOST "2us 0 run app\n60us 0 call sendto\n81us 0 return\n99us 0 call sendto\n"
+	       "121us 0 return\n200us 0 run idle\n140us 1 run hog\n"
+	       "sent 1 app 61us 80us 1 flow=1 paced 80us late 150us segment 190us qdisc 191us "
+	       "driver 192us\n188us 1 softirq 8\n192us 1 softirq-end\n"
+	       "sent 2 app 100us 120us 1 flow=1 paced 120us segment 230us qdisc 231us "
+	       "driver 232us\n229us 1 softirq 8\n233us 1 softirq-end\n",
+	       "message 1\n"
+	       "0-19000 function transmit on 0\n"
+	       "19000-89000 pacing transmit\n"
+	       "89000-127000 cpu-wait transmit on 1 by hog\n"
+	       "127000-130000 function transmit on 1\n"
+	       "130000-131000 qdisc transmit\n"
+	       "message 2\n"
+	       "0-20000 function transmit on 0\n"
+	       "20000-50000 pacing transmit behind 1\n"
+	       "50000-88000 cpu-wait transmit on 1 by hog\n"
+	       "88000-90000 function transmit on 1\n"
+	       "90000-91000 pacing transmit behind 1\n"
+	       "91000-92000 qdisc transmit behind 1\n"
+	       "92000-130000 pacing transmit\n"
+	       "130000-131000 function transmit on 1\n"
+	       "131000-132000 qdisc transmit\n");
+}
+
 /* A shaper has cut the packet: nothing says when it came into the queue. */
 static void test_cut(void **state)
 {
@@ -331,6 +417,10 @@ int main(void)
 		cmocka_unit_test(test_window),
 		cmocka_unit_test(test_window_then_idle),
 		cmocka_unit_test(test_qdisc),
+		cmocka_unit_test(test_late_timer),
+		cmocka_unit_test(test_timer_of_stalled_core),
+		cmocka_unit_test(test_late_before),
+		cmocka_unit_test(test_behind_late_timer),
 		cmocka_unit_test(test_cut),
 		cmocka_unit_test(test_pacing),
 		cmocka_unit_test(test_own_pacing),

@@ -215,8 +215,16 @@ struct tcp_rack {
 	__u32 rtt_us;
 };
 
+struct hrtimer;
+
+struct hrtimer_clock_base {
+	struct hrtimer *running;
+};
+
 struct hrtimer {
 	__s64 _softexpires;
+	struct hrtimer_clock_base *base;
+	__u8 state;
 };
 
 struct tcp_sock {
