@@ -152,38 +152,16 @@ struct charging {
 	int err;
 };
 
-static struct context *context_of(struct recorded *rec, const struct slice *slice)
-{
-	const struct context like = {
-		.who = slice->seen == ATOM_HARDIRQ || slice->seen == ATOM_SOFTIRQ ? slice->what :
-		       slice->seen == ATOM_TASK || slice->seen == ATOM_FAULT ? slice->ran : 0,
-		.seen = slice->seen == ATOM_FAULT ? ATOM_TASK : slice->seen,
-		.where = slice->where,
-	};
-
-	vec_for_each(&rec->contexts, c)
-		if (c->who == like.who && c->seen == like.seen && c->where == like.where)
-			return c;
-	return vec_push(&rec->contexts, like) ? NULL : vec_last(&rec->contexts);
-}
-
 static void take_slice(void *ctx, const struct slice *slice)
 {
 	struct charging *c = ctx;
 	struct recorded *rec = c->rec;
 	const struct subject *subject = &rec->subjects.items[c->subject];
-	const uint64_t ns = slice->end - slice->begin;
-	struct context *context;
 
 	if (!c->err)
 		c->err = split_add(&rec->splits[c->subject], slice);
-	if (slice->core != CORE_UNKNOWN) {
-		context = context_of(rec, slice);
-		if (context && subject->target)
-			context->target_ns += ns;
-		if (context && subject->reference)
-			context->reference_ns += ns;
-	}
+	if (slice->core != CORE_UNKNOWN && !c->err)
+		c->err = contexts_add(&rec->contexts, slice, subject->target, subject->reference);
 	if (rec->windows && !c->err)
 		c->err = functions_take(&rec->windows[c->subject], slice);
 	if (c->draws && !c->err && vec_push(&rec->drawn[c->subject], *slice) == -ENOMEM)
@@ -293,13 +271,13 @@ static int charge_subjects(struct recorded *rec)
 int recorded_read(struct recorded *rec, struct event_reader *reader,
 		  const struct selection *selection)
 {
-	int err;
+	int err = contexts_init(&rec->contexts);
 
 	rec->reader = reader;
-	vec_init(&rec->contexts, CONTEXTS_MAX);
 	vec_init(&rec->flows, FLOWS_MAX);
 	rec->names = event_dict_new();
-	err = rec->names ? read_facts(rec) : -ENOMEM;
+	if (!err)
+		err = rec->names ? read_facts(rec) : -ENOMEM;
 	if (!err)
 		err = event_reader_names(reader, rec->names);
 	if (!err)
@@ -339,7 +317,7 @@ void recorded_release(struct recorded *rec)
 	free(rec->drawn);
 	free(rec->windows);
 	free(rec->machine);
-	vec_release(&rec->contexts);
+	contexts_release(&rec->contexts);
 	vec_release(&rec->flows);
 	vec_release(&rec->subjects);
 	messages_release(&rec->messages);

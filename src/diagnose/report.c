@@ -188,6 +188,10 @@ void report_source_reasons(const struct recorded *rec, struct report *r, const c
 	if (rec->forgot)
 		report_reason(r, "memory-limit", NULL,
 			      "too much waited at once in %s: what was dropped is blind", which);
+	if (rec->contexts.lost_ns)
+		report_reason(r, "contexts-limit",
+			      report_format(r, "%s", human_ns(buf, rec->contexts.lost_ns)),
+			      "%s has more tasks and interrupts than are kept apart", which);
 	if (rec->messages.beyond || rec->unselected)
 		report_reason(r, "too-many-messages", NULL, "%s has more messages than the limit",
 			      which);

@@ -116,7 +116,8 @@ static void add_row(const struct diagnosis *d, struct report *r, struct table *t
 
 	for (uint32_t i = 0; i < n; i++)
 		strbuf_printf(&path, "%s%s", i ? " > " : "", functions_name(d, symbols[i]));
-	TABLE_ADD(t, value_string(report_format(r, "%s", n ? functions_name(d, symbols[n - 1]) : "")),
+	TABLE_ADD(t, value_string(report_format(r, "%s", n ? functions_name(d, symbols[n - 1]) :
+							     "")),
 		  value_string(report_format(r, "%s", path.len ? strbuf_str(&path) : "")),
 		  value_string(where_name(where_of(row->one.role))),
 		  value_string(types[row->one.type]), value_u64(row->messages),

@@ -1,86 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the page draws besides: contexts of the cores, queues, and the run over time. */
+/* What the page draws besides: queues, and the run over time. */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "base/bug.h"
 #include "diagnose/sections.h"
-#include "diagnose/words.h"
-
-/* ---- contexts ---- */
-
-static const struct column context_columns[] = {
-	{ "where", NULL, 0, 0 },
-	{ "context", NULL, 0, 0 },
-	{ "target_fraction", NULL, 0, 0 },
-	{ "reference_fraction", NULL, 0, 0 },
-};
-
-static const char *context_name(const struct recorded *rec, struct report *r,
-				const struct context *c)
-{
-	char buf[WORDS_MAX];
-	const char *name;
-
-	switch ((enum atom_type)c->seen) {
-	case ATOM_HARDIRQ:
-		return report_format(r, "%s", words_hardirq(buf, c->who));
-	case ATOM_SOFTIRQ:
-		return report_format(r, "%s", words_softirq(buf, c->who));
-	case ATOM_TASK:
-	case ATOM_FAULT:
-		name = culprit_name(rec, r, c->who);
-		return *name ? name : "an unknown task";
-	case ATOM_IDLE:
-		return "idle";
-	case ATOM_BLIND:
-		break;
-	}
-	return "blind";
-}
-
-static int largest_first(const void *a, const void *b)
-{
-	const struct context *x = a, *y = b;
-
-	if (x->target_ns != y->target_ns)
-		return x->target_ns > y->target_ns ? -1 : 1;
-	if (x->reference_ns != y->reference_ns)
-		return x->reference_ns > y->reference_ns ? -1 : 1;
-	if (x->seen != y->seen)
-		return x->seen < y->seen ? -1 : 1;
-	return x->who < y->who ? -1 : x->who > y->who;
-}
-
-static struct value fraction(uint64_t ns, uint64_t total)
-{
-	return total ? value_fraction((double)ns / (double)total) : value_null();
-}
-
-static int add_contexts(const struct diagnosis *d, struct report *r)
-{
-	struct table *t = table_new(r, context_columns, ARRAY_LEN(context_columns));
-	const size_t n = d->own.contexts.len;
-	struct context *sorted = calloc(n + 1, sizeof(*sorted));
-	uint64_t targets = 0, references = 0;
-
-	if (!sorted)
-		return -ENOMEM;
-	for (size_t i = 0; i < n; i++) {
-		sorted[i] = d->own.contexts.items[i];
-		targets += sorted[i].target_ns;
-		references += sorted[i].reference_ns;
-	}
-	qsort(sorted, n, sizeof(*sorted), largest_first);
-	for (size_t i = 0; i < n; i++)
-		TABLE_ADD(t, value_string(where_name(sorted[i].where)),
-			  value_string(context_name(&d->own, r, &sorted[i])),
-			  fraction(sorted[i].target_ns, targets),
-			  fraction(sorted[i].reference_ns, references));
-	object_add(&r->body, "contexts", value_table(t));
-	free(sorted);
-	return 0;
-}
 
 /* ---- queues ---- */
 
@@ -139,7 +63,7 @@ static void add_over_time(const struct diagnosis *d, struct report *r)
 
 int report_views(const struct diagnosis *d, struct report *r)
 {
-	int err = add_contexts(d, r);
+	int err = report_contexts(d, r);
 
 	if (!err)
 		err = add_queues(d, r);

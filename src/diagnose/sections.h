@@ -17,7 +17,10 @@ int report_functions(const struct diagnosis *d, struct report *r);
 /* The slowest target as text, and "examples": every target with its parts. */
 int report_examples(const struct diagnosis *d, struct report *r);
 
-/* "contexts", "queuing" and "over_time". */
+/* "contexts" and "contexts_by_core". */
+int report_contexts(const struct diagnosis *d, struct report *r);
+
+/* ... "queuing" and "over_time", too. */
 int report_views(const struct diagnosis *d, struct report *r);
 
 /* Shares of one message in one place: the same culprit once, largest first, scaled to `total`. */

@@ -3,27 +3,18 @@
 #ifndef HOSTLAT_DIAGNOSE_STATE_H
 #define HOSTLAT_DIAGNOSE_STATE_H
 
+#include "diagnose/contexts.h"
 #include "diagnose/diagnose.h"
 #include "diagnose/judge.h"
 #include "stats/hist.h"
 
 #define EXAMPLES_DRAWN 100u   /* messages whose timeline is kept, the slowest ones */
 #define DRAWN_MAX 400u        /* slices of each */
-#define CONTEXTS_MAX 512u
 #define OVER_TIME_STEPS 60u
 #define FLOWS_MAX (1u << 20)
 #define LATENCY_SCHEMA 3
 
 struct drawn VEC_OF(struct slice);
-
-/* What cores did while messages were on them. */
-struct context {
-	uint32_t who;          /* DICT_TASK, or what of an interrupt */
-	uint8_t seen;          /* enum atom_type */
-	uint8_t where;
-	uint64_t target_ns;
-	uint64_t reference_ns;
-};
 
 struct windows;
 
@@ -38,7 +29,7 @@ struct recorded {
 	struct split *splits;       /* by subject */
 	struct drawn *drawn;        /* by subject; empty: not drawn */
 	struct windows *windows;    /* by subject; NULL: it tells of no functions */
-	struct contexts VEC_OF(struct context) contexts;
+	struct contexts contexts;
 	struct flows VEC_OF(struct event_flow) flows; /* by id */
 	char *machine;
 	bool by_request;            /* a message ends after its read: at its reply, or a mark */

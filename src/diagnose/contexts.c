@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "diagnose/contexts.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define PLACES (2 * CONTEXTS_MAX)
+
+int contexts_init(struct contexts *contexts)
+{
+	*contexts = (struct contexts){ 0 };
+	vec_init(&contexts->all, CONTEXTS_MAX);
+	contexts->places = calloc(PLACES, sizeof(*contexts->places));
+	return contexts->places ? 0 : -ENOMEM;
+}
+
+void contexts_release(struct contexts *contexts)
+{
+	vec_release(&contexts->all);
+	free(contexts->places);
+	contexts->places = NULL;
+}
+
+static struct context context_of(const struct slice *slice)
+{
+	return (struct context){
+		.core = slice->core,
+		.who = slice->seen == ATOM_HARDIRQ || slice->seen == ATOM_SOFTIRQ ? slice->what :
+		       slice->seen == ATOM_TASK || slice->seen == ATOM_FAULT ? slice->ran : 0,
+		.seen = slice->seen == ATOM_FAULT ? ATOM_TASK : slice->seen,
+		.where = slice->where,
+	};
+}
+
+static bool alike(const struct context *a, const struct context *b)
+{
+	return a->core == b->core && a->who == b->who && a->seen == b->seen && a->where == b->where;
+}
+
+static uint32_t place_of(const struct contexts *contexts, const struct context *like)
+{
+	const uint64_t golden = 0x9e3779b97f4a7c15ULL;
+	const uint64_t key = ((uint64_t)like->who << 32 | like->core) ^
+			     ((uint64_t)like->seen << 24 | (uint64_t)like->where << 16);
+	uint32_t at = (uint32_t)(key * golden >> 40) & (PLACES - 1);
+
+	while (contexts->places[at] && !alike(&contexts->all.items[contexts->places[at] - 1], like))
+		at = (at + 1) & (PLACES - 1);
+	return at;
+}
+
+int contexts_add(struct contexts *contexts, const struct slice *slice, bool target, bool reference)
+{
+	const struct context like = context_of(slice);
+	const uint32_t at = place_of(contexts, &like);
+	const uint64_t ns = slice->end - slice->begin;
+	struct context *context;
+
+	if (!contexts->places[at]) {
+		const int err = vec_push(&contexts->all, like);
+
+		if (err == -E2BIG)
+			contexts->lost_ns += ns;
+		if (err)
+			return err == -E2BIG ? 0 : err;
+		contexts->places[at] = (uint32_t)contexts->all.len;
+	}
+	context = &contexts->all.items[contexts->places[at] - 1];
+	context->target_ns += target ? ns : 0;
+	context->reference_ns += reference ? ns : 0;
+	return 0;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the cores of messages did meanwhile, summed up: tasks, interrupts, softirqs, nothing. */
+#ifndef HOSTLAT_DIAGNOSE_CONTEXTS_H
+#define HOSTLAT_DIAGNOSE_CONTEXTS_H
+
+#include "base/vec.h"
+#include "diagnose/slice.h"
+
+#define CONTEXTS_MAX 4096u
+
+struct context {
+	uint32_t core;
+	uint32_t who;          /* DICT_TASK, or what of an interrupt */
+	uint8_t seen;          /* enum atom_type */
+	uint8_t where;
+	uint64_t target_ns;
+	uint64_t reference_ns;
+};
+
+struct contexts {
+	struct context_vec VEC_OF(struct context) all;
+	uint32_t *places;      /* open addressing: its place + 1, 0 = free */
+	uint64_t lost_ns;      /* of contexts beyond CONTEXTS_MAX */
+};
+
+/* 0 or -ENOMEM; to be released in either case. */
+int contexts_init(struct contexts *contexts);
+void contexts_release(struct contexts *contexts);
+
+/* Adds a slice whose core is known. 0 or -ENOMEM. */
+int contexts_add(struct contexts *contexts, const struct slice *slice, bool target, bool reference);
+
+#endif

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who had the cores of the targets, and of their references. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bug.h"
+#include "diagnose/references.h"
+#include "diagnose/sections.h"
+#include "diagnose/words.h"
+#include "report/human.h"
+
+/* Rows of "contexts_by_core". */
+#define ROWS_SHOWN 200u
+
+struct context_row {
+	const char *name;
+	uint32_t core;         /* CORE_UNKNOWN: all of them */
+	uint32_t who;
+	uint8_t seen, where;
+	uint64_t target, reference;
+};
+
+struct context_rows {
+	struct context_row *rows;
+	size_t n;
+	uint64_t targets, references;
+};
+
+/* A task in another recording is one with the same name. */
+static const char *context_name(const struct diagnosis *d, const struct recorded *rec,
+				struct report *r, const struct context *c)
+{
+	char buf[WORDS_MAX];
+	const struct task *task;
+	const char *name;
+
+	switch ((enum atom_type)c->seen) {
+	case ATOM_HARDIRQ:
+		return report_format(r, "%s", words_hardirq(buf, c->who));
+	case ATOM_SOFTIRQ:
+		return report_format(r, "%s", words_softirq(buf, c->who));
+	case ATOM_TASK:
+	case ATOM_FAULT:
+		task = tasks_get(&rec->tasks, c->who);
+		name = !d->against_other ? culprit_name(rec, r, c->who) :
+		       task->tid ? report_format(r, "%s", task->comm) : "";
+		return *name ? name : "an unknown task";
+	case ATOM_IDLE:
+		return "idle";
+	case ATOM_BLIND:
+		break;
+	}
+	return "blind";
+}
+
+static void put(struct context_rows *rows, const struct context *c, const char *name,
+		uint64_t target, uint64_t reference)
+{
+	rows->rows[rows->n++] = (struct context_row){
+		name, c->core, c->who, c->seen, c->where, target, reference };
+	rows->targets += target;
+	rows->references += reference;
+}
+
+static int gather(const struct diagnosis *d, struct report *r, struct context_rows *rows)
+{
+	const struct recorded *other = references_of(d);
+	const size_t n = d->own.contexts.all.len + other->contexts.all.len;
+
+	*rows = (struct context_rows){ .rows = calloc(n + 1, sizeof(*rows->rows)) };
+	if (!rows->rows)
+		return -ENOMEM;
+	vec_for_each(&d->own.contexts.all, c)
+		put(rows, c, context_name(d, &d->own, r, c), c->target_ns,
+		    d->against_other ? 0 : c->reference_ns);
+	if (d->against_other)
+		vec_for_each(&other->contexts.all, c)
+			put(rows, c, context_name(d, other, r, c), 0, c->target_ns);
+	return 0;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	const struct context_row *x = a, *y = b;
+
+	if (x->core != y->core)
+		return x->core < y->core ? -1 : 1;
+	if (x->where != y->where)
+		return x->where < y->where ? -1 : 1;
+	if (x->seen != y->seen)
+		return x->seen < y->seen ? -1 : 1;
+	if (strcmp(x->name, y->name) != 0)
+		return strcmp(x->name, y->name);
+	return x->who < y->who ? -1 : x->who > y->who;
+}
+
+static int largest_first(const void *a, const void *b)
+{
+	const struct context_row *x = a, *y = b;
+
+	if (x->target != y->target)
+		return x->target > y->target ? -1 : 1;
+	if (x->reference != y->reference)
+		return x->reference > y->reference ? -1 : 1;
+	if (x->core != y->core)
+		return x->core < y->core ? -1 : 1;
+	if (x->seen != y->seen)
+		return x->seen < y->seen ? -1 : 1;
+	return x->who != y->who ? (x->who < y->who ? -1 : 1) : strcmp(x->name, y->name);
+}
+
+static void merge(struct context_rows *rows)
+{
+	size_t n = 0;
+
+	qsort(rows->rows, rows->n, sizeof(*rows->rows), by_name);
+	for (size_t i = 0; i < rows->n; i++) {
+		const struct context_row *row = &rows->rows[i];
+		struct context_row *last = n ? &rows->rows[n - 1] : NULL;
+
+		if (last && last->core == row->core && last->where == row->where &&
+		    last->seen == row->seen && strcmp(last->name, row->name) == 0) {
+			last->target += row->target;
+			last->reference += row->reference;
+		} else {
+			rows->rows[n++] = *row;
+		}
+	}
+	rows->n = n;
+	qsort(rows->rows, n, sizeof(*rows->rows), largest_first);
+}
+
+static struct value fraction(uint64_t ns, uint64_t total)
+{
+	return total ? value_fraction((double)ns / (double)total) : value_null();
+}
+
+static const struct column columns[] = {
+	{ "where", NULL, 0, 0 },
+	{ "context", NULL, 0, 0 },
+	{ "target_fraction", NULL, 0, 0 },
+	{ "reference_fraction", NULL, 0, 0 },
+};
+
+static const struct column core_columns[] = {
+	{ "core", NULL, 0, 0 },
+	{ "where", NULL, 0, 0 },
+	{ "context", NULL, 0, 0 },
+	{ "target_fraction", NULL, 0, 0 },
+	{ "reference_fraction", NULL, 0, 0 },
+};
+
+static struct value by_core(const struct context_rows *rows, struct report *r)
+{
+	struct table *t = table_new(r, core_columns, ARRAY_LEN(core_columns));
+
+	for (size_t i = 0; i < rows->n && i < ROWS_SHOWN; i++)
+		TABLE_ADD(t, value_u64(rows->rows[i].core),
+			  value_string(where_name(rows->rows[i].where)),
+			  value_string(rows->rows[i].name),
+			  fraction(rows->rows[i].target, rows->targets),
+			  fraction(rows->rows[i].reference, rows->references));
+	return value_table(t);
+}
+
+static struct value of_all(const struct context_rows *rows, struct report *r)
+{
+	struct table *t = table_new(r, columns, ARRAY_LEN(columns));
+
+	for (size_t i = 0; i < rows->n; i++)
+		TABLE_ADD(t, value_string(where_name(rows->rows[i].where)),
+			  value_string(rows->rows[i].name),
+			  fraction(rows->rows[i].target, rows->targets),
+			  fraction(rows->rows[i].reference, rows->references));
+	return value_table(t);
+}
+
+int report_contexts(const struct diagnosis *d, struct report *r)
+{
+	struct value cores;
+	struct context_rows rows;
+	int err = gather(d, r, &rows);
+	size_t omitted;
+
+	if (err)
+		return err;
+	merge(&rows);
+	cores = by_core(&rows, r);
+	omitted = rows.n > ROWS_SHOWN ? rows.n - ROWS_SHOWN : 0;
+	for (size_t i = 0; i < rows.n; i++)
+		rows.rows[i].core = CORE_UNKNOWN;
+	merge(&rows);
+	object_add(&r->body, "contexts", of_all(&rows, r));
+	object_add(&r->body, "contexts_by_core", cores);
+	object_add(&r->body, "contexts_by_core_omitted", value_u64(omitted));
+	free(rows.rows);
+	return 0;
+}
