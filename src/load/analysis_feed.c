@@ -484,6 +484,20 @@ static bool find_interval(const struct load_analysis *a, enum load_from from, do
 	return !interval_of(&range, q, r->confidence, out);
 }
 
+/*
+ * Without more than this share of the replies, the others are a selection: the last ones of their
+ * receive calls. Their quantiles are observed, and no interval holds the quantile of all.
+ */
+#define CENSORED_MOST 0.01
+
+static bool selected(const struct load_analysis *a, enum load_from from)
+{
+	const double censored = (double)a->result.censored;
+
+	return from == LOAD_KERNEL &&
+	       censored > CENSORED_MOST * (censored + (double)a->result.pooled[from].count);
+}
+
 void load_analysis_quantile(const struct load_analysis *analysis, enum load_from from, double q,
 			    struct load_quantile *out)
 {
@@ -494,7 +508,7 @@ void load_analysis_quantile(const struct load_analysis *analysis, enum load_from
 	*out = (struct load_quantile){ 0 };
 	out->known = hist_quantile(&analysis->result.pooled[from], q, &found) == 0;
 	out->ns = out->known ? found.value : 0;
-	if (!find_interval(analysis, from, q, &interval) ||
+	if (selected(analysis, from) || !find_interval(analysis, from, q, &interval) ||
 	    disturbed(analysis, from, q, &interval))
 		return;
 	if (analysis->config.method == METHOD_LANCET) {

@@ -24,7 +24,8 @@ static const char *const from_words[LOAD_FROMS] = {
 /* A closed loop has no schedule, and so no intended times to speak of. */
 static bool has(const struct load_analysis *a, enum load_from from)
 {
-	return a->result.pooled[from].count &&
+	return (a->result.pooled[from].count ||
+		(from == LOAD_KERNEL && a->result.censored)) &&
 		!(from == LOAD_INTENDED && a->config.loop == LOOP_CLOSED);
 }
 
@@ -194,7 +195,9 @@ static struct value latency_object(const struct load_analysis *a, enum load_from
 	object_add(o, "effective_count",
 		   interval_measured(i) ? value_u64((uint64_t)i->effective) : value_null());
 	object_add(o, "mean_ns", isnan(mean) ? value_null() : value_ns((uint64_t)llround(mean)));
-	object_add(o, "max_ns", value_ns(hist->max));
+	object_add(o, "max_ns", hist->count ? value_ns(hist->max) : value_null());
+	if (from == LOAD_KERNEL)
+		object_add(o, "censored", value_u64(a->result.censored));
 	object_add(o, "quantiles", quantile_table(a, from, r));
 	return value_object(o);
 }
@@ -475,6 +478,19 @@ static void add_misses(const struct load_analysis *a, struct report *r)
 			       human_fraction(share, (double)m.misses / (double)m.completed));
 }
 
+static void add_censored(const struct load_analysis *a, struct report *r)
+{
+	const uint64_t censored = a->result.censored;
+	const uint64_t all = censored + a->result.pooled[LOAD_KERNEL].count;
+	char share[HUMAN_MAX];
+
+	if (censored)
+		report_finding(r, "time stamps: %s of the replies came in one receive call with a "
+			       "later reply and have no stamp of their own; kernel latency and "
+			       "parts leave them out (--outstanding 1 avoids this)",
+			       human_fraction(share, (double)censored / (double)all));
+}
+
 /* Gates in a person's words; a mark is of all of a kind. */
 static void add_sound(const struct load_analysis *a, struct report *r)
 {
@@ -530,6 +546,7 @@ static void add_text(const struct load_analysis *a, struct report *r)
 	}
 	add_sampling(a, main, r);
 	add_misses(a, r);
+	add_censored(a, r);
 	if (a->result.from)
 		report_finding(r, "warm-up: the first %s were left out",
 			       human_ns(cut, (uint64_t)a->result.from << a->series.shift));

@@ -80,6 +80,7 @@ struct load_result {
 	uint32_t from, to;            /* windows: the warm-up is before `from` */
 	struct hist pooled[LOAD_FROMS];
 	struct hist lag[SERIES_LAGS];
+	uint64_t censored;            /* series_censored() of these windows */
 	uint64_t failed;              /* in these windows, like all above; and what had no end */
 	double q[LOAD_QUANTILES];
 	struct interval quantiles[LOAD_FROMS][LOAD_QUANTILES];

@@ -65,6 +65,7 @@ static int pool(struct load_analysis *analysis, enum load_from main, bool whole)
 		if (whole || i == (int)main)
 			err = series_pool(s, r->from, r->to, i, &r->pooled[i]);
 	}
+	r->censored = series_censored(s, r->from, r->to);
 	r->failed = series_failed(s, r->from, r->to) + analysis->unfinished;
 	if (whole)
 		series_pool_parts(s, r->from, r->to, r->parts);

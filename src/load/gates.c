@@ -273,9 +273,11 @@ static void judge_replies(struct load_analysis *a)
 	if (a->balance.n > 1 && !a->balance.overflow &&
 	    a->balance.requests >= (uint64_t)a->balance.n * BALANCE_REQUESTS)
 		most(a, GATE_CONNECTIONS, balance_ratio(&a->balance), BALANCE_MOST);
+	/* The stamp of a censored reply isn't missing: it belongs to a later reply. */
 	if (a->config.stamps != STAMPS_USER && samples)
 		most(a, GATE_TIMESTAMPS,
-		     1 - (double)samples_of(a, LOAD_KERNEL) / (double)samples, STAMPS_MISSING);
+		     1 - (double)(samples_of(a, LOAD_KERNEL) + a->result.censored) /
+		     (double)samples, STAMPS_MISSING);
 }
 
 /*

@@ -22,14 +22,24 @@ const char *load_part_words(enum load_part part)
 	return names[part].words;
 }
 
-bool load_kernel_ns(const struct event_sample *sample, uint64_t *ns)
+static bool both_stamps(const struct event_sample *sample)
 {
 	const uint64_t outside = (uint64_t)sample->snd_ns + sample->rx_ns;
 
-	if (!sample->snd_ns || !sample->rx_ns || outside > sample->done - sample->sent)
+	return sample->snd_ns && sample->rx_ns && outside <= sample->done - sample->sent;
+}
+
+bool load_kernel_ns(const struct event_sample *sample, uint64_t *ns)
+{
+	if (sample->flags & SAMPLE_CENSORED || !both_stamps(sample))
 		return false;
-	*ns = sample->done - sample->sent - outside;
+	*ns = sample->done - sample->sent - sample->snd_ns - sample->rx_ns;
 	return true;
+}
+
+bool load_kernel_censored(const struct event_sample *sample)
+{
+	return sample->flags & SAMPLE_CENSORED && both_stamps(sample);
 }
 
 /* The end of the way, of which `rx_ns` are known: the wakeup is what lies before the wait's end. */
@@ -46,6 +56,8 @@ static void divide_receive(const struct event_sample *sample, uint64_t out[LOAD_
 void load_parts(const struct event_sample *sample, uint64_t out[LOAD_PARTS])
 {
 	const uint64_t way = sample->done - sample->sent;
+	/* A later reply's stamp divides nothing of this request's time. */
+	const uint64_t rx_ns = sample->flags & SAMPLE_CENSORED ? 0 : sample->rx_ns;
 	uint64_t wire;
 
 	for (int i = 0; i < LOAD_PARTS; i++)
@@ -55,12 +67,12 @@ void load_parts(const struct event_sample *sample, uint64_t out[LOAD_PARTS])
 		out[PART_TRANSMIT] = sample->snd_ns;
 		out[PART_WIRE_SERVER] = wire;
 		divide_receive(sample, out);
-	} else if (sample->snd_ns && !sample->rx_ns && sample->snd_ns <= way) {
+	} else if (sample->snd_ns && !rx_ns && sample->snd_ns <= way) {
 		out[PART_TRANSMIT] = sample->snd_ns;
 		out[PART_UNEXPLAINED] = way - sample->snd_ns;
-	} else if (sample->rx_ns && !sample->snd_ns && sample->rx_ns <= way) {
+	} else if (rx_ns && !sample->snd_ns && rx_ns <= way) {
 		divide_receive(sample, out);
-		out[PART_UNEXPLAINED] = way - sample->rx_ns;
+		out[PART_UNEXPLAINED] = way - rx_ns;
 	} else {
 		out[PART_UNEXPLAINED] = way; /* no stamps, or such that contradict each other */
 	}

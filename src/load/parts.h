@@ -30,7 +30,16 @@ const char *load_part_words(enum load_part part);
 /* The sum of `out` is done - intended. Of a sample that was sent: intended <= sent <= done. */
 void load_parts(const struct event_sample *sample, uint64_t out[LOAD_PARTS]);
 
-/* From the kernel's (or NIC's) stamp of the request to that of the reply; false: not both known. */
+/*
+ * Time between the kernel's (or NIC's) stamp of the request and the stamp of the reply. False: one
+ * of the stamps is missing, or the reply's stamp belongs to a later reply.
+ */
 bool load_kernel_ns(const struct event_sample *sample, uint64_t *ns);
+
+/*
+ * Both stamps exist, but several replies came in one receive call and the stamp is of a later one:
+ * this reply arrived at the stamp or any time before it.
+ */
+bool load_kernel_censored(const struct event_sample *sample);
 
 #endif

@@ -121,6 +121,7 @@ static int window_merge(struct series_window *into, struct series_window *from)
 		parts_add(&into->parts[from->parts_first + i - into->parts_first],
 			  &from->parts[i]);
 	into->failed += from->failed;
+	into->censored += from->censored;
 	window_release(from);
 	window_init(from);
 	return 0;
@@ -227,6 +228,7 @@ int series_add(struct series *series, const struct event_sample *sample)
 		err = hist_record(&w->latency[LOAD_ACTUAL], sample->done - sample->sent);
 	if (!err && load_kernel_ns(sample, &kernel))
 		err = hist_record(&w->latency[LOAD_KERNEL], kernel);
+	w->censored += load_kernel_censored(sample);
 	return err ? err : add_parts(w, sample);
 }
 
@@ -278,6 +280,15 @@ uint64_t series_failed(const struct series *series, uint32_t from, uint32_t to)
 	for (uint32_t i = from; i < to; i++)
 		failed += series->windows[i].failed;
 	return failed;
+}
+
+uint64_t series_censored(const struct series *series, uint32_t from, uint32_t to)
+{
+	uint64_t censored = 0;
+
+	for (uint32_t i = from; i < to; i++)
+		censored += series->windows[i].censored;
+	return censored;
 }
 
 void series_pool_parts(const struct series *series, uint32_t from, uint32_t to,

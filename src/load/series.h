@@ -43,6 +43,7 @@ struct series_window {
 	struct hist latency[LOAD_FROMS]; /* of completed requests */
 	struct hist lag[SERIES_LAGS];    /* sent - intended */
 	uint64_t failed;
+	uint64_t censored;               /* without latency[LOAD_KERNEL]: load_kernel_censored() */
 	struct parts_row *parts;         /* rows parts_first ... + parts_len; owned */
 	uint32_t parts_first, parts_len;
 };
@@ -77,6 +78,8 @@ int series_pool(const struct series *series, uint32_t from, uint32_t to, enum lo
 int series_pool_lag(const struct series *series, uint32_t from, uint32_t to, enum series_lag which,
 		    struct hist *out);
 uint64_t series_failed(const struct series *series, uint32_t from, uint32_t to);
+/* Completed requests whose reply shares the kernel's stamp of a later reply. */
+uint64_t series_censored(const struct series *series, uint32_t from, uint32_t to);
 /* `rows` has SERIES_PART_ROWS; the last is of what is above the highest bucket. */
 void series_pool_parts(const struct series *series, uint32_t from, uint32_t to,
 		       struct parts_row *rows);

@@ -11,6 +11,7 @@
  *	lag TIME                 mean of the time by which requests are sent late
  *	connections N            a request waits for one of so many; without it, there are enough
  *	stamps                   requests and replies have the kernel's stamps
+ *	censored PERCENT         so many replies share the stamp of a later reply, 500 ns old
  *	stall LENGTH PERIOD      the server does nothing for the first LENGTH of each PERIOD
  *	slower FACTOR            services take that many times as long at the end
  *	fail PERCENT             so many requests have no reply in time
@@ -48,7 +49,7 @@ struct script {
 	char target[256], pid[32];
 	struct dist service;
 	uint64_t seed, lag_ns, connections, stall_ns, period_ns, end_ns, interrupt_ns, lost_ns;
-	double slower, fail, misses;
+	double slower, fail, misses, censored;
 	bool stamps, exhausted, before_misses;
 	uint32_t unread; /* flags of EV_LOAD */
 	uint32_t lost_agent;
@@ -145,6 +146,8 @@ static void set_other(struct script *s)
 		s->connections = number(s, 1);
 	else if (!strcmp(word, "stamps"))
 		s->stamps = true;
+	else if (!strcmp(word, "censored"))
+		s->censored = (double)number(s, 1) / 100;
 	else if (!strcmp(word, "slower"))
 		s->slower = (double)number(s, 1);
 	else if (!strcmp(word, "fail"))
@@ -279,6 +282,10 @@ static void serve(const struct script *s, struct rng *rng, double at, double wai
 		e->flags = SAMPLE_FAILED | SAMPLE_TIMEOUT;
 	} else if (s->stamps) {
 		stamp(e);
+		if (s->censored > 0 && rng_uniform(rng) < s->censored) {
+			e->flags |= SAMPLE_CENSORED;
+			e->rx_ns = e->wake_ns = 500;
+		}
 	}
 }
 

@@ -5,6 +5,8 @@ put into the client, the network or the server lands there, and only there. Offs
 each sample fit together.
 """
 import collections
+import csv
+import json
 import os
 import signal
 import statistics
@@ -15,7 +17,7 @@ import time
 
 from lib import badserver, check, process
 
-LOADRUN = os.environ["LOADRUN"]
+HOSTLAT, LOADRUN = os.environ["HOSTLAT"], os.environ["LOADRUN"]
 FAILED, CENSORED, ASLEEP = 4, 16, 32
 DELAY_NS = 20_000_000
 
@@ -172,7 +174,69 @@ def offsets():
     check.between("censored", sum(s.flags & CENSORED != 0 for s in samples) / len(samples), 0.3, 0.9)
 
 
-CASES = (delays, delay_in_the_queue, delay_in_the_client, offsets)
+def stop_now_and_then(load):
+    """After a stop it sends what became due meanwhile, and is stopped again while that is answered."""
+    time.sleep(0.3)
+    for _ in range(15):
+        load.send_signal(signal.SIGSTOP)
+        time.sleep(0.07)
+        load.send_signal(signal.SIGCONT)
+        time.sleep(0.01)
+
+
+def hostlat(port, outstanding, during):
+    """The result and its samples, of a server that needs 2 ms for each request in turn."""
+    with tempfile.NamedTemporaryFile() as f:
+        load = process.start([HOSTLAT, "load", url(port), "--rate", "300", "--max-time", "2s", "--timestamps", "kernel",
+                              "--connections", "1", "--outstanding", str(outstanding), "--json",
+                              "--samples", f.name], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        during(load)
+        out, err = load.communicate(timeout=60)
+        check.true(f"a result: {load.returncode} {err}", load.returncode in (0, 3))
+        with open(f.name, encoding="ascii") as lines:
+            rows = [row for row in csv.DictReader(lines) if row["status"] == "ok"]
+    return json.loads(out), rows
+
+
+def on_the_wire(rows):
+    """By the server's own times: its reply came when it had left, give or take what loopback takes."""
+    return [(int(r["done_ns"]) - int(r["sent_ns"]), int(r["rx_ns"]) - int(r["server_out_ns"])) for r in rows
+            if r["rx_ns"] and r["snd_ns"] and r["server_out_ns"]]
+
+
+def late_stamps(rows):
+    return sum(late > 1_500_000 for _, late in on_the_wire(rows))
+
+
+def several_replies_in_one_receive():
+    """
+    The client is stopped while replies come one by one, and takes them with one call, whose stamp is of
+    the last. Those of the others are late against the server's own times, and no latency is made of them.
+    """
+    it = synthetic(2_000_000)
+    try:
+        result, rows = hostlat(it.port, 16, stop_now_and_then)
+        censored = [r for r in rows if "censored" in r["flags"]]
+        own = [r for r in rows if "censored" not in r["flags"]]
+        kernel = result["latency"]["kernel"]
+        check.true(f"replies that share a stamp: {len(censored)}", len(censored) > 20)
+        check.between(f"their stamps that are late, of {len(censored)}", late_stamps(censored) / len(censored),
+                      0.6, 1)
+        check.between("stamps of others that are late", late_stamps(own) / len(own), 0, 0.05)
+        used = kernel["censored"] + kernel["count"]
+        check.between("left out or used, of all", used / result["latency"]["intended"]["count"], 0.98, 1)
+        check.between("left out, of what shares a stamp (a warm-up is cut off)", kernel["censored"] / len(censored),
+                      0.5, 1)
+        check.equal("bounds of a selection", {q["lo_ns"] for q in kernel["quantiles"]}, {None})
+        check.true("missing stamps", "timestamps-missing" not in [r["code"] for r in result["reasons"]])
+        result, rows = hostlat(it.port, 1, stop_now_and_then)
+        check.equal("shared with one outstanding", result["latency"]["kernel"]["censored"], 0)
+        check.between("late with one outstanding", late_stamps(rows) / len(rows), 0, 0.05)
+    finally:
+        it.close()
+
+
+CASES = (several_replies_in_one_receive, delays, delay_in_the_queue, delay_in_the_client, offsets)
 
 
 if __name__ == "__main__":

@@ -85,6 +85,10 @@ static struct event_sample sample_of(const struct cursor *c, size_t i)
 		s.rx_ns = (uint32_t)(way / 5 + 1);
 		s.wake_ns = (uint32_t)(way / 10 + 1);
 		s.flags |= SAMPLE_ASLEEP;
+		if (falls(i, f->censored)) {
+			s.rx_ns = s.wake_ns = 1;
+			s.flags |= SAMPLE_CENSORED;
+		}
 	}
 	return s;
 }

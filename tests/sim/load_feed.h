@@ -16,6 +16,7 @@ struct feed_faults {
 	uint64_t noise_every_ns, noise_ns; /* EV_NOISE gaps that the ledger is told of */
 	double cpu;               /* share of its time that the thread works */
 	double samples_lost;      /* share of requests */
+	double censored;          /* share of samples that share the stamp of a later reply */
 	double unstamped;         /* share of samples without kernel stamps */
 	uint64_t ends_ns;         /* the schedule is exhausted then */
 	uint64_t stops_ns;        /* the stream ends then, without a last tick */

@@ -317,6 +317,31 @@ static void check_omission(uint32_t connections)
 	free(truth);
 }
 
+/* -- stamps of several replies -------------------------------------------------------------- */
+
+/* The model's request is 1/10 of its way to the driver, and its reply 1/5 before its end. */
+static void check_censored(void)
+{
+	struct scene scene = { .model = base, .stamps = STAMPS_KERNEL };
+	struct load_quantile q[2];
+	bool missing = false;
+
+	for (int i = 0; i < 2; i++) {
+		struct load_analysis *a;
+
+		scene.faults.censored = i ? 0.5 : 0;
+		a = analyse(&scene, 77, false);
+		load_analysis_quantile(a, LOAD_KERNEL, 0.5, &q[i]);
+		missing |= gives(a, "timestamps-missing");
+		load_analysis_free(a);
+	}
+	printf("censored stamps: kernel p50 %llu ns, without the censored half %llu ns%s\n",
+	       (unsigned long long)q[0].ns, (unsigned long long)q[1].ns,
+	       q[1].bounded ? ", bounded" : "");
+	failed |= missing || !q[0].bounded || q[1].bounded ||
+		fabs((double)q[1].ns / (double)q[0].ns - 1) > 0.02;
+}
+
 /* -- bits ----------------------------------------------------------------------------------- */
 
 static void put_json(struct load_analysis *a, struct strbuf *out)
@@ -359,6 +384,7 @@ int main(void)
 	const uint32_t runs = some ? (uint32_t)atoi(some) : 20 * scale;
 
 	check_order();
+	check_censored();
 	check_omission(1);
 	check_omission(4);
 	check_omission(128);

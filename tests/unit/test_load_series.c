@@ -93,6 +93,46 @@ static void failures_count_without_latency(void **state)
 	series_release(&s);
 }
 
+/* Of two replies in one receive call, the stamp is of the later: it says nothing of the first. */
+static void censored_stamps_are_left_out(void **state)
+{
+	struct event_sample last = sample_at(START, 10, 1000), first = last, no_tx;
+	uint64_t parts[LOAD_PARTS], ns;
+	struct series s;
+
+	(void)state;
+	last.snd_ns = 100;
+	last.rx_ns = 300;
+	first = last;
+	first.rx_ns = 50;
+	first.wake_ns = 20;
+	first.flags = SAMPLE_CENSORED | SAMPLE_ASLEEP;
+	no_tx = first;
+	no_tx.snd_ns = 0;
+	assert_int_equal(series_init(&s, 0), 0);
+	add(&s, last);
+	add(&s, first);
+	add(&s, no_tx);
+	assert_int_equal(count_all(&s, LOAD_INTENDED), 3);
+	assert_int_equal(count_all(&s, LOAD_KERNEL), 1);
+	assert_int_equal(s.windows[0].latency[LOAD_KERNEL].max, 600);
+	assert_int_equal(series_censored(&s, 0, s.n), 1); /* the third lacks a stamp anyway */
+	assert_false(load_kernel_ns(&first, &ns));
+	load_parts(&first, parts);
+	assert_int_equal(parts[PART_CLIENT_QUEUE], 10);
+	assert_int_equal(parts[PART_TRANSMIT], 100);
+	assert_int_equal(parts[PART_UNEXPLAINED], 900);
+	assert_int_equal(parts[PART_WIRE_SERVER] + parts[PART_RECEIVE] + parts[PART_WAKEUP], 0);
+	load_parts(&no_tx, parts);
+	assert_int_equal(parts[PART_UNEXPLAINED], 1000);
+	/* The control: the last reply of the call has its own stamp. */
+	assert_true(load_kernel_ns(&last, &ns));
+	load_parts(&last, parts);
+	assert_int_equal(parts[PART_WIRE_SERVER], 600);
+	assert_int_equal(parts[PART_RECEIVE], 300);
+	series_release(&s);
+}
+
 static void expect_same(const struct series *a, const struct series *b)
 {
 	assert_int_equal(a->shift, b->shift);
@@ -262,6 +302,7 @@ int main(void)
 		cmocka_unit_test(samples_lie_where_they_were_due),
 		cmocka_unit_test(contradictions_are_refused),
 		cmocka_unit_test(failures_count_without_latency),
+		cmocka_unit_test(censored_stamps_are_left_out),
 		cmocka_unit_test(order_does_not_matter),
 		cmocka_unit_test(any_time_is_survived),
 		cmocka_unit_test(parts_of_a_request),
