@@ -8,6 +8,7 @@
 #include "load/disturbed.h"
 #include "load/evidence.h"
 #include "load/gates.h"
+#include "load/gates_report.h"
 #include "load/verdict.h"
 #include "report/human.h"
 #include "stats/edges.h"
@@ -316,26 +317,6 @@ static void add_histogram(const struct load_analysis *a, struct report *r)
 	object_add(&r->body, "histogram", value_object(o));
 }
 
-static void add_gates(const struct load_analysis *a, struct report *r)
-{
-	static const struct column columns[] = {
-		{ .name = "name" }, { .name = "statistic" }, { .name = "threshold" },
-		{ .name = "p" }, { .name = "pass" },
-	};
-	struct table *t = table_new(r, columns, ARRAY_LEN(columns));
-
-	for (int i = 0; i < GATES; i++) {
-		const struct gate *g = &a->result.gates[i];
-
-		if (!g->known)
-			continue;
-		TABLE_ADD(t, value_string(gate_name(i)), value_number(g->statistic),
-			  value_number(g->threshold),
-			  g->tested ? value_number(g->p) : value_null(), value_bool(g->pass));
-	}
-	object_add(&r->body, "gates", value_table(t));
-}
-
 /* -- text ----------------------------------------------------------------------------------- */
 
 static const char *quantile_name(struct report *r, double q)
@@ -491,44 +472,6 @@ static void add_censored(const struct load_analysis *a, struct report *r)
 			       human_fraction(share, (double)censored / (double)all));
 }
 
-/* Gates in a person's words; a mark is of all of a kind. */
-static void add_sound(const struct load_analysis *a, struct report *r)
-{
-	static const struct {
-		const char *words;
-		enum gate_id first, last;
-	} kinds[] = {
-		{ "rate", GATE_SERVER, GATE_RATE },
-		{ "arrivals", GATE_SCHEDULE, GATE_ARRIVALS },
-		{ "open loop", GATE_LOOP, GATE_LOOP },
-		{ "client", GATE_CLIENT, GATE_SAMPLES },
-		{ "host quiet", GATE_NOISE, GATE_HOST },
-		{ "replies", GATE_ERRORS, GATE_AGENTS },
-		{ "dependence accounted for", GATE_DEPENDENCE, GATE_DEPENDENCE },
-		{ "stationary", GATE_UNIT_ROOT, GATE_PERIODIC_TAIL },
-		{ "interval", GATE_EXCEEDANCES, GATE_WIDTH },
-	};
-	const char *words = NULL;
-	char time[HUMAN_MAX];
-
-	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
-		bool known = false, pass = true;
-
-		for (int id = kinds[i].first; id <= (int)kinds[i].last; id++) {
-			known |= a->result.gates[id].known;
-			pass &= a->result.gates[id].pass;
-		}
-		if (known)
-			words = report_format(r, "%s%s%s %s", words ? words : "",
-					      words ? "  " : "", kinds[i].words,
-					      pass ? "✓" : "✗");
-	}
-	report_finding(r, "%s: %s  (%s, %u decision%s)",
-		       verdict_sound(a) ? "sound" : "not sound", words ? words : "nothing measured",
-		       a->elapsed_ns ? human_ns(time, a->elapsed_ns) : "n/a", a->looks,
-		       a->looks == 1 ? "" : "s");
-}
-
 static void add_text(const struct load_analysis *a, struct report *r)
 {
 	const enum load_from main = load_main(&a->config);
@@ -550,7 +493,7 @@ static void add_text(const struct load_analysis *a, struct report *r)
 	if (a->result.from)
 		report_finding(r, "warm-up: the first %s were left out",
 			       human_ns(cut, (uint64_t)a->result.from << a->series.shift));
-	add_sound(a, r);
+	gates_report_words(a, r);
 }
 
 int load_analysis_report(struct load_analysis *analysis, struct report *r)
@@ -560,11 +503,12 @@ int load_analysis_report(struct load_analysis *analysis, struct report *r)
 	report_place_findings(r);
 	report_place_verdict(r);
 	verdict_report(analysis, r);
+	object_add(&r->body, "confidence", value_string(verdict_confidence(analysis)));
 	counts_report(analysis, r);
 	add_rate(analysis, r);
 	add_latency(analysis, r);
 	add_parts(analysis, r);
-	add_gates(analysis, r);
+	gates_report(analysis, r);
 	add_method(analysis, r);
 	add_noise(analysis, r);
 	add_histogram(analysis, r);

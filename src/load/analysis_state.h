@@ -65,8 +65,9 @@ enum gate_id {
 };
 
 struct gate {
-	bool known;        /* it could be judged; otherwise it passes */
-	bool pass;
+	bool known;        /* it was judged */
+	bool pass;         /* it objects to nothing: also where it was not judged */
+	const char *untested; /* why a gate that applies could not be judged; otherwise NULL */
 	double statistic, threshold;
 	bool tested;       /* p means something */
 	double p;          /* adjusted for all that were tested */

@@ -111,6 +111,12 @@ static void least(struct load_analysis *a, enum gate_id id, double statistic, do
 	a->result.gates[id].pass = statistic >= threshold;
 }
 
+/* It applies, and can't be judged. */
+static void untested(struct load_analysis *a, enum gate_id id, const char *why)
+{
+	a->result.gates[id].untested = why;
+}
+
 /* Fails only if the test agrees, once all p are known. */
 static void tested(struct load_analysis *a, enum gate_id id, double p)
 {
@@ -145,8 +151,10 @@ static void judge_rate(struct load_analysis *a)
 	const double over = SUM(double, a, sending.completed) + SUM(double, a, sending.failed) -
 		SUM(double, a, before.completed) - SUM(double, a, before.failed);
 
-	if (!(due > 0) && a->config.loop == LOOP_CLOSED)
+	if (!(due > 0) && a->config.loop == LOOP_CLOSED) {
+		untested(a, GATE_RATE, "no request was sent in the last half of the run");
 		return;
+	}
 	least(a, GATE_RATE, due > 0 ? over / due : NAN, RATE_LEAST);
 	if (due > 0 && due - over < fmin(5 * sqrt(due), WAITING_MOST * due))
 		a->result.gates[GATE_RATE].pass = true;
@@ -154,8 +162,11 @@ static void judge_rate(struct load_analysis *a)
 
 static void judge_gaps(struct load_analysis *a, enum gate_id id, const struct gap_fit *fit)
 {
-	if (!fit->known)
+	if (!fit->known) {
+		if (a->config.arrival.kind != ARRIVAL_FILE)
+			untested(a, id, "too few requests");
 		return;
+	}
 	most(a, id, fit->effect, ARRIVAL_EFFECT);
 	tested(a, id, fit->p);
 }
@@ -226,8 +237,12 @@ static void judge_client(struct load_analysis *a)
 	}
 	if (a->elapsed_ns)
 		most(a, GATE_CPU, busiest(a), CPU_MOST);
+	else
+		untested(a, GATE_CPU, "the run was shorter than a tick");
 	if (samples > 0)
 		most(a, GATE_SAMPLES, disturbed_lost(a), fmin(LOST_MOST, limit));
+	else
+		untested(a, GATE_SAMPLES, "no request has ended");
 }
 
 /* -- the host ------------------------------------------------------------------------------- */
@@ -238,8 +253,11 @@ static void judge_noise(struct load_analysis *a)
 	const struct interval *i = target(a);
 	double gaps, stolen;
 
-	if (!a->elapsed_ns || !i->ns)
+	if (!a->elapsed_ns || !i->ns) {
+		untested(a, GATE_NOISE, "no latency was measured");
+		untested(a, GATE_HOST, "no latency was measured");
 		return;
+	}
 	most(a, GATE_HOST, __builtin_popcount(disturbed_unknown(a, false)), 0);
 	gaps = disturbed_gaps(a, i->ns);
 	stolen = disturbed_stolen(a);
@@ -262,6 +280,21 @@ static uint64_t samples_of(const struct load_analysis *a, enum load_from which)
 	return sum;
 }
 
+static void judge_balance(struct load_analysis *a)
+{
+	const struct balance *b = &a->balance;
+
+	_Static_assert(BALANCE_REQUESTS == 25, "its words say so");
+	if (b->n <= 1)
+		return;
+	if (b->overflow)
+		untested(a, GATE_CONNECTIONS, "too many connections to count their requests");
+	else if (b->requests < (uint64_t)b->n * BALANCE_REQUESTS)
+		untested(a, GATE_CONNECTIONS, "fewer than 25 requests per connection");
+	else
+		most(a, GATE_CONNECTIONS, balance_ratio(b), BALANCE_MOST);
+}
+
 static void judge_replies(struct load_analysis *a)
 {
 	const double failed = SUM(double, a, last.failed);
@@ -270,11 +303,13 @@ static void judge_replies(struct load_analysis *a)
 
 	if (over > 0)
 		most(a, GATE_ERRORS, failed / over, a->config.max_errors);
-	if (a->balance.n > 1 && !a->balance.overflow &&
-	    a->balance.requests >= (uint64_t)a->balance.n * BALANCE_REQUESTS)
-		most(a, GATE_CONNECTIONS, balance_ratio(&a->balance), BALANCE_MOST);
+	else
+		untested(a, GATE_ERRORS, "no request has ended");
+	judge_balance(a);
 	/* The stamp of a censored reply isn't missing: it belongs to a later reply. */
-	if (a->config.stamps != STAMPS_USER && samples)
+	if (a->config.stamps != STAMPS_USER && !samples)
+		untested(a, GATE_TIMESTAMPS, "no request was answered");
+	else if (a->config.stamps != STAMPS_USER)
 		most(a, GATE_TIMESTAMPS,
 		     1 - (double)(samples_of(a, LOAD_KERNEL) + a->result.censored) /
 		     (double)samples, STAMPS_MISSING);
@@ -303,8 +338,11 @@ static void judge_agents(struct load_analysis *a)
 		sum += weights[n++];
 		effect = fmax(effect, fabs(log((double)own.value / (double)i->ns)));
 	}
-	if (n < 2)
+	if (n < 2) {
+		if ((a->config.probes ?: a->config.agents) > 1)
+			untested(a, GATE_AGENTS, "fewer than two agents have measured a latency");
 		return;
+	}
 	mean /= sum;
 	for (uint32_t k = 0; k < n; k++)
 		q += weights[k] * (shares[k] - mean) * (shares[k] - mean) /
@@ -321,8 +359,12 @@ static void judge_series(struct load_analysis *a, const struct steady_tests *s,
 {
 	const double limit = interval_effect(i);
 
-	if (!s->known)
+	if (!s->known) {
+		untested(a, trend, s->untested);
+		untested(a, shift, s->untested);
+		untested(a, periodic, s->untested);
 		return;
+	}
 	most(a, trend, fabs(s->trend), limit);
 	tested(a, trend, s->trend_p);
 	most(a, shift, fabs(s->shift), limit);
@@ -347,8 +389,10 @@ static void judge_unit_root(struct load_analysis *a)
 {
 	const struct steady_tests *s = gate_root(&a->result);
 
-	if (!s->known)
+	if (!s->known) {
+		untested(a, GATE_UNIT_ROOT, s->untested);
 		return;
+	}
 	most(a, GATE_UNIT_ROOT, s->adf_p, ADF_ALPHA);
 	tested(a, GATE_UNIT_ROOT, s->kpss_p);
 }
@@ -360,6 +404,8 @@ static void judge_stationary(struct load_analysis *a)
 
 	if (i[REPORT_QUANTILES].why != INTERVAL_NO_SAMPLES)
 		least(a, GATE_DEPENDENCE, i[REPORT_QUANTILES].batches, INTERVAL_BATCHES_MIN);
+	else
+		untested(a, GATE_DEPENDENCE, "no request was answered");
 	if (i[REPORT_QUANTILES].why == INTERVAL_FEW_BATCHES)
 		r->gates[GATE_DEPENDENCE].pass = false;
 	judge_unit_root(a);
@@ -377,7 +423,9 @@ static void judge_lancet(struct load_analysis *a)
 	struct gate *gates = a->result.gates;
 
 	gates[GATE_DEPENDENCE] = gates[GATE_UNIT_ROOT] = gates[GATE_WIDTH] =
-		(struct gate){ .pass = true };
+		(struct gate){ .pass = true, .untested = "too few independent samples" };
+	if (!a->config.ci_width_ns)
+		untested(a, GATE_WIDTH, NULL);
 	least(a, GATE_EXCEEDANCES, (double)lancet_samples(l), LANCET_STEP);
 	if (l->verdict == LANCET_MORE) {
 		gates[GATE_EXCEEDANCES].pass = false;
@@ -409,6 +457,8 @@ static void judge_interval(struct load_analysis *a)
 	if (a->config.ci_width_ns && narrow) {
 		most(a, GATE_WIDTH, (double)(i->hi_ns - i->lo_ns), (double)a->config.ci_width_ns);
 		narrow = a->result.gates[GATE_WIDTH].pass;
+	} else if (a->config.ci_width_ns) {
+		untested(a, GATE_WIDTH, "there is no valid interval");
 	} else if (narrow) {
 		narrow = interval_share(i) <= 1;
 	}

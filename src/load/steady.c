@@ -204,6 +204,15 @@ static int run_tests(const double *y, uint32_t n, double block_ns, struct steady
 	return 0;
 }
 
+static bool all_same(const double *y, uint32_t n)
+{
+	for (uint32_t i = 1; i < n; i++) {
+		if (y[i] != y[0])
+			return false;
+	}
+	return true;
+}
+
 int steady_test(const struct series *series, uint32_t from, uint32_t to, double q, double tau,
 		struct steady_tests *out)
 {
@@ -211,16 +220,22 @@ int steady_test(const struct series *series, uint32_t from, uint32_t to, double 
 	uint32_t width, blocks;
 	int err;
 
-	*out = (struct steady_tests){ 0 };
-	if (to - from < STEADY_BLOCKS_MIN || !samples_in(series, from, to))
+	_Static_assert(STEADY_BLOCKS_MIN == 20, "its words say so");
+	*out = (struct steady_tests){ .untested = "no request was answered" };
+	if (to <= from || !samples_in(series, from, to))
 		return 0;
 	width = block_width(series, from, to, q, tau);
 	blocks = (to - from) / width;
-	if (blocks < STEADY_BLOCKS_MIN)
+	if (blocks < STEADY_BLOCKS_MIN) {
+		out->untested = "fewer than 20 blocks";
 		return 0;
+	}
+	out->untested = "a part of the run has no reply";
 	err = block_quantiles(series, from, blocks, width, q, y);
-	if (!err)
-		err = run_tests(y, blocks, ldexp(width, (int)series->shift), out);
-	/* An empty block, or nothing that varies: there is nothing to be told. */
+	if (err)
+		return err == -ENOMEM ? err : 0;
+	err = run_tests(y, blocks, ldexp(width, (int)series->shift), out);
+	if (err && err != -ENOMEM)
+		out->untested = all_same(y, blocks) ? NULL : "most of its parts are the same";
 	return err == -ENOMEM ? err : 0;
 }

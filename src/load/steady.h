@@ -26,6 +26,7 @@ int steady_warmup(const struct series *series, uint32_t to, uint32_t *cut);
 /* What the tests say of one series of block quantiles, in logarithms. Shares are of the level. */
 struct steady_tests {
 	bool known;             /* there were enough blocks, and they vary */
+	const char *untested;   /* why not; NULL if they are all the same, which is stationary */
 	uint32_t blocks;
 	double adf, adf_p;      /* p small: no unit root */
 	double kpss, kpss_p;    /* p small: not stationary */

@@ -60,6 +60,22 @@ static const char *verdict(const struct load_analysis *a)
 	return lost ? "partial" : "ok";
 }
 
+static bool all_tested(const struct load_analysis *a)
+{
+	for (int i = 0; i < GATES; i++) {
+		if (a->result.gates[i].untested)
+			return false;
+	}
+	return true;
+}
+
+const char *verdict_confidence(const struct load_analysis *a)
+{
+	if (!strcmp(verdict(a), "n/a"))
+		return "unusable";
+	return verdict_sound(a) && all_tested(a) ? "sound" : "indicative";
+}
+
 static bool said_before(const struct load_analysis *a, int id)
 {
 	for (int i = 0; i < id; i++) {

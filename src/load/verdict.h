@@ -9,6 +9,12 @@
 
 bool verdict_sound(const struct load_analysis *analysis);
 
+/*
+ * "sound": every gate that applies was tested and passes. "indicative": some could not be tested,
+ * or agents were lost. "unusable": the verdict is n/a.
+ */
+const char *verdict_confidence(const struct load_analysis *analysis);
+
 /* Each code once, in the order of the state machine, with its evidence. Sets the verdict. */
 void verdict_report(const struct load_analysis *analysis, struct report *r);
 

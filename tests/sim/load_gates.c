@@ -317,6 +317,55 @@ static void check_omission(uint32_t connections)
 	free(truth);
 }
 
+static void put_json(struct load_analysis *a, struct strbuf *out)
+{
+	const struct provenance nobody = { .version = "1", .command = "load",
+					   .schema = LOAD_REPORT_SCHEMA };
+	struct report r;
+
+	report_init(&r, &nobody);
+	BUG_ON(load_analysis_report(a, &r));
+	json_report(&r, JSON_DOCUMENT, out);
+	BUG_ON(out->error);
+	report_release(&r);
+}
+
+/* -- gates that can't be tested -------------------------------------------------------------- */
+
+static void check_confidence(const char *name, const struct scene *scene, const char *confidence,
+			     const char *untested)
+{
+	struct strbuf text = STRBUF_INIT(1 << 24), word = STRBUF_INIT(256);
+	struct load_analysis *a = analyse(scene, 5, false);
+	bool found;
+
+	put_json(a, &text);
+	strbuf_printf(&word, "\"confidence\": \"%s\"", confidence);
+	found = strstr(strbuf_str(&text), strbuf_str(&word));
+	found &= !strstr(strbuf_str(&text), "\"pass\": null") == !untested;
+	found &= strstr(strbuf_str(&text), untested ? untested : "\"not_tested\": []") != NULL;
+	printf("gates, %s: %s, %s%s\n", name, confidence, untested ? untested : "all are tested",
+	       found ? "" : ": NO");
+	failed |= !found;
+	strbuf_release(&text);
+	strbuf_release(&word);
+	load_analysis_free(a);
+}
+
+/* What a short run can't show must not pass for shown. */
+static void check_untested(void)
+{
+	const struct scene longer = { .model = base };
+	struct scene shorter = { .model = SHORT() }, few = { .model = SHORT() };
+	const char *why = "{\"name\": \"trend-tail\", \"why\": \"fewer than 20 blocks\"}";
+
+	shorter.model.duration_ns = 3500 * NS_PER_MS;
+	few.model.duration_ns = 20 * NS_PER_MS;
+	check_confidence("8 s", &longer, "sound", NULL);
+	check_confidence("15 blocks", &shorter, "indicative", why);
+	check_confidence("20 requests", &few, "unusable", why);
+}
+
 /* -- stamps of several replies -------------------------------------------------------------- */
 
 /* The model's request is 1/10 of its way to the driver, and its reply 1/5 before its end. */
@@ -343,19 +392,6 @@ static void check_censored(void)
 }
 
 /* -- bits ----------------------------------------------------------------------------------- */
-
-static void put_json(struct load_analysis *a, struct strbuf *out)
-{
-	const struct provenance nobody = { .version = "1", .command = "load",
-					   .schema = LOAD_REPORT_SCHEMA };
-	struct report r;
-
-	report_init(&r, &nobody);
-	BUG_ON(load_analysis_report(a, &r));
-	json_report(&r, JSON_DOCUMENT, out);
-	BUG_ON(out->error);
-	report_release(&r);
-}
 
 /* Samples in another order between two ticks: the same document, byte for byte. */
 static void check_order(void)
@@ -385,6 +421,7 @@ int main(void)
 
 	check_order();
 	check_censored();
+	check_untested();
 	check_omission(1);
 	check_omission(4);
 	check_omission(128);
