@@ -334,10 +334,12 @@ static int run_recorded(const struct load_command *c, struct load_live *live,
 	int err, code = EXIT_CANNOT;
 
 	err = load_files_open(&files, c->samples, c->hdr, c->ccdf);
-	if (!err)
-		err = recording_open(&recording, c->record, c->size_limit, 1);
 	if (err)
 		goto out;
+	if (recording_open(&recording, c->record, c->size_limit, 1)) {
+		recording_close(&recording);
+		goto out;
+	}
 	live->intake->files = &files;
 	live->recording = &recording;
 	code = load_live_run(live);

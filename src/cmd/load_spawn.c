@@ -17,6 +17,7 @@
 #define PATIENCE_NS (2 * NS_PER_S)
 #define LOOK_NS (2 * NS_PER_MS)
 #define WORDS 8
+#define COMMAND_MAX 4096
 
 struct child {
 	int in, out, err, netns; /* netns -1: ours */
@@ -54,7 +55,6 @@ static int choose(struct child *child, const struct load_host *host, const char 
 		"ssh", "-T", "-o", "BatchMode=yes", "--", host->name, command, NULL,
 	};
 
-	child->netns = -1;
 	if (host->kind == HOST_SSH)
 		memcpy(child->words, there, sizeof(there));
 	else
@@ -132,13 +132,18 @@ static int start(struct load_process *p, struct child *child)
 int load_process_start(struct load_process *process, const struct load_host *host,
 		       const char *command, struct strbuf *why)
 {
-	struct strbuf line = STRBUF_INIT(4096);
-	struct child child = { 0 };
+	struct strbuf line = STRBUF_INIT(COMMAND_MAX);
+	struct child child = { .netns = -1 };
 	int err;
 
 	*process = (struct load_process){ .in = -1, .out = -1, .err = -1 };
 	strbuf_printf(&line, "%s agent", command);
-	err = line.error ? line.error : choose(&child, host, strbuf_str(&line), why);
+	err = line.error;
+	if (err)
+		strbuf_printf(why, "can't start an agent: its command is longer than %d bytes",
+			      COMMAND_MAX);
+	else
+		err = choose(&child, host, strbuf_str(&line), why);
 	if (!err) {
 		err = start(process, &child);
 		if (err)

@@ -61,16 +61,24 @@ int convert_samples(const struct convert *c, const struct event_block *in, uint3
 
 /* ---- records ---- */
 
+/* Sums that don't fit are no sums: what an agent counts is checked, not trusted. */
+static bool balances(const struct event_load *l)
+{
+	__u64 sum;
+
+	return !__builtin_add_overflow(l->completed, l->failed, &sum) &&
+	       !__builtin_add_overflow(sum, l->unsent, &sum) &&
+	       !__builtin_add_overflow(sum, l->in_flight, &sum) && sum == l->scheduled;
+}
+
 static int put_load(const struct convert *c, const struct event *event, uint64_t time,
 		    struct event_sink *sink)
 {
 	struct event_load load;
 
 	event_copy(event, &load, sizeof(load));
-	if (load.scheduled != load.completed + load.failed + load.unsent + load.in_flight ||
-	    load.misses > load.completed)
-		return -EBADMSG;
-	if (to_ours(c, &load.oldest_ns))
+	if (!balances(&load) || load.misses > load.completed ||
+	    to_ours(c, &load.oldest_ns))
 		return -EBADMSG;
 	if (load.flags & LOAD_STARTED &&
 	    (to_ours(c, &load.started_ns) || load.started_ns < c->from_ns))

@@ -136,7 +136,8 @@ void gates_report_words(const struct load_analysis *a, struct report *r)
 
 		if (t.judged || !t.pass)
 			words = append(r, words, "  ",
-				       report_format(r, "%s %s", partly ? kind->partly : kind->words,
+				       report_format(r, "%s %s",
+						     partly ? kind->partly : kind->words,
 						     t.pass ? "✓" : "✗"));
 		if (t.untested && !t.judged)
 			untested = add_untested(untested, kind->words, t.untested, r);

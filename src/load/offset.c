@@ -34,10 +34,12 @@ static void check_drift(struct offset *o, int64_t least, int64_t most)
 
 int offset_add(struct offset *o, uint64_t sent, uint64_t theirs, uint64_t received)
 {
-	const int64_t least = (int64_t)(theirs - received), most = (int64_t)(theirs - sent);
+	int64_t least, most;
 
 	if (sent > received || received >= TIME_MAX || theirs >= TIME_MAX)
 		return -EINVAL;
+	least = (int64_t)theirs - (int64_t)received;
+	most = (int64_t)theirs - (int64_t)sent;
 	if (o->settled) {
 		check_drift(o, least, most);
 		return 0;
@@ -58,9 +60,10 @@ void offset_settle(struct offset *offset)
 
 static bool shift(uint64_t from, int64_t by, uint64_t *to)
 {
-	const int64_t at = (int64_t)from + by;
+	int64_t at;
 
-	if (from >= TIME_MAX || at < 0 || (uint64_t)at >= TIME_MAX)
+	if (from >= TIME_MAX || __builtin_add_overflow((int64_t)from, by, &at) || at < 0 ||
+	    (uint64_t)at >= TIME_MAX)
 		return false;
 	*to = (uint64_t)at;
 	return true;

@@ -279,6 +279,10 @@ static void put_bad(int how, struct event_writer *w, uint64_t start)
 			};
 		if (how == 8)
 			load = (struct event_load){ .oldest_ns = start, .misses = 1 };
+		if (how == 9) /* its sum is 0 if it may wrap */
+			load = (struct event_load){
+				.oldest_ns = start, .completed = 1ULL << 63, .failed = 1ULL << 63,
+			};
 		event_put(event_writer_sink(w), EV_LOAD, start, &load, sizeof(load));
 	}
 	event_writer_flush(w);
@@ -287,7 +291,7 @@ static void put_bad(int how, struct event_writer *w, uint64_t start)
 static void test_wrong_ones(void **state)
 {
 	(void)state;
-	for (int how = 0; how < 9; how++) {
+	for (int how = 0; how < 10; how++) {
 		rig_open(true, true, ROLE_SYMMETRIC);
 		rig_begin();
 		put_bad(how, fars[0].writer, seen.start[0]);

@@ -100,6 +100,34 @@ static void test_refused(void **state)
 	assert_false(offset_to_theirs(&o, 1ULL << 62, &at));
 }
 
+/* What an agent sends may be any number: -fsanitize=undefined watches the arithmetic. */
+static void test_extremes(void **state)
+{
+	const uint64_t extremes[] = { 0, 1, (1ULL << 62) - 1, 1ULL << 62, INT64_MAX,
+				      1ULL << 63, UINT64_MAX };
+	const size_t n = sizeof(extremes) / sizeof(extremes[0]);
+	uint64_t at;
+
+	(void)state;
+	for (size_t i = 0; i < n * n * n; i++) {
+		const uint64_t sent = extremes[i % n], received = extremes[i / n % n];
+		const uint64_t theirs = extremes[i / n / n];
+		struct offset o = { 0 };
+
+		if (offset_add(&o, sent, theirs, received)) {
+			assert_false(o.known);
+			continue;
+		}
+		assert_true(o.error_ns <= (received - sent) / 2 + 1);
+		for (size_t k = 0; k < n; k++) {
+			if (offset_to_ours(&o, extremes[k], &at))
+				assert_true(at < 1ULL << 62);
+			if (offset_to_theirs(&o, extremes[k], &at))
+				assert_true(at < 1ULL << 62);
+		}
+	}
+}
+
 static void test_same(void **state)
 {
 	struct offset o;
@@ -118,6 +146,7 @@ int main(void)
 		cmocka_unit_test(test_bound), cmocka_unit_test(test_lopsided),
 		cmocka_unit_test(test_drift), cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_same),
+		cmocka_unit_test(test_extremes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
