@@ -143,3 +143,21 @@ char *strbuf_detach(struct strbuf *sb)
 	sb->len = sb->cap = 0;
 	return text;
 }
+
+void strbuf_base64(struct strbuf *out, const void *bytes, size_t n)
+{
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	const unsigned char *data = bytes;
+
+	for (size_t i = 0; i < n; i += 3) {
+		uint32_t bits = (uint32_t)data[i] << 16 |
+				(i + 1 < n ? (uint32_t)data[i + 1] << 8 : 0) |
+				(i + 2 < n ? data[i + 2] : 0);
+
+		strbuf_putc(out, digits[bits >> 18]);
+		strbuf_putc(out, digits[bits >> 12 & 63]);
+		strbuf_putc(out, i + 1 < n ? digits[bits >> 6 & 63] : '=');
+		strbuf_putc(out, i + 2 < n ? digits[bits & 63] : '=');
+	}
+}

@@ -38,6 +38,8 @@ void strbuf_printf(struct strbuf *sb, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 void strbuf_vprintf(struct strbuf *sb, const char *format, va_list args)
 	__attribute__((format(printf, 2, 0)));
+/* The bytes in base64, padded (RFC 4648, section 4). */
+void strbuf_base64(struct strbuf *sb, const void *data, size_t n);
 
 /* Shortens it to `len` bytes; `len` must not exceed the current length. */
 void strbuf_truncate(struct strbuf *sb, size_t len);

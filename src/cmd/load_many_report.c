@@ -10,6 +10,8 @@
 #include "base/log.h"
 #include "base/outfile.h"
 #include "load/disturbed.h"
+#include "load/protocol.h"
+#include "load/setup.h"
 #include "report/human.h"
 
 #define CSV_MAX (4UL << 20)
@@ -107,6 +109,18 @@ static const char *verdict(const struct load_summary *s)
 	return s->sound ? "ok" : "n/a";
 }
 
+/* A URL without its password. */
+static const char *shown(const char *url, struct report *r)
+{
+	struct strbuf text = STRBUF_INIT(LOAD_SETUP_TEXT_MAX);
+	const char *copy;
+
+	target_put_shown(url, &text);
+	copy = report_format(r, "%s", strbuf_str(&text));
+	strbuf_release(&text);
+	return copy;
+}
+
 static const char *interval(struct report *r, const struct load_quantile *q)
 {
 	char low[HUMAN_MAX], high[HUMAN_MAX];
@@ -139,8 +153,8 @@ static void add_runs(const struct load_runs *runs, double q, struct report *r)
 	struct table *t = table_new(r, columns, sizeof(columns) / sizeof(columns[0]));
 
 	vec_for_each(runs, s)
-		TABLE_ADD(t, s->url ? value_string(s->url) : value_absent(), value_number(s->rate),
-			  value_number(s->achieved), rate_asked(s), rate_cell(s->achieved),
+		TABLE_ADD(t, s->url ? value_string(shown(s->url, r)) : value_absent(),
+			  value_number(s->rate), value_number(s->achieved), rate_asked(s), rate_cell(s->achieved),
 			  value_u64(s->count), value_number(q), quantile(&s->asked),
 			  maybe_ns(s->asked.bounded, s->asked.lo_ns),
 			  maybe_ns(s->asked.bounded, s->asked.hi_ns), quantile(&s->quantiles[0]),
@@ -452,6 +466,7 @@ int load_against_report(const struct load_runs *runs, const char *const urls[2],
 			double confidence, struct rng *rng, const struct load_many_end *end,
 			struct report *r)
 {
+	const char *const names[2] = { shown(urls[0], r), shown(urls[1], r) };
 	size_t pairs = runs->len / 2;
 	struct load_quantile *a = calloc(2 * pairs + 1, sizeof(*a)), *b = a + pairs;
 	struct share_gap misses;
@@ -470,14 +485,14 @@ int load_against_report(const struct load_runs *runs, const char *const urls[2],
 	out[1] = left_out(b, pairs);
 	free(a);
 	if (!err)
-		say_versus(&v, urls, q, confidence, from_words(runs, r), !out[0] && !out[1], r);
+		say_versus(&v, names, q, confidence, from_words(runs, r), !out[0] && !out[1], r);
 	say_misses(runs, r);
-	add_versus(&v, &misses, urls, r);
+	add_versus(&v, &misses, names, r);
 	add_runs(runs, q, r);
 	report_verdict(r, !err ? "ok" : "n/a");
 	finish(end, r);
-	say_left_out(out[0], out[1], pairs, urls, r);
-	say_misses_differ(&misses, q, urls, r);
+	say_left_out(out[0], out[1], pairs, names, r);
+	say_misses_differ(&misses, q, names, r);
 	if (err)
 		report_reason(r, "too-few-pairs", NULL,
 			      "there must be 5 pairs of usable slices to compare: see the table");
@@ -517,7 +532,12 @@ static void put_text(struct strbuf *out, const char *text)
 
 static void put_row(struct strbuf *out, const struct load_summary *s, double q)
 {
-	put_text(out, s->url ? s->url : "");
+	struct strbuf url = STRBUF_INIT(LOAD_SETUP_TEXT_MAX);
+
+	if (s->url)
+		target_put_shown(s->url, &url);
+	put_text(out, strbuf_str(&url));
+	strbuf_release(&url);
 	put_number(out, s->rate);
 	put_number(out, s->achieved);
 	strbuf_printf(out, "%" PRIu64 ",%.6g,", s->count, q);

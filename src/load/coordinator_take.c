@@ -41,7 +41,7 @@ int coordinator_put_facts(struct coordinator *c)
 	int err = 0;
 
 	for (uint32_t i = 0; !err && i < c->run.n_targets; i++)
-		err = event_put_fact(sink, now, LOAD_FACT_TARGET, c->run.targets[i]);
+		err = load_setup_put_target(sink, now, c->run.targets[i]);
 	for (uint32_t i = 0; !err && i < c->n_peers; i++)
 		err = roster_put_agent(sink, now, i, c->peers[i].role, c->peers[i].name);
 	return err;

@@ -145,13 +145,93 @@ void dial_renew(struct load_thread *t, struct load_conn *c)
 
 /* ---- being made ---- */
 
+/* A new socket's buffer has room for it. */
+static int greet(struct load_thread *t, struct load_conn *c)
+{
+	const struct load_target *target = c->target;
+	ssize_t n = net_stream_write(&c->stream, target->greeting, target->greeting_size);
+
+	if (n != (ssize_t)target->greeting_size)
+		return n < 0 ? (int)n : -EAGAIN;
+	t->count.bytes_sent += target->greeting_size;
+	c->state = CONN_GREETING;
+	c->greeted = 0;
+	return 0;
+}
+
+/* The first line of what it said, without what a terminal could take for a command. */
+static void note_refusal(struct load_thread *t, const char *text, size_t size)
+{
+	size_t n = 0;
+
+	if (t->phase == PHASE_RUN || *t->dial_said)
+		return;
+	for (; n < size && n < sizeof(t->dial_said) - 1 && text[n] != '\r'; n++)
+		t->dial_said[n] = text[n] >= ' ' && text[n] <= '~' ? text[n] : '?';
+	t->dial_said[n] = '\0';
+}
+
+static int take_greeted(struct load_thread *t, struct load_conn *c, size_t n)
+{
+	const struct protocol *protocol = c->target->protocol;
+	size_t at = 0, used;
+
+	while (at < n) {
+		struct reply reply = {};
+		int ret;
+
+		if (c->greeted == c->target->greeting_replies)
+			return -EPROTO;
+		used = 0;
+		ret = protocol->parse(&c->parser, protocol->greet_type, t->in + at, n - at, &used,
+				      &reply);
+		if (ret < 0 || (ret && reply.status != REPLY_OK)) {
+			note_refusal(t, t->in + at, n - at);
+			return ret < 0 ? -EPROTO : -EACCES;
+		}
+		c->greeted += ret == 1;
+		at += used;
+	}
+	return 0;
+}
+
+static int hear_greeted(struct load_thread *t, struct load_conn *c)
+{
+	struct net_rx_stamp unused;
+	bool drained = false;
+	ssize_t n;
+	int err = 0;
+
+	while (!err && !drained) {
+		n = net_stream_read(&c->stream, t->in, LOAD_IN_SIZE, &unused, &drained);
+		if (n == -EAGAIN)
+			break;
+		if (n <= 0)
+			return n ? (int)n : -ECONNRESET;
+		t->count.bytes_received += (uint64_t)n;
+		err = take_greeted(t, c, (size_t)n);
+	}
+	if (err || c->greeted < c->target->greeting_replies)
+		return err;
+	c->rx = c->reply_begin = c->stream.received;
+	opened(t, c);
+	return 0;
+}
+
+/* The transport is there. */
+static int ready(struct load_thread *t, struct load_conn *c)
+{
+	if (c->target->greeting_size)
+		return greet(t, c);
+	opened(t, c);
+	return 0;
+}
+
 static int handshake(struct load_thread *t, struct load_conn *c)
 {
 	int ret = net_stream_handshake(&c->stream);
 
-	if (ret > 0)
-		opened(t, c);
-	return ret < 0 ? ret : 0;
+	return ret > 0 ? ready(t, c) : ret;
 }
 
 static int connected(struct load_thread *t, struct load_conn *c)
@@ -163,10 +243,8 @@ static int connected(struct load_thread *t, struct load_conn *c)
 	/* What can't be stamped is counted as missing, sample by sample. */
 	if (t->config->stamps != STAMPS_USER)
 		net_stream_stamp(&c->stream, t->config->stamps == STAMPS_NIC);
-	if (!c->stream.tls) {
-		opened(t, c);
-		return 0;
-	}
+	if (!c->stream.tls)
+		return ready(t, c);
 	c->state = CONN_TLS;
 	err = net_stream_handshake_begin(&c->stream);
 	return err ? err : handshake(t, c);
@@ -180,6 +258,8 @@ void dial_event(struct load_thread *t, struct load_conn *c, uint32_t events)
 		err = connected(t, c);
 	else if (c->state == CONN_TLS)
 		err = handshake(t, c);
+	else if (c->state == CONN_GREETING && events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP))
+		err = hear_greeted(t, c);
 	if (!err && c->stream.stamps && events & EPOLLERR)
 		err = conn_errors(t, c);
 	if (err && c->state == CONN_OPEN)

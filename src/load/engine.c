@@ -110,6 +110,9 @@ static int init_target(struct load_engine *e, uint32_t i, struct strbuf *why)
 	if (err)
 		return err;
 	target->request_max = workload_request_max(&target->workload);
+	if (target->protocol->greet)
+		target->greeting_size = target->protocol->greet(&target->target, target->greeting,
+								&target->greeting_replies);
 	if (target->protocol->tls && !e->tls)
 		err = net_tls_context_new(&e->tls, &tls, why);
 	if (!err)
@@ -285,7 +288,7 @@ static int put_facts(struct load_engine *e)
 	int err = 0;
 
 	for (i = 0; i < e->config.n_targets && !err; i++)
-		err = event_put_fact(sink, now, "load.target", e->config.targets[i]);
+		err = load_setup_put_target(sink, now, e->config.targets[i]);
 	for (i = 0; i < e->n_nics && !err; i++)
 		err = event_put_fact(sink, now, LOAD_FACT_NIC, e->nics[i].name);
 	return err;
@@ -364,7 +367,10 @@ static void say_why(const struct load_thread *t, int err, struct strbuf *why)
 	strbuf_puts(why, c->target->target.host);
 	if (!c->target->target.unix_socket)
 		strbuf_printf(why, " port %s", c->target->target.port);
-	if (c->stream.tls && *net_tls_error(c->stream.tls))
+	if (*t->dial_said)
+		strbuf_printf(why, ": the server refuses the user, the password or the database: "
+			      "%s", t->dial_said);
+	else if (c->stream.tls && *net_tls_error(c->stream.tls))
 		strbuf_printf(why, ": TLS: %s", net_tls_error(c->stream.tls));
 	else
 		strbuf_printf(why, ": %s", strerror(-err));

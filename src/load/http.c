@@ -57,18 +57,19 @@ const char *http_type_name(uint16_t type)
 int http_encode(const struct workload *w, struct rng *rng, uint32_t id, void *buffer, size_t cap,
 		struct request *out)
 {
-	size_t path = strlen(w->path), host = strlen(w->host);
+	size_t path = strlen(w->path), host = strlen(w->host), auth = strlen(w->auth);
 	bool read = workload_is_read(w, rng);
 	uint32_t size = read ? 0 : workload_value_size(w, rng);
 	char *p = buffer;
 
 	(void)id;
-	if (cap < path + host + size + OVERHEAD)
+	if (cap < path + host + auth + size + OVERHEAD)
 		return -ENOBUFS;
 	p = read ? TEXT_PUT(p, "GET ") : TEXT_PUT(p, "POST ");
 	p = text_put(p, w->path, path);
 	p = TEXT_PUT(p, " HTTP/1.1\r\nHost: ");
 	p = text_put(p, w->host, host);
+	p = text_put(p, w->auth, auth);
 	if (!read) {
 		p = TEXT_PUT(p, "\r\nContent-Type: application/octet-stream\r\nContent-Length: ");
 		p = text_put_u64(p, size);

@@ -15,6 +15,7 @@
 #include "base/strbuf.h"
 
 #define PROTOCOL_PARSER_BYTES 256
+#define PROTOCOL_GREETING_MAX 1024
 
 enum reply_status {
 	REPLY_OK,
@@ -44,6 +45,7 @@ struct parser {
 };
 
 struct workload;
+struct target;
 
 struct protocol {
 	const char *name;        /* "memcached": also the URL's scheme */
@@ -70,6 +72,14 @@ struct protocol {
 	int (*parse)(struct parser *parser, uint16_t type, const void *data, size_t size,
 		     size_t *used, struct reply *out);
 	const char *(*type_name)(uint16_t type);
+	/*
+	 * What a new connection has to say before its first request; NULL: nothing. Returns its
+	 * size, 0 for a target that needs none; *replies: how many answer it, as they answer a
+	 * request of greet_type.
+	 */
+	size_t (*greet)(const struct target *target, char out[PROTOCOL_GREETING_MAX],
+			unsigned int *replies);
+	uint16_t greet_type;
 	/* Stores key number `index` (--preload); NULL where there is nothing to store. */
 	int (*encode_store)(const struct workload *workload, uint64_t index, void *buffer,
 			    size_t cap, struct request *out);
@@ -85,10 +95,16 @@ struct target {
 	bool unix_socket;
 	char host[256];  /* without brackets; or the socket's path */
 	char port[16];
-	char path[1024]; /* of HTTP, "/" at least */
+	char path[1024]; /* of HTTP, "/" at least; ASCII */
+	bool has_user;   /* of HTTP and Redis: the two below are given */
+	char user[128], password[512];
+	uint32_t database; /* of Redis: SELECT, if it isn't 0 */
 };
 
 /* Returns 0 or -EINVAL with a sentence that says what is taken. */
 int target_parse(const char *url, struct target *out, struct strbuf *why);
+
+/* Any URL as it may be shown and recorded: "***" takes the place of its password. */
+void target_put_shown(const char *url, struct strbuf *out);
 
 #endif

@@ -24,7 +24,8 @@
 #define RESP                                                                                       \
 	.default_port = "6379", .settings = OF_STORE,                                              \
 	.encode = resp_encode, .parse = resp_parse,                                                \
-	.type_name = resp_type_name, .encode_store = resp_encode_store
+	.type_name = resp_type_name, .encode_store = resp_encode_store,              \
+	.greet = resp_greet, .greet_type = RESP_SET
 #define HTTP                                                                                       \
 	.settings = OF_HTTP,                                                                       \
 	.encode = http_encode, .parse = http_parse, .type_name = http_type_name

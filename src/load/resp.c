@@ -3,6 +3,7 @@
 #include "load/resp.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "load/text.h"
@@ -86,6 +87,36 @@ int resp_encode_store(const struct workload *w, uint64_t index, void *buffer, si
 		      struct request *out)
 {
 	return put_set(w, index, workload_stored_size(w, index), buffer, cap, out);
+}
+
+/* AUTH with user and password, and SELECT. */
+_Static_assert(sizeof(((struct target *)0)->user) + sizeof(((struct target *)0)->password) + 128 <
+		       PROTOCOL_GREETING_MAX, "both commands fit");
+
+size_t resp_greet(const struct target *t, char out[PROTOCOL_GREETING_MAX], unsigned int *replies)
+{
+	char number[16];
+	size_t n = 0;
+
+	*replies = 0;
+	if (t->has_user) {
+		n += (size_t)snprintf(out, PROTOCOL_GREETING_MAX, "*%d\r\n$4\r\nAUTH\r\n",
+				      *t->user ? 3 : 2);
+		if (*t->user)
+			n += (size_t)snprintf(out + n, PROTOCOL_GREETING_MAX - n,
+					      "$%zu\r\n%s\r\n", strlen(t->user), t->user);
+		n += (size_t)snprintf(out + n, PROTOCOL_GREETING_MAX - n, "$%zu\r\n%s\r\n",
+				      strlen(t->password), t->password);
+		++*replies;
+	}
+	if (t->database) {
+		snprintf(number, sizeof(number), "%u", t->database);
+		n += (size_t)snprintf(out + n, PROTOCOL_GREETING_MAX - n,
+				      "*2\r\n$6\r\nSELECT\r\n$%zu\r\n%s\r\n",
+				      strlen(number), number);
+		++*replies;
+	}
+	return n;
 }
 
 /* --- Replies --- */

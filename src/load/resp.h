@@ -13,6 +13,9 @@ int resp_encode(const struct workload *workload, struct rng *rng, uint32_t id, v
 		size_t cap, struct request *out);
 int resp_encode_store(const struct workload *workload, uint64_t index, void *buffer, size_t cap,
 		      struct request *out);
+/* AUTH and SELECT, as the URL asks for them: see struct protocol. */
+size_t resp_greet(const struct target *target, char out[PROTOCOL_GREETING_MAX],
+		  unsigned int *replies);
 int resp_parse(struct parser *parser, uint16_t type, const void *data, size_t size, size_t *used,
 	       struct reply *out);
 

@@ -10,6 +10,7 @@
 #include "base/bug.h"
 #include "base/parse.h"
 #include "load/arrival.h"
+#include "load/protocol.h"
 #include "report/human.h"
 
 enum fact_type { FACT_U32, FACT_U64, FACT_DOUBLE, FACT_FLAG, FACT_WORD, FACT_TEXT };
@@ -139,6 +140,18 @@ int load_setup_put(const struct load_setup *setup, struct event_sink *sink, uint
 				  : event_put_fact(sink, now, facts[i].key, strbuf_str(&value));
 	}
 	strbuf_release(&value);
+	return err;
+}
+
+int load_setup_put_target(struct event_sink *sink, uint64_t now, const char *url)
+{
+	struct strbuf shown = STRBUF_INIT(LOAD_SETUP_TEXT_MAX);
+	int err;
+
+	target_put_shown(url, &shown);
+	err = shown.error ? shown.error :
+		event_put_fact(sink, now, LOAD_FACT_TARGET, strbuf_str(&shown));
+	strbuf_release(&shown);
 	return err;
 }
 

@@ -49,6 +49,9 @@ int load_setup_init(struct load_setup *setup, const struct load_config *config,
 
 int load_setup_put(const struct load_setup *setup, struct event_sink *sink, uint64_t now);
 
+/* LOAD_FACT_TARGET, without the URL's password. */
+int load_setup_put_target(struct event_sink *sink, uint64_t now, const char *url);
+
 /* For a zeroed setup, too. */
 void load_setup_release(struct load_setup *setup);
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * URLs of targets, as in RFC 3986 but for the forms that have no meaning here: no user, no query
- * or fragment outside of HTTP's path, and Unix sockets as SCHEME+unix://PATH.
+ * URLs of targets, as in RFC 3986: SCHEME://[USER:PASSWORD@]HOST[:PORT][/PATH], and Unix sockets as
+ * SCHEME+unix://PATH. What has no meaning for a scheme is refused with what to write instead.
  */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/un.h>
@@ -16,47 +17,127 @@
 #define SCHEME_MAX 32
 #define UNIX_PATH_MAX (sizeof(((struct sockaddr_un *)0)->sun_path) - 1)
 
+/* A URL that is being taken; its reader is at `rest`. */
+struct url {
+	const char *text, *rest;
+	struct target *target;
+	struct strbuf *why;
+};
+
 static bool has_path(const struct protocol *protocol)
 {
 	return strncmp(protocol->name, "http", 4) == 0;
 }
 
+static bool has_database(const struct protocol *protocol)
+{
+	return strncmp(protocol->name, "redis", 5) == 0;
+}
+
+/* ---- refusals ---- */
+
+static size_t password_at(const char *url, size_t *size)
+{
+	const char *slashes = strstr(url, "://"), *at = NULL, *colon;
+	const char *from = slashes ? slashes + 3 : url, *end = from + strcspn(from, "/?#");
+
+	for (const char *p = from; p < end; p++)
+		at = *p == '@' ? p : at;
+	colon = at ? memchr(from, ':', (size_t)(at - from)) : NULL;
+	*size = colon ? (size_t)(at - colon - 1) : 0;
+	return colon ? (size_t)(colon + 1 - url) : 0;
+}
+
+void target_put_shown(const char *url, struct strbuf *out)
+{
+	size_t size, at = password_at(url, &size);
+
+	if (!size) {
+		strbuf_puts(out, url);
+		return;
+	}
+	strbuf_add(out, url, at);
+	strbuf_puts(out, "***");
+	strbuf_puts(out, url + at + size);
+}
+
+static void put_takes(const struct target *t, struct strbuf *why)
+{
+	const struct protocol *p = t->protocol;
+
+	if (p->no_network)
+		strbuf_printf(why, "; takes %s:", p->name);
+	else if (t->unix_socket)
+		strbuf_printf(why, "; takes %s+unix://PATH%s", p->name,
+			      has_path(p) ? "[:/PATH]" : "");
+	else
+		strbuf_printf(why, "; takes %s://%sHOST[:PORT]%s", p->name,
+			      has_path(p) || has_database(p) ? "[USER:PASSWORD@]" : "",
+			      has_path(p) ? "[/PATH]" : has_database(p) ? "[/DATABASE]" : "");
+}
+
+/* What is wrong with this URL, and what its scheme takes. Returns -EINVAL. */
+static int __attribute__((format(printf, 2, 3))) refuse(const struct url *u, const char *fmt, ...)
+{
+	va_list args;
+
+	strbuf_puts(u->why, "'");
+	target_put_shown(u->text, u->why);
+	strbuf_puts(u->why, "' is not a target: ");
+	va_start(args, fmt);
+	strbuf_vprintf(u->why, fmt, args);
+	va_end(args);
+	put_takes(u->target, u->why);
+	return -EINVAL;
+}
+
+static void put_schemes(struct nearest *nearest, struct strbuf *why)
+{
+	for (const struct protocol *p = protocols; p->name; p++) {
+		nearest_offer(nearest, p->name);
+		strbuf_printf(why, "%s%s:%s", p > protocols ? ", " : "", p->name,
+			      p->no_network ? "" : "//");
+	}
+}
+
+/* Of "HOST:PORT" the protocol that usually has the port. */
+static const char *likely_scheme(const char *url)
+{
+	const char *colon = strrchr(url, ':');
+	size_t size = colon ? strcspn(colon + 1, "/?#") : 0;
+
+	for (const struct protocol *p = protocols; size && p->name; p++) {
+		if (p->default_port && strlen(p->default_port) == size &&
+		    !strncmp(p->default_port, colon + 1, size))
+			return p->name;
+	}
+	return "http";
+}
+
 static int say_unknown(const char *url, const char *scheme, struct strbuf *why)
 {
+	const bool schemeless = *url && !strstr(url, "://");
 	struct nearest nearest;
 
 	nearest_init(&nearest, scheme);
-	strbuf_printf(why, "'%s' is not a target: takes", url);
-	for (const struct protocol *p = protocols; p->name; p++) {
-		nearest_offer(&nearest, p->name);
-		strbuf_printf(why, "%s %s:%s", p > protocols ? "," : "", p->name,
-			      p->no_network ? "" : "//");
+	strbuf_puts(why, "'");
+	target_put_shown(url, why);
+	if (schemeless) {
+		strbuf_printf(why, "' has no scheme: write %s://", likely_scheme(url));
+		target_put_shown(url, why);
+		strbuf_puts(why, ", or one of these before it: ");
+	} else {
+		strbuf_puts(why, "' is not a target: takes ");
 	}
-	strbuf_puts(why, " and HOST[:PORT], or SCHEME+unix://PATH");
+	put_schemes(&nearest, why);
+	strbuf_puts(why, schemeless ? "" : " and HOST[:PORT], or SCHEME+unix://PATH");
 	if (nearest.best)
 		strbuf_printf(why, " (did you mean %s:%s?)", nearest.best,
 			      strcmp(nearest.best, "null") == 0 ? "" : "//");
 	return -EINVAL;
 }
 
-static int refuse(const char *url, const struct target *t, struct strbuf *why)
-{
-	const struct protocol *p = t->protocol;
-
-	if (p->no_network)
-		strbuf_printf(why, "'%s' is not a target: takes %s:", url, p->name);
-	else if (t->unix_socket && p->datagram)
-		strbuf_printf(why, "'%s' is not a target: %s has no Unix sockets", url, p->name);
-	else if (t->unix_socket)
-		strbuf_printf(why, "'%s' is not a target: takes %s+unix://PATH%s, with a path of "
-			      "at most %zu letters", url, p->name, has_path(p) ? "[:/PATH]" : "",
-			      UNIX_PATH_MAX);
-	else
-		strbuf_printf(why, "'%s' is not a target: takes %s://HOST[:PORT]%s, an IPv6 "
-			      "address in brackets, a port from 1 to 65535", url, p->name,
-			      has_path(p) ? "[/PATH]" : "");
-	return -EINVAL;
-}
+/* ---- parts ---- */
 
 static int copy(char *to, size_t cap, const char *from, size_t size)
 {
@@ -67,84 +148,220 @@ static int copy(char *to, size_t cap, const char *from, size_t size)
 	return 0;
 }
 
-/* What may stand in a request line; a fragment is never sent. */
-static int take_path(struct target *t, const char *path)
+/* Bytes beyond ASCII go percent-encoded (RFC 3987, 3.1); all else as it stands. */
+static int take_http_path(struct url *u, const char *path)
 {
-	if (!*path)
-		path = "/";
+	struct target *t = u->target;
+	size_t n = 0;
+
+	if (*path != '/')
+		t->path[n++] = '/';
 	for (const char *p = path; *p; p++) {
-		if (*p <= ' ' || *p > '~' || *p == '#')
-			return -EINVAL;
+		const unsigned char c = (unsigned char)*p;
+
+		if (n + 3 >= sizeof(t->path))
+			return refuse(u, "its path is longer than %zu bytes", sizeof(t->path) - 4);
+		if (c == ' ')
+			return refuse(u, "its path has a blank, which is written %%20");
+		if (c == '#')
+			return refuse(u, "a fragment is never sent to a server: leave out '%s'", p);
+		if (c < ' ' || c == 127)
+			return refuse(u, "its path has a control character");
+		if (c < 128)
+			t->path[n++] = *p;
+		else
+			n += (size_t)snprintf(t->path + n, sizeof(t->path) - n, "%%%02X", c);
 	}
-	if (!has_path(t->protocol))
-		return strcmp(path, "/") == 0 ? 0 : -EINVAL;
-	return *path == '/' ? copy(t->path, sizeof(t->path), path, strlen(path)) : -EINVAL;
+	t->path[n] = '\0';
+	return 0;
+}
+
+static int take_database(struct url *u, const char *text)
+{
+	uint64_t n = 0;
+
+	if (*text && parse_u64(text, &n))
+		return refuse(u, "'%s' is not the number of a database", text);
+	if (n > INT32_MAX)
+		return refuse(u, "database %s is above %d", text, INT32_MAX);
+	u->target->database = (uint32_t)n;
+	return 0;
+}
+
+/* What is behind the authority. */
+static int take_path(struct url *u, const char *path)
+{
+	const struct protocol *p = u->target->protocol;
+
+	if (has_path(p))
+		return take_http_path(u, path);
+	if (*path == '?' || *path == '#')
+		return refuse(u, "%s has no query and no fragment: leave out '%s'", p->name, path);
+	if (has_database(p) && *path == '/')
+		return take_database(u, path + 1);
+	if (*path && strcmp(path, "/") != 0)
+		return refuse(u, "%s has no path: leave out '%s'", p->name, path);
+	return 0;
 }
 
 /* The socket's path is absolute or relative; ":/" begins the path of HTTP. */
-static int take_unix(struct target *t, const char *rest)
+static int take_unix(struct url *u)
 {
-	const char *colon = has_path(t->protocol) ? strstr(rest, ":/") : NULL;
-	size_t size = colon ? (size_t)(colon - rest) : strlen(rest);
+	struct target *t = u->target;
+	const char *colon = has_path(t->protocol) ? strstr(u->rest, ":/") : NULL;
+	size_t size = colon ? (size_t)(colon - u->rest) : strlen(u->rest);
 
-	if (t->protocol->datagram || size > UNIX_PATH_MAX)
-		return -EINVAL;
-	return copy(t->host, sizeof(t->host), rest, size) ?: take_path(t, colon ? colon + 1 : "");
+	if (t->protocol->datagram)
+		return refuse(u, "%s has no Unix sockets", t->protocol->name);
+	if (size > UNIX_PATH_MAX)
+		return refuse(u, "the path of a Unix socket has at most %zu letters",
+			      UNIX_PATH_MAX);
+	if (copy(t->host, sizeof(t->host), u->rest, size))
+		return refuse(u, "the socket's path is missing");
+	return colon ? take_path(u, colon + 1) : 0;
 }
 
-/* "[::1]" or "[fe80::1%eth0]"; *rest is moved behind it. */
-static int take_v6(struct target *t, const char **rest)
+/* "[::1]" or "[fe80::1%eth0]" */
+static int take_v6(struct url *u)
 {
-	const char *close = strchr(*rest, ']');
-	struct in6_addr unused;
+	struct target *t = u->target;
+	const char *close = strchr(u->rest, ']');
 	char address[INET6_ADDRSTRLEN];
-	int err;
+	struct in6_addr unused;
 
-	if (!close)
-		return -EINVAL;
-	err = copy(t->host, sizeof(t->host), *rest + 1, (size_t)(close - *rest - 1));
-	if (err)
-		return err;
-	err = copy(address, sizeof(address), t->host, strcspn(t->host, "%"));
-	*rest = close + 1;
-	return err || inet_pton(AF_INET6, address, &unused) != 1 ? -EINVAL : 0;
+	if (!close || copy(t->host, sizeof(t->host), u->rest + 1, (size_t)(close - u->rest - 1)) ||
+	    copy(address, sizeof(address), t->host, strcspn(t->host, "%")) ||
+	    inet_pton(AF_INET6, address, &unused) != 1)
+		return refuse(u, "only an IPv6 address in brackets may begin with '[', as in "
+			      "%s://[::1]:PORT", t->protocol->name);
+	u->rest = close + 1;
+	if (*u->rest && !strchr(":/?#", *u->rest))
+		return refuse(u, "a port, a path or nothing may follow ']', not '%s'", u->rest);
+	return 0;
 }
 
-static int take_host(struct target *t, const char **rest)
+static int take_host(struct url *u)
 {
-	size_t size = strcspn(*rest, ":/?#");
-	size_t good = strspn(*rest, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				    "0123456789.-_");
-	const char *host = *rest;
+	size_t size = strcspn(u->rest, ":/?#");
+	size_t good = strspn(u->rest, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				      "0123456789.-_");
+	struct target *t = u->target;
+	const char *host = u->rest;
 
-	if (**rest == '[')
-		return take_v6(t, rest);
-	*rest += size;
-	return size == good ? copy(t->host, sizeof(t->host), host, size) : -EINVAL;
+	if (*host == '[')
+		return take_v6(u);
+	u->rest += size;
+	if (!size && *host == ':' && strchr(host + 1, ':'))
+		return refuse(u, "an IPv6 address in brackets is what it seems to mean: "
+			      "%s://[ADDRESS]", t->protocol->name);
+	if (!size)
+		return refuse(u, "its host is missing");
+	if (good < size && (unsigned char)host[good] > 127)
+		return refuse(u, "its host has letters beyond ASCII: write its ASCII form "
+			      "(xn--...)");
+	if (good < size)
+		return refuse(u, "its host has a '%c'", host[good] < ' ' ? '?' : host[good]);
+	if (copy(t->host, sizeof(t->host), host, size))
+		return refuse(u, "its host is longer than %zu letters", sizeof(t->host) - 1);
+	return 0;
 }
 
-static int take_port(struct target *t, const char **rest)
+static int take_port(struct url *u)
 {
-	const char *text = t->protocol->default_port;
-	size_t size = text ? strlen(text) : 0;
+	struct target *t = u->target;
+	const char *text = u->rest + 1;
+	size_t size = strcspn(u->rest, "/?#");
 	uint64_t port;
-	int err;
 
-	if (**rest == ':') {
-		text = *rest + 1;
-		size = strcspn(text, "/?#");
-		*rest = text + size;
+	if (*u->rest != ':') {
+		snprintf(t->port, sizeof(t->port), "%s", t->protocol->default_port);
+		return 0;
 	}
-	err = copy(t->port, sizeof(t->port), text ? text : "", size);
-	if (!err)
-		err = parse_u64(t->port, &port);
-	if (err || port < 1 || port > 65535)
-		return -EINVAL;
+	u->rest += size;
+	size--;
+	if (memchr(text, ':', size))
+		return refuse(u, "it has a second ':'; an IPv6 address in brackets is "
+			      "%s://[ADDRESS]:PORT", t->protocol->name);
+	if (copy(t->port, sizeof(t->port), text, size) || parse_u64(t->port, &port) || port < 1 ||
+	    port > 65535)
+		return refuse(u, "'%.*s' is not a port from 1 to 65535", (int)size, text);
 	snprintf(t->port, sizeof(t->port), "%u", (unsigned)port);
 	return 0;
 }
 
-/* "SCHEME" or "SCHEME+unix" before the colon. */
+/* ---- user and password ---- */
+
+static int hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	c |= 0x20;
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* Takes %XX as the byte that it stands for. */
+static int decode(const char *from, const char *end, char *to, size_t cap)
+{
+	size_t n = 0;
+
+	for (; from < end; from++) {
+		int high, low;
+
+		if (n + 1 >= cap)
+			return -EINVAL;
+		if (*from != '%') {
+			to[n++] = *from;
+			continue;
+		}
+		high = end - from > 2 ? hex_digit(from[1]) : -1;
+		low = high < 0 ? -1 : hex_digit(from[2]);
+		if (low < 0 || !(high | low))
+			return -EINVAL;
+		to[n++] = (char)(high << 4 | low);
+		from += 2;
+	}
+	to[n] = '\0';
+	return 0;
+}
+
+static const char *user_end(const char *authority)
+{
+	const char *end = authority + strcspn(authority, "/?#"), *at = NULL;
+
+	for (const char *p = authority; p < end; p++)
+		at = *p == '@' ? p : at;
+	return at;
+}
+
+/* "USER:PASSWORD@", "USER@" and, of Redis, ":PASSWORD@" */
+static int take_user(struct url *u)
+{
+	struct target *t = u->target;
+	const char *at = user_end(u->rest), *colon;
+
+	if (!at)
+		return 0;
+	colon = memchr(u->rest, ':', (size_t)(at - u->rest));
+	if (!has_path(t->protocol) && !has_database(t->protocol))
+		return refuse(u, "%s has no users: leave out what is before the '@'",
+			      t->protocol->name);
+	if (has_database(t->protocol) && (!colon || colon + 1 == at))
+		return refuse(u, "Redis wants a password: redis://:PASSWORD@HOST or "
+			      "redis://USER:PASSWORD@HOST");
+	if (decode(u->rest, colon ? colon : at, t->user, sizeof(t->user)) ||
+	    decode(colon ? colon + 1 : at, at, t->password, sizeof(t->password)))
+		return refuse(u, "its user or password is too long, or has a '%%' without the two "
+			      "digits of a byte (a '%%' itself is written %%25)");
+	if (has_path(t->protocol) && strchr(t->user, ':'))
+		return refuse(u, "HTTP has no users with a ':' in their name");
+	t->has_user = true;
+	u->rest = at + 1;
+	return 0;
+}
+
+/* ---- the whole ---- */
+
+/* "SCHEME" or "SCHEME+unix" before the colon, in any case (RFC 3986, 3.1). */
 static int take_scheme(struct target *t, const char *url, const char *colon, struct strbuf *why)
 {
 	static const char suffix[] = "+unix";
@@ -153,6 +370,8 @@ static int take_scheme(struct target *t, const char *url, const char *colon, str
 
 	if (colon)
 		(void)copy(scheme, sizeof(scheme), url, (size_t)(colon - url));
+	for (char *p = scheme; *p; p++)
+		*p += *p >= 'A' && *p <= 'Z' ? 'a' - 'A' : 0;
 	size = strlen(scheme);
 	if (size > strlen(suffix) && strcmp(scheme + size - strlen(suffix), suffix) == 0) {
 		t->unix_socket = true;
@@ -164,26 +383,27 @@ static int take_scheme(struct target *t, const char *url, const char *colon, str
 
 int target_parse(const char *url, struct target *out, struct strbuf *why)
 {
-	const char *colon = strchr(url, ':'), *rest;
+	const char *colon = strchr(url, ':');
 	struct target t = { .path = "/" };
-	int err;
+	struct url u = { .text = url, .target = &t, .why = why };
+	int err = take_scheme(&t, url, colon, why);
 
-	err = take_scheme(&t, url, colon, why);
 	if (err)
 		return err;
-	rest = colon + 1;
+	u.rest = colon + 1;
 	if (t.protocol->no_network) {
-		err = *rest || t.unix_socket ? -EINVAL : 0;
-	} else if (strncmp(rest, "//", 2) != 0) {
-		err = -EINVAL;
+		if (*u.rest || t.unix_socket)
+			err = refuse(&u, "%s has no server", t.protocol->name);
+	} else if (strncmp(u.rest, "//", 2) != 0) {
+		err = refuse(&u, "'//' is missing behind '%.*s:'", (int)(colon - url), url);
 	} else if (t.unix_socket) {
-		err = take_unix(&t, rest + 2);
+		u.rest += 2;
+		err = take_unix(&u);
 	} else {
-		rest += 2;
-		err = take_host(&t, &rest) ?: take_port(&t, &rest) ?: take_path(&t, rest);
+		u.rest += 2;
+		err = take_user(&u) ?: take_host(&u) ?: take_port(&u) ?: take_path(&u, u.rest);
 	}
-	if (err)
-		return refuse(url, &t, why);
-	*out = t;
-	return 0;
+	if (!err)
+		*out = t;
+	return err;
 }

@@ -44,6 +44,9 @@ struct load_target {
 	uint8_t nics[NET_ADDRESSES_MAX]; /* with STAMPS_NIC: of each address, in load_thread.nics */
 	uint32_t n_addresses; /* 0: no network */
 	size_t request_max;
+	char greeting[PROTOCOL_GREETING_MAX]; /* what a new connection says first */
+	size_t greeting_size;     /* 0: nothing */
+	unsigned int greeting_replies;
 	uint64_t stored; /* keys that preloading has sent */
 };
 
@@ -76,7 +79,7 @@ struct load_request {
 	struct event_sample sample;
 };
 
-enum conn_state { CONN_DOWN, CONN_CONNECTING, CONN_TLS, CONN_OPEN };
+enum conn_state { CONN_DOWN, CONN_CONNECTING, CONN_TLS, CONN_GREETING, CONN_OPEN };
 
 struct load_conn {
 	struct load_target *target;
@@ -95,6 +98,7 @@ struct load_conn {
 	const struct clock_phc *phc; /* of its NIC; NULL without STAMPS_NIC */
 	uint8_t state;             /* enum conn_state */
 	uint8_t backoff;
+	uint8_t greeted;           /* replies to its greeting that have come */
 	bool dirty, blocked, retiring, failing;
 	uint64_t requests, replies; /* since it was made */
 	uint64_t rx, reply_begin;  /* bytes in the flow */
@@ -168,6 +172,7 @@ struct load_thread {
 	uint64_t flows_made;
 	int dial_error;    /* of PHASE_CONNECT and PHASE_PRELOAD */
 	const struct load_conn *dial_failed;
+	char dial_said[128]; /* the server's refusal of a greeting, for people */
 
 	/* Requests. */
 	struct load_request *requests, *spare;

@@ -15,6 +15,7 @@
 /* Room for what surrounds key, value, host and path in any protocol. */
 #define OVERHEAD 512
 #define HOST_MAX 300
+#define AUTH_MAX 1024
 #define PERIOD 65536
 
 struct workload_tables {
@@ -24,6 +25,7 @@ struct workload_tables {
 	unsigned char *bytes;
 	char host[HOST_MAX];
 	char path[sizeof(((struct target *)0)->path)];
+	char auth[AUTH_MAX];
 };
 
 /* --- Drawing --- */
@@ -180,6 +182,25 @@ static void make_host(char out[HOST_MAX], const struct target *target)
 			 port ? ":" : "", port ? target->port : "");
 }
 
+/* RFC 7617: a line of the head, with its beginning. */
+static int make_auth(char out[AUTH_MAX], const struct target *target)
+{
+	struct strbuf text = STRBUF_INIT(AUTH_MAX), plain = STRBUF_INIT(AUTH_MAX);
+	int err;
+
+	if (!target->has_user)
+		return 0;
+	strbuf_printf(&plain, "%s:%s", target->user, target->password);
+	strbuf_puts(&text, "\r\nAuthorization: Basic ");
+	strbuf_base64(&text, strbuf_str(&plain), plain.len);
+	err = plain.error ?: text.error;
+	if (!err)
+		memcpy(out, strbuf_str(&text), text.len + 1);
+	strbuf_release(&text);
+	strbuf_release(&plain);
+	return err;
+}
+
 static size_t larger(size_t a, size_t b)
 {
 	return a > b ? a : b;
@@ -200,15 +221,20 @@ int workload_finish(struct workload *w, const struct target *target, struct strb
 	if (target) {
 		make_host(t->host, target);
 		memcpy(t->path, target->path, sizeof(t->path));
+		err = make_auth(t->auth, target);
+		if (err)
+			return err;
 	}
 	w->host = t->host;
 	w->path = t->path;
+	w->auth = t->auth;
 	t->key_digits = 1;
 	for (uint64_t last = w->keys - 1; last >= 10; last /= 10)
 		t->key_digits++;
 	dist_bind_n(&w->popularity, w->keys);
 	bytes = larger(sizes_largest(&t->value), sizes_largest(&t->request));
-	t->request_max = bytes + WORKLOAD_KEY_MAX + strlen(t->host) + strlen(t->path) + OVERHEAD;
+	t->request_max = bytes + WORKLOAD_KEY_MAX + strlen(t->host) + strlen(t->path) +
+		strlen(t->auth) + OVERHEAD;
 	t->bytes = make_bytes(bytes);
 	return t->bytes ? 0 : -ENOMEM;
 }

@@ -51,6 +51,7 @@ struct workload {
 	struct dist service;     /* synthetic: what the server is asked to take, ns; or none */
 	struct dist request_size, reply_size; /* echo and synthetic: bytes */
 	const char *host, *path; /* of HTTP: the Host field and the path; in `tables` */
+	const char *auth;        /* of HTTP: "\r\nAuthorization: ..." or ""; there, too */
 	struct workload_tables *tables; /* owned: tables of sizes, the value's bytes */
 };
 

@@ -116,23 +116,6 @@ static size_t encode(unsigned char *out, const struct hdr *hdr)
 	return (size_t)(end - out);
 }
 
-static void put_base64(struct strbuf *out, const unsigned char *data, size_t n)
-{
-	static const char digits[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-	for (size_t i = 0; i < n; i += 3) {
-		uint32_t bits = (uint32_t)data[i] << 16 |
-				(i + 1 < n ? (uint32_t)data[i + 1] << 8 : 0) |
-				(i + 2 < n ? data[i + 2] : 0);
-
-		strbuf_putc(out, digits[bits >> 18]);
-		strbuf_putc(out, digits[bits >> 12 & 63]);
-		strbuf_putc(out, i + 1 < n ? digits[bits >> 6 & 63] : '=');
-		strbuf_putc(out, i + 2 < n ? digits[bits & 63] : '=');
-	}
-}
-
 static int put_histogram(struct strbuf *out, const struct hdr *hdr)
 {
 	unsigned char *plain = malloc(PAYLOAD_MAX);
@@ -144,7 +127,7 @@ static int put_histogram(struct strbuf *out, const struct hdr *hdr)
 		err = -ENOMEM;
 	if (!err) {
 		put_u32(put_u32(packed, COOKIE_COMPRESSED), (uint32_t)size);
-		put_base64(out, packed, 8 + size);
+		strbuf_base64(out, packed, 8 + size);
 	}
 	free(plain);
 	free(packed);

@@ -15,13 +15,36 @@ static void check(const struct target *t)
 	BUG_ON(!t->protocol || !memchr(t->host, 0, sizeof(t->host)));
 	BUG_ON(!memchr(t->path, 0, sizeof(t->path)) || t->path[0] != '/');
 	for (const char *p = t->path; *p; p++)
-		BUG_ON(*p <= ' ' || *p > '~');
+		BUG_ON(*p <= ' ' || *p > '~' || *p == '#');
+	BUG_ON(!memchr(t->user, 0, sizeof(t->user)));
+	BUG_ON(!memchr(t->password, 0, sizeof(t->password)));
+	BUG_ON(t->has_user && !t->protocol->greet && strchr(t->user, ':'));
 	BUG_ON(!t->protocol->no_network && !t->host[0]);
 	if (t->protocol->no_network || t->unix_socket)
 		return;
 	BUG_ON(parse_u64(t->port, &port) || port < 1 || port > 65535);
 	for (const char *p = t->host; *p; p++)
 		BUG_ON(!strchr(t->host, ':') && (*p <= ' ' || *p > '~' || *p == '@'));
+}
+
+static void check_greeting(const struct target *t)
+{
+	char greeting[PROTOCOL_GREETING_MAX];
+	unsigned int replies = 0;
+	size_t size = t->protocol->greet ? t->protocol->greet(t, greeting, &replies) : 0;
+
+	BUG_ON(size >= sizeof(greeting) || replies > 2 || !size != !replies);
+}
+
+/* The password is in what is shown only where it stands outside of its place, too. */
+static void check_shown(const char *text, const struct target *t)
+{
+	struct strbuf shown = STRBUF_INIT(1 << 20);
+
+	target_put_shown(text, &shown);
+	BUG_ON(!t->has_user && !t->unix_socket && strcmp(strbuf_str(&shown), text) != 0);
+	BUG_ON(t->has_user && *t->password && !strstr(strbuf_str(&shown), ":***@"));
+	strbuf_release(&shown);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -39,6 +62,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	BUG_ON((err != 0) != (why.len != 0));
 	if (!err) {
 		check(&t);
+		check_greeting(&t);
+		check_shown(text, &t);
 		BUG_ON(workload_parse(&w, NULL, &t, &why));
 		workload_release(&w);
 	}

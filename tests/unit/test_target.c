@@ -30,7 +30,18 @@ static void test_taken(void **state)
 		{ "rediss://h", "rediss", "h", "6379", "/", false },
 		{ "redis+unix:///tmp/a:/b", "redis", "/tmp/a:/b", "", "/", true },
 		{ "http://h", "http", "h", "80", "/", false },
-		{ "https://h?q=1", "https", "h", "443", "", false },
+		{ "https://h?q=1", "https", "h", "443", "/?q=1", false },
+		{ "http://h:8080?x=1", "http", "h", "8080", "/?x=1", false },
+		{ "HTTP://h/A", "http", "h", "80", "/A", false },
+		{ "Redis+UNIX:///run/r", "redis", "/run/r", "", "/", true },
+		{ "http://h/münchen?ü=ß", "http", "h", "80", "/m%C3%BCnchen?%C3%BC=%C3%9F",
+		  false },
+		{ "http://h/%C3%BC", "http", "h", "80", "/%C3%BC", false },
+		{ "http://u:p@h/a@b", "http", "h", "80", "/a@b", false },
+		{ "http://h/a:b@c", "http", "h", "80", "/a:b@c", false },
+		{ "http://u:p@w@[::1]:81", "http", "::1", "81", "/", false },
+		{ "redis://h/0", "redis", "h", "6379", "/", false },
+		{ "redis://:pw@h/2", "redis", "h", "6379", "/", false },
 		{ "https://h/a?b=c:d", "https", "h", "443", "/a?b=c:d", false },
 		{ "http+unix:///run/x.sock:/path", "http", "/run/x.sock", "", "/path", true },
 		{ "http+unix:///run/x.sock", "http", "/run/x.sock", "", "/", true },
@@ -43,11 +54,6 @@ static void test_taken(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		if (!*rows[i].path) {
-			assert_int_equal(target_parse(rows[i].url, &t, &why), -22);
-			strbuf_reset(&why);
-			continue;
-		}
 		if (target_parse(rows[i].url, &t, &why))
 			fail_msg("%s: %s", rows[i].url, strbuf_str(&why));
 		assert_string_equal(t.protocol->name, rows[i].protocol);
@@ -60,39 +66,140 @@ static void test_taken(void **state)
 	strbuf_release(&why);
 }
 
+static void test_users(void **state)
+{
+	static const struct {
+		const char *url, *user, *password;
+		bool has_user;
+		uint32_t database;
+	} rows[] = {
+		{ "http://h", "", "", false, 0 },
+		{ "http://u:p@h", "u", "p", true, 0 },
+		{ "https://u@h", "u", "", true, 0 },
+		{ "http://u:p:q%40%25@h", "u", "p:q@%", true, 0 },
+		{ "http://h/?a=u:p@h", "", "", false, 0 },
+		{ "redis://:pw@h/2", "", "pw", true, 2 },
+		{ "rediss://app:pw@h:7/15", "app", "pw", true, 15 },
+		{ "redis://h/0", "", "", false, 0 },
+		{ "redis://h/", "", "", false, 0 },
+	};
+	struct strbuf why = STRBUF_INIT(4096);
+	struct target t;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		if (target_parse(rows[i].url, &t, &why))
+			fail_msg("%s: %s", rows[i].url, strbuf_str(&why));
+		assert_string_equal(t.user, rows[i].user);
+		assert_string_equal(t.password, rows[i].password);
+		assert_int_equal(t.has_user, rows[i].has_user);
+		assert_int_equal(t.database, rows[i].database);
+	}
+	strbuf_release(&why);
+}
+
+static void test_greeting(void **state)
+{
+	static const struct {
+		const char *url, *text;
+		unsigned int replies;
+	} rows[] = {
+		{ "redis://h", "", 0 },
+		{ "redis://h/0", "", 0 },
+		{ "redis://:pw@h", "*2\r\n$4\r\nAUTH\r\n$2\r\npw\r\n", 1 },
+		{ "redis://app:p%20w@h/12", "*3\r\n$4\r\nAUTH\r\n$3\r\napp\r\n$3\r\np w\r\n"
+					   "*2\r\n$6\r\nSELECT\r\n$2\r\n12\r\n", 2 },
+	};
+	struct strbuf why = STRBUF_INIT(4096);
+	char greeting[PROTOCOL_GREETING_MAX];
+	unsigned int replies;
+	struct target t;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		size_t size;
+
+		assert_int_equal(target_parse(rows[i].url, &t, &why), 0);
+		size = t.protocol->greet(&t, greeting, &replies);
+		assert_int_equal(size, strlen(rows[i].text));
+		assert_memory_equal(greeting, rows[i].text, size);
+		assert_int_equal(replies, rows[i].replies);
+	}
+	strbuf_release(&why);
+}
+
+/* No password goes into results, recordings and messages. */
+static void test_shown(void **state)
+{
+	static const char *const rows[][2] = {
+		{ "http://h/a:b@c", "http://h/a:b@c" },
+		{ "http://u:secret@h/a", "http://u:***@h/a" },
+		{ "redis://:secret@h/2", "redis://:***@h/2" },
+		{ "http://u:se@cret@h", "http://u:***@h" },
+		{ "u:secret@h", "u:***@h" },
+		{ "null:", "null:" },
+	};
+	struct strbuf text = STRBUF_INIT(4096);
+	struct target t;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		strbuf_reset(&text);
+		target_put_shown(rows[i][0], &text);
+		assert_string_equal(strbuf_str(&text), rows[i][1]);
+	}
+	strbuf_reset(&text);
+	assert_int_equal(target_parse("memcached://u:secret@h", &t, &text), -22);
+	assert_null(strstr(strbuf_str(&text), "secret"));
+	strbuf_release(&text);
+}
+
 static void test_refused(void **state)
 {
 	static const char *const rows[][2] = {
 		{ "", "takes memcached://" },
-		{ "h:80", "takes memcached://" },
+		{ "h:80", "write http://h:80, or one of these before it: memcached://" },
+		{ "h:6379/", "write redis://h:6379/" },
 		{ "memcache://h", "did you mean memcached://?" },
 		{ "htps://h", "did you mean https://?" },
 		{ "nul:", "did you mean null:?" },
-		{ "memcached:h", "takes memcached://HOST[:PORT]" },
-		{ "memcached://", "takes memcached://HOST[:PORT]" },
-		{ "memcached://:11211", "takes memcached://HOST[:PORT]" },
+		{ "memcached:h", "'//' is missing behind 'memcached:'" },
+		{ "memcached://", "its host is missing; takes memcached://HOST[:PORT]" },
+		{ "memcached://:11211", "its host is missing" },
 		{ "memcached://h:0", "a port from 1 to 65535" },
 		{ "memcached://h:65536", "a port from 1 to 65535" },
-		{ "memcached://h:", "a port from 1 to 65535" },
+		{ "memcached://h:", "'' is not a port from 1 to 65535" },
 		{ "memcached://h:http", "a port from 1 to 65535" },
 		{ "memcached://h:99999999999999999999", "a port from 1 to 65535" },
-		{ "memcached://h/path", "takes memcached://HOST[:PORT]" },
+		{ "memcached://h/path", "memcached has no path: leave out '/path'" },
 		{ "memcached://::1", "an IPv6 address in brackets" },
-		{ "memcached://[::1", "an IPv6 address in brackets" },
+		{ "memcached://[::1", "only an IPv6 address in brackets may begin" },
 		{ "memcached://[localhost]", "an IPv6 address in brackets" },
 		{ "memcached://[]", "an IPv6 address in brackets" },
-		{ "memcached://user@h", "takes memcached://HOST[:PORT]" },
-		{ "memcached://h h", "takes memcached://HOST[:PORT]" },
-		{ "http://h/a b", "takes http://HOST[:PORT][/PATH]" },
-		{ "http://h/a#b", "takes http://HOST[:PORT][/PATH]" },
-		{ "http://h/\r\nX: y", "takes http://HOST[:PORT][/PATH]" },
+		{ "memcached://user@h", "memcached has no users: leave out" },
+		{ "memcached://h h", "its host has a ' '" },
+		{ "http://h/a b", "a blank, which is written %20" },
+		{ "http://h/a#b", "a fragment is never sent to a server: leave out '#b'" },
+		{ "http://h/\r\nX: y", "a control character" },
+		{ "http://münchen.de", "its ASCII form (xn--...)" },
+		{ "http://[::1]x", "may follow ']'" },
+		{ "http://u%4:p@h", "written %25" },
+		{ "http://u%3A:p@h", "no users with a ':'" },
+		{ "redis://user@h", "redis://:PASSWORD@HOST" },
+		{ "redis://h/x", "'x' is not the number of a database" },
+		{ "redis://h/99999999999", "above 2147483647" },
+		{ "redis://h?db=2", "leave out '?db=2'" },
+		{ "memcached://h?x=1", "no query and no fragment" },
+		{ "127.0.0.1:8080", "has no scheme" },
+		{ "127.0.0.1:8080", "write http://127.0.0.1:8080" },
+		{ "localhost", "write http://localhost" },
 		{ "http+unix://", "takes http+unix://PATH[:/PATH]" },
 		{ "memcached+unix://" /* 108 letters */
 		  "/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 		  "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "at most 107 letters" },
 		{ "r2p2+unix:///run/x", "has no Unix sockets" },
 		{ "r2p2://h/x", "takes r2p2://HOST[:PORT]" },
-		{ "null://h", "takes null:" },
+		{ "null://h", "null has no server; takes null:" },
 		{ "null+unix:x", "takes null:" },
 		{ "+unix://x", "takes memcached://" },
 	};
@@ -114,6 +221,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_taken),
+		cmocka_unit_test(test_users),
+		cmocka_unit_test(test_greeting),
+		cmocka_unit_test(test_shown),
 		cmocka_unit_test(test_refused),
 	};
 
