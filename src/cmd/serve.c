@@ -19,7 +19,8 @@
 struct serve_options {
 	struct opt_list addresses;
 	uint32_t protocol, mode;
-	uint64_t threads, workers, seed, reply_size;
+	uint64_t threads, workers, seed, reply_size, max_connections, idle;
+	bool amplify;
 	const char *service, *stall, *tls_cert, *tls_key;
 	struct common_options common;
 };
@@ -73,6 +74,13 @@ static const struct opt serve_rows[] = {
 		   .help = "Speak TLS over streams, with this certificate (and its chain): PEM"),
 	OPT_STRING(struct serve_options, tls_key, .name = "tls-key", .file = true,
 		   .help = "Its key: PEM"),
+	OPT_U64(struct serve_options, max_connections, .name = "max-connections", .def = "65536",
+		.min = 1, .max = 10000000, .help = "Close connections beyond this number at once"),
+	OPT_DURATION(struct serve_options, idle, .name = "idle", .def = "10m", .min = 0,
+		     .help = "Close a connection without traffic after this time; 0: never"),
+	OPT_FLAG(struct serve_options, amplify, .name = "allow-amplification",
+		 .help = "Answer UDP requests of other hosts with larger replies: a forged "
+			 "sender turns this server against others"),
 	OPTIONS_COMMON(struct serve_options, common),
 	OPT_END,
 };
@@ -112,6 +120,9 @@ static int configure(const struct serve_options *o, struct serve_config *config)
 		.threads = (uint32_t)o->threads,
 		.seed = o->seed,
 		.reply_size = (uint32_t)o->reply_size,
+		.most_conns = (uint32_t)o->max_connections,
+		.idle_ns = o->idle,
+		.amplify = o->amplify,
 		.tls_cert = o->tls_cert,
 		.tls_key = o->tls_key,
 	};
@@ -164,6 +175,9 @@ static void put_errors(struct report *r, const struct serve_totals *t)
 		{ "refused", t->counts.refused },
 		{ "unsent", t->counts.unsent },
 		{ "not-accepted", t->not_accepted },
+		{ "above-limit", t->above_limit },
+		{ "idle", t->idle },
+		{ "amplifying", t->counts.amplifying },
 	};
 	const struct column columns[] = {
 		{ .name = "reason", .head = "error" }, { .name = "count", .head = "count" },

@@ -45,7 +45,9 @@ struct serve {
 	int epoll[SERVE_THREADS_MAX]; /* -1: none */
 	struct thread *threads[SERVE_THREADS_MAX];
 	uint32_t n_threads, next;
-	uint64_t accepted, not_accepted, open;
+	uint64_t accepted, not_accepted, above_limit, idle, open;
+	uint32_t most_conns;
+	uint64_t idle_ns; /* 0: for ever */
 };
 
 /* Tags of events that are no connection's. */
@@ -227,6 +229,7 @@ static int share(struct serve_shared *shared, const struct serve_config *config)
 	shared->service = config->service;
 	shared->stall = config->stall;
 	shared->spin = config->spin;
+	shared->amplify = config->amplify;
 	/* Only these two can ask for a time of their own. */
 	shared->at_once = !config->spin && !config->service.kind && !config->stall.length_ns &&
 			  config->protocol != SERVE_SYNTHETIC && config->protocol != SERVE_R2P2;
@@ -257,6 +260,8 @@ int serve_new(struct serve **out, const struct serve_config *config, struct strb
 	if (!s)
 		return -ENOMEM;
 	memset(s->epoll, -1, sizeof(s->epoll));
+	s->most_conns = config->most_conns;
+	s->idle_ns = config->idle_ns;
 	err = share(&s->shared, config);
 	s->wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	if (!err && s->wake < 0)
@@ -297,6 +302,11 @@ static int accept_one(struct serve *s, int fd)
 
 	if (stream.fd < 0)
 		return stream.fd;
+	if (serve_conn_count(&s->shared) >= s->most_conns) {
+		s->above_limit++;
+		close(stream.fd);
+		return 0;
+	}
 	if (s->tls)
 		err = net_tls_new(&stream.tls, s->tls, "") ?: net_stream_handshake_begin(&stream);
 	if (!err)
@@ -326,16 +336,29 @@ static int accept_some(struct serve *s, int fd)
 	return 0;
 }
 
+/* How often idle connections are looked for: they end late by at most an eighth. */
+static int look_ms(const struct serve *s)
+{
+	const uint64_t ms = s->idle_ns / 8 / NS_PER_MS;
+
+	if (!s->idle_ns)
+		return -1;
+	return ms < 1 ? 1 : ms > 60000 ? 60000 : (int)ms;
+}
+
 static int accept_all(struct serve *s, int stop_fd)
 {
 	struct pollfd fds[SERVE_ADDRESSES_MAX + 1] = { { .fd = stop_fd, .events = POLLIN } };
+	const int look = look_ms(s);
 	int pause = 0;
 
 	for (uint32_t i = 0; i < s->n_listeners; i++)
 		fds[i + 1] = (struct pollfd){ .fd = s->listeners[i].fd, .events = POLLIN };
 	for (;;) {
-		int n = poll(fds, pause ? 1 : s->n_listeners + 1, pause ? pause : -1);
+		int n = poll(fds, pause ? 1 : s->n_listeners + 1, pause ? pause : look);
 
+		if (s->idle_ns)
+			s->idle += serve_conn_end_idle(&s->shared, s->idle_ns);
 		if (n < 0 && errno != EINTR)
 			return -errno;
 		if (n > 0 && fds[0].revents)
@@ -353,6 +376,7 @@ static int accept_all(struct serve *s, int stop_fd)
 
 static void end_threads(struct serve *s)
 {
+	__atomic_store_n(&s->shared.stop, true, __ATOMIC_RELAXED);
 	eventfd_write(s->wake, 1);
 	for (uint32_t i = 0; i < s->n_threads; i++) {
 		if (s->threads[i]->started)
@@ -390,6 +414,7 @@ static void add_counts(struct serve_counts *to, const struct serve_counts *from)
 	to->garbled += from->garbled;
 	to->refused += from->refused;
 	to->unsent += from->unsent;
+	to->amplifying += from->amplifying;
 }
 
 int serve_totals(struct serve *s, struct serve_totals *out)
@@ -397,7 +422,8 @@ int serve_totals(struct serve *s, struct serve_totals *out)
 	int err = 0;
 
 	*out = (struct serve_totals){
-		.accepted = s->accepted, .not_accepted = s->not_accepted, .open = s->open,
+		.accepted = s->accepted, .not_accepted = s->not_accepted,
+		.above_limit = s->above_limit, .idle = s->idle, .open = s->open,
 	};
 	hist_init(&out->lag, s->threads[0]->context.lag.schema);
 	for (uint32_t i = 0; i < s->n_threads && !err; i++) {

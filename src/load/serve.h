@@ -38,12 +38,17 @@ struct serve_config {
 	struct serve_stall stall;
 	uint64_t seed;
 	uint32_t reply_size;
+	uint32_t most_conns;          /* open at a time, above 0 */
+	uint64_t idle_ns;             /* longer than that they aren't kept; 0: for ever */
+	bool amplify;                 /* other hosts' datagrams may have larger replies */
 	const char *tls_cert, *tls_key; /* PEM files, both or none: all streams are TLS */
 };
 
 struct serve_totals {
 	uint64_t accepted, open;      /* connections; `open` at the end */
 	uint64_t not_accepted;        /* no descriptor or memory for them */
+	uint64_t above_limit;         /* closed at once: most_conns were open */
+	uint64_t idle;                /* ended after idle_ns; also in counts.closed or .reset */
 	uint64_t waiting;             /* requests in the queue at the end */
 	struct serve_counts counts;
 	struct hist lag;              /* owned: hist_release() */

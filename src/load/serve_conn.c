@@ -9,9 +9,11 @@
 #include <sys/socket.h>
 
 #include "base/bug.h"
+#include "base/parse.h"
 #include "load/serve_reply.h"
 
 #define DATAGRAMS_AT_ONCE 64
+#define LOOK_NS (50 * NS_PER_MS) /* how long a stalled worker doesn't see that it is to stop */
 #define LAG_MAX (1ULL << 36)
 #define LAG_SCHEMA 5
 
@@ -38,20 +40,31 @@ static uint64_t draw(const struct serve_shared *s, const struct serve_request *r
 	return s->service.kind ? (uint64_t)(dist_draw(&s->service, rng) + 0.5) : 0;
 }
 
-static void spin(struct serve_context *x, struct serve_request *r)
+static bool stopped(const struct serve_context *x)
+{
+	return __atomic_load_n(&x->shared->stop, __ATOMIC_RELAXED);
+}
+
+/* Returns whether it was served to its end. */
+static bool spin(struct serve_context *x, struct serve_request *r)
 {
 	const struct serve_stall *stall = &x->shared->stall;
-	uint64_t now = serve_now_ns(), end;
+	uint64_t now = serve_now_ns(), end, on;
 
 	r->in_ns = x->read_ns;
 	r->service_ns = draw(x->shared, r, &x->rng);
-	x->counts.busy_ns += r->service_ns;
 	end = serve_stall_after(stall, now, r->service_ns);
-	for (; now < end; now = serve_now_ns()) {
-		if (serve_stalled(stall, now))
-			clock_sleep_until(clock_system(), (int64_t)(now - now % stall->every_ns +
-								    stall->length_ns));
+	for (; now < end && !stopped(x); now = serve_now_ns()) {
+		if (!serve_stalled(stall, now))
+			continue;
+		on = now - now % stall->every_ns + stall->length_ns;
+		clock_sleep_until(clock_system(),
+				  (int64_t)(on - now > LOOK_NS ? now + LOOK_NS : on));
 	}
+	if (now < end)
+		return false;
+	x->counts.busy_ns += r->service_ns;
+	return true;
 }
 
 /* Arrival, service and departure are those of one line, whatever thread the request came to. */
@@ -81,8 +94,13 @@ static void take_request(struct serve_context *x, struct serve_conn *c, struct s
 		refuse(x, c, r);
 		return;
 	}
+	if (s->spin && !spin(x, r)) {
+		x->counts.unsent++;
+		c->no_more = true;
+		return;
+	}
 	if (s->spin)
-		spin(x, r);
+		leaves = 0;
 	else if (!s->at_once)
 		leaves = enter_queue(x, r);
 	if (leaves <= r->in_ns && serve_idle(c) && serve_may_send(x, c)) {
@@ -199,7 +217,7 @@ static void on_readable(struct serve_context *x, struct serve_conn *c)
 
 static void on_datagrams(struct serve_context *x, struct serve_conn *c)
 {
-	for (int i = 0; i < DATAGRAMS_AT_ONCE; i++) {
+	for (int i = 0; i < DATAGRAMS_AT_ONCE && !stopped(x); i++) {
 		struct serve_state state = { 0 };
 		struct serve_request r = { 0 };
 		socklen_t len = sizeof(r.peer);
@@ -213,6 +231,7 @@ static void on_datagrams(struct serve_context *x, struct serve_conn *c)
 		x->counts.received += (size_t)n;
 		x->read_ns = x->shared->spin ? serve_now_ns() : 0;
 		r.key_len = sizeof(r.peer);
+		r.asked = (uint32_t)n;
 		if (x->shared->protocol->parse(&state, x->in, (size_t)n, &used, &skip, &r) != 1 ||
 		    used + skip != (uint64_t)n)
 			x->counts.garbled++;
@@ -252,11 +271,13 @@ static void on_handshake(struct serve_context *x, struct serve_conn *c)
 /* After anything happened: what was written goes out, and what comes next is waited for. */
 static void settle(struct serve_context *x, struct serve_conn *c)
 {
+	const bool served = !serve_idle(c) && !serve_blocked(c);
 	uint32_t events = EPOLLIN;
 
 	serve_flush(x, c);
 	if (c->gone)
 		return;
+	__atomic_store_n(&c->idle_ns, served ? UINT64_MAX : serve_now_ns(), __ATOMIC_RELAXED);
 	if (c->no_more && !serve_blocked(c) && serve_idle(c)) {
 		serve_close(x, c, &x->counts.closed);
 		return;
@@ -281,6 +302,7 @@ void serve_conn_event(struct serve_context *x, void *tag, uint32_t events)
 
 	if (c->gone)
 		return;
+	__atomic_store_n(&c->idle_ns, UINT64_MAX, __ATOMIC_RELAXED);
 	if (c->stream.datagram)
 		on_datagrams(x, c);
 	else if (c->handshake)
@@ -343,6 +365,7 @@ int serve_conn_new(struct serve_context *x, const struct net_stream *stream)
 	c->stream = *stream;
 	c->handshake = stream->tls != NULL;
 	c->events = EPOLLIN;
+	c->idle_ns = serve_now_ns();
 	list_init(&c->waiting);
 	list_init(&c->ready);
 	/* Once it is waited for, its thread may close it. */
@@ -352,9 +375,42 @@ int serve_conn_new(struct serve_context *x, const struct net_stream *stream)
 		err = -errno;
 		list_remove(&c->all);
 		free(c);
+	} else {
+		x->shared->n_conns += !stream->datagram;
 	}
 	pthread_mutex_unlock(&x->shared->lock);
 	return err;
+}
+
+uint64_t serve_conn_end_idle(struct serve_shared *shared, uint64_t idle_ns)
+{
+	const uint64_t now = serve_now_ns();
+	struct serve_conn *c;
+	uint64_t n = 0;
+
+	pthread_mutex_lock(&shared->lock);
+	for (c = list_first(&shared->conns, struct serve_conn, all); c;
+	     c = list_after(&shared->conns, c, struct serve_conn, all)) {
+		const uint64_t since = __atomic_load_n(&c->idle_ns, __ATOMIC_RELAXED);
+
+		if (c->stream.datagram || since == UINT64_MAX || now < since + idle_ns)
+			continue;
+		/* Once is enough: its thread sees the end, and closes it. */
+		__atomic_store_n(&c->idle_ns, UINT64_MAX, __ATOMIC_RELAXED);
+		n += !shutdown(c->stream.fd, SHUT_RDWR);
+	}
+	pthread_mutex_unlock(&shared->lock);
+	return n;
+}
+
+uint32_t serve_conn_count(struct serve_shared *shared)
+{
+	uint32_t n;
+
+	pthread_mutex_lock(&shared->lock);
+	n = shared->n_conns;
+	pthread_mutex_unlock(&shared->lock);
+	return n;
 }
 
 uint64_t serve_conn_close_all(struct serve_shared *shared)

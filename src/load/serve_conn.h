@@ -18,6 +18,15 @@ void serve_context_release(struct serve_context *context);
 /* Takes `stream` over if it returns 0; events may come at once. For any thread. */
 int serve_conn_new(struct serve_context *context, const struct net_stream *stream);
 
+/*
+ * Ends the streams on which nothing has happened for that long, but for those that wait for a
+ * reply. Returns how many. For any thread; each one's own thread then closes it.
+ */
+uint64_t serve_conn_end_idle(struct serve_shared *shared, uint64_t idle_ns);
+
+/* Open streams. For any thread. */
+uint32_t serve_conn_count(struct serve_shared *shared);
+
 /* epoll's events for a connection: `tag` is their data. */
 void serve_conn_event(struct serve_context *context, void *tag, uint32_t events);
 

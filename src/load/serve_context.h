@@ -26,11 +26,14 @@ struct serve_shared {
 	struct dist service; /* DIST_KIND_NONE: no time at all */
 	bool spin;           /* a request is served by the thread that read it, which spins */
 	bool at_once;        /* nothing is ever waited for */
+	bool amplify;        /* datagrams of other hosts may have larger replies */
+	bool stop;           /* nothing is served any more; atomic */
 	struct serve_stall stall;
 	pthread_mutex_t lock; /* of what follows */
 	struct serve_queue queue;
 	struct rng rng;
 	struct link conns;   /* all that are open */
+	uint32_t n_conns;    /* of these, streams */
 };
 
 struct serve_counts {
@@ -42,6 +45,7 @@ struct serve_counts {
 	uint64_t garbled;         /* ... or datagrams, that weren't the protocol */
 	uint64_t refused;         /* requests that found the queue full, or asked for too much */
 	uint64_t unsent;          /* replies that had nowhere to go */
+	uint64_t amplifying;      /* datagrams of other hosts whose reply would have been larger */
 };
 
 /* Of one thread. */

@@ -62,10 +62,12 @@ void serve_close(struct serve_context *x, struct serve_conn *c, uint64_t *count)
 	c->gone = true;
 	++*count;
 	drop_waiting(x, c);
-	net_stream_close(&c->stream);
+	/* Before its descriptor becomes another's: serve_conn_end_idle() takes it from the list. */
 	pthread_mutex_lock(&x->shared->lock);
 	list_remove(&c->all);
+	x->shared->n_conns -= !c->stream.datagram;
 	pthread_mutex_unlock(&x->shared->lock);
+	net_stream_close(&c->stream);
 	list_append(&x->closed, &c->closed);
 }
 
@@ -167,6 +169,23 @@ static void write_head(struct serve_context *x, const struct serve_request *r,
 		x->stamp_at[x->n_stamps++] = (uint32_t)(x->out_len + reply->stamp);
 }
 
+/*
+ * A source address is easily forged: what answers with more than it was asked with multiplies an
+ * attack. Nothing from outside comes with an address of loopback.
+ */
+static bool may_amplify(const struct serve_context *x, const struct sockaddr_in6 *peer)
+{
+	const struct sockaddr_in *v4 = (const void *)peer;
+	const uint8_t *v6 = peer->sin6_addr.s6_addr;
+
+	if (x->shared->amplify)
+		return true;
+	if (peer->sin6_family == AF_INET)
+		return ntohl(v4->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
+	return IN6_IS_ADDR_LOOPBACK(&peer->sin6_addr) ||
+	       (IN6_IS_ADDR_V4MAPPED(&peer->sin6_addr) && v6[12] == IN_LOOPBACKNET);
+}
+
 static void send_datagram(struct serve_context *x, struct serve_conn *c,
 			  const struct serve_request *r)
 {
@@ -179,6 +198,11 @@ static void send_datagram(struct serve_context *x, struct serve_conn *c,
 	if (!size)
 		return;
 	BUG_ON(size > SERVE_DATAGRAM_MAX);
+	if (size > r->asked && !may_amplify(x, &r->peer)) {
+		x->counts.amplifying++;
+		x->n_stamps = 0;
+		return;
+	}
 	memset(x->out + reply.head, 'x', (size_t)reply.fill);
 	stamp(x);
 	if (sendto(c->stream.fd, x->out, size, MSG_DONTWAIT, (const struct sockaddr *)&r->peer,

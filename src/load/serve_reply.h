@@ -23,6 +23,7 @@ struct serve_conn {
 	bool no_more;                    /* no further request is taken from it */
 	bool gone;
 	uint32_t events;
+	uint64_t idle_ns;                /* since then; UINT64_MAX: it is being served; atomic */
 	/* What is being read. */
 	struct serve_state state;
 	struct serve_request request;

@@ -28,6 +28,7 @@ struct serve_request {
 	uint32_t size;        /* of the reply: echo, synthetic */
 	uint64_t service_ns;  /* or SERVE_DRAWN */
 	uint64_t in_ns;       /* CLOCK_MONOTONIC: it had been read */
+	uint32_t asked;       /* bytes of the request's datagram */
 	uint32_t key_len;
 	union {
 		char key[SERVE_KEY_MAX];
