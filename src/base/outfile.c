@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,9 +12,12 @@
 #include <unistd.h>
 
 #include "base/bug.h"
+#include "base/folder.h"
 #include "base/stop.h"
 
 #define TEMP_TRIES 16
+#define LINKS_MAX 16
+#define ROOT_MODE 0640 /* results name connections, programs and cgroups of all users */
 
 static bool is_stdout(const char *path)
 {
@@ -33,15 +37,9 @@ static struct handle handle(const struct outfile *file)
 	return h;
 }
 
-static bool open_nameless(struct outfile *file)
+static bool open_nameless(struct outfile *file, mode_t mode)
 {
-	char *folder = strdup(file->path), *slash = folder ? strrchr(folder, '/') : NULL;
-
-	if (slash)
-		slash[slash == folder] = '\0';
-	if (folder)
-		file->fd = open(slash ? folder : ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
-	free(folder);
+	file->fd = openat(file->folder, ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, mode);
 	if (file->fd >= 0 && access(handle(file).path, F_OK)) {
 		close(file->fd);
 		file->fd = -1;
@@ -49,12 +47,12 @@ static bool open_nameless(struct outfile *file)
 	return file->fd >= 0;
 }
 
-static bool make(struct outfile *file)
+static bool make(struct outfile *file, mode_t mode)
 {
 	if (file->fd >= 0)
-		return !linkat(AT_FDCWD, handle(file).path, AT_FDCWD, file->temp,
+		return !linkat(AT_FDCWD, handle(file).path, file->folder, file->temp,
 			       AT_SYMLINK_FOLLOW);
-	file->fd = open(file->temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	file->fd = openat(file->folder, file->temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
 	return file->fd >= 0;
 }
 
@@ -62,14 +60,14 @@ static bool make(struct outfile *file)
  * A new file or, if there is one without a name, that gets the name. In the same folder, so that
  * the rename cannot cross a file system.
  */
-static int make_temp(struct outfile *file)
+static int make_temp(struct outfile *file, mode_t mode)
 {
 	for (int i = 0; i < TEMP_TRIES; i++) {
-		if (asprintf(&file->temp, "%s.%ld.%d.tmp", file->path, (long)getpid(), i) < 0) {
+		if (asprintf(&file->temp, "%s.%ld.%d.tmp", file->name, (long)getpid(), i) < 0) {
 			file->temp = NULL;
 			return -ENOMEM;
 		}
-		if (make(file))
+		if (make(file, mode))
 			return 0;
 		free(file->temp);
 		file->temp = NULL;
@@ -79,19 +77,75 @@ static int make_temp(struct outfile *file)
 	return -errno;
 }
 
-/* A symbolic link stays one: the file that it names is replaced. */
+/* Only root's own links: the others' would lead root where they want. */
+static int follow_link(int folder, const char *name, char **path)
+{
+	char target[PATH_MAX], place[PATH_MAX], self[32];
+	ssize_t n = readlinkat(folder, name, target, sizeof(target) - 1), m;
+
+	if (n < 0)
+		return -errno;
+	target[n] = '\0';
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", folder);
+	m = *target == '/' ? 0 : readlink(self, place, sizeof(place) - 1);
+	if (m < 0)
+		return -errno;
+	place[m] = '\0';
+	free(*path);
+	if (asprintf(path, "%s%s%s", place, m ? "/" : "", target) < 0) {
+		*path = NULL;
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+/*
+ * The folder and the name of what `path` is, through symbolic links: a link stays one, and the
+ * file that it names is replaced. A link to nothing is replaced itself.
+ */
+static int find_folder(struct outfile *file, const char *path, bool exists)
+{
+	char *at = strdup(path);
+	const char *name = NULL;
+	struct stat st;
+	int err = at ? 0 : -ENOMEM;
+
+	for (int links = 0; !err; links++) {
+		file->folder = folder_open_of(at, &name);
+		if (file->folder < 0)
+			err = file->folder;
+		else if (fstatat(file->folder, name, &st, AT_SYMLINK_NOFOLLOW) ||
+			 !S_ISLNK(st.st_mode) || !exists)
+			break;
+		else if (folder_checks() && st.st_uid != 0)
+			err = -FOLDER_LINK;
+		else
+			err = links < LINKS_MAX ? follow_link(file->folder, name, &at) : -ELOOP;
+		if (file->folder >= 0)
+			close(file->folder);
+		file->folder = -1;
+	}
+	if (!err)
+		file->name = strdup(name);
+	free(at);
+	return err ? err : file->name ? 0 : -ENOMEM;
+}
+
 static int open_beside(struct outfile *file, const char *path, const struct stat *old)
 {
-	int err;
+	const mode_t mode = file->mode ? file->mode : folder_checks() ? ROOT_MODE : 0666;
+	int err = find_folder(file, path, old);
 
-	file->path = old ? realpath(path, NULL) : strdup(path);
-	if (!file->path)
-		return -errno;
+	if (err)
+		return err;
 	/* Renaming would get round a file's own write protection. */
-	if (old && access(file->path, W_OK))
+	if (old && faccessat(file->folder, file->name, W_OK, 0))
 		return -errno;
-	err = open_nameless(file) ? 0 : make_temp(file);
-	if (!err && old && fchmod(file->fd, old->st_mode & 0777))
+	err = open_nameless(file, mode) ? 0 : make_temp(file, mode);
+	if (!err)
+		err = folder_give(file->folder, file->fd);
+	/* Who has made the old file has chosen its mode, but not for root. */
+	if (!err && old && folder_trusts(old->st_uid) && fchmod(file->fd, old->st_mode & 0777))
 		err = -errno;
 	return err;
 }
@@ -138,13 +192,29 @@ bool outfile_same(const char *a, const char *b)
 	       !strcmp(x.name, y.name);
 }
 
-int outfile_open(struct outfile *file, const char *path)
+/* A pipe of another user would have the result; a link of another user leads anywhere. */
+static bool is_trap(const char *path)
+{
+	struct stat st;
+
+	if (!folder_checks() || lstat(path, &st))
+		return false;
+	return S_ISLNK(st.st_mode) ? st.st_uid != 0 :
+	       S_ISFIFO(st.st_mode) && !folder_trusts(st.st_uid);
+}
+
+static int open_in_place(const char *path)
+{
+	return is_trap(path) ? -FOLDER_LINK : stop_open(path, O_WRONLY | O_CLOEXEC, 0);
+}
+
+int outfile_open_mode(struct outfile *file, const char *path, mode_t mode)
 {
 	struct stat st;
 	bool exists;
 	int err = 0;
 
-	*file = (struct outfile){ .open = true };
+	*file = (struct outfile){ .open = true, .folder = -1, .mode = mode };
 	if (is_stdout(path)) {
 		file->fd = STDOUT_FILENO;
 		return 0;
@@ -152,7 +222,7 @@ int outfile_open(struct outfile *file, const char *path)
 	file->fd = -1;
 	exists = stat(path, &st) == 0;
 	if (exists && !S_ISREG(st.st_mode)) {
-		file->fd = stop_open(path, O_WRONLY | O_CLOEXEC, 0);
+		file->fd = open_in_place(path);
 		err = file->fd < 0 ? file->fd : 0;
 	} else {
 		err = open_beside(file, path, exists ? &st : NULL);
@@ -160,6 +230,11 @@ int outfile_open(struct outfile *file, const char *path)
 	if (err)
 		outfile_release(file);
 	return err;
+}
+
+int outfile_open(struct outfile *file, const char *path)
+{
+	return outfile_open_mode(file, path, 0);
 }
 
 int outfile_write(struct outfile *file, const void *data, size_t n)
@@ -182,16 +257,39 @@ int outfile_write(struct outfile *file, const void *data, size_t n)
 	return file->error;
 }
 
-/* Delayed allocation reports a full disk only here. */
-static int flush_and_close(struct outfile *file)
+static int put_in_place(struct outfile *file)
 {
-	int fd = file->fd;
-	int err = 0;
+	int err = file->temp ? 0 : make_temp(file, 0);
 
-	if (file->path && fsync(fd))
+	if (err)
+		return err;
+	if (renameat(file->folder, file->temp, file->folder, file->name))
+		return -errno;
+	free(file->temp);
+	file->temp = NULL;
+	file->published = true;
+	return 0;
+}
+
+int outfile_publish(struct outfile *file)
+{
+	BUG_ON(!file->open);
+	if (!file->error && file->name && !file->published)
+		file->error = put_in_place(file);
+	return file->error;
+}
+
+/* Delayed allocation reports a full disk only here. */
+static int finish(struct outfile *file)
+{
+	int fd = file->fd, err = 0;
+
+	if (file->name && fsync(fd))
 		err = -errno;
-	if (!err && file->path && !file->temp)
-		err = make_temp(file);
+	if (!err && file->name && !file->published)
+		err = put_in_place(file);
+	if (!err && file->name)
+		folder_sync(file->folder);
 	file->fd = -1;
 	if (fd != STDOUT_FILENO && close(fd) && !err)
 		err = -errno;
@@ -202,13 +300,7 @@ int outfile_commit(struct outfile *file)
 {
 	BUG_ON(!file->open);
 	if (!file->error)
-		file->error = flush_and_close(file);
-	if (!file->error && file->temp && rename(file->temp, file->path))
-		file->error = -errno;
-	if (!file->error) {
-		free(file->temp);
-		file->temp = NULL;
-	}
+		file->error = finish(file);
 	outfile_release(file);
 	return file->error;
 }
@@ -223,8 +315,10 @@ void outfile_release(struct outfile *file)
 	if (file->fd >= 0 && file->fd != STDOUT_FILENO)
 		close(file->fd);
 	if (file->temp)
-		unlink(file->temp);
+		unlinkat(file->folder, file->temp, 0);
+	if (file->folder >= 0)
+		close(file->folder);
 	free(file->temp);
-	free(file->path);
+	free(file->name);
 	*file = (struct outfile){ .error = error };
 }

@@ -5,11 +5,14 @@
  * and their recordings are kept beside the result.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/bug.h"
+#include "base/folder.h"
 #include "base/log.h"
 #include "base/parse.h"
 #include "cmd/child.h"
@@ -372,15 +375,35 @@ static void make_page(const struct explain_config *c, struct stop *stop)
 
 /* ---- the command ---- */
 
-static int make_folder(const char *path)
+/* The files are the run's own: a link in an older folder would lead out of it. */
+static int check_links(const char *path)
 {
+	static const char *const names[] = {
+		EXPLAIN_SERVER, EXPLAIN_CLIENT, EXPLAIN_CONNS, EXPLAIN_WATCH,
+		EXPLAIN_LOAD,	EXPLAIN_RESULT, EXPLAIN_PAGE,
+	};
+	int folder = folder_open(path), err = folder < 0 ? folder : 0;
 	struct stat st;
 
-	if (!mkdir(path, 0777) || (errno == EEXIST && !stat(path, &st) && S_ISDIR(st.st_mode)))
-		return 0;
-	log_error("can't make the folder %s: %s", path,
-		  strerror(errno == EEXIST ? ENOTDIR : errno));
-	return -errno;
+	for (size_t i = 0; i < ARRAY_LEN(names) && !err; i++) {
+		if (fstatat(folder, names[i], &st, AT_SYMLINK_NOFOLLOW) || !S_ISLNK(st.st_mode))
+			continue;
+		log_error("%s/%s is a symbolic link: remove it, or choose another folder", path,
+			  names[i]);
+		err = -ELOOP;
+	}
+	if (folder >= 0)
+		close(folder);
+	return err;
+}
+
+static int make_folder(const char *path)
+{
+	int err = folder_make(path);
+
+	if (err)
+		log_error("can't make the folder %s: %s", path, folder_strerror(err));
+	return err ? err : check_links(path);
 }
 
 static int server_port(const struct explain_config *c, uint64_t *port)

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/folder.h"
 #include "base/log.h"
 #include "base/outfile.h"
 #include "base/strbuf.h"
@@ -161,7 +162,7 @@ static int write_result(const char *folder, const struct strbuf *text)
 	if (!err)
 		err = outfile_commit(&file);
 	if (err)
-		log_error("can't write %s: %s", place.path, strerror(-err));
+		log_error("can't write %s: %s", place.path, folder_strerror(err));
 	outfile_release(&file);
 	return err;
 }
@@ -218,7 +219,7 @@ static int print(const struct report *r, const struct strbuf *json,
 	if (!err)
 		err = outfile_commit(&file);
 	if (err)
-		log_error("can't write the result: %s", strerror(-err));
+		log_error("can't write the result: %s", folder_strerror(err));
 	outfile_release(&file);
 	return err ? EXIT_CANNOT : r->partial ? EXIT_PARTIAL : EXIT_OK;
 }

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/folder.h"
 #include "base/log.h"
 #include "output/json.h"
 #include "output/text.h"
@@ -12,7 +13,7 @@ static int cannot_write(const struct interval_view *view, int err)
 {
 	log_error("can't write the result to %s: %s",
 		  view->config->common->output ? view->config->common->output : "standard output",
-		  strerror(-err));
+		  folder_strerror(err));
 	return -ECANCELED; /* said */
 }
 
@@ -94,6 +95,9 @@ static int show(struct interval_view *view, struct report *report, bool last)
 	}
 	err = report_error(report) ? report_error(report) :
 	      page.error ? page.error : view->text.error;
+	/* Lines are read while they come, and stay if the run is killed. */
+	if (!err && view->config->common->json_lines)
+		err = outfile_publish(&view->out);
 	if (!err)
 		err = outfile_write(&view->out, strbuf_str(&view->text), view->text.len);
 	strbuf_release(&page);

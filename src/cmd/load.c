@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/folder.h"
 #include "base/log.h"
 #include "base/outfile.h"
 #include "base/parse.h"
@@ -124,7 +125,7 @@ static int try_file(const char *what, const char *path)
 	err = outfile_open(&file, path);
 	outfile_release(&file);
 	if (err)
-		log_error("%s to %s: %s", what, path, strerror(-err));
+		log_error("%s to %s: %s", what, path, folder_strerror(err));
 	return err ? EXIT_CANNOT : EXIT_OK;
 }
 
@@ -310,7 +311,7 @@ static int dump_schedule(const char *path, const struct load_config *config)
 		err = outfile_commit(&file);
 	if (err)
 		log_error("can't write the schedule to %s: %s", path,
-			  why.len ? strbuf_str(&why) : strerror(-err));
+			  why.len ? strbuf_str(&why) : folder_strerror(err));
 	outfile_release(&file);
 	schedule_release(&schedule);
 	strbuf_release(&why);

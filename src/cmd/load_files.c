@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/folder.h"
 #include "base/log.h"
 #include "base/parse.h"
 #include "report/human.h"
@@ -26,7 +27,7 @@ static void failed(struct load_file *f, int err)
 	if (!err || f->error)
 		return;
 	f->error = err;
-	log_error("can't write the %s to %s: %s", f->what, f->path, strerror(-err));
+	log_error("can't write the %s to %s: %s", f->what, f->path, folder_strerror(err));
 }
 
 static bool is_wanted(const struct load_file *f)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/folder.h"
 #include "base/log.h"
 #include "base/outfile.h"
 #include "load/disturbed.h"
@@ -567,7 +568,7 @@ int load_runs_csv(const struct load_runs *runs, double q, const char *path)
 	if (!err)
 		err = outfile_commit(&file);
 	if (err)
-		log_error("can't write the table to %s: %s", path, strerror(-err));
+		log_error("can't write the table to %s: %s", path, folder_strerror(err));
 	outfile_release(&file);
 	strbuf_release(&text);
 	return err;

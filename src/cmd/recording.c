@@ -8,10 +8,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/folder.h"
 #include "base/log.h"
-#include "base/outfile.h"
 #include "base/stop.h"
 #include "clock/clock.h"
+
+#define RECORDING_MODE 0640 /* it has connections, programs and cgroups of all users */
 
 static bool both_there(const char *name)
 {
@@ -25,11 +27,11 @@ bool recording_is_apart(const char *path, const char *output)
 }
 
 /* The recording's file is where the result goes: one would overwrite the other. */
-static bool is_result(const struct recording *r, int result_fd)
+static bool is_result(const char *path, int result_fd)
 {
 	struct stat file, result;
 
-	return !fstat(r->file, &file) && !fstat(result_fd, &result) &&
+	return !stat(path, &file) && !fstat(result_fd, &result) &&
 	       file.st_dev == result.st_dev && file.st_ino == result.st_ino;
 }
 
@@ -41,13 +43,11 @@ int recording_open(struct recording *r, const char *path, uint64_t size_limit, i
 	};
 	int err;
 
-	*r = (struct recording){ .path = path, .fd = -1, .file = -1 };
+	*r = (struct recording){ .path = path, .fd = -1 };
 	if (!path)
 		return 0;
-	r->made = access(path, F_OK) != 0;
-	r->file = stop_open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
-	err = r->file < 0 ? r->file : 0;
-	if (!err && is_result(r, result_fd)) {
+	err = outfile_open_mode(&r->file, path, RECORDING_MODE);
+	if (!err && is_result(path, result_fd)) {
 		both_there(path);
 		return -EEXIST;
 	}
@@ -58,7 +58,7 @@ int recording_open(struct recording *r, const char *path, uint64_t size_limit, i
 	if (!err)
 		err = event_writer_new(&r->writer, r->fd, &options);
 	if (err)
-		log_error("can't record into %s: %s", path, strerror(-err));
+		log_error("can't record into %s: %s", path, folder_strerror(err));
 	return err;
 }
 
@@ -78,10 +78,8 @@ static int move_in(struct recording *r)
 	off_t at = 0;
 	ssize_t n, written;
 
-	if (ftruncate(r->file, 0) && errno != EINVAL) /* EINVAL: a pipe or a device */
-		return -errno;
 	while ((n = pread(r->fd, data, sizeof(data), at)) > 0) {
-		written = stop_write(r->file, data, (size_t)n);
+		written = stop_write(r->file.fd, data, (size_t)n);
 		if (written < 0 && written != -EINTR)
 			return (int)written;
 		at += written > 0 ? written : 0;
@@ -91,14 +89,14 @@ static int move_in(struct recording *r)
 
 void recording_begin(struct recording *r)
 {
-	if (!r->path || r->file < 0)
+	if (!r->path || !r->file.open || r->begun)
 		return;
+	r->begun = true;
 	recording_failed(r, move_in(r));
+	recording_failed(r, outfile_publish(&r->file));
 	/* The writer keeps its descriptor: it becomes the file's. */
-	if (dup3(r->file, r->fd, O_CLOEXEC) < 0)
+	if (dup3(r->file.fd, r->fd, O_CLOEXEC) < 0)
 		recording_failed(r, -errno);
-	close(r->file);
-	r->file = -1;
 }
 
 bool recording_fits(struct recording *r, const struct event_block *block)
@@ -119,17 +117,15 @@ void recording_flush(struct recording *r)
 		recording_failed(r, event_writer_flush(r->writer));
 }
 
-/* It never began: what was there before stays, what was not is not there now. */
+/* It never began: the file that was there before stays. */
 static void drop(struct recording *r)
 {
 	event_writer_free(r->writer);
 	if (r->fd >= 0)
 		close(r->fd);
-	close(r->file);
-	if (r->made)
-		unlink(r->path);
+	outfile_release(&r->file);
 	r->writer = NULL;
-	r->fd = r->file = -1;
+	r->fd = -1;
 }
 
 void recording_close(struct recording *r)
@@ -138,7 +134,7 @@ void recording_close(struct recording *r)
 
 	if (!r->path)
 		return;
-	if (r->file >= 0) {
+	if (!r->begun) {
 		drop(r);
 		return;
 	}
@@ -154,6 +150,7 @@ void recording_close(struct recording *r)
 		if (close(r->fd))
 			recording_failed(r, -errno);
 	}
+	recording_failed(r, outfile_commit(&r->file));
 	r->writer = NULL;
 	r->fd = -1;
 }

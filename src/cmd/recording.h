@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The file that a live run is kept in. One that fails is said once and is not written any further;
- * the measurement goes on, and what was written until then can be read.
+ * the measurement goes on, and what was written until then can be read. It is always a new file, which takes the place of an older one.
  */
 #ifndef HOSTLAT_CMD_RECORDING_H
 #define HOSTLAT_CMD_RECORDING_H
@@ -9,13 +9,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/outfile.h"
 #include "event/writer.h"
 
 struct recording {
 	const char *path;            /* NULL: nothing is recorded */
 	int fd;                      /* what the writer writes to */
-	int file;                    /* until it begins, the file; then -1 */
-	bool made;                   /* the file was not there before */
+	struct outfile file;         /* what it is in from recording_begin() on */
+	bool begun;
 	struct event_writer *writer; /* NULL: none, or no more */
 	int error;                   /* -errno: it is not whole, and why */
 	bool full;                   /* it is not whole: it reached its size limit */

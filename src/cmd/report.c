@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/folder.h"
 #include "base/log.h"
 #include "base/outfile.h"
 #include "cmd/cmd.h"
@@ -156,7 +157,7 @@ static int write_page(const struct making *m, const char *path)
 	if (!err)
 		err = outfile_commit(&file);
 	if (err)
-		log_error("cannot write to %s: %s", path, strerror(-err));
+		log_error("cannot write to %s: %s", path, folder_strerror(err));
 	else
 		log_info("%zu %s, %zu bytes, in %s", m->html.documents,
 			 m->html.documents == 1 ? "result" : "results", m->out.len, path);

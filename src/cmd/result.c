@@ -5,6 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/folder.h"
 #include "base/log.h"
 #include "base/outfile.h"
 #include "base/parse.h"
@@ -59,7 +60,8 @@ int result_print(const struct report *report, const struct common_options *commo
 		err = outfile_commit(&file);
 	if (err)
 		log_error("cannot write the result to %s: %s",
-			  common->output ? common->output : "standard output", strerror(-err));
+			  common->output ? common->output : "standard output",
+			  folder_strerror(err));
 	outfile_release(&file);
 	strbuf_release(&text);
 	return err ? EXIT_CANNOT : report->partial ? EXIT_PARTIAL : EXIT_OK;

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/folder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/invoker.h"
+
+#define OPEN_FOLDER (O_PATH | O_DIRECTORY | O_CLOEXEC)
+#define OVERFLOW_UID 65534 /* of users that a user namespace does not know */
+
+const char *folder_strerror(int err)
+{
+	switch (-err) {
+	case FOLDER_FOREIGN:
+		return "another user can change this folder or one above it, and root writes into "
+		       "none of those: choose a folder of your own";
+	case FOLDER_LINK:
+		return "another user has made this link, pipe or device, and root writes through "
+		       "none of those: remove it, or choose another name";
+	default:
+		return strerror(-err);
+	}
+}
+
+bool folder_checks(void)
+{
+	return geteuid() == 0;
+}
+
+/* Root of a user namespace can do no more outside than the user who has made the namespace. */
+static bool is_real_root(void)
+{
+	unsigned long inside, outside, count = 0;
+	FILE *file = fopen("/proc/self/uid_map", "re");
+
+	if (!file)
+		return true;
+	if (fscanf(file, "%lu %lu %lu", &inside, &outside, &count) != 3)
+		count = UINT_MAX;
+	fclose(file);
+	return count == UINT_MAX;
+}
+
+bool folder_trusts(uid_t owner)
+{
+	struct invoker invoker;
+
+	if (!folder_checks() || owner == 0)
+		return true;
+	if (invoker_find(&invoker) && owner == invoker.uid)
+		return true;
+	return owner == OVERFLOW_UID && !is_real_root();
+}
+
+/* In a folder with the sticky bit, users can change only what is their own. */
+static bool is_safe(int folder)
+{
+	struct stat st;
+
+	return !fstat(folder, &st) && folder_trusts(st.st_uid) &&
+	       (!(st.st_mode & S_IWOTH) || st.st_mode & S_ISVTX);
+}
+
+/*
+ * From the root of the file system to the folder at `path`, which has no links. Once a folder is
+ * open and safe, nobody can exchange the next one. A descriptor or -errno.
+ */
+static int walk(char *path)
+{
+	int folder = open("/", OPEN_FOLDER), next;
+	char *rest = NULL;
+
+	for (char *part = strtok_r(path, "/", &rest); folder >= 0 && part;
+	     part = strtok_r(NULL, "/", &rest)) {
+		if (!is_safe(folder)) {
+			close(folder);
+			return -FOLDER_FOREIGN;
+		}
+		next = openat(folder, part, OPEN_FOLDER | O_NOFOLLOW);
+		close(folder);
+		folder = next;
+	}
+	if (folder >= 0 && !is_safe(folder)) {
+		close(folder);
+		return -FOLDER_FOREIGN;
+	}
+	return folder < 0 ? -errno : folder;
+}
+
+int folder_open(const char *path)
+{
+	int folder = open(path, OPEN_FOLDER), err;
+	char link[32], real[PATH_MAX];
+	ssize_t n;
+
+	if (folder < 0 || !folder_checks())
+		return folder < 0 ? -errno : folder;
+	/* The kernel has followed the links by its own rules (fs.protected_symlinks). */
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", folder);
+	n = readlink(link, real, sizeof(real) - 1);
+	if (n < 0) {
+		err = is_safe(folder) ? folder : -FOLDER_FOREIGN;
+	} else {
+		real[n] = '\0';
+		err = walk(real);
+	}
+	if (err != folder)
+		close(folder);
+	return err;
+}
+
+int folder_open_of(const char *path, const char **name)
+{
+	const char *slash = strrchr(path, '/');
+	char *folder;
+	int fd;
+
+	*name = slash ? slash + 1 : path;
+	if (!**name)
+		return *path ? -EISDIR : -ENOENT;
+	folder = !slash ? strdup(".") : slash == path ? strdup("/") :
+		 strndup(path, (size_t)(slash - path));
+	if (!folder)
+		return -ENOMEM;
+	fd = folder_open(folder);
+	free(folder);
+	return fd;
+}
+
+int folder_give(int folder, int fd)
+{
+	struct invoker invoker;
+	struct stat st;
+
+	if (!invoker_find(&invoker))
+		return 0;
+	if (fstat(folder, &st))
+		return -errno;
+	if (st.st_uid != invoker.uid && !(st.st_mode & S_IWOTH))
+		return 0;
+	return fchownat(fd, "", invoker.uid, invoker.gid, AT_EMPTY_PATH) ? -errno : 0;
+}
+
+/* 0, -EEXIST or another error. */
+static int make_in(int parent, const char *name)
+{
+	int fd, err;
+
+	if (mkdirat(parent, name, 0750))
+		return -errno;
+	fd = openat(parent, name, OPEN_FOLDER | O_NOFOLLOW);
+	if (fd < 0)
+		return -errno;
+	err = folder_give(parent, fd);
+	close(fd);
+	return err;
+}
+
+int folder_make(const char *path)
+{
+	char *trimmed = strdup(path);
+	size_t len = trimmed ? strlen(trimmed) : 0;
+	const char *name;
+	int fd, err;
+
+	if (!trimmed)
+		return -ENOMEM;
+	while (len > 1 && trimmed[len - 1] == '/')
+		trimmed[--len] = '\0';
+	fd = folder_open_of(trimmed, &name);
+	err = fd == -EISDIR ? -EEXIST : fd < 0 ? fd : make_in(fd, name);
+	if (fd >= 0)
+		close(fd);
+	if (err == -EEXIST) {
+		fd = folder_open(trimmed);
+		err = fd < 0 ? fd : 0;
+		if (fd >= 0)
+			close(fd);
+	}
+	free(trimmed);
+	return err;
+}
+
+void folder_sync(int folder)
+{
+	int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	fsync(fd);
+	close(fd);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The folders that root writes into. Whoever may change a folder, or one above it, can put a
+ * symbolic link where a result will be. Root therefore writes only where nobody but root and the
+ * user behind sudo can do that. A folder is named once; then its descriptor is used.
+ */
+#ifndef HOSTLAT_BASE_FOLDER_H
+#define HOSTLAT_BASE_FOLDER_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* Errors that no system call returns for a file; folder_strerror() has their texts. */
+#define FOLDER_FOREIGN ENOTUNIQ /* another user can change the folder or one above it */
+#define FOLDER_LINK EMLINK      /* a link, a pipe or a device that another user has made */
+
+/* The text of an error (-errno), also of the two above. */
+const char *folder_strerror(int err);
+
+/* A descriptor (O_PATH) or -errno. */
+int folder_open(const char *path);
+
+/* The same of the folder that `path` lies in. `*name` is the last part of `path`. */
+int folder_open_of(const char *path, const char **name);
+
+/* Makes a folder, unless it is there. Returns 0 or -errno; -FOLDER_FOREIGN also for an old one. */
+int folder_make(const char *path);
+
+/* Whether this process runs as root: only then are owners checked. */
+bool folder_checks(void);
+
+/* Root, and the user behind sudo. Every user, if this process does not run as root. */
+bool folder_trusts(uid_t owner);
+
+/*
+ * Gives a new file to the user behind sudo if that user could have made it in this folder himself.
+ * Returns 0 or -errno.
+ */
+int folder_give(int folder, int fd);
+
+/* Makes the names in it last: what follows a rename. A file system that can't is no error. */
+void folder_sync(int folder);
+
+#endif
