@@ -21,12 +21,11 @@ def bound(result, protocol):
 
 def whole(result, stage, protocol, direction):
     lost = result.lost(stage=stage, protocol=protocol)
-    check.equal(f"packets at {stage} ({result.brief()})",
-                result.count(stage, protocol, direction) + lost, N)
+    check.counted(f"packets at {stage} ({result.brief()})",
+                  result.count(stage, protocol, direction) + lost, N)
     check.between(f"of them lost at {stage}", lost, 0, N // 50)
 
 
-@check.patiently
 def every_stage(net, family, protocol):
     result, own = watch.around(net, family, protocol, ("--stages", "ingress,egress,ip"), count=N,
                                pattern="stream", wait="epoll", gap_us=500, limit=120)
@@ -35,12 +34,11 @@ def every_stage(net, family, protocol):
     for stage in SHOULD:
         whole(result, stage, protocol, "ingress")
     woken = result.excluded("reader-already-running", protocol=protocol)
-    check.equal("packets at running", result.count("running", protocol) + woken +
-                result.lost(stage="running", protocol=protocol), N)
+    check.counted("packets at running", result.count("running", protocol) + woken +
+                  result.lost(stage="running", protocol=protocol), N)
     return f"{woken} of {N} found their reader running"
 
 
-@check.patiently
 def sent(net, family):
     """As above, on the sender's side, whose packets have another port."""
     traffic = Traffic(net, family, "tcp", count=N, pattern="stream", gap_us=500, limit=120)

@@ -18,7 +18,7 @@ def ages(result, oldest_ns, youngest_ns):
 def pairs(net, family):
     result, own = watch.around(net, family, "tcp", pattern="pairs", count=N, apart_us=50_000,
                                delay_us=10_000)
-    check.equal("packets enqueued", result.count("enqueued", "tcp"), 2 * N)
+    check.counted("packets enqueued", result.count("enqueued", "tcp"), 2 * N)
     oldest_ns, youngest_ns = own["latency"]["p50_ns"], own["youngest"]["p50_ns"]
     ages(result, oldest_ns, youngest_ns)
     check.between("oldest age by the reader's own stamps", oldest_ns, 60_000_000, 75_000_000)

@@ -16,6 +16,9 @@ from lib.intervals import length, minus, union
 from lib.oracle import Oracle
 from lib.traffic import outweigh_others
 
+DISTURBED = ("the culprit must have the CPU when the message comes, and others of this "
+             "machine can have it, too")
+
 N = 400
 EXAMPLES = 100          # that `diagnose` gives
 TIMES = 5 if check.LONG else 1
@@ -123,7 +126,7 @@ def agreed(run, examples, granularity, names, least):
     return s
 
 
-@check.patiently
+@check.environment(DISTURBED)
 def injected(case):
     run = recorded(case.net, **case.options)
     if case.options.get("quota"):
@@ -179,7 +182,7 @@ def in_order(log, messages):
     return sorted(early)
 
 
-@check.patiently
+@check.environment(DISTURBED)
 def two_threads(net):
     """On one epoll, with 20 requests in a row on some connections."""
     run = recorded(net, threads=2, per_event=3, **PIPELINED)
@@ -208,7 +211,7 @@ def behind_ns(net, per_event):
     return sorted(found)[len(found) // 2]
 
 
-@check.patiently
+@check.environment(DISTURBED)
 def fewer_at_a_time(net):
     """Who serves 2 of a connection at a time, not 20, has the others wait for less."""
     many, few = behind_ns(net, 20), behind_ns(net, 2)
@@ -243,7 +246,7 @@ def invents_nothing(whole, part, granularity):
                        f"{known([example])} of {was}", ns <= was.get(cause, 0) + room + usual)
 
 
-@check.patiently
+@check.environment(DISTURBED)
 def lost(case):
     """Of a recording that has lost some of its activity less is explained, and nothing else."""
     run = recorded(case.net, **case.options)

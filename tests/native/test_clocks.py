@@ -50,7 +50,8 @@ def recorded(what):
     return recording, lines
 
 
-@check.patiently
+@check.environment("the bound of a clock reading grows where the reader is interrupted "
+                   "between two clocks")
 def converted(what):
     recording, lines = recorded(what)
     found, way = checked(recording.file, lines, 0)

@@ -130,7 +130,6 @@ def churn():
     return results
 
 
-@check.patiently
 def counts():
     results = churn()
     expected = 2 * N * (ROUNDS + 1)
@@ -145,7 +144,8 @@ def counts():
     return f"{missed} of {expected} datagrams came before their namespace was found"
 
 
-@check.patiently
+@check.environment("a namespace that is made and removed within an interval must be found "
+                   "by a thread that needs a CPU")
 def names(apart_s):
     """An interface whose number another one had a moment before, under another name."""
     net = netns.loopback()

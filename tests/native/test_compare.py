@@ -74,7 +74,8 @@ def by_as_much(document, truth):
     return row
 
 
-@check.patiently
+@check.environment("it compares the latencies of two runs, and others can take the CPU in "
+                   "one of them")
 def fewer_at_a_time(net):
     many, again, few = Run(net, 20), Run(net, 20), Run(net, 2)
     truth = few.mean - many.mean

@@ -9,6 +9,8 @@ import sys
 
 from lib import check, conns
 
+DISTURBED = "the classes' shares of time depend on when both ends get a CPU"
+
 # Of what the scenario says, at the least: a writer that waits for a CPU isn't blocked any more.
 SHARE = 0.8
 HARMLESS = ("app-trickle", "idle", "request-reply", "path-50ms")
@@ -31,7 +33,7 @@ def sums(seen):
                         each["to_ns"] - each["from_ns"])
 
 
-@check.patiently
+@check.environment(DISTURBED)
 def limited_by(name, cc, rtt_ms, share, classes):
     seen = conns.scenario(name, cc, rtt_ms, OPTIONS)
     sums(seen)
@@ -44,7 +46,7 @@ def limited_by(name, cc, rtt_ms, share, classes):
     return f"{seen.share(share):.1%} of {seen.truth['limits'][share]:.1%}"
 
 
-@check.patiently
+@check.environment(DISTURBED)
 def nothing_is_wrong(name, cc, rtt_ms):
     seen = conns.scenario(name, cc, rtt_ms, OPTIONS)
     sums(seen)
@@ -55,7 +57,7 @@ def nothing_is_wrong(name, cc, rtt_ms):
                p50 is None or p50 >= seen.truth["rtt_ms"] * 1e6 / BUCKET ** 0.5)
 
 
-@check.patiently
+@check.environment(DISTURBED)
 def delayed_acks(name, harmful, rtt_ms):
     seen = conns.scenario(name, "cubic", rtt_ms, OPTIONS)
     counted, truth = seen.receiver()["events"]["delayed_acks"], seen.truth["events"]["delayed_acks"]
@@ -70,7 +72,7 @@ def delayed_acks(name, harmful, rtt_ms):
     return f"{counted} of {truth['b']}, {held} harmful"
 
 
-@check.patiently
+@check.environment("the dropped packets are those that an emulated path drops at its own times")
 def losses(name, cc, rtt_ms):
     """Exactly; and how long nothing went on, to a round trip."""
     seen = conns.scenario(name, cc, rtt_ms, OPTIONS)
@@ -95,7 +97,7 @@ def stalled(seen):
     return f"; stalled {said['stall_ns'] / 1e6:.1f} ms of {truth['ns'] / 1e6:.1f} ms"
 
 
-@check.patiently
+@check.environment(DISTURBED)
 def short_ones_are_reported():
     seen = conns.scenario("short-lived", "cubic", 4, OPTIONS)
     for end in seen.ends:
@@ -154,7 +156,7 @@ def together(group, each, rtt_ns):
     check.between("share of the short ones", short / rtt["samples"], 0.35, 0.55)
 
 
-@check.patiently
+@check.environment(DISTURBED)
 def those_from_before():
     """They are there before hostlat is; each then has exchanges over two paths of known length."""
     # On a busy machine the default would leave some out.
@@ -184,7 +186,8 @@ def those_from_before():
     return f"{len(ends)} connections, mean RTT {mean / 1e6:.1f} ms"
 
 
-@check.patiently
+@check.environment("hostlat's own CPU time per event grows where others use the caches "
+                   "and the CPUs")
 def the_budget_is_kept():
     """500 connections; whatever they are, it is its own account that must be below the limit."""
     seen = conns.scenario("many-idle", "cubic", 4, ["--cpu-budget", "0.5%..4%"])

@@ -17,6 +17,8 @@ from lib import check, conns, netns, process, servers
 
 import stage  # of the scenarios: lib.conns has their folder
 
+DISTURBED = "the classes' shares of time depend on when both ends get a CPU"
+
 NAME = "apps-client"    # as /proc has it
 RUN_S = 2.5
 PR_SET_NAME = 15
@@ -185,7 +187,7 @@ def get_file(over, size, pause_s, **options):
         time.sleep(pause_s)
 
 
-@check.patiently
+@check.environment(DISTURBED)
 def nginx_slow_reader():
     """8K every 10 ms; then the buffer and the window are full."""
     it = Over("nginx", 4).run(lambda over: get_file(over, 8192, 0.01))
@@ -201,7 +203,7 @@ def nginx_slow_reader():
     return f"{share:.1%} of {used:.1%}"
 
 
-@check.patiently
+@check.environment(DISTURBED)
 def nginx_send_buffer():
     """8K of send buffer, which are 16K with the overhead, for a path that could take much more."""
     it = Over("nginx", 20, listen=" sndbuf=8k").run(lambda over: get_file(over, 1 << 20, 0))
@@ -216,7 +218,7 @@ def nginx_send_buffer():
     return f"{share:.1%}, {side['bytes'] * 8e-6 / RUN_S:.1f} Mbit/s"
 
 
-@check.patiently
+@check.environment(DISTURBED)
 def nginx_fast_reader():
     """Control: 20 Mbit/s and a long queue; nothing is in the way but the path."""
     it = Over("nginx", 20, rate_mbit=20).run(lambda over: get_file(over, 1 << 20, 0))
@@ -255,7 +257,7 @@ def turns(over, requests, reply, nodelay):
     return took
 
 
-@check.patiently
+@check.environment(DISTURBED)
 def redis_request_reply():
     """One request at a time: the application gives no more, and nothing is wrong."""
     it = Over("redis", 10).run(lambda over: turns(over, [resp(b"SET", b"k", bytes(100))],
@@ -266,7 +268,7 @@ def redis_request_reply():
         check.equal(f"problems of {end}", end.problems(), set())
 
 
-@check.patiently
+@check.environment(DISTURBED)
 def redis_two_writes(nodelay):
     """A request in two calls: Nagle holds the second one until redis's delayed ACK of the first."""
     request = resp(b"SET", b"k", bytes(100))
@@ -294,7 +296,7 @@ def redis_two_writes(nodelay):
     return f"{slow} of {len(took)} turns, {truth} delayed ACKs"
 
 
-@check.patiently
+@check.environment(DISTURBED)
 def redis_pipelined():
     """redis-benchmark gives 16 requests at a time in one call: as it should be."""
     n = int(16 * RUN_S / 0.01)
@@ -324,7 +326,7 @@ def redis_pipelined():
 GET, MISS = b"get a-key-of-some-kind\r\n", b"END\r\n"
 
 
-@check.patiently
+@check.environment(DISTURBED)
 def memcached_request_reply():
     """Small, and rightly so: one request, one reply."""
     took = []
@@ -344,7 +346,7 @@ def memcached_request_reply():
     return f"{len(took)} turns"
 
 
-@check.patiently
+@check.environment(DISTURBED)
 def memcached_small_writes(nodelay):
     """50 requests, a call each, before the replies are read."""
     took = []

@@ -13,6 +13,8 @@ import time
 
 from lib import check, conns, netns
 
+DISTURBED = "the classes' shares of time depend on when both ends get a CPU"
+
 DIAG = ["--collect", "inet-diag", "--cpu-budget", "2%..20%"]
 # Of what the scenario says, at the least: a writer that waits for a CPU isn't blocked any more.
 SHARE = 0.8
@@ -46,7 +48,7 @@ def scenario(name, cc, rtt_ms):
     return seen
 
 
-@check.patiently
+@check.environment(DISTURBED)
 def limited_by(name, cc, rtt_ms, share, classes, least=SHARE):
     seen = scenario(name, cc, rtt_ms)
     it = seen.sender()
@@ -61,14 +63,14 @@ def limited_by(name, cc, rtt_ms, share, classes, least=SHARE):
     return f"{seen.share(share):.1%} of {seen.truth['limits'][share]:.1%}, {known:.1%} known"
 
 
-@check.patiently
+@check.environment(DISTURBED)
 def nothing_is_wrong(name, cc, rtt_ms):
     seen = scenario(name, cc, rtt_ms)
     check.equal("problems", seen.problems(None), set())
     return f"sender-app {seen.share('sender-app'):.1%}"
 
 
-@check.patiently
+@check.environment(DISTURBED)
 def nothing_is_claimed(name, rtt_ms):
     """Held by delayed ACKs: what a dump has fits to pacing as well, so its time is unknown."""
     seen = scenario(name, "cubic", rtt_ms)
@@ -82,7 +84,7 @@ def nothing_is_claimed(name, rtt_ms):
     return f"{unknown:.1%} unknown"
 
 
-@check.patiently
+@check.environment("a dump must come while the timer runs")
 def timeouts(name, cc, rtt_ms):
     """Over a long path: it ends a round trip after the last one, and must be looked at before."""
     seen = scenario(name, cc, rtt_ms)
@@ -96,7 +98,7 @@ def timeouts(name, cc, rtt_ms):
     return f"{said} of {truth}"
 
 
-@check.patiently
+@check.environment("a dump must come within the half second for which a connection lives")
 def ends_are_told():
     """Both ends of connections of half a second: when they began and ended, to two passes."""
     with netns.inside(net.reader):
@@ -128,7 +130,6 @@ def ends_are_told():
     return f"{(rows[0]['to_ns'] - rows[0]['from_ns']) / 1e6:.0f} ms of 500"
 
 
-@check.patiently
 def without_privilege():
     """As nobody: it says so, and sees what somebody else does in the namespace."""
     with tempfile.TemporaryDirectory() as folder, netns.inside(net.reader):

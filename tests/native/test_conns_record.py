@@ -39,7 +39,7 @@ def same_totals(live, read):
                 sorted((p["cookie"], p["class"]) for p in live["problems"]))
 
 
-@check.patiently
+@check.environment("the classes' shares of time depend on when both ends get a CPU")
 def totals_are_kept(name, problem, *options):
     """Intervals of 100 ms: each connection has many."""
     with tempfile.TemporaryDirectory() as folder:

@@ -92,7 +92,7 @@ def many_with_others_that_come_and_go():
             f"{len(by_cookie)} told; own CPU {said['budget']['used']:.2%} of a core")
 
 
-@check.patiently
+@check.environment("the ring must be read between two bursts by a thread that needs a CPU")
 def many_that_end_at_once():
     """With so small a budget that hardly anything else reads the ring between two intervals."""
     space = netns.make()

@@ -8,6 +8,8 @@ import os
 
 from lib import check, conns
 
+DISTURBED = "the classes' shares of time depend on when both ends get a CPU"
+
 # On a busy machine the default would leave calls of some out. Of short intervals there are 50 within a
 # few seconds; each is to have samples enough.
 ALL = ["--cpu-budget", "5%..60%"]
@@ -27,7 +29,7 @@ def cookies(seen, role, host=None):
             if each["role"] == role and host in (None, each["host"])}
 
 
-@check.patiently
+@check.environment(DISTURBED)
 def a_proxy_starves_one_while_another_waits(cc, rtt_ms):
     seen = conns.scenario("pipeline-proxy", cc, rtt_ms, SHORT)
     asked, given = [str(each["cookie"]) for each in seen.ends]
@@ -37,7 +39,7 @@ def a_proxy_starves_one_while_another_waits(cc, rtt_ms):
     return f"rho {found[asked]['rho']:.2f} over {found[asked]['intervals']} intervals"
 
 
-@check.patiently
+@check.environment(DISTURBED)
 def losses_of_a_pool_are_found_by_timers(cc, rtt_ms):
     """Answers that are sent again for nothing, by the other ends' probes, are none."""
     seen = conns.scenario("spread-writes", cc, rtt_ms, ALL)
@@ -49,7 +51,7 @@ def losses_of_a_pool_are_found_by_timers(cc, rtt_ms):
     return f"{evidence['tlp']} by a timer; {truth['loss_probes']['b']} probes for nothing"
 
 
-@check.patiently
+@check.environment(DISTURBED)
 def answers_of_many_meet(cc, rtt_ms):
     """Told of workers only, who lost within the same 20 ms: three or more of them."""
     seen = conns.scenario("incast-35", cc, rtt_ms, ALL)
@@ -60,7 +62,7 @@ def answers_of_many_meet(cc, rtt_ms):
     return f"{len(found)} of {lost}"
 
 
-@check.patiently
+@check.environment(DISTURBED)
 def is_not_told(class_name, name, cc, rtt_ms, options):
     seen = conns.scenario(name, cc, rtt_ms, options)
     check.equal(f"connections with {class_name}", set(having(seen, class_name)), set())

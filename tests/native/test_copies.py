@@ -33,7 +33,7 @@ def read_all(reader, n, limit_s=10):
 
 def whole(result, n):
     for stage in ("transport", "enqueued", "read"):
-        check.equal(f"datagrams at {stage} ({result.brief()})", result.count(stage, "udp"), n)
+        check.counted(f"datagrams at {stage} ({result.brief()})", result.count(stage, "udp"), n)
     result.sound()
 
 
@@ -45,7 +45,6 @@ def ordered(result):
                    sum(r["sum_ns"] for r in late) >= sum(r["sum_ns"] for r in early))
 
 
-@check.patiently
 def segments(origin, while_sent):
     """A large send is one packet as far as the socket that takes none so large."""
     with contextlib.ExitStack() as stack:
@@ -73,7 +72,6 @@ def segments(origin, while_sent):
     check.must_fail("one packet per send", whole, result, N)
 
 
-@check.patiently
 def copies(origin):
     """Each socket of a group gets one."""
     with contextlib.ExitStack() as stack:
@@ -123,7 +121,7 @@ def beside_packet_socket(net, family, protocol, there, *options):
         check.equal("not covered", result.lost("netns-not-covered"), 0)
         stage = "ip"
     lost = result.lost("no-link-stamp", stage=stage)
-    check.equal(f"measured and lost ({result.brief()})", result.count(stage, protocol) + lost, N)
+    check.counted(f"measured and lost ({result.brief()})", result.count(stage, protocol) + lost, N)
     check.between("lost", lost, there, N if there else 0)
     longest = max((r["max_ns"] for r in result.rows(stage, protocol)), default=0)
     check.between("longest time", longest, 0, own["latency"]["max_ns"] + there * MISTAKEN_NS)

@@ -133,7 +133,8 @@ def shown(series):
                      if name in ("tcp cpu-wait", "cpu pressure") and one["rho"] is not None)
 
 
-@check.patiently
+@check.environment("who runs when is the scheduler's choice, and the hog must be what the "
+                   "reader waits for")
 def a_hog_comes_and_goes():
     others = pressure() if os.path.exists(PSI) else 1
     series, said = explained(Bursts())

@@ -11,13 +11,13 @@ RUNNING = "reader-already-running"
 def counted_once(result, protocol, n):
     for stage in ALWAYS:
         what = f"{protocol} packets at {stage} ({result.brief()})"
-        check.equal(what, result.count(stage, protocol), n)
+        check.counted(what, result.count(stage, protocol), n)
     if result.rows("ip", protocol):
-        check.equal(f"{protocol} packets at ip", result.count("ip", protocol), n)
+        check.counted(f"{protocol} packets at ip", result.count("ip", protocol), n)
     for stage in WOKEN:
         running = result.excluded(RUNNING, protocol=protocol)
-        check.equal(f"{protocol} packets at {stage}, {running} with a running reader included "
-                    f"({result.brief()})", result.count(stage, protocol) + running, n)
+        check.counted(f"{protocol} packets at {stage}, {running} with a running reader included "
+                      f"({result.brief()})", result.count(stage, protocol) + running, n)
     result.sound()
 
 

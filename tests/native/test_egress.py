@@ -16,6 +16,9 @@ from lib import check, netns, watch
 from lib.line import Line
 from lib.traffic import Traffic
 
+DISTURBED = ("it compares a measured time with the time that the test itself took, and "
+             "other threads can have the CPU in between")
+
 EGRESS = "--stages", "egress"
 MS = 1_000_000
 N = 5000
@@ -66,8 +69,8 @@ def stuck(net):
 
 def counted_once(result, n):
     for stage in SENT:
-        check.equal(f"packets at {stage} ({result.brief()})", result.count(stage, "tcp", "egress"),
-                    n)
+        check.counted(f"packets at {stage} ({result.brief()})", result.count(stage, "tcp", "egress"),
+                      n)
     check.equal("rows of packets that were received", [r for r in result.document["stages"]
                                                        if r["direction"] == "ingress"], [])
     result.sound()
@@ -102,13 +105,13 @@ def one_process(net, family):
     one = watch.Watch(*EGRESS, "--pid", traffic.reader_pid)
     traffic.finish()
     result = one.stop()
-    check.equal(f"packets of the process ({result.brief()})",
-                result.count("qdisc", "tcp", "egress"), N // 10)
-    check.equal("packets of the process at segment", result.count("segment", "tcp", "egress"),
-                N // 10)
+    check.counted(f"packets of the process ({result.brief()})",
+                  result.count("qdisc", "tcp", "egress"), N // 10)
+    check.counted("packets of the process at segment", result.count("segment", "tcp", "egress"),
+                  N // 10)
     ends = 2 if net.reader == net.sender else 1
-    check.equal("packets of both ends", both.stop().count("qdisc", "tcp", "egress"),
-                ends * N // 10)
+    check.counted("packets of both ends", both.stop().count("qdisc", "tcp", "egress"),
+                  ends * N // 10)
 
 
 def among_many(net):
@@ -124,8 +127,8 @@ def among_many(net):
     for other in traffic:
         other.finish()
     result = one.stop()
-    check.equal(f"packets of this process ({result.brief()})",
-                result.count("qdisc", "tcp", "egress"), len(lines))
+    check.counted(f"packets of this process ({result.brief()})",
+                  result.count("qdisc", "tcp", "egress"), len(lines))
 
 
 def raw_packets(net):
@@ -141,7 +144,7 @@ def raw_packets(net):
     result.sound()
 
 
-@check.patiently
+@check.environment(DISTURBED)
 def used_again(net):
     """A socket's second connection doesn't acknowledge what was left of the first."""
     line, observer = stuck(net)
@@ -162,9 +165,9 @@ def used_again(net):
     line.close()
     acked = sent(result, "acked")
     check.between(f"longest time to acked ({result.brief()})", acked["max_ns"], 0, 400 * MS)
-    check.equal(f"packets acknowledged, and lost ({result.brief()})",
-                acked["count"] + result.lost("not-established", stage="acked"),
-                result.count("qdisc", "tcp", "egress"))
+    check.counted(f"packets acknowledged, and lost ({result.brief()})",
+                  acked["count"] + result.lost("not-established", stage="acked"),
+                  result.count("qdisc", "tcp", "egress"))
 
 
 # ---- where the time goes ----
@@ -181,7 +184,7 @@ def queueing_ns():
     return sum(max(0, (k * WIRE - BURST)) / RATE for k in range(1, LINES + 1)) * 1e9
 
 
-@check.patiently
+@check.environment(DISTURBED)
 def token_bucket(net):
     """The time in the queueing discipline is the step to `driver`, and in no other."""
     lines = [Line(net) for _ in range(LINES)]
@@ -209,7 +212,7 @@ def token_bucket(net):
 BLOCKED_NS = 400 * MS
 
 
-@check.patiently
+@check.environment(DISTURBED)
 def zero_window(net):
     """A sender that the receiver's window holds back: that is from `send` to `segment`."""
     line = Line(net, rcvbuf=4096)
@@ -248,7 +251,6 @@ def never_blocked(net):
 
 # ---- drops, retransmissions, and what can't be measured ----
 
-@check.patiently
 def dropped(net):
     """A full queue: each drop, with the reason; what is sent again is no new byte of a call."""
     lines = [Line(net) for _ in range(LINES)]
@@ -268,12 +270,11 @@ def dropped(net):
     check.equal(f"drops ({result.brief()})", result.dropped(stage="driver"), drops)
     queued, given = (result.count(s, "tcp", "egress") for s in ("qdisc", "driver"))
     check.equal("packets queued", queued, given + drops)
-    check.equal("packets with new bytes", result.count("segment", "tcp", "egress"), LINES)
-    check.equal("packets acknowledged", result.count("acked", "tcp", "egress"), LINES)
+    check.counted("packets with new bytes", result.count("segment", "tcp", "egress"), LINES)
+    check.counted("packets acknowledged", result.count("acked", "tcp", "egress"), LINES)
     return f"{drops} of {queued}"
 
 
-@check.patiently
 def split(net):
     """Behind the queue, large packets become small ones: each has a latency, and no step."""
     line = Line(net)
@@ -291,8 +292,8 @@ def split(net):
     driver = sent(result, "driver")
     check.equal("packets at driver with a step", driver["step"]["count"], driver["count"] - pieces)
     parents = result.excluded("split-parent")
-    check.equal(f"packets queued ({result.brief()})", result.count("qdisc", "tcp", "egress"),
-                driver["step"]["count"] + parents)
+    check.counted(f"packets queued ({result.brief()})", result.count("qdisc", "tcp", "egress"),
+                  driver["step"]["count"] + parents)
     result.sound()
 
 
@@ -314,9 +315,9 @@ def called_before(net, then):
     result = observer.stop()
     line.close()
     lost(result, "segment", "no-send-call")
-    check.equal(f"packets at segment, and lost there ({result.brief()})",
-                result.count("segment", "tcp", "egress") + result.lost(stage="segment"),
-                result.count("qdisc", "tcp", "egress"))
+    check.counted(f"packets at segment, and lost there ({result.brief()})",
+                  result.count("segment", "tcp", "egress") + result.lost(stage="segment"),
+                  result.count("qdisc", "tcp", "egress"))
 
 
 def calls_in_vain(net):
@@ -351,7 +352,6 @@ def many_calls(net):
     lost(result, "segment", "fifo-full")
 
 
-@check.patiently
 def many_unacknowledged(net):
     """More packets are on their way than a connection's acknowledgements are kept for."""
     netns.ip("-n", net.sender, "route", "change", "10.77.0.0/24", "dev", "sender0", "initcwnd",
@@ -370,7 +370,6 @@ def many_unacknowledged(net):
     lost(result, "acked", "fifo-full")
 
 
-@check.patiently
 def many_packets(net):
     """More packets wait in the queue than the table of their steps holds."""
     lines = [Line(net) for _ in range(3000)]
@@ -386,8 +385,8 @@ def many_packets(net):
     no_queue(net)
     lost(result, "driver", "displaced")
     displaced = result.lost("displaced", stage="driver")
-    check.equal("packets at driver, with and without a step", result.count("driver", "tcp", "egress"),
-                3000)
+    check.counted("packets at driver, with and without a step", result.count("driver", "tcp", "egress"),
+                  3000)
     check.equal("packets whose step is not known", result.excluded("split", stage="driver"),
                 displaced)
     return f"{displaced} of 3000"
@@ -405,7 +404,7 @@ def ended(net):
     lost(result, "acked", "not-established")
 
 
-@check.patiently
+@check.environment("the acknowledgement must come after the FIN, and timers put them in order")
 def both_close(net):
     """The last packet's acknowledgement comes with the other end's FIN, after this end's own."""
     line = Line(net)
@@ -491,7 +490,7 @@ def stacked(net):
 PACED_BYTES, PACED_RATE = 200_000, 1_000_000
 
 
-@check.patiently
+@check.environment(DISTURBED)
 def paced(net):
     """What fq holds back on purpose is pacing, not a latency; what nobody holds back is told."""
     tc(net.sender, "qdisc", "replace", "dev", "sender0", "root", "fq")

@@ -19,6 +19,8 @@ from lib.box import Gate, Path
 from lib.explain import PARTS, Explain
 from lib.traffic import outweigh_others
 
+DISTURBED = "the largest cause must be the injected one, and others can take the CPU for as long"
+
 PLAIN = "--rate", "2000", "--for", "4s"
 SHORT = "--rate", "500", "--for", "1s", "--workload", "keys=20000,read=1"
 STOPPED = "--rate", "2000", "--for", "3s"
@@ -129,7 +131,7 @@ def plain(net, name):
     return it
 
 
-@check.patiently
+@check.environment(DISTURBED)
 def explained(net, name):
     it = plain(net, name)
     usual(it)
@@ -245,7 +247,7 @@ def boxed(case):
         gate.end()
 
 
-@check.patiently
+@check.environment(DISTURBED)
 def lands_where_it_was(case):
     it, stops = boxed(case)
     said = lands(it.slowest, stops, case.where)

@@ -15,6 +15,8 @@ from lib import check, netns, process, servers
 from lib.explain import Explain
 from lib.trace import HOSTLAT
 
+DISTURBED = "the classes' shares of time depend on when both ends get a CPU"
+
 LIMITED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib", "limited.py")
 STORES = "--rate", "20", "--for", "4s", "--connections", "2", "--workload", "keys=10,read=0,value=200000"
 ASKS = "--rate", "60", "--for", "4s", "--connections", "4"
@@ -80,7 +82,7 @@ def counts(it):
     check.equal("ports", len(ports), n + 1)
 
 
-@check.patiently
+@check.environment(DISTURBED)
 def delayed_acks_are_told(net):
     with_them, without = (explained(how, "http", net, *ASKS) for how in ("split", "at-once"))
     for it in with_them, without:
@@ -118,7 +120,7 @@ SLEEPS = ("asleep",), "asleep_ns", "clock_nanosleep"
 WORKS = ("on-cpu", "interrupted", "cpu-wait"), "on_cpu_ns", None    # others want the CPUs, too
 
 
-@check.patiently
+@check.environment(DISTURBED)
 def a_reader_that_does_not_read(net):
     """One connection each: what one of them does holds up no other one."""
     options = [*STORES[:5], "1", *STORES[6:]]
@@ -146,7 +148,7 @@ def differs(rows):
     check.true("its interval", row["lo"] <= row["difference"] <= row["hi"] and row["lo"] > 0)
 
 
-@check.patiently
+@check.environment(DISTURBED)
 def compare_finds_it(net):
     plain, again, split = (explained(how, "http", net, *ASKS) for how in ("at-once", "at-once", "split"))
     differs(compared(plain, split))
@@ -196,7 +198,7 @@ def conns_of(it):
     raise check.Unexpected("there is no hostlat conns")
 
 
-@check.patiently
+@check.environment("it is killed while it measures, and when that begins depends on the CPU")
 def ends_before_its_time(net):
     """Killed while it measures: the rest is explained, and half a recording is none."""
     with netns.inside(net.reader), servers.server("memcached", net.address(4)) as (url, _):

@@ -11,6 +11,9 @@ import time
 from lib import check, netns, watch
 from lib.box import HOLD_S, Box, Path
 
+DISTURBED = ("it compares a measured time with the time that the test itself took, and "
+             "other threads can have the CPU in between")
+
 N, BURST, GAP_S = 300, 10, 0.03
 SIZE = 100
 TOLERANCE_NS = 1_000_000
@@ -45,7 +48,7 @@ def run(path, hol, in_order=False):
     finally:
         box.end()
     check.equal(f"losses ({result.brief()})", result.document["losses"], [])
-    check.equal("packets at transport", result.count("transport", "tcp"), box.count)
+    check.counted("packets at transport", result.count("transport", "tcp"), box.count)
     return result, box
 
 
@@ -73,33 +76,33 @@ def own_times(result, clean):
     check.between("median age of the last byte", youngest["ns"], 1, HOLD_S * 1e9 / 10)
 
 
-@check.patiently
+@check.environment(DISTURBED)
 def kept_apart(path):
     clean, _ = run(path, "separate", in_order=True)
     check.equal("without a hole", clean.row("enqueued", "tcp")["hol"], None)
     result, box = run(path, "separate")
     waited = box.waited_ns
     told_as_waited(result.row("enqueued", "tcp")["hol"], waited)
-    check.equal("packets at read", result.count("read", "tcp"), box.count)
+    check.counted("packets at read", result.count("read", "tcp"), box.count)
     own_times(result, clean)
     check.true(f"it is said: {result.document['findings']}",
                any("behind a hole" in f for f in result.document["findings"]))
     check.must_fail("waits that are 3 ms longer", told_as_waited,
                     result.row("enqueued", "tcp")["hol"], [w + 3_000_000 for w in waited])
     included, box = run(path, "include")
-    check.equal("packets at read", included.count("read", "tcp"), box.count)
+    check.counted("packets at read", included.count("read", "tcp"), box.count)
     check.must_fail("holes among the host's own times", own_times, included, clean)
     return f"{len(waited)} messages waited"
 
 
-@check.patiently
+@check.environment(DISTURBED)
 def set_aside(path):
     """The default: counted, and no part of what comes after `transport`."""
     result, box = run(path, None)
     waited = len(box.waited_ns)
     check.equal("set aside", result.excluded("head-of-line"), waited)
     for stage in ("enqueued", "read"):
-        check.equal(stage, result.count(stage, "tcp"), box.count - waited)
+        check.counted(stage, result.count(stage, "tcp"), box.count - waited)
     check.true(f"it is said: {result.document['findings']}",
                any("set aside" in f for f in result.document["findings"]))
     return f"{waited} of {box.count}"

@@ -12,6 +12,9 @@ from lib import check
 from lib.loading import AHEAD, is_balanced, quantile, synthetic
 from lib.serving import HOSTLAT, serving
 
+DISTURBED = ("the rate that the client and the server reach depends on how much CPU "
+             "others leave them")
+
 
 def load(*args, code=None, timeout=180):
     done = subprocess.run([*AHEAD, HOSTLAT, "load", *map(str, args)], capture_output=True,
@@ -30,7 +33,7 @@ def reasons(got):
     return [r["code"] for r in got["reasons"]]
 
 
-@check.patiently
+@check.environment(DISTURBED)
 def past_saturation():
     """A server that serves 1000/s is asked for 3000/s, and then for 100/s."""
     with serving("--service", "fixed:1ms") as it:
@@ -46,7 +49,7 @@ def past_saturation():
     return f"{much['rate']['achieved']:.0f}/s"
 
 
-@check.patiently
+@check.environment(DISTURBED)
 def conditions(folder):
     """One that is shown and one that is refuted; without the latter the same run passes."""
     file = os.path.join(folder, "conditions.hlat")
@@ -63,7 +66,7 @@ def conditions(folder):
     load("--from", file, "--assert", "p50<1ns", code=4)
 
 
-@check.patiently
+@check.environment(DISTURBED)
 def highest_rate():
     """One worker, 2 ms each: it serves 500/s, and is above 20 ms of median from close to that."""
     with serving("--service", "fixed:2ms") as it:
@@ -75,7 +78,7 @@ def highest_rate():
     return f"[{found['lo']:.0f}, {found['hi']:.0f}]/s, {found['end']}"
 
 
-@check.patiently
+@check.environment(DISTURBED)
 def two_targets():
     with serving("--service", "fixed:1ms") as a, serving("--service", "fixed:2ms") as b:
         got = result(load(synthetic(a), "--against", synthetic(b), "--rate", 150, "--percentile",
@@ -85,7 +88,7 @@ def two_targets():
     return f"{got['ratio']:.2f} times [{got['ratio_lo']:.2f}, {got['ratio_hi']:.2f}]"
 
 
-@check.patiently
+@check.environment(DISTURBED)
 def repetitions():
     with serving("--service", "fixed:500us") as it:
         got = result(load(synthetic(it), "--rate", 1000, "--percentile", 90, "--repeat", 4,

@@ -11,6 +11,8 @@ from lib import check, loading
 from lib.loading import load, memcached, only_in, synthetic
 from lib.serving import serving
 
+DISTURBED = "the run's own verdict on stationarity includes what others do to the CPUs"
+
 
 READS = ("--workload", "read=1,keys=100")
 
@@ -58,7 +60,7 @@ def made_and_control(how):
     return _runs[how], _runs["control"]
 
 
-@check.patiently
+@check.environment(DISTURBED)
 def non_stationary(how):
     runs = made_and_control(how)
     try:
@@ -70,21 +72,21 @@ def non_stationary(how):
 
 # --- The interval ---
 
-@check.patiently
+@check.environment(DISTURBED)
 def too_few_exceedances():
     with serving("--service", "exponential:100us") as it:
         args = synthetic(it), "--rate", 300, "--max-time", "2s", "--percentile"
         return only_in("too-few-exceedances", load(*args, 99), load(*args, 50))
 
 
-@check.patiently
+@check.environment(DISTURBED)
 def not_converged():
     with serving("--service", "exponential:100us") as it:
         args = synthetic(it), "--rate", 1000, "--max-time", "3s", "--percentile", 90, "--ci-width"
         return only_in("not-converged", load(*args, "100ns"), load(*args, "50ms"))
 
 
-@check.patiently
+@check.environment(DISTURBED)
 def heavy_tail():
     """Of Pareto's law with a shape of 1, which has no mean, and of the exponential one."""
     def run(law):

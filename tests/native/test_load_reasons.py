@@ -10,8 +10,11 @@ from lib import check, loading
 from lib.loading import load, only_in, synthetic
 from lib.serving import serving
 
+DISTURBED = ("the rate that the client and the server reach depends on how much CPU "
+             "others leave them")
 
-@check.patiently
+
+@check.environment(DISTURBED)
 def requests_wait_for_a_connection():
     """Eight are served at a time: one connection waits for what 64 need not."""
     with serving("--service", "fixed:2ms", "--workers", 8) as it:
@@ -25,7 +28,7 @@ def requests_wait_for_a_connection():
     return only_in("closed-loop-behaviour", few, many)
 
 
-@check.patiently
+@check.environment(DISTURBED)
 def client_saturated():
     """More than one thread can make, of a target that costs nothing."""
     args = "null:", "--threads", 1, "--connections", 64, "--max-time"

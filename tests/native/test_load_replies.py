@@ -12,10 +12,13 @@ from lib import badserver, check, loading
 from lib.loading import load, memcached, only_in, synthetic
 from lib.serving import serving
 
+DISTURBED = ("the rate that the client and the server reach depends on how much CPU "
+             "others leave them")
+
 READS = ("--workload", "read=1,keys=100")
 
 
-@check.patiently
+@check.environment(DISTURBED)
 def schedule_exhausted():
     with serving() as it, tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "times")
@@ -25,7 +28,7 @@ def schedule_exhausted():
         return only_in("schedule-exhausted", load(*args, "--max-time", "3s"), load(*args))
 
 
-@check.patiently
+@check.environment("the control run must find a quiet host")
 def host_unknown():
     """An empty /proc/stat; in the control the kernel's."""
     args = "null:", "--rate", 500, "--max-time", "2s"
@@ -44,7 +47,7 @@ def refusing(every):
     return behave
 
 
-@check.patiently
+@check.environment(DISTURBED)
 def errors_above_limit():
     """One in fifty is refused, where one in a thousand may be, or one in ten; or none is."""
     with memcached(refusing(50)) as url:
@@ -58,7 +61,7 @@ def errors_above_limit():
     return only_in("errors-above-limit", made, allowed)
 
 
-@check.patiently
+@check.environment(DISTURBED)
 def server_unreachable():
     """It dies in the midst of a run; in the control it is back after half a second."""
     def dies(it):
@@ -86,7 +89,7 @@ def server_unreachable():
     return only_in("server-unreachable", made, control)
 
 
-@check.patiently
+@check.environment(DISTURBED)
 def connections_unbalanced():
     """Seven of eight servers take a second for each request: the eighth is asked for the rest."""
     with serving("--service", "fixed:1s", "--workers", 16) as slow, serving() as fast:

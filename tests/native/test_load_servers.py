@@ -15,6 +15,9 @@ import time
 from lib import check, loading, servers
 from lib.traffic import hog
 
+DISTURBED = ("the rate that the client and the server reach depends on how much CPU "
+             "others leave them")
+
 NAMES = "memcached", "redis", "nginx", "nginx-tls"
 ATTEMPTS = 3
 # Of each turn; TLS gets more, for its connections have to be made in it, within their time.
@@ -45,7 +48,7 @@ def awake(cpu):
         idler.wait()
 
 
-@check.patiently
+@check.environment(DISTURBED)
 def once(name):
     """
     The client spins on the first CPU, for the same reason, and goes before nobody: what starved
@@ -107,7 +110,7 @@ def slowed(server, runs_s):
         holder.join()
 
 
-@check.patiently
+@check.environment(DISTURBED)
 def past_saturation(name):
     with servers.server(name) as (url, server), slowed(server, RUNS_S.get(name, LEAST_S)):
         got = load(url, "--rate", 20000, "--max-time", "3s", "--drain", "200ms")

@@ -15,6 +15,8 @@ from lib import check, loading
 from lib.serving import serving
 from lib.traffic import hog
 
+DISTURBED = "who runs when is the scheduler's choice"
+
 MEAN_NS, RATE, SECONDS, Q, QUIET_Q = 1_000_000, 1000, 8, 0.99, 0.9
 CLIENT, SERVER = 1, 0 # CPUs
 WIDER = 3    # than the oracle's interval
@@ -68,7 +70,7 @@ def oracle():
     return 2 * Z * MEAN_NS * math.sqrt(QUIET_Q / ((1 - QUIET_Q) * RATE * SECONDS))
 
 
-@check.patiently
+@check.environment(DISTURBED)
 def spun_beside():
     """And it isn't that requests wait for a connection: there are 60 to spare."""
     got, rows, truth = measure(True)
@@ -80,7 +82,7 @@ def spun_beside():
             f"{got['verdict']} {sorted(loading.reasons(got))}")
 
 
-@check.patiently
+@check.environment(DISTURBED)
 def stopped():
     """The client itself is stopped for a while: that isn't the server's either."""
     def during(run):
@@ -95,7 +97,7 @@ def stopped():
     check.true(f"host-noisy in {loading.why(got)}", "host-noisy" in loading.reasons(got))
 
 
-@check.patiently
+@check.environment(DISTURBED)
 def alone():
     got, rows, _ = measure(False, q=QUIET_Q)
     check.equal("reasons", loading.why(got), [])

@@ -10,6 +10,8 @@ import time
 from lib import bpf, check, netns, process, watch
 from lib.traffic import Traffic
 
+DISTURBED = "hostlat's own CPU time per event grows where others use the caches and the CPUs"
+
 FACTOR = 3      # between the estimate and the truth, either way; see hostlat-watch(1)
 SWITCH = "/proc/sys/kernel/bpf_stats_enabled"
 # From caches that still hold everything to such that hold nothing.
@@ -47,7 +49,7 @@ def watched(traffic, options):
     return own, true_ns
 
 
-@check.patiently
+@check.environment(DISTURBED)
 def estimate(net, protocol, filtered, pace):
     traffic = Traffic(net, 4, protocol, **PACES[pace])
     own, true_ns = watched(traffic, filters(filtered, traffic))
@@ -102,7 +104,7 @@ def administrator_wants_them():
         set_switch("0")
 
 
-@check.patiently
+@check.environment(DISTURBED)
 def statistics_are_used(net):
     with administrator_wants_them():
         traffic = Traffic(net, 4, "tcp", **PACES["every 0.1 ms"])
@@ -140,7 +142,7 @@ def unknown(net):
     traffic.finish()
     result = result.stop()
     own = result.document["own_cost"]
-    check.equal("packets", result.count("read", "tcp"), 1000)
+    check.counted("packets", result.count("read", "tcp"), 1000)
     check.equal("own cost", (own["bpf_ns"], own["fraction"], own["method"]), (None, None, None))
     check.true(f"why: {own['why']}", "--ifname" in own["why"])
 

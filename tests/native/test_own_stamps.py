@@ -20,12 +20,13 @@ def close(result, own_ns, protocol):
                   read["lo_ns"] - CLOSE_NS, read["hi_ns"] + CLOSE_NS)
 
 
-@check.patiently
+@check.environment("it compares a measured time with the time that the test itself took, "
+                   "and other threads can have the CPU in between")
 def agrees(net, family, protocol, origin):
     options = ["--origin", origin] if origin else []
     result, own = watch.around(net, family, protocol, options, pattern="exchange", stamps=True,
                                count=N, realtime=True, reader_cpu=1, sender_cpu=1)
-    check.equal("packets at read", result.count("read", protocol), N)
+    check.counted("packets at read", result.count("read", protocol), N)
     row = result.row("read", protocol)
     check.equal("origin", row["origin"], origin or DEFAULT_ORIGIN[protocol])
     own_ns = own["kernel"]["p50_ns"]

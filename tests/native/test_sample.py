@@ -145,7 +145,7 @@ def estimates(net, family, protocol):
         count = result.count(stage, protocol)
         likely(f"packets at {stage}", count, n, ONE_IN)
         check.must_fail("twice as many", likely, stage, 2 * count, n, ONE_IN)
-        check.equal(f"count of {stage} against link", count, result.count("link", protocol))
+        check.counted(f"count of {stage} against link", count, result.count("link", protocol))
         if row:
             check.equal(f"what {stage} rests on", row["sampled"] * ONE_IN, row["count"])
             check.equal("in buckets", sum(b["count"] for b in row["buckets"]), row["count"])
@@ -268,13 +268,14 @@ def drops_are_all_counted(net, family):
 def each_one(net, family):
     """Control: one of one is no sample."""
     result, _ = watch.around(net, family, "tcp", ("--sample", "1/1"), count=500)
-    check.equal("packets read", result.count("read", "tcp"), 500)
+    check.counted("packets read", result.count("read", "tcp"), 500)
     check.equal("sample", result.document["sample"], None)
     check.true("rows say nothing of it", "sampled" not in result.row("read", "tcp"))
     result.sound()
 
 
-@check.patiently
+@check.environment("hostlat's own CPU time per event grows where others use the caches "
+                   "and the CPUs")
 def sheds(net, family):
     """
     Above the limit fewer packets are measured; the estimate still is of all of them. The limit is
@@ -302,7 +303,7 @@ def has_room(net, family):
     result, _ = watch.around(net, family, "tcp", ("--max-overhead", "90%", "--interval", "50ms"),
                              pattern="exchange", count=5000)
     check.equal("sample", result.document["sample"], None)
-    check.equal("packets read", result.count("read", "tcp"), 5000)
+    check.counted("packets read", result.count("read", "tcp"), 5000)
     result.sound()
 
 

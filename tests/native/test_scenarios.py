@@ -18,6 +18,8 @@ sys.path.insert(0, SCENARIOS)
 import scenarios  # noqa: E402  pylint: disable=wrong-import-position
 import stage      # noqa: E402  pylint: disable=wrong-import-position
 
+DISTURBED = "the box that emulates the path runs in user space and can be late"
+
 WAIT_S = 20
 HEADERS = 52        # of an IPv4 packet with time stamps
 
@@ -48,7 +50,7 @@ def through(made, plan, answer, **options):
     return client.done, server.done, mib
 
 
-@check.patiently
+@check.environment(DISTURBED)
 def round_trips_are_right(rtt_ms, family):
     with stage_of(family, rtt_ms / 2, rtt_ms / 2) as made:
         sent, _, _ = through(made, "( 20 write 100 read 100 )", "( 0 read 100 write 100 )")
@@ -58,7 +60,7 @@ def round_trips_are_right(rtt_ms, family):
     return f"{seen} ms for {rtt_ms}; latest packet {latest / 1e3:.0f} us late"
 
 
-@check.patiently
+@check.environment(DISTURBED)
 def directions_are_told_apart():
     with stage_of(4, 3, 9) as made:
         sent, got, _ = through(made, "( 30 mark write 100 read 100 mark )",
@@ -69,7 +71,7 @@ def directions_are_told_apart():
     check.between("way back, ms", statistics.median(back), 9, 10)
 
 
-@check.patiently
+@check.environment(DISTURBED)
 def a_rate_is_right(mbit):
     size = int(mbit * 1e6 / 8 * 0.15)
     with stage_of(4, 1, 1, rate_mbit=mbit, packets=2000) as made:
@@ -109,7 +111,7 @@ def rules_see_connections_open():
     check.equal("timeouts", mib["a"]["TCPTimeouts"], 1)
 
 
-@check.patiently
+@check.environment(DISTURBED)
 def held_packets_are_late():
     with stage_of(4, 1, 1, settings={"tcp_early_retrans": "0"}) as made:
         made.rule("a", "new", 5, action="hold", hold_ms=40)
@@ -142,7 +144,7 @@ def without_ecn_nothing_is_marked():
     check.equal("marked packets by b's counter", mib["b"]["InCEPkts"], 0)
 
 
-@check.patiently
+@check.environment(DISTURBED)
 def holds(name, cc, rtt_ms, family, seed=1):
     """Everything that must be so in this scenario is."""
     truth = scenarios.run(name, cc, rtt_ms, seed, family)
@@ -167,7 +169,7 @@ def a_box_without_rules_is_noticed():
         check.must_fail(name, unruled, name)
 
 
-@check.patiently
+@check.environment(DISTURBED)
 def a_send_buffer_is_the_limit():
     """Control: without it the same bulk is several times as fast."""
     small = scenarios.run("send-buffer-16k", rtt_ms=20)

@@ -11,6 +11,9 @@ import statistics
 from lib import check, netns, watch
 from lib.traffic import Delay, Traffic, hog, outweigh_others
 
+DISTURBED = ("it compares a measured time with the time that the test itself took, and "
+             "other threads can have the CPU in between")
+
 SPIN_NS = 100_000
 N = 3000
 STEPS = ["ip", "transport", "enqueued", "runnable", "running", "read"]
@@ -77,7 +80,7 @@ def swapped_fails(before, after, delay_ns, stage):
             check.must_fail(what, lands, before, swapped, delay_ns, stage)
 
 
-@check.patiently
+@check.environment(DISTURBED)
 def spun(net, family, protocol, site, stage):
     before, _ = measure(net, family, protocol, site, 0)
     after, own = measure(net, family, protocol, site, SPIN_NS)
@@ -87,7 +90,7 @@ def spun(net, family, protocol, site, stage):
     return figure
 
 
-@check.patiently
+@check.environment(DISTURBED)
 def spun_before_ip(net, family, protocol):
     """Where `ip` has a hook, the step from `link` to it is the one that grows."""
     every = "ip," + WITHOUT_IP
@@ -101,7 +104,7 @@ def spun_before_ip(net, family, protocol):
     return figure
 
 
-@check.patiently
+@check.environment(DISTURBED)
 def late_reader(net, family, protocol):
     options = {"wait": "epoll", "busy": True}
     before, early = measure(net, family, protocol, None, 0, **options)
@@ -112,7 +115,7 @@ def late_reader(net, family, protocol):
     return figure
 
 
-@check.patiently
+@check.environment(DISTURBED)
 def hogged_reader(net, family, protocol):
     count = 500
     options = {"sender_cpu": 0, "reader_nice": 15, "count": count, "steps": total_steps}

@@ -12,6 +12,8 @@ import time
 from lib import check, netns, trace
 from lib.traffic import Traffic, hog, outweigh_others
 
+DISTURBED = "whoever else runs on the reader's CPU is part of the message's history"
+
 GUEST = "guest" in sys.argv     # emulated: fewer of them
 N = 300 if GUEST else 2000
 BLIND = 0.02    # of the messages, at most: this kernel now and then runs no program
@@ -48,7 +50,7 @@ def whole(m):
     check.equal("the last piece", m.pieces[-1].role, trace.APPLICATION)
 
 
-@check.patiently
+@check.environment(DISTURBED)
 def each_message(net, family, protocol):
     t, own, source = recorded(net, family, protocol, count=N, pattern="exchange", reader_cpu=1,
                               sender_cpu=0)
@@ -91,7 +93,7 @@ def waited(t, messages, reader, others):
     return away, theirs
 
 
-@check.patiently
+@check.environment(DISTURBED)
 def who_had_the_cpu(net, family):
     """A hog on the reader's CPU; of the messages that were slow nearly all was the hog's."""
     name = f"hog{os.getpid()}"
@@ -114,7 +116,7 @@ def who_had_the_cpu(net, family):
     return f"{len(slow)} of {len(t.messages)} slow, {theirs / away:.1%} of it the hog's"
 
 
-@check.patiently
+@check.environment(DISTURBED)
 def how_it_left(net, family):
     """A reader that sleeps by itself before each read: it left asleep, in nanosleep."""
     t, _, source = recorded(net, family, "tcp", count=50, delay_us=5000)
@@ -127,7 +129,7 @@ def how_it_left(net, family):
     check.true(f"in nanosleep {len(calls)} times", len(calls) >= 45)
 
 
-@check.patiently
+@check.environment(DISTURBED)
 def only_of_one(net, family):
     """--pid: system calls of others are not there, their time on the CPUs is."""
     source = Traffic(net, family, "tcp", count=500, pattern="exchange", reader_cpu=1, sender_cpu=0)

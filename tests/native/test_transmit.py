@@ -17,6 +17,8 @@ from lib import causes, check, diagnose, frames, netns, trace
 from lib.line import Line
 from lib.traffic import outweigh_others
 
+DISTURBED = "a pacing timer or a softirq can be late, and the lateness is in the measured wait"
+
 MS = 1_000_000
 EXAMPLES = 2000
 FLOOR_NS = 200_000      # less is not looked for
@@ -254,7 +256,7 @@ def eight_at_once(sender):
     time.sleep(0.005)
 
 
-@check.patiently
+@check.environment(DISTURBED)
 def rate_limit(net, burst):
     """Eight messages at once through a token bucket: in the queue, or behind those in it."""
     return judged(Run(net, tbf(burst), eight_at_once), "qdisc", 60)
@@ -271,12 +273,12 @@ def shut_window(sender):
     time.sleep(0.002)
 
 
-@check.patiently
+@check.environment(DISTURBED)
 def window(net):
     return judged(Run(net, no_limit, shut_window, rcvbuf=4096, sndbuf=1 << 20), "window", 60)
 
 
-@check.patiently
+@check.environment(DISTURBED)
 def pacing(net):
     """TCP's own, as the socket asks for it: eight messages at once, of 1 ms each."""
     return judged(Run(net, no_limit, eight_at_once, pacing=PACED_RATE), "pacing", 60)
@@ -298,12 +300,12 @@ def no_room(sender):
     time.sleep(0.002)
 
 
-@check.patiently
+@check.environment(DISTURBED)
 def room(net):
     return judged(Run(net, no_limit, no_room, rcvbuf=4096, sndbuf=8192), "window", 15)
 
 
-@check.patiently
+@check.environment(DISTURBED)
 def nothing(net):
     """Control: of the same messages without a limit none is held up."""
     return judged(Run(net, no_limit, eight_at_once), None, 0)

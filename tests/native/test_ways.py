@@ -103,14 +103,13 @@ def watched(net, reader, messages, *options):
 
 def whole(result, protocol, least_ns):
     for stage in ("transport", "enqueued", "read"):
-        check.equal(f"packets at {stage} ({result.brief()})", result.count(stage, protocol), N)
+        check.counted(f"packets at {stage} ({result.brief()})", result.count(stage, protocol), N)
     row = result.row("read", protocol)
     check.between("smallest age", row["min_ns"], least_ns, 10**9)
     check.between("mean age", watch.mean_ns(row), least_ns, least_ns + 20_000_000)
     result.sound()
 
 
-@check.patiently
 def io_uring(net, protocol, pending):
     """The call is there before the packet and ends in task work; or it finds the packet."""
     ring = Ring()
@@ -132,7 +131,6 @@ def io_uring(net, protocol, pending):
     whole(by_pid, protocol, 0 if pending else LATE_NS)
 
 
-@check.patiently
 def zerocopy_send(net):
     """The payload is in the sender's own pages."""
     with connected(net, "tcp") as (sender, reader):
@@ -150,7 +148,7 @@ def zerocopy_send(net):
         sent = watched(net, sender, messages, "--stages", "egress")
     whole(result, "tcp", LATE_NS)
     for stage in ("segment", "qdisc", "driver"):
-        check.equal(f"packets at {stage} ({sent.brief()})", sent.count(stage, "tcp", "egress"), N)
+        check.counted(f"packets at {stage} ({sent.brief()})", sent.count(stage, "tcp", "egress"), N)
 
 
 def zerocopy_receive_call(reader, address):
@@ -194,9 +192,9 @@ def zerocopy_receive(net):
         result = watched(net, reader, messages)
         libc.munmap(address, 1 << 14)
     check.equal("bytes read", read, [SIZE] * N)
-    check.equal("packets enqueued", result.count("enqueued", "tcp"), N)
-    check.equal(f"packets read, or lost ({result.brief()})", result.count("read", "tcp") +
-                result.lost("unsupported-splice", stage="read"), N)
+    check.counted("packets enqueued", result.count("enqueued", "tcp"), N)
+    check.counted(f"packets read, or lost ({result.brief()})", result.count("read", "tcp") +
+                  result.lost("unsupported-splice", stage="read"), N)
     check.true("some are lost", result.lost("unsupported-splice"))
 
 
@@ -207,7 +205,7 @@ def polled(net):
     return int(dict(zip(*lines))["BusyPollRxPackets"])
 
 
-@check.patiently
+@check.environment("the reader must poll before the softirq does, and both need a CPU")
 def busy_polling():
     """The reader runs the receive path by itself, from the queue of its card on."""
     net = netns.veth()
@@ -258,7 +256,6 @@ def send_late(sender, reader):
         check.equal("bytes read", len(reader.recv(SIZE)), SIZE)
 
 
-@check.patiently
 def in_sockmap(net, program):
     """Its packets pass a program, if there is one, and are read by receive calls all the same."""
     with connected(net, "tcp") as (sender, reader), contextlib.closing(Sockmap()) as own:
@@ -269,7 +266,6 @@ def in_sockmap(net, program):
     whole(result, "tcp", LATE_NS)
 
 
-@check.patiently
 def redirected(net):
     """
     They are taken out of its queue in softirq, for another socket: whoever is current there has
@@ -288,7 +284,7 @@ def redirected(net):
             time.sleep(0.5)     # until the kernel forgets the thread
 
         result = watched(net, reader, messages)
-    check.equal(f"packets enqueued ({result.brief()})", result.count("enqueued", "tcp"), N)
+    check.counted(f"packets enqueued ({result.brief()})", result.count("enqueued", "tcp"), N)
     check.equal(f"packets read ({result.brief()})", result.count("read", "tcp"), 0)
     check.between("counted as not measured", result.lost("unsupported-splice", stage="read"),
                   N - 2, N)      # but what the last task took that is still there
@@ -300,7 +296,6 @@ def encrypted(sock, way, key):
                                               bytes(4), bytes(8)))
 
 
-@check.patiently
 def kernel_tls(net, size):
     """Records of one packet, or of several: a packet counts as read when its record is."""
     with connected(net, "tcp") as (sender, reader):
@@ -326,8 +321,8 @@ def kernel_tls(net, size):
     packets = result.count("enqueued", "tcp")
     check.between(f"packets enqueued ({result.brief()})", packets, N, 100 * N)
     lost = sum(row["count"] for row in result.document["losses"] if row["stage"] == "read")
-    check.equal(f"packets read, or lost ({result.brief()})", result.count("read", "tcp") + lost,
-                packets)
+    check.counted(f"packets read, or lost ({result.brief()})", result.count("read", "tcp") + lost,
+                  packets)
     if result.count("read", "tcp"):
         check.between("smallest age", result.row("read", "tcp")["min_ns"], LATE_NS, 10**9)
     return f"{packets} packets, {result.count('read', 'tcp')} read, {lost} lost"

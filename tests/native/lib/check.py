@@ -4,11 +4,14 @@ import functools
 import os
 import sys
 
-from lib import process
+from lib import control, process
 
 
 # make long: whatever is shortened elsewhere has its full length.
 LONG = bool(os.environ.get("HOSTLAT_LONG"))
+
+
+_missed_before = 0      # by the control, before the case that runs
 
 
 class Unexpected(Exception):
@@ -45,11 +48,7 @@ def must_fail(what, check, *args):
     raise Unexpected(f"negative control: the check let {what} pass")
 
 
-ATTEMPTS = 10
-# Of a case that counts: there are kernels that now and then don't run a program and count no miss
-# (seen where a supervisor of the sandbox was the task that a softirq came upon). One packet in a
-# million is lost so; a program that loses one in a thousand loses one in every attempt.
-ATTEMPTS_TO_COUNT = 3
+TRIES = 3       # of a case that depends on its environment: the first, and two more
 STOLEN = 0.02   # of the CPUs' time
 
 
@@ -64,44 +63,71 @@ def cpu_ticks():
     return ticks[7], sum(ticks)
 
 
-def patiently(case, most=ATTEMPTS, excused=True):
+def missed_before():
+    """What the control had missed when this case began."""
+    return _missed_before
+
+
+def unseen():
+    """Packets since this case began that the control proves no tracepoint program has seen."""
+    return control.counts.missed() - _missed_before
+
+
+def counted(what, seen, expected):
+    """An exact count of packets, less those that no program could see by the control's count."""
+    if seen == expected:
+        return
+    missed = unseen()
+    if missed <= 0 or not expected - missed <= seen <= expected:
+        raise Unexpected(f"{what}: expected {expected}, seen {seen}; the control missed {missed}")
+    print(f"note: {what}: {seen} of {expected}, as {missed} met no tracepoint program", flush=True)
+
+
+def environment(reason):
     """
-    A case that compares measurements with each other or with a reader's own clock: what else runs
-    on this machine may spoil one attempt. A defect spoils all of them; so do others that have the
-    CPUs while it is tried, and then it is skipped if that is an excuse: nothing is known.
+    Decorates a case whose outcome something outside of hostlat can spoil: `reason` says what. It
+    is tried up to two times again, and tools/check counts that. A defect spoils all tries; so do
+    others that have the CPUs meanwhile: then the case is skipped, because nothing is known.
+    A case that only counts has no reason; see lib/control.py for what may disturb counting.
     """
 
-    @functools.wraps(case)
-    def attempts(*args):
-        stolen, ticks = cpu_ticks()
-        for attempt in range(1, most + 1):
-            try:
-                return case(*args)
-            except Unexpected as e:
-                process.end_all()
-                if attempt == most:
+    def decorate(case):
+        @functools.wraps(case)
+        def tries(*args):
+            stolen, ticks = cpu_ticks()
+            for left in reversed(range(TRIES)):
+                try:
+                    return case(*args)
+                except Unexpected as e:
+                    process.end_all()
+                    if left:
+                        print(f"again {name_of(case, args)}: {e} (environment: {reason})",
+                              flush=True)
+                        continue
                     now = cpu_ticks()
                     share = (now[0] - stolen) / max(now[1] - ticks, 1)
-                    if share < STOLEN or not excused:
+                    if share < STOLEN:
                         raise
                     raise Disturbed(f"the hypervisor gave {share:.0%} of the CPUs' time to others "
                                     f"while it was tried; the last: {e}") from e
-                print(f"again {case.__name__}: {e}", flush=True)
+        return tries
+    return decorate
 
-    attempts.patient = True
-    return attempts
+
+def name_of(case, args):
+    return " ".join([case.__name__.replace("_", " "), *map(str, args)])
 
 
 def run(cases):
     """
     Runs every (function, arguments...), even after one failed, and exits. What a function returns
-    is the figure behind its "ok". A case that fails is tried again; what was is told.
+    is the figure behind its "ok".
     """
+    global _missed_before
     passed = failed = skipped = 0
     for case, *args in cases:
-        name = " ".join([case.__name__.replace("_", " "), *map(str, args)])
-        if not hasattr(case, "patient"):
-            case = patiently(case, ATTEMPTS_TO_COUNT, excused=False)
+        name = name_of(case, args)
+        _missed_before = control.counts.missed()
         try:
             figure = case(*args)
             passed += 1

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 
-from lib import check
+from lib import check, control
 
 SIGNALS = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
 
@@ -41,15 +41,18 @@ def make():
         atexit.register(_remove_all)
         for number in SIGNALS:
             signal.signal(number, _leave)
+        control.counts.start()
     name = f"hostlat{os.getpid()}-{next(_number)}"
     _made.append(name)
     if subprocess.run(["ip", "netns", "add", name], check=False).returncode:
         check.skip("this machine does not let root make a network namespace")
+    control.counts.add(name, inside)
     ip("-n", name, "link", "set", "lo", "up")
     return name
 
 
 def remove(name):
+    control.counts.remove(name)
     _made.remove(name)
     subprocess.run(["ip", "netns", "del", name], check=False)
 

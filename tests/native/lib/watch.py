@@ -95,7 +95,11 @@ class Result:
         return total(self.document["losses"], reason, **where)
 
     def sound(self):
-        """Nothing was lost, and the program says so."""
+        """Nothing was lost, and the program says so; but what the control missed at its hook."""
+        if self.document["losses"] and check.unseen():
+            check.between("losses beside those that the control missed", self.lost(), 1,
+                          len(self.document["bindings"]) * check.unseen())
+            return
         check.equal("losses", self.document["losses"], [])
         check.equal(f"exit code (reasons: {self.document.get('reasons')})", self.code, 0)
 
