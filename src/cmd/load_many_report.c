@@ -155,7 +155,8 @@ static void add_runs(const struct load_runs *runs, double q, struct report *r)
 
 	vec_for_each(runs, s)
 		TABLE_ADD(t, s->url ? value_string(shown(s->url, r)) : value_absent(),
-			  value_number(s->rate), value_number(s->achieved), rate_asked(s), rate_cell(s->achieved),
+			  value_number(s->rate), value_number(s->achieved), rate_asked(s),
+			  rate_cell(s->achieved),
 			  value_u64(s->count), value_number(q), quantile(&s->asked),
 			  maybe_ns(s->asked.bounded, s->asked.lo_ns),
 			  maybe_ns(s->asked.bounded, s->asked.hi_ns), quantile(&s->quantiles[0]),

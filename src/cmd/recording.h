@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The file that a live run is kept in. One that fails is said once and is not written any further;
- * the measurement goes on, and what was written until then can be read. It is always a new file, which takes the place of an older one.
+ * the measurement goes on, and what was written until then can be read. It is always a new file,
+ * which takes the place of an older one.
  */
 #ifndef HOSTLAT_CMD_RECORDING_H
 #define HOSTLAT_CMD_RECORDING_H

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/bug.h"
 #include "probe/watch_internal.h"
 
 static uint32_t highest_stage(uint32_t stages)
@@ -164,25 +165,42 @@ static int try_hook(const struct hook *h, struct hook_status *s)
 	return hook_try(h, s->why, sizeof(s->why));
 }
 
-/* A packet's socket is known at `enqueued`; TCP's up to `transport` by the segment itself. */
-static bool needs_enqueued(const struct hook *h)
+/* Stages that nothing can measure without another one. */
+static const struct {
+	uint32_t needs, stages;
+	uint8_t protocol;
+	const char *why;
+} dependents[] = {
+	{ STAGE_LINK, INGRESS_STAGES, PROTO_ANY, "it takes `link`, which is not bound" },
+	/* It says which socket a packet is for; TCP's segments say so up to `transport`. */
+	{ STAGE_ENQUEUED, STAGE_BIT(STAGE_RUNNABLE) | STAGE_BIT(STAGE_RUNNING) |
+	  STAGE_BIT(STAGE_READ), PROTO_ANY, "it takes `enqueued`, which is not bound" },
+	{ STAGE_ENQUEUED, STAGE_BIT(STAGE_TRANSPORT), PROTO_UDP,
+	  "it takes `enqueued`, which is not bound" },
+	{ STAGE_QDISC, EGRESS_STAGES, PROTO_ANY, "it takes `qdisc`, which is not bound" },
+};
+
+static void drop_stages(struct watch_probe *probe, uint32_t stages, uint8_t protocol,
+			const char *why)
 {
-	return h->stage == STAGE_RUNNABLE || h->stage == STAGE_RUNNING || h->stage == STAGE_READ ||
-	       (h->stage == STAGE_TRANSPORT && h->protocol == PROTO_UDP);
+	for (int i = 0; hooks[i].target; i++) {
+		struct hook_status *s = &probe->status[i];
+
+		if (s->state != HOOK_BOUND || !(STAGE_BIT(hooks[i].stage) & stages) ||
+		    (protocol != PROTO_ANY && hooks[i].protocol != protocol))
+			continue;
+		s->state = HOOK_FAILED;
+		snprintf(s->why, sizeof(s->why), "%s", why);
+	}
 }
 
 static void drop_dependents(struct watch_probe *probe)
 {
-	if (watch_bound(probe, STAGE_ENQUEUED, PROTO_ANY))
-		return;
-	for (int i = 0; hooks[i].target; i++) {
-		struct hook_status *s = &probe->status[i];
-
-		if (s->state != HOOK_BOUND || !needs_enqueued(&hooks[i]))
-			continue;
-		s->state = HOOK_FAILED;
-		snprintf(s->why, sizeof(s->why), "it takes `enqueued`, which is not bound");
-	}
+	for (size_t i = 0; i < ARRAY_LEN(dependents); i++)
+		if (!watch_bound(probe, dependents[i].needs, PROTO_ANY) &&
+		    !watch_bound(probe, dependents[i].needs, PROTO_TCP))
+			drop_stages(probe, dependents[i].stages, dependents[i].protocol,
+				    dependents[i].why);
 }
 
 /* The first hook of each place that has not failed is bound. */
@@ -202,8 +220,7 @@ void watch_choose(struct watch_probe *probe)
 			continue;
 		s->state = try_hook(&hooks[i], s) ? HOOK_FAILED : HOOK_BOUND;
 	}
-	if (watch_asked(probe, INGRESS_STAGES))
-		drop_dependents(probe);
+	drop_dependents(probe);
 }
 
 bool watch_bound(const struct watch_probe *probe, uint32_t stage, uint32_t protocol)
@@ -223,21 +240,39 @@ static const char *why_not(const struct watch_probe *probe, uint32_t stage)
 	return "no hook";
 }
 
-/* Without these hooks nothing of that direction can be measured. */
+/* Without these hooks nothing of that direction can be measured; STAGE_NONE: they are there. */
+static uint32_t missing_ingress(const struct watch_probe *probe)
+{
+	if (!watch_bound(probe, STAGE_LINK, PROTO_ANY))
+		return STAGE_LINK;
+	if (!watch_bound(probe, STAGE_ENQUEUED, PROTO_ANY) &&
+	    !watch_bound(probe, STAGE_TRANSPORT, PROTO_TCP))
+		return STAGE_ENQUEUED; /* nothing says which socket a packet is for */
+	return STAGE_NONE;
+}
+
+static uint32_t missing_egress(const struct watch_probe *probe)
+{
+	if (!watch_bound(probe, STAGE_QDISC, PROTO_TCP))
+		return STAGE_QDISC;
+	if (probe->config.pid && !watch_bound(probe, STAGE_SEGMENT, PROTO_TCP))
+		return STAGE_SEGMENT;
+	return STAGE_NONE;
+}
+
+/* One direction goes on without the other. */
 int watch_essential(struct watch_probe *probe, char *why, size_t size)
 {
+	const bool ingress = watch_asked(probe, INGRESS_STAGES);
+	const bool egress = watch_asked(probe, EGRESS_STAGES);
+	uint32_t in = ingress ? missing_ingress(probe) : STAGE_NONE;
+	uint32_t out = egress ? missing_egress(probe) : STAGE_NONE;
 	uint32_t missing = STAGE_NONE;
 
-	if (watch_asked(probe, EGRESS_STAGES) && probe->config.pid &&
-	    !watch_bound(probe, STAGE_SEGMENT, PROTO_TCP))
-		missing = STAGE_SEGMENT;
-	if (watch_asked(probe, EGRESS_STAGES) && !watch_bound(probe, STAGE_QDISC, PROTO_TCP))
-		missing = STAGE_QDISC;
-	if (watch_asked(probe, INGRESS_STAGES) && !watch_bound(probe, STAGE_ENQUEUED, PROTO_ANY) &&
-	    !watch_bound(probe, STAGE_TRANSPORT, PROTO_TCP))
-		missing = STAGE_ENQUEUED; /* nothing says which socket a packet is for */
-	if (watch_asked(probe, INGRESS_STAGES) && !watch_bound(probe, STAGE_LINK, PROTO_ANY))
-		missing = STAGE_LINK;
+	if (ingress && in != STAGE_NONE && (!egress || out != STAGE_NONE))
+		missing = in;
+	else if (egress && out != STAGE_NONE && !ingress)
+		missing = out;
 	if (probe->config.min_queue && (!watch_bound(probe, STAGE_READ, PROTO_TCP) ||
 					!watch_bound(probe, STAGE_READ, PROTO_UDP)))
 		missing = STAGE_READ; /* how long a queue is, is known by who takes out of it */

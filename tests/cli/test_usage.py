@@ -66,7 +66,7 @@ REFUSED = [
     ('explain', 'is missing'),
     ('explain redis://x --rate 1', '--folder is missing'),
     ('explain null: --rate 1 -o x', 'has no network'),
-    ('explain nonsense --rate 1 -o x', 'takes'),
+    ('explain nonsense --rate 1 -o x', 'has no scheme'),
     ('diagnose', 'is missing'),
     ('diagnose x --slice 5', '--slice takes two percentiles'),
     ('diagnose x --slice 60:40', '--slice takes two percentiles'),

@@ -22,6 +22,8 @@ OPTIONS = "--with", "messages,activity"
 # Without these there is nothing to record; hostlat says so and exits with 2.
 NEEDED = {
     "program=link_tp": "where messages begin",
+    refusing.hook_of(trace.HOSTLAT, "link_tp", "watch", "--count", "1", "--interval", "50ms"):
+        "where messages begin",
     "program=enqueued_tp": "whose messages they are",
     "program=tcp_copied_tp": "where messages end",
     "program=returned_tp": "where messages end",
@@ -80,14 +82,14 @@ def diagnosed(net, refusals):
            f"{(it.total('blind') + it.total('unexplained')) / max(total, 1):.0%} unknown"
 
 
-@check.patiently
+@check.environment("which other processes have the CPU beside the hog is theirs to say")
 def control(net):
     said = diagnosed(net, ())
     check.true(f"the hog is found: {said}", int(said.split("%")[0]) > 50)
     return said
 
 
-@check.patiently
+@check.environment("which other processes have the CPU beside the hog is theirs to say")
 def refused(net, *refusals):
     return diagnosed(net, refusals)
 
