@@ -93,7 +93,10 @@ static bool is_input(const char *path)
 
 static bool inputs_are_apart(const struct load_command *c)
 {
-	const char *const inputs[] = { c->load.workload, c->load.arrival, c->load.ca_file };
+	const char *const inputs[] = {
+		c->load.workload, c->load.arrival, c->load.ca_file, c->load.cert_file,
+		c->load.key_file,
+	};
 	const char *const files[] = {
 		c->common.output, c->record, c->samples, c->hdr, c->ccdf, c->dump_schedule,
 		c->many.csv,

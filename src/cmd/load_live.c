@@ -75,8 +75,8 @@ static int make_engine(struct load_maker *maker, const struct load_config *confi
 		return err;
 	*maker = (struct load_maker){
 		.ctx = engine, .source = load_engine_source(engine),
-		.failure = "can't reach the server",
-		.advice = "; is it running, and is the URL right?",
+		.failure = "can't open the connections",
+		.advice = "",
 		.connect = engine_connect, .start = engine_start, .wait = engine_wait,
 		.stop = engine_stop, .cut = engine_cut, .free = engine_free,
 	};
@@ -282,7 +282,12 @@ static int run_all(struct run *run)
 		err = load_intake_finish(intake);
 	if (err)
 		log_error("the measurement failed: %s", strerror(-err));
-	return err ? EXIT_CANNOT : EXIT_OK;
+	else if (load_analysis_shut_out(intake->analysis))
+		log_error("nothing was measured: the server accepts connections and closes them "
+			  "without a reply");
+	else
+		return EXIT_OK;
+	return EXIT_CANNOT;
 }
 
 int load_live_run(const struct load_live *live)

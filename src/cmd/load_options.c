@@ -10,6 +10,7 @@
 #include "base/parse.h"
 #include "load/protocol.h"
 #include "load/schedule.h"
+#include "load/statuses.h"
 #include "load/workload.h"
 #include "load/workload_set.h"
 
@@ -91,6 +92,13 @@ const struct opt load_option_rows[] = {
 		   .help = "Certificates to trust in place of the system's"),
 	OPT_FLAG(struct load_options, insecure, .name = "insecure",
 		 .help = "Don't check certificates"),
+	OPT_STRING(struct load_options, cert_file, .name = "cert", .file = true,
+		   .help = "Certificate (PEM) for a TLS server that asks for one"),
+	OPT_STRING(struct load_options, key_file, .name = "key", .file = true,
+		   .help = "Private key (PEM) of --cert; without it, in the same file"),
+	OPT_STRING(struct load_options, expect, .name = "expect", .metavar = "STATUSES",
+		   .help = "HTTP statuses that are a success, such as 404 or 200,3xx; any other "
+			   "status is a failure"),
 	OPT_PERCENT(struct load_options, percentile, .name = "percentile",
 		    .help = "What the verdict and --ci-width are about, 99 if not given"),
 	OPT_DURATION(struct load_options, ci_width_ns, .name = "ci-width", .min = 1,
@@ -182,10 +190,14 @@ static int check_hosts(const struct load_options *o, struct strbuf *why)
 
 int load_options_check(const struct load_options *o, bool rate_known, struct strbuf *why)
 {
+	struct statuses statuses;
 	int err = check_targets(o, why);
 
 	if (!err)
 		err = check_rate(o, rate_known, why);
+	if (err)
+		return err;
+	err = statuses_parse(o->expect, &statuses, why);
 	if (err)
 		return err;
 	if (o->spin && !o->pin)
@@ -239,7 +251,7 @@ static int check_workload(const struct load_options *o, uint32_t settings, struc
 int load_options_useful(const struct load_options *o, const char *against, struct strbuf *why)
 {
 	const bool hosts = load_hosts_asked(&o->hosts);
-	bool tls = false, stores = false;
+	bool tls = false, stores = false, http = false;
 	uint32_t settings = 0;
 	struct target target;
 
@@ -249,11 +261,17 @@ int load_options_useful(const struct load_options *o, const char *against, struc
 		if (url && target_parse(url, &target, why))
 			return -EINVAL;
 		tls |= url && target.protocol->tls;
+		http |= url && target.protocol->http;
 		stores |= url && target.protocol->encode_store;
 		settings |= url ? target.protocol->settings : 0;
 	}
-	if (!tls && (o->insecure || o->ca_file))
-		return refuse(why, "--insecure and --ca are for TLS, which no URL asks for");
+	if (!tls && (o->insecure || o->ca_file || o->cert_file))
+		return refuse(why, "--insecure, --ca and --cert are for TLS, which no URL asks "
+				   "for");
+	if (!o->cert_file && o->key_file)
+		return refuse(why, "--key is the key of --cert, which is missing");
+	if (!http && o->expect)
+		return refuse(why, "--expect is for HTTP, which no URL asks for");
 	if (!stores && o->preload)
 		return refuse(why, "--preload stores keys, and no URL is of a store: leave it out");
 	if (!hosts && o->hosts.command)
@@ -348,6 +366,9 @@ static void fill_engine(const struct load_options *o, double rate, struct load_c
 		.preload = o->preload,
 		.insecure = o->insecure,
 		.ca_file = o->ca_file,
+		.cert_file = o->cert_file,
+		.key_file = o->key_file,
+		.expect = o->expect,
 	};
 	memcpy(c->targets, o->urls.items, o->urls.len * sizeof(*c->targets));
 }

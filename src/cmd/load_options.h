@@ -21,7 +21,7 @@ struct load_options {
 	uint64_t connections, outstanding, threads, requests_per_connection;
 	uint64_t max_time_ns, timeout_ns, drain_ns, seed;
 	bool pin, spin, preload, insecure;
-	const char *ca_file;
+	const char *ca_file, *cert_file, *key_file, *expect;
 	/* How it is judged; `method` is an enum load_method + 1. */
 	uint32_t method;
 	double percentile, confidence, max_errors;
@@ -38,7 +38,7 @@ extern const struct opt load_option_rows[];
 #define LOAD_OPTIONS_MEASURING                                                                     \
 	"rate,arrival,workload,loop,timestamps,connections,outstanding,threads,"                   \
 	"requests-per-connection,max-time,timeout,drain,seed,pin,spin,preload,insecure,ca,"        \
-	"ci-width,max-errors," LOAD_HOSTS_ROWS
+	"cert,key,expect,ci-width,max-errors," LOAD_HOSTS_ROWS
 
 /* What the options leave open: the most sensible for this machine and rate. */
 #define LOAD_MAX_TIME_DEFAULT (60 * NS_PER_S)

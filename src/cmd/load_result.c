@@ -148,15 +148,16 @@ static const char *const saturation[] = {
 
 /* ... unless it was the load generator that failed, or may have been. */
 static const char *const failures[] = {
-	"client-saturated", "interrupted", "agent-lost", "server-unreachable", NULL,
+	"client-saturated", "local-ports-exhausted", "unexpected-status", "interrupted",
+	"agent-lost", "server-unreachable", NULL,
 };
 
 static const char *const noise[] = { "host-noisy", "host-unknown", NULL };
 
 /* Reasons for which a run can't stand beside another one that was disturbed as much. */
 static const char *const other_load[] = {
-	"rate-not-reached", "errors-above-limit", "server-unreachable", "interrupted",
-	"agent-lost", NULL,
+	"rate-not-reached", "errors-above-limit", "server-unreachable", "local-ports-exhausted",
+	"unexpected-status", "interrupted", "agent-lost", NULL,
 };
 
 /*

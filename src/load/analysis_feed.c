@@ -285,11 +285,22 @@ static int add_tick(struct load_analysis *a, const struct event *event)
 	return a->config.ci_width_ns ? look(a) : LOAD_MORE;
 }
 
+/* Known only to what recorded it: other facts are the caller's. */
+static int add_fact(struct load_analysis *a, const struct event *event)
+{
+	const char *key, *value;
+
+	event_fact_get(event, &key, &value);
+	return strcmp(key, LOAD_FACT_CAUSE) ? 0 : causes_take(&a->causes, value);
+}
+
 static int add_event(struct load_analysis *a, const struct event *event)
 {
 	struct event_noise noise;
 	int err;
 
+	if (event->kind == EV_FACT)
+		return add_fact(a, event);
 	if (event->kind == EV_LOAD)
 		return add_tick(a, event);
 	if (event->kind != EV_NOISE)

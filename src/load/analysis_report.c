@@ -7,6 +7,7 @@
 #include "load/counts.h"
 #include "load/disturbed.h"
 #include "load/evidence.h"
+#include "load/failures.h"
 #include "load/gates.h"
 #include "load/gates_report.h"
 #include "load/verdict.h"
@@ -478,6 +479,7 @@ static void add_text(const struct load_analysis *a, struct report *r)
 	char cut[HUMAN_MAX];
 
 	add_title(a, main, r);
+	failures_find(&a->causes, r);
 	for (int i = REPORT_QUANTILES; i-- > 0;) {
 		const double q = a->result.q[i];
 
@@ -505,6 +507,7 @@ int load_analysis_report(struct load_analysis *analysis, struct report *r)
 	verdict_report(analysis, r);
 	object_add(&r->body, "confidence", value_string(verdict_confidence(analysis)));
 	counts_report(analysis, r);
+	failures_report(&analysis->causes, r);
 	add_rate(analysis, r);
 	add_latency(analysis, r);
 	add_parts(analysis, r);

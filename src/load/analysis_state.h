@@ -8,6 +8,7 @@
 
 #include "load/analysis.h"
 #include "load/balance.h"
+#include "load/causes.h"
 #include "load/gaps.h"
 #include "load/interval.h"
 #include "load/lancet.h"
@@ -46,10 +47,12 @@ enum gate_id {
 	GATE_LOOP,          /* closed-loop-behaviour */
 	GATE_CLIENT,        /* client-saturated: it sends late */
 	GATE_CPU,           /* client-saturated: no time is left */
+	GATE_PORTS,         /* local-ports-exhausted */
 	GATE_SAMPLES,       /* client-saturated: samples lost */
 	GATE_NOISE,         /* host-noisy */
 	GATE_HOST,          /* host-unknown */
 	GATE_ERRORS,        /* errors-above-limit */
+	GATE_STATUS,        /* unexpected-status */
 	GATE_CONNECTIONS,   /* connections-unbalanced */
 	GATE_TIMESTAMPS,    /* timestamps-missing */
 	GATE_AGENTS,        /* agents-disagree */
@@ -103,6 +106,7 @@ struct load_analysis {
 	struct ledger ledger;         /* of all agents */
 	struct lancet lancet;
 	struct load_agent agents[LOAD_AGENTS_MAX];
+	struct causes causes;         /* of failures: known at the end */
 	uint64_t retransmitted;
 	uint64_t never_sent;          /* of those that failed, by their samples */
 	uint32_t looks;

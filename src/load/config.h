@@ -59,6 +59,8 @@ struct load_config {
 	bool preload;         /* store every key first, before the schedule begins */
 	bool insecure;        /* TLS: don't check certificates */
 	const char *ca_file;  /* TLS: trust these instead of the system's; NULL */
+	const char *cert_file, *key_file; /* TLS: our own, if the server asks; NULL */
+	const char *expect;   /* HTTP statuses that are a success (statuses.h); NULL: by class */
 };
 
 /* `core` of a sample's block, and flow numbers: distinct over all agents of a run. */

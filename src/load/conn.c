@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "base/bug.h"
+#include "load/noted.h"
 #include "load/outcome.h"
 
 /* ---- which connections take requests ---- */
@@ -262,22 +263,47 @@ static void fill(struct load_thread *t, struct load_conn *c, struct load_request
 	}
 }
 
+/* With --expect, only those statuses are a success. */
+static enum reply_status judged(const struct load_thread *t, const struct load_conn *c,
+				const struct reply *reply)
+{
+	if (!c->target->protocol->http || !t->expect->given)
+		return reply->status;
+	return statuses_has(t->expect, reply->code) ? REPLY_OK : REPLY_ERROR;
+}
+
+/* A connection that was good for something is no failing one. */
+static void served(struct load_thread *t, struct load_conn *c)
+{
+	c->replies++;
+	c->shut = false;
+	t->n_failing -= c->failing;
+	c->failing = false;
+}
+
 /* A reply is whole; `last`: nothing came behind it in the same read. */
 static void answered(struct load_thread *t, struct load_conn *c, const struct reply *reply,
 		     const struct net_rx_stamp *rx, bool last)
 {
 	struct load_request *r = answered_one(c, reply->id);
+	const enum reply_status status = judged(t, c, reply);
 
 	if (r && !(r->sample.flags & SAMPLE_FAILED)) {
 		fill(t, c, r, reply, rx, last);
-		r->miss = reply->status == REPLY_MISS;
-		outcome_done(t, r, reply->status == REPLY_ERROR ? FAILURE_REFUSED : FAILURE_NONE);
+		r->miss = status == REPLY_MISS;
+		if (status == REPLY_ERROR)
+			noted_reply(t, c, CAUSE_REQUEST, reply);
+		else if (r->miss && c->target->protocol->http)
+			noted_reply(t, c, CAUSE_REPLY, reply);
+		outcome_done(t, r, status == REPLY_ERROR ? FAILURE_REFUSED : FAILURE_NONE);
 	} else if (r) {
 		c->dead--;
 	}
 	if (r)
 		conn_drop(t, c, r);
-	c->replies++;
+	/* An HTTP server that announces the end has served; others end what they refuse. */
+	if (status != REPLY_ERROR || c->target->protocol->http)
+		served(t, c);
 	c->reply_begin = c->rx;
 }
 
@@ -294,6 +320,21 @@ static int stream_end(struct load_thread *t, struct load_conn *c)
 	return -EPIPE;
 }
 
+/*
+ * Nothing was asked: what comes says why the server won't serve this connection ("-ERR max number
+ * of clients reached", HTTP 408), and it is as good as closed. Anything else is garbled.
+ */
+static int unsolicited(struct load_conn *c, const char *data, size_t n)
+{
+	struct reply reply = {};
+	size_t used = 0;
+
+	if (c->target->protocol->parse(&c->parser, 0, data, n, &used, &reply) == 1 &&
+	    reply.status == REPLY_ERROR)
+		return -EPIPE;
+	return -EPROTO;
+}
+
 static int parse(struct load_thread *t, struct load_conn *c, size_t n,
 		 const struct net_rx_stamp *rx)
 {
@@ -307,7 +348,7 @@ static int parse(struct load_thread *t, struct load_conn *c, size_t n,
 
 		/* With ids it may be a reply that came too late. */
 		if (!c->head && !protocol->matched_by_id)
-			return -EPROTO;
+			return close ? -EPIPE : unsolicited(c, t->in + at, n - at);
 		used = 0;
 		ret = protocol->parse(&c->parser, c->head ? c->head->sample.type : 0,
 				      t->in + at, n - at, &used, &reply);
@@ -368,13 +409,15 @@ int conn_errors(struct load_thread *t, struct load_conn *c)
 	return n < 0 ? n : any ? 0 : net_stream_connected(&c->stream);
 }
 
-void conn_fail(struct load_thread *t, struct load_conn *c, enum load_failure first)
+void conn_fail(struct load_thread *t, struct load_conn *c, int err)
 {
+	enum load_failure first = err == -EPROTO ? FAILURE_GARBLED : FAILURE_RESET;
 	struct load_request *r;
 
 	for (r = c->head; r; r = c->head) {
 		if (!(r->sample.flags & SAMPLE_FAILED)) {
 			r->sample.done = t->now;
+			noted_cut(t, c, err);
 			outcome_done(t, r, first);
 			first = FAILURE_RESET;
 		}

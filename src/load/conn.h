@@ -29,7 +29,7 @@ int conn_errors(struct load_thread *t, struct load_conn *c);
 /* The request waits for its reply no more. */
 void conn_drop(struct load_thread *t, struct load_conn *c, struct load_request *r);
 
-/* Fails all that it waits for; the oldest is `first`, the others were reset. */
-void conn_fail(struct load_thread *t, struct load_conn *c, enum load_failure first);
+/* Fails all that it waits for, as the connection is lost for this -errno. */
+void conn_fail(struct load_thread *t, struct load_conn *c, int err);
 
 #endif

@@ -11,6 +11,7 @@
 #include "base/version.h"
 #include "clock/clock.h"
 #include "load/agent.h"
+#include "load/causes.h"
 #include "load/coordinator_state.h"
 #include "load/roster.h"
 #include "load/setup.h"
@@ -144,6 +145,15 @@ static bool is_of_card(const char *key, const char *value)
 	return !strcmp(key, LOAD_FACT_NIC) && strlen(value) < IF_NAMESIZE;
 }
 
+/* Why requests failed: with an agent's last tick. */
+static bool is_cause(const struct peer *p, const char *key, const char *value)
+{
+	struct causes causes = { 0 };
+
+	return p->state == PEER_RUNNING && !strcmp(key, LOAD_FACT_CAUSE) &&
+	       !causes_take(&causes, value);
+}
+
 static int take_fact(struct coordinator *c, struct peer *p, const struct event *event)
 {
 	const char *key, *value;
@@ -155,7 +165,7 @@ static int take_fact(struct coordinator *c, struct peer *p, const struct event *
 		take_version(p, value);
 	if (!strcmp(key, AGENT_CLOCK))
 		return take_clock(p, value, event->time);
-	if (is_of_card(key, value))
+	if (is_of_card(key, value) || is_cause(p, key, value))
 		return event_put_fact(queue(c), now_ns(), key, value);
 	if (strcmp(key, AGENT_ERROR))
 		return pass_fact(c, p, key, value);

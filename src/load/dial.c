@@ -8,6 +8,7 @@
 
 #include "base/parse.h"
 #include "load/conn.h"
+#include "load/noted.h"
 
 /* ---- flows ---- */
 
@@ -62,11 +63,18 @@ static void make_flow(struct load_thread *t, struct load_conn *c)
 
 static void opened(struct load_thread *t, struct load_conn *c)
 {
+	uint64_t took;
+
 	list_remove(&c->timer);
 	t->n_connecting--;
 	t->n_open++;
-	t->n_failing -= c->failing;
-	c->failing = false;
+	if (!c->shut) {
+		t->n_failing -= c->failing;
+		c->failing = false;
+	}
+	noted_open(t, false);
+	took = t->now - (c->timer_ns - t->config->timeout_ns);
+	t->slowest_dial_ns = took > t->slowest_dial_ns ? took : t->slowest_dial_ns;
 	t->count.connects++;
 	c->state = CONN_OPEN;
 	make_flow(t, c);
@@ -101,7 +109,17 @@ static void close_stream(struct load_thread *t, struct load_conn *c)
 	list_remove(&c->timer);
 	c->state = CONN_DOWN;
 	c->generation++;
+	noted_open(t, false);
 	conn_settle(t, c);
+}
+
+/* Before the run it is the reason why there will be none. */
+static void give_up(struct load_thread *t, const struct load_conn *c, int err)
+{
+	if (t->phase == PHASE_RUN || t->dial_error)
+		return;
+	t->dial_error = err;
+	t->dial_failed = c;
 }
 
 /* It could not be made. */
@@ -114,19 +132,35 @@ static void failed(struct load_thread *t, struct load_conn *c, int err)
 		t->n_failing += !c->failing;
 		c->failing = true;
 		back_off(c);
-		if (t->phase != PHASE_RUN && !t->dial_error) {
-			t->dial_error = err;
-			t->dial_failed = c;
-		}
+		noted_connection(t, c, err);
+		give_up(t, c, err);
 	}
 	retry(t, c);
 }
 
 /* ---- down ---- */
 
+/*
+ * The server, or something on the way, ended it before it was good for anything. That it can be
+ * made again says nothing until there is a reply.
+ */
+static void shut(struct load_thread *t, struct load_conn *c, int err)
+{
+	noted_connection(t, c, err);
+	t->shut++;
+	c->shut = true;
+	t->n_failing += !c->failing;
+	c->failing = true;
+	/* Each would end like that: an alert is said on purpose. */
+	if (c->stream.tls && (net_tls_lacks_cert(c->stream.tls) || err == -ECONNABORTED))
+		give_up(t, c, err);
+}
+
 void dial_lost(struct load_thread *t, struct load_conn *c, int err)
 {
-	conn_fail(t, c, err == -EPROTO ? FAILURE_GARBLED : FAILURE_RESET);
+	conn_fail(t, c, err);
+	if (!c->replies && err != -ETIMEDOUT)
+		shut(t, c, err);
 	close_stream(t, c);
 	/* One that was of use is replaced at once; a server that only closes is left in peace. */
 	if (c->replies)
@@ -262,6 +296,9 @@ void dial_event(struct load_thread *t, struct load_conn *c, uint32_t events)
 		err = hear_greeted(t, c);
 	if (!err && c->stream.stamps && events & EPOLLERR)
 		err = conn_errors(t, c);
+	/* What came with its opening makes no event of its own. */
+	if (!err && c->state == CONN_OPEN && events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP))
+		err = conn_receive(t, c, events & (EPOLLRDHUP | EPOLLHUP));
 	if (err && c->state == CONN_OPEN)
 		dial_lost(t, c, err);
 	else if (err)

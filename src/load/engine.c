@@ -11,15 +11,14 @@
 #include <unistd.h>
 
 #include "base/parse.h"
-#include "load/dial.h"
 #include "load/pull.h"
+#include "load/reach.h"
 #include "load/setup.h"
 #include "load/worker.h"
 
 /* Descriptors beside the connections: epoll, timers, files of ours and of the caller. */
 #define FILES_SPARE 64
 #define FILES_PER_THREAD 8
-#define PREPARE_NS (10 * NS_PER_MS)
 #define NICS_MAX 16
 /* From the first reading of their clocks to the second, from which on their rates are known. */
 #define NIC_BASELINE_NS (100 * NS_PER_MS)
@@ -27,6 +26,7 @@
 struct load_engine {
 	struct load_config config;
 	struct load_target *targets;
+	struct statuses expect;
 	struct schedule schedule;
 	struct net_tls_context *tls;
 	struct net_nic nics[NICS_MAX];
@@ -100,6 +100,7 @@ static int init_target(struct load_engine *e, uint32_t i, struct strbuf *why)
 	struct load_target *target = &e->targets[i];
 	const struct net_tls_config tls = {
 		.insecure = config->insecure, .ca_file = config->ca_file,
+		.cert_file = config->cert_file, .key_file = config->key_file,
 	};
 	int err = target_parse(config->targets[i], &target->target, why);
 
@@ -268,6 +269,7 @@ static int init_thread(struct load_engine *e, uint32_t i)
 	}
 	t->config = c;
 	t->schedule = &e->schedule;
+	t->expect = &e->expect;
 	t->command = &e->command;
 	t->index = i;
 	t->n_conns = c->connections / c->threads + (i < c->connections % c->threads);
@@ -300,6 +302,8 @@ static int init_engine(struct load_engine *e, struct strbuf *why)
 	uint32_t i;
 	int err = check(c, why);
 
+	if (!err)
+		err = statuses_parse(c->expect, &e->expect, why);
 	if (err)
 		return err;
 	e->notify = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
@@ -348,66 +352,16 @@ int load_engine_new(struct load_engine **out, const struct load_config *config,
 
 /* ---- connect ---- */
 
-static bool stopped(int stop_fd)
-{
-	struct pollfd fd = { .fd = stop_fd, .events = POLLIN };
-
-	return stop_fd >= 0 && poll(&fd, 1, 0) > 0;
-}
-
-static void say_why(const struct load_thread *t, int err, struct strbuf *why)
-{
-	const struct load_conn *c = t->dial_failed;
-
-	if (!c) {
-		strbuf_puts(why, err == -EREMOTEIO ? "the server refused to store the keys"
-						   : strerror(-err));
-		return;
-	}
-	strbuf_puts(why, c->target->target.host);
-	if (!c->target->target.unix_socket)
-		strbuf_printf(why, " port %s", c->target->target.port);
-	if (*t->dial_said)
-		strbuf_printf(why, ": the server refuses the user, the password or the database: "
-			      "%s", t->dial_said);
-	else if (c->stream.tls && *net_tls_error(c->stream.tls))
-		strbuf_printf(why, ": TLS: %s", net_tls_error(c->stream.tls));
-	else
-		strbuf_printf(why, ": %s", strerror(-err));
-}
-
-static int prepare(struct load_engine *e, enum load_phase phase, int stop_fd, struct strbuf *why)
-{
-	struct load_thread *t;
-	int ret;
-
-	for (t = e->threads; t < e->threads + e->config.threads; t++) {
-		t->phase = phase;
-		do {
-			ret = worker_prepare(t, PREPARE_NS);
-			if (!ret && stopped(stop_fd))
-				return -EINTR;
-		} while (!ret);
-		if (ret < 0) {
-			say_why(t, ret, why);
-			return ret;
-		}
-	}
-	return 0;
-}
-
 int load_engine_connect(struct load_engine *e, int stop_fd, struct strbuf *why)
 {
 	struct load_thread *t;
-	int err;
+	int err = reach_connect(e->threads, e->config.threads, stop_fd, why);
 
-	for (t = e->threads; t < e->threads + e->config.threads; t++)
-		dial_begin(t);
-	err = prepare(e, PHASE_CONNECT, stop_fd, why);
 	if (!err && e->config.preload)
-		err = prepare(e, PHASE_PRELOAD, stop_fd, why);
+		err = reach_preload(e->threads, e->config.threads, stop_fd, why);
 	for (t = e->threads; t < e->threads + e->config.threads; t++) {
 		t->count = (struct event_load){ .connects = t->count.connects };
+		t->causes = (struct causes){ 0 };
 		t->phase = PHASE_RUN;
 		t->taken = 0;
 	}

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "load/disturbed.h"
+#include "load/failures.h"
 #include "report/human.h"
 #include "stats/edges.h"
 
@@ -78,6 +79,24 @@ static void put_unknown(const struct load_analysis *a, struct strbuf *out)
 			      unknown & LOAD_NO_STAT ? ", " : "");
 }
 
+static void put_cause(const struct load_analysis *a, enum cause_of of, const char *between,
+		      struct strbuf *out)
+{
+	if (!causes_top(&a->causes, of))
+		return;
+	strbuf_puts(out, between);
+	failures_evidence(&a->causes, of, out);
+}
+
+static void put_outage(const struct load_analysis *a, struct strbuf *out)
+{
+	struct strbuf outage = STRBUF_INIT(256);
+
+	if (failures_outage(&a->causes, &outage))
+		strbuf_printf(out, "; %s", strbuf_str(&outage));
+	strbuf_release(&outage);
+}
+
 static void put_count(const struct load_analysis *a, enum gate_id id, struct strbuf *out)
 {
 	const struct gate *g = &a->result.gates[id];
@@ -85,6 +104,7 @@ static void put_count(const struct load_analysis *a, enum gate_id id, struct str
 	switch (id) {
 	case GATE_SERVER:
 		strbuf_printf(out, "%.0f of %u agents", g->statistic, a->config.agents);
+		put_cause(a, CAUSE_CONNECTION, "; ", out);
 		break;
 	case GATE_RATE:
 		if (isnan(g->statistic))
@@ -101,6 +121,15 @@ static void put_count(const struct load_analysis *a, enum gate_id id, struct str
 		break;
 	case GATE_ERRORS:
 		strbuf_printf(out, "%.2f %% failed", 100 * g->statistic);
+		put_cause(a, CAUSE_REQUEST, "; ", out);
+		put_outage(a, out);
+		break;
+	case GATE_PORTS:
+		put_cause(a, CAUSE_CONNECTION, "", out);
+		break;
+	case GATE_STATUS:
+		put_cause(a, CAUSE_REPLY, "", out);
+		strbuf_puts(out, "; --expect makes the status a success");
 		break;
 	case GATE_CONNECTIONS:
 		strbuf_printf(out, "the busiest had %.1f times their mean", g->statistic);
@@ -258,6 +287,7 @@ void gate_evidence(const struct load_analysis *a, enum gate_id id, struct strbuf
 	case GATE_LOOP:
 	case GATE_CLIENT:
 		put_lag(a, out);
+		put_outage(a, out);
 		break;
 	case GATE_NOISE:
 		put_noise(a, out);

@@ -20,6 +20,8 @@
 #define BALANCE_MOST 4         /* the busiest connection's requests over their mean */
 #define BALANCE_REQUESTS 25    /* per connection, to judge that */
 #define AGENTS_EFFECT 0.1
+#define PORTS_MOST 0.001       /* of the attempts to connect */
+#define STATUS_MOST 0.99       /* of the replies */
 #define SHAPE_MOST 0.5         /* from there on there is no variance */
 #define ADF_ALPHA 0.05
 
@@ -42,6 +44,8 @@ static const struct {
 		"the load generator could not keep up" },
 	[GATE_CPU] = { "client-cpu", "client-saturated",
 		"the load generator could not keep up" },
+	[GATE_PORTS] = { "client-ports", "local-ports-exhausted",
+		"the load generator ran out of local ports for its connections" },
 	[GATE_SAMPLES] = { "client-samples", "client-saturated",
 		"the load generator could not keep up" },
 	[GATE_NOISE] = { "host-quiet", "host-noisy",
@@ -50,6 +54,8 @@ static const struct {
 		"how far the load generator's host was disturbed is not known" },
 	[GATE_ERRORS] = { "errors", "errors-above-limit",
 		"more requests failed than --max-errors allows" },
+	[GATE_STATUS] = { "status", "unexpected-status",
+		"the server's replies hold nothing of what was asked for" },
 	[GATE_CONNECTIONS] = { "connections", "connections-unbalanced",
 		"some connections carried far more requests than others" },
 	[GATE_TIMESTAMPS] = { "timestamps", "timestamps-missing",
@@ -138,6 +144,29 @@ static void judge_server(struct load_analysis *a)
 	for (uint32_t i = 0; i < a->config.agents; i++)
 		unreachable += a->agents[i].unreachable;
 	most(a, GATE_SERVER, unreachable, 0);
+}
+
+/* Connections that only want for a port of ours say nothing against the server. */
+static void judge_ports(struct load_analysis *a)
+{
+	const struct cause *ports = causes_find(&a->causes, CAUSE_CONNECTION, CAUSE_PORTS);
+
+	if (!ports)
+		return;
+	most(a, GATE_PORTS, (double)ports->count /
+	     ((double)ports->count + SUM(double, a, last.connects)), PORTS_MOST);
+	if (!a->result.gates[GATE_PORTS].pass)
+		a->result.gates[GATE_SERVER].pass = true;
+}
+
+/* Of HTTP: every reply is a redirect, or says that there is nothing. */
+static void judge_status(struct load_analysis *a)
+{
+	const double completed = SUM(double, a, last.completed);
+	const uint64_t empty = causes_count(&a->causes, CAUSE_REPLY);
+
+	if (empty && completed > 0)
+		most(a, GATE_STATUS, (double)empty / completed, STATUS_MOST);
 }
 
 /*
@@ -231,7 +260,8 @@ static void judge_client(struct load_analysis *a)
 	const bool waits = waiting > late / 4;
 	const double samples = SUM(double, a, last.completed) + SUM(double, a, last.failed);
 
-	if (a->config.loop == LOOP_OPEN) {
+	/* Late is what is long beside a latency: without any, no one is to blame. */
+	if (a->config.loop == LOOP_OPEN && target(a)->ns) {
 		most(a, GATE_LOOP, waits ? late : 0, limit);
 		most(a, GATE_CLIENT, waits ? 0 : late, limit);
 	}
@@ -512,6 +542,8 @@ int gates_judge(struct load_analysis *a)
 	for (int i = 0; i < GATES; i++)
 		r->gates[i] = (struct gate){ .pass = true };
 	judge_server(a);
+	judge_ports(a);
+	judge_status(a);
 	judge_rate(a);
 	judge_arrivals(a);
 	judge_client(a);

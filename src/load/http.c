@@ -20,6 +20,7 @@
 #define CHUNK_DIGITS 12
 #define LENGTH_MAX (1ULL << 48)
 #define TOO_LONG 0xff
+#define SAID_FROM 300     /* of such a status the text is kept */
 
 enum phase {
 	STATUS, REASON, FIELD, HEAD_END, NAME, VALUE, OTHER, BODY, UNTIL_CLOSE,
@@ -125,15 +126,34 @@ static int skip_line(struct state *s, struct text_cursor *c, enum phase next)
 	return 0;
 }
 
+/* The status: the reason phrase and the body follow it. */
+static void begin_said(struct state *s)
+{
+	const char digits[] = { (char)('0' + s->status / 100), (char)('0' + s->status / 10 % 10),
+				(char)('0' + s->status % 10) };
+
+	said_begin(parser_said(s));
+	said_add(parser_said(s), digits, sizeof(digits));
+}
+
 static int step_reason(struct state *s, struct text_cursor *c)
 {
+	const char *from;
+	int err;
+
 	if (s->at) {
 		/* What follows the code: a space or the line's end. */
 		if (*c->p != ' ' && *c->p != '\r' && *c->p != '\n')
 			return -EPROTO;
 		s->at = 0;
+		if (s->status >= SAID_FROM)
+			begin_said(s);
 	}
-	return skip_line(s, c, FIELD);
+	from = c->p;
+	err = skip_line(s, c, FIELD);
+	if (s->status >= SAID_FROM)
+		said_add(parser_said(s), from, (size_t)(c->p - from));
+	return err;
 }
 
 static void begin_body(struct state *s)
@@ -315,7 +335,12 @@ static int step_value(struct state *s, struct text_cursor *c)
 
 static int step_data(struct state *s, struct text_cursor *c)
 {
-	if (!text_skip(c, &s->left))
+	const char *from = c->p;
+	const bool all = text_skip(c, &s->left);
+
+	if (s->status >= SAID_FROM)
+		said_add(parser_said(s), from, (size_t)(c->p - from));
+	if (!all)
 		return 0;
 	if (s->phase == BODY)
 		return 1;
@@ -405,6 +430,8 @@ static int step(struct state *s, struct text_cursor *c)
 	case CHUNK_DATA:
 		return step_data(s, c);
 	case UNTIL_CLOSE:
+		if (s->status >= SAID_FROM)
+			said_add(parser_said(s), c->p, (size_t)(c->end - c->p));
 		c->p = c->end;
 		return 0;
 	case CHUNK_SIZE:
@@ -443,7 +470,10 @@ int http_parse(struct parser *parser, uint16_t type, const void *data, size_t si
 		done = step(s, &c);
 	*used = (size_t)(c.p - (const char *)data);
 	if (done == 1) {
-		*out = (struct reply){ .status = status_of(s->status), .close = s->close };
+		*out = (struct reply){ .status = status_of(s->status), .close = s->close,
+				       .code = s->status };
+		if (s->status >= SAID_FROM)
+			out->said = &parser->said;
 		*s = (struct state){ 0 };
 	}
 	return done;

@@ -91,17 +91,25 @@ static bool word_is(const struct state *s, const char *word)
 /* The first word of a line is complete. Errors may follow anything. */
 static int take_word(struct state *s, uint16_t type)
 {
+	struct said *said = parser_said(s);
+
 	s->known = true;
 	s->status = REPLY_OK;
 	if (word_is(s, "ERROR") || word_is(s, "CLIENT_ERROR") || word_is(s, "SERVER_ERROR")) {
 		s->status = REPLY_ERROR;
 		s->phase = TEXT;
+		said_begin(said);
+		said_add(said, s->word, s->word_len);
+		said_add(said, " ", 1);
 		return 0;
 	}
 	s->phase = LINE_END;
 	if (type == MEMCACHED_SET) {
-		if (!word_is(s, "STORED"))
+		if (!word_is(s, "STORED")) {
 			s->status = REPLY_ERROR;
+			said_begin(said);
+			said_add(said, s->word, s->word_len);
+		}
 		return word_is(s, "STORED") || word_is(s, "NOT_STORED") ? 0 : -EPROTO;
 	}
 	if (word_is(s, "END")) {
@@ -206,6 +214,7 @@ static int step_text(struct state *s, struct text_cursor *c)
 	n = newline ? (size_t)(newline + 1 - c->p) : n;
 	if (n > LINE_MAX_BYTES - s->line)
 		return -EPROTO;
+	said_add(parser_said(s), c->p, n);
 	s->line += (uint32_t)n;
 	c->p += n;
 	return newline != NULL;
@@ -247,6 +256,8 @@ int memcached_parse(struct parser *parser, uint16_t type, const void *data, size
 	*used = (size_t)(c.p - (const char *)data);
 	if (done == 1) {
 		*out = (struct reply){ .status = s->status };
+		if (s->status == REPLY_ERROR)
+			out->said = &parser->said;
 		*s = (struct state){ 0 };
 	}
 	return done;

@@ -106,6 +106,7 @@ int memcached_binary_parse(struct parser *parser, uint16_t type, const void *dat
 {
 	struct state *s = (struct state *)parser->state;
 	size_t n = HEADER - s->have, rest;
+	uint16_t status;
 
 	(void)type;
 	n = n < size ? n : size;
@@ -119,11 +120,18 @@ int memcached_binary_parse(struct parser *parser, uint16_t type, const void *dat
 	if (s->have < HEADER)
 		return 0;
 	rest = s->left < size - n ? s->left : size - n;
+	status = wire_get16(s->header + 6);
+	if (status) {
+		if (n)
+			said_begin(&parser->said);
+		said_add(&parser->said, (const char *)data + n, rest);
+	}
 	s->left -= (uint32_t)rest;
 	*used += rest;
 	if (s->left)
 		return 0;
-	*out = (struct reply){ .status = status_of(wire_get16(s->header + 6)),
+	*out = (struct reply){ .status = status_of(status), .code = status,
+			       .said = status ? &parser->said : NULL,
 			       .id = wire_get32(s->header + 12) };
 	s->have = 0;
 	return 1;

@@ -69,13 +69,17 @@ static uint16_t type_of(const uint8_t *text, size_t size)
 		MEMCACHED_GET : MEMCACHED_SET;
 }
 
-static int parse_whole(const uint8_t *text, size_t size, struct reply *out)
+static int parse_whole(const uint8_t *text, size_t size, struct said *said, struct reply *out)
 {
 	struct parser parser = { 0 };
 	size_t used;
 
 	if (memcached_parse(&parser, type_of(text, size), text, size, &used, out) != 1)
 		return -EPROTO;
+	if (out->said) {
+		*said = *out->said;
+		out->said = said;
+	}
 	return used == size ? 1 : -EPROTO;
 }
 
@@ -128,7 +132,7 @@ int memcached_udp_parse(struct parser *parser, uint16_t type, const void *data, 
 	*out = (struct reply){ 0 };
 	if (number >= total || (!number && total > 1 && p[HEADER] != 'V'))
 		return -EPROTO;
-	done = total == 1 ? parse_whole(p + HEADER, size - HEADER, out) :
+	done = total == 1 ? parse_whole(p + HEADER, size - HEADER, &parser->said, out) :
 		count_part((struct state *)parser->state, id, number, total);
 	out->id = id;
 	return done;

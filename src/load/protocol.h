@@ -13,6 +13,7 @@
 
 #include "base/rng.h"
 #include "base/strbuf.h"
+#include "load/said.h"
 
 #define PROTOCOL_PARSER_BYTES 256
 #define PROTOCOL_GREETING_MAX 1024
@@ -34,6 +35,8 @@ struct request {
 struct reply {
 	enum reply_status status;
 	bool close;             /* the server will close the connection after it */
+	uint16_t code;          /* HTTP's status, or memcached's binary one; 0: none */
+	const struct said *said; /* of an error: what its text begins with; the parser's; or NULL */
 	uint32_t id;            /* with `matched_by_id` */
 	uint64_t server_in_ns;  /* synthetic server: its CLOCK_MONOTONIC; 0 = unknown */
 	uint64_t server_out_ns;
@@ -42,7 +45,14 @@ struct reply {
 /* Of one connection; begins zeroed, and again after a reconnect. */
 struct parser {
 	_Alignas(8) unsigned char state[PROTOCOL_PARSER_BYTES];
+	struct said said; /* the last error of the connection */
 };
+
+/* `state` is the parser's. */
+static inline struct said *parser_said(void *state)
+{
+	return &((struct parser *)state)->said;
+}
 
 struct workload;
 struct target;
@@ -54,6 +64,7 @@ struct protocol {
 	bool tls;
 	bool matched_by_id;      /* replies may overtake each other */
 	bool no_network;         /* null: */
+	bool http;               /* a reply's code is an HTTP status */
 	uint32_t settings;       /* of a workload that it reads: a bit per workload_setting */
 	/*
 	 * Encodes one request of the workload. `id` is unique among those outstanding on the

@@ -27,7 +27,7 @@
 	.type_name = resp_type_name, .encode_store = resp_encode_store,              \
 	.greet = resp_greet, .greet_type = RESP_SET
 #define HTTP                                                                                       \
-	.settings = OF_HTTP,                                                                       \
+	.settings = OF_HTTP, .http = true,                                                         \
 	.encode = http_encode, .parse = http_parse, .type_name = http_type_name
 
 const struct protocol protocols[] = {

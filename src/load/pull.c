@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "event/memsource.h"
+#include "load/causes.h"
 #include "load/noise.h"
 #include "load/setup.h"
 
@@ -230,6 +231,16 @@ static int put_nic_error(struct pull *p, uint64_t now)
 	return event_put_fact(event_memsource_sink(p->queue), now, LOAD_FACT_NIC_ERROR, text);
 }
 
+/* The threads have ended: their tables are at rest. */
+static int put_causes(struct pull *p, uint64_t now)
+{
+	struct causes all = { 0 };
+
+	for (uint32_t i = 0; i < p->n_views; i++)
+		causes_add(&all, &p->views[i].thread->causes);
+	return causes_put(&all, event_memsource_sink(p->queue), now);
+}
+
 static int put_tick(struct pull *p, bool final)
 {
 	struct event_sink *sink = event_memsource_sink(p->queue);
@@ -252,6 +263,8 @@ static int put_tick(struct pull *p, bool final)
 		err = put_noise(p, now);
 	if (!err && final)
 		err = put_nic_error(p, now);
+	if (!err && final)
+		err = put_causes(p, now);
 	sum.flags |= p->noise.unread ? LOAD_NO_STAT : 0;
 	if (!err)
 		err = event_put(sink, EV_LOAD, now, &sum, sizeof(sum));

@@ -131,12 +131,14 @@ static int step_kind(struct state *s, struct text_cursor *c, uint16_t type)
 		s->phase = SIZE;
 		return type == RESP_GET ? 0 : -EPROTO;
 	}
-	if (kind == '-')
+	if (kind == '-') {
 		s->status = REPLY_ERROR;
-	else if (kind == '_')
+		said_begin(parser_said(s));
+	} else if (kind == '_') {
 		s->status = REPLY_MISS;
-	else if (kind != '+' || type == RESP_GET)
+	} else if (kind != '+' || type == RESP_GET) {
 		return -EPROTO;
+	}
 	s->phase = TEXT;
 	return 0;
 }
@@ -155,6 +157,8 @@ static int step_text(struct state *s, struct text_cursor *c)
 	}
 	if (n > LINE_BYTES - s->line || (newline && !cr))
 		return -EPROTO;
+	if (s->status == REPLY_ERROR)
+		said_add(parser_said(s), c->p, n);
 	s->cr = c->p[n - 1] == '\r';
 	s->line += (uint32_t)n;
 	c->p += n;
@@ -231,6 +235,8 @@ int resp_parse(struct parser *parser, uint16_t type, const void *data, size_t si
 	*used = (size_t)(c.p - (const char *)data);
 	if (done == 1) {
 		*out = (struct reply){ .status = s->status };
+		if (s->status == REPLY_ERROR)
+			out->said = &parser->said;
 		*s = (struct state){ 0 };
 	}
 	return done;

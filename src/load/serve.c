@@ -246,7 +246,7 @@ static int share(struct serve_shared *shared, const struct serve_config *config)
 static int add_tls(struct serve *s, const struct serve_config *config, struct strbuf *why)
 {
 	const struct net_tls_config tls = {
-		.cert_file = config->tls_cert, .key_file = config->tls_key,
+		.server = true, .cert_file = config->tls_cert, .key_file = config->tls_key,
 	};
 
 	return config->tls_cert ? net_tls_context_new(&s->tls, &tls, why) : 0;

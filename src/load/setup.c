@@ -58,10 +58,13 @@ static const struct fact facts[] = {
 	{ "load.max_time_ns", FACT(FACT_U64, analysis.max_time_ns), NULL },
 	{ "load.max_errors", FACT(FACT_DOUBLE, analysis.max_errors), NULL },
 	{ "load.ca", FACT(FACT_TEXT, ca), NULL },
+	{ "load.cert", FACT(FACT_TEXT, cert), NULL },
+	{ "load.expect", FACT(FACT_TEXT, expect), NULL },
 };
 
-/* Earlier versions don't tell the last one. */
-#define FACTS_ALWAYS (ARRAY_LEN(facts) - 1)
+/* Earlier versions don't tell the last three; the last two are told if they were given. */
+#define FACTS_ALWAYS (ARRAY_LEN(facts) - 3)
+#define FACTS_PUT (ARRAY_LEN(facts) - 2)
 
 _Static_assert(ARRAY_LEN(facts) <= 64, "a bit of `seen` for each fact");
 
@@ -73,6 +76,8 @@ static int connect_parts(struct load_setup *s, struct strbuf *why)
 	s->config.arrival = s->arrival;
 	s->config.workload = *s->workload ? s->workload : NULL;
 	s->config.ca_file = *s->ca ? s->ca : NULL;
+	s->config.cert_file = *s->cert ? s->cert : NULL;
+	s->config.expect = *s->expect ? s->expect : NULL;
 	return arrival_parse(s->arrival, &s->analysis.arrival, why);
 }
 
@@ -97,6 +102,10 @@ int load_setup_init(struct load_setup *setup, const struct load_config *config,
 		err = copy_text(setup->workload, config->workload);
 	if (!err)
 		err = copy_text(setup->ca, config->ca_file);
+	if (!err)
+		err = copy_text(setup->cert, config->cert_file);
+	if (!err)
+		err = copy_text(setup->expect, config->expect);
 	if (err)
 		strbuf_puts(why, "a name is too long");
 	return err ? err : connect_parts(setup, why);
@@ -136,6 +145,8 @@ int load_setup_put(const struct load_setup *setup, struct event_sink *sink, uint
 	for (size_t i = 0; !err && i < ARRAY_LEN(facts); i++) {
 		strbuf_reset(&value);
 		put_value(&facts[i], (const char *)setup + facts[i].offset, &value);
+		if (i >= FACTS_PUT && !value.len)
+			continue;
 		err = value.error ? value.error
 				  : event_put_fact(sink, now, facts[i].key, strbuf_str(&value));
 	}
@@ -348,6 +359,10 @@ void load_setup_report(const struct load_setup *s, struct report *r)
 	object_add(o, "preload", value_bool(c->preload));
 	object_add(o, "insecure", value_bool(c->insecure));
 	object_add(o, "ca", value_string(c->ca_file));
+	if (c->cert_file)
+		object_add(o, "cert", value_string(c->cert_file));
+	if (c->expect)
+		object_add(o, "expect", value_string(c->expect));
 	object_add(o, "agents", value_u64(s->analysis.agents));
 	object_add(o, "latency_agents", value_u64(s->analysis.probes));
 	object_add(o, "seed", value_u64(c->seed));

@@ -32,6 +32,8 @@ struct load_setup {
 	char arrival[LOAD_SETUP_TEXT_MAX];     /* config.arrival and analysis.arrival point here */
 	char workload[LOAD_SETUP_TEXT_MAX];    /* config.workload does; "" is NULL */
 	char ca[LOAD_SETUP_TEXT_MAX];          /* config.ca_file does; "" is NULL */
+	char cert[LOAD_SETUP_TEXT_MAX];        /* config.cert_file does; "" is NULL */
+	char expect[LOAD_SETUP_TEXT_MAX];      /* config.expect does; "" is NULL */
 	char *targets[LOAD_TARGETS_MAX];       /* from facts; owned */
 	uint32_t n_targets;
 	char nics[LOAD_SETUP_NICS_MAX];        /* from facts: names, with ", " between */

@@ -21,6 +21,7 @@
 #include "clock/follow.h"
 #include "clock/phc.h"
 #include "event/layout.h"
+#include "load/causes.h"
 #include "load/config.h"
 #include "load/list.h"
 #include "load/match.h"
@@ -28,6 +29,7 @@
 #include "load/protocol.h"
 #include "load/ring.h"
 #include "load/schedule.h"
+#include "load/statuses.h"
 #include "load/workload.h"
 #include "net/nic.h"
 #include "net/stream.h"
@@ -100,7 +102,8 @@ struct load_conn {
 	uint8_t backoff;
 	uint8_t greeted;           /* replies to its greeting that have come */
 	bool dirty, blocked, retiring, failing;
-	uint64_t requests, replies; /* since it was made */
+	bool shut;                 /* the last one ended before a reply, and none came since */
+	uint64_t requests, replies; /* since it was made; a refusal is no reply */
 	uint64_t rx, reply_begin;  /* bytes in the flow */
 	uint64_t timer_ns;
 	struct link timer;         /* in `connecting` or `retry` */
@@ -134,6 +137,7 @@ struct load_thread {
 	/* Set before the start. */
 	const struct load_config *config;
 	const struct schedule *schedule;
+	const struct statuses *expect;
 	const int *command; /* enum load_command; atomic */
 	uint32_t index;
 	uint32_t n_conns;
@@ -173,6 +177,9 @@ struct load_thread {
 	int dial_error;    /* of PHASE_CONNECT and PHASE_PRELOAD */
 	const struct load_conn *dial_failed;
 	char dial_said[128]; /* the server's refusal of a greeting, for people */
+	uint64_t shut;     /* connections that ended before a reply */
+	uint64_t down_ns;  /* since then none is open; 0: some are, or it is not known */
+	uint64_t slowest_dial_ns; /* of the connections that could be opened */
 
 	/* Requests. */
 	struct load_request *requests, *spare;
@@ -180,6 +187,7 @@ struct load_thread {
 	uint64_t kept;     /* in `sent` and `held`, and not emitted */
 	uint64_t assigned; /* in flight */
 	struct event_load count;
+	struct causes causes;
 
 	/* Buffers. */
 	char *out, *in;

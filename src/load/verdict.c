@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/bug.h"
 #include "load/evidence.h"
 #include "load/gates.h"
 #include "report/human.h"
@@ -111,13 +112,62 @@ void verdict_why(const struct load_analysis *a, struct strbuf *out)
 	}
 }
 
+static bool closes_all(const struct load_analysis *a)
+{
+	const struct cause *top = causes_top(&a->causes, CAUSE_CONNECTION);
+
+	return top && (!strcmp(top->name, CAUSE_CLOSED) || !strcmp(top->name, CAUSE_RESET));
+}
+
+bool load_analysis_shut_out(const struct load_analysis *analysis)
+{
+	return !analysis->result.gates[GATE_SERVER].pass && closes_all(analysis) &&
+	       !SUM(uint64_t, analysis, last.completed);
+}
+
+/* Where the server's own words say more than the gate's sentence does. */
+static const char *sentence(const struct load_analysis *a, int id, struct report *r)
+{
+	const struct cause *reply = causes_top(&a->causes, CAUSE_REPLY);
+
+	if (id == GATE_STATUS && reply && reply->count == SUM(uint64_t, a, last.completed))
+		return report_format(r, "%s to every request", reply->name);
+	if (id == GATE_SERVER && closes_all(a))
+		return "the server accepts connections and closes them without a reply";
+	return gate_sentence(id);
+}
+
 static void report_gate(const struct load_analysis *a, int id, struct report *r)
 {
 	struct strbuf evidence = STRBUF_INIT(EVIDENCE_MAX);
 
 	put_evidence(a, id, &evidence);
-	report_reason(r, gate_code(id), strbuf_str(&evidence), "%s", gate_sentence(id));
+	report_reason(r, gate_code(id), strbuf_str(&evidence), "%s", sentence(a, id, r));
 	strbuf_release(&evidence);
+}
+
+/* What failed comes before what follows from it. */
+static const enum gate_id first_gates[] = { GATE_PORTS, GATE_SERVER, GATE_STATUS, GATE_ERRORS };
+
+static bool is_first(int id)
+{
+	for (size_t i = 0; i < ARRAY_LEN(first_gates); i++) {
+		if ((int)first_gates[i] == id)
+			return true;
+	}
+	return false;
+}
+
+static void report_gates(const struct load_analysis *a, struct report *r)
+{
+	for (size_t i = 0; i < ARRAY_LEN(first_gates); i++) {
+		if (!a->result.gates[first_gates[i]].pass)
+			report_gate(a, first_gates[i], r);
+	}
+	for (int i = 0; i < GATES; i++) {
+		if (!a->result.gates[i].pass && !is_first(i) && !said_before(a, i))
+			report_gate(a, i, r);
+	}
 }
 
 void verdict_report(const struct load_analysis *a, struct report *r)
@@ -137,10 +187,7 @@ void verdict_report(const struct load_analysis *a, struct report *r)
 				      human_ns(buf, agent->exhausted_ns),
 				      "the schedule of agent %u ended before the time was over", i);
 	}
-	for (int i = 0; i < GATES; i++) {
-		if (!a->result.gates[i].pass && !said_before(a, i))
-			report_gate(a, i, r);
-	}
+	report_gates(a, r);
 }
 
 void verdict_lancet(const struct load_analysis *a, double q, struct load_quantile *out)

@@ -11,6 +11,7 @@
 #include "base/parse.h"
 #include "load/conn.h"
 #include "load/dial.h"
+#include "load/noted.h"
 #include "load/outcome.h"
 
 #define SAMPLE_PLACES (1 << 15)
@@ -205,7 +206,7 @@ static uint64_t intended(const struct load_thread *t, uint64_t at)
 /* The next request that may be sent is due then; UINT64_MAX: none will ever be. */
 static uint64_t next_due(const struct load_thread *t)
 {
-	if (t->stopped)
+	if (t->stopped || t->phase != PHASE_RUN)
 		return UINT64_MAX;
 	if (t->config->loop == LOOP_CLOSED)
 		return t->now < t->end_ns ? t->start_ns : UINT64_MAX;
@@ -245,6 +246,7 @@ static void time_out(struct load_thread *t, struct load_request *r)
 	struct load_conn *c = r->conn;
 
 	r->sample.done = t->now;
+	noted_timeout(t);
 	outcome_done(t, r, FAILURE_TIMEOUT);
 	if (c->stream.datagram) {
 		conn_drop(t, c, r);
@@ -374,6 +376,14 @@ static void store_keys(struct load_thread *t)
 		conn_assign(t, c, c->target->stored++, t->now);
 	}
 	flush_dirty(t);
+}
+
+int worker_serve(struct load_thread *t, uint64_t wait_ns)
+{
+	t->now = clock_mono_ns(clock_system());
+	dial_due(t);
+	round_of(t, t->now + wait_ns);
+	return t->dial_error;
 }
 
 int worker_prepare(struct load_thread *t, uint64_t wait_ns)
@@ -543,6 +553,7 @@ void *worker_run(void *thread)
 	       __atomic_load_n(t->command, __ATOMIC_RELAXED) != LOAD_ABANDON)
 		clock_sleep_until(clock_system(), clock_mono_ns(clock_system()) + LOAD_TICK_NS);
 	thread_clock(t);
+	noted_open(t, true);
 	tick(t, true);
 	return NULL;
 }

@@ -12,6 +12,9 @@
 int worker_init(struct load_thread *t, size_t request_max);
 void worker_release(struct load_thread *t);
 
+/* One round, before the thread is started, of making connections. Returns dial_error. */
+int worker_serve(struct load_thread *t, uint64_t wait_ns);
+
 /*
  * One round, before the thread is started: makes connections, and stores keys in PHASE_PRELOAD.
  * Returns 1 when there is nothing left to do, 0, or -errno (see dial_error).

@@ -16,7 +16,7 @@
 struct net_tls_context {
 	SSL_CTX *ssl;
 	BIO_METHOD *method;
-	bool insecure, server;
+	bool insecure, server, has_cert;
 };
 
 struct net_tls {
@@ -26,6 +26,7 @@ struct net_tls {
 	bool is_address;
 	int fd;
 	bool stamps;
+	bool asked;                 /* the server wants a certificate, and there is none */
 	bool short_read;            /* the socket gave less than was asked for: it is empty */
 	struct net_rx_stamp stamp;  /* of the last bytes taken from the socket */
 	uint64_t sent, received;
@@ -147,18 +148,43 @@ static int set_trust(struct net_tls_context *context, const struct net_tls_confi
 	return 0;
 }
 
+static int no_passphrase(char *buffer, int size, int writing, void *ctx)
+{
+	(void)buffer;
+	(void)size;
+	(void)writing;
+	(void)ctx;
+	return 0;
+}
+
+/* OpenSSL calls it when the server asks and no certificate was set: the handshake goes on. */
+static int lacks_cert(SSL *ssl, X509 **cert, EVP_PKEY **key)
+{
+	struct net_tls *tls = SSL_get_app_data(ssl);
+
+	(void)cert;
+	(void)key;
+	tls->asked = true;
+	return 0;
+}
+
 static int set_identity(struct net_tls_context *context, const struct net_tls_config *config,
 			struct strbuf *why)
 {
+	const char *key_file = config->key_file ? config->key_file : config->cert_file;
+
+	/* Nobody is asked for a passphrase in the middle of a script. */
+	SSL_CTX_set_default_passwd_cb(context->ssl, no_passphrase);
 	if (SSL_CTX_use_certificate_chain_file(context->ssl, config->cert_file) != 1)
 		return not_readable(config->cert_file, "certificate", why);
-	if (access(config->key_file, R_OK))
-		return not_readable(config->key_file, "private key", why);
-	if (SSL_CTX_use_PrivateKey_file(context->ssl, config->key_file, SSL_FILETYPE_PEM) != 1) {
-		strbuf_printf(why, "%s: no private key in PEM format that fits %s can be read "
-			      "from it", config->key_file, config->cert_file);
+	if (access(key_file, R_OK))
+		return not_readable(key_file, "private key", why);
+	if (SSL_CTX_use_PrivateKey_file(context->ssl, key_file, SSL_FILETYPE_PEM) != 1) {
+		strbuf_printf(why, "%s: no private key in PEM format that fits %s, and has no "
+			      "passphrase, can be read from it", key_file, config->cert_file);
 		return -EBADMSG;
 	}
+	context->has_cert = true;
 	return 0;
 }
 
@@ -170,7 +196,7 @@ int net_tls_context_new(struct net_tls_context **out, const struct net_tls_confi
 
 	if (!context)
 		return -ENOMEM;
-	context->server = config->cert_file != NULL;
+	context->server = config->server;
 	context->ssl = SSL_CTX_new(context->server ? TLS_server_method() : TLS_client_method());
 	context->method = new_method();
 	if (!context->ssl || !context->method)
@@ -181,8 +207,10 @@ int net_tls_context_new(struct net_tls_context **out, const struct net_tls_confi
 	/* One recv() takes all records that have come. */
 	SSL_CTX_set_read_ahead(context->ssl, 1);
 	SSL_CTX_set_session_cache_mode(context->ssl, SSL_SESS_CACHE_OFF);
-	err = context->server ? set_identity(context, config, why) :
-				set_trust(context, config, why);
+	SSL_CTX_set_client_cert_cb(context->ssl, lacks_cert);
+	err = context->server ? 0 : set_trust(context, config, why);
+	if (!err && config->cert_file)
+		err = set_identity(context, config, why);
 out:
 	ERR_clear_error();
 	if (err)
@@ -257,6 +285,8 @@ int net_tls_begin(struct net_tls *tls, int fd, bool stamps)
 	BIO_set_data(bio, tls);
 	BIO_set_init(bio, 1);
 	SSL_set_bio(tls->ssl, bio, bio);
+	SSL_set_app_data(tls->ssl, tls);
+	tls->asked = false;
 	tls->fd = fd;
 	tls->stamps = stamps;
 	tls->sent = tls->received = 0;
@@ -267,6 +297,12 @@ int net_tls_begin(struct net_tls *tls, int fd, bool stamps)
 	}
 	SSL_set_connect_state(tls->ssl);
 	return set_name(tls);
+}
+
+/* Reasons from 1000 on are the peer's alerts. */
+static bool is_alert(unsigned long error)
+{
+	return ERR_GET_LIB(error) == ERR_LIB_SSL && ERR_GET_REASON(error) > SSL_AD_REASON_OFFSET;
 }
 
 /* What an operation that did not succeed means. */
@@ -284,7 +320,7 @@ static int result(struct net_tls *tls, int ret)
 		return 0;
 	if (error == SSL_ERROR_SYSCALL)
 		return errno ? -errno : -ECONNRESET;
-	return -EPROTO;
+	return is_alert(ERR_peek_error()) ? -ECONNABORTED : -EPROTO;
 }
 
 static void keep_error(struct net_tls *tls, long verdict)
@@ -317,9 +353,24 @@ int net_tls_handshake(struct net_tls *tls)
 	return err ? err : -ECONNRESET;
 }
 
+/* The same of a read or write. */
+static int failed(struct net_tls *tls, int err)
+{
+	if (err == -ECONNABORTED || err == -EPROTO)
+		keep_error(tls, X509_V_OK);
+	ERR_clear_error();
+	return err;
+}
+
 const char *net_tls_error(const struct net_tls *tls)
 {
-	return tls->error;
+	return tls->asked ? "the server asks for a client certificate (use --cert, --key)" :
+			    tls->error;
+}
+
+bool net_tls_lacks_cert(const struct net_tls *tls)
+{
+	return tls->asked;
 }
 
 ssize_t net_tls_write(struct net_tls *tls, const void *data, size_t size)
@@ -331,7 +382,7 @@ ssize_t net_tls_write(struct net_tls *tls, const void *data, size_t size)
 	errno = 0;
 	if (SSL_write_ex(tls->ssl, data, size, &n))
 		return n;
-	err = result(tls, 0);
+	err = failed(tls, result(tls, 0));
 	return err ? err : -EPIPE;
 }
 
@@ -344,7 +395,7 @@ ssize_t net_tls_read(struct net_tls *tls, void *buffer, size_t size, struct net_
 	errno = 0;
 	*drained = true;
 	if (!SSL_read_ex(tls->ssl, buffer, size, &n))
-		return result(tls, 0);
+		return failed(tls, result(tls, 0));
 	*drained = tls->short_read && !SSL_has_pending(tls->ssl);
 	*stamp = tls->stamp;
 	return n;

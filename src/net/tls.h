@@ -21,7 +21,11 @@ struct net_tls;         /* of one connection */
 struct net_tls_config {
 	bool insecure;       /* don't check certificates */
 	const char *ca_file; /* PEM; NULL: those that the system trusts */
-	/* The server's side, PEM: its chain and its key. Clients are not asked for theirs. */
+	bool server;         /* the server's side; clients are not asked for a certificate */
+	/*
+	 * PEM: our own chain and its key; NULL: none, which only a client may have. Without a
+	 * key file the key is looked for in `cert_file`.
+	 */
 	const char *cert_file, *key_file;
 };
 
@@ -37,11 +41,17 @@ void net_tls_free(struct net_tls *tls);
 /* A new connection on `fd`, which stays the caller's. Forgets the one before. */
 int net_tls_begin(struct net_tls *tls, int fd, bool stamps);
 
-/* Returns 1 when done, 0 when it waits for the peer, or -EPROTO, -EKEYREJECTED (certificate). */
+/*
+ * Returns 1 when done, 0 when it waits for the peer, or -EPROTO, -EKEYREJECTED (its certificate),
+ * -ECONNABORTED (it ended it with an alert).
+ */
 int net_tls_handshake(struct net_tls *tls);
 
-/* Why the handshake failed: a sentence. */
+/* Why the handshake, or what followed it, failed: a sentence; "": nothing failed so far. */
 const char *net_tls_error(const struct net_tls *tls);
+
+/* The server has asked for a certificate of this client, which has none. */
+bool net_tls_lacks_cert(const struct net_tls *tls);
 
 /*
  * As write() and read() of the socket. After -EAGAIN a write must be repeated with the same bytes,

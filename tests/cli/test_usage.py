@@ -121,7 +121,7 @@ REFUSED = [
     ('load null: --rate 1 --outstanding 1025', '--outstanding takes a whole number, 1 to 1024'),
     ('load null: --rate 1 --threads 65', '--threads takes a whole number, 1 to 64'),
     ('load null: --rate 1 --spin', '--spin needs --pin'),
-    ('load null: --rate 1 --insecure', '--insecure and --ca are for TLS'),
+    ('load null: --rate 1 --insecure', '--insecure, --ca and --cert are for TLS'),
     ('load https://x --rate 1 --insecure --ca x', '--ca and --insecure exclude each other'),
     ('load null: --rate 1 --max-errors 2', '--max-errors takes a fraction of one'),
     ('load null: --rate 1 --assert p99', "--assert takes a percentile and a time, such as 'p99<500us', not 'p99'"),

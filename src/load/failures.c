@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "load/failures.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bug.h"
+#include "report/human.h"
+
+#define SHOWN_MOST 4 /* of each kind, in text */
+#define SPAN_MAX 48
+#define SENTENCE_MAX 512
+
+static bool is_outage(const struct cause *c)
+{
+	return c->of == CAUSE_CONNECTION && !strcmp(c->name, CAUSE_OUTAGE);
+}
+
+static int more_frequent(const void *a, const void *b)
+{
+	const struct cause *x = *(const struct cause *const *)a;
+	const struct cause *y = *(const struct cause *const *)b;
+
+	if (is_outage(x) != is_outage(y))
+		return is_outage(x) ? -1 : 1;
+	if (x->count != y->count)
+		return x->count < y->count ? 1 : -1;
+	return strcmp(x->name, y->name);
+}
+
+/* Those of one kind, an outage and then the most frequent first. Returns their number. */
+static uint32_t sorted(const struct causes *causes, enum cause_of of,
+		       const struct cause *out[CAUSES_MAX])
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < causes->n; i++) {
+		if (causes->list[i].of == of)
+			out[n++] = &causes->list[i];
+	}
+	qsort(out, n, sizeof(*out), more_frequent);
+	return n;
+}
+
+/* "at 2.7 s", "at 2.7 s to 3.7 s" */
+static const char *span_of(const struct cause *c, char out[SPAN_MAX])
+{
+	const double first = (double)c->first_ns / 1e9, last = (double)c->last_ns / 1e9;
+
+	if (last - first < 0.05)
+		snprintf(out, SPAN_MAX, "at %.1f s", first);
+	else
+		snprintf(out, SPAN_MAX, "at %.1f s to %.1f s", first, last);
+	return out;
+}
+
+struct phrase {
+	const char *name, *one, *many;
+};
+
+static const struct phrase of_requests[] = {
+	{ CAUSE_TIMEOUT, "request had no reply within --timeout",
+	  "requests had no reply within --timeout" },
+	{ CAUSE_CLOSED, "request had no reply: the server closed its connection",
+	  "requests had no reply: the server closed their connections" },
+	{ CAUSE_RESET, "request had no reply: its connection was reset",
+	  "requests had no reply: their connections were reset" },
+	{ CAUSE_GARBLED, "request had a reply that is not of the protocol",
+	  "requests had replies that are not of the protocol" },
+	{ CAUSE_REFUSED, "request was refused", "requests were refused" },
+};
+
+static const struct phrase of_connections[] = {
+	{ CAUSE_TIMEOUT, "connection could not be opened within --timeout",
+	  "connections could not be opened within --timeout" },
+	{ CAUSE_CLOSED, "connection was closed by the server before a reply",
+	  "connections were closed by the server before a reply" },
+	{ CAUSE_RESET, "connection was reset before a reply",
+	  "connections were reset before a reply" },
+	{ CAUSE_GARBLED, "connection brought what is not of the protocol",
+	  "connections brought what is not of the protocol" },
+	{ CAUSE_TLS, "connection was ended by TLS", "connections were ended by TLS" },
+	{ CAUSE_PORTS, "connection could not be opened: no local port was left",
+	  "connections could not be opened: no local port was left" },
+};
+
+static const struct phrase *find(const struct phrase *list, size_t n, const char *name)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (!strcmp(list[i].name, name))
+			return &list[i];
+	}
+	return NULL;
+}
+
+static const struct phrase *phrase_of(const struct cause *c)
+{
+	if (c->of == CAUSE_REQUEST)
+		return find(of_requests, ARRAY_LEN(of_requests), c->name);
+	if (c->of == CAUSE_CONNECTION)
+		return find(of_connections, ARRAY_LEN(of_connections), c->name);
+	return NULL;
+}
+
+static const char *verb(const struct cause *c)
+{
+	const bool one = c->count == 1;
+
+	if (c->of == CAUSE_REQUEST)
+		return one ? "request was refused" : "requests were refused";
+	if (c->of == CAUSE_CONNECTION)
+		return one ? "connection could not be opened" : "connections could not be opened";
+	return one ? "reply had the status" : "replies had the status";
+}
+
+/* A port that is missing has its own sentence. */
+static bool quotes(const struct cause *c)
+{
+	return *c->text && !(c->of == CAUSE_CONNECTION && !strcmp(c->name, CAUSE_PORTS));
+}
+
+static void put_outage(const struct cause *c, struct strbuf *out)
+{
+	const double first = (double)c->first_ns / 1e9, last = (double)c->last_ns / 1e9;
+	char count[HUMAN_MAX];
+
+	if (c->count == 1)
+		strbuf_printf(out, "no connection was open from %.1f s to %.1f s", first, last);
+	else
+		strbuf_printf(out, "%s times no connection of a thread was open, between %.1f s "
+			      "and %.1f s", human_count(count, c->count), first, last);
+}
+
+static void put_sentence(const struct cause *c, struct strbuf *out)
+{
+	const struct phrase *phrase = phrase_of(c);
+	char count[HUMAN_MAX], span[SPAN_MAX];
+
+	human_count(count, c->count);
+	if (is_outage(c)) {
+		put_outage(c, out);
+		return;
+	}
+	if (phrase)
+		strbuf_printf(out, "%s %s", count, c->count == 1 ? phrase->one : phrase->many);
+	else if (c->of == CAUSE_REPLY)
+		strbuf_printf(out, "%s %s %s", count, verb(c), c->name);
+	else if (c->of == CAUSE_CONNECTION)
+		strbuf_printf(out, "%s %s", count, verb(c));
+	else
+		strbuf_printf(out, "%s %s (%s)", count, verb(c), c->name);
+	strbuf_printf(out, ", %s", span_of(c, span));
+	if (quotes(c))
+		strbuf_printf(out, phrase || c->of != CAUSE_CONNECTION ? ": '%s'" : ": %s",
+			      c->text);
+}
+
+static void find_of(const struct causes *causes, enum cause_of of, struct report *r)
+{
+	const struct cause *list[CAUSES_MAX];
+	const uint32_t n = sorted(causes, of, list);
+	struct strbuf sentence = STRBUF_INIT(SENTENCE_MAX);
+	uint64_t rest = 0;
+	char count[HUMAN_MAX];
+
+	for (uint32_t i = 0; i < n && i < SHOWN_MOST; i++) {
+		strbuf_reset(&sentence);
+		put_sentence(list[i], &sentence);
+		report_finding(r, "%s", strbuf_str(&sentence));
+	}
+	for (uint32_t i = SHOWN_MOST; i < n; i++)
+		rest += list[i]->count;
+	if (rest)
+		report_finding(r, "%s more for %u other causes (--json has them)",
+			       human_count(count, rest), n - SHOWN_MOST);
+	strbuf_release(&sentence);
+}
+
+void failures_find(const struct causes *causes, struct report *r)
+{
+	static const enum cause_of order[] = { CAUSE_CONNECTION, CAUSE_REQUEST, CAUSE_REPLY };
+
+	for (size_t i = 0; i < ARRAY_LEN(order); i++)
+		find_of(causes, order[i], r);
+}
+
+void failures_report(const struct causes *causes, struct report *r)
+{
+	static const struct column columns[] = {
+		{ .name = "of" }, { .name = "cause" }, { .name = "count" },
+		{ .name = "first_ns" }, { .name = "last_ns" }, { .name = "text" },
+	};
+	struct table *t = table_new(r, columns, ARRAY_LEN(columns));
+
+	for (int of = 0; of < CAUSE_OFS; of++) {
+		const struct cause *list[CAUSES_MAX];
+		const uint32_t n = sorted(causes, of, list);
+
+		for (uint32_t i = 0; i < n; i++)
+			TABLE_ADD(t, value_string(cause_of_name(of)), value_string(list[i]->name),
+				  value_u64(list[i]->count), value_ns(list[i]->first_ns),
+				  value_ns(list[i]->last_ns),
+				  value_string(*list[i]->text ? list[i]->text : NULL));
+	}
+	object_add(&r->body, "failures", value_table(t));
+}
+
+void failures_evidence(const struct causes *causes, enum cause_of of, struct strbuf *out)
+{
+	const struct cause *top = causes_top(causes, of);
+
+	if (top)
+		put_sentence(top, out);
+}
+
+bool failures_outage(const struct causes *causes, struct strbuf *out)
+{
+	const struct cause *outage = causes_find(causes, CAUSE_CONNECTION, CAUSE_OUTAGE);
+
+	if (outage)
+		put_outage(outage, out);
+	return outage != NULL;
+}

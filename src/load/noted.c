@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "load/noted.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/parse.h"
+
+static void note(struct load_thread *t, enum cause_of of, const char *name, const char *text)
+{
+	const bool runs = t->phase == PHASE_RUN && t->now > t->start_ns;
+
+	causes_note(&t->causes, of, name, text, runs ? t->now - t->start_ns : 0);
+}
+
+void noted_reply(struct load_thread *t, const struct load_conn *c, enum cause_of of,
+		 const struct reply *reply)
+{
+	char name[CAUSE_NAME_MAX] = CAUSE_REFUSED, word[SAID_WORD_MAX] = "";
+	char text[SAID_TEXT_MAX] = "";
+
+	if (reply->said)
+		said_clean(reply->said, text);
+	if (reply->said && !reply->code)
+		said_word(reply->said, word);
+	if (reply->code)
+		snprintf(name, sizeof(name), "%s %u", c->target->protocol->http ? "HTTP" : "status",
+			 reply->code);
+	else if (*word)
+		snprintf(name, sizeof(name), "%s", word);
+	note(t, of, name, text);
+}
+
+void noted_timeout(struct load_thread *t)
+{
+	note(t, CAUSE_REQUEST, CAUSE_TIMEOUT, "");
+}
+
+/* A server that ends each connection with its last reply has no outages. */
+#define OUTAGE_LEAST_NS (100 * NS_PER_MS)
+
+void noted_open(struct load_thread *t, bool ends)
+{
+	if (t->phase != PHASE_RUN || t->now < t->start_ns)
+		return;
+	if (!t->n_open && !t->down_ns)
+		t->down_ns = t->now;
+	if ((t->n_open || ends) && t->down_ns) {
+		if (t->now - t->down_ns >= OUTAGE_LEAST_NS)
+			causes_note_span(&t->causes, CAUSE_CONNECTION, CAUSE_OUTAGE,
+					 t->down_ns - t->start_ns, t->now - t->start_ns);
+		t->down_ns = 0;
+	}
+}
+
+static const char *name_of(int err)
+{
+	switch (-err) {
+	case EPIPE:
+		return CAUSE_CLOSED;
+	case ECONNRESET:
+		return CAUSE_RESET;
+	case EPROTO:
+		return CAUSE_GARBLED;
+	case ETIMEDOUT:
+		return CAUSE_TIMEOUT;
+	case ECONNABORTED:
+	case EKEYREJECTED:
+	case EACCES:
+		return CAUSE_TLS;
+	default:
+		return strerrorname_np(-err) ? strerrorname_np(-err) : CAUSE_CLOSED;
+	}
+}
+
+/* Of a connection that had no reply but perhaps a refusal. */
+static void text_of(const struct load_conn *c, int err, char text[SAID_TEXT_MAX])
+{
+	text[0] = '\0';
+	if (c->parser.said.len)
+		said_clean(&c->parser.said, text);
+	else if (c->stream.tls && *net_tls_error(c->stream.tls))
+		snprintf(text, SAID_TEXT_MAX, "%s", net_tls_error(c->stream.tls));
+	else if (err != -EPIPE && err != -ECONNRESET && err != -EPROTO && err != -ETIMEDOUT)
+		snprintf(text, SAID_TEXT_MAX, "%s", strerror(-err));
+}
+
+void noted_cut(struct load_thread *t, const struct load_conn *c, int err)
+{
+	char text[SAID_TEXT_MAX] = "";
+
+	if (!c->replies)
+		text_of(c, err, text);
+	note(t, CAUSE_REQUEST, name_of(err), text);
+}
+
+void noted_connection(struct load_thread *t, const struct load_conn *c, int err)
+{
+	char text[SAID_TEXT_MAX];
+
+	text_of(c, err, text);
+	note(t, CAUSE_CONNECTION, name_of(err), text);
+}

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "load/reach.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/parse.h"
+#include "load/dial.h"
+#include "load/worker.h"
+
+#define ROUND_NS (10 * NS_PER_MS)
+/* How long all must stay open: what the server says of the last one takes as long as opening it. */
+#define STAY_LEAST_NS (20 * NS_PER_MS)
+#define STAY_MOST_NS (500 * NS_PER_MS)
+
+struct reach {
+	struct load_thread *threads;
+	uint32_t n;
+	uint32_t open, conns; /* of all threads, as of the last round */
+	uint64_t shut;
+	uint64_t slowest_ns;
+};
+
+static bool stopped(int stop_fd)
+{
+	struct pollfd fd = { .fd = stop_fd, .events = POLLIN };
+
+	return stop_fd >= 0 && poll(&fd, 1, 0) > 0;
+}
+
+static uint64_t now_ns(void)
+{
+	return clock_mono_ns(clock_system());
+}
+
+/* ---- what the server made of it ---- */
+
+/* Open, and not only until the server closes it again. */
+static uint32_t staying(const struct reach *reach)
+{
+	uint32_t n = 0;
+
+	for (const struct load_thread *t = reach->threads; t < reach->threads + reach->n; t++) {
+		for (uint32_t i = 0; i < t->n_conns; i++)
+			n += t->conns[i].state == CONN_OPEN && !t->conns[i].shut;
+	}
+	return n;
+}
+
+static void add_causes(const struct reach *reach, struct causes *causes)
+{
+	*causes = (struct causes){ 0 };
+	for (uint32_t i = 0; i < reach->n; i++)
+		causes_add(causes, &reach->threads[i].causes);
+}
+
+static void put_target(const struct load_target *target, struct strbuf *why)
+{
+	strbuf_puts(why, target->target.host);
+	if (!target->target.unix_socket)
+		strbuf_printf(why, " port %s", target->target.port);
+	strbuf_puts(why, ": ");
+}
+
+static void say_shut(const struct reach *reach, struct strbuf *why)
+{
+	const uint32_t stay = staying(reach);
+	const struct cause *top;
+	struct causes causes;
+
+	add_causes(reach, &causes);
+	top = causes_top(&causes, CAUSE_CONNECTION);
+	if (stay)
+		strbuf_printf(why, "%u of %u connections stay open; the server closes the others",
+			      stay, reach->conns);
+	else if (top && !strcmp(top->name, CAUSE_GARBLED))
+		strbuf_puts(why, "it says something that is not of this protocol, unasked");
+	else
+		strbuf_puts(why, "it accepts connections and closes them without a reply");
+	if (top && *top->text)
+		strbuf_printf(why, ": '%s'", top->text);
+	if (stay)
+		strbuf_printf(why, " (use --connections %u, or raise the server's limit)", stay);
+}
+
+/* How many local ports this network namespace may use; 0: unknown. */
+static unsigned int local_ports(void)
+{
+	FILE *file = fopen("/proc/sys/net/ipv4/ip_local_port_range", "re");
+	unsigned int low = 0, high = 0;
+
+	if (!file)
+		return 0;
+	if (fscanf(file, "%5u %5u", &low, &high) != 2 || high < low)
+		high = low = 0;
+	fclose(file);
+	return high ? high - low + 1 : 0;
+}
+
+static void say_ports(const struct reach *reach, struct strbuf *why)
+{
+	const unsigned int ports = local_ports();
+
+	strbuf_printf(why, "no local port is left after %u of %u connections", reach->open,
+		      reach->conns);
+	if (ports)
+		strbuf_printf(why, " (net.ipv4.ip_local_port_range has %u)", ports);
+	strbuf_puts(why, "; use fewer --connections, or widen the range");
+}
+
+static void say_backlog(const struct reach *reach, uint64_t timeout_ns, struct strbuf *why)
+{
+	strbuf_printf(why, "%u of %u connections could be opened within %.3g s, the others had no "
+		      "answer: its backlog is full; fewer --connections?", reach->open,
+		      reach->conns, (double)timeout_ns / NS_PER_S);
+}
+
+static void say_why(const struct reach *reach, const struct load_thread *t, int err,
+		    struct strbuf *why)
+{
+	const struct load_conn *c = t->dial_failed;
+	const bool tls = c && c->stream.tls && *net_tls_error(c->stream.tls);
+
+	if (!c) {
+		strbuf_puts(why, strerror(-err));
+		return;
+	}
+	put_target(c->target, why);
+	if (*t->dial_said)
+		strbuf_printf(why, "the server refuses the user, the password or the database: %s",
+			      t->dial_said);
+	else if (err == -EADDRNOTAVAIL && !c->target->target.unix_socket)
+		say_ports(reach, why);
+	else if (err == -ETIMEDOUT && reach->open)
+		say_backlog(reach, t->config->timeout_ns, why);
+	else if (tls)
+		strbuf_printf(why, "TLS: %s", net_tls_error(c->stream.tls));
+	else
+		strbuf_printf(why, "%s; is it running, and is the URL right?", strerror(-err));
+}
+
+/* ---- connections ---- */
+
+static struct load_thread *round_of_all(struct reach *reach)
+{
+	struct load_thread *failed = NULL;
+
+	reach->open = reach->conns = 0;
+	reach->shut = 0;
+	for (struct load_thread *t = reach->threads; t < reach->threads + reach->n; t++) {
+		if (worker_serve(t, ROUND_NS / reach->n) && !failed)
+			failed = t;
+		reach->open += t->n_open;
+		reach->conns += t->n_conns;
+		reach->shut += t->shut;
+		if (t->slowest_dial_ns > reach->slowest_ns)
+			reach->slowest_ns = t->slowest_dial_ns;
+	}
+	return failed;
+}
+
+static uint64_t stay_ns(const struct reach *reach)
+{
+	const uint64_t ns = 2 * reach->slowest_ns;
+
+	return ns < STAY_LEAST_NS ? STAY_LEAST_NS : ns > STAY_MOST_NS ? STAY_MOST_NS : ns;
+}
+
+static bool all_without_network(const struct reach *reach)
+{
+	for (const struct load_thread *t = reach->threads; t < reach->threads + reach->n; t++) {
+		for (uint32_t i = 0; i < t->n_conns; i++) {
+			if (!t->conns[i].target->protocol->no_network)
+				return false;
+		}
+	}
+	return true;
+}
+
+int reach_connect(struct load_thread *threads, uint32_t n, int stop_fd, struct strbuf *why)
+{
+	struct reach reach = { .threads = threads, .n = n };
+	const uint64_t timeout_ns = threads->config->timeout_ns;
+	uint64_t begin = now_ns(), steady = 0, progress = begin, shut = 0, now;
+	const struct load_thread *failed;
+	uint32_t most = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		threads[i].phase = PHASE_CONNECT;
+		dial_begin(&threads[i]);
+	}
+	for (;;) {
+		failed = round_of_all(&reach);
+		if (failed) {
+			say_why(&reach, failed, failed->dial_error, why);
+			return failed->dial_error;
+		}
+		if (stopped(stop_fd))
+			return -EINTR;
+		now = now_ns();
+		if (reach.open < reach.conns || reach.shut != shut)
+			steady = 0;
+		else if (!steady)
+			steady = now;
+		shut = reach.shut;
+		if (steady && (now - steady >= stay_ns(&reach) || all_without_network(&reach)))
+			return 0;
+		if (reach.open > most) {
+			most = reach.open;
+			progress = now;
+		}
+		if (shut && !steady && now - progress >= timeout_ns) {
+			put_target(threads->conns->target, why);
+			say_shut(&reach, why);
+			return -ECONNABORTED;
+		}
+	}
+}
+
+/* ---- keys ---- */
+
+static void say_not_stored(const struct load_thread *t, int err, struct strbuf *why)
+{
+	const struct cause *top = causes_top(&t->causes, CAUSE_REQUEST);
+
+	if (err != -EREMOTEIO) {
+		strbuf_puts(why, strerror(-err));
+		return;
+	}
+	if (top && !strcmp(top->name, CAUSE_TIMEOUT))
+		strbuf_puts(why, "the server did not store the keys within --timeout");
+	else
+		strbuf_puts(why, "the server refused to store the keys");
+	if (top && *top->text)
+		strbuf_printf(why, ": '%s'", top->text);
+}
+
+int reach_preload(struct load_thread *threads, uint32_t n, int stop_fd, struct strbuf *why)
+{
+	const struct reach reach = { .threads = threads, .n = n };
+	int ret;
+
+	for (struct load_thread *t = threads; t < threads + n; t++) {
+		t->phase = PHASE_PRELOAD;
+		do {
+			ret = worker_prepare(t, ROUND_NS);
+			if (!ret && stopped(stop_fd))
+				return -EINTR;
+		} while (!ret);
+		if (ret < 0 && t->dial_failed)
+			say_why(&reach, t, ret, why);
+		else if (ret < 0)
+			say_not_stored(t, ret, why);
+		if (ret < 0)
+			return ret;
+	}
+	return 0;
+}
