@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The command table; and three standard streams, whatever we were started with. */
 #include <fcntl.h>
+#include <signal.h>
 #include <stddef.h>
 #include <unistd.h>
 
@@ -45,5 +46,6 @@ int main(int argc, char **argv)
 {
 	if (open_missing_streams())
 		return EXIT_CANNOT;
+	signal(SIGPIPE, SIG_IGN); /* a reader that has gone away is the error EPIPE of a write */
 	return dispatch(commands, argc, argv);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the commands about commands and the dispatcher share. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -32,7 +33,7 @@ int command_print(struct strbuf *text)
 	if (text->error) {
 		log_error("cannot build the text: %s", strerror(-text->error));
 		result = EXIT_CANNOT;
-	} else if (fputs(strbuf_str(text), stdout) == EOF || fflush(stdout)) {
+	} else if ((fputs(strbuf_str(text), stdout) == EOF || fflush(stdout)) && errno != EPIPE) {
 		log_error("cannot write to standard output: %m");
 		result = EXIT_CANNOT;
 	}

@@ -68,9 +68,7 @@ static int show_calls(struct conns_view *view, const struct event_block *block)
 		err = add_line(view, &call);
 	}
 	if (!err)
-		err = outfile_write(&view->shown.out, strbuf_str(&view->lines), view->lines.len);
-	if (!err)
-		return 0;
+		return interval_view_write(&view->shown, &view->lines);
 	log_error("can't write the result: %s", strerror(-err));
 	return -ECANCELED; /* said */
 }

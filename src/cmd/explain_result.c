@@ -218,6 +218,8 @@ static int print(const struct report *r, const struct strbuf *json,
 		err = outfile_write(&file, strbuf_str(json), json->len);
 	if (!err)
 		err = outfile_commit(&file);
+	if (err == -EPIPE) /* the reader has seen enough */
+		err = 0;
 	if (err)
 		log_error("can't write the result: %s", folder_strerror(err));
 	outfile_release(&file);

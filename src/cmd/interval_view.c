@@ -17,6 +17,16 @@ static int cannot_write(const struct interval_view *view, int err)
 	return -ECANCELED; /* said */
 }
 
+int interval_view_write(struct interval_view *view, const struct strbuf *text)
+{
+	int err = outfile_write(&view->out, strbuf_str(text), text->len);
+
+	view->reader_gone = err == -EPIPE;
+	if (view->reader_gone)
+		return 1;
+	return err ? cannot_write(view, err) : 0;
+}
+
 static bool is_json(const struct interval_view *view)
 {
 	return view->config->common->json || view->config->common->json_lines;
@@ -98,10 +108,8 @@ static int show(struct interval_view *view, struct report *report, bool last)
 	/* Lines are read while they come, and stay if the run is killed. */
 	if (!err && view->config->common->json_lines)
 		err = outfile_publish(&view->out);
-	if (!err)
-		err = outfile_write(&view->out, strbuf_str(&view->text), view->text.len);
 	strbuf_release(&page);
-	return err ? cannot_write(view, err) : 0;
+	return err ? cannot_write(view, err) : interval_view_write(view, &view->text);
 }
 
 static int show_interval(struct interval_view *view)
@@ -166,6 +174,8 @@ int interval_view_close(struct interval_view *view, bool damaged, int record_err
 	struct report report;
 	int err, code;
 
+	if (view->reader_gone && !record_error)
+		return EXIT_OK;
 	report_init(&report, &view->who);
 	err = view->config->report(view->analysis, SPAN_TOTAL, &report);
 	if (!err && view->ended)
@@ -173,17 +183,17 @@ int interval_view_close(struct interval_view *view, bool damaged, int record_err
 	if (!err && record_error)
 		report_reason(&report, "recording-incomplete", strerror(-record_error),
 			      "the recording could not be written whole");
-	if (!err && (totals_are_due(view) || (late && !lines))) {
+	if (!err && !view->reader_gone && (totals_are_due(view) || (late && !lines))) {
 		live_keep(&view->live);
-		err = show(view, &report, true);
+		err = show(view, &report, true) < 0 ? -ECANCELED : 0;
 	} else if (!err && late && !report_error(&report)) {
 		warn_of_reasons(&report);
 	}
-	if (!err)
+	if (!err && !view->reader_gone)
 		err = outfile_commit(&view->out);
 	if (err && err != -ECANCELED)
 		cannot_write(view, err);
-	code = report.partial ? EXIT_PARTIAL : EXIT_OK;
+	code = report.partial && (record_error || !view->reader_gone) ? EXIT_PARTIAL : EXIT_OK;
 	report_release(&report);
 	return err ? EXIT_CANNOT : code;
 }

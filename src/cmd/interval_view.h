@@ -36,6 +36,7 @@ struct interval_view {
 	struct text_style style;
 	struct strbuf text;
 	bool terminal;
+	bool reader_gone;      /* the other end of the output's pipe is closed */
 	const char *ended;     /* what ended a recording, for the result; NULL: not said */
 	uint64_t intervals;    /* closed so far */
 	struct provenance who; /* from the stream's facts */
@@ -53,7 +54,13 @@ void interval_view_release(struct interval_view *view);
 /* A fact of the stream: whose run it is. Other events are left alone. */
 void interval_view_fact(struct interval_view *view, const struct event *event);
 
-/* An interval is complete. 1 once `count` have been, or -errno; -ECANCELED has been said. */
+/* Returns 0, 1 if the pipe's reader has gone away, which ends the run, or -ECANCELED: reported. */
+int interval_view_write(struct interval_view *view, const struct strbuf *text);
+
+/*
+ * An interval is complete. Returns 1 once `count` intervals are or the pipe's reader has gone away,
+ * or -errno; -ECANCELED is reported already.
+ */
 int interval_view_closed(struct interval_view *view);
 
 /*

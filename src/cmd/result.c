@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/result.h"
 
+#include <errno.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -58,6 +59,8 @@ int result_print(const struct report *report, const struct common_options *commo
 		err = outfile_write(&file, strbuf_str(&text), text.len);
 	if (!err)
 		err = outfile_commit(&file);
+	if (err == -EPIPE) /* the reader has seen enough */
+		err = 0;
 	if (err)
 		log_error("cannot write the result to %s: %s",
 			  common->output ? common->output : "standard output",
