@@ -57,11 +57,9 @@ static __always_inline bool arrival_filtered(void)
 
 static __always_inline bool arrival_selected(const struct net_device *dev)
 {
-	const __u64 *name = (const __u64 *)dev->name;
-
 	if (filter_netns && dev->nd_net.net->ns.inum != filter_netns)
 		return false;
-	return !filter_ifname[0] || (name[0] == filter_ifname[0] && name[1] == filter_ifname[1]);
+	return iface_selected(dev);
 }
 
 /* `rxq`: its number + 1, or 0; dev NULL: which one is not known. */

@@ -81,7 +81,7 @@ static __always_inline __u64 tx_departure(struct sk_buff *skb, __u32 *why)
 
 static __always_inline bool tx_selected(struct sock *sk, struct sk_buff *skb)
 {
-	if (!tx_port_selected(sk) || !iface_selected(skb))
+	if (!tx_port_selected(sk) || !iface_selected(skb->dev))
 		return false;
 	return !filter_tgid || sk->sk_protocol != IPPROTO_TCP || tx_ours(sk);
 }

@@ -238,14 +238,16 @@ static __always_inline void origin_delivered(struct cpu_state *c, struct packet 
 	p->s.origin = ROW_DELIVER;
 }
 
-static __always_inline bool iface_selected(struct sk_buff *skb)
+/* After a rename, bytes of the interface's old name may follow the NUL: they do not count. */
+static __always_inline bool iface_selected(const struct net_device *dev)
 {
 	const __u64 *name;
 
 	if (!filter_ifname[0])
 		return true;
-	name = (const __u64 *)skb->dev->name;
-	return name[0] == filter_ifname[0] && name[1] == filter_ifname[1];
+	name = (const __u64 *)dev->name;
+	return (name[0] & ifname_mask[0]) == filter_ifname[0] &&
+	       (name[1] & ifname_mask[1]) == filter_ifname[1];
 }
 
 /*
@@ -254,7 +256,7 @@ static __always_inline bool iface_selected(struct sk_buff *skb)
  */
 static __always_inline __u8 came_by(const struct link_entry *e, struct sk_buff *skb)
 {
-	if (iface_selected(skb))
+	if (iface_selected(skb->dev))
 		return PKT_IFACE;
 	return skb->skb_iif && e->skb == (__u64)skb ? e->p.s.flags & PKT_IFACE : 0;
 }

@@ -53,7 +53,7 @@ static __noinline int protocol_of(struct sk_buff *skb)
 static __always_inline bool uncovered_selected(struct bpf_nf_ctx *ctx)
 {
 	return (!filter_netns || ctx->state->net->ns.inum == filter_netns) &&
-	       iface_selected(ctx->skb);
+	       iface_selected(ctx->skb->dev);
 }
 
 static __always_inline void uncovered_local(struct bpf_nf_ctx *ctx)

@@ -165,7 +165,10 @@ static void settings(struct watch_probe *probe)
 	skel->rodata->min_queue = c->min_queue;
 	skel->rodata->keep_way = c->pid || c->slower_than_ns || c->messages ||
 				 !(mask & 1U << SLOT_ENQUEUED);
-	memcpy((void *)skel->rodata->filter_ifname, probe->ifname, sizeof(probe->ifname));
+	if (probe->ifname[0]) {
+		memcpy((void *)skel->rodata->filter_ifname, probe->ifname, sizeof(probe->ifname));
+		memset((void *)skel->rodata->ifname_mask, 0xff, strlen(probe->ifname) + 1);
+	}
 	skel->rodata->drop_unspecified = unspecified < 0 ? ~0U : (uint32_t)unspecified;
 	skel->rodata->drop_cpu_backlog = backlog < 0 ? ~0U : (uint32_t)backlog;
 	skel->rodata->sockets_end = watch_bound_program(probe, "destroy_tp");

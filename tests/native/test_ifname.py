@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""--ifname: a packet is of the interface it came by, a bridge's port too; others are refused."""
+"""
+--ifname: a packet is of the interface it came by, a bridge's port and a renamed one too; others are
+refused.
+"""
 import os
 import subprocess
 
@@ -48,6 +51,31 @@ def port_of_a_bridge(net, protocol):
         check.equal("read by another port or interface", other.count("read", protocol), 0)
 
 
+def renamed(name, other, protocol):
+    """
+    A container runtime moves a veth with a long name and renames it: bytes of that name follow the
+    NUL of the new one. `other` is an interface whose name begins alike, for the control.
+    """
+    net = netns.veth()
+    netns.ip("-n", net.reader, "link", "add", "vethabcdef01", "type", "veth", "peer", "name",
+             "sender1", "netns", net.sender)
+    netns.ip("-n", net.reader, "link", "set", "vethabcdef01", "name", name)
+    netns.ip("-n", net.reader, "link", "add", other, "type", "veth", "peer", "name", "unused0")
+    for namespace, link, host in ((net.reader, name, 1), (net.sender, "sender1", 2)):
+        netns.ip("-n", namespace, "addr", "add", f"10.80.0.{host}/24", "dev", link)
+        netns.ip("-n", namespace, "link", "set", link, "up")
+    net = netns.Net("veth", net.reader, net.sender, "10.80.0.1", None)
+    traffic = Traffic(net, 4, protocol, count=N)
+    observers = [watch.Watch(*options, *traffic.filter)
+                 for options in ((), ("--ifname", name), ("--ifname", other))]
+    traffic.finish()
+    whole, by_name, by_other = [observer.stop() for observer in observers]
+    for stage in ("transport", "enqueued", "read"):
+        check.equal(f"{stage} without --ifname ({whole.brief()})", whole.count(stage, protocol), N)
+        check.equal(f"{stage} by {name} ({by_name.brief()})", by_name.count(stage, protocol), N)
+        check.equal(f"{stage} by {other}", by_other.count(stage, protocol), 0)
+
+
 def refused(kind, *options):
     """Its packets are never seen as its own: the interface below is named."""
     net = netns.veth()
@@ -66,4 +94,6 @@ if os.geteuid() != 0:
     check.skip("needs root")
 bridge_net = bridged()
 check.run([(port_of_a_bridge, bridge_net, protocol) for protocol in ("tcp", "udp")] +
+          [(renamed, name, other, protocol) for protocol in ("tcp", "udp")
+           for name, other in (("eth0", "eth01"), ("eth01", "eth0"))] +
           [(refused, "macvlan", "mode", "bridge"), (refused, "vlan", "id", "5")])
