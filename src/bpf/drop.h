@@ -30,16 +30,17 @@ static __always_inline bool headers_v4(const unsigned char *ip, struct headers *
 	return !((b[6] & 0x1f) | b[7]);
 }
 
-static __always_inline bool headers_v6(const unsigned char *ip, struct headers *h, __u32 *offset)
+static __noinline int headers_v6(const unsigned char *ip, struct headers *h)
 {
+	struct ip6_upper u = {};
 	__u8 b[8];
 
-	if (bpf_probe_read_kernel(b, sizeof(b), ip) || b[0] >> 4 != 6)
-		return false;
-	*offset = 40;
-	h->protocol = b[6];
-	h->payload = b[4] << 8 | b[5];
-	return true;
+	if (!h || bpf_probe_read_kernel(b, sizeof(b), ip) || b[0] >> 4 != 6 ||
+	    !ip6_upper(ip, b[6], &u) || u.later)
+		return 0;
+	h->protocol = u.protocol;
+	h->payload = (b[4] << 8 | b[5]) + IPV6_HEADER - u.offset;
+	return u.offset;
 }
 
 static __always_inline bool headers_of(const struct sk_buff *skb, struct headers *h)
@@ -48,8 +49,11 @@ static __always_inline bool headers_of(const struct sk_buff *skb, struct headers
 	__u8 b[14] = {};
 	__u32 offset = 0;
 
-	if (!headers_v4(ip, h, &offset) && !headers_v6(ip, h, &offset))
-		return false;
+	if (!headers_v4(ip, h, &offset)) {
+		offset = headers_v6(ip, h);
+		if (!offset)
+			return false;
+	}
 	if (h->protocol != IPPROTO_TCP && h->protocol != IPPROTO_UDP)
 		return false;
 	if (bpf_probe_read_kernel(b, sizeof(b), ip + offset))
@@ -111,7 +115,7 @@ static __always_inline int dropped(struct sk_buff *skb, __u32 reason, struct soc
 	__u32 slot;
 
 	/* packets that leave have no receiving interface, or none that we saw them come by */
-	if (!c || reason <= 1)
+	if (!c || reason == drop_not_yet || reason == drop_consumed)
 		return 0;
 	e = link_find((__u64)skb);
 	if (sampling && e && !link_same(e, skb)) /* of one before it */

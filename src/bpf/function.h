@@ -19,18 +19,25 @@
 static __always_inline __u32 function_protocol(const struct sk_buff *skb, __u16 *port)
 {
 	const unsigned char *ip = skb->head + skb->network_header;
+	struct ip6_upper u = {};
 	__u32 protocol, length;
 	__u8 b[10] = {};
 	__u16 ports[2] = {};
 
 	if (bpf_probe_read_kernel(b, sizeof(b), ip))
 		return ROW_PROTOS;
-	protocol = b[0] >> 4 == 6 ? b[6] : b[9];
-	length = b[0] >> 4 == 6 ? IPV6_HEADER : (b[0] & 15) * 4;
+	protocol = b[9];
+	length = (b[0] & 15) * 4;
+	if (b[0] >> 4 == 6) {
+		if (!ip6_upper(ip, b[6], &u))
+			return ROW_PROTOS;
+		protocol = u.protocol;
+		length = u.offset;
+	}
 	if ((b[0] >> 4 != 4 && b[0] >> 4 != 6) ||
 	    (protocol != IPPROTO_TCP && protocol != IPPROTO_UDP))
 		return ROW_PROTOS;
-	if (filter_port && (b[0] >> 4 == 6 || !((b[6] & 0x1f) | b[7]))) /* no later fragment */
+	if (filter_port && (b[0] >> 4 == 6 ? !u.later : !((b[6] & 0x1f) | b[7])))
 		bpf_probe_read_kernel(ports, sizeof(ports), ip + length);
 	*port = bpf_ntohs(ports[1]);
 	return protocol == IPPROTO_TCP ? ROW_TCP : ROW_UDP;

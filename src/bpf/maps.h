@@ -115,6 +115,8 @@ const volatile __u32 filter_sock = 0;       /* one of them: a read less for most
 const volatile __u32 filter_tgid = 0;       /* 0 = all; rows are then recorded at `read` */
 const volatile __u64 filter_ifname[2] = {}; /* 0 = all */
 const volatile __u64 ifname_mask[2] = {};   /* the name's bytes, with the NUL that ends it */
+const volatile __u32 drop_not_yet = ~0U;    /* this kernel's SKB_NOT_DROPPED_YET: no drop */
+const volatile __u32 drop_consumed = ~0U;   /* ... SKB_CONSUMED (since 6.2): no drop, either */
 const volatile __u32 drop_unspecified = ~0U; /* ... SKB_DROP_REASON_NOT_SPECIFIED */
 const volatile __u32 drop_cpu_backlog = ~0U; /* this kernel's SKB_DROP_REASON_CPU_BACKLOG */
 const volatile __u32 transport_udp = 1;     /* a hook is bound there */

@@ -10,26 +10,12 @@
 #include "bpf/link.h"
 #include "bpf/net.h"
 
-#define IPV6_HEADER 40
-#define IPV6_HEADERS_MAX 8 /* that are looked behind */
-#define NEXT_HOP 0
-#define NEXT_ROUTING 43
-#define NEXT_FRAGMENT 44
-#define NEXT_OPTIONS 60
-
-static __always_inline bool is_extension(__u32 header)
-{
-	return header == NEXT_HOP || header == NEXT_ROUTING || header == NEXT_FRAGMENT ||
-	       header == NEXT_OPTIONS;
-}
-
 /* At the hooks, where skb->data is the IP header: what is behind it, and IPv6's extensions. */
 static __noinline int protocol_of(struct sk_buff *skb)
 {
-	__u32 at = IPV6_HEADER, size, protocol;
+	struct ip6_upper u = {};
 	const unsigned char *ip;
 	__u8 b[10];
-	int i;
 
 	if (!skb)
 		return 0;
@@ -38,15 +24,7 @@ static __noinline int protocol_of(struct sk_buff *skb)
 		return 0;
 	if (b[0] >> 4 != 6)
 		return b[9];
-	protocol = b[6];
-	for (i = 0; i < IPV6_HEADERS_MAX && is_extension(protocol); i++) {
-		if (bpf_probe_read_kernel(b, 2, ip + at))
-			break;
-		size = protocol == NEXT_FRAGMENT ? 8 : (b[1] + 1) * 8;
-		protocol = b[0];
-		at += size;
-	}
-	return protocol;
+	return ip6_upper(ip, b[6], &u) ? u.protocol : b[6];
 }
 
 /* Of the namespace and the interface of the filter; the self-test's namespace has hooks, too. */

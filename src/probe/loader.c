@@ -130,12 +130,18 @@ static bool nothing_special(const struct watch_probe_config *c, uint32_t slots)
 	       (slots & (need | no)) == need;
 }
 
+/* Reasons are renumbered at will: before 6.2, the number of SKB_CONSUMED was NOT_SPECIFIED. */
+static uint32_t reason_number(const char *name)
+{
+	int n = drop_reason_number(name);
+
+	return n < 0 ? ~0U : (uint32_t)n;
+}
+
 static void settings(struct watch_probe *probe)
 {
 	const struct watch_probe_config *c = &probe->config;
 	struct watch_bpf *skel = probe->skel;
-	int backlog = drop_reason_number("CPU_BACKLOG");
-	int unspecified = drop_reason_number("NOT_SPECIFIED");
 	uint32_t mask = 0;
 	const char *why;
 
@@ -169,8 +175,10 @@ static void settings(struct watch_probe *probe)
 		memcpy((void *)skel->rodata->filter_ifname, probe->ifname, sizeof(probe->ifname));
 		memset((void *)skel->rodata->ifname_mask, 0xff, strlen(probe->ifname) + 1);
 	}
-	skel->rodata->drop_unspecified = unspecified < 0 ? ~0U : (uint32_t)unspecified;
-	skel->rodata->drop_cpu_backlog = backlog < 0 ? ~0U : (uint32_t)backlog;
+	skel->rodata->drop_not_yet = reason_number("SKB_NOT_DROPPED_YET");
+	skel->rodata->drop_consumed = reason_number("SKB_CONSUMED");
+	skel->rodata->drop_unspecified = reason_number("NOT_SPECIFIED");
+	skel->rodata->drop_cpu_backlog = reason_number("CPU_BACKLOG");
 	skel->rodata->sockets_end = watch_bound_program(probe, "destroy_tp");
 	skel->rodata->tasks_end = watch_bound_program(probe, "task_end_tp");
 	skel->rodata->arrival_irq = watch_asked(probe, STAGE_BIT(STAGE_IRQ)) &&
