@@ -179,7 +179,7 @@ enum loss {
 	LOSS_STAMP_FOREIGN,   /* ... of a clock that can't be converted, or older than 10 s */
 	LOSS_STAMP_FUTURE,    /* ... later than now */
 	LOSS_CLOCK_UNSETTLED, /* the realtime clock was set; user space hasn't caught up yet */
-	LOSS_NO_STORAGE,      /* socket or task storage couldn't be allocated */
+	LOSS_NO_STORAGE,      /* no memory for a socket's state, or no place for a task's */
 	LOSS_FIFO_FULL,       /* more unread packets on one socket than the FIFO holds */
 	LOSS_OOO_FULL,        /* more out-of-order packets on one socket than remembered */
 	LOSS_OOO_UNMATCHED,   /* out-of-order data that TCP merged or trimmed */
@@ -554,15 +554,20 @@ struct task_state {
 	__u64 comm[2];
 };
 
-/* Most readers find their state here, by address; as struct tcp_entry. */
+/* Most readers find their state here, by address, as in tcp_table; the others in a map. */
 #define TASK_TABLE_LOG2 9
 #define TASK_TABLE (1 << TASK_TABLE_LOG2)
 struct task_entry {
-	__u64 task; /* 0 = free, and always was: no task of this place has task storage instead */
+	__u64 task; /* 0 = free, and always was: no task of this place is in the map of tasks */
 	struct task_state s;
 };
 
 #define TASK_GONE 1 /* free again */
+
+/* Places of the map for the others; the kernel adds TASK_OVERHEAD bytes to each. */
+#define TASKS_MIN 8
+#define TASKS_MAX 8192
+#define TASK_OVERHEAD 80
 
 struct culprit {
 	__u64 ns, count;
@@ -593,7 +598,6 @@ _Static_assert(sizeof(struct udp_far) <= STORAGE_MAX, "... its other one");
 _Static_assert(sizeof(struct ooo_queue) <= STORAGE_MAX, "storage of what waits behind a hole");
 _Static_assert(sizeof(struct tx_socket) <= STORAGE_MAX, "storage of what isn't acknowledged");
 _Static_assert(sizeof(struct tx_writer) <= STORAGE_MAX, "storage of send calls");
-_Static_assert(sizeof(struct task_state) <= STORAGE_MAX, "storage of a task");
 _Static_assert(sizeof(struct tx_set) == 64, "one cache line per set");
 _Static_assert(sizeof(struct tcp_socket) <= 1024, "1 KiB per connection");
 

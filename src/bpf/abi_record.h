@@ -115,6 +115,23 @@ struct told_mark {
 	__u32 pid, tid;
 };
 
+/*
+ * Names that were told, by task. Not in task storage: a switch holds the run queue's lock, under
+ * which the kernel must not be asked for memory. A name that lost its place is told once more.
+ */
+#define NAME_SETS_LOG2 11
+#define NAME_SETS (1 << NAME_SETS_LOG2)
+
+struct act_name {
+	__u64 id;      /* pid | tgid << 32; 0 = free */
+	__u64 started; /* the task's start: ids are used again */
+	__u64 comm[2];
+};
+
+struct act_names {
+	struct act_name at[2]; /* the one used last comes first */
+};
+
 _Static_assert(sizeof(struct told_flow) == 56, "struct told_flow");
 _Static_assert(sizeof(struct told_message) == 120, "struct told_message");
 _Static_assert(sizeof(struct told_request) == 136, "struct told_request");

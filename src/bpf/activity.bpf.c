@@ -32,10 +32,11 @@ struct {
 	__type(value, struct act_ring);
 } rings SEC(".maps");
 
-/* What is known of a task. */
+struct act_names names[NAME_SETS];
+
+/* What is known of a task that reads from sockets; made when it does. */
 struct act_task {
-	__u64 comm[2]; /* as it was told; 0 = never */
-	__u32 reads;   /* its system calls and faults are told */
+	__u32 reads; /* its system calls and faults are told */
 };
 
 struct {
@@ -111,27 +112,61 @@ static __always_inline void put(__u8 type, __u16 arg, __u32 a)
 		put_in(r, type, arg, a, bpf_get_current_pid_tgid());
 }
 
-static __always_inline void put_name(struct act_ring *r, struct task_struct *task,
-				     const __u64 *comm)
+/* False: there is no room. */
+static __always_inline bool put_name(struct act_ring *r, const struct act_name *n)
 {
 	__u32 lost = 0;
 	struct act *e = claim(r, &lost);
 
 	if (!e)
-		return;
-	e->tgid = task->tgid;
-	e->a = task->pid;
+		return false;
+	e->tgid = n->id >> 32;
+	e->a = n->id;
 	e->arg = 0;
-	((__u64 *)e->comm)[0] = comm[0];
-	((__u64 *)e->comm)[1] = comm[1];
+	((__u64 *)e->comm)[0] = n->comm[0];
+	((__u64 *)e->comm)[1] = n->comm[1];
 	publish(e, ACT_NAME);
+	return true;
+}
+
+static __always_inline bool same_name(const struct act_name *a, const struct act_name *b)
+{
+	return a->id == b->id && a->started == b->started && a->comm[0] == b->comm[0] &&
+	       a->comm[1] == b->comm[1];
+}
+
+static __noinline int tell_name(struct act_ring *r, const struct act_name *n, struct act_names *s)
+{
+	if (!r || !n || !s)
+		return 0;
+	if (same_name(n, &s->at[1])) {
+		s->at[1] = s->at[0];
+		s->at[0] = *n;
+	} else if (put_name(r, n)) {
+		if (s->at[0].id != n->id)
+			s->at[1] = s->at[0];
+		s->at[0] = *n;
+	}
+	return 0;
+}
+
+static __always_inline void name_task(struct act_ring *r, const struct task_struct *task)
+{
+	const __u64 *comm = (const __u64 *)task->comm;
+	struct act_name n = {
+		.id = (__u64)task->tgid << 32 | (__u32)task->pid, .started = task->start_time,
+		.comm = { comm[0], comm[1] },
+	};
+	__u32 at = (__u32)task->pid * 0x9e3779b1U >> (32 - NAME_SETS_LOG2);
+
+	if (unlikely(!same_name(&n, &names[at].at[0])))
+		tell_name(r, &n, &names[at]);
 }
 
 SEC("tp_btf/sched_switch")
 int BPF_PROG(act_switch, bool preempt, struct task_struct *prev, struct task_struct *next,
 	     unsigned int prev_state)
 {
-	const __u64 *comm = (const __u64 *)next->comm;
 	__u16 arg = prev_state & (ACT_PREEMPTED - 1);
 	struct act_ring *r = this_ring();
 	struct act_task *t = NULL;
@@ -139,12 +174,8 @@ int BPF_PROG(act_switch, bool preempt, struct task_struct *prev, struct task_str
 	if (!r)
 		return 0;
 	if (next->pid) {
-		t = bpf_task_storage_get(&act_tasks, next, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
-		if (t && unlikely(t->comm[0] != comm[0] || t->comm[1] != comm[1])) {
-			t->comm[0] = comm[0];
-			t->comm[1] = comm[1];
-			put_name(r, next, t->comm);
-		}
+		t = bpf_task_storage_get(&act_tasks, next, NULL, 0);
+		name_task(r, next);
 	}
 	r->task = next->pid;
 	r->reads = t && t->reads;

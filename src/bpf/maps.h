@@ -64,10 +64,14 @@ struct {
 	__type(value, struct ext_ring);
 } ext_rings SEC(".maps");
 
+/*
+ * Allocated beforehand: states are made while a task is woken, under its lock, where an allocation
+ * may deadlock. sched_process_free empties the places.
+ */
 struct {
-	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, TASKS_MIN); /* loader: by --memory */
+	__type(key, __u64); /* the task's address */
 	__type(value, struct task_state);
 } tasks SEC(".maps");
 
@@ -164,5 +168,6 @@ __u64 link_ways[LINK_SETS * 2]; /* of each entry: --by: way_of(); --probe: its n
 __u32 tx_groups[TX_SETS * 2];   /* ... and the group of each packet on its way out */
 struct tcp_entry tcp_table[TCP_TABLE];
 struct task_entry task_table[TASK_TABLE];
+struct task_state task_fresh; /* never written: what a new state holds */
 
 #endif

@@ -42,31 +42,34 @@ static __always_inline struct task_entry *task_entry(const void *t)
 }
 
 static __noinline struct task_state *task_other(struct task_struct *t, struct task_entry *e,
-						__u64 flags)
+						__u32 make)
 {
-	struct task_state *s = bpf_task_storage_get(&tasks, t, NULL, 0);
-	__u64 owner = e->task;
+	__u64 owner = e->task, key = (__u64)t;
+	struct task_state *s = bpf_map_lookup_elem(&tasks, &key);
 
-	if (s || !flags)
+	if (s || !make)
 		return s;
 	if (tasks_end && owner <= TASK_GONE &&
 	    __sync_val_compare_and_swap(&e->task, owner, (__u64)t) == owner)
 		return &e->s;
 	if (e->task == (__u64)t) /* its waker on another CPU was as quick */
 		return &e->s;
-	return bpf_task_storage_get(&tasks, t, NULL, flags);
+	bpf_map_update_elem(&tasks, &key, &task_fresh, BPF_NOEXIST);
+	return bpf_map_lookup_elem(&tasks, &key);
 }
 
-/* The state of a task, made if flags say BPF_LOCAL_STORAGE_GET_F_CREATE. */
-static __always_inline struct task_state *task_get(struct task_struct *t, __u64 flags)
+enum task_make { TASK_FIND, TASK_MAKE };
+
+/* The state of a task, made if TASK_MAKE asks for it; NULL: there is none, or no place for it. */
+static __always_inline struct task_state *task_get(struct task_struct *t, enum task_make make)
 {
 	struct task_entry *e = task_entry(t);
 
 	if (likely(e->task == (__u64)t))
 		return &e->s;
-	if (tasks_end && !e->task && !flags) /* nobody ever had to go elsewhere */
+	if (tasks_end && !e->task && !make) /* nobody ever had to go elsewhere */
 		return NULL;
-	return task_other(t, e, flags);
+	return task_other(t, e, make);
 }
 
 /* --by comm: the group of what the current task, whose state `t` is, reads. */
@@ -107,12 +110,15 @@ static __noinline int reads_unended(struct task_state *t)
 static __always_inline void task_end(struct task_struct *t)
 {
 	struct task_entry *e = task_entry(t);
+	__u64 key = (__u64)t;
 	struct task_state *s;
 
-	if (e->task != (__u64)t) {
-		s = bpf_task_storage_get(&tasks, t, NULL, 0);
-		if (s)
-			reads_unended(s);
+	if (e->task != key) {
+		s = bpf_map_lookup_elem(&tasks, &key);
+		if (!s)
+			return;
+		reads_unended(s);
+		bpf_map_delete_elem(&tasks, &key);
 		return;
 	}
 	reads_unended(&e->s);

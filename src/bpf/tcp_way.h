@@ -359,7 +359,7 @@ static __always_inline bool spliced(const struct sock *sk, __u32 copied)
 /* Bytes were copied, but no packet's first: the position that tcp_returned() compares with. */
 static __noinline int tcp_copied_more(struct sock *sk, __u32 copied)
 {
-	struct task_state *t = task_get(bpf_get_current_task_btf(), 0);
+	struct task_state *t = task_get(bpf_get_current_task_btf(), TASK_FIND);
 
 	if (t && t->n && t->sk == (__u64)sk)
 		t->copied = copied;
@@ -406,8 +406,7 @@ static __noinline int tcp_finish(struct task_state *t, struct sock *sk)
 static __always_inline struct task_state *tcp_reader(struct tcp_socket *s, struct sock *sk,
 						     __u32 copied)
 {
-	struct task_state *t = task_get(bpf_get_current_task_btf(),
-					BPF_LOCAL_STORAGE_GET_F_CREATE);
+	struct task_state *t = task_get(bpf_get_current_task_btf(), TASK_MAKE);
 
 	if (unlikely(!t)) {
 		tcp_no_reader(LOSS_NO_STORAGE, 1);
@@ -513,7 +512,7 @@ static __noinline int tcp_has_ulp(struct sock *sk)
 /* `returned` is below zero if it isn't known. */
 static __always_inline int tcp_returned(struct sock *sk, int returned)
 {
-	struct task_state *t = task_get(bpf_get_current_task_btf(), 0);
+	struct task_state *t = task_get(bpf_get_current_task_btf(), TASK_FIND);
 	struct cpu_state *c;
 	__u64 now;
 

@@ -236,7 +236,7 @@ static __always_inline void udp_read(struct cpu_state *c, struct queued *q, cons
 
 	if (q->s.flags & PKT_SKIP)
 		return;
-	t = task_get(bpf_get_current_task_btf(), BPF_LOCAL_STORAGE_GET_F_CREATE);
+	t = task_get(bpf_get_current_task_btf(), TASK_MAKE);
 	if (!t) {
 		count_loss(c, SLOT_READ, LOSS_NO_STORAGE, ROW_UDP, 1);
 		return;

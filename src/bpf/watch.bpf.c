@@ -318,9 +318,13 @@ int BPF_PROG(waking_tp, struct task_struct *task)
 	if (!c)
 		return 0;
 	since = c->announced;
-	t = task_get(task, since ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
-	if (!t)
+	t = task_get(task, since ? TASK_MAKE : TASK_FIND);
+	if (!t) {
+		if (since) /* its packet will look as if the reader had needed no waking */
+			count_loss(c, SLOT_RUNNABLE, LOSS_NO_STORAGE,
+				   since == c->udp_time ? ROW_UDP : ROW_TCP, 1);
 		return 0;
+	}
 	now = bpf_ktime_get_ns();
 	if (t->stopped_since)
 		task_continued(t, now);
@@ -361,10 +365,10 @@ int BPF_PROG(switch_tp, bool preempt, struct task_struct *prev, struct task_stru
 
 	if (!c)
 		return 0;
-	t = task_get(next, 0);
+	t = task_get(next, TASK_FIND);
 	if (t)
 		task_runs(c, t, now);
-	t = task_get(prev, 0);
+	t = task_get(prev, TASK_FIND);
 	if (t) {
 		/*
 		 * Going to sleep, it may have been woken already by another CPU: that stays. What

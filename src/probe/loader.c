@@ -43,9 +43,12 @@ static const uint32_t origin_of[ORIGIN_MAX] = {
 /* Culprits, settings, and what the kernel adds to each map; bench/scrape compares. */
 #define SMALL_MAPS (160ULL << 10)
 
+#define TASK_PLACE (sizeof(struct task_state) + TASK_OVERHEAD)
+
 #define FIXED_MAPS (SMALL_MAPS + LINK_SETS * 2ULL * (sizeof(struct link_entry) + 8) + \
 		    TX_SETS * 2ULL * 4 + TCP_TABLE * sizeof(struct tcp_entry) + \
-		    TASK_TABLE * sizeof(struct task_entry))
+		    TASK_TABLE * sizeof(struct task_entry) + \
+		    TASKS_MIN * TASK_PLACE)
 
 #define TX_MAPS (TX_SETS * sizeof(struct tx_set))
 #define SLOW_MEMORY (SLOW_RING + SLOW_RING / 4) /* its pages are mapped twice, and counted */
@@ -54,6 +57,16 @@ _Static_assert(FIXED_MAPS + TX_MAPS + SLOW_MEMORY + sizeof(struct ext_ring) <= W
 	       "--memory's minimum");
 _Static_assert(sizeof(struct cpu_state) <= WATCH_MEMORY_PER_CPU, "--memory's minimum by CPU");
 
+/* Of what --memory leaves beyond the minimum, a part is for tasks. */
+#define TASKS_SHARE 32
+
+static uint32_t task_places(uint64_t beyond)
+{
+	uint64_t n = TASKS_MIN + beyond / TASKS_SHARE / TASK_PLACE;
+
+	return n < TASKS_MAX ? n : TASKS_MAX;
+}
+
 static int size_maps(struct watch_probe *probe, char *why, size_t size)
 {
 	struct watch_bpf *skel = probe->skel;
@@ -61,13 +74,15 @@ static int size_maps(struct watch_probe *probe, char *why, size_t size)
 	uint64_t want = probe->config.memory, rings;
 	uint64_t least = WATCH_MEMORY_FIXED + probe->ncpus * WATCH_MEMORY_PER_CPU +
 			 watch_arrivals_memory(probe);
+	uint32_t tasks;
 
 	if (want < least) {
 		snprintf(why, size, "--memory is too small: this machine's %u CPUs need %lluK",
 			 probe->ncpus, (unsigned long long)least >> 10);
 		return -ENOMEM;
 	}
-	fixed += watch_arrivals_memory(probe);
+	tasks = task_places(want - least);
+	fixed += watch_arrivals_memory(probe) + (tasks - TASKS_MIN) * TASK_PLACE;
 	if (watch_asked(probe, EGRESS_STAGES))
 		fixed += TX_MAPS;
 	if (probe->config.slower_than_ns)
@@ -91,6 +106,7 @@ static int size_maps(struct watch_probe *probe, char *why, size_t size)
 	}
 	if (watch_slow_size(probe) || watch_told_size(probe) ||
 	    bpf_map__set_max_entries(skel->maps.cpus, probe->ncpus) ||
+	    bpf_map__set_max_entries(skel->maps.tasks, tasks) ||
 	    bpf_map__set_max_entries(skel->maps.tx_sets,
 				     watch_asked(probe, EGRESS_STAGES) ? TX_SETS : 1) ||
 	    bpf_map__set_max_entries(skel->maps.ext_rings, rings) || watch_arrivals_size(probe))

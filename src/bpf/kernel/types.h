@@ -333,6 +333,7 @@ struct task_struct {
 	int tgid;
 	struct task_struct *group_leader;
 	int wake_cpu;
+	__u64 start_time;
 	unsigned int in_iowait : 1;
 	char comm[16];
 };
