@@ -55,7 +55,7 @@ static long round_link(__u32 i, struct round *r)
 static long round_transport(__u32 i, struct round *r)
 {
 	pass_link(r);
-	____tcp_transport_tp(NULL, r->sk, r->skb);
+	____tcp_socket_tp(NULL, r->sk, r->skb);
 	return 0;
 }
 
@@ -83,7 +83,7 @@ static __always_inline void put_packet(struct round *r)
 	struct packet *p = &r->s->next;
 
 	p->s.base = r->stamp;
-	p->transport = r->stamp + 500;
+	p->socket = r->stamp + 500;
 	p->s.how = HOW(PKT_IFACE) | ROW_STACK;
 	p->s.seq = tcp_number(r->sk, copied_seq, USUAL) - 1;
 	if (by)
@@ -131,13 +131,13 @@ static long round_control_read(__u32 i, struct round *r)
 
 static long round_passed_transport(__u32 i, struct round *r)
 {
-	____tcp_transport_tp_sampled(NULL, r->sk, r->skb);
+	____tcp_socket_tp_sampled(NULL, r->sk, r->skb);
 	return 0;
 }
 
 static long round_passed_enqueued(__u32 i, struct round *r)
 {
-	____tcp_transport_tp_sampled(NULL, r->sk, r->skb);
+	____tcp_socket_tp_sampled(NULL, r->sk, r->skb);
 	____enqueued_tp_sampled(NULL, r->sk);
 	return 0;
 }

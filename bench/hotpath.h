@@ -10,12 +10,12 @@ enum chain {
 	/* at tcp_probe, on a packet */
 	CHAIN_EMPTY,
 	CHAIN_LINK,
-	CHAIN_TRANSPORT, /* link and transport */
+	CHAIN_TRANSPORT, /* link and socket */
 	CHAIN_CONTROL_IP,
 	CHAIN_CONTROL_TRANSPORT,
 	CHAIN_CONTROL_ENQUEUED,
 	CHAIN_PASSED_TRANSPORT, /* the programs of --sample, of a packet that isn't measured */
-	CHAIN_PASSED_ENQUEUED,  /* transport and enqueued */
+	CHAIN_PASSED_ENQUEUED,  /* socket and enqueued */
 	CHAIN_PACKET_MAX,
 	/* at tcp_rcv_space_adjust, on a socket */
 	CHAIN_READ_EMPTY = CHAIN_PACKET_MAX,

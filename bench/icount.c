@@ -37,7 +37,8 @@
 
 #define STAGE_BIT(stage) (1U << (stage))
 #define STAGES_RECEIVE                                                                           \
-	(STAGE_BIT(STAGE_TRANSPORT) | STAGE_BIT(STAGE_ENQUEUED) | STAGE_BIT(STAGE_READ))
+	(STAGE_BIT(STAGE_TRANSPORT) | STAGE_BIT(STAGE_SOCKET) | STAGE_BIT(STAGE_ENQUEUED) |      \
+	 STAGE_BIT(STAGE_READ))
 #define STAGES_SEND                                                                              \
 	(STAGE_BIT(STAGE_SEGMENT) | STAGE_BIT(STAGE_QDISC) | STAGE_BIT(STAGE_DRIVER) |           \
 	 STAGE_BIT(STAGE_SENT) | STAGE_BIT(STAGE_ACKED))
@@ -244,6 +245,8 @@ static uint32_t stages_of(const char *run)
 {
 	if (!strcmp(run, "--egress"))
 		return STAGES_SEND;
+	if (!strcmp(run, "--no-transport"))
+		return STAGE_BIT(STAGE_LINK) | (STAGES_RECEIVE & ~STAGE_BIT(STAGE_TRANSPORT));
 	return STAGES_RECEIVE | (strcmp(run, "--no-link") ? STAGE_BIT(STAGE_LINK) : 0) |
 	       (!*run ? STAGES_SCHEDULER : 0);
 }

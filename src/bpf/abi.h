@@ -43,10 +43,11 @@ struct row {
 
 /* Rows are found by (protocol, slot, origin); a slot is a stage or a part of one. No order. */
 enum row_slot {
-	SLOT_TRANSPORT,
+	SLOT_SOCKET,
 	SLOT_ENQUEUED,
 	SLOT_READ, /* the latency of reads whose oldest byte is as old as the youngest; all steps */
 	SLOT_LINK,
+	SLOT_TRANSPORT,
 	SLOT_IP,
 	SLOT_RUNNABLE,
 	SLOT_RUNNING,
@@ -185,7 +186,7 @@ enum loss {
 	LOSS_OOO_UNMATCHED,   /* out-of-order data that TCP merged or trimmed */
 	LOSS_NOT_ESTABLISHED, /* payload in a TCP state for which tcp_probe doesn't fire */
 	LOSS_LOWAT,           /* SO_RCVLOWAT > 1: TCP doesn't announce each packet */
-	LOSS_NOT_COVERED,     /* at `ip` or UDP's `transport`: a namespace without our hook */
+	LOSS_NOT_COVERED,     /* at `ip` or `transport`: a namespace without our hook */
 	LOSS_RACE,            /* two CPUs delivered to one socket and the packet couldn't be told */
 	LOSS_DESYNC,          /* the FIFO disagreed with the socket's queue and was reset */
 	LOSS_UNSUPPORTED_SPLICE, /* read partly by splice: read, but when is not known */
@@ -287,8 +288,12 @@ struct packet {
 	struct stamp s;
 	__u64 link;      /* stage times; 0 = not passed or not measured */
 	__u64 ip;
-	__u64 transport; /* TCP's, too: what tcp_probe has seen */
+	__u64 transport;
 	__u64 link_ns;   /* latency at `link`, from link_origin; LINK_CORE */
+	union {
+		__u64 socket; /* TCP: the time of `socket`; UDP: 0 */
+		__u64 skb;    /* in the link table: the packet's address; 0 = the entry is free */
+	};
 };
 
 /*
@@ -299,18 +304,26 @@ struct queued {
 	struct stamp s;
 	__u32 link, ip, transport; /* ns before `enqueued`, at most 2^32 - 1; 0 = as above */
 	__u32 link_ns;
-	__u32 group; /* its number, with --by */
-	__u32 cores; /* in a recording: at `link`, and << 16 at `enqueued` */
+	union { /* a recording of messages has no --by */
+		__u32 group; /* its number, with --by */
+		__u32 cores; /* in a recording: at `link`, and << 16 at `enqueued` */
+	};
+	__u32 socket; /* as link, ip and transport */
 };
 
 struct link_entry {
-	__u64 skb; /* the packet's address; 0 = free */
-	struct packet p;
+	union {
+		struct packet p;
+		struct {
+			__u64 way[7];
+			__u64 skb; /* p.skb */
+		};
+	};
 };
 
 /*
  * Settings that allow the short form of a program, which knows what is not asked for: no --pid, no
- * --ifname, no --origin, no `ip`; but TCP's transport, enqueued and read.
+ * --ifname, no --origin, no `ip`; but TCP's socket, enqueued and read.
  */
 enum usual {
 	NOT_USUAL,
@@ -379,7 +392,7 @@ struct tcp_socket {
 	__u8 pad;
 	__u32 untold_seq;
 	/* Between tcp_probe and sk_data_ready, both under the socket's lock. */
-	struct packet next;       /* .ip only if `transport` doesn't serve instead */
+	struct packet next;       /* .ip only if `socket` doesn't serve instead */
 	__u32 next_end;           /* sequence number behind its payload */
 	__u32 next_is;            /* enum next */
 	struct queued ring[TCP_RING];
@@ -546,7 +559,7 @@ struct task_state {
 	__u64 before;   /* of the oldest: before_reader(), if `enqueued` is not selected */
 	__u64 youngest; /* base */
 	/* for --slower-than */
-	__u32 link, ip, transport, cores; /* of the oldest: as in struct queued */
+	__u32 link, ip, transport, socket, cores; /* of the oldest: as in struct queued */
 	__u64 since;               /* no wait before is known */
 	__u32 group;               /* --by: of the oldest */
 	/* --by comm: what the thread was called when it last read of a group, and that group's */
@@ -584,7 +597,9 @@ struct culprit {
 
 _Static_assert(sizeof(struct row) == 2 * 8 * (5 + ROW_BUCKETS), "struct row");
 _Static_assert(SHORT_OFFSET / 8 < CELL_MAX, "SHORT_OFFSET");
-_Static_assert(sizeof(struct packet) == 56, "struct packet");
+_Static_assert(sizeof(struct packet) == 64, "struct packet");
+_Static_assert(__builtin_offsetof(struct link_entry, skb) ==
+	       __builtin_offsetof(struct packet, skb), "skb");
 _Static_assert(sizeof(struct link_entry) == 64, "one cache line per packet");
 _Static_assert(sizeof(struct queued) == 48, "struct queued");
 _Static_assert(sizeof(struct group_traits) == 40, "struct group_traits");

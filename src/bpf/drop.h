@@ -63,12 +63,16 @@ static __always_inline bool headers_of(const struct sk_buff *skb, struct headers
 	return true;
 }
 
-/* The first stage that the packet did not reach. */
-static __always_inline __u32 drop_slot(const struct link_entry *e)
+/* The first stage that the packet did not reach; where TCP's entry has no hook, `socket`. */
+static __always_inline __u32 drop_slot(const struct link_entry *e, __u32 protocol)
 {
 	if (!e)
 		return SLOT_LINK;
-	return e->p.transport || link_served(e) ? SLOT_ENQUEUED : SLOT_TRANSPORT;
+	if (link_served(e))
+		return SLOT_ENQUEUED;
+	if (protocol == IPPROTO_TCP)
+		return e->p.transport || !transport_tcp ? SLOT_SOCKET : SLOT_TRANSPORT;
+	return e->p.transport ? SLOT_ENQUEUED : SLOT_TRANSPORT;
 }
 
 static __always_inline __u32 netns_of(const struct sk_buff *skb, const struct sock *sk)
@@ -137,9 +141,10 @@ static __always_inline int dropped(struct sk_buff *skb, __u32 reason, struct soc
 	if (reason >= DROP_REASONS)
 		reason = DROP_REASONS - 1;
 	if (sampling && !e && reason != drop_cpu_backlog)
-		slot = skb->dev ? SLOT_TRANSPORT : SLOT_ENQUEUED; /* TCP has taken it */
+		slot = !skb->dev ? SLOT_ENQUEUED : /* TCP has taken it */
+		       h.protocol == IPPROTO_TCP ? SLOT_SOCKET : SLOT_TRANSPORT;
 	else
-		slot = drop_slot(e);
+		slot = drop_slot(e, h.protocol);
 	c->count.drop[slot][reason]++;
 	if (e)
 		e->p.s.flags |= PKT_USED;

@@ -86,6 +86,15 @@ static __always_inline bool link_same(const struct link_entry *e, const struct s
 }
 
 /*
+ * At `socket`. Of a packet that entered TCP that was known then: its stamp may be a later packet's
+ * meanwhile, with which the kernel merged it in the socket's backlog.
+ */
+static __always_inline bool link_entered(const struct link_entry *e)
+{
+	return transport_tcp && e->p.transport && !(e->p.s.flags & PKT_USED);
+}
+
+/*
  * TCP has taken what it needs: the entry is of no later packet at this address. Such there are
  * beside a packet socket for one protocol: the stack goes on with a copy that didn't pass `link`.
  */
@@ -236,6 +245,8 @@ static __always_inline void origin_delivered(struct cpu_state *c, struct packet 
 	}
 	p->s.base = now - age;
 	p->s.origin = ROW_DELIVER;
+	if (p->transport && p->transport < p->s.base) /* the netfilter hook comes just before */
+		p->transport = p->s.base;
 }
 
 /* After a rename, bytes of the interface's old name may follow the NUL: they do not count. */

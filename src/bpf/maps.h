@@ -124,6 +124,7 @@ const volatile __u32 drop_consumed = ~0U;   /* ... SKB_CONSUMED (since 6.2): no 
 const volatile __u32 drop_unspecified = ~0U; /* ... SKB_DROP_REASON_NOT_SPECIFIED */
 const volatile __u32 drop_cpu_backlog = ~0U; /* this kernel's SKB_DROP_REASON_CPU_BACKLOG */
 const volatile __u32 transport_udp = 1;     /* a hook is bound there */
+const volatile __u32 transport_tcp = 1;     /* the same, if TCP's `transport` is asked for */
 const volatile __u32 read_tcp = 1, read_udp = 1; /* there, too: the FIFOs are kept for it */
 const volatile __u32 udp_split = 0;         /* a socket's ring is in two storages */
 const volatile __u32 sockets_end = 1;       /* tcp_destroy_sock is bound */

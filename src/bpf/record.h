@@ -201,8 +201,9 @@ static __always_inline bool selected(__u32 slot)
 }
 
 /*
- * Where the steps of `ip`, `transport` and `enqueued` begin: when the packet passed the stage that
- * was measured last before, and without one at the origin. `ip` has a time only if it is selected.
+ * Where the steps of `ip`, `transport`, `socket` and `enqueued` begin: when the packet passed the
+ * stage that was measured last before, and without one at the origin. `ip` and TCP's `transport`
+ * have a time only if they are selected.
  */
 static __always_inline __u64 before_ip(const struct packet *p)
 {
@@ -214,9 +215,14 @@ static __always_inline __u64 before_transport(const struct packet *p)
 	return p->ip ? p->ip : before_ip(p);
 }
 
-static __always_inline __u64 before_enqueued(const struct packet *p, __u32 stages)
+static __always_inline __u64 before_socket(const struct packet *p, __u32 stages)
 {
 	return p->transport && is_in(stages, SLOT_TRANSPORT) ? p->transport : before_transport(p);
+}
+
+static __always_inline __u64 before_enqueued(const struct packet *p, __u32 stages)
+{
+	return p->socket && is_in(stages, SLOT_SOCKET) ? p->socket : before_socket(p, stages);
 }
 
 /*
@@ -262,6 +268,7 @@ static __always_inline void queue_packet(struct queued *q, const struct packet *
 	q->link = ns_before(enqueued, p->link);
 	q->ip = ns_before(enqueued, p->ip);
 	q->transport = ns_before(enqueued, p->transport);
+	q->socket = ns_before(enqueued, p->socket);
 	q->link_ns = link_latency(p) > ~0U ? ~0U : link_latency(p);
 	if (telling)
 		q->cores = p->link_ns >> LINK_CORE | bpf_get_smp_processor_id() << 16;
@@ -274,6 +281,8 @@ static __always_inline __u64 before_reader(const struct queued *q, __u32 stages)
 
 	if (is_in(stages, SLOT_ENQUEUED))
 		return enqueued;
+	if (q->socket && is_in(stages, SLOT_SOCKET))
+		return enqueued - q->socket;
 	if (q->transport && is_in(stages, SLOT_TRANSPORT))
 		return enqueued - q->transport;
 	if (q->ip)
@@ -300,8 +309,8 @@ static __always_inline bool has_origin(struct cpu_state *c, const struct stamp *
 	return false;
 }
 
-/* Without an entry in the link table, `ip` had nowhere to note its time, hook or not. */
-static __always_inline __u32 why_no_ip(const struct stamp *s)
+/* Without an entry in the link table, a stage had nowhere to note its time, hook or not. */
+static __always_inline __u32 why_no_time(const struct stamp *s)
 {
 	bool unknown = s->flags & PKT_FORCED_MISS && s->why == LOSS_NO_LINK_STAMP;
 
@@ -310,7 +319,7 @@ static __always_inline __u32 why_no_ip(const struct stamp *s)
 
 /*
  * Stages up to `transport`, when the packet is known to be payload for a socket of the filter:
- * that is at `transport`, or at `enqueued` where no hook was there before.
+ * that is at `socket`, or at `enqueued` where no hook was there before.
  */
 static __always_inline void record_lower(struct cpu_state *c, const struct packet *p, __u32 proto,
 					 __u32 stages, __u32 group)
@@ -320,11 +329,18 @@ static __always_inline void record_lower(struct cpu_state *c, const struct packe
 			       link_latency(p), 1);
 	if (is_in(stages, SLOT_IP)) {
 		if (!p->ip)
-			count_loss(c, SLOT_IP, why_no_ip(&p->s), proto, 1);
+			count_loss(c, SLOT_IP, why_no_time(&p->s), proto, 1);
 		else if (has_origin(c, &p->s, SLOT_IP, proto))
 			record(c, SLOT_IP, proto, p->s.origin, group, p->ip - p->s.base,
 			       p->ip - before_ip(p), 1);
 	}
+}
+
+/* Is `transport` asked for, and has it a hook? */
+static __always_inline bool times_transport(__u32 proto, __u32 stages)
+{
+	return is_in(stages, SLOT_TRANSPORT) &&
+	       (proto == ROW_TCP ? transport_tcp : transport_udp);
 }
 
 static __always_inline void record_transport(struct cpu_state *c, const struct packet *p,
@@ -332,13 +348,39 @@ static __always_inline void record_transport(struct cpu_state *c, const struct p
 {
 	__u64 latency = p->transport - p->s.base;
 
-	if (!is_in(stages, SLOT_TRANSPORT) || !has_origin(c, &p->s, SLOT_TRANSPORT, proto))
+	if (!times_transport(proto, stages))
+		return;
+	if (!p->transport) {
+		count_loss(c, SLOT_TRANSPORT, why_no_time(&p->s), proto, 1);
+		return;
+	}
+	if (!has_origin(c, &p->s, SLOT_TRANSPORT, proto))
 		return;
 	if (!is_in(stages, SLOT_IP) && p->s.origin == ROW_LINK) /* the step, too: snapshot.c */
 		record_latency(c, SLOT_TRANSPORT, proto, ROW_LINK, group, latency, 1);
 	else
 		record(c, SLOT_TRANSPORT, proto, p->s.origin, group, latency,
 		       p->transport - before_transport(p), 1);
+}
+
+/* TCP only. */
+static __always_inline void record_socket(struct cpu_state *c, const struct packet *p,
+					  __u32 stages, __u32 group)
+{
+	__u64 latency = p->socket - p->s.base;
+
+	if (!is_in(stages, SLOT_SOCKET))
+		return;
+	if (!p->socket)
+		count_loss(c, SLOT_SOCKET, LOSS_NOT_ESTABLISHED, ROW_TCP, 1);
+	else if (!has_origin(c, &p->s, SLOT_SOCKET, ROW_TCP))
+		return;
+	else if (!times_transport(ROW_TCP, stages) && !is_in(stages, SLOT_IP) &&
+		 p->s.origin == ROW_LINK) /* the step, too: deltas.c */
+		record_latency(c, SLOT_SOCKET, ROW_TCP, ROW_LINK, group, latency, 1);
+	else
+		record(c, SLOT_SOCKET, ROW_TCP, p->s.origin, group, latency,
+		       p->socket - before_socket(p, stages), 1);
 }
 
 static __always_inline void record_enqueued(struct cpu_state *c, const struct packet *p,

@@ -83,7 +83,7 @@ static __always_inline void request_arrives(struct request_conn *r, const struct
 	a->seq = q->s.seq;
 	a->enqueued = q->s.flags & PKT_FORCED_MISS ? 0 : q->s.enqueued;
 	a->link = q->link;
-	a->transport = q->transport;
+	a->transport = told_transport(q->transport, q->socket);
 	a->link_core = q->cores;
 	a->enqueued_core = q->cores >> 16;
 	r->arrivals++;

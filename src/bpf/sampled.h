@@ -53,13 +53,13 @@ static __always_inline int tcp_begins_sampled(struct sock *sk, struct sk_buff *s
 }
 
 SEC("tp_btf/tcp_probe")
-int BPF_PROG(tcp_transport_tp_sampled, struct sock *sk, struct sk_buff *skb)
+int BPF_PROG(tcp_socket_tp_sampled, struct sock *sk, struct sk_buff *skb)
 {
 	return tcp_begins_sampled(sk, skb);
 }
 
 SEC("fentry/tcp_rcv_established")
-int BPF_PROG(tcp_transport_fentry_sampled, struct sock *sk, struct sk_buff *skb)
+int BPF_PROG(tcp_socket_fentry_sampled, struct sock *sk, struct sk_buff *skb)
 {
 	return tcp_begins_sampled(sk, skb);
 }

@@ -21,7 +21,7 @@ struct {
 /* What there is to tell of a message. */
 struct slow {
 	const struct stamp *oldest;
-	__u32 link, ip, transport; /* of the oldest: as in struct queued */
+	__u32 link, ip, transport, socket; /* of the oldest: as in struct queued */
 	__u32 packets;
 	const struct task_state *reader; /* NULL: not known */
 	__u64 sk, now;
@@ -51,6 +51,7 @@ static __always_inline void slow_way(struct event_slow *e, const struct slow *m)
 	e->at_ns[SLOW_AT(STAGE_LINK)] = slow_at(p, m->link, SLOT_LINK);
 	e->at_ns[SLOW_AT(STAGE_IP)] = slow_at(p, m->ip, SLOT_IP);
 	e->at_ns[SLOW_AT(STAGE_TRANSPORT)] = slow_at(p, m->transport, SLOT_TRANSPORT);
+	e->at_socket_ns = slow_at(p, m->socket, SLOT_SOCKET);
 	if (selected(SLOT_ENQUEUED) && p->enqueued > p->base)
 		e->at_ns[SLOW_AT(STAGE_ENQUEUED)] = p->enqueued - p->base;
 	e->at_ns[SLOW_AT(STAGE_READ)] = m->now - p->base;
@@ -160,7 +161,7 @@ static __noinline int slow_read(struct cpu_state *c, struct task_state *t, __u32
 		return 0;
 	m = (struct slow){
 		.oldest = &t->oldest, .link = t->link, .ip = t->ip, .transport = t->transport,
-		.packets = t->n, .reader = t, .sk = t->sk, .now = now,
+		.socket = t->socket, .packets = t->n, .reader = t, .sk = t->sk, .now = now,
 	};
 	if (telling && !requests)
 		tell_read(t, proto, now);
@@ -178,7 +179,7 @@ static __noinline int slow_early(struct cpu_state *c, const struct queued *q, __
 		return 0;
 	m = (struct slow){
 		.oldest = &q->s, .link = q->link, .ip = q->ip, .transport = q->transport,
-		.packets = 1, .sk = sk, .now = now,
+		.socket = q->socket, .packets = 1, .sk = sk, .now = now,
 	};
 	if (telling && !requests)
 		tell_early(q, sk, now);

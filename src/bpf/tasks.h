@@ -342,12 +342,11 @@ static __always_inline void record_way(struct cpu_state *c, const struct queued 
 	p.link = q->s.enqueued - q->link;
 	p.ip = q->ip ? q->s.enqueued - q->ip : 0;
 	p.transport = q->transport ? q->s.enqueued - q->transport : 0;
+	p.socket = q->socket ? q->s.enqueued - q->socket : 0;
 	record_lower(c, &p, proto, slots, q->group);
-	if (p.transport)
-		record_transport(c, &p, proto, slots, q->group);
-	else if (selected(SLOT_TRANSPORT) && (proto == ROW_TCP || transport_udp))
-		count_loss(c, SLOT_TRANSPORT,
-			   proto == ROW_TCP ? LOSS_NOT_ESTABLISHED : LOSS_NOT_COVERED, proto, 1);
+	record_transport(c, &p, proto, slots, q->group);
+	if (proto == ROW_TCP)
+		record_socket(c, &p, slots, q->group);
 	record_enqueued(c, &p, proto, q->s.enqueued, slots, q->group);
 }
 
@@ -356,12 +355,13 @@ static __always_inline void take_first(struct task_state *t, const struct queued
 	t->oldest = q->s;
 	t->youngest = q->s.base;
 	t->n = 1;
-	t->group = q->group; /* 0 without --by */
+	t->group = by ? q->group : 0;
 	if (!slower_than)
 		return;
 	t->link = q->link;
 	t->ip = q->ip;
 	t->transport = q->transport;
+	t->socket = q->socket;
 	t->cores = q->cores;
 	if (!t->since)
 		t->since = bpf_ktime_get_ns();

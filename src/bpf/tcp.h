@@ -307,7 +307,7 @@ static __always_inline void tcp_enqueue(struct cpu_state *c, struct tcp_socket *
 static __always_inline void tcp_released(struct cpu_state *c, struct tcp_socket *s,
 					 struct packet *p, __u64 now)
 {
-	__u64 waited = now - p->transport;
+	__u64 waited = now - p->socket;
 
 	if (hol == HOL_EXCLUDE) { /* the FIFO goes by sequence numbers and can do without it */
 		if (counts(s->ours) && !left_out(&p->s))
@@ -322,7 +322,8 @@ static __always_inline void tcp_released(struct cpu_state *c, struct tcp_socket 
 		p->s.base += waited;
 		p->link += waited;
 		p->ip += p->ip ? waited : 0;
-		p->transport = now;
+		p->transport += p->transport ? waited : 0;
+		p->socket = now;
 	}
 	tcp_enqueue(c, s, p, now);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
 /*
- * What TCP's hooks do with a packet: at tcp_probe, when it is announced, copied, and returned.
+ * What TCP's hooks do with a packet: when it enters TCP, at tcp_probe, when it is announced,
+ * copied, and returned.
  *
  * Where two forms are, the short one is for what nearly all packets are, with settings that enum
  * usual describes. It changes nothing before it knows that it may; else it leaves everything to
@@ -15,6 +16,36 @@
 #include "bpf/tcp.h"
 
 /* ---- transport ---- */
+
+/* As link_same(), but here the packet may still have the sender's stamp. */
+static __always_inline bool tcp_enters_same(const struct link_entry *e, struct sk_buff *skb)
+{
+	if (!e->p.s.seq && stamp_clock(skb) == STAMP_MONOTONIC)
+		return e->p.link - skb->tstamp == link_latency(&e->p);
+	return link_same(e, skb);
+}
+
+/*
+ * Before the socket is looked up, let alone locked: only the time is noted. An entry that is not
+ * this packet's must not be taken for it at `socket`.
+ */
+static __always_inline int tcp_enters(struct sk_buff *skb)
+{
+	struct link_entry *e;
+
+	if (!transport_tcp)
+		return 0;
+	e = link_find((__u64)skb);
+	if (!e || link_served(e))
+		return 0;
+	if (likely(!(e->p.s.flags & PKT_USED) && tcp_enters_same(e, skb)))
+		e->p.transport = bpf_ktime_get_ns();
+	else
+		link_serve(e);
+	return 0;
+}
+
+/* ---- socket ---- */
 
 static __always_inline void tcp_lost(struct cpu_state *c, const struct tcp_socket *s, __u32 slot,
 				     __u32 why)
@@ -65,7 +96,7 @@ static __always_inline void packet_of(struct packet *p, const struct sock *sk,
 
 	if (e)
 		*p = e->p;
-	if (!e || link_served(e) || !link_same(e, skb) ||
+	if (!e || link_served(e) || !(link_entered(e) || link_same(e, skb)) ||
 	    e->skb != (__u64)skb) /* displaced, maybe while we read it */
 		*p = (struct packet){
 			.s = { .flags = PKT_IFACE | PKT_FORCED_MISS, .why = LOSS_NO_LINK_STAMP },
@@ -98,6 +129,16 @@ static __always_inline bool tcp_is_mptcp(struct sock *sk)
 	return tp && tp->is_mptcp;
 }
 
+/* Stages up to `socket`. */
+static __always_inline void tcp_record(struct cpu_state *c, const struct packet *p)
+{
+	__u32 stages = slots;
+
+	record_lower(c, p, ROW_TCP, stages, p->s.group);
+	record_transport(c, p, ROW_TCP, stages, p->s.group);
+	record_socket(c, p, stages, p->s.group);
+}
+
 /* Its packets are measured as far as they are TCP's. --pid: whose they are is not known. */
 static __noinline int mptcp_arrives(struct cpu_state *c, struct sock *sk, struct sk_buff *skb,
 				    __u64 now)
@@ -113,10 +154,9 @@ static __noinline int mptcp_arrives(struct cpu_state *c, struct sock *sk, struct
 		count_loss(c, SLOT_ENQUEUED, LOSS_MPTCP, ROW_TCP, 1);
 		return 0;
 	}
-	p.transport = now;
+	p.socket = now;
 	origin_delivered(c, &p, skb, now);
-	record_lower(c, &p, ROW_TCP, slots, p.s.group);
-	record_transport(c, &p, ROW_TCP, slots, p.s.group);
+	tcp_record(c, &p);
 	count_loss(c, SLOT_ENQUEUED, LOSS_MPTCP, ROW_TCP, 1);
 	return 0;
 }
@@ -142,7 +182,7 @@ static __noinline int tcp_arrives(struct sock *sk, struct sk_buff *skb)
 		return mptcp_arrives(c, sk, skb, now);
 	s = tcp_state(sk, BPF_SK_STORAGE_GET_F_CREATE);
 	if (!s) {
-		count_loss(c, SLOT_TRANSPORT, LOSS_NO_STORAGE, ROW_TCP, 1);
+		count_loss(c, SLOT_SOCKET, LOSS_NO_STORAGE, ROW_TCP, 1);
 		return 0;
 	}
 	p = &s->next;
@@ -150,16 +190,14 @@ static __noinline int tcp_arrives(struct sock *sk, struct sk_buff *skb)
 	packet_of(p, sk, skb);
 	if (!(p->s.flags & PKT_IFACE) && !min_queue)
 		return 0;
-	p->transport = now;
+	p->socket = now;
 	p->s.seq = after(rcv_nxt, seq) ? rcv_nxt : seq; /* the first byte that is new */
 	s->next_end = seq + len;
 	origin_delivered(c, p, skb, now);
 	if (min_queue)
 		tcp_judge(c, s, sk, rcv_nxt);
-	if (!filter_tgid && !left_out(&p->s)) {
-		record_lower(c, p, ROW_TCP, slots, p->s.group);
-		record_transport(c, p, ROW_TCP, slots, p->s.group);
-	}
+	if (!filter_tgid && !left_out(&p->s))
+		tcp_record(c, p);
 	if (after(seq, rcv_nxt))
 		tcp_out_of_order(c, s, sk);
 	else if (sk->sk_rcvlowat > 1)
@@ -167,6 +205,18 @@ static __noinline int tcp_arrives(struct sock *sk, struct sk_buff *skb)
 	else
 		s->next_is = p->s.flags & PKT_FORCED_MISS ? NEXT_MISS : NEXT_USUAL;
 	return 0;
+}
+
+/* A stage whose step begins at `link`, or at the origin if that is `link`. */
+static __always_inline void tcp_first_step(struct cpu_state *c, __u32 slot,
+					   const struct link_entry *e, __u32 how, __u64 base,
+					   __u64 at)
+{
+	if (likely(!(how & 0xff))) /* ROW_LINK: the step is the latency; deltas.c knows */
+		record_latency(c, slot, ROW_TCP, ROW_LINK, 0, at - base, 1);
+	else
+		record(c, slot, ROW_TCP, how, 0, at - base,
+		       at - (how & HOW(PKT_LINK) ? READ_ONCE(e->p.link) : base), 1);
 }
 
 /* What nearly all packets are, if nothing special is asked for. False: tcp_arrives(). */
@@ -177,7 +227,7 @@ static __always_inline bool tcp_arrives_usual(struct sock *sk, struct sk_buff *s
 	struct tcp_entry *t;
 	struct link_entry *e;
 	struct cpu_state *c;
-	__u64 now, base, link_ns;
+	__u64 now, base, link_ns, entered;
 	__u32 how;
 
 	if (unlikely(cb->tcp_flags & (TCP_FLAG_FIN | TCP_FLAG_SYN)))
@@ -202,6 +252,9 @@ static __always_inline bool tcp_arrives_usual(struct sock *sk, struct sk_buff *s
 		return false;
 	how = READ_ONCE(e->p.s.how);
 	link_ns = READ_ONCE(e->p.link_ns);
+	entered = transport_tcp ? READ_ONCE(e->p.transport) : 0;
+	if (transport_tcp && unlikely(!entered)) /* a loss, and is it of this packet? */
+		return false;
 	if (unlikely(READ_ONCE(e->skb) != (__u64)skb)) /* displaced while we read it */
 		return false;
 	link_serve(e);
@@ -210,14 +263,15 @@ static __always_inline bool tcp_arrives_usual(struct sock *sk, struct sk_buff *s
 	t->s.next.s.seq = READ_ONCE(cb->seq);
 	t->s.next.s.base = base;
 	t->s.next.s.how = how;
-	t->s.next.transport = now;
+	t->s.next.socket = now;
 	if (how & HOW(PKT_LINK))
 		record_latency(c, SLOT_LINK, ROW_TCP, how >> 8, 0, link_ns, 1);
-	if (likely(!(how & 0xff))) /* ROW_LINK: the step is the latency; snapshot.c knows */
-		record_latency(c, SLOT_TRANSPORT, ROW_TCP, ROW_LINK, 0, now - base, 1);
-	else
-		record(c, SLOT_TRANSPORT, ROW_TCP, how, 0, now - base,
-		       now - (how & HOW(PKT_LINK) ? READ_ONCE(e->p.link) : base), 1);
+	if (transport_tcp) {
+		tcp_first_step(c, SLOT_TRANSPORT, e, how, base, entered);
+		record(c, SLOT_SOCKET, ROW_TCP, how, 0, now - base, now - entered, 1);
+	} else {
+		tcp_first_step(c, SLOT_SOCKET, e, how, base, now);
+	}
 	return true;
 }
 
@@ -248,6 +302,7 @@ static __noinline int tcp_unprobed(struct cpu_state *c, struct sock *sk)
 	}
 	e->p.s.flags |= PKT_USED;
 	p = e->p;
+	p.socket = 0;
 	if (by)
 		p.s.group = group_of(sk, link_way((__u64)tail));
 	if (!(p.s.flags & PKT_IFACE) || !tcp_payload(tail, &p.s.seq))
@@ -258,11 +313,8 @@ static __noinline int tcp_unprobed(struct cpu_state *c, struct sock *sk)
 		tcp_judge(c, s, sk, p.s.seq);
 		p.s.flags = s->next.s.flags;
 	}
-	if (!filter_tgid && !left_out(&p.s) && (!min_queue || s)) {
-		record_lower(c, &p, ROW_TCP, slots, p.s.group);
-		if (selected(SLOT_TRANSPORT))
-			count_loss(c, SLOT_TRANSPORT, LOSS_NOT_ESTABLISHED, ROW_TCP, 1);
-	}
+	if (!filter_tgid && !left_out(&p.s) && (!min_queue || s))
+		tcp_record(c, &p);
 	if (!s) {
 		tcp_lost(c, NULL, SLOT_ENQUEUED, tcp_is_mptcp(sk) ? LOSS_MPTCP : LOSS_NO_STORAGE);
 		return 0;
@@ -334,7 +386,7 @@ static __always_inline bool tcp_enqueued_usual(struct sock *sk, __u32 short_form
 	c->announced = now;
 	s->next_is = NEXT_NONE;
 	base = s->next.s.base;
-	before = s->next.transport;
+	before = s->next.socket;
 	how = *how_and_seq(&s->next.s);
 	s->tail = tail + 1;
 	p = &s->ring[tail & (TCP_RING - 1)].s;

@@ -22,6 +22,12 @@ void *bpf_rdonly_cast(const void *obj, __u32 btf_id) __ksym __weak;
 /* A helper's call for each field is half of what telling costs. */
 #define told_read(sk, field) (told_cast ? (sk)->field : BPF_CORE_READ(sk, field))
 
+/* Up to there the packet was where it was received; without a hook at TCP's entry, to `socket`. */
+static __always_inline __u32 told_transport(__u32 transport, __u32 socket)
+{
+	return transport ? transport : socket;
+}
+
 /* 0 if nobody has asked for it yet. */
 static __always_inline __u64 told_cookie(const struct sock *sk)
 {
@@ -83,7 +89,7 @@ static __always_inline void tell_read(const struct task_state *t, __u32 proto, _
 	m->enqueued = t->oldest.enqueued;
 	m->youngest = t->youngest;
 	m->link = t->link;
-	m->transport = t->transport;
+	m->transport = told_transport(t->transport, t->socket);
 	m->packets = t->n;
 	m->pid = id >> 32;
 	m->tid = id;
@@ -114,7 +120,7 @@ static __always_inline void tell_early(const struct queued *q, __u64 sk, __u64 w
 	m->enqueued = q->s.enqueued < when ? q->s.enqueued : when;
 	m->youngest = q->s.base;
 	m->link = q->link;
-	m->transport = q->transport;
+	m->transport = told_transport(q->transport, q->socket);
 	m->packets = 1;
 	m->link_core = q->cores;
 	m->enqueued_core = q->cores >> 16;

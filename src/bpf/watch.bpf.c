@@ -2,9 +2,9 @@
 /*
  * Receive latency by stage, without fentry.
  *
- * Each hook does one of three things: it notes a time (link, ip, UDP's transport), it records the
+ * Each hook does one of three things: it notes a time (link, ip, transport), it records the
  * stages passed so far once the packet is known to be payload for a socket of the filter
- * (transport, enqueued), or it records what only the reader's side knows (runnable, running,
+ * (socket, enqueued), or it records what only the reader's side knows (runnable, running,
  * read). Several programs may serve one hook; the loader keeps the first that the kernel takes.
  */
 #include "bpf/arrival.h"
@@ -65,7 +65,7 @@ int BPF_PROG(link_tp, struct sk_buff *skb)
 	return link_begins(skb);
 }
 
-/* ---- ip, and transport for UDP ---- */
+/* ---- ip and transport ---- */
 
 static __always_inline struct link_entry *passing(struct sk_buff *skb)
 {
@@ -127,13 +127,17 @@ static __always_inline int udp_arrives(struct sk_buff *skb)
 }
 
 SEC("netfilter/local_in")
-int udp_transport_nf(struct bpf_nf_ctx *ctx)
+int transport_nf(struct bpf_nf_ctx *ctx)
 {
 	__u32 protocol = ip_protocol(ctx->skb);
 
 	if (protocol == IPPROTO_UDP)
 		udp_arrives(ctx->skb);
-	else if (protocol != IPPROTO_TCP && uncovered)
+	else if (likely(protocol == IPPROTO_TCP))
+		tcp_enters(ctx->skb);
+	else if (transport_tcp && protocol_of(ctx->skb) == IPPROTO_TCP) /* behind extensions */
+		tcp_enters(ctx->skb);
+	else if (uncovered)
 		uncovered_local(ctx);
 	return NF_ACCEPT;
 }
@@ -148,12 +152,14 @@ int forwarded_nf(struct bpf_nf_ctx *ctx)
 void *bpf_cast_to_kern_ctx(void *) __ksym __weak;
 
 SEC("cgroup_skb/ingress")
-int udp_transport_cgroup(struct __sk_buff *skb)
+int transport_cgroup(struct __sk_buff *skb)
 {
 	struct bpf_sock *sk = skb->sk ? bpf_sk_fullsock(skb->sk) : NULL;
 
 	if (sk && sk->protocol == IPPROTO_UDP)
 		udp_arrives(bpf_cast_to_kern_ctx(skb));
+	else if (transport_tcp && sk && sk->protocol == IPPROTO_TCP)
+		tcp_enters(bpf_cast_to_kern_ctx(skb));
 	return 1;
 }
 
@@ -169,7 +175,19 @@ int BPF_PROG(udp_transport6_fentry, struct sk_buff *skb)
 	return udp_arrives(skb);
 }
 
-/* ---- transport for TCP ---- */
+SEC("fentry/tcp_v4_rcv")
+int BPF_PROG(tcp_transport_fentry, struct sk_buff *skb)
+{
+	return tcp_enters(skb);
+}
+
+SEC("fentry/tcp_v6_rcv")
+int BPF_PROG(tcp_transport6_fentry, struct sk_buff *skb)
+{
+	return tcp_enters(skb);
+}
+
+/* ---- socket: TCP only ---- */
 
 static __always_inline int tcp_begins(struct sock *sk, struct sk_buff *skb)
 {
@@ -187,13 +205,13 @@ static __always_inline int tcp_begins(struct sock *sk, struct sk_buff *skb)
 }
 
 SEC("tp_btf/tcp_probe")
-int BPF_PROG(tcp_transport_tp, struct sock *sk, struct sk_buff *skb)
+int BPF_PROG(tcp_socket_tp, struct sock *sk, struct sk_buff *skb)
 {
 	return tcp_begins(sk, skb);
 }
 
 SEC("fentry/tcp_rcv_established")
-int BPF_PROG(tcp_transport_fentry, struct sock *sk, struct sk_buff *skb)
+int BPF_PROG(tcp_socket_fentry, struct sock *sk, struct sk_buff *skb)
 {
 	return tcp_begins(sk, skb);
 }
@@ -250,6 +268,7 @@ static __always_inline int udp_enqueued(struct sock *sk)
 		e->p.s.enqueued = now;
 		c->udp_time = now;
 		p = e->p;
+		p.socket = 0;
 		group = group_of(sk, link_way(e->skb));
 		if (!(p.s.flags & PKT_IFACE) || (min_queue && !udp_waits(c, sk)))
 			p.s.flags |= PKT_SKIP;

@@ -18,7 +18,8 @@
 static const struct opt_choice stage_choices[] = {
 	{ "link", BIT(STAGE_LINK), "the stack receives the packet" },
 	{ "ip", BIT(STAGE_IP), "IP processing starts" },
-	{ "transport", BIT(STAGE_TRANSPORT), "TCP or UDP processing starts" },
+	{ "transport", BIT(STAGE_TRANSPORT), "TCP or UDP gets the packet" },
+	{ "socket", BIT(STAGE_SOCKET), "TCP processes the segment on its socket" },
 	{ "enqueued", BIT(STAGE_ENQUEUED), "the payload is in the socket's queue" },
 	{ "runnable", BIT(STAGE_RUNNABLE), "the reader was woken" },
 	{ "running", BIT(STAGE_RUNNING), "the reader got a CPU" },
@@ -118,7 +119,7 @@ const struct opt probe_option_rows[] = {
 			   "called with a received packet"),
 	OPT_SIZE(struct probe_options, memory, .name = "memory", .def = "64M",
 		 .min = WATCH_MEMORY_FIXED + WATCH_MEMORY_PER_CPU, .max = 1ULL << 40,
-		 .help = "What the maps in the kernel may take: 2304K and 420K for each CPU, or "
+		 .help = "What the maps in the kernel may take: 2320K and 444K for each CPU, or "
 			 "more; with --by, 8M more"),
 	OPT_END,
 };

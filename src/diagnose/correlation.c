@@ -337,7 +337,7 @@ static int by_way(const void *a, const void *b)
 	const struct stage_series *x = a, *y = b;
 	const int order[] = {
 		x->direction - y->direction, x->protocol - y->protocol, x->dist - y->dist,
-		x->stage - y->stage, x->origin - y->origin,
+		(int)stage_place(x->stage) - (int)stage_place(y->stage), x->origin - y->origin,
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(order); i++)

@@ -141,7 +141,7 @@ static const struct event_kind_info infos[EV_KIND_MAX] = {
 		      .item_count_at = offsetof(struct event_blob, size) },
 	[EV_LOAD] = { GROWN(event_load, misses) },
 	[EV_NOISE] = { PLAIN(event_noise), .check = check_noise },
-	[EV_SLOW] = { PLAIN(event_slow), .check = check_slow },
+	[EV_SLOW] = { GROWN(event_slow, at_socket_ns), .check = check_slow },
 	[EV_QUEUE] = { PLAIN(event_queue) },
 	[EV_SOFTNET] = { PLAIN(event_softnet) },
 	[EV_PRESSURE] = { PLAIN(event_pressure) },

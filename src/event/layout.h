@@ -29,6 +29,7 @@ enum stage {
 	STAGE_SEND, STAGE_SEGMENT, STAGE_QDISC, STAGE_DRIVER, STAGE_SENT, STAGE_NIC_TX, STAGE_ACKED,
 	STAGE_PROBE, /* received: a function or tracepoint of the user's choice */
 	STAGE_MARK,  /* received: the application says that it is done with it */
+	STAGE_SOCKET, /* received: between STAGE_TRANSPORT and STAGE_ENQUEUED (stage_place()) */
 	STAGE_MAX,
 };
 
@@ -429,6 +430,7 @@ struct event_slow {
 	__u64 stopped_ns;	/* stopped by a signal or a tracer */
 	__u64 read_ns;		/* when it was read */
 	__u64 at_ns[SLOW_STAGES]; /* since the origin; 0 = not measured, or not on its way */
+	__u64 at_socket_ns;	/* the same of STAGE_SOCKET */
 };
 
 /* -- blocks --------------------------------------------------------------------------------- */
@@ -532,7 +534,7 @@ EVENT_ASSERT(event_flow, 64, netns, 60);
 EVENT_ASSERT(event_piece, 24, flags, 22);
 EVENT_ASSERT(event_message, 56, n, 52);
 EVENT_ASSERT(event_blob, 32, pad, 28);
-EVENT_ASSERT(event_slow, 192, at_ns, 136);
+EVENT_ASSERT(event_slow, 200, at_ns, 136);
 EVENT_ASSERT(event_edge, 12, depth, 11);
 EVENT_ASSERT(event_open, 16, depth, 15);
 EVENT_ASSERT(event_wake, 24, flags, 20);

@@ -18,7 +18,7 @@ static const struct word stages[STAGE_MAX] = {
 	[STAGE_POLL] = { "poll", "the driver's NAPI poll runs" },
 	[STAGE_LINK] = { "link", "the stack receives the packet" },
 	[STAGE_IP] = { "ip", "IP processing starts" },
-	[STAGE_TRANSPORT] = { "transport", "TCP or UDP processing starts" },
+	[STAGE_TRANSPORT] = { "transport", "TCP or UDP gets the packet" },
 	[STAGE_ENQUEUED] = { "enqueued", "the payload is in the socket's queue" },
 	[STAGE_RUNNABLE] = { "runnable", "the reader was woken" },
 	[STAGE_RUNNING] = { "running", "the reader got a CPU" },
@@ -32,6 +32,7 @@ static const struct word stages[STAGE_MAX] = {
 	[STAGE_ACKED] = { "acked", "the peer acknowledged it" },
 	[STAGE_PROBE] = { "probe", "the function or tracepoint of --probe is called" },
 	[STAGE_MARK] = { "mark", "the application's end mark fires" },
+	[STAGE_SOCKET] = { "socket", "TCP processes the segment on its socket" },
 };
 
 static const struct word origins[ORIGIN_MAX] = {
@@ -182,6 +183,26 @@ const char *stage_reached_when(unsigned int stage)
 enum direction stage_direction(unsigned int stage)
 {
 	return stage >= STAGE_SEND && stage < STAGE_PROBE ? DIR_EGRESS : DIR_INGRESS;
+}
+
+unsigned int stage_place(unsigned int stage)
+{
+	if (stage == STAGE_SOCKET)
+		return STAGE_TRANSPORT + 1;
+	return stage > STAGE_TRANSPORT && stage < STAGE_SOCKET ? stage + 1 : stage;
+}
+
+unsigned int stage_at_place(unsigned int place)
+{
+	if (place == STAGE_TRANSPORT + 1)
+		return STAGE_SOCKET;
+	return place > STAGE_TRANSPORT && place <= STAGE_SOCKET ? place - 1 : place;
+}
+
+bool stage_was_socket(unsigned int stage, unsigned int protocol, const char *hook)
+{
+	return stage == STAGE_TRANSPORT && protocol == PROTO_TCP && hook &&
+	       (strcmp(hook, "tcp_probe") == 0 || strcmp(hook, "tcp_rcv_established") == 0);
 }
 
 const char *origin_name(unsigned int origin)

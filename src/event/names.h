@@ -6,6 +6,7 @@
 #ifndef HOSTLAT_EVENT_NAMES_H
 #define HOSTLAT_EVENT_NAMES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "event/layout.h"
@@ -15,6 +16,17 @@ int stage_parse(const char *name);
 /* "the stack receives the packet": completes "reached when". */
 const char *stage_reached_when(unsigned int stage);
 enum direction stage_direction(unsigned int stage);
+/*
+ * A stage's place on a packet's way, 0 to STAGE_MAX - 1, and the stage at a place: the order of
+ * tables and of steps. A stage that was added later has a number behind all others.
+ */
+unsigned int stage_place(unsigned int stage);
+unsigned int stage_at_place(unsigned int place);
+/*
+ * Returns true if the hook of TCP's `transport` is one of those that hostlat 0.1 used there: they
+ * fire when the socket takes the segment, which is `socket`.
+ */
+bool stage_was_socket(unsigned int stage, unsigned int protocol, const char *hook);
 
 const char *origin_name(unsigned int origin);
 int origin_parse(const char *name);

@@ -56,7 +56,8 @@ static enum cost_class class_of(const struct bpf_program *p)
 		case STAGE_IP:
 			return COST_ARRIVAL;
 		case STAGE_TRANSPORT:
-			return h->protocol == PROTO_UDP ? COST_ARRIVAL : COST_TCP;
+			return COST_ARRIVAL;
+		case STAGE_SOCKET:
 		case STAGE_ENQUEUED:
 		case STAGE_READ:
 			return COST_TCP;

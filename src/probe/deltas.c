@@ -8,6 +8,7 @@ const struct slot_meaning slot_meanings[SLOT_MAX] = {
 	[SLOT_LINK] = { STAGE_LINK, DIST_LATENCY, DIST_STEP, false },
 	[SLOT_IP] = { STAGE_IP, DIST_LATENCY, DIST_STEP, false },
 	[SLOT_TRANSPORT] = { STAGE_TRANSPORT, DIST_LATENCY, DIST_STEP, false },
+	[SLOT_SOCKET] = { STAGE_SOCKET, DIST_LATENCY, DIST_STEP, false },
 	[SLOT_ENQUEUED] = { STAGE_ENQUEUED, DIST_LATENCY, DIST_STEP, false },
 	[SLOT_RUNNABLE] = { STAGE_RUNNABLE, DIST_LATENCY, DIST_STEP, false },
 	[SLOT_RUNNING] = { STAGE_RUNNING, DIST_LATENCY, DIST_STEP, false },
@@ -116,8 +117,9 @@ static bool step_is_latency(const struct watch_probe *probe, uint32_t slot,
 {
 	if (slot == SLOT_SEGMENT || (slot == SLOT_QDISC && head->protocol == PROTO_TCP))
 		return true;
-	return slot == SLOT_TRANSPORT && head->origin == ORIGIN_LINK &&
-	       !(probe->config.stages & (1U << STAGE_IP));
+	if (slot != SLOT_TRANSPORT && (slot != SLOT_SOCKET || watch_times_transport(probe)))
+		return false;
+	return head->origin == ORIGIN_LINK && !(probe->config.stages & (1U << STAGE_IP));
 }
 
 static uint64_t count_of(const struct row_hist *h)

@@ -73,8 +73,8 @@ static const char *why_others_not_counted(const struct watch_probe *probe)
 		if (!strcmp(hooks[i].program, "forwarded_nf") &&
 		    probe->status[i].state == HOOK_FAILED)
 			return "netfilter's hook for what is forwarded can't be bound";
-	if (!watch_bound_program(probe, "udp_transport_nf"))
-		return "it takes the netfilter hook of UDP's `transport`, which is not bound";
+	if (!watch_bound_program(probe, "transport_nf"))
+		return "it takes the netfilter hook of `transport`, which is not bound";
 	return NULL;
 }
 
@@ -91,8 +91,8 @@ bool watch_gro_asked(const struct watch_probe *probe)
 
 /*
  * A stage needs those before it: `read` finds the packet's way in what `enqueued` left, and so on
- * down to `link`; what is sent is remembered at `qdisc`. Only ip, the scheduler and the ends of
- * the ways can be left out.
+ * down to `link`; what is sent is remembered at `qdisc`. Only ip, TCP's transport, the scheduler and
+ * the ends of the ways can be left out.
  */
 static bool needed(const struct watch_probe *probe, const struct hook *h)
 {
@@ -113,6 +113,9 @@ static bool needed(const struct watch_probe *probe, const struct hook *h)
 	case STAGE_SENT:
 	case STAGE_ACKED:
 		return watch_asked(probe, STAGE_BIT(h->stage));
+	case STAGE_TRANSPORT: /* UDP's says which datagram is announced next */
+		return watch_asked(probe, h->protocol == PROTO_TCP ? STAGE_BIT(STAGE_TRANSPORT) :
+								     INGRESS_STAGES);
 	case STAGE_DRIVER:
 		return watch_asked(probe, STAGE_BIT(STAGE_DRIVER) | STAGE_BIT(STAGE_SENT));
 	case STAGE_SEGMENT: /* it also says whose a socket is */
@@ -230,6 +233,12 @@ bool watch_bound(const struct watch_probe *probe, uint32_t stage, uint32_t proto
 		    (hooks[i].protocol == protocol || hooks[i].protocol == PROTO_ANY))
 			return true;
 	return false;
+}
+
+bool watch_times_transport(const struct watch_probe *probe)
+{
+	return watch_asked(probe, STAGE_BIT(STAGE_TRANSPORT)) &&
+	       watch_bound(probe, STAGE_TRANSPORT, PROTO_TCP);
 }
 
 static const char *why_not(const struct watch_probe *probe, uint32_t stage)

@@ -30,7 +30,7 @@ static const struct {
 	{ STAGE_READ, SLOT_READ },         { STAGE_QDISC, SLOT_QDISC },
 	{ STAGE_DRIVER, SLOT_DRIVER },     { STAGE_SENT, SLOT_SENT },
 	{ STAGE_ACKED, SLOT_ACKED },       { STAGE_SEGMENT, SLOT_SEGMENT },
-	{ STAGE_PROBE, SLOT_FUNCTION },
+	{ STAGE_PROBE, SLOT_FUNCTION },    { STAGE_SOCKET, SLOT_SOCKET },
 };
 
 static const uint32_t origin_of[ORIGIN_MAX] = {
@@ -139,7 +139,7 @@ void watch_begin_rows(struct cpu_state *cpu)
 
 static bool nothing_special(const struct watch_probe_config *c, uint32_t slots)
 {
-	const uint32_t need = 1U << SLOT_TRANSPORT | 1U << SLOT_ENQUEUED, no = 1U << SLOT_IP;
+	const uint32_t need = 1U << SLOT_SOCKET | 1U << SLOT_ENQUEUED, no = 1U << SLOT_IP;
 
 	return c->origin == ORIGIN_NONE && !c->pid && !c->ifname && !c->slower_than_ns &&
 	       !c->messages && !c->by && !c->min_queue &&
@@ -200,6 +200,7 @@ static void settings(struct watch_probe *probe)
 	skel->rodata->arrival_irq = watch_asked(probe, STAGE_BIT(STAGE_IRQ)) &&
 				    watch_bound(probe, STAGE_IRQ, PROTO_ANY);
 	skel->rodata->transport_udp = watch_bound(probe, STAGE_TRANSPORT, PROTO_UDP);
+	skel->rodata->transport_tcp = watch_times_transport(probe);
 	skel->rodata->send_udp = watch_sends_udp(probe, &why);
 	skel->rodata->read_tcp = watch_bound(probe, STAGE_READ, PROTO_TCP);
 	skel->rodata->read_udp = watch_bound(probe, STAGE_READ, PROTO_UDP);
@@ -246,6 +247,18 @@ static int select_programs(struct watch_probe *probe)
 }
 
 /* ---- attachment ---- */
+
+/* The hook of another protocol behind it in the list has the same program: it is attached. */
+static bool attached_for_other(const struct watch_probe *probe, int i)
+{
+	const struct hook *h = &hooks[i];
+
+	for (int j = i + 1; hooks[j].target; j++)
+		if (hooks[j].stage == h->stage && probe->status[j].state == HOOK_BOUND &&
+		    !strcmp(hooks[j].program, h->program))
+			return true;
+	return false;
+}
 
 static int attach_cgroup(struct watch_probe *probe, struct bpf_program *p)
 {
@@ -308,7 +321,7 @@ static int attach(struct watch_probe *probe)
 		const struct hook *h = &hooks[i];
 		int err;
 
-		if (probe->status[i].state != HOOK_BOUND)
+		if (probe->status[i].state != HOOK_BOUND || attached_for_other(probe, i))
 			continue;
 		err = attach_program(probe, h, h->program);
 		if (!err && h->also_program && strcmp(h->also_program, "returned_tp"))

@@ -29,8 +29,8 @@ const char *const watch_loss_names[LOSS_MAX] = {
 };
 
 const struct watch_excluded watch_excluded[EXCL_MAX] = {
-	[EXCL_PURE_ACK] = { "pure-ack", true, STAGE_TRANSPORT },
-	[EXCL_DUPLICATE] = { "duplicate", false, STAGE_TRANSPORT },
+	[EXCL_PURE_ACK] = { "pure-ack", true, STAGE_SOCKET },
+	[EXCL_DUPLICATE] = { "duplicate", false, STAGE_SOCKET },
 	[EXCL_READER_RUNNING] = { "reader-already-running", false, STAGE_RUNNABLE },
 	[EXCL_READER_EARLY] = { "reader-already-running", false, STAGE_RUNNABLE },
 	[EXCL_HOL] = { "head-of-line", false, STAGE_ENQUEUED },

@@ -10,8 +10,8 @@
 
 /* Masks of 1 << enum stage: those that a probe can measure, by direction. */
 #define INGRESS_STAGES (1U << STAGE_LINK | 1U << STAGE_IP | 1U << STAGE_TRANSPORT | \
-			1U << STAGE_ENQUEUED | 1U << STAGE_RUNNABLE | 1U << STAGE_RUNNING | \
-			1U << STAGE_READ)
+			1U << STAGE_SOCKET | 1U << STAGE_ENQUEUED | 1U << STAGE_RUNNABLE | \
+			1U << STAGE_RUNNING | 1U << STAGE_READ)
 #define EGRESS_STAGES (1U << STAGE_SEGMENT | 1U << STAGE_QDISC | 1U << STAGE_DRIVER | \
 		       1U << STAGE_SENT | 1U << STAGE_ACKED)
 
@@ -71,8 +71,8 @@ struct watch_probe_config {
 
 #define WATCH_MEMORY_DEFAULT (64ULL << 20)
 /* The least that will do; --help says it, too. loader.c sees to it that it does. */
-#define WATCH_MEMORY_FIXED (2304ULL << 10)
-#define WATCH_MEMORY_PER_CPU (420ULL << 10)
+#define WATCH_MEMORY_FIXED (2320ULL << 10)
+#define WATCH_MEMORY_PER_CPU (444ULL << 10)
 
 #define WATCH_PROBE_MAX 128
 

@@ -182,6 +182,8 @@ void watch_choose(struct watch_probe *probe);
 bool watch_asked(const struct watch_probe *probe, uint32_t stages);
 bool watch_gro_asked(const struct watch_probe *probe);
 bool watch_bound(const struct watch_probe *probe, uint32_t stage, uint32_t protocol);
+/* Returns true if TCP's `transport` is asked for and has a hook. */
+bool watch_times_transport(const struct watch_probe *probe);
 bool watch_bound_program(const struct watch_probe *probe, const char *program);
 /*
  * Are all hooks of UDP's transmit side bound? If not, none is of use; *why: what failed, or NULL.

@@ -9,6 +9,7 @@
 
 #include "base/bug.h"
 #include "base/parse.h"
+#include "event/names.h"
 #include "watch/state.h"
 
 struct watch *watch_new(uint64_t stages)
@@ -118,19 +119,36 @@ static int take_group(struct watch *w, const struct event *event)
 	return 0;
 }
 
+/*
+ * A recording of hostlat 0.1 calls TCP's `socket` `transport`. The binding, which says by which
+ * hook, comes before all that is of that stage.
+ */
+static unsigned int real_stage(const struct watch *w, unsigned int stage, unsigned int protocol)
+{
+	return w->transport_is_socket && stage == STAGE_TRANSPORT && protocol == PROTO_TCP ?
+	       STAGE_SOCKET : stage;
+}
+
 static int take_binding(struct watch *w, const struct event *event)
 {
-	const struct event_binding *binding = event->payload;
+	struct event_binding binding = *(const struct event_binding *)event->payload;
 	struct event_binding *mine;
 	int err;
 
-	if (binding->stage == STAGE_NONE || binding->stage >= STAGE_MAX ||
-	    binding->direction >= DIR_MAX || binding->protocol >= PROTO_MAX)
+	if (binding.stage == STAGE_NONE || binding.stage >= STAGE_MAX ||
+	    binding.direction >= DIR_MAX || binding.protocol >= PROTO_MAX)
 		return -EBADMSG;
-	mine = watch_binding_get(w, binding, &err);
+	if (stage_was_socket(binding.stage, binding.protocol,
+			     watch_name(w, DICT_STRING, binding.hook))) {
+		w->transport_is_socket = true;
+		if (w->stages >> STAGE_TRANSPORT & 1) /* under that name it was asked for */
+			w->stages |= 1ULL << STAGE_SOCKET;
+	}
+	binding.stage = (__u8)real_stage(w, binding.stage, binding.protocol);
+	mine = watch_binding_get(w, &binding, &err);
 	if (!mine)
 		return err;
-	*mine = *binding;
+	*mine = binding;
 	return 0;
 }
 
@@ -211,13 +229,16 @@ static bool hist_is_valid(const struct event_hist *delta)
 static int take_hist(struct watch *w, const struct event *event)
 {
 	const struct event_hist *delta = event->payload;
+	struct event_hist id;
 	struct watch_row *row;
 	int32_t from, to;
 	int err;
 
 	if (!hist_is_valid(delta) || !hist_range(delta, &from, &to))
 		return -EBADMSG;
-	row = watch_row_get(w, delta, &err);
+	id = *delta;
+	id.stage = (__u8)real_stage(w, id.stage, id.protocol);
+	row = watch_row_get(w, &id, &err);
 	if (err)
 		return err;
 	err = make_room(w, row, delta, from, to);
@@ -241,6 +262,7 @@ static int take_count(struct watch *w, const struct event *event)
 	if (delta.what >= COUNT_MAX || delta.stage >= STAGE_MAX ||
 	    delta.protocol >= PROTO_MAX || delta.direction >= DIR_MAX)
 		return -EBADMSG;
+	delta.stage = (__u8)real_stage(w, delta.stage, delta.protocol);
 	count = watch_count_get(w, &delta, &err);
 	for (int span = 0; count && span < WATCH_SPANS; span++)
 		count->count[span] += delta.count;
@@ -328,13 +350,18 @@ static int take_softnet(struct watch *w, const struct event *event)
 
 static int take_slow(struct watch *w, const struct event *event)
 {
-	const struct event_slow *e = event->payload;
-	struct watch_message message = { .e = *e };
+	struct watch_message message = { 0 };
+	struct event_slow *e = &message.e;
 	int err = 0;
 
+	event_copy(event, e, sizeof(*e));
 	if (e->direction != DIR_INGRESS || e->protocol >= PROTO_MAX || e->origin >= ORIGIN_MAX ||
 	    !e->at_ns[SLOW_AT(STAGE_READ)] || e->at_ns[SLOW_AT(STAGE_READ)] > INT64_MAX)
 		return -EBADMSG;
+	if (real_stage(w, STAGE_TRANSPORT, e->protocol) == STAGE_SOCKET) {
+		e->at_socket_ns = e->at_ns[SLOW_AT(STAGE_TRANSPORT)];
+		e->at_ns[SLOW_AT(STAGE_TRANSPORT)] = 0;
+	}
 	if (w->clock_known)
 		message.realtime_ns = e->read_ns + (uint64_t)w->clock.realtime_minus_mono_ns;
 	for (int span = 0; !err && span < WATCH_SPANS; span++)

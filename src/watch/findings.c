@@ -146,7 +146,9 @@ static struct dominant find_dominant(const struct watch *w, enum watch_span span
 		if (row->id.stage == STAGE_READ)
 			d.reads += row->hists[span][DIST_LATENCY].count;
 	}
-	for (unsigned int stage = 0; stage < STAGE_MAX; stage++) {
+	for (unsigned int place = 0; place < STAGE_MAX; place++) {
+		unsigned int stage = stage_at_place(place);
+
 		if (sums[stage] > d.sum_ns) {
 			d.sum_ns = sums[stage];
 			d.stage = stage;

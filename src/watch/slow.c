@@ -23,7 +23,7 @@ static uint64_t total(const struct event_slow *m)
  */
 static bool step(const struct event_slow *m, unsigned int stage, uint64_t *before, uint64_t *ns)
 {
-	uint64_t at = m->at_ns[SLOW_AT(stage)];
+	uint64_t at = stage == STAGE_SOCKET ? m->at_socket_ns : m->at_ns[SLOW_AT(stage)];
 
 	*ns = 0;
 	if (!at)
@@ -36,14 +36,20 @@ static bool step(const struct event_slow *m, unsigned int stage, uint64_t *befor
 	return true;
 }
 
+#define FIRST_PLACE stage_place(STAGE_LINK)
+#define LAST_PLACE stage_place(STAGE_READ)
+
 static struct value steps(struct report *r, const struct event_slow *m)
 {
 	struct object *o = object_new(r);
 	uint64_t before = 0, ns;
 
-	for (unsigned int stage = STAGE_LINK; stage <= STAGE_READ; stage++)
+	for (unsigned int place = FIRST_PLACE; place <= LAST_PLACE; place++) {
+		unsigned int stage = stage_at_place(place);
+
 		if (step(m, stage, &before, &ns))
 			object_add(o, stage_name(stage), value_ns(ns));
+	}
 	return value_object(o);
 }
 
@@ -54,7 +60,9 @@ static struct value most_of_it(struct report *r, const struct event_slow *m)
 	uint64_t before = 0, ns, most = 0;
 	char buf[HUMAN_MAX];
 
-	for (unsigned int stage = STAGE_LINK; stage <= STAGE_READ; stage++) {
+	for (unsigned int place = FIRST_PLACE; place <= LAST_PLACE; place++) {
+		unsigned int stage = stage_at_place(place);
+
 		if (step(m, stage, &before, &ns) && ns > most) {
 			longest = stage;
 			most = ns;

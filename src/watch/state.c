@@ -4,23 +4,25 @@
 #include <errno.h>
 #include <string.h>
 
+#include "event/names.h"
+
 uint64_t watch_row_key(const struct event_hist *id)
 {
 	uint64_t overflow = id->flags & HIST_OVERFLOW_GROUP ? 1 : 0;
 
 	return (uint64_t)id->direction << 60 | (uint64_t)id->protocol << 56 | overflow << 52 |
-	       (uint64_t)id->group << 16 | (uint64_t)id->stage << 8 | id->origin;
+	       (uint64_t)id->group << 16 | (uint64_t)stage_place(id->stage) << 8 | id->origin;
 }
 
 static uint64_t count_key(const struct event_count *id)
 {
-	return (uint64_t)id->what << 56 | (uint64_t)id->stage << 48 |
+	return (uint64_t)id->what << 56 | (uint64_t)stage_place(id->stage) << 48 |
 	       (uint64_t)id->protocol << 40 | (uint64_t)id->direction << 32 | id->reason;
 }
 
 static uint64_t binding_key(const struct event_binding *b)
 {
-	return (uint64_t)b->direction << 16 | (uint64_t)b->protocol << 8 | b->stage;
+	return (uint64_t)b->direction << 16 | (uint64_t)b->protocol << 8 | stage_place(b->stage);
 }
 
 static int compare_tasks(const struct event_culprit *a, const struct event_culprit *b)

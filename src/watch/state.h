@@ -119,6 +119,7 @@ struct watch {
 	struct watch_period periods[WATCH_SPANS];
 	struct event_clock clock;
 	bool clock_known;
+	bool transport_is_socket; /* of TCP: recorded by hostlat 0.1 */
 	bool closed;              /* the next delta begins a new interval */
 	char *target;
 	char *cost_unknown;       /* why */

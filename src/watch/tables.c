@@ -175,8 +175,9 @@ static const char *why_empty(const struct watch *w, unsigned int direction, unsi
 {
 	bool lost = !stage && has_counts(w, COUNT_LOSS, direction, protocol, STAGE_NONE);
 
-	for (unsigned int s = stage; s && !lost && !has_rows(w, direction, protocol, s); s--)
-		lost = has_counts(w, COUNT_LOSS, direction, protocol, s);
+	for (unsigned int place = stage_place(stage);
+	     place && !lost && !has_rows(w, direction, protocol, stage_at_place(place)); place--)
+		lost = has_counts(w, COUNT_LOSS, direction, protocol, stage_at_place(place));
 	if (lost)
 		return "all packets were lost";
 	if ((stage == STAGE_RUNNABLE || stage == STAGE_RUNNING) &&
@@ -242,7 +243,7 @@ static void add_path(const struct watch *w, const struct watch_common *c, enum w
 		     struct report *r)
 {
 	bool spoken_of = c->protocols >> protocol & 1;
-	unsigned int stage = spoken_of ? STAGE_NONE + 1 : STAGE_MAX;
+	unsigned int place = spoken_of ? STAGE_NONE + 1 : STAGE_MAX;
 
 	for (; *at < w->order.len; ++*at) {
 		const struct watch_row *row = w->order.items[*at];
@@ -250,13 +251,13 @@ static void add_path(const struct watch *w, const struct watch_common *c, enum w
 		if (row->id.direction != direction || row->id.protocol != protocol)
 			break;
 		/* Groups come after the whole host, which has a line for each stage. */
-		for (; stage < (row->id.group ? STAGE_MAX : row->id.stage); stage++)
-			add_unmeasured(w, c, direction, protocol, stage, t);
+		for (; place < (row->id.group ? STAGE_MAX : stage_place(row->id.stage)); place++)
+			add_unmeasured(w, c, direction, protocol, stage_at_place(place), t);
 		if (is_shown(w, row, span))
 			add_stage(w, row, span, t, r);
 	}
-	for (; stage < STAGE_MAX; stage++)
-		add_unmeasured(w, c, direction, protocol, stage, t);
+	for (; place < STAGE_MAX; place++)
+		add_unmeasured(w, c, direction, protocol, stage_at_place(place), t);
 }
 
 void watch_add_stages(const struct watch *w, enum watch_span span, const struct watch_common *c,

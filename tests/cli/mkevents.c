@@ -409,6 +409,8 @@ static void make_slow(struct script *s)
 			slow.culprit_ns = words_duration(&s->in);
 		} else if (stage_parse(what) >= STAGE_LINK && stage_parse(what) <= STAGE_READ) {
 			slow.at_ns[SLOW_AT(stage_parse(what))] = words_duration(&s->in);
+		} else if (stage_parse(what) == STAGE_SOCKET) {
+			slow.at_socket_ns = words_duration(&s->in);
 		} else {
 			words_die(&s->in, "'%s' is unknown", what);
 		}

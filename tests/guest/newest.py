@@ -13,7 +13,8 @@ SENT = ("segment", "qdisc", "driver", "acked")
 
 
 def bound(result, protocol):
-    for stage in ("link", *SHOULD, "runnable", "running", *(SENT if protocol == "tcp" else ())):
+    for stage in ("link", *SHOULD, "runnable", "running",
+                  *(("socket", *SENT) if protocol == "tcp" else ())):
         hooks = [b for b in result.document["bindings"]
                  if b["stage"] == stage and b["protocol"] in (protocol, "any")]
         check.true(f"a hook of {stage}: {hooks}", any(b["bound"] for b in hooks))
@@ -31,7 +32,7 @@ def every_stage(net, family, protocol):
                                pattern="stream", wait="epoll", gap_us=500, limit=120)
     check.equal("messages that the reader got", own["received"], N)
     bound(result, protocol)
-    for stage in SHOULD:
+    for stage in (*SHOULD, "socket") if protocol == "tcp" else SHOULD:
         whole(result, stage, protocol, "ingress")
     woken = result.excluded("reader-already-running", protocol=protocol)
     check.counted("packets at running", result.count("running", protocol) + woken +

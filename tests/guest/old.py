@@ -37,8 +37,8 @@ def doctor_says_what_it_takes():
     check.equal("bpf_loop()", [(r["state"], r["takes"]) for r in loops], [("no", NEEDS)])
     hooks = [r for r in rows if r["area"] == "hook"]
     check.equal("hooks that can be used", [r for r in hooks if r["state"] != "no"], [])
-    for name in ("link", "ip", "transport tcp", "transport udp", "enqueued", "read tcp", "read udp",
-                 "runnable", "running", "segment tcp", "qdisc tcp", "sent tcp", "acked tcp"):
+    for name in ("link", "ip", "transport tcp", "transport udp", "socket tcp", "enqueued", "read tcp",
+                 "read udp", "runnable", "running", "segment tcp", "qdisc tcp", "sent tcp", "acked tcp"):
         takes = {r["takes"] for r in hooks if r["capability"] == name}
         check.true(f"{name} takes {takes}", NEEDS in takes)
     check.equal("the hook is there: tp_btf", [r["state"] for r in rows

@@ -54,7 +54,7 @@ int BPF_PROG(at_link, struct sk_buff *skb)
 }
 
 SEC("tp_btf/tcp_probe")
-int BPF_PROG(at_transport, struct sock *sk, struct sk_buff *skb)
+int BPF_PROG(at_socket, struct sock *sk, struct sk_buff *skb)
 {
 	if (sk->__sk_common.skc_num == port)
 		delay();

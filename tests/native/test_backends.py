@@ -15,6 +15,7 @@ DISTURBED = ("two hooks beside each other read the clock one after the other, an
 N = 400
 STAGES = "transport", "enqueued", "runnable", "running", "read"
 FUNCTIONS = "ip", "transport", "enqueued", "read"      # stages that have a function
+TCP_FUNCTIONS = *FUNCTIONS, "socket"
 FUNCTION_KINDS = "fentry", "fexit"
 
 
@@ -29,10 +30,10 @@ def measured(backend, net, family, protocol):
     traffic.finish()
     result = observer.stop()
     for binding in result.document["bindings"]:
-        if binding["bound"] and binding["stage"] in FUNCTIONS:
+        if binding["bound"] and binding["stage"] in TCP_FUNCTIONS:
             check.equal(f"function at {binding}", binding["kind"] in FUNCTION_KINDS,
                         backend == "fentry")
-    for stage in FUNCTIONS:
+    for stage in TCP_FUNCTIONS if protocol == "tcp" else FUNCTIONS:
         lost = result.lost(stage=stage, protocol=protocol)
         check.counted(f"packets at {stage} ({result.brief()})",
                       result.count(stage, protocol) + lost, N)
@@ -50,7 +51,7 @@ def agree(a, b, protocol, within):
     # netfilter's hook comes after the checks of the header, with which the function begins
     check.between("median of ip by the function", bucket(b, "ip", protocol)["ns"], 1,
                   bucket(a, "ip", protocol)["hi_ns"] * within)
-    for stage in STAGES:
+    for stage in (*STAGES, *(["socket"] if protocol == "tcp" else [])):
         one, other = bucket(a, stage, protocol), bucket(b, stage, protocol)
         told.append(f"{stage} {one['ns']} and {other['ns']} ns")
         check.between(f"median of {stage} by tracepoints and functions: {told[-1]}",

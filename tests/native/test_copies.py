@@ -116,7 +116,7 @@ def beside_packet_socket(net, family, protocol, there, *options):
         observer = watch.Watch(*traffic.filter, *options)
         own = traffic.finish()
         result = observer.stop()
-    stage = "transport" if protocol == "tcp" else "enqueued"
+    stage = "socket" if protocol == "tcp" else "enqueued"
     if options:     # what has no entry is not called uncovered: the namespace is
         check.equal("not covered", result.lost("netns-not-covered"), 0)
         stage = "ip"

@@ -9,7 +9,7 @@ RUNNING = "reader-already-running"
 
 
 def counted_once(result, protocol, n):
-    for stage in ALWAYS:
+    for stage in (*ALWAYS, *(["socket"] if protocol == "tcp" else [])):
         what = f"{protocol} packets at {stage} ({result.brief()})"
         check.counted(what, result.count(stage, protocol), n)
     if result.rows("ip", protocol):

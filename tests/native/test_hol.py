@@ -48,7 +48,8 @@ def run(path, hol, in_order=False):
     finally:
         box.end()
     check.equal(f"losses ({result.brief()})", result.document["losses"], [])
-    check.counted("packets at transport", result.count("transport", "tcp"), box.count)
+    for stage in "transport", "socket":
+        check.counted(f"packets at {stage}", result.count(stage, "tcp"), box.count)
     return result, box
 
 
@@ -97,7 +98,7 @@ def kept_apart(path):
 
 @check.environment(DISTURBED)
 def set_aside(path):
-    """The default: counted, and no part of what comes after `transport`."""
+    """The default: counted, and no part of what comes after `socket`."""
     result, box = run(path, None)
     waited = len(box.waited_ns)
     check.equal("set aside", result.excluded("head-of-line"), waited)

@@ -11,7 +11,7 @@ import time
 from lib import check, netns, watch
 
 ROUNDS, BURST = 20, 10
-STAGES = "--stages", "link,transport,enqueued,runnable,running,read"
+STAGES = "--stages", "link,transport,socket,enqueued,runnable,running,read"
 
 
 class Pair:
@@ -65,7 +65,8 @@ def select(pair, least):
 
 
 def counted(result, protocol, n):
-    for stage in "link", "transport", "enqueued", "read":
+    stages = "link", "transport", "enqueued", "read"
+    for stage in (*stages, "socket") if protocol == "tcp" else stages:
         check.counted(f"packets at {stage} ({result.brief()})", result.count(stage, protocol), n)
     check.counted("packets whose reader was woken, or was running",
                   result.count("runnable", protocol) + result.excluded("reader-already-running"), n)

@@ -57,7 +57,8 @@ def subflows_are_lost():
         observer = watch.Watch("--port", ends[1].getsockname()[1])
         messages(*ends)
         result = observer.stop()
-    check.counted(f"packets at transport ({result.brief()})", reached(result, "transport"), N)
+    for stage in ("transport", "socket"):
+        check.counted(f"packets at {stage} ({result.brief()})", reached(result, stage), N)
     check.equal("of them, those said to be lost", result.lost("mptcp", protocol="tcp"), N)
     check.equal("packets at enqueued", result.count("enqueued", "tcp"), 0)
     check.equal("all losses", result.lost() - result.lost("no-link-stamp"), N)
@@ -99,7 +100,7 @@ def plain_tcp_beside():
     check.equal("packets pushed out", result.lost("fifo-full"), 0)
     check.between("MPTCP's packets", result.lost("mptcp"), 1, 1 << 30)
     check.between("TCP's packets at read", reached(result, "read"), N, 1 << 30)
-    for stage in ("transport", "enqueued", "read"):
+    for stage in ("transport", "socket", "enqueued", "read"):
         check.counted(f"control: {stage} of plain TCP ({alone.brief()})",
                       reached(alone, stage), N)
     check.equal("its losses", alone.lost(), alone.lost("no-link-stamp"))

@@ -34,7 +34,8 @@ def agrees(net, family, protocol, origin):
     check.must_fail("a reader's median of 3 us more", close, result, own_ns + 3000, protocol)
     largest = own["latency"]["max_ns"]
     check.between("largest latency, below the sender-to-reader one", row["max_ns"], 1, largest)
-    for before, after in (("transport", "enqueued"), ("enqueued", "read")):
+    for before, after in (("transport", "enqueued"), ("enqueued", "read"),
+                          *([("transport", "socket")] if protocol == "tcp" else [])):
         low, high = (watch.quantile(result.row(s, protocol), 0.5) for s in (before, after))
         check.between(f"median of {after}, after {before}", high["ns"], low["lo_ns"], largest)
     result.sound()

@@ -193,7 +193,7 @@ def cases():
             yield all_slow, *place, wait
         for site, stage in ("runnable", "running"), ("running", "read"):
             yield one_delayed, *place, site, stage
-    yield one_delayed, veth, 4, "tcp", "transport", "enqueued"
+    yield one_delayed, veth, 4, "tcp", "socket", "enqueued"
     yield (without_read,)
 
 

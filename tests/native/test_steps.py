@@ -16,8 +16,8 @@ DISTURBED = ("it compares a measured time with the time that the test itself too
 
 SPIN_NS = 100_000
 N = 3000
-STEPS = ["ip", "transport", "enqueued", "runnable", "running", "read"]
-WITHOUT_IP = "link,transport,enqueued,runnable,running,read"
+STEPS = ["ip", "transport", "socket", "enqueued", "runnable", "running", "read"]
+WITHOUT_IP = "link,transport,socket,enqueued,runnable,running,read"
 AT_LEAST, AT_MOST = 0.95, 0.05
 
 
@@ -134,10 +134,10 @@ def hogged_reader(net, family, protocol):
 
 
 # The stage in whose hook the delay sits, and the step that grows.
-TCP = {"link": "transport", "transport": "enqueued", "enqueued": "runnable", "runnable": "running",
+TCP = {"link": "transport", "socket": "enqueued", "enqueued": "runnable", "runnable": "running",
        "running": "read"}
 # No tracepoint lies between UDP's `transport` and `enqueued`.
-UDP = {site: step for site, step in TCP.items() if site != "transport"}
+UDP = {site: step for site, step in TCP.items() if site != "socket"}
 
 
 def cases():

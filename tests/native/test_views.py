@@ -95,6 +95,16 @@ def without_transport(net, other, protocol):
     steps_tile("enqueued,read", net, other, protocol)
 
 
+def socket_first(net, other, protocol):
+    """TCP's `socket` without `transport`: UDP has no such stage, and is not asked."""
+    steps_tile("socket,read" if protocol == "tcp" else "read", net, other, protocol)
+
+
+def every_stage(net, other, protocol):
+    steps_tile("transport,socket,enqueued,read" if protocol == "tcp" else
+               "transport,enqueued,read", net, other, protocol)
+
+
 def last_alone(net, other, protocol):
     steps_tile("read", net, other, protocol)
 
@@ -135,7 +145,8 @@ def intervals(net, _, protocol, cumulative=False):
 
 
 SOUND = (port_filter, pid_filter, pid_and_port_filter, netns_filter, ifname_filter, some_stages,
-         first_and_last, without_transport, last_alone, pid_alone, intervals, cumulative_intervals)
+         first_and_last, without_transport, socket_first, every_stage, last_alone, pid_alone,
+         intervals, cumulative_intervals)
 CASES = (*SOUND, early_readers)
 nets = netns.loopback(), netns.loopback()
 check.run((case, *nets, protocol) for case in CASES for protocol in ("tcp", "udp"))

@@ -375,7 +375,7 @@ static const struct field *const fields[EV_KIND_MAX] = {
 		F(event_slow, tid), FX(event_slow, comm), F(event_slow, culprit_pid),
 		F(event_slow, culprit_tid), FX(event_slow, culprit), F(event_slow, culprit_ns),
 		F(event_slow, wait_ns), F(event_slow, stopped_ns), F(event_slow, read_ns),
-		FX(event_slow, at_ns), { 0 } },
+		FX(event_slow, at_ns), F(event_slow, at_socket_ns), { 0 } },
 	[EV_CONN] = (const struct field[]){
 		F(event_conn, cookie), F(event_conn, from), F(event_conn, to), F(event_conn, flow),
 		F(event_conn, app), F(event_conn, pid), F(event_conn, flags),
