@@ -15,6 +15,7 @@
 #include "bpf/tasks.h"
 
 /* include/net/tcp_states.h */
+#define TCP_ESTABLISHED 1
 #define TCP_SYN_SENT 2
 #define TCP_SYN_RECV 3
 #define TCP_FIN_WAIT1 4

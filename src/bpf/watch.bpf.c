@@ -542,6 +542,21 @@ int BPF_PROG(destroy_tp, struct sock *sk)
 	return 0;
 }
 
+/*
+ * TCP Fast Open: the payload of the SYN is in the queue of a socket that nobody announces. A client
+ * has that bit, too, but comes from another state.
+ */
+static __noinline int tcp_opened(struct sock *sk)
+{
+	struct tcp_sock *tp = bpf_skc_to_tcp_sock(sk);
+	struct cpu_state *c = this_cpu();
+
+	if (c && tp && BPF_CORE_READ_BITFIELD(tp, syn_data_acked) && sock_selected(sk) &&
+	    !filter_tgid)
+		count_loss(c, SLOT_ENQUEUED, LOSS_NOT_ESTABLISHED, ROW_TCP, 1);
+	return 0;
+}
+
 /* What is left of a connection before: connect(AF_UNSPEC) and connect() again, or its address. */
 SEC("tp_btf/inet_sock_set_state")
 int BPF_PROG(connect_tp, struct sock *sk, int from, int to)
@@ -551,6 +566,8 @@ int BPF_PROG(connect_tp, struct sock *sk, int from, int to)
 	if ((to != TCP_SYN_SENT && to != TCP_FIN_WAIT1 && from != TCP_SYN_RECV) ||
 	    sk->sk_protocol != IPPROTO_TCP)
 		return 0;
+	if (from == TCP_SYN_RECV && to == TCP_ESTABLISHED)
+		tcp_opened(sk);
 	s = tcp_state(sk, 0);
 	if (!s)
 		return 0;

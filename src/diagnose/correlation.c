@@ -10,6 +10,7 @@
 #include "base/bug.h"
 #include "base/parse.h"
 #include "diagnose/requests.h"
+#include "event/dict.h"
 #include "event/names.h"
 #include "stats/rank.h"
 
@@ -34,6 +35,8 @@ struct server_side {
 	struct event_pressure pressure; /* of the interval that is being read */
 	uint64_t next;                  /* its number */
 	bool begun;
+	struct event_dict *names;
+	bool transport_is_socket;       /* of TCP: recorded by hostlat 0.1 */
 };
 
 static const struct event_pressure nothing_known = {
@@ -49,10 +52,15 @@ static bool is_wanted(const struct event_hist *h)
 }
 
 /* What is more is left out: a recording of hostlat's own has a dozen. */
-static struct stage_series *series_of(struct correlation *c, const struct event_hist *h, int *err)
+static struct stage_series *series_of(const struct server_side *side, const struct event_hist *h,
+				      int *err)
 {
+	struct correlation *c = side->c;
 	struct stage_series s = { .stage = h->stage, .direction = h->direction,
 				  .protocol = h->protocol, .origin = h->origin, .dist = h->dist };
+
+	if (side->transport_is_socket && s.stage == STAGE_TRANSPORT && s.protocol == PROTO_TCP)
+		s.stage = STAGE_SOCKET;
 
 	*err = 0;
 	vec_for_each(&c->stages, known)
@@ -80,7 +88,7 @@ static int take_hist(struct server_side *side, const struct event *event)
 
 	if (!is_wanted(delta))
 		return 0;
-	series = series_of(side->c, delta, &err);
+	series = series_of(side, delta, &err);
 	if (!series)
 		return err;
 	if (delta->schema < series->now.schema)
@@ -149,9 +157,21 @@ static int take_interval(struct server_side *side, const struct event *event)
 	return err;
 }
 
+static void take_binding(struct server_side *side, const struct event_binding *b)
+{
+	const char *hook = event_dict_get(side->names, DICT_STRING, b->hook);
+
+	side->transport_is_socket |= stage_was_socket(b->stage, b->protocol, hook);
+}
+
 static int take_event(struct server_side *side, const struct event *event)
 {
 	switch (event->kind) {
+	case EV_NAME:
+		return event_dict_set(side->names, event) == -ENOMEM ? -ENOMEM : 0;
+	case EV_BINDING:
+		take_binding(side, event->payload);
+		return 0;
 	case EV_HIST:
 		return take_hist(side, event);
 	case EV_PRESSURE:
@@ -168,9 +188,11 @@ static int read_server(struct correlation *c, struct event_reader *reader)
 {
 	const struct event_window window = { .kind = EV_NONE, .core = EVENT_CORE_NONE,
 					     .to = UINT64_MAX };
-	struct server_side side = { .c = c, .pressure = nothing_known };
+	struct server_side side = {
+		.c = c, .pressure = nothing_known, .names = event_dict_new(),
+	};
 	struct event_source *source = event_reader_source(reader);
-	int err = event_source_seek(source, &window);
+	int err = side.names ? event_source_seek(source, &window) : -ENOMEM;
 	struct event_block block;
 	struct event event;
 
@@ -181,6 +203,7 @@ static int read_server(struct correlation *c, struct event_reader *reader)
 		while (!err && !block.record_size && event_block_next(&block, &at, &event))
 			err = take_event(&side, &event);
 	}
+	event_dict_free(side.names);
 	return err == -E2BIG ? 0 : err; /* as many as are wanted */
 }
 

@@ -91,8 +91,8 @@ bool watch_gro_asked(const struct watch_probe *probe)
 
 /*
  * A stage needs those before it: `read` finds the packet's way in what `enqueued` left, and so on
- * down to `link`; what is sent is remembered at `qdisc`. Only ip, TCP's transport, the scheduler and
- * the ends of the ways can be left out.
+ * down to `link`; what is sent is remembered at `qdisc`. Only ip, TCP's transport, the scheduler
+ * and the ends of the ways can be left out.
  */
 static bool needed(const struct watch_probe *probe, const struct hook *h)
 {

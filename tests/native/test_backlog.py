@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """
 A segment that waits in its socket's backlog: the time is the step to `socket`, and no part of
-`transport`.
+`transport`. Payload that comes while a connection opens or closes has no time at `socket`: a loss
+with a name, and measured at the other stages.
 
 A receive call holds the socket's lock while it copies. Here it copies to a page that is missing:
 userfaultfd keeps the call there until the test fills the page. What is sent meanwhile enters TCP
@@ -17,6 +18,7 @@ import threading
 import time
 
 from lib import check, netns, watch
+from lib.box import Gate, Path
 
 ROUNDS, HOLD_S, SIZE = 25, 0.02, 100
 PAGE = mmap.PAGESIZE
@@ -61,6 +63,14 @@ class Pair:
     """A connection; its receiving end reads into the page."""
 
     def __init__(self, net, family):
+        self.page = MissingPage()
+        if isinstance(net, Path):
+            self.server, self.sender, self.reader = net.connected()
+        else:
+            self.connect(net, family)
+        self.filter = "--port", self.server.getsockname()[1], "--netns", net.reader
+
+    def connect(self, net, family):
         kind = socket.AF_INET6 if family == 6 else socket.AF_INET
         with netns.inside(net.reader):
             self.server = socket.create_server((net.address(family), 0), family=kind)
@@ -68,8 +78,6 @@ class Pair:
             self.sender = socket.create_connection(self.server.getsockname()[:2], 10)
         self.reader, _ = self.server.accept()
         self.sender.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self.filter = "--port", self.server.getsockname()[1], "--netns", net.reader
-        self.page = MissingPage()
 
     def close(self):
         for end in self.server, self.sender, self.reader:
@@ -153,13 +161,26 @@ def found(net, family, *options):
 
 
 @check.patiently
-def merged(net, family):
-    """What the kernel merges in the backlog is one packet, as old as the first of them."""
-    result, waits = run(net, family, True, sends=4)
-    check.between("packets", result.count("socket", "tcp"), 2 * ROUNDS, 5 * ROUNDS)
+def merged(path):
+    """
+    What the kernel merges in the backlog is one packet, as old as the first of them. It merges
+    segments with equal options that no sender on this host still has a hold of: without TCP's
+    timestamps, and in frames that the gate has made anew.
+    """
+    with netns.inside(path.sender):
+        with open("/proc/sys/net/ipv4/tcp_timestamps", "w", encoding="ascii") as f:
+            f.write("0")
+    with netns.inside(path.middle):
+        gate = Gate(("point0", "point1"))
+    try:
+        result, waits = run(path, 4, True, sends=4)
+    finally:
+        gate.end()
+    check.between("packets", result.count("socket", "tcp"), 2 * ROUNDS, 3 * ROUNDS)
     check.equal("at transport", result.count("transport", "tcp"), result.count("socket", "tcp"))
-    check.between("sum of the steps to `socket`", steps(result, "socket")["sum_ns"],
-                  sum(least for least, _ in waits), 4 * sum(most for _, most in waits))
+    least, most = (sum(ns) for ns in zip(*waits))
+    check.between("sum of the steps to `socket`", steps(result, "socket")["sum_ns"], least // 2,
+                  2 * most)
     return f"{result.count('socket', 'tcp')} packets of {5 * ROUNDS} messages"
 
 
@@ -188,15 +209,98 @@ def not_asked(net, family):
     return ""
 
 
+def opened(net, with_data):
+    """N connections of one message: with the last segment of the handshake, or behind it."""
+    with netns.inside(net.reader):
+        server = socket.create_server((net.address(4), 0))
+    observer = watch.Watch("--port", server.getsockname()[1], "--netns", net.reader)
+    for _ in range(ROUNDS):
+        with netns.inside(net.sender):
+            sender = socket.socket()
+        if with_data:   # the acknowledgement waits for something to send
+            sender.setsockopt(socket.IPPROTO_TCP, socket.TCP_DEFER_ACCEPT, 1)
+        sender.connect(server.getsockname())
+        if not with_data:
+            reader, _ = server.accept()
+        sender.sendall(bytes(SIZE))
+        if with_data:
+            reader, _ = server.accept()
+        check.equal("bytes", len(reader.recv(SIZE)), SIZE)
+        sender.close()
+        reader.close()
+    server.close()
+    return observer.stop()
+
+
+def unsocketed(result, n):
+    """n messages have no time at `socket`, and all have one at the stages around it."""
+    check.equal(f"lost at socket ({result.brief()})",
+                result.lost("not-established", stage="socket", protocol="tcp"), n)
+    check.equal("all losses", result.lost(), n)
+    check.equal("packets at socket", result.count("socket", "tcp"), ROUNDS - n)
+    for stage in "transport", "enqueued", "read":
+        check.equal(f"packets at {stage}", result.count(stage, "tcp"), ROUNDS)
+
+
+@check.patiently
+def with_the_handshake(net):
+    unsocketed(opened(net, True), ROUNDS)
+    unsocketed(opened(net, False), 0)
+
+
+@check.patiently
+def after_closing(net):
+    """This end has said that it sends no more, and still receives."""
+    for close in True, False:
+        pair = Pair(net, 4)
+        observer = watch.Watch(*pair.filter)
+        if close:
+            pair.reader.shutdown(socket.SHUT_WR)
+            check.equal("end of file", pair.sender.recv(1), b"")
+        for _ in range(ROUNDS):
+            pair.sender.sendall(bytes(SIZE))
+            check.equal("bytes", len(pair.reader.recv(SIZE)), SIZE)
+        result = observer.stop()
+        pair.close()
+        unsocketed(result, ROUNDS if close else 0)
+
+
+@check.patiently
+def fast_open(net):
+    """The payload of a SYN is in no row, and a loss."""
+    with netns.inside(net.reader):
+        with open("/proc/sys/net/ipv4/tcp_fastopen", "w", encoding="ascii") as f:
+            f.write("519")  # both ends, without a cookie
+        server = socket.create_server((net.address(4), 0))
+    server.setsockopt(socket.IPPROTO_TCP, socket.TCP_FASTOPEN, 16)
+    observer = watch.Watch("--port", server.getsockname()[1], "--netns", net.reader)
+    for _ in range(ROUNDS):
+        with netns.inside(net.sender):
+            sender = socket.socket()
+        sender.sendto(bytes(SIZE), socket.MSG_FASTOPEN, server.getsockname())
+        reader, _ = server.accept()
+        check.equal("bytes", len(reader.recv(SIZE)), SIZE)
+        sender.close()
+        reader.close()
+    result = observer.stop()
+    server.close()
+    check.equal(f"lost ({result.brief()})", result.lost("not-established", stage="enqueued"),
+                ROUNDS)
+    check.equal("all losses", result.lost(), ROUNDS)
+
+
 def cases():
     for net in netns.loopback(), netns.veth():
         for family in 4, 6:
             yield found, net, family
         yield found, net, 4, "--pid", os.getpid()
         yield found, net, 4, "--stages", "all"
-        yield merged, net, 4
         yield told, net, 4
         yield not_asked, net, 4
+        yield with_the_handshake, net
+        yield after_closing, net
+    yield fast_open, netns.loopback()
+    yield merged, Path()
 
 
 if os.geteuid() != 0:

@@ -51,7 +51,26 @@ static void test_names(void **state)
 	assert_int_equal(stage_parse("reads"), -1);
 	assert_string_equal(stage_name(STAGE_MAX), "unknown");
 	assert_int_equal(stage_direction(STAGE_READ), DIR_INGRESS);
+	assert_int_equal(stage_direction(STAGE_SOCKET), DIR_INGRESS);
 	assert_int_equal(stage_direction(STAGE_ACKED), DIR_EGRESS);
+}
+
+/* Each stage has a place of its own, in the order of a packet's way. */
+static void test_places(void **state)
+{
+	(void)state;
+	for (unsigned int stage = 0; stage < STAGE_MAX; stage++) {
+		assert_true(stage_place(stage) < STAGE_MAX);
+		assert_int_equal(stage_at_place(stage_place(stage)), stage);
+	}
+	assert_int_equal(stage_place(STAGE_IP), stage_place(STAGE_TRANSPORT) - 1);
+	assert_int_equal(stage_place(STAGE_SOCKET), stage_place(STAGE_TRANSPORT) + 1);
+	assert_int_equal(stage_place(STAGE_ENQUEUED), stage_place(STAGE_SOCKET) + 1);
+	assert_true(stage_was_socket(STAGE_TRANSPORT, PROTO_TCP, "tcp_probe"));
+	assert_true(stage_was_socket(STAGE_TRANSPORT, PROTO_TCP, "tcp_rcv_established"));
+	assert_false(stage_was_socket(STAGE_TRANSPORT, PROTO_TCP, "LOCAL_IN"));
+	assert_false(stage_was_socket(STAGE_TRANSPORT, PROTO_TCP, NULL));
+	assert_false(stage_was_socket(STAGE_TRANSPORT, PROTO_UDP, "tcp_probe"));
 }
 
 /* -- the queue ------------------------------------------------------------------------------ */
@@ -527,6 +546,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_places),
 		cmocka_unit_test(test_memsource),
 		cmocka_unit_test(test_dict_loss),
 		cmocka_unit_test(test_dict),

@@ -250,6 +250,7 @@ struct tcp_sock {
 	__u8 chrono_type : 2;
 	__u8 nonagle : 4;
 	__u8 is_cwnd_limited : 1;
+	__u8 syn_data_acked : 1;
 	__u8 bpf_sock_ops_cb_flags;
 	__u16 total_rto; /* since 6.7 */
 	__u32 packets_out;
