@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
-/* What is kept of packets on their way out: a part of bpf/abi.h, which includes it; its rules hold. */
+/* Packets on their way out: a part of bpf/abi.h, which includes it; its rules hold. */
 #ifndef HOSTLAT_BPF_ABI_EGRESS_H
 #define HOSTLAT_BPF_ABI_EGRESS_H
 

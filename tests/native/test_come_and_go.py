@@ -133,14 +133,17 @@ def churn():
 def counts():
     results = churn()
     expected = 2 * N * (ROUNDS + 1)
-    for stage in ("transport", "enqueued", "read"):
+    for stage in ("socket", "enqueued", "read"):
         late = sum(r.lost("no-link-stamp", stage=stage) for r in results)
         check.between(f"tcp packets at {stage}", total(results, stage, "tcp"), expected - late,
                       1 << 30)     # and others of this machine
-    udp = total(results, "transport", "udp")
-    missed = sum(r.lost("netns-not-covered", protocol="udp") for r in results)
-    check.between("udp packets at transport and not covered", udp + missed, expected, 1 << 30)
-    check.between("of them, not covered", missed, 1, expected)
+    for protocol in "tcp", "udp":
+        seen = total(results, "transport", protocol)
+        missed = sum(r.lost("netns-not-covered", protocol=protocol) for r in results)
+        late = sum(r.lost("no-link-stamp", stage="transport", protocol=protocol) for r in results)
+        check.between(f"{protocol} packets at transport and not covered", seen + missed + late,
+                      expected, 1 << 30)
+        check.between("of them, not covered", missed, 1, expected)
     return f"{missed} of {expected} datagrams came before their namespace was found"
 
 
