@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "bench/activity.h"
+#include "bpf/abi_record.h"
 #include "bench/activity.skel.h"
 
 #define RUNS 2000
