@@ -24,8 +24,6 @@
 #include "probe/watch_probe.h"
 #include "watch/watch.h"
 
-#define QUEUE_LIMIT (16UL << 20)
-
 struct session {
 	const struct session_config *config;
 	struct session_result *result;
@@ -239,7 +237,7 @@ static int put_boundary(struct session *s)
 
 static int run(struct session *s)
 {
-	int err = event_memsource_new(&s->queue, QUEUE_LIMIT);
+	int err = event_memsource_new(&s->queue, session_queue_bytes(s->config->probe->memory));
 
 	s->dict = event_dict_new();
 	if (!err && !s->dict)

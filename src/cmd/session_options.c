@@ -124,6 +124,13 @@ const struct opt probe_option_rows[] = {
 	OPT_END,
 };
 
+#define QUEUE_LEAST (16UL << 20)
+
+uint64_t session_queue_bytes(uint64_t memory)
+{
+	return QUEUE_LEAST + 2 * memory;
+}
+
 uint64_t session_stages(const struct probe_options *o)
 {
 	uint64_t stages = o->stages ? o->stages : INGRESS_STAGES & ~BIT(STAGE_IP);

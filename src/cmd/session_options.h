@@ -29,6 +29,12 @@ extern const struct opt probe_option_rows[];
 /* What is measured live if --stages doesn't say. A recording is shown with all that it has. */
 uint64_t session_stages(const struct probe_options *options);
 
+/*
+ * What a snapshot may take as events, if the maps take `memory` bytes: a counter there has 8 bytes
+ * and as an event 16; the rest is for names, counts and facts. Memory is taken as it is needed.
+ */
+uint64_t session_queue_bytes(uint64_t memory);
+
 #define OPTIONS_PROBE(config, member)                                                              \
 	OPT_ROWS(config, member, struct probe_options, probe_option_rows)
 

@@ -10,6 +10,8 @@
 #include <cmocka.h>
 
 #include "base/strbuf.h"
+#include "cmd/session_options.h"
+#include "event/memsource.h"
 #include "output/json.h"
 #include "report/report.h"
 #include "watch/state.h"
@@ -153,6 +155,35 @@ static void test_control(void **state)
 	watch_free(w);
 }
 
+/* A row of one CPU: two distributions. */
+#define ROW_BYTES (2 * (5 + BUCKET_COUNT_DEFAULT) * sizeof(uint64_t))
+
+/* Every row that --memory has room for, with all its buckets, in one snapshot. */
+static bool snapshot_fits(uint64_t memory, uint64_t limit)
+{
+	static struct event_bucket buckets[BUCKET_COUNT_DEFAULT];
+	const struct event_hist head = { .n = BUCKET_COUNT_DEFAULT };
+	struct event_memsource *queue;
+	int err = 0;
+
+	assert_int_equal(event_memsource_new(&queue, limit), 0);
+	for (uint64_t used = 0; !err && used + ROW_BYTES <= memory; used += ROW_BYTES) {
+		for (int i = 0; !err && i < 2; i++) /* latency and step */
+			err = event_put_array(event_memsource_sink(queue), EV_HIST, 1, &head,
+					      sizeof(head), buckets, sizeof(buckets));
+	}
+	event_source_free(event_memsource_source(queue));
+	return !err;
+}
+
+static void test_big_snapshots(void **state)
+{
+	(void)state;
+	for (uint64_t memory = 16 << 20; memory <= 128 << 20; memory *= 2)
+		assert_true(snapshot_fits(memory, session_queue_bytes(memory)));
+	assert_false(snapshot_fits(128 << 20, 16 << 20)); /* control */
+}
+
 /* A dictionary that was full is a limit of its own, not a loss of events. */
 static void test_names_not_kept(void **state)
 {
@@ -182,6 +213,7 @@ int main(void)
 		cmocka_unit_test(test_coarser),
 		cmocka_unit_test(test_control),
 		cmocka_unit_test(test_names_not_kept),
+		cmocka_unit_test(test_big_snapshots),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
