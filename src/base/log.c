@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/strbuf.h"
+#include "base/utf8.h"
 
 #define MESSAGE_MAX 4096
 
@@ -27,22 +28,29 @@ enum log_level log_get_level(void)
 	return log_limit;
 }
 
-/* One write per message, so that lines of several threads don't mix. */
+/*
+ * One write per message, so that lines of several threads don't mix. Messages quote names of
+ * recordings and of other hosts: no terminal sees more of them than text in one line.
+ */
 void log_message(enum log_level level, const char *format, va_list args)
 {
-	struct strbuf line = STRBUF_INIT(MESSAGE_MAX);
+	struct strbuf text = STRBUF_INIT(MESSAGE_MAX);
+	struct strbuf line = STRBUF_INIT(2 * MESSAGE_MAX);
 
 	if (level > log_limit)
 		return;
+	strbuf_vprintf(&text, format, args);
 	strbuf_puts(&line, level_prefix[level]);
-	strbuf_vprintf(&line, format, args);
-	if (line.error) {
+	if (!text.error)
+		utf8_put_clean(&line, strbuf_str(&text));
+	if (text.error || line.error) {
 		strbuf_reset(&line);
 		strbuf_puts(&line, "hostlat: (a message too long to show)");
 	}
 	strbuf_putc(&line, '\n');
 	fputs(strbuf_str(&line), stderr);
 	strbuf_release(&line);
+	strbuf_release(&text);
 }
 
 #define DEFINE_LOG(name, level)                                                                    \

@@ -2,7 +2,7 @@
 #include "output/grid.h"
 
 #include "base/bug.h"
-#include "output/utf8.h"
+#include "base/utf8.h"
 
 #define GRID_TEXT_MAX (64UL << 20)
 
@@ -26,20 +26,6 @@ void grid_column(struct grid *g, bool right, bool flex)
 	g->columns[g->ncolumns++] = (struct grid_column){ .right = right, .flex = flex };
 }
 
-void put_clean(struct strbuf *out, const char *s)
-{
-	size_t len;
-
-	for (; *s; s += len) {
-		uint32_t code = utf8_next(s, &len);
-
-		if (code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0xfffd)
-			strbuf_putc(out, '?');
-		else
-			strbuf_add(out, s, len);
-	}
-}
-
 static size_t add_cell(struct grid *g, const char *text)
 {
 	size_t start = g->text.len;
@@ -49,7 +35,7 @@ static size_t add_cell(struct grid *g, const char *text)
 		g->error = err;
 		return 0;
 	}
-	put_clean(&g->text, text);
+	utf8_put_clean(&g->text, text);
 	strbuf_putc(&g->text, '\0');
 	if (g->text.error) {
 		g->error = g->text.error;

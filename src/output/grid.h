@@ -53,7 +53,4 @@ size_t grid_rows(const struct grid *g);
  */
 void grid_put_row(const struct grid *g, size_t row, struct strbuf *out);
 
-/* Appends `s` with control characters and broken UTF-8 replaced by '?'. */
-void put_clean(struct strbuf *out, const char *s);
-
 #endif

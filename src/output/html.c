@@ -3,7 +3,7 @@
 
 #include "base/version.h"
 #include "output/page.h"
-#include "output/utf8.h"
+#include "base/utf8.h"
 
 #define LEFT_OUT_MAX (1 << 20)
 #define REPLACEMENT "\xef\xbf\xbd"

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "output/utf8.h"
+#include "base/utf8.h"
 
 struct reader {
 	const char *at, *end;

@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "base/bug.h"
-#include "output/utf8.h"
+#include "base/utf8.h"
 
 void json_writer_init(struct json_writer *w, struct strbuf *out, unsigned int lines)
 {
@@ -22,10 +22,13 @@ static void put_quoted(struct strbuf *out, const char *s)
 
 		if (code == '"' || code == '\\')
 			strbuf_printf(out, "\\%c", (char)code);
-		else if (code < 0x20 || code == 0x7f)
-			strbuf_printf(out, "\\u%04" PRIx32, code);
 		else if (code == 0xfffd)
 			strbuf_puts(out, "\xef\xbf\xbd");
+		else if (code < 0x10000 && !utf8_is_visible(code))
+			strbuf_printf(out, "\\u%04" PRIx32, code);
+		else if (!utf8_is_visible(code)) /* a surrogate pair */
+			strbuf_printf(out, "\\u%04" PRIx32 "\\u%04" PRIx32,
+				      0xd7c0 + (code >> 10), 0xdc00 + (code & 0x3ff));
 		else
 			strbuf_add(out, s, len);
 	}

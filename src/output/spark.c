@@ -4,7 +4,7 @@
 #include <limits.h>
 #include <math.h>
 
-#include "output/utf8.h"
+#include "base/utf8.h"
 #include "report/human.h"
 #include "stats/edges.h"
 

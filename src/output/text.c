@@ -8,7 +8,7 @@
 #include "base/bug.h"
 #include "output/grid.h"
 #include "output/spark.h"
-#include "output/utf8.h"
+#include "base/utf8.h"
 #include "report/human.h"
 #include "stats/hist.h"
 
@@ -82,7 +82,7 @@ static void put_line(struct strbuf *out, const struct text_style *style,
 	struct strbuf clean = STRBUF_INIT(LINE_MAX_BYTES);
 	const char *rest;
 
-	put_clean(&clean, text);
+	utf8_put_clean(&clean, text);
 	rest = strbuf_str(&clean);
 	do {
 		size_t len = style->wrap ? fitting(rest, style->width) : strlen(rest);
