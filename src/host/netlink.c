@@ -37,12 +37,11 @@ static int send_request(int fd, int type, const void *body, size_t len)
 	return 0;
 }
 
-/* One datagram. Returns 1 at the end of the dump. */
-static int take_answers(const char *buf, size_t len, bool *changed,
-			int (*visit)(void *ctx, const struct nlmsghdr *msg), void *ctx)
+int netlink_answers(const void *datagram, size_t size, bool *changed,
+		    int (*visit)(void *ctx, const struct nlmsghdr *msg), void *ctx)
 {
-	const struct nlmsghdr *msg = (const void *)buf;
-	int err = 0;
+	const struct nlmsghdr *msg = datagram;
+	int len = (int)size, err = 0; /* signed: the last message's padding need not be there */
 
 	for (; !err && NLMSG_OK(msg, len); msg = NLMSG_NEXT(msg, len)) {
 		*changed |= msg->nlmsg_flags & NLM_F_DUMP_INTR;
@@ -77,7 +76,7 @@ int netlink_dump(int fd, int type, const void *body, size_t len,
 		if (n <= 0 || n > BUFFER_LEN)
 			err = n < 0 ? -errno : -EMSGSIZE;
 		else
-			err = take_answers(buf, n, &changed, visit, ctx);
+			err = netlink_answers(buf, n, &changed, visit, ctx);
 	}
 	free(buf);
 	if (err == 1)

@@ -4,6 +4,7 @@
 #define HOSTLAT_HOST_NETLINK_H
 
 #include <linux/rtnetlink.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 /*
@@ -13,6 +14,13 @@
  */
 int netlink_dump(int fd, int type, const void *body, size_t len,
 		 int (*visit)(void *ctx, const struct nlmsghdr *msg), void *ctx);
+
+/*
+ * What netlink_dump() does with one datagram of at most 64 KiB, aligned to 4. Returns 1 at the end
+ * of the dump; else 0, -errno, or what `visit` returned. *changed becomes true if the set did.
+ */
+int netlink_answers(const void *datagram, size_t size, bool *changed,
+		    int (*visit)(void *ctx, const struct nlmsghdr *msg), void *ctx);
 
 /*
  * The attributes of a message by type, for types up to `max`: table[max + 1], NULL where there

@@ -50,19 +50,20 @@ static void fill_request(struct route_request *r, const struct net_address *to)
 		add(r, RTA_OIF, &v6->sin6_scope_id, sizeof(v6->sin6_scope_id));
 }
 
-/* The interface's number, or -errno. */
-static int take_answer(const struct nlmsghdr *head, size_t size)
+int net_nic_route_answer(const void *datagram, size_t size)
 {
+	const struct nlmsghdr *head = datagram;
 	const struct nlmsgerr *error = NLMSG_DATA(head);
 	const struct rtattr *at = RTM_RTA(NLMSG_DATA(head));
-	size_t left;
-	int index;
+	int left, index; /* signed: the last attribute's padding need not be there */
 
-	if (!NLMSG_OK(head, size))
+	if (!NLMSG_OK(head, (int)size))
 		return -EBADMSG;
 	if (head->nlmsg_type == NLMSG_ERROR)
-		return error->error ? error->error : -EBADMSG;
-	for (left = RTM_PAYLOAD(head); RTA_OK(at, left); at = RTA_NEXT(at, left)) {
+		return head->nlmsg_len >= NLMSG_LENGTH(sizeof(*error)) && error->error < 0 ?
+			       error->error : -EBADMSG;
+	left = (int)head->nlmsg_len - (int)NLMSG_SPACE(sizeof(struct rtmsg));
+	for (; RTA_OK(at, left); at = RTA_NEXT(at, left)) {
 		if (at->rta_type != RTA_OIF || RTA_PAYLOAD(at) < sizeof(index))
 			continue;
 		memcpy(&index, RTA_DATA(at), sizeof(index));
@@ -84,7 +85,7 @@ int net_nic_towards(const struct net_address *to, char name[IF_NAMESIZE])
 	n = send(fd, &request, request.head.nlmsg_len, 0);
 	if (n > 0)
 		n = recv(fd, answer, sizeof(answer), 0);
-	index = n < 0 ? -errno : take_answer((const void *)answer, n);
+	index = n < 0 ? -errno : net_nic_route_answer(answer, n);
 	close(fd);
 	if (index < 0)
 		return index;

@@ -29,6 +29,9 @@ struct net_nic {
  */
 int net_nic_towards(const struct net_address *to, char name[IF_NAMESIZE]);
 
+/* What it makes of the kernel's answer, which is aligned to 4: the interface's number or -errno. */
+int net_nic_route_answer(const void *datagram, size_t size);
+
 /*
  * Has every packet stamped. On failure `why` is a sentence for the user, that names the interface
  * and what it lacks.
