@@ -179,22 +179,29 @@ static int name_of(uint32_t tid, char *comm, uint32_t *tgid)
 	return 0;
 }
 
+#define KERNEL_CPUS_MAX 8192 /* CONFIG_NR_CPUS, at most */
+
 /*
  * Who has a CPU is known from its first switch on. On one that is never left there may be none for
- * long: so each is visited once.
+ * long, least of all on an isolated one: so each is visited once, which costs it two switches.
+ * Masks are as large as the kernel's: sched_getaffinity() refuses those that are smaller.
  */
 static void visit_cores(const struct activity *a)
 {
-	cpu_set_t before, one;
+	const int cores = a->cores > KERNEL_CPUS_MAX ? (int)a->cores : KERNEL_CPUS_MAX;
+	cpu_set_t *before = CPU_ALLOC(cores), *one = CPU_ALLOC(cores);
+	const size_t size = CPU_ALLOC_SIZE(cores);
 
-	if (sched_getaffinity(0, sizeof(before), &before))
-		return;
-	for (uint32_t core = 0; core < a->cores && core < CPU_SETSIZE; core++) {
-		CPU_ZERO(&one);
-		CPU_SET(core, &one);
-		sched_setaffinity(0, sizeof(one), &one); /* one that is offline, or not ours */
+	if (before && one && !sched_getaffinity(0, size, before)) {
+		for (uint32_t core = 0; core < a->cores; core++) {
+			CPU_ZERO_S(size, one);
+			CPU_SET_S(core, size, one);
+			sched_setaffinity(0, size, one); /* one that is offline, or not ours */
+		}
+		sched_setaffinity(0, size, before);
 	}
-	sched_setaffinity(0, sizeof(before), &before);
+	CPU_FREE(before);
+	CPU_FREE(one);
 }
 
 int activity_open(struct activity **out, uint32_t pid, char *why, size_t size)
