@@ -18,7 +18,7 @@
 #include "report/report.h"
 #include "seal.h"
 
-#define FILE_MAX (1u << 16)
+#define FILE_MAX (4u << 20)
 
 enum { SEAL = 1, ALL = 2, AGAINST = 4, PAPER = 8, SENT = 16 };
 

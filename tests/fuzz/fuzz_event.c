@@ -21,7 +21,13 @@
 #include "event/writer.h"
 #include "seal.h"
 
-#define FILE_MAX (1u << 16)	/* and so fits a pipe */
+#define FILE_MAX (4u << 20)
+#define PIPE_MAX (1u << 16)	/* what fits one */
+
+/* Passes over the file below, and what a pass may examine of each byte: see event/chunkin.c. */
+#define PASSES 8
+#define EXAMINED_TIMES 64
+#define EXAMINED_LEAST (64u << 20)
 
 enum { SEAL = 1, PIPE = 2 };
 
@@ -121,7 +127,21 @@ static void check_copy(int copy)
 	event_reader_free(reader);
 }
 
-static void read_file(int fd)
+/*
+ * What was examined is bounded by the size of the file, and by what its chunks say that they decode
+ * to. Seeking may decode a chunk again for each kind and core that is sought.
+ */
+static void check_work(const struct event_reader *reader, size_t size)
+{
+	struct event_reader_stats stats;
+
+	event_reader_stats(reader, &stats);
+	BUG_ON(stats.examined > EXAMINED_LEAST + (uint64_t)PASSES * EXAMINED_TIMES * size +
+					2 * stats.bytes);
+	BUG_ON(stats.copied > EXAMINED_LEAST + (uint64_t)PASSES * EXAMINED_TIMES * size);
+}
+
+static void read_file(int fd, size_t size)
 {
 	struct event_dict *dict = event_dict_new();
 	struct event_reader *reader;
@@ -134,6 +154,7 @@ static void read_file(int fd)
 		seek_around(event_reader_source(reader));
 		(void)event_source_rewind(event_reader_source(reader));
 		read_through(event_reader_source(reader), -1);
+		check_work(reader, size);
 		event_reader_free(reader);
 	}
 	event_dict_free(dict);
@@ -170,8 +191,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memcpy(bytes, data + 1, size - 1);
 	if (data[0] & SEAL)
 		seal_file(bytes, size - 1);
-	fd = data[0] & PIPE ? pipe_of(bytes, size - 1) : file_of(bytes, size - 1);
-	read_file(fd);
+	if (data[0] & PIPE && size <= PIPE_MAX)
+		fd = pipe_of(bytes, size - 1);
+	else
+		fd = file_of(bytes, size - 1);
+	read_file(fd, size);
 	close(fd);
 	free(bytes);
 	return 0;

@@ -17,10 +17,12 @@
 #define QUEUE_MAX (1 << 20)
 #define OUTPUT_MAX (64UL << 20)
 
-#define ITEMS_MAX 8 /* that follow a struct */
+#define ITEMS_MAX 8 /* that follow a struct and are given */
+#define SPREAD_MAX 512 /* buckets of a distribution that are made of two given ones */
 
 struct payload {
-	_Alignas(8) unsigned char bytes[256];
+	_Alignas(8) unsigned char bytes[sizeof(struct event_hist) +
+					SPREAD_MAX * sizeof(struct event_bucket)];
 };
 
 static const size_t sizes[EV_RECORD_MAX] = {
@@ -31,14 +33,32 @@ static const size_t sizes[EV_RECORD_MAX] = {
 	[EV_LOSS] = sizeof(struct event_loss), [EV_SLOW] = sizeof(struct event_slow),
 };
 
+/* Many buckets from the first given one on, as far apart as the second one's index says. */
+static void spread(struct event_hist *hist)
+{
+	struct event_bucket *buckets = (struct event_bucket *)(hist + 1);
+
+	hist->n = hist->n / ITEMS_MAX % SPREAD_MAX;
+	for (uint32_t i = 2; i < hist->n; i++)
+		buckets[i] = (struct event_bucket){
+			.index = (int32_t)((uint32_t)buckets[0].index +
+					   i * ((uint32_t)buckets[1].index % 64)),
+			.count = i,
+		};
+}
+
 /* A struct's `n` decides how many items follow it. */
 static size_t shaped_size(uint16_t kind, struct payload *payload)
 {
 	struct event_hist *hist = (struct event_hist *)payload->bytes;
 	struct event_group *group = (struct event_group *)payload->bytes;
 
+	if (kind == EV_HIST && hist->n >= 1024 && hist->n % 2)
+		spread(hist);
+	else if (kind == EV_HIST)
+		hist->n %= ITEMS_MAX;
 	if (kind == EV_HIST)
-		return sizeof(*hist) + (hist->n %= ITEMS_MAX) * sizeof(struct event_bucket);
+		return sizeof(*hist) + hist->n * sizeof(struct event_bucket);
 	if (kind == EV_GROUP)
 		return sizeof(*group) + (group->n %= ITEMS_MAX) * sizeof(struct event_label);
 	return sizes[kind];

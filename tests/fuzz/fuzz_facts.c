@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Any facts as those of a load's recording: how it was set up, which agents it had; and any text as
+ * a schedule. Lines are "key value".
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/bug.h"
+#include "base/strbuf.h"
+#include "load/roster.h"
+#include "load/setup.h"
+#include "load/times.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void take(char *text)
+{
+	static const struct provenance nobody = { .version = "1", .command = "load" };
+	struct roster *roster = calloc(1, sizeof(*roster));
+	struct load_setup *setup = calloc(1, sizeof(*setup));
+	struct report r;
+
+	BUG_ON(!roster || !setup);
+	report_init(&r, &nobody);
+	for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
+		char *value = strchr(line, ' ');
+
+		if (!value)
+			continue;
+		*value++ = '\0';
+		roster_take(roster, line, value);
+		load_setup_take(setup, line, value);
+	}
+	BUG_ON(roster->n > LOAD_AGENTS_MAX);
+	if (!load_setup_complete(setup))
+		load_setup_report(setup, &r);
+	roster_report(roster, &r);
+	load_setup_release(setup);
+	report_release(&r);
+	free(setup);
+	free(roster);
+}
+
+static void read_times(const uint8_t *data, size_t size)
+{
+	struct strbuf why = STRBUF_INIT(4096);
+	const int fd = memfd_create("times", MFD_CLOEXEC);
+	struct times times;
+	bool complete;
+	char path[64];
+
+	BUG_ON(fd < 0 || write(fd, data, size) != (ssize_t)size);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	vec_init(&times, 65536);
+	if (!times_read(&times, &complete, path, 1, 1ULL << 40, &why))
+		for (size_t i = 1; i < times.len; i++)
+			BUG_ON(times.items[i] < times.items[i - 1]);
+	vec_release(&times);
+	strbuf_release(&why);
+	close(fd);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	char *text;
+
+	if (size > 65536)
+		return 0;
+	text = malloc(size + 1);
+	BUG_ON(!text);
+	memcpy(text, data, size);
+	text[size] = '\0';
+	read_times(data, size);
+	take(text);
+	free(text);
+	return 0;
+}
