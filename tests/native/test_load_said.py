@@ -86,11 +86,11 @@ def not_blamed(got):
 def all_refused(got, cause, text):
     """Each request, with these words, all along."""
     n, it = got["requests"]["failed"], failure(got, "request", cause)
-    check.true("all failed", n == got["requests"]["scheduled"] and n > 100)
+    check.equal("completed", got["requests"]["completed"], 0)
+    check.true(f"failed: {n}", n > 20)
     check.equal("so many", it["count"], n)
     check.equal("text", it["text"], text)
-    check.between("the first", it["first_ns"], 0, 0.3e9)
-    check.between("the last", it["last_ns"], 0.7e9, 1.5e9)
+    check.true("from the first to the last", it["first_ns"] < it["last_ns"] - 0.3e9)
     check.true(f"first of {why(got)}", why(got)[0][0] == "errors-above-limit")
     check.true(f"{text} in {why(got)[0]}", text in why(got)[0][1])
     not_blamed(got)
@@ -213,8 +213,10 @@ def nginx_wants_a_certificate():
                 f"ssl_client_certificate {cert}; ssl_verify_client on;")
         with nginx(tls=" ssl", more=more) as port:
             url = f"https://127.0.0.1:{port}/"
-            none_failed(load(url, "--ca", cert, "--cert", cert, "--key", key, *RUN))
-            got = load(url, "--ca", cert, *RUN)
+            # It ends each connection that it refuses: a handshake for each request.
+            args = url, "--ca", cert, "--rate", 50, "--max-time", "1s", "--connections", 8
+            none_failed(load(*args, "--cert", cert, "--key", key))
+            got = load(*args)
     all_refused(got, "HTTP 400", "400 No required SSL certificate was sent")
 
 
