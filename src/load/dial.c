@@ -125,6 +125,8 @@ static void give_up(struct load_thread *t, const struct load_conn *c, int err)
 /* It could not be made. */
 static void failed(struct load_thread *t, struct load_conn *c, int err)
 {
+	if (!t->dial_error)
+		t->dial_in_tls = c->state == CONN_TLS;
 	close_stream(t, c);
 	c->address++;
 	/* Only when no address of the target works is it a failure. */

@@ -133,6 +133,8 @@ static void say_why(const struct reach *reach, const struct load_thread *t, int 
 			      t->dial_said);
 	else if (err == -EADDRNOTAVAIL && !c->target->target.unix_socket)
 		say_ports(reach, why);
+	else if (err == -ETIMEDOUT && t->dial_in_tls)
+		strbuf_puts(why, "it did not complete the TLS handshake within --timeout");
 	else if (err == -ETIMEDOUT && reach->open)
 		say_backlog(reach, t->config->timeout_ns, why);
 	else if (tls)

@@ -177,6 +177,7 @@ struct load_thread {
 	int dial_error;    /* of PHASE_CONNECT and PHASE_PRELOAD */
 	const struct load_conn *dial_failed;
 	char dial_said[128]; /* the server's refusal of a greeting, for people */
+	bool dial_in_tls;  /* it failed in the handshake */
 	uint64_t shut;     /* connections that ended before a reply */
 	uint64_t down_ns;  /* since then none is open; 0: some are, or it is not known */
 	uint64_t slowest_dial_ns; /* of the connections that could be opened */

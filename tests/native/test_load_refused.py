@@ -87,7 +87,7 @@ def closes_at_once():
         for connections in 1, 4, 200:
             with accepting(behave) as port:
                 said = refused(f"http://127.0.0.1:{port}/", "--connections", connections,
-                               says="it accepts connections and closes them without a reply")
+                               says="accepts connections and closes them without a reply")
     return said
 
 
@@ -134,17 +134,18 @@ def client_certificate(version):
                     f.write(part.read())
         with server as port:
             url = f"https://127.0.0.1:{port}/"
-            begins(url, "--ca", cert, "--cert", cert, "--key", key)
-            begins(url, "--ca", cert, "--cert", both)
-            said = refused(url, "--ca", cert,
+            few = "--connections", 2
+            begins(url, "--ca", cert, "--cert", cert, "--key", key, *few)
+            begins(url, "--ca", cert, "--cert", both, *few)
+            said = refused(url, "--ca", cert, *few,
                            says="the server asks for a client certificate (use --cert, --key)")
-            refused(url, "--ca", cert, "--cert", other, "--key", other_key,
+            refused(url, "--ca", cert, "--cert", other, "--key", other_key, *few,
                     says="TLS: tlsv1 alert unknown ca")
             refused(url, "--ca", cert, "--cert", cert, "--key", other_key, says="no private key")
             refused(url, "--ca", cert, "--cert", cert + "x", "--key", key, says="certificate")
         server, cert, _ = tls_server(folder, version, False)
         with server as port:
-            begins(f"https://127.0.0.1:{port}/", "--ca", cert)
+            begins(f"https://127.0.0.1:{port}/", "--ca", cert, *few)
     return said
 
 

@@ -50,8 +50,8 @@ static const struct row rows[] = {
 	ROW("http", "HTTP/1.1 500 Oops\r\nContent-Length: 28\r\n\r\n<TITLE>Database down</TITLE>",
 	    "",
 	    "500 Oops: Database down", 500),
-	ROW("http", "HTTP/1.1 429 Slow\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nten\r\n9\r\n per hour"
-	    "\r\n0\r\n\r\n", "", "429 Slow: ten per hour", 429),
+	ROW("http", "HTTP/1.1 429 Slow\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nten\r\n9\r\n"
+	    " per hour\r\n0\r\n\r\n", "", "429 Slow: ten per hour", 429),
 	ROW("http", "HTTP/1.1 502 Bad\r\nContent-Length: 4\r\n\r\n\x1f\x8b\x08\x01", "", "502 Bad",
 	    502),
 	ROW("http", "HTTP/1.1 401 No\x1b[31m\xff\r\nContent-Length: 0\r\n\r\n", "",
