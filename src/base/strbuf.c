@@ -13,6 +13,16 @@
 
 #define FIRST_CAPACITY 64
 
+static _Thread_local int shortage;
+
+int strbuf_take_shortage(void)
+{
+	int err = shortage;
+
+	shortage = 0;
+	return err;
+}
+
 /* Makes room for `n` more bytes and the final NUL. After a failure it fails for good. */
 static bool grow(struct strbuf *sb, size_t n)
 {
@@ -26,7 +36,7 @@ static bool grow(struct strbuf *sb, size_t n)
 		return false;
 	}
 	if (__builtin_add_overflow(sb->len + n, (size_t)1, &need)) {
-		sb->error = -ENOMEM;
+		sb->error = shortage = -ENOMEM;
 		return false;
 	}
 	if (sb->buf && need <= sb->cap)
@@ -35,7 +45,7 @@ static bool grow(struct strbuf *sb, size_t n)
 		cap = cap > SIZE_MAX / 2 ? need : cap * 2;
 	buf = realloc(sb->buf, cap);
 	if (!buf) {
-		sb->error = -ENOMEM;
+		sb->error = shortage = -ENOMEM;
 		return false;
 	}
 	sb->buf = buf;
@@ -134,7 +144,7 @@ char *strbuf_detach(struct strbuf *sb)
 	if (!text)
 		text = strdup("");
 	if (!text)
-		sb->error = -ENOMEM;
+		sb->error = shortage = -ENOMEM;
 	if (sb->error) {
 		free(text);
 		text = NULL;

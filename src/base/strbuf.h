@@ -47,6 +47,13 @@ void strbuf_truncate(struct strbuf *sb, size_t len);
 /* Never NULL. Valid until the next call that changes `sb`. */
 const char *strbuf_str(const struct strbuf *sb);
 
+/*
+ * Returns -ENOMEM if any string of this thread has run out of memory since the last call, else 0,
+ * and forgets it. Text passes through strings whose own error nobody checks; whoever prints the
+ * final text asks this once, so that no text with a hole is printed as if it were whole.
+ */
+int strbuf_take_shortage(void);
+
 /* Hands the string over: owned by the caller, to be given to free(). NULL if `error` is set. */
 char *strbuf_detach(struct strbuf *sb);
 

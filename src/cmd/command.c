@@ -29,9 +29,10 @@ const struct command *command_find(const struct command *const *table, const cha
 int command_print(struct strbuf *text)
 {
 	int result = EXIT_OK;
+	const int err = text->error ? text->error : strbuf_take_shortage();
 
-	if (text->error) {
-		log_error("cannot build the text: %s", strerror(-text->error));
+	if (err) {
+		log_error("cannot build the text: %s", strerror(-err));
 		result = EXIT_CANNOT;
 	} else if ((fputs(strbuf_str(text), stdout) == EOF || fflush(stdout)) && errno != EPIPE) {
 		log_error("cannot write to standard output: %m");

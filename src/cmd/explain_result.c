@@ -200,7 +200,11 @@ static int make_result(const char *folder, const struct report *r,
 		err = add_document(out, "diagnose", &documents->diagnosed);
 	if (!err && documents->any_conns)
 		err = add_document(out, "conns", &documents->conns);
-	return err ? err : out->error;
+	if (!err)
+		err = out->error ? out->error : strbuf_take_shortage();
+	if (err)
+		log_error("cannot put the result of %s together: %s", folder, strerror(-err));
+	return err;
 }
 
 /* ---- the whole ---- */
@@ -290,6 +294,9 @@ static int conclude(const struct explain_kept *kept, const struct common_options
 	begin(known, &documents.diagnosed, "diagnose", DIAGNOSE_SCHEMA);
 	begin(known, &documents.conns, "conns", CONNS_SCHEMA);
 	err = fill(kept, known, &r, &documents);
+	if (err)
+		log_error("cannot explain what was recorded in %s: %s", kept->folder,
+			  strerror(-err));
 	if (!err)
 		err = make_result(kept->folder, &r, &documents, &json);
 	if (!err && !kept->anew)

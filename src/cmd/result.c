@@ -56,6 +56,8 @@ int result_print(const struct report *report, const struct common_options *commo
 		err = report_error(report) ? report_error(report) : text.error;
 	}
 	if (!err)
+		err = strbuf_take_shortage();
+	if (!err)
 		err = outfile_write(&file, strbuf_str(&text), text.len);
 	if (!err)
 		err = outfile_commit(&file);

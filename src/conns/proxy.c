@@ -240,32 +240,40 @@ static void gather(const struct conns *c, const struct conn_series *s, struct pa
 }
 
 /*
- * A correlation that chance gives neither by the values' order in time nor by their number, which
- * is of those that are known.
+ * Returns whether the correlation cannot be chance, neither by the values' order in time nor by the
+ * number of known values; -ENOMEM without memory.
  */
-static bool holds(const struct conns *c, const struct conn_series *s, struct pairs *p, size_t i)
+static int holds(const struct conns *c, const struct conn_series *s, struct pairs *p, size_t i)
 {
 	double held[CONNS_TICKS], starved[CONNS_TICKS];
 	struct spearman one;
+	int err;
 
 	if (p->found[i].p > PROXY_ALPHA_SHIFTS)
-		return false;
+		return 0;
 	p->known[i] = copy_known(c, s, p->others[i], p->n, held, starved);
-	if (p->known[i] < PROXY_TICKS_LEAST || spearman(held, starved, p->known[i], &one))
-		return false;
+	if (p->known[i] < PROXY_TICKS_LEAST)
+		return 0;
+	err = spearman(held, starved, p->known[i], &one);
+	if (err)
+		return err == -ENOMEM ? err : 0;
 	p->found[i].rho = one.rho;
 	return one.rho >= PROXY_RHO && one.p <= PROXY_ALPHA / (double)(PROXY_TESTS * PROXY_OTHERS);
 }
 
-/* The best of those that hold; -1 without. */
-static int best_of(const struct conns *c, const struct conn_series *s, struct pairs *p)
+/* Sets `best` to the best of those that hold, or to -1. Returns 0 or -ENOMEM. */
+static int best_of(const struct conns *c, const struct conn_series *s, struct pairs *p, int *best)
 {
-	int best = -1;
+	*best = -1;
+	for (size_t i = 0; i < p->m; i++) {
+		int it = holds(c, s, p, i);
 
-	for (size_t i = 0; i < p->m; i++)
-		if (holds(c, s, p, i) && (best < 0 || p->found[i].rho > p->found[best].rho))
-			best = (int)i;
-	return best;
+		if (it < 0)
+			return it;
+		if (it && (*best < 0 || p->found[i].rho > p->found[*best].rho))
+			*best = (int)i;
+	}
+	return 0;
 }
 
 int proxy_find(struct conns *c, struct conn_crosses *out)
@@ -286,8 +294,8 @@ int proxy_find(struct conns *c, struct conn_crosses *out)
 			continue;
 		tests++;
 		err = spearman_shifts(p->held, p->starved, p->m, p->n, p->found);
-		best = err ? -1 : best_of(c, s, p);
-		if (best < 0)
+		err = err ? err : best_of(c, s, p, &best);
+		if (err || best < 0)
 			continue;
 		err = vec_push(out, (struct conn_cross){
 			.conn = s->conn, .class = CONN_PIPELINE_PROXY, .members = 2, .episodes = 1,

@@ -227,7 +227,8 @@ static void add_connection(struct table *t, const struct conn_view *v, struct va
 	cells[BRIEF + 13] = value_u64(e->thinned_one_in ? e->thinned_one_in : 1);
 	cells[BRIEF + 14] = value_string(side_name(side_find(v).side));
 	cells[BRIEF + 15] = other;
-	table_add(t, cells, t->ncolumns);
+	if (t) /* else the report has failed */
+		table_add(t, cells, t->ncolumns);
 }
 
 /* -- connections, for people ---------------------------------------------------------------- */
