@@ -5,6 +5,16 @@
  * What is timed is a chain of bodies, because each needs what the one before it left: the cost of
  * one is the difference of two chains. All of them, the empty one and the control's take turns.
  */
+#include <linux/bpf.h>
+#include "bpf/kernel/types.h"
+#include "bpf/maps.h"
+#ifndef HOTPATH_BY
+/*
+ * The callback of bpf_loop() takes one of the verifier's eight stack frames, and the bodies need
+ * all of them where groups are looked up. Without --by these calls are never made.
+ */
+#define by 0
+#endif
 #include "bpf/watch.bpf.c"
 #include "bench/control.h"
 #include "bench/hotpath.h"
@@ -14,29 +24,6 @@ __u32 turn;
 __u32 read_chain; /* whose turn it is; set by user space */
 __u64 spent[CHAINS_SLOTS][BENCH_RUNS_SLOTS];
 __u32 runs[CHAINS_SLOTS];
-
-/*
- * Numeric iterators (Linux 6.4), for the bodies that a read runs: they need all of the verifier's
- * eight stack frames, and the callback of bpf_loop() would take one.
- */
-struct bpf_iter_num {
-	__u64 opaque[1];
-} __attribute__((aligned(8)));
-
-extern int bpf_iter_num_new(struct bpf_iter_num *it, int start, int end) __weak __ksym;
-extern int *bpf_iter_num_next(struct bpf_iter_num *it) __weak __ksym;
-extern void bpf_iter_num_destroy(struct bpf_iter_num *it) __weak __ksym;
-
-#define REPEAT(body, round)                                                                      \
-	do {                                                                                     \
-		struct bpf_iter_num it;                                                          \
-		int *i;                                                                          \
-												 \
-		bpf_iter_num_new(&it, 0, BENCH_LOOP);                                            \
-		while ((i = bpf_iter_num_next(&it)))                                             \
-			body(*i, round);                                                         \
-		bpf_iter_num_destroy(&it);                                                       \
-	} while (0)
 
 struct round {
 	struct sock *sk;
@@ -114,14 +101,14 @@ static __always_inline void put_packet(struct round *r)
 	r->s->next_is = NEXT_USUAL;
 }
 
-static __always_inline long round_made(__u32 i, struct round *r)
+static long round_made(__u32 i, struct round *r)
 {
 	put_packet(r);
 	r->s->tail = r->s->head;
 	return 0;
 }
 
-static __always_inline long round_put(__u32 i, struct round *r)
+static long round_put(__u32 i, struct round *r)
 {
 	put_packet(r);
 	____enqueued_tp(NULL, r->sk);
@@ -129,7 +116,7 @@ static __always_inline long round_put(__u32 i, struct round *r)
 	return 0;
 }
 
-static __always_inline long round_copied(__u32 i, struct round *r)
+static long round_copied(__u32 i, struct round *r)
 {
 	put_packet(r);
 	____enqueued_tp(NULL, r->sk);
@@ -137,7 +124,7 @@ static __always_inline long round_copied(__u32 i, struct round *r)
 	return 0;
 }
 
-static __always_inline long round_returned(__u32 i, struct round *r)
+static long round_returned(__u32 i, struct round *r)
 {
 	put_packet(r);
 	____enqueued_tp(NULL, r->sk);
@@ -146,7 +133,7 @@ static __always_inline long round_returned(__u32 i, struct round *r)
 	return 0;
 }
 
-static __always_inline long round_control_read(__u32 i, struct round *r)
+static long round_control_read(__u32 i, struct round *r)
 {
 	control_read(r->sk, r->stamp + realtime_offset);
 	return 0;
@@ -165,13 +152,13 @@ static long round_passed_enqueued(__u32 i, struct round *r)
 	return 0;
 }
 
-static __always_inline long round_passed_copied(__u32 i, struct round *r)
+static long round_passed_copied(__u32 i, struct round *r)
 {
 	____tcp_copied_tp_sampled(NULL, r->sk);
 	return 0;
 }
 
-static __always_inline long round_passed_read(__u32 i, struct round *r)
+static long round_passed_read(__u32 i, struct round *r)
 {
 	____tcp_copied_tp_sampled(NULL, r->sk);
 	____returned_tp(NULL, r->sk, 1, 0);
@@ -253,7 +240,7 @@ int BPF_PROG(bench_packet, struct sock *sk, struct sk_buff *skb)
 		if (read_chain != chain || !begin(&r, sk, NULL))                                 \
 			return 0;                                                                \
 		start = bpf_ktime_get_ns();                                                      \
-		REPEAT(body, &r);                                                                \
+		bpf_loop(BENCH_LOOP, body, &r, 0);                                               \
 		note(chain, bpf_ktime_get_ns() - start);                                         \
 		return 0;                                                                        \
 	}
