@@ -130,6 +130,7 @@ def ends_are_told():
     return f"{(rows[0]['to_ns'] - rows[0]['from_ns']) / 1e6:.0f} ms of 500"
 
 
+@check.environment(DISTURBED)
 def without_privilege():
     """As nobody: it says so, and sees what somebody else does in the namespace."""
     with tempfile.TemporaryDirectory() as folder, netns.inside(net.reader):
