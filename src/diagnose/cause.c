@@ -16,6 +16,8 @@ static const struct {
 	[CAUSE_IDLE_EXIT] = { "idle-exit", "gap", "waited for an idle CPU to wake up" },
 	[CAUSE_HEAD_OF_LINE] = { "head-of-line", "overlap", "was behind another message" },
 	[CAUSE_OTHER_RECEIVE] = { "other-receive", "overlap", "gave way to others' receive work" },
+	[CAUSE_KERNEL_QUEUE] = { "kernel-queue", "overlap",
+				 "was behind other packets in the kernel" },
 	[CAUSE_APPLICATION] = { "application", "function", "waited for the application itself" },
 	[CAUSE_FUNCTION] = { "function", "function", "took the kernel longer" },
 	[CAUSE_WINDOW] = { "window", "gap", "waited for room to send" },

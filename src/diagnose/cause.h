@@ -19,6 +19,7 @@ enum cause {
 	CAUSE_IDLE_EXIT,     /* runnable, and the core was still asleep */
 	CAUSE_HEAD_OF_LINE,  /* the reader served another message */
 	CAUSE_OTHER_RECEIVE, /* receive work for other packets, on the reader's core */
+	CAUSE_KERNEL_QUEUE,  /* other packets were ahead of it in the same softirq */
 	CAUSE_APPLICATION,   /* the reader's own processing, or it waited for something else */
 	CAUSE_FUNCTION,      /* the kernel's work for this message */
 	CAUSE_WINDOW,        /* in a socket: the peer's window, or the send buffer */

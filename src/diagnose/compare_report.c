@@ -72,7 +72,7 @@ static const char *first_of(const struct compared *s, struct report *r, unsigned
 		return "";
 	if (top->culprit)
 		return report_format(r, "%s", tasks_get(&s->rec.tasks, top->culprit)->comm);
-	what = words_what(buf, &s->rec.calls, (uint8_t)(place / WHERE_MAX), top->what);
+	what = words_what(buf, &s->rec, (uint8_t)(place / WHERE_MAX), top->what);
 	return what ? report_format(r, "%s", what) : "";
 }
 

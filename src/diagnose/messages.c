@@ -83,6 +83,18 @@ static int take_outgoing(struct reading *reading, const struct event_message *e,
 			.late_ns = (uint32_t)(out.left - out.late), .core = out.core } });
 }
 
+/* Where and when it came into its socket's queue. */
+static void set_queued(struct message *m, const struct event_piece *pieces, uint32_t n)
+{
+	m->core = UINT32_MAX;
+	for (uint32_t i = 0; i < n && pieces[i].role == PIECE_RECEIVE; i++) {
+		const uint64_t ns = pieces[i].end > m->first ? pieces[i].end - m->first : 0;
+
+		m->core = pieces[i].core;
+		m->queued_ns = ns < UINT32_MAX ? (uint32_t)ns : UINT32_MAX;
+	}
+}
+
 static int take_message(void *ctx, const struct event *event)
 {
 	struct reading *reading = ctx;
@@ -91,7 +103,7 @@ static int take_message(void *ctx, const struct event *event)
 	const struct task *task = tasks_get(reading->tasks,
 					    tasks_by_tid(reading->tasks, e->tid));
 	const bool sent = e->direction != DIR_INGRESS;
-	const struct message m = {
+	struct message m = {
 		.id = e->id, .first = e->first, .tid = e->tid, .pid = task->pid,
 		.read = sent ? departure_end((const void *)(e + 1), e->n, event->time) :
 			event->time,
@@ -99,6 +111,8 @@ static int take_message(void *ctx, const struct event *event)
 	};
 	int err = 0;
 
+	if (!sent)
+		set_queued(&m, (const void *)(e + 1), e->n);
 	if (sent != (reading->direction != DIR_INGRESS))
 		err = take_other(messages, e);
 	else if (m.read < m.first)
@@ -180,6 +194,49 @@ static int chain(struct messages *messages, const struct tasks *tasks)
 	return 0;
 }
 
+static int by_core(const void *a, const void *b, void *ctx)
+{
+	const struct message *all = ctx;
+	const struct message *x = &all[*(const uint32_t *)a], *y = &all[*(const uint32_t *)b];
+
+	if (x->core != y->core)
+		return x->core < y->core ? -1 : 1;
+	if (message_queued(x) != message_queued(y))
+		return message_queued(x) < message_queued(y) ? -1 : 1;
+	return *(const uint32_t *)a < *(const uint32_t *)b ? -1 : 1;
+}
+
+static int order_by_queued(struct messages *messages)
+{
+	const size_t n = messages->all.len;
+
+	messages->by_queued = calloc(n + 1, sizeof(*messages->by_queued));
+	if (!messages->by_queued)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < n; i++)
+		messages->by_queued[i] = i;
+	if (n)
+		qsort_r(messages->by_queued, n, sizeof(*messages->by_queued), by_core,
+			messages->all.items);
+	return 0;
+}
+
+size_t messages_queued(const struct messages *messages, uint32_t core, uint64_t time)
+{
+	size_t low = 0, high = messages->by_queued ? messages->all.len : 0;
+
+	while (low < high) {
+		const size_t middle = low + (high - low) / 2;
+		const struct message *m = &messages->all.items[messages->by_queued[middle]];
+
+		if (m->core < core || (m->core == core && message_queued(m) <= time))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 /* What was sent, in order. */
 static int take_over(struct messages *messages, struct outgoings *outgoing)
 {
@@ -230,15 +287,19 @@ int messages_read(struct messages *messages, struct event_reader *reader,
 		messages->from = m->first < messages->from ? m->first : messages->from;
 		messages->to = m->read;
 	}
-	return direction == DIR_INGRESS ? chain(messages, tasks) : chain_flows(messages);
+	if (direction != DIR_INGRESS)
+		return chain_flows(messages);
+	return chain(messages, tasks) ?: order_by_queued(messages);
 }
 
 void messages_release(struct messages *messages)
 {
 	vec_release(&messages->all);
 	vec_release(&messages->sends);
+	free(messages->by_queued);
 	free(messages->previous);
 	free(messages->departures);
+	messages->by_queued = NULL;
 	messages->previous = NULL;
 	messages->departures = NULL;
 }

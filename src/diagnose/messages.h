@@ -3,7 +3,7 @@
  * The messages of a recording in one direction: which there are, which are to be explained, and
  * which are the reference. Times in ns of CLOCK_MONOTONIC.
  *
- * Memory: 48 bytes a message (sent: 176), MESSAGES_MAX at most; and 256 of each one that is looked
+ * Memory: 60 bytes a message (sent: 192), MESSAGES_MAX at most; and 256 of each one that is looked
  * into.
  */
 #ifndef HOSTLAT_DIAGNOSE_MESSAGES_H
@@ -32,6 +32,8 @@ struct message {
 	uint32_t bytes;
 	uint32_t thread;   /* THREAD_NONE: unknown */
 	uint32_t next;     /* the thread's next one; sent: its flow's: place + 1; 0 = none */
+	uint32_t queued_ns; /* received: from its arrival to its socket's queue */
+	uint32_t core;     /* ... on which it was brought there; UINT32_MAX: unknown */
 };
 
 /*
@@ -56,6 +58,7 @@ struct sent {
 
 struct messages {
 	struct message_vec VEC_OF(struct message) all; /* by time of the read, then by id */
+	uint32_t *by_queued;      /* received ones' places, by core, then by when they were queued */
 	uint32_t *previous;       /* by place: the one before, as `next`, + 1; 0 = none */
 	struct departure *departures; /* by place, of sent ones; NULL: they were received */
 	struct sends VEC_OF(struct sent) sends; /* in any order; none if `all` are those */
@@ -93,6 +96,14 @@ static inline uint64_t message_latency(const struct message *m)
 {
 	return m->read - m->first;
 }
+
+static inline uint64_t message_queued(const struct message *m)
+{
+	return m->first + m->queued_ns;
+}
+
+/* The place in by_queued of the core's first message that was queued after `time`; or the end. */
+size_t messages_queued(const struct messages *messages, uint32_t core, uint64_t time);
 
 /* Reads all messages of a direction. 0 or -errno. To be released in either case. */
 int messages_read(struct messages *messages, struct event_reader *reader,

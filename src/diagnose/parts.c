@@ -23,6 +23,13 @@ static const struct message *message_at(const struct way *w, uint32_t place)
 
 /* ---- up to the socket's queue ---- */
 
+static void own_packets(struct way *w, uint32_t core, const struct atom *atom, uint64_t end)
+{
+	const struct slice slice = way_about(w, core, atom);
+
+	way_charge(w, end, CAUSE_FUNCTION, &slice);
+}
+
 static void receive_atom(struct way *w, uint32_t core, const struct atom *atom, uint64_t number,
 			 uint64_t begin, uint64_t end)
 {
@@ -39,11 +46,10 @@ static void receive_atom(struct way *w, uint32_t core, const struct atom *atom, 
 		way_charge(w, end, CAUSE_IDLE_EXIT, &slice);
 		return;
 	case ATOM_SOFTIRQ:
-		if (atom->what == SOFTIRQ_NET_RX) {
-			way_charge(w, end, CAUSE_FUNCTION, &slice);
-			return;
-		}
-		way_interrupt(w, core, atom, end);
+		if (atom->what == SOFTIRQ_NET_RX)
+			way_receives(w, core, atom, end, CAUSE_KERNEL_QUEUE, own_packets);
+		else
+			way_interrupt(w, core, atom, end);
 		return;
 	case ATOM_HARDIRQ:
 		way_interrupt(w, core, atom, end);

@@ -78,7 +78,7 @@ struct value culprits_table(const struct recorded *rec, struct report *r,
 		const struct share *s = &shares->items[i];
 		const struct task *task = tasks_get(&rec->tasks, s->culprit);
 		char buf[WORDS_MAX];
-		const char *what = words_what(buf, &rec->calls, s->place / WHERE_MAX, s->what);
+		const char *what = words_what(buf, rec, s->place / WHERE_MAX, s->what);
 
 		if (!s->culprit && !s->message && !what)
 			continue;
@@ -190,7 +190,7 @@ static const char *phrase(const struct diagnosis *d, struct report *r, const str
 	const struct share *top = row->shares.len ? row->shares.items : NULL;
 	const char *who = top ? culprit_name(&d->own, r, top->culprit) : "";
 	char buf[WORDS_MAX];
-	const char *what = top ? words_what(buf, &d->own.calls, row->place / WHERE_MAX,
+	const char *what = top ? words_what(buf, &d->own, row->place / WHERE_MAX,
 					    top->what) : NULL;
 
 	if (*who && row->place / WHERE_MAX != CAUSE_HEAD_OF_LINE)

@@ -112,7 +112,7 @@ static struct value timeline_table(const struct diagnosis *d, struct report *r,
 	t = table_new(r, line_columns, ARRAY_LEN(line_columns));
 	vec_for_each(&rec->drawn[j->subject], s) {
 		char buf[WORDS_MAX];
-		const char *what = words_what(buf, &rec->calls, s->cause, s->what);
+		const char *what = words_what(buf, rec, s->cause, s->what);
 
 		if (s->culprit)
 			what = culprit_name(rec, r, s->culprit);
@@ -208,7 +208,7 @@ static const char *top_culprit(const struct diagnosis *d, struct report *r,
 		const struct share *top = shares.items;
 
 		who = culprit_name(&d->own, r, top->culprit);
-		what = words_what(buf, &d->own.calls, (uint8_t)cause, top->what);
+		what = words_what(buf, &d->own, (uint8_t)cause, top->what);
 		if (cause == CAUSE_HEAD_OF_LINE && top->message)
 			who = report_format(r, "message %llu", (unsigned long long)
 					    d->own.messages.all.items[top->message - 1].id);

@@ -14,10 +14,13 @@
 /* Of the reader, and its wakings, that are looked at for one message: what is before is blind. */
 #define RUNS_MAX (1u << 20)
 
+#define WHAT_FLOW 0x80000000u /* the rest is the number of a flow */
+
 struct slice {
 	uint64_t begin, end;
 	uint32_t core;    /* CORE_UNKNOWN: none, or not known */
-	uint32_t what;    /* interrupt: as SPAN_HARDIRQ; softirq: vector; else the call + 1, or 0 */
+	uint32_t what;    /* interrupt: as SPAN_HARDIRQ; softirq: vector; packets of a message: its
+			   * flow, see WHAT_FLOW; else the call + 1, or 0 */
 	uint32_t culprit; /* DICT_TASK: who; 0 = nobody, or not known */
 	uint32_t message; /* place + 1 of the message that stood before it; 0 = none */
 	uint8_t cause;    /* enum cause */

@@ -43,19 +43,83 @@ void way_blind(struct way *w, uint64_t until, uint32_t core)
 	way_charge(w, until, CAUSE_BLIND, &slice);
 }
 
+/* What takes longer from its arrival to its socket's queue waited elsewhere: for a hole's filling. */
+#define RUN_MAX_NS (20 * NS_PER_MS)
+
+static struct slice packets_of(const struct way *w, uint32_t core, const struct atom *atom,
+			       uint32_t place)
+{
+	const struct message *m = &w->p->messages->all.items[place];
+	struct slice slice = way_about(w, core, atom);
+
+	slice.culprit = tasks_by_tid(w->p->tasks, m->tid);
+	slice.message = place + 1;
+	if (m->flow && m->flow < WHAT_FLOW)
+		slice.what = WHAT_FLOW | m->flow;
+	return slice;
+}
+
+void way_receives(struct way *w, uint32_t core, const struct atom *atom, uint64_t end,
+		  enum cause cause, void (*plain)(struct way *w, uint32_t core,
+						  const struct atom *atom, uint64_t end))
+{
+	const struct messages *messages = w->p->messages;
+	const struct message *all = messages->all.items;
+	size_t at = messages_queued(messages, core, w->at);
+
+	if (end > w->end)
+		end = w->end;
+	for (; messages->by_queued && at < messages->all.len && w->at < end; at++) {
+		const uint32_t place = messages->by_queued[at];
+		const struct message *m = &all[place];
+		const bool later = message_queued(m) > end;
+		struct slice slice;
+
+		if (m->core != core || place == w->message || m->first >= end ||
+		    (later && cause == CAUSE_KERNEL_QUEUE))
+			break;
+		if (m->queued_ns > RUN_MAX_NS ||
+		    (cause == CAUSE_KERNEL_QUEUE && m->first > all[w->message].first))
+			continue;
+		if (m->first > w->at)
+			plain(w, core, atom, m->first);
+		slice = packets_of(w, core, atom, place);
+		way_charge(w, later ? end : message_queued(m), cause, &slice);
+		if (later)
+			break;
+	}
+	if (w->at < end)
+		plain(w, core, atom, end);
+}
+
+static void others_packets(struct way *w, uint32_t core, const struct atom *atom, uint64_t end)
+{
+	struct slice slice = way_about(w, core, atom);
+
+	/* A thread of the kernel has taken the work over: it is one that others wait for. */
+	if (tasks_get(w->p->tasks, atom->task)->softirqd)
+		slice.culprit = atom->task;
+	way_charge(w, end, CAUSE_OTHER_RECEIVE, &slice);
+}
+
 bool way_interrupt(struct way *w, uint32_t core, const struct atom *atom, uint64_t end)
 {
 	struct slice slice = way_about(w, core, atom);
-	bool net = atom->what == SOFTIRQ_NET_RX || atom->what == SOFTIRQ_NET_TX;
 
-	/* A thread of the kernel has taken the work over: it is one that others wait for. */
-	if (atom->type == ATOM_SOFTIRQ && tasks_get(w->p->tasks, atom->task)->softirqd)
-		slice.culprit = atom->task;
-	if (atom->type == ATOM_HARDIRQ)
+	if (atom->type == ATOM_HARDIRQ) {
 		way_charge(w, end, CAUSE_INTERRUPT, &slice);
-	else if (atom->type == ATOM_SOFTIRQ)
-		way_charge(w, end, net ? CAUSE_OTHER_RECEIVE : CAUSE_SOFTIRQ, &slice);
-	return atom->type == ATOM_HARDIRQ || atom->type == ATOM_SOFTIRQ;
+	} else if (atom->type != ATOM_SOFTIRQ) {
+		return false;
+	} else if (atom->what == SOFTIRQ_NET_RX) {
+		way_receives(w, core, atom, end, CAUSE_OTHER_RECEIVE, others_packets);
+	} else if (atom->what == SOFTIRQ_NET_TX) {
+		others_packets(w, core, atom, end);
+	} else {
+		if (tasks_get(w->p->tasks, atom->task)->softirqd)
+			slice.culprit = atom->task;
+		way_charge(w, end, CAUSE_SOFTIRQ, &slice);
+	}
+	return true;
 }
 
 void way_other(struct way *w, uint32_t core, const struct atom *atom, uint64_t end)

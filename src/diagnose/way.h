@@ -42,6 +42,15 @@ void way_blind(struct way *w, uint64_t until, uint32_t core);
 /* An interrupt or a softirq, wherever it is met: false if the atom is neither. */
 bool way_interrupt(struct way *w, uint32_t core, const struct atom *atom, uint64_t end);
 
+/*
+ * The softirq of `atom` receives packets up to `end`. Those that recorded messages are of are
+ * charged to `cause`, each with its reader and flow; the rest is as `plain` has it. In a queue are
+ * those that came before this message: of others, that they were handled before is no reason.
+ */
+void way_receives(struct way *w, uint32_t core, const struct atom *atom, uint64_t end,
+		  enum cause cause, void (*plain)(struct way *w, uint32_t core,
+						  const struct atom *atom, uint64_t end));
+
 /* Somebody else has the core that is waited for. */
 void way_other(struct way *w, uint32_t core, const struct atom *atom, uint64_t end);
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/bug.h"
+#include "report/human.h"
 
 /* include/linux/interrupt.h */
 static const char *const softirqs[] = {
@@ -37,18 +38,32 @@ const char *words_hardirq(char buf[WORDS_MAX], uint32_t what)
 	return buf;
 }
 
-const char *words_what(char buf[WORDS_MAX], const struct calls *calls, uint8_t cause,
+static const char *words_flow(char buf[WORDS_MAX], const struct recorded *rec, uint32_t id)
+{
+	const struct event_flow *flow = flows_find(&rec->flows, id);
+	char from[HUMAN_ADDRESS_MAX], to[HUMAN_ADDRESS_MAX];
+
+	if (!flow || !human_address(from, flow->family, flow->remote, flow->remote_port) ||
+	    !human_address(to, flow->family, flow->local, flow->local_port))
+		return NULL;
+	snprintf(buf, WORDS_MAX, "from %s to %s", from, to);
+	return buf;
+}
+
+const char *words_what(char buf[WORDS_MAX], const struct recorded *rec, uint8_t cause,
 		       uint32_t what)
 {
 	const char *name;
 
+	if (cause == CAUSE_KERNEL_QUEUE || (cause == CAUSE_OTHER_RECEIVE && what & WHAT_FLOW))
+		return what & WHAT_FLOW ? words_flow(buf, rec, what & ~WHAT_FLOW) : NULL;
 	if (cause == CAUSE_INTERRUPT)
 		return words_hardirq(buf, what);
 	if ((cause == CAUSE_SOFTIRQ && what) || cause == CAUSE_OTHER_RECEIVE)
 		return words_softirq(buf, what);
 	if (!what || cause == CAUSE_FUNCTION)
 		return NULL;
-	name = calls_name(calls, what - 1);
+	name = calls_name(&rec->calls, what - 1);
 	if (name)
 		snprintf(buf, WORDS_MAX, "%s", name);
 	else

@@ -5,12 +5,12 @@
 
 #include <stddef.h>
 
-#include "diagnose/judge.h"
+#include "diagnose/state.h"
 
-#define WORDS_MAX 96
+#define WORDS_MAX 160
 
-/* "softirq timer", "irq 27", "epoll_wait": what of a slice that core `seen` did; NULL: nothing. */
-const char *words_what(char buf[WORDS_MAX], const struct calls *calls, uint8_t cause,
+/* "softirq timer", "irq 27", "epoll_wait", "from 192.0.2.9:40000 to 192.0.2.1:80": what of a slice that core `seen` did; NULL: nothing. */
+const char *words_what(char buf[WORDS_MAX], const struct recorded *rec, uint8_t cause,
 		       uint32_t what);
 
 /* The vector of a softirq, or a hardware interrupt as in SPAN_HARDIRQ. */

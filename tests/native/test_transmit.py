@@ -169,7 +169,7 @@ def explains(run, example, found, cause):
     room = max(run.said.granularity, ERROR * least)
     late, own = 0, 0
     if cause == "pacing":
-        late = sum(causes.told(example, word).ns for word in OF_TIMERS)
+        late = sum(causes.told(example, word).ns for word in (*OF_TIMERS, "expected"))
         own = run.paced(*found)
     others = sum(ns for word, ns in told.items() if word != cause)
     return (least - room <= told[cause] + late and own - room <= told[cause] <= most + room and

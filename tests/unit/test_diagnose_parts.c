@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -25,6 +26,65 @@ static void test_quiet(void **state)
 	       "5000-6000 other-receive on 0\n"
 	       "6000-10000 idle-exit on 0\n"
 	       "10000-20000 application on 0\n");
+}
+
+#define OTHERS "1us 1 run peer\n3us 1 run hog\n"
+
+/* One that came before, and another reader's: in the same softirq it is handled before. */
+static void test_kernel_queue(void **state)
+{
+	(void)state;
+	expect(WAITS COMES READS MESSAGE "message 2 hog 99500ns 102us 140us 0\n" OTHERS,
+	       "message 1\n"
+	       "0-2000 kernel-queue receive on 0 by hog behind 2\n"
+	       "2000-4000 function receive on 0\n"
+	       "4000-5000 function receive\n"
+	       "5000-6000 other-receive on 0\n"
+	       "6000-10000 idle-exit on 0\n"
+	       "10000-20000 application on 0\n"
+	       "message 2\n"
+	       "0-500 interrupt receive on 0\n"
+	       "500-2500 function receive on 0\n"
+	       "2500-40500 application on 1\n");
+}
+
+/* Controls: it was handled on another core; it came later, though it was handled before. */
+static void test_no_kernel_queue(void **state)
+{
+	static const char quiet[] = "message 1\n0-4000 function receive on 0\n";
+	char seen[RIG_TEXT];
+
+	(void)state;
+	rig_charge(WAITS COMES READS MESSAGE "message 2 hog 99500ns 102us 140us 1\n", seen);
+	assert_memory_equal(seen, quiet, strlen(quiet));
+	rig_charge(WAITS COMES READS MESSAGE "message 2 hog 101us 102us 140us 0\n", seen);
+	assert_memory_equal(seen, quiet, strlen(quiet));
+}
+
+/* Whose packets its reader's core receives, where the recording has their messages. */
+static void test_other_receive(void **state)
+{
+	(void)state;
+	expect(WAITS COMES READS MESSAGE "113us 0 softirq 3\n118us 0 softirq-end\n"
+	       "message 2 hog 114us 116us 140us 0\nmessage 3 peer 117us 119us 141us 0\n" OTHERS,
+	       "message 1\n"
+	       "0-4000 function receive on 0\n"
+	       "4000-5000 function receive\n"
+	       "5000-6000 other-receive on 0\n"
+	       "6000-10000 idle-exit on 0\n"
+	       "10000-13000 application on 0\n"
+	       "13000-14000 other-receive on 0\n"
+	       "14000-16000 other-receive on 0 by hog behind 2\n"
+	       "16000-17000 other-receive on 0\n"
+	       "17000-18000 other-receive on 0 by peer behind 3\n"
+	       "18000-20000 application on 0\n"
+	       "message 2\n"
+	       "0-2000 function receive on 0\n"
+	       "2000-26000 application on 1\n"
+	       "message 3\n"
+	       "0-1000 function receive on 0\n"
+	       "1000-2000 cpu-wait receive on 0 by app\n"
+	       "2000-24000 blind\n");
 }
 
 static void test_cpu_wait(void **state)
@@ -358,6 +418,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_quiet),
+		cmocka_unit_test(test_kernel_queue),
+		cmocka_unit_test(test_no_kernel_queue),
+		cmocka_unit_test(test_other_receive),
 		cmocka_unit_test(test_cpu_wait),
 		cmocka_unit_test(test_preempted),
 		cmocka_unit_test(test_hostlat),
