@@ -104,6 +104,9 @@ int model_make(struct model *model, const struct split *const *splits, const uin
 	for (uint32_t i = 0; i < n; i++)
 		values[i] = splits[i]->ahead;
 	model->ahead = median_of(values, n);
+	for (uint32_t i = 0; i < n; i++)
+		values[i] = splits[i]->packets;
+	model->packets = median_of(values, n);
 	memcpy(values, latencies, n * sizeof(*values));
 	model->latency = median_of(values, n);
 	scale(model->expected, CAUSE_PLACES, model->latency);

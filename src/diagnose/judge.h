@@ -25,6 +25,8 @@ struct shares VEC_OF(struct share);
 struct split {
 	uint64_t ns[CAUSE_PLACES];
 	struct shares shares;
+	uint32_t slices;   /* that it is made of */
+	uint32_t packets;  /* that were received before it in the same softirqs */
 	uint32_t ahead;    /* messages that the reader served before it, while it waited */
 };
 
@@ -35,7 +37,8 @@ struct model {
 	uint64_t latency;                /* their median */
 	uint64_t expected[CAUSE_PLACES]; /* sums to the latency */
 	uint64_t noise[CAUSE_PLACES];    /* median absolute deviation */
-	uint64_t ahead;
+	uint64_t ahead;                  /* of these, too, the medians */
+	uint64_t packets;
 };
 
 struct models VEC_OF(struct model);

@@ -58,7 +58,7 @@ struct sent {
 
 struct messages {
 	struct message_vec VEC_OF(struct message) all; /* by time of the read, then by id */
-	uint32_t *by_queued;      /* received ones' places, by core, then by when they were queued */
+	uint32_t *by_queued;      /* received ones' places, by core and when they were queued */
 	uint32_t *previous;       /* by place: the one before, as `next`, + 1; 0 = none */
 	struct departure *departures; /* by place, of sent ones; NULL: they were received */
 	struct sends VEC_OF(struct sent) sends; /* in any order; none if `all` are those */

@@ -52,6 +52,7 @@ static int take_flow(struct recorded *rec, const struct event *event)
 	const struct event_flow *flow = event->payload;
 	int err = vec_push(&rec->flows, *flow);
 
+	rec->flows_lost += err == -E2BIG;
 	return err == -E2BIG ? 0 : err;
 }
 
@@ -148,6 +149,7 @@ static int draw_from(struct recorded *rec, uint64_t *latency)
 struct charging {
 	struct recorded *rec;
 	uint32_t subject;
+	uint32_t behind;   /* the last message whose packet was before it, as in struct slice */
 	bool draws;
 	int err;
 };
@@ -164,6 +166,12 @@ static void take_slice(void *ctx, const struct slice *slice)
 		c->err = contexts_add(&rec->contexts, slice, subject->target, subject->reference);
 	if (rec->windows && !c->err)
 		c->err = functions_take(&rec->windows[c->subject], slice);
+	rec->splits[c->subject].slices++;
+	if (slice->cause == CAUSE_KERNEL_QUEUE) {
+		/* an interrupt may divide what one packet takes */
+		rec->splits[c->subject].packets += slice->message != c->behind;
+		c->behind = slice->message;
+	}
 	if (c->draws && !c->err && vec_push(&rec->drawn[c->subject], *slice) == -ENOMEM)
 		c->err = -ENOMEM;
 }
@@ -227,6 +235,7 @@ static int charge_all(struct recorded *rec, struct stream *stream, struct corelo
 		if (err || log->no_memory)
 			break;
 		c.subject = i;
+		c.behind = 0;
 		c.draws = rec->subjects.items[i].target && message_latency(m) >= draw;
 		vec_init(&rec->drawn[i], DRAWN_MAX);
 		err = partition_subject(&p, &rec->subjects.items[i]);

@@ -9,6 +9,7 @@
 
 #include "base/bug.h"
 #include "diagnose/requests.h"
+#include "diagnose/words.h"
 #include "event/names.h"
 #include "report/human.h"
 
@@ -178,7 +179,7 @@ void report_source_reasons(const struct recorded *rec, struct report *r, const c
 		report_reason(r, "recording-damaged", NULL, "%s is damaged or not whole", which);
 	if (rec->lost)
 		report_reason(r, "events-lost",
-			      report_format(r, "%s events", human_count(buf, rec->lost)),
+			      words_count(r, rec->lost, "event"),
 			      "%s has lost messages or CPU activity", which);
 	if (rec->names_lost)
 		report_reason(r, "names-not-kept",
@@ -186,19 +187,27 @@ void report_source_reasons(const struct recorded *rec, struct report *r, const c
 			      "%s lacks names: a recording keeps 65,536 of each kind and 4 MiB of "
 			      "them", which);
 	if (rec->forgot)
-		report_reason(r, "memory-limit", NULL,
+		report_reason(r, "memory-limit", words_count(r, rec->forgot, "time"),
 			      "too much waited at once in %s: what was dropped is blind", which);
 	if (rec->contexts.lost_ns)
 		report_reason(r, "contexts-limit",
 			      report_format(r, "%s", human_ns(buf, rec->contexts.lost_ns)),
 			      "%s has more tasks and interrupts than are kept apart", which);
-	if (rec->messages.beyond || rec->unselected)
-		report_reason(r, "too-many-messages", NULL, "%s has more messages than the limit",
-			      which);
+	if (rec->messages.beyond)
+		report_reason(r, "too-many-messages",
+			      words_count(r, rec->messages.beyond, "message"),
+			      "%s has more messages than the limit of %u", which, MESSAGES_MAX);
+	if (rec->unselected)
+		report_reason(r, "too-many-messages", words_count(r, rec->unselected, "message"),
+			      "of %s only the %u slowest targets are explained", which,
+			      SUBJECTS_MAX);
+	if (rec->flows_lost)
+		report_reason(r, "too-many-connections",
+			      words_count(r, rec->flows_lost, "connection"),
+			      "%s has more connections than the limit of %u", which, FLOWS_MAX);
 	if (rec->messages.invalid)
 		report_reason(r, "contradiction",
-			      report_format(r, "%s messages",
-					    human_count(buf, rec->messages.invalid)),
+			      words_count(r, rec->messages.invalid, "message"),
 			      rec->messages.departures ?
 			      "messages in %s left before they were sent" :
 			      "messages in %s were read before they came", which);
@@ -212,8 +221,6 @@ void report_source_reasons(const struct recorded *rec, struct report *r, const c
 
 static void add_reasons(const struct diagnosis *d, const struct coverage *c, struct report *r)
 {
-	char buf[HUMAN_MAX];
-
 	report_source_reasons(&d->own, r, "the recording");
 	if (d->against_other)
 		report_source_reasons(&d->other, r, "the recording of the references");
@@ -223,7 +230,7 @@ static void add_reasons(const struct diagnosis *d, const struct coverage *c, str
 			      d->own.messages.departures ? "sent " : "");
 	if (d->unjudged)
 		report_reason(r, "few-references",
-			      report_format(r, "%s targets", human_count(buf, d->unjudged)),
+			      words_count(r, d->unjudged, "target"),
 			      "fewer than %u messages of their application to compare with",
 			      REFERENCE_MIN);
 	if (c->n && c->values[(c->n - 1) / 2] < COVERAGE_LOW)

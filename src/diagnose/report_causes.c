@@ -211,6 +211,7 @@ static const struct column cause_columns[] = {
 	{ "p75_ns", NULL, 0, 0 },
 	{ "max_ns", "max", 0, 0 },
 	{ "culprits", NULL, 0, 0 },
+	{ "culprits_omitted", NULL, 0, 0 },
 };
 
 static void add_row(const struct diagnosis *d, struct report *r, struct table *t,
@@ -226,7 +227,9 @@ static void add_row(const struct diagnosis *d, struct report *r, struct table *t
 		  all ? value_fraction((double)row->total / (double)all) : value_null(),
 		  value_ns(quantile(row, 50)), value_ns(quantile(row, 25)),
 		  value_ns(quantile(row, 75)), value_ns(row->values[row->messages - 1]),
-		  culprits_table(&d->own, r, &row->shares));
+		  culprits_table(&d->own, r, &row->shares),
+		  value_u64(row->shares.len > CULPRITS_SHOWN ? row->shares.len - CULPRITS_SHOWN :
+							       0));
 }
 
 /* Causes that are said in sentences. */

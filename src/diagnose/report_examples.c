@@ -145,7 +145,7 @@ static const struct column example_columns[] = {
 	{ "protocol", NULL, 0, 0 },     { "local", NULL, 0, 0 },
 	{ "remote", NULL, 0, 0 },       { "bytes", NULL, 0, 0 },
 	{ "parts", NULL, 0, 0 },        { "pieces", NULL, 0, 0 },
-	{ "timeline", NULL, 0, 0 },
+	{ "timeline", NULL, 0, 0 },     { "timeline_omitted", NULL, 0, 0 },
 };
 
 static struct value coverage_value(double coverage)
@@ -171,7 +171,8 @@ static int add_example(const struct diagnosis *d, struct report *r, struct table
 		  address(r, flow, false), address(r, flow, true), value_u64(m->bytes),
 		  parts_table(d, r, j, &err),
 		  pieces_table(r, &rec->subjects.items[j->subject], m->first),
-		  timeline_table(d, r, j, m->first));
+		  timeline_table(d, r, j, m->first),
+		  value_u64(rec->splits[j->subject].slices - rec->drawn[j->subject].len));
 	return err;
 }
 

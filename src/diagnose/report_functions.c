@@ -8,6 +8,7 @@
 #include "base/strbuf.h"
 #include "diagnose/functions.h"
 #include "diagnose/sections.h"
+#include "diagnose/words.h"
 #include "report/human.h"
 
 #define ROWS_SHOWN 50u
@@ -128,13 +129,9 @@ static void add_row(const struct diagnosis *d, struct report *r, struct table *t
 
 static void add_losses(const struct nesting_losses *losses, struct report *r)
 {
-	char buf[HUMAN_MAX];
-
 	if (losses->references || losses->targets || losses->spans_without_node)
 		report_reason(r, "functions-limit",
-			      report_format(r, "%s messages",
-					    human_count(buf, losses->references +
-							losses->targets)),
+			      words_count(r, losses->references + losses->targets, "message"),
 			      "there are more functions than memory is kept for");
 }
 

@@ -12,33 +12,90 @@ static const struct column queue_columns[] = {
 	{ "what", NULL, 0, 0 },      { "where", NULL, 0, 0 },
 	{ "target_median", NULL, 0, 0 }, { "target_max", NULL, 0, 0 },
 	{ "reference_median", NULL, 0, 0 },
+	{ "messages", NULL, 0, 0 },  { "median_ns", NULL, 0, 0 },
+	{ "p25_ns", NULL, 0, 0 },    { "p75_ns", NULL, 0, 0 },
+	{ "max_ns", NULL, 0, 0 },
 };
 
-/* How many messages the same thread read while one waited, or left before it was sent. */
+/* A queue of the kernel, or of the thread or connection. */
+struct queue {
+	const char *what;
+	enum where where;
+	bool kernel;
+};
+
+static uint32_t length_of(const struct queue *queue, const struct split *split)
+{
+	return queue->kernel ? split->packets : split->ahead;
+}
+
+/* For how long a message was behind those before it in the queue. */
+static uint64_t time_in(const struct queue *queue, const struct split *split)
+{
+	uint64_t ns = 0;
+
+	vec_for_each(&split->shares, s) {
+		const unsigned int cause = s->place / WHERE_MAX;
+
+		if (s->message && cause != CAUSE_OTHER_RECEIVE &&
+		    (cause == CAUSE_KERNEL_QUEUE) == queue->kernel)
+			ns += s->ns;
+	}
+	return ns;
+}
+
+static struct value time_at(const uint64_t *times, size_t n, size_t percent)
+{
+	return n ? value_ns(times[(n - 1) * percent / 100]) : value_null();
+}
+
+static int add_queue(const struct diagnosis *d, struct table *t, const struct queue *queue)
+{
+	uint64_t *lengths = calloc(2 * d->judged.len + 1, sizeof(*lengths)), *times, middle;
+	const struct model *model = d->models.len == 1 ? d->models.items : NULL;
+	size_t n = 0, waited = 0;
+
+	if (!lengths)
+		return -ENOMEM;
+	times = lengths + d->judged.len;
+	vec_for_each(&d->judged, j) {
+		const struct split *split = &d->own.splits[j->subject];
+		const uint64_t ns = time_in(queue, split);
+
+		lengths[n++] = length_of(queue, split);
+		if (ns)
+			times[waited++] = ns;
+	}
+	middle = median_of(lengths, n);
+	if (waited)
+		median_of(times, waited); /* sorts */
+	TABLE_ADD(t, value_string(queue->what), value_string(where_name(queue->where)),
+		  value_u64(middle), value_u64(lengths[n - 1]),
+		  !model ? value_null() : value_u64(queue->kernel ? model->packets : model->ahead),
+		  value_u64(waited), time_at(times, waited, 50), time_at(times, waited, 25),
+		  time_at(times, waited, 75), time_at(times, waited, 100));
+	free(lengths);
+	return 0;
+}
+
+/* How many messages or packets stood before one while it waited, and for how long. */
 static int add_queues(const struct diagnosis *d, struct report *r)
 {
+	static const struct queue queues[] = {
+		{ "messages that the reader took before", WHERE_APPLICATION, false },
+		{ "packets that were received before in the same softirq", WHERE_RECEIVE, true },
+	};
+	static const struct queue sent = { "messages of its connection that left before",
+					   WHERE_TRANSMIT, false };
 	struct table *t = table_new(r, queue_columns, ARRAY_LEN(queue_columns));
-	uint64_t *values = calloc(d->judged.len + 1, sizeof(*values));
-	const bool sent = d->own.messages.departures;
-	size_t n = 0;
+	int err = 0;
 
-	if (!values)
-		return -ENOMEM;
-	vec_for_each(&d->judged, j)
-		values[n++] = d->own.splits[j->subject].ahead;
-	if (n) {
-		const uint64_t middle = median_of(values, n);
-
-		TABLE_ADD(t, value_string(sent ? "messages of its connection that left before" :
-					  "messages that the reader took before"),
-			  value_string(where_name(sent ? WHERE_TRANSMIT : WHERE_APPLICATION)),
-			  value_u64(middle),
-			  value_u64(values[n - 1]),
-			  d->models.len == 1 ? value_u64(d->models.items[0].ahead) : value_null());
-	}
+	if (d->judged.len && d->own.messages.departures)
+		err = add_queue(d, t, &sent);
+	for (size_t i = 0; i < 2 && !err && d->judged.len && !d->own.messages.departures; i++)
+		err = add_queue(d, t, &queues[i]);
 	object_add(&r->body, "queuing", value_table(t));
-	free(values);
-	return 0;
+	return err;
 }
 
 /* ---- over time ---- */

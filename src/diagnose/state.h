@@ -41,6 +41,7 @@ struct recorded {
 	uint64_t names_lost;        /* times that a name was not kept */
 	uint64_t forgot;            /* times that memory was too small */
 	uint64_t unselected;        /* targets beyond the limit */
+	uint64_t flows_lost;        /* connections beyond theirs */
 	uint32_t cores;
 	struct event_damage damage;
 };

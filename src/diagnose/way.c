@@ -43,7 +43,7 @@ void way_blind(struct way *w, uint64_t until, uint32_t core)
 	way_charge(w, until, CAUSE_BLIND, &slice);
 }
 
-/* What takes longer from its arrival to its socket's queue waited elsewhere: for a hole's filling. */
+/* What takes longer from its arrival to its socket's queue waited elsewhere, as for a hole. */
 #define RUN_MAX_NS (20 * NS_PER_MS)
 
 static struct slice packets_of(const struct way *w, uint32_t core, const struct atom *atom,

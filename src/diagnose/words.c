@@ -20,6 +20,13 @@ static const char *const vectors[VECTOR_MAX] = {
 	[VECTOR_IRQ_WORK] = "irq work",
 };
 
+const char *words_count(struct report *r, uint64_t n, const char *noun)
+{
+	char buf[HUMAN_MAX];
+
+	return report_format(r, "%s %s%s", human_count(buf, n), noun, n == 1 ? "" : "s");
+}
+
 const char *words_softirq(char buf[WORDS_MAX], uint32_t vector)
 {
 	if (vector < ARRAY_LEN(softirqs))

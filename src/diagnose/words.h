@@ -9,9 +9,15 @@
 
 #define WORDS_MAX 160
 
-/* "softirq timer", "irq 27", "epoll_wait", "from 192.0.2.9:40000 to 192.0.2.1:80": what of a slice that core `seen` did; NULL: nothing. */
+/*
+ * What of a slice: "softirq timer", "irq 27", "epoll_wait", "from 192.0.2.9:40000 to 192.0.2.1:80";
+ * NULL: nothing.
+ */
 const char *words_what(char buf[WORDS_MAX], const struct recorded *rec, uint8_t cause,
 		       uint32_t what);
+
+/* "1 target", "2 targets". */
+const char *words_count(struct report *r, uint64_t n, const char *noun);
 
 /* The vector of a softirq, or a hardware interrupt as in SPAN_HARDIRQ. */
 const char *words_softirq(char buf[WORDS_MAX], uint32_t vector);
