@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/mark_names.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 /* A path may have a colon; providers and names are words of C. */
@@ -25,4 +27,12 @@ bool mark_parse(const char *text, char *buf, struct watch_mark *mark)
 	mark->provider = provider;
 	mark->name = name;
 	return *name && *provider && (!mark->path || *mark->path);
+}
+
+const char *mark_path(const char *path, uint64_t pid, char *buf)
+{
+	if (!path || !pid || *path != '/' || !strncmp(path, "/proc/", strlen("/proc/")))
+		return path;
+	snprintf(buf, MARK_PATH, "/proc/%" PRIu64 "/root%s", pid, path);
+	return buf;
 }

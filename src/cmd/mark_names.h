@@ -4,6 +4,7 @@
 #define HOSTLAT_CMD_MARK_NAMES_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "probe/watch_config.h"
 
@@ -11,5 +12,13 @@
 
 /* Takes it apart, in `buf` of MARK_TEXT bytes; path NULL: it has none. False: it is no mark. */
 bool mark_parse(const char *text, char *buf, struct watch_mark *mark);
+
+#define MARK_PATH (MARK_TEXT + 32)
+
+/*
+ * Where the file is that process `pid` calls by this path: a container has a root of its own. In
+ * `buf` of MARK_PATH bytes, or the path itself: of no process, in /proc, or a relative one.
+ */
+const char *mark_path(const char *path, uint64_t pid, char *buf);
 
 #endif

@@ -155,6 +155,7 @@ static bool can_follow(const struct record_config *c, const struct probe_options
 
 struct mark_names {
 	char begin[MARK_TEXT], end[MARK_TEXT], exe[64];
+	char begin_path[MARK_PATH], end_path[MARK_PATH];
 	struct watch_marks marks;
 };
 
@@ -168,6 +169,8 @@ static bool parse_marks(const struct record_config *c, struct mark_names *names)
 		log_error("%s is no mark: [PATH:]PROVIDER:NAME", bad);
 		return false;
 	}
+	begin->path = mark_path(begin->path, c->probe.pid, names->begin_path);
+	end->path = mark_path(end->path, c->probe.pid, names->end_path);
 	snprintf(names->exe, sizeof(names->exe), "/proc/%" PRIu64 "/exe", c->probe.pid);
 	if (!begin->path && c->probe.pid)
 		begin->path = names->exe;

@@ -6,6 +6,7 @@ is counted by its reason, and is no message.
 """
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -20,7 +21,7 @@ PROGRAM = os.path.abspath(os.environ.get("MARKED", "build/tests/native/marked"))
 MARKS = "--mark-begin", f"{PROGRAM}:marked:begin", "--mark-end", "marked:end"
 BY_MARK = "--with", "messages", "--boundary", "mark"
 WORK_NS = 100_000
-TRAP = 40       # null calls that the way to a mark's program may take: two exceptions
+TRAP = 20       # null calls that the way to a mark's program may take: two exceptions
 OVERRUN = 20000 # more than the ring holds
 
 
@@ -114,6 +115,33 @@ def of_process(net):
 
     t, log = recorded(server, client, "--pid", server.process.pid,
                       marks=("--mark-begin", "marked:begin", "--mark-end", "marked:end"))
+    agree(t.messages, of(log, "read"), of(log, "end"))
+
+
+class Contained(Server):
+    """It sees its program where the host has another one, as in a container."""
+
+    def command(self):
+        self.path = os.path.join(self.folder.name, "program")
+        shutil.copy("/bin/true", self.path)
+        bound = 'mount --bind "$0" "$1" && exec "$@"'
+        return ["unshare", "--mount", "sh", "-c", bound, PROGRAM, self.path]
+
+
+def of_container(net):
+    """--pid and a path: the file that the process has there."""
+    server = Contained(net, 4)
+
+    def client(_):
+        sock = server.client()
+        for _ in range(20):
+            ask(sock, b"m")
+        sock.close()
+
+    t, log = recorded(server, client, "--pid", server.process.pid,
+                      marks=("--mark-begin", f"{server.path}:marked:begin",
+                             "--mark-end", f"{server.path}:marked:end"))
+    counted(t)
     agree(t.messages, of(log, "read"), of(log, "end"))
 
 
@@ -322,8 +350,8 @@ def refusals():
 outweigh_others()
 nets = netns.every()
 VETH = nets[2][0]
-CASES = [(case, VETH) for case in (inside, parts, unjoined, older, of_process, handed, interleaved,
-                                 diagnosed)]
+CASES = [(case, VETH) for case in (inside, parts, unjoined, older, of_process, of_container, handed,
+                                 interleaved, diagnosed)]
 if "guest" in sys.argv:
     check.run([(each, *nets[2]), *CASES])
 check.run([(each, *net) for net in nets] + CASES + [(overrun, VETH), (refusals,)])
