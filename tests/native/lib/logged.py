@@ -8,6 +8,7 @@ import socket
 import statistics
 import subprocess
 import tempfile
+import time
 
 from lib import check, netns, process
 
@@ -22,6 +23,9 @@ Call = collections.namedtuple("Call", "kind port tid before after offset bytes n
 NEAR, FAR = 10, 30
 FAR_SHARE = 0.01    # of the pairs may be further apart than FAR: something else had the CPU
 EXPOSED = NEAR      # ... and what is so much longer than a null call meets so much more of it
+
+
+STOP_LIMIT_S = 20
 
 
 def null_ns(calls):
@@ -51,7 +55,7 @@ class Server:
         self.net, self.family = net, family
         self.folder = tempfile.TemporaryDirectory()
         self.log = os.path.join(self.folder.name, "log")
-        args = [self.program, "--netns", net.reader, "--address", net.address(family)]
+        args = [*self.command(), "--netns", net.reader, "--address", net.address(family)]
         for name, value in options.items():
             args.append("--" + name.replace("_", "-"))
             if value is not True:
@@ -63,6 +67,9 @@ class Server:
         self.port = int(port)
         self.filter = "--port", self.port, "--netns", net.reader
 
+    def command(self):
+        return [self.program]
+
     def client(self):
         kind = socket.AF_INET6 if self.family == 6 else socket.AF_INET
         with netns.inside(self.net.sender):
@@ -72,9 +79,22 @@ class Server:
         s.connect((self.net.address(self.family), self.port))
         return s
 
+    def _is_stopped(self):
+        """All of its threads are."""
+        folder = f"/proc/{self.process.pid}/task"
+        for tid in os.listdir(folder):
+            with open(f"{folder}/{tid}/stat", encoding="ascii") as f:
+                if f.read().rpartition(") ")[2][0] != "T":
+                    return False
+        return True
+
     @contextlib.contextmanager
     def stopped(self):
         self.process.send_signal(signal.SIGSTOP)
+        until = time.monotonic() + STOP_LIMIT_S
+        while not self._is_stopped():   # a signal is only sent so far
+            check.true("the server does not stop", time.monotonic() < until)
+            time.sleep(0.001)
         try:
             yield
         finally:
