@@ -2,16 +2,24 @@
 /* hostlat report: one page to show, made of what the other commands printed with --json. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/bug.h"
 #include "base/folder.h"
 #include "base/log.h"
 #include "base/outfile.h"
 #include "cmd/cmd.h"
+#include "event/format.h"
+#include "event/reader.h"
 #include "output/html.h"
 
 #define READ_SIZE (1 << 16)
+#define NAME_MAX_BYTES 4352 /* of a path, and a line's number */
+#define LINES_MAX 100u      /* documents of one file, a line each */
 
 struct report_config {
 	struct opt_list files;
@@ -22,7 +30,8 @@ struct report_config {
 
 static const struct opt report_options[] = {
 	OPT_LIST(struct report_config, files, .name = "FILE", .positional = true, .required = true,
-		 .file = true, .help = "What a command printed with --json; - is standard input"),
+		 .file = true, .help = "What a command printed with --json or --json-lines, or a "
+				       "folder of explain; - is standard input"),
 	OPT_STRING(struct report_config, page, .name = "page", .letter = 'o', .file = true,
 		   .required = true, .help = "The page that is made, HTML"),
 	OPT_STRING(struct report_config, title, .name = "title", .def = "hostlat report",
@@ -106,20 +115,65 @@ static int read_file(struct making *m, const char *path)
 	return err;
 }
 
-/* Returns EXIT_OK, also for a damaged file, which is counted, or EXIT_CANNOT. */
-static int add_file(struct making *m, const char *path)
-{
-	const char *name = shown_name(path);
-	struct json_text_fault fault;
-	int err = read_file(m, path);
+/* ---- what is in a file ---- */
 
-	if (err)
-		return EXIT_CANNOT;
-	if (!json_text_is_result(strbuf_str(&m->text), m->text.len)) {
+static bool is_recording(const struct making *m)
+{
+	const size_t n = strlen(EVENT_FILE_MAGIC);
+
+	return m->text.len >= n && !memcmp(strbuf_str(&m->text), EVENT_FILE_MAGIC, n);
+}
+
+/* The command that makes a result of a recording, by what is in it. */
+static const char *reader_of(const char *path)
+{
+	static const struct {
+		uint16_t kind;
+		const char *words;
+	} readers[] = {
+		{ EV_MESSAGE, "diagnose" }, { EV_CONN, "conns --from" },
+		{ EV_SAMPLE, "load --from" },
+	};
+	const char *words = "watch --from";
+	struct event_reader *reader;
+	uint32_t core;
+
+	if (event_reader_open(&reader, path))
+		return words;
+	for (size_t i = 0; i < ARRAY_LEN(readers); i++) {
+		if (event_reader_cores(reader, readers[i].kind, &core, 1) > 0) {
+			words = readers[i].words;
+			break;
+		}
+	}
+	event_reader_free(reader);
+	return words;
+}
+
+/* The end of the first of several documents, a line each (--json-lines); NULL: it is one. */
+static const char *first_line(const char *text, size_t n)
+{
+	const char *end = memchr(text, '\n', n);
+	const char *next = end ? end + 1 + strspn(end + 1, " \t\r\n") : NULL;
+	const char *last = end;
+
+	while (last && last > text && strchr(" \t\r", last[-1]))
+		last--;
+	/* a document over several lines has something open at the end of the first */
+	return next && *next == '{' && last > text && last[-1] == '}' ? end : NULL;
+}
+
+/* Returns EXIT_OK, also for a damaged document, which is counted, or EXIT_CANNOT. */
+static int add_document(struct making *m, const char *name, const char *text, size_t n)
+{
+	struct json_text_fault fault;
+	int err;
+
+	if (!json_text_is_result(text, n)) {
 		log_error("%s is not a result of hostlat: --json makes one", name);
 		return EXIT_CANNOT;
 	}
-	err = html_add(&m->html, name, strbuf_str(&m->text), m->text.len, &fault);
+	err = html_add(&m->html, name, text, n, &fault);
 	if (err == -EBADMSG) {
 		log_error("%s is damaged: line %zu, column %zu: %s", name, fault.line, fault.column,
 			  fault.what);
@@ -132,13 +186,84 @@ static int add_file(struct making *m, const char *path)
 	return EXIT_OK;
 }
 
+/* A page is for people: of many intervals it has the last. */
+static int add_lines(struct making *m, const char *name)
+{
+	const size_t n = m->text.len;
+	char *const text = strbuf_detach(&m->text), *const end = text + n, *line = text;
+	size_t lines = 0, at = 0;
+	int code = EXIT_OK;
+
+	if (!text)
+		return EXIT_CANNOT;
+	for (const char *p = line; p < end; p++)
+		lines += *p == '\n' || p + 1 == end;
+	if (lines > LINES_MAX)
+		log_warning("%s has %zu documents: the page has the last %u", name, lines,
+			    LINES_MAX);
+	while (!code && line < end) {
+		char *stop = memchr(line, '\n', (size_t)(end - line));
+		char called[NAME_MAX_BYTES];
+
+		stop = stop ? stop : end;
+		*stop = '\0';
+		at++;
+		snprintf(called, sizeof(called), "%s, line %zu", name, at);
+		if (at + LINES_MAX > lines && line[strspn(line, " \t\r")])
+			code = add_document(m, called, line, (size_t)(stop - line));
+		line = stop + 1;
+	}
+	free(text);
+	return code;
+}
+
+static int add_file(struct making *m, const char *path)
+{
+	const char *name = shown_name(path);
+
+	if (read_file(m, path))
+		return EXIT_CANNOT;
+	if (is_recording(m)) {
+		log_error("%s is a recording: hostlat %s %s --json makes a result of it", name,
+			  reader_of(path), path);
+		return EXIT_CANNOT;
+	}
+	if (first_line(strbuf_str(&m->text), m->text.len))
+		return add_lines(m, name);
+	return add_document(m, name, strbuf_str(&m->text), m->text.len);
+}
+
+/* A folder of `hostlat explain`: its result. */
+static int add_folder(struct making *m, const char *path)
+{
+	struct strbuf file = STRBUF_INIT(NAME_MAX_BYTES);
+	int code = EXIT_CANNOT;
+
+	strbuf_printf(&file, "%s/result.json", path);
+	if (!file.error && access(strbuf_str(&file), F_OK) == 0)
+		code = add_file(m, strbuf_str(&file));
+	else
+		log_error("%s is a folder without result.json: hostlat explain makes such", path);
+	strbuf_release(&file);
+	return code;
+}
+
+static int add_named(struct making *m, const char *path)
+{
+	struct stat st;
+
+	if (!is_stdin(path) && !stat(path, &st) && S_ISDIR(st.st_mode))
+		return add_folder(m, path);
+	return add_file(m, path);
+}
+
 static int add_files(struct making *m, const struct report_config *c)
 {
 	int code = EXIT_OK;
 
 	html_begin(&m->html, &m->out, c->title);
 	for (uint32_t i = 0; !code && i < c->files.len; i++)
-		code = add_file(m, c->files.items[i]);
+		code = add_named(m, c->files.items[i]);
 	html_end(&m->html);
 	if (!code && m->out.error) {
 		log_error("cannot make the page: %s", strerror(-m->out.error));

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What `hostlat report` takes, refuses and writes; no browser is needed: test_report.py HOSTLAT"""
+"""What `hostlat report` takes, refuses and writes; no browser is needed: test_report.py HOSTLAT MKTRACE"""
 import json
 import os
 import re
@@ -11,7 +11,8 @@ import unittest
 
 import pagedata
 
-HOSTLAT = os.path.abspath(sys.argv.pop(1))
+HOSTLAT, MKTRACE = (os.path.abspath(sys.argv.pop(1)) for _ in range(2))
+TRACE = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'diagnose', 'cpu-wait', 'trace')
 GOOD = json.dumps(pagedata.comparison())
 LIMIT = 64 << 20
 
@@ -96,14 +97,51 @@ class Report(unittest.TestCase):
 
     def test_missing(self):
         self.report(self.path('nothing'), code=2, says=f'cannot read {self.path("nothing")}: No such file')
-        self.report(self.folder, code=2, says='Is a directory')
+        self.report(self.folder, code=2, says='is a folder without result.json: hostlat explain makes such')
         self.assertEqual(os.listdir(self.folder), [])
+
+    def named(self):
+        return [(f['name'], f['document']['hostlat']['command']) for f in data_of(self.read_page())['files']]
+
+    def test_lines(self):
+        """--json-lines: a document on each line; the last of many."""
+        path = self.write('lines', f'{GOOD}\n{json.dumps(pagedata.load())}\n\n')
+        self.report(path)
+        self.assertEqual(self.named(), [(f'{path}, line 1', 'compare'), (f'{path}, line 2', 'load')])
+        self.report(self.write('many', f'{GOOD}\n' * 150), says='many has 150 documents: the page has the last 100')
+        self.assertEqual([name[-4:] for name, _ in self.named()][::99], ['e 51', ' 150'])
+        done = self.report(self.write('half', f'{GOOD}\n{GOOD[:99]}'), code=3, says='half, line 2 is damaged: line 1, column 100')
+        self.assertNotIn('line 1 is damaged', done.stderr)
+        self.report(self.write('other', f'{GOOD}\n{{}}'), code=2, says='other, line 2 is not a result')
+
+    def test_lines_not(self):
+        """The control: one document over several lines."""
+        path = self.write('one', json.dumps(pagedata.comparison(), indent=1))
+        self.report(path)
+        self.assertEqual(self.named(), [(path, 'compare')])
+
+    def test_folder(self):
+        """What explain leaves."""
+        os.mkdir(self.path('out'))
+        path = self.write('out/result.json', json.dumps(pagedata.explain()))
+        self.report(self.path('out'))
+        self.assertEqual(self.named(), [(path, 'explain')])
+
+    def test_recording(self):
+        path = self.path('slow.hlat')
+        subprocess.run([MKTRACE, TRACE, path], check=True)
+        self.report(path, code=2, says=f'{path} is a recording: hostlat diagnose {path} --json makes a result of it')
+        made = subprocess.run([HOSTLAT, 'diagnose', path, '--json'], capture_output=True, check=False).stdout
+        self.report(self.write('a', made))
+        self.assertEqual(self.named(), [(self.path('a'), 'diagnose')])
+        other = self.write('other', b'\x89HLAT\r\n\x1a' + bytes(100))
+        self.report(other, code=2, says=f'is a recording: hostlat watch --from {other} --json')
 
     def test_damaged(self):
         half = GOOD[:len(GOOD) // 2]
         self.refuse(half, 3, f'x is damaged: line 1, column {len(half) + 1}: ')
         self.refuse(GOOD.replace('"facts": [', '"facts": [\n\n NaN,'), 3, 'x is damaged: line 3, column 2: a value should be here')
-        self.refuse(GOOD + '\n' + GOOD, 3, 'x is damaged: line 2, column 1: something follows the object')
+        self.refuse(GOOD + ' ' + GOOD, 3, f'x is damaged: line 1, column {len(GOOD) + 2}: something follows the object')
         self.refuse(GOOD.encode().replace(b'kernel', b'kern\xff'), 3, ': not UTF-8')
 
     def test_damaged_among_others(self):
