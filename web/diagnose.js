@@ -84,8 +84,7 @@ class Diagnosis {
 	}
 
 	queuing() {
-		// A count is of a message, or the median of all.
-		const rows = records(this.doc.queuing).map(r => ({ target_count: r.target_median, reference_count: r.reference_median, ...r }));
+		const rows = records(this.doc.queuing).map(r => ({ ...r, target_count: r.target_median, reference_count: r.reference_median }));
 		const name = r => causeName({ cause: r.what, where: r.where });
 		return [rowsPlot({
 			name: 'queuing-count', title: 'Queuing: how often', rows, label: name, axis: 'times per message', show: count, key: name,
@@ -96,19 +95,20 @@ class Diagnosis {
 				(known(r.target_max) ? `, at most ${count(r.target_max)}` : ''),
 			paint: (r, x, y) => pairMarks(r.target_count, r.reference_count, x, y, colour(0)),
 		}), rowsPlot({
-			name: 'queuing-time', title: 'Queuing: how long', rows: rows.filter(r => known(r.median_ns)), label: name, axis: 'deviation of a message', key: name,
+			name: 'queuing-time', title: 'Queuing: how long', rows: rows.filter(r => known(r.median_ns)), label: name, axis: 'time behind others', key: name,
 			aside: r => count(r.messages), asideTitle: 'messages', x: timeScale(r => [r.median_ns, r.p25_ns, r.p75_ns, r.max_ns]),
 			words: r => `${name(r)}: ${count(r.messages)} messages\n${boxWords(r)}`,
 			paint: (r, x, y) => boxMarks(r, x, y, colour(0)),
 		})];
 	}
 
-	contexts() {
+	// `field`: over all cores, or for each.
+	contexts(plot, field, title) {
 		const gap = r => Math.abs((num(r.target_fraction) || 0) - (num(r.reference_fraction) || 0));
-		const rows = list(this.doc.contexts).filter(isObject).sort((a, b) => gap(b) - gap(a));
+		const rows = list(this.doc[field]).filter(isObject).sort((a, b) => gap(b) - gap(a));
 		const name = r => [PLACES[r.where] || text(r.where), known(r.core) ? `core ${r.core}` : '', text(r.context)].filter(Boolean).join(' ');
 		return rowsPlot({
-			name: 'contexts', title: 'Who had the cores while messages waited', rows, label: name, axis: 'share of the time', show: percent,
+			name: plot, title, rows, label: name, axis: 'share of the time', show: percent,
 			note: 'full: slow messages, open: reference; largest difference first', key: name,
 			x: p => linear(0, Math.max(0.01, ...rows.flatMap(r => [num(r.target_fraction), num(r.reference_fraction)])), p.left, p.right),
 			words: r => `${name(r)}: ${percent(r.target_fraction)}, reference ${percent(r.reference_fraction)}`,
@@ -185,7 +185,7 @@ class Diagnosis {
 
 	// What the plots of cores and queues are made of, whole.
 	views() {
-		return [['Cores and their contexts, as a table', 'contexts'], ['Queuing, as a table', 'queuing']].map(([title, field]) => {
+		return [['Contexts, as a table', 'contexts'], ['Contexts by core, as a table', 'contexts_by_core'], ['Queuing, as a table', 'queuing']].map(([title, field]) => {
 			const rows = records(this.doc[field]);
 			return rows.length ? lazily(title, () => table(rows, fieldsOf(rows).map(f => [f]), { name: field })) : null;
 		});
@@ -193,7 +193,8 @@ class Diagnosis {
 
 	section() {
 		const heat = heatPlot('heat', list(this.doc.over_time).filter(isObject));
-		const boxes = this.causePlots(), contexts = this.contexts(), queuing = this.queuing();
+		const boxes = this.causePlots(), contexts = this.contexts('contexts', 'contexts', 'Who had the cores while messages waited'), queuing = this.queuing();
+		const byCore = this.contexts('contexts-cores', 'contexts_by_core', 'Who had which core');
 		const balloons = this.balloons();
 		this.filtered = [balloons, ...boxes].filter(Boolean);
 		const missing = [[boxes[0], 'causes'], [balloons, 'examples of messages'], [queuing[0], 'queuing'], [contexts, 'contexts'],
@@ -203,7 +204,7 @@ class Diagnosis {
 			verdictOf(this.doc), sentences(list(this.doc.findings), 'findings'), reasonsOf(this.doc), this.head(),
 			missing.length ? el('p', { class: 'quiet' }, `This result has no: ${missing.join(', ')}.`) : null,
 			this.causeTable(), this.causes.length ? bar : null,
-			together([balloons, boxes[0], boxes[1], this.latencies(), contexts, boxes[2], ...queuing, heat]),
+			together([balloons, boxes[0], boxes[1], this.latencies(), contexts, byCore, boxes[2], ...queuing, heat]),
 			this.views(),
 			el('h3', null, `Slow messages (${count(this.examples.length)}${this.omitted ? `, ${count(this.omitted)} more were left out` : ''})`), rows,
 			allFields(this.doc),

@@ -22,6 +22,7 @@ function timelinePlot(message, styleOf) {
 	const note = [
 		'a span is as high as it is long (logarithmic)',
 		spans.length > SPANS_MAX ? `${count(spans.length - SPANS_MAX)} later spans are not drawn` : '',
+		num(message.timeline_omitted) && Array.isArray(message.timeline) ? `${count(message.timeline_omitted)} later spans were not kept` : '',
 		Array.isArray(message.timeline) ? '' : 'no timeline was kept for this message',
 	].filter(Boolean).join('; ');
 	const plot = new Plot({
@@ -50,7 +51,7 @@ function drawTimeline(p, message, lanes, spans, pieces, styleOf) {
 			drawPiece(p, piece, x, top, low);
 		// Long ones first: what is in them is shorter, so that it stays visible.
 		const here = spans.filter(s => laneOf(s) === lane)
-			.sort((a, b) => (num(b.end_ns) - num(b.begin_ns)) - (num(a.end_ns) - num(a.begin_ns)) || (num(a.depth) || 0) - (num(b.depth) || 0));
+			.sort((a, b) => (num(b.end_ns) - num(b.begin_ns)) - (num(a.end_ns) - num(a.begin_ns)));
 		const drawn = here.map(span => drawSpan(p, span, x, y, low, styleOf));
 		nameSpans(p, drawn.filter(d => d.width > 30 && d.height > 14));
 	});

@@ -80,7 +80,7 @@ def parts_of(rng, expected):
 
 
 def timeline_of(rng, parts, latency):
-    """The parts one after the other, with something nested in each."""
+    """The parts one after the other."""
     spans, at = [], 0
     for p in parts:
         if p['ns'] <= 0:
@@ -89,12 +89,7 @@ def timeline_of(rng, parts, latency):
         lane = 'receive' if p['where'] == 'receive' or not p['where'] else 'application'
         what = {'cpu-wait': 'nginx runs', 'head-of-line': 'process_command', 'softirq': 'net_rx_action'}.get(p['cause'], p['cause'])
         spans.append({'lane': lane, 'core': 0, 'begin_ns': at, 'end_ns': end, 'cause': p['cause'] if p['where'] else None,
-                      'what': what, 'depth': 0})
-        inner = at
-        for k in range(rng.randrange(4)):
-            inner += rng.randrange(max(1, (end - inner) // 3))
-            stop = min(end, inner + max(1, (end - inner) // (k + 2)))
-            spans.append({'lane': lane, 'core': 0, 'begin_ns': inner, 'end_ns': stop, 'cause': None, 'what': f'f{k}', 'depth': 1})
+                      'what': what, 'message': None})
         at = end
     return spans
 
@@ -167,11 +162,16 @@ def diagnose(points=0, host='db1.example'):
         'contexts': [{'where': 'application', 'context': 'nginx', 'target_fraction': 0.71, 'reference_fraction': 0.02},
                      {'where': 'application', 'context': 'memcached', 'target_fraction': 0.22, 'reference_fraction': 0.61},
                      {'where': 'application', 'context': 'idle', 'target_fraction': 0.01, 'reference_fraction': 0.3},
-                     {'where': 'receive', 'core': 1, 'context': 'softirq net-rx', 'target_fraction': 0.05, 'reference_fraction': 0.06},
-                     {'where': 'receive', 'core': 1, 'context': 'ksoftirqd/1', 'target_fraction': 0.01, 'reference_fraction': None}],
+                     {'where': 'receive', 'context': 'softirq net-rx', 'target_fraction': 0.05, 'reference_fraction': 0.06},
+                     {'where': 'receive', 'context': 'ksoftirqd/1', 'target_fraction': 0.01, 'reference_fraction': None}],
+        'contexts_by_core': [{'core': 0, 'where': 'application', 'context': 'nginx', 'target_fraction': 0.7, 'reference_fraction': 0.02},
+                             {'core': 1, 'where': 'application', 'context': 'nginx', 'target_fraction': 0.01, 'reference_fraction': 0},
+                             {'core': 1, 'where': 'receive', 'context': 'softirq net-rx', 'target_fraction': 0.05, 'reference_fraction': 0.06}],
+        'contexts_by_core_omitted': 0,
         'queuing': [{'what': 'messages that the reader took before', 'where': 'application', 'target_median': 6, 'target_max': 20,
-                     'reference_median': 1},
-                    {'what': 'softirq', 'where': 'receive', 'target_count': 2.5, 'reference_count': 1.1, 'median_ns': 30 * US,
+                     'reference_median': 1, 'messages': 201, 'median_ns': 310 * US, 'p25_ns': 100 * US, 'p75_ns': 400 * US, 'max_ns': 900 * US},
+                    {'what': 'packets that were received before in the same softirq', 'where': 'receive', 'target_median': 2,
+                     'target_max': 9, 'reference_median': 1, 'median_ns': 30 * US,
                      'p25_ns': 11 * US, 'p75_ns': 70 * US, 'max_ns': 300 * US, 'messages': 40}],
         'over_time': over_time(rng, points // 200 if points else 100, 100 if points else 10),
         'examples_omitted': 7, 'coverage': {'messages': n, 'over_attributed': 0, 'median': 0.973, 'min': 0.8512, 'p10': 0.912}, 'partition_error_ns': 0, 'blind_ns': 41000,

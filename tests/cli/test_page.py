@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The report page in a real browser: test_page.py HOSTLAT [TEST...]
+"""The report page in a real browser: test_page.py HOSTLAT MKTRACE [TEST...]
 
 What is drawn is read back from the page and held against the JSON that it was made of; where a
 mark must be is computed here, from the labels of the axes.
@@ -20,11 +20,12 @@ import unittest
 import browser
 import pagedata
 
-HOSTLAT = os.path.abspath(sys.argv.pop(1))
+HOSTLAT, MKTRACE = (os.path.abspath(sys.argv.pop(1)) for _ in range(2))
+TRACES = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'diagnose')
 PLOTS = {
     'load': {'load', 'load-parts'}, 'watch': {'stages-ingress', 'steps-ingress'}, 
     'compare': {'compare-quantiles', 'compare-causes', 'compare-limits'}, 'conns': {'conns-limits', 'conns-rtt'},
-    'diagnose': {'balloons', 'causes-deviation', 'causes-count', 'causes-idle', 'latency', 'contexts', 'queuing-count',
+    'diagnose': {'balloons', 'causes-deviation', 'causes-count', 'causes-idle', 'latency', 'contexts', 'contexts-cores', 'queuing-count',
                  'queuing-time', 'heat'},
 }
 LONG = bool(os.environ.get('HOSTLAT_LONG'))
@@ -111,6 +112,28 @@ class Page(Case):
         self.assertEqual(sorted(drawn), sorted([p for s in PLOTS.values() for p in s] + list(PLOTS['diagnose']) +
                                                ['overlay', 'limits', 'doing']))
         self.clean(page)
+
+    def real(self, *traces):
+        """What diagnose says of recordings."""
+        path = os.path.join(self.temporary.name, 'trace.hlat')
+        for name in traces:
+            subprocess.run([MKTRACE, os.path.join(TRACES, name, 'trace'), path], check=True, timeout=60)
+            done = subprocess.run([HOSTLAT, 'diagnose', path, '--slowest', '40', '--json'], stdout=subprocess.PIPE, check=False, timeout=60)
+            yield json.loads(done.stdout)
+
+    def test_each_plot_has_a_real_source(self):
+        """No plot of a diagnosis, and no field of those that it draws, is of made-up results only."""
+        documents = list(self.real('kernel-queue', 'cpu-wait', 'head-of-line'))
+        page = self.open(*documents)
+        drawn = page.run("[...document.querySelectorAll('[data-plot]')].map(n => [n.dataset.plot, Number(n.dataset.drawn)])")
+        self.assertEqual({name for name, marks in drawn if marks} - {'overlay'}, PLOTS['diagnose'])
+        self.clean(page)
+        made = pagedata.diagnose()
+        for field in 'contexts', 'contexts_by_core', 'queuing', 'causes', 'examples':
+            real = {key for document in documents for row in document[field] for key in row}
+            self.assertEqual({key for row in made[field] for key in row} - real, set(), field)
+        spans = {key for document in documents for e in document['examples'] for s in e['timeline'] or [] for key in s}
+        self.assertEqual({key for e in made['examples'] for s in e['timeline'] or [] for key in s} - spans, set())
 
     def painted(self, page, plot):
         """Pixels of a plot's canvas that are neither empty nor of the grid: many colours."""
