@@ -64,7 +64,8 @@ static void test_several(void **state)
 	       "1000-101000 head-of-line on 0 by app behind 1\n"
 	       "101000-110000 application on 0\n"
 	       "message 3\n"
-	       "0-2000 function receive on 1\n"
+	       "0-1000 kernel-queue receive on 1 by app behind 2\n"
+	       "1000-2000 function receive on 1\n"
 	       "2000-101000 head-of-line on 0 by app behind 1\n"
 	       "101000-201000 head-of-line on 0 by app behind 2\n"
 	       "201000-210000 application on 0\n");
