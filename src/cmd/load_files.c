@@ -183,7 +183,7 @@ static void put_flags(struct strbuf *out, uint16_t flags)
 		{ SAMPLE_NIC_TX, "nic-tx" },	 { SAMPLE_NIC_RX, "nic-rx" },
 		{ SAMPLE_WARMUP, "warmup" },	 { SAMPLE_CENSORED, "censored" },
 		{ SAMPLE_ASLEEP, "asleep" },	 { SAMPLE_RETRANSMIT, "retransmit" },
-		{ SAMPLE_PROBE, "probe" },
+		{ SAMPLE_PROBE, "probe" },	 { SAMPLE_RESENT, "resent" },
 	};
 	const char *between = "";
 

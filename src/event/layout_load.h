@@ -13,6 +13,8 @@ enum {
 	SAMPLE_RETRANSMIT = 64,	/* a byte of the request was sent more than once */
 	SAMPLE_PROBE = 128,	/* of a latency agent, not of the load */
 	SAMPLE_TIMEOUT = 256,	/* failed because no reply came in time */
+	SAMPLE_RESENT = 1024,	/* sent again on another connection: `sent` is of the first time, and
+				   snd_ns and what else comes from stamps of the last */
 	SAMPLE_UNSENT = 512,	/* failed before it was sent: sent = done, no offsets */
 };
 
@@ -69,6 +71,7 @@ enum {
 	LOAD_UNREACHABLE = 8,	/* no connection is open, and none can be made */
 	LOAD_MISSES = 16,	/* `misses` is counted: earlier versions did not */
 	LOAD_NO_STAT = 32,	/* steal and softirqs are not known: /proc/stat can't be read */
+	LOAD_CLOSES = 128,	/* `closes` and `resent` are counted: earlier versions did not */
 	LOAD_NO_SCHEDSTAT = 64,	/* nor time runnable without a CPU: /proc/self/schedstat can't */
 };
 
@@ -100,10 +103,12 @@ struct event_load {
 	__u64 spin_ns;		/* ... of which spent waiting */
 	__u64 open_connections;
 	__u64 misses;		/* of `completed`: replies that hold nothing, see LOAD_MISSES */
+	__u64 closes;		/* connections that the server closed after a reply */
+	__u64 resent;		/* requests that went out again on another one */
 };
 
 EVENT_ASSERT(event_noise, 32, amount, 24);
-EVENT_ASSERT(event_load, 168, misses, 160);
+EVENT_ASSERT(event_load, 184, resent, 176);
 EVENT_ASSERT(event_sample, 88, pad, 84);
 
 #endif

@@ -492,6 +492,7 @@ static void add_text(const struct load_analysis *a, struct report *r)
 	add_sampling(a, main, r);
 	add_misses(a, r);
 	add_censored(a, r);
+	counts_words(a, r);
 	if (a->result.from)
 		report_finding(r, "warm-up: the first %s were left out",
 			       human_ns(cut, (uint64_t)a->result.from << a->series.shift));

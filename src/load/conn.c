@@ -32,10 +32,8 @@ void conn_settle(struct load_thread *t, struct load_conn *c)
 	c->free_at = LOAD_NONE;
 }
 
-void conn_assign(struct load_thread *t, struct load_conn *c, uint64_t number, uint64_t intended)
+static void append(struct load_thread *t, struct load_conn *c, struct load_request *r)
 {
-	struct load_request *r = outcome_new(t, c, number, intended);
-
 	r->id = c->serial++;
 	if (c->tail)
 		c->tail->next = r;
@@ -45,8 +43,6 @@ void conn_assign(struct load_thread *t, struct load_conn *c, uint64_t number, ui
 	if (!c->unwritten)
 		c->unwritten = r;
 	c->outstanding++;
-	t->taken++;
-	t->assigned++;
 	if (++c->requests == t->config->requests_per_connection)
 		c->retiring = true;
 	if (!c->dirty) {
@@ -58,7 +54,14 @@ void conn_assign(struct load_thread *t, struct load_conn *c, uint64_t number, ui
 	conn_settle(t, c);
 }
 
-void conn_drop(struct load_thread *t, struct load_conn *c, struct load_request *r)
+void conn_assign(struct load_thread *t, struct load_conn *c, uint64_t number, uint64_t intended)
+{
+	t->taken++;
+	t->assigned++;
+	append(t, c, outcome_new(t, c, number, intended));
+}
+
+static void detach(struct load_conn *c, struct load_request *r)
 {
 	struct load_request *before = NULL, *at;
 
@@ -75,7 +78,70 @@ void conn_drop(struct load_thread *t, struct load_conn *c, struct load_request *
 		c->skip = 0;
 	}
 	c->outstanding--;
+}
+
+void conn_drop(struct load_thread *t, struct load_conn *c, struct load_request *r)
+{
+	detach(c, r);
 	outcome_unqueued(t, r);
+}
+
+/* ---- sending again ---- */
+
+static void wait_again(struct load_thread *t, struct load_conn *c, struct load_request *r)
+{
+	detach(c, r);
+	match_forget(&c->match, &r->tx);
+	r->tx = (struct match_tx){};
+	if (r->begun) {
+		r->sample.flags |= SAMPLE_RESENT;
+		t->count.resent++;
+	}
+	r->begun = false;
+	r->waits = true;
+	r->next = NULL;
+	*t->again_end = r;
+	t->again_end = &r->next;
+}
+
+void conn_save(struct load_thread *t, struct load_conn *c)
+{
+	bool (*repeatable)(uint16_t type) = c->target->protocol->repeatable;
+	struct load_request *r = c->head, *next;
+
+	/* One whose reply has begun was served: it is not asked for twice. */
+	if (r && c->rx != c->reply_begin)
+		r = r->next;
+	for (; r; r = next) {
+		next = r->next;
+		if (!(r->sample.flags & SAMPLE_FAILED) && repeatable &&
+		    (!r->begun || repeatable(r->sample.type)))
+			wait_again(t, c, r);
+	}
+}
+
+void conn_forget_again(struct load_thread *t, struct load_request *r)
+{
+	struct load_request **at = &t->again;
+
+	while (*at != r)
+		at = &(*at)->next;
+	*at = r->next;
+	if (t->again_end == &r->next)
+		t->again_end = at;
+	r->next = NULL;
+	r->waits = false;
+}
+
+void conn_take_again(struct load_thread *t, struct load_conn *c)
+{
+	struct load_request *r = t->again;
+
+	conn_forget_again(t, r);
+	r->conn = c;
+	r->phc = c->phc;
+	r->sample.flow = c->flow;
+	append(t, c, r);
 }
 
 /* ---- sending ---- */
@@ -197,7 +263,7 @@ int conn_flush(struct load_thread *t, struct load_conn *c)
 		t->bulky |= size > LOAD_BULK;
 		thread_clock(t);
 		for (r = c->unwritten; r != end; r = r->next) {
-			if (!r->begun)
+			if (!r->begun && !(r->sample.flags & SAMPLE_RESENT))
 				r->sample.sent = t->now;
 		}
 		wire = c->stream.sent;

@@ -29,6 +29,16 @@ int conn_errors(struct load_thread *t, struct load_conn *c);
 /* The request waits for its reply no more. */
 void conn_drop(struct load_thread *t, struct load_conn *c, struct load_request *r);
 
+/*
+ * The server has closed it after a reply. What it left unanswered, and may be sent again, waits for
+ * another connection from now on: conn_take_again(), for which there must be one that waits, gives
+ * the first to a free one.
+ */
+void conn_save(struct load_thread *t, struct load_conn *c);
+void conn_take_again(struct load_thread *t, struct load_conn *c);
+/* It waits no more. */
+void conn_forget_again(struct load_thread *t, struct load_request *r);
+
 /* Fails all that it waits for, as the connection is lost for this -errno. */
 void conn_fail(struct load_thread *t, struct load_conn *c, int err);
 

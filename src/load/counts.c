@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "load/counts.h"
 
+#include "report/human.h"
+
 /* Unknown if one of the agents is of a version that does not count them. */
 bool load_analysis_misses(const struct load_analysis *a, struct load_misses *out)
 {
@@ -13,6 +15,46 @@ bool load_analysis_misses(const struct load_analysis *a, struct load_misses *out
 			return false;
 	}
 	return true;
+}
+
+struct closes {
+	bool known;
+	uint64_t closes, resent;
+};
+
+static struct closes closes_of(const struct load_analysis *a)
+{
+	struct closes c = {
+		.known = true, .closes = SUM(uint64_t, a, last.closes),
+		.resent = SUM(uint64_t, a, last.resent),
+	};
+
+	for (uint32_t i = 0; i < a->config.agents; i++)
+		c.known &= !a->agents[i].seen || a->agents[i].last.flags & LOAD_CLOSES;
+	return c;
+}
+
+static void add_connections(const struct load_analysis *a, struct report *r)
+{
+	const struct closes c = closes_of(a);
+	struct object *o = object_new(r);
+
+	object_add(o, "server_closes", c.known ? value_u64(c.closes) : value_null());
+	object_add(o, "resent_requests", c.known ? value_u64(c.resent) : value_null());
+	object_add(&r->body, "connections", value_object(o));
+}
+
+void counts_words(const struct load_analysis *a, struct report *r)
+{
+	const struct closes c = closes_of(a);
+	char closes[HUMAN_MAX], resent[HUMAN_MAX];
+
+	if (c.known && c.closes)
+		report_finding(r, "connections: the server closed %s after a reply, as with a "
+			       "limit of requests per connection; %s request%s that it left "
+			       "unanswered went out again on another",
+			       human_count(closes, c.closes), human_count(resent, c.resent),
+			       c.resent == 1 ? "" : "s");
 }
 
 /* The counters don't tell which of those that failed were never sent, the samples do. */
@@ -54,4 +96,5 @@ void counts_report(const struct load_analysis *a, struct report *r)
 	object_add(o, "bytes_sent", value_u64(SUM(uint64_t, a, last.bytes_sent)));
 	object_add(o, "bytes_received", value_u64(SUM(uint64_t, a, last.bytes_received)));
 	object_add(&r->body, "requests", value_object(o));
+	add_connections(a, r);
 }

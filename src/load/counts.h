@@ -5,7 +5,10 @@
 
 #include "load/analysis_state.h"
 
-/* Adds "requests". */
+/* Says what the server did with connections, if it did something. */
+void counts_words(const struct load_analysis *analysis, struct report *r);
+
+/* Adds "requests" and "connections". */
 void counts_report(const struct load_analysis *analysis, struct report *r);
 
 #endif

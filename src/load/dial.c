@@ -158,8 +158,18 @@ static void shut(struct load_thread *t, struct load_conn *c, int err)
 		give_up(t, c, err);
 }
 
+/* The server has had enough of it: after so many requests, or so much time. */
+static void closed(struct load_thread *t, struct load_conn *c)
+{
+	t->count.closes++;
+	if (t->phase == PHASE_RUN)
+		conn_save(t, c);
+}
+
 void dial_lost(struct load_thread *t, struct load_conn *c, int err)
 {
+	if (c->replies && (err == -EPIPE || err == -ECONNRESET))
+		closed(t, c);
 	conn_fail(t, c, err);
 	if (!c->replies && err != -ETIMEDOUT)
 		shut(t, c, err);

@@ -53,6 +53,12 @@ const char *http_type_name(uint16_t type)
 	return type == HTTP_POST ? "POST" : "GET";
 }
 
+/* POST is not idempotent. */
+bool http_repeatable(uint16_t type)
+{
+	return type == HTTP_GET;
+}
+
 /* --- Requests --- */
 
 int http_encode(const struct workload *w, struct rng *rng, uint32_t id, void *buffer, size_t cap,

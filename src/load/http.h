@@ -8,6 +8,7 @@
 enum http_type { HTTP_GET, HTTP_POST };
 
 const char *http_type_name(uint16_t type);
+bool http_repeatable(uint16_t type);
 
 int http_encode(const struct workload *workload, struct rng *rng, uint32_t id, void *buffer,
 		size_t cap, struct request *out);

@@ -32,7 +32,7 @@ struct load_request *outcome_new(struct load_thread *t, struct load_conn *conn, 
 	r->given_ns = t->now;
 	r->failure = FAILURE_NONE;
 	r->queued = true;
-	r->emitted = r->begun = r->miss = false;
+	r->emitted = r->begun = r->miss = r->waits = false;
 	r->tx = (struct match_tx){};
 	r->rx_ns = r->nic_rx_ns = 0;
 	r->phc = conn->phc;
@@ -193,7 +193,7 @@ void outcome_done(struct load_thread *t, struct load_request *r, enum load_failu
 		r->sample.flags |= SAMPLE_FAILED;
 	if (failure == FAILURE_TIMEOUT)
 		r->sample.flags |= SAMPLE_TIMEOUT;
-	if (failure && !r->begun) {
+	if (failure && !r->begun && !(r->sample.flags & SAMPLE_RESENT)) {
 		r->sample.flags |= SAMPLE_UNSENT;
 		r->sample.sent = r->sample.done;
 	}

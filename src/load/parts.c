@@ -64,10 +64,15 @@ void load_parts(const struct event_sample *sample, uint64_t out[LOAD_PARTS])
 		out[i] = 0;
 	out[PART_CLIENT_QUEUE] = sample->sent - sample->intended;
 	if (load_kernel_ns(sample, &wire)) {
-		out[PART_TRANSMIT] = sample->snd_ns;
+		/* Of a request that was sent twice, what is before the second time is no part. */
+		if (sample->flags & SAMPLE_RESENT)
+			out[PART_UNEXPLAINED] = sample->snd_ns;
+		else
+			out[PART_TRANSMIT] = sample->snd_ns;
 		out[PART_WIRE_SERVER] = wire;
 		divide_receive(sample, out);
-	} else if (sample->snd_ns && !rx_ns && sample->snd_ns <= way) {
+	} else if (sample->snd_ns && !rx_ns && sample->snd_ns <= way &&
+		   !(sample->flags & SAMPLE_RESENT)) {
 		out[PART_TRANSMIT] = sample->snd_ns;
 		out[PART_UNEXPLAINED] = way - sample->snd_ns;
 	} else if (rx_ns && !sample->snd_ns && rx_ns <= way) {

@@ -84,6 +84,11 @@ struct protocol {
 		     size_t *used, struct reply *out);
 	const char *(*type_name)(uint16_t type);
 	/*
+	 * Whether a request that the server left unanswered when it closed the connection may be
+	 * sent again (RFC 9110, 9.2.2; RFC 9112, 9.3.1). NULL: none.
+	 */
+	bool (*repeatable)(uint16_t type);
+	/*
 	 * What a new connection has to say before its first request; NULL: nothing. Returns its
 	 * size, 0 for a target that needs none; *replies: how many answer it, as they answer a
 	 * request of greet_type.

@@ -28,7 +28,8 @@
 	.greet = resp_greet, .greet_type = RESP_SET
 #define HTTP                                                                                       \
 	.settings = OF_HTTP, .http = true,                                                         \
-	.encode = http_encode, .parse = http_parse, .type_name = http_type_name
+	.encode = http_encode, .parse = http_parse, .type_name = http_type_name,                   \
+	.repeatable = http_repeatable
 
 const struct protocol protocols[] = {
 	{ .name = "memcached", .default_port = "11211",

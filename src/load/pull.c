@@ -181,7 +181,8 @@ static void add_counts(struct event_load *sum, const struct event_load *load, bo
 {
 	const uint64_t oldest = first || load->oldest_ns < sum->oldest_ns ? load->oldest_ns
 									  : sum->oldest_ns;
-	const uint32_t all = LOAD_STARTED | LOAD_EXHAUSTED | LOAD_UNREACHABLE | LOAD_MISSES;
+	const uint32_t all = LOAD_STARTED | LOAD_EXHAUSTED | LOAD_UNREACHABLE | LOAD_MISSES |
+			     LOAD_CLOSES;
 	const uint32_t any = (sum->flags | load->flags) & LOAD_NO_SCHEDSTAT;
 	const __u64 *from = &load->scheduled;
 	__u64 *to = &sum->scheduled;

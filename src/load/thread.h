@@ -74,6 +74,7 @@ struct load_request {
 	bool emitted;
 	bool begun;                /* its first byte is on its way */
 	bool miss;                 /* its reply holds nothing */
+	bool waits;                /* in `again` */
 	struct match_tx tx;        /* ns by the monotonic clock, but for NET_STAMP_NIC */
 	uint64_t rx_ns;            /* 0: no stamp */
 	uint64_t nic_rx_ns;        /* by the NIC's clock; 0: no stamp */
@@ -185,6 +186,7 @@ struct load_thread {
 	/* Requests. */
 	struct load_request *requests, *spare;
 	struct link sent, held;
+	struct load_request *again, **again_end; /* lost their connection, wait for another */
 	uint64_t kept;     /* in `sent` and `held`, and not emitted */
 	uint64_t assigned; /* in flight */
 	struct event_load count;

@@ -98,6 +98,7 @@ int worker_init(struct load_thread *t, size_t request_max)
 
 	t->next = t->due = t->index;
 	t->dirty_end = &t->dirty;
+	t->again_end = &t->again;
 	list_init(&t->sent);
 	list_init(&t->held);
 	list_init(&t->connecting);
@@ -151,6 +152,14 @@ void worker_release(struct load_thread *t)
 
 /* ---- events ---- */
 
+/* What was answered before the server closed it lies in the socket, also when a write fails. */
+static void lost_in_flush(struct load_thread *t, struct load_conn *c, int err)
+{
+	if (err == -EPIPE || err == -ECONNRESET)
+		(void)conn_receive(t, c, true);
+	dial_lost(t, c, err);
+}
+
 static void on_conn(struct load_thread *t, struct load_conn *c, uint32_t events)
 {
 	int err = 0;
@@ -163,8 +172,13 @@ static void on_conn(struct load_thread *t, struct load_conn *c, uint32_t events)
 		err = conn_receive(t, c, events & (EPOLLRDHUP | EPOLLHUP));
 	if (!err && events & EPOLLERR)
 		err = conn_errors(t, c);
-	if (!err && c->blocked && events & EPOLLOUT)
+	if (!err && c->blocked && events & EPOLLOUT) {
 		err = conn_flush(t, c);
+		if (err) {
+			lost_in_flush(t, c, err);
+			return;
+		}
+	}
 	if (err)
 		dial_lost(t, c, err);
 	else if (c->retiring && !c->outstanding)
@@ -190,7 +204,7 @@ static void flush_dirty(struct load_thread *t)
 		c->dirty = false;
 		err = conn_flush(t, c);
 		if (err)
-			dial_lost(t, c, err);
+			lost_in_flush(t, c, err);
 		else if (c->retiring && !c->outstanding)
 			dial_renew(t, c);
 	}
@@ -226,6 +240,11 @@ static bool take_due(struct load_thread *t, uint64_t *number, uint64_t *at)
 	return true;
 }
 
+static struct load_conn *any_free(struct load_thread *t)
+{
+	return &t->conns[t->free[rng_below(&t->rng, t->n_free)]];
+}
+
 static void send_due(struct load_thread *t)
 {
 	unsigned int n, all = 0;
@@ -233,9 +252,11 @@ static void send_due(struct load_thread *t)
 
 	/* Sending may make connections free again, and takes time in which more becomes due. */
 	do {
-		for (n = 0; n < ASSIGN_MAX && t->n_free && take_due(t, &number, &at); n++)
-			conn_assign(t, &t->conns[t->free[rng_below(&t->rng, t->n_free)]], number,
-				    at);
+		/* First what is older; so there are never more requests than places for them. */
+		for (n = 0; n < ASSIGN_MAX && t->n_free && t->again; n++)
+			conn_take_again(t, any_free(t));
+		for (; n < ASSIGN_MAX && t->n_free && take_due(t, &number, &at); n++)
+			conn_assign(t, any_free(t), number, at);
 		flush_dirty(t);
 		all += n;
 	} while (n && all < ASSIGN_MAX);
@@ -247,6 +268,12 @@ static void time_out(struct load_thread *t, struct load_request *r)
 
 	r->sample.done = t->now;
 	noted_timeout(t);
+	if (r->waits) {
+		conn_forget_again(t, r);
+		outcome_done(t, r, FAILURE_TIMEOUT);
+		outcome_unqueued(t, r);
+		return;
+	}
 	outcome_done(t, r, FAILURE_TIMEOUT);
 	if (c->stream.datagram) {
 		conn_drop(t, c, r);
@@ -484,7 +511,7 @@ static void tick(struct load_thread *t, bool last)
 	tick->load.cpu_ns = cpu_ns();
 	tick->load.spin_ns = t->wait.spun_ns;
 	tick->load.open_connections = t->n_open;
-	tick->load.flags = LOAD_STARTED | LOAD_MISSES | (exhausted(t) ? LOAD_EXHAUSTED : 0) |
+	tick->load.flags = LOAD_STARTED | LOAD_MISSES | LOAD_CLOSES | (exhausted(t) ? LOAD_EXHAUSTED : 0) |
 			   (t->n_failing == t->n_conns ? LOAD_UNREACHABLE : 0) |
 			   (t->noise.unread ? LOAD_NO_SCHEDSTAT : 0);
 	ring_commit(&t->ticks);

@@ -369,7 +369,7 @@ static void put_tick(struct script *s, uint32_t number, struct agent *a, uint64_
 	l->agent = number;
 	l->misses = (uint64_t)((double)l->completed * s->misses);
 	l->flags = LOAD_STARTED | (final ? LOAD_FINAL : 0) |
-		   (s->before_misses ? 0 : LOAD_MISSES) | s->unread |
+		   (s->before_misses ? 0 : LOAD_MISSES | LOAD_CLOSES) | s->unread |
 		   (now >= end && s->exhausted ? LOAD_EXHAUSTED : 0) |
 		   (now >= end && !s->interrupt_ns ? LOAD_EXHAUSTED : 0);
 	l->started_ns = START_NS;
