@@ -13,6 +13,7 @@
 #include "cmd/load_maker.h"
 #include "event/memsource.h"
 #include "load/engine.h"
+#include "net/address.h"
 #include "report/human.h"
 
 #define QUEUE_LIMIT (4UL << 20)
@@ -65,11 +66,22 @@ static void engine_free(void *ctx)
 	load_engine_free(ctx);
 }
 
-static int make_engine(struct load_maker *maker, const struct load_config *config,
-		       struct strbuf *why)
+static void say_resolving(const char *name)
 {
+	log_info("resolving %s ...", name);
+}
+
+static int make_engine(struct load_maker *maker, const struct load_live *live, struct strbuf *why)
+{
+	const struct net_resolving resolving = {
+		.stop_fd = live->stop->fd, .slow = say_resolving,
+	};
+	struct load_config config = *live->config;
 	struct load_engine *engine;
-	int err = load_engine_new(&engine, config, why);
+	int err;
+
+	config.resolving = &resolving;
+	err = load_engine_new(&engine, &config, why);
 
 	if (err)
 		return err;
@@ -233,7 +245,7 @@ static int make(struct load_maker *maker, const struct load_live *live, struct s
 {
 	if (load_hosts_asked(&live->options->hosts))
 		return load_agents_new(maker, live->options, live->config, why);
-	return make_engine(maker, live->config, why);
+	return make_engine(maker, live, why);
 }
 
 /* 0, or an exit code after a message. */
@@ -242,6 +254,11 @@ static int begin(struct run *run)
 	struct strbuf why = STRBUF_INIT(16384);
 	int err = make(&run->maker, run->live, &why), code = 0;
 
+	if (err == -EINTR && stop_requested(run->live->stop)) {
+		err = interrupt(run);
+		code = err ? refused(err, &why) : 0;
+		goto out;
+	}
 	if (err) {
 		code = refused(err, &why);
 		goto out;

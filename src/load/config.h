@@ -36,6 +36,8 @@ enum load_role {
 	ROLE_LATENCY,    /* probes at intended times by busy polling; adds no load to speak of */
 };
 
+struct net_resolving;
+
 struct load_config {
 	const char *targets[LOAD_TARGETS_MAX]; /* URLs; connections are dealt to them in turn */
 	uint32_t n_targets;
@@ -61,6 +63,7 @@ struct load_config {
 	const char *ca_file;  /* TLS: trust these instead of the system's; NULL */
 	const char *cert_file, *key_file; /* TLS: our own, if the server asks; NULL */
 	const char *expect;   /* HTTP statuses that are a success (statuses.h); NULL: by class */
+	const struct net_resolving *resolving; /* how names are waited for; NULL: whatever it takes */
 };
 
 /* `core` of a sample's block, and flow numbers: distinct over all agents of a run. */

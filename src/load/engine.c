@@ -75,8 +75,10 @@ static int check_stamps(const struct load_config *config, const char *url,
 }
 
 /* The names are looked up once, before the run. */
-static int resolve(struct load_target *target, struct strbuf *why)
+static int resolve(const struct load_config *config, struct load_target *target,
+		   struct strbuf *why)
 {
+	const struct net_resolving patient = { .stop_fd = -1 };
 	int n;
 
 	if (target->protocol->no_network)
@@ -87,8 +89,9 @@ static int resolve(struct load_target *target, struct strbuf *why)
 			strbuf_printf(why, "%s: the path is too long", target->target.host);
 		n = n ? n : 1;
 	} else {
-		n = net_resolve(target->target.host, target->target.port,
-				target->protocol->datagram, target->addresses, why);
+		n = net_resolve_while(config->resolving ? config->resolving : &patient,
+				      target->target.host, target->target.port,
+				      target->protocol->datagram, target->addresses, why);
 	}
 	target->n_addresses = n > 0 ? n : 0;
 	return n < 0 ? n : 0;
@@ -118,7 +121,7 @@ static int init_target(struct load_engine *e, uint32_t i, struct strbuf *why)
 		err = net_tls_context_new(&e->tls, &tls, why);
 	if (!err)
 		err = check_stamps(config, config->targets[i], target, why);
-	return err ? err : resolve(target, why);
+	return err ? err : resolve(config, target, why);
 }
 
 /* ---- network cards ---- */
@@ -352,6 +355,46 @@ int load_engine_new(struct load_engine **out, const struct load_config *config,
 
 /* ---- connect ---- */
 
+/* Names only: of an address the URL tells. */
+static int put_addresses(struct load_engine *e, const struct load_target *target)
+{
+	bool used[NET_ADDRESSES_MAX] = { false };
+	struct strbuf text = STRBUF_INIT(1024);
+	const struct load_thread *t;
+	uint32_t i;
+	int err = 0;
+
+	for (t = e->threads; t < e->threads + e->config.threads; t++)
+		for (i = 0; i < t->n_conns; i++)
+			if (t->conns[i].target == target)
+				used[t->conns[i].address % target->n_addresses] = true;
+	for (i = 0; i < target->n_addresses && !err; i++) {
+		if (!used[i])
+			continue;
+		strbuf_reset(&text);
+		net_address_text(&target->addresses[i], &text);
+		if (strstr(strbuf_str(&text), target->target.host))
+			continue;
+		strbuf_reset(&text);
+		strbuf_printf(&text, "%s is ", target->target.host);
+		net_address_text(&target->addresses[i], &text);
+		err = event_put_fact(pull_sink(e->pull), clock_mono_ns(clock_system()),
+				     LOAD_FACT_ADDRESS, strbuf_str(&text));
+	}
+	strbuf_release(&text);
+	return err;
+}
+
+static int put_all_addresses(struct load_engine *e)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < e->config.n_targets && !err; i++)
+		if (e->targets[i].n_addresses && !e->targets[i].target.unix_socket)
+			err = put_addresses(e, &e->targets[i]);
+	return err;
+}
+
 int load_engine_connect(struct load_engine *e, int stop_fd, struct strbuf *why)
 {
 	struct load_thread *t;
@@ -359,6 +402,8 @@ int load_engine_connect(struct load_engine *e, int stop_fd, struct strbuf *why)
 
 	if (!err && e->config.preload)
 		err = reach_preload(e->threads, e->config.threads, stop_fd, why);
+	if (!err)
+		err = put_all_addresses(e);
 	for (t = e->threads; t < e->threads + e->config.threads; t++) {
 		t->count = (struct event_load){ .connects = t->count.connects };
 		t->causes = (struct causes){ 0 };

@@ -231,19 +231,19 @@ static int take_target(struct load_setup *s, const char *url)
 	return 0;
 }
 
-/* Those of all agents; the same name is told once, and there is room for those of 64. */
-static void take_nic(struct load_setup *s, const char *name)
+/* Those of all agents; the same one is told once, and there is room for those of 64. */
+static void take_into(char list[LOAD_SETUP_NICS_MAX], const char *name)
 {
-	const size_t len = strlen(s->nics), size = strlen(name);
+	const size_t len = strlen(list), size = strlen(name);
 	const char *at;
 
-	if (!size || len + size + 3 > sizeof(s->nics))
+	if (!size || len + size + 3 > LOAD_SETUP_NICS_MAX)
 		return;
-	for (at = s->nics; (at = strstr(at, name)); at += size) {
-		if ((at == s->nics || at[-1] == ' ') && (!at[size] || at[size] == ','))
+	for (at = list; (at = strstr(at, name)); at += size) {
+		if ((at == list || at[-1] == ' ') && (!at[size] || at[size] == ','))
 			return;
 	}
-	snprintf(s->nics + len, sizeof(s->nics) - len, "%s%s", len ? ", " : "", name);
+	snprintf(list + len, LOAD_SETUP_NICS_MAX - len, "%s%s", len ? ", " : "", name);
 }
 
 /* Each agent tells its own. */
@@ -271,7 +271,11 @@ int load_setup_take(struct load_setup *setup, const char *key, const char *value
 	if (!strcmp(key, LOAD_FACT_TARGET))
 		return take_target(setup, value);
 	if (!strcmp(key, LOAD_FACT_NIC)) {
-		take_nic(setup, value);
+		take_into(setup->nics, value);
+		return 0;
+	}
+	if (!strcmp(key, LOAD_FACT_ADDRESS)) {
+		take_into(setup->addresses, value);
 		return 0;
 	}
 	if (!strcmp(key, LOAD_FACT_NIC_ERROR))
@@ -330,6 +334,8 @@ static void add_line(const struct load_setup *s, struct report *r)
 	if (*s->nics && s->nic_error_ns)
 		list_add(lines, "stamps of %s by its own clock, whose distance to ours is known "
 			 "to within %s", s->nics, human_ns(error, s->nic_error_ns));
+	if (*s->addresses)
+		list_add(lines, "%s", s->addresses);
 	object_add(&r->body, NULL, value_list(lines));
 }
 
@@ -342,6 +348,7 @@ void load_setup_report(const struct load_setup *s, struct report *r)
 	for (uint32_t i = 0; i < s->n_targets; i++)
 		list_add(urls, "%s", s->targets[i]);
 	object_add(o, "targets", value_list(urls));
+	object_add(o, "addresses", value_string(*s->addresses ? s->addresses : NULL));
 	object_add(o, "loop", value_string(loops[c->loop]));
 	object_add(o, "arrival", value_string(c->loop == LOOP_OPEN ? s->arrival : NULL));
 	object_add(o, "workload", value_string(c->workload));

@@ -18,6 +18,9 @@
 /* The engine puts one for each target. */
 #define LOAD_FACT_TARGET "load.target"
 
+/* ... and for each of a name's addresses that a connection was made to: "NAME is ADDRESS". */
+#define LOAD_FACT_ADDRESS "load.address"
+
 /* ... with STAMPS_NIC for each interface, and at the end for all of them the bound of an error. */
 #define LOAD_FACT_NIC "load.nic"
 #define LOAD_FACT_NIC_ERROR "load.nic_error_ns"
@@ -36,6 +39,7 @@ struct load_setup {
 	char expect[LOAD_SETUP_TEXT_MAX];      /* config.expect does; "" is NULL */
 	char *targets[LOAD_TARGETS_MAX];       /* from facts; owned */
 	uint32_t n_targets;
+	char addresses[LOAD_SETUP_NICS_MAX];   /* from facts: with ", " between; "": none is known */
 	char nics[LOAD_SETUP_NICS_MAX];        /* from facts: names, with ", " between */
 	uint64_t nic_error_ns;                 /* from facts: 0 if no stamp was converted */
 	uint64_t seen;                         /* facts that were taken, a bit each */

@@ -18,8 +18,11 @@ int net_resolve(const char *host, const char *port, bool datagram,
 	struct addrinfo *list = NULL, *ai;
 	int n = 0, err = getaddrinfo(host, port, &hints, &list);
 
-	/* AI_ADDRCONFIG refuses loopback addresses where nothing else is up. */
-	if (err) {
+	/*
+	 * AI_ADDRCONFIG refuses loopback addresses where nothing else is up. A server that doesn't
+	 * answer isn't asked again.
+	 */
+	if (err && err != EAI_AGAIN) {
 		const struct addrinfo any = { .ai_socktype = hints.ai_socktype };
 
 		err = getaddrinfo(host, port, &any, &list);

@@ -23,6 +23,22 @@ struct net_address {
 int net_resolve(const char *host, const char *port, bool datagram,
 		struct net_address out[NET_ADDRESSES_MAX], struct strbuf *why);
 
+/* How a name is waited for. */
+struct net_resolving {
+	int stop_fd;                    /* readable: give up, -EINTR; -1: nothing ends it */
+	void (*slow)(const char *name); /* called once if it takes longer than a second */
+};
+
+/*
+ * The same, but no longer than NET_RESOLVE_NS (-ETIMEDOUT) and until `how` ends it. The resolver
+ * can't be interrupted: what it was asked is then left to a thread that ends by itself.
+ */
+int net_resolve_while(const struct net_resolving *how, const char *host, const char *port,
+		      bool datagram, struct net_address out[NET_ADDRESSES_MAX],
+		      struct strbuf *why);
+
+#define NET_RESOLVE_NS 10000000000ULL
+
 /* A stream socket in the file system; "@name" is an abstract one. -ENAMETOOLONG. */
 int net_unix_address(const char *path, struct net_address *out);
 
