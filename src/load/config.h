@@ -33,7 +33,7 @@ enum load_stamps {
 enum load_role {
 	ROLE_SYMMETRIC,  /* loads and measures */
 	ROLE_THROUGHPUT, /* loads; its samples are not part of any latency */
-	ROLE_LATENCY,    /* probes at intended times by busy polling; adds no load to speak of */
+	ROLE_LATENCY,    /* probes at intended times, never sleeps while a reply is due */
 };
 
 struct net_resolving;
@@ -63,7 +63,7 @@ struct load_config {
 	const char *ca_file;  /* TLS: trust these instead of the system's; NULL */
 	const char *cert_file, *key_file; /* TLS: our own, if the server asks; NULL */
 	const char *expect;   /* HTTP statuses that are a success (statuses.h); NULL: by class */
-	const struct net_resolving *resolving; /* how names are waited for; NULL: whatever it takes */
+	const struct net_resolving *resolving; /* how names are waited for; NULL: patiently */
 };
 
 /* `core` of a sample's block, and flow numbers: distinct over all agents of a run. */

@@ -319,7 +319,6 @@ void dial_event(struct load_thread *t, struct load_conn *c, uint32_t events)
 
 static void dial(struct load_thread *t, struct load_conn *c)
 {
-	const struct net_stream_options options = { .busy_poll = t->config->role == ROLE_LATENCY };
 	const struct load_target *target = c->target;
 	int err;
 
@@ -337,8 +336,7 @@ static void dial(struct load_thread *t, struct load_conn *c)
 		opened(t, c);
 		return;
 	}
-	err = net_stream_open(&c->stream, &target->addresses[c->address % target->n_addresses],
-			      &options);
+	err = net_stream_open(&c->stream, &target->addresses[c->address % target->n_addresses]);
 	if (!err)
 		err = net_wait_add(&t->wait, c->stream.fd,
 				   (uint64_t)c->generation << 32 | c->index);

@@ -39,7 +39,7 @@ struct load_setup {
 	char expect[LOAD_SETUP_TEXT_MAX];      /* config.expect does; "" is NULL */
 	char *targets[LOAD_TARGETS_MAX];       /* from facts; owned */
 	uint32_t n_targets;
-	char addresses[LOAD_SETUP_NICS_MAX];   /* from facts: with ", " between; "": none is known */
+	char addresses[LOAD_SETUP_NICS_MAX];   /* from facts, with ", " between; may be "" */
 	char nics[LOAD_SETUP_NICS_MAX];        /* from facts: names, with ", " between */
 	uint64_t nic_error_ns;                 /* from facts: 0 if no stamp was converted */
 	uint64_t seen;                         /* facts that were taken, a bit each */

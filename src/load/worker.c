@@ -511,7 +511,8 @@ static void tick(struct load_thread *t, bool last)
 	tick->load.cpu_ns = cpu_ns();
 	tick->load.spin_ns = t->wait.spun_ns;
 	tick->load.open_connections = t->n_open;
-	tick->load.flags = LOAD_STARTED | LOAD_MISSES | LOAD_CLOSES | (exhausted(t) ? LOAD_EXHAUSTED : 0) |
+	tick->load.flags = LOAD_STARTED | LOAD_MISSES | LOAD_CLOSES |
+			   (exhausted(t) ? LOAD_EXHAUSTED : 0) |
 			   (t->n_failing == t->n_conns ? LOAD_UNREACHABLE : 0) |
 			   (t->noise.unread ? LOAD_NO_SCHEDSTAT : 0);
 	ring_commit(&t->ticks);

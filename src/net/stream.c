@@ -9,29 +9,22 @@
 
 #include "base/bug.h"
 
-#define BUSY_POLL_US 50
-
-static void set_options(int fd, const struct net_address *address,
-			const struct net_stream_options *options)
+static void set_options(int fd, const struct net_address *address)
 {
-	const int on = 1, busy_poll = BUSY_POLL_US;
+	const int on = 1;
 
 	if (address->addr.ss_family != AF_UNIX && address->type == SOCK_STREAM)
 		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-	/* More than net.core.busy_read needs CAP_NET_ADMIN; without it, it is as before. */
-	if (options->busy_poll)
-		setsockopt(fd, SOL_SOCKET, SO_BUSY_POLL, &busy_poll, sizeof(busy_poll));
 }
 
-int net_stream_open(struct net_stream *stream, const struct net_address *address,
-		    const struct net_stream_options *options)
+int net_stream_open(struct net_stream *stream, const struct net_address *address)
 {
 	int fd = socket(address->addr.ss_family, address->type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	int err;
 
 	if (fd < 0)
 		return -errno;
-	set_options(fd, address, options);
+	set_options(fd, address);
 	if (connect(fd, (const struct sockaddr *)&address->addr, address->len) &&
 	    errno != EINPROGRESS) {
 		err = -errno;

@@ -23,13 +23,8 @@ struct net_stream {
 	uint64_t sent, received; /* bytes on the wire; of datagrams `sent` counts them */
 };
 
-struct net_stream_options {
-	bool busy_poll; /* receiving polls the NIC's queue, where that is allowed */
-};
-
 /* Begins to connect; writable when that has come to its end. Returns 0 or -errno. */
-int net_stream_open(struct net_stream *stream, const struct net_address *address,
-		    const struct net_stream_options *options);
+int net_stream_open(struct net_stream *stream, const struct net_address *address);
 
 /* Once writable: 0, or -errno of the connect. Then stamps may be enabled. */
 int net_stream_connected(struct net_stream *stream);

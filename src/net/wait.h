@@ -44,7 +44,9 @@ int net_wait_add(struct net_wait *wait, int fd, uint64_t tag);
 
 /*
  * Until something happened, or `due_ns` (exact) or `until_ns` (about) has come; looks once if that
- * is in the past. `busy`: don't sleep this time. Returns the number of events, or -errno.
+ * is in the past. `busy`: don't sleep this time. A look never polls a network card's queue, since
+ * epoll_wait() without a timeout returns before the kernel comes to that. Returns the number of
+ * events, or -errno.
  */
 int net_wait(struct net_wait *wait, uint64_t now_ns, uint64_t due_ns, uint64_t until_ns,
 	     bool busy);
