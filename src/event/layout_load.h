@@ -13,8 +13,8 @@ enum {
 	SAMPLE_RETRANSMIT = 64,	/* a byte of the request was sent more than once */
 	SAMPLE_PROBE = 128,	/* of a latency agent, not of the load */
 	SAMPLE_TIMEOUT = 256,	/* failed because no reply came in time */
-	SAMPLE_RESENT = 1024,	/* sent again on another connection: `sent` is of the first time, and
-				   snd_ns and what else comes from stamps of the last */
+	SAMPLE_RESENT = 1024,	/* sent again on another connection: `sent` is of the first time,
+				   stamps and their distances are of the last one */
 	SAMPLE_UNSENT = 512,	/* failed before it was sent: sent = done, no offsets */
 };
 
