@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <time.h>
@@ -26,6 +27,8 @@
 
 #define BUFFER_SIZE (64 << 10)  /* the kernel fills dumps up to 32 KiB a datagram */
 #define TIMEOUT_S   5
+#define SPARE_FILES 16          /* descriptors that no namespace gets */
+#define LEFT_NAMED  32          /* namespaces that can't be asked and are named */
 #define PAUSE_NS    NS_PER_S    /* the least between two searches for owners, or namespaces, */
 #define PAUSES      200         /* ... and so many times what the last one has cost */
 
@@ -39,7 +42,9 @@ struct conns_diag {
 	struct conns_told told;
 	struct diag_kept kept;
 	struct diag_places VEC_OF(struct diag_place *) places;
-	struct strbuf missing;  /* lines "name: why" */
+	struct strbuf missing;  /* lines "name: why" that are not told yet */
+	struct diag_left VEC_OF(uint64_t) left; /* inodes of namespaces that can't be asked */
+	bool left_more;         /* it is told that there are more than are named */
 	uint64_t started;
 	uint64_t next_list, next_owners;
 	uint64_t credit;        /* connections that may be read */
@@ -150,9 +155,15 @@ static int add_place(struct conns_diag *d, const struct host_netns *ns)
 	const struct timeval limit = { .tv_sec = TIMEOUT_S };
 	struct diag_place *place;
 	int fd = host_netns_socket(ns, AF_NETLINK, SOCK_DGRAM, NETLINK_SOCK_DIAG), err;
+	struct rlimit files;
 
 	if (fd < 0)
 		return fd;
+	/* Lists of namespaces and owners need descriptors, too. */
+	if (!getrlimit(RLIMIT_NOFILE, &files) && (rlim_t)fd + SPARE_FILES >= files.rlim_cur) {
+		close(fd);
+		return -EMFILE;
+	}
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
 	place = calloc(1, sizeof(*place));
 	err = place ? vec_push(&d->places, place) : -ENOMEM;
@@ -191,12 +202,35 @@ static void leave_places(struct conns_diag *d)
 	d->places.len = left;
 }
 
+/* Once of each namespace; of all after the first LEFT_NAMED, one line. */
 static void say_missing(struct conns_diag *d, const struct host_netns *ns, int err)
 {
-	strbuf_printf(&d->missing, "connections in namespace %s: %s\n", ns->name, strerror(-err));
+	const char *advice = err == -EMFILE ? " (raise the limit with ulimit -n)" : "";
+
+	vec_for_each(&d->left, inode)
+		if (*inode == ns->inode)
+			return;
+	if (vec_push(&d->left, ns->inode) || d->left.len > LEFT_NAMED) {
+		if (!d->left_more)
+			strbuf_printf(&d->missing, "connections in more namespaces: %s%s\n",
+				      strerror(-err), advice);
+		d->left_more = true;
+		return;
+	}
+	strbuf_printf(&d->missing, "connections in namespace %s: %s%s\n", ns->name,
+		      strerror(-err), advice);
 }
 
-/* `first`: of what can't be entered it is told why. */
+/* What the last listing has found missing. */
+static int put_missing(struct conns_diag *d, uint64_t time, struct event_sink *sink)
+{
+	int err = conns_missing_put(strbuf_str(&d->missing), time, sink);
+
+	strbuf_reset(&d->missing);
+	return err;
+}
+
+/* `first`: it is told that others than the own one can't be entered. */
 static int list_places(struct conns_diag *d, bool first)
 {
 	const bool may = host_may(NULL, CAP_SYS_ADMIN);
@@ -218,7 +252,7 @@ static int list_places(struct conns_diag *d, bool first)
 		if ((!may && !ns->own) || place_of(d, ns->inode))
 			continue;
 		err = add_place(d, ns);
-		if (err && first)
+		if (err && err != -ESTALE && err != -ESRCH) /* it has ended meanwhile */
 			say_missing(d, ns, err);
 	}
 	leave_places(d);
@@ -322,6 +356,8 @@ static int look_around(struct conns_diag *d, bool last)
 {
 	int err = now_ns() >= d->next_list ? list_places(d, false) : 0;
 
+	if (!err && d->told.sink)
+		err = put_missing(d, now_ns(), d->told.sink);
 	return !err && (last || now_ns() >= d->next_owners) ? find_owners(d) : err;
 }
 
@@ -471,6 +507,7 @@ int conns_diag_open(struct conns_diag **out, char *why, size_t size)
 		return -ENOMEM;
 	strbuf_init(&d->missing, 65536);
 	vec_init(&d->places, HOST_NETNS_MAX);
+	vec_init(&d->left, HOST_NETNS_MAX);
 	diag_kept_init(&d->kept, &d->told);
 	err = conns_told_init(&d->told);
 	d->buffer = malloc(BUFFER_SIZE);
@@ -497,6 +534,7 @@ void conns_diag_free(struct conns_diag *d)
 		free(*place);
 	}
 	vec_release(&d->places);
+	vec_release(&d->left);
 	diag_kept_release(&d->kept);
 	conns_told_release(&d->told);
 	strbuf_release(&d->missing);
@@ -506,5 +544,5 @@ void conns_diag_free(struct conns_diag *d)
 
 int conns_diag_describe(struct conns_diag *d, struct event_sink *sink)
 {
-	return conns_missing_put(strbuf_str(&d->missing), d->started, sink);
+	return put_missing(d, d->started, sink);
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/descriptors.h"
 #include "clock/clock.h"
 #include "probe/conns_diag.h"
 #include "probe/conns_probe.h"
@@ -50,6 +51,7 @@ int conns_source_open(struct conns_source **out, enum conns_collect how,
 		snprintf(why, size, "no memory");
 		return -ENOMEM;
 	}
+	descriptors_raise(); /* a namespace takes one */
 	err = open_one(s, how, log, why, size);
 	if (err) {
 		conns_source_free(s);

@@ -202,6 +202,27 @@ static void decide(struct diag_conn *c)
 	c->decided = true;
 }
 
+/*
+ * Ends connections that are over; the table is not changed while it is walked over. False: there
+ * are more of them than there is memory to note. At least one has ended then.
+ */
+static bool end_gone(struct diag_kept *k)
+{
+	struct diag_conn *c, *unnoted = NULL;
+	size_t at = 0;
+
+	while (!unnoted && (c = conn_table_next(&k->table, &at))) {
+		if ((c->ns->gone || c->missed >= MISSED_MOST) && vec_push(&k->gone, c))
+			unnoted = c;
+	}
+	vec_for_each(&k->gone, gone)
+		end(k, *gone);
+	vec_clear(&k->gone);
+	if (unnoted)
+		end(k, unnoted);
+	return !unnoted;
+}
+
 bool diag_kept_settle(struct diag_kept *k)
 {
 	struct diag_conn *c;
@@ -209,17 +230,14 @@ bool diag_kept_settle(struct diag_kept *k)
 	size_t at = 0;
 
 	while ((c = conn_table_next(&k->table, &at))) {
-		if (c->ns->complete && !c->ns->gone) {
-			if (!c->decided)
-				decide(c);
-			c->missed = c->pass == c->ns->passes ? 0 : c->missed + 1;
-			some |= c->missed == 1;
-		}
-		if ((c->ns->gone || c->missed >= MISSED_MOST) && vec_push(&k->gone, c))
-			break; /* the others the next time */
+		if (!c->ns->complete || c->ns->gone)
+			continue;
+		if (!c->decided)
+			decide(c);
+		c->missed = c->pass == c->ns->passes ? 0 : c->missed + 1;
+		some |= c->missed == 1;
 	}
-	vec_for_each(&k->gone, gone)
-		end(k, *gone);
-	vec_clear(&k->gone);
+	while (!end_gone(k))
+		;
 	return some;
 }

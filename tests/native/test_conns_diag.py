@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 
-from lib import check, conns, netns
+from lib import check, conns, netns, process
 
 DISTURBED = "the classes' shares of time depend on when both ends get a CPU"
 
@@ -175,6 +175,39 @@ def fill(sock, seconds):
             pass
 
 
+def left_out(said):
+    return [each for each in said["missing"] if each["name"].startswith("connections in ")]
+
+
+def few_descriptors():
+    """Namespaces that no descriptor is left for are told, those that come later too; the run goes on."""
+    def more(n):
+        return [process.start(["unshare", "--net", "sleep", "60"]) for _ in range(n)]
+
+    def limited(limit):
+        return ["setpriv", "--pdeathsig", "KILL", "prlimit", f"--nofile={limit}", conns.HOSTLAT]
+
+    sleepers = more(60)
+    try:
+        with conns.beside(DIAG, [], limited("64:64")) as said:
+            at_first = more(1)
+            sleepers += at_first
+            time.sleep(3)
+        names = left_out(said["json"])
+        check.between(f"namespaces that are left out: {names}", len(names), 2, 34)
+        check.true(f"why: {names}", all("ulimit -n" in each["why"] for each in names))
+        check.true(f"the one that came later: {names}",
+                   any(f"pid {at_first[0].pid} " in each["name"] or "more" in each["name"] for each in names))
+        with conns.beside(DIAG, [], limited("64:4096")) as said:
+            time.sleep(1)
+        check.equal("left out though the limit can be raised", left_out(said["json"]), [])
+    finally:
+        for sleeper in sleepers:
+            sleeper.kill()
+            sleeper.wait()
+    return f"{len(names)} told"
+
+
 if os.geteuid() != 0:
     check.skip("needs root")
 net = netns.loopback()
@@ -189,4 +222,5 @@ check.run([
     (timeouts, "rto-lone", "cubic", 100),
     (ends_are_told,),
     (without_privilege,),
+    (few_descriptors,),
 ])

@@ -99,6 +99,55 @@ static void under_way(struct diag_sock *s, uint32_t unsent, uint32_t out)
 	s->wqueue = unsent + 1000 * out;
 }
 
+/*
+ * A namespace that is gone is freed by its owner: no connection may refer to it any more, even if
+ * there is no memory to note which ones have ended.
+ */
+static void test_namespace_gone_without_memory(void **state)
+{
+	const size_t n = 9;
+
+	(void)state;
+	for (size_t memory = 0; memory <= n; memory++) {
+		struct diag_sock socks[9];
+		struct rig r;
+
+		rig_open(&r);
+		for (size_t i = 0; i < n; i++) {
+			socks[i] = sock(i + 1);
+			socks[i].info.bytes_sent = 1000;
+		}
+		pass(&r, socks, n, 0);
+		pass(&r, socks, n, 0);
+		assert_int_equal(r.kept.table.n, n);
+		r.kept.gone.max = memory;
+		r.ns.gone = true;
+		diag_kept_settle(&r.kept);
+		assert_int_equal(r.kept.table.n, 0);
+		assert_int_equal(r.kept.gone.len, 0);
+		rig_close(&r);
+	}
+}
+
+/* The same of connections of a namespace that stays. */
+static void test_ended_without_memory(void **state)
+{
+	struct diag_sock socks[4];
+	struct rig r;
+
+	(void)state;
+	rig_open(&r);
+	for (size_t i = 0; i < 4; i++)
+		socks[i] = sock(i + 1);
+	pass(&r, socks, 4, 0);
+	r.kept.gone.max = 1;
+	assert_true(pass(&r, socks, 1, 0));
+	assert_int_equal(r.kept.table.n, 4);
+	assert_false(pass(&r, socks, 1, 0));
+	assert_int_equal(r.kept.table.n, 1);
+	rig_close(&r);
+}
+
 /* From before: what it did until then is not told; an idle one is not told at all. */
 static void test_from_before(void **state)
 {
@@ -256,6 +305,8 @@ static void test_samples(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_namespace_gone_without_memory),
+		cmocka_unit_test(test_ended_without_memory),
 		cmocka_unit_test(test_from_before),
 		cmocka_unit_test(test_new),
 		cmocka_unit_test(test_closed),

@@ -70,7 +70,7 @@ def beside(options=(), namespaces=(), command=(HOSTLAT,)):
     if namespaces:
         options = [*options, "--filter", " or ".join(f"netns = {name}" for name in namespaces)]
     with tempfile.TemporaryDirectory() as folder:
-        os.chmod(folder, 0o777)
+        os.chmod(folder, 0o1777)
         out = os.path.join(folder, "out.json")
         child = process.start([*command, "conns", "--json", "--output", out, *options],
                               stderr=subprocess.PIPE, text=True)
