@@ -27,6 +27,7 @@
 #include "event/conn_block.h"
 #include "event/memsource.h"
 #include "probe/conns_source.h"
+#include "trace/tracefs.h"
 
 #define QUEUE_LIMIT (64UL << 20)
 #define TICK_NS (500 * NS_PER_MS) /* the most between two readings, and decisions about rates */
@@ -564,6 +565,7 @@ int conns_live_run(const struct conns_live_config *config, int *record_error)
 	char why[512];
 	int err;
 
+	tracefs_clean(NULL);
 	err = stop_init(&l.stop) ?: condense_init(&l.condense);
 	if (!err)
 		err = clock_follow_open(&l.follow, clock_system());

@@ -22,6 +22,7 @@
 #include "event/names.h"
 #include "probe/timekeeping.h"
 #include "probe/watch_probe.h"
+#include "trace/tracefs.h"
 #include "watch/watch.h"
 
 struct session {
@@ -285,6 +286,7 @@ int session_run(const struct session_config *config, struct session_result *resu
 	int err;
 
 	*result = (struct session_result){ 0 };
+	tracefs_clean(NULL);
 	err = stop_init(&s.stop);
 	if (!err)
 		err = open_probe(&s);

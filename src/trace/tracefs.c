@@ -5,11 +5,12 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -30,10 +31,17 @@ struct saved {
 };
 
 #define SAVED_MAX 8
+#define OPEN_FOLDER (O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+#define LOCK_TRIES 100
+#define LOCK_PAUSE_MS 20
+
+static const char *const roots[] = { "/sys/kernel/tracing", "/sys/kernel/debug/tracing" };
 
 struct tracefs {
 	int root;	/* -1: not found */
 	int place;	/* where the tracer is: the instance, or the root */
+	int instances;	/* locked while ours is made; else -1 */
+	int lock;	/* the instance, which is locked until the end; -1: none */
 	char instance[64];
 	bool made;
 	struct saved saved[SAVED_MAX];	/* in the order of their changes */
@@ -141,23 +149,47 @@ static void put_back(struct tracefs *t)
 
 /* ---- what others left ---- */
 
-static bool is_alive(long pid)
+/*
+ * While its process lives, an instance's folder is locked (flock). The lock goes with the process,
+ * however it ends, and holds in every PID namespace. A lock of the folder of all instances keeps
+ * others out while one is made, because it is not locked yet then.
+ */
+static int lock_instances(int root)
 {
-	return !kill((pid_t)pid, 0) || errno != ESRCH;
+	int fd = openat(root, "instances", OPEN_FOLDER);
+
+	for (int i = 0; fd >= 0 && i < LOCK_TRIES; i++) {
+		if (!flock(fd, LOCK_EX | LOCK_NB))
+			return fd;
+		poll(NULL, 0, LOCK_PAUSE_MS);
+	}
+	if (fd >= 0)
+		close(fd);
+	return fd < 0 ? -errno : -EBUSY;
 }
 
-static void switch_off_shared(const struct tracefs *t)
+static bool is_alive(int instances, const char *name)
 {
-	write_at(t->root, "current_tracer", "nop", 0);
-	write_at(t->root, FILTER, "", O_TRUNC);
-	write_at(t->root, "trace_clock", "local", 0);
-	write_at(t->root, "tracing_on", "1", 0);
+	int fd = openat(instances, name, OPEN_FOLDER);
+	bool alive = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK;
+
+	if (fd >= 0)
+		close(fd);
+	return alive;
 }
 
-/* Removes what is left of dead ones. The pid of a living one, or 0. */
-static long clean(const struct tracefs *t)
+static void switch_off_shared(int root)
 {
-	int fd = openat(t->root, "instances", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	write_at(root, "current_tracer", "nop", 0);
+	write_at(root, FILTER, "", O_TRUNC);
+	write_at(root, "trace_clock", "local", 0);
+	write_at(root, "tracing_on", "1", 0);
+}
+
+/* Removes what is left of dead ones. The pid (in its own namespace) of a living one, or 0. */
+static long clean(int root, int instances)
+{
+	int fd = openat(instances, ".", OPEN_FOLDER);
 	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
 	const struct dirent *entry;
 	long living = 0;
@@ -171,9 +203,9 @@ static long clean(const struct tracefs *t)
 		if (strncmp(entry->d_name, PREFIX, strlen(PREFIX)) || !isdigit(*digits))
 			continue;
 		pid = strtol(digits, &end, 10);
-		if (pid != getpid() && is_alive(pid)) {
+		if (is_alive(instances, entry->d_name)) {
 			living = pid;
-		} else if (!unlinkat(dirfd(dir), entry->d_name, AT_REMOVEDIR)) {
+		} else if (!unlinkat(instances, entry->d_name, AT_REMOVEDIR)) {
 			left = true;
 			shared |= !strcmp(end, SHARED);
 		}
@@ -181,18 +213,31 @@ static long clean(const struct tracefs *t)
 	if (dir)
 		closedir(dir);
 	if (left && !living)
-		write_at(t->root, DEPTH, "0", 0);
+		write_at(root, DEPTH, "0", 0);
 	if (shared && !living)
-		switch_off_shared(t);
+		switch_off_shared(root);
 	return living;
+}
+
+void tracefs_clean(const char *path)
+{
+	int root = path ? open(path, OPEN_FOLDER) : -1, instances;
+
+	for (size_t i = 0; !path && i < ARRAY_LEN(roots) && root < 0; i++)
+		root = open(roots[i], OPEN_FOLDER);
+	instances = root >= 0 ? lock_instances(root) : -1;
+	if (instances >= 0) {
+		clean(root, instances);
+		close(instances);
+	}
+	if (root >= 0)
+		close(root);
 }
 
 /* ---- setting up ---- */
 
 static int find_root(struct tracefs *t)
 {
-	static const char *const roots[] = { "/sys/kernel/tracing", "/sys/kernel/debug/tracing" };
-
 	for (size_t i = 0; i < ARRAY_LEN(roots); i++) {
 		t->root = open(roots[i], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (t->root >= 0 && !faccessat(t->root, "current_tracer", F_OK, 0))
@@ -240,7 +285,7 @@ static bool in_use(const struct tracefs *t, const char *name, const char *unused
 /* Its depth and where it begins are settings for all of its users. */
 static int check_users(struct tracefs *t)
 {
-	const long living = clean(t);
+	const long living = clean(t->root, t->instances);
 	char *tracer;
 	bool used;
 
@@ -259,6 +304,12 @@ static int check_users(struct tracefs *t)
 	return 0;
 }
 
+static int lock_own(struct tracefs *t)
+{
+	t->lock = openat(t->root, t->instance, OPEN_FOLDER);
+	return t->lock < 0 || flock(t->lock, LOCK_EX | LOCK_NB) ? -errno : 0;
+}
+
 /* Its buffer would have others' events, which they would lose; their filters would be ours. */
 static int share(struct tracefs *t)
 {
@@ -271,11 +322,14 @@ static int share(struct tracefs *t)
 			return refuse(t, -EBUSY, "functions can't be traced: this kernel has one "
 				      "user of " TRACER " only, and somebody else traces (%s in "
 				      "tracefs)", names[i]);
+	close(t->lock);
+	t->lock = -1;
 	unlinkat(t->root, t->instance, AT_REMOVEDIR);
+	t->made = false;
 	snprintf(t->instance, sizeof(t->instance), "instances/" PREFIX "%d" SHARED,
 		 (int)getpid());
 	t->made = !mkdirat(t->root, t->instance, 0700);
-	return t->made ? 0 : -errno;
+	return t->made ? lock_own(t) : -errno;
 }
 
 static int make_instance(struct tracefs *t)
@@ -287,6 +341,9 @@ static int make_instance(struct tracefs *t)
 		return refuse(t, -errno, "functions can't be traced: no instance in tracefs: %s",
 			      strerror(errno));
 	t->made = true;
+	err = lock_own(t);
+	if (err)
+		return err;
 	t->place = openat(t->root, t->instance, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (t->place < 0)
 		return -errno;
@@ -363,16 +420,23 @@ int tracefs_open(struct tracefs **out, const struct tracefs_config *config, char
 	why[0] = '\0';
 	if (!t)
 		return -ENOMEM;
-	t->root = t->place = -1;
+	t->root = t->place = t->instances = t->lock = -1;
 	t->why = why;
 	t->why_size = size;
 	err = find_root(t);
 	if (!err)
 		err = check_kernel(t);
+	if (!err) {
+		t->instances = lock_instances(t->root);
+		err = t->instances < 0 ? t->instances : 0;
+	}
 	if (!err)
 		err = check_users(t);
 	if (!err)
 		err = make_instance(t);
+	if (t->instances >= 0)
+		close(t->instances);
+	t->instances = -1;
 	if (!err)
 		err = configure(t, config);
 	if (err) {
@@ -448,6 +512,8 @@ void tracefs_free(struct tracefs *t)
 		close(t->place);
 	if (t->made)
 		unlinkat(t->root, t->instance, AT_REMOVEDIR);
+	if (t->lock >= 0)
+		close(t->lock);
 	if (t->root >= 0)
 		close(t->root);
 	free(t);

@@ -4,8 +4,9 @@
  * lets instances have it (since 6.11), else the one that all share, if nobody uses it. How many
  * levels are traced is a setting of the kernel's in either case.
  *
- * An instance outlives its process: it is called hostlat-PID, and the next start removes those of
- * processes that are gone. One called hostlat-PID-shared says that the shared tracer was taken:
+ * An instance outlives its process: it is called hostlat-PID, and the next start of any command
+ * that collects removes those of processes that are gone. A lock of its folder (flock) says whether
+ * its process lives: a PID may be used again, or be one of another PID namespace. One called hostlat-PID-shared says that the shared tracer was taken:
  * then that is switched off, too.
  */
 #ifndef HOSTLAT_TRACE_TRACEFS_H
@@ -25,6 +26,12 @@ struct tracefs_config {
 
 /* Returns 0, or -errno with the reason in words in `why`. Nothing is traced yet. */
 int tracefs_open(struct tracefs **out, const struct tracefs_config *config, char *why, size_t size);
+
+/*
+ * Removes what processes that were killed have left. `root`: where tracefs is; NULL: where it is
+ * mounted. Nothing happens without the permission, or without tracefs.
+ */
+void tracefs_clean(const char *root);
 
 /* True: the tracer that all share. */
 bool tracefs_shared(const struct tracefs *t);
