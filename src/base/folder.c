@@ -83,8 +83,10 @@ static int walk(char *path)
 			close(folder);
 			return -FOLDER_FOREIGN;
 		}
-		next = openat(folder, part, OPEN_FOLDER | O_NOFOLLOW);
+		next = invoker_openat(folder, part, OPEN_FOLDER | O_NOFOLLOW);
 		close(folder);
+		if (next < 0)
+			return next;
 		folder = next;
 	}
 	if (folder >= 0 && !is_safe(folder)) {
@@ -96,12 +98,12 @@ static int walk(char *path)
 
 int folder_open(const char *path)
 {
-	int folder = open(path, OPEN_FOLDER), err;
+	int folder = invoker_open(path, OPEN_FOLDER), err;
 	char link[32], real[PATH_MAX];
 	ssize_t n;
 
 	if (folder < 0 || !folder_checks())
-		return folder < 0 ? -errno : folder;
+		return folder;
 	/* The kernel has followed the links by its own rules (fs.protected_symlinks). */
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", folder);
 	n = readlink(link, real, sizeof(real) - 1);
@@ -134,32 +136,29 @@ int folder_open_of(const char *path, const char **name)
 	return fd;
 }
 
-int folder_give(int folder, int fd)
+bool folder_enter(int folder)
 {
 	struct invoker invoker;
 	struct stat st;
 
-	if (!invoker_find(&invoker))
-		return 0;
-	if (fstat(folder, &st))
-		return -errno;
-	if (st.st_uid != invoker.uid && !(st.st_mode & S_IWOTH))
-		return 0;
-	return fchownat(fd, "", invoker.uid, invoker.gid, AT_EMPTY_PATH) ? -errno : 0;
+	if (!invoker_find(&invoker) || fstat(folder, &st))
+		return false;
+	return (st.st_uid == invoker.uid || st.st_mode & S_IWOTH) && invoker_enter();
+}
+
+void folder_leave(bool entered)
+{
+	if (entered)
+		invoker_leave();
 }
 
 /* 0, -EEXIST or another error. */
 static int make_in(int parent, const char *name)
 {
-	int fd, err;
+	const bool entered = folder_enter(parent);
+	int err = mkdirat(parent, name, 0750) ? -errno : 0;
 
-	if (mkdirat(parent, name, 0750))
-		return -errno;
-	fd = openat(parent, name, OPEN_FOLDER | O_NOFOLLOW);
-	if (fd < 0)
-		return -errno;
-	err = folder_give(parent, fd);
-	close(fd);
+	folder_leave(entered);
 	return err;
 }
 

@@ -33,10 +33,11 @@ bool folder_checks(void);
 bool folder_trusts(uid_t owner);
 
 /*
- * Gives a new file to the user behind sudo if that user could have made it in this folder himself.
- * Returns 0 or -errno.
+ * If the user behind sudo could make a file in this folder himself, root does what follows as that
+ * user: the file belongs to him then. To be ended by folder_leave() with what this returns.
  */
-int folder_give(int folder, int fd);
+bool folder_enter(int folder);
+void folder_leave(bool entered);
 
 /* Makes the names in it last: what follows a rename. A file system that can't is no error. */
 void folder_sync(int folder);

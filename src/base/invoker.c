@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/invoker.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "base/parse.h"
@@ -23,4 +26,68 @@ bool invoker_find(struct invoker *invoker)
 		return false;
 	*invoker = (struct invoker){ .uid = (uid_t)uid, .gid = (gid_t)gid };
 	return true;
+}
+
+/* A process may change its effective user to the saved one, and back to the real one. */
+bool invoker_remember(void)
+{
+	struct invoker invoker;
+
+	return invoker_find(&invoker) && !getuid() &&
+	       !setresgid((gid_t)-1, (gid_t)-1, invoker.gid) &&
+	       !setresuid((uid_t)-1, (uid_t)-1, invoker.uid);
+}
+
+/* The kernel forgets it at each change of the user. */
+static int death_signal;
+
+bool invoker_enter(void)
+{
+	struct invoker invoker;
+
+	if (!invoker_find(&invoker))
+		return false;
+	prctl(PR_GET_PDEATHSIG, &death_signal);
+	if (setegid(invoker.gid))
+		return false;
+	if (!seteuid(invoker.uid))
+		return true;
+	invoker_leave();
+	return false;
+}
+
+/* The real user and group are still root's. To go on as neither would be worse than to end. */
+void invoker_leave(void)
+{
+	if (seteuid(getuid()) || setegid(getgid()))
+		abort();
+	prctl(PR_SET_PDEATHSIG, death_signal);
+}
+
+int invoker_openat(int folder, const char *path, int flags)
+{
+	int fd = openat(folder, path, flags), err = fd < 0 ? -errno : fd;
+
+	if (err != -EACCES || !invoker_enter())
+		return err;
+	fd = openat(folder, path, flags);
+	err = fd < 0 ? -errno : fd;
+	invoker_leave();
+	return err;
+}
+
+int invoker_open(const char *path, int flags)
+{
+	return invoker_openat(AT_FDCWD, path, flags);
+}
+
+bool invoker_stat(const char *path, struct stat *st)
+{
+	int err = stat(path, st);
+
+	if (err && errno == EACCES && invoker_enter()) {
+		err = stat(path, st);
+		invoker_leave();
+	}
+	return !err;
 }

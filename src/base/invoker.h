@@ -4,6 +4,7 @@
 #define HOSTLAT_BASE_INVOKER_H
 
 #include <stdbool.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 struct invoker {
@@ -16,5 +17,22 @@ struct invoker {
  * variables are trusted for root only: whoever can set root's environment is root already.
  */
 bool invoker_find(struct invoker *invoker);
+
+/* While there are still the capabilities for it: what follows works later without them. */
+bool invoker_remember(void);
+
+/* From here to invoker_leave(), files are opened and made as that user. False: there is none. */
+bool invoker_enter(void);
+void invoker_leave(void);
+
+/*
+ * As open(2) of a file that is there, but returns -errno. What root may not read without
+ * capabilities, the user behind sudo may: the own files.
+ */
+int invoker_open(const char *path, int flags);
+int invoker_openat(int folder, const char *path, int flags);
+
+/* The same of stat(2): whether there is a file. */
+bool invoker_stat(const char *path, struct stat *st);
 
 #endif

@@ -13,6 +13,7 @@
 
 #include "base/bug.h"
 #include "base/folder.h"
+#include "base/invoker.h"
 #include "base/stop.h"
 
 #define TEMP_TRIES 16
@@ -99,6 +100,15 @@ static int follow_link(int folder, const char *name, char **path)
 	return 0;
 }
 
+static bool is_link(int folder, const char *name, struct stat *st)
+{
+	const bool entered = folder_enter(folder);
+	bool is = !fstatat(folder, name, st, AT_SYMLINK_NOFOLLOW) && S_ISLNK(st->st_mode);
+
+	folder_leave(entered);
+	return is;
+}
+
 /*
  * The folder and the name of what `path` is, through symbolic links: a link stays one, and the
  * file that it names is replaced. A link to nothing is replaced itself.
@@ -114,8 +124,7 @@ static int find_folder(struct outfile *file, const char *path, bool exists)
 		file->folder = folder_open_of(at, &name);
 		if (file->folder < 0)
 			err = file->folder;
-		else if (fstatat(file->folder, name, &st, AT_SYMLINK_NOFOLLOW) ||
-			 !S_ISLNK(st.st_mode) || !exists)
+		else if (!exists || !is_link(file->folder, name, &st))
 			break;
 		else if (folder_checks() && st.st_uid != 0)
 			err = -FOLDER_LINK;
@@ -131,23 +140,33 @@ static int find_folder(struct outfile *file, const char *path, bool exists)
 	return err ? err : file->name ? 0 : -ENOMEM;
 }
 
+/* `mode`: of the old file, or 0. */
+static int open_new(struct outfile *file, bool exists, mode_t mode)
+{
+	const mode_t usual = file->mode ? file->mode : folder_checks() ? ROOT_MODE : 0666;
+	/* Renaming would get round a file's own write protection. */
+	const bool writable = !exists || !faccessat(file->folder, file->name, W_OK, AT_EACCESS);
+	const bool entered = folder_enter(file->folder);
+	int err = 0;
+
+	if (!writable && faccessat(file->folder, file->name, W_OK, AT_EACCESS))
+		err = -errno;
+	if (!err && !open_nameless(file, usual))
+		err = make_temp(file, usual);
+	if (!err && mode && fchmod(file->fd, mode))
+		err = -errno;
+	folder_leave(entered);
+	return err;
+}
+
 static int open_beside(struct outfile *file, const char *path, const struct stat *old)
 {
-	const mode_t mode = file->mode ? file->mode : folder_checks() ? ROOT_MODE : 0666;
 	int err = find_folder(file, path, old);
 
 	if (err)
 		return err;
-	/* Renaming would get round a file's own write protection. */
-	if (old && faccessat(file->folder, file->name, W_OK, 0))
-		return -errno;
-	err = open_nameless(file, mode) ? 0 : make_temp(file, mode);
-	if (!err)
-		err = folder_give(file->folder, file->fd);
 	/* Who has made the old file has chosen its mode, but not for root. */
-	if (!err && old && folder_trusts(old->st_uid) && fchmod(file->fd, old->st_mode & 0777))
-		err = -errno;
-	return err;
+	return open_new(file, old, old && folder_trusts(old->st_uid) ? old->st_mode & 0777 : 0);
 }
 
 /* A file that is there; or one that will be, by its folder and its name. */
@@ -165,14 +184,14 @@ static bool find_place(const char *path, struct place *place)
 	bool found;
 
 	*place = (struct place){ .name = "" };
-	found = (is_stdout(path) ? fstat(STDOUT_FILENO, &st) : stat(path, &st)) == 0;
+	found = (is_stdout(path) ? !fstat(STDOUT_FILENO, &st) : invoker_stat(path, &st));
 	if (found && S_ISCHR(st.st_mode))
 		return false;
 	if (!found && !is_stdout(path)) {
 		slash = strrchr(path, '/');
 		place->name = slash ? slash + 1 : path;
 		folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
-		found = folder && stat(folder, &st) == 0;
+		found = folder && invoker_stat(folder, &st);
 		free(folder);
 	}
 	if (found) {
@@ -220,7 +239,7 @@ int outfile_open_mode(struct outfile *file, const char *path, mode_t mode)
 		return 0;
 	}
 	file->fd = -1;
-	exists = stat(path, &st) == 0;
+	exists = invoker_stat(path, &st);
 	if (exists && !S_ISREG(st.st_mode)) {
 		file->fd = open_in_place(path);
 		err = file->fd < 0 ? file->fd : 0;
@@ -259,12 +278,18 @@ int outfile_write(struct outfile *file, const void *data, size_t n)
 
 static int put_in_place(struct outfile *file)
 {
+	const bool entered = folder_enter(file->folder);
 	int err = file->temp ? 0 : make_temp(file, 0);
 
+	if (!err && renameat(file->folder, file->temp, file->folder, file->name))
+		err = -errno;
+	folder_leave(entered);
+	/* In a folder of everybody, the file that is replaced may be root's. */
+	if (err && entered && file->temp &&
+	    !renameat(file->folder, file->temp, file->folder, file->name))
+		err = 0;
 	if (err)
 		return err;
-	if (renameat(file->folder, file->temp, file->folder, file->name))
-		return -errno;
 	free(file->temp);
 	file->temp = NULL;
 	file->published = true;
@@ -314,8 +339,12 @@ void outfile_release(struct outfile *file)
 	error = file->error;
 	if (file->fd >= 0 && file->fd != STDOUT_FILENO)
 		close(file->fd);
-	if (file->temp)
+	if (file->temp) {
+		const bool entered = folder_enter(file->folder);
+
 		unlinkat(file->folder, file->temp, 0);
+		folder_leave(entered);
+	}
 	if (file->folder >= 0)
 		close(file->folder);
 	free(file->temp);

@@ -21,6 +21,7 @@
 #include "clock/clock.h"
 #include "cmd/cmd.h"
 #include "cmd/load_agents.h"
+#include "cmd/load_options.h"
 #include "cmd/run_facts.h"
 #include "event/writer.h"
 #include "load/agent.h"
@@ -304,6 +305,7 @@ static int run(const void *unused)
 	int err;
 
 	(void)unused;
+	privilege_keep(LOAD_PRIVILEGES);
 	vec_init(&a.words, WORDS_MAX);
 	signal(SIGPIPE, SIG_IGN);
 	err = begin_watch();

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/parse.h"
+#include "base/privilege.h"
 #include "clock/clock.h"
 
 #define SAID_MAX (1u << 20)
@@ -36,7 +37,9 @@ static const char *program(char path[PATH_MAX])
 	return path;
 }
 
-static void __attribute__((noreturn)) run(const char *const words[], int said, pid_t parent)
+/* `folder`: it gets no privileges; see child_start_plain(). */
+static void __attribute__((noreturn)) run(const char *const words[], const char *folder, int said,
+					  pid_t parent)
 {
 	char path[PATH_MAX];
 	sigset_t none;
@@ -45,14 +48,16 @@ static void __attribute__((noreturn)) run(const char *const words[], int said, p
 	sigemptyset(&none);
 	signal(SIGPIPE, SIG_DFL);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (folder && !privilege_give_up(folder))
+		_exit(127);
+	prctl(PR_SET_PDEATHSIG, SIGTERM); /* a change of the user would take it back */
 	if (getppid() != parent || dup2(said, STDERR_FILENO) < 0)
 		_exit(127);
 	execv(program(path), (char *const *)words);
 	_exit(127);
 }
 
-int child_start(struct child *child, const char *const words[])
+static int start(struct child *child, const char *const words[], const char *folder)
 {
 	const pid_t parent = getpid();
 	int pair[2];
@@ -62,7 +67,7 @@ int child_start(struct child *child, const char *const words[])
 		return -errno;
 	child->pid = fork();
 	if (!child->pid)
-		run(words, pair[1], parent);
+		run(words, folder, pair[1], parent);
 	close(pair[1]);
 	if (child->pid < 0) {
 		child->pid = 0;
@@ -73,6 +78,16 @@ int child_start(struct child *child, const char *const words[])
 	child->said = pair[0];
 	fcntl(child->said, F_SETFL, O_NONBLOCK);
 	return 0;
+}
+
+int child_start(struct child *child, const char *const words[])
+{
+	return start(child, words, NULL);
+}
+
+int child_start_plain(struct child *child, const char *const words[], const char *folder)
+{
+	return start(child, words, folder);
 }
 
 /* False at its end. */

@@ -25,6 +25,11 @@ struct child {
 int child_start(struct child *child, const char *const words[]);
 
 /*
+ * The same, without privileges: as the user behind sudo if `folder`, which it writes into, is his.
+ */
+int child_start_plain(struct child *child, const char *const words[], const char *folder);
+
+/*
  * Waits until it has said a line that is `line`. 0, -ECHILD: it ended before, -EINTR: a signal
  * came, -ETIMEDOUT.
  */

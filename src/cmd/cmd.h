@@ -28,6 +28,7 @@ struct command {
 	const char *summary; /* one line, lower case, no dot: help and the man page's NAME */
 	const struct opt *options;
 	size_t config_size;
+	bool reads_only; /* files: it gives up all privileges before it opens one */
 	bool hidden; /* for the build, not for users: left out of the list of commands */
 	/*
 	 * Exactly one of the two. `config` holds what `options` describe. Both return an enum

@@ -382,6 +382,7 @@ static int run(const void *config)
 
 const struct command cmd_compare = {
 	.name = "compare",
+	.reads_only = true,
 	.summary = "say what two recordings differ by",
 	.options = compare_options,
 	.config_size = sizeof(struct compare_config),

@@ -154,6 +154,7 @@ static int completion_describe(const struct command *const *table, const void *c
 
 const struct command cmd_completion = {
 	.name = "completion",
+	.reads_only = true,
 	.summary = "print a completion script for a shell",
 	.options = completion_options,
 	.config_size = sizeof(struct completion_config),

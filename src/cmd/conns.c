@@ -5,11 +5,13 @@
 
 #include "base/log.h"
 #include "base/parse.h"
+#include "base/privilege.h"
 #include "clock/clock.h"
 #include "cmd/cmd.h"
 #include "cmd/conns_live.h"
 #include "cmd/conns_peer.h"
 #include "cmd/conns_view.h"
+#include "cmd/measuring.h"
 #include "cmd/recorded_file.h"
 #include "cmd/recording.h"
 #include "conns/filter.h"
@@ -169,6 +171,7 @@ static int conns_live(const struct conns_config *c, const struct conns_options *
 			  c->budget);
 		return EXIT_USAGE;
 	}
+	measuring_prepare();
 	code = conns_live_run(&live, &record_error);
 	return code ? code : conns_view_close(view, NULL, record_error);
 }
@@ -229,6 +232,8 @@ static int run(const void *config)
 	int code = EXIT_CANNOT;
 
 	common_begin(&c->common);
+	if (c->from)
+		privilege_read_only();
 	if (c->follow && parse_u64(c->follow, &options.follow)) {
 		log_error("conns: --follow takes a connection's cookie, a whole number, not '%s'",
 			  c->follow);

@@ -18,6 +18,7 @@
 #include "cmd/cmd.h"
 #include "cmd/conns_ends.h"
 #include "cmd/conns_lost.h"
+#include "cmd/measuring.h"
 #include "cmd/recording.h"
 #include "cmd/run_facts.h"
 #include "conns/budget.h"
@@ -27,7 +28,6 @@
 #include "event/conn_block.h"
 #include "event/memsource.h"
 #include "probe/conns_source.h"
-#include "trace/tracefs.h"
 
 #define QUEUE_LIMIT (64UL << 20)
 #define TICK_NS (500 * NS_PER_MS) /* the most between two readings, and decisions about rates */
@@ -542,7 +542,7 @@ static int run(struct live *l)
 	err = take_calls(l);
 	if (err)
 		return err;
-	log_info("measuring");
+	measuring_begin();
 	return run_intervals(l);
 }
 
@@ -565,7 +565,6 @@ int conns_live_run(const struct conns_live_config *config, int *record_error)
 	char why[512];
 	int err;
 
-	tracefs_clean(NULL);
 	err = stop_init(&l.stop) ?: condense_init(&l.condense);
 	if (!err)
 		err = clock_follow_open(&l.follow, clock_system());

@@ -135,6 +135,7 @@ static int run(const void *config)
 
 const struct command cmd_diagnose = {
 	.name = "diagnose",
+	.reads_only = true,
 	.summary = "explain why the slow messages of a recording were slow",
 	.options = diagnose_options,
 	.config_size = sizeof(struct diagnose_config),

@@ -6,6 +6,7 @@
 #include "base/bug.h"
 #include "base/log.h"
 #include "base/opt_parse.h"
+#include "base/privilege.h"
 #include "base/version.h"
 #include "cmd/cmd.h"
 
@@ -15,6 +16,8 @@ static int run_command(const struct command *command, const struct command *cons
 		       void *config)
 {
 	BUG_ON(!command->run == !command->describe);
+	if (command->reads_only)
+		privilege_read_only();
 	return command->run ? command->run(config) : command->describe(table, config);
 }
 
@@ -67,6 +70,7 @@ int dispatch(const struct command *const *table, int argc, char **argv)
 {
 	const struct command *command;
 
+	privilege_no_new();
 	if (getenv("HOSTLAT_DEBUG"))
 		log_set_level(LOG_LEVEL_DEBUG);
 	if (argc < 2) {

@@ -4,6 +4,7 @@
 
 #include "base/bug.h"
 #include "base/log.h"
+#include "base/privilege.h"
 #include "base/strbuf.h"
 #include "cmd/cmd.h"
 #include "cmd/result.h"
@@ -168,6 +169,7 @@ static int doctor_run(const void *cfg)
 	int err, result;
 
 	common_begin(&config->common);
+	privilege_keep(PRIVILEGE_COLLECT | PRIVILEGE(CAP_SYSLOG) | PRIVILEGE(CAP_NET_RAW));
 	result_begin(&report, "doctor", DOCTOR_SCHEMA);
 	report_title(&report, "%s", report.provenance.host);
 	cap_vec_init(&caps);

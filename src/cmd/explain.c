@@ -15,6 +15,7 @@
 #include "base/folder.h"
 #include "base/log.h"
 #include "base/parse.h"
+#include "base/privilege.h"
 #include "cmd/child.h"
 #include "cmd/cmd.h"
 #include "cmd/explain_conns.h"
@@ -23,6 +24,9 @@
 
 /* Programs are loaded and tested, connections made, files read: on a busy machine, too. */
 #define START_PATIENCE_NS (120 * NS_PER_S)
+/* To start and to stop a load that runs as another user. */
+#define EXPLAIN_PRIVILEGES \
+	(PRIVILEGE(CAP_SETUID) | PRIVILEGE(CAP_SETGID) | PRIVILEGE(CAP_KILL))
 #define END_PATIENCE_NS (120 * NS_PER_S)
 
 struct explain_config {
@@ -218,7 +222,7 @@ static int load(const struct explain_config *c, struct stop *stop, uint64_t dura
 	int code;
 
 	words_of(&words, c);
-	code = child_start(&load, words.words);
+	code = child_start_plain(&load, words.words, c->folder);
 	if (!code)
 		code = child_wait(&load, duration_ns + START_PATIENCE_NS, stop);
 	if (code == -EINTR) { /* it leaves what it has */
@@ -332,6 +336,7 @@ static int run_all(const struct explain_config *c, uint64_t port, struct stop *s
 		say_why("record", &recorder, code);
 		goto out;
 	}
+	privilege_keep(EXPLAIN_PRIVILEGES);
 	log_info("measuring");
 	code = load(c, stop, c->duration_ns, load_words);
 	if (code)
@@ -364,7 +369,7 @@ static void make_page(const struct explain_config *c, struct stop *stop)
 	word(&words, "report");
 	word(&words, made(&words, "%s/" EXPLAIN_RESULT, c->folder));
 	option(&words, "-o", made(&words, "%s/" EXPLAIN_PAGE, c->folder));
-	code = child_start(&child, words.words);
+	code = child_start_plain(&child, words.words, c->folder);
 	if (!code)
 		code = child_wait(&child, END_PATIENCE_NS, stop);
 	if (code)
@@ -430,6 +435,7 @@ static int explain(const struct explain_config *c, uint64_t port, struct stop *s
 	int code = EXIT_CANNOT;
 
 	if (!run_all(c, port, stop, &conns)) {
+		privilege_keep(0); /* what follows reads recordings and writes into the folder */
 		kept.conns_failed = conns.why.len;
 		kept.no_conns = c->no_conns ? "--no-conns" :
 				conns.why.len ? strbuf_str(&conns.why) : NULL;
@@ -467,9 +473,11 @@ static int run(const void *config)
 	common_begin(&c->common);
 	if (!is_whole(c))
 		return EXIT_USAGE;
-	if (c->from)
+	if (c->from) {
+		privilege_read_only();
 		return explain_result(&(struct explain_kept){ .folder = c->from, .anew = true },
 				      &c->common);
+	}
 	if (server_port(c, &port))
 		return EXIT_USAGE;
 	if (make_folder(c->folder))

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/folder.h"
+#include "base/invoker.h"
 #include "base/log.h"
 #include "base/outfile.h"
 #include "base/strbuf.h"
@@ -114,7 +115,7 @@ static void take_over(struct report *r, const struct report *from)
 
 static int read_file(const char *path, struct strbuf *out)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = invoker_open(path, O_RDONLY | O_CLOEXEC);
 	char buf[65536];
 	ssize_t n = -1;
 
@@ -122,7 +123,7 @@ static int read_file(const char *path, struct strbuf *out)
 		strbuf_add(out, buf, (size_t)n);
 	if (fd >= 0)
 		close(fd);
-	return n < 0 ? -errno : out->error;
+	return fd < 0 ? fd : n < 0 ? -errno : out->error;
 }
 
 /* One more member of the object that `out` ends with. */

@@ -58,6 +58,7 @@ static int help_describe(const struct command *const *table, const void *config)
 
 const struct command cmd_help = {
 	.name = "help",
+	.reads_only = true,
 	.summary = "explain a command",
 	.options = help_options,
 	.config_size = sizeof(struct help_config),

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/outfile.h"
 #include "base/parse.h"
+#include "base/privilege.h"
 #include "cmd/cmd.h"
 #include "cmd/load_live.h"
 #include "cmd/load_many.h"
@@ -453,6 +454,8 @@ static int run(const void *config)
 	int code;
 
 	common_begin(&c->common);
+	if (c->from)
+		privilege_read_only();
 	if (load_asserts_parse(&c->asserts, asserts))
 		return EXIT_USAGE;
 	code = check(c);
@@ -462,6 +465,8 @@ static int run(const void *config)
 		return code;
 	if (c->from)
 		return run_from(c, asserts);
+	privilege_keep(LOAD_PRIVILEGES |
+		       (load_hosts_asked(&c->load.hosts) ? LOAD_PRIVILEGES_NETNS : 0));
 	code = stop_init(&stop);
 	if (code) {
 		log_error("%s", strerror(-code));

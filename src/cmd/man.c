@@ -149,6 +149,7 @@ out:
 
 const struct command cmd_man = {
 	.name = "man",
+	.reads_only = true,
 	.summary = "make a man page from its hand-written part and the option rows",
 	.options = man_options,
 	.config_size = sizeof(struct man_config),

@@ -10,6 +10,7 @@
 
 #include "base/bug.h"
 #include "base/folder.h"
+#include "base/invoker.h"
 #include "base/log.h"
 #include "base/outfile.h"
 #include "cmd/cmd.h"
@@ -101,8 +102,8 @@ static int read_all(int fd, struct strbuf *text, size_t left)
 static int read_file(struct making *m, const char *path)
 {
 	size_t left = HTML_INPUT_MAX - m->bytes;
-	int fd = is_stdin(path) ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
-	int err = fd < 0 ? -errno : read_all(fd, &m->text, left);
+	int fd = is_stdin(path) ? dup(STDIN_FILENO) : invoker_open(path, O_RDONLY | O_CLOEXEC);
+	int err = fd < 0 ? is_stdin(path) ? -errno : fd : read_all(fd, &m->text, left);
 
 	if (fd >= 0)
 		close(fd);
@@ -319,6 +320,7 @@ static int run(const void *config)
 
 const struct command cmd_report = {
 	.name = "report",
+	.reads_only = true,
 	.summary = "make one page of any results",
 	.options = report_options,
 	.config_size = sizeof(struct report_config),

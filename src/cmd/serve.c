@@ -7,6 +7,7 @@
 #include "base/descriptors.h"
 #include "base/log.h"
 #include "base/parse.h"
+#include "base/privilege.h"
 #include "base/stop.h"
 #include "clock/clock.h"
 #include "cmd/cmd.h"
@@ -279,6 +280,8 @@ static int run(const void *options)
 	common_begin(&o->common);
 	if (configure(o, &config))
 		return EXIT_USAGE;
+	privilege_keep(PRIVILEGE(CAP_NET_BIND_SERVICE) | PRIVILEGE(CAP_NET_ADMIN) |
+		       PRIVILEGE(CAP_SYS_RESOURCE));
 	descriptors_raise(); /* one per connection */
 	err = stop_init(&stop);
 	if (err) {

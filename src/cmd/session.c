@@ -13,6 +13,7 @@
 #include "base/stop.h"
 #include "clock/clock.h"
 #include "cmd/cmd.h"
+#include "cmd/measuring.h"
 #include "cmd/recording.h"
 #include "cmd/run_facts.h"
 #include "cmd/session_activity.h"
@@ -22,7 +23,6 @@
 #include "event/names.h"
 #include "probe/timekeeping.h"
 #include "probe/watch_probe.h"
-#include "trace/tracefs.h"
 #include "watch/watch.h"
 
 struct session {
@@ -263,7 +263,7 @@ static int run(struct session *s)
 	err = session_activity_start(&s->activity);
 	if (err)
 		return err;
-	log_info("measuring");
+	measuring_begin();
 	return run_intervals(s);
 }
 
@@ -286,7 +286,7 @@ int session_run(const struct session_config *config, struct session_result *resu
 	int err;
 
 	*result = (struct session_result){ 0 };
-	tracefs_clean(NULL);
+	measuring_prepare();
 	err = stop_init(&s.stop);
 	if (!err)
 		err = open_probe(&s);

@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "base/parse.h"
+#include "base/privilege.h"
 #include "cmd/cmd.h"
 #include "cmd/recorded_file.h"
 #include "cmd/recording.h"
@@ -117,6 +118,8 @@ static int run(const void *config)
 	int code = EXIT_CANNOT;
 
 	common_begin(&c->common);
+	if (c->from)
+		privilege_read_only();
 	if (!recording_is_apart(c->record, c->common.output))
 		return EXIT_USAGE;
 	if (!watch_view_open(&view, &shown, stages))

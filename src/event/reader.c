@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/invoker.h"
 #include "event/reader.h"
 
 #include <errno.h>
@@ -320,10 +321,8 @@ int event_reader_open(struct event_reader **out, const char *path)
 
 	if (strcmp(path, "-") == 0)
 		return open_fd(out, STDIN_FILENO, false);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	return open_fd(out, fd, true);
+	fd = invoker_open(path, O_RDONLY | O_CLOEXEC);
+	return fd < 0 ? fd : open_fd(out, fd, true);
 }
 
 int event_reader_dup(struct event_reader **out, struct event_reader *r)

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/invoker.h"
 #include "base/nearest.h"
 #include "load/workload.h"
 #include "load/workload_set.h"
@@ -37,13 +38,13 @@ static int parse_inline(struct workload_settings *settings, char *text, struct s
 /* Into `text`; its size, or -errno. */
 static ssize_t read_file(const char *name, char *text, size_t cap)
 {
-	int fd = open(name, O_RDONLY | O_CLOEXEC);
+	int fd = invoker_open(name, O_RDONLY | O_CLOEXEC);
 	size_t size = 0;
 	ssize_t n = 1;
 	int err;
 
 	if (fd < 0)
-		return -errno;
+		return fd;
 	while (n && size < cap) {
 		n = read(fd, text + size, cap - size);
 		if (n < 0 && errno != EINTR)

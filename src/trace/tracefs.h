@@ -6,8 +6,8 @@
  *
  * An instance outlives its process: it is called hostlat-PID, and the next start of any command
  * that collects removes those of processes that are gone. A lock of its folder (flock) says whether
- * its process lives: a PID may be used again, or be one of another PID namespace. One called hostlat-PID-shared says that the shared tracer was taken:
- * then that is switched off, too.
+ * its process lives: a PID may be used again, or be one of another PID namespace. One called
+ * hostlat-PID-shared says that the shared tracer was taken: then that is switched off, too.
  */
 #ifndef HOSTLAT_TRACE_TRACEFS_H
 #define HOSTLAT_TRACE_TRACEFS_H

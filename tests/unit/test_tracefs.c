@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What a killed process has left in tracefs goes; what a living one has stays. In a folder like it. */
+/* A killed process leaves things in tracefs: they go. Those of a living one stay. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -58,7 +58,7 @@ static bool is_there(const char *name)
 static int make_root(void **state)
 {
 	(void)state;
-	strcpy(root + strlen(root) - 6, "XXXXXX");
+	memcpy(root + strlen(root) - 6, "XXXXXX", 6);
 	assert_non_null(mkdtemp(root));
 	assert_int_equal(mkdir(in("instances"), 0700), 0);
 	put("max_graph_depth", "7");
@@ -72,7 +72,8 @@ static int make_root(void **state)
 static int remove_root(void **state)
 {
 	static const char *const names[] = {
-		"max_graph_depth", "current_tracer", "set_ftrace_filter", "trace_clock", "tracing_on",
+		"max_graph_depth", "current_tracer", "set_ftrace_filter", "trace_clock",
+		"tracing_on",
 	};
 
 	(void)state;

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""
+What root gives up once a collecting command is set up, and that it still does its work then: new
+network namespaces are entered. Under `explain`, the load runs as the user behind sudo, or without
+capabilities; what sudo's user gets belongs to him.
+"""
+import contextlib
+import json
+import os
+import shutil
+import stat
+import subprocess
+import tempfile
+import time
+
+from lib import check, conns, process, servers, watch
+
+PERSON = 65532
+SUDO = {"SUDO_UID": str(PERSON), "SUDO_GID": str(PERSON)}
+# CAP_DAC_READ_SEARCH, NET_ADMIN, SYS_PTRACE, SYS_ADMIN, SYS_RESOURCE, PERFMON, BPF
+COLLECT = sum(1 << bit for bit in (2, 12, 19, 21, 24, 38, 39))
+LOAD = sum(1 << bit for bit in (12, 24))
+# DAC_OVERRIDE, CHOWN, SETUID: some of what is given up, and must be there before.
+GIVEN_UP = sum(1 << bit for bit in (0, 1, 7))
+
+
+def statuses(pid):
+    found = []
+    for task in os.listdir(f"/proc/{pid}/task"):
+        with contextlib.suppress(FileNotFoundError), \
+                open(f"/proc/{pid}/task/{task}/status", encoding="ascii") as file:
+            found.append(dict(line.rstrip("\n").split(":\t", 1) for line in file if ":\t" in line))
+    return found
+
+
+def keeps(pid, allowed):
+    own = statuses("self")[0]
+    check.true("this test has what is given up", int(own["CapEff"], 16) & GIVEN_UP == GIVEN_UP)
+    found = statuses(pid)
+    check.true("threads", found)
+    for status in found:
+        for field in "CapEff", "CapPrm", "CapBnd":
+            check.equal(f"{field} of {status['Name']}", hex(int(status[field], 16)),
+                        hex(allowed & int(own[field], 16)))
+        check.equal("no_new_privs", status["NoNewPrivs"], "1")
+    return f"{len(found)} threads"
+
+
+def await_measuring(child):
+    said = ""
+    for line in child.stderr:
+        said += line
+        if line == "hostlat: measuring\n":
+            return
+    raise check.Unexpected(f"it doesn't measure: {said}")
+
+
+def collects(*words):
+    """Without the privileges it goes on, and its result is written at the end."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = os.path.join(folder, "out.json")
+        child = process.start([watch.HOSTLAT, *words[:1], "--json", "--output", out,
+                               *(word.replace("@", folder) for word in words[1:])],
+                              stderr=subprocess.PIPE, text=True)
+        await_measuring(child)
+        text = keeps(child.pid, COLLECT)
+        time.sleep(0.5)
+        child.terminate()
+        _, errors = child.communicate(timeout=30)
+        check.true(f"it ends with 0 or 3: {errors}", child.returncode in (0, 3))
+        with open(out, encoding="utf-8") as file:
+            json.load(file)
+    return text
+
+
+def namespaces_later():
+    """One that comes after the set-up is entered."""
+    with conns.beside(["--collect", "inet-diag"]) as said:
+        new = process.start(["unshare", "--net", "sh", "-c",
+                             "ip link set lo up; exec python3 -c '"
+                             "import socket, time\n"
+                             "l = socket.create_server((\"127.0.0.1\", 0))\n"
+                             "a = socket.create_connection(l.getsockname())\n"
+                             "b, _ = l.accept()\n"
+                             "for _ in range(60): a.sendall(bytes(100)); b.recv(100); time.sleep(0.1)\n'"])
+        time.sleep(4)
+        inode = os.stat(f"/proc/{new.pid}/ns/net").st_ino
+    new.kill()
+    new.wait()
+    seen = {row["netns"] for row in said["json"]["connections"]}
+    check.true(f"{inode} is among {seen}", any(str(inode) in str(each) or "unshare" in str(each) or
+                                               f"pid {new.pid} " in str(each) for each in seen))
+
+
+def explained(env, uid, mode):
+    """Who runs the load, and whose the files are."""
+    place = tempfile.mkdtemp()
+    folder = os.path.join(place, "run")
+    os.chown(place, uid, uid)
+    seen = {}
+    try:
+        port = servers.free_port()
+        server = process.start([watch.HOSTLAT, "serve", f"127.0.0.1:{port}"], stdout=subprocess.DEVNULL,
+                               stderr=subprocess.DEVNULL)
+        servers.wait_for(port)
+        url = f"synthetic://127.0.0.1:{port}"
+        child = process.start([watch.HOSTLAT, "explain", url, "--rate", "500", "--for", "2s", "-o", folder],
+                              env={**os.environ, **env}, stdout=subprocess.DEVNULL,
+                              stderr=subprocess.PIPE, text=True)
+        while child.poll() is None:
+            for pid in children(child.pid):
+                look_at(pid, seen)
+            time.sleep(0.01)
+        errors = child.stderr.read()
+        server.kill()
+        check.true(f"it ends with 0 or 3: {errors}", child.returncode in (0, 3))
+        check.equal("the load's user and capabilities", seen["load"], (str(uid), 0))
+        names = sorted(os.listdir(folder))
+        check.equal("files", names, ["client.hlat", "conns.hlat", "load.json", "report.html",
+                                     "result.json", "server.hlat", "watch.json"])
+        for name in names:
+            st = os.stat(os.path.join(folder, name))
+            check.equal(f"owner of {name}", st.st_uid, uid)
+            check.equal(f"others may not read {name}", stat.S_IMODE(st.st_mode) & mode, 0)
+    finally:
+        shutil.rmtree(place)
+    return f"{seen}"
+
+
+def look_at(pid, seen):
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError, IndexError):
+        status = statuses(pid)[0]
+        with open(f"/proc/{pid}/cmdline", encoding="utf-8") as file:
+            words = file.read().split("\0")
+        if status["NoNewPrivs"] == "1" and len(words) > 2:
+            seen[words[1]] = (status["Uid"].split()[1], int(status["CapEff"], 16))
+
+
+def children(pid):
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError), \
+            open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+        return file.read().split()
+    return []
+
+
+if os.geteuid() != 0:
+    check.skip("needs root")
+check.run([
+    (collects, "watch"),
+    (collects, "conns"),
+    (collects, "record", "-o", "@/file", "--with", "messages,activity"),
+    (namespaces_later,),
+    (explained, {}, 0, 0o007),
+    (explained, SUDO, PERSON, 0),
+])
