@@ -21,6 +21,7 @@ from lib import check, netns, watch
 from lib.box import Gate, Path
 
 ROUNDS, HOLD_S, SIZE = 25, 0.02, 100
+DISTURBED = "a CPU that others take meanwhile adds to the times that the test compares"
 PAGE = mmap.PAGESIZE
 SYS_USERFAULTFD = {"x86_64": 323, "aarch64": 282}.get(os.uname().machine)
 UFFDIO_API, UFFDIO_REGISTER, UFFDIO_ZEROPAGE = 0xc018aa3f, 0xc020aa00, 0xc020aa04
@@ -147,7 +148,7 @@ def waited(result, waits):
                   result.row("transport", "tcp")["max_ns"], 0, HOLD_S * 1e9 / 2)
 
 
-@check.patiently
+@check.environment(DISTURBED)
 def found(net, family, *options):
     result, waits = run(net, family, True, *options)
     for stage in "transport", "socket", "enqueued", "read":
@@ -160,7 +161,7 @@ def found(net, family, *options):
            f"{steps(free, 'socket')['sum_ns'] // ROUNDS} ns without"
 
 
-@check.patiently
+@check.environment(DISTURBED)
 def merged(path):
     """
     What the kernel merges in the backlog is one packet, as old as the first of them. It merges
@@ -184,7 +185,7 @@ def merged(path):
     return f"{result.count('socket', 'tcp')} packets of {5 * ROUNDS} messages"
 
 
-@check.patiently
+@check.environment(DISTURBED)
 def told(net, family):
     """Of a slow message, too."""
     result, waits = run(net, family, True, "--slower-than", f"{HOLD_S * 1000 / 2}ms")
@@ -198,7 +199,7 @@ def told(net, family):
     return f"{len(slow)} of {len(messages)}"
 
 
-@check.patiently
+@check.environment(DISTURBED)
 def not_asked(net, family):
     """Without `transport` the wait is in the step to `socket` all the same."""
     result, waits = run(net, family, True, "--stages", "link,socket,enqueued,read")
@@ -242,13 +243,11 @@ def unsocketed(result, n):
         check.equal(f"packets at {stage}", result.count(stage, "tcp"), ROUNDS)
 
 
-@check.patiently
 def with_the_handshake(net):
     unsocketed(opened(net, True), ROUNDS)
     unsocketed(opened(net, False), 0)
 
 
-@check.patiently
 def after_closing(net):
     """This end has said that it sends no more, and still receives."""
     for close in True, False:
@@ -265,7 +264,6 @@ def after_closing(net):
         unsocketed(result, ROUNDS if close else 0)
 
 
-@check.patiently
 def fast_open(net):
     """The payload of a SYN is in no row, and a loss."""
     with netns.inside(net.reader):
