@@ -92,8 +92,7 @@ static void add_summary(const struct conns *c, const struct conns_shown *s, stru
 	report_title(r, "connections");
 	report_summary(r, "%s%s", human_ns(buf, p->to_ns - p->from_ns),
 		       s->span == CONNS_TOTAL && p->intervals > 1 ? " in all" : "");
-	report_summary(r, "%s connection%s", human_count(buf, s->connections),
-		       s->connections == 1 ? "" : "s");
+	report_summary(r, "%s", human_counted(buf, s->connections, "connection"));
 	if (s->closed)
 		report_summary(r, "%s closed", human_count(buf, s->closed));
 	report_summary(r, "%s with problems", human_count(buf, s->troubled));

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 static const struct {
 	const char *name;
@@ -57,6 +58,14 @@ const char *human_count(char *buf, uint64_t n)
 		*out++ = digits[i];
 	}
 	*out = '\0';
+	return buf;
+}
+
+const char *human_counted(char *buf, uint64_t n, const char *noun)
+{
+	size_t len = strlen(human_count(buf, n));
+
+	snprintf(buf + len, HUMAN_MAX - len, " %s%s", noun, n == 1 ? "" : "s");
 	return buf;
 }
 

@@ -195,8 +195,8 @@ static void add_summary(const struct watch *w, enum watch_span span, const struc
 	report_summary(r, "%s%s", human_ns(buf, p->to_ns - p->from_ns),
 		       span == WATCH_TOTAL && p->intervals > 1 ? " in all" : "");
 	if (counts_packets(w))
-		report_summary(r, "%s%s packet%s", p->one_in_max > 1 ? "about " : "",
-			       human_count(buf, packets), packets == 1 ? "" : "s");
+		report_summary(r, "%s%s", p->one_in_max > 1 ? "about " : "",
+			       human_counted(buf, packets, "packet"));
 	if (p->one_in_max > 1 && p->one_in != p->one_in_max)
 		report_summary(r, "one of %" PRIu64 " measured, or fewer", p->one_in);
 	else if (p->one_in_max > 1)

@@ -186,18 +186,17 @@ static const char *heading(const struct watch *w, const struct watch_slow *slow,
 			   struct report *r)
 {
 	char n[HUMAN_MAX], told[HUMAN_MAX], ns[HUMAN_MAX];
-	const char *message = count == 1 ? "message" : "messages";
 
-	human_count(n, count);
+	human_counted(n, count, "message");
 	human_count(told, slow->count);
 	human_ns(ns, w->slower_than_ns);
 	if (count == slow->count && count <= SHOWN)
-		return report_format(r, "%s %s took %s or longer:", n, message, ns);
+		return report_format(r, "%s took %s or longer:", n, ns);
 	if (count == slow->count)
-		return report_format(r, "%s %s took %s or longer; the %d slowest:", n, message, ns,
+		return report_format(r, "%s took %s or longer; the %d slowest:", n, ns,
 				     SHOWN);
-	return report_format(r, "%s %s took %s or longer; of the %s that there was room for, "
-			     "the slowest:", n, message, ns, told);
+	return report_format(r, "%s took %s or longer; of the %s that there was room for, "
+			     "the slowest:", n, ns, told);
 }
 
 static void add_text(const struct watch *w, const struct watch_slow *slow, uint64_t count,

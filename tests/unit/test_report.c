@@ -50,6 +50,9 @@ static void numbers_for_people(void **state)
 	assert_string_equal(human_sns(buf, INT64_MIN), "-9 223 372 037 s");
 	assert_string_equal(human_count(buf, 0), "0");
 	assert_string_equal(human_count(buf, 999), "999");
+	assert_string_equal(human_counted(buf, 0, "target"), "0 targets");
+	assert_string_equal(human_counted(buf, 1, "target"), "1 target");
+	assert_string_equal(human_counted(buf, 18204, "target"), "18 204 targets");
 	assert_string_equal(human_count(buf, 18204), "18 204");
 	assert_string_equal(human_count(buf, UINT64_MAX), "18 446 744 073 709 551 615");
 	assert_string_equal(human_fraction(buf, 0), "0 %");
