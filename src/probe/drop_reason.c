@@ -9,11 +9,12 @@
 
 static const struct btf_type *reasons(const struct btf **btf)
 {
-	int id;
+	static int id; /* looking for it takes a walk over all names */
 
 	*btf = hook_kernel_btf();
-	id = *btf ? btf__find_by_name_kind(*btf, "skb_drop_reason", BTF_KIND_ENUM) : -ENOENT;
-	return id < 0 ? NULL : btf__type_by_id(*btf, id);
+	if (*btf && !id)
+		id = btf__find_by_name_kind(*btf, "skb_drop_reason", BTF_KIND_ENUM);
+	return id <= 0 ? NULL : btf__type_by_id(*btf, id);
 }
 
 static const char *plain(const char *name)

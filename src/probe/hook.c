@@ -32,6 +32,8 @@ static const struct {
 
 #define BY_TP(stage, protocol, target, program) \
 	{ stage, protocol, HOOK_TP_BTF, target, NULL, program, NULL, 0 }
+/* What a timer wakes is not woken for a packet. */
+#define WAKING_STAGES (1U << STAGE_RUNNABLE | 1U << STAGE_RUNNING)
 #define HELPER(target, program, helps) \
 	{ STAGE_NONE, PROTO_ANY, HOOK_TP_BTF, target, NULL, program, NULL, helps }
 
@@ -64,7 +66,7 @@ const struct hook hooks[] = {
 	BY_TP(STAGE_ENQUEUED, PROTO_ANY, "sk_data_ready", "enqueued_tp"),
 	{ STAGE_ENQUEUED, PROTO_ANY, HOOK_FENTRY, "sock_def_readable", NULL, "enqueued_fentry",
 	  NULL, 0 },
-	HELPER("local_timer_entry", "timer_tp", INGRESS_STAGES),
+	HELPER("local_timer_entry", "timer_tp", WAKING_STAGES),
 	BY_TP(STAGE_RUNNABLE, PROTO_ANY, "sched_waking", "waking_tp"),
 	BY_TP(STAGE_RUNNING, PROTO_ANY, "sched_switch", "switch_tp"),
 	{ STAGE_READ, PROTO_TCP, HOOK_TP_BTF, "tcp_rcv_space_adjust", "sock_recv_length",
@@ -160,29 +162,53 @@ static int load_empty(enum hook_kind kind, int btf_id)
 			     sizeof(code) / sizeof(code[0]), &opts);
 }
 
+/* Hooks that were tried, in this process: several hooks share a place, and some are tried again. */
+struct tried {
+	enum hook_kind kind;
+	char target[WATCH_PROBE_MAX + 1];
+	int id, err;
+};
+
+static const struct tried *try_place(enum hook_kind kind, const char *target)
+{
+	static struct tried tried[HOOKS_MAX];
+	static size_t n;
+	struct tried *t;
+	int fd;
+
+	for (size_t i = 0; i < n; i++)
+		if (tried[i].kind == kind && !strcmp(tried[i].target, target))
+			return &tried[i];
+	t = &tried[n < HOOKS_MAX ? n++ : HOOKS_MAX - 1];
+	*t = (struct tried){ .kind = kind };
+	snprintf(t->target, sizeof(t->target), "%s", target);
+	if (kinds[kind].type == BPF_PROG_TYPE_TRACING)
+		t->id = hook_btf_id(kind, target);
+	if (t->id < 0)
+		return t;
+	fd = load_empty(kind, t->id);
+	if (fd >= 0)
+		close(fd);
+	else
+		t->err = fd;
+	return t;
+}
+
 static int try_one(enum hook_kind kind, const char *target, char *why, size_t size)
 {
-	bool by_btf = kinds[kind].type == BPF_PROG_TYPE_TRACING;
-	int fd, id = 0;
+	const struct tried *t = try_place(kind, target);
 
-	if (by_btf) {
-		id = hook_btf_id(kind, target);
-		if (id < 0) {
-			snprintf(why, size, id == -ENOENT || id == -ESRCH ?
-				 "this kernel has no %s %s" : "no BTF to find %s %s in",
-				 kind == HOOK_TP_BTF ? "tracepoint" :
-				 kind == HOOK_ITERATOR ? "iterator" : "function", target);
-			return id;
-		}
+	if (t->id < 0) {
+		snprintf(why, size, t->id == -ENOENT || t->id == -ESRCH ?
+			 "this kernel has no %s %s" : "no BTF to find %s %s in",
+			 kind == HOOK_TP_BTF ? "tracepoint" :
+			 kind == HOOK_ITERATOR ? "iterator" : "function", target);
+		return t->id;
 	}
-	fd = load_empty(kind, id);
-	if (fd < 0) {
+	if (t->err)
 		snprintf(why, size, "%s %s: refused by this kernel (%s)", kinds[kind].name, target,
-			 strerror(-fd));
-		return fd;
-	}
-	close(fd);
-	return 0;
+			 strerror(-t->err));
+	return t->err;
 }
 
 int hook_try(const struct hook *hook, char *why, size_t size)

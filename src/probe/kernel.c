@@ -12,9 +12,14 @@
 
 bool watch_can_cast(void)
 {
-	const struct btf *btf = hook_kernel_btf();
+	static int known = -1; /* looking takes a walk over all names */
+	const struct btf *btf;
 
-	return btf && btf__find_by_name_kind(btf, "bpf_rdonly_cast", BTF_KIND_FUNC) > 0;
+	if (known >= 0)
+		return known;
+	btf = hook_kernel_btf();
+	known = btf && btf__find_by_name_kind(btf, "bpf_rdonly_cast", BTF_KIND_FUNC) > 0;
+	return known;
 }
 
 bool watch_kfree_names_socket(void)

@@ -89,6 +89,12 @@ bool watch_gro_asked(const struct watch_probe *probe)
 	return (probe->config.stages & GRO_STAGES) == GRO_STAGES;
 }
 
+/* Only by reads is a packet's reader known, and how many packets wait. */
+static bool needs_reads(const struct watch_probe *probe)
+{
+	return probe->config.min_queue || highest_stage(probe->config.stages) >= STAGE_RUNNABLE;
+}
+
 /*
  * A stage needs those before it: `read` finds the packet's way in what `enqueued` left, and so on
  * down to `link`; what is sent is remembered at `qdisc`. Only ip, TCP's transport, the scheduler
@@ -98,6 +104,8 @@ static bool needed(const struct watch_probe *probe, const struct hook *h)
 {
 	const char *why;
 
+	if (!strcmp(h->program, "task_end_tp"))
+		return needs_reads(probe);
 	if (of_udp_sends(h))
 		return needs_udp_sends(probe);
 	if (!strcmp(h->program, "forwarded_nf"))
@@ -127,8 +135,7 @@ static bool needed(const struct watch_probe *probe, const struct hook *h)
 	case STAGE_RUNNING:
 		return watch_asked(probe, STAGE_BIT(STAGE_RUNNABLE) | STAGE_BIT(STAGE_RUNNING));
 	case STAGE_READ:
-		return probe->config.min_queue ||
-		       highest_stage(probe->config.stages) >= STAGE_RUNNABLE;
+		return needs_reads(probe);
 	default:
 		return watch_asked(probe, INGRESS_STAGES);
 	}
