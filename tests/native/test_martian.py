@@ -9,6 +9,7 @@ import os
 import socket
 import struct
 import sys
+import time
 
 from lib import check, netns, watch
 
@@ -33,6 +34,7 @@ def martian(net, reason=None):
             raw.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, b"sender0")
             for _ in range(N):
                 raw.sendto(packet(target, target, port), (target, 0))
+            time.sleep(0.5) # the first ones wait for the neighbor's address
         result, other = [observer.stop() for observer in observers]
     check.equal(f"drops ({result.brief()})", result.dropped(reason), N)
     check.equal("drops of another port", other.dropped(), 0)
