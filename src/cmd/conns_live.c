@@ -540,10 +540,9 @@ static int run(struct live *l)
 	budget_close(&l->budget, &l->spent, &l->rng, l->began);
 	l->spent = (struct budget_spent){ 0 };
 	err = take_calls(l);
-	if (err)
-		return err;
-	measuring_begin();
-	return run_intervals(l);
+	if (!err)
+		measuring_begin();
+	return err ? err : run_intervals(l);
 }
 
 /* How much it is, and would be of a day. */
