@@ -368,15 +368,15 @@ static int close_interval(struct live *l, bool last)
 		.seq = l->seq++, .from_ns = l->began, .to_ns = l->tick,
 		.own_user_ns = l->user_ns, .own_bpf_ns = l->bpf_ns,
 		.ncpus = 1, /* its cost is a share of one core */
-		.flags = l->cost_flags | (last ? INTERVAL_LAST : 0),
+		.flags = l->cost_flags | (last ? INTERVAL_LAST : 0) |
+			 (conns_source_looked(l->source) ? 0 : INTERVAL_UNSEEN),
 	};
 	int err = conns_lost_put(&l->told, l->source, event_memsource_sink(l->queue), l->dict,
 				 it.to_ns);
 
 	if (!err)
-		err = record_interval(l, it.to_ns, last || l->full);
-	if (!err)
-		err = event_dict_put_loss(l->dict, event_memsource_sink(l->queue), it.to_ns) ?:
+		err = record_interval(l, it.to_ns, last || l->full) ?:
+		      event_dict_put_loss(l->dict, event_memsource_sink(l->queue), it.to_ns) ?:
 		      put_clock(l, false);
 	if (!err)
 		err = event_put(event_memsource_sink(l->queue), EV_INTERVAL, it.to_ns, &it,

@@ -209,6 +209,7 @@ static int take_interval(struct conns *c, const struct event *event)
 		p->bpf_cost_unknown |= e.flags & INTERVAL_NO_BPF_COST;
 		p->bpf_cost_estimated |= e.flags & INTERVAL_BPF_ESTIMATE;
 		p->partial |= e.flags & INTERVAL_PARTIAL;
+		p->unseen += !!(e.flags & INTERVAL_UNSEEN);
 		p->shed |= e.flags & INTERVAL_SHED;
 	}
 	c->closed = true;

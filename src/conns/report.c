@@ -72,13 +72,20 @@ static void add_budget(const struct conns *c, const struct conns_period *p, stru
 	object_add(&r->body, "budget", value_object(o));
 }
 
+/* Then how many connections there were is unknown, and not zero. */
+static bool is_unseen(const struct conns_period *p)
+{
+	return p->intervals && p->unseen == p->intervals;
+}
+
 static void add_totals(const struct conns *c, const struct conns_shown *s, struct report *r)
 {
+	const bool unseen = is_unseen(&c->periods[s->span]);
 	struct object *o = object_new(r);
 
-	object_add(o, "connections", value_u64(s->connections));
-	object_add(o, "closed", value_u64(s->closed));
-	object_add(o, "with_problems", value_u64(s->troubled));
+	object_add(o, "connections", unseen ? value_null() : value_u64(s->connections));
+	object_add(o, "closed", unseen ? value_null() : value_u64(s->closed));
+	object_add(o, "with_problems", unseen ? value_null() : value_u64(s->troubled));
 	object_add(o, "forgotten", value_u64(c->periods[s->span].forgotten));
 	object_add(&r->body, "totals", value_object(o));
 }
@@ -92,10 +99,15 @@ static void add_summary(const struct conns *c, const struct conns_shown *s, stru
 	report_title(r, "connections");
 	report_summary(r, "%s%s", human_ns(buf, p->to_ns - p->from_ns),
 		       s->span == CONNS_TOTAL && p->intervals > 1 ? " in all" : "");
-	report_summary(r, "%s", human_counted(buf, s->connections, "connection"));
-	if (s->closed)
-		report_summary(r, "%s closed", human_count(buf, s->closed));
-	report_summary(r, "%s with problems", human_count(buf, s->troubled));
+	if (is_unseen(p)) {
+		report_summary(r, "connections n/a: not looked at in this interval, which the CPU "
+			       "budget is too small for");
+	} else {
+		report_summary(r, "%s", human_counted(buf, s->connections, "connection"));
+		if (s->closed)
+			report_summary(r, "%s closed", human_count(buf, s->closed));
+		report_summary(r, "%s with problems", human_count(buf, s->troubled));
+	}
 	if (!used_share(p, &used))
 		return;
 	if (parse_share(c->budget_low, &l) && parse_share(c->budget_high, &h))

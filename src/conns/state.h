@@ -103,6 +103,7 @@ struct conns_period {
 	uint64_t from_ns, to_ns;
 	uint64_t own_user_ns, own_bpf_ns;
 	bool bpf_cost_unknown, bpf_cost_estimated;
+	uint64_t unseen;               /* intervals in which nobody looked at connections */
 	uint64_t lost_records;         /* of the event stream itself */
 	uint64_t names_lost;           /* times that a name was not kept: LOSS_DICT_FULL */
 	uint64_t refused;              /* events whose numbers cannot be */

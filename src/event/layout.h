@@ -232,6 +232,7 @@ enum {
 	INTERVAL_NO_BPF_COST = 4, /* own_bpf_ns is unknown */
 	INTERVAL_BPF_ESTIMATE = 8, /* it is not by the kernel's statistics */
 	INTERVAL_SHED = 16,	/* the programs were taken off: --max-overhead */
+	INTERVAL_UNSEEN = 32,	/* nobody looked at connections in it */
 };
 
 struct event_interval {

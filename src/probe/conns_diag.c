@@ -48,6 +48,7 @@ struct conns_diag {
 	uint64_t started;
 	uint64_t next_list, next_owners;
 	uint64_t credit;        /* connections that may be read */
+	bool looked;            /* they were, since conns_diag_looked() */
 	uint32_t seq;
 	void *buffer;
 };
@@ -384,9 +385,18 @@ int conns_diag_read(struct conns_diag *d, enum conn_level level, uint64_t quota,
 		err = dump_all(d, 0, &again);
 	if (!err)
 		pass->told = diag_kept_tell(&d->kept);
+	d->looked |= !err;
 	pass->members = d->kept.table.n;
 	pass->cpu_ns = thread_ns() - before;
 	return err ? err : d->told.err;
+}
+
+bool conns_diag_looked(struct conns_diag *d)
+{
+	const bool looked = d->looked;
+
+	d->looked = false;
+	return looked;
 }
 
 void conns_diag_output(struct conns_diag *d, struct event_sink *sink, struct event_dict *dict)

@@ -36,6 +36,9 @@ void conns_diag_gap(struct conns_diag *diag, enum conn_level level, uint64_t fro
 /* A dump is of all: it is made when the quotas so far sum up to as many as there are. */
 int conns_diag_read(struct conns_diag *diag, enum conn_level level, uint64_t quota,
 		    struct conns_pass *pass);
+
+/* Whether connections were read since the last call of this. */
+bool conns_diag_looked(struct conns_diag *diag);
 bool conns_diag_block(struct conns_diag *diag, struct event_block *block);
 void conns_diag_aim(struct conns_diag *diag, enum conn_level level, double hz);
 void conns_diag_members(const struct conns_diag *diag, uint64_t members[LEVELS]);

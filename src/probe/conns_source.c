@@ -172,6 +172,12 @@ void conns_source_follow(struct conns_source *s, uint32_t n)
 		conns_probe_follow(s->probe, n);
 }
 
+/* Programs see all that happens. */
+bool conns_source_looked(struct conns_source *s)
+{
+	return s->probe || conns_diag_looked(s->diag);
+}
+
 void conns_source_ends(struct conns_source *s, struct conns_ends *ends)
 {
 	*ends = (struct conns_ends){ 0 };

@@ -47,6 +47,7 @@ void conns_source_aim(struct conns_source *source, enum conn_level level, double
 void conns_source_members(const struct conns_source *source, uint64_t members[LEVELS]);
 void conns_source_thin(struct conns_source *source, uint32_t n);
 void conns_source_follow(struct conns_source *source, uint32_t n);
+bool conns_source_looked(struct conns_source *source);
 void conns_source_ends(struct conns_source *source, struct conns_ends *ends);
 int conns_source_choose(struct conns_source *source, uint64_t cookie);
 int conns_source_calls(struct conns_source *source, uint64_t grant);

@@ -22,7 +22,7 @@
  *		AT counts from the beginning of the interval; RESULT: bytes or -errno
  *	loss|excluded REASON COUNT
  *	lost RECORDS
- *	interval LENGTH USER BPF [partial] [no-cost] [estimate]
+ *	interval LENGTH USER BPF [partial] [no-cost] [estimate] [unseen]
  *	repeat N ... end                    the lines between; of A|B one is drawn per round
  */
 #include <arpa/inet.h>
@@ -446,7 +446,8 @@ static void make_interval(struct script *s)
 
 		e.flags |= strcmp(flag, "partial") == 0 ? INTERVAL_PARTIAL :
 			   strcmp(flag, "no-cost") == 0 ? INTERVAL_NO_BPF_COST :
-			   strcmp(flag, "shed") == 0 ? INTERVAL_SHED : INTERVAL_BPF_ESTIMATE;
+			   strcmp(flag, "shed") == 0 ? INTERVAL_SHED :
+			   strcmp(flag, "unseen") == 0 ? INTERVAL_UNSEEN : INTERVAL_BPF_ESTIMATE;
 	}
 	put(s, EV_INTERVAL, &e, sizeof(e));
 	s->second = rng_below(&s->rng, 2);
