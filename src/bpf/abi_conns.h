@@ -83,11 +83,12 @@ enum {
 	KEPT_BEGAN = 1,         /* hostlat saw it being made */
 	KEPT_ACCEPTED = 2,
 	KEPT_RTT = 4,           /* its RTT samples are told */
-	KEPT_FLAGGED = 8,       /* ... by a flag that hostlat has set, and clears at its end */
+	KEPT_SET_RTT = 8,       /* hostlat set the socket's flag for that, and clears it at its end */
 	KEPT_SMALL = 16,        /* the last call was a small one */
 	KEPT_RTTS_LOST = 32,    /* there was no memory for a struct conn_rtts */
 	KEPT_CLOSED = 64,       /* ... and its end has been told */
 	KEPT_LOGGED = 128,      /* its calls are logged */
+	KEPT_SET_RTO = 512,     /* the same of the flag for timeouts */
 	KEPT_READY = 256,       /* of struct conn_kept: it is complete; set last */
 };
 
@@ -189,11 +190,17 @@ struct conn_pass {
 	__u32 sample_us;        /* classify each, and count it as this time; 0: don't */
 	__u32 tell;             /* tell those that have changed */
 	__u32 level;            /* only those of this level; LEVELS: of all */
-	__u32 follow;           /* follow new ones: the first pass over iter/tcp; 2: stop it */
+	__u32 follow;           /* enum pass_follow, of a pass over iter/tcp */
 	__u32 table;            /* enum pass_table, for conn_walk */
 	__u32 paused;           /* conn_walk has left some for its next run */
 	__u64 skip;             /* conn_walk passes over so many entries of the table: */
 	__u64 at;               /* ... and has met so many, these included */
+};
+
+enum pass_follow {
+	PASS_FOLLOW = 1,        /* follow new ones */
+	PASS_LEAVE,             /* take back the flags that hostlat has set */
+	PASS_LEAVE_OLD,         /* ... of connections from before only */
 };
 
 enum pass_table { PASS_KEPT, PASS_QUIET, PASS_WARM, PASS_HOT };

@@ -415,8 +415,9 @@ static __always_inline void begin(struct sock *sk, struct tcp_sock *tp, struct c
 	q->ca = ca_state_of(tp);
 	q->delivered = tp->delivered;
 	q->cwnd = tp->snd_cwnd > 65535 ? 65535 : tp->snd_cwnd;
+	flags |= q->flags & (KEPT_SET_RTT | KEPT_SET_RTO); /* by conn_ops, which may come before */
 	if (tp->bpf_sock_ops_cb_flags & BPF_SOCK_OPS_RTT_CB_FLAG)
-		flags |= KEPT_RTT | KEPT_FLAGGED; /* by conn_ops, which may come before */
+		flags |= KEPT_RTT;
 	q->flags = flags;
 	q->told_seq = told_seq(tp);
 	learn_timers(tp);

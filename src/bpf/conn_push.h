@@ -173,10 +173,26 @@ static __always_inline void retransmitted(struct sock *sk, struct sk_buff *skb)
 
 /* ---- round trips ---- */
 
-/* Whoever accepts is flagged before it is kept. */
+/*
+ * Flags of a socket that other programs may have set, too: hostlat remembers which ones it has
+ * added, and takes back no others.
+ */
+#define CB_FLAGS (BPF_SOCK_OPS_RTT_CB_FLAG | BPF_SOCK_OPS_RTO_CB_FLAG)
+
+static __always_inline __u16 set_by_us(int old)
+{
+	return (old & BPF_SOCK_OPS_RTT_CB_FLAG ? 0 : KEPT_SET_RTT) |
+	       (old & BPF_SOCK_OPS_RTO_CB_FLAG ? 0 : KEPT_SET_RTO);
+}
+
+/*
+ * An accepting socket comes here before it is established: its record is made, to remember the
+ * flags, and begins when conn_state sees it.
+ */
 static __always_inline void ops_begin(struct bpf_sock_ops *ops)
 {
 	struct bpf_sock *bsk = ops->sk;
+	int old = ops->bpf_sock_ops_cb_flags;
 	struct tcp_sock *tp;
 	struct conn_kept *k;
 
@@ -185,11 +201,12 @@ static __always_inline void ops_begin(struct bpf_sock_ops *ops)
 	tp = bpf_skc_to_tcp_sock(bsk);
 	if (!tp || is_left_out((struct sock *)tp))
 		return;
-	bpf_sock_ops_cb_flags_set(ops, ops->bpf_sock_ops_cb_flags | BPF_SOCK_OPS_RTT_CB_FLAG |
-				       BPF_SOCK_OPS_RTO_CB_FLAG);
-	k = kept_now((struct sock *)bsk);
-	if (k)
-		k->q.flags |= KEPT_RTT | KEPT_FLAGGED;
+	if (in_tables)
+		drop_stale((struct sock *)tp);
+	k = kept_make(bsk);
+	if (!k || bpf_sock_ops_cb_flags_set(ops, old | CB_FLAGS))
+		return; /* nobody could take them back */
+	k->q.flags |= set_by_us(old) | (k->q.flags & KEPT_READY ? KEPT_RTT : 0);
 }
 
 /* Of the socket's distribution; this runs under its lock. */
@@ -311,18 +328,22 @@ static __always_inline void set_flags(struct sock *sk, int flags)
 /* Of a connection from before; a kernel that can't is known by KEPT_RTT missing. */
 static __always_inline void flag(struct sock *sk, struct tcp_sock *tp, struct conn_quiet *q)
 {
-	int old = tp->bpf_sock_ops_cb_flags;
-	int flags = old | BPF_SOCK_OPS_RTT_CB_FLAG | BPF_SOCK_OPS_RTO_CB_FLAG;
+	int old = tp->bpf_sock_ops_cb_flags, flags = old | CB_FLAGS;
 
 	if (!ops_attached || bpf_setsockopt(sk, SOL_TCP_, TCP_CB_FLAGS, &flags, sizeof(flags)))
 		return;
-	q->flags |= KEPT_RTT | (old == flags ? 0 : KEPT_FLAGGED);
+	q->flags |= KEPT_RTT | set_by_us(old);
 }
 
-static __always_inline void unflag(struct sock *sk, struct tcp_sock *tp)
+static __always_inline void unflag(struct sock *sk, struct tcp_sock *tp, __u16 ours)
 {
-	set_flags(sk, tp->bpf_sock_ops_cb_flags &
-		      ~(BPF_SOCK_OPS_RTT_CB_FLAG | BPF_SOCK_OPS_RTO_CB_FLAG));
+	int flags = tp->bpf_sock_ops_cb_flags;
+
+	if (ours & KEPT_SET_RTT)
+		flags &= ~BPF_SOCK_OPS_RTT_CB_FLAG;
+	if (ours & KEPT_SET_RTO)
+		flags &= ~BPF_SOCK_OPS_RTO_CB_FLAG;
+	set_flags(sk, flags);
 }
 
 /* ---- timers ---- */

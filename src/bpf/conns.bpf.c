@@ -276,6 +276,15 @@ static __always_inline bool has_listener(struct sock_common *skc)
 	return !lacks_listeners && bpf_map_lookup_elem(&listeners, &key);
 }
 
+/* hostlat ends. */
+static __always_inline void leave(struct sock *sk, struct tcp_sock *tp,
+				  const struct conn_quiet *q)
+{
+	if (q && q->flags & (KEPT_SET_RTT | KEPT_SET_RTO) &&
+	    !(pass.follow == PASS_LEAVE_OLD && q->flags & KEPT_BEGAN))
+		unflag(sk, tp, q->flags);
+}
+
 /* What is there when hostlat starts: of one network namespace. */
 SEC("iter/tcp")
 int conn_existing(struct bpf_iter__tcp *ctx)
@@ -300,9 +309,8 @@ int conn_existing(struct bpf_iter__tcp *ctx)
 		return 0; /* conn_state sees them begin */
 	pass.members++;
 	q = quiet_of(sk);
-	if (pass.follow == 2) {
-		if (q && q->flags & KEPT_FLAGGED)
-			unflag(sk, tp);
+	if (pass.follow != PASS_FOLLOW) {
+		leave(sk, tp, q);
 		return 0;
 	}
 	if (q)

@@ -130,28 +130,55 @@ bool conns_probe_block(struct conns_probe *p, struct event_block *block)
 
 /* ---- attaching ---- */
 
-/* Of round trips, the kernel tells programs of a cgroup; containers are below the root. */
-static void attach_ops(struct conns_probe *p)
+/* The root of cgroup2, or -errno. */
+static int open_cgroup(void)
 {
 	char path[HOST_PATH_MAX];
 	int err = host_cgroup2_mount(NULL, path, sizeof(path)), fd;
 
-	if (err) {
-		say_missing(p, "round trips", "there is no cgroup2 file system");
+	if (err)
+		return err;
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+/* Of round trips, the kernel tells programs of a cgroup; containers are below the root. */
+static void attach_ops(struct conns_probe *p)
+{
+	int fd = open_cgroup(), err;
+
+	if (fd < 0) {
+		say_missing(p, "round trips", fd == -ENOENT ? "there is no cgroup2 file system" :
+							       strerror(-fd));
 		return;
 	}
-	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	p->skel->links.conn_ops = fd < 0 ? NULL :
-				  bpf_program__attach_cgroup(p->skel->progs.conn_ops, fd);
+	p->skel->links.conn_ops = bpf_program__attach_cgroup(p->skel->progs.conn_ops, fd);
 	err = errno;
-	if (fd >= 0)
-		close(fd);
+	close(fd);
 	p->skel->bss->ops_attached = p->skel->links.conn_ops != NULL;
 	if (p->skel->links.conn_ops)
 		p->told.known |= CONN_KNOWS_RTT | CONN_KNOWS_RTTS | CONN_KNOWS_PEER_DELACKS |
 				 CONN_KNOWS_RTO;
 	else
 		say_missing(p, "round trips", strerror(err));
+}
+
+/*
+ * Somebody else's program may have asked for the round trips of connections that began meanwhile:
+ * where hostlat came first, nothing tells. Then their flags stay.
+ */
+static bool has_other_ops(void)
+{
+	__u32 programs[64], n = 64;
+	int fd = open_cgroup();
+	bool has;
+
+	if (fd < 0)
+		return false;
+	has = !bpf_prog_query(fd, BPF_CGROUP_SOCK_OPS, BPF_F_QUERY_EFFECTIVE, NULL, programs,
+			      &n) && n > 1;
+	close(fd);
+	return has;
 }
 
 static bool has_target(const struct conns_bpf *skel, const struct bpf_program *program)
@@ -218,8 +245,7 @@ static int make_iterator(void *ctx)
 	return e->fd < 0 ? -errno : 0;
 }
 
-/* `follow`: as in struct conn_pass. */
-static void each_namespace(struct conns_probe *p, uint32_t follow)
+static void each_namespace(struct conns_probe *p, enum pass_follow follow)
 {
 	p->skel->bss->pass = (struct conn_pass){ .quota = UINT64_MAX, .follow = follow };
 	for (size_t i = 0; i < p->told.namespaces.len; i++) {
@@ -231,7 +257,7 @@ static void each_namespace(struct conns_probe *p, uint32_t follow)
 			err = conns_walk_iterator(&p->walk, e.fd, &ended);
 			close(e.fd);
 		}
-		if (err && follow == 1) {
+		if (err && follow == PASS_FOLLOW) {
 			char what[HOST_LABEL_MAX + 64];
 
 			snprintf(what, sizeof(what), "connections from before in namespace %s",
@@ -342,7 +368,7 @@ static int start(struct conns_probe *p)
 	p->started = clock_mono_ns(clock_system());
 	p->first_ns = thread_ns();
 	if (p->existing)
-		each_namespace(p, 1);
+		each_namespace(p, PASS_FOLLOW);
 	p->first_ns = thread_ns() - p->first_ns;
 	find_owners(p);
 	return 0;
@@ -392,7 +418,7 @@ void conns_probe_free(struct conns_probe *p)
 	if (!p)
 		return;
 	if (p->existing)
-		each_namespace(p, 2);
+		each_namespace(p, has_other_ops() ? PASS_LEAVE_OLD : PASS_LEAVE);
 	conns_cost_release(&p->cost);
 	ring_buffer__free(p->ring);
 	conns_calls_release(&p->calls);

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""
+`conns` beside another program that asks for round trips of sockets (TCP-BPF): it takes back only
+what it has asked for itself, so that the other one is told of round trips before, during and after;
+and a connection that only hostlat asked for is as before when it has ended.
+"""
+import contextlib
+import os
+import socket
+import subprocess
+
+from lib import check, conns, netns, process
+
+TCPBPF = os.environ["TCPBPF"]
+N = 50
+
+
+def cgroup2():
+    with open("/proc/mounts", encoding="utf-8") as f:
+        for line in f:
+            _, path, kind, *_ = line.split()
+            if kind == "cgroup2":
+                return path
+    return check.skip("there is no cgroup2 mount")
+
+
+class Other:
+    def __init__(self, port):
+        pipe = subprocess.PIPE
+        self.process = process.start([TCPBPF, cgroup2(), port], stdin=pipe, stdout=pipe, text=True)
+        check.equal("what the other program says", self.process.stdout.readline(), "ready\n")
+
+    def told(self):
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+        return int(self.process.stdout.readline())
+
+    def end(self):
+        self.process.stdin.close()
+        self.process.wait(10)
+
+
+def exchange(pair):
+    a, b = pair
+    for _ in range(N):
+        a.sendall(b"x")
+        b.recv(1)
+        b.sendall(b"x")
+        a.recv(1)
+
+
+def gained(other, pair):
+    before = other.told()
+    exchange(pair)
+    return other.told() - before
+
+
+def beside(begins_before):
+    """The other one is told of as many round trips in each phase, of each of the connections."""
+    with netns.inside(net.reader), contextlib.ExitStack() as stack:
+        listener = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+        address = listener.getsockname()
+
+        def connect():
+            a = stack.enter_context(socket.create_connection(address))
+            return a, stack.enter_context(listener.accept()[0])
+
+        other = Other(address[1]) if begins_before else None
+        old = connect()
+        usual = gained(other, old) if other else 0
+        with conns.beside():
+            other = other or Other(address[1])
+            new = connect()
+            during = gained(other, new), gained(other, old)
+        after = gained(other, new), gained(other, old)
+        other.end()
+    least = N // 2
+    check.between("round trips of a connection that began meanwhile, while hostlat ran", during[0],
+                  least, 1 << 20)
+    check.between("... and after it had ended", after[0], least, 1 << 20)
+    if begins_before:
+        check.between("round trips of one from before, before", usual, least, 1 << 20)
+        check.between("... while hostlat ran", during[1], least, 1 << 20)
+        check.between("... and after it had ended", after[1], least, 1 << 20)
+    else:       # nobody but hostlat has asked for them
+        check.equal("round trips of one from before, after it had ended", after[1], 0)
+    return f"{usual}, {during}, {after} of {N} exchanges"
+
+
+if os.geteuid() != 0:
+    check.skip("needs root")
+net = netns.loopback()
+check.run([(beside, True), (beside, False)])
