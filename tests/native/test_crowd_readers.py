@@ -31,7 +31,7 @@ def reads(net, memory):
         sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     threading.stack_size(128 << 10)
     for reader in readers:
-        threads.append(threading.Thread(target=read, args=(reader,)))
+        threads.append(threading.Thread(target=read, args=(reader,), daemon=True))
         threads[-1].start()
     observer = watch.Watch("--netns", net.reader, "--memory", memory)
     for _ in range(MESSAGES):
@@ -53,10 +53,7 @@ def enough(net):
 
 
 def too_little(net):
-    with open("/sys/devices/system/cpu/possible", encoding="ascii") as f:
-        cpus = int(f.read().split("-")[-1]) + 1
-    least = f"{2304 + 420 * cpus}K"
-    result = reads(net, least)
+    result = reads(net, f"{watch.least_memory_kib()[1]}K")
     lost = result.lost("no-storage", stage="read", protocol="udp")
     check.between(f"lost for want of places ({result.brief()})", lost, 1, THREADS * MESSAGES // 2)
     check.equal("read and lost", result.count("read", "udp") + lost, THREADS * MESSAGES)

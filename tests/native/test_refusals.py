@@ -84,11 +84,8 @@ def few_capabilities():
 def little_memory():
     """The help, the message and the limit are of one mind."""
     said = " ".join(hostlat("watch", "--help")[1].split())
-    fixed, per_cpu = map(int, re.search(r"(\d+)K and (\d+)K for each CPU", said).groups())
-    check.true(f"the help's range begins for one CPU: {said}", f"({fixed + per_cpu}K to" in said)
-    with open("/sys/devices/system/cpu/possible", encoding="ascii") as f:
-        cpus = 1 + int(re.findall(r"\d+", f.read())[-1])
-    least = fixed + cpus * per_cpu
+    of_one, least = watch.least_memory_kib()
+    check.true(f"the help's range begins for one CPU: {said}", f"({of_one}K to" in said)
     refused((USAGE, CANNOT), f"{least}K", "watch", "--memory", f"{least - 1}K", "--count", 1)
     options = ["--count", 1, "--interval", "50ms", "--json"]
     code, _, err = hostlat("watch", "--memory", f"{least}K", *options)

@@ -2,6 +2,7 @@
 """Runs `hostlat watch` beside some traffic and reads its JSON."""
 import json
 import os
+import re
 import signal
 import subprocess
 import threading
@@ -109,6 +110,17 @@ class Result:
         said = [f"{r['stage']}/{r['protocol']}/{r['origin']}={r['count']}" for r in rows]
         said += [f"{name} {self.document[name]}" for name in ("excluded", "losses", "drops")]
         return "; ".join(said)
+
+
+def least_memory_kib():
+    """(for one CPU, as the help says; for this machine) of --memory."""
+    said = subprocess.run([HOSTLAT, "watch", "--help"], capture_output=True, text=True,
+                          check=True).stdout
+    fixed, per_cpu = map(int, re.search(r"(\d+)K and (\d+)K for each CPU",
+                                        " ".join(said.split())).groups())
+    with open("/sys/devices/system/cpu/possible", encoding="ascii") as f:
+        cpus = 1 + int(re.findall(r"\d+", f.read())[-1])
+    return fixed + per_cpu, fixed + cpus * per_cpu
 
 
 def total(counts, reason=None, **where):
