@@ -18,6 +18,7 @@ from lib.traffic import Traffic
 N = 100
 TRACEFS = "/sys/kernel/tracing"
 FILES = ("current_tracer", "trace_clock", "tracing_on", "max_graph_depth", "set_ftrace_filter")
+DISTURBED = "an emulated CPU may be taken away between two functions of a message"
 FEW = "net_rx_action,tcp_recvmsg,tcp_v4_rcv"
 
 

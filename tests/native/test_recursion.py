@@ -11,6 +11,7 @@ import sys
 from lib import check, netns, watch
 
 SECONDS = 2
+DISTURBED = "the recursion needs a softirq that interrupts another CPU's purge at the right time"
 WORK, OTHER = 1, 0      # CPUs
 
 FLOOD = """
@@ -28,7 +29,6 @@ with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
 PURGE = """
 import os, socket, sys, time
 
-DISTURBED = "the recursion needs a softirq that interrupts another CPU's purge at the right time"
 os.sched_setaffinity(0, {int(sys.argv[1])})
 end = time.monotonic() + float(sys.argv[2])
 while time.monotonic() < end:
