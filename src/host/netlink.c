@@ -41,7 +41,8 @@ int netlink_answers(const void *datagram, size_t size, bool *changed,
 		    int (*visit)(void *ctx, const struct nlmsghdr *msg), void *ctx)
 {
 	const struct nlmsghdr *msg = datagram;
-	int len = (int)size, err = 0; /* signed: the last message's padding need not be there */
+	long len = (long)size; /* signed: the last message's padding need not be there */
+	int err = 0;
 
 	for (; !err && NLMSG_OK(msg, len); msg = NLMSG_NEXT(msg, len)) {
 		*changed |= msg->nlmsg_flags & NLM_F_DUMP_INTR;

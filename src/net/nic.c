@@ -57,7 +57,7 @@ int net_nic_route_answer(const void *datagram, size_t size)
 	const struct rtattr *at = RTM_RTA(NLMSG_DATA(head));
 	int left, index; /* signed: the last attribute's padding need not be there */
 
-	if (!NLMSG_OK(head, (int)size))
+	if (!NLMSG_OK(head, (long)size))
 		return -EBADMSG;
 	if (head->nlmsg_type == NLMSG_ERROR)
 		return head->nlmsg_len >= NLMSG_LENGTH(sizeof(*error)) && error->error < 0 ?
