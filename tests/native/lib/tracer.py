@@ -18,7 +18,7 @@ class Tracer:
         done = subprocess.run(["mount", "-t", "tracefs", "tracefs", self.root], check=False)
         if done.returncode:
             check.skip("tracefs can't be mounted here")
-        self.folder = f"{self.root}/instances/hostlat-{os.getpid()}"
+        self.folder = f"{self.root}/instances/testing-hostlat-{os.getpid()}"
         os.mkdir(self.folder)
         self.write("buffer_size_kb", "8192")
 
