@@ -369,7 +369,7 @@ static __always_inline void mark_active(struct sock *sk, enum conn_use what)
  */
 static __noinline int drop_stale(struct sock *sk)
 {
-	__u64 cookie = bpf_get_socket_cookie(sk);
+	__u64 cookie = sk->__sk_common.skc_cookie.counter; /* 0: it has none, and no record */
 	struct conn_quiet *q = quiet_of(sk);
 
 	if (!q || q->cookie == cookie)

@@ -420,8 +420,10 @@ int worker_prepare(struct load_thread *t, uint64_t wait_ns)
 		store_keys(t);
 	if (t->dial_error)
 		return t->dial_error;
+	if (t->count.failed) /* one key that is refused is one too many */
+		return -EREMOTEIO;
 	if (t->n_open == t->n_conns && !t->assigned)
-		return t->count.failed ? -EREMOTEIO : 1;
+		return 1;
 	dial_due(t);
 	round_of(t, t->now + wait_ns);
 	return t->dial_error;

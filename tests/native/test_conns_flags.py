@@ -68,12 +68,14 @@ def beside(begins_before):
         other = Other(address[1]) if begins_before else None
         old = connect()
         usual = gained(other, old) if other else 0
-        with conns.beside():
+        with conns.beside() as said:
             other = other or Other(address[1])
             new = connect()
             during = gained(other, new), gained(other, old)
         after = gained(other, new), gained(other, old)
         other.end()
+    missing = {each["name"] for each in said["json"]["missing"]}
+    check.true(f"hostlat asks for round trips, too: {missing}", "round trips" not in missing)
     least = N // 2
     check.between("round trips of a connection that began meanwhile, while hostlat ran", during[0],
                   least, 1 << 20)

@@ -194,9 +194,9 @@ def connections():
                           ("delayed ACKs", ["timer_expire_entry"])):
         check.equal(name, states[name], [
             yes(loads(23, btf_number(f"btf_trace_{target}", "TYPEDEF"))) for target in targets])
-    check.equal("iterators", states["iterators"], [
-        yes(loads(28, btf_number(f"bpf_iter_{target}", "FUNC")))
-        for target in ("bpf_sk_storage_map", "tcp", "task_file")])
+    for name, target in (("records beside sockets", "bpf_sk_storage_map"),
+                         ("connections from before", "tcp"), ("owners", "task_file")):
+        check.equal(name, states[name], [yes(loads(28, btf_number(f"bpf_iter_{target}", "FUNC")))])
     done = subprocess.run([watch.HOSTLAT, "conns", "--for", "100ms", "--json"], text=True,
                           capture_output=True, timeout=60, check=False)
     check.equal(f"conns runs: {done.stderr}", states["all programs"],

@@ -306,6 +306,7 @@ def stopped_server():
         check.true(f"waited: {got['latency_ns']}", got["latency_ns"][2] > 400_000_000)
 
 
+@check.environment("the server may have no CPU for so long that its replies are late, too")
 def stopped_client():
     """The gap is known, and replies that lay in the sockets meanwhile were in time."""
     def stopped(port, **settings):

@@ -126,7 +126,9 @@ def without(refusals):
 
 def control():
     """No refusal: all is there."""
-    return without(())
+    said = without(())
+    check.equal("what is lost without a refusal", said, "nothing lost")
+    return said
 
 
 def refused(*refusals):
