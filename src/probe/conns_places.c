@@ -98,8 +98,8 @@ static bool is_taken(struct selection *s, const struct place *place, bool needed
 
 /* ---- where records lie ---- */
 
-#define TABLE_CONNECTIONS 262144 /* of records in tables; 440 bytes each, as they are used */
-#define TABLE_MEMBERS 65536      /* of a level; a pass over it takes some 50 us if it is empty */
+#define TABLE_CONNECTIONS 65536 /* of records in tables; a pass walks over all places */
+#define TABLE_MEMBERS 4096      /* of a level; more are not sampled */
 
 struct records {
 	struct bpf_map *storage, *table;
