@@ -83,7 +83,7 @@ enum {
 	KEPT_BEGAN = 1,         /* hostlat saw it being made */
 	KEPT_ACCEPTED = 2,
 	KEPT_RTT = 4,           /* its RTT samples are told */
-	KEPT_SET_RTT = 8,       /* hostlat set the socket's flag for that, and clears it at its end */
+	KEPT_SET_RTT = 8,       /* hostlat set the flag for that, and clears it at its end */
 	KEPT_SMALL = 16,        /* the last call was a small one */
 	KEPT_RTTS_LOST = 32,    /* there was no memory for a struct conn_rtts */
 	KEPT_CLOSED = 64,       /* ... and its end has been told */
