@@ -194,13 +194,13 @@ struct conn_pass {
 	__u32 table;            /* enum pass_table, for conn_walk */
 	__u32 paused;           /* conn_walk has left some for its next run */
 	__u64 skip;             /* conn_walk passes over so many entries of the table: */
-	__u64 at;               /* ... and has met so many, these included */
+	__u64 at;               /* entries that it has met, these included */
 };
 
 enum pass_follow {
 	PASS_FOLLOW = 1,        /* follow new ones */
 	PASS_LEAVE,             /* take back the flags that hostlat has set */
-	PASS_LEAVE_OLD,         /* ... of connections from before only */
+	PASS_LEAVE_OLD,         /* the same, of connections from before only */
 };
 
 enum pass_table { PASS_KEPT, PASS_QUIET, PASS_WARM, PASS_HOT };

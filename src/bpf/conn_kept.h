@@ -115,7 +115,7 @@ static __always_inline void leaves(struct conn_quiet *q)
 	__sync_fetch_and_add(&removed, 1);
 }
 
-/* What else there is of it. Storage goes with its socket; entries of tables do not. */
+/* Drops its other records: storage goes with its socket, entries of tables do not. */
 static __always_inline void drop_others(struct sock *sk)
 {
 	warm_drop(sk);

@@ -5,7 +5,7 @@
  * A record lies in the storage beside its socket, which the kernel frees with the socket, if this
  * kernel lets iterators visit that storage. Some kernels refuse those iterators, or the storage:
  * there, records lie in hash tables by the socket's address, and a program visits them that user
- * space runs (bpf/conn_walk.h). A look-up then takes about 15 ns more.
+ * space runs (bpf/conn_visit.h).
  */
 #ifndef HOSTLAT_BPF_CONN_RECORDS_H
 #define HOSTLAT_BPF_CONN_RECORDS_H
@@ -71,7 +71,7 @@ const volatile bool in_tables = false;
 
 RECORDS(kept, struct conn_kept)
 
-/* Of connections that were open before and have done nothing since; each has one of the two. */
+/* Small records of connections that were open before and have done nothing since. */
 RECORDS(quiet, struct conn_quiet)
 
 /* Of connections that had a round trip measured. */

@@ -355,7 +355,7 @@ void conns_caps(struct cap_vec *caps)
 	add_places(caps);
 	add_hook(caps, &(struct place){ .what = "records beside sockets", .kind = HOOK_ITERATOR,
 		 .target = "bpf_sk_storage_map",
-		 .without = "records lie in tables; a call then costs about 50 ns more" },
+		 .without = "records lie in tables, where a look-up takes longer" },
 		 "a kernel that permits it");
 	all.err = load_all(&in_tables, why, sizeof(why));
 	if (!all.err)
