@@ -70,11 +70,12 @@ static bool is_safe(int folder)
 
 /*
  * From the root of the file system to the folder at `path`, which has no links. Once a folder is
- * open and safe, nobody can exchange the next one. A descriptor or -errno.
+ * open and safe, nobody can exchange the next one. A descriptor or -errno. The root by /proc: to a
+ * program under qemu-user "/" is the folder of its libraries.
  */
 static int walk(char *path)
 {
-	int folder = open("/", OPEN_FOLDER), next;
+	int folder = open("/proc/self/root", OPEN_FOLDER), next;
 	char *rest = NULL;
 
 	for (char *part = strtok_r(path, "/", &rest); folder >= 0 && part;
