@@ -75,6 +75,7 @@ struct conn_kept {
 	__u32 fast_retransmit;
 	__u16 tlp, rto, recoveries, stalls;
 	__u16 idle_bursts, idle_bursts_lost, idle_restarts;
+	__u16 walk;             /* number of the last that met it; in 16 bits, never 0 */
 };
 
 _Static_assert(sizeof(struct conn_kept) <= 440, "half a KiB with the kernel's part");
@@ -193,8 +194,8 @@ struct conn_pass {
 	__u32 follow;           /* enum pass_follow, of a pass over iter/tcp */
 	__u32 table;            /* enum pass_table, for conn_walk */
 	__u32 paused;           /* conn_walk has left some for its next run */
-	__u64 skip;             /* conn_walk passes over so many entries of the table: */
-	__u64 at;               /* entries that it has met, these included */
+	__u32 number;           /* of conn_walk's run over this table */
+	__u32 keys;             /* that it has still to visit; PASS_ALL: begins with all */
 };
 
 enum pass_follow {
@@ -203,6 +204,8 @@ enum pass_follow {
 	PASS_LEAVE_OLD,         /* the same, of connections from before only */
 };
 
-enum pass_table { PASS_KEPT, PASS_QUIET, PASS_WARM, PASS_HOT };
+#define PASS_ALL ((__u32)-1)
+
+enum pass_table { PASS_KEPT, PASS_QUIET, PASS_WARM, PASS_HOT, PASS_TABLES };
 
 #endif

@@ -5,7 +5,8 @@
  * A record lies in the storage beside its socket, which the kernel frees with the socket, if this
  * kernel lets iterators visit that storage. Some kernels refuse those iterators, or the storage:
  * there, records lie in hash tables by the socket's address, and a program visits them that user
- * space runs (bpf/conn_visit.h).
+ * space runs (bpf/conn_visit.h). To visit them it goes through a list of their keys: a pass then
+ * costs what the connections cost, and not what the table has room for.
  */
 #ifndef HOSTLAT_BPF_CONN_RECORDS_H
 #define HOSTLAT_BPF_CONN_RECORDS_H
@@ -15,6 +16,78 @@
 
 /* Records lie in hash tables. */
 const volatile bool in_tables = false;
+
+/*
+ * The keys of a table's records, in a ring. NAME_make() adds a key; only a pass takes keys out: from
+ * the head, and back to the tail if there is still a record. A key whose place is 0 is being added.
+ */
+struct key_ring {
+	__u32 head, tail; /* run over */
+};
+
+/* Places - 1, of a power of two. */
+const volatile __u32 key_ring_mask = 0;
+
+/* Returns whether there was a place. */
+static __always_inline bool key_add(void *places, struct key_ring *ring, __u64 key)
+{
+	/* CPUs that come here at once do not fill the rest. */
+	__u32 at, most = key_ring_mask - key_ring_mask / 16;
+	volatile __u64 *place;
+
+	if (ring->tail - *(volatile __u32 *)&ring->head > most)
+		return false;
+	at = __sync_fetch_and_add(&ring->tail, 1) & key_ring_mask;
+	place = bpf_map_lookup_elem(places, &at);
+	if (place)
+		*place = key;
+	return place;
+}
+
+/* The key at the head, which leaves the ring; 0: it is being added. */
+static __always_inline __u64 key_take(void *places, struct key_ring *ring)
+{
+	__u32 at = ring->head & key_ring_mask;
+	volatile __u64 *place = bpf_map_lookup_elem(places, &at);
+	__u64 key = place ? *place : 0;
+
+	if (key) {
+		*place = 0;
+		ring->head++;
+	}
+	return key;
+}
+
+#define KEYS(name)                                                                       \
+	struct {                                                                         \
+		__uint(type, BPF_MAP_TYPE_ARRAY);                                        \
+		__uint(max_entries, 1);                                                  \
+		__type(key, __u32);                                                      \
+		__type(value, __u64);                                                    \
+	} name##_keys SEC(".maps");                                                      \
+	static struct key_ring name##_ring;                                              \
+                                                                                         \
+	static __always_inline bool name##_enlist(__u64 key)                             \
+	{                                                                                \
+		return key_add(&name##_keys, &name##_ring, key);                         \
+	}                                                                                \
+                                                                                         \
+	static __always_inline __u64 name##_take(void)                                   \
+	{                                                                                \
+		return key_take(&name##_keys, &name##_ring);                             \
+	}                                                                                \
+                                                                                         \
+	static __always_inline __u32 name##_listed(void)                                 \
+	{                                                                                \
+		return name##_ring.tail - name##_ring.head;                              \
+	}
+
+/* No pass visits them. */
+#define NO_KEYS(name)                                                                    \
+	static __always_inline bool name##_enlist(__u64 key)                             \
+	{                                                                                \
+		return true;                                                             \
+	}
 
 /*
  * NAME_find() returns the socket's record or NULL; NAME_make() creates a zeroed one if there is
@@ -51,8 +124,10 @@ const volatile bool in_tables = false;
                                                                                          \
 		if (!in_tables)                                                          \
 			return bpf_sk_storage_get(&name, sk, init, BPF_SK_STORAGE_GET_F_CREATE); \
-		bpf_map_update_elem(&name##_table, &key, init ? init : &name##_none,     \
-				    BPF_NOEXIST);                                        \
+		if (!bpf_map_update_elem(&name##_table, &key, init ? init : &name##_none, \
+					 BPF_NOEXIST) &&                                 \
+		    !name##_enlist(key))                                                 \
+			bpf_map_delete_elem(&name##_table, &key);                        \
 		return bpf_map_lookup_elem(&name##_table, &key);                         \
 	}                                                                                \
                                                                                          \
@@ -69,19 +144,28 @@ const volatile bool in_tables = false;
 				   bpf_sk_storage_delete(&name, sk);                     \
 	}
 
+KEYS(kept)
 RECORDS(kept, struct conn_kept)
 
 /* Small records of connections that were open before and have done nothing since. */
+KEYS(quiet)
 RECORDS(quiet, struct conn_quiet)
 
 /* Of connections that had a round trip measured. */
+NO_KEYS(rtts)
 RECORDS(rtts, struct conn_rtts)
 
-/* Who is in a level: a pass over the level visits these. Members of LEVEL_REST are in neither. */
+/*
+ * Who is in a level: a pass over the level visits these. Members of LEVEL_REST are in neither. In
+ * tables they are the number of the last walk that met them.
+ */
+KEYS(hot)
 RECORDS(hot, __u32)
+KEYS(warm)
 RECORDS(warm, __u32)
 
 /* Of connections whose single calls are logged. */
+NO_KEYS(logged)
 RECORDS(logged, struct call_log)
 
 #endif

@@ -151,13 +151,7 @@ static __always_inline struct tcp_sock *copy_of(__u64 address, __u64 cookie)
 	return tp;
 }
 
-/* It was visited before this pass paused. */
-static __always_inline bool is_done(void)
-{
-	return pass.at++ < pass.skip;
-}
-
-/* For a callback: whether the walk ends here. */
+/* Whether the walk ends here. */
 static __always_inline long pauses(bool enough)
 {
 	if (enough)
@@ -189,50 +183,90 @@ static __always_inline long walk_record(struct sock *id, struct conn_kept *k)
 	return pauses(visit(id, (struct sock *)tp, tp, k));
 }
 
-struct bpf_map;
-
-/* Callbacks of bpf_for_each_map_elem(): 1 ends the walk. */
-static long walk_kept(struct bpf_map *map, const __u64 *key, struct conn_kept *k, void *ctx)
+static __always_inline long walk_member(struct sock *id, __u32 *member)
 {
-	return is_done() ? 0 : walk_record((struct sock *)*key, k);
-}
-
-static long walk_level(struct bpf_map *map, const __u64 *key, __u32 *member, void *ctx)
-{
-	struct sock *id = (struct sock *)*key;
-	struct conn_kept *k = is_done() ? NULL : kept_find(id);
+	struct conn_kept *k = kept_find(id);
 
 	return k ? walk_record(id, k) : 0;
 }
 
-static long walk_quiet(struct bpf_map *map, const __u64 *key, struct conn_quiet *q, void *ctx)
+static __always_inline long walk_idle(struct sock *id, struct conn_quiet *q)
 {
-	struct sock *id = (struct sock *)*key;
-	struct tcp_sock *tp;
+	struct tcp_sock *tp = copy_of((__u64)id, q->cookie);
 
-	if (is_done())
-		return 0;
-	tp = copy_of(*key, q->cookie);
 	if (!tp)
 		return q->flags & KEPT_CLOSED ? 0 : drop_gone(id, q);
 	return pauses(visit_quiet(id, (struct sock *)tp, tp, q));
 }
+
+/* A key can be there twice, if its record has gone and come again. */
+static __always_inline bool met_kept(struct conn_kept *k)
+{
+	bool again = k->walk == (__u16)pass.number;
+
+	k->walk = pass.number;
+	return again;
+}
+
+static __always_inline bool met_member(__u32 *member)
+{
+	bool again = *member == pass.number;
+
+	*member = pass.number;
+	return again;
+}
+
+/* They come once; one that comes again is visited twice, and nothing more is told of it. */
+static __always_inline bool met_idle(struct conn_quiet *q)
+{
+	return false;
+}
+
+/* NAME_walk(): visits the record of the next key, which stays if there is one. 1 ends the walk. */
+#define WALK(name, record, met, visit)                                                   \
+	static long name##_walk(__u32 i, void *ctx)                                      \
+	{                                                                                \
+		__u64 key = name##_take();                                               \
+		record *r = key ? name##_find((void *)key) : NULL;                       \
+                                                                                         \
+		if (!key)                                                                \
+			return pauses(true);                                             \
+		pass.keys--;                                                             \
+		if (!r || met(r))                                                        \
+			return 0;                                                        \
+		name##_enlist(key);                                                      \
+		return visit((struct sock *)key, r);                                     \
+	}                                                                                \
+                                                                                         \
+	static __always_inline void name##_walk_all(void)                                \
+	{                                                                                \
+		__u32 n = name##_listed();                                               \
+                                                                                         \
+		if (pass.keys > n)                                                       \
+			pass.keys = n;                                                   \
+		bpf_loop(pass.keys, name##_walk, NULL, 0);                               \
+	}
+
+WALK(kept, struct conn_kept, met_kept, walk_record)
+WALK(quiet, struct conn_quiet, met_idle, walk_idle)
+WALK(warm, __u32, met_member, walk_member)
+WALK(hot, __u32, met_member, walk_member)
 
 SEC("syscall")
 int conn_walk(void *unused)
 {
 	switch (pass.table) {
 	case PASS_KEPT:
-		bpf_for_each_map_elem(&kept_table, walk_kept, NULL, 0);
+		kept_walk_all();
 		break;
 	case PASS_QUIET:
-		bpf_for_each_map_elem(&quiet_table, walk_quiet, NULL, 0);
+		quiet_walk_all();
 		break;
 	case PASS_WARM:
-		bpf_for_each_map_elem(&warm_table, walk_level, NULL, 0);
+		warm_walk_all();
 		break;
 	case PASS_HOT:
-		bpf_for_each_map_elem(&hot_table, walk_level, NULL, 0);
+		hot_walk_all();
 		break;
 	}
 	return 0;

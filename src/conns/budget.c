@@ -20,6 +20,7 @@
 #define TRY_AS 0.4    /* and planned for as this */
 #define AGAIN_MOST 0.8 /* ... or measured, below this, a while ago */
 #define PATIENCE 0.002 /* so much less it is thought to cost with each interval */
+#define READ_PATIENCE 0.1 /* the same, of reading, where what all passes cost leaves nothing */
 #define DECAY 0.2   /* of what nobody chooses: up at once, down slowly */
 #define FIXED_LEAST 1000.0
 #define EACH_LEAST 1.0
@@ -130,8 +131,11 @@ static bool too_dear(const struct budget *b, int k)
 }
 
 /* What is too dear is not measured any more: it may have become cheaper. */
-static void have_patience(struct budget *b, int k)
+static void have_patience(struct budget *b, int k, bool was_read)
 {
+	if (!was_read && b->rates.state & BUDGET_BELOW_FLOOR &&
+	    b->read[k].fixed_ns < AGAIN_MOST * window_ns(b))
+		b->read[k].fixed_ns *= 1 - READ_PATIENCE;
 	if (too_dear(b, k) && walk_ns(b, k) < AGAIN_MOST * window_ns(b)) {
 		b->walk[k].fixed_ns *= 1 - PATIENCE;
 		b->walk[k].each_ns *= 1 - PATIENCE;
@@ -176,7 +180,7 @@ static void learn_all(struct budget *b, const struct budget_spent *s)
 			scale(&b->read[k], by);
 		b->walk[k].stepped -= b->walk[k].stepped > 0;
 		b->read[k].stepped -= b->read[k].stepped > 0;
-		have_patience(b, k);
+		have_patience(b, k, s->reads[k]);
 	}
 	b->unsure -= FORGET * b->unsure;
 	if (before > 0)

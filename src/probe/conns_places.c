@@ -98,12 +98,11 @@ static bool is_taken(struct selection *s, const struct place *place, bool needed
 
 /* ---- where records lie ---- */
 
-#define TABLE_CONNECTIONS 65536 /* of records in tables; a pass walks over all places */
-#define TABLE_MEMBERS 4096      /* of a level; more are not sampled */
+#define TABLE_CONNECTIONS 65536 /* of records in tables */
+#define TABLE_KEYS (2 * TABLE_CONNECTIONS) /* a power of two; keys of records that are gone, too */
 
 struct records {
-	struct bpf_map *storage, *table;
-	uint32_t most;
+	struct bpf_map *storage, *table, *keys /* NULL: no pass visits them */;
 };
 
 #define RECORDS_KINDS 6
@@ -111,12 +110,12 @@ struct records {
 static void list_records(const struct conns_bpf *skel, struct records of[RECORDS_KINDS])
 {
 	const struct records all[RECORDS_KINDS] = {
-		{ skel->maps.kept, skel->maps.kept_table, TABLE_CONNECTIONS },
-		{ skel->maps.quiet, skel->maps.quiet_table, TABLE_CONNECTIONS },
-		{ skel->maps.rtts, skel->maps.rtts_table, TABLE_CONNECTIONS },
-		{ skel->maps.warm, skel->maps.warm_table, TABLE_MEMBERS },
-		{ skel->maps.hot, skel->maps.hot_table, TABLE_MEMBERS },
-		{ skel->maps.logged, skel->maps.logged_table, TABLE_MEMBERS },
+		{ skel->maps.kept, skel->maps.kept_table, skel->maps.kept_keys },
+		{ skel->maps.quiet, skel->maps.quiet_table, skel->maps.quiet_keys },
+		{ skel->maps.rtts, skel->maps.rtts_table, NULL },
+		{ skel->maps.warm, skel->maps.warm_table, skel->maps.warm_keys },
+		{ skel->maps.hot, skel->maps.hot_table, skel->maps.hot_keys },
+		{ skel->maps.logged, skel->maps.logged_table, NULL },
 	};
 
 	memcpy(of, all, sizeof(all));
@@ -170,6 +169,19 @@ static void select_extras(struct selection *s)
 	}
 }
 
+static int leave_table(const struct records *of)
+{
+	return bpf_map__set_autocreate(of->table, false) ?:
+	       of->keys ? bpf_map__set_autocreate(of->keys, false) : 0;
+}
+
+static int make_table(const struct records *of)
+{
+	return bpf_map__set_autocreate(of->storage, false) ?:
+	       bpf_map__set_max_entries(of->table, TABLE_CONNECTIONS) ?:
+	       of->keys ? bpf_map__set_max_entries(of->keys, TABLE_KEYS) : 0;
+}
+
 /* Beside sockets, or in tables where this kernel refuses what that needs. */
 static int select_records(struct selection *s, char *why, size_t size)
 {
@@ -181,12 +193,11 @@ static int select_records(struct selection *s, char *why, size_t size)
 
 	list_records(s->skel, of);
 	s->skel->rodata->in_tables = !storage;
+	s->skel->rodata->key_ring_mask = TABLE_KEYS - 1;
 	bpf_program__set_autoload(s->skel->progs.conn_visit, storage);
 	bpf_program__set_autoload(s->skel->progs.conn_visit_rest, storage);
 	for (size_t i = 0; i < RECORDS_KINDS && !err; i++) {
-		err = bpf_map__set_autocreate(storage ? of[i].table : of[i].storage, false);
-		if (!err && !storage)
-			err = bpf_map__set_max_entries(of[i].table, of[i].most);
+		err = storage ? leave_table(&of[i]) : make_table(&of[i]);
 	}
 	if (!is_taken(s, &walk, !storage) && !storage) {
 		snprintf(why, size, "this kernel lets nobody visit what is kept of connections: "

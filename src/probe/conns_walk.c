@@ -9,6 +9,7 @@
 #include "bpf/abi_calls.h"
 #include "bpf/conns.skel.h"
 
+#define TRIES_MOST 100
 #define READ_AGAIN 4 /* passes over all, at most, until no connection was passed over */
 
 /* ---- iterators ---- */
@@ -107,29 +108,41 @@ static bool walks_tables(const struct conns_walk *w)
 	return w->skel->rodata->in_tables;
 }
 
+/* A record that no walk has met has 0; each is met far sooner than after 65,536 walks. */
+static uint32_t next_number(uint32_t *last)
+{
+	do
+		++*last;
+	while (!(uint16_t)*last);
+	return *last;
+}
+
 /*
- * The program pauses when the ring is nearly full, or at its quota. Then it passes over as many
- * entries as it has met, and so over others if some were removed meanwhile.
+ * The program pauses when the ring is nearly full, at its quota, or at a key that another CPU has
+ * yet to write: if that one is not given the CPU, it is the next pass that meets it.
  */
-static int walk_table(struct conns_walk *w, enum pass_table table, uint64_t *skip, bool *ended)
+static int walk_table(struct conns_walk *w, enum pass_table table, uint32_t *keys, bool *ended)
 {
 	volatile struct conn_pass *b = &w->skel->bss->pass;
 	LIBBPF_OPTS(bpf_test_run_opts, options);
-	int err;
+	uint64_t before;
+	int err, tries = 0;
 
 	b->table = table;
+	b->keys = *keys;
 	do {
+		before = b->members;
 		b->paused = 0;
-		b->skip = *skip;
-		b->at = 0;
+		b->number = next_number(&w->numbers[table]);
 		err = bpf_prog_test_run_opts(bpf_program__fd(w->skel->progs.conn_walk), &options);
-		*skip = b->paused ? b->at : 0;
 		if (!err && b->paused) {
 			w->paused = true;
 			w->empty(w->ctx);
 		}
-	} while (!err && b->paused && b->members < b->quota);
-	*ended = !err && !b->paused;
+		tries = b->members == before ? tries + 1 : 0;
+	} while (!err && b->paused && b->members < b->quota && tries < TRIES_MOST);
+	*ended = !err && (!b->paused || tries == TRIES_MOST);
+	*keys = err || *ended ? PASS_ALL : b->keys;
 	return err;
 }
 
@@ -144,7 +157,7 @@ static enum pass_table table_of(enum conn_level level, bool quiet)
 static int walk_part(struct conns_walk *w, enum conn_level level, bool *ended)
 {
 	const bool quiet = level == LEVEL_REST && !w->behind_quiet[level];
-	int err = walk_table(w, table_of(level, quiet), &w->skip[level], ended);
+	int err = walk_table(w, table_of(level, quiet), &w->keys[level], ended);
 
 	if (*ended)
 		w->behind_quiet[level] = quiet;
@@ -166,7 +179,7 @@ static void prepare(struct conns_walk *w, enum conn_level level, uint32_t sample
 /* A pass that had paused behind the last one ends without a visit: then there is another one. */
 static int read_some(struct conns_walk *w, enum conn_level level, bool *ended)
 {
-	bool resumed = w->reading[level] >= 0 || w->skip[level];
+	bool resumed = w->reading[level] >= 0 || w->keys[level] != PASS_ALL;
 	int err;
 
 	do
@@ -190,7 +203,7 @@ static int read_all(struct conns_walk *w, enum conn_level level, bool *ended)
 	if (w->reading[level] >= 0)
 		close(w->reading[level]);
 	w->reading[level] = -1;
-	w->skip[level] = 0;
+	w->keys[level] = PASS_ALL;
 	w->behind_quiet[level] = false;
 	for (int i = 0; i < READ_AGAIN; i++) {
 		before = *removed;
@@ -204,11 +217,11 @@ static int read_all(struct conns_walk *w, enum conn_level level, bool *ended)
 
 int conns_walk_sample(struct conns_walk *w, enum conn_level level, uint32_t sample_us)
 {
-	uint64_t skip = 0;
+	uint32_t keys = PASS_ALL;
 	bool ended;
 
 	prepare(w, level, sample_us, UINT64_MAX);
-	return walks_tables(w) ? walk_table(w, table_of(level, false), &skip, &ended) :
+	return walks_tables(w) ? walk_table(w, table_of(level, false), &keys, &ended) :
 				 conns_walk_link(w, w->visit[level]);
 }
 
@@ -230,7 +243,8 @@ static int try_walk(struct conns_walk *w)
 {
 	LIBBPF_OPTS(bpf_test_run_opts, options);
 
-	w->skel->bss->pass = (struct conn_pass){ .quota = UINT64_MAX, .table = PASS_HOT };
+	w->skel->bss->pass = (struct conn_pass){ .quota = UINT64_MAX, .keys = PASS_ALL,
+						 .table = PASS_HOT };
 	return bpf_prog_test_run_opts(bpf_program__fd(w->skel->progs.conn_walk), &options);
 }
 
@@ -239,7 +253,7 @@ int conns_walk_open(struct conns_walk *w, struct conns_bpf *skel, void (*empty)(
 {
 	*w = (struct conns_walk){ .skel = skel, .empty = empty, .ctx = ctx };
 	for (int i = 0; i < LEVELS; i++)
-		w->reading[i] = -1;
+		w->reading[i] = -1, w->keys[i] = PASS_ALL;
 	return walks_tables(w) ? try_walk(w) : attach_visits(w);
 }
 

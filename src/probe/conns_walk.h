@@ -25,7 +25,8 @@ struct conns_walk {
 	int reading[LEVELS];             /* an iterator that has paused; -1: none */
 	bool behind_quiet[LEVELS];       /* the pass has visited those of idle connections */
 	bool paused;                     /* since a pass over all began */
-	uint64_t skip[LEVELS];           /* over tables: entries before the pause; 0: none */
+	uint32_t keys[LEVELS];           /* over tables: still to be visited; PASS_ALL: it begins */
+	uint32_t numbers[PASS_TABLES];   /* of the last walk over each table */
 };
 
 /*
