@@ -89,8 +89,7 @@ static int visit_sock(void *ctx, const struct diag_sock *sock)
 	return 0;
 }
 
-static int dump_family(struct conns_diag *d, struct diag_place *place, uint8_t family,
-		       uint32_t sample_us)
+static int dump(struct conns_diag *d, struct diag_place *place, uint32_t sample_us)
 {
 	const struct sockaddr_nl kernel = { .nl_family = AF_NETLINK };
 	struct visit visit = { d, &place->ns, sample_us };
@@ -98,7 +97,8 @@ static int dump_family(struct conns_diag *d, struct diag_place *place, uint8_t f
 	ssize_t n;
 	int err = 0;
 
-	diag_ask(&request, family, ++d->seq);
+	diag_ns_begin(&place->ns, now_ns());
+	diag_ask(&request, ++d->seq);
 	if (sendto(place->fd, &request, sizeof(request), 0, (const struct sockaddr *)&kernel,
 		   sizeof(kernel)) < 0)
 		return -errno;
@@ -111,19 +111,7 @@ static int dump_family(struct conns_diag *d, struct diag_place *place, uint8_t f
 			return n < 0 ? -errno : -EMSGSIZE;
 		err = diag_read(d->buffer, (size_t)n, d->seq, visit_sock, &visit);
 	}
-	return err < 0 ? err : 0;
-}
-
-static int dump(struct conns_diag *d, struct diag_place *place, uint32_t sample_us)
-{
-	int err;
-
-	diag_ns_begin(&place->ns, now_ns());
-	err = dump_family(d, place, AF_INET, sample_us);
-	if (err)
-		return err;
-	err = dump_family(d, place, AF_INET6, sample_us);
-	if (err && err != -ENOENT && err != -EAFNOSUPPORT) /* else there is no IPv6 */
+	if (err < 0)
 		return err;
 	place->ns.complete = true;
 	return 0;

@@ -98,7 +98,7 @@ static bool is_taken(struct selection *s, const struct place *place, bool needed
 
 /* ---- where records lie ---- */
 
-#define TABLE_CONNECTIONS 65536 /* of records in tables */
+#define TABLE_CONNECTIONS 131072 /* of records in tables */
 #define TABLE_KEYS (2 * TABLE_CONNECTIONS) /* a power of two; keys of records that are gone, too */
 
 struct records {

@@ -4,7 +4,6 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/sock_diag.h>
-#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <string.h>
 
@@ -12,15 +11,14 @@
 #define EXTENSION(attr) (1U << ((attr) - 1))
 #define ERRNO_MAX 4095
 
-void diag_ask(struct diag_request *r, uint8_t family, uint32_t seq)
+void diag_ask(struct diag_request *r, uint32_t seq)
 {
 	*r = (struct diag_request){
 		.head = {
-			.nlmsg_len = sizeof(*r), .nlmsg_type = SOCK_DIAG_BY_FAMILY,
+			.nlmsg_len = sizeof(*r), .nlmsg_type = TCPDIAG_GETSOCK,
 			.nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP, .nlmsg_seq = seq,
 		},
 		.body = {
-			.sdiag_family = family, .sdiag_protocol = IPPROTO_TCP,
 			.idiag_ext = EXTENSION(INET_DIAG_INFO) | EXTENSION(INET_DIAG_SKMEMINFO) |
 				     EXTENSION(INET_DIAG_CONG),
 			.idiag_states = 1U << TCP_ESTABLISHED | 1U << TCP_SYN_SENT |
@@ -194,7 +192,7 @@ int diag_read(const void *data, size_t size, uint32_t seq,
 			return (body.size ? error_of(&body) : 0) ?: 1;
 		if (head.nlmsg_type == NLMSG_ERROR)
 			return error_of(&body) ?: -EPROTO;
-		if (head.nlmsg_type == SOCK_DIAG_BY_FAMILY && read_sock(body, &sock))
+		if (head.nlmsg_type == TCPDIAG_GETSOCK && read_sock(body, &sock))
 			err = take(ctx, &sock);
 	}
 	return err;

@@ -15,7 +15,8 @@ from lib import check, conns, netns, process
 
 DISTURBED = "the classes' shares of time depend on when both ends get a CPU"
 
-DIAG = ["--collect", "inet-diag", "--cpu-budget", "2%..20%"]
+BUDGET = ["--cpu-budget", "2%..20%"]    # a dump walks over all of the kernel's table, which may be large
+DIAG = ["--collect", "inet-diag", *BUDGET]
 # Of what the scenario says, at the least: a writer that waits for a CPU isn't blocked any more.
 SHARE = 0.8
 NOBODY = 65534
@@ -142,7 +143,7 @@ def without_privilege():
             a = socket.create_connection(listener.getsockname())
             b, _ = listener.accept()
             cookie = str(int.from_bytes(a.getsockopt(socket.SOL_SOCKET, 57, 8), sys.byteorder))
-            log = ["--calls", "--follow", cookie]    # of which there will be none
+            log = ["--calls", "--follow", cookie, *BUDGET]    # of which there will be none
             with conns.beside(log, [], command) as said:
                 fill(a, 1.5)
             a.close()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * A pass over connections from before tells of each one once, also if others end while it pauses:
- * the iterator then passes over as many. What one that was quiet does first is counted, all of it;
+ * an iterator then passes over as many. What one that was quiet does first is counted, all of it;
  * and each record is complete, also of those that call while hostlat begins.
  */
 #define _GNU_SOURCE
@@ -101,11 +101,14 @@ static void connect_all(void)
 
 /* ---- what is told ---- */
 
-/* Of pairs that have been told already, in the middle of what a pause has to read. */
+/*
+ * Of pairs that have been told of already, of one end at least (a pass need not come to both within
+ * the first pause), in the middle of what a pause has to read.
+ */
 static void end_some(void)
 {
 	for (int i = 0; i < SOCKETS && ended < ENDED; i += 2) {
-		if (!all[i].flows || !all[i + 1].flows)
+		if (!all[i].flows && !all[i + 1].flows)
 			continue;
 		for (int end = 0; end < 2; end++) {
 			close(all[i + end].fd);

@@ -216,8 +216,10 @@ def an_observer_is_there_in_time():
 def leftovers(pid):
     """Namespaces that a process made, and programs of the scenarios that it started."""
     names = [name for name in os.listdir("/run/netns") if name.startswith(f"hostlat{pid}-")]
-    return names, subprocess.run(["pgrep", "-P", str(pid)], capture_output=True, text=True,
-                                 check=False).stdout.split()
+    children = subprocess.run(["pgrep", "-a", "-P", str(pid)], capture_output=True, text=True,
+                              check=False).stdout.splitlines()
+    ours = os.environ["SCENARIO_BOX"], os.environ["SCENARIO_ENDS"]
+    return names, [child for child in children if child.split()[1] in ours]
 
 
 def nothing_is_left(how):

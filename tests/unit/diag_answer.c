@@ -52,7 +52,7 @@ void answer_sock_init(struct answer_sock *s, uint64_t cookie)
 
 void answer_add(struct answer *a, const struct answer_sock *s)
 {
-	struct nlmsghdr head = { .nlmsg_type = SOCK_DIAG_BY_FAMILY, .nlmsg_seq = ANSWER_SEQ };
+	struct nlmsghdr head = { .nlmsg_type = TCPDIAG_GETSOCK, .nlmsg_seq = ANSWER_SEQ };
 	const size_t at = a->size;
 
 	add(a, &head, sizeof(head));
