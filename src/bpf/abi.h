@@ -350,6 +350,7 @@ struct cpu_state {
 	__u64 clock_check; /* when the realtime offset was verified last */
 	__u64 datagrams;   /* of which sampling has drawn, or not */
 	__u64 departures;  /* runs of the transmit side's programs that see every packet */
+	__u64 linked;      /* the packet that passed `link` last */
 	/* an instruction reaches 32 KiB: the most frequent come first, as do their slots */
 	struct row row[ROW_PROTOS][SLOT_MAX][ORIGINS_AT_ONCE];
 	struct cpu_counters count;

@@ -72,9 +72,21 @@ static __always_inline __u64 link_way(__u64 skb)
 }
 
 /*
+ * Has no other packet passed `link` on this CPU since this one? What the kernel makes on the way is
+ * made of a packet that did, and is at another address.
+ */
+static __noinline int link_was_last(__u64 skb)
+{
+	struct cpu_state *c = this_cpu();
+
+	return c && c->linked == skb;
+}
+
+/*
  * Does the entry belong to this packet, or to one before at the same address? Packets that the
  * kernel makes on the way (segments, copies) never passed `link`. Receive stamps tell them apart;
- * a sender's stamp is replaced at local delivery, which follows `link` at once.
+ * a sender's stamp is replaced at local delivery, which follows `link` at once, unless the CPU was
+ * taken away (by a hypervisor, for one): such a delay is to be measured, not lost.
  */
 static __always_inline bool link_same(const struct link_entry *e, const struct sk_buff *skb)
 {
@@ -82,7 +94,8 @@ static __always_inline bool link_same(const struct link_entry *e, const struct s
 
 	if (e->p.s.seq)
 		return e->p.s.seq == (__u32)stamp;
-	return !stamp || stamp - realtime_offset - e->p.link <= STAMP_AGE_USUAL;
+	return !stamp || stamp - realtime_offset - e->p.link <= STAMP_AGE_USUAL ||
+	       link_was_last((__u64)skb);
 }
 
 /*

@@ -40,6 +40,7 @@ static __always_inline int link_begins(struct sk_buff *skb)
 		return 0;
 	c->announced = 0;
 	c->udp_last = 0;
+	c->linked = (__u64)skb;
 	flags = came_by(e, skb);
 	e->skb = 0; /* whoever reads it now on another CPU must not believe it */
 	e->p.link = now;
