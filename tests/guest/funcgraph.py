@@ -130,7 +130,6 @@ def goes_on(net, family):
 SERVER = f"""
 import socket
 
-DISTURBED = "the emulated CPU can be too slow for the tracer's buffer"
 listener = socket.create_server(("127.0.0.1", 0))
 print(listener.getsockname()[1], flush=True)
 connection, _ = listener.accept()
