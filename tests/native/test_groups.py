@@ -18,6 +18,8 @@ N = 500
 LOWER = ["transport", "enqueued"]
 READ = ["read"]
 MS = 1_000_000
+# Emulated: beside others its CPUs are slow and taken away, so that times compare with each other only.
+GUEST = "guest" in sys.argv
 
 
 def groups(result, stage, protocol, direction="ingress"):
@@ -41,29 +43,35 @@ def at_once(*runs):
             done.result()
 
 
+def apart(slow, quick):
+    check.between("p90 of read, throttled", slow, 5 * MS, (10_000 if GUEST else 1000) * MS)
+    check.between("p50 of read, not throttled", quick, 0, slow / 4 if GUEST else MS)
+
+
 def throttled_group(protocol):
     """Two control groups with the same traffic: the reader of one is throttled."""
     net, names = netns.loopback(), ("quick", "slow")
+    n, limit = (200, 120) if GUEST else (N, 60)
     made = [cgroups.Group(f"{protocol}-{name}") for name in names]
-    traffic = [Traffic(net, 4, protocol, prefix=group.prefix(), pattern="stream", wait="spin", count=N, gap_us=1000,
-                       reader_cpu=i, sender_cpu=1 - i) for i, group in enumerate(made)]
+    traffic = [Traffic(net, 4, protocol, prefix=group.prefix(), pattern="stream", wait="spin", count=n, gap_us=1000,
+                       reader_cpu=i, sender_cpu=1 - i, limit=limit) for i, group in enumerate(made)]
     cgroups.throttle(traffic[1].reader_pid, f"{protocol}-throttled")
     observer = watch.Watch("--netns", net.reader, "--by", "cgroup")
     at_once(*(each.finish for each in traffic))
     result = observer.stop()
-    expected = {(("cgroup", group.name),): N for group in made}
+    expected = {(("cgroup", group.name),): n for group in made}
     same_everywhere(result, LOWER + READ, protocol, expected)
 
     def p(stage, group, q):
         rows = [r for r in result.rows(stage, protocol) if r["group"]["cgroup"] == group.name]
         return max(watch.quantile(r, q)["ns"] for r in rows)
 
-    check.between("p90 of read, throttled", p("read", made[1], 0.9), 5 * MS, 1000 * MS)
-    check.between("p50 of read, not throttled", p("read", made[0], 0.5), 0, MS)
+    slow, quick = p("read", made[1], 0.9), p("read", made[0], 0.5)
+    apart(slow, quick)
     for group in made:
-        check.between(f"p50 of enqueued in {group.name}", p("enqueued", group, 0.5), 0, MS / 5)
-    check.must_fail("the groups exchanged", check.between, "p90", p("read", made[0], 0.5),
-                    5 * MS, 1000 * MS)
+        check.between(f"p50 of enqueued in {group.name}", p("enqueued", group, 0.5), 0,
+                      (slow / 4 if GUEST else MS) / 5)
+    check.must_fail("the groups exchanged", apart, quick, slow)
     result.sound()
     return (f"p90 of read {p('read', made[1], 0.9) / MS:.0f} ms, "
             f"{p('read', made[0], 0.9) / MS:.2f} ms in the other")
