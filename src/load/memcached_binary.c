@@ -121,11 +121,10 @@ int memcached_binary_parse(struct parser *parser, uint16_t type, const void *dat
 		return 0;
 	rest = s->left < size - n ? s->left : size - n;
 	status = wire_get16(s->header + 6);
-	if (status) {
-		if (n)
-			said_begin(&parser->said);
+	if (status && n)
+		said_begin(&parser->said);
+	if (status && rest)
 		said_add(&parser->said, (const char *)data + n, rest);
-	}
 	s->left -= (uint32_t)rest;
 	*used += rest;
 	if (s->left)
