@@ -18,8 +18,8 @@
 const volatile bool in_tables = false;
 
 /*
- * The keys of a table's records, in a ring. NAME_make() adds a key; only a pass takes keys out: from
- * the head, and back to the tail if there is still a record. A key whose place is 0 is being added.
+ * The keys of a table's records, in a ring. NAME_make() adds a key; only a pass takes keys out:
+ * from the head, and back to the tail if there is still a record. A place of 0 is being written.
  */
 struct key_ring {
 	__u32 head, tail; /* run over */

@@ -3,9 +3,9 @@
  * What the kernel's inet_diag answers about TCP sockets (netlink): what to ask, and how to read it.
  * Pure; of the bytes nothing is trusted.
  *
- * The older of its two requests (TCPDIAG_GETSOCK) is asked: it tells sockets of IPv4 and IPv6 in one
- * walk over all places of the kernel's hash table, where the other one takes a walk for each, of
- * 2 ms on a machine with a table for half a million connections.
+ * The older of its two requests (TCPDIAG_GETSOCK) is asked: it tells sockets of IPv4 and IPv6 in
+ * one walk over all places of the kernel's hash table. The other one takes a walk for each, and a
+ * walk takes 2 ms where the table has 262,144 places.
  */
 #ifndef HOSTLAT_PROBE_DIAG_H
 #define HOSTLAT_PROBE_DIAG_H
