@@ -196,6 +196,16 @@ struct conn_pass {
 	__u32 paused;           /* conn_walk has left some for its next run */
 	__u32 number;           /* of conn_walk's run over this table */
 	__u32 keys;             /* that it has still to visit; PASS_ALL: begins with all */
+	__u32 sweep;            /* it visits nobody: keys of records that are gone leave */
+	__u32 pad;
+};
+
+/*
+ * The keys of a table's records, in a ring. NAME_make() adds a key; only a walk takes keys out:
+ * from the head, and back to the tail if there is still a record. A place of 0 is being written.
+ */
+struct key_ring {
+	__u32 head, tail; /* run over */
 };
 
 enum pass_follow {

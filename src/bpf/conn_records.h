@@ -17,35 +17,26 @@
 /* Records lie in hash tables. */
 const volatile bool in_tables = false;
 
-/*
- * The keys of a table's records, in a ring. NAME_make() adds a key; only a pass takes keys out:
- * from the head, and back to the tail if there is still a record. A place of 0 is being written.
- */
-struct key_ring {
-	__u32 head, tail; /* run over */
-};
-
 /* Places - 1, of a power of two. */
 const volatile __u32 key_ring_mask = 0;
 
-/* Returns whether there was a place. */
-static __always_inline bool key_add(void *places, struct key_ring *ring, __u64 key)
+/* CPUs that come here at once, and walks that put keys back, do not fill the rest. */
+static __always_inline bool key_room(const volatile struct key_ring *ring)
 {
-	/* CPUs that come here at once do not fill the rest. */
-	__u32 at, most = key_ring_mask - key_ring_mask / 16;
-	volatile __u64 *place;
+	return ring->tail - ring->head <= key_ring_mask - key_ring_mask / 16;
+}
 
-	if (ring->tail - *(volatile __u32 *)&ring->head > most)
-		return false;
-	at = __sync_fetch_and_add(&ring->tail, 1) & key_ring_mask;
-	place = bpf_map_lookup_elem(places, &at);
+static __always_inline void key_add(void *places, volatile struct key_ring *ring, __u64 key)
+{
+	__u32 at = __sync_fetch_and_add(&ring->tail, 1) & key_ring_mask;
+	volatile __u64 *place = bpf_map_lookup_elem(places, &at);
+
 	if (place)
 		*place = key;
-	return place;
 }
 
 /* The key at the head, which leaves the ring; 0: it is being added. */
-static __always_inline __u64 key_take(void *places, struct key_ring *ring)
+static __always_inline __u64 key_take(void *places, volatile struct key_ring *ring)
 {
 	__u32 at = ring->head & key_ring_mask;
 	volatile __u64 *place = bpf_map_lookup_elem(places, &at);
@@ -65,11 +56,16 @@ static __always_inline __u64 key_take(void *places, struct key_ring *ring)
 		__type(key, __u32);                                                      \
 		__type(value, __u64);                                                    \
 	} name##_keys SEC(".maps");                                                      \
-	static struct key_ring name##_ring;                                              \
+	volatile struct key_ring name##_ring = {}; /* user space looks at it */          \
                                                                                          \
-	static __always_inline bool name##_enlist(__u64 key)                             \
+	static __always_inline bool name##_room(void)                                    \
 	{                                                                                \
-		return key_add(&name##_keys, &name##_ring, key);                         \
+		return key_room(&name##_ring);                                           \
+	}                                                                                \
+                                                                                         \
+	static __always_inline void name##_enlist(__u64 key)                             \
+	{                                                                                \
+		key_add(&name##_keys, &name##_ring, key);                                \
 	}                                                                                \
                                                                                          \
 	static __always_inline __u64 name##_take(void)                                   \
@@ -84,9 +80,13 @@ static __always_inline __u64 key_take(void *places, struct key_ring *ring)
 
 /* No pass visits them. */
 #define NO_KEYS(name)                                                                    \
-	static __always_inline bool name##_enlist(__u64 key)                             \
+	static __always_inline bool name##_room(void)                                    \
 	{                                                                                \
 		return true;                                                             \
+	}                                                                                \
+                                                                                         \
+	static __always_inline void name##_enlist(__u64 key)                             \
+	{                                                                                \
 	}
 
 /*
@@ -124,10 +124,10 @@ static __always_inline __u64 key_take(void *places, struct key_ring *ring)
                                                                                          \
 		if (!in_tables)                                                          \
 			return bpf_sk_storage_get(&name, sk, init, BPF_SK_STORAGE_GET_F_CREATE); \
-		if (!bpf_map_update_elem(&name##_table, &key, init ? init : &name##_none, \
-					 BPF_NOEXIST) &&                                 \
-		    !name##_enlist(key))                                                 \
-			bpf_map_delete_elem(&name##_table, &key);                        \
+		if (name##_room() &&                                                     \
+		    !bpf_map_update_elem(&name##_table, &key, init ? init : &name##_none, \
+					 BPF_NOEXIST))                                   \
+			name##_enlist(key);                                              \
 		return bpf_map_lookup_elem(&name##_table, &key);                         \
 	}                                                                                \
                                                                                          \

@@ -173,11 +173,14 @@ static __always_inline long drop_gone(struct sock *id, struct conn_quiet *q)
 
 static __always_inline long walk_record(struct sock *id, struct conn_kept *k)
 {
+	__u64 cookie = k->q.cookie;
 	struct tcp_sock *tp;
 
 	if (!(k->q.flags & KEPT_READY) || (pass.level < LEVELS && k->q.level != pass.level))
 		return 0;
-	tp = copy_of((__u64)id, k->q.cookie);
+	tp = copy_of((__u64)id, cookie);
+	if (!tp && k->q.cookie != cookie)
+		return 0; /* the record's memory is another one's meanwhile */
 	if (!tp)
 		return k->q.flags & KEPT_CLOSED ? 0 : drop_gone(id, &k->q);
 	return pauses(visit(id, (struct sock *)tp, tp, k));
@@ -192,8 +195,11 @@ static __always_inline long walk_member(struct sock *id, __u32 *member)
 
 static __always_inline long walk_idle(struct sock *id, struct conn_quiet *q)
 {
-	struct tcp_sock *tp = copy_of((__u64)id, q->cookie);
+	__u64 cookie = q->cookie;
+	struct tcp_sock *tp = copy_of((__u64)id, cookie);
 
+	if (!tp && q->cookie != cookie)
+		return 0;
 	if (!tp)
 		return q->flags & KEPT_CLOSED ? 0 : drop_gone(id, q);
 	return pauses(visit_quiet(id, (struct sock *)tp, tp, q));
@@ -235,7 +241,7 @@ static __always_inline bool met_idle(struct conn_quiet *q)
 		if (!r || met(r))                                                        \
 			return 0;                                                        \
 		name##_enlist(key);                                                      \
-		return visit((struct sock *)key, r);                                     \
+		return pass.sweep ? 0 : visit((struct sock *)key, r);                    \
 	}                                                                                \
                                                                                          \
 	static __always_inline void name##_walk_all(void)                                \

@@ -72,14 +72,15 @@ static __always_inline __u64 link_way(__u64 skb)
 }
 
 /*
- * Has no other packet passed `link` on this CPU since this one? What the kernel makes on the way is
- * made of a packet that did, and is at another address.
+ * Has no other packet passed `link` on this CPU since this one, at `link`? What the kernel makes on
+ * the way is made of a packet that did, and is at another address: unless it was moved here from
+ * another CPU, long after the packet whose address it has.
  */
-static __noinline int link_was_last(__u64 skb)
+static __noinline int link_was_last(__u64 skb, __u64 link)
 {
 	struct cpu_state *c = this_cpu();
 
-	return c && c->linked == skb;
+	return c && c->linked == skb && bpf_ktime_get_ns() - link <= SEC_NS;
 }
 
 /*
@@ -95,7 +96,7 @@ static __always_inline bool link_same(const struct link_entry *e, const struct s
 	if (e->p.s.seq)
 		return e->p.s.seq == (__u32)stamp;
 	return !stamp || stamp - realtime_offset - e->p.link <= STAMP_AGE_USUAL ||
-	       link_was_last((__u64)skb);
+	       link_was_last((__u64)skb, e->p.link);
 }
 
 /*

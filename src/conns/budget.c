@@ -133,9 +133,12 @@ static bool too_dear(const struct budget *b, int k)
 /* What is too dear is not measured any more: it may have become cheaper. */
 static void have_patience(struct budget *b, int k, bool was_read)
 {
-	if (!was_read && b->rates.state & BUDGET_BELOW_FLOOR &&
-	    b->read[k].fixed_ns < AGAIN_MOST * window_ns(b))
-		b->read[k].fixed_ns *= 1 - READ_PATIENCE;
+	double fixed = b->read[k].fixed_ns, room = window_ns(b) -
+		(b->base + b->push + b->ends) * BUDGET_WINDOW * (double)b->config.interval_ns;
+
+	if (!was_read && b->members[k] && b->rates.state & BUDGET_BELOW_FLOOR &&
+	    !b->rates.read_hz[k] && fixed < AGAIN_MOST * room)
+		b->read[k].fixed_ns = fmax(fixed * (1 - READ_PATIENCE), FIXED_LEAST);
 	if (too_dear(b, k) && walk_ns(b, k) < AGAIN_MOST * window_ns(b)) {
 		b->walk[k].fixed_ns *= 1 - PATIENCE;
 		b->walk[k].each_ns *= 1 - PATIENCE;

@@ -489,7 +489,7 @@ static int start(struct conns_diag *d, char *why, size_t size)
 	d->started = now_ns();
 	if (!err)
 		err = dump_all(d, 0, &again) ?: dump_all(d, 0, &again);
-	if (err == -ENOENT)
+	if (err == -ENOENT || err == -EOPNOTSUPP)
 		snprintf(why, size, "this kernel has no inet_diag for TCP");
 	return err ? err : find_owners(d);
 }

@@ -4,12 +4,15 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "bpf/abi_calls.h"
 #include "bpf/conns.skel.h"
 
 #define TRIES_MOST 100
+#define PAUSE_NS 100000
+#define SWEEP_LEAST 4096 /* keys that came since the last sweep, at least */
 #define READ_AGAIN 4 /* passes over all, at most, until no connection was passed over */
 
 /* ---- iterators ---- */
@@ -125,6 +128,7 @@ static int walk_table(struct conns_walk *w, enum pass_table table, uint32_t *key
 {
 	volatile struct conn_pass *b = &w->skel->bss->pass;
 	LIBBPF_OPTS(bpf_test_run_opts, options);
+	const struct timespec pause = { .tv_nsec = PAUSE_NS };
 	uint64_t before;
 	int err, tries = 0;
 
@@ -140,9 +144,38 @@ static int walk_table(struct conns_walk *w, enum pass_table table, uint32_t *key
 			w->empty(w->ctx);
 		}
 		tries = b->members == before ? tries + 1 : 0;
+		if (tries && b->paused) /* who adds the key needs a CPU, maybe this one */
+			clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
 	} while (!err && b->paused && b->members < b->quota && tries < TRIES_MOST);
 	*ended = !err && (!b->paused || tries == TRIES_MOST);
 	*keys = err || *ended ? PASS_ALL : b->keys;
+	return err;
+}
+
+/*
+ * Keys of records that are gone leave a ring only when a walk meets them, and walks over a level
+ * are as rare as its members are few. What a sweep costs each key pays about twice.
+ */
+static int sweep(struct conns_walk *w)
+{
+	const volatile struct key_ring *rings[PASS_TABLES] = {
+		[PASS_KEPT] = &w->skel->bss->kept_ring, [PASS_QUIET] = &w->skel->bss->quiet_ring,
+		[PASS_WARM] = &w->skel->bss->warm_ring, [PASS_HOT] = &w->skel->bss->hot_ring,
+	};
+	int err = 0;
+
+	for (int t = 0; t < PASS_TABLES && !err; t++) {
+		const uint32_t n = rings[t]->tail - rings[t]->head;
+		uint32_t keys = PASS_ALL;
+		bool ended;
+
+		if (n < w->swept[t] + w->swept[t] / 2 + SWEEP_LEAST)
+			continue;
+		w->skel->bss->pass = (struct conn_pass){ .quota = UINT64_MAX, .sweep = 1,
+							 .level = LEVELS };
+		err = walk_table(w, (enum pass_table)t, &keys, &ended);
+		w->swept[t] = rings[t]->tail - rings[t]->head;
+	}
 	return err;
 }
 
@@ -228,11 +261,12 @@ int conns_walk_sample(struct conns_walk *w, enum conn_level level, uint32_t samp
 int conns_walk_read(struct conns_walk *w, enum conn_level level, uint64_t quota, bool *ended)
 {
 	const bool all = quota == UINT64_MAX;
+	const int err = walks_tables(w) ? sweep(w) : 0;
 
 	*ended = false;
 	prepare(w, level, 0, quota);
-	if (!quota)
-		return 0;
+	if (err || !quota)
+		return err;
 	return all ? read_all(w, level, ended) : read_some(w, level, ended);
 }
 

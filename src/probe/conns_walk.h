@@ -27,6 +27,7 @@ struct conns_walk {
 	bool paused;                     /* since a pass over all began */
 	uint32_t keys[LEVELS];           /* over tables: still to be visited; PASS_ALL: it begins */
 	uint32_t numbers[PASS_TABLES];   /* of the last walk over each table */
+	uint32_t swept[PASS_TABLES];     /* keys that its last sweep left */
 };
 
 /*

@@ -15,7 +15,7 @@ from lib.traffic import outweigh_others
 
 AHEAD = "chrt", "--fifo", "5"   # of whatever else runs here
 # In each round one connection has 20 requests, and then 15 others have one each.
-ROUNDS = {"connections": 16, "rounds": 250, "every": 1, "burst": 20, "behind": 15,
+ROUNDS = {"connections": 16, "rounds": 750, "every": 1, "burst": 20, "behind": 15,
           "apart_us": 300, "service_us": 100, "behind_us": 10, "gap_us": 6000}
 ERROR = 0.1     # of the drop
 HEAD_OF_LINE = 0.8, 1.25      # of the difference: other causes differ, too, on a machine in use

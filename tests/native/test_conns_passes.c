@@ -2,7 +2,8 @@
 /*
  * A pass over connections from before tells of each one once, also if others end while it pauses:
  * an iterator then passes over as many. What one that was quiet does first is counted, all of it;
- * and each record is complete, also of those that call while hostlat begins.
+ * and each record is complete, also of those that call while hostlat begins. Short connections that
+ * no pass has met, more than hostlat has places for, leave room for the next one.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -261,6 +262,76 @@ static void begun_while_they_call(void)
 	event_dict_free(dict);
 }
 
+/* ---- short ones ---- */
+
+#define SHORT 130000 /* with two ends each */
+#define SHORT_AT_ONCE 1000
+
+static void make_pair(int server, const struct sockaddr_in *at, int pair[2])
+{
+	struct linger reset = { .l_onoff = 1 };
+
+	pair[0] = socket(AF_INET, SOCK_STREAM, 0);
+	if (pair[0] < 0 || connect(pair[0], (const struct sockaddr *)at, sizeof(*at)))
+		die("connect");
+	pair[1] = accept(server, NULL, NULL);
+	if (pair[1] < 0 || setsockopt(pair[0], SOL_SOCKET, SO_LINGER, &reset, sizeof(reset)))
+		die("accept");
+}
+
+/* Returns whether the connection is told as one that is open. */
+static bool take_records(struct conns_probe *probe, uint64_t cookie)
+{
+	struct event_block block;
+	struct event_conn c;
+	bool found = false;
+
+	while (conns_probe_block(probe, &block)) {
+		for (uint32_t i = 0; cookie && i < block.count; i++) {
+			event_block_copy(&block, i, &c, sizeof(c));
+			found |= c.cookie == cookie && !(c.flags & CONN_CLOSED);
+		}
+	}
+	return found;
+}
+
+/* None is open when an interval ends: there is no reason to read any. */
+static void after_short_ones(struct conns_probe *probe)
+{
+	struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(0x7f000001) };
+	int server = socket(AF_INET, SOCK_STREAM, 0), pair[2];
+	socklen_t size = sizeof(at);
+	struct conns_lost lost;
+	struct conns_pass pass;
+	uint64_t cookie;
+	char what[120];
+
+	if (bind(server, (struct sockaddr *)&at, size) || listen(server, 16) ||
+	    getsockname(server, (struct sockaddr *)&at, &size))
+		die("listen");
+	for (int i = 0; i < SHORT; i++) {
+		make_pair(server, &at, pair);
+		close(pair[0]);
+		close(pair[1]);
+		if (i % SHORT_AT_ONCE == 0 && conns_probe_read(probe, LEVEL_HOT, 0, &pass))
+			die("read");
+		take_records(probe, 0);
+	}
+	make_pair(server, &at, pair);
+	size = sizeof(cookie);
+	if (send(pair[0], &at, 1, 0) != 1 ||
+	    getsockopt(pair[0], SOL_SOCKET, SO_COOKIE, &cookie, &size) ||
+	    conns_probe_read(probe, LEVEL_REST, UINT64_MAX, &pass))
+		die("the last");
+	conns_probe_lost(probe, &lost);
+	snprintf(what, sizeof(what), "after %d short ones a connection is followed; for %llu there "
+		 "was no room", SHORT, (unsigned long long)lost.no_memory);
+	check(take_records(probe, cookie) && !lost.no_memory, what);
+	close(pair[0]);
+	close(pair[1]);
+	close(server);
+}
+
 int main(void)
 {
 	struct rlimit files = { SOCKETS + 100, SOCKETS + 100 };
@@ -285,6 +356,7 @@ int main(void)
 	read_pass(probe);
 	each_once();
 	what_it_does_first(probe);
+	after_short_ones(probe);
 	conns_probe_free(probe);
 	begun_while_they_call();
 	event_dict_free(dict);
