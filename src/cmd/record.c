@@ -250,7 +250,9 @@ static int run(const void *config)
 		code = session_run(&session, &result);
 	}
 	if (!code) {
-		log_info("%llu bytes in %s", (unsigned long long)result.recorded_bytes, c->file);
+		if (!result.record_error)
+			log_info("%llu bytes in %s", (unsigned long long)result.recorded_bytes,
+				 c->file);
 		view.shown.ended = ends[result.end];
 		code = watch_view_close(&view, NULL, result.record_error);
 		if (!code && result.lacks_activity)

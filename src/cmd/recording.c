@@ -67,8 +67,8 @@ void recording_failed(struct recording *r, int err)
 	if (!err || r->error)
 		return;
 	r->error = err;
-	log_error("recording into %s failed: %s; what was written so far can be read", r->path,
-		  strerror(-err));
+	log_error("recording into %s failed: %s; %s", r->path, strerror(-err),
+		  r->nameless ? "there is no file" : "what was written so far can be read");
 }
 
 /* All that the writer has written so far, to the file. */
@@ -89,11 +89,15 @@ static int move_in(struct recording *r)
 
 void recording_begin(struct recording *r)
 {
+	int err;
+
 	if (!r->path || !r->file.open || r->begun)
 		return;
 	r->begun = true;
 	recording_failed(r, move_in(r));
-	recording_failed(r, outfile_publish(&r->file));
+	err = outfile_publish(&r->file);
+	r->nameless = err;
+	recording_failed(r, err);
 	/* The writer keeps its descriptor: it becomes the file's. */
 	if (dup3(r->file.fd, r->fd, O_CLOEXEC) < 0)
 		recording_failed(r, -errno);

@@ -18,6 +18,7 @@ struct recording {
 	int fd;                      /* what the writer writes to */
 	struct outfile file;         /* what it is in from recording_begin() on */
 	bool begun;
+	bool nameless;               /* the file could not be given its name */
 	struct event_writer *writer; /* NULL: none, or no more */
 	int error;                   /* -errno: it is not whole, and why */
 	bool full;                   /* it is not whole: it reached its size limit */
