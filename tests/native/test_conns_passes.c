@@ -38,7 +38,7 @@ static struct ours all[SOCKETS];
 static struct ours *by_cookie[SOCKETS];
 static unsigned int flows, ended, failures, others; /* others: records without a cookie */
 
-static void die(const char *what)
+static __attribute__((noreturn)) void die(const char *what)
 {
 	fprintf(stderr, "%s: %s\n", what, strerror(errno));
 	exit(1);
