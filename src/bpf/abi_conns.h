@@ -75,7 +75,7 @@ struct conn_kept {
 	__u32 fast_retransmit;
 	__u16 tlp, rto, recoveries, stalls;
 	__u16 idle_bursts, idle_bursts_lost, idle_restarts;
-	__u16 walk;             /* number of the last that met it; in 16 bits, never 0 */
+	__u16 walk;             /* the last that met it: 16 bits of its number; 0: none */
 };
 
 _Static_assert(sizeof(struct conn_kept) <= 440, "half a KiB with the kernel's part");

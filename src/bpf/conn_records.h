@@ -49,6 +49,10 @@ static __always_inline __u64 key_take(void *places, volatile struct key_ring *ri
 	return key;
 }
 
+/*
+ * NAME_room(): whether a key can be added; NAME_enlist() adds it. For walks: NAME_take(), and
+ * NAME_listed(), the number of keys.
+ */
 #define KEYS(name)                                                                       \
 	struct {                                                                         \
 		__uint(type, BPF_MAP_TYPE_ARRAY);                                        \

@@ -10,8 +10,8 @@
 #include "bpf/abi_calls.h"
 #include "bpf/conns.skel.h"
 
-#define TRIES_MOST 100
-#define PAUSE_NS 100000
+#define TRIES_MOST 100  /* runs in a row that wait for a key to be written, */
+#define PAUSE_NS 100000 /* ... with this between them */
 #define SWEEP_LEAST 4096 /* keys that came since the last sweep, at least */
 #define READ_AGAIN 4 /* passes over all, at most, until no connection was passed over */
 
@@ -286,8 +286,10 @@ int conns_walk_open(struct conns_walk *w, struct conns_bpf *skel, void (*empty)(
 		    void *ctx)
 {
 	*w = (struct conns_walk){ .skel = skel, .empty = empty, .ctx = ctx };
-	for (int i = 0; i < LEVELS; i++)
-		w->reading[i] = -1, w->keys[i] = PASS_ALL;
+	for (int i = 0; i < LEVELS; i++) {
+		w->reading[i] = -1;
+		w->keys[i] = PASS_ALL;
+	}
 	return walks_tables(w) ? try_walk(w) : attach_visits(w);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the kernel's inet_diag answers about TCP sockets (netlink): what to ask, and how to read it.
- * Pure; of the bytes nothing is trusted.
+ * Requests to the kernel's inet_diag about TCP sockets (netlink), and its answers. Pure; no byte of
+ * an answer is trusted.
  *
  * The older of its two requests (TCPDIAG_GETSOCK) is asked: it tells sockets of IPv4 and IPv6 in
  * one walk over all places of the kernel's hash table. The other one takes a walk for each, and a

@@ -103,8 +103,8 @@ static void connect_all(void)
 /* ---- what is told ---- */
 
 /*
- * Of pairs that have been told of already, of one end at least (a pass need not come to both within
- * the first pause), in the middle of what a pause has to read.
+ * Closes pairs in the middle of what a pause has to read. One end at least has been told: a pass
+ * need not come to both within the first pause.
  */
 static void end_some(void)
 {
