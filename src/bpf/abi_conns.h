@@ -183,6 +183,20 @@ struct conn_counts {
 
 _Static_assert(sizeof(struct conn_counts) == 64, "a cache line");
 
+/* Runs that were timed: the first CONN_TIMED_FIRST on each CPU, and one in CONN_TIMED_ONE_IN. */
+#define CONN_TIMED_FIRST  16
+#define CONN_TIMED_ONE_IN 16
+
+struct conn_timed {
+	__u64 ns[USE_MAX];      /* without the clock's own time */
+	__u32 runs[USE_MAX];    /* run over */
+	__u32 most_ns[USE_MAX]; /* of one run, since user space made it 0 */
+	__u64 clock_ns;         /* what it took to read the clock, once for each run */
+	__u64 pad[3];
+};
+
+_Static_assert(sizeof(struct conn_timed) == 128, "two cache lines");
+
 /* What the next pass of an iterator does, and what it met: .bss, written by user space. */
 struct conn_pass {
 	__u64 members;          /* connections of the level that it visited */

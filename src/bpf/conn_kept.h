@@ -48,8 +48,9 @@ struct {
  */
 __u64 removed = 0;
 
-/* Of each CPU. Of `used` an interrupt may take one away: it is for estimates. */
+/* Of each CPU. Of `used`, and `timed`, an interrupt may take one away: they are for estimates. */
 struct conn_counts counts[CONN_CPUS] = {};
+struct conn_timed timed[CONN_CPUS] = {};
 __u32 losses[CONN_LOST_MAX] = {};
 
 /* Of its calls and RTTs, one connection in so many is followed. */
@@ -64,10 +65,41 @@ volatile __u32 following = 0;
 const volatile __u64 cool_ns = 5000000000ULL;
 const volatile __u64 rest_ns = 1000000000ULL;
 
-/* The first thing that a program does, as the statistics count. */
-static __always_inline void used(enum conn_use what)
+/* A run that is timed: when it began, and how long it then took to read the clock. Or 0. */
+struct run {
+	__u64 began, clock_ns;
+};
+
+/* The first thing that a program does. */
+static __always_inline struct run used(enum conn_use what)
 {
-	counts[bpf_get_smp_processor_id() & (CONN_CPUS - 1)].used[what]++;
+	__u64 n = counts[bpf_get_smp_processor_id() & (CONN_CPUS - 1)].used[what]++;
+	struct run run = {};
+
+	/* Evenly, in no rhythm of the traffic's, and not in that of is_to_be_marked(). */
+	if (n >= CONN_TIMED_FIRST && (__u32)n * 0x85ebca6bU >= 0xffffffffU / CONN_TIMED_ONE_IN)
+		return run;
+	run.began = bpf_ktime_get_ns();
+	run.clock_ns = bpf_ktime_get_ns() - run.began;
+	return run;
+}
+
+/* The last thing. */
+static __always_inline void spent(enum conn_use what, struct run run)
+{
+	struct conn_timed *t;
+	__u64 ns;
+
+	if (!run.began)
+		return;
+	ns = bpf_ktime_get_ns() - run.began;
+	ns = ns > 2 * run.clock_ns ? ns - 2 * run.clock_ns : 0;
+	t = &timed[bpf_get_smp_processor_id() & (CONN_CPUS - 1)];
+	t->clock_ns += run.clock_ns;
+	t->ns[what] += ns;
+	t->runs[what]++;
+	if (ns > t->most_ns[what])
+		t->most_ns[what] = ns;
 }
 
 static __always_inline void lost(enum conn_lost why)

@@ -67,45 +67,52 @@ static __always_inline bool counts_in(struct sock *sk)
 	return false;
 }
 
+static __always_inline void established(struct sock *sk, struct tcp_sock *tp, bool accepted)
+{
+	__u64 now = bpf_ktime_get_ns();
+	struct conn_kept *k;
+
+	if (in_tables)
+		drop_stale(sk);
+	k = kept_make(sk);
+	if (!k)
+		lost(LOST_NO_MEMORY);
+	if (!k || k->q.born)
+		return;
+	k->q.born = BEING_MADE;
+	begin(sk, tp, &k->q, now, KEPT_BEGAN | (accepted ? KEPT_ACCEPTED : 0));
+	unfold(k, now);
+	if (tp->packets_out || thin_one_in > 1)
+		warm_up(sk, k);
+	begin_log(sk, sk, &k->q);
+}
+
+static __always_inline void changes_state(struct sock *sk, int from, int to)
+{
+	struct tcp_sock *tp;
+
+	if (to != TCP_ESTABLISHED && to != TCP_CLOSE)
+		return;
+	if (!following)
+		return;
+	tp = bpf_skc_to_tcp_sock(sk);
+	if (!tp)
+		return;
+	if (to == TCP_CLOSE) {
+		end(sk, tp, bpf_ktime_get_ns());
+		forget_timers(sk);
+	} else if (counts_in(sk)) {
+		established(sk, tp, from == TCP_SYN_RECV);
+	}
+}
+
 SEC("tp_btf/inet_sock_set_state")
 int BPF_PROG(conn_state, struct sock *sk, int from, int to)
 {
-	struct tcp_sock *tp;
-	struct conn_kept *k;
-	__u64 now;
+	struct run run = used(USE_STATE);
 
-	used(USE_STATE);
-	if (to != TCP_ESTABLISHED && to != TCP_CLOSE)
-		return 0;
-	if (!following)
-		return 0;
-	tp = bpf_skc_to_tcp_sock(sk);
-	if (!tp)
-		return 0;
-	if (to == TCP_ESTABLISHED && !counts_in(sk))
-		return 0;
-	now = bpf_ktime_get_ns();
-	if (to == TCP_ESTABLISHED) {
-		if (in_tables)
-			drop_stale(sk);
-		k = kept_make(sk);
-		if (k && k->q.born)
-			return 0;
-		if (!k) {
-			lost(LOST_NO_MEMORY);
-			return 0;
-		}
-		k->q.born = BEING_MADE;
-		begin(sk, tp, &k->q, now,
-		      KEPT_BEGAN | (from == TCP_SYN_RECV ? KEPT_ACCEPTED : 0));
-		unfold(k, now);
-		if (tp->packets_out || thin_one_in > 1)
-			warm_up(sk, k);
-		begin_log(sk, sk, &k->q);
-		return 0;
-	}
-	end(sk, tp, now);
-	forget_timers(sk);
+	changes_state(sk, from, to);
+	spent(USE_STATE, run);
 	return 0;
 }
 
@@ -114,22 +121,26 @@ int BPF_PROG(conn_state, struct sock *sk, int from, int to)
 SEC("tp_btf/sock_send_length")
 int BPF_PROG(conn_send, struct sock *sk, int ret, int flags)
 {
-	used(USE_SEND);
+	struct run run = used(USE_SEND);
+
 	if (sk->sk_protocol == IPPROTO_TCP_)
 		sent(sk, ret);
 	else if (is_above(sk))
 		called_above(sk);
+	spent(USE_SEND, run);
 	return 0;
 }
 
 SEC("tp_btf/sock_recv_length")
 int BPF_PROG(conn_recv, struct sock *sk, int ret, int flags)
 {
-	used(USE_RECV);
+	struct run run = used(USE_RECV);
+
 	if (sk->sk_protocol == IPPROTO_TCP_ && !(flags & MSG_PEEK_))
 		received(sk, ret);
 	else if (is_above(sk))
 		called_above(sk);
+	spent(USE_RECV, run);
 	return 0;
 }
 
@@ -137,8 +148,10 @@ int BPF_PROG(conn_recv, struct sock *sk, int ret, int flags)
 SEC("fexit/tcp_sendmsg")
 int BPF_PROG(conn_send_fexit, struct sock *sk, void *msg, __u64 size, int ret)
 {
-	used(USE_SEND);
+	struct run run = used(USE_SEND);
+
 	sent(sk, ret);
+	spent(USE_SEND, run);
 	return 0;
 }
 
@@ -146,8 +159,10 @@ int BPF_PROG(conn_send_fexit, struct sock *sk, void *msg, __u64 size, int ret)
 SEC("fexit/tcp_sendpage")
 int BPF_PROG(conn_sendpage, struct sock *sk, void *page, int offset, __u64 size, int flags, int ret)
 {
-	used(USE_RARE);
+	struct run run = used(USE_RARE);
+
 	sent(sk, ret);
+	spent(USE_RARE, run);
 	return 0;
 }
 
@@ -155,9 +170,11 @@ SEC("fexit/tcp_recvmsg")
 int BPF_PROG(conn_recv_fexit, struct sock *sk, void *msg, __u64 len, int flags, int *addr_len,
 	     int ret)
 {
-	used(USE_RECV);
+	struct run run = used(USE_RECV);
+
 	if (!(flags & MSG_PEEK_))
 		received(sk, ret);
+	spent(USE_RECV, run);
 	return 0;
 }
 
@@ -166,9 +183,11 @@ int BPF_PROG(conn_recv_fexit, struct sock *sk, void *msg, __u64 len, int flags, 
 SEC("tp_btf/tcp_retransmit_skb")
 int BPF_PROG(conn_retransmit, struct sock *sk, struct sk_buff *skb, int err)
 {
-	used(USE_RARE);
+	struct run run = used(USE_RARE);
+
 	if (!err)
 		retransmitted(sk, skb);
+	spent(USE_RARE, run);
 	return 0;
 }
 
@@ -176,21 +195,21 @@ int BPF_PROG(conn_retransmit, struct sock *sk, struct sk_buff *skb, int err)
 SEC("tp_btf/tcp_retransmit_skb")
 int BPF_PROG(conn_retransmit_two, struct sock *sk, struct sk_buff *skb)
 {
-	used(USE_RARE);
+	struct run run = used(USE_RARE);
+
 	retransmitted(sk, skb);
+	spent(USE_RARE, run);
 	return 0;
 }
 
-SEC("tp_btf/tcp_cong_state_set")
-int BPF_PROG(conn_congestion, struct sock *sk, __u8 state)
+static __always_inline void enters(struct sock *sk, __u8 state)
 {
 	struct tcp_sock *tp = bpf_skc_to_tcp_sock(sk);
 	struct conn_kept *k = tp ? kept_of(sk) : NULL;
 	__u64 now;
 
-	used(USE_RARE);
 	if (!k || k->q.ca == state)
-		return 0;
+		return;
 	now = bpf_ktime_get_ns();
 	until(k, now);
 	progress(tp, k, now);
@@ -204,6 +223,15 @@ int BPF_PROG(conn_congestion, struct sock *sk, __u8 state)
 	}
 	repaired(k, now);
 	changed(k);
+}
+
+SEC("tp_btf/tcp_cong_state_set")
+int BPF_PROG(conn_congestion, struct sock *sk, __u8 state)
+{
+	struct run run = used(USE_RARE);
+
+	enters(sk, state);
+	spent(USE_RARE, run);
 	return 0;
 }
 
@@ -212,7 +240,8 @@ int BPF_PROG(conn_congestion, struct sock *sk, __u8 state)
 SEC("sockops")
 int conn_ops(struct bpf_sock_ops *ops)
 {
-	used(USE_RTT);
+	struct run run = used(USE_RTT);
+
 	switch (ops->op) {
 	case BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB:
 	case BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB:
@@ -225,19 +254,21 @@ int conn_ops(struct bpf_sock_ops *ops)
 		ops_rto(ops);
 		break;
 	}
+	spent(USE_RTT, run);
 	return 1;
 }
 
 SEC("tp_btf/timer_expire_entry")
 int BPF_PROG(conn_timer, struct timer_list *timer)
 {
+	struct run run = used(USE_TIMER);
 	void *function = timer->function;
 
-	used(USE_TIMER);
 	if (function == delack_function && function)
 		delack_fired(timer);
 	else if (function == write_function && function)
 		write_fired(timer);
+	spent(USE_TIMER, run);
 	return 0;
 }
 

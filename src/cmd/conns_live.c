@@ -392,16 +392,6 @@ static int close_interval(struct live *l, bool last)
 	return err;
 }
 
-/* Until then, or until the programs' cost is to be looked at. */
-static struct timespec rest_until(struct live *l, uint64_t now, uint64_t until)
-{
-	uint64_t look = conns_source_look(l->source, now);
-	uint64_t end = look < until ? look : until, rest = now < end ? end - now : 0;
-
-	return (struct timespec){ .tv_sec = (time_t)(rest / NS_PER_S),
-				  .tv_nsec = (long)(rest % NS_PER_S) };
-}
-
 /* What has closed meanwhile is read if it is much. 1: stopped. */
 static int wait_until(struct live *l, uint64_t until)
 {
@@ -410,12 +400,12 @@ static int wait_until(struct live *l, uint64_t until)
 	int err = 0;
 
 	while (!err && !stop_requested(&l->stop)) {
-		uint64_t now = now_ns();
-		struct timespec rest;
+		uint64_t now = now_ns(), ns = now < until ? until - now : 0;
+		struct timespec rest = { .tv_sec = (time_t)(ns / NS_PER_S),
+					 .tv_nsec = (long)(ns % NS_PER_S) };
 
-		if (now >= until)
+		if (!ns)
 			return 0;
-		rest = rest_until(l, now, until);
 		if (ppoll(fds, ARRAY_LEN(fds), &rest, NULL) > 0 && fds[1].revents)
 			err = read_ends(l);
 	}

@@ -10,7 +10,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "base/parse.h"
+#include "base/restorer.h"
 #include "load/pull.h"
 #include "load/reach.h"
 #include "load/setup.h"
@@ -31,6 +33,7 @@ struct load_engine {
 	struct net_tls_context *tls;
 	struct net_nic nics[NICS_MAX];
 	uint32_t n_nics;
+	struct restorer restorer; /* of nics */
 	struct load_thread *threads;
 	struct pull *pull;
 	int notify;
@@ -182,12 +185,26 @@ static int find_nics(struct load_engine *e, struct load_target *target, struct s
 	return err;
 }
 
+static void restore_nics(void *engine)
+{
+	struct load_engine *e = engine;
+
+	for (uint32_t i = 0; i < e->n_nics; i++)
+		net_nic_restore(&e->nics[i]);
+}
+
 static int init_nics(struct load_engine *e, struct strbuf *why)
 {
+	bool changed = false;
 	int err = 0;
 
 	for (uint32_t i = 0; i < e->config.n_targets && !err; i++)
 		err = find_nics(e, &e->targets[i], why);
+	for (uint32_t i = 0; i < e->n_nics; i++)
+		changed |= e->nics[i].changed;
+	if (!err && changed && restorer_start(&e->restorer, restore_nics, e))
+		log_warning("if this process is killed (SIGKILL), the network card goes on to "
+			    "stamp");
 	return err;
 }
 
@@ -486,8 +503,8 @@ void load_engine_free(struct load_engine *e)
 	pull_free(e->pull);
 	schedule_release(&e->schedule);
 	net_tls_context_free(e->tls);
-	for (i = 0; i < e->n_nics; i++)
-		net_nic_restore(&e->nics[i]);
+	restore_nics(e);
+	restorer_call_off(&e->restorer);
 	if (e->notify >= 0)
 		close(e->notify);
 	free(e->threads);

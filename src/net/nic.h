@@ -2,8 +2,8 @@
 /*
  * The network card that a connection uses, and its stamps of packets
  * (Documentation/networking/timestamping.rst, 3). Turning them on changes the card for everybody
- * (CAP_NET_ADMIN), so what it was set to is put back; nobody can do that for a process that is
- * killed by SIGKILL. A card that already stamps every packet is left alone.
+ * (CAP_NET_ADMIN), so what it was set to is put back. A card that already stamps every packet is
+ * left alone.
  */
 #ifndef HOSTLAT_NET_NIC_H
 #define HOSTLAT_NET_NIC_H

@@ -12,7 +12,9 @@
 #include <unistd.h>
 
 #include "base/bug.h"
+#include "base/log.h"
 #include "base/parse.h"
+#include "base/restorer.h"
 #include "base/strbuf.h"
 #include "clock/clock.h"
 #include "host/cgroup.h"
@@ -35,6 +37,7 @@ struct conns_probe {
 	struct bpf_link *links[PROGRAMS_MAX];
 	size_t n_links;
 	struct strbuf missing;          /* lines "name: why" */
+	struct restorer restorer;       /* of the sockets' flags */
 	uint64_t started, first_ns;
 	struct conns_told told;
 	struct conns_cost cost;
@@ -355,6 +358,24 @@ static int load(struct conns_probe *p, const struct conns_log *log, char *why, s
 	return p->ring ? 0 : -errno;
 }
 
+/* Takes back the flags that were set in sockets. */
+static void leave_sockets(void *probe)
+{
+	struct conns_probe *p = probe;
+
+	if (p->existing)
+		each_namespace(p, has_other_ops() ? PASS_LEAVE_OLD : PASS_LEAVE);
+}
+
+/* By who has been killed; containers may have come since this process began. */
+static void leave_for_it(void *probe)
+{
+	struct conns_probe *p = probe;
+
+	host_netns_list(NULL, &p->told.namespaces);
+	leave_sockets(p);
+}
+
 static int start(struct conns_probe *p)
 {
 	int err;
@@ -363,7 +384,6 @@ static int start(struct conns_probe *p)
 	if (err)
 		return err;
 	p->skel->bss->following = 1;
-	conns_cost_init(&p->cost, p->skel->obj, p->skel->bss->counts);
 	empty_ring(p);
 	p->started = clock_mono_ns(clock_system());
 	p->first_ns = thread_ns();
@@ -371,6 +391,10 @@ static int start(struct conns_probe *p)
 		each_namespace(p, PASS_FOLLOW);
 	p->first_ns = thread_ns() - p->first_ns;
 	find_owners(p);
+	err = p->existing ? restorer_start(&p->restorer, leave_for_it, p) : 0;
+	if (err)
+		log_warning("no process restores sockets if this one is killed: %s",
+			    strerror(-err));
 	return 0;
 }
 
@@ -396,7 +420,9 @@ int conns_probe_open(struct conns_probe **out, const struct conns_log *log, char
 	why[0] = '\0';
 	if (!p)
 		return -ENOMEM;
-	p->cost.statistics = -1;
+	p->cost.cpus = libbpf_num_possible_cpus();
+	if (p->cost.cpus < 1 || p->cost.cpus > CONN_CPUS)
+		p->cost.cpus = CONN_CPUS;
 	strbuf_init(&p->missing, 65536);
 	err = conns_told_init(&p->told);
 	if (!err)
@@ -417,9 +443,8 @@ void conns_probe_free(struct conns_probe *p)
 {
 	if (!p)
 		return;
-	if (p->existing)
-		each_namespace(p, has_other_ops() ? PASS_LEAVE_OLD : PASS_LEAVE);
-	conns_cost_release(&p->cost);
+	leave_sockets(p);
+	restorer_call_off(&p->restorer);
 	ring_buffer__free(p->ring);
 	conns_calls_release(&p->calls);
 	unload(p);
@@ -531,12 +556,7 @@ void conns_probe_stats(const struct conns_probe *p, uint64_t ns[USE_MAX], uint64
 
 bool conns_probe_cost(struct conns_probe *p, struct conns_push *push)
 {
-	return conns_cost_since(&p->cost, p->skel->obj, p->skel->bss->counts, push);
-}
-
-uint64_t conns_probe_look(struct conns_probe *p, uint64_t now)
-{
-	return conns_cost_look(&p->cost, p->skel->obj, now);
+	return conns_cost_since(&p->cost, p->skel->bss->counts, p->skel->bss->timed, push);
 }
 
 uint64_t conns_probe_first_ns(const struct conns_probe *p)

@@ -110,16 +110,10 @@ uint64_t conns_probe_calls_left_out(const struct conns_probe *probe);
 void conns_probe_lost(const struct conns_probe *probe, struct conns_lost *lost);
 
 /*
- * CPU time of the programs since the last call: by the kernel's statistics where these are on, else
- * by how often they ran. False: what a run costs is not known, it is a bound.
+ * CPU time of the programs since the last call: how often they ran, at what those runs took that
+ * were timed. False: what a run costs is not known, it is a bound.
  */
 bool conns_probe_cost(struct conns_probe *probe, struct conns_push *push);
-
-/*
- * Looks for a moment at what a run costs now, with the statistics on. To be called when it is due,
- * which is what it returns (CLOCK_MONOTONIC; UINT64_MAX: never).
- */
-uint64_t conns_probe_look(struct conns_probe *probe, uint64_t now);
 
 /* What they cost so far by the kernel's statistics, where these are on: ns, and times. */
 void conns_probe_stats(const struct conns_probe *probe, uint64_t ns[USE_MAX],

@@ -222,8 +222,3 @@ bool conns_source_cost(struct conns_source *s, struct conns_push *push)
 	*push = (struct conns_push){ .exact = true };
 	return true;
 }
-
-uint64_t conns_source_look(struct conns_source *s, uint64_t now)
-{
-	return s->probe ? conns_probe_look(s->probe, now) : UINT64_MAX;
-}

@@ -55,6 +55,5 @@ bool conns_source_call_block(struct conns_source *source, struct event_block *bl
 uint64_t conns_source_calls_left_out(const struct conns_source *source);
 void conns_source_lost(const struct conns_source *source, struct conns_lost *lost);
 bool conns_source_cost(struct conns_source *source, struct conns_push *push);
-uint64_t conns_source_look(struct conns_source *source, uint64_t now);
 
 #endif

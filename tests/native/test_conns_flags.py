@@ -2,12 +2,13 @@
 """
 `conns` beside another program that asks for round trips of sockets (TCP-BPF): it takes back only
 what it has asked for itself, so that the other one is told of round trips before, during and after;
-and a connection that only hostlat asked for is as before when it has ended.
+and a connection that only hostlat asked for is as before when it has ended, or was killed.
 """
 import contextlib
 import os
 import socket
 import subprocess
+import time
 
 from lib import check, conns, netns, process
 
@@ -89,7 +90,42 @@ def beside(begins_before):
     return f"{usual}, {during}, {after} of {N} exchanges"
 
 
+def killed():
+    """Another process takes its flags back then; nobody is told of round trips any more."""
+    with netns.inside(net.reader), contextlib.ExitStack() as stack:
+        listener = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+        address = listener.getsockname()
+        a = stack.enter_context(socket.create_connection(address))
+        pair = a, stack.enter_context(listener.accept()[0])
+        child = process.start([conns.HOSTLAT, "conns", "--json"], stdout=subprocess.DEVNULL,
+                              stderr=subprocess.PIPE, text=True)
+        conns.measuring(child)
+        restorer = restorer_of(child.pid)
+        other = Other(address[1])
+        during = gained(other, pair)
+        child.kill()
+        child.wait()
+        for _ in range(1000):
+            if not os.path.exists(f"/proc/{restorer}"):
+                break
+            time.sleep(0.01)
+        check.true("the other process has ended, too", not os.path.exists(f"/proc/{restorer}"))
+        after = gained(other, pair)
+        other.end()
+    check.between("round trips that hostlat's flag tells of", during, N // 2, 1 << 20)
+    check.equal("... after it was killed", after, 0)
+    return f"{during}, {after} of {N} exchanges"
+
+
+def restorer_of(pid):
+    """Its child that waits for its end."""
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as f:
+        children = f.read().split()
+    check.equal(f"processes of hostlat's ({children})", len(children), 1)
+    return children[0]
+
+
 if os.geteuid() != 0:
     check.skip("needs root")
 net = netns.loopback()
-check.run([(beside, True), (beside, False)])
+check.run([(beside, True), (beside, False), (killed,)])

@@ -10,6 +10,7 @@ import os
 import signal
 import subprocess
 import tempfile
+import time
 
 from lib import badserver, check, netns, process
 from lib.serving import HOSTLAT, serving
@@ -23,7 +24,7 @@ BOUND_NS = 10_000
 
 def load(url, stamps, where=()):
     command = [*where, HOSTLAT, "load", url, "--rate", "100", "--max-time", "300ms", "--timestamps", stamps]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
 
 
 def is_refused(done, code, *words):
@@ -79,7 +80,7 @@ def was_set(folder, *expected):
 def samples(folder, url, lie=0):
     path = os.path.join(folder, "samples")
     done = subprocess.run([LOADRUN, f"samples={path}", "stamps=2", "rate=200", "duration=1s", "arrival=fixed", url],
-                          env=with_card(folder, lie), capture_output=True, text=True, timeout=60, check=False)
+                          env=with_card(folder, lie), capture_output=True, text=True, timeout=120, check=False)
     check.equal(f"exit code ({done.stdout}{done.stderr})", done.returncode, 0)
     was_set(folder, "1 1", "0 0")
     with open(path, encoding="ascii") as f:
@@ -118,7 +119,7 @@ def agents_tell_of_their_cards():
     with tempfile.TemporaryDirectory() as folder, serving() as it:
         done = subprocess.run([HOSTLAT, "load", "--json", f"synthetic://127.0.0.1:{it.port}", "--rate", "200",
                                "--max-time", "1s", "--timestamps", "nic", "--agents", "local"],
-                              env=with_card(folder), capture_output=True, text=True, timeout=60, check=False)
+                              env=with_card(folder), capture_output=True, text=True, timeout=120, check=False)
         check.true(f"a result: {done.returncode}, {done.stderr}", done.returncode in (0, 3) and done.stdout)
         was_set(folder, "1 1", "0 0")
         setup = json.loads(done.stdout)["setup"]
@@ -138,7 +139,7 @@ def what_a_run_tells_of_its_card():
             run.communicate(timeout=1)
         except subprocess.TimeoutExpired:
             run.send_signal(signal.SIGTERM)
-        out, err = run.communicate(timeout=60)
+        out, err = run.communicate(timeout=120)
         check.equal(f"exit code ({err})", run.returncode, 3)
         was_set(folder, "1 1", "0 0")
         got = json.loads(out)
@@ -146,13 +147,28 @@ def what_a_run_tells_of_its_card():
         check.between("bound", got["setup"]["nic_error_ns"], 1, 1_000_000)
         gate = [g for g in got["gates"] if g["name"] == "timestamps"]
         check.true(f"stamps: {gate}", not gate or gate[0]["pass"])
-        again = subprocess.run([*command, "--from", path], capture_output=True, text=True, timeout=60, check=False)
+        again = subprocess.run([*command, "--from", path], capture_output=True, text=True, timeout=120, check=False)
         check.equal("from the recording", json.loads(again.stdout)["setup"], got["setup"])
+
+
+def a_killed_one_leaves_the_card_as_it_was():
+    with tempfile.TemporaryDirectory() as folder, serving() as it:
+        run = process.start([HOSTLAT, "load", f"synthetic://127.0.0.1:{it.port}", "--rate", "200", "--timestamps",
+                             "nic"], env=with_card(folder), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        check.true("begins", "measuring" in run.stderr.readline())
+        run.kill()
+        run.communicate(timeout=120)    # the process that restores has not kept its pipes
+        for _ in range(1000):
+            with open(os.path.join(folder, "log"), encoding="ascii") as f:
+                if len(f.readlines()) > 1:
+                    break
+            time.sleep(0.01)
+        was_set(folder, "1 1", "0 0")
 
 
 def main():
     for case in (an_interface_without_a_clock, what_has_no_packets, a_card_that_stamps, what_a_run_tells_of_its_card,
-                 agents_tell_of_their_cards):
+                 agents_tell_of_their_cards, a_killed_one_leaves_the_card_as_it_was):
         case()
         print(f"{case.__name__}: ok", flush=True)
     process.end_all()

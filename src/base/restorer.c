@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/restorer.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/parse.h"
+
+#define BPF_FILE "anon_inode:bpf"
+
+static bool is_bpf(int folder, const char *name)
+{
+	char target[PATH_MAX];
+	ssize_t n = readlinkat(folder, name, target, sizeof(target));
+
+	return n >= (ssize_t)strlen(BPF_FILE) && !strncmp(target, BPF_FILE, strlen(BPF_FILE));
+}
+
+/* Who reads what this process has written would wait for an end that doesn't come. */
+static void drop_files(int keep)
+{
+	int null = open("/dev/null", O_RDWR);
+	DIR *dir = opendir("/proc/self/fd");
+	const struct dirent *entry;
+
+	for (int fd = 0; fd <= STDERR_FILENO && null >= 0; fd++)
+		dup2(null, fd);
+	while (dir && (entry = readdir(dir))) {
+		uint64_t fd;
+
+		if (!parse_u64(entry->d_name, &fd) && fd > STDERR_FILENO && (int)fd != keep &&
+		    (int)fd != dirfd(dir) && !is_bpf(dirfd(dir), entry->d_name))
+			close((int)fd);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+static void __attribute__((noreturn)) wait_for_its_end(int fd, void (*restore)(void *), void *ctx)
+{
+	sigset_t all;
+	ssize_t n;
+	char off;
+
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	setsid();
+	prctl(PR_SET_NAME, "hostlat-restore");
+	drop_files(fd);
+	do
+		n = recv(fd, &off, 1, 0);
+	while (n < 0 && errno == EINTR);
+	if (n < 1)
+		restore(ctx);
+	_exit(0);
+}
+
+int restorer_start(struct restorer *r, void (*restore)(void *ctx), void *ctx)
+{
+	int pair[2];
+
+	*r = (struct restorer){ 0 };
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
+		return -errno;
+	r->pid = fork();
+	if (!r->pid) {
+		close(pair[0]);
+		wait_for_its_end(pair[1], restore, ctx);
+	}
+	close(pair[1]);
+	if (r->pid < 0) {
+		int err = -errno;
+
+		close(pair[0]);
+		r->pid = 0;
+		return err;
+	}
+	r->fd = pair[0];
+	return 0;
+}
+
+void restorer_call_off(struct restorer *r)
+{
+	if (!r->pid)
+		return;
+	send(r->fd, "", 1, MSG_NOSIGNAL);
+	close(r->fd);
+	while (waitpid(r->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	*r = (struct restorer){ 0 };
+}
