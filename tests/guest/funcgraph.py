@@ -115,6 +115,7 @@ def in_the_messages(net, family):
             f"{dict(t.lost)}, {t.size} bytes")
 
 
+@check.environment(DISTURBED)
 def goes_on(net, family):
     """A call in which the reader sleeps is cut, and goes on with it."""
     t = recorded(net, family, "--funcgraph-filter", FEW)
@@ -126,19 +127,20 @@ def goes_on(net, family):
     return f"{len(cut)} of {len(calls)} calls"
 
 
-# Every tenth message has more to copy.
+# One message in so many has more to copy.
+EVERY = 10
 SERVER = f"""
 import socket
 
 listener = socket.create_server(("127.0.0.1", 0))
 print(listener.getsockname()[1], flush=True)
 connection, _ = listener.accept()
-for i in range(1, {N + 1}):
+for i in range({EVERY} + {N}):
     size = int(input())
     connection.recv(size, socket.MSG_WAITALL)
     connection.sendall(b"x")
 """
-SMALL, LARGE, EVERY = 100, 60000, 10
+SMALL, LARGE = 100, 60000
 COPIES = "tcp_recvmsg > "
 COPY_NS = 20_000        # of 60,000 bytes, where an instruction takes 1 ns
 
@@ -148,14 +150,18 @@ def exchanged(large):
     server = process.start([sys.executable, "-c", SERVER], stdin=subprocess.PIPE,
                            stdout=subprocess.PIPE, text=True)
     port = int(server.stdout.readline())
-    observer = trace.Recording("--pid", server.pid, "--activity", "funcgraph")
-    with socket.create_connection(("127.0.0.1", port), timeout=60) as client:
-        for i in range(1, N + 1):
-            size = large if i % EVERY == 0 else SMALL
+    with socket.create_connection(("127.0.0.1", port), timeout=120) as client:
+        def exchange(size):
             server.stdin.write(f"{size}\n")
             server.stdin.flush()
             client.sendall(b"x" * size)
             check.equal("answer", client.recv(1), b"x")
+
+        for i in range(EVERY):  # what is read from the disk the first time
+            exchange(SMALL if i else large)
+        observer = trace.Recording("--pid", server.pid, "--activity", "funcgraph")
+        for i in range(N):
+            exchange(SMALL if i % EVERY else large)
     server.wait()
     observer.end()
     return diagnose.Diagnosis(observer.file, N // EVERY)
@@ -166,12 +172,13 @@ def told_of_copies(d):
     rows = [row for row in d.document["functions"] if COPIES in row["path"]]
     copied = sum(row["total_ns"] for row in rows)
     found = sum(row["total_ns"] for row in d.document["functions"])
-    own = d.total("application") + d.total("function")
+    whole = sum(example["latency_ns"] for example in d.examples)
     check.true(f"copying is {copied} of {found} ns: {d.document['functions'][:5]}",
                copied >= max(found / 2, COPY_NS * N / EVERY))
     most = max(row["messages"] for row in rows)
     check.between("messages in which that is told", most, 0.6 * N / EVERY, N / EVERY)
-    check.true(f"not more than was charged: {found} of {own} ns", found <= own)
+    # More than the causes' sum: other functions may have taken less time than usual.
+    check.true(f"not more than there was: {found} of {whole} ns", found <= whole)
     return f"{rows[0]['path']}: {copied} of {found} ns, {rows[0]['messages']} messages"
 
 
@@ -182,6 +189,7 @@ def diagnosed():
     return said
 
 
+@check.environment(DISTURBED)
 def overrun(net, family):
     """A reader that was stopped: what it missed is blind, and no function is in it."""
     source = Traffic(net, family, "tcp", count=400, pattern="exchange", reader_cpu=1,
@@ -196,6 +204,7 @@ def overrun(net, family):
     check.true(f"losses are told: {t.lost}", t.lost)
     check.equal("exit code", t.code, 3)
     blind = [span for span in t.spans if span.type == "blind"]
+    check.true("something is blind", blind)
     longest = max(span.end - span.begin for span in blind)
     check.true(f"longest blind span: {longest} ns", longest > 10 ** 7)
     nested(t.spans)
@@ -220,7 +229,7 @@ def fails(code, words, *options):
         done = subprocess.run(
             [trace.HOSTLAT, "record", "-o", os.path.join(folder, "file"), "--for", "10ms",
              "--activity", "funcgraph", *options],
-            capture_output=True, text=True, check=False, timeout=60)
+            capture_output=True, text=True, check=False, timeout=120)
     check.equal(f"exit code of {options} ({done.stderr})", done.returncode, code)
     check.true(f"why: {done.stderr}", words in done.stderr)
 

@@ -24,6 +24,17 @@ expect() {
 	fi
 }
 
+# tries REASON COMMAND...: up to two times again; tools/check counts what is said of it.
+tries() {
+	local reason=$1 left=2
+
+	shift
+	until "$@"; do
+		[ $((left--)) -gt 0 ] || return 1
+		echo "again $(basename "$0"): it failed (environment: $reason)"
+	done
+}
+
 finish() {
 	exit "${failed:-0}"
 }

@@ -18,7 +18,7 @@ NEEDS = "Linux 5.17"
 
 
 def hostlat(*args):
-    return subprocess.run([HOSTLAT, *args], capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run([HOSTLAT, *args], capture_output=True, text=True, timeout=120, check=False)
 
 
 def watch_refuses():
@@ -50,18 +50,18 @@ def recordings_are_read():
                            *(os.path.join(CLI, "watch", case) for case in ("busy", "slow")),
                            os.path.join(CLI, "diagnose", "lock"),
                            os.path.join(CLI, "conns", "losses")],
-                          capture_output=True, text=True, timeout=60, check=False)
+                          capture_output=True, text=True, timeout=120, check=False)
     check.equal(f"exit code ({done.stdout} {done.stderr})", done.returncode, 0)
 
 
 def load_measures():
     server = process.start([HOSTLAT, "serve", "127.0.0.1:7000"], stderr=subprocess.PIPE, text=True)
     check.true("serve is ready", "serving" in server.stderr.readline())
-    done = hostlat("load", "synthetic://127.0.0.1:7000", "--rate", "200", "--max-time", "3s",
+    done = hostlat("load", "synthetic://127.0.0.1:7000", "--rate", "50", "--max-time", "3s",
                    "--json")
     check.true(f"exit code {done.returncode} of load: {done.stderr!r}", done.returncode in (0, 3))
     requests = json.loads(done.stdout)["requests"]
-    check.between("requests", requests["completed"], 300, 1200)
+    check.between("requests", requests["completed"], 75, 300)
     check.equal("of them, not answered", requests["scheduled"] - requests["completed"], 0)
     return f"{requests['completed']} requests"
 
