@@ -254,7 +254,7 @@ def lost(case):
     said = []
     for what in (["10"], ["100"], ["1000", "1"]):
         thinned = run.file + "-" + "-".join(what)
-        subprocess.run([THIN, run.file, thinned, *what], check=True, timeout=60,
+        subprocess.run([THIN, run.file, thinned, *what], check=True, timeout=120,
                        stdout=subprocess.DEVNULL)
         part = diagnose.Diagnosis(thinned, EXAMPLES, code=3)
         check.true(f"blind with {what} lost: {part.document['blind_ns']}",

@@ -18,7 +18,7 @@ DOMAINS = {"tsc", "monotonic-raw", "realtime", "tai", "boottime", "sched-clock"}
 
 
 def run(*args, lines=None):
-    return subprocess.run([CLOCKS, *args], input=lines, capture_output=True, text=True, timeout=60,
+    return subprocess.run([CLOCKS, *args], input=lines, capture_output=True, text=True, timeout=120,
                           check=True).stdout
 
 

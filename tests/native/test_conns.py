@@ -15,7 +15,7 @@ DISTURBED = "the classes' shares of time depend on when both ends get a CPU"
 SHARE = 0.8
 HARMLESS = ("app-trickle", "idle", "request-reply", "path-50ms")
 GUEST = sys.argv[1:] == ["guest"]
-OPTIONS = ["--cpu-budget", "5%..60%"] if GUEST else []    # an emulated CPU is slow
+OPTIONS = ["--cpu-budget", "20%..100%"] if GUEST else []    # an emulated CPU is slow
 WITHOUT_RTO = GUEST and os.uname().release.startswith("6.1.")
 BUCKET = 2 ** 0.25      # the quotient of its edges; what is said of it is its middle
 EVENTS = {"fast_retransmit": "fast_retransmits", "rto": "timeouts", "tlp": "loss_probes"}
@@ -214,10 +214,10 @@ DELAYED = [("delayed-ack-nagle", True), ("delayed-ack-nodelay", False),
            ("delayed-ack-harmless", False)]
 if GUEST:   # slow, and nobody else has its CPUs
     CASES = [
-        (limited_by, "send-buffer-16k", "cubic", 40, "send-buffer", {"send-buffer"}),
+        (limited_by, "send-buffer-16k", "cubic", 80, "send-buffer", {"send-buffer"}),
         (limited_by, "stopped-reader", "cubic", 20, "receiver-window",
          {"receiver-window", "zero-window"}),
-        (losses, "tlp", "cubic", 60), (losses, "rto-lone", "cubic", 60),    # 20 ms: by chance
+        (losses, "tlp", "cubic", 120), (losses, "rto-lone", "cubic", 120),  # 20 ms: by chance
         (nothing_is_wrong, "app-trickle", "cubic", 20),
     ]
 elif check.LONG:

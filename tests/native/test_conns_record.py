@@ -15,7 +15,7 @@ SAME = ("cookie", "app", "pid", "closed", "time_ns", "unknown_ns", "events", "by
 
 def shown(path, *options):
     done = subprocess.run([conns.HOSTLAT, "conns", "--json", "--from", path, *options],
-                          capture_output=True, text=True, timeout=60, check=False)
+                          capture_output=True, text=True, timeout=120, check=False)
     check.true(f"--from: {done.returncode} {done.stderr}", done.returncode in (0, 3))
     return json.loads(done.stdout)
 
@@ -67,7 +67,7 @@ def a_counted_run_is_whole():
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "run.hlat")
         done = subprocess.run([conns.HOSTLAT, "conns", "--json", "--interval", "200ms", "--count",
-                               "4", "--record", path], capture_output=True, text=True, timeout=60,
+                               "4", "--record", path], capture_output=True, text=True, timeout=120,
                               check=False)
         check.true(f"it ends: {done.returncode} {done.stderr}", done.returncode in (0, 3))
         live, read = json.loads(done.stdout), shown(path)
@@ -77,7 +77,7 @@ def a_counted_run_is_whole():
 
 def record_all_needs_record():
     done = subprocess.run([conns.HOSTLAT, "conns", "--record-all"], capture_output=True, text=True,
-                          timeout=60, check=False)
+                          timeout=120, check=False)
     check.equal("exit code", done.returncode, 1)
     check.true(done.stderr, "--record FILE" in done.stderr)
 

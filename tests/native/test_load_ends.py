@@ -81,7 +81,7 @@ def one_interrupt(it, folder, moment, how):
     process.await_ready(run, how)
     time.sleep(moment)
     run.send_signal(how)
-    out, err = run.communicate(timeout=60)
+    out, err = run.communicate(timeout=120)
     check.equal(f"exit code after {moment:.3f} s ({err})", run.returncode, 3)
     got = json.loads(out)
     is_balanced(got)
@@ -141,7 +141,7 @@ def server_dies(folder):
         it.process.kill()
         it.process.wait()
         it.result = {}
-        out, err = run.communicate(timeout=60)
+        out, err = run.communicate(timeout=120)
     check.equal(f"exit code ({err})", run.returncode, 3)
     got = json.loads(out)
     is_balanced(got)

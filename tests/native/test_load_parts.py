@@ -34,7 +34,7 @@ def run(*args, during=lambda load: None, **settings):
                              stderr=subprocess.PIPE, text=True)
         check.equal("begins", load.stderr.readline(), "running\n")
         during(load)
-        out, err = load.communicate(timeout=60)
+        out, err = load.communicate(timeout=120)
         check.equal(f"exit code: {out}{err}", load.returncode, 0)
         with open(f.name, encoding="ascii") as lines:
             return [Sample(*map(int, line.split())) for line in lines]
@@ -191,7 +191,7 @@ def hostlat(port, outstanding, during):
                               "--connections", "1", "--outstanding", str(outstanding), "--json",
                               "--samples", f.name], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         during(load)
-        out, err = load.communicate(timeout=60)
+        out, err = load.communicate(timeout=120)
         check.true(f"a result: {load.returncode} {err}", load.returncode in (0, 3))
         with open(f.name, encoding="ascii") as lines:
             rows = [row for row in csv.DictReader(lines) if row["status"] == "ok"]

@@ -26,7 +26,7 @@ def load(*args, ahead=()):
     """(exit code, what it says on standard error, the time it took)"""
     begin = time.monotonic()
     done = subprocess.run([*ahead, HOSTLAT, "load", *map(str, args)], capture_output=True,
-                          text=True, timeout=60, check=False)
+                          text=True, timeout=120, check=False)
     return done.returncode, done.stderr, time.monotonic() - begin
 
 
@@ -199,8 +199,9 @@ def keys_not_stored():
                    says=("the server refused to store the keys", "NOAUTH"))
 
 
-check.run([
+BUSY = check.environment("a server or hostlat may have no CPU for so long that requests fail otherwise")
+check.run([(BUSY(case), *args) for case, *args in [
     (closes_at_once,), (maximum_of_connections,), (client_certificate, "1.2"),
     (client_certificate, "1.3"), (full_backlog,), (no_local_port,), (nobody_listens,),
     (keys_not_stored,),
-])
+]])

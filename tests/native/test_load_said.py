@@ -286,7 +286,7 @@ def text_is_cleaned():
             path = os.path.join(folder, "run.hlat")
             first = load(*args, "--record", path)
             done = subprocess.run([HOSTLAT, "load", "--from", path, "--json"], check=False,
-                                  capture_output=True, text=True, timeout=60)
+                                  capture_output=True, text=True, timeout=120)
             again = json.loads(done.stdout)
     text = failure(got, "request", "ERR")["text"]
     check.true(f"printable: {text}", text.isprintable() and text.isascii())

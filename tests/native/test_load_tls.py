@@ -16,7 +16,7 @@ def https(cert, key, after=FOR_EVER):
 
 
 def refused(pattern, *args, **settings):
-    done = subprocess.run(command(*args, **settings), capture_output=True, text=True, timeout=30,
+    done = subprocess.run(command(*args, **settings), capture_output=True, text=True, timeout=120,
                           check=False)
     check.equal(f"exit code: {done.stderr}", done.returncode, 2)
     check.true(f"says /{pattern}/: {done.stderr}", pattern in done.stderr.lower())

@@ -21,7 +21,7 @@ IN_URL = "s3cret%20p%25w"
 
 def load(url, *args):
     command = [HOSTLAT, "load", url, "--rate", "200", "--max-time", "500ms", "--connections", "2", "--json", *args]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
 
 
 def result(done):
@@ -118,7 +118,7 @@ def a_recording_that_fails():
         path = os.path.join(folder, "kept")
         for files in range(5, 12):
             done = subprocess.run([HOSTLAT, "load", f"memcached://127.0.0.1:{it.port}", "--rate", "100", "--max-time",
-                                   "100ms", "--record", path], capture_output=True, text=True, timeout=60, check=False,
+                                   "100ms", "--record", path], capture_output=True, text=True, timeout=120, check=False,
                                   preexec_fn=lambda n=files: resource.setrlimit(resource.RLIMIT_NOFILE, (n, n)))
             if "can't record into" in done.stderr:
                 refused += 1

@@ -45,7 +45,7 @@ def running(refusals):
         said["warnings"] = conns.measuring(child)
         yield said
         child.send_signal(signal.SIGINT)
-        _, errors = child.communicate(timeout=30)
+        _, errors = child.communicate(timeout=120)
         said["code"], said["errors"] = child.returncode, said["warnings"] + errors
         check.true(f"exit code {child.returncode} is 0 or 3: {said['errors']}",
                    child.returncode in (0, 3))

@@ -165,7 +165,7 @@ def refused():
     for options in (["--stages", "egress"], ["--stages", "all"], ["--probe", "ip_rcv"], ["--stages", "link"],
                     ["--sample", "1/4"]):
         done = subprocess.run([watch.HOSTLAT, "watch", "--min-queue", "1", *options], capture_output=True,
-                              text=True, timeout=30, check=False)
+                              text=True, timeout=120, check=False)
         check.equal(f"exit code with {options}", done.returncode, 1)
         check.true(f"it says so: {done.stderr}", "--min-queue" in done.stderr)
 

@@ -122,7 +122,7 @@ def few_capabilities():
 
     def run():
         done = subprocess.run([*only, watch.HOSTLAT, "watch", *options], capture_output=True,
-                              text=True, timeout=60, check=False)
+                              text=True, timeout=120, check=False)
         check.equal(f"exit code, stderr {done.stderr!r}", done.returncode, 0)
         return json.loads(done.stdout)["own_cost"], "not proven" in done.stderr
 

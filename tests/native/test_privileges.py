@@ -66,7 +66,7 @@ def collects(*words):
         text = keeps(child.pid, COLLECT)
         time.sleep(0.5)
         child.terminate()
-        _, errors = child.communicate(timeout=30)
+        _, errors = child.communicate(timeout=120)
         check.true(f"it ends with 0 or 3: {errors}", child.returncode in (0, 3))
         with open(out, encoding="utf-8") as file:
             json.load(file)

@@ -48,7 +48,7 @@ def no_permission():
         subprocess.run(["install", "-m", "755", watch.HOSTLAT, copy], check=True)
         nobody = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
         done = subprocess.run([*nobody, copy, "watch", "--count", "1"], capture_output=True,
-                              text=True, timeout=30, check=False)
+                              text=True, timeout=120, check=False)
     check.equal(f"exit code without permission, stderr {done.stderr!r}", done.returncode, CANNOT)
     what = re.search("CAP_BPF|sudo|root", done.stderr)
     check.true(f"message names what to do: {done.stderr!r}", what)
@@ -171,7 +171,7 @@ def early_signal():
         early = process.start(command, stdout=pipe, stderr=pipe, text=True)
         time.sleep(after_ms / 1000)
         early.terminate()
-        out, err = early.communicate(timeout=30)
+        out, err = early.communicate(timeout=120)
         if early.returncode == -signal.SIGTERM:
             check.equal("stdout when the signal came before main()", out, "")
             continue

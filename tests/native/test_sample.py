@@ -109,6 +109,7 @@ def exchange(net, family):
         end.close()
 
 
+@check.environment("TCP sends again what is acknowledged too late, where others have the CPU")
 def same_packets(net, family, one_in):
     traffic = exchange(net, family)
     port = next(traffic)
@@ -134,19 +135,24 @@ def likely(what, seen, n, one_in):
                   n + 3 * math.sqrt(n * (one_in - 1)))
 
 
+@check.environment("three standard deviations are no certainty, and a stamp is no good where the CPU "
+                   "was taken away")
 def estimates(net, family, protocol):
     """Packets in all, at each stage; and of those the share that was read late."""
     n = N
     result, own = watch.around(net, family, protocol, ("--sample", f"1/{ONE_IN}"), count=n,
                                pattern="exchange" if protocol == "tcp" else "stream")
     check.equal("messages that the reader got", own["received"], n)
+    whole = result.count(RECEIVED[-1], protocol)
     for stage in RECEIVED:
-        row = result.row(stage, protocol) if stage != "link" else None
         count = result.count(stage, protocol)
+        if stage == "link":     # where a stamp was no good, it is the packet's origin
+            check.between("packets at link, whose stamps were good", count, 0.95 * whole, whole)
+            continue
         likely(f"packets at {stage}", count, n, ONE_IN)
         check.must_fail("twice as many", likely, stage, 2 * count, n, ONE_IN)
-        check.counted(f"count of {stage} against link", count, result.count("link", protocol))
-        if row:
+        check.counted(f"count of {stage} against {RECEIVED[-1]}", count, whole)
+        for row in result.rows(stage, protocol):
             check.equal(f"what {stage} rests on", row["sampled"] * ONE_IN, row["count"])
             check.equal("in buckets", sum(b["count"] for b in row["buckets"]), row["count"])
     result.sound()
@@ -329,7 +335,7 @@ def refused():
                     ["--stages", "irq"]):
         for share in (["--sample", "1/2"], ["--max-overhead", "1%"]):
             done = subprocess.run([watch.HOSTLAT, "watch", "--count", "1", *options, *share],
-                                  capture_output=True, text=True, check=False, timeout=60)
+                                  capture_output=True, text=True, check=False, timeout=120)
             check.equal(f"exit code of {options} {share} ({done.stderr})", done.returncode, 1)
             check.true(f"{options[0]} is named: {done.stderr}",
                        options[0] in done.stderr or options[1] in done.stderr)

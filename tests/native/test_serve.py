@@ -44,7 +44,7 @@ def http_by_a_client(family):
         address = {"v4": "127.0.0.1:0", "v6": "[::1]:0", "unix": f"unix:{path}"}[family]
         with serving("-p", "http", "--reply-size", "5000", addresses=[address]) as it:
             c = http.client.HTTPConnection("::1" if family == "v6" else "127.0.0.1", it.port or 1,
-                                           timeout=30)
+                                           timeout=120)
             if family == "unix":
                 c.sock = socket.socket(socket.AF_UNIX)
                 c.sock.connect(path)
@@ -66,7 +66,7 @@ def tls():
         cert, key = servers.certificate(folder)
         with serving("-p", "http", "--reply-size", "300K", "--service", "fixed:1ms",
                      "--tls-cert", cert, "--tls-key", key) as it:
-            c = http.client.HTTPSConnection("127.0.0.1", it.port, timeout=30,
+            c = http.client.HTTPSConnection("127.0.0.1", it.port, timeout=120,
                                             context=ssl.create_default_context(cafile=cert))
             for body in None, bytes(500000), None:
                 c.request("POST" if body else "GET", "/", body=body)
@@ -102,7 +102,7 @@ def redis_by_its_own(tool):
         if tool == "redis-cli":
             for words, expected in ("PING", "PONG"), ("GET a", "xxx"), ("SET a b", "OK"):
                 got = subprocess.run([path, "-p", str(it.port), *words.split()], text=True,
-                                     capture_output=True, timeout=60, check=True)
+                                     capture_output=True, timeout=120, check=True)
                 check.equal(words, got.stdout.strip(), expected)
             return
         for depth in "1", "16":
@@ -364,7 +364,7 @@ def nobody_reads():
 # --- The command ---
 
 def refused(args, code, words):
-    got = subprocess.run([HOSTLAT, "serve", *args], capture_output=True, text=True, timeout=30,
+    got = subprocess.run([HOSTLAT, "serve", *args], capture_output=True, text=True, timeout=120,
                          check=False)
     check.equal(f"exit code ({got.stderr})", got.returncode, code)
     check.true(f"{got.stderr} holds {words}", words in got.stderr)
@@ -430,7 +430,7 @@ def no_descriptors():
     for c in clients[30:]:
         check.equal("id", c.replies(1)[0].id, 5)
     p.send_signal(signal.SIGTERM)
-    out, _ = p.communicate(timeout=30)
+    out, _ = p.communicate(timeout=120)
     check.equal("exit code", p.returncode, 0)
     check.true("counted", '"not-accepted"' in out)
 

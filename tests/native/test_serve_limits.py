@@ -27,7 +27,7 @@ for data in sys.argv[2:]:
 def asked(where, address, *requests):
     """Bytes of each reply, 0 for none, to a client in that network namespace."""
     done = subprocess.run(["ip", "netns", "exec", where, sys.executable, "-c", ASK, address,
-                           *(r.hex() for r in requests)], capture_output=True, text=True, timeout=60, check=True)
+                           *(r.hex() for r in requests)], capture_output=True, text=True, timeout=120, check=True)
     return [int(line) for line in done.stdout.split()]
 
 

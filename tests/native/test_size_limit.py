@@ -19,7 +19,7 @@ def record(path, *options):
 
 def read(path):
     done = subprocess.run([watch.HOSTLAT, "watch", "--from", path, "--json"], capture_output=True,
-                          text=True, timeout=30, check=False)
+                          text=True, timeout=120, check=False)
     return done.returncode, json.loads(done.stdout)
 
 

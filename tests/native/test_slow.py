@@ -16,8 +16,8 @@ DISTURBED = ("it compares a measured time with the time that the test itself too
              "other threads can have the CPU in between")
 
 MANY, N = 100_000 if check.LONG else 20_000, 5000
-SLOW_US = 40_000        # what one message is held up by
-THRESHOLD = "20ms"      # no neighbour on the machine takes a CPU away for as long, mostly
+# What one message is held up by; and less, for which no neighbour takes a CPU away, mostly.
+SLOW_US, THRESHOLD = (400_000, "200ms") if "guest" in sys.argv else (40_000, "20ms")
 SHARE = 0.95
 KEPT = 1000             # WATCH_SLOW_MAX
 
@@ -160,7 +160,7 @@ def recorded(net, family, protocol):
         traffic = Traffic(net, family, protocol, **options_of(300, realtime=False))
         result, _ = watched(traffic, "--slower-than", "1us", "--record", path)
         shown = subprocess.run([watch.HOSTLAT, "watch", "--json", "--from", path], check=True,
-                               capture_output=True, timeout=60)
+                               capture_output=True, timeout=120)
     check.between("slow messages", result.document["slow"]["count"], 250, 300)
     check.equal("slow messages of the recording", json.loads(shown.stdout)["slow"],
                 result.document["slow"])
@@ -168,7 +168,7 @@ def recorded(net, family, protocol):
 
 def without_read(*_):
     done = subprocess.run([watch.HOSTLAT, "watch", "--slower-than", "1ms", "--stages", "enqueued"],
-                          capture_output=True, text=True, timeout=60, check=False)
+                          capture_output=True, text=True, timeout=120, check=False)
     check.equal("exit code", done.returncode, 1)
     check.true(done.stderr, "--stages must have read" in done.stderr)
 

@@ -137,8 +137,10 @@ def only_of_one(net, family):
     own = source.finish()
     t = observer.stop()
     check.equal("messages", len(t.messages), own["received"])
-    calls = {t.who(span.core, span.begin).what for span in t.spans if span.type == "syscall"}
-    check.equal("whose calls", {trace.tid(what) for what in calls}, {source.reader_pid})
+    calls = [t.who(span.core, span.begin) for span in t.spans if span.type == "syscall"]
+    known = [task for task in calls if task and task.type != "blind"]
+    check.between("calls of which it is known whose they are", len(known), 0.95 * len(calls), len(calls))
+    check.equal("whose calls", {trace.tid(task.what) for task in known}, {source.reader_pid})
     tasks = {trace.tid(span.what) for span in t.spans if span.type == "task"}
     check.true(f"others had a CPU: {len(tasks)}", len(tasks) > 3)
 
@@ -159,7 +161,7 @@ def refused():
             with tempfile.TemporaryDirectory() as folder:
                 done = subprocess.run(
                     [trace.HOSTLAT, "record", "-o", os.path.join(folder, "file"), "--for", "10ms",
-                     *options, *whole], capture_output=True, text=True, check=False, timeout=60)
+                     *options, *whole], capture_output=True, text=True, check=False, timeout=120)
             check.equal(f"exit code of {options} {whole} ({done.stderr})", done.returncode, code)
             check.true(f"--with is named: {done.stderr}", not code or "--with" in done.stderr)
 

@@ -84,7 +84,7 @@ struct shared {
 
 static struct options opt = {
 	.type = SOCK_STREAM, .family = AF_INET, .reader_cpu = -1, .sender_cpu = -1,
-	.count = 1000, .size = 100, .limit_s = 60,
+	.count = 1000, .size = 100, .limit_s = 300,
 };
 static struct shared *shared;
 static char buffer[MESSAGE_MAX];

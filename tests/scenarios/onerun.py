@@ -6,7 +6,7 @@ import time
 
 import stage as stages
 
-LIMIT_S = 30
+LIMIT_S = 120
 SETTLE_S = 0.05
 
 

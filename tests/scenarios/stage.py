@@ -27,7 +27,7 @@ SETTINGS = {
     "tcp_window_scaling": "1", "tcp_moderate_rcvbuf": "1", "tcp_tw_reuse": "2",
     "tcp_retries2": "15",
 }
-START_S = 20
+START_S = 60
 LOGGED = ("drop", "hold", "mark", "stall", "sent", "came")
 
 

@@ -3,6 +3,7 @@
 import functools
 import os
 import sys
+import traceback
 
 from lib import control, process
 
@@ -98,10 +99,10 @@ def environment(reason):
             for left in reversed(range(TRIES)):
                 try:
                     return case(*args)
-                except Unexpected as e:
+                except Exception as e:  # what came too late shows as many kinds of them
                     process.end_all()
                     if left:
-                        print(f"again {name_of(case, args)}: {e} (environment: {reason})",
+                        print(f"again {name_of(case, args)}: {told(e)} (environment: {reason})",
                               flush=True)
                         continue
                     now = cpu_ticks()
@@ -109,9 +110,16 @@ def environment(reason):
                     if share < STOLEN:
                         raise
                     raise Disturbed(f"the hypervisor gave {share:.0%} of the CPUs' time to others "
-                                    f"while it was tried; the last: {e}") from e
+                                    f"while it was tried; the last: {told(e)}") from e
         return tries
     return decorate
+
+
+def told(e):
+    """In a line; of what the test itself did not expect, where that was."""
+    if isinstance(e, Unexpected):
+        return str(e)
+    return " ".join("".join(traceback.format_exception(e)[-3:]).split())
 
 
 def name_of(case, args):
@@ -135,9 +143,9 @@ def run(cases):
         except Disturbed as e:
             skipped += 1
             print(f"SKIP: {name}: {e}", flush=True)
-        except Unexpected as e:
+        except Exception as e:
             failed += 1
-            print(f"FAIL  {name}: {e}", flush=True)
+            print(f"FAIL  {name}: {told(e)}", flush=True)
         finally:
             process.end_all()
     if skipped:     # tools/check counts cases by this line, where there is one

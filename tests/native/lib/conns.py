@@ -77,7 +77,7 @@ def beside(options=(), namespaces=(), command=(HOSTLAT,)):
         said["warnings"] = measuring(child)
         yield said
         child.send_signal(signal.SIGINT)
-        _, errors = child.communicate(timeout=20)
+        _, errors = child.communicate(timeout=120)
         check.true(f"it ended with 0 or 3: {errors}", child.returncode in (0, 3))
         said["code"], said["errors"] = child.returncode, errors
         with open(out, encoding="utf-8") as f:
@@ -94,6 +94,9 @@ def scenario(name, cc="cubic", rtt_ms=20, options=(), family=4, seed=1):
             yield
         said.update(it)
 
-    truth = scenarios.run(name, cc, rtt_ms, seed, family, observer)
+    try:
+        truth = scenarios.run(name, cc, rtt_ms, seed, family, observer)
+    except scenarios.Broken as e:
+        raise check.Unexpected(f"the scenario: {e}") from e
     check.equal("what the scenario itself is not as it should be", truth["wrong"], [])
     return Seen(truth, said["json"], said["code"], said["errors"])

@@ -14,8 +14,8 @@ from lib import check, netns, process
 
 CROWD, HOSTLAT = os.environ["CROWD"], os.environ["HOSTLAT"]
 PER_PROCESS = 9000      # connections: a process may have 20,000 descriptors
-START_LIMIT_S = 60
-END_LIMIT_S = 60
+START_LIMIT_S = 120
+END_LIMIT_S = 120
 Socket = collections.namedtuple("Socket", "cookie opened closed sent received sends receives")
 
 _address = itertools.count(2)

@@ -14,7 +14,7 @@ from lib.trace import HOSTLAT
 AHEAD = "nice", "-n", "-10"     # of whatever else runs here
 PRIORITY = 5    # of the load: ahead of the recorder, behind the servers
 PARTS = "client", "network", "server", "unexplained"
-LIMIT_S = 60
+LIMIT_S = 120
 
 Request = collections.namedtuple("Request", "intended latency message why parts")
 Sample = collections.namedtuple("Sample", "intended sent handed received done port")

@@ -22,7 +22,7 @@ class Line:
         self.tx.connect(listener.getsockname()[:2])
         self.rx, _ = listener.accept()
         listener.close()
-        self.rx.settimeout(20)
+        self.rx.settimeout(120)
 
     def drain(self, size):
         while size:

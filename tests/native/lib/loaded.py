@@ -17,7 +17,7 @@ from lib.intervals import clip, length, minus, union
 
 PRIORITY = 20       # of who injects, and of the load: it knows until when
 RATE = 1000
-LIMIT_S = 60
+LIMIT_S = 120
 
 Request = collections.namedtuple("Request", "port tid intended sent done")
 

@@ -10,7 +10,7 @@ from lib import check, process
 
 PROGRAM = os.environ.get("MINI", "build/tests/native/mini")
 HOG = os.environ.get("HOG", "build/tests/native/hog")
-LIMIT_S = 60
+LIMIT_S = 120
 CPU = (os.cpu_count() or 1) - 1     # the server's; the client has the first one
 SLACK_NS = 2000     # two clock reads of different code
 

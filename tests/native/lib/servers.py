@@ -59,7 +59,7 @@ def certificate(folder, *names):
                     "ec_paramgen_curve:P-256", "-nodes", "-keyout", key, "-out", cert, "-days", "2",
                     "-subj", "/CN=test", "-addext",
                     "subjectAltName=" + ",".join(names or ("IP:127.0.0.1",))], check=True,
-                   timeout=60, capture_output=True)
+                   timeout=120, capture_output=True)
     return cert, key
 
 

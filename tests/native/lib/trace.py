@@ -13,7 +13,7 @@ from lib import check, process
 
 HOSTLAT = os.environ.get("HOSTLAT", "build/hostlat")
 TRACE = os.environ.get("TRACE", "build/tests/native/trace")
-START_LIMIT_S, END_LIMIT_S = 120, 60
+START_LIMIT_S = END_LIMIT_S = 120
 
 Piece = collections.namedtuple("Piece", "role core begin end stage")
 Message = collections.namedtuple("Message",
@@ -74,7 +74,7 @@ class Trace:
                               timeout=120)
         check.equal("a core's spans follow each other without a gap", done.returncode, 0)
         self.code, self.size = code, os.path.getsize(file)
-        watched = subprocess.run([HOSTLAT, "watch", "--json", "--from", file], timeout=60,
+        watched = subprocess.run([HOSTLAT, "watch", "--json", "--from", file], timeout=120,
                                  check=False, stdout=subprocess.PIPE)
         self.watched = watched.returncode
         self.document = json.loads(watched.stdout)
