@@ -38,7 +38,7 @@ golden: build	## rewrite what the golden tests expect; read the diff
 	@tests/cli/run --update $(BUILD)/tests/cli/mkevents $(BUILD)/tests/cli/mkload \
 		$(BUILD)/tests/cli/mktrace $(BUILD)/tests/cli/mkconns $(BUILD)/hostlat
 
-fuzz:	## fuzz targets, 10 s each (SECONDS=N, SEED=N)
+fuzz:	## fuzz targets, 4 s each (SECONDS=N, SEED=N)
 	@tools/check fuzz
 
 bench: build	## what a recording and a reading cost

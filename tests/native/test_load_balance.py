@@ -345,4 +345,4 @@ CASES = (transports, several_targets, closed_loop, open_loop_with_one_connection
 
 
 if __name__ == "__main__":
-    check.run([(case,) for case in CASES])
+    check.run([(check.busy(case),) for case in CASES])

@@ -199,8 +199,7 @@ def keys_not_stored():
                    says=("the server refused to store the keys", "NOAUTH"))
 
 
-BUSY = check.environment("a server or hostlat may have no CPU for so long that requests fail otherwise")
-check.run([(BUSY(case), *args) for case, *args in [
+check.run([(check.busy(case), *args) for case, *args in [
     (closes_at_once,), (maximum_of_connections,), (client_certificate, "1.2"),
     (client_certificate, "1.3"), (full_backlog,), (no_local_port,), (nobody_listens,),
     (keys_not_stored,),

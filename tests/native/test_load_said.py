@@ -36,7 +36,7 @@ http {{
     }}
 }}
 """
-BUSY = "a server or hostlat may have no CPU for so long that requests fail otherwise"
+
 RUN = "--rate", 200, "--max-time", "1s", "--connections", 8
 
 
@@ -102,7 +102,7 @@ def none_failed(got):
     check.equal("failed", got["requests"]["failed"], 0)
 
 
-@check.environment(BUSY)
+@check.busy
 def redis_refuses():
     with redis() as port:
         none_failed(load(f"redis://127.0.0.1:{port}", *RUN))
@@ -131,7 +131,7 @@ def redis_refuses():
     return why(got)[0][1]
 
 
-@check.environment(BUSY)
+@check.busy
 def redis_is_loading():
     with badserver_of(b"-LOADING Redis is loading the dataset in memory\r\n") as port:
         got = load(f"redis://127.0.0.1:{port}", *RUN)
@@ -152,7 +152,7 @@ def badserver_of(reply):
         it.close()
 
 
-@check.environment(BUSY)
+@check.busy
 def memcached_refuses():
     with program("memcached", lambda port: ["-u", "root", "-l", "127.0.0.1", "-p", port,
                                             "-I", "1m"]) as port:
@@ -167,7 +167,7 @@ def memcached_refuses():
         not_blamed(got)
 
 
-@check.environment(BUSY)
+@check.busy
 def http_statuses():
     with nginx() as port:
         url = f"http://127.0.0.1:{port}"
@@ -180,7 +180,7 @@ def http_statuses():
             all_refused(load(f"{url}{path}", *RUN), f"HTTP {status}", text)
 
 
-@check.environment(BUSY)
+@check.busy
 def nothing_is_there():
     """A status that holds nothing of what was asked for, to every request; or it is expected."""
     with nginx() as port:
@@ -206,7 +206,7 @@ def nothing_is_there():
         check.equal("all of a kind", len(both["failures"]), 1)
 
 
-@check.environment(BUSY)
+@check.busy
 def nginx_wants_a_certificate():
     with tempfile.TemporaryDirectory() as folder:
         cert, key = certificate(folder, "IP:127.0.0.1")
@@ -221,7 +221,7 @@ def nginx_wants_a_certificate():
     all_refused(got, "HTTP 400", "400 No required SSL certificate was sent")
 
 
-@check.environment(BUSY)
+@check.busy
 def comes_back():
     """An outage in the midst of a run: which time of it, and of what kind, is told."""
     port = free_port()
@@ -254,7 +254,7 @@ def comes_back():
     return f"{outage['first_ns'] / 1e9:.2f} s to {outage['last_ns'] / 1e9:.2f} s"
 
 
-@check.environment(BUSY)
+@check.busy
 def closes_from_some_time_on():
     """It was well when the run began, and then accepts and closes: the run ends by itself."""
     until = time.monotonic() + 1.5
@@ -276,7 +276,7 @@ def closes_from_some_time_on():
     not_blamed(got)
 
 
-@check.environment(BUSY)
+@check.busy
 def text_is_cleaned():
     """Control characters, and more than there is room for."""
     with badserver_of(b"-ERR \x1b[31mred\x07 \xff" + b"x" * 900 + b"\r\n") as port:
@@ -295,7 +295,7 @@ def text_is_cleaned():
     check.equal("from the recording", again["failures"], first["failures"])
 
 
-@check.environment(BUSY)
+@check.busy
 def local_ports_run_out():
     """A connection for each request, and each keeps its port for a minute."""
     name = netns.make()

@@ -106,5 +106,5 @@ if os.geteuid() != 0:
 private = netns.veth()
 usual = {}
 terms = refusing.asked(watch.HOSTLAT, "watch", "--count", "1", "--interval", "50ms", "--quiet")
-check.run([(control, private, "tcp"), (control, private, "udp"),
-           *((refused, private, *each) for each in refusing.some(terms, MOST, SEED))])
+check.run([(check.busy(control), private, "tcp"), (check.busy(control), private, "udp"),
+           *((check.busy(refused), private, *each) for each in refusing.some(terms, MOST, SEED))])

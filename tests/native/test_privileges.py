@@ -145,11 +145,11 @@ def children(pid):
 
 if os.geteuid() != 0:
     check.skip("needs root")
-check.run([
+check.run([(check.busy(case), *args) for case, *args in [
     (collects, "watch"),
     (collects, "conns"),
     (collects, "record", "-o", "@/file", "--with", "messages,activity"),
     (namespaces_later,),
     (explained, {}, 0, 0o007),
     (explained, SUDO, PERSON, 0),
-])
+]])

@@ -115,6 +115,10 @@ def environment(reason):
     return decorate
 
 
+# Of programs that may run beside others: whose limits of time others' work may pass.
+busy = environment("a server, a client or hostlat may have no CPU for so long that it goes otherwise")
+
+
 def told(e):
     """In a line; of what the test itself did not expect, where that was."""
     if isinstance(e, Unexpected):
