@@ -24,17 +24,31 @@
 #define NEXT_AUTHENTICATION 51
 #define NEXT_OPTIONS 60
 
-static __always_inline bool is_extension(__u32 header)
-{
-	return header == NEXT_HOP || header == NEXT_ROUTING || header == NEXT_FRAGMENT ||
-	       header == NEXT_AUTHENTICATION || header == NEXT_OPTIONS;
-}
+/* An extension header, or what else comes: of ip6_step(). */
+#define STEP_NEXT(step) ((step) & 0xff)         /* the type of what is behind it */
+#define STEP_SIZE(step) ((step) >> 8 & 0xffff)  /* bytes */
+#define STEP_LATER 0x01000000                   /* the packet is a later fragment */
+#define STEP_ENDED 0x02000000                   /* this is none */
+#define STEP_BROKEN 0x04000000                  /* it cannot be read */
 
-static __always_inline __u32 extension_size(__u32 header, __u32 length)
+/*
+ * One header of that type at that address of the kernel. A global function, which is verified once:
+ * inlined into a loop, it takes the verifier half a second.
+ */
+__noinline __u32 ip6_step(__u64 at, __u32 header)
 {
+	__u32 size;
+	__u8 b[4];
+
+	if (header != NEXT_HOP && header != NEXT_ROUTING && header != NEXT_FRAGMENT &&
+	    header != NEXT_AUTHENTICATION && header != NEXT_OPTIONS)
+		return STEP_ENDED;
+	if (bpf_probe_read_kernel(b, sizeof(b), (const void *)at))
+		return STEP_BROKEN;
 	if (header == NEXT_FRAGMENT)
-		return 8;
-	return header == NEXT_AUTHENTICATION ? (length + 2) * 4 : (length + 1) * 8;
+		return b[0] | 8 << 8 | ((b[2] | (b[3] & 0xf8)) ? STEP_LATER : 0);
+	size = header == NEXT_AUTHENTICATION ? (b[1] + 2) * 4 : (b[1] + 1) * 8;
+	return b[0] | size << 8;
 }
 
 /* What IPv6's extension headers end in; `offset` is counted from the IP header. */
@@ -43,28 +57,37 @@ struct ip6_upper {
 	bool later; /* the packet is a later fragment: that header is in another packet */
 };
 
+/* As a number, which a global function takes: what a helper has written is one for the verifier. */
+static __always_inline __u64 address_of(const void *pointer)
+{
+	__u64 address = 0;
+
+	bpf_probe_read_kernel(&address, sizeof(address), &pointer);
+	return address;
+}
+
 /*
  * Walks behind IPv6's extension headers, the first of which is `next`. False: there are too many,
  * or a header cannot be read.
  */
 static __always_inline bool ip6_upper(const unsigned char *ip, __u32 next, struct ip6_upper *u)
 {
-	__u32 at = IPV6_HEADER;
-	__u8 b[4];
+	__u32 at = IPV6_HEADER, seen = 0, step = 0;
+	__u64 begin = address_of(ip);
 	int i;
 
-	u->later = false;
-	for (i = 0; i < IPV6_HEADERS_MAX && is_extension(next); i++) {
-		if (bpf_probe_read_kernel(b, sizeof(b), ip + at))
-			return false;
-		if (next == NEXT_FRAGMENT && (b[2] | (b[3] & 0xf8)))
-			u->later = true;
-		at += extension_size(next, b[1]);
-		next = b[0];
+	for (i = 0; i <= IPV6_HEADERS_MAX; i++) {
+		step = ip6_step(begin + at, next);
+		if (step & (STEP_ENDED | STEP_BROKEN))
+			break;
+		seen |= step;
+		at += STEP_SIZE(step);
+		next = STEP_NEXT(step);
 	}
+	u->later = seen & STEP_LATER;
 	u->protocol = next;
 	u->offset = at;
-	return !is_extension(next);
+	return step & STEP_ENDED;
 }
 
 /* A raw socket of that protocol has the same sk_protocol, and gets copies of the same packets. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What opens a stream: which hook measures each stage or why none does, and the clock. */
 #include <errno.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "clock/clock.h"
 #include "event/names.h"
@@ -136,6 +138,27 @@ static int put_bindings(const struct opening *o)
 	return err;
 }
 
+/* A hook that only helps, and is refused: before the stack it is the stage's own reason. */
+static int put_missing(const struct opening *o)
+{
+	char text[512];
+	int err = 0;
+
+	for (int i = 0; hooks[i].target && !err; i++) {
+		const struct hook *h = &hooks[i];
+
+		if (!h->without || o->probe->status[i].state != HOOK_FAILED ||
+		    !watch_asked(o->probe, h->helps))
+			continue;
+		snprintf(text, sizeof(text), "%s; without it, %s", o->probe->status[i].why,
+			 h->without);
+		err = event_put_fact(o->sink, o->now, "missing", text);
+		if (!err && !strcmp(h->target, "kfree_skb"))
+			err = event_put_fact(o->sink, o->now, "drops", "unknown");
+	}
+	return err;
+}
+
 int watch_describe(struct watch_probe *probe, struct event_sink *sink, struct event_dict *dict)
 {
 	const struct opening o = {
@@ -143,6 +166,8 @@ int watch_describe(struct watch_probe *probe, struct event_sink *sink, struct ev
 	};
 	int err = put_bindings(&o);
 
+	if (!err)
+		err = put_missing(&o);
 	if (!err)
 		err = watch_describe_others(probe, sink, o.now);
 	return err ? err : watch_clock(probe, sink);

@@ -44,6 +44,7 @@ struct hook {
 	const char *program; /* in src/bpf/watch.bpf.c; also_program for `also` */
 	const char *also_program;
 	uint32_t helps; /* 1 << enum stage */
+	const char *without; /* of one that helps: what it costs to do without; or NULL */
 };
 
 /* Per (stage, protocol) in order of preference; ends with a NULL target. */

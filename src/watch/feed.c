@@ -29,6 +29,7 @@ struct watch *watch_new(uint64_t stages)
 	vec_init(&w->queues, WATCH_QUEUES_MAX);
 	vec_init(&w->softnets, WATCH_CPUS_MAX);
 	vec_init(&w->uncovered, WATCH_UNCOVERED_MAX);
+	vec_init(&w->missing, WATCH_MISSING_MAX);
 	for (int span = 0; span < WATCH_SPANS; span++)
 		vec_init(&w->slow[span].kept, WATCH_SLOW_MAX);
 	w->names = event_dict_new();
@@ -52,6 +53,8 @@ void watch_free(struct watch *w)
 		hist_release(&w->cpu_wait[i / PROTO_MAX][i % PROTO_MAX]);
 	vec_for_each(&w->uncovered, name)
 		free(*name);
+	vec_for_each(&w->missing, hook)
+		free(*hook);
 	vec_release(&w->rows);
 	vec_release(&w->order);
 	vec_release(&w->counts);
@@ -61,6 +64,7 @@ void watch_free(struct watch *w)
 	vec_release(&w->queues);
 	vec_release(&w->softnets);
 	vec_release(&w->uncovered);
+	vec_release(&w->missing);
 	for (int span = 0; span < WATCH_SPANS; span++)
 		vec_release(&w->slow[span].kept);
 	event_dict_free(w->names);
@@ -87,7 +91,9 @@ static int take_fact(struct watch *w, const struct event *event)
 	one = strcmp(key, WATCH_FACT_TARGET) == 0 ? &w->target :
 	      strcmp(key, WATCH_FACT_OTHERS) == 0 ? &w->other_traffic :
 	      strcmp(key, WATCH_FACT_COST) == 0 ? &w->cost_unknown : NULL;
-	if (!one && strcmp(key, WATCH_FACT_UNCOVERED) != 0)
+	if (strcmp(key, WATCH_FACT_DROPS) == 0)
+		w->drops_unknown = true;
+	if (!one && strcmp(key, WATCH_FACT_UNCOVERED) != 0 && strcmp(key, WATCH_FACT_MISSING) != 0)
 		return 0;
 	copy = strdup(value);
 	if (!copy)
@@ -97,7 +103,8 @@ static int take_fact(struct watch *w, const struct event *event)
 		*one = copy;
 		return 0;
 	}
-	err = vec_push(&w->uncovered, copy);
+	err = strcmp(key, WATCH_FACT_MISSING) == 0 ? vec_push(&w->missing, copy) :
+						     vec_push(&w->uncovered, copy);
 	if (err)
 		free(copy);
 	return err;

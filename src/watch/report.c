@@ -203,7 +203,9 @@ static void add_summary(const struct watch *w, enum watch_span span, const struc
 		report_summary(r, "one of %" PRIu64 " measured", p->one_in);
 	report_summary(r, "%s%s lost%s", lost.elsewhere ? "up to " : "",
 		       human_count(buf, lost.most), lost.elsewhere ? " at a stage" : "");
-	if (watch_total(w, span, COUNT_DROP))
+	if (w->drops_unknown)
+		report_summary(r, "drops unknown");
+	else if (watch_total(w, span, COUNT_DROP))
 		report_summary(r, "%s dropped", human_count(buf, watch_total(w, span, COUNT_DROP)));
 	if (own_fraction(p, &fraction))
 		report_summary(r, "own cost %s%s", p->bpf_cost_estimated ? "about " : "",
@@ -256,6 +258,9 @@ static void add_stream_reasons(const struct watch *w, enum watch_span span, stru
 	struct strbuf evidence = STRBUF_INIT(1024);
 	char buf[HUMAN_MAX];
 
+	vec_for_each(&w->missing, hook)
+		report_reason(r, "hook-missing", *hook,
+			      "a hook is missing that the measurement is helped by");
 	vec_for_each(&w->uncovered, name)
 		report_reason(r, "namespace-not-covered", *name,
 			      "a network namespace was not covered all the time");

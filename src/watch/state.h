@@ -28,6 +28,7 @@
 #define WATCH_GROUPS_MAX 65536
 #define WATCH_LABELS_MAX 8        /* of one group: one per --by key */
 #define WATCH_UNCOVERED_MAX 1024
+#define WATCH_MISSING_MAX 64
 #define WATCH_ONE_IN_MAX 65536    /* of so many packets one is measured, at the least */
 #define WATCH_QUEUES_MAX 16384    /* (interface, receive queue, CPU) */
 #define WATCH_CPUS_MAX 4096
@@ -113,6 +114,7 @@ struct watch {
 	struct watch_queues VEC_OF(struct watch_queue) queues;
 	struct watch_softnets VEC_OF(struct watch_softnet) softnets;
 	struct watch_uncovered VEC_OF(char *) uncovered;
+	struct watch_missing VEC_OF(char *) missing; /* WATCH_FACT_MISSING */
 	struct watch_slow slow[WATCH_SPANS];
 	uint64_t slower_than_ns;  /* 0: slow messages were not asked for */
 	struct event_share shares[WATCH_SPANS][PROTO_MAX];
@@ -124,6 +126,7 @@ struct watch {
 	char *target;
 	char *cost_unknown;       /* why */
 	char *other_traffic;      /* WATCH_FACT_OTHERS */
+	bool drops_unknown;       /* WATCH_FACT_DROPS */
 	struct event_damage damage;
 	struct event_dict *names;
 	/* What DIST_CPU_WAIT adds up to by protocol; made for each report, which borrows it. */

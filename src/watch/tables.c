@@ -331,7 +331,8 @@ void watch_add_counts(const struct watch *w, enum watch_span span, enum count_wh
 			cells[i] = count_cell(w, c, columns[i].name, span);
 		table_add(t, cells, 4);
 	}
-	object_add(&r->body, tables[what].name, value_table(t));
+	object_add(&r->body, tables[what].name,
+		   what == COUNT_DROP && w->drops_unknown ? value_null() : value_table(t));
 }
 
 void watch_add_bindings(const struct watch *w, struct report *r)

@@ -101,10 +101,26 @@ def refused(net, *refusals):
                      for protocol in ("tcp", "udp"))
 
 
+HELPERS = ("drop_tp", "destroy_tp", "connect_tp", "task_end_tp")
+
+
+def a_helper(net, program):
+    """A hook that no stage is measured by: what it costs to do without is said."""
+    result = watched(net, "udp", (f"program={program}",) if program else ())
+    told = [r["evidence"] for r in result.document.get("reasons", ()) if r["code"] == "hook-missing"]
+    check.equal("exit code", result.code, 3 if program else 0)
+    check.equal(f"hooks that are missed ({told})", len(told), 1 if program else 0)
+    check.true(f"what it costs: {told}", all("without it, " in each for each in told))
+    check.equal("drops are unknown", result.document["drops"] is None, program == "drop_tp")
+    counted(result, "udp")
+    return "; ".join(told)
+
+
 if os.geteuid() != 0:
     check.skip("needs root")
 private = netns.veth()
 usual = {}
 terms = refusing.asked(watch.HOSTLAT, "watch", "--count", "1", "--interval", "50ms", "--quiet")
 check.run([(check.busy(control), private, "tcp"), (check.busy(control), private, "udp"),
+           *((check.busy(a_helper), private, program) for program in (None, *HELPERS)),
            *((check.busy(refused), private, *each) for each in refusing.some(terms, MOST, SEED))])
