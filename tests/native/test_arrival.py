@@ -176,6 +176,7 @@ def counted_within(least, most):
     return of
 
 
+@check.busy
 def merging():
     """GRO merges a bulk transfer. Counted as by veth, the tracer and the kernel."""
     pair, tracer = Pair(), Tracer()
@@ -214,6 +215,7 @@ def merging():
     return f"{given} packets, {polls} polls, ratio {ratio:.1f}"
 
 
+@check.busy
 def anomaly():
     """
     GRO stops merging: as many bytes, but many times the packets for the stack, on the same CPU and
@@ -223,16 +225,17 @@ def anomaly():
     observer = watch.Watch("--stages", "arrival", "--netns", pair.reader, "--ifname", "reader0",
                            lines=True)
     pair.bulk(16)
-    time.sleep(1.1)
+    time.sleep(3.1)     # two more intervals than it takes
     usual = observer_total(observer)
     observer = watch.Watch("--stages", "arrival", "--netns", pair.reader, "--ifname", "reader0",
                            lines=True)
     pair.singly(16)
-    time.sleep(1.1)
+    time.sleep(3.1)     # two more intervals than it takes
     strange = observer_total(observer)
     pair.close()
     check.between("ratio as usual", usual["received"] / usual["passed"], 4, 65)
-    check.between("ratio, one by one", strange["received"] / strange["passed"], 1, 2.5)
+    check.between("ratio, one by one, against that as usual", strange["received"] /
+                  strange["passed"] * usual["passed"] / usual["received"], 0, 0.25)
     check.between("packets for the stack, against those as usual",
                   strange["passed"] / usual["passed"], 4, 65)
     check.between("packets given to GRO, against those as usual",
@@ -310,6 +313,7 @@ def delayed(spin_us):
     return f"{above} ns at p90"
 
 
+@check.busy
 def all_polls():
     """Every poll of the machine has its place, and groups add up to the whole."""
     pair = Pair()
@@ -394,13 +398,14 @@ def steered():
     return f"{told} packets"
 
 
+@check.busy
 def of_another_device():
     """A filter by interface leaves out what is of none, and says so."""
     pair, net = Pair(), netns.loopback()
     observer = watch.Watch("--stages", "arrival", "--ifname", "reader0", "--netns", pair.reader)
     with netns.inside(net.reader):
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
-            for _ in range(50):
+            for _ in range(200):
                 s.sendto(b"x", ("127.0.0.1", 9))
     result = observer.stop()
     pair.close()

@@ -181,10 +181,16 @@ def left_out(said):
     return [each for each in said["missing"] if each["name"].startswith("connections in ")]
 
 
+@check.busy
 def few_descriptors():
     """Namespaces that no descriptor is left for are told, those that come later too; the run goes on."""
     def more(n):
-        return [process.start(["unshare", "--net", "sleep", "60"]) for _ in range(n)]
+        own = os.readlink("/proc/self/ns/net")
+        made = [process.start(["unshare", "--net", "sleep", "600"]) for _ in range(n)]
+        for each in made:
+            while os.readlink(f"/proc/{each.pid}/ns/net") == own:
+                time.sleep(0.01)
+        return made
 
     def limited(limit):
         return ["setpriv", "--pdeathsig", "KILL", "prlimit", f"--nofile={limit}", conns.HOSTLAT]
@@ -194,7 +200,7 @@ def few_descriptors():
         with conns.beside(DIAG, [], limited("64:64")) as said:
             at_first = more(1)
             sleepers += at_first
-            time.sleep(3)
+            time.sleep(10)
         names = left_out(said["json"])
         check.between(f"namespaces that are left out: {names}", len(names), 2, 34)
         check.true(f"why: {names}", all("ulimit -n" in each["why"] for each in names))

@@ -50,7 +50,7 @@ def segments(origin, while_sent):
     with contextlib.ExitStack() as stack:
         reader, sender = udp_socket(stack), udp_socket(stack)
         reader.bind(("127.0.0.1", 0))
-        reader.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
+        reader.setsockopt(socket.SOL_SOCKET, 33, 16 << 20)     # SO_RCVBUFFORCE
         try:
             sender.setsockopt(socket.IPPROTO_UDP, UDP_SEGMENT, SIZE)
         except OSError as e:

@@ -162,6 +162,7 @@ def without(it, why):
     check.true("it is said", any("Limits of the connections: n/a" in line for line in it.document["findings"]))
 
 
+@check.busy
 def switched_off_or_failed(net):
     """The rest is explained; and of what an earlier run kept nothing is told again."""
     with netns.inside(net.reader), servers.server("memcached", net.address(4)) as (url, _):

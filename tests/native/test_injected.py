@@ -88,9 +88,9 @@ CASES = [
     for net, server in ((veth, "memcached"), (loopback, "nginx"))
     for name, inject, names, least in (
         ("nothing", loaded.Nothing, (), 0),
-        ("stopped", lambda: loaded.Stops(8, 0.02, 0.15), ("stopped",), 40),
+        ("stopped", lambda: loaded.Stops(24, 0.02, 0.15), ("stopped",), 40),
         ("a hog", lambda: loaded.Hog(5000, 53_000, 1.5), ("cpu-wait",), 40),
-        ("stopped and a hog", lambda: loaded.Both(loaded.Stops(8, 0.02, 0.15),
+        ("stopped and a hog", lambda: loaded.Both(loaded.Stops(24, 0.02, 0.15),
                                                   loaded.Hog(5000, 53_000, 0)),
          ("stopped", "cpu-wait"), 40),
     )

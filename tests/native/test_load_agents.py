@@ -148,6 +148,7 @@ def offsets(rows):
     return [t - times[0] for t in times]
 
 
+@check.busy
 def schedules(w):
     """Of one run, and of another one with the same seed."""
     seen = []
@@ -194,6 +195,7 @@ def is_histogram_of(histogram, values):
         counts[bucket[first + n]] += 1
 
 
+@check.busy
 def pooled_tail(w):
     path = os.path.join(w.folder, "samples.csv")
     result, _ = run(w.command("--samples", path))
@@ -243,6 +245,7 @@ def latency_agent(w):
 
 # ---- who dies ----
 
+@check.busy
 def killed_agent(w):
     path = os.path.join(w.folder, "samples.csv")
     running = start(w.command("--samples", path, seconds=4))

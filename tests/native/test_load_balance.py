@@ -151,7 +151,7 @@ def churn():
 def silence():
     """Requests that get no reply fail in their time, and those behind them in theirs."""
     with server(badserver.silent(5)) as it:
-        got = run(url(it), rate=200, connections=2, outstanding=4, timeout="100ms")
+        got = run(url(it), rate=200, connections=2, outstanding=4, timeout="400ms", duration="3s")
         check.equal("completed, by the server", got["completed"], it.answered)
         check.equal("timeouts", got["timeouts"], got["failed"])
         check.true(f"timeouts: {got['timeouts']}", got["timeouts"] > 8)
@@ -181,7 +181,7 @@ def silence_behind_others():
     late = [row for row in rows if not row[9] & UNSENT and row[1] - row[0] > late_s / 2 * 1e9]
     check.equal("sent late", len(late), count // 2)
     for due, _, done, *_ in rows:
-        check.between("failed after", done - due, timeout_ns, timeout_ns + 400_000_000)
+        check.between("failed after", done - due, timeout_ns, timeout_ns + 400_000_000 + got["longest_gap_ns"])
 
 
 def refusals():
@@ -199,7 +199,7 @@ def datagrams():
     it = badserver.Datagrams(forget=10)
     try:
         got = run(f"udp+memcached://127.0.0.1:{it.port}", rate=500, connections=2, outstanding=16,
-                  timeout="300ms")
+                  timeout="1s")
         check.equal("timeouts", got["timeouts"], it.forgotten)
         check.equal("completed", got["completed"], it.answered)
         check.equal("sent", it.asked, got["scheduled"])

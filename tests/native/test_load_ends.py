@@ -102,22 +102,30 @@ def interrupted():
     return f"seed {SEED}"
 
 
+@check.busy
 def interrupted_twice(folder, *args):
     """The replies never come: one signal waits for them, the second one doesn't."""
     samples, answers, connections = os.path.join(folder, "samples.csv"), 10, 4
-    with loading.memcached(badserver.silent(answers)) as url:
+    it = badserver.Server(badserver.silent(answers))
+    try:
+        url = f"memcached://127.0.0.1:{it.port}"
         run = process.start([*AHEAD, HOSTLAT, "load", url, "--rate", 500, "--json", "--samples",
                              samples, "--connections", connections, "--timeout", "60s",
                              "--workload", "read=1,keys=100", *args],
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         check.true("begins", "measuring" in run.stderr.readline())
-        time.sleep(1)
+        end = time.monotonic() + 60
+        while it.asked < (answers + 1) * connections and time.monotonic() < end:
+            time.sleep(0.01)
+        time.sleep(0.5)
         run.send_signal(signal.SIGINT)
         time.sleep(1)
         check.equal("it waits", run.poll(), None)
         run.send_signal(signal.SIGTERM)
         begin = time.monotonic()
-        out, err = run.communicate(timeout=50)
+        out, err = run.communicate(timeout=120)
+    finally:
+        it.close()
     check.between("it ends after", time.monotonic() - begin, 0, 10)
     check.equal(f"exit code ({err})", run.returncode, 3)
     got = json.loads(out)

@@ -30,8 +30,8 @@ def load(*args, ahead=()):
     return done.returncode, done.stderr, time.monotonic() - begin
 
 
-def refused(*args, says, **options):
-    code, err, _ = load(*args, *SHORT, **options)
+def refused(*args, says, short=SHORT, **options):
+    code, err, _ = load(*args, *short, **options)
     check.equal(f"exit code: {err}", code, 2)
     for words in says if isinstance(says, tuple) else (says,):
         check.true(f"says '{words}': {err}", words in err)
@@ -96,11 +96,12 @@ def maximum_of_connections():
     if not path:
         check.skip("redis-server is not installed")
     port = free_port()
-    process.start([path, "--port", port, "--maxclients", 100, "--save", ""],
+    process.start([path, "--port", port, "--maxclients", 100, "--tcp-backlog", 4096, "--save", ""],
                   stdout=subprocess.DEVNULL)
     wait_for(port)
     begins(f"redis://127.0.0.1:{port}", "--connections", 50)
     return refused(f"redis://127.0.0.1:{port}", "--connections", 1000,
+                   short=("--rate", "200", "--max-time", "500ms", "--timeout", "5s", "--quiet"),
                    says=("100 of 1000 connections stay open; the server closes the others: "
                          "'ERR max number of clients reached'", "--connections 100"))
 

@@ -115,7 +115,7 @@ def redis_refuses():
         got = load(f"redis://127.0.0.1:{port}", *RUN)
     all_refused(got, "NOAUTH", "NOAUTH Authentication required.")
     with tempfile.TemporaryDirectory() as folder, \
-            redis("--cluster-enabled", "yes", "--dir", folder) as port:
+            redis("--cluster-enabled", "yes", "--cluster-port", str(free_port()), "--dir", folder) as port:
         url = f"redis://127.0.0.1:{port}"
         got = load(url, *RUN)
         all_refused(got, "CLUSTERDOWN", "CLUSTERDOWN Hash slot not served")

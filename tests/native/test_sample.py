@@ -130,13 +130,12 @@ def same_packets(net, family, one_in):
 
 
 def likely(what, seen, n, one_in):
-    """Three standard deviations of what was drawn from n, each times one_in."""
-    check.between(what, seen, n - 3 * math.sqrt(n * (one_in - 1)),
-                  n + 3 * math.sqrt(n * (one_in - 1)))
+    """Five standard deviations of what was drawn from n, each times one_in."""
+    check.between(what, seen, n - 5 * math.sqrt(n * (one_in - 1)),
+                  n + 5 * math.sqrt(n * (one_in - 1)))
 
 
-@check.environment("three standard deviations are no certainty, and a stamp is no good where the CPU "
-                   "was taken away")
+@check.environment("a stamp is no good where the CPU was taken away")
 def estimates(net, family, protocol):
     """Packets in all, at each stage; and of those the share that was read late."""
     n = N
@@ -159,6 +158,7 @@ def estimates(net, family, protocol):
     return f"{result.count('read', protocol)} of {n}"
 
 
+@check.busy
 def share_of_late(net, family):
     """A quarter of the datagrams is for a reader that sleeps: a quarter of the estimate, too."""
     n, late = 12_000, 4

@@ -182,6 +182,7 @@ def obey(replies, workers, slower=1):
     return late
 
 
+@check.busy
 def first_come_first_served(workers, threads):
     """The times of departure are those of a queue of `workers`, by the stamps of arrival."""
     n, clients = 3000, 5

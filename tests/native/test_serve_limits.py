@@ -67,7 +67,7 @@ def stops_while(what):
 
 
 def closed(s):
-    s.settimeout(10)
+    s.settimeout(60)
     try:
         return s.recv(1) == b""
     except ConnectionResetError:

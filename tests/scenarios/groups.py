@@ -4,7 +4,7 @@ import threading
 
 from registry import scenario
 
-ROUNDS = 6
+ROUNDS = 12
 ANSWER = 51200
 HOSTS = 7
 

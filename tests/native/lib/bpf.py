@@ -53,7 +53,7 @@ def _held():
     return held
 
 
-def left_behind(before, limit_s=5):
+def left_behind(before, limit_s=60):
     """
     Objects that are new since `before` and held by nobody: other programs on this machine may come
     and go. The kernel frees after a grace period, so wait for it.

@@ -50,7 +50,7 @@ def must_fail(what, check, *args):
 
 
 TRIES = 3       # of a case that depends on its environment: the first, and two more
-STOLEN = 0.02   # of the CPUs' time
+STOLEN = 0.005  # of the CPUs' time
 
 
 class Disturbed(Unexpected):
