@@ -65,7 +65,7 @@ static enum cost_class class_of(const struct bpf_program *p)
 			return COST_TASKS;
 		}
 	}
-	return COST_TASKS; /* another form of drop_tp */
+	return COST_TASKS;
 }
 
 void watch_cost_stats(const struct watch_probe *probe, struct cost_stats *stats)

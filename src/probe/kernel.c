@@ -25,11 +25,12 @@ bool watch_can_cast(void)
 bool watch_kfree_names_socket(void)
 {
 	const struct btf *btf = hook_kernel_btf();
-	bool names = false;
+	static bool asked, names;
 	int id;
 
-	if (!btf)
-		return false;
+	if (!btf || asked)
+		return names;
+	asked = true;
 	id = btf__find_by_name_kind(btf, "btf_trace_kfree_skb", BTF_KIND_TYPEDEF);
 	if (id > 0) {
 		const struct btf_type *t = btf__type_by_id(btf, btf__type_by_id(btf, id)->type);

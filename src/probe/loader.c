@@ -216,8 +216,6 @@ static void select_program(struct watch_probe *probe, const char *name, enum hoo
 {
 	struct bpf_program *p;
 
-	if (!strcmp(name, "drop_tp") && !watch_kfree_names_socket())
-		name = "drop_old_tp";
 	p = watch_program(probe, name);
 	bpf_program__set_autoload(p, true);
 	if (kind == HOOK_NETFILTER) {
@@ -286,8 +284,6 @@ static int attach_program(struct watch_probe *probe, const struct hook *h, const
 	struct bpf_link *link;
 	int err;
 
-	if (!bpf_program__autoload(p))
-		p = watch_program(probe, "drop_old_tp");
 	if (h->kind == HOOK_NETFILTER)
 		return watch_cover(probe, h);
 	if (h->kind == HOOK_CGROUP_INGRESS)

@@ -10,11 +10,19 @@
 
 #define SAMPLED "_sampled"
 
+/* The program of that name that this kernel takes: until 6.11, kfree_skb names no socket. */
+static const char *form_of(const char *program)
+{
+	return !strcmp(program, "drop_tp") && !watch_kfree_names_socket() ? "drop_old_tp" :
+									    program;
+}
+
 struct bpf_program *watch_program(const struct watch_probe *probe, const char *program)
 {
 	struct bpf_program *p = NULL;
 	char name[64];
 
+	program = form_of(program);
 	if (watch_samples(probe)) {
 		snprintf(name, sizeof(name), "%s" SAMPLED, program);
 		p = bpf_object__find_program_by_name(probe->obj, name);
@@ -24,8 +32,10 @@ struct bpf_program *watch_program(const struct watch_probe *probe, const char *p
 
 bool watch_is_program(const char *program, const char *name)
 {
-	size_t len = strlen(program);
+	size_t len;
 
+	program = form_of(program);
+	len = strlen(program);
 	return !strncmp(name, program, len) && (!name[len] || !strcmp(name + len, SAMPLED));
 }
 

@@ -15,7 +15,7 @@ DISTURBED = "the classes' shares of time depend on when both ends get a CPU"
 SHARE = 0.8
 HARMLESS = ("app-trickle", "idle", "request-reply", "path-50ms")
 GUEST = sys.argv[1:] == ["guest"]
-OPTIONS = ["--cpu-budget", "20%..100%"] if GUEST else []    # an emulated CPU is slow
+OPTIONS = ["--cpu-budget", "20%..90%"] if GUEST else []    # an emulated CPU is slow
 WITHOUT_RTO = GUEST and os.uname().release.startswith("6.1.")
 BUCKET = 2 ** 0.25      # the quotient of its edges; what is said of it is its middle
 EVENTS = {"fast_retransmit": "fast_retransmits", "rto": "timeouts", "tlp": "loss_probes"}

@@ -159,4 +159,4 @@ if os.geteuid() != 0:
 net = netns.loopback()
 terms = refusing.asked(conns.HOSTLAT, "conns", "--count", "1", "--interval", "200ms", "--quiet")
 check.run([(check.busy(control),), (a_missing_fallback_is_found,),
-           *((check.busy(refused), *each) for each in refusing.some(terms, MOST, SEED))])
+           *((refusing.tabled("conns", check.busy(refused)), *each) for each in refusing.some(terms, MOST, SEED))])

@@ -102,4 +102,4 @@ with tempfile.TemporaryDirectory() as folder:
     path = os.path.join(folder, "matrix.hlat")
     terms = refusing.asked(trace.HOSTLAT, "record", "-o", path, *OPTIONS, "--for", "100ms")
     check.run([(control, private),
-               *((refused, private, *each) for each in refusing.some(terms, MOST, SEED))])
+               *((refusing.tabled("record", refused), private, *each) for each in refusing.some(terms, MOST, SEED))])

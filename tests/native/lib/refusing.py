@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A kernel that refuses some of bpf(2), by refuse.so: what a command asks for, and one refusal."""
+import functools
 import os
 import random
 import re
@@ -59,3 +60,50 @@ def some(terms, most, seed):
         return [(term,) for term in sorted(chance.sample(terms, min(most, len(terms))))]
     pairs = [tuple(sorted(chance.sample(terms, 2))) for _ in range(len(terms) // 2)]
     return [(term,) for term in terms] + pairs
+
+
+def tabled(command, case):
+    """
+    The same case, which also writes what it found as a row of docs/results/refusals.md, where results
+    are asked for (make long). Its arguments are, at the end, what is refused.
+    """
+    folder = os.environ.get("HOSTLAT_RESULTS")
+    if not folder:
+        return case
+
+    @functools.wraps(case)
+    def run(*args):
+        figure = case(*args)
+        refused = " and ".join(arg for arg in args if isinstance(arg, str) and "=" in arg)
+        _write(os.path.join(folder, "refusals.md"), command, refused, figure)
+        return figure
+    return run
+
+
+HEAD = """# What is refused, and what it costs
+
+    make long       # or HOSTLAT_LONG=1 HOSTLAT_RESULTS=docs/results, of the tests matrix_*
+
+Each row is one run of a command under a preloaded library that refuses one part of bpf(2) with EPERM:
+a program by its name, a type of map, or a command of the system call by its number (include/uapi/linux/bpf.h);
+pairs are drawn by a seed. What the row says was lost was said by hostlat itself; all else was measured,
+and was right by the test's own truth (packets, calls, bytes, the culprit).
+
+| command | refused | what is lost |
+|---|---|---|
+"""
+
+
+def _write(path, command, refused, figure):
+    """Rows are kept in order; those of an earlier run give way."""
+    rows = {}
+    try:
+        with open(path, encoding="utf-8") as f:
+            for line in f.read().partition("|---|---|---|\n")[2].splitlines():
+                rows[tuple(line.split(" | ")[:2])] = line
+    except FileNotFoundError:
+        pass
+    line = f"| {command} | {refused} | {figure} |"
+    rows[tuple(line.split(" | ")[:2])] = line
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(HEAD + "\n".join(rows[key] for key in sorted(rows)) + "\n")
