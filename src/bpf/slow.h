@@ -130,11 +130,33 @@ static __always_inline void slow_socket(struct event_slow *e, const struct sock 
 	__builtin_memcpy(e->remote, &address, sizeof(address));
 }
 
+/* The slowest that the ring has; two CPUs may put theirs in at once. */
+__u64 slow_most = 0;
+
+/*
+ * From half of the ring on, a message must be half as slow as the slowest so far, and in its last
+ * quarter slower: of n in random order that are ln n, so that the slowest of all finds room.
+ */
+static __always_inline bool has_room(__u64 ns)
+{
+	__u64 used = bpf_ringbuf_query(&slow_ring, BPF_RB_AVAIL_DATA);
+
+	if (!used)
+		slow_most = 0;
+	if (used >= SLOW_RING / 2 && ns <= (used < SLOW_RING / 4 * 3 ? slow_most / 2 : slow_most))
+		return false;
+	if (ns > slow_most)
+		slow_most = ns;
+	return true;
+}
+
 /* The ring is the limit of their rate: what finds no room is counted. */
 static __always_inline void slow_tell(struct cpu_state *c, __u32 proto, const struct slow *m)
 {
-	struct event_slow *e = bpf_ringbuf_reserve(&slow_ring, sizeof(*e), 0);
+	struct event_slow *e = NULL;
 
+	if (has_room(m->now - m->oldest->base))
+		e = bpf_ringbuf_reserve(&slow_ring, sizeof(*e), 0);
 	if (!e) {
 		__sync_fetch_and_add(&c->count.suppressed[proto], 1); /* also in softirq */
 		return;

@@ -116,6 +116,18 @@ def all_slow(net, family, protocol, wait):
     return f"{told} told, {slow['suppressed']} counted"
 
 
+@check.environment(DISTURBED)
+def the_slowest_is_kept(net, family, protocol):
+    """It comes late, when there is hardly any room left, among thousands that are slow as well."""
+    traffic = Traffic(net, family, protocol,
+                      **options_of(N, delay_us=SLOW_US, only=N * 4 // 5, busy=True))
+    result, _ = watched(traffic, "--slower-than", "1us", "--interval", "60s")
+    slow = result.document["slow"]
+    check.between("messages for which there was no room", slow["suppressed"], N // 2, N - 1)
+    check.between("the slowest that is told of", slow["messages"][0]["total_ns"], SLOW_US * 1000, 10**10)
+    return f"{slow['suppressed']} of {slow['count']} are only counted"
+
+
 def other_process(net, family, protocol):
     """--pid, and no other reader's."""
     this, that = (Traffic(net, family, protocol, **options_of(300, gap_us=1000, realtime=False))
@@ -191,6 +203,7 @@ def cases():
         yield recorded, *place
         for wait in ("epoll", "spin"):
             yield all_slow, *place, wait
+        yield the_slowest_is_kept, *place
         for site, stage in ("runnable", "running"), ("running", "read"):
             yield one_delayed, *place, site, stage
     yield one_delayed, veth, 4, "tcp", "socket", "enqueued"
