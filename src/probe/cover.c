@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/parse.h"
@@ -14,7 +15,10 @@
 #include "probe/netfilter.h"
 #include "probe/watch_internal.h"
 
-/* Looking at all processes takes its time: no more than a hundredth of it. */
+/*
+ * Looking at all processes takes CPU time: no more than a hundredth of it. What it waits for, as for
+ * namespaces that are being taken down, costs nobody anything.
+ */
 #define FOLLOW_NS NS_PER_S
 #define FOLLOW_SHARE 100
 
@@ -56,10 +60,11 @@ static int attach_in(struct watch_probe *probe, const struct hook *h, const stru
 		     struct netns_links *l)
 {
 	struct bpf_program *p = watch_program(probe, h->program);
+	int *links = l->links[netfilter_hook(h)], err;
 
-	int err = netfilter_attach(bpf_program__fd(p), netfilter_hook(h), ns,
-				   l->links[netfilter_hook(h)]);
-
+	if (links[0] >= 0) /* for another protocol, by the same program */
+		return 0;
+	err = netfilter_attach(bpf_program__fd(p), netfilter_hook(h), ns, links);
 	if (err)
 		l->err = err;
 	return err;
@@ -179,10 +184,18 @@ static bool has_links(const struct watch_probe *probe)
 	return false;
 }
 
+static uint64_t own_cpu_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
+}
+
 void watch_follow(struct watch_probe *probe, bool lost, struct event_sink *sink, uint64_t now)
 {
 	struct host_netns_vec list = {};
-	uint64_t began = clock_mono_ns(clock_system()), took;
+	uint64_t began = own_cpu_ns(), took;
 
 	probe->follow_lost |= lost;
 	if (!has_links(probe) || (now < probe->follow_at && !(lost && probe->follow_useful)))
@@ -195,7 +208,7 @@ void watch_follow(struct watch_probe *probe, bool lost, struct event_sink *sink,
 			follow(probe, &list.items[i], lost, sink, now);
 	}
 	host_netns_vec_release(&list);
-	took = clock_mono_ns(clock_system()) - began;
+	took = own_cpu_ns() - began;
 	probe->follow_at = now + (took * FOLLOW_SHARE > FOLLOW_NS ? took * FOLLOW_SHARE :
 								   FOLLOW_NS);
 }

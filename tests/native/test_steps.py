@@ -14,11 +14,11 @@ from lib.traffic import Delay, Traffic, hog, outweigh_others
 DISTURBED = ("it compares a measured time with the time that the test itself took, and "
              "other threads can have the CPU in between")
 
-SPIN_NS = 300_000   # what a spin leaves in the caches is little beside it
+SPIN_NS = 100_000   # longer, and a virtual CPU that idles meanwhile is halted, and its caches go cold
 N = 3000
 STEPS = ["ip", "transport", "socket", "enqueued", "runnable", "running", "read"]
 WITHOUT_IP = "link,transport,socket,enqueued,runnable,running,read"
-AT_LEAST, AT_MOST = 0.95, 0.05
+AT_LEAST, AT_MOST = 0.95, 0.08
 
 
 def total_steps(documents, protocol):

@@ -74,7 +74,7 @@ def tabled(command, case):
     @functools.wraps(case)
     def run(*args):
         figure = case(*args)
-        refused = " and ".join(arg for arg in args if isinstance(arg, str) and "=" in arg)
+        refused = " and ".join(arg for arg in args if isinstance(arg, str) and arg != command)
         _write(os.path.join(folder, "refusals.md"), command, refused, figure)
         return figure
     return run

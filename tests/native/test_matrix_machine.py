@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+"""
+`watch`, `conns` and `record` where the machine lacks something else than a part of bpf(2): a
+capability, a file system, memory to lock, descriptors, the system call itself. What is measured is
+right, what is missing is named, and who can't run says what would help: nothing that doesn't.
+"""
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+
+from lib import check, conns, diagnose, netns, process, refusing, watch
+from lib.traffic import Traffic
+
+NOBPF = os.environ["NOBPF"]
+N = 60
+STAGES = "link", "ip", "transport", "socket", "enqueued", "runnable", "running", "read"
+
+
+def without_caps(*names):
+    return ["setpriv", "--bounding-set", ",".join(f"-{name}" for name in names)]
+
+
+def hidden(*folders, more=""):
+    """In mounts of its own, with nothing in these."""
+    hide = " ".join(f"if [ -d {f} ]; then mount -t tmpfs none {f}; fi;" for f in folders)
+    return ["unshare", "--mount", "sh", "-c", f'{hide} {more} exec "$0" "$@"']
+
+
+CAPS = ("sys_admin", "bpf", "perfmon", "net_admin", "sys_ptrace", "sys_resource", "dac_read_search")
+# Why it may be unable to run at all: words of what it says.
+NEEDS = {
+    "no capabilities": "CAP_BPF", "CAP_BPF and CAP_SYS_ADMIN": "CAP_BPF",
+    "CAP_PERFMON and CAP_SYS_ADMIN": "CAP_PERFMON", "no BTF": "BTF", "bpf(2) refused": "bpf",
+}
+# A sandbox that kills for bpf(2) leaves nobody to say so; whoever never asks for it lives.
+KILLED = "bpf(2) kills"
+MACHINES = {
+    **{f"CAP_{name.upper()}": without_caps(name) for name in CAPS},
+    "CAP_BPF and CAP_SYS_ADMIN": without_caps("bpf", "sys_admin"),
+    "CAP_PERFMON and CAP_SYS_ADMIN": without_caps("perfmon", "sys_admin"),
+    "no capabilities": without_caps("all"),
+    "64 descriptors": ["prlimit", "--nofile=64:64"],
+    "64 KiB of locked memory": ["prlimit", "--memlock=65536:65536"],
+    "no tracefs": hidden("/sys/kernel/tracing", "/sys/kernel/debug"),
+    "no cgroup2": hidden("/sys/fs/cgroup"),
+    "no BTF": hidden("/sys/kernel/btf"),
+    "hidepid=2": [*hidden(more="mount -t proc -o hidepid=2 proc /proc;"), *without_caps("sys_ptrace")],
+    "bpf(2) refused": [NOBPF, "refuse"],
+    KILLED: [NOBPF, "kill"],
+}
+
+
+class CannotRun(Exception):
+    """It said why."""
+
+
+def run(prefix, words, act):
+    """The command beside what is done once it measures: (exit code, stdout, stderr)."""
+    child = process.start([*prefix, watch.HOSTLAT, *words], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True)
+    said = []
+    for line in child.stderr:
+        said.append(line)
+        if "measuring" in line:
+            break
+    act(any("measuring" in line for line in said))
+    if child.poll() is None:
+        child.send_signal(signal.SIGINT)
+    out, errors = child.communicate(timeout=120)
+    said = "".join(said) + errors
+    check.true(f"no line of a library: {said!r}", "libbpf" not in said)
+    return child.returncode, out, said
+
+
+def judged(machine, code, said):
+    """It ran; else it says what it lacks, and advises root only to who isn't."""
+    if machine == KILLED and code == -signal.SIGSYS:
+        raise CannotRun("killed by the sandbox")
+    check.true(f"exit code {code} is 0, 2 or 3: {said}", code in (0, 2, 3))
+    full = not machine.startswith(("CAP", "no cap"))
+    check.true(f"no advice that does not help: {said}", not full or "as root" not in said)
+    if code != 2:
+        return
+    check.true(f"it cannot run, for no reason: {said}", machine in NEEDS or machine == KILLED)
+    check.true(f"it says why: {said}", said.startswith("hostlat: ") and
+               NEEDS.get(machine, "bpf").lower() in said.lower())
+    raise CannotRun(re.sub(r"\s+", " ", said).removeprefix("hostlat: ").strip())
+
+
+def traffic(count=N):
+    return Traffic(net, 4, "tcp", pattern="exchange", count=count, gap_us=500)
+
+
+def of_watch(machine, prefix):
+    source = traffic()
+    own = {}
+    code, out, said = run(prefix, ["watch", "--json", *map(str, source.filter)],
+                          lambda _: own.update(source.finish()))
+    check.equal("messages that the reader got", own["received"], N)
+    judged(machine, code, said)
+    result = watch.Result(json.loads(out), code)
+    missing = set()
+    for b in result.document["bindings"]:
+        if b["stage"] not in STAGES or b["protocol"] not in ("tcp", "any"):
+            continue
+        if b["bound"]:
+            seen = result.count(b["stage"], "tcp") + result.lost(stage=b["stage"])
+            check.equal(f"packets at {b['stage']} ({result.brief()})", seen, N)
+        elif b["why"] not in ("not selected", "not needed"):
+            missing.add(b["stage"])
+            check.equal(f"exit code without {b['stage']}", code, 3)
+    told = sorted({r["code"] for r in result.document.get("reasons", ())})
+    check.true(f"exit code {code} with the reasons {told}", code == 0 or told or missing)
+    return f"without {', '.join(sorted(missing))}" if missing else ", ".join(told) or "nothing lost"
+
+
+def of_conns(machine, prefix):
+    source = traffic()
+    code, out, said = run(prefix, ["conns", "--json", "--filter", f"netns = {net.reader}"],
+                          lambda _: source.finish())
+    judged(machine, code, said)
+    document = json.loads(out)
+    missing = sorted({each["name"] for each in document["missing"]})
+    ours = [it for it in document["connections"] if it["local"].endswith(f":{source.port}") or
+            it["remote"].endswith(f":{source.port}")]
+    if not ours:
+        check.true(f"no connection, and that is not said: {said}", missing)
+        return f"no connections; {', '.join(missing)}"
+    for it in ours:     # the traffic's messages, and a FIN
+        check.between("bytes", it["bytes"]["sent"] + it["bytes"]["received"], 100 * N, 100 * N * 3)
+        check.true("calls are known, or that is said", it["calls"] is not None or missing)
+    return ", ".join(missing) or "nothing lost"
+
+
+def of_record(machine, prefix):
+    source = traffic()
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o777)
+        path = os.path.join(folder, "file")
+        code, _, said = run(prefix, ["record", "-o", path, "--with", "messages,activity",
+                                     *map(str, source.filter)], lambda _: source.finish())
+        judged(machine, code, said)
+        it = diagnose.Diagnosis(path, 5, code=(0, 3))
+    count = it.document["messages"]["count"]
+    check.true(f"{count} messages, and that is not said: {said}", count >= 0.95 * N or
+               it.document.get("reasons") or "without it" in said)
+    check.equal("what the parts miss", it.document["partition_error_ns"], 0)
+    lacks = re.findall(r"without it, ([^;\n]*)", said)
+    return f"{count} of {N} messages" + (f"; {'; '.join(lacks)}" if lacks else "")
+
+
+COMMANDS = {"watch": of_watch, "conns": of_conns, "record": of_record}
+
+
+@check.busy
+def on_a_machine(command, machine):
+    try:
+        return COMMANDS[command](machine, MACHINES[machine])
+    except CannotRun as why:
+        return f"cannot run: {why}"
+
+
+@check.busy
+def control(command):
+    """On this machine as it is: what is lost here is lost on the others, too."""
+    return COMMANDS[command]("this", [])
+
+
+if os.geteuid() != 0:
+    check.skip("needs root")
+net = netns.veth()
+check.run([(control, command) for command in COMMANDS] +
+          [(refusing.tabled(command, on_a_machine), command, machine)
+           for machine in MACHINES for command in COMMANDS])

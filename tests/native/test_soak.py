@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""
+Long runs beside connections, namespaces and control groups that come and go all the time: memory,
+descriptors and the kernel's objects stay as they were after the beginning, and a recording below its
+limit. HOSTLAT_SOAK_S says how long; where results are asked for, docs/results/soak.md has the table.
+"""
+import json
+import os
+import signal
+import statistics
+import subprocess
+import tempfile
+import time
+
+from lib import bpf, cgroups, check, crowd, netns, process, watch
+
+RUN_S = float(os.environ.get("HOSTLAT_SOAK_S", 600 if check.LONG else 40))
+ROUND_S = 3
+CHURN_HZ = 1500     # connections; those of a busy host's, some 25 a second, 60 times over
+SIZE_LIMIT = 32 << 20
+# What may be more at the end than after the first third.
+MEMORY_KB, MEMORY_SHARE, FILES, OBJECTS = 2048, 0.05, 3, 3
+
+
+class Observer:
+    """One of hostlat's commands that runs for as long as all this takes."""
+
+    def __init__(self, name, folder, *options):
+        self.name, self.out = name, os.path.join(folder, name.split()[0])
+        self.process = process.start([watch.HOSTLAT, *name.split(), *options], text=True,
+                                     stdout=open(self.out, "w", encoding="utf-8"),
+                                     stderr=subprocess.PIPE)
+        said = ""
+        for line in self.process.stderr:
+            said += line
+            if "measuring" in line:
+                return
+        raise check.Unexpected(f"{name} did not begin: {said}")
+
+    def state(self):
+        pid = self.process.pid
+        with open(f"/proc/{pid}/status", encoding="ascii") as f:
+            memory = next(int(line.split()[1]) for line in f if line.startswith("VmRSS"))
+        return memory, len(os.listdir(f"/proc/{pid}/fd"))
+
+    def stop(self):
+        self.process.send_signal(signal.SIGINT)
+        _, errors = self.process.communicate(timeout=120)
+        check.true(f"{self.name} ended with {self.process.returncode}: {errors}",
+                   self.process.returncode in (0, 3))
+
+
+def one_round(i):
+    """A namespace and a control group, and connections in them; all are gone afterwards."""
+    space, group = f"hostlat{os.getpid()}-soak{i}", cgroups.Group(f"soak{i}")
+    netns.ip("netns", "add", space)
+    netns.ip("-n", space, "link", "set", "lo", "up")
+    it = crowd.Crowd(space)
+    cgroups.write(f"{group.folder}/cgroup.procs", str(it.process.pid))
+    it.tell("churn", CHURN_HZ, int(ROUND_S * 1000), 20)
+    made = len(it.list()) // 2
+    it.leave()
+    netns.ip("netns", "del", space)
+    os.rmdir(group.folder)
+    return made
+
+
+def objects_of(pids):
+    """Of BPF in the kernel, that these processes hold."""
+    return sum(any(holder["pid"] in pids for holder in each.get("pids", ()))
+               for kind in bpf.objects().values() for each in kind.values())
+
+
+def is_flat(what, values, more, share=0.0):
+    third = len(values) // 3
+    early, late = (statistics.median(part) for part in (values[third:2 * third], values[2 * third:]))
+    check.between(f"{what}: {values}", late, 0, early + max(more, share * early))
+    return early, late
+
+
+def soaked():
+    with tempfile.TemporaryDirectory() as folder:
+        file = os.path.join(folder, "run.hlat")
+        observers = [
+            Observer("watch --by cgroup,netns --json-lines", folder),
+            Observer("conns --json-lines", folder),
+            Observer("record", folder, "-o", file, "--with", "messages", "--size-limit", str(SIZE_LIMIT)),
+        ]
+        states, kernel, made, end = {o.name: [] for o in observers}, [], 0, time.monotonic() + RUN_S
+        while time.monotonic() < end or len(kernel) < 9:
+            made += one_round(len(kernel))
+            for o in observers:
+                if o.process.poll() is None:    # a recording that is full has ended
+                    states[o.name].append(o.state())
+            kernel.append(objects_of({o.process.pid for o in observers}))
+        size = os.path.getsize(file)
+        for o in observers:
+            o.stop()
+        for o in observers[:2]:
+            with open(o.out, encoding="utf-8") as f:
+                check.true(f"{o.name} has told of each interval", all(json.loads(line) for line in f))
+    rows = []
+    for name, seen in states.items():
+        if len(seen) < 9:
+            rows.append((name, "ended at its limit", ""))
+            continue
+        memory, files = zip(*seen)
+        rows.append((name, "%d to %d kB" % is_flat(f"memory of {name}, kB", memory, MEMORY_KB, MEMORY_SHARE),
+                     "%d to %d" % is_flat(f"descriptors of {name}", files, FILES)))
+    check.true("objects of theirs are found", min(kernel) > 0)
+    objects = is_flat("objects of BPF in the kernel", kernel, OBJECTS)
+    check.between("bytes of the recording", size, 1, SIZE_LIMIT)
+    rows.append(("the kernel's BPF objects", "", "%d to %d" % objects))
+    table(rows, made, size, len(kernel))
+    return f"{made} connections, {len(kernel)} namespaces; " + "; ".join(" ".join(row) for row in rows)
+
+
+def table(rows, made, size, rounds):
+    folder = os.environ.get("HOSTLAT_RESULTS")
+    if not folder:
+        return
+    with open(os.path.join(folder, "soak.md"), "w", encoding="utf-8") as f:
+        f.write("# Soak\n\n    HOSTLAT_SOAK_S=N HOSTLAT_RESULTS=docs/results, of the test soak (in make long)\n\n"
+                f"{time.strftime('%Y-%m-%d', time.gmtime())}, {RUN_S:.0f} s: {made} connections (some {CHURN_HZ} "
+                f"a second), {rounds} network namespaces and control groups came and went; the recording "
+                f"took {size} bytes of {SIZE_LIMIT}. Medians of the second third of the run and of the last.\n\n"
+                "| | memory | descriptors, or objects |\n|---|---|---|\n")
+        f.writelines(f"| {' | '.join(row)} |\n" for row in rows)
+
+
+if os.geteuid() != 0:
+    check.skip("needs root")
+check.run([(check.busy(soaked),)])
