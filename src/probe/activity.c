@@ -217,7 +217,7 @@ int activity_open(struct activity **out, uint32_t pid, char *why, size_t size)
 	strbuf_init(&a->missing, 4096);
 	a->cores = (uint32_t)libbpf_num_possible_cpus();
 	a->newest = calloc(a->cores, sizeof(*a->newest));
-	err = a->newest ? load(a, pid, why, size) : -ENOMEM;
+	err = !a->newest ? -ENOMEM : hook_none(why, size) ? -ENOTSUP : load(a, pid, why, size);
 	if (!err) {
 		rings = mmap(NULL, activity_memory(a), PROT_READ | PROT_WRITE, MAP_SHARED,
 			     bpf_map__fd(a->skel->maps.rings), 0);

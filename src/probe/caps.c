@@ -157,7 +157,8 @@ static void add_hook(struct cap_vec *caps, const struct hook *h, const struct tr
 	if (h->without)
 		snprintf(lack, sizeof(lack), "%s; without it, %s", trial->why, h->without);
 	add_result(caps, "hook", name, trial->err,
-		   spare(h, trials) || h->without ? NULL : "a kernel with one of this stage's hooks",
+		   spare(h, trials) || h->without ? NULL :
+		   "a kernel with one of this stage's hooks",
 		   !trial->err ? found : h->without ? lack : trial->why);
 }
 

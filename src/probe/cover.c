@@ -16,8 +16,8 @@
 #include "probe/watch_internal.h"
 
 /*
- * Looking at all processes takes CPU time: no more than a hundredth of it. What it waits for, as for
- * namespaces that are being taken down, costs nobody anything.
+ * Looking at all processes takes CPU time: no more than a hundredth of it. What it waits for, as
+ * for namespaces that are being taken down, costs nobody anything.
  */
 #define FOLLOW_NS NS_PER_S
 #define FOLLOW_SHARE 100

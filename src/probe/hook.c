@@ -6,11 +6,13 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <linux/bpf.h>
+#include <linux/capability.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "event/layout.h"
+#include "host/cap.h"
 #include "probe/netfilter.h"
 #include "probe/watch_config.h"
 
@@ -136,9 +138,41 @@ const struct btf *hook_kernel_btf(void)
 {
 	static const struct btf *kernel;
 
-	if (!kernel)
+	if (!kernel) {
+		libbpf_print_fn_t before = libbpf_set_print(NULL); /* it is said by who asks */
+
 		kernel = btf__load_vmlinux_btf();
+		libbpf_set_print(before);
+	}
 	return kernel;
+}
+
+bool hook_none(char *why, size_t size)
+{
+	int fd;
+
+	if (!host_may(NULL, CAP_SYS_ADMIN) &&
+	    !(host_may(NULL, CAP_BPF) && host_may(NULL, CAP_PERFMON))) {
+		snprintf(why, size, "it takes CAP_BPF and CAP_PERFMON");
+		return true;
+	}
+	if (!hook_kernel_btf()) {
+		snprintf(why, size, "this kernel tells nothing of its types (BTF, "
+			 "/sys/kernel/btf/vmlinux), by which programs find what they read: it "
+			 "takes one with CONFIG_DEBUG_INFO_BTF");
+		return true;
+	}
+	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "hostlat_try", sizeof(uint32_t), sizeof(uint64_t),
+			    1, NULL);
+	if (fd < 0 && (errno == EPERM || errno == EACCES || errno == ENOSYS)) {
+		snprintf(why, size, "bpf(2) is refused to this process (%s), as a container's or "
+			 "a service's filter of system calls does (seccomp): run it outside of "
+			 "that, or let the filter allow bpf", strerror(errno));
+		return true;
+	}
+	if (fd >= 0)
+		close(fd);
+	return false;
 }
 
 /* As libbpf_find_vmlinux_btf_id(), which reads the BTF anew each time. */

@@ -65,4 +65,7 @@ int hook_btf_id(enum hook_kind kind, const char *target);
  */
 const struct btf *hook_kernel_btf(void);
 
+/* True: this process can have no hook at all; `why` says so in words, and what it takes. */
+bool hook_none(char *why, size_t size);
+
 #endif

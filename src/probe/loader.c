@@ -302,6 +302,12 @@ static void failed(struct hook_status *s, const struct hook *h, const char *what
 		 strerror(-err));
 }
 
+static const char *not_attached(int err)
+{
+	return err == -EMFILE ? "can't be attached, as more files must be open than may be: raise "
+				"the limit (ulimit -n)" : "can't be attached";
+}
+
 /*
  * Returns how many hooks failed: then others have to be chosen. The last on a packet's way comes
  * first: what is remembered at `enqueued` must not be read before somebody looks.
@@ -325,7 +331,7 @@ static int attach(struct watch_probe *probe)
 		if (!err && h->kind == HOOK_FEXIT)
 			err = attach_program(probe, h, "tcp_copied_tp");
 		if (err) {
-			failed(&probe->status[i], h, "can't be attached", err);
+			failed(&probe->status[i], h, not_attached(err), err);
 			failures++;
 		}
 	}
@@ -333,7 +339,7 @@ static int attach(struct watch_probe *probe)
 		int err = attach_program(probe, &f->hook, f->hook.program);
 
 		if (err) {
-			failed(&f->status, &f->hook, "can't be attached", err);
+			failed(&f->status, &f->hook, not_attached(err), err);
 			failures++;
 		}
 	}

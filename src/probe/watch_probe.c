@@ -40,15 +40,16 @@ static bool needs_stamps(uint32_t origin)
 
 /*
  * Of a process that lacks capabilities: whether it can load what every kernel with BPF permits. A
- * process that has them is refused by the kernel, hook by hook, and is told so.
+ * process that has them is refused by the kernel, hook by hook or at all, and is told so.
  */
 static int check_privileges(char *why, size_t size)
 {
 	char reason[WHY_MAX];
 
 	if (host_may(NULL, CAP_SYS_ADMIN) ||
-	    (host_may(NULL, CAP_BPF) && host_may(NULL, CAP_PERFMON)) ||
-	    hook_try(&hooks[0], reason, sizeof(reason)) != -EPERM)
+	    (host_may(NULL, CAP_BPF) && host_may(NULL, CAP_PERFMON)))
+		return hook_none(why, size) ? -ENOTSUP : 0;
+	if (hook_try(&hooks[0], reason, sizeof(reason)) != -EPERM)
 		return 0;
 	snprintf(why, size, "loading BPF programs needs CAP_BPF and CAP_PERFMON, and CAP_NET_ADMIN "
 		 "for netfilter hooks: run as root, or grant them");

@@ -34,7 +34,8 @@ CAPS = ("sys_admin", "bpf", "perfmon", "net_admin", "sys_ptrace", "sys_resource"
 # Why it may be unable to run at all: words of what it says.
 NEEDS = {
     "no capabilities": "CAP_BPF", "CAP_BPF and CAP_SYS_ADMIN": "CAP_BPF",
-    "CAP_PERFMON and CAP_SYS_ADMIN": "CAP_PERFMON", "no BTF": "BTF", "bpf(2) refused": "bpf",
+    "CAP_PERFMON and CAP_SYS_ADMIN": "CAP_PERFMON", "no BTF": "BTF", "bpf(2) refused": "seccomp",
+    "64 descriptors": "ulimit -n",
 }
 # A sandbox that kills for bpf(2) leaves nobody to say so; whoever never asks for it lives.
 KILLED = "bpf(2) kills"
@@ -59,7 +60,7 @@ class CannotRun(Exception):
 
 
 def run(prefix, words, act):
-    """The command beside what is done once it measures: (exit code, stdout, stderr)."""
+    """The command beside what is done once it measures, or has ended: (exit code, stdout, stderr)."""
     child = process.start([*prefix, watch.HOSTLAT, *words], stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, text=True)
     said = []
@@ -67,7 +68,7 @@ def run(prefix, words, act):
         said.append(line)
         if "measuring" in line:
             break
-    act(any("measuring" in line for line in said))
+    act()
     if child.poll() is None:
         child.send_signal(signal.SIGINT)
     out, errors = child.communicate(timeout=120)
@@ -82,7 +83,8 @@ def judged(machine, code, said):
         raise CannotRun("killed by the sandbox")
     check.true(f"exit code {code} is 0, 2 or 3: {said}", code in (0, 2, 3))
     full = not machine.startswith(("CAP", "no cap"))
-    check.true(f"no advice that does not help: {said}", not full or "as root" not in said)
+    check.true(f"no advice that does not help: {said}", "as root" not in said if full else
+               "seccomp" not in said and "by this kernel" not in said)
     if code != 2:
         return
     check.true(f"it cannot run, for no reason: {said}", machine in NEEDS or machine == KILLED)
@@ -99,7 +101,7 @@ def of_watch(machine, prefix):
     source = traffic()
     own = {}
     code, out, said = run(prefix, ["watch", "--json", *map(str, source.filter)],
-                          lambda _: own.update(source.finish()))
+                          lambda: own.update(source.finish()))
     check.equal("messages that the reader got", own["received"], N)
     judged(machine, code, said)
     result = watch.Result(json.loads(out), code)
@@ -121,7 +123,7 @@ def of_watch(machine, prefix):
 def of_conns(machine, prefix):
     source = traffic()
     code, out, said = run(prefix, ["conns", "--json", "--filter", f"netns = {net.reader}"],
-                          lambda _: source.finish())
+                          lambda: source.finish())
     judged(machine, code, said)
     document = json.loads(out)
     missing = sorted({each["name"] for each in document["missing"]})
@@ -130,8 +132,9 @@ def of_conns(machine, prefix):
     if not ours:
         check.true(f"no connection, and that is not said: {said}", missing)
         return f"no connections; {', '.join(missing)}"
-    for it in ours:     # the traffic's messages, and a FIN
-        check.between("bytes", it["bytes"]["sent"] + it["bytes"]["received"], 100 * N, 100 * N * 3)
+    for it in ours:     # the traffic's messages, and a FIN; inet_diag may have looked before the last
+        least = 0 if "inet-diag" in it["flags"] else 100 * N
+        check.between("bytes", it["bytes"]["sent"] + it["bytes"]["received"], least, 100 * N * 3)
         check.true("calls are known, or that is said", it["calls"] is not None or missing)
     return ", ".join(missing) or "nothing lost"
 
@@ -139,10 +142,9 @@ def of_conns(machine, prefix):
 def of_record(machine, prefix):
     source = traffic()
     with tempfile.TemporaryDirectory() as folder:
-        os.chmod(folder, 0o777)
         path = os.path.join(folder, "file")
         code, _, said = run(prefix, ["record", "-o", path, "--with", "messages,activity",
-                                     *map(str, source.filter)], lambda _: source.finish())
+                                     *map(str, source.filter)], lambda: source.finish())
         judged(machine, code, said)
         it = diagnose.Diagnosis(path, 5, code=(0, 3))
     count = it.document["messages"]["count"]

@@ -4,15 +4,17 @@ Long runs beside connections, namespaces and control groups that come and go all
 descriptors and the kernel's objects stay as they were after the beginning, and a recording below its
 limit. HOSTLAT_SOAK_S says how long; where results are asked for, docs/results/soak.md has the table.
 """
+import contextlib
 import json
 import os
+import re
 import signal
 import statistics
 import subprocess
 import tempfile
 import time
 
-from lib import bpf, cgroups, check, crowd, netns, process, watch
+from lib import cgroups, check, crowd, netns, process, watch
 
 RUN_S = float(os.environ.get("HOSTLAT_SOAK_S", 600 if check.LONG else 40))
 ROUND_S = 3
@@ -66,9 +68,14 @@ def one_round(i):
 
 
 def objects_of(pids):
-    """Of BPF in the kernel, that these processes hold."""
-    return sum(any(holder["pid"] in pids for holder in each.get("pids", ()))
-               for kind in bpf.objects().values() for each in kind.values())
+    """Of BPF in the kernel, that these processes hold: by their descriptors."""
+    found = set()
+    for pid in pids:
+        for name in os.listdir(f"/proc/{pid}/fdinfo"):
+            with contextlib.suppress(OSError), open(f"/proc/{pid}/fdinfo/{name}", encoding="ascii",
+                                                    errors="replace") as f:
+                found |= set(re.findall(r"^(prog_id|map_id|link_id):\s*(\d+)$", f.read(), re.MULTILINE))
+    return len(found)
 
 
 def is_flat(what, values, more, share=0.0):
@@ -92,7 +99,7 @@ def soaked():
             for o in observers:
                 if o.process.poll() is None:    # a recording that is full has ended
                     states[o.name].append(o.state())
-            kernel.append(objects_of({o.process.pid for o in observers}))
+            kernel.append(objects_of({o.process.pid for o in observers if o.process.poll() is None}))
         size = os.path.getsize(file)
         for o in observers:
             o.stop()
