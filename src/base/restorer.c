@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/parse.h"
+#include "base/privilege.h"
 
 #define BPF_FILE "anon_inode:bpf"
 
@@ -46,7 +47,8 @@ static void drop_files(int keep)
 		closedir(dir);
 }
 
-static void __attribute__((noreturn)) wait_for_its_end(int fd, void (*restore)(void *), void *ctx)
+static void __attribute__((noreturn)) wait_for_its_end(int fd, uint64_t capabilities,
+						       void (*restore)(void *), void *ctx)
 {
 	sigset_t all;
 	ssize_t n;
@@ -55,7 +57,9 @@ static void __attribute__((noreturn)) wait_for_its_end(int fd, void (*restore)(v
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
 	setsid();
-	prctl(PR_SET_NAME, "hostlat-restore");
+	/* Who kills all processes called hostlat does not mean this one. */
+	prctl(PR_SET_NAME, "put-back");
+	privilege_keep(capabilities);
 	drop_files(fd);
 	do
 		n = recv(fd, &off, 1, 0);
@@ -65,7 +69,8 @@ static void __attribute__((noreturn)) wait_for_its_end(int fd, void (*restore)(v
 	_exit(0);
 }
 
-int restorer_start(struct restorer *r, void (*restore)(void *ctx), void *ctx)
+int restorer_start(struct restorer *r, uint64_t capabilities, void (*restore)(void *ctx),
+		   void *ctx)
 {
 	int pair[2];
 
@@ -75,7 +80,7 @@ int restorer_start(struct restorer *r, void (*restore)(void *ctx), void *ctx)
 	r->pid = fork();
 	if (!r->pid) {
 		close(pair[0]);
-		wait_for_its_end(pair[1], restore, ctx);
+		wait_for_its_end(pair[1], capabilities, restore, ctx);
 	}
 	close(pair[1]);
 	if (r->pid < 0) {

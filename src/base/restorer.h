@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A process that puts back what this one has changed, if this one can't: it waits, and acts only if
- * this process ends without having called it off (SIGKILL, the OOM killer, a crash). What kills
- * both, as a kill of a whole control group does, leaves things as they are.
+ * this process ends without having called it off (SIGKILL, the OOM killer, a crash). Who kills both,
+ * as the end of a service's control group or of a container may, leaves things as they are.
  */
 #ifndef HOSTLAT_BASE_RESTORER_H
 #define HOSTLAT_BASE_RESTORER_H
 
+#include <stdint.h>
 #include <sys/types.h>
 
 /* Zeroed: there is none. */
@@ -16,11 +17,12 @@ struct restorer {
 };
 
 /*
- * It has this process' memory and privileges as they are now, and of its descriptors those of BPF
- * objects; no signal but SIGKILL ends it. `restore` may not take locks that other threads may hold
+ * It has this process' memory as it is now, of its descriptors those of BPF objects, and of its
+ * privileges `capabilities` (base/privilege.h); no signal but SIGKILL ends it. `restore` may not take locks that other threads may hold
  * now, nor print. 0 or -errno.
  */
-int restorer_start(struct restorer *r, void (*restore)(void *ctx), void *ctx);
+int restorer_start(struct restorer *r, uint64_t capabilities, void (*restore)(void *ctx),
+		   void *ctx);
 
 /* This process has put all back itself. Of one that there is not, nothing happens. */
 void restorer_call_off(struct restorer *r);

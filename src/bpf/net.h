@@ -73,9 +73,14 @@ static __always_inline __u64 address_of(const void *pointer)
 static __always_inline bool ip6_upper(const unsigned char *ip, __u32 next, struct ip6_upper *u)
 {
 	__u32 at = IPV6_HEADER, seen = 0, step = 0;
-	__u64 begin = address_of(ip);
+	__u64 begin;
 	int i;
 
+	if (next == IPPROTO_TCP || next == IPPROTO_UDP) { /* as most have none */
+		*u = (struct ip6_upper){ .protocol = next, .offset = at };
+		return true;
+	}
+	begin = address_of(ip);
 	for (i = 0; i <= IPV6_HEADERS_MAX; i++) {
 		step = ip6_step(begin + at, next);
 		if (step & (STEP_ENDED | STEP_BROKEN))

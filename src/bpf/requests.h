@@ -12,8 +12,7 @@
 #include "bpf/request_conn.h"
 #include "bpf/tcp.h"
 
-/* Bytes that are looked at in one call, for which nobody else has the CPU: 1 to 1.5 ms. */
-#define REQUEST_STEPS 16384
+#define REQUEST_STEPS 65536 /* bytes that are looked at in one call */
 #define MSG_TRUNC 0x20
 
 struct request_walk {

@@ -130,23 +130,18 @@ static __always_inline void slow_socket(struct event_slow *e, const struct sock 
 	__builtin_memcpy(e->remote, &address, sizeof(address));
 }
 
-/* The slowest that the ring has; two CPUs may put theirs in at once. */
+/* The slowest that the ring has: user space makes it 0. Two CPUs may put theirs in at once. */
 __u64 slow_most = 0;
 
 /*
- * From half of the ring on, a message must be half as slow as the slowest so far, and in its last
- * quarter slower: of n in random order that are ln n, so that the slowest of all finds room.
+ * The last quarter of the ring is for messages that are slower than all before: of n in random order
+ * that are ln n.
  */
 static __always_inline bool has_room(__u64 ns)
 {
-	__u64 used = bpf_ringbuf_query(&slow_ring, BPF_RB_AVAIL_DATA);
-
-	if (!used)
-		slow_most = 0;
-	if (used >= SLOW_RING / 2 && ns <= (used < SLOW_RING / 4 * 3 ? slow_most / 2 : slow_most))
-		return false;
-	if (ns > slow_most)
-		slow_most = ns;
+	if (ns <= slow_most)
+		return bpf_ringbuf_query(&slow_ring, BPF_RB_AVAIL_DATA) < SLOW_RING / 4 * 3;
+	slow_most = ns;
 	return true;
 }
 

@@ -139,7 +139,7 @@ static void add_hook(struct cap_vec *caps, const struct hook *h, const struct tr
 		     bool usable)
 {
 	const struct trial *trial = &trials[h - hooks];
-	char name[64], found[160], lack[512];
+	char name[64], found[160];
 
 	if (h->stage == STAGE_NONE)
 		snprintf(name, sizeof(name), "%s", h->target);
@@ -154,12 +154,12 @@ static void add_hook(struct cap_vec *caps, const struct hook *h, const struct tr
 		cap_add(caps, "hook", name, CAP_NO, TAKES_LOOPS, "%s, without bpf_loop()", found);
 		return;
 	}
-	if (h->without)
-		snprintf(lack, sizeof(lack), "%s; without it, %s", trial->why, h->without);
 	add_result(caps, "hook", name, trial->err,
 		   spare(h, trials) || h->without ? NULL :
 		   "a kernel with one of this stage's hooks",
-		   !trial->err ? found : h->without ? lack : trial->why);
+		   trial->err ? trial->why : found);
+	if (trial->err && h->without)
+		cap_without(caps, h->without);
 }
 
 static void stages(struct cap_vec *caps, bool usable)

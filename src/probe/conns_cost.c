@@ -46,15 +46,16 @@ static double price_of(const struct conns_cost *c, int use)
 static void take_of(struct conns_cost *c, struct conn_timed *now, struct conn_timed *then, int use,
 		    double *ns, double *runs)
 {
-	const double most = (double)now->most_ns[use], usual = price_of(c, use);
+	const double most = (double)now->most_ns[use], price = price_of(c, use);
+	const double usual = price > 0 ? price : ASSUMED_NS;
 	double n = (uint32_t)(now->runs[use] - then->runs[use]), sum;
 
 	sum = now->ns[use] > then->ns[use] ? (double)(now->ns[use] - then->ns[use]) : 0;
 	now->most_ns[use] = 0;
 	then->ns[use] = now->ns[use];
 	then->runs[use] = now->runs[use];
-	if (n > 1 ? most * (n - 1) > STRANGE * (sum - most) : usual && most > STRANGE * usual) {
-		sum -= most;
+	if (n > 1 ? most * (n - 1) > STRANGE * (sum - most) : most > STRANGE * usual) {
+		sum = sum > most ? sum - most : 0;
 		n--;
 	}
 	if (n < 1)
@@ -63,17 +64,23 @@ static void take_of(struct conns_cost *c, struct conn_timed *now, struct conn_ti
 	*runs += n;
 }
 
-/* Of one reading, since the beginning. */
-static double clock_of(const struct conns_cost *c, const struct conn_timed *timed)
+/* Of one reading: before take_timed(), which makes what there is now the time before. */
+static double clock_of(struct conns_cost *c, const struct conn_timed *timed)
 {
 	double ns = 0, runs = 0;
 
 	for (int cpu = 0; cpu < c->cpus; cpu++) {
-		ns += (double)timed[cpu].clock_ns;
+		const struct conn_timed *now = &timed[cpu];
+		struct conn_timed *then = &c->timed[cpu];
+
+		ns += now->clock_ns > then->clock_ns ? (double)(now->clock_ns - then->clock_ns) : 0;
+		then->clock_ns = now->clock_ns;
 		for (int use = 0; use < USE_MAX; use++)
-			runs += timed[cpu].runs[use];
+			runs += (uint32_t)(now->runs[use] - then->runs[use]);
 	}
-	return runs > 0 ? ns / runs : 0;
+	if (runs > 0)
+		c->clock_ns = ns / runs;
+	return c->clock_ns;
 }
 
 static void take_timed(struct conns_cost *c, struct conn_timed *timed, int use)

@@ -21,6 +21,7 @@ struct conns_cost {
 	int cpus;                            /* that there can be, at most CONN_CPUS */
 	uint64_t used[CONN_CPUS][USE_MAX];   /* at the last call, as the programs count */
 	struct conn_timed timed[CONN_CPUS];
+	double clock_ns;                     /* of one reading of the clock */
 	double ns[USE_MAX], runs[USE_MAX];   /* of timed ones; older ones count for less */
 };
 

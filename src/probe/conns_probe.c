@@ -14,6 +14,7 @@
 #include "base/bug.h"
 #include "base/log.h"
 #include "base/parse.h"
+#include "base/privilege.h"
 #include "base/restorer.h"
 #include "base/strbuf.h"
 #include "clock/clock.h"
@@ -358,22 +359,18 @@ static int load(struct conns_probe *p, const struct conns_log *log, char *why, s
 	return p->ring ? 0 : -errno;
 }
 
-/* Takes back the flags that were set in sockets. */
+/*
+ * Takes back the flags that were set in sockets, in the namespaces of now; also in the process that
+ * does so if this one is killed.
+ */
 static void leave_sockets(void *probe)
 {
 	struct conns_probe *p = probe;
 
-	if (p->existing)
+	p->skel->bss->following = 0;
+	host_netns_vec_release(&p->told.namespaces);
+	if (!host_netns_list(NULL, &p->told.namespaces))
 		each_namespace(p, has_other_ops() ? PASS_LEAVE_OLD : PASS_LEAVE);
-}
-
-/* By who has been killed; containers may have come since this process began. */
-static void leave_for_it(void *probe)
-{
-	struct conns_probe *p = probe;
-
-	host_netns_list(NULL, &p->told.namespaces);
-	leave_sockets(p);
 }
 
 static int start(struct conns_probe *p)
@@ -383,6 +380,10 @@ static int start(struct conns_probe *p)
 	err = host_netns_list(NULL, &p->told.namespaces);
 	if (err)
 		return err;
+	err = p->existing ? restorer_start(&p->restorer, PRIVILEGE_COLLECT, leave_sockets, p) : 0;
+	if (err)
+		log_warning("no process restores sockets if this one is killed: %s",
+			    strerror(-err));
 	p->skel->bss->following = 1;
 	empty_ring(p);
 	p->started = clock_mono_ns(clock_system());
@@ -391,10 +392,6 @@ static int start(struct conns_probe *p)
 		each_namespace(p, PASS_FOLLOW);
 	p->first_ns = thread_ns() - p->first_ns;
 	find_owners(p);
-	err = p->existing ? restorer_start(&p->restorer, leave_for_it, p) : 0;
-	if (err)
-		log_warning("no process restores sockets if this one is killed: %s",
-			    strerror(-err));
 	return 0;
 }
 
@@ -450,7 +447,8 @@ void conns_probe_free(struct conns_probe *p)
 {
 	if (!p)
 		return;
-	leave_sockets(p);
+	if (p->existing)
+		leave_sockets(p);
 	restorer_call_off(&p->restorer);
 	ring_buffer__free(p->ring);
 	conns_calls_release(&p->calls);

@@ -13,7 +13,7 @@
  *
  * Nothing is pinned: when the process ends, however it ends, the kernel removes everything. A
  * socket that was there before keeps a flag that asks for calls of programs that are gone, which
- * conns_probe_free() takes back; after a kill -9 it costs the kernel an empty call per round trip.
+ * conns_probe_free() takes back, or, after a kill -9, a process that waits for that.
  */
 #ifndef HOSTLAT_PROBE_CONNS_PROBE_H
 #define HOSTLAT_PROBE_CONNS_PROBE_H

@@ -16,11 +16,12 @@
 #include "probe/watch_internal.h"
 
 /*
- * Looking at all processes takes CPU time: no more than a hundredth of it. What it waits for, as
- * for namespaces that are being taken down, costs nobody anything.
+ * Looking at all processes takes CPU time: no more than a hundredth of it. While it waits, as for
+ * namespaces that are being taken down, nothing else is done: a tenth of the time.
  */
 #define FOLLOW_NS NS_PER_S
 #define FOLLOW_SHARE 100
+#define WAIT_SHARE 10
 
 static uint32_t netfilter_hook(const struct hook *h)
 {
@@ -188,14 +189,14 @@ static uint64_t own_cpu_ns(void)
 {
 	struct timespec t;
 
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
 	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
 }
 
 void watch_follow(struct watch_probe *probe, bool lost, struct event_sink *sink, uint64_t now)
 {
 	struct host_netns_vec list = {};
-	uint64_t began = own_cpu_ns(), took;
+	uint64_t began = clock_mono_ns(clock_system()), cpu = own_cpu_ns(), pause;
 
 	probe->follow_lost |= lost;
 	if (!has_links(probe) || (now < probe->follow_at && !(lost && probe->follow_useful)))
@@ -208,7 +209,8 @@ void watch_follow(struct watch_probe *probe, bool lost, struct event_sink *sink,
 			follow(probe, &list.items[i], lost, sink, now);
 	}
 	host_netns_vec_release(&list);
-	took = own_cpu_ns() - began;
-	probe->follow_at = now + (took * FOLLOW_SHARE > FOLLOW_NS ? took * FOLLOW_SHARE :
-								   FOLLOW_NS);
+	pause = (own_cpu_ns() - cpu) * FOLLOW_SHARE;
+	if (pause < (clock_mono_ns(clock_system()) - began) * WAIT_SHARE)
+		pause = (clock_mono_ns(clock_system()) - began) * WAIT_SHARE;
+	probe->follow_at = now + (pause > FOLLOW_NS ? pause : FOLLOW_NS);
 }

@@ -147,14 +147,16 @@ static int put_missing(const struct opening *o)
 	for (int i = 0; hooks[i].target && !err; i++) {
 		const struct hook *h = &hooks[i];
 
-		if (!h->without || o->probe->status[i].state != HOOK_FAILED ||
+		if (!h->without || h->slight || o->probe->status[i].state != HOOK_FAILED ||
 		    !watch_asked(o->probe, h->helps))
 			continue;
-		snprintf(text, sizeof(text), "%s; without it, %s", o->probe->status[i].why,
-			 h->without);
+		snprintf(text, sizeof(text), "%x %s; without it, %s", h->helps,
+			 o->probe->status[i].why, h->without);
 		err = event_put_fact(o->sink, o->now, "missing", text);
 		if (!err && !strcmp(h->target, "kfree_skb"))
-			err = event_put_fact(o->sink, o->now, "drops", "unknown");
+			err = event_put_fact(o->sink, o->now, "drops",
+					     h->helps & INGRESS_STAGES ? "received unknown" :
+									 "sent unknown");
 	}
 	return err;
 }

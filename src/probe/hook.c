@@ -33,11 +33,14 @@ static const struct {
 };
 
 #define BY_TP(stage, protocol, target, program) \
-	{ stage, protocol, HOOK_TP_BTF, target, NULL, program, NULL, 0, NULL }
+	{ stage, protocol, HOOK_TP_BTF, target, NULL, program, NULL, 0, NULL, false }
 /* What a timer wakes is not woken for a packet. */
 #define WAKING_STAGES (1U << STAGE_RUNNABLE | 1U << STAGE_RUNNING)
 #define HELPER(target, program, helps, without) \
-	{ STAGE_NONE, PROTO_ANY, HOOK_TP_BTF, target, NULL, program, NULL, helps, without }
+	{ STAGE_NONE, PROTO_ANY, HOOK_TP_BTF, target, NULL, program, NULL, helps, without, false }
+/* Not every machine has it. */
+#define SLIGHT(target, program, helps, without) \
+	{ STAGE_NONE, PROTO_ANY, HOOK_TP_BTF, target, NULL, program, NULL, helps, without, true }
 
 const struct hook hooks[] = {
 	/* Attached before what remembers sockets and tasks. */
@@ -49,55 +52,55 @@ const struct hook hooks[] = {
 	       "what is remembered of a thread stays when it ends"),
 	BY_TP(STAGE_LINK, PROTO_ANY, "netif_receive_skb", "link_tp"),
 	{ STAGE_IP, PROTO_ANY, HOOK_FENTRY, "ip_rcv_core", "ip6_rcv_core", "ip_fentry",
-	  "ip6_fentry", 0, NULL },
-	{ STAGE_IP, PROTO_ANY, HOOK_NETFILTER, "PRE_ROUTING", NULL, "ip_nf", NULL, 0, NULL },
+	  "ip6_fentry", 0, NULL, false },
+	{ STAGE_IP, PROTO_ANY, HOOK_NETFILTER, "PRE_ROUTING", NULL, "ip_nf", NULL, 0, NULL, false },
 	/* TCP's and UDP's may be one program. On a cgroup it comes after the socket's lookup. */
 	{ STAGE_TRANSPORT, PROTO_TCP, HOOK_NETFILTER, "LOCAL_IN", NULL,
-	  "transport_nf", NULL, 0, NULL },
+	  "transport_nf", NULL, 0, NULL, false },
 	{ STAGE_TRANSPORT, PROTO_TCP, HOOK_FENTRY, "tcp_v4_rcv", "tcp_v6_rcv",
-	  "tcp_transport_fentry", "tcp_transport6_fentry", 0, NULL },
+	  "tcp_transport_fentry", "tcp_transport6_fentry", 0, NULL, false },
 	{ STAGE_TRANSPORT, PROTO_TCP, HOOK_CGROUP_INGRESS, "ingress of the root cgroup", NULL,
-	  "transport_cgroup", NULL, 0, NULL },
+	  "transport_cgroup", NULL, 0, NULL, false },
 	{ STAGE_TRANSPORT, PROTO_UDP, HOOK_NETFILTER, "LOCAL_IN", NULL,
-	  "transport_nf", NULL, 0, NULL },
+	  "transport_nf", NULL, 0, NULL, false },
 	{ STAGE_TRANSPORT, PROTO_UDP, HOOK_CGROUP_INGRESS, "ingress of the root cgroup", NULL,
-	  "transport_cgroup", NULL, 0, NULL },
+	  "transport_cgroup", NULL, 0, NULL, false },
 	{ STAGE_TRANSPORT, PROTO_UDP, HOOK_FENTRY, "udp_rcv", "udpv6_rcv", "udp_transport_fentry",
-	  "udp_transport6_fentry", 0, NULL },
+	  "udp_transport6_fentry", 0, NULL, false },
 	/* What passes through; what is for this host, UDP's hook sees. */
 	{ STAGE_NONE, PROTO_ANY, HOOK_NETFILTER, "FORWARD", NULL, "forwarded_nf", NULL,
-	  INGRESS_STAGES, NULL },
+	  INGRESS_STAGES, NULL, false },
 	BY_TP(STAGE_SOCKET, PROTO_TCP, "tcp_probe", "tcp_socket_tp"),
 	{ STAGE_SOCKET, PROTO_TCP, HOOK_FENTRY, "tcp_rcv_established", NULL, "tcp_socket_fentry",
-	  NULL, 0, NULL },
+	  NULL, 0, NULL, false },
 	BY_TP(STAGE_ENQUEUED, PROTO_ANY, "sk_data_ready", "enqueued_tp"),
 	{ STAGE_ENQUEUED, PROTO_ANY, HOOK_FENTRY, "sock_def_readable", NULL, "enqueued_fentry",
-	  NULL, 0, NULL },
-	HELPER("local_timer_entry", "timer_tp", WAKING_STAGES,
+	  NULL, 0, NULL, false },
+	SLIGHT("local_timer_entry", "timer_tp", WAKING_STAGES,
 	       "a reader that a timer woke may count as woken by a packet"),
 	BY_TP(STAGE_RUNNABLE, PROTO_ANY, "sched_waking", "waking_tp"),
 	BY_TP(STAGE_RUNNING, PROTO_ANY, "sched_switch", "switch_tp"),
 	{ STAGE_READ, PROTO_TCP, HOOK_TP_BTF, "tcp_rcv_space_adjust", "sock_recv_length",
-	  "tcp_copied_tp", "returned_tp", 0, NULL },
+	  "tcp_copied_tp", "returned_tp", 0, NULL, false },
 	{ STAGE_READ, PROTO_TCP, HOOK_FEXIT, "tcp_recvmsg", NULL,
-	  "tcp_returned_fexit", NULL, 0, NULL },
+	  "tcp_returned_fexit", NULL, 0, NULL, false },
 	BY_TP(STAGE_READ, PROTO_UDP, "sock_recv_length", "returned_tp"),
 	{ STAGE_READ, PROTO_UDP, HOOK_FENTRY, "skb_consume_udp", NULL, "udp_returned_fentry",
-	  NULL, 0, NULL },
+	  NULL, 0, NULL, false },
 	HELPER("kfree_skb", "drop_tp", INGRESS_STAGES,
 	       "drops of what was received are unknown"),
 	/* What TCP sends is timed by its departure; the call before that needs a hook. */
 	{ STAGE_SEGMENT, PROTO_TCP, HOOK_TP_BTF, "tcp_sendmsg_locked", "sock_send_length",
-	  "send_tp", "send_end_tp", 0, NULL },
+	  "send_tp", "send_end_tp", 0, NULL, false },
 	{ STAGE_SEGMENT, PROTO_TCP, HOOK_FENTRY, "tcp_sendmsg_locked", "tcp_sendmsg_locked",
-	  "send_fentry", "send_end_fexit", 0, NULL },
+	  "send_fentry", "send_end_fexit", 0, NULL, false },
 	/* UDP's calls are the origin of all its stages: without one of these there are none. */
 	{ STAGE_NONE, PROTO_UDP, HOOK_FENTRY, "udp_sendmsg", "udp_sendmsg", "udp_send_fentry",
-	  "udp_send_end_fexit", EGRESS_STAGES, NULL },
+	  "udp_send_end_fexit", EGRESS_STAGES, NULL, false },
 	{ STAGE_NONE, PROTO_UDP, HOOK_FENTRY, "udpv6_sendmsg", "udpv6_sendmsg", "udp6_send_fentry",
-	  "udp6_send_end_fexit", EGRESS_STAGES, NULL },
+	  "udp6_send_end_fexit", EGRESS_STAGES, NULL, false },
 	{ STAGE_SEGMENT, PROTO_UDP, HOOK_FENTRY, "ip_send_skb", "ip6_send_skb",
-	  "udp_segment_fentry", "udp6_segment_fentry", 0, NULL },
+	  "udp_segment_fentry", "udp6_segment_fentry", 0, NULL, false },
 	BY_TP(STAGE_QDISC, PROTO_TCP, "net_dev_queue", "qdisc_tp"),
 	BY_TP(STAGE_DRIVER, PROTO_TCP, "net_dev_start_xmit", "driver_tp"),
 	BY_TP(STAGE_SENT, PROTO_TCP, "consume_skb", "sent_tp"),
@@ -114,19 +117,19 @@ const struct hook hooks[] = {
 	       "drops of what is sent are unknown"),
 	/* Before the stack. */
 	{ STAGE_IRQ, PROTO_ANY, HOOK_TP_BTF, "irq_handler_entry", "irq_handler_exit", "irq_tp",
-	  "irq_end_tp", 0, NULL },
+	  "irq_end_tp", 0, NULL, false },
 	HELPER("softirq_raise", "raise_tp", ARRIVAL_STAGES, NULL),
 	{ STAGE_POLL, PROTO_ANY, HOOK_TP_BTF, "softirq_entry", "softirq_exit", "softirq_tp",
-	  "softirq_end_tp", 0, NULL },
+	  "softirq_end_tp", 0, NULL, false },
 	HELPER("napi_poll", "polled_tp", 1U << STAGE_POLL, NULL),
 	{ STAGE_NONE, PROTO_ANY, HOOK_TP_BTF, "napi_gro_receive_entry", "napi_gro_receive_exit",
-	  "gro_tp", "gro_end_tp", GRO_STAGES, NULL },
+	  "gro_tp", "gro_end_tp", GRO_STAGES, NULL, false },
 	{ STAGE_NONE, PROTO_ANY, HOOK_TP_BTF, "napi_gro_frags_entry", "napi_gro_frags_exit",
-	  "gro_frags_tp", "gro_frags_end_tp", GRO_STAGES, NULL },
+	  "gro_frags_tp", "gro_frags_end_tp", GRO_STAGES, NULL, false },
 	HELPER("netif_rx", "backlog_tp", GRO_STAGES, NULL),
 	HELPER("netif_receive_skb", "gro_linked_tp", GRO_STAGES, NULL),
 	HELPER("kfree_skb", "gro_dropped_tp", GRO_STAGES, NULL),
-	{ 0, 0, 0, NULL, NULL, NULL, NULL, 0, NULL },
+	{ 0, 0, 0, NULL, NULL, NULL, NULL, 0, NULL, false },
 };
 
 const char *hook_kind_name(enum hook_kind kind)
@@ -165,9 +168,9 @@ bool hook_none(char *why, size_t size)
 	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "hostlat_try", sizeof(uint32_t), sizeof(uint64_t),
 			    1, NULL);
 	if (fd < 0 && (errno == EPERM || errno == EACCES || errno == ENOSYS)) {
-		snprintf(why, size, "bpf(2) is refused to this process (%s), as a container's or "
-			 "a service's filter of system calls does (seccomp): run it outside of "
-			 "that, or let the filter allow bpf", strerror(errno));
+		snprintf(why, size, "bpf(2) is refused to this process (%s): by a filter of system "
+			 "calls (seccomp) of its container or service, by a security policy, or "
+			 "because it is root in a user namespace only", strerror(errno));
 		return true;
 	}
 	if (fd >= 0)

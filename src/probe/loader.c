@@ -484,11 +484,7 @@ static int load_once(struct watch_probe *probe, char *why, size_t size)
 	if (!err)
 		err = watch_arrivals_open(probe);
 	if (err) {
-		if (libbpf_probe_bpf_helper(BPF_PROG_TYPE_RAW_TRACEPOINT, BPF_FUNC_loop, NULL) == 0)
-			snprintf(why, size, "this kernel has no bpf_loop(): Linux 5.17 or newer "
-				 "is needed");
-		else
-			say_not_loaded(err, why, size);
+		say_not_loaded(err, why, size);
 		return err;
 	}
 	clock_sleep_until(clock_system(), probe->stamps_from_ns);
@@ -537,6 +533,9 @@ int watch_load(struct watch_probe *probe, char *why, size_t size)
 		close(stats);
 	if (err == -EAGAIN)
 		watch_essential(probe, why, size);
+	/* Then one program after the other is refused, which says less. */
+	if (err && !libbpf_probe_bpf_helper(BPF_PROG_TYPE_RAW_TRACEPOINT, BPF_FUNC_loop, NULL))
+		snprintf(why, size, "this kernel has no bpf_loop(): Linux 5.17 or newer is needed");
 	if (!err && probe->config.max_overhead > 0 && !watch_cost_known(probe)) {
 		snprintf(why, size, "--max-overhead: the programs' own cost isn't known: %s",
 			 probe->cost.why);

@@ -74,6 +74,7 @@ int watch_slow(struct watch_probe *probe, struct event_sink *sink, struct event_
 	if (!ring)
 		return -errno;
 	n = ring_buffer__consume(ring);
+	probe->skel->bss->slow_most = 0;
 	ring_buffer__free(ring);
 	for (int p = 0; p < ROW_PROTOS && !t.err; p++)
 		t.err = put_suppressed(probe, sink, dict, now, p);

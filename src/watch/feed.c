@@ -91,8 +91,10 @@ static int take_fact(struct watch *w, const struct event *event)
 	one = strcmp(key, WATCH_FACT_TARGET) == 0 ? &w->target :
 	      strcmp(key, WATCH_FACT_OTHERS) == 0 ? &w->other_traffic :
 	      strcmp(key, WATCH_FACT_COST) == 0 ? &w->cost_unknown : NULL;
-	if (strcmp(key, WATCH_FACT_DROPS) == 0)
-		w->drops_unknown = true;
+	if (strcmp(key, WATCH_FACT_DROPS) == 0) {
+		w->drops_unknown[0] |= strcmp(value, "received unknown") == 0;
+		w->drops_unknown[1] |= strcmp(value, "sent unknown") == 0;
+	}
 	if (!one && strcmp(key, WATCH_FACT_UNCOVERED) != 0 && strcmp(key, WATCH_FACT_MISSING) != 0)
 		return 0;
 	copy = strdup(value);

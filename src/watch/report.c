@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The report as a whole: title, tables, sentences and reasons, in the order of the JSON. */
 #include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/strbuf.h"
 #include "event/names.h"
@@ -203,7 +205,7 @@ static void add_summary(const struct watch *w, enum watch_span span, const struc
 		report_summary(r, "one of %" PRIu64 " measured", p->one_in);
 	report_summary(r, "%s%s lost%s", lost.elsewhere ? "up to " : "",
 		       human_count(buf, lost.most), lost.elsewhere ? " at a stage" : "");
-	if (w->drops_unknown)
+	if (watch_lacks_drops(w))
 		report_summary(r, "drops unknown");
 	else if (watch_total(w, span, COUNT_DROP))
 		report_summary(r, "%s dropped", human_count(buf, watch_total(w, span, COUNT_DROP)));
@@ -252,6 +254,18 @@ static void add_unbound_reasons(const struct watch *w, struct report *r)
 	}
 }
 
+/* WATCH_FACT_MISSING: does it help a stage that is shown? */
+static bool helps_shown(const struct watch *w, const char *missing)
+{
+	char *end;
+	const unsigned long stages = strtoul(missing, &end, 16);
+
+	for (unsigned int i = 0; *end == ' ' && i < STAGE_MAX; i++)
+		if (stages >> i & 1 && watch_shows(w, i))
+			return true;
+	return false;
+}
+
 static void add_stream_reasons(const struct watch *w, enum watch_span span, struct report *r)
 {
 	const struct watch_period *p = &w->periods[span];
@@ -259,8 +273,10 @@ static void add_stream_reasons(const struct watch *w, enum watch_span span, stru
 	char buf[HUMAN_MAX];
 
 	vec_for_each(&w->missing, hook)
-		report_reason(r, "hook-missing", *hook,
-			      "a hook is missing that the measurement is helped by");
+		if (helps_shown(w, *hook))
+			report_reason(r, "hook-missing", strchr(*hook, ' ') + 1,
+				      "a hook is missing: what is shown may lack something, or be "
+				      "less exact");
 	vec_for_each(&w->uncovered, name)
 		report_reason(r, "namespace-not-covered", *name,
 			      "a network namespace was not covered all the time");

@@ -241,6 +241,18 @@ bool watch_shows(const struct watch *w, unsigned int stage)
 	return !w->stages || w->stages >> stage & 1;
 }
 
+bool watch_lacks_drops(const struct watch *w)
+{
+	const bool *unknown = w->drops_unknown;
+	bool shown[2] = { false };
+
+	vec_for_each(&w->bindings, b)
+		if (b->bound && watch_shows(w, b->stage))
+			shown[b->direction == DIR_EGRESS] = true;
+	return (unknown[0] || unknown[1]) && (unknown[0] || !shown[0]) &&
+	       (unknown[1] || !shown[1]);
+}
+
 bool watch_requested(const struct watch *w, const struct event_binding *b)
 {
 	const char *why = watch_name(w, DICT_STRING, b->why);

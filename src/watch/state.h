@@ -126,7 +126,7 @@ struct watch {
 	char *target;
 	char *cost_unknown;       /* why */
 	char *other_traffic;      /* WATCH_FACT_OTHERS */
-	bool drops_unknown;       /* WATCH_FACT_DROPS */
+	bool drops_unknown[2];    /* of what is received, of what is sent: WATCH_FACT_DROPS */
 	struct event_damage damage;
 	struct event_dict *names;
 	/* What DIST_CPU_WAIT adds up to by protocol; made for each report, which borrows it. */
@@ -168,6 +168,8 @@ static inline bool watch_before_stack(unsigned int stage)
 
 /* Was it asked for, by who measured and by who looks? */
 bool watch_shows(const struct watch *w, unsigned int stage);
+/* Drops are unknown in each direction that is shown. */
+bool watch_lacks_drops(const struct watch *w);
 bool watch_requested(const struct watch *w, const struct event_binding *b);
 
 /*

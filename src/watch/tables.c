@@ -332,7 +332,7 @@ void watch_add_counts(const struct watch *w, enum watch_span span, enum count_wh
 		table_add(t, cells, 4);
 	}
 	object_add(&r->body, tables[what].name,
-		   what == COUNT_DROP && w->drops_unknown ? value_null() : value_table(t));
+		   what == COUNT_DROP && watch_lacks_drops(w) ? value_null() : value_table(t));
 }
 
 void watch_add_bindings(const struct watch *w, struct report *r)

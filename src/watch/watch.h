@@ -33,8 +33,8 @@
 #define WATCH_FACT_COST "own-cost"             /* why what the programs cost is unknown */
 #define WATCH_FACT_UNCOVERED "netns-uncovered" /* one per namespace: "name: why" */
 #define WATCH_FACT_OTHERS "other-traffic"      /* "counted", or why it is not */
-#define WATCH_FACT_MISSING "missing"           /* one per hook: "why; without it, what" */
-#define WATCH_FACT_DROPS "drops"               /* "unknown" */
+#define WATCH_FACT_MISSING "missing" /* one per hook: stages in hex, "why; without it, what" */
+#define WATCH_FACT_DROPS "drops"     /* "received unknown", "sent unknown": one for each */
 #define WATCH_FACT_SLOWER "watch.slower_than_ns" /* from when on a message is told of: EV_SLOW */
 
 enum watch_span { WATCH_INTERVAL, WATCH_TOTAL, WATCH_SPANS };

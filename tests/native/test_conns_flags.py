@@ -101,6 +101,7 @@ def killed():
                               stderr=subprocess.PIPE, text=True)
         conns.measuring(child)
         restorer = restorer_of(child.pid)
+        check.equal("what it may do, as hostlat", capabilities(restorer), capabilities(child.pid))
         other = Other(address[1])
         during = gained(other, pair)
         child.kill()
@@ -117,6 +118,27 @@ def killed():
     return f"{during}, {after} of {N} exchanges"
 
 
+def in_a_namespace_that_came_later():
+    """Its connections' flags are taken back, too."""
+    with contextlib.ExitStack() as stack:
+        with conns.beside():
+            later = netns.loopback()
+            with netns.inside(later.reader):
+                listener = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+                a = stack.enter_context(socket.create_connection(listener.getsockname()))
+                pair = a, stack.enter_context(listener.accept()[0])
+            exchange(pair)
+        other = Other(listener.getsockname()[1])
+        after = gained(other, pair)
+        other.end()
+    check.equal("round trips that a flag of hostlat's tells of", after, 0)
+
+
+def capabilities(pid):
+    with open(f"/proc/{pid}/status", encoding="ascii") as f:
+        return [line.split() for line in f if line.startswith("Cap") and "Amb" not in line]
+
+
 def restorer_of(pid):
     """Its child that waits for its end."""
     with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as f:
@@ -128,4 +150,4 @@ def restorer_of(pid):
 if os.geteuid() != 0:
     check.skip("needs root")
 net = netns.loopback()
-check.run([(beside, True), (beside, False), (killed,)])
+check.run([(beside, True), (beside, False), (killed,), (in_a_namespace_that_came_later,)])

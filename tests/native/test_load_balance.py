@@ -199,7 +199,7 @@ def datagrams():
     it = badserver.Datagrams(forget=10)
     try:
         got = run(f"udp+memcached://127.0.0.1:{it.port}", rate=500, connections=2, outstanding=16,
-                  timeout="1s")
+                  timeout="300ms")
         check.equal("timeouts", got["timeouts"], it.forgotten)
         check.equal("completed", got["completed"], it.answered)
         check.equal("sent", it.asked, got["scheduled"])

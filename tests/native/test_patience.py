@@ -46,6 +46,6 @@ check.run([
     (ends, "", 1, 500, 1, FAILED),
     (ends, DECLARED, 2, 500, 0, PASSED),
     (ends, DECLARED, 3, 0, 1, FAILED),
-    (ends, DECLARED, 50, 4, 1, FAILED),
-    (ends, DECLARED, 50, 5, 0, SKIPPED),
+    (ends, DECLARED, 50, 9, 1, FAILED),
+    (ends, DECLARED, 50, 10, 0, SKIPPED),
 ])

@@ -40,7 +40,7 @@ static void __attribute__((noreturn)) begin_and_end(enum end how)
 	struct restorer r;
 	int one = 1;
 
-	if (restorer_start(&r, restore, &one))
+	if (restorer_start(&r, 0, restore, &one))
 		_exit(2);
 	if (how == CALLED_OFF)
 		restorer_call_off(&r);
