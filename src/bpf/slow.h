@@ -134,8 +134,8 @@ static __always_inline void slow_socket(struct event_slow *e, const struct sock 
 __u64 slow_most = 0;
 
 /*
- * The last quarter of the ring is for messages that are slower than all before: of n in random order
- * that are ln n.
+ * The last quarter of the ring is for messages that are slower than all before: of n in random
+ * order those are ln n.
  */
 static __always_inline bool has_room(__u64 ns)
 {

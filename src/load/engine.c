@@ -203,7 +203,8 @@ static int init_nics(struct load_engine *e, struct strbuf *why)
 		err = find_nics(e, &e->targets[i], why);
 	for (uint32_t i = 0; i < e->n_nics; i++)
 		changed |= e->nics[i].changed;
-	if (!err && changed && restorer_start(&e->restorer, PRIVILEGE(CAP_NET_ADMIN), restore_nics, e))
+	if (!err && changed &&
+	    restorer_start(&e->restorer, PRIVILEGE(CAP_NET_ADMIN), restore_nics, e))
 		log_warning("if this process is killed (SIGKILL), the network card goes on to "
 			    "stamp");
 	return err;
