@@ -261,8 +261,7 @@ def zero_window(net):
     result = observer.stop()
     line.close()
     result.sound()
-    check.between("longest time to segment", sent(result, "segment")["max_ns"], BLOCKED_NS,
-                  waited)
+    check.between("longest time to segment", sent(result, "segment")["max_ns"], BLOCKED_NS, waited)
     for stage in "qdisc", "driver":
         check.between(f"longest time from the departure to {stage}",
                       sent(result, stage)["max_ns"], 0, BLOCKED_NS // 10)
