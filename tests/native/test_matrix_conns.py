@@ -20,7 +20,10 @@ MOST = 40
 COUNTERS = ("fast_retransmit", "rto", "tlp", "spurious", "delayed_acks", "delayed_acks_harmful")
 # Without these no connection can be followed: inet_diag is asked. On kernels without storage
 # iterators records lie in tables, and passes over them are runs of conn_walk.
+STATE_HOOK = refusing.hook_of(conns.HOSTLAT, "conn_state", "conns", "--count", "1", "--interval",
+                              "50ms")
 LAST_RUNG = {
+    STATE_HOOK: "connections that begin and end",
     "program=conn_state": "the begin and end of connections",
     "program=conn_walk": "passes over records in tables",
     "map=27": "the ring by which records come",
