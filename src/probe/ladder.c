@@ -262,7 +262,7 @@ static uint32_t missing_ingress(const struct watch_probe *probe)
 	if (!watch_bound(probe, STAGE_LINK, PROTO_ANY))
 		return STAGE_LINK;
 	if (!watch_bound(probe, STAGE_ENQUEUED, PROTO_ANY) &&
-	    !watch_bound(probe, STAGE_TRANSPORT, PROTO_TCP))
+	    !watch_bound(probe, STAGE_SOCKET, PROTO_TCP))
 		return STAGE_ENQUEUED; /* nothing says which socket a packet is for */
 	return STAGE_NONE;
 }
