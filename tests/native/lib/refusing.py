@@ -81,14 +81,14 @@ def tabled(command, case):
     return run
 
 
-HEAD = """# What is refused, and what it costs
+HEAD = f"""# What is refused, and what it costs
 
     make long       # or HOSTLAT_LONG=1 HOSTLAT_RESULTS=docs/results, of the tests matrix_*
 
 Each row is one run of a command under a preloaded library that refuses one part of bpf(2) with EPERM:
 a program by its name, a type of map, or a command of the system call by its number (include/uapi/linux/bpf.h);
 pairs are drawn by a seed. What the row says was lost was said by hostlat itself; all else was measured,
-and was right by the test's own truth (packets, calls, bytes, the culprit).
+and was right by the test's own truth (packets, calls, bytes, the culprit). On Linux {os.uname().release.partition("-")[0]}.
 
 | command | refused | what is lost |
 |---|---|---|
