@@ -48,7 +48,7 @@ struct {
  */
 __u64 removed = 0;
 
-/* Of each CPU. Of `used`, and `timed`, an interrupt may take one away: they are for estimates. */
+/* For each CPU. Additions to `used` and `timed` may be lost to an interrupt: for estimates only. */
 struct conn_counts counts[CONN_CPUS] = {};
 struct conn_timed timed[CONN_CPUS] = {};
 __u32 losses[CONN_LOST_MAX] = {};

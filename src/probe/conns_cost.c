@@ -7,19 +7,18 @@
 #include "base/bug.h"
 #include "probe/prog_stats.h"
 
-/* What earlier calls' runs count, relative to those since. */
+/* Weight of the runs before the last call, relative to those since. */
 #define REMEMBERED 0.8
 /* So many times as dear as others: its CPU was taken away meanwhile. */
 #define STRANGE 8
 /* Readings of the clock, of a run that is timed. */
 #define READINGS 3.0
 /*
- * What lies before a program's first reading of the clock, and is cold then: by the kernel's
- * statistics runs took 1.14 to 1.35 times what they saw themselves
- * (tests/native/test_conns_budget.py).
+ * A run takes longer than it sees itself: its begin, before the first reading of the clock, is
+ * cold. By the kernel's statistics 1.16 to 1.35 times (tests/native/test_conns_budget.py).
  */
 #define UNSEEN 1.2
-/* Of a run of a kind that was never timed: above what was ever measured with cold caches. */
+/* Price of a run of a kind that was never timed: above what was ever measured with cold caches. */
 #define ASSUMED_NS 1000.0
 
 /* How often a kind of programs ran since the last call. */
@@ -64,7 +63,7 @@ static void take_of(struct conns_cost *c, struct conn_timed *now, struct conn_ti
 	*runs += n;
 }
 
-/* Of one reading: before take_timed(), which makes what there is now the time before. */
+/* Nanoseconds of one reading of the clock. Before take_timed(), which moves c->timed on. */
 static double clock_of(struct conns_cost *c, const struct conn_timed *timed)
 {
 	double ns = 0, runs = 0;

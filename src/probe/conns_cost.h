@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the programs of `conns` cost that run in others' time; its iterators run in its own. Each
+ * CPU time of the programs of `conns` that run in others' time; its iterators run in its own. Each
  * program counts its runs, and times one in CONN_TIMED_ONE_IN (abi_conns.h): how often it ran, at
  * what a run has cost lately. The kernel's own statistics of programs are left as they are: to
  * switch them on patches the kernel's code, and makes every program of the host dearer.

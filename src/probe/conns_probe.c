@@ -398,13 +398,9 @@ static int start(struct conns_probe *p)
 /* Advice is for a process that lacks a privilege; a kernel that refuses is named. */
 static void say_why_not(int err, char *why, size_t size)
 {
-	char reason[256];
-
 	if (!conns_places_permitted())
 		snprintf(why, size, "connections can't be followed: %s (run it as root, or with "
 			 "CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN)", strerror(-err));
-	else if (hook_none(reason, sizeof(reason)))
-		snprintf(why, size, "connections can't be followed: %s", reason);
 	else if (refusal_name()[0])
 		snprintf(why, size, "connections can't be followed: this kernel refuses %s (%s)",
 			 refusal_name(), strerror(-err));
@@ -415,6 +411,7 @@ static void say_why_not(int err, char *why, size_t size)
 int conns_probe_open(struct conns_probe **out, const struct conns_log *log, char *why, size_t size)
 {
 	struct conns_probe *p = calloc(1, sizeof(*p));
+	char reason[256];
 	int err;
 
 	*out = NULL;
@@ -426,9 +423,10 @@ int conns_probe_open(struct conns_probe **out, const struct conns_log *log, char
 		p->cost.cpus = CONN_CPUS;
 	strbuf_init(&p->missing, 65536);
 	err = conns_told_init(&p->told);
-	if (!err && conns_places_permitted() && hook_none(why, size))
+	if (!err && conns_places_permitted() && hook_none(reason, sizeof(reason))) {
+		snprintf(why, size, "connections can't be followed: %s", reason);
 		err = -ENOTSUP;
-	why[0] = '\0';
+	}
 	if (!err)
 		err = load(p, log, why, size);
 	if (!err)

@@ -88,7 +88,7 @@ const struct hook hooks[] = {
 	{ STAGE_READ, PROTO_UDP, HOOK_FENTRY, "skb_consume_udp", NULL, "udp_returned_fentry",
 	  NULL, 0, NULL, false },
 	HELPER("kfree_skb", "drop_tp", INGRESS_STAGES,
-	       "drops of what was received are unknown"),
+	       "received packets that are dropped are not counted"),
 	/* What TCP sends is timed by its departure; the call before that needs a hook. */
 	{ STAGE_SEGMENT, PROTO_TCP, HOOK_TP_BTF, "tcp_sendmsg_locked", "sock_send_length",
 	  "send_tp", "send_end_tp", 0, NULL, false },
@@ -114,7 +114,7 @@ const struct hook hooks[] = {
 	HELPER("tcp_destroy_sock", "unacked_tp", 1U << STAGE_ACKED | 1U << STAGE_SEGMENT,
 	       "what a closed connection left unacknowledged is not counted"),
 	HELPER("kfree_skb", "unsent_tp", EGRESS_STAGES & ~(1U << STAGE_ACKED),
-	       "drops of what is sent are unknown"),
+	       "sent packets that are dropped are not counted"),
 	/* Before the stack. */
 	{ STAGE_IRQ, PROTO_ANY, HOOK_TP_BTF, "irq_handler_entry", "irq_handler_exit", "irq_tp",
 	  "irq_end_tp", 0, NULL, false },

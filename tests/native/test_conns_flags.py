@@ -101,6 +101,10 @@ def killed():
                               stderr=subprocess.PIPE, text=True)
         conns.measuring(child)
         restorer = restorer_of(child.pid)
+        for _ in range(1000):   # it may not have had a CPU yet
+            if capabilities(restorer) == capabilities(child.pid):
+                break
+            time.sleep(0.01)
         check.equal("what it may do, as hostlat", capabilities(restorer), capabilities(child.pid))
         other = Other(address[1])
         during = gained(other, pair)

@@ -14,7 +14,7 @@ import subprocess
 import tempfile
 import time
 
-from lib import cgroups, check, crowd, netns, process, watch
+from lib import cgroups, check, conns, crowd, netns, process, watch
 
 RUN_S = float(os.environ.get("HOSTLAT_SOAK_S", 600 if check.LONG else 40))
 ROUND_S = 3
@@ -34,12 +34,7 @@ class Observer:
         self.process = process.start([watch.HOSTLAT, *name.split(), *options], text=True,
                                      stdout=open(self.out, "w", encoding="utf-8"),
                                      stderr=subprocess.PIPE)
-        said = ""
-        for line in self.process.stderr:
-            said += line
-            if "measuring" in line:
-                return
-        raise check.Unexpected(f"{name} did not begin: {said}")
+        conns.measuring(self.process)
 
     def state(self):
         pid = self.process.pid

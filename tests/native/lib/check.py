@@ -120,7 +120,7 @@ busy = environment("a server, a client or hostlat may have no CPU for so long th
 
 
 def told(e):
-    """In a line; of what the test itself did not expect, where that was."""
+    """One line; for exceptions that the test does not raise itself, with their place."""
     if isinstance(e, Unexpected):
         return str(e)
     return " ".join("".join(traceback.format_exception(e)[-3:]).split())
