@@ -60,12 +60,14 @@ static void join(double *re, double *im, size_t n, size_t half, const double *co
 
 int fft_power_of_two(double *re, double *im, size_t n)
 {
-	double *cosine = n > 1 ? malloc(n * sizeof(*cosine)) : NULL, *sine = cosine + n / 2;
+	double *cosine, *sine;
 
 	if (n < 2)
 		return 0;
+	cosine = malloc(n * sizeof(*cosine));
 	if (!cosine)
 		return -ENOMEM;
+	sine = cosine + n / 2;
 	for (size_t k = 0; k < n / 2; k++) {
 		cosine[k] = cos(2 * M_PI * (double)k / (double)n);
 		sine[k] = -sin(2 * M_PI * (double)k / (double)n);

@@ -37,8 +37,8 @@ def reasons(got):
 def past_saturation():
     """A server that serves 1000/s is asked for 3000/s, and then for 100/s."""
     with serving("--service", "fixed:1ms") as it:
-        much = result(load(synthetic(it), "--rate", 3000, "--max-time", "4s", "--json", code=3))
-        little = result(load(synthetic(it), "--rate", 100, "--max-time", "4s", "--json"))
+        much = result(load(synthetic(it), "--rate", 3000, "--max-time", "2s", "--json", code=3))
+        little = result(load(synthetic(it), "--rate", 100, "--max-time", "2s", "--json"))
     is_balanced(much)
     check.equal("verdict", much["verdict"], "n/a")
     check.true(f"rate-not-reached in {reasons(much)}", "rate-not-reached" in reasons(much))
@@ -70,7 +70,7 @@ def conditions(folder):
 def highest_rate():
     """One worker, 2 ms each: it serves 500/s, and is above 20 ms of median from close to that."""
     with serving("--service", "fixed:2ms") as it:
-        got = result(load(synthetic(it), "--find-max", "p50<20ms", "--max-time", "30s", "--json"))
+        got = result(load(synthetic(it), "--find-max", "p50<20ms", "--max-time", "18s", "--json"))
     found = got["find_max"]
     check.true(f"{found}", found["lo"] is not None and found["hi"] is not None)
     check.true(f"{found}", 200 <= found["lo"] < found["hi"])
@@ -82,7 +82,7 @@ def highest_rate():
 def two_targets():
     with serving("--service", "fixed:1ms") as a, serving("--service", "fixed:2ms") as b:
         got = result(load(synthetic(a), "--against", synthetic(b), "--rate", 150, "--percentile",
-                          50, "--repeat", 6, "--max-time", "18s", "--json"))["comparison"]
+                          50, "--repeat", 6, "--max-time", "10s", "--json"))["comparison"]
     check.equal("pairs", got["pairs"], 6)
     check.true(f"{got}", got["p_value"] < 0.05 and 1 < got["ratio_lo"] < got["ratio_hi"])
     return f"{got['ratio']:.2f} times [{got['ratio_lo']:.2f}, {got['ratio_hi']:.2f}]"

@@ -15,11 +15,11 @@ import time
 from lib import check, loading, servers
 from lib.traffic import hog
 
-DISTURBED = ("the rate that the client and the server reach depends on how much CPU "
+RATES = ("the rate that the client and the server reach depends on how much CPU "
              "others leave them")
 
 NAMES = "memcached", "redis", "nginx", "nginx-tls"
-ATTEMPTS = 3
+ATTEMPTS = 2
 # Of each turn; TLS gets more, for its connections have to be made in it, within their time.
 RUNS_S, STOPPED_S = {"nginx-tls": 0.01}, 0.1
 LEAST_S = 0.002
@@ -48,7 +48,7 @@ def awake(cpu):
         idler.wait()
 
 
-@check.environment(DISTURBED)
+@check.environment(RATES)
 def once(name):
     """
     The client spins on the first CPU, for the same reason, and goes before nobody: what starved
@@ -58,7 +58,7 @@ def once(name):
     with servers.server(name) as (url, server), awake(theirs):
         subprocess.run(["taskset", "-a", "-c", "-p", str(theirs), str(server.pid)], check=True,
                        stdout=subprocess.DEVNULL)
-        got = load(url, "--rate", RATE, "--percentile", 90, "--max-time", "8s", "--pin", "--spin",
+        got = load(url, "--rate", RATE, "--percentile", 90, "--max-time", "5s", "--pin", "--spin",
                    ahead=())
     check.equal("failed", got["requests"]["failed"], 0)
     check.true(f"reasons of the host only: {loading.why(got)}",
@@ -110,10 +110,10 @@ def slowed(server, runs_s):
         holder.join()
 
 
-@check.environment(DISTURBED)
+@check.environment(RATES)
 def past_saturation(name):
     with servers.server(name) as (url, server), slowed(server, RUNS_S.get(name, LEAST_S)):
-        got = load(url, "--rate", 20000, "--max-time", "3s", "--drain", "200ms")
+        got = load(url, "--rate", 20000, "--max-time", "2s", "--drain", "200ms")
     check.equal("verdict", got["verdict"], "n/a")
     for reason in "rate-not-reached", "closed-loop-behaviour":
         check.true(f"{reason} in {loading.why(got)}", reason in loading.reasons(got))

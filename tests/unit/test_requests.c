@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/rng.h"
+#include "brief.h"
 #include "diagnose/requests.h"
 #include "event/writer.h"
 #include "event_file.h"
@@ -316,7 +317,7 @@ static void overloaded(uint64_t seed)
 static void test_overload(void **state)
 {
 	(void)state;
-	for (uint64_t seed = 1; seed <= 20; seed++)
+	for (uint64_t seed = 1; seed <= (brief() ? 4 : 20); seed++)
 		overloaded(seed);
 }
 
