@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/un.h>
 
 #include "base/nearest.h"
@@ -36,13 +37,37 @@ static bool has_database(const struct protocol *protocol)
 
 /* ---- refusals ---- */
 
+/* "HOST" or "HOST:PORT" and nothing else. */
+static bool is_host_and_port(const char *from, const char *end)
+{
+	const char *colon = memchr(from, ':', (size_t)(end - from));
+
+	if (*from == '[' || !colon)
+		return true;
+	return colon > from && colon + 1 + strspn(colon + 1, "0123456789") == end;
+}
+
+/*
+ * The '@' that ends user and password, or NULL. A password that should have its '/', '?' or '#'
+ * encoded has it behind them: a path with an '@' of its own is HTTP's, and follows HOST[:PORT].
+ */
+static const char *user_end(const char *authority, bool path)
+{
+	const char *end = authority + strcspn(authority, "/?#");
+	const char *at = memrchr(authority, '@', (size_t)(end - authority));
+
+	if (at || *authority == '/' || (path && is_host_and_port(authority, end)))
+		return at;
+	return strrchr(end, '@');
+}
+
 static size_t password_at(const char *url, size_t *size)
 {
-	const char *slashes = strstr(url, "://"), *at = NULL, *colon;
-	const char *from = slashes ? slashes + 3 : url, *end = from + strcspn(from, "/?#");
+	const char *slashes = strstr(url, "://");
+	const char *from = slashes ? slashes + 3 : url, *colon;
+	const bool path = !slashes || strncasecmp(url, "http", 4) == 0;
+	const char *at = user_end(from, path);
 
-	for (const char *p = from; p < end; p++)
-		at = *p == '@' ? p : at;
 	colon = at ? memchr(from, ':', (size_t)(at - from)) : NULL;
 	*size = colon ? (size_t)(at - colon - 1) : 0;
 	return colon ? (size_t)(colon + 1 - url) : 0;
@@ -122,7 +147,10 @@ static int say_unknown(const char *url, const char *scheme, struct strbuf *why)
 	nearest_init(&nearest, scheme);
 	strbuf_puts(why, "'");
 	target_put_shown(url, why);
-	if (schemeless) {
+	if (schemeless && strncmp(url, "unix:", 5) == 0) {
+		strbuf_printf(why, "' has no protocol: write http+unix://%s", url + 5);
+		strbuf_puts(why, ", or one of these before it: ");
+	} else if (schemeless) {
 		strbuf_printf(why, "' has no scheme: write %s://", likely_scheme(url));
 		target_put_shown(url, why);
 		strbuf_puts(why, ", or one of these before it: ");
@@ -145,6 +173,39 @@ static int copy(char *to, size_t cap, const char *from, size_t size)
 		return -EINVAL;
 	memcpy(to, from, size);
 	to[size] = '\0';
+	return 0;
+}
+
+static int hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	c |= 0x20;
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* Takes %XX as the byte that it stands for. */
+static int decode(const char *from, const char *end, char *to, size_t cap)
+{
+	size_t n = 0;
+
+	for (; from < end; from++) {
+		int high, low;
+
+		if (n + 1 >= cap)
+			return -EINVAL;
+		if (*from != '%') {
+			to[n++] = *from;
+			continue;
+		}
+		high = end - from > 2 ? hex_digit(from[1]) : -1;
+		low = high < 0 ? -1 : hex_digit(from[2]);
+		if (low < 0 || !(high | low))
+			return -EINVAL;
+		to[n++] = (char)(high << 4 | low);
+		from += 2;
+	}
+	to[n] = '\0';
 	return 0;
 }
 
@@ -204,6 +265,19 @@ static int take_path(struct url *u, const char *path)
 	return 0;
 }
 
+/* "%2Frun%2Fx.sock/path": the socket's path in the place of a host, as HTTP clients write it. */
+static int take_encoded_unix(struct url *u)
+{
+	struct target *t = u->target;
+	const size_t size = strcspn(u->rest, "/?#");
+
+	if (decode(u->rest, u->rest + size, t->host, UNIX_PATH_MAX + 1))
+		return refuse(u, "its socket's path is too long, or has a '%%' without the two "
+			      "digits of a byte");
+	u->rest += size;
+	return take_path(u, u->rest);
+}
+
 /* The socket's path is absolute or relative; ":/" begins the path of HTTP. */
 static int take_unix(struct url *u)
 {
@@ -213,6 +287,8 @@ static int take_unix(struct url *u)
 
 	if (t->protocol->datagram)
 		return refuse(u, "%s has no Unix sockets", t->protocol->name);
+	if (strncasecmp(u->rest, "%2F", 3) == 0)
+		return take_encoded_unix(u);
 	if (size > UNIX_PATH_MAX)
 		return refuse(u, "the path of a Unix socket has at most %zu letters",
 			      UNIX_PATH_MAX);
@@ -221,19 +297,30 @@ static int take_unix(struct url *u)
 	return colon ? take_path(u, colon + 1) : 0;
 }
 
-/* "[::1]" or "[fe80::1%eth0]" */
+/* "%25eth0" (RFC 6874) means "%eth0" (RFC 9844). */
+static void take_zone(char *zone)
+{
+	if (strncmp(zone, "%25", 3) == 0 && zone[3])
+		memmove(zone + 1, zone + 3, strlen(zone + 3) + 1);
+}
+
+/* "[::1]", "[fe80::1%eth0]" or "[fe80::1%25eth0]" */
 static int take_v6(struct url *u)
 {
 	struct target *t = u->target;
 	const char *close = strchr(u->rest, ']');
 	char address[INET6_ADDRSTRLEN];
-	struct in6_addr unused;
+	struct in6_addr in6;
 
 	if (!close || copy(t->host, sizeof(t->host), u->rest + 1, (size_t)(close - u->rest - 1)) ||
 	    copy(address, sizeof(address), t->host, strcspn(t->host, "%")) ||
-	    inet_pton(AF_INET6, address, &unused) != 1)
+	    inet_pton(AF_INET6, address, &in6) != 1)
 		return refuse(u, "only an IPv6 address in brackets may begin with '[', as in "
 			      "%s://[::1]:PORT", t->protocol->name);
+	take_zone(t->host + strlen(address));
+	if (IN6_IS_ADDR_LINKLOCAL(&in6) && strlen(t->host) < strlen(address) + 2)
+		return refuse(u, "a link-local address needs the interface it is behind, as in "
+			      "%s://[%s%%eth0]", t->protocol->name, address);
 	u->rest = close + 1;
 	if (*u->rest && !strchr(":/?#", *u->rest))
 		return refuse(u, "a port, a path or nothing may follow ']', not '%s'", u->rest);
@@ -279,6 +366,8 @@ static int take_port(struct url *u)
 	}
 	u->rest += size;
 	size--;
+	if (!size && strcmp(t->host, "unix") == 0)
+		return refuse(u, "a Unix socket is written %s+unix://PATH", t->protocol->name);
 	if (memchr(text, ':', size))
 		return refuse(u, "it has a second ':'; an IPv6 address in brackets is "
 			      "%s://[ADDRESS]:PORT", t->protocol->name);
@@ -291,53 +380,11 @@ static int take_port(struct url *u)
 
 /* ---- user and password ---- */
 
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c |= 0x20;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-/* Takes %XX as the byte that it stands for. */
-static int decode(const char *from, const char *end, char *to, size_t cap)
-{
-	size_t n = 0;
-
-	for (; from < end; from++) {
-		int high, low;
-
-		if (n + 1 >= cap)
-			return -EINVAL;
-		if (*from != '%') {
-			to[n++] = *from;
-			continue;
-		}
-		high = end - from > 2 ? hex_digit(from[1]) : -1;
-		low = high < 0 ? -1 : hex_digit(from[2]);
-		if (low < 0 || !(high | low))
-			return -EINVAL;
-		to[n++] = (char)(high << 4 | low);
-		from += 2;
-	}
-	to[n] = '\0';
-	return 0;
-}
-
-static const char *user_end(const char *authority)
-{
-	const char *end = authority + strcspn(authority, "/?#"), *at = NULL;
-
-	for (const char *p = authority; p < end; p++)
-		at = *p == '@' ? p : at;
-	return at;
-}
-
 /* "USER:PASSWORD@", "USER@" and, of Redis, ":PASSWORD@" */
 static int take_user(struct url *u)
 {
 	struct target *t = u->target;
-	const char *at = user_end(u->rest), *colon;
+	const char *at = user_end(u->rest, has_path(t->protocol)), *colon;
 
 	if (!at)
 		return 0;
@@ -345,6 +392,9 @@ static int take_user(struct url *u)
 	if (!has_path(t->protocol) && !has_database(t->protocol))
 		return refuse(u, "%s has no users: leave out what is before the '@'",
 			      t->protocol->name);
+	if (strcspn(u->rest, "/?#") < (size_t)(at - u->rest))
+		return refuse(u, "a '/', '?' or '#' of a user or password is written %%2F, %%3F or "
+			      "%%23");
 	if (has_database(t->protocol) && (!colon || colon + 1 == at))
 		return refuse(u, "Redis wants a password: redis://:PASSWORD@HOST or "
 			      "redis://USER:PASSWORD@HOST");

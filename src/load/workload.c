@@ -168,9 +168,13 @@ static unsigned char *make_bytes(size_t size)
 	return bytes;
 }
 
-/* RFC 9110, 7.2: host and port as in the URL, the port only if it isn't the scheme's. */
+/*
+ * RFC 9110, 7.2: host and port as in the URL, the port only if it isn't the scheme's. The zone of
+ * an IPv6 address means nothing to the server (RFC 9844, 3), and some answer 400 to it.
+ */
 static void make_host(char out[HOST_MAX], const struct target *target)
 {
+	int size = (int)strcspn(target->host, "%");
 	bool v6 = strchr(target->host, ':') != NULL;
 	const char *usual = target->protocol->default_port;
 	bool port = usual && strcmp(target->port, usual) != 0;
@@ -178,8 +182,8 @@ static void make_host(char out[HOST_MAX], const struct target *target)
 	if (target->unix_socket)
 		snprintf(out, HOST_MAX, "localhost");
 	else
-		snprintf(out, HOST_MAX, "%s%s%s%s%s", v6 ? "[" : "", target->host, v6 ? "]" : "",
-			 port ? ":" : "", port ? target->port : "");
+		snprintf(out, HOST_MAX, "%s%.*s%s%s%s", v6 ? "[" : "", size, target->host,
+			 v6 ? "]" : "", port ? ":" : "", port ? target->port : "");
 }
 
 /* RFC 7617: a line of the head, with its beginning. */

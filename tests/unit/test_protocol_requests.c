@@ -68,6 +68,8 @@ static void test_requests(void **state)
 		ROW("https://h:80/", "keys=1", "GET / HTTP/1.1\r\nHost: h:80\r\n\r\n"),
 		ROW("http://[::1]:8080/", "keys=1",
 		    "GET / HTTP/1.1\r\nHost: [::1]:8080\r\n\r\n"),
+		ROW("http://[fe80::1%25eth0]:8080", "keys=1",
+		    "GET / HTTP/1.1\r\nHost: [fe80::1]:8080\r\n\r\n"),
 		ROW("http+unix:///s:/x", "keys=1", "GET /x HTTP/1.1\r\nHost: localhost\r\n\r\n"),
 		ROW("http://h", "value=4,read=0",
 		    "POST / HTTP/1.1\r\nHost: h\r\nContent-Type: application/octet-stream\r\n"

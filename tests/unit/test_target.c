@@ -21,6 +21,12 @@ static void test_taken(void **state)
 		  "/", false },
 		{ "memcached://[::1]:007", "memcached", "::1", "7", "/", false },
 		{ "memcached://[fe80::1%eth0]", "memcached", "fe80::1%eth0", "11211", "/", false },
+		{ "http://[fe80::1%25eth0]:81/a", "http", "fe80::1%eth0", "81", "/a", false },
+		{ "http://[fe80::1%25]", "http", "fe80::1%25", "80", "/", false },
+		{ "http+unix://%2Frun%2fx.sock/a?b", "http", "/run/x.sock", "", "/a?b", true },
+		{ "http+unix://%2Frun%2Fx.sock", "http", "/run/x.sock", "", "/", true },
+		{ "redis+unix://%2Frun%2Fr%40s", "redis", "/run/r@s", "", "/", true },
+		{ "http://h:80/a:b@c", "http", "h", "80", "/a:b@c", false },
 		{ "memcached+unix:///run/m.sock", "memcached", "/run/m.sock", "", "/", true },
 		{ "memcached+unix://m.sock", "memcached", "m.sock", "", "/", true },
 		{ "echo://h:1", "echo", "h", "1", "/", false },
@@ -138,6 +144,13 @@ static void test_shown(void **state)
 		{ "http://u:se@cret@h", "http://u:***@h" },
 		{ "u:secret@h", "u:***@h" },
 		{ "null:", "null:" },
+		{ "redis://:se/cret@h:1/2", "redis://:***@h:1/2" },
+		{ "redis://u:12/34@h", "redis://u:***@h" },
+		{ "http://u:se?cret@h/a", "http://u:***@h/a" },
+		{ "https://u:se#cret@h", "https://u:***@h" },
+		{ "http://h:80/a:b@c", "http://h:80/a:b@c" },
+		{ "http://[::1]/a:b@c", "http://[::1]/a:b@c" },
+		{ "redis+unix:///tmp/a:b@c", "redis+unix:///tmp/a:b@c" },
 	};
 	struct strbuf text = STRBUF_INIT(4096);
 	struct target t;
@@ -152,6 +165,41 @@ static void test_shown(void **state)
 	assert_int_equal(target_parse("memcached://u:secret@h", &t, &text), -22);
 	assert_null(strstr(strbuf_str(&text), "secret"));
 	strbuf_release(&text);
+}
+
+static void check_refused(const char *const rows[][2], size_t n)
+{
+	struct strbuf why = STRBUF_INIT(4096);
+	struct target t;
+
+	for (size_t i = 0; i < n; i++) {
+		strbuf_reset(&why);
+		if (target_parse(rows[i][0], &t, &why) != -22)
+			fail_msg("'%s' was taken", rows[i][0]);
+		if (!strstr(strbuf_str(&why), rows[i][1]))
+			fail_msg("'%s': %s", rows[i][0], strbuf_str(&why));
+	}
+	strbuf_release(&why);
+}
+
+/* Forms that other programs take, or that look right. */
+static void test_almost(void **state)
+{
+	static const char *const rows[][2] = {
+		{ "redis://:pa/ss@h", "'redis://:***@h' is not a target: a '/', '?' or '#'" },
+		{ "http://u:pa#ss@h", "'http://u:***@h' is not a target: a '/', '?' or '#'" },
+		{ "http://u:pa?ss@h", "is written %2F, %3F or %23" },
+		{ "http://[fe80::1]:80", "needs the interface it is behind, as in "
+					 "http://[fe80::1%eth0]" },
+		{ "http://[fe80::1%]:80", "needs the interface" },
+		{ "unix:/run/x", "write http+unix:///run/x, or one of these before it" },
+		{ "http://unix:/run/x:/a", "a Unix socket is written http+unix://PATH" },
+		{ "http+unix://%2Frun%2", "without the two digits" },
+		{ "memcached+unix://%2Frun%2Fm/x", "memcached has no path" },
+	};
+
+	(void)state;
+	check_refused(rows, ARRAY_LEN(rows));
 }
 
 static void test_refused(void **state)
@@ -203,18 +251,9 @@ static void test_refused(void **state)
 		{ "null+unix:x", "takes null:" },
 		{ "+unix://x", "takes memcached://" },
 	};
-	struct strbuf why = STRBUF_INIT(4096);
-	struct target t;
 
 	(void)state;
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		strbuf_reset(&why);
-		if (target_parse(rows[i][0], &t, &why) != -22)
-			fail_msg("'%s' was taken", rows[i][0]);
-		if (!strstr(strbuf_str(&why), rows[i][1]))
-			fail_msg("'%s': %s", rows[i][0], strbuf_str(&why));
-	}
-	strbuf_release(&why);
+	check_refused(rows, ARRAY_LEN(rows));
 }
 
 int main(void)
@@ -224,6 +263,7 @@ int main(void)
 		cmocka_unit_test(test_users),
 		cmocka_unit_test(test_greeting),
 		cmocka_unit_test(test_shown),
+		cmocka_unit_test(test_almost),
 		cmocka_unit_test(test_refused),
 	};
 
