@@ -2,8 +2,7 @@
 /*
  * HTTP/1.1. Of a reply's head only the status and three fields are of interest (Content-Length,
  * Transfer-Encoding, Connection); lines of other fields are skipped whole. Where the body ends is
- * RFC 9112, 6.3. A single '\n' ends a line as well (2.2); a field that is continued on the next
- * line is refused (5.2).
+ * RFC 9112, 6.3. A single '\n' ends a line as well (2.2); a field may go on in the next line (5.2).
  */
 #include "load/http.h"
 
@@ -194,28 +193,6 @@ static int end_head(struct state *s)
 	return s->phase == BODY && !s->left;
 }
 
-/* The first byte of a line. */
-static int step_field(struct state *s, struct text_cursor *c)
-{
-	char byte = *c->p;
-
-	if (byte == '\r') {
-		c->p++;
-		s->phase = HEAD_END;
-		return 0;
-	}
-	if (byte == '\n') {
-		c->p++;
-		return end_head(s);
-	}
-	if (byte == ' ' || byte == '\t')
-		return -EPROTO;
-	s->name_len = s->token_len = s->digits = s->gap = s->field = 0;
-	s->number = 0;
-	s->phase = (byte | 0x20) == 'c' || (byte | 0x20) == 't' ? NAME : OTHER;
-	return 0;
-}
-
 static int step_head_end(struct state *s, struct text_cursor *c)
 {
 	return *c->p++ == '\n' ? end_head(s) : -EPROTO;
@@ -279,7 +256,9 @@ static int take_digit(struct state *s, char byte)
 /* A member of a comma-separated list is complete; empty ones don't count. */
 static void end_token(struct state *s)
 {
-	if (s->field == FIELD_TRANSFER && s->token_len) {
+	/* "identity" meant no coding until RFC 7230. */
+	if (s->field == FIELD_TRANSFER && s->token_len &&
+	    !is(s->token, s->token_len, "identity")) {
 		s->has_coding = true;
 		s->chunked = is(s->token, s->token_len, "chunked");
 	} else if (s->field == FIELD_CONNECTION) {
@@ -289,9 +268,9 @@ static void end_token(struct state *s)
 	s->token_len = s->gap = 0;
 }
 
+/* The field before this line is whole: the line doesn't continue it. */
 static int end_value(struct state *s)
 {
-	s->phase = FIELD;
 	if (s->field != FIELD_LENGTH) {
 		end_token(s);
 		return 0;
@@ -329,11 +308,39 @@ static int step_value(struct state *s, struct text_cursor *c)
 
 		if (s->head++ >= HEAD_MAX || byte == '\0')
 			return -EPROTO;
-		if (byte == '\n')
-			return end_value(s);
+		if (byte == '\n') {
+			s->phase = FIELD;
+			return 0;
+		}
 		if (take_byte(s, byte))
 			return -EPROTO;
 	}
+	return 0;
+}
+
+/* The first byte of a line. */
+static int step_field(struct state *s, struct text_cursor *c)
+{
+	char byte = *c->p;
+
+	if (byte == ' ' || byte == '\t') {
+		s->phase = s->field ? VALUE : OTHER;
+		return 0;
+	}
+	if (s->field && end_value(s))
+		return -EPROTO;
+	s->name_len = s->token_len = s->digits = s->gap = s->field = 0;
+	s->number = 0;
+	if (byte == '\n') {
+		c->p++;
+		return end_head(s);
+	}
+	if (byte == '\r') {
+		c->p++;
+		s->phase = HEAD_END;
+		return 0;
+	}
+	s->phase = (byte | 0x20) == 'c' || (byte | 0x20) == 't' ? NAME : OTHER;
 	return 0;
 }
 

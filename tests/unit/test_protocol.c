@@ -152,6 +152,15 @@ static const struct row rows[] = {
 	HTTP_ROW("$", ""),
 	HTTP_ROW(".", "HTTP/1.1 200 OK\r\n\r\nx"),
 	HTTP_ROW(".", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n"),
+	HTTP_ROW("O", "HTTP/1.1 200 OK\r\nX-Note: a\r\n b\r\nContent-Length:\r\n\t1\r\n\r\nx"),
+	HTTP_ROW("o", "HTTP/1.1 200 OK\r\nConnection: keep-alive,\r\n  close\r\n"
+		      "Content-Length: 1 \n \n\r\nx"),
+	HTTP_ROW("O", "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip,\r\n chunked\r\n\r\n"
+		      "1\r\nx\r\n0\r\n\r\n"),
+	HTTP_ROW("O", "HTTP/1.1 200 OK\r\n folded\r\nContent-Length: 1\r\n\r\nx"),
+	HTTP_ROW("!", "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n 2\r\n\r\n"),
+	HTTP_ROW("O", "HTTP/1.1 200 OK\r\nTransfer-Encoding: Identity\r\n"
+		      "Content-Length: 1\r\n\r\nx"),
 	HTTP_ROW("!", "HTTP/1.1 101 Switching Protocols\r\n\r\n"),
 	HTTP_ROW("!", "HTTP/2.0 200 OK\r\n\r\n"),
 	HTTP_ROW("!", "HTTP/1.1 2000 OK\r\n\r\n"),
