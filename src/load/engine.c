@@ -227,12 +227,13 @@ static int make_schedule(struct load_engine *e, struct strbuf *why)
 static int raise_files(const struct load_config *c, struct strbuf *why)
 {
 	const rlim_t need = c->connections + c->threads * FILES_PER_THREAD + FILES_SPARE;
-	struct rlimit limit;
+	struct rlimit limit, most;
 
 	if (getrlimit(RLIMIT_NOFILE, &limit))
 		return -errno;
 	if (limit.rlim_cur >= need)
 		return 0;
+	most = limit;
 	limit.rlim_cur = need;
 	if (limit.rlim_max < need)
 		limit.rlim_max = need;
@@ -240,7 +241,7 @@ static int raise_files(const struct load_config *c, struct strbuf *why)
 		return 0;
 	strbuf_printf(why, "%u connections need %llu open files, and this process may have %llu; "
 		      "raise the limit with ulimit -n", c->connections, (unsigned long long)need,
-		      (unsigned long long)limit.rlim_max);
+		      (unsigned long long)most.rlim_max);
 	return -EMFILE;
 }
 
