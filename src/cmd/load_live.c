@@ -300,8 +300,7 @@ static int run_all(struct run *run)
 	if (err)
 		log_error("the measurement failed: %s", strerror(-err));
 	else if (load_analysis_shut_out(intake->analysis))
-		log_error("nothing was measured: the server accepts connections and closes them "
-			  "without a reply");
+		log_error("nothing was measured: %s", load_analysis_shut_out(intake->analysis));
 	else
 		return EXIT_OK;
 	return EXIT_CANNOT;

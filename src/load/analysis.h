@@ -106,8 +106,8 @@ struct load_quantile {
 };
 enum load_from { LOAD_INTENDED, LOAD_ACTUAL, LOAD_KERNEL, LOAD_FROMS };
 bool load_analysis_sound(const struct load_analysis *analysis);
-/* The server accepted connections and answered nothing: there is nothing to report. */
-bool load_analysis_shut_out(const struct load_analysis *analysis);
+/* Says how the server ended all connections, if it answered nothing at all; otherwise NULL. */
+const char *load_analysis_shut_out(const struct load_analysis *analysis);
 /*
  * Whether the run would be sound if config.percentile were q: every gate that depends on it is
  * judged anew, without --ci-width, which is asked of config.percentile alone. Returns 1, 0 (`why`

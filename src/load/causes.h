@@ -23,6 +23,7 @@
 /* Names that hostlat gives; others are of the server ("NOAUTH", "HTTP 503") or of errno. */
 #define CAUSE_TIMEOUT "timeout"
 #define CAUSE_CLOSED "closed"
+#define CAUSE_CUT "cut-short" /* closed or reset in the middle of a reply */
 #define CAUSE_RESET "reset"
 #define CAUSE_GARBLED "garbled"
 #define CAUSE_REFUSED "refused"

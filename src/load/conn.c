@@ -386,6 +386,12 @@ static int stream_end(struct load_thread *t, struct load_conn *c)
 	return -EPIPE;
 }
 
+static int garbled(struct load_conn *c, const char *data, size_t n, size_t used)
+{
+	said_garbled(&c->parser.said, data, n, used ? used - 1 : 0);
+	return -EPROTO;
+}
+
 /*
  * Nothing was asked: what comes says why the server won't serve this connection ("-ERR max number
  * of clients reached", HTTP 408), and it is as good as closed. Anything else is garbled.
@@ -398,7 +404,7 @@ static int unsolicited(struct load_conn *c, const char *data, size_t n)
 	if (c->target->protocol->parse(&c->parser, 0, data, n, &used, &reply) == 1 &&
 	    reply.status == REPLY_ERROR)
 		return -EPIPE;
-	return -EPROTO;
+	return garbled(c, data, n, used);
 }
 
 static int parse(struct load_thread *t, struct load_conn *c, size_t n,
@@ -421,7 +427,7 @@ static int parse(struct load_thread *t, struct load_conn *c, size_t n,
 		at += used;
 		c->rx = c->stream.tls ? c->stream.received : c->rx + used;
 		if (ret < 0)
-			return c->stream.datagram ? 0 : -EPROTO;
+			return c->stream.datagram ? 0 : garbled(c, t->in, n, at);
 		if (!ret)
 			break;
 		answered(t, c, &reply, rx, at == n);

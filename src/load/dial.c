@@ -170,6 +170,9 @@ void dial_lost(struct load_thread *t, struct load_conn *c, int err)
 {
 	if (c->replies && (err == -EPIPE || err == -ECONNRESET))
 		closed(t, c);
+	/* No request fails by it: nothing was asked for. */
+	if (c->replies && err == -EPROTO && !c->head)
+		noted_connection(t, c, err);
 	conn_fail(t, c, err);
 	if (!c->replies && err != -ETIMEDOUT)
 		shut(t, c, err);

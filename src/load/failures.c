@@ -63,6 +63,8 @@ static const struct phrase of_requests[] = {
 	  "requests had no reply within --timeout" },
 	{ CAUSE_CLOSED, "request had no reply: the server closed its connection",
 	  "requests had no reply: the server closed their connections" },
+	{ CAUSE_CUT, "request had only the beginning of a reply: the server ended its connection",
+	  "requests had only the beginning of a reply: the server ended their connections" },
 	{ CAUSE_RESET, "request had no reply: its connection was reset",
 	  "requests had no reply: their connections were reset" },
 	{ CAUSE_GARBLED, "request had a reply that is not of the protocol",
@@ -75,6 +77,8 @@ static const struct phrase of_connections[] = {
 	  "connections could not be opened within --timeout" },
 	{ CAUSE_CLOSED, "connection was closed by the server before a reply",
 	  "connections were closed by the server before a reply" },
+	{ CAUSE_CUT, "connection was ended by the server in the middle of its first reply",
+	  "connections were ended by the server in the middle of their first reply" },
 	{ CAUSE_RESET, "connection was reset before a reply",
 	  "connections were reset before a reply" },
 	{ CAUSE_GARBLED, "connection brought what is not of the protocol",
@@ -119,6 +123,13 @@ static bool quotes(const struct cause *c)
 	return *c->text && !(c->of == CAUSE_CONNECTION && !strcmp(c->name, CAUSE_PORTS));
 }
 
+/* Whether the text is the server's own, and not hostlat's or the system's. */
+static bool is_own_words(const struct cause *c, const struct phrase *phrase)
+{
+	return strcmp(c->name, CAUSE_GARBLED) != 0 && strcmp(c->name, CAUSE_TIMEOUT) != 0 &&
+	       (phrase || c->of != CAUSE_CONNECTION);
+}
+
 static void put_outage(const struct cause *c, struct strbuf *out)
 {
 	const double first = (double)c->first_ns / 1e9, last = (double)c->last_ns / 1e9;
@@ -151,8 +162,7 @@ static void put_sentence(const struct cause *c, struct strbuf *out)
 		strbuf_printf(out, "%s %s (%s)", count, verb(c), c->name);
 	strbuf_printf(out, ", %s", span_of(c, span));
 	if (quotes(c))
-		strbuf_printf(out, phrase || c->of != CAUSE_CONNECTION ? ": '%s'" : ": %s",
-			      c->text);
+		strbuf_printf(out, is_own_words(c, phrase) ? ": '%s'" : ": %s", c->text);
 }
 
 static void find_of(const struct causes *causes, enum cause_of of, struct report *r)

@@ -32,9 +32,12 @@ void noted_reply(struct load_thread *t, const struct load_conn *c, enum cause_of
 	note(t, of, name, text);
 }
 
-void noted_timeout(struct load_thread *t)
+void noted_timeout(struct load_thread *t, const struct load_request *r)
 {
-	note(t, CAUSE_REQUEST, CAUSE_TIMEOUT, "");
+	const struct load_conn *c = r->conn;
+	const bool begun = !r->waits && c->head == r && c->rx != c->reply_begin;
+
+	note(t, CAUSE_REQUEST, CAUSE_TIMEOUT, begun ? "a reply has begun, and has no end" : "");
 }
 
 /* A server that ends each connection with its last reply has no outages. */
@@ -54,8 +57,10 @@ void noted_open(struct load_thread *t, bool ends)
 	}
 }
 
-static const char *name_of(int err)
+static const char *name_of(const struct load_conn *c, int err)
 {
+	if ((err == -EPIPE || err == -ECONNRESET) && c->rx != c->reply_begin)
+		return CAUSE_CUT;
 	switch (-err) {
 	case EPIPE:
 		return CAUSE_CLOSED;
@@ -90,9 +95,9 @@ void noted_cut(struct load_thread *t, const struct load_conn *c, int err)
 {
 	char text[SAID_TEXT_MAX] = "";
 
-	if (!c->replies)
+	if (!c->replies || err == -EPROTO)
 		text_of(c, err, text);
-	note(t, CAUSE_REQUEST, name_of(err), text);
+	note(t, CAUSE_REQUEST, name_of(c, err), text);
 }
 
 void noted_connection(struct load_thread *t, const struct load_conn *c, int err)
@@ -100,5 +105,5 @@ void noted_connection(struct load_thread *t, const struct load_conn *c, int err)
 	char text[SAID_TEXT_MAX];
 
 	text_of(c, err, text);
-	note(t, CAUSE_CONNECTION, name_of(err), text);
+	note(t, CAUSE_CONNECTION, name_of(c, err), text);
 }

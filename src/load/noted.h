@@ -9,8 +9,8 @@
 void noted_reply(struct load_thread *t, const struct load_conn *c, enum cause_of of,
 		 const struct reply *reply);
 
-/* A request had no reply in time. */
-void noted_timeout(struct load_thread *t);
+/* A request had no reply in time, or not all of it. */
+void noted_timeout(struct load_thread *t, const struct load_request *r);
 
 /* A request failed with its connection, for this -errno. */
 void noted_cut(struct load_thread *t, const struct load_conn *c, int err);
@@ -18,7 +18,7 @@ void noted_cut(struct load_thread *t, const struct load_conn *c, int err);
 /* A connection has been lost or opened, or the run ends: the time without any is an outage. */
 void noted_open(struct load_thread *t, bool ends);
 
-/* A connection could not be made, or ended before a reply, for this -errno. */
+/* A connection could not be made, or ended before a reply or by what is none, for this -errno. */
 void noted_connection(struct load_thread *t, const struct load_conn *c, int err);
 
 #endif

@@ -13,6 +13,7 @@
 #define ROUND_NS (10 * NS_PER_MS)
 /* How long all must stay open: what the server says of the last one takes as long as opening it. */
 #define STAY_LEAST_NS (20 * NS_PER_MS)
+#define UNTRUSTED " (--ca FILE trusts the certificates in FILE, --insecure any)"
 #define STAY_MOST_NS (500 * NS_PER_MS)
 
 struct reach {
@@ -80,7 +81,8 @@ static void say_shut(const struct reach *reach, struct strbuf *why)
 	else
 		strbuf_puts(why, "it accepts connections and closes them without a reply");
 	if (top && *top->text)
-		strbuf_printf(why, ": '%s'", top->text);
+		strbuf_printf(why, strcmp(top->name, CAUSE_GARBLED) ? ": '%s'" : ": %s",
+			      top->text);
 	if (stay)
 		strbuf_printf(why, " (use --connections %u, or raise the server's limit)", stay);
 }
@@ -134,11 +136,13 @@ static void say_why(const struct reach *reach, const struct load_thread *t, int 
 	else if (err == -EADDRNOTAVAIL && !c->target->target.unix_socket)
 		say_ports(reach, why);
 	else if (err == -ETIMEDOUT && t->dial_in_tls)
-		strbuf_puts(why, "it did not complete the TLS handshake within --timeout");
+		strbuf_puts(why, "it did not complete the TLS handshake within --timeout; does it "
+			    "speak TLS?");
 	else if (err == -ETIMEDOUT && reach->open)
 		say_backlog(reach, t->config->timeout_ns, why);
 	else if (tls)
-		strbuf_printf(why, "TLS: %s", net_tls_error(c->stream.tls));
+		strbuf_printf(why, "TLS: %s%s", net_tls_error(c->stream.tls),
+			      err == -EKEYREJECTED ? UNTRUSTED : "");
 	else
 		strbuf_printf(why, "%s; is it running, and is the URL right?", strerror(-err));
 }

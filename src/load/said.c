@@ -5,6 +5,10 @@
 #include <stdio.h>
 #include <strings.h>
 
+#define SPEAKS_TLS "the server speaks TLS (use https:// or rediss://)"
+#define SPEAKS_HTTP2 "the server speaks HTTP/2 only, and this is HTTP/1.1"
+#define QUOTED_MAX 80
+
 struct span {
 	const char *at;
 	size_t n;
@@ -101,6 +105,52 @@ void said_clean(const struct said *said, char out[SAID_TEXT_MAX])
 		return;
 	put(out, &len, (struct span){ ": ", 2 });
 	put(out, &len, body);
+}
+
+static bool is_tls(const unsigned char *p, size_t size)
+{
+	/* RFC 8446, 5.1: an alert or a handshake, of version 3.x. */
+	return size >= 3 && (p[0] == 21 || p[0] == 22) && p[1] == 3 && p[2] <= 4;
+}
+
+/* RFC 9113, 3.4: a server's first frame is SETTINGS, of stream 0. */
+static bool is_http2(const unsigned char *p, size_t size)
+{
+	static const unsigned char stream[4];
+
+	return size >= 9 && !p[0] && p[3] == 4 && p[4] <= 1 && !memcmp(p + 5, stream, 4);
+}
+
+static struct span line_at(const char *bytes, size_t size, size_t at)
+{
+	struct span line = { bytes + at, 0 };
+
+	while (line.at > bytes && line.at[-1] != '\n')
+		line.at--;
+	while (line.at + line.n < bytes + size && line.at[line.n] != '\n')
+		line.n++;
+	return trimmed(line);
+}
+
+void said_garbled(struct said *said, const char *bytes, size_t size, size_t at)
+{
+	const unsigned char *p = (const unsigned char *)bytes;
+	struct span line;
+
+	said_begin(said);
+	if (is_tls(p, size)) {
+		said_add(said, SPEAKS_TLS, strlen(SPEAKS_TLS));
+	} else if (is_http2(p, size)) {
+		said_add(said, SPEAKS_HTTP2, strlen(SPEAKS_HTTP2));
+	} else {
+		line = line_at(bytes, size, at < size ? at : size - 1);
+		if (!line.n || !is_text(line))
+			return;
+		line.n = line.n < QUOTED_MAX ? line.n : QUOTED_MAX;
+		said_add(said, "'", 1);
+		said_add(said, line.at, line.n);
+		said_add(said, "'", 1);
+	}
 }
 
 void said_word(const struct said *said, char out[SAID_WORD_MAX])

@@ -42,6 +42,12 @@ static inline void said_add(struct said *said, const char *bytes, size_t n)
  */
 void said_clean(const struct said *said, char out[SAID_TEXT_MAX]);
 
+/*
+ * Keeps a description of bytes that are not of the protocol: the name of another protocol, or the
+ * line that holds bytes[at], in quotes. Keeps nothing if that line is no text.
+ */
+void said_garbled(struct said *said, const char *bytes, size_t size, size_t at);
+
 /* Writes the first word if it looks like a code ("NOAUTH", "SERVER_ERROR"); otherwise "". */
 void said_word(const struct said *said, char out[SAID_WORD_MAX]);
 

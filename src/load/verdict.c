@@ -112,17 +112,29 @@ void verdict_why(const struct load_analysis *a, struct strbuf *out)
 	}
 }
 
-static bool closes_all(const struct load_analysis *a)
+#define CLOSES_ALL "the server accepts connections and closes them without a reply"
+
+static const char closes_all[] = CLOSES_ALL;
+
+/* Says how the server ends each connection before it was of use; NULL: it does not. */
+static const char *ending(const struct load_analysis *a)
 {
 	const struct cause *top = causes_top(&a->causes, CAUSE_CONNECTION);
 
-	return top && (!strcmp(top->name, CAUSE_CLOSED) || !strcmp(top->name, CAUSE_RESET));
+	if (top && !strcmp(top->name, CAUSE_CUT))
+		return "the server ends each connection in the middle of a reply";
+	if (top && (!strcmp(top->name, CAUSE_CLOSED) || !strcmp(top->name, CAUSE_RESET)))
+		return closes_all;
+	return NULL;
 }
 
-bool load_analysis_shut_out(const struct load_analysis *analysis)
+const char *load_analysis_shut_out(const struct load_analysis *analysis)
 {
-	return !analysis->result.gates[GATE_SERVER].pass && closes_all(analysis) &&
-	       !SUM(uint64_t, analysis, last.completed);
+	if (analysis->result.gates[GATE_SERVER].pass || SUM(uint64_t, analysis, last.completed))
+		return NULL;
+	if (ending(analysis) == closes_all)
+		return CLOSES_ALL " (does it speak TLS, or another protocol?)";
+	return ending(analysis);
 }
 
 /* Where the server's own words say more than the gate's sentence does. */
@@ -132,8 +144,8 @@ static const char *sentence(const struct load_analysis *a, int id, struct report
 
 	if (id == GATE_STATUS && reply && reply->count == SUM(uint64_t, a, last.completed))
 		return report_format(r, "%s to every request", reply->name);
-	if (id == GATE_SERVER && closes_all(a))
-		return "the server accepts connections and closes them without a reply";
+	if (id == GATE_SERVER && ending(a))
+		return ending(a);
 	return gate_sentence(id);
 }
 

@@ -267,7 +267,7 @@ static void time_out(struct load_thread *t, struct load_request *r)
 	struct load_conn *c = r->conn;
 
 	r->sample.done = t->now;
-	noted_timeout(t);
+	noted_timeout(t, r);
 	if (r->waits) {
 		conn_forget_again(t, r);
 		outcome_done(t, r, FAILURE_TIMEOUT);

@@ -239,13 +239,14 @@ int net_tls_new(struct net_tls **out, struct net_tls_context *context, const cha
 	if (!tls)
 		return -ENOMEM;
 	tls->context = context;
-	tls->host = strdup(host);
+	/* A certificate names the address without its zone. */
+	tls->host = strndup(host, strcspn(host, "%"));
 	if (!tls->host) {
 		free(tls);
 		return -ENOMEM;
 	}
-	tls->is_address = inet_pton(AF_INET, host, address) == 1 ||
-			  inet_pton(AF_INET6, host, address) == 1;
+	tls->is_address = inet_pton(AF_INET, tls->host, address) == 1 ||
+			  inet_pton(AF_INET6, tls->host, address) == 1;
 	*out = tls;
 	return 0;
 }
@@ -325,8 +326,12 @@ static int result(struct net_tls *tls, int ret)
 
 static void keep_error(struct net_tls *tls, long verdict)
 {
-	const char *text = ERR_reason_error_string(ERR_peek_error());
+	const unsigned long error = ERR_peek_error();
+	const char *text = ERR_reason_error_string(error);
 
+	if (ERR_GET_LIB(error) == ERR_LIB_SSL &&
+	    ERR_GET_REASON(error) == SSL_R_WRONG_VERSION_NUMBER)
+		text = "the server speaks no TLS (use http:// or redis://)";
 	if (verdict != X509_V_OK && !tls->context->insecure)
 		text = X509_verify_cert_error_string(verdict);
 	snprintf(tls->error, sizeof(tls->error), "%s", text ? text : "the peer ended it");

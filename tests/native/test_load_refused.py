@@ -75,6 +75,10 @@ def close(_):
     pass
 
 
+def close_when_asked(peer):
+    peer.recv(65536)
+
+
 def close_later(_):
     """As what first connects to something else."""
     time.sleep(0.005)
@@ -188,6 +192,33 @@ def nobody_listens():
     return refused(f"http://127.0.0.1:{port}/", says=("Connection refused", "is it running"))
 
 
+def tls_or_not():
+    """A server with TLS is asked without, one without it with, one with a certificate unknown here."""
+    with tempfile.TemporaryDirectory() as folder:
+        server, cert, _ = tls_server(folder, ssl.TLSVersion.TLSv1_3, False)
+        with server as port:
+            begins(f"https://127.0.0.1:{port}/", "--ca", cert, "--connections", 2)
+            refused(f"https://127.0.0.1:{port}/", "--connections", 2,
+                    says=("TLS: self-signed certificate",
+                          "(--ca FILE trusts the certificates in FILE, --insecure any)"))
+    with accepting(close_when_asked) as port:
+        refused(f"http://127.0.0.1:{port}/", "--connections", 2,
+                says="without a reply (does it speak TLS, or another protocol?)")
+    with accepting(answer) as port:
+        return refused(f"https://127.0.0.1:{port}/", "--connections", 2,
+                       says="TLS: the server speaks no TLS (use http:// or redis://)")
+
+
+def too_few_descriptors():
+    """The limit that stands in the way is named, and not the one that would do."""
+    with accepting(answer) as port:
+        few = ("prlimit", "--nofile=64:64", "setpriv", "--bounding-set=-sys_resource",
+               "--inh-caps=-sys_resource")
+        begins(f"http://127.0.0.1:{port}/", "--connections", 4, ahead=("prlimit", "--nofile=64:4096"))
+        return refused(f"http://127.0.0.1:{port}/", "--connections", 200, ahead=few,
+                       says="open files, and this process may have 64; raise the limit")
+
+
 def keys_not_stored():
     path = shutil.which("redis-server")
     if not path:
@@ -203,5 +234,5 @@ def keys_not_stored():
 check.run([(check.busy(case), *args) for case, *args in [
     (closes_at_once,), (maximum_of_connections,), (client_certificate, "1.2"),
     (client_certificate, "1.3"), (full_backlog,), (no_local_port,), (nobody_listens,),
-    (keys_not_stored,),
+    (tls_or_not,), (too_few_descriptors,), (keys_not_stored,),
 ]])

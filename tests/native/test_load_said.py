@@ -295,6 +295,93 @@ def text_is_cleaned():
     check.equal("from the recording", again["failures"], first["failures"])
 
 
+BRIEF = "--rate", 200, "--max-time", "300ms", "--connections", 2, "--timeout", "400ms"
+
+
+@contextlib.contextmanager
+def http_of(behave):
+    it = badserver.Server(behave)
+    try:
+        yield f"http://127.0.0.1:{it.port}/"
+    finally:
+        it.close()
+
+
+def head(*fields):
+    return "".join(f"{line}\r\n" for line in ("HTTP/1.1 200 OK", *fields, "")).encode("ascii")
+
+
+def replies(reply, most=1 << 30):
+    """To HTTP's GET; after so many the connection ends."""
+    def behave(_, c):
+        for _ in range(most):
+            if not c.requests(1, b"\r\n\r\n"):
+                return
+            c.answer(1, reply)
+    return behave
+
+
+@check.busy
+def another_protocol():
+    """What came is named, or its line is quoted."""
+    for reply, text in ((b"\x15\x03\x01\0\x02\x02\x46",
+                         "the server speaks TLS (use https:// or rediss://)"),
+                        (b"\0\0\6\4\0\0\0\0\0\0\3\0\0\0\x64",
+                         "the server speaks HTTP/2 only, and this is HTTP/1.1"),
+                        (b"SSH-2.0-OpenSSH_9.2p1\r\n", "'SSH-2.0-OpenSSH_9.2p1'"),
+                        (head("Content-Length: 5, 5") + b"hello", "'Content-Length: 5, 5'")):
+        with http_of(replies(reply)) as url:
+            got = load(url, *BRIEF)
+        check.equal("text", failure(got, "request", "garbled")["text"], text)
+        check.true(f"{text} in {why(got)}", any(text in evidence for _, evidence in why(got)))
+        not_blamed(got)
+
+
+@check.busy
+def more_than_it_announced():
+    """Nothing fails by it, but each reply costs a connection."""
+    for more, failures in (b"", 0), (b" world\n", 1):
+        with http_of(replies(head("Content-Length: 5") + b"hello" + more)) as url:
+            got = load(url, *BRIEF)
+        check.equal("failed", got["requests"]["failed"], 0)
+        check.true("answered", got["requests"]["completed"] > 20)
+        check.equal(f"failures {got['failures']}", len(got["failures"]), failures)
+    check.equal("text", failure(got, "connection", "garbled")["text"], "'world'")
+
+
+@check.busy
+def replies_without_an_end():
+    """No length, and the connection stays open: wrk's author was asked what such a server does wrong."""
+    with http_of(badserver.silent(0)) as url:
+        control = load(url, *BRIEF)
+    check.equal("no reply", failure(control, "request", "timeout")["text"], None)
+    with http_of(replies(head() + b"hello")) as url:
+        got = load(url, *BRIEF)
+    check.equal("text", failure(got, "request", "timeout")["text"], "a reply has begun, and has no end")
+
+
+@check.busy
+def replies_cut_short():
+    cut = head("Content-Length: 50") + b"hello"
+    with http_of(replies(cut, 1)) as url:
+        done = subprocess.run([HOSTLAT, "load", url, *map(str, BRIEF)], capture_output=True, text=True,
+                              timeout=120, check=False)
+    check.equal(f"exit code: {done.stderr}", done.returncode, 2)
+    check.true(done.stderr, "the server ends each connection in the middle of a reply" in done.stderr)
+
+    def behave(_, c):
+        for reply in badserver.PAGE, badserver.PAGE, badserver.PAGE, cut:
+            if not c.requests(1, b"\r\n\r\n"):
+                return
+            c.answer(1, reply)
+
+    with http_of(behave) as url:
+        got = load(url, *BRIEF)
+    failed = got["requests"]["failed"]
+    check.equal("all that failed", failure(got, "request", "cut-short")["count"], failed)
+    check.between("of four", failed / got["requests"]["scheduled"], 0.1, 0.3)
+
+
 @check.busy
 def local_ports_run_out():
     """A connection for each request, and each keeps its port for a minute."""
@@ -325,5 +412,6 @@ def local_ports_run_out():
 check.run([
     (redis_refuses,), (redis_is_loading,), (memcached_refuses,), (http_statuses,),
     (nothing_is_there,), (nginx_wants_a_certificate,), (comes_back,),
-    (closes_from_some_time_on,), (text_is_cleaned,), (local_ports_run_out,),
+    (closes_from_some_time_on,), (text_is_cleaned,), (another_protocol,),
+    (more_than_it_announced,), (replies_without_an_end,), (replies_cut_short,), (local_ports_run_out,),
 ])

@@ -109,6 +109,45 @@ static void test_long(void **state)
 	assert_string_equal(text, "");
 }
 
+/* Bytes that are not of the protocol, and the place that showed it. */
+static void test_garbled(void **state)
+{
+	static const struct {
+		const char *bytes;
+		size_t size, at;
+		const char *text;
+	} cases[] = {
+#define CASE(bytes, at, text) { bytes, sizeof(bytes) - 1, at, text }
+		CASE("\x15\x03\x01\0\x02\x02\x46", 0,
+		     "the server speaks TLS (use https:// or rediss://)"),
+		CASE("\x16\x03\x03\0\x7a", 0, "the server speaks TLS (use https:// or rediss://)"),
+		CASE("\0\0\x06\x04\0\0\0\0\0\0\x03\0\0\0\x64", 0,
+		     "the server speaks HTTP/2 only, and this is HTTP/1.1"),
+		CASE("\0\0\x06\x04\0\0\0\0\1\0\x03\0\0\0\x64", 0, ""),
+		CASE("SSH-2.0-OpenSSH_9.2\r\nmore", 0, "'SSH-2.0-OpenSSH_9.2'"),
+		CASE("HTTP/1.1 200 OK\r\nContent-Length: 5, 5\r\n\r\n", 35,
+		     "'Content-Length: 5, 5'"),
+		CASE("HTTP/1.1 200 OK\r\nA: b\r\n", 99, "'A: b'"),
+		CASE("no\x1b[31m", 0, ""),
+		CASE("\r\n", 0, ""),
+		CASE("01234567890123456789012345678901234567890123456789012345678901234567890123"
+		     "456789012345", 0,
+		     "'01234567890123456789012345678901234567890123456789012345678901234567890123"
+		     "456789'"),
+#undef CASE
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct said said = { .len = 3, .text = "old" };
+		char text[SAID_TEXT_MAX];
+
+		said_garbled(&said, cases[i].bytes, cases[i].size, cases[i].at);
+		said_clean(&said, text);
+		assert_string_equal(text, cases[i].text);
+	}
+}
+
 static void test_count(void **state)
 {
 	struct causes a = { 0 }, b = { 0 };
@@ -203,6 +242,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_replies), cmocka_unit_test(test_long),
+		cmocka_unit_test(test_garbled),
 		cmocka_unit_test(test_count), cmocka_unit_test(test_many_names),
 		cmocka_unit_test(test_facts), cmocka_unit_test(test_statuses),
 	};
