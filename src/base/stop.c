@@ -6,6 +6,8 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -16,6 +18,14 @@
 /* Signals are the process's, and so is what they end. */
 static struct stop *active;
 
+/* A blocked signal reaches a signalfd even if it is ignored, as nohup(1) has SIGHUP ignored. */
+static bool is_ignored(int number)
+{
+	struct sigaction action;
+
+	return !sigaction(number, NULL, &action) && action.sa_handler == SIG_IGN;
+}
+
 static sigset_t stop_signals(void)
 {
 	sigset_t set;
@@ -23,7 +33,8 @@ static sigset_t stop_signals(void)
 	sigemptyset(&set);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
+	if (!is_ignored(SIGHUP))
+		sigaddset(&set, SIGHUP);
 	return set;
 }
 

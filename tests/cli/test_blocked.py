@@ -95,6 +95,23 @@ class Blocked(unittest.TestCase):
                 self.assertEqual((code, out), (2, ''))
                 self.assertIn('Interrupted system call', err)
 
+    def test_hangup(self):
+        """The end of a terminal ends a run, unless it is ignored, as nohup(1) has it."""
+        for handler in signal.SIG_DFL, signal.SIG_IGN:
+            # Its handler is inherited; what ends it afterwards is not ignored.
+            before = signal.signal(signal.SIGHUP, handler)
+            run = subprocess.Popen([HOSTLAT, 'serve', '127.0.0.1:0'], stdin=subprocess.DEVNULL, text=True,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+            signal.signal(signal.SIGHUP, before)
+            with self.subTest(handler), run:
+                self.assertIn('serving', run.stderr.readline())
+                run.send_signal(signal.SIGHUP)
+                if handler == signal.SIG_IGN:
+                    with self.assertRaises(subprocess.TimeoutExpired):
+                        run.wait(0.5)
+                    run.send_signal(signal.SIGTERM)
+                self.assertEqual(run.wait(20), 0)
+
 
 if __name__ == '__main__':
     unittest.main()
