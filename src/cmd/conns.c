@@ -121,9 +121,10 @@ static int conns_from(const struct conns_config *c, struct conns_view *view)
 	struct event_damage damage;
 	int code;
 
+	if (!recorded_file_is_of(c->from, EV_CONN))
+		return EXIT_CANNOT;
 	view->recorded = true;
 	code = recorded_file_read(c->from, conns_view_take, view, &damage);
-
 	return code ? code : conns_view_close(view, &damage, 0);
 }
 

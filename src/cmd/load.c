@@ -15,6 +15,7 @@
 #include "cmd/load_many.h"
 #include "cmd/load_options.h"
 #include "cmd/load_result.h"
+#include "cmd/recorded_file.h"
 #include "cmd/result.h"
 #include "event/reader.h"
 #include "load/schedule.h"
@@ -391,15 +392,11 @@ static int run_live(const struct load_command *c, struct stop *stop,
 
 /* ---- from a recording ---- */
 
-static const char *not_readable(int err)
+static const char *not_readable(const char *path, int err)
 {
-	if (err == -ENOEXEC)
-		return "this is no hostlat recording";
 	if (err == -EBADMSG)
 		return "this is no recording of hostlat load";
-	if (err == -EPROTONOSUPPORT)
-		return "it was recorded by a newer version of hostlat, or in another byte order";
-	return strerror(-err);
+	return recorded_file_why(path, err);
 }
 
 static int read_all(struct event_source *source, struct load_intake *intake)
@@ -432,7 +429,7 @@ static int run_from(const struct load_command *c, const struct load_condition *a
 	if (!err)
 		err = read_all(event_reader_source(reader), &intake);
 	if (err) {
-		log_error("can't read %s: %s", c->from, not_readable(err));
+		log_error("can't read %s: %s", c->from, not_readable(c->from, err));
 		goto out;
 	}
 	event_source_damage(event_reader_source(reader), &damage);

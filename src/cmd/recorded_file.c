@@ -2,11 +2,52 @@
 #include "cmd/recorded_file.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "base/bug.h"
 #include "base/log.h"
 #include "base/parse.h"
 #include "cmd/cmd.h"
+
+#define MAGIC_MAX 8
+
+#define NONE "this is no hostlat recording"
+
+static const struct {
+	const char *magic, *why;
+} formats[] = {
+	{ "\x1f\x8b", NONE ": it is compressed by gzip; unpack it first" },
+	{ "\x28\xb5\x2f\xfd", NONE ": it is compressed by zstd; unpack it first" },
+	{ "\xfd" "7zXZ", NONE ": it is compressed by xz; unpack it first" },
+	{ "PERFILE2", NONE ", but one of perf" },
+	{ "\xd4\xc3\xb2\xa1", NONE ", but packets of tcpdump" },
+	{ "\x0a\x0d\x0d\x0a", NONE ", but packets of tcpdump" },
+	{ "{", NONE ", but a result in JSON: hostlat report takes it" },
+};
+
+static const char *foreign_format(const char *path)
+{
+	char begin[MAGIC_MAX + 1] = "";
+	FILE *file = fopen(path, "re");
+	const size_t size = file ? fread(begin, 1, MAGIC_MAX, file) : 0;
+
+	if (file)
+		fclose(file);
+	for (size_t i = 0; size && i < ARRAY_LEN(formats); i++) {
+		if (!strncmp(begin, formats[i].magic, strlen(formats[i].magic)))
+			return formats[i].why;
+	}
+	return NONE;
+}
+
+const char *recorded_file_why(const char *path, int err)
+{
+	if (err == -EPROTONOSUPPORT)
+		return "it was recorded by a newer version of hostlat, or in another byte order";
+	return err == -ENOEXEC ? foreign_format(path) : strerror(-err);
+}
 
 struct event_reader *recorded_file_open(const char *path)
 {
@@ -15,14 +56,64 @@ struct event_reader *recorded_file_open(const char *path)
 
 	if (!err)
 		return reader;
-	if (err == -ENOEXEC)
-		log_error("can't read %s: this is no hostlat recording", path);
-	else if (err == -EPROTONOSUPPORT)
-		log_error("can't read %s: it was recorded by a newer version of hostlat, or in "
-			  "another byte order", path);
-	else
-		log_error("can't read %s: %s", path, strerror(-err));
+	log_error("can't read %s: %s", path, recorded_file_why(path, err));
 	return NULL;
+}
+
+static bool has(struct event_reader *reader, uint16_t kind)
+{
+	uint32_t core;
+
+	return event_reader_cores(reader, kind, &core, 1) > 0;
+}
+
+const char *recorded_file_words(const char *path)
+{
+	static const struct {
+		uint16_t kind;
+		const char *words;
+	} readers[] = {
+		{ EV_MESSAGE, "diagnose" }, { EV_CONN, "conns --from" },
+		{ EV_SAMPLE, "load --from" },
+	};
+	const char *words = "watch --from";
+	struct event_reader *reader;
+
+	if (event_reader_open(&reader, path))
+		return words;
+	for (size_t i = 0; i < ARRAY_LEN(readers); i++) {
+		if (has(reader, readers[i].kind)) {
+			words = readers[i].words;
+			break;
+		}
+	}
+	event_reader_free(reader);
+	return words;
+}
+
+static int is_of_watch(void *ctx, const struct event *event)
+{
+	(void)ctx;
+	return event->kind == EV_BINDING || event->kind == EV_HIST;
+}
+
+bool recorded_file_is_of(const char *path, uint16_t kind)
+{
+	struct event_reader *reader;
+	struct stat st;
+	bool conns, watch, load;
+
+	if (stat(path, &st) || !S_ISREG(st.st_mode) || event_reader_open(&reader, path))
+		return true;
+	conns = has(reader, EV_CONN);
+	watch = recorded_file_events(reader, is_of_watch, NULL) > 0;
+	load = has(reader, EV_SAMPLE);
+	event_reader_free(reader);
+	if ((kind == EV_CONN ? conns : watch) || !(conns || watch || load))
+		return true;
+	log_error("%s is a recording of another command: hostlat %s %s shows it", path,
+		  recorded_file_words(path), path);
+	return false;
 }
 
 void recorded_file_failed(const char *path, const char *verb, int err)

@@ -7,6 +7,18 @@
 
 #include "event/reader.h"
 
+/* Why a file can't be read as a recording, for the -errno of its reader. */
+const char *recorded_file_why(const char *path, int err);
+
+/* The words of the command that shows a recording by what is in it: "watch --from". */
+const char *recorded_file_words(const char *path);
+
+/*
+ * False, after a message, of a file that has no events of this kind (EV_CONN; EV_HIST of watch)
+ * but what another command shows. A stream can't be asked.
+ */
+bool recorded_file_is_of(const char *path, uint16_t kind);
+
 /* NULL after a message. */
 struct event_reader *recorded_file_open(const char *path);
 

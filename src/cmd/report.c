@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/outfile.h"
 #include "cmd/cmd.h"
+#include "cmd/recorded_file.h"
 #include "event/format.h"
 #include "event/reader.h"
 #include "output/html.h"
@@ -125,32 +126,6 @@ static bool is_recording(const struct making *m)
 	return m->text.len >= n && !memcmp(strbuf_str(&m->text), EVENT_FILE_MAGIC, n);
 }
 
-/* The command that makes a result of a recording, by what is in it. */
-static const char *reader_of(const char *path)
-{
-	static const struct {
-		uint16_t kind;
-		const char *words;
-	} readers[] = {
-		{ EV_MESSAGE, "diagnose" }, { EV_CONN, "conns --from" },
-		{ EV_SAMPLE, "load --from" },
-	};
-	const char *words = "watch --from";
-	struct event_reader *reader;
-	uint32_t core;
-
-	if (event_reader_open(&reader, path))
-		return words;
-	for (size_t i = 0; i < ARRAY_LEN(readers); i++) {
-		if (event_reader_cores(reader, readers[i].kind, &core, 1) > 0) {
-			words = readers[i].words;
-			break;
-		}
-	}
-	event_reader_free(reader);
-	return words;
-}
-
 /* The end of the first of several documents, a line each (--json-lines); NULL: it is one. */
 static const char *first_line(const char *text, size_t n)
 {
@@ -225,8 +200,12 @@ static int add_file(struct making *m, const char *path)
 	if (read_file(m, path))
 		return EXIT_CANNOT;
 	if (is_recording(m)) {
-		log_error("%s is a recording: hostlat %s %s --json makes a result of it", name,
-			  reader_of(path), path);
+		if (name == path)
+			log_error("%s is a recording: hostlat %s %s --json makes a result of it",
+				  name, recorded_file_words(path), path);
+		else
+			log_error("%s is a recording: keep it in FILE; hostlat report FILE says "
+				  "which command makes a result of it", name);
 		return EXIT_CANNOT;
 	}
 	if (first_line(strbuf_str(&m->text), m->text.len))

@@ -99,8 +99,11 @@ static int watch_from(const struct watch_config *c, struct watch_view *view)
 {
 	struct watch_file file = { .config = c, .view = view };
 	struct event_damage damage;
-	int code = recorded_file_read(c->from, take_block, &file, &damage);
+	int code;
 
+	if (!recorded_file_is_of(c->from, EV_HIST))
+		return EXIT_CANNOT;
+	code = recorded_file_read(c->from, take_block, &file, &damage);
 	return code ? code : watch_view_close(view, &damage, 0);
 }
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Which files hostlat writes, as root too: test_files.py MKEVENTS FSYNCS HOSTLAT"""
+import gzip
 import os
 import signal
 import stat
@@ -226,6 +227,18 @@ class Files(Case):
         self.assertGreater(os.stat(path).st_size, 100)
 
     @unittest.skipIf(SANITIZED, 'a sanitizer must be loaded first')
+    def test_compressed(self):
+        """A recording that was packed for the way is told from what is none, and from a cut one."""
+        path, packed = self.path('run.hlat'), self.path('run.hlat.gz')
+        load('--record', path)
+        with gzip.open(packed, 'wb') as file:
+            file.write(text_of(path))
+        for command in ['load', '--from'], ['watch', '--from'], ['conns', '--from'], ['diagnose']:
+            done = subprocess.run([HOSTLAT, *command, packed], stdin=subprocess.DEVNULL, capture_output=True,
+                                  text=True, timeout=60, check=False)
+            self.assertEqual((done.returncode, done.stderr), (2, f"hostlat: can't read {packed}: this is no hostlat "
+                                                              'recording: it is compressed by gzip; unpack it first\n'))
+
     def test_durable(self):
         """A file is on the disk before its name is, and the name when the program ends."""
         for option in OPTIONS:

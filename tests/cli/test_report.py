@@ -134,6 +134,9 @@ class Report(unittest.TestCase):
         made = subprocess.run([HOSTLAT, 'diagnose', path, '--json'], capture_output=True, check=False).stdout
         self.report(self.write('a', made))
         self.assertEqual(self.named(), [(self.path('a'), 'diagnose')])
+        with open(path, 'rb') as file:
+            self.report('-', code=2, stdin=file, says='standard input is a recording: keep it in FILE; hostlat report '
+                                                      'FILE says which command makes a result of it')
         other = self.write('other', b'\x89HLAT\r\n\x1a' + bytes(100))
         self.report(other, code=2, says=f'is a recording: hostlat watch --from {other} --json')
 
