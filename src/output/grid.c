@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "output/grid.h"
 
+#include <string.h>
+
 #include "base/bug.h"
 #include "base/utf8.h"
 
@@ -80,20 +82,62 @@ size_t grid_least(const struct grid *g)
 	return width;
 }
 
+static const char *cell(const struct grid *g, size_t row, size_t column)
+{
+	return g->text.buf + g->cells.items[row * g->ncolumns + column];
+}
+
+/* The ":PORT" at the end of an address, or nothing. */
+static size_t port_width(const char *s)
+{
+	const char *colon = strrchr(s, ':');
+	const size_t digits = colon ? strspn(colon + 1, "0123456789") : 0;
+
+	return digits && !colon[1 + digits] ? 1 + digits : 0;
+}
+
+static bool holds_addresses(const struct grid *g, size_t column)
+{
+	for (size_t row = 0; row < grid_rows(g); row++) {
+		if (port_width(cell(g, row, column)))
+			return true;
+	}
+	return false;
+}
+
+static bool may_shrink(const struct grid_column *c)
+{
+	return c->flex && c->width > GRID_FLEX_MIN;
+}
+
+/* The last column that may be narrower; of columns of addresses the widest. NULL: none may. */
+static struct grid_column *to_shrink(struct grid *g, const bool *addresses)
+{
+	struct grid_column *found = NULL;
+
+	for (size_t i = g->ncolumns; i--;) {
+		struct grid_column *c = &g->columns[i];
+
+		if (!may_shrink(c) || (found && (!addresses[i] || c->width <= found->width)))
+			continue;
+		found = c;
+		if (!addresses[i])
+			break;
+	}
+	return found;
+}
+
 size_t grid_fit(struct grid *g, size_t width)
 {
+	bool addresses[GRID_COLUMNS_MAX];
 	size_t now = line_width(g);
+	struct grid_column *c;
 
-	for (size_t i = g->ncolumns; i-- && now > width;) {
-		struct grid_column *c = &g->columns[i];
-		size_t less = now - width;
-
-		if (!c->flex || c->width <= GRID_FLEX_MIN)
-			continue;
-		if (less > c->width - GRID_FLEX_MIN)
-			less = c->width - GRID_FLEX_MIN;
-		c->width -= less;
-		now -= less;
+	for (size_t i = 0; i < g->ncolumns; i++)
+		addresses[i] = now > width && g->columns[i].flex && holds_addresses(g, i);
+	while (now > width && (c = to_shrink(g, addresses))) {
+		c->width--;
+		now--;
 	}
 	return now;
 }
@@ -103,28 +147,30 @@ size_t grid_rows(const struct grid *g)
 	return g->error || !g->ncolumns ? 0 : g->cells.len / g->ncolumns;
 }
 
-/* `width` columns of `s` with an ellipsis: the first ones, or of a path the last. */
+/* How many of `room` columns show the end of `s`: a path's all, an address's half or its port. */
+static size_t end_width(const char *s, size_t room)
+{
+	const size_t port = port_width(s), end = room - room / 2;
+
+	if (*s == '/' || port > room)
+		return room;
+	return !port ? 0 : port > end ? port : end;
+}
+
+/* `width` columns of `s`, an ellipsis for what is left out. */
 static void put_shortened(struct strbuf *out, const char *s, size_t width)
 {
-	size_t len;
+	const size_t first = width - 1 - end_width(s, width - 1);
+	size_t skipped = utf8_width(s) - (width - 1), len;
 
-	if (*s == '/') {
-		for (size_t less = utf8_width(s) - (width - 1); less; less--, s += len)
-			utf8_next(s, &len);
-		strbuf_puts(out, "…");
-		strbuf_puts(out, s);
-		return;
-	}
-	for (; width > 1; width--, s += len) {
+	for (size_t i = 0; i < first; i++, s += len) {
 		utf8_next(s, &len);
 		strbuf_add(out, s, len);
 	}
 	strbuf_puts(out, "…");
-}
-
-static const char *cell(const struct grid *g, size_t row, size_t column)
-{
-	return g->text.buf + g->cells.items[row * g->ncolumns + column];
+	for (; skipped; skipped--, s += len)
+		utf8_next(s, &len);
+	strbuf_puts(out, s);
 }
 
 void grid_put_row(const struct grid *g, size_t row, struct strbuf *out)

@@ -44,7 +44,10 @@ void grid_note(struct grid *g, const char *text);
 
 /* Columns of a line when every flexible column is as short as it may be. */
 size_t grid_least(const struct grid *g);
-/* Shortens flexible columns, the last first, to fit `width`; returns what a line now takes. */
+/*
+ * Shortens flexible columns, the last first, of those with addresses the widest, to fit `width`.
+ * Returns what a line now takes.
+ */
 size_t grid_fit(struct grid *g, size_t width);
 size_t grid_rows(const struct grid *g);
 /*
