@@ -2,12 +2,15 @@
 #include "cmd/session.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/bug.h"
 #include "base/log.h"
 #include "base/parse.h"
 #include "base/stop.h"
@@ -25,6 +28,9 @@
 #include "probe/watch_probe.h"
 #include "watch/watch.h"
 
+/* The last packets of a process may leave and be acknowledged after it has ended. */
+#define LAST_PACKETS_NS (200 * NS_PER_MS)
+
 struct session {
 	const struct session_config *config;
 	struct session_result *result;
@@ -36,6 +42,8 @@ struct session {
 	struct event_dict *dict;
 	struct recording recording;
 	struct stop stop;
+	int pid_fd;   /* of --pid, readable when the process has ended; -1: none */
+	bool ended;   /* the process of --pid has */
 	bool done;
 	bool misused; /* the command line's fault */
 };
@@ -101,15 +109,26 @@ static bool pulls(const struct session *s)
 	return s->config->messages || s->config->activity;
 }
 
+/* Returns until when the run goes on. */
+static uint64_t pid_ended(struct session *s, uint64_t until)
+{
+	const uint64_t last = now_ns() + LAST_PACKETS_NS;
+
+	log_info("process %" PRIu64 " has ended", s->config->probe->pid);
+	s->ended = true;
+	return last < until ? last : until;
+}
+
 /*
  * Sleeps until `until`; the clock's changes are followed meanwhile, and what can't wait so long is
  * recorded. 1: that is enough.
  */
 static int wait_until(struct session *s, uint64_t until)
 {
-	struct pollfd fds[2] = {
+	struct pollfd fds[] = {
 		{ .fd = s->stop.fd, .events = POLLIN },
 		{ .fd = watch_probe_clock_fd(s->probe), .events = POLLIN },
+		{ .fd = s->pid_fd, .events = POLLIN },
 	};
 
 	for (;;) {
@@ -121,16 +140,20 @@ static int wait_until(struct session *s, uint64_t until)
 		if (pulls(s) && wait > ACTIVITY_PULL_NS)
 			wait = ACTIVITY_PULL_NS;
 		rest = (struct timespec){ .tv_sec = wait / NS_PER_S, .tv_nsec = wait % NS_PER_S };
-		n = stop_requested(&s->stop) ? 0 : ppoll(fds, 2, &rest, NULL);
+		n = stop_requested(&s->stop) ? 0 : ppoll(fds, ARRAY_LEN(fds), &rest, NULL);
 		if (stop_requested(&s->stop) || pull(s))
 			return 1;
+		if (n > 0 && fds[2].revents) {
+			until = pid_ended(s, until);
+			fds[2].fd = -1;
+		}
 		if (n > 0 && fds[1].revents) {
 			err = watch_probe_clock(s->probe, event_memsource_sink(s->queue));
 			if (err)
 				return err;
 		}
 		if (!n && now_ns() >= until)
-			return 0;
+			return s->ended;
 	}
 }
 
@@ -281,7 +304,7 @@ static void end_pulling(struct session *s)
 
 int session_run(const struct session_config *config, struct session_result *result)
 {
-	struct session s = { .config = config, .result = result };
+	struct session s = { .config = config, .result = result, .pid_fd = -1 };
 	bool said = true;
 	int err;
 
@@ -290,6 +313,8 @@ int session_run(const struct session_config *config, struct session_result *resu
 	err = stop_init(&s.stop);
 	if (!err)
 		err = open_probe(&s);
+	if (!err && config->probe->pid)
+		s.pid_fd = (int)syscall(SYS_pidfd_open, (pid_t)config->probe->pid, 0);
 	if (!err)
 		err = recording_open(&s.recording, config->record, config->size_limit,
 				     config->result_fd);
@@ -307,6 +332,8 @@ int session_run(const struct session_config *config, struct session_result *resu
 	watch_probe_free(s.probe);
 	event_memsource_free(s.queue);
 	event_dict_free(s.dict);
+	if (s.pid_fd >= 0)
+		close(s.pid_fd);
 	stop_release(&s.stop);
 	if (err && !said && err != -ECANCELED)
 		log_error("the measurement failed: %s", strerror(-err));

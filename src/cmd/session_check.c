@@ -70,8 +70,22 @@ static int check_lowest(const char *name, const struct host_netns_vec *list, int
 	return err;
 }
 
+/* Programs see an interface's own name. */
+static int check_name(const char *name, const struct host_netns *ns)
+{
+	const int index = host_iface_index(ns, name);
+	char own[IFNAMSIZ];
+
+	if (index <= 0 || host_iface_name(ns, (uint32_t)index, own) || !strcmp(own, name))
+		return 0;
+	log_error("--ifname %s: that is an alternative name of %s: take --ifname %s", name, own,
+		  own);
+	return -EINVAL;
+}
+
 static int check_iface(const struct probe_options *o)
 {
+	const struct host_netns *first = NULL;
 	struct host_netns_vec list = {};
 	size_t unknown = 0;
 	int found = 0, err = 0;
@@ -79,8 +93,10 @@ static int check_iface(const struct probe_options *o)
 	if (!o->ifname)
 		return 0;
 	if (!host_netns_list(NULL, &list))
-		found = host_iface_exists(&list, o->ifname, NULL, &unknown);
-	if (found > 0 && (session_stages(o) & INGRESS_STAGES))
+		found = host_iface_exists(&list, o->ifname, &first, &unknown);
+	if (found > 0)
+		err = check_name(o->ifname, first);
+	if (found > 0 && !err && (session_stages(o) & INGRESS_STAGES))
 		err = check_lowest(o->ifname, &list, found);
 	host_netns_vec_release(&list);
 	if (found > 0)

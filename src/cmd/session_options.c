@@ -90,7 +90,7 @@ const struct opt probe_option_rows[] = {
 	OPT_SET(struct probe_options, by, .name = "by", .choices = by_choices,
 		.help = "Rows for each group of packets that have these in common"),
 	OPT_U64(struct probe_options, pid, .name = "pid", .letter = 'p', .min = 1, .max = 4194304,
-		.help = "Only packets that this process reads, or sends"),
+		.help = "Only packets that this process reads, or sends; the run ends with it"),
 	OPT_U64(struct probe_options, port, .name = "port", .min = 1, .max = 65535,
 		.help = "Only sockets whose local port it is"),
 	OPT_STRING(struct probe_options, ifname, .name = "ifname", .letter = 'i', .metavar = "NAME",

@@ -10,7 +10,7 @@ from lib import check, netns, watch
 from lib.traffic import Traffic
 
 N = 500
-CANNOT = 2
+MISUSED, CANNOT = 1, 2
 
 
 def made(*args):
@@ -90,10 +90,24 @@ def refused(kind, *options):
     return ""
 
 
+def alternative(net):
+    """Programs see an interface's own name, which is said; under it packets are counted as before."""
+    if not made("-n", net.reader, "link", "property", "add", "dev", "reader0", "altname", "elsewhere0"):
+        return "no alternative names here"
+    done = subprocess.run(["ip", "netns", "exec", net.reader, watch.HOSTLAT, "watch", "--ifname", "elsewhere0",
+                           "--count", "1"], capture_output=True, text=True, timeout=120, check=False)
+    check.equal(f"exit code ({done.stderr})", done.returncode, MISUSED)
+    check.true(f"its own name: {done.stderr}", "take --ifname reader0" in done.stderr)
+    own, = seen(net, "udp", "reader0")
+    check.counted(f"by its own name ({own.brief()})", own.count("read", "udp"), N)
+    return ""
+
+
 if os.geteuid() != 0:
     check.skip("needs root")
 bridge_net = bridged()
 check.run([(port_of_a_bridge, bridge_net, protocol) for protocol in ("tcp", "udp")] +
           [(renamed, name, other, protocol) for protocol in ("tcp", "udp")
            for name, other in (("eth0", "eth01"), ("eth01", "eth0"))] +
+          [(alternative, netns.veth())] +
           [(refused, "macvlan", "mode", "bridge"), (refused, "vlan", "id", "5")])

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Filters, stages and intervals: shown is the part that was asked for, and nothing is lost."""
+import os
+
 from lib import check, netns, watch
 from lib.traffic import Traffic
 
@@ -120,6 +122,19 @@ def pid_alone(net, _, protocol):
                 read["sum_ns"])
 
 
+def ends_with_its_process(net, _, protocol):
+    """--pid: the run ends when there is nothing more to see; one of this test's own process goes on."""
+    traffic = Traffic(net, 4, protocol, count=N)
+    observer, other = [watch.Watch("--pid", pid, "--interval", "1h") for pid in (traffic.reader_pid, os.getpid())]
+    traffic.finish()
+    check.equal(f"exit code without a signal ({observer.stderr})", observer.process.wait(watch.END_LIMIT_S), 0)
+    check.true("the other goes on", other.process.poll() is None)
+    other.stop()
+    result = observer.stop()
+    check.true(f"says why: {observer.stderr}", any("has ended" in line for line in observer.stderr))
+    check.counted(f"read ({result.brief()})", result.count("read", protocol), N)
+
+
 def cumulative_intervals(net, other, protocol):
     intervals(net, other, protocol, cumulative=True)
 
@@ -146,7 +161,7 @@ def intervals(net, _, protocol, cumulative=False):
 
 SOUND = (port_filter, pid_filter, pid_and_port_filter, netns_filter, ifname_filter, some_stages,
          first_and_last, without_transport, socket_first, every_stage, last_alone, pid_alone,
-         intervals, cumulative_intervals)
+         ends_with_its_process, intervals, cumulative_intervals)
 CASES = (*SOUND, early_readers)
 nets = netns.loopback(), netns.loopback()
 check.run((case, *nets, protocol) for case in CASES for protocol in ("tcp", "udp"))
