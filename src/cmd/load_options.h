@@ -11,7 +11,7 @@
 #include "base/privilege.h"
 #include "cmd/load_hosts.h"
 
-/* For the stamps of a card and busy polling; for open files. */
+/* For the stamps of a card and a latency agent's busy polling; for open files. */
 #define LOAD_PRIVILEGES (PRIVILEGE(CAP_NET_ADMIN) | PRIVILEGE(CAP_SYS_RESOURCE))
 /* For agents in other network namespaces. */
 #define LOAD_PRIVILEGES_NETNS (PRIVILEGE(CAP_SYS_ADMIN) | PRIVILEGE(CAP_SYS_PTRACE))

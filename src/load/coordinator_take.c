@@ -13,6 +13,7 @@
 #include "load/agent.h"
 #include "load/causes.h"
 #include "load/coordinator_state.h"
+#include "load/polled.h"
 #include "load/roster.h"
 #include "load/setup.h"
 
@@ -167,6 +168,8 @@ static int take_fact(struct coordinator *c, struct peer *p, const struct event *
 		return take_clock(p, value, event->time);
 	if (is_of_card(key, value) || is_cause(p, key, value))
 		return event_put_fact(queue(c), now_ns(), key, value);
+	if (!strcmp(key, LOAD_FACT_POLLED) && p->role == ROLE_LATENCY)
+		return roster_put_polled(queue(c), now_ns(), number(c, p), value);
 	if (strcmp(key, AGENT_ERROR))
 		return pass_fact(c, p, key, value);
 	snprintf(p->error, sizeof(p->error), "%s", *value ? value : "it can't");

@@ -340,6 +340,8 @@ static void dial(struct load_thread *t, struct load_conn *c)
 		return;
 	}
 	err = net_stream_open(&c->stream, &target->addresses[c->address % target->n_addresses]);
+	if (!err && t->config->role == ROLE_LATENCY)
+		t->poll_error = net_stream_poll_enable(&c->stream);
 	if (!err)
 		err = net_wait_add(&t->wait, c->stream.fd,
 				   (uint64_t)c->generation << 32 | c->index);

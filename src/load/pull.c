@@ -9,6 +9,7 @@
 #include "event/memsource.h"
 #include "load/causes.h"
 #include "load/noise.h"
+#include "load/polled.h"
 #include "load/setup.h"
 
 /* What comes between two blocks of samples: flows above all, those of a whole start. */
@@ -34,6 +35,7 @@ struct pull {
 	struct noise_host noise;
 	uint64_t last_tick_ns;
 	uint64_t nic_error_ns;
+	uint64_t polled;         /* packets taken by busy polling, when it was made */
 	bool done;               /* LOAD_FINAL was handed out */
 };
 
@@ -266,6 +268,8 @@ static int put_tick(struct pull *p, bool final)
 		err = put_nic_error(p, now);
 	if (!err && final)
 		err = put_causes(p, now);
+	if (!err && final)
+		err = polled_put(p->views[0].thread, p->n_views, p->polled, sink, now);
 	sum.flags |= p->noise.unread ? LOAD_NO_STAT : 0;
 	if (!err)
 		err = event_put(sink, EV_LOAD, now, &sum, sizeof(sum));
@@ -346,6 +350,7 @@ int pull_new(struct pull **out, struct load_thread *threads, uint32_t n_threads,
 	p->agent = agent;
 	p->n_views = n_threads;
 	p->last_tick_ns = clock_mono_ns(clock_system());
+	p->polled = polled_packets();
 	noise_host_init(&p->noise, clock_system());
 	p->views = calloc(n_threads, sizeof(*p->views));
 	err = p->views ? event_memsource_new(&p->queue, QUEUE_LIMIT) : -ENOMEM;

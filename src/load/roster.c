@@ -7,7 +7,9 @@
 #include <string.h>
 
 #include "base/bug.h"
+#include "load/polled.h"
 #include "load/setup.h"
+#include "report/human.h"
 
 const char *load_role_name(uint32_t role)
 {
@@ -38,6 +40,18 @@ int roster_put_clock(struct event_sink *sink, uint64_t now, uint32_t agent,
 	snprintf(text, sizeof(text), "%" PRIu32 " %" PRId64 " %" PRIu64, agent, offset->ns,
 		 offset->error_ns);
 	return event_put_fact(sink, now, LOAD_FACT_AGENT_CLOCK, text);
+}
+
+int roster_put_polled(struct event_sink *sink, uint64_t now, uint32_t agent, const char *value)
+{
+	const char *why;
+	uint64_t packets;
+	char text[64];
+
+	if (polled_take(value, &packets, &why))
+		return 0;
+	snprintf(text, sizeof(text), "%" PRIu32 " %s", agent, value);
+	return event_put_fact(sink, now, LOAD_FACT_AGENT_POLLED, text);
 }
 
 static int take_agent(struct roster *roster, const char *value)
@@ -81,6 +95,19 @@ static int take_clock(struct roster *roster, const char *value)
 	return 0;
 }
 
+static int take_polled(struct roster *roster, const char *value)
+{
+	struct roster_entry *e;
+	uint32_t agent;
+	int at = 0;
+
+	if (sscanf(value, "%" SCNu32 " %n", &agent, &at) != 1 || !at || agent >= roster->n)
+		return -EBADMSG;
+	e = &roster->agents[agent];
+	e->polled_known = true;
+	return polled_take(value + at, &e->polled, &e->not_polled);
+}
+
 static int take_lost(struct roster *roster, const char *value)
 {
 	struct roster_entry *e;
@@ -105,10 +132,33 @@ int roster_take(struct roster *roster, const char *key, const char *value)
 		return take_clock(roster, value);
 	if (!strcmp(key, LOAD_FACT_AGENT_LOST))
 		return take_lost(roster, value);
+	if (!strcmp(key, LOAD_FACT_AGENT_POLLED))
+		return take_polled(roster, value);
 	return 0;
 }
 
 /* ---- the result ---- */
+
+static void add_lines(const struct roster *roster, struct report *r)
+{
+	struct list *lines = list_new(r);
+	char packets[HUMAN_MAX];
+
+	for (uint32_t i = 0; i < roster->n; i++) {
+		const struct roster_entry *e = &roster->agents[i];
+
+		if (!e->polled_known)
+			continue;
+		if (e->not_polled)
+			list_add(lines, "agent %" PRIu32 " did not poll the network card's queue: "
+				 "%s", i, e->not_polled);
+		else
+			list_add(lines, "agent %" PRIu32 " polled the network card's queue: %s "
+				 "packet%s", i, human_count(packets, e->polled),
+				 e->polled == 1 ? "" : "s");
+	}
+	object_add(&r->body, NULL, value_list(lines));
+}
 
 void roster_report(const struct roster *roster, struct report *r)
 {
@@ -118,6 +168,7 @@ void roster_report(const struct roster *roster, struct report *r)
 		{ .name = "clock_offset_ns", .head = "clock offset" },
 		{ .name = "clock_error_ns", .head = "known to" },
 		{ .name = "lost" }, /* in text, the reason "agent-lost" says it */
+		{ .name = "polled_packets" }, { .name = "not_polled" }, /* in text, a line */
 	};
 	struct table *t;
 
@@ -131,7 +182,10 @@ void roster_report(const struct roster *roster, struct report *r)
 			  value_string(e->known ? load_role_name(e->role) : NULL),
 			  e->clock_known ? value_sns(e->offset_ns) : value_null(),
 			  e->clock_known ? value_ns(e->error_ns) : value_null(),
-			  e->lost ? value_string(e->why) : value_null());
+			  e->lost ? value_string(e->why) : value_null(),
+			  e->polled_known ? value_u64(e->polled) : value_null(),
+			  value_string(e->polled_known ? e->not_polled : NULL));
 	}
 	object_add(&r->body, "agents", value_table(t));
+	add_lines(roster, r);
 }

@@ -18,13 +18,16 @@
 
 #define LOAD_FACT_AGENT "load.agent"             /* "NUMBER ROLE NAME" */
 #define LOAD_FACT_AGENT_CLOCK "load.agent_clock" /* "NUMBER OFFSET_NS ERROR_NS" */
+#define LOAD_FACT_AGENT_POLLED "load.agent_polled" /* "NUMBER VALUE", as polled_take() reads it */
 
 struct roster_entry {
-	bool known, clock_known, lost;
+	bool known, clock_known, lost, polled_known;
 	uint32_t role; /* enum load_role */
 	char name[ROSTER_TEXT_MAX], why[ROSTER_TEXT_MAX];
 	int64_t offset_ns;
 	uint64_t error_ns;
+	uint64_t polled;        /* packets */
+	const char *not_polled; /* why there are none; NULL */
 };
 
 struct roster {
@@ -36,6 +39,9 @@ int roster_put_agent(struct event_sink *sink, uint64_t now, uint32_t agent, uint
 		     const char *name);
 int roster_put_clock(struct event_sink *sink, uint64_t now, uint32_t agent,
 		     const struct offset *offset);
+
+/* `value` is that of an agent's LOAD_FACT_POLLED; one that none can have is left out. */
+int roster_put_polled(struct event_sink *sink, uint64_t now, uint32_t agent, const char *value);
 
 /* Any fact; those of others are ignored. -EBADMSG: one of these, but not as they are written. */
 int roster_take(struct roster *roster, const char *key, const char *value);

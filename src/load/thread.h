@@ -197,6 +197,12 @@ struct load_thread {
 	size_t out_size;
 	bool bulky;        /* the last operation moved much: its time is no gap */
 
+	/* Polling of the network card's queue (polled.h). */
+	int poll_error;      /* why it isn't permitted, or 0 */
+	uint64_t poll_asked; /* number + 1 of the request whose connection was asked for one */
+	bool poll_known;     /* ... and it has one */
+	bool poll_queue;     /* some connection had one */
+
 	/* To the pulling thread. */
 	struct ring samples, flows, ticks;
 	struct noise_thread noise;

@@ -13,6 +13,7 @@
 #include "load/dial.h"
 #include "load/noted.h"
 #include "load/outcome.h"
+#include "load/polled.h"
 
 #define SAMPLE_PLACES (1 << 15)
 #define TICK_PLACES 1024
@@ -361,11 +362,12 @@ static void round_of(struct load_thread *t, uint64_t until_ns)
 {
 	const bool busy = t->config->role == ROLE_LATENCY && t->assigned;
 	const uint64_t timer = next_timer(t), due = t->n_free ? next_due(t) : UINT64_MAX;
-	struct load_conn *c;
+	struct load_conn *c = busy ? polled_conn(t) : NULL;
 	uint64_t tag;
 	int i, n;
 
-	n = net_wait(&t->wait, t->now, due, timer < until_ns ? timer : until_ns, busy);
+	n = c ? polled_look(t, c)
+	      : net_wait(&t->wait, t->now, due, timer < until_ns ? timer : until_ns, busy);
 	t->now = t->wait.woken_ns;
 	if (t->wait.gap_ns)
 		noise_gap(&t->noise, t->wait.gap_ns, t->wait.gap_end_ns);

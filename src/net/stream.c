@@ -48,6 +48,22 @@ int net_stream_connected(struct net_stream *stream)
 	return -error;
 }
 
+/* Any time will do: a call that does not block polls once. */
+int net_stream_poll_enable(const struct net_stream *stream)
+{
+	const int us = 1;
+
+	return setsockopt(stream->fd, SOL_SOCKET, SO_BUSY_POLL, &us, sizeof(us)) ? -errno : 0;
+}
+
+bool net_stream_has_queue(const struct net_stream *stream)
+{
+	unsigned int id = 0;
+	socklen_t len = sizeof(id);
+
+	return !getsockopt(stream->fd, SOL_SOCKET, SO_INCOMING_NAPI_ID, &id, &len) && id;
+}
+
 int net_stream_stamp(struct net_stream *stream, bool nic)
 {
 	int err = net_stamp_enable(stream->fd, nic);

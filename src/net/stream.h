@@ -29,6 +29,13 @@ int net_stream_open(struct net_stream *stream, const struct net_address *address
 /* Once writable: 0, or -errno of the connect. Then stamps may be enabled. */
 int net_stream_connected(struct net_stream *stream);
 
+/*
+ * Reading when there is nothing polls the queue of the network card once, if packets come by one
+ * that can be polled: that is known from the first packet on. -EPERM: not permitted.
+ */
+int net_stream_poll_enable(const struct net_stream *stream);
+bool net_stream_has_queue(const struct net_stream *stream);
+
 /* Turns kernel stamps on, before the first byte. Returns 0 or -errno. */
 int net_stream_stamp(struct net_stream *stream, bool nic);
 

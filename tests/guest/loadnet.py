@@ -5,7 +5,8 @@ hostlat load on a network that is made bad by netem, where this kernel tells the
 server's side is wire + server, one in the client's own queueing discipline is transmit; and what TCP
 sent again, by its tracepoint, is what samples call sent again. And on a card (e1000e, as QEMU makes
 it) that is told to stamp every packet, which it does not do: its clock is read, the run says that the
-stamps are missing, and however it ends, the card is set as it was.
+stamps are missing, and however it ends, the card is set as it was. On two virtio cards, whose queues can
+be polled, latency agents take packets from there, as the kernel counts, and nobody else does.
 """
 import collections
 import contextlib
@@ -205,9 +206,61 @@ def a_silent_card_is_found_out_and_left_as_it_was():
             check.equal("after", stamps_of(pair.sender, "eth0"), (0, 0))
 
 
+def by_address(mac):
+    for name in os.listdir("/sys/class/net"):
+        with open(f"/sys/class/net/{name}/address", encoding="ascii") as f:
+            if f.read().strip() == mac:
+                return name
+    return check.skip(f"no card {mac}")
+
+
+def busy_polled(name):
+    """Packets that were taken by busy polling of this namespace's cards, as the kernel counts them."""
+    shown = subprocess.run(["ip", "netns", "exec", name, "cat", "/proc/net/netstat"], check=True,
+                           capture_output=True, text=True).stdout.splitlines()
+    for names, values in zip(shown[::2], shown[1::2]):
+        if "BusyPollRxPackets" in names:
+            return int(dict(zip(names.split(), values.split()))["BusyPollRxPackets"])
+    return check.skip("this kernel does not count packets of busy polling")
+
+
+def polled(net, prefix, option):
+    """(packets by the kernel's count, the agent)"""
+    before = busy_polled(net.sender)
+    with serving(net.reader, "10.79.0.2") as url:
+        done = subprocess.run([*prefix, HOSTLAT, "load", url, "--rate", "100", "--connections", "4", "--max-time", "3s",
+                               "--json", option, f"netns:{net.sender}"], capture_output=True, text=True, timeout=120,
+                              check=False)
+    check.true(f"exit code {done.returncode}: {done.stderr}", done.returncode in (0, 3))
+    role = "latency" if option == "--latency-agents" else "symmetric"
+    agents = [a for a in json.loads(done.stdout)["agents"] if a["role"] == role]
+    check.equal("agents", len(agents), 1)
+    return busy_polled(net.sender) - before, agents[0]
+
+
+def latency_agents_poll_the_queue():
+    subprocess.run(["modprobe", "virtio_net"], check=True)
+    net = netns.veth()
+    for name, host in ((net.sender, 1), (net.reader, 2)):
+        link = by_address(f"52:54:00:00:01:0{host - 1}")
+        netns.ip("link", "set", link, "netns", name)
+        netns.ip("-n", name, "addr", "add", f"10.79.0.{host}/24", "dev", link)
+        netns.ip("-n", name, "link", "set", link, "up")
+    time.sleep(1)
+    packets, agent = polled(net, [], "--latency-agents")
+    check.between("packets that were polled", packets, 10, 10000)
+    check.equal("what the agent says", (agent["polled_packets"], agent["not_polled"]), (packets, None))
+    other, agent = polled(net, [], "--agents")
+    check.equal("without latency agents", (other, agent["polled_packets"], agent["not_polled"]), (0, None, None))
+    other, agent = polled(net, ["setpriv", "--bounding-set", "-net_admin"], "--latency-agents")
+    check.equal("without CAP_NET_ADMIN", (other, agent["polled_packets"]), (0, 0))
+    check.true(f"why: {agent['not_polled']}", "CAP_NET_ADMIN" in agent["not_polled"])
+    return f"{packets} packets"
+
+
 if __name__ == "__main__":
     HOSTLAT, LOADRUN = sys.argv[1:]
     os.environ["HOSTLAT"] = HOSTLAT
     subprocess.run(["modprobe", "-a", "veth", "sch_netem"], check=True)
     check.run([(case,) for case in (a_delay_on_the_way_is_wire_and_server, what_is_sent_again_is_marked,
-                                    a_silent_card_is_found_out_and_left_as_it_was)])
+                                    a_silent_card_is_found_out_and_left_as_it_was, latency_agents_poll_the_queue)])

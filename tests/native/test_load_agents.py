@@ -236,6 +236,9 @@ def latency_agent(w):
     check.equal("who probes", list(by_agent(probes)), ["10.78.1.2"])
     check.equal("who loads", list(loads), ["10.78.0.2"])
     check.equal("roles", [a["role"] for a in result["agents"]], ["throughput", "latency"])
+    check.equal("polled", [a["polled_packets"] for a in result["agents"]], [None, 0])
+    why = result["agents"][1]["not_polled"]
+    check.true(f"why not: {why}", "veth" in why)
     # 5 % of the rate.
     check.between("probes", len(probes), 0.7 * 0.05 * RATE * 3, 1.3 * 0.05 * RATE * 3)
     check.between("samples that count", result["latency"]["intended"]["count"], 1, len(probes))

@@ -21,6 +21,7 @@
 #include "base/parse.h"
 #include "brief.h"
 #include "load/agent.h"
+#include "load/polled.h"
 
 /* ---- tests ---- */
 
@@ -69,6 +70,40 @@ static void test_roles(void **state)
 	assert_int_equal(seen.roster.agents[1].role, ROLE_LATENCY);
 	assert_true(seen.roster.agents[1].clock_known);
 	assert_int_equal(seen.roster.agents[1].error_ns, 0);
+}
+
+static const struct roster_entry *polled(const char *value)
+{
+	rig_open(true, true, ROLE_LATENCY);
+	rig_begin();
+	for (int i = 0; i < AGENTS; i++) {
+		struct event_sink *sink = event_writer_sink(fars[i].writer);
+
+		assert_int_equal(event_put_fact(sink, 1, LOAD_FACT_POLLED, value), 0);
+		stream_run(fars[i].writer, seen.start[i]);
+		rig_send(&fars[i], rig_unsent(&fars[i]));
+	}
+	rig_finish(SAMPLE_PROBE);
+	rig_close();
+	assert_false(seen.roster.agents[0].polled_known); /* no latency agent */
+	return &seen.roster.agents[1];
+}
+
+static void test_polled(void **state)
+{
+	static const char *const wrong[] = { "", "-1", "7 8", "because", "no-queue\n" };
+	const struct roster_entry *e = polled("17");
+
+	(void)state;
+	assert_true(e->polled_known);
+	assert_int_equal(e->polled, 17);
+	assert_null(e->not_polled);
+	e = polled("not-permitted");
+	assert_true(e->polled_known);
+	assert_int_equal(e->polled, 0);
+	assert_non_null(strstr(e->not_polled, "CAP_NET_ADMIN"));
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+		assert_false(polled(wrong[i])->polled_known);
 }
 
 static off_t lose_at(off_t cut)
@@ -371,6 +406,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_merge_cut_anywhere), cmocka_unit_test(test_roles),
+		cmocka_unit_test(test_polled),
 		cmocka_unit_test(test_lost_anywhere), cmocka_unit_test(test_other_clock),
 		cmocka_unit_test(test_none_ready), cmocka_unit_test(test_refusal),
 		cmocka_unit_test(test_wrong_ones), cmocka_unit_test(test_no_end),
