@@ -280,8 +280,7 @@ static int run(const void *options)
 	common_begin(&o->common);
 	if (configure(o, &config))
 		return EXIT_USAGE;
-	privilege_keep(PRIVILEGE(CAP_NET_BIND_SERVICE) | PRIVILEGE(CAP_NET_ADMIN) |
-		       PRIVILEGE(CAP_SYS_RESOURCE));
+	privilege_keep(PRIVILEGE(CAP_NET_BIND_SERVICE) | PRIVILEGE(CAP_SYS_RESOURCE));
 	descriptors_raise(); /* one per connection */
 	err = stop_init(&stop);
 	if (err) {

@@ -93,7 +93,7 @@ class Running(Case):
 
     def test_serve(self):
         with running('serve', '127.0.0.1:0') as process:
-            self.keeps(process, (NET_BIND_SERVICE, NET_ADMIN, SYS_RESOURCE))
+            self.keeps(process, (NET_BIND_SERVICE, SYS_RESOURCE))
 
     def test_control(self):
         """This process has what they give up."""
