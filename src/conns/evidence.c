@@ -352,7 +352,7 @@ static void say_held(struct conn_telling *t)
 	char n[HUMAN_MAX];
 
 	if (conn_knows(c, CONN_KNOWS_PEER_DELACKS))
-		SAY(t, "data was held %s times", human_count(n, c->delayed_acks_harmful));
+		SAY(t, "data was held %s", human_counted(n, c->delayed_acks_harmful, "time"));
 	else
 		SAY(t, "data was held");
 	if (conn_knows(c, CONN_KNOWS_TIMES) && c->delayed_ack_ns) { /* else no sample saw it */

@@ -154,16 +154,17 @@ static void left_out_findings(const struct conns *c, enum conns_span span, struc
 
 		if (count->what != COUNT_LOSS || !count->count[span] || !reason)
 			continue;
-		human_count(buf, count->count[span]);
 		if (!strcmp(reason, CONNS_LOSS_CALLS))
-			report_finding(r, "%s calls are not in the log, which gets half of what "
+			report_finding(r, "%s left out of the log, which gets half of what "
 				       "lies between the bounds of --cpu-budget: raise the upper "
-				       "one, or log fewer connections.", buf);
+				       "one, or log fewer connections.",
+				       human_were(buf, count->count[span], "call"));
 		else if (!strcmp(reason, CONNS_LOSS_CONNECTIONS))
-			report_finding(r, "%s connections that began are not followed: to follow "
+			report_finding(r, "%s not followed: to follow "
 				       "all that come and go takes more than --cpu-budget allows. "
 				       "The others were chosen by a hash of their addresses; to "
-				       "have all, raise its upper bound.", buf);
+				       "have all, raise its upper bound.",
+				       human_were(buf, count->count[span], "new connection"));
 	}
 }
 
@@ -240,21 +241,21 @@ static void add_reasons(const struct conns *c, enum conns_span span, struct repo
 	char buf[HUMAN_MAX];
 
 	if (p->lost_records)
-		report_reason(r, "events-lost", NULL, "%s events were lost before they were read",
-			      human_count(buf, p->lost_records));
+		report_reason(r, "events-lost", NULL, "%s lost unread",
+			      human_were(buf, p->lost_records, "event"));
 	if (p->names_lost)
 		report_reason(r, "names-not-kept", NULL, "names not kept: %s (a run keeps 65,536 "
 			      "of each kind and 4 MiB of them)", human_count(buf, p->names_lost));
 	if (p->refused)
-		report_reason(r, "events-invalid", NULL, "%s events made no sense and were ignored",
-			      human_count(buf, p->refused));
+		report_reason(r, "events-invalid", NULL, "%s ignored: impossible values",
+			      human_were(buf, p->refused, "event"));
 	if (p->beyond)
-		report_reason(r, "limit", NULL, "%s events did not fit into the limits of conns",
-			      human_count(buf, p->beyond));
+		report_reason(r, "limit", NULL, "%s did not fit into the limits of conns",
+			      human_counted(buf, p->beyond, "event"));
 	if (p->forgotten)
-		report_reason(r, "forgotten", NULL, "%s connections that had closed were forgotten "
-			      "to make room: the totals are without them",
-			      human_count(buf, p->forgotten));
+		report_reason(r, "forgotten", NULL, "%s forgotten to make room: the totals leave "
+			      "out what is forgotten",
+			      human_were(buf, p->forgotten, "closed connection"));
 	if (span == CONNS_TOTAL) {
 		add_damage(c, r);
 		across_reasons(c, r);

@@ -183,7 +183,7 @@ void report_source_reasons(const struct recorded *rec, struct report *r, const c
 			      "%s has lost messages or CPU activity", which);
 	if (rec->names_lost)
 		report_reason(r, "names-not-kept",
-			      report_format(r, "%s names", human_count(buf, rec->names_lost)),
+			      words_count(r, rec->names_lost, "name"),
 			      "%s lacks names: a recording keeps 65,536 of each kind and 4 MiB of "
 			      "them", which);
 	if (rec->forgot)

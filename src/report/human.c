@@ -69,6 +69,14 @@ const char *human_counted(char *buf, uint64_t n, const char *noun)
 	return buf;
 }
 
+const char *human_were(char *buf, uint64_t n, const char *noun)
+{
+	size_t len = strlen(human_counted(buf, n, noun));
+
+	snprintf(buf + len, HUMAN_MAX - len, n == 1 ? " was" : " were");
+	return buf;
+}
+
 const char *human_rate(char *buf, double rate)
 {
 	if (rate >= 9.95)

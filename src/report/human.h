@@ -21,6 +21,8 @@ const char *human_sns(char *buf, int64_t ns);
 const char *human_count(char *buf, uint64_t n);
 /* The count with its noun, whose plural ends in "s": 1 message, 18 204 messages. */
 const char *human_counted(char *buf, uint64_t n, const char *noun);
+/* The same with its verb: 1 message was, 18 204 messages were. */
+const char *human_were(char *buf, uint64_t n, const char *noun);
 /* Per second, rounded to a whole number from 10 on; below, two digits that count: 0.25, 1.5. */
 const char *human_rate(char *buf, double rate);
 /* 0..1 as percent: 0 %, 0.3 %, 9 %, 96 %; what is not quite nothing is never 0: <0.1 %. */

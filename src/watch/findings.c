@@ -378,7 +378,7 @@ out:
 /* A distribution in words. Nothing is in `median` and `most` if it is empty. */
 struct spread {
 	uint64_t n;
-	char count[HUMAN_MAX], median[HUMAN_MAX], most[HUMAN_MAX];
+	char median[HUMAN_MAX], most[HUMAN_MAX];
 };
 
 static int spread_of(const struct watch *w, enum watch_span span, enum hist_dist dist,
@@ -389,7 +389,6 @@ static int spread_of(const struct watch *w, enum watch_span span, enum hist_dist
 
 	*s = (struct spread){ .n = err ? 0 : hist.count };
 	if (s->n) {
-		human_count(s->count, s->n);
 		human_ns(s->median, quantile_ns(&hist, 0.5));
 		human_ns(s->most, quantile_ns(&hist, 1));
 	}
@@ -405,13 +404,13 @@ static int say_pacing(const struct watch *w, enum watch_span span, struct report
 	int err = spread_of(w, span, DIST_PACING, STAGE_QDISC, &ahead);
 
 	if (ahead.n)
-		report_finding(r, "%s packets were paced: they came to the queueing discipline %s "
-			       "before their departure at the median, %s at most. That is no "
-			       "latency.", ahead.count, ahead.median, ahead.most);
+		report_finding(r, "%s paced: from the queueing discipline to the departure it is "
+			       "%s at the median, %s at most. That is no latency.",
+			       human_were(count, ahead.n, "packet"), ahead.median, ahead.most);
 	if (ignored && !passed_several(w, span))
-		report_finding(r, "%s packets reached the driver before their departure: the "
-			       "queueing discipline doesn't pace (fq does).",
-			       human_count(count, ignored));
+		report_finding(r, "%s handed to the driver before the departure: the queueing "
+			       "discipline doesn't pace (fq does).",
+			       human_were(count, ignored, "packet"));
 	return err;
 }
 
@@ -424,13 +423,14 @@ static int say_hol(const struct watch *w, enum watch_span span, struct report *r
 	int err = spread_of(w, span, DIST_HOL, STAGE_ENQUEUED, &waited);
 
 	if (waited.n)
-		report_finding(r, "%s packets waited behind a hole in TCP's sequence, which is not "
-			       "in their other times: %s at the median, %s at most.",
-			       waited.count, waited.median, waited.most);
+		report_finding(r, "%s waited behind a hole in TCP's sequence, which is not "
+			       "in other times: %s at the median, %s at most.",
+			       human_counted(count, waited.n, "packet"), waited.median,
+			       waited.most);
 	if (aside)
-		report_finding(r, "%s packets waited behind a hole in TCP's sequence and are set "
-			       "aside from `enqueued` on; --hol separate tells how long.",
-			       human_count(count, aside));
+		report_finding(r, "%s set aside from `enqueued` on, behind a hole in TCP's "
+			       "sequence; --hol separate tells how long.",
+			       human_were(count, aside, "packet"));
 	return err;
 }
 
@@ -441,13 +441,13 @@ static void say_handed(const struct watch *w, enum watch_span span, struct repor
 	char count[HUMAN_MAX];
 
 	if (passed_several(w, span))
-		report_finding(r, "%s packets passed several devices (VLAN, bond, bridge, tunnel) "
-			       "and were measured at the first: with --ifname, at the one named.",
-			       human_count(count, passed_several(w, span)));
+		report_finding(r, "%s measured at the first of several devices (VLAN, bond, "
+			       "bridge, tunnel): with --ifname, at the one named.",
+			       human_were(count, passed_several(w, span), "packet"));
 	if (n)
-		report_finding(r, "%s packets were given to a receiver on this host (loopback, "
+		report_finding(r, "%s given to a receiver on this host (loopback, "
 			       "veth): `sent` measures what a card has sent.",
-			       human_count(count, n));
+			       human_were(count, n, "packet"));
 }
 
 /* -- nobody reads --------------------------------------------------------------------------- */
@@ -467,8 +467,8 @@ static int say_unread(const struct watch *w, enum watch_span span, struct report
 	if (!err)
 		err = pool(w, span, DIST_LATENCY, STAGE_READ, 0, 0, &done);
 	if (!err && read && queued.count && !done.count)
-		report_finding(r, "%s packets reached a socket's queue, and none was read.",
-			       human_count(buf, queued.count));
+		report_finding(r, "%s reached a socket's queue, and none was read.",
+			       human_counted(buf, queued.count, "packet"));
 	hist_release(&queued);
 	hist_release(&done);
 	return err;

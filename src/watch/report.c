@@ -236,8 +236,9 @@ static void add_loss_reason(const struct watch *w, enum watch_span span, struct 
 				      human_count(buf, c->count[span]));
 	}
 	report_reason(r, "losses", strbuf_str(&evidence),
-		      "%s%s packets at a stage should have been measured and were not",
-		      lost.elsewhere ? "up to " : "", human_count(buf, lost.most));
+		      "%s%s at a stage should have been measured and %s not",
+		      lost.elsewhere ? "up to " : "", human_counted(buf, lost.most, "packet"),
+		      lost.most == 1 ? "was" : "were");
 	strbuf_release(&evidence);
 }
 
@@ -281,21 +282,21 @@ static void add_stream_reasons(const struct watch *w, enum watch_span span, stru
 		report_reason(r, "namespace-not-covered", *name,
 			      "a network namespace was not covered all the time");
 	if (p->lost_records)
-		report_reason(r, "events-lost", NULL, "%s events were lost before they were read",
-			      human_count(buf, p->lost_records));
+		report_reason(r, "events-lost", NULL, "%s lost unread",
+			      human_were(buf, p->lost_records, "event"));
 	if (p->names_lost)
 		report_reason(r, "names-not-kept", NULL, "names not kept: %s (a run keeps 65,536 "
 			      "of each kind and 4 MiB of them)", human_count(buf, p->names_lost));
 	if (p->refused)
-		report_reason(r, "events-invalid", NULL, "%s events made no sense and were ignored",
-			      human_count(buf, p->refused));
+		report_reason(r, "events-invalid", NULL, "%s ignored: impossible values",
+			      human_were(buf, p->refused, "event"));
 	if (p->beyond)
-		report_reason(r, "limit", NULL, "%s events did not fit into the limits of watch",
-			      human_count(buf, p->beyond));
+		report_reason(r, "limit", NULL, "%s did not fit into the limits of watch",
+			      human_counted(buf, p->beyond, "event"));
 	if (p->no_room)
-		report_reason(r, "limit", NULL, "%s deltas of distributions were left out: all "
-			      "distributions together may take %zu MiB",
-			      human_count(buf, p->no_room), w->hist_bytes_max >> 20);
+		report_reason(r, "limit", NULL, "%s left out of the distributions, which may take "
+			      "%zu MiB together",
+			      human_were(buf, p->no_room, "delta"), w->hist_bytes_max >> 20);
 	for (int i = 0; span == WATCH_TOTAL && i < DAMAGE_REASONS; i++) {
 		if (w->damage.reasons >> i & 1)
 			strbuf_printf(&evidence, "%s%s", evidence.len ? ", " : "",

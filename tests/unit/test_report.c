@@ -53,6 +53,8 @@ static void numbers_for_people(void **state)
 	assert_string_equal(human_counted(buf, 0, "target"), "0 targets");
 	assert_string_equal(human_counted(buf, 1, "target"), "1 target");
 	assert_string_equal(human_counted(buf, 18204, "target"), "18 204 targets");
+	assert_string_equal(human_were(buf, 1, "event"), "1 event was");
+	assert_string_equal(human_were(buf, 2, "event"), "2 events were");
 	assert_string_equal(human_count(buf, 18204), "18 204");
 	assert_string_equal(human_count(buf, UINT64_MAX), "18 446 744 073 709 551 615");
 	assert_string_equal(human_fraction(buf, 0), "0 %");

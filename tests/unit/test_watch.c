@@ -553,7 +553,7 @@ static void nonsense_is_refused(void **state)
 	assert_int_equal(r.reasons->nrows, 1);
 	assert_string_equal(r.reasons->first->cells[0].string, "events-invalid");
 	assert_string_equal(r.reasons->first->cells[1].string,
-			    "6 events made no sense and were ignored");
+			    "6 events were ignored: impossible values");
 	report_release(&r);
 	watch_free(w);
 }
