@@ -135,6 +135,33 @@ class Page(Case):
         spans = {key for document in documents for e in document['examples'] for s in e['timeline'] or [] for key in s}
         self.assertEqual({key for e in made['examples'] for s in e['timeline'] or [] for key in s} - spans, set())
 
+    def said(self, *words):
+        """What a command says."""
+        done = subprocess.run([HOSTLAT, *words, '--json'], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False, timeout=60)
+        return json.loads(done.stdout)
+
+    def compared(self, *traces):
+        paths = [os.path.join(self.temporary.name, name + '.hlat') for name in traces]
+        for name, path in zip(traces, paths):
+            subprocess.run([MKTRACE, os.path.join(TRACES, name, 'trace'), path], check=True, timeout=60)
+        return self.said('compare', *paths)
+
+    def golden(self, name):
+        """What a command has said of a recording."""
+        with open(os.path.join(os.path.dirname(TRACES), name, 'expect.json'), encoding='utf-8') as f:
+            return json.load(f)
+
+    def test_plots_of_other_commands_have_a_real_source(self):
+        for kind, documents in {
+                'load': [self.said('load', 'null:', '--rate', '2000', '--max-time', '1s')],
+                'watch': [self.golden('watch/busy')], 'conns': [self.golden('conns/rtt')],
+                'compare': [self.compared('cpu-wait', 'head-of-line'), self.golden('compare/conns-window')]}.items():
+            with self.subTest(kind):
+                page = self.open(*documents)
+                drawn = page.run("[...document.querySelectorAll('[data-plot]')].map(n => [n.dataset.plot, Number(n.dataset.drawn)])")
+                self.assertEqual({name for name, marks in drawn if marks}, PLOTS[kind])
+                self.clean(page)
+
     def painted(self, page, plot):
         """Pixels of a plot's canvas that are neither empty nor of the grid: many colours."""
         return page.run('''(() => { const c = document.querySelector('[data-plot="%s"] canvas');
