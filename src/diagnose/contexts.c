@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/hash.h"
+
 #define PLACES (2 * CONTEXTS_MAX)
 
 int contexts_init(struct contexts *contexts)
@@ -39,10 +41,9 @@ static bool alike(const struct context *a, const struct context *b)
 
 static uint32_t place_of(const struct contexts *contexts, const struct context *like)
 {
-	const uint64_t golden = 0x9e3779b97f4a7c15ULL;
 	const uint64_t key = ((uint64_t)like->who << 32 | like->core) ^
 			     ((uint64_t)like->seen << 24 | (uint64_t)like->where << 16);
-	uint32_t at = (uint32_t)(key * golden >> 40) & (PLACES - 1);
+	uint32_t at = (uint32_t)hash_u64(key) & (PLACES - 1);
 
 	while (contexts->places[at] && !alike(&contexts->all.items[contexts->places[at] - 1], like))
 		at = (at + 1) & (PLACES - 1);

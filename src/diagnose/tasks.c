@@ -7,9 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
+
 static uint32_t *slot(const struct tasks *tasks, uint32_t tid)
 {
-	uint32_t i = tid * 0x9e3779b1U & (tasks->room - 1);
+	uint32_t i = (uint32_t)hash_u64(tid) & (tasks->room - 1);
 
 	while (tasks->by_tid[i] && tasks->tasks[tasks->by_tid[i]].tid != tid)
 		i = (i + 1) & (tasks->room - 1);

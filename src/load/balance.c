@@ -5,6 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/hash.h"
+
 #define SLOTS (2 * BALANCE_FLOWS)
 
 int balance_init(struct balance *balance)
@@ -19,10 +21,10 @@ void balance_release(struct balance *balance)
 	*balance = (struct balance){ 0 };
 }
 
-/* Knuth's multiplicative hash; at most half of the slots are in use, so the search ends. */
+/* At most half of the slots are in use, so the search ends. */
 void balance_add(struct balance *balance, uint32_t flow)
 {
-	uint32_t at = (flow * 2654435769u) >> 15;
+	uint32_t at = hash_u64(flow) % SLOTS;
 
 	if (!flow || balance->overflow)
 		return;

@@ -136,7 +136,6 @@ class Page(Case):
         self.assertEqual({key for e in made['examples'] for s in e['timeline'] or [] for key in s} - spans, set())
 
     def said(self, *words):
-        """What a command says."""
         done = subprocess.run([HOSTLAT, *words, '--json'], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False, timeout=60)
         return json.loads(done.stdout)
 
@@ -147,7 +146,6 @@ class Page(Case):
         return self.said('compare', *paths)
 
     def golden(self, name):
-        """What a command has said of a recording."""
         with open(os.path.join(os.path.dirname(TRACES), name, 'expect.json'), encoding='utf-8') as f:
             return json.load(f)
 

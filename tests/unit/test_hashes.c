@@ -19,7 +19,10 @@
 #include "base/strbuf.h"
 #include "conns/state.h"
 #include "conns_rig.h"
+#include "diagnose/contexts.h"
+#include "diagnose/tasks.h"
 #include "event/dict.h"
+#include "load/balance.h"
 #include "output/json.h"
 
 #define COOKIES 20000u
@@ -178,6 +181,77 @@ static void test_names(void **state)
 	event_dict_free(dict);
 }
 
+/* -- open addressing: a search takes as many steps as the longest run of places in use ------- */
+
+#define ALIKE 3000u
+#define LONGEST_RUN 150u /* of a table that is half full, with good odds: some 60 */
+
+static uint32_t longest_run(const uint32_t *places, uint32_t n, uint32_t stride)
+{
+	uint32_t longest = 0, run = 0;
+
+	for (uint32_t i = 0; i < 2 * n; i++) {
+		run = places[i % n * stride] ? run + 1 : 0;
+		longest = run > longest ? run : longest;
+	}
+	return longest;
+}
+
+static void test_tids(void **state)
+{
+	struct event_dict *dict = event_dict_new();
+	struct tasks tasks;
+
+	(void)state;
+	for (uint32_t i = 1; i <= ALIKE; i++) {
+		char text[48];
+
+		snprintf(text, sizeof(text), "app (%u/%u)", i << 17, i << 17);
+		assert_int_equal(event_dict_intern(dict, DICT_TASK, text, NULL, 0), i);
+	}
+	assert_int_equal(tasks_init(&tasks, dict), 0);
+	assert_int_equal(tasks.threads, ALIKE);
+	assert_int_equal(tasks_by_tid(&tasks, 7 << 17), 7); /* control */
+	assert_in_range(longest_run(tasks.by_tid, tasks.room, 1), 1, LONGEST_RUN);
+	tasks_release(&tasks);
+	event_dict_free(dict);
+}
+
+static void test_contexts(void **state)
+{
+	const uint64_t inverse = inverse_of(0x9e3779b97f4a7c15);
+	struct contexts contexts;
+
+	(void)state;
+	assert_int_equal(contexts_init(&contexts), 0);
+	for (uint64_t i = 1; i <= ALIKE; i++) {
+		const struct slice slice = {
+			.seen = ATOM_TASK, .ran = (uint32_t)(i * inverse >> 32),
+			.core = (uint32_t)(i * inverse) ^ (uint32_t)ATOM_TASK << 24, .end = 1,
+		};
+
+		assert_int_equal(contexts_add(&contexts, &slice, true, false), 0);
+	}
+	assert_int_equal(contexts.all.len, ALIKE);
+	assert_in_range(longest_run(contexts.places, 2 * CONTEXTS_MAX, 1), 1, LONGEST_RUN);
+	contexts_release(&contexts);
+}
+
+static void test_flows(void **state)
+{
+	const uint32_t inverse = (uint32_t)inverse_of(2654435769);
+	struct balance balance;
+
+	(void)state;
+	assert_int_equal(balance_init(&balance), 0);
+	for (uint32_t i = 1; i <= ALIKE; i++)
+		balance_add(&balance, i * inverse);
+	assert_int_equal(balance.n, ALIKE);
+	assert_in_range(longest_run(&balance.flows->flow, 2 * BALANCE_FLOWS,
+				    sizeof(*balance.flows) / sizeof(uint32_t)), 1, LONGEST_RUN);
+	balance_release(&balance);
+}
+
 static void test_names_not_kept(void **state)
 {
 	const struct event_loss loss = { .why = LOSS_DICT_FULL, .kind = EV_NAME, .records = 7 };
@@ -245,6 +319,9 @@ int main(void)
 		cmocka_unit_test(test_same_cookie),
 		cmocka_unit_test(test_full),
 		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_tids),
+		cmocka_unit_test(test_contexts),
+		cmocka_unit_test(test_flows),
 		cmocka_unit_test(test_names_not_kept),
 		cmocka_unit_test(test_any_key),
 	};
