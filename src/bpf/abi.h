@@ -366,8 +366,8 @@ struct cpu_state {
 #define EXT_RING 4096 /* borrowed by a TCP socket whose reader is far behind */
 #define EXT_MAX  32
 #define OOO_MAX  64
-#define UDP_RING 280 /* a full default receive buffer of small datagrams: 277 */
-#define UDP_NEAR 139 /* those beside the socket's state if that may not be larger: struct udp_far */
+#define UDP_NEAR 16   /* in the socket's own storage; the others in a table of all sockets */
+#define UDP_DEEP 4096 /* unread datagrams of one socket beyond which none are followed */
 
 enum next {
 	NEXT_NONE,
@@ -420,39 +420,36 @@ struct ooo_queue {
 };
 
 struct udp_slot {
-	__u64 state; /* UDP_* | 4 x the position or, of an early reader, the time */
+	__u64 state; /* UDP_* | 8 x the datagram's tag; of an early reader udp_early() */
 	struct queued q;
 };
 
-#define UDP_PUSHED      1
-#define UDP_EARLY       2 /* read before it was announced */
-#define UDP_EARLY_OTHER 3 /* ... by a process that the filter leaves out */
+/* Up to UDP_EARLY_OTHER, a slot is free: the next datagram takes it. */
+#define UDP_FREE        0
+#define UDP_EARLY       1 /* its datagram was read before it was announced */
+#define UDP_EARLY_OTHER 2 /* the same, by a process that the filter leaves out */
+#define UDP_BUSY        3 /* being written or read by the program that claimed it */
+#define UDP_PUSHED      4
+#define UDP_LEFT        4 /* + UDP_EARLY*: read while its announcement was writing, who has it */
 
 struct udp_socket {
 	__u64 head, tail; /* positions: of the next read, of the next announcement */
 	__u64 before;     /* datagrams that were queued before our time, read first */
-	__u64 ready;      /* `before` is known */
+	__u64 seed;       /* a datagram's tag is this + its position; 0: `before` isn't known yet */
 	__u64 ours;       /* --pid: the process has read from it */
-	__u64 skip;       /* datagrams that found no place, read after those in the ring */
 	__u64 stuck_since; /* the FIFO has held something ever since, with an empty queue */
-	struct udp_slot ring[UDP_RING];
+	struct udp_slot ring[UDP_NEAR];
 };
+
+/* Slots of the table for long queues. */
+#define UDP_FAR_MIN 512
+#define UDP_FAR_MAX 32768
 
 /*
  * Newer kernels (7.2; not yet 6.18) allocate no more than two pages for a socket's storage, some
- * 100 bytes of their own in front: there the ring lies in two, the first part of a udp_socket and
- * the rest. The loader tries.
+ * 100 bytes of their own in front.
  */
 #define STORAGE_MAX (8192 - 256)
-
-struct udp_near {
-	__u64 words[(sizeof(struct udp_socket) -
-		     (UDP_RING - UDP_NEAR) * sizeof(struct udp_slot)) / 8];
-};
-
-struct udp_far {
-	struct udp_slot ring[UDP_RING - UDP_NEAR];
-};
 
 #include "bpf/abi_egress.h"
 #include "bpf/abi_arrival.h"
@@ -531,10 +528,8 @@ _Static_assert(sizeof(struct group_traits) == 40, "struct group_traits");
 _Static_assert(sizeof(struct group_set) == 256, "struct group_set");
 _Static_assert(GROUP_SETS * GROUP_WAYS < 1 << GROUP_BITS, "GROUP_BITS");
 _Static_assert(ROWS + ARRIVAL_SLOTS <= 256, "ROW_KEY");
-/* Socket storage is charged to net.core.optmem_max: 20 KiB before 6.7. */
-_Static_assert(sizeof(struct udp_socket) < 16384, "storage of a UDP socket");
-_Static_assert(sizeof(struct udp_near) <= STORAGE_MAX, "... in two parts");
-_Static_assert(sizeof(struct udp_far) <= STORAGE_MAX, "... its other one");
+/* Socket storage is charged to net.core.optmem_max: 20 KiB before 6.7. The kernel adds 72 bytes. */
+_Static_assert(sizeof(struct udp_socket) + 72 <= 1024, "1 KiB per UDP socket");
 _Static_assert(sizeof(struct ooo_queue) <= STORAGE_MAX, "storage of what waits behind a hole");
 _Static_assert(sizeof(struct tcp_socket) <= 1024, "1 KiB per connection");
 

@@ -101,7 +101,7 @@ static __always_inline bool drop_counts(struct sock *sk, __u32 protocol)
 		t = tcp_state(sk, 0);
 		return t && t->ours;
 	}
-	u = udp_state(sk, 0);
+	u = bpf_sk_storage_get(&udp_sockets, sk, NULL, 0);
 	return u && u->ours;
 }
 

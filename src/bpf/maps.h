@@ -42,19 +42,12 @@ struct {
 	__type(value, struct udp_socket);
 } udp_sockets SEC(".maps");
 
-/* In place of that one, with udp_split. */
+/* For all sockets of which more is unread than their own storage holds: bpf/udp_slots.h. */
 struct {
-	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct udp_near);
-} udp_nears SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct udp_far);
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, UDP_FAR_MIN); /* loader: by --memory, up to UDP_FAR_MAX */
+	__type(key, __u32);
+	__type(value, struct udp_slot);
 } udp_fars SEC(".maps");
 
 struct {
@@ -126,7 +119,7 @@ const volatile __u32 drop_cpu_backlog = ~0U; /* this kernel's SKB_DROP_REASON_CP
 const volatile __u32 transport_udp = 1;     /* a hook is bound there */
 const volatile __u32 transport_tcp = 1;     /* the same, if TCP's `transport` is asked for */
 const volatile __u32 read_tcp = 1, read_udp = 1; /* there, too: the FIFOs are kept for it */
-const volatile __u32 udp_split = 0;         /* a socket's ring is in two storages */
+const volatile __u32 udp_far_slots = UDP_FAR_MIN; /* in udp_fars */
 const volatile __u32 sockets_end = 1;       /* tcp_destroy_sock is bound */
 const volatile __u32 tasks_end = 1;         /* sched_process_free is */
 const volatile __u32 ext_limit = 1;         /* rings in ext_rings */

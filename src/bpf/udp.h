@@ -1,86 +1,15 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
-/*
- * Beside each UDP socket's receive queue, the stamps of the datagrams in it.
- *
- * Nothing locks these programs out of each other: a datagram is announced after the queue's lock
- * is released, so its reader on another CPU may come first, and several CPUs may announce at once.
- * Positions are handed out atomically, and at each position whoever comes second, the
- * announcement or the reader, finds what the first one left and does the recording.
- */
+/* UDP: which datagram is announced, what is recorded then, and at its read. */
 #ifndef HOSTLAT_BPF_UDP_H
 #define HOSTLAT_BPF_UDP_H
 
 #include "bpf/link.h"
 #include "bpf/net.h"
 #include "bpf/tasks.h"
+#include "bpf/udp_slots.h"
 
 #define UDP_STUCK 1000000000ULL
 #define UDP_WALK 4
-
-static __always_inline __u64 udp_mark(__u64 value, __u64 what)
-{
-	return value << 2 | what;
-}
-
-/* Datagrams in the socket's queues: the one that is filled and the one that is read from. */
-static __always_inline __u32 udp_queued(struct sock *sk)
-{
-	__u32 reading = 0;
-
-	bpf_core_read(&reading, sizeof(reading), &((struct udp_sock *)sk)->reader_queue.qlen);
-	return sk->sk_receive_queue.qlen + reading;
-}
-
-static __always_inline struct udp_socket *udp_state(struct sock *sk, __u64 flags)
-{
-	if (udp_split)
-		return bpf_sk_storage_get(&udp_nears, sk, NULL, flags);
-	return bpf_sk_storage_get(&udp_sockets, sk, NULL, flags);
-}
-
-/*
- * Made by whoever comes first: a spinning reader may take a socket's first datagram before its
- * announcement. Of two that make it at once one fails, and finds what the other made. What is in
- * the queue then, but for the `announced` one, we have not seen coming.
- */
-static __always_inline struct udp_socket *udp_storage(struct sock *sk, __u32 announced)
-{
-	struct udp_socket *s = udp_state(sk, BPF_SK_STORAGE_GET_F_CREATE);
-	__u32 queued;
-
-	if (!s)
-		s = udp_state(sk, 0);
-	if (s && !s->ready && !__sync_val_compare_and_swap(&s->ready, 0, 1)) {
-		queued = udp_queued(sk);
-		s->before = queued > announced ? queued - announced : 0;
-	}
-	return s;
-}
-
-static __noinline struct udp_slot *udp_far_slot(struct sock *sk, __u64 i)
-{
-	struct udp_far *far = bpf_sk_storage_get(&udp_fars, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
-
-	if (!far) /* another CPU may have made it meanwhile */
-		far = bpf_sk_storage_get(&udp_fars, sk, NULL, 0);
-	keep(i);
-	if (!far || i >= UDP_RING - UDP_NEAR)
-		return NULL;
-	return &far->ring[i];
-}
-
-/* NULL: no memory. */
-static __always_inline struct udp_slot *udp_slot(struct udp_socket *s, struct sock *sk, __u64 pos)
-{
-	__u64 i = pos % UDP_RING;
-
-	keep(i); /* the verifier doesn't know what a remainder is */
-	if (udp_split)
-		return i < UDP_NEAR ? &s->ring[i] : udp_far_slot(sk, i - UDP_NEAR);
-	if (i >= UDP_RING)
-		return NULL;
-	return &s->ring[i];
-}
 
 /* The entry of a packet that `enqueued` has not seen yet. */
 static __always_inline struct link_entry *udp_fresh(__u64 skb)
@@ -209,7 +138,7 @@ static __always_inline void udp_resync(struct cpu_state *c, struct udp_socket *s
 	struct sk_buff *tail = sk->sk_receive_queue.prev;
 	__s64 ahead = s->tail - s->head;
 
-	if (ahead <= 0 && !s->skip && !s->before) {
+	if (ahead <= 0 && !s->before) {
 		s->stuck_since = 0;
 		return;
 	}
@@ -222,11 +151,14 @@ static __always_inline void udp_resync(struct cpu_state *c, struct udp_socket *s
 	}
 	if (now - s->stuck_since < UDP_STUCK)
 		return;
+	if (ahead > UDP_DEEP) /* the others were counted when they found no place */
+		ahead = UDP_DEEP;
 	if (counts(s->ours))
 		count_loss(c, SLOT_READ, LOSS_DESYNC, ROW_UDP, ahead > 0 ? ahead : 0);
-	s->skip = s->before = 0;
+	s->before = 0;
 	s->stuck_since = 0;
 	s->head = s->tail;
+	udp_forget(s);
 }
 
 static __always_inline void udp_read(struct cpu_state *c, struct queued *q, const struct sock *sk,
@@ -249,19 +181,19 @@ static __always_inline void udp_read(struct cpu_state *c, struct queued *q, cons
 }
 
 /* The announcement came second: the reader was running, and has had the datagram since. */
-static __always_inline void udp_read_early(struct cpu_state *c, const struct queued *q,
-					   const struct sock *sk, __u64 when)
+static __noinline int udp_read_early(const struct queued *q, const struct sock *sk, __u64 when)
 {
+	struct cpu_state *c = this_cpu();
 	const struct stamp *p = &q->s;
 
-	if (p->flags & PKT_SKIP)
-		return;
+	if (!c || p->flags & PKT_SKIP)
+		return 0;
 	if (filter_tgid)
 		record_way(c, q, ROW_UDP);
 	if (selected(SLOT_RUNNABLE) || selected(SLOT_RUNNING))
 		c->count.excluded[EXCL_READER_EARLY][ROW_UDP]++;
 	if (!has_origin(c, p, SLOT_EARLY, ROW_UDP))
-		return;
+		return 0;
 	if (is_slow(p, when))
 		slow_early(c, q, (__u64)sk, when);
 	if (selected(SLOT_ENQUEUED) && when <= p->enqueued) /* the step is 0: snapshot.c knows */
@@ -269,6 +201,7 @@ static __always_inline void udp_read_early(struct cpu_state *c, const struct que
 	else /* `enqueued` isn't asked for, or the announcement had begun, and came second here */
 		record(c, SLOT_EARLY, ROW_UDP, p->how, q->group, when - p->base,
 		       when - before_reader(q, slots), 1);
+	return 0;
 }
 
 /* Stages up to `enqueued`. */
@@ -302,44 +235,82 @@ static __noinline int udp_waits(struct cpu_state *c, struct sock *sk)
 	found = s->tail - s->head;
 	if (found < 0)
 		found = 0;
-	if (found + s->before + s->skip >= min_queue)
+	if (found + s->before >= min_queue)
 		return 1;
 	if (counts(s->ours))
 		c->count.excluded[EXCL_SHORT_QUEUE][ROW_UDP]++;
 	return 0;
 }
 
-static __always_inline void udp_push(struct cpu_state *c, struct udp_socket *s,
-				     struct sock *sk, const struct packet *p, __u32 group)
+/*
+ * The reader has left `early` in the datagram's near slot; `slot` is claimed for it. A reader that
+ * came before the datagram was even received took one of which we know nothing, as did those since
+ * then: this one is still to be read.
+ */
+static __always_inline void udp_came_early(struct udp_socket *s, struct sock *sk,
+					   struct udp_slot *slot, const struct packet *p,
+					   __u64 early, __u64 pos)
 {
-	struct udp_slot *slot;
-	__u64 old, pos;
+	__s64 after_link = udp_early_after(early, p->link);
 
-	if (s->skip || (__s64)(s->tail - s->head) >= UDP_RING) {
-		__sync_fetch_and_add(&s->skip, 1);
-		if (counts(s->ours) && !(p->s.flags & PKT_SKIP))
-			count_loss(c, SLOT_READ, LOSS_FIFO_FULL, ROW_UDP, 1);
+	if (p->link && after_link <= 0) {
+		if ((__s64)(s->head - pos) > 0)
+			s->head = pos;
+		__sync_lock_test_and_set(&slot->state, udp_mark(s->seed + pos, UDP_PUSHED));
 		return;
 	}
-	pos = __sync_fetch_and_add(&s->tail, 1);
-	slot = udp_slot(s, sk, pos);
-	if (!slot) {
-		if (counts(s->ours) && !(p->s.flags & PKT_SKIP))
-			count_loss(c, SLOT_READ, LOSS_NO_STORAGE, ROW_UDP, 1);
+	if ((early & 3) == UDP_EARLY)
+		udp_read_early(&slot->q, sk, p->link + after_link);
+	udp_release(slot);
+}
+
+/*
+ * No place in the socket's storage. What isn't to be measured needs none: its reader finds nothing.
+ */
+static __noinline int udp_push_far(struct udp_socket *s, struct sock *sk, const struct packet *p,
+				   __u64 pos, __u32 group)
+{
+	__u64 early, tag = s->seed + pos;
+	struct udp_slot *near = &s->ring[pos % UDP_NEAR], *slot = udp_far(tag);
+	struct cpu_state *c = this_cpu();
+
+	if (!c)
+		return 0;
+	udp_drop_orphan(c, s, near);
+	if (p->s.flags & PKT_SKIP)
+		return 0;
+	if (!slot || (__s64)(pos - s->head) >= UDP_DEEP || !udp_claim_far(c, slot, p, tag)) {
+		if (counts(s->ours))
+			count_loss(c, SLOT_READ, LOSS_FIFO_FULL, ROW_UDP, 1);
+		return 0;
+	}
+	queue_packet(&slot->q, p, p->s.enqueued, group);
+	udp_publish(slot, tag);
+	early = near->state;
+	if (udp_is_early(early, pos) && udp_take(slot, tag))
+		udp_came_early(s, sk, slot, p, early, pos);
+	return 0;
+}
+
+static __always_inline void udp_push(struct udp_socket *s, struct sock *sk, const struct packet *p,
+				     __u32 group)
+{
+	__u64 pos = __sync_fetch_and_add(&s->tail, 1), tag = s->seed + pos, before, early;
+	struct udp_slot *slot = &s->ring[pos % UDP_NEAR];
+
+	before = slot->state;
+	if (unlikely(!udp_is_free(before) || !udp_claim(slot, before, tag))) {
+		udp_push_far(s, sk, p, pos, group);
 		return;
 	}
 	queue_packet(&slot->q, p, p->s.enqueued, group);
-	old = __sync_lock_test_and_set(&slot->state, udp_mark(pos, UDP_PUSHED));
-	if (!(old & UDP_EARLY))
-		return;
-	if (old >> 2 > p->link) {
-		if ((old & 3) == UDP_EARLY)
-			udp_read_early(c, &slot->q, sk, old >> 2);
-		return;
+	early = before;
+	if (likely(!udp_is_early(before, pos))) {
+		early = udp_publish(slot, tag);
+		if (likely(early == udp_mark(tag, UDP_BUSY)))
+			return;
 	}
-	/* those readers took datagrams of which we know nothing; this one is still to be read */
-	if ((__s64)(s->head - pos) > 0)
-		s->head = pos;
+	udp_came_early(s, sk, slot, p, early, pos);
 }
 
 /* `now` is 0 where it may not be needed. */
@@ -355,27 +326,18 @@ static __always_inline void udp_pop(struct cpu_state *c, struct udp_socket *s,
 		__sync_fetch_and_add(&s->before, -1);
 		return;
 	}
-	if (s->head == s->tail && s->skip) {
-		__sync_fetch_and_add(&s->skip, -1);
-		return; /* counted when it found no place */
-	}
 	pos = __sync_fetch_and_add(&s->head, 1);
 	if (s->stuck_since && pos + 1 == s->tail)
 		s->stuck_since = 0; /* in step */
-	slot = udp_slot(s, sk, pos);
-	if (!slot)
-		return; /* its announcement counts it */
-	if (slot->state != udp_mark(pos, UDP_PUSHED)) {
-		__u64 mark = udp_mark(now ? now : bpf_ktime_get_ns(),
-				      ours ? UDP_EARLY : UDP_EARLY_OTHER);
-
-		if (__sync_lock_test_and_set(&slot->state, mark) != udp_mark(pos, UDP_PUSHED))
-			return; /* its announcement will find the mark */
-		/* announced in this very moment: a mark would mislead the slot's next datagram */
-		slot->state = udp_mark(pos, UDP_PUSHED);
+	slot = &s->ring[pos % UDP_NEAR];
+	if (unlikely(!udp_take(slot, s->seed + pos))) {
+		slot = udp_elsewhere(s, pos, now ? now : bpf_ktime_get_ns(), ours);
+		if (!slot) /* its announcement finds the mark, or counted that it had no place */
+			return;
 	}
 	if (ours && !(slot->q.s.flags & PKT_SKIP))
 		udp_read(c, &slot->q, sk, now ? now : bpf_ktime_get_ns());
+	udp_release(slot);
 }
 
 #endif

@@ -234,9 +234,9 @@ static __noinline int udp_passes(struct cpu_state *c, struct sock *sk, struct li
 	s = read_udp ? udp_storage(sk, 1) : NULL;
 	if (!s)
 		return 0;
-	if ((__s64)(s->tail - s->head) <= 0 && !s->skip && !s->before)
+	if ((__s64)(s->tail - s->head) <= 0 && !s->before)
 		s->stuck_since = 0; /* as udp_resync() */
-	udp_push(c, s, sk, &p, 0);
+	udp_push(s, sk, &p, 0);
 	return 0;
 }
 
@@ -294,7 +294,7 @@ static __always_inline int udp_enqueued(struct sock *sk)
 		return 0;
 	}
 	udp_resync(c, s, sk, now);
-	udp_push(c, s, sk, &p, group);
+	udp_push(s, sk, &p, group);
 	return 0;
 }
 

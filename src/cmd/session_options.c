@@ -119,7 +119,7 @@ const struct opt probe_option_rows[] = {
 			   "called with a received packet"),
 	OPT_SIZE(struct probe_options, memory, .name = "memory", .def = "64M",
 		 .min = WATCH_MEMORY_FIXED + WATCH_MEMORY_PER_CPU, .max = 1ULL << 40,
-		 .help = "What the maps in the kernel may take: 2320K and 444K for each CPU, or "
+		 .help = "What the maps in the kernel may take: 2352K and 444K for each CPU, or "
 			 "more; with --by, 8M more"),
 	OPT_END,
 };

@@ -48,7 +48,7 @@ static const uint32_t origin_of[ORIGIN_MAX] = {
 #define FIXED_MAPS (SMALL_MAPS + LINK_SETS * 2ULL * (sizeof(struct link_entry) + 8) + \
 		    TX_SETS * 2ULL * 4 + TCP_TABLE * sizeof(struct tcp_entry) + \
 		    TASK_TABLE * sizeof(struct task_entry) + \
-		    TASKS_MIN * TASK_PLACE)
+		    TASKS_MIN * TASK_PLACE + UDP_FAR_MIN * sizeof(struct udp_slot))
 
 #define TX_MAPS (TX_SETS * sizeof(struct tx_set))
 #define SLOW_MEMORY (SLOW_RING + SLOW_RING / 4) /* its pages are mapped twice, and counted */
@@ -57,14 +57,14 @@ _Static_assert(FIXED_MAPS + TX_MAPS + SLOW_MEMORY + sizeof(struct ext_ring) <= W
 	       "--memory's minimum");
 _Static_assert(sizeof(struct cpu_state) <= WATCH_MEMORY_PER_CPU, "--memory's minimum by CPU");
 
-/* Of what --memory leaves beyond the minimum, a part is for tasks. */
-#define TASKS_SHARE 32
+/* Of what --memory leaves beyond the minimum, a part is for tasks, and as much for datagrams. */
+#define BEYOND_SHARE 32
 
-static uint32_t task_places(uint64_t beyond)
+static uint32_t places(uint64_t beyond, size_t size, uint32_t min, uint32_t max)
 {
-	uint64_t n = TASKS_MIN + beyond / TASKS_SHARE / TASK_PLACE;
+	uint64_t n = min + beyond / BEYOND_SHARE / size;
 
-	return n < TASKS_MAX ? n : TASKS_MAX;
+	return n < max ? n : max;
 }
 
 static int size_maps(struct watch_probe *probe, char *why, size_t size)
@@ -74,15 +74,17 @@ static int size_maps(struct watch_probe *probe, char *why, size_t size)
 	uint64_t want = probe->config.memory, rings;
 	uint64_t least = WATCH_MEMORY_FIXED + probe->ncpus * WATCH_MEMORY_PER_CPU +
 			 watch_arrivals_memory(probe);
-	uint32_t tasks;
+	uint32_t tasks, datagrams;
 
 	if (want < least) {
 		snprintf(why, size, "--memory is too small: this machine's %u CPUs need %lluK",
 			 probe->ncpus, (unsigned long long)least >> 10);
 		return -ENOMEM;
 	}
-	tasks = task_places(want - least);
-	fixed += watch_arrivals_memory(probe) + (tasks - TASKS_MIN) * TASK_PLACE;
+	tasks = places(want - least, TASK_PLACE, TASKS_MIN, TASKS_MAX);
+	datagrams = places(want - least, sizeof(struct udp_slot), UDP_FAR_MIN, UDP_FAR_MAX);
+	fixed += watch_arrivals_memory(probe) + (tasks - TASKS_MIN) * TASK_PLACE +
+		 (datagrams - UDP_FAR_MIN) * sizeof(struct udp_slot);
 	if (watch_asked(probe, EGRESS_STAGES))
 		fixed += TX_MAPS;
 	if (probe->config.slower_than_ns)
@@ -93,6 +95,7 @@ static int size_maps(struct watch_probe *probe, char *why, size_t size)
 	if (rings > EXT_MAX)
 		rings = EXT_MAX;
 	skel->rodata->ext_limit = rings;
+	skel->rodata->udp_far_slots = datagrams;
 	probe->memory = fixed + rings * sizeof(struct ext_ring);
 	if (probe->config.by) {
 		uint64_t groups = watch_groups_size(probe, want - probe->memory);
@@ -107,6 +110,7 @@ static int size_maps(struct watch_probe *probe, char *why, size_t size)
 	if (watch_slow_size(probe) || watch_told_size(probe) ||
 	    bpf_map__set_max_entries(skel->maps.cpus, probe->ncpus) ||
 	    bpf_map__set_max_entries(skel->maps.tasks, tasks) ||
+	    bpf_map__set_max_entries(skel->maps.udp_fars, datagrams) ||
 	    bpf_map__set_max_entries(skel->maps.tx_sets,
 				     watch_asked(probe, EGRESS_STAGES) ? TX_SETS : 1) ||
 	    bpf_map__set_max_entries(skel->maps.ext_rings, rings) || watch_arrivals_size(probe))
@@ -206,7 +210,6 @@ static void settings(struct watch_probe *probe)
 	skel->rodata->read_udp = watch_bound(probe, STAGE_READ, PROTO_UDP);
 	skel->rodata->sampling = watch_samples(probe);
 	skel->rodata->can_cast = watch_samples(probe) && watch_can_cast();
-	skel->rodata->udp_split = !watch_can_store(sizeof(struct udp_socket));
 	if (nothing_special(c, mask) && skel->rodata->read_tcp && skel->rodata->sockets_end &&
 	    watch_bound_program(probe, "connect_tp"))
 		skel->rodata->usual = watch_can_cast() ? USUAL : USUAL_OLDER;

@@ -71,7 +71,7 @@ struct watch_probe_config {
 
 #define WATCH_MEMORY_DEFAULT (64ULL << 20)
 /* The least that will do; --help says it, too. loader.c sees to it that it does. */
-#define WATCH_MEMORY_FIXED (2320ULL << 10)
+#define WATCH_MEMORY_FIXED (2352ULL << 10)
 #define WATCH_MEMORY_PER_CPU (444ULL << 10)
 
 #define WATCH_PROBE_MAX 128

@@ -206,10 +206,9 @@ void watch_begin_rows(struct cpu_state *cpu);
 
 /*
  * kernel.c: does it have bpf_rdonly_cast() and bpf_cast_to_kern_ctx(), which came together? Does
- * kfree_skb name the socket (since 6.11)? Can a socket have so much storage at once?
+ * kfree_skb name the socket (since 6.11)?
  */
 bool watch_can_cast(void);
-bool watch_can_store(size_t size);
 bool watch_kfree_names_socket(void);
 
 /* realtime.c: hands the last known offset to the programs; asks for a new one and reports it. */
