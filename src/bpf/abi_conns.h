@@ -8,6 +8,7 @@
 
 #include <linux/types.h>
 
+#include "bpf/conn_acks.h"
 #include "event/layout.h"
 #include "stats/buckets.h"
 
@@ -76,6 +77,7 @@ struct conn_kept {
 	__u16 tlp, rto, recoveries, stalls;
 	__u16 idle_bursts, idle_bursts_lost, idle_restarts;
 	__u16 walk;             /* the last that met it: 16 bits of its number; 0: none */
+	struct conn_acks acks;  /* whether the peer delays its own */
 };
 
 _Static_assert(sizeof(struct conn_kept) <= 440, "half a KiB with the kernel's part");

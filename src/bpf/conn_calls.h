@@ -118,7 +118,7 @@ static __always_inline void put_call(struct sock *sk, struct tcp_sock *tp, struc
 	e->unsent = bytes_between(tp->snd_nxt, tp->write_seq);
 	e->unacked = bytes_between(tp->snd_una, tp->snd_nxt);
 	e->unread = bytes_between(tp->copied_seq, tp->rcv_nxt);
-	e->doing = doing(sk, tp, NULL, now);
+	e->doing = doing(sk, tp, kept_of(sk), now);
 	e->flags = calls_dry >= log->period ? CALL_AFTER_UNKNOWN : 0;
 	log->period = calls_period;
 }

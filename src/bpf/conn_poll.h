@@ -48,21 +48,35 @@ static __always_inline bool lacks_buffer(struct sock *sk, struct tcp_sock *tp, _
 	       (unsent < tp->mss_cache || !BPF_CORE_READ_BITFIELD(tp, is_cwnd_limited));
 }
 
+/*
+ * Later than the path is long. Where round trips are followed they must have shown that the peer
+ * delays; else they are as long as TCP's least, which a path that varies exceeds by itself.
+ */
+static __always_inline bool is_overdue(struct tcp_sock *tp, struct conn_kept *k, __u64 now)
+{
+	__u32 rtt = tp->srtt_us >> 3, min = tp->rtt_min.s[0].v;
+	__u64 sent = tp->tcp_wstamp_ns;
+
+	if (k && k->acks.base) {
+		if (!acks_are_delayed(&k->acks))
+			return false;
+		rtt = acks_base_us(&k->acks);
+	} else if (rtt > min && min) {
+		rtt = min; /* delayed ACKs have made it longer */
+	}
+	return now > sent && now - sent > (rtt + rtt / 4 + OVERDUE_US) * 1000ULL;
+}
+
 static __always_inline enum conn_doing held_back(struct sock *sk, struct tcp_sock *tp,
 						struct conn_kept *k, __u32 unsent, __u64 now)
 {
-	__u32 nonagle = BPF_CORE_READ_BITFIELD(tp, nonagle), srtt = tp->srtt_us >> 3;
-	__u64 sent;
+	__u32 nonagle = BPF_CORE_READ_BITFIELD(tp, nonagle);
 
 	if (unsent >= tp->mss_cache) /* also if it waits for the window to have room for more */
 		return CONN_AT_CWND;
 	if (!tp->packets_out || nonagle & NAGLE_OFF)
 		return sk->sk_pacing_status != SK_PACING_NONE ? CONN_AT_CWND : CONN_AT_FLIGHT;
-	if (srtt > tp->rtt_min.s[0].v && tp->rtt_min.s[0].v)
-		srtt = tp->rtt_min.s[0].v; /* delayed ACKs have made it longer */
-	sent = tp->tcp_wstamp_ns;
-	return now > sent && now - sent > (srtt + srtt / 4 + OVERDUE_US) * 1000ULL ?
-	       CONN_AT_DELAYED_ACK : CONN_AT_NAGLE;
+	return is_overdue(tp, k, now) ? CONN_AT_DELAYED_ACK : CONN_AT_NAGLE;
 }
 
 static __always_inline enum conn_doing doing(struct sock *sk, struct tcp_sock *tp,

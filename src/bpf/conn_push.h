@@ -13,10 +13,7 @@
 #define SOL_TCP_ 6
 #define TCP_CB_FLAGS 1008     /* TCP_BPF_SOCK_OPS_CB_FLAGS */
 
-/* Round trips that a peer's delayed-ACK timer makes longer by this (Linux: 40 ms, and a tick). */
-#define PEER_DELAY_MIN_US 35000
-#define PEER_DELAY_MAX_US 60000
-/* Segments in flight at which a queue can't be the reason. */
+/* Segments in flight at which a queue of its own can't be the reason of a long round trip. */
 #define PEER_DELAY_FLIGHT 2
 
 /*
@@ -225,21 +222,15 @@ static __always_inline void count_length(struct bpf_sock *bsk, struct conn_kept 
 	r->wraps++;
 }
 
-/*
- * A peer that delays its ACK makes a round trip longer by its timer, when there is nothing in
- * flight that could have queued. What this end holds back meanwhile is not sent yet.
- */
+/* What this end holds back until the acknowledgement comes is not sent yet. */
 static __always_inline void peer_delay(struct tcp_sock *tp, struct conn_kept *k, __u32 rtt)
 {
-	__u32 min = tp->rtt_min.s[0].v, acked = tp->delivered - k->q.delivered;
-	__u32 more = rtt > min ? rtt - min : 0;
+	__u32 flight = tp->packets_out + tp->delivered - k->q.delivered;
+	__u32 delayed = acks_take(&k->acks, rtt, tp->rtt_min.s[0].v, flight <= PEER_DELAY_FLIGHT);
 
-	if (more < PEER_DELAY_MIN_US || more > PEER_DELAY_MAX_US ||
-	    tp->packets_out + acked > PEER_DELAY_FLIGHT)
-		return;
-	k->peer_delacks++;
+	k->peer_delacks += delayed;
 	if (tp->write_seq != tp->snd_nxt)
-		k->delacks_harmful++;
+		k->delacks_harmful += delayed;
 }
 
 /* What is acknowledged after a pause was sent at once: as much as the window had left. */

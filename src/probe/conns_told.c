@@ -325,6 +325,8 @@ static uint32_t known(const struct conns_told *p, const struct conn_told *t, uin
 	if (!(t->kept.q.flags & KEPT_RTT))
 		known &= ~(RTT | CONN_KNOWS_PEER_DELACKS |
 			   (t->now.known & CONN_KNOWS_RTO ? 0 : CONN_KNOWS_RTO));
+	if (acks_are_unclear(&t->kept.acks, t->now.min_rtt_us))
+		known &= ~CONN_KNOWS_PEER_DELACKS;
 	if (t->kept.q.flags & KEPT_RTTS_LOST)
 		known &= ~CONN_KNOWS_RTTS;
 	return known;

@@ -72,6 +72,27 @@ def delayed_acks(name, harmful, rtt_ms):
     return f"{counted} of {truth['b']}, {held} harmful"
 
 
+@check.environment(DISTURBED)
+def a_timer_is_told(name, rtt_ms):
+    """Whatever its length is; each of the acknowledgements that data was held for."""
+    seen = conns.scenario(name, "cubic", rtt_ms, OPTIONS)
+    truth, events = seen.truth["notes"]["harmful"], seen.sender()["events"]
+    check.between("for which data was held", events["delayed_acks_harmful"], truth - 2, truth + 1)
+    check.true("told", {"delayed-ack", "nagle"} <= seen.problems())
+    return f"{events['delayed_acks_harmful']} of {truth}"
+
+
+@check.environment(DISTURBED)
+def jitter_is_no_timer():
+    """All that is held is held for the path; none is told, or they are unknown."""
+    seen = conns.scenario("jitter", "cubic", 20, OPTIONS)
+    held, rtt = seen.sender()["events"]["delayed_acks_harmful"], seen.sender()["rtt"]
+    check.true(f"for which data was held: {held}", held in (0, None))
+    check.equal("harmful", {"delayed-ack", "nagle"} & seen.problems(), set())
+    check.between("held back by delayed ACKs", seen.share("delayed-ack"), 0, 0.02)
+    return f"round trips p50 {rtt['p50_ns'] / 1e6:.0f} ms, p90 {rtt['p90_ns'] / 1e6:.0f} ms"
+
+
 @check.environment("the dropped packets are those that an emulated path drops at its own times")
 def losses(name, cc, rtt_ms):
     """Exactly; and how long nothing went on, to a round trip."""
@@ -228,6 +249,8 @@ elif check.LONG:
         *[(nothing_is_wrong, name, cc, rtt) for name in HARMLESS for cc, rtt in GRID],
         *[(losses, name, cc, rtt) for name in LOSSES for cc, rtt in GRID],
         *[(delayed_acks, *each, rtt) for each in DELAYED for rtt in (2, 10, 20)],
+        *[(a_timer_is_told, f"peer-timer-{ms}", rtt) for ms in (40, 100, 200) for rtt in (2, 20, 50)],
+        (jitter_is_no_timer,),
     ]
 else:
     CASES = [
@@ -236,5 +259,7 @@ else:
         *[(nothing_is_wrong, name, "bbr", 10) for name in HARMLESS[:3]],
         *[(losses, name, "cubic", 20) for name in LOSSES],
         *[(delayed_acks, *each, 20) for each in DELAYED],
+        (a_timer_is_told, "peer-timer-100", 10), (a_timer_is_told, "peer-timer-200", 20),
+        (jitter_is_no_timer,),
     ]
 check.run([*CASES, (short_ones_are_reported,), *([] if GUEST else [(those_from_before,), (the_budget_is_kept,)])])

@@ -296,3 +296,65 @@ def delayed_ack_harmless(run):
     run.expect("delayed ACKs by b's counter", run.mib["b"]["DelayedACKs"], 18, 21)
     run.expect("median turn, ms", statistics.median(run.turns_ms()),
                2 * run.rtt_ms + 130, 2 * run.rtt_ms + 133)
+
+
+KERNEL_MS = 40      # what Linux's timer takes
+TURNS = 18
+
+
+def peer_timer(run, ms):
+    """
+    As delayed-ack-nagle, with a peer whose timer takes so long from the first packet on: the box
+    holds its pure acknowledgements for what Linux's lacks.
+    """
+    run.two()
+    if ms > KERNEL_MS:
+        run.stage.rule("b", "ack", 1, 1 << 20, "hold", hold_ms=ms - KERNEL_MS)
+    run.open()
+    run.serve("b", "( 0 read 200 write 100 )", late_acks=True)
+    run.call("a", "b", f"mark ( {TURNS} write 100 write 100 read 100 mark )")
+    run.go()
+    slow = [took for took in run.turns_ms() if took > 2 * run.rtt_ms + ms - 5]
+    run.limit("delayed-ack", sum(took - 2 * run.rtt_ms for took in slow) * 1e6 / run.span_ns())
+    run.note(harmful=len(slow))
+    run.expect("slow turns", len(slow), TURNS - 2, TURNS)
+    run.expect("delayed ACKs by b's counter less slow turns",
+               run.mib["b"]["DelayedACKs"] - len(slow), -1, 1)
+
+
+@scenario
+def peer_timer_40(run):
+    """A peer that delays all acknowledgements by 40 ms: Linux, FreeBSD."""
+    peer_timer(run, 40)
+
+
+@scenario
+def peer_timer_100(run):
+    """By 100 ms: older BSD."""
+    peer_timer(run, 100)
+
+
+@scenario
+def peer_timer_200(run):
+    """By 200 ms: older Windows."""
+    peer_timer(run, 200)
+
+
+@scenario
+def jitter(run):
+    """
+    Small writes over a path of 50 ms that varies by 30 both ways; each packet is acknowledged at
+    once. Nagle holds for as long as the path takes, and that is all.
+    """
+    run.rtt_ms = run.truth["rtt_ms"] = 20       # what the path takes at the least
+    run.two()
+    for i in range(1, 400):
+        run.stage.rule("a", "new", i, action="hold", hold_ms=run.random.uniform(0, 60))
+    run.open()
+    run.serve("b", SINK)
+    run.call("a", "b", "{ 4000 write 100 every 7 }")
+    run.go()
+    run.limit("sender-app", 1 - run.blocked())
+    run.expect("dropped by the box", len(run.log("drop")), 0)
+    run.expect("data packets", run.side()["new"], 40, 100)
+    run.expect_events("b", DelayedACKs=(0, 8))

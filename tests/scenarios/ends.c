@@ -4,13 +4,14 @@
  *
  *   ends serve|call ADDRESS PORT PLAN [--cc NAME] [--n CONNECTIONS] [--sndbuf BYTES]
  *        [--rcvbuf BYTES] [--nodelay] [--stall MS] [--next ADDRESS,PORT] [--also ADDRESS,PORT]
- *        [--again TIMES] [--other PLAN] [--hold]
+ *        [--again TIMES] [--other PLAN] [--hold] [--late-acks]
  *
  * serve: accepts connections, n of them, or until it is told to end; :: takes IPv4's, too.
  * call: opens n connections one after the other, then all run the plan; with --hold only after a
  * line on stdin. --also: in turn to the one and to these. --again: each opens so many connections,
  * a new one when the plan is through. --next: for each connection another one is opened, for relay
- * and turn. --other: they have in turn the one and these.
+ * and turn. --other: they have in turn the one and these. --late-acks: what is accepted leaves all
+ * acknowledgements to the kernel's timer, also its first ones.
  *
  * It ends by itself, on SIGTERM and with its parent. Its output is a line of JSON per connection
  * that was opened, and one when the plan is through; times are ns of CLOCK_MONOTONIC.
@@ -55,7 +56,7 @@ struct end {
 };
 
 static struct options {
-	bool serve, nodelay, hold;
+	bool serve, nodelay, hold, late_acks;
 	const char *cc;
 	unsigned int n, again;
 	int sndbuf, rcvbuf;
@@ -310,6 +311,9 @@ static void serve(void)
 		if (poll(p, 2, -1) < 0 || p[1].revents)
 			continue;
 		accepted = accept4(fd, NULL, NULL, SOCK_CLOEXEC);
+		if (accepted >= 0 && opt.late_acks &&
+		    setsockopt(accepted, IPPROTO_TCP, TCP_QUICKACK, &(int){ 0 }, sizeof(int)))
+			die("TCP_QUICKACK");
 		if (accepted >= 0)
 			start_end(accepted);
 		else if (errno != EINTR && errno != ECONNABORTED)
@@ -437,6 +441,9 @@ static void parse_option(int c)
 	case 'h':
 		opt.hold = true;
 		break;
+	case 'q':
+		opt.late_acks = true;
+		break;
 	default:
 		exit(2);
 	}
@@ -448,7 +455,8 @@ static void parse(int argc, char **argv)
 		{ "cc", 1, NULL, 'c' },     { "n", 1, NULL, 'n' },       { "sndbuf", 1, NULL, 's' },
 		{ "rcvbuf", 1, NULL, 'r' }, { "nodelay", 0, NULL, 'd' }, { "stall", 1, NULL, 't' },
 		{ "next", 1, NULL, 'x' },   { "again", 1, NULL, 'a' },   { "hold", 0, NULL, 'h' },
-		{ "also", 1, NULL, 'l' },   { "other", 1, NULL, 'p' },   { NULL, 0, NULL, 0 },
+		{ "also", 1, NULL, 'l' },   { "other", 1, NULL, 'p' },   { "late-acks", 0, NULL, 'q' },
+		{ NULL, 0, NULL, 0 },
 	};
 	int c;
 

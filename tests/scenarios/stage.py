@@ -98,7 +98,7 @@ class End(Program):
         words = []
         for name, value in options.items():
             if value is True:
-                words += [f"--{name}"]
+                words += [f"--{name.replace('_', '-')}"]
             elif value not in (None, False):
                 for each in value if isinstance(value, list) else [value]:
                     words += [f"--{name}", each]

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
+/*
+ * Does the peer delay its acknowledgements? What a connection's own round trips say of it: its
+ * usual short ones are the path; others that are longer by always the same time, with nothing in
+ * between, are acknowledgements that waited for a timer. Timers differ by stack (40, 50, 100,
+ * 200 ms), paths by jitter: neither is assumed.
+ *
+ * Nothing of the kernel is in here, so that unit tests run it as the BPF program does.
+ */
+#ifndef HOSTLAT_BPF_CONN_ACKS_H
+#define HOSTLAT_BPF_CONN_ACKS_H
+
+#include <linux/types.h>
+
+#ifndef ACKS_INLINE
+#define ACKS_INLINE static inline __attribute__((always_inline))
+#endif
+
+struct conn_acks {
+	__u16 base;  /* a low quantile of the round trips, in ACKS_UNIT_US; 0: none yet */
+	__u8 late;   /* ms by which those that may be delayed are longer; 0: there were none */
+	__u8 votes;  /* low half: score; high half: how many late ones in a row may still come */
+};
+
+#define ACKS_UNIT_US 32
+#define ACKS_CUT_US (65535U * ACKS_UNIT_US)
+
+/* A shorter delay is as well the peer's time to answer; a longer one a retransmission's. */
+#define ACKS_LEAST_US 20000U
+#define ACKS_MOST_US 250000U
+
+/*
+ * The score begins at ACKS_START; a late round trip that is alike adds one, another one takes three.
+ * From ACKS_SURE on the peer delays; those that led there are counted then. At ACKS_UNCLEAR the
+ * path itself varies as much.
+ */
+#define ACKS_UNCLEAR 1U
+#define ACKS_START 6U
+#define ACKS_SURE 12U
+#define ACKS_MAX 15U
+#define ACKS_PENDING (ACKS_SURE - ACKS_START + 1)
+
+/*
+ * So many in a row are late before a short one comes again, or it is the path that has become
+ * longer. Fewer than it takes to be sure.
+ */
+#define ACKS_ROW 6U
+#define ACKS_ROW_SURE 15U
+
+ACKS_INLINE __u32 acks_base_us(const struct conn_acks *a)
+{
+	return (__u32)a->base * ACKS_UNIT_US;
+}
+
+ACKS_INLINE __u32 acks_score(const struct conn_acks *a)
+{
+	return a->votes & 15;
+}
+
+ACKS_INLINE int acks_are_delayed(const struct conn_acks *a)
+{
+	return acks_score(a) >= ACKS_SURE;
+}
+
+/*
+ * `min_us`: the least round trip of the last minutes, as TCP keeps it. The path varies too much; or
+ * all that is sent is acknowledged late, by a longer path or by a timer.
+ */
+ACKS_INLINE int acks_are_unclear(const struct conn_acks *a, __u32 min_us)
+{
+	if (!a->base || acks_are_delayed(a))
+		return 0;
+	return acks_score(a) <= ACKS_UNCLEAR || acks_base_us(a) >= min_us + ACKS_LEAST_US;
+}
+
+ACKS_INLINE void acks_set_base(struct conn_acks *a, __u32 us)
+{
+	__u32 base = us < ACKS_CUT_US ? us / ACKS_UNIT_US : 65535;
+
+	a->base = base ? base : 1;
+}
+
+/* Towards a low quantile, about the tenth: far down at once, up by little. */
+ACKS_INLINE void acks_move_base(struct conn_acks *a, __u32 rtt_us, __u32 min_us)
+{
+	__u32 base = acks_base_us(a);
+
+	if (rtt_us < base)
+		base -= (base - rtt_us + 1) / 2;
+	else
+		base += base / 256 + ACKS_UNIT_US;
+	acks_set_base(a, base < min_us ? min_us : base);
+}
+
+ACKS_INLINE int acks_are_alike(__u32 late_ms, __u32 more_us)
+{
+	__u32 ms = more_us / 1000, apart = ms > late_ms ? ms - late_ms : late_ms - ms;
+
+	return late_ms && apart <= late_ms / 16 + 4;
+}
+
+/* A late one that is alike; returns how many are known to be delayed now. */
+ACKS_INLINE __u32 acks_confirm(struct conn_acks *a, __u32 *score, __u32 more_us)
+{
+	__u32 was = *score;
+
+	a->late = (3 * a->late + more_us / 1000 + 2) / 4;
+	if (*score < ACKS_MAX)
+		++*score;
+	if (*score < ACKS_SURE)
+		return 0;
+	*score = ACKS_MAX;
+	return was < ACKS_SURE ? ACKS_PENDING : 1;
+}
+
+ACKS_INLINE void acks_doubt(struct conn_acks *a, __u32 *score, __u32 more_us, int candidate)
+{
+	__u32 was = *score;
+
+	*score = was > 3 ? was - 3 : 0;
+	if (was >= ACKS_SURE && *score < ACKS_SURE)
+		*score = ACKS_START;
+	if (candidate && *score < ACKS_START)
+		a->late = more_us / 1000;
+}
+
+/* The path is longer now: what was learnt from the old one is void. */
+ACKS_INLINE void acks_begin_again(struct conn_acks *a, __u32 rtt_us)
+{
+	__u32 score = acks_score(a);
+
+	acks_set_base(a, rtt_us);
+	a->late = 0;
+	a->votes = (score < ACKS_START ? score : ACKS_START) | ACKS_ROW << 4;
+}
+
+/*
+ * A round trip. `lone`: there was so little in flight that it cannot have queued behind its own.
+ * Returns how many acknowledgements are now known to have been delayed: this one, and with the
+ * first that is sure those that led there; 0: none.
+ */
+ACKS_INLINE __u32 acks_take(struct conn_acks *a, __u32 rtt_us, __u32 min_us, int lone)
+{
+	__u32 score, row, base, more, short_of, delayed = 0;
+	int candidate, alike;
+
+	if (!a->base) { /* the handshake, at best */
+		acks_set_base(a, min_us && min_us < rtt_us ? min_us : rtt_us);
+		a->votes = ACKS_START | ACKS_ROW << 4;
+	}
+	score = acks_score(a);
+	row = a->votes >> 4;
+	base = acks_base_us(a);
+	more = rtt_us > base ? rtt_us - base : 0;
+	short_of = a->late ? a->late * 250U : ACKS_LEAST_US;
+	candidate = lone && more >= ACKS_LEAST_US && more <= ACKS_MOST_US;
+	alike = candidate && acks_are_alike(a->late, more);
+	if (candidate && !row) {
+		acks_begin_again(a, rtt_us);
+		return 0;
+	}
+	if (more < short_of) {
+		/* One in eight: what was unclear for a while is not for ever. */
+		if (score < ACKS_START && !(rtt_us & 7) && base < min_us + ACKS_LEAST_US)
+			score++;
+		row = score >= ACKS_SURE ? ACKS_ROW_SURE : ACKS_ROW;
+	} else if (candidate && !a->late) {
+		a->late = more / 1000;
+	} else if (alike) {
+		delayed = acks_confirm(a, &score, more);
+	} else if (lone) {
+		acks_doubt(a, &score, more, candidate);
+	}
+	if (candidate && row)
+		row--;
+	if (!alike)
+		acks_move_base(a, rtt_us, min_us);
+	a->votes = score | row << 4;
+	return delayed;
+}
+
+#endif
