@@ -46,7 +46,8 @@ _Static_assert(sizeof(struct conn_quiet) <= 120, "192 bytes with the kernel's pa
 struct conn_kept {
 	__u64 una_time;         /* when snd_una was last seen to advance */
 	__u64 stall_since;      /* 0: there is none */
-	__u64 problem;          /* when there was one last */
+	__u32 problem;          /* when there was one last, in CONN_SHORT_SHIFT; 0: never */
+	__u32 lost_reply;       /* in CONN_TIME_SHIFT, see reply_was_lost(); begins again */
 	struct conn_quiet q;
 	/* -- calls -- */
 	__u64 last_send;
@@ -68,7 +69,9 @@ struct conn_kept {
 	/* -- losses -- */
 	__u64 recovery_ns, loss_ns, stall_ns;
 	__u64 repair_since;     /* of recovery_ns; 0: nothing is being repaired */
-	__u64 loss_first, loss_last, write_first; /* begin again */
+	__u64 loss_first, write_first; /* begin again */
+	__u32 loss_last_us;     /* since loss_first; begins again */
+	__u16 data_segs;        /* that had come at the last send call or round trip; run over */
 	__u64 ca_since;         /* when `ca` began */
 	__u32 longest_stall_us; /* begins again */
 	__u32 stall_una;        /* what the stall waits for: more than this */
@@ -81,6 +84,10 @@ struct conn_kept {
 };
 
 _Static_assert(sizeof(struct conn_kept) <= 440, "half a KiB with the kernel's part");
+
+/* Units of times that are kept short, in bits of ns: about a microsecond, about a millisecond. */
+#define CONN_TIME_SHIFT 10
+#define CONN_SHORT_SHIFT 20
 
 enum {
 	KEPT_BEGAN = 1,         /* hostlat saw it being made */

@@ -30,9 +30,9 @@ struct conn_acks {
 #define ACKS_MOST_US 250000U
 
 /*
- * The score begins at ACKS_START; a late round trip that is alike adds one, another one takes three.
- * From ACKS_SURE on the peer delays; those that led there are counted then. At ACKS_UNCLEAR the
- * path itself varies as much.
+ * The score begins at ACKS_START; a late round trip that is alike adds one, another one takes
+ * three. From ACKS_SURE on the peer delays; those that led there are counted then. At ACKS_UNCLEAR
+ * the path itself varies as much.
  */
 #define ACKS_UNCLEAR 1U
 #define ACKS_START 6U
@@ -136,10 +136,12 @@ ACKS_INLINE void acks_begin_again(struct conn_acks *a, __u32 rtt_us)
 
 /*
  * A round trip. `lone`: there was so little in flight that it cannot have queued behind its own.
- * Returns how many acknowledgements are now known to have been delayed: this one, and with the
- * first that is sure those that led there; 0: none.
+ * `with_data`: data acknowledged it, as late as the peer had something to say. Returns how many
+ * acknowledgements are now known to have been delayed: this one, and with the first that is sure
+ * those that led there; 0: none.
  */
-ACKS_INLINE __u32 acks_take(struct conn_acks *a, __u32 rtt_us, __u32 min_us, int lone)
+ACKS_INLINE __u32 acks_take(struct conn_acks *a, __u32 rtt_us, __u32 min_us, int lone,
+			    int with_data)
 {
 	__u32 score, row, base, more, short_of, delayed = 0;
 	int candidate, alike;
@@ -153,6 +155,7 @@ ACKS_INLINE __u32 acks_take(struct conn_acks *a, __u32 rtt_us, __u32 min_us, int
 	base = acks_base_us(a);
 	more = rtt_us > base ? rtt_us - base : 0;
 	short_of = a->late ? a->late * 250U : ACKS_LEAST_US;
+	lone = lone && !with_data;
 	candidate = lone && more >= ACKS_LEAST_US && more <= ACKS_MOST_US;
 	alike = candidate && acks_are_alike(a->late, more);
 	if (candidate && !row) {
@@ -173,7 +176,7 @@ ACKS_INLINE __u32 acks_take(struct conn_acks *a, __u32 rtt_us, __u32 min_us, int
 	}
 	if (candidate && row)
 		row--;
-	if (!alike)
+	if (!alike && (!with_data || !more))
 		acks_move_base(a, rtt_us, min_us);
 	a->votes = score | row << 4;
 	return delayed;

@@ -169,7 +169,7 @@ static __always_inline void warm_up(struct sock *sk, struct conn_kept *k)
  */
 static __always_inline void heat(struct sock *sk, struct conn_kept *k, __u64 now)
 {
-	k->problem = now;
+	k->problem = now >> CONN_SHORT_SHIFT;
 	warm_up(sk, k);
 }
 

@@ -311,7 +311,7 @@ static __always_inline void forget_extremes(struct conn_kept *k)
 	k->rtt_min_us = ~0U;
 	if (k->loss_first) /* else what it loses is told with the next one */
 		k->write_first = 0;
-	k->loss_first = k->loss_last = 0;
+	k->loss_first = k->loss_last_us = k->lost_reply = 0;
 }
 
 /*

@@ -82,6 +82,7 @@ static __always_inline void count_sent(struct sock *sk, int ret)
 	if (pause > BURST_PAUSE_US && tp->write_seq - tp->snd_una <= (__u32)ret)
 		begins(k, now); /* nothing is unacknowledged but this */
 	k->last_send = now;
+	k->data_segs = tp->data_segs_in;
 	k->send_calls++;
 	k->send_bytes += ret;
 	k->send_sizes[size_bucket(ret) & (CONN_SIZES - 1)]++;
@@ -163,7 +164,7 @@ static __always_inline void retransmitted(struct sock *sk, struct sk_buff *skb)
 	}
 	if (!k->loss_first)
 		k->loss_first = now;
-	k->loss_last = now;
+	k->loss_last_us = (now - k->loss_first) / 1000;
 	heat(sk, k, now);
 	changed(k);
 }
@@ -222,12 +223,31 @@ static __always_inline void count_length(struct bpf_sock *bsk, struct conn_kept 
 	r->wraps++;
 }
 
-/* What this end holds back until the acknowledgement comes is not sent yet. */
-static __always_inline void peer_delay(struct tcp_sock *tp, struct conn_kept *k, __u32 rtt)
-{
-	__u32 flight = tp->packets_out + tp->delivered - k->q.delivered;
-	__u32 delayed = acks_take(&k->acks, rtt, tp->rtt_min.s[0].v, flight <= PEER_DELAY_FLIGHT);
+/* Longer than this no end delays an acknowledgement, and no timeout is shorter. */
+#define LOST_REPLY_US 200000
 
+/*
+ * A request is acknowledged late and by data. Had it come before, it would have been acknowledged
+ * by itself when the other end's timer said so: that data is the reply, sent again after it was
+ * lost. Kept is when the request was sent, of the first one.
+ */
+static __always_inline void reply_was_lost(struct conn_kept *k, __u32 rtt, __u64 now)
+{
+	if (rtt >= LOST_REPLY_US && acks_base_us(&k->acks) < rtt / 4 && !k->lost_reply)
+		k->lost_reply = (now - rtt * 1000ULL) >> CONN_TIME_SHIFT;
+}
+
+/* What this end holds back until the acknowledgement comes is not sent yet. */
+static __always_inline void peer_delay(struct tcp_sock *tp, struct conn_kept *k, __u32 rtt,
+				       __u64 now)
+{
+	bool lone = tp->packets_out + tp->delivered - k->q.delivered <= PEER_DELAY_FLIGHT;
+	bool with_data = k->data_segs != (__u16)tp->data_segs_in; /* this segment is counted */
+	__u32 delayed = acks_take(&k->acks, rtt, tp->rtt_min.s[0].v, lone, with_data);
+
+	k->data_segs = tp->data_segs_in;
+	if (lone && with_data)
+		reply_was_lost(k, rtt, now);
 	k->peer_delacks += delayed;
 	if (tp->write_seq != tp->snd_nxt)
 		k->delacks_harmful += delayed;
@@ -291,7 +311,7 @@ static __always_inline void count_rtt(struct bpf_sock_ops *ops)
 	if (rtt > k->rtt_max_us)
 		k->rtt_max_us = rtt;
 	count_length(bsk, k, rtt);
-	peer_delay(tp, k, rtt);
+	peer_delay(tp, k, rtt, now);
 	pause = now > k->una_time ? now - k->una_time : 0;
 	if (pause > tp->inet_conn.icsk_rto * tick_ns + (__u64)rtt * 1000 && !k->stall_since)
 		after_pause(tp, k, rtt, now);

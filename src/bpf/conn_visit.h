@@ -11,6 +11,14 @@
 #include "bpf/conn_kept.h"
 #include "bpf/conn_poll.h"
 
+/* It had a problem lately. */
+static __always_inline bool is_troubled(struct conn_kept *k, __u64 now)
+{
+	__u32 ago = (__u32)(now >> CONN_SHORT_SHIFT) - k->problem;
+
+	return k->problem && ago < cool_ns >> CONN_SHORT_SHIFT;
+}
+
 /* To another level: by when it last had a problem, or data. */
 static __always_inline void settle(struct sock *id, struct sock *sk, struct tcp_sock *tp,
 				   struct conn_kept *k, bool active, __u64 now)
@@ -21,11 +29,11 @@ static __always_inline void settle(struct sock *id, struct sock *sk, struct tcp_
 		warm_up(id, k);
 	if (is_unread(sk, tp)) /* who doesn't read makes no calls that would tell */
 		heat(id, k, now);
-	if (k->q.level == LEVEL_HOT && now > k->problem + cool_ns) {
+	if (k->q.level == LEVEL_HOT && !is_troubled(k, now)) {
 		moves(k, LEVEL_REST);
 		warm_up(id, k);
 		hot_drop(id);
-	} else if (k->q.level == LEVEL_WARM && k->problem && now < k->problem + cool_ns) {
+	} else if (k->q.level == LEVEL_WARM && is_troubled(k, now)) {
 		if (!hot_make(id))
 			return;
 		warm_drop(id);

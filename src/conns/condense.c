@@ -117,12 +117,13 @@ static struct condense_task *task_of(struct condense *c, uint32_t pid)
 	return &c->tasks[pid % TASKS];
 }
 
+/* Also one that it may have with others: of what is put together only the first would be left. */
 static bool has_problem(const struct event_conn *e)
 {
 	struct conn_view view = { .c = e };
 
 	rules_judge(&view);
-	return view.harmful;
+	return view.harmful || e->lost_reply;
 }
 
 static void note_problem(struct condense *c, const struct condense_conn *conn)

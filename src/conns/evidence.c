@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conns/evidence.h"
 
+#include "conns/incast.h"
 #include "report/human.h"
 
 #define SAY(t, ...) strbuf_printf(&(t)->message, __VA_ARGS__)
@@ -189,6 +190,8 @@ void tell_timeout(struct conn_telling *t)
 	else
 		ADVISE(t, "retransmissions or whole windows are lost: look for a full queue or a "
 		       "path that was down");
+	if (c->write_first && c->loss_first - c->write_first <= INCAST_BURST_NS)
+		ADVISE(t, "; if the receiver asks many at once, run hostlat conns there");
 	if (conn_knows(c, CONN_KNOWS_GAUGES) && c->rto_us)
 		ADVISE(t, "; the timeout is %s now", human_ns(rto, (uint64_t)c->rto_us * 1000));
 }

@@ -13,6 +13,7 @@ struct loser {
 	const struct event_flow *flow;
 	uint64_t write, loss;
 	uint32_t conn;
+	bool came;
 };
 
 /* An address of a host itself is another host's in another namespace. */
@@ -23,7 +24,19 @@ static bool is_loopback(const struct event_flow *f)
 	return f->family == AF_INET ? f->remote[0] == 127 : !memcmp(f->remote, one, sizeof(one));
 }
 
-static int compare_receivers(const struct event_flow *a, const struct event_flow *b)
+/* This end of each receives: an address may be each namespace's own. */
+static int compare_own(const struct event_flow *a, const struct event_flow *b)
+{
+	int order = a->family - b->family;
+
+	if (!order)
+		order = memcmp(a->local, b->local, sizeof(a->local));
+	if (!order && a->netns_cookie != b->netns_cookie)
+		order = a->netns_cookie < b->netns_cookie ? -1 : 1;
+	return order;
+}
+
+static int compare_remote(const struct event_flow *a, const struct event_flow *b)
 {
 	int order = a->family - b->family;
 
@@ -34,10 +47,17 @@ static int compare_receivers(const struct event_flow *a, const struct event_flow
 	return order;
 }
 
+static int compare_receivers(const struct loser *a, const struct loser *b)
+{
+	if (a->came != b->came)
+		return a->came ? 1 : -1;
+	return a->came ? compare_own(a->flow, b->flow) : compare_remote(a->flow, b->flow);
+}
+
 static int by_receiver_and_write(const void *x, const void *y)
 {
 	const struct loser *a = x, *b = y;
-	const int order = compare_receivers(a->flow, b->flow);
+	const int order = compare_receivers(a, b);
 
 	if (order)
 		return order;
@@ -57,13 +77,18 @@ static int by_loss(const void *x, const void *y)
 
 int incast_take(struct conns *c, const struct conn *conn, const struct event_conn *e)
 {
+	const uint32_t at = (uint32_t)(conn - c->all.items);
 	int err = 0;
 
+	/* A queue that only delays makes probes for nothing, at all of them together. */
 	if (e->write_first && e->loss_first >= e->write_first &&
-	    e->loss_first - e->write_first <= INCAST_BURST_NS)
+	    e->loss_first - e->write_first <= INCAST_BURST_NS && !conn_all_spurious(e))
 		err = vec_push(&c->bursts, (struct conn_lost_burst){
-			.conn = (uint32_t)(conn - c->all.items),
-			.write = e->write_first, .loss = e->loss_first });
+			.conn = at, .write = e->write_first, .loss = e->loss_first });
+	if (!err && e->lost_reply) /* when only the other end knows */
+		err = vec_push(&c->bursts, (struct conn_lost_burst){
+			.conn = at, .came = true, .write = e->lost_reply,
+			.loss = e->lost_reply });
 	if (err != -E2BIG)
 		return err;
 	for (int span = 0; span < CONNS_SPANS; span++)
@@ -80,7 +105,8 @@ static size_t gather(const struct conns *c, struct loser *out)
 
 		if (flow && flow->family)
 			out[n++] = (struct loser){ .flow = flow, .write = burst->write,
-						   .loss = burst->loss, .conn = burst->conn };
+						   .loss = burst->loss, .conn = burst->conn,
+						   .came = burst->came };
 	}
 	return n;
 }
@@ -164,6 +190,7 @@ static int judge(struct conns *c, struct loser *together, size_t n)
 		err = keep(c, &(struct conn_cross){
 			.conn = together[i].conn, .class = CONN_INCAST, .members = (uint32_t)most,
 			.episodes = 1, .write_within_ns = last - first,
+			.came = together[i].came,
 			.loss_within_ns = together[at + most - 1].loss - together[at].loss });
 	return err;
 }
@@ -180,7 +207,7 @@ int incast_find(struct conns *c)
 	qsort(all, n, sizeof(*all), by_receiver_and_write);
 	for (size_t i = 0; i < n && !err; i = end) {
 		for (end = i + 1; end < n; end++)
-			if (compare_receivers(all[i].flow, all[end].flow) ||
+			if (compare_receivers(&all[i], &all[end]) ||
 			    all[end].write - all[i].write > INCAST_WRITE_NS)
 				break;
 		err = judge(c, all + i, end - i);
@@ -189,14 +216,31 @@ int incast_find(struct conns *c)
 	return err;
 }
 
+static void tell_came(const struct conn_cross *cross, struct conn_telling *t)
+{
+	char a[HUMAN_MAX];
+
+	strbuf_printf(&t->message, "the replies on %" PRIu32 " connections that sent a request "
+		      "within %s were lost, and came again after 200 ms or more", cross->members,
+		      human_ns(a, cross->write_within_ns));
+	strbuf_puts(&t->advice, "they meet in one queue: ask for less at once, or not for all at "
+		    "the same time");
+}
+
 void incast_tell(const struct conn_cross *cross, struct conn_telling *t)
 {
 	char a[HUMAN_MAX], b[HUMAN_MAX];
 
+	object_add(t->evidence, "side", value_string(cross->came ? "receiver" : "sender"));
 	object_add(t->evidence, "connections", value_u64(cross->members));
 	object_add(t->evidence, "episodes", value_u64(cross->episodes));
 	object_add(t->evidence, "write_within_ns", value_ns(cross->write_within_ns));
-	object_add(t->evidence, "loss_within_ns", value_ns(cross->loss_within_ns));
+	object_add(t->evidence, "loss_within_ns", cross->came ? value_null() :
+		   value_ns(cross->loss_within_ns));
+	if (cross->came) {
+		tell_came(cross, t);
+		return;
+	}
 	strbuf_printf(&t->message, "%" PRIu32 " connections to this receiver began to write "
 		      "within %s and lost packets within %s", cross->members,
 		      human_ns(a, cross->write_within_ns), human_ns(b, cross->loss_within_ns));

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Many to one: connections to one receiver that begin to write together and lose packets together,
- * because what they send meets in one queue.
+ * Many to one: what several hosts send to one receiver at once meets in one queue, and is lost
+ * together. It is seen where several of the connections are: where they are sent, if they begin to
+ * write together and lose packets together; and at the receiver, if it sends requests together
+ * whose replies are lost. One sender alone can't tell.
  */
 #ifndef HOSTLAT_CONNS_INCAST_H
 #define HOSTLAT_CONNS_INCAST_H

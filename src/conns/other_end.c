@@ -5,11 +5,18 @@
 #include "conns/side.h"
 #include "conns/words.h"
 
+/* Its problems together with others of its host are those that were found while it was read. */
 bool other_end_view(const struct conns *c, uint32_t conn, struct conn_room *room)
 {
+	const struct conns *there = c->elsewhere ? c->elsewhere->c : NULL;
+
 	if (!conns_view_elsewhere(c, conn, room))
 		return false;
 	rules_judge(&room->view);
+	for (size_t i = 0; i < there->crosses[CONNS_TOTAL].len; i++)
+		if (there->crosses[CONNS_TOTAL].items[i].conn + 1 == c->elsewhere->other[conn])
+			room->view.harmful |= 1U << there->crosses[CONNS_TOTAL].items[i].class;
+	room->view.problems |= room->view.harmful;
 	return true;
 }
 

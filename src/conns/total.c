@@ -134,6 +134,7 @@ static void add_extremes(struct event_conn *sum, const struct event_conn *e)
 		sum->write_first = e->write_first;
 	sum->loss_first = first_of(sum->loss_first, e->loss_first);
 	sum->loss_last = max_of(sum->loss_last, e->loss_last);
+	sum->lost_reply = first_of(sum->lost_reply, e->lost_reply);
 }
 
 /* -- what stands ---------------------------------------------------------------------------- */

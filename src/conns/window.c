@@ -22,7 +22,8 @@ bool window_takes(const struct conns_window *w, __u64 *from, __u64 *to)
 
 bool window_takes_conn(const struct conns_window *w, struct event_conn *e)
 {
-	__u64 *const points[] = { &e->loss_first, &e->loss_last, &e->write_first };
+	__u64 *const points[] = { &e->loss_first, &e->loss_last, &e->write_first,
+				  &e->lost_reply };
 	const __u64 before = e->from;
 
 	if (!window_takes(w, &e->from, &e->to))

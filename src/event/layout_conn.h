@@ -118,7 +118,7 @@ struct event_conn {
 	__u32 rtt_samples;
 	__u32 rtt_min_us;
 	__u32 rtt_max_us;
-	__u32 peer_delayed_acks;/* RTT samples that the peer's timer made, as far as is seen */
+	__u32 peer_delayed_acks;/* RTT samples that the peer's timer made: bpf/conn_acks.h */
 	__u32 recoveries;	/* entries into fast recovery */
 	__u32 stalls;
 	__u32 send_calls;
@@ -180,9 +180,16 @@ struct event_conn {
 	__u64 unclear_ns;	/* the time that they stand for; 0: there are none */
 
 	__u32 rtts[CONN_RTTS];	/* round trips by their length; with CONN_KNOWS_RTTS */
+
+	/*
+	 * When the first request was sent that was acknowledged 200 ms later or more, and by data:
+	 * the reply had been lost. 0: none, or not known.
+	 */
+	__u64 lost_reply;
+	__u64 pad;
 };
 
-EVENT_ASSERT(event_conn, 968, rtts, 640);
+EVENT_ASSERT(event_conn, 984, lost_reply, 968);
 _Static_assert(CONN_STATES == CONN_AT_MAX, "struct event_conn");
 
 #endif

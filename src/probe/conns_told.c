@@ -332,6 +332,14 @@ static uint32_t known(const struct conns_told *p, const struct conn_told *t, uin
 	return known;
 }
 
+/* The last time before `now` of which so many bits were kept. */
+static uint64_t long_time(uint64_t now, uint32_t time)
+{
+	const uint32_t ago = (uint32_t)(now >> CONN_TIME_SHIFT) - time;
+
+	return now - ((uint64_t)ago << CONN_TIME_SHIFT);
+}
+
 /* c->from is known. */
 static void put_gauges(const struct conns_told *p, struct event_conn *c,
 		       const struct conn_told *t)
@@ -345,8 +353,9 @@ static void put_gauges(const struct conns_told *p, struct event_conn *c,
 		   (k->q.pid == p->self ? CONN_SELF : 0);
 	c->known = known(p, t, c->from);
 	c->loss_first = k->loss_first;
-	c->loss_last = k->loss_last;
+	c->loss_last = k->loss_first ? k->loss_first + k->loss_last_us * 1000ULL : 0;
 	c->write_first = k->write_first;
+	c->lost_reply = k->lost_reply ? long_time(t->time, k->lost_reply) : 0;
 	c->longest_stall_ns = k->longest_stall_us * 1000ULL;
 	c->longest_pause_ns = k->longest_pause_us * 1000ULL;
 	c->rtt_min_us = k->rtt_max_us ? k->rtt_min_us : 0;

@@ -7,8 +7,9 @@
  *	flow ID LOCAL REMOTE [NETNS]        10.0.0.1:80, [::1]:80; the namespace's name, or a cookie
  *	conn COOKIE FLOW LENGTH [NAME=VALUE ...]
  *		from the beginning of the interval on. Names are those of struct event_conn;
- *		times are written as in options, but loss_first and write_first count from the
- *		beginning of the interval. app, comm, cgroup, unit, congestion_control: strings.
+ *		times are written as in options, but loss_first, write_first and
+ *		lost_reply count from the beginning of the interval. app, comm, cgroup,
+ *		unit, congestion_control: strings.
  *		flags=nodelay,accepted,...      known=all, all-times-calls, ... (all is as without)
  *		at-send-buffer=N                sampled[]; `samples` is their sum unless it is given
  *		send-size-4=N recv-size-0=N     sizes[]
@@ -80,7 +81,7 @@ static const struct {
 	WIDE(kernel_sndbuf_ns), WIDE(recovery_ns), WIDE(loss_ns), WIDE(stall_ns),
 	WIDE(longest_stall_ns), WIDE(send_bytes), WIDE(recv_bytes), WIDE(longest_pause_ns),
 	WIDE(rtt_sum_us), WIDE(delivery_rate), WIDE(pacing_rate), WIDE(loss_first),
-	WIDE(write_first), WIDE(unclear_ns),
+	WIDE(write_first), WIDE(lost_reply), WIDE(unclear_ns),
 	NARROW(pid), NARROW(fast_retransmit), NARROW(rto), NARROW(tlp), NARROW(spurious),
 	NARROW(delayed_acks), NARROW(delayed_acks_harmful), NARROW(rtt_us), NARROW(cwnd),
 	NARROW(rtt_samples), NARROW(rtt_min_us), NARROW(rtt_max_us), NARROW(peer_delayed_acks),
@@ -190,7 +191,8 @@ static bool set_number(struct script *s, struct event_conn *e, const char *name,
 {
 	for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
 		const bool point = strcmp(name, "loss_first") == 0 ||
-				   strcmp(name, "write_first") == 0;
+				   strcmp(name, "write_first") == 0 ||
+				   strcmp(name, "lost_reply") == 0;
 		const size_t len = strlen(name);
 		uint64_t n;
 

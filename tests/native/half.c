@@ -46,6 +46,7 @@ static void take_conn(struct half *h, struct event_conn *e)
 	move(h, &e->loss_first);
 	move(h, &e->loss_last);
 	move(h, &e->write_first);
+	move(h, &e->lost_reply);
 	check(event_writer_span(h->writer, EVENT_CORE_NONE, EVENT_DOMAIN_MONOTONIC, EV_CONN,
 				e->from, e->to, e), "a connection");
 }

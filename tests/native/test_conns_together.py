@@ -4,7 +4,10 @@ Problems that connections have together, of real ones whose truth the scenarios 
 starves one while another waits, small messages spread over connections whose losses timers find,
 incast. Each is told of those that have it; proxies and pools have controls of which none is told.
 """
+import json
 import os
+import subprocess
+import tempfile
 
 from lib import check, conns
 
@@ -16,11 +19,12 @@ ALL = ["--cpu-budget", "5%..60%"]
 SHORT = ["--interval", "100ms", *ALL]
 
 
-def having(seen, name):
+def having(seen, name, side=None):
     """{cookie: evidence} of the connections of the scenario that are told to have the class."""
     ours = {str(each["cookie"]) for each in seen.truth["connections"]}
     return {each["cookie"]: each["evidence"] for each in seen.said["problems"]
-            if each["class"] == name and each["cookie"] in ours}
+            if each["class"] == name and each["cookie"] in ours
+            and side in (None, each["evidence"].get("side"))}
 
 
 def cookies(seen, role, host=None):
@@ -53,13 +57,37 @@ def losses_of_a_pool_are_found_by_timers(cc, rtt_ms):
 
 @check.environment(DISTURBED)
 def answers_of_many_meet(cc, rtt_ms):
-    """Told of workers only, who lost within the same 20 ms: three or more of them."""
+    """Told of workers, who lost within the same 20 ms: three or more of them."""
     seen = conns.scenario("incast-35", cc, rtt_ms, ALL)
-    found = having(seen, "incast")
+    found = having(seen, "incast", "sender")
     check.equal("told of who sent little", set(found) - cookies(seen, "serve"), set())
     lost = seen.truth["notes"]["connections_that_lost"]
     check.between(f"connections, of {lost} that lost packets", len(found), 3, lost)
     return f"{len(found)} of {lost}"
+
+
+@check.environment(DISTURBED)
+def lost_replies_are_seen_by_who_asked(cc):
+    """Who has asked sees it at its own ends; so it does if only one of them is to be shown."""
+    with tempfile.NamedTemporaryFile() as file:
+        seen = conns.scenario("incast-stalls", cc, 2, [*ALL, "--record", file.name])
+        found = having(seen, "incast", "receiver")
+        one = next(iter(found), None)
+        shown = [] if one is None else filtered(
+            file.name, f"sport = :{seen.by_cookie[one]['local'].rsplit(':', 1)[1]}")
+    check.equal("told of who was asked", set(found) - cookies(seen, "call"), set())
+    stalled = seen.truth["notes"]["connections_that_stalled"]
+    check.between(f"connections, of {stalled} that stood still", len(found), stalled / 2, stalled)
+    check.equal("connections that are shown", [each["cookie"] for each in shown], [one])
+    check.true(f"problems of the one: {shown[0]['problems']}", "incast" in shown[0]["problems"])
+    return f"{len(found)} of {stalled}"
+
+
+def filtered(file, term):
+    """Rows of the recording's connections for which that is true."""
+    out = subprocess.run([conns.HOSTLAT, "conns", "--from", file, "--json", "--filter", term],
+                         capture_output=True, text=True, timeout=120, check=False).stdout
+    return json.loads(out)["connections"]
 
 
 @check.environment(DISTURBED)
@@ -78,4 +106,6 @@ check.run([case for cc, rtt_ms in ([(cc, rtt_ms) for cc in ("cubic", "bbr") for 
     (is_not_told, "spread-writes", "spread-writes-followed", cc, rtt_ms, ALL),
     (is_not_told, "spread-writes", "spread-writes-lossless", cc, rtt_ms, ALL),
     (answers_of_many_meet, cc, rtt_ms),
+    (lost_replies_are_seen_by_who_asked, cc),
+    (is_not_told, "incast", "fan-out", cc, 2, ALL),
 ]])

@@ -455,8 +455,8 @@ static void parse(int argc, char **argv)
 		{ "cc", 1, NULL, 'c' },     { "n", 1, NULL, 'n' },       { "sndbuf", 1, NULL, 's' },
 		{ "rcvbuf", 1, NULL, 'r' }, { "nodelay", 0, NULL, 'd' }, { "stall", 1, NULL, 't' },
 		{ "next", 1, NULL, 'x' },   { "again", 1, NULL, 'a' },   { "hold", 0, NULL, 'h' },
-		{ "also", 1, NULL, 'l' },   { "other", 1, NULL, 'p' },   { "late-acks", 0, NULL, 'q' },
-		{ NULL, 0, NULL, 0 },
+		{ "also", 1, NULL, 'l' },   { "other", 1, NULL, 'p' },
+		{ "late-acks", 0, NULL, 'q' }, { NULL, 0, NULL, 0 },
 	};
 	int c;
 

@@ -9,18 +9,21 @@ ANSWER = 51200
 HOSTS = 7
 
 
-def incast(run, workers):
-    """Workers on up to 7 hosts answer one request with 50 KB at a time; all meet in one queue."""
+def incast(run, workers, packets=64, settings=None, answer=f"write {ANSWER}"):
+    """
+    Workers on up to 7 hosts answer one request with 50 KB at a time; all meet in one queue of so
+    many packets.
+    """
     run.rtt_ms = run.truth["rtt_ms"] = min(run.rtt_ms, 2)  # on a longer path the queue drains between
-    hosts = {f"w{i}": {} for i in range(min(HOSTS, workers))}
+    hosts = {f"w{i}": settings or {} for i in range(min(HOSTS, workers))}
     run.many({"r": {}, **hosts})
-    run.stage.queue("q", 200, 64)
+    run.stage.queue("q", 200, packets)
     for name in hosts:
         run.stage.path(name, "r", run.rtt_ms / 2, "q")
         run.stage.path("r", name, run.rtt_ms / 2)
     run.open()
     for name in hosts:
-        run.serve(name, f"( 0 read 100 write {ANSWER} )", n=4096)
+        run.serve(name, f"( 0 read 100 {answer} )", n=4096)
     first, *others = hosts
     run.call("r", first, f"( {ROUNDS} barrier mark write 100 read {ANSWER} ) barrier mark",
              n=workers, also=[f"{run.stage.address(name)},5000" for name in others])
@@ -53,6 +56,20 @@ def incast_35(run):
     incast(run, 35)
     run.expect("timeouts", run.truth["notes"]["timeouts"], 1, 1000)
     run.expect("connections that lost packets", run.truth["notes"]["connections_that_lost"], 18, 35)
+
+
+@scenario
+def incast_stalls(run):
+    """A shorter queue, and senders that find their losses by timeouts: as before RACK and probes."""
+    incast(run, 24, 24, {"tcp_early_retrans": "0", "tcp_recovery": "0"})
+    run.expect("timeouts", run.truth["notes"]["timeouts"], 20, 1000)
+
+
+@scenario
+def fan_out(run):
+    """As many are asked at once, and all pause in the middle of their answers; nothing is lost."""
+    incast(run, 24, 4096, answer=f"write {ANSWER // 2} sleep 150 write {ANSWER // 2}")
+    run.expect("dropped by the box", len(run.log("drop")), 0)
 
 
 def proxy(run, source, sink, rate_mbit=None):

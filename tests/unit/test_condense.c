@@ -122,18 +122,18 @@ static struct event_conn second(uint32_t flow, uint32_t pid, uint64_t at)
 }
 
 /* One with a problem is kept as it is, and so are its process's, for a minute; no others. */
-static void whole_ones(void **state)
+static void whole_if(uint32_t rto, uint64_t lost_reply)
 {
 	struct condense c;
 	size_t written[100] = { 0 };
 
-	(void)state;
 	assert_int_equal(condense_init(&c), 0);
 	for (uint64_t at = 0; at < 100; at++) {
 		struct event_conn bad = second(1, 5, at), same = second(2, 5, at),
 				  other = second(3, 6, at), unknown = second(4, 0, at);
 
-		bad.rto = at == 10;
+		bad.rto = at == 10 ? rto : 0;
+		bad.lost_reply = at == 10 ? lost_reply : 0;
 		assert_int_equal(condense_take(&c, &same), 0);
 		assert_int_equal(condense_take(&c, &bad), 0);
 		assert_int_equal(condense_take(&c, &other), 0);
@@ -149,6 +149,13 @@ static void whole_ones(void **state)
 	assert_int_equal(written[69], 2);
 	assert_int_equal(written[70], 0);
 	condense_release(&c);
+}
+
+static void whole_ones(void **state)
+{
+	(void)state;
+	whole_if(1, 0);
+	whole_if(0, 10 * NS_PER_S); /* which others decide */
 }
 
 /* One that ends is told of then. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Delayed acknowledgements of peers, by round trips whose truth is drawn: paths of any length and
- * jitter without delays, timers of any length on quiet paths, and where the two can't be told apart.
+ * jitter without delays, timers of any length on quiet paths, and where both look alike.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -95,7 +95,7 @@ static struct outcome run(const struct path *path, uint64_t seed, uint32_t sampl
 
 		least = us < least ? us : least;
 		o.truth += late;
-		o.told += acks_take(&acks, us, least, true);
+		o.told += acks_take(&acks, us, least, true, false);
 	}
 	o.unclear = acks_are_unclear(&acks, least);
 	o.delays = acks_are_delayed(&acks);
@@ -166,7 +166,7 @@ static uint32_t take(struct conn_acks *a, uint32_t ms, uint32_t n, bool lone)
 	uint32_t told = 0;
 
 	while (n--)
-		told += acks_take(a, ms * MS, 2 * MS, lone);
+		told += acks_take(a, ms * MS, 2 * MS, lone, false);
 	return told;
 }
 
@@ -216,6 +216,19 @@ static void flights_say_nothing(void **state)
 	assert_int_equal(after_a_while(42, false), 0);
 }
 
+/* A reply that takes long acknowledges its request late, and is no timer; nor is it the path. */
+static void replies_say_nothing(void **state)
+{
+	struct conn_acks a = { 0 };
+
+	(void)state;
+	take(&a, 2, 1, true);
+	for (int i = 0; i < 2000; i++)
+		assert_int_equal(acks_take(&a, 42 * MS, 2 * MS, true, true), 0);
+	assert_false(acks_are_unclear(&a, 2 * MS));
+	assert_int_equal(in_turn(&a, 42, 50, true), 50);
+}
+
 /* A path that is longer from now on is not a timer; one that was short at times is no control. */
 static void a_longer_path_is_no_timer(void **state)
 {
@@ -258,10 +271,10 @@ static void jitter_makes_it_unclear(void **state)
 	assert_in_range(unclear, SEEDS * 9 / 10, SEEDS);
 	rng_init(&rng, 3);
 	for (int i = 0; i < 500; i++)
-		acks_take(&a, 20 * MS + (uint32_t)rng_below(&rng, 100 * MS), 20 * MS, true);
+		acks_take(&a, 20 * MS + (uint32_t)rng_below(&rng, 100 * MS), 20 * MS, true, false);
 	assert_true(acks_are_unclear(&a, 20 * MS));
 	for (int i = 0; i < 500; i++)
-		acks_take(&a, 20 * MS + (uint32_t)rng_below(&rng, 2 * MS), 20 * MS, true);
+		acks_take(&a, 20 * MS + (uint32_t)rng_below(&rng, 2 * MS), 20 * MS, true, false);
 	assert_false(acks_are_unclear(&a, 20 * MS));
 	assert_int_equal(acks_score(&a), ACKS_START);
 }
@@ -290,7 +303,8 @@ static void extremes(void **state)
 	for (int i = 0; i < 100000; i++) {
 		const uint32_t rtt = values[rng_below(&rng, ARRAY_LEN(values))];
 
-		assert_in_range(acks_take(&a, rtt, rtt / 2, rng_below(&rng, 2)), 0, ACKS_PENDING);
+		assert_in_range(acks_take(&a, rtt, rtt / 2, rng_below(&rng, 2),
+					  rng_below(&rng, 2)), 0, ACKS_PENDING);
 		assert_in_range(acks_score(&a), 0, ACKS_MAX);
 		assert_int_not_equal(a.base, 0);
 	}
@@ -304,6 +318,7 @@ int main(void)
 		cmocka_unit_test(seven_make_it_sure),
 		cmocka_unit_test(from_20_to_250_ms),
 		cmocka_unit_test(flights_say_nothing),
+		cmocka_unit_test(replies_say_nothing),
 		cmocka_unit_test(a_longer_path_is_no_timer),
 		cmocka_unit_test(all_late_is_unclear),
 		cmocka_unit_test(jitter_makes_it_unclear),

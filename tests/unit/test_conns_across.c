@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -11,6 +12,7 @@
 #include "base/parse.h"
 #include "conns/across.h"
 #include "conns/join.h"
+#include "conns/other_end.h"
 #include "conns/side.h"
 #include "conns/state.h"
 #include "conns/window.h"
@@ -167,6 +169,34 @@ static void an_identity_is_of_its_host(void **state)
 	assert_null(room.view.peer);
 	assert_true(conns_view_elsewhere(t.here.c, 0, &room));
 	assert_string_equal(room.view.peer_host, "a");
+	two_release(&t);
+}
+
+/* A single sender can't tell of incast; the receiver's recording can. */
+static void the_other_end_has_problems_with_others(void **state)
+{
+	struct conn_room room;
+	char remote[16];
+	struct two t;
+
+	(void)state;
+	two_init(&t);
+	rig_flow(&t.here, 1, "10.0.0.11", 80, "10.0.0.2", 4001, 1);
+	rig_put_end(&t.here, 1, 1, 1000, 5, 0);
+	for (uint32_t i = 1; i <= 4; i++) {
+		struct event_conn e = rig_conn(&t.there, i, i);
+
+		snprintf(remote, sizeof(remote), "10.0.0.%u", 10 + i);
+		rig_flow(&t.there, i, "10.0.0.2", (uint16_t)(4000 + i), remote, 80, 1);
+		e.lost_reply = i < 4 ? t.there.now + i * 1000000 : 0;
+		rig_put(&t.there, &e);
+		rig_put_end(&t.there, i, i, 5, 1000 * i, 0);
+	}
+	two_join(&t);
+	assert_int_equal(t.e->joined, 1);
+	assert_true(other_end_view(t.here.c, 0, &room));
+	assert_true(room.view.harmful >> CONN_INCAST & 1);
+	assert_true(room.view.problems >> CONN_INCAST & 1);
 	two_release(&t);
 }
 
@@ -349,6 +379,7 @@ int main(void)
 		cmocka_unit_test(bytes_are_the_same_at_both_ends),
 		cmocka_unit_test(what_has_ended_does_not_move),
 		cmocka_unit_test(an_identity_is_of_its_host),
+		cmocka_unit_test(the_other_end_has_problems_with_others),
 		cmocka_unit_test(of_several_none_is_taken),
 		cmocka_unit_test(without_an_address_nothing_is_joined),
 		cmocka_unit_test(what_time_is_common),

@@ -101,6 +101,124 @@ static void incast_is_many_to_one_at_once(void **state)
 	assert_int_equal(incasts(long_before, 3, 1), 0);
 }
 
+/* A queue that grew made senders probe for what had arrived. */
+static void what_was_not_lost_is_no_incast(void **state)
+{
+	struct conns_rig rig;
+
+	(void)state;
+	for (uint32_t arrived = 0; arrived <= 1; arrived++) {
+		rig_init(&rig, NULL);
+		for (uint32_t i = 1; i <= 3; i++) {
+			struct event_conn e = rig_conn(&rig, i, i);
+
+			rig_flow(&rig, i, "10.0.0.1", (uint16_t)i, "10.0.1.1", 80, 1);
+			e.tlp = 1;
+			e.spurious = i == 3 ? arrived : 0;
+			e.write_first = rig.now + 10 * NS_PER_MS;
+			e.loss_first = rig.now + 20 * NS_PER_MS;
+			rig_put(&rig, &e);
+		}
+		rig_interval(&rig);
+		assert_int_equal(rig_has(&rig, CONNS_INTERVAL, 1, CONN_INCAST), !arrived);
+		rig_release(&rig);
+	}
+}
+
+/* Answers of others to `local`, which asked for them at these times. */
+static unsigned int asked(const uint64_t *times_ms, uint32_t n, const char *local, uint32_t hosts)
+{
+	struct conns_rig rig;
+	unsigned int found = 0;
+	char remote[16], own[16];
+
+	rig_init(&rig, NULL);
+	for (uint32_t i = 1; i <= n; i++) {
+		struct event_conn e = rig_conn(&rig, i, i);
+
+		snprintf(remote, sizeof(remote), "10.0.1.%u", i);
+		snprintf(own, sizeof(own), local, i);
+		rig_flow(&rig, i, own, (uint16_t)i, remote, 80, 1 + i % hosts);
+		e.lost_reply = rig.now + times_ms[i - 1] * NS_PER_MS;
+		rig_put(&rig, &e);
+	}
+	rig_interval(&rig);
+	for (uint32_t i = 1; i <= n; i++)
+		found += rig_has(&rig, CONNS_INTERVAL, i, CONN_INCAST);
+	rig_release(&rig);
+	return found;
+}
+
+static void incast_is_seen_by_who_asked(void **state)
+{
+	static const uint64_t together[] = { 10, 15, 20 }, apart[] = { 10, 15, 21 };
+	static const uint64_t more[] = { 10, 15, 20, 300 };
+
+	(void)state;
+	assert_int_equal(asked(together, 3, "10.0.0.1", 1), 3);
+	assert_int_equal(asked(together, 2, "10.0.0.1", 1), 0);
+	assert_int_equal(asked(apart, 3, "10.0.0.1", 1), 0);
+	assert_int_equal(asked(more, 4, "10.0.0.1", 1), 3);
+	assert_int_equal(asked(together, 3, "10.0.0.1", 3), 0);
+	assert_int_equal(asked(together, 3, "10.0.0.%u", 1), 0);
+}
+
+/* What this host sends to an address and what it receives at the same one are two things. */
+static void incast_is_of_one_side(void **state)
+{
+	struct conns_rig rig;
+
+	(void)state;
+	rig_init(&rig, NULL);
+	for (uint32_t i = 1; i <= 4; i++) {
+		struct event_conn e = rig_conn(&rig, i, i);
+
+		rig_flow(&rig, i, "10.0.0.1", (uint16_t)i, "10.0.0.1", 80, 1);
+		if (i > 2)
+			e.lost_reply = rig.now + 10 * NS_PER_MS;
+		else
+			put_loser(&rig, i, 10, 12);
+		if (i > 2)
+			rig_put(&rig, &e);
+	}
+	rig_interval(&rig);
+	for (uint32_t i = 1; i <= 4; i++)
+		assert_false(rig_has(&rig, CONNS_INTERVAL, i, CONN_INCAST));
+	rig_release(&rig);
+}
+
+static bool is_first(const struct conn_view *v, void *ctx)
+{
+	(void)ctx;
+	return v->c->cookie == 1;
+}
+
+/* Those that are not shown are members all the same. */
+static void a_filter_hides_no_member(void **state)
+{
+	const struct conns_options options = { .keep = is_first };
+	const struct row *problem;
+	const struct value *evidence;
+	struct conns_rig rig;
+	struct report r;
+
+	(void)state;
+	rig_init(&rig, &options);
+	for (uint32_t i = 1; i <= 3; i++) {
+		rig_flow(&rig, i, "10.0.0.1", (uint16_t)i, "10.0.1.1", 80, 1);
+		put_loser(&rig, i, 10, 220);
+	}
+	rig_interval(&rig);
+	rig_report(&rig, CONNS_TOTAL, &r);
+	problem = rig_problem(&r, 1, CONN_INCAST);
+	assert_non_null(problem);
+	assert_null(rig_problem(&r, 2, CONN_INCAST));
+	evidence = rig_cell(rig_table(&r, "problems"), problem, "evidence");
+	assert_int_equal(rig_field(evidence->object, "connections")->u64, 3);
+	report_release(&r);
+	rig_release(&rig);
+}
+
 static void put_task(struct conns_rig *rig, uint64_t cookie, uint32_t pid, bool held, bool starved)
 {
 	struct event_conn e = rig_conn(rig, cookie, 0);
@@ -291,6 +409,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(incast_is_many_to_one_at_once),
 		cmocka_unit_test(incast_is_of_several_connections),
+		cmocka_unit_test(what_was_not_lost_is_no_incast),
+		cmocka_unit_test(incast_is_seen_by_who_asked),
+		cmocka_unit_test(incast_is_of_one_side),
+		cmocka_unit_test(a_filter_hides_no_member),
 		cmocka_unit_test(a_proxy_starves_one_while_another_waits),
 		cmocka_unit_test(a_silent_one_starves),
 		cmocka_unit_test(what_is_unknown_starves_nobody),

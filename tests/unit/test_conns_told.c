@@ -16,6 +16,7 @@
 #include <sys/socket.h>
 
 #include "base/bug.h"
+#include "base/parse.h"
 #include "base/rng.h"
 #include "event/memsource.h"
 #include "probe/conns_told.h"
@@ -225,12 +226,55 @@ static void test_memory(void **state)
 	rig_close(&r);
 }
 
+/* Whether the path is longer or the peer delays all it acknowledges: then neither is known. */
+static void test_unclear_acks(void **state)
+{
+	struct conn_told record = some_record(1);
+	struct rig r;
+
+	(void)state;
+	rig_open(&r);
+	r.told.known = CONN_KNOWS_PEER_DELACKS | CONN_KNOWS_RTT;
+	record.kept.q.flags = KEPT_RTT;
+	record.kept.acks = (struct conn_acks){ .votes = ACKS_START };
+	record.now.min_rtt_us = 2000;
+	assert_int_equal(tell(&r, &record).known & r.told.known, r.told.known);
+	record.kept.acks.base = 21984 / ACKS_UNIT_US;
+	assert_int_equal(tell(&r, &record).known & r.told.known, r.told.known);
+	record.kept.acks.base = 22016 / ACKS_UNIT_US;
+	assert_int_equal(tell(&r, &record).known & r.told.known, CONN_KNOWS_RTT);
+	record.kept.acks.votes = ACKS_SURE;
+	assert_int_equal(tell(&r, &record).known & r.told.known, r.told.known);
+	rig_close(&r);
+}
+
+/* Times are kept short; what is told is up to 1.2 hours ago. */
+static void test_lost_reply(void **state)
+{
+	static const uint64_t now = 5000ULL * NS_PER_S, ago[] = { 2000, NS_PER_S, 4000 * NS_PER_S };
+	struct conn_told record = some_record(1);
+	struct rig r;
+
+	(void)state;
+	rig_open(&r);
+	assert_int_equal(tell(&r, &record).lost_reply, 0);
+	for (size_t i = 0; i < ARRAY_LEN(ago); i++) {
+		record.time = now;
+		record.kept.lost_reply = (uint32_t)((now - ago[i]) >> CONN_TIME_SHIFT);
+		assert_in_range(tell(&r, &record).lost_reply, now - ago[i] - 2048,
+				now - ago[i] + 2048);
+	}
+	rig_close(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_gained),
 		cmocka_unit_test(test_owner_stays),
 		cmocka_unit_test(test_memory),
+		cmocka_unit_test(test_unclear_acks),
+		cmocka_unit_test(test_lost_reply),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -235,6 +235,7 @@ struct tcp_sock {
 	__u32 snd_una;
 	__u32 snd_nxt;
 	__u32 segs_in;
+	__u32 data_segs_in;
 	__u32 data_segs_out;
 	__u64 bytes_received;
 	__u64 bytes_sent;
