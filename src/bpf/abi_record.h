@@ -148,10 +148,11 @@ enum request_missed {
 	MISSED_PROTOCOL,   /* it begins with no request that is known, or this end speaks first */
 	MISSED_UNFOLLOWED, /* what can't be followed: errors, quiet commands, subscriptions */
 	MISSED_CALL,       /* read or sent by a call whose buffer is not known (io_uring, splice) */
-	MISSED_BUFFER,     /* ... could not be read, or was too large */
+	MISSED_BUFFER,     /* the buffer could not be read */
 	MISSED_BYTES,      /* bytes are missing: taken by another call at the same time */
 	MISSED_REQUEST,    /* a reply to nothing */
 	MISSED_FULL,       /* more requests at once than REQUESTS */
+	MISSED_LARGE,      /* more to look at in one call than REQUEST_WORK */
 	MISSED_MAX,
 };
 

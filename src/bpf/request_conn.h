@@ -39,6 +39,7 @@ struct request_side {
 	struct stream stream;
 	__u32 next;     /* sequence number of the byte behind the last that was seen */
 	__u32 busy;     /* somebody is at it */
+	__u32 work;     /* on a call's bytes; on the stack, the verifier would follow each count */
 	__u8 chunk[CHUNK];
 };
 

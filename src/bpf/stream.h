@@ -298,6 +298,15 @@ static stream_entry __u32 stream_reply(struct stream *s, __u8 c, bool no_body)
 	return s->protocol == STREAM_HTTP ? http_byte(s, c, true, no_body) : stream_bad(s);
 }
 
+/* Nothing but the end of the line that the next byte is in matters: not what comes before it. */
+static stream_entry bool stream_ignores_line(const struct stream *s)
+{
+	if (s->protocol == STREAM_HTTP)
+		return s->state == AT_VALUE && s->kind == KIND_OTHER;
+	return s->protocol == STREAM_MEMCACHED && s->state == AT_LINE && s->at &&
+	       (s->kind == KIND_PLAIN || s->kind == KIND_LAST || s->kind == KIND_MORE);
+}
+
 /* `n` bytes are passed over, `skip` at the most. */
 static stream_entry __u32 stream_skip(struct stream *s, __u64 n)
 {

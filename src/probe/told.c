@@ -395,6 +395,7 @@ static const struct {
 	[MISSED_BYTES] = { "bytes-missing", false },
 	[MISSED_REQUEST] = { "reply-to-nothing", false },
 	[MISSED_FULL] = { "requests-full", false },
+	[MISSED_LARGE] = { "call-too-large", false },
 };
 
 static int put_count(struct event_sink *sink, struct event_dict *dict, uint64_t now,

@@ -3,9 +3,12 @@
 record --boundary request: a message is a request, from its first byte's arrival to the send call of
 its reply, whatever calls its bytes were read and sent by.
 """
+import fcntl
 import os
 import statistics
+import struct
 import sys
+import termios
 import time
 
 from lib import check, loading, logged, netns, servers, trace
@@ -179,6 +182,67 @@ def left_out(net):
     check.equal("other losses", sum(r["count"] for r in t.document["losses"]), 1)
 
 
+def at_once(server, *pieces):
+    """They are read in one call each."""
+    sock = server.client()
+    for data, lines in pieces:
+        with server.stopped():
+            sock.sendall(data)
+            while struct.unpack("i", fcntl.ioctl(sock, termios.TIOCOUTQ, bytes(4)))[0]:
+                time.sleep(0.001)
+        logged.take(sock, lines * len(END))
+    sock.close()
+
+
+def touch(size):
+    """A request of that size; each byte of it is looked at."""
+    return b"touch %s 0\r\n" % (b"k" * (size - len(b"touch  0\r\n")))
+
+
+def work(net):
+    """
+    No call holds the CPU for longer than REQUEST_BYTES take: a connection with a larger one is left, with
+    a reason of its own, and the others are followed. What is ignored may be longer.
+    """
+    long_key = b"get %s\r\n" % (b"k" * 200)
+    pieces = (touch(WORK), 1), (32 * long_key, 32), (b"get a" + 20000 * b" b " + b"\r\n", 1)
+
+    def client(server):
+        at_once(server, *pieces, (touch(WORK + 1), 1), (GET, 1))
+        at_once(server, *pieces)
+
+    t, log = recorded(logged.Server(net, 4, lines=True), client, 3)
+    reads = [c.bytes for c in log if c.kind == "read"]
+    check.equal("reads", reads, [*(len(p[0]) for p in pieces), WORK + 1, len(GET),
+                                 *(len(p[0]) for p in pieces)])
+    check.equal("requests", len(t.messages), 2 * 34)
+    check.equal("too large", t.counted("losses", "call-too-large"), 1)
+    check.equal("other losses", sum(r["count"] for r in t.document["losses"]), 1)
+
+
+@check.environment("it compares how long calls take, and other threads can have the CPU in between")
+def bounded(net):
+    """Seven times the work takes no longer than what is allowed, whatever it is made of."""
+    many = 7 * WORK
+    large = {"one": touch(many), "many": many // 5 * b"quit\n",
+             "no reply": 3000 * b"delete k noreply\r\n",
+             "arguments": b"*9000\r\n" + 4000 * b"$8\r\n12345678\r\n"}
+
+    def client(server):
+        for _ in range(5):
+            at_once(server, (touch(WORK), 1))
+            for data in large.values():
+                at_once(server, (data, data.count(b"\n")))
+
+    t, log = recorded(logged.Server(net, 4, lines=True), client, 3)
+    check.equal("too large", t.counted("losses", "call-too-large"), 5 * len(large))
+    took = [min(c.after - c.before for c in log if c.kind == "read" and c.bytes == len(data))
+            for data in (touch(WORK), *large.values())]
+    for name, ns in zip(large, took[1:]):
+        check.between(f"{name}: as many times as long", ns / took[0], 0, LONGER)
+    return f"{took[0] / 1e3:.0f} us; " + ", ".join(f"{ns / took[0]:.1f}" for ns in took[1:])
+
+
 def older(net):
     """A connection that was in use before: which reply is whose isn't known."""
     server = logged.Server(net, 4, lines=True)
@@ -234,15 +298,17 @@ def of_server(name, *options):
     return f"{len(t.messages)} requests, {t.counted('excluded', 'connection-older')} older"
 
 
+WORK = 8192 # REQUEST_BYTES
+LONGER = 3  # of seven; the kernel's copy of as many bytes is in it
 EXTRA = 16  # that the load generator asks before it begins
 
 outweigh_others()
 nets = netns.every()
 LOOPBACK, VETH = nets[0][0], nets[2][0]
 if "guest" in sys.argv:
-    check.run([(each, *nets[2]), (pipelined, VETH, "lines"), (in_parts, VETH)])
+    check.run([(each, *nets[2]), (pipelined, VETH, "lines"), (in_parts, VETH), (work, VETH)])
 check.run(
     [(each, *net) for net in nets] +
     [(pipelined, VETH, "lines"), (pipelined, VETH, "lines_each"), (in_parts, VETH), (across, VETH),
-     (backlog, VETH), (left_out, VETH), (older, VETH), (both_ends, LOOPBACK),
+     (backlog, VETH), (left_out, VETH), (work, VETH), (bounded, VETH), (older, VETH), (both_ends, LOOPBACK),
      (of_server, "memcached"), (of_server, "redis"), (of_server, "nginx")])

@@ -13,18 +13,36 @@
 
 #include "bpf/stream.h"
 
-/* "END@bytes " and so on for each event, after how many bytes. */
-static void walk(struct stream *s, const char *text, size_t size, bool reply, bool no_body,
-		 char *out, size_t room)
+/* How a text is walked: byte by byte, or over what a line has that does not matter. */
+enum pace { BYTES, LINES };
+
+static uint64_t line(const struct stream *s, const char *text, size_t size, enum pace pace)
 {
+	const char *end = memchr(text, '\n', size);
+
+	if (pace == BYTES || !stream_ignores_line(s))
+		return 0;
+	return end ? (uint64_t)(end - text) : size;
+}
+
+/* "END@bytes " and so on for each event, after how many bytes. */
+static unsigned int walk(struct stream *s, const char *text, size_t size, bool reply, bool no_body,
+			 enum pace pace, char *out, size_t room)
+{
+	unsigned int looks = 0;
 	uint64_t at = 0;
 
 	out[0] = '\0';
-	while (at < size) {
+	for (; at < size; looks++) {
 		uint64_t n = s->skip < size - at ? s->skip : size - at;
+		uint64_t ignored = n ? 0 : line(s, text + at, size - at, pace);
 		size_t len = strlen(out);
 		uint32_t e;
 
+		if (ignored) {
+			at += ignored;
+			continue;
+		}
 		if (n) {
 			e = stream_skip(s, n);
 			at += n;
@@ -38,26 +56,33 @@ static void walk(struct stream *s, const char *text, size_t size, bool reply, bo
 				 e & 4 ? "A" : "", e & 1 ? "E" : "", e & 8 ? "BAD" : "",
 				 e & 16 ? "q" : "", e & 32 ? "n" : "", (unsigned long long)at);
 		if (e & STREAM_BAD)
-			return;
+			break;
 	}
+	return looks;
 }
 
 static void requests(const char *text, const char *expected)
 {
-	struct stream s = {};
 	char out[256];
 
-	walk(&s, text, strlen(text), false, false, out, sizeof(out));
-	assert_string_equal(out, expected);
+	for (enum pace pace = BYTES; pace <= LINES; pace++) {
+		struct stream s = {};
+
+		walk(&s, text, strlen(text), false, false, pace, out, sizeof(out));
+		assert_string_equal(out, expected);
+	}
 }
 
 static void replies(enum stream_protocol protocol, const char *text, const char *expected)
 {
-	struct stream s = { .protocol = protocol };
 	char out[256];
 
-	walk(&s, text, strlen(text), true, false, out, sizeof(out));
-	assert_string_equal(out, expected);
+	for (enum pace pace = BYTES; pace <= LINES; pace++) {
+		struct stream s = { .protocol = protocol };
+
+		walk(&s, text, strlen(text), true, false, pace, out, sizeof(out));
+		assert_string_equal(out, expected);
+	}
 }
 
 static void memcached_requests(void **state)
@@ -77,6 +102,8 @@ static void memcached_requests(void **state)
 	requests("set k 0 0\r\n", "BAD11 ");
 	requests("\x80\x01", "BAD1 ");
 	requests("set k 0 0 99999999999999\r\n", "BAD26 ");
+	requests("get k l m 4\nset k 0 0 1\nx\r\ngets kkkkkkkkkkkkkkkkkkkk\nget\n",
+		 "E12 E27 E53 E57 ");
 }
 
 static void memcached_replies(void **state)
@@ -88,6 +115,7 @@ static void memcached_replies(void **state)
 	replies(STREAM_MEMCACHED, "STAT a 1\r\nSTAT b 2\r\nEND\r\n", "H1 E25 ");
 	replies(STREAM_MEMCACHED, "VA 2 t-1\r\nab\r\nHD\r\n", "H1 E14 H15 E18 ");
 	replies(STREAM_MEMCACHED, "12\r\n", "H1 E4 ");
+	replies(STREAM_MEMCACHED, "STAT a b 7 c\r\nEND a b 7\r\nOK\r\n", "H1 E25 H26 E29 ");
 	replies(STREAM_MEMCACHED, "CLIENT_ERROR bad data chunk\r\n", "H1 BAD13 ");
 }
 
@@ -129,6 +157,8 @@ static void http_requests(void **state)
 	requests("GET /\r\n", "BAD7 ");
 	requests("GET / HTTP/1.1\r\n folded: x\r\n", "BAD17 ");
 	requests("GET / HTTP/1.1\r\nX: 99999999999999999999\r\n\r\n", "E43 ");
+	requests("POST / HTTP/1.1\r\nX: content-length: 9\r\nX:\r\nContent-Length: 3\r\n\r\nabc",
+		 "E67 ");
 }
 
 static void http_replies(void **state)
@@ -145,7 +175,7 @@ static void http_replies(void **state)
 	replies(STREAM_HTTP, "HTTP/1.1 101 Switching\r\n\r\n", "BAD26 ");
 	replies(STREAM_HTTP, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 		"3\r\nabc\r\n0\r\n\r\n", "H47 E60 ");
-	walk(&head, text, strlen(text), true, true, out, sizeof(out));
+	walk(&head, text, strlen(text), true, true, BYTES, out, sizeof(out));
 	assert_string_equal(out, "HE38 ");
 }
 
@@ -168,11 +198,26 @@ static void in_parts(void **state)
 	char out[64];
 
 	(void)state;
-	walk(&s, text, strlen(text), false, false, out, sizeof(out));
+	walk(&s, text, strlen(text), false, false, BYTES, out, sizeof(out));
 	assert_int_equal(s.skip, 102);
 	for (int i = 0; i < 101; i++)
 		assert_int_equal(stream_skip(&s, 1), 0);
 	assert_int_equal(stream_skip(&s, 1), STREAM_END);
+}
+
+/* What is usually long takes few looks, however long it is. */
+static void long_lines(void **state)
+{
+	static char text[60000];
+	struct stream s = {};
+	char out[64];
+
+	(void)state;
+	memset(text, 'a', sizeof(text));
+	memcpy(text, "get a", 5);
+	text[sizeof(text) - 1] = '\n';
+	assert_in_range(walk(&s, text, sizeof(text), false, false, LINES, out, sizeof(out)), 1, 50);
+	assert_string_equal(out, "E60000 ");
 }
 
 int main(void)
@@ -182,6 +227,7 @@ int main(void)
 		cmocka_unit_test(resp_requests), cmocka_unit_test(resp_replies),
 		cmocka_unit_test(http_requests), cmocka_unit_test(http_replies),
 		cmocka_unit_test(cut_short), cmocka_unit_test(in_parts),
+		cmocka_unit_test(long_lines),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
