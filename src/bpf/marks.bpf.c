@@ -3,6 +3,11 @@
  * Marks of the application itself (record --boundary mark): who fired one, and when. They are told
  * in the ring in which reads are told (bpf/told.h), so that a thread's marks and reads are in the
  * order in which they happened; user space joins them (src/probe/marks.h).
+ *
+ * Uprobe programs can be preempted, and another thread's run of the same program may come between,
+ * on the same CPU: the kernel refuses that to other tracing programs, not to these. So nothing is
+ * kept per CPU. That includes the stack: since 6.13 a function whose frame has 64 bytes or more
+ * gets one per CPU (BPF_PRIV_STACK_MIN_SIZE). meson.build has the compiler refuse such frames.
  */
 #include <linux/bpf.h>
 #include <linux/types.h>

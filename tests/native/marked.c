@@ -15,6 +15,8 @@
  *	i	begin, a datagram is read, end
  *	h	begin here; the worker's thread, which reads nothing, does the work and ends
  *	a	begin of two, end of the second, end of the first
+ *	l	MANY times: a datagram is sent to itself and read, begin, end
+ *	t	the same at a real-time priority, each time after a sleep of some time
  *
  * Each message's marks have an id of its own as their argument. The first line on stdout is the
  * port. It ends with stdin, and then writes LOG: read|begin|end PORT TID BEFORE AFTER ID BYTES
@@ -29,6 +31,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,6 +46,8 @@
 #define WORK_NS 100000
 #define SLEEP_NS 20000000
 #define BUFFER 256
+#define MANY 500
+#define NAP_NS 200000
 
 /* A note as systemtap's <sys/sdt.h> makes them: where the mark is, and where its argument. */
 #define MARK(name, id)                                                                             \
@@ -168,6 +173,30 @@ static void several(const struct conn *c, uint64_t id)
 	end(c->port, id);
 }
 
+static void nap(unsigned int *seed)
+{
+	nanosleep(&(struct timespec){ .tv_nsec = rand_r(seed) % NAP_NS }, NULL);
+}
+
+static void many(const struct conn *c, bool naps)
+{
+	const struct sched_param first = { .sched_priority = naps }, usual = { 0 };
+	unsigned int seed = c->port;
+
+	if (naps && pthread_setschedparam(pthread_self(), SCHED_FIFO, &first))
+		fail("SCHED_FIFO");
+	for (int i = 0; i < MANY; i++) {
+		const uint64_t id = atomic_fetch_add(&last_id, 1) + 1;
+
+		if (naps)
+			nap(&seed);
+		datagram(c);
+		begin(c->port, id);
+		end(c->port, id);
+	}
+	pthread_setschedparam(pthread_self(), SCHED_OTHER, &usual);
+}
+
 static void obey(struct conn *c, char order)
 {
 	const uint64_t id = atomic_fetch_add(&last_id, 1) + 1;
@@ -175,6 +204,8 @@ static void obey(struct conn *c, char order)
 
 	if (order == 'a')
 		several(c, id);
+	if (order == 'l' || order == 't')
+		many(c, order == 't');
 	if (strchr("mbihs", order))
 		begin(c->port, id);
 	if (order == 'u' || order == 'i')
