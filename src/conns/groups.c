@@ -103,7 +103,7 @@ static const char *problems_line(const struct group *g, struct report *r)
 {
 	const char *line = "";
 
-	for (unsigned int class = 0; class < CONN_CLASSES && line; class++)
+	for (unsigned int class = 0; class < CONN_CLASSES; class++)
 		if (g->sum.classes[class])
 			line = report_format(r, "%s%s%" PRIu64 " %s", line, *line ? ", " : "",
 					     g->sum.classes[class], conn_class_name(class));

@@ -95,7 +95,7 @@ static const char *times_line(const struct conn_sum *sum, struct report *r)
 
 	if (why)
 		return report_format(r, "limits n/a (%s)", why);
-	for (int n = 0; n < WORDS_TIMES && line; n++) {
+	for (int n = 0; n < WORDS_TIMES; n++) {
 		int most = -1;
 
 		for (int i = 0; i < WORDS_TIMES; i++)
@@ -123,7 +123,7 @@ static const char *events_line(const struct event_conn *e, struct report *r)
 	char buf[HUMAN_MAX];
 	uint32_t n;
 
-	for (unsigned int i = 0; i < WORDS_EVENTS && line; i++)
+	for (unsigned int i = 0; i < WORDS_EVENTS; i++)
 		line = report_format(r, "%s%s%s %s", line, *line ? ", " : "", heads[i],
 				     words_event(e, i, &n) ? human_count(buf, n) : "n/a");
 	return line;

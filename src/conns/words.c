@@ -165,7 +165,7 @@ const char *words_class_line(uint32_t classes, struct report *r)
 {
 	const char *line = "";
 
-	for (unsigned int class = 0; class < CONN_CLASSES && line; class++)
+	for (unsigned int class = 0; class < CONN_CLASSES; class++)
 		if (classes >> class & 1)
 			line = report_format(r, "%s%s%s", line, *line ? ", " : "",
 					     conn_class_name(class));

@@ -106,7 +106,7 @@ const char *report_format(struct report *r, const char *fmt, ...)
 	va_start(ap, fmt);
 	s = format(r, fmt, ap);
 	va_end(ap);
-	return s;
+	return s ? s : "";
 }
 
 /* What is put into a report is the report's: strings are copied, except those already in it. */

@@ -218,7 +218,7 @@ void table_add_note(struct table *t, const struct value *values, size_t n, const
 
 /* Quantiles with the bounds of their buckets; all unknown if the histogram is empty. */
 struct value value_distribution(struct report *r, const struct hist *h);
-/* A string made for the purpose, owned by the report. */
+/* A string made for the purpose, owned by the report; "", not NULL, when the report has failed. */
 const char *report_format(struct report *r, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
