@@ -194,7 +194,7 @@ static bool is_usage(const struct conns_config *c)
 	return false;
 }
 
-static bool filter_of(const char *text, struct filter **filter)
+static int filter_of(const char *text, struct filter **filter)
 {
 	struct strbuf why = STRBUF_INIT(1024);
 	int err = filter_parse(text, filter, &why);
@@ -202,7 +202,7 @@ static bool filter_of(const char *text, struct filter **filter)
 	if (err)
 		log_error("--filter: %s", why.len ? strbuf_str(&why) : strerror(-err));
 	strbuf_release(&why);
-	return !err;
+	return err;
 }
 
 static bool log_is_possible(const struct conns_config *c)
@@ -230,7 +230,7 @@ static int run(const void *config)
 	};
 	struct filter *filter = NULL;
 	struct conns_view view;
-	int code = EXIT_CANNOT;
+	int err = 0, code = EXIT_CANNOT;
 
 	common_begin(&c->common);
 	if (c->from)
@@ -240,9 +240,12 @@ static int run(const void *config)
 			  c->follow);
 		return EXIT_USAGE;
 	}
-	if (!is_usage(c) || !log_is_possible(c) ||
-	    (c->filter && !filter_of(c->filter, &filter)))
+	if (!is_usage(c) || !log_is_possible(c))
 		return EXIT_USAGE;
+	if (c->filter)
+		err = filter_of(c->filter, &filter);
+	if (err)
+		return err == -ENOMEM ? EXIT_CANNOT : EXIT_USAGE;
 	options.keep = filter ? conns_filter_keeps : NULL;
 	options.ctx = filter;
 	if (!conns_view_open(&view, &c->common, &options, c->count))
