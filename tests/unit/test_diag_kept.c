@@ -36,6 +36,7 @@ static void rig_open(struct rig *r)
 	assert_int_equal(event_memsource_new(&r->queue, 1 << 20), 0);
 	r->told.sink = event_memsource_sink(r->queue);
 	r->told.dict = event_dict_new();
+	assert_non_null(r->told.dict);
 	r->told.tick_ns = 1000;
 	r->ns.inode = 4026531840;
 	r->now = 1000 * MS;

@@ -133,6 +133,7 @@ static void test_dict_loss(void **state)
 	size_t at = 0;
 
 	(void)state;
+	assert_non_null(dict);
 	assert_int_equal(event_memsource_new(&queue, 1 << 20), 0);
 	assert_int_equal(event_dict_put_loss(dict, event_memsource_sink(queue), 1), 0);
 	memset(text, 'x', sizeof(text));
@@ -162,6 +163,7 @@ static void test_dict(void **state)
 	char text[32];
 
 	(void)state;
+	assert_non_null(dict);
 	for (uint32_t i = 1; i <= EVENT_DICT_NAMES_MAX; i++) {
 		snprintf(text, sizeof(text), "name %u", i);
 		assert_int_equal(event_dict_intern(dict, DICT_SYMBOL, text, NULL, 0), i);

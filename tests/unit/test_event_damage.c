@@ -44,6 +44,7 @@ static void use_index(const void *data, size_t size)
 	struct event_reader *reader;
 	struct event_block block;
 
+	assert_non_null(dict);
 	if (event_reader_new(&reader, fd) == 0) {
 		struct event_source *source = event_reader_source(reader);
 		const struct event_window window = {
@@ -454,6 +455,7 @@ static void test_lying_end(void **state)
 		struct event_reader *reader;
 		int fd;
 
+		assert_non_null(dict);
 		memcpy(&end, bytes.data + at, sizeof(end));
 		end.index = i < 64 ? (1ULL << i) - 1 : UINT64_MAX - (i - 64);
 		end.dict = i % 2 ? end.index / 2 : end.index - 1;

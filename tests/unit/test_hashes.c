@@ -168,6 +168,7 @@ static void test_names(void **state)
 	uint32_t n = 0;
 
 	(void)state;
+	assert_non_null(dict);
 	for (uint32_t i = 0; n < NAMES; i++) {
 		char text[16];
 

@@ -199,6 +199,7 @@ static enum load_truth judge(const char *reasons, double achieved, bool *doubtfu
 		report_reason(&r, code, NULL, "%s", code);
 	s.sound = s.asked.bounded = false;
 	s.achieved = achieved;
+	assert_int_equal(report_error(&r), 0);
 	load_summary_reasons(&r, &s);
 	report_release(&r);
 	return load_summary_judge(&s, &c, &q, doubtful);

@@ -136,6 +136,7 @@ static void test_buffer(void **state)
 			max = workload_request_max(&w);
 			rng_init(&rng, i);
 			buffer = malloc(max);
+			assert_non_null(buffer);
 			for (int n = 0; n < 3000; n++) {
 				assert_int_equal(p->encode(&w, &rng, (uint32_t)n, buffer, max,
 							   &out), 0);
@@ -147,6 +148,7 @@ static void test_buffer(void **state)
 			free(buffer);
 			for (size_t cap = 0; cap < 400; cap++) {
 				buffer = malloc(cap ? cap : 1);
+				assert_non_null(buffer);
 				if (p->encode(&w, &rng, 0, buffer, cap, &out) == 0)
 					assert_true(out.size <= cap);
 				free(buffer);
@@ -165,6 +167,7 @@ static int udp(struct parser *parser, unsigned id, unsigned number, unsigned tot
 	size_t used;
 	int got;
 
+	assert_non_null(datagram);
 	wire_put16(datagram, (uint16_t)id);
 	wire_put16(datagram + 2, (uint16_t)number);
 	wire_put16(datagram + 4, (uint16_t)total);
@@ -236,6 +239,7 @@ static int answer(enum r2p2_type type, unsigned rid, unsigned id, size_t cut, st
 	size_t used;
 	int got;
 
+	assert_non_null(copy);
 	r2p2_put(packet, type, (uint16_t)rid);
 	synthetic_put_reply(packet + 8, &reply);
 	memcpy(copy, packet, sizeof(packet));

@@ -431,6 +431,7 @@ static void stream_run(uint64_t leave_out, struct tally *direct, struct tally *r
 {
 	struct stream stream = { .known = malloc(sizeof(*stream.known)) };
 
+	assert_non_null(stream.known);
 	clock_reconcile_init(stream.known);
 	assert_int_equal(event_memsource_new(&stream.memory, 16 << 20), 0);
 	stream.stream = event_clocks_taker(&stream.out, event_memsource_sink(stream.memory));

@@ -88,6 +88,7 @@ static void finish(char *text)
 	struct event_wake wake;
 	size_t len;
 
+	assert_non_null(dict);
 	assert_int_equal(timeline_end(timeline, writer, 9000), 0);
 	assert_int_equal(event_writer_close(writer), 0);
 	assert_int_equal(event_reader_new(&reader, fd), 0);

@@ -80,6 +80,7 @@ static void test_bomb(void **state)
 	char *text;
 
 	(void)state;
+	assert_non_null(w);
 	w->hist_bytes_max = BUDGET;
 	for (uint32_t group = 1; group <= 1000; group++) {
 		const struct delta delta = a_delta(group, 8, 0, 10240);
@@ -105,6 +106,7 @@ static void test_coarser(void **state)
 	struct watch *w = watch_new(0);
 
 	(void)state;
+	assert_non_null(w);
 	w->hist_bytes_max = BUDGET;
 	for (int schema = 8; schema >= -4; schema--) {
 		for (uint32_t group = 1; group <= 40; group++) {
@@ -127,6 +129,7 @@ static void test_control(void **state)
 	char *text;
 
 	(void)state;
+	assert_non_null(w);
 	hist_init(&sum, 3);
 	for (int i = 0; i < 200; i++) {
 		const int32_t from = 80 + i % 50, to = from + 30 + i % 7;
@@ -192,6 +195,7 @@ static void test_names_not_kept(void **state)
 	char *text;
 
 	(void)state;
+	assert_non_null(w);
 	assert_int_equal(feed(w, EV_LOSS, &loss, sizeof(loss)), WATCH_MORE);
 	close_interval(w);
 	text = json_of(w);

@@ -44,6 +44,7 @@ static void test_sizes_exact(void **state)
 	struct rng rng;
 
 	(void)state;
+	assert_non_null(s);
 	rng_init(&rng, 31);
 	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
 		struct dist d;
@@ -290,6 +291,7 @@ static void test_yaml(void **state)
 	assert_true(w.popularity.kind == DIST_KIND_ZIPF && w.key_size.kind == DIST_KIND_NORMAL);
 	workload_release(&w);
 	large = malloc(70000);
+	assert_non_null(large);
 	memset(large, '#', 69999);
 	large[69999] = '\0';
 	assert_int_equal(parse_yaml(large, &w, &why), -EFBIG);
