@@ -8,7 +8,8 @@
  * when it has failed every one of them. HOSTLAT_INJECT_WHERE=1 prints the failed call's backtrace.
  *
  * Standard C functions call malloc() and its relatives by their public names, so strdup(),
- * asprintf() and fopen() are covered; what stdio writes by itself is not.
+ * asprintf() and fopen() are covered; what stdio writes by itself is not. With ASan the memory is
+ * the sanitizer's, which has functions of its own for what copies strings.
  */
 #undef _FILE_OFFSET_BITS /* open() and open64() are two symbols */
 #include <dlfcn.h>
@@ -26,6 +27,8 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include "inject.h"
+
 #define FRAMES_MAX 24
 
 enum kind { ALLOC, WRITE, FSYNC, RENAME, LINK, TRUNCATE, OPEN, SOCKET, BPF, MMAP, KINDS };
@@ -41,10 +44,13 @@ static unsigned long nth;
 static int error;
 static unsigned long calls;
 
-/* glibc's own names of what this file replaces. */
+/* The functions that this file replaces: glibc's own names, and the sanitizer's if it is there. */
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t n, size_t size);
 void *__libc_realloc(void *old, size_t size);
+__attribute__((weak)) void *__interceptor_malloc(size_t size);
+__attribute__((weak)) void *__interceptor_calloc(size_t n, size_t size);
+__attribute__((weak)) void *__interceptor_realloc(void *old, size_t size);
 
 static void show_where(void)
 {
@@ -57,9 +63,14 @@ static void show_where(void)
 /* Whether this call of that kind is the one to fail; then errno is set. */
 static bool fails(enum kind kind)
 {
+	unsigned long n;
+
 	if (kind != chosen)
 		return false;
-	if (__atomic_add_fetch(&calls, 1, __ATOMIC_RELAXED) != nth)
+	n = __atomic_add_fetch(&calls, 1, __ATOMIC_RELAXED);
+	if (inject_seen)
+		inject_seen(n);
+	if (n != nth)
 		return false;
 	if (getenv("HOSTLAT_INJECT_WHERE"))
 		show_where();
@@ -74,6 +85,14 @@ static void *real(const char *name)
 	if (!function)
 		abort();
 	return function;
+}
+
+void inject_allocation(unsigned long n)
+{
+	nth = n;
+	error = ENOMEM;
+	calls = 0;
+	chosen = ALLOC;
 }
 
 __attribute__((constructor)) static void begin(void)
@@ -107,17 +126,43 @@ __attribute__((destructor)) static void end(void)
 
 void *malloc(size_t size)
 {
-	return fails(ALLOC) ? NULL : __libc_malloc(size);
+	if (fails(ALLOC))
+		return NULL;
+	return __interceptor_malloc ? __interceptor_malloc(size) : __libc_malloc(size);
 }
 
 void *calloc(size_t n, size_t size)
 {
-	return fails(ALLOC) ? NULL : __libc_calloc(n, size);
+	if (fails(ALLOC))
+		return NULL;
+	return __interceptor_calloc ? __interceptor_calloc(n, size) : __libc_calloc(n, size);
 }
 
 void *realloc(void *old, size_t size)
 {
-	return fails(ALLOC) ? NULL : __libc_realloc(old, size);
+	if (fails(ALLOC))
+		return NULL;
+	return __interceptor_realloc ? __interceptor_realloc(old, size) :
+				       __libc_realloc(old, size);
+}
+
+char *strdup(const char *text)
+{
+	const size_t size = strlen(text) + 1;
+	char *copy = malloc(size);
+
+	return copy ? memcpy(copy, text, size) : NULL;
+}
+
+char *strndup(const char *text, size_t max)
+{
+	const size_t size = strnlen(text, max);
+	char *copy = malloc(size + 1);
+
+	if (!copy)
+		return NULL;
+	copy[size] = '\0';
+	return memcpy(copy, text, size);
 }
 
 /* A function that takes `parameters` and is called with `arguments`. */
