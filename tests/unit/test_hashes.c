@@ -204,6 +204,7 @@ static void test_tids(void **state)
 	struct tasks tasks;
 
 	(void)state;
+	assert_non_null(dict);
 	for (uint32_t i = 1; i <= ALIKE; i++) {
 		char text[48];
 
