@@ -59,6 +59,8 @@ volatile __u32 thin_one_in = 1;
 volatile __u32 follow_one_in = 1;
 /* Round trips are told at all. */
 volatile __u32 ops_attached = 0;
+/* Before 6.12 only a connection's own events can ask for its round trips. */
+volatile __u32 asked_in_vain = 0;
 /* New connections are followed from now on. */
 volatile __u32 following = 0;
 /* When there was no problem for so long, a connection is hot no longer; without data, warm. */

@@ -336,13 +336,17 @@ static __always_inline void set_flags(struct sock *sk, int flags)
 	bpf_setsockopt(sk, SOL_TCP_, TCP_CB_FLAGS, &flags, sizeof(flags));
 }
 
-/* Of a connection from before; a kernel that can't is known by KEPT_RTT missing. */
+/* A connection from before has no KEPT_RTT where the kernel can't. */
 static __always_inline void flag(struct sock *sk, struct tcp_sock *tp, struct conn_quiet *q)
 {
 	int old = tp->bpf_sock_ops_cb_flags, flags = old | CB_FLAGS;
 
-	if (!ops_attached || bpf_setsockopt(sk, SOL_TCP_, TCP_CB_FLAGS, &flags, sizeof(flags)))
+	if (!ops_attached)
 		return;
+	if (bpf_setsockopt(sk, SOL_TCP_, TCP_CB_FLAGS, &flags, sizeof(flags))) {
+		asked_in_vain = 1;
+		return;
+	}
 	q->flags |= KEPT_RTT | set_by_us(old);
 }
 
