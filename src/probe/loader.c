@@ -386,6 +386,14 @@ static void say_refused(const struct watch_probe *probe, char *text, size_t size
 		snprintf(text, size, "the program is refused");
 }
 
+/* A read that ends by fexit is begun by another program. */
+static bool uses_program(const struct hook *h, const char *program)
+{
+	return watch_is_program(h->program, program) ||
+	       (h->also_program && watch_is_program(h->also_program, program)) ||
+	       (h->kind == HOOK_FEXIT && watch_is_program("tcp_copied_tp", program));
+}
+
 /* The program that the verifier refused gives way to the next hook of its ladder. */
 static int drop_refused(struct watch_probe *probe, int err)
 {
@@ -403,10 +411,7 @@ static int drop_refused(struct watch_probe *probe, int err)
 	for (int i = 0; hooks[i].target && refused_program[0]; i++) {
 		const struct hook *h = &hooks[i];
 
-		if (probe->status[i].state != HOOK_BOUND)
-			continue;
-		if (!watch_is_program(h->program, refused_program) &&
-		    (!h->also_program || !watch_is_program(h->also_program, refused_program)))
+		if (probe->status[i].state != HOOK_BOUND || !uses_program(h, refused_program))
 			continue;
 		failed(&probe->status[i], h, what, err);
 		dropped++;
