@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hostlat doctor: what this machine can measure, and what in its set-up costs latency. */
+#include <linux/capability.h>
 #include <string.h>
 
 #include "base/bug.h"
@@ -50,7 +51,8 @@ static void unknown_reason(struct report *report, const char *what, size_t n,
 {
 	if (n)
 		report_reason(report, "not-permitted", strbuf_str(names),
-			      "%zu %s could not be determined; run as root (sudo)", n, what);
+			      "%zu %s could not be determined%s", n, what,
+			      host_may(NULL, CAP_SYS_ADMIN) ? "" : "; run as root (sudo)");
 }
 
 static void show_capabilities(struct report *report, const struct cap_vec *caps)

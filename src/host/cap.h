@@ -23,7 +23,7 @@ struct cap {
 	const char *area;       /* "bpf", "clock", ...; static */
 	char name[64];          /* "fentry", "CAP_BPF", "eth0" */
 	enum cap_state state;
-	char found[160];        /* what was seen, or why it is not known */
+	char found[320];        /* what was seen, or why it is not known */
 	const char *takes;      /* what it would take to have it (or know it); NULL if nothing would
 				 * help, or none is needed. Static */
 	const char *without;    /* what is not measured, or how instead, if it is not there; NULL

@@ -21,6 +21,7 @@
 #include "host/ethtool.h"
 #include "host/iface.h"
 #include "host/kconfig.h"
+#include "host/lockdown.h"
 #include "host/mount.h"
 
 #define IFACES_SHOWN_MAX 64
@@ -67,12 +68,8 @@ bool host_may(const struct host_root *root, int capability)
 static void lockdown(const struct host_root *root, struct cap_vec *caps)
 {
 	char value[64];
-	int dir, n;
+	int n = host_lockdown(root, value, sizeof(value));
 
-	dir = host_mount_open(root, "securityfs");
-	n = dir < 0 ? dir : host_read_at(dir, "lockdown", value, sizeof(value));
-	if (dir >= 0)
-		close(dir);
 	if (n == -ENOENT || n == -ENODEV)
 		cap_add(caps, "system", "no lockdown", CAP_YES, NULL, "the kernel has none");
 	else if (n < 0)
@@ -82,7 +79,7 @@ static void lockdown(const struct host_root *root, struct cap_vec *caps)
 		cap_add(caps, "system", "no lockdown", CAP_YES, NULL, "%s", value);
 	else
 		cap_add(caps, "system", "no lockdown", CAP_NO,
-			"boot with lockdown=none and without secure boot", "%s", value);
+			LOCKDOWN_TAKES, "%s", value);
 }
 
 static void cgroup2(const struct host_root *root, struct cap_vec *caps)
@@ -212,7 +209,10 @@ static void tracer(const struct host_root *root, struct cap_vec *caps, int trace
 		host_read_at(tracefs, "available_tracers", tracers, sizeof(tracers));
 
 	host_kconfig(root, option, configured, sizeof(configured));
-	if (n < 0)
+	if (n == -ENOENT && host_is_confidential(root))
+		cap_add(caps, "trace", name, CAP_NO, LOCKDOWN_TAKES,
+			"kernel lockdown (confidentiality) leaves tracefs empty");
+	else if (n < 0)
 		cap_add(caps, "trace", name, n == -ENODEV ? CAP_NO : CAP_UNKNOWN,
 			n == -ENODEV ? takes : TAKES_ROOT, "tracefs: %s", strerror(-n));
 	else if (has_word(tracers, name))

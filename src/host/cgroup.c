@@ -4,10 +4,12 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/bug.h"
@@ -259,6 +261,23 @@ int host_cgroup_of(const struct host_root *root, pid_t pid, struct host_cgroup *
 int host_cgroup2_mount(const struct host_root *root, char *buf, size_t size)
 {
 	return host_mount_point(root, "cgroup2", buf, size);
+}
+
+int host_cgroup2_open(void)
+{
+	char path[HOST_PATH_MAX];
+	int err = host_cgroup2_mount(NULL, path, sizeof(path)), fd;
+	struct statfs fs;
+
+	if (err)
+		return err;
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (!fstatfs(fd, &fs) && fs.f_type == CGROUP2_SUPER_MAGIC)
+		return fd;
+	close(fd);
+	return -ENOENT;
 }
 
 int host_cgroup2_id(const struct host_root *root, const char *path, uint64_t *id)

@@ -43,6 +43,12 @@ int host_cgroup_of(const struct host_root *root, pid_t pid, struct host_cgroup *
 int host_cgroup2_mount(const struct host_root *root, char *buf, size_t size);
 
 /*
+ * The root of this machine's, as a descriptor that the caller owns. -ENOENT: it is not mounted, or
+ * something else is mounted over it.
+ */
+int host_cgroup2_open(void);
+
+/*
  * bpf_get_current_cgroup_id() of a cgroup2 path (which begins with '/', as in /proc/PID/cgroup):
  * the inode number of its folder.
  */

@@ -17,6 +17,7 @@
 #include "host/cgroup.h"
 #include "host/facts_source.h"
 #include "host/kconfig.h"
+#include "host/lockdown.h"
 #include "host/mount.h"
 #include "host/pids.h"
 
@@ -158,21 +159,14 @@ void fact_container(const struct fact_source *source, const char *key, const cha
 
 void fact_lockdown(const struct fact_source *source, const char *key, const char *arg)
 {
-	int dir = host_mount_open(source->root, "securityfs"), n;
 	char value[64], *from;
+	int n = host_lockdown(source->root, value, sizeof(value));
 
 	(void)arg;
-	if (dir < 0) {
-		if (dir != -ENODEV && dir != -ENOENT)
-			host_facts_add_unknown(source->facts, key, "securityfs", dir);
-		return;
-	}
-	n = host_read_at(dir, "lockdown", value, sizeof(value));
-	close(dir);
 	from = n > 0 ? strchr(value, '[') : NULL;
 	if (from)
 		host_facts_add(source->facts, key, "%.*s", (int)strcspn(from + 1, "]"), from + 1);
-	else if (n != -ENOENT)
+	else if (n != -ENOENT && n != -ENODEV)
 		host_facts_add_unknown(source->facts, key, "lockdown", n);
 }
 

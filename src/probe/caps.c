@@ -13,6 +13,7 @@
 #include "base/bug.h"
 #include "event/layout.h"
 #include "event/names.h"
+#include "host/lockdown.h"
 #include "probe/conns_places.h"
 #include "probe/hook.h"
 #include "probe/timekeeping.h"
@@ -78,6 +79,18 @@ static int try_stats(void)
 	if (fd >= 0)
 		close(fd);
 	return fd < 0 ? fd : 0;
+}
+
+/* Empty programs are taken all the same. */
+static void kernel_memory(struct cap_vec *caps)
+{
+	if (!host_is_confidential(NULL)) {
+		cap_add(caps, "bpf", "kernel memory", CAP_YES, NULL, "programs may read it");
+		return;
+	}
+	cap_add(caps, "bpf", "kernel memory", CAP_NO, LOCKDOWN_TAKES, LOCKDOWN_READS);
+	cap_without(caps, "packets are followed up to TCP's socket only, and connections by "
+		    "inet_diag, whatever hooks are there");
 }
 
 /* Kinds of programs; the targets are there for tests, or fire rarely. */
@@ -194,6 +207,7 @@ void probe_caps_collect(struct cap_vec *caps)
 	add_result(caps, "bpf", "run-time statistics", err,
 		   err == -EPERM ? "CAP_SYS_ADMIN" : "Linux 5.8", "");
 	has_loops = loops(caps);
+	kernel_memory(caps);
 	kinds(caps);
 	stages(caps, has_loops);
 	conns_caps(caps);

@@ -15,7 +15,7 @@
 #include "bpf/abi_calls.h"
 #include "bpf/conns.skel.h"
 
-#define WHY_MAX 160
+#define WHY_MAX 320
 
 /* A program, what its hook makes known, and what becomes of it without the hook. */
 struct place {

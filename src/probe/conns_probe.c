@@ -134,26 +134,13 @@ bool conns_probe_block(struct conns_probe *p, struct event_block *block)
 
 /* ---- attaching ---- */
 
-/* The root of cgroup2, or -errno. */
-static int open_cgroup(void)
-{
-	char path[HOST_PATH_MAX];
-	int err = host_cgroup2_mount(NULL, path, sizeof(path)), fd;
-
-	if (err)
-		return err;
-	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
-}
-
 /* Of round trips, the kernel tells programs of a cgroup; containers are below the root. */
 static void attach_ops(struct conns_probe *p)
 {
-	int fd = open_cgroup(), err;
+	int fd = host_cgroup2_open(), err;
 
 	if (fd < 0) {
-		say_missing(p, "round trips", fd == -ENOENT ? "there is no cgroup2 file system" :
-							       strerror(-fd));
+		say_missing(p, "round trips", strerror(-fd));
 		return;
 	}
 	p->skel->links.conn_ops = bpf_program__attach_cgroup(p->skel->progs.conn_ops, fd);
@@ -174,7 +161,7 @@ static void attach_ops(struct conns_probe *p)
 static bool has_other_ops(void)
 {
 	__u32 programs[64], n = 64;
-	int fd = open_cgroup();
+	int fd = host_cgroup2_open();
 	bool has;
 
 	if (fd < 0)

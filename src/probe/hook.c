@@ -13,6 +13,7 @@
 
 #include "event/layout.h"
 #include "host/cap.h"
+#include "host/cgroup.h"
 #include "probe/netfilter.h"
 #include "probe/watch_config.h"
 
@@ -219,6 +220,19 @@ struct tried {
 	int id, err;
 };
 
+/* These load without it, and then can be attached nowhere. */
+static int lacks_cgroup2(enum hook_kind kind)
+{
+	int fd;
+
+	if (kind != HOOK_SOCKOPS && kind != HOOK_CGROUP_INGRESS)
+		return 0;
+	fd = host_cgroup2_open();
+	if (fd >= 0)
+		close(fd);
+	return fd < 0 ? fd : 0;
+}
+
 static const struct tried *try_place(enum hook_kind kind, const char *target)
 {
 	static struct tried tried[HOOKS_MAX];
@@ -235,6 +249,9 @@ static const struct tried *try_place(enum hook_kind kind, const char *target)
 	if (kinds[kind].type == BPF_PROG_TYPE_TRACING)
 		t->id = hook_btf_id(kind, target);
 	if (t->id < 0)
+		return t;
+	t->err = lacks_cgroup2(kind);
+	if (t->err)
 		return t;
 	fd = load_empty(kind, t->id);
 	if (fd >= 0)
@@ -255,7 +272,9 @@ static int try_one(enum hook_kind kind, const char *target, char *why, size_t si
 			 kind == HOOK_ITERATOR ? "iterator" : "function", target);
 		return t->id;
 	}
-	if (t->err)
+	if (t->err == -ENOENT)
+		snprintf(why, size, "%s %s: cgroup2 is not mounted", kinds[kind].name, target);
+	else if (t->err)
 		snprintf(why, size, "%s %s: refused by this kernel (%s)", kinds[kind].name, target,
 			 strerror(-t->err));
 	return t->err;

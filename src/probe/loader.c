@@ -263,16 +263,11 @@ static bool attached_for_other(const struct watch_probe *probe, int i)
 
 static int attach_cgroup(struct watch_probe *probe, struct bpf_program *p)
 {
-	char path[HOST_PATH_MAX];
+	int fd = host_cgroup2_open(), err;
 	struct bpf_link *link;
-	int fd, err;
 
-	err = host_cgroup2_mount(NULL, path, sizeof(path));
-	if (err)
-		return err;
-	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
-		return -errno;
+		return fd;
 	link = bpf_program__attach_cgroup(p, fd);
 	close(fd);
 	err = libbpf_get_error(link);
@@ -383,7 +378,7 @@ static void say_refused(const struct watch_probe *probe, char *text, size_t size
 		snprintf(text, size, "the program is refused, as its maps of type %s are",
 			 libbpf_bpf_map_type_str(bpf_map__type(map)));
 	else
-		snprintf(text, size, "the program is refused");
+		snprintf(text, size, "the program is refused%s", refusal_cause());
 }
 
 /* A read that ends by fexit is begun by another program. */

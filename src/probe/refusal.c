@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/lockdown.h"
+
 static char refused[64];
 
 /* The two messages that name what was refused, in every libbpf since 0.6. */
@@ -45,6 +47,11 @@ void refusal_forget(void)
 	refused[0] = '\0';
 }
 
+const char *refusal_cause(void)
+{
+	return host_is_confidential(NULL) ? ", as " LOCKDOWN_READS : "";
+}
+
 static int add(struct refusals *r, const char *name, const char *what, int err)
 {
 	struct refusal *it = &r->items[r->n];
@@ -52,7 +59,7 @@ static int add(struct refusals *r, const char *name, const char *what, int err)
 	if (r->n == REFUSALS_MAX || refusals_of(r, name))
 		return err;
 	snprintf(it->name, sizeof(it->name), "%s", name);
-	snprintf(it->why, sizeof(it->why), "%s (%.60s)", what, strerror(-err));
+	snprintf(it->why, sizeof(it->why), "%s%s (%.60s)", what, refusal_cause(), strerror(-err));
 	r->n++;
 	return -EAGAIN;
 }

@@ -23,7 +23,7 @@ struct bpf_object_skeleton;
 
 struct refusal {
 	char name[64];   /* of a program or a map */
-	char why[96];    /* in words, e.g. "refused by this kernel (Operation not permitted)" */
+	char why[160];   /* in words, e.g. "refused by this kernel (Operation not permitted)" */
 };
 
 struct refusals {
@@ -52,6 +52,9 @@ int refusals_load(struct refusals *refused, struct bpf_object_skeleton *skeleton
  * list is full or has it.
  */
 int refusals_add(struct refusals *refused, const char *program, int err);
+
+/* ", as " with a reason that holds for all of this kernel's refusals, or "". Static. */
+const char *refusal_cause(void);
 
 /* Why a program or map was refused, or NULL. Valid until the list changes. */
 const char *refusals_of(const struct refusals *refused, const char *name);

@@ -21,7 +21,7 @@
 #include "probe/price.h"
 #include "probe/watch_config.h"
 
-#define WHY_MAX 160
+#define WHY_MAX 192
 /* The kernel switches receive stamping on in a worker, some milliseconds later. */
 #define STAMPING_STARTS_NS 20000000
 #define NF_NETNS_MAX HOST_NETNS_MAX

@@ -249,8 +249,9 @@ static int find_root(struct tracefs *t)
 			close(t->root);
 		t->root = -1;
 	}
-	return refuse(t, -ENOENT, "functions can't be traced: tracefs isn't mounted, or this "
-		      "kernel has no tracers (mount -t tracefs nodev /sys/kernel/tracing)");
+	return refuse(t, -ENOENT, "functions can't be traced: tracefs isn't mounted (mount -t "
+		      "tracefs nodev /sys/kernel/tracing), this kernel has no tracers, or "
+		      "kernel lockdown (confidentiality) hides them");
 }
 
 static bool has_word(const char *text, const char *word)
