@@ -3,6 +3,9 @@
 `watch`, `conns` and `record` where the machine lacks something else than a part of bpf(2): a
 capability, a file system, memory to lock, descriptors, the system call itself. What is measured is
 right, what is missing is named, and who can't run says what would help: nothing that doesn't.
+
+In a guest (`guest [MACHINE]`): machines that this one cannot be made to, and `doctor` beside them;
+with a name, the guest itself is it.
 """
 import json
 import os
@@ -30,6 +33,9 @@ def hidden(*folders, more=""):
     return ["unshare", "--mount", "sh", "-c", f'{hide} {more} exec "$0" "$@"']
 
 
+V1 = ("umount /sys/fs/cgroup; mount -t tmpfs none /sys/fs/cgroup;"
+      " for c in cpu,cpuacct memory net_cls,net_prio cpuset pids; do mkdir /sys/fs/cgroup/$c;"
+      " mount -t cgroup -o $c none /sys/fs/cgroup/$c 2>/dev/null; done;")
 CAPS = ("sys_admin", "bpf", "perfmon", "net_admin", "sys_ptrace", "sys_resource", "dac_read_search")
 # Why it may be unable to run at all: words of what it says.
 NEEDS = {
@@ -53,10 +59,39 @@ MACHINES = {
     "bpf(2) refused": [NOBPF, "refuse"],
     KILLED: [NOBPF, "kill"],
 }
+LOCKED, HALF_LOCKED = "lockdown=confidentiality", "lockdown=integrity"
+ONLY_V1, HYBRID = "cgroup v1 only", "cgroup v1, and v2 beside it"
+PARANOID = "perf_event_paranoid=4 and unprivileged_bpf_disabled=2"
+PARANOID_CAP = f"{PARANOID}, CAP_SYS_ADMIN"
+SYSCTL = ["sh", "-c", "sysctl -qw kernel.perf_event_paranoid=4 kernel.unprivileged_bpf_disabled=2;"
+          ' exec "$0" "$@"']
+GUESTS = {
+    ONLY_V1: hidden(more=V1),
+    HYBRID: hidden(more=f"{V1} mkdir /sys/fs/cgroup/unified;"
+                        " mount -t cgroup2 none /sys/fs/cgroup/unified;"),
+    PARANOID: SYSCTL,
+    PARANOID_CAP: [*SYSCTL, *without_caps("sys_admin")],
+}
+OWN = {LOCKED: [], HALF_LOCKED: []}
+# A word of what each command says of it; the others lose nothing by it.
+SAYS = {
+    (LOCKED, "watch"): "kernel lockdown", (LOCKED, "conns"): "kernel lockdown",
+    (LOCKED, "record"): "kernel lockdown", (ONLY_V1, "conns"): "cgroup2 is not mounted",
+    (PARANOID_CAP, "conns"): "connections from before in namespace",
+}
+# What `doctor` finds missing.
+LACKS = {
+    LOCKED: {"no lockdown", "kernel memory", "function", "function_graph"},
+    HALF_LOCKED: {"no lockdown"}, ONLY_V1: {"cgroup2", "cgroup_skb", "round trips"},
+    HYBRID: set(), PARANOID: set(), PARANOID_CAP: {"CAP_SYS_ADMIN"},
+}
 
 
 class CannotRun(Exception):
     """It said why."""
+
+
+_said = []      # all that the last run said
 
 
 def run(prefix, words, act):
@@ -74,6 +109,7 @@ def run(prefix, words, act):
     out, errors = child.communicate(timeout=120)
     said = "".join(said) + errors
     check.true(f"no line of a library: {said!r}", "libbpf" not in said)
+    _said.append(said + out)
     return child.returncode, out, said
 
 
@@ -157,15 +193,49 @@ def of_record(machine, prefix):
     return f"{count} of {N} messages" + (f"; {'; '.join(lacks)}" if lacks else "")
 
 
+def of_doctor(machine, prefix):
+    done = subprocess.run([*prefix, watch.HOSTLAT, "doctor", "--json"], capture_output=True,
+                          text=True, timeout=120, check=False)
+    rows = json.loads(done.stdout)["capabilities"]
+    _said.append(done.stdout + done.stderr)
+    judged(machine, done.returncode, done.stderr)
+    if not machine.startswith(PARANOID_CAP):
+        check.true(f"no advice that does not help: {done.stdout}", "as root" not in done.stdout)
+    yes = {row["capability"] for row in rows if row["state"] == "yes"}
+    no = {row["capability"] for row in rows if row["state"] == "no"}
+    check.equal("of what is missing here, not found missing", LACKS[machine] & yes | LACKS[machine] - no,
+                set())
+    others = {"no lockdown", "kernel memory", "function_graph", "cgroup2", "cgroup_skb",
+              "round trips"} - LACKS[machine]
+    check.equal("found missing, but there", others & no, set())
+    return f"no {', no '.join(sorted(LACKS[machine]))}" if LACKS[machine] else "nothing missing"
+
+
 COMMANDS = {"watch": of_watch, "conns": of_conns, "record": of_record}
 
 
 @check.busy
 def on_a_machine(command, machine):
     try:
-        return COMMANDS[command](machine, MACHINES[machine])
+        return COMMANDS[command](machine, {**MACHINES, **GUESTS, **OWN}[machine])
     except CannotRun as why:
         return f"cannot run: {why}"
+
+
+@check.busy
+def in_a_guest(command, machine):
+    """... where what is lost is known."""
+    prefix = GUESTS.get(machine, [])
+    if command == "doctor":
+        return of_doctor(machine, prefix)
+    figure = on_a_machine.__wrapped__(command, machine)
+    says = SAYS.get((machine, command))
+    if says:
+        check.true(f"it says {says!r}: {_said[-1]}", says in _said[-1])
+        return figure
+    lost = set(figure.split(", ")) - {"nothing lost", "round trips of connections from before"}
+    check.true(f"nothing is lost: {figure}", figure.startswith(f"{N} of {N} messages") or not lost)
+    return figure
 
 
 @check.busy
@@ -177,6 +247,11 @@ def control(command):
 if os.geteuid() != 0:
     check.skip("needs root")
 net = netns.veth()
+if refusing.GUEST:
+    own = sys.argv[2:]
+    here = own or (list(GUESTS) if check.LONG else [ONLY_V1])
+    check.run([(refusing.tabled(command, in_a_guest), command, machine)
+               for machine in here for command in (*COMMANDS, "doctor")])
 check.run([(control, command) for command in COMMANDS] +
           [(refusing.tabled(command, on_a_machine), command, machine)
            for machine in MACHINES for command in COMMANDS])
