@@ -25,7 +25,7 @@ struct place {
 	enum { NEEDED, WANTED, INSTEAD /* of the one before */, WHERE_IT_IS } how;
 	uint32_t known;
 	const char *what, *without;
-	const char *map; /* that only this program needs; NULL: none */
+	const char *also; /* a map or another form of the program, needed as well; NULL: none */
 };
 
 #define CALLS CONN_KNOWS_CALLS
@@ -43,7 +43,7 @@ static const struct place places[] = {
 	{ "conn_recv", HOOK_TP_BTF, "sock_recv_length", WANTED, CALLS, "calls", NO_CALLS, NULL },
 	{ "conn_recv_fexit", HOOK_FEXIT, "tcp_recvmsg", INSTEAD, CALLS, "calls", NO_CALLS, NULL },
 	{ "conn_retransmit", HOOK_TP_BTF, "tcp_retransmit_skb", WANTED, CONN_KNOWS_LOSSES,
-	  "losses", NO_LOSSES, NULL },
+	  "losses", NO_LOSSES, "conn_retransmit_two" },
 	{ "conn_congestion", HOOK_TP_BTF, "tcp_cong_state_set", WANTED, CONN_KNOWS_LOSSES,
 	  "losses", NO_LOSSES, NULL },
 	{ "conn_timer", HOOK_TP_BTF, "timer_expire_entry", WANTED, CONN_KNOWS_DELACKS,
@@ -87,7 +87,7 @@ static bool is_taken(struct selection *s, const struct place *place, bool needed
 	struct bpf_program *program = bpf_object__find_program_by_name(s->skel->obj,
 								       place->program);
 	const char *refused = refusals_of(s->refused, place->program) ?:
-			      place->map ? refusals_of(s->refused, place->map) : NULL;
+			      place->also ? refusals_of(s->refused, place->also) : NULL;
 	bool taken = needed && !refused && !hook_try(&hook, s->why, sizeof(s->why));
 
 	if (needed && refused)

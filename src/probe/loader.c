@@ -3,7 +3,6 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -447,11 +446,30 @@ void watch_unload(struct watch_probe *probe)
 	probe->skel = NULL;
 }
 
+/* libbpf looks there for functions that a kernel has not: bpf_cast_to_kern_ctx() before 6.2. */
+static bool hides_modules(void)
+{
+	__u32 id;
+	int fd;
+
+	if (bpf_btf_get_next_id(0, &id))
+		return errno != ENOENT;
+	fd = bpf_btf_get_fd_by_id(id);
+	if (fd < 0)
+		return true;
+	close(fd);
+	return false;
+}
+
 static void say_not_loaded(int err, char *why, size_t size)
 {
 	if (refusal_name()[0])
 		snprintf(why, size, "can't load the programs: this kernel refuses %s (%s)",
 			 refusal_name(), strerror(-err));
+	else if (!watch_can_cast() && hides_modules())
+		snprintf(why, size, "can't load the programs: before Linux 6.2 that reads the "
+			 "types of kernel modules (BTF), which is refused here: it takes "
+			 "CAP_SYS_ADMIN");
 	else
 		snprintf(why, size, "can't load the programs: %s", strerror(-err));
 }

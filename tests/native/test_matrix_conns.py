@@ -139,7 +139,7 @@ def without(refusals):
     if not refusals:
         usual.update(lacks=lacks, missing=set(missing))
     check.true(f"unknown {sorted(lacks)}, and nothing is named", not lacks or missing)
-    lacks -= usual.get("lacks", set())
+    lacks = lacks - usual.get("lacks", set())
     check.true(f"unknown {sorted(lacks)}, and nothing is named but what always is: {missing}",
                not lacks or set(missing) - usual.get("missing", set()))
     check.true(f"{sorted(lacks)} is unknown though another program sees the same",
