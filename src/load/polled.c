@@ -120,7 +120,7 @@ int polled_put(const struct load_thread *threads, uint32_t n, uint64_t before,
 
 	if (threads->config->role != ROLE_LATENCY)
 		return 0;
-	/* Of what others have polled meanwhile nothing is ours. */
+	/* The kernel's count is the host's: others may have polled meanwhile. */
 	if (reason != INTERRUPTS || !packets)
 		return event_put_fact(sink, now, LOAD_FACT_POLLED, reasons[reason].word);
 	snprintf(text, sizeof(text), "%" PRIu64, packets);

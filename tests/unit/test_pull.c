@@ -41,7 +41,8 @@ static void *produce(void *arg)
 
 static void test_races(void **state)
 {
-	static struct load_thread thread;
+	static const struct load_config config;
+	static struct load_thread thread = { .config = &config };
 	uint64_t samples = 0;
 	struct event_block block;
 	struct pull *pull;
