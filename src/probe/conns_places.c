@@ -51,8 +51,7 @@ static const struct place places[] = {
 	{ "conn_ops", HOOK_SOCKOPS, "root of cgroup2", WANTED, 0, "round trips",
 	  "round trips, timeouts and the peer's delayed acknowledgements are unknown", NULL },
 	{ "conn_existing", HOOK_ITERATOR, "tcp", WANTED, 0, "connections from before",
-	  "connections that were open before hostlat began are not followed, and sockets of new "
-	  "ones keep hostlat's flags when it ends", NULL },
+	  "connections that were open before hostlat began are not followed", NULL },
 	{ "conn_owner", HOOK_ITERATOR, "task_file", WANTED, 0, "owners",
 	  "the application of a connection is unknown until it reads or writes", NULL },
 };

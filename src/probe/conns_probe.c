@@ -133,11 +133,21 @@ bool conns_probe_block(struct conns_probe *p, struct event_block *block)
 
 /* ---- attaching ---- */
 
-/* Of round trips, the kernel tells programs of a cgroup; containers are below the root. */
+/*
+ * The kernel reports round trips to programs of a cgroup; containers are below the root. Such a
+ * program sets flags in sockets: it is attached only where leave_sockets() can clear them.
+ */
 static void attach_ops(struct conns_probe *p)
 {
-	int fd = host_cgroup2_open(), err;
+	int fd, err;
 
+	if (!p->existing) {
+		say_missing(p, "round trips", "without iter/tcp hostlat could not clear its flags "
+			    "in sockets when it ends, and sets none; without them, round trips, "
+			    "timeouts and the peer's delayed acknowledgements are unknown");
+		return;
+	}
+	fd = host_cgroup2_open();
 	if (fd < 0) {
 		say_missing(p, "round trips", strerror(-fd));
 		return;
@@ -207,12 +217,12 @@ static int attach(struct conns_probe *p, struct refusals *refused)
 {
 	int err = attach_hooks(p, refused);
 
-	if (!err && bpf_program__autoload(p->skel->progs.conn_ops))
-		attach_ops(p);
 	if (!err)
 		err = attach_existing(p, refused);
 	if (err)
 		return err;
+	if (bpf_program__autoload(p->skel->progs.conn_ops))
+		attach_ops(p);
 	err = conns_walk_open(&p->walk, p->skel, empty_ring, p);
 	if (!err)
 		return 0;

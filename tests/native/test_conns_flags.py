@@ -10,7 +10,7 @@ import socket
 import subprocess
 import time
 
-from lib import check, conns, netns, process
+from lib import check, conns, netns, process, refusing
 
 TCPBPF = os.environ["TCPBPF"]
 N = 50
@@ -54,6 +54,31 @@ def gained(other, pair):
     before = other.told()
     exchange(pair)
     return other.told() - before
+
+
+def without_a_way_back(refused):
+    """Where iter/tcp is refused no flag could be taken back: none is set, which is named."""
+    with netns.inside(net.reader), contextlib.ExitStack() as stack:
+        listener = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+        with conns.beside(env=refusing.environment(refused)) as said:
+            a = stack.enter_context(socket.create_connection(listener.getsockname()))
+            pair = a, stack.enter_context(listener.accept()[0])
+            local = "%s:%d" % a.getsockname()
+            exchange(pair)
+        other = Other(listener.getsockname()[1])
+        after = gained(other, pair)
+        other.end()
+    why = {each["name"]: each["why"] for each in said["json"]["missing"]}
+    ours = [each for each in said["json"]["connections"] if each["local"] == local]
+    check.equal("connections that were followed", len(ours), 1)
+    if refused:
+        check.true(f"it is named: {why}", "sets none" in why.get("round trips", ""))
+        check.equal("its round trips", ours[0]["rtt"]["samples"], None)
+    else:
+        check.true(f"round trips are known: {why}", "round trips" not in why)
+        check.between("its round trips", ours[0]["rtt"]["samples"], N // 2, 1 << 20)
+    check.equal("round trips that a flag of hostlat's tells of", after, 0)
+    return f"{after} of {N} exchanges"
 
 
 def beside(begins_before):
@@ -154,4 +179,5 @@ def restorer_of(pid):
 if os.geteuid() != 0:
     check.skip("needs root")
 net = netns.loopback()
-check.run([(beside, True), (beside, False), (killed,), (in_a_namespace_that_came_later,)])
+check.run([(beside, True), (beside, False), (killed,), (in_a_namespace_that_came_later,),
+           (without_a_way_back, ("program=conn_existing",)), (without_a_way_back, ())])

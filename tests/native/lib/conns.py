@@ -60,7 +60,7 @@ def measuring(child):
 
 
 @contextlib.contextmanager
-def beside(options=(), namespaces=(), command=(HOSTLAT,)):
+def beside(options=(), namespaces=(), command=(HOSTLAT,), env=None):
     """
     `hostlat conns` beside what is done inside; then the dict has its "json" and "code", and what it
     said on stderr: "warnings" before it began. It tells of connections of these namespaces, or of
@@ -73,7 +73,7 @@ def beside(options=(), namespaces=(), command=(HOSTLAT,)):
         os.chmod(folder, 0o1777)
         out = os.path.join(folder, "out.json")
         child = process.start([*command, "conns", "--json", "--output", out, *options],
-                              stderr=subprocess.PIPE, text=True)
+                              stderr=subprocess.PIPE, text=True, env=env)
         said["warnings"] = measuring(child)
         yield said
         child.send_signal(signal.SIGINT)
