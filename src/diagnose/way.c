@@ -65,6 +65,7 @@ void way_receives(struct way *w, uint32_t core, const struct atom *atom, uint64_
 {
 	const struct messages *messages = w->p->messages;
 	const struct message *all = messages->all.items;
+	const uint64_t own = message_queued(&all[w->message]);
 	size_t at = messages_queued(messages, core, w->at);
 
 	if (end > w->end)
@@ -76,8 +77,8 @@ void way_receives(struct way *w, uint32_t core, const struct atom *atom, uint64_
 		struct slice slice;
 
 		if (m->core != core || place == w->message || m->first >= end ||
-		    (later && cause == CAUSE_KERNEL_QUEUE))
-			break;
+		    (cause == CAUSE_KERNEL_QUEUE && later && message_queued(m) > own))
+			break; /* an interrupt may divide what a packet ahead takes */
 		if (m->queued_ns > RUN_MAX_NS ||
 		    (cause == CAUSE_KERNEL_QUEUE && m->first > all[w->message].first))
 			continue;

@@ -48,6 +48,29 @@ static void test_kernel_queue(void **state)
 	       "2500-40500 application on 1\n");
 }
 
+/* An interrupt divides the softirq: the packet ahead is handled on both sides of it. */
+static void test_divided_kernel_queue(void **state)
+{
+	(void)state;
+	expect(WAITS "100us 0 softirq 3\n101us 0 irq 30\n101500ns 0 irq-end\n105us 0 wake app 0\n"
+	       "106us 0 softirq-end\n" READS MESSAGE "message 2 hog 99500ns 102us 140us 0\n" OTHERS,
+	       "message 1\n"
+	       "0-1000 kernel-queue receive on 0 by hog behind 2\n"
+	       "1000-1500 interrupt receive on 0\n"
+	       "1500-2000 kernel-queue receive on 0 by hog behind 2\n"
+	       "2000-4000 function receive on 0\n"
+	       "4000-5000 function receive\n"
+	       "5000-6000 other-receive on 0\n"
+	       "6000-10000 idle-exit on 0\n"
+	       "10000-20000 application on 0\n"
+	       "message 2\n"
+	       "0-500 idle-exit receive on 0\n"
+	       "500-1500 function receive on 0\n"
+	       "1500-2000 interrupt receive on 0\n"
+	       "2000-2500 function receive on 0\n"
+	       "2500-40500 application on 1\n");
+}
+
 /* Controls: it was handled on another core; it came later, though it was handled before. */
 static void test_no_kernel_queue(void **state)
 {
@@ -419,6 +442,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_quiet),
 		cmocka_unit_test(test_kernel_queue),
+		cmocka_unit_test(test_divided_kernel_queue),
 		cmocka_unit_test(test_no_kernel_queue),
 		cmocka_unit_test(test_other_receive),
 		cmocka_unit_test(test_cpu_wait),
