@@ -6,6 +6,7 @@ call, when its device had the last byte, and when the delay was lifted.
 """
 import bisect
 import collections
+import os
 import socket
 import struct
 import subprocess
@@ -13,7 +14,7 @@ import sys
 import threading
 import time
 
-from lib import causes, check, diagnose, frames, netns, trace
+from lib import burst, causes, check, diagnose, frames, netns, trace
 from lib.line import Line
 from lib.traffic import outweigh_others
 
@@ -31,6 +32,8 @@ CAUSES = ("window", "pacing", "qdisc")
 # What makes a pacing timer late: how late it was is not in the log of this test.
 OF_TIMERS = ("softirq", "other-receive", "interrupt", "idle-exit", "core-stall", "cpu-wait",
              "hostlat", "function")
+LATE_NS = 5 * MS        # for so long a timer's core is busy
+LONG = 200              # what is shorter is not delayed at `link`
 SO_TIMESTAMPNS = 35
 SO_MAX_PACING_RATE = 47
 
@@ -305,6 +308,84 @@ def room(net):
     return judged(Run(net, no_limit, no_room, rcvbuf=4096, sndbuf=8192), "window", 15)
 
 
+class Hindrance:
+    """In every second round, a packet of another flow has the sender's core when a timer is due."""
+
+    def __init__(self, net):
+        with netns.inside(net.reader):
+            tx = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        tx.bind((net.address(4), 0))
+        self.burst = burst.Burst(net.sender, "10.77.0.2", tx, 1, LATE_NS, "link", LONG)
+        self.rounds, self.times = 0, []
+
+    def __call__(self, sender):
+        self.rounds += 1
+        for _ in range(8):
+            sender.send(SIZE)
+        if self.rounds % 2:
+            begin = time.monotonic_ns()
+            self.burst.send()       # its softirq, too, is over when this returns
+            self.times.append((begin, time.monotonic_ns()))
+            self.burst.wait()
+        sender.line.drain(8 * SIZE)
+        time.sleep(0.005)
+
+    def busy(self, one, arrival):
+        """(at least, at most) for so long the core of what waited was busy meanwhile."""
+        for begin, end in self.times:
+            if one.end <= begin and arrival >= begin + LATE_NS:
+                return LATE_NS, end - begin
+        return 0, 0
+
+
+def judge_late(run, examples, other):
+    """Pacing is charged up to when the timer was due, and then the softirq that its core was in."""
+    right, wrong, false = 0, [], []
+    for example in examples:
+        causes.sums(example)
+        found = run.of(example)
+        if not found:
+            continue
+        least, most = other.busy(*found)
+        room = ERROR * least
+        told = {word: causes.told(example, word).ns for word in CAUSES}
+        late = sum(c["ns"] for c in causes.told(example, "other-receive").culprits
+                   if c["what"] == "softirq net-rx")
+        where = f"message {example['id']}: {told}, {late} of {most} in net-rx"
+        if not least and late > FLOOR_NS:
+            false.append(where)
+        elif least and (least - 1.1 * SIZE * BYTE_NS - room <= late <= most + room and
+                        told["window"] + told["qdisc"] <= room):
+            right += 1
+        elif least:
+            wrong.append(where)
+    check.true(f"{right} late messages are right, not {wrong[:3]}",
+               right >= 30 and right >= RIGHT * (right + len(wrong)))
+    check.true(f"of other rounds: {false[:3]}", len(false) <= (1 - RIGHT) * len(examples))
+    return f"{right} of {right + len(wrong)} late messages"
+
+
+@check.environment(DISTURBED)
+def late_timer(net):
+    cores = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {max(cores)})     # timers expire where they were set
+    try:
+        other = Hindrance(net)
+        run = Run(net, no_limit, other, pacing=PACED_RATE)
+        other.burst.finish()
+    finally:
+        os.sched_setaffinity(0, cores)
+    said = judge_late(run, run.said.examples, other)
+    check.equal("time that is charged twice or not at all",
+                run.said.document["partition_error_ns"], 0)
+    for word in "window", "pacing":
+        check.must_fail(f"lateness as {word}", judge_late, run,
+                        causes.swapped(run.said.examples, "other-receive", word), other)
+    check.must_fail("too little of it", judge_late, run,
+                    causes.less(run.said.examples, "other-receive", 0.4), other)
+    return said
+
+
 @check.environment(DISTURBED)
 def nothing(net):
     """Control: of the same messages without a limit none is held up."""
@@ -320,5 +401,5 @@ with netns.inside(veth.sender):     # bbr paces what nobody asked it to
 words = sys.argv[1:]
 check.run([each for each in [
     (nothing, veth), (rate_limit, veth, 3000), (rate_limit, veth, 1600), (window, veth),
-    (room, veth), (pacing, veth),
+    (room, veth), (pacing, veth), (late_timer, veth),
 ] if not words or each[0].__name__ in words])

@@ -13,12 +13,15 @@ LIMIT_S = 60
 class Burst:
     """
     A thread reads in namespace `to` what send() sends through `tx`, a bound datagram socket; the core
-    that queues its packets, in softirq, spends spin_ns more with each. `n` packets are a burst.
+    that queues its packets, in softirq, spends spin_ns more with each, after the stage. `n` packets
+    are a burst.
     """
 
-    def __init__(self, to, address, tx, n, spin_ns):
+    def __init__(self, to, address, tx, n, spin_ns, stage="enqueued",
+                 size=1):
         self.reader, self.reader_pid = to, os.getpid()
-        self.tx, self.n, self.sent, self.ended = tx, n, 0, False
+        self.tx, self.n, self.size = tx, n, size
+        self.sent, self.ended = 0, False
         with netns.inside(to):
             self.rx = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.rx.bind((address, 0))
@@ -31,18 +34,18 @@ class Burst:
         self.thread = threading.Thread(target=self._read, args=(ready,), daemon=True)
         self.thread.start()
         ready.acquire()
-        self.delay = Delay("enqueued", spin_ns, self, self)
+        self.delay = Delay(stage, spin_ns, self, self)
 
     def _read(self, ready):
         self.tid = threading.get_native_id()
         ready.release()
         while self.come.acquire() and not self.ended:
-            self.messages = [self.rx.recvmsg(1, 64) for _ in range(self.n)]
+            self.messages = [self.rx.recvmsg(self.size, 64) for _ in range(self.n)]
             self.got.release()
 
     def send(self):
         for _ in range(self.n):
-            self.tx.send(b"x")
+            self.tx.send(bytes(self.size))
         self.sent += self.n
 
     def wait(self):
@@ -56,4 +59,4 @@ class Burst:
         self.come.release()
         self.thread.join(LIMIT_S)
         self.rx.close()
-        check.equal("packets that were delayed", self.delay.finish()["count"], self.sent)
+        check.counted("packets that were delayed", self.delay.finish()["count"], self.sent)
