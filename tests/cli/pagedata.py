@@ -308,6 +308,34 @@ def explain():
             'compare': comparison()}
 
 
+def shortened(document):
+    """Fewer messages and intervals: there are many such documents in one page."""
+    for part in document, document.get('diagnose', {}):
+        for field in 'examples', 'over_time':
+            if field in part:
+                part[field] = part[field][:20]
+    return document
+
+
+def spoil(rng, document):
+    """Put something else, or nothing, in the place of one value."""
+    at = document
+    while True:
+        keys = list(at) if isinstance(at, dict) else list(range(len(at)))
+        if not keys:
+            return
+        key = rng.choice(keys)
+        inner = at[key]
+        if isinstance(inner, (dict, list)) and inner and rng.random() < 0.8:
+            at = inner
+            continue
+        if rng.random() < 0.2 and isinstance(at, dict):
+            del at[key]
+        else:
+            at[key] = rng.choice([None, 0, -1, 1e300, -7.5, 'text', '', '99999999999999999999', [], {}, [None], [[]], {'a': []}, True])
+        return
+
+
 KINDS = {'load': load, 'watch': watch, 'diagnose': diagnose, 'conns': conns, 'compare': comparison, 'explain': explain}
 
 if __name__ == '__main__':

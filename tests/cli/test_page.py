@@ -160,6 +160,20 @@ class Page(Case):
                 self.assertEqual({name for name, marks in drawn if marks}, PLOTS[kind])
                 self.clean(page)
 
+    def test_plots_of_explain_have_a_real_source(self):
+        """Those that explain adds, of a recorded run, and no field that they draw is of made-up results only."""
+        document = self.golden('explain/reading')
+        page = self.open(document, *self.real('cpu-wait'))
+        drawn = page.run("[...document.querySelectorAll('[data-plot]')].map(n => [n.dataset.plot, Number(n.dataset.drawn)])")
+        self.assertEqual({'overlay', 'limits', 'doing'} - {name for name, marks in drawn if marks}, set())
+        self.clean(page)
+        made = pagedata.explain()['limits']
+        for field in 'ends', 'responsible':
+            real = {key for row in document['limits'][field] for key in row}
+            self.assertEqual({key for row in made[field] for key in row} - real, set(), field)
+        done = {key for row in document['limits']['responsible'] for key in row['doing'] or {}}
+        self.assertEqual({key for row in made['responsible'] for key in row['doing'] or {}} - done, set())
+
     def painted(self, page, plot):
         """Pixels of a plot's canvas that are neither empty nor of the grid: many colours."""
         return page.run('''(() => { const c = document.querySelector('[data-plot="%s"] canvas');
@@ -447,9 +461,9 @@ class Page(Case):
         rng = random.Random(11)
         documents = []
         for i in range(48):
-            document = shortened(list(pagedata.KINDS.values())[i % len(pagedata.KINDS)]())
+            document = pagedata.shortened(list(pagedata.KINDS.values())[i % len(pagedata.KINDS)]())
             for _ in range(1 + i // 2):
-                spoil(rng, document)
+                pagedata.spoil(rng, document)
             document.pop('hostlat', None)
             documents.append({'hostlat': pagedata.about(list(pagedata.KINDS)[i % len(pagedata.KINDS)]), **document})
         page = self.open(*documents)
@@ -562,34 +576,6 @@ class Page(Case):
 def js(value):
     """A whole number as JavaScript writes it; others are compared as numbers."""
     return value if isinstance(value, float) else str(value)
-
-
-def shortened(document):
-    """Fewer messages and intervals: there are many such documents in one page."""
-    for part in document, document.get('diagnose', {}):
-        for field in 'examples', 'over_time':
-            if field in part:
-                part[field] = part[field][:20]
-    return document
-
-
-def spoil(rng, document):
-    """Put something else, or nothing, in the place of one value."""
-    at = document
-    while True:
-        keys = list(at) if isinstance(at, dict) else list(range(len(at)))
-        if not keys:
-            return
-        key = rng.choice(keys)
-        inner = at[key]
-        if isinstance(inner, (dict, list)) and inner and rng.random() < 0.8:
-            at = inner
-            continue
-        if rng.random() < 0.2 and isinstance(at, dict):
-            del at[key]
-        else:
-            at[key] = rng.choice([None, 0, -1, 1e300, -7.5, 'text', '', '99999999999999999999', [], {}, [None], [[]], {'a': []}, True])
-        return
 
 
 if __name__ == '__main__':
