@@ -117,6 +117,7 @@ static const char *const ends[] = {
 	[SESSION_STOPPED] = "signal",
 	[SESSION_TIME] = "time",
 	[SESSION_FULL] = RECORD_ENDED_FULL,
+	[SESSION_PROCESS] = "process",
 };
 
 static struct tracefs_config functions_of(const struct record_config *c)

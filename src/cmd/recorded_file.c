@@ -23,14 +23,17 @@ static const struct {
 	{ "\xfd" "7zXZ", NONE ": it is compressed by xz; unpack it first" },
 	{ "PERFILE2", NONE ", but one of perf" },
 	{ "\xd4\xc3\xb2\xa1", NONE ", but packets of tcpdump" },
+	{ "\x4d\x3c\xb2\xa1", NONE ", but packets of tcpdump" },
 	{ "\x0a\x0d\x0d\x0a", NONE ", but packets of tcpdump" },
-	{ "{", NONE ", but a result in JSON: hostlat report takes it" },
+	{ "{", NONE ", but JSON; hostlat report shows results in JSON" },
 };
 
 static const char *foreign_format(const char *path)
 {
 	char begin[MAGIC_MAX + 1] = "";
-	FILE *file = fopen(path, "re");
+	struct stat st;
+	/* A pipe's first bytes are gone, and whoever opens it again may wait for ever. */
+	FILE *file = !stat(path, &st) && S_ISREG(st.st_mode) ? fopen(path, "re") : NULL;
 	const size_t size = file ? fread(begin, 1, MAGIC_MAX, file) : 0;
 
 	if (file)

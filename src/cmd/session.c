@@ -110,13 +110,12 @@ static bool pulls(const struct session *s)
 }
 
 /* Returns until when the run goes on. */
-static uint64_t pid_ended(struct session *s, uint64_t until)
+static uint64_t pid_ended(struct session *s)
 {
-	const uint64_t last = now_ns() + LAST_PACKETS_NS;
-
 	log_info("process %" PRIu64 " has ended", s->config->probe->pid);
 	s->ended = true;
-	return last < until ? last : until;
+	s->result->end = SESSION_PROCESS;
+	return now_ns() + LAST_PACKETS_NS;
 }
 
 /*
@@ -144,7 +143,7 @@ static int wait_until(struct session *s, uint64_t until)
 		if (stop_requested(&s->stop) || pull(s))
 			return 1;
 		if (n > 0 && fds[2].revents) {
-			until = pid_ended(s, until);
+			until = pid_ended(s);
 			fds[2].fd = -1;
 		}
 		if (n > 0 && fds[1].revents) {
@@ -302,6 +301,17 @@ static void end_pulling(struct session *s)
 	recording_failed(&s->recording, timekeeping_stop(s->clocks));
 }
 
+/* Before hooks are attached, which takes its time: whoever ends meanwhile is seen to. */
+static void follow_pid(struct session *s)
+{
+	const uint64_t pid = s->config->probe->pid;
+
+	s->pid_fd = pid ? (int)syscall(SYS_pidfd_open, (pid_t)pid, 0) : -1;
+	if (pid && s->pid_fd < 0 && errno != ESRCH)	/* session_check() tells that one */
+		log_warning("--pid: the run does not end with the process: pidfd_open() fails (%s)",
+			    strerror(errno));
+}
+
 int session_run(const struct session_config *config, struct session_result *result)
 {
 	struct session s = { .config = config, .result = result, .pid_fd = -1 };
@@ -311,10 +321,9 @@ int session_run(const struct session_config *config, struct session_result *resu
 	*result = (struct session_result){ 0 };
 	measuring_prepare();
 	err = stop_init(&s.stop);
+	follow_pid(&s);
 	if (!err)
 		err = open_probe(&s);
-	if (!err && config->probe->pid)
-		s.pid_fd = (int)syscall(SYS_pidfd_open, (pid_t)config->probe->pid, 0);
 	if (!err)
 		err = recording_open(&s.recording, config->record, config->size_limit,
 				     config->result_fd);

@@ -33,7 +33,9 @@ struct session_config {
 	void *ctx;
 };
 
-enum session_end { SESSION_STOPPED, SESSION_TIME, SESSION_COUNT, SESSION_FULL };
+enum session_end {
+	SESSION_STOPPED, SESSION_TIME, SESSION_COUNT, SESSION_FULL, SESSION_PROCESS,
+};
 
 struct session_result {
 	enum session_end end;    /* what ended it */

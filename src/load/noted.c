@@ -37,7 +37,7 @@ void noted_timeout(struct load_thread *t, const struct load_request *r)
 	const struct load_conn *c = r->conn;
 	const bool begun = !r->waits && c->head == r && c->rx != c->reply_begin;
 
-	note(t, CAUSE_REQUEST, CAUSE_TIMEOUT, begun ? "a reply has begun, and has no end" : "");
+	note(t, CAUSE_REQUEST, CAUSE_TIMEOUT, begun ? "only a part of the reply came" : "");
 }
 
 /* A server that ends each connection with its last reply has no outages. */

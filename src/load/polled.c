@@ -17,7 +17,7 @@
 
 /* ---- polling ---- */
 
-/* What brings packets is asked once for each request: a connection's first packet has to come. */
+/* A socket is asked again for each request: only after its first packet does it know the queue. */
 static bool has_queue(struct load_thread *t, const struct load_request *r)
 {
 	if (t->poll_asked != r->number + 1) {
@@ -94,10 +94,11 @@ static const struct {
 } reasons[] = {
 	{ "not-permitted", "SO_BUSY_POLL takes CAP_NET_ADMIN, or sysctl net.core.busy_read=50" },
 	{ "no-queue", "the interface has no queue that can be polled (loopback, most veth)" },
-	{ "interrupts", "interrupts were always first" },
+	{ "interrupts", "interrupts delivered all packets first" },
+	{ "no-busy-polling", "the kernel has no busy polling (CONFIG_NET_RX_BUSY_POLL)" },
 };
 
-enum reason { NOT_PERMITTED, NO_QUEUE, INTERRUPTS };
+enum reason { NOT_PERMITTED, NO_QUEUE, INTERRUPTS, NO_BUSY_POLLING };
 
 static enum reason reason_of(const struct load_thread *threads, uint32_t n)
 {
@@ -105,7 +106,7 @@ static enum reason reason_of(const struct load_thread *threads, uint32_t n)
 
 	for (uint32_t i = 0; i < n; i++) {
 		if (threads[i].poll_error)
-			return NOT_PERMITTED;
+			return threads[i].poll_error == -EPERM ? NOT_PERMITTED : NO_BUSY_POLLING;
 		queue |= threads[i].poll_queue;
 	}
 	return queue ? INTERRUPTS : NO_QUEUE;
@@ -114,7 +115,7 @@ static enum reason reason_of(const struct load_thread *threads, uint32_t n)
 int polled_put(const struct load_thread *threads, uint32_t n, uint64_t before,
 	       struct event_sink *sink, uint64_t now)
 {
-	const uint64_t packets = polled_packets() - before;
+	const uint64_t after = polled_packets(), packets = after > before ? after - before : 0;
 	const enum reason reason = reason_of(threads, n);
 	char text[24];
 

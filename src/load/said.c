@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <strings.h>
 
-#define SPEAKS_TLS "the server speaks TLS (use https:// or rediss://)"
+#define SPEAKS_TLS "the server speaks TLS (as https:// does)"
 #define SPEAKS_HTTP2 "the server speaks HTTP/2 only, and this is HTTP/1.1"
 #define QUOTED_MAX 80
 

@@ -270,8 +270,9 @@ static int take_encoded_unix(struct url *u)
 {
 	struct target *t = u->target;
 	const size_t size = strcspn(u->rest, "/?#");
+	const bool colon = size && u->rest[size - 1] == ':'; /* ":/" as of a plain path */
 
-	if (decode(u->rest, u->rest + size, t->host, UNIX_PATH_MAX + 1))
+	if (decode(u->rest, u->rest + size - colon, t->host, UNIX_PATH_MAX + 1))
 		return refuse(u, "its socket's path is too long, or has a '%%' without the two "
 			      "digits of a byte");
 	u->rest += size;

@@ -122,7 +122,7 @@ static const char *ending(const struct load_analysis *a)
 	const struct cause *top = causes_top(&a->causes, CAUSE_CONNECTION);
 
 	if (top && !strcmp(top->name, CAUSE_CUT))
-		return "the server ends each connection in the middle of a reply";
+		return "the server ends connections in the middle of a reply";
 	if (top && (!strcmp(top->name, CAUSE_CLOSED) || !strcmp(top->name, CAUSE_RESET)))
 		return closes_all;
 	return NULL;

@@ -56,7 +56,7 @@ _Static_assert(FIXED_MAPS + TX_MAPS + SLOW_MEMORY + sizeof(struct ext_ring) <= W
 	       "--memory's minimum");
 _Static_assert(sizeof(struct cpu_state) <= WATCH_MEMORY_PER_CPU, "--memory's minimum by CPU");
 
-/* Of what --memory leaves beyond the minimum, a part is for tasks, and as much for datagrams. */
+/* Tasks and datagrams get as much each of the memory beyond the minimum. */
 #define BEYOND_SHARE 32
 
 static uint32_t places(uint64_t beyond, size_t size, uint32_t min, uint32_t max)
@@ -377,7 +377,7 @@ static void say_refused(const struct watch_probe *probe, char *text, size_t size
 		snprintf(text, size, "the program is refused, as its maps of type %s are",
 			 libbpf_bpf_map_type_str(bpf_map__type(map)));
 	else
-		snprintf(text, size, "the program is refused%s", refusal_cause());
+		snprintf(text, size, "the program is refused%s", refusal_cause(-EPERM));
 }
 
 /* A read that ends by fexit is begun by another program. */

@@ -3,6 +3,7 @@
 
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,9 +48,11 @@ void refusal_forget(void)
 	refused[0] = '\0';
 }
 
-const char *refusal_cause(void)
+const char *refusal_cause(int err)
 {
-	return host_is_confidential(NULL) ? ", as " LOCKDOWN_READS : "";
+	const bool may_be = err == -EPERM || err == -EINVAL;
+
+	return may_be && host_is_confidential(NULL) ? ", as " LOCKDOWN_READS : "";
 }
 
 static int add(struct refusals *r, const char *name, const char *what, int err)
@@ -59,7 +62,8 @@ static int add(struct refusals *r, const char *name, const char *what, int err)
 	if (r->n == REFUSALS_MAX || refusals_of(r, name))
 		return err;
 	snprintf(it->name, sizeof(it->name), "%s", name);
-	snprintf(it->why, sizeof(it->why), "%s%s (%.60s)", what, refusal_cause(), strerror(-err));
+	snprintf(it->why, sizeof(it->why), "%s%s (%.60s)", what, refusal_cause(err),
+		 strerror(-err));
 	r->n++;
 	return -EAGAIN;
 }

@@ -53,8 +53,11 @@ int refusals_load(struct refusals *refused, struct bpf_object_skeleton *skeleton
  */
 int refusals_add(struct refusals *refused, const char *program, int err);
 
-/* ", as " with a reason that holds for all of this kernel's refusals, or "". Static. */
-const char *refusal_cause(void);
+/*
+ * ", as " with a reason that holds for all of this kernel's refusals, or "": by -errno, as lack of
+ * memory has other reasons. Static.
+ */
+const char *refusal_cause(int err);
 
 /* Why a program or map was refused, or NULL. Valid until the list changes. */
 const char *refusals_of(const struct refusals *refused, const char *name);

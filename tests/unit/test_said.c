@@ -119,8 +119,8 @@ static void test_garbled(void **state)
 	} cases[] = {
 #define CASE(bytes, at, text) { bytes, sizeof(bytes) - 1, at, text }
 		CASE("\x15\x03\x01\0\x02\x02\x46", 0,
-		     "the server speaks TLS (use https:// or rediss://)"),
-		CASE("\x16\x03\x03\0\x7a", 0, "the server speaks TLS (use https:// or rediss://)"),
+		     "the server speaks TLS (as https:// does)"),
+		CASE("\x16\x03\x03\0\x7a", 0, "the server speaks TLS (as https:// does)"),
 		CASE("\0\0\x06\x04\0\0\0\0\0\0\x03\0\0\0\x64", 0,
 		     "the server speaks HTTP/2 only, and this is HTTP/1.1"),
 		CASE("\0\0\x06\x04\0\0\0\0\1\0\x03\0\0\0\x64", 0, ""),

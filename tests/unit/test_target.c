@@ -24,6 +24,7 @@ static void test_taken(void **state)
 		{ "http://[fe80::1%25eth0]:81/a", "http", "fe80::1%eth0", "81", "/a", false },
 		{ "http://[fe80::1%25]", "http", "fe80::1%25", "80", "/", false },
 		{ "http+unix://%2Frun%2fx.sock/a?b", "http", "/run/x.sock", "", "/a?b", true },
+		{ "http+unix://%2Frun%2Fx.sock:/a", "http", "/run/x.sock", "", "/a", true },
 		{ "http+unix://%2Frun%2Fx.sock", "http", "/run/x.sock", "", "/", true },
 		{ "redis+unix://%2Frun%2Fr%40s", "redis", "/run/r@s", "", "/", true },
 		{ "http://h:80/a:b@c", "http", "h", "80", "/a:b@c", false },
