@@ -120,6 +120,7 @@ def _write(path, command, refused, figure):
         rows = {tuple(line.split(" | ")[:2]): line for line in rest.splitlines()}
     except FileNotFoundError:
         pass
+    figure = re.sub(r"hostlat\d+-", "", figure)     # this run's names of its namespaces
     line = f"| {command} | {refused} | {figure} |"
     rows[tuple(line.split(" | ")[:2])] = line
     with open(path, "w", encoding="utf-8") as f:
