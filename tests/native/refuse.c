@@ -9,6 +9,7 @@
  *	hook=T/A/ID   ... and for this BTF type: one tracepoint, function or iterator
  *	map=T         maps of type T
  * HOSTLAT_REFUSE_ERRNO: with what, 1 (EPERM) if it is not set.
+ * HOSTLAT_ATTACH_MS: each attachment of a program takes so much longer.
  * HOSTLAT_REFUSE_LOG: a file to which a line goes for each command, program and map that was asked
  * for, in these terms; a program has two.
  */
@@ -77,6 +78,14 @@ static bool is_refused(const struct asked *a)
 	return false;
 }
 
+static void delay_attachment(long command)
+{
+	const char *ms = getenv("HOSTLAT_ATTACH_MS");
+
+	if (ms && (command == BPF_RAW_TRACEPOINT_OPEN || command == BPF_LINK_CREATE))
+		usleep(1000 * atoi(ms));
+}
+
 long syscall(long number, ...)
 {
 	static long (*next)(long number, ...);
@@ -99,6 +108,7 @@ long syscall(long number, ...)
 			errno = with ? atoi(with) : EPERM;
 			return -1;
 		}
+		delay_attachment(arg[0]);
 	}
 	return next(number, arg[0], arg[1], arg[2], arg[3], arg[4], arg[5]);
 }

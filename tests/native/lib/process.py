@@ -6,11 +6,12 @@ import time
 _started = []
 
 
-def start(args, **options):
-    """As subprocess.Popen()."""
+def start(args, stays=False, **options):
+    """As subprocess.Popen(). It ends with the test case, or with the test program if it stays."""
     command = ["setpriv", "--pdeathsig", "KILL", *map(str, args)]
     process = subprocess.Popen(command, **options)
-    _started.append(process)
+    if not stays:
+        _started.append(process)
     return process
 
 

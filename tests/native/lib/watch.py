@@ -15,13 +15,13 @@ START_LIMIT_S = END_LIMIT_S = 120
 
 
 class Watch:
-    """A live run, measuring when the constructor returns."""
+    """A live run, measuring when the constructor returns; `how` it starts: process.start()."""
 
-    def __init__(self, *options, lines=False):
+    def __init__(self, *options, lines=False, **how):
         self.lines = lines
         command = [HOSTLAT, "watch", "--json-lines" if lines else "--json", *map(str, options)]
         pipe = subprocess.PIPE
-        self.process = process.start(command, stdout=pipe, stderr=pipe, text=True)
+        self.process = process.start(command, stdout=pipe, stderr=pipe, text=True, **how)
         self.stderr, self.out = [], ""
         self._measuring = threading.Event()
         readers = self._read_err, self._read_out
