@@ -432,10 +432,14 @@ struct udp_slot {
 #define UDP_PUSHED      4
 #define UDP_LEFT        4 /* + UDP_EARLY*: read while its announcement was writing, who has it */
 
+#define UDP_KNOWN (1 << 30)
+
 struct udp_socket {
 	__u64 head, tail; /* positions: of the next read, of the next announcement */
-	__u64 before;     /* datagrams that were queued before our time, read first */
-	__u64 seed;       /* a datagram's tag is this + its position; 0: `before` isn't known yet */
+	__s64 before;     /* UDP_KNOWN + unread datagrams from before our time; 0: not known yet */
+	__u64 seed;       /* a datagram's tag is this + its position */
+	__u32 full;       /* datagrams that had no place, unless all of them have been read, */
+	__u32 full_end;   /* and the position behind the last of them, its low half */
 	__u64 ours;       /* --pid: the process has read from it */
 	__u64 stuck_since; /* the FIFO has held something ever since, with an empty queue */
 	struct udp_slot ring[UDP_NEAR];

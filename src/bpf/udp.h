@@ -138,7 +138,7 @@ static __always_inline void udp_resync(struct cpu_state *c, struct udp_socket *s
 	struct sk_buff *tail = sk->sk_receive_queue.prev;
 	__s64 ahead = s->tail - s->head;
 
-	if (ahead <= 0 && !s->before) {
+	if (ahead <= 0 && udp_before(s) <= 0) {
 		s->stuck_since = 0;
 		return;
 	}
@@ -151,11 +151,11 @@ static __always_inline void udp_resync(struct cpu_state *c, struct udp_socket *s
 	}
 	if (now - s->stuck_since < UDP_STUCK)
 		return;
-	if (ahead > UDP_DEEP) /* the others were counted when they found no place */
-		ahead = UDP_DEEP;
+	if ((__s32)(s->full_end - (__u32)s->head) > 0)
+		ahead -= s->full; /* they were counted when they found no place */
 	if (counts(s->ours))
 		count_loss(c, SLOT_READ, LOSS_DESYNC, ROW_UDP, ahead > 0 ? ahead : 0);
-	s->before = 0;
+	s->before = UDP_KNOWN;
 	s->stuck_since = 0;
 	s->head = s->tail;
 	udp_forget(s);
@@ -224,7 +224,7 @@ static __always_inline void udp_record(struct cpu_state *c, struct packet *p, __
 static __noinline int udp_waits(struct cpu_state *c, struct sock *sk)
 {
 	struct udp_socket *s = udp_storage(sk, 1);
-	__s64 found;
+	__s64 found, before;
 
 	if (!c)
 		return 0;
@@ -235,7 +235,10 @@ static __noinline int udp_waits(struct cpu_state *c, struct sock *sk)
 	found = s->tail - s->head;
 	if (found < 0)
 		found = 0;
-	if (found + s->before >= min_queue)
+	before = udp_before(s);
+	if (before < 0)
+		before = 0;
+	if (found + before >= min_queue)
 		return 1;
 	if (counts(s->ours))
 		c->count.excluded[EXCL_SHORT_QUEUE][ROW_UDP]++;
@@ -243,25 +246,43 @@ static __noinline int udp_waits(struct cpu_state *c, struct sock *sk)
 }
 
 /*
- * The reader has left `early` in the datagram's near slot; `slot` is claimed for it. A reader that
- * came before the datagram was even received took one of which we know nothing, as did those since
- * then: this one is still to be read.
+ * The datagram's near slot has the mark `early`. A reader that came before the datagram was even
+ * received took one that nobody announces, as did those that came since, but the last one: it may
+ * have had this datagram. `head` is put back behind them, unless yet another reader comes: then
+ * the next announcement does it. Returns the mark of the datagram's reader; 0: it is still to come.
  */
-static __always_inline void udp_came_early(struct udp_socket *s, struct sock *sk,
-					   struct udp_slot *slot, const struct packet *p,
-					   __u64 early, __u64 pos)
+static __noinline __u64 udp_reader(struct udp_socket *s, const struct packet *p, __u64 early,
+				   __u64 pos)
 {
-	__s64 after_link = udp_early_after(early, p->link);
+	__u64 head = s->head, last = s->ring[(head - 1) % UDP_NEAR].state;
 
-	if (p->link && after_link <= 0) {
-		if ((__s64)(s->head - pos) > 0)
-			s->head = pos;
-		__sync_lock_test_and_set(&slot->state, udp_mark(s->seed + pos, UDP_PUSHED));
-		return;
-	}
+	if (!p || !p->link || udp_early_after(early, p->link) > 0)
+		return udp_is_early(early, pos) ? early : 0;
+	if (!udp_is_early(last, head - 1) || udp_early_after(last, p->link) <= 0)
+		last = 0;
+	if ((__s64)(head - pos) > 0)
+		__sync_val_compare_and_swap(&s->head, head, pos + !!last);
+	return last;
+}
+
+/* The reader has left the mark `early`; `slot` is claimed for its datagram. */
+static __always_inline void udp_came_early(struct sock *sk, struct udp_slot *slot,
+					   const struct packet *p, __u64 early)
+{
 	if ((early & 3) == UDP_EARLY)
-		udp_read_early(&slot->q, sk, p->link + after_link);
+		udp_read_early(&slot->q, sk, p->link + udp_early_after(early, p->link));
 	udp_release(slot);
+}
+
+/* The datagram has no place. */
+static __always_inline void udp_full(struct cpu_state *c, struct udp_socket *s, __u64 pos)
+{
+	if ((__s32)(s->full_end - (__u32)s->head) <= 0)
+		s->full = 0;
+	s->full_end = pos + 1;
+	__sync_fetch_and_add(&s->full, 1);
+	if (counts(s->ours))
+		count_loss(c, SLOT_READ, LOSS_FIFO_FULL, ROW_UDP, 1);
 }
 
 /*
@@ -279,16 +300,17 @@ static __noinline int udp_push_far(struct udp_socket *s, struct sock *sk, const 
 	udp_drop_orphan(c, s, near);
 	if (p->s.flags & PKT_SKIP)
 		return 0;
-	if (!slot || (__s64)(pos - s->head) >= UDP_DEEP || !udp_claim_far(c, slot, p, tag)) {
-		if (counts(s->ours))
-			count_loss(c, SLOT_READ, LOSS_FIFO_FULL, ROW_UDP, 1);
+	if (!slot || (__s64)(pos - s->head) >= UDP_DEEP || !udp_claim_far(slot, p, tag, group)) {
+		udp_full(c, s, pos);
 		return 0;
 	}
-	queue_packet(&slot->q, p, p->s.enqueued, group);
 	udp_publish(slot, tag);
 	early = near->state;
-	if (udp_is_early(early, pos) && udp_take(slot, tag))
-		udp_came_early(s, sk, slot, p, early, pos);
+	if (udp_is_early(early, pos)) {
+		early = udp_reader(s, p, early, pos);
+		if (early && udp_take(slot, tag))
+			udp_came_early(sk, slot, p, early);
+	}
 	return 0;
 }
 
@@ -304,13 +326,13 @@ static __always_inline void udp_push(struct udp_socket *s, struct sock *sk, cons
 		return;
 	}
 	queue_packet(&slot->q, p, p->s.enqueued, group);
-	early = before;
-	if (likely(!udp_is_early(before, pos))) {
+	early = unlikely(udp_is_ahead(before, pos)) ? udp_reader(s, p, before, pos) : 0;
+	if (likely(!early)) {
 		early = udp_publish(slot, tag);
 		if (likely(early == udp_mark(tag, UDP_BUSY)))
 			return;
 	}
-	udp_came_early(s, sk, slot, p, early, pos);
+	udp_came_early(sk, slot, p, early);
 }
 
 /* `now` is 0 where it may not be needed. */
@@ -322,10 +344,8 @@ static __always_inline void udp_pop(struct cpu_state *c, struct udp_socket *s,
 
 	if (filter_tgid && ours)
 		s->ours = 1;
-	if (s->before) {
-		__sync_fetch_and_add(&s->before, -1);
+	if (unlikely(udp_before(s) > 0) && __sync_fetch_and_add(&s->before, -1) > UDP_KNOWN)
 		return;
-	}
 	pos = __sync_fetch_and_add(&s->head, 1);
 	if (s->stuck_since && pos + 1 == s->tail)
 		s->stuck_since = 0; /* in step */

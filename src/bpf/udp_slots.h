@@ -9,18 +9,23 @@
  *
  * A datagram's stamp lies in the near slot of its position, in the socket's storage, if that slot
  * is free. Else it lies in a far slot, in the table that all sockets share. A program owns a slot
- * from its claim (UDP_BUSY) to its release. No two datagrams have the same tag, so a reader never
- * takes another datagram's stamp. A datagram that finds no slot is counted when it is announced,
- * and its reader finds nothing. A reader that comes first leaves its mark in the near slot, or no
- * mark if another datagram has that slot.
+ * from its claim (UDP_BUSY) to its release. No two positions have the same tag, so a reader takes
+ * the stamp of its own position or none. Reads that have no announcement, or the reverse, shift
+ * the positions: udp_reader() and udp_resync() put them right. A reader that comes first leaves
+ * its mark in the near slot, or no mark if another datagram has that slot.
+ *
+ * Each lost datagram is counted at most once. One without a slot is counted at its announcement,
+ * and its reader finds nothing. One whose far slot was taken over is counted at its read, so that
+ * a closed socket's are not. One that left the socket's queue unseen is counted by udp_resync(),
+ * unless it may be among those that had no slot.
  */
 #ifndef HOSTLAT_BPF_UDP_SLOTS_H
 #define HOSTLAT_BPF_UDP_SLOTS_H
 
 #include "bpf/record.h"
 
-/* After so long, a far slot may be a closed socket's: who wants it has it. */
-#define UDP_STALE 10000000000ULL
+/* A stamp in a far slot that is older may be a closed socket's: another datagram takes its slot. */
+#define UDP_STALE 10000000000LL
 
 #define UDP_WHAT 7
 #define UDP_EARLY_POS 0xffff
@@ -56,6 +61,13 @@ static __always_inline bool udp_is_early(__u64 state, __u64 pos)
 	       (state >> 3 & UDP_EARLY_POS) == (pos & UDP_EARLY_POS);
 }
 
+/* The mark of this position's reader, or of a later one, which has overwritten it. */
+static __always_inline bool udp_is_ahead(__u64 state, __u64 pos)
+{
+	return udp_is_free(state) && udp_what(state) != UDP_FREE &&
+	       (__s16)((state >> 3) - pos) >= 0;
+}
+
 /* How long after `time` the reader came, which is less than 4 h off. */
 static __always_inline __s64 udp_early_after(__u64 early, __u64 time)
 {
@@ -69,7 +81,7 @@ static __always_inline bool udp_claim(struct udp_slot *slot, __u64 state, __u64 
 	return __sync_val_compare_and_swap(&slot->state, state, udp_mark(tag, UDP_BUSY)) == state;
 }
 
-/* By who has claimed it. Returns what was there instead if a reader has left its mark meanwhile. */
+/* The caller has claimed the slot. Returns a reader's mark if one was left meanwhile. */
 static __always_inline __u64 udp_publish(struct udp_slot *slot, __u64 tag)
 {
 	return __sync_val_compare_and_swap(&slot->state, udp_mark(tag, UDP_BUSY),
@@ -92,7 +104,7 @@ static __always_inline void udp_release(struct udp_slot *slot)
 #endif
 }
 
-/* Of all sockets, at all times: no two have tags that are near each other. */
+/* No two sockets, also of different times, have tags that are near each other. */
 static __always_inline __u64 udp_seed(const struct sock *sk)
 {
 	__u64 h = (bpf_ktime_get_ns() ^ (__u64)low_half(sk) << 32) * 0x9e3779b97f4a7c15ULL;
@@ -109,10 +121,17 @@ static __always_inline __u32 udp_queued(struct sock *sk)
 	return sk->sk_receive_queue.qlen + reading;
 }
 
+/* May be negative, as several readers may count it down at once. */
+static __always_inline __s64 udp_before(const struct udp_socket *s)
+{
+	return s->before - UDP_KNOWN;
+}
+
 /*
  * Made by whoever comes first: a spinning reader may take a socket's first datagram before its
- * announcement. Of two that make it at once one fails, and finds what the other made. What is in
- * the queue then, but for the `announced` one, we have not seen coming.
+ * announcement. If two make it at once, one fails and finds what the other made. The datagrams in
+ * the queue then, except the `announced` one, came unseen. `before` is set last, and only once:
+ * nobody uses the storage until it is known.
  */
 static __always_inline struct udp_socket *udp_storage(struct sock *sk, __u32 announced)
 {
@@ -122,9 +141,11 @@ static __always_inline struct udp_socket *udp_storage(struct sock *sk, __u32 ann
 	s = bpf_sk_storage_get(&udp_sockets, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
 	if (!s)
 		s = bpf_sk_storage_get(&udp_sockets, sk, NULL, 0);
-	if (s && !s->seed && !__sync_val_compare_and_swap(&s->seed, 0, udp_seed(sk))) {
+	if (s && !s->before) {
+		__sync_val_compare_and_swap(&s->seed, 0, udp_seed(sk));
 		queued = udp_queued(sk);
-		s->before = queued > announced ? queued - announced : 0;
+		queued = queued > announced ? queued - announced : 0;
+		__sync_val_compare_and_swap(&s->before, 0, UDP_KNOWN + (__s64)queued);
 	}
 	return s;
 }
@@ -138,19 +159,23 @@ static __always_inline struct udp_slot *udp_far(__u64 tag)
 	return bpf_map_lookup_elem(&udp_fars, &i);
 }
 
-/* Whose reader has not come for long loses its stamp, which is counted: it may still come. */
-static __always_inline bool udp_claim_far(struct cpu_state *c, struct udp_slot *slot,
-					  const struct packet *p, __u64 tag)
+/*
+ * A stamp that no reader has taken for long gives way. It is not counted here, but its tag is kept
+ * in the slot for its reader, which may still come: in `seq`, which is of no use at a read.
+ */
+static __always_inline bool udp_claim_far(struct udp_slot *slot, const struct packet *p, __u64 tag,
+					  __u32 group)
 {
 	__u64 state = slot->state;
+	bool stale = udp_what(state) == UDP_PUSHED &&
+		     (__s64)(p->s.enqueued - slot->q.s.enqueued) >= UDP_STALE;
+	__u32 lost;
 
-	if (udp_is_free(state))
-		return udp_claim(slot, state, tag);
-	if (udp_what(state) != UDP_PUSHED || p->s.enqueued - slot->q.s.enqueued < UDP_STALE ||
-	    !udp_claim(slot, state, tag))
+	if ((!udp_is_free(state) && !stale) || !udp_claim(slot, state, tag))
 		return false;
-	if (!filter_tgid)
-		count_loss(c, SLOT_READ, LOSS_FIFO_FULL, ROW_UDP, 1);
+	lost = stale ? state >> 3 : slot->q.s.seq;
+	queue_packet(&slot->q, p, p->s.enqueued, group);
+	slot->q.s.seq = lost;
 	return true;
 }
 
@@ -163,6 +188,7 @@ static __noinline struct udp_slot *udp_elsewhere(struct udp_socket *s, __u64 pos
 						 bool ours)
 {
 	struct udp_slot *slot = &s->ring[pos % UDP_NEAR];
+	struct cpu_state *c = this_cpu();
 	__u64 tag = s->seed + pos, state = slot->state, what = ours ? UDP_EARLY : UDP_EARLY_OTHER;
 
 	if (state == udp_mark(tag, UDP_BUSY))
@@ -172,7 +198,17 @@ static __noinline struct udp_slot *udp_elsewhere(struct udp_socket *s, __u64 pos
 	if (udp_take(slot, tag)) /* announced in this very moment */
 		return slot;
 	slot = udp_far(tag);
-	return slot && udp_take(slot, tag) ? slot : NULL;
+	if (!slot || udp_take(slot, tag))
+		return slot;
+	if (ours && c && slot->q.s.seq == (__u32)tag)
+		count_loss(c, SLOT_READ, LOSS_FIFO_FULL, ROW_UDP, 1);
+	return NULL;
+}
+
+/* How many reads ago the stamp's reader came. */
+static __always_inline __s64 udp_behind(const struct udp_socket *s, __u64 state)
+{
+	return (__s64)((s->seed + s->head - (state >> 3)) << 3) >> 3;
 }
 
 /*
@@ -184,15 +220,14 @@ static __always_inline void udp_drop_orphan(struct cpu_state *c, struct udp_sock
 {
 	bool measured = !(slot->q.s.flags & PKT_SKIP) && counts(s->ours);
 	__u64 state = slot->state;
-	__s64 behind = (__s64)((s->seed + s->head - (state >> 3)) << 3) >> 3;
 
-	if (udp_what(state) != UDP_PUSHED || behind <= UDP_NEAR)
+	if (udp_what(state) != UDP_PUSHED || udp_behind(s, state) <= UDP_NEAR)
 		return;
 	if (__sync_val_compare_and_swap(&slot->state, state, UDP_FREE) == state && measured)
 		count_loss(c, SLOT_READ, LOSS_RACE, ROW_UDP, 1);
 }
 
-/* What is in the near slots was lost. */
+/* Frees the near slots of stamps whose readers have gone by, which the caller has counted. */
 static __noinline int udp_forget(struct udp_socket *s)
 {
 	int i;
@@ -200,7 +235,7 @@ static __noinline int udp_forget(struct udp_socket *s)
 	for (i = 0; i < UDP_NEAR; i++) {
 		__u64 state = s->ring[i].state;
 
-		if (udp_what(state) == UDP_PUSHED)
+		if (udp_what(state) == UDP_PUSHED && udp_behind(s, state) > 0)
 			__sync_val_compare_and_swap(&s->ring[i].state, state, UDP_FREE);
 	}
 	return 0;

@@ -234,7 +234,7 @@ static __noinline int udp_passes(struct cpu_state *c, struct sock *sk, struct li
 	s = read_udp ? udp_storage(sk, 1) : NULL;
 	if (!s)
 		return 0;
-	if ((__s64)(s->tail - s->head) <= 0 && !s->before)
+	if ((__s64)(s->tail - s->head) <= 0 && udp_before(s) <= 0)
 		s->stuck_since = 0; /* as udp_resync() */
 	udp_push(s, sk, &p, 0);
 	return 0;

@@ -11,7 +11,7 @@ import struct
 import threading
 import time
 
-from lib import check, netns, watch
+from lib import check, netns, refusing, watch
 
 SO_MEMINFO, RMEM_ALLOC, OPTMEM = 55, 0, 6
 SO_ATTACH_FILTER, SO_RCVBUFFORCE = 26, 33
@@ -21,6 +21,7 @@ FILTER = 1500           # instructions, of 8 bytes
 SMALL = 2048            # bytes beside a socket
 DEEP = 120
 NEAR, FAR_MIN = 16, 512
+STALE_S = 10            # then an unread stamp gives way
 APART_S = 0.0002
 TOLERANCE_NS = 50_000   # between two clocks; less than the datagrams are apart
 
@@ -122,12 +123,14 @@ def own_stamps(received, sent):
 
 
 def each_its_own(result, queues):
-    for queue in queues:
-        received = [at for _, at in told(result, queue)]
+    messages = [told(result, queue) for queue in queues]
+    check.counted("messages told", sum(map(len, messages)), result.count("read", "udp"))
+    for queue, mine in zip(queues, messages):
+        received = [at for _, at in mine]
+        check.true("two messages to exchange", len(received) > 1)
         own_stamps(received, queue.sent)
-        if len(received) > 1:
-            check.must_fail("two in each other's place", own_stamps,
-                            [received[1], received[0], *received[2:]], queue.sent)
+        check.must_fail("two in each other's place", own_stamps,
+                        [received[1], received[0], *received[2:]], queue.sent)
 
 
 def observe(queues, *options):
@@ -260,9 +263,100 @@ def together(net):
     return f"{lost} of {2 * n} lost"
 
 
+class Busy:
+    """Datagrams are read as fast as they are sent, until the end."""
+
+    def __init__(self, queue):
+        self.queue, self.n, self.ends = queue, 0, False
+        self.thread = threading.Thread(target=self._run)
+        self.thread.start()
+
+    def _run(self):
+        while not self.ends:
+            self.queue.sender.send(b"x")
+            self.queue.reader.recv(10)
+            self.n += 1
+
+    def await_more(self, n):
+        end, since = self.n + n, time.monotonic()
+        while self.n < end:
+            check.true("busy traffic has stopped", time.monotonic() < since + 30)
+            time.sleep(0.001)
+
+    def end(self):
+        self.ends = True
+        self.thread.join()
+
+
+def attached_to_busy(net):
+    """Reads are seen before announcements are: soon each read has its own datagram's stamp."""
+    queue, slow = Queue(net), 10
+    busy = Busy(queue)
+    env = {**refusing.environment(), "HOSTLAT_ATTACH_MS": "5"}
+    observer = watch.Watch("--port", queue.port, "--slower-than", "5ms", env=env)
+    before = busy.n
+    busy.await_more(1000)
+    busy.end()
+    n, since = busy.n - before, time.monotonic_ns()
+    for _ in range(slow):
+        queue.send()
+        time.sleep(0.006)
+        queue.read()
+    result = observer.stop()
+    queue.close()
+    read, announced = result.count("read", "udp"), result.count("enqueued", "udp")
+    check.between(f"datagrams at read ({result.brief()})", read, n + slow - NEAR, announced + 1)
+    check.between("announced, but neither read nor lost",
+                  announced - read - result.lost(stage="read", protocol="udp"), -NEAR, NEAR)
+    received = [at for read_at, at in told(result, queue) if read_at > since]
+    check.counted("slow messages", len(received), slow)
+    own_stamps(received, queue.sent)
+    return f"{read} of {announced} read"
+
+
+class Stale:
+    """Datagrams that stay unread for long, while other tests run."""
+
+    def __init__(self, closes):
+        self.net, self.closes = netns.loopback(), closes
+        self.queue = Queue(self.net)
+        self.observer = watch.Watch("--netns", self.net.reader, *least(), stays=True)
+        for _ in range(FAR_MIN - NEAR):
+            self.queue.sender.send(b"x")
+        if closes:
+            self.queue.close()
+        self.since = time.monotonic()
+
+    def __str__(self):
+        return "closed" if self.closes else "late"
+
+
+def gives_way(stale):
+    """Another socket's datagrams take their slots; who reads them yet finds them lost, once each."""
+    time.sleep(max(0, stale.since + STALE_S + 0.1 - time.monotonic()))
+    other, n, late = Queue(stale.net), FAR_MIN, FAR_MIN - NEAR
+    for _ in range(n):
+        other.sender.send(b"x")
+    other.read(n)
+    if not stale.closes:
+        stale.queue.read(late)
+        stale.queue.close()
+    result = stale.observer.stop()
+    other.close()
+    if stale.closes:
+        check.counted(f"datagrams at read ({result.brief()})", result.count("read", "udp"), n)
+        result.sound()
+        return None
+    lost = result.lost("fifo-full", stage="read", protocol="udp")
+    check.counted(f"read and lost ({result.brief()})", result.count("read", "udp") + lost, n + late)
+    check.between("lost", lost, late - 3 * NEAR, late - NEAR)
+    return f"{lost} lost of {late} that were read late"
+
+
 if os.geteuid() != 0:
     check.skip("needs root")
 loopback = netns.loopback()
+unread = [Stale(closes) for closes in (True, False)]
 check.run([
     (small, loopback, 1),
     (small, loopback, DEEP),
@@ -272,4 +366,6 @@ check.run([
     (beside_each_other, loopback),
     (each_of_several, loopback),
     (together, loopback),
+    (attached_to_busy, loopback),
+    *((gives_way, stale) for stale in unread),
 ])
