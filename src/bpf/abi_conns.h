@@ -47,7 +47,7 @@ struct conn_kept {
 	__u64 una_time;         /* when snd_una was last seen to advance */
 	__u64 stall_since;      /* 0: there is none */
 	__u32 problem;          /* when there was one last, in CONN_SHORT_SHIFT; 0: never */
-	__u32 lost_reply;       /* in CONN_TIME_SHIFT, see reply_was_lost(); begins again */
+	__u32 lost_reply;       /* in CONN_TIME_SHIFT, see reply_is_late(); begins again */
 	struct conn_quiet q;
 	/* -- calls -- */
 	__u64 last_send;
@@ -72,6 +72,7 @@ struct conn_kept {
 	__u64 loss_first, write_first; /* begin again */
 	__u32 loss_last_us;     /* since loss_first; begins again */
 	__u16 data_segs;        /* that had come at the last send call or round trip; run over */
+	__u16 walk;             /* the last that met it: 16 bits of its number; 0: none */
 	__u64 ca_since;         /* when `ca` began */
 	__u32 longest_stall_us; /* begins again */
 	__u32 stall_una;        /* what the stall waits for: more than this */
@@ -79,7 +80,6 @@ struct conn_kept {
 	__u32 fast_retransmit;
 	__u16 tlp, rto, recoveries, stalls;
 	__u16 idle_bursts, idle_bursts_lost, idle_restarts;
-	__u16 walk;             /* the last that met it: 16 bits of its number; 0: none */
 	struct conn_acks acks;  /* whether the peer delays its own */
 };
 

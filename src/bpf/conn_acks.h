@@ -12,6 +12,8 @@
 
 #include <linux/types.h>
 
+#include "event/layout.h"
+
 #ifndef ACKS_INLINE
 #define ACKS_INLINE static inline __attribute__((always_inline))
 #endif
@@ -20,6 +22,13 @@ struct conn_acks {
 	__u16 base;  /* a low quantile of the round trips, in ACKS_UNIT_US; 0: none yet */
 	__u8 late;   /* ms by which those that may be delayed are longer; 0: there were none */
 	__u8 votes;  /* low half: score; high half: how many late ones in a row may still come */
+	__u8 alike;  /* late ones that led to the score and are not counted yet; at most 255 */
+	__u8 held;   /* of `alike`: those for which this end held data */
+};
+
+/* Acknowledgements that are now known to have been delayed; of them, those that data waited for. */
+struct acks_found {
+	__u32 delayed, held;
 };
 
 #define ACKS_UNIT_US 32
@@ -27,18 +36,17 @@ struct conn_acks {
 
 /* A shorter delay is as well the peer's time to answer; a longer one a retransmission's. */
 #define ACKS_LEAST_US 20000U
-#define ACKS_MOST_US 250000U
+#define ACKS_MOST_US CONN_LATE_US
 
 /*
  * The score begins at ACKS_START; a late round trip that is alike adds one, another one takes
- * three. From ACKS_SURE on the peer delays; those that led there are counted then. At ACKS_UNCLEAR
- * the path itself varies as much.
+ * three. From ACKS_SURE on the peer delays; those that led there are counted then, each as it was
+ * seen. At ACKS_UNCLEAR the path itself varies as much.
  */
 #define ACKS_UNCLEAR 1U
 #define ACKS_START 6U
 #define ACKS_SURE 12U
 #define ACKS_MAX 15U
-#define ACKS_PENDING (ACKS_SURE - ACKS_START + 1)
 
 /*
  * So many in a row are late before a short one comes again, or it is the path that has become
@@ -99,21 +107,38 @@ ACKS_INLINE int acks_are_alike(__u32 late_ms, __u32 more_us)
 	return late_ms && apart <= late_ms / 16 + 4;
 }
 
-/* A late one that is alike; returns how many are known to be delayed now. */
-ACKS_INLINE __u32 acks_confirm(struct conn_acks *a, __u32 *score, __u32 more_us)
+/* The first late one of its length. */
+ACKS_INLINE void acks_begin_late(struct conn_acks *a, __u32 more_us, int held)
 {
-	__u32 was = *score;
+	a->late = more_us / 1000;
+	a->alike = 1;
+	a->held = !!held;
+}
+
+/* A late one that is alike. */
+ACKS_INLINE struct acks_found acks_confirm(struct conn_acks *a, __u32 *score, __u32 more_us,
+					   int held)
+{
+	struct acks_found found = {};
 
 	a->late = (3 * a->late + more_us / 1000 + 2) / 4;
+	if (a->alike < 255) {
+		a->alike++;
+		a->held += !!held;
+	}
 	if (*score < ACKS_MAX)
 		++*score;
 	if (*score < ACKS_SURE)
-		return 0;
+		return found;
 	*score = ACKS_MAX;
-	return was < ACKS_SURE ? ACKS_PENDING : 1;
+	found.delayed = a->alike;
+	found.held = a->held;
+	a->alike = a->held = 0;
+	return found;
 }
 
-ACKS_INLINE void acks_doubt(struct conn_acks *a, __u32 *score, __u32 more_us, int candidate)
+ACKS_INLINE void acks_doubt(struct conn_acks *a, __u32 *score, __u32 more_us, int candidate,
+			    int held)
 {
 	__u32 was = *score;
 
@@ -121,7 +146,7 @@ ACKS_INLINE void acks_doubt(struct conn_acks *a, __u32 *score, __u32 more_us, in
 	if (was >= ACKS_SURE && *score < ACKS_SURE)
 		*score = ACKS_START;
 	if (candidate && *score < ACKS_START)
-		a->late = more_us / 1000;
+		acks_begin_late(a, more_us, held);
 }
 
 /* The path is longer now: what was learnt from the old one is void. */
@@ -130,20 +155,21 @@ ACKS_INLINE void acks_begin_again(struct conn_acks *a, __u32 rtt_us)
 	__u32 score = acks_score(a);
 
 	acks_set_base(a, rtt_us);
-	a->late = 0;
+	a->late = a->alike = a->held = 0;
 	a->votes = (score < ACKS_START ? score : ACKS_START) | ACKS_ROW << 4;
 }
 
 /*
  * A round trip. `lone`: there was so little in flight that it cannot have queued behind its own.
- * `with_data`: data acknowledged it, as late as the peer had something to say. Returns how many
- * acknowledgements are now known to have been delayed: this one, and with the first that is sure
- * those that led there; 0: none.
+ * `with_data`: data acknowledged it, as late as the peer had something to say. `held`: this end had
+ * data that it did not send before. Returns the acknowledgements that are now known to have been
+ * delayed: this one, and with the first that is sure those that led there.
  */
-ACKS_INLINE __u32 acks_take(struct conn_acks *a, __u32 rtt_us, __u32 min_us, int lone,
-			    int with_data)
+ACKS_INLINE struct acks_found acks_take(struct conn_acks *a, __u32 rtt_us, __u32 min_us, int lone,
+					int with_data, int held)
 {
-	__u32 score, row, base, more, short_of, delayed = 0;
+	struct acks_found found = {};
+	__u32 score, row, base, more, short_of;
 	int candidate, alike;
 
 	if (!a->base) { /* the handshake, at best */
@@ -160,7 +186,7 @@ ACKS_INLINE __u32 acks_take(struct conn_acks *a, __u32 rtt_us, __u32 min_us, int
 	alike = candidate && acks_are_alike(a->late, more);
 	if (candidate && !row) {
 		acks_begin_again(a, rtt_us);
-		return 0;
+		return found;
 	}
 	if (more < short_of) {
 		/* One in eight: what was unclear for a while is not for ever. */
@@ -168,18 +194,18 @@ ACKS_INLINE __u32 acks_take(struct conn_acks *a, __u32 rtt_us, __u32 min_us, int
 			score++;
 		row = score >= ACKS_SURE ? ACKS_ROW_SURE : ACKS_ROW;
 	} else if (candidate && !a->late) {
-		a->late = more / 1000;
+		acks_begin_late(a, more, held);
 	} else if (alike) {
-		delayed = acks_confirm(a, &score, more);
+		found = acks_confirm(a, &score, more, held);
 	} else if (lone) {
-		acks_doubt(a, &score, more, candidate);
+		acks_doubt(a, &score, more, candidate, held);
 	}
 	if (candidate && row)
 		row--;
 	if (!alike && (!with_data || !more))
 		acks_move_base(a, rtt_us, min_us);
 	a->votes = score | row << 4;
-	return delayed;
+	return found;
 }
 
 #endif

@@ -60,7 +60,7 @@ volatile __u32 follow_one_in = 1;
 /* Round trips are told at all. */
 volatile __u32 ops_attached = 0;
 /* Before 6.12 only a connection's own events can ask for its round trips. */
-volatile __u32 asked_in_vain = 0;
+volatile __u32 asked_in_vain = 0, asked_well = 0;
 /* New connections are followed from now on. */
 volatile __u32 following = 0;
 /* When there was no problem for so long, a connection is hot no longer; without data, warm. */
@@ -301,8 +301,9 @@ static __always_inline struct conn_kept *kept_now(struct sock *sk)
 }
 
 /* From how it was when it began; others use it from here on. */
-static __always_inline void unfold(struct conn_kept *k, __u64 born)
+static __always_inline void unfold(struct conn_kept *k, __u64 born, __u16 data_segs)
 {
+	k->data_segs = data_segs;
 	k->rtt_min_us = ~0U;
 	k->send_una = k->q.una;
 	k->una_time = k->ca_since = born;
@@ -330,7 +331,7 @@ static __always_inline struct conn_kept *when_ready(struct conn_kept *k)
  * The first that a connection from before does. NULL: it isn't followed, or there is no memory. Of
  * several CPUs one makes the record, and only then the quiet one goes.
  */
-static __noinline struct conn_kept *wake(struct sock *sk)
+static __noinline struct conn_kept *wake(struct sock *sk, __u16 data_segs)
 {
 	struct conn_quiet *q = quiet_find(sk), was;
 	struct conn_kept *k;
@@ -354,7 +355,7 @@ static __noinline struct conn_kept *wake(struct sock *sk)
 	was.born = BEING_MADE;
 	k->q = was;
 	born = q->born;
-	unfold(k, born);
+	unfold(k, born, data_segs);
 	gone = quiet_drop(sk);
 	if (!gone)
 		__sync_fetch_and_add(&removed, 1);
@@ -373,8 +374,12 @@ static __noinline struct conn_kept *wake(struct sock *sk)
 static __always_inline struct conn_kept *kept_of(struct sock *sk)
 {
 	struct conn_kept *k = kept_now(sk);
+	struct tcp_sock *tp;
 
-	return k ? k : wake(sk);
+	if (k)
+		return k;
+	tp = bpf_skc_to_tcp_sock(sk);
+	return tp ? wake(sk, tp->data_segs_in) : NULL;
 }
 
 /* ... that need not do anything. */

@@ -223,34 +223,32 @@ static __always_inline void count_length(struct bpf_sock *bsk, struct conn_kept 
 	r->wraps++;
 }
 
-/* Longer than this no end delays an acknowledgement, and no timeout is shorter. */
-#define LOST_REPLY_US 200000
-
 /*
- * A request is acknowledged late and by data. Had it come before, it would have been acknowledged
- * by itself when the other end's timer said so: that data is the reply, sent again after it was
- * lost. Kept is when the request was sent, of the first one.
+ * Data acknowledges a request, later than a peer's timer would: either the reply was lost and this
+ * is its retransmission, or the path or the peer stood still. One connection alone cannot tell.
+ * Keeps when the request was sent, of the first one.
  */
-static __always_inline void reply_was_lost(struct conn_kept *k, __u32 rtt, __u64 now)
+static __always_inline void reply_is_late(struct conn_kept *k, __u32 rtt, __u64 now)
 {
-	if (rtt >= LOST_REPLY_US && acks_base_us(&k->acks) < rtt / 4 && !k->lost_reply)
+	if (rtt > acks_base_us(&k->acks) + ACKS_MOST_US && !k->lost_reply)
 		k->lost_reply = (now - rtt * 1000ULL) >> CONN_TIME_SHIFT;
 }
 
-/* What this end holds back until the acknowledgement comes is not sent yet. */
+/* Data that waits for the acknowledgement is written, and not sent yet. */
 static __always_inline void peer_delay(struct tcp_sock *tp, struct conn_kept *k, __u32 rtt,
 				       __u64 now)
 {
 	bool lone = tp->packets_out + tp->delivered - k->q.delivered <= PEER_DELAY_FLIGHT;
 	bool with_data = k->data_segs != (__u16)tp->data_segs_in; /* this segment is counted */
-	__u32 delayed = acks_take(&k->acks, rtt, tp->rtt_min.s[0].v, lone, with_data);
+	bool held = tp->write_seq != tp->snd_nxt;
+	struct acks_found found = acks_take(&k->acks, rtt, tp->rtt_min.s[0].v, lone, with_data,
+					    held);
 
 	k->data_segs = tp->data_segs_in;
 	if (lone && with_data)
-		reply_was_lost(k, rtt, now);
-	k->peer_delacks += delayed;
-	if (tp->write_seq != tp->snd_nxt)
-		k->delacks_harmful += delayed;
+		reply_is_late(k, rtt, now);
+	k->peer_delacks += found.delayed;
+	k->delacks_harmful += found.held;
 }
 
 /* What is acknowledged after a pause was sent at once: as much as the window had left. */
@@ -347,6 +345,7 @@ static __always_inline void flag(struct sock *sk, struct tcp_sock *tp, struct co
 		asked_in_vain = 1;
 		return;
 	}
+	asked_well = 1;
 	q->flags |= KEPT_RTT | set_by_us(old);
 }
 

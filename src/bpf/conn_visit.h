@@ -82,7 +82,7 @@ static __always_inline bool visit_quiet(struct sock *id, struct sock *sk, struct
 	struct conn_kept *k;
 
 	if (q->told_seq != told_seq(tp) || tp->packets_out) { /* nobody called */
-		k = wake(id);
+		k = wake(id, tp->data_segs_in);
 		return k ? visit(id, sk, tp, k) : false;
 	}
 	pass.members++;

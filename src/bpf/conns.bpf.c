@@ -81,7 +81,7 @@ static __always_inline void established(struct sock *sk, struct tcp_sock *tp, bo
 		return;
 	k->q.born = BEING_MADE;
 	begin(sk, tp, &k->q, now, KEPT_BEGAN | (accepted ? KEPT_ACCEPTED : 0));
-	unfold(k, now);
+	unfold(k, now, tp->data_segs_in);
 	if (tp->packets_out || thin_one_in > 1)
 		warm_up(sk, k);
 	begin_log(sk, sk, &k->q);
@@ -357,7 +357,7 @@ int conn_existing(struct bpf_iter__tcp *ctx)
 	if (calls_of == CALLS_OF_CHOSEN) /* it is told, so that it can be chosen */
 		q->changes++;
 	flag(sk, tp, q);
-	k = tp->packets_out ? wake(sk) : NULL;
+	k = tp->packets_out ? wake(sk, tp->data_segs_in) : NULL;
 	if (k)
 		warm_up(sk, k);
 	pass.told++;

@@ -13,7 +13,7 @@ struct loser {
 	const struct event_flow *flow;
 	uint64_t write, loss;
 	uint32_t conn;
-	bool came;
+	bool at_receiver;
 };
 
 /* An address of a host itself is another host's in another namespace. */
@@ -49,9 +49,9 @@ static int compare_remote(const struct event_flow *a, const struct event_flow *b
 
 static int compare_receivers(const struct loser *a, const struct loser *b)
 {
-	if (a->came != b->came)
-		return a->came ? 1 : -1;
-	return a->came ? compare_own(a->flow, b->flow) : compare_remote(a->flow, b->flow);
+	if (a->at_receiver != b->at_receiver)
+		return a->at_receiver ? 1 : -1;
+	return a->at_receiver ? compare_own(a->flow, b->flow) : compare_remote(a->flow, b->flow);
 }
 
 static int by_receiver_and_write(const void *x, const void *y)
@@ -87,7 +87,7 @@ int incast_take(struct conns *c, const struct conn *conn, const struct event_con
 			.conn = at, .write = e->write_first, .loss = e->loss_first });
 	if (!err && e->lost_reply) /* when only the other end knows */
 		err = vec_push(&c->bursts, (struct conn_lost_burst){
-			.conn = at, .came = true, .write = e->lost_reply,
+			.conn = at, .at_receiver = true, .write = e->lost_reply,
 			.loss = e->lost_reply });
 	if (err != -E2BIG)
 		return err;
@@ -106,20 +106,20 @@ static size_t gather(const struct conns *c, struct loser *out)
 		if (flow && flow->family)
 			out[n++] = (struct loser){ .flow = flow, .write = burst->write,
 						   .loss = burst->loss, .conn = burst->conn,
-						   .came = burst->came };
+						   .at_receiver = burst->at_receiver };
 	}
 	return n;
 }
 
 /* -- what is kept --------------------------------------------------------------------------- */
 
-/* In the totals a connection's episodes are one entry, with the greatest of them. */
+/* In the totals a connection's episodes on one side are one entry, with the greatest of them. */
 static int keep_total(struct conns *c, const struct conn_cross *cross)
 {
 	vec_for_each(&c->crosses[CONNS_TOTAL], old) {
 		const uint32_t episodes = old->episodes + 1;
 
-		if (old->conn != cross->conn)
+		if (old->conn != cross->conn || old->at_receiver != cross->at_receiver)
 			continue;
 		if (cross->members > old->members)
 			*old = *cross;
@@ -163,10 +163,37 @@ static size_t once_each(struct loser *losers, size_t n)
 	return kept;
 }
 
+static int by_remote(const void *x, const void *y)
+{
+	const struct loser *a = x, *b = y;
+
+	return compare_remote(a->flow, b->flow);
+}
+
+/* Reorders. */
+static size_t count_remotes(struct loser *losers, size_t n)
+{
+	size_t remotes = 0;
+
+	qsort(losers, n, sizeof(*losers), by_remote);
+	for (size_t i = 0; i < n; i++)
+		remotes += !i || by_remote(&losers[i - 1], &losers[i]);
+	return remotes;
+}
+
+/*
+ * At the receiver: replies of a few peers are late when these or their paths stand still. At the
+ * senders the losses themselves are seen.
+ */
+static bool are_too_few_peers(struct loser *losers, size_t n)
+{
+	return losers->at_receiver && count_remotes(losers, n) < INCAST_LEAST;
+}
+
 /* The most of them that lost within the time; they wrote together. Reorders. */
 static int judge(struct conns *c, struct loser *together, size_t n)
 {
-	uint64_t first = UINT64_MAX, last = 0;
+	uint64_t first = UINT64_MAX, last = 0, loss_within;
 	size_t at = 0, most = 0;
 	int err = 0;
 
@@ -182,6 +209,9 @@ static int judge(struct conns *c, struct loser *together, size_t n)
 	}
 	if (most < INCAST_LEAST)
 		return 0;
+	loss_within = together[at + most - 1].loss - together[at].loss;
+	if (are_too_few_peers(together + at, most))
+		return 0;
 	for (size_t i = at; i < at + most; i++) {
 		first = together[i].write < first ? together[i].write : first;
 		last = together[i].write > last ? together[i].write : last;
@@ -190,8 +220,8 @@ static int judge(struct conns *c, struct loser *together, size_t n)
 		err = keep(c, &(struct conn_cross){
 			.conn = together[i].conn, .class = CONN_INCAST, .members = (uint32_t)most,
 			.episodes = 1, .write_within_ns = last - first,
-			.came = together[i].came,
-			.loss_within_ns = together[at + most - 1].loss - together[at].loss });
+			.at_receiver = together[i].at_receiver,
+			.loss_within_ns = loss_within });
 	return err;
 }
 
@@ -216,29 +246,30 @@ int incast_find(struct conns *c)
 	return err;
 }
 
-static void tell_came(const struct conn_cross *cross, struct conn_telling *t)
+static void tell_receiver(const struct conn_cross *cross, struct conn_telling *t)
 {
 	char a[HUMAN_MAX];
 
-	strbuf_printf(&t->message, "the replies on %" PRIu32 " connections that sent a request "
-		      "within %s were lost, and came again after 200 ms or more", cross->members,
-		      human_ns(a, cross->write_within_ns));
-	strbuf_puts(&t->advice, "they meet in one queue: ask for less at once, or not for all at "
-		    "the same time");
+	strbuf_printf(&t->message, "requests on %" PRIu32 " connections, sent within %s, were "
+		      "acknowledged %u ms or more late, and only with the reply. Inferred: the "
+		      "replies were lost, or the path or the peers stood still", cross->members,
+		      human_ns(a, cross->write_within_ns), CONN_LATE_US / 1000);
+	strbuf_puts(&t->advice, "if replies were lost, the queue where they meet was full: ask for "
+		    "less at once, or not for all at the same time");
 }
 
 void incast_tell(const struct conn_cross *cross, struct conn_telling *t)
 {
 	char a[HUMAN_MAX], b[HUMAN_MAX];
 
-	object_add(t->evidence, "side", value_string(cross->came ? "receiver" : "sender"));
+	object_add(t->evidence, "side", value_string(cross->at_receiver ? "receiver" : "sender"));
 	object_add(t->evidence, "connections", value_u64(cross->members));
 	object_add(t->evidence, "episodes", value_u64(cross->episodes));
 	object_add(t->evidence, "write_within_ns", value_ns(cross->write_within_ns));
-	object_add(t->evidence, "loss_within_ns", cross->came ? value_null() :
+	object_add(t->evidence, "loss_within_ns", cross->at_receiver ? value_null() :
 		   value_ns(cross->loss_within_ns));
-	if (cross->came) {
-		tell_came(cross, t);
+	if (cross->at_receiver) {
+		tell_receiver(cross, t);
 		return;
 	}
 	strbuf_printf(&t->message, "%" PRIu32 " connections to this receiver began to write "

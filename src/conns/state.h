@@ -64,7 +64,7 @@ struct conn_record {
 /* A burst of which something was lost, as a record tells of it. */
 struct conn_lost_burst {
 	uint32_t conn;                 /* index */
-	bool came;                     /* it was sent to us; `write` is when we asked for it */
+	bool at_receiver;              /* it was sent to us; `write` is when we asked for it */
 	uint64_t write, loss;
 };
 
@@ -76,7 +76,7 @@ struct conn_cross {
 	uint32_t episodes;
 	uint64_t loss_within_ns;       /* incast: from the first member's loss to the last one's */
 	uint64_t write_within_ns;
-	bool came;                     /* incast: this host asked for it */
+	bool at_receiver;              /* incast: this host asked for it */
 	uint64_t other;                /* proxy: cookie of the one that starves */
 	uint32_t intervals;
 	double rho, p;

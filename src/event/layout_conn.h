@@ -10,6 +10,9 @@
 #ifndef HOSTLAT_EVENT_LAYOUT_CONN_H
 #define HOSTLAT_EVENT_LAYOUT_CONN_H
 
+/* An acknowledgement that is later than this waits for no delayed-ACK timer that is known. */
+#define CONN_LATE_US 250000U
+
 enum conn_flags {
 	CONN_CLOSED = 1,	/* it ended at `to` */
 	CONN_BEGAN = 2,		/* it was made at `from`; of a first interval without: before */
@@ -182,8 +185,9 @@ struct event_conn {
 	__u32 rtts[CONN_RTTS];	/* round trips by their length; with CONN_KNOWS_RTTS */
 
 	/*
-	 * When the first request was sent that was acknowledged 200 ms later or more, and by data:
-	 * the reply had been lost. 0: none, or not known.
+	 * When the first request was sent that was acknowledged more than CONN_LATE_US later than
+	 * usual, and by data: the reply had been lost, or the path or the peer stood still. 0:
+	 * none, or not known, as without CONN_KNOWS_CALLS.
 	 */
 	__u64 lost_reply;
 	__u64 pad;

@@ -29,7 +29,8 @@ struct place {
 };
 
 #define CALLS CONN_KNOWS_CALLS
-#define NO_CALLS "how often and how much the application reads and writes is unknown"
+#define NO_CALLS "how often and how much the application reads and writes, and the peer's " \
+	"delayed acknowledgements, are unknown"
 #define NO_LOSSES "fast retransmissions, probes and stalls are unknown"
 
 /* The first of a thing's places that this kernel takes is loaded. */

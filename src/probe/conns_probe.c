@@ -387,7 +387,7 @@ static int start(struct conns_probe *p)
 	if (p->existing)
 		each_namespace(p, PASS_FOLLOW);
 	p->first_ns = thread_ns() - p->first_ns;
-	if (p->skel->bss->asked_in_vain)
+	if (p->skel->bss->asked_in_vain && !p->skel->bss->asked_well)
 		say_missing(p, "round trips of connections from before",
 			    "this kernel lets no program ask an open connection for them (6.12 "
 			    "does)");

@@ -325,7 +325,8 @@ static uint32_t known(const struct conns_told *p, const struct conn_told *t, uin
 	if (!(t->kept.q.flags & KEPT_RTT))
 		known &= ~(RTT | CONN_KNOWS_PEER_DELACKS |
 			   (t->now.known & CONN_KNOWS_RTO ? 0 : CONN_KNOWS_RTO));
-	if (acks_are_unclear(&t->kept.acks, t->now.min_rtt_us))
+	/* Whether data acknowledged what was sent is known by what had come when it was sent. */
+	if (!(known & CONN_KNOWS_CALLS) || acks_are_unclear(&t->kept.acks, t->now.min_rtt_us))
 		known &= ~CONN_KNOWS_PEER_DELACKS;
 	if (t->kept.q.flags & KEPT_RTTS_LOST)
 		known &= ~CONN_KNOWS_RTTS;
@@ -355,7 +356,8 @@ static void put_gauges(const struct conns_told *p, struct event_conn *c,
 	c->loss_first = k->loss_first;
 	c->loss_last = k->loss_first ? k->loss_first + k->loss_last_us * 1000ULL : 0;
 	c->write_first = k->write_first;
-	c->lost_reply = k->lost_reply ? long_time(t->time, k->lost_reply) : 0;
+	c->lost_reply = k->lost_reply && c->known & CONN_KNOWS_CALLS ?
+			long_time(t->time, k->lost_reply) : 0;
 	c->longest_stall_ns = k->longest_stall_us * 1000ULL;
 	c->longest_pause_ns = k->longest_pause_us * 1000ULL;
 	c->rtt_min_us = k->rtt_max_us ? k->rtt_min_us : 0;

@@ -74,7 +74,7 @@ def delayed_acks(name, harmful, rtt_ms):
 
 @check.environment(DISTURBED)
 def a_timer_is_told(name, rtt_ms):
-    """Whatever its length is; each of the acknowledgements that data was held for."""
+    """Timers of any length are found, and each acknowledgement that held data is counted."""
     seen = conns.scenario(name, "cubic", rtt_ms, OPTIONS)
     truth, events = seen.truth["notes"]["harmful"], seen.sender()["events"]
     check.between("for which data was held", events["delayed_acks_harmful"], truth - 2, truth + 1)

@@ -7,37 +7,43 @@ from registry import scenario
 ROUNDS = 12
 ANSWER = 51200
 HOSTS = 7
+WORKERS = 24
+HELD_ROUND = 6
+PATIENT = {"tcp_rto_min_us": "600000"}     # nobody sends again what is only late
 
 
-def incast(run, workers, packets=64, settings=None, answer=f"write {ANSWER}"):
+def incast(run, workers, packets=64, settings=None, asker=None, hosts=HOSTS, rule=None,
+           answer=ANSWER):
     """
-    Workers on up to 7 hosts answer one request with 50 KB at a time; all meet in one queue of so
-    many packets.
+    Workers on so many hosts answer one request at a time; all meet in one queue of so
+    many packets. Settings of the workers' hosts, and of the one that asks; a rule of the box.
     """
     run.rtt_ms = run.truth["rtt_ms"] = min(run.rtt_ms, 2)  # on a longer path the queue drains between
-    hosts = {f"w{i}": settings or {} for i in range(min(HOSTS, workers))}
-    run.many({"r": {}, **hosts})
+    hosts = {f"w{i}": settings or {} for i in range(min(hosts, workers))}
+    run.many({"r": asker or {}, **hosts})
     run.stage.queue("q", 200, packets)
     for name in hosts:
         run.stage.path(name, "r", run.rtt_ms / 2, "q")
         run.stage.path("r", name, run.rtt_ms / 2)
+    if rule:
+        run.stage.rule(*rule)
     run.open()
     for name in hosts:
-        run.serve(name, f"( 0 read 100 {answer} )", n=4096)
+        run.serve(name, f"( 0 read 100 write {answer} )", n=4096)
     first, *others = hosts
-    run.call("r", first, f"( {ROUNDS} barrier mark write 100 read {ANSWER} ) barrier mark",
+    run.call("r", first, f"( {ROUNDS} barrier mark write 100 read {answer} ) barrier mark",
              n=workers, also=[f"{run.stage.address(name)},5000" for name in others])
     run.go(limit_s=60)
     done = run.clients[0].done
     run.expect("connections that have ended well",
-               sum(each["read"] == ROUNDS * ANSWER for each in done), workers)
+               sum(each["read"] == ROUNDS * answer for each in done), workers)
     rounds = [max(d["marks"][i + 1] for d in done) - min(d["marks"][i] for d in done)
               for i in range(ROUNDS)]
     again = [flow["sides"][1]["again"] for flow in run.box["flows"]]
     run.note(rounds_ms=[ns // 1000000 for ns in rounds], again=sum(again),
              connections_that_lost=len({line["conn"] for line in run.log("drop")}),
              timeouts=sum(run.mib[name]["TCPTimeouts"] for name in hosts),
-             ideal_ms=round(workers * ANSWER * 8 / 200e3, 1))
+             ideal_ms=round(workers * answer * 8 / 200e3, 1))
     stalls = [line for line in run.log("stall", side=1) if line["ns"] > 150e6]
     run.note(connections_that_stalled=len({line["conn"] for line in stalls}))
     run.limit("congestion", sum(run.lossy(conn + 1, 1) for conn in range(workers)) / workers)
@@ -60,16 +66,35 @@ def incast_35(run):
 
 @scenario
 def incast_stalls(run):
-    """A shorter queue, and senders that find their losses by timeouts: as before RACK and probes."""
-    incast(run, 24, 24, {"tcp_early_retrans": "0", "tcp_recovery": "0"})
+    """
+    A shorter queue, and senders that find their losses by timeouts, as before RACK and probes, and
+    later than the longest delayed ACK. The asking host waits as long before it asks again.
+    """
+    incast(run, WORKERS, 24, {"tcp_early_retrans": "0", "tcp_recovery": "0",
+                              "tcp_rto_min_us": "300000"}, PATIENT)
     run.expect("timeouts", run.truth["notes"]["timeouts"], 20, 1000)
 
 
-@scenario
-def fan_out(run):
-    """As many are asked at once, and all pause in the middle of their answers; nothing is lost."""
-    incast(run, 24, 4096, answer=f"write {ANSWER // 2} sleep 150 write {ANSWER // 2}")
+def still(run, hosts):
+    """All requests of one round arrive 350 ms late, and nothing is lost."""
+    first = (HELD_ROUND - 1) * WORKERS + 1
+    incast(run, WORKERS, 4096, PATIENT, PATIENT, hosts=hosts, answer=1000,
+           rule=("r", "new", first, first + WORKERS - 1, "hold", 0, 0, 350))
     run.expect("dropped by the box", len(run.log("drop")), 0)
+    run.expect("requests sent again", sum(flow["sides"][0]["again"] for flow in run.box["flows"]), 0)
+    run.expect("held by the box", len(run.log("hold")), WORKERS)
+
+
+@scenario
+def still_peer(run):
+    """Many connections to one host, which stands still once."""
+    still(run, 1)
+
+
+@scenario
+def still_paths(run):
+    """As many hosts as in an incast, and all their paths stand still at the same time."""
+    still(run, HOSTS)
 
 
 def proxy(run, source, sink, rate_mbit=None):

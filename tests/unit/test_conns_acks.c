@@ -95,7 +95,7 @@ static struct outcome run(const struct path *path, uint64_t seed, uint32_t sampl
 
 		least = us < least ? us : least;
 		o.truth += late;
-		o.told += acks_take(&acks, us, least, true, false);
+		o.told += acks_take(&acks, us, least, true, false, false).delayed;
 	}
 	o.unclear = acks_are_unclear(&acks, least);
 	o.delays = acks_are_delayed(&acks);
@@ -103,7 +103,7 @@ static struct outcome run(const struct path *path, uint64_t seed, uint32_t sampl
 	return o;
 }
 
-/* Of SEEDS connections those that are told to have any. */
+/* How many of SEEDS connections report delayed acknowledgements. */
 static unsigned int told_of(const struct path *path, unsigned int *unclear)
 {
 	unsigned int told = 0;
@@ -166,7 +166,7 @@ static uint32_t take(struct conn_acks *a, uint32_t ms, uint32_t n, bool lone)
 	uint32_t told = 0;
 
 	while (n--)
-		told += acks_take(a, ms * MS, 2 * MS, lone, false);
+		told += acks_take(a, ms * MS, 2 * MS, lone, false, false).delayed;
 	return told;
 }
 
@@ -186,11 +186,49 @@ static void seven_make_it_sure(void **state)
 	struct conn_acks a = { 0 };
 
 	(void)state;
-	assert_int_equal(in_turn(&a, 42, ACKS_PENDING - 1, true), 0);
+	assert_int_equal(in_turn(&a, 42, 6, true), 0);
 	assert_false(acks_are_delayed(&a));
-	assert_int_equal(in_turn(&a, 42, 1, true), ACKS_PENDING);
+	assert_int_equal(in_turn(&a, 42, 1, true), 7);
 	assert_true(acks_are_delayed(&a));
 	assert_int_equal(in_turn(&a, 42, 100, true), 100);
+}
+
+/* Seven late ones; data is held for those whose bit is set, the first one's is the lowest. */
+static uint32_t held_of_seven(unsigned int bits)
+{
+	struct conn_acks a = { 0 };
+	uint32_t held = 0;
+
+	for (int i = 0; i < 7; i++) {
+		take(&a, 2, 1, true);
+		held += acks_take(&a, 42 * MS, 2 * MS, true, false, bits >> i & 1).held;
+	}
+	assert_true(acks_are_delayed(&a));
+	return held;
+}
+
+static void those_that_held_data_are_counted(void **state)
+{
+	(void)state;
+	assert_int_equal(held_of_seven(0), 0);
+	assert_int_equal(held_of_seven(0x40), 1);
+	assert_int_equal(held_of_seven(0x01), 1);
+	assert_int_equal(held_of_seven(0x3f), 6);
+	assert_int_equal(held_of_seven(0x7f), 7);
+}
+
+/* Doubted once it is sure, it needs six more, and these are counted. */
+static void doubt_adds_none(void **state)
+{
+	struct conn_acks a = { 0 };
+
+	(void)state;
+	assert_int_equal(in_turn(&a, 42, 7, true), 7);
+	in_turn(&a, 102, 2, true);
+	assert_false(acks_are_delayed(&a));
+	assert_int_equal(in_turn(&a, 42, 5, true), 0);
+	assert_int_equal(in_turn(&a, 42, 1, true), 6);
+	assert_int_equal(in_turn(&a, 42, 10, true), 10);
 }
 
 static uint32_t after_a_while(uint32_t late_ms, bool lone)
@@ -209,7 +247,7 @@ static void from_20_to_250_ms(void **state)
 	assert_int_equal(after_a_while(2 + 251, true), 0);
 }
 
-/* What queues behind its own flight is as late as that is long. */
+/* A packet that queues behind its own flight is as late as the flight is long. */
 static void flights_say_nothing(void **state)
 {
 	(void)state;
@@ -224,7 +262,7 @@ static void replies_say_nothing(void **state)
 	(void)state;
 	take(&a, 2, 1, true);
 	for (int i = 0; i < 2000; i++)
-		assert_int_equal(acks_take(&a, 42 * MS, 2 * MS, true, true), 0);
+		assert_int_equal(acks_take(&a, 42 * MS, 2 * MS, true, true, false).delayed, 0);
 	assert_false(acks_are_unclear(&a, 2 * MS));
 	assert_int_equal(in_turn(&a, 42, 50, true), 50);
 }
@@ -271,10 +309,12 @@ static void jitter_makes_it_unclear(void **state)
 	assert_in_range(unclear, SEEDS * 9 / 10, SEEDS);
 	rng_init(&rng, 3);
 	for (int i = 0; i < 500; i++)
-		acks_take(&a, 20 * MS + (uint32_t)rng_below(&rng, 100 * MS), 20 * MS, true, false);
+		acks_take(&a, 20 * MS + (uint32_t)rng_below(&rng, 100 * MS), 20 * MS, true, false,
+			  false);
 	assert_true(acks_are_unclear(&a, 20 * MS));
 	for (int i = 0; i < 500; i++)
-		acks_take(&a, 20 * MS + (uint32_t)rng_below(&rng, 2 * MS), 20 * MS, true, false);
+		acks_take(&a, 20 * MS + (uint32_t)rng_below(&rng, 2 * MS), 20 * MS, true, false,
+			  false);
 	assert_false(acks_are_unclear(&a, 20 * MS));
 	assert_int_equal(acks_score(&a), ACKS_START);
 }
@@ -302,9 +342,11 @@ static void extremes(void **state)
 	rng_init(&rng, 5);
 	for (int i = 0; i < 100000; i++) {
 		const uint32_t rtt = values[rng_below(&rng, ARRAY_LEN(values))];
+		const struct acks_found found = acks_take(&a, rtt, rtt / 2, rng_below(&rng, 2),
+							  rng_below(&rng, 2), rng_below(&rng, 2));
 
-		assert_in_range(acks_take(&a, rtt, rtt / 2, rng_below(&rng, 2),
-					  rng_below(&rng, 2)), 0, ACKS_PENDING);
+		assert_in_range(found.delayed, 0, 255);
+		assert_in_range(found.held, 0, found.delayed);
 		assert_in_range(acks_score(&a), 0, ACKS_MAX);
 		assert_int_not_equal(a.base, 0);
 	}
@@ -316,6 +358,8 @@ int main(void)
 		cmocka_unit_test(jitter_is_no_delay),
 		cmocka_unit_test(timers_of_any_length_are_told),
 		cmocka_unit_test(seven_make_it_sure),
+		cmocka_unit_test(those_that_held_data_are_counted),
+		cmocka_unit_test(doubt_adds_none),
 		cmocka_unit_test(from_20_to_250_ms),
 		cmocka_unit_test(flights_say_nothing),
 		cmocka_unit_test(replies_say_nothing),

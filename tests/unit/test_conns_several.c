@@ -10,6 +10,7 @@
 
 #include "base/parse.h"
 #include "base/rng.h"
+#include "conns/state.h"
 #include "conns_rig.h"
 
 static void put_loser(struct conns_rig *rig, uint32_t i, uint64_t write_ms, uint64_t loss_ms)
@@ -125,8 +126,9 @@ static void what_was_not_lost_is_no_incast(void **state)
 	}
 }
 
-/* Answers of others to `local`, which asked for them at these times. */
-static unsigned int asked(const uint64_t *times_ms, uint32_t n, const char *local, uint32_t hosts)
+/* Late answers of so many peers to `local`, which asked for them at these times. */
+static unsigned int asked(const uint64_t *times_ms, uint32_t n, const char *local, uint32_t hosts,
+			  uint32_t peers)
 {
 	struct conns_rig rig;
 	unsigned int found = 0;
@@ -136,7 +138,7 @@ static unsigned int asked(const uint64_t *times_ms, uint32_t n, const char *loca
 	for (uint32_t i = 1; i <= n; i++) {
 		struct event_conn e = rig_conn(&rig, i, i);
 
-		snprintf(remote, sizeof(remote), "10.0.1.%u", i);
+		snprintf(remote, sizeof(remote), "10.0.1.%u", 1 + i % peers);
 		snprintf(own, sizeof(own), local, i);
 		rig_flow(&rig, i, own, (uint16_t)i, remote, 80, 1 + i % hosts);
 		e.lost_reply = rig.now + times_ms[i - 1] * NS_PER_MS;
@@ -155,15 +157,62 @@ static void incast_is_seen_by_who_asked(void **state)
 	static const uint64_t more[] = { 10, 15, 20, 300 };
 
 	(void)state;
-	assert_int_equal(asked(together, 3, "10.0.0.1", 1), 3);
-	assert_int_equal(asked(together, 2, "10.0.0.1", 1), 0);
-	assert_int_equal(asked(apart, 3, "10.0.0.1", 1), 0);
-	assert_int_equal(asked(more, 4, "10.0.0.1", 1), 3);
-	assert_int_equal(asked(together, 3, "10.0.0.1", 3), 0);
-	assert_int_equal(asked(together, 3, "10.0.0.%u", 1), 0);
+	assert_int_equal(asked(together, 3, "10.0.0.1", 1, 3), 3);
+	assert_int_equal(asked(together, 2, "10.0.0.1", 1, 3), 0);
+	assert_int_equal(asked(apart, 3, "10.0.0.1", 1, 3), 0);
+	assert_int_equal(asked(more, 4, "10.0.0.1", 1, 4), 3);
+	assert_int_equal(asked(together, 3, "10.0.0.1", 3, 3), 0);
+	assert_int_equal(asked(together, 3, "10.0.0.%u", 1, 3), 0);
 }
 
-/* What this host sends to an address and what it receives at the same one are two things. */
+/* Many connections to one database, or to two, stand still with it. */
+static void few_peers_are_no_incast(void **state)
+{
+	static const uint64_t together[] = { 10, 11, 12, 13, 14, 15 };
+
+	(void)state;
+	assert_int_equal(asked(together, 6, "10.0.0.1", 1, 1), 0);
+	assert_int_equal(asked(together, 6, "10.0.0.1", 1, 2), 0);
+	assert_int_equal(asked(together, 6, "10.0.0.1", 1, 3), 6);
+}
+
+/* A connection that loses what it sends and what it asked for has two problems. */
+static void sides_are_not_added_up(void **state)
+{
+	struct conns_rig rig;
+	uint32_t sides[2] = { 0 };
+	char remote[16];
+
+	(void)state;
+	rig_init(&rig, NULL);
+	for (uint32_t i = 1; i <= 6; i++) {
+		struct event_conn e = rig_conn(&rig, i, i);
+
+		snprintf(remote, sizeof(remote), "10.0.1.%u", i > 3 ? i : 1);
+		rig_flow(&rig, i, "10.0.0.1", (uint16_t)i, remote, 80, 1);
+		if (i <= 3) {
+			e.write_first = rig.now + 10 * NS_PER_MS;
+			e.loss_first = rig.now + 20 * NS_PER_MS;
+			e.tlp = 1;
+		}
+		if (i == 1 || i > 3)
+			e.lost_reply = rig.now + 30 * NS_PER_MS;
+		rig_put(&rig, &e);
+	}
+	rig_interval(&rig);
+	vec_for_each(&rig.c->crosses[CONNS_TOTAL], cross) {
+		if (rig.c->all.items[cross->conn].cookie != 1)
+			continue;
+		assert_int_equal(cross->episodes, 1);
+		assert_int_equal(cross->members, cross->at_receiver ? 4 : 3);
+		sides[cross->at_receiver]++;
+	}
+	assert_int_equal(sides[false], 1);
+	assert_int_equal(sides[true], 1);
+	rig_release(&rig);
+}
+
+/* Losses of what this host sends to an address, and of what it receives there, are two things. */
 static void incast_is_of_one_side(void **state)
 {
 	struct conns_rig rig;
@@ -411,6 +460,8 @@ int main(void)
 		cmocka_unit_test(incast_is_of_several_connections),
 		cmocka_unit_test(what_was_not_lost_is_no_incast),
 		cmocka_unit_test(incast_is_seen_by_who_asked),
+		cmocka_unit_test(few_peers_are_no_incast),
+		cmocka_unit_test(sides_are_not_added_up),
 		cmocka_unit_test(incast_is_of_one_side),
 		cmocka_unit_test(a_filter_hides_no_member),
 		cmocka_unit_test(a_proxy_starves_one_while_another_waits),

@@ -235,7 +235,7 @@ static void test_unclear_acks(void **state)
 
 	(void)state;
 	rig_open(&r);
-	r.told.known = CONN_KNOWS_PEER_DELACKS | CONN_KNOWS_RTT;
+	r.told.known = CONN_KNOWS_PEER_DELACKS | CONN_KNOWS_RTT | CONN_KNOWS_CALLS;
 	record.kept.q.flags = KEPT_RTT;
 	record.kept.acks = (struct conn_acks){ .votes = ACKS_START };
 	record.now.min_rtt_us = 2000;
@@ -243,9 +243,31 @@ static void test_unclear_acks(void **state)
 	record.kept.acks.base = 21984 / ACKS_UNIT_US;
 	assert_int_equal(tell(&r, &record).known & r.told.known, r.told.known);
 	record.kept.acks.base = 22016 / ACKS_UNIT_US;
-	assert_int_equal(tell(&r, &record).known & r.told.known, CONN_KNOWS_RTT);
+	assert_int_equal(tell(&r, &record).known & r.told.known,
+			 CONN_KNOWS_RTT | CONN_KNOWS_CALLS);
 	record.kept.acks.votes = ACKS_SURE;
 	assert_int_equal(tell(&r, &record).known & r.told.known, r.told.known);
+	rig_close(&r);
+}
+
+/* Without send calls nothing tells whether data or a timer acknowledged what was sent. */
+static void test_acks_need_calls(void **state)
+{
+	struct conn_told record = some_record(1);
+	struct rig r;
+
+	(void)state;
+	rig_open(&r);
+	record.kept.q.flags = KEPT_RTT;
+	record.kept.acks.votes = ACKS_SURE;
+	record.time = 5000ULL * NS_PER_S;
+	record.kept.lost_reply = (uint32_t)((record.time - NS_PER_S) >> CONN_TIME_SHIFT);
+	r.told.known = CONN_KNOWS_PEER_DELACKS | CONN_KNOWS_CALLS;
+	assert_int_equal(tell(&r, &record).known & r.told.known, r.told.known);
+	assert_int_not_equal(tell(&r, &record).lost_reply, 0);
+	r.told.known = CONN_KNOWS_PEER_DELACKS;
+	assert_int_equal(tell(&r, &record).known & CONN_KNOWS_PEER_DELACKS, 0);
+	assert_int_equal(tell(&r, &record).lost_reply, 0);
 	rig_close(&r);
 }
 
@@ -258,6 +280,7 @@ static void test_lost_reply(void **state)
 
 	(void)state;
 	rig_open(&r);
+	r.told.known = CONN_KNOWS_CALLS;
 	assert_int_equal(tell(&r, &record).lost_reply, 0);
 	for (size_t i = 0; i < ARRAY_LEN(ago); i++) {
 		record.time = now;
@@ -275,6 +298,7 @@ int main(void)
 		cmocka_unit_test(test_owner_stays),
 		cmocka_unit_test(test_memory),
 		cmocka_unit_test(test_unclear_acks),
+		cmocka_unit_test(test_acks_need_calls),
 		cmocka_unit_test(test_lost_reply),
 	};
 
