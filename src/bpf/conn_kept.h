@@ -59,7 +59,7 @@ volatile __u32 thin_one_in = 1;
 volatile __u32 follow_one_in = 1;
 /* Round trips are told at all. */
 volatile __u32 ops_attached = 0;
-/* Before 6.12 only a connection's own events can ask for its round trips. */
+/* Before 6.12 only a connection's own events can ask for its round trips: then nobody asks well. */
 volatile __u32 asked_in_vain = 0, asked_well = 0;
 /* New connections are followed from now on. */
 volatile __u32 following = 0;

@@ -68,7 +68,7 @@ def answers_of_many_meet(cc, rtt_ms):
 
 @check.environment(DISTURBED)
 def lost_replies_are_seen_by_who_asked(cc):
-    """Who has asked sees it at its own ends; so it does if only one of them is to be shown."""
+    """The asking host reports incast for its own connections, also if a filter shows only one."""
     with tempfile.NamedTemporaryFile() as file:
         seen = conns.scenario("incast-stalls", cc, 2, [*ALL, "--record", file.name])
         found = having(seen, "incast", "receiver")
