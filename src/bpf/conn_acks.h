@@ -36,7 +36,7 @@ struct acks_found {
 
 /* A shorter delay is as well the peer's time to answer; a longer one a retransmission's. */
 #define ACKS_LEAST_US 20000U
-#define ACKS_MOST_US CONN_LATE_US
+#define ACKS_MOST_US 250000U
 
 /*
  * The score begins at ACKS_START; a late round trip that is alike adds one, another one takes

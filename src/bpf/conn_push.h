@@ -224,13 +224,13 @@ static __always_inline void count_length(struct bpf_sock *bsk, struct conn_kept 
 }
 
 /*
- * Data acknowledges a request, later than a peer's timer would: either the reply was lost and this
+ * Data acknowledges a request, later than Linux's timer would: either the reply was lost and this
  * is its retransmission, or the path or the peer stood still. One connection alone cannot tell.
  * Keeps when the request was sent, of the first one.
  */
 static __always_inline void reply_is_late(struct conn_kept *k, __u32 rtt, __u64 now)
 {
-	if (rtt > acks_base_us(&k->acks) + ACKS_MOST_US && !k->lost_reply)
+	if (rtt > acks_base_us(&k->acks) + CONN_LATE_US && !k->lost_reply)
 		k->lost_reply = (now - rtt * 1000ULL) >> CONN_TIME_SHIFT;
 }
 

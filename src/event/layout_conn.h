@@ -10,8 +10,11 @@
 #ifndef HOSTLAT_EVENT_LAYOUT_CONN_H
 #define HOSTLAT_EVENT_LAYOUT_CONN_H
 
-/* An acknowledgement that is later than this waits for no delayed-ACK timer that is known. */
-#define CONN_LATE_US 250000U
+/*
+ * By so much is a reply late that Linux sent again after its shortest timeout (200 ms, less what
+ * the base varies). Linux delays no acknowledgement as long; others do (older Windows, lwIP).
+ */
+#define CONN_LATE_US 190000U
 
 enum conn_flags {
 	CONN_CLOSED = 1,	/* it ended at `to` */

@@ -149,7 +149,8 @@ static void attach_ops(struct conns_probe *p)
 	}
 	fd = host_cgroup2_open();
 	if (fd < 0) {
-		say_missing(p, "round trips", strerror(-fd));
+		say_missing(p, "round trips", fd == -ENOENT ? "cgroup2 is not mounted" :
+			    strerror(-fd));
 		return;
 	}
 	p->skel->links.conn_ops = bpf_program__attach_cgroup(p->skel->progs.conn_ops, fd);
