@@ -27,6 +27,7 @@
 /* A stamp in a far slot that is older may be a closed socket's: another datagram takes its slot. */
 #define UDP_STALE 10000000000LL
 
+#define UDP_LOOKS 5
 #define UDP_WHAT 7
 #define UDP_EARLY_POS 0xffff
 #define UDP_EARLY_SHIFT 19
@@ -180,6 +181,26 @@ static __always_inline bool udp_claim_far(struct udp_slot *slot, const struct pa
 }
 
 /*
+ * A reader leaves its mark in the near slot, if that is free or being written for its datagram. The
+ * announcement goes on meanwhile, from a free slot to a claimed one to a published one, and other
+ * readers may leave theirs: a few looks see where it ends.
+ */
+static __always_inline void udp_leave(struct udp_slot *slot, __u64 tag, __u64 pos, __u64 now,
+				      __u64 what)
+{
+	__u64 busy = udp_mark(tag, UDP_BUSY), old = slot->state, seen;
+	int i;
+
+	for (i = 0; i < UDP_LOOKS && (udp_is_free(old) || old == busy); i++) {
+		seen = __sync_val_compare_and_swap(&slot->state, old,
+			udp_early(pos, now, old == busy ? what + UDP_LEFT : what));
+		if (seen == old)
+			return;
+		old = seen;
+	}
+}
+
+/*
  * A reader's datagram is not in its near slot: it is far, or not announced yet, or had no place.
  * The mark comes first: its announcement looks for it once it has put the stamp into a far slot.
  * Returns the slot, claimed; or NULL.
@@ -189,12 +210,9 @@ static __noinline struct udp_slot *udp_elsewhere(struct udp_socket *s, __u64 pos
 {
 	struct udp_slot *slot = &s->ring[pos % UDP_NEAR];
 	struct cpu_state *c = this_cpu();
-	__u64 tag = s->seed + pos, state = slot->state, what = ours ? UDP_EARLY : UDP_EARLY_OTHER;
+	__u64 tag = s->seed + pos;
 
-	if (state == udp_mark(tag, UDP_BUSY))
-		what += UDP_LEFT;
-	if (udp_is_free(state) || what > UDP_LEFT)
-		__sync_val_compare_and_swap(&slot->state, state, udp_early(pos, now, what));
+	udp_leave(slot, tag, pos, now, ours ? UDP_EARLY : UDP_EARLY_OTHER);
 	if (udp_take(slot, tag)) /* announced in this very moment */
 		return slot;
 	slot = udp_far(tag);
@@ -212,8 +230,8 @@ static __always_inline __s64 udp_behind(const struct udp_socket *s, __u64 state)
 }
 
 /*
- * A reader may go by in the moment of the announcement and see neither stamp nor a place for its
- * mark. Once others have read as many as there are near slots, nobody comes for that stamp.
+ * A reader may go by and see neither its stamp nor a place for its mark, if another datagram has the
+ * slot. Once others have read as many as there are near slots, nobody comes for that stamp.
  */
 static __always_inline void udp_drop_orphan(struct cpu_state *c, struct udp_socket *s,
 					    struct udp_slot *slot)
