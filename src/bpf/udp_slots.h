@@ -230,8 +230,8 @@ static __always_inline __s64 udp_behind(const struct udp_socket *s, __u64 state)
 }
 
 /*
- * A reader may go by and see neither its stamp nor a place for its mark, if another datagram has the
- * slot. Once others have read as many as there are near slots, nobody comes for that stamp.
+ * A reader may go by and see neither its stamp nor a place for its mark, if another datagram has
+ * the slot. Once others have read as many as there are near slots, nobody comes for that stamp.
  */
 static __always_inline void udp_drop_orphan(struct cpu_state *c, struct udp_socket *s,
 					    struct udp_slot *slot)

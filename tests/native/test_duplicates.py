@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Payload that TCP has received before is no drop: it is excluded, of the interface it came by."""
+import contextlib
 import os
 import socket
 import struct
@@ -28,17 +29,19 @@ def twice(wire, sender, reader, port, i):
 
 
 def retransmitted(*filters):
-    """Watches by each filter N messages, each of which comes twice."""
-    with socket.create_server(("127.0.0.1", 0)) as server, \
-            socket.create_connection(server.getsockname()) as sender:
+    """Watches by each filter N messages, each of which comes twice, where nobody else sends."""
+    with contextlib.ExitStack() as stack:
+        with netns.inside(loopback.reader):
+            server = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+            sender = stack.enter_context(socket.create_connection(server.getsockname()))
+            wire = stack.enter_context(socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL)))
+            wire.bind(("lo", ETH_P_ALL))
         reader, _ = server.accept()
         port = server.getsockname()[1]
         observers = [watch.Watch("--port", port, *options) for options in filters]
-        with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL)) as wire:
-            wire.bind(("lo", ETH_P_ALL))
-            wire.settimeout(5)
-            for i in range(N):
-                twice(wire, sender, reader, port, i)
+        wire.settimeout(5)
+        for i in range(N):
+            twice(wire, sender, reader, port, i)
         time.sleep(0.2)
         reader.close()
         return [observer.stop() for observer in observers]
@@ -58,5 +61,5 @@ def excluded():
 if os.geteuid() != 0:
     check.skip("needs root")
 netns.veth()
-veth_name = "reader0"
+loopback, veth_name = netns.loopback(), "reader0"
 check.run([(excluded,)])

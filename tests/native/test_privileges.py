@@ -82,8 +82,8 @@ def namespaces_later():
                              "l = socket.create_server((\"127.0.0.1\", 0))\n"
                              "a = socket.create_connection(l.getsockname())\n"
                              "b, _ = l.accept()\n"
-                             "for _ in range(100): a.sendall(bytes(100)); b.recv(100); time.sleep(0.1)\n'"])
-        time.sleep(8)
+                             "for _ in range(300): a.sendall(bytes(100)); b.recv(100); time.sleep(0.1)\n'"])
+        time.sleep(12)
         inode = os.stat(f"/proc/{new.pid}/ns/net").st_ino
     new.kill()
     new.wait()

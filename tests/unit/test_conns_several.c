@@ -138,7 +138,7 @@ static unsigned int asked(const uint64_t *times_ms, uint32_t n, const char *loca
 	for (uint32_t i = 1; i <= n; i++) {
 		struct event_conn e = rig_conn(&rig, i, i);
 
-		snprintf(remote, sizeof(remote), "10.0.1.%u", 1 + i % peers);
+		snprintf(remote, sizeof(remote), "10.0.1.%u", 1 + i % peers % 100);
 		snprintf(own, sizeof(own), local, i);
 		rig_flow(&rig, i, own, (uint16_t)i, remote, 80, 1 + i % hosts);
 		e.lost_reply = rig.now + times_ms[i - 1] * NS_PER_MS;
