@@ -226,7 +226,6 @@ class Files(Case):
         self.assertEqual(text_of(kept), b'old')
         self.assertGreater(os.stat(path).st_size, 100)
 
-    @unittest.skipIf(SANITIZED, 'a sanitizer must be loaded first')
     def test_compressed(self):
         """A recording that was packed for the way is told from what is none, and from a cut one."""
         path, packed = self.path('run.hlat'), self.path('run.hlat.gz')
@@ -239,6 +238,7 @@ class Files(Case):
             self.assertEqual((done.returncode, done.stderr), (2, f"hostlat: can't read {packed}: this is no hostlat "
                                                               'recording: it is compressed by gzip; unpack it first\n'))
 
+    @unittest.skipIf(SANITIZED, 'a sanitizer must be loaded first')
     def test_durable(self):
         """A file is on the disk before its name is, and the name when the program ends."""
         for option in OPTIONS:
