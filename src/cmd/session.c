@@ -43,7 +43,6 @@ struct session {
 	struct recording recording;
 	struct stop stop;
 	int pid_fd;   /* of --pid, readable when the process has ended; -1: none */
-	bool ended;   /* the process of --pid has */
 	bool done;
 	bool misused; /* the command line's fault */
 };
@@ -113,7 +112,6 @@ static bool pulls(const struct session *s)
 static uint64_t pid_ended(struct session *s)
 {
 	log_info("process %" PRIu64 " has ended", s->config->probe->pid);
-	s->ended = true;
 	s->result->end = SESSION_PROCESS;
 	return now_ns() + LAST_PACKETS_NS;
 }
@@ -152,7 +150,7 @@ static int wait_until(struct session *s, uint64_t until)
 				return err;
 		}
 		if (!n && now_ns() >= until)
-			return s->ended;
+			return s->result->end == SESSION_PROCESS;
 	}
 }
 
@@ -301,13 +299,13 @@ static void end_pulling(struct session *s)
 	recording_failed(&s->recording, timekeeping_stop(s->clocks));
 }
 
-/* Before hooks are attached, which takes its time: whoever ends meanwhile is seen to. */
+/* Called before hooks are attached: a process that ends meanwhile ends the run, too. */
 static void follow_pid(struct session *s)
 {
 	const uint64_t pid = s->config->probe->pid;
 
 	s->pid_fd = pid ? (int)syscall(SYS_pidfd_open, (pid_t)pid, 0) : -1;
-	if (pid && s->pid_fd < 0 && errno != ESRCH)	/* session_check() tells that one */
+	if (pid && s->pid_fd < 0 && errno != ESRCH)	/* ESRCH is session_check()'s */
 		log_warning("--pid: the run does not end with the process: pidfd_open() fails (%s)",
 			    strerror(errno));
 }

@@ -155,9 +155,9 @@ static void left_out_findings(const struct conns *c, enum conns_span span, struc
 		if (count->what != COUNT_LOSS || !count->count[span] || !reason)
 			continue;
 		if (!strcmp(reason, CONNS_LOSS_CALLS))
-			report_finding(r, "%s left out of the log, which gets half of what "
-				       "lies between the bounds of --cpu-budget: raise the upper "
-				       "one, or log fewer connections.",
+			report_finding(r, "%s left out of the log: it may take half of the "
+				       "CPU time between the bounds of --cpu-budget. Raise the "
+				       "upper bound, or log fewer connections.",
 				       human_were(buf, count->count[span], "call"));
 		else if (!strcmp(reason, CONNS_LOSS_CONNECTIONS))
 			report_finding(r, "%s not followed: to follow "

@@ -153,9 +153,8 @@ static void add_lines(const struct roster *roster, struct report *r)
 			list_add(lines, "agent %" PRIu32 " did not poll the network card's queue: "
 				 "%s", i, e->not_polled);
 		else
-			list_add(lines, "agent %" PRIu32 " polled the network card's queue: %s "
-				 "packet%s", i, human_count(packets, e->polled),
-				 e->polled == 1 ? "" : "s");
+			list_add(lines, "agent %" PRIu32 " polled the network card's queue: %s",
+				 i, human_counted(packets, e->polled, "packet"));
 	}
 	object_add(&r->body, NULL, value_list(lines));
 }

@@ -200,7 +200,7 @@ struct load_thread {
 	/* Polling of the network card's queue (polled.h). */
 	int poll_error;      /* why it isn't permitted, or 0 */
 	uint64_t poll_asked; /* number + 1 of the request whose connection was asked for one */
-	bool poll_known;     /* ... and it has one */
+	bool poll_known;     /* that connection has a queue */
 	bool poll_queue;     /* some connection had one */
 
 	/* To the pulling thread. */

@@ -45,7 +45,7 @@ struct hook {
 	const char *also_program;
 	uint32_t helps; /* 1 << enum stage */
 	const char *without; /* of one that helps: what it costs to do without; or NULL */
-	bool slight;         /* ... and a result without it is whole */
+	bool slight;         /* a result without this hook is whole all the same */
 };
 
 /* Per (stage, protocol) in order of preference; ends with a NULL target. */

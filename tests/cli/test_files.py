@@ -227,7 +227,7 @@ class Files(Case):
         self.assertGreater(os.stat(path).st_size, 100)
 
     def test_compressed(self):
-        """A recording that was packed for the way is told from what is none, and from a cut one."""
+        """A compressed recording is reported as such, and not as damaged or foreign."""
         path, packed = self.path('run.hlat'), self.path('run.hlat.gz')
         load('--record', path)
         with gzip.open(packed, 'wb') as file:

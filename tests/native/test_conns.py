@@ -84,7 +84,7 @@ def a_timer_is_told(name, rtt_ms):
 
 @check.environment(DISTURBED)
 def jitter_is_no_timer():
-    """All that is held is held for the path; none is told, or they are unknown."""
+    """Jitter of the path is not reported as delayed acknowledgements: none, or unknown."""
     seen = conns.scenario("jitter", "cubic", 20, OPTIONS)
     held, rtt = seen.sender()["events"]["delayed_acks_harmful"], seen.sender()["rtt"]
     check.true(f"for which data was held: {held}", held in (0, None))

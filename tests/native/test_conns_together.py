@@ -75,7 +75,7 @@ def lost_replies_are_seen_by_who_asked(cc):
         one = next(iter(found), None)
         shown = [] if one is None else filtered(
             file.name, f"sport = :{seen.by_cookie[one]['local'].rsplit(':', 1)[1]}")
-    check.equal("told of who was asked", set(found) - cookies(seen, "call"), set())
+    check.equal("connections of the asked hosts with that finding", set(found) - cookies(seen, "call"), set())
     stalled = seen.truth["notes"]["connections_that_stalled"]
     check.between(f"connections, of {stalled} that stood still", len(found), stalled / 2, stalled)
     check.equal("connections that are shown", [each["cookie"] for each in shown], [one])

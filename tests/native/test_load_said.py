@@ -13,7 +13,7 @@ import tempfile
 import time
 
 from lib import badserver, check, netns, process
-from lib.loading import AHEAD, load, reasons, why
+from lib.loading import AHEAD, answered, load, reasons, why
 from lib.servers import certificate, free_port, wait_for
 from lib.serving import HOSTLAT
 
@@ -298,27 +298,12 @@ def text_is_cleaned():
 BRIEF = "--rate", 200, "--max-time", "300ms", "--connections", 2, "--timeout", "400ms"
 
 
-@contextlib.contextmanager
 def http_of(behave):
-    it = badserver.Server(behave)
-    try:
-        yield f"http://127.0.0.1:{it.port}/"
-    finally:
-        it.close()
+    return answered(behave, "http")
 
 
 def head(*fields):
     return "".join(f"{line}\r\n" for line in ("HTTP/1.1 200 OK", *fields, "")).encode("ascii")
-
-
-def replies(reply, most=1 << 30):
-    """To HTTP's GET; after so many the connection ends."""
-    def behave(_, c):
-        for _ in range(most):
-            if not c.requests(1, b"\r\n\r\n"):
-                return
-            c.answer(1, reply)
-    return behave
 
 
 @check.busy
@@ -330,7 +315,7 @@ def another_protocol():
                          "the server speaks HTTP/2 only, and this is HTTP/1.1"),
                         (b"SSH-2.0-OpenSSH_9.2p1\r\n", "'SSH-2.0-OpenSSH_9.2p1'"),
                         (head("Content-Length: 5, 5") + b"hello", "'Content-Length: 5, 5'")):
-        with http_of(replies(reply)) as url:
+        with http_of(badserver.replies(reply)) as url:
             got = load(url, *BRIEF)
         check.equal("text", failure(got, "request", "garbled")["text"], text)
         check.true(f"{text} in {why(got)}", any(text in evidence for _, evidence in why(got)))
@@ -341,7 +326,7 @@ def another_protocol():
 def more_than_it_announced():
     """Nothing fails by it, but each reply costs a connection."""
     for more, failures in (b"", 0), (b" world\n", 1):
-        with http_of(replies(head("Content-Length: 5") + b"hello" + more)) as url:
+        with http_of(badserver.replies(head("Content-Length: 5") + b"hello" + more)) as url:
             got = load(url, *BRIEF)
         check.equal("failed", got["requests"]["failed"], 0)
         check.true("answered", got["requests"]["completed"] > 20)
@@ -355,7 +340,7 @@ def replies_without_an_end():
     with http_of(badserver.silent(0)) as url:
         control = load(url, *BRIEF)
     check.equal("no reply", failure(control, "request", "timeout")["text"], None)
-    with http_of(replies(head() + b"hello")) as url:
+    with http_of(badserver.replies(head() + b"hello")) as url:
         got = load(url, *BRIEF)
     check.equal("text", failure(got, "request", "timeout")["text"], "only a part of the reply came")
 
@@ -363,7 +348,7 @@ def replies_without_an_end():
 @check.busy
 def replies_cut_short():
     cut = head("Content-Length: 50") + b"hello"
-    with http_of(replies(cut, 1)) as url:
+    with http_of(badserver.replies(cut, 1)) as url:
         done = subprocess.run([HOSTLAT, "load", url, *map(str, BRIEF)], capture_output=True, text=True,
                               timeout=120, check=False)
     check.equal(f"exit code: {done.stderr}", done.returncode, 2)

@@ -205,7 +205,7 @@ def of_doctor(machine, prefix):
         check.true(f"no advice that does not help: {done.stdout}", "as root" not in done.stdout)
     yes = {row["capability"] for row in rows if row["state"] == "yes"}
     no = {row["capability"] for row in rows if row["state"] == "no"}
-    check.equal("of what is missing here, not found missing", LACKS[machine] & yes | LACKS[machine] - no,
+    check.equal("hooks whose lack is not reported, or the other way round", LACKS[machine] & yes | LACKS[machine] - no,
                 set())
     others = {"no lockdown", "kernel memory", "function_graph", "cgroup2", "cgroup_skb",
               "round trips"} - LACKS[machine]

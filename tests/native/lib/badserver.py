@@ -197,14 +197,18 @@ def whole_values(pause):
     return behave
 
 
-def pages(after):
-    """HTTP's GET; the connection ends after so many."""
+def replies(reply, most=1 << 30):
+    """To HTTP's GET; the connection ends after so many."""
     def behave(_, c):
-        for _ in range(after):
+        for _ in range(most):
             if not c.requests(1, b"\r\n\r\n"):
                 return
-            c.answer(1, PAGE)
+            c.answer(1, reply)
     return behave
+
+
+def pages(after):
+    return replies(PAGE, after)
 
 
 def in_tls(cert, key, behave):

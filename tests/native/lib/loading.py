@@ -95,10 +95,14 @@ def synthetic(it):
 
 
 @contextlib.contextmanager
-def memcached(behave):
-    """One in Python that behaves like that; its URL."""
+def answered(behave, scheme):
+    """By a server in Python that behaves like that; its URL."""
     it = badserver.Server(behave)
     try:
-        yield f"memcached://127.0.0.1:{it.port}"
+        yield f"{scheme}://127.0.0.1:{it.port}"
     finally:
         it.close()
+
+
+def memcached(behave):
+    return answered(behave, "memcached")
