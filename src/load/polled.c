@@ -68,8 +68,8 @@ static uint64_t find_counter(char *names, char *values)
 	for (; name && value; name = strtok_r(NULL, " \n", &more_names),
 			      value = strtok_r(NULL, " \n", &more_values))
 		if (!strcmp(name, COUNTER))
-			return parse_u64(value, &n) ? 0 : n;
-	return 0;
+			return parse_u64(value, &n) ? POLLED_UNKNOWN : n;
+	return POLLED_UNKNOWN;
 }
 
 uint64_t polled_packets(void)
@@ -77,9 +77,9 @@ uint64_t polled_packets(void)
 	FILE *file = fopen(COUNTERS, "re");
 	char *names = NULL, *values = NULL;
 	size_t room = 0, more_room = 0;
-	uint64_t packets = 0;
+	uint64_t packets = POLLED_UNKNOWN;
 
-	while (file && !packets && getline(&names, &room, file) > 0 &&
+	while (file && packets == POLLED_UNKNOWN && getline(&names, &room, file) > 0 &&
 	       getline(&values, &more_room, file) > 0)
 		packets = find_counter(names, values);
 	free(names);
@@ -96,9 +96,10 @@ static const struct {
 	{ "no-queue", "the interface has no queue that can be polled (loopback, most veth)" },
 	{ "interrupts", "interrupts delivered all packets first" },
 	{ "no-busy-polling", "the kernel has no busy polling (CONFIG_NET_RX_BUSY_POLL)" },
+	{ "unknown", "the kernel's count of such packets (/proc/net/netstat) can't be read" },
 };
 
-enum reason { NOT_PERMITTED, NO_QUEUE, INTERRUPTS, NO_BUSY_POLLING };
+enum reason { NOT_PERMITTED, NO_QUEUE, INTERRUPTS, NO_BUSY_POLLING, UNKNOWN };
 
 static enum reason reason_of(const struct load_thread *threads, uint32_t n)
 {
@@ -116,11 +117,13 @@ int polled_put(const struct load_thread *threads, uint32_t n, uint64_t before,
 	       struct event_sink *sink, uint64_t now)
 {
 	const uint64_t after = polled_packets(), packets = after > before ? after - before : 0;
-	const enum reason reason = reason_of(threads, n);
+	enum reason reason = reason_of(threads, n);
 	char text[24];
 
 	if (threads->config->role != ROLE_LATENCY)
 		return 0;
+	if (reason == INTERRUPTS && (before == POLLED_UNKNOWN || after == POLLED_UNKNOWN))
+		reason = UNKNOWN;
 	/* The kernel's count is the host's: others may have polled meanwhile. */
 	if (reason != INTERRUPTS || !packets)
 		return event_put_fact(sink, now, LOAD_FACT_POLLED, reasons[reason].word);

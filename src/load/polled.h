@@ -32,8 +32,9 @@ int polled_look(struct load_thread *t, struct load_conn *conn);
 
 /*
  * Packets that the kernel has counted as taken by busy polling, for all interfaces of this network
- * namespace since it was made; 0 if that is not known.
+ * namespace since it was made.
  */
+#define POLLED_UNKNOWN UINT64_MAX
 uint64_t polled_packets(void);
 
 /* LOAD_FACT_POLLED of latency agents whose threads have ended; `before`: polled_packets() then. */
