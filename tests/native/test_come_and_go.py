@@ -9,7 +9,7 @@ import socket
 import subprocess
 import time
 
-from lib import bpf, check, netns, process, watch
+from lib import bpf, check, netns, watch
 
 ROUNDS = 100 if check.LONG else 40
 N = 5           # messages each way

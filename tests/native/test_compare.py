@@ -5,9 +5,7 @@ of the other connections wait for less. `compare` has to say so, of what, and by
 server's own log knows. Of the same server twice it has to say nothing.
 """
 import json
-import os
 import subprocess
-import tempfile
 
 from lib import check, mini, netns, trace
 from lib.trace import HOSTLAT

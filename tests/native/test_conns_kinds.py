@@ -7,7 +7,6 @@ those made later. In the same run each of them is the control of the others.
 test_conns_kinds [tls]: the kernel must have TLS; without, it is left out where there is none.
 """
 import errno
-import json
 import os
 import socket
 import struct

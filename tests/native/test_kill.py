@@ -5,7 +5,6 @@ import random
 import re
 import signal
 import subprocess
-import sys
 import time
 
 from lib import bpf, check, netns, process, watch
@@ -44,7 +43,7 @@ def kills(net):
     longest = 2 * time_to_measure()
     alone = bpf.nobody_else_stamps()
     before, named, pins = bpf.objects(), namespaces(), pinned()
-    traffic = Traffic(net, 4, "tcp", count=100_000, gap_us=100)
+    Traffic(net, 4, "tcp", count=100_000, gap_us=100)
     with_objects = 0
     for i in range(KILLS):
         hostlat = start()

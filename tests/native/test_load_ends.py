@@ -14,7 +14,7 @@ import subprocess
 import tempfile
 import time
 
-from lib import badserver, check, loading, process, servers
+from lib import badserver, check, process, servers
 from lib.loading import AHEAD, is_balanced, synthetic
 from lib.serving import HOSTLAT, serving
 from test_load import load, reasons, result

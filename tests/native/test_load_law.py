@@ -7,7 +7,7 @@ import math
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from lib import check, loading
+from lib import check
 from lib.loading import load, memcached, only_in, synthetic
 from lib.serving import serving
 

@@ -315,7 +315,7 @@ def another_protocol():
                          "the server speaks HTTP/2 only, and this is HTTP/1.1"),
                         (b"SSH-2.0-OpenSSH_9.2p1\r\n", "'SSH-2.0-OpenSSH_9.2p1'"),
                         (head("Content-Length: 5, 5") + b"hello", "'Content-Length: 5, 5'")):
-        with http_of(badserver.replies(reply)) as url:
+        with http_of(badserver.http_replies(reply)) as url:
             got = load(url, *BRIEF)
         check.equal("text", failure(got, "request", "garbled")["text"], text)
         check.true(f"{text} in {why(got)}", any(text in evidence for _, evidence in why(got)))
@@ -326,7 +326,7 @@ def another_protocol():
 def more_than_it_announced():
     """Nothing fails by it, but each reply costs a connection."""
     for more, failures in (b"", 0), (b" world\n", 1):
-        with http_of(badserver.replies(head("Content-Length: 5") + b"hello" + more)) as url:
+        with http_of(badserver.http_replies(head("Content-Length: 5") + b"hello" + more)) as url:
             got = load(url, *BRIEF)
         check.equal("failed", got["requests"]["failed"], 0)
         check.true("answered", got["requests"]["completed"] > 20)
@@ -340,7 +340,7 @@ def replies_without_an_end():
     with http_of(badserver.silent(0)) as url:
         control = load(url, *BRIEF)
     check.equal("no reply", failure(control, "request", "timeout")["text"], None)
-    with http_of(badserver.replies(head() + b"hello")) as url:
+    with http_of(badserver.http_replies(head() + b"hello")) as url:
         got = load(url, *BRIEF)
     check.equal("text", failure(got, "request", "timeout")["text"], "only a part of the reply came")
 
@@ -348,7 +348,7 @@ def replies_without_an_end():
 @check.busy
 def replies_cut_short():
     cut = head("Content-Length: 50") + b"hello"
-    with http_of(badserver.replies(cut, 1)) as url:
+    with http_of(badserver.http_replies(cut, 1)) as url:
         done = subprocess.run([HOSTLAT, "load", url, *map(str, BRIEF)], capture_output=True, text=True,
                               timeout=120, check=False)
     check.equal(f"exit code: {done.stderr}", done.returncode, 2)

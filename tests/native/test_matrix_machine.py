@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 
-from lib import check, conns, diagnose, netns, process, refusing, watch
+from lib import check, diagnose, netns, process, refusing, watch
 from lib.traffic import Traffic
 
 NOBPF = os.environ["NOBPF"]

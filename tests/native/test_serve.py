@@ -20,7 +20,7 @@ import tempfile
 import time
 
 from lib import check, process, servers
-from lib.serving import HOSTLAT, REFUSED, REPLY, REQUEST, Client, Reply, connect, gather, request
+from lib.serving import HOSTLAT, REFUSED, REPLY, Client, Reply, connect, gather, request
 from lib.serving import serving
 
 MS = 1000000

@@ -197,8 +197,8 @@ def whole_values(pause):
     return behave
 
 
-def replies(reply, most=1 << 30):
-    """To HTTP's GET; the connection ends after so many."""
+def http_replies(reply, most=1 << 30):
+    """The same reply to each GET; the connection ends after so many."""
     def behave(_, c):
         for _ in range(most):
             if not c.requests(1, b"\r\n\r\n"):
@@ -208,7 +208,7 @@ def replies(reply, most=1 << 30):
 
 
 def pages(after):
-    return replies(PAGE, after)
+    return http_replies(PAGE, after)
 
 
 def in_tls(cert, key, behave):
