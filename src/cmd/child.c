@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "base/parse.h"
 #include "base/privilege.h"
 #include "clock/clock.h"
@@ -164,6 +165,41 @@ int child_wait(struct child *child, uint64_t patience_ns, struct stop *stop)
 		if ((uint64_t)clock_mono_ns(clock_system()) > until)
 			return -ETIMEDOUT;
 	}
+}
+
+#define MESSAGE "hostlat: "
+#define WARNING MESSAGE "warning: "
+
+static bool is_warning(const char *line)
+{
+	return !strncmp(line, WARNING, sizeof(WARNING) - 1);
+}
+
+void child_relay_warnings(struct child *child)
+{
+	const char *text = strbuf_str(&child->text), *line, *end;
+
+	for (line = text + child->relayed; (end = strchr(line, '\n')); line = end + 1)
+		if (is_warning(line))
+			log_warning("%.*s", (int)(end - line) - (int)(sizeof(WARNING) - 1),
+				    line + sizeof(WARNING) - 1);
+	child->relayed = (size_t)(line - text);
+}
+
+void child_put_error(const struct child *child, struct strbuf *why)
+{
+	const char *line = strbuf_str(&child->text), *begun = strstr(line, CHILD_MEASURES "\n");
+
+	if (begun)
+		line = begun + sizeof(CHILD_MEASURES "\n") - 1;
+	while (is_warning(line) && strchr(line, '\n'))
+		line = strchr(line, '\n') + 1;
+	if (!strncmp(line, MESSAGE, sizeof(MESSAGE) - 1))
+		line += sizeof(MESSAGE) - 1;
+	if (*line)
+		strbuf_printf(why, "%.*s", (int)strcspn(line, "\n"), line);
+	else
+		strbuf_puts(why, "it ended without a message");
 }
 
 void child_interrupt(const struct child *child)

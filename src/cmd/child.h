@@ -10,11 +10,13 @@
 #include "base/strbuf.h"
 
 #define CHILD_WORDS_MAX 64
+#define CHILD_MEASURES "hostlat: measuring" /* the line by which a command says that it has begun */
 
 struct child {
 	pid_t pid;          /* 0: none, or waited for */
 	int said;           /* its standard error: to be read by the functions below; -1: none */
-	struct strbuf text; /* ... what it said so far */
+	struct strbuf text; /* its messages so far */
+	size_t relayed;     /* bytes of them that child_relay_warnings() has seen */
 };
 
 /*
@@ -40,6 +42,15 @@ int child_ready(struct child *child, const char *line, uint64_t patience_ns, str
  * -ECHILD if a signal ended it.
  */
 int child_wait(struct child *child, uint64_t patience_ns, struct stop *stop);
+
+/* Logs the warnings that the command wrote since the last call: its user is ours. */
+void child_relay_warnings(struct child *child);
+
+/*
+ * Appends why the command failed: its first message that is no warning, after CHILD_MEASURES if it
+ * had begun; without the program's name.
+ */
+void child_put_error(const struct child *child, struct strbuf *why);
 
 /* Asks it to end in order, as by ctrl-C. */
 void child_interrupt(const struct child *child);

@@ -194,18 +194,19 @@ static void load_words(struct words *w, const struct explain_config *c)
 
 /* ---- the run ---- */
 
-/* What a command said when it could not do its work: it says what to do. */
+/* Why a command could not do its work, which also says what to do. */
 static void say_why(const char *command, struct child *child, int code)
 {
-	const char *text = strbuf_str(&child->text);
+	struct strbuf why = STRBUF_INIT(4096);
 
+	child_put_error(child, &why);
 	if (code == -ETIMEDOUT)
 		log_error("hostlat %s takes too long", command);
 	else if (code == -EINTR)
 		log_error("interrupted before there was a result");
 	else
-		log_error("hostlat %s could not run: %s", command,
-			  *text ? text : "it said nothing");
+		log_error("hostlat %s could not run: %s", command, strbuf_str(&why));
+	strbuf_release(&why);
 }
 
 static bool measured(int code)
@@ -231,14 +232,14 @@ static int load(const struct explain_config *c, struct stop *stop, uint64_t dura
 	}
 	if (!measured(code))
 		say_why("load", &load, code);
+	else
+		child_relay_warnings(&load);
 	child_end(&load);
 	words_release(&words);
 	return measured(code) ? 0 : -EIO;
 }
 
 /* ---- the connections: without them there is a result, too ---- */
-
-#define CONNS_MEASURES "hostlat: measuring"
 
 struct conns_child {
 	struct child child;
@@ -255,27 +256,12 @@ static void conns_forget(const struct explain_config *c)
 	words_release(&words);
 }
 
-/* What it said first, or first after it had begun; not what only its own user would do about it. */
-static void put_reason(struct strbuf *why, const char *text)
-{
-	const char *begun = strstr(text, CONNS_MEASURES "\n");
-
-	if (begun)
-		text = begun + strlen(CONNS_MEASURES "\n");
-	if (!strncmp(text, "hostlat: ", 9))
-		text += 9;
-	if (*text)
-		strbuf_printf(why, "%.*s", (int)strcspn(text, "\n"), text);
-	else
-		strbuf_printf(why, "hostlat conns said nothing and ended");
-}
-
 static void conns_failed(struct conns_child *conns, const struct explain_config *c, int code)
 {
 	if (code == -ETIMEDOUT)
 		strbuf_printf(&conns->why, "hostlat conns takes too long");
 	else
-		put_reason(&conns->why, strbuf_str(&conns->child.text));
+		child_put_error(&conns->child, &conns->why);
 	log_warning("connections are not measured: %s", strbuf_str(&conns->why));
 	child_end(&conns->child);
 	conns_forget(c);
@@ -293,8 +279,10 @@ static int conns_start(struct conns_child *conns, const struct explain_config *c
 	code = child_start(&conns->child, words.words);
 	conns->runs = true;
 	if (!code)
-		code = child_ready(&conns->child, CONNS_MEASURES, START_PATIENCE_NS, stop);
+		code = child_ready(&conns->child, CHILD_MEASURES, START_PATIENCE_NS, stop);
 	words_release(&words);
+	if (!code)
+		child_relay_warnings(&conns->child);
 	if (!code || code == -EINTR)
 		return code;
 	conns_failed(conns, c, code);
@@ -308,7 +296,9 @@ static void conns_finish(struct conns_child *conns, const struct explain_config 
 	if (!conns->runs)
 		return;
 	code = child_wait(&conns->child, END_PATIENCE_NS, &(struct stop){ .fd = -1 });
-	if (!measured(code))
+	if (measured(code))
+		child_relay_warnings(&conns->child);
+	else
 		conns_failed(conns, c, code);
 }
 
@@ -331,11 +321,12 @@ static int run_all(const struct explain_config *c, uint64_t port, struct stop *s
 	record_words(&words, c, port);
 	code = child_start(&recorder, words.words);
 	if (!code)
-		code = child_ready(&recorder, "hostlat: measuring", START_PATIENCE_NS, stop);
+		code = child_ready(&recorder, CHILD_MEASURES, START_PATIENCE_NS, stop);
 	if (code) {
 		say_why("record", &recorder, code);
 		goto out;
 	}
+	child_relay_warnings(&recorder);
 	privilege_keep(EXPLAIN_PRIVILEGES);
 	log_info("measuring");
 	code = load(c, stop, c->duration_ns, load_words);
@@ -346,6 +337,7 @@ static int run_all(const struct explain_config *c, uint64_t port, struct stop *s
 		child_interrupt(&conns->child);
 	code = child_wait(&recorder, END_PATIENCE_NS, &(struct stop){ .fd = -1 });
 	if (measured(code)) {
+		child_relay_warnings(&recorder);
 		code = 0;
 	} else {
 		say_why("record", &recorder, code);

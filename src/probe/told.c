@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -308,8 +309,9 @@ static int take(void *ctx, void *data, size_t size)
 
 /* ---- the ring ---- */
 
-int watch_told_open(struct watch_probe *probe)
+int watch_told_open(struct watch_probe *probe, char *why, size_t size)
 {
+	const int ring = bpf_map__fd(probe->skel->maps.told_ring);
 	struct told *t;
 
 	if (!probe->config.messages)
@@ -319,7 +321,12 @@ int watch_told_open(struct watch_probe *probe)
 	if (!t)
 		return -ENOMEM;
 	t->flows = calloc(2UL * FLOWS, sizeof(*t->flows));
-	t->ring = ring_buffer__new(bpf_map__fd(probe->skel->maps.told_ring), take, t, NULL);
+	t->ring = ring_buffer__new(ring, take, t, NULL);
+	if (ring < 0) {
+		snprintf(why, size, "messages can't be recorded: this kernel refuses ring buffers "
+			 "(maps of type ringbuf)");
+		return -ENOTSUP;
+	}
 	if (!t->flows || !t->ring || sends_new(&t->sends, take_sent, t))
 		return -ENOMEM;
 	ring_buffer__consume(t->ring);

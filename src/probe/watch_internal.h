@@ -277,7 +277,7 @@ int watch_slow(struct watch_probe *probe, struct event_sink *sink, struct event_
  * without those that are in it already: the self-test's. Pulls: watch_probe_messages().
  */
 int watch_told_size(struct watch_probe *probe);
-int watch_told_open(struct watch_probe *probe);
+int watch_told_open(struct watch_probe *probe, char *why, size_t size);
 int watch_told_pull(struct watch_probe *probe, struct event_writer *writer);
 uint64_t watch_told_lost(const struct watch_probe *probe);
 /* Are send calls told, too? Send calls lost since the last call, by reason: to `sink`. */

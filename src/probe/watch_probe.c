@@ -93,7 +93,7 @@ int watch_probe_open(struct watch_probe **out, const struct watch_probe_config *
 	if (!err)
 		err = watch_marks_open(probe, why, size);
 	if (!err)
-		err = watch_told_open(probe);
+		err = watch_told_open(probe, why, size);
 	if (!err)
 		watch_baseline(probe);
 out:

@@ -59,7 +59,7 @@ def held(it):
     requests = it.document["load"]["requests"]["completed"]
     check.between("share of delayed-ack", share(it, "server", "delayed-ack"), HELD, 1)
     check.between("data was held", server["delayed_acks_harmful"], requests / 2,
-                  min(requests, client["delayed_acks"]) + 2)
+                  1.02 * min(requests, client["delayed_acks"]) + 2)
     classes = {each["class"] for each in it.document["conns"]["problems"] if each["harmful"]}
     check.true(f"problems: {classes}", {"delayed-ack", "nagle"} <= classes)
     check.true("it is said", any("nagle: " in line for line in it.document["findings"]))
@@ -68,7 +68,9 @@ def held(it):
 def not_held(it):
     check.between("share of delayed-ack", share(it, "server", "delayed-ack"), 0, AT_MOST)
     check.between("share of the application", share(it, "server", "sender-app"), 0.9, 1)
-    check.equal("data was held", ends(it)["server"]["events"]["delayed_acks_harmful"], 0)
+    # Unknown where other processes delayed the acknowledgements for as long.
+    harmful = ends(it)["server"]["events"]["delayed_acks_harmful"]
+    check.true(f"data was held: {harmful}", harmful in (0, None))
 
 
 def counts(it):
@@ -206,7 +208,7 @@ def ends_before_its_time(net):
         it = Explain(net, url, *ASKS[:2], "--for", "3s")
         os.kill(conns_of(it), signal.SIGKILL)
         it.finish()
-    without(it, "hostlat conns said nothing and ended")
+    without(it, "it ended without a message")
     check.true("no recording of them", not os.path.exists(it.path("conns.hlat")))
     check.true("it is a reason", "connections-not-measured" in it.reasons)
     return it.document["limits"]["why"]

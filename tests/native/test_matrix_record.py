@@ -24,21 +24,7 @@ MOST = 2 if refusing.GUEST else 14
 WRONG, WRONG_NS = 0.25, 20_000
 NO_CAUSE = {"blind", "unexplained", "hostlat", "cpu-wait", "offset", "expected"}
 OPTIONS = "--with", "messages,activity"
-INSTEAD = {"program=act_reads", "program=act_reads_tcp", "program=act_reads_udp",
-           "program=act_reads_udp6"}    # several, of which some are enough
 usual = {}
-# Without these there is nothing to record; hostlat says so and exits with 2.
-NEEDED = {
-    "program=link_tp": "where messages begin",
-    refusing.hook_of(trace.HOSTLAT, "link_tp", "watch", "--count", "1", "--interval", "50ms"):
-        "where messages begin",
-    "program=enqueued_tp": "whose messages they are",
-    "program=tcp_copied_tp": "where messages end",
-    "program=returned_tp": "where messages end",
-    "map=1": "tables", "map=2": "variables", "map=24": "what is kept beside sockets",
-    "map=27": "the rings by which records come", "map=29": "what is kept beside tasks",
-    "command=18": "types", "command=22": "constants", "command=28": "every hook",
-}
 
 
 @contextlib.contextmanager
@@ -72,7 +58,8 @@ def recorded(net, refusals):
     check.true(f"no line of a library: {said!r}", "libbpf" not in said)
     check.true(f"no advice that does not help: {said!r}", "as root" not in said)
     if child.returncode == 2:
-        check.true(f"it can record nothing, without need: {said}", NEEDED.keys() & set(refusals))
+        check.true(f"it can record nothing, without need: {said}",
+                   refusing.needed_to_record(trace.HOSTLAT).keys() & set(refusals))
         return None, said
     check.true(f"exit code {child.returncode} is 0 or 3: {said!r}", child.returncode in (0, 3))
     return path, said
@@ -86,7 +73,7 @@ def diagnosed(net, refusals):
     named = set(re.findall(r"[^\n;]*; without it, [^\n]*", said))
     always = usual.setdefault("named", named)
     check.true(f"what the programs would have told is not named: {said}", named - always or
-               not any(term.startswith("program=act_") and term not in INSTEAD
+               not any(term.startswith("program=act_") and term not in refusing.SOME_READS
                        for term in refusals))
     count = it.document["messages"]["count"]
     if not count:

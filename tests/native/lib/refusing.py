@@ -18,6 +18,9 @@ REFUSE = os.environ.get("REFUSE", "build/tests/native/refuse.so")
 TRIALS = {"hostlat_try", "hostlat_empty", "libbpf_nametest", ""}
 # Commands of bpf(2) that read maps and say what an object is: hostlat cannot even look for less.
 ESSENTIAL = {"command=1", "command=2", "command=3", "command=5", "command=15"}
+# Programs of which some are enough for `record`.
+SOME_READS = {"program=act_reads", "program=act_reads_tcp", "program=act_reads_udp",
+              "program=act_reads_udp6"}
 
 
 def environment(refusals=(), log=None):
@@ -58,17 +61,33 @@ def hook_of(command, program, *args):
     return hooks[0] if hooks else None
 
 
+def needed_to_record(command):
+    """{term: why}: with this refused there can be no recording; hostlat says so and exits with 2."""
+    return {
+        "program=link_tp": "where messages begin",
+        hook_of(command, "link_tp", "watch", "--count", "1", "--interval", "50ms"):
+            "where messages begin",
+        "program=enqueued_tp": "whose messages they are",
+        "program=tcp_copied_tp": "where messages end",
+        "program=returned_tp": "where messages end",
+        "map=1": "tables", "map=2": "variables", "map=24": "storage of sockets",
+        "map=27": "the rings by which records come", "map=29": "storage of tasks",
+        "command=18": "types", "command=22": "constants", "command=28": "every hook",
+    }
+
+
 def some(terms, most, seed, always=()):
     """
-    All of them at full length, else so many that chance picks; pairs besides, at full length. In a
-    guest there are no pairs; else programs only, and those of `always` that are asked for.
+    All of them at full length, else so many that chance picks, and those of `always` that are asked
+    for; pairs besides, at full length. In a guest there are no pairs, and at first programs only.
     """
     chance = random.Random(seed)
     if GUEST and not check.LONG:
         terms = [term for term in terms if term.startswith("program=")]
         return [(term,) for term in sorted({*chance.sample(terms, most), *always} & set(terms))]
     if not check.LONG:
-        return [(term,) for term in sorted(chance.sample(terms, min(most, len(terms))))]
+        chosen = {*chance.sample(terms, min(most, len(terms))), *always}
+        return [(term,) for term in sorted(chosen & set(terms))]
     if GUEST:
         return [(term,) for term in terms]
     pairs = [tuple(sorted(chance.sample(terms, 2))) for _ in range(len(terms) // 2)]

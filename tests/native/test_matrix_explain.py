@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""
+`explain` where the kernel refuses one program, map or command to all that it starts: the slowest
+requests are explained with parts that sum to their latency, and each program of which something is
+lost is named; or it says why there can be no recording, and exits with 2.
+"""
+import contextlib
+import json
+import os
+import re
+import subprocess
+import tempfile
+
+from lib import check, netns, refusing, servers
+from lib.trace import HOSTLAT
+
+SEED = int(os.environ.get("HOSTLAT_SEED", "1"))
+MOST = 2
+SHORT = "--rate", "300", "--for", "1s", "--json"
+PARTS = "client", "network", "server", "unexplained"
+NAMED = re.compile(r"[^\n;]*; without it, [^\n]*")
+usual = {}
+
+
+def ran(net, url, refusals):
+    """(exit code, what it said, the result or None)"""
+    with tempfile.TemporaryDirectory() as folder:
+        with netns.inside(net.sender):
+            done = subprocess.run([HOSTLAT, "explain", url, "-o", folder, *SHORT], text=True,
+                                  capture_output=True, timeout=120, check=False,
+                                  env=refusing.environment(refusals))
+        return done.returncode, done.stderr, json.loads(done.stdout) if done.stdout else None
+
+
+@contextlib.contextmanager
+def served(net):
+    with netns.inside(net.reader), servers.server("memcached", net.address(4)) as (url, _):
+        yield url
+
+
+def sums(requests):
+    for one in requests["each"]:
+        check.equal(f"sum of the parts of {one}", sum(one[part + "_ns"] for part in PARTS),
+                    one["latency_ns"])
+
+
+def explained(net, *refusals):
+    with served(net) as url:
+        code, said, result = ran(net, url, refusals)
+    check.true(f"no line of a library: {said!r}", "libbpf" not in said)
+    check.true(f"no advice that does not help: {said!r}", "as root" not in said)
+    named = set(NAMED.findall(said))
+    always = usual.setdefault("named", named)
+    if code == 2:
+        check.true(f"it can explain nothing, without need: {said}",
+                   refusing.needed_to_record(HOSTLAT).keys() & set(refusals))
+        check.true(f"it says why: {said}", re.search(r"record could not run: .*\(", said))
+        return "explains nothing"
+    check.true(f"exit code {code} is 0 or 3: {said}", code in (0, 3))
+    lost = sorted(named - always)
+    check.true(f"what is lost is not named: {said}",
+               lost or not any(term.startswith("program=act_") and term not in refusing.SOME_READS
+                               for term in refusals))
+    requests = result["diagnose"]["requests"]
+    check.true("requests are explained", requests["slowest"] > 0 and requests["joined"] > 0)
+    check.equal("slowest", requests["slowest"], len(requests["each"]))
+    sums(requests)
+    return "; ".join((f"{requests['joined']} of {requests['slowest']} joined",
+                      *(each.strip() for each in lost)))
+
+
+if os.geteuid() != 0:
+    check.skip("needs root")
+private = netns.veth()
+with served(private) as at, tempfile.TemporaryDirectory() as scratch, netns.inside(private.sender):
+    asked = refusing.asked(HOSTLAT, "explain", at, "-o", scratch, *SHORT)
+check.run([(explained, private),
+           *((refusing.tabled("explain", explained), private, *each)
+             for each in refusing.some(asked, MOST, SEED, always=["program=act_switch"]))])
