@@ -117,7 +117,8 @@ def copied(with_copies):
         packets.close()
     lost = result.lost("no-link-stamp", stage="probe")
     check.between(f"lost ({result.brief()})", lost, with_copies, N if with_copies else 0)
-    check.between("lost and measured", lost + probed(result), N, 10 * N)
+    # Segments that wait in the socket's backlog become one.
+    check.between("lost and measured", lost + probed(result), 0.9 * N, 10 * N)
 
 
 def refused():
