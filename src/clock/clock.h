@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The clock as a parameter: whoever reads the time or sleeps is handed a clock, which is the
- * system's, or in tests and simulations a virtual one (clock/virtual.h).
+ * system's, or in tests and simulations a virtual one (tests/sim/virtual.h).
  */
 #ifndef HOSTLAT_CLOCK_CLOCK_H
 #define HOSTLAT_CLOCK_CLOCK_H

@@ -20,8 +20,8 @@
 
 #include "base/bug.h"
 #include "base/parse.h"
-#include "clock/virtual.h"
 #include "conns_budget.h"
+#include "virtual.h"
 
 #define RUNS 40
 #define RUNS_LONG 2000

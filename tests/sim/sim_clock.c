@@ -13,7 +13,7 @@
 #include "clock/convert.h"
 #include "clock/cross.h"
 #include "clock/follow.h"
-#include "clock/virtual.h"
+#include "virtual.h"
 
 #define SEEDS 200
 #define UPDATES 500

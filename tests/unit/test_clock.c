@@ -11,10 +11,10 @@
 #include <poll.h>
 #include <string.h>
 
+#include "../sim/virtual.h"
 #include "clock/convert.h"
 #include "clock/cross.h"
 #include "clock/follow.h"
-#include "clock/virtual.h"
 
 #define HOUR 3600000000000LL
 #define START 5000000000LL

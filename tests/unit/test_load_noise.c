@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "clock/virtual.h"
+#include "../sim/virtual.h"
 #include "event/memsource.h"
 #include "load/noise.h"
 

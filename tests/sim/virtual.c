@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "clock/virtual.h"
+#include "virtual.h"
 
 #include <errno.h>
 #include <stddef.h>

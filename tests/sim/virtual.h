@@ -6,8 +6,8 @@
  * The raw clock is the one that is advanced; monotonic and realtime run at (1 + slew) times its
  * rate, as in Linux, where NTP slews both alike and only setting the clock changes their distance.
  */
-#ifndef HOSTLAT_CLOCK_VIRTUAL_H
-#define HOSTLAT_CLOCK_VIRTUAL_H
+#ifndef HOSTLAT_TESTS_VIRTUAL_H
+#define HOSTLAT_TESTS_VIRTUAL_H
 
 #include "clock/clock.h"
 
