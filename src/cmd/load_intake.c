@@ -102,7 +102,7 @@ static void take_loss(struct load_intake *intake, const struct event *event)
 	struct event_loss loss;
 
 	event_copy(event, &loss, sizeof(loss));
-	if (loss.why == LOSS_SIZE_LIMIT || loss.why == LOSS_WRITE_ERROR)
+	if (loss.why == LOSS_SIZE_LIMIT)
 		intake->unwritten += loss.records;
 }
 

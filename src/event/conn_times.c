@@ -20,7 +20,8 @@ bool conn_is_weighted(const struct event_conn *c)
 	return c->unclear_ns;
 }
 
-uint32_t conn_unclear(const struct event_conn *c)
+/* Of its samples, those that found what fits to several states. */
+static uint32_t unclear_samples(const struct event_conn *c)
 {
 	uint64_t clear = 0;
 
@@ -38,7 +39,7 @@ static double squares_of(uint64_t ns, uint32_t n)
 
 uint64_t conn_squares(const struct event_conn *c)
 {
-	double sum = squares_of(c->unclear_ns, conn_unclear(c));
+	double sum = squares_of(c->unclear_ns, unclear_samples(c));
 
 	for (int i = 0; i < CONN_STATES; i++)
 		sum += squares_of(c->sampled_ns[i], c->sampled[i]);
@@ -59,7 +60,7 @@ static uint64_t weight(const struct event_conn *c, enum conn_doing what, bool we
 static void find(struct found *f, const struct event_conn *c)
 {
 	const bool weighted = conn_is_weighted(c), repairs = !(c->known & CONN_KNOWS_LOSSES);
-	const uint32_t unclear = conn_unclear(c);
+	const uint32_t unclear = unclear_samples(c);
 
 	*f = (struct found){
 		.buffer = weight(c, CONN_AT_SEND_BUFFER, weighted),

@@ -14,9 +14,6 @@ bool conn_is_weighted(const struct event_conn *c);
 /* With fewer samples of what nothing else says, nothing is said. */
 #define CONN_SAMPLES_LEAST 5
 
-/* Of its samples, those that found what fits to several states. */
-uint32_t conn_unclear(const struct event_conn *c);
-
 /*
  * Shares `ns`, in which the samples of `by` were taken, out to the times of `to`; what was unclear
  * is added to its unknown_ns. Without CONN_KNOWS_LOSSES recovery is in `ns`, and found by samples

@@ -137,8 +137,6 @@ static const struct event_kind_info infos[EV_KIND_MAX] = {
 	[EV_FLOW] = { PLAIN(event_flow), .defines = true },
 	[EV_MESSAGE] = { ARRAY(event_message, event_piece), .bulk = true,
 			 .check = check_message },
-	[EV_BLOB] = { PLAIN(event_blob), .item_size = 1,
-		      .item_count_at = offsetof(struct event_blob, size) },
 	[EV_LOAD] = { GROWN(event_load, misses) },
 	[EV_NOISE] = { PLAIN(event_noise), .check = check_noise },
 	[EV_SLOW] = { GROWN(event_slow, at_socket_ns), .check = check_slow },

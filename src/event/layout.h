@@ -24,9 +24,10 @@
 /* Stages of a message's way through a host. Their names and meaning: event/names.c. */
 enum stage {
 	STAGE_NONE,
-	STAGE_NIC, STAGE_IRQ, STAGE_POLL, STAGE_LINK, STAGE_IP, STAGE_TRANSPORT,
+	/* 1 and 16 are free: stamps of network cards, never recorded. */
+	STAGE_IRQ = 2, STAGE_POLL, STAGE_LINK, STAGE_IP, STAGE_TRANSPORT,
 	STAGE_ENQUEUED, STAGE_RUNNABLE, STAGE_RUNNING, STAGE_READ,
-	STAGE_SEND, STAGE_SEGMENT, STAGE_QDISC, STAGE_DRIVER, STAGE_SENT, STAGE_NIC_TX, STAGE_ACKED,
+	STAGE_SEND, STAGE_SEGMENT, STAGE_QDISC, STAGE_DRIVER, STAGE_SENT, STAGE_ACKED = 17,
 	STAGE_PROBE, /* received: a function or tracepoint of the user's choice */
 	STAGE_MARK,  /* received: the application says that it is done with it */
 	STAGE_SOCKET, /* received: between STAGE_TRANSPORT and STAGE_ENQUEUED (stage_place()) */
@@ -36,7 +37,8 @@ enum stage {
 /* What a latency is measured from. Distributions of different origins are never pooled. */
 enum origin {
 	ORIGIN_NONE,
-	ORIGIN_NIC, ORIGIN_RAISE, ORIGIN_LINK, ORIGIN_STACK, ORIGIN_DELIVER, ORIGIN_SENDER,
+	/* 1 is free: a network card's stamp, never recorded. */
+	ORIGIN_RAISE = 2, ORIGIN_LINK, ORIGIN_STACK, ORIGIN_DELIVER, ORIGIN_SENDER,
 	ORIGIN_DEPARTURE, ORIGIN_SEND,
 	ORIGIN_MAX,
 };
@@ -106,8 +108,8 @@ enum event_kind {
 	EV_CLOCK_PARAM,		/* from here on, how a domain's ticks become monotonic ns */
 	EV_FLOW,		/* the netns and 4-tuple of a flow number */
 	EV_MESSAGE,		/* a message's lifetime as a list of (core, interval) */
-	EV_BLOB,		/* opaque versioned bytes of a module */
-	EV_LOAD,		/* a load generator's counters so far: closes a tick */
+	/* 16 is free: never recorded. */
+	EV_LOAD = 17,		/* a load generator's counters so far: closes a tick */
 	EV_NOISE,		/* something else disturbed the load generator's host */
 	EV_SLOW,		/* a message that took longer than was asked for */
 	EV_QUEUE,		/* what came by a receive queue in this interval */
@@ -249,7 +251,6 @@ struct event_interval {
 enum group_key {
 	GROUP_NONE,
 	GROUP_CGROUP, GROUP_NETNS, GROUP_IFINDEX, GROUP_PORT, GROUP_CPU, GROUP_RXQ, GROUP_COMM,
-	GROUP_PID,
 	GROUP_KEY_MAX,
 };
 
@@ -270,8 +271,8 @@ struct event_label {
 enum event_loss_why {
 	LOSS_NONE,
 	LOSS_SIZE_LIMIT,	/* the file reached its size limit */
-	LOSS_WRITE_ERROR,	/* the file could not be written */
-	LOSS_DICT_FULL,		/* names beyond the dictionary's limit */
+	/* 2 is free: never recorded. */
+	LOSS_DICT_FULL = 3,	/* names beyond the dictionary's limit */
 	LOSS_OUT_OF_ORDER,	/* a core's time went backwards: the record was not taken */
 	LOSS_TOO_DEEP,		/* spans nested deeper than EVENT_DEPTH_MAX */
 	LOSS_PRODUCER,		/* the producer's own buffers were full */
@@ -320,7 +321,7 @@ struct event_clock_param {
 	__u64 fraction;		/* of a ns, in 2^-shift: with it, exact where error_ns is 0 */
 };
 
-/* -- messages, flows, blobs ----------------------------------------------------------------- */
+/* -- messages, flows ------------------------------------------------------------------------ */
 
 /*
  * Samples, messages and connections name their flow by number: a 4-tuple is 36 bytes, and a file
@@ -385,17 +386,6 @@ struct event_message {
 	__u32 n;		/* struct event_piece that follow */
 };
 
-/* Bytes that only their module understands, in parts of at most EVENT_PAYLOAD_MAX. */
-struct event_blob {
-	__u32 type;		/* DICT_STRING: the module's name for it */
-	__u32 version;
-	__u64 id;
-	__u32 part;		/* from 0 */
-	__u32 parts;
-	__u32 size;		/* bytes that follow */
-	__u32 pad;
-};
-
 /* The stages of struct event_slow. */
 #define SLOW_STAGES (STAGE_READ - STAGE_LINK + 1)
 #define SLOW_AT(stage) ((stage) - STAGE_LINK)
@@ -442,8 +432,8 @@ enum span_type {
 	SPAN_IDLE,		/* what = 0: nobody has the core; in it, state + 1: it sleeps */
 	SPAN_HARDIRQ,		/* what = irq, or SPAN_VECTOR + span_vector */
 	SPAN_SOFTIRQ,		/* what = vector */
-	SPAN_POLL,		/* what = DICT_IFACE: NAPI */
-	SPAN_SYSCALL,		/* what = number */
+	/* 5 is free: never recorded. */
+	SPAN_SYSCALL = 6,	/* what = number */
 	SPAN_FUNCTION,		/* what = DICT_SYMBOL */
 	SPAN_FAULT,		/* what = 0 user, 1 kernel */
 	SPAN_BLIND,		/* nothing is known: its begin cuts every open span of the core */
@@ -534,7 +524,6 @@ EVENT_ASSERT(event_clock_param, 56, fraction, 48);
 EVENT_ASSERT(event_flow, 64, netns, 60);
 EVENT_ASSERT(event_piece, 24, flags, 22);
 EVENT_ASSERT(event_message, 56, n, 52);
-EVENT_ASSERT(event_blob, 32, pad, 28);
 EVENT_ASSERT(event_slow, 200, at_ns, 136);
 EVENT_ASSERT(event_edge, 12, depth, 11);
 EVENT_ASSERT(event_open, 16, depth, 15);

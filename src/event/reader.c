@@ -320,7 +320,7 @@ int event_reader_open(struct event_reader **out, const char *path)
 	int fd;
 
 	if (strcmp(path, "-") == 0)
-		return open_fd(out, STDIN_FILENO, false);
+		return event_reader_new(out, STDIN_FILENO);
 	fd = invoker_open(path, O_RDONLY | O_CLOEXEC);
 	return fd < 0 ? fd : open_fd(out, fd, true);
 }
@@ -344,17 +344,6 @@ void event_reader_free(struct event_reader *r)
 struct event_source *event_reader_source(struct event_reader *r)
 {
 	return &r->source;
-}
-
-void event_reader_info(const struct event_reader *r, struct event_file_info *info)
-{
-	*info = (struct event_file_info){
-		.version = r->header.version,
-		.clock = r->header.clock < DOMAIN_COUNT ? r->header.clock : DOMAIN_NONE,
-		.clock_error_ns = r->header.clock_error_ns,
-		.started_ns = r->header.started_ns,
-		.complete = r->file->has_end,
-	};
 }
 
 void event_reader_stats(const struct event_reader *r, struct event_reader_stats *stats)

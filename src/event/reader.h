@@ -11,19 +11,9 @@
 #ifndef HOSTLAT_EVENT_READER_H
 #define HOSTLAT_EVENT_READER_H
 
-#include "clock/domain.h"
 #include "event/source.h"
 
 struct event_reader;
-
-/* What the file's header says. */
-struct event_file_info {
-	uint16_t version;
-	enum clock_domain clock; /* of times in here that name no other domain */
-	uint64_t clock_error_ns;
-	uint64_t started_ns;	/* CLOCK_REALTIME */
-	bool complete;		/* it has its end mark. A pipe: known only at the end */
-};
 
 struct event_reader_stats {
 	uint64_t chunks;	/* decoded since opening */
@@ -52,7 +42,6 @@ void event_reader_free(struct event_reader *reader);
 /* Valid as long as the reader; freeing it frees the reader. */
 struct event_source *event_reader_source(struct event_reader *reader);
 
-void event_reader_info(const struct event_reader *reader, struct event_file_info *info);
 void event_reader_stats(const struct event_reader *reader, struct event_reader_stats *stats);
 
 /*

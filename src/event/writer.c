@@ -472,11 +472,6 @@ int event_writer_flush(struct event_writer *w)
 	return report(w);
 }
 
-uint64_t event_writer_bytes(const struct event_writer *w)
-{
-	return w->out.offset;
-}
-
 bool event_writer_full(const struct event_writer *w)
 {
 	return w->full;

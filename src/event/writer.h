@@ -76,9 +76,6 @@ uint32_t event_writer_intern(struct event_writer *writer, enum event_dict_id whi
 /* Writes what is buffered: what a kill -9 can't take away any more. */
 int event_writer_flush(struct event_writer *writer);
 
-/* Bytes written so far, header included. */
-uint64_t event_writer_bytes(const struct event_writer *writer);
-
 /* True once the size limit has ended the recording. */
 bool event_writer_full(const struct event_writer *writer);
 

@@ -153,7 +153,7 @@ static int add_title(const struct watch *w, const struct watch_common *c, struct
 }
 
 /* Origins whose stamps are of another clock than ours: the conversion's error counts for them. */
-#define CONVERTED_ORIGINS (1U << ORIGIN_NIC | 1U << ORIGIN_STACK | 1U << ORIGIN_DELIVER)
+#define CONVERTED_ORIGINS (1U << ORIGIN_STACK | 1U << ORIGIN_DELIVER)
 
 /* Null where each packet was measured. */
 static void add_sample(const struct watch_period *p, struct report *r)

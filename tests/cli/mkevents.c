@@ -37,6 +37,7 @@
 #include "event/names.h"
 #include "event/writer.h"
 #include "stats/hist.h"
+#include "../sim/event_words.h"
 #include "../sim/words.h"
 
 #define START_NS (1000 * NS_PER_S)
@@ -69,15 +70,6 @@ static unsigned int known(struct script *s, int (*parse)(const char *name))
 	if (n < 0)
 		words_die(&s->in, "'%s' is unknown", text);
 	return (unsigned int)n;
-}
-
-static int dist_parse(const char *name)
-{
-	for (int dist = 0; dist < DIST_MAX; dist++) {
-		if (strcmp(dist_name((unsigned int)dist), name) == 0)
-			return dist;
-	}
-	return -1;
 }
 
 static int origin_or_none(const char *name)

@@ -17,9 +17,9 @@
 #include <string.h>
 
 #include "event/dict.h"
-#include "event/names.h"
 #include "event/reader.h"
 #include "event/spans.h"
+#include "../sim/event_words.h"
 
 #define CORES 4096
 

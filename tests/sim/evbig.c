@@ -228,7 +228,7 @@ static uint64_t last_time(struct event_source *source, uint32_t core)
 	return last;
 }
 
-/* Names of blobs are spread over the file: what is there must be the first so many, and right. */
+/* Names of facts are spread over the file: what is there must be the first so many, and right. */
 static uint32_t check_names(struct event_reader *reader)
 {
 	struct event_dict *dict = event_dict_new();
@@ -238,7 +238,7 @@ static uint32_t check_names(struct event_reader *reader)
 	CHECK(dict && !event_reader_names(reader, dict));
 	n = event_dict_len(dict, DICT_STRING);
 	for (uint32_t i = 1; i <= n; i++) {
-		snprintf(text, sizeof(text), "blob %u", i - 1);
+		snprintf(text, sizeof(text), "fact %u", i - 1);
 		CHECK(strcmp(event_dict_get(dict, DICT_STRING, i), text) == 0);
 	}
 	CHECK(event_dict_len(dict, DICT_SYMBOL) == GEN_NAMES);
@@ -251,14 +251,11 @@ static uint32_t check_cut(struct big *big, uint64_t size, uint32_t *names, doubl
 {
 	const double start = now();
 	struct event_reader_stats stats;
-	struct event_file_info info;
 	struct event_reader *reader;
 	uint32_t whole = 0;
 
 	CHECK(ftruncate(big->fd, size) == 0);
 	CHECK(!event_reader_new(&reader, big->fd));
-	event_reader_info(reader, &info);
-	CHECK(!info.complete);
 	*names = check_names(reader);
 	*seconds = now() - start;
 	for (uint32_t i = 0; i < WINDOWS; i++) {
@@ -330,10 +327,10 @@ static void describe(struct big *big, const char *what, double seconds, const st
 		return;
 	row(big, "checked",
 	    "%llu edges, depth %u, %u blind intervals; %llu messages, %llu samples, "
-	    "%llu connection intervals, %llu blobs, %llu clock parameters",
+	    "%llu connection intervals, %llu facts, %llu clock parameters",
 	    (unsigned long long)seen->n_edges, seen->max_depth, seen->n_blind,
 	    (unsigned long long)seen->n_messages, (unsigned long long)seen->n_samples,
-	    (unsigned long long)seen->n_conns, (unsigned long long)seen->n_blobs,
+	    (unsigned long long)seen->n_conns, (unsigned long long)seen->n_facts,
 	    (unsigned long long)seen->n_params);
 	row(big, "a span", "%.2f bytes before compression, headers and open spans included",
 	    (double)big->edge_bytes / (seen->n_edges / 2));
@@ -381,7 +378,7 @@ int main(int argc, char **argv)
 	big.messages = 10000 * percent;
 	big.samples = 100000 * percent;
 	big.conns = 10000 * percent;
-	big.blobs = 10 * percent;
+	big.facts = 10 * percent;
 	big.fd = temporary_file();
 	init_windows(&big);
 

@@ -12,7 +12,7 @@
 
 #define WINDOWS 1024
 #define PARAMS 500		/* parameter changes of each clock domain */
-#define BLOB_SIZE 10000
+#define FACT_SIZE 10000		/* bytes of a fact's value */
 #define LOAD_THREADS 4
 
 /* A window, and what the generator says of it. */
@@ -26,7 +26,7 @@ struct window {
 
 struct big {
 	uint64_t seed;
-	uint64_t spans, messages, samples, conns, blobs;
+	uint64_t spans, messages, samples, conns, facts;
 	int fd;
 	uint64_t size;
 	struct gen_core cores[GEN_CORES];
@@ -37,7 +37,7 @@ struct big {
 
 struct seen {
 	unsigned char *messages, *samples, *conns;	/* bitmaps by number */
-	uint64_t n_messages, n_samples, n_conns, n_blobs, n_params, n_flows, n_edges;
+	uint64_t n_messages, n_samples, n_conns, n_facts, n_params, n_flows, n_edges;
 	uint32_t max_depth, n_blind;
 };
 

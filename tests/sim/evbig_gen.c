@@ -212,8 +212,9 @@ void gen_param(uint64_t number, uint64_t of, uint16_t domain, struct event_clock
 	};
 }
 
-void gen_blob(uint64_t number, unsigned char *bytes, uint32_t size)
+void gen_text(uint64_t number, char *text, uint32_t size)
 {
-	for (uint32_t i = 0; i < size; i++)
-		bytes[i] = gen_hash(number, i);
+	for (uint32_t i = 0; i + 1 < size; i++)
+		text[i] = (char)(1 + gen_hash(number, i) % 255);
+	text[size - 1] = '\0';
 }

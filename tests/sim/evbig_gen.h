@@ -63,7 +63,8 @@ struct gen_message {
 uint32_t gen_message(uint64_t seed, uint64_t number, struct gen_message *out);
 void gen_sample(uint64_t seed, uint64_t number, struct event_sample *out);
 void gen_conn(uint64_t seed, uint64_t number, struct event_conn *out);
-void gen_blob(uint64_t number, unsigned char *bytes, uint32_t size);
+/* A text of `size` bytes, its NUL included. */
+void gen_text(uint64_t number, char *text, uint32_t size);
 void gen_flow(uint64_t number, struct event_flow *out);
 
 /* Parameter change `number` of a domain: in the middle, domain 2 steps. */

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <stdlib.h>
 #include <string.h>
 
 #include "event/format.h"
@@ -112,15 +113,15 @@ static void check_message(const struct big *big, const struct event *event, stru
 	CHECK(memcmp(message, &expected, event->size) == 0);
 }
 
-static void check_blob(const struct event *event, struct seen *seen)
+static void check_fact(const struct event *event, struct seen *seen)
 {
-	const struct event_blob *blob = event->payload;
-	unsigned char bytes[BLOB_SIZE];
+	const struct event_fact *fact = event->payload;
+	char text[FACT_SIZE];
 
-	gen_blob(blob->id, bytes, BLOB_SIZE);
-	CHECK(blob->size == BLOB_SIZE && memcmp(blob + 1, bytes, BLOB_SIZE) == 0);
-	CHECK(blob->type == blob->id + 1);
-	seen->n_blobs++;
+	gen_text(strtoull(fact->text + strlen("fact "), NULL, 10), text, FACT_SIZE);
+	CHECK(fact->value_size == FACT_SIZE);
+	CHECK(strcmp(fact->text + fact->key_size, text) == 0);
+	seen->n_facts++;
 }
 
 static void check_records(const struct big *big, const struct event_block *block, struct seen *seen)
@@ -135,8 +136,8 @@ static void check_records(const struct big *big, const struct event_block *block
 		case EV_MESSAGE:
 			check_message(big, &event, seen);
 			break;
-		case EV_BLOB:
-			check_blob(&event, seen);
+		case EV_FACT:
+			check_fact(&event, seen);
 			break;
 		case EV_CLOCK_PARAM:
 			gen_param(seen->n_params / 2, PARAMS, 1 + seen->n_params % 2, &param);
@@ -170,7 +171,7 @@ static void check_counts(const struct big *big, const struct seen *seen)
 	}
 	CHECK(seen->n_edges == 2 * (big->spans / GEN_CORES) * GEN_CORES);
 	CHECK(seen->n_messages == big->messages && seen->n_samples == big->samples);
-	CHECK(seen->n_conns == big->conns && seen->n_blobs == big->blobs);
+	CHECK(seen->n_conns == big->conns && seen->n_facts == big->facts);
 	CHECK(seen->n_params == 2 * PARAMS && seen->n_flows == GEN_FLOWS);
 	CHECK(seen->max_depth == EVENT_DEPTH_MAX && seen->n_blind > 0);
 }

@@ -83,21 +83,15 @@ static void put_conn(struct event_writer *w, uint64_t seed, uint64_t number)
 	CHECK(!event_writer_span(w, EVENT_CORE_NONE, 0, EV_CONN, conn.from, conn.to, &conn));
 }
 
-/* With each blob a new name, so that names are spread over the file. */
-static void put_blob(struct event_writer *w, uint64_t number)
+/* With each fact a new name, so that names are spread over the file. */
+static void put_fact(struct event_writer *w, uint64_t number)
 {
-	struct {
-		struct event_blob blob;
-		unsigned char bytes[BLOB_SIZE];
-	} blob = { .blob = { .version = 3, .id = number, .parts = 1, .size = BLOB_SIZE } };
-	char text[32];
+	char key[32], value[FACT_SIZE];
 
-	snprintf(text, sizeof(text), "blob %llu", (unsigned long long)number);
-	blob.blob.type = event_writer_intern(w, DICT_STRING, text);
-	CHECK(blob.blob.type == number + 1);
-	gen_blob(number, blob.bytes, BLOB_SIZE);
-	CHECK(!event_writer_put(w, number % GEN_CORES, EV_BLOB, number, &blob,
-				sizeof(blob.blob) + BLOB_SIZE));
+	snprintf(key, sizeof(key), "fact %llu", (unsigned long long)number);
+	CHECK(event_writer_intern(w, DICT_STRING, key) == number + 1);
+	gen_text(number, value, FACT_SIZE);
+	CHECK(!event_put_fact(event_writer_sink(w), number, key, value));
 }
 
 /* How many of `n` belong before part `i` of `of`. */
@@ -115,8 +109,8 @@ static void put_part(struct event_writer *w, const struct big *big, uint64_t i, 
 		put_sample(w, big->seed, n);
 	for (uint64_t n = share(big->conns, i, of); n < share(big->conns, i + 1, of); n++)
 		put_conn(w, big->seed, n);
-	for (uint64_t n = share(big->blobs, i, of); n < share(big->blobs, i + 1, of); n++)
-		put_blob(w, n);
+	for (uint64_t n = share(big->facts, i, of); n < share(big->facts, i + 1, of); n++)
+		put_fact(w, n);
 	for (uint64_t n = share(PARAMS, i, of); n < share(PARAMS, i + 1, of); n++)
 		put_param(w, n);
 }

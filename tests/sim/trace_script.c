@@ -10,10 +10,10 @@
 #include "base/bug.h"
 #include "base/parse.h"
 #include "diagnose/calls.h"
-#include "event/names.h"
 #include "event/writer.h"
 #include "trace.h"
 #include "words.h"
+#include "event_words.h"
 
 #define TASKS_MAX 64
 #define CALLS_END 512

@@ -5,7 +5,7 @@
 
 #include "base/bug.h"
 #include "base/parse.h"
-#include "event/names.h"
+#include "../sim/event_words.h"
 
 #define START (1000 * NS_PER_S)
 #define TSC 1	/* the sample's second clock domain */
@@ -51,7 +51,7 @@ static int put_setup(struct event_writer *w)
 			.hook = hook, .kind = kind });
 	if (!err)
 		err = PUT(w, EV_BINDING, (struct event_binding){
-			.stage = STAGE_NIC, .protocol = PROTO_UDP, .why = why });
+			.stage = STAGE_IRQ, .protocol = PROTO_UDP, .why = why });
 	return err;
 }
 
@@ -128,17 +128,8 @@ static int put_messages(struct event_writer *w)
 		{ { .begin = START, .end = START + 10, .core = 1, .role = PIECE_RECEIVE },
 		  { .begin = START + 10, .end = START + 90, .core = 2,
 		    .role = PIECE_APPLICATION } } };
-	struct {
-		struct event_blob blob;
-		char bytes[5];
-	} blob = { { .type = 1, .version = 3, .id = 8, .part = 0, .parts = 1, .size = 5 },
-		   "bl\0b" };
 	const struct event event = { .kind = EV_MESSAGE, .core = 2, .time = START + 90 };
 	const struct iovec piece = { .iov_base = &m, .iov_len = sizeof(m) };
-	const struct iovec blob_piece = {
-		.iov_base = &blob, .iov_len = offsetof(__typeof__(blob), bytes) + 5,
-	};
-	const struct event blob_event = { .kind = EV_BLOB, .core = 5, .time = START };
 	int err;
 
 	err = PUT(w, EV_FLOW, (struct event_flow){
@@ -147,8 +138,6 @@ static int put_messages(struct event_writer *w)
 		.remote_port = 40000 });
 	if (!err)
 		err = event_writer_record(w, 0, START, &event, &piece, 1);
-	if (!err)
-		err = event_writer_record(w, 0, START, &blob_event, &blob_piece, 1);
 	return err;
 }
 
@@ -342,9 +331,6 @@ static const struct field *const fields[EV_KIND_MAX] = {
 		F(event_message, offset), F(event_message, bytes), F(event_message, fd),
 		F(event_message, first), F(event_message, last), F(event_message, direction),
 		F(event_message, protocol), F(event_message, flags), F(event_message, n), { 0 } },
-	[EV_BLOB] = (const struct field[]){
-		F(event_blob, type), F(event_blob, version), F(event_blob, id),
-		F(event_blob, part), F(event_blob, parts), F(event_blob, size), { 0 } },
 	[EV_EDGE] = (const struct field[]){
 		F(event_edge, dt), F(event_edge, what), F(event_edge, arg), FX(event_edge, type),
 		F(event_edge, depth), { 0 } },
@@ -484,11 +470,6 @@ static void dump_tail(const struct event *event, FILE *out)
 		dump_array(piece_fields, (const struct event_message *)payload + 1,
 			   ((const struct event_message *)payload)->n, sizeof(struct event_piece),
 			   out);
-		break;
-	case EV_BLOB:
-		fputc(' ', out);
-		dump_hex((const unsigned char *)((const struct event_blob *)payload + 1),
-			 ((const struct event_blob *)payload)->size, out);
 		break;
 	}
 }

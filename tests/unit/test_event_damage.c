@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "brief.h"
+#include "clock/domain.h"
 #include "event/chunkout.h"
 #include "event/dict.h"
 #include "event/kinds.h"

@@ -15,11 +15,11 @@
 #include <unistd.h>
 
 #include "event/dict.h"
-#include "event/names.h"
 #include "event/reader.h"
 #include "event/spans.h"
 #include "probe/timeline.h"
 #include "probe/timeline_queue.h"
+#include "../sim/event_words.h"
 
 #define START 1000
 #define TEXT 8192
