@@ -65,33 +65,25 @@ void rtt_add(struct rtt_sum *sum, const struct event_conn *e)
 
 /* -- quantiles ------------------------------------------------------------------------------ */
 
-bool rtt_quantile(const struct rtt_sum *sum, uint32_t permille, uint64_t *ns)
+struct value rtt_quantile_value(const struct rtt_sum *sum, uint32_t permille)
 {
 	const unsigned __int128 all = (unsigned __int128)sum->samples * permille;
 	const uint64_t rank = (uint64_t)((all + 999) / 1000);
 	const uint64_t min = sum->min_us * US, max = sum->max_us * US;
-	uint64_t before = 0, lo, hi;
+	uint64_t before = 0, lo, hi, ns;
 	uint32_t i = 0;
 
 	if ((unsigned __int128)sum->samples * 1000 - all < 1000)
-		return false;
+		return value_null();
 	while (i < CONN_RTTS - 1 && before + sum->count[i] < rank)
 		before += sum->count[i++];
 	lo = above(i) > min ? above(i) : min;
 	hi = up_to(i) < max ? up_to(i) : max;
-	*ns = (uint64_t)(sqrt((double)lo) * sqrt((double)hi));
-	*ns = *ns < lo ? lo : *ns > hi ? hi : *ns;
-	return true;
+	ns = (uint64_t)(sqrt((double)lo) * sqrt((double)hi));
+	return value_ns(ns < lo ? lo : ns > hi ? hi : ns);
 }
 
 /* -- reports -------------------------------------------------------------------------------- */
-
-struct value rtt_quantile_value(const struct rtt_sum *sum, uint32_t permille)
-{
-	uint64_t ns;
-
-	return rtt_quantile(sum, permille, &ns) ? value_ns(ns) : value_null();
-}
 
 struct value rtt_value_of(const struct event_conn *e, uint32_t permille)
 {

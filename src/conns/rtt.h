@@ -37,11 +37,8 @@ void rtt_add(struct rtt_sum *sum, const struct event_conn *e);
 
 /*
  * The one with rank ceil(permille / 1000 * samples), ns: the geometric middle of where it can
- * lie. False if there are too few samples for it: at least one must be expected above it.
+ * lie. Null if there are too few samples for it: at least one must be expected above it.
  */
-bool rtt_quantile(const struct rtt_sum *sum, uint32_t permille, uint64_t *ns);
-
-/* The same for a table: null if it is not known. */
 struct value rtt_quantile_value(const struct rtt_sum *sum, uint32_t permille);
 struct value rtt_value_of(const struct event_conn *e, uint32_t permille);
 

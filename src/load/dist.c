@@ -41,11 +41,6 @@ static double fixed_draw(const struct dist *d, struct rng *rng)
 	return d->a;
 }
 
-static double fixed_mean(const struct dist *d)
-{
-	return d->a;
-}
-
 static double fixed_cdf(const struct dist *d, double x)
 {
 	return x >= d->a;
@@ -54,11 +49,6 @@ static double fixed_cdf(const struct dist *d, double x)
 static double uniform_draw(const struct dist *d, struct rng *rng)
 {
 	return d->a + (d->b - d->a) * rng_uniform(rng);
-}
-
-static double uniform_mean(const struct dist *d)
-{
-	return (d->a + d->b) / 2;
 }
 
 static double uniform_cdf(const struct dist *d, double x)
@@ -71,11 +61,6 @@ static double uniform_cdf(const struct dist *d, double x)
 static double bimodal_draw(const struct dist *d, struct rng *rng)
 {
 	return rng_uniform(rng) < d->a ? d->b : d->c;
-}
-
-static double bimodal_mean(const struct dist *d)
-{
-	return d->a * d->b + (1 - d->a) * d->c;
 }
 
 static double bimodal_cdf(const struct dist *d, double x)
@@ -134,14 +119,6 @@ static double normal_draw(const struct dist *d, struct rng *rng)
 	return d->a + d->b * draw_normal(rng);
 }
 
-/* E[max(X, 0)] */
-static double normal_mean(const struct dist *d)
-{
-	double z = d->a / d->b;
-
-	return d->a * normal_cdf(z) + d->b * exp(-z * z / 2) / sqrt(2 * M_PI);
-}
-
 static double normal_cut_cdf(const struct dist *d, double x)
 {
 	return normal_cdf((x - d->a) / d->b);
@@ -176,11 +153,6 @@ static double pareto_draw(const struct dist *d, struct rng *rng)
 	return d->a + d->b * (d->c == 0 ? e : portable_expm1(d->c * e) / d->c);
 }
 
-static double pareto_mean(const struct dist *d)
-{
-	return d->c < 1 ? d->a + d->b / (1 - d->c) : NAN;
-}
-
 static double pareto_cdf(const struct dist *d, double x)
 {
 	double z = (x - d->a) / d->b;
@@ -208,19 +180,6 @@ static double gev_cdf(const struct dist *d, double x)
 	return exp(-gev_rest(d, x));
 }
 
-/* E[max(X, 0)]: the integral of the quantile over those exponentials that give X > 0. */
-static double gev_mean(const struct dist *d)
-{
-	double rest = gev_rest(d, 0), shape = 1 - d->c;
-
-	if (shape <= 0)
-		return NAN;
-	if (isinf(rest))
-		return d->a + d->b / d->c * (tgamma(shape) - 1);
-	return (d->a - d->b / d->c) * -expm1(-rest) +
-	       d->b / d->c * tgamma(shape) * gamma_p(shape, rest);
-}
-
 /*
  * Value sizes of Facebook's ETC pool (Atikoglu et al., "Workload analysis of a large-scale
  * key-value store", SIGMETRICS 2012): 0 to 14 bytes have shares of their own, the rest is 15 and a
@@ -246,18 +205,6 @@ static double etc_draw(const struct dist *d, struct rng *rng)
 		u -= etc_head[i];
 	}
 	return pareto_draw(&etc_tail, rng);
-}
-
-static double etc_mean(const struct dist *d)
-{
-	double head = 0, sum = 0;
-
-	(void)d;
-	for (size_t i = 0; i < ARRAY_LEN(etc_head); i++) {
-		head += etc_head[i];
-		sum += etc_head[i] * (double)i;
-	}
-	return sum + (1 - head) * pareto_mean(&etc_tail);
 }
 
 static double etc_cdf(const struct dist *d, double x)
@@ -323,11 +270,6 @@ static double zipf_draw(const struct dist *d, struct rng *rng)
 	}
 }
 
-static double zipf_mean(const struct dist *d)
-{
-	return zipf_sum(d->a - 1, (double)d->n) / d->zeta[ZIPF_SUM] - 1;
-}
-
 static double zipf_cdf(const struct dist *d, double x)
 {
 	return zipf_sum(d->a, fmin(floor(x) + 1, (double)d->n)) / d->zeta[ZIPF_SUM];
@@ -367,45 +309,39 @@ struct kind {
 	const char *name, *takes;
 	enum arg args[ARGS_MAX];
 	double (*draw)(const struct dist *d, struct rng *rng);
-	double (*mean)(const struct dist *d);
 	double (*cdf)(const struct dist *d, double x); /* x >= 0 */
 };
 
 static const struct kind kinds[] = {
 	[DIST_KIND_FIXED] = { "fixed", "fixed:VALUE", { ARG_VALUE },
-			      fixed_draw, fixed_mean, fixed_cdf },
+			      fixed_draw, fixed_cdf },
 	[DIST_KIND_UNIFORM] = { "uniform", "uniform:FROM:TO", { ARG_VALUE, ARG_VALUE },
-				uniform_draw, uniform_mean, uniform_cdf },
+				uniform_draw, uniform_cdf },
 	[DIST_KIND_EXPONENTIAL] = { "exponential", "exponential:MEAN", { ARG_SCALE },
-				    exponential_draw, fixed_mean, exponential_cdf },
+				    exponential_draw, exponential_cdf },
 	[DIST_KIND_LOGNORMAL] = { "lognormal", "lognormal:MEAN:CV", { ARG_SCALE, ARG_SHAPE },
-				  lognormal_draw, fixed_mean, lognormal_cdf },
+				  lognormal_draw, lognormal_cdf },
 	[DIST_KIND_GAMMA] = { "gamma", "gamma:MEAN:SHAPE", { ARG_SCALE, ARG_SHAPE },
-			      gamma_draw, fixed_mean, gamma_cdf },
+			      gamma_draw, gamma_cdf },
 	[DIST_KIND_PARETO] = { "pareto", "pareto:LOCATION:SCALE:SHAPE",
 			       { ARG_VALUE, ARG_SCALE, ARG_EXPONENT },
-			       pareto_draw, pareto_mean, pareto_cdf },
+			       pareto_draw, pareto_cdf },
 	[DIST_KIND_GEV] = { "gev", "gev:LOCATION:SCALE:SHAPE",
-			    { ARG_VALUE, ARG_SCALE, ARG_SHAPE }, gev_draw, gev_mean, gev_cdf },
+			    { ARG_VALUE, ARG_SCALE, ARG_SHAPE }, gev_draw, gev_cdf },
 	[DIST_KIND_BIMODAL] = { "bimodal", "bimodal:SHARE:VALUE:OTHER",
 				{ ARG_FRACTION, ARG_VALUE, ARG_VALUE },
-				bimodal_draw, bimodal_mean, bimodal_cdf },
+				bimodal_draw, bimodal_cdf },
 	[DIST_KIND_NORMAL] = { "normal", "normal:MEAN:DEVIATION", { ARG_VALUE, ARG_SCALE },
-			       normal_draw, normal_mean, normal_cut_cdf },
+			       normal_draw, normal_cut_cdf },
 	[DIST_KIND_ZIPF] = { "zipf", "zipf:EXPONENT", { ARG_EXPONENT },
-			     zipf_draw, zipf_mean, zipf_cdf },
-	[DIST_KIND_ETC] = { "etc", "etc", { ARG_NONE }, etc_draw, etc_mean, etc_cdf },
+			     zipf_draw, zipf_cdf },
+	[DIST_KIND_ETC] = { "etc", "etc", { ARG_NONE }, etc_draw, etc_cdf },
 };
 
 double dist_draw(const struct dist *dist, struct rng *rng)
 {
 	BUG_ON(!dist->kind);
 	return fmin(fmax(kinds[dist->kind].draw(dist, rng), 0), DIST_LARGEST);
-}
-
-double dist_mean(const struct dist *dist)
-{
-	return dist->kind ? kinds[dist->kind].mean(dist) : NAN;
 }
 
 double dist_cdf(const struct dist *dist, double x)

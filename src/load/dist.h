@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Distributions of times and sizes, as people write them: "exponential:50us", "lognormal:50us:2",
- * "bimodal:0.9:10us:100us". Drawing is by a caller's generator; mean and CDF are exact where a
- * closed form exists, so that the gates test against what was declared and not against a fit.
+ * "bimodal:0.9:10us:100us". Drawing is by a caller's generator; the CDF is exact, so that the gates test against what was declared and not against a fit.
  */
 #ifndef HOSTLAT_LOAD_DIST_H
 #define HOSTLAT_LOAD_DIST_H
@@ -48,8 +47,7 @@ void dist_bind_n(struct dist *dist, uint64_t n);
 /* One value, 0 to DIST_LARGEST; but for gev and zipf the same bits on every machine. */
 double dist_draw(const struct dist *dist, struct rng *rng);
 
-/* NaN where it doesn't exist or has no closed form here. The CDF is right-continuous. */
-double dist_mean(const struct dist *dist);
+/* P(X <= x); NaN for NaN. */
 double dist_cdf(const struct dist *dist, double x);
 
 #endif

@@ -199,7 +199,9 @@ static int measure_dependence(const struct interval_range *range, double q, stru
 	return err;
 }
 
-void interval_rank(const struct hist *pooled, uint64_t rank, uint64_t *lo_ns, uint64_t *hi_ns)
+/* The value with that rank, 1..count: its bucket, cut by minimum and maximum. */
+static void bounds_of_rank(const struct hist *pooled, uint64_t rank, uint64_t *lo_ns,
+			   uint64_t *hi_ns)
 {
 	struct hist_quantile found;
 	int err = hist_quantile(pooled, (double)rank / (double)pooled->count, &found);
@@ -223,8 +225,8 @@ static void find_bounds(const struct interval_range *range, const struct order_r
 		out->why = INTERVAL_FAILURES;
 		return;
 	}
-	interval_rank(range->pooled, ranks->lo - range->failed, &out->lo_ns, &ignored);
-	interval_rank(range->pooled, ranks->hi, &ignored, &out->hi_ns);
+	bounds_of_rank(range->pooled, ranks->lo - range->failed, &out->lo_ns, &ignored);
+	bounds_of_rank(range->pooled, ranks->hi, &ignored, &out->hi_ns);
 }
 
 int interval_of(const struct interval_range *range, double q, double confidence,

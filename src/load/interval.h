@@ -91,7 +91,4 @@ double interval_effect(const struct interval *interval);
 /* Samples of a histogram of LOAD_SCHEMA up to the upper edge of the bucket of `ns`. */
 uint64_t interval_at_most(const struct hist *hist, uint64_t ns);
 
-/* The value with that rank, 1..count: its bucket, cut by minimum and maximum. */
-void interval_rank(const struct hist *pooled, uint64_t rank, uint64_t *lo_ns, uint64_t *hi_ns);
-
 #endif

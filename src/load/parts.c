@@ -1,25 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "load/parts.h"
 
-static const struct {
-	const char *name, *words;
-} names[LOAD_PARTS] = {
-	[PART_CLIENT_QUEUE] = { "client_queue", "client queue" },
-	[PART_TRANSMIT] = { "transmit", "tx stack" },
-	[PART_WIRE_SERVER] = { "wire_server", "wire + server" },
-	[PART_RECEIVE] = { "receive", "rx stack" },
-	[PART_WAKEUP] = { "wakeup", "wakeup" },
-	[PART_UNEXPLAINED] = { "unexplained", "unexplained" },
+static const char *const words[LOAD_PARTS] = {
+	[PART_CLIENT_QUEUE] = "client queue",
+	[PART_TRANSMIT] = "tx stack",
+	[PART_WIRE_SERVER] = "wire + server",
+	[PART_RECEIVE] = "rx stack",
+	[PART_WAKEUP] = "wakeup",
+	[PART_UNEXPLAINED] = "unexplained",
 };
-
-const char *load_part_name(enum load_part part)
-{
-	return names[part].name;
-}
 
 const char *load_part_words(enum load_part part)
 {
-	return names[part].words;
+	return words[part];
 }
 
 static bool both_stamps(const struct event_sample *sample)

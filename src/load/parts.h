@@ -23,8 +23,7 @@ enum load_part {
 	LOAD_PARTS,
 };
 
-/* "client_queue", for JSON; "client queue", for people. */
-const char *load_part_name(enum load_part part);
+/* "client queue", for people. */
 const char *load_part_words(enum load_part part);
 
 /* The sum of `out` is done - intended. Of a sample that was sent: intended <= sent <= done. */

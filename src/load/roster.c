@@ -11,7 +11,8 @@
 #include "load/setup.h"
 #include "report/human.h"
 
-const char *load_role_name(uint32_t role)
+/* The name of an enum load_role; NULL beyond it. */
+static const char *role_name(uint32_t role)
 {
 	static const char *const names[] = {
 		[ROLE_SYMMETRIC] = "symmetric", [ROLE_THROUGHPUT] = "throughput",
@@ -28,7 +29,7 @@ int roster_put_agent(struct event_sink *sink, uint64_t now, uint32_t agent, uint
 {
 	char text[ROSTER_TEXT_MAX + 32];
 
-	snprintf(text, sizeof(text), "%" PRIu32 " %s %s", agent, load_role_name(role), name);
+	snprintf(text, sizeof(text), "%" PRIu32 " %s %s", agent, role_name(role), name);
 	return event_put_fact(sink, now, LOAD_FACT_AGENT, text);
 }
 
@@ -67,10 +68,10 @@ static int take_agent(struct roster *roster, const char *value)
 		return -EBADMSG;
 	roster->n = agent >= roster->n ? agent + 1 : roster->n;
 	e = &roster->agents[agent];
-	for (e->role = 0; load_role_name(e->role); e->role++)
-		if (!strcmp(load_role_name(e->role), role))
+	for (e->role = 0; role_name(e->role); e->role++)
+		if (!strcmp(role_name(e->role), role))
 			break;
-	if (!load_role_name(e->role))
+	if (!role_name(e->role))
 		return -EBADMSG;
 	e->known = true;
 	snprintf(e->name, sizeof(e->name), "%s", value + name);
@@ -178,7 +179,7 @@ void roster_report(const struct roster *roster, struct report *r)
 		const struct roster_entry *e = &roster->agents[i];
 
 		TABLE_ADD(t, value_u64(i), value_string(e->known ? e->name : NULL),
-			  value_string(e->known ? load_role_name(e->role) : NULL),
+			  value_string(e->known ? role_name(e->role) : NULL),
 			  e->clock_known ? value_sns(e->offset_ns) : value_null(),
 			  e->clock_known ? value_ns(e->error_ns) : value_null(),
 			  e->lost ? value_string(e->why) : value_null(),

@@ -49,7 +49,4 @@ int roster_take(struct roster *roster, const char *key, const char *value);
 /* Adds "agents", if there are any. */
 void roster_report(const struct roster *roster, struct report *r);
 
-/* The name of an enum load_role; NULL beyond it. */
-const char *load_role_name(uint32_t role);
-
 #endif

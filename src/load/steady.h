@@ -45,7 +45,4 @@ struct steady_tests {
 int steady_test(const struct series *series, uint32_t from, uint32_t to, double q, double tau,
 		struct steady_tests *out);
 
-/* P(integral of a squared Brownian bridge > x), within 8 % of itself for x > 0.3. */
-double kpss_tail(double x);
-
 #endif

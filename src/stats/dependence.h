@@ -1,29 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How much the values of a series say about each other. All return 0, -EINVAL for NaN or infinite
- * values or parameters out of range, -ENODATA for too few values, -EDOM for a constant series,
- * -ENOMEM.
+ * values or parameters out of range, -ENODATA for too few values, -EDOM for a constant series.
  */
 #ifndef HOSTLAT_STATS_DEPENDENCE_H
 #define HOSTLAT_STATS_DEPENDENCE_H
 
 #include <stddef.h>
 
-/*
- * out[0..lags]: autocovariances around the mean, divided by n (not n - lag), so that they are
- * positive definite. lags < n. O(n lags) or, by FFT, O(n log n), whichever is less. A constant
- * series gives zeros here.
- */
-int autocovariance(const double *y, size_t n, size_t lags, double *out);
-
-/* out[0..lags]: the same over out[0]. n >= 2. */
+/* out[0..lags]: autocorrelations around the mean. n >= 2, lags < n. O(n lags). */
 int autocorrelation(const double *y, size_t n, size_t lags, double *out);
 
 /*
  * Integrated autocorrelation time 1 + 2 sum of the autocorrelations, by Geyer's (1992) initial
  * monotone sequence: pairs of lags are added while their sum is positive, none more than the one
  * before. 1 for independent values; n / tau is the effective number of values. `window` is the
- * first lag not added. At least 1/n, so that it divides. n >= 4. O(n log n).
+ * first lag not added. At least 1/n, so that it divides. n >= 4. O(n window).
  */
 struct iat {
 	double tau;
@@ -43,13 +35,6 @@ struct long_run {
 };
 
 /*
- * By means of non-overlapping batches of `width` values; a rest at the end is left out. df is
- * batches - 1; at least 2 batches (use 10 or more, each 20 times the integrated autocorrelation
- * time). O(n).
- */
-int long_run_batches(const double *y, size_t n, size_t width, struct long_run *out);
-
-/*
  * The last lag that Newey and West (1994) would give a weight, from the autocovariances up to lag
  * `pilot` < n: floor(1.1447 (s1 / s0)^(2/3) n^(1/3)), at most `max`; s0 and s1 are the sums of the
  * autocovariances and of those times |lag|.
@@ -59,16 +44,8 @@ int bartlett_lags(const double *y, size_t n, size_t pilot, size_t max, size_t *l
 /*
  * By the Bartlett kernel, weights 1 - lag / width (Newey and West 1987). width 0: automatic, that
  * of Newey and West (1994) with their pilot lag 4 (n / 100)^(2/9), no prewhitening; at most n / 2.
- * df is 3 n / (2 width) (Priestley 1981, 6.2.4), at most n - 1. n >= 4. O(n width) or O(n log n).
+ * df is 3 n / (2 width) (Priestley 1981, 6.2.4), at most n - 1. n >= 4. O(n width).
  */
 int long_run_bartlett(const double *y, size_t n, size_t width, struct long_run *out);
-
-/*
- * The same with a width of 20 integrated autocorrelation times, at most n / 10: Newey and West's is
- * made for weak dependence and finds half of the variance of AR(1) 0.99 (which a queue at high load
- * resembles). The kernel leaves out a share of about 1 / 20 at most. A df of 15 says that the limit
- * of n / 10 was reached: the series may be too short for its dependence. n >= 40. O(n log n).
- */
-int long_run_auto(const double *y, size_t n, struct long_run *out);
 
 #endif

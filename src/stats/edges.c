@@ -13,9 +13,8 @@
 
 #define MANTISSAS (1 << BUCKET_SCHEMA_MAX)
 
-/* Where the constants of a schema begin in `steps`, and their number. */
+/* Where the constants of a schema begin in `steps`. */
 #define STEPS_FIRST(schema) ((2 << (schema)) - 2)
-#define STEPS_LEN(schema) (2 << (schema))
 
 static struct {
 	pthread_once_t once;
@@ -107,20 +106,11 @@ static void make_tables(void)
 		make_steps(schema, tables.steps + STEPS_FIRST(schema));
 }
 
-static const __u64 *steps_of(int schema)
+const __u64 *edges_steps(int schema)
 {
 	BUG_ON(schema < BUCKET_SCHEMA_MIN || schema > BUCKET_SCHEMA_MAX);
 	pthread_once(&tables.once, make_tables);
 	return tables.steps + STEPS_FIRST(schema > 0 ? schema : 0);
-}
-
-void edges_steps(int schema, __u64 steps[BUCKET_STEPS_MAX])
-{
-	const __u64 *from = steps_of(schema);
-	int len = STEPS_LEN(schema > 0 ? schema : 0);
-
-	for (int i = 0; i < BUCKET_STEPS_MAX; i++)
-		steps[i] = i < len ? from[i] : 0;
 }
 
 /* The edge as mantissa * 2^(*exponent - 63). */
@@ -128,7 +118,7 @@ static uint64_t edge_parts(int schema, int32_t index, int64_t *exponent)
 {
 	int64_t i = index;
 
-	(void)steps_of(schema);
+	(void)edges_steps(schema);
 	if (schema < 0) {
 		i *= 1 << -schema;
 		schema = 0;
@@ -161,7 +151,7 @@ uint32_t edges_index(int schema, uint64_t value)
 {
 	if (schema == BUCKET_SCHEMA_DEFAULT)
 		return bucket_index(value);
-	return bucket_index_any(value, schema, steps_of(schema));
+	return bucket_index_any(value, schema, edges_steps(schema));
 }
 
 int32_t edges_last(int schema)

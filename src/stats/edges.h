@@ -11,8 +11,8 @@
 
 #include "stats/buckets.h"
 
-/* Fills `steps` for bucket_index_any(); the rest beyond 2^(schema+1) constants is zeroed. */
-void edges_steps(int schema, __u64 steps[BUCKET_STEPS_MAX]);
+/* Returns the constants for bucket_index_any(): 2^(schema + 1), 2 below schema 0. */
+const __u64 *edges_steps(int schema);
 
 /*
  * The largest integer in bucket `index`: its upper edge rounded down. 0 for edges below 1 and

@@ -126,13 +126,6 @@ bool hist_has_index(int schema, int32_t index)
 	       edges_floor(schema, index - 1) != edges_floor(schema, index);
 }
 
-int hist_add_bucket(struct hist *hist, int32_t index, uint64_t n)
-{
-	if (!hist_has_index(hist->schema, index))
-		return -ERANGE;
-	return n ? add_at(hist, index, n) : 0;
-}
-
 void hist_add_zero(struct hist *hist, uint64_t n)
 {
 	hist->zero += n;
@@ -283,13 +276,6 @@ int hist_downscale(struct hist *hist, int schema)
 		hist->buckets = buckets ? buckets : hist->buckets;
 	}
 	return 0;
-}
-
-uint64_t hist_bucket(const struct hist *hist, int32_t index)
-{
-	if (index < hist->first || index >= hist->first + (int32_t)hist->len)
-		return 0;
-	return hist->buckets[index - hist->first];
 }
 
 bool hist_next(const struct hist *hist, int32_t *index, uint64_t *n)

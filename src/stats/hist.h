@@ -64,11 +64,9 @@ int hist_record(struct hist *hist, uint64_t value);
 int hist_record_n(struct hist *hist, uint64_t value, uint64_t n);
 
 /*
- * For rebuilding a histogram from bucket deltas. hist_add_bucket() refuses an index that no
- * value has with -ERANGE. The first three don't touch sum, min and max; hist_add_stats() does, for
- * all values added with them.
+ * For rebuilding a histogram from bucket deltas. hist_add_zero() and hist_add_over() don't touch
+ * sum, min and max; hist_add_stats() does, for all values that were added.
  */
-int hist_add_bucket(struct hist *hist, int32_t index, uint64_t n);
 bool hist_has_index(int schema, int32_t index);
 void hist_add_zero(struct hist *hist, uint64_t n);
 void hist_add_over(struct hist *hist, uint64_t n);
@@ -77,7 +75,8 @@ void hist_add_stats(struct hist *hist, uint64_t sum, uint64_t min, uint64_t max)
 /*
  * For adding single buckets of `schema`, which may not be the histogram's. hist_cover() makes room
  * for the indices from..to, after downscaling a histogram that is finer (also when it then fails);
- * after that hist_add_scaled() cannot fail for them, but refuses as hist_add_bucket() does.
+ * after that hist_add_scaled() cannot fail for them, but refuses an index that no value has with
+ * -ERANGE.
  * hist_bytes_with() is what hist_bytes(), the memory of the counters, would be after hist_cover().
  */
 int hist_cover(struct hist *hist, int schema, int32_t from, int32_t to);
@@ -99,9 +98,6 @@ void hist_multiply(struct hist *hist, uint64_t times);
 
 /* To a coarser schema; -EINVAL for a finer one. Exact: as if recorded in that schema. */
 int hist_downscale(struct hist *hist, int schema);
-
-/* Values in bucket `index`; 0 outside of the window. */
-uint64_t hist_bucket(const struct hist *hist, int32_t index);
 
 /*
  * Occupied buckets in ascending order: start with *index = INT32_MIN; false after the last. The

@@ -20,18 +20,6 @@ static int check(uint64_t n, double q, double confidence, double inflation)
 	return n ? 0 : -ENODATA;
 }
 
-int order_interval(uint64_t n, double q, double confidence, enum order_side side,
-		   double inflation, struct order_ranks *out)
-{
-	int err = check(n, q, confidence, inflation);
-
-	if (err)
-		return err;
-	if (order_effective(n, q, inflation) < ORDER_EXACT_BELOW)
-		return order_exact(n, q, confidence, side, inflation, out);
-	return order_normal(n, q, confidence, side, inflation, out);
-}
-
 /*
  * The chance that the value of rank `rank` lies above the quantile: fewer than `rank` of the n
  * values below it. For independent ones P(Binomial(n, q) <= rank - 1).
@@ -60,8 +48,8 @@ static uint64_t highest_rank(uint64_t n, double q, double miss, double inflation
 }
 
 /* From above everything is the same with 1 - q, ranks counted from the largest value. */
-int order_exact(uint64_t n, double q, double confidence, enum order_side side, double inflation,
-		struct order_ranks *out)
+static int exact_ranks(uint64_t n, double q, double confidence, enum order_side side,
+		       double inflation, struct order_ranks *out)
 {
 	double miss = side == ORDER_BOTH ? (1 - confidence) / 2 : 1 - confidence;
 	int err = check(n, q, confidence, inflation);
@@ -76,8 +64,8 @@ int order_exact(uint64_t n, double q, double confidence, enum order_side side, d
 	return 0;
 }
 
-int order_normal(uint64_t n, double q, double confidence, enum order_side side, double inflation,
-		 struct order_ranks *out)
+static int normal_ranks(uint64_t n, double q, double confidence, enum order_side side,
+			double inflation, struct order_ranks *out)
 {
 	double level = side == ORDER_BOTH ? (1 + confidence) / 2 : confidence;
 	double mean = (double)n * q, width, lo, hi;
@@ -96,17 +84,15 @@ int order_normal(uint64_t n, double q, double confidence, enum order_side side, 
 	return 0;
 }
 
-int order_lancet(uint64_t n, double q, double confidence, struct order_ranks *out)
+int order_interval(uint64_t n, double q, double confidence, enum order_side side,
+		   double inflation, struct order_ranks *out)
 {
-	return order_normal(n, q, confidence, ORDER_BOTH, 1, out);
+	const bool few = order_effective(n, q, inflation) < ORDER_EXACT_BELOW;
+
+	return (few ? exact_ranks : normal_ranks)(n, q, confidence, side, inflation, out);
 }
 
-uint64_t order_needed(double q, double confidence)
+int order_lancet(uint64_t n, double q, double confidence, struct order_ranks *out)
 {
-	double n;
-
-	if (!(q > 0 && q < 1) || !(confidence > 0 && confidence < 1))
-		return 0;
-	n = ceil(log1p(-confidence) / log(q));
-	return n < 0x1p63 ? (uint64_t)n : UINT64_MAX;
+	return normal_ranks(n, q, confidence, ORDER_BOTH, 1, out);
 }

@@ -32,35 +32,22 @@ struct order_ranks {
 double order_effective(uint64_t n, double q, double inflation);
 
 /*
- * Picks one of the two below by ORDER_EXACT_BELOW. All return 0, -EINVAL unless 0 < q < 1,
- * 0 < confidence < 1 and 0 < inflation < inf, -ENODATA for n = 0.
+ * Returns 0, -EINVAL unless 0 < q < 1, 0 < confidence < 1 and 0 < inflation < inf, -ENODATA for
+ * n = 0.
+ *
+ * Below ORDER_EXACT_BELOW the ranks are Clopper and Pearson's (1934): the closest whose coverage is
+ * at least `confidence` on each side for continuous values. With an inflation the binomial law is
+ * that of n / inflation trials, which need not be an integer (Korn and Graubard 1998). From there
+ * on they are floor(n q - w) and ceil(n q + w) + 1, w = z sqrt(n q (1 - q) inflation).
  */
 int order_interval(uint64_t n, double q, double confidence, enum order_side side,
 		   double inflation, struct order_ranks *out);
 
 /*
- * Clopper and Pearson (1934) turned into ranks: the closest ranks whose coverage is at least
- * `confidence` on each side for continuous values. With an inflation the binomial law is that of
- * n / inflation trials, which need not be an integer (Korn and Graubard 1998).
- */
-int order_exact(uint64_t n, double q, double confidence, enum order_side side, double inflation,
-		struct order_ranks *out);
-
-/* floor(n q - w) and ceil(n q + w) + 1, w = z sqrt(n q (1 - q) inflation). */
-int order_normal(uint64_t n, double q, double confidence, enum order_side side, double inflation,
-		 struct order_ranks *out);
-
-/*
- * Formulas 1 and 2 of Lancet (Kogias et al., USENIX ATC 2019): order_normal() for independent
- * values, both sides. The paper's example holds: n 10,000, q 0.99, confidence 0.95: 9880 and 9921.
+ * Formulas 1 and 2 of Lancet (Kogias et al., USENIX ATC 2019): the normal approximation for
+ * independent values, both sides, however few they are. The paper's example holds: n 10,000,
+ * q 0.99, confidence 0.95: 9880 and 9921. Errors as order_interval().
  */
 int order_lancet(uint64_t n, double q, double confidence, struct order_ranks *out);
-
-/*
- * How many independent values the exact upper bound of quantile q needs at least when none of them
- * lies above it: the smallest n with q^n <= 1 - confidence (MLPerf's early stopping; 459 for q 0.99
- * at 0.99). 0 for arguments outside of 0..1.
- */
-uint64_t order_needed(double q, double confidence);
 
 #endif

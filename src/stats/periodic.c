@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Fisher's g and combs of harmonics: stats/series_test.h. */
+/* Combs of harmonics: stats/series_test.h. */
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
+#include "base/bug.h"
 #include "stats/dependence.h"
-#include "stats/fft.h"
 #include "stats/sample.h"
 #include "stats/series_test.h"
 #include "stats/special.h"
@@ -14,50 +12,24 @@
 /* Ordinates that differ by rounding are equal: the longest period is named. */
 #define MORE (1 + 1e-9)
 
-/*
- * P(g > x) = sum over k >= 1 of (-1)^(k-1) C(m, k) (1 - k x)^(m-1) while k x < 1. Its first term is
- * the expected number of ordinates above x; where that is large the terms would cancel, and they
- * are nearly independent: none is above with probability exp(-term).
- */
-static double fisher_p(double x, size_t ordinates)
+/* power[1 .. (n - 1) / 2]: ordinates of the periodogram as shares of their sum. */
+static int spectrum(const double *x, size_t n, double *power)
 {
-	double m = (double)ordinates, sum = 0, log_choose = 0, sign = 1;
-	double expected = m * exp((m - 1) * log1p(-x));
-
-	if (x >= 1)
-		return 0;
-	if (expected > 15)
-		return 1 - exp(-expected);
-	for (size_t k = 1; k <= ordinates && (double)k * x < 1; k++, sign = -sign) {
-		double term;
-
-		log_choose += log((m - (double)k + 1) / (double)k);
-		term = exp(log_choose + (m - 1) * log1p(-(double)k * x));
-		sum += sign * term;
-		if (term < 1e-18)
-			break;
-	}
-	return fmin(fmax(sum, 0), 1);
-}
-
-/*
- * power[1 .. (n - 1) / 2], ordinates of the periodogram as shares of their sum. `work` has room for
- * 2 n, the series in its first n values; power may be `work`.
- */
-static int spectrum(double *work, size_t n, double *power)
-{
-	double mean = sample_mean(work, n), sum = 0, *re = work, *im = work + n;
-	int err;
+	double cosine[PERIODIC_VALUES_MAX], sine[PERIODIC_VALUES_MAX];
+	double mean = sample_mean(x, n), sum = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		re[i] -= mean;
-		im[i] = 0;
+		cosine[i] = cos(2 * M_PI * (double)i / (double)n);
+		sine[i] = sin(2 * M_PI * (double)i / (double)n);
 	}
-	err = fft(re, im, n);
-	if (err)
-		return err;
 	for (size_t j = 1; j <= (n - 1) / 2; j++) {
-		power[j] = re[j] * re[j] + im[j] * im[j];
+		double re = 0, im = 0;
+
+		for (size_t i = 0; i < n; i++) {
+			re += (x[i] - mean) * cosine[i * j % n];
+			im += (x[i] - mean) * sine[i * j % n];
+		}
+		power[j] = re * re + im * im;
 		sum += power[j];
 	}
 	if (!(sum > 0))
@@ -65,30 +37,6 @@ static int spectrum(double *work, size_t n, double *power)
 	for (size_t j = 1; j <= (n - 1) / 2; j++)
 		power[j] /= sum;
 	return 0;
-}
-
-int fisher_g_test(const double *y, size_t n, struct fisher_g *out)
-{
-	int err = sample_check_varied(y, n, 7);
-	size_t ordinates = (n - 1) / 2, at = 1;
-	double *work;
-
-	if (err)
-		return err;
-	work = malloc(2 * n * sizeof(*work));
-	if (!work)
-		return -ENOMEM;
-	memcpy(work, y, n * sizeof(*y));
-	err = spectrum(work, n, work);
-	for (size_t j = 2; !err && j <= ordinates; j++)
-		at = work[j] > work[at] * MORE ? j : at;
-	if (!err) {
-		out->g = work[at];
-		out->p = fisher_p(out->g, ordinates);
-		out->period = (double)n / (double)at;
-	}
-	free(work);
-	return err;
 }
 
 /* What the value before doesn't explain: n - 1 values. */
@@ -128,19 +76,16 @@ static void combs(const double *power, size_t ordinates, size_t n, struct period
 
 int periodic_test(const double *y, size_t n, struct periodic *out)
 {
+	double white[PERIODIC_VALUES_MAX], power[PERIODIC_VALUES_MAX / 2];
 	int err = sample_check_varied(y, n, 16);
-	double *work;
 
+	BUG_ON(n > PERIODIC_VALUES_MAX);
 	if (err)
 		return err;
-	work = malloc(2 * n * sizeof(*work));
-	if (!work)
-		return -ENOMEM;
 	*out = (struct periodic){ .p = 1 };
-	err = remove_ar1(y, n, work);
-	err = err ? err : spectrum(work, n - 1, work);
+	err = remove_ar1(y, n, white);
+	err = err ? err : spectrum(white, n - 1, power);
 	if (!err)
-		combs(work, (n - 2) / 2, n - 1, out);
-	free(work);
+		combs(power, (n - 2) / 2, n - 1, out);
 	return err;
 }

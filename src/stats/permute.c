@@ -8,13 +8,6 @@
 
 #include "stats/sample.h"
 
-int permute_mean_difference(double *a, size_t na, double *b, size_t nb, void *arg, double *out)
-{
-	(void)arg;
-	*out = sample_mean(b, nb) - sample_mean(a, na);
-	return 0;
-}
-
 static bool as_extreme(double value, double statistic)
 {
 	return fabs(value) >= fabs(statistic) * (1 - 1e-12);

@@ -27,9 +27,6 @@ struct permutation {
 typedef int (*permute_statistic)(double *a, size_t na, double *b, size_t nb, void *arg,
 				 double *out);
 
-/* Difference of means b - a; `arg` is unused. */
-int permute_mean_difference(double *a, size_t na, double *b, size_t nb, void *arg, double *out);
-
 /*
  * Samples that are interchangeable if there is no difference: na, nb >= 2, draws >= 1. O(draws)
  * times (na + nb) and the statistic.

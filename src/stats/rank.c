@@ -135,7 +135,7 @@ static double trend_variance(size_t n, double tied)
 	return (size * (size - 1) * (2 * size + 5) - tied) / 18;
 }
 
-int mann_kendall_inflated(const double *y, size_t n, double inflation, struct mann_kendall *out)
+int mann_kendall(const double *y, size_t n, double inflation, struct mann_kendall *out)
 {
 	uint64_t pairs = (uint64_t)n * (n - (n > 0)) / 2, falling, equal;
 	int err = sample_check_varied(y, n, 4);
@@ -157,11 +157,6 @@ int mann_kendall_inflated(const double *y, size_t n, double inflation, struct ma
 	out->z = (double)(out->s - (out->s > 0) + (out->s < 0)) / sqrt(out->variance);
 	out->p = 2 * normal_sf(fabs(out->z));
 	return 0;
-}
-
-int mann_kendall(const double *y, size_t n, struct mann_kendall *out)
-{
-	return mann_kendall_inflated(y, n, 1, out);
 }
 
 struct slopes {

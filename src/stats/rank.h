@@ -42,8 +42,8 @@ int spearman_lag(const double *x, size_t n, size_t lag, struct spearman *out);
 /*
  * Is there a monotone trend? Mann (1945), Kendall (1975): S, its variance with tie correction and
  * the normal approximation with continuity correction. n >= 4; from 10 on p is good to about 0.01.
- * Supposes independent values: on a dependent series divide z by sqrt(long-run variance / variance)
- * (Hamed and Rao 1998) with mann_kendall_inflated(), inflation > 0.
+ * `inflation` > 0 is 1 for independent values; on a dependent series long-run variance / variance, by
+ * whose root z is divided (Hamed and Rao 1998).
  */
 struct mann_kendall {
 	int64_t s;       /* pairs that rise minus pairs that fall */
@@ -53,8 +53,7 @@ struct mann_kendall {
 	double p;        /* two-sided */
 };
 
-int mann_kendall(const double *y, size_t n, struct mann_kendall *out);
-int mann_kendall_inflated(const double *y, size_t n, double inflation, struct mann_kendall *out);
+int mann_kendall(const double *y, size_t n, double inflation, struct mann_kendall *out);
 
 /*
  * Theil (1950), Sen (1968): the median slope over all pairs of a series at 0, 1 ... n - 1, with its

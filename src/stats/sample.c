@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 int sample_check(const double *x, size_t n, size_t min)
 {
@@ -55,13 +54,4 @@ static int compare(const void *a, const void *b)
 void sample_sort(double *x, size_t n)
 {
 	qsort(x, n, sizeof(*x), compare);
-}
-
-double *sample_copy(const double *x, size_t n)
-{
-	double *copy = malloc(n * sizeof(*x));
-
-	if (copy)
-		memcpy(copy, x, n * sizeof(*x));
-	return copy;
 }

@@ -20,7 +20,4 @@ double sample_mean(const double *x, size_t n);
 /* Ascending, in place. O(n log n). */
 void sample_sort(double *x, size_t n);
 
-/* A copy to be freed by the caller, NULL if memory is out. n >= 1. */
-double *sample_copy(const double *x, size_t n);
-
 #endif

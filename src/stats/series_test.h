@@ -46,9 +46,6 @@ int kpss_test(const double *y, size_t n, enum kpss_lags lags, struct kpss *out);
  * One shift of the level. `at` is the index of the first value after the most likely shift,
  * `before` and `after` are the means on its sides.
  *
- * Pettitt (1979): by ranks, for independent values; his approximation of p, good where it is small
- * (< 0.5), at most 1. n >= 4, O(n log n).
- *
  * CUSUM, self-normalised (Shao and Zhang 2010): the partial sums around the mean over how much they
  * wander within each side. Holds for dependent values without a bandwidth, which in short series
  * either hides a shift or finds one too often: at most 6 % false alarms at 5 % for independent
@@ -63,29 +60,18 @@ struct shift {
 	double before, after;
 };
 
-int pettitt_test(const double *y, size_t n, struct shift *out);
 int cusum_test(const double *y, size_t n, struct shift *out);
-
-/*
- * Fisher's g (1929): is the greatest ordinate of the periodogram too great a share of their sum? p
- * is exact for Gaussian white noise. n >= 7. O(n log n).
- */
-struct fisher_g {
-	double g;
-	double p;
-	double period; /* of the greatest ordinate, in steps of the series: n / j */
-};
-
-int fisher_g_test(const double *y, size_t n, struct fisher_g *out);
 
 /*
  * A periodic component of any shape. A stall that comes back leaves a comb of harmonics of which
  * none is great, so sums of 1, 2, 4, 8 and 16 harmonics of one frequency are looked at too: their
  * share of the whole is Beta(h, m - h) for white noise with m ordinates (h = 1: Fisher's g), and p
  * is the smallest of all times their number (Bonferroni: 5 % mean at most 5 % false alarms). An
- * AR(1) is removed before: a merely correlated series also has its power in few ordinates. n >= 16.
- * O(n log n).
+ * AR(1) is removed before: a merely correlated series also has its power in few ordinates.
+ * 16 <= n <= PERIODIC_VALUES_MAX: the transform is the plain sum, O(n^2).
  */
+#define PERIODIC_VALUES_MAX 512
+
 struct periodic {
 	double p;
 	double period;      /* in steps of the series */
@@ -102,17 +88,5 @@ int periodic_test(const double *y, size_t n, struct periodic *out);
  * for fewer than 4 batches -ENODATA. A constant series needs no cut: 0. O(n).
  */
 int mser_cut(const double *y, size_t n, size_t batch, size_t *cut);
-
-/*
- * Geweke (1992): does the mean of the first share of the series (0.1) differ from that of the last
- * (0.5)? Standard errors by the Bartlett kernel. z and its two-sided p. Each part needs 8 values;
- * first + last <= 1. O(n bandwidth).
- */
-struct geweke {
-	double z;
-	double p;
-};
-
-int geweke_test(const double *y, size_t n, double first, double last, struct geweke *out);
 
 #endif

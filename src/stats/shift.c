@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "base/bug.h"
-#include "stats/rank.h"
 #include "stats/sample.h"
 #include "stats/series_test.h"
 
@@ -14,35 +13,6 @@ static void describe(const double *y, size_t n, size_t at, struct shift *out)
 	out->at = at;
 	out->before = sample_mean(y, at);
 	out->after = sample_mean(y + at, n - at);
-}
-
-/* U_k = 2 (sum of the first k ranks) - k (n + 1): twice the partial sum around the mean rank. */
-int pettitt_test(const double *y, size_t n, struct shift *out)
-{
-	int err = sample_check_varied(y, n, 4);
-	double *ranks, size = (double)n, sum = 0, u = 0;
-	size_t at = 1;
-
-	if (err)
-		return err;
-	ranks = malloc(n * sizeof(*ranks));
-	if (!ranks)
-		return -ENOMEM;
-	err = rank_values(y, n, ranks);
-	for (size_t k = 1; !err && k < n; k++) {
-		sum += 2 * ranks[k - 1] - (size + 1);
-		if (fabs(sum) > u) {
-			u = fabs(sum);
-			at = k;
-		}
-	}
-	free(ranks);
-	if (err)
-		return err;
-	describe(y, n, at, out);
-	out->statistic = u;
-	out->p = fmin(1, 2 * exp(-6 * u * u / (size * size * size + size * size)));
-	return 0;
 }
 
 /* Running sums over the partial sums S_1 .. S_k around the mean: of S, t S and S^2. */

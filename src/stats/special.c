@@ -164,11 +164,6 @@ static double beta_pair(double x, double y, double a, double b, bool upper)
 	return upper ? 1 - part : part;
 }
 
-double beta_cdf(double x, double a, double b)
-{
-	return beta_pair(x, 1 - x, a, b, false);
-}
-
 double beta_sf(double x, double a, double b)
 {
 	return beta_pair(x, 1 - x, a, b, true);
@@ -221,11 +216,6 @@ double gamma_p(double a, double x)
 	return gamma_pair(a, x, false);
 }
 
-double gamma_q(double a, double x)
-{
-	return gamma_pair(a, x, true);
-}
-
 double student_two_sided(double t, double df)
 {
 	if (isnan(t) || !(df > 0))
@@ -237,13 +227,6 @@ double student_two_sided(double t, double df)
 	if (fabs(t) > 1e150) /* its square would overflow */
 		return beta_pair(df / t / t, 1, df / 2, 0.5, false);
 	return beta_pair(df / (df + t * t), t * t / (df + t * t), df / 2, 0.5, false);
-}
-
-double student_cdf(double t, double df)
-{
-	double tail = student_two_sided(t, df) / 2;
-
-	return t > 0 ? 1 - tail : tail;
 }
 
 /* Doubles >= 0 are ordered like their bits: halving those finds any t in 64 steps. */
@@ -273,45 +256,7 @@ double student_quantile(double p, double df)
 	return p < 0.5 ? -hi.value : hi.value;
 }
 
-double chi2_cdf(double x, double df)
-{
-	return gamma_p(df / 2, x / 2);
-}
-
 double chi2_sf(double x, double df)
 {
-	return gamma_q(df / 2, x / 2);
-}
-
-double binomial_cdf(uint64_t k, uint64_t n, double p)
-{
-	if (!(p >= 0 && p <= 1))
-		return NAN;
-	if (k >= n)
-		return 1;
-	return beta_pair(p, 1 - p, (double)k + 1, (double)(n - k), true);
-}
-
-double binomial_at_least(uint64_t k, uint64_t n, double p)
-{
-	if (!(p >= 0 && p <= 1))
-		return NAN;
-	if (k == 0 || k > n)
-		return k == 0;
-	return beta_pair(p, 1 - p, (double)k, (double)(n - k) + 1, false);
-}
-
-uint64_t binomial_quantile(double u, uint64_t n, double p)
-{
-	uint64_t lo = 0, hi = n;
-
-	while (lo < hi) {
-		uint64_t at = lo + (hi - lo) / 2;
-
-		if (binomial_cdf(at, n, p) >= u)
-			hi = at;
-		else
-			lo = at + 1;
-	}
-	return hi;
+	return gamma_pair(df / 2, x / 2, true);
 }

@@ -19,31 +19,21 @@ double normal_sf(double z);
 /* 0 <= p <= 1; -inf and inf at the ends. */
 double normal_quantile(double p);
 
-/* I_x(a, b), the distribution function of Beta(a, b); a, b > 0, 0 <= x <= 1. */
-double beta_cdf(double x, double a, double b);
-/* 1 - I_x(a, b), precise where that is small. */
+/*
+ * P(X > x) for X ~ Beta(a, b): 1 - I_x(a, b), precise where that is small. a, b > 0, 0 <= x <= 1.
+ */
 double beta_sf(double x, double a, double b);
 
-/* The regularised incomplete gamma functions P(a, x) and Q(a, x) = 1 - P; a > 0, x >= 0. */
+/* The regularised incomplete gamma function P(a, x); a > 0, x >= 0. */
 double gamma_p(double a, double x);
-double gamma_q(double a, double x);
 
-/* Student's t with df > 0 degrees of freedom; df may be infinite. */
-double student_cdf(double t, double df);
-/* P(|T| >= |t|) */
+/* P(|T| >= |t|) for Student's t with df > 0 degrees of freedom; df may be infinite. */
 double student_two_sided(double t, double df);
 /* 0 <= p <= 1; -inf and inf at the ends. */
 double student_quantile(double p, double df);
 
-/* Chi-square with df > 0, x >= 0. */
-double chi2_cdf(double x, double df);
+/* P(X > x) for chi-square with df > 0 degrees of freedom, x >= 0. */
 double chi2_sf(double x, double df);
-
-/* P(B <= k) and P(B >= k) for B ~ Binomial(n, p), 0 <= p <= 1. */
-double binomial_cdf(uint64_t k, uint64_t n, double p);
-double binomial_at_least(uint64_t k, uint64_t n, double p);
-/* The smallest k with P(B <= k) >= u; n for u >= 1. 0 <= u, 0 <= p <= 1. O(log n) steps. */
-uint64_t binomial_quantile(double u, uint64_t n, double p);
 
 /*
  * P(sqrt(n) D > x) for n -> infinity, D the two-sided Kolmogorov-Smirnov statistic; also the law of

@@ -6,7 +6,6 @@
 #include "stats/dependence.h"
 #include "stats/sample.h"
 #include "stats/series_test.h"
-#include "stats/special.h"
 
 /* Kwiatkowski et al., table 1, eta_mu, straight lines between. */
 static double kpss_p(double statistic, bool *bounded)
@@ -78,26 +77,4 @@ int mser_cut(const double *y, size_t n, size_t batch, size_t *cut)
 	}
 	*cut = found * batch;
 	return found < batches / 2 ? 0 : -EDOM;
-}
-
-int geweke_test(const double *y, size_t n, double first, double last, struct geweke *out)
-{
-	int err = sample_check(y, n, 0);
-	struct long_run a, b;
-	size_t na, nb;
-
-	if (err || !(first > 0 && last > 0 && first + last <= 1))
-		return err ? err : -EINVAL;
-	na = (size_t)(first * (double)n);
-	nb = (size_t)(last * (double)n);
-	if (na < 8 || nb < 8)
-		return -ENODATA;
-	err = long_run_bartlett(y, na, 0, &a);
-	err = err ? err : long_run_bartlett(y + n - nb, nb, 0, &b);
-	if (err)
-		return err;
-	out->z = (sample_mean(y, na) - sample_mean(y + n - nb, nb)) /
-		 sqrt(a.variance / (double)na + b.variance / (double)nb);
-	out->p = 2 * normal_sf(fabs(out->z));
-	return 0;
 }

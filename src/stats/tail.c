@@ -9,32 +9,6 @@
 
 #define EXCESSES_MIN 10
 
-int tail_hill(const double *x, size_t n, size_t k, struct tail *out)
-{
-	int err = sample_check(x, n, 3);
-	double *sorted, sum = 0;
-
-	if (err || k < 2 || k >= n)
-		return err ? err : -EINVAL;
-	sorted = sample_copy(x, n);
-	if (!sorted)
-		return -ENOMEM;
-	sample_sort(sorted, n);
-	out->threshold = sorted[n - k - 1];
-	for (size_t i = n - k; i < n; i++)
-		sum += log(sorted[i] / out->threshold);
-	out->shape = sum / (double)k;
-	out->shape_se = out->shape / sqrt((double)k);
-	out->scale = NAN;
-	out->excesses = k;
-	if (!(out->threshold > 0))
-		err = -EINVAL;
-	else if (sorted[n - 1] == out->threshold)
-		err = -EDOM;
-	free(sorted);
-	return err;
-}
-
 /*
  * With theta = shape / scale the best shape is the mean of ln(1 + theta x): one unknown is left.
  * Excesses are in units of their mean here.

@@ -12,17 +12,10 @@
 struct tail {
 	double shape;    /* xi */
 	double shape_se; /* standard error of xi; NaN where theory has none */
-	double scale;    /* of the generalised Pareto law; NaN from Hill */
+	double scale;    /* of the generalised Pareto law */
 	double threshold;
 	size_t excesses; /* values above the threshold */
 };
-
-/*
- * Hill (1975) from the k largest of n values: mean log of their ratios to the (k + 1)-th. For
- * xi > 0 only: a light tail gives a small number here, never a negative one. se = xi / sqrt(k).
- * 2 <= k < n; the (k + 1)-th largest must be > 0; -EDOM if the k + 1 largest are equal. O(n log n).
- */
-int tail_hill(const double *x, size_t n, size_t k, struct tail *out);
 
 /*
  * Generalised Pareto law by maximum likelihood to the excesses x - threshold > 0, others are

@@ -8,8 +8,6 @@
 #include "stats/sample.h"
 #include "stats/special.h"
 
-const double anderson_levels[ANDERSON_LEVELS] = { 0.15, 0.10, 0.05, 0.025, 0.01 };
-
 /*
  * The integral of Anderson and Darling's series for one j, over w in 0..inf, with
  * t = (4 j + 1)^2 pi^2 / (8 z): exp(z / (8 (w^2 + 1)) - t w^2). The trapezoidal rule converges
@@ -136,50 +134,5 @@ int uniformity_test(double *u, size_t n, struct uniformity *out)
 	out->ks_p = kolmogorov_exact_sf(out->ks, n);
 	out->ks_p_limit = kolmogorov_sf(out->ks * sqrt((double)n));
 	out->effect = out->ks;
-	return 0;
-}
-
-/* Stephens' values hold for A^2 (1 + 0.6 / n); three decimals, as scipy gives them. */
-int anderson_exponential(double *x, size_t n, struct anderson_exponential *out)
-{
-	static const double critical[ANDERSON_LEVELS] = { 0.922, 1.078, 1.341, 1.606, 1.957 };
-	double sum = 0, size = (double)n, mean;
-	int err = sample_check(x, n, 2);
-
-	if (err)
-		return err;
-	sample_sort(x, n);
-	if (x[0] < 0)
-		return -EINVAL;
-	mean = sample_mean(x, n);
-	if (mean == 0)
-		return -EDOM;
-	for (size_t i = 0; i < n; i++) {
-		double u = inside(-expm1(-x[i] / mean));
-
-		sum += (2 * (double)i + 1) / size * (log(u) - x[n - 1 - i] / mean);
-	}
-	out->statistic = -size - sum;
-	for (int i = 0; i < ANDERSON_LEVELS; i++)
-		out->critical[i] = rint(critical[i] / (1 + 0.6 / size) * 1000) / 1000;
-	return 0;
-}
-
-int dispersion_test(const uint64_t *counts, size_t n, struct dispersion *out)
-{
-	double mean = 0, squares = 0;
-
-	if (n < 2)
-		return -ENODATA;
-	for (size_t i = 0; i < n; i++)
-		mean += (double)counts[i] / (double)n;
-	if (mean == 0)
-		return -EDOM;
-	for (size_t i = 0; i < n; i++)
-		squares += ((double)counts[i] - mean) * ((double)counts[i] - mean);
-	out->index = squares / (double)(n - 1) / mean;
-	out->p_more = chi2_sf(squares / mean, (double)(n - 1));
-	out->p_less = chi2_cdf(squares / mean, (double)(n - 1));
-	out->p = fmin(1, 2 * fmin(out->p_more, out->p_less));
 	return 0;
 }

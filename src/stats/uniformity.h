@@ -31,32 +31,4 @@ int uniformity_test(double *u, size_t n, struct uniformity *out);
 /* P(A^2 > z) for n values, n >= 1; z >= 0. */
 double anderson_darling_sf(double z, uint64_t n);
 
-/*
- * Anderson-Darling for an exponential law whose mean is *estimated* from the values, as
- * scipy.stats.anderson(x, 'expon'): only for --method lancet. Critical values for a level of 15,
- * 10, 5, 2.5 and 1 % (Stephens 1974), in this order. Sorts `x` in place, values >= 0, n >= 2; -EDOM
- * if all are 0.
- */
-#define ANDERSON_LEVELS 5
-struct anderson_exponential {
-	double statistic;
-	double critical[ANDERSON_LEVELS];
-};
-extern const double anderson_levels[ANDERSON_LEVELS]; /* 0.15 ... 0.01 */
-
-int anderson_exponential(double *x, size_t n, struct anderson_exponential *out);
-
-/*
- * Index of dispersion (Fisher 1925): variance over mean of counts in equal intervals, 1 for a
- * Poisson process. (n - 1) * index is chi-square with n - 1 degrees of freedom; `p` is two-sided.
- * n >= 2; -EDOM if all counts are 0. O(n).
- */
-struct dispersion {
-	double index;
-	double p;
-	double p_more, p_less; /* one-sided: burstier, more regular than Poisson */
-};
-
-int dispersion_test(const uint64_t *counts, size_t n, struct dispersion *out);
-
 #endif

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../unit/hist_at.h"
 #include "base/rng.h"
 #include "buckets.skel.h"
 #include "stats/edges.h"
@@ -45,7 +46,8 @@ static void load(int schema)
 	if (skel)
 		skel->rodata->schema = schema;
 	if (skel && buckets_bpf__load(skel) == 0) {
-		edges_steps(schema, (__u64 *)skel->bss->steps);
+		memcpy(skel->bss->steps, edges_steps(schema),
+		       (2ull << (schema > 0 ? schema : 0)) * sizeof(__u64));
 		return;
 	}
 	if (errno == EPERM || errno == EACCES) {
@@ -120,7 +122,7 @@ static void merged(struct hist *hist)
 		hist_init(&one, BUCKET_SCHEMA_DEFAULT);
 		for (int i = 0; i < BUCKET_COUNT_DEFAULT; i++)
 			if (skel->bss->counts[cpu][i])
-				hist_add_bucket(&one, i, skel->bss->counts[cpu][i]);
+				hist_add_at(&one, i, skel->bss->counts[cpu][i]);
 		hist_merge(hist, &one);
 		hist_release(&one);
 	}
@@ -155,10 +157,10 @@ static void test_merge(void)
 	}
 	merged(&several);
 	for (int i = 0; i < BUCKET_COUNT_DEFAULT; i++)
-		if (hist_bucket(&several, i) != hist_bucket(&single, i))
+		if (hist_at(&several, i) != hist_at(&single, i))
 			fail("bucket %d: %d CPUs %llu, one CPU %llu\n", i, cpus,
-			     (unsigned long long)hist_bucket(&several, i),
-			     (unsigned long long)hist_bucket(&single, i));
+			     (unsigned long long)hist_at(&several, i),
+			     (unsigned long long)hist_at(&single, i));
 	if (several.count + single.over != single.count ||
 	    single.count != 4ull * cpus * BATCH)
 		fail("values: %d CPUs %llu, one CPU %llu\n", cpus,

@@ -178,15 +178,15 @@ static void check_closed_forms(void)
 static bool iid_covers(const struct load_analysis *a, double q, uint64_t truth)
 {
 	const struct hist *pooled = &a->result.pooled[LOAD_INTENDED];
+	struct hist_quantile lo, hi;
 	struct order_ranks ranks;
-	uint64_t lo, hi, ignored;
 
 	if (order_interval(pooled->count, q, 0.95, ORDER_BOTH, 1, &ranks) || !ranks.lo ||
 	    ranks.hi > pooled->count)
 		return false;
-	interval_rank(pooled, ranks.lo, &lo, &ignored);
-	interval_rank(pooled, ranks.hi, &ignored, &hi);
-	return lo <= truth && truth <= hi;
+	return !hist_quantile(pooled, (double)ranks.lo / (double)pooled->count, &lo) &&
+	       !hist_quantile(pooled, (double)ranks.hi / (double)pooled->count, &hi) &&
+	       lo.lo <= truth && truth <= hi.hi;
 }
 
 /* Returns how many of the quantiles were covered, or -1 for n/a. */
@@ -246,7 +246,7 @@ static double lower_bound(double k, double n)
 	for (int i = 0; i < 60; i++) {
 		double p = (lo + hi) / 2;
 
-		if (beta_cdf(p, k, n - k + 1) < 0.01)
+		if (beta_sf(p, k, n - k + 1) > 0.99)
 			lo = p;
 		else
 			hi = p;

@@ -194,7 +194,7 @@ static void check_reasons(uint32_t runs)
 /* P(more than 6 % of alarms by chance, if 6 % are true) is 1 % from there on. */
 static bool too_many(uint32_t alarms, uint32_t runs)
 {
-	return alarms && binomial_at_least(alarms, runs, FALSE_MOST) < 0.01;
+	return alarms && beta_sf(FALSE_MOST, alarms, (double)(runs - alarms) + 1) > 0.99;
 }
 
 static void check_false_alarms(uint32_t runs)

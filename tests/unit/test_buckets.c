@@ -110,8 +110,10 @@ static uint32_t index_by_search(uint64_t value, int schema)
 	return low;
 }
 
-static void check_around(uint64_t value, int schema, const __u64 *steps)
+static void check_around(uint64_t value, int schema)
 {
+	const __u64 *steps = edges_steps(schema);
+
 	for (uint64_t v = value - 1; v != value + 2; v++) {
 		uint32_t expected;
 
@@ -127,54 +129,44 @@ static void check_around(uint64_t value, int schema, const __u64 *steps)
 
 static void test_index_at_edges(void **state)
 {
-	static __u64 steps[BUCKET_STEPS_MAX];
-
 	(void)state;
 	for (int schema = BUCKET_SCHEMA_MIN; schema <= BUCKET_SCHEMA_MAX; schema++) {
 		int32_t last = schema < 0 ? 64 >> -schema : 64 << schema;
 
-		edges_steps(schema, steps);
 		for (int32_t i = 0; i <= last; i++)
-			check_around(edges_floor(schema, i), schema, steps);
+			check_around(edges_floor(schema, i), schema);
 	}
 }
 
 /* Where one constant of the table ends and the next begins. */
 static void test_index_at_segments(void **state)
 {
-	static __u64 steps[BUCKET_STEPS_MAX];
-
 	(void)state;
 	for (int schema = 0; schema <= BUCKET_SCHEMA_MAX; schema++) {
-		edges_steps(schema, steps);
 		for (int k = 0; k < 64; k++) {
 			for (uint64_t i = 2ULL << schema; i < 4ULL << schema; i++)
-				check_around(i << (62 - schema) >> (63 - k), schema, steps);
+				check_around(i << (62 - schema) >> (63 - k), schema);
 		}
 	}
 }
 
 static void test_index_of_random_values(void **state)
 {
-	static __u64 steps[BUCKET_STEPS_MAX];
 	struct rng rng;
 
 	(void)state;
 	rng_init(&rng, 1);
 	for (int schema = BUCKET_SCHEMA_MIN; schema <= BUCKET_SCHEMA_MAX; schema++) {
-		edges_steps(schema, steps);
 		for (int i = 0; i < 20000; i++)
-			check_around(rng_u64(&rng) >> rng_below(&rng, 64), schema, steps);
+			check_around(rng_u64(&rng) >> rng_below(&rng, 64), schema);
 	}
 }
 
 static void test_default_steps(void **state)
 {
-	__u64 steps[BUCKET_STEPS_MAX];
-
 	(void)state;
-	edges_steps(BUCKET_SCHEMA_DEFAULT, steps);
-	assert_memory_equal(steps, bucket_steps_default, sizeof(bucket_steps_default));
+	assert_memory_equal(edges_steps(BUCKET_SCHEMA_DEFAULT), bucket_steps_default,
+			    sizeof(bucket_steps_default));
 	assert_int_equal(edges_last(BUCKET_SCHEMA_DEFAULT) + 1, BUCKET_COUNT_DEFAULT);
 }
 

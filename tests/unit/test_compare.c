@@ -18,6 +18,7 @@
 
 #include "base/rng.h"
 #include "base/strbuf.h"
+#include "binomial.h"
 #include "brief.h"
 #include "diagnose/compare.h"
 #include "diagnose/compare_state.h"
@@ -191,11 +192,6 @@ static char *as_json(const struct comparison *c, bool *partial)
 	strbuf_release(&text);
 	report_release(&r);
 	return copy;
-}
-
-static unsigned int at_most(unsigned int n, double p)
-{
-	return (unsigned int)binomial_quantile(0.999, n, p);
 }
 
 #define CPU_WAIT CAUSE_PLACE(CAUSE_CPU_WAIT, WHERE_APPLICATION)

@@ -41,11 +41,9 @@ static uint32_t bucket_by_search(uint64_t ns)
 
 static void test_bucket(void **state)
 {
-	__u64 steps[BUCKET_STEPS_MAX];
-
 	(void)state;
-	edges_steps(CONN_RTT_SCHEMA, steps);
-	assert_memory_equal(steps, bucket_steps_quarters, sizeof(bucket_steps_quarters));
+	assert_memory_equal(edges_steps(CONN_RTT_SCHEMA), bucket_steps_quarters,
+			    sizeof(bucket_steps_quarters));
 	assert_int_equal(edges_floor(CONN_RTT_SCHEMA, CONN_RTT_BASE), CONN_RTT_LEAST_NS);
 	assert_int_equal(edges_floor(CONN_RTT_SCHEMA, CONN_RTT_BASE + CONN_RTTS - 2), 1ULL << 33);
 	for (uint32_t us = 1; us < 100000; us++)
@@ -338,12 +336,12 @@ static void check_quantiles(const struct rtt_sum *sum, uint32_t *values, uint32_
 
 	qsort(values, n, sizeof(*values), ascending);
 	for (size_t i = 0; i < ARRAY_LEN(permille); i++) {
-		uint64_t ns = 0;
-		const bool known = rtt_quantile(sum, permille[i], &ns);
+		const struct value found = rtt_quantile_value(sum, permille[i]);
+		const uint64_t ns = found.u64;
 		double truth;
 
-		assert_int_equal(known, n * (1000 - permille[i]) >= 1000);
-		if (!known)
+		assert_int_equal(found.type != VALUE_NULL, n * (1000 - permille[i]) >= 1000);
+		if (found.type == VALUE_NULL)
 			continue;
 		truth = values[(n * permille[i] + 999) / 1000 - 1] * 1e3;
 		assert_true((double)ns <= truth * MIDDLE && (double)ns >= truth / MIDDLE);
@@ -394,11 +392,11 @@ static void test_outermost(void **state)
 	uint64_t ns;
 
 	(void)state;
-	assert_false(rtt_quantile(&sum, 500, &ns));
+	assert_int_equal(rtt_quantile_value(&sum, 500).type, VALUE_NULL);
 	add_one(&e, 1);
 	add_one(&e, 9000000);
 	rtt_add(&sum, &e);
-	assert_true(rtt_quantile(&sum, 500, &ns));
+	ns = rtt_quantile_value(&sum, 500).u64;
 	assert_true(ns >= 1000 && ns <= CONN_RTT_LEAST_NS);
 	e.known &= ~(uint32_t)CONN_KNOWS_RTTS; /* an old recording's: nothing is added */
 	rtt_add(&sum, &e);

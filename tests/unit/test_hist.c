@@ -11,6 +11,7 @@
 #include <math.h>
 
 #include "base/rng.h"
+#include "hist_at.h"
 #include "stats/edges.h"
 #include "stats/hist.h"
 
@@ -61,7 +62,7 @@ static void test_empty(void **state)
 	assert_int_equal(hist_quantile(&hist, 0.5, &quantile), -ENODATA);
 	assert_true(isnan(hist_mean(&hist)));
 	assert_true(hist.min == UINT64_MAX && hist.max == 0);
-	assert_int_equal(hist_bucket(&hist, 0), 0);
+	assert_int_equal(hist_at(&hist, 0), 0);
 	assert_int_equal(hist_downscale(&hist, 0), 0);
 	assert_int_equal(hist_downscale(&hist, 1), -EINVAL);
 	hist_release(&hist);
@@ -86,8 +87,8 @@ static void test_limits(void **state)
 		assert_int_equal(hist.count, 5);
 		assert_int_equal(hist.zero, 1);
 		assert_int_equal(hist.over, 2);
-		assert_int_equal(hist_bucket(&hist, 0), 1);
-		assert_int_equal(hist_bucket(&hist, edges_last(schema)), 1);
+		assert_int_equal(hist_at(&hist, 0), 1);
+		assert_int_equal(hist_at(&hist, edges_last(schema)), 1);
 		assert_true(hist.sum == UINT64_MAX);
 		assert_true(isnan(hist_mean(&hist)));
 		assert_int_equal(hist_quantile(&hist, 0.6, &quantile), 0);
@@ -109,9 +110,9 @@ static void test_window_grows_both_ways(void **state)
 	assert_int_equal(hist.len, 8);
 	hist_record(&hist, 100000);
 	hist_record_n(&hist, 3, 7);
-	assert_int_equal(hist_bucket(&hist, edges_index(3, 1000)), 1);
-	assert_int_equal(hist_bucket(&hist, edges_index(3, 100000)), 1);
-	assert_int_equal(hist_bucket(&hist, edges_index(3, 3)), 7);
+	assert_int_equal(hist_at(&hist, edges_index(3, 1000)), 1);
+	assert_int_equal(hist_at(&hist, edges_index(3, 100000)), 1);
+	assert_int_equal(hist_at(&hist, edges_index(3, 3)), 7);
 	assert_int_equal(total(&hist), 9);
 	assert_int_equal(hist.sum, 1000 + 100000 + 21);
 	hist_reset(&hist);
@@ -208,7 +209,7 @@ static void test_interpolation(void **state)
 
 	(void)state;
 	hist_init(&hist, 0);
-	hist_add_bucket(&hist, 11, 4);
+	hist_add_at(&hist, 11, 4);
 	hist_add_stats(&hist, 6000, 0, UINT64_MAX);
 	hist_quantile(&hist, 0.25, &quantile);
 	assert_int_equal(quantile.value, 1218); /* 2^10.25 = 1217.7 */
@@ -341,14 +342,14 @@ static void test_rebuilt_from_deltas(void **state)
 	for (int i = 0; i < SAMPLES; i++)
 		hist_record(&original, some_latency(&rng));
 	while (hist_next(&original, &index, &n))
-		assert_int_equal(hist_add_bucket(&rebuilt, index, n), 0);
+		assert_int_equal(hist_add_at(&rebuilt, index, n), 0);
 	hist_add_zero(&rebuilt, original.zero);
 	hist_add_over(&rebuilt, original.over);
 	hist_add_stats(&rebuilt, original.sum, original.min, original.max);
 	assert_same(&original, &rebuilt);
-	assert_int_equal(hist_add_bucket(&rebuilt, -1, 1), -ERANGE);
-	assert_int_equal(hist_add_bucket(&rebuilt, BUCKET_COUNT_DEFAULT, 1), -ERANGE);
-	assert_int_equal(hist_add_bucket(&rebuilt, 1, 1), -ERANGE); /* (1, 1.09]: no integer */
+	assert_int_equal(hist_add_at(&rebuilt, -1, 1), -ERANGE);
+	assert_int_equal(hist_add_at(&rebuilt, BUCKET_COUNT_DEFAULT, 1), -ERANGE);
+	assert_int_equal(hist_add_at(&rebuilt, 1, 1), -ERANGE); /* (1, 1.09]: no integer */
 	assert_same(&original, &rebuilt);
 	hist_release(&original);
 	hist_release(&rebuilt);

@@ -11,6 +11,7 @@
 
 #include "base/bug.h"
 #include "base/rng.h"
+#include "hist_at.h"
 #include "load/series.h"
 
 #define START (7000ULL << SERIES_SHIFT)
@@ -149,7 +150,7 @@ static void expect_same(const struct series *a, const struct series *b)
 			assert_int_equal(x->sum, y->sum);
 			assert_int_equal(x->max, y->max);
 			while (hist_next(x, &at, &n))
-				assert_int_equal(hist_bucket(y, at), n);
+				assert_int_equal(hist_at(y, at), n);
 		}
 		assert_int_equal(a->windows[i].failed, b->windows[i].failed);
 	}

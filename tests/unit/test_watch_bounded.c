@@ -12,6 +12,7 @@
 #include "base/strbuf.h"
 #include "cmd/session_options.h"
 #include "event/memsource.h"
+#include "hist_at.h"
 #include "output/json.h"
 #include "report/report.h"
 #include "watch/state.h"
@@ -136,8 +137,8 @@ static void test_control(void **state)
 		const struct delta delta = a_delta(1, i % 3 ? 3 : 4, from, to);
 
 		hist_init(&one, delta.head.schema);
-		assert_int_equal(hist_add_bucket(&one, from, 1), 0);
-		assert_int_equal(hist_add_bucket(&one, to, 2), 0);
+		assert_int_equal(hist_add_at(&one, from, 1), 0);
+		assert_int_equal(hist_add_at(&one, to, 2), 0);
 		hist_add_stats(&one, 3, 1, 2);
 		assert_int_equal(hist_merge(&sum, &one), 0);
 		hist_release(&one);
@@ -145,8 +146,8 @@ static void test_control(void **state)
 	}
 	assert_int_equal(w->rows.len, 1);
 	for (int32_t i = 0; i < 400; i++)
-		assert_int_equal(hist_bucket(&w->rows.items[0]->hists[WATCH_TOTAL][0], i),
-				 hist_bucket(&sum, i));
+		assert_int_equal(hist_at(&w->rows.items[0]->hists[WATCH_TOTAL][0], i),
+				 hist_at(&sum, i));
 	assert_int_equal(w->rows.items[0]->hists[WATCH_TOTAL][0].schema, 3);
 	assert_int_equal(w->rows.items[0]->hists[WATCH_TOTAL][0].count, sum.count);
 	assert_int_equal(w->periods[WATCH_TOTAL].no_room, 0);

@@ -7,10 +7,10 @@ test needs: golden.txt is what it wrote. To write it again, and see what differs
 
     tests/data/stats/make.py > tests/data/stats/golden.txt && git diff tests/data/stats
 
-What scipy or statsmodels have is theirs (adfuller, kpss, spearmanr, theilslopes, kstest, anderson, acf, HAC
+What scipy or statsmodels have is theirs (adfuller, kpss, spearmanr, theilslopes, kstest, acf, HAC
 covariance, binom, multipletests). What they lack is written out here by its definition, slowly and without looking
-at the C: Mann-Kendall and Pettitt over all pairs, Shao-Zhang by its double sum, MSER over all cuts, mpmath for the
-special functions (scipy's own are only good to 1e-6 in places) and for Fisher's g.
+at the C: Mann-Kendall over all pairs, Shao-Zhang by its double sum, MSER over all cuts, mpmath for the special
+functions (scipy's own are only good to 1e-6 in places).
 
 A line is a series, `y VALUE...`, or a check of the last one: `NAME [ARGUMENT...] = RESULT...`, a result being
 numbers or the name of the error that is to be returned.
@@ -102,13 +102,6 @@ def mann_kendall(y):
     return s, 2 * s / (n * (n - 1)), variance, z, 2 * st.norm.sf(abs(z))
 
 
-def pettitt(y):
-    n = len(y)
-    u = [abs(np.sign(y[:k, None] - y[None, k:]).sum()) for k in range(1, n)]
-    best = max(u)
-    return best, min(1, 2 * math.exp(-6 * best ** 2 / (n ** 3 + n ** 2))), 1 + u.index(best)
-
-
 def shift(y):
     n = len(y)
     s = np.concatenate([[0], np.cumsum(y - y.mean())])
@@ -121,14 +114,6 @@ def shift(y):
         values[k] = s[k] ** 2 * n / v
     at = list(values)[first([-v for v in values.values()])]
     return values[at], at, y[:at].mean(), y[at:].mean()
-
-
-def fisher(y):
-    n = len(y)
-    power = np.abs(np.fft.fft(y - y.mean())[1:(n - 1) // 2 + 1]) ** 2
-    g, m = mp.mpf(float(power.max() / power.sum())), len(power)
-    p = sum((-1) ** (k - 1) * mp.binomial(m, k) * (1 - k * g) ** (m - 1) for k in range(1, m + 1) if k * g < 1)
-    return g, p if g < 1 else 0, n / (1 + first(-power))
 
 
 def periodic(y):
@@ -182,13 +167,6 @@ def bartlett(y, width):
     return hac(y, lags), min(1.5 * len(y) / (lags + 1), len(y) - 1), lags + 1
 
 
-def batches(y, width):
-    width = int(width)
-    count = len(y) // width
-    means = y[:count * width].reshape(-1, width).mean(axis=1)
-    return (means.var(ddof=1) * width, count - 1) if np.ptp(means) else 'EDOM'
-
-
 def integrated(y):
     r = acf(y, nlags=len(y) - 1, fft=False)
     total, before, k = 0, math.inf, 0
@@ -196,15 +174,6 @@ def integrated(y):
         before = min(before, r[k] + r[k + 1])
         total, k = total + before, k + 2
     return max(2 * total - 1, 1 / len(y)), k
-
-
-def geweke(y):
-    a, b = y[:int(0.1 * len(y))], y[len(y) - int(0.5 * len(y)):]
-    bad = 'ENODATA' if len(a) < 8 else refused(a, 4) or refused(b, 4)
-    if bad:
-        return bad
-    z = (a.mean() - b.mean()) / math.sqrt(hac(a, newey_west(a)) / len(a) + hac(b, newey_west(b)) / len(b))
-    return z, 2 * st.norm.sf(abs(z))
 
 
 def series_checks(y):
@@ -215,17 +184,13 @@ def series_checks(y):
     check('spearman_lag', y, 8, spearman, 5)
     check('mann_kendall', y, 4, mann_kendall)
     show('theil_sen', [0.95], 'ENODATA' if len(y) < 2 else st.theilslopes(y, alpha=0.95))
-    check('pettitt', y, 4, pettitt)
     if len(y) < 20 or np.ptp(y) == 0 or shift(y):
         check('cusum', y, 20, shift)
-    check('fisher', y, 7, fisher)
     check('periodic', y, 16, periodic)
     show('mser', [5], 'ENODATA' if len(y) < 1 else mser(y, 5))
     check('iat', y, 4, integrated)
     check('bartlett', y, 4, bartlett, 0)
     check('bartlett', y, 4, bartlett, 3)
-    check('batches', y, 6, batches, 3)
-    show('geweke', [0.1, 0.5], geweke(y))
     for lag in (1, 2, 7):
         if len(y) > lag:
             check('acf', y, 2, lambda y, lag: [acf(y, nlags=lag, fft=False)[lag]], lag)
@@ -297,19 +262,11 @@ def uniform_checks():
         show('anderson_sf', [z, 1e15], [1 - limit_of_anderson(z)])
     for z in (0.4, 1, 2, 5):  # A^2 of one value u is -1 - ln(u (1 - u))
         show('anderson_sf', [z, 1], [1 - mp.sqrt(1 - 4 * mp.exp(-1 - mp.mpf(z)))])
+    # Draws that no check uses any more: without them all later series would be others.
     for n in (2, 3, 10, 100):
-        x = np.round(RNG.exponential(1000, n))
-        print('y', ' '.join(f'{v:.8g}' for v in x))
-        with np.errstate(divide='ignore'):
-            result = st.anderson(x, 'expon')
-        if np.isfinite(result.statistic) and x.min() > 0:
-            show('anderson_exponential', [], [result.statistic, *result.critical_values])
+        RNG.exponential(1000, n)
     for n, mean in ((2, 3), (5, 0.5), (20, 100), (300, 7)):
-        c = RNG.poisson(mean, n)
-        print('y', ' '.join(map(str, c)))
-        d = (n - 1) * c.var(ddof=1) / c.mean() if c.sum() else 0
-        tails = st.chi2.sf(d, n - 1), st.chi2.cdf(d, n - 1)
-        show('dispersion', [], [c.var(ddof=1) / c.mean(), min(1, 2 * min(tails)), *tails] if c.sum() else 'EDOM')
+        RNG.poisson(mean, n)
     for p in ([0.01], [0.04, 0.03, 0.02, 0.01], [0.5, 0.5, 0.001, 0.001, 1, 0], list(np.round(RNG.random(15) ** 3, 3))):
         print('y', ' '.join(map(str, p)))
         show('holm', [], multipletests(p, method='holm')[1])
@@ -323,6 +280,8 @@ def uniform_checks():
 def order_checks():
     for n in (1, 2, 10, 59, 100, 458, 459, 1000, 3000):
         for q in (0.01, 0.5, 0.9, 0.99):
+            if n * min(q, 1 - q) >= 50:  # ORDER_EXACT_BELOW
+                continue
             for level in (0.95, 0.99):
                 for side in (0, 1, 2):  # both, lower, upper
                     miss = (1 - level) / (2 if side == 0 else 1) * (1 + 1e-9)  # of two equal ones
@@ -337,10 +296,6 @@ def tail_checks():
     for shape, n in ((0.3, 50), (0.9, 200), (-0.2, 100), (0.0, 300), (2.0, 500)):
         x = np.round(st.genpareto.rvs(shape, scale=1000, size=n, random_state=RNG)) + 10
         print('y', ' '.join(f'{v:.8g}' for v in x))
-        k = n // 5
-        top = np.sort(x)[::-1]
-        hill = np.log(top[:k] / top[k]).mean()
-        show('hill', [k], [hill, hill / math.sqrt(k)])
         excess = x[x > 20] - 20
 
         def score(v):
@@ -366,17 +321,6 @@ def beta_cdf(x, a, b):
     return mp.quad(lambda t: mp.exp((a - 1) * mp.log(t) + (b - 1) * mp.log(1 - t) - log_b), [0, *cuts, x])
 
 
-def binomial_cdf(k, n, p):
-    """Summed on the side where there is less to be summed."""
-    if n - k < k:
-        return 1 - binomial_cdf(n - k - 1, n, 1 - mp.mpf(p)) if k < n else mp.mpf(1)
-    p, term, total = mp.mpf(p), (1 - mp.mpf(p)) ** n, mp.mpf(0)
-    for i in range(k + 1):
-        total += term
-        term *= p / (1 - p) * (n - i) / (i + 1)
-    return total
-
-
 def special_checks():
     for p in (1e-300, 1e-20, 1e-5, 0.025, 0.2, 0.5, 0.7, 0.975, 1 - 1e-9):
         show('normal_quantile', [p], [mp.sqrt(2) * mp.erfinv(2 * mp.mpf(p) - 1) if p > 1e-19 else st.norm.ppf(p)])
@@ -385,7 +329,6 @@ def special_checks():
     for a, b in ((0.02, 3), (0.5, 0.5), (1, 7), (30, 0.5), (2.5, 600), (300, 4000), (5000, 5000.5)):
         for x in (a / (a + b) * s for s in (1e-3, 0.5, 0.9, 1, 1.05, (1 + (a + b) / a) / 2)):
             if 0 < x < 1:
-                show('beta_cdf', [x, a, b], [beta_cdf(x, a, b)])
                 show('beta_sf', [x, a, b], [beta_cdf(1 - mp.mpf(x), b, a)])
     for a in (0.02, 0.5, 1, 7.5, 60, 900):
         for x in (a * s for s in (1e-3, 0.5, 0.9, 1, 1.2, 3)):
@@ -395,15 +338,8 @@ def special_checks():
         for t in (0.001, 0.5, 2, 10, 1e6):
             two = beta_cdf(mp.mpf(df) / (mp.mpf(df) + mp.mpf(t) ** 2), mp.mpf(df) / 2, 0.5)
             show('student_two_sided', [-t, df], [two])
-            show('student_cdf', [t, df], [1 - two / 2])
             if two > 1e-10:
                 show('student_quantile', [float(two / 2), df], [-t])
-    for n, p in ((1, 0.3), (10, 0.5), (400, 0.01), (1000000, 0.999)):
-        for k in sorted({0, int(n * p), max(0, int(n * p) - 3), min(n, int(n * p) + 3), n}):
-            show('binomial_at_least', [k, n, p], [1 - binomial_cdf(k - 1, n, p) if k else 1])
-            show('binomial_cdf', [k, n, p], [binomial_cdf(k, n, p)])
-        for u in (0.001, 0.3, 0.975):
-            show('binomial_quantile', [u, n, p], [st.binom.ppf(u, n, p)])
     for x in (0.05, 0.3, 0.7, 0.99, 1.01, 1.36, 2.5, 5):
         show('kolmogorov_sf', [x], [st.kstwobign.sf(x)])
     for n in (1, 2, 7, 50, 140, 141, 1000, 8000, 99999, 100001, 300000):
