@@ -7,24 +7,19 @@
 #include <time.h>
 #include <unistd.h>
 
-static uint64_t key[2];
+uint64_t hash_key[2];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void make_key(void)
 {
 	struct timespec now;
 
-	if (key[0] || key[1] || getrandom(key, sizeof(key), GRND_NONBLOCK) == sizeof(key))
+	if (hash_key[0] || hash_key[1] ||
+	    getrandom(hash_key, sizeof(hash_key), GRND_NONBLOCK) == sizeof(hash_key))
 		return;
 	clock_gettime(CLOCK_REALTIME, &now); /* a boot without entropy: better than nothing */
-	key[0] = (uint64_t)now.tv_nsec << 32 ^ (uint64_t)now.tv_sec;
-	key[1] = (uint64_t)getpid() << 32 ^ (uint64_t)(uintptr_t)&now;
-}
-
-void hash_set_key(uint64_t low, uint64_t high)
-{
-	key[0] = low;
-	key[1] = high;
+	hash_key[0] = (uint64_t)now.tv_nsec << 32 ^ (uint64_t)now.tv_sec;
+	hash_key[1] = (uint64_t)getpid() << 32 ^ (uint64_t)(uintptr_t)&now;
 }
 
 static uint64_t rotate(uint64_t x, int by)
@@ -59,10 +54,10 @@ uint64_t hash_bytes(const void *bytes, size_t size)
 	uint64_t last = (uint64_t)size << 56, v[4];
 
 	pthread_once(&once, make_key);
-	v[0] = key[0] ^ 0x736f6d6570736575;
-	v[1] = key[1] ^ 0x646f72616e646f6d;
-	v[2] = key[0] ^ 0x6c7967656e657261;
-	v[3] = key[1] ^ 0x7465646279746573;
+	v[0] = hash_key[0] ^ 0x736f6d6570736575;
+	v[1] = hash_key[1] ^ 0x646f72616e646f6d;
+	v[2] = hash_key[0] ^ 0x6c7967656e657261;
+	v[3] = hash_key[1] ^ 0x7465646279746573;
 	for (; size >= sizeof(uint64_t); size -= sizeof(uint64_t), from += sizeof(uint64_t)) {
 		uint64_t word;
 

@@ -15,7 +15,7 @@
 uint64_t hash_bytes(const void *bytes, size_t size);
 uint64_t hash_u64(uint64_t x);
 
-/* Sets the key, for tests; before anything is hashed. */
-void hash_set_key(uint64_t low, uint64_t high);
+/* Random once something has been hashed, if nobody set it before; tests set it. */
+extern uint64_t hash_key[2];
 
 #endif

@@ -2,6 +2,7 @@
 /* Messages to a person, on stderr. */
 #include "base/log.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 
 #include "base/strbuf.h"
@@ -15,7 +16,6 @@ static const char *const level_prefix[] = {
 	[LOG_LEVEL_ERROR] = "hostlat: ",
 	[LOG_LEVEL_WARNING] = "hostlat: warning: ",
 	[LOG_LEVEL_INFO] = "hostlat: ",
-	[LOG_LEVEL_DEBUG] = "hostlat: debug: ",
 };
 
 void log_set_level(enum log_level level)
@@ -23,16 +23,12 @@ void log_set_level(enum log_level level)
 	log_limit = level;
 }
 
-enum log_level log_get_level(void)
-{
-	return log_limit;
-}
-
 /*
  * One write per message, so that lines of several threads don't mix. Messages quote names of
  * recordings and of other hosts: no terminal sees more of them than text in one line.
  */
-void log_message(enum log_level level, const char *format, va_list args)
+__attribute__((format(printf, 2, 0)))
+static void log_message(enum log_level level, const char *format, va_list args)
 {
 	struct strbuf text = STRBUF_INIT(MESSAGE_MAX);
 	struct strbuf line = STRBUF_INIT(2 * MESSAGE_MAX);
@@ -66,4 +62,3 @@ void log_message(enum log_level level, const char *format, va_list args)
 DEFINE_LOG(log_error, LOG_LEVEL_ERROR)
 DEFINE_LOG(log_warning, LOG_LEVEL_WARNING)
 DEFINE_LOG(log_info, LOG_LEVEL_INFO)
-DEFINE_LOG(log_debug, LOG_LEVEL_DEBUG)

@@ -6,25 +6,17 @@
 #ifndef HOSTLAT_BASE_LOG_H
 #define HOSTLAT_BASE_LOG_H
 
-#include <stdarg.h>
-#include <stdbool.h>
-
 enum log_level {
 	LOG_LEVEL_ERROR,   /* the command cannot do what was asked */
 	LOG_LEVEL_WARNING, /* it can, but not all of it */
 	LOG_LEVEL_INFO,    /* progress of the work, e.g. "measuring"; not with --quiet */
-	LOG_LEVEL_DEBUG,   /* only when HOSTLAT_DEBUG is set */
 };
 
 /* Messages above this level are dropped. Before the first call it is LOG_LEVEL_INFO. */
 void log_set_level(enum log_level level);
-enum log_level log_get_level(void);
 
 void log_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void log_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void log_info(const char *format, ...) __attribute__((format(printf, 1, 2)));
-void log_debug(const char *format, ...) __attribute__((format(printf, 1, 2)));
-void log_message(enum log_level level, const char *format, va_list args)
-	__attribute__((format(printf, 2, 0)));
 
 #endif

@@ -95,7 +95,8 @@ const char *opt_metavar(const struct opt *row)
 	return type_texts[row->type].metavar;
 }
 
-void opt_range(const struct opt *row, struct strbuf *out)
+/* "10ms to 1d", "1 or more", or nothing. */
+static void put_range(const struct opt *row, struct strbuf *out)
 {
 	void (*format)(struct strbuf *, uint64_t) = type_texts[row->type].format;
 
@@ -113,7 +114,8 @@ void opt_range(const struct opt *row, struct strbuf *out)
 		strbuf_puts(out, " or more");
 }
 
-void opt_choice_names(const struct opt *row, struct strbuf *out)
+/* "link, ip, transport". */
+static void put_choices(const struct opt *row, struct strbuf *out)
 {
 	for (const struct opt_choice *choice = row->choices; choice->name; choice++)
 		strbuf_printf(out, "%s%s", choice == row->choices ? "" : ", ", choice->name);
@@ -126,11 +128,11 @@ void opt_takes(const struct opt *row, struct strbuf *out)
 	strbuf_puts(out, row->file ? "a file name" : type_texts[row->type].takes);
 	if (row->choices) {
 		strbuf_putc(out, ' ');
-		opt_choice_names(row, out);
+		put_choices(row, out);
 	}
 	before = out->len;
 	strbuf_puts(out, ", ");
-	opt_range(row, out);
+	put_range(row, out);
 	if (out->len == before + 2)
 		strbuf_truncate(out, before);
 }
@@ -150,11 +152,11 @@ void opt_describe(const struct opt *row, struct strbuf *out)
 	if (row->choices) {
 		remark(out, &first);
 		strbuf_puts(out, row->type == OPT_TYPE_SET ? "any of " : "one of ");
-		opt_choice_names(row, out);
+		put_choices(row, out);
 	}
 	if (row->min || row->max) {
 		remark(out, &first);
-		opt_range(row, out);
+		put_range(row, out);
 	}
 	if (row->def) {
 		remark(out, &first);

@@ -35,12 +35,6 @@ struct opt_slot *opt_find_letter(struct opt_table *table, char letter);
 /* The word for the value in help texts. Valid as long as the row. */
 const char *opt_metavar(const struct opt *row);
 
-/* "10ms to 1d", "1 or more", or nothing. */
-void opt_range(const struct opt *row, struct strbuf *out);
-
-/* "link, ip, transport". */
-void opt_choice_names(const struct opt *row, struct strbuf *out);
-
 /* "a number and a unit (ns, us, ms, s, m, h, d), 10ms to 1d". */
 void opt_takes(const struct opt *row, struct strbuf *out);
 

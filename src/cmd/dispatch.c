@@ -71,8 +71,6 @@ int dispatch(const struct command *const *table, int argc, char **argv)
 	const struct command *command;
 
 	privilege_no_new();
-	if (getenv("HOSTLAT_DEBUG"))
-		log_set_level(LOG_LEVEL_DEBUG);
 	if (argc < 2) {
 		log_error("a command is missing; 'hostlat --help' lists them");
 		return EXIT_USAGE;

@@ -10,7 +10,7 @@
  *
  * Words: and && &, or || |, not !, = == eq, != ne neq, < lt, <= le leq, > gt, >= ge geq; without
  * OP it is =. `or` binds least, as ss's manual says (its parser takes both from left to right).
- * Fields are told by filter_fields(). Values: words, or text in " or ' with \ before either;
+ * Fields are in the table of filter_term.c. Values: words, or text in " or ' with \ before either;
  * addresses with /PREFIX and :PORT as in ss, IPv6 in brackets; numbers with units (10ms, 64K, 5%).
  *
  * What is not known is neither: a comparison with it is unknown, so is `not` of that, and a
@@ -40,11 +40,5 @@ void filter_free(struct filter *filter);
 
 /* Is the filter true of it? Not if that is unknown. */
 bool filter_match(const struct filter *filter, const struct filter_view *view);
-
-/* In one spelling, which is read again as the same filter. */
-void filter_print(const struct filter *filter, struct strbuf *out);
-
-/* The fields, one line each with what they take: for a manual. */
-void filter_fields(struct strbuf *out);
 
 #endif

@@ -145,17 +145,6 @@ const char *filter_field_wants(const struct filter_field *field)
 	return wants[field->kind];
 }
 
-const char *filter_field_name(const struct filter_field *field)
-{
-	return field->name;
-}
-
-void filter_term_fields(struct strbuf *out)
-{
-	for (size_t i = 0; i < ARRAY_LEN(fields); i++)
-		strbuf_printf(out, "%s\t%s\n", fields[i].name, wants[fields[i].kind]);
-}
-
 /* -- values ---------------------------------------------------------------------------------- */
 
 static int take_service(const char *name, uint64_t *port)
@@ -414,81 +403,5 @@ enum filter_truth filter_term_judge(const struct filter_term *term, const struct
 		return equal(term, strcmp(view->text[i], term->text) == 0);
 	default:
 		return view->known >> i & 1 ? order(term, view->number[i]) : FILTER_UNKNOWN;
-	}
-}
-
-/* -- printing -------------------------------------------------------------------------------- */
-
-static void print_text(struct strbuf *out, const char *text)
-{
-	strbuf_putc(out, '"');
-	for (; *text; text++) {
-		if (*text == '"' || *text == '\\')
-			strbuf_putc(out, '\\');
-		strbuf_putc(out, *text);
-	}
-	strbuf_putc(out, '"');
-}
-
-static void print_host(const struct filter_term *term, struct strbuf *out)
-{
-	char text[INET6_ADDRSTRLEN];
-
-	if (!term->family) {
-		strbuf_puts(out, "*");
-	} else {
-		BUG_ON(!inet_ntop(term->family, term->address, text, sizeof(text)));
-		strbuf_printf(out, term->family == AF_INET ? "%s/%u" : "[%s]/%u", text,
-			      term->prefix);
-	}
-	if (term->has_port)
-		strbuf_printf(out, ":%u", (unsigned)term->number);
-}
-
-static void print_state(const struct filter_term *term, struct strbuf *out)
-{
-	for (unsigned i = 1; i < ARRAY_LEN(states); i++) {
-		if (term->number == STATE(i)) {
-			strbuf_puts(out, states[i]);
-			return;
-		}
-	}
-	for (size_t i = 0; i < ARRAY_LEN(groups); i++) {
-		if (term->number == groups[i].states) {
-			strbuf_puts(out, groups[i].name);
-			return;
-		}
-	}
-}
-
-void filter_term_print(const struct filter_term *term, struct strbuf *out)
-{
-	unsigned n = (unsigned)term->number;
-
-	strbuf_printf(out, "%s %s ", term->field->name, ops[term->op][0]);
-	switch (term->field->kind) {
-	case KIND_ADDRESS:
-		print_host(term, out);
-		break;
-	case KIND_PORT:
-		strbuf_printf(out, ":%u", n);
-		break;
-	case KIND_STATE:
-		print_state(term, out);
-		break;
-	case KIND_COUNT:
-		strbuf_printf(out, "%llu", (unsigned long long)term->number);
-		break;
-	case KIND_TIME:
-		format_duration(out, term->number);
-		break;
-	case KIND_SIZE:
-		format_size(out, term->number);
-		break;
-	case KIND_SHARE:
-		strbuf_printf(out, "%u.%04u%%", n / (MILLION / 100), n % (MILLION / 100));
-		break;
-	default:
-		print_text(out, term->text);
 	}
 }

@@ -36,17 +36,11 @@ bool filter_field_takes(const struct filter_field *field, enum filter_op op);
 
 /* What values it takes, as in "expected ...". */
 const char *filter_field_wants(const struct filter_field *field);
-const char *filter_field_name(const struct filter_field *field);
 
 /* Reads the value of a term that has its field and operator. 0, -EINVAL, -ENOMEM. */
 int filter_term_parse(struct filter_term *term, const char *value);
 void filter_term_release(struct filter_term *term);
 
 enum filter_truth filter_term_judge(const struct filter_term *term, const struct filter_view *view);
-
-/* All fields, one line each with what they take. */
-void filter_term_fields(struct strbuf *out);
-
-void filter_term_print(const struct filter_term *term, struct strbuf *out);
 
 #endif

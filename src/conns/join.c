@@ -72,11 +72,6 @@ enum join_fit join_fit_end(const struct event_conn *a, const struct event_conn *
 	return fit_apart(a, b, apart(a->to, b->to) + error_ns);
 }
 
-bool join_sequences_fit(const struct event_conn *a, const struct event_conn *b)
-{
-	return fit_apart(a, b, apart(a->to, b->to)) == JOIN_FITS;
-}
-
 /* Its sequence numbers at `from`; what was queued then is not known, and no more than a buffer. */
 static struct event_conn at_begin(const struct event_conn *c)
 {
@@ -124,7 +119,7 @@ static bool fits(const struct conns *c, uint32_t a, const struct event_conn *x, 
 	if (!overlap(x, &y))
 		return false;
 	if (join_has_sequences(x) && join_has_sequences(&y))
-		return join_sequences_fit(x, &y);
+		return fit_apart(x, &y, apart(x->to, y.to)) == JOIN_FITS;
 	return same_namespace(conns_flow_of(c, &c->all.items[a]),
 			      conns_flow_of(c, &c->all.items[b]));
 }

@@ -33,7 +33,4 @@ enum join_fit join_fit_end(const struct event_conn *a, const struct event_conn *
 enum join_fit join_fit_begin(const struct event_conn *a, const struct event_conn *b,
 			     uint64_t error_ns);
 
-/* The first one, of times that are of one clock. */
-bool join_sequences_fit(const struct event_conn *a, const struct event_conn *b);
-
 #endif

@@ -11,15 +11,10 @@
 #include "diagnose/line.h"
 #include "report/human.h"
 
-const char *request_part_name(enum request_part part)
-{
-	static const char *const names[REQUEST_PARTS] = {
-		[REQUEST_CLIENT] = "client", [REQUEST_NETWORK] = "network",
-		[REQUEST_SERVER] = "server", [REQUEST_UNEXPLAINED] = "unexplained",
-	};
-
-	return names[part];
-}
+static const char *const part_names[REQUEST_PARTS] = {
+	[REQUEST_CLIENT] = "client", [REQUEST_NETWORK] = "network",
+	[REQUEST_SERVER] = "server", [REQUEST_UNEXPLAINED] = "unexplained",
+};
 
 /* ---- the load's side ---- */
 
@@ -522,7 +517,7 @@ void requests_report(const struct requests *requests, struct report *r)
 	object_add(o, "joined", value_u64(joined));
 	object_add(o, "latency", value_distribution(r, &requests->latency));
 	for (int i = 0; i < REQUEST_PARTS; i++)
-		object_add(sums, report_format(r, "%s_ns", request_part_name(i)),
+		object_add(sums, report_format(r, "%s_ns", part_names[i]),
 			   value_ns(parts[i]));
 	object_add(o, "parts", value_object(sums));
 	object_add(o, "each", value_table(t));

@@ -24,8 +24,6 @@
 enum request_part { REQUEST_CLIENT, REQUEST_NETWORK, REQUEST_SERVER, REQUEST_UNEXPLAINED,
 		    REQUEST_PARTS };
 
-const char *request_part_name(enum request_part part);
-
 struct request {
 	uint64_t intended;
 	uint64_t latency;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Distributions of times and sizes, as people write them: "exponential:50us", "lognormal:50us:2",
- * "bimodal:0.9:10us:100us". Drawing is by a caller's generator; the CDF is exact, so that the gates test against what was declared and not against a fit.
+ * "bimodal:0.9:10us:100us". Drawing is by a caller's generator; the CDF is exact, so that the gates
+ * test against what was declared and not against a fit.
  */
 #ifndef HOSTLAT_LOAD_DIST_H
 #define HOSTLAT_LOAD_DIST_H

@@ -178,7 +178,7 @@ static double variance_of(const double *y, uint32_t n)
 
 static int run_tests(const double *y, uint32_t n, double block_ns, struct steady_tests *out)
 {
-	_Static_assert(STEADY_BLOCKS_MAX <= PERIODIC_VALUES_MAX, "periodic_test() takes the blocks");
+	_Static_assert(STEADY_BLOCKS_MAX <= PERIODIC_VALUES_MAX, "that many are tested");
 	struct mann_kendall mk;
 	struct theil_sen slope;
 	struct periodic periodic;

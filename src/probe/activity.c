@@ -219,7 +219,7 @@ int activity_open(struct activity **out, uint32_t pid, char *why, size_t size)
 	a->newest = calloc(a->cores, sizeof(*a->newest));
 	err = !a->newest ? -ENOMEM : hook_none(why, size) ? -ENOTSUP : load(a, pid, why, size);
 	if (!err) {
-		rings = mmap(NULL, activity_memory(a), PROT_READ | PROT_WRITE, MAP_SHARED,
+		rings = mmap(NULL, a->cores * sizeof(*a->rings), PROT_READ | PROT_WRITE, MAP_SHARED,
 			     bpf_map__fd(a->skel->maps.rings), 0);
 		err = rings == MAP_FAILED ? -errno : 0;
 		a->rings = err ? NULL : rings;
@@ -319,11 +319,6 @@ uint64_t activity_lost(const struct activity *a)
 	return sum;
 }
 
-uint64_t activity_memory(const struct activity *a)
-{
-	return (uint64_t)a->cores * sizeof(struct act_ring);
-}
-
 int activity_end(struct activity *a, struct event_writer *writer)
 {
 	int err;
@@ -343,7 +338,7 @@ void activity_free(struct activity *a)
 	if (!a)
 		return;
 	if (a->rings)
-		munmap(a->rings, activity_memory(a));
+		munmap(a->rings, a->cores * sizeof(*a->rings));
 	activity_bpf__destroy(a->skel);
 	timeline_free(a->timeline);
 	free(a->newest);

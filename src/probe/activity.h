@@ -56,9 +56,6 @@ void activity_cost(const struct activity *activity, uint64_t *run_ns, uint64_t *
 /* Events that found no room, so far. */
 uint64_t activity_lost(const struct activity *activity);
 
-/* Bytes of memory that the rings take. */
-uint64_t activity_memory(const struct activity *activity);
-
 void activity_free(struct activity *activity);
 
 #endif

@@ -132,7 +132,8 @@ void watch_short_cells(__u16 *cells, __u8 *shorter)
 	}
 }
 
-void watch_begin_rows(struct cpu_state *cpu)
+/* Extremes as if nothing had been recorded. */
+static void begin_rows(struct cpu_state *cpu)
 {
 	struct row *rows = &cpu->row[0][0][0];
 
@@ -422,7 +423,7 @@ static int map_cpus(struct watch_probe *probe)
 		return -errno;
 	probe->cpus = p;
 	for (uint32_t cpu = 0; cpu < probe->ncpus; cpu++)
-		watch_begin_rows(watch_cpu(probe, cpu));
+		begin_rows(watch_cpu(probe, cpu));
 	return 0;
 }
 

@@ -201,8 +201,6 @@ void watch_detach(struct watch_probe *probe);
 
 /* Which cells short latencies are in, for the tables of src/bpf/maps.h; see bpf/abi.h. */
 void watch_short_cells(__u16 *cells, __u8 *shorter);
-/* Extremes as if nothing had been recorded. */
-void watch_begin_rows(struct cpu_state *cpu);
 
 /*
  * kernel.c: does it have bpf_rdonly_cast() and bpf_cast_to_kern_ctx(), which came together? Does

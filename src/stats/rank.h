@@ -42,8 +42,8 @@ int spearman_lag(const double *x, size_t n, size_t lag, struct spearman *out);
 /*
  * Is there a monotone trend? Mann (1945), Kendall (1975): S, its variance with tie correction and
  * the normal approximation with continuity correction. n >= 4; from 10 on p is good to about 0.01.
- * `inflation` > 0 is 1 for independent values; on a dependent series long-run variance / variance, by
- * whose root z is divided (Hamed and Rao 1998).
+ * `inflation` > 0 is 1 for independent values; on a dependent series long-run variance / variance,
+ * by whose root z is divided (Hamed and Rao 1998).
  */
 struct mann_kendall {
 	int64_t s;       /* pairs that rise minus pairs that fall */

@@ -65,7 +65,7 @@ static int compare_groups(const struct watch *w, uint32_t a, uint32_t b)
 	return order ? order : watch_compare(a, b);
 }
 
-/* Direction, protocol and overflow, which stand before the group in watch_row_key(). */
+/* Direction, protocol and overflow, which stand before the group in row_key(). */
 #define BEFORE_GROUP(key) ((key) >> 52)
 
 static int compare_rows(const void *a, const void *b, void *watch)

@@ -6,7 +6,8 @@
 
 #include "event/names.h"
 
-uint64_t watch_row_key(const struct event_hist *id)
+/* Sorts as the table is read: direction, protocol, group (the overflow last), stage, origin. */
+static uint64_t row_key(const struct event_hist *id)
 {
 	uint64_t overflow = id->flags & HIST_OVERFLOW_GROUP ? 1 : 0;
 
@@ -86,7 +87,7 @@ static struct watch_row *new_row(uint64_t key, const struct event_hist *id)
 
 struct watch_row *watch_row_get(struct watch *w, const struct event_hist *id, int *err)
 {
-	uint64_t key = watch_row_key(id);
+	uint64_t key = row_key(id);
 	struct watch_row *row;
 	bool found;
 	size_t at = lower_bound(&w->rows, item, watch_compare((*item)->key, key), &found);

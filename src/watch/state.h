@@ -139,9 +139,6 @@ static inline int watch_compare(uint64_t a, uint64_t b)
 	return a < b ? -1 : a > b;
 }
 
-/* Sorts as the table is read: direction, protocol, group (the overflow last), stage, origin. */
-uint64_t watch_row_key(const struct event_hist *id);
-
 /* Find or add. NULL without memory or beyond the limit: *err says which. */
 struct watch_row *watch_row_get(struct watch *w, const struct event_hist *id, int *err);
 struct watch_count *watch_count_get(struct watch *w, const struct event_count *id, int *err);

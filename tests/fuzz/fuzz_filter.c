@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * A random connection (the first bytes) and any text as a filter. What is read can be printed, and
- * what is printed is the same filter.
- */
+/* A random connection (the first bytes) and any text as a filter: never true with its opposite. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -49,29 +46,6 @@ static bool opposite(const char *text, const struct filter_view *view)
 	return holds;
 }
 
-static void check(const struct filter *filter, const struct filter_view *view)
-{
-	struct strbuf first = STRBUF_INIT(OUT_MAX), second = STRBUF_INIT(OUT_MAX);
-	struct strbuf why = STRBUF_INIT(OUT_MAX);
-	struct filter *again;
-	bool holds = filter_match(filter, view);
-
-	filter_print(filter, &first);
-	BUG_ON(first.error);
-	/* What is printed may be too long to be read. */
-	if (first.len <= FILTER_LENGTH_MAX) {
-		BUG_ON(filter_parse(strbuf_str(&first), &again, &why));
-		BUG_ON(filter_match(again, view) != holds);
-		filter_print(again, &second);
-		BUG_ON(strcmp(strbuf_str(&first), strbuf_str(&second)) != 0);
-		filter_free(again);
-		BUG_ON(holds && opposite(strbuf_str(&first), view));
-	}
-	strbuf_release(&first);
-	strbuf_release(&second);
-	strbuf_release(&why);
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -91,7 +65,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	err = filter_parse(text, &filter, &why);
 	BUG_ON((err != 0) != (why.len != 0));
 	if (!err) {
-		check(filter, &view);
+		BUG_ON(filter_match(filter, &view) && opposite(text, &view));
 		filter_free(filter);
 	}
 	strbuf_release(&why);
