@@ -124,6 +124,29 @@ int64_t clock_mono_ns(struct clock *clock)
 	return read_or_bug(clock, DOMAIN_MONO);
 }
 
+uint64_t clock_now(void)
+{
+	return (uint64_t)clock_mono_ns(clock_system());
+}
+
+static uint64_t cpu_time(clockid_t of)
+{
+	struct timespec t;
+
+	clock_gettime(of, &t);
+	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
+}
+
+uint64_t clock_cpu(void)
+{
+	return cpu_time(CLOCK_PROCESS_CPUTIME_ID);
+}
+
+uint64_t clock_thread_cpu(void)
+{
+	return cpu_time(CLOCK_THREAD_CPUTIME_ID);
+}
+
 int64_t clock_real_ns(struct clock *clock)
 {
 	return read_or_bug(clock, DOMAIN_REALTIME);

@@ -33,6 +33,13 @@ int clock_read(struct clock *clock, enum clock_domain domain, int64_t *ns);
 /* CLOCK_MONOTONIC; cannot fail. */
 int64_t clock_mono_ns(struct clock *clock);
 
+/* Returns CLOCK_MONOTONIC of the system's clock, ns. */
+uint64_t clock_now(void);
+
+/* Returns the CPU time that this process, or the calling thread, has had so far, ns. */
+uint64_t clock_cpu(void);
+uint64_t clock_thread_cpu(void);
+
 /* CLOCK_REALTIME, since 1970; cannot fail. */
 int64_t clock_real_ns(struct clock *clock);
 

@@ -48,11 +48,6 @@ struct agent {
 /* When something was last heard; BUSY: nothing has to be. */
 static uint64_t heard_ns;
 
-static uint64_t now_ns(void)
-{
-	return clock_mono_ns(clock_system());
-}
-
 static void heard(uint64_t ns)
 {
 	__atomic_store_n(&heard_ns, ns, __ATOMIC_RELAXED);
@@ -64,7 +59,7 @@ static bool is_silent(void)
 {
 	const uint64_t heard = __atomic_load_n(&heard_ns, __ATOMIC_RELAXED);
 
-	return heard != BUSY && now_ns() > heard + AGENT_SILENCE_NS;
+	return heard != BUSY && clock_now() > heard + AGENT_SILENCE_NS;
 }
 
 static void *watch(void *unused)
@@ -83,7 +78,7 @@ static int begin_watch(void)
 	pthread_t thread;
 	int err;
 
-	heard(now_ns());
+	heard(clock_now());
 	err = -pthread_create(&thread, NULL, watch, NULL);
 	return err ? err : -pthread_detach(thread);
 }
@@ -92,7 +87,7 @@ static int begin_watch(void)
 
 static int say(struct agent *a, const char *key, const char *value)
 {
-	int err = event_put_fact(event_writer_sink(a->writer), now_ns(), key, value);
+	int err = event_put_fact(event_writer_sink(a->writer), clock_now(), key, value);
 
 	return err ? err : event_writer_flush(a->writer);
 }
@@ -153,9 +148,9 @@ static int parse_words(struct agent *a, struct load_config *config, struct strbu
 static int put_facts(struct agent *a)
 {
 	struct event_sink *sink = event_writer_sink(a->writer);
-	int err = run_facts_put(sink, now_ns());
+	int err = run_facts_put(sink, clock_now());
 
-	return err ? err : run_facts_put_host(sink, now_ns());
+	return err ? err : run_facts_put_host(sink, clock_now());
 }
 
 static int make(struct agent *a, struct strbuf *why)
@@ -238,7 +233,7 @@ static int take_line(struct agent *a, char *line)
 		*word++ = '\0';
 	heard(BUSY);
 	err = obey(a, line, word ? word : "", &why);
-	heard(now_ns());
+	heard(clock_now());
 	strbuf_release(&why);
 	return err;
 }

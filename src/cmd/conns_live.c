@@ -61,19 +61,6 @@ struct live {
 	bool first, full, enough;
 };
 
-static uint64_t now_ns(void)
-{
-	return clock_mono_ns(clock_system());
-}
-
-static uint64_t own_cpu_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
-}
-
 /* ---- handing on ---- */
 
 static bool condenses(const struct live *l)
@@ -243,7 +230,7 @@ static int put_clock(struct live *l, bool first)
 static void tell_given_up(struct live *l)
 {
 	const struct budget *b = &l->budget;
-	uint64_t now = now_ns(), all = now - l->tick;
+	uint64_t now = clock_now(), all = now - l->tick;
 
 	for (int i = 0; i < BUDGET_LEVELS; i++)
 		if (b->left[i])
@@ -254,7 +241,7 @@ static void tell_given_up(struct live *l)
 /* What the tick has cost; what the next one may. */
 static void account(struct live *l, uint64_t now)
 {
-	uint64_t cpu = own_cpu_ns();
+	uint64_t cpu = clock_cpu();
 	struct conns_push push;
 	struct conns_ends ends;
 
@@ -287,7 +274,7 @@ static void account(struct live *l, uint64_t now)
 /* The calls that were logged, and how many more may be. */
 static int take_calls(struct live *l)
 {
-	const uint64_t before = own_cpu_ns();
+	const uint64_t before = clock_cpu();
 	const uint64_t grant = call_budget_grant(&l->call_budget, l->budget.config.interval_ns);
 	struct event_block block;
 	uint64_t n = 0;
@@ -302,7 +289,7 @@ static int take_calls(struct live *l)
 			err = hand_on(l, &block);
 	}
 	recording_flush(&l->recording);
-	l->calls_ns = own_cpu_ns() - before;
+	l->calls_ns = clock_cpu() - before;
 	call_budget_spend(&l->call_budget, n, l->calls_ns);
 	return err;
 }
@@ -320,13 +307,13 @@ static int read_ends(struct live *l)
 /* What is told of connections that have closed costs as much as of the others. */
 static int drain_records(struct live *l)
 {
-	const uint64_t before = own_cpu_ns();
+	const uint64_t before = clock_cpu();
 	struct conns_ends now;
 	int err = drain_all(l);
 
 	conns_source_ends(l->source, &now);
 	if (now.records > l->ends.records)
-		l->spent.ends_ns += (own_cpu_ns() - before) * (now.closed - l->ends.closed) /
+		l->spent.ends_ns += (clock_cpu() - before) * (now.closed - l->ends.closed) /
 				    (now.records - l->ends.records);
 	return err;
 }
@@ -334,7 +321,7 @@ static int drain_records(struct live *l)
 static int close_tick(struct live *l, bool last)
 {
 	int err = read_ends(l) ?: read_records(l, last);
-	uint64_t now = now_ns();
+	uint64_t now = clock_now();
 
 	if (!err)
 		err = drain_records(l);
@@ -400,7 +387,7 @@ static int wait_until(struct live *l, uint64_t until)
 	int err = 0;
 
 	while (!err && !stop_requested(&l->stop)) {
-		uint64_t now = now_ns(), ns = now < until ? until - now : 0;
+		uint64_t now = clock_now(), ns = now < until ? until - now : 0;
 		struct timespec rest = { .tv_sec = (time_t)(ns / NS_PER_S),
 					 .tv_nsec = (long)(ns % NS_PER_S) };
 
@@ -421,7 +408,7 @@ static int run_tick(struct live *l, uint64_t end)
 	int err = 0;
 
 	while (!err) {
-		if (!budget_next(&l->budget, &l->rng, own_cpu_ns() - l->cpu_before, &at, &n)) {
+		if (!budget_next(&l->budget, &l->rng, clock_cpu() - l->cpu_before, &at, &n)) {
 			given_up = l->budget.left[0];
 			break;
 		}
@@ -458,7 +445,7 @@ static int run_interval(struct live *l, uint64_t until, bool *last)
 static int run_intervals(struct live *l)
 {
 	const struct conns_live_config *c = l->config;
-	uint64_t end = c->duration_ns ? now_ns() + c->duration_ns : UINT64_MAX;
+	uint64_t end = c->duration_ns ? clock_now() + c->duration_ns : UINT64_MAX;
 	bool last = false;
 	int err = 0;
 
@@ -480,7 +467,7 @@ static int put_facts(struct live *l)
 {
 	struct event_sink *sink = event_memsource_sink(l->queue);
 	char low[32], high[32];
-	uint64_t now = now_ns();
+	uint64_t now = clock_now();
 	int err = run_facts_put(sink, now);
 
 	snprintf(low, sizeof(low), "%g", l->config->low);
@@ -521,8 +508,8 @@ static int run(struct live *l)
 	}
 	budget.interval_ns = l->config->interval_ns /
 			     ((l->config->interval_ns - 1) / TICK_NS + 1); /* equal parts */
-	l->started = l->began = l->tick = now_ns();
-	l->cpu_before = own_cpu_ns();
+	l->started = l->began = l->tick = clock_now();
+	l->cpu_before = clock_cpu();
 	budget_init(&l->budget, &budget, &l->rng, l->began);
 	l->first = true;
 	conns_source_ends(l->source, &l->ends);
@@ -574,7 +561,7 @@ int conns_live_run(const struct conns_live_config *config, int *record_error)
 		err = run(&l);
 		if (err && err != -ECANCELED)
 			log_error("the measurement failed: %s", strerror(-err));
-		record_interval(&l, now_ns(), true); /* what an end before its time has left */
+		record_interval(&l, clock_now(), true); /* what an end before its time has left */
 	}
 	recording_close(&l.recording);
 	if (l.recording.bytes && l.began > l.started)

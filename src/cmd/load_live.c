@@ -29,11 +29,6 @@ struct run {
 	bool cutting;  /* nor waited for */
 };
 
-static uint64_t now_ns(void)
-{
-	return clock_mono_ns(clock_system());
-}
-
 /* ---- the engine as a maker ---- */
 
 static int engine_connect(void *ctx, int stop_fd, struct strbuf *why)
@@ -43,7 +38,7 @@ static int engine_connect(void *ctx, int stop_fd, struct strbuf *why)
 
 static int engine_start(void *ctx)
 {
-	return load_engine_start(ctx, (int64_t)(now_ns() + START_DELAY_NS));
+	return load_engine_start(ctx, (int64_t)(clock_now() + START_DELAY_NS));
 }
 
 static int engine_wait(void *ctx, int stop_fd, uint64_t timeout_ns)
@@ -136,7 +131,7 @@ static int put_facts(struct run *run)
 	struct event_sink *sink = event_memsource_sink(run->queue);
 	struct strbuf why = STRBUF_INIT(1024);
 	struct load_setup setup;
-	uint64_t now = now_ns();
+	uint64_t now = clock_now();
 	int err = load_setup_init(&setup, run->live->config, run->live->analysis, &why);
 
 	if (!err)
@@ -152,7 +147,7 @@ static int put_facts(struct run *run)
 /* Into the stream, at this place of it: the analysis is told by the fact. */
 static int interrupt(struct run *run)
 {
-	int err = event_put_fact(event_memsource_sink(run->queue), now_ns(),
+	int err = event_put_fact(event_memsource_sink(run->queue), clock_now(),
 				 LOAD_FACT_INTERRUPTED, "1");
 
 	return err ? err : drain_facts(run);
@@ -178,7 +173,7 @@ static void show_progress(struct run *run)
 	if (status.needed > status.samples)
 		snprintf(needed, sizeof(needed), " of about %s",
 			 human_count(value, status.needed));
-	progress_text(&run->progress, now_ns(), "%s%s%s, %s%s%s samples, at most %s left",
+	progress_text(&run->progress, clock_now(), "%s%s%s, %s%s%s samples, at most %s left",
 		      live->label ? live->label : "", live->label ? ": " : "",
 		      load_state_name(status.state), interval, human_count(count, status.samples),
 		      needed, human_ns(left, status.remaining_ns));
@@ -315,7 +310,7 @@ int load_live_run(const struct load_live *live)
 		log_error("%s", strerror(-err));
 		return EXIT_CANNOT;
 	}
-	progress_begin(&run.progress, live->quiet, now_ns());
+	progress_begin(&run.progress, live->quiet, clock_now());
 	code = run_all(&run);
 	progress_end(&run.progress);
 	if (run.maker.free)

@@ -318,11 +318,6 @@ static void feed(struct findmax *fm, const struct load_condition *condition,
 		findmax_feed(fm, truth, &measured, took_ns);
 }
 
-static uint64_t now_ns(void)
-{
-	return clock_mono_ns(clock_system());
-}
-
 static int find_max(struct many *m, struct report *r)
 {
 	uint64_t budget = m->load->max_time_ns ? m->load->max_time_ns : LOAD_MAX_TIME_DEFAULT;
@@ -344,12 +339,12 @@ static int find_max(struct many *m, struct report *r)
 			.rate = probe.rate, .duration_ns = probe.duration_ns,
 			.confidence = 2 * probe.confidence - 1, .label = text,
 		};
-		uint64_t begun_ns = now_ns();
+		uint64_t begun_ns = clock_now();
 
 		label(text, fm.probes, 0, probe.rate);
 		code = run_one(m, &one);
 		if (!code && !m->end.interrupted)
-			feed(&fm, &condition, vec_last(&m->runs), now_ns() - begun_ns);
+			feed(&fm, &condition, vec_last(&m->runs), clock_now() - begun_ns);
 	}
 	code = ended(m, code, text);
 	if (!code)

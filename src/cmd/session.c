@@ -77,11 +77,6 @@ static int drain(struct session *s)
 	return err ? err : s->done;
 }
 
-static uint64_t now_ns(void)
-{
-	return clock_mono_ns(clock_system());
-}
-
 /* What goes into the recording only. 1: it is full, which ends the run. */
 static int pull(struct session *s)
 {
@@ -113,7 +108,7 @@ static uint64_t pid_ended(struct session *s)
 {
 	log_info("process %" PRIu64 " has ended", s->config->probe->pid);
 	s->result->end = SESSION_PROCESS;
-	return now_ns() + LAST_PACKETS_NS;
+	return clock_now() + LAST_PACKETS_NS;
 }
 
 /*
@@ -129,7 +124,7 @@ static int wait_until(struct session *s, uint64_t until)
 	};
 
 	for (;;) {
-		uint64_t now = now_ns(), wait = now < until ? until - now : 0;
+		uint64_t now = clock_now(), wait = now < until ? until - now : 0;
 		struct timespec rest;
 		/* A signal may have been seen by what waited for the recording's reader. */
 		int n, err;
@@ -149,7 +144,7 @@ static int wait_until(struct session *s, uint64_t until)
 			if (err)
 				return err;
 		}
-		if (!n && now_ns() >= until)
+		if (!n && clock_now() >= until)
 			return s->result->end == SESSION_PROCESS;
 	}
 }
@@ -163,7 +158,7 @@ static int put_lost(struct session *s, uint16_t kind, uint64_t lost, uint64_t *t
 
 	*told = lost;
 	return !loss.records ? 0 :
-	       event_put(event_memsource_sink(s->queue), EV_LOSS, now_ns(), &loss, sizeof(loss));
+	       event_put(event_memsource_sink(s->queue), EV_LOSS, clock_now(), &loss, sizeof(loss));
 }
 
 static int snapshot(struct session *s, uint32_t flags)
@@ -180,7 +175,8 @@ static int snapshot(struct session *s, uint32_t flags)
 static int run_intervals(struct session *s)
 {
 	const struct session_config *c = s->config;
-	uint64_t start = now_ns(), next = start, end = c->duration_ns ? start + c->duration_ns : 0;
+	uint64_t start = clock_now(), next = start;
+	uint64_t end = c->duration_ns ? start + c->duration_ns : 0;
 	int err = 0;
 
 	while (!err) {
@@ -196,7 +192,7 @@ static int run_intervals(struct session *s)
 				s->result->end = SESSION_TIME;
 			return err < 0 ? err : 0;
 		}
-		while (next + c->interval_ns < now_ns())
+		while (next + c->interval_ns < clock_now())
 			next += c->interval_ns; /* we were stopped: no rush of intervals */
 	}
 	return err < 0 ? err : 0;
@@ -252,7 +248,7 @@ static int put_boundary(struct session *s)
 
 	if (!boundary)
 		return 0;
-	return event_put_fact(event_memsource_sink(s->queue), now_ns(), DIAGNOSE_FACT_BOUNDARY,
+	return event_put_fact(event_memsource_sink(s->queue), clock_now(), DIAGNOSE_FACT_BOUNDARY,
 			      boundary);
 }
 
@@ -265,7 +261,7 @@ static int run(struct session *s)
 		err = -ENOMEM;
 	if (!err)
 		err = session_put_facts(s->config->probe, s->config->interval_ns,
-					event_memsource_sink(s->queue), now_ns());
+					event_memsource_sink(s->queue), clock_now());
 	if (!err)
 		err = put_boundary(s);
 	if (!err)

@@ -30,11 +30,6 @@
 #define TIMES_MAX_NS NS_PER_DAY      /* a run's times lie within its length and this */
 #define POLL_NS (50 * NS_PER_MS)
 
-static uint64_t now_ns(void)
-{
-	return clock_mono_ns(clock_system());
-}
-
 #define for_each_peer(c, p)                                                                        \
 	for (__typeof__(&(c)->peers[0]) p = (c)->peers; p < (c)->peers + (c)->n_peers; p++)
 
@@ -127,7 +122,7 @@ static int advance_all(struct coordinator *c)
 	int err = 0;
 
 	for_each_peer(c, p)
-		err = err ? err : advance(c, p, now_ns());
+		err = err ? err : advance(c, p, clock_now());
 	return err;
 }
 
@@ -194,7 +189,7 @@ static int poll_all(struct coordinator *c, int stop_fd, uint64_t timeout_ns)
 	gather(c, &polled, stop_fd);
 	if (ppoll(polled.fds, polled.n, &ts, NULL) < 0)
 		return errno == EINTR ? 0 : -errno;
-	now = now_ns();
+	now = clock_now();
 	for (nfds_t i = 0; i < polled.n; i++) {
 		if (!polled.fds[i].revents)
 			continue;
@@ -328,7 +323,7 @@ static int start_one(struct coordinator *c, struct peer *p, uint64_t start)
 	if (!offset_to_theirs(&p->convert.offset, start, &theirs))
 		return coordinator_lose(c, p, "its clock is beyond all bounds");
 	p->state = PEER_RUNNING;
-	p->heard_ns = now_ns();
+	p->heard_ns = clock_now();
 	p->due_ns = end + 2 * c->run.drain_ns + SLACK_NS;
 	p->convert.from_ns = start;
 	p->convert.until_ns = p->due_ns + TIMES_MAX_NS;
@@ -337,7 +332,7 @@ static int start_one(struct coordinator *c, struct peer *p, uint64_t start)
 
 int coordinator_start(struct coordinator *c)
 {
-	const uint64_t start = now_ns() + START_NS + 2 * slowest(c);
+	const uint64_t start = clock_now() + START_NS + 2 * slowest(c);
 	bool clock = true;
 	int err = 0;
 
@@ -362,7 +357,7 @@ int coordinator_wait(struct coordinator *c, int stop_fd, uint64_t timeout_ns)
 
 static void end_within(struct coordinator *c, const char *command, uint64_t ns)
 {
-	const uint64_t due = now_ns() + ns;
+	const uint64_t due = clock_now() + ns;
 
 	for_each_peer(c, p) {
 		if (p->state != PEER_RUNNING)
@@ -398,7 +393,7 @@ static int init_peer(struct coordinator *c, struct peer *p, const struct coordin
 	if (agent->same_clock)
 		offset_init_same(&p->convert.offset);
 	err = remote_init(&p->remote, agent->in, agent->out, agent->err);
-	p->heard_ns = now_ns();
+	p->heard_ns = clock_now();
 	p->due_ns = p->heard_ns + MAKE_NS;
 	return err ? err : remote_send(&p->remote, "%smake", strbuf_str(agent->setup));
 }

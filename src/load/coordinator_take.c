@@ -19,11 +19,6 @@
 
 #define KEY_MAX 128
 
-static uint64_t now_ns(void)
-{
-	return clock_mono_ns(clock_system());
-}
-
 static uint32_t number(const struct coordinator *c, const struct peer *p)
 {
 	return (uint32_t)(p - c->peers);
@@ -39,7 +34,7 @@ static struct event_sink *queue(struct coordinator *c)
 int coordinator_put_facts(struct coordinator *c)
 {
 	struct event_sink *sink = queue(c);
-	const uint64_t now = now_ns();
+	const uint64_t now = clock_now();
 	int err = 0;
 
 	for (uint32_t i = 0; !err && i < c->run.n_targets; i++)
@@ -52,7 +47,7 @@ int coordinator_put_facts(struct coordinator *c)
 int coordinator_put_offset(struct coordinator *c, struct peer *p)
 {
 	p->told_error_ns = p->convert.offset.error_ns;
-	return roster_put_clock(queue(c), now_ns(), number(c, p), &p->convert.offset);
+	return roster_put_clock(queue(c), clock_now(), number(c, p), &p->convert.offset);
 }
 
 /* ---- losing one ---- */
@@ -73,7 +68,7 @@ int coordinator_lose(struct coordinator *c, struct peer *p, const char *why)
 	remote_release(&p->remote);
 	if (c->lost)
 		c->lost(c->ctx, n);
-	return event_put_fact(queue(c), now_ns(), LOAD_FACT_AGENT_LOST, text);
+	return event_put_fact(queue(c), clock_now(), LOAD_FACT_AGENT_LOST, text);
 }
 
 /* ---- answers ---- */
@@ -130,7 +125,7 @@ static int pass_fact(struct coordinator *c, const struct peer *p, const char *ke
 
 	if (n >= (int)sizeof(full) || !strncmp(key, "load.", 5) || p->state >= PEER_RUNNING)
 		return 0;
-	return event_put_fact(queue(c), now_ns(), full, value);
+	return event_put_fact(queue(c), clock_now(), full, value);
 }
 
 /* Which cards stamp, and how well, only the agents know. True if the fact is such a one. */
@@ -167,9 +162,9 @@ static int take_fact(struct coordinator *c, struct peer *p, const struct event *
 	if (!strcmp(key, AGENT_CLOCK))
 		return take_clock(p, value, event->time);
 	if (is_of_card(key, value) || is_cause(p, key, value))
-		return event_put_fact(queue(c), now_ns(), key, value);
+		return event_put_fact(queue(c), clock_now(), key, value);
 	if (!strcmp(key, LOAD_FACT_POLLED) && p->role == ROLE_LATENCY)
-		return roster_put_polled(queue(c), now_ns(), number(c, p), value);
+		return roster_put_polled(queue(c), clock_now(), number(c, p), value);
 	if (strcmp(key, AGENT_ERROR))
 		return pass_fact(c, p, key, value);
 	snprintf(p->error, sizeof(p->error), "%s", *value ? value : "it can't");
@@ -290,7 +285,7 @@ int coordinator_take(struct coordinator *c, struct peer *p, struct event_block *
 		err = coordinator_lose(c, p, p->error);
 	else if (err == -ENODATA)
 		err = ended(c, p);
-	else if (!err && p->remote.eof && (p->remote.err < 0 || p->due_ns <= now_ns()))
+	else if (!err && p->remote.eof && (p->remote.err < 0 || p->due_ns <= clock_now()))
 		err = ended(c, p);
 	else
 		return err;

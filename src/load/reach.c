@@ -31,11 +31,6 @@ static bool stopped(int stop_fd)
 	return stop_fd >= 0 && poll(&fd, 1, 0) > 0;
 }
 
-static uint64_t now_ns(void)
-{
-	return clock_mono_ns(clock_system());
-}
-
 /* ---- what the server made of it ---- */
 
 /* Open, and not only until the server closes it again. */
@@ -189,7 +184,7 @@ int reach_connect(struct load_thread *threads, uint32_t n, int stop_fd, struct s
 {
 	struct reach reach = { .threads = threads, .n = n };
 	const uint64_t timeout_ns = threads->config->timeout_ns;
-	uint64_t begin = now_ns(), steady = 0, progress = begin, shut = 0, now;
+	uint64_t begin = clock_now(), steady = 0, progress = begin, shut = 0, now;
 	const struct load_thread *failed;
 	uint32_t most = 0;
 
@@ -205,7 +200,7 @@ int reach_connect(struct load_thread *threads, uint32_t n, int stop_fd, struct s
 		}
 		if (stopped(stop_fd))
 			return -EINTR;
-		now = now_ns();
+		now = clock_now();
 		if (reach.open < reach.conns || reach.shut != shut)
 			steady = 0;
 		else if (!steady)

@@ -10,6 +10,7 @@
 
 #include "base/bug.h"
 #include "base/parse.h"
+#include "clock/clock.h"
 #include "load/serve_reply.h"
 
 #define DATAGRAMS_AT_ONCE 64
@@ -49,12 +50,12 @@ static bool stopped(const struct serve_context *x)
 static bool spin(struct serve_context *x, struct serve_request *r)
 {
 	const struct serve_stall *stall = &x->shared->stall;
-	uint64_t now = serve_now_ns(), end, on;
+	uint64_t now = clock_now(), end, on;
 
 	r->in_ns = x->read_ns;
 	r->service_ns = draw(x->shared, r, &x->rng);
 	end = serve_stall_after(stall, now, r->service_ns);
-	for (; now < end && !stopped(x); now = serve_now_ns()) {
+	for (; now < end && !stopped(x); now = clock_now()) {
 		if (!serve_stalled(stall, now))
 			continue;
 		on = now - now % stall->every_ns + stall->length_ns;
@@ -74,7 +75,7 @@ static uint64_t enter_queue(struct serve_context *x, struct serve_request *r)
 	uint64_t leaves;
 
 	pthread_mutex_lock(&s->lock);
-	r->in_ns = serve_now_ns();
+	r->in_ns = clock_now();
 	r->service_ns = draw(s, r, &s->rng);
 	leaves = serve_queue_take(&s->queue, r->in_ns, r->service_ns);
 	pthread_mutex_unlock(&s->lock);
@@ -200,7 +201,7 @@ static bool read_once(struct serve_context *x, struct serve_conn *c)
 		return false;
 	}
 	x->counts.received += (size_t)n;
-	x->read_ns = x->shared->spin ? serve_now_ns() : 0;
+	x->read_ns = x->shared->spin ? clock_now() : 0;
 	rest = take_bytes(x, c, x->in, kept + (size_t)n);
 	if (!n)
 		c->no_more = true;
@@ -229,7 +230,7 @@ static void on_datagrams(struct serve_context *x, struct serve_conn *c)
 		if (n < 0)
 			return;
 		x->counts.received += (size_t)n;
-		x->read_ns = x->shared->spin ? serve_now_ns() : 0;
+		x->read_ns = x->shared->spin ? clock_now() : 0;
 		r.key_len = sizeof(r.peer);
 		r.asked = (uint32_t)n;
 		if (x->shared->protocol->parse(&state, x->in, (size_t)n, &used, &skip, &r) != 1 ||
@@ -277,7 +278,7 @@ static void settle(struct serve_context *x, struct serve_conn *c)
 	serve_flush(x, c);
 	if (c->gone)
 		return;
-	__atomic_store_n(&c->idle_ns, served ? UINT64_MAX : serve_now_ns(), __ATOMIC_RELAXED);
+	__atomic_store_n(&c->idle_ns, served ? UINT64_MAX : clock_now(), __ATOMIC_RELAXED);
 	if (c->no_more && !serve_blocked(c) && serve_idle(c)) {
 		serve_close(x, c, &x->counts.closed);
 		return;
@@ -322,7 +323,7 @@ uint64_t serve_conn_due(struct serve_context *x)
 
 	while ((due = serve_agenda_first(&x->agenda)) != NULL) {
 		struct serve_waiting *w = due->what;
-		uint64_t now = serve_now_ns(), at = due->at_ns;
+		uint64_t now = clock_now(), at = due->at_ns;
 		struct serve_conn *c = w->conn;
 
 		if (at > now)
@@ -365,7 +366,7 @@ int serve_conn_new(struct serve_context *x, const struct net_stream *stream)
 	c->stream = *stream;
 	c->handshake = stream->tls != NULL;
 	c->events = EPOLLIN;
-	c->idle_ns = serve_now_ns();
+	c->idle_ns = clock_now();
 	list_init(&c->waiting);
 	list_init(&c->ready);
 	/* Once it is waited for, its thread may close it. */
@@ -384,7 +385,7 @@ int serve_conn_new(struct serve_context *x, const struct net_stream *stream)
 
 uint64_t serve_conn_end_idle(struct serve_shared *shared, uint64_t idle_ns)
 {
-	const uint64_t now = serve_now_ns();
+	const uint64_t now = clock_now();
 	struct serve_conn *c;
 	uint64_t n = 0;
 

@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 
 #include "base/bug.h"
+#include "clock/clock.h"
 #include "load/wire.h"
 
 /* --- Waiting requests --- */
@@ -94,7 +95,7 @@ void serve_conn_free(struct serve_conn *c)
 /* The time of departure is one for all that leave in one call. */
 static void stamp(struct serve_context *x)
 {
-	uint64_t now = x->n_stamps ? serve_now_ns() : 0;
+	uint64_t now = x->n_stamps ? clock_now() : 0;
 
 	for (uint32_t i = 0; i < x->n_stamps; i++)
 		wire_put64(x->out + x->stamp_at[i], now);

@@ -3,7 +3,6 @@
 #ifndef HOSTLAT_LOAD_SERVE_REPLY_H
 #define HOSTLAT_LOAD_SERVE_REPLY_H
 
-#include "clock/clock.h"
 #include "load/serve_context.h"
 #include "net/stream.h"
 
@@ -38,11 +37,6 @@ struct serve_conn {
 	uint64_t fill;                   /* of the reply being sent */
 	const char *tail;
 };
-
-static inline uint64_t serve_now_ns(void)
-{
-	return (uint64_t)clock_mono_ns(clock_system());
-}
 
 /* The peer doesn't take what was written. */
 static inline bool serve_blocked(const struct serve_conn *conn)

@@ -5,7 +5,6 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
-#include <time.h>
 
 #include "base/bug.h"
 #include "base/parse.h"
@@ -433,14 +432,6 @@ int worker_prepare(struct load_thread *t, uint64_t wait_ns)
 
 /* ---- the thread ---- */
 
-static uint64_t cpu_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
-	return ts.tv_sec * NS_PER_S + ts.tv_nsec;
-}
-
 /* Counts what has become due without having been sent. */
 static void count_due(struct load_thread *t)
 {
@@ -512,7 +503,7 @@ static void tick(struct load_thread *t, bool last)
 	tick->load.oldest_ns = oldest(t);
 	tick->load.unsent = t->count.scheduled - t->taken;
 	tick->load.in_flight = t->assigned;
-	tick->load.cpu_ns = cpu_ns();
+	tick->load.cpu_ns = clock_thread_cpu();
 	tick->load.spin_ns = t->wait.spun_ns;
 	tick->load.open_connections = t->n_open;
 	tick->load.flags = LOAD_STARTED | LOAD_MISSES | LOAD_CLOSES |

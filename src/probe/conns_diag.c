@@ -11,7 +11,6 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/time.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/bug.h"
@@ -53,24 +52,11 @@ struct conns_diag {
 	void *buffer;
 };
 
-static uint64_t now_ns(void)
-{
-	return (uint64_t)clock_mono_ns(clock_system());
-}
-
-static uint64_t thread_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
-}
-
 static uint64_t next_time(uint64_t before)
 {
-	const uint64_t pause = PAUSES * (thread_ns() - before);
+	const uint64_t pause = PAUSES * (clock_thread_cpu() - before);
 
-	return now_ns() + (pause > PAUSE_NS ? pause : PAUSE_NS);
+	return clock_now() + (pause > PAUSE_NS ? pause : PAUSE_NS);
 }
 
 /* ---- dumps ---- */
@@ -97,13 +83,13 @@ static int dump(struct conns_diag *d, struct diag_place *place, uint32_t sample_
 	ssize_t n;
 	int err = 0;
 
-	diag_ns_begin(&place->ns, now_ns());
+	diag_ns_begin(&place->ns, clock_now());
 	diag_ask(&request, ++d->seq);
 	if (sendto(place->fd, &request, sizeof(request), 0, (const struct sockaddr *)&kernel,
 		   sizeof(kernel)) < 0)
 		return -errno;
 	while (!err) {
-		place->ns.time = now_ns();
+		place->ns.time = clock_now();
 		n = recv(place->fd, d->buffer, BUFFER_SIZE, MSG_TRUNC);
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -224,7 +210,7 @@ static int list_places(struct conns_diag *d, bool first)
 {
 	const bool may = host_may(NULL, CAP_SYS_ADMIN);
 	struct host_netns_vec list;
-	uint64_t before = thread_ns();
+	uint64_t before = clock_thread_cpu();
 	int err = host_netns_list(NULL, &list);
 
 	if (err) {
@@ -297,7 +283,7 @@ static int visit_owner(void *ctx, pid_t pid, uint64_t inode)
 static int find_owners(struct conns_diag *d)
 {
 	struct owners owners = { 0 };
-	uint64_t before = thread_ns();
+	uint64_t before = clock_thread_cpu();
 	struct diag_conn *c;
 	bool some = false;
 	size_t at = 0;
@@ -327,7 +313,7 @@ int conns_diag_sample(struct conns_diag *d, enum conn_level level, double sample
 		      struct conns_pass *pass)
 {
 	const double us = sample_ns / 1000;
-	uint64_t before = thread_ns();
+	uint64_t before = clock_thread_cpu();
 	bool again;
 	int err;
 
@@ -336,18 +322,18 @@ int conns_diag_sample(struct conns_diag *d, enum conn_level level, double sample
 		return 0;
 	err = dump_all(d, us < 1 ? 1 : us < UINT32_MAX ? (uint32_t)us : UINT32_MAX, &again);
 	pass->members = d->kept.table.n;
-	pass->cpu_ns = thread_ns() - before;
+	pass->cpu_ns = clock_thread_cpu() - before;
 	return err ? err : d->told.err;
 }
 
 /* `last`: there may be no other time to find owners. */
 static int look_around(struct conns_diag *d, bool last)
 {
-	int err = now_ns() >= d->next_list ? list_places(d, false) : 0;
+	int err = clock_now() >= d->next_list ? list_places(d, false) : 0;
 
 	if (!err && d->told.sink)
-		err = put_missing(d, now_ns(), d->told.sink);
-	return !err && (last || now_ns() >= d->next_owners) ? find_owners(d) : err;
+		err = put_missing(d, clock_now(), d->told.sink);
+	return !err && (last || clock_now() >= d->next_owners) ? find_owners(d) : err;
 }
 
 int conns_diag_read(struct conns_diag *d, enum conn_level level, uint64_t quota,
@@ -366,7 +352,7 @@ int conns_diag_read(struct conns_diag *d, enum conn_level level, uint64_t quota,
 		return 0;
 	d->credit = 0;
 	err = look_around(d, all); /* it is no part of what a reading costs */
-	before = thread_ns();
+	before = clock_thread_cpu();
 	if (!err)
 		err = dump_all(d, 0, &again);
 	if (!err && all && again) /* there may be no other pass */
@@ -375,7 +361,7 @@ int conns_diag_read(struct conns_diag *d, enum conn_level level, uint64_t quota,
 		pass->told = diag_kept_tell(&d->kept);
 	d->looked |= !err;
 	pass->members = d->kept.table.n;
-	pass->cpu_ns = thread_ns() - before;
+	pass->cpu_ns = clock_thread_cpu() - before;
 	return err ? err : d->told.err;
 }
 
@@ -486,7 +472,7 @@ static int start(struct conns_diag *d, char *why, size_t size)
 	list_missing(d, told);
 	if (!err)
 		err = list_places(d, true);
-	d->started = now_ns();
+	d->started = clock_now();
 	if (!err)
 		err = dump_all(d, 0, &again) ?: dump_all(d, 0, &again);
 	if (err == -ENOENT || err == -EOPNOTSUPP)

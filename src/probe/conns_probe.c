@@ -52,14 +52,6 @@ static void say_missing(struct conns_probe *p, const char *what, const char *why
 
 /* ---- passes ---- */
 
-static uint64_t thread_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
-}
-
 /* Nobody wants to know of the connections that prices were found with. */
 static int take_record(void *ctx, void *data, size_t size)
 {
@@ -87,13 +79,13 @@ static void account(const struct conns_probe *p, struct conns_pass *pass, uint64
 {
 	pass->members = p->skel->bss->pass.members;
 	pass->told = p->skel->bss->pass.told;
-	pass->cpu_ns = thread_ns() - before;
+	pass->cpu_ns = clock_thread_cpu() - before;
 }
 
 int conns_probe_sample(struct conns_probe *p, enum conn_level level, double sample_ns,
 		       struct conns_pass *pass)
 {
-	uint64_t before = thread_ns();
+	uint64_t before = clock_thread_cpu();
 	double us = sample_ns / 1000;
 	int err = conns_walk_sample(&p->walk, level,
 				    us < 1 ? 1 : us < UINT32_MAX ? (uint32_t)us : UINT32_MAX);
@@ -113,7 +105,7 @@ void conns_probe_output(struct conns_probe *p, struct event_sink *sink, struct e
 int conns_probe_read(struct conns_probe *p, enum conn_level level, uint64_t quota,
 		     struct conns_pass *pass)
 {
-	uint64_t before = thread_ns();
+	uint64_t before = clock_thread_cpu();
 	int err = conns_walk_read(&p->walk, level, quota, &pass->ended);
 
 	empty_ring(p);
@@ -384,10 +376,10 @@ static int start(struct conns_probe *p)
 	p->skel->bss->following = 1;
 	empty_ring(p);
 	p->started = clock_mono_ns(clock_system());
-	p->first_ns = thread_ns();
+	p->first_ns = clock_thread_cpu();
 	if (p->existing)
 		each_namespace(p, PASS_FOLLOW);
-	p->first_ns = thread_ns() - p->first_ns;
+	p->first_ns = clock_thread_cpu() - p->first_ns;
 	if (p->skel->bss->asked_in_vain && !p->skel->bss->asked_well)
 		say_missing(p, "round trips of connections from before",
 			    "this kernel lets no program ask an open connection for them (6.12 "

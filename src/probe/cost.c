@@ -16,7 +16,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "clock/clock.h"
 #include "event/names.h"
@@ -25,15 +24,6 @@
 #include "probe/watch_internal.h"
 
 #define SOFTNET_MAX (16UL << 20)
-
-uint64_t watch_user_ns(void)
-{
-	struct rusage u;
-
-	getrusage(RUSAGE_SELF, &u);
-	return (u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1000000000ULL +
-	       (u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1000ULL;
-}
 
 /* ---- the kernel's statistics ---- */
 

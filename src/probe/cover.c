@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/parse.h"
@@ -185,18 +184,10 @@ static bool has_links(const struct watch_probe *probe)
 	return false;
 }
 
-static uint64_t own_cpu_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
-}
-
 void watch_follow(struct watch_probe *probe, bool lost, struct event_sink *sink, uint64_t now)
 {
 	struct host_netns_vec list = {};
-	uint64_t began = clock_mono_ns(clock_system()), cpu = own_cpu_ns(), pause;
+	uint64_t began = clock_mono_ns(clock_system()), cpu = clock_cpu(), pause;
 
 	probe->follow_lost |= lost;
 	if (!has_links(probe) || (now < probe->follow_at && !(lost && probe->follow_useful)))
@@ -209,7 +200,7 @@ void watch_follow(struct watch_probe *probe, bool lost, struct event_sink *sink,
 			follow(probe, &list.items[i], lost, sink, now);
 	}
 	host_netns_vec_release(&list);
-	pause = (own_cpu_ns() - cpu) * FOLLOW_SHARE;
+	pause = (clock_cpu() - cpu) * FOLLOW_SHARE;
 	if (pause < (clock_mono_ns(clock_system()) - began) * WAIT_SHARE)
 		pause = (clock_mono_ns(clock_system()) - began) * WAIT_SHARE;
 	probe->follow_at = now + (pause > FOLLOW_NS ? pause : FOLLOW_NS);

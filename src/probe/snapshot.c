@@ -19,11 +19,6 @@
 #include "probe/prog_stats.h"
 #include "bpf/watch.skel.h"
 
-static uint64_t mono(void)
-{
-	return clock_mono_ns(clock_system());
-}
-
 static void put(struct out *o, uint16_t kind, const void *payload, size_t size)
 {
 	int err = event_put(o->sink, kind, o->now, payload, size);
@@ -346,7 +341,7 @@ static void put_cost_unknown(struct out *o, struct event_interval *e)
 
 void watch_count(struct watch_probe *probe)
 {
-	struct out o = { .probe = probe, .now = mono() };
+	struct out o = { .probe = probe, .now = clock_now() };
 
 	take(&o);
 }
@@ -356,12 +351,12 @@ void watch_baseline(struct watch_probe *probe)
 	uint64_t ns;
 	bool exact;
 
-	probe->skel->bss->measured_since = mono();
+	probe->skel->bss->measured_since = clock_now();
 	watch_count(probe);
 	watch_slow(probe, NULL, NULL, 0);
 	watch_bpf_ns(probe, &ns, &exact);
-	probe->from_ns = mono();
-	probe->user_before_ns = watch_user_ns();
+	probe->from_ns = clock_now();
+	probe->user_before_ns = clock_cpu();
 }
 
 /* Whose time there was; CPUs that could be plugged in have counters, but no time. */
@@ -375,7 +370,7 @@ static uint32_t online_cpus(const struct watch_probe *probe)
 int watch_snapshot(struct watch_probe *probe, struct event_sink *sink, struct event_dict *dict,
 		   uint32_t flags)
 {
-	struct out o = { .probe = probe, .sink = sink, .dict = dict, .now = mono() };
+	struct out o = { .probe = probe, .sink = sink, .dict = dict, .now = clock_now() };
 	struct event_interval e = {
 		.seq = probe->seq++, .from_ns = probe->from_ns, .to_ns = o.now,
 		.ncpus = online_cpus(probe), .flags = flags, .one_in = probe->one_in,
@@ -390,7 +385,7 @@ int watch_snapshot(struct watch_probe *probe, struct event_sink *sink, struct ev
 	if (!o.err)
 		o.err = watch_told_losses(probe, sink, dict, o.now);
 	watch_follow(probe, o.not_covered, sink, o.now);
-	user = watch_user_ns();
+	user = clock_cpu();
 	e.own_user_ns = user - probe->user_before_ns;
 	if (!watch_bpf_ns(probe, &bpf, &exact))
 		put_cost_unknown(&o, &e);

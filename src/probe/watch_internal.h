@@ -233,7 +233,6 @@ void watch_calibrate(struct watch_probe *probe);
  * figure if its statistics were on for others all the time (*exact), else the estimate. False, with
  * the reason in cost.why, if neither is known.
  */
-uint64_t watch_user_ns(void);
 bool watch_bpf_ns(struct watch_probe *probe, uint64_t *ns, bool *exact);
 /* Will watch_bpf_ns() know, as far as can be said beforehand? */
 bool watch_cost_known(const struct watch_probe *probe);
