@@ -5,12 +5,11 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/folder.h"
-#include "base/invoker.h"
 #include "base/log.h"
 #include "base/outfile.h"
+#include "base/readfile.h"
 #include "base/strbuf.h"
 #include "cmd/explain_conns.h"
 #include "cmd/load_intake.h"
@@ -113,19 +112,6 @@ static void take_over(struct report *r, const struct report *from)
 
 /* ---- result.json ---- */
 
-static int read_file(const char *path, struct strbuf *out)
-{
-	int fd = invoker_open(path, O_RDONLY | O_CLOEXEC);
-	char buf[65536];
-	ssize_t n = -1;
-
-	while (fd >= 0 && (n = read(fd, buf, sizeof(buf))) > 0)
-		strbuf_add(out, buf, (size_t)n);
-	if (fd >= 0)
-		close(fd);
-	return fd < 0 ? fd : n < 0 ? -errno : out->error;
-}
-
 /* One more member of the object that `out` ends with. */
 static void add_member(struct strbuf *out, const char *name, const struct strbuf *document)
 {
@@ -142,7 +128,7 @@ static int add_file(struct strbuf *out, const char *folder, const char *name, co
 {
 	struct strbuf text = STRBUF_INIT(REPORT_MEMORY_MAX);
 	struct place place;
-	int err = read_file(in_folder(&place, folder, name), &text);
+	int err = readfile(in_folder(&place, folder, name), &text);
 
 	if (err)
 		log_error("can't read %s: %s", place.path, strerror(-err));

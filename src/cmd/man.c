@@ -4,12 +4,12 @@
  * hand as man(7) source; what the program knows better is filled in where the source says
  * @VERSION@, @SUMMARY@, @SYNOPSIS@, @OPTIONS@ or @COMMANDS@.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "base/opt_text.h"
+#include "base/readfile.h"
 #include "base/version.h"
 #include "cmd/cmd.h"
 
@@ -83,23 +83,6 @@ static const struct {
 	{ NULL, NULL },
 };
 
-static int read_file(const char *path, struct strbuf *text)
-{
-	FILE *file = fopen(path, "re");
-	char chunk[4096];
-	size_t n;
-	int err = 0;
-
-	if (!file)
-		return -errno;
-	while ((n = fread(chunk, 1, sizeof(chunk), file)) > 0)
-		strbuf_add(text, chunk, n);
-	if (ferror(file))
-		err = -EIO;
-	fclose(file);
-	return err ? err : text->error;
-}
-
 static void fill_in(struct page *page, const char *source)
 {
 	while (*source) {
@@ -133,7 +116,7 @@ static int man_describe(const struct command *const *table, const void *config)
 		if (!page.command)
 			goto out;
 	}
-	err = read_file(man->source, &source);
+	err = readfile(man->source, &source);
 	if (err) {
 		log_error("cannot read '%s': %s", man->source, strerror(-err));
 		result = EXIT_CANNOT;

@@ -10,16 +10,15 @@
 
 #include "base/bug.h"
 #include "base/folder.h"
-#include "base/invoker.h"
 #include "base/log.h"
 #include "base/outfile.h"
+#include "base/readfile.h"
 #include "cmd/cmd.h"
 #include "cmd/recorded_file.h"
 #include "event/format.h"
 #include "event/reader.h"
 #include "output/html.h"
 
-#define READ_SIZE (1 << 16)
 #define NAME_MAX_BYTES 4352 /* of a path, and a line's number */
 #define LINES_MAX 100u      /* documents of one file, a line each */
 
@@ -79,37 +78,15 @@ static bool are_apart(const struct report_config *c)
 	return true;
 }
 
-/* All of it, into `text`; -EFBIG if it is more than is left of what a page takes. */
-static int read_all(int fd, struct strbuf *text, size_t left)
-{
-	char chunk[READ_SIZE];
-	ssize_t n;
-
-	strbuf_reset(text);
-	while ((n = read(fd, chunk, sizeof(chunk))) != 0) {
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		if (text->len + (size_t)n > left)
-			return -EFBIG;
-		strbuf_add(text, chunk, (size_t)n);
-		if (text->error)
-			return text->error;
-	}
-	return 0;
-}
-
 static int read_file(struct making *m, const char *path)
 {
-	size_t left = HTML_INPUT_MAX - m->bytes;
-	int fd = is_stdin(path) ? dup(STDIN_FILENO) : invoker_open(path, O_RDONLY | O_CLOEXEC);
-	int err = fd < 0 ? is_stdin(path) ? -errno : fd : read_all(fd, &m->text, left);
+	int err;
 
-	if (fd >= 0)
-		close(fd);
+	strbuf_reset(&m->text);
+	m->text.max = HTML_INPUT_MAX - m->bytes;
+	err = is_stdin(path) ? readfile_fd(STDIN_FILENO, &m->text) : readfile(path, &m->text);
 	m->bytes += err ? 0 : m->text.len;
-	if (err == -EFBIG)
+	if (err == -E2BIG)
 		log_error("%s doesn't fit: a page takes %u MiB of results", shown_name(path),
 			  HTML_INPUT_MAX >> 20);
 	else if (err)

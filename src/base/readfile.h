@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whole files as text. */
+#ifndef HOSTLAT_BASE_READFILE_H
+#define HOSTLAT_BASE_READFILE_H
+
+#include "base/strbuf.h"
+
+/*
+ * Adds what is left of a file to `text`. Returns 0, -errno of open() or read(), -E2BIG beyond the
+ * text's limit, -ENOMEM. Files are opened as by invoker_open(); a descriptor stays the caller's.
+ */
+int readfile(const char *path, struct strbuf *text);
+int readfile_fd(int fd, struct strbuf *text);
+
+#endif
