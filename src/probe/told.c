@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "bpf/abi_record.h"
 #include "clock/clock.h"
 #include "event/writer.h"
@@ -42,20 +43,9 @@ struct told {
 
 /* ---- flows ---- */
 
-static uint32_t hash_of(const struct event_flow *of)
-{
-	const uint64_t basis = 14695981039346656037ULL, prime = 1099511628211ULL;
-	const unsigned char *bytes = (const void *)of;
-	uint64_t h = basis;
-
-	for (size_t i = 0; i < sizeof(*of); i++)
-		h = (h ^ bytes[i]) * prime;
-	return (uint32_t)(h ^ h >> 32);
-}
-
 static struct flow *flow_place(struct flow *flows, const struct event_flow *of)
 {
-	uint32_t i = hash_of(of) & (2 * FLOWS - 1);
+	uint32_t i = (uint32_t)hash_bytes(of, sizeof(*of)) & (2 * FLOWS - 1);
 
 	while (flows[i].id && memcmp(&flows[i].of, of, sizeof(*of)) != 0)
 		i = (i + 1) & (2 * FLOWS - 1);
