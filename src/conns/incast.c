@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "base/sort.h"
 #include "report/human.h"
 
 struct loser {
@@ -61,18 +62,14 @@ static int by_receiver_and_write(const void *x, const void *y)
 
 	if (order)
 		return order;
-	if (a->write != b->write)
-		return a->write < b->write ? -1 : 1;
-	return a->conn < b->conn ? -1 : a->conn > b->conn;
+	return sort_order(a->write, b->write) ?: sort_order(a->conn, b->conn);
 }
 
 static int by_loss(const void *x, const void *y)
 {
 	const struct loser *a = x, *b = y;
 
-	if (a->loss != b->loss)
-		return a->loss < b->loss ? -1 : 1;
-	return a->conn < b->conn ? -1 : a->conn > b->conn;
+	return sort_order(a->loss, b->loss) ?: sort_order(a->conn, b->conn);
 }
 
 int incast_take(struct conns *c, const struct conn *conn, const struct event_conn *e)
@@ -146,9 +143,7 @@ static int by_conn(const void *x, const void *y)
 {
 	const struct loser *a = x, *b = y;
 
-	if (a->conn != b->conn)
-		return a->conn < b->conn ? -1 : 1;
-	return a->loss < b->loss ? -1 : a->loss > b->loss;
+	return sort_order(a->conn, b->conn) ?: sort_order(a->loss, b->loss);
 }
 
 /* Of each connection its first one. */

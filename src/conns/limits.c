@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sort.h"
 #include "conns/rules.h"
 #include "conns/shown.h"
 #include "conns/words.h"
@@ -146,11 +147,8 @@ static int by_owed(const void *a, const void *b)
 {
 	const struct limits_owed *x = a, *y = b;
 
-	if (x->duty != y->duty)
-		return x->duty < y->duty ? -1 : 1;
-	if (x->ns != y->ns)
-		return x->ns > y->ns ? -1 : 1;
-	return x->cookie < y->cookie ? -1 : x->cookie > y->cookie;
+	return sort_order(x->duty, y->duty) ?: sort_order(y->ns, x->ns) ?:
+	       sort_order(x->cookie, y->cookie);
 }
 
 static void keep_worst(struct limits *l)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sort.h"
 #include "report/human.h"
 #include "stats/rank.h"
 
@@ -69,9 +70,7 @@ static int by_pid(const void *x, const void *y)
 {
 	const struct conn_record *const *a = x, *const *b = y;
 
-	if ((*a)->c.pid != (*b)->c.pid)
-		return (*a)->c.pid < (*b)->c.pid ? -1 : 1;
-	return (*a)->conn < (*b)->conn ? -1 : (*a)->conn > (*b)->conn;
+	return sort_order((*a)->c.pid, (*b)->c.pid) ?: sort_order((*a)->conn, (*b)->conn);
 }
 
 /* The records of one task. A task is followed from the first time on that one of them is held. */

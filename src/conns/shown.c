@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sort.h"
 #include "conns/incast.h"
 #include "conns/proxy.h"
 #include "conns/spread.h"
@@ -41,16 +42,8 @@ static int gather_crosses(struct conns *c, struct conns_shown *s)
 
 static const struct conn_cross *first_cross(const struct conns_shown *s, uint32_t conn)
 {
-	size_t lo = 0, hi = s->crosses.len;
+	const size_t lo = sort_first(i, 0, s->crosses.len, s->crosses.items[i].conn >= conn);
 
-	while (lo < hi) {
-		const size_t middle = (lo + hi) / 2;
-
-		if (s->crosses.items[middle].conn < conn)
-			lo = middle + 1;
-		else
-			hi = middle;
-	}
 	return lo < s->crosses.len && s->crosses.items[lo].conn == conn ? &s->crosses.items[lo]
 									 : NULL;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/bug.h"
+#include "base/sort.h"
 
 /* By number. What is not in here is CALL_OTHER, and its number is its name. */
 struct call {
@@ -114,16 +115,8 @@ struct calls calls_of(const char *machine)
 
 static const struct call *find(const struct calls *calls, uint32_t nr)
 {
-	uint32_t low = 0, high = calls->n;
+	const size_t low = sort_first(i, 0, calls->n, calls->table[i].nr >= nr);
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (calls->table[middle].nr < nr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low < calls->n && calls->table[low].nr == nr ? &calls->table[low] : NULL;
 }
 

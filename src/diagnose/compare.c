@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sort.h"
 #include "diagnose/compare_state.h"
 
 /* Of a slice's messages: those next to its edge that say what is lost or won there. */
@@ -57,9 +58,7 @@ static int by_rank(const void *a, const void *b)
 {
 	const struct ranked_subject *x = a, *y = b;
 
-	if (x->latency != y->latency)
-		return x->latency < y->latency ? -1 : 1;
-	return x->id < y->id ? -1 : x->id > y->id;
+	return sort_order(x->latency, y->latency) ?: sort_order(x->id, y->id);
 }
 
 static int rank_targets(const struct recorded *rec, struct slice_of *slice)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/bug.h"
+#include "base/sort.h"
 #include "diagnose/compare.h"
 #include "diagnose/compare_state.h"
 #include "diagnose/words.h"
@@ -40,9 +41,7 @@ static int by_change(const void *a, const void *b)
 {
 	const struct ordered *x = a, *y = b;
 
-	if (x->change != y->change)
-		return x->change > y->change ? -1 : 1;
-	return x->place < y->place ? -1 : x->place > y->place;
+	return sort_order(y->change, x->change) ?: sort_order(x->place, y->place);
 }
 
 /* Places that any of the two has; returns how many. The greatest change first. */

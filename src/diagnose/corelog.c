@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "base/sort.h"
 #include "event/track.h"
 
 /* How often is looked whether the log has become too large. */
@@ -475,15 +476,7 @@ static uint64_t first_after(const struct ring *atoms, uint64_t time, uint64_t ne
 			if (((const struct atom *)ring_at(atoms, low))->begin > time)
 				return low;
 	}
-	while (low < high) {
-		const uint64_t middle = low + (high - low) / 2;
-
-		if (((const struct atom *)ring_at(atoms, middle))->begin <= time)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return sort_first(i, low, high, ((const struct atom *)ring_at(atoms, i))->begin > time);
 }
 
 bool corelog_find(const struct corelog *log, uint32_t core, uint64_t time, uint64_t *number,
@@ -549,17 +542,10 @@ const struct waking *corelog_waking_before(const struct corelog *log, const stru
 
 const struct hole *corelog_hole(const struct corelog *log, uint64_t from, uint64_t to)
 {
-	uint64_t low = log->holes.head, high = log->holes.tail;
+	const uint64_t low = sort_first(i, log->holes.head, log->holes.tail,
+		((const struct hole *)ring_at(&log->holes, i))->end >= from);
 	const struct hole *hole;
 
-	while (low < high) { /* the first that ends in or after it */
-		const uint64_t middle = low + (high - low) / 2;
-
-		if (((const struct hole *)ring_at(&log->holes, middle))->end < from)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	hole = low < log->holes.tail ? ring_at(&log->holes, low) : NULL;
 	return hole && hole->begin <= to ? hole : NULL;
 }

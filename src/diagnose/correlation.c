@@ -9,6 +9,7 @@
 
 #include "base/bug.h"
 #include "base/parse.h"
+#include "base/sort.h"
 #include "diagnose/requests.h"
 #include "event/dict.h"
 #include "event/names.h"
@@ -212,16 +213,8 @@ static int read_server(struct correlation *c, struct event_reader *reader)
 /* The interval in which a request was completed; NULL: none. */
 static struct stretch *stretch_at(const struct correlation *c, uint64_t time)
 {
-	size_t low = 0, high = c->stretches.len;
+	const size_t low = sort_first(i, 0, c->stretches.len, c->stretches.items[i].to >= time);
 
-	while (low < high) { /* the first that ends at `time` or later */
-		size_t middle = low + (high - low) / 2;
-
-		if (c->stretches.items[middle].to < time)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	if (low == c->stretches.len || c->stretches.items[low].from >= time)
 		return NULL;
 	return &c->stretches.items[low];

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/parse.h"
+#include "base/sort.h"
 #include "diagnose/state.h"
 #include "diagnose/stream.h"
 
@@ -177,16 +178,8 @@ static enum doing_state state_of(uint8_t left)
 /* When it was first out of sight from `from` on: `to` if it never was until then. */
 static uint64_t seen_until(const struct pass *p, uint64_t from, uint64_t to)
 {
-	size_t low = 0, high = p->holes.len;
+	const size_t low = sort_first(i, 0, p->holes.len, p->holes.items[i].end > from);
 
-	while (low < high) { /* the first that ends after `from` */
-		const size_t middle = low + (high - low) / 2;
-
-		if (p->holes.items[middle].end <= from)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	if (low == p->holes.len || p->holes.items[low].begin >= to)
 		return to;
 	return p->holes.items[low].begin > from ? p->holes.items[low].begin : from;

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/sort.h"
+
 struct due {
 	uint64_t intended;
 	size_t sample;
@@ -20,9 +22,7 @@ static int by_due(const void *a, const void *b)
 {
 	const struct due *x = a, *y = b;
 
-	if (x->intended != y->intended)
-		return x->intended < y->intended ? -1 : 1;
-	return x->sample < y->sample ? -1 : x->sample > y->sample;
+	return sort_order(x->intended, y->intended) ?: sort_order(x->sample, y->sample);
 }
 
 int line_find(const struct event_sample *samples, size_t n, uint64_t places, bool *in_line)

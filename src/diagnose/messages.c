@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/parse.h"
+#include "base/sort.h"
 #include "diagnose/corelog.h"
 #include "diagnose/departure.h"
 #include "diagnose/tasks.h"
@@ -127,9 +128,7 @@ static int by_read(const void *a, const void *b)
 {
 	const struct message *x = a, *y = b;
 
-	if (x->read != y->read)
-		return x->read < y->read ? -1 : 1;
-	return x->id < y->id ? -1 : x->id > y->id;
+	return sort_order(x->read, y->read) ?: sort_order(x->id, y->id);
 }
 
 struct of_flow {
@@ -141,9 +140,7 @@ static int by_flow(const void *a, const void *b)
 {
 	const struct of_flow *x = a, *y = b;
 
-	if (x->flow != y->flow)
-		return x->flow < y->flow ? -1 : 1;
-	return x->place < y->place ? -1 : x->place > y->place;
+	return sort_order(x->flow, y->flow) ?: sort_order(x->place, y->place);
 }
 
 /* A flow's messages follow each other; 0 is no flow. */
@@ -221,20 +218,15 @@ static int order_by_queued(struct messages *messages)
 	return 0;
 }
 
+static bool is_queued_after(const struct message *m, uint32_t core, uint64_t time)
+{
+	return m->core > core || (m->core == core && message_queued(m) > time);
+}
+
 size_t messages_queued(const struct messages *messages, uint32_t core, uint64_t time)
 {
-	size_t low = 0, high = messages->by_queued ? messages->all.len : 0;
-
-	while (low < high) {
-		const size_t middle = low + (high - low) / 2;
-		const struct message *m = &messages->all.items[messages->by_queued[middle]];
-
-		if (m->core < core || (m->core == core && message_queued(m) <= time))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return sort_first(i, 0, messages->by_queued ? messages->all.len : 0,
+		is_queued_after(&messages->all.items[messages->by_queued[i]], core, time));
 }
 
 /* What was sent, in order. */
@@ -318,9 +310,7 @@ static int by_latency(const void *a, const void *b)
 {
 	const struct ranked *x = a, *y = b;
 
-	if (x->latency != y->latency)
-		return x->latency < y->latency ? -1 : 1;
-	return x->id < y->id ? -1 : x->id > y->id;
+	return sort_order(x->latency, y->latency) ?: sort_order(x->id, y->id);
 }
 
 static int by_application(const void *a, const void *b)

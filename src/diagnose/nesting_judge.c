@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/sort.h"
 #include "diagnose/nesting_state.h"
 
 /* ---- the model ---- */
@@ -69,16 +70,8 @@ static int by_u32(const void *a, const void *b)
 static uint64_t ranked(const uint64_t *sorted, uint32_t len, uint64_t other, uint32_t times,
 		       uint32_t rank)
 {
-	uint32_t lo = 0, hi = len;
+	const uint32_t lo = (uint32_t)sort_first(i, 0, len, sorted[i] >= other);
 
-	while (lo < hi) {
-		const uint32_t mid = lo + (hi - lo) / 2;
-
-		if (sorted[mid] < other)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	if (rank <= lo)
 		return sorted[rank - 1];
 	return rank <= lo + times ? other : sorted[rank - times - 1];

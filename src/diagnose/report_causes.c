@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/bug.h"
+#include "base/sort.h"
 #include "diagnose/sections.h"
 #include "diagnose/words.h"
 #include "report/human.h"
@@ -14,11 +15,8 @@ static int by_key(const void *a, const void *b)
 {
 	const struct share *x = a, *y = b;
 
-	if (x->culprit != y->culprit)
-		return x->culprit < y->culprit ? -1 : 1;
-	if (x->message != y->message)
-		return x->message < y->message ? -1 : 1;
-	return x->what < y->what ? -1 : x->what > y->what;
+	return sort_order(x->culprit, y->culprit) ?: sort_order(x->message, y->message) ?:
+	       sort_order(x->what, y->what);
 }
 
 static int by_size(const void *a, const void *b)
@@ -178,9 +176,7 @@ static int by_total(const void *a, const void *b)
 {
 	const struct row_of *x = a, *y = b;
 
-	if (x->total != y->total)
-		return x->total > y->total ? -1 : 1;
-	return x->place < y->place ? -1 : x->place > y->place;
+	return sort_order(y->total, x->total) ?: sort_order(x->place, y->place);
 }
 
 /* "waited for a CPU: nginx (4690)" */

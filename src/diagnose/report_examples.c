@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/bug.h"
+#include "base/sort.h"
 #include "diagnose/sections.h"
 #include "diagnose/words.h"
 #include "event/names.h"
@@ -257,9 +258,7 @@ static int slowest_first(const void *a, const void *b)
 {
 	const struct judged *const *x = a, *const *y = b;
 
-	if ((*x)->latency != (*y)->latency)
-		return (*x)->latency > (*y)->latency ? -1 : 1;
-	return (*x)->subject < (*y)->subject ? -1 : (*x)->subject > (*y)->subject;
+	return sort_order((*y)->latency, (*x)->latency) ?: sort_order((*x)->subject, (*y)->subject);
 }
 
 int report_examples(const struct diagnosis *d, struct report *r)

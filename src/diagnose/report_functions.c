@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/bug.h"
+#include "base/sort.h"
 #include "base/strbuf.h"
 #include "diagnose/functions.h"
 #include "diagnose/sections.h"
@@ -33,9 +34,7 @@ static int by_node(const void *a, const void *b)
 {
 	const struct excessive *x = a, *y = b;
 
-	if (x->model != y->model)
-		return x->model < y->model ? -1 : 1;
-	return x->node < y->node ? -1 : x->node > y->node;
+	return sort_order(x->model, y->model) ?: sort_order(x->node, y->node);
 }
 
 static int by_total(const void *a, const void *b)

@@ -8,6 +8,7 @@
 
 #include "base/bug.h"
 #include "base/parse.h"
+#include "base/sort.h"
 #include "diagnose/line.h"
 #include "report/human.h"
 
@@ -92,11 +93,8 @@ static int by_flow_and_sent(const void *a, const void *b)
 {
 	const struct event_sample *x = a, *y = b;
 
-	if (x->flow != y->flow)
-		return x->flow < y->flow ? -1 : 1;
-	if (x->sent != y->sent)
-		return x->sent < y->sent ? -1 : 1;
-	return x->tx_offset < y->tx_offset ? -1 : x->tx_offset > y->tx_offset;
+	return sort_order(x->flow, y->flow) ?: sort_order(x->sent, y->sent) ?:
+	       sort_order(x->tx_offset, y->tx_offset);
 }
 
 static int read_load(struct load_side *load, struct event_reader *reader)
@@ -144,20 +142,15 @@ static int by_flow_and_time(const void *a, const void *b)
 {
 	const struct mark *x = a, *y = b;
 
-	if (x->flow != y->flow)
-		return x->flow < y->flow ? -1 : 1;
-	if (x->at != y->at)
-		return x->at < y->at ? -1 : 1;
-	return x->place < y->place ? -1 : x->place > y->place;
+	return sort_order(x->flow, y->flow) ?: sort_order(x->at, y->at) ?:
+	       sort_order(x->place, y->place);
 }
 
 static int by_remote_port(const void *a, const void *b)
 {
 	const struct event_flow *x = a, *y = b;
 
-	if (x->remote_port != y->remote_port)
-		return x->remote_port < y->remote_port ? -1 : 1;
-	return x->id < y->id ? -1 : x->id > y->id;
+	return sort_order(x->remote_port, y->remote_port) ?: sort_order(x->id, y->id);
 }
 
 static int read_server(struct server_side *server, const struct recorded *recorded)
@@ -200,17 +193,8 @@ static bool are_ends(const struct event_flow *a, const struct event_flow *b)
 static size_t first_mark(const struct marks *marks, uint32_t flow, uint64_t time)
 {
 	const struct mark key = { .flow = flow, .at = time };
-	size_t low = 0, high = marks->len;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (by_flow_and_time(&marks->items[middle], &key) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return sort_first(i, 0, marks->len, by_flow_and_time(&marks->items[i], &key) >= 0);
 }
 
 /* What the server has of one request. */
@@ -255,17 +239,7 @@ static void look_on(const struct server_side *server, uint32_t flow, const struc
 /* The first flow of that remote port or a higher one. */
 static size_t first_flow(const struct flows *flows, uint16_t port)
 {
-	size_t low = 0, high = flows->len;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (flows->items[middle].remote_port < port)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return sort_first(i, 0, flows->len, flows->items[i].remote_port >= port);
 }
 
 static struct found find(const struct server_side *server, const struct load_side *load,
@@ -373,9 +347,7 @@ static int slowest_first(const void *a, const void *b)
 	const struct event_sample *y = *(const struct event_sample *const *)b;
 	const uint64_t lx = x->done - x->intended, ly = y->done - y->intended;
 
-	if (lx != ly)
-		return lx > ly ? -1 : 1;
-	return x->intended < y->intended ? -1 : x->intended > y->intended;
+	return sort_order(ly, lx) ?: sort_order(x->intended, y->intended);
 }
 
 static struct request join(const struct server_side *server, const struct load_side *load,

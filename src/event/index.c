@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/sort.h"
+
 void event_index_init(struct event_index *index)
 {
 	*index = (struct event_index){ 0 };
@@ -35,13 +37,8 @@ static int by_place(const void *a, const void *b)
 {
 	const struct event_index_entry *x = a, *y = b;
 
-	if (x->kind != y->kind)
-		return x->kind < y->kind ? -1 : 1;
-	if (x->core != y->core)
-		return x->core < y->core ? -1 : 1;
-	if (x->domain != y->domain)
-		return x->domain < y->domain ? -1 : 1;
-	return x->offset < y->offset ? -1 : x->offset > y->offset;
+	return sort_order(x->kind, y->kind) ?: sort_order(x->core, y->core) ?:
+	       sort_order(x->domain, y->domain) ?: sort_order(x->offset, y->offset);
 }
 
 static int push(struct event_index *index, const struct event_index_entry *entry)
@@ -161,17 +158,7 @@ int event_index_load(struct event_index *index, struct event_in *in, const struc
 /* The first entry that is not before `key`. */
 static size_t lower_bound(const struct event_index *index, const struct event_index_entry *key)
 {
-	size_t low = 0, high = index->entries.len;
-
-	while (low < high) {
-		const size_t middle = low + (high - low) / 2;
-
-		if (by_place(&index->entries.items[middle], key) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return sort_first(i, 0, index->entries.len, by_place(&index->entries.items[i], key) >= 0);
 }
 
 void event_index_range(const struct event_index *index, const struct event_window *window,

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sort.h"
 #include "stats/uniformity.h"
 
 /* A gap of a fixed schedule that is off by more than this share of it is off. */
@@ -85,9 +86,7 @@ static int by_intended(const void *a, const void *b)
 {
 	const struct gap_times *x = a, *y = b;
 
-	if (x->intended != y->intended)
-		return x->intended < y->intended ? -1 : 1;
-	return x->sent < y->sent ? -1 : x->sent > y->sent;
+	return sort_order(x->intended, y->intended) ?: sort_order(x->sent, y->sent);
 }
 
 static int by_sent(const void *a, const void *b)

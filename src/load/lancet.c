@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/bug.h"
+#include "base/sort.h"
 #include "stats/order.h"
 #include "stats/rank.h"
 #include "stats/series_test.h"
@@ -64,9 +65,7 @@ static int by_sent(const void *a, const void *b)
 {
 	const struct lancet_sample *x = a, *y = b;
 
-	if (x->sent != y->sent)
-		return x->sent < y->sent ? -1 : 1;
-	return x->hash < y->hash ? -1 : x->hash > y->hash;
+	return sort_order(x->sent, y->sent) ?: sort_order(x->hash, y->hash);
 }
 
 static int by_value(const void *a, const void *b)

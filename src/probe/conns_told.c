@@ -11,6 +11,7 @@
 
 #include "base/nonzero.h"
 #include "base/parse.h"
+#include "base/sort.h"
 #include "event/conn_block.h"
 #include "event/conn_times.h"
 #include "host/task.h"
@@ -475,9 +476,7 @@ static int later(const void *a, const void *b)
 {
 	const struct event_conn *x = a, *y = b;
 
-	if (x->to != y->to)
-		return x->to < y->to ? -1 : 1;
-	return x->from < y->from ? -1 : x->from > y->from;
+	return sort_order(x->to, y->to) ?: sort_order(x->from, y->from);
 }
 
 /* If they have come in about this order, an insertion is a step or two. */

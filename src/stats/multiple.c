@@ -5,6 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/sort.h"
+
 static int check(const double *p, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -46,9 +48,7 @@ static int by_p(const void *a, const void *b)
 {
 	const struct placed *x = a, *y = b;
 
-	if (x->p != y->p)
-		return x->p < y->p ? -1 : 1;
-	return x->place < y->place ? -1 : x->place > y->place;
+	return sort_order(x->p, y->p) ?: sort_order(x->place, y->place);
 }
 
 int fdr_adjust(const double *p, size_t n, double *out)

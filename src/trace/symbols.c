@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sort.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
 
@@ -94,16 +95,8 @@ void symbols_free(struct symbols *s)
 
 const char *symbols_name(const struct symbols *s, uint64_t address)
 {
-	size_t lo = 0, hi = s->list.len;
+	size_t lo = sort_first(i, 0, s->list.len, s->list.items[i].address > address);
 
-	while (lo < hi) {
-		const size_t mid = lo + (hi - lo) / 2;
-
-		if (s->list.items[mid].address <= address)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	if (!lo || address - s->list.items[lo - 1].address > ENTRY_BYTES)
 		return NULL;
 	address = s->list.items[--lo].address;

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* For sorting and for searching what is sorted. */
+#ifndef HOSTLAT_BASE_SORT_H
+#define HOSTLAT_BASE_SORT_H
+
+#include <stdint.h>
+
+/* Below zero, 0 or above, as qsort() wants it: the order of two numbers, each evaluated twice. */
+#define sort_order(a, b) ((a) == (b) ? 0 : (a) > (b) ? 1 : -1)
+
+/*
+ * The first `i` of from .. to - 1 for which the condition holds, `to` if there is none. It must
+ * hold for all behind that one.
+ */
+#define sort_first(i, from, to, ...)                                                               \
+	({                                                                                         \
+		uint64_t sort_from = (from), sort_to = (to);                                       \
+		while (sort_from < sort_to) {                                                      \
+			const uint64_t i = sort_from + (sort_to - sort_from) / 2;                  \
+			if (__VA_ARGS__)                                                           \
+				sort_to = i;                                                       \
+			else                                                                       \
+				sort_from = i + 1;                                                 \
+		}                                                                                  \
+		sort_from;                                                                         \
+	})
+
+#endif
