@@ -9,7 +9,7 @@
 #include "stats/permute.h"
 #include "stats/sample.h"
 #include "stats/special.h"
-#include "stats/together.h"
+#include "stats/block_corr.h"
 
 #define SEED 0x68617264
 #define RESAMPLES 2000
@@ -38,13 +38,13 @@ double contrast_effective(const double *counts, size_t n)
 	if (n < CONTRAST_BLOCKS_MIN || n > CONTRAST_BLOCKS_MAX)
 		return 0;
 	memcpy(x, counts, n * sizeof(*x));
-	blocks = together_settle(x, n, CONTRAST_BLOCKS_MIN, &r);
+	blocks = block_corr_settle(x, n, CONTRAST_BLOCKS_MIN, &r);
 	mean = sample_mean(x, blocks);
-	if (r > TOGETHER_TOO_MUCH || !(mean > 0))
+	if (r > BLOCK_CORR_TOO_MUCH || !(mean > 0))
 		return 0;
 	/* what is joined is a mean, and so has a smaller variance than one block */
 	inflation = variance(x, blocks) * (double)(n / blocks) / mean *
-		    together_widening(r) * together_widening(r);
+		    block_corr_widening(r) * block_corr_widening(r);
 	return sample_mean(counts, n) * (double)n / fmax(1, inflation);
 }
 
@@ -62,16 +62,17 @@ struct pair {
 static void join(struct pair *pair)
 {
 	struct blocks *a = &pair->a, *b = &pair->b;
-	double r = fmax(together_correlation(a->x, a->n), together_correlation(b->x, b->n));
+	double r = fmax(block_corr_correlation(a->x, a->n), block_corr_correlation(b->x, b->n));
 
-	while (r > TOGETHER_JOIN && a->n / 2 >= CONTRAST_BLOCKS_MIN &&
+	while (r > BLOCK_CORR_JOIN && a->n / 2 >= CONTRAST_BLOCKS_MIN &&
 	       b->n / 2 >= CONTRAST_BLOCKS_MIN) {
-		a->n = together_join(a->x, a->n);
-		b->n = together_join(b->x, b->n);
-		r = fmax(together_correlation(a->x, a->n), together_correlation(b->x, b->n));
+		a->n = block_corr_join(a->x, a->n);
+		b->n = block_corr_join(b->x, b->n);
+		r = fmax(block_corr_correlation(a->x, a->n), block_corr_correlation(b->x, b->n));
 	}
-	pair->dependent = r > TOGETHER_TOO_MUCH;
-	pair->widening = r > TOGETHER_JOIN ? together_widening(fmin(r, TOGETHER_TOO_MUCH)) : 1;
+	pair->dependent = r > BLOCK_CORR_TOO_MUCH;
+	pair->widening = r > BLOCK_CORR_JOIN ?
+		block_corr_widening(fmin(r, BLOCK_CORR_TOO_MUCH)) : 1;
 }
 
 /* ---- the test ---- */

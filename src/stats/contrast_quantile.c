@@ -7,7 +7,7 @@
 #include "stats/order.h"
 #include "stats/sample.h"
 #include "stats/special.h"
-#include "stats/together.h"
+#include "stats/block_corr.h"
 
 #define DEGREES_MIN 4
 
@@ -66,7 +66,7 @@ static struct spread spread(double *z, size_t n)
 	double r, mean, second = 0, fourth = 0, widening;
 	struct spread s;
 
-	n = together_settle(z, n, CONTRAST_BLOCKS_MIN, &r);
+	n = block_corr_settle(z, n, CONTRAST_BLOCKS_MIN, &r);
 	mean = sample_mean(z, n);
 	for (size_t i = 0; i < n; i++) {
 		const double square = (z[i] - mean) * (z[i] - mean);
@@ -74,8 +74,8 @@ static struct spread spread(double *z, size_t n)
 		second += square / (double)n;
 		fourth += square * square / (double)n;
 	}
-	s.dependent = r > TOGETHER_TOO_MUCH;
-	widening = together_widening(fmin(r, TOGETHER_TOO_MUCH));
+	s.dependent = r > BLOCK_CORR_TOO_MUCH;
+	widening = block_corr_widening(fmin(r, BLOCK_CORR_TOO_MUCH));
 	s.variance = second / (double)(n - 1) * widening * widening;
 	s.df = (double)n - 1;
 	if (second > 0)
