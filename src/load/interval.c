@@ -7,7 +7,7 @@
 #include "base/bug.h"
 #include "stats/dependence.h"
 #include "stats/edges.h"
-#include "stats/order.h"
+#include "stats/order_stat.h"
 #include "stats/special.h"
 
 #define DEGREES_MIN 4
@@ -212,7 +212,7 @@ static void bounds_of_rank(const struct hist *pooled, uint64_t rank, uint64_t *l
 }
 
 /* Ranks are of all requests, failed ones included: these may be anywhere. */
-static void find_bounds(const struct interval_range *range, const struct order_ranks *ranks,
+static void find_bounds(const struct interval_range *range, const struct order_stat_ranks *ranks,
 			struct interval *out)
 {
 	uint64_t ignored;
@@ -234,7 +234,7 @@ int interval_of(const struct interval_range *range, double q, double confidence,
 {
 	const double alpha = 1 - confidence;
 	struct hist_quantile found;
-	struct order_ranks ranks;
+	struct order_stat_ranks ranks;
 	double widening;
 	int err;
 
@@ -255,7 +255,7 @@ int interval_of(const struct interval_range *range, double q, double confidence,
 	}
 	widening = student_quantile(1 - alpha / 2, out->df) /
 		normal_quantile(1 - alpha / 2);
-	err = order_interval(out->count + range->failed, q, confidence, ORDER_BOTH,
+	err = order_stat_interval(out->count + range->failed, q, confidence, ORDER_STAT_BOTH,
 			     out->inflation * widening * widening, &ranks);
 	BUG_ON(err);
 	find_bounds(range, &ranks, out);

@@ -6,7 +6,7 @@
 
 #include "base/bug.h"
 #include "base/sort.h"
-#include "stats/order.h"
+#include "stats/order_stat.h"
 #include "stats/rank.h"
 #include "stats/series_test.h"
 
@@ -118,10 +118,10 @@ bool lancet_quantile(const struct lancet *lancet, double q, double confidence, u
 		     uint64_t *lo_ns, uint64_t *hi_ns)
 {
 	uint64_t *sorted = malloc((lancet->used + 1) * sizeof(*sorted));
-	struct order_ranks ranks;
+	struct order_stat_ranks ranks;
 	bool bounded;
 
-	if (!sorted || !lancet->used || order_lancet(lancet->used, q, confidence, &ranks)) {
+	if (!sorted || !lancet->used || order_stat_lancet(lancet->used, q, confidence, &ranks)) {
 		free(sorted);
 		return false;
 	}

@@ -66,7 +66,7 @@ struct contrast_side {
 };
 
 /*
- * By order statistics (stats/order.h) of as many independent values as these are worth by the
+ * By order statistics (stats/order_stat.h) of as many independent values as these are worth by the
  * variance of their blocks; bounds include the bucket. None with fewer than
  * CONTRAST_EFFECTIVE_MIN such values beyond the quantile. 0 < q < 1.
  */

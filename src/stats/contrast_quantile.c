@@ -4,7 +4,7 @@
 
 #include "stats/contrast.h"
 #include "stats/edges.h"
-#include "stats/order.h"
+#include "stats/order_stat.h"
 #include "stats/sample.h"
 #include "stats/special.h"
 #include "stats/block_corr.h"
@@ -84,7 +84,7 @@ static struct spread spread(double *z, size_t n)
 	return s;
 }
 
-static void find_bounds(const struct hist *pooled, const struct order_ranks *ranks,
+static void find_bounds(const struct hist *pooled, const struct order_stat_ranks *ranks,
 			struct contrast_side *out)
 {
 	const double n = (double)pooled->count;
@@ -106,7 +106,7 @@ static int bound(const struct contrast_run *run, const struct hist *pooled, doub
 	const int32_t bucket = bucket_of(pooled, out->ns);
 	const double n = (double)pooled->count, share = (double)up_to(pooled, bucket) / n;
 	double z[CONTRAST_BLOCKS_MAX], inflation = 1, widening;
-	struct order_ranks ranks;
+	struct order_stat_ranks ranks;
 	struct spread s;
 	int err;
 
@@ -116,11 +116,11 @@ static int bound(const struct contrast_run *run, const struct hist *pooled, doub
 		return 0;
 	if (share < 1)
 		inflation = fmax(1, s.variance * n / (share * (1 - share)));
-	if (order_effective(pooled->count, q, inflation) < CONTRAST_EFFECTIVE_MIN)
+	if (order_stat_effective(pooled->count, q, inflation) < CONTRAST_EFFECTIVE_MIN)
 		return 0;
 	widening = student_quantile((1 + confidence) / 2, s.df) /
 		   normal_quantile((1 + confidence) / 2);
-	err = order_interval(pooled->count, q, confidence, ORDER_BOTH,
+	err = order_stat_interval(pooled->count, q, confidence, ORDER_STAT_BOTH,
 			     inflation * widening * widening, &ranks);
 	if (!err)
 		find_bounds(pooled, &ranks, out);

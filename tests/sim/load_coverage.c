@@ -24,7 +24,7 @@
 #include "load/analysis_state.h"
 #include "load/gates.h"
 #include "load_feed.h"
-#include "stats/order.h"
+#include "stats/order_stat.h"
 #include "stats/special.h"
 
 #define SERVICE_NS 100000
@@ -179,9 +179,9 @@ static bool iid_covers(const struct load_analysis *a, double q, uint64_t truth)
 {
 	const struct hist *pooled = &a->result.pooled[LOAD_INTENDED];
 	struct hist_quantile lo, hi;
-	struct order_ranks ranks;
+	struct order_stat_ranks ranks;
 
-	if (order_interval(pooled->count, q, 0.95, ORDER_BOTH, 1, &ranks) || !ranks.lo ||
+	if (order_stat_interval(pooled->count, q, 0.95, ORDER_STAT_BOTH, 1, &ranks) || !ranks.lo ||
 	    ranks.hi > pooled->count)
 		return false;
 	return !hist_quantile(pooled, (double)ranks.lo / (double)pooled->count, &lo) &&

@@ -16,7 +16,7 @@
 #include "base/rng.h"
 #include "load/interval.h"
 #include "load/looks.h"
-#include "stats/order.h"
+#include "stats/order_stat.h"
 #include "stats/special.h"
 
 #define WINDOWS 200
@@ -91,7 +91,7 @@ static double moody(uint32_t window, struct rng *rng)
 static void independent_samples_are_worth_themselves(void **state)
 {
 	struct hist_quantile lo, hi;
-	struct order_ranks ranks;
+	struct order_stat_ranks ranks;
 	struct interval i;
 	struct rng rng;
 	struct run run;
@@ -107,7 +107,7 @@ static void independent_samples_are_worth_themselves(void **state)
 	assert_true(i.tau > 0.5 && i.tau < 1.8);
 	assert_true(i.lo_ns <= i.ns && i.ns <= i.hi_ns);
 	/* Not narrower than the binomial interval of as many independent values. */
-	assert_int_equal(order_interval(100000, 0.99, 0.95, ORDER_BOTH, 1, &ranks), 0);
+	assert_int_equal(order_stat_interval(100000, 0.99, 0.95, ORDER_STAT_BOTH, 1, &ranks), 0);
 	assert_int_equal(hist_quantile(&run.pooled, (double)ranks.lo / 100000, &lo), 0);
 	assert_int_equal(hist_quantile(&run.pooled, (double)ranks.hi / 100000, &hi), 0);
 	assert_true(i.lo_ns <= lo.lo && hi.hi <= i.hi_ns);

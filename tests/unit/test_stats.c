@@ -15,7 +15,7 @@
 #include "brief.h"
 #include "stats/dependence.h"
 #include "stats/multiple.h"
-#include "stats/order.h"
+#include "stats/order_stat.h"
 #include "stats/permute.h"
 #include "stats/rank.h"
 #include "stats/sample.h"
@@ -160,56 +160,57 @@ static void other_refusals(void **state)
 /* What the paper's formulas mean, and its example (USENIX ATC'19, section 2.2). */
 static void ranks_of_the_paper(void **state)
 {
-	struct order_ranks r;
+	struct order_stat_ranks r;
 
 	(void)state;
-	assert_int_equal(order_lancet(10000, 0.99, 0.95, &r), 0);
+	assert_int_equal(order_stat_lancet(10000, 0.99, 0.95, &r), 0);
 	assert_int_equal(r.lo, 9880);
 	assert_int_equal(r.hi, 9921);
 	/* p99.99 of 10,000 values is not bounded by them. */
-	assert_int_equal(order_lancet(10000, 0.9999, 0.95, &r), 0);
+	assert_int_equal(order_stat_lancet(10000, 0.9999, 0.95, &r), 0);
 	assert_int_equal(r.hi, 10001);
-	assert_int_equal(order_lancet(3, 0.01, 0.95, &r), 0);
+	assert_int_equal(order_stat_lancet(3, 0.01, 0.95, &r), 0);
 	assert_int_equal(r.lo, 0);
 }
 
 static void ranks(void **state)
 {
-	struct order_ranks r, wide;
+	struct order_stat_ranks r, wide;
 
 	(void)state;
 	/* 50 values above the quantile are the limit, effective ones. */
-	assert_int_equal(order_interval(5000, 0.99, 0.95, ORDER_BOTH, 1, &r), 0);
+	assert_int_equal(order_stat_interval(5000, 0.99, 0.95, ORDER_STAT_BOTH, 1, &r), 0);
 	assert_false(r.exact);
-	assert_int_equal(order_interval(4900, 0.99, 0.95, ORDER_BOTH, 1, &r), 0);
+	assert_int_equal(order_stat_interval(4900, 0.99, 0.95, ORDER_STAT_BOTH, 1, &r), 0);
 	assert_true(r.exact);
-	assert_int_equal(order_interval(49000, 0.99, 0.95, ORDER_BOTH, 10, &r), 0);
+	assert_int_equal(order_stat_interval(49000, 0.99, 0.95, ORDER_STAT_BOTH, 10, &r), 0);
 	assert_true(r.exact);
 	/* Four times the variance is twice the width. */
-	assert_int_equal(order_interval(1000000, 0.5, 0.95, ORDER_BOTH, 1, &r), 0);
-	assert_int_equal(order_interval(1000000, 0.5, 0.95, ORDER_BOTH, 4, &wide), 0);
+	assert_int_equal(order_stat_interval(1000000, 0.5, 0.95, ORDER_STAT_BOTH, 1, &r), 0);
+	assert_int_equal(order_stat_interval(1000000, 0.5, 0.95, ORDER_STAT_BOTH, 4, &wide), 0);
 	assert_true(labs((long)(wide.hi - wide.lo) - 2 * (long)(r.hi - r.lo)) <= 4);
 	/* Both laws agree where one takes over from the other. */
-	assert_int_equal(order_interval(398, 0.5, 0.95, ORDER_BOTH, 4, &r), 0);
-	assert_int_equal(order_interval(402, 0.5, 0.95, ORDER_BOTH, 4, &wide), 0);
+	assert_int_equal(order_stat_interval(398, 0.5, 0.95, ORDER_STAT_BOTH, 4, &r), 0);
+	assert_int_equal(order_stat_interval(402, 0.5, 0.95, ORDER_STAT_BOTH, 4, &wide), 0);
 	assert_true(r.exact && !wide.exact);
 	assert_true(labs((long)r.lo - (long)wide.lo) <= 4 && labs((long)r.hi - (long)wide.hi) <= 6);
 	/* One-sided limits are closer, and leave the other side open. */
-	assert_int_equal(order_interval(1000, 0.9, 0.95, ORDER_BOTH, 1, &wide), 0);
-	assert_int_equal(order_interval(1000, 0.9, 0.95, ORDER_UPPER, 1, &r), 0);
+	assert_int_equal(order_stat_interval(1000, 0.9, 0.95, ORDER_STAT_BOTH, 1, &wide), 0);
+	assert_int_equal(order_stat_interval(1000, 0.9, 0.95, ORDER_STAT_UPPER, 1, &r), 0);
 	assert_true(r.lo == 0 && r.hi < wide.hi);
-	assert_int_equal(order_interval(1000, 0.9, 0.95, ORDER_LOWER, 1, &r), 0);
+	assert_int_equal(order_stat_interval(1000, 0.9, 0.95, ORDER_STAT_LOWER, 1, &r), 0);
 	assert_true(r.hi == 1001 && r.lo > wide.lo);
 	/* 459 values without one above bound p99 at 99 %, 458 don't. */
-	assert_int_equal(order_interval(459, 0.99, 0.99, ORDER_UPPER, 1, &r), 0);
+	assert_int_equal(order_stat_interval(459, 0.99, 0.99, ORDER_STAT_UPPER, 1, &r), 0);
 	assert_int_equal(r.hi, 459);
-	assert_int_equal(order_interval(458, 0.99, 0.99, ORDER_UPPER, 1, &r), 0);
+	assert_int_equal(order_stat_interval(458, 0.99, 0.99, ORDER_STAT_UPPER, 1, &r), 0);
 	assert_int_equal(r.hi, 459);
-	assert_int_equal(order_interval(0, 0.99, 0.99, ORDER_BOTH, 1, &r), -ENODATA);
-	assert_int_equal(order_interval(9, 1, 0.99, ORDER_BOTH, 1, &r), -EINVAL);
-	assert_int_equal(order_interval(9, 0.5, NAN, ORDER_BOTH, 1, &r), -EINVAL);
-	assert_int_equal(order_interval(9, 0.5, 0.9, ORDER_BOTH, 0, &r), -EINVAL);
-	assert_true(order_effective(1000, 0.99, 2) > 4.99 && order_effective(1000, 0.01, 2) < 5.01);
+	assert_int_equal(order_stat_interval(0, 0.99, 0.99, ORDER_STAT_BOTH, 1, &r), -ENODATA);
+	assert_int_equal(order_stat_interval(9, 1, 0.99, ORDER_STAT_BOTH, 1, &r), -EINVAL);
+	assert_int_equal(order_stat_interval(9, 0.5, NAN, ORDER_STAT_BOTH, 1, &r), -EINVAL);
+	assert_int_equal(order_stat_interval(9, 0.5, 0.9, ORDER_STAT_BOTH, 0, &r), -EINVAL);
+	assert_true(order_stat_effective(1000, 0.99, 2) > 4.99);
+	assert_true(order_stat_effective(1000, 0.01, 2) < 5.01);
 }
 
 static void not_a_number(void **state)

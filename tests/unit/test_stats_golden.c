@@ -18,7 +18,7 @@
 #include "base/bug.h"
 #include "stats/dependence.h"
 #include "stats/multiple.h"
-#include "stats/order.h"
+#include "stats/order_stat.h"
 #include "stats/permute.h"
 #include "stats/rank.h"
 #include "stats/series_test.h"
@@ -174,9 +174,9 @@ static int do_permute_pairs(struct check *c)
 
 static int do_order_exact(struct check *c)
 {
-	struct order_ranks t = { 0 };
-	int err = order_interval((uint64_t)c->a[0], c->a[1], c->a[2], (enum order_side)c->a[3], 1,
-				 &t);
+	struct order_stat_ranks t = { 0 };
+	int err = order_stat_interval((uint64_t)c->a[0], c->a[1], c->a[2],
+				      (enum order_stat_side)c->a[3], 1, &t);
 
 	assert_true(t.exact);
 	c->r[0] = (double)t.lo, c->r[1] = (double)t.hi;

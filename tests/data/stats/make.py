@@ -280,7 +280,7 @@ def uniform_checks():
 def order_checks():
     for n in (1, 2, 10, 59, 100, 458, 459, 1000, 3000):
         for q in (0.01, 0.5, 0.9, 0.99):
-            if n * min(q, 1 - q) >= 50:  # ORDER_EXACT_BELOW
+            if n * min(q, 1 - q) >= 50:  # ORDER_STAT_EXACT_BELOW
                 continue
             for level in (0.95, 0.99):
                 for side in (0, 1, 2):  # both, lower, upper

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stats/order.h"
+#include "stats/order_stat.h"
 
 #include <errno.h>
 #include <math.h>
 
 #include "stats/special.h"
 
-double order_effective(uint64_t n, double q, double inflation)
+double order_stat_effective(uint64_t n, double q, double inflation)
 {
 	return (double)n * fmin(q, 1 - q) / inflation;
 }
@@ -48,26 +48,26 @@ static uint64_t highest_rank(uint64_t n, double q, double miss, double inflation
 }
 
 /* From above everything is the same with 1 - q, ranks counted from the largest value. */
-static int exact_ranks(uint64_t n, double q, double confidence, enum order_side side,
-		       double inflation, struct order_ranks *out)
+static int exact_ranks(uint64_t n, double q, double confidence, enum order_stat_side side,
+		       double inflation, struct order_stat_ranks *out)
 {
-	double miss = side == ORDER_BOTH ? (1 - confidence) / 2 : 1 - confidence;
+	double miss = side == ORDER_STAT_BOTH ? (1 - confidence) / 2 : 1 - confidence;
 	int err = check(n, q, confidence, inflation);
 
 	if (err)
 		return err;
-	*out = (struct order_ranks){ .lo = 0, .hi = n + 1, .exact = true };
-	if (side != ORDER_UPPER)
+	*out = (struct order_stat_ranks){ .lo = 0, .hi = n + 1, .exact = true };
+	if (side != ORDER_STAT_UPPER)
 		out->lo = highest_rank(n, q, miss, inflation);
-	if (side != ORDER_LOWER)
+	if (side != ORDER_STAT_LOWER)
 		out->hi = n + 1 - highest_rank(n, 1 - q, miss, inflation);
 	return 0;
 }
 
-static int normal_ranks(uint64_t n, double q, double confidence, enum order_side side,
-			double inflation, struct order_ranks *out)
+static int normal_ranks(uint64_t n, double q, double confidence, enum order_stat_side side,
+			double inflation, struct order_stat_ranks *out)
 {
-	double level = side == ORDER_BOTH ? (1 + confidence) / 2 : confidence;
+	double level = side == ORDER_STAT_BOTH ? (1 + confidence) / 2 : confidence;
 	double mean = (double)n * q, width, lo, hi;
 	int err = check(n, q, confidence, inflation);
 
@@ -76,23 +76,23 @@ static int normal_ranks(uint64_t n, double q, double confidence, enum order_side
 	width = normal_quantile(level) * sqrt(mean * (1 - q) * inflation);
 	lo = floor(mean - width);
 	hi = ceil(mean + width) + 1;
-	*out = (struct order_ranks){ .lo = 0, .hi = n + 1 };
-	if (side != ORDER_UPPER && lo >= 1)
+	*out = (struct order_stat_ranks){ .lo = 0, .hi = n + 1 };
+	if (side != ORDER_STAT_UPPER && lo >= 1)
 		out->lo = lo < (double)n ? (uint64_t)lo : n;
-	if (side != ORDER_LOWER && hi <= (double)n)
+	if (side != ORDER_STAT_LOWER && hi <= (double)n)
 		out->hi = hi > 1 ? (uint64_t)hi : 1;
 	return 0;
 }
 
-int order_interval(uint64_t n, double q, double confidence, enum order_side side,
-		   double inflation, struct order_ranks *out)
+int order_stat_interval(uint64_t n, double q, double confidence, enum order_stat_side side,
+		   double inflation, struct order_stat_ranks *out)
 {
-	const bool few = order_effective(n, q, inflation) < ORDER_EXACT_BELOW;
+	const bool few = order_stat_effective(n, q, inflation) < ORDER_STAT_EXACT_BELOW;
 
 	return (few ? exact_ranks : normal_ranks)(n, q, confidence, side, inflation, out);
 }
 
-int order_lancet(uint64_t n, double q, double confidence, struct order_ranks *out)
+int order_stat_lancet(uint64_t n, double q, double confidence, struct order_stat_ranks *out)
 {
-	return normal_ranks(n, q, confidence, ORDER_BOTH, 1, out);
+	return normal_ranks(n, q, confidence, ORDER_STAT_BOTH, 1, out);
 }
