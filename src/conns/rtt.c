@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "base/bug.h"
-#include "stats/edges.h"
+#include "stats/bucket_edges.h"
 
 #define US 1000ull
 
@@ -23,13 +23,15 @@ static bool range_of(const uint32_t *rtts, uint32_t *first, uint32_t *end)
 /* More than this, ns. */
 static uint64_t above(uint32_t bucket)
 {
-	return bucket ? edges_floor(CONN_RTT_SCHEMA, CONN_RTT_BASE + (int32_t)bucket - 1) : 0;
+	return bucket ? bucket_edges_floor(CONN_RTT_SCHEMA,
+					   CONN_RTT_BASE + (int32_t)bucket - 1) : 0;
 }
 
 static uint64_t up_to(uint32_t bucket)
 {
 	return bucket < CONN_RTTS - 1 ?
-		       edges_floor(CONN_RTT_SCHEMA, CONN_RTT_BASE + (int32_t)bucket) : UINT64_MAX;
+		       bucket_edges_floor(CONN_RTT_SCHEMA, CONN_RTT_BASE + (int32_t)bucket) :
+		       UINT64_MAX;
 }
 
 bool rtt_is_valid(const struct event_conn *e)

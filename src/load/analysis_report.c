@@ -12,7 +12,7 @@
 #include "load/gates_report.h"
 #include "load/verdict.h"
 #include "report/human.h"
-#include "stats/edges.h"
+#include "stats/bucket_edges.h"
 
 static const char *const from_names[LOAD_FROMS] = {
 	[LOAD_INTENDED] = "intended", [LOAD_ACTUAL] = "actual", [LOAD_KERNEL] = "kernel",
@@ -309,7 +309,7 @@ static void add_histogram(const struct load_analysis *a, struct report *r)
 	if (h->zero)
 		TABLE_ADD(t, value_ns(0), value_u64(h->zero));
 	while (hist_next(h, &index, &n))
-		TABLE_ADD(t, value_ns(edges_floor(h->schema, index)), value_u64(n));
+		TABLE_ADD(t, value_ns(bucket_edges_floor(h->schema, index)), value_u64(n));
 	if (h->over)
 		TABLE_ADD(t, value_null(), value_u64(h->over));
 	object_add(o, "of", value_string(from_names[main]));

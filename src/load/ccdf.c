@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "stats/edges.h"
+#include "stats/bucket_edges.h"
 #include "stats/special.h"
 
 static const double depths[CCDF_DEPTHS] = { 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99 };
@@ -66,6 +66,6 @@ void ccdf_csv(const struct interval_range *range, const struct ccdf_band *band,
 		put_line(range, band, 0, above, out);
 	while (hist_next(hist, &index, &n)) {
 		above -= n;
-		put_line(range, band, edges_floor(hist->schema, index), above, out);
+		put_line(range, band, bucket_edges_floor(hist->schema, index), above, out);
 	}
 }

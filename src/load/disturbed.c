@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "stats/edges.h"
+#include "stats/bucket_edges.h"
 
 #define LATE_NS 100000         /* a send later than this, and than LATE_HARMLESS, is late */
 #define LATE_HARMLESS 0.1      /* of the latency in question */
@@ -21,7 +21,7 @@ static double late_share(const struct hist *lag, uint64_t ns)
 	uint64_t n, late = lag->over;
 
 	while (hist_next(lag, &index, &n))
-		late += (double)edges_floor(lag->schema, index - 1) >= limit ? n : 0;
+		late += (double)bucket_edges_floor(lag->schema, index - 1) >= limit ? n : 0;
 	return lag->count ? (double)late / (double)lag->count : 0;
 }
 

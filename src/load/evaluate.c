@@ -8,7 +8,7 @@
 
 #include "base/bug.h"
 #include "load/gates.h"
-#include "stats/edges.h"
+#include "stats/bucket_edges.h"
 #include "stats/rank.h"
 #include "stats/tail.h"
 
@@ -119,7 +119,7 @@ static size_t tail_points(const struct hist *hist, double share, double *out)
 		below += (double)count;
 		for (; i < n && (double)hist->count - below <
 			     slowest * (1 - ((double)i + 0.5) / (double)n); i++)
-			out[i] = edges_double(hist->schema, index);
+			out[i] = bucket_edges_double(hist->schema, index);
 	}
 	for (; i < n; i++)
 		out[i] = (double)hist->max;

@@ -7,7 +7,7 @@
 #include "load/disturbed.h"
 #include "load/failures.h"
 #include "report/human.h"
-#include "stats/edges.h"
+#include "stats/bucket_edges.h"
 
 static void put_lag(const struct load_analysis *a, struct strbuf *out)
 {
@@ -165,8 +165,9 @@ static uint64_t finest(const struct interval *i)
 
 	if (!i->ns || i->ns > BUCKET_LIMIT)
 		return 0;
-	index = (int32_t)edges_index(LOAD_SCHEMA, i->ns);
-	return edges_floor(LOAD_SCHEMA, index) - edges_floor(LOAD_SCHEMA, index - 1) - 1;
+	index = (int32_t)bucket_edges_index(LOAD_SCHEMA, i->ns);
+	return bucket_edges_floor(LOAD_SCHEMA, index) -
+	       bucket_edges_floor(LOAD_SCHEMA, index - 1) - 1;
 }
 
 uint64_t evidence_needed(const struct load_analysis *a)

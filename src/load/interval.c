@@ -6,7 +6,7 @@
 
 #include "base/bug.h"
 #include "stats/dependence.h"
-#include "stats/edges.h"
+#include "stats/bucket_edges.h"
 #include "stats/order_stat.h"
 #include "stats/special.h"
 
@@ -30,7 +30,7 @@ uint64_t interval_at_most(const struct hist *hist, uint64_t ns)
 
 	if (!ns || ns > BUCKET_LIMIT)
 		return ns ? hist->count : hist->zero;
-	buckets = (int64_t)edges_index(LOAD_SCHEMA, ns) - hist->first + 1;
+	buckets = (int64_t)bucket_edges_index(LOAD_SCHEMA, ns) - hist->first + 1;
 	if (buckets <= 0)
 		return hist->zero;
 	if (buckets < hist->len / 2)

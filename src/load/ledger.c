@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "load/ledger.h"
 
-#include "stats/edges.h"
+#include "stats/bucket_edges.h"
 
 #define GAP_SCHEMA 3
 
@@ -55,8 +55,8 @@ double ledger_gaps_above(const struct ledger *ledger, uint64_t ns)
 	double sum = (double)gaps->over * (double)BUCKET_LIMIT;
 
 	while (hist_next(gaps, &index, &n)) {
-		if (edges_floor(gaps->schema, index) > ns)
-			sum += (double)n * edges_double(gaps->schema, index);
+		if (bucket_edges_floor(gaps->schema, index) > ns)
+			sum += (double)n * bucket_edges_double(gaps->schema, index);
 	}
 	return sum;
 }

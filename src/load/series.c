@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/bug.h"
-#include "stats/edges.h"
+#include "stats/bucket_edges.h"
 
 static void window_init(struct series_window *w)
 {
@@ -57,7 +57,7 @@ uint32_t series_part_row(uint64_t ns)
 {
 	if (ns > BUCKET_LIMIT)
 		return SERIES_PART_ROWS - 1;
-	return ns ? edges_index(SERIES_PART_SCHEMA, ns) : 0;
+	return ns ? bucket_edges_index(SERIES_PART_SCHEMA, ns) : 0;
 }
 
 static int parts_cover(struct series_window *w, uint32_t from, uint32_t to)

@@ -2,7 +2,7 @@
 #include "output/json.h"
 
 #include "output/json_writer.h"
-#include "stats/edges.h"
+#include "stats/bucket_edges.h"
 #include "stats/hist.h"
 
 static void put_value(struct json_writer *w, const char *name, const struct value *v);
@@ -49,7 +49,7 @@ static void put_buckets(struct json_writer *w, const struct hist *h)
 	if (h->zero)
 		put_bucket(w, 0, true, h->zero);
 	while (hist_next(h, &index, &count))
-		put_bucket(w, edges_floor(h->schema, index), true, count);
+		put_bucket(w, bucket_edges_floor(h->schema, index), true, count);
 	if (h->over)
 		put_bucket(w, 0, false, h->over);
 	json_end_array(w);

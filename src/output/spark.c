@@ -6,7 +6,7 @@
 
 #include "base/utf8.h"
 #include "report/human.h"
-#include "stats/edges.h"
+#include "stats/bucket_edges.h"
 
 static const char *const heights[] = { " ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
 
@@ -35,7 +35,8 @@ void spark_axis_add(struct spark_axis *axis, const struct hist *h)
 	if (hist_quantile(h, 1, &last) || !last.hi)
 		return;
 	hi = (int)ceil(decade(last.hi));
-	lo = hist_next(h, &first, &count) ? (int)floor(decade(edges_floor(h->schema, first))) : hi;
+	lo = hist_next(h, &first, &count) ?
+		(int)floor(decade(bucket_edges_floor(h->schema, first))) : hi;
 	if (hi > DECADE_MAX)
 		hi = DECADE_MAX;
 	if (hi <= lo)
@@ -90,7 +91,8 @@ static size_t cell_of(const struct spark_axis *axis, uint64_t ns)
 /* The geometric middle of a bucket. */
 static uint64_t middle(const struct hist *h, int32_t index)
 {
-	return (uint64_t)sqrt(edges_double(h->schema, index - 1) * edges_double(h->schema, index));
+	return (uint64_t)sqrt(bucket_edges_double(h->schema, index - 1) *
+			      bucket_edges_double(h->schema, index));
 }
 
 void spark_put(const struct spark_axis *axis, const struct hist *h, struct strbuf *out)

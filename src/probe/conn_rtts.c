@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "stats/edges.h"
+#include "stats/bucket_edges.h"
 
 #define US 1000u
 
@@ -95,7 +95,8 @@ int conn_rtts_gained(struct conn_rtts_seen **seen, const struct conn_rtts *now, 
 /* In whole microseconds, as they are measured. */
 static uint32_t least_us(int bucket)
 {
-	return bucket ? (uint32_t)(edges_floor(CONN_RTT_SCHEMA, CONN_RTT_BASE + bucket - 1) / US) +
+	return bucket ?
+	       (uint32_t)(bucket_edges_floor(CONN_RTT_SCHEMA, CONN_RTT_BASE + bucket - 1) / US) +
 				1 : 1;
 }
 
@@ -103,7 +104,7 @@ static uint32_t most_us(int bucket)
 {
 	if (bucket == CONN_RTTS - 1)
 		return UINT32_MAX;
-	return (uint32_t)(edges_floor(CONN_RTT_SCHEMA, CONN_RTT_BASE + bucket) / US);
+	return (uint32_t)(bucket_edges_floor(CONN_RTT_SCHEMA, CONN_RTT_BASE + bucket) / US);
 }
 
 void conn_rtts_extremes(const uint32_t *gained, uint32_t *min_us, uint32_t *max_us)

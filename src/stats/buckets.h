@@ -67,7 +67,7 @@ static const __u8 bucket_clz8[256] = {
 };
 #undef BUCKET_X16
 
-/* The default schema's constants; tests/unit/test_buckets.c compares them with edges_steps(). */
+/* The default schema's constants: what bucket_edges_steps() returns (tests/unit/test_buckets.c). */
 static const __u64 bucket_steps_default[2 << BUCKET_SCHEMA_DEFAULT] = {
 	0x8fffffffffffffffULL, 0x946a3e1c15742919ULL, 0x9000000000000000ULL, 0x97c80fae72475690ULL,
 	0x9a0129564eaec715ULL, 0x9800000000000000ULL, 0x9afb0ccc06219b7bULL, 0x9800000000000000ULL,

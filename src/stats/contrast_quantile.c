@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "stats/contrast.h"
-#include "stats/edges.h"
+#include "stats/bucket_edges.h"
 #include "stats/order_stat.h"
 #include "stats/sample.h"
 #include "stats/special.h"
@@ -18,7 +18,7 @@ static int32_t bucket_of(const struct hist *pooled, uint64_t ns)
 {
 	if (!ns)
 		return INT32_MIN;
-	return ns > BUCKET_LIMIT ? INT32_MAX : (int32_t)edges_index(pooled->schema, ns);
+	return ns > BUCKET_LIMIT ? INT32_MAX : (int32_t)bucket_edges_index(pooled->schema, ns);
 }
 
 static uint64_t up_to(const struct hist *hist, int32_t bucket)

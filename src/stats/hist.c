@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/bug.h"
-#include "stats/edges.h"
+#include "stats/bucket_edges.h"
 
 void hist_init(struct hist *hist, int schema)
 {
@@ -79,8 +79,8 @@ static uint64_t clamp_to_limit(uint64_t value)
 int hist_reserve(struct hist *hist, uint64_t from, uint64_t to)
 {
 	BUG_ON(from < 1 || from > to);
-	return window_cover(hist, edges_index(hist->schema, clamp_to_limit(from)),
-			    edges_index(hist->schema, clamp_to_limit(to)));
+	return window_cover(hist, bucket_edges_index(hist->schema, clamp_to_limit(from)),
+			    bucket_edges_index(hist->schema, clamp_to_limit(to)));
 }
 
 static int add_at(struct hist *hist, int32_t index, uint64_t n)
@@ -111,7 +111,7 @@ int hist_record_n(struct hist *hist, uint64_t value, uint64_t n)
 	else if (value > BUCKET_LIMIT)
 		hist_add_over(hist, n);
 	else
-		err = add_at(hist, edges_index(hist->schema, value), n);
+		err = add_at(hist, bucket_edges_index(hist->schema, value), n);
 	if (err)
 		return err;
 	if (__builtin_mul_overflow(value, n, &sum))
@@ -122,8 +122,8 @@ int hist_record_n(struct hist *hist, uint64_t value, uint64_t n)
 
 bool hist_has_index(int schema, int32_t index)
 {
-	return index >= 0 && index <= edges_last(schema) &&
-	       edges_floor(schema, index - 1) != edges_floor(schema, index);
+	return index >= 0 && index <= bucket_edges_last(schema) &&
+	       bucket_edges_floor(schema, index - 1) != bucket_edges_floor(schema, index);
 }
 
 void hist_add_zero(struct hist *hist, uint64_t n)
@@ -306,12 +306,12 @@ static void narrow_by_extremes(const struct hist *hist, struct hist_quantile *re
 static void quantile_in_bucket(const struct hist *hist, int32_t index, uint64_t rank, uint64_t n,
 			       struct hist_quantile *result)
 {
-	double lower = edges_double(hist->schema, index - 1);
+	double lower = bucket_edges_double(hist->schema, index - 1);
 	double width_log2 = ldexp(1, -hist->schema);
 	double value = lower * exp2(width_log2 * ((double)rank / (double)n));
 
-	result->lo = edges_floor(hist->schema, index - 1) + 1;
-	result->hi = clamp_to_limit(edges_floor(hist->schema, index));
+	result->lo = bucket_edges_floor(hist->schema, index - 1) + 1;
+	result->hi = clamp_to_limit(bucket_edges_floor(hist->schema, index));
 	narrow_by_extremes(hist, result);
 	result->value = value < (double)BUCKET_LIMIT ? (uint64_t)llround(value) : BUCKET_LIMIT;
 	if (result->value < result->lo)

@@ -6,7 +6,7 @@
 #include "base/strbuf.h"
 #include "event/names.h"
 #include "report/human.h"
-#include "stats/edges.h"
+#include "stats/bucket_edges.h"
 #include "watch/culprits.h"
 
 /*
@@ -82,7 +82,7 @@ static uint64_t count_notable(const struct hist *h)
 	int32_t index = INT32_MIN;
 
 	while (hist_next(h, &index, &count)) {
-		if (edges_floor(h->schema, index - 1) >= NOTABLE_NS)
+		if (bucket_edges_floor(h->schema, index - 1) >= NOTABLE_NS)
 			sum += count;
 	}
 	return sum;

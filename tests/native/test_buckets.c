@@ -17,7 +17,7 @@
 #include "../unit/hist_at.h"
 #include "base/rng.h"
 #include "buckets.skel.h"
-#include "stats/edges.h"
+#include "stats/bucket_edges.h"
 #include "stats/hist.h"
 
 #define BATCH 4096 /* as in buckets.bpf.c */
@@ -46,7 +46,7 @@ static void load(int schema)
 	if (skel)
 		skel->rodata->schema = schema;
 	if (skel && buckets_bpf__load(skel) == 0) {
-		memcpy(skel->bss->steps, edges_steps(schema),
+		memcpy(skel->bss->steps, bucket_edges_steps(schema),
 		       (2ull << (schema > 0 ? schema : 0)) * sizeof(__u64));
 		return;
 	}
@@ -75,12 +75,12 @@ static void compare(int schema, uint32_t n)
 	kernel_indices(n);
 	for (uint32_t i = 0; i < n; i++) {
 		uint64_t value = skel->bss->values[i];
-		uint32_t want = edges_index(schema, value), seen = skel->bss->indices[i];
+		uint32_t want = bucket_edges_index(schema, value), seen = skel->bss->indices[i];
 
 		if (seen != want)
 			fail("schema %d, %llu: kernel %u, user space %u\n", schema,
 			     (unsigned long long)value, seen, want);
-		want = edges_index(BUCKET_SCHEMA_DEFAULT, value);
+		want = bucket_edges_index(BUCKET_SCHEMA_DEFAULT, value);
 		seen = skel->bss->default_indices[i];
 		if (seen != want)
 			fail("default schema, %llu: kernel %u, user space %u\n",
@@ -96,7 +96,7 @@ static void test_edges(int schema)
 
 	load(schema);
 	for (int32_t i = 0; i <= last; i++) {
-		uint64_t edge = edges_floor(schema, i);
+		uint64_t edge = bucket_edges_floor(schema, i);
 
 		for (int64_t beside = -1; beside <= 1; beside++) {
 			uint64_t value = edge + beside;
@@ -179,7 +179,7 @@ static void test_control(void)
 	for (int i = 0; i < 16; i++)
 		skel->bss->steps[i]++;
 	for (int i = 0; i < 8; i++)
-		skel->bss->values[i] = edges_floor(3, 63 * 8 + i);
+		skel->bss->values[i] = bucket_edges_floor(3, 63 * 8 + i);
 	compare(3, 8);
 	if (failures - before < 3) {
 		printf("wrong constants went unnoticed\n");

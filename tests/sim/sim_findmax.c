@@ -15,7 +15,7 @@
 #include "base/parse.h"
 #include "base/rng.h"
 #include "load/findmax.h"
-#include "stats/edges.h"
+#include "stats/bucket_edges.h"
 #include "stats/hist.h"
 #include "stats/special.h"
 
@@ -60,7 +60,7 @@ static double share_above(const struct hist *hist, double ns)
 	uint64_t n, above = 0;
 
 	while (hist_next(hist, &index, &n))
-		above += (double)edges_floor(hist->schema, index - 1) >= ns ? n : 0;
+		above += (double)bucket_edges_floor(hist->schema, index - 1) >= ns ? n : 0;
 	return (double)above / (double)hist->count;
 }
 

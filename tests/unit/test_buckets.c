@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "base/rng.h"
-#include "stats/edges.h"
+#include "stats/bucket_edges.h"
 
 /* A natural number of up to 2^16448. */
 #define LIMBS 257
@@ -64,7 +64,7 @@ static void test_edges_by_definition(void **state)
 		int n = 1 << schema;
 
 		for (int j = 0; j < n; j++) {
-			uint64_t edge = edges_floor(schema, 63 * n + j);
+			uint64_t edge = bucket_edges_floor(schema, 63 * n + j);
 
 			assert_true(power_at_most(edge, schema, 63 * n + j));
 			assert_false(power_at_most(edge + 1, schema, 63 * n + j));
@@ -78,20 +78,20 @@ static void test_small_edges_by_definition(void **state)
 	(void)state;
 	for (int schema = 0; schema <= 4; schema++) {
 		for (int i = 0; i <= BUCKET_LIMIT_LOG2 << schema; i++) {
-			uint64_t edge = edges_floor(schema, i);
+			uint64_t edge = bucket_edges_floor(schema, i);
 
 			assert_true(power_at_most(edge, schema, i));
 			assert_false(power_at_most(edge + 1, schema, i));
 		}
 	}
-	assert_int_equal(edges_floor(3, -1), 0);
-	assert_int_equal(edges_floor(0, 63), 1ULL << 63);
-	assert_true(edges_floor(0, 64) == UINT64_MAX);
-	assert_int_equal(edges_floor(-4, 2), 1ULL << 32);
-	assert_true(edges_floor(-4, INT32_MAX) == UINT64_MAX);
-	assert_true(edges_double(1, 3) > 2.8284271247461898);
-	assert_true(edges_double(1, 3) < 2.8284271247461907);
-	assert_true(edges_double(-1, -3) == 1.0 / 64);
+	assert_int_equal(bucket_edges_floor(3, -1), 0);
+	assert_int_equal(bucket_edges_floor(0, 63), 1ULL << 63);
+	assert_true(bucket_edges_floor(0, 64) == UINT64_MAX);
+	assert_int_equal(bucket_edges_floor(-4, 2), 1ULL << 32);
+	assert_true(bucket_edges_floor(-4, INT32_MAX) == UINT64_MAX);
+	assert_true(bucket_edges_double(1, 3) > 2.8284271247461898);
+	assert_true(bucket_edges_double(1, 3) < 2.8284271247461907);
+	assert_true(bucket_edges_double(-1, -3) == 1.0 / 64);
 }
 
 /* The smallest index whose upper edge is not below the value, by looking at all of them. */
@@ -102,7 +102,7 @@ static uint32_t index_by_search(uint64_t value, int schema)
 	while (low < high) {
 		uint32_t mid = (low + high) / 2;
 
-		if (edges_floor(schema, (int32_t)mid) >= value)
+		if (bucket_edges_floor(schema, (int32_t)mid) >= value)
 			high = mid;
 		else
 			low = mid + 1;
@@ -112,7 +112,7 @@ static uint32_t index_by_search(uint64_t value, int schema)
 
 static void check_around(uint64_t value, int schema)
 {
-	const __u64 *steps = edges_steps(schema);
+	const __u64 *steps = bucket_edges_steps(schema);
 
 	for (uint64_t v = value - 1; v != value + 2; v++) {
 		uint32_t expected;
@@ -121,7 +121,7 @@ static void check_around(uint64_t value, int schema)
 			continue;
 		expected = index_by_search(v, schema);
 		assert_int_equal(bucket_index_any(v, schema, steps), expected);
-		assert_int_equal(edges_index(schema, v), expected);
+		assert_int_equal(bucket_edges_index(schema, v), expected);
 		if (schema == BUCKET_SCHEMA_DEFAULT)
 			assert_int_equal(bucket_index(v), expected);
 	}
@@ -134,7 +134,7 @@ static void test_index_at_edges(void **state)
 		int32_t last = schema < 0 ? 64 >> -schema : 64 << schema;
 
 		for (int32_t i = 0; i <= last; i++)
-			check_around(edges_floor(schema, i), schema);
+			check_around(bucket_edges_floor(schema, i), schema);
 	}
 }
 
@@ -165,9 +165,9 @@ static void test_index_of_random_values(void **state)
 static void test_default_steps(void **state)
 {
 	(void)state;
-	assert_memory_equal(edges_steps(BUCKET_SCHEMA_DEFAULT), bucket_steps_default,
+	assert_memory_equal(bucket_edges_steps(BUCKET_SCHEMA_DEFAULT), bucket_steps_default,
 			    sizeof(bucket_steps_default));
-	assert_int_equal(edges_last(BUCKET_SCHEMA_DEFAULT) + 1, BUCKET_COUNT_DEFAULT);
+	assert_int_equal(bucket_edges_last(BUCKET_SCHEMA_DEFAULT) + 1, BUCKET_COUNT_DEFAULT);
 }
 
 /* At most one edge in a segment, on which the whole method rests. */
@@ -178,7 +178,8 @@ static void test_one_edge_per_segment(void **state)
 		uint64_t width = 1ULL << (62 - schema);
 
 		for (int32_t i = 63 << schema; i < (64 << schema) - 1; i++)
-			assert_true(edges_floor(schema, i + 1) - edges_floor(schema, i) > width);
+			assert_true(bucket_edges_floor(schema, i + 1) -
+				    bucket_edges_floor(schema, i) > width);
 	}
 }
 

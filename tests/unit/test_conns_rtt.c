@@ -24,7 +24,7 @@
 #include "event/memsource.h"
 #include "probe/conn_rtts.h"
 #include "probe/conns_told.h"
-#include "stats/edges.h"
+#include "stats/bucket_edges.h"
 
 #define MIDDLE 1.0906 /* 2^(1/8), and a rounding */
 
@@ -34,7 +34,8 @@ static uint32_t bucket_by_search(uint64_t ns)
 {
 	uint32_t i = 0;
 
-	while (i < CONN_RTTS - 1 && ns > edges_floor(CONN_RTT_SCHEMA, CONN_RTT_BASE + (int32_t)i))
+	while (i < CONN_RTTS - 1 &&
+	       ns > bucket_edges_floor(CONN_RTT_SCHEMA, CONN_RTT_BASE + (int32_t)i))
 		i++;
 	return i;
 }
@@ -42,14 +43,15 @@ static uint32_t bucket_by_search(uint64_t ns)
 static void test_bucket(void **state)
 {
 	(void)state;
-	assert_memory_equal(edges_steps(CONN_RTT_SCHEMA), bucket_steps_quarters,
+	assert_memory_equal(bucket_edges_steps(CONN_RTT_SCHEMA), bucket_steps_quarters,
 			    sizeof(bucket_steps_quarters));
-	assert_int_equal(edges_floor(CONN_RTT_SCHEMA, CONN_RTT_BASE), CONN_RTT_LEAST_NS);
-	assert_int_equal(edges_floor(CONN_RTT_SCHEMA, CONN_RTT_BASE + CONN_RTTS - 2), 1ULL << 33);
+	assert_int_equal(bucket_edges_floor(CONN_RTT_SCHEMA, CONN_RTT_BASE), CONN_RTT_LEAST_NS);
+	assert_int_equal(bucket_edges_floor(CONN_RTT_SCHEMA, CONN_RTT_BASE + CONN_RTTS - 2),
+			 1ULL << 33);
 	for (uint32_t us = 1; us < 100000; us++)
 		assert_int_equal(conn_rtt_bucket(us), bucket_by_search(us * 1000ULL));
 	for (int i = 0; i < CONN_RTTS - 1; i++) {
-		const uint64_t edge = edges_floor(CONN_RTT_SCHEMA, CONN_RTT_BASE + i);
+		const uint64_t edge = bucket_edges_floor(CONN_RTT_SCHEMA, CONN_RTT_BASE + i);
 		const uint32_t us = (uint32_t)(edge / 1000);
 
 		for (uint32_t at = us - 1; at <= us + 2; at++)

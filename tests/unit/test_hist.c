@@ -12,7 +12,7 @@
 
 #include "base/rng.h"
 #include "hist_at.h"
-#include "stats/edges.h"
+#include "stats/bucket_edges.h"
 #include "stats/hist.h"
 
 #define SAMPLES 20000
@@ -88,7 +88,7 @@ static void test_limits(void **state)
 		assert_int_equal(hist.zero, 1);
 		assert_int_equal(hist.over, 2);
 		assert_int_equal(hist_at(&hist, 0), 1);
-		assert_int_equal(hist_at(&hist, edges_last(schema)), 1);
+		assert_int_equal(hist_at(&hist, bucket_edges_last(schema)), 1);
 		assert_true(hist.sum == UINT64_MAX);
 		assert_true(isnan(hist_mean(&hist)));
 		assert_int_equal(hist_quantile(&hist, 0.6, &quantile), 0);
@@ -110,9 +110,9 @@ static void test_window_grows_both_ways(void **state)
 	assert_int_equal(hist.len, 8);
 	hist_record(&hist, 100000);
 	hist_record_n(&hist, 3, 7);
-	assert_int_equal(hist_at(&hist, edges_index(3, 1000)), 1);
-	assert_int_equal(hist_at(&hist, edges_index(3, 100000)), 1);
-	assert_int_equal(hist_at(&hist, edges_index(3, 3)), 7);
+	assert_int_equal(hist_at(&hist, bucket_edges_index(3, 1000)), 1);
+	assert_int_equal(hist_at(&hist, bucket_edges_index(3, 100000)), 1);
+	assert_int_equal(hist_at(&hist, bucket_edges_index(3, 3)), 7);
 	assert_int_equal(total(&hist), 9);
 	assert_int_equal(hist.sum, 1000 + 100000 + 21);
 	hist_reset(&hist);
@@ -157,8 +157,8 @@ static void check_quantiles(const struct hist *hist, const uint64_t *sorted, uin
 		assert_in_range(truth, quantile.lo, quantile.hi);
 		assert_in_range(quantile.value, quantile.lo, quantile.hi);
 		if (truth && truth <= BUCKET_LIMIT)
-			assert_int_equal(edges_index(hist->schema, quantile.value),
-					 edges_index(hist->schema, truth));
+			assert_int_equal(bucket_edges_index(hist->schema, quantile.value),
+					 bucket_edges_index(hist->schema, truth));
 	}
 }
 

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "probe/watch_internal.h"
-#include "stats/edges.h"
+#include "stats/bucket_edges.h"
 
 static __u16 cells[SHORT_ENTRIES];
 static __u8 shorter[SHORT_MIN];
@@ -22,10 +22,10 @@ static uint32_t wrong(void)
 		uint32_t above = v - SHORT_MIN;
 		uint32_t at = (cells[above / 8] + (above & 7)) & SHORT_OFFSET;
 
-		n += at / 8 != CELL_BUCKET + edges_index(BUCKET_SCHEMA_DEFAULT, v);
+		n += at / 8 != CELL_BUCKET + bucket_edges_index(BUCKET_SCHEMA_DEFAULT, v);
 	}
 	for (uint32_t v = 1; v < SHORT_MIN; v++)
-		n += shorter[v] != CELL_BUCKET + edges_index(BUCKET_SCHEMA_DEFAULT, v);
+		n += shorter[v] != CELL_BUCKET + bucket_edges_index(BUCKET_SCHEMA_DEFAULT, v);
 	return n + (shorter[0] != CELL_ZERO);
 }
 

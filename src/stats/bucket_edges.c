@@ -4,7 +4,7 @@
  * 256 mantissas is computed, in 128-bit fixed point with an error bound, and everything else is
  * taken from it.
  */
-#include "stats/edges.h"
+#include "stats/bucket_edges.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -106,7 +106,7 @@ static void make_tables(void)
 		make_steps(schema, tables.steps + STEPS_FIRST(schema));
 }
 
-const __u64 *edges_steps(int schema)
+const __u64 *bucket_edges_steps(int schema)
 {
 	BUG_ON(schema < BUCKET_SCHEMA_MIN || schema > BUCKET_SCHEMA_MAX);
 	pthread_once(&tables.once, make_tables);
@@ -118,7 +118,7 @@ static uint64_t edge_parts(int schema, int32_t index, int64_t *exponent)
 {
 	int64_t i = index;
 
-	(void)edges_steps(schema);
+	(void)bucket_edges_steps(schema);
 	if (schema < 0) {
 		i *= 1 << -schema;
 		schema = 0;
@@ -127,7 +127,7 @@ static uint64_t edge_parts(int schema, int32_t index, int64_t *exponent)
 	return mantissa(schema, i & ((1 << schema) - 1));
 }
 
-uint64_t edges_floor(int schema, int32_t index)
+uint64_t bucket_edges_floor(int schema, int32_t index)
 {
 	int64_t exponent;
 	uint64_t edge = edge_parts(schema, index, &exponent);
@@ -137,7 +137,7 @@ uint64_t edges_floor(int schema, int32_t index)
 	return exponent > 63 ? UINT64_MAX : edge >> (63 - exponent);
 }
 
-double edges_double(int schema, int32_t index)
+double bucket_edges_double(int schema, int32_t index)
 {
 	int64_t exponent;
 	uint64_t edge = edge_parts(schema, index, &exponent);
@@ -147,14 +147,14 @@ double edges_double(int schema, int32_t index)
 	return exponent < -1100 ? 0 : ldexp((double)edge, (int)exponent - 63);
 }
 
-uint32_t edges_index(int schema, uint64_t value)
+uint32_t bucket_edges_index(int schema, uint64_t value)
 {
 	if (schema == BUCKET_SCHEMA_DEFAULT)
 		return bucket_index(value);
-	return bucket_index_any(value, schema, edges_steps(schema));
+	return bucket_index_any(value, schema, bucket_edges_steps(schema));
 }
 
-int32_t edges_last(int schema)
+int32_t bucket_edges_last(int schema)
 {
 	BUG_ON(schema < BUCKET_SCHEMA_MIN || schema > BUCKET_SCHEMA_MAX);
 	if (schema >= 0)
