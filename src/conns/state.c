@@ -7,7 +7,7 @@
 
 #include "base/bug.h"
 #include "base/hash.h"
-#include "base/nonzero.h"
+#include "base/zpack.h"
 
 #define SLOTS (1u << 17) /* of each hash: two entries in one, when all is full */
 
@@ -20,7 +20,7 @@ _Static_assert(sizeof(struct conn) <= 48, "memory of a connection");
 
 #define NO_SSTHRESH 0x7fffffffu /* TCP_INFINITE_SSTHRESH: no loss yet */
 
-_Static_assert(PACKED_FROM == sizeof(uint64_t) && PACKED % NONZERO_GROUP == 0, "all of it");
+_Static_assert(PACKED_FROM == sizeof(uint64_t) && PACKED % ZPACK_GROUP == 0, "all of it");
 
 /* Is its own opposite: what is usual becomes 0, for any values. */
 static void hide_usual(struct event_conn *e)
@@ -32,7 +32,7 @@ static void hide_usual(struct event_conn *e)
 void conn_unpack(const struct conn *conn, struct event_conn *out)
 {
 	out->cookie = conn->cookie;
-	nonzero_unpack(conn->packed, (char *)out + PACKED_FROM, PACKED);
+	zpack_unpack(conn->packed, (char *)out + PACKED_FROM, PACKED);
 	if (!conn->packed)
 		return;
 	out->to += out->from;
@@ -41,14 +41,14 @@ void conn_unpack(const struct conn *conn, struct event_conn *out)
 
 int conn_pack(struct conn *conn, const struct event_conn *total)
 {
-	unsigned char bytes[NONZERO_MAX(PACKED)], *packed = conn->packed;
+	unsigned char bytes[ZPACK_MAX(PACKED)], *packed = conn->packed;
 	struct event_conn e = *total;
 	size_t n, room;
 
 	e.to -= e.from;
 	hide_usual(&e);
-	n = nonzero_pack((char *)&e + PACKED_FROM, PACKED, bytes);
-	room = nonzero_room(conn->room, n);
+	n = zpack_pack((char *)&e + PACKED_FROM, PACKED, bytes);
+	room = zpack_room(conn->room, n);
 	if (room != conn->room) {
 		packed = realloc(packed, room);
 		if (!packed)

@@ -43,7 +43,7 @@ struct conn {
 	uint32_t fresh;                /* its record of the interval */
 	uint32_t series;
 	uint32_t problem_intervals;
-	uint16_t room;                 /* bytes of `packed`, see base/nonzero.h */
+	uint16_t room;                 /* bytes of `packed`, see base/zpack.h */
 	bool used : 1;
 	bool closed : 1;               /* ... and in conns.ended */
 	bool unlisted : 1;             /* too many have its tuple: it isn't in that hash */

@@ -55,7 +55,7 @@ struct conn_seen {
 	uint32_t flow;
 	uint16_t room;                /* bytes of `counted` */
 	struct conn_rtts_seen *rtts;  /* owned by who has the table; NULL: none yet */
-	unsigned char counted[];      /* a struct conn_counted, packed: base/nonzero.h */
+	unsigned char counted[];      /* a struct conn_counted, packed: base/zpack.h */
 };
 
 /* Of structs that begin with a struct conn_key. Begins zeroed, but for `item`. */

@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/nonzero.h"
+#include "base/zpack.h"
 #include "base/parse.h"
 #include "base/sort.h"
 #include "event/conn_block.h"
@@ -186,9 +186,9 @@ static void gained(struct conn_counted *seen, const struct conn_told *t,
 /* `s` may be another one then. */
 static void keep(struct conns_told *p, struct conn_seen *s, const struct conn_counted *counted)
 {
-	unsigned char bytes[NONZERO_MAX(sizeof(*counted))];
-	const size_t n = nonzero_pack(counted, sizeof(*counted), bytes);
-	const size_t room = nonzero_room(sizeof(*s) + s->room, sizeof(*s) + n) - sizeof(*s);
+	unsigned char bytes[ZPACK_MAX(sizeof(*counted))];
+	const size_t n = zpack_pack(counted, sizeof(*counted), bytes);
+	const size_t room = zpack_room(sizeof(*s) + s->room, sizeof(*s) + n) - sizeof(*s);
 
 	if (room != s->room) {
 		s = conn_table_resize(&p->table, &s->key, sizeof(*s) + room);
@@ -444,7 +444,7 @@ void conns_told_take(struct conns_told *p, const struct conn_told *t,
 		s->flow = put_flow(p, t);
 	}
 	c.from = s->to < c.to ? s->to : c.to;
-	nonzero_unpack(s->counted, &counted, sizeof(counted));
+	zpack_unpack(s->counted, &counted, sizeof(counted));
 	gained(&counted, t, unclear ? unclear : &none, wide, narrow);
 	put_counted(p, &c, t, wide, narrow);
 	put_gauges(p, &c, t);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/nonzero.h"
+#include "base/zpack.h"
 
 #include <endian.h>
 #include <stdint.h>
@@ -12,8 +12,8 @@
 #define MALLOC 8
 #define LEAST 24
 
-_Static_assert(NONZERO_GROUP == 2 * sizeof(uint64_t), "half a byte for each word");
-_Static_assert(NONZERO_MIN == sizeof(uint64_t), "a bit for each group");
+_Static_assert(ZPACK_GROUP == 2 * sizeof(uint64_t), "half a byte for each word");
+_Static_assert(ZPACK_MIN == sizeof(uint64_t), "a bit for each group");
 
 /* Bytes; 0 of 0. */
 static unsigned int length_of(uint64_t word)
@@ -30,15 +30,15 @@ static unsigned char *put(unsigned char *to, uint64_t word, unsigned int length)
 	return to + length;
 }
 
-size_t nonzero_pack(const void *from, size_t size, unsigned char *to)
+size_t zpack_pack(const void *from, size_t size, unsigned char *to)
 {
-	unsigned char data[NONZERO_MOST + sizeof(uint64_t)], *end = data;
-	unsigned char *lengths = to + NONZERO_MIN;
+	unsigned char data[ZPACK_MOST + sizeof(uint64_t)], *end = data;
+	unsigned char *lengths = to + ZPACK_MIN;
 	const unsigned char *at = from;
 	uint64_t groups = 0;
 
-	BUG_ON(size % NONZERO_GROUP || size > NONZERO_MOST);
-	for (size_t i = 0; i < size / NONZERO_GROUP; i++, at += NONZERO_GROUP) {
+	BUG_ON(size % ZPACK_GROUP || size > ZPACK_MOST);
+	for (size_t i = 0; i < size / ZPACK_GROUP; i++, at += ZPACK_GROUP) {
 		unsigned int a, b;
 		uint64_t w[2];
 
@@ -66,20 +66,20 @@ static uint64_t get(const unsigned char *end, unsigned int length)
 	return le64toh(word) >> half >> half; /* by 64, if there is none */
 }
 
-void nonzero_unpack(const unsigned char *packed, void *to, size_t size)
+void zpack_unpack(const unsigned char *packed, void *to, size_t size)
 {
 	const unsigned char *lengths, *p;
 	uint64_t groups;
 
-	BUG_ON(size % NONZERO_GROUP || size > NONZERO_MOST);
+	BUG_ON(size % ZPACK_GROUP || size > ZPACK_MOST);
 	memset(to, 0, size);
 	if (!packed)
 		return;
 	memcpy(&groups, packed, sizeof(groups));
-	lengths = packed + NONZERO_MIN;
+	lengths = packed + ZPACK_MIN;
 	p = lengths + __builtin_popcountll(groups);
 	for (; groups; groups &= groups - 1) {
-		const size_t at = (size_t)__builtin_ctzll(groups) * NONZERO_GROUP;
+		const size_t at = (size_t)__builtin_ctzll(groups) * ZPACK_GROUP;
 		const unsigned int a = *lengths & 15, b = *lengths++ >> 4;
 		const uint64_t w[2] = { get(p + a, a), get(p + a + b, b) };
 
@@ -88,7 +88,7 @@ void nonzero_unpack(const unsigned char *packed, void *to, size_t size)
 	}
 }
 
-size_t nonzero_room(size_t had, size_t need)
+size_t zpack_room(size_t had, size_t need)
 {
 	if (need <= had && need > had / 2)
 		return had;

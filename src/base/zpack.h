@@ -6,34 +6,34 @@
  * bytes its words have without leading zeros; then these bytes. Where nothing is 0, this adds a bit
  * more than a sixteenth.
  *
- *	unsigned char bytes[NONZERO_MAX(sizeof(counters))];
- *	size_t n = nonzero_pack(&counters, sizeof(counters), bytes), room = nonzero_room(had, n);
+ *	unsigned char bytes[ZPACK_MAX(sizeof(counters))];
+ *	size_t n = zpack_pack(&counters, sizeof(counters), bytes), room = zpack_room(had, n);
  *
  * then `n` bytes are kept in an allocation of `room`. This is for the memory of a process, not for
  * what is handed on: nothing that is unpacked is checked.
  */
-#ifndef HOSTLAT_BASE_NONZERO_H
-#define HOSTLAT_BASE_NONZERO_H
+#ifndef HOSTLAT_BASE_ZPACK_H
+#define HOSTLAT_BASE_ZPACK_H
 
 #include <stddef.h>
 
-#define NONZERO_GROUP 16                   /* bytes; sizes are multiples of it, up to */
-#define NONZERO_MOST (64 * NONZERO_GROUP)
+#define ZPACK_GROUP 16                   /* bytes; sizes are multiples of it, up to */
+#define ZPACK_MOST (64 * ZPACK_GROUP)
 
 /* Packed, when nothing of `size` bytes is 0; and when all is. */
-#define NONZERO_MAX(size) (NONZERO_MIN + (size) / NONZERO_GROUP + (size))
-#define NONZERO_MIN 8
+#define ZPACK_MAX(size) (ZPACK_MIN + (size) / ZPACK_GROUP + (size))
+#define ZPACK_MIN 8
 
-/* Packs from[size] into to[NONZERO_MAX(size)]; returns how many bytes of it are used. */
-size_t nonzero_pack(const void *from, size_t size, unsigned char *to);
+/* Packs from[size] into to[ZPACK_MAX(size)]; returns how many bytes of it are used. */
+size_t zpack_pack(const void *from, size_t size, unsigned char *to);
 
-/* The opposite. Of NULL, and of NONZERO_MIN zeros, all is 0. */
-void nonzero_unpack(const unsigned char *packed, void *to, size_t size);
+/* The opposite. Of NULL, and of ZPACK_MIN zeros, all is 0. */
+void zpack_unpack(const unsigned char *packed, void *to, size_t size);
 
 /*
  * The bytes that an allocation of `had` should have for `need`: `had` as long as it is enough and
  * not twice as much, else as many as malloc() gives anyway. 0 is no allocation.
  */
-size_t nonzero_room(size_t had, size_t need);
+size_t zpack_room(size_t had, size_t need);
 
 #endif
