@@ -19,20 +19,21 @@ const char *cause_of_name(enum cause_of of)
 	return of_names[of];
 }
 
-const struct cause *causes_find(const struct causes *causes, enum cause_of of, const char *name)
+const struct load_cause *causes_find(const struct causes *causes, enum cause_of of,
+				     const char *name)
 {
-	for (const struct cause *c = causes->list; c < causes->list + causes->n; c++) {
+	for (const struct load_cause *c = causes->list; c < causes->list + causes->n; c++) {
 		if (c->of == of && !strcmp(c->name, name))
 			return c;
 	}
 	return NULL;
 }
 
-const struct cause *causes_top(const struct causes *causes, enum cause_of of)
+const struct load_cause *causes_top(const struct causes *causes, enum cause_of of)
 {
-	const struct cause *top = NULL;
+	const struct load_cause *top = NULL;
 
-	for (const struct cause *c = causes->list; c < causes->list + causes->n; c++) {
+	for (const struct load_cause *c = causes->list; c < causes->list + causes->n; c++) {
 		if (c->of == of && strcmp(c->name, CAUSE_OUTAGE) &&
 		    (!top || c->count > top->count))
 			top = c;
@@ -44,28 +45,28 @@ uint64_t causes_count(const struct causes *causes, enum cause_of of)
 {
 	uint64_t sum = 0;
 
-	for (const struct cause *c = causes->list; c < causes->list + causes->n; c++)
+	for (const struct load_cause *c = causes->list; c < causes->list + causes->n; c++)
 		sum += c->of == of ? c->count : 0;
 	return sum;
 }
 
 /* The last CAUSE_OFS places are for what has no place of its own. */
-static struct cause *place(struct causes *causes, enum cause_of of, const char *name)
+static struct load_cause *place(struct causes *causes, enum cause_of of, const char *name)
 {
-	struct cause *c = (struct cause *)causes_find(causes, of, name);
+	struct load_cause *c = (struct load_cause *)causes_find(causes, of, name);
 
 	if (c)
 		return c;
 	if (causes->n >= CAUSES_MAX - CAUSE_OFS && strcmp(name, OTHER))
 		return place(causes, of, OTHER);
 	c = &causes->list[causes->n++];
-	*c = (struct cause){ .of = of };
+	*c = (struct load_cause){ .of = of };
 	snprintf(c->name, sizeof(c->name), "%s", name);
 	return c;
 }
 
 /* The text with a majority is the one that is left (Boyer and Moore); "" has no vote. */
-static void vote(struct cause *c, const char *text, uint64_t votes)
+static void vote(struct load_cause *c, const char *text, uint64_t votes)
 {
 	if (!*text)
 		return;
@@ -80,9 +81,9 @@ static void vote(struct cause *c, const char *text, uint64_t votes)
 	}
 }
 
-static void add(struct causes *causes, const struct cause *more)
+static void add(struct causes *causes, const struct load_cause *more)
 {
-	struct cause *c = place(causes, more->of, more->name);
+	struct load_cause *c = place(causes, more->of, more->name);
 
 	if (!c->count || more->first_ns < c->first_ns)
 		c->first_ns = more->first_ns;
@@ -95,7 +96,7 @@ static void add(struct causes *causes, const struct cause *more)
 void causes_note(struct causes *causes, enum cause_of of, const char *name, const char *text,
 		 uint64_t ns)
 {
-	struct cause one = {
+	struct load_cause one = {
 		.of = of, .votes = 1, .count = 1, .first_ns = ns, .last_ns = ns,
 	};
 
@@ -107,7 +108,7 @@ void causes_note(struct causes *causes, enum cause_of of, const char *name, cons
 void causes_note_span(struct causes *causes, enum cause_of of, const char *name, uint64_t first_ns,
 		      uint64_t last_ns)
 {
-	struct cause one = { .of = of, .count = 1, .first_ns = first_ns, .last_ns = last_ns };
+	struct load_cause one = { .of = of, .count = 1, .first_ns = first_ns, .last_ns = last_ns };
 
 	snprintf(one.name, sizeof(one.name), "%s", name);
 	add(causes, &one);
@@ -128,7 +129,7 @@ int causes_put(const struct causes *causes, struct event_sink *sink, uint64_t no
 	int err = 0;
 
 	for (uint32_t i = 0; i < causes->n && !err; i++) {
-		const struct cause *c = &causes->list[i];
+		const struct load_cause *c = &causes->list[i];
 
 		snprintf(value, sizeof(value), "%s %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
 			 " %s\t%s", of_names[c->of], c->count, c->first_ns, c->last_ns, c->votes,
@@ -175,7 +176,7 @@ static bool is_printable(const char *text, size_t n)
 	return true;
 }
 
-static int take_texts(const char *at, struct cause *c)
+static int take_texts(const char *at, struct load_cause *c)
 {
 	const char *tab = strchr(at, '\t');
 	const size_t name = tab ? (size_t)(tab - at) : 0, text = tab ? strlen(tab + 1) : 0;
@@ -190,7 +191,7 @@ static int take_texts(const char *at, struct cause *c)
 
 int causes_take(struct causes *causes, const char *value)
 {
-	struct cause c = { 0 };
+	struct load_cause c = { 0 };
 	int err = take_of(&value, &c.of);
 
 	if (!err)

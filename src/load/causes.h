@@ -38,7 +38,7 @@ enum cause_of {
 	CAUSE_OFS,
 };
 
-struct cause {
+struct load_cause {
 	uint8_t of;                  /* enum cause_of */
 	char name[CAUSE_NAME_MAX];
 	char text[SAID_TEXT_MAX];    /* the most common one, cleaned; "": none */
@@ -48,7 +48,7 @@ struct cause {
 };
 
 struct causes {
-	struct cause list[CAUSES_MAX];
+	struct load_cause list[CAUSES_MAX];
 	uint32_t n;
 };
 
@@ -67,10 +67,11 @@ void causes_note_span(struct causes *causes, enum cause_of of, const char *name,
 void causes_add(struct causes *causes, const struct causes *more);
 
 /* NULL if there is none. */
-const struct cause *causes_find(const struct causes *causes, enum cause_of of, const char *name);
+const struct load_cause *causes_find(const struct causes *causes, enum cause_of of,
+				     const char *name);
 
 /* The most frequent one of that kind, outages left out; NULL if there is none. */
-const struct cause *causes_top(const struct causes *causes, enum cause_of of);
+const struct load_cause *causes_top(const struct causes *causes, enum cause_of of);
 
 uint64_t causes_count(const struct causes *causes, enum cause_of of);
 

@@ -11,15 +11,15 @@
 #define SPAN_MAX 48
 #define SENTENCE_MAX 512
 
-static bool is_outage(const struct cause *c)
+static bool is_outage(const struct load_cause *c)
 {
 	return c->of == CAUSE_CONNECTION && !strcmp(c->name, CAUSE_OUTAGE);
 }
 
 static int more_frequent(const void *a, const void *b)
 {
-	const struct cause *x = *(const struct cause *const *)a;
-	const struct cause *y = *(const struct cause *const *)b;
+	const struct load_cause *x = *(const struct load_cause *const *)a;
+	const struct load_cause *y = *(const struct load_cause *const *)b;
 
 	if (is_outage(x) != is_outage(y))
 		return is_outage(x) ? -1 : 1;
@@ -30,7 +30,7 @@ static int more_frequent(const void *a, const void *b)
 
 /* Those of one kind, an outage and then the most frequent first. Returns their number. */
 static uint32_t sorted(const struct causes *causes, enum cause_of of,
-		       const struct cause *out[CAUSES_MAX])
+		       const struct load_cause *out[CAUSES_MAX])
 {
 	uint32_t n = 0;
 
@@ -43,7 +43,7 @@ static uint32_t sorted(const struct causes *causes, enum cause_of of,
 }
 
 /* "at 2.7 s", "at 2.7 s to 3.7 s" */
-static const char *span_of(const struct cause *c, char out[SPAN_MAX])
+static const char *span_of(const struct load_cause *c, char out[SPAN_MAX])
 {
 	const double first = (double)c->first_ns / 1e9, last = (double)c->last_ns / 1e9;
 
@@ -97,7 +97,7 @@ static const struct phrase *find(const struct phrase *list, size_t n, const char
 	return NULL;
 }
 
-static const struct phrase *phrase_of(const struct cause *c)
+static const struct phrase *phrase_of(const struct load_cause *c)
 {
 	if (c->of == CAUSE_REQUEST)
 		return find(of_requests, ARRAY_LEN(of_requests), c->name);
@@ -106,7 +106,7 @@ static const struct phrase *phrase_of(const struct cause *c)
 	return NULL;
 }
 
-static const char *verb(const struct cause *c)
+static const char *verb(const struct load_cause *c)
 {
 	const bool one = c->count == 1;
 
@@ -118,19 +118,19 @@ static const char *verb(const struct cause *c)
 }
 
 /* A port that is missing has its own sentence. */
-static bool quotes(const struct cause *c)
+static bool quotes(const struct load_cause *c)
 {
 	return *c->text && !(c->of == CAUSE_CONNECTION && !strcmp(c->name, CAUSE_PORTS));
 }
 
 /* Whether the text is the server's own, and not hostlat's or the system's. */
-static bool is_own_words(const struct cause *c, const struct phrase *phrase)
+static bool is_own_words(const struct load_cause *c, const struct phrase *phrase)
 {
 	return strcmp(c->name, CAUSE_GARBLED) != 0 && strcmp(c->name, CAUSE_TIMEOUT) != 0 &&
 	       (phrase || c->of != CAUSE_CONNECTION);
 }
 
-static void put_outage(const struct cause *c, struct strbuf *out)
+static void put_outage(const struct load_cause *c, struct strbuf *out)
 {
 	const double first = (double)c->first_ns / 1e9, last = (double)c->last_ns / 1e9;
 	char count[HUMAN_MAX];
@@ -142,7 +142,7 @@ static void put_outage(const struct cause *c, struct strbuf *out)
 			      "and %.1f s", human_count(count, c->count), first, last);
 }
 
-static void put_sentence(const struct cause *c, struct strbuf *out)
+static void put_sentence(const struct load_cause *c, struct strbuf *out)
 {
 	const struct phrase *phrase = phrase_of(c);
 	char count[HUMAN_MAX], span[SPAN_MAX];
@@ -167,7 +167,7 @@ static void put_sentence(const struct cause *c, struct strbuf *out)
 
 static void find_of(const struct causes *causes, enum cause_of of, struct report *r)
 {
-	const struct cause *list[CAUSES_MAX];
+	const struct load_cause *list[CAUSES_MAX];
 	const uint32_t n = sorted(causes, of, list);
 	struct strbuf sentence = STRBUF_INIT(SENTENCE_MAX);
 	uint64_t rest = 0;
@@ -203,7 +203,7 @@ void failures_report(const struct causes *causes, struct report *r)
 	struct table *t = table_new(r, columns, ARRAY_LEN(columns));
 
 	for (int of = 0; of < CAUSE_OFS; of++) {
-		const struct cause *list[CAUSES_MAX];
+		const struct load_cause *list[CAUSES_MAX];
 		const uint32_t n = sorted(causes, of, list);
 
 		for (uint32_t i = 0; i < n; i++)
@@ -217,7 +217,7 @@ void failures_report(const struct causes *causes, struct report *r)
 
 void failures_evidence(const struct causes *causes, enum cause_of of, struct strbuf *out)
 {
-	const struct cause *top = causes_top(causes, of);
+	const struct load_cause *top = causes_top(causes, of);
 
 	if (top)
 		put_sentence(top, out);
@@ -225,7 +225,7 @@ void failures_evidence(const struct causes *causes, enum cause_of of, struct str
 
 bool failures_outage(const struct causes *causes, struct strbuf *out)
 {
-	const struct cause *outage = causes_find(causes, CAUSE_CONNECTION, CAUSE_OUTAGE);
+	const struct load_cause *outage = causes_find(causes, CAUSE_CONNECTION, CAUSE_OUTAGE);
 
 	if (outage)
 		put_outage(outage, out);

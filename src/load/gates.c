@@ -149,7 +149,7 @@ static void judge_server(struct load_analysis *a)
 /* Connections that only want for a port of ours say nothing against the server. */
 static void judge_ports(struct load_analysis *a)
 {
-	const struct cause *ports = causes_find(&a->causes, CAUSE_CONNECTION, CAUSE_PORTS);
+	const struct load_cause *ports = causes_find(&a->causes, CAUSE_CONNECTION, CAUSE_PORTS);
 
 	if (!ports)
 		return;

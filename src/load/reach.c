@@ -63,7 +63,7 @@ static void put_target(const struct load_target *target, struct strbuf *why)
 static void say_shut(const struct reach *reach, struct strbuf *why)
 {
 	const uint32_t stay = staying(reach);
-	const struct cause *top;
+	const struct load_cause *top;
 	struct causes causes;
 
 	add_causes(reach, &causes);
@@ -224,7 +224,7 @@ int reach_connect(struct load_thread *threads, uint32_t n, int stop_fd, struct s
 
 static void say_not_stored(const struct load_thread *t, int err, struct strbuf *why)
 {
-	const struct cause *top = causes_top(&t->causes, CAUSE_REQUEST);
+	const struct load_cause *top = causes_top(&t->causes, CAUSE_REQUEST);
 
 	if (err != -EREMOTEIO) {
 		strbuf_puts(why, strerror(-err));

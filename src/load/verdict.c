@@ -119,7 +119,7 @@ static const char closes_all[] = CLOSES_ALL;
 /* Says how the server ends each connection before it was of use; NULL: it does not. */
 static const char *ending(const struct load_analysis *a)
 {
-	const struct cause *top = causes_top(&a->causes, CAUSE_CONNECTION);
+	const struct load_cause *top = causes_top(&a->causes, CAUSE_CONNECTION);
 
 	if (top && !strcmp(top->name, CAUSE_CUT))
 		return "the server ends connections in the middle of a reply";
@@ -140,7 +140,7 @@ const char *load_analysis_shut_out(const struct load_analysis *analysis)
 /* Where the server's own words say more than the gate's sentence does. */
 static const char *sentence(const struct load_analysis *a, int id, struct report *r)
 {
-	const struct cause *reply = causes_top(&a->causes, CAUSE_REPLY);
+	const struct load_cause *reply = causes_top(&a->causes, CAUSE_REPLY);
 
 	if (id == GATE_STATUS && reply && reply->count == SUM(uint64_t, a, last.completed))
 		return report_format(r, "%s to every request", reply->name);

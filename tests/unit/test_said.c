@@ -151,7 +151,7 @@ static void test_garbled(void **state)
 static void test_count(void **state)
 {
 	struct causes a = { 0 }, b = { 0 };
-	const struct cause *c;
+	const struct load_cause *c;
 
 	(void)state;
 	causes_note(&a, CAUSE_REQUEST, "MOVED", "MOVED 1", 700);
