@@ -188,6 +188,16 @@ static void man_row(const struct opt *row, struct strbuf *out)
 	strbuf_release(&description);
 }
 
+const struct opt_choice *opt_text_choices(const struct opt *rows, const char *name)
+{
+	struct opt_slot *slot;
+	struct opt_table table;
+
+	opt_flatten(rows, &table);
+	slot = opt_find_name(&table, name, strlen(name));
+	return slot ? slot->row->choices : NULL;
+}
+
 void opt_text_man_options(const struct opt *rows, struct strbuf *out)
 {
 	struct opt_table table;

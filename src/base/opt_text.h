@@ -16,6 +16,9 @@ void opt_text_help(const struct opt *rows, struct strbuf *out);
 void opt_text_man_synopsis(const struct opt *rows, struct strbuf *out);
 void opt_text_man_options(const struct opt *rows, struct strbuf *out);
 
+/* Returns the choices of the option `name`, or NULL if it has none or is not among `rows`. */
+const struct opt_choice *opt_text_choices(const struct opt *rows, const char *name);
+
 /* Text as man(7) source: nothing in it is taken for a request. */
 void opt_text_man_escape(const char *text, struct strbuf *out);
 

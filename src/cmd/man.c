@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `hostlat man`: the build's step from docs/man/NAME.1.in to the man page. The prose is written by
- * hand as man(7) source; what the program knows better is filled in where the source says
- * @VERSION@, @SUMMARY@, @SYNOPSIS@, @OPTIONS@ or @COMMANDS@.
+ * `hostlat man`: the build's step from docs/man/NAME.SECTION.in to the man page. The prose is
+ * written by hand as man(7) source; placeholders such as @OPTIONS@ and @CAUSES@ are replaced by
+ * what the program's own tables say.
  */
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -12,6 +13,8 @@
 #include "base/readfile.h"
 #include "base/version.h"
 #include "cmd/cmd.h"
+#include "diagnose/cause.h"
+#include "load/gates.h"
 
 #define PAGE_MAX (1 << 20)
 
@@ -22,13 +25,15 @@ struct man_config {
 
 static const struct opt man_options[] = {
 	OPT_STRING(struct man_config, command, .name = "COMMAND", .positional = true,
-		   .required = true, .help = "The command, or hostlat for the page of them all"),
+		   .required = true,
+		   .help = "Command that the page describes; hostlat for any other page"),
 	OPT_STRING(struct man_config, source, .name = "SOURCE", .positional = true,
-		   .required = true, .file = true, .help = "The hand-written part, man(7)"),
+		   .required = true, .file = true,
+		   .help = "Hand-written part of the page, man(7) source"),
 	OPT_END,
 };
 
-/* What the placeholders stand for; `command` is NULL on the page of the program itself. */
+/* A page that is made. `command` is NULL on pages that belong to no single command. */
 struct page {
 	const struct command *const *table;
 	const struct command *command;
@@ -71,6 +76,60 @@ static void put_commands(struct page *page)
 	}
 }
 
+/* One entry of a list: a word, and its meaning with a capital letter and a period. */
+static void put_meaning(struct page *page, const char *word, const char *meaning)
+{
+	strbuf_puts(page->out, ".TP\n.B ");
+	opt_text_man_escape(word, page->out);
+	strbuf_printf(page->out, "\n%c", toupper((unsigned char)*meaning));
+	opt_text_man_escape(meaning + 1, page->out);
+	strbuf_puts(page->out, ".\n");
+}
+
+/* The values of an option of `hostlat watch`. */
+static void put_values(struct page *page, const char *option)
+{
+	const struct command *watch = command_find(page->table, "watch");
+	const struct opt_choice *choice = watch ? opt_text_choices(watch->options, option) : NULL;
+
+	for (; choice && choice->name; choice++)
+		put_meaning(page, choice->name, choice->help);
+}
+
+static void put_stages(struct page *page)
+{
+	put_values(page, "stages");
+}
+
+static void put_origins(struct page *page)
+{
+	put_values(page, "origin");
+}
+
+static void put_group_keys(struct page *page)
+{
+	put_values(page, "by");
+}
+
+static void put_causes(struct page *page)
+{
+	for (unsigned int cause = 0; cause < CAUSE_MAX; cause++)
+		put_meaning(page, cause_name(cause), cause_phrase(cause));
+}
+
+/* Several checks of a load run may give the same reason: it is listed once. */
+static void put_reasons(struct page *page)
+{
+	for (unsigned int gate = 0; gate < GATES; gate++) {
+		unsigned int first = 0;
+
+		while (strcmp(gate_code(first), gate_code(gate)) != 0)
+			first++;
+		if (first == gate)
+			put_meaning(page, gate_code(gate), gate_sentence(gate));
+	}
+}
+
 static const struct {
 	const char *name;
 	void (*put)(struct page *page);
@@ -80,6 +139,11 @@ static const struct {
 	{ "@SYNOPSIS@\n", put_synopsis },
 	{ "@OPTIONS@\n", put_options },
 	{ "@COMMANDS@\n", put_commands },
+	{ "@STAGES@\n", put_stages },
+	{ "@ORIGINS@\n", put_origins },
+	{ "@GROUP_KEYS@\n", put_group_keys },
+	{ "@CAUSES@\n", put_causes },
+	{ "@REASONS@\n", put_reasons },
 	{ NULL, NULL },
 };
 
