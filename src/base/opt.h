@@ -15,7 +15,7 @@
  *			     .def = "1s", .min = 10 * NS_PER_MS, .max = NS_PER_DAY,
  *			     .help = "Time between two requests"),
  *		OPT_STRING(struct ping_config, host, .name = "HOST", .positional = true,
- *			   .required = true, .help = "Whom to ask"),
+ *			   .required = true, .help = "Host to ask"),
  *		OPTIONS_COMMON(struct ping_config, common),
  *		OPT_END,
  *	};

@@ -153,7 +153,8 @@ static void suggest_choice(struct parser *p, const struct opt *row, const char *
 static int refuse_value(struct parser *p, const struct opt *row, const char *text, int err)
 {
 	if (err == -E2BIG) {
-		strbuf_printf(p->error, "%s%s: at most %d are taken", dashes(row), row->name,
+		strbuf_printf(p->error, "%s%s: at most %d values can be "
+					"given", dashes(row), row->name,
 			      OPT_LIST_MAX);
 		return -EINVAL;
 	}

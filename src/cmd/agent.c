@@ -134,7 +134,7 @@ static int parse_words(struct agent *a, struct load_config *config, struct strbu
 			    a->words.items, why);
 
 	if (ret == OPT_HELP)
-		strbuf_puts(why, "there is no --help for agents");
+		strbuf_puts(why, "agents have no --help");
 	if (ret != OPT_PARSED)
 		return -EINVAL;
 	ret = load_options_check(&a->options.load, false, why);
@@ -219,7 +219,7 @@ static int obey(struct agent *a, const char *command, const char *word, struct s
 		return stop(a, load_engine_stop);
 	if (!strcmp(command, "cut"))
 		return stop(a, load_engine_cut);
-	strbuf_printf(why, "it was told '%s', which it does not know", command);
+	strbuf_printf(why, "it received the unknown command '%s'", command);
 	return fail(a, -EPROTO, why);
 }
 
@@ -322,7 +322,7 @@ static const struct opt agent_options[] = { OPT_END };
 
 const struct command cmd_agent = {
 	.name = "agent",
-	.summary = "make load for a hostlat load on another host",
+	.summary = "generate load on behalf of hostlat load on another host",
 	.options = agent_options,
 	.config_size = 1,
 	.hidden = true,

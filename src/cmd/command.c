@@ -32,7 +32,7 @@ int command_print(struct strbuf *text)
 	const int err = text->error ? text->error : strbuf_take_shortage();
 
 	if (err) {
-		log_error("cannot build the text: %s", strerror(-err));
+		log_error("cannot format the output: %s", strerror(-err));
 		result = EXIT_CANNOT;
 	} else if ((fputs(strbuf_str(text), stdout) == EOF || fflush(stdout)) && errno != EPIPE) {
 		log_error("cannot write to standard output: %m");

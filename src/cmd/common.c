@@ -7,7 +7,7 @@
 #include "cmd/cmd.h"
 
 static const struct opt_choice color_choices[] = {
-	{ "auto", COLOR_AUTO, "if the output is a terminal" },
+	{ "auto", COLOR_AUTO, "if the output goes to a terminal" },
 	{ "always", COLOR_ALWAYS, NULL },
 	{ "never", COLOR_NEVER, NULL },
 	{ NULL, 0, NULL },
@@ -15,15 +15,15 @@ static const struct opt_choice color_choices[] = {
 
 const struct opt common_option_rows[] = {
 	OPT_FLAG(struct common_options, json, .name = "json", .excludes = "json-lines",
-		 .help = "Print one JSON document, at the end"),
+		 .help = "Print one JSON document at the end"),
 	OPT_FLAG(struct common_options, json_lines, .name = "json-lines",
-		 .help = "Print one JSON document per line and interval"),
+		 .help = "Print one JSON document per interval, each on a line of its own"),
 	OPT_STRING(struct common_options, output, .name = "output", .file = true,
-		   .help = "Print the result into FILE instead of standard output"),
+		   .help = "Write the result to FILE instead of standard output"),
 	OPT_FLAG(struct common_options, quiet, .name = "quiet", .letter = 'q',
-		 .help = "Say nothing on standard error but warnings and errors"),
+		 .help = "Print only warnings and errors on standard error"),
 	OPT_CHOICE(struct common_options, color, .name = "color", .metavar = "WHEN", .def = "auto",
-		   .choices = color_choices, .help = "Colour the text"),
+		   .choices = color_choices, .help = "Color the text output"),
 	OPT_END,
 };
 

@@ -33,15 +33,18 @@ struct compare_config {
 
 static const struct opt compare_options[] = {
 	OPT_STRING(struct compare_config, a, .name = "A", .positional = true, .required = true,
-		   .file = true, .help = "A recording, or a folder of hostlat explain: before"),
+		   .file = true,
+		   .help = "Recording, or folder of hostlat explain, from before the change"),
 	OPT_STRING(struct compare_config, b, .name = "B", .positional = true, .required = true,
-		   .file = true, .help = "One of the same kind: after"),
+		   .file = true,
+		   .help = "Recording or folder of the same kind from after the change"),
 	OPT_STRING(struct compare_config, slice, .name = "slice", .metavar = "FROM:TO",
 		   .excludes = "slowest",
-		   .help = "Compare the causes of the messages from this percentile of each "
-			   "one's latency to that one (default: 99.9:100)"),
+		   .help = "Compare the causes of the messages between these percentiles of the "
+			   "latency, in each recording (default 99.9:100)"),
 	OPT_U64(struct compare_config, slowest, .name = "slowest", .min = 1,
-		.max = SUBJECTS_MAX, .help = "Compare the causes of the N slowest messages"),
+		.max = SUBJECTS_MAX,
+		.help = "Compare the causes of the N slowest messages of each recording"),
 	OPTIONS_COMMON(struct compare_config, common),
 	OPT_END,
 };
@@ -319,7 +322,7 @@ static int print(const struct compare_config *c, struct inputs *in)
 	report_init(&report, &who);
 	err = fill(in, &report);
 	if (err)
-		log_error("can't make the result: %s", strerror(-err));
+		log_error("cannot make the result: %s", strerror(-err));
 	else
 		code = result_print(&report, &c->common);
 	report_release(&report);
@@ -383,7 +386,7 @@ static int run(const void *config)
 const struct command cmd_compare = {
 	.name = "compare",
 	.reads_only = true,
-	.summary = "say what two recordings differ by",
+	.summary = "show how two recordings differ",
 	.options = compare_options,
 	.config_size = sizeof(struct compare_config),
 	.run = run,

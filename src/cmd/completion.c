@@ -22,7 +22,8 @@ static const struct opt_choice shells[] = {
 static const struct opt completion_options[] = {
 	OPT_CHOICE(struct completion_config, shell, .name = "SHELL", .positional = true,
 		   .required = true, .choices = shells,
-		   .help = "The shell; for bash: source <(hostlat completion bash)"),
+		   .help = "Shell that reads the script; for bash: source <(hostlat completion "
+			   "bash)"),
 	OPT_END,
 };
 

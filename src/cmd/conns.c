@@ -47,71 +47,75 @@ static const struct opt_choice by_choices[] = {
 };
 
 static const struct opt_choice collect_choices[] = {
-	{ "auto", CONNS_COLLECT_AUTO, "by BPF programs; where they can't be used, inet-diag" },
-	{ "bpf", CONNS_COLLECT_BPF, "by BPF programs, or not at all" },
-	{ "inet-diag", CONNS_COLLECT_INET_DIAG, "from the kernel's socket dumps: less is known" },
+	{ "auto", CONNS_COLLECT_AUTO, "BPF programs or, where the kernel refuses them, inet-diag" },
+	{ "bpf", CONNS_COLLECT_BPF, "BPF programs; fail where the kernel refuses them" },
+	{ "inet-diag", CONNS_COLLECT_INET_DIAG, "the kernel's socket dumps, which know less" },
 	{ NULL, 0, NULL },
 };
 
 static const struct opt_choice sort_choices[] = {
 	{ "worst", CONNS_SORT_WORST, "time lost to problems" },
-	{ "bytes", CONNS_SORT_BYTES, "sent and received" },
+	{ "bytes", CONNS_SORT_BYTES, "bytes sent and received" },
 	{ "losses", CONNS_SORT_LOSSES, "retransmitted segments" },
-	{ "rtt", CONNS_SORT_RTT, "smoothed round trip" },
-	{ "app", CONNS_SORT_APP, "by name" },
-	{ "remote", CONNS_SORT_REMOTE, "by remote address and port" },
+	{ "rtt", CONNS_SORT_RTT, "smoothed round-trip time" },
+	{ "app", CONNS_SORT_APP, "name of the application" },
+	{ "remote", CONNS_SORT_REMOTE, "remote address and port" },
 	{ NULL, 0, NULL },
 };
 
 static const struct opt conns_options[] = {
 	OPT_DURATION(struct conns_config, interval_ns, .name = "interval", .letter = 'n',
 		     .def = "500ms", .min = 50 * NS_PER_MS, .max = NS_PER_DAY,
-		     .help = "Time between two tables; a recording keeps the intervals it has"),
+		     .help = "Length of an interval; with --from the recorded intervals are shown"),
 	OPT_U64(struct conns_config, count, .name = "count", .letter = 'c', .min = 1,
-		.help = "End after this many intervals; without it, run until stopped"),
+		.help = "Stop after N intervals; without it, run until interrupted"),
 	OPT_DURATION(struct conns_config, duration_ns, .name = "for", .min = 50 * NS_PER_MS,
-		     .excludes = "from", .help = "How long; without it, until stopped"),
+		     .excludes = "from",
+		     .help = "Stop after this time; without it, run until interrupted"),
 	OPT_STRING(struct conns_config, budget, .name = "cpu-budget", .metavar = "LOW..HIGH",
 		   .def = "1%..3%", .excludes = "from",
-		   .help = "CPU time that hostlat itself may take, of one core: more samples "
-			   "below LOW, fewer above HIGH"),
+		   .help = "Share of one core that hostlat may use: it samples more often below "
+			   "LOW and less often above HIGH"),
 	OPT_CHOICE(struct conns_config, collect, .name = "collect", .def = "auto",
 		   .choices = collect_choices, .excludes = "from",
-		   .help = "How connections are followed"),
+		   .help = "Source of the connections' data"),
 	OPT_CHOICE(struct conns_config, by, .name = "by", .choices = by_choices,
-		   .help = "Add connections up by what they have in common"),
+		   .help = "Sum up the connections that have this in common"),
 	OPT_CHOICE(struct conns_config, sort, .name = "sort", .def = "worst",
-		   .choices = sort_choices, .help = "Order of the connections"),
+		   .choices = sort_choices, .help = "Order in which connections are listed"),
 	OPT_FLAG(struct conns_config, problems_only, .name = "problems-only",
-		 .help = "Leave out connections without a problem for which data waits"),
+		 .help = "Show only connections with a problem that makes data wait"),
 	OPT_FLAG(struct conns_config, all, .name = "all", .letter = 'a',
-		 .help = "List all connections as text, not only a screen of problems"),
+		 .help = "List all connections in text output, not only the worst that fit a "
+			 "screen"),
 	OPT_FLAG(struct conns_config, info, .name = "tcp-info", .excludes = "by,follow",
-		 .help = "Show as text how connections stand by the kernel's own figures: "
+		 .help = "Show the kernel's own figures of each connection in text output: "
 			 "windows, buffers, round trips, rates"),
 	OPT_STRING(struct conns_config, filter, .name = "filter", .metavar = "EXPRESSION",
-		   .help = "Show only connections of which this is true, as in ss(8): "
-			   "'dport = :443 and rtt > 10ms'"),
+		   .help = "Show only connections that match, in the syntax of ss(8): 'dport = "
+			   ":443 and rtt > 10ms'"),
 	OPT_STRING(struct conns_config, follow, .name = "follow", .metavar = "COOKIE",
-		   .excludes = "by", .help = "Show one connection, interval by interval"),
+		   .excludes = "by",
+		   .help = "Show the connection with this cookie, interval by interval"),
 	OPT_FLAG(struct conns_config, calls, .name = "calls", .excludes = "from",
-		 .help = "Log each send and receive call of the connections that are shown, as "
-			 "far as the CPU budget allows"),
+		 .help = "Log each send and receive call of the listed connections, as far as "
+			 "--cpu-budget allows"),
 	OPT_STRING(struct conns_config, record, .name = "record", .file = true, .excludes = "from",
-		   .help = "Keep the run in FILE as well, for --from: intervals with a problem as "
-			   "they are, others put together to a minute"),
+		   .help = "Write the run to FILE as well, for --from: intervals with a problem in "
+			   "full, the others summed up to one minute"),
 	OPT_FLAG(struct conns_config, record_all, .name = "record-all", .excludes = "from",
-		 .help = "Keep all intervals as they are"),
+		 .help = "Write every interval to --record in full"),
 	OPT_SIZE(struct conns_config, size_limit, .name = "size-limit", .min = 64 << 10,
 		 .excludes = "from",
-		 .help = "The recording grows no larger, and ends when an interval doesn't fit"),
+		 .help = "Largest size of the recording, which ends when the next interval does "
+			 "not fit"),
 	OPT_STRING(struct conns_config, from, .name = "from", .file = true,
-		   .help = "Show a recorded run (- is standard input); needs no privileges"),
+		   .help = "Show a recorded run instead of measuring (- is standard input); needs "
+			   "no privileges"),
 	OPT_STRING(struct conns_config, peer, .name = "peer", .file = true,
 		   .excludes = "follow,count",
-		   .help = "With --from: a recording of another host at the same time, in which "
-			   "connections have their other ends; on whose side limits lie is told of "
-			   "the time that both have"),
+		   .help = "Match --from with a recording made on the other host at the same time "
+			   "and report, for the overlap, which side limits each connection"),
 	OPTIONS_COMMON(struct conns_config, common),
 	OPT_END,
 };
@@ -181,14 +185,12 @@ static int conns_live(const struct conns_config *c, const struct conns_options *
 static bool is_usage(const struct conns_config *c)
 {
 	if (c->record_all && !c->record)
-		log_error("conns: --record-all says what goes into --record FILE, which is "
-			  "missing");
+		log_error("conns: --record-all needs --record FILE");
 	else if (c->peer && !c->from)
-		log_error("conns: --peer is the other host's recording; --from FILE, this "
-			  "host's, is missing");
+		log_error("conns: --peer needs --from FILE, this host's recording");
 	else if (c->peer && c->common.json_lines)
-		log_error("conns: --json-lines shows intervals; two recordings are joined by "
-			  "their totals: --json has them");
+		log_error("conns: --peer shows totals, not intervals: use --json instead of "
+			  "--json-lines");
 	else
 		return recording_is_apart(c->record, c->common.output);
 	return false;
@@ -208,12 +210,12 @@ static int filter_of(const char *text, struct filter **filter)
 static bool log_is_possible(const struct conns_config *c)
 {
 	if (c->calls && c->collect == CONNS_COLLECT_INET_DIAG) {
-		log_error("conns: --calls needs BPF programs: inet-diag does not tell of calls");
+		log_error("conns: --calls needs BPF programs: inet-diag does not report calls");
 		return false;
 	}
 	if (c->calls && !c->follow && !c->record && !c->common.json_lines) {
-		log_error("conns: --calls says what is logged: add where to, --follow COOKIE, "
-			  "--record FILE or --json-lines");
+		log_error("conns: --calls needs a place for the log: add --follow COOKIE, --record "
+			  "FILE or --json-lines");
 		return false;
 	}
 	return true;

@@ -91,9 +91,9 @@ static int scan(struct host_run *s)
 	if (err < 0)
 		recorded_file_failed(s->path, "join", err);
 	else if (!s->any)
-		log_error("can't join %s: it has no intervals", s->path);
+		log_error("cannot match %s: it has no intervals", s->path);
 	else if (!s->clock)
-		log_error("can't join %s: it does not tell what time it was by the host's clock",
+		log_error("cannot match %s: it does not contain the host's realtime clock",
 			  s->path);
 	return !err && s->any && s->clock ? 0 : -ECANCELED;
 }
@@ -135,13 +135,13 @@ static bool may_be_joined(const struct host_run *here, const struct host_run *th
 			  struct conns_window *window)
 {
 	if (same_run(here, there)) {
-		log_error("%s and %s are of one run: --peer takes the recording of another host, "
-			  "and both ends on one host are joined without it", here->path,
+		log_error("%s and %s are of one run: --peer takes the recording of another host "
+			  "(ends on the same host are matched without it)", here->path,
 			  there->path);
 		return false;
 	}
 	if (!common_time(here, there, window)) {
-		log_error("%s and %s have no time in common by their hosts' clocks", here->path,
+		log_error("%s and %s do not overlap in time by their hosts' clocks", here->path,
 			  there->path);
 		return false;
 	}
@@ -206,14 +206,14 @@ static int show(struct host_run *here, struct host_run *there, struct conns_view
 	int code = EXIT_CANNOT;
 
 	if (!other) {
-		log_error("no memory");
+		log_error("out of memory");
 		return code;
 	}
 	if (!may_be_joined(here, there, &window) ||
 	    read_both(here, there, &window, view, other) < 0)
 		goto out;
 	if (across_new(&elsewhere, view->conns, other, &config)) {
-		log_error("no memory");
+		log_error("out of memory");
 		goto out;
 	}
 	conns_set_damage(other, &there->damage);

@@ -69,7 +69,7 @@ static int show_calls(struct conns_view *view, const struct event_block *block)
 	}
 	if (!err)
 		return interval_view_write(&view->shown, &view->lines);
-	log_error("can't write the result: %s", strerror(-err));
+	log_error("cannot write the result: %s", strerror(-err));
 	return -ECANCELED; /* said */
 }
 

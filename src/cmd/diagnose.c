@@ -20,32 +20,32 @@ struct diagnose_config {
 };
 
 static const struct opt_choice direction_choices[] = {
-	{ "ingress", DIR_INGRESS, "what was received" },
-	{ "egress", DIR_EGRESS, "what was sent, from the send call to the driver" },
+	{ "ingress", DIR_INGRESS, "received messages" },
+	{ "egress", DIR_EGRESS, "sent messages, from the send call to the driver" },
 	{ NULL, 0, NULL },
 };
 
 static const struct opt diagnose_options[] = {
 	OPT_STRING(struct diagnose_config, file, .name = "FILE", .positional = true,
 		   .required = true, .file = true,
-		   .help = "A recording with messages and activity"),
+		   .help = "Recording with messages and activity, made by hostlat record"),
 	OPT_STRING(struct diagnose_config, slice, .name = "slice", .metavar = "FROM:TO",
 		   .excludes = "slowest",
-		   .help = "Explain the messages from this percentile of the latency to that one "
-			   "(default: 99.9:100)"),
+		   .help = "Explain the messages between these percentiles of the latency (default "
+			   "99.9:100)"),
 	OPT_U64(struct diagnose_config, slowest, .name = "slowest", .min = 1,
 		.max = SUBJECTS_MAX, .help = "Explain the N slowest messages"),
 	OPT_STRING(struct diagnose_config, against, .name = "against",
 		   .metavar = "FROM:TO|fastest|FILE", .file = true,
-		   .help = "Compare them with this slice of their application's messages (default: "
-			   "40:60), with its fastest 1 %, or with the same slice of another "
-			   "recording"),
+		   .help = "Baseline of the comparison: this slice of the same application's "
+			   "messages (default 40:60), its fastest 1 %, or the same slice of "
+			   "another recording"),
 	OPT_CHOICE(struct diagnose_config, direction, .name = "direction",
 		   .choices = direction_choices, .def = "ingress",
-		   .help = "Which messages to explain"),
+		   .help = "Direction of the messages to explain"),
 	OPT_FLAG(struct diagnose_config, paper, .name = "paper",
-		 .help = "A deviation counts from the granularity on, however much the reference "
-			 "varies"),
+		 .help = "Count every excess above the recording's granularity, however much the "
+			 "baseline varies"),
 	OPTIONS_COMMON(struct diagnose_config, common),
 	OPT_END,
 };

@@ -80,8 +80,8 @@ int dispatch(const struct command *const *table, int argc, char **argv)
 	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
 		return print_overview(table);
 	if (argv[1][0] == '-') {
-		log_error("there is no option '%s'; the command comes first, and --help and "
-			  "--version are all that may stand in its place", argv[1]);
+		log_error("there is no option '%s' here; put the command first (only --help and "
+			  "--version may stand in its place)", argv[1]);
 		return EXIT_USAGE;
 	}
 	command = command_find(table, argv[1]);

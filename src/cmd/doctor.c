@@ -26,9 +26,9 @@ struct doctor_config {
 
 static const struct opt doctor_options[] = {
 	OPT_FLAG(struct doctor_config, tuning, .name = "tuning", .excludes = "facts",
-		 .help = "Show the facts of the set-up that are known to cost latency"),
+		 .help = "Show the settings of this machine that are known to cost latency"),
 	OPT_FLAG(struct doctor_config, facts, .name = "facts",
-		 .help = "Show all facts of the set-up, as they open a recording"),
+		 .help = "Show all set-up facts, as they are stored in a recording"),
 	OPTIONS_COMMON(struct doctor_config, common),
 	OPT_END,
 };
@@ -65,7 +65,7 @@ static void show_capabilities(struct report *report, const struct cap_vec *caps)
 		{ .name = "found" },
 		{ .name = "takes" },
 		{ .name = "without" },
-		{ .head = "found, or what it would take" },
+		{ .head = "found, or what is needed" },
 	};
 	struct table *table = table_new(report, columns, ARRAY_LEN(columns));
 	struct strbuf unknown = STRBUF_INIT(UNKNOWN_TEXT); /* areas; each is a run of rows */
@@ -119,7 +119,7 @@ static void show_tuning(struct report *report, const struct host_advice_vec *adv
 		list_add(lines, "    change   %s", a->change);
 		list_add(lines, "    source   %s", a->source);
 	}
-	report_summary(report, "%zu facts of the set-up cost latency", advice->len);
+	report_summary(report, "%zu settings cost latency", advice->len);
 	object_add(&report->body, "tuning", value_table(table));
 	object_add(&report->body, NULL, value_list(lines));
 }
@@ -184,7 +184,7 @@ static int doctor_run(const void *cfg)
 		err = caps.error;
 	}
 	if (err) {
-		log_error("cannot look at this machine: %s", strerror(-err));
+		log_error("cannot examine this machine: %s", strerror(-err));
 		result = EXIT_CANNOT;
 		goto out;
 	}
@@ -207,7 +207,7 @@ out:
 
 const struct command cmd_doctor = {
 	.name = "doctor",
-	.summary = "show what this machine can measure, and what in its set-up costs latency",
+	.summary = "show what this machine can measure and which of its settings cost latency",
 	.options = doctor_options,
 	.config_size = sizeof(struct doctor_config),
 	.run = doctor_run,

@@ -44,40 +44,42 @@ struct explain_config {
 
 static const struct opt explain_options[] = {
 	OPT_STRING(struct explain_config, url, .name = "URL", .positional = true,
-		   .help = "The server, as hostlat load takes it; on this host, in any network "
-			   "namespace"),
+		   .help = "Server to load, on this host in any network namespace; the forms are "
+			   "those of hostlat load"),
 	OPT_RATE(struct explain_config, rate, .name = "rate", .letter = 'r', .excludes = "from",
 		 .help = "Requests per second"),
 	OPT_DURATION(struct explain_config, duration_ns, .name = "for", .def = "10s",
-		     .min = NS_PER_S, .help = "How long requests are made"),
+		     .min = NS_PER_S, .help = "Time for which requests are sent"),
 	OPT_STRING(struct explain_config, folder, .name = "folder", .letter = 'o', .file = true,
 		   .excludes = "from",
-		   .help = "Where report.html, result.json and the recordings are put; made if "
-			   "need be"),
+		   .help = "Folder for report.html, result.json and the recordings; created if "
+			   "missing"),
 	OPT_U64(struct explain_config, port, .name = "port", .min = 1, .max = 65535,
-		.help = "The server's own port, if it is not the URL's"),
+		.help = "Port on which the server itself listens, if it is not the URL's"),
 	OPT_U64(struct explain_config, connections, .name = "connections", .letter = 'c', .min = 1,
-		.help = "As of hostlat load, as are the next ones"),
+		.help = "Number of connections"),
 	OPT_U64(struct explain_config, outstanding, .name = "outstanding", .min = 1,
-		.help = "Requests on a connection at a time"),
+		.help = "Largest number of requests in flight per connection"),
 	OPT_U64(struct explain_config, threads, .name = "threads", .letter = 't', .min = 1,
-		.help = "Threads that make load"),
+		.help = "Number of threads that send requests"),
 	OPT_STRING(struct explain_config, workload, .name = "workload", .letter = 'w',
-		   .metavar = "NAME|FILE", .help = "What is asked for"),
+		   .metavar = "NAME|FILE",
+		   .help = "Keys, values and mix of the requests (see hostlat load)"),
 	OPT_STRING(struct explain_config, arrival, .name = "arrival", .metavar = "LAW",
-		   .help = "When"),
-	OPT_U64(struct explain_config, seed, .name = "seed", .min = 1, .help = "Of the schedule"),
+		   .help = "Arrival process (see hostlat load)"),
+	OPT_U64(struct explain_config, seed, .name = "seed", .min = 1,
+		.help = "Seed of the arrival schedule"),
 	OPT_FLAG(struct explain_config, preload, .name = "preload",
-		 .help = "Store what will be asked for, first"),
+		 .help = "Store every key before measuring"),
 	OPT_FLAG(struct explain_config, insecure, .name = "insecure",
-		 .help = "Don't verify the server's certificate"),
+		 .help = "Do not verify the server's certificate"),
 	OPT_STRING(struct explain_config, size_limit, .name = "size-limit", .metavar = "SIZE",
-		   .help = "Of the server's recording, as of hostlat record"),
+		   .help = "Largest size of the server's recording (see hostlat record)"),
 	OPT_FLAG(struct explain_config, no_conns, .name = "no-conns", .excludes = "from",
-		 .help = "Don't measure what limits the connections"),
+		 .help = "Do not measure what limits each connection"),
 	OPT_STRING(struct explain_config, from, .name = "from", .file = true,
 		   .metavar = "FOLDER",
-		   .help = "Explain what an earlier run kept; needs no privileges"),
+		   .help = "Explain the recordings of an earlier run again; needs no privileges"),
 	OPTIONS_COMMON(struct explain_config, common),
 	OPT_END,
 };
@@ -201,11 +203,11 @@ static void say_why(const char *command, struct child *child, int code)
 
 	child_put_error(child, &why);
 	if (code == -ETIMEDOUT)
-		log_error("hostlat %s takes too long", command);
+		log_error("hostlat %s did not finish in time", command);
 	else if (code == -EINTR)
-		log_error("interrupted before there was a result");
+		log_error("interrupted before a result was available");
 	else
-		log_error("hostlat %s could not run: %s", command, strbuf_str(&why));
+		log_error("hostlat %s failed: %s", command, strbuf_str(&why));
 	strbuf_release(&why);
 }
 
@@ -259,7 +261,7 @@ static void conns_forget(const struct explain_config *c)
 static void conns_failed(struct conns_child *conns, const struct explain_config *c, int code)
 {
 	if (code == -ETIMEDOUT)
-		strbuf_printf(&conns->why, "hostlat conns takes too long");
+		strbuf_printf(&conns->why, "hostlat conns did not start in time");
 	else
 		child_put_error(&conns->child, &conns->why);
 	log_warning("connections are not measured: %s", strbuf_str(&conns->why));
@@ -399,7 +401,7 @@ static int make_folder(const char *path)
 	int err = folder_make(path);
 
 	if (err)
-		log_error("can't make the folder %s: %s", path, folder_strerror(err));
+		log_error("cannot create the folder %s: %s", path, folder_strerror(err));
 	return err ? err : check_links(path);
 }
 
@@ -415,7 +417,7 @@ static int server_port(const struct explain_config *c, uint64_t *port)
 	else if (target.unix_socket || target.protocol->no_network)
 		log_error("%s has no network: there is nothing to explain", c->url);
 	else if (!*port && parse_u64(target.port, port))
-		log_error("%s names no port", c->url);
+		log_error("%s has no port", c->url);
 	strbuf_release(&why);
 	return err || target.unix_socket || target.protocol->no_network || !*port ? -EINVAL : 0;
 }
@@ -447,7 +449,7 @@ static bool is_whole(const struct explain_config *c)
 			      !c->folder ? "--folder" : NULL;
 
 	if (c->from && c->url)
-		log_error("explain: --from and URL exclude each other");
+		log_error("explain: --from cannot be combined with a URL");
 	else if (!c->from && missing)
 		log_error("explain: %s is missing", missing);
 	else
@@ -486,7 +488,7 @@ static int run(const void *config)
 
 const struct command cmd_explain = {
 	.name = "explain",
-	.summary = "load a server on this host and say why its slow requests were slow",
+	.summary = "load a server on this host and explain its slow requests",
 	.options = explain_options,
 	.config_size = sizeof(struct explain_config),
 	.run = run,

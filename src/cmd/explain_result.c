@@ -131,7 +131,7 @@ static int add_file(struct strbuf *out, const char *folder, const char *name, co
 	int err = readfile(in_folder(&place, folder, name), &text);
 
 	if (err)
-		log_error("can't read %s: %s", place.path, strerror(-err));
+		log_error("cannot read %s: %s", place.path, strerror(-err));
 	else
 		add_member(out, member, &text);
 	strbuf_release(&text);
@@ -149,7 +149,7 @@ static int write_result(const char *folder, const struct strbuf *text)
 	if (!err)
 		err = outfile_commit(&file);
 	if (err)
-		log_error("can't write %s: %s", place.path, folder_strerror(err));
+		log_error("cannot write %s: %s", place.path, folder_strerror(err));
 	outfile_release(&file);
 	return err;
 }
@@ -190,7 +190,7 @@ static int make_result(const char *folder, const struct report *r,
 	if (!err)
 		err = out->error ? out->error : strbuf_take_shortage();
 	if (err)
-		log_error("cannot put the result of %s together: %s", folder, strerror(-err));
+		log_error("cannot assemble the result in %s: %s", folder, strerror(-err));
 	return err;
 }
 
@@ -212,7 +212,7 @@ static int print(const struct report *r, const struct strbuf *json,
 	if (err == -EPIPE) /* the reader has seen enough */
 		err = 0;
 	if (err)
-		log_error("can't write the result: %s", folder_strerror(err));
+		log_error("cannot write the result: %s", folder_strerror(err));
 	outfile_release(&file);
 	return err ? EXIT_CANNOT : r->partial ? EXIT_PARTIAL : EXIT_OK;
 }
@@ -251,7 +251,7 @@ static int fill(const struct explain_kept *kept, const struct known *known, stru
 			   r->findings.count < LINES_MAX ? LINES_MAX - r->findings.count : 0, r);
 	if (!known->load.sound)
 		report_reason(r, "load-not-sound", known->load.reasons,
-			      "the load was not what was asked for, or its latency can't be told");
+			      "the load was not as requested, or its latency is not valid");
 	if (kept->conns_failed)
 		report_reason(r, "connections-not-measured", kept->no_conns,
 			      "what limits the connections could not be measured");
@@ -282,7 +282,7 @@ static int conclude(const struct explain_kept *kept, const struct common_options
 	begin(known, &documents.conns, "conns", CONNS_SCHEMA);
 	err = fill(kept, known, &r, &documents);
 	if (err)
-		log_error("cannot explain what was recorded in %s: %s", kept->folder,
+		log_error("cannot explain the recordings in %s: %s", kept->folder,
 			  strerror(-err));
 	if (!err)
 		err = make_result(kept->folder, &r, &documents, &json);
@@ -325,7 +325,7 @@ static int analyse(const struct explain_kept *kept, struct event_reader *server,
 					in_folder(&place, kept->folder, EXPLAIN_CONNS),
 					kept->no_conns, server, client);
 	if (err)
-		log_error("can't analyse what was recorded in %s: %s", kept->folder,
+		log_error("cannot analyze the recordings in %s: %s", kept->folder,
 			  strerror(-err));
 	return err;
 }

@@ -13,7 +13,7 @@ struct help_config {
 
 static const struct opt help_options[] = {
 	OPT_STRING(struct help_config, command, .name = "COMMAND", .positional = true,
-		   .help = "The command to explain; without it, the list of commands"),
+		   .help = "Command to explain; without it, list all commands"),
 	OPT_END,
 };
 
@@ -24,7 +24,7 @@ void command_help(const struct command *command, struct strbuf *out)
 	strbuf_printf(out, "\n%c%s.\n\n", toupper(command->summary[0]), command->summary + 1);
 	opt_text_help(command->options, out);
 	if (!command->hidden)
-		strbuf_printf(out, "\nThe whole story: man hostlat-%s\n", command->name);
+		strbuf_printf(out, "\nFull documentation: man hostlat-%s\n", command->name);
 }
 
 void command_overview(const struct command *const *table, struct strbuf *out)

@@ -11,7 +11,7 @@
 
 static int cannot_write(const struct interval_view *view, int err)
 {
-	log_error("can't write the result to %s: %s",
+	log_error("cannot write the result to %s: %s",
 		  view->config->common->output ? view->config->common->output : "standard output",
 		  folder_strerror(err));
 	return -ECANCELED; /* said */
@@ -49,7 +49,7 @@ int interval_view_open(struct interval_view *view, const struct interval_view_co
 	};
 	take_facts(view);
 	if (!analysis) {
-		log_error("no memory");
+		log_error("out of memory");
 		return -ENOMEM;
 	}
 	err = outfile_open(&view->out, common->output);

@@ -37,24 +37,27 @@ static const struct opt load_options[] = {
 	OPTIONS_LOAD_MANY(struct load_command, many),
 	OPT_LIST(struct load_command, asserts, .name = "assert", .metavar = "CONDITION",
 		 .excludes = MANY,
-		 .help = "Exit with 4 if this doesn't hold, with 3 if that can't be told, such as "
-			 "'p99<500us'"),
+		 .help = "Exit with 4 if this condition fails, with 3 if the run cannot decide it, "
+			 "such as 'p99<500us'"),
 	OPT_STRING(struct load_command, dump_schedule, .name = "dump-schedule", .file = true,
 		   .excludes = MANY ",agents,latency-agents",
-		   .help = "Write when each request is due, for --arrival"),
+		   .help = "Write the time at which each request is due, in the format of "
+			   "--arrival FILE"),
 	OPT_STRING(struct load_command, samples, .name = "samples", .file = true, .excludes = MANY,
 		   .help = "Write each request as a line of CSV"),
 	OPT_STRING(struct load_command, hdr, .name = "hdr", .file = true, .excludes = MANY,
-		   .help = "Write the latencies of each second as a log of HdrHistogram"),
+		   .help = "Write the latencies of each second as an HdrHistogram log"),
 	OPT_STRING(struct load_command, ccdf, .name = "ccdf", .file = true, .excludes = MANY,
-		   .help = "Write what share takes longer, and how sure that is, as CSV"),
+		   .help = "Write the share of requests above each latency, with its confidence "
+			   "interval, as CSV"),
 	OPT_STRING(struct load_command, record, .name = "record", .file = true, .excludes = MANY,
-		   .help = "Keep the run in FILE, for --from"),
+		   .help = "Write the run to FILE as well, for --from"),
 	OPT_SIZE(struct load_command, size_limit, .name = "size-limit", .min = 64 << 10,
-		 .help = "The recording grows no larger; what did not fit is counted in it"),
+		 .help = "Largest size of the recording; samples that do not fit are only counted"),
 	OPT_STRING(struct load_command, from, .name = "from", .file = true,
 		   .excludes = LOAD_OPTIONS_MEASURING ",dump-schedule,record,size-limit," MANY,
-		   .help = "Repeat the analysis of a recorded run (- is standard input)"),
+		   .help = "Analyze a recorded run again instead of measuring (- is standard "
+			   "input)"),
 	OPTIONS_COMMON(struct load_command, common),
 	OPT_END,
 };
@@ -79,7 +82,7 @@ static bool files_are_apart(const struct load_command *c)
 		for (size_t k = 0; k < i; k++) {
 			if (!files[i] || !files[k] || !outfile_same(files[i], files[k]))
 				continue;
-			log_error("load: %s is named for two things",
+			log_error("load: %s is named for two outputs: give each a file of its own",
 				  strcmp(files[i], "-") ? files[i] : "standard output");
 			return false;
 		}
@@ -108,7 +111,7 @@ static bool inputs_are_apart(const struct load_command *c)
 		for (size_t k = 0; k < sizeof(inputs) / sizeof(inputs[0]); k++) {
 			if (!files[i] || !is_input(inputs[k]) || !outfile_same(files[i], inputs[k]))
 				continue;
-			log_error("load: %s is read: it can't be written, too", inputs[k]);
+			log_error("load: %s is an input and cannot be an output too", inputs[k]);
 			return false;
 		}
 	}
@@ -138,7 +141,7 @@ static int try_files(const struct load_command *c)
 {
 	int code = try_file("cannot write the result", c->common.output);
 
-	return code ? code : try_file("can't write the table", c->many.csv);
+	return code ? code : try_file("cannot write the table", c->many.csv);
 }
 
 /* Who types 0.95 means a fraction: 0.95 % of confidence is nobody's wish. */
@@ -148,7 +151,7 @@ static bool percents_make_sense(const struct load_options *o)
 
 	if (confident && (!o->percentile || o->percentile >= 0.01))
 		return true;
-	log_error("load: --%s is in percent: 95, not 0.95; from %s",
+	log_error("load: --%s is a percentage (95, not 0.95) of at least %s",
 		  confident ? "percentile" : "confidence", confident ? "1" : "50");
 	return false;
 }
@@ -160,17 +163,17 @@ static int check(const struct load_command *c)
 	int err = 0, code = 0;
 
 	if (c->record && !strcmp(c->record, "-")) {
-		log_error("load: --record takes a file: standard output is where the result goes");
+		log_error("load: --record needs a file: the result goes to standard output");
 		return EXIT_USAGE;
 	}
 	if (!files_are_apart(c) || !inputs_are_apart(c) || !percents_make_sense(&c->load))
 		return EXIT_USAGE;
 	if (c->from && c->load.urls.len) {
-		log_error("load: URL and --from exclude each other");
+		log_error("load: --from cannot be combined with a URL");
 		return EXIT_USAGE;
 	}
 	if (c->size_limit && !c->record) {
-		log_error("load: --size-limit is of --record, which is missing");
+		log_error("load: --size-limit needs --record");
 		return EXIT_USAGE;
 	}
 	if (c->dump_schedule && c->load.loop == LOOP_CLOSED) {
@@ -215,8 +218,8 @@ static void add_unaddressed(uint64_t n, struct report *r)
 	if (n)
 		load_reason(r, "addresses-missing",
 			    report_format(r, "%llu requests", (unsigned long long)n),
-			    "so many connections were made that the file of samples has no "
-			    "addresses of the later ones");
+			    "the file of samples has no addresses for some connections: there were "
+			    "too many");
 }
 
 static void add_damage(const struct event_damage *damage, struct report *r)
@@ -229,7 +232,7 @@ static void add_damage(const struct event_damage *damage, struct report *r)
 				      event_damage_name(1U << i));
 	if (evidence.len)
 		load_reason(r, "damaged", strbuf_str(&evidence),
-			    "the recording is damaged: what was readable is shown");
+			    "the recording is damaged: the readable part is shown");
 	strbuf_release(&evidence);
 }
 
@@ -240,10 +243,11 @@ static void add_unwritten(const struct load_intake *intake, struct report *r)
 		load_reason(r, "recording-incomplete",
 			    report_format(r, "%llu events did not fit",
 					  (unsigned long long)intake->unwritten),
-			    "the recording was not kept whole: what there is of it is shown");
+			    "the recording is incomplete: the recorded part is shown");
 	else if (!load_intake_ended(intake) && !intake->interrupted)
 		load_reason(r, "recording-incomplete", NULL,
-			    "the recording has no end of the run: what there is of it is shown");
+			    "the recording stops before the end of the run: the recorded part is "
+			    "shown");
 }
 
 static void add_recording(const struct outcome *outcome, const struct load_intake *intake,
@@ -255,7 +259,7 @@ static void add_recording(const struct outcome *outcome, const struct load_intak
 		add_unwritten(intake, r);
 	if (outcome->record_error)
 		load_reason(r, "recording-incomplete", strerror(-outcome->record_error),
-			    "the recording could not be written whole");
+			    "the recording could not be written completely");
 	else if (outcome->record_full)
 		load_reason(r, "recording-incomplete", "--size-limit",
 			    "the recording reached its size limit: the rest of the run is not in "
@@ -286,7 +290,7 @@ static int print(const struct load_command *c, struct load_intake *intake,
 		load_reason(&r, "ccdf-incomplete", strerror(-outcome->ccdf_error),
 			    "the CCDF could not be written");
 	if (err) {
-		log_error("can't make the result: %s", strerror(-err));
+		log_error("cannot make the result: %s", strerror(-err));
 		code = EXIT_CANNOT;
 	} else {
 		code = result_print(&r, &c->common);
@@ -315,7 +319,7 @@ static int dump_schedule(const char *path, const struct load_config *config)
 	if (!err)
 		err = outfile_commit(&file);
 	if (err)
-		log_error("can't write the schedule to %s: %s", path,
+		log_error("cannot write the schedule to %s: %s", path,
 			  why.len ? strbuf_str(&why) : folder_strerror(err));
 	outfile_release(&file);
 	schedule_release(&schedule);
@@ -395,7 +399,7 @@ static int run_live(const struct load_command *c, struct stop *stop,
 static const char *not_readable(const char *path, int err)
 {
 	if (err == -EBADMSG)
-		return "this is no recording of hostlat load";
+		return "it is not a recording of hostlat load";
 	return recorded_file_why(path, err);
 }
 
@@ -429,7 +433,7 @@ static int run_from(const struct load_command *c, const struct load_condition *a
 	if (!err)
 		err = read_all(event_reader_source(reader), &intake);
 	if (err) {
-		log_error("can't read %s: %s", c->from, not_readable(c->from, err));
+		log_error("cannot read %s: %s", c->from, not_readable(c->from, err));
 		goto out;
 	}
 	event_source_damage(event_reader_source(reader), &damage);

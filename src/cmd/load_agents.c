@@ -28,7 +28,7 @@ static const struct opt_choice role_choices[] = {
 const struct opt load_agent_option_rows[] = {
 	OPTIONS_LOAD(struct load_agent_options, load),
 	OPT_CHOICE(struct load_agent_options, role, .name = "role", .choices = role_choices,
-		   .def = "symmetric", .help = "What it is for"),
+		   .def = "symmetric", .help = "Part of this agent in the load"),
 	OPT_END,
 };
 
@@ -129,7 +129,7 @@ static int write_setups(struct agents *agents, const struct load_options *o,
 		err = opt_words(load_agent_option_rows, &a, "arg ", &agents->setups[i]);
 	}
 	if (err)
-		strbuf_printf(why, "the options can't be told to agents: %s", strerror(-err));
+		strbuf_printf(why, "cannot send the options to agents: %s", strerror(-err));
 	return err;
 }
 

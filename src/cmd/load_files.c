@@ -27,7 +27,7 @@ static void failed(struct load_file *f, int err)
 	if (!err || f->error)
 		return;
 	f->error = err;
-	log_error("can't write the %s to %s: %s", f->what, f->path, folder_strerror(err));
+	log_error("cannot write the %s to %s: %s", f->what, f->path, folder_strerror(err));
 }
 
 static bool is_wanted(const struct load_file *f)

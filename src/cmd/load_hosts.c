@@ -10,15 +10,15 @@
 
 const struct opt load_hosts_option_rows[] = {
 	OPT_LIST(struct load_hosts_options, loading, .name = "agents", .metavar = "HOST,...",
-		 .help = "Who makes the load, in equal shares: hosts for ssh, netns:NAME, or "
-			 "local"),
+		 .help = "Hosts that generate the load in equal shares: a host for ssh, "
+			 "netns:NAME, or local"),
 	OPT_LIST(struct load_hosts_options, probing, .name = "latency-agents",
 		 .metavar = "HOST,...",
-		 .help = "Who measures the latency by few requests of its own; what --agents "
-			 "measure is no latency then"),
+		 .help = "Hosts that only probe latency at a low rate; --agents then generate load "
+			 "but do not count towards it"),
 	OPT_STRING(struct load_hosts_options, command, .name = "agent-command",
 		   .metavar = "COMMAND",
-		   .help = "The program on hosts that are called by ssh, hostlat if not given"),
+		   .help = "Path of hostlat on the hosts reached by ssh (default hostlat)"),
 	OPT_END,
 };
 
@@ -44,7 +44,7 @@ static int add(struct load_hosts *hosts, const char *text, size_t len, bool prob
 	struct load_host *host = &hosts->hosts[hosts->n];
 
 	if (hosts->n == LOAD_AGENTS_MAX) {
-		strbuf_printf(why, "there are more than %d agents", LOAD_AGENTS_MAX);
+		strbuf_printf(why, "too many agents: at most %d", LOAD_AGENTS_MAX);
 		return -EINVAL;
 	}
 	snprintf(host->text, sizeof(host->text), "%.*s", (int)len, text);

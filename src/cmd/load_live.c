@@ -82,7 +82,7 @@ static int make_engine(struct load_maker *maker, const struct load_live *live, s
 		return err;
 	*maker = (struct load_maker){
 		.ctx = engine, .source = load_engine_source(engine),
-		.failure = "can't open the connections",
+		.failure = "cannot open the connections",
 		.advice = "",
 		.connect = engine_connect, .start = engine_start, .wait = engine_wait,
 		.stop = engine_stop, .cut = engine_cut, .free = engine_free,

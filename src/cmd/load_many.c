@@ -37,16 +37,20 @@
 const struct opt load_many_option_rows[] = {
 	OPT_STRING(struct load_many_options, rates, .name = "rates", .metavar = "FROM:TO:STEP",
 		   .excludes = "rate,find-max,repeat,against",
-		   .help = "A run at each of these rates, 10s each without --max-time"),
+		   .help = "Make one run at each of these rates, 10s each unless --max-time is "
+			   "given"),
 	OPT_STRING(struct load_many_options, find_max, .name = "find-max",
 		   .metavar = "CONDITION", .excludes = "rate,ci-width,percentile,repeat,against",
-		   .help = "The highest rate at which this is shown to hold, such as 'p99<500us'"),
+		   .help = "Find the highest rate at which this condition holds with confidence, "
+			   "such as 'p99<500us'"),
 	OPT_U64(struct load_many_options, repeat, .name = "repeat", .min = 2,
 		.max = BETWEEN_RUNS_MAX,
-		.help = "So many runs with fresh connections, 10s each without --max-time; with "
-			"--against, so many pairs of slices (10 if not given), of 500 ms or more"),
+		.help = "Repeat the run N times on new connections, 10s each unless --max-time is "
+			"given. With --against: N pairs of slices (default 10), each at least "
+			"500ms long"),
 	OPT_STRING(struct load_many_options, against, .name = "against", .metavar = "URL",
-		   .help = "Compare with this server: slices of the run, in turn and at random"),
+		   .help = "Compare with this second server: slices of the run alternate between "
+			   "the two in random order"),
 	OPT_STRING(struct load_many_options, csv, .name = "csv", .file = true,
 		   .help = "Write the table of the runs of --rates, --find-max, --repeat or "
 			   "--against as CSV"),
@@ -103,8 +107,8 @@ static void check_slices(const struct load_many_options *o, const struct load_op
 	if (o->repeat && o->repeat < PAIRS_MIN)
 		strbuf_puts(why, "--against needs 5 pairs of slices or more; see --repeat");
 	else if (slice_ns(o, load) < SLICE_MIN_NS)
-		strbuf_printf(why, "--against: a slice must last 500 ms, so %llu pairs need "
-			      "--max-time %s or more; fewer pairs: --repeat",
+		strbuf_printf(why, "--against: each slice must last 500 ms, so %llu pairs need "
+				   "--max-time %s or more (or use fewer pairs: --repeat)",
 			      (unsigned long long)pairs_of(o),
 			      human_ns(least, 2 * pairs_of(o) * SLICE_MIN_NS));
 	else
@@ -126,18 +130,18 @@ int load_many_check(const struct load_many_options *o, const struct load_options
 		strbuf_printf(why, "--find-max takes " LOAD_CONDITION_TAKES ", not '%s'",
 			      o->find_max);
 	else if (o->find_max && load->method == METHOD_LANCET + 1)
-		strbuf_puts(why, "--find-max decides by intervals that keep their confidence, "
-				 "which those of --method lancet don't: leave it out");
+		strbuf_puts(why, "--find-max cannot be combined with --method lancet, whose "
+				 "intervals are too narrow");
 	else if (o->find_max && load->max_time_ns && load->max_time_ns < FINDMAX_PROBE_NS)
-		strbuf_puts(why, "--find-max: a probe lasts 3 s, so --max-time must be that or "
-				 "more");
+		strbuf_puts(why, "--find-max: a probe lasts 3 s, so --max-time must be at least 3 "
+				 "s");
 	else if (o->against && load->urls.len != 1)
-		strbuf_puts(why, "--against compares one URL with another");
+		strbuf_puts(why, "--against compares two servers: give one URL");
 	else if (o->against)
 		check_slices(o, load, why);
 	else if (o->csv && !load_many_asked(o))
-		strbuf_puts(why, "--csv is the table of --rates, --find-max, --repeat or "
-				 "--against, and none of them is given");
+		strbuf_puts(why, "--csv needs --rates, --find-max, --repeat or --against, whose "
+				 "table it writes");
 	return why->len ? -EINVAL : 0;
 }
 

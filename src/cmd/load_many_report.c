@@ -179,7 +179,7 @@ static void finish(const struct load_many_end *end, struct report *r)
 		load_reason(r, "interrupted", NULL, "the runs were interrupted");
 	if (end->failed)
 		load_reason(r, "run-failed", end->failed,
-			    "a run could not be made: what is shown is of those before it");
+			    "a run failed: the runs before it are shown");
 }
 
 static void not_sound(const struct load_runs *runs, struct report *r)
@@ -191,7 +191,7 @@ static void not_sound(const struct load_runs *runs, struct report *r)
 	if (bad)
 		report_reason(r, "runs-not-sound",
 			      report_format(r, "%" PRIu64 " of %zu", bad, runs->len),
-			      "the numbers of some runs are not sound: see the table");
+			      "some runs are not sound: see the table");
 }
 
 /* ---- sweeps ---- */
@@ -274,7 +274,7 @@ void load_repeat_report(const struct load_runs *runs, double q, double confidenc
 	not_sound(runs, r);
 	if (!known)
 		report_reason(r, "too-few-runs", NULL,
-			      "there must be two sound runs to say how they differ");
+			      "at least two sound runs are needed to compare runs");
 	free(asked);
 }
 
@@ -284,9 +284,10 @@ static const struct {
 	const char *code, *message;
 } ends[] = {
 	[FINDMAX_TIME] = { "not-converged",
-			   "the time was not enough: the answer lies somewhere between" },
+			   "the time was too short: the answer lies between" },
 	[FINDMAX_PROBES_USED] = { "not-converged",
-				  "too many probes: the answer lies somewhere between" },
+				  "the number of probes reached its limit: the answer lies "
+				  "between" },
 	[FINDMAX_ABOVE_MAX] = { "above-range",
 				"the condition holds at the highest rate that is tried" },
 	[FINDMAX_BELOW_MIN] = { "below-range",
@@ -320,7 +321,8 @@ static const char *spoilt(const struct load_runs *runs, struct report *r)
 		why = s->reasons;
 		n++;
 	}
-	return n ? report_format(r, "%zu of %zu probes said nothing: %s", n, runs->len, why) : NULL;
+	return n ? report_format(r, "%zu of %zu probes gave no answer: %s", n, runs->len, why)
+		 : NULL;
 }
 
 static const char *rate_text(char buf[HUMAN_MAX], double rate)
@@ -390,7 +392,7 @@ static void say_versus(const struct versus *v, const char *const urls[2], double
 		report_finding(r, "%s%s is %s.", where, urls[1],
 			       v->ratio > 1 ? "slower" : "faster");
 	else
-		report_finding(r, "That the two are alike can't be ruled out.");
+		report_finding(r, "The two servers do not differ significantly.");
 }
 
 /*
@@ -419,8 +421,8 @@ static void say_left_out(size_t of_a, size_t of_b, size_t pairs, const char *con
 		load_reason(r, "slices-left-out",
 			    report_format(r, "%zu of %zu slices of %s, %zu of %zu of %s", of_a,
 					  pairs, urls[0], of_b, pairs, urls[1]),
-			    "slices in which the load was not what was asked for don't count: a "
-			    "server that was overloaded in them is worse than it looks here");
+			    "slices whose load was not as requested are left out: a server that "
+			    "was overloaded in them is worse than it looks here");
 }
 
 /* Of the pairs that count; NaN where nothing is known. -ENOMEM. */
@@ -460,8 +462,8 @@ static void say_misses_differ(const struct share_gap *gap, double q, const char 
 		    report_format(r, "%s of the replies of %s, %s of those of %s",
 				  human_fraction(a, gap->a), urls[0], human_fraction(b, gap->b),
 				  urls[1]),
-		    "one server found nothing more often than the other: their latencies are of "
-		    "different work");
+		    "one server had more misses than the other: their latencies are of different "
+		    "work");
 }
 
 int load_against_report(const struct load_runs *runs, const char *const urls[2], double q,
@@ -497,7 +499,7 @@ int load_against_report(const struct load_runs *runs, const char *const urls[2],
 	say_misses_differ(&misses, q, names, r);
 	if (err)
 		report_reason(r, "too-few-pairs", NULL,
-			      "there must be 5 pairs of usable slices to compare: see the table");
+			      "at least 5 pairs of usable slices are needed: see the table");
 	return err == -ENODATA ? 0 : err;
 }
 
@@ -569,7 +571,7 @@ int load_runs_csv(const struct load_runs *runs, double q, const char *path)
 	if (!err)
 		err = outfile_commit(&file);
 	if (err)
-		log_error("can't write the table to %s: %s", path, folder_strerror(err));
+		log_error("cannot write the table to %s: %s", path, folder_strerror(err));
 	outfile_release(&file);
 	strbuf_release(&text);
 	return err;

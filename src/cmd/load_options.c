@@ -21,95 +21,103 @@
 #define ARRIVAL_DEFAULT "poisson"
 
 static const struct opt_choice loop_choices[] = {
-	{ "open", LOOP_OPEN, "requests are sent when they are due, whatever the replies do" },
-	{ "closed", LOOP_CLOSED, "a request follows a reply: this says nothing of the latency at "
-				 "a rate" },
+	{ "open", LOOP_OPEN, "send each request when it is due, whether or not replies have come" },
+	{ "closed", LOOP_CLOSED, "send the next request after a reply; gives no latency at a "
+				 "rate" },
 	{ NULL, 0, NULL },
 };
 
 static const struct opt_choice stamps_choices[] = {
-	{ "user", STAMPS_USER, "only what hostlat itself reads from the clock" },
-	{ "kernel", STAMPS_KERNEL, "also the kernel's stamps, which split a latency into parts" },
-	{ "nic", STAMPS_NIC, "also the network card's, in place of the kernel's of the wire; "
-			     "refused where it has none" },
+	{ "user", STAMPS_USER, "clock reads of hostlat itself" },
+	{ "kernel", STAMPS_KERNEL, "also the kernel's stamps, which split a latency into client, "
+				   "wire and server" },
+	{ "nic", STAMPS_NIC, "the network card's stamps instead of the kernel's; refused without "
+			     "such a card" },
 	{ NULL, 0, NULL },
 };
 
 static const struct opt_choice method_choices[] = {
-	{ "all", METHOD_ALL + 1, "all samples, their dependence accounted for" },
-	{ "lancet", METHOD_LANCET + 1, "samples thinned until they look independent" },
+	{ "all", METHOD_ALL + 1, "use all samples and account for their dependence" },
+	{ "lancet", METHOD_LANCET + 1, "thin the samples until they look independent" },
 	{ NULL, 0, NULL },
 };
 
 const struct opt load_option_rows[] = {
 	OPT_LIST(struct load_options, urls, .name = "URL", .positional = true,
-		 .help = "What to load: " TARGET_TAKES "; connections are dealt to several in "
-			 "turn"),
+		 .help = "Server to load: " TARGET_TAKES "; several servers share the connections "
+			 "in turn"),
 	OPT_RATE(struct load_options, rate, .name = "rate", .letter = 'r',
 		 .help = "Requests per second"),
 	OPT_STRING(struct load_options, arrival, .name = "arrival", .metavar = "LAW",
-		   .help = "When they are due: " ARRIVAL_DEFAULT " (if not given), fixed, "
-			   "uniform, lognormal:CV, gamma:SHAPE, pareto:SHAPE, onoff:ON:OFF, "
-			   "ramp:FROM:TO, sine:AMPLITUDE:PERIOD, or a file of times"),
+		   .help = "Arrival process: " ARRIVAL_DEFAULT " (default), fixed, uniform, "
+			   "lognormal:CV, gamma:SHAPE, pareto:SHAPE, onoff:ON:OFF, ramp:FROM:TO, "
+			   "sine:AMPLITUDE:PERIOD, or a file of times"),
 	OPT_STRING(struct load_options, workload, .name = "workload", .letter = 'w',
-		   .help = "Keys, values and mix: etc, usr, a YAML file, or KEY=VALUE,..."),
+		   .help = "Keys, values and mix of the requests: etc, usr, a YAML file, or "
+			   "KEY=VALUE,..."),
 	OPT_CHOICE(struct load_options, loop, .name = "loop", .choices = loop_choices,
-		   .def = "open", .help = "What a request waits for"),
+		   .def = "open",
+		   .help = "Trigger of a request: its due time (open) or the previous reply "
+			   "(closed)"),
 	OPT_CHOICE(struct load_options, stamps, .name = "timestamps", .choices = stamps_choices,
-		   .def = "user", .help = "Where times are taken"),
+		   .def = "user", .help = "Source of the time stamps"),
 	OPT_U64(struct load_options, connections, .name = "connections", .letter = 'c', .min = 1,
 		.max = LOAD_CONNECTIONS_MAX,
-		.help = "Connections in all; without it, enough for 5 ms at the rate, 32 to 1024"),
+		.help = "Number of connections (default: enough for a latency of 5ms at the rate, "
+			"32 to 1024)"),
 	OPT_U64(struct load_options, outstanding, .name = "outstanding", .def = "1", .min = 1,
-		.max = LOAD_OUTSTANDING_MAX, .help = "Requests under way per connection, at most"),
+		.max = LOAD_OUTSTANDING_MAX,
+		.help = "Largest number of requests in flight per connection"),
 	OPT_U64(struct load_options, threads, .name = "threads", .letter = 't', .min = 1,
 		.max = LOAD_THREADS_MAX,
-		.help = "Threads; without it, one per 100k requests per second, on at most half "
-			"of the CPUs"),
+		.help = "Number of threads (default: one per 100k requests per second, at most "
+			"half of the CPUs)"),
 	OPT_U64(struct load_options, requests_per_connection, .name = "requests-per-connection",
-		.min = 1, .help = "Then a connection is closed and made anew"),
+		.min = 1, .help = "Reconnect after N requests"),
 	OPT_DURATION(struct load_options, max_time_ns, .name = "max-time", .letter = 'd',
 		     .min = 100 * NS_PER_MS, .max = NS_PER_DAY,
-		     .help = "How long a run lasts at most, 60s if not given; with --find-max and "
-			     "--against, all runs together"),
+		     .help = "Longest time of a run, or of all runs together with --find-max and "
+			     "--against (default 60s)"),
 	OPT_DURATION(struct load_options, timeout_ns, .name = "timeout", .def = "2s",
 		     .min = NS_PER_MS, .max = NS_PER_DAY,
-		     .help = "A request without a reply has failed after it"),
+		     .help = "Fail a request that gets no reply within this time"),
 	OPT_DURATION(struct load_options, drain_ns, .name = "drain", .min = NS_PER_MS,
 		     .max = NS_PER_DAY,
-		     .help = "How long the last replies are waited for; without it, as --timeout"),
+		     .help = "Time to wait for the last replies (default: that of --timeout)"),
 	OPT_U64(struct load_options, seed, .name = "seed", .min = 1,
-		.help = "For the same schedule and keys again, of each of many runs its own; "
-			"without it, by chance"),
-	OPT_FLAG(struct load_options, pin, .name = "pin", .help = "Give each thread a CPU"),
+		.help = "Seed of the schedule and the keys, to repeat a run exactly; each of many "
+			"runs derives its own (default: random)"),
+	OPT_FLAG(struct load_options, pin, .name = "pin",
+		 .help = "Pin each thread to a CPU of its own"),
 	OPT_FLAG(struct load_options, spin, .name = "spin",
-		 .help = "Never sleep: with --pin, on CPUs that nothing else needs"),
+		 .help = "Poll without ever sleeping; needs --pin, and CPUs that nothing else "
+			 "uses"),
 	OPT_FLAG(struct load_options, preload, .name = "preload",
-		 .help = "Store every key first, of many runs before the first one only; without "
-			 "it, nothing is stored but by the mix"),
+		 .help = "Store every key before measuring, once before the first of many runs; "
+			 "without it, only writes of the mix store keys"),
 	OPT_STRING(struct load_options, ca_file, .name = "ca", .file = true,
 		   .excludes = "insecure",
-		   .help = "Certificates to trust in place of the system's"),
+		   .help = "File of certificates to trust instead of the system's"),
 	OPT_FLAG(struct load_options, insecure, .name = "insecure",
-		 .help = "Don't check certificates"),
+		 .help = "Do not verify the server's certificate"),
 	OPT_STRING(struct load_options, cert_file, .name = "cert", .file = true,
-		   .help = "Certificate (PEM) for a TLS server that asks for one"),
+		   .help = "Client certificate (PEM), for a TLS server that asks for one"),
 	OPT_STRING(struct load_options, key_file, .name = "key", .file = true,
-		   .help = "Private key (PEM) of --cert; without it, in the same file"),
+		   .help = "Private key (PEM) of --cert, if it is not in the same file"),
 	OPT_STRING(struct load_options, expect, .name = "expect", .metavar = "STATUSES",
-		   .help = "HTTP statuses that are a success, such as 404 or 200,3xx; any other "
-			   "status is a failure"),
+		   .help = "HTTP statuses that count as success, such as 404 or 200,3xx; all "
+			   "others are failures"),
 	OPT_PERCENT(struct load_options, percentile, .name = "percentile",
-		    .help = "What the verdict and --ci-width are about, 99 if not given"),
+		    .help = "Percentile that the verdict and --ci-width apply to (default 99)"),
 	OPT_DURATION(struct load_options, ci_width_ns, .name = "ci-width", .min = 1,
-		     .help = "End when the interval of the percentile is no wider: looked at after "
-			     "1/8, 1/4, 1/2 and all of --max-time"),
+		     .help = "Stop once the percentile's confidence interval is this narrow, "
+			     "checked after 1/8, 1/4, 1/2 and all of --max-time"),
 	OPT_PERCENT(struct load_options, confidence, .name = "confidence",
-		    .help = "Of the intervals, 95 if not given"),
+		    .help = "Confidence level of the intervals (default 95)"),
 	OPT_FRACTION(struct load_options, max_errors, .name = "max-errors", .def = "0.1%",
-		     .help = "Share of failed requests beyond which the result is n/a"),
+		     .help = "Share of failed requests above which the result is n/a"),
 	OPT_CHOICE(struct load_options, method, .name = "method", .choices = method_choices,
-		   .help = "How intervals are made; all if not given"),
+		   .help = "Method for the confidence intervals (default all)"),
 	OPT_END,
 };
 
@@ -154,10 +162,10 @@ static int check_rate(const struct load_options *o, bool rate_known, struct strb
 	if (err)
 		return err;
 	if (o->loop == LOOP_CLOSED && rate_known)
-		return refuse(why, "--loop closed has no rate that could be set: requests follow "
-				   "replies");
+		return refuse(why, "--loop closed has no rate: each request follows a reply");
 	if (file && (o->rate || rate_known))
-		return refuse(why, "the file of --arrival has a rate of its own");
+		return refuse(why, "--rate cannot be combined with a file of --arrival, which has "
+				   "a rate of its own");
 	if (o->loop == LOOP_OPEN && !file && !o->rate && !rate_known)
 		return refuse(why, "--rate is missing; it takes " PARSE_RATE_TAKES);
 	return 0;
@@ -178,13 +186,12 @@ static int check_hosts(const struct load_options *o, struct strbuf *why)
 	if (err)
 		return err;
 	if (arrival.kind == ARRIVAL_FILE)
-		return refuse(why, "a file of --arrival can't be shared among --agents");
+		return refuse(why, "a file of --arrival cannot be shared among --agents");
 	if (hosts.probes && o->loop == LOOP_CLOSED)
-		return refuse(why, "--latency-agents measure at a rate, which --loop closed has "
-				   "not");
+		return refuse(why, "--latency-agents need a rate, and --loop closed has none");
 	if (o->connections && o->connections < n * (o->threads ? o->threads : 1))
-		return refuse(why, "--connections: there must be one for each of the --threads of "
-				   "each of the --agents");
+		return refuse(why, "--connections must be at least the --threads of all --agents "
+				   "together");
 	return 0;
 }
 
@@ -204,7 +211,7 @@ int load_options_check(const struct load_options *o, bool rate_known, struct str
 		return refuse(why, "--spin needs --pin: a thread that never sleeps needs a CPU of "
 				   "its own");
 	if (o->connections && o->connections < o->threads)
-		return refuse(why, "--connections: there must be one for each of the --threads");
+		return refuse(why, "--connections must be at least --threads");
 	return check_hosts(o, why);
 }
 
@@ -266,17 +273,16 @@ int load_options_useful(const struct load_options *o, const char *against, struc
 		settings |= url ? target.protocol->settings : 0;
 	}
 	if (!tls && (o->insecure || o->ca_file || o->cert_file))
-		return refuse(why, "--insecure, --ca and --cert are for TLS, which no URL asks "
-				   "for");
+		return refuse(why, "--insecure, --ca and --cert need a URL with TLS");
 	if (!o->cert_file && o->key_file)
-		return refuse(why, "--key is the key of --cert, which is missing");
+		return refuse(why, "--key needs --cert");
 	if (!http && o->expect)
-		return refuse(why, "--expect is for HTTP, which no URL asks for");
+		return refuse(why, "--expect needs a URL of HTTP");
 	if (!stores && o->preload)
-		return refuse(why, "--preload stores keys, and no URL is of a store: leave it out");
+		return refuse(why, "--preload stores keys, and no URL is a key-value store: leave "
+				   "it out");
 	if (!hosts && o->hosts.command)
-		return refuse(why, "--agent-command is of --agents and --latency-agents, and "
-				   "neither is given");
+		return refuse(why, "--agent-command needs --agents or --latency-agents");
 	if (o->loop == LOOP_CLOSED && o->arrival)
 		return refuse(why, "--loop closed has no --arrival: requests follow replies");
 	return check_workload(o, settings, why);
@@ -329,7 +335,7 @@ static int file_rate(const struct arrival *arrival, uint64_t *duration_ns, doubl
 		return err;
 	last = schedule.n ? schedule.at_ns[schedule.n - 1] : 0;
 	if (!last) {
-		strbuf_puts(why, "the file of --arrival has no two times");
+		strbuf_puts(why, "the file of --arrival must contain at least two times");
 		err = -EINVAL;
 	} else {
 		*rate = (double)schedule.n * NS_PER_S / (double)last;

@@ -83,15 +83,15 @@ static void say_open(const struct load_condition *c, const struct load_quantile 
 	if (why->len)
 		load_reason(r, "assert-undecided",
 			    report_format(r, "%s: %s", c->text, strbuf_str(why)),
-			    "the run is not sound at the percentile of a condition");
+			    "the run is not sound at a condition's percentile");
 	else if (!q->bounded)
 		load_reason(r, "assert-undecided", c->text,
-			    "the percentile of a condition has no valid interval: too few requests "
-			    "lie beyond it, or too many were disturbed");
+			    "a condition's percentile has no valid interval: too few requests lie "
+			    "beyond it, or too many were disturbed");
 	else
 		load_reason(r, "assert-undecided", c->text,
-			    "the limit of a condition lies within the interval: more samples are "
-			    "needed to tell");
+			    "a condition's limit lies within the interval: more samples are needed "
+			    "to decide");
 }
 
 int load_asserts_report(const struct load_condition *conditions, uint32_t n,

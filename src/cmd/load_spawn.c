@@ -82,9 +82,9 @@ static void __attribute__((noreturn)) run_child(const struct child *child)
 	    dup2(child->err, STDERR_FILENO) < 0)
 		_exit(127);
 	if (child->netns >= 0 && setns(child->netns, CLONE_NEWNET))
-		dprintf(STDERR_FILENO, "can't enter the network namespace: %s\n", strerror(errno));
+		dprintf(STDERR_FILENO, "cannot enter the network namespace: %s\n", strerror(errno));
 	else if (execvp(child->words[0], (char *const *)child->words))
-		dprintf(STDERR_FILENO, "can't run %s: %s\n", child->words[0], strerror(errno));
+		dprintf(STDERR_FILENO, "cannot run %s: %s\n", child->words[0], strerror(errno));
 	_exit(127);
 }
 
@@ -140,14 +140,14 @@ int load_process_start(struct load_process *process, const struct load_host *hos
 	strbuf_printf(&line, "%s agent", command);
 	err = line.error;
 	if (err)
-		strbuf_printf(why, "can't start an agent: its command is longer than %d bytes",
+		strbuf_printf(why, "cannot start an agent: its command is longer than %d bytes",
 			      COMMAND_MAX);
 	else
 		err = choose(&child, host, strbuf_str(&line), why);
 	if (!err) {
 		err = start(process, &child);
 		if (err)
-			strbuf_printf(why, "can't start an agent: %s", strerror(-err));
+			strbuf_printf(why, "cannot start an agent: %s", strerror(-err));
 	}
 	if (child.netns >= 0)
 		close(child.netns);

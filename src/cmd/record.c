@@ -32,10 +32,10 @@ struct record_config {
 enum { RECORD_MESSAGES = 2, RECORD_ACTIVITY = 4 };
 
 static const struct opt_choice with_choices[] = {
-	{ "watch", 1, "latency by stage, per interval" },
+	{ "watch", 1, "latency at each stage, per interval" },
 	{ "messages", RECORD_MESSAGES,
-	  "each receive and send call's, with its way through the host" },
-	{ "activity", RECORD_ACTIVITY, "what each CPU does: tasks, interrupts, wakings" },
+	  "each receive and send call, with its times on the way through the host" },
+	{ "activity", RECORD_ACTIVITY, "what each CPU does: tasks, interrupts, wakeups" },
 	{ NULL, 0, NULL },
 };
 
@@ -44,7 +44,7 @@ static const struct opt_choice boundaries[] = {
 	{ "request", MESSAGES_BY_REQUEST,
 	  "a request of memcached, Redis (RESP) or HTTP/1.1, until its reply is sent" },
 	{ "mark", MESSAGES_BY_MARK,
-	  "what a thread reads before --mark-begin, until --mark-end" },
+	  "the bytes that a thread reads before --mark-begin, until --mark-end" },
 	{ NULL, 0, NULL },
 };
 
@@ -53,7 +53,7 @@ enum activity_source { ACTIVITY_SCHED, ACTIVITY_FUNCGRAPH };
 static const struct opt_choice activity_choices[] = {
 	{ "sched", ACTIVITY_SCHED, "tasks, interrupts, softirqs, system calls, faults, idling" },
 	{ "funcgraph", ACTIVITY_FUNCGRAPH,
-	  "these, and the kernel's functions as its function_graph tracer sees them: slow" },
+	  "the same and the kernel's functions, by its function_graph tracer: slow" },
 	{ NULL, 0, NULL },
 };
 
@@ -74,39 +74,41 @@ static const struct opt_choice activity_choices[] = {
 
 static const struct opt record_options[] = {
 	OPT_STRING(struct record_config, file, .name = "recording", .letter = 'o', .file = true,
-		   .required = true, .help = "The file that is made"),
+		   .required = true, .help = "File to write"),
 	OPT_SET(struct record_config, with, .name = "with", .choices = with_choices, 
 		.def = "watch,messages,activity",
-		.help = "What to record"),
+		.help = "Kinds of events to record"),
 	OPT_CHOICE(struct record_config, boundary, .name = "boundary", .choices = boundaries,
-		   .def = "receive", .help = "What a received message is"),
+		   .def = "receive", .help = "Unit that counts as a received message"),
 	OPT_STRING(struct record_config, mark_begin, .name = "mark-begin", .metavar = "MARK",
-		   .help = "With --boundary mark: [PATH:]PROVIDER:NAME of the USDT probe at which "
-			   "work on a message begins; PATH: of the program or library, with --pid "
-			   "that process's"),
+		   .help = "USDT probe at which work on a message begins, for --boundary mark: "
+			   "[PATH:]PROVIDER:NAME, with the PATH of the program or library "
+			   "(default: that of --pid)"),
 	OPT_STRING(struct record_config, mark_end, .name = "mark-end", .metavar = "MARK",
-		   .help = "... and at which it is done; PATH: as of --mark-begin"),
+		   .help = "USDT probe at which work on a message ends, for --boundary mark: "
+			   "[PATH:]PROVIDER:NAME (default PATH: that of --mark-begin)"),
 	OPT_FLAG(struct record_config, mark_id, .name = "mark-id",
-		 .help = "Begin and end belong together by their first argument, in any thread"),
+		 .help = "Match begin and end marks by their first argument, in any thread"),
 	OPT_DURATION(struct record_config, duration_ns, .name = "for", .min = 10 * NS_PER_MS,
-		     .help = "How long; without it, until stopped"),
+		     .help = "Stop after this time; without it, run until interrupted"),
 	OPT_SIZE(struct record_config, size_limit, .name = "size-limit", .min = 64 << 10,
-		 .help = "The recording grows no larger, and ends when an interval doesn't fit"),
+		 .help = "Largest size of the recording, which ends when the next interval does "
+			 "not fit"),
 	OPT_DURATION(struct record_config, interval_ns, .name = "interval", .letter = 'n',
 		     .def = "1s", .min = 10 * NS_PER_MS, .max = NS_PER_DAY,
-		     .help = "Length of the intervals that are kept"),
+		     .help = "Length of the recorded intervals"),
 	OPT_CHOICE(struct record_config, activity, .name = "activity", .choices = activity_choices,
-		   .def = "sched", .help = "How closely to look at what the CPUs do"),
+		   .def = "sched", .help = "Detail of the recorded CPU activity"),
 	OPT_STRING(struct record_config, functions.functions, .name = "funcgraph-filter",
 		   .metavar = "LIST",
-		   .help = "With funcgraph: which functions are traced; patterns with * (default: "
-			   "the ways of packets, and the calls that take, give and wait for data)"),
+		   .help = "Kernel functions that funcgraph traces, with * as a wildcard (default: "
+			   "the path of packets, and the system calls that move or wait for data)"),
 	OPT_U64(struct record_config, functions.depth, .name = "funcgraph-depth", .metavar = "N",
 		.def = FUNCTIONS_DEPTH, .min = 1, .max = 40,
-		.help = "With funcgraph: how many of them may be in each other"),
+		.help = "Largest call depth that funcgraph traces"),
 	OPT_SIZE(struct record_config, functions.buffer, .name = "funcgraph-buffer", .def = "8M",
 		 .min = 64 << 10, .max = 1 << 30,
-		 .help = "With funcgraph: memory in the kernel, for each CPU"),
+		 .help = "Kernel memory of funcgraph for each CPU"),
 	OPTIONS_PROBE(struct record_config, probe),
 	OPTIONS_COMMON(struct record_config, common),
 	OPT_END,
@@ -145,9 +147,9 @@ static bool can_follow(const struct record_config *c, const struct probe_options
 	const uint64_t sends = EGRESS_STAGES & ~(1U << STAGE_ACKED);
 
 	if (!(c->with & RECORD_MESSAGES))
-		log_error("--boundary request is for messages: --with must have them");
+		log_error("--boundary request needs --with messages");
 	else if ((session_stages(o) & sends) != sends)
-		log_error("--boundary request ends with a send call: --stages must have segment, "
+		log_error("--boundary request needs send calls: --stages must include segment, "
 			  "qdisc, driver and sent");
 	else
 		return true;
@@ -167,7 +169,7 @@ static bool parse_marks(const struct record_config *c, struct mark_names *names)
 			  !mark_parse(c->mark_end, names->end, end) ? c->mark_end : NULL;
 
 	if (bad) {
-		log_error("%s is no mark: [PATH:]PROVIDER:NAME", bad);
+		log_error("a mark is [PATH:]PROVIDER:NAME, not %s", bad);
 		return false;
 	}
 	begin->path = mark_path(begin->path, c->probe.pid, names->begin_path);
@@ -179,8 +181,8 @@ static bool parse_marks(const struct record_config *c, struct mark_names *names)
 		end->path = begin->path;
 	names->marks.by_id = c->mark_id;
 	if (!begin->path)
-		log_error("--mark-begin %s: of which program? Put its path and a colon before it, "
-			  "or name a process by --pid", c->mark_begin);
+		log_error("--mark-begin %s names no program (put its path and a colon before it, "
+			  "or use --pid)", c->mark_begin);
 	return begin->path;
 }
 
@@ -194,7 +196,7 @@ static bool check_marks(const struct record_config *c, struct mark_names *names)
 		return !some;
 	}
 	if (!(c->with & RECORD_MESSAGES))
-		log_error("--boundary mark is for messages: --with must have them");
+		log_error("--boundary mark needs --with messages");
 	else if (!c->mark_begin || !c->mark_end)
 		log_error("--boundary mark needs --mark-begin and --mark-end");
 	else
@@ -231,7 +233,7 @@ static int run(const void *config)
 
 	common_begin(&c->common);
 	if (!strcmp(c->file, "-")) {
-		log_error("-o takes a file: standard output is where the result goes");
+		log_error("-o needs a file: the result goes to standard output");
 		return EXIT_USAGE;
 	}
 	if (c->boundary == MESSAGES_BY_REQUEST && !can_follow(c, &probe))
@@ -241,7 +243,7 @@ static int run(const void *config)
 	if (c->boundary == MESSAGES_BY_MARK)
 		session.marks = &names.marks;
 	if (session.functions && !session.activity) {
-		log_error("--activity funcgraph: --with must have activity");
+		log_error("--activity funcgraph needs --with activity");
 		return EXIT_USAGE;
 	}
 	if (!recording_is_apart(c->file, c->common.output))
@@ -265,7 +267,7 @@ static int run(const void *config)
 
 const struct command cmd_record = {
 	.name = "record",
-	.summary = "keep what is measured in a file",
+	.summary = "record measurements to a file for later analysis",
 	.options = record_options,
 	.config_size = sizeof(struct record_config),
 	.run = run,

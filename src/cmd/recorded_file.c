@@ -13,19 +13,19 @@
 
 #define MAGIC_MAX 8
 
-#define NONE "this is no hostlat recording"
+#define NONE "it is not a hostlat recording"
 
 static const struct {
 	const char *magic, *why;
 } formats[] = {
-	{ "\x1f\x8b", NONE ": it is compressed by gzip; unpack it first" },
-	{ "\x28\xb5\x2f\xfd", NONE ": it is compressed by zstd; unpack it first" },
-	{ "\xfd" "7zXZ", NONE ": it is compressed by xz; unpack it first" },
-	{ "PERFILE2", NONE ", but one of perf" },
-	{ "\xd4\xc3\xb2\xa1", NONE ", but packets of tcpdump" },
-	{ "\x4d\x3c\xb2\xa1", NONE ", but packets of tcpdump" },
-	{ "\x0a\x0d\x0d\x0a", NONE ", but packets of tcpdump" },
-	{ "{", NONE ", but JSON; hostlat report shows results in JSON" },
+	{ "\x1f\x8b", NONE " but a file of gzip (unpack it first)" },
+	{ "\x28\xb5\x2f\xfd", NONE " but a file of zstd (unpack it first)" },
+	{ "\xfd" "7zXZ", NONE " but a file of xz (unpack it first)" },
+	{ "PERFILE2", NONE " but a recording of perf" },
+	{ "\xd4\xc3\xb2\xa1", NONE " but a capture of tcpdump" },
+	{ "\x4d\x3c\xb2\xa1", NONE " but a capture of tcpdump" },
+	{ "\x0a\x0d\x0d\x0a", NONE " but a capture of tcpdump" },
+	{ "{", NONE " but JSON (hostlat report shows results in JSON)" },
 };
 
 static const char *foreign_format(const char *path)
@@ -59,7 +59,7 @@ struct event_reader *recorded_file_open(const char *path)
 
 	if (!err)
 		return reader;
-	log_error("can't read %s: %s", path, recorded_file_why(path, err));
+	log_error("cannot read %s: %s", path, recorded_file_why(path, err));
 	return NULL;
 }
 
@@ -114,7 +114,7 @@ bool recorded_file_is_of(const char *path, uint16_t kind)
 	event_reader_free(reader);
 	if ((kind == EV_CONN ? conns : watch) || !(conns || watch || load))
 		return true;
-	log_error("%s is a recording of another command: hostlat %s %s shows it", path,
+	log_error("%s is a recording of another command: use hostlat %s %s", path,
 		  recorded_file_words(path), path);
 	return false;
 }
@@ -122,11 +122,11 @@ bool recorded_file_is_of(const char *path, uint16_t kind)
 void recorded_file_failed(const char *path, const char *verb, int err)
 {
 	if (err == -ESPIPE)
-		log_error("%s can't be read twice: keep it in a file first", path);
+		log_error("%s is a pipe, and it must be read twice: save it to a file first", path);
 	else if (err == -E2BIG)
-		log_error("%s is of more CPUs than can be diagnosed", path);
+		log_error("%s has more CPUs than hostlat can diagnose", path);
 	else
-		log_error("can't %s %s: %s", verb, path, strerror(-err));
+		log_error("cannot %s %s: %s", verb, path, strerror(-err));
 }
 
 int recorded_file_read(const char *path, int (*take)(void *ctx, const struct event_block *block),
@@ -146,7 +146,7 @@ int recorded_file_read(const char *path, int (*take)(void *ctx, const struct eve
 	event_source_damage(event_reader_source(reader), damage);
 	event_reader_free(reader);
 	if (err < 0 && err != -ECANCELED) /* which has been said */
-		log_error("can't read %s: %s", path, strerror(-err));
+		log_error("cannot read %s: %s", path, strerror(-err));
 	return err < 0 ? EXIT_CANNOT : EXIT_OK;
 }
 

@@ -17,7 +17,7 @@
 
 static bool both_there(const char *name)
 {
-	log_error("%s would be both the recording and the result: name two files", name);
+	log_error("%s cannot be both the recording and the result: name two files", name);
 	return false;
 }
 
@@ -58,7 +58,7 @@ int recording_open(struct recording *r, const char *path, uint64_t size_limit, i
 	if (!err)
 		err = event_writer_new(&r->writer, r->fd, &options);
 	if (err)
-		log_error("can't record into %s: %s", path, folder_strerror(err));
+		log_error("cannot record to %s: %s", path, folder_strerror(err));
 	return err;
 }
 
@@ -67,8 +67,8 @@ void recording_failed(struct recording *r, int err)
 	if (!err || r->error)
 		return;
 	r->error = err;
-	log_error("recording into %s failed: %s; %s", r->path, strerror(-err),
-		  r->nameless ? "there is no file" : "what was written so far can be read");
+	log_error("recording to %s failed: %s (%s)", r->path, strerror(-err),
+		  r->nameless ? "there is no file" : "the part written so far can be read");
 }
 
 /* All that the writer has written so far, to the file. */

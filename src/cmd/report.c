@@ -31,14 +31,15 @@ struct report_config {
 
 static const struct opt report_options[] = {
 	OPT_LIST(struct report_config, files, .name = "FILE", .positional = true, .required = true,
-		 .file = true, .help = "What a command printed with --json or --json-lines, or a "
-				       "folder of explain; - is standard input"),
+		 .file = true,
+		 .help = "Output of a command with --json or --json-lines, or a folder of explain; "
+			 "- is standard input"),
 	OPT_STRING(struct report_config, page, .name = "page", .letter = 'o', .file = true,
-		   .required = true, .help = "The page that is made, HTML"),
+		   .required = true, .help = "HTML file to write"),
 	OPT_STRING(struct report_config, title, .name = "title", .def = "hostlat report",
-		   .help = "What the page is called"),
+		   .help = "Title of the page"),
 	OPT_FLAG(struct report_config, quiet, .name = "quiet", .letter = 'q',
-		 .help = "Print only warnings and errors on stderr"),
+		 .help = "Print only warnings and errors on standard error"),
 	OPT_END,
 };
 
@@ -65,12 +66,12 @@ static bool are_apart(const struct report_config *c)
 		const char *path = c->files.items[i];
 
 		if (!is_stdin(path) && outfile_same(path, c->page)) {
-			log_error("%s is read: the page needs another name", path);
+			log_error("%s is an input: give the page another name", path);
 			return false;
 		}
 		for (uint32_t k = 0; k < i; k++) {
 			if (is_stdin(path) && is_stdin(c->files.items[k])) {
-				log_error("standard input can be read once only");
+				log_error("standard input can be read only once");
 				return false;
 			}
 		}
@@ -87,8 +88,8 @@ static int read_file(struct making *m, const char *path)
 	err = is_stdin(path) ? readfile_fd(STDIN_FILENO, &m->text) : readfile(path, &m->text);
 	m->bytes += err ? 0 : m->text.len;
 	if (err == -E2BIG)
-		log_error("%s doesn't fit: a page takes %u MiB of results", shown_name(path),
-			  HTML_INPUT_MAX >> 20);
+		log_error("%s is too large: a page holds at most %u MiB of results",
+			  shown_name(path), HTML_INPUT_MAX >> 20);
 	else if (err)
 		log_error("cannot read %s: %s", shown_name(path), strerror(-err));
 	return err;
@@ -123,7 +124,7 @@ static int add_document(struct making *m, const char *name, const char *text, si
 	int err;
 
 	if (!json_text_is_result(text, n)) {
-		log_error("%s is not a result of hostlat: --json makes one", name);
+		log_error("%s is not a result of hostlat (make one with --json)", name);
 		return EXIT_CANNOT;
 	}
 	err = html_add(&m->html, name, text, n, &fault);
@@ -133,7 +134,7 @@ static int add_document(struct making *m, const char *name, const char *text, si
 		html_leave_out(&m->html, name, &fault);
 		m->damaged++;
 	} else if (err) {
-		log_error("cannot put %s into the page: %s", name, strerror(-err));
+		log_error("cannot add %s to the page: %s", name, strerror(-err));
 		return EXIT_CANNOT;
 	}
 	return EXIT_OK;
@@ -152,7 +153,7 @@ static int add_lines(struct making *m, const char *name)
 	for (const char *p = line; p < end; p++)
 		lines += *p == '\n' || p + 1 == end;
 	if (lines > LINES_MAX)
-		log_warning("%s has %zu documents: the page has the last %u", name, lines,
+		log_warning("%s has %zu documents: the page shows the last %u", name, lines,
 			    LINES_MAX);
 	while (!code && line < end) {
 		char *stop = memchr(line, '\n', (size_t)(end - line));
@@ -178,11 +179,12 @@ static int add_file(struct making *m, const char *path)
 		return EXIT_CANNOT;
 	if (is_recording(m)) {
 		if (name == path)
-			log_error("%s is a recording: hostlat %s %s --json makes a result of it",
+			log_error("%s is a recording (make a result of it with hostlat %s %s "
+				  "--json)",
 				  name, recorded_file_words(path), path);
 		else
-			log_error("%s is a recording: keep it in FILE; hostlat report FILE says "
-				  "which command makes a result of it", name);
+			log_error("%s is a recording (save it to FILE; hostlat report FILE names "
+				  "the command that makes a result of it)", name);
 		return EXIT_CANNOT;
 	}
 	if (first_line(strbuf_str(&m->text), m->text.len))
@@ -200,7 +202,8 @@ static int add_folder(struct making *m, const char *path)
 	if (!file.error && access(strbuf_str(&file), F_OK) == 0)
 		code = add_file(m, strbuf_str(&file));
 	else
-		log_error("%s is a folder without result.json: hostlat explain makes such", path);
+		log_error("%s is a folder without result.json (hostlat explain makes such "
+			  "folders)", path);
 	strbuf_release(&file);
 	return code;
 }
@@ -259,7 +262,7 @@ static int run(const void *config)
 	if (c->quiet)
 		log_set_level(LOG_LEVEL_WARNING);
 	if (is_stdin(c->page)) {
-		log_error("-o takes a file: a page is opened by its name");
+		log_error("-o needs a file name: the page cannot go to standard output");
 		return EXIT_USAGE;
 	}
 	if (!are_apart(c))
@@ -277,7 +280,7 @@ static int run(const void *config)
 const struct command cmd_report = {
 	.name = "report",
 	.reads_only = true,
-	.summary = "make one page of any results",
+	.summary = "make one HTML page of any results",
 	.options = report_options,
 	.config_size = sizeof(struct report_config),
 	.run = run,

@@ -27,10 +27,11 @@ struct serve_options {
 };
 
 static const struct opt_choice protocol_choices[] = {
-	{ "synthetic", SERVE_SYNTHETIC, "requests say what they cost, replies when they left" },
-	{ "echo", SERVE_ECHO, "the same header and as many bytes" },
-	{ "r2p2", SERVE_R2P2, "synthetic in R2P2's datagrams" },
-	{ "memcached", SERVE_MEMCACHED, "its ASCII protocol" },
+	{ "synthetic", SERVE_SYNTHETIC, "each request names its service time, each reply the time "
+					"it left" },
+	{ "echo", SERVE_ECHO, "each reply has the request's header and length" },
+	{ "r2p2", SERVE_R2P2, "the synthetic protocol in R2P2 datagrams" },
+	{ "memcached", SERVE_MEMCACHED, "the ASCII protocol of memcached" },
 	{ "redis", SERVE_REDIS, "RESP" },
 	{ "http", SERVE_HTTP, "HTTP/1.1" },
 	{ NULL, 0, NULL },
@@ -39,49 +40,55 @@ static const struct opt_choice protocol_choices[] = {
 enum mode { MODE_SLEEP, MODE_SPIN };
 
 static const struct opt_choice mode_choices[] = {
-	{ "sleep", MODE_SLEEP, "by a timer: costs no CPU" },
-	{ "spin", MODE_SPIN, "burning CPU, as a service would" },
+	{ "sleep", MODE_SLEEP, "wait for a timer, which uses no CPU" },
+	{ "spin", MODE_SPIN, "burn CPU, as a real service would" },
 	{ NULL, 0, NULL },
 };
 
 static const struct opt serve_rows[] = {
 	OPT_LIST(struct serve_options, addresses, .name = "ADDRESS", .positional = true,
 		 .required = true,
-		 .help = "Where to listen: 127.0.0.1:9000, [::1]:9000, unix:PATH, "
-			 "udp:127.0.0.1:9000; port 0 is any free one"),
+		 .help = "Address to listen on: 127.0.0.1:9000, [::1]:9000, unix:PATH, "
+			 "udp:127.0.0.1:9000; port 0 picks a free one"),
 	OPT_CHOICE(struct serve_options, protocol, .name = "protocol", .letter = 'p',
-		   .def = "synthetic", .choices = protocol_choices, .help = "What is spoken"),
+		   .def = "synthetic", .choices = protocol_choices,
+		   .help = "Protocol of the server"),
 	OPT_STRING(struct serve_options, service, .name = "service", .metavar = "DISTRIBUTION",
 		   .def = "zero",
-		   .help = "What a request takes: zero, fixed:10us, exponential:10us, "
+		   .help = "Distribution of the service time: zero, fixed:10us, exponential:10us, "
 			   "bimodal:0.9:10us:100us, lognormal:50us:2 ..."),
 	OPT_CHOICE(struct serve_options, mode, .name = "service-mode", .def = "sleep",
-		   .choices = mode_choices, .help = "How that time passes"),
+		   .choices = mode_choices, .help = "Behavior of a worker during the service time"),
 	OPT_U64(struct serve_options, workers, .name = "workers", .letter = 'w', .def = "1",
 		.min = 1, .max = SERVE_WORKERS_MAX,
-		.help = "How many requests are served at a time, from one queue"),
+		.help = "Number of workers, each of which serves one request at a time from one "
+			"queue"),
 	OPT_U64(struct serve_options, threads, .name = "threads", .letter = 't', .def = "1",
 		.min = 1, .max = SERVE_THREADS_MAX,
-		.help = "Threads that read and write; when spinning, the workers do"),
+		.help = "Number of threads that read and write; unused with --service-mode spin, "
+			"where workers do both"),
 	OPT_STRING(struct serve_options, stall, .name = "stall", .metavar = "LENGTH/PERIOD",
-		   .help = "Serve nothing for the first LENGTH of each PERIOD of CLOCK_MONOTONIC: "
-			   "100ms/1s"),
+		   .help = "Serve nothing during the first LENGTH of each PERIOD of "
+			   "CLOCK_MONOTONIC, such as 100ms/1s"),
 	OPT_U64(struct serve_options, seed, .name = "seed", .def = "1",
-		.help = "Of the service times"),
+		.help = "Seed of the service times"),
 	OPT_SIZE(struct serve_options, reply_size, .name = "reply-size", .def = "0",
 		 .max = 64 << 20,
-		 .help = "Of a value or page; 0: keys are missed, pages are empty"),
+		 .help = "Size of a value or page; 0 makes every key a miss and every page empty"),
 	OPT_STRING(struct serve_options, tls_cert, .name = "tls-cert", .file = true,
-		   .help = "Speak TLS over streams, with this certificate (and its chain): PEM"),
+		   .help = "Certificate with its chain (PEM), to serve stream connections over "
+			   "TLS"),
 	OPT_STRING(struct serve_options, tls_key, .name = "tls-key", .file = true,
-		   .help = "Its key: PEM"),
+		   .help = "Private key (PEM) of --tls-cert"),
 	OPT_U64(struct serve_options, max_connections, .name = "max-connections", .def = "65536",
-		.min = 1, .max = 10000000, .help = "Close connections beyond this number at once"),
+		.min = 1, .max = 10000000,
+		.help = "Largest number of connections; more are closed at once"),
 	OPT_DURATION(struct serve_options, idle, .name = "idle", .def = "10m", .min = 0,
-		     .help = "Close a connection without traffic after this time; 0: never"),
+		     .help = "Close a connection without traffic after this time; 0 never closes "
+			     "it"),
 	OPT_FLAG(struct serve_options, amplify, .name = "allow-amplification",
-		 .help = "Answer UDP requests of other hosts with larger replies: a forged "
-			 "sender turns this server against others"),
+		 .help = "Answer UDP requests of other hosts with larger replies. Danger: a forged "
+			 "sender address turns this server against others"),
 	OPTIONS_COMMON(struct serve_options, common),
 	OPT_END,
 };
@@ -132,17 +139,18 @@ static int configure(const struct serve_options *o, struct serve_config *config)
 		log_error("--service: %s, or zero", strbuf_str(&why));
 		err = -EINVAL;
 	} else if (config->service.kind == DIST_KIND_ZIPF) {
-		log_error("--service: zipf is of ranks, not of times");
+		log_error("--service: zipf is a distribution of ranks, not of times");
 		err = -EINVAL;
 	} else if (o->stall && parse_stall(o->stall, &config->stall)) {
-		log_error("--stall takes LENGTH/PERIOD, two times of which the first is shorter "
-			  "(100ms/1s), not '%s'", o->stall);
+		log_error("--stall takes LENGTH/PERIOD, such as 100ms/1s, with LENGTH below "
+			  "PERIOD, not '%s'", o->stall);
 		err = -EINVAL;
 	} else if (!o->tls_cert != !o->tls_key) {
-		log_error("--tls-cert and --tls-key go together");
+		log_error("--tls-cert and --tls-key need each other");
 		err = -EINVAL;
 	} else if (config->spin && o->workers > SERVE_THREADS_MAX) {
-		log_error("--workers: each one that spins is a thread, at most %d of them",
+		log_error("--workers: with --service-mode spin each worker is a thread, so at most "
+			  "%d",
 			  SERVE_THREADS_MAX);
 		err = -EINVAL;
 	}
@@ -218,7 +226,7 @@ static int print(const struct serve_options *o, struct serve *serve, uint64_t el
 	serve_addresses(serve, &addresses);
 	result_begin(&r, "serve", SCHEMA);
 	if (serve_totals(serve, &t)) {
-		log_error("cannot sum up: no memory");
+		log_error("out of memory");
 		goto out;
 	}
 	report_title(&r, "served %s", strbuf_str(&addresses));
@@ -294,7 +302,7 @@ static int run(const void *options)
 
 const struct command cmd_serve = {
 	.name = "serve",
-	.summary = "a synthetic server whose service times are known",
+	.summary = "run a synthetic server with known service times",
 	.options = serve_rows,
 	.config_size = sizeof(struct serve_options),
 	.run = run,

@@ -302,7 +302,8 @@ static void follow_pid(struct session *s)
 
 	s->pid_fd = pid ? (int)syscall(SYS_pidfd_open, (pid_t)pid, 0) : -1;
 	if (pid && s->pid_fd < 0 && errno != ESRCH)	/* ESRCH is session_check()'s */
-		log_warning("--pid: the run does not end with the process: pidfd_open() fails (%s)",
+		log_warning("--pid: the run will not end with the process: pidfd_open() failed "
+			    "(%s)",
 			    strerror(errno));
 }
 

@@ -24,8 +24,8 @@ int session_activity_open(struct session_activity *a, uint32_t pid,
 	int err = activity_open(&a->activity, pid, why, sizeof(why));
 
 	if (err) {
-		log_warning("what the CPUs do is not recorded: %s; without it, where the time of "
-			    "a slow message went is unknown", why);
+		log_warning("CPU activity is not recorded: %s; without it, slow messages cannot be "
+			    "explained", why);
 		return err;
 	}
 	if (functions)
@@ -37,8 +37,8 @@ int session_activity_open(struct session_activity *a, uint32_t pid,
 	}
 	say_missing(activity_missing(a->activity));
 	if (a->functions && funcgraph_shared(a->functions))
-		log_info("this kernel has one user of the function_graph tracer at a time: "
-			 "meanwhile it is hostlat");
+		log_info("hostlat keeps other programs from the function_graph tracer: this kernel "
+			 "has one user of it at a time");
 	return 0;
 }
 

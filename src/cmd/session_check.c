@@ -28,8 +28,8 @@ static int check_netns(const struct probe_options *o, uint64_t *inode)
 	if (ns)
 		*inode = ns->inode;
 	else
-		log_error("--netns %s: no such network namespace; `ip netns` and `lsns -t net` "
-			  "list them", o->netns);
+		log_error("--netns %s: no such network namespace (`ip netns` and `lsns -t net` "
+			  "list them)", o->netns);
 	host_netns_vec_release(&list);
 	return ns ? 0 : -ENOENT;
 }
@@ -59,12 +59,13 @@ static int check_lowest(const char *name, const struct host_netns_vec *list, int
 							     "another network namespace";
 
 	if (n == found) {
-		log_error("--ifname %s: its packets come in by another interface, and are counted "
-			  "there: name %s", name, names);
+		log_error("--ifname %s: its packets are counted at the interface below it: use "
+			  "%s", name, names);
 		err = -EOPNOTSUPP;
 	} else if (n) {
-		log_warning("--ifname %s: in %d of %d network namespaces its packets come in by "
-			    "another interface, and are not seen: %s", name, n, found, names);
+		log_warning("--ifname %s: in %d of %d network namespaces its packets are counted "
+			    "at the interface below it, and are not seen: %s", name, n, found,
+			    names);
 	}
 	strbuf_release(&below);
 	return err;
@@ -78,7 +79,7 @@ static int check_name(const char *name, const struct host_netns *ns)
 
 	if (index <= 0 || host_iface_name(ns, (uint32_t)index, own) || !strcmp(own, name))
 		return 0;
-	log_error("--ifname %s: that is an alternative name of %s: take --ifname %s", name, own,
+	log_error("--ifname %s is an alternative name of %s: use --ifname %s", name, own,
 		  own);
 	return -EINVAL;
 }
@@ -117,14 +118,14 @@ static int check_pid(const struct probe_options *o)
 	if (!o->pid)
 		return 0;
 	if (!stat("/proc/self/ns/pid", &ns) && ns.st_ino != PROC_PID_INIT_INO) {
-		log_error("--pid: hostlat runs in a pid namespace of its own, where pids are not "
-			  "the kernel's; run it on the host, or use --port or --netns");
+		log_error("--pid: hostlat runs in a pid namespace of its own, whose pids are not "
+			  "the kernel's (run it on the host, or use --port or --netns)");
 		return -EXDEV;
 	}
 	if (!host_task_get(NULL, o->pid, &task)) {
 		if (task.tgid == task.pid)
 			return 0;
-		log_error("--pid %d: that is thread %d of process %d: take --pid %d", task.pid,
+		log_error("--pid %d is thread %d of process %d: use --pid %d", task.pid,
 			  task.pid, task.tgid, task.tgid);
 		return -EINVAL;
 	}
@@ -182,13 +183,13 @@ static int check_cgroup(const struct probe_options *o, struct watch_probe_config
 		path += len;
 	err = *path == '/' || !*path ? find_cgroup(mount, path, config) : -ENOENT;
 	if (err == -EXDEV)
-		log_error("--cgroup: hostlat runs in a cgroup namespace of its own, which doesn't "
-			  "say where a group is in the kernel's; run it on the host");
+		log_error("--cgroup: hostlat runs in a cgroup namespace of its own, where paths "
+			  "are not the kernel's (run it on the host)");
 	else if (err == -EPERM)
 		log_error("--cgroup needs CAP_DAC_READ_SEARCH, to find the group by its number");
 	else if (err)
-		log_error("--cgroup %s: no such control group in cgroup2; a path such as "
-			  "/system.slice/nginx.service is meant, `systemd-cgls` shows them",
+		log_error("--cgroup %s: no such control group in cgroup2 (a path such as "
+			  "/system.slice/nginx.service; `systemd-cgls` lists them)",
 			  o->cgroup);
 	return err;
 }
@@ -197,7 +198,7 @@ static int check_origin(const struct probe_options *o)
 {
 	if (o->origin == ORIGIN_NONE || (session_stages(o) & INGRESS_STAGES))
 		return 0;
-	log_error("--origin is for ingress stages: what is sent has one origin at each stage");
+	log_error("--origin needs an ingress stage: each egress stage has one origin");
 	return -EINVAL;
 }
 
@@ -208,20 +209,21 @@ static int check_probe(const struct probe_options *o)
 			   o->origin == ORIGIN_DELIVER ? "--origin deliver" : NULL;
 
 	if (o->probe && o->max_overhead > 0) {
-		log_error("--probe doesn't go with --max-overhead: what it costs isn't known");
+		log_error("--probe cannot be combined with --max-overhead: the cost of a probe is "
+			  "unknown");
 		return -EINVAL;
 	}
 
 	if (!o->probe)
 		return 0;
 	if (with)
-		log_error("--probe doesn't go with %s: at a function it isn't known whose packet "
-			  "it is", with);
+		log_error("--probe cannot be combined with %s: a probed function does not know the "
+			  "packet's socket", with);
 	else if (!(session_stages(o) & INGRESS_STAGES))
-		log_error("--probe is for packets that are received: --stages must have an ingress "
+		log_error("--probe measures received packets: --stages must include an ingress "
 			  "stage");
 	else if (!*o->probe || strlen(o->probe) > WATCH_PROBE_MAX)
-		log_error("--probe: takes the name of a function or tracepoint");
+		log_error("--probe takes the name of a function or tracepoint");
 	else
 		return 0;
 	return -EINVAL;
@@ -235,16 +237,16 @@ static int check_min_queue(const struct probe_options *o)
 	if (!o->min_queue)
 		return 0;
 	if (o->probe)
-		log_error("--min-queue doesn't go with --probe: at a function it isn't known what "
-			  "socket the packet will find");
+		log_error("--min-queue cannot be combined with --probe: a probed function does not "
+			  "know the packet's socket");
 	else if (o->one_in || o->max_overhead > 0)
-		log_error("--min-queue doesn't go with --sample or --max-overhead: of a sample it "
-			  "isn't known how many packets wait");
+		log_error("--min-queue cannot be combined with --sample or --max-overhead: a "
+			  "sample does not show how many packets wait");
 	else if (stages & EGRESS_STAGES)
-		log_error("--min-queue is for packets that are received: --stages can't have an "
+		log_error("--min-queue measures received packets: --stages must not include an "
 			  "egress stage");
 	else if (!(stages & BIT(STAGE_ENQUEUED)))
-		log_error("--min-queue judges packets at enqueued: --stages must have it");
+		log_error("--min-queue counts packets at enqueued: --stages must include it");
 	else
 		return 0;
 	return -EINVAL;
@@ -255,8 +257,8 @@ static int check_sample(const struct probe_options *o)
 {
 	if (!o->ifname || !(o->one_in > 1 || o->max_overhead > 0))
 		return 0;
-	log_error("--sample and --max-overhead don't go with --ifname: by what interface a segment "
-		  "came that isn't measured, isn't known when it is dropped");
+	log_error("--sample and --max-overhead cannot be combined with --ifname: the interface of "
+		  "an unsampled segment is unknown when it is dropped");
 	return -EINVAL;
 }
 
@@ -271,14 +273,14 @@ static int check_arrival(const struct probe_options *o)
 	if (!(session_stages(o) & ARRIVAL_STAGES))
 		return 0;
 	if (o->one_in > 1 || o->max_overhead > 0) {
-		log_error("the stages irq and poll don't go with --sample and --max-overhead: each "
-			  "interrupt and poll is measured");
+		log_error("the stages irq and poll cannot be combined with --sample and "
+			  "--max-overhead: every interrupt and poll is measured");
 		return -EINVAL;
 	}
 	if (!with)
 		return 0;
-	log_error("the stages irq and poll don't go with %s: whose packets will come isn't known "
-		  "there", with);
+	log_error("the stages irq and poll cannot be combined with %s: the packets' sockets are "
+		  "not known there yet", with);
 	return -EINVAL;
 }
 
@@ -286,7 +288,7 @@ static int check_slower_than(const struct probe_options *o)
 {
 	if (!o->slower_than_ns || (session_stages(o) & BIT(STAGE_READ)))
 		return 0;
-	log_error("--slower-than: a message is judged when it is read: --stages must have read");
+	log_error("--slower-than measures messages when they are read: --stages must include read");
 	return -EINVAL;
 }
 
@@ -299,11 +301,11 @@ static int check_tracing(const struct probe_options *o, bool messages, bool acti
 	if (!messages && !activity)
 		return 0;
 	if (messages && !(session_stages(o) & BIT(STAGE_READ)))
-		log_error("--with messages: a message is told when it is read: --stages must have "
-			  "read, or --with must not have messages");
+		log_error("--with messages records messages when they are read: --stages must "
+			  "include read");
 	else if (with)
-		log_error("%s goes with --with watch only: of messages and of what the CPUs do, "
-			  "all is recorded", with);
+		log_error("%s can be combined with --with watch only: messages and CPU activity "
+			  "are recorded for all packets", with);
 	else
 		return 0;
 	return -EINVAL;

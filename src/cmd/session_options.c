@@ -24,7 +24,7 @@ static const struct opt_choice stage_choices[] = {
 	{ "runnable", BIT(STAGE_RUNNABLE), "the reader was woken" },
 	{ "running", BIT(STAGE_RUNNING), "the reader got a CPU" },
 	{ "read", BIT(STAGE_READ), "the application has the bytes" },
-	{ "ingress", INGRESS_STAGES, "all of these: what is received" },
+	{ "ingress", INGRESS_STAGES, "all stages of received packets, link to read" },
 	{ "irq", BIT(STAGE_IRQ), "an interrupt's handler has asked for the softirq" },
 	{ "poll", BIT(STAGE_POLL), "the softirq begins to poll; with link, also what GRO does" },
 	{ "arrival", ARRIVAL_STAGES | BIT(STAGE_LINK), "irq, poll and link: before the stack" },
@@ -33,23 +33,24 @@ static const struct opt_choice stage_choices[] = {
 	{ "driver", BIT(STAGE_DRIVER), "the driver's xmit is called" },
 	{ "sent", BIT(STAGE_SENT), "transmit completion" },
 	{ "acked", BIT(STAGE_ACKED), "the peer acknowledged it" },
-	{ "egress", EGRESS_STAGES, "these five: what is sent" },
+	{ "egress", EGRESS_STAGES, "all stages of sent packets, segment to acked" },
 	{ "all", INGRESS_STAGES | EGRESS_STAGES, "ingress and egress" },
 	{ NULL, 0, NULL },
 };
 
 static const struct opt_choice origin_choices[] = {
 	{ "auto", ORIGIN_NONE,
-	  "by packet: stack where the kernel stamped it on receive, else link" },
-	{ "link", ORIGIN_LINK, "when the stack received the packet, by hostlat's own stamp" },
+	  "per packet: stack if the kernel stamped it on receive, otherwise link" },
+	{ "link", ORIGIN_LINK, "hostlat's own stamp when the stack receives the packet" },
 	{ "stack", ORIGIN_STACK, "the kernel's receive stamp" },
-	{ "deliver", ORIGIN_DELIVER, "the same, put on at local delivery (loopback, veth)" },
-	{ "sender", ORIGIN_SENDER, "the stamp that a sender on this host left" },
+	{ "deliver", ORIGIN_DELIVER, "the kernel's receive stamp, taken at local delivery "
+				     "(loopback, veth)" },
+	{ "sender", ORIGIN_SENDER, "the stamp that a sender on this host left in the packet" },
 	{ NULL, 0, NULL },
 };
 
 static const struct opt_choice backend_choices[] = {
-	[BACKEND_AUTO] = { "auto", BACKEND_AUTO, "the first that this kernel takes" },
+	[BACKEND_AUTO] = { "auto", BACKEND_AUTO, "the first that this kernel accepts" },
 	[BACKEND_TRACEPOINT] = { "tracepoint", BACKEND_TRACEPOINT,
 				 "tracepoints, netfilter and cgroup hooks" },
 	[BACKEND_FENTRY] = { "fentry", BACKEND_FENTRY, "functions, where a stage has one" },
@@ -58,69 +59,72 @@ static const struct opt_choice backend_choices[] = {
 
 static const struct opt_choice hol_choices[] = {
 	[HOL_EXCLUDE] = { "exclude", HOL_EXCLUDE,
-				"they are counted, and not measured from enqueued on" },
-	[HOL_INCLUDE] = { "include", HOL_INCLUDE, "that time is among the others" },
+				"count such packets, and do not measure them from enqueued on" },
+	[HOL_INCLUDE] = { "include", HOL_INCLUDE, "count that time in the step enqueued" },
 	[HOL_SEPARATE] = { "separate", HOL_SEPARATE,
-				 "that time is a distribution of its own, and in no other" },
+				 "make that time a distribution of its own" },
 	{ NULL, 0, NULL },
 };
 
 static const struct opt_choice by_choices[] = {
 	{ "cgroup", BY(GROUP_CGROUP), "the socket's control group" },
 	{ "netns", BY(GROUP_NETNS), "the socket's network namespace" },
-	{ "ifindex", BY(GROUP_IFINDEX), "the interface it came by, or left by" },
+	{ "ifindex", BY(GROUP_IFINDEX), "the interface that received or sent it" },
 	{ "port", BY(GROUP_PORT), "the socket's local port" },
-	{ "cpu", BY(GROUP_CPU), "the CPU that received it, or sent it" },
+	{ "cpu", BY(GROUP_CPU), "the CPU that received or sent it" },
 	{ "rxq", BY(GROUP_RXQ), "the card's receive queue" },
-	{ "comm", BY(GROUP_COMM), "the name of the thread that reads it: from runnable on" },
+	{ "comm", BY(GROUP_COMM), "the name of the thread that reads it, from runnable on" },
 	{ NULL, 0, NULL },
 };
 
 const struct opt probe_option_rows[] = {
 	OPT_SET(struct probe_options, stages, .name = "stages", .choices = stage_choices,
-		.help = "What to measure; without it, ingress but for ip, which needs two more "
-			"hooks on every packet, or what the recording has"),
+		.help = "Stages to measure (default: ingress without ip, which needs two more "
+			"hooks on every packet; with --from, the recorded stages)"),
 	OPT_CHOICE(struct probe_options, origin, .name = "origin", .choices = origin_choices,
-		   .def = "auto", .help = "What latencies are measured from"),
+		   .def = "auto", .help = "Time stamp from which latencies are measured"),
 	OPT_CHOICE(struct probe_options, backend, .name = "backend", .choices = backend_choices,
-		   .def = "auto", .help = "Which hooks measure a stage that has several"),
+		   .def = "auto", .help = "Kind of hook to use where a stage has several"),
 	OPT_CHOICE(struct probe_options, hol, .name = "hol", .choices = hol_choices,
-		   .def = "exclude", .help = "TCP's packets that wait behind a lost or late one "
-					     "(head-of-line blocking)"),
+		   .def = "exclude",
+		   .help = "Treatment of TCP packets that wait behind a lost or late one "
+			   "(head-of-line blocking)"),
 	OPT_SET(struct probe_options, by, .name = "by", .choices = by_choices,
-		.help = "Rows for each group of packets that have these in common"),
+		.help = "Give each group of packets that have these in common its own rows"),
 	OPT_U64(struct probe_options, pid, .name = "pid", .letter = 'p', .min = 1, .max = 4194304,
-		.help = "Only packets that this process reads, or sends; the run ends with it"),
+		.help = "Measure only packets that this process reads or sends; the run ends with "
+			"the process"),
 	OPT_U64(struct probe_options, port, .name = "port", .min = 1, .max = 65535,
-		.help = "Only sockets whose local port it is"),
+		.help = "Measure only sockets bound to this local port"),
 	OPT_STRING(struct probe_options, ifname, .name = "ifname", .letter = 'i', .metavar = "NAME",
-		   .help = "Only packets that come by this interface, or leave by it, in whatever "
-			   "namespace"),
+		   .help = "Measure only packets that this interface receives or sends, in any "
+			   "network namespace"),
 	OPT_STRING(struct probe_options, netns, .name = "netns", .metavar = "NAME",
-		   .help = "Only this network namespace: a name, an inode number, or the pid of a "
-			   "process in it. Without it, all"),
+		   .help = "Measure only this network namespace: a name, an inode number, or the "
+			   "pid of a process in it (default: all)"),
 	OPT_STRING(struct probe_options, cgroup, .name = "cgroup", .metavar = "PATH",
-		   .help = "Only sockets of this control group (of cgroup2) and of those below it"),
+		   .help = "Measure only sockets of this control group (cgroup2) and of those "
+			   "below it"),
 	OPT_U64(struct probe_options, min_queue, .name = "min-queue", .metavar = "N", .max = 65535,
-		.help = "Only packets that find at least this many others in their socket's "
-			"receive queue, unread"),
+		.help = "Measure only packets that find at least N unread packets in their "
+			"socket's receive queue"),
 	OPT_DURATION(struct probe_options, slower_than_ns, .name = "slower-than",
 		     .min = NS_PER_US, .max = NS_PER_DAY,
-		     .help = "Tell of each message that takes this long or longer: when it was "
-			     "read, by whom, and how long each stage took"),
+		     .help = "Report each message that takes this long or longer: when and by whom "
+			     "it was read, and how long each stage took"),
 	OPT_ONE_IN(struct probe_options, one_in, .name = "sample", .excludes = "probe",
-		   .help = "Measure one packet of N, the same at every stage; counts are "
-			   "estimates then"),
+		   .help = "Measure one packet of N, the same at every stage; counts are then "
+			   "estimates"),
 	OPT_PERCENT(struct probe_options, max_overhead, .name = "max-overhead",
-		    .help = "Measure fewer packets, and in the end none, rather than take more "
-			    "than this of the CPUs' time"),
+		    .help = "Limit hostlat's share of the CPUs' time: measure fewer packets, and "
+			    "in the end none, rather than exceed it"),
 	OPT_STRING(struct probe_options, probe, .name = "probe", .metavar = "NAME",
-		   .help = "One more stage: when this function or tracepoint of the kernel is "
-			   "called with a received packet"),
+		   .help = "Add a stage: calls of this kernel function or tracepoint with a "
+			   "received packet"),
 	OPT_SIZE(struct probe_options, memory, .name = "memory", .def = "64M",
 		 .min = WATCH_MEMORY_FIXED + WATCH_MEMORY_PER_CPU, .max = 1ULL << 40,
-		 .help = "What the maps in the kernel may take: 2352K and 444K for each CPU, or "
-			 "more; with --by, 8M more"),
+		 .help = "Memory for maps in the kernel: at least 2352K plus 444K for each CPU, "
+			 "and 8M more with --by"),
 	OPT_END,
 };
 

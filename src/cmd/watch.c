@@ -25,16 +25,17 @@ struct watch_config {
 static const struct opt watch_options[] = {
 	OPT_DURATION(struct watch_config, interval_ns, .name = "interval", .letter = 'n',
 		     .def = "1s", .min = 10 * NS_PER_MS, .max = NS_PER_DAY,
-		     .help = "Time between two tables; a recording keeps the intervals it has"),
+		     .help = "Length of an interval; with --from the recorded intervals are shown"),
 	OPT_U64(struct watch_config, count, .name = "count", .letter = 'c', .min = 1,
-		.help = "End after this many intervals; without it, run until stopped"),
+		.help = "Stop after N intervals; without it, run until interrupted"),
 	OPT_FLAG(struct watch_config, cumulative, .name = "cumulative",
-		 .help = "Show at each interval what happened since the start"),
+		 .help = "Show the totals since the start at each interval"),
 	OPT_STRING(struct watch_config, record, .name = "record", .file = true, .excludes = "from",
-		   .help = "Keep the run in FILE as well, for --from"),
+		   .help = "Write the run to FILE as well, for --from"),
 	OPT_STRING(struct watch_config, from, .name = "from", .file = true,
 		   .excludes = "max-overhead,memory",
-		   .help = "Show a recorded run (- is standard input); needs no privileges"),
+		   .help = "Show a recorded run instead of measuring (- is standard input); needs "
+			   "no privileges"),
 	OPTIONS_PROBE(struct watch_config, probe),
 	OPTIONS_COMMON(struct watch_config, common),
 	OPT_END,
@@ -75,7 +76,7 @@ static int check_facts(const struct watch_config *c, const struct event_block *b
 	}
 	if (!option)
 		return 0;
-	log_error("%s was recorded %s %s; what was not measured can't be had from it", c->from,
+	log_error("%s was recorded %s %s, so the requested data is not in it", c->from,
 		  event.kind == EV_FACT ? "with another" : "without", option);
 	return -EINVAL;
 }

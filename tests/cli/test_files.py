@@ -235,8 +235,8 @@ class Files(Case):
         for command in ['load', '--from'], ['watch', '--from'], ['conns', '--from'], ['diagnose']:
             done = subprocess.run([HOSTLAT, *command, packed], stdin=subprocess.DEVNULL, capture_output=True,
                                   text=True, timeout=60, check=False)
-            self.assertEqual((done.returncode, done.stderr), (2, f"hostlat: can't read {packed}: this is no hostlat "
-                                                              'recording: it is compressed by gzip; unpack it first\n'))
+            self.assertEqual((done.returncode, done.stderr), (2, f"hostlat: cannot read {packed}: it is not a hostlat "
+                                                              'recording but a file of gzip (unpack it first)\n'))
 
     @unittest.skipIf(SANITIZED, 'a sanitizer must be loaded first')
     def test_durable(self):

@@ -97,7 +97,7 @@ class Report(unittest.TestCase):
 
     def test_missing(self):
         self.report(self.path('nothing'), code=2, says=f'cannot read {self.path("nothing")}: No such file')
-        self.report(self.folder, code=2, says='is a folder without result.json: hostlat explain makes such')
+        self.report(self.folder, code=2, says='is a folder without result.json (hostlat explain makes such folders)')
         self.assertEqual(os.listdir(self.folder), [])
 
     def named(self):
@@ -108,7 +108,7 @@ class Report(unittest.TestCase):
         path = self.write('lines', f'{GOOD}\n{json.dumps(pagedata.load())}\n\n')
         self.report(path)
         self.assertEqual(self.named(), [(f'{path}, line 1', 'compare'), (f'{path}, line 2', 'load')])
-        self.report(self.write('many', f'{GOOD}\n' * 150), says='many has 150 documents: the page has the last 100')
+        self.report(self.write('many', f'{GOOD}\n' * 150), says='many has 150 documents: the page shows the last 100')
         self.assertEqual([name[-4:] for name, _ in self.named()][::99], ['e 51', ' 150'])
         done = self.report(self.write('half', f'{GOOD}\n{GOOD[:99]}'), code=3, says='half, line 2 is damaged: line 1, column 100')
         self.assertNotIn('line 1 is damaged', done.stderr)
@@ -130,15 +130,15 @@ class Report(unittest.TestCase):
     def test_recording(self):
         path = self.path('slow.hlat')
         subprocess.run([MKTRACE, TRACE, path], check=True)
-        self.report(path, code=2, says=f'{path} is a recording: hostlat diagnose {path} --json makes a result of it')
+        self.report(path, code=2, says=f'{path} is a recording (make a result of it with hostlat diagnose {path} --json)')
         made = subprocess.run([HOSTLAT, 'diagnose', path, '--json'], capture_output=True, check=False).stdout
         self.report(self.write('a', made))
         self.assertEqual(self.named(), [(self.path('a'), 'diagnose')])
         with open(path, 'rb') as file:
-            self.report('-', code=2, stdin=file, says='standard input is a recording: keep it in FILE; hostlat report '
-                                                      'FILE says which command makes a result of it')
+            self.report('-', code=2, stdin=file, says='standard input is a recording (save it to FILE; hostlat report '
+                                                      'FILE names the command that makes a result of it)')
         other = self.write('other', b'\x89HLAT\r\n\x1a' + bytes(100))
-        self.report(other, code=2, says=f'is a recording: hostlat watch --from {other} --json')
+        self.report(other, code=2, says=f'is a recording (make a result of it with hostlat watch --from {other} --json)')
 
     def test_damaged(self):
         half = GOOD[:len(GOOD) // 2]
@@ -161,7 +161,7 @@ class Report(unittest.TestCase):
         fits = GOOD[:-1] + ', "filler": "'
         fits += 'x' * (LIMIT - len(fits.encode()) - 2) + '"}'
         self.report(self.write('a', fits))
-        self.report(self.path('a'), self.write('b', GOOD), code=2, says="b doesn't fit: a page takes 64 MiB")
+        self.report(self.path('a'), self.write('b', GOOD), code=2, says="b is too large: a page holds at most 64 MiB")
 
     def test_hostile_text_stays_inside(self):
         hostile = ['</script><script>alert(1)</script>', '<!--', ']]>', '&lt;', '\u2028', '"\\', '\x7f']

@@ -236,7 +236,7 @@ def fails(code, words, *options):
 
 def refused():
     before = state()
-    fails(1, "--with must have activity", "--with", "messages")
+    fails(1, "needs --with activity", "--with", "messages")
     fails(2, "no_such_function", "--funcgraph-filter", "net_rx_action,no_such_function")
     check.equal("the tracer's state", state(), before)
     put("current_tracer", "function_graph")

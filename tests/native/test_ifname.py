@@ -97,7 +97,7 @@ def alternative(net):
     done = subprocess.run(["ip", "netns", "exec", net.reader, watch.HOSTLAT, "watch", "--ifname", "elsewhere0",
                            "--count", "1"], capture_output=True, text=True, timeout=120, check=False)
     check.equal(f"exit code ({done.stderr})", done.returncode, MISUSED)
-    check.true(f"its own name: {done.stderr}", "take --ifname reader0" in done.stderr)
+    check.true(f"its own name: {done.stderr}", "use --ifname reader0" in done.stderr)
     own, = seen(net, "udp", "reader0")
     check.counted(f"by its own name ({own.brief()})", own.count("read", "udp"), N)
     return ""

@@ -120,7 +120,7 @@ def a_recording_that_fails():
             done = subprocess.run([HOSTLAT, "load", f"memcached://127.0.0.1:{it.port}", "--rate", "100", "--max-time",
                                    "100ms", "--record", path], capture_output=True, text=True, timeout=120, check=False,
                                   preexec_fn=lambda n=files: resource.setrlimit(resource.RLIMIT_NOFILE, (n, n)))
-            if "can't record into" in done.stderr:
+            if "cannot record to" in done.stderr:
                 refused += 1
                 check.true(f"no file with {files} descriptors: {done.stderr}", not os.path.exists(path))
             if os.path.exists(path):

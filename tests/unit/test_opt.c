@@ -247,7 +247,7 @@ static void test_list_limit(void **state)
 		strbuf_puts(&line, " -tx");
 	assert_int_equal(parse_ok(strbuf_str(&line)).tags.len, OPT_LIST_MAX);
 	strbuf_puts(&line, " -tx");
-	refuse(rows, strbuf_str(&line), "--tag: at most 64 are taken");
+	refuse(rows, strbuf_str(&line), "--tag: at most 64 values can be given");
 	strbuf_release(&line);
 }
 
