@@ -114,7 +114,7 @@ static const struct opt record_options[] = {
 	OPT_END,
 };
 
-/* In JSON; its man page has them. */
+/* In JSON; hostlat-json(7) lists them. */
 static const char *const ends[] = {
 	[SESSION_STOPPED] = "signal",
 	[SESSION_TIME] = "time",

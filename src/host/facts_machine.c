@@ -106,7 +106,7 @@ void fact_virtualization(const struct fact_source *source, const char *key, cons
 	else if (flags)
 		host_facts_add(source->facts, key, "none");
 	else
-		host_facts_add_unknown(source->facts, key, "no processor flags to tell it by", 0);
+		host_facts_add_unknown(source->facts, key, "no processor flags that show it", 0);
 	free(text);
 }
 

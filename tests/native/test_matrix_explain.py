@@ -54,7 +54,7 @@ def explained(net, *refusals):
     if code == 2:
         check.true(f"it can explain nothing, without need: {said}",
                    refusing.needed_to_record(HOSTLAT).keys() & set(refusals))
-        check.true(f"it says why: {said}", re.search(r"record could not run: .*\(", said))
+        check.true(f"it says why: {said}", re.search(r"record failed: .*\(", said))
         return "explains nothing"
     check.true(f"exit code {code} is 0 or 3: {said}", code in (0, 3))
     lost = sorted(named - always)
