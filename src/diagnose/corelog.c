@@ -180,10 +180,10 @@ static struct atom state_of(const struct event_track *track, uint64_t time)
 
 	if (!track->depth)
 		return atom;
-	if ((base->type & SPAN_TYPE_MASK) == SPAN_TASK) {
+	if (event_open_type(base) == SPAN_TASK) {
 		atom.type = ATOM_TASK;
 		atom.task = base->what;
-	} else if ((base->type & SPAN_TYPE_MASK) == SPAN_IDLE) {
+	} else if (event_open_type(base) == SPAN_IDLE) {
 		atom.type = ATOM_IDLE;
 	} else {
 		return atom;
@@ -191,7 +191,7 @@ static struct atom state_of(const struct event_track *track, uint64_t time)
 	for (uint32_t i = 1; i < track->depth; i++) {
 		const struct event_open *open = &track->open[i];
 
-		switch (open->type & SPAN_TYPE_MASK) {
+		switch (event_open_type(open)) {
 		case SPAN_SYSCALL:
 			atom.call = open->what + 1;
 			break;
@@ -328,13 +328,8 @@ static void begin_run(struct corelog *log, uint32_t core, const struct event_ope
 
 static bool opens_alike(const struct event_track *track, const struct event_block *block)
 {
-	if (track->depth != block->n_open)
-		return false;
-	for (uint32_t i = 0; i < track->depth; i++)
-		if (track->open[i].begin != block->open[i].begin ||
-		    track->open[i].what != block->open[i].what)
-			return false;
-	return true;
+	return track->depth == block->n_open &&
+	       event_track_same(track, block->open, block->n_open) == block->n_open;
 }
 
 /* From its last edge on. */
@@ -371,12 +366,10 @@ void corelog_block(struct corelog *log, uint32_t core, const struct event_block 
 	}
 	if (c->known || lost)
 		from = block->first;
-	c->track.depth = block->n_open;
-	if (block->n_open)
-		memcpy(c->track.open, block->open, block->n_open * sizeof(*block->open));
+	event_track_set(&c->track, block->open, block->n_open);
 	atom = state_of(&c->track, block->first < from ? block->first : from);
 	push_atom(log, core, &atom);
-	if (c->track.depth && (c->track.open[0].type & SPAN_TYPE_MASK) == SPAN_TASK) {
+	if (c->track.depth && event_open_type(&c->track.open[0]) == SPAN_TASK) {
 		base = c->track.open[0];
 		if (c->known && base.begin < c->last) {
 			base.begin = c->last;

@@ -1,27 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "event/spans.h"
 
-#include <string.h>
-
 #include "base/bug.h"
-
-static bool same(const struct event_open *a, const struct event_open *b)
-{
-	return a->begin == b->begin && a->what == b->what && a->type == b->type;
-}
 
 void event_walk_block(struct event_walk *walk, const struct event_block *block)
 {
-	uint32_t known = 0;
-
 	BUG_ON(block->kind != EV_EDGE || block->n_open > EVENT_DEPTH_MAX);
-	while (known < walk->track.depth && known < block->n_open &&
-	       same(&walk->track.open[known], &block->open[known]))
-		known++;
-	walk->broken += walk->track.depth - known;
-	walk->track.depth = block->n_open;
-	if (block->n_open)
-		memcpy(walk->track.open, block->open, block->n_open * sizeof(*block->open));
+	walk->broken += walk->track.depth -
+			event_track_same(&walk->track, block->open, block->n_open);
+	event_track_set(&walk->track, block->open, block->n_open);
 	walk->block = block;
 	walk->at = 0;
 }

@@ -261,13 +261,7 @@ static int end_down_to(struct event_writer *w, uint32_t id, struct core *core, u
 	struct event_track *track = &core->track;
 
 	while (track->depth > depth) {
-		const struct event_open *open = &track->open[track->depth - 1];
-		const struct event_edge edge = {
-			.what = open->what,
-			.arg = open->arg,
-			.type = (open->type & SPAN_TYPE_MASK) | SPAN_END | flags,
-			.depth = track->depth - 1,
-		};
+		const struct event_edge edge = event_track_end(track, flags);
 		int err = add_edge(w, id, core, time, &edge);
 
 		if (err)

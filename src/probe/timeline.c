@@ -7,13 +7,9 @@
 #include <string.h>
 
 #include "base/vec.h"
+#include "event/track.h"
 #include "probe/timeline_queue.h"
 #include "probe/timeline_tasks.h"
-
-struct open {
-	uint8_t type;
-	uint32_t what;
-};
 
 struct core {
 	uint32_t lost;      /* as the last event had it */
@@ -22,8 +18,7 @@ struct core {
 	bool begun;
 	bool missed;        /* an event came too late */
 	uint32_t tid;       /* who has it; 0 = nobody */
-	struct open open[EVENT_DEPTH_MAX]; /* the first is the task's, or the idle one's */
-	uint32_t depth;
+	struct event_track track; /* the outermost span is the task's, or the idle one's */
 	struct call_vec VEC_OF(struct timeline_call) calls; /* that wait */
 	size_t calls_done;  /* the first of them don't any more */
 	uint32_t too_deep;  /* open functions that found no room */
@@ -82,11 +77,9 @@ void timeline_free(struct timeline *t)
 
 /* ---- edges ---- */
 
-static void edge(struct timeline *t, uint32_t core, uint64_t time, uint8_t type, uint32_t what,
-		 uint16_t arg)
+static void edge(struct timeline *t, uint32_t core, uint64_t time, const struct event_edge *e)
 {
-	const struct event_edge e = { .type = type, .what = what, .arg = arg };
-	int err = event_writer_edge(t->writer, core, EVENT_DOMAIN_MONOTONIC, time, &e);
+	int err = event_writer_edge(t->writer, core, EVENT_DOMAIN_MONOTONIC, time, e);
 
 	if (!t->err)
 		t->err = err;
@@ -96,41 +89,49 @@ static void edge(struct timeline *t, uint32_t core, uint64_t time, uint8_t type,
 static void begin(struct timeline *t, uint32_t core, uint64_t time, uint8_t type, uint32_t what,
 		  uint16_t arg)
 {
-	struct core *c = &t->cores[core];
+	const struct event_edge e = { .type = type, .what = what, .arg = arg };
 
-	if (c->depth == EVENT_DEPTH_MAX)
-		return;
-	c->open[c->depth++] = (struct open){ .type = type & SPAN_TYPE_MASK, .what = what };
-	edge(t, core, time, type, what, arg);
+	if (event_track_begin(&t->cores[core].track, time, what, arg, type))
+		edge(t, core, time, &e);
 }
 
 static void end(struct timeline *t, uint32_t core, uint64_t time, uint8_t cont, uint16_t arg)
 {
-	struct core *c = &t->cores[core];
-	const struct open *o = &c->open[--c->depth];
+	struct event_track *track = &t->cores[core].track;
+	struct event_edge e = event_track_end(track, cont);
 
-	edge(t, core, time, o->type | SPAN_END | cont, o->what, arg);
+	e.arg = arg;
+	track->depth--;
+	edge(t, core, time, &e);
+}
+
+/* Cuts the innermost spans until `depth` are open. */
+static void cut_to(struct timeline *t, uint32_t core, uint64_t time, uint32_t depth)
+{
+	while (t->cores[core].track.depth > depth)
+		end(t, core, time, SPAN_CONT, 0);
 }
 
 /* The innermost of that type; those inside of it are cut. One that isn't open began earlier. */
 static void end_of(struct timeline *t, uint32_t core, uint64_t time, uint8_t type)
 {
-	struct core *c = &t->cores[core];
-	uint32_t depth = c->depth;
+	const int at = event_track_find_type(&t->cores[core].track, type);
 
-	while (depth > 1 && c->open[depth - 1].type != type)
-		depth--;
-	if (depth <= 1)
+	if (at < 1)
 		return;
-	while (c->depth > depth)
-		end(t, core, time, SPAN_CONT, 0);
+	cut_to(t, core, time, (uint32_t)at + 1);
 	end(t, core, time, 0, 0);
+}
+
+static bool is_interrupt(const struct event_open *open)
+{
+	return event_open_type(open) == SPAN_HARDIRQ || event_open_type(open) == SPAN_SOFTIRQ;
 }
 
 static bool in_interrupt(const struct core *c)
 {
-	for (uint32_t i = 1; i < c->depth; i++)
-		if (c->open[i].type == SPAN_HARDIRQ || c->open[i].type == SPAN_SOFTIRQ)
+	for (uint32_t i = 1; i < c->track.depth; i++)
+		if (is_interrupt(&c->track.open[i]))
 			return true;
 	return false;
 }
@@ -156,8 +157,7 @@ static void lose_sight(struct timeline *t, uint32_t core)
 
 	if (c->blind)
 		return;
-	while (c->depth)
-		end(t, core, c->last, SPAN_CONT, 0);
+	cut_to(t, core, c->last, 0);
 	begin(t, core, c->last, SPAN_BLIND, 0, 0);
 	c->blind = true;
 	c->too_deep = 0;
@@ -184,14 +184,14 @@ static void see(struct timeline *t, uint32_t core, uint64_t time, uint32_t tid)
 static void keep_calls(struct task *task, const struct core *c)
 {
 	task->n_calls = 0;
-	for (uint32_t i = 1; i < c->depth; i++) {
-		if (c->open[i].type != SPAN_FUNCTION)
+	for (uint32_t i = 1; i < c->track.depth; i++) {
+		if (event_open_type(&c->track.open[i]) != SPAN_FUNCTION)
 			continue;
 		if (!task->calls)
 			task->calls = malloc(EVENT_DEPTH_MAX * sizeof(*task->calls));
 		if (!task->calls)
 			return;
-		task->calls[task->n_calls++] = c->open[i].what;
+		task->calls[task->n_calls++] = c->track.open[i].what;
 	}
 }
 
@@ -207,9 +207,9 @@ static void go_on_with_calls(struct timeline *t, uint32_t core, uint64_t time, s
 /* A system call begins in no function: those around its begin are on the way to it. */
 static void leave_calls(struct timeline *t, uint32_t core, uint64_t time)
 {
-	struct core *c = &t->cores[core];
+	const struct event_track *track = &t->cores[core].track;
 
-	while (c->depth > 1 && c->open[c->depth - 1].type == SPAN_FUNCTION)
+	while (track->depth > 1 && event_open_type(&track->open[track->depth - 1]) == SPAN_FUNCTION)
 		end(t, core, time, SPAN_CONT, 0);
 }
 
@@ -217,7 +217,7 @@ static void calls_function(struct timeline *t, uint32_t core, const struct timel
 {
 	struct core *c = &t->cores[core];
 
-	if (c->depth >= CALLS_DEPTH)
+	if (c->track.depth >= CALLS_DEPTH)
 		c->too_deep++;
 	else
 		begin(t, core, call->time, SPAN_FUNCTION, call->symbol, 0);
@@ -227,24 +227,23 @@ static void calls_function(struct timeline *t, uint32_t core, const struct timel
 static void returns_from(struct timeline *t, uint32_t core, const struct timeline_call *call)
 {
 	struct core *c = &t->cores[core];
-	uint32_t depth = c->depth;
+	uint32_t depth = c->track.depth;
 
 	if (c->too_deep) {
 		c->too_deep--;
 		return;
 	}
 	for (; depth > 1; depth--) {
-		const struct open *o = &c->open[depth - 1];
+		const struct event_open *open = &c->track.open[depth - 1];
 
-		if (o->type == SPAN_HARDIRQ || o->type == SPAN_SOFTIRQ)
+		if (is_interrupt(open))
 			return;
-		if (o->type == SPAN_FUNCTION && o->what == call->symbol)
+		if (event_open_type(open) == SPAN_FUNCTION && open->what == call->symbol)
 			break;
 	}
 	if (depth <= 1)
 		return;
-	while (c->depth > depth)
-		end(t, core, call->time, SPAN_CONT, 0);
+	cut_to(t, core, call->time, depth);
 	end(t, core, call->time, 0, 0);
 }
 
@@ -311,8 +310,7 @@ static void leaves(struct timeline *t, uint32_t core, const struct act *act)
 			begin(t, core, act->time, SPAN_FAULT | SPAN_CONT, 0, 0);
 	}
 	c->too_deep = 0;
-	while (c->depth > 1)
-		end(t, core, act->time, SPAN_CONT, 0);
+	cut_to(t, core, act->time, 1);
 	end(t, core, act->time, 0, act->a ? left : 0);
 }
 
@@ -585,8 +583,7 @@ int timeline_end(struct timeline *t, struct event_writer *writer, uint64_t end_n
 
 		if (c->begun && c->missed)
 			lose_sight(t, core);
-		while (c->depth)
-			end(t, core, end_ns > c->last ? end_ns : c->last, SPAN_CONT, 0);
+		cut_to(t, core, end_ns > c->last ? end_ns : c->last, 0);
 	}
 	return err ? err : t->err;
 }
