@@ -8,6 +8,7 @@
 #include "cmd/result.h"
 #include "cmd/run_facts.h"
 #include "diagnose/diagnose.h"
+#include "diagnose/paper.h"
 
 struct diagnose_config {
 	const char *file;
@@ -115,7 +116,7 @@ static int diagnose(const struct diagnose_config *c, const struct diagnose_optio
 static int run(const void *config)
 {
 	const struct diagnose_config *c = config;
-	struct diagnose_options options = { .paper = c->paper };
+	struct diagnose_options options = { .method = c->paper ? &paper_method : NULL };
 	struct event_reader *reader, *other = NULL;
 	const char *against;
 	int code = EXIT_CANNOT;

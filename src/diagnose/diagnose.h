@@ -27,9 +27,18 @@
 /* Of recordings that don't say it: two tracepoints of about 0.2 us each, and their order. */
 #define DIAGNOSE_GRANULARITY_NS 1000
 
+struct nesting_rule;
+
+/* From which size on a deviation beyond the granularity counts, and how functions share one. */
+struct diagnose_method {
+	double noise_times;     /* beyond so many times the baseline's median absolute deviation */
+	uint32_t function_mads; /* the same for functions */
+	const struct nesting_rule *nesting; /* NULL: nesting_judge()'s own */
+};
+
 struct diagnose_options {
 	struct selection selection;
-	bool paper;      /* deviations count from the granularity on, whatever the noise */
+	const struct diagnose_method *method; /* NULL: the usual one */
 };
 
 struct diagnosis;

@@ -274,9 +274,9 @@ void functions_free(struct functions *f)
 
 struct nesting_options functions_options(const struct diagnosis *d)
 {
-	struct nesting_options options = NESTING_OPTIONS;
-
-	options.granularity_ns = d->own.granularity;
-	options.paper = d->options.paper;
-	return options;
+	return (struct nesting_options){
+		.granularity_ns = d->own.granularity,
+		.mads = d->options.method->function_mads,
+		.rule = d->options.method->nesting,
+	};
 }

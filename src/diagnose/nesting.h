@@ -91,20 +91,23 @@ enum nesting_type {
 	NESTING_TYPE_MAX,
 };
 
-struct nesting_options {
-	uint64_t granularity_ns;	/* smaller deviations are none */
-	/* ... nor are those up to so many times the reference's median absolute deviation. */
-	uint32_t mads;
-	/*
-	 * As the paper has it: functions within others explain those by all of their deviation,
-	 * also where they were not told themselves; whoever is not explained is told with all of
-	 * its deviation, and what is within it is not told. Else a function that is told keeps the
-	 * part that nothing within it was charged with, and that decides.
-	 */
-	bool paper;
+/* How functions that nest share a deviation. `within`: what those within one are charged with. */
+struct nesting_rule {
+	/* Charged to a function that those within it don't explain; above 0. */
+	uint64_t (*own)(uint64_t deviation, uint64_t within);
+	/* Counts towards the caller of a function that those within it explain. */
+	uint64_t (*explained)(uint64_t deviation, uint64_t within);
+	/* Called after all functions are judged: may take causes away. NULL: all stay. */
+	void (*select)(struct nesting *n);
 };
 
-#define NESTING_OPTIONS { .mads = 3 }
+struct nesting_options {
+	uint64_t granularity_ns;	/* smaller deviations are none */
+	/* Deviations up to so many times the reference's median absolute one are none, either. */
+	uint32_t mads;
+	/* NULL: a function keeps the part that nothing within it is charged with. */
+	const struct nesting_rule *rule;
+};
 
 struct nesting_cause {
 	uint64_t self_ns;	/* charged to it; never 0 */

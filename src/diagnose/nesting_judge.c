@@ -155,10 +155,9 @@ static int model(struct nesting *n)
 
 static uint64_t threshold(const struct nesting_usual *u, const struct nesting_options *o)
 {
-	const uint32_t mads = o->paper ? 0 : o->mads;
 	uint64_t ns;
 
-	if (__builtin_mul_overflow(u->mad_ns, (uint64_t)mads, &ns))
+	if (__builtin_mul_overflow(u->mad_ns, (uint64_t)o->mads, &ns))
 		return UINT64_MAX;
 	return ns > o->granularity_ns ? ns : o->granularity_ns;
 }
@@ -226,12 +225,11 @@ static int judge_node(struct nesting *n, uint32_t node, const struct nesting_opt
 	if (!*deviation)
 		return 0;
 	if (explains(w->within, *deviation)) {
-		if (o->paper)
-			*charged = *deviation;
+		*charged = o->rule->explained(*deviation, w->within);
 		return 0;
 	}
 	*charged = *deviation;
-	return tell(n, node, *deviation, o->paper ? *deviation : *deviation - w->within);
+	return tell(n, node, *deviation, o->rule->own(*deviation, w->within));
 }
 
 /* The same the other way round: only its sum is of interest. */
@@ -264,26 +262,6 @@ static int judge_all(struct nesting *n, const struct nesting_options *o, struct 
 	return 0;
 }
 
-static bool told_above(const struct nesting *n, uint32_t node)
-{
-	while (n->nodes.items[node].parent >= NESTING_ROOTS) {
-		node = n->nodes.items[node].parent;
-		if (n->work[node].told)
-			return true;
-	}
-	return false;
-}
-
-static void drop_told_above(struct nesting *n)
-{
-	size_t kept = 0;
-
-	vec_for_each(&n->causes, c)
-		if (!told_above(n, c->node))
-			n->causes.items[kept++] = *c;
-	n->causes.len = kept;
-}
-
 /* Numbers of nodes depend on the order of the messages; what is shown must not. */
 static int by_self(const void *a, const void *b, void *ctx)
 {
@@ -314,9 +292,22 @@ static void load(struct nesting *n, const struct nesting_message *m)
 	}
 }
 
+static uint64_t beyond_within(uint64_t deviation, uint64_t within)
+{
+	return deviation - within;
+}
+
+static uint64_t as_within(uint64_t deviation, uint64_t within)
+{
+	(void)deviation;
+	return within;
+}
+
 int nesting_judge(struct nesting *n, uint32_t message, const struct nesting_options *options,
 		  struct nesting_verdict *verdict)
 {
+	static const struct nesting_rule by_parts = { beyond_within, as_within, NULL };
+	struct nesting_options o = *options;
 	const struct nesting_message *m;
 	int err;
 
@@ -329,11 +320,13 @@ int nesting_judge(struct nesting *n, uint32_t message, const struct nesting_opti
 	m = &n->messages.items[message];
 	load(n, m);
 	vec_clear(&n->causes);
-	err = judge_all(n, options, verdict);
+	if (!o.rule)
+		o.rule = &by_parts;
+	err = judge_all(n, &o, verdict);
 	if (err)
 		return err;
-	if (options->paper)
-		drop_told_above(n);
+	if (o.rule->select)
+		o.rule->select(n);
 	if (n->causes.len)
 		qsort_r(n->causes.items, n->causes.len, sizeof(*n->causes.items), by_self, n);
 	vec_for_each(&n->causes, c)

@@ -9,17 +9,17 @@
 #include "diagnose/references.h"
 #include "diagnose/requests.h"
 
-/* A deviation counts beyond so many times the reference's own: research, S4. */
-#define NOISE_TIMES 3
-
 int diagnosis_new(struct diagnosis **out, const struct diagnose_options *options)
 {
+	static const struct diagnose_method usual = { .noise_times = 3, .function_mads = 3 };
 	struct diagnosis *d = calloc(1, sizeof(*d));
 
 	*out = d;
 	if (!d)
 		return -ENOMEM;
 	d->options = *options;
+	if (!d->options.method)
+		d->options.method = &usual;
 	vec_init(&d->models, SUBJECTS_MAX);
 	vec_init(&d->judged, SUBJECTS_MAX);
 	hist_init(&d->latency, LATENCY_SCHEMA);
@@ -96,7 +96,7 @@ static int judge_all(struct diagnosis *d)
 	const struct judging judging = {
 		.granularity = d->own.granularity,
 		.rest = d->own.messages.departures ? WHERE_TRANSMIT : WHERE_APPLICATION,
-		.noise_times = d->options.paper ? 0 : NOISE_TIMES,
+		.noise_times = d->options.method->noise_times,
 	};
 
 	for (uint32_t i = 0; i < d->own.subjects.len; i++) {

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/bug.h"
+#include "diagnose/paper.h"
 #include "diagnose/state.h"
 #include "report/report.h"
 #include "seal.h"
@@ -59,7 +60,7 @@ static void diagnose(int fd, uint8_t how)
 			.from = how & ALL ? 0 : 0.9, .to = 1, .against_from = 0.2,
 			.against_to = 0.9,
 		},
-		.paper = how & PAPER,
+		.method = how & PAPER ? &paper_method : NULL,
 	};
 	struct event_reader *reader, *against = NULL;
 	struct diagnosis *d;

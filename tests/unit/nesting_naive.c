@@ -12,6 +12,7 @@
 #include "base/rng.h"
 #include "brief.h"
 #include "diagnose/nesting.h"
+#include "diagnose/paper.h"
 #include "nesting_naive.h"
 
 #define ROUNDS 1200
@@ -271,7 +272,7 @@ static void learn(struct path *p)
 
 static uint64_t deviation_of(const struct naive *t, const struct path *p, int m)
 {
-	const uint64_t mads = t->options->paper ? 0 : t->options->mads * p->mad;
+	const uint64_t mads = t->options->mads * p->mad;
 	const uint64_t fine = t->options->granularity_ns;
 	const uint64_t least = mads > fine ? mads : fine;
 
@@ -297,13 +298,13 @@ static uint64_t judge_path(struct naive *t, const struct path *p, int m)
 	if (!deviation)
 		return within;
 	if (explained(t, within, deviation))
-		return t->options->paper || t->mutant == RAW ? deviation : within;
-	if (t->options->paper)
+		return t->options->rule || t->mutant == RAW ? deviation : within;
+	if (t->options->rule)
 		t->n_told = before;
 	told = &t->told[t->n_told++];
 	memcpy(told->path, p->text, sizeof(told->path));
 	told->deviation = deviation;
-	told->self = t->options->paper ? deviation : deviation - within;
+	told->self = t->options->rule ? deviation : deviation - within;
 	told->type = 2 * p->present < REFERENCES ? NESTING_UNEXPECTED :
 		     p->count[m] > p->usual_count ? NESTING_MORE_FREQUENT : NESTING_SLOWER;
 	return deviation;
@@ -412,7 +413,7 @@ void test_naive(void **state)
 	static const struct nesting_options options[] = {
 		{ .granularity_ns = 0, .mads = 0 },
 		{ .granularity_ns = 3, .mads = 3 },
-		{ .granularity_ns = 1, .paper = true },
+		{ .granularity_ns = 1, .rule = &paper_nesting },
 	};
 	const uint64_t rounds = brief() ? ROUNDS / 30 : ROUNDS;
 	static struct naive t;

@@ -13,13 +13,15 @@
 
 #include "base/bug.h"
 #include "diagnose/nesting.h"
+#include "diagnose/paper.h"
 #include "nesting_naive.h"
 
 #define REFERENCES 9
 
 static const struct nesting_limits plenty = NESTING_LIMITS;
 static const struct nesting_options by_credit = { .granularity_ns = 10, .mads = 3 };
-static const struct nesting_options as_paper = { .granularity_ns = 10, .paper = true };
+static const struct nesting_options as_paper = { .granularity_ns = 10,
+						.rule = &paper_nesting };
 
 static struct nesting *make(const struct nesting_limits *limits)
 {
