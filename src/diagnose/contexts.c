@@ -27,9 +27,10 @@ static struct context context_of(const struct slice *slice)
 {
 	return (struct context){
 		.core = slice->core,
-		.who = slice->seen == ATOM_HARDIRQ || slice->seen == ATOM_SOFTIRQ ? slice->what :
-		       slice->seen == ATOM_TASK || slice->seen == ATOM_FAULT ? slice->ran : 0,
-		.seen = slice->seen == ATOM_FAULT ? ATOM_TASK : slice->seen,
+		.who = slice->seen == SEGMENT_HARDIRQ || slice->seen == SEGMENT_SOFTIRQ ?
+			       slice->what :
+		       slice->seen == SEGMENT_TASK || slice->seen == SEGMENT_FAULT ? slice->ran : 0,
+		.seen = slice->seen == SEGMENT_FAULT ? SEGMENT_TASK : slice->seen,
 		.where = slice->where,
 	};
 }

@@ -11,7 +11,7 @@
 struct context {
 	uint32_t core;
 	uint32_t who;          /* DICT_TASK, or what of an interrupt */
-	uint8_t seen;          /* enum atom_type */
+	uint8_t seen;          /* enum cpu_segment_type */
 	uint8_t where;
 	uint64_t target_ns;
 	uint64_t reference_ns;

@@ -9,12 +9,12 @@
 #include "diagnose/state.h"
 #include "diagnose/stream.h"
 
-/* The log is fed in steps of it, and keeps a few: who had a CPU is looked up in it. */
+/* The history is fed in steps of it, and keeps a few: who had a CPU is looked up in it. */
 #define STEP_NS (100 * NS_PER_MS)
 #define KEPT_NS (5 * NS_PER_S)
 /* A waking may be seen before the sleep that it ends: the two are on different cores. */
 #define WAKE_EARLY_NS (100 * NS_PER_US)
-#define HOLES_MAX 65536u
+#define TRACE_GAPS_MAX 65536u
 
 /* One thread on its way through the recording. */
 struct walk {
@@ -29,12 +29,13 @@ struct walk {
 
 struct pass {
 	const struct recorded *rec;
-	struct corelog log;
+	struct cpu_history history;
 	struct walk *walks;
 	size_t n;
 	uint64_t from;     /* what is before is not known */
-	struct pass_holes VEC_OF(struct hole) holes; /* of all that was read, in order */
-	struct pass_runs VEC_OF(struct run) runs;    /* new ones of a thread, the last one first */
+	struct pass_gaps VEC_OF(struct trace_gap) trace_gaps; /* of all that was read, in order */
+	struct pass_oncpus VEC_OF(
+		struct oncpu) oncpus; /* new ones of a thread, the last one first */
 };
 
 void doing_init(struct doing *doing, uint32_t task)
@@ -114,54 +115,57 @@ static uint64_t charge(struct walk *w, uint64_t until, enum doing_state state)
 
 /* ---- on a CPU, and waiting for one ---- */
 
-static int charge_atom(struct pass *p, struct walk *w, const struct atom *atom, uint64_t end)
+static int charge_segment(struct pass *p, struct walk *w, const struct cpu_segment *segment,
+			  uint64_t end)
 {
-	const bool own = tasks_get(&p->rec->tasks, atom->task)->thread == w->thread;
+	const bool own = tasks_get(&p->rec->tasks, segment->task)->thread == w->thread;
 	uint64_t ns;
 
-	if (!own || atom->type == ATOM_BLIND || atom->type == ATOM_IDLE) {
+	if (!own || segment->type == SEGMENT_NOT_RECORDED || segment->type == SEGMENT_IDLE) {
 		charge(w, end, DOING_UNKNOWN);
 		return 0;
 	}
-	if (atom->type == ATOM_SOFTIRQ || atom->type == ATOM_HARDIRQ) {
+	if (segment->type == SEGMENT_SOFTIRQ || segment->type == SEGMENT_HARDIRQ) {
 		charge(w, end, DOING_INTERRUPTED);
 		return 0;
 	}
 	ns = charge(w, end, DOING_ON_CPU);
-	return ns ? add_call(w->out, atom->call, ns, 0, 0) : 0;
+	return ns ? add_call(w->out, segment->call, ns, 0, 0) : 0;
 }
 
-static int charge_wait(struct pass *p, struct walk *w, const struct atom *atom, uint64_t end)
+static int charge_wait(struct pass *p, struct walk *w, const struct cpu_segment *segment,
+		       uint64_t end)
 {
-	const struct task *task = tasks_get(&p->rec->tasks, atom->task);
-	const uint64_t ns = charge(w, end, atom->type == ATOM_BLIND ? DOING_UNKNOWN :
-								      DOING_WAITING);
+	const struct task *task = tasks_get(&p->rec->tasks, segment->task);
+	const uint64_t ns = charge(
+		w, end, segment->type == SEGMENT_NOT_RECORDED ? DOING_UNKNOWN : DOING_WAITING);
 
-	if (!ns || atom->type == ATOM_BLIND || !task->tid || task->thread == w->thread)
+	if (!ns || segment->type == SEGMENT_NOT_RECORDED || !task->tid || task->thread == w->thread)
 		return 0;
-	return add_culprit(w->out, atom->task, ns);
+	return add_culprit(w->out, segment->task, ns);
 }
 
 /* What core `core` did until `to`; what is not known of it is unknown. */
-static int each_atom(struct pass *p, struct walk *w, uint32_t core, uint64_t to,
-		     int (*take)(struct pass *p, struct walk *w, const struct atom *atom,
-				 uint64_t end))
+static int each_segment(struct pass *p, struct walk *w, uint32_t core, uint64_t to,
+			int (*take)(struct pass *p, struct walk *w,
+				    const struct cpu_segment *segment, uint64_t end))
 {
 	uint64_t number, until;
 	int err = 0;
 
 	if (w->at >= to)
 		return 0;
-	if (!corelog_find(&p->log, core, w->at, &number, &until)) {
+	if (!cpu_history_find(&p->history, core, w->at, &number, &until)) {
 		charge(w, until < to ? until : to, DOING_UNKNOWN);
 		if (w->at >= to)
 			return 0;
-		number = p->log.atoms[core].head;
+		number = p->history.segments[core].head;
 	}
 	for (; !err && w->at < to; number++) {
-		const uint64_t end = corelog_atom_end(&p->log, core, number);
+		const uint64_t end = cpu_history_segment_end(&p->history, core, number);
 
-		err = take(p, w, corelog_atom(&p->log, core, number), end < to ? end : to);
+		err = take(p, w, cpu_history_segment(&p->history, core, number),
+			   end < to ? end : to);
 	}
 	return err;
 }
@@ -178,11 +182,19 @@ static enum doing_state state_of(uint8_t left)
 /* When it was first out of sight from `from` on: `to` if it never was until then. */
 static uint64_t seen_until(const struct pass *p, uint64_t from, uint64_t to)
 {
-	const size_t low = sort_first(i, 0, p->holes.len, p->holes.items[i].end > from);
+	size_t low = 0, high = p->trace_gaps.len;
 
-	if (low == p->holes.len || p->holes.items[low].begin >= to)
+	while (low < high) { /* the first that ends after `from` */
+		const size_t middle = low + (high - low) / 2;
+
+		if (p->trace_gaps.items[middle].end <= from)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == p->trace_gaps.len || p->trace_gaps.items[low].begin >= to)
 		return to;
-	return p->holes.items[low].begin > from ? p->holes.items[low].begin : from;
+	return p->trace_gaps.items[low].begin > from ? p->trace_gaps.items[low].begin : from;
 }
 
 static int charge_sleep(struct walk *w, uint64_t until, uint32_t call)
@@ -196,17 +208,17 @@ static int charge_sleep(struct walk *w, uint64_t until, uint32_t call)
 				       add_call(w->out, call, 0, 0, ns);
 }
 
-/* Who had the core is known as far back as the log reaches. */
+/* Who had the core is known as far back as the history reaches. */
 static int charge_waiting(struct pass *p, struct walk *w, uint32_t core, uint64_t to)
 {
-	charge(w, p->log.since < to ? p->log.since : to, DOING_WAITING);
-	return each_atom(p, w, core, to, charge_wait);
+	charge(w, p->history.since < to ? p->history.since : to, DOING_WAITING);
+	return each_segment(p, w, core, to, charge_wait);
 }
 
 /* From w->at until it ran on `core` again; `call`: what it slept in. */
 static int charge_gap(struct pass *p, struct walk *w, uint64_t to, uint32_t core, uint32_t call)
 {
-	const struct waking *woken = corelog_waking(&p->log, w->thread, to);
+	const struct waking *woken = cpu_history_waking(&p->history, w->thread, to);
 	const uint64_t seen = seen_until(p, w->at, to);
 	int err = 0;
 
@@ -224,45 +236,46 @@ static int charge_gap(struct pass *p, struct walk *w, uint64_t to, uint32_t core
 /* ---- runs ---- */
 
 /* As far as `now`, if it goes on. */
-static int take_run(struct pass *p, struct walk *w, const struct run *run, uint64_t now)
+static int take_oncpu(struct pass *p, struct walk *w, const struct oncpu *oncpu, uint64_t now)
 {
 	int err = 0;
 
 	if (!w->ran)
-		w->left = run->left_before;
-	if (w->at < run->begin) {
-		if (w->left != run->left_before)
+		w->left = oncpu->left_before;
+	if (w->at < oncpu->begin) {
+		if (w->left != oncpu->left_before)
 			w->left = LEFT_UNKNOWN;
-		err = charge_gap(p, w, run->begin, run->core, run->call);
+		err = charge_gap(p, w, oncpu->begin, oncpu->core, oncpu->call);
 	}
 	if (!err)
-		err = each_atom(p, w, run->core, run->end < now ? run->end : now, charge_atom);
-	w->left = run->left;
+		err = each_segment(p, w, oncpu->core, oncpu->end < now ? oncpu->end : now,
+				   charge_segment);
+	w->left = oncpu->left;
 	w->ran = true;
-	w->taken = run->begin;
+	w->taken = oncpu->begin;
 	return err;
 }
 
 /* Those that began since it was asked last, and the one that went on then. */
-static int take_runs(struct pass *p, struct walk *w, uint64_t now)
+static int take_oncpus(struct pass *p, struct walk *w, uint64_t now)
 {
-	const struct run *run = corelog_last_run(&p->log, w->thread);
+	const struct oncpu *oncpu = cpu_history_last_oncpu(&p->history, w->thread);
 	int err = 0;
 
-	vec_clear(&p->runs);
-	for (; !err && run && (!w->ran || run->begin >= w->taken);
-	     run = corelog_run_before(&p->log, run))
-		if (run->end > p->from)
-			err = vec_push(&p->runs, *run);
-	for (size_t i = p->runs.len; !err && i--;)
-		err = take_run(p, w, &p->runs.items[i], now);
+	vec_clear(&p->oncpus);
+	for (; !err && oncpu && (!w->ran || oncpu->begin >= w->taken);
+	     oncpu = cpu_history_oncpu_before(&p->history, oncpu))
+		if (oncpu->end > p->from)
+			err = vec_push(&p->oncpus, *oncpu);
+	for (size_t i = p->oncpus.len; !err && i--;)
+		err = take_oncpu(p, w, &p->oncpus.items[i], now);
 	return err;
 }
 
 /* It did not run again: asleep as long as nobody woke it. */
 static int take_rest(struct pass *p, struct walk *w, uint64_t end)
 {
-	const struct waking *woken = corelog_waking(&p->log, w->thread, end);
+	const struct waking *woken = cpu_history_waking(&p->history, w->thread, end);
 	const uint64_t seen = seen_until(p, w->at, end);
 	const bool woke = woken && woken->time + WAKE_EARLY_NS >= w->at;
 	int err = 0;
@@ -277,38 +290,38 @@ static int take_rest(struct pass *p, struct walk *w, uint64_t end)
 
 /* ---- a pass ---- */
 
-static int note_holes(struct pass *p, uint64_t from, uint64_t to)
+static int note_trace_gaps(struct pass *p, uint64_t from, uint64_t to)
 {
-	const struct hole *hole;
+	const struct trace_gap *gap;
 	int err = 0;
 
-	while (!err && from < to && (hole = corelog_hole(&p->log, from, to - 1))) {
-		const struct hole one = { hole->begin > from ? hole->begin : from,
-					  hole->end < to ? hole->end + 1 : to };
+	while (!err && from < to && (gap = cpu_history_trace_gap(&p->history, from, to - 1))) {
+		const struct trace_gap one = { gap->begin > from ? gap->begin : from,
+					       gap->end < to ? gap->end + 1 : to };
 
 		from = one.end;
-		if (p->holes.len == p->holes.max)
-			vec_last(&p->holes)->end = one.end;
+		if (p->trace_gaps.len == p->trace_gaps.max)
+			vec_last(&p->trace_gaps)->end = one.end;
 		else
-			err = vec_push(&p->holes, one);
+			err = vec_push(&p->trace_gaps, one);
 	}
 	return err;
 }
 
 /* The first time of any core; false: it has none yet. */
-static bool begins(const struct corelog *log, uint64_t *from)
+static bool begins(const struct cpu_history *history, uint64_t *from)
 {
 	bool any = false;
 
-	for (uint32_t core = 0; core < log->n_cores; core++) {
-		const struct ring *atoms = &log->atoms[core];
+	for (uint32_t core = 0; core < history->n_cores; core++) {
+		const struct ring *segments = &history->segments[core];
 
-		for (uint64_t i = atoms->head; i < atoms->tail; i++) {
-			const struct atom *atom = ring_at(atoms, i);
+		for (uint64_t i = segments->head; i < segments->tail; i++) {
+			const struct cpu_segment *segment = ring_at(segments, i);
 
-			if (atom->type == ATOM_BLIND)
+			if (segment->type == SEGMENT_NOT_RECORDED)
 				continue;
-			*from = !any || atom->begin < *from ? atom->begin : *from;
+			*from = !any || segment->begin < *from ? segment->begin : *from;
 			any = true;
 			break;
 		}
@@ -317,13 +330,14 @@ static bool begins(const struct corelog *log, uint64_t *from)
 }
 
 /* The last one. */
-static uint64_t ended(const struct corelog *log)
+static uint64_t ended(const struct cpu_history *history)
 {
 	uint64_t end = 0;
 
-	for (uint32_t core = 0; core < log->n_cores; core++) {
-		const struct ring *atoms = &log->atoms[core];
-		const struct atom *last = ring_len(atoms) ? ring_at(atoms, atoms->tail - 1) : NULL;
+	for (uint32_t core = 0; core < history->n_cores; core++) {
+		const struct ring *segments = &history->segments[core];
+		const struct cpu_segment *last =
+			ring_len(segments) ? ring_at(segments, segments->tail - 1) : NULL;
 
 		end = last && last->begin > end ? last->begin : end;
 	}
@@ -348,20 +362,20 @@ static int read_all(struct pass *p, struct stream *stream, uint64_t from, uint64
 		uint64_t first = from;
 
 		err = stream_until(stream, time + STEP_NS);
-		if (err || (!begun && !begins(&p->log, &first)))
+		if (err || (!begun && !begins(&p->history, &first)))
 			continue;
 		if (!begun)
 			begin_at(p, first > from ? first : from);
 		begun = true;
-		err = note_holes(p, time, time + STEP_NS);
+		err = note_trace_gaps(p, time, time + STEP_NS);
 		for (size_t i = 0; !err && i < p->n; i++)
-			err = take_runs(p, &p->walks[i], time + STEP_NS);
+			err = take_oncpus(p, &p->walks[i], time + STEP_NS);
 		if (time > KEPT_NS)
-			corelog_trim(&p->log, time - KEPT_NS);
+			cpu_history_trim(&p->history, time - KEPT_NS);
 	}
 	for (size_t i = 0; !err && i < p->n; i++)
-		err = begun ? take_rest(p, &p->walks[i], ended(&p->log)) : 0;
-	return err ? err : p->log.no_memory ? -ENOMEM : 0;
+		err = begun ? take_rest(p, &p->walks[i], ended(&p->history)) : 0;
+	return err ? err : p->history.no_memory ? -ENOMEM : 0;
 }
 
 static int by_begin(const void *a, const void *b)
@@ -433,7 +447,7 @@ static int walk_all(struct pass *p, struct doing *all, size_t n, uint64_t from, 
 
 	if (cores <= 0)
 		return cores;
-	err = corelog_init(&p->log, &p->rec->tasks, (uint32_t)cores);
+	err = cpu_history_init(&p->history, &p->rec->tasks, (uint32_t)cores);
 	p->walks = calloc(n + 1, sizeof(*p->walks));
 	if (!p->walks)
 		err = -ENOMEM;
@@ -444,12 +458,12 @@ static int walk_all(struct pass *p, struct doing *all, size_t n, uint64_t from, 
 			p->walks[p->n++] = (struct walk){ .out = &all[i], .thread = thread };
 	}
 	if (!err)
-		err = stream_open(&stream, p->rec->reader, &p->log);
+		err = stream_open(&stream, p->rec->reader, &p->history);
 	if (!err)
 		err = read_all(p, stream, from, to);
 	stream_free(stream);
 	free(p->walks);
-	corelog_release(&p->log);
+	cpu_history_release(&p->history);
 	return err;
 }
 
@@ -459,8 +473,8 @@ int doing_all(const struct diagnosis *d, struct doing *all, size_t n)
 	uint64_t from = UINT64_MAX, to = 0;
 	int err = 0;
 
-	vec_init(&p.holes, HOLES_MAX);
-	vec_init(&p.runs, RUNS_MAX);
+	vec_init(&p.trace_gaps, TRACE_GAPS_MAX);
+	vec_init(&p.oncpus, ONCPUS_MAX);
 	for (size_t i = 0; i < n; i++) {
 		const struct doing_stretches *s = &all[i].stretches;
 
@@ -476,7 +490,7 @@ int doing_all(const struct diagnosis *d, struct doing *all, size_t n)
 		err = walk_all(&p, all, n, from, to + NS_PER_S);
 	for (size_t i = 0; i < n; i++)
 		order(&all[i]);
-	vec_release(&p.holes);
-	vec_release(&p.runs);
+	vec_release(&p.trace_gaps);
+	vec_release(&p.oncpus);
 	return err;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a thread was doing in stretches of time: it had a CPU, waited for one, slept, and in which
- * system calls. By the same log of cores as the causes of messages (diagnose/corelog.h), in one
+ * system calls. By the same history of cores as the causes of messages (diagnose/corelog.h), in one
  * pass over the recording's activity for all threads that are asked about.
  *
  * The times by state sum to the length of the stretches. What the recording doesn't tell is

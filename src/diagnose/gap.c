@@ -11,21 +11,21 @@ struct waiting {
 };
 
 /* Who has the core where it is queued: NULL if nobody, as on the one on which it runs next. */
-static const struct atom *queued_behind(const struct way *w, const struct waiting *wait,
-					uint64_t time, uint64_t *until)
+static const struct cpu_segment *queued_behind(const struct way *w, const struct waiting *wait,
+					       uint64_t time, uint64_t *until)
 {
-	static const struct atom unknown = { .type = ATOM_BLIND };
-	const struct atom *atom;
+	static const struct cpu_segment unknown = { .type = SEGMENT_NOT_RECORDED };
+	const struct cpu_segment *segment;
 	uint64_t number;
 
 	*until = UINT64_MAX;
 	if (wait->queue == wait->core)
 		return NULL;
-	if (!corelog_find(w->p->log, wait->queue, time, &number, until))
+	if (!cpu_history_find(w->p->history, wait->queue, time, &number, until))
 		return &unknown;
-	*until = corelog_atom_end(w->p->log, wait->queue, number);
-	atom = corelog_atom(w->p->log, wait->queue, number);
-	return atom->type == ATOM_IDLE ? NULL : atom;
+	*until = cpu_history_segment_end(w->p->history, wait->queue, number);
+	segment = cpu_history_segment(w->p->history, wait->queue, number);
+	return segment->type == SEGMENT_IDLE ? NULL : segment;
 }
 
 /* For how long of from <= t < to both cores are idle. */
@@ -34,12 +34,12 @@ static uint64_t idle_ns(const struct way *w, const struct waiting *wait, uint64_
 {
 	uint64_t number, end, idle = 0;
 
-	if (!corelog_find(w->p->log, wait->core, from, &number, &end))
+	if (!cpu_history_find(w->p->history, wait->core, from, &number, &end))
 		return 0;
 	for (; from < to; number++, from = end) {
-		end = corelog_atom_end(w->p->log, wait->core, number);
+		end = cpu_history_segment_end(w->p->history, wait->core, number);
 		end = end < to ? end : to;
-		if (corelog_atom(w->p->log, wait->core, number)->type != ATOM_IDLE)
+		if (cpu_history_segment(w->p->history, wait->core, number)->type != SEGMENT_IDLE)
 			continue;
 		while (from < end) {
 			uint64_t until;
@@ -54,21 +54,22 @@ static uint64_t idle_ns(const struct way *w, const struct waiting *wait, uint64_
 }
 
 /* The core is idle, and yet it does not run. `cause`: if the other one is idle, too. */
-static void runnable_idle(struct way *w, const struct waiting *wait, const struct atom *atom,
-			  uint64_t begin, uint64_t end, enum cause cause)
+static void runnable_idle(struct way *w, const struct waiting *wait,
+			  const struct cpu_segment *segment, uint64_t begin, uint64_t end,
+			  enum cause cause)
 {
-	struct slice slice = way_about(w, wait->core, atom);
+	struct slice slice = way_about(w, wait->core, segment);
 
 	slice.what = 0;
 	while (begin < end) {
 		uint64_t until;
-		const struct atom *other = queued_behind(w, wait, begin, &until);
+		const struct cpu_segment *other = queued_behind(w, wait, begin, &until);
 
 		if (until > end)
 			until = end;
 		if (!other)
 			way_charge(w, until, cause, &slice);
-		else if (other->type == ATOM_BLIND)
+		else if (other->type == SEGMENT_NOT_RECORDED)
 			way_blind(w, until, wait->queue);
 		else if (!way_interrupt(w, wait->queue, other, until))
 			way_other(w, wait->queue, other, until);
@@ -84,9 +85,9 @@ static void runnable(struct way *w, uint64_t since, uint64_t to, const struct wa
 
 	if (from >= to)
 		return;
-	if (since > from || !corelog_find(w->p->log, wait->core, since, &number, &until))
+	if (since > from || !cpu_history_find(w->p->history, wait->core, since, &number, &until))
 		since = from;
-	if (!corelog_find(w->p->log, wait->core, from, &number, &until)) {
+	if (!cpu_history_find(w->p->history, wait->core, from, &number, &until)) {
 		way_blind(w, to, wait->core);
 		return;
 	}
@@ -95,23 +96,24 @@ static void runnable(struct way *w, uint64_t since, uint64_t to, const struct wa
 	else
 		idle = w->p->throttles ? CAUSE_THROTTLED : CAUSE_CORE_STALL;
 	for (; from < to; number++) {
-		const struct atom *atom = corelog_atom(w->p->log, wait->core, number);
-		uint64_t end = corelog_atom_end(w->p->log, wait->core, number);
+		const struct cpu_segment *segment =
+			cpu_history_segment(w->p->history, wait->core, number);
+		uint64_t end = cpu_history_segment_end(w->p->history, wait->core, number);
 
 		if (end > to)
 			end = to;
-		if (atom->type == ATOM_BLIND)
+		if (segment->type == SEGMENT_NOT_RECORDED)
 			way_blind(w, end, wait->core);
-		else if (atom->type == ATOM_IDLE)
-			runnable_idle(w, wait, atom, from, end, idle);
-		else if (!way_interrupt(w, wait->core, atom, end))
-			way_other(w, wait->core, atom, end);
+		else if (segment->type == SEGMENT_IDLE)
+			runnable_idle(w, wait, segment, from, end, idle);
+		else if (!way_interrupt(w, wait->core, segment, end))
+			way_other(w, wait->core, segment, end);
 		from = end;
 	}
 }
 
 /* Why the reader sleeps, by the call that it goes on in, by how it left, and by who woke it. */
-static void asleep_reader(struct way *w, uint64_t to, const struct run *next,
+static void asleep_reader(struct way *w, uint64_t to, const struct oncpu *next,
 			  const struct waking *woken)
 {
 	const enum call_class class = next->call ? calls_class(w->p->calls, next->call - 1) :
@@ -121,7 +123,7 @@ static void asleep_reader(struct way *w, uint64_t to, const struct run *next,
 	enum cause cause = CAUSE_APPLICATION;
 
 	slice.what = next->call;
-	slice.seen = ATOM_IDLE;
+	slice.seen = SEGMENT_IDLE;
 	if (next->left_before == LEFT_STOPPED) {
 		cause = CAUSE_STOPPED;
 	} else if (next->from_fault) {
@@ -151,13 +153,13 @@ static void asleep_reader(struct way *w, uint64_t to, const struct run *next,
 }
 
 /* It is in its send call; the one sleep there that a signal may end is for room. */
-static void asleep_in_send(struct way *w, uint64_t to, const struct run *next,
+static void asleep_in_send(struct way *w, uint64_t to, const struct oncpu *next,
 			   const struct waking *woken)
 {
 	struct slice slice = way_about(w, CORE_UNKNOWN, NULL);
 
 	slice.what = next->call;
-	slice.seen = ATOM_IDLE;
+	slice.seen = SEGMENT_IDLE;
 	if (next->left_before == LEFT_STOPPED) {
 		way_charge(w, to, CAUSE_STOPPED, &slice);
 	} else if (next->from_fault) {
@@ -172,7 +174,7 @@ static void asleep_in_send(struct way *w, uint64_t to, const struct run *next,
 	}
 }
 
-static void asleep(struct way *w, uint64_t to, const struct run *next, const struct waking *woken)
+static void asleep(struct way *w, uint64_t to, const struct oncpu *next, const struct waking *woken)
 {
 	if (w->sends)
 		asleep_in_send(w, to, next, woken);
@@ -182,25 +184,26 @@ static void asleep(struct way *w, uint64_t to, const struct run *next, const str
 
 /*
  * Asleep since `since` until `woken`, but for what of it some core was out of sight: there it may
- * have run. What it slept in behind the last hole, `next` says; a stop is one from both its ends.
+ * have run. What it slept in behind the last gap, `next` says; a stop is one from both its ends.
  */
-static void asleep_but_holes(struct way *w, uint64_t since, const struct run *next,
-			     const struct waking *woken)
+static void asleep_outside_gaps(struct way *w, uint64_t since, const struct oncpu *next,
+				const struct waking *woken)
 {
-	const struct hole *hole = corelog_hole(w->p->log, since, woken->time);
+	const struct trace_gap *gap = cpu_history_trace_gap(w->p->history, since, woken->time);
 	uint64_t end = since;
 
-	for (; hole; hole = end < woken->time ? corelog_hole(w->p->log, end, woken->time) : NULL) {
+	for (; gap; gap = end < woken->time ? cpu_history_trace_gap(w->p->history, end, woken->time)
+					    : NULL) {
 		if (next->left_before == LEFT_STOPPED)
-			asleep(w, hole->begin, next, woken);
-		end = hole->end < woken->time ? hole->end + 1 : woken->time;
+			asleep(w, gap->begin, next, woken);
+		end = gap->end < woken->time ? gap->end + 1 : woken->time;
 		way_lose_reader(w, end, next->core);
 	}
 	asleep(w, woken->time, next, woken);
 }
 
 /* The reader's last one before a run; NULL: none is known. */
-static const struct waking *last_waking(struct way *w, const struct run *next)
+static const struct waking *last_waking(struct way *w, const struct oncpu *next)
 {
 	const struct slice_wakings *wakings = &w->p->wakings;
 
@@ -210,8 +213,8 @@ static const struct waking *last_waking(struct way *w, const struct run *next)
 }
 
 /* What ended the sleep between two runs; NULL if that, or that it was one sleep, isn't known. */
-static const struct waking *woken_by(struct way *w, const struct run *next,
-				     const struct run *last)
+static const struct waking *woken_by(struct way *w, const struct oncpu *next,
+				     const struct oncpu *last)
 {
 	const struct slice_wakings *wakings = &w->p->wakings;
 	const struct waking *woken = last_waking(w, next), *before;
@@ -225,7 +228,7 @@ static const struct waking *woken_by(struct way *w, const struct run *next,
 	return before && before->time > last->end ? NULL : woken;
 }
 
-static bool left_is_doubtful(const struct run *next, const struct run *last)
+static bool left_is_doubtful(const struct oncpu *next, const struct oncpu *last)
 {
 	return next->left_before == LEFT_UNKNOWN || next->left_before >= LEFT_ENDED ||
 	       (last && last->left != next->left_before);
@@ -235,17 +238,17 @@ static bool left_is_doubtful(const struct run *next, const struct run *last)
  * Runnable from `since` to `to`, but for what of it some core was out of sight: there it may have
  * run. Whatever it did, it was runnable again behind: else a waking would have been seen.
  */
-static void runnable_but_holes(struct way *w, uint64_t since, uint64_t to,
-			       const struct waiting *wait)
+static void runnable_outside_gaps(struct way *w, uint64_t since, uint64_t to,
+				  const struct waiting *wait)
 {
-	const struct hole *hole;
+	const struct trace_gap *gap;
 
 	if (to > w->end)
 		to = w->end;
-	while (since < to && (hole = corelog_hole(w->p->log, since, to - 1))) {
-		const uint64_t end = hole->end < to - 1 ? hole->end + 1 : to;
+	while (since < to && (gap = cpu_history_trace_gap(w->p->history, since, to - 1))) {
+		const uint64_t end = gap->end < to - 1 ? gap->end + 1 : to;
 
-		runnable(w, since, hole->begin, wait);
+		runnable(w, since, gap->begin, wait);
 		if (end > w->at)
 			way_lose_reader(w, end, wait->core);
 		since = end;
@@ -253,21 +256,22 @@ static void runnable_but_holes(struct way *w, uint64_t since, uint64_t to,
 	runnable(w, since, to, wait);
 }
 
-/* It left as runnable; a waking behind a hole says that it slept meanwhile. */
-static void preempted(struct way *w, const struct run *next, const struct run *last,
+/* It left as runnable; a waking behind a gap says that it slept meanwhile. */
+static void preempted(struct way *w, const struct oncpu *next, const struct oncpu *last,
 		      const struct waiting *wait)
 {
 	const struct waking *woken = last_waking(w, next);
 	uint64_t since = last ? last->end : w->since;
 
-	if (woken && woken->time > since && corelog_hole(w->p->log, since, woken->time)) {
+	if (woken && woken->time > since &&
+	    cpu_history_trace_gap(w->p->history, since, woken->time)) {
 		way_lose_reader(w, woken->time, wait->core);
 		since = woken->time;
 	}
-	runnable_but_holes(w, since, next->begin, wait);
+	runnable_outside_gaps(w, since, next->begin, wait);
 }
 
-void way_gap(struct way *w, const struct run *next, const struct run *last)
+void way_gap(struct way *w, const struct oncpu *next, const struct oncpu *last)
 {
 	struct waiting wait = { .queue = last ? last->core : next->core, .core = next->core };
 	const uint64_t since = last ? last->end : w->since;
@@ -276,7 +280,7 @@ void way_gap(struct way *w, const struct run *next, const struct run *last)
 	if (next->call && calls_class(w->p->calls, next->call - 1) == CALL_WAIT)
 		way_serve_none(w, next->begin);
 	if (left_is_doubtful(next, last) ||
-	    (next->begin <= w->at && corelog_hole(w->p->log, since, next->begin))) {
+	    (next->begin <= w->at && cpu_history_trace_gap(w->p->history, since, next->begin))) {
 		way_lose_reader(w, next->begin, next->core);
 		return;
 	}
@@ -292,6 +296,6 @@ void way_gap(struct way *w, const struct run *next, const struct run *last)
 		return;
 	}
 	wait.queue = woken->core;
-	asleep_but_holes(w, since, next, woken);
-	runnable_but_holes(w, woken->time, next->begin, &wait);
+	asleep_outside_gaps(w, since, next, woken);
+	runnable_outside_gaps(w, woken->time, next->begin, &wait);
 }

@@ -7,7 +7,7 @@
 
 #include "base/parse.h"
 #include "base/sort.h"
-#include "diagnose/corelog.h"
+#include "diagnose/cpu_history.h"
 #include "diagnose/departure.h"
 #include "diagnose/tasks.h"
 
@@ -25,11 +25,11 @@ static int for_each(struct event_reader *reader, int (*take)(void *ctx, const st
 {
 	struct event_source *source = event_reader_source(reader);
 	struct event_window window = { .kind = EV_MESSAGE, .to = UINT64_MAX };
-	uint32_t cores[CORELOG_CORES];
-	int n = event_reader_cores(reader, EV_MESSAGE, cores, CORELOG_CORES);
+	uint32_t cores[CPU_HISTORY_CORES];
+	int n = event_reader_cores(reader, EV_MESSAGE, cores, CPU_HISTORY_CORES);
 	int err = n < 0 ? n : 0;
 
-	if (n > (int)CORELOG_CORES)
+	if (n > (int)CPU_HISTORY_CORES)
 		return -E2BIG;
 	for (int i = 0; !err && i < n; i++) {
 		struct event_damage met;

@@ -14,7 +14,7 @@
 #define MARGIN_NS (20 * NS_PER_MS)
 
 /* A call that is slept in more often is taken for the one that reads. */
-#define CALL_RUNS_MAX 64
+#define CALL_ONCPUS_MAX 64
 
 static const struct message *message_at(const struct way *w, uint32_t place)
 {
@@ -23,43 +23,44 @@ static const struct message *message_at(const struct way *w, uint32_t place)
 
 /* ---- up to the socket's queue ---- */
 
-static void own_packets(struct way *w, uint32_t core, const struct atom *atom, uint64_t end)
+static void own_packets(struct way *w, uint32_t core, const struct cpu_segment *segment,
+			uint64_t end)
 {
-	const struct slice slice = way_about(w, core, atom);
+	const struct slice slice = way_about(w, core, segment);
 
 	way_charge(w, end, CAUSE_FUNCTION, &slice);
 }
 
-static void receive_atom(struct way *w, uint32_t core, const struct atom *atom, uint64_t number,
-			 uint64_t begin, uint64_t end)
+static void receive_segment(struct way *w, uint32_t core, const struct cpu_segment *segment,
+			    uint64_t number, uint64_t begin, uint64_t end)
 {
-	const struct task *task = tasks_get(w->p->tasks, atom->task);
-	struct slice slice = way_about(w, core, atom);
+	const struct task *task = tasks_get(w->p->tasks, segment->task);
+	struct slice slice = way_about(w, core, segment);
 
 	(void)number;
 	(void)begin;
-	switch ((enum atom_type)atom->type) {
-	case ATOM_BLIND:
+	switch ((enum cpu_segment_type)segment->type) {
+	case SEGMENT_NOT_RECORDED:
 		way_blind(w, end, core);
 		return;
-	case ATOM_IDLE:
+	case SEGMENT_IDLE:
 		way_charge(w, end, CAUSE_IDLE_EXIT, &slice);
 		return;
-	case ATOM_SOFTIRQ:
-		if (atom->what == SOFTIRQ_NET_RX)
-			way_receives(w, core, atom, end, CAUSE_KERNEL_QUEUE, own_packets);
+	case SEGMENT_SOFTIRQ:
+		if (segment->what == SOFTIRQ_NET_RX)
+			way_receives(w, core, segment, end, CAUSE_KERNEL_QUEUE, own_packets);
 		else
-			way_interrupt(w, core, atom, end);
+			way_interrupt(w, core, segment, end);
 		return;
-	case ATOM_HARDIRQ:
-		way_interrupt(w, core, atom, end);
+	case SEGMENT_HARDIRQ:
+		way_interrupt(w, core, segment, end);
 		return;
-	case ATOM_TASK:
-	case ATOM_FAULT: /* a socket's backlog is its owner's work, NAPI's threads' is theirs */
+	case SEGMENT_TASK:
+	case SEGMENT_FAULT: /* a socket's backlog is its owner's work, NAPI's threads' is theirs */
 		if (task->softirqd || (task->thread != THREAD_NONE && task->thread == w->thread))
 			way_charge(w, end, CAUSE_FUNCTION, &slice);
 		else
-			way_other(w, core, atom, end);
+			way_other(w, core, segment, end);
 	}
 }
 
@@ -75,16 +76,17 @@ static void advance_reads(struct way *w, uint64_t time)
 	}
 }
 
-/* To the first atom that is not of the same thread and call, or is after the read. */
+/* To the first segment that is not of the same thread and call, or is after the read. */
 static bool goes_on(const struct way *w, uint32_t core, uint64_t *number, uint64_t read)
 {
-	const struct atom *atom = corelog_atom(w->p->log, core, *number);
-	const uint64_t tail = w->p->log->atoms[core].tail;
+	const struct cpu_segment *segment = cpu_history_segment(w->p->history, core, *number);
+	const uint64_t tail = w->p->history->segments[core].tail;
 
 	for (; *number < tail; ++*number) {
-		const struct atom *next = corelog_atom(w->p->log, core, *number);
+		const struct cpu_segment *next = cpu_history_segment(w->p->history, core, *number);
 
-		if (next->begin >= read || next->call != atom->call || next->task != atom->task)
+		if (next->begin >= read || next->call != segment->call ||
+		    next->task != segment->task)
 			break;
 	}
 	return *number < tail;
@@ -97,28 +99,28 @@ static bool goes_on(const struct way *w, uint32_t core, uint64_t *number, uint64
 static bool call_reads(const struct way *w, uint32_t core, uint64_t number, bool *unsure)
 {
 	const uint64_t read = message_at(w, w->coming - 1)->read;
-	const struct atom atom = *corelog_atom(w->p->log, core, number);
-	size_t at = w->run;
+	const struct cpu_segment segment = *cpu_history_segment(w->p->history, core, number);
+	size_t at = w->oncpu;
 	uint64_t until;
 
-	for (int i = 0; i < CALL_RUNS_MAX; i++) {
-		const struct atom *next;
-		const struct run *run;
+	for (int i = 0; i < CALL_ONCPUS_MAX; i++) {
+		const struct cpu_segment *next;
+		const struct oncpu *oncpu;
 
 		if (!goes_on(w, core, &number, read))
 			return true;
-		next = corelog_atom(w->p->log, core, number);
+		next = cpu_history_segment(w->p->history, core, number);
 		if (next->begin >= read)
 			return true;
-		if (next->task == atom.task)
+		if (next->task == segment.task)
 			return false;
 		if (!at)
 			return true;
-		run = w->p->runs.items[--at];
-		core = run->core;
-		if (run->call != atom.call ||
-		    !corelog_find(w->p->log, core, run->begin, &number, &until)) {
-			*unsure = corelog_hole(w->p->log, next->begin, run->begin);
+		oncpu = w->p->oncpus.items[--at];
+		core = oncpu->core;
+		if (oncpu->call != segment.call ||
+		    !cpu_history_find(w->p->history, core, oncpu->begin, &number, &until)) {
+			*unsure = cpu_history_trace_gap(w->p->history, next->begin, oncpu->begin);
 			return false;
 		}
 	}
@@ -129,10 +131,11 @@ static bool call_reads(const struct way *w, uint32_t core, uint64_t number, bool
 static bool serves_unknown(const struct way *w, uint64_t end, bool reads)
 {
 	if (reads)
-		return corelog_hole(w->p->log, end, message_at(w, w->coming - 1)->read - 1);
+		return cpu_history_trace_gap(w->p->history, end,
+					     message_at(w, w->coming - 1)->read - 1);
 	/* which request it works at, the replies tell */
 	return w->unsure ||
-	       (!w->p->by_request && corelog_hole(w->p->log, w->known, end - 1));
+	       (!w->p->by_request && cpu_history_trace_gap(w->p->history, w->known, end - 1));
 }
 
 /* Requests end with their replies: what the reader works at is the one that it answers next. */
@@ -143,11 +146,11 @@ static void find_request(struct way *w, enum call_class class, uint64_t begin)
 	w->serving = class == CALL_WAIT || !come || w->coming - 1 == w->message ? 0 : w->coming;
 }
 
-static void running_task(struct way *w, uint32_t core, const struct atom *atom, uint64_t number,
-			 uint64_t begin, uint64_t end)
+static void running_task(struct way *w, uint32_t core, const struct cpu_segment *segment,
+			 uint64_t number, uint64_t begin, uint64_t end)
 {
-	const enum call_class class = atom->call ? calls_class(w->p->calls, atom->call - 1) :
-				      CALL_OTHER;
+	const enum call_class class =
+		segment->call ? calls_class(w->p->calls, segment->call - 1) : CALL_OTHER;
 	bool unsure = false;
 	const bool reads = !w->p->by_request && class == CALL_RECEIVE && w->coming &&
 			   call_reads(w, core, number, &unsure);
@@ -161,11 +164,11 @@ static void running_task(struct way *w, uint32_t core, const struct atom *atom, 
 	}
 	if (w->p->by_request)
 		find_request(w, class, begin);
-	slice = way_about(w, core, atom);
+	slice = way_about(w, core, segment);
 	if (reads)
 		slice.message = w->coming - 1 == w->message ? 0 : w->coming;
 	if (slice.message && slice.message - 1 != w->message) {
-		slice.culprit = atom->task;
+		slice.culprit = segment->task;
 		way_charge(w, end, CAUSE_HEAD_OF_LINE, &slice);
 	} else {
 		slice.message = 0;
@@ -173,10 +176,10 @@ static void running_task(struct way *w, uint32_t core, const struct atom *atom, 
 	}
 }
 
-static void running_atom(struct way *w, uint32_t core, const struct atom *atom, uint64_t number,
-			 uint64_t begin, uint64_t end)
+static void running_segment(struct way *w, uint32_t core, const struct cpu_segment *segment,
+			    uint64_t number, uint64_t begin, uint64_t end)
 {
-	const bool own = tasks_get(w->p->tasks, atom->task)->thread == w->thread;
+	const bool own = tasks_get(w->p->tasks, segment->task)->thread == w->thread;
 
 	while (begin < end) {
 		uint64_t read, until = end;
@@ -185,14 +188,14 @@ static void running_atom(struct way *w, uint32_t core, const struct atom *atom, 
 		read = w->coming ? message_at(w, w->coming - 1)->read : UINT64_MAX;
 		if (read < until)
 			until = read;
-		if (atom->type == ATOM_BLIND || !own) {
+		if (segment->type == SEGMENT_NOT_RECORDED || !own) {
 			way_lose_reader(w, until, core);
-		} else if (atom->type == ATOM_FAULT) {
-			struct slice slice = way_about(w, core, atom);
+		} else if (segment->type == SEGMENT_FAULT) {
+			struct slice slice = way_about(w, core, segment);
 
 			way_charge(w, until, CAUSE_PAGE_FAULT, &slice);
-		} else if (!way_interrupt(w, core, atom, until)) {
-			running_task(w, core, atom, number, begin, until);
+		} else if (!way_interrupt(w, core, segment, until)) {
+			running_task(w, core, segment, number, begin, until);
 		}
 		begin = until;
 	}
@@ -214,12 +217,12 @@ static uint64_t begin_service(struct way *w, uint64_t from)
 	w->serving = w->p->by_request ? 0 : before;
 	if (before)
 		back = message_at(w, before - 1)->read;
-	return back > w->p->log->since ? back : w->p->log->since;
+	return back > w->p->history->since ? back : w->p->history->since;
 }
 
 static int application(struct way *w, uint64_t from, uint64_t to)
 {
-	const struct run *last = NULL;
+	const struct oncpu *last = NULL;
 	uint64_t back;
 	int err;
 
@@ -232,25 +235,25 @@ static int application(struct way *w, uint64_t from, uint64_t to)
 	if (back > from)
 		back = from;
 	w->since = back;
-	w->known = w->serving ? back : w->p->log->since;
-	err = way_collect_runs(w, back, to);
+	w->known = w->serving ? back : w->p->history->since;
+	err = way_collect_oncpus(w, back, to);
 	if (err == -E2BIG) {
-		way_blind(w, (*vec_last(&w->p->runs))->begin, CORE_UNKNOWN);
+		way_blind(w, (*vec_last(&w->p->oncpus))->begin, CORE_UNKNOWN);
 		err = 0;
 	}
 	if (!err)
 		err = way_collect_wakings(w, to);
-	for (size_t i = w->p->runs.len; !err && i--;) {
-		const struct run *run = w->p->runs.items[i];
-		const uint64_t begin = run->begin > back ? run->begin : back;
-		const uint64_t end = run->end < to ? run->end : to;
+	for (size_t i = w->p->oncpus.len; !err && i--;) {
+		const struct oncpu *oncpu = w->p->oncpus.items[i];
+		const uint64_t begin = oncpu->begin > back ? oncpu->begin : back;
+		const uint64_t end = oncpu->end < to ? oncpu->end : to;
 
-		w->run = i;
-		if (run->begin > back)
-			way_gap(w, run, last);
+		w->oncpu = i;
+		if (oncpu->begin > back)
+			way_gap(w, oncpu, last);
 		if (begin < end)
-			way_each_atom(w, run->core, begin, end, running_atom);
-		last = run;
+			way_each_segment(w, oncpu->core, begin, end, running_segment);
+		last = oncpu;
 	}
 	w->serving = 0;
 	way_blind(w, to, CORE_UNKNOWN);
@@ -269,13 +272,13 @@ static uint64_t queued(const struct subject *subject)
 
 void partition_init(struct partition *p)
 {
-	vec_init(&p->runs, RUNS_MAX);
-	vec_init(&p->wakings, RUNS_MAX);
+	vec_init(&p->oncpus, ONCPUS_MAX);
+	vec_init(&p->wakings, ONCPUS_MAX);
 }
 
 void partition_release(struct partition *p)
 {
-	vec_release(&p->runs);
+	vec_release(&p->oncpus);
 	vec_release(&p->wakings);
 }
 
@@ -319,7 +322,7 @@ int partition_subject(struct partition *p, const struct subject *subject)
 
 		way_blind(&w, begin < m->read ? begin : m->read, CORE_UNKNOWN);
 		if (piece->role == PIECE_RECEIVE || piece->role == PIECE_BACKLOG)
-			way_each_atom(&w, piece->core, begin, end, receive_atom);
+			way_each_segment(&w, piece->core, begin, end, receive_segment);
 		else if (piece->role == PIECE_APPLICATION && begin < end)
 			err = application(&w, begin, end);
 		w.serving = 0;

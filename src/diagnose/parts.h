@@ -15,10 +15,10 @@
 void partition_init(struct partition *p);
 void partition_release(struct partition *p);
 
-/* The log must reach from what partition_from() says to the message's end. 0 or -ENOMEM. */
+/* The history must reach from what partition_from() says to the message's end. 0 or -ENOMEM. */
 int partition_subject(struct partition *p, const struct subject *subject);
 
-/* From when on, and up to when, the log has to be for this message. */
+/* From when on, and up to when, the history has to be for this message. */
 uint64_t partition_from(const struct messages *messages, const struct subject *subject);
 uint64_t partition_until(const struct messages *messages, const struct subject *subject);
 

@@ -208,15 +208,15 @@ static uint64_t *needs(const struct recorded *rec)
 	return from;
 }
 
-static int charge_all(struct recorded *rec, struct stream *stream, struct corelog *log,
+static int charge_all(struct recorded *rec, struct stream *stream, struct cpu_history *history,
 		      const uint64_t *from, uint64_t draw)
 {
 	struct charging c = { .rec = rec };
 	struct partition p = {
 		.messages = &rec->messages, .tasks = &rec->tasks, .calls = &rec->calls,
 		.recorder = rec->recorder, .by_request = rec->by_request,
-		.throttles = rec->throttles, .lost_messages = rec->lost_messages, .log = log,
-		.emit = take_slice, .ctx = &c,
+		.throttles = rec->throttles, .lost_messages = rec->lost_messages,
+		.history = history, .emit = take_slice, .ctx = &c,
 	};
 	uint64_t done = 0;
 	int err = 0;
@@ -228,11 +228,11 @@ static int charge_all(struct recorded *rec, struct stream *stream, struct corelo
 
 		if (!i || from[i] > done + SKIP_NS)
 			err = stream_seek(stream, from[i], UINT64_MAX);
-		corelog_trim(log, from[i]);
+		cpu_history_trim(history, from[i]);
 		if (!err)
 			err = stream_until(stream, until);
 		done = until > done ? until : done;
-		if (err || log->no_memory)
+		if (err || history->no_memory)
 			break;
 		c.subject = i;
 		c.behind = 0;
@@ -244,14 +244,14 @@ static int charge_all(struct recorded *rec, struct stream *stream, struct corelo
 		rec->splits[i].ahead = ahead(rec, i);
 	}
 	partition_release(&p);
-	return err ? err : log->no_memory ? -ENOMEM : 0;
+	return err ? err : history->no_memory ? -ENOMEM : 0;
 }
 
 static int charge_subjects(struct recorded *rec)
 {
 	int cores = stream_cores(rec->reader);
 	struct stream *stream = NULL;
-	struct corelog log = { 0 };
+	struct cpu_history history = { 0 };
 	uint64_t *from, draw = 0;
 	int err;
 
@@ -259,18 +259,18 @@ static int charge_subjects(struct recorded *rec)
 		return cores;
 	rec->cores = (uint32_t)cores;
 	from = needs(rec);
-	err = from ? corelog_init(&log, &rec->tasks, rec->cores) : -ENOMEM;
+	err = from ? cpu_history_init(&history, &rec->tasks, rec->cores) : -ENOMEM;
 	if (!err)
-		err = stream_open(&stream, rec->reader, &log);
+		err = stream_open(&stream, rec->reader, &history);
 	if (!err)
 		err = draw_from(rec, &draw);
 	if (!err)
-		err = charge_all(rec, stream, &log, from, draw);
+		err = charge_all(rec, stream, &history, from, draw);
 	if (stream)
 		stream_damage(stream, &rec->damage);
-	rec->forgot = log.dropped;
+	rec->forgot = history.dropped;
 	stream_free(stream);
-	corelog_release(&log);
+	cpu_history_release(&history);
 	free(from);
 	return err;
 }

@@ -35,20 +35,20 @@ static const char *context_name(const struct diagnosis *d, const struct recorded
 	const struct task *task;
 	const char *name;
 
-	switch ((enum atom_type)c->seen) {
-	case ATOM_HARDIRQ:
+	switch ((enum cpu_segment_type)c->seen) {
+	case SEGMENT_HARDIRQ:
 		return report_format(r, "%s", words_hardirq(buf, c->who));
-	case ATOM_SOFTIRQ:
+	case SEGMENT_SOFTIRQ:
 		return report_format(r, "%s", words_softirq(buf, c->who));
-	case ATOM_TASK:
-	case ATOM_FAULT:
+	case SEGMENT_TASK:
+	case SEGMENT_FAULT:
 		task = tasks_get(&rec->tasks, c->who);
 		name = !d->against_other ? culprit_name(rec, r, c->who) :
 		       task->tid ? report_format(r, "%s", task->comm) : "";
 		return *name ? name : "an unknown task";
-	case ATOM_IDLE:
+	case SEGMENT_IDLE:
 		return "idle";
-	case ATOM_BLIND:
+	case SEGMENT_NOT_RECORDED:
 		break;
 	}
 	return "blind";

@@ -8,19 +8,19 @@
 /* ---- in the call ---- */
 
 /* The sender has a CPU: what it does there is the call. */
-static void call_atom(struct way *w, uint32_t core, const struct atom *atom, uint64_t number,
-		      uint64_t begin, uint64_t end)
+static void call_segment(struct way *w, uint32_t core, const struct cpu_segment *segment,
+			 uint64_t number, uint64_t begin, uint64_t end)
 {
-	const bool own = tasks_get(w->p->tasks, atom->task)->thread == w->thread;
-	struct slice slice = way_about(w, core, atom);
+	const bool own = tasks_get(w->p->tasks, segment->task)->thread == w->thread;
+	struct slice slice = way_about(w, core, segment);
 
 	(void)number;
 	(void)begin;
-	if (atom->type == ATOM_BLIND || !own)
+	if (segment->type == SEGMENT_NOT_RECORDED || !own)
 		way_blind(w, end, core);
-	else if (atom->type == ATOM_FAULT)
+	else if (segment->type == SEGMENT_FAULT)
 		way_charge(w, end, CAUSE_PAGE_FAULT, &slice);
-	else if (!way_interrupt(w, core, atom, end))
+	else if (!way_interrupt(w, core, segment, end))
 		way_charge(w, end, CAUSE_FUNCTION, &slice);
 }
 
@@ -28,7 +28,7 @@ static void call_atom(struct way *w, uint32_t core, const struct atom *atom, uin
 static int in_call(struct way *w, uint64_t to, uint64_t returned)
 {
 	const uint64_t from = w->at, end = w->end;
-	const struct run *last = NULL;
+	const struct oncpu *last = NULL;
 	int err;
 
 	if (to <= from)
@@ -39,21 +39,22 @@ static int in_call(struct way *w, uint64_t to, uint64_t returned)
 	}
 	w->end = to;
 	w->since = from;
-	err = way_collect_runs(w, from, returned);
+	err = way_collect_oncpus(w, from, returned);
 	if (err == -E2BIG) {
-		way_blind(w, (*vec_last(&w->p->runs))->begin, CORE_UNKNOWN);
+		way_blind(w, (*vec_last(&w->p->oncpus))->begin, CORE_UNKNOWN);
 		err = 0;
 	}
 	if (!err)
 		err = way_collect_wakings(w, returned);
-	for (size_t i = w->p->runs.len; !err && w->at < to && i--;) {
-		const struct run *run = w->p->runs.items[i];
-		const uint64_t begin = run->begin > from ? run->begin : from;
+	for (size_t i = w->p->oncpus.len; !err && w->at < to && i--;) {
+		const struct oncpu *oncpu = w->p->oncpus.items[i];
+		const uint64_t begin = oncpu->begin > from ? oncpu->begin : from;
 
-		if (run->begin > from)
-			way_gap(w, run, last);
-		way_each_atom(w, run->core, begin, run->end < to ? run->end : to, call_atom);
-		last = run;
+		if (oncpu->begin > from)
+			way_gap(w, oncpu, last);
+		way_each_segment(w, oncpu->core, begin, oncpu->end < to ? oncpu->end : to,
+				 call_segment);
+		last = oncpu;
 	}
 	way_blind(w, to, CORE_UNKNOWN);
 	w->end = end;
@@ -63,19 +64,19 @@ static int in_call(struct way *w, uint64_t to, uint64_t returned)
 /* ---- behind it ---- */
 
 /* The packet is on its way from the socket to the queue: whoever has the core brings it there. */
-static void stack_atom(struct way *w, uint32_t core, const struct atom *atom, uint64_t number,
-		       uint64_t begin, uint64_t end)
+static void stack_segment(struct way *w, uint32_t core, const struct cpu_segment *segment,
+			  uint64_t number, uint64_t begin, uint64_t end)
 {
-	struct slice slice = way_about(w, core, atom);
+	struct slice slice = way_about(w, core, segment);
 
 	(void)number;
 	(void)begin;
-	if (atom->type == ATOM_BLIND)
+	if (segment->type == SEGMENT_NOT_RECORDED)
 		way_blind(w, end, core);
-	else if (atom->type == ATOM_IDLE) /* such as for the neighbour's address */
+	else if (segment->type == SEGMENT_IDLE) /* such as for the neighbour's address */
 		way_charge(w, end, CAUSE_UNEXPLAINED, &slice);
-	else if (atom->type == ATOM_HARDIRQ)
-		way_interrupt(w, core, atom, end);
+	else if (segment->type == SEGMENT_HARDIRQ)
+		way_interrupt(w, core, segment, end);
 	else
 		way_charge(w, end, CAUSE_FUNCTION, &slice);
 }
@@ -104,7 +105,7 @@ int sending(struct way *w, const struct subject *subject)
 		return err;
 	}
 	way_unsent(w, out.left, &queue);
-	way_each_atom(w, core_at(subject, out.queued), w->at, out.queued, stack_atom);
+	way_each_segment(w, core_at(subject, out.queued), w->at, out.queued, stack_segment);
 	way_charge(w, out.due, CAUSE_PACING, &queue);
 	way_charge(w, w->end, CAUSE_QDISC, &queue);
 	return 0;

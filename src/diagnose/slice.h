@@ -7,12 +7,12 @@
 
 #include "diagnose/calls.h"
 #include "diagnose/cause.h"
-#include "diagnose/corelog.h"
+#include "diagnose/cpu_history.h"
 #include "diagnose/messages.h"
 
 #define CORE_UNKNOWN UINT32_MAX
 /* Of the reader, and its wakings, that are looked at for one message: what is before is blind. */
-#define RUNS_MAX (1u << 20)
+#define ONCPUS_MAX (1u << 20)
 
 #define WHAT_FLOW 0x80000000u /* the rest is the number of a flow */
 
@@ -25,7 +25,7 @@ struct slice {
 	uint32_t message; /* place + 1 of the message that stood before it; 0 = none */
 	uint8_t cause;    /* enum cause */
 	uint8_t where;    /* enum where */
-	uint8_t seen;     /* enum atom_type: what the core did */
+	uint8_t seen;     /* enum cpu_segment_type: what the core did */
 	uint8_t pad;
 	uint32_t ran;     /* DICT_TASK: who had the core */
 };
@@ -34,14 +34,15 @@ struct partition {
 	const struct messages *messages;
 	const struct tasks *tasks;
 	const struct calls *calls;
-	const struct corelog *log;
+	const struct cpu_history *history;
 	bool by_request;     /* `read` is when the reply was sent, or a mark fired */
 	bool lost_messages;  /* not all of them are in the recording */
 	bool throttles;      /* some control group was throttled meanwhile */
 	uint64_t recorder;   /* pid of the hostlat that recorded; 0 = unknown */
 	void (*emit)(void *ctx, const struct slice *slice);
 	void *ctx;
-	struct slice_runs VEC_OF(const struct run *) runs; /* of the partition's own, as the next */
+	/* buffers of the partition's own */
+	struct slice_oncpus VEC_OF(const struct oncpu *) oncpus;
 	struct slice_wakings VEC_OF(const struct waking *) wakings;
 };
 

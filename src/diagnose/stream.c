@@ -18,7 +18,7 @@ struct lane {
 };
 
 struct stream {
-	struct corelog *log;
+	struct cpu_history *history;
 	struct lane *lanes;
 	void **heap;      /* of them, the earliest first */
 	uint32_t n;
@@ -26,24 +26,24 @@ struct stream {
 
 int stream_cores(struct event_reader *reader)
 {
-	uint32_t cores[CORELOG_CORES];
-	int n = event_reader_cores(reader, EV_EDGE, cores, CORELOG_CORES);
+	uint32_t cores[CPU_HISTORY_CORES];
+	int n = event_reader_cores(reader, EV_EDGE, cores, CPU_HISTORY_CORES);
 
 	if (n <= 0)
 		return n;
-	if (n > (int)CORELOG_CORES || cores[n - 1] >= CORELOG_CORES)
+	if (n > (int)CPU_HISTORY_CORES || cores[n - 1] >= CPU_HISTORY_CORES)
 		return -E2BIG;
 	return (int)cores[n - 1] + 1;
 }
 
 static int open_lanes(struct stream *s, struct event_reader *reader, uint16_t kind)
 {
-	uint32_t cores[CORELOG_CORES];
-	int n = event_reader_cores(reader, kind, cores, CORELOG_CORES);
+	uint32_t cores[CPU_HISTORY_CORES];
+	int n = event_reader_cores(reader, kind, cores, CPU_HISTORY_CORES);
 
 	if (n < 0)
 		return n;
-	for (int i = 0; i < n && i < (int)CORELOG_CORES; i++) {
+	for (int i = 0; i < n && i < (int)CPU_HISTORY_CORES; i++) {
 		struct lane *lane = &s->lanes[s->n];
 		int err = event_reader_dup(&lane->reader, reader);
 
@@ -55,7 +55,7 @@ static int open_lanes(struct stream *s, struct event_reader *reader, uint16_t ki
 	return 0;
 }
 
-int stream_open(struct stream **out, struct event_reader *reader, struct corelog *log)
+int stream_open(struct stream **out, struct event_reader *reader, struct cpu_history *history)
 {
 	struct stream *s = calloc(1, sizeof(*s));
 	int err;
@@ -63,9 +63,9 @@ int stream_open(struct stream **out, struct event_reader *reader, struct corelog
 	*out = s;
 	if (!s)
 		return -ENOMEM;
-	s->log = log;
-	s->lanes = calloc(2 * CORELOG_CORES, sizeof(*s->lanes));
-	s->heap = calloc(2 * CORELOG_CORES, sizeof(*s->heap));
+	s->history = history;
+	s->lanes = calloc(2 * CPU_HISTORY_CORES, sizeof(*s->lanes));
+	s->heap = calloc(2 * CPU_HISTORY_CORES, sizeof(*s->heap));
 	err = s->lanes && s->heap ? open_lanes(s, reader, EV_EDGE) : -ENOMEM;
 	if (!err)
 		err = open_lanes(s, reader, EV_WAKE);
@@ -134,12 +134,12 @@ static int refill(struct stream *s, struct lane *lane)
 			lane->block.count = 0;
 			lane->time = NO_TIME;
 			if (!err && lane->window.kind == EV_EDGE)
-				corelog_end(s->log, lane->window.core);
+				cpu_history_end(s->history, lane->window.core);
 			return err;
 		}
 		if (lane->window.kind == EV_EDGE)
-			corelog_block(s->log, lane->window.core, &lane->block, lane->window.from,
-				      lost(lane));
+			cpu_history_block(s->history, lane->window.core, &lane->block,
+					  lane->window.from, lost(lane));
 	}
 	set_time(lane);
 	return 0;
@@ -171,7 +171,7 @@ int stream_seek(struct stream *s, uint64_t from, uint64_t to)
 {
 	int err = 0;
 
-	corelog_clear(s->log, from);
+	cpu_history_clear(s->history, from);
 	for (uint32_t i = 0; !err && i < s->n; i++) {
 		struct lane *lane = &s->lanes[i];
 
@@ -192,9 +192,9 @@ int stream_seek(struct stream *s, uint64_t from, uint64_t to)
 static void feed(struct stream *s, struct lane *lane)
 {
 	if (lane->window.kind == EV_EDGE)
-		corelog_edge(s->log, lane->window.core, lane->time, record(lane));
+		cpu_history_edge(s->history, lane->window.core, lane->time, record(lane));
 	else
-		corelog_wake(s->log, record(lane));
+		cpu_history_wake(s->history, record(lane));
 }
 
 int stream_until(struct stream *s, uint64_t time)

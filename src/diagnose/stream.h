@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Feeds a rolling log from a recording: the edges and wakings of all cores, merged by time.
+ * Feeds a rolling history from a recording: the edges and wakings of all cores, merged by time.
  * Only what the windows need is decoded. Memory: two chunks for each core and kind.
  */
 #ifndef HOSTLAT_DIAGNOSE_STREAM_H
 #define HOSTLAT_DIAGNOSE_STREAM_H
 
-#include "diagnose/corelog.h"
+#include "diagnose/cpu_history.h"
 #include "event/reader.h"
 
 struct stream;
@@ -14,11 +14,11 @@ struct stream;
 /* How many cores the recording has: one more than the highest number. -errno. */
 int stream_cores(struct event_reader *reader);
 
-/* 0, -errno; -E2BIG for more cores than CORELOG_CORES. The reader must outlive it. */
-int stream_open(struct stream **out, struct event_reader *reader, struct corelog *log);
+/* 0, -errno; -E2BIG for more cores than CPU_HISTORY_CORES. The reader must outlive it. */
+int stream_open(struct stream **out, struct event_reader *reader, struct cpu_history *history);
 void stream_free(struct stream *stream);
 
-/* Clears the log: what comes next is of from <= t < to. 0 or -errno. */
+/* Clears the history: what comes next is of from <= t < to. 0 or -errno. */
 int stream_seek(struct stream *stream, uint64_t from, uint64_t to);
 
 /* Feeds everything up to and including `time`. 0 or -errno. */

@@ -39,38 +39,38 @@ static void nothing_before(struct way *w, uint64_t until, const struct slice *mo
 /* ---- a pacing timer that is late ---- */
 
 /* Its core does something else, or nothing: what that is held the timer up, and so the packet. */
-static void late_atom(struct way *w, uint32_t core, const struct atom *atom, uint64_t number,
-		      uint64_t begin, uint64_t end)
+static void late_segment(struct way *w, uint32_t core, const struct cpu_segment *segment,
+			 uint64_t number, uint64_t begin, uint64_t end)
 {
-	const struct task *task = tasks_get(w->p->tasks, atom->task);
-	struct slice slice = way_about(w, core, atom);
+	const struct task *task = tasks_get(w->p->tasks, segment->task);
+	struct slice slice = way_about(w, core, segment);
 
 	(void)number;
 	(void)begin;
 	slice.message = 0;
-	if (atom->type == ATOM_BLIND)
+	if (segment->type == SEGMENT_NOT_RECORDED)
 		way_blind(w, end, core);
-	else if (atom->type == ATOM_IDLE)
+	else if (segment->type == SEGMENT_IDLE)
 		way_charge(w, end, w->stalled ? CAUSE_CORE_STALL : CAUSE_IDLE_EXIT, &slice);
-	else if (atom->type == ATOM_SOFTIRQ && atom->what == SOFTIRQ_HRTIMER)
+	else if (segment->type == SEGMENT_SOFTIRQ && segment->what == SOFTIRQ_HRTIMER)
 		way_charge(w, end, CAUSE_FUNCTION, &slice);
-	else if (way_interrupt(w, core, atom, end))
+	else if (way_interrupt(w, core, segment, end))
 		return;
 	else if (task->thread != THREAD_NONE && task->thread == w->thread)
 		way_charge(w, end, CAUSE_FUNCTION, &slice); /* it is in the kernel */
 	else
-		way_other(w, core, atom, end);
+		way_other(w, core, segment, end);
 }
 
 static uint64_t idle_ns(const struct way *w, uint32_t core, uint64_t from, uint64_t to)
 {
 	uint64_t number, end, idle = 0;
 
-	if (from >= to || !corelog_find(w->p->log, core, from, &number, &end))
+	if (from >= to || !cpu_history_find(w->p->history, core, from, &number, &end))
 		return 0;
 	for (; from < to; number++, from = end) {
-		end = earlier(corelog_atom_end(w->p->log, core, number), to);
-		if (corelog_atom(w->p->log, core, number)->type == ATOM_IDLE)
+		end = earlier(cpu_history_segment_end(w->p->history, core, number), to);
+		if (cpu_history_segment(w->p->history, core, number)->type == SEGMENT_IDLE)
 			idle += end - from;
 	}
 	return idle;
@@ -80,7 +80,7 @@ static uint64_t idle_ns(const struct way *w, uint32_t core, uint64_t from, uint6
 static void late_timer(struct way *w, uint32_t core, uint64_t from, uint64_t to)
 {
 	w->stalled = idle_ns(w, core, from, to) > IDLE_EXIT_MAX_NS;
-	way_each_atom(w, core, from > w->at ? from : w->at, to, late_atom);
+	way_each_segment(w, core, from > w->at ? from : w->at, to, late_segment);
 }
 
 static void held_by_pacing(struct way *w, const struct departure *d, uint64_t until,

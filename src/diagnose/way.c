@@ -20,17 +20,17 @@ void way_charge(struct way *w, uint64_t until, enum cause cause, const struct sl
 	w->at = until;
 }
 
-struct slice way_about(const struct way *w, uint32_t core, const struct atom *atom)
+struct slice way_about(const struct way *w, uint32_t core, const struct cpu_segment *segment)
 {
 	struct slice slice = { .core = core, .where = WHERE_MAX, .message = w->serving };
 
-	if (atom) {
-		slice.seen = atom->type;
-		slice.ran = atom->task;
-		if (atom->type == ATOM_HARDIRQ || atom->type == ATOM_SOFTIRQ)
-			slice.what = atom->what;
+	if (segment) {
+		slice.seen = segment->type;
+		slice.ran = segment->task;
+		if (segment->type == SEGMENT_HARDIRQ || segment->type == SEGMENT_SOFTIRQ)
+			slice.what = segment->what;
 		else
-			slice.what = atom->call;
+			slice.what = segment->call;
 	}
 	return slice;
 }
@@ -43,14 +43,14 @@ void way_blind(struct way *w, uint64_t until, uint32_t core)
 	way_charge(w, until, CAUSE_BLIND, &slice);
 }
 
-/* What takes longer from its arrival to its socket's queue waited elsewhere, as for a hole. */
+/* What takes longer from its arrival to its socket's queue waited elsewhere, as for a hole in the sequence. */
 #define RUN_MAX_NS (20 * NS_PER_MS)
 
-static struct slice packets_of(const struct way *w, uint32_t core, const struct atom *atom,
-			       uint32_t place)
+static struct slice packets_of(const struct way *w, uint32_t core,
+			       const struct cpu_segment *segment, uint32_t place)
 {
 	const struct message *m = &w->p->messages->all.items[place];
-	struct slice slice = way_about(w, core, atom);
+	struct slice slice = way_about(w, core, segment);
 
 	slice.culprit = tasks_by_tid(w->p->tasks, m->tid);
 	slice.message = place + 1;
@@ -59,9 +59,10 @@ static struct slice packets_of(const struct way *w, uint32_t core, const struct 
 	return slice;
 }
 
-void way_receives(struct way *w, uint32_t core, const struct atom *atom, uint64_t end,
-		  enum cause cause, void (*plain)(struct way *w, uint32_t core,
-						  const struct atom *atom, uint64_t end))
+void way_receives(struct way *w, uint32_t core, const struct cpu_segment *segment, uint64_t end,
+		  enum cause cause,
+		  void (*plain)(struct way *w, uint32_t core, const struct cpu_segment *segment,
+				uint64_t end))
 {
 	const struct messages *messages = w->p->messages;
 	const struct message *all = messages->all.items;
@@ -83,56 +84,57 @@ void way_receives(struct way *w, uint32_t core, const struct atom *atom, uint64_
 		    (cause == CAUSE_KERNEL_QUEUE && m->first > all[w->message].first))
 			continue;
 		if (m->first > w->at)
-			plain(w, core, atom, m->first);
-		slice = packets_of(w, core, atom, place);
+			plain(w, core, segment, m->first);
+		slice = packets_of(w, core, segment, place);
 		way_charge(w, later ? end : message_queued(m), cause, &slice);
 		if (later)
 			break;
 	}
 	if (w->at < end)
-		plain(w, core, atom, end);
+		plain(w, core, segment, end);
 }
 
-static void others_packets(struct way *w, uint32_t core, const struct atom *atom, uint64_t end)
+static void others_packets(struct way *w, uint32_t core, const struct cpu_segment *segment,
+			   uint64_t end)
 {
-	struct slice slice = way_about(w, core, atom);
+	struct slice slice = way_about(w, core, segment);
 
 	/* A thread of the kernel has taken the work over: it is one that others wait for. */
-	if (tasks_get(w->p->tasks, atom->task)->softirqd)
-		slice.culprit = atom->task;
+	if (tasks_get(w->p->tasks, segment->task)->softirqd)
+		slice.culprit = segment->task;
 	way_charge(w, end, CAUSE_OTHER_RECEIVE, &slice);
 }
 
-bool way_interrupt(struct way *w, uint32_t core, const struct atom *atom, uint64_t end)
+bool way_interrupt(struct way *w, uint32_t core, const struct cpu_segment *segment, uint64_t end)
 {
-	struct slice slice = way_about(w, core, atom);
+	struct slice slice = way_about(w, core, segment);
 
-	if (atom->type == ATOM_HARDIRQ) {
+	if (segment->type == SEGMENT_HARDIRQ) {
 		way_charge(w, end, CAUSE_INTERRUPT, &slice);
-	} else if (atom->type != ATOM_SOFTIRQ) {
+	} else if (segment->type != SEGMENT_SOFTIRQ) {
 		return false;
-	} else if (atom->what == SOFTIRQ_NET_RX) {
-		way_receives(w, core, atom, end, CAUSE_OTHER_RECEIVE, others_packets);
-	} else if (atom->what == SOFTIRQ_NET_TX) {
-		others_packets(w, core, atom, end);
+	} else if (segment->what == SOFTIRQ_NET_RX) {
+		way_receives(w, core, segment, end, CAUSE_OTHER_RECEIVE, others_packets);
+	} else if (segment->what == SOFTIRQ_NET_TX) {
+		others_packets(w, core, segment, end);
 	} else {
-		if (tasks_get(w->p->tasks, atom->task)->softirqd)
-			slice.culprit = atom->task;
+		if (tasks_get(w->p->tasks, segment->task)->softirqd)
+			slice.culprit = segment->task;
 		way_charge(w, end, CAUSE_SOFTIRQ, &slice);
 	}
 	return true;
 }
 
-void way_other(struct way *w, uint32_t core, const struct atom *atom, uint64_t end)
+void way_other(struct way *w, uint32_t core, const struct cpu_segment *segment, uint64_t end)
 {
-	const struct task *task = tasks_get(w->p->tasks, atom->task);
-	struct slice slice = way_about(w, core, atom);
+	const struct task *task = tasks_get(w->p->tasks, segment->task);
+	struct slice slice = way_about(w, core, segment);
 
 	if (task->thread == w->thread) { /* it runs where it is said not to */
 		way_blind(w, end, core);
 		return;
 	}
-	slice.culprit = atom->task;
+	slice.culprit = segment->task;
 	slice.what = 0;
 	way_charge(w, end, task->softirqd ? CAUSE_SOFTIRQ :
 	       task->pid && task->pid == w->p->recorder ? CAUSE_HOSTLAT : CAUSE_CPU_WAIT, &slice);
@@ -152,56 +154,57 @@ void way_serve_none(struct way *w, uint64_t time)
 	w->unsure = false;
 }
 
-void way_each_atom(struct way *w, uint32_t core, uint64_t from, uint64_t to,
-		   void (*take)(struct way *w, uint32_t core, const struct atom *atom,
-				uint64_t number, uint64_t begin, uint64_t end))
+void way_each_segment(struct way *w, uint32_t core, uint64_t from, uint64_t to,
+		      void (*take)(struct way *w, uint32_t core, const struct cpu_segment *segment,
+				   uint64_t number, uint64_t begin, uint64_t end))
 {
 	uint64_t number, until;
 
 	if (from >= to)
 		return;
-	if (!corelog_find(w->p->log, core, from, &number, &until)) {
+	if (!cpu_history_find(w->p->history, core, from, &number, &until)) {
 		if (until >= to) {
 			way_blind(w, to, core);
 			return;
 		}
 		way_blind(w, until, core);
 		from = until;
-		number = w->p->log->atoms[core].head;
+		number = w->p->history->segments[core].head;
 	}
 	for (; from < to; number++) {
-		uint64_t end = corelog_atom_end(w->p->log, core, number);
+		uint64_t end = cpu_history_segment_end(w->p->history, core, number);
 
 		if (end > to)
 			end = to;
-		take(w, core, corelog_atom(w->p->log, core, number), number, from, end);
+		take(w, core, cpu_history_segment(w->p->history, core, number), number, from, end);
 		from = end;
 	}
 }
 
-int way_collect_runs(struct way *w, uint64_t from, uint64_t to)
+int way_collect_oncpus(struct way *w, uint64_t from, uint64_t to)
 {
-	const struct run *run = corelog_last_run(w->p->log, w->thread);
+	const struct oncpu *oncpu = cpu_history_last_oncpu(w->p->history, w->thread);
 	int err = 0;
 
-	vec_clear(&w->p->runs);
-	for (; run && run->end > from && !err; run = corelog_run_before(w->p->log, run))
-		if (run->begin < to)
-			err = vec_push(&w->p->runs, run);
-	if (run && !err)
-		err = vec_push(&w->p->runs, run);
+	vec_clear(&w->p->oncpus);
+	for (; oncpu && oncpu->end > from && !err;
+	     oncpu = cpu_history_oncpu_before(w->p->history, oncpu))
+		if (oncpu->begin < to)
+			err = vec_push(&w->p->oncpus, oncpu);
+	if (oncpu && !err)
+		err = vec_push(&w->p->oncpus, oncpu);
 	return err;
 }
 
 int way_collect_wakings(struct way *w, uint64_t to)
 {
-	const struct slice_runs *runs = &w->p->runs;
-	const uint64_t from = runs->len ? (*vec_last(runs))->begin : to;
-	const struct waking *waking = corelog_waking(w->p->log, w->thread, to);
+	const struct slice_oncpus *oncpus = &w->p->oncpus;
+	const uint64_t from = oncpus->len ? (*vec_last(oncpus))->begin : to;
+	const struct waking *waking = cpu_history_waking(w->p->history, w->thread, to);
 	int err = 0;
 
 	vec_clear(&w->p->wakings);
-	for (; waking && !err; waking = corelog_waking_before(w->p->log, waking)) {
+	for (; waking && !err; waking = cpu_history_waking_before(w->p->history, waking)) {
 		err = vec_push(&w->p->wakings, waking);
 		if (waking->time < from)
 			break;

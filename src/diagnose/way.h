@@ -28,31 +28,31 @@ struct way {
 	bool sends;          /* the message is a sent one */
 	bool unsure;         /* it may serve one, or not: that was out of sight */
 	bool stalled;        /* a late timer's core was idle for too long to be waking only */
-	size_t run;          /* of the partition's: where the reader is */
+	size_t oncpu;          /* of the partition's: where the reader is */
 	size_t wakings;      /* of the partition's, that are later than what was asked for */
 };
 
-/* What a slice says of an atom, if there is one; its cause and its times are way_charge()'s. */
-struct slice way_about(const struct way *w, uint32_t core, const struct atom *atom);
+/* What a slice says of a segment, if there is one; its cause and its times are way_charge()'s. */
+struct slice way_about(const struct way *w, uint32_t core, const struct cpu_segment *segment);
 
 /* Charges what is not yet charged up to `until`. */
 void way_charge(struct way *w, uint64_t until, enum cause cause, const struct slice *more);
 void way_blind(struct way *w, uint64_t until, uint32_t core);
 
-/* An interrupt or a softirq, wherever it is met: false if the atom is neither. */
-bool way_interrupt(struct way *w, uint32_t core, const struct atom *atom, uint64_t end);
+/* An interrupt or a softirq, wherever it is met: false if the segment is neither. */
+bool way_interrupt(struct way *w, uint32_t core, const struct cpu_segment *segment, uint64_t end);
 
 /*
- * The softirq of `atom` receives packets up to `end`. Those that recorded messages are of are
+ * The softirq of `segment` receives packets up to `end`. Those that recorded messages are of are
  * charged to `cause`, each with its reader and flow; the rest is as `plain` has it. In a queue are
  * those that came before this message: of others, that they were handled before is no reason.
  */
-void way_receives(struct way *w, uint32_t core, const struct atom *atom, uint64_t end,
+void way_receives(struct way *w, uint32_t core, const struct cpu_segment *segment, uint64_t end,
 		  enum cause cause, void (*plain)(struct way *w, uint32_t core,
-						  const struct atom *atom, uint64_t end));
+						  const struct cpu_segment *segment, uint64_t end));
 
 /* Somebody else has the core that is waited for. */
-void way_other(struct way *w, uint32_t core, const struct atom *atom, uint64_t end);
+void way_other(struct way *w, uint32_t core, const struct cpu_segment *segment, uint64_t end);
 
 /* The reader is out of sight: it may have come to wait for any, meanwhile. */
 void way_lose_reader(struct way *w, uint64_t until, uint32_t core);
@@ -61,12 +61,12 @@ void way_lose_reader(struct way *w, uint64_t until, uint32_t core);
 void way_serve_none(struct way *w, uint64_t time);
 
 /* Calls `take` for each stretch of a core's time in from <= t < to. */
-void way_each_atom(struct way *w, uint32_t core, uint64_t from, uint64_t to,
-		   void (*take)(struct way *w, uint32_t core, const struct atom *atom,
+void way_each_segment(struct way *w, uint32_t core, uint64_t from, uint64_t to,
+		   void (*take)(struct way *w, uint32_t core, const struct cpu_segment *segment,
 				uint64_t number, uint64_t begin, uint64_t end));
 
 /* The thread's runs that overlap a window, latest first, and the one before. 0 or -errno. */
-int way_collect_runs(struct way *w, uint64_t from, uint64_t to);
+int way_collect_oncpus(struct way *w, uint64_t from, uint64_t to);
 
 /* Its wakings since the first of these runs, latest first, and the one before. 0 or -errno. */
 int way_collect_wakings(struct way *w, uint64_t to);
@@ -75,6 +75,6 @@ int way_collect_wakings(struct way *w, uint64_t to);
 void way_unsent(struct way *w, uint64_t until, const struct slice *more);
 
 /* The time before `next`, in which the reader had no CPU. `last`: its run before, or NULL. */
-void way_gap(struct way *w, const struct run *next, const struct run *last);
+void way_gap(struct way *w, const struct oncpu *next, const struct oncpu *last);
 
 #endif

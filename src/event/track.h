@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The spans that are open on one core: one tracker for those that write edges and those that read. */
+/* The spans that are open on one core, for all that write edges and all that read them. */
 #ifndef HOSTLAT_EVENT_TRACK_H
 #define HOSTLAT_EVENT_TRACK_H
 
@@ -34,7 +34,7 @@ int event_track_find_type(const struct event_track *track, uint8_t type);
  */
 struct event_edge event_track_end(const struct event_track *track, uint8_t flags);
 
-/* How many spans, from the outermost on, are the same in `open`: 0 to the smaller of both depths. */
+/* How many of the outermost spans are the same in `open`: 0 to the smaller of both depths. */
 uint32_t event_track_same(const struct event_track *track, const struct event_open *open,
 			  uint32_t n);
 

@@ -229,8 +229,8 @@ static void test_contexts(void **state)
 	assert_int_equal(contexts_init(&contexts), 0);
 	for (uint64_t i = 1; i <= ALIKE; i++) {
 		const struct slice slice = {
-			.seen = ATOM_TASK, .ran = (uint32_t)(i * inverse >> 32),
-			.core = (uint32_t)(i * inverse) ^ (uint32_t)ATOM_TASK << 24, .end = 1,
+			.seen = SEGMENT_TASK, .ran = (uint32_t)(i * inverse >> 32),
+			.core = (uint32_t)(i * inverse) ^ (uint32_t)SEGMENT_TASK << 24, .end = 1,
 		};
 
 		assert_int_equal(contexts_add(&contexts, &slice, true, false), 0);
