@@ -6,10 +6,10 @@ static uint64_t between(uint64_t time, uint64_t from, uint64_t to)
 	return time < from ? from : time > to ? to : time;
 }
 
-struct way_out way_out_of(const struct event_piece *pieces, uint32_t n, uint64_t first,
-			  uint64_t end)
+struct departure_times departure_of(const struct event_piece *pieces, uint32_t n, uint64_t first,
+				    uint64_t end)
 {
-	struct way_out out = { 0 };
+	struct departure_times out = { 0 };
 	uint64_t segment = 0, held = UINT64_MAX, paced = 0, late = UINT64_MAX;
 
 	for (uint32_t i = 0; i < n; i++) {

@@ -9,7 +9,7 @@
 #include "event/layout.h"
 
 /* Of a message between `first` and `end`, and all of them between the two. */
-struct way_out {
+struct departure_times {
 	bool known;       /* else none of these is */
 	bool seen;        /* its packet came into the queue as it is: no shaper has cut it */
 	uint64_t held;    /* from here on nothing but its pacing held it; none: as `queued` */
@@ -21,7 +21,7 @@ struct way_out {
 	uint64_t due;     /* it was to leave that */
 };
 
-struct way_out way_out_of(const struct event_piece *pieces, uint32_t n, uint64_t first,
+struct departure_times departure_of(const struct event_piece *pieces, uint32_t n, uint64_t first,
 			  uint64_t end);
 
 /* Its end: what follows, up to its completion, is the device's and not the queues'. */

@@ -8,7 +8,7 @@
 #ifndef HOSTLAT_DIAGNOSE_JUDGE_H
 #define HOSTLAT_DIAGNOSE_JUDGE_H
 
-#include "diagnose/parts.h"
+#include "diagnose/attrib_rx.h"
 
 /* Of one message: who or what a part of its time went to. */
 struct share {

@@ -75,7 +75,8 @@ static int take_other(struct messages *messages, const struct event_message *e)
 static int take_outgoing(struct reading *reading, const struct event_message *e,
 			 const struct message *m)
 {
-	const struct way_out out = way_out_of((const void *)(e + 1), e->n, m->first, m->read);
+	const struct departure_times out =
+		departure_of((const void *)(e + 1), e->n, m->first, m->read);
 
 	return vec_push(&reading->outgoing, (struct outgoing){
 		.m = *m, .departure = {

@@ -201,7 +201,7 @@ static uint64_t *needs(const struct recorded *rec)
 		return NULL;
 	from[rec->subjects.len] = UINT64_MAX;
 	for (size_t i = rec->subjects.len; i--;) {
-		from[i] = partition_from(&rec->messages, &rec->subjects.items[i]);
+		from[i] = attrib_from(&rec->messages, &rec->subjects.items[i]);
 		if (from[i + 1] < from[i])
 			from[i] = from[i + 1];
 	}
@@ -212,7 +212,7 @@ static int charge_all(struct recorded *rec, struct stream *stream, struct cpu_hi
 		      const uint64_t *from, uint64_t draw)
 {
 	struct charging c = { .rec = rec };
-	struct partition p = {
+	struct attrib_env env = {
 		.messages = &rec->messages, .tasks = &rec->tasks, .calls = &rec->calls,
 		.recorder = rec->recorder, .by_request = rec->by_request,
 		.throttles = rec->throttles, .lost_messages = rec->lost_messages,
@@ -221,10 +221,10 @@ static int charge_all(struct recorded *rec, struct stream *stream, struct cpu_hi
 	uint64_t done = 0;
 	int err = 0;
 
-	partition_init(&p);
+	attrib_init(&env);
 	for (uint32_t i = 0; !err && i < rec->subjects.len; i++) {
 		const struct message *m = subject_message(rec, i);
-		const uint64_t until = partition_until(&rec->messages, &rec->subjects.items[i]);
+		const uint64_t until = attrib_until(&rec->messages, &rec->subjects.items[i]);
 
 		if (!i || from[i] > done + SKIP_NS)
 			err = stream_seek(stream, from[i], UINT64_MAX);
@@ -238,12 +238,12 @@ static int charge_all(struct recorded *rec, struct stream *stream, struct cpu_hi
 		c.behind = 0;
 		c.draws = rec->subjects.items[i].target && message_latency(m) >= draw;
 		vec_init(&rec->drawn[i], DRAWN_MAX);
-		err = partition_subject(&p, &rec->subjects.items[i]);
+		err = attrib_message(&env, &rec->subjects.items[i]);
 		if (!err)
 			err = c.err;
 		rec->splits[i].ahead = ahead(rec, i);
 	}
-	partition_release(&p);
+	attrib_release(&env);
 	return err ? err : history->no_memory ? -ENOMEM : 0;
 }
 

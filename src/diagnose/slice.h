@@ -30,7 +30,7 @@ struct slice {
 	uint32_t ran;     /* DICT_TASK: who had the core */
 };
 
-struct partition {
+struct attrib_env {
 	const struct messages *messages;
 	const struct tasks *tasks;
 	const struct calls *calls;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One message on its way through the rules: what parts.c and gap.c share. */
-#ifndef HOSTLAT_DIAGNOSE_WAY_H
-#define HOSTLAT_DIAGNOSE_WAY_H
+#ifndef HOSTLAT_DIAGNOSE_ATTRIB_H
+#define HOSTLAT_DIAGNOSE_ATTRIB_H
 
 #include "base/parse.h"
 #include "diagnose/slice.h"
@@ -14,8 +14,8 @@ enum { SOFTIRQ_NET_TX = 2, SOFTIRQ_NET_RX = 3, SOFTIRQ_HRTIMER = 8 };
 #define IDLE_EXIT_MAX_NS NS_PER_MS
 
 /* One message on its way through the rules. */
-struct way {
-	struct partition *p;
+struct attribution {
+	struct attrib_env *env;
 	uint32_t message;    /* its place */
 	uint32_t thread;     /* the reader; of a sent message the sender, who is in its call */
 	uint64_t at;         /* all before it is charged */
@@ -32,49 +32,49 @@ struct way {
 	size_t wakings;      /* of the partition's, that are later than what was asked for */
 };
 
-/* What a slice says of a segment, if there is one; its cause and its times are way_charge()'s. */
-struct slice way_about(const struct way *w, uint32_t core, const struct cpu_segment *segment);
+/* What a slice says of a segment, if there is one; its cause and its times are attrib_charge()'s. */
+struct slice attrib_slice(const struct attribution *a, uint32_t core, const struct cpu_segment *segment);
 
 /* Charges what is not yet charged up to `until`. */
-void way_charge(struct way *w, uint64_t until, enum cause cause, const struct slice *more);
-void way_blind(struct way *w, uint64_t until, uint32_t core);
+void attrib_charge(struct attribution *a, uint64_t until, enum cause cause, const struct slice *more);
+void attrib_not_recorded(struct attribution *a, uint64_t until, uint32_t core);
 
 /* An interrupt or a softirq, wherever it is met: false if the segment is neither. */
-bool way_interrupt(struct way *w, uint32_t core, const struct cpu_segment *segment, uint64_t end);
+bool attrib_interrupt(struct attribution *a, uint32_t core, const struct cpu_segment *segment, uint64_t end);
 
 /*
  * The softirq of `segment` receives packets up to `end`. Those that recorded messages are of are
  * charged to `cause`, each with its reader and flow; the rest is as `plain` has it. In a queue are
  * those that came before this message: of others, that they were handled before is no reason.
  */
-void way_receives(struct way *w, uint32_t core, const struct cpu_segment *segment, uint64_t end,
-		  enum cause cause, void (*plain)(struct way *w, uint32_t core,
+void attrib_receive_work(struct attribution *a, uint32_t core, const struct cpu_segment *segment, uint64_t end,
+		  enum cause cause, void (*plain)(struct attribution *a, uint32_t core,
 						  const struct cpu_segment *segment, uint64_t end));
 
 /* Somebody else has the core that is waited for. */
-void way_other(struct way *w, uint32_t core, const struct cpu_segment *segment, uint64_t end);
+void attrib_other_task(struct attribution *a, uint32_t core, const struct cpu_segment *segment, uint64_t end);
 
 /* The reader is out of sight: it may have come to wait for any, meanwhile. */
-void way_lose_reader(struct way *w, uint64_t until, uint32_t core);
+void attrib_lose_reader(struct attribution *a, uint64_t until, uint32_t core);
 
 /* It waits for any at `time`: all is served. */
-void way_serve_none(struct way *w, uint64_t time);
+void attrib_serve_none(struct attribution *a, uint64_t time);
 
 /* Calls `take` for each stretch of a core's time in from <= t < to. */
-void way_each_segment(struct way *w, uint32_t core, uint64_t from, uint64_t to,
-		   void (*take)(struct way *w, uint32_t core, const struct cpu_segment *segment,
+void attrib_each_segment(struct attribution *a, uint32_t core, uint64_t from, uint64_t to,
+		   void (*take)(struct attribution *a, uint32_t core, const struct cpu_segment *segment,
 				uint64_t number, uint64_t begin, uint64_t end));
 
 /* The thread's runs that overlap a window, latest first, and the one before. 0 or -errno. */
-int way_collect_oncpus(struct way *w, uint64_t from, uint64_t to);
+int attrib_collect_oncpus(struct attribution *a, uint64_t from, uint64_t to);
 
 /* Its wakings since the first of these runs, latest first, and the one before. 0 or -errno. */
-int way_collect_wakings(struct way *w, uint64_t to);
+int attrib_collect_wakings(struct attribution *a, uint64_t to);
 
 /* A sent message waits in its socket, or for room in it. */
-void way_unsent(struct way *w, uint64_t until, const struct slice *more);
+void attrib_unsent(struct attribution *a, uint64_t until, const struct slice *more);
 
 /* The time before `next`, in which the reader had no CPU. `last`: its run before, or NULL. */
-void way_gap(struct way *w, const struct oncpu *next, const struct oncpu *last);
+void attrib_offcpu(struct attribution *a, const struct oncpu *next, const struct oncpu *last);
 
 #endif

@@ -6,20 +6,20 @@
  * byte to the end of its last piece (sent: from its call's entry until a driver has its last byte),
  * whatever the recording holds: what it does not tell is blind.
  */
-#ifndef HOSTLAT_DIAGNOSE_PARTS_H
-#define HOSTLAT_DIAGNOSE_PARTS_H
+#ifndef HOSTLAT_DIAGNOSE_ATTRIB_RX_H
+#define HOSTLAT_DIAGNOSE_ATTRIB_RX_H
 
 #include "diagnose/slice.h"
 
 /* Empties what is the partition's own, before its first use; and after its last one, frees it. */
-void partition_init(struct partition *p);
-void partition_release(struct partition *p);
+void attrib_init(struct attrib_env *env);
+void attrib_release(struct attrib_env *env);
 
-/* The history must reach from what partition_from() says to the message's end. 0 or -ENOMEM. */
-int partition_subject(struct partition *p, const struct subject *subject);
+/* The history must reach from what attrib_from() says to the message's end. 0 or -ENOMEM. */
+int attrib_message(struct attrib_env *env, const struct subject *subject);
 
 /* From when on, and up to when, the history has to be for this message. */
-uint64_t partition_from(const struct messages *messages, const struct subject *subject);
-uint64_t partition_until(const struct messages *messages, const struct subject *subject);
+uint64_t attrib_from(const struct messages *messages, const struct subject *subject);
+uint64_t attrib_until(const struct messages *messages, const struct subject *subject);
 
 #endif

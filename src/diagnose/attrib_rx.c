@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "diagnose/attrib_rx.h"
+#include "diagnose/attrib_tx.h"
+#include "diagnose/attrib.h"
+
+#include <errno.h>
+
+#include "base/bug.h"
+#include "base/parse.h"
+
+/* How far back is looked for what the reader was doing when the message came. */
+#define LOOK_BACK_NS	NS_PER_S
+/* ... and for a waking, at least. */
+#define MARGIN_NS	(20 * NS_PER_MS)
+
+/* A call that is slept in more often is taken for the one that reads. */
+#define CALL_ONCPUS_MAX 64
+
+static const struct message *message_at(const struct attribution *a, uint32_t place)
+{
+	return &a->env->messages->all.items[place];
+}
+
+/* ---- up to the socket's queue ---- */
+
+static void own_packets(struct attribution *a, uint32_t core, const struct cpu_segment *segment,
+			uint64_t end)
+{
+	const struct slice slice = attrib_slice(a, core, segment);
+
+	attrib_charge(a, end, CAUSE_FUNCTION, &slice);
+}
+
+static void receive_segment(struct attribution *a, uint32_t core, const struct cpu_segment *segment,
+			    uint64_t number, uint64_t begin, uint64_t end)
+{
+	const struct task *task = tasks_get(a->env->tasks, segment->task);
+	struct slice slice = attrib_slice(a, core, segment);
+
+	(void)number;
+	(void)begin;
+	switch ((enum cpu_segment_type)segment->type) {
+	case SEGMENT_NOT_RECORDED:
+		attrib_not_recorded(a, end, core);
+		return;
+	case SEGMENT_IDLE:
+		attrib_charge(a, end, CAUSE_IDLE_EXIT, &slice);
+		return;
+	case SEGMENT_SOFTIRQ:
+		if (segment->what == SOFTIRQ_NET_RX)
+			attrib_receive_work(a, core, segment, end, CAUSE_KERNEL_QUEUE, own_packets);
+		else
+			attrib_interrupt(a, core, segment, end);
+		return;
+	case SEGMENT_HARDIRQ:
+		attrib_interrupt(a, core, segment, end);
+		return;
+	case SEGMENT_TASK:
+	case SEGMENT_FAULT: /* a socket's backlog is its owner's work, NAPI's threads' is theirs */
+		if (task->softirqd || (task->thread != THREAD_NONE && task->thread == a->thread))
+			attrib_charge(a, end, CAUSE_FUNCTION, &slice);
+		else
+			attrib_other_task(a, core, segment, end);
+	}
+}
+
+/* ---- the reader has a CPU ---- */
+
+static void advance_reads(struct attribution *a, uint64_t time)
+{
+	while (a->coming && message_at(a, a->coming - 1)->read <= time) {
+		a->serving = a->env->by_request ? 0 : a->coming;
+		a->known = message_at(a, a->coming - 1)->read;
+		a->unsure = false;
+		a->coming = message_at(a, a->coming - 1)->next;
+	}
+}
+
+/* To the first segment that is not of the same thread and call, or is after the read. */
+static bool goes_on(const struct attribution *a, uint32_t core, uint64_t *number, uint64_t read)
+{
+	const struct cpu_segment *segment = cpu_history_segment(a->env->history, core, *number);
+	const uint64_t tail = a->env->history->segments[core].tail;
+
+	for (; *number < tail; ++*number) {
+		const struct cpu_segment *next =
+			cpu_history_segment(a->env->history, core, *number);
+
+		if (next->begin >= read || next->call != segment->call ||
+		    next->task != segment->task)
+			break;
+	}
+	return *number < tail;
+}
+
+/*
+ * Whether the system call that the core is in goes on until the next read, over sleeps, too.
+ * *unsure: it goes on out of sight, or not.
+ */
+static bool call_reads(const struct attribution *a, uint32_t core, uint64_t number, bool *unsure)
+{
+	const uint64_t read = message_at(a, a->coming - 1)->read;
+	const struct cpu_segment segment = *cpu_history_segment(a->env->history, core, number);
+	size_t at = a->oncpu;
+	uint64_t until;
+
+	for (int i = 0; i < CALL_ONCPUS_MAX; i++) {
+		const struct cpu_segment *next;
+		const struct oncpu *oncpu;
+
+		if (!goes_on(a, core, &number, read))
+			return true;
+		next = cpu_history_segment(a->env->history, core, number);
+		if (next->begin >= read)
+			return true;
+		if (next->task == segment.task)
+			return false;
+		if (!at)
+			return true;
+		oncpu = a->env->oncpus.items[--at];
+		core = oncpu->core;
+		if (oncpu->call != segment.call ||
+		    !cpu_history_find(a->env->history, core, oncpu->begin, &number, &until)) {
+			*unsure = cpu_history_trace_gap(a->env->history, next->begin, oncpu->begin);
+			return false;
+		}
+	}
+	return true;
+}
+
+/* Whether what it serves is out of sight: something is missing since that was known. */
+static bool serves_unknown(const struct attribution *a, uint64_t end, bool reads)
+{
+	if (reads)
+		return cpu_history_trace_gap(a->env->history, end,
+					     message_at(a, a->coming - 1)->read - 1);
+	/* which request it works at, the replies tell */
+	return a->unsure ||
+	       (!a->env->by_request && cpu_history_trace_gap(a->env->history, a->known, end - 1));
+}
+
+/* Requests end with their replies: what the reader works at is the one that it answers next. */
+static void find_request(struct attribution *a, enum call_class class, uint64_t begin)
+{
+	const bool come = a->coming && message_at(a, a->coming - 1)->first <= begin;
+
+	a->serving = class == CALL_WAIT || !come || a->coming - 1 == a->message ? 0 : a->coming;
+}
+
+static void running_task(struct attribution *a, uint32_t core, const struct cpu_segment *segment,
+			 uint64_t number, uint64_t begin, uint64_t end)
+{
+	const enum call_class class =
+		segment->call ? calls_class(a->env->calls, segment->call - 1) : CALL_OTHER;
+	bool unsure = false;
+	const bool reads = !a->env->by_request && class == CALL_RECEIVE && a->coming &&
+			   call_reads(a, core, number, &unsure);
+	struct slice slice;
+
+	if (class == CALL_WAIT) {
+		attrib_serve_none(a, end);
+	} else if (unsure || serves_unknown(a, end, reads)) {
+		attrib_not_recorded(a, end, core);
+		return;
+	}
+	if (a->env->by_request)
+		find_request(a, class, begin);
+	slice = attrib_slice(a, core, segment);
+	if (reads)
+		slice.message = a->coming - 1 == a->message ? 0 : a->coming;
+	if (slice.message && slice.message - 1 != a->message) {
+		slice.culprit = segment->task;
+		attrib_charge(a, end, CAUSE_HEAD_OF_LINE, &slice);
+	} else {
+		slice.message = 0;
+		attrib_charge(a, end, CAUSE_APPLICATION, &slice);
+	}
+}
+
+static void running_segment(struct attribution *a, uint32_t core, const struct cpu_segment *segment,
+			    uint64_t number, uint64_t begin, uint64_t end)
+{
+	const bool own = tasks_get(a->env->tasks, segment->task)->thread == a->thread;
+
+	while (begin < end) {
+		uint64_t read, until = end;
+
+		advance_reads(a, begin);
+		read = a->coming ? message_at(a, a->coming - 1)->read : UINT64_MAX;
+		if (read < until)
+			until = read;
+		if (segment->type == SEGMENT_NOT_RECORDED || !own) {
+			attrib_lose_reader(a, until, core);
+		} else if (segment->type == SEGMENT_FAULT) {
+			struct slice slice = attrib_slice(a, core, segment);
+
+			attrib_charge(a, until, CAUSE_PAGE_FAULT, &slice);
+		} else if (!attrib_interrupt(a, core, segment, until)) {
+			running_task(a, core, segment, number, begin, until);
+		}
+		begin = until;
+	}
+}
+
+/* ---- from the socket's queue to the end ---- */
+
+/* What the reader was at when the message came: the one that it had read last. */
+static uint64_t begin_service(struct attribution *a, uint64_t from)
+{
+	uint32_t before = a->env->messages->previous[a->message];
+	uint64_t back = from;
+
+	a->coming = a->message + 1;
+	while (before && message_at(a, before - 1)->read > from) {
+		a->coming = before;
+		before = a->env->messages->previous[before - 1];
+	}
+	a->serving = a->env->by_request ? 0 : before;
+	if (before)
+		back = message_at(a, before - 1)->read;
+	return back > a->env->history->since ? back : a->env->history->since;
+}
+
+static int application(struct attribution *a, uint64_t from, uint64_t to)
+{
+	const struct oncpu *last = NULL;
+	uint64_t back;
+	int err;
+
+	a->where = WHERE_APPLICATION;
+	if (a->thread == THREAD_NONE) {
+		attrib_not_recorded(a, to, CORE_UNKNOWN);
+		return 0;
+	}
+	back = begin_service(a, from);
+	if (back > from)
+		back = from;
+	a->since = back;
+	a->known = a->serving ? back : a->env->history->since;
+	err = attrib_collect_oncpus(a, back, to);
+	if (err == -E2BIG) {
+		attrib_not_recorded(a, (*vec_last(&a->env->oncpus))->begin, CORE_UNKNOWN);
+		err = 0;
+	}
+	if (!err)
+		err = attrib_collect_wakings(a, to);
+	for (size_t i = a->env->oncpus.len; !err && i--;) {
+		const struct oncpu *oncpu = a->env->oncpus.items[i];
+		const uint64_t begin = oncpu->begin > back ? oncpu->begin : back;
+		const uint64_t end = oncpu->end < to ? oncpu->end : to;
+
+		a->oncpu = i;
+		if (oncpu->begin > back)
+			attrib_offcpu(a, oncpu, last);
+		if (begin < end)
+			attrib_each_segment(a, oncpu->core, begin, end, running_segment);
+		last = oncpu;
+	}
+	a->serving = 0;
+	attrib_not_recorded(a, to, CORE_UNKNOWN);
+	return err;
+}
+
+/* ---- a message ---- */
+
+static uint64_t queued(const struct subject *subject)
+{
+	for (uint32_t i = 0; i < subject->n; i++)
+		if (subject->pieces[i].role == PIECE_APPLICATION)
+			return subject->pieces[i].begin;
+	return 0;
+}
+
+void attrib_init(struct attrib_env *env)
+{
+	vec_init(&env->oncpus, ONCPUS_MAX);
+	vec_init(&env->wakings, ONCPUS_MAX);
+}
+
+void attrib_release(struct attrib_env *env)
+{
+	vec_release(&env->oncpus);
+	vec_release(&env->wakings);
+}
+
+uint64_t attrib_from(const struct messages *messages, const struct subject *subject)
+{
+	const struct message *m = &messages->all.items[subject->message];
+	uint64_t from = m->first, enqueued = queued(subject);
+	uint32_t before = messages->previous[subject->message];
+
+	if (messages->departures)
+		return from > MARGIN_NS ? from - MARGIN_NS : 0;
+	while (before && enqueued && messages->all.items[before - 1].read > enqueued)
+		before = messages->previous[before - 1];
+	if (before && enqueued && messages->all.items[before - 1].read < from)
+		from = messages->all.items[before - 1].read;
+	if (from + LOOK_BACK_NS < m->first)
+		from = m->first - LOOK_BACK_NS;
+	return from > MARGIN_NS ? from - MARGIN_NS : 0;
+}
+
+uint64_t attrib_until(const struct messages *messages, const struct subject *subject)
+{
+	const uint64_t end = messages->all.items[subject->message].read;
+
+	return messages->departures && subject->returned > end ? subject->returned : end;
+}
+
+int attrib_message(struct attrib_env *env, const struct subject *subject)
+{
+	const struct message *m = &env->messages->all.items[subject->message];
+	struct attribution a = { .env = env,
+				 .message = subject->message,
+				 .thread = m->thread,
+				 .at = m->first,
+				 .end = m->read,
+				 .where = WHERE_RECEIVE };
+	int err = 0;
+
+	if (env->messages->departures)
+		err = attrib_sent(&a, subject);
+	for (uint32_t i = 0; !err && i < subject->n && !env->messages->departures; i++) {
+		const struct event_piece *piece = &subject->pieces[i];
+		const uint64_t begin = piece->begin > a.at ? piece->begin : a.at;
+		const uint64_t end = piece->end < m->read ? piece->end : m->read;
+
+		attrib_not_recorded(&a, begin < m->read ? begin : m->read, CORE_UNKNOWN);
+		if (piece->role == PIECE_RECEIVE || piece->role == PIECE_BACKLOG)
+			attrib_each_segment(&a, piece->core, begin, end, receive_segment);
+		else if (piece->role == PIECE_APPLICATION && begin < end)
+			err = application(&a, begin, end);
+		a.serving = 0;
+	}
+	attrib_not_recorded(&a, m->read, CORE_UNKNOWN);
+	BUG_ON(!err && a.at < m->read);
+	return err;
+}
