@@ -27,12 +27,12 @@ struct slice attrib_slice(const struct attribution *a, uint32_t core,
 	struct slice slice = { .core = core, .where = WHERE_MAX, .message = a->serving };
 
 	if (segment) {
-		slice.seen = segment->type;
-		slice.ran = segment->task;
+		slice.segment_type = segment->type;
+		slice.core_task = segment->task;
 		if (segment->type == SEGMENT_HARDIRQ || segment->type == SEGMENT_SOFTIRQ)
-			slice.what = segment->what;
+			slice.detail = segment->detail;
 		else
-			slice.what = segment->call;
+			slice.detail = segment->call;
 	}
 	return slice;
 }
@@ -57,8 +57,8 @@ static struct slice packets_of(const struct attribution *a, uint32_t core,
 
 	slice.culprit = tasks_by_tid(a->env->tasks, m->tid);
 	slice.message = place + 1;
-	if (m->flow && m->flow < WHAT_FLOW)
-		slice.what = WHAT_FLOW | m->flow;
+	if (m->flow && m->flow < DETAIL_FLOW)
+		slice.detail = DETAIL_FLOW | m->flow;
 	return slice;
 }
 
@@ -117,9 +117,9 @@ bool attrib_interrupt(struct attribution *a, uint32_t core, const struct cpu_seg
 		attrib_charge(a, end, CAUSE_INTERRUPT, &slice);
 	} else if (segment->type != SEGMENT_SOFTIRQ) {
 		return false;
-	} else if (segment->what == SOFTIRQ_NET_RX) {
+	} else if (segment->detail == SOFTIRQ_NET_RX) {
 		attrib_receive_work(a, core, segment, end, CAUSE_OTHER_RECEIVE, others_packets);
-	} else if (segment->what == SOFTIRQ_NET_TX) {
+	} else if (segment->detail == SOFTIRQ_NET_TX) {
 		others_packets(a, core, segment, end);
 	} else {
 		if (tasks_get(a->env->tasks, segment->task)->softirqd)
@@ -140,7 +140,7 @@ void attrib_other_task(struct attribution *a, uint32_t core, const struct cpu_se
 		return;
 	}
 	slice.culprit = segment->task;
-	slice.what = 0;
+	slice.detail = 0;
 	attrib_charge(a, end,
 		      task->softirqd				   ? CAUSE_SOFTIRQ
 		      : task->pid && task->pid == a->env->recorder ? CAUSE_HOSTLAT

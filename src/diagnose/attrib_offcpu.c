@@ -61,7 +61,7 @@ static void runnable_idle(struct attribution *a, const struct waiting *wait,
 {
 	struct slice slice = attrib_slice(a, wait->core, segment);
 
-	slice.what = 0;
+	slice.detail = 0;
 	while (begin < end) {
 		uint64_t until;
 		const struct cpu_segment *other = queued_behind(a, wait, begin, &until);
@@ -123,8 +123,8 @@ static void asleep_reader(struct attribution *a, uint64_t to, const struct oncpu
 	struct slice slice = attrib_slice(a, CORE_UNKNOWN, NULL);
 	enum cause cause = CAUSE_APPLICATION;
 
-	slice.what = next->call;
-	slice.seen = SEGMENT_IDLE;
+	slice.detail = next->call;
+	slice.segment_type = SEGMENT_IDLE;
 	if (next->left_before == LEFT_STOPPED) {
 		cause = CAUSE_STOPPED;
 	} else if (next->from_fault) {
@@ -159,8 +159,8 @@ static void asleep_in_send(struct attribution *a, uint64_t to, const struct oncp
 {
 	struct slice slice = attrib_slice(a, CORE_UNKNOWN, NULL);
 
-	slice.what = next->call;
-	slice.seen = SEGMENT_IDLE;
+	slice.detail = next->call;
+	slice.segment_type = SEGMENT_IDLE;
 	if (next->left_before == LEFT_STOPPED) {
 		attrib_charge(a, to, CAUSE_STOPPED, &slice);
 	} else if (next->from_fault) {

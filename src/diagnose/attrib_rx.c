@@ -47,7 +47,7 @@ static void receive_segment(struct attribution *a, uint32_t core, const struct c
 		attrib_charge(a, end, CAUSE_IDLE_EXIT, &slice);
 		return;
 	case SEGMENT_SOFTIRQ:
-		if (segment->what == SOFTIRQ_NET_RX)
+		if (segment->detail == SOFTIRQ_NET_RX)
 			attrib_receive_work(a, core, segment, end, CAUSE_KERNEL_QUEUE, own_packets);
 		else
 			attrib_interrupt(a, core, segment, end);

@@ -65,14 +65,14 @@ static const char *first_of(const struct compared *s, struct report *r, unsigned
 	const struct shares *shares = &s->shares[place];
 	const struct share *top = shares->len ? shares->items : NULL;
 	char buf[WORDS_MAX];
-	const char *what;
+	const char *detail;
 
 	if (!top || !s->mean[place])
 		return "";
 	if (top->culprit)
 		return report_format(r, "%s", tasks_get(&s->rec.tasks, top->culprit)->comm);
-	what = words_what(buf, &s->rec, (uint8_t)(place / WHERE_MAX), top->what);
-	return what ? report_format(r, "%s", what) : "";
+	detail = words_detail(buf, &s->rec, (uint8_t)(place / WHERE_MAX), top->detail);
+	return detail ? report_format(r, "%s", detail) : "";
 }
 
 static const struct column cause_columns[] = {
@@ -255,11 +255,11 @@ static int add_applications(const struct comparison *c, struct report *r)
 static void say_cause(const struct comparison *c, struct report *r, unsigned int place)
 {
 	const int64_t a = side(c, 0)->mean[place], b = side(c, 1)->mean[place];
-	const char *who = first_of(side(c, a >= b ? 0 : 1), r, place);
+	const char *culprit = first_of(side(c, a >= b ? 0 : 1), r, place);
 	char from[HUMAN_MAX], to[HUMAN_MAX];
 
-	report_finding(r, "%s%s%s%s%s%s %s: %s a message to %s.",
-		       cause_name(place / WHERE_MAX), *who ? " (" : "", who, *who ? ")" : "",
+	report_finding(r, "%s%s%s%s%s%s %s: %s a message to %s.", cause_name(place / WHERE_MAX),
+		       *culprit ? " (" : "", culprit, *culprit ? ")" : "",
 		       place % WHERE_MAX == WHERE_APPLICATION ? "" : " in ",
 		       place % WHERE_MAX == WHERE_APPLICATION ? "" : where_name(place % WHERE_MAX),
 		       b * GONE < a ? "is gone" : a * GONE < b ? "is new" :

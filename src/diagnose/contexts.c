@@ -25,25 +25,27 @@ void contexts_release(struct contexts *contexts)
 
 static struct context context_of(const struct slice *slice)
 {
+	const uint8_t type = slice->segment_type;
+
 	return (struct context){
 		.core = slice->core,
-		.who = slice->seen == SEGMENT_HARDIRQ || slice->seen == SEGMENT_SOFTIRQ ?
-			       slice->what :
-		       slice->seen == SEGMENT_TASK || slice->seen == SEGMENT_FAULT ? slice->ran : 0,
-		.seen = slice->seen == SEGMENT_FAULT ? SEGMENT_TASK : slice->seen,
+		.detail = type == SEGMENT_HARDIRQ || type == SEGMENT_SOFTIRQ ? slice->detail :
+			  type == SEGMENT_TASK || type == SEGMENT_FAULT ? slice->core_task : 0,
+		.type = type == SEGMENT_FAULT ? SEGMENT_TASK : type,
 		.where = slice->where,
 	};
 }
 
 static bool alike(const struct context *a, const struct context *b)
 {
-	return a->core == b->core && a->who == b->who && a->seen == b->seen && a->where == b->where;
+	return a->core == b->core && a->detail == b->detail && a->type == b->type &&
+	       a->where == b->where;
 }
 
 static uint32_t place_of(const struct contexts *contexts, const struct context *like)
 {
-	const uint64_t key = ((uint64_t)like->who << 32 | like->core) ^
-			     ((uint64_t)like->seen << 24 | (uint64_t)like->where << 16);
+	const uint64_t key = ((uint64_t)like->detail << 32 | like->core) ^
+			     ((uint64_t)like->type << 24 | (uint64_t)like->where << 16);
 	uint32_t at = (uint32_t)hash_u64(key) & (PLACES - 1);
 
 	while (contexts->places[at] && !alike(&contexts->all.items[contexts->places[at] - 1], like))

@@ -10,8 +10,8 @@
 
 struct context {
 	uint32_t core;
-	uint32_t who;          /* DICT_TASK, or what of an interrupt */
-	uint8_t seen;          /* enum cpu_segment_type */
+	uint32_t detail;       /* DICT_TASK; or the number of an interrupt, as in struct slice */
+	uint8_t type;          /* enum cpu_segment_type */
 	uint8_t where;
 	uint64_t target_ns;
 	uint64_t reference_ns;

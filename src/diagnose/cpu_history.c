@@ -198,15 +198,15 @@ static struct cpu_segment segment_of_track(const struct event_track *track, uint
 			break;
 		case SPAN_HARDIRQ:
 			segment.type = SEGMENT_HARDIRQ;
-			segment.what = open->what;
+			segment.detail = open->what;
 			break;
 		case SPAN_SOFTIRQ:
 			segment.type = SEGMENT_SOFTIRQ;
-			segment.what = open->what;
+			segment.detail = open->what;
 			break;
 		case SPAN_FAULT:
 			segment.type = SEGMENT_FAULT;
-			segment.what = open->what;
+			segment.detail = open->what;
 			break;
 		}
 	}
@@ -215,7 +215,8 @@ static struct cpu_segment segment_of_track(const struct event_track *track, uint
 
 static bool same_segment(const struct cpu_segment *a, const struct cpu_segment *b)
 {
-	return a->type == b->type && a->what == b->what && a->task == b->task && a->call == b->call;
+	return a->type == b->type && a->detail == b->detail && a->task == b->task &&
+	       a->call == b->call;
 }
 
 /* `time` may be before the last gap's: that a block is missing shows when the next one comes. */

@@ -28,14 +28,14 @@ enum cpu_segment_type {
 	SEGMENT_IDLE,
 	SEGMENT_TASK,
 	SEGMENT_FAULT,   /* a task, in a page fault */
-	SEGMENT_SOFTIRQ, /* what = vector */
-	SEGMENT_HARDIRQ, /* what = irq, or as in SPAN_HARDIRQ */
+	SEGMENT_SOFTIRQ, /* detail = vector */
+	SEGMENT_HARDIRQ, /* detail = irq, or as in SPAN_HARDIRQ */
 };
 
 /* Ends where the next segment of its core begins. */
 struct cpu_segment {
 	uint64_t begin;
-	uint32_t what;
+	uint32_t detail;
 	uint32_t task;  /* DICT_TASK: who has the core, in an interrupt, too; 0 = nobody */
 	uint32_t call;  /* the system call that it is in, + 1; 0 = none, or unknown */
 	uint8_t type;   /* enum cpu_segment_type */

@@ -13,14 +13,14 @@
 static bool same_share(const struct share *a, const struct share *b)
 {
 	return a->place == b->place && a->culprit == b->culprit && a->message == b->message &&
-	       a->what == b->what;
+	       a->detail == b->detail;
 }
 
 int split_add(struct split *split, const struct slice *slice)
 {
 	const struct share share = {
 		.ns = slice->end - slice->begin, .culprit = slice->culprit,
-		.message = slice->message, .what = slice->what,
+		.message = slice->message, .detail = slice->detail,
 		.place = (uint8_t)CAUSE_PLACE(slice->cause, slice->where),
 	};
 	int err;

@@ -15,7 +15,7 @@ struct share {
 	uint64_t ns;
 	uint32_t culprit;  /* DICT_TASK */
 	uint32_t message;  /* place + 1 */
-	uint32_t what;     /* as in struct slice */
+	uint32_t detail;   /* as in struct slice */
 	uint8_t place;     /* CAUSE_PLACE() */
 };
 

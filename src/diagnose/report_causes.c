@@ -15,8 +15,11 @@ static int by_key(const void *a, const void *b)
 {
 	const struct share *x = a, *y = b;
 
-	return sort_order(x->culprit, y->culprit) ?: sort_order(x->message, y->message) ?:
-	       sort_order(x->what, y->what);
+	if (x->culprit != y->culprit)
+		return x->culprit < y->culprit ? -1 : 1;
+	if (x->message != y->message)
+		return x->message < y->message ? -1 : 1;
+	return x->detail < y->detail ? -1 : x->detail > y->detail;
 }
 
 static int by_size(const void *a, const void *b)
@@ -30,7 +33,7 @@ static int by_size(const void *a, const void *b)
 
 static bool alike(const struct share *a, const struct share *b)
 {
-	return a->culprit == b->culprit && a->message == b->message && a->what == b->what;
+	return a->culprit == b->culprit && a->message == b->message && a->detail == b->detail;
 }
 
 void merge_shares(struct shares *shares, uint64_t total)
@@ -76,16 +79,16 @@ struct value culprits_table(const struct recorded *rec, struct report *r,
 		const struct share *s = &shares->items[i];
 		const struct task *task = tasks_get(&rec->tasks, s->culprit);
 		char buf[WORDS_MAX];
-		const char *what = words_what(buf, rec, s->place / WHERE_MAX, s->what);
+		const char *detail = words_detail(buf, rec, s->place / WHERE_MAX, s->detail);
 
-		if (!s->culprit && !s->message && !what)
+		if (!s->culprit && !s->message && !detail)
 			continue;
 		TABLE_ADD(t, task->tid ? value_u64(task->pid) : value_null(),
 			  task->tid ? value_u64(task->tid) : value_null(),
 			  value_string(task->tid ? report_format(r, "%s", task->comm) : NULL),
 			  s->message ? value_u64(rec->messages.all.items[s->message - 1].id) :
 				       value_null(),
-			  value_string(what ? report_format(r, "%s", what) : NULL),
+			  value_string(detail ? report_format(r, "%s", detail) : NULL),
 			  value_ns(s->ns));
 	}
 	return value_table(t);
@@ -184,14 +187,14 @@ static const char *phrase(const struct diagnosis *d, struct report *r, const str
 {
 	const char *words = cause_phrase(row->place / WHERE_MAX);
 	const struct share *top = row->shares.len ? row->shares.items : NULL;
-	const char *who = top ? culprit_name(&d->own, r, top->culprit) : "";
+	const char *culprit = top ? culprit_name(&d->own, r, top->culprit) : "";
 	char buf[WORDS_MAX];
-	const char *what = top ? words_what(buf, &d->own, row->place / WHERE_MAX,
-					    top->what) : NULL;
+	const char *detail =
+		top ? words_detail(buf, &d->own, row->place / WHERE_MAX, top->detail) : NULL;
 
-	if (*who && row->place / WHERE_MAX != CAUSE_HEAD_OF_LINE)
-		return report_format(r, "%s: %s", words, who);
-	return what ? report_format(r, "%s: %s", words, what) : words;
+	if (*culprit && row->place / WHERE_MAX != CAUSE_HEAD_OF_LINE)
+		return report_format(r, "%s: %s", words, culprit);
+	return detail ? report_format(r, "%s: %s", words, detail) : words;
 }
 
 static const struct column cause_columns[] = {

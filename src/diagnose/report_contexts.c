@@ -16,8 +16,8 @@
 struct context_row {
 	const char *name;
 	uint32_t core;         /* CORE_UNKNOWN: all of them */
-	uint32_t who;
-	uint8_t seen, where;
+	uint32_t detail;
+	uint8_t type, where;
 	uint64_t target, reference;
 };
 
@@ -35,15 +35,15 @@ static const char *context_name(const struct diagnosis *d, const struct recorded
 	const struct task *task;
 	const char *name;
 
-	switch ((enum cpu_segment_type)c->seen) {
+	switch ((enum cpu_segment_type)c->type) {
 	case SEGMENT_HARDIRQ:
-		return report_format(r, "%s", words_hardirq(buf, c->who));
+		return report_format(r, "%s", words_hardirq(buf, c->detail));
 	case SEGMENT_SOFTIRQ:
-		return report_format(r, "%s", words_softirq(buf, c->who));
+		return report_format(r, "%s", words_softirq(buf, c->detail));
 	case SEGMENT_TASK:
 	case SEGMENT_FAULT:
-		task = tasks_get(&rec->tasks, c->who);
-		name = !d->against_other ? culprit_name(rec, r, c->who) :
+		task = tasks_get(&rec->tasks, c->detail);
+		name = !d->against_other ? culprit_name(rec, r, c->detail) :
 		       task->tid ? report_format(r, "%s", task->comm) : "";
 		return *name ? name : "an unknown task";
 	case SEGMENT_IDLE:
@@ -58,7 +58,7 @@ static void put(struct context_rows *rows, const struct context *c, const char *
 		uint64_t target, uint64_t reference)
 {
 	rows->rows[rows->n++] = (struct context_row){
-		name, c->core, c->who, c->seen, c->where, target, reference };
+		name, c->core, c->detail, c->type, c->where, target, reference };
 	rows->targets += target;
 	rows->references += reference;
 }
@@ -88,11 +88,11 @@ static int by_name(const void *a, const void *b)
 		return x->core < y->core ? -1 : 1;
 	if (x->where != y->where)
 		return x->where < y->where ? -1 : 1;
-	if (x->seen != y->seen)
-		return x->seen < y->seen ? -1 : 1;
+	if (x->type != y->type)
+		return x->type < y->type ? -1 : 1;
 	if (strcmp(x->name, y->name) != 0)
 		return strcmp(x->name, y->name);
-	return x->who < y->who ? -1 : x->who > y->who;
+	return x->detail < y->detail ? -1 : x->detail > y->detail;
 }
 
 static int largest_first(const void *a, const void *b)
@@ -105,9 +105,9 @@ static int largest_first(const void *a, const void *b)
 		return x->reference > y->reference ? -1 : 1;
 	if (x->core != y->core)
 		return x->core < y->core ? -1 : 1;
-	if (x->seen != y->seen)
-		return x->seen < y->seen ? -1 : 1;
-	return x->who != y->who ? (x->who < y->who ? -1 : 1) : strcmp(x->name, y->name);
+	if (x->type != y->type)
+		return x->type < y->type ? -1 : 1;
+	return x->detail != y->detail ? (x->detail < y->detail ? -1 : 1) : strcmp(x->name, y->name);
 }
 
 static void merge(struct context_rows *rows)
@@ -120,7 +120,7 @@ static void merge(struct context_rows *rows)
 		struct context_row *last = n ? &rows->rows[n - 1] : NULL;
 
 		if (last && last->core == row->core && last->where == row->where &&
-		    last->seen == row->seen && strcmp(last->name, row->name) == 0) {
+		    last->type == row->type && strcmp(last->name, row->name) == 0) {
 			last->target += row->target;
 			last->reference += row->reference;
 		} else {

@@ -113,15 +113,15 @@ static struct value timeline_table(const struct diagnosis *d, struct report *r,
 	t = table_new(r, line_columns, ARRAY_LEN(line_columns));
 	vec_for_each(&rec->drawn[j->subject], s) {
 		char buf[WORDS_MAX];
-		const char *what = words_what(buf, rec, s->cause, s->what);
+		const char *detail = words_detail(buf, rec, s->cause, s->detail);
 
 		if (s->culprit)
-			what = culprit_name(rec, r, s->culprit);
-		else if (what)
-			what = report_format(r, "%s", what);
+			detail = culprit_name(rec, r, s->culprit);
+		else if (detail)
+			detail = report_format(r, "%s", detail);
 		TABLE_ADD(t, value_string(where_name(s->where)), core_value(s->core),
 			  value_ns(s->begin - first), value_ns(s->end - first),
-			  value_string(cause_name(s->cause)), value_string(what),
+			  value_string(cause_name(s->cause)), value_string(detail),
 			  s->message ? value_u64(rec->messages.all.items[s->message - 1].id) :
 				       value_null());
 	}
@@ -188,7 +188,7 @@ static const struct column slowest_columns[] = {
 struct line {
 	enum cause cause;
 	int64_t ns;
-	const char *who;
+	const char *culprit;
 };
 
 static int longest_first(const void *a, const void *b)
@@ -202,23 +202,23 @@ static const char *top_culprit(const struct diagnosis *d, struct report *r,
 			       const struct judged *j, unsigned int place)
 {
 	const unsigned int cause = place / WHERE_MAX;
-	const char *who = "", *what = NULL;
+	const char *culprit = "", *detail = NULL;
 	char buf[WORDS_MAX];
 	struct shares shares;
 
 	if (!shares_at(&d->own.splits[j->subject], place, j->ns[place], &shares) && shares.len) {
 		const struct share *top = shares.items;
 
-		who = culprit_name(&d->own, r, top->culprit);
-		what = words_what(buf, &d->own, (uint8_t)cause, top->what);
+		culprit = culprit_name(&d->own, r, top->culprit);
+		detail = words_detail(buf, &d->own, (uint8_t)cause, top->detail);
 		if (cause == CAUSE_HEAD_OF_LINE && top->message)
-			who = report_format(r, "message %llu", (unsigned long long)
-					    d->own.messages.all.items[top->message - 1].id);
-		if (cause != CAUSE_HEAD_OF_LINE && !*who && what)
-			who = report_format(r, "%s", what);
+			culprit = report_format(r, "message %llu", (unsigned long long)
+						d->own.messages.all.items[top->message - 1].id);
+		if (cause != CAUSE_HEAD_OF_LINE && !*culprit && detail)
+			culprit = report_format(r, "%s", detail);
 	}
 	vec_release(&shares);
-	return who;
+	return culprit;
 }
 
 static void add_slowest(const struct diagnosis *d, struct report *r, const struct judged *j)
@@ -247,10 +247,11 @@ static void add_slowest(const struct diagnosis *d, struct report *r, const struc
 	for (size_t i = 0; i < n; i++)
 		TABLE_ADD(t, value_sns(lines[i].ns),
 			  value_fraction((double)lines[i].ns / (double)j->latency),
-			  value_string(*lines[i].who ?
-				       report_format(r, "%s: %s", cause_phrase(lines[i].cause),
-						     lines[i].who) :
-				       cause_phrase(lines[i].cause)));
+			  value_string(*lines[i].culprit ?
+					       report_format(r, "%s: %s",
+							     cause_phrase(lines[i].cause),
+							     lines[i].culprit) :
+					       cause_phrase(lines[i].cause)));
 	object_add(&r->body, NULL, value_table(t));
 }
 

@@ -19,7 +19,7 @@ static const struct column queue_columns[] = {
 
 /* A queue of the kernel, or of the thread or connection. */
 struct queue {
-	const char *what;
+	const char *label;
 	enum where where;
 	bool kernel;
 };
@@ -69,7 +69,7 @@ static int add_queue(const struct diagnosis *d, struct table *t, const struct qu
 	middle = median_of(lengths, n);
 	if (waited)
 		median_of(times, waited); /* sorts */
-	TABLE_ADD(t, value_string(queue->what), value_string(where_name(queue->where)),
+	TABLE_ADD(t, value_string(queue->label), value_string(where_name(queue->where)),
 		  value_u64(middle), value_u64(lengths[n - 1]),
 		  !model ? value_null() : value_u64(queue->kernel ? model->packets : model->ahead),
 		  value_u64(waited), time_at(times, waited, 50), time_at(times, waited, 25),

@@ -14,20 +14,20 @@
 /* Of the reader, and its wakings, that are looked at for one message: what is before is blind. */
 #define ONCPUS_MAX (1u << 20)
 
-#define WHAT_FLOW 0x80000000u /* the rest is the number of a flow */
+#define DETAIL_FLOW 0x80000000u /* the rest is the number of a flow */
 
 struct slice {
 	uint64_t begin, end;
 	uint32_t core;    /* CORE_UNKNOWN: none, or not known */
-	uint32_t what;    /* interrupt: as SPAN_HARDIRQ; softirq: vector; packets of a message: its
-			   * flow, see WHAT_FLOW; else the call + 1, or 0 */
+	uint32_t detail;    /* interrupt: as SPAN_HARDIRQ; softirq: vector; packets of a message: its
+			   * flow, see DETAIL_FLOW; else the call + 1, or 0 */
 	uint32_t culprit; /* DICT_TASK: who; 0 = nobody, or not known */
 	uint32_t message; /* place + 1 of the message that stood before it; 0 = none */
 	uint8_t cause;    /* enum cause */
 	uint8_t where;    /* enum where */
-	uint8_t seen;     /* enum cpu_segment_type: what the core did */
+	uint8_t segment_type;     /* enum cpu_segment_type: what the core did */
 	uint8_t pad;
-	uint32_t ran;     /* DICT_TASK: who had the core */
+	uint32_t core_task;     /* DICT_TASK: who had the core */
 };
 
 struct attrib_env {

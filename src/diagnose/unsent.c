@@ -53,7 +53,7 @@ static void late_segment(struct attribution *a, uint32_t core, const struct cpu_
 		attrib_not_recorded(a, end, core);
 	else if (segment->type == SEGMENT_IDLE)
 		attrib_charge(a, end, a->stalled ? CAUSE_CORE_STALL : CAUSE_IDLE_EXIT, &slice);
-	else if (segment->type == SEGMENT_SOFTIRQ && segment->what == SOFTIRQ_HRTIMER)
+	else if (segment->type == SEGMENT_SOFTIRQ && segment->detail == SOFTIRQ_HRTIMER)
 		attrib_charge(a, end, CAUSE_FUNCTION, &slice);
 	else if (attrib_interrupt(a, core, segment, end))
 		return;

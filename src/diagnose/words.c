@@ -36,12 +36,12 @@ const char *words_softirq(char buf[WORDS_MAX], uint32_t vector)
 	return buf;
 }
 
-const char *words_hardirq(char buf[WORDS_MAX], uint32_t what)
+const char *words_hardirq(char buf[WORDS_MAX], uint32_t detail)
 {
-	if (what >= SPAN_VECTOR && what - SPAN_VECTOR < VECTOR_MAX)
-		snprintf(buf, WORDS_MAX, "interrupt %s", vectors[what - SPAN_VECTOR]);
+	if (detail >= SPAN_VECTOR && detail - SPAN_VECTOR < VECTOR_MAX)
+		snprintf(buf, WORDS_MAX, "interrupt %s", vectors[detail - SPAN_VECTOR]);
 	else
-		snprintf(buf, WORDS_MAX, "irq %u", what);
+		snprintf(buf, WORDS_MAX, "irq %u", detail);
 	return buf;
 }
 
@@ -57,23 +57,23 @@ static const char *words_flow(char buf[WORDS_MAX], const struct recorded *rec, u
 	return buf;
 }
 
-const char *words_what(char buf[WORDS_MAX], const struct recorded *rec, uint8_t cause,
-		       uint32_t what)
+const char *words_detail(char buf[WORDS_MAX], const struct recorded *rec, uint8_t cause,
+			 uint32_t detail)
 {
 	const char *name;
 
-	if (cause == CAUSE_KERNEL_QUEUE || (cause == CAUSE_OTHER_RECEIVE && what & WHAT_FLOW))
-		return what & WHAT_FLOW ? words_flow(buf, rec, what & ~WHAT_FLOW) : NULL;
+	if (cause == CAUSE_KERNEL_QUEUE || (cause == CAUSE_OTHER_RECEIVE && detail & DETAIL_FLOW))
+		return detail & DETAIL_FLOW ? words_flow(buf, rec, detail & ~DETAIL_FLOW) : NULL;
 	if (cause == CAUSE_INTERRUPT)
-		return words_hardirq(buf, what);
-	if ((cause == CAUSE_SOFTIRQ && what) || cause == CAUSE_OTHER_RECEIVE)
-		return words_softirq(buf, what);
-	if (!what || cause == CAUSE_FUNCTION)
+		return words_hardirq(buf, detail);
+	if ((cause == CAUSE_SOFTIRQ && detail) || cause == CAUSE_OTHER_RECEIVE)
+		return words_softirq(buf, detail);
+	if (!detail || cause == CAUSE_FUNCTION)
 		return NULL;
-	name = calls_name(&rec->calls, what - 1);
+	name = calls_name(&rec->calls, detail - 1);
 	if (name)
 		snprintf(buf, WORDS_MAX, "%s", name);
 	else
-		snprintf(buf, WORDS_MAX, "system call %u", what - 1);
+		snprintf(buf, WORDS_MAX, "system call %u", detail - 1);
 	return buf;
 }

@@ -13,14 +13,14 @@
  * What of a slice: "softirq timer", "irq 27", "epoll_wait", "from 192.0.2.9:40000 to 192.0.2.1:80";
  * NULL: nothing.
  */
-const char *words_what(char buf[WORDS_MAX], const struct recorded *rec, uint8_t cause,
-		       uint32_t what);
+const char *words_detail(char buf[WORDS_MAX], const struct recorded *rec, uint8_t cause,
+		       uint32_t detail);
 
 /* "1 target", "2 targets". */
 const char *words_count(struct report *r, uint64_t n, const char *noun);
 
 /* The vector of a softirq, or a hardware interrupt as in SPAN_HARDIRQ. */
 const char *words_softirq(char buf[WORDS_MAX], uint32_t vector);
-const char *words_hardirq(char buf[WORDS_MAX], uint32_t what);
+const char *words_hardirq(char buf[WORDS_MAX], uint32_t detail);
 
 #endif

@@ -301,7 +301,7 @@ static bool lands(const uint64_t before[CAUSE_PLACES], const uint64_t after[CAUS
 static const struct slice *at_work(const struct drawn *drawn)
 {
 	vec_for_each(drawn, s)
-		if (s->cause == CAUSE_APPLICATION && s->core != CORE_UNKNOWN && !s->what &&
+		if (s->cause == CAUSE_APPLICATION && s->core != CORE_UNKNOWN && !s->detail &&
 		    s->end - s->begin > 10)
 			return s;
 	return NULL;

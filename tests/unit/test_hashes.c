@@ -229,8 +229,10 @@ static void test_contexts(void **state)
 	assert_int_equal(contexts_init(&contexts), 0);
 	for (uint64_t i = 1; i <= ALIKE; i++) {
 		const struct slice slice = {
-			.seen = SEGMENT_TASK, .ran = (uint32_t)(i * inverse >> 32),
-			.core = (uint32_t)(i * inverse) ^ (uint32_t)SEGMENT_TASK << 24, .end = 1,
+			.segment_type = SEGMENT_TASK,
+			.core_task = (uint32_t)(i * inverse >> 32),
+			.core = (uint32_t)(i * inverse) ^ (uint32_t)SEGMENT_TASK << 24,
+			.end = 1,
 		};
 
 		assert_int_equal(contexts_add(&contexts, &slice, true, false), 0);
