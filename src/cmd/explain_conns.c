@@ -10,7 +10,7 @@
 #include "cmd/recorded_file.h"
 #include "conns/limits.h"
 #include "conns/words.h"
-#include "diagnose/doing.h"
+#include "diagnose/thread_profile.h"
 #include "report/difference.h"
 #include "report/human.h"
 
@@ -33,7 +33,7 @@ struct party {
 	const char *why;             /* static; NULL: the thread is known */
 	uint32_t pid;
 	uint64_t connections;
-	struct doing doing;
+	struct thread_profile profile;
 };
 
 struct parties VEC_OF(struct party);
@@ -132,9 +132,9 @@ static struct party *party_of(struct parties *parties, const struct limits_owed 
 
 	vec_for_each(parties, p)
 		if (p->duty == o->duty && p->end == o->end && p->why == why &&
-		    p->doing.task == task && (task || p->pid == o->pid))
+		    p->profile.task == task && (task || p->pid == o->pid))
 			return p;
-	doing_init(&party.doing, task);
+	thread_profile_init(&party.profile, task);
 	return vec_push(parties, party) ? NULL : vec_last(parties);
 }
 
@@ -147,7 +147,7 @@ static int add_owed(struct explain_conns *e, const struct diagnosis *d,
 	int err = 0;
 
 	if (o->known)
-		task = doing_reader(d, o->flow.id ? &o->flow : NULL, o->pid, &why);
+		task = thread_profile_reader(d, o->flow.id ? &o->flow : NULL, o->pid, &why);
 	party = party_of(parties, o, task, why);
 	if (!party)
 		return -ENOMEM;
@@ -155,22 +155,22 @@ static int add_owed(struct explain_conns *e, const struct diagnosis *d,
 	vec_for_each(&e->limits.stretches, s)
 		if (!err && task && s->conn == o->conn && s->duty == (uint32_t)o->duty &&
 		    s->cookie == o->cookie)
-			err = vec_push(&party->doing.stretches,
-				       (struct doing_stretch){ s->from, s->to });
+			err = vec_push(&party->profile.stretches,
+				       (struct thread_stretch){ s->from, s->to });
 	return err;
 }
 
 /* Where nothing of the time was seen, the thread is known for nothing. */
 static void judge(struct party *p)
 {
-	if (!p->why && p->doing.ns[DOING_UNKNOWN] == p->doing.total_ns)
+	if (!p->why && p->profile.ns[THREAD_UNKNOWN] == p->profile.total_ns)
 		p->why = "what the thread was doing is not in the recording";
 }
 
 static int find_parties(struct explain_conns *e, const struct diagnosis *d,
 			struct parties *parties)
 {
-	struct doing *all;
+	struct thread_profile *all;
 	int err = 0;
 
 	vec_for_each(&e->limits.owed, o)
@@ -180,11 +180,11 @@ static int find_parties(struct explain_conns *e, const struct diagnosis *d,
 	if (!all)
 		return -ENOMEM;
 	for (size_t i = 0; i < parties->len; i++)
-		all[i] = parties->items[i].doing;
+		all[i] = parties->items[i].profile;
 	if (!err)
-		err = doing_all(d, all, parties->len);
+		err = thread_profile_fill(d, all, parties->len);
 	for (size_t i = 0; i < parties->len; i++) {
-		parties->items[i].doing = all[i];
+		parties->items[i].profile = all[i];
 		judge(&parties->items[i]);
 	}
 	free(all);
@@ -206,7 +206,8 @@ static struct value parties_value(const struct parties *parties, const struct di
 		TABLE_ADD(t, value_string(limits_duty_name(p->duty)),
 			  value_string(limits_end_name(p->end)), value_u64(p->connections),
 			  p->pid ? value_u64(p->pid) : value_null(),
-			  p->why ? value_null() : value_object(doing_object(d, &p->doing, r)),
+			  p->why ? value_null() :
+				   value_object(thread_profile_object(d, &p->profile, r)),
 			  value_string(p->why));
 	return value_table(t);
 }
@@ -222,10 +223,12 @@ static void say(const struct party *p, const struct diagnosis *d, struct report 
 		report_finding(r, "What the %s did where its application was the limit: n/a (%s).",
 			       end, p->why);
 	else
-		report_finding(r, "%s of the %s %s: it was %s of %s.", doing_who(d, &p->doing, r),
-			       end, p->duty == LIMITS_READ ? "did not read in time" :
-			       "was what its connections waited for",
-			       doing_phrase(d, &p->doing, r), human_ns(buf, p->doing.total_ns));
+		report_finding(r, "%s of the %s %s: it was %s of %s.",
+			       thread_profile_name(d, &p->profile, r), end,
+			       p->duty == LIMITS_READ ? "did not read in time" :
+							"was what its connections waited for",
+			       thread_profile_phrase(d, &p->profile, r),
+			       human_ns(buf, p->profile.total_ns));
 }
 
 /* Who doesn't read; else the server: that a client asks for no more is what it is to do. */
@@ -257,7 +260,7 @@ static int join(struct explain_conns *e, const struct diagnosis *d, struct objec
 			      "what threads did meanwhile is of the first %u intervals of "
 			      "connections in which they were waited for", LIMITS_STRETCHES_MAX);
 	vec_for_each(&parties, p)
-		doing_release(&p->doing);
+		thread_profile_release(&p->profile);
 	vec_release(&parties);
 	return err;
 }

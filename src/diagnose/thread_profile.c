@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "diagnose/doing.h"
+#include "diagnose/thread_profile.h"
 
 #include <errno.h>
 #include <string.h>
@@ -18,7 +18,7 @@
 
 /* One thread on its way through the recording. */
 struct walk {
-	struct doing *out;
+	struct thread_profile *out;
 	uint32_t thread;
 	uint64_t at;       /* all before is charged */
 	uint8_t left;      /* enum task_left: how it left its core at `at` */
@@ -38,24 +38,24 @@ struct pass {
 		struct oncpu) oncpus; /* new ones of a thread, the last one first */
 };
 
-void doing_init(struct doing *doing, uint32_t task)
+void thread_profile_init(struct thread_profile *profile, uint32_t task)
 {
-	*doing = (struct doing){ .task = task };
-	vec_init(&doing->stretches, DOING_STRETCHES_MAX);
-	vec_init(&doing->calls, DOING_CALLS_MAX);
-	vec_init(&doing->culprits, DOING_CULPRITS_MAX);
+	*profile = (struct thread_profile){ .task = task };
+	vec_init(&profile->stretches, THREAD_PROFILE_STRETCHES_MAX);
+	vec_init(&profile->calls, THREAD_PROFILE_CALLS_MAX);
+	vec_init(&profile->culprits, THREAD_PROFILE_CULPRITS_MAX);
 }
 
-void doing_release(struct doing *doing)
+void thread_profile_release(struct thread_profile *profile)
 {
-	vec_release(&doing->stretches);
-	vec_release(&doing->calls);
-	vec_release(&doing->culprits);
+	vec_release(&profile->stretches);
+	vec_release(&profile->calls);
+	vec_release(&profile->culprits);
 }
 
 /* ---- sums ---- */
 
-static int add_call(struct doing *d, uint32_t call, uint64_t on_cpu, uint64_t asleep,
+static int add_call(struct thread_profile *d, uint32_t call, uint64_t on_cpu, uint64_t asleep,
 		    uint64_t blocked)
 {
 	int err;
@@ -68,11 +68,11 @@ static int add_call(struct doing *d, uint32_t call, uint64_t on_cpu, uint64_t as
 		c->blocked_ns += blocked;
 		return 0;
 	}
-	err = vec_push(&d->calls, (struct doing_call){ call, on_cpu, asleep, blocked });
+	err = vec_push(&d->calls, (struct thread_call){ call, on_cpu, asleep, blocked });
 	return err == -E2BIG ? 0 : err;
 }
 
-static int add_culprit(struct doing *d, uint32_t task, uint64_t ns)
+static int add_culprit(struct thread_profile *d, uint32_t task, uint64_t ns)
 {
 	int err;
 
@@ -82,14 +82,14 @@ static int add_culprit(struct doing *d, uint32_t task, uint64_t ns)
 		c->ns += ns;
 		return 0;
 	}
-	err = vec_push(&d->culprits, (struct doing_culprit){ task, ns });
+	err = vec_push(&d->culprits, (struct thread_culprit){ task, ns });
 	return err == -E2BIG ? 0 : err;
 }
 
 /* How much of from <= t < to is in the stretches. Times only go on. */
 static uint64_t wanted(struct walk *w, uint64_t from, uint64_t to)
 {
-	const struct doing_stretches *s = &w->out->stretches;
+	const struct thread_stretches *s = &w->out->stretches;
 	uint64_t ns = 0;
 
 	while (w->stretch < s->len && s->items[w->stretch].to <= from)
@@ -104,7 +104,7 @@ static uint64_t wanted(struct walk *w, uint64_t from, uint64_t to)
 }
 
 /* ... up to `until`: what of it is asked about, is charged to the state; it is returned. */
-static uint64_t charge(struct walk *w, uint64_t until, enum doing_state state)
+static uint64_t charge(struct walk *w, uint64_t until, enum thread_state state)
 {
 	uint64_t ns = until > w->at ? wanted(w, w->at, until) : 0;
 
@@ -122,14 +122,14 @@ static int charge_segment(struct pass *p, struct walk *w, const struct cpu_segme
 	uint64_t ns;
 
 	if (!own || segment->type == SEGMENT_NOT_RECORDED || segment->type == SEGMENT_IDLE) {
-		charge(w, end, DOING_UNKNOWN);
+		charge(w, end, THREAD_UNKNOWN);
 		return 0;
 	}
 	if (segment->type == SEGMENT_SOFTIRQ || segment->type == SEGMENT_HARDIRQ) {
-		charge(w, end, DOING_INTERRUPTED);
+		charge(w, end, THREAD_INTERRUPTED);
 		return 0;
 	}
-	ns = charge(w, end, DOING_ON_CPU);
+	ns = charge(w, end, THREAD_ON_CPU);
 	return ns ? add_call(w->out, segment->call, ns, 0, 0) : 0;
 }
 
@@ -138,7 +138,7 @@ static int charge_wait(struct pass *p, struct walk *w, const struct cpu_segment 
 {
 	const struct task *task = tasks_get(&p->rec->tasks, segment->task);
 	const uint64_t ns = charge(
-		w, end, segment->type == SEGMENT_NOT_RECORDED ? DOING_UNKNOWN : DOING_WAITING);
+		w, end, segment->type == SEGMENT_NOT_RECORDED ? THREAD_UNKNOWN : THREAD_CPU_WAIT);
 
 	if (!ns || segment->type == SEGMENT_NOT_RECORDED || !task->tid || task->thread == w->thread)
 		return 0;
@@ -156,7 +156,7 @@ static int each_segment(struct pass *p, struct walk *w, uint32_t core, uint64_t 
 	if (w->at >= to)
 		return 0;
 	if (!cpu_history_find(&p->history, core, w->at, &number, &until)) {
-		charge(w, until < to ? until : to, DOING_UNKNOWN);
+		charge(w, until < to ? until : to, THREAD_UNKNOWN);
 		if (w->at >= to)
 			return 0;
 		number = p->history.segments[core].head;
@@ -172,11 +172,12 @@ static int each_segment(struct pass *p, struct walk *w, uint32_t core, uint64_t 
 
 /* ---- without one ---- */
 
-static enum doing_state state_of(uint8_t left)
+static enum thread_state state_of(uint8_t left)
 {
-	return left == LEFT_ASLEEP ? DOING_ASLEEP :
-	       left == LEFT_BLOCKED || left == LEFT_IO ? DOING_BLOCKED :
-	       left == LEFT_STOPPED ? DOING_STOPPED : DOING_UNKNOWN;
+	return left == LEFT_ASLEEP		       ? THREAD_ASLEEP :
+	       left == LEFT_BLOCKED || left == LEFT_IO ? THREAD_BLOCKED :
+	       left == LEFT_STOPPED		       ? THREAD_STOPPED :
+							 THREAD_UNKNOWN;
 }
 
 /* When it was first out of sight from `from` on: `to` if it never was until then. */
@@ -199,19 +200,19 @@ static uint64_t seen_until(const struct pass *p, uint64_t from, uint64_t to)
 
 static int charge_sleep(struct walk *w, uint64_t until, uint32_t call)
 {
-	const enum doing_state state = state_of(w->left);
+	const enum thread_state state = state_of(w->left);
 	const uint64_t ns = charge(w, until, state);
 
-	if (!ns || (state != DOING_ASLEEP && state != DOING_BLOCKED))
+	if (!ns || (state != THREAD_ASLEEP && state != THREAD_BLOCKED))
 		return 0;
-	return state == DOING_ASLEEP ? add_call(w->out, call, 0, ns, 0) :
-				       add_call(w->out, call, 0, 0, ns);
+	return state == THREAD_ASLEEP ? add_call(w->out, call, 0, ns, 0) :
+					add_call(w->out, call, 0, 0, ns);
 }
 
 /* Who had the core is known as far back as the history reaches. */
 static int charge_waiting(struct pass *p, struct walk *w, uint32_t core, uint64_t to)
 {
-	charge(w, p->history.since < to ? p->history.since : to, DOING_WAITING);
+	charge(w, p->history.since < to ? p->history.since : to, THREAD_CPU_WAIT);
 	return each_segment(p, w, core, to, charge_wait);
 }
 
@@ -229,14 +230,14 @@ static int charge_gap(struct pass *p, struct walk *w, uint64_t to, uint32_t core
 		if (!err)
 			err = charge_waiting(p, w, core, seen);
 	}
-	charge(w, to, DOING_UNKNOWN);
+	charge(w, to, THREAD_UNKNOWN);
 	return err;
 }
 
 /* ---- runs ---- */
 
 /* As far as `now`, if it goes on. */
-static int take_oncpu(struct pass *p, struct walk *w, const struct oncpu *oncpu, uint64_t now)
+static int charge_oncpu(struct pass *p, struct walk *w, const struct oncpu *oncpu, uint64_t now)
 {
 	int err = 0;
 
@@ -257,7 +258,7 @@ static int take_oncpu(struct pass *p, struct walk *w, const struct oncpu *oncpu,
 }
 
 /* Those that began since it was asked last, and the one that went on then. */
-static int take_oncpus(struct pass *p, struct walk *w, uint64_t now)
+static int charge_new_oncpus(struct pass *p, struct walk *w, uint64_t now)
 {
 	const struct oncpu *oncpu = cpu_history_last_oncpu(&p->history, w->thread);
 	int err = 0;
@@ -268,12 +269,12 @@ static int take_oncpus(struct pass *p, struct walk *w, uint64_t now)
 		if (oncpu->end > p->from)
 			err = vec_push(&p->oncpus, *oncpu);
 	for (size_t i = p->oncpus.len; !err && i--;)
-		err = take_oncpu(p, w, &p->oncpus.items[i], now);
+		err = charge_oncpu(p, w, &p->oncpus.items[i], now);
 	return err;
 }
 
 /* It did not run again: asleep as long as nobody woke it. */
-static int take_rest(struct pass *p, struct walk *w, uint64_t end)
+static int charge_rest(struct pass *p, struct walk *w, uint64_t end)
 {
 	const struct waking *woken = cpu_history_waking(&p->history, w->thread, end);
 	const uint64_t seen = seen_until(p, w->at, end);
@@ -283,8 +284,8 @@ static int take_rest(struct pass *p, struct walk *w, uint64_t end)
 	if (w->ran && w->left != LEFT_RUNNABLE)
 		err = charge_sleep(w, woke && woken->time < seen ? woken->time : seen, 0);
 	if (w->ran)
-		charge(w, seen, DOING_WAITING);
-	charge(w, UINT64_MAX, DOING_UNKNOWN);
+		charge(w, seen, THREAD_CPU_WAIT);
+	charge(w, UINT64_MAX, THREAD_UNKNOWN);
 	return err;
 }
 
@@ -348,7 +349,7 @@ static void begin_at(struct pass *p, uint64_t from)
 {
 	p->from = from;
 	for (size_t i = 0; i < p->n; i++) {
-		charge(&p->walks[i], from, DOING_UNKNOWN);
+		charge(&p->walks[i], from, THREAD_UNKNOWN);
 		p->walks[i].at = from;
 	}
 }
@@ -369,25 +370,25 @@ static int read_all(struct pass *p, struct stream *stream, uint64_t from, uint64
 		begun = true;
 		err = note_trace_gaps(p, time, time + STEP_NS);
 		for (size_t i = 0; !err && i < p->n; i++)
-			err = take_oncpus(p, &p->walks[i], time + STEP_NS);
+			err = charge_new_oncpus(p, &p->walks[i], time + STEP_NS);
 		if (time > KEPT_NS)
 			cpu_history_trim(&p->history, time - KEPT_NS);
 	}
 	for (size_t i = 0; !err && i < p->n; i++)
-		err = begun ? take_rest(p, &p->walks[i], ended(&p->history)) : 0;
+		err = begun ? charge_rest(p, &p->walks[i], ended(&p->history)) : 0;
 	return err ? err : p->history.no_memory ? -ENOMEM : 0;
 }
 
 static int by_begin(const void *a, const void *b)
 {
-	const struct doing_stretch *x = a, *y = b;
+	const struct thread_stretch *x = a, *y = b;
 
 	return x->from < y->from ? -1 : x->from > y->from;
 }
 
-static void join_stretches(struct doing *d)
+static void join_stretches(struct thread_profile *d)
 {
-	struct doing_stretches *s = &d->stretches;
+	struct thread_stretches *s = &d->stretches;
 	size_t n = 0;
 
 	if (s->len)
@@ -410,7 +411,7 @@ static void join_stretches(struct doing *d)
 
 static int more_time(const void *a, const void *b)
 {
-	const struct doing_call *x = a, *y = b;
+	const struct thread_call *x = a, *y = b;
 	const uint64_t p = x->on_cpu_ns + x->asleep_ns + x->blocked_ns;
 	const uint64_t q = y->on_cpu_ns + y->asleep_ns + y->blocked_ns;
 
@@ -419,19 +420,19 @@ static int more_time(const void *a, const void *b)
 
 static int more_culprit(const void *a, const void *b)
 {
-	const struct doing_culprit *x = a, *y = b;
+	const struct thread_culprit *x = a, *y = b;
 
 	return x->ns != y->ns ? (x->ns > y->ns ? -1 : 1) :
 	       x->task < y->task ? -1 : x->task > y->task;
 }
 
-static void order(struct doing *d)
+static void order(struct thread_profile *d)
 {
 	uint64_t known = 0;
 
-	for (int i = 0; i < DOING_UNKNOWN; i++)
+	for (int i = 0; i < THREAD_UNKNOWN; i++)
 		known += d->ns[i];
-	d->ns[DOING_UNKNOWN] = d->total_ns - known; /* and what is before and behind it all */
+	d->ns[THREAD_UNKNOWN] = d->total_ns - known; /* and what is before and behind it all */
 	if (d->calls.len)
 		qsort(d->calls.items, d->calls.len, sizeof(*d->calls.items), more_time);
 	if (d->culprits.len)
@@ -439,7 +440,8 @@ static void order(struct doing *d)
 		      more_culprit);
 }
 
-static int walk_all(struct pass *p, struct doing *all, size_t n, uint64_t from, uint64_t to)
+static int walk_all(struct pass *p, struct thread_profile *all, size_t n, uint64_t from,
+		    uint64_t to)
 {
 	struct stream *stream = NULL;
 	const int cores = stream_cores(p->rec->reader);
@@ -467,7 +469,7 @@ static int walk_all(struct pass *p, struct doing *all, size_t n, uint64_t from, 
 	return err;
 }
 
-int doing_all(const struct diagnosis *d, struct doing *all, size_t n)
+int thread_profile_fill(const struct diagnosis *d, struct thread_profile *all, size_t n)
 {
 	struct pass p = { .rec = &d->own };
 	uint64_t from = UINT64_MAX, to = 0;
@@ -476,7 +478,7 @@ int doing_all(const struct diagnosis *d, struct doing *all, size_t n)
 	vec_init(&p.trace_gaps, TRACE_GAPS_MAX);
 	vec_init(&p.oncpus, ONCPUS_MAX);
 	for (size_t i = 0; i < n; i++) {
-		const struct doing_stretches *s = &all[i].stretches;
+		const struct thread_stretches *s = &all[i].stretches;
 
 		join_stretches(&all[i]);
 		if (s->len && s->items[0].from < from)

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/bug.h"
-#include "diagnose/doing.h"
+#include "diagnose/thread_profile.h"
 #include "diagnose/sections.h"
 #include "report/human.h"
 
@@ -80,8 +80,8 @@ static uint32_t only_thread(const struct recorded *rec, uint32_t pid)
 	return only;
 }
 
-uint32_t doing_reader(const struct diagnosis *d, const struct event_flow *flow, uint32_t pid,
-		      const char **why)
+uint32_t thread_profile_reader(const struct diagnosis *d, const struct event_flow *flow,
+			       uint32_t pid, const char **why)
 {
 	const struct recorded *rec = &d->own;
 	uint64_t n = 0, all = 0;
@@ -104,17 +104,21 @@ uint32_t doing_reader(const struct diagnosis *d, const struct event_flow *flow, 
 
 /* ---- words ---- */
 
-static const char *const state_names[DOING_STATES] = {
-	[DOING_ON_CPU] = "on-cpu", [DOING_INTERRUPTED] = "interrupted",
-	[DOING_WAITING] = "cpu-wait", [DOING_ASLEEP] = "asleep", [DOING_BLOCKED] = "blocked",
-	[DOING_STOPPED] = "stopped", [DOING_UNKNOWN] = "unknown",
+static const char *const state_names[THREAD_STATES] = {
+	[THREAD_ON_CPU] = "on-cpu",	[THREAD_INTERRUPTED] = "interrupted",
+	[THREAD_CPU_WAIT] = "cpu-wait", [THREAD_ASLEEP] = "asleep",
+	[THREAD_BLOCKED] = "blocked",	[THREAD_STOPPED] = "stopped",
+	[THREAD_UNKNOWN] = "unknown",
 };
 
-static const char *const state_phrases[DOING_STATES] = {
-	[DOING_ON_CPU] = "on a CPU", [DOING_INTERRUPTED] = "interrupted",
-	[DOING_WAITING] = "waiting for a CPU", [DOING_ASLEEP] = "asleep",
-	[DOING_BLOCKED] = "waiting for a device or memory", [DOING_STOPPED] = "stopped",
-	[DOING_UNKNOWN] = "out of sight",
+static const char *const state_phrases[THREAD_STATES] = {
+	[THREAD_ON_CPU] = "on a CPU",
+	[THREAD_INTERRUPTED] = "interrupted",
+	[THREAD_CPU_WAIT] = "waiting for a CPU",
+	[THREAD_ASLEEP] = "asleep",
+	[THREAD_BLOCKED] = "waiting for a device or memory",
+	[THREAD_STOPPED] = "stopped",
+	[THREAD_UNKNOWN] = "out of sight",
 };
 
 /* "nanosleep"; NULL: in none, or not known. */
@@ -126,63 +130,66 @@ static const char *call_name(const struct diagnosis *d, uint32_t call, struct re
 }
 
 /* In which call it was most of the state's time; NULL: in none, or in several. */
-static const char *main_call(const struct diagnosis *d, const struct doing *doing,
-			     enum doing_state state, struct report *r)
+static const char *main_call(const struct diagnosis *d, const struct thread_profile *profile,
+			     enum thread_state state, struct report *r)
 {
-	vec_for_each(&doing->calls, c) {
-		const uint64_t ns = state == DOING_ON_CPU ? c->on_cpu_ns :
-				    state == DOING_BLOCKED ? c->blocked_ns : c->asleep_ns;
+	vec_for_each(&profile->calls, c) {
+		const uint64_t ns = state == THREAD_ON_CPU  ? c->on_cpu_ns :
+				    state == THREAD_BLOCKED ? c->blocked_ns :
+							      c->asleep_ns;
 
-		if (2 * ns > doing->ns[state])
+		if (2 * ns > profile->ns[state])
 			return call_name(d, c->call, r);
 	}
 	return NULL;
 }
 
-const char *doing_who(const struct diagnosis *d, const struct doing *doing, struct report *r)
+const char *thread_profile_name(const struct diagnosis *d, const struct thread_profile *profile,
+				struct report *r)
 {
-	return culprit_name(&d->own, r, doing->task);
+	return culprit_name(&d->own, r, profile->task);
 }
 
-static const char *add_state(const struct diagnosis *d, const struct doing *doing,
-			     enum doing_state state, const char *line, struct report *r)
+static const char *add_state(const struct diagnosis *d, const struct thread_profile *profile,
+			     enum thread_state state, const char *line, struct report *r)
 {
-	const double share = (double)doing->ns[state] / (double)doing->total_ns;
+	const double share = (double)profile->ns[state] / (double)profile->total_ns;
 	const char *call = NULL, *culprit = "";
 	char buf[HUMAN_MAX];
 
 	if (share < SAID_SHARE)
 		return line;
-	if (state == DOING_ASLEEP || state == DOING_BLOCKED || state == DOING_ON_CPU)
-		call = main_call(d, doing, state, r);
-	if (state == DOING_WAITING && doing->culprits.len)
+	if (state == THREAD_ASLEEP || state == THREAD_BLOCKED || state == THREAD_ON_CPU)
+		call = main_call(d, profile, state, r);
+	if (state == THREAD_CPU_WAIT && profile->culprits.len)
 		culprit = report_format(r, " (%s had it most)",
-					culprit_name(&d->own, r, doing->culprits.items[0].task));
+					culprit_name(&d->own, r, profile->culprits.items[0].task));
 	return report_format(r, "%s%s%s%s%s %s%s", line ? line : "", line && *line ? ", " : "",
 			     state_phrases[state], call ? " in " : "", call ? call : "",
 			     human_fraction(buf, share), culprit ? culprit : "");
 }
 
-const char *doing_phrase(const struct diagnosis *d, const struct doing *doing, struct report *r)
+const char *thread_profile_phrase(const struct diagnosis *d, const struct thread_profile *profile,
+				  struct report *r)
 {
-	bool said[DOING_STATES] = { false };
+	bool said[THREAD_STATES] = { false };
 	const char *line = "";
 
-	for (int n = 0; doing->total_ns && n < DOING_STATES; n++) {
+	for (int n = 0; profile->total_ns && n < THREAD_STATES; n++) {
 		int most = -1;
 
-		for (int i = 0; i < DOING_STATES; i++)
-			if (!said[i] && (most < 0 || doing->ns[i] > doing->ns[most]))
+		for (int i = 0; i < THREAD_STATES; i++)
+			if (!said[i] && (most < 0 || profile->ns[i] > profile->ns[most]))
 				most = i;
 		said[most] = true;
-		line = add_state(d, doing, (enum doing_state)most, line, r);
+		line = add_state(d, profile, (enum thread_state)most, line, r);
 	}
 	return line;
 }
 
 /* ---- for programs ---- */
 
-static struct value calls_value(const struct diagnosis *d, const struct doing *doing,
+static struct value calls_value(const struct diagnosis *d, const struct thread_profile *profile,
 				struct report *r)
 {
 	static const struct column columns[] = {
@@ -191,13 +198,14 @@ static struct value calls_value(const struct diagnosis *d, const struct doing *d
 	};
 	struct table *t = table_new(r, columns, ARRAY_LEN(columns));
 
-	vec_for_each(&doing->calls, c)
+	vec_for_each(&profile->calls, c)
 		TABLE_ADD(t, value_string(call_name(d, c->call, r)), value_ns(c->on_cpu_ns),
 			  value_ns(c->asleep_ns), value_ns(c->blocked_ns));
 	return value_table(t);
 }
 
-static struct value had_it(const struct diagnosis *d, const struct doing *doing, struct report *r)
+static struct value culprits_value(const struct diagnosis *d, const struct thread_profile *profile,
+				   struct report *r)
 {
 	static const struct column columns[] = {
 		{ "pid", NULL, 0, 0 }, { "tid", NULL, 0, 0 }, { "comm", NULL, 0, 0 },
@@ -205,8 +213,8 @@ static struct value had_it(const struct diagnosis *d, const struct doing *doing,
 	};
 	struct table *t = table_new(r, columns, ARRAY_LEN(columns));
 
-	for (size_t i = 0; i < doing->culprits.len && i < CULPRITS_SHOWN; i++) {
-		const struct doing_culprit *c = &doing->culprits.items[i];
+	for (size_t i = 0; i < profile->culprits.len && i < CULPRITS_SHOWN; i++) {
+		const struct thread_culprit *c = &profile->culprits.items[i];
 		const struct task *task = tasks_get(&d->own.tasks, c->task);
 
 		TABLE_ADD(t, value_u64(task->pid), value_u64(task->tid),
@@ -215,19 +223,20 @@ static struct value had_it(const struct diagnosis *d, const struct doing *doing,
 	return value_table(t);
 }
 
-struct object *doing_object(const struct diagnosis *d, const struct doing *doing, struct report *r)
+struct object *thread_profile_object(const struct diagnosis *d,
+				     const struct thread_profile *profile, struct report *r)
 {
-	const struct task *task = tasks_get(&d->own.tasks, doing->task);
+	const struct task *task = tasks_get(&d->own.tasks, profile->task);
 	struct object *o = object_new(r), *states = object_new(r);
 
 	object_add(o, "pid", value_u64(task->pid));
 	object_add(o, "tid", value_u64(task->tid));
 	object_add(o, "comm", value_string(report_format(r, "%s", task->comm)));
-	object_add(o, "duration_ns", value_ns(doing->total_ns));
-	for (int i = 0; i < DOING_STATES; i++)
-		object_add(states, state_names[i], value_ns(doing->ns[i]));
+	object_add(o, "duration_ns", value_ns(profile->total_ns));
+	for (int i = 0; i < THREAD_STATES; i++)
+		object_add(states, state_names[i], value_ns(profile->ns[i]));
 	object_add(o, "state_ns", value_object(states));
-	object_add(o, "calls", calls_value(d, doing, r));
-	object_add(o, "culprits", had_it(d, doing, r));
+	object_add(o, "calls", calls_value(d, profile, r));
+	object_add(o, "culprits", culprits_value(d, profile, r));
 	return o;
 }
