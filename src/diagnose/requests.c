@@ -9,7 +9,7 @@
 #include "base/bug.h"
 #include "base/parse.h"
 #include "base/sort.h"
-#include "diagnose/line.h"
+#include "diagnose/conn_queue.h"
 #include "report/human.h"
 
 static const char *const part_names[REQUEST_PARTS] = {
@@ -24,7 +24,7 @@ struct samples VEC_OF(struct event_sample);
 
 struct load_side {
 	struct samples samples; /* by flow, then by when they were sent */
-	bool *in_line;          /* each one: it waited for a place on a connection */
+	bool *queued;           /* each one: it waited for a slot on a connection */
 	struct flows flows;
 	uint64_t connections, outstanding; /* 0 = not known */
 	uint64_t beyond;
@@ -111,13 +111,13 @@ static int read_load(struct load_side *load, struct event_reader *reader)
 		      by_flow_and_sent);
 	if (err)
 		return err;
-	load->in_line = calloc(load->samples.len + 1, sizeof(*load->in_line));
-	if (!load->in_line)
+	load->queued = calloc(load->samples.len + 1, sizeof(*load->queued));
+	if (!load->queued)
 		return -ENOMEM;
 	if (!load->connections || !load->outstanding)
 		return 0;
-	return line_find(load->samples.items, load->samples.len,
-			 load->connections * load->outstanding, load->in_line);
+	return conn_queue_find(load->samples.items, load->samples.len,
+			       load->connections * load->outstanding, load->queued);
 }
 
 /* ---- the server's side ---- */
@@ -321,7 +321,7 @@ static void split_wait(const struct server_side *server, const struct load_side 
 	const struct event_sample *s = &load->samples.items[i];
 	uint64_t to = s->sent;
 
-	for (size_t j = i; load->in_line[i] && to > s->intended && j > 0; j--) {
+	for (size_t j = i; load->queued[i] && to > s->intended && j > 0; j--) {
 		const struct event_sample *before = &load->samples.items[j - 1];
 		const uint64_t from = before->sent > s->intended ? before->sent : s->intended;
 		const uint64_t end = before->done < to ? before->done : to;
@@ -428,7 +428,7 @@ int requests_join(struct requests *out, struct event_reader *load, const struct 
 	vec_release(&theirs.flows);
 	vec_release(&ours.samples);
 	vec_release(&ours.flows);
-	free(ours.in_line);
+	free(ours.queued);
 	return err;
 }
 

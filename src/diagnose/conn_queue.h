@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which requests of a load were queued: all slots of its connections were taken when they were due,
+ * and what held those up held up the queued ones, too.
+ */
+#ifndef HOSTLAT_DIAGNOSE_CONN_QUEUE_H
+#define HOSTLAT_DIAGNOSE_CONN_QUEUE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "event/layout.h"
+
+/*
+ * Sets `queued` of each sample. `samples`: in any order, intended <= sent <= done; `slots`: requests
+ * that may be out at once. A load of several threads, each with slots of its own, has those that
+ * waited while all slots were taken. 0 or -ENOMEM.
+ */
+int conn_queue_find(const struct event_sample *samples, size_t n, uint64_t slots, bool *queued);
+
+#endif
