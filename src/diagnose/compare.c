@@ -82,7 +82,7 @@ static int rank_targets(const struct recorded *rec, struct slice_of *slice)
 static uint64_t part(const struct recorded *rec, uint32_t subject, unsigned int place)
 {
 	return place == COMPARE_LATENCY ? message_latency(subject_message(rec, subject)) :
-	       rec->splits[subject].ns[place];
+	       rec->breakdowns[subject].ns[place];
 }
 
 /* The mean of a place in messages as slow as the slice's edge. */
@@ -221,9 +221,9 @@ static int gather_shares(struct compared *c, const struct slice_of *slice)
 	for (unsigned int place = 0; place < CAUSE_PLACES; place++)
 		vec_init(&c->shares[place], 2 * SHARES_MANY);
 	for (size_t i = 0; i < slice->n; i++) {
-		const struct split *split = &c->rec.splits[slice->targets[i].subject];
+		const struct breakdown *breakdown = &c->rec.breakdowns[slice->targets[i].subject];
 
-		vec_for_each(&split->shares, s) {
+		vec_for_each(&breakdown->shares, s) {
 			err = take_share(c, s, sums);
 			if (err)
 				return err;

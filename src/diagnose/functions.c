@@ -112,13 +112,13 @@ static int put_own(struct diagnosis *d, uint32_t model, const struct told *told)
 
 	for (uint32_t i = 0; !err && i < rec->subjects.len; i++) {
 		const bool reference = rec->subjects.items[i].reference && !d->against_other;
-		const struct judged *j;
+		const struct excess *j;
 		uint32_t number;
 
-		while (at < d->judged.len && d->judged.items[at].subject < i)
+		while (at < d->excesses.len && d->excesses.items[at].subject < i)
 			at++;
-		j = at < d->judged.len ? &d->judged.items[at] : NULL;
-		if (subject_message(rec, i)->pid != d->models.items[model].pid)
+		j = at < d->excesses.len ? &d->excesses.items[at] : NULL;
+		if (subject_message(rec, i)->pid != d->baselines.items[model].pid)
 			continue;
 		if (!reference && !(j && j->subject == i))
 			continue;
@@ -136,8 +136,8 @@ static int put_other(struct diagnosis *d, uint32_t model, const struct told *tol
 	const struct message *target = NULL;
 	int err = 0;
 
-	vec_for_each(&d->judged, j)
-		if (!target && j->model == model)
+	vec_for_each(&d->excesses, j)
+		if (!target && j->baseline == model)
 			target = subject_message(&d->own, j->subject);
 	for (uint32_t i = 0; target && !err && i < rec->subjects.len; i++) {
 		uint32_t number;
@@ -200,14 +200,14 @@ static struct functions *functions_new(const struct diagnosis *d)
 
 	if (!f)
 		return NULL;
-	f->n_models = d->models.len;
-	f->models = calloc(d->models.len + 1, sizeof(struct nesting *));
-	f->numbers = malloc((d->judged.len + 1) * sizeof(*f->numbers));
+	f->n_models = d->baselines.len;
+	f->models = calloc(d->baselines.len + 1, sizeof(struct nesting *));
+	f->numbers = malloc((d->excesses.len + 1) * sizeof(*f->numbers));
 	if (!f->models || !f->numbers) {
 		functions_free(f);
 		return NULL;
 	}
-	for (size_t i = 0; i < d->judged.len; i++)
+	for (size_t i = 0; i < d->excesses.len; i++)
 		f->numbers[i] = FUNCTIONS_NONE;
 	return f;
 }
@@ -218,8 +218,8 @@ static int put_all(struct diagnosis *d, const struct told *own, const struct tol
 	struct functions *f = d->functions;
 	int err = 0;
 
-	for (uint32_t i = 0; !err && i < d->models.len; i++) {
-		if (d->models.items[i].n < REFERENCE_MIN)
+	for (uint32_t i = 0; !err && i < d->baselines.len; i++) {
+		if (d->baselines.items[i].n < REFERENCE_MIN)
 			continue;
 		err = nesting_new(&f->models[i], &limits);
 		if (!err)
@@ -238,7 +238,7 @@ int functions_find(struct diagnosis *d)
 	struct told told = { 0 }, told_other = { 0 };
 	int err;
 
-	if (!d->own.windows || !d->judged.len || (d->against_other && !d->other.windows))
+	if (!d->own.windows || !d->excesses.len || (d->against_other && !d->other.windows))
 		return 0;
 	d->functions = functions_new(d);
 	err = d->functions ? event_reader_dup(&own, d->own.reader) : -ENOMEM;

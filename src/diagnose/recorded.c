@@ -161,15 +161,15 @@ static void take_slice(void *ctx, const struct slice *slice)
 	const struct subject *subject = &rec->subjects.items[c->subject];
 
 	if (!c->err)
-		c->err = split_add(&rec->splits[c->subject], slice);
+		c->err = breakdown_add(&rec->breakdowns[c->subject], slice);
 	if (slice->core != CORE_UNKNOWN && !c->err)
 		c->err = contexts_add(&rec->contexts, slice, subject->target, subject->reference);
 	if (rec->windows && !c->err)
 		c->err = functions_take(&rec->windows[c->subject], slice);
-	rec->splits[c->subject].slices++;
+	rec->breakdowns[c->subject].slices++;
 	if (slice->cause == CAUSE_KERNEL_QUEUE) {
 		/* an interrupt may divide what one packet takes */
-		rec->splits[c->subject].packets += slice->message != c->behind;
+		rec->breakdowns[c->subject].packets += slice->message != c->behind;
 		c->behind = slice->message;
 	}
 	if (c->draws && !c->err && vec_push(&rec->drawn[c->subject], *slice) == -ENOMEM)
@@ -177,7 +177,7 @@ static void take_slice(void *ctx, const struct slice *slice)
 }
 
 /* Messages that its reader took while it waited; sent: that left before, of its flow. */
-static uint32_t ahead(const struct recorded *rec, uint32_t subject)
+static uint32_t served_before(const struct recorded *rec, uint32_t subject)
 {
 	const struct subject *s = &rec->subjects.items[subject];
 	uint32_t at = rec->messages.previous[s->message], n = 0;
@@ -241,7 +241,7 @@ static int charge_all(struct recorded *rec, struct stream *stream, struct cpu_hi
 		err = attrib_message(&env, &rec->subjects.items[i]);
 		if (!err)
 			err = c.err;
-		rec->splits[i].ahead = ahead(rec, i);
+		rec->breakdowns[i].served_before = served_before(rec, i);
 	}
 	attrib_release(&env);
 	return err ? err : history->no_memory ? -ENOMEM : 0;
@@ -300,14 +300,14 @@ int recorded_read(struct recorded *rec, struct event_reader *reader,
 				      &rec->unselected);
 	if (err || !rec->subjects.len)
 		return err;
-	rec->splits = calloc(rec->subjects.len, sizeof(*rec->splits));
+	rec->breakdowns = calloc(rec->subjects.len, sizeof(*rec->breakdowns));
 	rec->drawn = calloc(rec->subjects.len, sizeof(*rec->drawn));
 	if (event_dict_len(rec->names, DICT_SYMBOL)) {
 		rec->windows = calloc(rec->subjects.len, sizeof(*rec->windows));
 		if (!rec->windows)
 			return -ENOMEM;
 	}
-	if (!rec->splits || !rec->drawn)
+	if (!rec->breakdowns || !rec->drawn)
 		return -ENOMEM;
 	return charge_subjects(rec);
 }
@@ -315,14 +315,14 @@ int recorded_read(struct recorded *rec, struct event_reader *reader,
 void recorded_release(struct recorded *rec)
 {
 	for (uint32_t i = 0; i < rec->subjects.len; i++) {
-		if (rec->splits)
-			split_release(&rec->splits[i]);
+		if (rec->breakdowns)
+			breakdown_release(&rec->breakdowns[i]);
 		if (rec->drawn)
 			vec_release(&rec->drawn[i]);
 		if (rec->windows)
 			vec_release(&rec->windows[i]);
 	}
-	free(rec->splits);
+	free(rec->breakdowns);
 	free(rec->drawn);
 	free(rec->windows);
 	free(rec->machine);

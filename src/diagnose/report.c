@@ -105,10 +105,10 @@ struct coverage {
 
 static int coverage_of(const struct diagnosis *d, struct coverage *c)
 {
-	*c = (struct coverage){ .values = calloc(d->judged.len + 1, sizeof(*c->values)) };
+	*c = (struct coverage){ .values = calloc(d->excesses.len + 1, sizeof(*c->values)) };
 	if (!c->values)
 		return -ENOMEM;
-	vec_for_each(&d->judged, j) {
+	vec_for_each(&d->excesses, j) {
 		if (isnan(j->coverage))
 			continue;
 		c->over += j->coverage > 1;
@@ -147,7 +147,7 @@ static uint64_t partition_error(const struct diagnosis *d)
 {
 	uint64_t worst = 0;
 
-	vec_for_each(&d->judged, j) {
+	vec_for_each(&d->excesses, j) {
 		int64_t sum = (int64_t)j->expected + j->offset - (int64_t)j->latency;
 		uint64_t error;
 
@@ -163,9 +163,9 @@ static uint64_t blind(const struct diagnosis *d)
 {
 	uint64_t ns = 0;
 
-	vec_for_each(&d->judged, j)
+	vec_for_each(&d->excesses, j)
 		for (unsigned int w = 0; w < WHERE_MAX; w++)
-			ns += d->own.splits[j->subject].ns[CAUSE_PLACE(CAUSE_BLIND, w)];
+			ns += d->own.breakdowns[j->subject].ns[CAUSE_PLACE(CAUSE_BLIND, w)];
 	return ns;
 }
 
@@ -228,9 +228,8 @@ static void add_reasons(const struct diagnosis *d, const struct coverage *c, str
 		report_reason(r, "no-messages", NULL,
 			      "there are no %smessages in it (record --with messages,activity)",
 			      d->own.messages.departures ? "sent " : "");
-	if (d->unjudged)
-		report_reason(r, "few-references",
-			      words_count(r, d->unjudged, "target"),
+	if (d->without_baseline)
+		report_reason(r, "few-references", words_count(r, d->without_baseline, "target"),
 			      "fewer than %u messages of their application to compare with",
 			      REFERENCE_MIN);
 	if (c->n && c->values[(c->n - 1) / 2] < COVERAGE_LOW)
@@ -241,12 +240,12 @@ static void add_reasons(const struct diagnosis *d, const struct coverage *c, str
 
 static void say_if_nothing(const struct diagnosis *d, const struct coverage *c, struct report *r)
 {
-	const struct excess excess = excess_of(d);
+	const struct excess_total excess = excess_total(d);
 
-	if (d->judged.len && !c->n)
+	if (d->excesses.len && !c->n)
 		report_finding(r, "No target is slower than the reference by more than what can "
 			       "be measured.");
-	else if (d->judged.len && !excess.found && !blind(d))
+	else if (d->excesses.len && !excess.found && !blind(d))
 		report_finding(r, "Nothing that stands out from the noise of the reference.");
 }
 

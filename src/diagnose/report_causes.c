@@ -103,11 +103,11 @@ struct row_of {
 	struct shares shares;  /* of all of them */
 };
 
-struct excess excess_of(const struct diagnosis *d)
+struct excess_total excess_total(const struct diagnosis *d)
 {
-	struct excess excess = { 0 };
+	struct excess_total excess = { 0 };
 
-	vec_for_each(&d->judged, j) {
+	vec_for_each(&d->excesses, j) {
 		excess.found += j->found;
 		for (unsigned int w = 0; w < WHERE_MAX; w++)
 			excess.rest += j->ns[CAUSE_PLACE(CAUSE_BLIND, w)] +
@@ -117,13 +117,13 @@ struct excess excess_of(const struct diagnosis *d)
 }
 
 /* What of this message's shares is in the place, without the messages between: those differ. */
-static int add_shares(struct row_of *row, const struct split *split, uint64_t deviation)
+static int add_shares(struct row_of *row, const struct breakdown *breakdown, uint64_t deviation)
 {
 	struct shares one;
 	int err = 0;
 
-	vec_init(&one, split->shares.len + 1);
-	vec_for_each(&split->shares, s) {
+	vec_init(&one, breakdown->shares.len + 1);
+	vec_for_each(&breakdown->shares, s) {
 		struct share share = *s;
 
 		if (err || s->place != row->place)
@@ -143,21 +143,21 @@ static int gather(const struct diagnosis *d, struct row_of *row)
 {
 	int err = 0;
 
-	row->values = calloc(d->judged.len + 1, sizeof(*row->values));
+	row->values = calloc(d->excesses.len + 1, sizeof(*row->values));
 	vec_init(&row->shares, SUBJECTS_MAX * 64UL);
 	if (!row->values)
 		return -ENOMEM;
-	vec_for_each(&d->judged, j) {
+	vec_for_each(&d->excesses, j) {
 		const uint64_t ns = j->ns[row->place];
 
 		if (!ns || err)
 			continue;
 		row->values[row->messages++] = ns;
 		row->total += ns;
-		err = add_shares(row, &d->own.splits[j->subject], ns);
+		err = add_shares(row, &d->own.breakdowns[j->subject], ns);
 	}
 	if (row->messages)
-		median_of(row->values, row->messages); /* sorts */
+		excess_median(row->values, row->messages); /* sorts */
 	merge_shares(&row->shares, row->total);
 	return err;
 }
@@ -214,7 +214,7 @@ static const struct column cause_columns[] = {
 };
 
 static void add_row(const struct diagnosis *d, struct report *r, struct table *t,
-		    const struct row_of *row, const struct excess *excess)
+		    const struct row_of *row, const struct excess_total *excess)
 {
 	const unsigned int cause = row->place / WHERE_MAX;
 	const uint64_t all = excess->found + excess->rest;
@@ -236,7 +236,7 @@ static void add_row(const struct diagnosis *d, struct report *r, struct table *t
 #define SAID_SHARE 0.05
 
 static void say(const struct diagnosis *d, struct report *r, const struct row_of *row,
-		const struct excess *excess)
+		const struct excess_total *excess)
 {
 	const uint64_t all = excess->found + excess->rest;
 	char count[HUMAN_MAX], share[HUMAN_MAX], median[HUMAN_MAX];
@@ -251,7 +251,7 @@ static void say(const struct diagnosis *d, struct report *r, const struct row_of
 int report_causes(const struct diagnosis *d, struct report *r)
 {
 	struct table *t = table_new(r, cause_columns, ARRAY_LEN(cause_columns));
-	const struct excess excess = excess_of(d);
+	const struct excess_total excess = excess_total(d);
 	struct row_of rows[CAUSE_PLACES] = { 0 };
 	int err = 0;
 

@@ -20,13 +20,13 @@ static const struct column part_columns[] = {
 	{ "culprits", NULL, 0, 0 },
 };
 
-static int shares_at(const struct split *split, unsigned int place, uint64_t total,
+static int shares_at(const struct breakdown *breakdown, unsigned int place, uint64_t total,
 		     struct shares *out)
 {
 	int err = 0;
 
-	vec_init(out, split->shares.len + 1);
-	vec_for_each(&split->shares, s)
+	vec_init(out, breakdown->shares.len + 1);
+	vec_for_each(&breakdown->shares, s)
 		if (!err && s->place == place)
 			err = vec_push(out, *s);
 	merge_shares(out, total);
@@ -38,8 +38,8 @@ static void add_fixed_part(struct table *t, enum cause cause, int64_t ns)
 	TABLE_ADD(t, value_string(cause_name(cause)), value_null(), value_sns(ns), value_null());
 }
 
-static struct value parts_table(const struct diagnosis *d, struct report *r,
-				const struct judged *j, int *err)
+static struct value parts_table(const struct diagnosis *d, struct report *r, const struct excess *j,
+				int *err)
 {
 	struct table *t = table_new(r, part_columns, ARRAY_LEN(part_columns));
 
@@ -51,7 +51,7 @@ static struct value parts_table(const struct diagnosis *d, struct report *r,
 
 		if (!j->ns[place])
 			continue;
-		*err = shares_at(&d->own.splits[j->subject], place, j->ns[place], &shares);
+		*err = shares_at(&d->own.breakdowns[j->subject], place, j->ns[place], &shares);
 		TABLE_ADD(t, value_string(cause_name(place / WHERE_MAX)),
 			  value_string(where_name(place % WHERE_MAX)),
 			  value_sns((int64_t)j->ns[place]),
@@ -103,7 +103,7 @@ static const struct column line_columns[] = {
 };
 
 static struct value timeline_table(const struct diagnosis *d, struct report *r,
-				   const struct judged *j, uint64_t first)
+				   const struct excess *j, uint64_t first)
 {
 	const struct recorded *rec = &d->own;
 	struct table *t;
@@ -155,7 +155,7 @@ static struct value coverage_value(double coverage)
 }
 
 static int add_example(const struct diagnosis *d, struct report *r, struct table *t,
-		       const struct judged *j)
+		       const struct excess *j)
 {
 	const struct recorded *rec = &d->own;
 	const struct message *m = subject_message(rec, j->subject);
@@ -173,7 +173,7 @@ static int add_example(const struct diagnosis *d, struct report *r, struct table
 		  parts_table(d, r, j, &err),
 		  pieces_table(r, &rec->subjects.items[j->subject], m->first),
 		  timeline_table(d, r, j, m->first),
-		  value_u64(rec->splits[j->subject].slices - rec->drawn[j->subject].len));
+		  value_u64(rec->breakdowns[j->subject].slices - rec->drawn[j->subject].len));
 	return err;
 }
 
@@ -198,15 +198,16 @@ static int longest_first(const void *a, const void *b)
 	return x->ns > y->ns ? -1 : x->ns < y->ns;
 }
 
-static const char *top_culprit(const struct diagnosis *d, struct report *r,
-			       const struct judged *j, unsigned int place)
+static const char *top_culprit(const struct diagnosis *d, struct report *r, const struct excess *j,
+			       unsigned int place)
 {
 	const unsigned int cause = place / WHERE_MAX;
 	const char *culprit = "", *detail = NULL;
 	char buf[WORDS_MAX];
 	struct shares shares;
 
-	if (!shares_at(&d->own.splits[j->subject], place, j->ns[place], &shares) && shares.len) {
+	if (!shares_at(&d->own.breakdowns[j->subject], place, j->ns[place], &shares) &&
+	    shares.len) {
 		const struct share *top = shares.items;
 
 		culprit = culprit_name(&d->own, r, top->culprit);
@@ -221,7 +222,7 @@ static const char *top_culprit(const struct diagnosis *d, struct report *r,
 	return culprit;
 }
 
-static void add_slowest(const struct diagnosis *d, struct report *r, const struct judged *j)
+static void add_slowest(const struct diagnosis *d, struct report *r, const struct excess *j)
 {
 	struct table *t = table_new(r, slowest_columns, ARRAY_LEN(slowest_columns));
 	const struct message *m = subject_message(&d->own, j->subject);
@@ -257,7 +258,7 @@ static void add_slowest(const struct diagnosis *d, struct report *r, const struc
 
 static int slowest_first(const void *a, const void *b)
 {
-	const struct judged *const *x = a, *const *y = b;
+	const struct excess *const *x = a, *const *y = b;
 
 	return sort_order((*y)->latency, (*x)->latency) ?: sort_order((*x)->subject, (*y)->subject);
 }
@@ -265,12 +266,12 @@ static int slowest_first(const void *a, const void *b)
 int report_examples(const struct diagnosis *d, struct report *r)
 {
 	struct table *t = table_new(r, example_columns, ARRAY_LEN(example_columns));
-	const size_t n = d->judged.len;
-	const struct judged **order = calloc(n + 1, sizeof(*order));
+	const size_t n = d->excesses.len;
+	const struct excess **order = calloc(n + 1, sizeof(*order));
 	int err = order ? 0 : -ENOMEM;
 
 	for (size_t i = 0; !err && i < n; i++)
-		order[i] = &d->judged.items[i];
+		order[i] = &d->excesses.items[i];
 	if (!err)
 		qsort(order, n, sizeof(*order), slowest_first);
 	if (!err && n)

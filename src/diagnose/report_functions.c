@@ -48,7 +48,7 @@ static int by_total(const void *a, const void *b)
 
 static int take_target(const struct diagnosis *d, size_t at, struct excessives *rows)
 {
-	const uint32_t model = d->judged.items[at].model, number = d->functions->numbers[at];
+	const uint32_t model = d->excesses.items[at].baseline, number = d->functions->numbers[at];
 	const struct nesting_options options = functions_options(d);
 	struct nesting_verdict verdict;
 	int err;
@@ -139,7 +139,7 @@ static void add_losses(const struct nesting_losses *losses, struct report *r)
 
 static void say(const struct diagnosis *d, struct report *r, const struct excessive *first)
 {
-	const struct excess excess = excess_of(d);
+	const struct excess_total excess = excess_total(d);
 	const double all = (double)(excess.found + excess.rest);
 	uint32_t symbols[EVENT_DEPTH_MAX];
 	const uint32_t n = nesting_path(d->functions->models[first->model], first->node, symbols);
@@ -160,14 +160,14 @@ int report_functions(const struct diagnosis *d, struct report *r)
 
 	if (!d->functions) {
 		object_add(&r->body, "functions", value_null());
-		if (d->own.windows && d->judged.len)
+		if (d->own.windows && d->excesses.len)
 			report_reason(r, "functions-not-compared", NULL,
 				      "the recording of the references has no functions "
 				      "(record --activity funcgraph)");
 		return 0;
 	}
 	vec_init(&rows, SUBJECTS_MAX * 64UL);
-	for (size_t i = 0; !err && i < d->judged.len; i++)
+	for (size_t i = 0; !err && i < d->excesses.len; i++)
 		err = take_target(d, i, &rows);
 	merge(&rows);
 	t = table_new(r, columns, ARRAY_LEN(columns));

@@ -24,17 +24,17 @@ struct queue {
 	bool kernel;
 };
 
-static uint32_t length_of(const struct queue *queue, const struct split *split)
+static uint32_t length_of(const struct queue *queue, const struct breakdown *breakdown)
 {
-	return queue->kernel ? split->packets : split->ahead;
+	return queue->kernel ? breakdown->packets : breakdown->served_before;
 }
 
 /* For how long a message was behind those before it in the queue. */
-static uint64_t time_in(const struct queue *queue, const struct split *split)
+static uint64_t time_in(const struct queue *queue, const struct breakdown *breakdown)
 {
 	uint64_t ns = 0;
 
-	vec_for_each(&split->shares, s) {
+	vec_for_each(&breakdown->shares, s) {
 		const unsigned int cause = s->place / WHERE_MAX;
 
 		if (s->message && cause != CAUSE_OTHER_RECEIVE &&
@@ -51,27 +51,28 @@ static struct value time_at(const uint64_t *times, size_t n, size_t percent)
 
 static int add_queue(const struct diagnosis *d, struct table *t, const struct queue *queue)
 {
-	uint64_t *lengths = calloc(2 * d->judged.len + 1, sizeof(*lengths)), *times, middle;
-	const struct model *model = d->models.len == 1 ? d->models.items : NULL;
+	uint64_t *lengths = calloc(2 * d->excesses.len + 1, sizeof(*lengths)), *times, middle;
+	const struct baseline *baseline = d->baselines.len == 1 ? d->baselines.items : NULL;
 	size_t n = 0, waited = 0;
 
 	if (!lengths)
 		return -ENOMEM;
-	times = lengths + d->judged.len;
-	vec_for_each(&d->judged, j) {
-		const struct split *split = &d->own.splits[j->subject];
-		const uint64_t ns = time_in(queue, split);
+	times = lengths + d->excesses.len;
+	vec_for_each(&d->excesses, j) {
+		const struct breakdown *breakdown = &d->own.breakdowns[j->subject];
+		const uint64_t ns = time_in(queue, breakdown);
 
-		lengths[n++] = length_of(queue, split);
+		lengths[n++] = length_of(queue, breakdown);
 		if (ns)
 			times[waited++] = ns;
 	}
-	middle = median_of(lengths, n);
+	middle = excess_median(lengths, n);
 	if (waited)
-		median_of(times, waited); /* sorts */
+		excess_median(times, waited); /* sorts */
 	TABLE_ADD(t, value_string(queue->label), value_string(where_name(queue->where)),
 		  value_u64(middle), value_u64(lengths[n - 1]),
-		  !model ? value_null() : value_u64(queue->kernel ? model->packets : model->ahead),
+		  !baseline ? value_null() :
+		  value_u64(queue->kernel ? baseline->packets : baseline->served_before),
 		  value_u64(waited), time_at(times, waited, 50), time_at(times, waited, 25),
 		  time_at(times, waited, 75), time_at(times, waited, 100));
 	free(lengths);
@@ -90,9 +91,9 @@ static int add_queues(const struct diagnosis *d, struct report *r)
 	struct table *t = table_new(r, queue_columns, ARRAY_LEN(queue_columns));
 	int err = 0;
 
-	if (d->judged.len && d->own.messages.departures)
+	if (d->excesses.len && d->own.messages.departures)
 		err = add_queue(d, t, &sent);
-	for (size_t i = 0; i < 2 && !err && d->judged.len && !d->own.messages.departures; i++)
+	for (size_t i = 0; i < 2 && !err && d->excesses.len && !d->own.messages.departures; i++)
 		err = add_queue(d, t, &queues[i]);
 	object_add(&r->body, "queuing", value_table(t));
 	return err;

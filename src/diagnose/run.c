@@ -20,8 +20,8 @@ int diagnosis_new(struct diagnosis **out, const struct diagnose_options *options
 	d->options = *options;
 	if (!d->options.method)
 		d->options.method = &usual;
-	vec_init(&d->models, SUBJECTS_MAX);
-	vec_init(&d->judged, SUBJECTS_MAX);
+	vec_init(&d->baselines, SUBJECTS_MAX);
+	vec_init(&d->excesses, SUBJECTS_MAX);
 	hist_init(&d->latency, LATENCY_SCHEMA);
 	hist_init(&d->target_latency, LATENCY_SCHEMA);
 	hist_init(&d->reference_latency, LATENCY_SCHEMA);
@@ -37,8 +37,8 @@ void diagnosis_free(struct diagnosis *d)
 	functions_free(d->functions);
 	recorded_release(&d->own);
 	recorded_release(&d->other);
-	vec_release(&d->models);
-	vec_release(&d->judged);
+	vec_release(&d->baselines);
+	vec_release(&d->excesses);
 	if (d->requests)
 		requests_release(d->requests);
 	free(d->requests);
@@ -53,47 +53,47 @@ void diagnosis_free(struct diagnosis *d)
 /* ---- models ---- */
 
 /* 0 with a model of as many references as there are, none included; or -ENOMEM. */
-static int make_model(struct diagnosis *d, const struct message *target)
+static int make_baseline(struct diagnosis *d, const struct message *target)
 {
 	const struct recorded *rec = references_of(d);
-	const struct split **splits = calloc(rec->subjects.len + 1, sizeof(*splits));
+	const struct breakdown **breakdowns = calloc(rec->subjects.len + 1, sizeof(*breakdowns));
 	uint64_t *latencies = calloc(rec->subjects.len + 1, sizeof(*latencies));
-	struct model model = { .pid = target->pid };
+	struct baseline baseline = { .pid = target->pid };
 	uint32_t n = 0;
-	int err = splits && latencies ? 0 : -ENOMEM;
+	int err = breakdowns && latencies ? 0 : -ENOMEM;
 
 	for (uint32_t i = 0; !err && i < rec->subjects.len; i++) {
 		if (!references_serve(d, target, i))
 			continue;
-		splits[n] = &rec->splits[i];
+		breakdowns[n] = &rec->breakdowns[i];
 		latencies[n++] = message_latency(subject_message(rec, i));
 	}
 	if (!err && n)
-		err = model_make(&model, splits, latencies, n);
+		err = baseline_make(&baseline, breakdowns, latencies, n);
 	if (!err)
-		err = vec_push(&d->models, model);
-	free(splits);
+		err = vec_push(&d->baselines, baseline);
+	free(breakdowns);
 	free(latencies);
 	return err;
 }
 
 /* Its place, or -errno. */
-static int model_of(struct diagnosis *d, const struct message *target)
+static int find_baseline(struct diagnosis *d, const struct message *target)
 {
 	int err;
 
-	for (size_t i = 0; i < d->models.len; i++)
-		if (d->models.items[i].pid == target->pid)
+	for (size_t i = 0; i < d->baselines.len; i++)
+		if (d->baselines.items[i].pid == target->pid)
 			return (int)i;
-	err = make_model(d, target);
-	return err ? err : (int)d->models.len - 1;
+	err = make_baseline(d, target);
+	return err ? err : (int)d->baselines.len - 1;
 }
 
 /* ---- targets ---- */
 
 static int judge_all(struct diagnosis *d)
 {
-	const struct judging judging = {
+	const struct excess_options options = {
 		.granularity = d->own.granularity,
 		.rest = d->own.messages.departures ? WHERE_TRANSMIT : WHERE_APPLICATION,
 		.noise_times = d->options.method->noise_times,
@@ -101,22 +101,22 @@ static int judge_all(struct diagnosis *d)
 
 	for (uint32_t i = 0; i < d->own.subjects.len; i++) {
 		const struct message *m = subject_message(&d->own, i);
-		struct judged judged = { .subject = i };
+		struct excess excess = { .subject = i };
 		int at, err;
 
 		if (!d->own.subjects.items[i].target)
 			continue;
-		at = model_of(d, m);
+		at = find_baseline(d, m);
 		if (at < 0)
 			return at;
-		if (d->models.items[at].n < REFERENCE_MIN) {
-			d->unjudged++;
+		if (d->baselines.items[at].n < REFERENCE_MIN) {
+			d->without_baseline++;
 			continue;
 		}
-		judged.model = (uint32_t)at;
-		judge(&d->models.items[at], &d->own.splits[i], message_latency(m), &judging,
-		      &judged);
-		err = vec_push(&d->judged, judged);
+		excess.baseline = (uint32_t)at;
+		excess_of(&d->baselines.items[at], &d->own.breakdowns[i], message_latency(m),
+			  &options, &excess);
+		err = vec_push(&d->excesses, excess);
 		if (err)
 			return err;
 	}

@@ -36,11 +36,11 @@ struct value culprits_table(const struct recorded *rec, struct report *r,
 /* What is wrong with a recording, called `which` in a sentence. */
 void report_source_reasons(const struct recorded *rec, struct report *r, const char *which);
 
-/* The deviation over all judged targets: what explains, and what doesn't. */
-struct excess {
+/* The excess of all targets: the part with a cause, and the rest. */
+struct excess_total {
 	uint64_t found;
 	uint64_t rest;
 };
-struct excess excess_of(const struct diagnosis *d);
+struct excess_total excess_total(const struct diagnosis *d);
 
 #endif

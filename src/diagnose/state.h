@@ -5,7 +5,7 @@
 
 #include "diagnose/contexts.h"
 #include "diagnose/diagnose.h"
-#include "diagnose/judge.h"
+#include "diagnose/excess.h"
 #include "stats/hist.h"
 
 #define EXAMPLES_DRAWN 100u   /* messages whose timeline is kept, the slowest ones */
@@ -26,7 +26,7 @@ struct recorded {
 	struct calls calls;
 	struct messages messages;
 	struct subjects subjects;
-	struct split *splits;       /* by subject */
+	struct breakdown *breakdowns; /* by subject */
 	struct drawn *drawn;        /* by subject; empty: not drawn */
 	struct windows *windows;    /* by subject; NULL: it tells of no functions */
 	struct contexts contexts;
@@ -53,9 +53,9 @@ struct diagnosis {
 	struct diagnose_options options;
 	struct recorded own, other; /* other: of the references, if it is another recording */
 	bool against_other;
-	struct models models;
-	struct judged_list VEC_OF(struct judged) judged; /* of the targets */
-	uint64_t unjudged;          /* targets of applications with too few references */
+	struct baselines baselines;
+	struct excess_list VEC_OF(struct excess) excesses; /* of the targets */
+	uint64_t without_baseline;  /* targets of applications with too few references */
 	struct functions *functions; /* NULL: not told */
 	struct requests *requests;  /* NULL: none were joined */
 	struct hist latency, target_latency, reference_latency;
@@ -63,7 +63,7 @@ struct diagnosis {
 };
 
 
-/* Everything up to the splits. 0 or -errno. */
+/* Everything up to the breakdowns. 0 or -errno. */
 int recorded_read(struct recorded *rec, struct event_reader *reader,
 		  const struct selection *selection);
 void recorded_release(struct recorded *rec);

@@ -27,12 +27,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void check(const struct diagnosis *d)
 {
-	for (uint32_t i = 0; i < d->own.subjects.len && d->own.splits; i++) {
+	for (uint32_t i = 0; i < d->own.subjects.len && d->own.breakdowns; i++) {
 		const struct message *m = subject_message(&d->own, i);
 		uint64_t sum = 0, at = m->first;
 
 		for (unsigned int place = 0; place < CAUSE_PLACES; place++)
-			sum += d->own.splits[i].ns[place];
+			sum += d->own.breakdowns[i].ns[place];
 		BUG_ON(sum != message_latency(m));
 		vec_for_each(&d->own.drawn[i], s) {
 			BUG_ON(s->begin != at || s->end <= at || s->end > m->read);

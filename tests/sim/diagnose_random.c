@@ -326,7 +326,7 @@ static int check_delay(uint64_t seed, enum cause cause)
 	}
 	if (place) {
 		id = subject_message(&o.rec, subject)->id;
-		memcpy(before, o.rec.splits[subject].ns, sizeof(before));
+		memcpy(before, o.rec.breakdowns[subject].ns, sizeof(before));
 		put_in(&host, place->begin + 1 - TRACE_START, place->core,
 		       subject_message(&o.rec, subject)->tid, cause);
 	}
@@ -337,8 +337,8 @@ static int check_delay(uint64_t seed, enum cause cause)
 	}
 	diagnose(&host, &o);
 	subject = subject_of(&o.rec, id);
-	good = lands(before, o.rec.splits[subject].ns, cause) &&
-	       !lands(before, o.rec.splits[subject].ns, CAUSE_PAGE_FAULT);
+	good = lands(before, o.rec.breakdowns[subject].ns, cause) &&
+	       !lands(before, o.rec.breakdowns[subject].ns, CAUSE_PAGE_FAULT);
 	release(&o);
 	host_release(&host);
 	if (!good)

@@ -346,7 +346,8 @@ static uint64_t last_blind(const char *script)
 	uint64_t ns;
 
 	rig_read_sent(&rig, rig_file(script));
-	ns = rig.rec.splits[rig.rec.subjects.len - 1].ns[CAUSE_PLACE(CAUSE_BLIND, WHERE_TRANSMIT)];
+	ns = rig.rec.breakdowns[rig.rec.subjects.len - 1].ns[
+		CAUSE_PLACE(CAUSE_BLIND, WHERE_TRANSMIT)];
 	rig_release(&rig);
 	return ns;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "diagnose/judge.h"
+#include "diagnose/excess.h"
 
 #include <errno.h>
 #include <math.h>
@@ -16,7 +16,7 @@ static bool same_share(const struct share *a, const struct share *b)
 	       a->detail == b->detail;
 }
 
-int split_add(struct split *split, const struct slice *slice)
+int breakdown_add(struct breakdown *breakdown, const struct slice *slice)
 {
 	const struct share share = {
 		.ns = slice->end - slice->begin, .culprit = slice->culprit,
@@ -25,23 +25,23 @@ int split_add(struct split *split, const struct slice *slice)
 	};
 	int err;
 
-	split->ns[share.place] += share.ns;
+	breakdown->ns[share.place] += share.ns;
 	/* the last ones are the likeliest */
-	for (size_t i = split->shares.len; i-- && i + 16 > split->shares.len;) {
-		if (same_share(&split->shares.items[i], &share)) {
-			split->shares.items[i].ns += share.ns;
+	for (size_t i = breakdown->shares.len; i-- && i + 16 > breakdown->shares.len;) {
+		if (same_share(&breakdown->shares.items[i], &share)) {
+			breakdown->shares.items[i].ns += share.ns;
 			return 0;
 		}
 	}
-	if (!split->shares.max)
-		vec_init(&split->shares, SHARES_MAX);
-	err = vec_push(&split->shares, share);
+	if (!breakdown->shares.max)
+		vec_init(&breakdown->shares, SHARES_MAX);
+	err = vec_push(&breakdown->shares, share);
 	return err == -E2BIG ? 0 : err;
 }
 
-void split_release(struct split *split)
+void breakdown_release(struct breakdown *breakdown)
 {
-	vec_release(&split->shares);
+	vec_release(&breakdown->shares);
 }
 
 /* ---- a model ---- */
@@ -53,7 +53,7 @@ static int compare_u64(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-uint64_t median_of(uint64_t *values, size_t n)
+uint64_t excess_median(uint64_t *values, size_t n)
 {
 	qsort(values, n, sizeof(*values), compare_u64);
 	return values[(n - 1) / 2];
@@ -81,57 +81,57 @@ static bool explains(unsigned int place)
 	return place / WHERE_MAX != CAUSE_BLIND && place / WHERE_MAX != CAUSE_UNEXPLAINED;
 }
 
-int model_make(struct model *model, const struct split *const *splits, const uint64_t *latencies,
-	       uint32_t n)
+int baseline_make(struct baseline *baseline, const struct breakdown *const *breakdowns,
+		  const uint64_t *latencies, uint32_t n)
 {
 	uint64_t *values = calloc(n, sizeof(*values));
 
 	if (!values)
 		return -ENOMEM;
-	model->n = n;
+	baseline->n = n;
 	for (unsigned int place = 0; place < CAUSE_PLACES; place++) {
 		uint64_t middle;
 
 		for (uint32_t i = 0; i < n; i++)
-			values[i] = splits[i]->ns[place];
-		middle = median_of(values, n);
+			values[i] = breakdowns[i]->ns[place];
+		middle = excess_median(values, n);
 		for (uint32_t i = 0; i < n; i++)
 			values[i] = values[i] > middle ? values[i] - middle : middle - values[i];
 		/* what is not seen is never what is expected */
-		model->expected[place] = explains(place) ? middle : 0;
-		model->noise[place] = median_of(values, n);
+		baseline->expected[place] = explains(place) ? middle : 0;
+		baseline->noise[place] = excess_median(values, n);
 	}
 	for (uint32_t i = 0; i < n; i++)
-		values[i] = splits[i]->ahead;
-	model->ahead = median_of(values, n);
+		values[i] = breakdowns[i]->served_before;
+	baseline->served_before = excess_median(values, n);
 	for (uint32_t i = 0; i < n; i++)
-		values[i] = splits[i]->packets;
-	model->packets = median_of(values, n);
+		values[i] = breakdowns[i]->packets;
+	baseline->packets = excess_median(values, n);
 	memcpy(values, latencies, n * sizeof(*values));
-	model->latency = median_of(values, n);
-	scale(model->expected, CAUSE_PLACES, model->latency);
+	baseline->latency = excess_median(values, n);
+	scale(baseline->expected, CAUSE_PLACES, baseline->latency);
 	free(values);
 	return 0;
 }
 
 /* ---- a target ---- */
 
-void judge(const struct model *model, const struct split *split, uint64_t latency,
-	   const struct judging *judging, struct judged *out)
+void excess_of(const struct baseline *baseline, const struct breakdown *breakdown, uint64_t latency,
+	       const struct excess_options *options, struct excess *out)
 {
-	const unsigned int rest = CAUSE_PLACE(CAUSE_UNEXPLAINED, judging->rest);
+	const unsigned int rest = CAUSE_PLACE(CAUSE_UNEXPLAINED, options->rest);
 
 	out->latency = latency;
-	out->expected = model->latency;
+	out->expected = baseline->latency;
 	for (unsigned int place = 0; place < CAUSE_PLACES; place++) {
-		const int64_t more = (int64_t)(split->ns[place] - model->expected[place]);
-		const double noise = judging->noise_times * (double)model->noise[place];
+		const int64_t more = (int64_t)(breakdown->ns[place] - baseline->expected[place]);
+		const double noise = options->noise_times * (double)baseline->noise[place];
 
 		if (more <= 0) {
 			out->offset += more;
 		} else if (!explains(place)) {
 			out->ns[place] += (uint64_t)more;
-		} else if ((uint64_t)more > judging->granularity && (double)more > noise) {
+		} else if ((uint64_t)more > options->granularity && (double)more > noise) {
 			out->ns[place] += (uint64_t)more;
 			out->found += (uint64_t)more;
 		} else {
@@ -139,6 +139,6 @@ void judge(const struct model *model, const struct split *split, uint64_t latenc
 		}
 	}
 	out->coverage = NAN;
-	if (latency > model->latency + judging->granularity)
-		out->coverage = (double)out->found / (double)(latency - model->latency);
+	if (latency > baseline->latency + options->granularity)
+		out->coverage = (double)out->found / (double)(latency - baseline->latency);
 }
