@@ -1,80 +1,161 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One message on its way through the rules: what parts.c and gap.c share. */
+/*
+ * What each nanosecond of one message is charged to. The rules: docs/design/diagnose.md.
+ *
+ * attrib_message() cuts a message's time into slices, each with its cause: from the arrival of its
+ * first byte to its read (sent: from the call's entry until a driver has the last byte), without
+ * gap or overlap, whatever the recording holds.
+ *
+ *	attrib_rx.c      a received message: up to the socket's queue, then its reader's thread
+ *	attrib_tx.c      a sent one: in the call, in the socket, in the device's queue
+ *	attrib_offcpu.c  for both: charging, what else a core does, a thread without a core
+ */
 #ifndef HOSTLAT_DIAGNOSE_ATTRIB_H
 #define HOSTLAT_DIAGNOSE_ATTRIB_H
 
+#include <stdint.h>
+
 #include "base/parse.h"
-#include "diagnose/slice.h"
+#include "diagnose/calls.h"
+#include "diagnose/cause.h"
+#include "diagnose/cpu_history.h"
+#include "diagnose/messages.h"
+
+#define CORE_UNKNOWN UINT32_MAX
+/* A thread's stretches on a CPU, and its wakings, that are read for one message at most. */
+#define ONCPUS_MAX (1u << 20)
+
+#define DETAIL_FLOW 0x80000000u /* the rest is the number of a flow */
+
+struct slice {
+	uint64_t begin, end;
+	uint32_t core;        /* CORE_UNKNOWN: none, or not known */
+	uint32_t detail;      /* interrupt: as SPAN_HARDIRQ; softirq: vector; packets of a message:
+			       * its flow, see DETAIL_FLOW; else the call + 1, or 0 */
+	uint32_t culprit;     /* DICT_TASK; 0 = nobody, or not known */
+	uint32_t message;     /* place + 1 of the message that stood before it; 0 = none */
+	uint8_t cause;        /* enum cause */
+	uint8_t where;        /* enum where */
+	uint8_t segment_type; /* enum cpu_segment_type: what the core did */
+	uint8_t pad;
+	uint32_t core_task;   /* DICT_TASK: had the core */
+};
+
+/* The rules' input for all messages of a recording, where slices go, and buffers. */
+struct attrib_env {
+	const struct messages *messages;
+	const struct tasks *tasks;
+	const struct calls *calls;
+	const struct cpu_history *history;
+	bool by_request;     /* `read` is when the reply was sent, or a mark fired */
+	bool lost_messages;  /* not all of them are in the recording */
+	bool throttles;      /* some control group was throttled meanwhile */
+	uint64_t recorder;   /* pid of the hostlat that recorded; 0 = unknown */
+	void (*emit)(void *ctx, const struct slice *slice);
+	void *ctx;
+	/* Set by attrib_init(): of one thread, latest first. */
+	struct attrib_oncpus VEC_OF(const struct oncpu *) oncpus;
+	struct attrib_wakings VEC_OF(const struct waking *) wakings;
+};
+
+/* Before the first message; attrib_release() after the last one frees the buffers. */
+void attrib_init(struct attrib_env *env);
+void attrib_release(struct attrib_env *env);
+
+/* From when on, and up to when, the history has to reach for a message. */
+uint64_t attrib_from(const struct messages *messages, const struct subject *subject);
+uint64_t attrib_until(const struct messages *messages, const struct subject *subject);
+
+/* Emits the slices of one message. 0 or -ENOMEM. */
+int attrib_message(struct attrib_env *env, const struct subject *subject);
+
+/* ---- for attrib_*.c ---- */
 
 /* include/linux/interrupt.h: the numbers of softirqs */
 enum { SOFTIRQ_NET_TX = 2, SOFTIRQ_NET_RX = 3, SOFTIRQ_HRTIMER = 8 };
 
-/* No core takes so long to leave its idle state: what could run is kept from it, or the hypervisor
- * runs something else. */
+/*
+ * No core takes so long to leave its idle state: a quota keeps the thread from it, or the
+ * hypervisor runs something else.
+ */
 #define IDLE_EXIT_MAX_NS NS_PER_MS
 
-/* One message on its way through the rules. */
+/* One message while it is charged. */
 struct attribution {
 	struct attrib_env *env;
 	uint32_t message;    /* its place */
-	uint32_t thread;     /* the reader; of a sent message the sender, who is in its call */
+	uint32_t thread;     /* the reader; of a sent message the sender, which is in its call */
 	uint64_t at;         /* all before it is charged */
 	uint64_t end;        /* nothing behind it is */
-	uint64_t since;      /* from here on is looked at what the reader did */
+	uint64_t since;      /* the thread is followed from here on */
 	enum where where;
 	uint32_t serving;    /* place + 1 of the message that the reader serves; 0 = none */
 	uint32_t coming;     /* place + 1 of the next one that it reads */
 	uint64_t known;      /* when it read that one, or waited for any */
-	bool sends;          /* the message is a sent one */
-	bool unsure;         /* it may serve one, or not: that was out of sight */
-	bool stalled;        /* a late timer's core was idle for too long to be waking only */
-	size_t oncpu;          /* of the partition's: where the reader is */
-	size_t wakings;      /* of the partition's, that are later than what was asked for */
+	bool unsure;         /* it serves one or none: that was not recorded */
+	uint32_t queue;      /* core on which the thread is queued, or the next one it runs on */
+	enum cause idle;     /* why an idle core does not do what it could */
+	size_t oncpu;        /* number in env->oncpus that is looked at */
+	size_t wakings;      /* env->wakings up to this number are later than what is looked at */
+	/* Charges a sleep up to `to` that was no stop and no fault. `slice`: all but its cause. */
+	void (*asleep)(struct attribution *a, uint64_t to, const struct oncpu *next,
+		       const struct waking *woken, struct slice *slice);
 };
 
-/* What a slice says of a segment, if there is one; its cause and its times are attrib_charge()'s. */
-struct slice attrib_slice(const struct attribution *a, uint32_t core, const struct cpu_segment *segment);
+/* Charges `segment` of a core, number `number`, in begin <= t < end. */
+typedef void attrib_segment_fn(struct attribution *a, uint32_t core,
+			       const struct cpu_segment *segment, uint64_t number, uint64_t begin,
+			       uint64_t end);
+
+/* A slice without its cause and its times. `segment`: what the core does, or NULL. */
+struct slice attrib_slice(const struct attribution *a, uint32_t core,
+			  const struct cpu_segment *segment);
 
 /* Charges what is not yet charged up to `until`. */
-void attrib_charge(struct attribution *a, uint64_t until, enum cause cause, const struct slice *more);
+void attrib_charge(struct attribution *a, uint64_t until, enum cause cause,
+		   const struct slice *more);
 void attrib_not_recorded(struct attribution *a, uint64_t until, uint32_t core);
 
-/* An interrupt or a softirq, wherever it is met: false if the segment is neither. */
-bool attrib_interrupt(struct attribution *a, uint32_t core, const struct cpu_segment *segment, uint64_t end);
+/* Charges an interrupt or a softirq; false: the segment is neither. */
+bool attrib_interrupt(struct attribution *a, uint32_t core, const struct cpu_segment *segment,
+		      uint64_t end);
 
 /*
- * The softirq of `segment` receives packets up to `end`. Those that recorded messages are of are
- * charged to `cause`, each with its reader and flow; the rest is as `plain` has it. In a queue are
- * those that came before this message: of others, that they were handled before is no reason.
+ * The softirq of `segment` receives packets up to `end`. Packets of recorded messages are charged
+ * to `cause`, each with its reader and flow; `plain` charges the rest. A queue holds the messages
+ * that came before this one: that later ones were handled before is no reason to wait.
  */
-void attrib_receive_work(struct attribution *a, uint32_t core, const struct cpu_segment *segment, uint64_t end,
-		  enum cause cause, void (*plain)(struct attribution *a, uint32_t core,
-						  const struct cpu_segment *segment, uint64_t end));
+void attrib_receive_work(struct attribution *a, uint32_t core, const struct cpu_segment *segment,
+			 uint64_t end, enum cause cause,
+			 void (*plain)(struct attribution *a, uint32_t core,
+				       const struct cpu_segment *segment, uint64_t end));
 
-/* Somebody else has the core that is waited for. */
-void attrib_other_task(struct attribution *a, uint32_t core, const struct cpu_segment *segment, uint64_t end);
+/* Another task has the core that the message waits for. */
+void attrib_other_task(struct attribution *a, uint32_t core, const struct cpu_segment *segment,
+		       uint64_t end);
 
-/* The reader is out of sight: it may have come to wait for any, meanwhile. */
+/* The reader is not recorded up to `until`: it may have come to wait for any message. */
 void attrib_lose_reader(struct attribution *a, uint64_t until, uint32_t core);
 
-/* It waits for any at `time`: all is served. */
+/* The reader waits for any message at `time`: it has served all. */
 void attrib_serve_none(struct attribution *a, uint64_t time);
 
-/* Calls `take` for each stretch of a core's time in from <= t < to. */
+/* Calls `charge` for each segment of a core in from <= t < to. */
 void attrib_each_segment(struct attribution *a, uint32_t core, uint64_t from, uint64_t to,
-		   void (*take)(struct attribution *a, uint32_t core, const struct cpu_segment *segment,
-				uint64_t number, uint64_t begin, uint64_t end));
+			 attrib_segment_fn *charge);
 
-/* The thread's runs that overlap a window, latest first, and the one before. 0 or -errno. */
-int attrib_collect_oncpus(struct attribution *a, uint64_t from, uint64_t to);
+/* For how long of from <= t < to `core` and a->queue are both idle. */
+uint64_t attrib_idle_ns(const struct attribution *a, uint32_t core, uint64_t from, uint64_t to);
 
-/* Its wakings since the first of these runs, latest first, and the one before. 0 or -errno. */
-int attrib_collect_wakings(struct attribution *a, uint64_t to);
+/*
+ * Follows the thread from `from` to `to`: calls `charge` while it has a CPU, charges the time in
+ * which it has none. Why it sleeps at `to` is known by its next stretch on a CPU, if that begins
+ * before `until`. 0 or -ENOMEM.
+ */
+int attrib_thread(struct attribution *a, uint64_t from, uint64_t to, uint64_t until,
+		  attrib_segment_fn *charge);
 
-/* A sent message waits in its socket, or for room in it. */
-void attrib_unsent(struct attribution *a, uint64_t until, const struct slice *more);
-
-/* The time before `next`, in which the reader had no CPU. `last`: its run before, or NULL. */
-void attrib_offcpu(struct attribution *a, const struct oncpu *next, const struct oncpu *last);
+/* Charges all of a sent message; `a` is at its begin. 0 or -ENOMEM. */
+int attrib_sent(struct attribution *a, const struct subject *subject);
 
 #endif

@@ -1,50 +1,231 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The time in which a message's reader has no CPU. */
+/* Charging, what a core does instead of the message's work, and a thread without a core. */
+#include <errno.h>
+
 #include "diagnose/attrib.h"
+#include "diagnose/thread_state.h"
 
-/* A waking may be seen before the sleep that it ends: the two are on different cores. */
-#define WAKE_EARLY_NS (100 * NS_PER_US)
+/* ---- charging ---- */
 
-struct waiting {
-	uint32_t queue; /* where it is queued */
-	uint32_t core;	/* where it runs next */
-};
+void attrib_charge(struct attribution *a, uint64_t until, enum cause cause,
+		   const struct slice *more)
+{
+	struct slice slice = *more;
 
-/* Who has the core where it is queued: NULL if nobody, as on the one on which it runs next. */
-static const struct cpu_segment *queued_behind(const struct attribution *a,
-					       const struct waiting *wait, uint64_t time,
-					       uint64_t *until)
+	if (until > a->end)
+		until = a->end;
+	if (until <= a->at)
+		return;
+	slice.begin = a->at;
+	slice.end = until;
+	slice.cause = (uint8_t)cause;
+	if (slice.where == WHERE_MAX)
+		slice.where = (uint8_t)a->where;
+	a->env->emit(a->env->ctx, &slice);
+	a->at = until;
+}
+
+struct slice attrib_slice(const struct attribution *a, uint32_t core,
+			  const struct cpu_segment *segment)
+{
+	struct slice slice = { .core = core, .where = WHERE_MAX, .message = a->serving };
+
+	if (segment) {
+		slice.segment_type = segment->type;
+		slice.core_task = segment->task;
+		if (segment->type == SEGMENT_HARDIRQ || segment->type == SEGMENT_SOFTIRQ)
+			slice.detail = segment->detail;
+		else
+			slice.detail = segment->call;
+	}
+	return slice;
+}
+
+void attrib_not_recorded(struct attribution *a, uint64_t until, uint32_t core)
+{
+	struct slice slice = attrib_slice(a, core, NULL);
+
+	slice.message = 0;
+	attrib_charge(a, until, CAUSE_BLIND, &slice);
+}
+
+/* A packet that takes longer to its socket's queue waited elsewhere, as behind a lost one. */
+#define TO_QUEUE_MAX_NS (20 * NS_PER_MS)
+
+static struct slice packets_of(const struct attribution *a, uint32_t core,
+			       const struct cpu_segment *segment, uint32_t place)
+{
+	const struct message *m = &a->env->messages->all.items[place];
+	struct slice slice = attrib_slice(a, core, segment);
+
+	slice.culprit = tasks_by_tid(a->env->tasks, m->tid);
+	slice.message = place + 1;
+	if (m->flow && m->flow < DETAIL_FLOW)
+		slice.detail = DETAIL_FLOW | m->flow;
+	return slice;
+}
+
+void attrib_receive_work(struct attribution *a, uint32_t core, const struct cpu_segment *segment,
+			 uint64_t end, enum cause cause,
+			 void (*plain)(struct attribution *a, uint32_t core,
+				       const struct cpu_segment *segment, uint64_t end))
+{
+	const struct messages *messages = a->env->messages;
+	const struct message *all = messages->all.items;
+	const uint64_t own = message_queued(&all[a->message]);
+	size_t at = messages_queued(messages, core, a->at);
+
+	if (end > a->end)
+		end = a->end;
+	for (; messages->by_queued && at < messages->all.len && a->at < end; at++) {
+		const uint32_t place = messages->by_queued[at];
+		const struct message *m = &all[place];
+		const bool later = message_queued(m) > end;
+		struct slice slice;
+
+		if (m->core != core || place == a->message || m->first >= end ||
+		    (cause == CAUSE_KERNEL_QUEUE && later && message_queued(m) > own))
+			break; /* an interrupt may divide what a packet ahead takes */
+		if (m->queued_ns > TO_QUEUE_MAX_NS ||
+		    (cause == CAUSE_KERNEL_QUEUE && m->first > all[a->message].first))
+			continue;
+		if (m->first > a->at)
+			plain(a, core, segment, m->first);
+		slice = packets_of(a, core, segment, place);
+		attrib_charge(a, later ? end : message_queued(m), cause, &slice);
+		if (later)
+			break;
+	}
+	if (a->at < end)
+		plain(a, core, segment, end);
+}
+
+static void others_packets(struct attribution *a, uint32_t core, const struct cpu_segment *segment,
+			   uint64_t end)
+{
+	struct slice slice = attrib_slice(a, core, segment);
+
+	/* A thread of the kernel has taken the work over: others wait for it as for any thread. */
+	if (tasks_get(a->env->tasks, segment->task)->softirqd)
+		slice.culprit = segment->task;
+	attrib_charge(a, end, CAUSE_OTHER_RECEIVE, &slice);
+}
+
+bool attrib_interrupt(struct attribution *a, uint32_t core, const struct cpu_segment *segment,
+		      uint64_t end)
+{
+	struct slice slice = attrib_slice(a, core, segment);
+
+	if (segment->type == SEGMENT_HARDIRQ) {
+		attrib_charge(a, end, CAUSE_INTERRUPT, &slice);
+	} else if (segment->type != SEGMENT_SOFTIRQ) {
+		return false;
+	} else if (segment->detail == SOFTIRQ_NET_RX) {
+		attrib_receive_work(a, core, segment, end, CAUSE_OTHER_RECEIVE, others_packets);
+	} else if (segment->detail == SOFTIRQ_NET_TX) {
+		others_packets(a, core, segment, end);
+	} else {
+		if (tasks_get(a->env->tasks, segment->task)->softirqd)
+			slice.culprit = segment->task;
+		attrib_charge(a, end, CAUSE_SOFTIRQ, &slice);
+	}
+	return true;
+}
+
+void attrib_other_task(struct attribution *a, uint32_t core, const struct cpu_segment *segment,
+		       uint64_t end)
+{
+	const struct task *task = tasks_get(a->env->tasks, segment->task);
+	struct slice slice = attrib_slice(a, core, segment);
+
+	if (task->thread == a->thread) { /* it runs where it is said not to */
+		attrib_not_recorded(a, end, core);
+		return;
+	}
+	slice.culprit = segment->task;
+	slice.detail = 0;
+	attrib_charge(a, end,
+		      task->softirqd				   ? CAUSE_SOFTIRQ
+		      : task->pid && task->pid == a->env->recorder ? CAUSE_HOSTLAT
+								   : CAUSE_CPU_WAIT,
+		      &slice);
+}
+
+void attrib_lose_reader(struct attribution *a, uint64_t until, uint32_t core)
+{
+	a->unsure |= a->serving != 0;
+	a->serving = 0;
+	attrib_not_recorded(a, until, core);
+}
+
+void attrib_serve_none(struct attribution *a, uint64_t time)
+{
+	a->serving = 0;
+	a->known = time;
+	a->unsure = false;
+}
+
+void attrib_each_segment(struct attribution *a, uint32_t core, uint64_t from, uint64_t to,
+			 attrib_segment_fn *charge)
+{
+	const struct cpu_history *history = a->env->history;
+	uint64_t number, until;
+
+	if (from >= to)
+		return;
+	if (!cpu_history_find(history, core, from, &number, &until)) {
+		if (until >= to) {
+			attrib_not_recorded(a, to, core);
+			return;
+		}
+		attrib_not_recorded(a, until, core);
+		from = until;
+		number = history->segments[core].head;
+	}
+	for (; from < to; number++) {
+		uint64_t end = cpu_history_segment_end(history, core, number);
+
+		if (end > to)
+			end = to;
+		charge(a, core, cpu_history_segment(history, core, number), number, from, end);
+		from = end;
+	}
+}
+
+/* ---- runnable ---- */
+
+/* What the core does on which the thread is queued; NULL: it is idle, or is `core` itself. */
+static const struct cpu_segment *queued_behind(const struct attribution *a, uint32_t core,
+					       uint64_t time, uint64_t *until)
 {
 	static const struct cpu_segment unknown = { .type = SEGMENT_NOT_RECORDED };
 	const struct cpu_segment *segment;
 	uint64_t number;
 
 	*until = UINT64_MAX;
-	if (wait->queue == wait->core)
+	if (a->queue == core)
 		return NULL;
-	if (!cpu_history_find(a->env->history, wait->queue, time, &number, until))
+	if (!cpu_history_find(a->env->history, a->queue, time, &number, until))
 		return &unknown;
-	*until = cpu_history_segment_end(a->env->history, wait->queue, number);
-	segment = cpu_history_segment(a->env->history, wait->queue, number);
+	*until = cpu_history_segment_end(a->env->history, a->queue, number);
+	segment = cpu_history_segment(a->env->history, a->queue, number);
 	return segment->type == SEGMENT_IDLE ? NULL : segment;
 }
 
-/* For how long of from <= t < to both cores are idle. */
-static uint64_t idle_ns(const struct attribution *a, const struct waiting *wait, uint64_t from,
-			uint64_t to)
+uint64_t attrib_idle_ns(const struct attribution *a, uint32_t core, uint64_t from, uint64_t to)
 {
 	uint64_t number, end, idle = 0;
 
-	if (!cpu_history_find(a->env->history, wait->core, from, &number, &end))
+	if (!cpu_history_find(a->env->history, core, from, &number, &end))
 		return 0;
 	for (; from < to; number++, from = end) {
-		end = cpu_history_segment_end(a->env->history, wait->core, number);
+		end = cpu_history_segment_end(a->env->history, core, number);
 		end = end < to ? end : to;
-		if (cpu_history_segment(a->env->history, wait->core, number)->type != SEGMENT_IDLE)
+		if (cpu_history_segment(a->env->history, core, number)->type != SEGMENT_IDLE)
 			continue;
 		while (from < end) {
 			uint64_t until;
-			const bool both = !queued_behind(a, wait, from, &until);
+			const bool both = !queued_behind(a, core, from, &until);
 
 			until = until < end ? until : end;
 			idle += both ? until - from : 0;
@@ -54,195 +235,69 @@ static uint64_t idle_ns(const struct attribution *a, const struct waiting *wait,
 	return idle;
 }
 
-/* The core is idle, and yet it does not run. `cause`: if the other one is idle, too. */
-static void runnable_idle(struct attribution *a, const struct waiting *wait,
-			  const struct cpu_segment *segment, uint64_t begin, uint64_t end,
-			  enum cause cause)
+/* The core is idle, and yet the thread does not run: its queue's core says why, if that is not. */
+static void runnable_idle(struct attribution *a, uint32_t core, const struct cpu_segment *segment,
+			  uint64_t begin, uint64_t end)
 {
-	struct slice slice = attrib_slice(a, wait->core, segment);
+	struct slice slice = attrib_slice(a, core, segment);
 
 	slice.detail = 0;
 	while (begin < end) {
 		uint64_t until;
-		const struct cpu_segment *other = queued_behind(a, wait, begin, &until);
+		const struct cpu_segment *other = queued_behind(a, core, begin, &until);
 
 		if (until > end)
 			until = end;
 		if (!other)
-			attrib_charge(a, until, cause, &slice);
+			attrib_charge(a, until, a->idle, &slice);
 		else if (other->type == SEGMENT_NOT_RECORDED)
-			attrib_not_recorded(a, until, wait->queue);
-		else if (!attrib_interrupt(a, wait->queue, other, until))
-			attrib_other_task(a, wait->queue, other, until);
+			attrib_not_recorded(a, until, a->queue);
+		else if (!attrib_interrupt(a, a->queue, other, until))
+			attrib_other_task(a, a->queue, other, until);
 		begin = until;
 	}
 }
 
-/* It was so since `since`: how long that took in all says why, also of its end. */
-static void runnable(struct attribution *a, uint64_t since, uint64_t to, const struct waiting *wait)
+static void runnable_segment(struct attribution *a, uint32_t core,
+			     const struct cpu_segment *segment, uint64_t number, uint64_t begin,
+			     uint64_t end)
 {
-	uint64_t from = a->at, number, until;
-	enum cause idle;
+	(void)number;
+	if (segment->type == SEGMENT_NOT_RECORDED)
+		attrib_not_recorded(a, end, core);
+	else if (segment->type == SEGMENT_IDLE)
+		runnable_idle(a, core, segment, begin, end);
+	else if (!attrib_interrupt(a, core, segment, end))
+		attrib_other_task(a, core, segment, end);
+}
 
-	if (from >= to)
+/* Since `since`, and next on `core`: for how long both cores were idle in all says why. */
+static void runnable(struct attribution *a, uint64_t since, uint64_t to, uint32_t core)
+{
+	const struct cpu_history *history = a->env->history;
+	uint64_t number, until;
+
+	if (a->at >= to)
 		return;
-	if (since > from || !cpu_history_find(a->env->history, wait->core, since, &number, &until))
-		since = from;
-	if (!cpu_history_find(a->env->history, wait->core, from, &number, &until)) {
-		attrib_not_recorded(a, to, wait->core);
+	if (since > a->at || !cpu_history_find(history, core, since, &number, &until))
+		since = a->at;
+	if (!cpu_history_find(history, core, a->at, &number, &until)) {
+		attrib_not_recorded(a, to, core);
 		return;
 	}
-	if (idle_ns(a, wait, since, to) <= IDLE_EXIT_MAX_NS)
-		idle = CAUSE_IDLE_EXIT;
+	if (attrib_idle_ns(a, core, since, to) <= IDLE_EXIT_MAX_NS)
+		a->idle = CAUSE_IDLE_EXIT;
 	else
-		idle = a->env->throttles ? CAUSE_THROTTLED : CAUSE_CORE_STALL;
-	for (; from < to; number++) {
-		const struct cpu_segment *segment =
-			cpu_history_segment(a->env->history, wait->core, number);
-		uint64_t end = cpu_history_segment_end(a->env->history, wait->core, number);
-
-		if (end > to)
-			end = to;
-		if (segment->type == SEGMENT_NOT_RECORDED)
-			attrib_not_recorded(a, end, wait->core);
-		else if (segment->type == SEGMENT_IDLE)
-			runnable_idle(a, wait, segment, from, end, idle);
-		else if (!attrib_interrupt(a, wait->core, segment, end))
-			attrib_other_task(a, wait->core, segment, end);
-		from = end;
-	}
-}
-
-/* Why the reader sleeps, by the call that it goes on in, by how it left, and by who woke it. */
-static void asleep_reader(struct attribution *a, uint64_t to, const struct oncpu *next,
-			  const struct waking *woken)
-{
-	const enum call_class class =
-		next->call ? calls_class(a->env->calls, next->call - 1) : CALL_OTHER;
-	const bool by_task = !(woken->flags & WAKE_INTERRUPT);
-	struct slice slice = attrib_slice(a, CORE_UNKNOWN, NULL);
-	enum cause cause = CAUSE_APPLICATION;
-
-	slice.detail = next->call;
-	slice.segment_type = SEGMENT_IDLE;
-	if (next->left_before == LEFT_STOPPED) {
-		cause = CAUSE_STOPPED;
-	} else if (next->from_fault) {
-		cause = CAUSE_PAGE_FAULT;
-	} else if (class == CALL_WAIT ||
-		   (class == CALL_RECEIVE && next->left_before == LEFT_ASLEEP)) {
-		/* it was ready for the message: this is the way to its waking */
-		cause = by_task ? CAUSE_APPLICATION : CAUSE_FUNCTION;
-		if (!by_task)
-			slice.where = WHERE_RECEIVE;
-		slice.message = 0;
-	} else if (class == CALL_LOCK) {
-		cause = by_task ? CAUSE_LOCK : CAUSE_APPLICATION;
-		slice.culprit = by_task ? woken->waker : 0;
-	} else if (next->left_before == LEFT_IO || class == CALL_FILE ||
-		   (class == CALL_RECEIVE && next->left_before == LEFT_BLOCKED)) {
-		cause = CAUSE_IO_WAIT;
-	} else if (class == CALL_SEND) {
-		cause = CAUSE_WINDOW;
-	} else if (!next->call) {
-		cause = CAUSE_UNEXPLAINED;
-	} else if (next->left_before == LEFT_BLOCKED) {
-		cause = CAUSE_LOCK;
-		slice.culprit = by_task ? woken->waker : 0;
-	}
-	attrib_charge(a, to, cause, &slice);
-}
-
-/* It is in its send call; the one sleep there that a signal may end is for room. */
-static void asleep_in_send(struct attribution *a, uint64_t to, const struct oncpu *next,
-			   const struct waking *woken)
-{
-	struct slice slice = attrib_slice(a, CORE_UNKNOWN, NULL);
-
-	slice.detail = next->call;
-	slice.segment_type = SEGMENT_IDLE;
-	if (next->left_before == LEFT_STOPPED) {
-		attrib_charge(a, to, CAUSE_STOPPED, &slice);
-	} else if (next->from_fault) {
-		attrib_charge(a, to, CAUSE_PAGE_FAULT, &slice);
-	} else if (next->left_before == LEFT_IO) {
-		attrib_charge(a, to, CAUSE_IO_WAIT, &slice);
-	} else if (next->left_before == LEFT_BLOCKED) {
-		slice.culprit = woken->flags & WAKE_INTERRUPT ? 0 : woken->waker;
-		attrib_charge(a, to, CAUSE_LOCK, &slice);
-	} else {
-		attrib_unsent(a, to, &slice);
-	}
-}
-
-static void asleep(struct attribution *a, uint64_t to, const struct oncpu *next,
-		   const struct waking *woken)
-{
-	if (a->sends)
-		asleep_in_send(a, to, next, woken);
-	else
-		asleep_reader(a, to, next, woken);
+		a->idle = a->env->throttles ? CAUSE_THROTTLED : CAUSE_CORE_STALL;
+	attrib_each_segment(a, core, a->at, to, runnable_segment);
 }
 
 /*
- * Asleep since `since` until `woken`, but for what of it some core was out of sight: there it may
- * have run. What it slept in behind the last gap, `next` says; a stop is one from both its ends.
- */
-static void asleep_outside_gaps(struct attribution *a, uint64_t since, const struct oncpu *next,
-				const struct waking *woken)
-{
-	const struct trace_gap *gap = cpu_history_trace_gap(a->env->history, since, woken->time);
-	uint64_t end = since;
-
-	for (; gap; gap = end < woken->time
-				  ? cpu_history_trace_gap(a->env->history, end, woken->time)
-				  : NULL) {
-		if (next->left_before == LEFT_STOPPED)
-			asleep(a, gap->begin, next, woken);
-		end = gap->end < woken->time ? gap->end + 1 : woken->time;
-		attrib_lose_reader(a, end, next->core);
-	}
-	asleep(a, woken->time, next, woken);
-}
-
-/* The reader's last one before a run; NULL: none is known. */
-static const struct waking *last_waking(struct attribution *a, const struct oncpu *next)
-{
-	const struct slice_wakings *wakings = &a->env->wakings;
-
-	while (a->wakings && wakings->items[a->wakings - 1]->time <= next->begin)
-		a->wakings--;
-	return a->wakings < wakings->len ? wakings->items[a->wakings] : NULL;
-}
-
-/* What ended the sleep between two runs; NULL if that, or that it was one sleep, isn't known. */
-static const struct waking *woken_by(struct attribution *a, const struct oncpu *next,
-				     const struct oncpu *last)
-{
-	const struct slice_wakings *wakings = &a->env->wakings;
-	const struct waking *woken = last_waking(a, next), *before;
-
-	if (!woken || !last)
-		return woken;
-	/* the one that it ran for, then, is not the one that it runs for now */
-	if (woken->time <= last->begin || woken->time + WAKE_EARLY_NS < last->end)
-		return NULL;
-	before = a->wakings + 1 < wakings->len ? wakings->items[a->wakings + 1] : NULL;
-	return before && before->time > last->end ? NULL : woken;
-}
-
-static bool left_is_doubtful(const struct oncpu *next, const struct oncpu *last)
-{
-	return next->left_before == LEFT_UNKNOWN || next->left_before >= LEFT_ENDED ||
-	       (last && last->left != next->left_before);
-}
-
-/*
- * Runnable from `since` to `to`, but for what of it some core was out of sight: there it may have
- * run. Whatever it did, it was runnable again behind: else a waking would have been seen.
+ * Runnable from `since` to `to`, but for the gaps of the trace, in which it may have run. Whatever
+ * it did in one, it was runnable behind it: else a waking would have been recorded.
  */
 static void runnable_outside_gaps(struct attribution *a, uint64_t since, uint64_t to,
-				  const struct waiting *wait)
+				  uint32_t core)
 {
 	const struct trace_gap *gap;
 
@@ -251,54 +306,164 @@ static void runnable_outside_gaps(struct attribution *a, uint64_t since, uint64_
 	while (since < to && (gap = cpu_history_trace_gap(a->env->history, since, to - 1))) {
 		const uint64_t end = gap->end < to - 1 ? gap->end + 1 : to;
 
-		runnable(a, since, gap->begin, wait);
+		runnable(a, since, gap->begin, core);
 		if (end > a->at)
-			attrib_lose_reader(a, end, wait->core);
+			attrib_lose_reader(a, end, core);
 		since = end;
 	}
-	runnable(a, since, to, wait);
+	runnable(a, since, to, core);
 }
 
-/* It left as runnable; a waking behind a gap says that it slept meanwhile. */
-static void preempted(struct attribution *a, const struct oncpu *next, const struct oncpu *last,
-		      const struct waiting *wait)
+/* ---- asleep ---- */
+
+static void asleep(struct attribution *a, uint64_t to, const struct oncpu *next,
+		   const struct waking *woken)
+{
+	struct slice slice = attrib_slice(a, CORE_UNKNOWN, NULL);
+
+	slice.detail = next->call;
+	slice.segment_type = SEGMENT_IDLE;
+	if (next->left_before == LEFT_STOPPED)
+		attrib_charge(a, to, CAUSE_STOPPED, &slice);
+	else if (next->from_fault)
+		attrib_charge(a, to, CAUSE_PAGE_FAULT, &slice);
+	else
+		a->asleep(a, to, next, woken, &slice);
+}
+
+/*
+ * Asleep since `since` until `woken`, but for the gaps of the trace, in which it may have run. What
+ * it slept in behind the last gap, `next` says; a stop is one from both its ends.
+ */
+static void asleep_outside_gaps(struct attribution *a, uint64_t since, const struct oncpu *next,
+				const struct waking *woken)
+{
+	const struct trace_gap *gap = cpu_history_trace_gap(a->env->history, since, woken->time);
+	uint64_t end = since;
+
+	for (; gap; gap = end < woken->time ?
+			  cpu_history_trace_gap(a->env->history, end, woken->time) : NULL) {
+		if (next->left_before == LEFT_STOPPED)
+			asleep(a, gap->begin, next, woken);
+		end = gap->end < woken->time ? gap->end + 1 : woken->time;
+		attrib_lose_reader(a, end, next->core);
+	}
+	asleep(a, woken->time, next, woken);
+}
+
+/* ---- a thread ---- */
+
+/* The thread's last waking before `next`; NULL: none is known. */
+static const struct waking *last_waking(struct attribution *a, const struct oncpu *next)
+{
+	const struct attrib_wakings *wakings = &a->env->wakings;
+
+	while (a->wakings && wakings->items[a->wakings - 1]->time <= next->begin)
+		a->wakings--;
+	return a->wakings < wakings->len ? wakings->items[a->wakings] : NULL;
+}
+
+/* A waking behind a gap of the trace says that it slept in there. */
+static void preempted(struct attribution *a, uint64_t since, const struct oncpu *next)
 {
 	const struct waking *woken = last_waking(a, next);
-	uint64_t since = last ? last->end : a->since;
 
 	if (woken && woken->time > since &&
 	    cpu_history_trace_gap(a->env->history, since, woken->time)) {
-		attrib_lose_reader(a, woken->time, wait->core);
+		attrib_lose_reader(a, woken->time, next->core);
 		since = woken->time;
 	}
-	runnable_outside_gaps(a, since, next->begin, wait);
+	runnable_outside_gaps(a, since, next->begin, next->core);
 }
 
-void attrib_offcpu(struct attribution *a, const struct oncpu *next, const struct oncpu *last)
+/* The time before `next`, in which the thread had no CPU. `last`: the stretch before, or NULL. */
+static void offcpu(struct attribution *a, const struct oncpu *next, const struct oncpu *last)
 {
-	struct waiting wait = { .queue = last ? last->core : next->core, .core = next->core };
 	const uint64_t since = last ? last->end : a->since;
+	const enum thread_state state = thread_state_before(next, last);
 	const struct waking *woken;
 
 	if (next->call && calls_class(a->env->calls, next->call - 1) == CALL_WAIT)
 		attrib_serve_none(a, next->begin);
-	if (left_is_doubtful(next, last) ||
+	if (state == THREAD_UNKNOWN ||
 	    (next->begin <= a->at && cpu_history_trace_gap(a->env->history, since, next->begin))) {
 		attrib_lose_reader(a, next->begin, next->core);
 		return;
 	}
 	if (next->begin <= a->at)
 		return;
-	if (next->left_before == LEFT_RUNNABLE) {
-		preempted(a, next, last, &wait);
+	a->queue = last ? last->core : next->core;
+	if (state == THREAD_CPU_WAIT) {
+		preempted(a, since, next);
 		return;
 	}
-	woken = woken_by(a, next, last);
+	woken = thread_state_woken(a->env->history, last_waking(a, next), last);
 	if (!woken) {
 		attrib_lose_reader(a, next->begin, next->core);
 		return;
 	}
-	wait.queue = woken->core;
 	asleep_outside_gaps(a, since, next, woken);
-	runnable_outside_gaps(a, woken->time, next->begin, &wait);
+	a->queue = woken->core;
+	runnable_outside_gaps(a, woken->time, next->begin, next->core);
+}
+
+/* The thread's stretches on a CPU that overlap a window, latest first, and the one before. */
+static int collect_oncpus(struct attribution *a, uint64_t from, uint64_t to)
+{
+	const struct oncpu *oncpu = cpu_history_last_oncpu(a->env->history, a->thread);
+	int err = 0;
+
+	vec_clear(&a->env->oncpus);
+	for (; oncpu && oncpu->end > from && !err;
+	     oncpu = cpu_history_oncpu_before(a->env->history, oncpu))
+		if (oncpu->begin < to)
+			err = vec_push(&a->env->oncpus, oncpu);
+	if (oncpu && !err)
+		err = vec_push(&a->env->oncpus, oncpu);
+	return err;
+}
+
+/* Its wakings since the first of these stretches, latest first, and the one before. */
+static int collect_wakings(struct attribution *a, uint64_t to)
+{
+	const struct attrib_oncpus *oncpus = &a->env->oncpus;
+	const uint64_t from = oncpus->len ? (*vec_last(oncpus))->begin : to;
+	const struct waking *waking = cpu_history_waking(a->env->history, a->thread, to);
+	int err = 0;
+
+	vec_clear(&a->env->wakings);
+	for (; waking && !err; waking = cpu_history_waking_before(a->env->history, waking)) {
+		err = vec_push(&a->env->wakings, waking);
+		if (waking->time < from)
+			break;
+	}
+	a->wakings = a->env->wakings.len;
+	return err == -E2BIG ? 0 : err;
+}
+
+int attrib_thread(struct attribution *a, uint64_t from, uint64_t to, uint64_t until,
+		  attrib_segment_fn *charge)
+{
+	const struct attrib_oncpus *oncpus = &a->env->oncpus;
+	const struct oncpu *last = NULL;
+	int err = collect_oncpus(a, from, until);
+
+	a->since = from;
+	if (err == -E2BIG) {
+		attrib_not_recorded(a, (*vec_last(oncpus))->begin, CORE_UNKNOWN);
+		err = 0;
+	}
+	if (!err)
+		err = collect_wakings(a, until);
+	for (size_t i = oncpus->len; !err && a->at < to && i--;) {
+		const struct oncpu *oncpu = oncpus->items[i];
+
+		a->oncpu = i;
+		if (oncpu->begin > from)
+			offcpu(a, oncpu, last);
+		attrib_each_segment(a, oncpu->core, oncpu->begin > from ? oncpu->begin : from,
+				    oncpu->end < to ? oncpu->end : to, charge);
+		last = oncpu;
+	}
+	return err;
 }

@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "diagnose/attrib_rx.h"
-#include "diagnose/attrib_tx.h"
+/* A received message: up to its socket's queue, and its reader's thread up to the read. */
 #include "diagnose/attrib.h"
 
-#include <errno.h>
-
 #include "base/bug.h"
-#include "base/parse.h"
+#include "diagnose/thread_state.h"
 
-/* How far back is looked for what the reader was doing when the message came. */
-#define LOOK_BACK_NS	NS_PER_S
-/* ... and for a waking, at least. */
-#define MARGIN_NS	(20 * NS_PER_MS)
+/* How far back is looked for what the reader served when the message came. */
+#define LOOK_BACK_NS NS_PER_S
+/* How much further the history reaches: for a waking. */
+#define MARGIN_NS (20 * NS_PER_MS)
 
 /* A call that is slept in more often is taken for the one that reads. */
 #define CALL_ONCPUS_MAX 64
@@ -95,7 +92,7 @@ static bool goes_on(const struct attribution *a, uint32_t core, uint64_t *number
 
 /*
  * Whether the system call that the core is in goes on until the next read, over sleeps, too.
- * *unsure: it goes on out of sight, or not.
+ * *unsure: it goes on or not, the trace has a gap there.
  */
 static bool call_reads(const struct attribution *a, uint32_t core, uint64_t number, bool *unsure)
 {
@@ -128,13 +125,13 @@ static bool call_reads(const struct attribution *a, uint32_t core, uint64_t numb
 	return true;
 }
 
-/* Whether what it serves is out of sight: something is missing since that was known. */
+/* Whether the trace has a gap since it was known what the reader serves. */
 static bool serves_unknown(const struct attribution *a, uint64_t end, bool reads)
 {
 	if (reads)
 		return cpu_history_trace_gap(a->env->history, end,
 					     message_at(a, a->coming - 1)->read - 1);
-	/* which request it works at, the replies tell */
+	/* which request it works at, the replies say */
 	return a->unsure ||
 	       (!a->env->by_request && cpu_history_trace_gap(a->env->history, a->known, end - 1));
 }
@@ -177,10 +174,11 @@ static void running_task(struct attribution *a, uint32_t core, const struct cpu_
 	}
 }
 
-static void running_segment(struct attribution *a, uint32_t core, const struct cpu_segment *segment,
-			    uint64_t number, uint64_t begin, uint64_t end)
+static void running_segment(struct attribution *a, uint32_t core,
+			    const struct cpu_segment *segment, uint64_t number, uint64_t begin,
+			    uint64_t end)
 {
-	const bool own = tasks_get(a->env->tasks, segment->task)->thread == a->thread;
+	const enum thread_state state = thread_state_on_core(segment, a->env->tasks, a->thread);
 
 	while (begin < end) {
 		uint64_t read, until = end;
@@ -189,7 +187,7 @@ static void running_segment(struct attribution *a, uint32_t core, const struct c
 		read = a->coming ? message_at(a, a->coming - 1)->read : UINT64_MAX;
 		if (read < until)
 			until = read;
-		if (segment->type == SEGMENT_NOT_RECORDED || !own) {
+		if (state == THREAD_UNKNOWN) {
 			attrib_lose_reader(a, until, core);
 		} else if (segment->type == SEGMENT_FAULT) {
 			struct slice slice = attrib_slice(a, core, segment);
@@ -202,9 +200,43 @@ static void running_segment(struct attribution *a, uint32_t core, const struct c
 	}
 }
 
+/* ---- the reader sleeps ---- */
+
+/* By the call that it goes on in, by how it left its core, and by who woke it. */
+static void asleep_reader(struct attribution *a, uint64_t to, const struct oncpu *next,
+			  const struct waking *woken, struct slice *slice)
+{
+	const enum call_class class =
+		next->call ? calls_class(a->env->calls, next->call - 1) : CALL_OTHER;
+	const bool by_task = !(woken->flags & WAKE_INTERRUPT);
+	enum cause cause = CAUSE_APPLICATION;
+
+	if (class == CALL_WAIT || (class == CALL_RECEIVE && next->left_before == LEFT_ASLEEP)) {
+		/* it was ready for the message: this is the way to its waking */
+		cause = by_task ? CAUSE_APPLICATION : CAUSE_FUNCTION;
+		if (!by_task)
+			slice->where = WHERE_RECEIVE;
+		slice->message = 0;
+	} else if (class == CALL_LOCK) {
+		cause = by_task ? CAUSE_LOCK : CAUSE_APPLICATION;
+		slice->culprit = by_task ? woken->waker : 0;
+	} else if (next->left_before == LEFT_IO || class == CALL_FILE ||
+		   (class == CALL_RECEIVE && next->left_before == LEFT_BLOCKED)) {
+		cause = CAUSE_IO_WAIT;
+	} else if (class == CALL_SEND) {
+		cause = CAUSE_WINDOW;
+	} else if (!next->call) {
+		cause = CAUSE_UNEXPLAINED;
+	} else if (next->left_before == LEFT_BLOCKED) {
+		cause = CAUSE_LOCK;
+		slice->culprit = by_task ? woken->waker : 0;
+	}
+	attrib_charge(a, to, cause, slice);
+}
+
 /* ---- from the socket's queue to the end ---- */
 
-/* What the reader was at when the message came: the one that it had read last. */
+/* The reader serves the message that it had read last when this one came. Since when it does. */
 static uint64_t begin_service(struct attribution *a, uint64_t from)
 {
 	uint32_t before = a->env->messages->previous[a->message];
@@ -223,7 +255,6 @@ static uint64_t begin_service(struct attribution *a, uint64_t from)
 
 static int application(struct attribution *a, uint64_t from, uint64_t to)
 {
-	const struct oncpu *last = NULL;
 	uint64_t back;
 	int err;
 
@@ -235,27 +266,8 @@ static int application(struct attribution *a, uint64_t from, uint64_t to)
 	back = begin_service(a, from);
 	if (back > from)
 		back = from;
-	a->since = back;
 	a->known = a->serving ? back : a->env->history->since;
-	err = attrib_collect_oncpus(a, back, to);
-	if (err == -E2BIG) {
-		attrib_not_recorded(a, (*vec_last(&a->env->oncpus))->begin, CORE_UNKNOWN);
-		err = 0;
-	}
-	if (!err)
-		err = attrib_collect_wakings(a, to);
-	for (size_t i = a->env->oncpus.len; !err && i--;) {
-		const struct oncpu *oncpu = a->env->oncpus.items[i];
-		const uint64_t begin = oncpu->begin > back ? oncpu->begin : back;
-		const uint64_t end = oncpu->end < to ? oncpu->end : to;
-
-		a->oncpu = i;
-		if (oncpu->begin > back)
-			attrib_offcpu(a, oncpu, last);
-		if (begin < end)
-			attrib_each_segment(a, oncpu->core, begin, end, running_segment);
-		last = oncpu;
-	}
+	err = attrib_thread(a, back, to, to, running_segment);
 	a->serving = 0;
 	attrib_not_recorded(a, to, CORE_UNKNOWN);
 	return err;
@@ -310,12 +322,9 @@ uint64_t attrib_until(const struct messages *messages, const struct subject *sub
 int attrib_message(struct attrib_env *env, const struct subject *subject)
 {
 	const struct message *m = &env->messages->all.items[subject->message];
-	struct attribution a = { .env = env,
-				 .message = subject->message,
-				 .thread = m->thread,
-				 .at = m->first,
-				 .end = m->read,
-				 .where = WHERE_RECEIVE };
+	struct attribution a = { .env = env, .message = subject->message, .thread = m->thread,
+				 .at = m->first, .end = m->read, .where = WHERE_RECEIVE,
+				 .asleep = asleep_reader };
 	int err = 0;
 
 	if (env->messages->departures)

@@ -1,9 +1,123 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "diagnose/attrib_tx.h"
+/* A sent message: in its call, in its socket or waiting for room there, in the device's queue. */
+#include "diagnose/attrib.h"
+#include "diagnose/thread_state.h"
 
-#include <errno.h>
+/* Messages of one flow that are on their way out at once, at most; before, nothing is known. */
+#define BEFORE_MAX 4096
 
-#include "diagnose/departure.h"
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* ---- a pacing timer that is late ---- */
+
+/* Its core does something else, or nothing: what that is held the timer up, and so the packet. */
+static void late_segment(struct attribution *a, uint32_t core, const struct cpu_segment *segment,
+			 uint64_t number, uint64_t begin, uint64_t end)
+{
+	const struct task *task = tasks_get(a->env->tasks, segment->task);
+	struct slice slice = attrib_slice(a, core, segment);
+
+	(void)number;
+	(void)begin;
+	slice.message = 0;
+	if (segment->type == SEGMENT_NOT_RECORDED)
+		attrib_not_recorded(a, end, core);
+	else if (segment->type == SEGMENT_IDLE)
+		attrib_charge(a, end, a->idle, &slice);
+	else if (segment->type == SEGMENT_SOFTIRQ && segment->detail == SOFTIRQ_HRTIMER)
+		attrib_charge(a, end, CAUSE_FUNCTION, &slice);
+	else if (attrib_interrupt(a, core, segment, end))
+		return;
+	else if (task->thread != THREAD_NONE && task->thread == a->thread)
+		attrib_charge(a, end, CAUSE_FUNCTION, &slice); /* it is in the kernel */
+	else
+		attrib_other_task(a, core, segment, end);
+}
+
+/* The timer was due at `from`, and did its work at `to`. */
+static void late_timer(struct attribution *a, uint32_t core, uint64_t from, uint64_t to)
+{
+	a->queue = core;
+	a->idle = attrib_idle_ns(a, core, from, to) > IDLE_EXIT_MAX_NS ? CAUSE_CORE_STALL :
+									 CAUSE_IDLE_EXIT;
+	attrib_each_segment(a, core, from > a->at ? from : a->at, to, late_segment);
+}
+
+static void held_by_pacing(struct attribution *a, const struct departure *d, uint64_t until,
+			   const struct slice *more)
+{
+	const uint64_t due = d->left - d->late_ns;
+
+	attrib_charge(a, earlier(d->held + d->early_ns, until), CAUSE_UNEXPLAINED, more);
+	attrib_charge(a, earlier(due, until), CAUSE_PACING, more);
+	if (d->late_ns)
+		late_timer(a, d->core, due, earlier(d->left, until));
+}
+
+/* ---- in its socket, or waiting for room there ---- */
+
+/* The flow's oldest message that left after a->at, this one at last; place + 1. */
+static uint32_t oldest_before(const struct attribution *a, bool *more)
+{
+	const struct messages *messages = a->env->messages;
+	uint32_t at = a->message + 1, before;
+
+	*more = false;
+	for (int i = 0; (before = messages->previous[at - 1]) &&
+			messages->all.items[before - 1].read > a->at; i++) {
+		*more = i == BEFORE_MAX;
+		if (*more)
+			break;
+		at = before;
+	}
+	return at;
+}
+
+/* Nothing of its flow is known to be on its way out. */
+static void nothing_before(struct attribution *a, uint64_t until, const struct slice *more)
+{
+	if (a->env->lost_messages) /* what isn't in the recording may be */
+		attrib_not_recorded(a, until, CORE_UNKNOWN);
+	else
+		attrib_charge(a, until, CAUSE_WINDOW, more);
+}
+
+static void unsent(struct attribution *a, uint64_t until, const struct slice *more)
+{
+	const struct messages *messages = a->env->messages;
+	uint64_t own;
+	uint32_t at;
+	bool older;
+
+	if (until > a->end)
+		until = a->end;
+	if (until <= a->at)
+		return;
+	at = oldest_before(a, &older);
+	if (older)
+		attrib_not_recorded(a, earlier(messages->departures[at - 1].held, until),
+				    CORE_UNKNOWN);
+	for (; at - 1 != a->message && a->at < until; at = messages->all.items[at - 1].next) {
+		const struct departure *before = &messages->departures[at - 1];
+		const uint64_t given = messages->all.items[at - 1].read;
+		struct slice slice = *more;
+
+		if (!before->held || before->held >= until)
+			continue;
+		slice.message = at;
+		nothing_before(a, before->held, more);
+		held_by_pacing(a, before, until, &slice);
+		attrib_charge(a, earlier(before->due, until), CAUSE_PACING, &slice);
+		attrib_charge(a, earlier(given, until), CAUSE_QDISC, &slice);
+	}
+	own = messages->departures[a->message].held;
+	nothing_before(a, own && own < until ? own : until, more);
+	held_by_pacing(a, &messages->departures[a->message], until, more);
+	attrib_charge(a, until, CAUSE_PACING, more);
+}
 
 /* ---- in the call ---- */
 
@@ -11,12 +125,11 @@
 static void call_segment(struct attribution *a, uint32_t core, const struct cpu_segment *segment,
 			 uint64_t number, uint64_t begin, uint64_t end)
 {
-	const bool own = tasks_get(a->env->tasks, segment->task)->thread == a->thread;
 	struct slice slice = attrib_slice(a, core, segment);
 
 	(void)number;
 	(void)begin;
-	if (segment->type == SEGMENT_NOT_RECORDED || !own)
+	if (thread_state_on_core(segment, a->env->tasks, a->thread) == THREAD_UNKNOWN)
 		attrib_not_recorded(a, end, core);
 	else if (segment->type == SEGMENT_FAULT)
 		attrib_charge(a, end, CAUSE_PAGE_FAULT, &slice);
@@ -24,44 +137,40 @@ static void call_segment(struct attribution *a, uint32_t core, const struct cpu_
 		attrib_charge(a, end, CAUSE_FUNCTION, &slice);
 }
 
-/* Up to `to`, which may be before the call's end: who sleeps then is known by how it goes on. */
+/* It is in its send call: the one sleep there that a signal may end is for room. */
+static void asleep_in_send(struct attribution *a, uint64_t to, const struct oncpu *next,
+			   const struct waking *woken, struct slice *slice)
+{
+	if (next->left_before == LEFT_IO) {
+		attrib_charge(a, to, CAUSE_IO_WAIT, slice);
+	} else if (next->left_before == LEFT_BLOCKED) {
+		slice->culprit = woken->flags & WAKE_INTERRUPT ? 0 : woken->waker;
+		attrib_charge(a, to, CAUSE_LOCK, slice);
+	} else {
+		unsent(a, to, slice);
+	}
+}
+
+/* Up to `to`, which may be before the call's end: why it sleeps then is known by how it goes on. */
 static int in_call(struct attribution *a, uint64_t to, uint64_t returned)
 {
-	const uint64_t from = a->at, end = a->end;
-	const struct oncpu *last = NULL;
+	const uint64_t end = a->end;
 	int err;
 
-	if (to <= from)
+	if (to <= a->at)
 		return 0;
 	if (a->thread == THREAD_NONE) {
 		attrib_not_recorded(a, to, CORE_UNKNOWN);
 		return 0;
 	}
 	a->end = to;
-	a->since = from;
-	err = attrib_collect_oncpus(a, from, returned);
-	if (err == -E2BIG) {
-		attrib_not_recorded(a, (*vec_last(&a->env->oncpus))->begin, CORE_UNKNOWN);
-		err = 0;
-	}
-	if (!err)
-		err = attrib_collect_wakings(a, returned);
-	for (size_t i = a->env->oncpus.len; !err && a->at < to && i--;) {
-		const struct oncpu *oncpu = a->env->oncpus.items[i];
-		const uint64_t begin = oncpu->begin > from ? oncpu->begin : from;
-
-		if (oncpu->begin > from)
-			attrib_offcpu(a, oncpu, last);
-		attrib_each_segment(a, oncpu->core, begin, oncpu->end < to ? oncpu->end : to,
-				    call_segment);
-		last = oncpu;
-	}
+	err = attrib_thread(a, a->at, to, returned, call_segment);
 	attrib_not_recorded(a, to, CORE_UNKNOWN);
 	a->end = end;
 	return err;
 }
 
-/* ---- behind it ---- */
+/* ---- behind the call ---- */
 
 /* The packet is on its way from the socket to the queue: whoever has the core brings it there. */
 static void stack_segment(struct attribution *a, uint32_t core, const struct cpu_segment *segment,
@@ -91,19 +200,20 @@ static uint32_t core_at(const struct subject *subject, uint64_t time)
 
 int attrib_sent(struct attribution *a, const struct subject *subject)
 {
-	const struct departure_times out = departure_of(subject->pieces, subject->n, a->at, a->end);
-	const uint64_t stack = out.known && out.seen ? out.queued : a->end;
+	const struct departure_times out =
+		messages_departure_times(subject->pieces, subject->n, a->at, a->end);
+	const uint64_t stack = out.known && out.enqueued ? out.queued : a->end;
 	const struct slice queue = attrib_slice(a, CORE_UNKNOWN, NULL);
 	int err;
 
 	a->where = WHERE_TRANSMIT;
-	a->sends = true;
+	a->asleep = asleep_in_send;
 	err = in_call(a, subject->returned < stack ? subject->returned : stack, subject->returned);
 	if (err || !out.known) {
 		attrib_not_recorded(a, a->end, CORE_UNKNOWN);
 		return err;
 	}
-	attrib_unsent(a, out.left, &queue);
+	unsent(a, out.left, &queue);
 	attrib_each_segment(a, core_at(subject, out.queued), a->at, out.queued, stack_segment);
 	attrib_charge(a, out.due, CAUSE_PACING, &queue);
 	attrib_charge(a, a->end, CAUSE_QDISC, &queue);

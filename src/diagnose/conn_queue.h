@@ -13,8 +13,8 @@
 #include "event/layout.h"
 
 /*
- * Sets `queued` of each sample. `samples`: in any order, intended <= sent <= done; `slots`: requests
- * that may be out at once. A load of several threads, each with slots of its own, has those that
+ * Sets `queued` of each sample, in any order, intended <= sent <= done. `slots`: requests
+ * that may be out at once. Where several threads have slots of their own, those are queued that
  * waited while all slots were taken. 0 or -ENOMEM.
  */
 int conn_queue_find(const struct event_sample *samples, size_t n, uint64_t slots, bool *queued);

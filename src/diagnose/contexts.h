@@ -4,7 +4,7 @@
 #define HOSTLAT_DIAGNOSE_CONTEXTS_H
 
 #include "base/vec.h"
-#include "diagnose/slice.h"
+#include "diagnose/attrib.h"
 
 #define CONTEXTS_MAX 4096u
 

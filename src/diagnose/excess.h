@@ -9,7 +9,7 @@
 #ifndef HOSTLAT_DIAGNOSE_EXCESS_H
 #define HOSTLAT_DIAGNOSE_EXCESS_H
 
-#include "diagnose/attrib_rx.h"
+#include "diagnose/attrib.h"
 
 /* A part of one message's time with the same place, culprit, message and detail. */
 struct share {
@@ -51,7 +51,7 @@ struct excess {
 	uint64_t latency;
 	uint64_t expected;          /* the baseline's latency */
 	int64_t offset;             /* <= 0 */
-	uint64_t ns[CAUSE_PLACES];  /* by place; what is not recorded or explained has places, too */
+	uint64_t ns[CAUSE_PLACES];  /* by place, those of what is not explained, too */
 	uint64_t found;             /* the sum of those that explain */
 	double coverage;            /* NAN: it is not slower by more than the granularity */
 };

@@ -8,7 +8,7 @@
 #define HOSTLAT_DIAGNOSE_FUNCTIONS_H
 
 #include "diagnose/nesting.h"
-#include "diagnose/slice.h"
+#include "diagnose/attrib.h"
 
 struct diagnosis;
 struct recorded;

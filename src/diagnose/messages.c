@@ -8,7 +8,6 @@
 #include "base/parse.h"
 #include "base/sort.h"
 #include "diagnose/cpu_history.h"
-#include "diagnose/departure.h"
 #include "diagnose/tasks.h"
 
 /* Of the fastest: this share of an application's messages. */
@@ -51,6 +50,59 @@ static int for_each(struct event_reader *reader, int (*take)(void *ctx, const st
 	return err;
 }
 
+/* ---- when a sent one left ---- */
+
+static uint64_t clamp_time(uint64_t time, uint64_t from, uint64_t to)
+{
+	return time < from ? from : time > to ? to : time;
+}
+
+struct departure_times messages_departure_times(const struct event_piece *pieces, uint32_t n,
+						uint64_t first, uint64_t end)
+{
+	struct departure_times out = { 0 };
+	uint64_t segment = 0, held = UINT64_MAX, paced = 0, late = UINT64_MAX;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const uint64_t time = clamp_time(pieces[i].end, first, end);
+
+		if (held == UINT64_MAX &&
+		    (pieces[i].role == PIECE_PACED || pieces[i].role == PIECE_LATE))
+			held = clamp_time(pieces[i].begin, first, end);
+		if (pieces[i].role == PIECE_LATE && pieces[i].flags == STAGE_NONE)
+			paced = time;
+		if (pieces[i].role == PIECE_LATE && pieces[i].flags == STAGE_SEGMENT) {
+			late = clamp_time(pieces[i].begin, first, end);
+			out.core = pieces[i].core;
+		}
+		if (pieces[i].flags == STAGE_SEGMENT) {
+			segment = time;
+			out.known = true;
+		} else if (pieces[i].flags == STAGE_QDISC) {
+			out.queued = time;
+			out.enqueued = true;
+		}
+	}
+	if (!out.enqueued)
+		out.queued = segment;
+	/* a departure behind the queue's begin is one that was put off */
+	out.left = segment < out.queued ? segment : out.queued;
+	out.due = segment > out.queued ? segment : out.queued;
+	out.held = held < out.queued ? held : out.queued;
+	out.late = late < out.left ? late : out.left;
+	out.paced = paced > out.held ? paced : out.held;
+	return out;
+}
+
+/* The end of a sent message: what follows, up to its completion, is the device's. */
+static uint64_t departure_end(const struct event_piece *pieces, uint32_t n, uint64_t end)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (pieces[i].flags == STAGE_DRIVER && pieces[i].end < end)
+			return pieces[i].end;
+	return end;
+}
+
 /* Both are sorted by when the message ended. */
 struct outgoing {
 	struct message m; /* first: see by_read() */
@@ -76,7 +128,7 @@ static int take_outgoing(struct reading *reading, const struct event_message *e,
 			 const struct message *m)
 {
 	const struct departure_times out =
-		departure_of((const void *)(e + 1), e->n, m->first, m->read);
+		messages_departure_times((const void *)(e + 1), e->n, m->first, m->read);
 
 	return vec_push(&reading->outgoing, (struct outgoing){
 		.m = *m, .departure = {

@@ -50,6 +50,23 @@ struct departure {
 	uint32_t pad;
 };
 
+/* When a sent message's last byte left, by its pieces. */
+struct departure_times {
+	bool known;       /* else none of the others is */
+	bool enqueued;    /* its packet came into the queue as it is: no shaper has cut it */
+	uint64_t held;    /* nothing but its pacing held it from here on; none: as `queued` */
+	uint64_t paced;   /* late timers of the message's earlier packets held it up to here */
+	uint64_t late;    /* its own late timer held it from here on; not late: as `left` */
+	uint32_t core;    /* the core of its own late timer */
+	uint64_t left;    /* the socket let go of its last byte */
+	uint64_t queued;  /* a device's queue had it; if that was not recorded: as `left` */
+	uint64_t due;     /* it was to leave the queue */
+};
+
+/* All times are between `first` and `end`. */
+struct departure_times messages_departure_times(const struct event_piece *pieces, uint32_t n,
+						uint64_t first, uint64_t end);
+
 /* A send call. */
 struct sent {
 	uint64_t at;       /* when it was entered */

@@ -12,8 +12,6 @@
 /* The history is fed in steps of it, and keeps a few: who had a CPU is looked up in it. */
 #define STEP_NS (100 * NS_PER_MS)
 #define KEPT_NS (5 * NS_PER_S)
-/* A waking may be seen before the sleep that it ends: the two are on different cores. */
-#define WAKE_EARLY_NS (100 * NS_PER_US)
 #define TRACE_GAPS_MAX 65536u
 
 /* One thread on its way through the recording. */
@@ -21,9 +19,8 @@ struct walk {
 	struct thread_profile *out;
 	uint32_t thread;
 	uint64_t at;       /* all before is charged */
-	uint8_t left;      /* enum task_left: how it left its core at `at` */
-	bool ran;          /* it has */
-	uint64_t taken;    /* begin of the run that was charged last */
+	bool ran;
+	struct oncpu last; /* if it ran: the stretch on a CPU that was charged last */
 	size_t stretch;    /* the first that ends after `at` */
 };
 
@@ -34,8 +31,7 @@ struct pass {
 	size_t n;
 	uint64_t from;     /* what is before is not known */
 	struct pass_gaps VEC_OF(struct trace_gap) trace_gaps; /* of all that was read, in order */
-	struct pass_oncpus VEC_OF(
-		struct oncpu) oncpus; /* new ones of a thread, the last one first */
+	struct pass_oncpus VEC_OF(struct oncpu) oncpus; /* new ones of a thread, latest first */
 };
 
 void thread_profile_init(struct thread_profile *profile, uint32_t task)
@@ -118,19 +114,10 @@ static uint64_t charge(struct walk *w, uint64_t until, enum thread_state state)
 static int charge_segment(struct pass *p, struct walk *w, const struct cpu_segment *segment,
 			  uint64_t end)
 {
-	const bool own = tasks_get(&p->rec->tasks, segment->task)->thread == w->thread;
-	uint64_t ns;
+	const enum thread_state state = thread_state_on_core(segment, &p->rec->tasks, w->thread);
+	const uint64_t ns = charge(w, end, state);
 
-	if (!own || segment->type == SEGMENT_NOT_RECORDED || segment->type == SEGMENT_IDLE) {
-		charge(w, end, THREAD_UNKNOWN);
-		return 0;
-	}
-	if (segment->type == SEGMENT_SOFTIRQ || segment->type == SEGMENT_HARDIRQ) {
-		charge(w, end, THREAD_INTERRUPTED);
-		return 0;
-	}
-	ns = charge(w, end, THREAD_ON_CPU);
-	return ns ? add_call(w->out, segment->call, ns, 0, 0) : 0;
+	return ns && state == THREAD_ON_CPU ? add_call(w->out, segment->call, ns, 0, 0) : 0;
 }
 
 static int charge_wait(struct pass *p, struct walk *w, const struct cpu_segment *segment,
@@ -172,35 +159,18 @@ static int each_segment(struct pass *p, struct walk *w, uint32_t core, uint64_t 
 
 /* ---- without one ---- */
 
-static enum thread_state state_of(uint8_t left)
+/* Up to when the trace has no gap from `from` on; at most `to`. */
+static uint64_t recorded_until(const struct pass *p, uint64_t from, uint64_t to)
 {
-	return left == LEFT_ASLEEP		       ? THREAD_ASLEEP :
-	       left == LEFT_BLOCKED || left == LEFT_IO ? THREAD_BLOCKED :
-	       left == LEFT_STOPPED		       ? THREAD_STOPPED :
-							 THREAD_UNKNOWN;
-}
+	const size_t low = sort_first(i, 0, p->trace_gaps.len, p->trace_gaps.items[i].end > from);
 
-/* When it was first out of sight from `from` on: `to` if it never was until then. */
-static uint64_t seen_until(const struct pass *p, uint64_t from, uint64_t to)
-{
-	size_t low = 0, high = p->trace_gaps.len;
-
-	while (low < high) { /* the first that ends after `from` */
-		const size_t middle = low + (high - low) / 2;
-
-		if (p->trace_gaps.items[middle].end <= from)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	if (low == p->trace_gaps.len || p->trace_gaps.items[low].begin >= to)
 		return to;
 	return p->trace_gaps.items[low].begin > from ? p->trace_gaps.items[low].begin : from;
 }
 
-static int charge_sleep(struct walk *w, uint64_t until, uint32_t call)
+static int charge_sleep(struct walk *w, uint64_t until, enum thread_state state, uint32_t call)
 {
-	const enum thread_state state = state_of(w->left);
 	const uint64_t ns = charge(w, until, state);
 
 	if (!ns || (state != THREAD_ASLEEP && state != THREAD_BLOCKED))
@@ -216,44 +186,42 @@ static int charge_waiting(struct pass *p, struct walk *w, uint32_t core, uint64_
 	return each_segment(p, w, core, to, charge_wait);
 }
 
-/* From w->at until it ran on `core` again; `call`: what it slept in. */
-static int charge_gap(struct pass *p, struct walk *w, uint64_t to, uint32_t core, uint32_t call)
+/* From w->at until it has a core again, by `next`. */
+static int charge_offcpu(struct pass *p, struct walk *w, const struct oncpu *next)
 {
-	const struct waking *woken = cpu_history_waking(&p->history, w->thread, to);
-	const uint64_t seen = seen_until(p, w->at, to);
+	const struct oncpu *last = w->ran ? &w->last : NULL;
+	const enum thread_state state = thread_state_before(next, last);
+	const uint64_t recorded = recorded_until(p, w->at, next->begin);
+	const struct waking *woken = NULL;
 	int err = 0;
 
-	if (w->left == LEFT_RUNNABLE) {
-		err = charge_waiting(p, w, core, seen);
-	} else if (woken && woken->time + WAKE_EARLY_NS >= w->at) {
-		err = charge_sleep(w, woken->time < seen ? woken->time : seen, call);
-		if (!err)
-			err = charge_waiting(p, w, core, seen);
+	if (state != THREAD_CPU_WAIT) {
+		woken = cpu_history_waking(&p->history, w->thread, next->begin);
+		woken = thread_state_woken(&p->history, woken, last);
 	}
-	charge(w, to, THREAD_UNKNOWN);
+	if (woken)
+		err = charge_sleep(w, woken->time < recorded ? woken->time : recorded, state,
+				   next->call);
+	if (!err && (woken || state == THREAD_CPU_WAIT))
+		err = charge_waiting(p, w, next->core, recorded);
+	charge(w, next->begin, THREAD_UNKNOWN);
 	return err;
 }
 
-/* ---- runs ---- */
+/* ---- stretches on a CPU ---- */
 
 /* As far as `now`, if it goes on. */
 static int charge_oncpu(struct pass *p, struct walk *w, const struct oncpu *oncpu, uint64_t now)
 {
 	int err = 0;
 
-	if (!w->ran)
-		w->left = oncpu->left_before;
-	if (w->at < oncpu->begin) {
-		if (w->left != oncpu->left_before)
-			w->left = LEFT_UNKNOWN;
-		err = charge_gap(p, w, oncpu->begin, oncpu->core, oncpu->call);
-	}
+	if (w->at < oncpu->begin)
+		err = charge_offcpu(p, w, oncpu);
 	if (!err)
 		err = each_segment(p, w, oncpu->core, oncpu->end < now ? oncpu->end : now,
 				   charge_segment);
-	w->left = oncpu->left;
+	w->last = *oncpu;
 	w->ran = true;
-	w->taken = oncpu->begin;
 	return err;
 }
 
@@ -264,7 +232,7 @@ static int charge_new_oncpus(struct pass *p, struct walk *w, uint64_t now)
 	int err = 0;
 
 	vec_clear(&p->oncpus);
-	for (; !err && oncpu && (!w->ran || oncpu->begin >= w->taken);
+	for (; !err && oncpu && (!w->ran || oncpu->begin >= w->last.begin);
 	     oncpu = cpu_history_oncpu_before(&p->history, oncpu))
 		if (oncpu->end > p->from)
 			err = vec_push(&p->oncpus, *oncpu);
@@ -276,15 +244,21 @@ static int charge_new_oncpus(struct pass *p, struct walk *w, uint64_t now)
 /* It did not run again: asleep as long as nobody woke it. */
 static int charge_rest(struct pass *p, struct walk *w, uint64_t end)
 {
-	const struct waking *woken = cpu_history_waking(&p->history, w->thread, end);
-	const uint64_t seen = seen_until(p, w->at, end);
-	const bool woke = woken && woken->time + WAKE_EARLY_NS >= w->at;
+	const struct waking *latest = cpu_history_waking(&p->history, w->thread, end), *woken;
+	uint64_t recorded = recorded_until(p, w->at, end);
 	int err = 0;
 
-	if (w->ran && w->left != LEFT_RUNNABLE)
-		err = charge_sleep(w, woke && woken->time < seen ? woken->time : seen, 0);
-	if (w->ran)
-		charge(w, seen, THREAD_CPU_WAIT);
+	if (w->ran) {
+		const enum thread_state state = thread_state_left(w->last.left);
+
+		woken = thread_state_woken(&p->history, latest, &w->last);
+		if (latest && !woken && latest->time > w->last.end)
+			recorded = w->at; /* woken twice: it ran between, which was not recorded */
+		if (state != THREAD_CPU_WAIT)
+			err = charge_sleep(w, woken && woken->time < recorded ? woken->time :
+						      recorded, state, 0);
+		charge(w, recorded, THREAD_CPU_WAIT);
+	}
 	charge(w, UINT64_MAX, THREAD_UNKNOWN);
 	return err;
 }

@@ -1,33 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a thread was doing in stretches of time: it had a CPU, waited for one, slept, and in which
- * system calls. By the same history of cores as the causes of messages (diagnose/corelog.h), in one
- * pass over the recording's activity for all threads that are asked about.
+ * Where a thread's time went in chosen stretches: on a CPU, waiting for one, asleep, and in which
+ * system calls. One pass over the recording's activity serves all threads that are asked for; the
+ * states are those that the causes of messages go by (diagnose/thread_state.h).
  *
- * The times by state sum to the length of the stretches. What the recording doesn't tell is
- * unknown, never sleep.
+ * The times by state sum to the length of the stretches. What is not recorded is unknown, never
+ * sleep.
  */
 #ifndef HOSTLAT_DIAGNOSE_THREAD_PROFILE_H
 #define HOSTLAT_DIAGNOSE_THREAD_PROFILE_H
 
 #include "base/vec.h"
 #include "diagnose/diagnose.h"
-#include "diagnose/tasks.h"
+#include "diagnose/thread_state.h"
 
 #define THREAD_PROFILE_STRETCHES_MAX (1u << 20)
-#define THREAD_PROFILE_CALLS_MAX 64u      /* different ones; time in others is in the state only */
+#define THREAD_PROFILE_CALLS_MAX 64u /* time in more calls is in the states only */
 #define THREAD_PROFILE_CULPRITS_MAX 1024u
-
-enum thread_state {
-	THREAD_ON_CPU,
-	THREAD_INTERRUPTED, /* ... and the CPU did an interrupt or a softirq */
-	THREAD_CPU_WAIT,     /* for a CPU */
-	THREAD_ASLEEP,
-	THREAD_BLOCKED,     /* uninterruptible: for a device, a file, memory */
-	THREAD_STOPPED,     /* by a signal or a tracer */
-	THREAD_UNKNOWN,
-	THREAD_STATES,
-};
 
 struct thread_stretch {
 	uint64_t from, to;
@@ -46,36 +35,38 @@ struct thread_culprit {
 };
 
 struct thread_profile {
-	uint32_t task;     /* DICT_TASK: a name of the thread; 0: none. Asked for, as is the next */
-	struct thread_stretches stretches; /* thread_profile_fill() puts them in order, without overlaps */
+	uint32_t task;     /* DICT_TASK: a name of the thread; 0: none. Set by the caller */
+	struct thread_stretches stretches; /* set by the caller; then in order, without overlaps */
 	uint64_t total_ns;
 	uint64_t ns[THREAD_STATES];
-	struct thread_calls VEC_OF(struct thread_call) calls;       /* most time first */
-	struct thread_culprits VEC_OF(struct thread_culprit) culprits; /* ... as well */
+	struct thread_calls VEC_OF(struct thread_call) calls;          /* most time first */
+	struct thread_culprits VEC_OF(struct thread_culprit) culprits; /* most time first */
 };
 
 void thread_profile_init(struct thread_profile *profile, uint32_t task);
 void thread_profile_release(struct thread_profile *profile);
 
 /*
- * Who serves the connection of `flow`: the thread that read nine tenths of its messages or more,
- * or the only one that the recording knows of process `pid`. Its number in DICT_TASK; 0, and *why
- * is a static text.
+ * The number in DICT_TASK of the thread that serves the connection of `flow`: it read nine tenths
+ * of its messages or more, or is the only one that the recording knows of process `pid`. 0: none,
+ * and *why is a static text.
  */
-uint32_t thread_profile_reader(const struct diagnosis *d, const struct event_flow *flow, uint32_t pid,
-		      const char **why);
+uint32_t thread_profile_reader(const struct diagnosis *d, const struct event_flow *flow,
+			       uint32_t pid, const char **why);
 
 /* Fills in all `n`. After diagnosis_run(). 0, -errno of the reader, -ENOMEM. */
 int thread_profile_fill(const struct diagnosis *d, struct thread_profile *all, size_t n);
 
 /* "asleep in nanosleep 93 %, on a CPU 5 %, waiting for a CPU 2 % (gzip (4711) had it)" */
-const char *thread_profile_phrase(const struct diagnosis *d, const struct thread_profile *profile, struct report *r);
+const char *thread_profile_phrase(const struct diagnosis *d, const struct thread_profile *profile,
+				  struct report *r);
 
 /* "python3 (4711)" */
-const char *thread_profile_name(const struct diagnosis *d, const struct thread_profile *profile, struct report *r);
+const char *thread_profile_name(const struct diagnosis *d, const struct thread_profile *profile,
+				struct report *r);
 
 /* {pid, tid, comm, duration_ns, state_ns{}, calls[], culprits[]} */
-struct object *thread_profile_object(const struct diagnosis *d, const struct thread_profile *profile,
-			    struct report *r);
+struct object *thread_profile_object(const struct diagnosis *d,
+				     const struct thread_profile *profile, struct report *r);
 
 #endif
