@@ -113,7 +113,7 @@ struct calls calls_of(const char *machine)
 	return (struct calls){ NULL, 0 };
 }
 
-static const struct call *find(const struct calls *calls, uint32_t nr)
+static const struct call *calls_find(const struct calls *calls, uint32_t nr)
 {
 	const size_t low = sort_first(i, 0, calls->n, calls->table[i].nr >= nr);
 
@@ -122,14 +122,14 @@ static const struct call *find(const struct calls *calls, uint32_t nr)
 
 enum call_class calls_class(const struct calls *calls, uint32_t nr)
 {
-	const struct call *call = find(calls, nr);
+	const struct call *call = calls_find(calls, nr);
 
 	return call ? call->class : CALL_OTHER;
 }
 
 const char *calls_name(const struct calls *calls, uint32_t nr)
 {
-	const struct call *call = find(calls, nr);
+	const struct call *call = calls_find(calls, nr);
 
 	return call ? call->name : NULL;
 }

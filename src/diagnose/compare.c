@@ -16,7 +16,7 @@
 
 /* ---- blocks ---- */
 
-static size_t block_of(const struct compared *c, size_t message)
+static size_t compare_block(const struct compared *c, size_t message)
 {
 	return (size_t)((unsigned __int128)message * c->n_blocks / c->rec.messages.all.len);
 }
@@ -37,7 +37,7 @@ static int fill_blocks(struct compared *c)
 		c->blocks[i] = &c->latency[i];
 	}
 	for (size_t i = 0; !err && i < n; i++)
-		err = hist_record(&c->latency[block_of(c, i)],
+		err = hist_record(&c->latency[compare_block(c, i)],
 				  message_latency(&messages->all.items[i]));
 	return err;
 }
@@ -54,7 +54,7 @@ struct slice_of {
 	size_t n;
 };
 
-static int by_rank(const void *a, const void *b)
+static int compare_by_rank(const void *a, const void *b)
 {
 	const struct ranked_subject *x = a, *y = b;
 
@@ -74,12 +74,12 @@ static int rank_targets(const struct recorded *rec, struct slice_of *slice)
 			slice->targets[slice->n++] = (struct ranked_subject){
 				message_latency(m), m->id, i };
 	}
-	qsort(slice->targets, slice->n, sizeof(*slice->targets), by_rank);
+	qsort(slice->targets, slice->n, sizeof(*slice->targets), compare_by_rank);
 	return 0;
 }
 
 /* What a message has in one place, or its latency. */
-static uint64_t part(const struct recorded *rec, uint32_t subject, unsigned int place)
+static uint64_t compare_part(const struct recorded *rec, uint32_t subject, unsigned int place)
 {
 	return place == COMPARE_LATENCY ? message_latency(subject_message(rec, subject)) :
 	       rec->breakdowns[subject].ns[place];
@@ -95,7 +95,7 @@ static double at_edge(const struct recorded *rec, const struct slice_of *slice, 
 	for (size_t i = 0; i < n; i++) {
 		const size_t at = upper ? slice->n - 1 - i : i;
 
-		sum += (double)part(rec, slice->targets[at].subject, place);
+		sum += (double)compare_part(rec, slice->targets[at].subject, place);
 	}
 	return sum / (double)n;
 }
@@ -114,9 +114,9 @@ static void count_ranks(struct compared *c, const struct slice_of *slice, struct
 	for (size_t i = 0; i < messages->all.len; i++) {
 		const struct message *m = &messages->all.items[i];
 		const struct ranked_subject at = { message_latency(m), m->id, 0 };
-		const size_t block = block_of(c, i);
-		const bool below = by_rank(&at, &slice->targets[0]) < 0;
-		const bool through = by_rank(&at, &slice->targets[slice->n - 1]) <= 0;
+		const size_t block = compare_block(c, i);
+		const bool below = compare_by_rank(&at, &slice->targets[0]) < 0;
+		const bool through = compare_by_rank(&at, &slice->targets[slice->n - 1]) <= 0;
 
 		ranks->all[block]++;
 		ranks->below[block] += below;
@@ -135,8 +135,8 @@ static void count_ranks(struct compared *c, const struct slice_of *slice, struct
  * the edge take (the influence function of a trimmed mean; Huber 1981, 3.3). In the mean over the
  * blocks it is nothing.
  */
-static void score(struct compared *c, const struct slice_of *slice, const struct ranks *ranks,
-		  unsigned int place)
+static void compare_score(struct compared *c, const struct slice_of *slice,
+			  const struct ranks *ranks, unsigned int place)
 {
 	const double n = (double)c->rec.messages.all.len;
 	const double from = (double)c->begin / n, to = (double)c->end / n;
@@ -146,10 +146,10 @@ static void score(struct compared *c, const struct slice_of *slice, const struct
 
 	for (size_t i = 0; i < slice->n; i++) {
 		const uint32_t subject = slice->targets[i].subject;
-		const uint64_t ns = part(&c->rec, subject, place);
+		const uint64_t ns = compare_part(&c->rec, subject, place);
 
 		c->total[place] += ns;
-		scores[block_of(c, c->rec.subjects.items[subject].message)] += (double)ns;
+		scores[compare_block(c, c->rec.subjects.items[subject].message)] += (double)ns;
 	}
 	for (size_t i = 0; i < c->n_blocks; i++) {
 		scores[i] += upper * (to * ranks->all[i] - ranks->through[i]);
@@ -190,7 +190,7 @@ static void check_parts(struct compared *c, const struct slice_of *slice)
 		uint64_t sum = 0, error;
 
 		for (unsigned int place = 0; place < CAUSE_PLACES; place++)
-			sum += part(&c->rec, slice->targets[i].subject, place);
+			sum += compare_part(&c->rec, slice->targets[i].subject, place);
 		error = sum > latency ? sum - latency : latency - sum;
 		c->error = error > c->error ? error : c->error;
 	}
@@ -198,7 +198,7 @@ static void check_parts(struct compared *c, const struct slice_of *slice)
 
 /* ---- who ---- */
 
-static int take_share(struct compared *c, const struct share *share, uint64_t *sums)
+static int compare_add_share(struct compared *c, const struct share *share, uint64_t *sums)
 {
 	struct shares *shares = &c->shares[share->place];
 	struct share one = *share;
@@ -224,7 +224,7 @@ static int gather_shares(struct compared *c, const struct slice_of *slice)
 		const struct breakdown *breakdown = &c->rec.breakdowns[slice->targets[i].subject];
 
 		vec_for_each(&breakdown->shares, s) {
-			err = take_share(c, s, sums);
+			err = compare_add_share(c, s, sums);
 			if (err)
 				return err;
 		}
@@ -244,7 +244,7 @@ static int fill_slice(struct compared *c)
 		count_ranks(c, &slice, &ranks);
 		check_parts(c, &slice);
 		for (unsigned int place = 0; place < COMPARE_PLACES; place++)
-			score(c, &slice, &ranks, place);
+			compare_score(c, &slice, &ranks, place);
 		round_means(c, slice.n);
 		err = gather_shares(c, &slice);
 	}

@@ -12,7 +12,7 @@
 #include "report/human.h"
 
 /* Causes that are told in a sentence. */
-#define CAUSES_SAID 3u
+#define CAUSE_FINDINGS_MAX 3u
 
 /* A change of less than 1 / MINOR of the greatest one is in the table only. */
 #define MINOR 20u
@@ -60,7 +60,7 @@ static size_t order_places(const struct comparison *c, struct ordered *out)
 }
 
 /* The first of them by name: "nginx", or what it was: "softirq timer"; "" if neither is known. */
-static const char *first_of(const struct compared *s, struct report *r, unsigned int place)
+static const char *top_culprit_name(const struct compared *s, struct report *r, unsigned int place)
 {
 	const struct shares *shares = &s->shares[place];
 	const struct share *top = shares->len ? shares->items : NULL;
@@ -106,12 +106,13 @@ static void add_cause(const struct comparison *c, struct report *r, struct table
 		  value_ns((uint64_t)b->mean[place]), value_sns(b->mean[place] - a->mean[place]),
 		  difference_lo(d), difference_hi(d), difference_interval(r, d), difference_p(d),
 		  difference_adjusted(d), difference_significant(d),
-		  value_string(first_of(a, r, place)), value_string(first_of(b, r, place)),
+		  value_string(top_culprit_name(a, r, place)),
+		  value_string(top_culprit_name(b, r, place)),
 		  culprits_table(&a->rec, r, &a->shares[place]),
 		  culprits_table(&b->rec, r, &b->shares[place]));
 }
 
-static void add_causes(const struct comparison *c, struct report *r)
+static void compare_add_causes(const struct comparison *c, struct report *r)
 {
 	struct ordered places[CAUSE_PLACES];
 	struct table *t;
@@ -137,7 +138,7 @@ static uint64_t targets(const struct compared *s)
 	return s->end - s->begin;
 }
 
-static struct value mean_of(const struct compared *s)
+static struct value compare_mean(const struct compared *s)
 {
 	return targets(s) ? value_ns((uint64_t)s->mean[COMPARE_LATENCY]) : value_null();
 }
@@ -154,8 +155,8 @@ static void add_slice(const struct comparison *c, struct report *r)
 	object_add(o, "slowest", s->slowest ? value_u64(s->slowest) : value_null());
 	object_add(o, "messages_a", value_u64(targets(a)));
 	object_add(o, "messages_b", value_u64(targets(b)));
-	object_add(o, "a_ns", mean_of(a));
-	object_add(o, "b_ns", mean_of(b));
+	object_add(o, "a_ns", compare_mean(a));
+	object_add(o, "b_ns", compare_mean(b));
 	object_add(o, "difference_ns", both(c) ? value_sns(b->mean[COMPARE_LATENCY] -
 							   a->mean[COMPARE_LATENCY]) :
 						 value_null());
@@ -252,10 +253,11 @@ static int add_applications(const struct comparison *c, struct report *r)
 /* ---- sentences ---- */
 
 /* "cpu-wait (nginx) is gone: 2.9 ms a message to 0 ns" */
-static void say_cause(const struct comparison *c, struct report *r, unsigned int place)
+static void compare_add_cause_finding(const struct comparison *c, struct report *r,
+				      unsigned int place)
 {
 	const int64_t a = side(c, 0)->mean[place], b = side(c, 1)->mean[place];
-	const char *culprit = first_of(side(c, a >= b ? 0 : 1), r, place);
+	const char *culprit = top_culprit_name(side(c, a >= b ? 0 : 1), r, place);
 	char from[HUMAN_MAX], to[HUMAN_MAX];
 
 	report_finding(r, "%s%s%s%s%s%s %s: %s a message to %s.", cause_name(place / WHERE_MAX),
@@ -276,31 +278,31 @@ static bool any_tested(const struct comparison *c)
 }
 
 /* What a person has to hear of: more than can be measured, and not next to nothing of it all. */
-static bool worth_saying(const struct comparison *c, uint64_t change, uint64_t greatest)
+static bool compare_is_notable(const struct comparison *c, uint64_t change, uint64_t greatest)
 {
 	return change > side(c, 0)->rec.granularity && change > side(c, 1)->rec.granularity &&
 	       change >= greatest / MINOR;
 }
 
-static void say_causes(const struct comparison *c, struct report *r)
+static void compare_add_cause_findings(const struct comparison *c, struct report *r)
 {
 	struct ordered places[CAUSE_PLACES];
 	const size_t n = order_places(c, places);
-	unsigned int said = 0;
+	unsigned int findings = 0;
 
-	for (size_t i = 0; i < n && said < CAUSES_SAID; i++) {
+	for (size_t i = 0; i < n && findings < CAUSE_FINDINGS_MAX; i++) {
 		if (!c->places[places[i].place].significant ||
-		    !worth_saying(c, places[i].change, places[0].change))
+		    !compare_is_notable(c, places[i].change, places[0].change))
 			continue;
-		say_cause(c, r, places[i].place);
-		said++;
+		compare_add_cause_finding(c, r, places[i].place);
+		findings++;
 	}
-	if (!said && c->places[COMPARE_LATENCY].c.tested)
+	if (!findings && c->places[COMPARE_LATENCY].c.tested)
 		report_finding(r, "No cause differs by more than chance and what "
 			       "can be measured.");
 }
 
-static void say_all(const struct comparison *c, struct report *r)
+static void compare_add_findings(const struct comparison *c, struct report *r)
 {
 	const struct quantile_difference *q = difference_greatest(c->quantiles);
 
@@ -310,10 +312,10 @@ static void say_all(const struct comparison *c, struct report *r)
 		report_finding(r, "No quantile of the messages' latency differs by more than "
 			       "chance.");
 	if (c->causes)
-		say_causes(c, r);
+		compare_add_cause_findings(c, r);
 }
 
-static void add_reasons(const struct comparison *c, struct report *r)
+static void compare_add_reasons(const struct comparison *c, struct report *r)
 {
 	for (int which = 0; which < 2; which++)
 		report_source_reasons(&side(c, which)->rec, r, which ? "B" : "A");
@@ -346,10 +348,10 @@ int comparison_report(const struct comparison *c, struct report *r)
 
 	object_add(&r->body, "quantiles", difference_table(r, c->quantiles));
 	add_slice(c, r);
-	add_causes(c, r);
+	compare_add_causes(c, r);
 	if (both(c))
-		say_all(c, r);
+		compare_add_findings(c, r);
 	err = add_applications(c, r);
-	add_reasons(c, r);
+	compare_add_reasons(c, r);
 	return err ? err : report_error(r);
 }

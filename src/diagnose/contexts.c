@@ -36,19 +36,20 @@ static struct context context_of(const struct slice *slice)
 	};
 }
 
-static bool alike(const struct context *a, const struct context *b)
+static bool contexts_alike(const struct context *a, const struct context *b)
 {
 	return a->core == b->core && a->detail == b->detail && a->type == b->type &&
 	       a->where == b->where;
 }
 
-static uint32_t place_of(const struct contexts *contexts, const struct context *like)
+static uint32_t contexts_place(const struct contexts *contexts, const struct context *like)
 {
 	const uint64_t key = ((uint64_t)like->detail << 32 | like->core) ^
 			     ((uint64_t)like->type << 24 | (uint64_t)like->where << 16);
 	uint32_t at = (uint32_t)hash_u64(key) & (PLACES - 1);
 
-	while (contexts->places[at] && !alike(&contexts->all.items[contexts->places[at] - 1], like))
+	while (contexts->places[at] &&
+	       !contexts_alike(&contexts->all.items[contexts->places[at] - 1], like))
 		at = (at + 1) & (PLACES - 1);
 	return at;
 }
@@ -56,7 +57,7 @@ static uint32_t place_of(const struct contexts *contexts, const struct context *
 int contexts_add(struct contexts *contexts, const struct slice *slice, bool target, bool reference)
 {
 	const struct context like = context_of(slice);
-	const uint32_t at = place_of(contexts, &like);
+	const uint32_t at = contexts_place(contexts, &like);
 	const uint64_t ns = slice->end - slice->begin;
 	struct context *context;
 

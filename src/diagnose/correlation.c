@@ -44,7 +44,7 @@ static const struct event_pressure nothing_known = {
 	.flags = PRESSURE_NO_BUSY | PRESSURE_NO_STALL | PRESSURE_NO_PACKETS,
 };
 
-static bool is_wanted(const struct event_hist *h)
+static bool correlation_selects(const struct event_hist *h)
 {
 	return h->stage != STAGE_NONE && h->stage < STAGE_MAX && h->direction < DIR_MAX &&
 	       h->protocol < PROTO_MAX && h->origin < ORIGIN_MAX &&
@@ -80,14 +80,14 @@ static struct stage_series *series_of(const struct server_side *side, const stru
 }
 
 /* Groups of one origin are one distribution. */
-static int take_hist(struct server_side *side, const struct event *event)
+static int correlation_add_hist(struct server_side *side, const struct event *event)
 {
 	const struct event_hist *delta = event->payload;
 	const struct event_bucket *buckets = (const struct event_bucket *)(delta + 1);
 	struct stage_series *series;
 	int err = 0;
 
-	if (!is_wanted(delta))
+	if (!correlation_selects(delta))
 		return 0;
 	series = series_of(side, delta, &err);
 	if (!series)
@@ -130,7 +130,7 @@ static int end_interval(struct stage_series *series, size_t intervals)
 	return err;
 }
 
-static int take_interval(struct server_side *side, const struct event *event)
+static int correlation_add_interval(struct server_side *side, const struct event *event)
 {
 	struct correlation *c = side->c;
 	struct event_interval e;
@@ -158,34 +158,34 @@ static int take_interval(struct server_side *side, const struct event *event)
 	return err;
 }
 
-static void take_binding(struct server_side *side, const struct event_binding *b)
+static void correlation_add_binding(struct server_side *side, const struct event_binding *b)
 {
 	const char *hook = event_dict_get(side->names, DICT_STRING, b->hook);
 
 	side->transport_is_socket |= stage_was_socket(b->stage, b->protocol, hook);
 }
 
-static int take_event(struct server_side *side, const struct event *event)
+static int correlation_add_event(struct server_side *side, const struct event *event)
 {
 	switch (event->kind) {
 	case EV_NAME:
 		return event_dict_set(side->names, event) == -ENOMEM ? -ENOMEM : 0;
 	case EV_BINDING:
-		take_binding(side, event->payload);
+		correlation_add_binding(side, event->payload);
 		return 0;
 	case EV_HIST:
-		return take_hist(side, event);
+		return correlation_add_hist(side, event);
 	case EV_PRESSURE:
 		side->pressure = *(const struct event_pressure *)event->payload;
 		return 0;
 	case EV_INTERVAL:
-		return take_interval(side, event);
+		return correlation_add_interval(side, event);
 	default:
 		return 0;
 	}
 }
 
-static int read_server(struct correlation *c, struct event_reader *reader)
+static int correlation_read_server(struct correlation *c, struct event_reader *reader)
 {
 	const struct event_window window = { .kind = EV_NONE, .core = EVENT_CORE_NONE,
 					     .to = UINT64_MAX };
@@ -202,7 +202,7 @@ static int read_server(struct correlation *c, struct event_reader *reader)
 
 		err = 0;
 		while (!err && !block.record_size && event_block_next(&block, &at, &event))
-			err = take_event(&side, &event);
+			err = correlation_add_event(&side, &event);
 	}
 	event_dict_free(side.names);
 	return err == -E2BIG ? 0 : err; /* as many as are wanted */
@@ -220,7 +220,8 @@ static struct stretch *stretch_at(const struct correlation *c, uint64_t time)
 	return &c->stretches.items[low];
 }
 
-static int take_sample(struct correlation *c, const struct event_block *block, uint32_t i)
+static int correlation_add_sample(struct correlation *c, const struct event_block *block,
+				  uint32_t i)
 {
 	struct event_sample sample;
 	struct stretch *stretch;
@@ -236,7 +237,7 @@ static int take_sample(struct correlation *c, const struct event_block *block, u
 	return stretch ? hist_record(&stretch->requests, sample.done - sample.intended) : 0;
 }
 
-static int read_load(struct correlation *c, struct event_reader *reader)
+static int correlation_read_load(struct correlation *c, struct event_reader *reader)
 {
 	struct event_source *source = event_reader_source(reader);
 	int err = event_source_rewind(source);
@@ -246,7 +247,7 @@ static int read_load(struct correlation *c, struct event_reader *reader)
 	while (!err && (err = event_source_next(source, &block)) > 0) {
 		err = 0;
 		for (uint32_t i = 0; block.kind == EV_SAMPLE && i < block.count && !err; i++)
-			err = take_sample(c, &block, i);
+			err = correlation_add_sample(c, &block, i);
 	}
 	return err;
 }
@@ -271,7 +272,7 @@ static uint32_t count_usable(const struct correlation *c, enum correlation_quant
 }
 
 /* Of the finer quantile at most a quarter of the intervals may be lost. */
-static bool choose(struct correlation *c)
+static bool correlation_choose(struct correlation *c)
 {
 	const uint32_t fine = count_usable(c, CORRELATION_P99);
 	const uint32_t coarse = count_usable(c, CORRELATION_P90);
@@ -292,7 +293,7 @@ static const char *const host_names[] = { "cpu busy", "cpu pressure", "packets" 
 enum host_series { HOST_BUSY, HOST_PRESSURE, HOST_PACKETS, HOST_SERIES };
 
 /* NaN: unknown. */
-static double host_value(const struct stretch *s, enum host_series series)
+static double correlation_host_value(const struct stretch *s, enum host_series series)
 {
 	static const uint32_t unknown[HOST_SERIES] = {
 		[HOST_BUSY] = PRESSURE_NO_BUSY, [HOST_PRESSURE] = PRESSURE_NO_STALL,
@@ -326,8 +327,8 @@ static double request_value(const struct correlation *c, const struct stretch *s
 }
 
 /* Its values in the intervals that are used. True: they are known, and not all the same. */
-static bool fill(const struct correlation *c, const struct stage_series *stage,
-		 enum host_series host, double *out, const char **why)
+static bool correlation_fill(const struct correlation *c, const struct stage_series *stage,
+			     enum host_series host, double *out, const char **why)
 {
 	bool varies = false;
 	size_t n = 0;
@@ -337,7 +338,7 @@ static bool fill(const struct correlation *c, const struct stage_series *stage,
 
 		if (!is_usable(c, s, c->quantile))
 			continue;
-		out[n] = stage ? stage_value(c, stage, i) : host_value(s, host);
+		out[n] = stage ? stage_value(c, stage, i) : correlation_host_value(s, host);
 		if (isnan(out[n])) {
 			*why = stage ? "too few packets in some interval" : "it was not recorded";
 			return false;
@@ -348,7 +349,7 @@ static bool fill(const struct correlation *c, const struct stage_series *stage,
 	return varies;
 }
 
-static int by_way(const void *a, const void *b)
+static int by_stage(const void *a, const void *b)
 {
 	const struct stage_series *x = a, *y = b;
 	const int order[] = {
@@ -381,7 +382,7 @@ static int add_series(struct correlation *c, const struct stage_series *stage,
 	else
 		snprintf(s.name, sizeof(s.name), "%s", host_names[host]);
 	s.unit = stage ? "ns" : host == HOST_PACKETS ? "1/s" : "fraction";
-	s.known = fill(c, stage, host, values + *rows * c->intervals, &s.why);
+	s.known = correlation_fill(c, stage, host, values + *rows * c->intervals, &s.why);
 	*rows += s.known;
 	return vec_push(&c->series, s);
 }
@@ -448,12 +449,12 @@ int correlation_new(struct correlation **out, struct event_reader *server,
 	vec_init(&c->stretches, CORRELATION_MAX);
 	vec_init(&c->stages, CORRELATION_STAGES);
 	vec_init(&c->series, CORRELATION_STAGES + HOST_SERIES);
-	err = read_server(c, server);
+	err = correlation_read_server(c, server);
 	if (!err)
-		err = read_load(c, load);
+		err = correlation_read_load(c, load);
 	if (c->stages.len)
-		qsort(c->stages.items, c->stages.len, sizeof(*c->stages.items), by_way);
-	c->known = !err && choose(c);
+		qsort(c->stages.items, c->stages.len, sizeof(*c->stages.items), by_stage);
+	c->known = !err && correlation_choose(c);
 	return c->known ? correlate(c) : err;
 }
 

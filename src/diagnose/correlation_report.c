@@ -10,7 +10,8 @@ static const struct column columns[] = {
 };
 
 /* Of the significant ones that come after `last` by their |rho|; NULL: none. */
-static const struct correlate *next(const struct correlation *c, const struct correlate *last)
+static const struct correlate *correlation_next(const struct correlation *c,
+						const struct correlate *last)
 {
 	const struct correlate *best = NULL;
 
@@ -26,12 +27,12 @@ static const struct correlate *next(const struct correlation *c, const struct co
 	return best;
 }
 
-static void say(const struct correlation *c, size_t lines, struct report *r)
+static void correlation_add_finding(const struct correlation *c, size_t lines, struct report *r)
 {
 	const char *q = correlation_quantile_name(c->quantile);
 	const struct correlate *s = NULL;
 
-	while (lines-- && (s = next(c, s)))
+	while (lines-- && (s = correlation_next(c, s)))
 		report_finding(r, "The requests' %s %s with %s: rho %.2f, p %.2g, %u intervals.", q,
 			       s->rho > 0 ? "rises" : "falls",
 			       s->stage ? report_format(r, "%s of %s", q, s->name) : s->name,
@@ -58,5 +59,6 @@ void correlation_report(const struct correlation *c, size_t lines, struct report
 	object_add(o, "series", value_table(t));
 	object_add(&r->body, "correlation", value_object(o));
 	if (c->known)
-		say(c, lines < CORRELATION_LINES ? lines : CORRELATION_LINES, r);
+		correlation_add_finding(c, lines < CORRELATION_LINES ? lines : CORRELATION_LINES,
+					r);
 }

@@ -388,8 +388,8 @@ void cpu_history_block(struct cpu_history *history, uint32_t core, const struct 
 	c->last = block->first;
 }
 
-static void begin_span(struct cpu_history *history, uint32_t core, uint64_t time,
-		   const struct event_edge *edge)
+static void history_begin_span(struct cpu_history *history, uint32_t core, uint64_t time,
+			       const struct event_edge *edge)
 {
 	struct core_track *c = &history->cores[core];
 	const uint8_t type = edge->type & SPAN_TYPE_MASK;
@@ -406,8 +406,8 @@ static void begin_span(struct cpu_history *history, uint32_t core, uint64_t time
 		oncpu->call = edge->what + 1;
 }
 
-static void end_span(struct cpu_history *history, uint32_t core, uint64_t time,
-		 const struct event_edge *edge)
+static void history_end_span(struct cpu_history *history, uint32_t core, uint64_t time,
+			     const struct event_edge *edge)
 {
 	struct core_track *c = &history->cores[core];
 
@@ -427,9 +427,9 @@ void cpu_history_edge(struct cpu_history *history, uint32_t core, uint64_t time,
 	struct oncpu *oncpu;
 
 	if (edge->type & SPAN_END) {
-		end_span(history, core, time, edge);
+		history_end_span(history, core, time, edge);
 	} else {
-		begin_span(history, core, time, edge);
+		history_begin_span(history, core, time, edge);
 		oncpu = current_oncpu(history, core);
 		if ((edge->type & (SPAN_TYPE_MASK | SPAN_CONT)) == (SPAN_FAULT | SPAN_CONT) &&
 		    oncpu && oncpu->begin == time)

@@ -46,7 +46,7 @@ void breakdown_release(struct breakdown *breakdown)
 
 /* ---- a model ---- */
 
-static int compare_u64(const void *a, const void *b)
+static int excess_by_value(const void *a, const void *b)
 {
 	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
@@ -55,12 +55,12 @@ static int compare_u64(const void *a, const void *b)
 
 uint64_t excess_median(uint64_t *values, size_t n)
 {
-	qsort(values, n, sizeof(*values), compare_u64);
+	qsort(values, n, sizeof(*values), excess_by_value);
 	return values[(n - 1) / 2];
 }
 
 /* Scaled to sum to `total`; what rounding leaves goes to the largest. */
-static void scale(uint64_t *values, uint32_t n, uint64_t total)
+static void baseline_scale(uint64_t *values, uint32_t n, uint64_t total)
 {
 	uint64_t sum = 0, given = 0;
 	uint32_t largest = CAUSE_PLACE(CAUSE_APPLICATION, WHERE_APPLICATION);
@@ -76,7 +76,7 @@ static void scale(uint64_t *values, uint32_t n, uint64_t total)
 	values[largest] += total - given;
 }
 
-static bool explains(unsigned int place)
+static bool excess_explains(unsigned int place)
 {
 	return place / WHERE_MAX != CAUSE_BLIND && place / WHERE_MAX != CAUSE_UNEXPLAINED;
 }
@@ -98,7 +98,7 @@ int baseline_make(struct baseline *baseline, const struct breakdown *const *brea
 		for (uint32_t i = 0; i < n; i++)
 			values[i] = values[i] > middle ? values[i] - middle : middle - values[i];
 		/* what is not seen is never what is expected */
-		baseline->expected[place] = explains(place) ? middle : 0;
+		baseline->expected[place] = excess_explains(place) ? middle : 0;
 		baseline->noise[place] = excess_median(values, n);
 	}
 	for (uint32_t i = 0; i < n; i++)
@@ -109,7 +109,7 @@ int baseline_make(struct baseline *baseline, const struct breakdown *const *brea
 	baseline->packets = excess_median(values, n);
 	memcpy(values, latencies, n * sizeof(*values));
 	baseline->latency = excess_median(values, n);
-	scale(baseline->expected, CAUSE_PLACES, baseline->latency);
+	baseline_scale(baseline->expected, CAUSE_PLACES, baseline->latency);
 	free(values);
 	return 0;
 }
@@ -129,7 +129,7 @@ void excess_of(const struct baseline *baseline, const struct breakdown *breakdow
 
 		if (more <= 0) {
 			out->offset += more;
-		} else if (!explains(place)) {
+		} else if (!excess_explains(place)) {
 			out->ns[place] += (uint64_t)more;
 		} else if ((uint64_t)more > options->granularity && (double)more > noise) {
 			out->ns[place] += (uint64_t)more;

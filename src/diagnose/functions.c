@@ -16,7 +16,7 @@ static bool searched(const struct slice *slice)
 	       slice->core != CORE_UNKNOWN;
 }
 
-int functions_take(struct windows *windows, const struct slice *slice)
+int functions_add_window(struct windows *windows, const struct slice *slice)
 {
 	static const uint8_t roles[WHERE_MAX] = {
 		[WHERE_RECEIVE] = PIECE_RECEIVE, [WHERE_APPLICATION] = PIECE_APPLICATION,
@@ -44,55 +44,56 @@ int functions_take(struct windows *windows, const struct slice *slice)
 /* ---- one message ---- */
 
 /* A recording's functions, and what they are called in the models. */
-struct told {
+struct function_source {
 	struct event_source *edges;
 	const uint32_t *map; /* by the recording's numbers; NULL: the same */
 	uint32_t n;
 };
 
-static uint32_t named(const struct told *told, uint8_t type, uint32_t what)
+static uint32_t named(const struct function_source *source, uint8_t type, uint32_t what)
 {
-	if (!told->map || (type & SPAN_TYPE_MASK) != SPAN_FUNCTION)
+	if (!source->map || (type & SPAN_TYPE_MASK) != SPAN_FUNCTION)
 		return what;
-	return what <= told->n ? told->map[what] : 0;
+	return what <= source->n ? source->map[what] : 0;
 }
 
-static int put_window(struct nesting *n, const struct told *told, const struct window *w)
+static int functions_read_window(struct nesting *n, const struct function_source *source,
+				 const struct window *w)
 {
 	const struct event_window sought = { .kind = EV_EDGE, .core = w->core, .from = w->begin,
 					     .to = w->end };
 	struct event_walk walk = { 0 };
 	struct event_block block;
 	struct event_span span;
-	int err = event_source_seek(told->edges, &sought);
+	int err = event_source_seek(source->edges, &sought);
 
 	if (err)
 		return err;
 	nesting_piece(n, w->role, w->begin, w->end);
-	while ((err = event_source_next(told->edges, &block)) > 0) {
+	while ((err = event_source_next(source->edges, &block)) > 0) {
 		event_walk_block(&walk, &block);
 		while (event_walk_next(&walk, &span)) {
-			span.what = named(told, span.type, span.what);
+			span.what = named(source, span.type, span.what);
 			nesting_span(n, &span, false);
 		}
 	}
 	for (uint32_t i = 0; i < walk.track.depth; i++)
-		walk.track.open[i].what = named(told, walk.track.open[i].type,
-						walk.track.open[i].what);
+		walk.track.open[i].what =
+			named(source, walk.track.open[i].type, walk.track.open[i].what);
 	nesting_open(n, &walk.track, 0);
 	return err;
 }
 
 /* Its number, FUNCTIONS_NONE if it can't be taken: that is counted. Or -errno. */
-static int put_message(struct nesting *n, const struct told *told, const struct windows *windows,
-		       bool reference, uint32_t *number)
+static int functions_add_message(struct nesting *n, const struct function_source *source,
+				 const struct windows *windows, bool reference, uint32_t *number)
 {
 	int err = 0;
 
 	*number = FUNCTIONS_NONE;
 	nesting_begin(n, reference);
 	for (size_t i = 0; !err && i < windows->len; i++)
-		err = put_window(n, told, &windows->items[i]);
+		err = functions_read_window(n, source, &windows->items[i]);
 	if (err)
 		return err;
 	err = nesting_end(n, number);
@@ -102,7 +103,8 @@ static int put_message(struct nesting *n, const struct told *told, const struct 
 /* ---- an application ---- */
 
 /* Its targets; and its references, if they are of the same recording. */
-static int put_own(struct diagnosis *d, uint32_t model, const struct told *told)
+static int functions_add_own(struct diagnosis *d, uint32_t model,
+			     const struct function_source *source)
 {
 	struct functions *f = d->functions;
 	const struct recorded *rec = &d->own;
@@ -122,7 +124,7 @@ static int put_own(struct diagnosis *d, uint32_t model, const struct told *told)
 			continue;
 		if (!reference && !(j && j->subject == i))
 			continue;
-		err = put_message(n, told, &rec->windows[i], reference, &number);
+		err = functions_add_message(n, source, &rec->windows[i], reference, &number);
 		if (j && j->subject == i)
 			f->numbers[at] = number;
 	}
@@ -130,7 +132,8 @@ static int put_own(struct diagnosis *d, uint32_t model, const struct told *told)
 }
 
 /* The references of another recording. */
-static int put_other(struct diagnosis *d, uint32_t model, const struct told *told)
+static int functions_add_other(struct diagnosis *d, uint32_t model,
+			       const struct function_source *source)
 {
 	const struct recorded *rec = &d->other;
 	const struct message *target = NULL;
@@ -143,8 +146,8 @@ static int put_other(struct diagnosis *d, uint32_t model, const struct told *tol
 		uint32_t number;
 
 		if (references_serve(d, target, i))
-			err = put_message(d->functions->models[model], told, &rec->windows[i],
-					  true, &number);
+			err = functions_add_message(d->functions->models[model], source,
+						    &rec->windows[i], true, &number);
 	}
 	return err;
 }
@@ -184,7 +187,7 @@ const char *functions_name(const struct diagnosis *d, uint32_t symbol)
 
 /* ---- all ---- */
 
-static void add_losses(struct functions *f, const struct nesting *n)
+static void functions_add_losses(struct functions *f, const struct nesting *n)
 {
 	struct nesting_losses one;
 
@@ -212,7 +215,8 @@ static struct functions *functions_new(const struct diagnosis *d)
 	return f;
 }
 
-static int put_all(struct diagnosis *d, const struct told *own, const struct told *other)
+static int functions_add_all(struct diagnosis *d, const struct function_source *own,
+			     const struct function_source *other)
 {
 	static const struct nesting_limits limits = NESTING_LIMITS;
 	struct functions *f = d->functions;
@@ -223,11 +227,11 @@ static int put_all(struct diagnosis *d, const struct told *own, const struct tol
 			continue;
 		err = nesting_new(&f->models[i], &limits);
 		if (!err)
-			err = put_own(d, i, own);
+			err = functions_add_own(d, i, own);
 		if (!err && other)
-			err = put_other(d, i, other);
+			err = functions_add_other(d, i, other);
 		if (!err)
-			add_losses(f, f->models[i]);
+			functions_add_losses(f, f->models[i]);
 	}
 	return err;
 }
@@ -235,7 +239,7 @@ static int put_all(struct diagnosis *d, const struct told *own, const struct tol
 int functions_find(struct diagnosis *d)
 {
 	struct event_reader *own = NULL, *other = NULL;
-	struct told told = { 0 }, told_other = { 0 };
+	struct function_source source = { 0 }, source_other = { 0 };
 	int err;
 
 	if (!d->own.windows || !d->excesses.len || (d->against_other && !d->other.windows))
@@ -245,13 +249,14 @@ int functions_find(struct diagnosis *d)
 	if (!err && d->against_other)
 		err = join_names(d, d->functions) ?: event_reader_dup(&other, d->other.reader);
 	if (!err) {
-		told = (struct told){ event_reader_source(own), d->functions->own,
-				      event_dict_len(d->own.names, DICT_SYMBOL) };
+		source = (struct function_source){ event_reader_source(own), d->functions->own,
+						   event_dict_len(d->own.names, DICT_SYMBOL) };
 		if (other)
-			told_other = (struct told){ event_reader_source(other),
-						    d->functions->other,
-						    event_dict_len(d->other.names, DICT_SYMBOL) };
-		err = put_all(d, &told, other ? &told_other : NULL);
+			source_other = (struct function_source){
+				event_reader_source(other), d->functions->other,
+				event_dict_len(d->other.names, DICT_SYMBOL)
+			};
+		err = functions_add_all(d, &source, other ? &source_other : NULL);
 	}
 	event_reader_free(own);
 	event_reader_free(other);

@@ -34,7 +34,7 @@ struct functions {
 };
 
 /* If the slice is one that is searched: it is added to the subject's windows. 0 or -ENOMEM. */
-int functions_take(struct windows *windows, const struct slice *slice);
+int functions_add_window(struct windows *windows, const struct slice *slice);
 
 /*
  * After the targets are judged. d->functions stays NULL if the recording tells of no functions, or

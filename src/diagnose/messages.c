@@ -18,9 +18,10 @@
 
 /* ---- reading ---- */
 
-/* Calls `take` for each message; its error, or the reader's. *damage: adds DAMAGE_*. */
-static int for_each(struct event_reader *reader, int (*take)(void *ctx, const struct event *event),
-		    void *ctx, uint32_t *damage)
+/* Calls `add` for each message; its error, or the reader's. *damage: adds DAMAGE_*. */
+static int messages_each(struct event_reader *reader,
+			 int (*add)(void *ctx, const struct event *event), void *ctx,
+			 uint32_t *damage)
 {
 	struct event_source *source = event_reader_source(reader);
 	struct event_window window = { .kind = EV_MESSAGE, .to = UINT64_MAX };
@@ -42,7 +43,7 @@ static int for_each(struct event_reader *reader, int (*take)(void *ctx, const st
 
 			err = 0;
 			while (!err && event_block_next(&block, &at, &event))
-				err = take(ctx, &event);
+				err = add(ctx, &event);
 		}
 		event_source_damage(source, &met);
 		*damage |= met.reasons;
@@ -116,7 +117,7 @@ struct reading {
 	struct outgoings VEC_OF(struct outgoing) outgoing;
 };
 
-static int take_other(struct messages *messages, const struct event_message *e)
+static int messages_add_other(struct messages *messages, const struct event_message *e)
 {
 	messages->others++;
 	if (e->direction == DIR_INGRESS)
@@ -124,8 +125,8 @@ static int take_other(struct messages *messages, const struct event_message *e)
 	return vec_push(&messages->sends, (struct sent){ e->first, e->flow });
 }
 
-static int take_outgoing(struct reading *reading, const struct event_message *e,
-			 const struct message *m)
+static int messages_add_sent(struct reading *reading, const struct event_message *e,
+			     const struct message *m)
 {
 	const struct departure_times out =
 		messages_departure_times((const void *)(e + 1), e->n, m->first, m->read);
@@ -149,7 +150,7 @@ static void set_queued(struct message *m, const struct event_piece *pieces, uint
 	}
 }
 
-static int take_message(void *ctx, const struct event *event)
+static int messages_add(void *ctx, const struct event *event)
 {
 	struct reading *reading = ctx;
 	struct messages *messages = reading->messages;
@@ -168,11 +169,11 @@ static int take_message(void *ctx, const struct event *event)
 	if (!sent)
 		set_queued(&m, (const void *)(e + 1), e->n);
 	if (sent != (reading->direction != DIR_INGRESS))
-		err = take_other(messages, e);
+		err = messages_add_other(messages, e);
 	else if (m.read < m.first)
 		messages->invalid++;
 	else
-		err = sent ? take_outgoing(reading, e, &m) : vec_push(&messages->all, m);
+		err = sent ? messages_add_sent(reading, e, &m) : vec_push(&messages->all, m);
 	messages->beyond += err == -E2BIG;
 	return err == -E2BIG ? 0 : err;
 }
@@ -244,7 +245,7 @@ static int chain(struct messages *messages, const struct tasks *tasks)
 	return 0;
 }
 
-static int by_core(const void *a, const void *b, void *ctx)
+static int messages_by_core(const void *a, const void *b, void *ctx)
 {
 	const struct message *all = ctx;
 	const struct message *x = &all[*(const uint32_t *)a], *y = &all[*(const uint32_t *)b];
@@ -266,7 +267,7 @@ static int order_by_queued(struct messages *messages)
 	for (uint32_t i = 0; i < n; i++)
 		messages->by_queued[i] = i;
 	if (n)
-		qsort_r(messages->by_queued, n, sizeof(*messages->by_queued), by_core,
+		qsort_r(messages->by_queued, n, sizeof(*messages->by_queued), messages_by_core,
 			messages->all.items);
 	return 0;
 }
@@ -283,7 +284,7 @@ size_t messages_queued(const struct messages *messages, uint32_t core, uint64_t 
 }
 
 /* What was sent, in order. */
-static int take_over(struct messages *messages, struct outgoings *outgoing)
+static int messages_sort_sent(struct messages *messages, struct outgoings *outgoing)
 {
 	const size_t n = outgoing->len;
 
@@ -299,15 +300,15 @@ static int take_over(struct messages *messages, struct outgoings *outgoing)
 	return 0;
 }
 
-static int read_all(struct reading *reading, struct event_reader *reader)
+static int messages_read_all(struct reading *reading, struct event_reader *reader)
 {
 	struct messages *messages = reading->messages;
-	int err = for_each(reader, take_message, reading, &messages->damage);
+	int err = messages_each(reader, messages_add, reading, &messages->damage);
 
 	if (err)
 		return err;
 	if (reading->direction != DIR_INGRESS)
-		return take_over(messages, &reading->outgoing);
+		return messages_sort_sent(messages, &reading->outgoing);
 	if (messages->all.len)
 		qsort(messages->all.items, messages->all.len, sizeof(*messages->all.items),
 		      by_read);
@@ -324,7 +325,7 @@ int messages_read(struct messages *messages, struct event_reader *reader,
 	vec_init(&messages->all, MESSAGES_MAX);
 	vec_init(&messages->sends, MESSAGES_MAX);
 	vec_init(&reading.outgoing, MESSAGES_MAX);
-	err = read_all(&reading, reader);
+	err = messages_read_all(&reading, reader);
 	vec_release(&reading.outgoing);
 	if (err)
 		return err;
@@ -376,7 +377,7 @@ static int by_application(const void *a, const void *b)
 }
 
 /* splitmix64's finaliser (Steele, Lea, Flood 2014): a sample that no order of ids can bias. */
-static uint64_t hash(uint64_t id)
+static uint64_t messages_hash(uint64_t id)
 {
 	id = (id ^ id >> 30) * 0xbf58476d1ce4e5b9ULL;
 	id = (id ^ id >> 27) * 0x94d049bb133111ebULL;
@@ -386,13 +387,13 @@ static uint64_t hash(uint64_t id)
 static int by_hash(const void *a, const void *b)
 {
 	const struct ranked *x = a, *y = b;
-	const uint64_t hx = hash(x->id), hy = hash(y->id);
+	const uint64_t hx = messages_hash(x->id), hy = messages_hash(y->id);
 
 	return hx < hy ? -1 : hx > hy;
 }
 
 /* The places of a slice among n ranked ones: at least one, if there are any. */
-static void slice(size_t n, double from, double to, size_t *begin, size_t *end)
+static void messages_slice(size_t n, double from, double to, size_t *begin, size_t *end)
 {
 	*begin = (size_t)floor((double)n * from);
 	*end = (size_t)ceil((double)n * to);
@@ -410,7 +411,7 @@ static uint64_t mark_targets(const struct ranked *ranked, size_t n, const struct
 	uint64_t dropped = 0;
 	size_t begin, end;
 
-	slice(n, s->from, s->to, &begin, &end);
+	messages_slice(n, s->from, s->to, &begin, &end);
 	if (s->slowest) {
 		begin = n > s->slowest ? n - s->slowest : 0;
 		end = n;
@@ -430,8 +431,8 @@ static void mark_references(struct ranked *ranked, size_t n, const struct select
 {
 	size_t begin, end, len;
 
-	slice(n, s->against == AGAINST_FASTEST ? 0 : s->against_from,
-	      s->against == AGAINST_FASTEST ? FASTEST : s->against_to, &begin, &end);
+	messages_slice(n, s->against == AGAINST_FASTEST ? 0 : s->against_from,
+		       s->against == AGAINST_FASTEST ? FASTEST : s->against_to, &begin, &end);
 	if (s->against == AGAINST_FASTEST && end < REFERENCE_MIN)
 		end = n < REFERENCE_MIN ? n : REFERENCE_MIN;
 	len = end - begin;
@@ -451,8 +452,8 @@ static bool any_target(const struct ranked *ranked, size_t n, const unsigned cha
 	return false;
 }
 
-static uint64_t mark(const struct messages *messages, const struct selection *s,
-		     struct ranked *ranked, unsigned char *marks)
+static uint64_t messages_mark(const struct messages *messages, const struct selection *s,
+			      struct ranked *ranked, unsigned char *marks)
 {
 	const size_t n = messages->all.len;
 	uint64_t dropped;
@@ -496,7 +497,7 @@ static int compare_ids(const void *a, const void *b)
 	return x->id < y->id ? -1 : x->id > y->id;
 }
 
-static int take_pieces(void *ctx, const struct event *event)
+static int messages_add_pieces(void *ctx, const struct event *event)
 {
 	const struct collecting *c = ctx;
 	const struct event_message *e = event->payload;
@@ -532,7 +533,7 @@ static int collect_pieces(const struct messages *messages, struct event_reader *
 		c.ids[i] = (struct by_id){
 			messages->all.items[subjects->items[i].message].id, i };
 	qsort(c.ids, subjects->len, sizeof(*c.ids), compare_ids);
-	err = for_each(reader, take_pieces, &c, &damage);
+	err = messages_each(reader, messages_add_pieces, &c, &damage);
 	free(c.ids);
 	return err;
 }
@@ -548,7 +549,7 @@ int messages_select(const struct messages *messages, const struct selection *sel
 	vec_init(out, n + 1);
 	*dropped = 0;
 	if (!err)
-		*dropped = mark(messages, selection, ranked, marks);
+		*dropped = messages_mark(messages, selection, ranked, marks);
 	free(ranked);
 	for (uint32_t i = 0; !err && i < n; i++) {
 		if (marks[i])

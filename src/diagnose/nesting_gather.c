@@ -114,7 +114,7 @@ uint32_t nesting_path(const struct nesting *n, uint32_t node,
 
 /* ---- one piece ---- */
 
-static void add(struct nesting *n, uint32_t node, const struct nesting_held *h, uint64_t ns)
+static void nesting_add(struct nesting *n, uint32_t node, const struct nesting_held *h, uint64_t ns)
 {
 	struct nesting_sum *sum = &n->sums.items[node];
 
@@ -133,7 +133,7 @@ static void add(struct nesting *n, uint32_t node, const struct nesting_held *h, 
 }
 
 /* The functions that a context interrupted did nothing meanwhile. */
-static void interrupt(struct nesting *n, const struct level *level, uint64_t ns)
+static void nesting_interrupt(struct nesting *n, const struct level *level, uint64_t ns)
 {
 	for (; level->depth >= 0 && !level->context; level--)
 		if (!level->shared)
@@ -146,7 +146,8 @@ static bool is_context(uint8_t type)
 }
 
 /* Below `parent`, and not beyond it, nor into what was placed there already. */
-static struct level within(struct nesting *n, struct level *parent, const struct nesting_held *h)
+static struct level nesting_within(struct nesting *n, struct level *parent,
+				   const struct nesting_held *h)
 {
 	struct level level = {
 		.begin = h->begin > parent->begin ? h->begin : parent->begin,
@@ -163,7 +164,7 @@ static struct level within(struct nesting *n, struct level *parent, const struct
 	return level;
 }
 
-static void place(struct nesting *n, struct level *level, const struct nesting_held *h)
+static void nesting_place(struct nesting *n, struct level *level, const struct nesting_held *h)
 {
 	struct level *parent = level - 1;
 	const uint64_t ns = level->free - level->begin;
@@ -171,14 +172,14 @@ static void place(struct nesting *n, struct level *level, const struct nesting_h
 	if (level->context) {
 		level->node = root_of(n->role, h->type);
 		if (!parent->charged)
-			interrupt(n, parent, ns);
+			nesting_interrupt(n, parent, ns);
 		return;
 	}
 	if (level->charged)
 		return;
 	level->node = child_of(n, parent->node, h->what);
 	if (level->node) {
-		add(n, level->node, h, ns);
+		nesting_add(n, level->node, h, ns);
 		return;
 	}
 	level->node = parent->node;
@@ -204,8 +205,8 @@ static void place_all(struct nesting *n)
 		/* Its depth alone won't do: of those around it, some don't matter. */
 		while (top->depth >= h->depth || h->begin < top->begin)
 			top--;
-		top[1] = within(n, top, h);
-		place(n, ++top, h);
+		top[1] = nesting_within(n, top, h);
+		nesting_place(n, ++top, h);
 	}
 	vec_clear(&n->held);
 }
@@ -247,7 +248,7 @@ void nesting_piece(struct nesting *n, uint8_t role, uint64_t begin, uint64_t end
 	n->now.window_ns += end - begin;
 }
 
-static bool overlaps(const struct nesting *n, uint64_t begin, uint64_t end)
+static bool nesting_overlaps(const struct nesting *n, uint64_t begin, uint64_t end)
 {
 	if (begin == end)
 		return begin >= n->begin && begin < n->end;
@@ -282,7 +283,7 @@ void nesting_span(struct nesting *n, const struct event_span *span, bool charged
 	};
 
 	if (n->err || !n->role || !matters(span->type) || span->depth >= EVENT_DEPTH_MAX ||
-	    !overlaps(n, span->begin, span->end))
+	    !nesting_overlaps(n, span->begin, span->end))
 		return;
 	n->err = vec_push(&n->held, h);
 }
@@ -308,7 +309,7 @@ void nesting_open(struct nesting *n, const struct event_track *track, uint64_t c
 
 /* ---- the end of a message ---- */
 
-static void keep(struct nesting *n)
+static void nesting_store(struct nesting *n)
 {
 	vec_for_each(&n->touched, node) {
 		const struct nesting_sum *sum = &n->sums.items[*node];
@@ -322,7 +323,7 @@ static void keep(struct nesting *n)
 	}
 }
 
-static int reserve(struct nesting *n)
+static int nesting_reserve(struct nesting *n)
 {
 	int err = vec_reserve(&n->messages, n->messages.len + 1);
 
@@ -333,14 +334,14 @@ int nesting_end(struct nesting *n, uint32_t *message)
 {
 	end_piece(n);
 	if (!n->err)
-		n->err = reserve(n);
+		n->err = nesting_reserve(n);
 	if (n->err) {
 		*(n->now.reference ? &n->losses.references : &n->losses.targets) += 1;
 		return n->err;
 	}
 	n->now.first = (uint32_t)n->values.len;
 	n->now.n = (uint32_t)n->touched.len;
-	keep(n);
+	nesting_store(n);
 	*message = (uint32_t)n->messages.len;
 	return vec_push(&n->messages, n->now);
 }

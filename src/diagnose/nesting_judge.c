@@ -37,7 +37,7 @@ static void gathered_free(struct gathered *g)
 			for (uint32_t at = (m)->first; at < (m)->first + (m)->n; at++)
 
 /* A counting sort: first[node + 1] is where its values go, and in the end where they end. */
-static void gather(const struct nesting *n, struct gathered *g)
+static void nesting_gather_values(const struct nesting *n, struct gathered *g)
 {
 	for_each_reference_value(n, m, i)
 		g->first[n->values.items[i].node + 2]++;
@@ -137,7 +137,7 @@ static int model(struct nesting *n)
 	n->work = calloc(nodes, sizeof(*n->work));
 	err = gathered_new(&g, nodes, n->values.len);
 	if (!err && n->usual && n->work) {
-		gather(n, &g);
+		nesting_gather_values(n, &g);
 		for (size_t i = NESTING_ROOTS; i < nodes; i++)
 			n->usual[i] = usual_of(g.ns + g.first[i], g.count + g.first[i],
 					       g.first[i + 1] - g.first[i], n->references);
@@ -163,18 +163,19 @@ static uint64_t threshold(const struct nesting_usual *u, const struct nesting_op
 }
 
 /* How much `ns` is above `usual`; 0 if that is not more than the threshold. */
-static uint64_t above(uint64_t ns, uint64_t usual, uint64_t least)
+static uint64_t nesting_above(uint64_t ns, uint64_t usual, uint64_t least)
 {
 	return ns > usual && ns - usual > least ? ns - usual : 0;
 }
 
 /* Whether `part` is at least 80 % of `whole`. */
-static bool explains(uint64_t part, uint64_t whole)
+static bool nesting_explains(uint64_t part, uint64_t whole)
 {
 	return part >= whole - whole / 5;
 }
 
-static uint8_t type_of(const struct nesting *n, const struct nesting_usual *u, uint32_t count)
+static uint8_t nesting_type_of(const struct nesting *n, const struct nesting_usual *u,
+			       uint32_t count)
 {
 	if (u->present < n->references - u->present)
 		return NESTING_UNEXPECTED;
@@ -188,13 +189,13 @@ static uint32_t root_above(const struct nesting *n, uint32_t node)
 	return node;
 }
 
-static int tell(struct nesting *n, uint32_t node, uint64_t deviation, uint64_t self)
+static int nesting_report(struct nesting *n, uint32_t node, uint64_t deviation, uint64_t self)
 {
 	const struct nesting_value *v = n->work[node].value;
 	const struct nesting_usual *u = &n->usual[node];
 	const uint32_t root = root_above(n, node);
 
-	n->work[node].told = true;
+	n->work[node].reported = true;
 	return vec_push(&n->causes, (struct nesting_cause){
 		.self_ns = self,
 		.deviation_ns = deviation,
@@ -206,7 +207,7 @@ static int tell(struct nesting *n, uint32_t node, uint64_t deviation, uint64_t s
 		.usual_p95_count = u->p95_count,
 		.present = u->present,
 		.node = node,
-		.type = type_of(n, u, v->count),
+		.type = nesting_type_of(n, u, v->count),
 		.role = (uint8_t)(root / SPAN_TYPE_MAX),
 		.context = (uint8_t)(root % SPAN_TYPE_MAX),
 		.partial = v->partial,
@@ -220,16 +221,16 @@ static int judge_node(struct nesting *n, uint32_t node, const struct nesting_opt
 	const struct nesting_work *w = &n->work[node];
 	const struct nesting_usual *u = &n->usual[node];
 
-	*deviation = above(w->value ? w->value->ns : 0, u->ns, threshold(u, o));
+	*deviation = nesting_above(w->value ? w->value->ns : 0, u->ns, threshold(u, o));
 	*charged = w->within;
 	if (!*deviation)
 		return 0;
-	if (explains(w->within, *deviation)) {
+	if (nesting_explains(w->within, *deviation)) {
 		*charged = o->rule->explained(*deviation, w->within);
 		return 0;
 	}
 	*charged = *deviation;
-	return tell(n, node, *deviation, o->rule->own(*deviation, w->within));
+	return nesting_report(n, node, *deviation, o->rule->own(*deviation, w->within));
 }
 
 /* The same the other way round: only its sum is of interest. */
@@ -237,12 +238,13 @@ static uint64_t less_of(const struct nesting *n, uint32_t node, const struct nes
 {
 	const struct nesting_work *w = &n->work[node];
 	const struct nesting_usual *u = &n->usual[node];
-	const uint64_t less = above(u->ns, w->value ? w->value->ns : 0, threshold(u, o));
+	const uint64_t less = nesting_above(u->ns, w->value ? w->value->ns : 0, threshold(u, o));
 
-	return less && !explains(w->less, less) ? less : w->less;
+	return less && !nesting_explains(w->less, less) ? less : w->less;
 }
 
-static int judge_all(struct nesting *n, const struct nesting_options *o, struct nesting_verdict *v)
+static int nesting_judge_all(struct nesting *n, const struct nesting_options *o,
+			     struct nesting_verdict *v)
 {
 	/* Children have larger numbers than their parents. */
 	for (uint32_t i = (uint32_t)n->nodes.len - 1; i >= NESTING_ROOTS; i--) {
@@ -282,7 +284,7 @@ static int by_self(const void *a, const void *b, void *ctx)
 	return (lx > ly) - (lx < ly);
 }
 
-static void load(struct nesting *n, const struct nesting_message *m)
+static void nesting_load_message(struct nesting *n, const struct nesting_message *m)
 {
 	memset(n->work, 0, n->nodes.len * sizeof(*n->work));
 	for (uint32_t i = 0; i < m->n; i++) {
@@ -318,11 +320,11 @@ int nesting_judge(struct nesting *n, uint32_t message, const struct nesting_opti
 	if (err)
 		return err;
 	m = &n->messages.items[message];
-	load(n, m);
+	nesting_load_message(n, m);
 	vec_clear(&n->causes);
 	if (!o.rule)
 		o.rule = &by_parts;
-	err = judge_all(n, &o, verdict);
+	err = nesting_judge_all(n, &o, verdict);
 	if (err)
 		return err;
 	if (o.rule->select)

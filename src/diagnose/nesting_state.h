@@ -41,7 +41,7 @@ struct nesting_work {
 	const struct nesting_value *value;	/* NULL: the message doesn't have it */
 	uint64_t within;	/* what its children are charged with */
 	uint64_t less;		/* ... took less */
-	bool told;
+	bool reported;
 };
 
 struct nesting_held {

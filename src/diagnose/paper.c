@@ -14,7 +14,7 @@ static bool reported_above(const struct nesting *n, uint32_t node)
 {
 	while (n->nodes.items[node].parent >= NESTING_ROOTS) {
 		node = n->nodes.items[node].parent;
-		if (n->work[node].told)
+		if (n->work[node].reported)
 			return true;
 	}
 	return false;

@@ -14,7 +14,7 @@
 
 /* ---- facts ---- */
 
-static int take_fact(struct recorded *rec, const struct event *event)
+static int recorded_add_fact(struct recorded *rec, const struct event *event)
 {
 	const char *key, *value;
 	uint64_t ns;
@@ -37,7 +37,7 @@ static int take_fact(struct recorded *rec, const struct event *event)
 	return 0;
 }
 
-static void take_loss(struct recorded *rec, const struct event *event)
+static void recorded_add_loss(struct recorded *rec, const struct event *event)
 {
 	const struct event_loss *loss = event->payload;
 
@@ -47,7 +47,7 @@ static void take_loss(struct recorded *rec, const struct event *event)
 		rec->lost += loss->records;
 }
 
-static int take_flow(struct recorded *rec, const struct event *event)
+static int recorded_add_flow(struct recorded *rec, const struct event *event)
 {
 	const struct event_flow *flow = event->payload;
 	int err = vec_push(&rec->flows, *flow);
@@ -56,7 +56,7 @@ static int take_flow(struct recorded *rec, const struct event *event)
 	return err == -E2BIG ? 0 : err;
 }
 
-static int take_low_rate(struct recorded *rec, const struct event_block *block)
+static int recorded_add_block(struct recorded *rec, const struct event_block *block)
 {
 	struct event event;
 	size_t at = 0;
@@ -64,11 +64,11 @@ static int take_low_rate(struct recorded *rec, const struct event_block *block)
 
 	while (!err && event_block_next(block, &at, &event)) {
 		if (event.kind == EV_FACT)
-			err = take_fact(rec, &event);
+			err = recorded_add_fact(rec, &event);
 		else if (event.kind == EV_LOSS)
-			take_loss(rec, &event);
+			recorded_add_loss(rec, &event);
 		else if (event.kind == EV_FLOW)
-			err = take_flow(rec, &event);
+			err = recorded_add_flow(rec, &event);
 	}
 	return err;
 }
@@ -105,7 +105,7 @@ static int read_facts(struct recorded *rec)
 	if (err)
 		return err;
 	while ((err = event_source_next(source, &block)) > 0) {
-		err = take_low_rate(rec, &block);
+		err = recorded_add_block(rec, &block);
 		if (err)
 			return err;
 	}
@@ -154,7 +154,7 @@ struct charging {
 	int err;
 };
 
-static void take_slice(void *ctx, const struct slice *slice)
+static void recorded_add_slice(void *ctx, const struct slice *slice)
 {
 	struct charging *c = ctx;
 	struct recorded *rec = c->rec;
@@ -165,7 +165,7 @@ static void take_slice(void *ctx, const struct slice *slice)
 	if (slice->core != CORE_UNKNOWN && !c->err)
 		c->err = contexts_add(&rec->contexts, slice, subject->target, subject->reference);
 	if (rec->windows && !c->err)
-		c->err = functions_take(&rec->windows[c->subject], slice);
+		c->err = functions_add_window(&rec->windows[c->subject], slice);
 	rec->breakdowns[c->subject].slices++;
 	if (slice->cause == CAUSE_KERNEL_QUEUE) {
 		/* an interrupt may divide what one packet takes */
@@ -216,7 +216,7 @@ static int charge_all(struct recorded *rec, struct stream *stream, struct cpu_hi
 		.messages = &rec->messages, .tasks = &rec->tasks, .calls = &rec->calls,
 		.recorder = rec->recorder, .by_request = rec->by_request,
 		.throttles = rec->throttles, .lost_messages = rec->lost_messages,
-		.history = history, .emit = take_slice, .ctx = &c,
+		.history = history, .emit = recorded_add_slice, .ctx = &c,
 	};
 	uint64_t done = 0;
 	int err = 0;

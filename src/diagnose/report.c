@@ -18,7 +18,7 @@
 
 /* ---- what was looked at ---- */
 
-static void add_recording(const struct diagnosis *d, struct report *r)
+static void diagnosis_add_recording(const struct diagnosis *d, struct report *r)
 {
 	const struct recorded *rec = &d->own;
 	struct object *o = object_new(r);
@@ -69,7 +69,7 @@ static void add_messages(const struct diagnosis *d, struct report *r)
 	object_add(&r->body, "latency", value_object(o));
 }
 
-static void add_title(const struct diagnosis *d, struct report *r)
+static void diagnosis_add_title(const struct diagnosis *d, struct report *r)
 {
 	const struct selection *s = &d->options.selection;
 	const bool sent = d->own.messages.departures;
@@ -159,7 +159,7 @@ static uint64_t partition_error(const struct diagnosis *d)
 	return worst;
 }
 
-static uint64_t blind(const struct diagnosis *d)
+static uint64_t not_recorded_ns(const struct diagnosis *d)
 {
 	uint64_t ns = 0;
 
@@ -219,7 +219,8 @@ void report_source_reasons(const struct recorded *rec, struct report *r, const c
 			      "the system calls of the machine of %s are not known", which);
 }
 
-static void add_reasons(const struct diagnosis *d, const struct coverage *c, struct report *r)
+static void diagnosis_add_reasons(const struct diagnosis *d, const struct coverage *c,
+				  struct report *r)
 {
 	report_source_reasons(&d->own, r, "the recording");
 	if (d->against_other)
@@ -238,14 +239,14 @@ static void add_reasons(const struct diagnosis *d, const struct coverage *c, str
 			      100 * COVERAGE_LOW);
 }
 
-static void say_if_nothing(const struct diagnosis *d, const struct coverage *c, struct report *r)
+static void add_no_finding(const struct diagnosis *d, const struct coverage *c, struct report *r)
 {
 	const struct excess_total excess = excess_total(d);
 
 	if (d->excesses.len && !c->n)
 		report_finding(r, "No target is slower than the reference by more than what can "
 			       "be measured.");
-	else if (d->excesses.len && !excess.found && !blind(d))
+	else if (d->excesses.len && !excess.found && !not_recorded_ns(d))
 		report_finding(r, "Nothing that stands out from the noise of the reference.");
 }
 
@@ -256,14 +257,14 @@ int diagnosis_report(const struct diagnosis *d, struct report *r)
 
 	if (err)
 		return err;
-	add_title(d, r);
+	diagnosis_add_title(d, r);
 	object_add(&r->body, "direction",
 		   value_string(direction_name(d->options.selection.direction)));
-	add_recording(d, r);
+	diagnosis_add_recording(d, r);
 	add_messages(d, r);
 	add_coverage(&coverage, r);
 	object_add(&r->body, "partition_error_ns", value_ns(partition_error(d)));
-	object_add(&r->body, "blind_ns", value_ns(blind(d)));
+	object_add(&r->body, "blind_ns", value_ns(not_recorded_ns(d)));
 	if (d->requests)
 		requests_report(d->requests, r);
 	err = report_causes(d, r);
@@ -273,8 +274,8 @@ int diagnosis_report(const struct diagnosis *d, struct report *r)
 		err = report_examples(d, r);
 	if (!err)
 		err = report_views(d, r);
-	say_if_nothing(d, &coverage, r);
-	add_reasons(d, &coverage, r);
+	add_no_finding(d, &coverage, r);
+	diagnosis_add_reasons(d, &coverage, r);
 	report_place_findings(r);
 	report_place_verdict(r);
 	free(coverage.values);

@@ -11,27 +11,24 @@
 
 /* ---- culprits ---- */
 
-static int by_key(const void *a, const void *b)
+static int shares_by_key(const void *a, const void *b)
 {
 	const struct share *x = a, *y = b;
 
-	if (x->culprit != y->culprit)
-		return x->culprit < y->culprit ? -1 : 1;
-	if (x->message != y->message)
-		return x->message < y->message ? -1 : 1;
-	return x->detail < y->detail ? -1 : x->detail > y->detail;
+	return sort_order(x->culprit, y->culprit) ?: sort_order(x->message, y->message) ?:
+	       sort_order(x->detail, y->detail);
 }
 
-static int by_size(const void *a, const void *b)
+static int shares_by_size(const void *a, const void *b)
 {
 	const struct share *x = a, *y = b;
 
 	if (x->ns != y->ns)
 		return x->ns > y->ns ? -1 : 1;
-	return by_key(a, b);
+	return shares_by_key(a, b);
 }
 
-static bool alike(const struct share *a, const struct share *b)
+static bool same_culprit(const struct share *a, const struct share *b)
 {
 	return a->culprit == b->culprit && a->message == b->message && a->detail == b->detail;
 }
@@ -43,10 +40,10 @@ void merge_shares(struct shares *shares, uint64_t total)
 
 	if (!shares->len)
 		return;
-	qsort(shares->items, shares->len, sizeof(*shares->items), by_key);
+	qsort(shares->items, shares->len, sizeof(*shares->items), shares_by_key);
 	for (size_t i = 0; i < shares->len; i++) {
 		sum += shares->items[i].ns;
-		if (n && alike(&shares->items[n - 1], &shares->items[i]))
+		if (n && same_culprit(&shares->items[n - 1], &shares->items[i]))
 			shares->items[n - 1].ns += shares->items[i].ns;
 		else
 			shares->items[n++] = shares->items[i];
@@ -55,7 +52,7 @@ void merge_shares(struct shares *shares, uint64_t total)
 	for (size_t i = 0; i < n && sum; i++)
 		shares->items[i].ns = (uint64_t)((unsigned __int128)shares->items[i].ns * total /
 						 sum);
-	qsort(shares->items, n, sizeof(*shares->items), by_size);
+	qsort(shares->items, n, sizeof(*shares->items), shares_by_size);
 }
 
 const char *culprit_name(const struct recorded *rec, struct report *r, uint32_t task)
@@ -139,7 +136,7 @@ static int add_shares(struct row_of *row, const struct breakdown *breakdown, uin
 	return err;
 }
 
-static int gather(const struct diagnosis *d, struct row_of *row)
+static int gather_cause(const struct diagnosis *d, struct row_of *row)
 {
 	int err = 0;
 
@@ -162,7 +159,7 @@ static int gather(const struct diagnosis *d, struct row_of *row)
 	return err;
 }
 
-static uint64_t quantile(const struct row_of *row, unsigned int percent)
+static uint64_t cause_quantile(const struct row_of *row, unsigned int percent)
 {
 	return row->values[(row->messages - 1) * percent / 100];
 }
@@ -175,7 +172,7 @@ static void release_rows(struct row_of *rows, size_t n)
 	}
 }
 
-static int by_total(const void *a, const void *b)
+static int causes_by_total(const void *a, const void *b)
 {
 	const struct row_of *x = a, *y = b;
 
@@ -213,8 +210,8 @@ static const struct column cause_columns[] = {
 	{ "culprits_omitted", NULL, 0, 0 },
 };
 
-static void add_row(const struct diagnosis *d, struct report *r, struct table *t,
-		    const struct row_of *row, const struct excess_total *excess)
+static void add_cause_row(const struct diagnosis *d, struct report *r, struct table *t,
+			  const struct row_of *row, const struct excess_total *excess)
 {
 	const unsigned int cause = row->place / WHERE_MAX;
 	const uint64_t all = excess->found + excess->rest;
@@ -224,28 +221,29 @@ static void add_row(const struct diagnosis *d, struct report *r, struct table *t
 		  value_string(cause_kind(cause)), value_u64(row->messages),
 		  value_ns(row->total),
 		  all ? value_fraction((double)row->total / (double)all) : value_null(),
-		  value_ns(quantile(row, 50)), value_ns(quantile(row, 25)),
-		  value_ns(quantile(row, 75)), value_ns(row->values[row->messages - 1]),
+		  value_ns(cause_quantile(row, 50)), value_ns(cause_quantile(row, 25)),
+		  value_ns(cause_quantile(row, 75)), value_ns(row->values[row->messages - 1]),
 		  culprits_table(&d->own, r, &row->shares),
 		  value_u64(row->shares.len > CULPRITS_SHOWN ? row->shares.len - CULPRITS_SHOWN :
 							       0));
 }
 
 /* Causes that are said in sentences. */
-#define SAID 3
-#define SAID_SHARE 0.05
+#define FINDINGS_MAX	  3
+#define FINDING_SHARE_MIN 0.05
 
-static void say(const struct diagnosis *d, struct report *r, const struct row_of *row,
-		const struct excess_total *excess)
+static void add_cause_finding(const struct diagnosis *d, struct report *r, const struct row_of *row,
+			      const struct excess_total *excess)
 {
 	const uint64_t all = excess->found + excess->rest;
 	char count[HUMAN_MAX], share[HUMAN_MAX], median[HUMAN_MAX];
 
-	if (!row->messages || (double)row->total < SAID_SHARE * (double)all)
+	if (!row->messages || (double)row->total < FINDING_SHARE_MIN * (double)all)
 		return;
 	report_finding(r, "%s of the slow messages' excess: %s in %s of them, %s at the median.",
 		       human_fraction(share, (double)row->total / (double)all), phrase(d, r, row),
-		       human_count(count, row->messages), human_ns(median, quantile(row, 50)));
+		       human_count(count, row->messages),
+		       human_ns(median, cause_quantile(row, 50)));
 }
 
 int report_causes(const struct diagnosis *d, struct report *r)
@@ -257,14 +255,14 @@ int report_causes(const struct diagnosis *d, struct report *r)
 
 	for (unsigned int place = 0; place < CAUSE_PLACES && !err; place++) {
 		rows[place].place = place;
-		err = gather(d, &rows[place]);
+		err = gather_cause(d, &rows[place]);
 	}
-	qsort(rows, CAUSE_PLACES, sizeof(*rows), by_total);
+	qsort(rows, CAUSE_PLACES, sizeof(*rows), causes_by_total);
 	for (unsigned int i = 0; i < CAUSE_PLACES && !err && rows[i].messages; i++)
-		add_row(d, r, t, &rows[i], &excess);
+		add_cause_row(d, r, t, &rows[i], &excess);
 	object_add(&r->body, "causes", value_table(t));
-	for (unsigned int i = 0; i < SAID && !err; i++)
-		say(d, r, &rows[i], &excess);
+	for (unsigned int i = 0; i < FINDINGS_MAX && !err; i++)
+		add_cause_finding(d, r, &rows[i], &excess);
 	release_rows(rows, CAUSE_PLACES);
 	return err;
 }

@@ -54,8 +54,8 @@ static const char *context_name(const struct diagnosis *d, const struct recorded
 	return "blind";
 }
 
-static void put(struct context_rows *rows, const struct context *c, const char *name,
-		uint64_t target, uint64_t reference)
+static void add_context(struct context_rows *rows, const struct context *c, const char *name,
+			uint64_t target, uint64_t reference)
 {
 	rows->rows[rows->n++] = (struct context_row){
 		name, c->core, c->detail, c->type, c->where, target, reference };
@@ -63,7 +63,7 @@ static void put(struct context_rows *rows, const struct context *c, const char *
 	rows->references += reference;
 }
 
-static int gather(const struct diagnosis *d, struct report *r, struct context_rows *rows)
+static int gather_contexts(const struct diagnosis *d, struct report *r, struct context_rows *rows)
 {
 	const struct recorded *other = references_of(d);
 	const size_t n = d->own.contexts.all.len + other->contexts.all.len;
@@ -72,11 +72,11 @@ static int gather(const struct diagnosis *d, struct report *r, struct context_ro
 	if (!rows->rows)
 		return -ENOMEM;
 	vec_for_each(&d->own.contexts.all, c)
-		put(rows, c, context_name(d, &d->own, r, c), c->target_ns,
-		    d->against_other ? 0 : c->reference_ns);
+		add_context(rows, c, context_name(d, &d->own, r, c), c->target_ns,
+			    d->against_other ? 0 : c->reference_ns);
 	if (d->against_other)
 		vec_for_each(&other->contexts.all, c)
-			put(rows, c, context_name(d, other, r, c), 0, c->target_ns);
+			add_context(rows, c, context_name(d, other, r, c), 0, c->target_ns);
 	return 0;
 }
 
@@ -110,7 +110,7 @@ static int largest_first(const void *a, const void *b)
 	return x->detail != y->detail ? (x->detail < y->detail ? -1 : 1) : strcmp(x->name, y->name);
 }
 
-static void merge(struct context_rows *rows)
+static void merge_contexts(struct context_rows *rows)
 {
 	size_t n = 0;
 
@@ -151,7 +151,7 @@ static const struct column core_columns[] = {
 	{ "reference_fraction", NULL, 0, 0 },
 };
 
-static struct value by_core(const struct context_rows *rows, struct report *r)
+static struct value contexts_by_core(const struct context_rows *rows, struct report *r)
 {
 	struct table *t = table_new(r, core_columns, ARRAY_LEN(core_columns));
 
@@ -180,17 +180,17 @@ int report_contexts(const struct diagnosis *d, struct report *r)
 {
 	struct value cores;
 	struct context_rows rows;
-	int err = gather(d, r, &rows);
+	int err = gather_contexts(d, r, &rows);
 	size_t omitted;
 
 	if (err)
 		return err;
-	merge(&rows);
-	cores = by_core(&rows, r);
+	merge_contexts(&rows);
+	cores = contexts_by_core(&rows, r);
 	omitted = rows.n > ROWS_SHOWN ? rows.n - ROWS_SHOWN : 0;
 	for (size_t i = 0; i < rows.n; i++)
 		rows.rows[i].core = CORE_UNKNOWN;
-	merge(&rows);
+	merge_contexts(&rows);
 	object_add(&r->body, "contexts", of_all(&rows, r));
 	object_add(&r->body, "contexts_by_core", cores);
 	object_add(&r->body, "contexts_by_core_omitted", value_u64(omitted));

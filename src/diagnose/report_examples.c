@@ -68,7 +68,7 @@ static const struct column piece_columns[] = {
 	{ "end_ns", NULL, 0, 0 },
 };
 
-static const char *role_name(unsigned int role)
+static const char *piece_role_name(unsigned int role)
 {
 	static const char *const names[PIECE_ROLE_MAX] = {
 		[PIECE_RECEIVE] = "receive", [PIECE_BACKLOG] = "backlog",
@@ -89,7 +89,7 @@ static struct value pieces_table(struct report *r, const struct subject *s, uint
 	struct table *t = table_new(r, piece_columns, ARRAY_LEN(piece_columns));
 
 	for (uint32_t i = 0; i < s->n; i++)
-		TABLE_ADD(t, value_string(role_name(s->pieces[i].role)),
+		TABLE_ADD(t, value_string(piece_role_name(s->pieces[i].role)),
 			  core_value(s->pieces[i].core),
 			  value_sns((int64_t)(s->pieces[i].begin - first)),
 			  value_sns((int64_t)(s->pieces[i].end - first)));
@@ -128,7 +128,7 @@ static struct value timeline_table(const struct diagnosis *d, struct report *r,
 	return value_table(t);
 }
 
-static struct value address(struct report *r, const struct event_flow *flow, bool remote)
+static struct value address_value(struct report *r, const struct event_flow *flow, bool remote)
 {
 	char buf[HUMAN_ADDRESS_MAX];
 	const char *text = !flow ? NULL :
@@ -169,7 +169,7 @@ static int add_example(const struct diagnosis *d, struct report *r, struct table
 		  m->tid ? value_u64(m->tid) : value_null(),
 		  value_string(task->tid ? report_format(r, "%s", task->comm) : NULL),
 		  value_string(flow ? protocol_name(flow->protocol) : NULL),
-		  address(r, flow, false), address(r, flow, true), value_u64(m->bytes),
+		  address_value(r, flow, false), address_value(r, flow, true), value_u64(m->bytes),
 		  parts_table(d, r, j, &err),
 		  pieces_table(r, &rec->subjects.items[j->subject], m->first),
 		  timeline_table(d, r, j, m->first),
@@ -185,7 +185,7 @@ static const struct column slowest_columns[] = {
 	{ NULL, "", COLUMN_FLEX, 0 },
 };
 
-struct line {
+struct cause_line {
 	enum cause cause;
 	int64_t ns;
 	const char *culprit;
@@ -193,7 +193,7 @@ struct line {
 
 static int longest_first(const void *a, const void *b)
 {
-	const struct line *x = a, *y = b;
+	const struct cause_line *x = a, *y = b;
 
 	return x->ns > y->ns ? -1 : x->ns < y->ns;
 }
@@ -227,16 +227,16 @@ static void add_slowest(const struct diagnosis *d, struct report *r, const struc
 	struct table *t = table_new(r, slowest_columns, ARRAY_LEN(slowest_columns));
 	const struct message *m = subject_message(&d->own, j->subject);
 	const struct task *task = tasks_get(&d->own.tasks, tasks_by_tid(&d->own.tasks, m->tid));
-	struct line lines[CAUSE_PLACES + 2];
+	struct cause_line lines[CAUSE_PLACES + 2];
 	char buf[HUMAN_MAX];
 	size_t n = 0;
 
-	lines[n++] = (struct line){ CAUSE_EXPECTED, (int64_t)j->expected, "" };
+	lines[n++] = (struct cause_line){ CAUSE_EXPECTED, (int64_t)j->expected, "" };
 	if (j->offset)
-		lines[n++] = (struct line){ CAUSE_OFFSET, j->offset, "" };
+		lines[n++] = (struct cause_line){ CAUSE_OFFSET, j->offset, "" };
 	for (unsigned int place = 0; place < CAUSE_PLACES; place++)
 		if (j->ns[place])
-			lines[n++] = (struct line){ place / WHERE_MAX, (int64_t)j->ns[place],
+			lines[n++] = (struct cause_line){ place / WHERE_MAX, (int64_t)j->ns[place],
 						    top_culprit(d, r, j, place) };
 	qsort(lines, n, sizeof(*lines), longest_first);
 	if (t)
@@ -256,7 +256,7 @@ static void add_slowest(const struct diagnosis *d, struct report *r, const struc
 	object_add(&r->body, NULL, value_table(t));
 }
 
-static int slowest_first(const void *a, const void *b)
+static int examples_by_latency(const void *a, const void *b)
 {
 	const struct excess *const *x = a, *const *y = b;
 
@@ -273,7 +273,7 @@ int report_examples(const struct diagnosis *d, struct report *r)
 	for (size_t i = 0; !err && i < n; i++)
 		order[i] = &d->excesses.items[i];
 	if (!err)
-		qsort(order, n, sizeof(*order), slowest_first);
+		qsort(order, n, sizeof(*order), examples_by_latency);
 	if (!err && n)
 		add_slowest(d, r, order[0]);
 	for (size_t i = 0; !err && i < n && i < EXAMPLES_MAX; i++)

@@ -37,7 +37,7 @@ static int by_node(const void *a, const void *b)
 	return sort_order(x->model, y->model) ?: sort_order(x->node, y->node);
 }
 
-static int by_total(const void *a, const void *b)
+static int functions_by_total(const void *a, const void *b)
 {
 	const struct excessive *x = a, *y = b;
 
@@ -46,7 +46,7 @@ static int by_total(const void *a, const void *b)
 	return by_node(a, b);
 }
 
-static int take_target(const struct diagnosis *d, size_t at, struct excessives *rows)
+static int judge_target(const struct diagnosis *d, size_t at, struct excessives *rows)
 {
 	const uint32_t model = d->excesses.items[at].baseline, number = d->functions->numbers[at];
 	const struct nesting_options options = functions_options(d);
@@ -64,7 +64,7 @@ static int take_target(const struct diagnosis *d, size_t at, struct excessives *
 	return err == -ENODATA ? 0 : err;
 }
 
-static void merge(struct excessives *rows)
+static void merge_functions(struct excessives *rows)
 {
 	size_t n = 0;
 
@@ -85,7 +85,7 @@ static void merge(struct excessives *rows)
 			last->one = row->one;
 	}
 	rows->len = n;
-	qsort(rows->items, n, sizeof(*rows->items), by_total);
+	qsort(rows->items, n, sizeof(*rows->items), functions_by_total);
 }
 
 static const struct column columns[] = {
@@ -107,8 +107,8 @@ static enum where where_of(unsigned int role)
 	       role == PIECE_TRANSMIT ? WHERE_TRANSMIT : WHERE_RECEIVE;
 }
 
-static void add_row(const struct diagnosis *d, struct report *r, struct table *t,
-		    const struct excessive *row)
+static void add_function_row(const struct diagnosis *d, struct report *r, struct table *t,
+			     const struct excessive *row)
 {
 	struct strbuf path = STRBUF_INIT(PATH_MAX_BYTES);
 	uint32_t symbols[EVENT_DEPTH_MAX];
@@ -126,7 +126,7 @@ static void add_row(const struct diagnosis *d, struct report *r, struct table *t
 	strbuf_release(&path);
 }
 
-static void add_losses(const struct nesting_losses *losses, struct report *r)
+static void report_function_losses(const struct nesting_losses *losses, struct report *r)
 {
 	if (losses->references || losses->targets || losses->spans_without_node)
 		report_reason(r, "functions-limit",
@@ -135,9 +135,10 @@ static void add_losses(const struct nesting_losses *losses, struct report *r)
 }
 
 /* A share of the excess below this is not said in a sentence. */
-#define SAID_SHARE 0.05
+#define FINDING_SHARE_MIN 0.05
 
-static void say(const struct diagnosis *d, struct report *r, const struct excessive *first)
+static void add_function_finding(const struct diagnosis *d, struct report *r,
+				 const struct excessive *first)
 {
 	const struct excess_total excess = excess_total(d);
 	const double all = (double)(excess.found + excess.rest);
@@ -145,7 +146,7 @@ static void say(const struct diagnosis *d, struct report *r, const struct excess
 	const uint32_t n = nesting_path(d->functions->models[first->model], first->node, symbols);
 	char share[HUMAN_MAX], count[HUMAN_MAX];
 
-	if (n && (double)first->total >= SAID_SHARE * all)
+	if (n && (double)first->total >= FINDING_SHARE_MIN * all)
 		report_finding(r, "In the kernel's function %s: %s of the excess, in %s of them.",
 			       functions_name(d, symbols[n - 1]),
 			       human_fraction(share, (double)first->total / all),
@@ -168,17 +169,17 @@ int report_functions(const struct diagnosis *d, struct report *r)
 	}
 	vec_init(&rows, SUBJECTS_MAX * 64UL);
 	for (size_t i = 0; !err && i < d->excesses.len; i++)
-		err = take_target(d, i, &rows);
-	merge(&rows);
+		err = judge_target(d, i, &rows);
+	merge_functions(&rows);
 	t = table_new(r, columns, ARRAY_LEN(columns));
 	for (size_t i = 0; !err && i < rows.len && i < ROWS_SHOWN; i++)
-		add_row(d, r, t, &rows.items[i]);
+		add_function_row(d, r, t, &rows.items[i]);
 	object_add(&r->body, "functions", value_table(t));
 	object_add(&r->body, "functions_omitted",
 		   value_u64(rows.len > ROWS_SHOWN ? rows.len - ROWS_SHOWN : 0));
 	if (rows.len)
-		say(d, r, &rows.items[0]);
-	add_losses(&d->functions->losses, r);
+		add_function_finding(d, r, &rows.items[0]);
+	report_function_losses(&d->functions->losses, r);
 	vec_release(&rows);
 	return err;
 }

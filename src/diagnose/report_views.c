@@ -24,7 +24,7 @@ struct queue {
 	bool kernel;
 };
 
-static uint32_t length_of(const struct queue *queue, const struct breakdown *breakdown)
+static uint32_t queue_length(const struct queue *queue, const struct breakdown *breakdown)
 {
 	return queue->kernel ? breakdown->packets : breakdown->served_before;
 }
@@ -44,7 +44,7 @@ static uint64_t time_in(const struct queue *queue, const struct breakdown *break
 	return ns;
 }
 
-static struct value time_at(const uint64_t *times, size_t n, size_t percent)
+static struct value queue_quantile(const uint64_t *times, size_t n, size_t percent)
 {
 	return n ? value_ns(times[(n - 1) * percent / 100]) : value_null();
 }
@@ -62,7 +62,7 @@ static int add_queue(const struct diagnosis *d, struct table *t, const struct qu
 		const struct breakdown *breakdown = &d->own.breakdowns[j->subject];
 		const uint64_t ns = time_in(queue, breakdown);
 
-		lengths[n++] = length_of(queue, breakdown);
+		lengths[n++] = queue_length(queue, breakdown);
 		if (ns)
 			times[waited++] = ns;
 	}
@@ -73,14 +73,15 @@ static int add_queue(const struct diagnosis *d, struct table *t, const struct qu
 		  value_u64(middle), value_u64(lengths[n - 1]),
 		  !baseline ? value_null() :
 		  value_u64(queue->kernel ? baseline->packets : baseline->served_before),
-		  value_u64(waited), time_at(times, waited, 50), time_at(times, waited, 25),
-		  time_at(times, waited, 75), time_at(times, waited, 100));
+		  value_u64(waited), queue_quantile(times, waited, 50),
+		  queue_quantile(times, waited, 25), queue_quantile(times, waited, 75),
+		  queue_quantile(times, waited, 100));
 	free(lengths);
 	return 0;
 }
 
 /* How many messages or packets stood before one while it waited, and for how long. */
-static int add_queues(const struct diagnosis *d, struct report *r)
+static int add_queuing(const struct diagnosis *d, struct report *r)
 {
 	static const struct queue queues[] = {
 		{ "messages that the reader took before", WHERE_APPLICATION, false },
@@ -124,7 +125,7 @@ int report_views(const struct diagnosis *d, struct report *r)
 	int err = report_contexts(d, r);
 
 	if (!err)
-		err = add_queues(d, r);
+		err = add_queuing(d, r);
 	if (!err)
 		add_over_time(d, r);
 	return err;

@@ -30,18 +30,18 @@ struct load_side {
 	uint64_t beyond;
 };
 
-static bool counts(const struct event_sample *s)
+static bool sample_counts(const struct event_sample *s)
 {
 	return !(s->flags & (SAMPLE_FAILED | SAMPLE_WARMUP));
 }
 
 bool request_counts(const struct event_sample *sample)
 {
-	return counts(sample) && !(sample->flags & SAMPLE_UNSENT) &&
+	return sample_counts(sample) && !(sample->flags & SAMPLE_UNSENT) &&
 	       sample->intended <= sample->sent && sample->sent <= sample->done;
 }
 
-static int take_sample(struct load_side *load, const struct event_block *block, uint32_t i)
+static int requests_add_sample(struct load_side *load, const struct event_block *block, uint32_t i)
 {
 	struct event_sample sample;
 	int err;
@@ -53,11 +53,11 @@ static int take_sample(struct load_side *load, const struct event_block *block, 
 	err = vec_push(&load->samples, sample);
 	if (err != -E2BIG)
 		return err;
-	load->beyond += counts(&sample);
+	load->beyond += sample_counts(&sample);
 	return 0;
 }
 
-static void take_fact(struct load_side *load, const struct event *event)
+static void requests_add_fact(struct load_side *load, const struct event *event)
 {
 	const char *key, *value;
 
@@ -68,7 +68,7 @@ static void take_fact(struct load_side *load, const struct event *event)
 		parse_u64(value, &load->outstanding);
 }
 
-static int take_block(struct load_side *load, const struct event_block *block)
+static int requests_add_block(struct load_side *load, const struct event_block *block)
 {
 	struct event event;
 	size_t at = 0;
@@ -76,7 +76,7 @@ static int take_block(struct load_side *load, const struct event_block *block)
 
 	if (block->kind == EV_SAMPLE)
 		for (uint32_t i = 0; i < block->count && !err; i++)
-			err = take_sample(load, block, i);
+			err = requests_add_sample(load, block, i);
 	if (block->record_size)
 		return err;
 	while (!err && event_block_next(block, &at, &event)) {
@@ -84,7 +84,7 @@ static int take_block(struct load_side *load, const struct event_block *block)
 			err = vec_push(&load->flows,
 				       *(const struct event_flow *)event.payload);
 		else if (event.kind == EV_FACT)
-			take_fact(load, &event);
+			requests_add_fact(load, &event);
 	}
 	return err == -E2BIG ? 0 : err;
 }
@@ -97,14 +97,14 @@ static int by_flow_and_sent(const void *a, const void *b)
 	       sort_order(x->tx_offset, y->tx_offset);
 }
 
-static int read_load(struct load_side *load, struct event_reader *reader)
+static int requests_read_load(struct load_side *load, struct event_reader *reader)
 {
 	struct event_source *source = event_reader_source(reader);
 	struct event_block block;
 	int err = event_source_rewind(source);
 
 	while (!err && (err = event_source_next(source, &block)) > 0)
-		err = take_block(load, &block);
+		err = requests_add_block(load, &block);
 	flows_sort(&load->flows);
 	if (load->samples.len)
 		qsort(load->samples.items, load->samples.len, sizeof(*load->samples.items),
@@ -153,7 +153,7 @@ static int by_remote_port(const void *a, const void *b)
 	return sort_order(x->remote_port, y->remote_port) ?: sort_order(x->id, y->id);
 }
 
-static int read_server(struct server_side *server, const struct recorded *recorded)
+static int requests_read_server(struct server_side *server, const struct recorded *recorded)
 {
 	const struct messages *all = &recorded->messages;
 	struct marks *marks = &server->marks;
@@ -242,8 +242,8 @@ static size_t first_flow(const struct flows *flows, uint16_t port)
 	return sort_first(i, 0, flows->len, flows->items[i].remote_port >= port);
 }
 
-static struct found find(const struct server_side *server, const struct load_side *load,
-			 const struct event_sample *s)
+static struct found find_message(const struct server_side *server, const struct load_side *load,
+				 const struct event_sample *s)
 {
 	struct found found = { .why = "no message came on its connection meanwhile" };
 	const struct event_flow *ours = flows_find(&load->flows, s->flow), *theirs;
@@ -267,8 +267,8 @@ static struct found find(const struct server_side *server, const struct load_sid
 /* ---- the parts ---- */
 
 /* Charges what of begin..end lies in from..to. */
-static void charge(uint64_t parts[REQUEST_PARTS], enum request_part part, uint64_t begin,
-		   uint64_t end, uint64_t from, uint64_t to)
+static void requests_charge(uint64_t parts[REQUEST_PARTS], enum request_part part, uint64_t begin,
+			    uint64_t end, uint64_t from, uint64_t to)
 {
 	if (begin < from)
 		begin = from;
@@ -282,8 +282,8 @@ static void charge(uint64_t parts[REQUEST_PARTS], enum request_part part, uint64
  * The time from `from` to `to`, both between `sent` and `done`. A stamp that contradicts the others
  * counts as unknown.
  */
-static void split(const struct event_sample *s, const struct found *found, uint64_t from,
-		  uint64_t to, uint64_t parts[REQUEST_PARTS])
+static void divide_request(const struct event_sample *s, const struct found *found, uint64_t from,
+			   uint64_t to, uint64_t parts[REQUEST_PARTS])
 {
 	const uint64_t handed = s->snd_ns ? s->sent + s->snd_ns : 0;
 	const uint64_t received = s->rx_ns ? s->done - s->rx_ns : 0;
@@ -306,7 +306,7 @@ static void split(const struct event_sample *s, const struct found *found, uint6
 
 		if (!stamps[i].time || time > s->done)
 			continue;
-		charge(parts, stamps[i].part, at, time, from, to);
+		requests_charge(parts, stamps[i].part, at, time, from, to);
 		at = time;
 	}
 }
@@ -315,8 +315,8 @@ static void split(const struct event_sample *s, const struct found *found, uint6
  * From `intended` to `sent`. If it stood in line for a connection, what held up those that were on
  * the one that it got held it up, too.
  */
-static void split_wait(const struct server_side *server, const struct load_side *load, size_t i,
-		       uint64_t parts[REQUEST_PARTS])
+static void divide_wait(const struct server_side *server, const struct load_side *load, size_t i,
+			uint64_t parts[REQUEST_PARTS])
 {
 	const struct event_sample *s = &load->samples.items[i];
 	uint64_t to = s->sent;
@@ -331,8 +331,8 @@ static void split_wait(const struct server_side *server, const struct load_side 
 			break;
 		if (from >= end)
 			continue;
-		found = find(server, load, before);
-		split(before, &found, from, end, parts);
+		found = find_message(server, load, before);
+		divide_request(before, &found, from, end, parts);
 		parts[REQUEST_CLIENT] += to - end;
 		to = from;
 	}
@@ -341,7 +341,7 @@ static void split_wait(const struct server_side *server, const struct load_side 
 
 /* ---- the slowest ---- */
 
-static int slowest_first(const void *a, const void *b)
+static int requests_by_latency(const void *a, const void *b)
 {
 	const struct event_sample *x = *(const struct event_sample *const *)a;
 	const struct event_sample *y = *(const struct event_sample *const *)b;
@@ -350,17 +350,17 @@ static int slowest_first(const void *a, const void *b)
 	return sort_order(ly, lx) ?: sort_order(x->intended, y->intended);
 }
 
-static struct request join(const struct server_side *server, const struct load_side *load,
-			   const struct event_sample *s)
+static struct request join_request(const struct server_side *server, const struct load_side *load,
+				   const struct event_sample *s)
 {
-	const struct found found = find(server, load, s);
+	const struct found found = find_message(server, load, s);
 	struct request request = { .intended = s->intended,
 				   .latency = s->done - s->intended,
 				   .message = found.message ? found.message->id : 0,
 				   .why = found.why };
 
-	split_wait(server, load, (size_t)(s - load->samples.items), request.parts);
-	split(s, &found, s->sent, s->done, request.parts);
+	divide_wait(server, load, (size_t)(s - load->samples.items), request.parts);
+	divide_request(s, &found, s->sent, s->done, request.parts);
 	return request;
 }
 
@@ -372,15 +372,15 @@ static int join_slowest(struct requests *out, const struct load_side *load,
 	int err = order ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < load->samples.len && !err; i++)
-		if (counts(&load->samples.items[i]))
+		if (sample_counts(&load->samples.items[i]))
 			order[n++] = &load->samples.items[i];
 	if (n)
-		qsort(order, n, sizeof(*order), slowest_first);
+		qsort(order, n, sizeof(*order), requests_by_latency);
 	most = (size_t)ceil((double)n * share);
 	if (most > REQUESTS_SHOWN)
 		most = REQUESTS_SHOWN;
 	for (size_t i = 0; i < most && !err; i++) {
-		const struct request request = join(server, load, order[i]);
+		const struct request request = join_request(server, load, order[i]);
 
 		out->at = request.latency;
 		err = vec_push(&out->slowest, request);
@@ -397,7 +397,7 @@ static int note_latency(struct requests *out, const struct load_side *load)
 	for (size_t i = 0; i < load->samples.len && !err; i++) {
 		const struct event_sample *s = &load->samples.items[i];
 
-		if (!counts(s))
+		if (!sample_counts(s))
 			continue;
 		out->count++;
 		err = hist_record(&out->latency, s->done - s->intended);
@@ -417,9 +417,9 @@ int requests_join(struct requests *out, struct event_reader *load, const struct 
 	hist_init(&out->latency, LATENCY_SCHEMA);
 	vec_init(&ours.samples, REQUESTS_MAX);
 	vec_init(&ours.flows, FLOWS_MAX);
-	err = read_load(&ours, load);
+	err = requests_read_load(&ours, load);
 	if (!err)
-		err = read_server(&theirs, server);
+		err = requests_read_server(&theirs, server);
 	if (!err)
 		err = note_latency(out, &ours);
 	if (!err)
@@ -447,8 +447,8 @@ static const struct column request_columns[] = {
 	{ "message", NULL, 0, 0 },     { "why", NULL, 0, 0 },
 };
 
-static void say(const struct requests *requests, const uint64_t parts[REQUEST_PARTS],
-		struct report *r)
+static void requests_add_finding(const struct requests *requests,
+				 const uint64_t parts[REQUEST_PARTS], struct report *r)
 {
 	char count[HUMAN_MAX], from[HUMAN_MAX], shares[REQUEST_PARTS][HUMAN_MAX];
 	uint64_t all = 0;
@@ -483,7 +483,7 @@ void requests_report(const struct requests *requests, struct report *r)
 			  q->message ? value_u64(q->message) : value_null(),
 			  value_string(q->why));
 	}
-	say(requests, parts, r);
+	requests_add_finding(requests, parts, r);
 	object_add(o, "count", value_u64(requests->count));
 	object_add(o, "slowest", value_u64(requests->slowest.len));
 	object_add(o, "joined", value_u64(joined));

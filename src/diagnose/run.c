@@ -91,7 +91,7 @@ static int find_baseline(struct diagnosis *d, const struct message *target)
 
 /* ---- targets ---- */
 
-static int judge_all(struct diagnosis *d)
+static int compute_excesses(struct diagnosis *d)
 {
 	const struct excess_options options = {
 		.granularity = d->own.granularity,
@@ -171,7 +171,7 @@ int diagnosis_run(struct diagnosis *d, struct event_reader *reader, struct event
 	if (!err)
 		err = record_chosen(d);
 	if (!err)
-		err = judge_all(d);
+		err = compute_excesses(d);
 	return err ? err : functions_find(d);
 }
 

@@ -99,7 +99,7 @@ void stream_damage(const struct stream *s, struct event_damage *damage)
 	}
 }
 
-static const void *record(const struct lane *lane)
+static const void *stream_record(const struct lane *lane)
 {
 	return (const char *)lane->block.data + (size_t)lane->at * lane->block.record_size;
 }
@@ -107,10 +107,10 @@ static const void *record(const struct lane *lane)
 static void set_time(struct lane *lane)
 {
 	if (lane->window.kind == EV_EDGE)
-		lane->time = lane->block.first +
-			     ((const struct event_edge *)record(lane))->dt;
+		lane->time =
+			lane->block.first + ((const struct event_edge *)stream_record(lane))->dt;
 	else
-		lane->time = ((const struct event_wake *)record(lane))->time;
+		lane->time = ((const struct event_wake *)stream_record(lane))->time;
 }
 
 /* Whether something could not be read since the last block. */
@@ -147,14 +147,14 @@ static int refill(struct stream *s, struct lane *lane)
 
 /* ---- in the order of time ---- */
 
-static bool before(const void *a, const void *b)
+static bool stream_before(const void *a, const void *b)
 {
 	const struct lane *x = a, *y = b;
 
 	return x->time != y->time ? x->time < y->time : x < y;
 }
 
-static uint64_t time_at(const struct stream *s, uint32_t at)
+static uint64_t stream_time(const struct stream *s, uint32_t at)
 {
 	return at < s->n ? ((const struct lane *)s->heap[at])->time : NO_TIME;
 }
@@ -162,7 +162,7 @@ static uint64_t time_at(const struct stream *s, uint32_t at)
 /* The earliest time of all lanes but the first. */
 static uint64_t second(const struct stream *s)
 {
-	const uint64_t one = time_at(s, 1), other = time_at(s, 2);
+	const uint64_t one = stream_time(s, 1), other = stream_time(s, 2);
 
 	return one < other ? one : other;
 }
@@ -185,32 +185,32 @@ int stream_seek(struct stream *s, uint64_t from, uint64_t to)
 		s->heap[i] = lane;
 	}
 	if (!err)
-		heap_order(s->heap, s->n, before);
+		heap_order(s->heap, s->n, stream_before);
 	return err;
 }
 
-static void feed(struct stream *s, struct lane *lane)
+static void stream_feed(struct stream *s, struct lane *lane)
 {
 	if (lane->window.kind == EV_EDGE)
-		cpu_history_edge(s->history, lane->window.core, lane->time, record(lane));
+		cpu_history_edge(s->history, lane->window.core, lane->time, stream_record(lane));
 	else
-		cpu_history_wake(s->history, record(lane));
+		cpu_history_wake(s->history, stream_record(lane));
 }
 
 int stream_until(struct stream *s, uint64_t time)
 {
 	int err = 0;
 
-	while (!err && time_at(s, 0) != NO_TIME && time_at(s, 0) <= time) {
+	while (!err && stream_time(s, 0) != NO_TIME && stream_time(s, 0) <= time) {
 		const uint64_t other = second(s), until = other < time ? other : time;
 		struct lane *lane = s->heap[0];
 
 		do {
-			feed(s, lane);
+			stream_feed(s, lane);
 			lane->at++;
 			err = refill(s, lane);
 		} while (!err && lane->time != NO_TIME && lane->time <= until);
-		heap_sift(s->heap, s->n, 0, before);
+		heap_sift(s->heap, s->n, 0, stream_before);
 	}
 	return err;
 }

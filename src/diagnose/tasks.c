@@ -9,7 +9,7 @@
 
 #include "base/hash.h"
 
-static uint32_t *slot(const struct tasks *tasks, uint32_t tid)
+static uint32_t *tasks_slot(const struct tasks *tasks, uint32_t tid)
 {
 	uint32_t i = (uint32_t)hash_u64(tid) & (tasks->room - 1);
 
@@ -24,7 +24,7 @@ static bool starts_with(const char *text, const char *head)
 }
 
 /* The comm may hold anything, brackets too: the last one counts. */
-static void take_apart(struct task *task, const char *text)
+static void tasks_parse_name(struct task *task, const char *text)
 {
 	const char *open = strrchr(text, '(');
 	size_t len;
@@ -61,10 +61,10 @@ int tasks_init(struct tasks *tasks, const struct event_dict *dict)
 
 		task->thread = THREAD_NONE;
 		if (text)
-			take_apart(task, text);
+			tasks_parse_name(task, text);
 		if (!task->tid)
 			continue;
-		known = slot(tasks, task->tid);
+		known = tasks_slot(tasks, task->tid);
 		task->thread = *known ? tasks->tasks[*known].thread : tasks->threads++;
 		*known = id;
 	}
@@ -85,5 +85,5 @@ const struct task *tasks_get(const struct tasks *tasks, uint32_t id)
 
 uint32_t tasks_by_tid(const struct tasks *tasks, uint32_t tid)
 {
-	return tid ? *slot(tasks, tid) : 0;
+	return tid ? *tasks_slot(tasks, tid) : 0;
 }

@@ -11,7 +11,7 @@
 
 /* The history is fed in steps of it, and keeps a few: who had a CPU is looked up in it. */
 #define STEP_NS (100 * NS_PER_MS)
-#define KEPT_NS (5 * NS_PER_S)
+#define HISTORY_NS     (5 * NS_PER_S)
 #define TRACE_GAPS_MAX 65536u
 
 /* One thread on its way through the recording. */
@@ -83,7 +83,7 @@ static int add_culprit(struct thread_profile *d, uint32_t task, uint64_t ns)
 }
 
 /* How much of from <= t < to is in the stretches. Times only go on. */
-static uint64_t wanted(struct walk *w, uint64_t from, uint64_t to)
+static uint64_t chosen_ns(struct walk *w, uint64_t from, uint64_t to)
 {
 	const struct thread_stretches *s = &w->out->stretches;
 	uint64_t ns = 0;
@@ -100,9 +100,9 @@ static uint64_t wanted(struct walk *w, uint64_t from, uint64_t to)
 }
 
 /* ... up to `until`: what of it is asked about, is charged to the state; it is returned. */
-static uint64_t charge(struct walk *w, uint64_t until, enum thread_state state)
+static uint64_t charge_state(struct walk *w, uint64_t until, enum thread_state state)
 {
-	uint64_t ns = until > w->at ? wanted(w, w->at, until) : 0;
+	uint64_t ns = until > w->at ? chosen_ns(w, w->at, until) : 0;
 
 	w->out->ns[state] += ns;
 	w->at = until > w->at ? until : w->at;
@@ -115,7 +115,7 @@ static int charge_segment(struct pass *p, struct walk *w, const struct cpu_segme
 			  uint64_t end)
 {
 	const enum thread_state state = thread_state_on_core(segment, &p->rec->tasks, w->thread);
-	const uint64_t ns = charge(w, end, state);
+	const uint64_t ns = charge_state(w, end, state);
 
 	return ns && state == THREAD_ON_CPU ? add_call(w->out, segment->call, ns, 0, 0) : 0;
 }
@@ -124,7 +124,7 @@ static int charge_wait(struct pass *p, struct walk *w, const struct cpu_segment 
 		       uint64_t end)
 {
 	const struct task *task = tasks_get(&p->rec->tasks, segment->task);
-	const uint64_t ns = charge(
+	const uint64_t ns = charge_state(
 		w, end, segment->type == SEGMENT_NOT_RECORDED ? THREAD_UNKNOWN : THREAD_CPU_WAIT);
 
 	if (!ns || segment->type == SEGMENT_NOT_RECORDED || !task->tid || task->thread == w->thread)
@@ -134,8 +134,8 @@ static int charge_wait(struct pass *p, struct walk *w, const struct cpu_segment 
 
 /* What core `core` did until `to`; what is not known of it is unknown. */
 static int each_segment(struct pass *p, struct walk *w, uint32_t core, uint64_t to,
-			int (*take)(struct pass *p, struct walk *w,
-				    const struct cpu_segment *segment, uint64_t end))
+			int (*charge)(struct pass *p, struct walk *w,
+				      const struct cpu_segment *segment, uint64_t end))
 {
 	uint64_t number, until;
 	int err = 0;
@@ -143,7 +143,7 @@ static int each_segment(struct pass *p, struct walk *w, uint32_t core, uint64_t 
 	if (w->at >= to)
 		return 0;
 	if (!cpu_history_find(&p->history, core, w->at, &number, &until)) {
-		charge(w, until < to ? until : to, THREAD_UNKNOWN);
+		charge_state(w, until < to ? until : to, THREAD_UNKNOWN);
 		if (w->at >= to)
 			return 0;
 		number = p->history.segments[core].head;
@@ -151,8 +151,8 @@ static int each_segment(struct pass *p, struct walk *w, uint32_t core, uint64_t 
 	for (; !err && w->at < to; number++) {
 		const uint64_t end = cpu_history_segment_end(&p->history, core, number);
 
-		err = take(p, w, cpu_history_segment(&p->history, core, number),
-			   end < to ? end : to);
+		err = charge(p, w, cpu_history_segment(&p->history, core, number),
+			     end < to ? end : to);
 	}
 	return err;
 }
@@ -171,7 +171,7 @@ static uint64_t recorded_until(const struct pass *p, uint64_t from, uint64_t to)
 
 static int charge_sleep(struct walk *w, uint64_t until, enum thread_state state, uint32_t call)
 {
-	const uint64_t ns = charge(w, until, state);
+	const uint64_t ns = charge_state(w, until, state);
 
 	if (!ns || (state != THREAD_ASLEEP && state != THREAD_BLOCKED))
 		return 0;
@@ -182,7 +182,7 @@ static int charge_sleep(struct walk *w, uint64_t until, enum thread_state state,
 /* Who had the core is known as far back as the history reaches. */
 static int charge_waiting(struct pass *p, struct walk *w, uint32_t core, uint64_t to)
 {
-	charge(w, p->history.since < to ? p->history.since : to, THREAD_CPU_WAIT);
+	charge_state(w, p->history.since < to ? p->history.since : to, THREAD_CPU_WAIT);
 	return each_segment(p, w, core, to, charge_wait);
 }
 
@@ -204,7 +204,7 @@ static int charge_offcpu(struct pass *p, struct walk *w, const struct oncpu *nex
 				   next->call);
 	if (!err && (woken || state == THREAD_CPU_WAIT))
 		err = charge_waiting(p, w, next->core, recorded);
-	charge(w, next->begin, THREAD_UNKNOWN);
+	charge_state(w, next->begin, THREAD_UNKNOWN);
 	return err;
 }
 
@@ -257,9 +257,9 @@ static int charge_rest(struct pass *p, struct walk *w, uint64_t end)
 		if (state != THREAD_CPU_WAIT)
 			err = charge_sleep(w, woken && woken->time < recorded ? woken->time :
 						      recorded, state, 0);
-		charge(w, recorded, THREAD_CPU_WAIT);
+		charge_state(w, recorded, THREAD_CPU_WAIT);
 	}
-	charge(w, UINT64_MAX, THREAD_UNKNOWN);
+	charge_state(w, UINT64_MAX, THREAD_UNKNOWN);
 	return err;
 }
 
@@ -284,7 +284,7 @@ static int note_trace_gaps(struct pass *p, uint64_t from, uint64_t to)
 }
 
 /* The first time of any core; false: it has none yet. */
-static bool begins(const struct cpu_history *history, uint64_t *from)
+static bool history_first(const struct cpu_history *history, uint64_t *from)
 {
 	bool any = false;
 
@@ -305,7 +305,7 @@ static bool begins(const struct cpu_history *history, uint64_t *from)
 }
 
 /* The last one. */
-static uint64_t ended(const struct cpu_history *history)
+static uint64_t history_last(const struct cpu_history *history)
 {
 	uint64_t end = 0;
 
@@ -323,12 +323,12 @@ static void begin_at(struct pass *p, uint64_t from)
 {
 	p->from = from;
 	for (size_t i = 0; i < p->n; i++) {
-		charge(&p->walks[i], from, THREAD_UNKNOWN);
+		charge_state(&p->walks[i], from, THREAD_UNKNOWN);
 		p->walks[i].at = from;
 	}
 }
 
-static int read_all(struct pass *p, struct stream *stream, uint64_t from, uint64_t to)
+static int read_pass(struct pass *p, struct stream *stream, uint64_t from, uint64_t to)
 {
 	bool begun = false;
 	int err = stream_seek(stream, from, UINT64_MAX);
@@ -337,7 +337,7 @@ static int read_all(struct pass *p, struct stream *stream, uint64_t from, uint64
 		uint64_t first = from;
 
 		err = stream_until(stream, time + STEP_NS);
-		if (err || (!begun && !begins(&p->history, &first)))
+		if (err || (!begun && !history_first(&p->history, &first)))
 			continue;
 		if (!begun)
 			begin_at(p, first > from ? first : from);
@@ -345,11 +345,11 @@ static int read_all(struct pass *p, struct stream *stream, uint64_t from, uint64
 		err = note_trace_gaps(p, time, time + STEP_NS);
 		for (size_t i = 0; !err && i < p->n; i++)
 			err = charge_new_oncpus(p, &p->walks[i], time + STEP_NS);
-		if (time > KEPT_NS)
-			cpu_history_trim(&p->history, time - KEPT_NS);
+		if (time > HISTORY_NS)
+			cpu_history_trim(&p->history, time - HISTORY_NS);
 	}
 	for (size_t i = 0; !err && i < p->n; i++)
-		err = begun ? charge_rest(p, &p->walks[i], ended(&p->history)) : 0;
+		err = begun ? charge_rest(p, &p->walks[i], history_last(&p->history)) : 0;
 	return err ? err : p->history.no_memory ? -ENOMEM : 0;
 }
 
@@ -383,7 +383,7 @@ static void join_stretches(struct thread_profile *d)
 		d->total_ns += one->to - one->from;
 }
 
-static int more_time(const void *a, const void *b)
+static int calls_by_time(const void *a, const void *b)
 {
 	const struct thread_call *x = a, *y = b;
 	const uint64_t p = x->on_cpu_ns + x->asleep_ns + x->blocked_ns;
@@ -392,7 +392,7 @@ static int more_time(const void *a, const void *b)
 	return p != q ? (p > q ? -1 : 1) : x->call < y->call ? -1 : x->call > y->call;
 }
 
-static int more_culprit(const void *a, const void *b)
+static int culprits_by_time(const void *a, const void *b)
 {
 	const struct thread_culprit *x = a, *y = b;
 
@@ -400,7 +400,7 @@ static int more_culprit(const void *a, const void *b)
 	       x->task < y->task ? -1 : x->task > y->task;
 }
 
-static void order(struct thread_profile *d)
+static void sort_profile(struct thread_profile *d)
 {
 	uint64_t known = 0;
 
@@ -408,10 +408,10 @@ static void order(struct thread_profile *d)
 		known += d->ns[i];
 	d->ns[THREAD_UNKNOWN] = d->total_ns - known; /* and what is before and behind it all */
 	if (d->calls.len)
-		qsort(d->calls.items, d->calls.len, sizeof(*d->calls.items), more_time);
+		qsort(d->calls.items, d->calls.len, sizeof(*d->calls.items), calls_by_time);
 	if (d->culprits.len)
 		qsort(d->culprits.items, d->culprits.len, sizeof(*d->culprits.items),
-		      more_culprit);
+		      culprits_by_time);
 }
 
 static int walk_all(struct pass *p, struct thread_profile *all, size_t n, uint64_t from,
@@ -436,7 +436,7 @@ static int walk_all(struct pass *p, struct thread_profile *all, size_t n, uint64
 	if (!err)
 		err = stream_open(&stream, p->rec->reader, &p->history);
 	if (!err)
-		err = read_all(p, stream, from, to);
+		err = read_pass(p, stream, from, to);
 	stream_free(stream);
 	free(p->walks);
 	cpu_history_release(&p->history);
@@ -465,7 +465,7 @@ int thread_profile_fill(const struct diagnosis *d, struct thread_profile *all, s
 	if (from < to)
 		err = walk_all(&p, all, n, from, to + NS_PER_S);
 	for (size_t i = 0; i < n; i++)
-		order(&all[i]);
+		sort_profile(&all[i]);
 	vec_release(&p.trace_gaps);
 	vec_release(&p.oncpus);
 	return err;

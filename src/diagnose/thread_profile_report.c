@@ -11,7 +11,7 @@
 /* Of its messages, to be the one that reads a connection. */
 #define READS_PERCENT 90u
 /* Less than this share is not worth words. */
-#define SAID_SHARE 0.01
+#define PHRASE_SHARE_MIN 0.01
 
 /* ---- who serves a connection ---- */
 
@@ -157,7 +157,7 @@ static const char *add_state(const struct diagnosis *d, const struct thread_prof
 	const char *call = NULL, *culprit = "";
 	char buf[HUMAN_MAX];
 
-	if (share < SAID_SHARE)
+	if (share < PHRASE_SHARE_MIN)
 		return line;
 	if (state == THREAD_ASLEEP || state == THREAD_BLOCKED || state == THREAD_ON_CPU)
 		call = main_call(d, profile, state, r);
@@ -172,16 +172,16 @@ static const char *add_state(const struct diagnosis *d, const struct thread_prof
 const char *thread_profile_phrase(const struct diagnosis *d, const struct thread_profile *profile,
 				  struct report *r)
 {
-	bool said[THREAD_STATES] = { false };
+	bool written[THREAD_STATES] = { false };
 	const char *line = "";
 
 	for (int n = 0; profile->total_ns && n < THREAD_STATES; n++) {
 		int most = -1;
 
 		for (int i = 0; i < THREAD_STATES; i++)
-			if (!said[i] && (most < 0 || profile->ns[i] > profile->ns[most]))
+			if (!written[i] && (most < 0 || profile->ns[i] > profile->ns[most]))
 				most = i;
-		said[most] = true;
+		written[most] = true;
 		line = add_state(d, profile, (enum thread_state)most, line, r);
 	}
 	return line;
@@ -189,8 +189,8 @@ const char *thread_profile_phrase(const struct diagnosis *d, const struct thread
 
 /* ---- for programs ---- */
 
-static struct value calls_value(const struct diagnosis *d, const struct thread_profile *profile,
-				struct report *r)
+static struct value thread_calls_value(const struct diagnosis *d,
+				       const struct thread_profile *profile, struct report *r)
 {
 	static const struct column columns[] = {
 		{ "call", NULL, 0, 0 }, { "on_cpu_ns", NULL, 0, 0 }, { "asleep_ns", NULL, 0, 0 },
@@ -204,8 +204,8 @@ static struct value calls_value(const struct diagnosis *d, const struct thread_p
 	return value_table(t);
 }
 
-static struct value culprits_value(const struct diagnosis *d, const struct thread_profile *profile,
-				   struct report *r)
+static struct value thread_culprits_value(const struct diagnosis *d,
+					  const struct thread_profile *profile, struct report *r)
 {
 	static const struct column columns[] = {
 		{ "pid", NULL, 0, 0 }, { "tid", NULL, 0, 0 }, { "comm", NULL, 0, 0 },
@@ -236,7 +236,7 @@ struct object *thread_profile_object(const struct diagnosis *d,
 	for (int i = 0; i < THREAD_STATES; i++)
 		object_add(states, state_names[i], value_ns(profile->ns[i]));
 	object_add(o, "state_ns", value_object(states));
-	object_add(o, "calls", calls_value(d, profile, r));
-	object_add(o, "culprits", culprits_value(d, profile, r));
+	object_add(o, "calls", thread_calls_value(d, profile, r));
+	object_add(o, "culprits", thread_culprits_value(d, profile, r));
 	return o;
 }
