@@ -139,7 +139,6 @@ const culprits = (all, most) => {
 };
 
 // Causes: the eight that cost most have a colour and a shape of their own in a document.
-const WAITING = ['cpu-wait', 'stopped', 'throttled', 'lock', 'io-wait', 'idle-exit', 'page-fault'];
 const SHAPES = ['circle', 'square', 'diamond', 'up', 'down', 'cross', 'bar', 'plus'];
 const PLACES = { application: 'A', receive: 'R', transmit: 'T' };
 const causeKey = c => `${text(c.cause)}|${text(c.where)}`;

@@ -75,7 +75,7 @@ class Diagnosis {
 
 	causePlots() {
 		const by = field => [...this.causes].sort((a, b) => (num(b[field]) || 0) - (num(a[field]) || 0));
-		const waiting = by('median_ns').filter(c => WAITING.includes(c.cause));
+		const waiting = by('median_ns').filter(c => c.kind === 'gap' || c.cause === 'cpu-wait');
 		return [
 			this.boxes('causes-deviation', 'Causes by deviation', 'largest median first', by('median_ns')),
 			this.boxes('causes-count', 'Causes by messages', 'most messages first', by('messages')),
@@ -178,7 +178,7 @@ class Diagnosis {
 			['coverage, median', coverage.median, percent(coverage.median), null, 'median'],
 			['coverage, p10', coverage.p10, percent(coverage.p10), null, 'p10'], ['coverage, worst', coverage.min, percent(coverage.min), null, 'min'],
 			['with more parts than time', coverage.over_attributed, undefined, num(coverage.over_attributed) ? 'warn' : null, 'over_attributed'],
-			['blind', d.blind_ns, undefined, num(d.blind_ns) ? 'warn' : null, 'blind_ns'],
+			['not recorded', d.blind_ns, undefined, num(d.blind_ns) ? 'warn' : null, 'blind_ns'],
 			['error of the parts', d.partition_error_ns, undefined, num(d.partition_error_ns) ? 'bad' : null, 'partition_error_ns'],
 		]);
 	}

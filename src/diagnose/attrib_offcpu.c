@@ -46,7 +46,7 @@ void attrib_not_recorded(struct attribution *a, uint64_t until, uint32_t core)
 	struct slice slice = attrib_slice(a, core, NULL);
 
 	slice.message = 0;
-	attrib_charge(a, until, CAUSE_BLIND, &slice);
+	attrib_charge(a, until, CAUSE_NOT_RECORDED, &slice);
 }
 
 /* A packet that takes longer to its socket's queue waited elsewhere, as behind a lost one. */

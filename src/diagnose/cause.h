@@ -1,37 +1,59 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a message's time is charged to, and where. The words are the contract of the command line
- * and of the JSON; their meaning is in docs/design/diagnose.md.
+ * The causes that a message's time is charged to, and where it was. The names are the contract of
+ * the command line and of the JSON; docs/design/diagnose.md has their rules.
  */
 #ifndef HOSTLAT_DIAGNOSE_CAUSE_H
 #define HOSTLAT_DIAGNOSE_CAUSE_H
 
+/*
+ * X(ID, name, kind, phrase). Kind: the phase of the analysis that finds the cause: "context",
+ * "gap", "function", "overlap", "blind". Phrase: the cause in a sentence.
+ */
+#define CAUSES(X) \
+	/* the reader was runnable and another task had the core */ \
+	X(CPU_WAIT, "cpu-wait", "context", "waited for a CPU") \
+	X(STOPPED, "stopped", "gap", "was stopped by a signal or a tracer") \
+	/* runnable while both cores that it could have were idle: a quota kept it from them */ \
+	X(THROTTLED, "throttled", "gap", "was kept from an idle CPU (quota)") \
+	/* the same where no quota kept it: the core did not start */ \
+	X(CORE_STALL, "core-stall", "gap", "waited for a CPU that did not start") \
+	X(LOCK, "lock", "gap", "waited for another thread") \
+	X(IO_WAIT, "io-wait", "gap", "waited for a file or a device") \
+	X(INTERRUPT, "interrupt", "context", "was interrupted") \
+	X(SOFTIRQ, "softirq", "context", "gave way to softirqs") \
+	X(PAGE_FAULT, "page-fault", "gap", "waited in a page fault") \
+	X(IDLE_EXIT, "idle-exit", "gap", "waited for an idle CPU to wake up") \
+	/* the reader served another message */ \
+	X(HEAD_OF_LINE, "head-of-line", "overlap", "was behind another message") \
+	/* receive work for other packets, on the reader's core */ \
+	X(OTHER_RECEIVE, "other-receive", "overlap", "gave way to others' receive work") \
+	/* other packets were before it in the same softirq */ \
+	X(KERNEL_QUEUE, "kernel-queue", "overlap", "was behind other packets in the kernel") \
+	/* the reader's own processing, or it waited for something else */ \
+	X(APPLICATION, "application", "function", "waited for the application itself") \
+	/* the kernel's work for this message */ \
+	X(FUNCTION, "function", "function", "took the kernel longer") \
+	/* in a socket: the peer's window, or the send buffer */ \
+	X(WINDOW, "window", "gap", "waited for room to send") \
+	X(PACING, "pacing", "gap", "was held back by pacing") \
+	X(QDISC, "qdisc", "gap", "waited in the device's queue") \
+	X(HOSTLAT, "hostlat", "context", "waited for hostlat itself") \
+	/* a core's events are missing: "blind" is the old word for it, which the JSON keeps */ \
+	X(NOT_RECORDED, "blind", "blind", "was not recorded") \
+	/* what happened is known, but not why; or it was within the noise */ \
+	X(UNEXPLAINED, "unexplained", "blind", "is not explained") \
+	/* the baseline's time: of a part only */ \
+	X(EXPECTED, "expected", "function", "is what the reference takes") \
+	/* below the baseline's time: of a part only, negative */ \
+	X(OFFSET, "offset", "function", "was faster than in the reference")
+
+#define CAUSE_ID(id, name, kind, phrase) CAUSE_##id,
 enum cause {
-	CAUSE_CPU_WAIT,      /* the reader was runnable and somebody else had the core */
-	CAUSE_STOPPED,       /* by a signal or a tracer */
-	CAUSE_THROTTLED,     /* runnable while both cores that it could have were idle: a quota */
-	CAUSE_CORE_STALL,    /* the same where no quota kept it: the core did not come */
-	CAUSE_LOCK,          /* asleep until another thread let it go on */
-	CAUSE_IO_WAIT,       /* asleep for a device or a file */
-	CAUSE_INTERRUPT,
-	CAUSE_SOFTIRQ,
-	CAUSE_PAGE_FAULT,
-	CAUSE_IDLE_EXIT,     /* runnable, and the core was still asleep */
-	CAUSE_HEAD_OF_LINE,  /* the reader served another message */
-	CAUSE_OTHER_RECEIVE, /* receive work for other packets, on the reader's core */
-	CAUSE_KERNEL_QUEUE,  /* other packets were ahead of it in the same softirq */
-	CAUSE_APPLICATION,   /* the reader's own processing, or it waited for something else */
-	CAUSE_FUNCTION,      /* the kernel's work for this message */
-	CAUSE_WINDOW,        /* in a socket: the peer's window, or the send buffer */
-	CAUSE_PACING,        /* it was not to leave yet */
-	CAUSE_QDISC,         /* in a device's queueing discipline */
-	CAUSE_HOSTLAT,       /* hostlat itself had the core */
-	CAUSE_BLIND,         /* the recording has a hole here */
-	CAUSE_UNEXPLAINED,   /* what happened is known, but not why; or it was within the noise */
-	CAUSE_EXPECTED,      /* what the reference takes: of a part only */
-	CAUSE_OFFSET,        /* what went faster than in the reference: of a part only, negative */
+	CAUSES(CAUSE_ID)
 	CAUSE_MAX,
 };
+#undef CAUSE_ID
 
 enum where {
 	WHERE_APPLICATION, /* from the socket's queue to the read */
@@ -47,10 +69,7 @@ enum where {
 const char *cause_name(unsigned int cause);
 const char *where_name(unsigned int where);
 
-/* The phase of the analysis that finds it: "context", "gap", "function", "overlap", "blind". */
 const char *cause_kind(unsigned int cause);
-
-/* In a sentence: "waited for a CPU". */
 const char *cause_phrase(unsigned int cause);
 
 #endif

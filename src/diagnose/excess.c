@@ -78,7 +78,7 @@ static void baseline_scale(uint64_t *values, uint32_t n, uint64_t total)
 
 static bool excess_explains(unsigned int place)
 {
-	return place / WHERE_MAX != CAUSE_BLIND && place / WHERE_MAX != CAUSE_UNEXPLAINED;
+	return place / WHERE_MAX != CAUSE_NOT_RECORDED && place / WHERE_MAX != CAUSE_UNEXPLAINED;
 }
 
 int baseline_make(struct baseline *baseline, const struct breakdown *const *breakdowns,

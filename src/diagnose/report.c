@@ -165,7 +165,7 @@ static uint64_t not_recorded_ns(const struct diagnosis *d)
 
 	vec_for_each(&d->excesses, j)
 		for (unsigned int w = 0; w < WHERE_MAX; w++)
-			ns += d->own.breakdowns[j->subject].ns[CAUSE_PLACE(CAUSE_BLIND, w)];
+			ns += d->own.breakdowns[j->subject].ns[CAUSE_PLACE(CAUSE_NOT_RECORDED, w)];
 	return ns;
 }
 
@@ -188,7 +188,8 @@ void report_source_reasons(const struct recorded *rec, struct report *r, const c
 			      "them", which);
 	if (rec->forgot)
 		report_reason(r, "memory-limit", words_count(r, rec->forgot, "time"),
-			      "too much waited at once in %s: what was dropped is blind", which);
+			      "too much waited at once in %s: what was dropped counts as not "
+			      "recorded", which);
 	if (rec->contexts.lost_ns)
 		report_reason(r, "contexts-limit",
 			      report_format(r, "%s", human_ns(buf, rec->contexts.lost_ns)),

@@ -107,7 +107,7 @@ struct excess_total excess_total(const struct diagnosis *d)
 	vec_for_each(&d->excesses, j) {
 		excess.found += j->found;
 		for (unsigned int w = 0; w < WHERE_MAX; w++)
-			excess.rest += j->ns[CAUSE_PLACE(CAUSE_BLIND, w)] +
+			excess.rest += j->ns[CAUSE_PLACE(CAUSE_NOT_RECORDED, w)] +
 				       j->ns[CAUSE_PLACE(CAUSE_UNEXPLAINED, w)];
 	}
 	return excess;

@@ -118,7 +118,7 @@ static const char *const state_phrases[THREAD_STATES] = {
 	[THREAD_ASLEEP] = "asleep",
 	[THREAD_BLOCKED] = "waiting for a device or memory",
 	[THREAD_STOPPED] = "stopped",
-	[THREAD_UNKNOWN] = "out of sight",
+	[THREAD_UNKNOWN] = "not recorded",
 };
 
 /* "nanosleep"; NULL: in none, or not known. */

@@ -126,7 +126,7 @@ static void count(struct totals *t, const struct slice *s, const struct expected
 {
 	t->ns += ns;
 	t->by_cause[s->cause] += ns;
-	if (s->cause == CAUSE_BLIND || s->cause == CAUSE_UNEXPLAINED)
+	if (s->cause == CAUSE_NOT_RECORDED || s->cause == CAUSE_UNEXPLAINED)
 		t->blind += ns;
 	else if (s->cause != e->cause && !in_interrupt(e))
 		*invented += ns;

@@ -353,7 +353,7 @@ static struct expected expect(const struct host *host, const struct trace_messag
 	if (w.runs)
 		running(host, m, begin, &w, &e);
 	else if (w.left == LEFT_UNKNOWN)
-		e.cause = CAUSE_BLIND, e.message = 0;
+		e.cause = CAUSE_NOT_RECORDED, e.message = 0;
 	else if (w.left != LEFT_RUNNABLE && begin < w.woken_at)
 		asleep(&w, &e);
 	else

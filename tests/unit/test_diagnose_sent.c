@@ -347,7 +347,7 @@ static uint64_t last_blind(const char *script)
 
 	rig_read_sent(&rig, rig_file(script));
 	ns = rig.rec.breakdowns[rig.rec.subjects.len - 1].ns[
-		CAUSE_PLACE(CAUSE_BLIND, WHERE_TRANSMIT)];
+		CAUSE_PLACE(CAUSE_NOT_RECORDED, WHERE_TRANSMIT)];
 	rig_release(&rig);
 	return ns;
 }
