@@ -194,7 +194,7 @@ void attrib_each_segment(struct attribution *a, uint32_t core, uint64_t from, ui
 
 /* ---- runnable ---- */
 
-/* What the core does on which the thread is queued; NULL: it is idle, or is `core` itself. */
+/* The segment of the thread's queue's core; NULL: that is idle, or is `core` itself. */
 static const struct cpu_segment *queued_behind(const struct attribution *a, uint32_t core,
 					       uint64_t time, uint64_t *until)
 {

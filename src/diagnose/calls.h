@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a system call is for, by its number on the machine that recorded it. */
+/* The purpose of a system call, by its number on the machine that recorded it. */
 #ifndef HOSTLAT_DIAGNOSE_CALLS_H
 #define HOSTLAT_DIAGNOSE_CALLS_H
 
@@ -23,7 +23,7 @@ struct calls {
 /* By the fact host.machine: x86_64 and aarch64 are known. NULL: unknown. */
 struct calls calls_of(const char *machine);
 
-/* Of system call number `nr`. */
+/* The class of system call number `nr`. */
 enum call_class calls_class(const struct calls *calls, uint32_t nr);
 
 /* "epoll_wait"; NULL if it has no entry. */

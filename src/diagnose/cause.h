@@ -58,7 +58,7 @@ enum cause {
 enum where {
 	WHERE_APPLICATION, /* from the socket's queue to the read */
 	WHERE_RECEIVE,     /* up to the socket's queue, and the hand-off */
-	WHERE_TRANSMIT,    /* of a sent message: all of it */
+	WHERE_TRANSMIT,    /* a sent message, all of it */
 	WHERE_MAX,
 };
 

@@ -8,10 +8,10 @@
 #include "base/sort.h"
 #include "diagnose/compare_state.h"
 
-/* Of a slice's messages: those next to its edge that say what is lost or won there. */
+/* This share of a slice's messages is next to its edge and says what a shift of it is worth. */
 #define EDGE_SHARE 10u
 
-/* Who is behind one place: merged whenever there are twice as many, the small ones then go. */
+/* Shares kept of one place: merged at twice as many, of which the small ones then go. */
 #define SHARES_MANY 65536u
 
 /* ---- blocks ---- */
@@ -78,7 +78,7 @@ static int rank_targets(const struct recorded *rec, struct slice_of *slice)
 	return 0;
 }
 
-/* What a message has in one place, or its latency. */
+/* A message's time in one place, or its latency. */
 static uint64_t compare_part(const struct recorded *rec, uint32_t subject, unsigned int place)
 {
 	return place == COMPARE_LATENCY ? message_latency(subject_message(rec, subject)) :

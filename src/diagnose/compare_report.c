@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What two recordings' messages differ by, in words and tables. */
+/* The differences of two recordings' messages, in words and tables. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "diagnose/words.h"
 #include "report/human.h"
 
-/* Causes that are told in a sentence. */
+/* Causes that get a sentence, at most. */
 #define CAUSE_FINDINGS_MAX 3u
 
 /* A change of less than 1 / MINOR of the greatest one is in the table only. */
@@ -277,7 +277,7 @@ static bool any_tested(const struct comparison *c)
 	return false;
 }
 
-/* What a person has to hear of: more than can be measured, and not next to nothing of it all. */
+/* Worth a sentence: more than can be measured, and not next to nothing of the greatest. */
 static bool compare_is_notable(const struct comparison *c, uint64_t change, uint64_t greatest)
 {
 	return change > side(c, 0)->rec.granularity && change > side(c, 1)->rec.granularity &&

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What diagnose/compare*.c share. */
+/* State that diagnose/compare*.c share. */
 #ifndef HOSTLAT_DIAGNOSE_COMPARE_STATE_H
 #define HOSTLAT_DIAGNOSE_COMPARE_STATE_H
 
@@ -24,8 +24,8 @@ struct compared {
 	struct hist latency[CONTRAST_BLOCKS];
 	const struct hist *blocks[CONTRAST_BLOCKS];
 	uint64_t begin, end;                 /* ranks by latency: the slice is [begin, end) */
-	uint64_t total[COMPARE_PLACES];      /* of the slice */
-	int64_t mean[COMPARE_PLACES];        /* ... a message; places sum to the latency's */
+	uint64_t total[COMPARE_PLACES];      /* ns in the slice */
+	int64_t mean[COMPARE_PLACES];        /* ns a message; places sum to the latency's */
 	double score[COMPARE_PLACES][CONTRAST_BLOCKS]; /* what blocks say of the mean */
 	double effective;                    /* independent messages that the slice is worth */
 	uint64_t error;                      /* the most by which parts miss a latency */

@@ -33,11 +33,11 @@ const char *correlation_quantile_name(enum correlation_quantile quantile)
 
 struct server_side {
 	struct correlation *c;
-	struct event_pressure pressure; /* of the interval that is being read */
+	struct event_pressure pressure; /* the interval that is being read */
 	uint64_t next;                  /* its number */
 	bool begun;
 	struct event_dict *names;
-	bool transport_is_socket;       /* of TCP: recorded by hostlat 0.1 */
+	bool transport_is_socket;       /* for TCP: recorded by hostlat 0.1 */
 };
 
 static const struct event_pressure nothing_known = {
@@ -52,7 +52,7 @@ static bool correlation_selects(const struct event_hist *h)
 	       (h->dist == DIST_LATENCY || h->dist == DIST_CPU_WAIT);
 }
 
-/* What is more is left out: a recording of hostlat's own has a dozen. */
+/* More than CORRELATION_STAGES are left out: a recording has a dozen. */
 static struct stage_series *series_of(const struct server_side *side, const struct event_hist *h,
 				      int *err)
 {
@@ -271,7 +271,7 @@ static uint32_t count_usable(const struct correlation *c, enum correlation_quant
 	return n;
 }
 
-/* Of the finer quantile at most a quarter of the intervals may be lost. */
+/* The finer quantile is chosen if it loses a quarter of the intervals at most. */
 static bool correlation_choose(struct correlation *c)
 {
 	const uint32_t fine = count_usable(c, CORRELATION_P99);

@@ -18,7 +18,7 @@
 #include "stats/hist.h"
 
 #define CORRELATION_MIN 20u     /* intervals: with fewer no p could be 0.05 or less */
-#define CORRELATION_MAX 8192u   /* ... the first ones are taken */
+#define CORRELATION_MAX 8192u   /* intervals: the first ones are used */
 #define CORRELATION_ALPHA 0.05
 #define CORRELATION_STAGES 64u  /* series of stages, at most */
 #define CORRELATION_LINES 3u    /* said to people, at most */
@@ -35,7 +35,7 @@ struct stretch {
 	struct hist requests;           /* that were completed in it */
 };
 
-/* What a distribution was in an interval. */
+/* A distribution's quantiles in an interval. */
 struct point {
 	uint64_t count;
 	double ns[CORRELATION_QUANTILES];
@@ -43,7 +43,7 @@ struct point {
 
 struct stage_series {
 	uint8_t stage, direction, protocol, origin, dist;
-	struct hist now;                      /* of the interval that is being read */
+	struct hist now;                      /* the interval that is being read */
 	struct points VEC_OF(struct point) points; /* by interval */
 };
 
@@ -51,7 +51,7 @@ struct stage_series {
 struct correlate {
 	char name[64];
 	const char *unit;        /* static */
-	bool stage;              /* of the server's messages; else of its host */
+	bool stage;              /* a stage of the server; else a figure of its host */
 	bool known;
 	double rho;
 	double p;                /* corrected for the number of series */

@@ -11,7 +11,7 @@
 #include "event/reader.h"
 #include "report/report.h"
 
-/* Of the JSON document; for struct provenance. */
+/* The JSON document's schema, for struct provenance. */
 #define DIAGNOSE_SCHEMA 1
 
 /* Facts of a recording that the analysis goes by (EV_FACT). */
@@ -24,7 +24,7 @@
 
 #define DIAGNOSE_FACT_THROTTLED "activity.throttled" /* times that a quota held a group back */
 
-/* Of recordings that don't say it: two tracepoints of about 0.2 us each, and their order. */
+/* Where a recording doesn't say: two tracepoints of about 0.2 us each, and their order. */
 #define DIAGNOSE_GRANULARITY_NS 1000
 
 struct nesting_rule;

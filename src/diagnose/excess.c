@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Who has a share of one message's time: more are pooled without a name. */
+/* Shares of one message's time, at most: the time of more has no culprit. */
 #define SHARES_MAX 4096u
 
 /* ---- one message ---- */

@@ -25,20 +25,20 @@ struct windows VEC_OF(struct window);
 #define FUNCTIONS_NONE UINT32_MAX
 
 struct functions {
-	struct nesting **models;   /* by model; NULL: none of its targets is judged */
+	struct nesting **models;   /* by baseline; NULL: that has too few references */
 	size_t n_models;
-	uint32_t *numbers;         /* by judged target: nesting_judge()'s, or FUNCTIONS_NONE */
-	struct event_dict *names;  /* of functions of two recordings; NULL: they are of one */
-	uint32_t *own, *other;     /* ... by what their own dictionaries call them */
-	struct nesting_losses losses; /* of all models; `overlapping` is not added up */
+	uint32_t *numbers;         /* by excess: nesting_judge()'s, or FUNCTIONS_NONE */
+	struct event_dict *names;  /* functions of two recordings; NULL: there is one */
+	uint32_t *own, *other;     /* numbers in `names`, by those in each recording */
+	struct nesting_losses losses; /* sums over all models, but for `overlapping` */
 };
 
 /* If the slice is one that is searched: it is added to the subject's windows. 0 or -ENOMEM. */
 int functions_add_window(struct windows *windows, const struct slice *slice);
 
 /*
- * After the targets are judged. d->functions stays NULL if the recording tells of no functions, or
- * that of the references doesn't. 0 or -errno.
+ * After the targets' excess is known. d->functions stays NULL if the recording has no functions, or
+ * that of the references has none. 0 or -errno.
  */
 int functions_find(struct diagnosis *d);
 void functions_free(struct functions *f);

@@ -10,7 +10,7 @@
 #include "diagnose/cpu_history.h"
 #include "diagnose/tasks.h"
 
-/* Of the fastest: this share of an application's messages. */
+/* The fastest are this share of an application's messages. */
 #define FASTEST 0.01
 
 /* A call that ends so long after its last byte has left is not looked at any further. */
@@ -283,7 +283,7 @@ size_t messages_queued(const struct messages *messages, uint32_t core, uint64_t 
 		is_queued_after(&messages->all.items[messages->by_queued[i]], core, time));
 }
 
-/* What was sent, in order. */
+/* Moves the sent messages over, in the order of their ends. */
 static int messages_sort_sent(struct messages *messages, struct outgoings *outgoing)
 {
 	const size_t n = outgoing->len;
@@ -425,7 +425,7 @@ static uint64_t mark_targets(const struct ranked *ranked, size_t n, const struct
 	return dropped;
 }
 
-/* Of one application's messages, by latency. */
+/* `ranked`: one application's messages, by latency. */
 static void mark_references(struct ranked *ranked, size_t n, const struct selection *s,
 			    unsigned char *marks)
 {

@@ -17,11 +17,11 @@
 
 #define MESSAGES_MAX (8u << 20)
 #define SUBJECTS_MAX 100000u   /* messages that are looked into */
-#define REFERENCE_MAX 1000u    /* of each application */
+#define REFERENCE_MAX 1000u    /* for each application */
 #define REFERENCE_MIN 10u      /* fewer say too little */
 #define PIECES_MAX 8u
 
-/* What is a message's class: only messages of one application are compared. */
+/* Only messages of one application, which are those with one pid, are compared. */
 struct message {
 	uint64_t id;
 	uint64_t first;    /* its first byte's arrival; sent: when the call was entered */
@@ -33,7 +33,7 @@ struct message {
 	uint32_t thread;   /* THREAD_NONE: unknown */
 	uint32_t next;     /* the thread's next one; sent: its flow's: place + 1; 0 = none */
 	uint32_t queued_ns; /* received: from its arrival to its socket's queue */
-	uint32_t core;     /* ... on which it was brought there; UINT32_MAX: unknown */
+	uint32_t core;     /* the core that brought it there; UINT32_MAX: unknown */
 };
 
 /*
@@ -46,7 +46,7 @@ struct departure {
 	uint64_t left;
 	uint64_t due;      /* as `held`: it was not paced */
 	uint32_t early_ns, late_ns;
-	uint32_t core;     /* of that timer */
+	uint32_t core;     /* the timer's */
 	uint32_t pad;
 };
 
@@ -79,17 +79,17 @@ struct messages {
 	uint32_t *previous;       /* by place: the one before, as `next`, + 1; 0 = none */
 	struct departure *departures; /* by place, of sent ones; NULL: they were received */
 	struct sends VEC_OF(struct sent) sends; /* in any order; none if `all` are those */
-	uint64_t others;          /* of the other direction */
+	uint64_t others;          /* messages of the other direction */
 	uint64_t beyond;          /* more than MESSAGES_MAX */
 	uint64_t invalid;         /* they end before they begin */
-	uint64_t from, to;        /* of the recording's messages */
+	uint64_t from, to;        /* first arrival, last read */
 	uint32_t damage;          /* DAMAGE_*: messages that could not be read */
 };
 
 enum against { AGAINST_SLICE, AGAINST_FASTEST };
 
 struct selection {
-	enum direction direction; /* of the messages */
+	enum direction direction; /* the messages' */
 	double from, to;          /* slice of the latencies, 0..1; used if slowest is 0 */
 	uint64_t slowest;
 	enum against against;

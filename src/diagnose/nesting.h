@@ -34,16 +34,16 @@
 
 struct nesting;
 
-/* What bounds its memory: 200 bytes a node, 24 a span, 28 a value; twice that while it grows. */
+/* Bounds of its memory: 200 bytes a node, 24 a span, 28 a value; twice that while it grows. */
 struct nesting_limits {
 	uint32_t nodes;		/* call paths, of all messages together */
-	uint32_t spans;		/* of one piece */
+	uint32_t spans;		/* in one piece */
 	uint32_t values;	/* nodes of each message, added up over messages */
 };
 
 #define NESTING_LIMITS { .nodes = 1U << 16, .spans = 1U << 18, .values = 1U << 22 }
 
-/* What it could not take so far. */
+/* Limits that were met so far. */
 struct nesting_losses {
 	uint64_t spans_without_node;	/* their time is their caller's own: coarser, not wrong */
 	uint64_t references;		/* messages that are missing as a whole, as are ... */
@@ -73,7 +73,7 @@ void nesting_piece(struct nesting *n, uint8_t role, uint64_t begin, uint64_t end
  */
 void nesting_span(struct nesting *n, const struct event_span *span, bool charged);
 
-/* What is open behind the last of these; bit i of `charged` is that of the i-th from outside. */
+/* The open spans behind the last one; bit i of `charged` is that of the i-th from outside. */
 void nesting_open(struct nesting *n, const struct event_track *track, uint64_t charged);
 
 /*
@@ -131,7 +131,7 @@ struct nesting_verdict {
 	const struct nesting_cause *causes;
 	uint32_t n_causes;
 	uint32_t references;	/* messages that the model is made of */
-	uint64_t window_ns;	/* of its pieces */
+	uint64_t window_ns;	/* its pieces' time */
 	uint64_t charged_ns;	/* the sum of self_ns: at most window_ns */
 	/*
 	 * What outermost functions are charged with, themselves or within them, beyond their own

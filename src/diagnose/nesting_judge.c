@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is usual, and what of a message is not. */
+/* The model of the references, and a message's deviations from it. */
 #include <errno.h>
 #include <string.h>
 

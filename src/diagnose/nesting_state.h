@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What nesting_gather.c gathers and nesting_judge.c judges. */
+/* State that nesting_gather.c gathers and nesting_judge.c judges. */
 #ifndef HOSTLAT_DIAGNOSE_NESTING_STATE_H
 #define HOSTLAT_DIAGNOSE_NESTING_STATE_H
 
@@ -29,7 +29,7 @@ struct nesting_message {
 	bool reference;
 };
 
-/* What the reference messages have of a node. */
+/* A node's figures over the reference messages. */
 struct nesting_usual {
 	uint64_t ns, p95_ns, mad_ns;
 	uint32_t count, p95_count;
@@ -40,7 +40,7 @@ struct nesting_usual {
 struct nesting_work {
 	const struct nesting_value *value;	/* NULL: the message doesn't have it */
 	uint64_t within;	/* what its children are charged with */
-	uint64_t less;		/* ... took less */
+	uint64_t less;		/* by how much its children took less */
 	bool reported;
 };
 
@@ -58,7 +58,7 @@ struct nesting_held {
 struct nesting_sum {
 	uint64_t ns;
 	uint64_t earliest;	/* begin of the first of its spans */
-	uint32_t serial;	/* of the message that this is of */
+	uint32_t serial;	/* number of the message it belongs to */
 	uint32_t calls;
 	bool went_on;		/* the first of its spans did */
 	bool partial;
@@ -80,7 +80,7 @@ struct nesting {
 	struct nesting_touched_vec VEC_OF(uint32_t) touched;
 	uint32_t serial;
 	uint8_t role;		/* PIECE_NONE: no piece */
-	uint64_t begin, end;	/* of the piece */
+	uint64_t begin, end;	/* the piece's */
 	int err;
 
 	/* The model, of the first `modelled` messages and nodes. */

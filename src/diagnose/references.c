@@ -10,7 +10,7 @@ const struct recorded *references_of(const struct diagnosis *d)
 
 bool references_have(const struct diagnosis *d, uint32_t subject)
 {
-	/* of another recording, the same slice */
+	/* the same slice of the other recording */
 	return d->against_other ? d->other.subjects.items[subject].target :
 	       d->own.subjects.items[subject].reference;
 }

@@ -11,7 +11,7 @@ const struct recorded *references_of(const struct diagnosis *d);
 /* Whether a subject of that recording is a reference. */
 bool references_have(const struct diagnosis *d, uint32_t subject);
 
-/* ... and of the application that `target` is a message of: in another recording, by its name. */
+/* Whether it is one for the application of `target`: in another recording, by its name. */
 bool references_serve(const struct diagnosis *d, const struct message *target, uint32_t subject);
 
 #endif

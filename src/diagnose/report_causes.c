@@ -97,7 +97,7 @@ struct row_of {
 	unsigned int place;
 	uint64_t total, messages;
 	uint64_t *values;      /* its deviation, of each message that has it */
-	struct shares shares;  /* of all of them */
+	struct shares shares;  /* all messages', merged */
 };
 
 struct excess_total excess_total(const struct diagnosis *d)
@@ -113,7 +113,7 @@ struct excess_total excess_total(const struct diagnosis *d)
 	return excess;
 }
 
-/* What of this message's shares is in the place, without the messages between: those differ. */
+/* Adds a message's shares in the place, without the messages between: those differ. */
 static int add_shares(struct row_of *row, const struct breakdown *breakdown, uint64_t deviation)
 {
 	struct shares one;
@@ -228,7 +228,7 @@ static void add_cause_row(const struct diagnosis *d, struct report *r, struct ta
 							       0));
 }
 
-/* Causes that are said in sentences. */
+/* Causes that get a sentence, at most, and their share of the excess, at least. */
 #define FINDINGS_MAX	  3
 #define FINDING_SHARE_MIN 0.05
 

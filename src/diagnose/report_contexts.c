@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who had the cores of the targets, and of their references. */
+/* The tasks and interrupts that had the cores of the targets, and of their references. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

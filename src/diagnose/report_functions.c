@@ -18,7 +18,7 @@
 /* A function of one application, in one call path, over its targets. */
 struct excessive {
 	uint32_t model, node;
-	struct nesting_cause one;   /* of the message where it took most */
+	struct nesting_cause one;   /* in the message where it took most */
 	uint64_t total, messages;
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the page draws besides: queues, and the run over time. */
+/* For the report page: contexts, queues, and the latency over time. */
 #include <errno.h>
 #include <stdlib.h>
 

@@ -122,12 +122,12 @@ static int requests_read_load(struct load_side *load, struct event_reader *reade
 
 /* ---- the server's side ---- */
 
-/* What happened on one flow at a time: a message's arrival, or a send. */
+/* An event on a flow: a message's arrival, or a send. */
 struct mark {
 	uint32_t flow;
 	bool sends;
 	uint64_t at;
-	uint32_t place;  /* of the message */
+	uint32_t place;  /* the message's */
 };
 
 struct marks VEC_OF(struct mark);
@@ -197,7 +197,7 @@ static size_t first_mark(const struct marks *marks, uint32_t flow, uint64_t time
 	return sort_first(i, 0, marks->len, by_flow_and_time(&marks->items[i], &key) >= 0);
 }
 
-/* What the server has of one request. */
+/* One request as the server's recording has it. */
 struct found {
 	const struct message *message;
 	uint64_t reply;      /* when its reply was sent; 0 = not known */

@@ -13,7 +13,7 @@
 
 struct ring {
 	unsigned char *items;
-	size_t size;         /* of an item */
+	size_t size;         /* an item's */
 	uint64_t head, tail; /* numbers of the oldest and of the next one */
 	uint64_t room;       /* a power of two, or 0 */
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From charged messages to judged ones: models of each application, then every target. */
+/* From messages' breakdowns to the targets' excess, with a baseline for each application. */
 #include "diagnose/diagnose.h"
 
 #include <errno.h>

@@ -20,7 +20,7 @@ int report_examples(const struct diagnosis *d, struct report *r);
 /* "contexts" and "contexts_by_core". */
 int report_contexts(const struct diagnosis *d, struct report *r);
 
-/* ... "queuing" and "over_time", too. */
+/* "contexts", "contexts_by_core", "queuing" and "over_time". */
 int report_views(const struct diagnosis *d, struct report *r);
 
 /* Shares of one message in one place: the same culprit once, largest first, scaled to `total`. */
@@ -33,7 +33,7 @@ const char *culprit_name(const struct recorded *rec, struct report *r, uint32_t 
 struct value culprits_table(const struct recorded *rec, struct report *r,
 			    const struct shares *shares);
 
-/* What is wrong with a recording, called `which` in a sentence. */
+/* Adds the reasons to distrust a recording, called `which` in a sentence. */
 void report_source_reasons(const struct recorded *rec, struct report *r, const char *which);
 
 /* The excess of all targets: the part with a cause, and the rest. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of the analysis share. */
+/* State that the files of the analysis share. */
 #ifndef HOSTLAT_DIAGNOSE_STATE_H
 #define HOSTLAT_DIAGNOSE_STATE_H
 
@@ -37,7 +37,7 @@ struct recorded {
 	uint64_t recorder;          /* its pid; 0 = unknown */
 	uint64_t granularity;
 	uint64_t lost;              /* events of messages and activity */
-	uint64_t lost_messages;     /* ... of messages */
+	uint64_t lost_messages;     /* messages alone */
 	uint64_t names_lost;        /* times that a name was not kept */
 	uint64_t forgot;            /* times that memory was too small */
 	uint64_t unselected;        /* targets beyond the limit */
@@ -54,12 +54,12 @@ struct diagnosis {
 	struct recorded own, other; /* other: of the references, if it is another recording */
 	bool against_other;
 	struct baselines baselines;
-	struct excess_list VEC_OF(struct excess) excesses; /* of the targets */
+	struct excess_list VEC_OF(struct excess) excesses; /* the targets' */
 	uint64_t without_baseline;  /* targets of applications with too few references */
 	struct functions *functions; /* NULL: not told */
 	struct requests *requests;  /* NULL: none were joined */
 	struct hist latency, target_latency, reference_latency;
-	struct hist over_time[OVER_TIME_STEPS]; /* of all messages, by when they were read */
+	struct hist over_time[OVER_TIME_STEPS]; /* all messages, by when they were read */
 };
 
 

@@ -20,7 +20,7 @@ struct lane {
 struct stream {
 	struct cpu_history *history;
 	struct lane *lanes;
-	void **heap;      /* of them, the earliest first */
+	void **heap;      /* the lanes, the earliest first */
 	uint32_t n;
 };
 

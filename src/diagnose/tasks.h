@@ -34,7 +34,7 @@ struct tasks {
 int tasks_init(struct tasks *tasks, const struct event_dict *dict);
 void tasks_release(struct tasks *tasks);
 
-/* Of a number in DICT_TASK; nobody if there is none. Never NULL. */
+/* The task with a number in DICT_TASK; nobody if there is none. Never NULL. */
 const struct task *tasks_get(const struct tasks *tasks, uint32_t id);
 
 /* The number in DICT_TASK of some name of the thread, 0 if it has none. */

@@ -30,7 +30,7 @@ struct pass {
 	struct walk *walks;
 	size_t n;
 	uint64_t from;     /* what is before is not known */
-	struct pass_gaps VEC_OF(struct trace_gap) trace_gaps; /* of all that was read, in order */
+	struct pass_gaps VEC_OF(struct trace_gap) trace_gaps; /* met so far, in order */
 	struct pass_oncpus VEC_OF(struct oncpu) oncpus; /* new ones of a thread, latest first */
 };
 
@@ -99,7 +99,7 @@ static uint64_t chosen_ns(struct walk *w, uint64_t from, uint64_t to)
 	return ns;
 }
 
-/* ... up to `until`: what of it is asked about, is charged to the state; it is returned. */
+/* Charges the chosen time up to `until` to the state; returns how much that is. */
 static uint64_t charge_state(struct walk *w, uint64_t until, enum thread_state state)
 {
 	uint64_t ns = until > w->at ? chosen_ns(w, w->at, until) : 0;
@@ -132,7 +132,7 @@ static int charge_wait(struct pass *p, struct walk *w, const struct cpu_segment 
 	return add_culprit(w->out, segment->task, ns);
 }
 
-/* What core `core` did until `to`; what is not known of it is unknown. */
+/* Calls `charge` for each segment of a core until `to`; what is not recorded is unknown. */
 static int each_segment(struct pass *p, struct walk *w, uint32_t core, uint64_t to,
 			int (*charge)(struct pass *p, struct walk *w,
 				      const struct cpu_segment *segment, uint64_t end))
@@ -179,7 +179,7 @@ static int charge_sleep(struct walk *w, uint64_t until, enum thread_state state,
 					add_call(w->out, call, 0, 0, ns);
 }
 
-/* Who had the core is known as far back as the history reaches. */
+/* The tasks that had the core are known as far back as the history reaches. */
 static int charge_waiting(struct pass *p, struct walk *w, uint32_t core, uint64_t to)
 {
 	charge_state(w, p->history.since < to ? p->history.since : to, THREAD_CPU_WAIT);
@@ -460,7 +460,7 @@ int thread_profile_fill(const struct diagnosis *d, struct thread_profile *all, s
 		if (s->len && vec_last(s)->to > to)
 			to = vec_last(s)->to;
 	}
-	/* What a thread was at, at the first one's begin, is seen from what it did before. */
+	/* A thread's state at the first stretch's begin shows from what it did before. */
 	from -= from > NS_PER_S ? NS_PER_S : from;
 	if (from < to)
 		err = walk_all(&p, all, n, from, to + NS_PER_S);

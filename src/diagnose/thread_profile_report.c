@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a thread was doing, in words and for programs; and which thread serves a connection. */
+/* A thread profile in words and for programs; and the thread that serves a connection. */
 #include <errno.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "diagnose/sections.h"
 #include "report/human.h"
 
-/* Of its messages, to be the one that reads a connection. */
+/* A thread that reads this share of a connection's messages is its reader. */
 #define READS_PERCENT 90u
 /* Less than this share is not worth words. */
 #define PHRASE_SHARE_MIN 0.01

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What stands in a slice or a share, in words: for JSON and for people. */
+/* A slice's or share's detail in words: for JSON and for people. */
 #ifndef HOSTLAT_DIAGNOSE_WORDS_H
 #define HOSTLAT_DIAGNOSE_WORDS_H
 
@@ -10,8 +10,8 @@
 #define WORDS_MAX 160
 
 /*
- * What of a slice: "softirq timer", "irq 27", "epoll_wait", "from 192.0.2.9:40000 to 192.0.2.1:80";
- * NULL: nothing.
+ * The detail of a slice: "softirq timer", "irq 27", "epoll_wait",
+ * "from 192.0.2.9:40000 to 192.0.2.1:80"; NULL: none.
  */
 const char *words_detail(char buf[WORDS_MAX], const struct recorded *rec, uint8_t cause,
 		       uint32_t detail);
