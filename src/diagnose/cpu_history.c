@@ -399,11 +399,15 @@ static void history_begin_span(struct cpu_history *history, uint32_t core, uint6
 		return;
 	if (c->track.depth == 1 && type == SPAN_TASK)
 		begin_oncpu(history, core, &c->track.open[0]);
-	if (!(edge->type & SPAN_CONT) || c->track.depth != 2)
+	if (!(edge->type & SPAN_CONT))
 		return;
 	oncpu = current_oncpu(history, core);
-	if (oncpu && oncpu->begin == time && type == SPAN_SYSCALL)
+	if (!oncpu || oncpu->begin != time)
+		return;
+	if (type == SPAN_SYSCALL && c->track.depth == 2)
 		oncpu->call = edge->what + 1;
+	else if (type == SPAN_FAULT)
+		oncpu->from_fault = true;
 }
 
 static void history_end_span(struct cpu_history *history, uint32_t core, uint64_t time,
@@ -424,17 +428,11 @@ void cpu_history_edge(struct cpu_history *history, uint32_t core, uint64_t time,
 {
 	struct core_track *c = &history->cores[core];
 	struct cpu_segment segment;
-	struct oncpu *oncpu;
 
-	if (edge->type & SPAN_END) {
+	if (edge->type & SPAN_END)
 		history_end_span(history, core, time, edge);
-	} else {
+	else
 		history_begin_span(history, core, time, edge);
-		oncpu = current_oncpu(history, core);
-		if ((edge->type & (SPAN_TYPE_MASK | SPAN_CONT)) == (SPAN_FAULT | SPAN_CONT) &&
-		    oncpu && oncpu->begin == time)
-			oncpu->from_fault = true;
-	}
 	c->last = time;
 	segment = segment_of_track(&c->track, time);
 	push_segment(history, core, &segment);
