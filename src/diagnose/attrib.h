@@ -102,37 +102,39 @@ struct attribution {
 		       const struct waking *woken, struct slice *slice);
 };
 
-/* Charges `segment` of a core, number `number`, in begin <= t < end. */
-typedef void attrib_segment_fn(struct attribution *a, uint32_t core,
-			       const struct cpu_segment *segment, uint64_t number, uint64_t begin,
-			       uint64_t end);
+/* A part of a core's segment. */
+struct segment_part {
+	const struct cpu_segment *segment;
+	uint64_t number;     /* for cpu_history_segment() */
+	uint64_t begin, end; /* within the segment */
+	uint32_t core;
+};
 
-/* A slice without its cause and its times. `segment`: what the core does, or NULL. */
-struct slice attrib_slice(const struct attribution *a, uint32_t core,
-			  const struct cpu_segment *segment);
+typedef void attrib_part_fn(struct attribution *a, const struct segment_part *part);
+
+/* A slice without its cause and its times. `part`: what its core does, or NULL. */
+struct slice attrib_slice(const struct attribution *a, const struct segment_part *part);
 
 /* Charges what is not yet charged up to `until`. */
 void attrib_charge(struct attribution *a, uint64_t until, enum cause cause,
 		   const struct slice *more);
 void attrib_not_recorded(struct attribution *a, uint64_t until, uint32_t core);
 
-/* Charges an interrupt or a softirq; false: the segment is neither. */
-bool attrib_interrupt(struct attribution *a, uint32_t core, const struct cpu_segment *segment,
-		      uint64_t end);
+/* Charges an interrupt or a softirq up to `until`; false: the segment is neither. */
+bool attrib_interrupt(struct attribution *a, const struct segment_part *part, uint64_t until);
 
 /*
- * The softirq of `segment` receives packets up to `end`. Packets of recorded messages are charged
- * to `cause`, each with its reader and flow; `plain` charges the rest. A queue holds the messages
- * that came before this one: that later ones were handled before is no reason to wait.
+ * The softirq of `part` receives packets. Packets of recorded messages are charged to `cause`, each
+ * with its reader and flow; `plain` charges the rest up to a time. A queue holds the messages that
+ * came before this one: that later ones were handled before is no reason to wait.
  */
-void attrib_receive_work(struct attribution *a, uint32_t core, const struct cpu_segment *segment,
-			 uint64_t end, enum cause cause,
-			 void (*plain)(struct attribution *a, uint32_t core,
-				       const struct cpu_segment *segment, uint64_t end));
+void attrib_receive_work(struct attribution *a, const struct segment_part *part, uint64_t until,
+			 enum cause cause,
+			 void (*plain)(struct attribution *a, const struct segment_part *part,
+				       uint64_t until));
 
 /* Another task has the core that the message waits for. */
-void attrib_other_task(struct attribution *a, uint32_t core, const struct cpu_segment *segment,
-		       uint64_t end);
+void attrib_other_task(struct attribution *a, const struct segment_part *part);
 
 /* The reader is not recorded up to `until`: it may have come to wait for any message. */
 void attrib_lose_reader(struct attribution *a, uint64_t until, uint32_t core);
@@ -142,7 +144,7 @@ void attrib_serve_none(struct attribution *a, uint64_t time);
 
 /* Calls `charge` for each segment of a core in from <= t < to. */
 void attrib_each_segment(struct attribution *a, uint32_t core, uint64_t from, uint64_t to,
-			 attrib_segment_fn *charge);
+			 attrib_part_fn *charge);
 
 /* For how long of from <= t < to `core` and a->queue are both idle. */
 uint64_t attrib_idle_ns(const struct attribution *a, uint32_t core, uint64_t from, uint64_t to);
@@ -153,7 +155,7 @@ uint64_t attrib_idle_ns(const struct attribution *a, uint32_t core, uint64_t fro
  * before `until`. 0 or -ENOMEM.
  */
 int attrib_thread(struct attribution *a, uint64_t from, uint64_t to, uint64_t until,
-		  attrib_segment_fn *charge);
+		  attrib_part_fn *charge);
 
 /* Charges all of a sent message; `a` is at its begin. 0 or -ENOMEM. */
 int attrib_sent(struct attribution *a, const struct subject *subject);

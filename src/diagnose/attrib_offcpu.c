@@ -25,10 +25,11 @@ void attrib_charge(struct attribution *a, uint64_t until, enum cause cause,
 	a->at = until;
 }
 
-struct slice attrib_slice(const struct attribution *a, uint32_t core,
-			  const struct cpu_segment *segment)
+struct slice attrib_slice(const struct attribution *a, const struct segment_part *part)
 {
-	struct slice slice = { .core = core, .where = WHERE_MAX, .message = a->serving };
+	const struct cpu_segment *segment = part ? part->segment : NULL;
+	struct slice slice = { .core = part ? part->core : CORE_UNKNOWN, .where = WHERE_MAX,
+			       .message = a->serving };
 
 	if (segment) {
 		slice.segment_type = segment->type;
@@ -43,20 +44,19 @@ struct slice attrib_slice(const struct attribution *a, uint32_t core,
 
 void attrib_not_recorded(struct attribution *a, uint64_t until, uint32_t core)
 {
-	struct slice slice = attrib_slice(a, core, NULL);
+	const struct slice slice = { .core = core, .where = WHERE_MAX };
 
-	slice.message = 0;
 	attrib_charge(a, until, CAUSE_NOT_RECORDED, &slice);
 }
 
 /* A packet that takes longer to its socket's queue waited elsewhere, as behind a lost one. */
 #define TO_QUEUE_MAX_NS (20 * NS_PER_MS)
 
-static struct slice packets_of(const struct attribution *a, uint32_t core,
-			       const struct cpu_segment *segment, uint32_t place)
+static struct slice packets_of(const struct attribution *a, const struct segment_part *part,
+			       uint32_t place)
 {
 	const struct message *m = &a->env->messages->all.items[place];
-	struct slice slice = attrib_slice(a, core, segment);
+	struct slice slice = attrib_slice(a, part);
 
 	slice.culprit = tasks_by_tid(a->env->tasks, m->tid);
 	slice.message = place + 1;
@@ -65,89 +65,85 @@ static struct slice packets_of(const struct attribution *a, uint32_t core,
 	return slice;
 }
 
-void attrib_receive_work(struct attribution *a, uint32_t core, const struct cpu_segment *segment,
-			 uint64_t end, enum cause cause,
-			 void (*plain)(struct attribution *a, uint32_t core,
-				       const struct cpu_segment *segment, uint64_t end))
+void attrib_receive_work(struct attribution *a, const struct segment_part *part, uint64_t until,
+			 enum cause cause,
+			 void (*plain)(struct attribution *a, const struct segment_part *part,
+				       uint64_t until))
 {
 	const struct messages *messages = a->env->messages;
 	const struct message *all = messages->all.items;
 	const uint64_t own = message_queued(&all[a->message]);
-	size_t at = messages_queued(messages, core, a->at);
+	size_t at = messages_queued(messages, part->core, a->at);
 
-	if (end > a->end)
-		end = a->end;
-	for (; messages->by_queued && at < messages->all.len && a->at < end; at++) {
+	if (until > a->end)
+		until = a->end;
+	for (; messages->by_queued && at < messages->all.len && a->at < until; at++) {
 		const uint32_t place = messages->by_queued[at];
 		const struct message *m = &all[place];
-		const bool later = message_queued(m) > end;
+		const bool later = message_queued(m) > until;
 		struct slice slice;
 
-		if (m->core != core || place == a->message || m->first >= end ||
+		if (m->core != part->core || place == a->message || m->first >= until ||
 		    (cause == CAUSE_KERNEL_QUEUE && later && message_queued(m) > own))
 			break; /* an interrupt may divide what a packet ahead takes */
 		if (m->queued_ns > TO_QUEUE_MAX_NS ||
 		    (cause == CAUSE_KERNEL_QUEUE && m->first > all[a->message].first))
 			continue;
 		if (m->first > a->at)
-			plain(a, core, segment, m->first);
-		slice = packets_of(a, core, segment, place);
-		attrib_charge(a, later ? end : message_queued(m), cause, &slice);
+			plain(a, part, m->first);
+		slice = packets_of(a, part, place);
+		attrib_charge(a, later ? until : message_queued(m), cause, &slice);
 		if (later)
 			break;
 	}
-	if (a->at < end)
-		plain(a, core, segment, end);
+	if (a->at < until)
+		plain(a, part, until);
 }
 
-static void others_packets(struct attribution *a, uint32_t core, const struct cpu_segment *segment,
-			   uint64_t end)
+static void others_packets(struct attribution *a, const struct segment_part *part, uint64_t until)
 {
-	struct slice slice = attrib_slice(a, core, segment);
+	struct slice slice = attrib_slice(a, part);
 
 	/* A thread of the kernel has taken the work over: others wait for it as for any thread. */
-	if (tasks_get(a->env->tasks, segment->task)->softirqd)
-		slice.culprit = segment->task;
-	attrib_charge(a, end, CAUSE_OTHER_RECEIVE, &slice);
+	if (tasks_get(a->env->tasks, part->segment->task)->softirqd)
+		slice.culprit = part->segment->task;
+	attrib_charge(a, until, CAUSE_OTHER_RECEIVE, &slice);
 }
 
-bool attrib_interrupt(struct attribution *a, uint32_t core, const struct cpu_segment *segment,
-		      uint64_t end)
+bool attrib_interrupt(struct attribution *a, const struct segment_part *part, uint64_t until)
 {
-	struct slice slice = attrib_slice(a, core, segment);
+	const struct cpu_segment *segment = part->segment;
+	struct slice slice = attrib_slice(a, part);
 
 	if (segment->type == SEGMENT_HARDIRQ) {
-		attrib_charge(a, end, CAUSE_INTERRUPT, &slice);
+		attrib_charge(a, until, CAUSE_INTERRUPT, &slice);
 	} else if (segment->type != SEGMENT_SOFTIRQ) {
 		return false;
 	} else if (segment->detail == SOFTIRQ_NET_RX) {
-		attrib_receive_work(a, core, segment, end, CAUSE_OTHER_RECEIVE, others_packets);
+		attrib_receive_work(a, part, until, CAUSE_OTHER_RECEIVE, others_packets);
 	} else if (segment->detail == SOFTIRQ_NET_TX) {
-		others_packets(a, core, segment, end);
+		others_packets(a, part, until);
 	} else {
 		if (tasks_get(a->env->tasks, segment->task)->softirqd)
 			slice.culprit = segment->task;
-		attrib_charge(a, end, CAUSE_SOFTIRQ, &slice);
+		attrib_charge(a, until, CAUSE_SOFTIRQ, &slice);
 	}
 	return true;
 }
 
-void attrib_other_task(struct attribution *a, uint32_t core, const struct cpu_segment *segment,
-		       uint64_t end)
+void attrib_other_task(struct attribution *a, const struct segment_part *part)
 {
-	const struct task *task = tasks_get(a->env->tasks, segment->task);
-	struct slice slice = attrib_slice(a, core, segment);
+	const struct task *task = tasks_get(a->env->tasks, part->segment->task);
+	struct slice slice = attrib_slice(a, part);
 
-	if (task->thread == a->thread) { /* it runs where it is said not to */
-		attrib_not_recorded(a, end, core);
+	if (task->thread == a->thread) { /* it runs where it cannot */
+		attrib_not_recorded(a, part->end, part->core);
 		return;
 	}
-	slice.culprit = segment->task;
+	slice.culprit = part->segment->task;
 	slice.detail = 0;
-	attrib_charge(a, end,
-		      task->softirqd				   ? CAUSE_SOFTIRQ
-		      : task->pid && task->pid == a->env->recorder ? CAUSE_HOSTLAT
-								   : CAUSE_CPU_WAIT,
+	attrib_charge(a, part->end, task->softirqd ? CAUSE_SOFTIRQ :
+		      task->pid && task->pid == a->env->recorder ? CAUSE_HOSTLAT : CAUSE_CPU_WAIT,
 		      &slice);
 }
 
@@ -166,7 +162,7 @@ void attrib_serve_none(struct attribution *a, uint64_t time)
 }
 
 void attrib_each_segment(struct attribution *a, uint32_t core, uint64_t from, uint64_t to,
-			 attrib_segment_fn *charge)
+			 attrib_part_fn *charge)
 {
 	const struct cpu_history *history = a->env->history;
 	uint64_t number, until;
@@ -183,12 +179,14 @@ void attrib_each_segment(struct attribution *a, uint32_t core, uint64_t from, ui
 		number = history->segments[core].head;
 	}
 	for (; from < to; number++) {
-		uint64_t end = cpu_history_segment_end(history, core, number);
+		const uint64_t end = cpu_history_segment_end(history, core, number);
+		const struct segment_part part = {
+			.segment = cpu_history_segment(history, core, number), .number = number,
+			.begin = from, .end = end < to ? end : to, .core = core,
+		};
 
-		if (end > to)
-			end = to;
-		charge(a, core, cpu_history_segment(history, core, number), number, from, end);
-		from = end;
+		charge(a, &part);
+		from = part.end;
 	}
 }
 
@@ -236,39 +234,33 @@ uint64_t attrib_idle_ns(const struct attribution *a, uint32_t core, uint64_t fro
 }
 
 /* The core is idle, and yet the thread does not run: its queue's core says why, if that is not. */
-static void runnable_idle(struct attribution *a, uint32_t core, const struct cpu_segment *segment,
-			  uint64_t begin, uint64_t end)
+static void runnable_idle(struct attribution *a, const struct segment_part *part)
 {
-	struct slice slice = attrib_slice(a, core, segment);
+	struct slice slice = attrib_slice(a, part);
+	struct segment_part queue = { .core = a->queue, .begin = part->begin };
 
 	slice.detail = 0;
-	while (begin < end) {
-		uint64_t until;
-		const struct cpu_segment *other = queued_behind(a, core, begin, &until);
-
-		if (until > end)
-			until = end;
-		if (!other)
-			attrib_charge(a, until, a->idle, &slice);
-		else if (other->type == SEGMENT_NOT_RECORDED)
-			attrib_not_recorded(a, until, a->queue);
-		else if (!attrib_interrupt(a, a->queue, other, until))
-			attrib_other_task(a, a->queue, other, until);
-		begin = until;
+	for (; queue.begin < part->end; queue.begin = queue.end) {
+		queue.segment = queued_behind(a, part->core, queue.begin, &queue.end);
+		if (queue.end > part->end)
+			queue.end = part->end;
+		if (!queue.segment)
+			attrib_charge(a, queue.end, a->idle, &slice);
+		else if (queue.segment->type == SEGMENT_NOT_RECORDED)
+			attrib_not_recorded(a, queue.end, a->queue);
+		else if (!attrib_interrupt(a, &queue, queue.end))
+			attrib_other_task(a, &queue);
 	}
 }
 
-static void runnable_segment(struct attribution *a, uint32_t core,
-			     const struct cpu_segment *segment, uint64_t number, uint64_t begin,
-			     uint64_t end)
+static void runnable_part(struct attribution *a, const struct segment_part *part)
 {
-	(void)number;
-	if (segment->type == SEGMENT_NOT_RECORDED)
-		attrib_not_recorded(a, end, core);
-	else if (segment->type == SEGMENT_IDLE)
-		runnable_idle(a, core, segment, begin, end);
-	else if (!attrib_interrupt(a, core, segment, end))
-		attrib_other_task(a, core, segment, end);
+	if (part->segment->type == SEGMENT_NOT_RECORDED)
+		attrib_not_recorded(a, part->end, part->core);
+	else if (part->segment->type == SEGMENT_IDLE)
+		runnable_idle(a, part);
+	else if (!attrib_interrupt(a, part, part->end))
+		attrib_other_task(a, part);
 }
 
 /* Since `since`, and next on `core`: for how long both cores were idle in all says why. */
@@ -289,7 +281,7 @@ static void runnable(struct attribution *a, uint64_t since, uint64_t to, uint32_
 		a->idle = CAUSE_IDLE_EXIT;
 	else
 		a->idle = a->env->throttles ? CAUSE_THROTTLED : CAUSE_CORE_STALL;
-	attrib_each_segment(a, core, a->at, to, runnable_segment);
+	attrib_each_segment(a, core, a->at, to, runnable_part);
 }
 
 /*
@@ -319,7 +311,7 @@ static void runnable_outside_gaps(struct attribution *a, uint64_t since, uint64_
 static void asleep(struct attribution *a, uint64_t to, const struct oncpu *next,
 		   const struct waking *woken)
 {
-	struct slice slice = attrib_slice(a, CORE_UNKNOWN, NULL);
+	struct slice slice = attrib_slice(a, NULL);
 
 	slice.detail = next->call;
 	slice.segment_type = SEGMENT_IDLE;
@@ -442,7 +434,7 @@ static int collect_wakings(struct attribution *a, uint64_t to)
 }
 
 int attrib_thread(struct attribution *a, uint64_t from, uint64_t to, uint64_t until,
-		  attrib_segment_fn *charge)
+		  attrib_part_fn *charge)
 {
 	const struct attrib_oncpus *oncpus = &a->env->oncpus;
 	const struct oncpu *last = NULL;

@@ -20,44 +20,40 @@ static const struct message *message_at(const struct attribution *a, uint32_t pl
 
 /* ---- up to the socket's queue ---- */
 
-static void own_packets(struct attribution *a, uint32_t core, const struct cpu_segment *segment,
-			uint64_t end)
+static void own_packets(struct attribution *a, const struct segment_part *part, uint64_t until)
 {
-	const struct slice slice = attrib_slice(a, core, segment);
+	const struct slice slice = attrib_slice(a, part);
 
-	attrib_charge(a, end, CAUSE_FUNCTION, &slice);
+	attrib_charge(a, until, CAUSE_FUNCTION, &slice);
 }
 
-static void receive_segment(struct attribution *a, uint32_t core, const struct cpu_segment *segment,
-			    uint64_t number, uint64_t begin, uint64_t end)
+static void receive_part(struct attribution *a, const struct segment_part *part)
 {
-	const struct task *task = tasks_get(a->env->tasks, segment->task);
-	struct slice slice = attrib_slice(a, core, segment);
+	const struct task *task = tasks_get(a->env->tasks, part->segment->task);
+	struct slice slice = attrib_slice(a, part);
 
-	(void)number;
-	(void)begin;
-	switch ((enum cpu_segment_type)segment->type) {
+	switch ((enum cpu_segment_type)part->segment->type) {
 	case SEGMENT_NOT_RECORDED:
-		attrib_not_recorded(a, end, core);
+		attrib_not_recorded(a, part->end, part->core);
 		return;
 	case SEGMENT_IDLE:
-		attrib_charge(a, end, CAUSE_IDLE_EXIT, &slice);
+		attrib_charge(a, part->end, CAUSE_IDLE_EXIT, &slice);
 		return;
 	case SEGMENT_SOFTIRQ:
-		if (segment->detail == SOFTIRQ_NET_RX)
-			attrib_receive_work(a, core, segment, end, CAUSE_KERNEL_QUEUE, own_packets);
+		if (part->segment->detail == SOFTIRQ_NET_RX)
+			attrib_receive_work(a, part, part->end, CAUSE_KERNEL_QUEUE, own_packets);
 		else
-			attrib_interrupt(a, core, segment, end);
+			attrib_interrupt(a, part, part->end);
 		return;
 	case SEGMENT_HARDIRQ:
-		attrib_interrupt(a, core, segment, end);
+		attrib_interrupt(a, part, part->end);
 		return;
 	case SEGMENT_TASK:
 	case SEGMENT_FAULT: /* a socket's backlog is its owner's work, NAPI's threads' is theirs */
 		if (task->softirqd || (task->thread != THREAD_NONE && task->thread == a->thread))
-			attrib_charge(a, end, CAUSE_FUNCTION, &slice);
+			attrib_charge(a, part->end, CAUSE_FUNCTION, &slice);
 		else
-			attrib_other_task(a, core, segment, end);
+			attrib_other_task(a, part);
 	}
 }
 
@@ -144,25 +140,26 @@ static void find_request(struct attribution *a, enum call_class class, uint64_t 
 	a->serving = class == CALL_WAIT || !come || a->coming - 1 == a->message ? 0 : a->coming;
 }
 
-static void running_task(struct attribution *a, uint32_t core, const struct cpu_segment *segment,
-			 uint64_t number, uint64_t begin, uint64_t end)
+static void running_task(struct attribution *a, const struct segment_part *part, uint64_t begin,
+			 uint64_t end)
 {
+	const struct cpu_segment *segment = part->segment;
 	const enum call_class class =
 		segment->call ? calls_class(a->env->calls, segment->call - 1) : CALL_OTHER;
 	bool unsure = false;
 	const bool reads = !a->env->by_request && class == CALL_RECEIVE && a->coming &&
-			   call_reads(a, core, number, &unsure);
+			   call_reads(a, part->core, part->number, &unsure);
 	struct slice slice;
 
 	if (class == CALL_WAIT) {
 		attrib_serve_none(a, end);
 	} else if (unsure || serves_unknown(a, end, reads)) {
-		attrib_not_recorded(a, end, core);
+		attrib_not_recorded(a, end, part->core);
 		return;
 	}
 	if (a->env->by_request)
 		find_request(a, class, begin);
-	slice = attrib_slice(a, core, segment);
+	slice = attrib_slice(a, part);
 	if (reads)
 		slice.message = a->coming - 1 == a->message ? 0 : a->coming;
 	if (slice.message && slice.message - 1 != a->message) {
@@ -174,27 +171,27 @@ static void running_task(struct attribution *a, uint32_t core, const struct cpu_
 	}
 }
 
-static void running_segment(struct attribution *a, uint32_t core,
-			    const struct cpu_segment *segment, uint64_t number, uint64_t begin,
-			    uint64_t end)
+static void running_part(struct attribution *a, const struct segment_part *part)
 {
-	const enum thread_state state = thread_state_on_core(segment, a->env->tasks, a->thread);
+	const enum thread_state state =
+		thread_state_on_core(part->segment, a->env->tasks, a->thread);
+	uint64_t begin = part->begin;
 
-	while (begin < end) {
-		uint64_t read, until = end;
+	while (begin < part->end) {
+		uint64_t read, until = part->end;
 
 		advance_reads(a, begin);
 		read = a->coming ? message_at(a, a->coming - 1)->read : UINT64_MAX;
 		if (read < until)
 			until = read;
 		if (state == THREAD_UNKNOWN) {
-			attrib_lose_reader(a, until, core);
-		} else if (segment->type == SEGMENT_FAULT) {
-			struct slice slice = attrib_slice(a, core, segment);
+			attrib_lose_reader(a, until, part->core);
+		} else if (part->segment->type == SEGMENT_FAULT) {
+			struct slice slice = attrib_slice(a, part);
 
 			attrib_charge(a, until, CAUSE_PAGE_FAULT, &slice);
-		} else if (!attrib_interrupt(a, core, segment, until)) {
-			running_task(a, core, segment, number, begin, until);
+		} else if (!attrib_interrupt(a, part, until)) {
+			running_task(a, part, begin, until);
 		}
 		begin = until;
 	}
@@ -267,7 +264,7 @@ static int application(struct attribution *a, uint64_t from, uint64_t to)
 	if (back > from)
 		back = from;
 	a->known = a->serving ? back : a->env->history->since;
-	err = attrib_thread(a, back, to, to, running_segment);
+	err = attrib_thread(a, back, to, to, running_part);
 	a->serving = 0;
 	attrib_not_recorded(a, to, CORE_UNKNOWN);
 	return err;
@@ -336,7 +333,7 @@ int attrib_message(struct attrib_env *env, const struct subject *subject)
 
 		attrib_not_recorded(&a, begin < m->read ? begin : m->read, CORE_UNKNOWN);
 		if (piece->role == PIECE_RECEIVE || piece->role == PIECE_BACKLOG)
-			attrib_each_segment(&a, piece->core, begin, end, receive_segment);
+			attrib_each_segment(&a, piece->core, begin, end, receive_part);
 		else if (piece->role == PIECE_APPLICATION && begin < end)
 			err = application(&a, begin, end);
 		a.serving = 0;

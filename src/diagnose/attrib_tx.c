@@ -14,27 +14,25 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 /* ---- a pacing timer that is late ---- */
 
 /* Its core does something else, or nothing: what that is held the timer up, and so the packet. */
-static void late_segment(struct attribution *a, uint32_t core, const struct cpu_segment *segment,
-			 uint64_t number, uint64_t begin, uint64_t end)
+static void late_part(struct attribution *a, const struct segment_part *part)
 {
+	const struct cpu_segment *segment = part->segment;
 	const struct task *task = tasks_get(a->env->tasks, segment->task);
-	struct slice slice = attrib_slice(a, core, segment);
+	struct slice slice = attrib_slice(a, part);
 
-	(void)number;
-	(void)begin;
 	slice.message = 0;
 	if (segment->type == SEGMENT_NOT_RECORDED)
-		attrib_not_recorded(a, end, core);
+		attrib_not_recorded(a, part->end, part->core);
 	else if (segment->type == SEGMENT_IDLE)
-		attrib_charge(a, end, a->idle, &slice);
+		attrib_charge(a, part->end, a->idle, &slice);
 	else if (segment->type == SEGMENT_SOFTIRQ && segment->detail == SOFTIRQ_HRTIMER)
-		attrib_charge(a, end, CAUSE_FUNCTION, &slice);
-	else if (attrib_interrupt(a, core, segment, end))
+		attrib_charge(a, part->end, CAUSE_FUNCTION, &slice);
+	else if (attrib_interrupt(a, part, part->end))
 		return;
 	else if (task->thread != THREAD_NONE && task->thread == a->thread)
-		attrib_charge(a, end, CAUSE_FUNCTION, &slice); /* it is in the kernel */
+		attrib_charge(a, part->end, CAUSE_FUNCTION, &slice); /* it is in the kernel */
 	else
-		attrib_other_task(a, core, segment, end);
+		attrib_other_task(a, part);
 }
 
 /* The timer was due at `from`, and did its work at `to`. */
@@ -43,7 +41,7 @@ static void late_timer(struct attribution *a, uint32_t core, uint64_t from, uint
 	a->queue = core;
 	a->idle = attrib_idle_ns(a, core, from, to) > IDLE_EXIT_MAX_NS ? CAUSE_CORE_STALL :
 									 CAUSE_IDLE_EXIT;
-	attrib_each_segment(a, core, from > a->at ? from : a->at, to, late_segment);
+	attrib_each_segment(a, core, from > a->at ? from : a->at, to, late_part);
 }
 
 static void held_by_pacing(struct attribution *a, const struct departure *d, uint64_t until,
@@ -122,19 +120,16 @@ static void unsent(struct attribution *a, uint64_t until, const struct slice *mo
 /* ---- in the call ---- */
 
 /* The sender has a CPU: what it does there is the call. */
-static void call_segment(struct attribution *a, uint32_t core, const struct cpu_segment *segment,
-			 uint64_t number, uint64_t begin, uint64_t end)
+static void call_part(struct attribution *a, const struct segment_part *part)
 {
-	struct slice slice = attrib_slice(a, core, segment);
+	struct slice slice = attrib_slice(a, part);
 
-	(void)number;
-	(void)begin;
-	if (thread_state_on_core(segment, a->env->tasks, a->thread) == THREAD_UNKNOWN)
-		attrib_not_recorded(a, end, core);
-	else if (segment->type == SEGMENT_FAULT)
-		attrib_charge(a, end, CAUSE_PAGE_FAULT, &slice);
-	else if (!attrib_interrupt(a, core, segment, end))
-		attrib_charge(a, end, CAUSE_FUNCTION, &slice);
+	if (thread_state_on_core(part->segment, a->env->tasks, a->thread) == THREAD_UNKNOWN)
+		attrib_not_recorded(a, part->end, part->core);
+	else if (part->segment->type == SEGMENT_FAULT)
+		attrib_charge(a, part->end, CAUSE_PAGE_FAULT, &slice);
+	else if (!attrib_interrupt(a, part, part->end))
+		attrib_charge(a, part->end, CAUSE_FUNCTION, &slice);
 }
 
 /* It is in its send call: the one sleep there that a signal may end is for room. */
@@ -164,7 +159,7 @@ static int in_call(struct attribution *a, uint64_t to, uint64_t returned)
 		return 0;
 	}
 	a->end = to;
-	err = attrib_thread(a, a->at, to, returned, call_segment);
+	err = attrib_thread(a, a->at, to, returned, call_part);
 	attrib_not_recorded(a, to, CORE_UNKNOWN);
 	a->end = end;
 	return err;
@@ -173,21 +168,18 @@ static int in_call(struct attribution *a, uint64_t to, uint64_t returned)
 /* ---- behind the call ---- */
 
 /* The packet is on its way from the socket to the queue: whoever has the core brings it there. */
-static void stack_segment(struct attribution *a, uint32_t core, const struct cpu_segment *segment,
-			  uint64_t number, uint64_t begin, uint64_t end)
+static void stack_part(struct attribution *a, const struct segment_part *part)
 {
-	struct slice slice = attrib_slice(a, core, segment);
+	struct slice slice = attrib_slice(a, part);
 
-	(void)number;
-	(void)begin;
-	if (segment->type == SEGMENT_NOT_RECORDED)
-		attrib_not_recorded(a, end, core);
-	else if (segment->type == SEGMENT_IDLE) /* such as for the neighbour's address */
-		attrib_charge(a, end, CAUSE_UNEXPLAINED, &slice);
-	else if (segment->type == SEGMENT_HARDIRQ)
-		attrib_interrupt(a, core, segment, end);
+	if (part->segment->type == SEGMENT_NOT_RECORDED)
+		attrib_not_recorded(a, part->end, part->core);
+	else if (part->segment->type == SEGMENT_IDLE) /* such as for the neighbour's address */
+		attrib_charge(a, part->end, CAUSE_UNEXPLAINED, &slice);
+	else if (part->segment->type == SEGMENT_HARDIRQ)
+		attrib_interrupt(a, part, part->end);
 	else
-		attrib_charge(a, end, CAUSE_FUNCTION, &slice);
+		attrib_charge(a, part->end, CAUSE_FUNCTION, &slice);
 }
 
 static uint32_t core_at(const struct subject *subject, uint64_t time)
@@ -203,7 +195,7 @@ int attrib_sent(struct attribution *a, const struct subject *subject)
 	const struct departure_times out =
 		messages_departure_times(subject->pieces, subject->n, a->at, a->end);
 	const uint64_t stack = out.known && out.enqueued ? out.queued : a->end;
-	const struct slice queue = attrib_slice(a, CORE_UNKNOWN, NULL);
+	const struct slice queue = attrib_slice(a, NULL);
 	int err;
 
 	a->where = WHERE_TRANSMIT;
@@ -214,7 +206,7 @@ int attrib_sent(struct attribution *a, const struct subject *subject)
 		return err;
 	}
 	unsent(a, out.left, &queue);
-	attrib_each_segment(a, core_at(subject, out.queued), a->at, out.queued, stack_segment);
+	attrib_each_segment(a, core_at(subject, out.queued), a->at, out.queued, stack_part);
 	attrib_charge(a, out.due, CAUSE_PACING, &queue);
 	attrib_charge(a, a->end, CAUSE_QDISC, &queue);
 	return 0;
