@@ -31,7 +31,7 @@ const char *correlation_quantile_name(enum correlation_quantile quantile)
 
 /* ---- the server's side ---- */
 
-struct server_side {
+struct stage_reading {
 	struct correlation *c;
 	struct event_pressure pressure; /* the interval that is being read */
 	uint64_t next;                  /* its number */
@@ -53,7 +53,7 @@ static bool correlation_selects(const struct event_hist *h)
 }
 
 /* More than CORRELATION_STAGES are left out: a recording has a dozen. */
-static struct stage_series *series_of(const struct server_side *side, const struct event_hist *h,
+static struct stage_series *series_of(const struct stage_reading *side, const struct event_hist *h,
 				      int *err)
 {
 	struct correlation *c = side->c;
@@ -80,7 +80,7 @@ static struct stage_series *series_of(const struct server_side *side, const stru
 }
 
 /* Groups of one origin are one distribution. */
-static int correlation_add_hist(struct server_side *side, const struct event *event)
+static int correlation_add_hist(struct stage_reading *side, const struct event *event)
 {
 	const struct event_hist *delta = event->payload;
 	const struct event_bucket *buckets = (const struct event_bucket *)(delta + 1);
@@ -130,7 +130,7 @@ static int end_interval(struct stage_series *series, size_t intervals)
 	return err;
 }
 
-static int correlation_add_interval(struct server_side *side, const struct event *event)
+static int correlation_add_interval(struct stage_reading *side, const struct event *event)
 {
 	struct correlation *c = side->c;
 	struct event_interval e;
@@ -158,14 +158,14 @@ static int correlation_add_interval(struct server_side *side, const struct event
 	return err;
 }
 
-static void correlation_add_binding(struct server_side *side, const struct event_binding *b)
+static void correlation_add_binding(struct stage_reading *side, const struct event_binding *b)
 {
 	const char *hook = event_dict_get(side->names, DICT_STRING, b->hook);
 
 	side->transport_is_socket |= stage_was_socket(b->stage, b->protocol, hook);
 }
 
-static int correlation_add_event(struct server_side *side, const struct event *event)
+static int correlation_add_event(struct stage_reading *side, const struct event *event)
 {
 	switch (event->kind) {
 	case EV_NAME:
@@ -189,7 +189,7 @@ static int correlation_read_server(struct correlation *c, struct event_reader *r
 {
 	const struct event_window window = { .kind = EV_NONE, .core = EVENT_CORE_NONE,
 					     .to = UINT64_MAX };
-	struct server_side side = {
+	struct stage_reading side = {
 		.c = c, .pressure = nothing_known, .names = event_dict_new(),
 	};
 	struct event_source *source = event_reader_source(reader);

@@ -110,7 +110,7 @@ struct outgoing {
 	struct departure departure;
 };
 
-struct reading {
+struct message_reading {
 	struct messages *messages;
 	const struct tasks *tasks;
 	enum direction direction;
@@ -125,7 +125,7 @@ static int messages_add_other(struct messages *messages, const struct event_mess
 	return vec_push(&messages->sends, (struct sent){ e->first, e->flow });
 }
 
-static int messages_add_sent(struct reading *reading, const struct event_message *e,
+static int messages_add_sent(struct message_reading *reading, const struct event_message *e,
 			     const struct message *m)
 {
 	const struct departure_times out =
@@ -152,7 +152,7 @@ static void set_queued(struct message *m, const struct event_piece *pieces, uint
 
 static int messages_add(void *ctx, const struct event *event)
 {
-	struct reading *reading = ctx;
+	struct message_reading *reading = ctx;
 	struct messages *messages = reading->messages;
 	const struct event_message *e = event->payload;
 	const struct task *task = tasks_get(reading->tasks,
@@ -300,7 +300,7 @@ static int messages_sort_sent(struct messages *messages, struct outgoings *outgo
 	return 0;
 }
 
-static int messages_read_all(struct reading *reading, struct event_reader *reader)
+static int messages_read_all(struct message_reading *reading, struct event_reader *reader)
 {
 	struct messages *messages = reading->messages;
 	int err = messages_each(reader, messages_add, reading, &messages->damage);
@@ -318,7 +318,8 @@ static int messages_read_all(struct reading *reading, struct event_reader *reade
 int messages_read(struct messages *messages, struct event_reader *reader,
 		  const struct tasks *tasks, enum direction direction)
 {
-	struct reading reading = { .messages = messages, .tasks = tasks, .direction = direction };
+	struct message_reading reading = { .messages = messages, .tasks = tasks,
+					   .direction = direction };
 	int err;
 
 	*messages = (struct messages){ .from = UINT64_MAX };

@@ -198,7 +198,7 @@ static size_t first_mark(const struct marks *marks, uint32_t flow, uint64_t time
 }
 
 /* One request as the server's recording has it. */
-struct found {
+struct found_message {
 	const struct message *message;
 	uint64_t reply;      /* when its reply was sent; 0 = not known */
 	bool several;
@@ -212,7 +212,7 @@ static const char several_came[] = "several messages came on its connection mean
  * them it was can't be told.
  */
 static void look_on(const struct server_side *server, uint32_t flow, const struct event_sample *s,
-		    struct found *found)
+		    struct found_message *found)
 {
 	const struct marks *marks = &server->marks;
 
@@ -228,7 +228,7 @@ static void look_on(const struct server_side *server, uint32_t flow, const struc
 		}
 		if (found->message) {
 			/* and the reply may be another one's */
-			*found = (struct found){ .several = true, .why = several_came };
+			*found = (struct found_message){ .several = true, .why = several_came };
 			return;
 		}
 		found->message = &server->recorded->messages.all.items[mark->place];
@@ -242,10 +242,10 @@ static size_t first_flow(const struct flows *flows, uint16_t port)
 	return sort_first(i, 0, flows->len, flows->items[i].remote_port >= port);
 }
 
-static struct found find_message(const struct server_side *server, const struct load_side *load,
-				 const struct event_sample *s)
+static struct found_message find_message(const struct server_side *server,
+					 const struct load_side *load, const struct event_sample *s)
 {
-	struct found found = { .why = "no message came on its connection meanwhile" };
+	struct found_message found = { .why = "no message came on its connection meanwhile" };
 	const struct event_flow *ours = flows_find(&load->flows, s->flow), *theirs;
 
 	if (!ours) {
@@ -282,8 +282,8 @@ static void requests_charge(uint64_t parts[REQUEST_PARTS], enum request_part par
  * The time from `from` to `to`, both between `sent` and `done`. A stamp that contradicts the others
  * counts as unknown.
  */
-static void divide_request(const struct event_sample *s, const struct found *found, uint64_t from,
-			   uint64_t to, uint64_t parts[REQUEST_PARTS])
+static void divide_request(const struct event_sample *s, const struct found_message *found,
+			   uint64_t from, uint64_t to, uint64_t parts[REQUEST_PARTS])
 {
 	const uint64_t handed = s->snd_ns ? s->sent + s->snd_ns : 0;
 	const uint64_t received = s->rx_ns ? s->done - s->rx_ns : 0;
@@ -325,7 +325,7 @@ static void divide_wait(const struct server_side *server, const struct load_side
 		const struct event_sample *before = &load->samples.items[j - 1];
 		const uint64_t from = before->sent > s->intended ? before->sent : s->intended;
 		const uint64_t end = before->done < to ? before->done : to;
-		struct found found;
+		struct found_message found;
 
 		if (before->flow != s->flow || before->done <= s->intended)
 			break;
@@ -353,7 +353,7 @@ static int requests_by_latency(const void *a, const void *b)
 static struct request join_request(const struct server_side *server, const struct load_side *load,
 				   const struct event_sample *s)
 {
-	const struct found found = find_message(server, load, s);
+	const struct found_message found = find_message(server, load, s);
 	struct request request = { .intended = s->intended,
 				   .latency = s->done - s->intended,
 				   .message = found.message ? found.message->id : 0,
