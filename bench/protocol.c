@@ -54,8 +54,8 @@ static double encode_ns(const char *url, const char *text)
 
 		rng_init(&rng, 1);
 		for (uint32_t id = 0; id < REQUESTS; id++) {
-			if (t.protocol->encode(&w, &rng, id, buffer, workload_request_max(&w),
-					       &out))
+			if (protocol_encode(t.protocol, &w, &rng, id, buffer,
+					    workload_request_max(&w), &out))
 				exit(2);
 		}
 		best = (double)(cpu_ns() - start) / REQUESTS < best ?

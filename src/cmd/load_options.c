@@ -269,8 +269,8 @@ int load_options_useful(const struct load_options *o, const char *against, struc
 			return -EINVAL;
 		tls |= url && target.protocol->tls;
 		http |= url && target.protocol->http;
-		stores |= url && target.protocol->encode_store;
-		settings |= url ? target.protocol->settings : 0;
+		stores |= url && protocol_stores(target.protocol);
+		settings |= url ? protocol_settings(target.protocol) : 0;
 	}
 	if (!tls && (o->insecure || o->ca_file || o->cert_file))
 		return refuse(why, "--insecure, --ca and --cert need a URL with TLS");

@@ -106,7 +106,7 @@ static void wait_again(struct load_thread *t, struct load_conn *c, struct load_r
 
 void conn_save(struct load_thread *t, struct load_conn *c)
 {
-	bool (*repeatable)(uint16_t type) = c->target->protocol->repeatable;
+	const bool repeats = c->target->protocol->repeats;
 	struct load_request *r = c->head, *next;
 
 	/* One whose reply has begun was served: it is not asked for twice. */
@@ -114,8 +114,8 @@ void conn_save(struct load_thread *t, struct load_conn *c)
 		r = r->next;
 	for (; r; r = next) {
 		next = r->next;
-		if (!(r->sample.flags & SAMPLE_FAILED) && repeatable &&
-		    (!r->begun || repeatable(r->sample.type)))
+		if (!(r->sample.flags & SAMPLE_FAILED) && repeats &&
+		    (!r->begun || r->sample.type == OPERATION_GET))
 			wait_again(t, c, r);
 	}
 }
@@ -156,12 +156,12 @@ static size_t encode(struct load_thread *t, struct load_conn *c, struct load_req
 	int err;
 
 	if (t->phase == PHASE_PRELOAD) {
-		err = target->protocol->encode_store(&target->workload, r->number, t->out + at,
-						     t->out_size - at, &request);
+		err = protocol_encode_store(target->protocol, &target->workload, r->number,
+					    t->out + at, t->out_size - at, &request);
 	} else {
 		rng_init(&rng, t->config->seed + (r->number + 1) * 0x9e3779b97f4a7c15ULL);
-		err = target->protocol->encode(&target->workload, &rng, r->id, t->out + at,
-					       t->out_size - at, &request);
+		err = protocol_encode(target->protocol, &target->workload, &rng, r->id,
+				      t->out + at, t->out_size - at, &request);
 	}
 	if (err)
 		return 0;

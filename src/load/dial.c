@@ -232,8 +232,7 @@ static int take_greeted(struct load_thread *t, struct load_conn *c, size_t n)
 		if (c->greeted == c->target->greeting_replies)
 			return -EPROTO;
 		used = 0;
-		ret = protocol->parse(&c->parser, protocol->greet_type, t->in + at, n - at, &used,
-				      &reply);
+		ret = protocol->parse(&c->parser, OPERATION_SET, t->in + at, n - at, &used, &reply);
 		if (ret < 0 || (ret && reply.status != REPLY_OK)) {
 			note_refusal(t, t->in + at, n - at);
 			return ret < 0 ? -EPROTO : -EACCES;

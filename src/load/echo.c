@@ -19,36 +19,33 @@ struct state {
 
 _Static_assert(sizeof(struct state) <= PROTOCOL_PARSER_BYTES, "the state has its limit");
 
-const char *echo_type_name(uint16_t type)
-{
-	(void)type;
-	return "request";
-}
-
 static int put_rest(const struct workload *w, uint8_t *buffer, size_t header, size_t size,
-		    struct request *out, uint32_t id)
+		    struct request *out)
 {
 	memcpy(buffer + header, workload_bytes(w), size - header);
-	*out = (struct request){ .size = size, .id = id };
+	out->size = size;
+	out->type = 0;
 	return 0;
 }
 
-int echo_encode(const struct workload *w, struct rng *rng, uint32_t id, void *buffer, size_t cap,
-		struct request *out)
+int echo_encode(const struct protocol *p, const struct workload *w, struct rng *rng, void *buffer,
+		size_t cap, struct request *out)
 {
-	struct echo_message m = { .id = id, .size = workload_request_size(w, rng) };
+	struct echo_message m = { .id = out->id, .size = workload_request_size(w, rng) };
 
+	(void)p;
 	if (m.size > cap)
 		return -ENOBUFS;
 	echo_put(buffer, &m);
-	return put_rest(w, buffer, ECHO_HEADER, m.size, out, id);
+	return put_rest(w, buffer, ECHO_HEADER, m.size, out);
 }
 
-int synthetic_encode(const struct workload *w, struct rng *rng, uint32_t id, void *buffer,
-		     size_t cap, struct request *out)
+int synthetic_encode(const struct protocol *p, const struct workload *w, struct rng *rng,
+		     void *buffer, size_t cap, struct request *out)
 {
-	struct synthetic_request r = { .id = id };
+	struct synthetic_request r = { .id = out->id };
 
+	(void)p;
 	r.size = workload_request_size(w, rng);
 	r.reply_size = workload_reply_size(w, rng);
 	if (r.size > cap)
@@ -62,7 +59,7 @@ int synthetic_encode(const struct workload *w, struct rng *rng, uint32_t id, voi
 								    SYNTHETIC_SERVICE_MAX;
 	}
 	synthetic_put_request(buffer, &r);
-	return put_rest(w, buffer, SYNTHETIC_REQUEST_HEADER, r.size, out, id);
+	return put_rest(w, buffer, SYNTHETIC_REQUEST_HEADER, r.size, out);
 }
 
 static int read_echo(struct state *s)

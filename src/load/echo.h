@@ -5,16 +5,14 @@
 
 #include "load/protocol.h"
 
-int echo_encode(const struct workload *workload, struct rng *rng, uint32_t id, void *buffer,
-		size_t cap, struct request *out);
+int echo_encode(const struct protocol *protocol, const struct workload *workload,
+		struct rng *rng, void *buffer, size_t cap, struct request *out);
 int echo_parse(struct parser *parser, uint16_t type, const void *data, size_t size, size_t *used,
 	       struct reply *out);
 
-int synthetic_encode(const struct workload *workload, struct rng *rng, uint32_t id, void *buffer,
-		     size_t cap, struct request *out);
+int synthetic_encode(const struct protocol *protocol, const struct workload *workload,
+		     struct rng *rng, void *buffer, size_t cap, struct request *out);
 int synthetic_parse(struct parser *parser, uint16_t type, const void *data, size_t size,
 		    size_t *used, struct reply *out);
-
-const char *echo_type_name(uint16_t type);
 
 #endif

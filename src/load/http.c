@@ -12,7 +12,6 @@
 #include "load/text.h"
 #include "load/workload.h"
 
-#define OVERHEAD 256
 #define HEAD_MAX 65536
 #define NAME_MAX_BYTES 18 /* Transfer-Encoding */
 #define TOKEN_MAX 12      /* keep-alive */
@@ -47,45 +46,35 @@ struct state {
 
 _Static_assert(sizeof(struct state) <= PROTOCOL_PARSER_BYTES, "the state has its limit");
 
-const char *http_type_name(uint16_t type)
-{
-	return type == HTTP_POST ? "POST" : "GET";
-}
-
-/* POST is not idempotent. */
-bool http_repeatable(uint16_t type)
-{
-	return type == HTTP_GET;
-}
-
 /* --- Requests --- */
 
-int http_encode(const struct workload *w, struct rng *rng, uint32_t id, void *buffer, size_t cap,
-		struct request *out)
+/* The request line, with the method before it, and the fields of all requests. */
+static char *put_head(char *p, const struct workload *w)
 {
-	size_t path = strlen(w->path), host = strlen(w->host), auth = strlen(w->auth);
-	bool read = workload_is_read(w, rng);
-	uint32_t size = read ? 0 : workload_value_size(w, rng);
-	char *p = buffer;
-
-	(void)id;
-	if (cap < path + host + auth + size + OVERHEAD)
-		return -ENOBUFS;
-	p = read ? TEXT_PUT(p, "GET ") : TEXT_PUT(p, "POST ");
-	p = text_put(p, w->path, path);
+	p = text_put(p, w->path, strlen(w->path));
 	p = TEXT_PUT(p, " HTTP/1.1\r\nHost: ");
-	p = text_put(p, w->host, host);
-	p = text_put(p, w->auth, auth);
-	if (!read) {
-		p = TEXT_PUT(p, "\r\nContent-Type: application/octet-stream\r\nContent-Length: ");
-		p = text_put_u64(p, size);
-	}
-	p = TEXT_PUT(p, "\r\n\r\n");
-	p = text_put(p, workload_bytes(w), size);
-	*out = (struct request){ .size = (size_t)(p - (char *)buffer),
-				 .type = read ? HTTP_GET : HTTP_POST };
-	return 0;
+	p = text_put(p, w->host, strlen(w->host));
+	return text_put(p, w->auth, strlen(w->auth));
 }
+
+static char *put_get(char *p, const struct workload *w, const struct operation *o)
+{
+	(void)o;
+	return TEXT_PUT(put_head(TEXT_PUT(p, "GET "), w), "\r\n\r\n");
+}
+
+static char *put_post(char *p, const struct workload *w, const struct operation *o)
+{
+	p = put_head(TEXT_PUT(p, "POST "), w);
+	p = TEXT_PUT(p, "\r\nContent-Type: application/octet-stream\r\nContent-Length: ");
+	p = text_put_u64(p, o->size);
+	p = TEXT_PUT(p, "\r\n\r\n");
+	return text_put(p, workload_bytes(w), o->size);
+}
+
+const protocol_put http_put[OPERATIONS] = {
+	[OPERATION_GET] = put_get, [OPERATION_SET] = put_post,
+};
 
 /* --- The head --- */
 

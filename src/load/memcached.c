@@ -8,10 +8,10 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/bug.h"
 #include "load/text.h"
 #include "load/workload.h"
 
-#define OVERHEAD 64
 #define WORD_MAX 12           /* CLIENT_ERROR and SERVER_ERROR */
 #define LINE_MAX_BYTES 2048   /* of an error's text */
 #define ITEM_MAX (1ULL << 30) /* memcached -I takes no more */
@@ -24,6 +24,7 @@ struct state {
 	uint8_t known;    /* the line's end is the reply's */
 	uint8_t value;    /* a VALUE was seen */
 	uint8_t digits;   /* of the number */
+	uint8_t ends;     /* bytes of "\r\n" that were seen */
 	uint8_t word_len;
 	char word[WORD_MAX];
 	uint32_t line;    /* bytes of the key or the text */
@@ -32,95 +33,96 @@ struct state {
 
 _Static_assert(sizeof(struct state) <= PROTOCOL_PARSER_BYTES, "the state has its limit");
 
-const char *memcached_type_name(uint16_t type)
-{
-	return type == MEMCACHED_SET ? "set" : "get";
-}
-
 /* --- Requests --- */
 
-static int put_set(const struct workload *w, uint64_t key, uint32_t size, char *buffer, size_t cap,
-		   struct request *out)
+static char *put_get(char *p, const struct workload *w, const struct operation *o)
 {
-	char *p = buffer;
-
-	if (cap < WORKLOAD_KEY_MAX + OVERHEAD + (size_t)size)
-		return -ENOBUFS;
-	p = TEXT_PUT(p, "set ");
-	p += workload_key_text(w, key, p);
-	p = TEXT_PUT(p, " 0 0 ");
-	p = text_put_u64(p, size);
-	p = TEXT_PUT(p, "\r\n");
-	p = text_put(p, workload_bytes(w), size);
-	p = TEXT_PUT(p, "\r\n");
-	*out = (struct request){ .size = (size_t)(p - buffer), .type = MEMCACHED_SET };
-	return 0;
-}
-
-int memcached_encode(const struct workload *w, struct rng *rng, uint32_t id, void *buffer,
-		     size_t cap, struct request *out)
-{
-	uint64_t key = workload_key(w, rng);
-	char *p = buffer;
-
-	(void)id;
-	if (!workload_is_read(w, rng))
-		return put_set(w, key, workload_value_size(w, rng), buffer, cap, out);
-	if (cap < WORKLOAD_KEY_MAX + OVERHEAD)
-		return -ENOBUFS;
 	p = TEXT_PUT(p, "get ");
-	p += workload_key_text(w, key, p);
-	p = TEXT_PUT(p, "\r\n");
-	*out = (struct request){ .size = (size_t)(p - (char *)buffer), .type = MEMCACHED_GET };
-	return 0;
+	p += workload_key_text(w, o->key, p);
+	return TEXT_PUT(p, "\r\n");
 }
 
-int memcached_encode_store(const struct workload *w, uint64_t index, void *buffer, size_t cap,
-			   struct request *out)
+static char *put_set(char *p, const struct workload *w, const struct operation *o)
 {
-	return put_set(w, index, workload_stored_size(w, index), buffer, cap, out);
+	p = TEXT_PUT(p, "set ");
+	p += workload_key_text(w, o->key, p);
+	p = TEXT_PUT(p, " 0 0 ");
+	p = text_put_u64(p, o->size);
+	p = TEXT_PUT(p, "\r\n");
+	p = text_put(p, workload_bytes(w), o->size);
+	return TEXT_PUT(p, "\r\n");
 }
+
+static char *put_delete(char *p, const struct workload *w, const struct operation *o)
+{
+	p = TEXT_PUT(p, "delete ");
+	p += workload_key_text(w, o->key, p);
+	return TEXT_PUT(p, "\r\n");
+}
+
+const protocol_put memcached_put[OPERATIONS] = {
+	[OPERATION_GET] = put_get, [OPERATION_SET] = put_set, [OPERATION_DELETE] = put_delete,
+};
 
 /* --- Replies --- */
 
-static bool word_is(const struct state *s, const char *word)
+/* A reply's first word, the operation that it answers, and how the reply goes on. */
+#define ANY OPERATIONS
+static const struct answer {
+	char word[WORD_MAX]; /* zero bytes behind it */
+	uint8_t operation, status, phase;
+} answers[] = {
+	{ "VALUE", OPERATION_GET, REPLY_OK, KEY },
+	{ "END", OPERATION_GET, REPLY_MISS, LINE_END },
+	{ "STORED", OPERATION_SET, REPLY_OK, LINE_END },
+	{ "NOT_STORED", OPERATION_SET, REPLY_ERROR, LINE_END },
+	{ "DELETED", OPERATION_DELETE, REPLY_OK, LINE_END },
+	{ "NOT_FOUND", OPERATION_DELETE, REPLY_MISS, LINE_END },
+	{ "ERROR", ANY, REPLY_ERROR, TEXT },
+	{ "CLIENT_ERROR", ANY, REPLY_ERROR, TEXT },
+	{ "SERVER_ERROR", ANY, REPLY_ERROR, TEXT },
+};
+
+/* NULL: no reply begins so. */
+static const struct answer *find_answer(const char word[WORD_MAX])
 {
-	return strlen(word) == s->word_len && memcmp(s->word, word, s->word_len) == 0;
+	for (size_t i = 0; i < ARRAY_LEN(answers); i++) {
+		if (memcmp(answers[i].word, word, WORD_MAX) == 0)
+			return &answers[i];
+	}
+	return NULL;
 }
 
-/* The first word of a line is complete. Errors may follow anything. */
+uint16_t memcached_answered(const void *text, size_t size)
+{
+	const char *from = text;
+	char word[WORD_MAX] = "";
+	const struct answer *a;
+
+	for (size_t i = 0; i < size && i < WORD_MAX && from[i] != ' ' && from[i] != '\r'; i++)
+		word[i] = from[i];
+	a = find_answer(word);
+	return a && a->operation != ANY ? a->operation : OPERATION_GET;
+}
+
+/* The first word of a line is complete. An error may follow a value. */
 static int take_word(struct state *s, uint16_t type)
 {
+	const struct answer *a = find_answer(s->word);
 	struct said *said = parser_said(s);
 
-	s->known = true;
-	s->status = REPLY_OK;
-	if (word_is(s, "ERROR") || word_is(s, "CLIENT_ERROR") || word_is(s, "SERVER_ERROR")) {
-		s->status = REPLY_ERROR;
-		s->phase = TEXT;
+	if (!a || (a->operation != ANY && a->operation != type) || (s->value && a->phase == KEY))
+		return -EPROTO;
+	s->phase = a->phase;
+	s->known = a->phase != KEY;
+	s->status = a->status == REPLY_MISS && s->value ? REPLY_OK : a->status;
+	s->value |= a->phase == KEY;
+	if (a->status == REPLY_ERROR) {
 		said_begin(said);
 		said_add(said, s->word, s->word_len);
+	}
+	if (a->phase == TEXT)
 		said_add(said, " ", 1);
-		return 0;
-	}
-	s->phase = LINE_END;
-	if (type == MEMCACHED_SET) {
-		if (!word_is(s, "STORED")) {
-			s->status = REPLY_ERROR;
-			said_begin(said);
-			said_add(said, s->word, s->word_len);
-		}
-		return word_is(s, "STORED") || word_is(s, "NOT_STORED") ? 0 : -EPROTO;
-	}
-	if (word_is(s, "END")) {
-		s->status = s->value ? REPLY_OK : REPLY_MISS;
-		return 0;
-	}
-	if (!word_is(s, "VALUE") || s->value)
-		return -EPROTO;
-	s->known = false;
-	s->value = true;
-	s->phase = KEY;
 	return 0;
 }
 
@@ -191,18 +193,18 @@ static int step_number(struct state *s, struct text_cursor *c)
 	return 0;
 }
 
-/* "\r\n"; what comes after it depends on the line. Returns 1 when the reply is complete. */
+/* Returns 1 when the reply is complete: what comes after a line depends on the line. */
 static int step_line_end(struct state *s, struct text_cursor *c)
 {
-	if (*c->p++ != "\r\n"[s->digits])
-		return -EPROTO;
-	if (++s->digits < 2)
-		return 0;
-	s->digits = 0;
+	int err = text_line_end(c, &s->ends);
+
+	if (err <= 0)
+		return err;
 	if (s->known)
 		return 1;
 	s->phase = s->phase == DATA_END ? WORD : s->left ? DATA : DATA_END;
 	s->word_len = 0;
+	memset(s->word, 0, sizeof(s->word));
 	return 0;
 }
 

@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "load/memcached.h"
 #include "load/wire.h"
 #include "load/workload.h"
 
@@ -21,7 +20,9 @@
 #define BODY_MAX (1U << 30)
 #define NOT_FOUND 1
 
-enum opcode { OPCODE_GET, OPCODE_SET };
+static const uint8_t opcodes[OPERATIONS] = {
+	[OPERATION_GET] = 0, [OPERATION_SET] = 1, [OPERATION_DELETE] = 4,
+};
 
 struct state {
 	uint8_t header[HEADER];
@@ -31,63 +32,36 @@ struct state {
 
 _Static_assert(sizeof(struct state) <= PROTOCOL_PARSER_BYTES, "the state has its limit");
 
-/* The key is in its place already. */
-static void put_header(uint8_t *p, enum opcode opcode, size_t key, size_t extras, size_t value,
-		       uint32_t id)
+/* Extras belong to what carries a value. */
+static char *put_request(char *to, const struct workload *w, const struct operation *o)
 {
+	const size_t extras = operation_rows[o->kind].has_value ? SET_EXTRAS : 0;
+	uint8_t *p = (uint8_t *)to;
+	size_t key = workload_key_text(w, o->key, to + HEADER + extras);
+
 	memset(p, 0, HEADER + extras);
 	p[0] = REQUEST_MAGIC;
-	p[1] = (uint8_t)opcode;
+	p[1] = opcodes[o->kind];
 	wire_put16(p + 2, (uint16_t)key);
 	p[4] = (uint8_t)extras;
-	wire_put32(p + 8, (uint32_t)(extras + key + value));
-	wire_put32(p + 12, id);
+	wire_put32(p + 8, (uint32_t)(extras + key + o->size));
+	wire_put32(p + 12, o->id);
+	to += HEADER + extras + key;
+	memcpy(to, workload_bytes(w), o->size);
+	return to + o->size;
 }
 
-static int put_set(const struct workload *w, uint64_t key, uint32_t size, uint32_t id, void *buffer,
-		   size_t cap, struct request *out)
-{
-	uint8_t *p = buffer;
-	size_t key_size;
-
-	if (cap < HEADER + SET_EXTRAS + WORKLOAD_KEY_MAX + (size_t)size)
-		return -ENOBUFS;
-	key_size = workload_key_text(w, key, (char *)p + HEADER + SET_EXTRAS);
-	put_header(p, OPCODE_SET, key_size, SET_EXTRAS, size, id);
-	memcpy(p + HEADER + SET_EXTRAS + key_size, workload_bytes(w), size);
-	*out = (struct request){ .size = HEADER + SET_EXTRAS + key_size + size,
-				 .type = MEMCACHED_SET, .id = id };
-	return 0;
-}
-
-int memcached_binary_encode(const struct workload *w, struct rng *rng, uint32_t id, void *buffer,
-			    size_t cap, struct request *out)
-{
-	uint64_t key = workload_key(w, rng);
-	uint8_t *p = buffer;
-	size_t key_size;
-
-	if (!workload_is_read(w, rng))
-		return put_set(w, key, workload_value_size(w, rng), id, buffer, cap, out);
-	if (cap < HEADER + WORKLOAD_KEY_MAX)
-		return -ENOBUFS;
-	key_size = workload_key_text(w, key, (char *)p + HEADER);
-	put_header(p, OPCODE_GET, key_size, 0, 0, id);
-	*out = (struct request){ .size = HEADER + key_size, .type = MEMCACHED_GET, .id = id };
-	return 0;
-}
-
-int memcached_binary_encode_store(const struct workload *w, uint64_t index, void *buffer,
-				  size_t cap, struct request *out)
-{
-	return put_set(w, index, workload_stored_size(w, index), (uint32_t)index, buffer, cap, out);
-}
+const protocol_put memcached_binary_put[OPERATIONS] = {
+	[OPERATION_GET] = put_request, [OPERATION_SET] = put_request,
+	[OPERATION_DELETE] = put_request,
+};
 
 static int take_header(struct state *s)
 {
 	uint32_t body = wire_get32(s->header + 8);
 
-	if (s->header[0] != REPLY_MAGIC || s->header[1] > OPCODE_SET || body > BODY_MAX ||
+	if (s->header[0] != REPLY_MAGIC || body > BODY_MAX ||
+	    !memchr(opcodes, s->header[1], sizeof(opcodes)) ||
 	    (uint32_t)s->header[4] + wire_get16(s->header + 2) > body)
 		return -EPROTO;
 	s->left = body;

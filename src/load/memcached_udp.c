@@ -12,7 +12,7 @@
 #include "load/memcached.h"
 #include "load/wire.h"
 
-#define HEADER 8
+#define HEADER MEMCACHED_UDP_FRAME
 #define PENDING_MAX 20
 
 /* A reply of which not all datagrams are here. A zeroed one is free. */
@@ -28,53 +28,23 @@ struct state {
 
 _Static_assert(sizeof(struct state) <= PROTOCOL_PARSER_BYTES, "the state has its limit");
 
-static int put_frame(int err, uint32_t id, uint8_t *buffer, struct request *out)
+void memcached_udp_put_frame(uint8_t *frame, struct request *out)
 {
-	if (err)
-		return err;
-	wire_put16(buffer, (uint16_t)id);
-	wire_put16(buffer + 2, 0);
-	wire_put16(buffer + 4, 1);
-	wire_put16(buffer + 6, 0);
-	out->size += HEADER;
-	out->id = (uint16_t)id;
-	return 0;
-}
-
-int memcached_udp_encode(const struct workload *w, struct rng *rng, uint32_t id, void *buffer,
-			 size_t cap, struct request *out)
-{
-	uint8_t *p = buffer;
-
-	if (cap < HEADER)
-		return -ENOBUFS;
-	return put_frame(memcached_encode(w, rng, id, p + HEADER, cap - HEADER, out), id, p, out);
-}
-
-int memcached_udp_encode_store(const struct workload *w, uint64_t index, void *buffer, size_t cap,
-			       struct request *out)
-{
-	uint8_t *p = buffer;
-
-	if (cap < HEADER)
-		return -ENOBUFS;
-	return put_frame(memcached_encode_store(w, index, p + HEADER, cap - HEADER, out),
-			 (uint32_t)index, p, out);
-}
-
-/* Replies overtake each other, so the oldest request's type says nothing: the reply's word does. */
-static uint16_t type_of(const uint8_t *text, size_t size)
-{
-	return size && (*text == 'V' || (*text == 'E' && size > 1 && text[1] == 'N')) ?
-		MEMCACHED_GET : MEMCACHED_SET;
+	out->id = (uint16_t)out->id;
+	wire_put16(frame, (uint16_t)out->id);
+	wire_put16(frame + 2, 0);
+	wire_put16(frame + 4, 1);
+	wire_put16(frame + 6, 0);
 }
 
 static int parse_whole(const uint8_t *text, size_t size, struct said *said, struct reply *out)
 {
 	struct parser parser = { 0 };
+	/* Replies overtake each other, so the oldest request's type says nothing. */
+	const uint16_t type = memcached_answered(text, size);
 	size_t used;
 
-	if (memcached_parse(&parser, type_of(text, size), text, size, &used, out) != 1)
+	if (memcached_parse(&parser, type, text, size, &used, out) != 1)
 		return -EPROTO;
 	if (out->said) {
 		*said = *out->said;

@@ -13,6 +13,7 @@
 
 #include "base/rng.h"
 #include "base/strbuf.h"
+#include "load/operation.h"
 #include "load/said.h"
 
 #define PROTOCOL_PARSER_BYTES 256
@@ -27,7 +28,7 @@ enum reply_status {
 /* One encoded request; what its parser will need. */
 struct request {
 	size_t size;      /* bytes written to the buffer */
-	uint16_t type;    /* by protocol, for event_sample.type; protocol_type_name() */
+	uint16_t type;    /* enum operation_kind, for event_sample.type; 0: there are none */
 	uint32_t id;      /* what the reply's will be, with `matched_by_id`: maybe the low bits */
 };
 
@@ -57,6 +58,13 @@ static inline struct said *parser_said(void *state)
 struct workload;
 struct target;
 
+/*
+ * Writes a request to `to`, where workload->request_overhead bytes are free, and those of a value:
+ * key, host and path, and up to 512 bytes of its own. Returns its end.
+ */
+typedef char *(*protocol_put)(char *to, const struct workload *workload,
+			      const struct operation *operation);
+
 struct protocol {
 	const char *name;        /* "memcached": also the URL's scheme */
 	const char *default_port;
@@ -65,13 +73,19 @@ struct protocol {
 	bool matched_by_id;      /* replies may overtake each other */
 	bool no_network;         /* null: */
 	bool http;               /* a reply's code is an HTTP status */
-	uint32_t settings;       /* of a workload that it reads: a bit per workload_setting */
 	/*
-	 * Encodes one request of the workload. `id` is unique among those outstanding on the
-	 * connection. Returns 0, or -ENOBUFS if `cap` is too small (see protocol_request_max()).
+	 * Requests that the server left unanswered when it closed the connection are sent again: a
+	 * OPERATION_GET, and those that had not begun (RFC 9110, 9.2.2; RFC 9112, 9.3.1).
 	 */
-	int (*encode)(const struct workload *workload, struct rng *rng, uint32_t id, void *buffer,
-		      size_t cap, struct request *out);
+	bool repeats;
+	uint32_t settings;       /* of a workload that it reads, without shares of operations */
+	const protocol_put *put; /* by enum operation_kind; NULL: it has no operations */
+	/* Of a datagram protocol's operations: bytes left free before each, then written. */
+	size_t frame_size;
+	void (*put_frame)(uint8_t *frame, struct request *out);
+	/* protocol_encode(): `out` has the id. Of those with operations: protocol_encode_drawn(). */
+	int (*encode)(const struct protocol *protocol, const struct workload *workload,
+		      struct rng *rng, void *buffer, size_t cap, struct request *out);
 	/*
 	 * Takes bytes of the stream (or one whole datagram). `type` is that of the oldest
 	 * outstanding request. Sets *used, and returns 1 when a reply is complete (call again with
@@ -82,24 +96,36 @@ struct protocol {
 	 */
 	int (*parse)(struct parser *parser, uint16_t type, const void *data, size_t size,
 		     size_t *used, struct reply *out);
-	const char *(*type_name)(uint16_t type);
-	/*
-	 * Whether a request that the server left unanswered when it closed the connection may be
-	 * sent again (RFC 9110, 9.2.2; RFC 9112, 9.3.1). NULL: none.
-	 */
-	bool (*repeatable)(uint16_t type);
 	/*
 	 * What a new connection has to say before its first request; NULL: nothing. Returns its
 	 * size, 0 for a target that needs none; *replies: how many answer it, as they answer a
-	 * request of greet_type.
+	 * OPERATION_SET.
 	 */
 	size_t (*greet)(const struct target *target, char out[PROTOCOL_GREETING_MAX],
 			unsigned int *replies);
-	uint16_t greet_type;
-	/* Stores key number `index` (--preload); NULL where there is nothing to store. */
-	int (*encode_store)(const struct workload *workload, uint64_t index, void *buffer,
-			    size_t cap, struct request *out);
 };
+
+/*
+ * Encodes one request of the workload. `id` is unique among those outstanding on the connection.
+ * Returns 0, or -ENOBUFS if `cap` is too small: workload_request_max() bytes always suffice.
+ */
+static inline int protocol_encode(const struct protocol *protocol, const struct workload *workload,
+				  struct rng *rng, uint32_t id, void *buffer, size_t cap,
+				  struct request *out)
+{
+	out->id = id;
+	return protocol->encode(protocol, workload, rng, buffer, cap, out);
+}
+
+/* Draws an operation, what it needs, and encodes it. */
+int protocol_encode_drawn(const struct protocol *protocol, const struct workload *workload,
+			  struct rng *rng, void *buffer, size_t cap, struct request *out);
+/* Whether there are keys to store, and the request that stores number `key` (--preload). */
+bool protocol_stores(const struct protocol *protocol);
+int protocol_encode_store(const struct protocol *protocol, const struct workload *workload,
+			  uint64_t key, void *buffer, size_t cap, struct request *out);
+/* Settings of a workload that it reads: a bit per enum workload_setting. */
+uint32_t protocol_settings(const struct protocol *protocol);
 
 /* NULL if there is none of that scheme; the table ends with a NULL name. */
 const struct protocol *protocol_find(const char *scheme);

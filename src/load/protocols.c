@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of protocols. */
+/* The table of protocols, and how the operations of a row become requests. */
+#include <errno.h>
 #include <string.h>
+
+#include "base/bug.h"
 
 #include "load/echo.h"
 #include "load/http.h"
@@ -15,51 +18,48 @@
 /* What of a workload its requests are made of. */
 #define OF_STORE                                                                                   \
 	(1U << WORKLOAD_BASE | 1U << WORKLOAD_KEYS | 1U << WORKLOAD_POPULARITY |                   \
-	 1U << WORKLOAD_KEY | 1U << WORKLOAD_VALUE | 1U << WORKLOAD_READ)
-#define OF_HTTP (1U << WORKLOAD_BASE | 1U << WORKLOAD_VALUE | 1U << WORKLOAD_READ)
+	 1U << WORKLOAD_KEY | 1U << WORKLOAD_VALUE)
+#define OF_HTTP (1U << WORKLOAD_BASE | 1U << WORKLOAD_VALUE)
 #define OF_ECHO (1U << WORKLOAD_REQUEST)
 #define OF_SYNTHETIC (1U << WORKLOAD_SERVICE | 1U << WORKLOAD_REQUEST | 1U << WORKLOAD_REPLY)
 
 /* What a protocol and its TLS variant share. */
 #define RESP                                                                                       \
 	.default_port = "6379", .settings = OF_STORE,                                              \
-	.encode = resp_encode, .parse = resp_parse,                                                \
-	.type_name = resp_type_name, .encode_store = resp_encode_store,              \
-	.greet = resp_greet, .greet_type = RESP_SET
+	.put = resp_put, .encode = protocol_encode_drawn, .parse = resp_parse,                     \
+	.greet = resp_greet
 #define HTTP                                                                                       \
-	.settings = OF_HTTP, .http = true,                                                         \
-	.encode = http_encode, .parse = http_parse, .type_name = http_type_name,                   \
-	.repeatable = http_repeatable
+	.settings = OF_HTTP, .http = true, .repeats = true,                                        \
+	.put = http_put, .encode = protocol_encode_drawn, .parse = http_parse
 
 const struct protocol protocols[] = {
 	{ .name = "memcached", .default_port = "11211",
 	  .settings = OF_STORE,
-	  .encode = memcached_encode, .parse = memcached_parse,
-	  .type_name = memcached_type_name, .encode_store = memcached_encode_store },
+	  .put = memcached_put, .encode = protocol_encode_drawn, .parse = memcached_parse },
 	{ .name = "memcached-binary", .default_port = "11211", .matched_by_id = true,
 	  .settings = OF_STORE,
-	  .encode = memcached_binary_encode, .parse = memcached_binary_parse,
-	  .type_name = memcached_type_name, .encode_store = memcached_binary_encode_store },
+	  .put = memcached_binary_put, .encode = protocol_encode_drawn,
+	  .parse = memcached_binary_parse },
 	{ .name = "udp+memcached", .default_port = "11211", .matched_by_id = true, .datagram = true,
 	  .settings = OF_STORE,
-	  .encode = memcached_udp_encode, .parse = memcached_udp_parse,
-	  .type_name = memcached_type_name, .encode_store = memcached_udp_encode_store },
+	  .put = memcached_put, .encode = protocol_encode_drawn, .parse = memcached_udp_parse,
+	  .frame_size = MEMCACHED_UDP_FRAME, .put_frame = memcached_udp_put_frame },
 	{ .name = "redis", RESP },
 	{ .name = "rediss", .tls = true, RESP },
 	{ .name = "http", .default_port = "80", HTTP },
 	{ .name = "https", .default_port = "443", .tls = true, HTTP },
 	{ .name = "echo", .default_port = "4300", .matched_by_id = true,
 	  .settings = OF_ECHO,
-	  .encode = echo_encode, .parse = echo_parse, .type_name = echo_type_name },
+	  .encode = echo_encode, .parse = echo_parse },
 	{ .name = "synthetic", .default_port = "4300", .matched_by_id = true,
 	  .settings = OF_SYNTHETIC,
-	  .encode = synthetic_encode, .parse = synthetic_parse, .type_name = echo_type_name },
+	  .encode = synthetic_encode, .parse = synthetic_parse },
 	{ .name = "r2p2", .default_port = "4300", .matched_by_id = true, .datagram = true,
 	  .settings = OF_SYNTHETIC,
-	  .encode = r2p2_encode, .parse = r2p2_parse, .type_name = echo_type_name },
+	  .encode = r2p2_encode, .parse = r2p2_parse },
 	{ .name = "null", .matched_by_id = true, .no_network = true,
 	  .settings = OF_ECHO,
-	  .encode = echo_encode, .parse = echo_parse, .type_name = echo_type_name },
+	  .encode = echo_encode, .parse = echo_parse },
 	{ .name = NULL },
 };
 
@@ -70,4 +70,66 @@ const struct protocol *protocol_find(const char *scheme)
 			return p;
 	}
 	return NULL;
+}
+
+uint32_t protocol_settings(const struct protocol *p)
+{
+	uint32_t settings = p->settings;
+
+	for (int i = 0; p->put && i < OPERATIONS; i++) {
+		if (p->put[i] && i != OPERATION_SET)
+			settings |= 1U << (WORKLOAD_SHARE + i);
+	}
+	return settings;
+}
+
+static bool has_keys(const struct protocol *p)
+{
+	return p->settings & 1U << WORKLOAD_KEYS;
+}
+
+bool protocol_stores(const struct protocol *p)
+{
+	return p->put && has_keys(p);
+}
+
+static inline int encode_operation(const struct protocol *p, const struct workload *w,
+				   const struct operation *o, char *buffer, size_t cap,
+				   struct request *out)
+{
+	char *end;
+
+	if (cap < w->request_overhead + o->size)
+		return -ENOBUFS;
+	end = p->put[o->kind](buffer + p->frame_size, w, o);
+	*out = (struct request){ .size = (size_t)(end - buffer),
+				 .type = (uint16_t)o->kind, .id = o->id };
+	if (p->frame_size)
+		p->put_frame((uint8_t *)buffer, out);
+	return 0;
+}
+
+/* The order of the draws is part of what a seed stands for. */
+int protocol_encode_drawn(const struct protocol *p, const struct workload *w, struct rng *rng,
+			  void *buffer, size_t cap, struct request *out)
+{
+	struct operation o = { .id = out->id };
+
+	if (has_keys(p))
+		o.key = workload_key(w, rng);
+	o.kind = workload_operation(w, rng);
+	if (operation_rows[o.kind].has_value)
+		o.size = workload_value_size(w, rng);
+	return encode_operation(p, w, &o, buffer, cap, out);
+}
+
+int protocol_encode_store(const struct protocol *p, const struct workload *w, uint64_t key,
+			  void *buffer, size_t cap, struct request *out)
+{
+	const struct operation o = {
+		.kind = OPERATION_SET, .key = key, .size = workload_stored_size(w, key),
+		.id = (uint32_t)key,
+	};
+
+	return encode_operation(p, w, &o, buffer, cap, out);
 }

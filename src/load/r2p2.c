@@ -35,20 +35,20 @@ int r2p2_get(const void *from, size_t size, enum r2p2_type *type, uint16_t *id)
 	return 0;
 }
 
-int r2p2_encode(const struct workload *w, struct rng *rng, uint32_t id, void *buffer, size_t cap,
-		struct request *out)
+int r2p2_encode(const struct protocol *p, const struct workload *w, struct rng *rng, void *buffer,
+		size_t cap, struct request *out)
 {
-	uint8_t *p = buffer;
+	uint8_t *at = buffer;
 	int err;
 
 	if (cap < R2P2_HEADER)
 		return -ENOBUFS;
-	err = synthetic_encode(w, rng, id, p + R2P2_HEADER, cap - R2P2_HEADER, out);
+	err = synthetic_encode(p, w, rng, at + R2P2_HEADER, cap - R2P2_HEADER, out);
 	if (err)
 		return err;
-	r2p2_put(p, R2P2_REQUEST, (uint16_t)id);
+	out->id = (uint16_t)out->id;
+	r2p2_put(at, R2P2_REQUEST, (uint16_t)out->id);
 	out->size += R2P2_HEADER;
-	out->id = (uint16_t)id;
 	return 0;
 }
 

@@ -9,7 +9,6 @@
 #include "load/text.h"
 #include "load/workload.h"
 
-#define OVERHEAD 96
 #define LINE_BYTES 2048
 #define BULK_MAX (1ULL << 30)
 
@@ -20,6 +19,7 @@ struct state {
 	uint8_t status; /* enum reply_status */
 	uint8_t digits; /* of the size, its sign included */
 	uint8_t null;   /* the size was negative */
+	uint8_t integer; /* the size is no size: the reply is a number */
 	uint8_t ends;   /* bytes of "\r\n" that were seen */
 	uint8_t cr;     /* the text's last byte was a '\r' */
 	uint32_t line;  /* bytes of the text */
@@ -27,11 +27,6 @@ struct state {
 };
 
 _Static_assert(sizeof(struct state) <= PROTOCOL_PARSER_BYTES, "the state has its limit");
-
-const char *resp_type_name(uint16_t type)
-{
-	return type == RESP_SET ? "SET" : "GET";
-}
 
 /* --- Requests --- */
 
@@ -48,46 +43,29 @@ static char *put_key(char *p, const struct workload *w, uint64_t key)
 	return TEXT_PUT(p, "\r\n");
 }
 
-static int put_set(const struct workload *w, uint64_t key, uint32_t size, char *buffer, size_t cap,
-		   struct request *out)
+static char *put_get(char *p, const struct workload *w, const struct operation *o)
 {
-	char *p = buffer;
+	return put_key(TEXT_PUT(p, "*2\r\n$3\r\nGET\r\n"), w, o->key);
+}
 
-	if (cap < WORKLOAD_KEY_MAX + OVERHEAD + (size_t)size)
-		return -ENOBUFS;
-	p = TEXT_PUT(p, "*3\r\n$3\r\nSET\r\n");
-	p = put_key(p, w, key);
+static char *put_set(char *p, const struct workload *w, const struct operation *o)
+{
+	p = put_key(TEXT_PUT(p, "*3\r\n$3\r\nSET\r\n"), w, o->key);
 	*p++ = '$';
-	p = text_put_u64(p, size);
+	p = text_put_u64(p, o->size);
 	p = TEXT_PUT(p, "\r\n");
-	p = text_put(p, workload_bytes(w), size);
-	p = TEXT_PUT(p, "\r\n");
-	*out = (struct request){ .size = (size_t)(p - buffer), .type = RESP_SET };
-	return 0;
+	p = text_put(p, workload_bytes(w), o->size);
+	return TEXT_PUT(p, "\r\n");
 }
 
-int resp_encode(const struct workload *w, struct rng *rng, uint32_t id, void *buffer, size_t cap,
-		struct request *out)
+static char *put_delete(char *p, const struct workload *w, const struct operation *o)
 {
-	uint64_t key = workload_key(w, rng);
-	char *p = buffer;
-
-	(void)id;
-	if (!workload_is_read(w, rng))
-		return put_set(w, key, workload_value_size(w, rng), buffer, cap, out);
-	if (cap < WORKLOAD_KEY_MAX + OVERHEAD)
-		return -ENOBUFS;
-	p = TEXT_PUT(p, "*2\r\n$3\r\nGET\r\n");
-	p = put_key(p, w, key);
-	*out = (struct request){ .size = (size_t)(p - (char *)buffer), .type = RESP_GET };
-	return 0;
+	return put_key(TEXT_PUT(p, "*2\r\n$3\r\nDEL\r\n"), w, o->key);
 }
 
-int resp_encode_store(const struct workload *w, uint64_t index, void *buffer, size_t cap,
-		      struct request *out)
-{
-	return put_set(w, index, workload_stored_size(w, index), buffer, cap, out);
-}
+const protocol_put resp_put[OPERATIONS] = {
+	[OPERATION_GET] = put_get, [OPERATION_SET] = put_set, [OPERATION_DELETE] = put_delete,
+};
 
 /* AUTH with user and password, and SELECT. */
 _Static_assert(sizeof(((struct target *)0)->user) + sizeof(((struct target *)0)->password) + 128 <
@@ -121,26 +99,23 @@ size_t resp_greet(const struct target *t, char out[PROTOCOL_GREETING_MAX], unsig
 
 /* --- Replies --- */
 
-/* What may answer: a value or a null to GET, a word or a null to SET, an error to both. */
+/* The first bytes of what may answer: a value, a word, a number; a null, an error. */
+static const char *const kinds[OPERATIONS] = {
+	[OPERATION_GET] = "$_-", [OPERATION_SET] = "+_-", [OPERATION_DELETE] = ":-",
+};
+
 static int step_kind(struct state *s, struct text_cursor *c, uint16_t type)
 {
-	char kind = *c->p++;
+	const char kind = *c->p++, *known = kinds[type];
 
-	s->status = REPLY_OK;
-	if (kind == '$') {
-		s->phase = SIZE;
-		return type == RESP_GET ? 0 : -EPROTO;
-	}
-	if (kind == '-') {
-		s->status = REPLY_ERROR;
+	while (*known && *known != kind)
+		known++;
+	s->integer = kind == ':';
+	s->status = kind == '-' ? REPLY_ERROR : kind == '_' ? REPLY_MISS : REPLY_OK;
+	s->phase = kind == '$' || kind == ':' ? SIZE : TEXT;
+	if (kind == '-')
 		said_begin(parser_said(s));
-	} else if (kind == '_') {
-		s->status = REPLY_MISS;
-	} else if (kind != '+' || type == RESP_GET) {
-		return -EPROTO;
-	}
-	s->phase = TEXT;
-	return 0;
+	return *known ? 0 : -EPROTO;
 }
 
 /* Up to "\r\n". Returns 1 at its end. */
@@ -165,11 +140,11 @@ static int step_text(struct state *s, struct text_cursor *c)
 	return newline != NULL;
 }
 
-/* "-1" is the null of RESP2. */
+/* "-1" is the null of RESP2. A number of keys that were deleted isn't negative. */
 static int step_size(struct state *s, struct text_cursor *c)
 {
 	for (; c->p < c->end && *c->p != '\r'; c->p++) {
-		if (*c->p == '-' && !s->digits) {
+		if (*c->p == '-' && !s->digits && !s->integer) {
 			s->null = true;
 		} else if (*c->p >= '0' && *c->p <= '9') {
 			s->left = s->left * 10 + (uint64_t)(*c->p - '0');
@@ -187,17 +162,16 @@ static int step_size(struct state *s, struct text_cursor *c)
 	return 0;
 }
 
-/* "\r\n". Returns 1 when the reply is complete. */
+/* Returns 1 when the reply is complete. */
 static int step_end(struct state *s, struct text_cursor *c)
 {
-	if (*c->p++ != "\r\n"[s->ends])
-		return -EPROTO;
-	if (++s->ends < 2)
-		return 0;
-	s->ends = 0;
-	if (s->null)
+	int err = text_line_end(c, &s->ends);
+
+	if (err <= 0)
+		return err;
+	if (s->null || (s->integer && !s->left))
 		s->status = REPLY_MISS;
-	if (s->null || s->phase == DATA_END)
+	if (s->null || s->integer || s->phase == DATA_END)
 		return 1;
 	s->phase = s->left ? DATA : DATA_END;
 	return 0;

@@ -1,18 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* RESP2 and the null of RESP3 (redis.io, "Redis serialization protocol"): GET and SET. */
+/* RESP2 and the null of RESP3 (redis.io, "Redis serialization protocol"): GET, SET and DEL. */
 #ifndef HOSTLAT_LOAD_RESP_H
 #define HOSTLAT_LOAD_RESP_H
 
 #include "load/protocol.h"
 
-enum resp_type { RESP_GET, RESP_SET };
+extern const protocol_put resp_put[OPERATIONS];
 
-const char *resp_type_name(uint16_t type);
-
-int resp_encode(const struct workload *workload, struct rng *rng, uint32_t id, void *buffer,
-		size_t cap, struct request *out);
-int resp_encode_store(const struct workload *workload, uint64_t index, void *buffer, size_t cap,
-		      struct request *out);
 /* AUTH and SELECT, as the URL asks for them: see struct protocol. */
 size_t resp_greet(const struct target *target, char out[PROTOCOL_GREETING_MAX],
 		  unsigned int *replies);

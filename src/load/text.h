@@ -6,6 +6,7 @@
 #ifndef HOSTLAT_LOAD_TEXT_H
 #define HOSTLAT_LOAD_TEXT_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -42,6 +43,18 @@ static inline bool text_skip(struct text_cursor *c, uint64_t *left)
 	c->p += n;
 	*left -= n;
 	return !*left;
+}
+
+/*
+ * Takes the next byte of "\r\n", of which *seen bytes were taken before: 0 or 1. Returns 1 at its
+ * end, then *seen is 0 again; 0 before it; -EPROTO at any other byte. Something must have come.
+ */
+static inline int text_line_end(struct text_cursor *c, uint8_t *seen)
+{
+	if (*c->p++ != "\r\n"[*seen])
+		return -EPROTO;
+	*seen = !*seen;
+	return !*seen;
 }
 
 #endif

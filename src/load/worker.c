@@ -396,7 +396,7 @@ static void store_keys(struct load_thread *t)
 
 	for (i = 0; i < t->n_free;) {
 		c = &t->conns[t->free[i]];
-		if (!c->target->protocol->encode_store ||
+		if (!protocol_stores(c->target->protocol) ||
 		    c->target->stored == c->target->workload.keys) {
 			i++;
 			continue;

@@ -64,9 +64,14 @@ size_t workload_key_text(const struct workload *w, uint64_t key, char out[WORKLO
 	return size;
 }
 
-bool workload_is_read(const struct workload *w, struct rng *rng)
+enum operation_kind workload_draw_operation(const struct workload *w, struct rng *rng)
 {
-	return w->reads >= 1 || rng_uniform(rng) < w->reads;
+	enum operation_kind operation = OPERATION_GET;
+	const double u = rng_uniform(rng);
+
+	while (u >= w->until[operation])
+		operation++;
+	return operation;
 }
 
 uint32_t workload_value_size(const struct workload *w, struct rng *rng)
@@ -97,6 +102,15 @@ const void *workload_bytes(const struct workload *w)
 size_t workload_request_max(const struct workload *w)
 {
 	return w->tables->request_max;
+}
+
+enum operation_kind workload_beyond(const struct workload *w, const struct protocol *protocol)
+{
+	int i = 0;
+
+	while (i < OPERATIONS && (w->share[i] <= 0 || !protocol->put || protocol->put[i]))
+		i++;
+	return i;
 }
 
 /* --- Making the tables --- */
@@ -205,6 +219,44 @@ static int make_auth(char out[AUTH_MAX], const struct target *target)
 	return err;
 }
 
+/*
+ * Writes get what the other operations leave. A share of reads that was not asked for is one of
+ * what the operations that were asked for leave.
+ */
+static int make_shares(struct workload *w, struct strbuf *why)
+{
+	double others = 0;
+
+	for (int i = OPERATION_SET + 1; i < OPERATIONS; i++)
+		others += w->share[i];
+	if (!(w->given & 1U << (WORKLOAD_SHARE + OPERATION_GET)))
+		w->share[OPERATION_GET] *= 1 - others;
+	w->share[OPERATION_SET] = fmax(0, 1 - others - w->share[OPERATION_GET]);
+	if (w->share[OPERATION_GET] + others > 1 + 1e-9) {
+		strbuf_printf(why, "workload: the shares of operations make %g, more than 1",
+			      w->share[OPERATION_GET] + others);
+		return -EINVAL;
+	}
+	/* From above, so that rounding can't give a draw to an operation whose share is 0. */
+	w->until[OPERATIONS - 1] = 1;
+	for (int i = OPERATIONS - 1; i > OPERATION_SET; i--)
+		w->until[i - 1] = w->until[i] - w->share[i];
+	w->until[OPERATION_GET] = w->share[OPERATION_GET];
+	return 0;
+}
+
+static int check_operations(const struct workload *w, const struct target *target,
+			    struct strbuf *why)
+{
+	enum operation_kind beyond = workload_beyond(w, target->protocol);
+
+	if (beyond == OPERATIONS)
+		return 0;
+	strbuf_printf(why, "workload: %s has no %s", target->protocol->name,
+		      operation_rows[beyond].share ?: "write");
+	return -EINVAL;
+}
+
 static size_t larger(size_t a, size_t b)
 {
 	return a > b ? a : b;
@@ -220,15 +272,17 @@ int workload_finish(struct workload *w, const struct target *target, struct strb
 	if (!t)
 		return -ENOMEM;
 	err = make_all_sizes(w, target && target->protocol->datagram, why);
-	if (err)
-		return err;
-	if (target) {
+	if (!err)
+		err = make_shares(w, why);
+	if (!err && target) {
 		make_host(t->host, target);
 		memcpy(t->path, target->path, sizeof(t->path));
 		err = make_auth(t->auth, target);
-		if (err)
-			return err;
 	}
+	if (!err && target)
+		err = check_operations(w, target, why);
+	if (err)
+		return err;
 	w->host = t->host;
 	w->path = t->path;
 	w->auth = t->auth;
@@ -237,8 +291,9 @@ int workload_finish(struct workload *w, const struct target *target, struct strb
 		t->key_digits++;
 	dist_bind_n(&w->popularity, w->keys);
 	bytes = larger(sizes_largest(&t->value), sizes_largest(&t->request));
-	t->request_max = bytes + WORKLOAD_KEY_MAX + strlen(t->host) + strlen(t->path) +
+	w->request_overhead = WORKLOAD_KEY_MAX + strlen(t->host) + strlen(t->path) +
 		strlen(t->auth) + OVERHEAD;
+	t->request_max = bytes + w->request_overhead;
 	t->bytes = make_bytes(bytes);
 	return t->bytes ? 0 : -ENOMEM;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is asked for: keys, values, the mix of requests. Immutable after parsing, so that all
- * threads share one; chance comes in with each call.
+ * A workload: keys, values, the mix of operations. Immutable after parsing, so that all threads
+ * share one; chance comes in with each call.
  *
  *	NAME          "etc", "usr": Facebook's pools
  *	inline        "keys=10000,key=normal:30:5,value=200,popularity=zipf:0.99,read=0.9";
@@ -11,7 +11,7 @@
  *	keys          how many there are
  *	popularity    uniform | zipf:EXPONENT | normal:MEAN:DEVIATION, in numbers of keys
  *	key, value    sizes in bytes; keys are never shorter than what tells them apart
- *	read          share of reads
+ *	read, delete  shares of all requests, of what OPERATION_ROWS says; the rest are writes
  *	service       what a synthetic server is asked to take; not given: its own distribution
  *	request, reply    sizes in bytes, of the echo and synthetic protocols
  *
@@ -26,6 +26,7 @@
 #include "base/rng.h"
 #include "base/strbuf.h"
 #include "load/dist.h"
+#include "load/operation.h"
 
 #define WORKLOAD_KEY_MAX 250    /* memcached's limit */
 #define WORKLOAD_VALUE_MAX (64 << 20)
@@ -33,12 +34,14 @@
 #define WORKLOAD_KEYS_MAX 1000000000ULL
 #define WORKLOAD_DATAGRAM_MAX 1400 /* a message or a value that is to fit into one packet */
 
-/* The settings above, in the order of their table. */
+/* The settings above, in the order of their table, and then the share of each operation. */
 enum workload_setting {
 	WORKLOAD_BASE, WORKLOAD_KEYS, WORKLOAD_POPULARITY, WORKLOAD_KEY, WORKLOAD_VALUE,
-	WORKLOAD_READ, WORKLOAD_SERVICE, WORKLOAD_REQUEST, WORKLOAD_REPLY, WORKLOAD_SETTINGS,
+	WORKLOAD_SERVICE, WORKLOAD_REQUEST, WORKLOAD_REPLY, WORKLOAD_SHARE,
+	WORKLOAD_SETTINGS = WORKLOAD_SHARE + OPERATIONS,
 };
 
+struct protocol;
 struct target;
 
 struct workload {
@@ -47,7 +50,9 @@ struct workload {
 	struct dist popularity;  /* which one: uniform, zipf, normal ... over 0..keys-1 */
 	struct dist key_size;    /* bytes, a fixed function of the key's number */
 	struct dist value_size;  /* bytes */
-	double reads;            /* share of reads, 0..1 */
+	double share[OPERATIONS]; /* of all requests, 0..1; their sum is 1 */
+	double until[OPERATIONS]; /* running sum: a draw below it is this operation */
+	size_t request_overhead; /* bytes of a request beside its value, at most */
 	struct dist service;     /* synthetic: what the server is asked to take, ns; or none */
 	struct dist request_size, reply_size; /* echo and synthetic: bytes */
 	const char *host, *path; /* of HTTP: the Host field and the path; in `tables` */
@@ -73,7 +78,17 @@ uint64_t workload_key(const struct workload *workload, struct rng *rng);
 /* The key's text, without NUL; the same for the same number. Returns its length. */
 size_t workload_key_text(const struct workload *workload, uint64_t key,
 			 char out[WORKLOAD_KEY_MAX]);
-bool workload_is_read(const struct workload *workload, struct rng *rng);
+enum operation_kind workload_draw_operation(const struct workload *workload, struct rng *rng);
+/* Draws nothing without a choice. */
+static inline enum operation_kind workload_operation(const struct workload *workload,
+						     struct rng *rng)
+{
+	return workload->until[OPERATION_GET] >= 1 ? OPERATION_GET :
+						     workload_draw_operation(workload, rng);
+}
+/* The first operation of this workload that the protocol can't encode, or OPERATIONS. */
+enum operation_kind workload_beyond(const struct workload *workload,
+				    const struct protocol *protocol);
 /* Size of the value; its bytes are any `size` bytes from workload_bytes(). */
 uint32_t workload_value_size(const struct workload *workload, struct rng *rng);
 /* The size under which --preload stores this key. */

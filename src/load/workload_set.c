@@ -20,7 +20,7 @@ static const struct workload defaults = {
 	.popularity = { .kind = DIST_KIND_UNIFORM },
 	.key_size = { .kind = DIST_KIND_FIXED, .a = 30 },
 	.value_size = { .kind = DIST_KIND_FIXED, .a = 200 },
-	.reads = 1,
+	.share = { [OPERATION_GET] = 1 },
 	.request_size = { .kind = DIST_KIND_FIXED, .a = 64 },
 	.reply_size = { .kind = DIST_KIND_FIXED, .a = 64 },
 };
@@ -54,7 +54,7 @@ static int set_base(struct workload *w, const char *value, struct strbuf *why)
 			continue;
 		w->key_size = named[i].key;
 		w->value_size = named[i].value;
-		w->reads = named[i].reads;
+		w->share[OPERATION_GET] = named[i].reads;
 		return 0;
 	}
 	return -EINVAL;
@@ -89,12 +89,6 @@ static int set_popularity(struct workload *w, const char *value, struct strbuf *
 	return 0;
 }
 
-static int set_read(struct workload *w, const char *value, struct strbuf *why)
-{
-	(void)why;
-	return parse_fraction(value, &w->reads);
-}
-
 static int set_key(struct workload *w, const char *value, struct strbuf *why)
 {
 	return dist_parse(value, DIST_UNIT_BYTES, &w->key_size, why);
@@ -127,10 +121,12 @@ static const struct setting settings_known[] = {
 		"uniform, zipf:EXPONENT (0 to 10) or normal:MEAN:DEVIATION", set_popularity },
 	[WORKLOAD_KEY] = { "key", NULL, set_key },
 	[WORKLOAD_VALUE] = { "value", NULL, set_value },
-	[WORKLOAD_READ] = { "read", PARSE_FRACTION_TAKES, set_read },
 	[WORKLOAD_SERVICE] = { "service", NULL, set_service },
 	[WORKLOAD_REQUEST] = { "request", NULL, set_request },
 	[WORKLOAD_REPLY] = { "reply", NULL, set_reply },
+#define SHARE_ROW(operation, share, has_value)                                                     \
+	[WORKLOAD_SHARE + (operation)] = { share, PARSE_FRACTION_TAKES, NULL },
+	OPERATION_ROWS(SHARE_ROW)
 };
 
 _Static_assert(ARRAY_LEN(settings_known) == WORKLOAD_SETTINGS, "a row for each");
@@ -147,6 +143,8 @@ static void say_unknown(const char *name, const char *where, struct strbuf *why)
 	nearest_init(&nearest, name);
 	strbuf_printf(why, "workload: %sunknown key '%s': takes", where, name);
 	for (size_t i = 0; i < ARRAY_LEN(settings_known); i++) {
+		if (!settings_known[i].name)
+			continue;
 		strbuf_printf(why, "%s %s", i ? "," : "", settings_known[i].name);
 		nearest_offer(&nearest, settings_known[i].name);
 	}
@@ -157,10 +155,20 @@ static void say_unknown(const char *name, const char *where, struct strbuf *why)
 static const struct setting *find(const char *name)
 {
 	for (size_t i = 0; i < ARRAY_LEN(settings_known); i++) {
-		if (strcmp(name, settings_known[i].name) == 0)
+		if (settings_known[i].name && strcmp(name, settings_known[i].name) == 0)
 			return &settings_known[i];
 	}
 	return NULL;
+}
+
+static int set(struct workload *w, const struct setting *setting, const char *value,
+	       struct strbuf *form)
+{
+	/* A base would undo what was set before it. */
+	if (setting->set == set_base && w->given)
+		return -EINVAL;
+	return setting->set ? setting->set(w, value, form) :
+		parse_fraction(value, &w->share[setting - settings_known - WORKLOAD_SHARE]);
 }
 
 void workload_settings_init(struct workload_settings *settings, struct workload *workload)
@@ -193,8 +201,7 @@ int workload_set(struct workload_settings *settings, const char *name, const cha
 		strbuf_printf(why, "workload: %s%s is given twice", where, name);
 		return -EINVAL;
 	}
-	err = setting->set == set_base && settings->workload->given ? -EINVAL :
-		setting->set(settings->workload, value, &form);
+	err = set(settings->workload, setting, value, &form);
 	settings->workload->given |= bit;
 	if (err && setting->takes)
 		strbuf_printf(why, "workload: %s%s takes %s, not '%s'", where, name,

@@ -115,6 +115,8 @@ REFUSED = [
     ('load null: --loop closed --rates 1:2:1', '--loop closed has no rate'),
     ('load null: --loop closed --find-max p99<1ms', '--loop closed has no rate'),
     ('load null: --rate 1 --timestamps wall', '--timestamps takes one of user, kernel, nic'),
+    ('load http://h --rate 1 --workload delete=0.1', 'workload: http has no delete'),
+    ('load redis://h --rate 1 --workload read=0.9,delete=0.2', 'shares of operations make 1.1'),
     ('load null: --rate 1 --method guess', '--method takes one of all, lancet'),
     ('load null: --rate 1 --connections 0', '--connections takes a whole number, 1 to 1000000'),
     ('load null: --rate 1 --connections 1 --threads 2', '--connections must be at least --threads'),

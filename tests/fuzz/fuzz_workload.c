@@ -22,13 +22,18 @@ static void use(const struct workload *w)
 
 	BUG_ON(!buffer);
 	rng_init(&rng, 1);
-	BUG_ON(w->keys < 1 || w->keys > WORKLOAD_KEYS_MAX || !(w->reads >= 0 && w->reads <= 1));
+	BUG_ON(w->keys < 1 || w->keys > WORKLOAD_KEYS_MAX);
+	for (int i = 0; i < OPERATIONS; i++)
+		BUG_ON(!(w->share[i] >= 0 && w->share[i] <= 1));
 	for (const struct protocol *p = protocols; p->name; p++) {
+		if (workload_beyond(w, p) < OPERATIONS)
+			continue;
 		for (uint32_t id = 0; id < 4; id++) {
-			BUG_ON(p->encode(w, &rng, id, buffer, max, &out) || out.size > max);
-			if (p->encode_store)
-				BUG_ON(p->encode_store(w, id % w->keys, buffer, max, &out) ||
-				       out.size > max);
+			BUG_ON(protocol_encode(p, w, &rng, id, buffer, max, &out) ||
+			       out.size > max);
+			if (protocol_stores(p))
+				BUG_ON(protocol_encode_store(p, w, id % w->keys, buffer, max,
+							     &out) || out.size > max);
 		}
 	}
 	free(buffer);

@@ -3,7 +3,7 @@
  * A plain client on top of the protocol table: roundtrip URL WORKLOAD REQUESTS DEPTH SEED [store].
  * Sends DEPTH requests (which the sockets' buffers have to hold, and their replies), reads as many
  * replies in reads of any size, and so on; with "store" it stores every key before. Prints how many
- * replies were of which kind, by type of request. Exit code 1 if a reply is garbled, has an id that
+ * replies were of which kind, by operation. Exit code 1 if a reply is garbled, has an id that
  * nobody waits for or doesn't come within 10 seconds.
  */
 #include <netdb.h>
@@ -32,7 +32,7 @@ struct client {
 	struct request waiting[DEPTH_MAX]; /* in order; size 0: answered */
 	size_t first, n;
 	uint32_t id;
-	uint64_t counts[2][3], closed;
+	uint64_t counts[OPERATIONS][3], closed;
 	char *buffer;
 	char read[READ_MAX];
 };
@@ -112,7 +112,7 @@ static void take(struct client *c, const struct reply *reply)
 {
 	struct request *r = find(c, reply);
 
-	c->counts[r->type & 1][reply->status]++;
+	c->counts[r->type][reply->status]++;
 	c->closed += reply->close;
 	r->size = 0;
 	while (c->first < c->n && !c->waiting[c->first].size)
@@ -174,10 +174,10 @@ static void store(struct client *c)
 	struct request r;
 
 	for (uint64_t key = 0; key < c->workload.keys; key++) {
-		queue(c, p->encode_store(&c->workload, key, c->buffer, max, &r), &r);
+		queue(c, protocol_encode_store(p, &c->workload, key, c->buffer, max, &r), &r);
 		receive(c);
 	}
-	if (c->counts[1][REPLY_OK] != c->workload.keys)
+	if (c->counts[OPERATION_SET][REPLY_OK] != c->workload.keys)
 		fail("a key was not stored");
 	memset(c->counts, 0, sizeof(c->counts));
 }
@@ -192,7 +192,8 @@ static void run(struct client *c, uint64_t requests, uint64_t depth)
 		uint64_t closed = c->closed;
 
 		for (uint64_t i = 0; i < depth && done < requests; i++, done++)
-			queue(c, p->encode(&c->workload, &c->rng, c->id++, c->buffer, max, &r), &r);
+			queue(c, protocol_encode(p, &c->workload, &c->rng, c->id++, c->buffer, max,
+						 &r), &r);
 		receive(c);
 		if (c->closed > closed)
 			open_connection(c);
@@ -201,14 +202,15 @@ static void run(struct client *c, uint64_t requests, uint64_t depth)
 
 static void print_counts(const struct client *c)
 {
-	const struct protocol *p = c->target.protocol;
-	int types = strcmp(p->type_name(0), p->type_name(1)) ? 2 : 1;
-
 	printf("{");
-	for (int type = 0; type < types; type++)
-		printf("\"%s\": {\"ok\": %lu, \"miss\": %lu, \"error\": %lu}, ",
-		       p->type_name((uint16_t)type), (unsigned long)c->counts[type][0],
-		       (unsigned long)c->counts[type][1], (unsigned long)c->counts[type][2]);
+	for (int type = 0; type < OPERATIONS; type++) {
+		const uint64_t *counts = c->counts[type];
+
+		if (c->workload.share[type] > 0)
+			printf("\"%d\": {\"ok\": %lu, \"miss\": %lu, \"error\": %lu}, ", type,
+			       (unsigned long)counts[REPLY_OK], (unsigned long)counts[REPLY_MISS],
+			       (unsigned long)counts[REPLY_ERROR]);
+	}
 	printf("\"closed\": %lu}\n", (unsigned long)c->closed);
 }
 

@@ -18,6 +18,7 @@ from lib import check, process
 ROUNDTRIP = os.environ["ROUNDTRIP"]
 REQUESTS = 3000
 LARGE = 5 << 20
+DELETE = "2"    # an operation's number
 NGINX = """
 daemon off; pid {dir}/pid; error_log {dir}/error.log; worker_processes 1; {user}
 events {{ worker_connections 64; }}
@@ -98,7 +99,7 @@ def roundtrip(url, workload, *more, requests=REQUESTS, depth=16):
 
 
 def counts(url, workload, expected, *more, **options):
-    """Of both types together: (ok, miss, error)."""
+    """Of all operations together: (ok, miss, error)."""
     got = roundtrip(url, workload, *more, **options)
     kinds = [value for value in got.values() if isinstance(value, dict)]
     seen = tuple(sum(kind[name] for kind in kinds) for name in ("ok", "miss", "error"))
@@ -116,6 +117,8 @@ def store_and_find(url):
     for name in got:
         if name != "closed":
             check.between(f"of {name}", got[name]["ok"], 0.45 * n, 0.55 * n)
+    keys = 50
+    counts(url, f"keys={keys},key=9,value=7,delete=1", (keys, n - keys, 0), "store")
     counts(url, "etc,read=1,keys=1000002,key=uniform:200:250,popularity=zipf:1", (0, n, 0))
 
 
@@ -212,6 +215,9 @@ def our_own(protocol):
                 most = "1400" if udp else "3000"
                 workload = f"read=1,request=uniform:0:{most},reply=uniform:0:{most}"
                 counts(url, workload, (REQUESTS, 0, 0))
+                if protocol in ("memcached", "redis"):
+                    got = counts(url, "keys=99,read=0.5,delete=0.3", (REQUESTS, 0, 0))
+                    check.between("deleted", got[DELETE]["ok"], 0.25 * REQUESTS, 0.35 * REQUESTS)
                 if protocol in ("synthetic", "r2p2"):
                     counts(url, workload + ",service=bimodal:0.9:1us:300us", (REQUESTS, 0, 0),
                            depth=64)

@@ -17,10 +17,7 @@
 
 #include "base/bug.h"
 #include "base/rng.h"
-#include "load/http.h"
-#include "load/memcached.h"
 #include "load/protocol.h"
-#include "load/resp.h"
 
 #define RESULTS_MAX 64
 
@@ -33,11 +30,13 @@ struct row {
 };
 
 #define ROW(scheme, type, expected, text) { scheme, type, expected, text, sizeof(text) - 1 }
-#define GET_ROW(expected, text) ROW("memcached", MEMCACHED_GET, expected, text)
-#define SET_ROW(expected, text) ROW("memcached", MEMCACHED_SET, expected, text)
-#define RGET_ROW(expected, text) ROW("redis", RESP_GET, expected, text)
-#define RSET_ROW(expected, text) ROW("redis", RESP_SET, expected, text)
-#define HTTP_ROW(expected, text) ROW("http", HTTP_GET, expected, text)
+#define GET_ROW(expected, text) ROW("memcached", OPERATION_GET, expected, text)
+#define SET_ROW(expected, text) ROW("memcached", OPERATION_SET, expected, text)
+#define DELETE_ROW(expected, text) ROW("memcached", OPERATION_DELETE, expected, text)
+#define DEL_ROW(expected, text) ROW("redis", OPERATION_DELETE, expected, text)
+#define RGET_ROW(expected, text) ROW("redis", OPERATION_GET, expected, text)
+#define RSET_ROW(expected, text) ROW("redis", OPERATION_SET, expected, text)
+#define HTTP_ROW(expected, text) ROW("http", OPERATION_GET, expected, text)
 
 #define KEY250                                                                                     \
 	"kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk"                                       \
@@ -85,6 +84,15 @@ static const struct row rows[] = {
 	SET_ROW("EO", "SERVER_ERROR object too large for cache\r\nSTORED\r\n"),
 	SET_ROW("!", "END\r\n"),
 	SET_ROW("!", "EXISTS\r\n"),
+	SET_ROW("!", "DELETED\r\n"),
+	DELETE_ROW("OMO", "DELETED\r\nNOT_FOUND\r\nDELETED\r\n"),
+	DELETE_ROW("EM", "SERVER_ERROR no\r\nNOT_FOUND\r\n"),
+	DELETE_ROW(".", "DELETED\r"),
+	DELETE_ROW("!", "STORED\r\n"),
+	DELETE_ROW("!", "END\r\n"),
+	DELETE_ROW("!", "VALUE k 0 1\r\nx\r\nEND\r\n"),
+	GET_ROW("!", "NOT_FOUND\r\n"),
+	GET_ROW("!", "VALUE k 0 1\r\nx\r\nDELETED\r\n"),
 
 	RGET_ROW("O", "$3\r\nabc\r\n"),
 	RGET_ROW("OO", "$0\r\n\r\n$6\r\n$3\r\n\0\n\r\n"),
@@ -110,6 +118,16 @@ static const struct row rows[] = {
 	RSET_ROW("!", "+\n"),
 	RSET_ROW("!", "$3\r\nabc\r\n"),
 	RSET_ROW("!", "\0"),
+	RSET_ROW("!", ":1\r\n"),
+	RGET_ROW("!", ":1\r\n"),
+	DEL_ROW("OMO", ":1\r\n:0\r\n:12\r\n"),
+	DEL_ROW("EO", "-MOVED 3999 127.0.0.1:6381\r\n:1\r\n"),
+	DEL_ROW(".", ":1\r"),
+	DEL_ROW("!", ":-1\r\n"),
+	DEL_ROW("!", ":\r\n"),
+	DEL_ROW("!", ":1x\r\n"),
+	DEL_ROW("!", "+OK\r\n"),
+	DEL_ROW("!", "$1\r\nx\r\n"),
 
 	HTTP_ROW("O", "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc"),
 	HTTP_ROW("O", "HTTP/1.1 200 OK\r\nContent-Length:3\r\n\r\n\r\n\r"),
@@ -188,6 +206,9 @@ static const struct row rows[] = {
 	    "\x81\0\0\0\4\0\0\0\0\0\0\7\0\0\0\1\0\0\0\0\0\0\0\0flagabc"
 	    "\x81\0\0\0\0\0\0\1\0\0\0\x9\0\0\0\2\0\0\0\0\0\0\0\0Not found"
 	    "\x81\1\0\0\0\0\0\0\0\0\0\0\0\0\0\3\0\0\0\0\0\0\0\0"),
+	ROW("memcached-binary", OPERATION_DELETE, "OM",
+	    "\x81\4\0\0\0\0\0\0\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0\0"
+	    "\x81\4\0\0\0\0\0\1\0\0\0\x9\0\0\0\2\0\0\0\0\0\0\0\0Not found"),
 	ROW("memcached-binary", 0, "E",
 	    "\x81\1\0\0\0\0\0\3\0\0\0\0\0\0\0\3\0\0\0\0\0\0\0\0"),
 	ROW("memcached-binary", 0, "!",

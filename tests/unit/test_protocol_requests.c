@@ -60,6 +60,8 @@ static void test_requests(void **state)
 	} rows[] = {
 		ROW("memcached://h", "keys=1,key=3", "get 000\r\n"),
 		ROW("memcached://h", "keys=1,key=3,value=4,read=0", "set 000 0 0 4\r\n@\r\n"),
+		ROW("memcached://h", "keys=1,key=3,delete=1", "delete 000\r\n"),
+		ROW("redis://h", "keys=1,key=3,delete=1", "*2\r\n$3\r\nDEL\r\n$3\r\n000\r\n"),
 		ROW("redis://h", "keys=1,key=3", "*2\r\n$3\r\nGET\r\n$3\r\n000\r\n"),
 		ROW("rediss://h", "keys=1,key=12,value=4,read=0",
 		    "*3\r\n$3\r\nSET\r\n$12\r\n000000000000\r\n$4\r\n@\r\n"),
@@ -79,6 +81,10 @@ static void test_requests(void **state)
 		ROW("memcached-binary://h", "keys=1,key=3,value=4,read=0",
 		    "\x80\1\0\3\x8\0\0\0\0\0\0\xf\x12\x34\x56\x78\0\0\0\0\0\0\0\0"
 		    "\0\0\0\0\0\0\0\0" "000@"),
+		ROW("memcached-binary://h", "keys=1,key=3,delete=1",
+		    "\x80\4\0\3\0\0\0\0\0\0\0\3\x12\x34\x56\x78\0\0\0\0\0\0\0\0" "000"),
+		ROW("udp+memcached://h", "keys=1,key=3,delete=1",
+		    "\x56\x78\0\0\0\1\0\0delete 000\r\n"),
 		ROW("udp+memcached://h", "keys=1,key=3", "\x56\x78\0\0\0\1\0\0get 000\r\n"),
 		ROW("echo://h", "request=28", "HE\1\0\x12\x34\x56\x78\0\0\0\x1c@@@@"),
 		ROW("null:", "request=28", "HE\1\0\x12\x34\x56\x78\0\0\0\x1c@@@@"),
@@ -101,12 +107,12 @@ static void test_requests(void **state)
 
 		make(&w, &t, rows[i].url, rows[i].text);
 		rng_init(&rng, 1);
-		assert_int_equal(t.protocol->encode(&w, &rng, 0x12345678, buffer, sizeof(buffer),
-						    &out), 0);
+		assert_int_equal(protocol_encode(t.protocol, &w, &rng, 0x12345678, buffer,
+						 sizeof(buffer), &out), 0);
 		check_bytes(rows[i].url, &w, rows[i].expected, rows[i].size, buffer, out.size);
 		if (t.protocol->matched_by_id)
 			assert_int_equal(out.id, t.protocol->datagram ? 0x5678 : 0x12345678);
-		assert_non_null(t.protocol->type_name(out.type));
+		assert_true(w.share[out.type] == 1);
 		workload_release(&w);
 	}
 }
@@ -117,6 +123,7 @@ static void test_buffer(void **state)
 	static const char *const workloads[] = {
 		"etc,keys=1000000000,read=0.5", "key=250,value=100,read=0.5,request=0,reply=9",
 		"usr,request=uniform:0:1K,service=pareto:0:1ms:10",
+		"etc,keys=1000000000,key=250,delete=0.5",
 	};
 
 	(void)state;
@@ -132,24 +139,27 @@ static void test_buffer(void **state)
 			size_t max;
 			char *buffer;
 
+			if (strstr(workloads[i], "delete") && p->put && !p->put[OPERATION_DELETE])
+				continue;
 			make(&w, &t, url, workloads[i]);
 			max = workload_request_max(&w);
 			rng_init(&rng, i);
 			buffer = malloc(max);
 			assert_non_null(buffer);
 			for (int n = 0; n < 3000; n++) {
-				assert_int_equal(p->encode(&w, &rng, (uint32_t)n, buffer, max,
-							   &out), 0);
+				assert_int_equal(protocol_encode(p, &w, &rng, (uint32_t)n, buffer,
+								 max, &out), 0);
 				assert_true(out.size <= max);
-				if (p->encode_store)
-					assert_int_equal(p->encode_store(&w, (uint64_t)n, buffer,
-									 max, &out), 0);
+				if (protocol_stores(p))
+					assert_int_equal(protocol_encode_store(p, &w, (uint64_t)n,
+									       buffer, max, &out),
+							 0);
 			}
 			free(buffer);
 			for (size_t cap = 0; cap < 400; cap++) {
 				buffer = malloc(cap ? cap : 1);
 				assert_non_null(buffer);
-				if (p->encode(&w, &rng, 0, buffer, cap, &out) == 0)
+				if (protocol_encode(p, &w, &rng, 0, buffer, cap, &out) == 0)
 					assert_true(out.size <= cap);
 				free(buffer);
 			}
@@ -191,6 +201,10 @@ static void test_udp(void **state)
 	assert_true(out.id == 7 && out.status == REPLY_MISS);
 	assert_int_equal(udp(&parser, 8, 0, 1, "STORED\r\n", &out), 1);
 	assert_true(out.id == 8 && out.status == REPLY_OK);
+	assert_int_equal(udp(&parser, 8, 0, 1, "NOT_FOUND\r\n", &out), 1);
+	assert_true(out.id == 8 && out.status == REPLY_MISS);
+	assert_int_equal(udp(&parser, 8, 0, 1, "NOT_STORED\r\n", &out), 1);
+	assert_int_equal(out.status, REPLY_ERROR);
 	assert_int_equal(udp(&parser, 9, 0, 1, "VALUE k 0 1\r\nx\r\nEND\r\n", &out), 1);
 	assert_true(out.id == 9 && out.status == REPLY_OK);
 	assert_int_equal(udp(&parser, 9, 0, 1, "SERVER_ERROR out of memory\r\n", &out), 1);

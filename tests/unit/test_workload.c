@@ -166,35 +166,96 @@ static void test_mix(void **state)
 {
 	struct workload w;
 	struct rng rng;
-	int reads = 0, small = 0, stored = 0;
+	int operations[OPERATIONS] = { 0 }, small = 0, stored = 0;
 
 	(void)state;
 	make(&w, "etc,read=90%");
 	rng_init(&rng, 41);
 	for (int i = 0; i < DRAWS; i++) {
-		reads += workload_is_read(&w, &rng);
+		operations[workload_operation(&w, &rng)]++;
 		small += workload_value_size(&w, &rng) < 15;
 		stored += workload_stored_size(&w, (uint64_t)i) < 15;
 		assert_int_equal(workload_stored_size(&w, (uint64_t)i),
 				 workload_stored_size(&w, (uint64_t)i));
 	}
-	assert_true(fabs((double)reads / DRAWS - 0.9) < 0.005);
+	assert_true(fabs((double)operations[OPERATION_GET] / DRAWS - 0.9) < 0.005);
+	assert_int_equal(operations[OPERATION_DELETE], 0);
 	/* The head of the table; 15 bytes begin at the tail's 0. */
 	assert_true(fabs((double)small / DRAWS - 0.44155) < 0.008);
 	assert_true(fabs((double)stored / DRAWS - 0.44155) < 0.008);
 	workload_release(&w);
 	make(&w, "etc");
-	assert_true(fabs(w.reads / (1 - w.reads) - 30) < 1e-9);
+	assert_true(fabs(w.share[OPERATION_GET] / w.share[OPERATION_SET] - 30) < 1e-9);
 	assert_true(w.key_size.kind == DIST_KIND_GEV && w.key_size.a == 30.7984);
 	workload_release(&w);
 	make(&w, "usr");
 	for (int i = 0; i < 1000; i++)
 		assert_int_equal(workload_value_size(&w, &rng), 2);
-	assert_true(w.reads == 0.998);
+	assert_true(w.share[OPERATION_GET] == 0.998);
 	workload_release(&w);
 	make(&w, NULL);
-	assert_true(workload_is_read(&w, &rng) && w.keys == 10000);
+	assert_true(workload_operation(&w, &rng) == OPERATION_GET && w.keys == 10000);
 	workload_release(&w);
+}
+
+/* Of a mix of reads and writes, seeds stand for the same requests as ever. */
+static void test_draws(void **state)
+{
+	static const double reads[] = { 0, 1e-9, 0.1, 0.2, 0.7, 0.9, 1 };
+	struct rng rng, same;
+	struct workload w;
+	char text[32];
+
+	(void)state;
+	rng_init(&rng, 43);
+	same = rng;
+	for (size_t i = 0; i < ARRAY_LEN(reads); i++) {
+		snprintf(text, sizeof(text), "read=%.9f", reads[i]);
+		make(&w, text);
+		for (int k = 0; k < 10000; k++) {
+			bool read = reads[i] >= 1 || rng_uniform(&same) < reads[i];
+
+			assert_int_equal(workload_operation(&w, &rng),
+					 read ? OPERATION_GET : OPERATION_SET);
+		}
+		assert_int_equal(rng_u64(&rng), rng_u64(&same));
+		workload_release(&w);
+	}
+}
+
+/* Shares as declared; what has none is never drawn, whatever rounding does to their sum. */
+static void test_shares(void **state)
+{
+	static const struct {
+		const char *text;
+		double share[OPERATIONS];
+	} rows[] = {
+		{ "delete=0.25", { 0.75, 0, 0.25 } },
+		{ "delete=1", { 0, 0, 1 } },
+		{ "read=0.2,delete=0.8", { 0.2, 0, 0.8 } },
+		{ "read=0.7,delete=30%", { 0.7, 0, 0.3 } },
+		{ "read=0.5,delete=0.2", { 0.5, 0.3, 0.2 } },
+		{ "read=0,delete=0.1", { 0, 0.9, 0.1 } },
+		{ "etc,delete=0.38", { 0.6, 0.02, 0.38 } },
+	};
+	struct workload w;
+	struct rng rng;
+
+	(void)state;
+	rng_init(&rng, 47);
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		int n[OPERATIONS] = { 0 };
+
+		make(&w, rows[i].text);
+		for (int k = 0; k < DRAWS; k++)
+			n[workload_operation(&w, &rng)]++;
+		for (int k = 0; k < OPERATIONS; k++) {
+			assert_true(fabs(w.share[k] - rows[i].share[k]) < 1e-9);
+			assert_true(fabs((double)n[k] / DRAWS - rows[i].share[k]) < 0.008);
+			assert_true(rows[i].share[k] > 0 || n[k] == 0);
+		}
+		workload_release(&w);
+	}
 }
 
 /* --- What isn't taken --- */
@@ -214,6 +275,9 @@ static void test_refused(void **state)
 		{ "keys=1,base=etc", "base takes etc or usr, before all others" },
 		{ "ect,keys=1", "base takes etc or usr" },
 		{ "read=1.1", "read takes a fraction" },
+		{ "delete=2", "delete takes a fraction" },
+		{ "read=0.9,delete=0.2", "the shares of operations make 1.1, more than 1" },
+		{ "write=0.5", "unknown key 'write': takes base" },
 		{ "key=251", "key takes sizes up to 250 bytes here, not 251" },
 		{ "key=uniform:1:1K", "key takes sizes up to 250 bytes" },
 		{ "value=65M", "value takes sizes up to 67108864 bytes" },
@@ -239,6 +303,22 @@ static void test_refused(void **state)
 			fail_msg("'%s': %s", rows[i][0], strbuf_str(&why));
 		assert_null(w.tables);
 	}
+	strbuf_release(&why);
+}
+
+/* An operation is refused where its protocol has none of that kind. */
+static void test_operations(void **state)
+{
+	struct strbuf why = STRBUF_INIT(4096);
+	struct workload w;
+	struct target t;
+
+	(void)state;
+	assert_int_equal(target_parse("http://h", &t, &why), 0);
+	assert_int_equal(workload_parse(&w, "delete=0.1", &t, &why), -EINVAL);
+	assert_string_equal(strbuf_str(&why), "workload: http has no delete");
+	assert_int_equal(workload_parse(&w, "delete=0", &t, &why), 0);
+	workload_release(&w);
 	strbuf_release(&why);
 }
 
@@ -288,7 +368,7 @@ static void test_yaml(void **state)
 	assert_int_equal(parse_yaml("# a pool\nbase: usr\nkeys: 500\n\"value\": 'uniform:1:9'\n"
 				    "read: 50%\npopularity: zipf:1\nkey: normal:30:5\n",
 				    &w, &why), 0);
-	assert_true(w.keys == 500 && w.reads == 0.5 && w.value_size.b == 9);
+	assert_true(w.keys == 500 && w.share[OPERATION_GET] == 0.5 && w.value_size.b == 9);
 	assert_true(w.popularity.kind == DIST_KIND_ZIPF && w.key_size.kind == DIST_KIND_NORMAL);
 	workload_release(&w);
 	large = malloc(70000);
@@ -340,7 +420,10 @@ int main(void)
 		cmocka_unit_test(test_key_digits),
 		cmocka_unit_test(test_popularity),
 		cmocka_unit_test(test_mix),
+		cmocka_unit_test(test_draws),
+		cmocka_unit_test(test_shares),
 		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_operations),
 		cmocka_unit_test(test_datagram),
 		cmocka_unit_test(test_yaml),
 		cmocka_unit_test(test_yaml_refused),
