@@ -53,7 +53,7 @@ const struct opt load_option_rows[] = {
 			   "lognormal:CV, gamma:SHAPE, pareto:SHAPE, onoff:ON:OFF, ramp:FROM:TO, "
 			   "sine:AMPLITUDE:PERIOD, or a file of times"),
 	OPT_STRING(struct load_options, workload, .name = "workload", .letter = 'w',
-		   .help = "Keys, values and mix of the requests: etc, usr, a YAML file, or "
+		   .help = "Keys, values and mix of the requests: etc, usr, a file, or "
 			   "KEY=VALUE,..."),
 	OPT_CHOICE(struct load_options, loop, .name = "loop", .choices = loop_choices,
 		   .def = "open",

@@ -6,7 +6,7 @@
  *	NAME          "etc", "usr": Facebook's pools
  *	inline        "keys=10000,key=normal:30:5,value=200,popularity=zipf:0.99,read=0.9";
  *	              a name may stand first: "etc,keys=1000000"
- *	FILE          the same as YAML: one mapping of scalars; the name is `base: etc`
+ *	FILE          the same, "keys: 10000" or "keys = 10000" in each line; a name is `base: etc`
  *
  *	keys          how many there are
  *	popularity    uniform | zipf:EXPONENT | normal:MEAN:DEVIATION, in numbers of keys

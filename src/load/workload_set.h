@@ -18,7 +18,7 @@ void workload_settings_init(struct workload_settings *settings, struct workload 
 
 /*
  * One setting. Returns 0 or -EINVAL: unknown, given twice, or a value that it doesn't take. `where`
- * is put before the sentence ("x.yaml, line 3: ").
+ * is put before the sentence ("x.conf, line 3: ").
  */
 int workload_set(struct workload_settings *settings, const char *name, const char *value,
 		 const char *where, struct strbuf *why);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Any text as a workload, in one line or as YAML (the first byte says which). What is accepted must
- * encode, with every protocol, into a buffer of the promised size.
+ * Any text as a workload, in one line or as a file (the first byte says which). What is accepted
+ * must encode, with every protocol, into a buffer of the promised size.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "load/protocol.h"
 #include "load/workload.h"
 #include "load/workload_set.h"
-#include "load/workload_yaml.h"
+#include "load/workload_text.h"
 
 static void use(const struct workload *w)
 {
@@ -39,13 +39,17 @@ static void use(const struct workload *w)
 	free(buffer);
 }
 
-static int from_yaml(struct workload *w, const uint8_t *text, size_t size, struct strbuf *why)
+static int from_file(struct workload *w, const uint8_t *text, size_t size, struct strbuf *why)
 {
 	struct workload_settings settings;
+	char *copy = calloc(1, size + 1);
 	int err;
 
+	BUG_ON(!copy);
+	memcpy(copy, text, size);
 	workload_settings_init(&settings, w);
-	err = workload_yaml(&settings, "input", text, size, why);
+	err = workload_text_parse(&settings, "input", copy, size, why);
+	free(copy);
 	if (!err)
 		err = workload_finish(w, NULL, why);
 	if (err)
@@ -78,7 +82,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!size || size > 65536)
 		return 0;
-	err = (data[0] % 2 ? from_yaml : from_line)(&w, data + 1, size - 1, &why);
+	err = (data[0] % 2 ? from_file : from_line)(&w, data + 1, size - 1, &why);
 	BUG_ON((err != 0) != (why.len != 0));
 	if (!err)
 		use(&w);

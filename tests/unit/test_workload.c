@@ -17,6 +17,7 @@
 #include "load/protocol.h"
 #include "load/sizes.h"
 #include "load/workload.h"
+#include "load/workload_text.h"
 
 #define DRAWS 100000
 
@@ -342,15 +343,15 @@ static void test_datagram(void **state)
 	strbuf_release(&why);
 }
 
-/* --- YAML --- */
+/* --- Files --- */
 
-static int parse_yaml(const char *yaml, struct workload *w, struct strbuf *why)
+static int parse_file(const char *text, struct workload *w, struct strbuf *why)
 {
 	char name[] = "/tmp/hostlat-workload-XXXXXX";
 	int fd = mkstemp(name), err;
 
 	assert_true(fd >= 0);
-	assert_int_equal(write(fd, yaml, strlen(yaml)), strlen(yaml));
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
 	close(fd);
 	strbuf_reset(why);
 	err = workload_parse(w, name, NULL, why);
@@ -358,57 +359,81 @@ static int parse_yaml(const char *yaml, struct workload *w, struct strbuf *why)
 	return err;
 }
 
-static void test_yaml(void **state)
+static void test_file(void **state)
 {
+	static const char *const texts[] = {
+		"# a pool\nbase: usr\nkeys: 500\n\"value\": 'uniform:1:9'\n"
+		"read: 50%\npopularity: zipf:1\nkey: normal:30:5\n",
+		"---\n\n  base: usr # its name\n  keys:   500\t# many\r\n  value: \"uniform:1:9\"\n"
+		"  read: 50%\n  popularity: zipf:1\n  key: normal:30:5",
+		"base = usr\nkeys=500\n'value' = uniform:1:9\nread = 0.5\n#popularity = uniform\n"
+		"popularity = zipf:1\nkey=normal:30:5\n",
+	};
 	struct strbuf why = STRBUF_INIT(8192);
 	struct workload w;
 	char *large;
 
 	(void)state;
-	assert_int_equal(parse_yaml("# a pool\nbase: usr\nkeys: 500\n\"value\": 'uniform:1:9'\n"
-				    "read: 50%\npopularity: zipf:1\nkey: normal:30:5\n",
-				    &w, &why), 0);
-	assert_true(w.keys == 500 && w.share[OPERATION_GET] == 0.5 && w.value_size.b == 9);
-	assert_true(w.popularity.kind == DIST_KIND_ZIPF && w.key_size.kind == DIST_KIND_NORMAL);
-	workload_release(&w);
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+		if (parse_file(texts[i], &w, &why))
+			fail_msg("%zu: %s", i, strbuf_str(&why));
+		assert_true(w.keys == 500 && w.value_size.b == 9);
+		assert_true(w.share[OPERATION_GET] == 0.5 && w.share[OPERATION_DELETE] == 0);
+		assert_int_equal(w.popularity.kind, DIST_KIND_ZIPF);
+		assert_int_equal(w.key_size.kind, DIST_KIND_NORMAL);
+		workload_release(&w);
+	}
 	large = malloc(70000);
 	assert_non_null(large);
 	memset(large, '#', 69999);
 	large[69999] = '\0';
-	assert_int_equal(parse_yaml(large, &w, &why), -EFBIG);
+	assert_int_equal(parse_file(large, &w, &why), -EFBIG);
 	free(large);
 	strbuf_release(&why);
 }
 
-static void test_yaml_refused(void **state)
+static void test_file_refused(void **state)
 {
 	static const char *const rows[][2] = {
-		{ "", "line 1: a workload is a mapping" },
-		{ "etc\n", "line 1: a workload is a mapping" },
+		{ "", ": there is no setting in it" },
+		{ "# keys: 1\n---\n", ": there is no setting in it" },
+		{ "etc\n", "line 1: takes 'key: value' or 'key = value'" },
+		{ ": 1\n", "line 1: takes" },
 		{ "keys: 1\n\nvlaue: 3\n", "line 3: unknown key 'vlaue'" },
 		{ "keys: 1\nkeys: 1\n", "line 2: keys is given twice" },
 		{ "keys: 1\nbase: etc\n", "line 2: base takes etc or usr, before all others" },
-		{ "keys:\n  - 1\n", "line 2: a list where a value was expected" },
-		{ "keys:\n  a: 1\n", "line 2: a mapping inside a mapping" },
-		{ "keys: 1\nvalue: &a 1\n", "line 2: a workload is a mapping of plain values" },
-		{ "keys: 1\nvalue: *a\n", "line 2: an alias" },
-		{ "keys: !!int 1\n", "line 1: a workload is a mapping of plain values" },
-		{ "keys: \"1\\0\"\n", "line 1: a zero byte" },
-		{ "keys: 1\n---\nkeys: 1\n", "line 2: a second document" },
-		{ "keys: 1\n\tvalue: 1\n", "line 2: found" },
-		{ "keys: [1\n", "line" },
+		{ "keys:\n  - 1\n", "line 1: takes" },
+		{ "keys:\n  a: 1\n", "line 1: takes" },
+		{ "- keys: 1\n", "line 1: takes" },
+		{ "{ keys: 1 }\n", "line 1: takes" },
+		{ "keys: 1\nvalue: &a 1\n", "line 2: takes" },
+		{ "keys: 1\nvalue: *a\n", "line 2: takes" },
+		{ "keys: !!int 1\n", "line 1: takes" },
+		{ "keys: |\n  1\n", "line 1: takes" },
+		{ "keys: 1\n---\nvalue: 1\n", "line 2: takes" },
+		{ "keys: [1]\n", "line 1: takes 'key: value' or 'key = value' in each line, and of "
+				  "YAML no more" },
+		{ "keys: 1#2\n", "line 1: keys takes 1 to 1000000000, not '1#2'" },
+		{ "keys: '1\n", "line 1: keys takes 1 to 1000000000, not ''1'" },
 		{ "keys: 1\nread: lots\n", "line 2: read takes a fraction" },
-		{ "? keys\n", "line 1: keys takes 1 to" },
+		{ "? keys\n", "line 1: takes" },
 	};
+	char zero[] = "keys: 1\0\n";
+	struct workload_settings settings;
 	struct strbuf why = STRBUF_INIT(8192);
 	struct workload w;
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		assert_int_equal(parse_yaml(rows[i][0], &w, &why), -EINVAL);
+		assert_int_equal(parse_file(rows[i][0], &w, &why), -EINVAL);
 		if (!strstr(strbuf_str(&why), rows[i][1]))
 			fail_msg("'%s': %s", rows[i][0], strbuf_str(&why));
 	}
+	strbuf_reset(&why);
+	workload_settings_init(&settings, &w);
+	assert_int_equal(workload_text_parse(&settings, "f", zero, sizeof(zero) - 1, &why),
+			 -EINVAL);
+	assert_string_equal(strbuf_str(&why), "workload: f holds a zero byte: it is no text");
 	strbuf_release(&why);
 }
 
@@ -425,8 +450,8 @@ int main(void)
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_operations),
 		cmocka_unit_test(test_datagram),
-		cmocka_unit_test(test_yaml),
-		cmocka_unit_test(test_yaml_refused),
+		cmocka_unit_test(test_file),
+		cmocka_unit_test(test_file_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
