@@ -15,6 +15,7 @@
 #include "cmd/load_result.h"
 #include "cmd/result.h"
 #include "load/findmax.h"
+#include "load/methods.h"
 #include "load/protocol.h"
 #include "load/rates.h"
 #include "report/human.h"
@@ -129,9 +130,9 @@ int load_many_check(const struct load_many_options *o, const struct load_options
 	else if (o->find_max && load_condition_parse(o->find_max, &condition))
 		strbuf_printf(why, "--find-max takes " LOAD_CONDITION_TAKES ", not '%s'",
 			      o->find_max);
-	else if (o->find_max && load->method == METHOD_LANCET + 1)
-		strbuf_puts(why, "--find-max cannot be combined with --method lancet, whose "
-				 "intervals are too narrow");
+	else if (o->find_max && load->method && !load_method(load->method - 1)->keeps_confidence)
+		strbuf_printf(why, "--find-max cannot be combined with --method %s, whose "
+			      "intervals are too narrow", load_method_name(load->method - 1));
 	else if (o->find_max && load->max_time_ns && load->max_time_ns < FINDMAX_PROBE_NS)
 		strbuf_puts(why, "--find-max: a probe lasts 3 s, so --max-time must be at least 3 "
 				 "s");

@@ -8,6 +8,7 @@
 #include <sys/random.h>
 
 #include "base/parse.h"
+#include "load/methods.h"
 #include "load/protocol.h"
 #include "load/schedule.h"
 #include "load/statuses.h"
@@ -37,8 +38,8 @@ static const struct opt_choice stamps_choices[] = {
 };
 
 static const struct opt_choice method_choices[] = {
-	{ "all", METHOD_ALL + 1, "use all samples and account for their dependence" },
-	{ "lancet", METHOD_LANCET + 1, "thin the samples until they look independent" },
+#define METHOD_CHOICE(id, name, help, row) { name, id + 1, help },
+	METHOD_ROWS(METHOD_CHOICE)
 	{ NULL, 0, NULL },
 };
 

@@ -25,17 +25,12 @@
 #define LOAD_REPORT_SCHEMA 1
 #define LOAD_SCHEMA 8
 
-enum load_method {
-	METHOD_ALL,    /* all samples, widened by their long-run variance */
-	METHOD_LANCET, /* the paper's: thinned until they look independent (USENIX ATC'19, 4.3) */
-};
-
 struct load_analysis_config {
 	double rate;         /* of all agents that load, in equal shares; > 0 */
 	struct arrival arrival;
 	uint32_t loop;       /* enum load_loop */
 	uint32_t stamps;     /* enum load_stamps: what was asked for */
-	uint32_t method;     /* enum load_method */
+	uint32_t method;     /* enum load_method: load/methods.h */
 	uint32_t agents;     /* how many to expect: 1 to LOAD_AGENTS_MAX */
 	uint32_t probes;     /* of these, latency agents: if any, only theirs are latencies */
 	double percentile;   /* of --ci-width, 0 < p < 1 */
@@ -114,7 +109,7 @@ const char *load_analysis_shut_out(const struct load_analysis *analysis);
  * is a sentence), or -ENOMEM.
  */
 int load_analysis_sound_at(const struct load_analysis *analysis, double q, struct strbuf *why);
-/* What the result is about: from the actual send in a closed loop and with METHOD_LANCET. */
+/* What the result is about: from the actual send in a closed loop and with some methods. */
 enum load_from load_analysis_main(const struct load_analysis *analysis);
 /* "from intended send" */
 const char *load_from_words(enum load_from from);

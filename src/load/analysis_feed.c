@@ -13,8 +13,9 @@
 #include "load/ccdf.h"
 #include "load/disturbed.h"
 #include "load/evaluate.h"
-#include "load/evidence.h"
+#include "load/gates.h"
 #include "load/looks.h"
+#include "load/methods.h"
 #include "load/verdict.h"
 
 #define UNREACHABLE_NS (3 * NS_PER_S) /* then a run ends early */
@@ -42,11 +43,13 @@ struct load_analysis *load_analysis_new(const struct load_analysis_config *confi
 	if (!a)
 		return NULL;
 	a->config = *config;
+	a->method = load_method(config->method);
+	a->main = a->method->from_actual || config->loop == LOOP_CLOSED ? LOAD_ACTUAL :
+									  LOAD_INTENDED;
 	a->tail_q = 0.99;
 	a->look_confidence = config->ci_width_ns ? look_confidence(config->confidence) :
 						   end_confidence(config->confidence);
 	ledger_init(&a->ledger);
-	lancet_init(&a->lancet);
 	for (uint32_t i = 0; i < config->agents; i++) {
 		hist_init(&a->agents[i].latency, LOAD_SCHEMA);
 		ledger_init(&a->agents[i].ledger);
@@ -55,6 +58,8 @@ struct load_analysis *load_analysis_new(const struct load_analysis_config *confi
 	/* At the first look there must be enough windows; later ones merge them. */
 	err = series_init(&a->series, config->ci_width_ns ? look_time(config->max_time_ns, 0) :
 							    config->max_time_ns);
+	if (!err && a->method->init)
+		err = a->method->init(a);
 	if (!err)
 		err = balance_init(&a->balance);
 	if (!err)
@@ -75,7 +80,8 @@ void load_analysis_free(struct load_analysis *analysis)
 	gaps_release(&analysis->gaps);
 	balance_release(&analysis->balance);
 	ledger_release(&analysis->ledger);
-	lancet_release(&analysis->lancet);
+	if (analysis->method->release)
+		analysis->method->release(analysis);
 	for (uint32_t i = 0; i < analysis->config.agents; i++) {
 		hist_release(&analysis->agents[i].latency);
 		ledger_release(&analysis->agents[i].ledger);
@@ -106,8 +112,8 @@ static int add_latency(struct load_analysis *a, struct load_agent *agent,
 	agent->samples++;
 	if (a->config.agents > 1)
 		err = hist_record(&agent->latency, s->done - s->intended);
-	if (!err && a->config.method == METHOD_LANCET)
-		err = lancet_add(&a->lancet, s);
+	if (!err && a->method->add)
+		err = a->method->add(a, s);
 	return err;
 }
 
@@ -220,38 +226,6 @@ static void take_tick(struct load_analysis *a, struct load_agent *agent, uint64_
 		take_sending(a, agent, elapsed < max ? elapsed : max, tick);
 }
 
-/* The early looks; the last one is load_analysis_finish(). */
-static int look(struct load_analysis *a)
-{
-	const uint64_t at = latest_start(a) + look_time(a->config.max_time_ns, a->looks);
-	int err;
-
-	if (a->looks + 1 >= LOOKS || horizon(a) < at)
-		return LOAD_MORE;
-	err = evaluate(a, at, a->look_confidence, false);
-	if (err)
-		return err;
-	a->looks++;
-	a->decided = verdict_sound(a);
-	if (a->decided)
-		a->decided_ns = at;
-	return a->decided ? LOAD_DECIDED : LOAD_MORE;
-}
-
-static int look_lancet(struct load_analysis *a)
-{
-	const uint32_t tries = a->lancet.tries;
-	int err = lancet_try(&a->lancet, a->config.percentile, a->config.confidence,
-			     a->config.ci_width_ns);
-
-	a->looks = a->lancet.tries;
-	if (err || tries == a->lancet.tries)
-		return err;
-	a->decided = a->config.ci_width_ns && a->lancet.verdict == LANCET_DONE;
-	a->decided_ns = UINT64_MAX;
-	return a->decided ? LOAD_DECIDED : LOAD_MORE;
-}
-
 /* For so long that nobody restarts it: an outage is part of what is measured. */
 static bool all_unreachable(const struct load_analysis *a, uint64_t now)
 {
@@ -280,9 +254,7 @@ static int add_tick(struct load_analysis *a, const struct event *event)
 			  agent->final ? UINT64_MAX : tick.oldest_ns);
 	if (a->decided || all_unreachable(a, event->time))
 		return LOAD_DECIDED;
-	if (a->config.method == METHOD_LANCET)
-		return look_lancet(a);
-	return a->config.ci_width_ns ? look(a) : LOAD_MORE;
+	return a->method->look(a, latest_start(a), horizon(a));
 }
 
 /* Known only to what recorded it: other facts are the caller's. */
@@ -364,9 +336,10 @@ static uint64_t unfinished(const struct load_analysis *a)
 	return n;
 }
 
+/* Its decision stands on what came before a look: then the result does, too. */
 static bool is_by_look(const struct load_analysis *a)
 {
-	return a->decided && a->config.method == METHOD_ALL;
+	return a->decided && a->decided_ns != UINT64_MAX;
 }
 
 /* What came before is what the result stands on. */
@@ -392,7 +365,7 @@ int load_analysis_finish(struct load_analysis *analysis)
 	if (!by_look)
 		analysis->unfinished = unfinished(analysis);
 	err = evaluate(analysis, end_of(analysis), analysis->look_confidence, true);
-	if (!by_look && analysis->config.method == METHOD_ALL)
+	if (!by_look && analysis->method->looks_at_end)
 		analysis->looks++;
 	analysis->finished = !err;
 	return err;
@@ -401,7 +374,7 @@ int load_analysis_finish(struct load_analysis *analysis)
 void load_analysis_status(const struct load_analysis *analysis, struct load_status *out)
 {
 	const struct load_result *r = &analysis->result;
-	const struct interval *i = &r->quantiles[load_main(&analysis->config)][REPORT_QUANTILES];
+	const struct interval *i = &r->quantiles[analysis->main][REPORT_QUANTILES];
 	const uint64_t max = analysis->config.max_time_ns;
 
 	*out = (struct load_status){
@@ -420,7 +393,7 @@ void load_analysis_status(const struct load_analysis *analysis, struct load_stat
 		out->lo_ns = i->lo_ns;
 		out->hi_ns = i->hi_ns;
 	}
-	out->needed = evidence_needed(analysis);
+	out->needed = gate_needed(analysis);
 }
 
 bool load_analysis_sound(const struct load_analysis *analysis)
@@ -522,13 +495,5 @@ void load_analysis_quantile(const struct load_analysis *analysis, enum load_from
 	if (selected(analysis, from) || !find_interval(analysis, from, q, &interval) ||
 	    disturbed(analysis, from, q, &interval))
 		return;
-	if (analysis->config.method == METHOD_LANCET) {
-		if (from == LOAD_ACTUAL)
-			verdict_lancet(analysis, q, out);
-	} else if (!interval.why) {
-		out->bounded = true;
-		out->confidence = analysis->result.confidence;
-		out->lo_ns = interval.lo_ns;
-		out->hi_ns = interval.hi_ns;
-	}
+	analysis->method->bound(analysis, from, q, &interval, out);
 }

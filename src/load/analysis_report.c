@@ -6,10 +6,10 @@
 #include "load/analysis_state.h"
 #include "load/counts.h"
 #include "load/disturbed.h"
-#include "load/evidence.h"
 #include "load/failures.h"
 #include "load/gates.h"
 #include "load/gates_report.h"
+#include "load/methods.h"
 #include "load/verdict.h"
 #include "report/human.h"
 #include "stats/bucket_edges.h"
@@ -35,7 +35,7 @@ static bool has(const struct load_analysis *a, enum load_from from)
 
 enum load_from load_analysis_main(const struct load_analysis *analysis)
 {
-	return load_main(&analysis->config);
+	return analysis->main;
 }
 
 const char *load_from_words(enum load_from from)
@@ -88,12 +88,11 @@ static struct value measured(const struct interval *i, double x)
 static void add_method(const struct load_analysis *a, struct report *r)
 {
 	const struct load_result *res = &a->result;
-	const struct interval *i = &res->quantiles[load_main(&a->config)][REPORT_QUANTILES];
-	const bool all = a->config.method == METHOD_ALL;
-	const uint64_t needed = evidence_needed(a);
+	const struct interval *i = &res->quantiles[a->main][REPORT_QUANTILES];
+	const uint64_t needed = gate_needed(a);
 	struct object *o = object_new(r);
 
-	object_add(o, "name", value_string(all ? "all" : "lancet"));
+	object_add(o, "name", value_string(load_method_name(a->config.method)));
 	object_add(o, "loop", value_string(a->config.loop == LOOP_OPEN ? "open" : "closed"));
 	object_add(o, "state", value_string(load_state_name(res->state)));
 	object_add(o, "elapsed_ns", a->elapsed_ns ? value_ns(a->elapsed_ns) : value_null());
@@ -114,11 +113,8 @@ static void add_method(const struct load_analysis *a, struct report *r)
 	object_add(o, "check_hi_ns", res->check_hi_ns ? value_ns(res->check_hi_ns) : value_null());
 	object_add(o, "tail_shape", value_number(res->shape));
 	object_add(o, "needed", needed ? value_u64(needed) : value_null());
-	if (!all) {
-		object_add(o, "tries", value_u64(a->lancet.tries));
-		object_add(o, "sampling", value_number(1 / (double)a->lancet.sampling));
-		object_add(o, "samples", value_u64(a->lancet.used));
-	}
+	if (a->method->report)
+		a->method->report(a, o);
 	object_add(&r->body, "method", value_object(o));
 }
 
@@ -298,7 +294,7 @@ static void add_parts(const struct load_analysis *a, struct report *r)
 
 static void add_histogram(const struct load_analysis *a, struct report *r)
 {
-	const enum load_from main = load_main(&a->config);
+	const enum load_from main = a->main;
 	static const struct column columns[] = { { .name = "le_ns" }, { .name = "count" } };
 	const struct hist *h = &a->result.pooled[main];
 	struct table *t = table_new(r, columns, ARRAY_LEN(columns));
@@ -415,7 +411,7 @@ static const char *parts_words(const struct load_analysis *a, double q, struct r
 	uint32_t row;
 
 	/* They are parts of that latency, and of no other. */
-	if (load_main(&a->config) != LOAD_INTENDED ||
+	if (a->main != LOAD_INTENDED ||
 	    hist_quantile(&res->pooled[LOAD_INTENDED], q, &found))
 		return words;
 	row = series_part_row(found.value);
@@ -475,7 +471,7 @@ static void add_censored(const struct load_analysis *a, struct report *r)
 
 static void add_text(const struct load_analysis *a, struct report *r)
 {
-	const enum load_from main = load_main(&a->config);
+	const enum load_from main = a->main;
 	char cut[HUMAN_MAX];
 
 	add_title(a, main, r);

@@ -11,13 +11,14 @@
 #include "load/causes.h"
 #include "load/gaps.h"
 #include "load/interval.h"
-#include "load/lancet.h"
 #include "load/ledger.h"
 #include "load/parts.h"
 #include "load/series.h"
 #include "load/steady.h"
 
 #define AGENT_WHY_MAX 256
+
+struct method;
 
 struct load_agent {
 	bool seen, lost, final, exhausted, unreachable;
@@ -104,7 +105,9 @@ struct load_analysis {
 	struct gaps gaps;
 	struct balance balance;
 	struct ledger ledger;         /* of all agents */
-	struct lancet lancet;
+	const struct method *method;
+	void *method_state;           /* of the method alone */
+	enum load_from main;          /* latency of which the interval must be narrow enough */
 	struct load_agent agents[LOAD_AGENTS_MAX];
 	struct causes causes;         /* of failures: known at the end */
 	uint64_t retransmitted;
@@ -128,12 +131,5 @@ struct load_analysis {
 			sum_ += (type)(a)->agents[i_].field;                                       \
 		sum_;                                                                              \
 	})
-
-/* Latency of which the interval must be narrow enough. */
-static inline enum load_from load_main(const struct load_analysis_config *config)
-{
-	return config->method == METHOD_LANCET || config->loop == LOOP_CLOSED ? LOAD_ACTUAL :
-									       LOAD_INTENDED;
-}
 
 #endif

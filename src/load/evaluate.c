@@ -201,7 +201,7 @@ static int fit_gaps(struct load_analysis *analysis)
 
 int evaluate(struct load_analysis *analysis, uint64_t horizon_ns, double confidence, bool whole)
 {
-	const enum load_from main = load_main(&analysis->config);
+	const enum load_from main = analysis->main;
 	struct load_result *r = &analysis->result;
 	int err = begin(analysis, confidence);
 

@@ -6,13 +6,13 @@
 
 #include "load/disturbed.h"
 #include "load/failures.h"
+#include "load/method.h"
 #include "report/human.h"
-#include "stats/bucket_edges.h"
 
 static void put_lag(const struct load_analysis *a, struct strbuf *out)
 {
 	const struct hist *lag =
-		disturbed_lag(a, a->result.quantiles[load_main(&a->config)][REPORT_QUANTILES].ns);
+		disturbed_lag(a, a->result.quantiles[a->main][REPORT_QUANTILES].ns);
 	const double q = fmax(0.99, a->config.percentile);
 	struct hist_quantile median = { 0 }, tail = { 0 };
 	char buf[HUMAN_MAX];
@@ -151,72 +151,16 @@ static void put_count(const struct load_analysis *a, enum gate_id id, struct str
 	}
 }
 
-static uint64_t needed(double count, uint64_t width_ns, uint64_t asked_ns)
-{
-	const double ratio = (double)width_ns / (double)asked_ns;
-
-	return (uint64_t)fmin(fmax(1, ceil(count * ratio * ratio)), 0x1p63);
-}
-
-/* No interval gets narrower than a bucket, whatever the number of requests. */
-static uint64_t finest(const struct interval *i)
-{
-	int32_t index;
-
-	if (!i->ns || i->ns > BUCKET_LIMIT)
-		return 0;
-	index = (int32_t)bucket_edges_index(LOAD_SCHEMA, i->ns);
-	return bucket_edges_floor(LOAD_SCHEMA, index) -
-	       bucket_edges_floor(LOAD_SCHEMA, index - 1) - 1;
-}
-
-uint64_t evidence_needed(const struct load_analysis *a)
-{
-	const struct interval *i = &a->result.quantiles[load_main(&a->config)][REPORT_QUANTILES];
-	const struct lancet *l = &a->lancet;
-	const uint64_t asked = a->config.ci_width_ns;
-
-	if (!asked)
-		return 0;
-	if (a->config.method == METHOD_LANCET)
-		return l->bounded ? needed((double)l->used * (double)l->sampling,
-					   l->hi_ns - l->lo_ns, asked) : 0;
-	if (!a->evaluated || i->why || asked < finest(i))
-		return 0;
-	return needed((double)i->count, i->hi_ns - i->lo_ns, asked);
-}
-
 static void put_needed(const struct load_analysis *a, struct strbuf *out)
 {
-	const uint64_t needed = evidence_needed(a);
+	const uint64_t needed = gate_needed(a);
 	char buf[HUMAN_MAX];
 
 	if (needed)
 		strbuf_printf(out, ", about %s requests are needed", human_count(buf, needed));
-	else if (a->config.method == METHOD_ALL)
+	else
 		strbuf_printf(out, ", a bucket of the histogram is wider than %s",
 			      human_ns(buf, a->config.ci_width_ns));
-}
-
-static void put_lancet(const struct load_analysis *a, enum gate_id id, struct strbuf *out)
-{
-	const struct lancet *l = &a->lancet;
-	char buf[HUMAN_MAX], other[HUMAN_MAX];
-
-	strbuf_printf(out, "%s samples, 1 of %s requests, %u tries",
-		      human_count(buf, lancet_samples(l)), human_count(other, l->sampling),
-		      l->tries);
-	if (l->verdict == LANCET_MORE)
-		strbuf_printf(out, ", %s are needed", human_count(buf, l->wanted));
-	else if (id == GATE_EXCEEDANCES)
-		strbuf_puts(out, ", a bound lies beyond all of them");
-	else if (id == GATE_UNIT_ROOT)
-		strbuf_printf(out, ", Dickey-Fuller p %.3g", l->adf_p);
-	else if (id == GATE_DEPENDENCE)
-		strbuf_printf(out, ", Spearman p %.3g", l->spearman_p);
-	else if (id == GATE_WIDTH)
-		strbuf_printf(out, ", [%s, %s]", human_ns(buf, l->lo_ns),
-			      human_ns(other, l->hi_ns));
 }
 
 /* Why there is no interval though the dependence leaves batches enough. */
@@ -258,12 +202,10 @@ static void put_dependence(const struct load_analysis *a, const struct interval 
 static void put_interval(const struct load_analysis *a, enum gate_id id, struct strbuf *out)
 {
 	const struct interval *i =
-		&a->result.quantiles[load_main(&a->config)][REPORT_QUANTILES];
+		&a->result.quantiles[a->main][REPORT_QUANTILES];
 	char buf[HUMAN_MAX], other[HUMAN_MAX], count[HUMAN_MAX];
 
-	if (a->config.method == METHOD_LANCET)
-		put_lancet(a, id, out);
-	else if (id == GATE_WIDTH)
+	if (id == GATE_WIDTH)
 		strbuf_printf(out, "[%s, %s] of %s requests", human_ns(buf, i->lo_ns),
 			      human_ns(other, i->hi_ns), human_count(count, i->count));
 	else if (id == GATE_DEPENDENCE)
@@ -278,6 +220,8 @@ void gate_evidence(const struct load_analysis *a, enum gate_id id, struct strbuf
 {
 	const struct load_result *r = &a->result;
 
+	if (a->method->evidence && a->method->evidence(a, id, out))
+		return;
 	switch (id) {
 	case GATE_SCHEDULE:
 		put_fit(&r->schedule, "as scheduled", out);
@@ -297,10 +241,7 @@ void gate_evidence(const struct load_analysis *a, enum gate_id id, struct strbuf
 		put_unknown(a, out);
 		break;
 	case GATE_UNIT_ROOT:
-		if (a->config.method == METHOD_LANCET)
-			put_lancet(a, id, out);
-		else
-			put_root(r, out);
+		put_root(r, out);
 		break;
 	case GATE_TREND_MEDIAN:
 		put_change("the median", r->median.trend, &r->gates[id], out);

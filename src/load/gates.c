@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "load/disturbed.h"
+#include "load/method.h"
 #include "report/human.h"
 #include "stats/multiple.h"
 #include "stats/special.h"
@@ -103,17 +104,16 @@ const char *gate_sentence(enum gate_id id)
 
 /* -- helpers -------------------------------------------------------------------------------- */
 
-/* Passes while the statistic is at most the threshold. */
-static void most(struct load_analysis *a, enum gate_id id, double statistic, double threshold)
+void gate_at_most(struct load_analysis *a, enum gate_id id, double statistic, double threshold)
 {
 	a->result.gates[id] = (struct gate){
 		.known = true, .statistic = statistic, .threshold = threshold,
 		.pass = statistic <= threshold };
 }
 
-static void least(struct load_analysis *a, enum gate_id id, double statistic, double threshold)
+void gate_at_least(struct load_analysis *a, enum gate_id id, double statistic, double threshold)
 {
-	most(a, id, statistic, threshold);
+	gate_at_most(a, id, statistic, threshold);
 	a->result.gates[id].pass = statistic >= threshold;
 }
 
@@ -132,7 +132,7 @@ static void tested(struct load_analysis *a, enum gate_id id, double p)
 
 static const struct interval *target(const struct load_analysis *a)
 {
-	return &a->result.quantiles[load_main(&a->config)][REPORT_QUANTILES];
+	return &a->result.quantiles[a->main][REPORT_QUANTILES];
 }
 
 /* -- the load ------------------------------------------------------------------------------- */
@@ -143,7 +143,7 @@ static void judge_server(struct load_analysis *a)
 
 	for (uint32_t i = 0; i < a->config.agents; i++)
 		unreachable += a->agents[i].unreachable;
-	most(a, GATE_SERVER, unreachable, 0);
+	gate_at_most(a, GATE_SERVER, unreachable, 0);
 }
 
 /* Connections that only want for a port of ours say nothing against the server. */
@@ -153,7 +153,7 @@ static void judge_ports(struct load_analysis *a)
 
 	if (!ports)
 		return;
-	most(a, GATE_PORTS, (double)ports->count /
+	gate_at_most(a, GATE_PORTS, (double)ports->count /
 	     ((double)ports->count + SUM(double, a, last.connects)), PORTS_MOST);
 	if (!a->result.gates[GATE_PORTS].pass)
 		a->result.gates[GATE_SERVER].pass = true;
@@ -166,7 +166,7 @@ static void judge_status(struct load_analysis *a)
 	const uint64_t empty = causes_count(&a->causes, CAUSE_REPLY);
 
 	if (empty && completed > 0)
-		most(a, GATE_STATUS, (double)empty / completed, STATUS_MOST);
+		gate_at_most(a, GATE_STATUS, (double)empty / completed, STATUS_MOST);
 }
 
 /*
@@ -184,7 +184,7 @@ static void judge_rate(struct load_analysis *a)
 		untested(a, GATE_RATE, "no request was sent in the last half of the run");
 		return;
 	}
-	least(a, GATE_RATE, due > 0 ? over / due : NAN, RATE_LEAST);
+	gate_at_least(a, GATE_RATE, due > 0 ? over / due : NAN, RATE_LEAST);
 	if (due > 0 && due - over < fmin(5 * sqrt(due), WAITING_MOST * due))
 		a->result.gates[GATE_RATE].pass = true;
 }
@@ -196,7 +196,7 @@ static void judge_gaps(struct load_analysis *a, enum gate_id id, const struct ga
 			untested(a, id, "too few requests");
 		return;
 	}
-	most(a, id, fit->effect, ARRIVAL_EFFECT);
+	gate_at_most(a, id, fit->effect, ARRIVAL_EFFECT);
 	tested(a, id, fit->p);
 }
 
@@ -262,15 +262,15 @@ static void judge_client(struct load_analysis *a)
 
 	/* Late is what is long beside a latency: without any, no one is to blame. */
 	if (a->config.loop == LOOP_OPEN && target(a)->ns) {
-		most(a, GATE_LOOP, waits ? late : 0, limit);
-		most(a, GATE_CLIENT, waits ? 0 : late, limit);
+		gate_at_most(a, GATE_LOOP, waits ? late : 0, limit);
+		gate_at_most(a, GATE_CLIENT, waits ? 0 : late, limit);
 	}
 	if (a->elapsed_ns)
-		most(a, GATE_CPU, busiest(a), CPU_MOST);
+		gate_at_most(a, GATE_CPU, busiest(a), CPU_MOST);
 	else
 		untested(a, GATE_CPU, "the run was shorter than a tick");
 	if (samples > 0)
-		most(a, GATE_SAMPLES, disturbed_lost(a), fmin(LOST_MOST, limit));
+		gate_at_most(a, GATE_SAMPLES, disturbed_lost(a), fmin(LOST_MOST, limit));
 	else
 		untested(a, GATE_SAMPLES, "no request has ended");
 }
@@ -288,15 +288,15 @@ static void judge_noise(struct load_analysis *a)
 		untested(a, GATE_HOST, "no latency was measured");
 		return;
 	}
-	most(a, GATE_HOST, __builtin_popcount(disturbed_unknown(a, false)), 0);
+	gate_at_most(a, GATE_HOST, __builtin_popcount(disturbed_unknown(a, false)), 0);
 	gaps = disturbed_gaps(a, i->ns);
 	stolen = disturbed_stolen(a);
 	/* This bound of what gaps can have done must be within what the result claims to know. */
-	most(a, GATE_NOISE, disturbed_bias(a, load_main(&a->config), q, i->ns), interval_effect(i));
+	gate_at_most(a, GATE_NOISE, disturbed_bias(a, a->main, q, i->ns), interval_effect(i));
 	if (gaps > most_gaps)
-		most(a, GATE_NOISE, gaps, most_gaps);
+		gate_at_most(a, GATE_NOISE, gaps, most_gaps);
 	if (stolen > NOISE_STOLEN)
-		most(a, GATE_NOISE, stolen, NOISE_STOLEN);
+		gate_at_most(a, GATE_NOISE, stolen, NOISE_STOLEN);
 }
 
 /* -- the replies ---------------------------------------------------------------------------- */
@@ -322,7 +322,7 @@ static void judge_balance(struct load_analysis *a)
 	else if (b->requests < (uint64_t)b->n * BALANCE_REQUESTS)
 		untested(a, GATE_CONNECTIONS, "fewer than 25 requests per connection");
 	else
-		most(a, GATE_CONNECTIONS, balance_ratio(b), BALANCE_MOST);
+		gate_at_most(a, GATE_CONNECTIONS, balance_ratio(b), BALANCE_MOST);
 }
 
 static void judge_replies(struct load_analysis *a)
@@ -332,7 +332,7 @@ static void judge_replies(struct load_analysis *a)
 	const uint64_t samples = samples_of(a, LOAD_ACTUAL);
 
 	if (over > 0)
-		most(a, GATE_ERRORS, failed / over, a->config.max_errors);
+		gate_at_most(a, GATE_ERRORS, failed / over, a->config.max_errors);
 	else
 		untested(a, GATE_ERRORS, "no request has ended");
 	judge_balance(a);
@@ -340,7 +340,7 @@ static void judge_replies(struct load_analysis *a)
 	if (a->config.stamps != STAMPS_USER && !samples)
 		untested(a, GATE_TIMESTAMPS, "no request was answered");
 	else if (a->config.stamps != STAMPS_USER)
-		most(a, GATE_TIMESTAMPS,
+		gate_at_most(a, GATE_TIMESTAMPS,
 		     1 - (double)(samples_of(a, LOAD_KERNEL) + a->result.censored) /
 		     (double)samples, STAMPS_MISSING);
 }
@@ -377,7 +377,7 @@ static void judge_agents(struct load_analysis *a)
 	for (uint32_t k = 0; k < n; k++)
 		q += weights[k] * (shares[k] - mean) * (shares[k] - mean) /
 			(mean * (1 - mean) * i->inflation);
-	most(a, GATE_AGENTS, expm1(effect), fmax(AGENTS_EFFECT, interval_effect(i)));
+	gate_at_most(a, GATE_AGENTS, expm1(effect), fmax(AGENTS_EFFECT, interval_effect(i)));
 	tested(a, GATE_AGENTS, mean < 1 ? chi2_sf(q, n - 1) : 1);
 }
 
@@ -395,11 +395,11 @@ static void judge_series(struct load_analysis *a, const struct steady_tests *s,
 		untested(a, periodic, s->untested);
 		return;
 	}
-	most(a, trend, fabs(s->trend), limit);
+	gate_at_most(a, trend, fabs(s->trend), limit);
 	tested(a, trend, s->trend_p);
-	most(a, shift, fabs(s->shift), limit);
+	gate_at_most(a, shift, fabs(s->shift), limit);
 	tested(a, shift, s->shift_p);
-	most(a, periodic, s->swing, limit);
+	gate_at_most(a, periodic, s->swing, limit);
 	tested(a, periodic, s->swing_p);
 }
 
@@ -423,17 +423,18 @@ static void judge_unit_root(struct load_analysis *a)
 		untested(a, GATE_UNIT_ROOT, s->untested);
 		return;
 	}
-	most(a, GATE_UNIT_ROOT, s->adf_p, ADF_ALPHA);
+	gate_at_most(a, GATE_UNIT_ROOT, s->adf_p, ADF_ALPHA);
 	tested(a, GATE_UNIT_ROOT, s->kpss_p);
 }
 
 static void judge_stationary(struct load_analysis *a)
 {
 	struct load_result *r = &a->result;
-	const struct interval *i = r->quantiles[load_main(&a->config)];
+	const struct interval *i = r->quantiles[a->main];
 
 	if (i[REPORT_QUANTILES].why != INTERVAL_NO_SAMPLES)
-		least(a, GATE_DEPENDENCE, i[REPORT_QUANTILES].batches, INTERVAL_BATCHES_MIN);
+		gate_at_least(a, GATE_DEPENDENCE, i[REPORT_QUANTILES].batches,
+			      INTERVAL_BATCHES_MIN);
 	else
 		untested(a, GATE_DEPENDENCE, "no request was answered");
 	if (i[REPORT_QUANTILES].why == INTERVAL_FEW_BATCHES)
@@ -447,45 +448,20 @@ static void judge_stationary(struct load_analysis *a)
 
 /* -- the interval --------------------------------------------------------------------------- */
 
-static void judge_lancet(struct load_analysis *a)
-{
-	const struct lancet *l = &a->lancet;
-	struct gate *gates = a->result.gates;
-
-	gates[GATE_DEPENDENCE] = gates[GATE_UNIT_ROOT] = gates[GATE_WIDTH] =
-		(struct gate){ .pass = true, .untested = "too few independent samples" };
-	if (!a->config.ci_width_ns)
-		untested(a, GATE_WIDTH, NULL);
-	least(a, GATE_EXCEEDANCES, (double)lancet_samples(l), LANCET_STEP);
-	if (l->verdict == LANCET_MORE) {
-		gates[GATE_EXCEEDANCES].pass = false;
-		return;
-	}
-	least(a, GATE_DEPENDENCE, l->spearman_p, LANCET_ALPHA);
-	gates[GATE_DEPENDENCE].pass = l->verdict != LANCET_DEPENDENT;
-	gates[GATE_EXCEEDANCES].pass = l->bounded || l->verdict == LANCET_DEPENDENT;
-	if (l->verdict == LANCET_DEPENDENT)
-		return;
-	most(a, GATE_UNIT_ROOT, l->adf_p, LANCET_ALPHA);
-	gates[GATE_UNIT_ROOT].pass = l->verdict != LANCET_NOT_STATIONARY;
-	if (a->config.ci_width_ns && l->bounded)
-		most(a, GATE_WIDTH, (double)(l->hi_ns - l->lo_ns),
-		     (double)a->config.ci_width_ns);
-}
-
 static void judge_interval(struct load_analysis *a)
 {
 	const struct interval *i = target(a);
 	const struct load_result *r = &a->result;
 	bool narrow = !i->why;
 
-	least(a, GATE_EXCEEDANCES, i->exceedances, INTERVAL_EXCEEDANCES_MIN);
+	gate_at_least(a, GATE_EXCEEDANCES, i->exceedances, INTERVAL_EXCEEDANCES_MIN);
 	/* Enough of them, and yet a bound would lie among requests that have no latency. */
 	if (i->exceedances >= INTERVAL_EXCEEDANCES_MIN &&
 	    (i->why == INTERVAL_FEW_EXCEEDANCES || i->why == INTERVAL_FAILURES))
-		least(a, GATE_EXCEEDANCES, NAN, INTERVAL_EXCEEDANCES_MIN);
+		gate_at_least(a, GATE_EXCEEDANCES, NAN, INTERVAL_EXCEEDANCES_MIN);
 	if (a->config.ci_width_ns && narrow) {
-		most(a, GATE_WIDTH, (double)(i->hi_ns - i->lo_ns), (double)a->config.ci_width_ns);
+		gate_at_most(a, GATE_WIDTH, (double)(i->hi_ns - i->lo_ns),
+			     (double)a->config.ci_width_ns);
 		narrow = a->result.gates[GATE_WIDTH].pass;
 	} else if (a->config.ci_width_ns) {
 		untested(a, GATE_WIDTH, "there is no valid interval");
@@ -495,7 +471,7 @@ static void judge_interval(struct load_analysis *a)
 	if (isnan(r->shape))
 		return;
 	/* Only said to explain why there is no narrow interval: a quantile needs no moments. */
-	most(a, GATE_TAIL, r->shape, SHAPE_MOST);
+	gate_at_most(a, GATE_TAIL, r->shape, SHAPE_MOST);
 	a->result.gates[GATE_TAIL].pass |= narrow;
 }
 
@@ -534,6 +510,17 @@ static enum load_state state_of(enum gate_id failed)
 	return failed < GATE_EXCEEDANCES ? LOAD_STATE_STATIONARY : LOAD_STATE_INTERVAL;
 }
 
+uint64_t gate_needed(const struct load_analysis *a)
+{
+	double requests, ratio;
+	uint64_t width_ns;
+
+	if (!a->config.ci_width_ns || !a->method->width(a, &requests, &width_ns))
+		return 0;
+	ratio = (double)width_ns / (double)a->config.ci_width_ns;
+	return (uint64_t)fmin(fmax(1, ceil(requests * ratio * ratio)), 0x1p63);
+}
+
 int gates_judge(struct load_analysis *a)
 {
 	struct load_result *r = &a->result;
@@ -552,8 +539,8 @@ int gates_judge(struct load_analysis *a)
 	judge_agents(a);
 	judge_stationary(a);
 	judge_interval(a);
-	if (a->config.method == METHOD_LANCET)
-		judge_lancet(a);
+	if (a->method->judge)
+		a->method->judge(a);
 	err = adjust(a);
 	r->state = LOAD_STATE_DONE;
 	for (int i = GATES; i-- > 0;) {

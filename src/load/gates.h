@@ -18,6 +18,19 @@ const char *gate_sentence(enum gate_id id);
 /* Of the tail or the median: what the gate of the unit root is about. */
 const struct steady_tests *gate_root(const struct load_result *result);
 
+/* Judge a gate: it passes while the statistic is at most, or at least, the threshold. */
+void gate_at_most(struct load_analysis *analysis, enum gate_id id, double statistic,
+		  double threshold);
+void gate_at_least(struct load_analysis *analysis, enum gate_id id, double statistic,
+		   double threshold);
+
+/*
+ * Requests for an interval of the width asked for, at this run's dispersion: a width goes with the
+ * inverse root of their number. 0: no width was asked for, none of them would do (a bucket of the
+ * histogram is wider), or there is no interval.
+ */
+uint64_t gate_needed(const struct load_analysis *analysis);
+
 /* Judges analysis->result by all that is known. Returns 0 or -ENOMEM. */
 int gates_judge(struct load_analysis *analysis);
 

@@ -10,6 +10,7 @@
 #include "base/bug.h"
 #include "base/parse.h"
 #include "load/arrival.h"
+#include "load/methods.h"
 #include "load/protocol.h"
 #include "report/human.h"
 
@@ -18,7 +19,8 @@ enum fact_type { FACT_U32, FACT_U64, FACT_DOUBLE, FACT_FLAG, FACT_WORD, FACT_TEX
 static const char *const loops[] = { "open", "closed", NULL };
 static const char *const stamps[] = { "user", "kernel", "nic", NULL };
 static const char *const roles[] = { "symmetric", "throughput", "latency", NULL };
-static const char *const methods[] = { "all", "lancet", NULL };
+#define METHOD_WORD(id, name, help, row) name,
+static const char *const methods[] = { METHOD_ROWS(METHOD_WORD) NULL };
 
 struct fact {
 	const char *key;

@@ -201,14 +201,3 @@ void verdict_report(const struct load_analysis *a, struct report *r)
 	}
 	report_gates(a, r);
 }
-
-void verdict_lancet(const struct load_analysis *a, double q, struct load_quantile *out)
-{
-	const struct lancet *l = &a->lancet;
-
-	if (l->verdict == LANCET_MORE || l->verdict == LANCET_DEPENDENT)
-		return;
-	out->bounded = lancet_quantile(l, q, a->config.confidence, &out->ns, &out->lo_ns,
-				       &out->hi_ns);
-	out->confidence = a->config.confidence;
-}

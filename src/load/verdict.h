@@ -21,7 +21,4 @@ void verdict_report(const struct load_analysis *analysis, struct report *r);
 /* The first gate that fails, if one does, with its evidence: a sentence. */
 void verdict_why(const struct load_analysis *analysis, struct strbuf *out);
 
-/* --method lancet: what its procedure says of a quantile, if anything. */
-void verdict_lancet(const struct load_analysis *analysis, double q, struct load_quantile *out);
-
 #endif

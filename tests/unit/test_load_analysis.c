@@ -14,6 +14,8 @@
 #include "event/kinds.h"
 #include "load/analysis_state.h"
 #include "load/gates.h"
+#include "load/lancet.h"
+#include "load/methods.h"
 #include "output/json.h"
 #include "output/text.h"
 
@@ -258,6 +260,7 @@ static void a_closed_loop_is_called_one(void **state)
 	(void)state;
 	configure(&run, &queue, 0);
 	run.a->config.loop = LOOP_CLOSED;
+	run.a->main = LOAD_ACTUAL;
 	finish(&run, queue.duration_ns);
 	expect(&run.json, "\"intended\": null, \"actual\": {");
 	expect(&run.json, "\"target\": null");
@@ -287,7 +290,7 @@ static void the_papers_method(void **state)
 	finish(&run, model.duration_ns);
 	expect(&run.json, "\"method\": {\"name\": \"lancet\"");
 	expect(&run.text, "from actual send");
-	assert_int_equal(run.a->lancet.verdict, LANCET_DONE);
+	assert_int_equal(((struct lancet *)run.a->method_state)->verdict, LANCET_DONE);
 	load_analysis_quantile(run.a, LOAD_ACTUAL, 0.99, &p99);
 	assert_true(p99.bounded && p99.lo_ns <= p99.ns && p99.ns <= p99.hi_ns);
 	load_analysis_quantile(run.a, LOAD_INTENDED, 0.99, &p99);

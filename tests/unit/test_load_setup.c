@@ -11,6 +11,7 @@
 
 #include "base/bug.h"
 #include "event/memsource.h"
+#include "load/methods.h"
 #include "load/setup.h"
 
 static const struct load_config config = {

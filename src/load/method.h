@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A method (--method) is how samples become an interval: a row of functions that the analysis
+ * calls, without knowing which method it is. The rows are in methods.h.
+ */
+#ifndef HOSTLAT_LOAD_METHOD_H
+#define HOSTLAT_LOAD_METHOD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "load/analysis_state.h"
+
+struct method {
+	bool keeps_confidence; /* whatever its intervals decide, they cover as often as they say */
+	bool looks_at_end;     /* the end of a run is one more look */
+	bool from_actual;      /* latency counts from the actual send, in an open loop as well */
+
+	/* Those that may be NULL have nothing to do then. */
+	int (*init)(struct load_analysis *a); /* a->method_state; 0 or -ENOMEM; or NULL */
+	void (*release)(struct load_analysis *a); /* or NULL */
+	/* Takes a completed request that counts as latency. 0 or -ENOMEM; or NULL. */
+	int (*add)(struct load_analysis *a, const struct event_sample *sample);
+	/*
+	 * Decides at a tick whether the run may end: LOAD_MORE, LOAD_DECIDED or -ENOMEM. All agents
+	 * have started at `start_ns`; what was due before `horizon_ns` has ended.
+	 */
+	int (*look)(struct load_analysis *a, uint64_t start_ns, uint64_t horizon_ns);
+	/* Judges its own gates in place of the usual ones, which were judged before; or NULL. */
+	void (*judge)(struct load_analysis *a);
+	/* Writes the figures behind one of its own gates; false: it isn't one of them. Or NULL. */
+	bool (*evidence)(const struct load_analysis *a, enum gate_id id, struct strbuf *out);
+	/* The interval of config.percentile: its width, and for how many requests; or false. */
+	bool (*width)(const struct load_analysis *a, double *requests, uint64_t *width_ns);
+	/* Sets bounds, if there are some; `interval` is the one made of all samples. */
+	void (*bound)(const struct load_analysis *a, enum load_from from, double q,
+		      const struct interval *interval, struct load_quantile *out);
+	/* Adds to the report's "method"; or NULL. */
+	void (*report)(const struct load_analysis *a, struct object *o);
+};
+
+#endif

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The methods of --method: a row each, with its number in recordings' facts, name and help. */
+#ifndef HOSTLAT_LOAD_METHODS_H
+#define HOSTLAT_LOAD_METHODS_H
+
+#include "load/method.h"
+
+#define METHOD_ROWS(X)                                                                             \
+	X(METHOD_ALL, "all", "all samples, their dependence accounted for", method_all)            \
+	X(METHOD_LANCET, "lancet", "samples thinned until they look independent", method_lancet)
+
+#define METHOD_ID(id, name, help, row) id,
+enum load_method { METHOD_ROWS(METHOD_ID) METHODS };
+
+const struct method *load_method(uint32_t method);
+const char *load_method_name(uint32_t method);
+
+#endif
