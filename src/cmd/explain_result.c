@@ -14,7 +14,6 @@
 #include "cmd/explain_conns.h"
 #include "cmd/load_intake.h"
 #include "cmd/load_options.h"
-#include "cmd/load_result.h"
 #include "cmd/recorded_file.h"
 #include "cmd/result.h"
 #include "cmd/run_facts.h"
@@ -57,7 +56,7 @@ static int summarise(struct event_reader *reader, struct load_summary *out)
 	if (!err || err == LOAD_DECIDED)
 		err = load_intake_finish(&intake);
 	if (!err)
-		err = load_summary_make(&intake, LOAD_PERCENTILE_DEFAULT, out);
+		err = load_intake_summary(&intake, LOAD_PERCENTILE_DEFAULT, out);
 	load_intake_release(&intake);
 	return err;
 }

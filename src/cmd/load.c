@@ -14,10 +14,10 @@
 #include "cmd/load_live.h"
 #include "cmd/load_many.h"
 #include "cmd/load_options.h"
-#include "cmd/load_result.h"
 #include "cmd/recorded_file.h"
 #include "cmd/result.h"
 #include "event/reader.h"
+#include "load/asserts.h"
 #include "load/schedule.h"
 
 struct load_command {
@@ -210,7 +210,7 @@ static void take_files(struct outcome *o, const struct load_files *files)
 	o->samples_error = files->samples.error;
 	o->hdr_error = files->log.error;
 	o->ccdf_error = files->ccdf.error;
-	o->unaddressed = files->unaddressed;
+	o->unaddressed = files->csv.unaddressed;
 }
 
 static void add_unaddressed(uint64_t n, struct report *r)
@@ -447,6 +447,18 @@ out:
 	return code;
 }
 
+static int parse_asserts(const struct opt_list *texts, struct load_condition out[OPT_LIST_MAX])
+{
+	for (uint32_t i = 0; i < texts->len; i++) {
+		if (!load_condition_parse(texts->items[i], &out[i]))
+			continue;
+		log_error("load: --assert takes " LOAD_CONDITION_TAKES ", not '%s'",
+			  texts->items[i]);
+		return -EINVAL;
+	}
+	return 0;
+}
+
 static int run(const void *config)
 {
 	const struct load_command *c = config;
@@ -457,7 +469,7 @@ static int run(const void *config)
 	common_begin(&c->common);
 	if (c->from)
 		privilege_read_only();
-	if (load_asserts_parse(&c->asserts, asserts))
+	if (parse_asserts(&c->asserts, asserts))
 		return EXIT_USAGE;
 	code = check(c);
 	if (!code)

@@ -2,23 +2,15 @@
 #include "cmd/load_files.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <string.h>
 
 #include "base/folder.h"
 #include "base/log.h"
 #include "base/parse.h"
-#include "report/human.h"
 
 #define TEXT_MAX (1UL << 20)
 #define TEXT_FULL (TEXT_MAX - (64UL << 10))
 #define INTERVAL_NS NS_PER_S
-#define FLOW_AGENT(id) ((id) >> 26)
-#define FLOW_NUMBER(id) ((id) & 0x3ffffffU)
-
-static const char heads[] =
-	"intended_ns,sent_ns,sched_ns,snd_ns,ack_ns,server_in_ns,server_out_ns,rx_ns,wake_ns,"
-	"done_ns,tx_bytes,rx_bytes,tx_offset,rx_offset,netns,local,remote,type,status,flags\n";
 
 /* ---- files ---- */
 
@@ -74,10 +66,9 @@ int load_files_open(struct load_files *files, const char *samples, const char *h
 	int err;
 
 	*files = (struct load_files){ .started_ns = 0 };
-	for (int i = 0; i < LOAD_AGENTS_MAX; i++)
-		vec_init(&files->flows[i], LOAD_FLOWS_MAX);
+	sample_csv_init(&files->csv);
 	err = open_file(&files->samples, samples, "samples");
-	strbuf_puts(&files->samples.text, heads);
+	strbuf_puts(&files->samples.text, SAMPLE_CSV_HEAD);
 	if (!err)
 		err = open_file(&files->log, hdr, "histograms");
 	if (!err)
@@ -85,139 +76,10 @@ int load_files_open(struct load_files *files, const char *samples, const char *h
 	return !err && hdr ? hdr_init(&files->hdr) : err;
 }
 
-/* ---- flows ---- */
-
-/* 0, -ENOMEM, or -E2BIG: there are as many as may be. */
-static int add_places(struct load_files *f, struct load_flows *flows, uint32_t len)
-{
-	const uint32_t more = len - (uint32_t)flows->len;
-	int err = more > LOAD_FLOWS_MAX - f->n_flows ? -E2BIG : vec_reserve(flows, len);
-
-	if (err)
-		return err;
-	memset(&flows->items[flows->len], 0, more * sizeof(flows->items[0]));
-	flows->len = len;
-	f->n_flows += more;
-	return 0;
-}
-
-static int take_flow(struct load_files *f, const struct event *event)
-{
-	struct event_flow flow;
-	struct load_flows *flows;
-	uint32_t n;
-	int err;
-
-	event_copy(event, &flow, sizeof(flow));
-	flows = &f->flows[FLOW_AGENT(flow.id)];
-	n = FLOW_NUMBER(flow.id);
-	err = n < flows->len ? 0 : add_places(f, flows, n + 1);
-	if (err == -E2BIG) {
-		f->flows_full = true;
-		return 0;
-	}
-	if (!err)
-		flows->items[n] = flow;
-	return err;
-}
-
-static void put_address(struct strbuf *out, const struct event_flow *flow, const void *address,
-			uint16_t port)
-{
-	char text[HUMAN_ADDRESS_MAX];
-
-	if (human_address(text, flow->family, address, port))
-		strbuf_puts(out, text);
-}
-
-static void put_flow(struct load_files *f, uint32_t id)
-{
-	static const struct event_flow unknown;
-	const struct load_flows *flows = &f->flows[FLOW_AGENT(id)];
-	const struct event_flow *flow = FLOW_NUMBER(id) < flows->len
-						? &flows->items[FLOW_NUMBER(id)] : &unknown;
-	struct strbuf *out = &f->samples.text;
-
-	f->unaddressed += flow == &unknown && f->flows_full;
-	if (flow->netns_cookie)
-		strbuf_printf(out, "%" PRIu64, (uint64_t)flow->netns_cookie);
-	strbuf_putc(out, ',');
-	put_address(out, flow, flow->local, flow->local_port);
-	strbuf_putc(out, ',');
-	put_address(out, flow, flow->remote, flow->remote_port);
-}
-
-/* ---- samples ---- */
-
-/* A distance of 0 is unknown. */
-static void put_after(struct strbuf *out, uint64_t from, uint32_t distance)
-{
-	if (distance)
-		strbuf_printf(out, "%" PRIu64, from + distance);
-	strbuf_putc(out, ',');
-}
-
-static void put_before(struct strbuf *out, uint64_t to, uint32_t distance)
-{
-	if (distance)
-		strbuf_printf(out, "%" PRIu64, to - distance);
-	strbuf_putc(out, ',');
-}
-
-static const char *status(const struct event_sample *s)
-{
-	if (!(s->flags & SAMPLE_FAILED))
-		return "ok";
-	if (s->flags & SAMPLE_UNSENT)
-		return "unsent";
-	return s->flags & SAMPLE_TIMEOUT ? "timeout" : "failed";
-}
-
-/* What else is known of a sample, separated by blanks. */
-static void put_flags(struct strbuf *out, uint16_t flags)
-{
-	static const struct {
-		uint16_t flag;
-		const char *name;
-	} names[] = {
-		{ SAMPLE_NIC_TX, "nic-tx" },	 { SAMPLE_NIC_RX, "nic-rx" },
-		{ SAMPLE_WARMUP, "warmup" },	 { SAMPLE_CENSORED, "censored" },
-		{ SAMPLE_ASLEEP, "asleep" },	 { SAMPLE_RETRANSMIT, "retransmit" },
-		{ SAMPLE_PROBE, "probe" },	 { SAMPLE_RESENT, "resent" },
-	};
-	const char *between = "";
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (!(flags & names[i].flag))
-			continue;
-		strbuf_printf(out, "%s%s", between, names[i].name);
-		between = " ";
-	}
-}
-
 static void put_sample(struct load_files *f, const struct event_sample *s)
 {
-	struct strbuf *out = &f->samples.text;
-
-	strbuf_printf(out, "%" PRIu64 ",", (uint64_t)s->intended);
-	if (!(s->flags & SAMPLE_UNSENT))
-		strbuf_printf(out, "%" PRIu64, (uint64_t)s->sent);
-	strbuf_putc(out, ',');
-	put_after(out, s->sent, s->sched_ns);
-	put_after(out, s->sent, s->snd_ns);
-	put_after(out, s->sent, s->ack_ns);
-	put_after(out, s->sent, s->server_in_ns);
-	put_before(out, s->done, s->server_out_ns);
-	put_before(out, s->done, s->rx_ns);
-	put_before(out, s->done, s->wake_ns);
-	strbuf_printf(out, "%" PRIu64 ",%" PRIu32 ",%" PRIu32 ",%" PRIu64 ",%" PRIu64 ",",
-		      (uint64_t)s->done, (uint32_t)s->tx_bytes, (uint32_t)s->rx_bytes,
-		      (uint64_t)s->tx_offset, (uint64_t)s->rx_offset);
-	put_flow(f, s->flow);
-	strbuf_printf(out, ",%u,%s,", s->type, status(s));
-	put_flags(out, s->flags);
-	strbuf_putc(out, '\n');
-	if (out->len >= TEXT_FULL)
+	sample_csv_put(&f->csv, s, &f->samples.text);
+	if (f->samples.text.len >= TEXT_FULL)
 		write_out(&f->samples);
 }
 
@@ -284,7 +146,7 @@ static int take_records(struct load_files *f, const struct event_block *block)
 		if (event.kind == EV_FACT)
 			take_fact(f, &event);
 		else if (event.kind == EV_FLOW && is_wanted(&f->samples))
-			err = take_flow(f, &event);
+			err = sample_csv_take(&f->csv, &event);
 		else if (event.kind == EV_LOAD && is_wanted(&f->log))
 			take_tick(f, &event);
 	}
@@ -328,6 +190,5 @@ void load_files_release(struct load_files *files)
 	release_file(&files->log);
 	release_file(&files->ccdf);
 	hdr_release(&files->hdr);
-	for (int i = 0; i < LOAD_AGENTS_MAX; i++)
-		vec_release(&files->flows[i]);
+	sample_csv_release(&files->csv);
 }

@@ -9,20 +9,11 @@
 
 #include "base/outfile.h"
 #include "base/strbuf.h"
-#include "base/vec.h"
 #include "cmd/run_facts.h"
 #include "event/source.h"
 #include "load/analysis.h"
-#include "load/config.h"
+#include "load/sample_csv.h"
 #include "output/hdr.h"
-
-/*
- * Connections of which the addresses are kept, of all agents: as many as may be open at a time.
- * What is made anew later in the run has none, and its requests are counted. At most 150 MB.
- */
-#define LOAD_FLOWS_MAX (1U << 20)
-
-struct load_flows VEC_OF(struct event_flow);
 
 struct load_file {
 	const char *path;   /* NULL: not asked for */
@@ -34,10 +25,7 @@ struct load_file {
 
 struct load_files {
 	struct load_file samples, log, ccdf;
-	struct load_flows flows[LOAD_AGENTS_MAX]; /* by the number in their id */
-	uint32_t n_flows;                         /* places in all of them */
-	bool flows_full;
-	uint64_t unaddressed;                     /* lines without addresses: no place was left */
+	struct sample_csv csv;
 	struct hdr hdr;                           /* of the interval that goes on */
 	struct run_facts facts;
 	bool closed_loop;                         /* latencies count from the actual send */

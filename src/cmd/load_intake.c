@@ -161,3 +161,17 @@ int load_intake_report(struct load_intake *intake, struct report *report)
 		roster_report(&intake->roster, report);
 	return err ? err : report_error(report);
 }
+
+int load_intake_summary(struct load_intake *intake, double q, struct load_summary *out)
+{
+	struct provenance who = run_facts_provenance(&intake->facts, "load", LOAD_REPORT_SCHEMA);
+	struct report r;
+	int err;
+
+	report_init(&r, &who);
+	err = load_intake_report(intake, &r);
+	if (!err)
+		load_summary_make(intake->analysis, &intake->setup, q, &r, out);
+	report_release(&r);
+	return err;
+}

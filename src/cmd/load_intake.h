@@ -11,6 +11,7 @@
 #include "load/analysis.h"
 #include "load/roster.h"
 #include "load/setup.h"
+#include "load/summary.h"
 
 /* What a recording may be asked otherwise; 0: as it was recorded. */
 struct load_question {
@@ -45,6 +46,9 @@ bool load_intake_ended(const struct load_intake *intake);
 
 /* Nothing more will come: decides finally. Returns 0 or as load_intake_take(). */
 int load_intake_finish(struct load_intake *intake);
+
+/* What is known of a finished run in one row; `q` is the percentile asked for. 0 or -errno. */
+int load_intake_summary(struct load_intake *intake, double q, struct load_summary *out);
 
 /* Fills the report of the run, but for what only the command knows. Returns 0 or -errno. */
 int load_intake_report(struct load_intake *intake, struct report *report);

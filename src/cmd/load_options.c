@@ -43,6 +43,20 @@ static const struct opt_choice method_choices[] = {
 	{ NULL, 0, NULL },
 };
 
+const struct opt load_hosts_option_rows[] = {
+	OPT_LIST(struct load_hosts_options, loading, .name = "agents", .metavar = "HOST,...",
+		 .help = "Hosts that generate the load in equal shares: a host for ssh, "
+			 "netns:NAME, or local"),
+	OPT_LIST(struct load_hosts_options, probing, .name = "latency-agents",
+		 .metavar = "HOST,...",
+		 .help = "Hosts that only probe latency at a low rate; --agents then generate load "
+			 "but do not count towards it"),
+	OPT_STRING(struct load_hosts_options, command, .name = "agent-command",
+		   .metavar = "COMMAND",
+		   .help = "Path of hostlat on the hosts reached by ssh (default hostlat)"),
+	OPT_END,
+};
+
 const struct opt load_option_rows[] = {
 	OPT_LIST(struct load_options, urls, .name = "URL", .positional = true,
 		 .help = "Server to load: " TARGET_TAKES "; several servers share the connections "

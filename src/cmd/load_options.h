@@ -9,7 +9,6 @@
 #include "base/opt.h"
 #include "base/strbuf.h"
 #include "base/privilege.h"
-#include "cmd/load_hosts.h"
 
 /* For the stamps of a card and a latency agent's busy polling; for open files. */
 #define LOAD_PRIVILEGES (PRIVILEGE(CAP_NET_ADMIN) | PRIVILEGE(CAP_SYS_RESOURCE))
@@ -17,6 +16,7 @@
 #define LOAD_PRIVILEGES_NETNS (PRIVILEGE(CAP_SYS_ADMIN) | PRIVILEGE(CAP_SYS_PTRACE))
 #include "load/analysis.h"
 #include "load/config.h"
+#include "load/hosts.h"
 
 /* What is 0 or NULL was not given. */
 struct load_options {
@@ -34,6 +34,13 @@ struct load_options {
 	uint64_t ci_width_ns;
 	struct load_hosts_options hosts; /* not of the rows below */
 };
+
+extern const struct opt load_hosts_option_rows[];
+
+#define OPTIONS_LOAD_HOSTS(config, member)                                                         \
+	OPT_ROWS(config, member, struct load_hosts_options, load_hosts_option_rows)
+
+#define LOAD_HOSTS_ROWS "agents,latency-agents,agent-command"
 
 extern const struct opt load_option_rows[];
 

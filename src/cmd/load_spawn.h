@@ -6,7 +6,7 @@
 #include <sys/types.h>
 
 #include "base/strbuf.h"
-#include "cmd/load_hosts.h"
+#include "load/hosts.h"
 
 struct load_process {
 	pid_t pid;        /* 0: none, or gone */

@@ -56,7 +56,7 @@ static void test_addresses(void **state)
 	assert_non_null(strstr(line_of(&files, 0, 7), ",0.0.0.0:1,0.0.0.0:7,"));
 	assert_non_null(strstr(line_of(&files, 63, 900), ",0.0.0.0:64,0.0.0.0:900,"));
 	assert_null(strstr(line_of(&files, 0, 8), "0.0.0.0"));
-	assert_int_equal(files.unaddressed, 0); /* that was never told */
+	assert_int_equal(files.csv.unaddressed, 0); /* that was never told */
 	load_files_release(&files);
 	event_memsource_free(queue);
 }
@@ -77,13 +77,13 @@ static void test_limit(void **state)
 	take_flow(&files, queue, 1, (1U << 26) - 1);
 	take_flow(&files, queue, 0, 501);
 	for (int i = 0; i < LOAD_AGENTS_MAX; i++)
-		places += files.flows[i].len;
+		places += files.csv.flows[i].len;
 	assert_in_range(places, LOAD_FLOWS_MAX / 2, LOAD_FLOWS_MAX);
 	assert_null(strstr(line_of(&files, 1, (1U << 26) - 1), "0.0.0.0"));
 	assert_null(strstr(line_of(&files, 63, LOAD_FLOWS_MAX / 8), "0.0.0.0"));
-	assert_int_equal(files.unaddressed, 2);
+	assert_int_equal(files.csv.unaddressed, 2);
 	assert_non_null(strstr(line_of(&files, 0, 501), ",0.0.0.0:1,0.0.0.0:501,"));
-	assert_int_equal(files.unaddressed, 2);
+	assert_int_equal(files.csv.unaddressed, 2);
 	load_files_release(&files);
 	event_memsource_free(queue);
 }

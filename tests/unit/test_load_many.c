@@ -10,12 +10,12 @@
 #include <cmocka.h>
 
 #include "base/bug.h"
-#include "cmd/load_many_report.h"
+#include "load/runs.h"
 
 #define PAIRS 10
 
 static const char *const urls[2] = { "echo://a", "echo://b" };
-static const struct load_many_end whole;
+static const struct load_runs_end whole;
 
 static struct load_summary run_of(const char *url, uint64_t ns)
 {
@@ -58,7 +58,7 @@ static void compare(size_t bad, struct report *r)
 		assert_int_equal(vec_push(&runs, run_of(urls[1], 110000 + i)), 0);
 	}
 	begin(r);
-	assert_int_equal(load_against_report(&runs, urls, 0.99, 0.95, &rng, &whole, r), 0);
+	assert_int_equal(load_runs_against(&runs, urls, 0.99, 0.95, &rng, &whole, r), 0);
 	assert_int_equal(report_error(r), 0);
 	vec_release(&runs);
 }
@@ -106,7 +106,7 @@ static void compare_shares(double of_a, double of_b, double chance, struct repor
 		assert_int_equal(vec_push(&runs, b), 0);
 	}
 	begin(r);
-	assert_int_equal(load_against_report(&runs, urls, 0.9, 0.95, &rng, &whole, r), 0);
+	assert_int_equal(load_runs_against(&runs, urls, 0.9, 0.95, &rng, &whole, r), 0);
 	assert_int_equal(report_error(r), 0);
 	vec_release(&runs);
 }
@@ -172,7 +172,7 @@ static void test_closed(void **state)
 	assert_int_equal(vec_push(&runs, s), 0);
 	assert_int_equal(vec_push(&runs, s), 0);
 	begin(&r);
-	load_repeat_report(&runs, 0.99, 0.95, &whole, &r);
+	load_runs_repeat(&runs, 0.99, 0.95, &whole, &r);
 	assert_int_equal(report_error(&r), 0);
 	assert_string_equal(r.summary.first->string,
 			    "from actual send, closed loop: no latency at a rate");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/load_hosts.h"
+#include "load/hosts.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -7,20 +7,6 @@
 #include <string.h>
 
 #define NETNS "netns:"
-
-const struct opt load_hosts_option_rows[] = {
-	OPT_LIST(struct load_hosts_options, loading, .name = "agents", .metavar = "HOST,...",
-		 .help = "Hosts that generate the load in equal shares: a host for ssh, "
-			 "netns:NAME, or local"),
-	OPT_LIST(struct load_hosts_options, probing, .name = "latency-agents",
-		 .metavar = "HOST,...",
-		 .help = "Hosts that only probe latency at a low rate; --agents then generate load "
-			 "but do not count towards it"),
-	OPT_STRING(struct load_hosts_options, command, .name = "agent-command",
-		   .metavar = "COMMAND",
-		   .help = "Path of hostlat on the hosts reached by ssh (default hostlat)"),
-	OPT_END,
-};
 
 bool load_hosts_asked(const struct load_hosts_options *o)
 {

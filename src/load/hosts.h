@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who is to make load in this process's place: the options that name agents. */
-#ifndef HOSTLAT_CMD_LOAD_HOSTS_H
-#define HOSTLAT_CMD_LOAD_HOSTS_H
+#ifndef HOSTLAT_LOAD_HOSTS_H
+#define HOSTLAT_LOAD_HOSTS_H
 
 #include <stdbool.h>
 
@@ -14,13 +14,7 @@ struct load_hosts_options {
 	const char *command; /* NULL: LOAD_HOSTS_COMMAND */
 };
 
-extern const struct opt load_hosts_option_rows[];
-
-#define OPTIONS_LOAD_HOSTS(config, member)                                                         \
-	OPT_ROWS(config, member, struct load_hosts_options, load_hosts_option_rows)
-
 #define LOAD_HOSTS_COMMAND "hostlat"
-#define LOAD_HOSTS_ROWS "agents,latency-agents,agent-command"
 
 #define LOAD_HOST_MAX 256
 

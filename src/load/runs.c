@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/load_many_report.h"
+#include "load/runs.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -7,15 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/folder.h"
-#include "base/log.h"
-#include "base/outfile.h"
+#include "load/asserts.h"
 #include "load/disturbed.h"
 #include "load/protocol.h"
 #include "load/setup.h"
 #include "report/human.h"
-
-#define CSV_MAX (4UL << 20)
 
 /* Runs, and misses, that differ more than this would by chance. */
 #define DIFFER_P 0.01
@@ -171,7 +167,7 @@ static void add_runs(const struct load_runs *runs, double q, struct report *r)
 }
 
 /* The reasons are still to come; so is a verdict other than "ok". */
-static void finish(const struct load_many_end *end, struct report *r)
+static void finish(const struct load_runs_end *end, struct report *r)
 {
 	report_place_findings(r);
 	report_place_verdict(r);
@@ -196,7 +192,7 @@ static void not_sound(const struct load_runs *runs, struct report *r)
 
 /* ---- sweeps ---- */
 
-void load_sweep_report(const struct load_runs *runs, double q, const struct load_many_end *end,
+void load_runs_sweep(const struct load_runs *runs, double q, const struct load_runs_end *end,
 		       struct report *r)
 {
 	size_t sound = 0;
@@ -252,8 +248,8 @@ static void say_between(const struct between *b, double q, double confidence,
 			       "(p = %.2g).", b->p);
 }
 
-void load_repeat_report(const struct load_runs *runs, double q, double confidence,
-			const struct load_many_end *end, struct report *r)
+void load_runs_repeat(const struct load_runs *runs, double q, double confidence,
+			const struct load_runs_end *end, struct report *r)
 {
 	struct load_quantile *asked = calloc(runs->len + 1, sizeof(*asked));
 	struct between b = { 0 };
@@ -330,8 +326,8 @@ static const char *rate_text(char buf[HUMAN_MAX], double rate)
 	return rate ? human_rate(buf, rate) : "?";
 }
 
-void load_find_max_report(const struct load_runs *runs, const struct load_condition *condition,
-			  const struct findmax *fm, const struct load_many_end *end,
+void load_runs_find_max(const struct load_runs *runs, const struct load_condition *condition,
+			  const struct findmax *fm, const struct load_runs_end *end,
 			  struct report *r)
 {
 	char low[HUMAN_MAX], high[HUMAN_MAX];
@@ -466,8 +462,8 @@ static void say_misses_differ(const struct share_gap *gap, double q, const char 
 		    "work");
 }
 
-int load_against_report(const struct load_runs *runs, const char *const urls[2], double q,
-			double confidence, struct rng *rng, const struct load_many_end *end,
+int load_runs_against(const struct load_runs *runs, const char *const urls[2], double q,
+			double confidence, struct rng *rng, const struct load_runs_end *end,
 			struct report *r)
 {
 	const char *const names[2] = { shown(urls[0], r), shown(urls[1], r) };
@@ -555,24 +551,10 @@ static void put_row(struct strbuf *out, const struct load_summary *s, double q)
 	strbuf_printf(out, "%s,%s\n", verdict(s), s->reasons);
 }
 
-int load_runs_csv(const struct load_runs *runs, double q, const char *path)
+void load_runs_csv(const struct load_runs *runs, double q, struct strbuf *out)
 {
-	struct strbuf text = STRBUF_INIT(CSV_MAX);
-	struct outfile file = { 0 };
-	int err;
-
-	strbuf_puts(&text, "target,rate,achieved,count,q,ns,lo_ns,hi_ns,p50_ns,p90_ns,p99_ns,"
-			   "p999_ns,completed,misses,verdict,reasons\n");
+	strbuf_puts(out, "target,rate,achieved,count,q,ns,lo_ns,hi_ns,p50_ns,p90_ns,p99_ns,"
+			 "p999_ns,completed,misses,verdict,reasons\n");
 	vec_for_each(runs, s)
-		put_row(&text, s, q);
-	err = text.error ? text.error : outfile_open(&file, path);
-	if (!err)
-		err = outfile_write(&file, strbuf_str(&text), text.len);
-	if (!err)
-		err = outfile_commit(&file);
-	if (err)
-		log_error("cannot write the table to %s: %s", path, folder_strerror(err));
-	outfile_release(&file);
-	strbuf_release(&text);
-	return err;
+		put_row(out, s, q);
 }

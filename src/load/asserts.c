@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "load/asserts.h"
+
+#include <string.h>
+
+#include "report/human.h"
+
+void load_reason(struct report *r, const char *code, const char *evidence, const char *message)
+{
+	if (r->verdict && !strcmp(r->verdict, "ok"))
+		report_verdict(r, "partial");
+	report_reason(r, code, evidence, "%s", message);
+}
+
+static const char *const truths[] = {
+	[LOAD_OPEN] = "open", [LOAD_HOLDS] = "holds", [LOAD_FAILS] = "fails",
+};
+
+static const char *const sentences[] = {
+	[LOAD_OPEN] = "is neither shown nor refuted", [LOAD_HOLDS] = "holds",
+	[LOAD_FAILS] = "does not hold",
+};
+
+static struct value ns_or_null(bool known, uint64_t ns)
+{
+	return known ? value_ns(ns) : value_null();
+}
+
+static const char *interval_text(struct report *r, const struct load_quantile *q)
+{
+	char value[HUMAN_MAX], low[HUMAN_MAX], high[HUMAN_MAX];
+
+	if (!q->known)
+		return "n/a";
+	human_ns(value, q->ns);
+	if (!q->bounded)
+		return report_format(r, "%s, without a valid interval", value);
+	return report_format(r, "%s [%s, %s]", value, human_ns(low, q->lo_ns),
+			     human_ns(high, q->hi_ns));
+}
+
+static void add_assert(const struct load_condition *c, enum load_truth truth,
+		       const struct load_quantile *q, struct table *t, struct list *lines)
+{
+	TABLE_ADD(t, value_string(c->text), value_number(c->q), value_ns(c->limit_ns),
+		  ns_or_null(q->known, q->ns), ns_or_null(q->bounded, q->lo_ns),
+		  ns_or_null(q->bounded, q->hi_ns), value_string(truths[truth]));
+	list_add(lines, "%s %s: %s", c->text, sentences[truth], interval_text(t->report, q));
+}
+
+/* A result at one percentile says little of another: each condition needs its own to be sound. */
+static int judge(const struct load_analysis *analysis, const struct load_condition *c,
+		 const struct load_quantile *q, enum load_truth *truth, struct strbuf *why)
+{
+	int ret = load_analysis_sound(analysis) ?
+		load_analysis_sound_at(analysis, c->q, why) : 0;
+
+	*truth = ret == 1 ? load_condition_judge(c, q) : LOAD_OPEN;
+	return ret < 0 ? ret : 0;
+}
+
+static void say_open(const struct load_condition *c, const struct load_quantile *q,
+		     const struct strbuf *why, struct report *r)
+{
+	if (why->len)
+		load_reason(r, "assert-undecided",
+			    report_format(r, "%s: %s", c->text, strbuf_str(why)),
+			    "the run is not sound at a condition's percentile");
+	else if (!q->bounded)
+		load_reason(r, "assert-undecided", c->text,
+			    "a condition's percentile has no valid interval: too few requests lie "
+			    "beyond it, or too many were disturbed");
+	else
+		load_reason(r, "assert-undecided", c->text,
+			    "a condition's limit lies within the interval: more samples are needed "
+			    "to decide");
+}
+
+int load_asserts_report(const struct load_condition *conditions, uint32_t n,
+			const struct load_analysis *analysis, struct report *r, bool *fails)
+{
+	static const struct column columns[] = {
+		{ .name = "condition" }, { .name = "q" }, { .name = "limit_ns" },
+		{ .name = "ns" }, { .name = "lo_ns" }, { .name = "hi_ns" }, { .name = "result" },
+	};
+	struct table *t = table_new(r, columns, sizeof(columns) / sizeof(columns[0]));
+	struct list *lines = list_new(r);
+	const enum load_from main = load_analysis_main(analysis);
+	struct strbuf why[OPT_LIST_MAX];
+	struct load_quantile q[OPT_LIST_MAX];
+	enum load_truth truths[OPT_LIST_MAX];
+	int err = 0;
+
+	*fails = false;
+	for (uint32_t i = 0; i < n; i++) {
+		int ret;
+
+		strbuf_init(&why[i], 4096);
+		load_analysis_quantile(analysis, main, conditions[i].q, &q[i]);
+		ret = judge(analysis, &conditions[i], &q[i], &truths[i], &why[i]);
+		err = err ? err : ret;
+		add_assert(&conditions[i], truths[i], &q[i], t, lines);
+		*fails |= truths[i] == LOAD_FAILS;
+	}
+	object_add(&r->body, "asserts", value_table(t));
+	object_add(&r->body, NULL, value_list(lines));
+	for (uint32_t i = 0; i < n; i++) {
+		if (load_analysis_sound(analysis) && truths[i] == LOAD_OPEN && !*fails)
+			say_open(&conditions[i], &q[i], &why[i], r);
+		strbuf_release(&why[i]);
+	}
+	return err;
+}

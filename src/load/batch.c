@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "load/batch.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "base/rng.h"
+#include "clock/clock.h"
+#include "report/human.h"
+
+#define FINDMAX_PRECISION 0.03
+#define FINDMAX_START 1000
+#define FINDMAX_RATE_MIN 1
+#define FINDMAX_RATE_MAX 1e7
+
+/* Its summary is the last of batch->runs then. */
+static int run_one(struct load_batch *batch, const struct load_batch_run *run)
+{
+	struct load_summary summary;
+	int code = batch->run(batch->ctx, run, &summary);
+
+	if (code)
+		return code;
+	summary.url = run->url;
+	return vec_push(&batch->runs, summary);
+}
+
+static void label_run(char out[LOAD_BATCH_LABEL_MAX], uint64_t n, uint64_t of, double rate)
+{
+	char count[HUMAN_MAX];
+
+	human_rate(count, rate);
+	if (of)
+		snprintf(out, LOAD_BATCH_LABEL_MAX, "run %llu of %llu%s%s%s", (unsigned long long)n,
+			 (unsigned long long)of, rate > 0 ? ", " : "", rate > 0 ? count : "",
+			 rate > 0 ? "/s" : "");
+	else
+		snprintf(out, LOAD_BATCH_LABEL_MAX, "probe %llu, %s/s", (unsigned long long)n,
+			 count);
+}
+
+/* What was measured before a run failed is worth a report: 0, or the code if that is nothing. */
+static int end_batch(struct load_batch *batch, int code, const char *label)
+{
+	if (!code || !batch->runs.len)
+		return code;
+	snprintf(batch->failed, sizeof(batch->failed), "%s", label);
+	batch->end.failed = batch->failed;
+	return 0;
+}
+
+/* ---- sweeps and repetitions ---- */
+
+int load_batch_sweep(struct load_batch *batch, const struct load_rates *rates, struct report *r)
+{
+	char label[LOAD_BATCH_LABEL_MAX] = "";
+	int code = 0;
+
+	for (uint32_t i = 0; !code && !batch->end.interrupted && i < rates->n; i++) {
+		const struct load_batch_run run = {
+			.rate = load_rates_at(rates, i), .duration_ns = batch->duration_ns,
+			.label = label,
+		};
+
+		label_run(label, i + 1, rates->n, run.rate);
+		code = run_one(batch, &run);
+	}
+	code = end_batch(batch, code, label);
+	if (!code)
+		load_runs_sweep(&batch->runs, batch->q, &batch->end, r);
+	return code;
+}
+
+int load_batch_repeat(struct load_batch *batch, uint64_t runs, struct report *r)
+{
+	char label[LOAD_BATCH_LABEL_MAX] = "";
+	const struct load_batch_run run = {
+		.rate = batch->rate, .duration_ns = batch->duration_ns, .label = label,
+	};
+	int code = 0;
+
+	for (uint64_t i = 0; !code && !batch->end.interrupted && i < runs; i++) {
+		label_run(label, i + 1, runs, run.rate);
+		code = run_one(batch, &run);
+	}
+	code = end_batch(batch, code, label);
+	if (!code)
+		load_runs_repeat(&batch->runs, batch->q, batch->confidence, &batch->end, r);
+	return code;
+}
+
+/* ---- the highest rate ---- */
+
+static void feed_probe(struct findmax *fm, const struct load_condition *condition,
+		       const struct load_summary *s, uint64_t took_ns)
+{
+	struct load_quantile measured;
+	bool doubtful;
+	enum load_truth truth = load_summary_judge(s, condition, &measured, &doubtful);
+
+	if (doubtful)
+		findmax_doubt(fm, &measured, took_ns);
+	else
+		findmax_feed(fm, truth, &measured, took_ns);
+}
+
+int load_batch_find_max(struct load_batch *batch, const struct load_condition *condition,
+			struct report *r)
+{
+	char label[LOAD_BATCH_LABEL_MAX] = "";
+	struct findmax_probe probe;
+	struct findmax fm;
+	int code = 0;
+
+	findmax_init(&fm, &(struct findmax_config){
+		.q = condition->q, .limit_ns = condition->limit_ns,
+		.confidence = batch->confidence, .precision = FINDMAX_PRECISION,
+		.start = FINDMAX_START, .min = FINDMAX_RATE_MIN, .max = FINDMAX_RATE_MAX,
+		.probe_ns = LOAD_BATCH_PROBE_NS, .budget_ns = batch->duration_ns,
+	});
+	while (!code && !batch->end.interrupted && findmax_next(&fm, &probe)) {
+		/* Its intervals are two-sided: each bound has the share of one side. */
+		const struct load_batch_run run = {
+			.rate = probe.rate, .duration_ns = probe.duration_ns,
+			.confidence = 2 * probe.confidence - 1, .label = label,
+		};
+		const uint64_t begun_ns = clock_now();
+
+		label_run(label, fm.probes, 0, probe.rate);
+		code = run_one(batch, &run);
+		if (!code && !batch->end.interrupted)
+			feed_probe(&fm, condition, vec_last(&batch->runs),
+				   clock_now() - begun_ns);
+	}
+	code = end_batch(batch, code, label);
+	if (!code)
+		load_runs_find_max(&batch->runs, condition, &fm, &batch->end, r);
+	return code;
+}
+
+/* ---- two targets ---- */
+
+int load_batch_against(struct load_batch *batch, const char *const urls[2], uint64_t pairs,
+		       uint64_t seed, struct report *r)
+{
+	char label[LOAD_BATCH_LABEL_MAX] = "";
+	struct load_batch_run run = {
+		.rate = batch->rate, .duration_ns = batch->duration_ns, .label = label,
+	};
+	unsigned int first = 0;
+	struct rng rng;
+	int code = 0;
+
+	rng_init(&rng, seed);
+	for (uint64_t i = 0; !code && !batch->end.interrupted && i < 2 * pairs; i++) {
+		if (i % 2 == 0)
+			first = (unsigned int)rng_below(&rng, 2);
+		run.url = urls[first ^ (i % 2)];
+		label_run(label, i + 1, 2 * pairs, run.rate);
+		code = run_one(batch, &run);
+	}
+	code = end_batch(batch, code, label);
+	return code ? code : load_runs_against(&batch->runs, urls, batch->q, batch->confidence,
+					       &rng, &batch->end, r);
+}

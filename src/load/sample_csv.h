@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Requests as lines of CSV: hostlat-load(1), --samples. */
+#ifndef HOSTLAT_LOAD_SAMPLE_CSV_H
+#define HOSTLAT_LOAD_SAMPLE_CSV_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/strbuf.h"
+#include "base/vec.h"
+#include "event/source.h"
+#include "load/config.h"
+
+#define SAMPLE_CSV_HEAD                                                                            \
+	"intended_ns,sent_ns,sched_ns,snd_ns,ack_ns,server_in_ns,server_out_ns,rx_ns,wake_ns,"     \
+	"done_ns,tx_bytes,rx_bytes,tx_offset,rx_offset,netns,local,remote,type,status,flags\n"
+
+/*
+ * Connections of which the addresses are kept, of all agents: as many as may be open at a time.
+ * What is made anew later in the run has none, and its requests are counted. At most 150 MB.
+ */
+#define LOAD_FLOWS_MAX (1U << 20)
+
+struct load_flows VEC_OF(struct event_flow);
+
+/* The addresses that lines name. */
+struct sample_csv {
+	struct load_flows flows[LOAD_AGENTS_MAX]; /* by the number in their id */
+	uint32_t n_flows;                         /* places in all of them */
+	bool flows_full;
+	uint64_t unaddressed;                     /* lines without addresses: no place was left */
+};
+
+void sample_csv_init(struct sample_csv *csv);
+void sample_csv_release(struct sample_csv *csv);
+
+/* Keeps the addresses of an EV_FLOW. Returns 0 or -ENOMEM. */
+int sample_csv_take(struct sample_csv *csv, const struct event *event);
+
+/* Appends a request's line. */
+void sample_csv_put(struct sample_csv *csv, const struct event_sample *sample, struct strbuf *out);
+
+#endif

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "load/summary.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static bool is_one_of(const char *code, const char *const *codes)
+{
+	for (; *codes; codes++)
+		if (!strcmp(code, *codes))
+			return true;
+	return false;
+}
+
+/* Reasons that a load beyond the server's capacity gives ... */
+static const char *const saturation[] = {
+	"rate-not-reached", "closed-loop-behaviour", "non-stationary-trend", "errors-above-limit",
+	NULL,
+};
+
+/* ... unless it was the load generator that failed, or may have been. */
+static const char *const failures[] = {
+	"client-saturated", "local-ports-exhausted", "unexpected-status", "interrupted",
+	"agent-lost", "server-unreachable", NULL,
+};
+
+static const char *const noise[] = { "host-noisy", "host-unknown", NULL };
+
+/* Reasons for which a run can't stand beside another one that was disturbed as much. */
+static const char *const other_load[] = {
+	"rate-not-reached", "errors-above-limit", "server-unreachable", "local-ports-exhausted",
+	"unexpected-status", "interrupted", "agent-lost", NULL,
+};
+
+/*
+ * Noise that was seen can cost part of a rate; more than half of it is the server's. What nobody
+ * saw costs less.
+ */
+#define SATURATED_SHARE 0.5
+#define SATURATED_SHARE_QUIET 0.8
+
+/* Reasons that say no more than that there is no interval. */
+static const char *const undecided[] = {
+	"not-converged", "too-few-exceedances", "heavy-tail", NULL,
+};
+
+void load_summary_reasons(const struct report *r, struct load_summary *out)
+{
+	const double share = out->achieved / out->rate;
+	bool failed = false, noisy = false;
+	size_t len = 0;
+
+	out->usable = out->comparable = true;
+	for (const struct row *row = r->reasons->first; row; row = row->next) {
+		const char *code = row->cells[0].string;
+
+		out->saturated |= is_one_of(code, saturation);
+		out->usable &= is_one_of(code, undecided);
+		out->comparable &= !is_one_of(code, other_load);
+		failed |= is_one_of(code, failures);
+		noisy |= is_one_of(code, noise);
+		if (len + strlen(code) + 2 > sizeof(out->reasons))
+			continue;
+		len += (size_t)snprintf(out->reasons + len, sizeof(out->reasons) - len, "%s%s",
+					len ? " " : "", code);
+	}
+	out->saturated &= !failed && (!noisy || share < SATURATED_SHARE);
+	out->certain = out->saturated && !noisy && share < SATURATED_SHARE_QUIET;
+}
+
+enum load_truth load_summary_judge(const struct load_summary *s, const struct load_condition *c,
+				   struct load_quantile *q, bool *doubtful)
+{
+	*q = s->asked;
+	*doubtful = false;
+	if (s->sound)
+		return load_condition_judge(c, &s->asked);
+	if (s->saturated && s->asked.known && s->asked.ns >= c->limit_ns) {
+		*doubtful = !s->certain;
+		return LOAD_FAILS;
+	}
+	q->known &= s->usable;
+	return LOAD_OPEN;
+}
+
+void load_summary_make(const struct load_analysis *a, const struct load_setup *setup, double q,
+		       const struct report *r, struct load_summary *out)
+{
+	static const double quantiles[REPORT_QUANTILES] = { 0.5, 0.9, 0.99, 0.999 };
+	const bool closed = setup->analysis.loop == LOOP_CLOSED;
+	const enum load_from from = load_analysis_main(a);
+
+	*out = (struct load_summary){
+		.from = from, .closed = closed,
+		.rate = closed ? NAN : setup->analysis.rate,
+		.achieved = load_analysis_achieved(a), .count = load_analysis_count(a, from),
+		.sound = load_analysis_sound(a), .seed = setup->config.seed,
+	};
+	for (int i = 0; i < REPORT_QUANTILES; i++)
+		load_analysis_quantile(a, from, quantiles[i], &out->quantiles[i]);
+	load_analysis_quantile(a, from, q, &out->asked);
+	out->misses_known = load_analysis_misses(a, &out->misses);
+	load_summary_reasons(r, out);
+}
