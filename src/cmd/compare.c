@@ -252,10 +252,7 @@ static void add_damage(const struct input *in, struct report *r)
 {
 	struct strbuf evidence = STRBUF_INIT(1024);
 
-	for (int i = 0; i < DAMAGE_REASONS; i++)
-		if (in->damage.reasons >> i & 1)
-			strbuf_printf(&evidence, "%s%s", evidence.len ? ", " : "",
-				      event_damage_name(1U << i));
+	event_damage_put(&in->damage, &evidence);
 	if (evidence.len)
 		report_reason(r, "damaged", strbuf_str(&evidence),
 			      "%s: the recording is damaged: what was readable is compared",

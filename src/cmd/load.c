@@ -226,10 +226,7 @@ static void add_damage(const struct event_damage *damage, struct report *r)
 {
 	struct strbuf evidence = STRBUF_INIT(1024);
 
-	for (int i = 0; i < DAMAGE_REASONS; i++)
-		if (damage->reasons >> i & 1)
-			strbuf_printf(&evidence, "%s%s", evidence.len ? ", " : "",
-				      event_damage_name(1U << i));
+	event_damage_put(damage, &evidence);
 	if (evidence.len)
 		load_reason(r, "damaged", strbuf_str(&evidence),
 			    "the recording is damaged: the readable part is shown");

@@ -118,3 +118,15 @@ const char *event_damage_name(uint32_t bit)
 		return "unknown";
 	}
 }
+
+void event_damage_put(const struct event_damage *damage, struct strbuf *out)
+{
+	const char *between = "";
+
+	for (int i = 0; i < DAMAGE_REASONS; i++) {
+		if (!(damage->reasons >> i & 1))
+			continue;
+		strbuf_printf(out, "%s%s", between, event_damage_name(1U << i));
+		between = ", ";
+	}
+}

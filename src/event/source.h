@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <sys/uio.h>
 
+#include "base/strbuf.h"
 #include "event/layout.h"
 
 #define EVENT_CORE_NONE UINT32_MAX	/* the event belongs to no core */
@@ -173,5 +174,8 @@ void event_fact_get(const struct event *event, const char **key, const char **va
 
 /* The words for what a damaged source lacks, such as "cut"; `bit` is one of DAMAGE_*. */
 const char *event_damage_name(uint32_t bit);
+
+/* All of a source, separated by ", "; nothing if it is whole. */
+void event_damage_put(const struct event_damage *damage, struct strbuf *out);
 
 #endif

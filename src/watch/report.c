@@ -297,11 +297,8 @@ static void add_stream_reasons(const struct watch *w, enum watch_span span, stru
 		report_reason(r, "limit", NULL, "%s left out of the distributions, which may take "
 			      "%zu MiB together",
 			      human_were(buf, p->no_room, "delta"), w->hist_bytes_max >> 20);
-	for (int i = 0; span == WATCH_TOTAL && i < DAMAGE_REASONS; i++) {
-		if (w->damage.reasons >> i & 1)
-			strbuf_printf(&evidence, "%s%s", evidence.len ? ", " : "",
-				      event_damage_name(1U << i));
-	}
+	if (span == WATCH_TOTAL)
+		event_damage_put(&w->damage, &evidence);
 	if (evidence.len)
 		report_reason(r, "damaged", strbuf_str(&evidence),
 			      "the recording is damaged: what was readable is shown");
