@@ -66,6 +66,11 @@ struct conn_kept {
 	/* -- samples -- */
 	__u16 zero_windows, unread, sampled[CONN_STATES];
 	__u32 zero_window_us, unread_us, sampled_us[CONN_STATES]; /* that they stand for */
+	/* -- counters added later: there is room for 4 bytes -- */
+#define CONN_ADDED_U16(field, ...) __u16 field;
+#define CONN_ADDED_U32(field, ...) __u32 field;
+	CONN_COUNTERS_ADDED(CONN_ADDED_U32, CONN_COUNTERS_NO_ROW)
+	CONN_COUNTERS_ADDED(CONN_COUNTERS_NO_ROW, CONN_ADDED_U16)
 	/* -- losses -- */
 	__u64 recovery_ns, loss_ns, stall_ns;
 	__u64 repair_since;     /* of recovery_ns; 0: nothing is being repaired */

@@ -15,7 +15,6 @@
 #include "cmd/recorded_file.h"
 #include "cmd/recording.h"
 #include "conns/filter.h"
-#include "conns/keeps.h"
 
 struct conns_config {
 	uint64_t interval_ns;
@@ -248,7 +247,7 @@ static int run(const void *config)
 		err = filter_of(c->filter, &filter);
 	if (err)
 		return err == -ENOMEM ? EXIT_CANNOT : EXIT_USAGE;
-	options.keep = filter ? conns_filter_keeps : NULL;
+	options.keep = filter ? filter_match_conn : NULL;
 	options.ctx = filter;
 	if (!conns_view_open(&view, &c->common, &options, c->count))
 		code = c->peer ? conns_peer_show(c->from, c->peer, &view) :

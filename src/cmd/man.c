@@ -13,6 +13,7 @@
 #include "base/readfile.h"
 #include "base/version.h"
 #include "cmd/cmd.h"
+#include "conns/counter.h"
 #include "diagnose/cause.h"
 #include "load/gates.h"
 
@@ -130,6 +131,11 @@ static void put_reasons(struct page *page)
 	}
 }
 
+static void put_counters(struct page *page)
+{
+	counter_manual(page->out);
+}
+
 static const struct {
 	const char *name;
 	void (*put)(struct page *page);
@@ -144,6 +150,7 @@ static const struct {
 	{ "@GROUP_KEYS@\n", put_group_keys },
 	{ "@CAUSES@\n", put_causes },
 	{ "@REASONS@\n", put_reasons },
+	{ "@COUNTERS@\n", put_counters },
 	{ NULL, NULL },
 };
 

@@ -8,6 +8,7 @@
 
 #include "base/bug.h"
 #include "base/parse.h"
+#include "conns/counter.h"
 #include "conns/problem.h"
 #include "conns/state.h"
 #include "conns/words.h"
@@ -16,7 +17,7 @@
 #include "report/human.h"
 
 /* Of an end: a share for each part of the time, a rate for everything that is counted. */
-#define MEASURES (WORDS_TIMES + WORDS_EVENTS)
+#define MEASURES (WORDS_TIMES + COUNTER_EVENTS)
 #define ROWS (LIMITS_ENDS * MEASURES)
 
 /* What an end's connections did in a block. */
@@ -112,11 +113,11 @@ static void put_times(struct block *b, const struct event_conn *e)
 static struct block block_of(const struct event_conn *e)
 {
 	struct block b = { .all_ns = (double)(e->to - e->from) };
-	uint32_t count;
+	const struct counter *counter = NULL;
 
 	put_times(&b, e);
-	for (unsigned int i = 0; i < WORDS_EVENTS; i++)
-		b.of[WORDS_TIMES + i] = words_event(e, i, &count) ? count : 0;
+	for (size_t i = WORDS_TIMES; (counter = counter_next(counter, COUNTER_OF_EVENTS)); i++)
+		b.of[i] = counter_is_known(counter, e) ? (double)counter_value(counter, e) : 0;
 	return b;
 }
 
@@ -188,14 +189,22 @@ static bool is_share(unsigned int measure)
 	return measure < WORDS_TIMES;
 }
 
+/* The counter of a measure that is no share. */
+static const struct counter *counter_of(unsigned int measure)
+{
+	const struct counter *counter = NULL;
+
+	for (unsigned int i = WORDS_TIMES; i <= measure; i++)
+		counter = counter_next(counter, COUNTER_OF_EVENTS);
+	return counter;
+}
+
 static bool is_known(const struct conn_sum *sum, unsigned int measure)
 {
-	uint32_t count;
-
 	if (!sum->connections)
 		return false;
 	return is_share(measure) ? conn_knows(&sum->sum, CONN_KNOWS_TIMES) :
-	       words_event(&sum->sum, measure - WORDS_TIMES, &count);
+				   counter_is_known(counter_of(measure), &sum->sum);
 }
 
 /*
@@ -261,8 +270,7 @@ static int compare_all(const struct conns_run *a, const struct conns_run *b, str
 
 static const char *name_of(unsigned int measure)
 {
-	return is_share(measure) ? words_time_name(measure) :
-				   words_event_name(measure - WORDS_TIMES);
+	return is_share(measure) ? words_time_name(measure) : counter_of(measure)->name;
 }
 
 /* "12 %", "0.25/s"; of a difference with its sign, and in percentage points. */

@@ -11,6 +11,7 @@
 #include "base/bug.h"
 #include "base/nearest.h"
 #include "base/parse.h"
+#include "conns/counter.h"
 
 #define PORT_TEXT_MAX 64
 #define ADDRESS_TEXT_MAX (INET6_ADDRSTRLEN + 8)
@@ -25,39 +26,38 @@ enum kind {
 };
 
 struct filter_field {
-	const char *name;
+	struct counter_text text; /* `filter` is its name; NULL: a counter without a field */
 	enum kind kind;
 	unsigned index; /* KIND_ADDRESS and _PORT: 1 is remote */
 };
 
+#define FIELD(name, of, at) { .text.filter = (name), .kind = KIND_##of, .index = (at) }
+#define ROW(field, value, known, object, key, unit, ...)                                           \
+	{ .text = { .meaning = __VA_ARGS__ }, .kind = KIND_##unit,                                 \
+	  .index = CONN_NUMBER_OF_##field },
+
 static const struct filter_field fields[] = {
-	{ "src", KIND_ADDRESS, 0 }, { "dst", KIND_ADDRESS, 1 },
-	{ "sport", KIND_PORT, 0 }, { "dport", KIND_PORT, 1 },
-	{ "state", KIND_STATE, 0 }, { "class", KIND_CLASS, 0 },
-	{ "app", KIND_TEXT, CONN_TEXT_APP }, { "comm", KIND_TEXT, CONN_TEXT_COMM },
-	{ "cgroup", KIND_TEXT, CONN_TEXT_CGROUP }, { "unit", KIND_TEXT, CONN_TEXT_UNIT },
-	{ "netns", KIND_TEXT, CONN_TEXT_NETNS },
-	{ "congestion-control", KIND_TEXT, CONN_TEXT_CONTROL },
-	{ "pid", KIND_COUNT, CONN_NUMBER_PID }, { "rtt", KIND_TIME, CONN_NUMBER_RTT },
-	{ "min-rtt", KIND_TIME, CONN_NUMBER_MIN_RTT },
-	{ "retrans", KIND_COUNT, CONN_NUMBER_RETRANS },
-	{ "fast-retransmits", KIND_COUNT, CONN_NUMBER_FAST },
-	{ "timeouts", KIND_COUNT, CONN_NUMBER_TIMEOUTS },
-	{ "tail-loss-probes", KIND_COUNT, CONN_NUMBER_PROBES },
-	{ "spurious", KIND_COUNT, CONN_NUMBER_SPURIOUS },
-	{ "stall", KIND_TIME, CONN_NUMBER_STALL },
-	{ "delayed-acks", KIND_COUNT, CONN_NUMBER_DELACKS },
-	{ "sent", KIND_SIZE, CONN_NUMBER_SENT }, { "received", KIND_SIZE, CONN_NUMBER_RECEIVED },
-	{ "unsent", KIND_SIZE, CONN_NUMBER_UNSENT },
-	{ "unacked", KIND_SIZE, CONN_NUMBER_UNACKED },
-	{ "sndbuf", KIND_SIZE, CONN_NUMBER_SNDBUF }, { "rcvbuf", KIND_SIZE, CONN_NUMBER_RCVBUF },
-	{ "cwnd", KIND_COUNT, CONN_NUMBER_CWND }, { "mss", KIND_COUNT, CONN_NUMBER_MSS },
-	{ "age", KIND_TIME, CONN_NUMBER_AGE },
-	{ "sender-app", KIND_SHARE, CONN_NUMBER_SENDER_APP },
-	{ "send-buffer", KIND_SHARE, CONN_NUMBER_SEND_BUFFER },
-	{ "congestion", KIND_SHARE, CONN_NUMBER_CONGESTION },
-	{ "receiver-window", KIND_SHARE, CONN_NUMBER_RECEIVER_WINDOW },
-	{ "delayed-ack", KIND_SHARE, CONN_NUMBER_DELAYED_ACK },
+	FIELD("src", ADDRESS, 0), FIELD("dst", ADDRESS, 1),
+	FIELD("sport", PORT, 0), FIELD("dport", PORT, 1),
+	FIELD("state", STATE, 0), FIELD("class", CLASS, 0),
+	FIELD("app", TEXT, CONN_TEXT_APP), FIELD("comm", TEXT, CONN_TEXT_COMM),
+	FIELD("cgroup", TEXT, CONN_TEXT_CGROUP), FIELD("unit", TEXT, CONN_TEXT_UNIT),
+	FIELD("netns", TEXT, CONN_TEXT_NETNS),
+	FIELD("congestion-control", TEXT, CONN_TEXT_CONTROL),
+	FIELD("pid", COUNT, CONN_NUMBER_PID), FIELD("rtt", TIME, CONN_NUMBER_RTT),
+	FIELD("min-rtt", TIME, CONN_NUMBER_MIN_RTT),
+	FIELD("retrans", COUNT, CONN_NUMBER_RETRANS),
+	FIELD("unsent", SIZE, CONN_NUMBER_UNSENT),
+	FIELD("unacked", SIZE, CONN_NUMBER_UNACKED),
+	FIELD("sndbuf", SIZE, CONN_NUMBER_SNDBUF), FIELD("rcvbuf", SIZE, CONN_NUMBER_RCVBUF),
+	FIELD("cwnd", COUNT, CONN_NUMBER_CWND), FIELD("mss", COUNT, CONN_NUMBER_MSS),
+	FIELD("age", TIME, CONN_NUMBER_AGE),
+	FIELD("sender-app", SHARE, CONN_NUMBER_SENDER_APP),
+	FIELD("send-buffer", SHARE, CONN_NUMBER_SEND_BUFFER),
+	FIELD("congestion", SHARE, CONN_NUMBER_CONGESTION),
+	FIELD("receiver-window", SHARE, CONN_NUMBER_RECEIVER_WINDOW),
+	FIELD("delayed-ack", SHARE, CONN_NUMBER_DELAYED_ACK),
+	CONN_COUNTERS_EACH(ROW)
 };
 
 static const char *const wants[KINDS] = {
@@ -114,9 +114,11 @@ const struct filter_field *filter_field_find(const char *name, const char **near
 
 	nearest_init(&nearest, name);
 	for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
-		if (strcmp(fields[i].name, name) == 0)
+		if (!fields[i].text.filter)
+			continue;
+		if (strcmp(fields[i].text.filter, name) == 0)
 			return &fields[i];
-		nearest_offer(&nearest, fields[i].name);
+		nearest_offer(&nearest, fields[i].text.filter);
 	}
 	*near = nearest.best;
 	return NULL;

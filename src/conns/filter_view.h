@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "event/conn_counters.h"
+
 enum conn_text {
 	CONN_TEXT_APP,
 	CONN_TEXT_COMM,
@@ -21,15 +23,7 @@ enum conn_number {
 	CONN_NUMBER_RTT,	/* ns; smoothed, smallest */
 	CONN_NUMBER_MIN_RTT,
 	CONN_NUMBER_RETRANS,	/* segments retransmitted, of any kind */
-	CONN_NUMBER_FAST,	/* in fast recovery */
-	CONN_NUMBER_TIMEOUTS,
-	CONN_NUMBER_PROBES,	/* tail-loss probes */
-	CONN_NUMBER_SPURIOUS,
-	CONN_NUMBER_STALL,	/* ns */
-	CONN_NUMBER_DELACKS,	/* the peer's */
-	CONN_NUMBER_SENT,	/* bytes */
-	CONN_NUMBER_RECEIVED,
-	CONN_NUMBER_UNSENT,
+	CONN_NUMBER_UNSENT,	/* bytes */
 	CONN_NUMBER_UNACKED,
 	CONN_NUMBER_SNDBUF,
 	CONN_NUMBER_RCVBUF,
@@ -42,8 +36,12 @@ enum conn_number {
 	CONN_NUMBER_CONGESTION,
 	CONN_NUMBER_RECEIVER_WINDOW,
 	CONN_NUMBER_DELAYED_ACK,
+#define CONN_NUMBER_OF_ROW(field, ...) CONN_NUMBER_OF_##field,
+	CONN_COUNTERS_EACH(CONN_NUMBER_OF_ROW)
 	CONN_NUMBERS,
 };
+
+_Static_assert(CONN_NUMBERS <= 64, "bits of `known`");
 
 /* A connection, as filters see it. Zeroed: nothing is known. */
 struct filter_view {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/bug.h"
+#include "conns/counter.h"
 #include "conns/rtt.h"
 #include "conns/sum.h"
 #include "conns/tables.h"
@@ -147,36 +148,40 @@ static void add_json(const struct group *g, struct table *t, struct report *r)
 		  value_bool(sum->estimated), rtt_value(&sum->rtts, r), problems_value(g, r));
 }
 
+static void add_line(struct table *t, const struct group *g, struct report *r)
+{
+	const struct event_conn *e = &g->sum.sum;
+	struct value cells[COUNTERS + 10] = {
+		value_string(g->key), value_u64(g->sum.connections), value_u64(g->sum.troubled),
+		sum_share(e, e->send_buffer_ns), sum_share(e, e->congestion_ns),
+		sum_share(e, e->receiver_window_ns), sum_share(e, e->delayed_ack_ns),
+	};
+	size_t n = 7 + counter_cells(cells + 7, e, false);
+
+	cells[n++] = rtt_quantile_value(&g->sum.rtts, 500);
+	cells[n++] = rtt_quantile_value(&g->sum.rtts, 990);
+	cells[n++] = value_string(problems_line(g, r));
+	table_add(t, cells, n);
+}
+
 static void add_text(const struct group *groups, size_t n, const char *head, bool all,
 		     struct report *r)
 {
-	const struct column columns[] = {
+	struct column columns[COUNTERS + 10] = {
 		{ .head = head, .flags = COLUMN_FLEX }, { .head = "connections" },
 		{ .head = "with problems" }, { .head = "send buffer" }, { .head = "congestion" },
 		{ .head = "receiver" }, { .head = "delayed ACK" },
-		{ .head = "FR" }, { .head = "RTO" }, { .head = "TLP" },
-		{ .head = "rtt p50", .flags = COLUMN_SPARE },
-		{ .head = "rtt p99" },
-		{ .head = "problems", .flags = COLUMN_FLEX },
 	};
-	struct table *t = table_new(r, columns, ARRAY_LEN(columns));
+	size_t m = 7 + counter_columns(columns + 7, false);
+	struct table *t;
 	char buf[HUMAN_MAX];
 
-	for (size_t i = 0; i < n && (all || i < TABLES_GROUPS); i++) {
-		const struct group *g = &groups[i];
-		const struct event_conn *e = &g->sum.sum;
-
-		TABLE_ADD(t, value_string(g->key), value_u64(g->sum.connections),
-			  value_u64(g->sum.troubled), sum_share(e, e->send_buffer_ns),
-			  sum_share(e, e->congestion_ns), sum_share(e, e->receiver_window_ns),
-			  sum_share(e, e->delayed_ack_ns),
-			  sum_count(e, CONN_KNOWS_LOSSES, e->fast_retransmit),
-			  sum_count(e, CONN_KNOWS_RTO, e->rto),
-			  sum_count(e, CONN_KNOWS_LOSSES, e->tlp),
-			  rtt_quantile_value(&g->sum.rtts, 500),
-			  rtt_quantile_value(&g->sum.rtts, 990),
-			  value_string(problems_line(g, r)));
-	}
+	columns[m++] = (struct column){ .head = "rtt p50", .flags = COLUMN_SPARE };
+	columns[m++] = (struct column){ .head = "rtt p99" };
+	columns[m++] = (struct column){ .head = "problems", .flags = COLUMN_FLEX };
+	t = table_new(r, columns, m);
+	for (size_t i = 0; i < n && (all || i < TABLES_GROUPS); i++)
+		add_line(t, &groups[i], r);
 	if (!all && n > TABLES_GROUPS)
 		report_finding(r, "%s more of them: --all lists them.",
 			       human_count(buf, n - TABLES_GROUPS));

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "base/bug.h"
+#include "conns/counter.h"
 #include "conns/limits.h"
 #include "conns/problem.h"
 #include "conns/words.h"
@@ -116,16 +117,14 @@ static const char *times_line(const struct conn_sum *sum, struct report *r)
 
 static const char *events_line(const struct event_conn *e, struct report *r)
 {
-	static const char *const heads[WORDS_EVENTS] = {
-		"FR", "RTO", "TLP", "spurious", "delayed ACKs", "data held for the peer's",
-	};
+	const struct counter *counter = NULL;
 	const char *line = "";
 	char buf[HUMAN_MAX];
-	uint32_t n;
 
-	for (unsigned int i = 0; i < WORDS_EVENTS; i++)
-		line = report_format(r, "%s%s%s %s", line, *line ? ", " : "", heads[i],
-				     words_event(e, i, &n) ? human_count(buf, n) : "n/a");
+	while ((counter = counter_next(counter, COUNTER_OF_EVENTS)))
+		line = report_format(r, "%s%s%s %s", line, *line ? ", " : "", counter->text.label,
+				     counter_is_known(counter, e) ?
+				     human_count(buf, counter_value(counter, e)) : "n/a");
 	return line;
 }
 

@@ -3,9 +3,9 @@
 #include "conns/tables.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/bug.h"
+#include "conns/counter.h"
 #include "conns/info.h"
 #include "conns/other_end.h"
 #include "conns/rtt.h"
@@ -50,16 +50,7 @@ static struct value calls_value(const struct event_conn *e, struct report *r)
 	if (!conn_knows(e, CONN_KNOWS_CALLS))
 		return value_null();
 	o = object_new(r);
-	put(o, e, 0, "send", e->send_calls);
-	put(o, e, 0, "send_bytes", e->send_bytes);
-	put(o, e, 0, "send_small", e->send_small);
-	put(o, e, 0, "send_blocked", e->send_blocked);
-	put(o, e, 0, "recv", e->recv_calls);
-	put(o, e, 0, "recv_bytes", e->recv_bytes);
-	put_ns(o, e, 0, "longest_pause_ns", e->longest_pause_ns);
-	put(o, e, 0, "idle_bursts", e->idle_bursts);
-	put(o, e, 0, "idle_bursts_lost", e->idle_bursts_lost);
-	put(o, e, 0, "idle_restarts", e->idle_restarts);
+	counter_put(o, e, COUNTER_OF_CALLS);
 	object_add(o, "send_sizes", sizes_value(e->send_sizes, r));
 	object_add(o, "recv_sizes", sizes_value(e->recv_sizes, r));
 	return value_object(o);
@@ -72,7 +63,7 @@ static struct value rtt_value(const struct event_conn *e, struct report *r)
 	struct rtt_sum sum = { 0 };
 
 	object_add(o, "smoothed_ns", e->rtt_us ? value_ns(e->rtt_us * US) : value_null());
-	put(o, e, CONN_KNOWS_RTT, "samples", e->rtt_samples);
+	counter_put(o, e, COUNTER_OF_RTT);
 	object_add(o, "mean_ns", some ? value_ns((uint64_t)((double)e->rtt_sum_us * 1e3 /
 							    e->rtt_samples)) : value_null());
 	object_add(o, "min_ns", some ? value_ns(e->rtt_min_us * US) : value_null());
@@ -86,16 +77,7 @@ static struct value recovery_value(const struct event_conn *e, struct report *r)
 {
 	struct object *o = object_new(r);
 
-	put(o, e, CONN_KNOWS_LOSSES, "recoveries", e->recoveries);
-	put_ns(o, e, CONN_KNOWS_LOSSES, "recovery_ns", e->recovery_ns);
-	put_ns(o, e, CONN_KNOWS_LOSSES, "loss_ns", e->loss_ns);
-	put(o, e, CONN_KNOWS_LOSSES, "stalls", e->stalls);
-	put_ns(o, e, CONN_KNOWS_LOSSES, "stall_ns", e->stall_ns);
-	put_ns(o, e, CONN_KNOWS_LOSSES, "longest_stall_ns", e->longest_stall_ns);
-	put(o, e, CONN_KNOWS_PEER_DELACKS, "peer_delayed_acks", e->peer_delayed_acks);
-	put_ns(o, e, CONN_KNOWS_CHRONO, "kernel_busy_ns", e->busy_ns);
-	put_ns(o, e, CONN_KNOWS_CHRONO, "kernel_rwnd_ns", e->kernel_rwnd_ns);
-	put_ns(o, e, CONN_KNOWS_CHRONO, "kernel_sndbuf_ns", e->kernel_sndbuf_ns);
+	counter_put(o, e, COUNTER_OF_RECOVERY);
 	return value_object(o);
 }
 
@@ -111,8 +93,7 @@ static struct value samples_value(const struct event_conn *e, struct report *r)
 	put(o, e, CONN_KNOWS_TIMES, "count", e->samples);
 	for (int i = 0; i < CONN_STATES; i++)
 		put(o, e, CONN_KNOWS_TIMES, names[i], e->sampled[i]);
-	put(o, e, CONN_KNOWS_TIMES, "zero_windows", e->zero_windows);
-	put(o, e, CONN_KNOWS_TIMES, "unread", e->unread);
+	counter_put(o, e, COUNTER_OF_SAMPLES);
 	object_add(o, "aimed_per_second", value_number(e->poll_mhz / 1e3));
 	return value_object(o);
 }
@@ -233,29 +214,24 @@ static void add_connection(struct table *t, const struct conn_view *v, struct va
 
 /* -- connections, for people ---------------------------------------------------------------- */
 
-#define LINE 12
-#define LINE_MOST (LINE + 3)
+#define LINE_MOST (COUNTERS + 16)
 
-static const struct column text_columns[LINE] = {
-	{ .head = "cookie" },
-	{ .head = "local", .flags = COLUMN_FLEX },
-	{ .head = "remote", .flags = COLUMN_FLEX },
-	{ .head = "application", .flags = COLUMN_FLEX },
-	{ .head = "limited by" },
-	{ .head = "of time" },
-	{ .head = "FR" }, { .head = "RTO" }, { .head = "TLP" },
-	{ .head = "held", .flags = COLUMN_SPARE },
-	{ .head = "rtt", .flags = COLUMN_SPARE },
-	{ .head = "problems", .flags = COLUMN_FLEX },
-};
-
-/* With those that only two recordings have; the last one may be taken off. */
+/* Columns of two recordings included; the last column may be taken off. */
 static struct table *new_lines(const struct conns *c, struct report *r)
 {
-	struct column columns[LINE_MOST];
-	size_t n = LINE;
+	struct column columns[LINE_MOST] = {
+		{ .head = "cookie" },
+		{ .head = "local", .flags = COLUMN_FLEX },
+		{ .head = "remote", .flags = COLUMN_FLEX },
+		{ .head = "application", .flags = COLUMN_FLEX },
+		{ .head = "limited by" },
+		{ .head = "of time" },
+	};
+	size_t n = 6;
 
-	memcpy(columns, text_columns, sizeof(text_columns));
+	n += counter_columns(columns + n, true);
+	columns[n++] = (struct column){ .head = "rtt", .flags = COLUMN_SPARE };
+	columns[n++] = (struct column){ .head = "problems", .flags = COLUMN_FLEX };
 	if (c->elsewhere) {
 		columns[n++] = (struct column){ .head = "limit lies at" };
 		columns[n++] = (struct column){ .head = "seen by" };
@@ -290,15 +266,12 @@ static void add_line(struct table *t, const struct conn_view *v, const char *hos
 		words_cookie(r, e->cookie), words_local(r, v->flow),
 		words_remote(r, v->flow), value_string(words_app(v)), value_string(limit),
 		limit ? value_fraction(share) : value_null(),
-		words_known(e, CONN_KNOWS_LOSSES, value_u64(e->fast_retransmit)),
-		words_known(e, CONN_KNOWS_RTO, value_u64(e->rto)),
-		words_known(e, CONN_KNOWS_LOSSES, value_u64(e->tlp)),
-		words_known(e, CONN_KNOWS_PEER_DELACKS, value_u64(e->delayed_acks_harmful)),
-		e->rtt_us ? value_ns(e->rtt_us * US) : value_null(),
-		value_string(words_class_line(v->harmful, r)),
 	};
-	size_t n = LINE;
+	size_t n = 6;
 
+	n += counter_cells(cells + n, e, true);
+	cells[n++] = e->rtt_us ? value_ns(e->rtt_us * US) : value_null();
+	cells[n++] = value_string(words_class_line(v->harmful, r));
 	if (host) {
 		cells[n++] = value_string(side_name(side_find(v).side));
 		cells[n++] = value_string(host);

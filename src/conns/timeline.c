@@ -1,21 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 /* One connection, interval by interval. */
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/bug.h"
+#include "conns/counter.h"
 #include "conns/rtt.h"
 #include "conns/rules.h"
 #include "conns/tables.h"
 #include "conns/words.h"
 #include "report/human.h"
 
-static const struct column columns[] = {
+static const struct column before[] = {
 	{ .name = "from_ns" }, { .name = "to_ns" },
 	{ .head = "at" }, { .head = "for" },
 	{ .name = "time_ns" }, { .name = "unknown_ns" },
 	{ .name = "limit", .head = "limited by" }, { .name = "limit_share", .head = "of time" },
 	{ .name = "events" },
-	{ .head = "FR" }, { .head = "RTO" }, { .head = "TLP" }, { .head = "held" },
+};
+
+static const struct column behind[] = {
 	{ .name = "stall_ns", .head = "stalled" },
 	{ .name = "rtt_ns", .head = "rtt" },
 	{ .name = "rtt_samples" },
@@ -29,6 +33,20 @@ static const struct column columns[] = {
 	{ .name = "problems" }, { .head = "problems", .flags = COLUMN_FLEX },
 };
 
+/* Text columns of counters stand between the two. */
+static struct table *new_table(struct report *r)
+{
+	struct column columns[ARRAY_LEN(before) + COUNTERS + ARRAY_LEN(behind)];
+	size_t n = ARRAY_LEN(before);
+
+	memcpy(columns, before, sizeof(before));
+	n += counter_columns(columns + n, true);
+	for (size_t i = ARRAY_LEN(before); i < n; i++)
+		columns[i].flags = 0;
+	memcpy(columns + n, behind, sizeof(behind));
+	return table_new(r, columns, n + ARRAY_LEN(behind));
+}
+
 /* The other end is not looked at: its intervals are others. */
 static void add(const struct conns *c, const struct event_conn *e, struct table *t,
 		struct report *r)
@@ -37,26 +55,31 @@ static void add(const struct conns *c, const struct event_conn *e, struct table 
 	const uint64_t start = c->periods[CONNS_TOTAL].from_ns;
 	double share;
 	const char *limit = words_limit(e, &share);
+	struct value cells[ARRAY_LEN(before) + COUNTERS + ARRAY_LEN(behind)] = {
+		value_ns(e->from), value_ns(e->to),
+		e->from >= start ? value_ns(e->from - start) : value_null(),
+		value_ns(e->to - e->from), value_object(words_times(e, r)),
+		words_known(e, CONN_KNOWS_TIMES, value_ns(e->unknown_ns)), value_string(limit),
+		limit ? value_fraction(share) : value_null(), value_object(words_events(e, r)),
+	};
+	const struct value rest[ARRAY_LEN(behind)] = {
+		words_known(e, CONN_KNOWS_LOSSES, value_ns(e->stall_ns)),
+		e->rtt_us ? value_ns(e->rtt_us * 1000ull) : value_null(),
+		words_known(e, CONN_KNOWS_RTT, value_u64(e->rtt_samples)), rtt_value_of(e, 500),
+		rtt_value_of(e, 900), rtt_value_of(e, 990),
+		e->cwnd ? value_u64(e->cwnd) : value_null(),
+		words_known(e, CONN_KNOWS_GAUGES, value_u64(e->snd_wnd)),
+		value_u64(e->bytes_acked), value_u64(e->bytes_received),
+	};
+	size_t n = ARRAY_LEN(before);
 
+	n += counter_cells(cells + n, e, true);
+	memcpy(cells + n, rest, sizeof(rest));
+	n += ARRAY_LEN(rest);
 	rules_judge(&v);
-	TABLE_ADD(t, value_ns(e->from), value_ns(e->to),
-		  e->from >= start ? value_ns(e->from - start) : value_null(),
-		  value_ns(e->to - e->from), value_object(words_times(e, r)),
-		  words_known(e, CONN_KNOWS_TIMES, value_ns(e->unknown_ns)), value_string(limit),
-		  limit ? value_fraction(share) : value_null(), value_object(words_events(e, r)),
-		  words_known(e, CONN_KNOWS_LOSSES, value_u64(e->fast_retransmit)),
-		  words_known(e, CONN_KNOWS_RTO, value_u64(e->rto)),
-		  words_known(e, CONN_KNOWS_LOSSES, value_u64(e->tlp)),
-		  words_known(e, CONN_KNOWS_PEER_DELACKS, value_u64(e->delayed_acks_harmful)),
-		  words_known(e, CONN_KNOWS_LOSSES, value_ns(e->stall_ns)),
-		  e->rtt_us ? value_ns(e->rtt_us * 1000ull) : value_null(),
-		  words_known(e, CONN_KNOWS_RTT, value_u64(e->rtt_samples)), rtt_value_of(e, 500),
-		  rtt_value_of(e, 900), rtt_value_of(e, 990),
-		  e->cwnd ? value_u64(e->cwnd) : value_null(),
-		  words_known(e, CONN_KNOWS_GAUGES, value_u64(e->snd_wnd)),
-		  value_u64(e->bytes_acked),
-		  value_u64(e->bytes_received), value_list(words_classes(v.problems, r)),
-		  value_string(words_class_line(v.harmful, r)));
+	cells[n - 2] = value_list(words_classes(v.problems, r));
+	cells[n - 1] = value_string(words_class_line(v.harmful, r));
+	table_add(t, cells, n);
 }
 
 void tables_timeline(const struct conns *c, struct report *r)
@@ -66,7 +89,7 @@ void tables_timeline(const struct conns *c, struct report *r)
 
 	if (!c->options.follows)
 		return;
-	t = table_new(r, columns, ARRAY_LEN(columns));
+	t = new_table(r);
 	vec_for_each(&c->followed, record) {
 		add(c, &record->c, t, r);
 		rtt_add(&rtts, &record->c);

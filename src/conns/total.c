@@ -39,76 +39,25 @@ bool total_is_valid(const struct event_conn *e)
 
 /* -- what is counted ------------------------------------------------------------------------ */
 
-#define AT(member) offsetof(struct event_conn, member)
-
-struct counter {
-	uint16_t at;
-	uint16_t n;        /* fields, one after the other */
-	uint32_t known;    /* the bit that goes when it runs over; 0: none */
-};
-
-static const struct counter wide[] = {
-	{ AT(sender_app_ns), 5, CONN_KNOWS_TIMES }, { AT(unknown_ns), 1, CONN_KNOWS_TIMES },
-	{ AT(bytes_sent), 2, 0 }, { AT(bytes_acked), 2, 0 },
-	{ AT(busy_ns), 3, CONN_KNOWS_CHRONO },
-	{ AT(recovery_ns), 3, CONN_KNOWS_LOSSES },
-	{ AT(send_bytes), 2, CONN_KNOWS_CALLS },
-	{ AT(rtt_sum_us), 1, CONN_KNOWS_RTT },
-	{ AT(sampled_ns), CONN_STATES + 5, CONN_KNOWS_TIMES },
-};
-
-static const struct counter narrow[] = {
-	{ AT(fast_retransmit), 1, CONN_KNOWS_LOSSES }, { AT(rto), 1, CONN_KNOWS_RTO },
-	{ AT(tlp), 1, CONN_KNOWS_LOSSES }, { AT(spurious), 1, CONN_KNOWS_SPURIOUS },
-	{ AT(delayed_acks), 1, CONN_KNOWS_DELACKS },
-	{ AT(delayed_acks_harmful), 1, CONN_KNOWS_PEER_DELACKS },
-	{ AT(rtt_samples), 1, CONN_KNOWS_RTT },
-	{ AT(peer_delayed_acks), 1, CONN_KNOWS_PEER_DELACKS },
-	{ AT(recoveries), 2, CONN_KNOWS_LOSSES }, { AT(send_calls), 4, CONN_KNOWS_CALLS },
-	{ AT(idle_bursts), 3, CONN_KNOWS_CALLS },
-	{ AT(zero_windows), 3 + CONN_STATES, CONN_KNOWS_TIMES },
-	{ AT(send_sizes), 2 * CONN_SIZES, CONN_KNOWS_CALLS },
-};
-
-/* Most intervals have none. */
-static const struct counter rtts = { AT(rtts), CONN_RTTS, CONN_KNOWS_RTTS };
-
-_Static_assert(AT(delayed_ack_ns) - AT(sender_app_ns) == 32, "the five times");
-_Static_assert(AT(stall_ns) - AT(recovery_ns) == 16 && AT(kernel_sndbuf_ns) - AT(busy_ns) == 16 &&
-	       AT(recv_bytes) - AT(send_bytes) == 8 && AT(bytes_received) - AT(bytes_sent) == 8 &&
-	       AT(bytes_retransmitted) - AT(bytes_acked) == 8 &&
-	       AT(unclear_ns) - AT(sampled_ns) == 8 * (CONN_STATES + 4), "runs of 64 bits");
-_Static_assert(AT(stalls) - AT(recoveries) == 4 && AT(send_blocked) - AT(send_calls) == 12 &&
-	       AT(idle_restarts) - AT(idle_bursts) == 8 && AT(sampled) - AT(zero_windows) == 12 &&
-	       AT(recv_sizes) - AT(send_sizes) == 4 * CONN_SIZES, "runs of 32 bits");
-
-static void add_wide(struct event_conn *sum, const struct event_conn *e, const struct counter *k)
+/* A sum that overflows stays at its maximum, and is not known any more. */
+static void add64(struct event_conn *sum, __u64 *to, __u64 more, uint32_t known)
 {
-	for (uint16_t i = 0; i < k->n; i++) {
-		uint64_t *to = (uint64_t *)(void *)((char *)sum + k->at) + i;
-		const uint64_t *from =
-			(const uint64_t *)(const void *)((const char *)e + k->at) + i;
-
-		if (__builtin_add_overflow(*to, *from, to)) {
-			*to = UINT64_MAX;
-			sum->known &= ~k->known;
-		}
+	if (__builtin_add_overflow(*to, more, to)) {
+		*to = UINT64_MAX;
+		sum->known &= ~known;
 	}
 }
 
-static void add_narrow(struct event_conn *sum, const struct event_conn *e, const struct counter *k)
+static void add32(struct event_conn *sum, __u32 *to, __u32 more, uint32_t known)
 {
-	for (uint16_t i = 0; i < k->n; i++) {
-		uint32_t *to = (uint32_t *)(void *)((char *)sum + k->at) + i;
-		const uint32_t *from =
-			(const uint32_t *)(const void *)((const char *)e + k->at) + i;
-
-		if (__builtin_add_overflow(*to, *from, to)) {
-			*to = UINT32_MAX;
-			sum->known &= ~k->known;
-		}
+	if (__builtin_add_overflow(*to, more, to)) {
+		*to = UINT32_MAX;
+		sum->known &= ~known;
 	}
 }
+
+#define ADD(field, bits)                                                                           \
+	_Generic(e->field, __u64: add64, __u32: add32)(sum, &sum->field, e->field, bits)
 
 static uint64_t max_of(uint64_t a, uint64_t b)
 {
@@ -120,6 +69,46 @@ static uint64_t first_of(uint64_t a, uint64_t b)
 	return !a || (b && b < a) ? b : a;
 }
 
+static void add_counters(struct event_conn *sum, const struct event_conn *e)
+{
+#define ADD_ROW(field, value, bits, ...) ADD(field, bits);
+#define MOST_ROW(field, ...) sum->field = max_of(sum->field, e->field);
+	CONN_COUNTERS(ADD_ROW, ADD_ROW, ADD_ROW, MOST_ROW, ADD_ROW)
+}
+
+/* What is computed from counters and samples. */
+static void add_times(struct event_conn *sum, const struct event_conn *e)
+{
+	const uint32_t times = CONN_KNOWS_TIMES;
+
+	ADD(sender_app_ns, times);
+	ADD(send_buffer_ns, times);
+	ADD(congestion_ns, times);
+	ADD(receiver_window_ns, times);
+	ADD(delayed_ack_ns, times);
+	ADD(unknown_ns, times);
+	ADD(unsampled_ns, times);
+	ADD(unclear_ns, times);
+	ADD(zero_window_ns, times);
+	ADD(unread_ns, times);
+	ADD(squares, times);
+	ADD(samples, times);
+	for (int i = 0; i < CONN_STATES; i++) {
+		ADD(sampled[i], times);
+		ADD(sampled_ns[i], times);
+	}
+}
+
+static void add_sizes(struct event_conn *sum, const struct event_conn *e)
+{
+	for (int i = 0; i < CONN_SIZES; i++) {
+		ADD(send_sizes[i], CONN_KNOWS_CALLS);
+		ADD(recv_sizes[i], CONN_KNOWS_CALLS);
+	}
+	for (int i = 0; e->rtt_samples && i < CONN_RTTS; i++)
+		ADD(rtts[i], CONN_KNOWS_RTTS);
+}
+
 static void add_extremes(struct event_conn *sum, const struct event_conn *e)
 {
 	const bool had = sum->rtt_samples;
@@ -128,8 +117,6 @@ static void add_extremes(struct event_conn *sum, const struct event_conn *e)
 		sum->rtt_min_us = e->rtt_min_us;
 	if (e->rtt_samples && (!had || e->rtt_max_us > sum->rtt_max_us))
 		sum->rtt_max_us = e->rtt_max_us;
-	sum->longest_stall_ns = max_of(sum->longest_stall_ns, e->longest_stall_ns);
-	sum->longest_pause_ns = max_of(sum->longest_pause_ns, e->longest_pause_ns);
 	if (!sum->loss_first && e->write_first) /* the last burst before the first loss */
 		sum->write_first = e->write_first;
 	sum->loss_first = first_of(sum->loss_first, e->loss_first);
@@ -140,6 +127,7 @@ static void add_extremes(struct event_conn *sum, const struct event_conn *e)
 /* -- what stands ---------------------------------------------------------------------------- */
 
 #define STATES (CONN_KNOWS_RCV_WND | CONN_KNOWS_GAUGES)
+#define AT(member) offsetof(struct event_conn, member)
 #define ONCE (CONN_CLOSED | CONN_BEGAN)
 
 static void take_state(struct event_conn *sum, const struct event_conn *e)
@@ -147,6 +135,7 @@ static void take_state(struct event_conn *sum, const struct event_conn *e)
 	const uint32_t counted = sum->known & e->known & ~(uint32_t)STATES;
 	const uint32_t once = (sum->flags | e->flags) & ONCE;
 	const uint32_t thinned = sum->thinned_one_in;
+	const uint32_t comm = sum->comm, cgroup = sum->cgroup, unit = sum->unit;
 
 	memcpy((char *)sum + AT(known), (const char *)e + AT(known),
 	       AT(sampled_ns) - AT(known));
@@ -155,6 +144,11 @@ static void take_state(struct event_conn *sum, const struct event_conn *e)
 	/* who was left out at any time has no log of it */
 	if (thinned > e->thinned_one_in)
 		sum->thinned_one_in = thinned;
+	if (!e->pid) { /* a task's names go together */
+		sum->comm = comm;
+		sum->cgroup = cgroup;
+		sum->unit = unit;
+	}
 	sum->flow = e->flow;
 	sum->app = e->app ? e->app : sum->app;
 	sum->pid = e->pid ? e->pid : sum->pid;
@@ -164,24 +158,13 @@ static void take_state(struct event_conn *sum, const struct event_conn *e)
 
 void total_add(struct event_conn *sum, const struct event_conn *e)
 {
-	struct event_conn later = *e;
-
-	/* a task's names go together */
-	if (!later.pid) {
-		later.comm = sum->comm;
-		later.cgroup = sum->cgroup;
-		later.unit = sum->unit;
-	}
-	add_extremes(sum, &later);
-	take_state(sum, &later);
-	for (size_t i = 0; i < ARRAY_LEN(wide); i++)
-		add_wide(sum, &later, &wide[i]);
-	for (size_t i = 0; i < ARRAY_LEN(narrow); i++)
-		add_narrow(sum, &later, &narrow[i]);
-	if (later.rtt_samples)
-		add_narrow(sum, &later, &rtts);
-	sum->from = sum->from < later.from ? sum->from : later.from;
-	sum->to = max_of(sum->to, later.to);
+	add_extremes(sum, e);
+	take_state(sum, e);
+	add_counters(sum, e);
+	add_times(sum, e);
+	add_sizes(sum, e);
+	sum->from = sum->from < e->from ? sum->from : e->from;
+	sum->to = max_of(sum->to, e->to);
 }
 
 void total_extend(struct event_conn *sum, const struct event_conn *next)

@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "base/bug.h"
+#include "conns/counter.h"
 #include "conns/problem.h"
 #include "report/human.h"
 
@@ -44,7 +45,7 @@ const char *words_app(const struct conn_view *v)
 	return v->app ? v->app : v->comm;
 }
 
-/* -- times and events ----------------------------------------------------------------------- */
+/* -- times and counters --------------------------------------------------------------------- */
 
 static const struct {
 	const char *name;
@@ -97,39 +98,11 @@ const char *words_limit(const struct event_conn *e, double *share)
 	return times[most].name;
 }
 
-static const struct {
-	const char *name;
-	uint32_t known;
-	size_t at;
-} events[WORDS_EVENTS] = {
-	{ "fast_retransmit", CONN_KNOWS_LOSSES, offsetof(struct event_conn, fast_retransmit) },
-	{ "rto", CONN_KNOWS_RTO, offsetof(struct event_conn, rto) },
-	{ "tlp", CONN_KNOWS_LOSSES, offsetof(struct event_conn, tlp) },
-	{ "spurious", CONN_KNOWS_SPURIOUS, offsetof(struct event_conn, spurious) },
-	{ "delayed_acks", CONN_KNOWS_DELACKS, offsetof(struct event_conn, delayed_acks) },
-	{ "delayed_acks_harmful", CONN_KNOWS_PEER_DELACKS,
-	  offsetof(struct event_conn, delayed_acks_harmful) },
-};
-
-const char *words_event_name(unsigned int event)
-{
-	return events[event].name;
-}
-
-bool words_event(const struct event_conn *e, unsigned int event, uint32_t *count)
-{
-	*count = *(const uint32_t *)(const void *)((const char *)e + events[event].at);
-	return conn_knows(e, events[event].known);
-}
-
 struct object *words_events(const struct event_conn *e, struct report *r)
 {
 	struct object *o = object_new(r);
-	uint32_t count;
 
-	for (unsigned int i = 0; i < WORDS_EVENTS; i++)
-		object_add(o, events[i].name, words_event(e, i, &count) ? value_u64(count) :
-									 value_null());
+	counter_put(o, e, COUNTER_OF_EVENTS);
 	return o;
 }
 
@@ -137,10 +110,7 @@ struct object *words_bytes(const struct event_conn *e, struct report *r)
 {
 	struct object *o = object_new(r);
 
-	object_add(o, "sent", value_u64(e->bytes_sent));
-	object_add(o, "received", value_u64(e->bytes_received));
-	object_add(o, "acked", value_u64(e->bytes_acked));
-	object_add(o, "retransmitted", value_u64(e->bytes_retransmitted));
+	counter_put(o, e, COUNTER_OF_BYTES);
 	return o;
 }
 

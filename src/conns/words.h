@@ -15,13 +15,10 @@ struct value words_netns(const struct conn_view *v, struct report *r);
 /* Who it belongs to: the container, unit or command, or else the task's name. NULL: unknown. */
 const char *words_app(const struct conn_view *v);
 
-/* One by one: the parts of its time, what was counted; false: it is not known how often. */
+/* One by one: the parts of its time. */
 #define WORDS_TIMES 5
-#define WORDS_EVENTS 6
 const char *words_time_name(unsigned int time);
 uint64_t words_time(const struct event_conn *e, unsigned int time);
-const char *words_event_name(unsigned int event);
-bool words_event(const struct event_conn *e, unsigned int event, uint32_t *count);
 
 /* {"sender-app": ns, ...}, {"fast_retransmit": n, ...} of a connection or a sum. */
 struct object *words_times(const struct event_conn *e, struct report *r);

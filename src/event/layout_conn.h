@@ -10,6 +10,8 @@
 #ifndef HOSTLAT_EVENT_LAYOUT_CONN_H
 #define HOSTLAT_EVENT_LAYOUT_CONN_H
 
+#include "event/conn_counters.h"
+
 /*
  * By so much is a reply late that Linux sent again after its shortest timeout (200 ms, less what
  * the base varies). Linux delays no acknowledgement as long; others do (older Windows, lwIP).
@@ -49,6 +51,19 @@ enum conn_known {
 	CONN_KNOWS_RCV_WND = 512,
 	CONN_KNOWS_GAUGES = 1024, /* mss ... rcv_queue, but for rcv_wnd */
 	CONN_KNOWS_RTTS = 2048,	/* rtts[]; only with CONN_KNOWS_RTT: they add up to rtt_samples */
+};
+
+/* Bits 12 and up of enum conn_known: one for each counter added later, in the order of the rows. */
+#define CONN_ADDED_BIT(field, ...) CONN_BIT_##field,
+#define CONN_ADDED_MASK(field, ...) CONN_COUNTS_##field = 1U << CONN_BIT_##field,
+#define CONN_ADDED_OR(field, ...) | CONN_COUNTS_##field
+#define CONN_ADDED_ONE(...) + 1
+
+enum conn_added_bit { CONN_BIT_BEFORE = 11, CONN_COUNTERS_ADDED(CONN_ADDED_BIT, CONN_ADDED_BIT) };
+enum conn_added {
+	CONN_COUNTERS_ADDED(CONN_ADDED_MASK, CONN_ADDED_MASK)
+	CONN_COUNTS_ALL = 0 CONN_COUNTERS_ADDED(CONN_ADDED_OR, CONN_ADDED_OR),
+	CONN_ADDED = 0 CONN_COUNTERS_ADDED(CONN_ADDED_ONE, CONN_ADDED_ONE), /* how many */
 };
 
 /* What a sample found the connection doing: the first of these that holds. */
@@ -193,10 +208,12 @@ struct event_conn {
 	 * none, or not known, as without CONN_KNOWS_CALLS.
 	 */
 	__u64 lost_reply;
-	__u64 pad;
+#define CONN_ADDED_FIELD(field, ...) __u64 field;
+	CONN_COUNTERS_ADDED(CONN_ADDED_FIELD, CONN_ADDED_FIELD)
+	__u64 pad[(CONN_ADDED | 1) - CONN_ADDED]; /* so that the size is 8 more than 16 n */
 };
 
-EVENT_ASSERT(event_conn, 984, lost_reply, 968);
+EVENT_ASSERT(event_conn, 976 + 8 * (CONN_ADDED | 1), lost_reply, 968);
 _Static_assert(CONN_STATES == CONN_AT_MAX, "struct event_conn");
 
 #endif

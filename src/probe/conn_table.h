@@ -10,27 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/zpack.h"
 #include "bpf/abi_conns.h"
-
-/* Counters that only grow. The order is the probe's own. */
-enum conn_wide {
-	WIDE_SENT, WIDE_ACKED, WIDE_RECEIVED, WIDE_RETRANSMITTED, WIDE_RECOVERY, WIDE_LOSS,
-	WIDE_STALL, WIDE_SEND_BYTES, WIDE_RECV_BYTES, WIDE_RTT_SUM, WIDE_MAX,
-};
-
-enum conn_narrow {
-	NARROW_CHRONO_BUSY, NARROW_CHRONO_RWND, NARROW_CHRONO_SNDBUF, NARROW_DSACKS,
-	NARROW_RTT_SAMPLES, NARROW_FAST_RETRANSMIT, NARROW_PROBES, NARROW_SEND_CALLS,
-	NARROW_RECV_CALLS, NARROW_SMALL, NARROW_BLOCKED, NARROW_DELACKS, NARROW_ZERO_WINDOW_US,
-	NARROW_UNREAD_US, NARROW_UNCLEAR, NARROW_UNCLEAR_US, NARROW_SAMPLED_US,
-	NARROW_SEND_SIZES = NARROW_SAMPLED_US + CONN_STATES,
-	NARROW_RECV_SIZES = NARROW_SEND_SIZES + CONN_SIZES,
-	NARROW_16_BIT = NARROW_RECV_SIZES + CONN_SIZES, /* these run over; see struct conn_kept */
-	NARROW_PEER_DELACKS = NARROW_16_BIT, NARROW_HARMFUL, NARROW_TLP, NARROW_RTO,
-	NARROW_TOTAL_RTO, NARROW_RECOVERIES, NARROW_STALLS, NARROW_BURSTS, NARROW_BURSTS_LOST,
-	NARROW_RESTARTS, NARROW_ZERO_WINDOWS, NARROW_UNREAD, NARROW_SAMPLED,
-	NARROW_MAX = NARROW_SAMPLED + CONN_STATES,
-};
 
 /* Cookies are a namespace's. */
 struct conn_key {
@@ -40,13 +21,26 @@ struct conn_key {
 
 struct conn_rtts_seen;
 
-/* What had been counted of a connection, and whose it was. Most of it is 0. */
+/*
+ * Counters of a connection at its last record, and who owned it then. Most are 0, and all are kept
+ * packed: the order, by width, leaves few bytes of a connection that called a few times.
+ */
 struct conn_counted {
-	uint64_t wide[WIDE_MAX];
-	uint32_t narrow[NARROW_MAX];
+#define COUNTED_U64(field, ...) uint64_t field;
+#define COUNTED_U32(field, ...) uint32_t field;
+#define COUNTED_U16(field, ...) uint16_t field;
+#define NO_ROW CONN_COUNTERS_NO_ROW
+	CONN_COUNTERS_FIRST(COUNTED_U64, NO_ROW, NO_ROW, NO_ROW, NO_ROW)
+	uint32_t unclear;             /* fields without a row are computed from these */
+	CONN_COUNTERS_FIRST(NO_ROW, COUNTED_U32, NO_ROW, NO_ROW, NO_ROW)
+	uint32_t chrono[3], probes, zero_window_us, unread_us, unclear_us;
+	uint32_t sampled_us[CONN_STATES], send_sizes[CONN_SIZES], recv_sizes[CONN_SIZES];
 	uint32_t pid, app, comm, cgroup, unit; /* as interned for `pid`; 0: not yet */
-	uint32_t pad[3];
-};
+	CONN_COUNTERS_FIRST(NO_ROW, NO_ROW, COUNTED_U16, NO_ROW, NO_ROW)
+	uint16_t total_rto, sampled[CONN_STATES];
+	CONN_COUNTERS_ADDED(COUNTED_U32, COUNTED_U16)
+#undef NO_ROW
+} __attribute__((aligned(ZPACK_GROUP)));
 
 /* 40 bytes, and 48 more of one that called a few times. */
 struct conn_seen {

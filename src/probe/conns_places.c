@@ -262,6 +262,7 @@ static int select_places(struct selection *s, struct conns_told *told, char *why
 		strbuf_printf(s->absent, "%s: %s; without it, %s\n", place->what, s->why,
 			      place->without);
 	}
+	told->known |= CONN_COUNTS_ALL;
 	told->known &= ~missing;
 	select_retransmit(s->skel, told);
 	return 0;

@@ -118,68 +118,93 @@ static uint32_t put_flow(struct conns_told *p, const struct conn_told *t)
 
 /* ---- counters ---- */
 
-/* As they are, from when it was born. */
-static void counters(const struct conn_told *t, const struct conn_unclear *unclear, uint64_t *wide,
-		     uint32_t *narrow)
-{
-	const struct conn_kept *k = &t->kept;
-	const struct conn_now *n = &t->now;
-	const uint64_t w[WIDE_MAX] = {
-		n->bytes_sent - k->q.bytes_sent, n->bytes_acked - k->q.bytes_acked,
-		n->bytes_received - k->q.bytes_received, n->bytes_retrans - k->q.bytes_retrans,
-		k->recovery_ns, k->loss_ns, k->stall_ns, k->send_bytes, k->recv_bytes,
-		k->rtt_sum_us,
-	};
-	const uint32_t x[NARROW_SAMPLED_US] = {
-		n->chrono[0] - k->q.chrono[0], n->chrono[1] - k->q.chrono[1],
-		n->chrono[2] - k->q.chrono[2], n->dsack_dups - k->q.dsack_dups, k->rtt_samples,
-		k->fast_retransmit, n->probes, k->send_calls, k->recv_calls, k->send_small,
-		k->send_blocked, n->delacks, k->zero_window_us, k->unread_us,
-		unclear->samples, unclear->us,
-	};
-	const uint32_t y[NARROW_SAMPLED - NARROW_16_BIT] = {
-		k->peer_delacks, k->delacks_harmful, k->tlp, k->rto,
-		(uint32_t)n->total_rto - k->q.total_rto, k->recoveries, k->stalls, k->idle_bursts,
-		k->idle_bursts_lost, k->idle_restarts, k->zero_windows, k->unread,
-	};
+/*
+ * How much a counter has grown since *seen, which becomes `now` then. Programs on two CPUs may
+ * overwrite each other's sums, and the kernel's own are read without a lock: a counter that went
+ * back has not grown, and *seen stays.
+ */
+#define GROWTH(bits)                                                                               \
+	static uint##bits##_t growth##bits(uint##bits##_t *seen, uint##bits##_t now)               \
+	{                                                                                          \
+		const uint##bits##_t more = (uint##bits##_t)(now - *seen);                         \
+                                                                                                   \
+		if ((int##bits##_t)more <= 0)                                                      \
+			return 0;                                                                  \
+		*seen = now;                                                                       \
+		return more;                                                                       \
+	}
 
-	memcpy(wide, w, sizeof(w));
-	memcpy(narrow, x, sizeof(x));
-	memcpy(narrow + NARROW_SAMPLED_US, k->sampled_us, sizeof(k->sampled_us));
-	memcpy(narrow + NARROW_SEND_SIZES, k->send_sizes, sizeof(k->send_sizes));
-	memcpy(narrow + NARROW_RECV_SIZES, k->recv_sizes, sizeof(k->recv_sizes));
-	memcpy(narrow + NARROW_16_BIT, y, sizeof(y));
-	for (int i = 0; i < CONN_STATES; i++)
-		narrow[NARROW_SAMPLED + i] = k->sampled[i];
+GROWTH(64)
+GROWTH(32)
+GROWTH(16)
+
+/* A map of the timers' counters that was full has lost what they were. */
+static void restart_timers(struct conn_counted *seen, const struct conn_now *n)
+{
+	if (n->delacks < seen->delayed_acks)
+		seen->delayed_acks = n->delacks;
+	if (n->probes < seen->probes)
+		seen->probes = n->probes;
 }
 
-/*
- * What was gained; `seen` has the new ones then. Programs on two CPUs may overwrite each other's
- * sums, and what the kernel has is read without a lock: what went back has gained nothing.
- */
-static void gained(struct conn_counted *seen, const struct conn_told *t,
-		   const struct conn_unclear *unclear, uint64_t *wide, uint32_t *narrow)
+/* The counters of a row, and of the record what they are computed from. */
+static void put_counters(struct event_conn *c, struct conn_counted *seen,
+			 const struct conn_kept *k, const struct conn_now *n)
 {
-	uint64_t w[WIDE_MAX];
-	uint32_t x[NARROW_MAX];
+#define PUT_U64(field, value, ...) c->field = growth64(&seen->field, value);
+#define PUT_U32(field, value, ...) c->field = growth32(&seen->field, value);
+#define PUT_U16(field, value, ...) c->field = growth16(&seen->field, (uint16_t)(value));
+#define PUT_MOST(field, value, ...) c->field = value;
+	CONN_COUNTERS(PUT_U64, PUT_U32, PUT_U16, PUT_MOST, CONN_COUNTERS_NO_ROW)
+}
 
-	counters(t, unclear, w, x);
-	for (int i = 0; i < WIDE_MAX; i++) {
-		wide[i] = (int64_t)(w[i] - seen->wide[i]) > 0 ? w[i] - seen->wide[i] : 0;
-		seen->wide[i] += wide[i];
+/* One of the kernel's chronographs runs: busy, limited by the peer's window, or by the buffer. */
+static void put_chronographs(struct event_conn *c, struct conn_counted *seen,
+			     const struct conn_told *t, uint64_t tick_ns)
+{
+	uint64_t ns[3];
+
+	for (int i = 0; i < 3; i++)
+		ns[i] = growth32(&seen->chrono[i], t->now.chrono[i] - t->kept.q.chrono[i]) *
+			tick_ns;
+	c->busy_ns = ns[0] + ns[1] + ns[2];
+	c->kernel_rwnd_ns = ns[1];
+	c->kernel_sndbuf_ns = ns[2];
+}
+
+static void put_samples(struct event_conn *c, struct conn_counted *seen,
+			const struct conn_kept *k, const struct conn_unclear *unclear)
+{
+	for (int i = 0; i < CONN_STATES; i++) {
+		c->sampled[i] = growth16(&seen->sampled[i], k->sampled[i]);
+		c->sampled_ns[i] = growth32(&seen->sampled_us[i], k->sampled_us[i]) * 1000ULL;
+		c->samples += c->sampled[i];
 	}
-	if (x[NARROW_DELACKS] < seen->narrow[NARROW_DELACKS]) /* the timers' map was full */
-		seen->narrow[NARROW_DELACKS] = x[NARROW_DELACKS];
-	if (x[NARROW_PROBES] < seen->narrow[NARROW_PROBES])
-		seen->narrow[NARROW_PROBES] = x[NARROW_PROBES];
-	for (int i = 0; i < NARROW_MAX; i++) {
-		const uint32_t more = x[i] - seen->narrow[i];
+	c->samples += growth32(&seen->unclear, unclear->samples);
+	c->unclear_ns = growth32(&seen->unclear_us, unclear->us) * 1000ULL;
+	c->zero_window_ns = growth32(&seen->zero_window_us, k->zero_window_us) * 1000ULL;
+	c->unread_ns = growth32(&seen->unread_us, k->unread_us) * 1000ULL;
+	c->squares = conn_squares(c);
+}
 
-		if (i >= NARROW_16_BIT)
-			narrow[i] = (int16_t)more > 0 ? (uint16_t)more : 0;
-		else
-			narrow[i] = (int32_t)more > 0 ? more : 0;
-		seen->narrow[i] += narrow[i];
+static void put_counted(const struct conns_told *p, struct event_conn *c,
+			struct conn_counted *seen, const struct conn_told *t,
+			const struct conn_unclear *unclear)
+{
+	const struct conn_kept *k = &t->kept;
+	uint16_t total_rto;
+
+	restart_timers(seen, &t->now);
+	put_counters(c, seen, k, &t->now);
+	put_chronographs(c, seen, t, p->tick_ns);
+	put_samples(c, seen, k, unclear);
+	total_rto = growth16(&seen->total_rto, (uint16_t)(t->now.total_rto - k->q.total_rto));
+	if (t->now.known & CONN_KNOWS_RTO)
+		c->rto = total_rto;
+	c->tlp += growth32(&seen->probes, t->now.probes);
+	for (int i = 0; i < CONN_SIZES; i++) {
+		c->send_sizes[i] = growth32(&seen->send_sizes[i], k->send_sizes[i]);
+		c->recv_sizes[i] = growth32(&seen->recv_sizes[i], k->recv_sizes[i]);
 	}
 }
 
@@ -200,58 +225,6 @@ static void keep(struct conns_told *p, struct conn_seen *s, const struct conn_co
 		s->room = (uint16_t)room;
 	}
 	memcpy(s->counted, bytes, n);
-}
-
-static void put_counted(const struct conns_told *p, struct event_conn *c,
-			const struct conn_told *t, const uint64_t *w, const uint32_t *x)
-{
-	/* The chronographs: busy, of it the peer's window, of it the buffer; each alone. */
-	const uint64_t busy = (uint64_t)x[NARROW_CHRONO_BUSY] + x[NARROW_CHRONO_RWND] +
-			      x[NARROW_CHRONO_SNDBUF];
-
-	c->bytes_sent = w[WIDE_SENT];
-	c->bytes_acked = w[WIDE_ACKED];
-	c->bytes_received = w[WIDE_RECEIVED];
-	c->bytes_retransmitted = w[WIDE_RETRANSMITTED];
-	c->recovery_ns = w[WIDE_RECOVERY];
-	c->loss_ns = w[WIDE_LOSS];
-	c->stall_ns = w[WIDE_STALL];
-	c->send_bytes = w[WIDE_SEND_BYTES];
-	c->recv_bytes = w[WIDE_RECV_BYTES];
-	c->rtt_sum_us = w[WIDE_RTT_SUM];
-	c->busy_ns = busy * p->tick_ns;
-	c->kernel_rwnd_ns = x[NARROW_CHRONO_RWND] * p->tick_ns;
-	c->kernel_sndbuf_ns = x[NARROW_CHRONO_SNDBUF] * p->tick_ns;
-	c->fast_retransmit = x[NARROW_FAST_RETRANSMIT];
-	c->rto = t->now.known & CONN_KNOWS_RTO ? x[NARROW_TOTAL_RTO] : x[NARROW_RTO];
-	c->tlp = x[NARROW_TLP] + x[NARROW_PROBES];
-	c->spurious = x[NARROW_DSACKS];
-	c->delayed_acks = x[NARROW_DELACKS];
-	c->delayed_acks_harmful = x[NARROW_HARMFUL];
-	c->peer_delayed_acks = x[NARROW_PEER_DELACKS];
-	c->rtt_samples = x[NARROW_RTT_SAMPLES];
-	c->recoveries = x[NARROW_RECOVERIES];
-	c->stalls = x[NARROW_STALLS];
-	c->send_calls = x[NARROW_SEND_CALLS];
-	c->recv_calls = x[NARROW_RECV_CALLS];
-	c->send_small = x[NARROW_SMALL];
-	c->send_blocked = x[NARROW_BLOCKED];
-	c->idle_bursts = x[NARROW_BURSTS];
-	c->idle_bursts_lost = x[NARROW_BURSTS_LOST];
-	c->idle_restarts = x[NARROW_RESTARTS];
-	c->zero_windows = x[NARROW_ZERO_WINDOWS];
-	c->unread = x[NARROW_UNREAD];
-	c->zero_window_ns = x[NARROW_ZERO_WINDOW_US] * 1000ULL;
-	c->unread_ns = x[NARROW_UNREAD_US] * 1000ULL;
-	for (int i = 0; i < CONN_STATES; i++) {
-		c->samples += c->sampled[i] = x[NARROW_SAMPLED + i];
-		c->sampled_ns[i] = x[NARROW_SAMPLED_US + i] * 1000ULL;
-	}
-	c->samples += x[NARROW_UNCLEAR];
-	c->unclear_ns = x[NARROW_UNCLEAR_US] * 1000ULL;
-	c->squares = conn_squares(c);
-	memcpy(c->send_sizes, x + NARROW_SEND_SIZES, sizeof(c->send_sizes));
-	memcpy(c->recv_sizes, x + NARROW_RECV_SIZES, sizeof(c->recv_sizes));
 }
 
 /* Those in buckets are the ones that count: what adds up to them was read at another moment. */
@@ -359,8 +332,6 @@ static void put_gauges(const struct conns_told *p, struct event_conn *c,
 	c->write_first = k->write_first;
 	c->lost_reply = k->lost_reply && c->known & CONN_KNOWS_CALLS ?
 			long_time(t->time, k->lost_reply) : 0;
-	c->longest_stall_ns = k->longest_stall_us * 1000ULL;
-	c->longest_pause_ns = k->longest_pause_us * 1000ULL;
 	c->rtt_min_us = k->rtt_max_us ? k->rtt_min_us : 0;
 	c->rtt_max_us = k->rtt_max_us;
 	c->rtt_us = n->srtt_us;
@@ -419,55 +390,73 @@ static uint32_t algorithm(struct conns_told *p, const struct conn_told *t)
 	return p->cc;
 }
 
-void conns_told_take(struct conns_told *p, const struct conn_told *t,
-		     const struct conn_unclear *unclear)
+/* NULL: no memory. */
+static struct conn_seen *add_seen(struct conns_told *p, const struct conn_told *t)
+{
+	struct conn_seen *s = conn_table_add(&p->table, t->kept.q.netns, t->kept.q.cookie);
+
+	if (!s)
+		return NULL;
+	s->to = t->kept.q.born;
+	s->room = FIRST_ROOM; /* of zeros, which is how zeros are packed */
+	p->counted_bytes += FIRST_ROOM;
+	s->flow = put_flow(p, t);
+	return s;
+}
+
+/* Fills in an event of zeros. */
+static void put_conn(struct conns_told *p, struct event_conn *c, struct conn_seen *s,
+		     const struct conn_told *t, const struct conn_unclear *unclear)
 {
 	static const struct conn_unclear none;
-	struct conn_seen *s = conn_table_find(&p->table, t->kept.q.netns, t->kept.q.cookie);
-	struct event_conn c = { .cookie = t->kept.q.cookie, .to = t->time };
 	struct conn_counted counted;
-	bool first = !s;
-	uint64_t wide[WIDE_MAX];
-	uint32_t narrow[NARROW_MAX];
 
-	if (p->err)
-		return;
-	if (first) {
-		s = conn_table_add(&p->table, t->kept.q.netns, t->kept.q.cookie);
-		if (!s) {
-			p->err = -ENOMEM;
-			return;
-		}
-		s->to = t->kept.q.born;
-		s->room = FIRST_ROOM; /* of zeros, which is how zeros are packed */
-		p->counted_bytes += FIRST_ROOM;
-		s->flow = put_flow(p, t);
-	}
-	c.from = s->to < c.to ? s->to : c.to;
+	c->cookie = t->kept.q.cookie;
+	c->to = t->time;
+	c->from = s->to < c->to ? s->to : c->to;
+	c->flow = s->flow;
+	s->to = c->to;
 	zpack_unpack(s->counted, &counted, sizeof(counted));
-	gained(&counted, t, unclear ? unclear : &none, wide, narrow);
-	put_counted(p, &c, t, wide, narrow);
-	put_gauges(p, &c, t);
-	put_rtts(p, &c, s, t);
-	if (first && t->kept.q.flags & KEPT_BEGAN)
-		c.flags |= CONN_BEGAN;
-	c.flow = s->flow;
-	s->to = c.to;
-	put_owner(p, &c, &counted, t);
-	c.congestion_control = algorithm(p, t);
-	if (c.known & CONN_KNOWS_TIMES) {
-		c.unsampled_ns = conn_cover_missing(&p->cover[t->kept.q.level % LEVELS], c.from,
-						    c.to);
-		conn_times(&c);
+	put_counted(p, c, &counted, t, unclear ? unclear : &none);
+	put_gauges(p, c, t);
+	put_rtts(p, c, s, t);
+	put_owner(p, c, &counted, t);
+	c->congestion_control = algorithm(p, t);
+	if (c->known & CONN_KNOWS_TIMES) {
+		c->unsampled_ns = conn_cover_missing(&p->cover[t->kept.q.level % LEVELS], c->from,
+						     c->to);
+		conn_times(c);
 	}
-	p->records++;
-	p->closed += t->closed;
 	if (t->closed)
 		forget(p, s);
 	else
 		keep(p, s, &counted);
+}
+
+void conns_told_take(struct conns_told *p, const struct conn_told *t,
+		     const struct conn_unclear *unclear)
+{
+	struct conn_seen *s = conn_table_find(&p->table, t->kept.q.netns, t->kept.q.cookie);
+	const bool first = !s;
+	struct event_conn *c;
+
 	if (!p->err)
-		p->err = vec_push(&p->events, c);
+		p->err = vec_reserve(&p->events, p->events.len + 1);
+	if (!p->err && first) {
+		s = add_seen(p, t);
+		p->err = s ? p->err : -ENOMEM;
+	}
+	if (p->err)
+		return;
+	c = &p->events.items[p->events.len];
+	*c = (struct event_conn){ 0 };
+	put_conn(p, c, s, t, unclear);
+	if (first && t->kept.q.flags & KEPT_BEGAN)
+		c->flags |= CONN_BEGAN;
+	p->records++;
+	p->closed += t->closed;
+	if (!p->err)
+		p->events.len++;
 }
 
 /* ---- handing on ---- */
