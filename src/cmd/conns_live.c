@@ -92,8 +92,7 @@ static int record(struct live *l, const struct event_block *block)
 	for (uint32_t i = 0; i < block->count && !err; i++) {
 		struct event_conn e;
 
-		event_block_copy(block, i, &e, sizeof(e));
-		err = condense_take(&l->condense, &e);
+		err = condense_take(&l->condense, event_block_record(block, i, &e, sizeof(e)));
 	}
 	return err;
 }

@@ -6,7 +6,6 @@
 
 #include "base/bug.h"
 #include "conns/across.h"
-#include "conns/other_end.h"
 #include "conns/side.h"
 #include "conns/words.h"
 #include "report/human.h"
@@ -134,8 +133,8 @@ static unsigned int say_one(const struct conns *c, const struct conns_shown *s,
 	const char *here, *there;
 	unsigned int said = 0;
 
-	if (!other_end_view(c, one->conn, &other) ||
-	    !(one->harmful | other.view.harmful))
+	if (!shown_view_other(c, s, one, &other) ||
+	    !(one->judged.harmful | other.view.harmful))
 		return 0;
 	shown_view(c, s, one, &own);
 	here = end_name(&own.view, c->elsewhere->here.name, r);

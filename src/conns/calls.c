@@ -171,13 +171,21 @@ static void view_of(struct conns *c, const struct event_call *call, struct conn_
 	const struct event_flow *e = flow ? &flow->e : NULL;
 	const uint32_t at = conns_find(c, call->cookie, e);
 
-	if (at && conns_view(c, CONNS_TOTAL, at - 1, room)) {
-		rules_judge(&room->view);
+	if (at && conns_view(c, CONNS_TOTAL, at - 1, room))
 		return;
-	}
 	room->view = (struct conn_view){
 		.flow = e, .netns = e ? conns_name(c, DICT_NETNS, e->netns) : NULL,
 	};
+}
+
+/* By the totals up to here, which are judged for this. */
+static bool is_shown(const struct conns_options *o, struct conn_view *v)
+{
+	struct conn_problem problems[RULES_MAX];
+
+	if (v->c)
+		rules_judge(v, problems);
+	return (!o->keep || o->keep(v, o->ctx)) && (!o->problems_only || v->harmful);
 }
 
 bool conns_call(struct conns *c, const struct event_call *call, bool ask, struct report *r)
@@ -191,7 +199,7 @@ bool conns_call(struct conns *c, const struct event_call *call, bool ask, struct
 	if (o->follows && call->cookie != o->follow)
 		return false;
 	view_of(c, call, &room);
-	if (ask && ((o->keep && !o->keep(v, o->ctx)) || (o->problems_only && !v->harmful)))
+	if (ask && !is_shown(o, &room.view))
 		return false;
 	l = object_new(r);
 	object_add(l, "time_ns", value_ns(call->time));
@@ -226,7 +234,6 @@ int conns_choose(struct conns *c, int (*chosen)(void *ctx, uint64_t cookie), voi
 		if (record->c.flags & (CONN_CLOSED | CONN_LOGGED | CONN_MPTCP) ||
 		    !conns_view(c, CONNS_INTERVAL, record->conn, &room))
 			continue;
-		rules_judge(&room.view);
 		if ((o->keep && !o->keep(&room.view, o->ctx)) ||
 		    (o->problems_only && !room.view.harmful))
 			continue;

@@ -120,27 +120,30 @@ static struct condense_task *task_of(struct condense *c, uint32_t pid)
 /* Also one that it may have with others: of what is put together only the first would be left. */
 static bool has_problem(const struct event_conn *e)
 {
+	struct conn_problem problems[RULES_MAX];
 	struct conn_view view = { .c = e };
 
-	rules_judge(&view);
+	rules_judge(&view, problems);
 	return view.harmful || e->lost_reply;
 }
 
-static void note_problem(struct condense *c, const struct condense_conn *conn)
+static void note_problem(struct condense *c, struct condense_conn *conn)
 {
-	if (conn->has_now && conn->now.pid && has_problem(&conn->now))
+	conn->has_problem = conn->has_now && has_problem(&conn->now);
+	if (conn->has_problem && conn->now.pid)
 		*task_of(c, conn->now.pid) =
 			(struct condense_task){ conn->now.pid, conn->now.to };
 }
 
 /* It has a problem, or its process has or had one lately. */
-static bool is_kept_whole(struct condense *c, const struct event_conn *e)
+static bool is_kept_whole(struct condense *c, const struct condense_conn *conn)
 {
+	const struct event_conn *e = &conn->now;
 	const struct condense_task *task = task_of(c, e->pid);
 
 	if (e->pid && task->pid == e->pid && e->to < task->problem + CONDENSE_NS)
 		return true;
-	return has_problem(e);
+	return conn->has_problem;
 }
 
 static void put_together(struct condense_conn *conn)
@@ -162,7 +165,7 @@ static int write_before(struct condense *c, struct condense_conn *conn)
 
 static int close_conn(struct condense *c, struct condense_conn *conn, bool flush)
 {
-	const bool told = conn->has_now, whole = told && is_kept_whole(c, &conn->now);
+	const bool told = conn->has_now, whole = told && is_kept_whole(c, conn);
 	int err = 0;
 
 	if (told && !whole)

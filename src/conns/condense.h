@@ -24,6 +24,7 @@
 struct condense_conn {
 	struct event_conn before, now; /* put together; the interval's */
 	bool has_before, has_now;
+	bool has_problem;              /* the interval's, when it is over */
 	uint32_t next;                 /* of the same slot, or of free ones: index + 1; 0: none */
 };
 

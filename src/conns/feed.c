@@ -26,6 +26,7 @@ struct conns *conns_new(const struct conns_options *options)
 	vec_init(&c->all, CONNS_MAX);
 	vec_init(&c->flows, CONNS_FLOWS_MAX);
 	vec_init(&c->fresh, CONNS_MAX);
+	vec_init(&c->found, (size_t)RULES_MAX * (CONNS_MAX + 1));
 	vec_init(&c->bursts, CONNS_MAX);
 	vec_init(&c->ended, CONNS_MAX);
 	vec_init(&c->counts, CONNS_COUNTS_MAX);
@@ -54,6 +55,7 @@ void conns_free(struct conns *c)
 	vec_release(&c->all);
 	vec_release(&c->flows);
 	vec_release(&c->fresh);
+	vec_release(&c->found);
 	vec_release(&c->bursts);
 	vec_release(&c->ended);
 	vec_release(&c->counts);
@@ -88,6 +90,7 @@ static void begin_interval(struct conns *c)
 		c->all.items[record->conn].fresh = 0;
 	c->swept = false;
 	vec_clear_most(&c->fresh, CONNS_FRESH_FEW); /* at the first time there are all */
+	vec_clear_most(&c->found, CONNS_FRESH_FEW);
 	vec_clear(&c->bursts);
 	vec_clear(&c->crosses[CONNS_INTERVAL]);
 	vec_for_each(&c->counts, count)
@@ -180,7 +183,9 @@ static int judge_interval(struct conns *c)
 	vec_for_each(&c->fresh, record) {
 		if (!conns_view(c, CONNS_INTERVAL, record->conn, &room))
 			continue;
-		rules_judge(&room.view);
+		err = rules_judge_into(&room.view, &c->found, &record->judged);
+		if (err)
+			return err;
 		c->all.items[record->conn].problem_intervals += !!room.view.harmful;
 	}
 	err = incast_find(c);
@@ -261,10 +266,15 @@ static int add_fresh(struct conns *c, struct conn *conn, const struct event_conn
 	return err;
 }
 
-/* The oldest half goes, so that it need not be moved for each record. */
+/*
+ * The oldest half goes, so that it need not be moved for each record. A record is judged without
+ * the other end, whose intervals are others.
+ */
 static int follow(struct conns *c, const struct conn *conn, const struct event_conn *e)
 {
 	const size_t half = c->followed.max / 2;
+	struct conn_problem problems[RULES_MAX];
+	struct conn_view view = { .c = e };
 
 	if (!c->options.follows || e->cookie != c->options.follow)
 		return 0;
@@ -274,8 +284,10 @@ static int follow(struct conns *c, const struct conn *conn, const struct event_c
 		c->followed.len -= half;
 		c->followed_dropped += half;
 	}
+	rules_judge(&view, problems);
 	return vec_push(&c->followed, (struct conn_record){
-		.c = *e, .conn = (uint32_t)(conn - c->all.items) });
+		.c = *e, .conn = (uint32_t)(conn - c->all.items),
+		.judged = { .problems = view.problems, .harmful = view.harmful } });
 }
 
 static int add_total(struct conn *conn, const struct event_conn *e)
@@ -283,14 +295,15 @@ static int add_total(struct conn *conn, const struct event_conn *e)
 	struct event_conn sum;
 	int err;
 
-	if (!conn->used) {
-		err = conn_pack(conn, e);
-		conn->used = !err;
-		return err;
+	if (conn->used) {
+		conn_unpack(conn, &sum);
+		total_extend(&sum, e);
+	} else {
+		sum = *e;
 	}
-	conn_unpack(conn, &sum);
-	total_extend(&sum, e);
-	return conn_pack(conn, &sum);
+	err = conn_pack(conn, &sum);
+	conn->used |= !err;
+	return err;
 }
 
 static int take_conn(struct conns *c, const struct event_conn *e)
@@ -334,14 +347,21 @@ static int note(struct conns *c, int result)
 
 static int feed_conns(struct conns *c, const struct event_block *block, size_t *at)
 {
-	struct event_conn e;
 	int err = 0;
 
 	for (; !err && *at < block->count; ++*at) {
-		event_block_copy(block, (uint32_t)*at, &e, sizeof(e));
-		if (!window_takes_conn(&c->window, &e))
-			continue;
-		err = note(c, take_conn(c, &e));
+		struct event_conn moved;
+		const struct event_conn *e = event_block_record(block, (uint32_t)*at, &moved,
+								sizeof(moved));
+
+		if (c->window.to) {
+			if (e != &moved)
+				moved = *e;
+			if (!window_takes_conn(&c->window, &moved))
+				continue;
+			e = &moved;
+		}
+		err = note(c, take_conn(c, e));
 	}
 	return err;
 }

@@ -136,11 +136,12 @@ static uint32_t only_one(struct conns *c, uint32_t conn)
 
 	if (!flow)
 		return 0;
-	conn_unpack(&c->all.items[conn], &own);
 	while ((at = conns_reversed(c, flow, at))) {
 		if (at == conn + 1 || c->all.items[at - 1].peer)
 			continue;
 		c->steps++;
+		if (!looked_at)
+			conn_unpack(&c->all.items[conn], &own);
 		if (++looked_at > LOOKED_AT_MOST)
 			return 0;
 		if (!fits(c, conn, &own, at - 1))

@@ -94,21 +94,20 @@ static int owe_elsewhere(struct limits *l, uint32_t conn, const struct conn_view
 static int judge(struct limits *l, struct due *dues, uint32_t conn, const struct conn_view *v)
 {
 	const uint32_t peer = l->c->all.items[conn].peer;
-	struct conn_problem problems[RULES_MAX];
-	const size_t n = rules_list(v, problems);
 	const char *limit;
 	double share;
 	int err = 0;
 
-	for (size_t i = 0; !err && i < n; i++) {
-		if (problems[i].harm != CONN_HARMFUL)
+	for (uint32_t i = 0; !err && i < v->n_found; i++) {
+		const struct conn_problem *p = &v->found[i];
+
+		if (p->harm != CONN_HARMFUL)
 			continue;
-		if (problems[i].class == CONN_RECEIVER_NOT_READING)
+		if (p->class == CONN_RECEIVER_NOT_READING)
 			dues[conn].owes[LIMITS_READ] = true;
-		else if (problems[i].class == CONN_RECEIVER_WINDOW && !peer)
+		else if (p->class == CONN_RECEIVER_WINDOW && !peer)
 			err = owe_elsewhere(l, conn, v);
-		else if (problems[i].class == CONN_RECEIVER_WINDOW &&
-			 problems[i].limit == WINDOW_NOT_READ)
+		else if (p->class == CONN_RECEIVER_WINDOW && p->limit == WINDOW_NOT_READ)
 			dues[peer - 1].owes[LIMITS_READ] = true;
 	}
 	limit = words_limit(v->c, &share);

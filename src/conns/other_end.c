@@ -1,24 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conns/other_end.h"
 
-#include "conns/rules.h"
 #include "conns/side.h"
 #include "conns/words.h"
-
-/* Its problems together with others of its host are those that were found while it was read. */
-bool other_end_view(const struct conns *c, uint32_t conn, struct conn_room *room)
-{
-	const struct conns *there = c->elsewhere ? c->elsewhere->c : NULL;
-
-	if (!conns_view_elsewhere(c, conn, room))
-		return false;
-	rules_judge(&room->view);
-	for (size_t i = 0; i < there->crosses[CONNS_TOTAL].len; i++)
-		if (there->crosses[CONNS_TOTAL].items[i].conn + 1 == c->elsewhere->other[conn])
-			room->view.harmful |= 1U << there->crosses[CONNS_TOTAL].items[i].class;
-	room->view.problems |= room->view.harmful;
-	return true;
-}
 
 static void add_who(struct object *o, const struct conn_view *v, struct report *r)
 {
@@ -30,7 +14,8 @@ static void add_who(struct object *o, const struct conn_view *v, struct report *
 	object_add(o, "pid", v->c->pid ? value_u64(v->c->pid) : value_null());
 }
 
-struct value other_end_value(const struct conns *c, uint32_t conn, struct report *r)
+struct value other_end_value(const struct conns *c, const struct conns_shown *s,
+			     const struct shown *one, struct report *r)
 {
 	struct conn_room room;
 	const struct conn_view *v = &room.view;
@@ -39,7 +24,7 @@ struct value other_end_value(const struct conns *c, uint32_t conn, struct report
 	const char *limit;
 	double share;
 
-	if (!other_end_view(c, conn, &room))
+	if (!shown_view_other(c, s, one, &room))
 		return value_null();
 	e = v->c;
 	limit = words_limit(e, &share);

@@ -3,13 +3,11 @@
 #ifndef HOSTLAT_CONNS_OTHER_END_H
 #define HOSTLAT_CONNS_OTHER_END_H
 
-#include "conns/state.h"
+#include "conns/shown.h"
 #include "report/report.h"
 
-/* Its view, judged. False if there is none. */
-bool other_end_view(const struct conns *c, uint32_t conn, struct conn_room *room);
-
 /* An object, or null. */
-struct value other_end_value(const struct conns *c, uint32_t conn, struct report *r);
+struct value other_end_value(const struct conns *c, const struct conns_shown *s,
+			     const struct shown *one, struct report *r);
 
 #endif

@@ -4,6 +4,7 @@
 #define HOSTLAT_CONNS_PROBLEM_H
 
 #include "base/strbuf.h"
+#include "base/vec.h"
 #include "conns/view.h"
 #include "report/report.h"
 #include "stats/proportion.h"
@@ -23,6 +24,19 @@ struct conn_problem {
 	uint64_t lost_ns;          /* as far as it is known; 0 if harmless */
 	struct proportion sampled; /* of the samples that found it; of CONN_SAMPLED */
 };
+
+struct conn_problems VEC_OF(struct conn_problem);
+
+/* Fills in the view as it was judged before; `found` is the span's list. */
+static inline void conn_view_judged(struct conn_view *view, const struct conn_judged *judged,
+				    const struct conn_problems *found)
+{
+	view->problems = judged->problems;
+	view->harmful = judged->harmful;
+	view->lost_ns = judged->lost_ns;
+	view->n_found = judged->n;
+	view->found = judged->n ? found->items + judged->first : NULL;
+}
 
 /* What all connections with gauges have together: what a share of the memory is a share of. */
 struct conn_sums {

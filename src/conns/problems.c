@@ -55,7 +55,7 @@ void tables_problems(const struct conns *c, const struct conns_shown *s, struct 
 	vec_for_each(&s->items, one) {
 		size_t n;
 
-		if (!one->problems)
+		if (!one->judged.problems)
 			continue;
 		shown_view(c, s, one, &room);
 		n = shown_problems(s, one, &room.view, problems);
@@ -103,7 +103,7 @@ static void say_class(const struct conns *c, const struct conns_shown *s, unsign
 	vec_for_each(&s->items, one) {
 		size_t n;
 
-		if (!(one->harmful >> class & 1))
+		if (!(one->judged.harmful >> class & 1))
 			continue;
 		shown_view(c, s, one, &room);
 		n = shown_problems(s, one, &room.view, problems);

@@ -269,20 +269,33 @@ static uint64_t lost_ns(const struct conn_view *view)
 	       (harmful >> CONN_DELAYED_ACK & 1 ? c->delayed_ack_ns : 0);
 }
 
-void rules_judge(struct conn_view *view)
+void rules_judge(struct conn_view *view, struct conn_problem *room)
 {
-	struct conn_problem problems[RULES_MAX];
-	const size_t n = rules_list(view, problems);
-
+	view->found = room;
+	view->n_found = (uint32_t)rules_list(view, room);
 	view->problems = view->harmful = 0;
-	for (size_t i = 0; i < n; i++) {
-		const struct conn_problem *p = &problems[i];
-
-		view->problems |= 1U << p->class;
-		if (p->harm == CONN_HARMFUL)
-			view->harmful |= 1U << p->class;
+	for (uint32_t i = 0; i < view->n_found; i++) {
+		view->problems |= 1U << room[i].class;
+		if (room[i].harm == CONN_HARMFUL)
+			view->harmful |= 1U << room[i].class;
 	}
 	view->lost_ns = lost_ns(view);
+}
+
+int rules_judge_into(struct conn_view *view, struct conn_problems *found,
+		     struct conn_judged *judged)
+{
+	int err = vec_reserve(found, found->len + RULES_MAX);
+
+	if (err)
+		return err;
+	rules_judge(view, found->items + found->len);
+	*judged = (struct conn_judged){
+		.problems = view->problems, .harmful = view->harmful, .lost_ns = view->lost_ns,
+		.first = (uint32_t)found->len, .n = view->n_found,
+	};
+	found->len += view->n_found;
+	return 0;
 }
 
 void rules_tell(struct conn_telling *told)

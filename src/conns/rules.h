@@ -26,8 +26,18 @@
 /* Those that hold, into `out`, which has room for RULES_MAX; returns how many. */
 size_t rules_list(const struct conn_view *view, struct conn_problem *out);
 
-/* Sets `problems`, `harmful` and `lost_ns` of the view by what rules_list() finds. */
-void rules_judge(struct conn_view *view);
+/*
+ * Judges: sets `problems`, `harmful`, `lost_ns` and `found` of the view. The latter are in `room`,
+ * which has room for RULES_MAX and has to live as long as the view.
+ */
+void rules_judge(struct conn_view *view, struct conn_problem *room);
+
+/*
+ * The same; what was found is added to `found`, and *judged is for conn_view_judged(). Returns 0,
+ * -ENOMEM or -E2BIG.
+ */
+int rules_judge_into(struct conn_view *view, struct conn_problems *found,
+		     struct conn_judged *judged);
 
 /* Most calls give little, one after the other. */
 bool rules_writes_small(const struct event_conn *c);

@@ -58,13 +58,42 @@ static const struct conn_cross *next_cross(const struct conns_shown *s, const st
 
 /* -- all connections ------------------------------------------------------------------------ */
 
-static void judge(const struct conns_shown *s, uint32_t conn, struct conn_view *view)
+/* Totals are judged here, an interval when it was closed; problems of several come to both. */
+static int judge(struct conns_shown *s, struct conn_view *view, struct shown *one)
 {
-	rules_judge(view);
-	for (const struct conn_cross *x = first_cross(s, conn); x; x = next_cross(s, x)) {
+	int err = 0;
+
+	if (s->span == CONNS_TOTAL)
+		err = rules_judge_into(view, &s->found, &one->judged);
+	for (const struct conn_cross *x = first_cross(s, one->conn); x; x = next_cross(s, x)) {
 		view->problems |= 1U << x->class;
 		view->harmful |= 1U << x->class;
 	}
+	one->judged.problems = view->problems;
+	one->judged.harmful = view->harmful;
+	return err;
+}
+
+static int judge_other(const struct conns *c, struct conns_shown *s, struct shown *one)
+{
+	const struct conn_crosses *crosses;
+	struct conn_judged judged;
+	struct conn_room room;
+	int err;
+
+	if (s->span != CONNS_TOTAL || !conns_view_elsewhere(c, one->conn, &room))
+		return 0;
+	err = rules_judge_into(&room.view, &s->found, &judged);
+	if (err)
+		return err;
+	crosses = &c->elsewhere->c->crosses[CONNS_TOTAL];
+	for (size_t i = 0; i < crosses->len; i++)
+		if (crosses->items[i].conn + 1 == c->elsewhere->other[one->conn])
+			judged.harmful |= 1U << crosses->items[i].class;
+	judged.problems |= judged.harmful;
+	err = vec_push(&s->others, judged);
+	one->other = (uint32_t)s->others.len;
+	return err;
 }
 
 static void set_key(const struct conns *c, const struct conn_view *v, struct shown *one)
@@ -109,13 +138,14 @@ static int compare_u64(uint64_t a, uint64_t b)
 /* From bad to good: by lost time, by the number of problems, by that of harmless ones. */
 static int compare_worst(const struct shown *a, const struct shown *b)
 {
-	int order = !a->harmful - !b->harmful;
+	const struct conn_judged *x = &a->judged, *y = &b->judged;
+	int order = !x->harmful - !y->harmful;
 
 	if (!order)
-		order = compare_u64(b->lost_ns, a->lost_ns);
+		order = compare_u64(y->lost_ns, x->lost_ns);
 	if (!order)
-		order = count_bits(b->harmful) - count_bits(a->harmful);
-	return order ? order : count_bits(b->problems) - count_bits(a->problems);
+		order = count_bits(y->harmful) - count_bits(x->harmful);
+	return order ? order : count_bits(y->problems) - count_bits(x->problems);
 }
 
 static int by_order(const void *x, const void *y)
@@ -136,34 +166,47 @@ static int by_order(const void *x, const void *y)
 	return order ? order : compare_u64(a->conn, b->conn);
 }
 
-static int take(const struct conns *c, struct conns_shown *s, uint32_t conn)
+/* Whether it is to be shown; it is counted. */
+static bool is_shown(const struct conns *c, struct conns_shown *s, const struct conn_view *v)
 {
 	const struct conns_options *o = &c->options;
-	struct conn_view *v;
-	struct conn_room room;
-	struct shown one;
 
-	if (!conns_view(c, s->span, conn, &room))
-		return 0;
-	v = &room.view;
-	judge(s, conn, v);
 	if (conn_knows(v->c, CONN_KNOWS_GAUGES) && !(v->c->flags & CONN_CLOSED)) {
 		s->sums.sndbuf += v->c->sndbuf;
 		s->sums.window += (uint64_t)v->c->cwnd * v->c->mss;
 	}
 	if ((o->follows && v->c->cookie != o->follow) || (o->keep && !o->keep(v, o->ctx)))
-		return 0;
+		return false;
 	s->connections++;
 	s->closed += !!(v->c->flags & CONN_CLOSED);
 	s->troubled += !!v->harmful;
 	for (int class = 0; class < CONN_CLASSES; class++)
 		s->classes[class] += v->harmful >> class & 1;
-	if (o->problems_only && !v->harmful)
+	return !o->problems_only || v->harmful;
+}
+
+static int take(const struct conns *c, struct conns_shown *s, uint32_t conn)
+{
+	struct conn_room room;
+	struct shown one = { .conn = conn };
+	const size_t found = s->found.len;
+	int err;
+
+	if (!conns_view(c, s->span, conn, &room))
 		return 0;
-	one = (struct shown){ .conn = conn, .problems = v->problems, .harmful = v->harmful,
-			      .lost_ns = v->lost_ns, .cookie = v->c->cookie };
-	set_key(c, v, &one);
-	return vec_push(&s->items, one);
+	if (s->span == CONNS_INTERVAL)
+		one.judged = c->fresh.items[c->all.items[conn].fresh - 1].judged;
+	err = judge(s, &room.view, &one);
+	if (err)
+		return err;
+	if (!is_shown(c, s, &room.view)) {
+		s->found.len = found;
+		return 0;
+	}
+	one.cookie = room.view.c->cookie;
+	set_key(c, &room.view, &one);
+	err = judge_other(c, s, &one);
+	return err ? err : vec_push(&s->items, one);
 }
 
 int shown_make(struct conns *c, enum conns_span span, struct conns_shown *s)
@@ -172,6 +215,8 @@ int shown_make(struct conns *c, enum conns_span span, struct conns_shown *s)
 
 	*s = (struct conns_shown){ .span = span };
 	vec_init(&s->items, CONNS_MAX);
+	vec_init(&s->others, CONNS_MAX);
+	vec_init(&s->found, 2 * (size_t)RULES_MAX * (CONNS_MAX + 1));
 	err = gather_crosses(c, s);
 	if (span == CONNS_INTERVAL) {
 		vec_for_each(&c->fresh, record)
@@ -189,6 +234,8 @@ int shown_make(struct conns *c, enum conns_span span, struct conns_shown *s)
 void shown_release(struct conns_shown *s)
 {
 	vec_release(&s->items);
+	vec_release(&s->others);
+	vec_release(&s->found);
 	vec_release(&s->crosses);
 }
 
@@ -196,7 +243,17 @@ void shown_view(const struct conns *c, const struct conns_shown *s, const struct
 		struct conn_room *room)
 {
 	if (conns_view(c, s->span, one->conn, room))
-		judge(s, one->conn, &room->view);
+		conn_view_judged(&room->view, &one->judged,
+				 s->span == CONNS_TOTAL ? &s->found : &c->found);
+}
+
+bool shown_view_other(const struct conns *c, const struct conns_shown *s, const struct shown *one,
+		      struct conn_room *room)
+{
+	if (!one->other || !conns_view_elsewhere(c, one->conn, room))
+		return false;
+	conn_view_judged(&room->view, &s->others.items[one->other - 1], &s->found);
+	return true;
 }
 
 /* -- problems of one ------------------------------------------------------------------------ */
@@ -204,12 +261,11 @@ void shown_view(const struct conns *c, const struct conns_shown *s, const struct
 size_t shown_problems(const struct conns_shown *s, const struct shown *one,
 		      const struct conn_view *view, struct shown_problem *out)
 {
-	struct conn_problem own[RULES_MAX];
 	const struct conn_cross *x = first_cross(s, one->conn);
-	size_t n = rules_list(view, own);
+	size_t n = view->n_found;
 
 	for (size_t i = 0; i < n; i++)
-		out[i] = (struct shown_problem){ .p = own[i] };
+		out[i] = (struct shown_problem){ .p = view->found[i] };
 	for (; x && n < SHOWN_PROBLEMS_MAX; x = next_cross(s, x))
 		out[n++] = (struct shown_problem){
 			.p = { .class = x->class, .harm = CONN_HARMFUL,

@@ -8,9 +8,9 @@
 #include "conns/state.h"
 
 struct shown {
+	struct conn_judged judged;  /* with the problems of several in `problems` and `harmful` */
 	uint32_t conn;              /* index */
-	uint32_t problems, harmful; /* 1 << enum conn_class */
-	uint64_t lost_ns;
+	uint32_t other;             /* the other end in `others`: index + 1; 0: there is none */
 	uint64_t key;               /* that the order goes by; `name` where it goes by names */
 	uint64_t cookie;            /* ... and last */
 	const char *name;
@@ -20,6 +20,8 @@ struct shown {
 struct conns_shown {
 	enum conns_span span;
 	struct shown_items VEC_OF(struct shown) items;
+	struct shown_others VEC_OF(struct conn_judged) others; /* of two recordings */
+	struct conn_problems found;      /* of `others`, and of totals of `items` */
 	struct conn_crosses crosses;     /* by connection */
 	struct conn_sums sums;
 	uint64_t connections;            /* that the filter keeps, with or without problems */
@@ -42,6 +44,13 @@ void shown_release(struct conns_shown *s);
 /* The view of one of them, judged. */
 void shown_view(const struct conns *c, const struct conns_shown *s, const struct shown *one,
 		struct conn_room *room);
+
+/*
+ * The same of its other end, as the other host tells of it. Returns false if there is none. Its
+ * problems of several are those that were found while that recording was read.
+ */
+bool shown_view_other(const struct conns *c, const struct conns_shown *s, const struct shown *one,
+		      struct conn_room *room);
 
 /* Its problems into `out`, which has room for SHOWN_PROBLEMS_MAX; returns how many. */
 size_t shown_problems(const struct conns_shown *s, const struct shown *one,

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "conns/rules.h"
+#include "conns/problem.h"
 #include "conns/words.h"
 #include "report/human.h"
 
@@ -83,16 +83,13 @@ struct side_found side_find(const struct conn_view *v)
 {
 	struct side_found found = { .side = SIDE_UNKNOWN };
 	const struct conn_problem *worst = NULL;
-	struct conn_problem problems[RULES_MAX];
 	const char *limit;
-	size_t n;
 
 	if (!v->peer || !conn_knows(v->c, CONN_KNOWS_TIMES))
 		return found;
-	n = rules_list(v, problems);
-	for (size_t i = 0; i < n; i++)
-		if (is_part(&problems[i]) && (!worst || problems[i].lost_ns > worst->lost_ns))
-			worst = &problems[i];
+	for (const struct conn_problem *p = v->found; p < v->found + v->n_found; p++)
+		if (is_part(p) && (!worst || p->lost_ns > worst->lost_ns))
+			worst = p;
 	if (worst) {
 		found.side = of_problem(worst);
 		found.share = share_of(v->c, found.side, worst->lost_ns);

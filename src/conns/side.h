@@ -26,8 +26,9 @@ struct side_found {
 };
 
 /*
- * The problem for which data waited longest; without one, what takes the greatest part of the
- * time. Unknown if that is, or if the other end is not known, or does not tell or denies it.
+ * Of a view that is judged: the problem for which data waited longest; without one, what takes the
+ * greatest part of the time. Unknown if that is, or if the other end is not known, or does not tell
+ * or denies it.
  */
 struct side_found side_find(const struct conn_view *v);
 

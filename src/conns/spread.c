@@ -86,23 +86,19 @@ static int keep(const struct one *group, size_t n, struct conn_crosses *out)
 
 static size_t gather(const struct conns *c, enum conns_span span, struct one *out)
 {
-	struct event_conn e;
+	struct event_conn room;
 	size_t n = 0;
 
 	for (uint32_t i = 0; i < c->all.len; i++) {
 		const struct conn *conn = &c->all.items[i];
 		const struct event_flow *flow = conns_flow_of(c, conn);
 
-		if (!conn->used || !flow || (span == CONNS_INTERVAL && !conn->fresh))
-			continue;
-		if (span == CONNS_INTERVAL)
-			e = c->fresh.items[conn->fresh - 1].c;
-		else
-			conn_unpack(conn, &e);
-		if (is_slow(&e))
-			out[n++] = (struct one){ .flow = flow, .conn = i, .tlp = e.tlp,
-						 .rto = e.rto, .fast = e.fast_retransmit,
-						 .accepted = e.flags & CONN_ACCEPTED };
+		const struct event_conn *e = flow ? conns_record(c, span, conn, &room) : NULL;
+
+		if (e && is_slow(e))
+			out[n++] = (struct one){ .flow = flow, .conn = i, .tlp = e->tlp,
+						 .rto = e->rto, .fast = e->fast_retransmit,
+						 .accepted = e->flags & CONN_ACCEPTED };
 	}
 	return n;
 }

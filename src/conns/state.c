@@ -20,7 +20,8 @@ _Static_assert(sizeof(struct conn) <= 48, "memory of a connection");
 
 #define NO_SSTHRESH 0x7fffffffu /* TCP_INFINITE_SSTHRESH: no loss yet */
 
-_Static_assert(PACKED_FROM == sizeof(uint64_t) && PACKED % ZPACK_GROUP == 0, "all of it");
+_Static_assert(PACKED_FROM == sizeof(uint64_t) && PACKED % ZPACK_GROUP == 0 &&
+	       PACKED <= ZPACK_MOST, "all of it");
 
 /* Is its own opposite: what is usual becomes 0, for any values. */
 static void hide_usual(struct event_conn *e)
@@ -39,15 +40,16 @@ void conn_unpack(const struct conn *conn, struct event_conn *out)
 	hide_usual(out);
 }
 
-int conn_pack(struct conn *conn, const struct event_conn *total)
+int conn_pack(struct conn *conn, struct event_conn *total)
 {
 	unsigned char bytes[ZPACK_MAX(PACKED)], *packed = conn->packed;
-	struct event_conn e = *total;
 	size_t n, room;
 
-	e.to -= e.from;
-	hide_usual(&e);
-	n = zpack_pack((char *)&e + PACKED_FROM, PACKED, bytes);
+	total->to -= total->from;
+	hide_usual(total);
+	n = zpack_pack((char *)total + PACKED_FROM, PACKED, bytes);
+	hide_usual(total);
+	total->to += total->from;
 	room = zpack_room(conn->room, n);
 	if (room != conn->room) {
 		packed = realloc(packed, room);
@@ -395,17 +397,15 @@ struct conn *conns_get(struct conns *c, const struct event_conn *e, int *err)
 
 /* -- views ---------------------------------------------------------------------------------- */
 
-/* What is told of a connection in the span. */
-static bool copy_record(const struct conns *c, enum conns_span span, const struct conn *conn,
-			struct event_conn *out)
+const struct event_conn *conns_record(const struct conns *c, enum conns_span span,
+				      const struct conn *conn, struct event_conn *room)
 {
-	if (!conn->used || (span == CONNS_INTERVAL && !conn->fresh))
-		return false;
+	if (!conn->used)
+		return NULL;
 	if (span == CONNS_INTERVAL)
-		*out = c->fresh.items[conn->fresh - 1].c;
-	else
-		conn_unpack(conn, out);
-	return true;
+		return conn->fresh ? &c->fresh.items[conn->fresh - 1].c : NULL;
+	conn_unpack(conn, room);
+	return room;
 }
 
 /* Who saw it begin and end has seen the same, whatever the clocks say. */
@@ -450,9 +450,9 @@ bool conns_view(const struct conns *c, enum conns_span span, uint32_t conn, stru
 	const struct conn *own = &c->all.items[conn];
 	const struct conn *other = own->peer ? &c->all.items[own->peer - 1] : NULL;
 	const struct event_flow *flow = conns_flow_of(c, own);
-	const struct event_conn *e = &room->own;
+	const struct event_conn *e = conns_record(c, span, own, &room->own);
 
-	if (!copy_record(c, span, own, &room->own))
+	if (!e)
 		return false;
 	room->view = (struct conn_view){
 		.c = e,
@@ -467,9 +467,11 @@ bool conns_view(const struct conns *c, enum conns_span span, uint32_t conn, stru
 		.peer_cookie = other ? other->cookie : 0,
 		.problem_intervals = own->problem_intervals,
 	};
-	if (other && copy_record(c, span, other, &room->other)) {
-		room->view.peer = &room->other;
-	} else if (span == CONNS_TOTAL && c->elsewhere && c->elsewhere->other[conn]) {
+	if (span == CONNS_INTERVAL)
+		conn_view_judged(&room->view, &c->fresh.items[own->fresh - 1].judged, &c->found);
+	if (other)
+		room->view.peer = conns_record(c, span, other, &room->other);
+	if (!room->view.peer && span == CONNS_TOTAL && c->elsewhere && c->elsewhere->other[conn]) {
 		const struct conns_elsewhere *e = c->elsewhere;
 
 		conn_unpack(&e->c->all.items[e->other[conn] - 1], &room->other);

@@ -8,7 +8,7 @@
 
 #include "base/vec.h"
 #include "conns/conns.h"
-#include "conns/view.h"
+#include "conns/problem.h"
 #include "event/dict.h"
 
 /* Limits. When the connections are used up, those that have closed are forgotten, and counted. */
@@ -59,6 +59,7 @@ struct conn_flow {
 struct conn_record {
 	struct event_conn c;
 	uint32_t conn;                 /* index */
+	struct conn_judged judged;     /* when its interval is closed */
 };
 
 /* A burst of which something was lost, as a record tells of it. */
@@ -135,6 +136,7 @@ struct conns {
 	struct conns_all VEC_OF(struct conn) all; /* some of them free */
 	struct conns_flows VEC_OF(struct conn_flow) flows;
 	struct conns_fresh VEC_OF(struct conn_record) fresh;
+	struct conn_problems found;    /* of these */
 	struct conns_bursts VEC_OF(struct conn_lost_burst) bursts; /* of the interval */
 	uint32_t free_conn, free_flow; /* index + 1 */
 	uint32_t *by_key, *by_tuple, *by_flow; /* hashes: index + 1 */
@@ -167,8 +169,8 @@ struct conn_room {
 
 /* Totals; unpacking and packing again changes nothing. */
 void conn_unpack(const struct conn *conn, struct event_conn *out);
-/* 0, or -ENOMEM: then they are as before. */
-int conn_pack(struct conn *conn, const struct event_conn *total);
+/* 0, or -ENOMEM: then they are as before. `total` is changed meanwhile, not afterwards. */
+int conn_pack(struct conn *conn, struct event_conn *total);
 
 /* NULL if the stream doesn't say what flow it is. */
 struct conn_flow *conns_flow_find(struct conns *c, uint32_t id);
@@ -209,7 +211,15 @@ static inline const char *conns_name(const struct conns *c, uint32_t dict, uint3
  */
 bool conns_view_elsewhere(const struct conns *c, uint32_t conn, struct conn_room *room);
 
-/* All but the problems. False if nothing is told of the connection in the span. */
+/* Returns what is told of a connection in the span: an interval's own record, or its totals, in
+ * `room`. NULL: nothing. */
+const struct event_conn *conns_record(const struct conns *c, enum conns_span span,
+				      const struct conn *conn, struct event_conn *room);
+
+/*
+ * Returns false if nothing is told of the connection in the span. The view of a closed interval is
+ * judged, that of totals is not.
+ */
 bool conns_view(const struct conns *c, enum conns_span span, uint32_t conn,
 		struct conn_room *room);
 

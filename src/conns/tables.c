@@ -301,9 +301,9 @@ static void add_text(const struct conns *c, const struct conns_shown *s, struct 
 	struct conn_room room, other;
 
 	vec_for_each(&s->items, one) {
-		const bool both = other_end_view(c, one->conn, &other);
+		const bool both = shown_view_other(c, s, one, &other);
 
-		if (!c->options.all && !one->harmful && !(both && other.view.harmful))
+		if (!c->options.all && !one->judged.harmful && !(both && other.view.harmful))
 			continue;
 		if (!c->options.all && t && t->nrows >= TABLES_ROWS) {
 			left++;
@@ -331,7 +331,7 @@ static void add_all(const struct conns *c, const struct conns_shown *s, struct r
 		if (n++ >= TABLES_CONNECTIONS_MAX)
 			continue;
 		shown_view(c, s, one, &room);
-		add_connection(t, &room.view, other_end_value(c, one->conn, r),
+		add_connection(t, &room.view, other_end_value(c, s, one, r),
 			       n <= TABLES_FULL_MAX, r);
 	}
 	object_add(&r->body, "connections", value_table(t));

@@ -6,7 +6,6 @@
 #include "base/bug.h"
 #include "conns/counter.h"
 #include "conns/rtt.h"
-#include "conns/rules.h"
 #include "conns/tables.h"
 #include "conns/words.h"
 #include "report/human.h"
@@ -47,14 +46,15 @@ static struct table *new_table(struct report *r)
 	return table_new(r, columns, n + ARRAY_LEN(behind));
 }
 
-/* The other end is not looked at: its intervals are others. */
-static void add(const struct conns *c, const struct event_conn *e, struct table *t,
+static void add(const struct conns *c, const struct conn_record *record, struct table *t,
 		struct report *r)
 {
-	struct conn_view v = { .c = e };
+	const struct conn_judged *judged = &record->judged;
+	const struct event_conn *e = &record->c;
 	const uint64_t start = c->periods[CONNS_TOTAL].from_ns;
 	double share;
 	const char *limit = words_limit(e, &share);
+
 	struct value cells[ARRAY_LEN(before) + COUNTERS + ARRAY_LEN(behind)] = {
 		value_ns(e->from), value_ns(e->to),
 		e->from >= start ? value_ns(e->from - start) : value_null(),
@@ -70,16 +70,14 @@ static void add(const struct conns *c, const struct event_conn *e, struct table 
 		e->cwnd ? value_u64(e->cwnd) : value_null(),
 		words_known(e, CONN_KNOWS_GAUGES, value_u64(e->snd_wnd)),
 		value_u64(e->bytes_acked), value_u64(e->bytes_received),
+		value_list(words_classes(judged->problems, r)),
+		value_string(words_class_line(judged->harmful, r)),
 	};
 	size_t n = ARRAY_LEN(before);
 
 	n += counter_cells(cells + n, e, true);
 	memcpy(cells + n, rest, sizeof(rest));
-	n += ARRAY_LEN(rest);
-	rules_judge(&v);
-	cells[n - 2] = value_list(words_classes(v.problems, r));
-	cells[n - 1] = value_string(words_class_line(v.harmful, r));
-	table_add(t, cells, n);
+	table_add(t, cells, n + ARRAY_LEN(rest));
 }
 
 void tables_timeline(const struct conns *c, struct report *r)
@@ -91,7 +89,7 @@ void tables_timeline(const struct conns *c, struct report *r)
 		return;
 	t = new_table(r);
 	vec_for_each(&c->followed, record) {
-		add(c, &record->c, t, r);
+		add(c, record, t, r);
 		rtt_add(&rtts, &record->c);
 	}
 	object_add(&r->body, "timeline", value_table(t));

@@ -37,6 +37,16 @@ enum conn_confidence { CONN_OBSERVED, CONN_SAMPLED, CONN_INFERRED };
 /* Whether data waited for it. */
 enum conn_harm { CONN_HARMLESS, CONN_HARMFUL, CONN_HARM_UNKNOWN };
 
+struct conn_problem;
+
+/* What a connection was judged to be in a span; kept, so that it is judged once. */
+struct conn_judged {
+	uint32_t problems;             /* 1 << enum conn_class */
+	uint32_t harmful;              /* problems for which data waited */
+	uint64_t lost_ns;              /* to the latter, as far as it is known */
+	uint32_t first, n;             /* in the span's list of problems */
+};
+
 struct conn_view {
 	const struct event_conn *c;    /* of the span; NULL (conns_call() only): nothing is told */
 	const struct event_flow *flow; /* NULL: unknown */
@@ -50,10 +60,13 @@ struct conn_view {
 	 * If that is too little of the span, `peer` is NULL. */
 	const char *peer_host;         /* NULL: it is not */
 	uint64_t common_ns;
+	/* As judged, by rules_judge() or before; else 0. */
 	uint32_t problems;             /* 1 << enum conn_class */
 	uint32_t harmful;              /* of them, those for which data waited */
 	uint32_t problem_intervals;    /* so far, with one of the latter */
+	uint32_t n_found;
 	uint64_t lost_ns;              /* to the latter, as far as it is known */
+	const struct conn_problem *found; /* problems of the connection by itself; borrowed */
 };
 
 static inline bool conn_knows(const struct event_conn *c, uint32_t known)

@@ -46,6 +46,17 @@ void event_block_copy(const struct event_block *block, uint32_t i, void *out, si
 	memset((char *)out + known, 0, size - known);
 }
 
+const void *event_block_record(const struct event_block *block, uint32_t i, void *room,
+			       size_t size)
+{
+	const char *at = (const char *)block->data + (size_t)i * block->record_size;
+
+	if (block->record_size >= size && !((uintptr_t)at % sizeof(uint64_t)))
+		return at;
+	event_block_copy(block, i, room, size);
+	return room;
+}
+
 int event_put(struct event_sink *sink, uint16_t kind, uint64_t time, const void *payload,
 	      size_t size)
 {

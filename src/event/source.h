@@ -148,6 +148,11 @@ void event_copy(const struct event *event, void *out, size_t size);
 /* The same of record `i` of a block of fixed-size records, 0 <= i < block->count. */
 void event_block_copy(const struct event_block *block, uint32_t i, void *out, size_t size);
 
+/* Returns the record itself, valid as long as the block, or, if it is of an older file, a copy in
+ * `room`, which has `size` bytes. */
+const void *event_block_record(const struct event_block *block, uint32_t i, void *room,
+			       size_t size);
+
 struct event_sink {
 	/*
 	 * Takes a copy of one record, its payload given in pieces. Returns 0 or -errno: -EINVAL if

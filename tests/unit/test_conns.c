@@ -13,6 +13,7 @@
 #include "base/parse.h"
 #include "base/rng.h"
 #include "conns/join.h"
+#include "conns/shown.h"
 #include "conns/state.h"
 #include "conns/total.h"
 #include "conns_rig.h"
@@ -191,6 +192,34 @@ static void a_total_is_known_if_all_of_it_is(void **state)
 	assert_false(is_null(&r, 1, "events", "spurious"));
 	assert_int_equal(cell_u64(&r, 1, "tcp_info", "mss"), 1000);
 	report_release(&r);
+	rig_release(&rig);
+}
+
+/* An interval is judged when it is closed, totals when a report begins, and never again. */
+static void a_span_is_judged_once(void **state)
+{
+	struct conns_shown shown;
+	struct conns_rig rig;
+	struct conn_room room;
+	struct event_conn e;
+
+	(void)state;
+	rig_init(&rig, NULL);
+	e = rig_conn(&rig, 1, 0);
+	e.rto = 1;
+	rig_put(&rig, &e);
+	rig_interval(&rig);
+	rig.c->fresh.items[0].c.rto = 0;
+	assert_true(rig_has(&rig, CONNS_INTERVAL, 1, CONN_TIMEOUT));
+	assert_int_equal(shown_make(rig.c, CONNS_TOTAL, &shown), 0);
+	e.rto = 0;
+	assert_int_equal(conn_pack(&rig.c->all.items[0], &e), 0);
+	shown_view(rig.c, &shown, &shown.items.items[0], &room);
+	assert_int_equal(room.view.c->rto, 0);
+	assert_int_equal(room.view.harmful, 1U << CONN_TIMEOUT);
+	assert_int_equal(room.view.n_found, 1);
+	assert_int_equal(room.view.found->class, CONN_TIMEOUT);
+	shown_release(&shown);
 	rig_release(&rig);
 }
 
@@ -523,6 +552,7 @@ int main(void)
 		cmocka_unit_test(packing_changes_nothing),
 		cmocka_unit_test(silent_ones_take_little),
 		cmocka_unit_test(a_total_is_known_if_all_of_it_is),
+		cmocka_unit_test(a_span_is_judged_once),
 		cmocka_unit_test(nonsense_is_refused),
 		cmocka_unit_test(ends_are_joined_by_addresses_and_sequence),
 		cmocka_unit_test(of_two_that_fit_none_is_taken),

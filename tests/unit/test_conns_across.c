@@ -12,7 +12,7 @@
 #include "base/parse.h"
 #include "conns/across.h"
 #include "conns/join.h"
-#include "conns/other_end.h"
+#include "conns/shown.h"
 #include "conns/side.h"
 #include "conns/state.h"
 #include "conns/window.h"
@@ -175,6 +175,7 @@ static void an_identity_is_of_its_host(void **state)
 /* A single sender can't tell of incast; the receiver's recording can. */
 static void the_other_end_has_problems_with_others(void **state)
 {
+	struct conns_shown shown;
 	struct conn_room room;
 	char remote[16];
 	struct two t;
@@ -194,9 +195,11 @@ static void the_other_end_has_problems_with_others(void **state)
 	}
 	two_join(&t);
 	assert_int_equal(t.e->joined, 1);
-	assert_true(other_end_view(t.here.c, 0, &room));
+	assert_int_equal(shown_make(t.here.c, CONNS_TOTAL, &shown), 0);
+	assert_true(shown_view_other(t.here.c, &shown, &shown.items.items[0], &room));
 	assert_true(room.view.harmful >> CONN_INCAST & 1);
 	assert_true(room.view.problems >> CONN_INCAST & 1);
+	shown_release(&shown);
 	two_release(&t);
 }
 
@@ -303,10 +306,12 @@ static struct event_conn plain(void)
 
 static struct side_found side_of(struct event_conn e, const struct event_conn *peer)
 {
-	const struct conn_view view = { .c = &e, .peer = peer };
+	struct conn_view view = { .c = &e, .peer = peer };
+	struct conn_problem problems[RULES_MAX];
 
 	e.sender_app_ns = e.to - e.from - e.send_buffer_ns - e.congestion_ns -
 			  e.receiver_window_ns - e.delayed_ack_ns - e.unknown_ns;
+	rules_judge(&view, problems);
 	return side_find(&view);
 }
 

@@ -291,6 +291,7 @@ static void the_other_end_says_why_its_window_is_small(void **state)
 static void each_time_is_lost_once(void **state)
 {
 	struct event_conn e = plain();
+	struct conn_problem problems[RULES_MAX];
 	struct conn_view view = { .c = &e };
 
 	(void)state;
@@ -299,7 +300,7 @@ static void each_time_is_lost_once(void **state)
 	e.rto = 2;
 	e.stall_ns = 70 * NS_PER_MS;
 	fit(&e);
-	rules_judge(&view);
+	rules_judge(&view, problems);
 	assert_int_equal(view.lost_ns, 270 * NS_PER_MS);
 	assert_int_equal(view.harmful, 1U << CONN_DELAYED_ACK | 1U << CONN_NAGLE |
 			 1U << CONN_FAST_RETRANSMIT | 1U << CONN_TIMEOUT |
