@@ -23,7 +23,7 @@
 #include "cmd/run_facts.h"
 #include "conns/budget.h"
 #include "conns/call_budget.h"
-#include "conns/condense.h"
+#include "conns/downsample.h"
 #include "conns/conns.h"
 #include "event/conn_block.h"
 #include "event/memsource.h"
@@ -43,7 +43,7 @@ struct live {
 	struct event_dict *dict;
 	struct clock_follow *follow;
 	struct recording recording;
-	struct condense condense;      /* what goes into it */
+	struct downsample downsample;      /* what goes into it */
 	struct stop stop;
 	struct rng rng;
 	struct budget budget;
@@ -63,7 +63,7 @@ struct live {
 
 /* ---- handing on ---- */
 
-static bool condenses(const struct live *l)
+static bool downsamples(const struct live *l)
 {
 	return l->recording.writer && !l->config->record_all;
 }
@@ -73,9 +73,9 @@ static bool fits(struct live *l, const struct event_block *block)
 {
 	struct event_block all = { .kind = EV_CONN, .record_size = sizeof(struct event_conn) };
 
-	if (!condenses(l))
+	if (!downsamples(l))
 		return recording_fits(&l->recording, block);
-	all.size = condense_most(&l->condense, 0) * sizeof(struct event_conn);
+	all.size = downsample_most(&l->downsample, 0) * sizeof(struct event_conn);
 	all.size += block->kind == EV_CONN ? block->count * sizeof(struct event_conn) :
 					     2 * block->size; /* names may be written twice */
 	return recording_fits(&l->recording, &all);
@@ -85,14 +85,14 @@ static int record(struct live *l, const struct event_block *block)
 {
 	int err = 0;
 
-	if (block->kind != EV_CONN || !condenses(l)) {
+	if (block->kind != EV_CONN || !downsamples(l)) {
 		recording_copy(&l->recording, block);
 		return 0;
 	}
 	for (uint32_t i = 0; i < block->count && !err; i++) {
 		struct event_conn e;
 
-		err = condense_take(&l->condense, event_block_record(block, i, &e, sizeof(e)));
+		err = downsample_take(&l->downsample, event_block_record(block, i, &e, sizeof(e)));
 	}
 	return err;
 }
@@ -100,13 +100,13 @@ static int record(struct live *l, const struct event_block *block)
 /* What the interval has of connections goes into the recording before its end does. */
 static int record_interval(struct live *l, uint64_t now, bool last)
 {
-	struct condense *c = &l->condense;
+	struct downsample *c = &l->downsample;
 	struct event_block block;
 	int err;
 
-	if (!condenses(l))
+	if (!downsamples(l))
 		return 0;
-	err = condense_close(c, now, last);
+	err = downsample_close(c, now, last);
 	for (size_t at = 0; at < c->out.len && !err;) {
 		at += event_conn_block(c->out.items + at, c->out.len - at, &block);
 		recording_copy(&l->recording, &block);
@@ -531,7 +531,7 @@ static void say_volume(const struct live *l)
 		log_info("recorded %.3g MB: %.3g GB a day at this rate", mb, day);
 	else
 		log_info("recorded %.3g MB: %.3g GB a day at this rate, %" PRIu64 " records of "
-			 "%" PRIu64, mb, day, l->condense.written, l->condense.taken);
+			 "%" PRIu64, mb, day, l->downsample.written, l->downsample.taken);
 }
 
 int conns_live_run(const struct conns_live_config *config, int *record_error)
@@ -540,7 +540,7 @@ int conns_live_run(const struct conns_live_config *config, int *record_error)
 	char why[512];
 	int err;
 
-	err = stop_init(&l.stop) ?: condense_init(&l.condense);
+	err = stop_init(&l.stop) ?: downsample_init(&l.downsample);
 	if (!err)
 		err = clock_follow_open(&l.follow, clock_system());
 	if (!err) {
@@ -570,7 +570,7 @@ int conns_live_run(const struct conns_live_config *config, int *record_error)
 	clock_follow_free(l.follow);
 	event_memsource_free(l.queue);
 	event_dict_free(l.dict);
-	condense_release(&l.condense);
+	downsample_release(&l.downsample);
 	stop_release(&l.stop);
 	return err ? EXIT_CANNOT : EXIT_OK;
 }

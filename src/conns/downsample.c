@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "conns/condense.h"
+#include "conns/downsample.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -12,17 +12,17 @@
 #define TASKS 4096u
 #define OUT_MAX (1u << 22)
 
-int condense_init(struct condense *c)
+int downsample_init(struct downsample *c)
 {
-	*c = (struct condense){ 0 };
-	vec_init(&c->conns, CONDENSE_MAX);
+	*c = (struct downsample){ 0 };
+	vec_init(&c->conns, DOWNSAMPLE_MAX);
 	vec_init(&c->out, OUT_MAX);
 	c->slots = calloc(SLOTS, sizeof(*c->slots));
 	c->tasks = calloc(TASKS, sizeof(*c->tasks));
 	return c->slots && c->tasks ? 0 : -ENOMEM;
 }
 
-void condense_release(struct condense *c)
+void downsample_release(struct downsample *c)
 {
 	vec_release(&c->conns);
 	vec_release(&c->out);
@@ -30,7 +30,7 @@ void condense_release(struct condense *c)
 	free(c->tasks);
 }
 
-static int write_out(struct condense *c, const struct event_conn *e)
+static int write_out(struct downsample *c, const struct event_conn *e)
 {
 	c->written++;
 	return vec_push(&c->out, *e);
@@ -38,12 +38,12 @@ static int write_out(struct condense *c, const struct event_conn *e)
 
 /* -- what is held ---------------------------------------------------------------------------- */
 
-static uint32_t *slot_of(struct condense *c, uint32_t flow)
+static uint32_t *slot_of(struct downsample *c, uint32_t flow)
 {
 	return &c->slots[flow * 0x9e3779b1u >> 16];
 }
 
-static struct condense_conn *find(struct condense *c, uint32_t flow)
+static struct downsample_conn *find(struct downsample *c, uint32_t flow)
 {
 	uint32_t at = *slot_of(c, flow);
 
@@ -53,7 +53,7 @@ static struct condense_conn *find(struct condense *c, uint32_t flow)
 }
 
 /* -E2BIG: there is no room for one more. */
-static int hold(struct condense *c, const struct event_conn *e)
+static int hold(struct downsample *c, const struct event_conn *e)
 {
 	uint32_t at = c->free, *slot = slot_of(c, e->flow);
 	int err = 0;
@@ -61,19 +61,19 @@ static int hold(struct condense *c, const struct event_conn *e)
 	if (at) {
 		c->free = c->conns.items[at - 1].next;
 	} else {
-		err = vec_push(&c->conns, (struct condense_conn){ .next = 0 });
+		err = vec_push(&c->conns, (struct downsample_conn){ .next = 0 });
 		at = (uint32_t)c->conns.len;
 	}
 	if (err)
 		return err;
 	c->conns.items[at - 1] =
-		(struct condense_conn){ .now = *e, .has_now = true, .next = *slot };
+		(struct downsample_conn){ .now = *e, .has_now = true, .next = *slot };
 	*slot = at;
 	c->n++;
 	return 0;
 }
 
-static void drop(struct condense *c, struct condense_conn *conn)
+static void drop(struct downsample *c, struct downsample_conn *conn)
 {
 	const uint32_t at = (uint32_t)(conn - c->conns.items) + 1;
 	uint32_t *link = slot_of(c, conn->now.flow);
@@ -81,14 +81,14 @@ static void drop(struct condense *c, struct condense_conn *conn)
 	while (*link != at)
 		link = &c->conns.items[*link - 1].next;
 	*link = conn->next;
-	*conn = (struct condense_conn){ .next = c->free };
+	*conn = (struct downsample_conn){ .next = c->free };
 	c->free = at;
 	c->n--;
 }
 
-int condense_take(struct condense *c, const struct event_conn *e)
+int downsample_take(struct downsample *c, const struct event_conn *e)
 {
-	struct condense_conn *conn = e->flow ? find(c, e->flow) : NULL;
+	struct downsample_conn *conn = e->flow ? find(c, e->flow) : NULL;
 	int err;
 
 	c->taken++;
@@ -105,14 +105,14 @@ int condense_take(struct condense *c, const struct event_conn *e)
 	return err == -E2BIG ? write_out(c, e) : err;
 }
 
-size_t condense_most(const struct condense *c, size_t more)
+size_t downsample_most(const struct downsample *c, size_t more)
 {
 	return 2 * c->n + c->out.len + more;
 }
 
 /* -- the end of an interval ------------------------------------------------------------------ */
 
-static struct condense_task *task_of(struct condense *c, uint32_t pid)
+static struct downsample_task *task_of(struct downsample *c, uint32_t pid)
 {
 	return &c->tasks[pid % TASKS];
 }
@@ -127,26 +127,26 @@ static bool has_problem(const struct event_conn *e)
 	return view.harmful || e->lost_reply;
 }
 
-static void note_problem(struct condense *c, struct condense_conn *conn)
+static void note_problem(struct downsample *c, struct downsample_conn *conn)
 {
 	conn->has_problem = conn->has_now && has_problem(&conn->now);
 	if (conn->has_problem && conn->now.pid)
 		*task_of(c, conn->now.pid) =
-			(struct condense_task){ conn->now.pid, conn->now.to };
+			(struct downsample_task){ conn->now.pid, conn->now.to };
 }
 
 /* It has a problem, or its process has or had one lately. */
-static bool is_kept_whole(struct condense *c, const struct condense_conn *conn)
+static bool is_kept_whole(struct downsample *c, const struct downsample_conn *conn)
 {
 	const struct event_conn *e = &conn->now;
-	const struct condense_task *task = task_of(c, e->pid);
+	const struct downsample_task *task = task_of(c, e->pid);
 
-	if (e->pid && task->pid == e->pid && e->to < task->problem + CONDENSE_NS)
+	if (e->pid && task->pid == e->pid && e->to < task->problem + DOWNSAMPLE_NS)
 		return true;
 	return conn->has_problem;
 }
 
-static void put_together(struct condense_conn *conn)
+static void put_together(struct downsample_conn *conn)
 {
 	if (conn->has_before)
 		total_extend(&conn->before, &conn->now);
@@ -155,7 +155,7 @@ static void put_together(struct condense_conn *conn)
 	conn->has_before = true;
 }
 
-static int write_before(struct condense *c, struct condense_conn *conn)
+static int write_before(struct downsample *c, struct downsample_conn *conn)
 {
 	const int err = conn->has_before ? write_out(c, &conn->before) : 0;
 
@@ -163,7 +163,7 @@ static int write_before(struct condense *c, struct condense_conn *conn)
 	return err;
 }
 
-static int close_conn(struct condense *c, struct condense_conn *conn, bool flush)
+static int close_conn(struct downsample *c, struct downsample_conn *conn, bool flush)
 {
 	const bool told = conn->has_now, whole = told && is_kept_whole(c, conn);
 	int err = 0;
@@ -187,9 +187,9 @@ static int by_end(const void *a, const void *b)
 	return x->to < y->to ? -1 : x->to > y->to;
 }
 
-int condense_close(struct condense *c, uint64_t now, bool last)
+int downsample_close(struct downsample *c, uint64_t now, bool last)
 {
-	const bool flush = last || now >= c->flushed + CONDENSE_NS;
+	const bool flush = last || now >= c->flushed + DOWNSAMPLE_NS;
 	int err = 0;
 
 	vec_for_each(&c->conns, conn)

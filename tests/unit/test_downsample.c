@@ -11,7 +11,7 @@
 
 #include "base/parse.h"
 #include "base/rng.h"
-#include "conns/condense.h"
+#include "conns/downsample.h"
 #include "conns/total.h"
 #include "event/conn_times.h"
 
@@ -59,7 +59,7 @@ static void add(struct sums *s, const struct event_conn *e)
 		s->timeouts += e->rto;
 }
 
-static void take_out(struct condense *c, struct sums *s)
+static void take_out(struct downsample *c, struct sums *s)
 {
 	uint64_t to = 0;
 
@@ -75,12 +75,12 @@ static void totals_and_problems_stay(void **state)
 {
 	struct sums *all = calloc(1, sizeof(*all)), *kept = calloc(1, sizeof(*kept));
 	uint64_t told[FLOWS + 1] = { 0 };
-	struct condense c;
+	struct downsample c;
 	struct rng rng;
 
 	(void)state;
 	rng_init(&rng, 7);
-	assert_int_equal(condense_init(&c), 0);
+	assert_int_equal(downsample_init(&c), 0);
 	for (uint64_t round = 1; round <= ROUNDS; round++) {
 		const uint64_t now = round * NS_PER_S;
 
@@ -96,11 +96,11 @@ static void totals_and_problems_stay(void **state)
 				e = record(&rng, flow, from, now - (uint64_t)part * 1000 - flow);
 				told[flow] = e.to;
 				add(all, &e);
-				assert_int_equal(condense_take(&c, &e), 0);
+				assert_int_equal(downsample_take(&c, &e), 0);
 			}
 		}
-		assert_true(condense_most(&c, 0) >= c.out.len);
-		assert_int_equal(condense_close(&c, now, round == ROUNDS), 0);
+		assert_true(downsample_most(&c, 0) >= c.out.len);
+		assert_int_equal(downsample_close(&c, now, round == ROUNDS), 0);
 		take_out(&c, kept);
 	}
 	for (uint32_t flow = 1; flow <= FLOWS; flow++)
@@ -109,7 +109,7 @@ static void totals_and_problems_stay(void **state)
 	assert_int_equal(c.taken, all->records);
 	assert_int_equal(c.written, kept->records);
 	assert_true(kept->records < all->records / 2);
-	condense_release(&c);
+	downsample_release(&c);
 	free(all);
 	free(kept);
 }
@@ -124,21 +124,21 @@ static struct event_conn second(uint32_t flow, uint32_t pid, uint64_t at)
 /* One with a problem is kept as it is, and so are its process's, for a minute; no others. */
 static void whole_if(uint32_t rto, uint64_t lost_reply)
 {
-	struct condense c;
+	struct downsample c;
 	size_t written[100] = { 0 };
 
-	assert_int_equal(condense_init(&c), 0);
+	assert_int_equal(downsample_init(&c), 0);
 	for (uint64_t at = 0; at < 100; at++) {
 		struct event_conn bad = second(1, 5, at), same = second(2, 5, at),
 				  other = second(3, 6, at), unknown = second(4, 0, at);
 
 		bad.rto = at == 10 ? rto : 0;
 		bad.lost_reply = at == 10 ? lost_reply : 0;
-		assert_int_equal(condense_take(&c, &same), 0);
-		assert_int_equal(condense_take(&c, &bad), 0);
-		assert_int_equal(condense_take(&c, &other), 0);
-		assert_int_equal(condense_take(&c, &unknown), 0);
-		assert_int_equal(condense_close(&c, (at + 1) * NS_PER_S, false), 0);
+		assert_int_equal(downsample_take(&c, &same), 0);
+		assert_int_equal(downsample_take(&c, &bad), 0);
+		assert_int_equal(downsample_take(&c, &other), 0);
+		assert_int_equal(downsample_take(&c, &unknown), 0);
+		assert_int_equal(downsample_close(&c, (at + 1) * NS_PER_S, false), 0);
 		written[at] = c.out.len;
 		vec_clear(&c.out);
 	}
@@ -148,7 +148,7 @@ static void whole_if(uint32_t rto, uint64_t lost_reply)
 	assert_int_equal(written[59], 2 + 2); /* the minute is over: all */
 	assert_int_equal(written[69], 2);
 	assert_int_equal(written[70], 0);
-	condense_release(&c);
+	downsample_release(&c);
 }
 
 static void whole_ones(void **state)
@@ -162,40 +162,40 @@ static void whole_ones(void **state)
 static void ends(void **state)
 {
 	struct event_conn e = second(9, 3, 0);
-	struct condense c;
+	struct downsample c;
 
 	(void)state;
-	assert_int_equal(condense_init(&c), 0);
-	assert_int_equal(condense_take(&c, &e), 0);
-	assert_int_equal(condense_close(&c, NS_PER_S, false), 0);
+	assert_int_equal(downsample_init(&c), 0);
+	assert_int_equal(downsample_take(&c, &e), 0);
+	assert_int_equal(downsample_close(&c, NS_PER_S, false), 0);
 	assert_int_equal(c.out.len, 0);
 	e = second(9, 3, 1);
 	e.flags = CONN_CLOSED;
-	assert_int_equal(condense_take(&c, &e), 0);
-	assert_int_equal(condense_close(&c, 2 * NS_PER_S, false), 0);
+	assert_int_equal(downsample_take(&c, &e), 0);
+	assert_int_equal(downsample_close(&c, 2 * NS_PER_S, false), 0);
 	assert_int_equal(c.out.len, 1);
 	assert_int_equal(c.out.items[0].to - c.out.items[0].from, 2 * NS_PER_S);
 	assert_true(c.out.items[0].flags & CONN_CLOSED);
 	assert_int_equal(c.n, 0);
-	condense_release(&c);
+	downsample_release(&c);
 }
 
 /* More than there is room for are kept as they are. */
 static void too_many(void **state)
 {
-	struct condense c;
+	struct downsample c;
 
 	(void)state;
-	assert_int_equal(condense_init(&c), 0);
-	for (uint32_t flow = 1; flow <= CONDENSE_MAX + 10; flow++) {
+	assert_int_equal(downsample_init(&c), 0);
+	for (uint32_t flow = 1; flow <= DOWNSAMPLE_MAX + 10; flow++) {
 		const struct event_conn e = second(flow, 0, 0);
 
-		assert_int_equal(condense_take(&c, &e), 0);
+		assert_int_equal(downsample_take(&c, &e), 0);
 	}
 	assert_int_equal(c.out.len, 10);
-	assert_int_equal(condense_close(&c, NS_PER_S, true), 0);
-	assert_int_equal(c.out.len, CONDENSE_MAX + 10);
-	condense_release(&c);
+	assert_int_equal(downsample_close(&c, NS_PER_S, true), 0);
+	assert_int_equal(c.out.len, DOWNSAMPLE_MAX + 10);
+	downsample_release(&c);
 }
 
 int main(void)
