@@ -6,7 +6,7 @@
 
 #include "base/bug.h"
 #include "conns/across.h"
-#include "conns/side.h"
+#include "conns/bottleneck.h"
 #include "conns/words.h"
 #include "report/human.h"
 
@@ -115,7 +115,7 @@ static const char *end_name(const struct conn_view *v, const char *host, struct 
 static unsigned int say_way(const struct conn_view *v, const char *from, const char *to,
 			    struct report *r)
 {
-	const char *said = side_say(v, r);
+	const char *said = bottleneck_say(v, r);
 	char common[HUMAN_MAX];
 
 	if (!said)
@@ -139,9 +139,9 @@ static unsigned int say_one(const struct conns *c, const struct conns_shown *s,
 	shown_view(c, s, one, &own);
 	here = end_name(&own.view, c->elsewhere->here.name, r);
 	there = end_name(&other.view, c->elsewhere->there.name, r);
-	if (side_find(&own.view).harmful)
+	if (bottleneck_find(&own.view).harmful)
 		said |= say_way(&own.view, here, there, r);
-	if (side_find(&other.view).harmful)
+	if (bottleneck_find(&other.view).harmful)
 		said |= say_way(&other.view, there, here, r);
 	return said;
 }

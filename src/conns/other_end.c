@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conns/other_end.h"
 
-#include "conns/side.h"
+#include "conns/bottleneck.h"
 #include "conns/words.h"
 
 static void add_who(struct object *o, const struct conn_view *v, struct report *r)
@@ -39,7 +39,7 @@ struct value other_end_value(const struct conns *c, const struct conns_shown *s,
 	object_add(o, "unknown_ns", words_known(e, CONN_KNOWS_TIMES, value_ns(e->unknown_ns)));
 	object_add(o, "limit", value_string(limit));
 	object_add(o, "limit_share", limit ? value_fraction(share) : value_null());
-	object_add(o, "side", value_string(side_name(side_find(v).side)));
+	object_add(o, "side", value_string(bottleneck_name(bottleneck_find(v).side)));
 	object_add(o, "events", value_object(words_events(e, r)));
 	object_add(o, "bytes", value_object(words_bytes(e, r)));
 	object_add(o, "problems", value_list(words_classes(v->problems, r)));

@@ -9,7 +9,7 @@
 #include "conns/info.h"
 #include "conns/other_end.h"
 #include "conns/rtt.h"
-#include "conns/side.h"
+#include "conns/bottleneck.h"
 #include "conns/words.h"
 #include "report/human.h"
 
@@ -206,7 +206,7 @@ static void add_connection(struct table *t, const struct conn_view *v, struct va
 	cells[BRIEF + 11] = samples_value(e, r);
 	cells[BRIEF + 12] = info_value(e, r);
 	cells[BRIEF + 13] = value_u64(e->thinned_one_in ? e->thinned_one_in : 1);
-	cells[BRIEF + 14] = value_string(side_name(side_find(v).side));
+	cells[BRIEF + 14] = value_string(bottleneck_name(bottleneck_find(v).side));
 	cells[BRIEF + 15] = other;
 	if (t) /* else the report has failed */
 		table_add(t, cells, t->ncolumns);
@@ -273,7 +273,7 @@ static void add_line(struct table *t, const struct conn_view *v, const char *hos
 	cells[n++] = e->rtt_us ? value_ns(e->rtt_us * US) : value_null();
 	cells[n++] = value_string(words_class_line(v->harmful, r));
 	if (host) {
-		cells[n++] = value_string(side_name(side_find(v).side));
+		cells[n++] = value_string(bottleneck_name(bottleneck_find(v).side));
 		cells[n++] = value_string(host);
 	}
 	cells[n++] = value_string(kind_of(e));

@@ -13,7 +13,7 @@
 #include "conns/across.h"
 #include "conns/join.h"
 #include "conns/shown.h"
-#include "conns/side.h"
+#include "conns/bottleneck.h"
 #include "conns/state.h"
 #include "conns/window.h"
 #include "conns_rig.h"
@@ -304,7 +304,7 @@ static struct event_conn plain(void)
 				    .samples = 100, .cwnd = 10, .mss = 1448 };
 }
 
-static struct side_found side_of(struct event_conn e, const struct event_conn *peer)
+static struct bottleneck side_of(struct event_conn e, const struct event_conn *peer)
 {
 	struct conn_view view = { .c = &e, .peer = peer };
 	struct conn_problem problems[RULES_MAX];
@@ -312,7 +312,7 @@ static struct side_found side_of(struct event_conn e, const struct event_conn *p
 	e.sender_app_ns = e.to - e.from - e.send_buffer_ns - e.congestion_ns -
 			  e.receiver_window_ns - e.delayed_ack_ns - e.unknown_ns;
 	rules_judge(&view, problems);
-	return side_find(&view);
+	return bottleneck_find(&view);
 }
 
 static void windows_are_the_receivers(void **state)
@@ -321,17 +321,17 @@ static void windows_are_the_receivers(void **state)
 
 	(void)state;
 	e.receiver_window_ns = NS_PER_S / 4;
-	assert_int_equal(side_of(e, NULL).side, SIDE_UNKNOWN);
-	assert_int_equal(side_of(e, &peer).side, SIDE_RECEIVER_WINDOW);
+	assert_int_equal(side_of(e, NULL).side, AT_UNKNOWN);
+	assert_int_equal(side_of(e, &peer).side, AT_RECEIVER_WINDOW);
 	assert_true(side_of(e, &peer).harmful);
 	peer.flags = CONN_RCVBUF_SET;
-	assert_int_equal(side_of(e, &peer).side, SIDE_RECEIVE_BUFFER);
+	assert_int_equal(side_of(e, &peer).side, AT_RECEIVE_BUFFER);
 	peer.unread = 9;
-	assert_int_equal(side_of(e, &peer).side, SIDE_RECEIVER_APPLICATION);
+	assert_int_equal(side_of(e, &peer).side, AT_RECEIVER_APPLICATION);
 	peer.known = 0;
-	assert_int_equal(side_of(e, &peer).side, SIDE_RECEIVER);
+	assert_int_equal(side_of(e, &peer).side, AT_RECEIVER);
 	e.receiver_window_ns = NS_PER_S / 100; /* no problem: the rest counts */
-	assert_int_equal(side_of(e, &peer).side, SIDE_SENDER_APPLICATION);
+	assert_int_equal(side_of(e, &peer).side, AT_SENDER_APPLICATION);
 	assert_false(side_of(e, &peer).harmful);
 }
 
@@ -343,11 +343,11 @@ static void acknowledgements_are_the_receivers_if_it_says_so(void **state)
 	e.delayed_ack_ns = NS_PER_S * 3 / 4;
 	e.delayed_acks_harmful = e.peer_delayed_acks = 9;
 	peer.delayed_acks = 9;
-	assert_int_equal(side_of(e, &peer).side, SIDE_DELAYED_ACK);
+	assert_int_equal(side_of(e, &peer).side, AT_DELAYED_ACK);
 	peer.known &= ~(uint32_t)CONN_KNOWS_DELACKS;
-	assert_int_equal(side_of(e, &peer).side, SIDE_UNKNOWN);
+	assert_int_equal(side_of(e, &peer).side, AT_UNKNOWN);
 	peer = plain(); /* it has delayed none */
-	assert_int_equal(side_of(e, &peer).side, SIDE_UNKNOWN);
+	assert_int_equal(side_of(e, &peer).side, AT_UNKNOWN);
 }
 
 static void the_rest_is_the_senders_or_the_networks(void **state)
@@ -356,24 +356,24 @@ static void the_rest_is_the_senders_or_the_networks(void **state)
 	const struct event_conn peer = plain();
 
 	(void)state;
-	assert_int_equal(side_of(e, &peer).side, SIDE_SENDER_APPLICATION);
+	assert_int_equal(side_of(e, &peer).side, AT_SENDER_APPLICATION);
 	e.congestion_ns = NS_PER_S * 9 / 10; /* a path that is filled */
-	assert_int_equal(side_of(e, &peer).side, SIDE_NETWORK);
+	assert_int_equal(side_of(e, &peer).side, AT_NETWORK);
 	assert_false(side_of(e, &peer).harmful);
 	e.congestion_ns = NS_PER_S / 4;
 	e.rto = 1;
 	e.stall_ns = NS_PER_S / 5;
-	assert_int_equal(side_of(e, &peer).side, SIDE_NETWORK);
+	assert_int_equal(side_of(e, &peer).side, AT_NETWORK);
 	assert_true(side_of(e, &peer).harmful);
 	assert_true(side_of(e, &peer).share == 0.25);
 	e.send_buffer_ns = NS_PER_S / 2; /* worse */
 	e.sampled[CONN_AT_SEND_BUFFER] = 50;
-	assert_int_equal(side_of(e, &peer).side, SIDE_SEND_BUFFER);
+	assert_int_equal(side_of(e, &peer).side, AT_SEND_BUFFER);
 	e = plain();
 	e.unknown_ns = NS_PER_S;
-	assert_int_equal(side_of(e, &peer).side, SIDE_UNKNOWN);
+	assert_int_equal(side_of(e, &peer).side, AT_UNKNOWN);
 	e.known = 0;
-	assert_int_equal(side_of(e, &peer).side, SIDE_UNKNOWN);
+	assert_int_equal(side_of(e, &peer).side, AT_UNKNOWN);
 }
 
 int main(void)

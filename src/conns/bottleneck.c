@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "conns/side.h"
+#include "conns/bottleneck.h"
 
 #include <string.h>
 
@@ -11,48 +11,48 @@ static const struct {
 	const char *name;
 	bool receiver;
 	const char *what;
-} sides[SIDES] = {
-	[SIDE_SENDER_APPLICATION] = { "sender-application", false,
+} sides[AT_MAX] = {
+	[AT_SENDER_APPLICATION] = { "sender-application", false,
 				      "its application gives no more" },
-	[SIDE_SEND_BUFFER] = { "send-buffer", false, "its send buffer is full" },
-	[SIDE_NETWORK] = { "network", false, NULL },
-	[SIDE_RECEIVER_APPLICATION] = { "receiver-application", true,
+	[AT_SEND_BUFFER] = { "send-buffer", false, "its send buffer is full" },
+	[AT_NETWORK] = { "network", false, NULL },
+	[AT_RECEIVER_APPLICATION] = { "receiver-application", true,
 					"its application does not read" },
-	[SIDE_RECEIVE_BUFFER] = { "receive-buffer", true,
+	[AT_RECEIVE_BUFFER] = { "receive-buffer", true,
 				  "its application has set SO_RCVBUF too small" },
-	[SIDE_RECEIVER_WINDOW] = { "receiver-window", true, "its window still grows" },
-	[SIDE_RECEIVER] = { "receiver", true, "its window is too small" },
-	[SIDE_DELAYED_ACK] = { "delayed-ack", true, "it delays acknowledgements, and data is held "
+	[AT_RECEIVER_WINDOW] = { "receiver-window", true, "its window still grows" },
+	[AT_RECEIVER] = { "receiver", true, "its window is too small" },
+	[AT_DELAYED_ACK] = { "delayed-ack", true, "it delays acknowledgements, and data is held "
 						    "until they come" },
 };
 
-const char *side_name(enum side side)
+const char *bottleneck_name(enum bottleneck_at side)
 {
 	return sides[side].name;
 }
 
-static enum side of_window(enum window_limit limit)
+static enum bottleneck_at of_window(enum window_limit limit)
 {
-	return limit == WINDOW_NOT_READ ? SIDE_RECEIVER_APPLICATION :
-	       limit == WINDOW_SET ? SIDE_RECEIVE_BUFFER :
-	       limit == WINDOW_GROWING ? SIDE_RECEIVER_WINDOW : SIDE_RECEIVER;
+	return limit == WINDOW_NOT_READ ? AT_RECEIVER_APPLICATION :
+	       limit == WINDOW_SET ? AT_RECEIVE_BUFFER :
+	       limit == WINDOW_GROWING ? AT_RECEIVER_WINDOW : AT_RECEIVER;
 }
 
-static enum side of_problem(const struct conn_problem *p)
+static enum bottleneck_at of_problem(const struct conn_problem *p)
 {
 	switch (p->class) {
 	case CONN_SEND_BUFFER:
-		return SIDE_SEND_BUFFER;
+		return AT_SEND_BUFFER;
 	case CONN_FAST_RETRANSMIT:
 	case CONN_TIMEOUT:
 	case CONN_TAIL_LOSS_PROBE:
-		return SIDE_NETWORK;
+		return AT_NETWORK;
 	case CONN_RECEIVER_WINDOW:
 		return of_window(p->limit);
 	case CONN_DELAYED_ACK: /* inferred: the receiver does not tell */
-		return p->confidence == CONN_OBSERVED ? SIDE_DELAYED_ACK : SIDE_UNKNOWN;
+		return p->confidence == CONN_OBSERVED ? AT_DELAYED_ACK : AT_UNKNOWN;
 	default:
-		return SIDE_UNKNOWN;
+		return AT_UNKNOWN;
 	}
 }
 
@@ -66,22 +66,22 @@ static bool is_part(const struct conn_problem *p)
 }
 
 /* A part that is no problem: a window or a late ACK that is none has no side. */
-static enum side of_limit(const char *limit)
+static enum bottleneck_at of_limit(const char *limit)
 {
-	return !strcmp(limit, "sender-app") ? SIDE_SENDER_APPLICATION :
-	       !strcmp(limit, "send-buffer") ? SIDE_SEND_BUFFER :
-	       !strcmp(limit, "congestion") ? SIDE_NETWORK : SIDE_UNKNOWN;
+	return !strcmp(limit, "sender-app") ? AT_SENDER_APPLICATION :
+	       !strcmp(limit, "send-buffer") ? AT_SEND_BUFFER :
+	       !strcmp(limit, "congestion") ? AT_NETWORK : AT_UNKNOWN;
 }
 
 /* A stall is what its losses cost at the least. */
-static double share_of(const struct event_conn *c, enum side side, uint64_t ns)
+static double share_of(const struct event_conn *c, enum bottleneck_at side, uint64_t ns)
 {
-	return conn_share(c, side == SIDE_NETWORK && c->congestion_ns > ns ? c->congestion_ns : ns);
+	return conn_share(c, side == AT_NETWORK && c->congestion_ns > ns ? c->congestion_ns : ns);
 }
 
-struct side_found side_find(const struct conn_view *v)
+struct bottleneck bottleneck_find(const struct conn_view *v)
 {
-	struct side_found found = { .side = SIDE_UNKNOWN };
+	struct bottleneck found = { .side = AT_UNKNOWN };
 	const struct conn_problem *worst = NULL;
 	const char *limit;
 
@@ -102,15 +102,15 @@ struct side_found side_find(const struct conn_view *v)
 	return found;
 }
 
-const char *side_say(const struct conn_view *v, struct report *r)
+const char *bottleneck_say(const struct conn_view *v, struct report *r)
 {
-	const struct side_found found = side_find(v);
+	const struct bottleneck found = bottleneck_find(v);
 	char share[HUMAN_MAX];
 
-	if (found.side == SIDE_UNKNOWN)
+	if (found.side == AT_UNKNOWN)
 		return NULL;
 	human_fraction(share, found.share);
-	if (found.side == SIDE_NETWORK)
+	if (found.side == AT_NETWORK)
 		return report_format(r, "the limit lies in the network, for %s of the time", share);
 	return report_format(r, "the limit lies at the %s: %s, for %s of the time",
 			     sides[found.side].receiver ? "receiver" : "sender",
