@@ -9,7 +9,7 @@
 #include "cmd/cmd.h"
 #include "cmd/recorded_file.h"
 #include "cmd/run_facts.h"
-#include "conns/across.h"
+#include "conns/peer_match.h"
 
 /* Beyond it is no clock. Sums of one of each stay within an int64_t. */
 #define MONOTONIC_MOST (INT64_MAX / 4)
@@ -195,12 +195,12 @@ static int read_both(struct host_run *here, struct host_run *there,
 static int show(struct host_run *here, struct host_run *there, struct conns_view *view)
 {
 	const struct conns_options all = { .text_only = true };
-	struct across_config config = {
+	struct peer_match_config config = {
 		.here = { here->run.host, here->to - here->from },
 		.there = { there->run.host, there->to - there->from },
 		.error_ns = clock_error_ns(here) + clock_error_ns(there),
 	};
-	struct conns_elsewhere *elsewhere = NULL;
+	struct peer_recording *peer = NULL;
 	struct conns *other = conns_new(&all);
 	struct conns_window window;
 	int code = EXIT_CANNOT;
@@ -212,14 +212,14 @@ static int show(struct host_run *here, struct host_run *there, struct conns_view
 	if (!may_be_joined(here, there, &window) ||
 	    read_both(here, there, &window, view, other) < 0)
 		goto out;
-	if (across_new(&elsewhere, view->conns, other, &config)) {
+	if (peer_match_new(&peer, view->conns, other, &config)) {
 		log_error("out of memory");
 		goto out;
 	}
 	conns_set_damage(other, &there->damage);
 	code = conns_view_close(view, &here->damage, 0);
 out:
-	across_free(elsewhere, view->conns);
+	peer_match_free(peer, view->conns);
 	conns_free(other);
 	return code;
 }

@@ -90,8 +90,8 @@ int conns_feed_block(struct conns *c, const struct event_block *block, size_t *a
 
 /*
  * Only what lies at least by half within a stretch of time, after its times have been moved to
- * another clock's: for two recordings, see conns/across.h. Before the first block; `shift_ns`, and
- * the times of the window, are within 2^62.
+ * another clock's: for two recordings, see conns/peer_match.h. Before the first block; `shift_ns`,
+ * and the times of the window, are within 2^62.
  */
 struct conns_window {
 	int64_t shift_ns;         /* added to all times */

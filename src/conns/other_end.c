@@ -29,7 +29,7 @@ struct value other_end_value(const struct conns *c, const struct conns_shown *s,
 	e = v->c;
 	limit = words_limit(e, &share);
 	o = object_new(r);
-	object_add(o, "host", value_string(c->elsewhere->there.name));
+	object_add(o, "host", value_string(c->peer_recording->there.name));
 	object_add(o, "common_ns", value_ns(v->common_ns));
 	add_who(o, v, r);
 	object_add(o, "from_ns", value_ns(e->from));

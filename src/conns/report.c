@@ -7,7 +7,7 @@
 
 #include "base/bug.h"
 #include "base/strbuf.h"
-#include "conns/across_report.h"
+#include "conns/peer_report.h"
 #include "conns/calls.h"
 #include "conns/tables.h"
 #include "report/human.h"
@@ -254,7 +254,7 @@ static void add_reasons(const struct conns *c, enum conns_span span, struct repo
 			      human_were(buf, p->forgotten, "closed connection"));
 	if (span == CONNS_TOTAL) {
 		add_damage(c, r);
-		across_reasons(c, r);
+		peer_report_reasons(c, r);
 	}
 	if (p->shed)
 		report_reason(r, "overhead", NULL, "the measurement was ended: hostlat took more "
@@ -295,7 +295,7 @@ int conns_report(struct conns *c, enum conns_span span, struct report *r)
 	add_interval(&c->periods[span], r);
 	add_totals(c, &s, r);
 	if (span == CONNS_TOTAL)
-		across_summary(c, r);
+		peer_report_summary(c, r);
 	tables_connections(c, &s, r);
 	tables_problems(c, &s, r);
 	if (!err)
@@ -310,7 +310,7 @@ int conns_report(struct conns *c, enum conns_span span, struct report *r)
 	report_place_findings(r);
 	tables_findings(c, &s, r);
 	if (span == CONNS_TOTAL)
-		across_findings(c, &s, r);
+		peer_report_findings(c, &s, r);
 	left_out_findings(c, span, r);
 	say_rest(c, &s, r);
 	report_place_verdict(r);

@@ -81,14 +81,14 @@ static int judge_other(const struct conns *c, struct conns_shown *s, struct show
 	struct conn_room room;
 	int err;
 
-	if (s->span != CONNS_TOTAL || !conns_view_elsewhere(c, one->conn, &room))
+	if (s->span != CONNS_TOTAL || !conns_view_peer(c, one->conn, &room))
 		return 0;
 	err = rules_judge_into(&room.view, &s->found, &judged);
 	if (err)
 		return err;
-	crosses = &c->elsewhere->c->crosses[CONNS_TOTAL];
+	crosses = &c->peer_recording->c->crosses[CONNS_TOTAL];
 	for (size_t i = 0; i < crosses->len; i++)
-		if (crosses->items[i].conn + 1 == c->elsewhere->other[one->conn])
+		if (crosses->items[i].conn + 1 == c->peer_recording->other[one->conn])
 			judged.harmful |= 1U << crosses->items[i].class;
 	judged.problems |= judged.harmful;
 	err = vec_push(&s->others, judged);
@@ -250,7 +250,7 @@ void shown_view(const struct conns *c, const struct conns_shown *s, const struct
 bool shown_view_other(const struct conns *c, const struct conns_shown *s, const struct shown *one,
 		      struct conn_room *room)
 {
-	if (!one->other || !conns_view_elsewhere(c, one->conn, room))
+	if (!one->other || !conns_view_peer(c, one->conn, room))
 		return false;
 	conn_view_judged(&room->view, &s->others.items[one->other - 1], &s->found);
 	return true;

@@ -434,14 +434,14 @@ static void set_common(struct conn_room *room, const char *host, uint64_t error_
 		room->view.peer = other;
 }
 
-bool conns_view_elsewhere(const struct conns *c, uint32_t conn, struct conn_room *room)
+bool conns_view_peer(const struct conns *c, uint32_t conn, struct conn_room *room)
 {
-	const uint32_t other = c->elsewhere ? c->elsewhere->other[conn] : 0;
+	const uint32_t other = c->peer_recording ? c->peer_recording->other[conn] : 0;
 
-	if (!other || !conns_view(c->elsewhere->c, CONNS_TOTAL, other - 1, room))
+	if (!other || !conns_view(c->peer_recording->c, CONNS_TOTAL, other - 1, room))
 		return false;
 	conn_unpack(&c->all.items[conn], &room->other);
-	set_common(room, c->elsewhere->here.name, c->elsewhere->error_ns);
+	set_common(room, c->peer_recording->here.name, c->peer_recording->error_ns);
 	return true;
 }
 
@@ -471,8 +471,8 @@ bool conns_view(const struct conns *c, enum conns_span span, uint32_t conn, stru
 		conn_view_judged(&room->view, &c->fresh.items[own->fresh - 1].judged, &c->found);
 	if (other)
 		room->view.peer = conns_record(c, span, other, &room->other);
-	if (!room->view.peer && span == CONNS_TOTAL && c->elsewhere && c->elsewhere->other[conn]) {
-		const struct conns_elsewhere *e = c->elsewhere;
+	if (!room->view.peer && span == CONNS_TOTAL && c->peer_recording && c->peer_recording->other[conn]) {
+		const struct peer_recording *e = c->peer_recording;
 
 		conn_unpack(&e->c->all.items[e->other[conn] - 1], &room->other);
 		set_common(room, e->there.name, e->error_ns);

@@ -117,13 +117,13 @@ struct conns_period {
 	bool partial, shed;
 };
 
-/* The other ends of connections, in another host's recording. Made by conns/across.h. */
-struct conns_elsewhere {
+/* The other ends of connections, in another host's recording. Made by conns/peer_match.h. */
+struct peer_recording {
 	struct conns *c;               /* that recording's, in this one's time */
 	struct conns_host here, there;
 	uint64_t error_ns;             /* of that time, as far as the recordings tell */
 	uint32_t *other;               /* by connection here: index + 1 there; 0: not found */
-	uint64_t *not_joined;          /* connections, by why: conns/across.h */
+	uint64_t *not_joined;          /* connections, by why: conns/peer_match.h */
 	uint64_t joined;
 	int64_t began_apart_ns;        /* middle of `began_both`, there - here, round trips apart */
 	uint64_t began_both;           /* joined connections of which both saw the beginning */
@@ -132,7 +132,7 @@ struct conns_elsewhere {
 struct conns {
 	struct conns_options options;
 	struct conns_window window;
-	const struct conns_elsewhere *elsewhere; /* NULL: there is one recording */
+	const struct peer_recording *peer_recording; /* NULL: there is one recording */
 	struct conns_all VEC_OF(struct conn) all; /* some of them free */
 	struct conns_flows VEC_OF(struct conn_flow) flows;
 	struct conns_fresh VEC_OF(struct conn_record) fresh;
@@ -209,7 +209,7 @@ static inline const char *conns_name(const struct conns *c, uint32_t dict, uint3
  * The other end, in the other recording, as far as the two have the time of the totals in common;
  * all but the problems. False if there is none.
  */
-bool conns_view_elsewhere(const struct conns *c, uint32_t conn, struct conn_room *room);
+bool conns_view_peer(const struct conns *c, uint32_t conn, struct conn_room *room);
 
 /* Returns what is told of a connection in the span: an interval's own record, or its totals, in
  * `room`. NULL: nothing. */

@@ -232,7 +232,7 @@ static struct table *new_lines(const struct conns *c, struct report *r)
 	n += counter_columns(columns + n, true);
 	columns[n++] = (struct column){ .head = "rtt", .flags = COLUMN_SPARE };
 	columns[n++] = (struct column){ .head = "problems", .flags = COLUMN_FLEX };
-	if (c->elsewhere) {
+	if (c->peer_recording) {
 		columns[n++] = (struct column){ .head = "limit lies at" };
 		columns[n++] = (struct column){ .head = "seen by" };
 	}
@@ -284,7 +284,7 @@ static void add_line(struct table *t, const struct conn_view *v, const char *hos
 static bool add_lines(const struct conns *c, struct table *t, const struct conn_view *v,
 		      const struct conn_room *other, struct report *r)
 {
-	const struct conns_elsewhere *e = c->elsewhere;
+	const struct peer_recording *e = c->peer_recording;
 
 	add_line(t, v, e ? e->here.name : NULL, r);
 	if (other)
@@ -323,7 +323,7 @@ static void add_text(const struct conns *c, const struct conns_shown *s, struct 
 static void add_all(const struct conns *c, const struct conns_shown *s, struct report *r)
 {
 	struct table *t = table_new(r, connection_columns,
-				    ARRAY_LEN(connection_columns) - !c->elsewhere);
+				    ARRAY_LEN(connection_columns) - !c->peer_recording);
 	struct conn_room room;
 	uint64_t n = 0;
 

@@ -11,7 +11,7 @@
 
 #include "base/bug.h"
 #include "base/strbuf.h"
-#include "conns/across.h"
+#include "conns/peer_match.h"
 #include "conns/conns.h"
 #include "event/kinds.h"
 #include "output/json.h"
@@ -242,17 +242,17 @@ static void join(struct conns *c, const uint8_t *data, size_t size, unsigned int
 	const struct conns_window window = {
 		.shift_ns = (int64_t)data[0] * 10000000 - 1280000000, .to = INT64_MAX,
 	};
-	const struct across_config config = { .here = { "a", 1 }, .there = { "", 2 },
+	const struct peer_match_config config = { .here = { "a", 1 }, .there = { "", 2 },
 					      .error_ns = (uint64_t)data[1] << 20 };
 	struct conns *there = conns_new(&all);
-	struct conns_elsewhere *e;
+	struct peer_recording *e;
 
 	BUG_ON(!there);
 	conns_set_window(there, &window);
 	put_stream(there, data, size, width);
-	BUG_ON(across_new(&e, c, there, &config));
+	BUG_ON(peer_match_new(&e, c, there, &config));
 	check_report(c, CONNS_TOTAL, width);
-	across_free(e, c);
+	peer_match_free(e, c);
 	conns_free(there);
 }
 

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/parse.h"
-#include "conns/across.h"
+#include "conns/peer_match.h"
 #include "conns/join.h"
 #include "conns/shown.h"
 #include "conns/bottleneck.h"
@@ -113,7 +113,7 @@ static void what_has_ended_does_not_move(void **state)
 
 struct two {
 	struct conns_rig here, there;
-	struct conns_elsewhere *e;
+	struct peer_recording *e;
 };
 
 static void two_init(struct two *t)
@@ -125,19 +125,19 @@ static void two_init(struct two *t)
 
 static void two_release(struct two *t)
 {
-	across_free(t->e, t->here.c);
+	peer_match_free(t->e, t->here.c);
 	rig_release(&t->here);
 	rig_release(&t->there);
 }
 
 static void two_join(struct two *t)
 {
-	const struct across_config config = { .here = { "a", 1 }, .there = { "b", 1 } };
+	const struct peer_match_config config = { .here = { "a", 1 }, .there = { "b", 1 } };
 
 	rig_interval(&t->here);
 	rig_interval(&t->there);
-	across_free(t->e, t->here.c);
-	assert_int_equal(across_new(&t->e, t->here.c, t->there.c, &config), 0);
+	peer_match_free(t->e, t->here.c);
+	assert_int_equal(peer_match_new(&t->e, t->here.c, t->there.c, &config), 0);
 }
 
 static void an_identity_is_of_its_host(void **state)
@@ -167,7 +167,7 @@ static void an_identity_is_of_its_host(void **state)
 	assert_int_equal(room.view.common_ns, NS_PER_S);
 	assert_true(conns_view(t.here.c, CONNS_INTERVAL, 0, &room));
 	assert_null(room.view.peer);
-	assert_true(conns_view_elsewhere(t.here.c, 0, &room));
+	assert_true(conns_view_peer(t.here.c, 0, &room));
 	assert_string_equal(room.view.peer_host, "a");
 	two_release(&t);
 }
@@ -218,7 +218,7 @@ static void of_several_none_is_taken(void **state)
 	two_join(&t); /* two namespaces with one address: sequence numbers tell them apart */
 	assert_int_equal(t.e->other[0], 1);
 	assert_int_equal(t.e->other[1], 0);
-	assert_int_equal(t.e->not_joined[ACROSS_SEQUENCES], 1);
+	assert_int_equal(t.e->not_joined[PEER_MATCH_SEQUENCES], 1);
 	two_release(&t);
 
 	two_init(&t);
@@ -230,7 +230,7 @@ static void of_several_none_is_taken(void **state)
 	rig_put_end(&t.there, 9, 1, 5, 1000, 0);
 	two_join(&t); /* seen from there, two fit */
 	assert_int_equal(t.e->joined, 0);
-	assert_int_equal(t.e->not_joined[ACROSS_AMBIGUOUS], 2);
+	assert_int_equal(t.e->not_joined[PEER_MATCH_AMBIGUOUS], 2);
 	two_release(&t);
 }
 
@@ -244,12 +244,12 @@ static void without_an_address_nothing_is_joined(void **state)
 	rig_put_end(&t.there, 1, 0, 0, 0, 0);
 	two_join(&t);
 	assert_int_equal(t.e->joined, 0);
-	assert_int_equal(t.e->not_joined[ACROSS_NO_ADDRESS], 1);
+	assert_int_equal(t.e->not_joined[PEER_MATCH_NO_ADDRESS], 1);
 	two_release(&t);
 }
 
 /* Lives of 10 ms, `apart_ns` apart by the clocks, with these flags. Returns what is common. */
-static uint64_t common_of(uint64_t apart_ns, uint32_t flags, enum across_why *why)
+static uint64_t common_of(uint64_t apart_ns, uint32_t flags, enum peer_match_why *why)
 {
 	struct event_conn e;
 	struct conn_room room;
@@ -267,8 +267,8 @@ static uint64_t common_of(uint64_t apart_ns, uint32_t flags, enum across_why *wh
 	e.to += apart_ns;
 	rig_put_fitted(&t.there, e);
 	two_join(&t);
-	*why = ACROSS_WHYS;
-	for (int i = 0; i < ACROSS_WHYS; i++)
+	*why = PEER_MATCH_WHYS;
+	for (int i = 0; i < PEER_MATCH_WHYS; i++)
 		if (t.e->not_joined[i])
 			*why = i;
 	if (t.e->joined) {
@@ -283,17 +283,18 @@ static uint64_t common_of(uint64_t apart_ns, uint32_t flags, enum across_why *wh
 static void what_time_is_common(void **state)
 {
 	const uint32_t whole = CONN_BEGAN | CONN_CLOSED;
-	enum across_why why;
+	enum peer_match_why why;
 
 	(void)state;
 	assert_int_equal(common_of(0, 0, &why), 10 * NS_PER_MS);
 	assert_int_equal(common_of(2 * NS_PER_MS, 0, &why), 8 * NS_PER_MS);
 	assert_int_equal(common_of(3 * NS_PER_MS, 0, &why), 7 * NS_PER_MS);
 	assert_int_equal(common_of(50 * NS_PER_MS, 0, &why), 0);
-	assert_int_equal(why, ACROSS_WHYS); /* joined all the same: clocks may be that far apart */
+	/* joined all the same: clocks may be that far apart */
+	assert_int_equal(why, PEER_MATCH_WHYS);
 	assert_int_equal(common_of(50 * NS_PER_MS, whole, &why), 10 * NS_PER_MS);
 	assert_int_equal(common_of(200 * NS_PER_MS, whole, &why), 0);
-	assert_int_equal(why, ACROSS_OTHER_TIME);
+	assert_int_equal(why, PEER_MATCH_OTHER_TIME);
 }
 
 /* -- sides ---------------------------------------------------------------------------------- */

@@ -10,8 +10,8 @@
  * overlap, sequence numbers fit at the end and at the begin of what is told of them, both ways,
  * and all this is so of no other two.
  */
-#ifndef HOSTLAT_CONNS_ACROSS_H
-#define HOSTLAT_CONNS_ACROSS_H
+#ifndef HOSTLAT_CONNS_PEER_MATCH_H
+#define HOSTLAT_CONNS_PEER_MATCH_H
 
 #include "conns/conns.h"
 
@@ -19,42 +19,42 @@
  * Two hosts' clocks that are synchronised are that much apart at most. More is said where
  * connections tell of it.
  */
-#define ACROSS_CLOCKS_NS 100000000u
+#define PEER_MATCH_CLOCKS_NS 100000000u
 
 /* Why an end has no other one, or none in the other recording; a later one got further. */
-enum across_why {
-	ACROSS_NO_ADDRESS,      /* it is not told */
-	ACROSS_NOT_FOUND,       /* none with these addresses, the other way round */
-	ACROSS_OTHER_TIME,
-	ACROSS_NO_SEQUENCES,    /* by inet_diag, or the state is not told */
-	ACROSS_UNTOLD,          /* too much may have moved between the readings */
-	ACROSS_SEQUENCES,       /* they contradict each other */
-	ACROSS_BYTES,           /* ... at the begin */
-	ACROSS_TAKEN,           /* that end is joined on its own host */
-	ACROSS_AMBIGUOUS,       /* several fit */
-	ACROSS_SAME_HOST,       /* both ends are in its own recording: nothing is looked for */
-	ACROSS_WHYS,
+enum peer_match_why {
+	PEER_MATCH_NO_ADDRESS,      /* it is not told */
+	PEER_MATCH_NOT_FOUND,       /* none with these addresses, the other way round */
+	PEER_MATCH_OTHER_TIME,
+	PEER_MATCH_NO_SEQUENCES,    /* by inet_diag, or the state is not told */
+	PEER_MATCH_UNTOLD,          /* too much may have moved between the readings */
+	PEER_MATCH_SEQUENCES,       /* they contradict each other */
+	PEER_MATCH_BYTES,           /* ... at the begin */
+	PEER_MATCH_TAKEN,           /* that end is joined on its own host */
+	PEER_MATCH_AMBIGUOUS,       /* several fit */
+	PEER_MATCH_SAME_HOST,       /* both ends are in its own recording: nothing is looked for */
+	PEER_MATCH_WHYS,
 };
 
-struct across_config {
+struct peer_match_config {
 	struct conns_host here, there;
 	uint64_t error_ns;      /* of the shift that `there` was moved by */
 };
 
-struct conns_elsewhere;
+struct peer_recording;
 
 /*
  * Joins; from then on reports of the totals of `here` have the other ends. `there` and the names
  * must live as long as these. 0 or -ENOMEM.
  */
-int across_new(struct conns_elsewhere **out, struct conns *here, struct conns *there,
-	       const struct across_config *config);
+int peer_match_new(struct peer_recording **out, struct conns *here, struct conns *there,
+	       const struct peer_match_config *config);
 
 /* `here` has no other ends any more. Takes NULL. */
-void across_free(struct conns_elsewhere *e, struct conns *here);
+void peer_match_free(struct peer_recording *e, struct conns *here);
 
 /* "not-found", and a sentence for people without its dot. */
-const char *across_why_name(enum across_why why);
-const char *across_why_text(enum across_why why);
+const char *peer_match_why_name(enum peer_match_why why);
+const char *peer_match_why_text(enum peer_match_why why);
 
 #endif

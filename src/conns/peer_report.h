@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What two recordings have in common, and on whose side limits lie. */
-#ifndef HOSTLAT_CONNS_ACROSS_REPORT_H
-#define HOSTLAT_CONNS_ACROSS_REPORT_H
+#ifndef HOSTLAT_CONNS_PEER_REPORT_H
+#define HOSTLAT_CONNS_PEER_REPORT_H
 
 #include "conns/shown.h"
 
 /* Each adds nothing if there is one recording. `joined`: how many, and why others not. */
-void across_summary(const struct conns *c, struct report *r);
+void peer_report_summary(const struct conns *c, struct report *r);
 /* Sentences: on which side limits lie, of the worst connections; why others have no other end. */
-void across_findings(const struct conns *c, const struct conns_shown *s, struct report *r);
+void peer_report_findings(const struct conns *c, const struct conns_shown *s, struct report *r);
 /* What makes the result partial: of the other recording, and of the clocks. */
-void across_reasons(const struct conns *c, struct report *r);
+void peer_report_reasons(const struct conns *c, struct report *r);
 
 #endif

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "conns/across_report.h"
+#include "conns/peer_report.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "base/bug.h"
-#include "conns/across.h"
+#include "conns/peer_match.h"
 #include "conns/bottleneck.h"
 #include "conns/words.h"
 #include "report/human.h"
@@ -15,23 +15,23 @@
 /* -- how many ------------------------------------------------------------------------------- */
 
 /* A limit is where more than this was seen of the two hosts' clocks. */
-static bool clocks_differ(const struct conns_elsewhere *e)
+static bool clocks_differ(const struct peer_recording *e)
 {
 	return e->began_both &&
-	       (uint64_t)llabs(e->began_apart_ns) > ACROSS_CLOCKS_NS + e->error_ns;
+	       (uint64_t)llabs(e->began_apart_ns) > PEER_MATCH_CLOCKS_NS + e->error_ns;
 }
 
-static uint64_t not_joined(const struct conns_elsewhere *e)
+static uint64_t not_joined(const struct peer_recording *e)
 {
 	uint64_t n = 0;
 
-	for (int why = 0; why < ACROSS_SAME_HOST; why++)
+	for (int why = 0; why < PEER_MATCH_SAME_HOST; why++)
 		n += e->not_joined[why];
 	return n;
 }
 
 /* Of the other recording: neither joined here, nor with each other. */
-static uint64_t left_there(const struct conns_elsewhere *e)
+static uint64_t left_there(const struct peer_recording *e)
 {
 	uint64_t n = 0;
 
@@ -47,7 +47,7 @@ static uint64_t hardly_common(const struct conns *c)
 	uint64_t n = 0;
 
 	for (uint32_t i = 0; i < c->all.len; i++)
-		n += conns_view_elsewhere(c, i, &room) && !room.view.peer;
+		n += conns_view_peer(c, i, &room) && !room.view.peer;
 	return n;
 }
 
@@ -60,21 +60,21 @@ static struct value host_value(const struct conns_host *host, struct report *r)
 	return value_object(o);
 }
 
-static struct value whys_value(const struct conns_elsewhere *e, struct report *r)
+static struct value whys_value(const struct peer_recording *e, struct report *r)
 {
 	static const struct column columns[] = { { .name = "reason" }, { .name = "count" } };
 	struct table *t = table_new(r, columns, ARRAY_LEN(columns));
 
-	for (enum across_why why = 0; why < ACROSS_SAME_HOST; why++)
+	for (enum peer_match_why why = 0; why < PEER_MATCH_SAME_HOST; why++)
 		if (e->not_joined[why])
-			TABLE_ADD(t, value_string(across_why_name(why)),
+			TABLE_ADD(t, value_string(peer_match_why_name(why)),
 				  value_u64(e->not_joined[why]));
 	return value_table(t);
 }
 
-void across_summary(const struct conns *c, struct report *r)
+void peer_report_summary(const struct conns *c, struct report *r)
 {
-	const struct conns_elsewhere *e = c->elsewhere;
+	const struct peer_recording *e = c->peer_recording;
 	char common[HUMAN_MAX];
 	struct object *o;
 
@@ -93,7 +93,7 @@ void across_summary(const struct conns *c, struct report *r)
 							value_null());
 	object_add(o, "connections", value_u64(e->joined));
 	object_add(o, "hardly_common", value_u64(hardly_common(c)));
-	object_add(o, "same_host", value_u64(e->not_joined[ACROSS_SAME_HOST]));
+	object_add(o, "same_host", value_u64(e->not_joined[PEER_MATCH_SAME_HOST]));
 	object_add(o, "not_joined", whys_value(e, r));
 	object_add(o, "left_there", value_u64(left_there(e)));
 	object_add(&r->body, "joined", value_object(o));
@@ -137,8 +137,8 @@ static unsigned int say_one(const struct conns *c, const struct conns_shown *s,
 	    !(one->judged.harmful | other.view.harmful))
 		return 0;
 	shown_view(c, s, one, &own);
-	here = end_name(&own.view, c->elsewhere->here.name, r);
-	there = end_name(&other.view, c->elsewhere->there.name, r);
+	here = end_name(&own.view, c->peer_recording->here.name, r);
+	there = end_name(&other.view, c->peer_recording->there.name, r);
 	if (bottleneck_find(&own.view).harmful)
 		said |= say_way(&own.view, here, there, r);
 	if (bottleneck_find(&other.view).harmful)
@@ -148,7 +148,7 @@ static unsigned int say_one(const struct conns *c, const struct conns_shown *s,
 
 static void say_left(const struct conns *c, struct report *r)
 {
-	const struct conns_elsewhere *e = c->elsewhere;
+	const struct peer_recording *e = c->peer_recording;
 	const uint64_t left = not_joined(e), hardly = hardly_common(c);
 	char n[HUMAN_MAX], all[HUMAN_MAX];
 
@@ -160,18 +160,18 @@ static void say_left(const struct conns *c, struct report *r)
 		report_finding(r, "Of %s of them more than a fifth of what is told is not of the "
 			       "same time: on which side their limit lies is not known.",
 			       human_count(n, hardly));
-	for (enum across_why why = 0; left && why < ACROSS_SAME_HOST; why++)
+	for (enum peer_match_why why = 0; left && why < PEER_MATCH_SAME_HOST; why++)
 		if (e->not_joined[why])
 			report_finding(r, "%s of %s without the other end: %s.",
 				       human_count(n, e->not_joined[why]),
-				       human_count(all, left), across_why_text(why));
+				       human_count(all, left), peer_match_why_text(why));
 }
 
-void across_findings(const struct conns *c, const struct conns_shown *s, struct report *r)
+void peer_report_findings(const struct conns *c, const struct conns_shown *s, struct report *r)
 {
 	unsigned int said = 0;
 
-	if (!c->elsewhere)
+	if (!c->peer_recording)
 		return;
 	vec_for_each(&s->items, one)
 		if (said < SENTENCES)
@@ -181,9 +181,9 @@ void across_findings(const struct conns *c, const struct conns_shown *s, struct 
 
 /* -- reasons -------------------------------------------------------------------------------- */
 
-void across_reasons(const struct conns *c, struct report *r)
+void peer_report_reasons(const struct conns *c, struct report *r)
 {
-	const struct conns_elsewhere *e = c->elsewhere;
+	const struct peer_recording *e = c->peer_recording;
 	const struct conns_period *p;
 	char apart[HUMAN_MAX];
 
@@ -194,7 +194,7 @@ void across_reasons(const struct conns *c, struct report *r)
 		report_reason(r, "clocks-differ", NULL, "by the hosts' clocks connections began "
 			      "%s apart at their two ends: what time is common is not known so "
 			      "well", human_ns(apart, (uint64_t)llabs(e->began_apart_ns)));
-	if (e->error_ns > ACROSS_CLOCKS_NS)
+	if (e->error_ns > PEER_MATCH_CLOCKS_NS)
 		report_reason(r, "clock-set", NULL, "a host's clock was set while it was recorded: "
 			      "the common time is known to %s only",
 			      human_ns(apart, e->error_ns));
