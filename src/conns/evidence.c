@@ -9,38 +9,38 @@
 
 /* -- fields --------------------------------------------------------------------------------- */
 
-static void put(struct conn_telling *t, const char *name, struct value value)
+static void put(struct conn_finding *t, const char *name, struct value value)
 {
 	object_add(t->evidence, name, value);
 }
 
-static struct value known(const struct conn_telling *t, uint32_t bit, struct value value)
+static struct value known(const struct conn_finding *t, uint32_t bit, struct value value)
 {
 	return conn_knows(t->view->c, bit) ? value : value_null();
 }
 
-static void put_count(struct conn_telling *t, const char *name, uint32_t bit, uint64_t n)
+static void put_count(struct conn_finding *t, const char *name, uint32_t bit, uint64_t n)
 {
 	put(t, name, known(t, bit, value_u64(n)));
 }
 
-static void put_time(struct conn_telling *t, const char *name, uint32_t bit, uint64_t ns)
+static void put_time(struct conn_finding *t, const char *name, uint32_t bit, uint64_t ns)
 {
 	put(t, name, known(t, bit, value_ns(ns)));
 }
 
-static void put_flag(struct conn_telling *t, const char *name, uint32_t flag)
+static void put_flag(struct conn_finding *t, const char *name, uint32_t flag)
 {
 	put(t, name, t->view->c->flags & CONN_FROM_DIAG ? value_null() :
 		     value_bool(t->view->c->flags & flag));
 }
 
-static void put_gauge(struct conn_telling *t, const char *name, uint64_t n)
+static void put_gauge(struct conn_finding *t, const char *name, uint64_t n)
 {
 	put_count(t, name, CONN_KNOWS_GAUGES, n);
 }
 
-static void put_sampled(struct conn_telling *t)
+static void put_sampled(struct conn_finding *t)
 {
 	const struct proportion *p = &t->problem->sampled;
 
@@ -51,7 +51,7 @@ static void put_sampled(struct conn_telling *t)
 }
 
 /* "for 93 % of the time (81 % to 97 % of 120 samples)" */
-static void say_share(struct conn_telling *t, uint64_t ns)
+static void say_share(struct conn_finding *t, uint64_t ns)
 {
 	const struct proportion *p = &t->problem->sampled;
 	char share[HUMAN_MAX], lo[HUMAN_MAX], hi[HUMAN_MAX], n[HUMAN_MAX];
@@ -73,7 +73,7 @@ static uint64_t window_of(const struct event_conn *c)
 }
 
 /* Section 5.3: of all memory for sending, the part that the window is of all windows. */
-static uint64_t share_of_memory(const struct conn_telling *t)
+static uint64_t share_of_memory(const struct conn_finding *t)
 {
 	const uint64_t cwnd = (uint64_t)t->view->c->cwnd * t->view->c->mss;
 
@@ -82,7 +82,7 @@ static uint64_t share_of_memory(const struct conn_telling *t)
 	return (uint64_t)((double)cwnd * (double)t->sums->sndbuf / (double)t->sums->window);
 }
 
-void tell_send_buffer(struct conn_telling *t)
+void explain_send_buffer(struct conn_finding *t)
 {
 	const struct event_conn *c = t->view->c;
 	const bool gauges = conn_knows(c, CONN_KNOWS_GAUGES);
@@ -122,7 +122,7 @@ void tell_send_buffer(struct conn_telling *t)
 
 /* -- retransmissions ------------------------------------------------------------------------ */
 
-static void put_losses(struct conn_telling *t)
+static void put_losses(struct conn_finding *t)
 {
 	const struct event_conn *c = t->view->c;
 
@@ -136,7 +136,7 @@ static void put_losses(struct conn_telling *t)
 	put(t, "bytes_sent", value_u64(c->bytes_sent));
 }
 
-static void say_stall(struct conn_telling *t)
+static void say_stall(struct conn_finding *t)
 {
 	const struct event_conn *c = t->view->c;
 	char all[HUMAN_MAX], longest[HUMAN_MAX];
@@ -157,7 +157,7 @@ static const char *plural(uint64_t n)
 	return n == 1 ? "" : "s";
 }
 
-void tell_fast_retransmit(struct conn_telling *t)
+void explain_fast_retransmit(struct conn_finding *t)
 {
 	const struct event_conn *c = t->view->c;
 	char n[HUMAN_MAX], share[HUMAN_MAX];
@@ -175,7 +175,7 @@ void tell_fast_retransmit(struct conn_telling *t)
 	ADVISE(t, ": look for full queues and errors (hostlat watch has this host's drops)");
 }
 
-void tell_timeout(struct conn_telling *t)
+void explain_timeout(struct conn_finding *t)
 {
 	const struct event_conn *c = t->view->c;
 	char n[HUMAN_MAX], rto[HUMAN_MAX];
@@ -196,7 +196,7 @@ void tell_timeout(struct conn_telling *t)
 		ADVISE(t, "; the timeout is %s now", human_ns(rto, (uint64_t)c->rto_us * 1000));
 }
 
-void tell_tail_loss_probe(struct conn_telling *t)
+void explain_tail_loss_probe(struct conn_finding *t)
 {
 	const struct event_conn *c = t->view->c;
 	char n[HUMAN_MAX];
@@ -210,7 +210,7 @@ void tell_tail_loss_probe(struct conn_telling *t)
 		       "waits 200 ms and more for an acknowledgement that may be delayed");
 }
 
-void tell_spurious(struct conn_telling *t)
+void explain_spurious(struct conn_finding *t)
 {
 	const struct event_conn *c = t->view->c;
 	char n[HUMAN_MAX], all[HUMAN_MAX];
@@ -235,7 +235,7 @@ static const char *limit_name(enum window_limit limit)
 	       limit == WINDOW_GROWING ? "still-growing" : NULL;
 }
 
-static void put_window(struct conn_telling *t)
+static void put_window(struct conn_finding *t)
 {
 	const struct event_conn *c = t->view->c;
 	const struct event_conn *peer = t->view->peer;
@@ -248,7 +248,7 @@ static void put_window(struct conn_telling *t)
 	put(t, "peer_unread_bytes", asked ? value_u64(peer->rcv_queue) : value_null());
 }
 
-static void advise_window(struct conn_telling *t)
+static void advise_window(struct conn_finding *t)
 {
 	const struct event_conn *peer = t->view->peer;
 	char n[HUMAN_MAX];
@@ -273,7 +273,7 @@ static void advise_window(struct conn_telling *t)
 	}
 }
 
-void tell_receiver_window(struct conn_telling *t)
+void explain_receiver_window(struct conn_finding *t)
 {
 	const struct event_conn *c = t->view->c;
 	const bool gauges = conn_knows(c, CONN_KNOWS_GAUGES);
@@ -297,7 +297,7 @@ void tell_receiver_window(struct conn_telling *t)
 		       "would not help", human_count(a, c->sndbuf));
 }
 
-void tell_zero_window(struct conn_telling *t)
+void explain_zero_window(struct conn_finding *t)
 {
 	char n[HUMAN_MAX], all[HUMAN_MAX];
 
@@ -309,7 +309,7 @@ void tell_zero_window(struct conn_telling *t)
 	advise_window(t);
 }
 
-void tell_not_reading(struct conn_telling *t)
+void explain_not_reading(struct conn_finding *t)
 {
 	const struct event_conn *c = t->view->c;
 	char n[HUMAN_MAX], all[HUMAN_MAX], bytes[HUMAN_MAX];
@@ -330,7 +330,7 @@ void tell_not_reading(struct conn_telling *t)
 
 /* -- acknowledgements and small writes ------------------------------------------------------ */
 
-static void put_delayed(struct conn_telling *t)
+static void put_delayed(struct conn_finding *t)
 {
 	const struct event_conn *c = t->view->c;
 	const struct event_conn *peer = t->view->peer;
@@ -349,7 +349,7 @@ static void put_delayed(struct conn_telling *t)
 		put_sampled(t);
 }
 
-static void say_held(struct conn_telling *t)
+static void say_held(struct conn_finding *t)
 {
 	const struct event_conn *c = t->view->c;
 	char n[HUMAN_MAX];
@@ -365,7 +365,7 @@ static void say_held(struct conn_telling *t)
 	SAY(t, ", until an acknowledgement came that the peer had delayed");
 }
 
-void tell_delayed_ack(struct conn_telling *t)
+void explain_delayed_ack(struct conn_finding *t)
 {
 	const struct event_conn *c = t->view->c;
 	char n[HUMAN_MAX];
@@ -383,7 +383,7 @@ void tell_delayed_ack(struct conn_telling *t)
 	    human_count(n, c->peer_delayed_acks));
 }
 
-void tell_own_delayed_ack(struct conn_telling *t)
+void explain_own_delayed_ack(struct conn_finding *t)
 {
 	const enum conn_harm harm = t->problem->harm;
 	char n[HUMAN_MAX];
@@ -399,7 +399,7 @@ void tell_own_delayed_ack(struct conn_telling *t)
 		ADVISE(t, "only the other end can tell whether it waited: run hostlat conns there");
 }
 
-void tell_nagle(struct conn_telling *t)
+void explain_nagle(struct conn_finding *t)
 {
 	const struct event_conn *c = t->view->c;
 	char size[HUMAN_MAX];
@@ -415,7 +415,7 @@ void tell_nagle(struct conn_telling *t)
 		       human_count(size, c->send_bytes / c->send_calls));
 }
 
-void tell_small_writes(struct conn_telling *t)
+void explain_small_writes(struct conn_finding *t)
 {
 	const struct event_conn *c = t->view->c;
 	char n[HUMAN_MAX], all[HUMAN_MAX], size[HUMAN_MAX], mss[HUMAN_MAX];
@@ -435,7 +435,7 @@ void tell_small_writes(struct conn_telling *t)
 
 /* -- pauses --------------------------------------------------------------------------------- */
 
-void tell_burst(struct conn_telling *t)
+void explain_burst(struct conn_finding *t)
 {
 	const struct event_conn *c = t->view->c;
 	char n[HUMAN_MAX], all[HUMAN_MAX], cwnd[HUMAN_MAX];
@@ -456,7 +456,7 @@ void tell_burst(struct conn_telling *t)
 		ADVISE(t, "; the window is %s segments", human_count(cwnd, c->cwnd));
 }
 
-void tell_restart(struct conn_telling *t)
+void explain_restart(struct conn_finding *t)
 {
 	const struct event_conn *c = t->view->c;
 	char n[HUMAN_MAX], pause[HUMAN_MAX];

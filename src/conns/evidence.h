@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a problem rests on and what may be done about it, with figures. Each function fills in a
- * struct conn_telling for one row of conns/rules.c. Advice is from what the connection shows:
+ * struct conn_finding for one row of conns/rules.c. Advice is from what the connection shows:
  * sections 5 and 6 of Yu et al. (NSDI 2011), for a kernel that tunes its buffers itself.
  */
 #ifndef HOSTLAT_CONNS_EVIDENCE_H
@@ -9,19 +9,19 @@
 
 #include "conns/problem.h"
 
-void tell_send_buffer(struct conn_telling *t);
-void tell_fast_retransmit(struct conn_telling *t);
-void tell_timeout(struct conn_telling *t);
-void tell_tail_loss_probe(struct conn_telling *t);
-void tell_spurious(struct conn_telling *t);
-void tell_receiver_window(struct conn_telling *t);
-void tell_zero_window(struct conn_telling *t);
-void tell_not_reading(struct conn_telling *t);
-void tell_delayed_ack(struct conn_telling *t);
-void tell_own_delayed_ack(struct conn_telling *t);
-void tell_nagle(struct conn_telling *t);
-void tell_small_writes(struct conn_telling *t);
-void tell_burst(struct conn_telling *t);
-void tell_restart(struct conn_telling *t);
+void explain_send_buffer(struct conn_finding *t);
+void explain_fast_retransmit(struct conn_finding *t);
+void explain_timeout(struct conn_finding *t);
+void explain_tail_loss_probe(struct conn_finding *t);
+void explain_spurious(struct conn_finding *t);
+void explain_receiver_window(struct conn_finding *t);
+void explain_zero_window(struct conn_finding *t);
+void explain_not_reading(struct conn_finding *t);
+void explain_delayed_ack(struct conn_finding *t);
+void explain_own_delayed_ack(struct conn_finding *t);
+void explain_nagle(struct conn_finding *t);
+void explain_small_writes(struct conn_finding *t);
+void explain_burst(struct conn_finding *t);
+void explain_restart(struct conn_finding *t);
 
 #endif

@@ -241,7 +241,7 @@ int incast_find(struct conns *c)
 	return err;
 }
 
-static void tell_receiver(const struct conn_cross *cross, struct conn_telling *t)
+static void tell_receiver(const struct conn_cross *cross, struct conn_finding *t)
 {
 	char a[HUMAN_MAX];
 
@@ -253,7 +253,7 @@ static void tell_receiver(const struct conn_cross *cross, struct conn_telling *t
 		    "less at once, or not for all at the same time");
 }
 
-void incast_tell(const struct conn_cross *cross, struct conn_telling *t)
+void incast_explain(const struct conn_cross *cross, struct conn_finding *t)
 {
 	char a[HUMAN_MAX], b[HUMAN_MAX];
 

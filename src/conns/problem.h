@@ -48,7 +48,7 @@ struct conn_sums {
  * What is filled in: an object for programs, sentences for people, without a dot. An empty advice
  * says that there is nothing to do.
  */
-struct conn_telling {
+struct conn_finding {
 	struct report *r;
 	const struct conn_view *view;
 	const struct conn_problem *problem;

@@ -29,9 +29,9 @@ static void add_problem(const struct conns_shown *s, const struct conn_view *v,
 			const struct shown_problem *problem, struct table *t, struct report *r)
 {
 	const struct conn_problem *p = &problem->p;
-	struct conn_telling told;
+	struct conn_finding told;
 
-	shown_tell(s, v, problem, r, &told);
+	shown_explain(s, v, problem, r, &told);
 	TABLE_ADD(t, words_cookie(r, v->c->cookie), words_netns(v, r), words_local(r, v->flow),
 		  words_remote(r, v->flow), value_string(words_app(v)),
 		  value_string(conn_class_name(p->class)), value_object(told.evidence),
@@ -40,7 +40,7 @@ static void add_problem(const struct conns_shown *s, const struct conn_view *v,
 					       : value_bool(p->harm == CONN_HARMFUL),
 		  lost_value(p), value_string(text_of(r, &told.message)),
 		  value_string(text_of(r, &told.advice)));
-	shown_untell(&told);
+	shown_release_finding(&told);
 }
 
 void tables_problems(const struct conns *c, const struct conns_shown *s, struct report *r)
@@ -76,10 +76,10 @@ static void say(const struct conns_shown *s, const struct conn_view *v,
 	const struct value local = words_local(r, v->flow), remote = words_remote(r, v->flow);
 	const uint64_t others = s->classes[problem->p.class] - 1;
 	const char *app = words_app(v);
-	struct conn_telling told;
+	struct conn_finding told;
 	char n[HUMAN_MAX];
 
-	shown_tell(s, v, problem, r, &told);
+	shown_explain(s, v, problem, r, &told);
 	report_finding(r, "%s: %s to %s%s%s%s%s%s%s: %s.%s%s%s",
 		       conn_class_name(problem->p.class),
 		       local.type == VALUE_STRING ? local.string : "?",
@@ -89,7 +89,7 @@ static void say(const struct conns_shown *s, const struct conn_view *v,
 		       others ? human_count(n, others + 1) : "", others ? " connections" : "",
 		       strbuf_str(&told.message), told.advice.len ? " To do: " : "",
 		       strbuf_str(&told.advice), told.advice.len ? "." : "");
-	shown_untell(&told);
+	shown_release_finding(&told);
 }
 
 /* The worst connection that has the class: the one that lost most time by it, or the first. */

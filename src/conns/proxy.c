@@ -308,7 +308,7 @@ int proxy_find(struct conns *c, struct conn_crosses *out)
 	return err;
 }
 
-void proxy_tell(const struct conn_cross *cross, struct conn_telling *t)
+void proxy_explain(const struct conn_cross *cross, struct conn_finding *t)
 {
 	char rho[HUMAN_MAX];
 

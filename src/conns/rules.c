@@ -219,22 +219,22 @@ static const struct rule {
 	enum conn_class class;
 	uint32_t needs;                /* enum conn_known */
 	bool (*holds)(const struct conn_view *v, struct conn_problem *p);
-	void (*tell)(struct conn_telling *told);
+	void (*tell)(struct conn_finding *told);
 } rules[] = {
-	{ CONN_SEND_BUFFER, CONN_KNOWS_TIMES, at_send_buffer, tell_send_buffer },
-	{ CONN_FAST_RETRANSMIT, CONN_KNOWS_LOSSES, has_fast, tell_fast_retransmit },
-	{ CONN_TIMEOUT, CONN_KNOWS_RTO, has_timeout, tell_timeout },
-	{ CONN_TAIL_LOSS_PROBE, CONN_KNOWS_LOSSES, has_probe, tell_tail_loss_probe },
-	{ CONN_SPURIOUS, CONN_KNOWS_SPURIOUS | CONN_KNOWS_LOSSES, is_spurious, tell_spurious },
-	{ CONN_RECEIVER_WINDOW, CONN_KNOWS_TIMES, at_window, tell_receiver_window },
-	{ CONN_ZERO_WINDOW, CONN_KNOWS_TIMES, has_zero_window, tell_zero_window },
-	{ CONN_RECEIVER_NOT_READING, CONN_KNOWS_TIMES, is_unread, tell_not_reading },
-	{ CONN_DELAYED_ACK, 0, peer_delays, tell_delayed_ack },
-	{ CONN_DELAYED_ACK, CONN_KNOWS_DELACKS, we_delay, tell_own_delayed_ack },
-	{ CONN_NAGLE, 0, is_nagle, tell_nagle },
-	{ CONN_SMALL_WRITES, CONN_KNOWS_CALLS, writes_small, tell_small_writes },
-	{ CONN_BURST_AFTER_IDLE, CONN_KNOWS_LOSSES, bursts, tell_burst },
-	{ CONN_SLOW_START_AFTER_IDLE, 0, restarts, tell_restart },
+	{ CONN_SEND_BUFFER, CONN_KNOWS_TIMES, at_send_buffer, explain_send_buffer },
+	{ CONN_FAST_RETRANSMIT, CONN_KNOWS_LOSSES, has_fast, explain_fast_retransmit },
+	{ CONN_TIMEOUT, CONN_KNOWS_RTO, has_timeout, explain_timeout },
+	{ CONN_TAIL_LOSS_PROBE, CONN_KNOWS_LOSSES, has_probe, explain_tail_loss_probe },
+	{ CONN_SPURIOUS, CONN_KNOWS_SPURIOUS | CONN_KNOWS_LOSSES, is_spurious, explain_spurious },
+	{ CONN_RECEIVER_WINDOW, CONN_KNOWS_TIMES, at_window, explain_receiver_window },
+	{ CONN_ZERO_WINDOW, CONN_KNOWS_TIMES, has_zero_window, explain_zero_window },
+	{ CONN_RECEIVER_NOT_READING, CONN_KNOWS_TIMES, is_unread, explain_not_reading },
+	{ CONN_DELAYED_ACK, 0, peer_delays, explain_delayed_ack },
+	{ CONN_DELAYED_ACK, CONN_KNOWS_DELACKS, we_delay, explain_own_delayed_ack },
+	{ CONN_NAGLE, 0, is_nagle, explain_nagle },
+	{ CONN_SMALL_WRITES, CONN_KNOWS_CALLS, writes_small, explain_small_writes },
+	{ CONN_BURST_AFTER_IDLE, CONN_KNOWS_LOSSES, bursts, explain_burst },
+	{ CONN_SLOW_START_AFTER_IDLE, 0, restarts, explain_restart },
 };
 
 _Static_assert(ARRAY_LEN(rules) <= RULES_MAX, "room for all rules");
@@ -298,10 +298,10 @@ int rules_judge_into(struct conn_view *view, struct conn_problems *found,
 	return 0;
 }
 
-void rules_tell(struct conn_telling *told)
+void rules_explain(struct conn_finding *told)
 {
 	for (size_t i = 0; i < ARRAY_LEN(rules); i++) {
-		const bool ours = rules[i].tell == tell_own_delayed_ack;
+		const bool ours = rules[i].tell == explain_own_delayed_ack;
 
 		if (rules[i].class == told->problem->class && ours == told->problem->ours) {
 			rules[i].tell(told);

@@ -43,6 +43,6 @@ int rules_judge_into(struct conn_view *view, struct conn_problems *found,
 bool rules_writes_small(const struct event_conn *c);
 
 /* Fills in evidence and sentences of a problem that rules_list() has found. */
-void rules_tell(struct conn_telling *told);
+void rules_explain(struct conn_finding *told);
 
 #endif

@@ -275,25 +275,25 @@ size_t shown_problems(const struct conns_shown *s, const struct shown *one,
 	return n;
 }
 
-void shown_tell(const struct conns_shown *s, const struct conn_view *view,
-		const struct shown_problem *problem, struct report *r, struct conn_telling *told)
+void shown_explain(const struct conns_shown *s, const struct conn_view *view,
+		const struct shown_problem *problem, struct report *r, struct conn_finding *told)
 {
-	*told = (struct conn_telling){
+	*told = (struct conn_finding){
 		.r = r, .view = view, .problem = &problem->p, .sums = &s->sums,
 		.evidence = object_new(r), .message = STRBUF_INIT(SENTENCE_MAX),
 		.advice = STRBUF_INIT(SENTENCE_MAX),
 	};
 	if (!problem->cross)
-		rules_tell(told);
+		rules_explain(told);
 	else if (problem->p.class == CONN_INCAST)
-		incast_tell(problem->cross, told);
+		incast_explain(problem->cross, told);
 	else if (problem->p.class == CONN_PIPELINE_PROXY)
-		proxy_tell(problem->cross, told);
+		proxy_explain(problem->cross, told);
 	else
-		spread_tell(problem->cross, told);
+		spread_explain(problem->cross, told);
 }
 
-void shown_untell(struct conn_telling *told)
+void shown_release_finding(struct conn_finding *told)
 {
 	strbuf_release(&told->message);
 	strbuf_release(&told->advice);

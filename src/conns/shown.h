@@ -56,9 +56,9 @@ bool shown_view_other(const struct conns *c, const struct conns_shown *s, const 
 size_t shown_problems(const struct conns_shown *s, const struct shown *one,
 		      const struct conn_view *view, struct shown_problem *out);
 
-/* Fills in `told`: evidence and sentences, made anew. Pair with shown_untell(). */
-void shown_tell(const struct conns_shown *s, const struct conn_view *view,
-		const struct shown_problem *problem, struct report *r, struct conn_telling *told);
-void shown_untell(struct conn_telling *told);
+/* Fills in `told`: evidence and sentences, made anew. Pair with shown_release_finding(). */
+void shown_explain(const struct conns_shown *s, const struct conn_view *view,
+		const struct shown_problem *problem, struct report *r, struct conn_finding *told);
+void shown_release_finding(struct conn_finding *told);
 
 #endif

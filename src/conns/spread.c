@@ -123,7 +123,7 @@ int spread_find(const struct conns *c, enum conns_span span, struct conn_crosses
 	return err;
 }
 
-void spread_tell(const struct conn_cross *cross, struct conn_telling *t)
+void spread_explain(const struct conn_cross *cross, struct conn_finding *t)
 {
 	object_add(t->evidence, "connections", value_u64(cross->members));
 	object_add(t->evidence, "tlp", value_u64(cross->probes));

@@ -313,15 +313,15 @@ static void words(const struct event_conn *e, enum conn_class class, const struc
 	static const struct provenance nobody = { .version = "1", .command = "conns" };
 	const struct conn_view view = { .c = e };
 	const struct conn_problem *p = find(e, NULL, class, false);
-	struct conn_telling told;
+	struct conn_finding told;
 	struct report r;
 
 	assert_non_null(p);
 	report_init(&r, &nobody);
-	told = (struct conn_telling){ .r = &r, .view = &view, .problem = p, .sums = sums,
+	told = (struct conn_finding){ .r = &r, .view = &view, .problem = p, .sums = sums,
 				   .evidence = object_new(&r), .message = STRBUF_INIT(4096),
 				   .advice = STRBUF_INIT(4096) };
-	rules_tell(&told);
+	rules_explain(&told);
 	snprintf(message, 512, "%s", strbuf_str(&told.message));
 	snprintf(advice, 512, "%s", strbuf_str(&told.advice));
 	strbuf_release(&told.message);
