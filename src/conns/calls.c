@@ -165,7 +165,7 @@ void calls_table(const struct conns *c, struct report *r)
 /* -- as lines ------------------------------------------------------------------------------- */
 
 /* What is known of its connection up to here: of a recording that may be its addresses only. */
-static void view_of(struct conns *c, const struct event_call *call, struct conn_room *room)
+static void view_of(struct conns *c, const struct event_call *call, struct conn_view_buf *room)
 {
 	const struct conn_flow *flow = call->flow ? conns_flow_find(c, call->flow) : NULL;
 	const struct event_flow *e = flow ? &flow->e : NULL;
@@ -192,7 +192,7 @@ bool conns_call(struct conns *c, const struct event_call *call, bool ask, struct
 {
 	const struct conns_options *o = &c->options;
 	const char *error = error_of(call, r);
-	struct conn_room room;
+	struct conn_view_buf room;
 	const struct conn_view *v = &room.view;
 	struct object *l;
 
@@ -227,7 +227,7 @@ bool conns_call(struct conns *c, const struct event_call *call, bool ask, struct
 int conns_choose(struct conns *c, int (*chosen)(void *ctx, uint64_t cookie), void *ctx)
 {
 	const struct conns_options *o = &c->options;
-	struct conn_room room;
+	struct conn_view_buf room;
 	int err = 0;
 
 	vec_for_each(&c->fresh, record) {

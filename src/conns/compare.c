@@ -124,7 +124,7 @@ static struct block block_of(const struct event_conn *e)
 static void take_interval(struct conns_run *run)
 {
 	const struct conns_options *o = &run->options;
-	struct conn_room room;
+	struct conn_view_buf room;
 	uint64_t at;
 
 	if (run->intervals / run->together == CONTRAST_BLOCKS)

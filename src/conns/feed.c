@@ -175,7 +175,7 @@ static int take_loss(struct conns *c, const struct event *event)
 /* Looks at all that the interval has told, before the next one takes its place. */
 static int judge_interval(struct conns *c)
 {
-	struct conn_room room;
+	struct conn_view_buf room;
 	int err;
 
 	vec_for_each(&c->fresh, record)

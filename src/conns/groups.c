@@ -191,7 +191,7 @@ static void add_text(const struct group *groups, size_t n, const char *head, boo
 static void gather(const struct conns *c, const struct conns_shown *s, struct member *members,
 		   struct report *r)
 {
-	struct conn_room room;
+	struct conn_view_buf room;
 	size_t n = 0;
 
 	vec_for_each(&s->items, one) {
@@ -211,7 +211,7 @@ static struct group *add_up(const struct conns *c, const struct conns_shown *s,
 			    const struct member *members, size_t *n)
 {
 	struct group *groups;
-	struct conn_room room;
+	struct conn_view_buf room;
 
 	*n = 0;
 	for (size_t i = 0; i < s->items.len; i++)

@@ -55,7 +55,7 @@ static void add_line(struct table *t, const struct conn_view *v, struct report *
 void info_table(const struct conns *c, const struct conns_shown *s, size_t rows, struct report *r)
 {
 	struct table *t = table_new(r, columns, ARRAY_LEN(columns));
-	struct conn_room room;
+	struct conn_view_buf room;
 	uint64_t left = 0;
 
 	vec_for_each(&s->items, one) {

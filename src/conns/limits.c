@@ -61,7 +61,7 @@ static int take(struct limits *l, uint32_t conn, const struct conn_view *v)
 int limits_interval(struct limits *l)
 {
 	const struct conns_options *o = &l->c->options;
-	struct conn_room room;
+	struct conn_view_buf room;
 	int err = 0;
 
 	vec_for_each(&l->c->fresh, record) {
@@ -118,7 +118,7 @@ static int judge(struct limits *l, struct due *dues, uint32_t conn, const struct
 
 static int owe(struct limits *l, const struct due *due, uint32_t conn, enum limits_duty duty)
 {
-	struct conn_room room;
+	struct conn_view_buf room;
 
 	if (!due->owes[duty] || !due->ns[duty] || !conns_view(l->c, CONNS_TOTAL, conn, &room))
 		return 0;
@@ -169,7 +169,7 @@ int limits_finish(struct limits *l)
 {
 	struct due *dues = calloc(l->c->all.len + 1, sizeof(*dues));
 	struct conns_shown s;
-	struct conn_room room;
+	struct conn_view_buf room;
 	int err = shown_make(l->c, CONNS_TOTAL, &s);
 
 	if (!dues)

@@ -17,7 +17,7 @@ static void add_who(struct object *o, const struct conn_view *v, struct report *
 struct value other_end_value(const struct conns *c, const struct conns_shown *s,
 			     const struct shown *one, struct report *r)
 {
-	struct conn_room room;
+	struct conn_view_buf room;
 	const struct conn_view *v = &room.view;
 	const struct event_conn *e;
 	struct object *o;

@@ -43,7 +43,7 @@ static uint64_t left_there(const struct peer_recording *e)
 /* Joined, but too little of their time is told of both ends. */
 static uint64_t hardly_common(const struct conns *c)
 {
-	struct conn_room room;
+	struct conn_view_buf room;
 	uint64_t n = 0;
 
 	for (uint32_t i = 0; i < c->all.len; i++)
@@ -129,7 +129,7 @@ static unsigned int say_way(const struct conn_view *v, const char *from, const c
 static unsigned int say_one(const struct conns *c, const struct conns_shown *s,
 			    const struct shown *one, struct report *r)
 {
-	struct conn_room own, other;
+	struct conn_view_buf own, other;
 	const char *here, *there;
 	unsigned int said = 0;
 

@@ -47,7 +47,7 @@ void tables_problems(const struct conns *c, const struct conns_shown *s, struct 
 {
 	struct table *t = table_new(r, problem_columns, ARRAY_LEN(problem_columns));
 	struct shown_problem problems[SHOWN_PROBLEMS_MAX];
-	struct conn_room room;
+	struct conn_view_buf room;
 	uint64_t listed = 0, all = 0;
 
 	if (c->options.text_only)
@@ -98,7 +98,7 @@ static void say_class(const struct conns *c, const struct conns_shown *s, unsign
 {
 	struct shown_problem problems[SHOWN_PROBLEMS_MAX], worst = { 0 };
 	const struct shown *whose = NULL;
-	struct conn_room room;
+	struct conn_view_buf room;
 
 	vec_for_each(&s->items, one) {
 		size_t n;

@@ -266,7 +266,7 @@ static void add_reasons(const struct conns *c, enum conns_span span, struct repo
 /* Of any of them. */
 static bool is_known(const struct conns *c, const struct conns_shown *s)
 {
-	struct conn_room room;
+	struct conn_view_buf room;
 
 	vec_for_each(&s->items, one) {
 		shown_view(c, s, one, &room);

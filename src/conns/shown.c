@@ -78,7 +78,7 @@ static int judge_other(const struct conns *c, struct conns_shown *s, struct show
 {
 	const struct conn_crosses *crosses;
 	struct conn_judged judged;
-	struct conn_room room;
+	struct conn_view_buf room;
 	int err;
 
 	if (s->span != CONNS_TOTAL || !conns_view_peer(c, one->conn, &room))
@@ -187,7 +187,7 @@ static bool is_shown(const struct conns *c, struct conns_shown *s, const struct 
 
 static int take(const struct conns *c, struct conns_shown *s, uint32_t conn)
 {
-	struct conn_room room;
+	struct conn_view_buf room;
 	struct shown one = { .conn = conn };
 	const size_t found = s->found.len;
 	int err;
@@ -240,7 +240,7 @@ void shown_release(struct conns_shown *s)
 }
 
 void shown_view(const struct conns *c, const struct conns_shown *s, const struct shown *one,
-		struct conn_room *room)
+		struct conn_view_buf *room)
 {
 	if (conns_view(c, s->span, one->conn, room))
 		conn_view_judged(&room->view, &one->judged,
@@ -248,7 +248,7 @@ void shown_view(const struct conns *c, const struct conns_shown *s, const struct
 }
 
 bool shown_view_other(const struct conns *c, const struct conns_shown *s, const struct shown *one,
-		      struct conn_room *room)
+		      struct conn_view_buf *room)
 {
 	if (!one->other || !conns_view_peer(c, one->conn, room))
 		return false;

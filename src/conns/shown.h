@@ -43,14 +43,14 @@ void shown_release(struct conns_shown *s);
 
 /* The view of one of them, judged. */
 void shown_view(const struct conns *c, const struct conns_shown *s, const struct shown *one,
-		struct conn_room *room);
+		struct conn_view_buf *room);
 
 /*
  * The same of its other end, as the other host tells of it. Returns false if there is none. Its
  * problems of several are those that were found while that recording was read.
  */
 bool shown_view_other(const struct conns *c, const struct conns_shown *s, const struct shown *one,
-		      struct conn_room *room);
+		      struct conn_view_buf *room);
 
 /* Its problems into `out`, which has room for SHOWN_PROBLEMS_MAX; returns how many. */
 size_t shown_problems(const struct conns_shown *s, const struct shown *one,

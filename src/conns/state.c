@@ -422,7 +422,7 @@ static uint64_t common_ns(const struct event_conn *a, const struct event_conn *b
 }
 
 /* What is told of the other end says something of this one's time only if it is of that time. */
-static void set_common(struct conn_room *room, const char *host, uint64_t error_ns)
+static void set_common(struct conn_view_buf *room, const char *host, uint64_t error_ns)
 {
 	const struct event_conn *own = &room->own, *other = &room->other;
 	const uint64_t common = common_ns(own, other, error_ns);
@@ -434,7 +434,7 @@ static void set_common(struct conn_room *room, const char *host, uint64_t error_
 		room->view.peer = other;
 }
 
-bool conns_view_peer(const struct conns *c, uint32_t conn, struct conn_room *room)
+bool conns_view_peer(const struct conns *c, uint32_t conn, struct conn_view_buf *room)
 {
 	const uint32_t other = c->peer_recording ? c->peer_recording->other[conn] : 0;
 
@@ -445,24 +445,26 @@ bool conns_view_peer(const struct conns *c, uint32_t conn, struct conn_room *roo
 	return true;
 }
 
-bool conns_view(const struct conns *c, enum conns_span span, uint32_t conn, struct conn_room *room)
+bool conns_view(const struct conns *c, enum conns_span span, uint32_t conn,
+		struct conn_view_buf *room)
 {
 	const struct conn *own = &c->all.items[conn];
 	const struct conn *other = own->peer ? &c->all.items[own->peer - 1] : NULL;
 	const struct event_flow *flow = conns_flow_of(c, own);
-	const struct event_conn *e = conns_record(c, span, own, &room->own);
+	const struct event_conn *record = conns_record(c, span, own, &room->own);
+	const struct peer_recording *e = c->peer_recording;
 
-	if (!e)
+	if (!record)
 		return false;
 	room->view = (struct conn_view){
-		.c = e,
+		.c = record,
 		.flow = flow,
-		.app = conns_name(c, DICT_STRING, e->app),
-		.comm = conns_name(c, DICT_STRING, e->comm),
-		.cgroup = conns_name(c, DICT_CGROUP, e->cgroup),
-		.unit = conns_name(c, DICT_UNIT, e->unit),
+		.app = conns_name(c, DICT_STRING, record->app),
+		.comm = conns_name(c, DICT_STRING, record->comm),
+		.cgroup = conns_name(c, DICT_CGROUP, record->cgroup),
+		.unit = conns_name(c, DICT_UNIT, record->unit),
 		.netns = flow ? conns_name(c, DICT_NETNS, flow->netns) : NULL,
-		.congestion_control = conns_name(c, DICT_STRING, e->congestion_control),
+		.congestion_control = conns_name(c, DICT_STRING, record->congestion_control),
 		.joined = other,
 		.peer_cookie = other ? other->cookie : 0,
 		.problem_intervals = own->problem_intervals,
@@ -471,9 +473,7 @@ bool conns_view(const struct conns *c, enum conns_span span, uint32_t conn, stru
 		conn_view_judged(&room->view, &c->fresh.items[own->fresh - 1].judged, &c->found);
 	if (other)
 		room->view.peer = conns_record(c, span, other, &room->other);
-	if (!room->view.peer && span == CONNS_TOTAL && c->peer_recording && c->peer_recording->other[conn]) {
-		const struct peer_recording *e = c->peer_recording;
-
+	if (!room->view.peer && span == CONNS_TOTAL && e && e->other[conn]) {
 		conn_unpack(&e->c->all.items[e->other[conn] - 1], &room->other);
 		set_common(room, e->there.name, e->error_ns);
 	}

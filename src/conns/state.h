@@ -162,7 +162,7 @@ struct conns {
 };
 
 /* Memory for a view: its records may have to be unpacked. */
-struct conn_room {
+struct conn_view_buf {
 	struct conn_view view;
 	struct event_conn own, other;
 };
@@ -209,7 +209,7 @@ static inline const char *conns_name(const struct conns *c, uint32_t dict, uint3
  * The other end, in the other recording, as far as the two have the time of the totals in common;
  * all but the problems. False if there is none.
  */
-bool conns_view_peer(const struct conns *c, uint32_t conn, struct conn_room *room);
+bool conns_view_peer(const struct conns *c, uint32_t conn, struct conn_view_buf *room);
 
 /* Returns what is told of a connection in the span: an interval's own record, or its totals, in
  * `room`. NULL: nothing. */
@@ -221,6 +221,6 @@ const struct event_conn *conns_record(const struct conns *c, enum conns_span spa
  * judged, that of totals is not.
  */
 bool conns_view(const struct conns *c, enum conns_span span, uint32_t conn,
-		struct conn_room *room);
+		struct conn_view_buf *room);
 
 #endif

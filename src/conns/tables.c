@@ -282,7 +282,7 @@ static void add_line(struct table *t, const struct conn_view *v, const char *hos
 
 /* A connection, and what the other host says of it. True: they are of odd kinds. */
 static bool add_lines(const struct conns *c, struct table *t, const struct conn_view *v,
-		      const struct conn_room *other, struct report *r)
+		      const struct conn_view_buf *other, struct report *r)
 {
 	const struct peer_recording *e = c->peer_recording;
 
@@ -298,7 +298,7 @@ static void add_text(const struct conns *c, const struct conns_shown *s, struct 
 	char buf[HUMAN_MAX];
 	uint64_t left = 0;
 	bool kinds = false;
-	struct conn_room room, other;
+	struct conn_view_buf room, other;
 
 	vec_for_each(&s->items, one) {
 		const bool both = shown_view_other(c, s, one, &other);
@@ -324,7 +324,7 @@ static void add_all(const struct conns *c, const struct conns_shown *s, struct r
 {
 	struct table *t = table_new(r, connection_columns,
 				    ARRAY_LEN(connection_columns) - !c->peer_recording);
-	struct conn_room room;
+	struct conn_view_buf room;
 	uint64_t n = 0;
 
 	vec_for_each(&s->items, one) {

@@ -200,7 +200,7 @@ static void a_span_is_judged_once(void **state)
 {
 	struct conns_shown shown;
 	struct conns_rig rig;
-	struct conn_room room;
+	struct conn_view_buf room;
 	struct event_conn e;
 
 	(void)state;

@@ -142,7 +142,7 @@ static void two_join(struct two *t)
 
 static void an_identity_is_of_its_host(void **state)
 {
-	struct conn_room room;
+	struct conn_view_buf room;
 	struct two t;
 
 	(void)state;
@@ -176,7 +176,7 @@ static void an_identity_is_of_its_host(void **state)
 static void the_other_end_has_problems_with_others(void **state)
 {
 	struct conns_shown shown;
-	struct conn_room room;
+	struct conn_view_buf room;
 	char remote[16];
 	struct two t;
 
@@ -252,7 +252,7 @@ static void without_an_address_nothing_is_joined(void **state)
 static uint64_t common_of(uint64_t apart_ns, uint32_t flags, enum peer_match_why *why)
 {
 	struct event_conn e;
-	struct conn_room room;
+	struct conn_view_buf room;
 	struct two t;
 	uint64_t common = 0;
 
