@@ -5,11 +5,9 @@
 #include <inttypes.h>
 
 #include "base/bug.h"
-#include "conns/counter.h"
-#include "conns/info.h"
-#include "conns/other_end.h"
-#include "conns/rtt.h"
 #include "conns/bottleneck.h"
+#include "conns/counter.h"
+#include "conns/rtt.h"
 #include "conns/words.h"
 #include "report/human.h"
 
@@ -149,6 +147,52 @@ static struct value flags_value(const struct event_conn *e, struct report *r)
 		if (e->flags & flags[i].flag)
 			list_add(l, "%s", flags[i].name);
 	return value_list(l);
+}
+
+/* -- the other end, in another host's recording --------------------------------------------- */
+
+static void add_who(struct object *o, const struct conn_view *v, struct report *r)
+{
+	object_add(o, "cookie", words_cookie(r, v->c->cookie));
+	object_add(o, "netns", words_netns(v, r));
+	object_add(o, "app", value_string(words_app(v)));
+	object_add(o, "comm", value_string(v->comm));
+	object_add(o, "unit", value_string(v->unit));
+	object_add(o, "pid", v->c->pid ? value_u64(v->c->pid) : value_null());
+}
+
+/* As the other host tells of it: an object, or null. */
+static struct value other_end_value(const struct conns *c, const struct conns_shown *s,
+				    const struct shown *one, struct report *r)
+{
+	struct conn_view_buf room;
+	const struct conn_view *v = &room.view;
+	const struct event_conn *e;
+	struct object *o;
+	const char *limit;
+	double share;
+
+	if (!shown_view_other(c, s, one, &room))
+		return value_null();
+	e = v->c;
+	limit = words_limit(e, &share);
+	o = object_new(r);
+	object_add(o, "host", value_string(c->peer_recording->there.name));
+	object_add(o, "common_ns", value_ns(v->common_ns));
+	add_who(o, v, r);
+	object_add(o, "from_ns", value_ns(e->from));
+	object_add(o, "to_ns", value_ns(e->to));
+	object_add(o, "closed", value_bool(e->flags & CONN_CLOSED));
+	object_add(o, "time_ns", value_object(words_times(e, r)));
+	object_add(o, "unknown_ns", words_known(e, CONN_KNOWS_TIMES, value_ns(e->unknown_ns)));
+	object_add(o, "limit", value_string(limit));
+	object_add(o, "limit_share", limit ? value_fraction(share) : value_null());
+	object_add(o, "side", value_string(bottleneck_name(bottleneck_find(v).side)));
+	object_add(o, "events", value_object(words_events(e, r)));
+	object_add(o, "bytes", value_object(words_bytes(e, r)));
+	object_add(o, "problems", value_list(words_classes(v->problems, r)));
+	object_add(o, "harmful", value_list(words_classes(v->harmful, r)));
+	return value_object(o);
 }
 
 /* -- connections, for programs -------------------------------------------------------------- */
@@ -320,6 +364,74 @@ static void add_text(const struct conns *c, const struct conns_shown *s, struct 
 	object_add(&r->body, NULL, value_table(t));
 }
 
+/* -- as the kernel's tcp_info has them, for people ------------------------------------------ */
+
+static const struct column info_columns[] = {
+	{ .head = "cookie" },
+	{ .head = "local" }, { .head = "remote" }, { .head = "cc", .flags = COLUMN_SPARE },
+	{ .head = "cwnd" }, { .head = "ssthresh", .flags = COLUMN_SPARE },
+	{ .head = "mss", .flags = COLUMN_SPARE }, { .head = "rtt" },
+	{ .head = "minrtt", .flags = COLUMN_SPARE }, { .head = "rtt p50", .flags = COLUMN_SPARE },
+	{ .head = "rtt p99", .flags = COLUMN_SPARE }, { .head = "rto", .flags = COLUMN_SPARE },
+	{ .head = "unsent" }, { .head = "unacked" }, { .head = "snd_wnd" },
+	{ .head = "wmem", .flags = COLUMN_SPARE }, { .head = "sndbuf" },
+	{ .head = "unread" }, { .head = "rcv_wnd" }, { .head = "rmem", .flags = COLUMN_SPARE },
+	{ .head = "rcvbuf" }, { .head = "delivery B/s", .flags = COLUMN_SPARE },
+	{ .head = "pacing B/s", .flags = COLUMN_SPARE },
+};
+
+static struct value known(const struct event_conn *e, uint32_t bits, uint64_t n)
+{
+	return words_known(e, bits, value_u64(n));
+}
+
+static struct value time_of(const struct event_conn *e, uint64_t us)
+{
+	return us && e->known & CONN_KNOWS_GAUGES ? value_ns(us * US) : value_null();
+}
+
+static void add_info_line(struct table *t, const struct conn_view *v, struct report *r)
+{
+	const struct event_conn *e = v->c;
+	const uint32_t g = CONN_KNOWS_GAUGES, never = UINT32_MAX;
+
+	TABLE_ADD(t, words_cookie(r, e->cookie), words_local(r, v->flow),
+		  words_remote(r, v->flow), value_string(v->congestion_control),
+		  e->cwnd ? value_u64(e->cwnd) : value_null(),
+		  known(e, e->ssthresh < 0x7fffffff ? g : never, e->ssthresh),
+		  known(e, g, e->mss), e->rtt_us ? value_ns(e->rtt_us * US) : value_null(),
+		  time_of(e, e->min_rtt_us), rtt_value_of(e, 500), rtt_value_of(e, 990),
+		  time_of(e, e->rto_us), known(e, g, e->unsent),
+		  known(e, g, e->unacked), known(e, g, e->snd_wnd), known(e, g, e->wmem_queued),
+		  known(e, g, e->sndbuf), known(e, g, e->rcv_queue),
+		  known(e, CONN_KNOWS_RCV_WND, e->rcv_wnd), known(e, g, e->rmem),
+		  known(e, g, e->rcvbuf), known(e, e->delivery_rate ? g : never, e->delivery_rate),
+		  known(e, e->pacing_rate != UINT64_MAX ? g : never, e->pacing_rate));
+}
+
+/* The first connections, whether they have problems or not. */
+static void add_info(const struct conns *c, const struct conns_shown *s, struct report *r)
+{
+	const size_t rows = c->options.all ? SIZE_MAX : TABLES_ROWS;
+	struct table *t = table_new(r, info_columns, ARRAY_LEN(info_columns));
+	struct conn_view_buf room;
+	uint64_t left = 0;
+
+	vec_for_each(&s->items, one) {
+		if (t && t->nrows >= rows) {
+			left++;
+			continue;
+		}
+		shown_view(c, s, one, &room);
+		add_info_line(t, &room.view, r);
+	}
+	if (left)
+		report_finding(r, "%" PRIu64 " more connections: --all lists them.", left);
+	object_add(&r->body, NULL, value_table(t));
+}
+
+/* -- all of them ---------------------------------------------------------------------------- */
+
 static void add_all(const struct conns *c, const struct conns_shown *s, struct report *r)
 {
 	struct table *t = table_new(r, connection_columns,
@@ -346,7 +458,7 @@ void tables_connections(const struct conns *c, const struct conns_shown *s, stru
 	if (c->options.by || c->options.follows)
 		return;
 	if (c->options.info)
-		info_table(c, s, c->options.all ? SIZE_MAX : TABLES_ROWS, r);
+		add_info(c, s, r);
 	else
 		add_text(c, s, r);
 }

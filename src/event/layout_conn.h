@@ -106,52 +106,28 @@ struct event_conn {
 	__u64 congestion_ns;
 	__u64 receiver_window_ns;
 	__u64 delayed_ack_ns;	/* held back by an acknowledgement that the peer delayed */
-	__u64 bytes_sent;	/* payload, retransmissions included */
-	__u64 bytes_received;
-	__u32 fast_retransmit;	/* segments retransmitted in fast recovery */
-	__u32 rto;		/* retransmission timeouts */
-	__u32 tlp;		/* tail-loss probes sent */
-	__u32 spurious;		/* segments retransmitted that had arrived, by DSACK */
-	__u32 delayed_acks;	/* sent by this end, by its timer */
-	__u32 delayed_acks_harmful; /* of the peer's: this end held data until they came */
+	/* Members without a comment of their own: event/conn_counters.h says what they count. */
+	__u64 bytes_sent, bytes_received;
+	__u32 fast_retransmit, rto, tlp, spurious, delayed_acks, delayed_acks_harmful;
 	__u32 rtt_us;		/* smoothed, at `to` */
 	__u32 cwnd;		/* segments, at `to` */
 
 	/* -- evidence: counted in the interval -- */
 	__u64 unknown_ns;	/* of from..to: too little was sampled in it */
-	__u64 bytes_acked;	/* of what this end sent */
-	__u64 bytes_retransmitted;
-	__u64 busy_ns;		/* as the kernel has it: data was outstanding */
-	__u64 kernel_rwnd_ns;	/* ... limited by the peer's window */
-	__u64 kernel_sndbuf_ns;	/* ... by the send buffer; often 0 where it is */
-	__u64 recovery_ns;	/* repairing losses, the stalls before that included */
-	__u64 loss_ns;		/* ... of it, after a timeout */
-	__u64 stall_ns;		/* nothing was acknowledged until a retransmission was */
-	__u64 longest_stall_ns;
+	__u64 bytes_acked, bytes_retransmitted;
+	__u64 busy_ns, kernel_rwnd_ns, kernel_sndbuf_ns; /* the last: often 0 although it is not */
+	__u64 recovery_ns, loss_ns, stall_ns, longest_stall_ns;
 	__u64 loss_first;	/* when the first segment was retransmitted; 0 = none */
 	__u64 loss_last;
 	__u64 write_first;	/* when the burst began that loss_first is of: after a pause, with
 				 * nothing unacknowledged; 0 = none. May be before `from` */
-	__u64 send_bytes;	/* by calls */
-	__u64 recv_bytes;
-	__u64 longest_pause_ns;	/* between two send calls */
-	__u64 rtt_sum_us;
-	__u32 rtt_samples;
-	__u32 rtt_min_us;
-	__u32 rtt_max_us;
-	__u32 peer_delayed_acks;/* RTT samples that the peer's timer made: bpf/conn_acks.h */
-	__u32 recoveries;	/* entries into fast recovery */
-	__u32 stalls;
-	__u32 send_calls;
-	__u32 recv_calls;
-	__u32 send_small;	/* calls of less than half a segment that another followed before
-				 * anything came back */
-	__u32 send_blocked;	/* calls that found no room: EAGAIN */
-	__u32 idle_bursts;	/* after a pause longer than its RTO, at least its window at once */
-	__u32 idle_bursts_lost;	/* ... with a retransmission within two round trips */
-	__u32 idle_restarts;	/* the window was cut after a pause, and then limited */
-	__u32 zero_windows;	/* samples in which the peer's window was 0 */
-	__u32 unread;		/* samples in which our own receive buffer was full */
+	__u64 send_bytes, recv_bytes, longest_pause_ns, rtt_sum_us;
+	__u32 rtt_samples, rtt_min_us, rtt_max_us;
+	__u32 peer_delayed_acks;/* see bpf/conn_acks.h */
+	__u32 recoveries, stalls;
+	__u32 send_calls, recv_calls, send_small, send_blocked;
+	__u32 idle_bursts, idle_bursts_lost, idle_restarts;
+	__u32 zero_windows, unread; /* of `samples` */
 	__u32 samples;		/* Poisson */
 	__u32 sampled[CONN_STATES]; /* of them, by enum conn_doing */
 	__u32 send_sizes[CONN_SIZES];
