@@ -253,17 +253,22 @@ static int take(struct conns *c, const struct event *event)
 
 static int add_fresh(struct conns *c, struct conn *conn, const struct event_conn *e)
 {
+	struct conn_record *record;
 	int err;
 
 	if (conn->fresh) {
 		total_extend(&c->fresh.items[conn->fresh - 1].c, e);
 		return 0;
 	}
-	err = vec_push(&c->fresh, (struct conn_record){
-		.c = *e, .conn = (uint32_t)(conn - c->all.items) });
-	if (!err)
-		conn->fresh = (uint32_t)c->fresh.len;
-	return err;
+	err = vec_reserve(&c->fresh, c->fresh.len + 1);
+	if (err)
+		return err;
+	record = &c->fresh.items[c->fresh.len++];
+	record->c = *e;
+	record->conn = (uint32_t)(conn - c->all.items);
+	record->judged = (struct conn_judged){ 0 };
+	conn->fresh = (uint32_t)c->fresh.len;
+	return 0;
 }
 
 /*
