@@ -239,9 +239,10 @@ static const struct rule {
 
 _Static_assert(ARRAY_LEN(rules) <= RULES_MAX, "room for all rules");
 
-size_t rules_list(const struct conn_view *view, struct conn_problem *out)
+/* Those that hold, into `out`, which has room for RULES_MAX; returns how many. */
+static uint32_t list_problems(const struct conn_view *view, struct conn_problem *out)
 {
-	size_t n = 0;
+	uint32_t n = 0;
 
 	for (size_t i = 0; i < ARRAY_LEN(rules); i++) {
 		struct conn_problem p = { .class = rules[i].class };
@@ -272,7 +273,7 @@ static uint64_t lost_ns(const struct conn_view *view)
 void rules_judge(struct conn_view *view, struct conn_problem *room)
 {
 	view->found = room;
-	view->n_found = (uint32_t)rules_list(view, room);
+	view->n_found = list_problems(view, room);
 	view->problems = view->harmful = 0;
 	for (uint32_t i = 0; i < view->n_found; i++) {
 		view->problems |= 1U << room[i].class;

@@ -23,9 +23,6 @@
 
 #define RULES_MAX 16 /* problems of one connection */
 
-/* Those that hold, into `out`, which has room for RULES_MAX; returns how many. */
-size_t rules_list(const struct conn_view *view, struct conn_problem *out);
-
 /*
  * Judges: sets `problems`, `harmful`, `lost_ns` and `found` of the view. The latter are in `room`,
  * which has room for RULES_MAX and has to live as long as the view.
@@ -42,7 +39,7 @@ int rules_judge_into(struct conn_view *view, struct conn_problems *found,
 /* Most calls give little, one after the other. */
 bool rules_writes_small(const struct event_conn *c);
 
-/* Fills in evidence and sentences of a problem that rules_list() has found. */
+/* Fills in evidence and sentences of a problem that was found. */
 void rules_explain(struct conn_finding *told);
 
 #endif
