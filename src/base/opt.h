@@ -77,6 +77,7 @@ struct opt {
 	const struct opt_choice *choices;
 	const char *excludes;   /* names, "a,b", of rows that may not be given with this one */
 	const struct opt *rows; /* OPT_TYPE_ROWS */
+	const char *fact;    /* key of the value in a recording; NULL: it is not recorded */
 };
 
 #define OPT_ROW(row_type, member_type, config, member, ...)                                        \

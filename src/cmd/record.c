@@ -24,7 +24,7 @@ struct record_config {
 	uint64_t interval_ns;
 	uint32_t activity;           /* enum activity_source */
 	struct tracefs_config functions;
-	struct probe_options probe;
+	struct watch_probe_config probe;
 	struct common_options common;
 };
 
@@ -132,17 +132,18 @@ static struct tracefs_config functions_of(const struct record_config *c)
 }
 
 /* Messages are told of both directions, but for --stages. */
-static struct probe_options options_of(const struct record_config *c)
+static struct watch_probe_config options_of(const struct record_config *c)
 {
-	struct probe_options o = c->probe;
+	struct watch_probe_config o = c->probe;
 
-	if (c->with & RECORD_MESSAGES && !o.stages)
+	o.messages = c->with & RECORD_MESSAGES ? c->boundary : MESSAGES_NONE;
+	if (o.messages && !o.stages)
 		o.stages = session_stages(&o) | (EGRESS_STAGES & ~(1U << STAGE_ACKED));
 	return o;
 }
 
 /* A request ends with its reply's send call. */
-static bool can_follow(const struct record_config *c, const struct probe_options *o)
+static bool can_follow(const struct record_config *c, const struct watch_probe_config *o)
 {
 	const uint64_t sends = EGRESS_STAGES & ~(1U << STAGE_ACKED);
 
@@ -207,7 +208,7 @@ static bool check_marks(const struct record_config *c, struct mark_names *names)
 static int run(const void *config)
 {
 	const struct record_config *c = config;
-	const struct probe_options probe = options_of(c);
+	struct watch_probe_config probe = options_of(c);
 	const struct tracefs_config functions = functions_of(c);
 	const struct interval_view_config shown = {
 		.common = &c->common,
@@ -221,7 +222,6 @@ static int run(const void *config)
 		.duration_ns = c->duration_ns,
 		.record = c->file,
 		.size_limit = c->size_limit,
-		.messages = c->with & RECORD_MESSAGES ? c->boundary : MESSAGES_NONE,
 		.activity = c->with & RECORD_ACTIVITY,
 		.functions = c->activity == ACTIVITY_FUNCGRAPH ? &functions : NULL,
 		.take = watch_view_take,
@@ -241,7 +241,7 @@ static int run(const void *config)
 	if (!check_marks(c, &names))
 		return EXIT_USAGE;
 	if (c->boundary == MESSAGES_BY_MARK)
-		session.marks = &names.marks;
+		probe.marks = &names.marks;
 	if (session.functions && !session.activity) {
 		log_error("--activity funcgraph needs --with activity");
 		return EXIT_USAGE;

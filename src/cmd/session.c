@@ -33,6 +33,7 @@
 
 struct session {
 	const struct session_config *config;
+	struct watch_probe_config probe_config; /* config->probe, filled in */
 	struct session_result *result;
 	struct watch_probe *probe;
 	struct session_activity activity;
@@ -85,7 +86,7 @@ static int pull(struct session *s)
 
 	if (!r->writer)
 		return 0;
-	if (s->config->messages)
+	if (s->probe_config.messages)
 		err = watch_probe_messages(s->probe, r->writer);
 	if (!err)
 		err = session_activity_pull(&s->activity, r->writer);
@@ -100,13 +101,13 @@ static int pull(struct session *s)
 
 static bool pulls(const struct session *s)
 {
-	return s->config->messages || s->config->activity;
+	return s->probe_config.messages || s->config->activity;
 }
 
 /* Returns until when the run goes on. */
 static uint64_t pid_ended(struct session *s)
 {
-	log_info("process %" PRIu64 " has ended", s->config->probe->pid);
+	log_info("process %" PRIu64 " has ended", s->probe_config.pid);
 	s->result->end = SESSION_PROCESS;
 	return clock_now() + LAST_PACKETS_NS;
 }
@@ -201,10 +202,9 @@ static int run_intervals(struct session *s)
 /* Messages can be recorded without it. */
 static int open_activity(struct session *s)
 {
-	int err = session_activity_open(&s->activity, s->config->probe->pid,
-					s->config->functions);
+	int err = session_activity_open(&s->activity, s->probe_config.pid, s->config->functions);
 
-	if (!err || s->activity.activity || !s->config->messages)
+	if (!err || s->activity.activity || !s->probe_config.messages)
 		return err;
 	s->result->lacks_activity = true;
 	return 0;
@@ -212,26 +212,16 @@ static int open_activity(struct session *s)
 
 static int open_probe(struct session *s)
 {
-	const struct probe_options *o = s->config->probe;
-	struct watch_probe_config config = {
-		.stages = session_stages(o), .origin = o->origin, .backend = o->backend,
-		.hol = o->hol, .by = o->by, .pid = o->pid, .port = o->port, .ifname = o->ifname,
-		.one_in = (uint32_t)o->one_in, .max_overhead = o->max_overhead,
-		.slower_than_ns = o->slower_than_ns, .memory = o->memory,
-		.probe = o->probe, .min_queue = o->min_queue, .messages = s->config->messages,
-	};
 	char why[256];
-	int err;
+	int err = session_check(&s->probe_config, s->config->activity);
 
-	err = session_check(o, s->config->messages, s->config->activity, &config);
 	s->misused = err == -EINVAL;
 	if (!err && s->config->activity)
 		err = open_activity(s);
 	if (err)
 		return err;
-	config.activity = s->activity.activity;
-	config.marks = s->config->marks;
-	err = watch_probe_open(&s->probe, &config, why, sizeof(why));
+	s->probe_config.activity = s->activity.activity;
+	err = watch_probe_open(&s->probe, &s->probe_config, why, sizeof(why));
 	if (err)
 		log_error("%s", why);
 	else if (!watch_probe_proven(s->probe))
@@ -243,8 +233,9 @@ static int open_probe(struct session *s)
 /* Messages of receive calls are what a recording is taken for that says nothing. */
 static int put_boundary(struct session *s)
 {
-	const char *boundary = s->config->messages == MESSAGES_BY_REQUEST ? DIAGNOSE_BY_REQUEST :
-			       s->config->messages == MESSAGES_BY_MARK ? DIAGNOSE_BY_MARK : NULL;
+	const uint32_t messages = s->probe_config.messages;
+	const char *boundary = messages == MESSAGES_BY_REQUEST ? DIAGNOSE_BY_REQUEST :
+			       messages == MESSAGES_BY_MARK ? DIAGNOSE_BY_MARK : NULL;
 
 	if (!boundary)
 		return 0;
@@ -254,13 +245,13 @@ static int put_boundary(struct session *s)
 
 static int run(struct session *s)
 {
-	int err = event_memsource_new(&s->queue, session_queue_bytes(s->config->probe->memory));
+	int err = event_memsource_new(&s->queue, session_queue_bytes(s->probe_config.memory));
 
 	s->dict = event_dict_new();
 	if (!err && !s->dict)
 		err = -ENOMEM;
 	if (!err)
-		err = session_put_facts(s->config->probe, s->config->interval_ns,
+		err = session_put_facts(&s->probe_config, s->config->interval_ns,
 					event_memsource_sink(s->queue), clock_now());
 	if (!err)
 		err = put_boundary(s);
@@ -286,7 +277,7 @@ static int run(struct session *s)
 /* What came since the last pull(), and the end of what is open. */
 static void end_pulling(struct session *s)
 {
-	if (s->recording.writer && s->config->messages)
+	if (s->recording.writer && s->probe_config.messages)
 		recording_failed(&s->recording,
 				 watch_probe_messages(s->probe, s->recording.writer));
 	if (s->recording.writer)
@@ -298,7 +289,7 @@ static void end_pulling(struct session *s)
 /* Called before hooks are attached: a process that ends meanwhile ends the run, too. */
 static void follow_pid(struct session *s)
 {
-	const uint64_t pid = s->config->probe->pid;
+	const uint64_t pid = s->probe_config.pid;
 
 	s->pid_fd = pid ? (int)syscall(SYS_pidfd_open, (pid_t)pid, 0) : -1;
 	if (pid && s->pid_fd < 0 && errno != ESRCH)	/* ESRCH is session_check()'s */
@@ -309,11 +300,14 @@ static void follow_pid(struct session *s)
 
 int session_run(const struct session_config *config, struct session_result *result)
 {
-	struct session s = { .config = config, .result = result, .pid_fd = -1 };
+	struct session s = {
+		.config = config, .probe_config = *config->probe, .result = result, .pid_fd = -1,
+	};
 	bool said = true;
 	int err;
 
 	*result = (struct session_result){ 0 };
+	s.probe_config.stages = session_stages(config->probe);
 	measuring_prepare();
 	err = stop_init(&s.stop);
 	follow_pid(&s);

@@ -14,15 +14,13 @@
 #include "trace/tracefs.h"
 
 struct session_config {
-	const struct probe_options *probe;
+	const struct watch_probe_config *probe; /* as it was asked for: the session fills it in */
 	uint64_t interval_ns;
 	uint64_t duration_ns;    /* 0: until stopped */
 	const char *record;      /* file, or NULL */
 	uint64_t size_limit;     /* of that file, which ends the run; 0 = none */
-	uint32_t messages;       /* recorded, too: enum message_boundary */
-	const struct watch_marks *marks; /* MESSAGES_BY_MARK: which; else NULL */
-	bool activity;           /* ... and what the CPUs do */
-	/* ... with the kernel's functions; NULL: without. */
+	bool activity;           /* what the CPUs do is recorded, too */
+	/* With the kernel's functions; NULL: without. */
 	const struct tracefs_config *functions;
 	int result_fd;           /* where the result is written: not the recording's place */
 	/*

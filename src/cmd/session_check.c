@@ -16,7 +16,7 @@
 
 #define BIT(stage) (1ULL << (stage))
 
-static int check_netns(const struct probe_options *o, uint64_t *inode)
+static int check_netns(struct watch_probe_config *o)
 {
 	struct host_netns_vec list = {};
 	const struct host_netns *ns = NULL;
@@ -26,7 +26,7 @@ static int check_netns(const struct probe_options *o, uint64_t *inode)
 	if (!host_netns_list(NULL, &list))
 		ns = host_netns_lookup(NULL, &list, o->netns);
 	if (ns)
-		*inode = ns->inode;
+		o->netns_inode = ns->inode;
 	else
 		log_error("--netns %s: no such network namespace (`ip netns` and `lsns -t net` "
 			  "list them)", o->netns);
@@ -84,7 +84,7 @@ static int check_name(const char *name, const struct host_netns *ns)
 	return -EINVAL;
 }
 
-static int check_iface(const struct probe_options *o)
+static int check_iface(const struct watch_probe_config *o)
 {
 	const struct host_netns *first = NULL;
 	struct host_netns_vec list = {};
@@ -97,7 +97,7 @@ static int check_iface(const struct probe_options *o)
 		found = host_iface_exists(&list, o->ifname, &first, &unknown);
 	if (found > 0)
 		err = check_name(o->ifname, first);
-	if (found > 0 && !err && (session_stages(o) & INGRESS_STAGES))
+	if (found > 0 && !err && (o->stages & INGRESS_STAGES))
 		err = check_lowest(o->ifname, &list, found);
 	host_netns_vec_release(&list);
 	if (found > 0)
@@ -110,7 +110,7 @@ static int check_iface(const struct probe_options *o)
 /* The kernel's programs see pids of the first pid namespace; include/linux/proc_ns.h. */
 #define PROC_PID_INIT_INO 0xeffffffcU
 
-static int check_pid(const struct probe_options *o)
+static int check_pid(const struct watch_probe_config *o)
 {
 	struct host_task task;
 	struct stat ns;
@@ -154,18 +154,18 @@ static int find_cgroup(const char *mount, const char *path, struct watch_probe_c
 
 	snprintf(name, sizeof(name), "%s%s", mount, path);
 	if (stat(name, &st) || !S_ISDIR(st.st_mode) ||
-	    host_cgroup2_id(NULL, *path ? path : "/", &config->cgroup))
+	    host_cgroup2_id(NULL, *path ? path : "/", &config->cgroup_id))
 		return -ENOENT;
 	if (host_cgroup2_id(NULL, "/", &root) || root != CGROUP_ROOT_ID)
 		return -EXDEV;
-	if (host_cgroup2_path(NULL, config->cgroup, name, sizeof(name)))
+	if (host_cgroup2_path(NULL, config->cgroup_id, name, sizeof(name)))
 		return -EPERM;
 	config->cgroup_level = depth(name);
 	return 0;
 }
 
 /* As /proc/PID/cgroup has it, or as a folder. */
-static int check_cgroup(const struct probe_options *o, struct watch_probe_config *config)
+static int check_cgroup(struct watch_probe_config *o)
 {
 	char mount[HOST_PATH_MAX];
 	const char *path = o->cgroup;
@@ -181,7 +181,7 @@ static int check_cgroup(const struct probe_options *o, struct watch_probe_config
 	len = strlen(mount);
 	if (!strncmp(path, mount, len) && (path[len] == '/' || !path[len]))
 		path += len;
-	err = *path == '/' || !*path ? find_cgroup(mount, path, config) : -ENOENT;
+	err = *path == '/' || !*path ? find_cgroup(mount, path, o) : -ENOENT;
 	if (err == -EXDEV)
 		log_error("--cgroup: hostlat runs in a cgroup namespace of its own, where paths "
 			  "are not the kernel's (run it on the host)");
@@ -194,16 +194,16 @@ static int check_cgroup(const struct probe_options *o, struct watch_probe_config
 	return err;
 }
 
-static int check_origin(const struct probe_options *o)
+static int check_origin(const struct watch_probe_config *o)
 {
-	if (o->origin == ORIGIN_NONE || (session_stages(o) & INGRESS_STAGES))
+	if (o->origin == ORIGIN_NONE || (o->stages & INGRESS_STAGES))
 		return 0;
 	log_error("--origin needs an ingress stage: each egress stage has one origin");
 	return -EINVAL;
 }
 
 /* It sees packets, and knows nothing of their sockets. */
-static int check_probe(const struct probe_options *o)
+static int check_probe(const struct watch_probe_config *o)
 {
 	const char *with = o->pid ? "--pid" : o->cgroup ? "--cgroup" : o->by ? "--by" :
 			   o->origin == ORIGIN_DELIVER ? "--origin deliver" : NULL;
@@ -219,7 +219,7 @@ static int check_probe(const struct probe_options *o)
 	if (with)
 		log_error("--probe cannot be combined with %s: a probed function does not know the "
 			  "packet's socket", with);
-	else if (!(session_stages(o) & INGRESS_STAGES))
+	else if (!(o->stages & INGRESS_STAGES))
 		log_error("--probe measures received packets: --stages must include an ingress "
 			  "stage");
 	else if (!*o->probe || strlen(o->probe) > WATCH_PROBE_MAX)
@@ -230,10 +230,8 @@ static int check_probe(const struct probe_options *o)
 }
 
 /* Every row is of the same packets: those that found a long queue. */
-static int check_min_queue(const struct probe_options *o)
+static int check_min_queue(const struct watch_probe_config *o)
 {
-	uint64_t stages = session_stages(o);
-
 	if (!o->min_queue)
 		return 0;
 	if (o->probe)
@@ -242,10 +240,10 @@ static int check_min_queue(const struct probe_options *o)
 	else if (o->one_in || o->max_overhead > 0)
 		log_error("--min-queue cannot be combined with --sample or --max-overhead: a "
 			  "sample does not show how many packets wait");
-	else if (stages & EGRESS_STAGES)
+	else if (o->stages & EGRESS_STAGES)
 		log_error("--min-queue measures received packets: --stages must not include an "
 			  "egress stage");
-	else if (!(stages & BIT(STAGE_ENQUEUED)))
+	else if (!(o->stages & BIT(STAGE_ENQUEUED)))
 		log_error("--min-queue counts packets at enqueued: --stages must include it");
 	else
 		return 0;
@@ -253,7 +251,7 @@ static int check_min_queue(const struct probe_options *o)
 }
 
 /* Drops and acknowledgements are counted in full; by their interface that can't be. */
-static int check_sample(const struct probe_options *o)
+static int check_sample(const struct watch_probe_config *o)
 {
 	if (!o->ifname || !(o->one_in > 1 || o->max_overhead > 0))
 		return 0;
@@ -263,14 +261,14 @@ static int check_sample(const struct probe_options *o)
 }
 
 /* A poll is of a device and a CPU, and of no socket. */
-static int check_arrival(const struct probe_options *o)
+static int check_arrival(const struct watch_probe_config *o)
 {
 	const uint64_t keys = 1U << GROUP_IFINDEX | 1U << GROUP_CPU | 1U << GROUP_RXQ;
 	const char *with = o->pid ? "--pid" : o->port ? "--port" : o->cgroup ? "--cgroup" :
 			   o->min_queue ? "--min-queue" :
 			   o->by & ~keys ? "--by, but for ifindex, cpu and rxq" : NULL;
 
-	if (!(session_stages(o) & ARRIVAL_STAGES))
+	if (!(o->stages & ARRIVAL_STAGES))
 		return 0;
 	if (o->one_in > 1 || o->max_overhead > 0) {
 		log_error("the stages irq and poll cannot be combined with --sample and "
@@ -284,23 +282,23 @@ static int check_arrival(const struct probe_options *o)
 	return -EINVAL;
 }
 
-static int check_slower_than(const struct probe_options *o)
+static int check_slower_than(const struct watch_probe_config *o)
 {
-	if (!o->slower_than_ns || (session_stages(o) & BIT(STAGE_READ)))
+	if (!o->slower_than_ns || (o->stages & BIT(STAGE_READ)))
 		return 0;
 	log_error("--slower-than measures messages when they are read: --stages must include read");
 	return -EINVAL;
 }
 
 /* Each message is told, and what the CPUs do can't be thinned. */
-static int check_tracing(const struct probe_options *o, bool messages, bool activity)
+static int check_tracing(const struct watch_probe_config *o, bool activity)
 {
 	const char *with = o->one_in > 1 ? "--sample" : o->max_overhead > 0 ? "--max-overhead" :
 			   o->min_queue ? "--min-queue" : NULL;
 
-	if (!messages && !activity)
+	if (!o->messages && !activity)
 		return 0;
-	if (messages && !(session_stages(o) & BIT(STAGE_READ)))
+	if (o->messages && !(o->stages & BIT(STAGE_READ)))
 		log_error("--with messages records messages when they are read: --stages must "
 			  "include read");
 	else if (with)
@@ -311,8 +309,7 @@ static int check_tracing(const struct probe_options *o, bool messages, bool acti
 	return -EINVAL;
 }
 
-int session_check(const struct probe_options *o, bool messages, bool activity,
-		  struct watch_probe_config *config)
+int session_check(struct watch_probe_config *o, bool activity)
 {
 	int err;
 
@@ -320,7 +317,7 @@ int session_check(const struct probe_options *o, bool messages, bool activity,
 	if (!err)
 		err = check_slower_than(o);
 	if (!err)
-		err = check_tracing(o, messages, activity);
+		err = check_tracing(o, activity);
 	if (!err)
 		err = check_probe(o);
 	if (!err)
@@ -330,9 +327,9 @@ int session_check(const struct probe_options *o, bool messages, bool activity,
 	if (!err)
 		err = check_sample(o);
 	if (!err)
-		err = check_netns(o, &config->netns);
+		err = check_netns(o);
 	if (!err)
-		err = check_cgroup(o, config);
+		err = check_cgroup(o);
 	if (!err)
 		err = check_iface(o);
 	if (!err)

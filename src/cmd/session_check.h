@@ -5,15 +5,13 @@
 
 #include <stdbool.h>
 
-#include "cmd/session_options.h"
 #include "probe/watch_config.h"
 
 /*
- * Fills in what names stand for: the namespace's inode, the cgroup's number. `messages` and
- * `activity`: they are to be recorded, too. After a message, -EINVAL if the command line is at
- * fault, or another -errno.
+ * Returns 0; after a message, -EINVAL if the command line is at fault, or another -errno. Fills in
+ * what names stand for: the namespace's inode, the cgroup's number. `activity`: what the CPUs do is
+ * to be recorded, too.
  */
-int session_check(const struct probe_options *o, bool messages, bool activity,
-		  struct watch_probe_config *probe);
+int session_check(struct watch_probe_config *config, bool activity);
 
 #endif

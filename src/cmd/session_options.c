@@ -4,12 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/bug.h"
 #include "base/parse.h"
 #include "cmd/run_facts.h"
 #include "cmd/session_options.h"
-#include "event/names.h"
 #include "host/task.h"
-#include "probe/watch_config.h"
 #include "watch/watch.h"
 
 #define BIT(stage) (1ULL << (stage))
@@ -78,50 +77,65 @@ static const struct opt_choice by_choices[] = {
 };
 
 const struct opt probe_option_rows[] = {
-	OPT_SET(struct probe_options, stages, .name = "stages", .choices = stage_choices,
-		.help = "Stages to measure (default: ingress without ip, which needs two more "
-			"hooks on every packet; with --from, the recorded stages)"),
-	OPT_CHOICE(struct probe_options, origin, .name = "origin", .choices = origin_choices,
-		   .def = "auto", .help = "Time stamp from which latencies are measured"),
-	OPT_CHOICE(struct probe_options, backend, .name = "backend", .choices = backend_choices,
-		   .def = "auto", .help = "Kind of hook to use where a stage has several"),
-	OPT_CHOICE(struct probe_options, hol, .name = "hol", .choices = hol_choices,
+	OPT_SET(struct watch_probe_config, stages, .name = "stages", .choices = stage_choices,
+		.fact = "watch.stages",
+		.help = "Stages to measure (default: ingress without ip, which needs two "
+			"more hooks on every packet; with --from, the recorded stages)"),
+	OPT_CHOICE(struct watch_probe_config, origin, .name = "origin", .choices = origin_choices,
+		   .fact = "watch.origin",
+		   .def = "auto",
+		   .help = "Time stamp from which latencies are measured"),
+	OPT_CHOICE(struct watch_probe_config, backend, .name = "backend",
+		   .choices = backend_choices, .fact = "watch.backend",
+		   .def = "auto",
+		   .help = "Kind of hook to use where a stage has several"),
+	OPT_CHOICE(struct watch_probe_config, hol, .name = "hol", .choices = hol_choices,
+		   .fact = "watch.hol",
 		   .def = "exclude",
 		   .help = "Treatment of TCP packets that wait behind a lost or late one "
 			   "(head-of-line blocking)"),
-	OPT_SET(struct probe_options, by, .name = "by", .choices = by_choices,
+	OPT_SET(struct watch_probe_config, by, .name = "by", .choices = by_choices,
+		.fact = "watch.by",
 		.help = "Give each group of packets that have these in common its own rows"),
-	OPT_U64(struct probe_options, pid, .name = "pid", .letter = 'p', .min = 1, .max = 4194304,
-		.help = "Measure only packets that this process reads or sends; the run ends with "
-			"the process"),
-	OPT_U64(struct probe_options, port, .name = "port", .min = 1, .max = 65535,
+	OPT_U64(struct watch_probe_config, pid, .name = "pid", .letter = 'p', .fact = "watch.pid",
+		.min = 1, .max = 4194304,
+		.help = "Measure only packets that this process reads or sends; the run "
+			"ends with the process"),
+	OPT_U64(struct watch_probe_config, port, .name = "port", .min = 1, .max = 65535,
+		.fact = SESSION_FACT_PORT,
 		.help = "Measure only sockets bound to this local port"),
-	OPT_STRING(struct probe_options, ifname, .name = "ifname", .letter = 'i', .metavar = "NAME",
-		   .help = "Measure only packets that this interface receives or sends, in any "
-			   "network namespace"),
-	OPT_STRING(struct probe_options, netns, .name = "netns", .metavar = "NAME",
-		   .help = "Measure only this network namespace: a name, an inode number, or the "
-			   "pid of a process in it (default: all)"),
-	OPT_STRING(struct probe_options, cgroup, .name = "cgroup", .metavar = "PATH",
-		   .help = "Measure only sockets of this control group (cgroup2) and of those "
-			   "below it"),
-	OPT_U64(struct probe_options, min_queue, .name = "min-queue", .metavar = "N", .max = 65535,
+	OPT_STRING(struct watch_probe_config, ifname, .name = "ifname", .letter = 'i',
+		   .metavar = "NAME", .fact = "watch.ifname",
+		   .help = "Measure only packets that this interface receives or sends, in "
+			   "any network namespace"),
+	OPT_STRING(struct watch_probe_config, netns, .name = "netns", .metavar = "NAME",
+		   .fact = "watch.netns",
+		   .help = "Measure only this network namespace: a name, an inode number, "
+			   "or the pid of a process in it (default: all)"),
+	OPT_STRING(struct watch_probe_config, cgroup, .name = "cgroup", .metavar = "PATH",
+		   .fact = "watch.cgroup",
+		   .help = "Measure only sockets of this control group (cgroup2) and of "
+			   "those below it"),
+	OPT_U64(struct watch_probe_config, min_queue, .name = "min-queue", .metavar = "N",
+		.fact = "watch.min_queue", .max = 65535,
 		.help = "Measure only packets that find at least N unread packets in their "
 			"socket's receive queue"),
-	OPT_DURATION(struct probe_options, slower_than_ns, .name = "slower-than",
-		     .min = NS_PER_US, .max = NS_PER_DAY,
-		     .help = "Report each message that takes this long or longer: when and by whom "
-			     "it was read, and how long each stage took"),
-	OPT_ONE_IN(struct probe_options, one_in, .name = "sample", .excludes = "probe",
-		   .help = "Measure one packet of N, the same at every stage; counts are then "
-			   "estimates"),
-	OPT_PERCENT(struct probe_options, max_overhead, .name = "max-overhead",
-		    .help = "Limit hostlat's share of the CPUs' time: measure fewer packets, and "
-			    "in the end none, rather than exceed it"),
-	OPT_STRING(struct probe_options, probe, .name = "probe", .metavar = "NAME",
-		   .help = "Add a stage: calls of this kernel function or tracepoint with a "
-			   "received packet"),
-	OPT_SIZE(struct probe_options, memory, .name = "memory", .def = "64M",
+	OPT_DURATION(struct watch_probe_config, slower_than_ns, .name = "slower-than",
+		     .fact = WATCH_FACT_SLOWER, .min = NS_PER_US, .max = NS_PER_DAY,
+		     .help = "Report each message that takes this long or longer: when and "
+			     "by whom it was read, and how long each stage took"),
+	OPT_ONE_IN(struct watch_probe_config, one_in, .name = "sample", .excludes = "probe",
+		   .fact = "watch.sample",
+		   .help = "Measure one packet of N, the same at every stage; counts are "
+			   "then estimates"),
+	OPT_PERCENT(struct watch_probe_config, max_overhead, .name = "max-overhead",
+		    .help = "Limit hostlat's share of the CPUs' time: measure fewer "
+			    "packets, and in the end none, rather than exceed it"),
+	OPT_STRING(struct watch_probe_config, probe, .name = "probe", .metavar = "NAME",
+		   .fact = "watch.probe",
+		   .help = "Add a stage: calls of this kernel function or tracepoint with "
+			   "a received packet"),
+	OPT_SIZE(struct watch_probe_config, memory, .name = "memory", .def = "64M",
 		 .min = WATCH_MEMORY_FIXED + WATCH_MEMORY_PER_CPU, .max = 1ULL << 40,
 		 .help = "Memory for maps in the kernel: at least 2352K plus 444K for each CPU, "
 			 "and 8M more with --by"),
@@ -135,7 +149,7 @@ uint64_t session_queue_bytes(uint64_t memory)
 	return QUEUE_LEAST + 2 * memory;
 }
 
-uint64_t session_stages(const struct probe_options *o)
+uint64_t session_stages(const struct watch_probe_config *o)
 {
 	uint64_t stages = o->stages ? o->stages : INGRESS_STAGES & ~BIT(STAGE_IP);
 
@@ -144,17 +158,7 @@ uint64_t session_stages(const struct probe_options *o)
 
 /* ---- the facts that open a stream ---- */
 
-static int put_number(struct event_sink *sink, uint64_t now, const char *key, uint64_t value)
-{
-	char text[24];
-
-	if (!value)
-		return 0;
-	snprintf(text, sizeof(text), "%" PRIu64, value);
-	return event_put_fact(sink, now, key, text);
-}
-
-static int put_target(struct event_sink *sink, uint64_t now, const struct probe_options *o)
+static int put_target(struct event_sink *sink, uint64_t now, const struct watch_probe_config *o)
 {
 	struct strbuf text = STRBUF_INIT(4 * HOST_CMDLINE_MAX);
 	char who[HOST_CMDLINE_MAX + 64];
@@ -183,165 +187,93 @@ static int put_target(struct event_sink *sink, uint64_t now, const struct probe_
 	return err;
 }
 
-int session_put_facts(const struct probe_options *o, uint64_t interval_ns, struct event_sink *sink,
-		      uint64_t now)
+#define NUMBER_TEXT 24
+
+/* The option's value as its fact has it, in `number` or static. NULL: there is none. */
+static const char *fact_value(const struct opt *row, const struct watch_probe_config *c,
+			      char number[NUMBER_TEXT])
 {
+	const void *member = (const char *)c + row->offset;
+	const struct opt_choice *choice = row->choices;
+
+	switch (row->type) {
+	case OPT_TYPE_STRING:
+		return *(const char *const *)member;
+	case OPT_TYPE_CHOICE:
+		while (choice->value != *(const uint32_t *)member)
+			choice++;
+		return choice->name;
+	default:
+		snprintf(number, NUMBER_TEXT, "%" PRIu64, *(const uint64_t *)member);
+		return *(const uint64_t *)member ? number : NULL;
+	}
+}
+
+int session_put_facts(const struct watch_probe_config *c, uint64_t interval_ns,
+		      struct event_sink *sink, uint64_t now)
+{
+	char number[NUMBER_TEXT];
 	int err = run_facts_put(sink, now);
 
 	if (!err)
-		err = put_target(sink, now, o);
+		err = put_target(sink, now, c);
+	snprintf(number, sizeof(number), "%" PRIu64, interval_ns);
 	if (!err)
-		err = put_number(sink, now, "watch.interval_ns", interval_ns);
-	if (!err)
-		err = put_number(sink, now, "watch.stages", session_stages(o));
-	if (!err)
-		err = put_number(sink, now, "watch.pid", o->pid);
-	if (!err)
-		err = put_number(sink, now, "watch.by", o->by);
-	if (!err)
-		err = put_number(sink, now, "watch.sample", o->one_in);
-	if (!err)
-		err = put_number(sink, now, SESSION_FACT_PORT, o->port);
-	if (!err)
-		err = put_number(sink, now, "watch.min_queue", o->min_queue);
-	if (!err)
-		err = put_number(sink, now, WATCH_FACT_SLOWER, o->slower_than_ns);
-	if (!err && o->ifname)
-		err = event_put_fact(sink, now, "watch.ifname", o->ifname);
-	if (!err && o->netns)
-		err = event_put_fact(sink, now, "watch.netns", o->netns);
-	if (!err && o->cgroup)
-		err = event_put_fact(sink, now, "watch.cgroup", o->cgroup);
-	if (!err && o->probe)
-		err = event_put_fact(sink, now, "watch.probe", o->probe);
-	if (!err)
-		err = event_put_fact(sink, now, "watch.backend", backend_choices[o->backend].name);
-	if (!err)
-		err = event_put_fact(sink, now, "watch.hol", hol_choices[o->hol].name);
-	if (!err)
-		err = event_put_fact(sink, now, "watch.origin",
-				     o->origin ? origin_name(o->origin) : "auto");
+		err = event_put_fact(sink, now, "watch.interval_ns", number);
+	for (const struct opt *row = probe_option_rows; !err && row->type; row++) {
+		const char *text = row->fact ? fact_value(row, c, number) : NULL;
+
+		err = text ? event_put_fact(sink, now, row->fact, text) : 0;
+	}
 	return err ? err : run_facts_put_host(sink, now);
 }
 
-enum {
-	FACT_PID, FACT_PORT, FACT_IFNAME, FACT_NETNS, FACT_ORIGIN, FACT_STAGES, FACT_SLOWER,
-	FACT_BACKEND, FACT_HOL, FACT_BY, FACT_CGROUP,
-	FACT_PROBE, FACT_SAMPLE, FACT_MIN_QUEUE, FACT_MAX,
-};
+_Static_assert(ARRAY_LEN(probe_option_rows) <= 32, "a bit for each option");
 
-static const char *const filter_facts[FACT_MAX] = {
-	"watch.pid", SESSION_FACT_PORT, "watch.ifname", "watch.netns", "watch.origin",
-	"watch.stages", WATCH_FACT_SLOWER, "watch.backend", "watch.hol", "watch.by",
-	"watch.cgroup", "watch.probe", "watch.sample", "watch.min_queue",
-};
-
-static const char *const filter_options[FACT_MAX] = {
-	"--pid", "--port", "--ifname", "--netns", "--origin", "--stages", "--slower-than",
-	"--backend", "--hol", "--by", "--cgroup", "--probe",
-	"--sample", "--min-queue",
-};
-
-static int fact_index(const char *key)
+/* The value that a recording must have. NULL: any, as for a choice's default, which is 0. */
+static const char *required_value(const struct opt *row, const struct watch_probe_config *c,
+				  char number[NUMBER_TEXT])
 {
-	for (int i = 0; i < FACT_MAX; i++)
-		if (!strcmp(key, filter_facts[i]))
-			return i;
-	return -1;
+	if (!row->fact ||
+	    (row->type == OPT_TYPE_CHOICE && !*(const uint32_t *)((const char *)c + row->offset)))
+		return NULL;
+	return fact_value(row, c, number);
 }
 
-uint32_t session_fact_bit(const char *key)
-{
-	int i = fact_index(key);
-
-	return i < 0 ? 0 : 1U << i;
-}
-
-static bool number_differs(uint64_t asked, const char *value)
+/* Part of a recording's stages can be shown. */
+static bool has_no_stage(const struct watch_probe_config *c, const char *value)
 {
 	uint64_t recorded = 0;
 
-	return asked && (parse_u64(value, &recorded) || recorded != asked);
+	return parse_u64(value, &recorded) || !(recorded & c->stages);
 }
 
-/* Of the stages asked for, at least one must be there. */
-static bool stages_differ(uint64_t asked, const char *value)
+const char *session_fact_differs(const struct watch_probe_config *config, const char *key,
+				 const char *value, uint32_t *recorded)
 {
-	uint64_t recorded = 0;
+	char number[NUMBER_TEXT];
 
-	return asked && (parse_u64(value, &recorded) || !(recorded & asked));
-}
+	for (const struct opt *row = probe_option_rows; row->type; row++) {
+		const char *text;
 
-static bool text_differs(const char *asked, const char *value)
-{
-	return asked && strcmp(asked, value);
-}
-
-const char *session_fact_differs(const struct probe_options *o, const char *key, const char *value)
-{
-	int i = fact_index(key);
-	bool differs = false;
-
-	switch (i) {
-	case FACT_PID:
-		differs = number_differs(o->pid, value);
-		break;
-	case FACT_PORT:
-		differs = number_differs(o->port, value);
-		break;
-	case FACT_IFNAME:
-		differs = text_differs(o->ifname, value);
-		break;
-	case FACT_NETNS:
-		differs = text_differs(o->netns, value);
-		break;
-	case FACT_CGROUP:
-		differs = text_differs(o->cgroup, value);
-		break;
-	case FACT_PROBE:
-		differs = text_differs(o->probe, value);
-		break;
-	case FACT_ORIGIN:
-		differs = text_differs(o->origin ? origin_name(o->origin) : NULL, value);
-		break;
-	case FACT_BACKEND:
-		differs = text_differs(o->backend ? backend_choices[o->backend].name : NULL, value);
-		break;
-	case FACT_HOL:
-		differs = text_differs(o->hol ? hol_choices[o->hol].name : NULL, value);
-		break;
-	case FACT_BY:
-		differs = number_differs(o->by, value);
-		break;
-	case FACT_SAMPLE:
-		differs = number_differs(o->one_in, value);
-		break;
-	case FACT_MIN_QUEUE:
-		differs = number_differs(o->min_queue, value);
-		break;
-	case FACT_SLOWER:
-		differs = number_differs(o->slower_than_ns, value);
-		break;
-	case FACT_STAGES:
-		differs = stages_differ(o->stages, value);
-		break;
+		if (!row->fact || strcmp(key, row->fact))
+			continue;
+		*recorded |= 1U << (row - probe_option_rows);
+		text = required_value(row, config, number);
+		if (text && (row->choices == stage_choices ? has_no_stage(config, value) :
+							     strcmp(text, value) != 0))
+			return row->name;
 	}
-	return differs ? filter_options[i] : NULL;
+	return NULL;
 }
 
-const char *session_fact_missing(const struct probe_options *o, uint32_t recorded)
+const char *session_fact_missing(const struct watch_probe_config *config, uint32_t recorded)
 {
-	const bool asked[FACT_MAX] = {
-		[FACT_PID] = o->pid, [FACT_PORT] = o->port, [FACT_IFNAME] = o->ifname,
-		[FACT_NETNS] = o->netns, [FACT_ORIGIN] = o->origin,
-		[FACT_SLOWER] = o->slower_than_ns, [FACT_BACKEND] = o->backend,
-		[FACT_HOL] = o->hol, [FACT_BY] = o->by, [FACT_CGROUP] = o->cgroup,
-		[FACT_PROBE] = o->probe, [FACT_SAMPLE] = o->one_in,
-		[FACT_MIN_QUEUE] = o->min_queue,
-	};
+	char number[NUMBER_TEXT];
 
-	for (int i = 0; i < FACT_MAX; i++)
-		if (asked[i] && !(recorded & 1U << i))
-			return filter_options[i];
+	for (const struct opt *row = probe_option_rows; row->type; row++)
+		if (row->choices != stage_choices && required_value(row, config, number) &&
+		    !(recorded & 1U << (row - probe_option_rows)))
+			return row->name;
 	return NULL;
 }

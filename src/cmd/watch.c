@@ -18,7 +18,7 @@ struct watch_config {
 	bool cumulative;
 	const char *record;
 	const char *from;
-	struct probe_options probe;
+	struct watch_probe_config probe;
 	struct common_options common;
 };
 
@@ -68,15 +68,14 @@ static int check_facts(const struct watch_config *c, const struct event_block *b
 	while (!option && event_block_next(block, &at, &event)) {
 		if (event.kind == EV_FACT) {
 			event_fact_get(&event, &key, &value);
-			*recorded |= session_fact_bit(key);
-			option = session_fact_differs(&c->probe, key, value);
+			option = session_fact_differs(&c->probe, key, value, recorded);
 		} else if (event.kind == EV_INTERVAL) { /* the facts came before it */
 			option = session_fact_missing(&c->probe, *recorded);
 		}
 	}
 	if (!option)
 		return 0;
-	log_error("%s was recorded %s %s, so the requested data is not in it", c->from,
+	log_error("%s was recorded %s --%s, so the requested data is not in it", c->from,
 		  event.kind == EV_FACT ? "with another" : "without", option);
 	return -EINVAL;
 }

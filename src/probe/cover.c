@@ -72,7 +72,7 @@ static int attach_in(struct watch_probe *probe, const struct hook *h, const stru
 
 static bool is_asked(const struct watch_probe *probe, const struct host_netns *ns)
 {
-	return !probe->config.netns || ns->inode == probe->config.netns;
+	return !probe->config.netns || ns->inode == probe->config.netns_inode;
 }
 
 /* Our own namespace, too: for the self-test's sake. */

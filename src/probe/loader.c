@@ -174,8 +174,8 @@ static void settings(struct watch_probe *probe)
 	skel->rodata->slots = mask;
 	skel->rodata->origin_asked = origin_of[c->origin];
 	skel->rodata->filter_port = c->port;
-	skel->rodata->filter_netns = c->netns;
-	skel->rodata->filter_cgroup = c->cgroup;
+	skel->rodata->filter_netns = c->netns_inode;
+	skel->rodata->filter_cgroup = c->cgroup_id;
 	skel->rodata->filter_level = c->cgroup_level;
 	skel->rodata->filter_sock = c->port || c->netns || c->cgroup;
 	skel->rodata->filter_tgid = c->pid;

@@ -47,26 +47,30 @@ struct watch_marks {
 struct activity;
 
 struct watch_probe_config {
-	uint32_t stages;      /* 1 << enum stage of those that are asked for */
+	/* Options: cmd/session_options.c has a row for each, and what a recording calls it. */
+	uint64_t stages;      /* mask of 1 << enum stage; 0 only before session_stages() */
 	uint32_t origin;      /* enum origin; ORIGIN_NONE: by packet */
-	uint32_t pid;         /* process (thread group); 0 = all */
-	uint16_t port;        /* local port; 0 = all */
-	const char *ifname;   /* NULL = all */
-	uint64_t netns;       /* inode; 0 = all */
-	uint64_t cgroup;      /* id in cgroup2, with those below it; 0 = all */
-	uint32_t cgroup_level; /* its depth: 0 is the root's */
-	uint32_t min_queue;   /* unread packets that one must find in its socket; 0 = any number */
-	uint64_t slower_than_ns; /* messages that are told of one by one; 0 = none */
-	const struct activity *activity; /* whose programs are part of the own cost; or NULL */
-	uint32_t messages;    /* enum message_boundary: kept for watch_probe_messages() */
-	const struct watch_marks *marks; /* MESSAGES_BY_MARK: which; else NULL */
 	uint32_t backend;     /* enum watch_backend */
 	uint32_t hol;         /* enum hol */
-	uint32_t by;          /* 1 << enum group_key of what rows are divided by; 0: not at all */
-	uint32_t one_in;      /* --sample: of so many packets one is measured; 0, 1: each */
-	double max_overhead;  /* share of the CPUs' time above which less is; 0: no limit */
+	uint64_t by;          /* 1 << enum group_key of what rows are divided by; 0: not at all */
+	uint64_t pid;         /* process (thread group); 0 = all */
+	uint64_t port;        /* local port; 0 = all */
+	const char *ifname, *netns, *cgroup; /* as they were typed; NULL = all */
 	const char *probe;    /* function or tracepoint, at most WATCH_PROBE_MAX; or NULL */
+	uint64_t one_in;      /* of so many packets one is measured; 0, 1: each */
+	double max_overhead;  /* share of the CPUs' time above which less is; 0: no limit */
+	uint64_t min_queue;   /* unread packets that one must find in its socket; 0 = any number */
+	uint64_t slower_than_ns; /* messages that are told of one by one; 0 = none */
 	uint64_t memory;      /* bytes that the maps may take */
+
+	/* What session_check() finds: netns' inode, cgroup's id in cgroup2 and its depth there. */
+	uint64_t netns_inode, cgroup_id;
+	uint32_t cgroup_level;
+
+	/* Of `record`. */
+	uint32_t messages;    /* enum message_boundary: kept for watch_probe_messages() */
+	const struct watch_marks *marks; /* MESSAGES_BY_MARK: which; else NULL */
+	const struct activity *activity; /* whose programs are part of the own cost; or NULL */
 };
 
 #define WATCH_MEMORY_DEFAULT (64ULL << 20)
