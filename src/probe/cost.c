@@ -27,46 +27,13 @@
 
 /* ---- the kernel's statistics ---- */
 
-static enum cost_class class_of(const struct bpf_program *p)
-{
-	const char *name = bpf_program__name(p);
-
-	for (int i = 0; hooks[i].target; i++) {
-		const struct hook *h = &hooks[i];
-		bool sends = stage_direction(h->stage) == DIR_EGRESS ||
-			     (h->helps & EGRESS_STAGES && !(h->helps & INGRESS_STAGES));
-
-		if (!watch_is_program(h->program, name) &&
-		    (!h->also_program || !watch_is_program(h->also_program, name)))
-			continue;
-		if (sends)
-			return COST_DEPARTURE;
-		switch (h->stage) {
-		case STAGE_LINK:
-		case STAGE_IP:
-			return COST_ARRIVAL;
-		case STAGE_TRANSPORT:
-			return COST_ARRIVAL;
-		case STAGE_SOCKET:
-		case STAGE_ENQUEUED:
-		case STAGE_READ:
-			return COST_TCP;
-		default:
-			return COST_TASKS;
-		}
-	}
-	return COST_TASKS;
-}
-
 void watch_cost_stats(const struct watch_probe *probe, struct cost_stats *stats)
 {
-	struct bpf_program *p;
-
 	*stats = (struct cost_stats){};
-	bpf_object__for_each_program(p, probe->obj) {
-		enum cost_class class = class_of(p);
+	for (uint32_t i = 0; i < probe->n_attached; i++) {
+		const struct attachment *a = &probe->attached[i];
 
-		prog_stats_add(p, &stats->run_ns[class], &stats->runs[class]);
+		prog_stats_add(a->program, &stats->run_ns[a->cost], &stats->runs[a->cost]);
 	}
 }
 

@@ -22,12 +22,6 @@
 #define FOLLOW_SHARE 100
 #define WAIT_SHARE 10
 
-static uint32_t netfilter_hook(const struct hook *h)
-{
-	return h->stage == STAGE_IP ? NETFILTER_PRE_ROUTING :
-	       h->stage == STAGE_TRANSPORT ? NETFILTER_LOCAL_IN : NETFILTER_FORWARD;
-}
-
 static struct netns_links *links_of(struct watch_probe *probe, uint64_t inode)
 {
 	for (size_t i = 0; i < probe->n_netns; i++)
@@ -59,12 +53,12 @@ static void close_links(struct netns_links *l)
 static int attach_in(struct watch_probe *probe, const struct hook *h, const struct host_netns *ns,
 		     struct netns_links *l)
 {
-	struct bpf_program *p = watch_program(probe, h->program);
-	int *links = l->links[netfilter_hook(h)], err;
+	struct bpf_program *p = watch_program(probe, h);
+	int *links = l->links[h->netfilter], err;
 
 	if (links[0] >= 0) /* for another protocol, by the same program */
 		return 0;
-	err = netfilter_attach(bpf_program__fd(p), netfilter_hook(h), ns, links);
+	err = netfilter_attach(bpf_program__fd(p), h->netfilter, ns, links);
 	if (err)
 		l->err = err;
 	return err;
@@ -176,7 +170,7 @@ static void follow(struct watch_probe *probe, const struct host_netns *ns, bool 
 /* Nothing is attached: the run has stopped measuring. */
 static bool has_links(const struct watch_probe *probe)
 {
-	if (!probe->n_links)
+	if (probe->detached)
 		return false;
 	for (int i = 0; hooks[i].target; i++)
 		if (hooks[i].kind == HOOK_NETFILTER && probe->status[i].state == HOOK_BOUND)

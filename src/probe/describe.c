@@ -2,7 +2,6 @@
 /* What opens a stream: which hook measures each stage or why none does, and the clock. */
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "clock/clock.h"
 #include "event/names.h"
@@ -148,15 +147,15 @@ static int put_missing(const struct opening *o)
 		const struct hook *h = &hooks[i];
 
 		if (!h->without || h->slight || o->probe->status[i].state != HOOK_FAILED ||
-		    !watch_asked(o->probe, h->helps))
+		    !watch_asked(o->probe, h->helps) || watch_has_role(o->probe, h->role))
 			continue;
 		snprintf(text, sizeof(text), "%x %s; without it, %s", h->helps,
 			 o->probe->status[i].why, h->without);
 		err = event_put_fact(o->sink, o->now, "missing", text);
-		if (!err && !strcmp(h->target, "kfree_skb"))
-			err = event_put_fact(o->sink, o->now, "drops",
-					     h->helps & INGRESS_STAGES ? "received unknown" :
-									 "sent unknown");
+		if (!err && h->role == ROLE_RECEIVED_DROPS)
+			err = event_put_fact(o->sink, o->now, "drops", "received unknown");
+		if (!err && h->role == ROLE_SENT_DROPS)
+			err = event_put_fact(o->sink, o->now, "drops", "sent unknown");
 	}
 	return err;
 }

@@ -125,16 +125,3 @@ struct function *watch_function(struct watch_probe *probe)
 			return &probe->functions[i];
 	return NULL;
 }
-
-int watch_function_select(struct watch_probe *probe)
-{
-	struct function *f = watch_function(probe);
-	struct bpf_program *p;
-
-	if (!f)
-		return 0;
-	p = watch_program(probe, f->hook.program);
-	probe->skel->rodata->function_arg = f->arg;
-	bpf_program__set_autoload(p, true);
-	return bpf_program__set_attach_target(p, 0, f->hook.target);
-}

@@ -33,104 +33,155 @@ static const struct {
 				  0 },
 };
 
-#define BY_TP(stage, protocol, target, program) \
-	{ stage, protocol, HOOK_TP_BTF, target, NULL, program, NULL, 0, NULL, false }
 /* What a timer wakes is not woken for a packet. */
 #define WAKING_STAGES (1U << STAGE_RUNNABLE | 1U << STAGE_RUNNING)
-#define HELPER(target, program, helps, without) \
-	{ STAGE_NONE, PROTO_ANY, HOOK_TP_BTF, target, NULL, program, NULL, helps, without, false }
-/* Not every machine has it. */
-#define SLIGHT(target, program, helps, without) \
-	{ STAGE_NONE, PROTO_ANY, HOOK_TP_BTF, target, NULL, program, NULL, helps, without, true }
+/* Only by reads is a packet's reader known, and how many packets wait. */
+#define NEED_READS (WAKING_STAGES | 1U << STAGE_READ | NEED_MIN_QUEUE)
 
+#define STAGE(name) .stage = STAGE_##name
+#define TCP .protocol = PROTO_TCP
+#define UDP .protocol = PROTO_UDP
+#define TRACEPOINT(name) .kind = HOOK_TP_BTF, .target = name
+#define FENTRY(name) .kind = HOOK_FENTRY, .target = name
+#define NETFILTER(name) \
+	.kind = HOOK_NETFILTER, .target = #name, .netfilter = NETFILTER_##name
+#define CGROUP .kind = HOOK_CGROUP_INGRESS, .target = "ingress of the root cgroup"
+
+/*
+ * A stage needs those before it: `read` finds a packet's times in what `enqueued` left, and so on
+ * down to `link`; what is sent is remembered at `qdisc`. Only ip, TCP's transport, the scheduler
+ * and the last stage of each direction can be left out.
+ */
 const struct hook hooks[] = {
 	/* Attached before what remembers sockets and tasks. */
-	HELPER("tcp_destroy_sock", "destroy_tp", INGRESS_STAGES | EGRESS_STAGES,
-	       "what is remembered of a socket stays until another one takes its place"),
-	HELPER("inet_sock_set_state", "connect_tp", INGRESS_STAGES,
-	       "the first packets of a connection on a socket that is used again may be lost"),
-	HELPER("sched_process_free", "task_end_tp", INGRESS_STAGES,
-	       "what is remembered of a thread stays when it ends"),
-	BY_TP(STAGE_LINK, PROTO_ANY, "netif_receive_skb", "link_tp"),
-	{ STAGE_IP, PROTO_ANY, HOOK_FENTRY, "ip_rcv_core", "ip6_rcv_core", "ip_fentry",
-	  "ip6_fentry", 0, NULL, false },
-	{ STAGE_IP, PROTO_ANY, HOOK_NETFILTER, "PRE_ROUTING", NULL, "ip_nf", NULL, 0, NULL, false },
+	{ TRACEPOINT("tcp_destroy_sock"), .program = "destroy_tp", .role = ROLE_SOCKET_END,
+	  .helps = INGRESS_STAGES | EGRESS_STAGES,
+	  .without = "what is remembered of a socket stays until another one takes its place" },
+	{ TRACEPOINT("inet_sock_set_state"), .program = "connect_tp", .role = ROLE_CONNECT,
+	  .helps = INGRESS_STAGES,
+	  .without = "the first packets of a connection on a socket that is used again may be "
+		     "lost" },
+	{ TRACEPOINT("sched_process_free"), .program = "task_end_tp", .role = ROLE_TASK_END,
+	  .helps = INGRESS_STAGES, .needs = NEED_READS, .proof = PROOF_NONE,
+	  .without = "what is remembered of a thread stays when it ends" },
+	{ STAGE(LINK), TRACEPOINT("netif_receive_skb"), .program = "link_tp",
+	  .needs = INGRESS_STAGES, .cost = COST_ARRIVAL },
+	{ STAGE(IP), FENTRY("ip_rcv_core"), .program = "ip_fentry", .also = "ip6_rcv_core",
+	  .with = "ip6_fentry", .needs = 1U << STAGE_IP, .cost = COST_ARRIVAL },
+	{ STAGE(IP), NETFILTER(PRE_ROUTING), .program = "ip_nf", .needs = 1U << STAGE_IP,
+	  .cost = COST_ARRIVAL },
 	/* TCP's and UDP's may be one program. On a cgroup it comes after the socket's lookup. */
-	{ STAGE_TRANSPORT, PROTO_TCP, HOOK_NETFILTER, "LOCAL_IN", NULL,
-	  "transport_nf", NULL, 0, NULL, false },
-	{ STAGE_TRANSPORT, PROTO_TCP, HOOK_FENTRY, "tcp_v4_rcv", "tcp_v6_rcv",
-	  "tcp_transport_fentry", "tcp_transport6_fentry", 0, NULL, false },
-	{ STAGE_TRANSPORT, PROTO_TCP, HOOK_CGROUP_INGRESS, "ingress of the root cgroup", NULL,
-	  "transport_cgroup", NULL, 0, NULL, false },
-	{ STAGE_TRANSPORT, PROTO_UDP, HOOK_NETFILTER, "LOCAL_IN", NULL,
-	  "transport_nf", NULL, 0, NULL, false },
-	{ STAGE_TRANSPORT, PROTO_UDP, HOOK_CGROUP_INGRESS, "ingress of the root cgroup", NULL,
-	  "transport_cgroup", NULL, 0, NULL, false },
-	{ STAGE_TRANSPORT, PROTO_UDP, HOOK_FENTRY, "udp_rcv", "udpv6_rcv", "udp_transport_fentry",
-	  "udp_transport6_fentry", 0, NULL, false },
+	{ STAGE(TRANSPORT), TCP, NETFILTER(LOCAL_IN), .program = "transport_nf",
+	  .needs = 1U << STAGE_TRANSPORT, .cost = COST_ARRIVAL },
+	{ STAGE(TRANSPORT), TCP, FENTRY("tcp_v4_rcv"), .program = "tcp_transport_fentry",
+	  .also = "tcp_v6_rcv", .with = "tcp_transport6_fentry",
+	  .needs = 1U << STAGE_TRANSPORT, .cost = COST_ARRIVAL },
+	{ STAGE(TRANSPORT), TCP, CGROUP, .program = "transport_cgroup",
+	  .needs = 1U << STAGE_TRANSPORT, .cost = COST_ARRIVAL },
+	/* UDP's says which datagram is announced next. */
+	{ STAGE(TRANSPORT), UDP, NETFILTER(LOCAL_IN), .program = "transport_nf",
+	  .needs = INGRESS_STAGES, .cost = COST_ARRIVAL },
+	{ STAGE(TRANSPORT), UDP, CGROUP, .program = "transport_cgroup", .needs = INGRESS_STAGES,
+	  .cost = COST_ARRIVAL },
+	{ STAGE(TRANSPORT), UDP, FENTRY("udp_rcv"), .program = "udp_transport_fentry",
+	  .also = "udpv6_rcv", .with = "udp_transport6_fentry", .needs = INGRESS_STAGES,
+	  .cost = COST_ARRIVAL },
 	/* What passes through; what is for this host, UDP's hook sees. */
-	{ STAGE_NONE, PROTO_ANY, HOOK_NETFILTER, "FORWARD", NULL, "forwarded_nf", NULL,
-	  INGRESS_STAGES, NULL, false },
-	BY_TP(STAGE_SOCKET, PROTO_TCP, "tcp_probe", "tcp_socket_tp"),
-	{ STAGE_SOCKET, PROTO_TCP, HOOK_FENTRY, "tcp_rcv_established", NULL, "tcp_socket_fentry",
-	  NULL, 0, NULL, false },
-	BY_TP(STAGE_ENQUEUED, PROTO_ANY, "sk_data_ready", "enqueued_tp"),
-	{ STAGE_ENQUEUED, PROTO_ANY, HOOK_FENTRY, "sock_def_readable", NULL, "enqueued_fentry",
-	  NULL, 0, NULL, false },
-	SLIGHT("local_timer_entry", "timer_tp", WAKING_STAGES,
-	       "a reader that a timer woke may count as woken by a packet"),
-	BY_TP(STAGE_RUNNABLE, PROTO_ANY, "sched_waking", "waking_tp"),
-	BY_TP(STAGE_RUNNING, PROTO_ANY, "sched_switch", "switch_tp"),
-	{ STAGE_READ, PROTO_TCP, HOOK_TP_BTF, "tcp_rcv_space_adjust", "sock_recv_length",
-	  "tcp_copied_tp", "returned_tp", 0, NULL, false },
-	{ STAGE_READ, PROTO_TCP, HOOK_FEXIT, "tcp_recvmsg", NULL,
-	  "tcp_returned_fexit", NULL, 0, NULL, false },
-	BY_TP(STAGE_READ, PROTO_UDP, "sock_recv_length", "returned_tp"),
-	{ STAGE_READ, PROTO_UDP, HOOK_FENTRY, "skb_consume_udp", NULL, "udp_returned_fentry",
-	  NULL, 0, NULL, false },
-	HELPER("kfree_skb", "drop_tp", INGRESS_STAGES,
-	       "received packets that are dropped are not counted"),
-	/* What TCP sends is timed by its departure; the call before that needs a hook. */
-	{ STAGE_SEGMENT, PROTO_TCP, HOOK_TP_BTF, "tcp_sendmsg_locked", "sock_send_length",
-	  "send_tp", "send_end_tp", 0, NULL, false },
-	{ STAGE_SEGMENT, PROTO_TCP, HOOK_FENTRY, "tcp_sendmsg_locked", "tcp_sendmsg_locked",
-	  "send_fentry", "send_end_fexit", 0, NULL, false },
+	{ NETFILTER(FORWARD), .program = "forwarded_nf", .helps = INGRESS_STAGES,
+	  .needs = NEED_OTHERS, .proof = PROOF_NONE },
+	{ STAGE(SOCKET), TCP, TRACEPOINT("tcp_probe"), .program = "tcp_socket_tp",
+	  .needs = INGRESS_STAGES, .cost = COST_TCP },
+	{ STAGE(SOCKET), TCP, FENTRY("tcp_rcv_established"), .program = "tcp_socket_fentry",
+	  .needs = INGRESS_STAGES, .cost = COST_TCP },
+	{ STAGE(ENQUEUED), TRACEPOINT("sk_data_ready"), .program = "enqueued_tp",
+	  .needs = INGRESS_STAGES, .cost = COST_TCP },
+	{ STAGE(ENQUEUED), FENTRY("sock_def_readable"), .program = "enqueued_fentry",
+	  .needs = INGRESS_STAGES, .cost = COST_TCP },
+	/* Not every machine has it. */
+	{ TRACEPOINT("local_timer_entry"), .program = "timer_tp", .helps = WAKING_STAGES,
+	  .slight = true,
+	  .without = "a reader that a timer woke may count as woken by a packet" },
+	{ STAGE(RUNNABLE), TRACEPOINT("sched_waking"), .program = "waking_tp",
+	  .needs = WAKING_STAGES },
+	{ STAGE(RUNNING), TRACEPOINT("sched_switch"), .program = "switch_tp",
+	  .needs = WAKING_STAGES },
+	{ STAGE(READ), TCP, TRACEPOINT("tcp_rcv_space_adjust"), .program = "tcp_copied_tp",
+	  .also = "sock_recv_length", .with = "returned_tp", .needs = NEED_READS,
+	  .cost = COST_TCP },
+	{ STAGE(READ), TCP, .kind = HOOK_FEXIT, .target = "tcp_recvmsg",
+	  .program = "tcp_returned_fexit", .with = "tcp_copied_tp", .needs = NEED_READS,
+	  .cost = COST_TCP },
+	{ STAGE(READ), UDP, TRACEPOINT("sock_recv_length"), .program = "returned_tp",
+	  .needs = NEED_READS, .cost = COST_TCP },
+	{ STAGE(READ), UDP, FENTRY("skb_consume_udp"), .program = "udp_returned_fentry",
+	  .needs = NEED_READS, .cost = COST_TCP },
+	/* Since 6.11 it names the socket. */
+	{ TRACEPOINT("kfree_skb"), .program = "drop_tp", .older = "drop_old_tp", .arguments = 4,
+	  .helps = INGRESS_STAGES, .role = ROLE_RECEIVED_DROPS,
+	  .without = "received packets that are dropped are not counted" },
+	/*
+	 * What TCP sends is timed by its departure; the call before that needs a hook, which says
+	 * whose a socket is, too.
+	 */
+	{ STAGE(SEGMENT), TCP, TRACEPOINT("tcp_sendmsg_locked"), .program = "send_tp",
+	  .also = "sock_send_length", .with = "send_end_tp",
+	  .needs = 1U << STAGE_SEGMENT | NEED_PID_SENDS, .cost = COST_DEPARTURE },
+	{ STAGE(SEGMENT), TCP, FENTRY("tcp_sendmsg_locked"), .program = "send_fentry",
+	  .also = "tcp_sendmsg_locked", .with = "send_end_fexit",
+	  .needs = 1U << STAGE_SEGMENT | NEED_PID_SENDS, .cost = COST_DEPARTURE },
 	/* UDP's calls are the origin of all its stages: without one of these there are none. */
-	{ STAGE_NONE, PROTO_UDP, HOOK_FENTRY, "udp_sendmsg", "udp_sendmsg", "udp_send_fentry",
-	  "udp_send_end_fexit", EGRESS_STAGES, NULL, false },
-	{ STAGE_NONE, PROTO_UDP, HOOK_FENTRY, "udpv6_sendmsg", "udpv6_sendmsg", "udp6_send_fentry",
-	  "udp6_send_end_fexit", EGRESS_STAGES, NULL, false },
-	{ STAGE_SEGMENT, PROTO_UDP, HOOK_FENTRY, "ip_send_skb", "ip6_send_skb",
-	  "udp_segment_fentry", "udp6_segment_fentry", 0, NULL, false },
-	BY_TP(STAGE_QDISC, PROTO_TCP, "net_dev_queue", "qdisc_tp"),
-	BY_TP(STAGE_DRIVER, PROTO_TCP, "net_dev_start_xmit", "driver_tp"),
-	BY_TP(STAGE_SENT, PROTO_TCP, "consume_skb", "sent_tp"),
-	HELPER("netif_rx", "handed_tp", 1U << STAGE_SENT,
-	       "what a virtual device hands on counts as sent"),
-	HELPER("napi_gro_receive_entry", "handed_gro_tp", 1U << STAGE_SENT,
-	       "what a virtual device hands on counts as sent"),
-	BY_TP(STAGE_ACKED, PROTO_TCP, "tcp_probe", "acked_tp"),
-	HELPER("inet_sock_set_state", "closing_tp", 1U << STAGE_ACKED | 1U << STAGE_SEGMENT,
-	       "packets of a socket that is used again may be matched to the calls before"),
-	HELPER("tcp_destroy_sock", "unacked_tp", 1U << STAGE_ACKED | 1U << STAGE_SEGMENT,
-	       "what a closed connection left unacknowledged is not counted"),
-	HELPER("kfree_skb", "unsent_tp", EGRESS_STAGES & ~(1U << STAGE_ACKED),
-	       "sent packets that are dropped are not counted"),
-	/* Before the stack. */
-	{ STAGE_IRQ, PROTO_ANY, HOOK_TP_BTF, "irq_handler_entry", "irq_handler_exit", "irq_tp",
-	  "irq_end_tp", 0, NULL, false },
-	HELPER("softirq_raise", "raise_tp", ARRIVAL_STAGES, NULL),
-	{ STAGE_POLL, PROTO_ANY, HOOK_TP_BTF, "softirq_entry", "softirq_exit", "softirq_tp",
-	  "softirq_end_tp", 0, NULL, false },
-	HELPER("napi_poll", "polled_tp", 1U << STAGE_POLL, NULL),
-	{ STAGE_NONE, PROTO_ANY, HOOK_TP_BTF, "napi_gro_receive_entry", "napi_gro_receive_exit",
-	  "gro_tp", "gro_end_tp", GRO_STAGES, NULL, false },
-	{ STAGE_NONE, PROTO_ANY, HOOK_TP_BTF, "napi_gro_frags_entry", "napi_gro_frags_exit",
-	  "gro_frags_tp", "gro_frags_end_tp", GRO_STAGES, NULL, false },
-	HELPER("netif_rx", "backlog_tp", GRO_STAGES, NULL),
-	HELPER("netif_receive_skb", "gro_linked_tp", GRO_STAGES, NULL),
-	HELPER("kfree_skb", "gro_dropped_tp", GRO_STAGES, NULL),
-	{ 0, 0, 0, NULL, NULL, NULL, NULL, 0, NULL, false },
+	{ UDP, FENTRY("udp_sendmsg"), .program = "udp_send_fentry", .also = "udp_sendmsg",
+	  .with = "udp_send_end_fexit", .helps = EGRESS_STAGES, .needs = NEED_UDP_SENDS,
+	  .cost = COST_DEPARTURE },
+	{ UDP, FENTRY("udpv6_sendmsg"), .program = "udp6_send_fentry", .also = "udpv6_sendmsg",
+	  .with = "udp6_send_end_fexit", .helps = EGRESS_STAGES, .needs = NEED_UDP_SENDS,
+	  .proof = PROOF_IPV6, .cost = COST_DEPARTURE },
+	{ STAGE(SEGMENT), UDP, FENTRY("ip_send_skb"), .program = "udp_segment_fentry",
+	  .also = "ip6_send_skb", .with = "udp6_segment_fentry", .needs = NEED_UDP_SENDS,
+	  .cost = COST_DEPARTURE },
+	{ STAGE(QDISC), TCP, TRACEPOINT("net_dev_queue"), .program = "qdisc_tp",
+	  .needs = EGRESS_STAGES, .cost = COST_DEPARTURE },
+	{ STAGE(DRIVER), TCP, TRACEPOINT("net_dev_start_xmit"), .program = "driver_tp",
+	  .needs = 1U << STAGE_DRIVER | 1U << STAGE_SENT, .cost = COST_DEPARTURE },
+	{ STAGE(SENT), TCP, TRACEPOINT("consume_skb"), .program = "sent_tp",
+	  .needs = 1U << STAGE_SENT, .cost = COST_DEPARTURE },
+	{ TRACEPOINT("netif_rx"), .program = "handed_tp", .helps = 1U << STAGE_SENT,
+	  .cost = COST_DEPARTURE, .without = "what a virtual device hands on counts as sent" },
+	{ TRACEPOINT("napi_gro_receive_entry"), .program = "handed_gro_tp",
+	  .helps = 1U << STAGE_SENT, .proof = PROOF_NONE, .cost = COST_DEPARTURE,
+	  .without = "what a virtual device hands on counts as sent" },
+	{ STAGE(ACKED), TCP, TRACEPOINT("tcp_probe"), .program = "acked_tp",
+	  .needs = 1U << STAGE_ACKED, .cost = COST_DEPARTURE },
+	{ TRACEPOINT("inet_sock_set_state"), .program = "closing_tp",
+	  .helps = 1U << STAGE_ACKED | 1U << STAGE_SEGMENT, .cost = COST_DEPARTURE,
+	  .without = "packets of a socket that is used again may be matched to the calls before" },
+	{ TRACEPOINT("tcp_destroy_sock"), .program = "unacked_tp",
+	  .helps = 1U << STAGE_ACKED | 1U << STAGE_SEGMENT, .cost = COST_DEPARTURE,
+	  .without = "what a closed connection left unacknowledged is not counted" },
+	{ TRACEPOINT("kfree_skb"), .program = "unsent_tp", .role = ROLE_SENT_DROPS,
+	  .helps = EGRESS_STAGES & ~(1U << STAGE_ACKED), .cost = COST_DEPARTURE,
+	  .without = "sent packets that are dropped are not counted" },
+	/* Before the stack. Where `irq` is, `poll` begins. */
+	{ STAGE(IRQ), TRACEPOINT("irq_handler_entry"), .program = "irq_tp",
+	  .also = "irq_handler_exit", .with = "irq_end_tp", .needs = ARRIVAL_STAGES,
+	  .proof = PROOF_NONE },
+	{ TRACEPOINT("softirq_raise"), .program = "raise_tp", .helps = ARRIVAL_STAGES },
+	{ STAGE(POLL), TRACEPOINT("softirq_entry"), .program = "softirq_tp",
+	  .also = "softirq_exit", .with = "softirq_end_tp", .needs = 1U << STAGE_POLL },
+	{ TRACEPOINT("napi_poll"), .program = "polled_tp", .helps = 1U << STAGE_POLL },
+	{ TRACEPOINT("napi_gro_receive_entry"), .program = "gro_tp",
+	  .also = "napi_gro_receive_exit", .with = "gro_end_tp", .helps = GRO_STAGES,
+	  .needs = NEED_GRO, .proof = PROOF_NONE },
+	{ TRACEPOINT("napi_gro_frags_entry"), .program = "gro_frags_tp",
+	  .also = "napi_gro_frags_exit", .with = "gro_frags_end_tp", .helps = GRO_STAGES,
+	  .needs = NEED_GRO, .proof = PROOF_NONE },
+	{ TRACEPOINT("netif_rx"), .program = "backlog_tp", .helps = GRO_STAGES,
+	  .needs = NEED_GRO },
+	{ TRACEPOINT("netif_receive_skb"), .program = "gro_linked_tp", .helps = GRO_STAGES,
+	  .needs = NEED_GRO },
+	{ TRACEPOINT("kfree_skb"), .program = "gro_dropped_tp", .helps = GRO_STAGES,
+	  .needs = NEED_GRO },
+	{ 0 },
 };
 
 const char *hook_kind_name(enum hook_kind kind)
@@ -218,6 +269,7 @@ struct tried {
 	enum hook_kind kind;
 	char target[WATCH_PROBE_MAX + 1];
 	int id, err;
+	uint32_t arguments; /* of a tracepoint */
 };
 
 /* These load without it, and then can be attached nowhere. */
@@ -231,6 +283,16 @@ static int lacks_cgroup2(enum hook_kind kind)
 	if (fd >= 0)
 		close(fd);
 	return fd < 0 ? fd : 0;
+}
+
+/* The first parameter of a tracepoint's prototype is its own. */
+static uint32_t count_arguments(int id)
+{
+	const struct btf *btf = hook_kernel_btf();
+	const struct btf_type *t = btf__type_by_id(btf, btf__type_by_id(btf, id)->type);
+
+	t = btf__type_by_id(btf, t->type);
+	return btf_is_func_proto(t) && btf_vlen(t) ? btf_vlen(t) - 1 : 0;
 }
 
 static const struct tried *try_place(enum hook_kind kind, const char *target)
@@ -250,6 +312,8 @@ static const struct tried *try_place(enum hook_kind kind, const char *target)
 		t->id = hook_btf_id(kind, target);
 	if (t->id < 0)
 		return t;
+	if (kind == HOOK_TP_BTF)
+		t->arguments = count_arguments(t->id);
 	t->err = lacks_cgroup2(kind);
 	if (t->err)
 		return t;
@@ -289,4 +353,10 @@ int hook_try(const struct hook *hook, char *why, size_t size)
 	if (!err && hook->also)
 		err = try_one(hook->kind, hook->also, why, size);
 	return err;
+}
+
+const char *hook_program(const struct hook *hook)
+{
+	return hook->older && try_place(hook->kind, hook->target)->arguments < hook->arguments ?
+	       hook->older : hook->program;
 }

@@ -31,9 +31,46 @@ enum hook_kind {
 /* "tp_btf", "fentry", ... Static. */
 const char *hook_kind_name(enum hook_kind kind);
 
+/* Conditions in a hook's `needs`, above the bits of stages. */
+#define NEED_MIN_QUEUE (1U << 27) /* --min-queue is given */
+#define NEED_PID_SENDS (1U << 28) /* --pid is given, and a transmit stage is measured */
+#define NEED_GRO (1U << 29)       /* both `poll` and `link` are measured */
+#define NEED_OTHERS (1U << 30)    /* packets that no stage covers are counted */
+#define NEED_UDP_SENDS (1U << 31) /* UDP's transmit side is measured; it takes all such hooks */
+
+/* What a hook that measures no stage is for, where others ask whether it is bound. */
+enum hook_role {
+	ROLE_NONE,
+	ROLE_SOCKET_END,     /* the programs learn that a socket goes */
+	ROLE_CONNECT,        /* the programs learn that a socket begins a connection */
+	ROLE_TASK_END,       /* the programs learn that a thread ends */
+	ROLE_RECEIVED_DROPS, /* drops of received packets are counted */
+	ROLE_SENT_DROPS,     /* drops of sent packets are counted */
+};
+
+/* Which traffic of the self-test makes a hook fire. */
+enum hook_proof {
+	PROOF_ANY,
+	PROOF_IPV6,
+	PROOF_NONE, /* it fires later, or for a card's or other hosts' packets only */
+};
+
+/* Which events of a host make a hook's programs run, and so cost: see cost.c. */
+enum cost_class {
+	COST_TASKS,   /* the scheduler's hooks and the timer's, by context switch */
+	COST_ARRIVAL, /* the hooks that see each packet of the host, by packet */
+	COST_DEPARTURE, /* the transmit side's, which see others' packets, too, by run of those */
+	COST_PASSED,  /* the others, by packet that the filter leaves out */
+	COST_TCP,     /* the others, by packet that is measured */
+	COST_UDP,
+	COST_ARRIVAL_PASSED,   /* ARRIVAL, by packet that sampling leaves out */
+	COST_DEPARTURE_PASSED, /* DEPARTURE, likewise */
+	COST_CLASSES,
+};
+
 /*
  * One way to measure a stage of a protocol. A stage may need two hooks at once (UDP over IPv4 and
- * IPv6): `also` names the second of the same kind.
+ * IPv6): `also` names the second of the same kind. Members that a row leaves out are 0.
  */
 struct hook {
 	uint8_t stage;    /* enum stage; STAGE_NONE: helps others, those of `helps` */
@@ -41,11 +78,18 @@ struct hook {
 	enum hook_kind kind;
 	const char *target; /* tracepoint, function, or netfilter hook */
 	const char *also;
-	const char *program; /* in src/bpf/watch.bpf.c; also_program for `also` */
-	const char *also_program;
+	uint8_t netfilter;   /* HOOK_NETFILTER: the kernel's number of the target */
+	const char *program; /* in src/bpf/watch.bpf.c: for `target` */
+	const char *with;    /* a second program: for `also`, or where its SEC() says */
+	const char *older;   /* in place of `program` if the tracepoint has fewer arguments ... */
+	uint8_t arguments;   /* ... than this */
 	uint32_t helps; /* 1 << enum stage */
+	uint32_t needs; /* stages and NEED_*: the hook is bound if one is asked for; 0: `helps` */
 	const char *without; /* of one that helps: what it costs to do without; or NULL */
 	bool slight;         /* a result without this hook is whole all the same */
+	enum hook_role role;
+	enum hook_proof proof;
+	enum cost_class cost;
 };
 
 /* Per (stage, protocol) in order of preference; ends with a NULL target. */
@@ -56,6 +100,9 @@ extern const struct hook hooks[];
  * `why`: -ENOENT (this kernel has no such tracepoint or function), -EPERM (refused), ...
  */
 int hook_try(const struct hook *hook, char *why, size_t size);
+
+/* Returns the name of the program that this kernel takes: `program`, or `older`. */
+const char *hook_program(const struct hook *hook);
 
 /* Number of a function or tracepoint type in the kernel's BTF, or -errno. */
 int hook_btf_id(enum hook_kind kind, const char *target);

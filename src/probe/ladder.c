@@ -2,31 +2,13 @@
 /* Which hook of a stage's ladder measures it. */
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/bug.h"
 #include "probe/watch_internal.h"
 
-static uint32_t highest_stage(uint32_t stages)
-{
-	uint32_t top = STAGE_LINK;
-
-	for (uint32_t s = STAGE_LINK; s <= STAGE_READ; s++)
-		if (stages & STAGE_BIT(s))
-			top = s;
-	return top;
-}
-
 bool watch_asked(const struct watch_probe *probe, uint32_t stages)
 {
 	return probe->config.stages & stages;
-}
-
-/* The send calls, and where they hand datagrams to IP. */
-static bool of_udp_sends(const struct hook *h)
-{
-	return h->protocol == PROTO_UDP &&
-	       (h->stage == STAGE_SEGMENT || (h->stage == STAGE_NONE && h->helps));
 }
 
 bool watch_sends_udp(const struct watch_probe *probe, const char **why)
@@ -35,7 +17,7 @@ bool watch_sends_udp(const struct watch_probe *probe, const char **why)
 
 	*why = NULL;
 	for (int i = 0; hooks[i].target; i++) {
-		if (!of_udp_sends(&hooks[i]))
+		if (!(hooks[i].needs & NEED_UDP_SENDS))
 			continue;
 		all &= probe->status[i].state == HOOK_BOUND;
 		if (probe->status[i].state == HOOK_FAILED && !*why)
@@ -44,19 +26,24 @@ bool watch_sends_udp(const struct watch_probe *probe, const char **why)
 	return all;
 }
 
-/* Datagrams are found by --pid, too, by who calls. */
-static bool needs_udp_sends(const struct watch_probe *probe)
+static bool is_bound(const struct watch_probe *probe, int i)
 {
-	const char *why;
-
-	watch_sends_udp(probe, &why);
-	return watch_asked(probe, EGRESS_STAGES & ~STAGE_BIT(STAGE_ACKED)) && !why;
+	return probe->status[i].state == HOOK_BOUND;
 }
 
-bool watch_bound_program(const struct watch_probe *probe, const char *program)
+bool watch_has_role(const struct watch_probe *probe, enum hook_role role)
+{
+	for (int i = 0; role && hooks[i].target; i++)
+		if (hooks[i].role == role && is_bound(probe, i))
+			return true;
+	return false;
+}
+
+static bool has_transport_netfilter(const struct watch_probe *probe)
 {
 	for (int i = 0; hooks[i].target; i++)
-		if (!strcmp(hooks[i].program, program) && probe->status[i].state == HOOK_BOUND)
+		if (hooks[i].stage == STAGE_TRANSPORT && hooks[i].kind == HOOK_NETFILTER &&
+		    is_bound(probe, i))
 			return true;
 	return false;
 }
@@ -70,10 +57,9 @@ static const char *why_others_not_counted(const struct watch_probe *probe)
 	if (c->port || c->pid || c->cgroup || c->min_queue)
 		return "the filter is by socket, and they have none";
 	for (int i = 0; hooks[i].target; i++)
-		if (!strcmp(hooks[i].program, "forwarded_nf") &&
-		    probe->status[i].state == HOOK_FAILED)
+		if (hooks[i].needs & NEED_OTHERS && probe->status[i].state == HOOK_FAILED)
 			return "netfilter's hook for what is forwarded can't be bound";
-	if (!watch_bound_program(probe, "transport_nf"))
+	if (!has_transport_netfilter(probe))
 		return "it takes the netfilter hook of `transport`, which is not bound";
 	return NULL;
 }
@@ -89,61 +75,40 @@ bool watch_gro_asked(const struct watch_probe *probe)
 	return (probe->config.stages & GRO_STAGES) == GRO_STAGES;
 }
 
-/* Only by reads is a packet's reader known, and how many packets wait. */
-static bool needs_reads(const struct watch_probe *probe)
-{
-	return probe->config.min_queue || highest_stage(probe->config.stages) >= STAGE_RUNNABLE;
-}
+_Static_assert(STAGE_MAX <= 27, "NEED_MIN_QUEUE is no stage");
 
-/*
- * A stage needs those before it: `read` finds the packet's way in what `enqueued` left, and so on
- * down to `link`; what is sent is remembered at `qdisc`. Only ip, TCP's transport, the scheduler
- * and the ends of the ways can be left out.
- */
-static bool needed(const struct watch_probe *probe, const struct hook *h)
+/* The stages that are asked for, and the NEED_* that hold. */
+static uint32_t ladder_needs(const struct watch_probe *probe)
 {
+	const struct watch_probe_config *c = &probe->config;
+	uint32_t want = c->stages & (STAGE_BIT(STAGE_MAX) - 1);
 	const char *why;
 
-	if (!strcmp(h->program, "task_end_tp"))
-		return needs_reads(probe);
-	if (of_udp_sends(h))
-		return needs_udp_sends(probe);
-	if (!strcmp(h->program, "forwarded_nf"))
-		return watch_counts_others(probe, &why);
-	switch (h->stage) {
-	case STAGE_NONE:
-		return h->helps == GRO_STAGES ? watch_gro_asked(probe) :
-		       watch_asked(probe, h->helps);
-	case STAGE_IRQ: /* where it is, `poll` begins */
-		return watch_asked(probe, ARRIVAL_STAGES);
-	case STAGE_POLL:
-	case STAGE_IP:
-	case STAGE_SENT:
-	case STAGE_ACKED:
-		return watch_asked(probe, STAGE_BIT(h->stage));
-	case STAGE_TRANSPORT: /* UDP's says which datagram is announced next */
-		return watch_asked(probe, h->protocol == PROTO_TCP ? STAGE_BIT(STAGE_TRANSPORT) :
-								     INGRESS_STAGES);
-	case STAGE_DRIVER:
-		return watch_asked(probe, STAGE_BIT(STAGE_DRIVER) | STAGE_BIT(STAGE_SENT));
-	case STAGE_SEGMENT: /* it also says whose a socket is */
-		return watch_asked(probe, STAGE_BIT(STAGE_SEGMENT)) ||
-		       (probe->config.pid && watch_asked(probe, EGRESS_STAGES));
-	case STAGE_QDISC:
-		return watch_asked(probe, EGRESS_STAGES);
-	case STAGE_RUNNABLE:
-	case STAGE_RUNNING:
-		return watch_asked(probe, STAGE_BIT(STAGE_RUNNABLE) | STAGE_BIT(STAGE_RUNNING));
-	case STAGE_READ:
-		return needs_reads(probe);
-	default:
-		return watch_asked(probe, INGRESS_STAGES);
-	}
+	if (c->min_queue)
+		want |= NEED_MIN_QUEUE;
+	if (c->pid && watch_asked(probe, EGRESS_STAGES))
+		want |= NEED_PID_SENDS;
+	if (watch_gro_asked(probe))
+		want |= NEED_GRO;
+	if (watch_counts_others(probe, &why))
+		want |= NEED_OTHERS;
+	watch_sends_udp(probe, &why);
+	if (watch_asked(probe, EGRESS_STAGES & ~STAGE_BIT(STAGE_ACKED)) && !why)
+		want |= NEED_UDP_SENDS;
+	return want;
 }
 
+static bool is_needed(const struct watch_probe *probe, const struct hook *h)
+{
+	return (h->needs ? h->needs : h->helps) & ladder_needs(probe);
+}
+
+/* Of hooks that serve the same, the first that can be bound is. */
 static bool same_place(const struct hook *a, const struct hook *b)
 {
-	return a->stage != STAGE_NONE && a->stage == b->stage && a->protocol == b->protocol;
+	if (a->stage == STAGE_NONE && a->role == ROLE_NONE)
+		return false;
+	return a->stage == b->stage && a->protocol == b->protocol && a->role == b->role;
 }
 
 static bool of_backend(const struct watch_probe *probe, const struct hook *h)
@@ -226,7 +191,7 @@ void watch_choose(struct watch_probe *probe)
 		if (s->state == HOOK_FAILED)
 			continue;
 		s->state = HOOK_NOT_NEEDED;
-		if (taken || !needed(probe, &hooks[i]) || left_out(probe, &hooks[i]))
+		if (taken || !is_needed(probe, &hooks[i]) || left_out(probe, &hooks[i]))
 			continue;
 		s->state = try_hook(&hooks[i], s) ? HOOK_FAILED : HOOK_BOUND;
 	}

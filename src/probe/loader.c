@@ -199,8 +199,8 @@ static void settings(struct watch_probe *probe)
 	skel->rodata->drop_consumed = reason_number("SKB_CONSUMED");
 	skel->rodata->drop_unspecified = reason_number("NOT_SPECIFIED");
 	skel->rodata->drop_cpu_backlog = reason_number("CPU_BACKLOG");
-	skel->rodata->sockets_end = watch_bound_program(probe, "destroy_tp");
-	skel->rodata->tasks_end = watch_bound_program(probe, "task_end_tp");
+	skel->rodata->sockets_end = watch_has_role(probe, ROLE_SOCKET_END);
+	skel->rodata->tasks_end = watch_has_role(probe, ROLE_TASK_END);
 	skel->rodata->arrival_irq = watch_asked(probe, STAGE_BIT(STAGE_IRQ)) &&
 				    watch_bound(probe, STAGE_IRQ, PROTO_ANY);
 	skel->rodata->transport_udp = watch_bound(probe, STAGE_TRANSPORT, PROTO_UDP);
@@ -211,86 +211,99 @@ static void settings(struct watch_probe *probe)
 	skel->rodata->sampling = watch_samples(probe);
 	skel->rodata->can_cast = watch_samples(probe) && watch_can_cast();
 	if (nothing_special(c, mask) && skel->rodata->read_tcp && skel->rodata->sockets_end &&
-	    watch_bound_program(probe, "connect_tp"))
+	    watch_has_role(probe, ROLE_CONNECT))
 		skel->rodata->usual = watch_can_cast() ? USUAL : USUAL_OLDER;
 }
 
-static void select_program(struct watch_probe *probe, const char *name, enum hook_kind kind)
+static bool is_tracing(enum hook_kind kind)
 {
-	struct bpf_program *p;
+	return kind == HOOK_TP_BTF || kind == HOOK_FENTRY || kind == HOOK_FEXIT;
+}
 
-	p = watch_program(probe, name);
+/* The target is the row's, whatever the program's SEC() says. NULL: it is that of SEC(). */
+static int select_program(struct bpf_program *p, enum hook_kind kind, const char *target)
+{
 	bpf_program__set_autoload(p, true);
 	if (kind == HOOK_NETFILTER) {
 		bpf_program__set_type(p, NETFILTER_PROG_TYPE);
 		bpf_program__set_expected_attach_type(p, NETFILTER_ATTACH_TYPE);
 	}
+	return target && is_tracing(kind) ? bpf_program__set_attach_target(p, 0, target) : 0;
+}
+
+static int select_hook(const struct watch_probe *probe, const struct hook *h)
+{
+	struct bpf_program *second = watch_second_program(probe, h);
+	int err = select_program(watch_program(probe, h), h->kind, h->target);
+
+	return err || !second ? err : select_program(second, h->kind, h->also);
 }
 
 static int select_programs(struct watch_probe *probe)
 {
+	const struct function *f = watch_function(probe);
 	struct bpf_program *p;
-	bool tcp_closed_by_fexit = false;
+	int err = 0;
 
 	bpf_object__for_each_program(p, probe->obj)
 		bpf_program__set_autoload(p, false);
-	for (int i = 0; hooks[i].target; i++) {
-		if (probe->status[i].state != HOOK_BOUND)
-			continue;
-		select_program(probe, hooks[i].program, hooks[i].kind);
-		if (hooks[i].also_program)
-			select_program(probe, hooks[i].also_program, hooks[i].kind);
-		tcp_closed_by_fexit |= hooks[i].kind == HOOK_FEXIT;
-	}
-	if (tcp_closed_by_fexit)
-		select_program(probe, "tcp_copied_tp", HOOK_TP_BTF);
-	return watch_function_select(probe);
+	for (int i = 0; hooks[i].target && !err; i++)
+		if (probe->status[i].state == HOOK_BOUND)
+			err = select_hook(probe, &hooks[i]);
+	if (!f || err)
+		return err;
+	probe->skel->rodata->function_arg = f->arg;
+	return select_hook(probe, &f->hook);
 }
 
 /* ---- attachment ---- */
 
-/* The hook of another protocol behind it in the list has the same program: it is attached. */
-static bool attached_for_other(const struct watch_probe *probe, int i)
+static struct bpf_link *attach_cgroup(struct bpf_program *p)
 {
-	const struct hook *h = &hooks[i];
+	int fd = host_cgroup2_open();
+	struct bpf_link *link;
 
-	for (int j = i + 1; hooks[j].target; j++)
-		if (hooks[j].stage == h->stage && probe->status[j].state == HOOK_BOUND &&
-		    !strcmp(hooks[j].program, h->program))
+	if (fd < 0) {
+		errno = -fd;
+		return NULL;
+	}
+	link = bpf_program__attach_cgroup(p, fd);
+	close(fd);
+	return link;
+}
+
+static bool is_attached(const struct watch_probe *probe, const struct bpf_program *p)
+{
+	for (uint32_t i = 0; i < probe->n_attached; i++)
+		if (probe->attached[i].program == p)
 			return true;
 	return false;
 }
 
-static int attach_cgroup(struct watch_probe *probe, struct bpf_program *p)
+static int attach_program(struct watch_probe *probe, const struct hook *h, struct bpf_program *p)
 {
-	int fd = host_cgroup2_open(), err;
-	struct bpf_link *link;
+	struct attachment a = { .program = p, .cost = h->cost };
+	int err = 0;
 
-	if (fd < 0)
-		return fd;
-	link = bpf_program__attach_cgroup(p, fd);
-	close(fd);
-	err = libbpf_get_error(link);
+	if (is_attached(probe, p)) /* by another protocol's hook */
+		return 0;
+	if (h->kind == HOOK_NETFILTER)
+		err = watch_cover(probe, h);
+	else
+		a.link = h->kind == HOOK_CGROUP_INGRESS ? attach_cgroup(p) : bpf_program__attach(p);
+	if (h->kind != HOOK_NETFILTER && !a.link)
+		err = -errno;
 	if (!err)
-		probe->links[probe->n_links++] = link;
+		probe->attached[probe->n_attached++] = a;
 	return err;
 }
 
-static int attach_program(struct watch_probe *probe, const struct hook *h, const char *name)
+static int attach_hook(struct watch_probe *probe, const struct hook *h)
 {
-	struct bpf_program *p = watch_program(probe, name);
-	struct bpf_link *link;
-	int err;
+	struct bpf_program *second = watch_second_program(probe, h);
+	int err = attach_program(probe, h, watch_program(probe, h));
 
-	if (h->kind == HOOK_NETFILTER)
-		return watch_cover(probe, h);
-	if (h->kind == HOOK_CGROUP_INGRESS)
-		return attach_cgroup(probe, p);
-	link = bpf_program__attach(p);
-	err = libbpf_get_error(link);
-	if (!err)
-		probe->links[probe->n_links++] = link;
-	return err;
+	return err || !second ? err : attach_program(probe, h, second);
 }
 
 static void failed(struct hook_status *s, const struct hook *h, const char *what, int err)
@@ -306,9 +319,19 @@ static const char *not_attached(int err)
 				"the limit (ulimit -n)" : "can't be attached";
 }
 
+/* Returns 1 if the hook failed: then another has to be chosen. */
+static int attach_or_fail(struct watch_probe *probe, const struct hook *h, struct hook_status *s)
+{
+	int err = attach_hook(probe, h);
+
+	if (err)
+		failed(s, h, not_attached(err), err);
+	return err != 0;
+}
+
 /*
- * Returns how many hooks failed: then others have to be chosen. The last on a packet's way comes
- * first: what is remembered at `enqueued` must not be read before somebody looks.
+ * Returns how many hooks failed. The last on a packet's way comes first: what is remembered at
+ * `enqueued` must not be read before somebody looks.
  */
 static int attach(struct watch_probe *probe)
 {
@@ -317,30 +340,11 @@ static int attach(struct watch_probe *probe)
 
 	while (hooks[n].target)
 		n++;
-	for (int i = n - 1; i >= 0; i--) {
-		const struct hook *h = &hooks[i];
-		int err;
-
-		if (probe->status[i].state != HOOK_BOUND || attached_for_other(probe, i))
-			continue;
-		err = attach_program(probe, h, h->program);
-		if (!err && h->also_program && strcmp(h->also_program, "returned_tp"))
-			err = attach_program(probe, h, h->also_program);
-		if (!err && h->kind == HOOK_FEXIT)
-			err = attach_program(probe, h, "tcp_copied_tp");
-		if (err) {
-			failed(&probe->status[i], h, not_attached(err), err);
-			failures++;
-		}
-	}
-	if (f && !failures) {
-		int err = attach_program(probe, &f->hook, f->hook.program);
-
-		if (err) {
-			failed(&f->status, &f->hook, not_attached(err), err);
-			failures++;
-		}
-	}
+	for (int i = n - 1; i >= 0; i--)
+		if (probe->status[i].state == HOOK_BOUND)
+			failures += attach_or_fail(probe, &hooks[i], &probe->status[i]);
+	if (f && !failures)
+		failures += attach_or_fail(probe, &f->hook, &f->status);
 	return failures;
 }
 
@@ -381,37 +385,33 @@ static void say_refused(const struct watch_probe *probe, char *text, size_t size
 		snprintf(text, size, "the program is refused%s", refusal_cause(-EPERM));
 }
 
-/* A read that ends by fexit is begun by another program. */
-static bool uses_program(const struct hook *h, const char *program)
-{
-	return watch_is_program(h->program, program) ||
-	       (h->also_program && watch_is_program(h->also_program, program)) ||
-	       (h->kind == HOOK_FEXIT && watch_is_program("tcp_copied_tp", program));
-}
-
-/* The program that the verifier refused gives way to the next hook of its ladder. */
-static int drop_refused(struct watch_probe *probe, int err)
+/* The hook gives way to the next of its ladder, if the verifier refused a program of it. */
+static int fail_refused(const struct watch_probe *probe, const struct hook *h,
+			struct hook_status *s, const struct bpf_program *refused, int err)
 {
 	char what[128];
 
+	if (s->state != HOOK_BOUND ||
+	    (watch_program(probe, h) != refused && watch_second_program(probe, h) != refused))
+		return 0;
+	say_refused(probe, what, sizeof(what));
+	failed(s, h, what, err);
+	return 1;
+}
+
+/* Returns how many hooks the refused program was of. */
+static int drop_refused(struct watch_probe *probe, int err)
+{
+	const struct bpf_program *refused = bpf_object__find_program_by_name(probe->obj,
+									     refusal_name());
 	struct function *f = watch_function(probe);
-	const char *refused_program = refusal_name();
 	int dropped = 0;
 
-	say_refused(probe, what, sizeof(what));
-	if (f && !strcmp(f->hook.program, refused_program)) {
-		failed(&f->status, &f->hook, what, err);
-		return 1;
-	}
-	for (int i = 0; hooks[i].target && refused_program[0]; i++) {
-		const struct hook *h = &hooks[i];
-
-		if (probe->status[i].state != HOOK_BOUND || !uses_program(h, refused_program))
-			continue;
-		failed(&probe->status[i], h, what, err);
-		dropped++;
-	}
-	return dropped;
+	if (!refused)
+		return 0;
+	for (int i = 0; hooks[i].target; i++)
+		dropped += fail_refused(probe, &hooks[i], &probe->status[i], refused, err);
+	return f ? dropped + fail_refused(probe, &f->hook, &f->status, refused, err) : dropped;
 }
 
 static int map_cpus(struct watch_probe *probe)
@@ -429,9 +429,10 @@ static int map_cpus(struct watch_probe *probe)
 
 void watch_detach(struct watch_probe *probe)
 {
-	for (uint32_t i = 0; i < probe->n_links; i++)
-		bpf_link__destroy(probe->links[i]);
-	probe->n_links = 0;
+	for (uint32_t i = 0; i < probe->n_attached; i++) {
+		bpf_link__destroy(probe->attached[i].link);
+		probe->attached[i].link = NULL;
+	}
 	watch_uncover(probe);
 }
 
@@ -445,6 +446,7 @@ void watch_unload(struct watch_probe *probe)
 	probe->cpus = NULL;
 	watch_bpf__destroy(probe->skel);
 	probe->skel = NULL;
+	probe->n_attached = 0;
 }
 
 /* libbpf looks there for functions that a kernel has not: bpf_cast_to_kern_ctx() before 6.2. */

@@ -2,41 +2,32 @@
 /* How many packets are measured: --sample, and --max-overhead, which measures fewer if need be. */
 #include <bpf/libbpf.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "probe/shed.h"
 #include "probe/watch_internal.h"
 #include "bpf/watch.skel.h"
 
-#define SAMPLED "_sampled"
-
-/* The program of that name that this kernel takes: until 6.11, kfree_skb names no socket. */
-static const char *form_of(const char *program)
-{
-	return !strcmp(program, "drop_tp") && !watch_kfree_names_socket() ? "drop_old_tp" :
-									    program;
-}
-
-struct bpf_program *watch_program(const struct watch_probe *probe, const char *program)
+static struct bpf_program *sample_find_program(const struct watch_probe *probe,
+					       const char *program)
 {
 	struct bpf_program *p = NULL;
 	char name[64];
 
-	program = form_of(program);
 	if (watch_samples(probe)) {
-		snprintf(name, sizeof(name), "%s" SAMPLED, program);
+		snprintf(name, sizeof(name), "%s_sampled", program);
 		p = bpf_object__find_program_by_name(probe->obj, name);
 	}
 	return p ? p : bpf_object__find_program_by_name(probe->obj, program);
 }
 
-bool watch_is_program(const char *program, const char *name)
+struct bpf_program *watch_program(const struct watch_probe *probe, const struct hook *hook)
 {
-	size_t len;
+	return sample_find_program(probe, hook_program(hook));
+}
 
-	program = form_of(program);
-	len = strlen(program);
-	return !strncmp(name, program, len) && (!name[len] || !strcmp(name + len, SAMPLED));
+struct bpf_program *watch_second_program(const struct watch_probe *probe, const struct hook *hook)
+{
+	return hook->with ? sample_find_program(probe, hook->with) : NULL;
 }
 
 void watch_sample(struct watch_probe *probe, uint32_t one_in)

@@ -9,7 +9,6 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -59,35 +58,24 @@ static int traffic(int family, int type)
 	return err;
 }
 
-static uint64_t runs_of(const struct watch_probe *probe, const char *program)
+static bool has_run(const struct bpf_program *p)
 {
-	const struct bpf_program *p = program ? watch_program(probe, program) : NULL;
 	uint64_t ns = 0, runs = 0;
 
-	if (p)
-		prog_stats_add(p, &ns, &runs);
+	prog_stats_add(p, &ns, &runs);
 	return runs;
 }
 
-static bool silent(struct watch_probe *probe, int i, bool v6)
+static bool selftest_is_silent(const struct watch_probe *probe, const struct hook *h, bool v6)
 {
-	bool v6_only = hooks[i].also_program && hooks[i].kind == HOOK_FENTRY;
+	const struct bpf_program *second = watch_second_program(probe, h);
+	bool second_is_ipv6 = h->kind == HOOK_FENTRY;
 
-	if (!v6 && !strcmp(hooks[i].target, "udpv6_sendmsg"))
+	if (h->proof == PROOF_NONE || (h->proof == PROOF_IPV6 && !v6))
 		return false;
-
-	/* much later than the task's exit; only a card's packets and interrupts; only others' */
-	if (!strcmp(hooks[i].target, "sched_process_free") ||
-	    !strcmp(hooks[i].target, "napi_gro_receive_entry") ||
-	    !strcmp(hooks[i].target, "napi_gro_frags_entry") ||
-	    !strcmp(hooks[i].target, "irq_handler_entry") ||
-	    !strcmp(hooks[i].target, "FORWARD"))
-		return false;
-	if (!runs_of(probe, hooks[i].program))
+	if (!has_run(watch_program(probe, h)))
 		return true;
-	if (!hooks[i].also_program || (v6_only && !v6))
-		return false;
-	return !runs_of(probe, hooks[i].also_program);
+	return second && (v6 || !second_is_ipv6) && !has_run(second);
 }
 
 int watch_selftest(struct watch_probe *probe)
@@ -102,7 +90,7 @@ int watch_selftest(struct watch_probe *probe)
 	for (int i = 0; hooks[i].target && (v4 || v6); i++) {
 		struct hook_status *s = &probe->status[i];
 
-		if (s->state != HOOK_BOUND || !silent(probe, i, v6))
+		if (s->state != HOOK_BOUND || !selftest_is_silent(probe, &hooks[i], v6))
 			continue;
 		s->state = HOOK_FAILED;
 		snprintf(s->why, sizeof(s->why),

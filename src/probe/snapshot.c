@@ -151,9 +151,10 @@ static void put_counters(struct out *o)
 }
 
 /* The kernel skips a program that would interrupt itself on its CPU; that packet is lost to us. */
-static uint64_t recursion_of(const struct watch_probe *probe, const char *program, uint64_t *before)
+static uint64_t recursion_of(const struct watch_probe *probe, const struct hook *h,
+			     uint64_t *before)
 {
-	uint64_t skipped = prog_stats_skipped(watch_program(probe, program));
+	uint64_t skipped = prog_stats_skipped(watch_program(probe, h));
 	uint64_t more = skipped > *before ? skipped - *before : 0; /* less: it can't be read */
 
 	*before += more;
@@ -168,7 +169,7 @@ static void put_recursion(struct out *o)
 	for (int i = 0; hooks[i].target; i++) {
 		if (o->probe->status[i].state != HOOK_BOUND)
 			continue;
-		misses = recursion_of(o->probe, hooks[i].program, &o->probe->recursion_before[i]);
+		misses = recursion_of(o->probe, &hooks[i], &o->probe->recursion_before[i]);
 		/* a datagram whose call was not seen is counted at `segment` */
 		if (hooks[i].stage == STAGE_NONE && hooks[i].protocol == PROTO_UDP &&
 		    !o->probe->config.pid)
@@ -179,7 +180,7 @@ static void put_recursion(struct out *o)
 			put_count(o, COUNT_LOSS, hooks[i].stage, hooks[i].protocol, "recursion",
 				  misses, COUNT_EXACT);
 	}
-	misses = f ? recursion_of(o->probe, f->hook.program, &o->probe->function_recursion) : 0;
+	misses = f ? recursion_of(o->probe, &f->hook, &o->probe->function_recursion) : 0;
 	if (o->sink)
 		put_count(o, COUNT_LOSS, STAGE_PROBE, PROTO_ANY, "recursion", misses, COUNT_EXACT);
 }

@@ -40,19 +40,6 @@ struct netns_links {
 	bool told;    /* ... that there was none */
 };
 
-/* What the programs' cost is reckoned by; see cost.c. */
-enum cost_class {
-	COST_TASKS,   /* the scheduler's hooks and the timer's, by context switch */
-	COST_ARRIVAL, /* the hooks that see each packet of the host, by packet */
-	COST_DEPARTURE, /* the transmit side's, which see others' packets, too, by run of those */
-	COST_PASSED,  /* the others, by packet that the filter leaves out */
-	COST_TCP,     /* ... by packet that is measured */
-	COST_UDP,
-	COST_ARRIVAL_PASSED,   /* ARRIVAL, by packet that sampling leaves out */
-	COST_DEPARTURE_PASSED, /* DEPARTURE, likewise */
-	COST_CLASSES,
-};
-
 static const uint8_t watch_protocol[ROW_PROTOS] = { [ROW_TCP] = PROTO_TCP, [ROW_UDP] = PROTO_UDP };
 
 /* How often since the last reading, and how far apart on one CPU. */
@@ -91,6 +78,13 @@ struct named_iface {
 	uint32_t netns, ifindex, name;
 };
 
+/* A program on its hook. */
+struct attachment {
+	const struct bpf_program *program;
+	struct bpf_link *link; /* NULL: cover.c has those of netfilter; or it was taken off */
+	enum cost_class cost;
+};
+
 struct watch_probe {
 	struct watch_probe_config config;
 	char ifname[16];
@@ -101,8 +95,8 @@ struct watch_probe {
 	struct bpf_object *obj; /* of skel */
 	struct hook_status status[HOOKS_MAX];
 	struct refusals maps; /* that this kernel refuses; what needs them is not loaded */
-	struct bpf_link *links[HOOKS_MAX * 2];
-	uint32_t n_links;
+	struct attachment attached[HOOKS_MAX * 2];
+	uint32_t n_attached;
 	struct netns_links *netns;
 	size_t n_netns;
 	bool follow_lost, follow_useful; /* packets were, since; the last time it found something */
@@ -151,11 +145,11 @@ static inline bool watch_samples(const struct watch_probe *probe)
 }
 
 /*
- * sample.c: the program of that name; where packets are sampled, its stand-in (src/bpf/sampled.h).
- * Is `name`, of a program or its stand-in, this program's?
+ * sample.c: a hook's program, and its second one or NULL; where packets are sampled, their
+ * stand-ins (src/bpf/sampled.h).
  */
-struct bpf_program *watch_program(const struct watch_probe *probe, const char *program);
-bool watch_is_program(const char *program, const char *name);
+struct bpf_program *watch_program(const struct watch_probe *probe, const struct hook *hook);
+struct bpf_program *watch_second_program(const struct watch_probe *probe, const struct hook *hook);
 
 /*
  * Of so many packets one is measured from now on. After an interval: what it cost, as a share of
@@ -175,8 +169,8 @@ static inline struct cpu_state *watch_cpu(const struct watch_probe *probe, uint3
 
 /*
  * ladder.c: binds the first hook of each place that has not failed, of those that --backend leaves.
- * Then: is a stage of the mask asked for, is a stage measured, does a program serve; and 0, or
- * -ENOENT and why nothing of a direction can be measured.
+ * Then: is a stage of the mask asked for, is a stage measured, is a hook of the role bound; and 0,
+ * or -ENOENT and why nothing of a direction can be measured.
  */
 void watch_choose(struct watch_probe *probe);
 bool watch_asked(const struct watch_probe *probe, uint32_t stages);
@@ -184,7 +178,7 @@ bool watch_gro_asked(const struct watch_probe *probe);
 bool watch_bound(const struct watch_probe *probe, uint32_t stage, uint32_t protocol);
 /* Returns true if TCP's `transport` is asked for and has a hook. */
 bool watch_times_transport(const struct watch_probe *probe);
-bool watch_bound_program(const struct watch_probe *probe, const char *program);
+bool watch_has_role(const struct watch_probe *probe, enum hook_role role);
 /*
  * Are all hooks of UDP's transmit side bound? If not, none is of use; *why: what failed, or NULL.
  * Are packets counted that no stage covers? If not, *why.
@@ -202,12 +196,8 @@ void watch_detach(struct watch_probe *probe);
 /* Which cells short latencies are in, for the tables of src/bpf/maps.h; see bpf/abi.h. */
 void watch_short_cells(__u16 *cells, __u8 *shorter);
 
-/*
- * kernel.c: does it have bpf_rdonly_cast() and bpf_cast_to_kern_ctx(), which came together? Does
- * kfree_skb name the socket (since 6.11)?
- */
+/* kernel.c: does it have bpf_rdonly_cast() and bpf_cast_to_kern_ctx(), which came together? */
 bool watch_can_cast(void);
-bool watch_kfree_names_socket(void);
 
 /* realtime.c: hands the last known offset to the programs; asks for a new one and reports it. */
 void watch_publish_clock(struct watch_probe *probe, const struct clock_follow_params *params);
@@ -310,12 +300,11 @@ void watch_arrivals_close(struct watch_probe *probe);
 
 /*
  * function.c: --probe. Finds what it names, or returns -ENOENT and says why not; binds the first
- * that has not failed, as watch_choose() does; which one that is, or NULL; makes it be loaded.
+ * that has not failed, as watch_choose() does; which one that is, or NULL.
  */
 int watch_function_find(struct watch_probe *probe, char *why, size_t size);
 void watch_function_choose(struct watch_probe *probe);
 struct function *watch_function(struct watch_probe *probe);
-int watch_function_select(struct watch_probe *probe);
 
 /*
  * other_traffic.c: packets that no stage covers. Says in the stream whether they are counted; hands
