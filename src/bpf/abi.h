@@ -41,34 +41,42 @@ struct row {
 	struct row_hist step;    /* since the previous measured stage of the same packet */
 };
 
-/* Rows are found by (protocol, slot, origin); a slot is a stage or a part of one. No order. */
-enum row_slot {
-	SLOT_SOCKET,
-	SLOT_ENQUEUED,
-	SLOT_READ, /* the latency of reads whose oldest byte is as old as the youngest; all steps */
-	SLOT_LINK,
-	SLOT_TRANSPORT,
-	SLOT_IP,
-	SLOT_RUNNABLE,
-	SLOT_RUNNING,
-	SLOT_MANY, /* the others: the oldest's age, and in place of a step the youngest's */
-	SLOT_CPU_WAIT,
-	/*
-	 * A datagram that was read before its announcement. That records it, in a softirq that may
-	 * interrupt a reader's recording: hence a row of its own. Most of its steps are 0.
-	 */
-	SLOT_EARLY,
-	SLOT_HOL, /* at `enqueued`: how long it waited behind a hole; in place of a latency */
-	/* The transmit side: each has one origin, send at `segment` and departure behind it. */
-	SLOT_SEGMENT,
-	SLOT_QDISC,
-	SLOT_PACING, /* at `qdisc`: how long before its departure; in place of a latency */
-	SLOT_DRIVER,
-	SLOT_SENT,
-	SLOT_ACKED,
-	SLOT_FUNCTION, /* --probe */
-	SLOT_MAX,
-};
+/*
+ * Rows are found by (protocol, slot, origin); a slot is a stage or a part of one. X(SLOT, its
+ * stage, what the row's `latency` is, what its `step` is: enum hist_dist). The most frequent come
+ * first; a stage's first slot is the one that says whether it is recorded.
+ */
+#define SLOT_LIST(X)                                                                             \
+	X(SOCKET, STAGE_SOCKET, DIST_LATENCY, DIST_STEP)                                         \
+	X(ENQUEUED, STAGE_ENQUEUED, DIST_LATENCY, DIST_STEP)                                     \
+	/* Reads whose oldest byte is as old as the youngest; the steps of all reads. */         \
+	X(READ, STAGE_READ, DIST_LATENCY, DIST_STEP)                                             \
+	X(LINK, STAGE_LINK, DIST_LATENCY, DIST_STEP)                                             \
+	X(TRANSPORT, STAGE_TRANSPORT, DIST_LATENCY, DIST_STEP)                                   \
+	X(IP, STAGE_IP, DIST_LATENCY, DIST_STEP)                                                 \
+	X(RUNNABLE, STAGE_RUNNABLE, DIST_LATENCY, DIST_STEP)                                     \
+	X(RUNNING, STAGE_RUNNING, DIST_LATENCY, DIST_STEP)                                       \
+	/* The other reads: the oldest byte's age, and the youngest's. */                        \
+	X(MANY, STAGE_READ, DIST_LATENCY, DIST_YOUNGEST)                                         \
+	X(CPU_WAIT, STAGE_READ, DIST_CPU_WAIT, DIST_STEP)                                        \
+	/*                                                                                       \
+	 * A datagram that was read before its announcement. That records it, in a softirq that  \
+	 * may interrupt a reader's recording: hence a row of its own. Most of its steps are 0.  \
+	 */                                                                                      \
+	X(EARLY, STAGE_READ, DIST_LATENCY, DIST_STEP)                                            \
+	X(HOL, STAGE_ENQUEUED, DIST_HOL, DIST_STEP)                                              \
+	/* The transmit side: each has one origin, send at `segment` and departure behind it. */ \
+	X(SEGMENT, STAGE_SEGMENT, DIST_LATENCY, DIST_STEP)                                       \
+	X(QDISC, STAGE_QDISC, DIST_LATENCY, DIST_STEP)                                           \
+	X(PACING, STAGE_QDISC, DIST_PACING, DIST_STEP)                                           \
+	X(DRIVER, STAGE_DRIVER, DIST_LATENCY, DIST_STEP)                                         \
+	X(SENT, STAGE_SENT, DIST_LATENCY, DIST_STEP)                                             \
+	X(ACKED, STAGE_ACKED, DIST_LATENCY, DIST_STEP)                                           \
+	X(FUNCTION, STAGE_PROBE, DIST_LATENCY, DIST_STEP) /* --probe */
+
+#define SLOT_NAME(SLOT, stage, latency, step) SLOT_##SLOT,
+enum row_slot { SLOT_LIST(SLOT_NAME) SLOT_MAX };
+#undef SLOT_NAME
 
 /*
  * At one time a slot has two origins at most: `link` and `stack`, at `link` `sender` and `stack`,

@@ -14,24 +14,13 @@
 #define BIT(stage) (1ULL << (stage))
 #define BY(key) (1ULL << (key))
 
+#define STAGE_CHOICE(NAME, value, name, when) { name, BIT(value), when },
 static const struct opt_choice stage_choices[] = {
-	{ "link", BIT(STAGE_LINK), "the stack receives the packet" },
-	{ "ip", BIT(STAGE_IP), "IP processing starts" },
-	{ "transport", BIT(STAGE_TRANSPORT), "TCP or UDP gets the packet" },
-	{ "socket", BIT(STAGE_SOCKET), "TCP processes the segment on its socket" },
-	{ "enqueued", BIT(STAGE_ENQUEUED), "the payload is in the socket's queue" },
-	{ "runnable", BIT(STAGE_RUNNABLE), "the reader was woken" },
-	{ "running", BIT(STAGE_RUNNING), "the reader got a CPU" },
-	{ "read", BIT(STAGE_READ), "the application has the bytes" },
+	INGRESS_STAGE_LIST(STAGE_CHOICE)
 	{ "ingress", INGRESS_STAGES, "all stages of received packets, link to read" },
-	{ "irq", BIT(STAGE_IRQ), "an interrupt's handler has asked for the softirq" },
-	{ "poll", BIT(STAGE_POLL), "the softirq begins to poll; with link, also what GRO does" },
+	ARRIVAL_STAGE_LIST(STAGE_CHOICE)
 	{ "arrival", ARRIVAL_STAGES | BIT(STAGE_LINK), "irq, poll and link: before the stack" },
-	{ "segment", BIT(STAGE_SEGMENT), "TCP lets the packet go, or UDP hands it to IP" },
-	{ "qdisc", BIT(STAGE_QDISC), "the packet enters the queueing discipline" },
-	{ "driver", BIT(STAGE_DRIVER), "the driver's xmit is called" },
-	{ "sent", BIT(STAGE_SENT), "transmit completion" },
-	{ "acked", BIT(STAGE_ACKED), "the peer acknowledged it" },
+	EGRESS_STAGE_LIST(STAGE_CHOICE)
 	{ "egress", EGRESS_STAGES, "all stages of sent packets, segment to acked" },
 	{ "all", INGRESS_STAGES | EGRESS_STAGES, "ingress and egress" },
 	{ NULL, 0, NULL },

@@ -21,18 +21,53 @@
 #define offsetof(type, member) __builtin_offsetof(type, member)
 #endif
 
-/* Stages of a message's way through a host. Their names and meaning: event/names.c. */
-enum stage {
-	STAGE_NONE,
-	/* 1 and 16 are free: stamps of network cards, never recorded. */
-	STAGE_IRQ = 2, STAGE_POLL, STAGE_LINK, STAGE_IP, STAGE_TRANSPORT,
-	STAGE_ENQUEUED, STAGE_RUNNABLE, STAGE_RUNNING, STAGE_READ,
-	STAGE_SEND, STAGE_SEGMENT, STAGE_QDISC, STAGE_DRIVER, STAGE_SENT, STAGE_ACKED = 17,
-	STAGE_PROBE, /* received: a function or tracepoint of the user's choice */
-	STAGE_MARK,  /* received: the application says that it is done with it */
-	STAGE_SOCKET, /* received: between STAGE_TRANSPORT and STAGE_ENQUEUED (stage_place()) */
-	STAGE_MAX,
-};
+/*
+ * Stages of a message's way through a host, in the order of that way: X(NAME, value, "name", "when
+ * a message has reached it"). A value is never reused; a new stage gets STAGE_MAX's.
+ */
+#define ARRIVAL_STAGE_LIST(X) /* before the stack */                                               \
+	X(IRQ, 2, "irq", "an interrupt's handler has asked for the softirq")                       \
+	X(POLL, 3, "poll", "the softirq begins to poll; with link, also what GRO does")
+
+#define INGRESS_STAGE_LIST(X)                                                                      \
+	X(LINK, 4, "link", "the stack receives the packet")                                        \
+	X(IP, 5, "ip", "IP processing starts")                                                     \
+	X(TRANSPORT, 6, "transport", "TCP or UDP gets the packet")                                 \
+	X(SOCKET, 20, "socket", "TCP processes the segment on its socket")                         \
+	X(ENQUEUED, 7, "enqueued", "the payload is in the socket's queue")                         \
+	X(RUNNABLE, 8, "runnable", "the reader was woken")                                         \
+	X(RUNNING, 9, "running", "the reader got a CPU")                                           \
+	X(READ, 10, "read", "the application has the bytes")
+
+#define EGRESS_STAGE_LIST(X)                                                                       \
+	X(SEGMENT, 12, "segment", "TCP lets the packet go, or UDP hands it to IP")                 \
+	X(QDISC, 13, "qdisc", "the packet enters the queueing discipline")                         \
+	X(DRIVER, 14, "driver", "the driver's xmit is called")                                     \
+	X(SENT, 15, "sent", "transmit completion")                                                 \
+	X(ACKED, 17, "acked", "the peer acknowledged it")
+
+#define STAGE_LIST(X)                                                                              \
+	ARRIVAL_STAGE_LIST(X)                                                                      \
+	INGRESS_STAGE_LIST(X)                                                                      \
+	X(SEND, 11, "send", "the application's send call enters")                                  \
+	EGRESS_STAGE_LIST(X)                                                                       \
+	X(PROBE, 18, "probe", "the function or tracepoint of --probe is called")                   \
+	X(MARK, 19, "mark", "the application's end mark fires")                                    \
+	/* Stamps of network cards, never recorded: values that are free. */                       \
+	X(FREE_1, 1, NULL, NULL)                                                                   \
+	X(FREE_16, 16, NULL, NULL)
+
+#define STAGE_VALUE(NAME, value, name, when) STAGE_##NAME = value,
+enum stage { STAGE_NONE, STAGE_LIST(STAGE_VALUE) STAGE_MAX = 21 };
+#undef STAGE_VALUE
+
+/* Masks of 1 << enum stage. */
+#define STAGE_MASK(NAME, value, name, when) | 1U << value
+#define ARRIVAL_STAGES (0U ARRIVAL_STAGE_LIST(STAGE_MASK))
+#define INGRESS_STAGES (0U INGRESS_STAGE_LIST(STAGE_MASK))
+#define EGRESS_STAGES (0U EGRESS_STAGE_LIST(STAGE_MASK))
+/* What is between `poll` and `link` is measured with both. */
+#define GRO_STAGES (1U << STAGE_POLL | 1U << STAGE_LINK)
 
 /* What a latency is measured from. Distributions of different origins are never pooled. */
 enum origin {

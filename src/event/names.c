@@ -6,27 +6,18 @@
 
 #include "base/bug.h"
 
-static const char *const stages[STAGE_MAX] = {
-	[STAGE_NONE] = "none",
-	[STAGE_IRQ] = "irq",
-	[STAGE_POLL] = "poll",
-	[STAGE_LINK] = "link",
-	[STAGE_IP] = "ip",
-	[STAGE_TRANSPORT] = "transport",
-	[STAGE_ENQUEUED] = "enqueued",
-	[STAGE_RUNNABLE] = "runnable",
-	[STAGE_RUNNING] = "running",
-	[STAGE_READ] = "read",
-	[STAGE_SEND] = "send",
-	[STAGE_SEGMENT] = "segment",
-	[STAGE_QDISC] = "qdisc",
-	[STAGE_DRIVER] = "driver",
-	[STAGE_SENT] = "sent",
-	[STAGE_ACKED] = "acked",
-	[STAGE_PROBE] = "probe",
-	[STAGE_MARK] = "mark",
-	[STAGE_SOCKET] = "socket",
-};
+#define STAGE_NAME(NAME, value, name, when) [value] = name,
+static const char *const stages[STAGE_MAX] = { [STAGE_NONE] = "none", STAGE_LIST(STAGE_NAME) };
+
+#define PLACE_NAME(NAME, value, name, when) PLACE_##NAME,
+enum place { PLACE_NONE, STAGE_LIST(PLACE_NAME) PLACES };
+_Static_assert((int)PLACES == (int)STAGE_MAX, "each value is a stage's");
+
+#define PLACE_OF(NAME, value, name, when) [value] = PLACE_##NAME,
+static const uint8_t places[STAGE_MAX] = { STAGE_LIST(PLACE_OF) };
+
+#define STAGE_AT(NAME, value, name, when) [PLACE_##NAME] = value,
+static const uint8_t stages_by_place[PLACES] = { STAGE_LIST(STAGE_AT) };
 
 static const char *const origins[ORIGIN_MAX] = {
 	[ORIGIN_NONE] = "none",
@@ -84,21 +75,19 @@ const char *stage_name(unsigned int stage)
 
 enum direction stage_direction(unsigned int stage)
 {
-	return stage >= STAGE_SEND && stage < STAGE_PROBE ? DIR_EGRESS : DIR_INGRESS;
+	const uint32_t sent = EGRESS_STAGES | 1U << STAGE_SEND;
+
+	return stage < STAGE_MAX && sent >> stage & 1 ? DIR_EGRESS : DIR_INGRESS;
 }
 
 unsigned int stage_place(unsigned int stage)
 {
-	if (stage == STAGE_SOCKET)
-		return STAGE_TRANSPORT + 1;
-	return stage > STAGE_TRANSPORT && stage < STAGE_SOCKET ? stage + 1 : stage;
+	return stage < STAGE_MAX ? places[stage] : stage;
 }
 
 unsigned int stage_at_place(unsigned int place)
 {
-	if (place == STAGE_TRANSPORT + 1)
-		return STAGE_SOCKET;
-	return place > STAGE_TRANSPORT && place <= STAGE_SOCKET ? place - 1 : place;
+	return place < PLACES ? stages_by_place[place] : place;
 }
 
 bool stage_was_socket(unsigned int stage, unsigned int protocol, const char *hook)

@@ -4,27 +4,14 @@
 
 #include "probe/deltas.h"
 
-const struct slot_meaning slot_meanings[SLOT_MAX] = {
-	[SLOT_LINK] = { STAGE_LINK, DIST_LATENCY, DIST_STEP, false },
-	[SLOT_IP] = { STAGE_IP, DIST_LATENCY, DIST_STEP, false },
-	[SLOT_TRANSPORT] = { STAGE_TRANSPORT, DIST_LATENCY, DIST_STEP, false },
-	[SLOT_SOCKET] = { STAGE_SOCKET, DIST_LATENCY, DIST_STEP, false },
-	[SLOT_ENQUEUED] = { STAGE_ENQUEUED, DIST_LATENCY, DIST_STEP, false },
-	[SLOT_RUNNABLE] = { STAGE_RUNNABLE, DIST_LATENCY, DIST_STEP, false },
-	[SLOT_RUNNING] = { STAGE_RUNNING, DIST_LATENCY, DIST_STEP, false },
-	[SLOT_READ] = { STAGE_READ, DIST_LATENCY, DIST_STEP, true },
-	[SLOT_MANY] = { STAGE_READ, DIST_LATENCY, DIST_YOUNGEST, false },
-	[SLOT_CPU_WAIT] = { STAGE_READ, DIST_CPU_WAIT, DIST_STEP, false },
-	[SLOT_EARLY] = { STAGE_READ, DIST_LATENCY, DIST_STEP, true },
-	[SLOT_HOL] = { STAGE_ENQUEUED, DIST_HOL, DIST_STEP, false },
-	[SLOT_SEGMENT] = { STAGE_SEGMENT, DIST_LATENCY, DIST_STEP, false },
-	[SLOT_QDISC] = { STAGE_QDISC, DIST_LATENCY, DIST_STEP, false },
-	[SLOT_PACING] = { STAGE_QDISC, DIST_PACING, DIST_STEP, false },
-	[SLOT_DRIVER] = { STAGE_DRIVER, DIST_LATENCY, DIST_STEP, false },
-	[SLOT_SENT] = { STAGE_SENT, DIST_LATENCY, DIST_STEP, false },
-	[SLOT_ACKED] = { STAGE_ACKED, DIST_LATENCY, DIST_STEP, false },
-	[SLOT_FUNCTION] = { STAGE_PROBE, DIST_LATENCY, DIST_STEP, false },
-};
+#define SLOT_MEANING(SLOT, stage, latency, step) [SLOT_##SLOT] = { stage, latency, step },
+const struct slot_meaning slot_meanings[SLOT_MAX] = { SLOT_LIST(SLOT_MEANING) };
+
+/* The oldest byte's age is the youngest's, too. */
+static bool has_one_age(uint32_t slot)
+{
+	return slot == SLOT_READ || slot == SLOT_EARLY;
+}
 
 bool deltas_any_protocol(uint32_t stage)
 {
@@ -214,7 +201,7 @@ void deltas_row(struct out *o, uint32_t id, uint32_t group, uint16_t flags, stru
 		return;
 	put_dist(o, &head, means->latency, &now->latency, &before->latency);
 	put_dist(o, &head, means->step, &now->step, &before->step);
-	if (means->one_age && !watch_samples(o->probe)) /* of a sample it isn't known */
+	if (has_one_age(slot) && !watch_samples(o->probe)) /* of a sample it isn't known */
 		put_dist(o, &head, DIST_YOUNGEST, &now->latency, &before->latency);
 }
 

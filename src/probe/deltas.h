@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by the files that turn what the programs counted into events; nobody else includes it. */
+/* Shared by the files that turn what the programs counted into events. */
 #ifndef HOSTLAT_PROBE_DELTAS_H
 #define HOSTLAT_PROBE_DELTAS_H
 
@@ -23,7 +23,6 @@ struct out {
 /* What a slot's row says: its latency, and its step or what is in place of one. */
 struct slot_meaning {
 	uint8_t stage, latency, step;
-	bool one_age; /* the oldest byte's is the youngest's, too */
 };
 
 extern const struct slot_meaning slot_meanings[SLOT_MAX];

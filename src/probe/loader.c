@@ -12,25 +12,13 @@
 
 #include "clock/clock.h"
 #include "host/cgroup.h"
+#include "probe/deltas.h"
 #include "probe/netfilter.h"
 #include "probe/prog_stats.h"
 #include "probe/refusal.h"
 #include "probe/watch_internal.h"
 #include "stats/buckets.h"
 #include "bpf/watch.skel.h"
-
-/* Bits of `slots` in the programs, by stage. */
-static const struct {
-	uint32_t stage, slot;
-} slot_of[] = {
-	{ STAGE_LINK, SLOT_LINK },         { STAGE_IP, SLOT_IP },
-	{ STAGE_TRANSPORT, SLOT_TRANSPORT }, { STAGE_ENQUEUED, SLOT_ENQUEUED },
-	{ STAGE_RUNNABLE, SLOT_RUNNABLE }, { STAGE_RUNNING, SLOT_RUNNING },
-	{ STAGE_READ, SLOT_READ },         { STAGE_QDISC, SLOT_QDISC },
-	{ STAGE_DRIVER, SLOT_DRIVER },     { STAGE_SENT, SLOT_SENT },
-	{ STAGE_ACKED, SLOT_ACKED },       { STAGE_SEGMENT, SLOT_SEGMENT },
-	{ STAGE_PROBE, SLOT_FUNCTION },    { STAGE_SOCKET, SLOT_SOCKET },
-};
 
 static const uint32_t origin_of[ORIGIN_MAX] = {
 	[ORIGIN_NONE] = ROW_ORIGINS,  [ORIGIN_LINK] = ROW_LINK,     [ORIGIN_STACK] = ROW_STACK,
@@ -158,16 +146,27 @@ static uint32_t reason_number(const char *name)
 	return n < 0 ? ~0U : (uint32_t)n;
 }
 
+/* The first slot of each stage that is asked for, as a mask. */
+static uint32_t slots_asked(uint32_t stages)
+{
+	uint32_t slots = 0;
+
+	for (uint32_t slot = 0; slot < SLOT_MAX; slot++) {
+		uint32_t stage = STAGE_BIT(slot_meanings[slot].stage);
+
+		slots |= stages & stage ? 1U << slot : 0;
+		stages &= ~stage;
+	}
+	return slots;
+}
+
 static void settings(struct watch_probe *probe)
 {
 	const struct watch_probe_config *c = &probe->config;
 	struct watch_bpf *skel = probe->skel;
-	uint32_t mask = 0;
+	uint32_t mask = slots_asked(c->stages);
 	const char *why;
 
-	for (size_t i = 0; i < sizeof(slot_of) / sizeof(slot_of[0]); i++)
-		if (c->stages & STAGE_BIT(slot_of[i].stage))
-			mask |= 1U << slot_of[i].slot;
 	watch_short_cells((__u16 *)skel->rodata->short_cells,
 			  (__u8 *)skel->rodata->shorter_cells);
 	skel->bss->test_port = NO_TEST_PORT;

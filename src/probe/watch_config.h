@@ -8,17 +8,6 @@
 
 #include "event/layout.h"
 
-/* Masks of 1 << enum stage: those that a probe can measure, by direction. */
-#define INGRESS_STAGES (1U << STAGE_LINK | 1U << STAGE_IP | 1U << STAGE_TRANSPORT | \
-			1U << STAGE_SOCKET | 1U << STAGE_ENQUEUED | 1U << STAGE_RUNNABLE | \
-			1U << STAGE_RUNNING | 1U << STAGE_READ)
-#define EGRESS_STAGES (1U << STAGE_SEGMENT | 1U << STAGE_QDISC | 1U << STAGE_DRIVER | \
-		       1U << STAGE_SENT | 1U << STAGE_ACKED)
-
-/* Before the stack: of no protocol. What is between `poll` and `link` is measured with both. */
-#define ARRIVAL_STAGES (1U << STAGE_IRQ | 1U << STAGE_POLL)
-#define GRO_STAGES (1U << STAGE_POLL | 1U << STAGE_LINK)
-
 /* Where a stage can be measured by a tracepoint and by a function: which. */
 enum watch_backend {
 	BACKEND_AUTO,       /* the first that works */

@@ -160,7 +160,7 @@ const struct event_binding *watch_binding_of(const struct watch *w, unsigned int
 /* A happening of a CPU, not of a packet: of no protocol. */
 static inline bool watch_before_stack(unsigned int stage)
 {
-	return stage == STAGE_IRQ || stage == STAGE_POLL;
+	return stage < STAGE_MAX && ARRIVAL_STAGES >> stage & 1;
 }
 
 /* Was it asked for, by who measured and by who looks? */
