@@ -1,60 +1,49 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Before the stack: GRO and the backlog, receive queues, and the kernel's counters of each CPU. */
 #include "event/names.h"
-#include "watch/groups.h"
 #include "watch/tables.h"
 
-#define COLUMNS_MAX (3 + GROUP_KEY_MAX)
-
-static struct table *new_held(const struct watch *w, const struct watch_common *c, struct report *r)
+static struct value part_cell(const struct row_line *l)
 {
-	struct column columns[COLUMNS_MAX] = {
-		{ .name = "part", .head = "before link" },
-		{ .name = "group", .flags = COLUMN_FLEX,
-		  .head = c->grouped && !watch_group_keys(w) ? "group" : NULL },
-	};
-	size_t n = 2;
-
-	for (uint32_t key = 0; key < GROUP_KEY_MAX; key++)
-		if (watch_group_keys(w) >> key & 1)
-			columns[n++] = (struct column){
-				.head = group_key_name(key), .flags = COLUMN_FLEX,
-			};
-	columns[n++] = (struct column){
-		.name = "time", .head = "", .flags = COLUMN_INLINE,
-		.show = SHOW_COUNT | SHOW_P50 | SHOW_P90 | SHOW_P99 | SHOW_MAX | SHOW_SPARK,
-	};
-	return table_new(r, columns, n);
+	return value_string(dist_name(l->dist));
 }
 
-static void add_held(const struct watch *w, const struct watch_row *row, enum watch_span span,
-		     enum hist_dist dist, struct table *t, struct report *r)
+static struct value time_cell(const struct row_line *l)
 {
-	struct value cells[COLUMNS_MAX];
-	size_t n = 0;
-
-	if (!row->measured[dist] || (row->id.group && !row->hists[span][dist].count))
-		return;
-	cells[n++] = value_string(dist_name(dist));
-	cells[n++] = watch_group_value(w, row, r);
-	for (uint32_t key = 0; key < GROUP_KEY_MAX; key++)
-		if (watch_group_keys(w) >> key & 1)
-			cells[n++] = watch_group_label(w, row, key);
-	cells[n++] = value_distribution(r, &row->hists[span][dist]);
-	table_add(t, cells, n);
+	return value_distribution(l->r, &l->row->hists[l->span][l->dist]);
 }
+
+static const struct row_column before_link_columns[] = {
+	{ .column = { .name = "part", .head = "before link" }, .cell = part_cell },
+	ROW_COLUMNS_OF_GROUPS,
+	{ .column = { .name = "time", .head = "", .flags = COLUMN_INLINE,
+		      .show = SHOW_COUNT | SHOW_P50 | SHOW_P90 | SHOW_P99 | SHOW_MAX |
+			      SHOW_SPARK },
+	  .cell = time_cell },
+};
 
 /* What packets wait for between the driver and `link`. */
 static void add_before_link(const struct watch *w, enum watch_span span,
 			    const struct watch_common *c, struct report *r)
 {
-	struct table *t = new_held(w, c, r);
+	static const uint8_t dists[] = { DIST_GRO, DIST_BACKLOG };
+	struct row_table t;
 
+	row_table_begin(&t, w, c, r, before_link_columns, ARRAY_LEN(before_link_columns));
 	for (size_t i = 0; watch_shows(w, STAGE_LINK) && i < w->order.len; i++) {
-		add_held(w, w->order.items[i], span, DIST_GRO, t, r);
-		add_held(w, w->order.items[i], span, DIST_BACKLOG, t, r);
+		const struct watch_row *row = w->order.items[i];
+
+		for (size_t k = 0; k < ARRAY_LEN(dists); k++) {
+			const uint8_t dist = dists[k];
+
+			if (!row->measured[dist] ||
+			    (row->id.group && !row->hists[span][dist].count))
+				continue;
+			row_table_add(&t, (struct row_line){
+				.w = w, .row = row, .span = span, .dist = dist, .r = r });
+		}
 	}
-	object_add(&r->body, "before_link", value_table(t));
+	object_add(&r->body, "before_link", value_table(t.table));
 }
 
 static const char *queue_name(const struct watch *w, const struct event_queue *id)

@@ -5,7 +5,6 @@
 
 #include "event/names.h"
 #include "watch/culprits.h"
-#include "watch/groups.h"
 
 /* -- stages --------------------------------------------------------------------------------- */
 
@@ -44,41 +43,6 @@ struct watch_common watch_common(const struct watch *w)
 	return c;
 }
 
-/* In text each key of a group has a column of its own. */
-#define STAGE_COLUMNS (12 + GROUP_KEY_MAX)
-
-static struct table *new_stage_table(const struct watch *w, struct report *r,
-				     const struct watch_common *c)
-{
-	const struct column first[] = {
-		{ .name = "stage", .head = "stage" },
-		{ .name = "direction", .head = several(c->directions) ? "direction" : NULL },
-		{ .name = "protocol", .head = several(c->protocols) ? "protocol" : NULL },
-		{ .name = "origin", .head = several(c->origins) ? "from" : NULL },
-		{ .name = "group", .flags = COLUMN_FLEX,
-		  .head = c->grouped && !watch_group_keys(w) ? "group" : NULL },
-	};
-	const struct column last[] = {
-		{ .head = "reached by", .flags = COLUMN_FLEX | COLUMN_SPARE },
-		{ .name = "latency", .head = "", .flags = COLUMN_INLINE,
-		  .show = SHOW_COUNT | SHOW_P50 | SHOW_P90 | SHOW_P99 | SHOW_MAX | SHOW_SPARK },
-		{ .name = "step", .head = "step", .show = SHOW_P99 },
-		{ .name = "youngest" },
-		{ .name = "pacing" }, { .name = "hol" }, { .name = "sampled" },
-	};
-	struct column columns[STAGE_COLUMNS];
-	size_t n = ARRAY_LEN(first);
-
-	memcpy(columns, first, sizeof(first));
-	for (uint32_t key = 0; key < GROUP_KEY_MAX; key++)
-		if (watch_group_keys(w) >> key & 1)
-			columns[n++] = (struct column){
-				.head = group_key_name(key), .flags = COLUMN_FLEX,
-			};
-	memcpy(columns + n, last, sizeof(last));
-	return table_new(r, columns, n + ARRAY_LEN(last));
-}
-
 /* Most hooks are tracepoints, and go without saying so. */
 static const char *reached_by(const struct watch *w, const struct event_binding *b,
 			      struct report *r)
@@ -91,42 +55,71 @@ static const char *reached_by(const struct watch *w, const struct event_binding 
 	return report_format(r, "%s %s", kind, hook);
 }
 
-/* Null where it was never measured. */
-static struct value dist_value(const struct watch_row *row, enum watch_span span, int dist,
-			       struct report *r)
+static struct value stage_cell(const struct row_line *l)
 {
-	return row->measured[dist] ? value_distribution(r, &row->hists[span][dist]) : value_null();
+	return value_string(stage_name(l->row->id.stage));
 }
 
-static void add_stage(const struct watch *w, const struct watch_row *row, enum watch_span span,
-		      struct table *t, struct report *r)
+static struct value direction_cell(const struct row_line *l)
 {
-	const struct event_hist *id = &row->id;
-	const struct event_binding *b = watch_binding_of(w, id->stage, id->direction, id->protocol);
-	struct value cells[STAGE_COLUMNS];
-	size_t n = 0;
-
-	cells[n++] = value_string(stage_name(id->stage));
-	cells[n++] = value_string(direction_name(id->direction));
-	cells[n++] = value_string(protocol_name(id->protocol));
-	cells[n++] = value_string(origin_name(id->origin));
-	cells[n++] = watch_group_value(w, row, r);
-	for (uint32_t key = 0; key < GROUP_KEY_MAX; key++)
-		if (watch_group_keys(w) >> key & 1)
-			cells[n++] = watch_group_label(w, row, key);
-	cells[n++] = value_string(reached_by(w, b, r));
-	cells[n++] = value_distribution(r, &row->hists[span][DIST_LATENCY]);
-	cells[n++] = dist_value(row, span, DIST_STEP, r);
-	cells[n++] = id->stage == STAGE_READ ? dist_value(row, span, DIST_YOUNGEST, r)
-					     : value_absent();
-	cells[n++] = id->stage == STAGE_QDISC ? dist_value(row, span, DIST_PACING, r)
-					      : value_absent();
-	cells[n++] = id->stage == STAGE_ENQUEUED && id->protocol == PROTO_TCP
-		   ? dist_value(row, span, DIST_HOL, r) : value_absent();
-	cells[n++] = w->periods[span].one_in_max > 1 ? value_u64(row->sampled[span])
-						      : value_absent();
-	table_add(t, cells, n);
+	return value_string(direction_name(l->row->id.direction));
 }
+
+static struct value protocol_cell(const struct row_line *l)
+{
+	return value_string(protocol_name(l->row->id.protocol));
+}
+
+static struct value origin_cell(const struct row_line *l)
+{
+	return value_string(origin_name(l->row->id.origin));
+}
+
+static struct value hook_cell(const struct row_line *l)
+{
+	const struct event_hist *id = &l->row->id;
+
+	return value_string(reached_by(l->w, watch_binding_of(l->w, id->stage, id->direction,
+							      id->protocol), l->r));
+}
+
+/* In each line, be it without a packet. */
+static struct value latency_cell(const struct row_line *l)
+{
+	return value_distribution(l->r, &l->row->hists[l->span][DIST_LATENCY]);
+}
+
+static struct value sampled_cell(const struct row_line *l)
+{
+	return l->w->periods[l->span].one_in_max > 1 ? value_u64(l->row->sampled[l->span])
+						     : value_absent();
+}
+
+static const struct row_column stage_columns[] = {
+	{ .column = { .name = "stage", .head = "stage" }, .cell = stage_cell },
+	{ .column = { .name = "direction", .head = "direction" }, .cell = direction_cell,
+	  .headed = SEVERAL_DIRECTIONS },
+	{ .column = { .name = "protocol", .head = "protocol" }, .cell = protocol_cell,
+	  .headed = SEVERAL_PROTOCOLS },
+	{ .column = { .name = "origin", .head = "from" }, .cell = origin_cell,
+	  .headed = SEVERAL_ORIGINS },
+	ROW_COLUMNS_OF_GROUPS,
+	{ .column = { .head = "reached by", .flags = COLUMN_FLEX | COLUMN_SPARE },
+	  .cell = hook_cell },
+	{ .column = { .name = "latency", .head = "", .flags = COLUMN_INLINE,
+		      .show = SHOW_COUNT | SHOW_P50 | SHOW_P90 | SHOW_P99 | SHOW_MAX |
+			      SHOW_SPARK },
+	  .cell = latency_cell },
+	{ .column = { .name = "step", .head = "step", .show = SHOW_P99 },
+	  .cell = row_table_dist, .dist = DIST_STEP },
+	{ .column = { .name = "youngest" }, .cell = row_table_dist, .dist = DIST_YOUNGEST,
+	  .stage = STAGE_READ },
+	{ .column = { .name = "pacing" }, .cell = row_table_dist, .dist = DIST_PACING,
+	  .stage = STAGE_QDISC },
+	{ .column = { .name = "hol" }, .cell = row_table_dist, .dist = DIST_HOL,
+	  .stage = STAGE_ENQUEUED, .protocol = PROTO_TCP },
+	{ .column = { .name = "sampled" }, .cell = sampled_cell },
+};
 
 /* Rows of the whole host are always there; of the many groups only those with traffic. */
 static bool is_shown(const struct watch *w, const struct watch_row *row, enum watch_span span)
@@ -239,8 +232,8 @@ static bool is_silent(const struct watch *w, unsigned int direction, unsigned in
  * that protocol. `*at` goes on to the first row behind them.
  */
 static void add_path(const struct watch *w, const struct watch_common *c, enum watch_span span,
-		     unsigned int direction, unsigned int protocol, size_t *at, struct table *t,
-		     struct report *r)
+		     unsigned int direction, unsigned int protocol, size_t *at,
+		     const struct row_table *t, struct report *r)
 {
 	bool spoken_of = c->protocols >> protocol & 1;
 	unsigned int place = spoken_of ? STAGE_NONE + 1 : STAGE_MAX;
@@ -252,36 +245,38 @@ static void add_path(const struct watch *w, const struct watch_common *c, enum w
 			break;
 		/* Groups come after the whole host, which has a line for each stage. */
 		for (; place < (row->id.group ? STAGE_MAX : stage_place(row->id.stage)); place++)
-			add_unmeasured(w, c, direction, protocol, stage_at_place(place), t);
+			add_unmeasured(w, c, direction, protocol, stage_at_place(place), t->table);
 		if (is_shown(w, row, span))
-			add_stage(w, row, span, t, r);
+			row_table_add(t, (struct row_line){
+				.w = w, .row = row, .span = span, .r = r });
 	}
 	for (; place < STAGE_MAX; place++)
-		add_unmeasured(w, c, direction, protocol, stage_at_place(place), t);
+		add_unmeasured(w, c, direction, protocol, stage_at_place(place), t->table);
 }
 
 void watch_add_stages(const struct watch *w, enum watch_span span, const struct watch_common *c,
 		      struct report *r)
 {
-	struct table *t = new_stage_table(w, r, c);
+	struct row_table t;
 	size_t at = 0;
 
+	row_table_begin(&t, w, c, r, stage_columns, ARRAY_LEN(stage_columns));
 	for (unsigned int direction = 0; direction < DIR_MAX; direction++) {
 		bool silent = is_silent(w, direction, PROTO_ANY);
 
 		for (unsigned int protocol = PROTO_ANY; protocol < PROTO_MAX; protocol++) {
 			bool spoken_of = c->protocols >> protocol & 1;
 
-			add_path(w, c, span, direction, protocol, &at, t, r);
+			add_path(w, c, span, direction, protocol, &at, &t, r);
 			if (spoken_of && !silent && is_silent(w, direction, protocol))
 				add_note("all", direction, protocol,
-					 why_empty(w, direction, protocol, STAGE_NONE), t);
+					 why_empty(w, direction, protocol, STAGE_NONE), t.table);
 		}
 		if (silent)
 			add_note("all", direction, PROTO_ANY,
-				 why_empty(w, direction, PROTO_ANY, STAGE_NONE), t);
+				 why_empty(w, direction, PROTO_ANY, STAGE_NONE), t.table);
 	}
-	object_add(&r->body, "stages", value_table(t));
+	object_add(&r->body, "stages", value_table(t.table));
 }
 
 /* -- counters ------------------------------------------------------------------------------- */

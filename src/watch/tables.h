@@ -3,22 +3,9 @@
 #ifndef HOSTLAT_WATCH_TABLES_H
 #define HOSTLAT_WATCH_TABLES_H
 
-#include "watch/state.h"
-
-/* What the rows have in common is said once, in the title; the rest gets columns in text. */
-struct watch_common {
-	unsigned int directions, protocols, origins; /* masks */
-	bool grouped;
-	bool before_stack; /* `irq` or `poll` is among the stages */
-};
+#include "watch/row_table.h"
 
 struct watch_common watch_common(const struct watch *w);
-
-/* More than one bit of a mask above. */
-static inline bool several(unsigned int mask)
-{
-	return mask & (mask - 1);
-}
 
 /* Also the lines for stages that were asked for and not measured: each says why. */
 void watch_add_stages(const struct watch *w, enum watch_span span, const struct watch_common *c,

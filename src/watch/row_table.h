@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tables with a line for each row of the stream. A column is one entry: its heads and its cell. */
+#ifndef HOSTLAT_WATCH_ROW_TABLE_H
+#define HOSTLAT_WATCH_ROW_TABLE_H
+
+#include "watch/state.h"
+
+/* What the rows have in common is said once, in the title; the rest gets columns in text. */
+struct watch_common {
+	unsigned int directions, protocols, origins; /* masks */
+	bool grouped;
+	bool before_stack; /* `irq` or `poll` is among the stages */
+};
+
+/* More than one bit of a mask above. */
+static inline bool several(unsigned int mask)
+{
+	return mask & (mask - 1);
+}
+
+/* When text has a column that JSON always has. */
+enum column_when { ALWAYS, SEVERAL_DIRECTIONS, SEVERAL_PROTOCOLS, SEVERAL_ORIGINS, WHOLE_GROUPS };
+
+struct row_line;
+
+struct row_column {
+	struct column column; /* a column without a `head` is in JSON only */
+	struct value (*cell)(const struct row_line *line);
+	enum column_when headed;
+	bool each_key;           /* the column stands once for each key of --by */
+	uint8_t key;             /* which key: row_table_begin() sets it */
+	uint8_t dist;            /* enum hist_dist, for row_table_dist() */
+	uint8_t stage, protocol; /* the only ones that have the distribution; 0: all have it */
+};
+
+/* A line of the table, as a cell sees it. */
+struct row_line {
+	const struct watch *w;
+	const struct watch_row *row;
+	enum watch_span span;
+	uint8_t dist; /* enum hist_dist, in tables with a line for each distribution */
+	struct report *r;
+	const struct row_column *column; /* row_table_add() sets it */
+};
+
+#define ROW_COLUMNS_MAX (16 + GROUP_KEY_MAX)
+
+struct row_table {
+	struct table *table;
+	struct row_column columns[ROW_COLUMNS_MAX];
+	size_t n;
+};
+
+/* Makes the table, with those of `columns` that these rows need. At most ROW_COLUMNS_MAX. */
+void row_table_begin(struct row_table *t, const struct watch *w, const struct watch_common *c,
+		     struct report *r, const struct row_column *columns, size_t n);
+/* Adds a line. */
+void row_table_add(const struct row_table *t, struct row_line line);
+
+/* Cells: the distribution, null where it was never measured; the group; its label of `key`. */
+struct value row_table_dist(const struct row_line *line);
+struct value row_table_group(const struct row_line *line);
+struct value row_table_label(const struct row_line *line);
+
+/* The group is one object in JSON; in text it has a column for each key of --by. */
+#define ROW_COLUMNS_OF_GROUPS                                                                      \
+	{ .column = { .name = "group", .head = "group", .flags = COLUMN_FLEX },                    \
+	  .cell = row_table_group, .headed = WHOLE_GROUPS },                                       \
+	{ .column = { .flags = COLUMN_FLEX }, .cell = row_table_label, .each_key = true }
+
+#endif
