@@ -6,6 +6,7 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -22,21 +23,47 @@
 #define FOLLOW_SHARE 100
 #define WAIT_SHARE 10
 
-static struct netns_links *links_of(struct watch_probe *probe, uint64_t inode)
+struct netns_links {
+	uint64_t inode;
+	int links[NETFILTER_HOOKS][2]; /* by family; -1 = none */
+	int err;      /* why there is none, negative; 0: all are there */
+	bool told;    /* the stream has that there was none */
+};
+
+struct netns_set {
+	struct netns_links items[HOST_NETNS_MAX];
+	size_t n;
+	bool lost;        /* packets were lost as not covered, since namespaces were looked for */
+	bool useful;      /* looking for them has found one, the last time */
+	uint64_t look_at; /* when to look for them next */
+};
+
+int watch_cover_open(struct watch_probe *probe)
 {
-	for (size_t i = 0; i < probe->n_netns; i++)
-		if (probe->netns[i].inode == inode)
-			return &probe->netns[i];
+	probe->netns = calloc(1, sizeof(*probe->netns));
+	return probe->netns ? 0 : -ENOMEM;
+}
+
+void watch_cover_free(struct watch_probe *probe)
+{
+	free(probe->netns);
+}
+
+static struct netns_links *links_of(struct netns_set *set, uint64_t inode)
+{
+	for (size_t i = 0; i < set->n; i++)
+		if (set->items[i].inode == inode)
+			return &set->items[i];
 	return NULL;
 }
 
-static struct netns_links *new_links(struct watch_probe *probe, uint64_t inode)
+static struct netns_links *new_links(struct netns_set *set, uint64_t inode)
 {
 	struct netns_links *l;
 
-	if (probe->n_netns == NF_NETNS_MAX)
+	if (set->n == HOST_NETNS_MAX)
 		return NULL;
-	l = &probe->netns[probe->n_netns++];
+	l = &set->items[set->n++];
 	*l = (struct netns_links){ .inode = inode };
 	memset(l->links, -1, sizeof(l->links));
 	return l;
@@ -77,13 +104,13 @@ int watch_cover(struct watch_probe *probe, const struct hook *h)
 
 	for (size_t i = 0; !err && i < list.len; i++) {
 		const struct host_netns *ns = &list.items[i];
-		struct netns_links *l = links_of(probe, ns->inode);
+		struct netns_links *l = links_of(probe->netns, ns->inode);
 		int rc = -ENOSPC;
 
 		if (!is_asked(probe, ns) && !ns->own)
 			continue;
 		if (!l)
-			l = new_links(probe, ns->inode);
+			l = new_links(probe->netns, ns->inode);
 		if (l)
 			rc = attach_in(probe, h, ns, l);
 		if (!is_asked(probe, ns))
@@ -97,31 +124,34 @@ int watch_cover(struct watch_probe *probe, const struct hook *h)
 
 void watch_uncover(struct watch_probe *probe)
 {
-	for (size_t i = 0; i < probe->n_netns; i++)
-		close_links(&probe->netns[i]);
-	probe->n_netns = 0;
+	struct netns_set *set = probe->netns;
+
+	for (size_t i = 0; set && i < set->n; i++)
+		close_links(&set->items[i]);
+	if (set)
+		set->n = 0;
 }
 
 /* ---- during the run ---- */
 
-static void leave_gone(struct watch_probe *probe, const struct host_netns_vec *list)
+static void leave_gone(struct netns_set *set, const struct host_netns_vec *list)
 {
 	size_t kept = 0;
 
 	if (list->truncated)
 		return;
-	for (size_t i = 0; i < probe->n_netns; i++) {
-		if (host_netns_find(list, probe->netns[i].inode))
-			probe->netns[kept++] = probe->netns[i];
+	for (size_t i = 0; i < set->n; i++) {
+		if (host_netns_find(list, set->items[i].inode))
+			set->items[kept++] = set->items[i];
 		else
-			close_links(&probe->netns[i]);
+			close_links(&set->items[i]);
 	}
-	probe->n_netns = kept;
+	set->n = kept;
 }
 
 static struct netns_links *cover_new(struct watch_probe *probe, const struct host_netns *ns)
 {
-	struct netns_links *l = new_links(probe, ns->inode);
+	struct netns_links *l = new_links(probe->netns, ns->inode);
 
 	for (int i = 0; l && hooks[i].target; i++)
 		if (hooks[i].kind == HOOK_NETFILTER && probe->status[i].state == HOOK_BOUND &&
@@ -146,20 +176,20 @@ static void tell(const struct host_netns *ns, int err, struct event_sink *sink, 
 static void follow(struct watch_probe *probe, const struct host_netns *ns, bool lost,
 		   struct event_sink *sink, uint64_t now)
 {
-	struct netns_links *l = links_of(probe, ns->inode);
+	struct netns_links *l = links_of(probe->netns, ns->inode);
 	bool is_new = !l || l->err, told = l && l->told;
 
 	if (!is_asked(probe, ns))
 		return;
 	if (l && l->err) { /* what failed may work now */
 		close_links(l);
-		*l = probe->netns[--probe->n_netns];
+		*l = probe->netns->items[--probe->netns->n];
 	}
 	if (is_new)
 		l = cover_new(probe, ns);
 	if (!l)
 		return;
-	probe->follow_useful |= is_new && !l->err;
+	probe->netns->useful |= is_new && !l->err;
 	l->told = told;
 	if (!lost || told || !is_new)
 		return;
@@ -180,16 +210,17 @@ static bool has_links(const struct watch_probe *probe)
 
 void watch_follow(struct watch_probe *probe, bool lost, struct event_sink *sink, uint64_t now)
 {
+	struct netns_set *set = probe->netns;
 	struct host_netns_vec list = {};
 	uint64_t began = clock_mono_ns(clock_system()), cpu = clock_cpu(), pause;
 
-	probe->follow_lost |= lost;
-	if (!has_links(probe) || (now < probe->follow_at && !(lost && probe->follow_useful)))
+	set->lost |= lost;
+	if (!has_links(probe) || (now < set->look_at && !(lost && set->useful)))
 		return;
-	lost = probe->follow_lost;
-	probe->follow_lost = probe->follow_useful = false;
+	lost = set->lost;
+	set->lost = set->useful = false;
 	if (!host_netns_list(NULL, &list)) {
-		leave_gone(probe, &list);
+		leave_gone(set, &list);
 		for (size_t i = 0; i < list.len; i++)
 			follow(probe, &list.items[i], lost, sink, now);
 	}
@@ -197,5 +228,5 @@ void watch_follow(struct watch_probe *probe, bool lost, struct event_sink *sink,
 	pause = (clock_cpu() - cpu) * FOLLOW_SHARE;
 	if (pause < (clock_mono_ns(clock_system()) - began) * WAIT_SHARE)
 		pause = (clock_mono_ns(clock_system()) - began) * WAIT_SHARE;
-	probe->follow_at = now + (pause > FOLLOW_NS ? pause : FOLLOW_NS);
+	set->look_at = now + (pause > FOLLOW_NS ? pause : FOLLOW_NS);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a group of --by is called: the labels of its EV_GROUP. */
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "host/cgroup.h"
@@ -8,21 +10,48 @@
 #include "probe/deltas.h"
 #include "bpf/watch.skel.h"
 
+#define NAMED_IFACES 64
+
+/* What an interface was called in the snapshot `at`. */
+struct named_iface {
+	uint64_t at;
+	uint32_t netns, ifindex, name;
+};
+
+struct labels {
+	struct host_netns_vec netns;
+	uint64_t netns_at; /* the snapshot in which that list was made */
+	struct named_iface ifaces[NAMED_IFACES];
+};
+
+int watch_labels_open(struct watch_probe *probe)
+{
+	probe->labels = calloc(1, sizeof(*probe->labels));
+	return probe->labels ? 0 : -ENOMEM;
+}
+
+void watch_labels_free(struct watch_probe *probe)
+{
+	if (probe->labels)
+		host_netns_vec_release(&probe->labels->netns);
+	free(probe->labels);
+}
+
 static const struct host_netns *netns_of(const struct out *o, uint64_t inode)
 {
-	struct watch_probe *probe = o->probe;
-	const struct host_netns *ns = host_netns_find(&probe->labels_netns, inode);
+	struct labels *l = o->probe->labels;
+	const struct host_netns *ns = host_netns_find(&l->netns, inode);
 
 	if (ns && host_netns_is(ns))
 		return ns;
-	if (probe->labels_at == o->now)
+	if (l->netns_at == o->now)
 		return NULL;
-	probe->labels_at = o->now;
-	host_netns_vec_release(&probe->labels_netns);
-	probe->labels_netns = (struct host_netns_vec){ 0 };
-	if (host_netns_list(NULL, &probe->labels_netns))
+	l->netns_at = o->now;
+	host_netns_vec_release(&l->netns);
+	l->netns = (struct host_netns_vec){ 0 };
+	if (host_netns_list(NULL, &l->netns))
 		return NULL;
-	return host_netns_find(&probe->labels_netns, inode);
+	return host_netns_find(&l->netns, inode);
 }
 
 /* "eth0", and of another namespace than ours "eth0@blue". False: it is gone. */
@@ -41,7 +70,8 @@ static bool iface_name(const struct out *o, uint32_t netns, uint32_t ifindex, ch
 /* Asked for once in a snapshot: it takes a thread, elsewhere. */
 uint32_t label_iface_id(struct out *o, uint32_t netns, uint32_t ifindex)
 {
-	struct named_iface *known = &o->probe->ifaces[(netns * 31 + ifindex) % NAMED_IFACES];
+	const uint32_t place = (netns * 31 + ifindex) % NAMED_IFACES;
+	struct named_iface *known = &o->probe->labels->ifaces[place];
 	char name[IFNAMSIZ + HOST_LABEL_MAX + 2];
 
 	if (known->at == o->now && known->netns == netns && known->ifindex == ifindex)

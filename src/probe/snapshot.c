@@ -15,9 +15,33 @@
 
 #include "clock/clock.h"
 #include "event/names.h"
+#include "host/pressure.h"
 #include "probe/deltas.h"
 #include "probe/prog_stats.h"
 #include "bpf/watch.skel.h"
+
+/* The previous snapshot, for what nobody else looks at. */
+struct snapshot {
+	uint64_t seq, to_ns; /* how many there were; when the last one was taken */
+	uint64_t user_ns;    /* CPU time of this process until then */
+	struct cpu_counters counters;
+	struct cpu_share share[ROW_PROTOS];
+	struct culprit culprit[CULPRIT_MAX];
+	uint32_t culprit_pid[CULPRIT_MAX];
+	uint64_t recursion[HOOKS_MAX], function_recursion;
+	struct host_pressure pressure;
+};
+
+int watch_snapshot_open(struct watch_probe *probe)
+{
+	probe->last = calloc(1, sizeof(*probe->last));
+	return probe->last ? 0 : -ENOMEM;
+}
+
+void watch_snapshot_free(struct watch_probe *probe)
+{
+	free(probe->last);
+}
 
 static void put(struct out *o, uint16_t kind, const void *payload, size_t size)
 {
@@ -133,7 +157,7 @@ static void put_drops(struct out *o, const struct cpu_counters *now,
 
 static void put_counters(struct out *o)
 {
-	struct cpu_counters *before = &o->probe->counters_before;
+	struct cpu_counters *before = &o->probe->last->counters;
 	struct cpu_counters *now = malloc(sizeof(*now));
 
 	if (!now) {
@@ -169,7 +193,7 @@ static void put_recursion(struct out *o)
 	for (int i = 0; hooks[i].target; i++) {
 		if (o->probe->status[i].state != HOOK_BOUND)
 			continue;
-		misses = recursion_of(o->probe, &hooks[i], &o->probe->recursion_before[i]);
+		misses = recursion_of(o->probe, &hooks[i], &o->probe->last->recursion[i]);
 		/* a datagram whose call was not seen is counted at `segment` */
 		if (hooks[i].stage == STAGE_NONE && hooks[i].protocol == PROTO_UDP &&
 		    !o->probe->config.pid)
@@ -180,7 +204,7 @@ static void put_recursion(struct out *o)
 			put_count(o, COUNT_LOSS, hooks[i].stage, hooks[i].protocol, "recursion",
 				  misses, COUNT_EXACT);
 	}
-	misses = f ? recursion_of(o->probe, &f->hook, &o->probe->function_recursion) : 0;
+	misses = f ? recursion_of(o->probe, &f->hook, &o->probe->last->function_recursion) : 0;
 	if (o->sink)
 		put_count(o, COUNT_LOSS, STAGE_PROBE, PROTO_ANY, "recursion", misses, COUNT_EXACT);
 }
@@ -190,7 +214,7 @@ static void put_recursion(struct out *o)
 static void put_share(struct out *o)
 {
 	for (int p = 0; p < ROW_PROTOS; p++) {
-		struct cpu_share now = {}, *before = &o->probe->share_before[p];
+		struct cpu_share now = {}, *before = &o->probe->last->share[p];
 		struct event_share e = { .protocol = watch_protocol[p] };
 
 		for (uint32_t cpu = 0; cpu < o->probe->ncpus; cpu++) {
@@ -223,9 +247,9 @@ static uint32_t culprit_place(const struct watch_probe *probe, uint32_t pid)
 	uint32_t place = CULPRIT_MAX;
 
 	for (uint32_t i = 0; i < CULPRIT_MAX; i++) {
-		if (probe->culprit_pid[i] == pid)
+		if (probe->last->culprit_pid[i] == pid)
 			return i;
-		if (!probe->culprit_pid[i] && place == CULPRIT_MAX)
+		if (!probe->last->culprit_pid[i] && place == CULPRIT_MAX)
 			place = i;
 	}
 	return place;
@@ -255,12 +279,12 @@ static void take_culprit(struct out *o, int fd, uint32_t pid)
 
 	if (place == CULPRIT_MAX || bpf_map_lookup_elem(fd, &pid, &k))
 		return;
-	before = &o->probe->culprit_before[place];
-	o->probe->culprit_pid[place] = pid;
+	before = &o->probe->last->culprit[place];
+	o->probe->last->culprit_pid[place] = pid;
 	if (k.count && k.count == before->count && k.ns == before->ns &&
 	    !bpf_map_lookup_and_delete_elem(fd, &pid, &k)) {
 		put_culprit(o, pid, &k, before);
-		o->probe->culprit_pid[place] = 0;
+		o->probe->last->culprit_pid[place] = 0;
 		*before = (struct culprit){};
 		return;
 	}
@@ -300,8 +324,8 @@ static void put_pressure(struct out *o)
 	struct event_pressure e;
 
 	host_pressure_read(NULL, &now);
-	host_pressure_since(&o->probe->pressure_before, &now, &gain);
-	o->probe->pressure_before = now;
+	host_pressure_since(&o->probe->last->pressure, &now, &gain);
+	o->probe->last->pressure = now;
 	e = (struct event_pressure){
 		.busy_ns = gain.busy_ns, .stall_ns = gain.stall_ns, .packets = gain.packets,
 		.flags = (gain.busy_known ? 0 : PRESSURE_NO_BUSY) |
@@ -356,8 +380,8 @@ void watch_baseline(struct watch_probe *probe)
 	watch_count(probe);
 	watch_slow(probe, NULL, NULL, 0);
 	watch_bpf_ns(probe, &ns, &exact);
-	probe->from_ns = clock_now();
-	probe->user_before_ns = clock_cpu();
+	probe->last->to_ns = clock_now();
+	probe->last->user_ns = clock_cpu();
 }
 
 /* Whose time there was; CPUs that could be plugged in have counters, but no time. */
@@ -373,7 +397,7 @@ int watch_snapshot(struct watch_probe *probe, struct event_sink *sink, struct ev
 {
 	struct out o = { .probe = probe, .sink = sink, .dict = dict, .now = clock_now() };
 	struct event_interval e = {
-		.seq = probe->seq++, .from_ns = probe->from_ns, .to_ns = o.now,
+		.seq = probe->last->seq++, .from_ns = probe->last->to_ns, .to_ns = o.now,
 		.ncpus = online_cpus(probe), .flags = flags, .one_in = probe->one_in,
 	};
 	int err = watch_clock(probe, sink);
@@ -387,7 +411,7 @@ int watch_snapshot(struct watch_probe *probe, struct event_sink *sink, struct ev
 		o.err = watch_told_losses(probe, sink, dict, o.now);
 	watch_follow(probe, o.not_covered, sink, o.now);
 	user = clock_cpu();
-	e.own_user_ns = user - probe->user_before_ns;
+	e.own_user_ns = user - probe->last->user_ns;
 	if (!watch_bpf_ns(probe, &bpf, &exact))
 		put_cost_unknown(&o, &e);
 	else if (!exact)
@@ -398,8 +422,8 @@ int watch_snapshot(struct watch_probe *probe, struct event_sink *sink, struct ev
 	if (!(e.flags & INTERVAL_NO_BPF_COST) &&
 	    watch_shed(probe, (double)(e.own_user_ns + bpf) / ((e.to_ns - e.from_ns) * e.ncpus)))
 		e.flags |= INTERVAL_SHED | INTERVAL_PARTIAL;
-	probe->user_before_ns = user;
-	probe->from_ns = o.now;
+	probe->last->user_ns = user;
+	probe->last->to_ns = o.now;
 	if (!o.err)
 		o.err = event_dict_put_loss(o.dict, o.sink, o.now);
 	put(&o, EV_INTERVAL, &e, sizeof(e));

@@ -13,7 +13,6 @@
 #include "event/source.h"
 #include "event/writer.h"
 #include "host/netns.h"
-#include "host/pressure.h"
 #include "host/root.h"
 #include "probe/hook.h"
 #include "probe/refusal.h"
@@ -24,20 +23,12 @@
 #define WHY_MAX 192
 /* The kernel switches receive stamping on in a worker, some milliseconds later. */
 #define STAMPING_STARTS_NS 20000000
-#define NF_NETNS_MAX HOST_NETNS_MAX
 
 enum hook_state { HOOK_UNTRIED, HOOK_BOUND, HOOK_FAILED, HOOK_NOT_NEEDED };
 
 struct hook_status {
 	enum hook_state state;
 	char why[WHY_MAX];
-};
-
-struct netns_links {
-	uint64_t inode;
-	int links[NETFILTER_HOOKS][2]; /* by family; -1 = none */
-	int err;      /* why there is none, negative; 0: all are there */
-	bool told;    /* ... that there was none */
 };
 
 static const uint8_t watch_protocol[ROW_PROTOS] = { [ROW_TCP] = PROTO_TCP, [ROW_UDP] = PROTO_UDP };
@@ -71,13 +62,6 @@ struct function {
 	uint32_t arg;
 };
 
-/* --by: what an interface was called in one snapshot. */
-#define NAMED_IFACES 64
-struct named_iface {
-	uint64_t at;
-	uint32_t netns, ifindex, name;
-};
-
 /* A program on its hook. */
 struct attachment {
 	const struct bpf_program *program;
@@ -97,34 +81,21 @@ struct watch_probe {
 	struct refusals maps; /* that this kernel refuses; what needs them is not loaded */
 	struct attachment attached[HOOKS_MAX * 2];
 	uint32_t n_attached;
-	struct netns_links *netns;
-	size_t n_netns;
-	bool follow_lost, follow_useful; /* packets were, since; the last time it found something */
-	uint64_t follow_at; /* when namespaces are looked for next */
+	struct netns_set *netns; /* of cover.c */
 
 	struct cpu_state *cpus; /* mapped: ncpus, see watch_cpu() */
 
 	/* the previous snapshot, merged over CPUs */
+	struct snapshot *last; /* of snapshot.c */
 	struct row *row_before;
-	struct cpu_counters counters_before;
-	struct cpu_share share_before[ROW_PROTOS];
-	struct culprit culprit_before[CULPRIT_MAX];
-	uint32_t culprit_pid[CULPRIT_MAX];
-	uint64_t recursion_before[HOOKS_MAX];
 	struct cpu_uncovered uncovered_before;
 	uint64_t suppressed_before[ROW_PROTOS];
-	uint64_t seq, from_ns;
-	uint64_t user_before_ns;
 
 	struct function functions[2]; /* --probe: by function, by tracepoint */
 	uint32_t n_functions;
-	uint64_t function_recursion;
 	struct watch_groups *groups; /* --by; or NULL */
 	struct watch_arrivals *arrivals; /* `irq`, `poll`; or NULL */
-	struct host_pressure pressure_before;
-	struct host_netns_vec labels_netns;
-	uint64_t labels_at; /* the snapshot in which that was made */
-	struct named_iface ifaces[NAMED_IFACES];
+	struct labels *labels; /* of labels.c */
 	bool proven; /* the self-test ran */
 	struct told *told; /* messages are asked for */
 	struct mark_hooks *marks; /* config.marks */
@@ -289,6 +260,10 @@ uint64_t watch_groups_size(struct watch_probe *probe, uint64_t left);
 int watch_groups_open(struct watch_probe *probe);
 void watch_groups_close(struct watch_probe *probe);
 
+/* labels.c: what groups, namespaces and interfaces are called. */
+int watch_labels_open(struct watch_probe *probe);
+void watch_labels_free(struct watch_probe *probe);
+
 /*
  * arrivals.c: what happens before the stack. Bytes that its maps take; their sizes, before loading;
  * maps them, and forgets them.
@@ -315,10 +290,13 @@ int watch_others(struct watch_probe *probe, struct event_sink *sink, struct even
 		 uint64_t now);
 
 /*
- * cover.c: attaches a netfilter hook's program in every namespace that can be entered, of the
- * filter; fails only if there is none. Detaches all. Does so for namespaces that have come and gone
- * meanwhile, if it is time or packets were `lost` as not covered: then it tells `sink` of whom.
+ * cover.c: network namespaces. Attaches a netfilter hook's program in every namespace that can be
+ * entered, of the filter; fails only if there is none. Detaches all. Does so for namespaces that
+ * have come and gone meanwhile, if it is time or packets were `lost` as not covered: then it tells
+ * `sink` of whom.
  */
+int watch_cover_open(struct watch_probe *probe);
+void watch_cover_free(struct watch_probe *probe);
 int watch_cover(struct watch_probe *probe, const struct hook *h);
 void watch_uncover(struct watch_probe *probe);
 void watch_follow(struct watch_probe *probe, bool lost, struct event_sink *sink, uint64_t now);
@@ -327,6 +305,8 @@ void watch_follow(struct watch_probe *probe, bool lost, struct event_sink *sink,
  * snapshot.c: takes what the programs counted so far into `seen`; forgets it; reports what they
  * counted since.
  */
+int watch_snapshot_open(struct watch_probe *probe);
+void watch_snapshot_free(struct watch_probe *probe);
 void watch_count(struct watch_probe *probe);
 void watch_baseline(struct watch_probe *probe);
 int watch_snapshot(struct watch_probe *probe, struct event_sink *sink, struct event_dict *dict,

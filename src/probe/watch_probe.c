@@ -70,9 +70,9 @@ int watch_probe_open(struct watch_probe **out, const struct watch_probe_config *
 	probe->ncpus = libbpf_num_possible_cpus();
 	if (config->ifname)
 		snprintf(probe->ifname, sizeof(probe->ifname), "%s", config->ifname);
-	probe->netns = calloc(NF_NETNS_MAX, sizeof(*probe->netns));
 	probe->row_before = calloc(ROWS, sizeof(*probe->row_before));
-	if (!probe->netns || !probe->row_before || watch_cost_open(probe))
+	if (!probe->row_before || watch_cover_open(probe) || watch_snapshot_open(probe) ||
+	    watch_labels_open(probe) || watch_cost_open(probe))
 		goto out;
 	err = check_privileges(why, size);
 	if (err)
@@ -118,9 +118,10 @@ void watch_probe_free(struct watch_probe *probe)
 	clock_follow_free(probe->follow);
 	if (probe->stamp_fd >= 0)
 		close(probe->stamp_fd);
-	host_netns_vec_release(&probe->labels_netns);
+	watch_labels_free(probe);
+	watch_snapshot_free(probe);
+	watch_cover_free(probe);
 	free(probe->row_before);
-	free(probe->netns);
 	free(probe);
 }
 
