@@ -40,7 +40,8 @@ bool counter_is_known(const struct counter *counter, const struct event_conn *e)
 	return (e->known & counter->known) == counter->known;
 }
 
-struct value counter_cell(const struct counter *counter, const struct event_conn *e)
+/* Null if it is unknown. */
+static struct value counter_cell(const struct counter *counter, const struct event_conn *e)
 {
 	const uint64_t value = counter_value(counter, e);
 

@@ -54,9 +54,6 @@ const struct counter *counter_next(const struct counter *before, enum counter_ob
 uint64_t counter_value(const struct counter *counter, const struct event_conn *e);
 bool counter_is_known(const struct counter *counter, const struct event_conn *e);
 
-/* Its value for a report; null if it is unknown. */
-struct value counter_cell(const struct counter *counter, const struct event_conn *e);
-
 /*
  * Columns of text, and their cells: return how many, at most COUNTERS. Without `spare`, those with
  * COLUMN_SPARE are left out.

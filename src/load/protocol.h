@@ -83,7 +83,7 @@ struct protocol {
 	/* Of a datagram protocol's operations: bytes left free before each, then written. */
 	size_t frame_size;
 	void (*put_frame)(uint8_t *frame, struct request *out);
-	/* protocol_encode(): `out` has the id. Of those with operations: protocol_encode_drawn(). */
+	/* protocol_encode(): `out` has the id. */
 	int (*encode)(const struct protocol *protocol, const struct workload *workload,
 		      struct rng *rng, void *buffer, size_t cap, struct request *out);
 	/*
@@ -117,9 +117,6 @@ static inline int protocol_encode(const struct protocol *protocol, const struct 
 	return protocol->encode(protocol, workload, rng, buffer, cap, out);
 }
 
-/* Draws an operation, what it needs, and encodes it. */
-int protocol_encode_drawn(const struct protocol *protocol, const struct workload *workload,
-			  struct rng *rng, void *buffer, size_t cap, struct request *out);
 /* Whether there are keys to store, and the request that stores number `key` (--preload). */
 bool protocol_stores(const struct protocol *protocol);
 int protocol_encode_store(const struct protocol *protocol, const struct workload *workload,

@@ -23,26 +23,30 @@
 #define OF_ECHO (1U << WORKLOAD_REQUEST)
 #define OF_SYNTHETIC (1U << WORKLOAD_SERVICE | 1U << WORKLOAD_REQUEST | 1U << WORKLOAD_REPLY)
 
+/* Draws an operation and its parameters, and encodes it. */
+static int encode_drawn(const struct protocol *p, const struct workload *w, struct rng *rng,
+			void *buffer, size_t cap, struct request *out);
+
 /* What a protocol and its TLS variant share. */
 #define RESP                                                                                       \
 	.default_port = "6379", .settings = OF_STORE,                                              \
-	.put = resp_put, .encode = protocol_encode_drawn, .parse = resp_parse,                     \
+	.put = resp_put, .encode = encode_drawn, .parse = resp_parse,                              \
 	.greet = resp_greet
 #define HTTP                                                                                       \
 	.settings = OF_HTTP, .http = true, .repeats = true,                                        \
-	.put = http_put, .encode = protocol_encode_drawn, .parse = http_parse
+	.put = http_put, .encode = encode_drawn, .parse = http_parse
 
 const struct protocol protocols[] = {
 	{ .name = "memcached", .default_port = "11211",
 	  .settings = OF_STORE,
-	  .put = memcached_put, .encode = protocol_encode_drawn, .parse = memcached_parse },
+	  .put = memcached_put, .encode = encode_drawn, .parse = memcached_parse },
 	{ .name = "memcached-binary", .default_port = "11211", .matched_by_id = true,
 	  .settings = OF_STORE,
-	  .put = memcached_binary_put, .encode = protocol_encode_drawn,
+	  .put = memcached_binary_put, .encode = encode_drawn,
 	  .parse = memcached_binary_parse },
 	{ .name = "udp+memcached", .default_port = "11211", .matched_by_id = true, .datagram = true,
 	  .settings = OF_STORE,
-	  .put = memcached_put, .encode = protocol_encode_drawn, .parse = memcached_udp_parse,
+	  .put = memcached_put, .encode = encode_drawn, .parse = memcached_udp_parse,
 	  .frame_size = MEMCACHED_UDP_FRAME, .put_frame = memcached_udp_put_frame },
 	{ .name = "redis", RESP },
 	{ .name = "rediss", .tls = true, RESP },
@@ -110,8 +114,8 @@ static inline int encode_operation(const struct protocol *p, const struct worklo
 }
 
 /* The order of the draws is part of what a seed stands for. */
-int protocol_encode_drawn(const struct protocol *p, const struct workload *w, struct rng *rng,
-			  void *buffer, size_t cap, struct request *out)
+static int encode_drawn(const struct protocol *p, const struct workload *w, struct rng *rng,
+			void *buffer, size_t cap, struct request *out)
 {
 	struct operation o = { .id = out->id };
 

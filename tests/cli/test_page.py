@@ -355,6 +355,7 @@ class Page(Case):
         page.key('Enter')
         self.check_message(page, document['examples'][1])
         page.key('Escape')
+        page.wait("!document.querySelector('dialog[open]')")
         page.run("document.querySelector('[data-plot=causes-count] .row').focus()")
         page.key('ArrowDown')
         second = sorted(document['causes'], key=lambda c: -c['messages'])[1]
