@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which clock a time was read from. A time without its domain means nothing, and times of two
- * domains meet only through clock/convert.h, which says how wrong the result may be.
+ * domains meet only through clock/reconcile.h or clock/convert.h, which say how wrong the result
+ * may be.
  */
 #ifndef HOSTLAT_CLOCK_DOMAIN_H
 #define HOSTLAT_CLOCK_DOMAIN_H
@@ -20,8 +21,5 @@ enum clock_domain {
 	DOMAIN_SCHED = 9,    /* sched_clock(): perf's stamps, and ftrace's by default */
 	DOMAIN_COUNT
 };
-
-/* "monotonic", "realtime", ...; NULL for a number that is none of the above. Static. */
-const char *clock_domain_name(enum clock_domain domain);
 
 #endif

@@ -7,6 +7,7 @@
 #include "clock/reconcile.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 #include "base/bug.h"
 
@@ -133,21 +134,28 @@ int clock_reconcile_add(struct clock_reconcile *r, enum clock_domain domain,
 	return 0;
 }
 
-static int put(void *ctx, enum clock_domain domain, const struct clock_stretch *stretch)
-{
-	return clock_reconcile_add(ctx, domain, stretch);
-}
-
-struct clock_taker clock_reconcile_taker(struct clock_reconcile *r)
-{
-	return (struct clock_taker){ .put = put, .ctx = r };
-}
-
-size_t clock_reconcile_breaks(const struct clock_reconcile *r, enum clock_domain domain)
+bool clock_reconcile_step(const struct clock_reconcile *r, enum clock_domain domain, size_t i,
+			  struct clock_step *step)
 {
 	const struct clock_log *log = &r->logs[domain];
+	const struct clock_known *after, *before;
+	__int128 by, width;
 
-	return log->runs.len ? log->runs.len - 1 : 0;
+	if (i + 1 >= log->runs.len)
+		return false;
+	after = &log->known.items[log->runs.items[i + 1]];
+	before = after - 1;
+	by = ((__int128)after->line.from - after->line.mono_ns) -
+	     ((__int128)before->line.from - before->line.mono_ns);
+	width = (__int128)after->line.mono_ns * PARTS - mono_at(&before->line, before->until);
+	*step = (struct clock_step){
+		.after_ns = after->line.mono_ns,
+		.width_ns = width > 0 ? (uint64_t)(width / PARTS) : 0,
+	};
+	if (by >= -CONVERT_TIME_MAX && by <= CONVERT_TIME_MAX &&
+	    (uint64_t)llabs((int64_t)by) > before->line.error_ns + after->line.error_ns)
+		step->by_ns = (int64_t)by;
+	return true;
 }
 
 /* ---- to monotonic, and from it ---- */

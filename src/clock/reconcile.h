@@ -15,6 +15,7 @@
 #ifndef HOSTLAT_CLOCK_RECONCILE_H
 #define HOSTLAT_CLOCK_RECONCILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -75,9 +76,6 @@ void clock_reconcile_release(struct clock_reconcile *r);
 int clock_reconcile_add(struct clock_reconcile *r, enum clock_domain domain,
 			const struct clock_stretch *stretch);
 
-/* A taker that adds to `r`, which must live as long. */
-struct clock_taker clock_reconcile_taker(struct clock_reconcile *r);
-
 /*
  * -ERANGE if it isn't known: out of what the logs hold, in a lost stretch, skipped or shown twice
  * by a clock that was set, or perhaps shown once more in a lost stretch; or if the error reaches
@@ -90,7 +88,17 @@ struct clock_taker clock_reconcile_taker(struct clock_reconcile *r);
 int clock_reconcile_convert(const struct clock_reconcile *r, enum clock_domain from,
 			    enum clock_domain to, int64_t t, struct clock_time *result);
 
-/* How often a domain's log is interrupted: by steps and by what was lost. */
-size_t clock_reconcile_breaks(const struct clock_reconcile *r, enum clock_domain domain);
+/* What a domain that keeps its distance to monotonic did in an interruption of its log. */
+struct clock_step {
+	int64_t after_ns;  /* monotonic time from which on it is known again */
+	uint64_t width_ns; /* for how long before that it was not known */
+	int64_t by_ns;     /* how far it was set; 0: it was not, within the bounds of both sides */
+};
+
+/*
+ * The interruption number `i`, from 0, of a domain that keeps its distance. False: there are fewer.
+ */
+bool clock_reconcile_step(const struct clock_reconcile *r, enum clock_domain domain, size_t i,
+			  struct clock_step *step);
 
 #endif

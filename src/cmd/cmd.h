@@ -58,6 +58,13 @@ extern const struct opt common_option_rows[];
 #define OPTIONS_COMMON(config, member)                                                             \
 	OPT_ROWS(config, member, struct common_options, common_option_rows)
 
+extern const struct opt_choice time_choices[]; /* enum times_style */
+
+#define OPTION_TIME(config, member)                                                                \
+	OPT_CHOICE(config, member, .name = "time", .choices = time_choices,                        \
+		   .help = "Print points in time by this clock (default: wall, if the recording "  \
+			   "relates it to the others)")
+
 /* Whether text for descriptor `fd` is to be coloured. */
 bool common_color(const struct common_options *common, int fd);
 

@@ -5,11 +5,19 @@
 #include "base/log.h"
 #include "base/tty.h"
 #include "cmd/cmd.h"
+#include "report/times.h"
 
 static const struct opt_choice color_choices[] = {
 	{ "auto", COLOR_AUTO, "if the output goes to a terminal" },
 	{ "always", COLOR_ALWAYS, NULL },
 	{ "never", COLOR_NEVER, NULL },
+	{ NULL, 0, NULL },
+};
+
+const struct opt_choice time_choices[] = {
+	{ "wall", TIMES_WALL, "the time of day, UTC, whatever the clock was stepped by" },
+	{ "monotonic", TIMES_MONOTONIC, "seconds of CLOCK_MONOTONIC" },
+	{ "trace", TIMES_TRACE, "seconds since the recording began" },
 	{ NULL, 0, NULL },
 };
 

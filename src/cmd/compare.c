@@ -20,6 +20,7 @@
 #include "load/compare.h"
 #include "report/difference.h"
 #include "report/human.h"
+#include "report/times.h"
 #include "watch/compare.h"
 
 #define COMPARE_SCHEMA 1
@@ -28,6 +29,7 @@ struct compare_config {
 	const char *a, *b;
 	const char *slice;
 	uint64_t slowest;
+	uint32_t time;
 	struct common_options common;
 };
 
@@ -45,6 +47,7 @@ static const struct opt compare_options[] = {
 	OPT_U64(struct compare_config, slowest, .name = "slowest", .min = 1,
 		.max = SUBJECTS_MAX,
 		.help = "Compare the causes of the N slowest messages of each recording"),
+	OPTION_TIME(struct compare_config, time),
 	OPTIONS_COMMON(struct compare_config, common),
 	OPT_END,
 };
@@ -216,6 +219,7 @@ static uint64_t duration_ns(const struct inputs *in, int side)
 static void add_input(const struct inputs *in, int side, struct report *r)
 {
 	const struct input *one = &in->both[side];
+	const struct times *times = watch_run_times(one->watch);
 	const uint64_t duration = duration_ns(in, side);
 	struct object *o = object_new(r);
 
@@ -224,6 +228,7 @@ static void add_input(const struct inputs *in, int side, struct report *r)
 					   report_format(r, "%s", one->run.host) : NULL));
 	object_add(o, "started_ns", one->run.started_ns ? value_ns(one->run.started_ns) :
 							  value_null());
+	times_add_span(times, o, times->clocks.begin_ns, times->clocks.end_ns);
 	object_add(o, "duration_ns", duration ? value_ns(duration) : value_null());
 	object_add(o, "messages", in->messages ?
 		   value_u64(comparison_messages(in->messages, side)) :
@@ -240,6 +245,12 @@ static void add_title(const struct inputs *in, struct report *r)
 		report_summary(r, "%s and %s messages",
 			       human_count(a, comparison_messages(in->messages, 0)),
 			       human_count(b, comparison_messages(in->messages, 1)));
+	for (int side = 0; side < 2; side++) {
+		const struct times *t = watch_run_times(in->both[side].watch);
+
+		times_say_span(t, r, side ? "B: " : "A: ", t->clocks.begin_ns,
+			       t->clocks.end_ns);
+	}
 }
 
 static void say_only(bool a, bool b, const char *what, struct report *r)
@@ -317,6 +328,8 @@ static int print(const struct compare_config *c, struct inputs *in)
 	int err, code = EXIT_CANNOT;
 
 	report_init(&report, &who);
+	for (int side = 0; side < 2; side++)
+		watch_run_times(in->both[side].watch)->style = c->time;
 	err = fill(in, &report);
 	if (err)
 		log_error("cannot make the result: %s", strerror(-err));

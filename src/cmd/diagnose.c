@@ -16,6 +16,7 @@ struct diagnose_config {
 	uint64_t slowest;
 	const char *against;
 	uint32_t direction;
+	uint32_t time;
 	bool paper;
 	struct common_options common;
 };
@@ -47,6 +48,7 @@ static const struct opt diagnose_options[] = {
 	OPT_FLAG(struct diagnose_config, paper, .name = "paper",
 		 .help = "Count every excess above the recording's granularity, however much the "
 			 "baseline varies"),
+	OPTION_TIME(struct diagnose_config, time),
 	OPTIONS_COMMON(struct diagnose_config, common),
 	OPT_END,
 };
@@ -116,7 +118,9 @@ static int diagnose(const struct diagnose_config *c, const struct diagnose_optio
 static int run(const void *config)
 {
 	const struct diagnose_config *c = config;
-	struct diagnose_options options = { .method = c->paper ? &paper_method : NULL };
+	struct diagnose_options options = {
+		.times = c->time, .method = c->paper ? &paper_method : NULL,
+	};
 	struct event_reader *reader, *other = NULL;
 	const char *against;
 	int code = EXIT_CANNOT;

@@ -16,6 +16,7 @@ struct watch_config {
 	uint64_t interval_ns;
 	uint64_t count;
 	bool cumulative;
+	uint32_t time;
 	const char *record;
 	const char *from;
 	struct watch_probe_config probe;
@@ -36,6 +37,7 @@ static const struct opt watch_options[] = {
 		   .excludes = "max-overhead,memory",
 		   .help = "Show a recorded run instead of measuring (- is standard input); needs "
 			   "no privileges"),
+	OPTION_TIME(struct watch_config, time),
 	OPTIONS_PROBE(struct watch_config, probe),
 	OPTIONS_COMMON(struct watch_config, common),
 	OPT_END,
@@ -125,8 +127,10 @@ static int run(const void *config)
 		privilege_read_only();
 	if (!recording_is_apart(c->record, c->common.output))
 		return EXIT_USAGE;
-	if (!watch_view_open(&view, &shown, stages))
+	if (!watch_view_open(&view, &shown, stages)) {
+		watch_set_times(view.watch, c->time);
 		code = c->from ? watch_from(c, &view) : watch_live(c, &view);
+	}
 	watch_view_release(&view);
 	return code;
 }

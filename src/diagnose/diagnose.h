@@ -9,7 +9,7 @@
 
 #include "diagnose/messages.h"
 #include "event/reader.h"
-#include "report/report.h"
+#include "report/times.h"
 
 /* The JSON document's schema, for struct provenance. */
 #define DIAGNOSE_SCHEMA 1
@@ -38,6 +38,7 @@ struct diagnose_method {
 
 struct diagnose_options {
 	struct selection selection;
+	enum times_style times; /* of points in time, in text */
 	const struct diagnose_method *method; /* NULL: the usual one */
 };
 

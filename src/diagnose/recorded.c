@@ -63,12 +63,13 @@ static int recorded_add_block(struct recorded *rec, const struct event_block *bl
 	int err = 0;
 
 	while (!err && event_block_next(block, &at, &event)) {
+		err = times_take(&rec->times, &event);
 		if (event.kind == EV_FACT)
-			err = recorded_add_fact(rec, &event);
+			err = err ?: recorded_add_fact(rec, &event);
 		else if (event.kind == EV_LOSS)
 			recorded_add_loss(rec, &event);
 		else if (event.kind == EV_FLOW)
-			err = recorded_add_flow(rec, &event);
+			err = err ?: recorded_add_flow(rec, &event);
 	}
 	return err;
 }
@@ -283,6 +284,7 @@ int recorded_read(struct recorded *rec, struct event_reader *reader,
 	int err = contexts_init(&rec->contexts);
 
 	rec->reader = reader;
+	times_init(&rec->times, TIMES_AUTO);
 	vec_init(&rec->flows, FLOWS_MAX);
 	rec->names = event_dict_new();
 	if (!err)
@@ -327,6 +329,7 @@ void recorded_release(struct recorded *rec)
 	free(rec->windows);
 	free(rec->machine);
 	contexts_release(&rec->contexts);
+	times_release(&rec->times);
 	vec_release(&rec->flows);
 	vec_release(&rec->subjects);
 	messages_release(&rec->messages);

@@ -28,6 +28,7 @@ static void diagnosis_add_recording(const struct diagnosis *d, struct report *r)
 	object_add(o, "to_ns", any ? value_ns(rec->messages.to) : value_null());
 	object_add(o, "duration_ns",
 		   any ? value_ns(rec->messages.to - rec->messages.from) : value_null());
+	times_add_span(&rec->times, o, rec->messages.from, rec->messages.to);
 	object_add(o, "granularity_ns", value_ns(rec->granularity));
 	object_add(o, "machine", value_string(rec->machine));
 	object_add(o, "cores", value_u64(rec->cores));
@@ -86,6 +87,8 @@ static void diagnosis_add_title(const struct diagnosis *d, struct report *r)
 	else
 		report_summary(r, "against those from %g %% to %g %%", 100 * s->against_from,
 			       100 * s->against_to);
+	if (d->own.messages.all.len)
+		times_say_span(&d->own.times, r, "", d->own.messages.from, d->own.messages.to);
 }
 
 /* ---- how much is explained ---- */

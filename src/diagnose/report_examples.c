@@ -140,6 +140,7 @@ static struct value address_value(struct report *r, const struct event_flow *flo
 
 static const struct column example_columns[] = {
 	{ "id", NULL, 0, 0 },           { "at_ns", NULL, 0, 0 },
+	{ "at_realtime_ns", NULL, 0, 0 }, { "realtime_error_ns", NULL, 0, 0 },
 	{ "latency_ns", NULL, 0, 0 },   { "deviation_ns", NULL, 0, 0 },
 	{ "coverage", NULL, 0, 0 },     { "pid", NULL, 0, 0 },
 	{ "tid", NULL, 0, 0 },          { "comm", NULL, 0, 0 },
@@ -163,7 +164,8 @@ static int add_example(const struct diagnosis *d, struct report *r, struct table
 	const struct event_flow *flow = flows_find(&rec->flows, m->flow);
 	int err = 0;
 
-	TABLE_ADD(t, value_u64(m->id), value_ns(m->read), value_ns(j->latency),
+	TABLE_ADD(t, value_u64(m->id), value_ns(m->read), times_realtime(&rec->times, m->read),
+		  times_error(&rec->times, m->read), value_ns(j->latency),
 		  value_sns((int64_t)(j->latency - j->expected)), coverage_value(j->coverage),
 		  m->pid ? value_u64(m->pid) : value_null(),
 		  m->tid ? value_u64(m->tid) : value_null(),
@@ -228,6 +230,7 @@ static void add_slowest(const struct diagnosis *d, struct report *r, const struc
 	const struct message *m = subject_message(&d->own, j->subject);
 	const struct task *task = tasks_get(&d->own.tasks, tasks_by_tid(&d->own.tasks, m->tid));
 	struct cause_line lines[CAUSE_PLACES + 2];
+	const char *at = times_text(&d->own.times, r, m->read, d->own.messages.from, 6);
 	char buf[HUMAN_MAX];
 	size_t n = 0;
 
@@ -240,9 +243,10 @@ static void add_slowest(const struct diagnosis *d, struct report *r, const struc
 						    top_culprit(d, r, j, place) };
 	qsort(lines, n, sizeof(*lines), longest_first);
 	if (t)
-		t->head = report_format(r, "The slowest message: %s, %s by %s",
+		t->head = report_format(r, "The slowest message: %s, %s%s%s by %s",
 					human_ns(buf, j->latency),
 					d->own.messages.departures ? "sent" : "read",
+					at ? " at " : "", at ? at : "",
 					task->tid ? culprit_name(&d->own, r, tasks_by_tid(
 						&d->own.tasks, m->tid)) : "an unknown task");
 	for (size_t i = 0; i < n; i++)

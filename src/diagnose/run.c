@@ -163,6 +163,7 @@ int diagnosis_run(struct diagnosis *d, struct event_reader *reader, struct event
 {
 	int err = recorded_read(&d->own, reader, &d->options.selection);
 
+	d->own.times.style = d->options.times;
 	d->against_other = against != NULL;
 	if (!err && against)
 		err = recorded_read(&d->other, against, &d->options.selection);

@@ -30,6 +30,7 @@ struct recorded {
 	struct drawn *drawn;        /* by subject; empty: not drawn */
 	struct windows *windows;    /* by subject; NULL: it tells of no functions */
 	struct contexts contexts;
+	struct times times;
 	struct flows VEC_OF(struct event_flow) flows; /* by id */
 	char *machine;
 	bool by_request;            /* a message ends after its read: at its reply, or a mark */

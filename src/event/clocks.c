@@ -52,18 +52,20 @@ struct clock_taker event_clocks_taker(struct event_clocks_out *out, struct event
 
 /* ---- reading ---- */
 
-void event_clocks_init(struct event_clocks *clocks)
+void event_clocks_init(struct event_clocks *clocks, uint32_t domains)
 {
-	*clocks = (struct event_clocks){ .refused = 0 };
+	*clocks = (struct event_clocks){ .domains = domains };
 	clock_reconcile_init(&clocks->reconcile);
+	clock_reconcile_init(&clocks->followed);
 }
 
 void event_clocks_release(struct event_clocks *clocks)
 {
 	clock_reconcile_release(&clocks->reconcile);
+	clock_reconcile_release(&clocks->followed);
 }
 
-enum clock_domain event_clocks_domain(const struct event_clocks *clocks, uint32_t id)
+static enum clock_domain domain_of(const struct event_clocks *clocks, uint32_t id)
 {
 	for (int i = 0; id && i < DOMAIN_COUNT; i++) {
 		if (clocks->ids[i] == id)
@@ -74,7 +76,8 @@ enum clock_domain event_clocks_domain(const struct event_clocks *clocks, uint32_
 
 static void take_domain(struct event_clocks *clocks, const struct event_domain *d)
 {
-	if (d->type > DOMAIN_MONO && d->type < DOMAIN_COUNT && !clocks->ids[d->type])
+	if (d->type > DOMAIN_MONO && d->type < DOMAIN_COUNT && !clocks->ids[d->type] &&
+	    clocks->domains & 1U << d->type)
 		clocks->ids[d->type] = d->id;
 }
 
@@ -99,7 +102,7 @@ static int take_param(struct event_clocks *clocks, const struct event *event)
 	int err;
 
 	event_copy(event, &param, sizeof(param));
-	domain = event_clocks_domain(clocks, param.domain);
+	domain = domain_of(clocks, param.domain);
 	if (domain == DOMAIN_NONE)
 		return 0;
 	s = (struct clock_stretch){
@@ -117,11 +120,122 @@ static int take_param(struct event_clocks *clocks, const struct event *event)
 	return err;
 }
 
+/* An error of `followed` means that an EV_CLOCK cannot be: it is left out. */
+static int follow_realtime(struct event_clocks *clocks, uint64_t mono_ns, int64_t offset_ns,
+		  uint64_t error_ns, uint32_t flags)
+{
+	const struct clock_stretch s = {
+		.from = mono_ns + (uint64_t)offset_ns, .mono_ns = (int64_t)mono_ns, .mult = 1,
+		.error_ns = error_ns, .flags = flags,
+	};
+	const int err = clock_reconcile_add(&clocks->followed, DOMAIN_REALTIME, &s);
+
+	return err == -ENOMEM ? err : 0;
+}
+
+static int64_t followed_offset(const struct clock_stretch *line)
+{
+	return (int64_t)(line->from - (uint64_t)line->mono_ns);
+}
+
+/* The line that EV_CLOCK said last; NULL before the first. */
+static const struct clock_stretch *followed_last(const struct event_clocks *clocks)
+{
+	const struct clock_log *log = &clocks->followed.logs[DOMAIN_REALTIME];
+
+	return log->known.len ? &vec_last(&log->known)->line : NULL;
+}
+
+static int take_followed(struct event_clocks *clocks, const struct event_clock *clock)
+{
+	const struct clock_stretch *last = followed_last(clocks);
+	const int64_t offset_ns = clock->realtime_minus_mono_ns;
+	uint64_t since_ns = clock->mono_ns;
+	uint32_t flags = 0;
+
+	clocks->has_clock = true;
+	if (clock->flags & CLOCK_STEPPED)
+		flags = STRETCH_STEP | STRETCH_LOST;
+	else if (last && last->error_ns == clock->error_ns && followed_offset(last) == offset_ns)
+		flags = STRETCH_HOLDS;
+	else if (!last) /* the recorder followed the clock before it attached its hooks */
+		since_ns = offset_ns < 0 ? 0 - (uint64_t)offset_ns : 0;
+	return follow_realtime(clocks, since_ns, offset_ns, clock->error_ns, flags);
+}
+
+static int take_followed_interval(struct event_clocks *clocks, const struct event *event)
+{
+	const struct clock_stretch *last = followed_last(clocks);
+	const bool holds = last && clocks->has_clock;
+	struct event_interval interval;
+
+	event_copy(event, &interval, sizeof(interval));
+	clocks->has_intervals = true;
+	clocks->has_clock = false;
+	clocks->end_ns = interval.to_ns;
+	return holds ? follow_realtime(clocks, interval.to_ns, followed_offset(last),
+				      last->error_ns, STRETCH_HOLDS) : 0;
+}
+
 int event_clocks_take(struct event_clocks *clocks, const struct event *event)
 {
-	if (event->kind == EV_DOMAIN)
+	if (!clocks->begin_ns)
+		clocks->begin_ns = event->time;
+	if (!clocks->has_intervals)
+		clocks->end_ns = event->time;
+	switch (event->kind) {
+	case EV_DOMAIN:
 		take_domain(clocks, event->payload);
-	else if (event->kind == EV_CLOCK_PARAM)
+		return 0;
+	case EV_CLOCK_PARAM:
 		return take_param(clocks, event);
-	return 0;
+	case EV_CLOCK:
+		return take_followed(clocks, event->payload);
+	case EV_INTERVAL:
+		return take_followed_interval(clocks, event);
+	default:
+		return 0;
+	}
+}
+
+/* ---- CLOCK_REALTIME ---- */
+
+bool event_clocks_has_realtime(const struct event_clocks *clocks)
+{
+	return clocks->reconcile.logs[DOMAIN_REALTIME].known.len || followed_last(clocks);
+}
+
+int event_clocks_realtime(const struct event_clocks *clocks, uint64_t mono_ns,
+			  struct clock_time *realtime)
+{
+	const int64_t t = mono_ns <= CONVERT_TIME_MAX ? (int64_t)mono_ns : -1;
+
+	if (!clock_reconcile_convert(&clocks->reconcile, DOMAIN_MONO, DOMAIN_REALTIME, t, realtime))
+		return 0;
+	return clock_reconcile_convert(&clocks->followed, DOMAIN_MONO, DOMAIN_REALTIME, t,
+				       realtime);
+}
+
+static const struct clock_reconcile *best_log(const struct event_clocks *clocks)
+{
+	return clocks->reconcile.logs[DOMAIN_REALTIME].known.len ? &clocks->reconcile :
+								   &clocks->followed;
+}
+
+uint64_t event_clocks_realtime_bound(const struct event_clocks *clocks)
+{
+	uint64_t bound_ns = 0;
+
+	vec_for_each(&best_log(clocks)->logs[DOMAIN_REALTIME].known, k)
+		bound_ns = k->line.error_ns > bound_ns ? k->line.error_ns : bound_ns;
+	return bound_ns;
+}
+
+bool event_clocks_realtime_step(const struct event_clocks *clocks, size_t *at,
+				struct clock_step *step)
+{
+	while (clock_reconcile_step(best_log(clocks), DOMAIN_REALTIME, (*at)++, step))
+		if (step->by_ns)
+			return true;
+	return false;
 }

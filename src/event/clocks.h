@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How a stream's clocks relate to each other, written and read: EV_DOMAIN and EV_CLOCK_PARAM are
- * the stretches of clock/reconcile.h.
+ * the stretches of clock/reconcile.h. A stream without them, of hostlat watch or conns, has an
+ * EV_CLOCK in each interval: the distance of CLOCK_REALTIME from CLOCK_MONOTONIC, which holds since
+ * the EV_CLOCK before, of the first for all before it, unless the clock was stepped; and up to the
+ * end of its interval.
  *
  * A host has each clock once, but for network cards'; of several domains of one type the first is
  * kept.
@@ -9,6 +12,7 @@
 #ifndef HOSTLAT_EVENT_CLOCKS_H
 #define HOSTLAT_EVENT_CLOCKS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "clock/reconcile.h"
@@ -31,22 +35,45 @@ struct clock_taker event_clocks_taker(struct event_clocks_out *out, struct event
 
 struct event_clocks {
 	struct clock_reconcile reconcile; /* for clock_reconcile_convert() */
+	struct clock_reconcile followed;  /* DOMAIN_REALTIME only, by EV_CLOCK of each interval */
+	uint64_t begin_ns, end_ns;        /* monotonic: first event, end of the last interval */
+	bool has_intervals;               /* else `end_ns` is the time of the last event */
+	bool has_clock;                   /* there was an EV_CLOCK in this interval */
+	uint32_t domains;                 /* mask of 1 << enum clock_domain: which are kept */
 	uint32_t ids[DOMAIN_COUNT];       /* the number in the stream; 0: not declared */
 	uint32_t seq[DOMAIN_COUNT];       /* of the last parameter that was taken; 0: none */
 	uint64_t missing;                 /* parameters, by their numbers */
 	uint64_t refused;                 /* ... that contradict others, or are too many */
 };
 
-void event_clocks_init(struct event_clocks *clocks);
+/* `domains`: as in the struct. Does not allocate. */
+void event_clocks_init(struct event_clocks *clocks, uint32_t domains);
 void event_clocks_release(struct event_clocks *clocks);
 
 /*
- * Takes what it needs of any event. Parameters that are missing, in a damaged file, or that can't
- * be, are counted, and what was known ends before them. 0 or -ENOMEM.
+ * Takes what it needs of any event, in the order of the stream. Parameters that are missing, in a
+ * damaged file, or that can't be, are counted, and what was known ends before them. 0 or -ENOMEM.
  */
 int event_clocks_take(struct event_clocks *clocks, const struct event *event);
 
-/* The clock that a chunk's number means; DOMAIN_NONE if it isn't declared or not kept. */
-enum clock_domain event_clocks_domain(const struct event_clocks *clocks, uint32_t id);
+/* Whether the stream relates the realtime clock to the monotonic one at any time. */
+bool event_clocks_has_realtime(const struct event_clocks *clocks);
+
+/*
+ * Returns 0 and in *realtime what CLOCK_REALTIME showed at `mono_ns`, with its bound, or -ERANGE:
+ * that is not known. EV_CLOCK_PARAM decides; EV_CLOCK where there is none, or none that is known.
+ */
+int event_clocks_realtime(const struct event_clocks *clocks, uint64_t mono_ns,
+			  struct clock_time *realtime);
+
+/* The largest bound that event_clocks_realtime() can return, in ns; 0: all is exact. */
+uint64_t event_clocks_realtime_bound(const struct event_clocks *clocks);
+
+/*
+ * Returns the next step of CLOCK_REALTIME that is larger than the bound; `*at` is 0 at first.
+ * False: there are no more.
+ */
+bool event_clocks_realtime_step(const struct event_clocks *clocks, size_t *at,
+				struct clock_step *step);
 
 #endif

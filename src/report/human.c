@@ -6,6 +6,9 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
+
+#include "base/parse.h"
 
 static const struct {
 	const char *name;
@@ -97,6 +100,21 @@ const char *human_fraction(char *buf, double fraction)
 		snprintf(buf, HUMAN_MAX, "%.1f %%", percent);
 	else
 		snprintf(buf, HUMAN_MAX, "%.0f %%", percent);
+	return buf;
+}
+
+const char *human_utc(char *buf, uint64_t realtime_ns, unsigned int digits, bool date)
+{
+	const time_t seconds = (time_t)(realtime_ns / NS_PER_S);
+	char fraction[16];
+	struct tm tm = { 0 };
+	size_t len;
+
+	gmtime_r(&seconds, &tm); /* 64 bits of ns: no year that it refuses */
+	len = strftime(buf, HUMAN_MAX, date ? "%Y-%m-%dT%H:%M:%S" : "%H:%M:%S", &tm);
+	snprintf(fraction, sizeof(fraction), ".%09u", (unsigned int)(realtime_ns % NS_PER_S));
+	fraction[digits ? digits + 1 : 0] = '\0';
+	snprintf(buf + len, HUMAN_MAX - len, "%sZ", fraction);
 	return buf;
 }
 

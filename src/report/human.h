@@ -7,6 +7,7 @@
 #define HOSTLAT_REPORT_HUMAN_H
 
 #include <netinet/in.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Holds any number in any unit with its separators, and the NUL. */
@@ -27,6 +28,13 @@ const char *human_were(char *buf, uint64_t n, const char *noun);
 const char *human_rate(char *buf, double rate);
 /* 0..1 as percent: 0 %, 0.3 %, 9 %, 96 %; what is not quite nothing is never 0: <0.1 %. */
 const char *human_fraction(char *buf, double fraction);
+
+/*
+ * A time in ns since 1970 as of ISO 8601, UTC, cut after `digits` (0 to 9) of a second:
+ * 2026-11-20T12:00:03.250Z, or without the date 12:00:03.250Z. Returns `buf`, which holds
+ * HUMAN_MAX bytes.
+ */
+const char *human_utc(char *buf, uint64_t realtime_ns, unsigned int digits, bool date);
 
 /* Holds any address and port, and the NUL. */
 #define HUMAN_ADDRESS_MAX (INET6_ADDRSTRLEN + 8)

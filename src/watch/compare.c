@@ -57,6 +57,11 @@ void watch_run_free(struct watch_run *run)
 	free(run);
 }
 
+struct times *watch_run_times(struct watch_run *run)
+{
+	return &run->w->times;
+}
+
 /* ---- taking intervals ---- */
 
 /* NULL: *err is -ENOMEM, or -E2BIG beyond the limit. */

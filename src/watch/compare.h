@@ -26,6 +26,9 @@ int watch_run_feed(struct watch_run *run, const struct event *event);
 bool watch_run_any(const struct watch_run *run);
 uint64_t watch_run_duration_ns(const struct watch_run *run);
 
+/* When it ran, and how text tells times of it. Lives as long as the run. */
+struct times *watch_run_times(struct watch_run *run);
+
 /* Adds "stages", a finding, and the reasons of both runs. 0 or -ENOMEM. */
 int watch_compare_report(struct watch_run *a, struct watch_run *b, struct report *r);
 

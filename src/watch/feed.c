@@ -32,6 +32,7 @@ struct watch *watch_new(uint64_t stages)
 	vec_init(&w->missing, WATCH_MISSING_MAX);
 	for (int span = 0; span < WATCH_SPANS; span++)
 		vec_init(&w->slow[span].kept, WATCH_SLOW_MAX);
+	times_init(&w->times, TIMES_AUTO);
 	w->names = event_dict_new();
 	if (!w->names) {
 		watch_free(w);
@@ -67,6 +68,7 @@ void watch_free(struct watch *w)
 	vec_release(&w->missing);
 	for (int span = 0; span < WATCH_SPANS; span++)
 		vec_release(&w->slow[span].kept);
+	times_release(&w->times);
 	event_dict_free(w->names);
 	free(w->target);
 	free(w->cost_unknown);
@@ -77,6 +79,11 @@ void watch_free(struct watch *w)
 void watch_set_damage(struct watch *w, const struct event_damage *damage)
 {
 	w->damage = *damage;
+}
+
+void watch_set_times(struct watch *w, enum times_style style)
+{
+	w->times.style = style;
 }
 
 static int take_fact(struct watch *w, const struct event *event)
@@ -359,8 +366,7 @@ static int take_softnet(struct watch *w, const struct event *event)
 
 static int take_slow(struct watch *w, const struct event *event)
 {
-	struct watch_message message = { 0 };
-	struct event_slow *e = &message.e;
+	struct event_slow slow, *e = &slow;
 	int err = 0;
 
 	event_copy(event, e, sizeof(*e));
@@ -371,10 +377,8 @@ static int take_slow(struct watch *w, const struct event *event)
 		e->at_socket_ns = e->at_ns[SLOW_AT(STAGE_TRANSPORT)];
 		e->at_ns[SLOW_AT(STAGE_TRANSPORT)] = 0;
 	}
-	if (w->clock_known)
-		message.realtime_ns = e->read_ns + (uint64_t)w->clock.realtime_minus_mono_ns;
 	for (int span = 0; !err && span < WATCH_SPANS; span++)
-		err = watch_slow_add(&w->slow[span], &message);
+		err = watch_slow_add(&w->slow[span], e);
 	return err;
 }
 
@@ -516,7 +520,7 @@ static int take(struct watch *w, const struct event *event)
 
 int watch_feed(struct watch *w, const struct event *event)
 {
-	int result = take(w, event);
+	int result = times_take(&w->times, event) ?: take(w, event);
 
 	for (int span = 0; result < 0 && span < WATCH_SPANS; span++) {
 		w->periods[span].refused += result == -EBADMSG;

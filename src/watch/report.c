@@ -14,7 +14,7 @@
 
 /* -- the frame ------------------------------------------------------------------------------ */
 
-static void add_interval(const struct watch_period *p, struct report *r)
+static void add_interval(const struct watch *w, const struct watch_period *p, struct report *r)
 {
 	struct object *o = object_new(r);
 	bool known = p->intervals;
@@ -22,6 +22,7 @@ static void add_interval(const struct watch_period *p, struct report *r)
 	object_add(o, "from_ns", known ? value_ns(p->from_ns) : value_null());
 	object_add(o, "to_ns", known ? value_ns(p->to_ns) : value_null());
 	object_add(o, "duration_ns", known ? value_ns(p->to_ns - p->from_ns) : value_null());
+	times_add_span(&w->times, o, p->from_ns, p->to_ns);
 	object_add(&r->body, "interval", value_object(o));
 }
 
@@ -214,6 +215,8 @@ static void add_summary(const struct watch *w, enum watch_span span, const struc
 			       human_fraction(buf, fraction));
 	if (w->clock_known && c->origins & CONVERTED_ORIGINS)
 		report_summary(r, "clock ±%s", human_ns(buf, w->clock.error_ns));
+	if (p->intervals)
+		times_say_span(&w->times, r, "", p->from_ns, p->to_ns);
 }
 
 /* -- reasons -------------------------------------------------------------------------------- */
@@ -321,7 +324,7 @@ int watch_report(struct watch *w, enum watch_span span, struct report *r)
 	if (!err)
 		err = add_title(w, &common, r);
 	add_summary(w, span, &common, r);
-	add_interval(p, r);
+	add_interval(w, p, r);
 	add_clock(w, p, r);
 	add_sample(p, r);
 	watch_add_stages(w, span, &common, r);

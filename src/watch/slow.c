@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Slow messages, one by one: where the time of each went. */
 #include <sys/socket.h>
-#include <time.h>
 
-#include "base/parse.h"
 #include "event/names.h"
 #include "report/human.h"
 #include "watch/tables.h"
@@ -72,20 +70,6 @@ static struct value most_of_it(struct report *r, const struct event_slow *m)
 					  human_fraction(buf, (double)most / (double)total(m))));
 }
 
-/* "14:02:11.250", local time. */
-static struct value time_of_day(struct report *r, uint64_t ns)
-{
-	time_t seconds = (time_t)(ns / NS_PER_S);
-	struct tm tm;
-	char text[16];
-
-	if (!ns || !localtime_r(&seconds, &tm) ||
-	    !strftime(text, sizeof(text), "%H:%M:%S", &tm))
-		return value_null();
-	return value_string(report_format(r, "%s.%03u", text,
-					  (unsigned int)(ns % NS_PER_S / NS_PER_MS)));
-}
-
 static struct value task(struct report *r, uint32_t pid, const char *comm)
 {
 	return pid ? value_string(report_format(r, "%s (pid %u)", comm, pid)) : value_null();
@@ -151,11 +135,13 @@ static struct value number(uint32_t n)
 	return n ? value_u64(n) : value_null();
 }
 
-static struct value messages(const struct watch_slow *slow, struct report *r)
+static struct value messages(const struct watch *w, const struct watch_slow *slow,
+			     struct report *r)
 {
 	static const struct column columns[] = {
-		{ .name = "read_ns" }, { .name = "realtime_ns" }, { .name = "protocol" },
-		{ .name = "origin" }, { .name = "total_ns" }, { .name = "steps" },
+		{ .name = "read_ns" }, { .name = "realtime_ns" }, { .name = "realtime_error_ns" },
+		{ .name = "protocol" }, { .name = "origin" }, { .name = "total_ns" },
+		{ .name = "steps" },
 		{ .name = "wait_ns" }, { .name = "stopped_ns" }, { .name = "waits_partial" },
 		{ .name = "culprit" }, { .name = "pid" }, { .name = "tid" }, { .name = "comm" },
 		{ .name = "packets" }, { .name = "local" }, { .name = "remote" },
@@ -163,11 +149,9 @@ static struct value messages(const struct watch_slow *slow, struct report *r)
 	};
 	struct table *t = table_new(r, columns, ARRAY_LEN(columns));
 
-	vec_for_each(&slow->kept, kept) {
-		const struct event_slow *m = &kept->e;
-
-		TABLE_ADD(t, value_ns(m->read_ns),
-			  kept->realtime_ns ? value_ns(kept->realtime_ns) : value_null(),
+	vec_for_each(&slow->kept, m) {
+		TABLE_ADD(t, value_ns(m->read_ns), times_realtime(&w->times, m->read_ns),
+			  times_error(&w->times, m->read_ns),
 			  value_string(protocol_name(m->protocol)),
 			  value_string(origin_name(m->origin)), value_ns(total(m)), steps(r, m),
 			  known_wait(m, m->wait_ns), known_wait(m, m->stopped_ns),
@@ -199,9 +183,10 @@ static const char *heading(const struct watch *w, const struct watch_slow *slow,
 			     "the slowest:", n, ns, told);
 }
 
-static void add_text(const struct watch *w, const struct watch_slow *slow, uint64_t count,
-		     struct report *r)
+static void add_text(const struct watch *w, enum watch_span span, uint64_t count, struct report *r)
 {
+	const struct watch_slow *slow = &w->slow[span];
+	const uint64_t from_ns = w->periods[span].from_ns;
 	static const struct column columns[] = {
 		{ .head = "read at" }, { .head = "latency" }, { .head = "most of it" },
 		{ .head = "CPU wait" }, { .head = "behind" }, { .head = "reader" },
@@ -213,10 +198,10 @@ static void add_text(const struct watch *w, const struct watch_slow *slow, uint6
 	if (t)
 		t->head = heading(w, slow, count, r);
 	for (size_t i = 0; i < slow->kept.len && i < SHOWN; i++) {
-		const struct watch_message *kept = &slow->kept.items[i];
-		const struct event_slow *m = &kept->e;
+		const struct event_slow *m = &slow->kept.items[i];
 
-		TABLE_ADD(t, time_of_day(r, kept->realtime_ns), value_ns(total(m)),
+		TABLE_ADD(t, value_string(times_text(&w->times, r, m->read_ns, from_ns, 3)),
+			  value_ns(total(m)),
 			  most_of_it(r, m), wait_text(r, m), behind(r, m),
 			  task(r, m->pid, m->comm), address(r, m, m->local, m->local_port),
 			  m->remote_port ? address(r, m, m->remote, m->remote_port)
@@ -241,10 +226,10 @@ void watch_add_slow(const struct watch *w, enum watch_span span, struct report *
 	object_add(o, "threshold_ns", value_ns(w->slower_than_ns));
 	object_add(o, "count", value_u64(count));
 	object_add(o, "suppressed", value_u64(suppressed));
-	object_add(o, "messages", messages(slow, r));
+	object_add(o, "messages", messages(w, slow, r));
 	object_add(&r->body, "slow", value_object(o));
 	if (count)
-		add_text(w, slow, count, r);
+		add_text(w, span, count, r);
 	else
 		report_finding(r, "No message took %s or longer.",
 			       human_ns(ns, w->slower_than_ns));

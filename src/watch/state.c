@@ -186,14 +186,14 @@ struct watch_group *watch_group_get(struct watch *w, uint32_t id, int *err)
 }
 
 /* The slowest first; of two, the one that was read first. */
-static int compare_slow(const struct watch_message *a, const struct watch_message *b)
+static int compare_slow(const struct event_slow *a, const struct event_slow *b)
 {
-	int order = watch_compare(b->e.at_ns[SLOW_AT(STAGE_READ)], a->e.at_ns[SLOW_AT(STAGE_READ)]);
+	int order = watch_compare(b->at_ns[SLOW_AT(STAGE_READ)], a->at_ns[SLOW_AT(STAGE_READ)]);
 
-	return order ? order : watch_compare(a->e.read_ns, b->e.read_ns);
+	return order ? order : watch_compare(a->read_ns, b->read_ns);
 }
 
-int watch_slow_add(struct watch_slow *slow, const struct watch_message *message)
+int watch_slow_add(struct watch_slow *slow, const struct event_slow *message)
 {
 	bool found;
 	size_t at = lower_bound(&slow->kept, item, compare_slow(item, message), &found);

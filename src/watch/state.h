@@ -13,6 +13,7 @@
 #include "base/vec.h"
 #include "event/dict.h"
 #include "event/layout.h"
+#include "report/times.h"
 #include "stats/hist.h"
 #include "watch/watch.h"
 
@@ -72,14 +73,9 @@ struct watch_group {
 	struct event_label labels[WATCH_LABELS_MAX];
 };
 
-struct watch_message {
-	struct event_slow e;
-	uint64_t realtime_ns;     /* when it was read, by the clock of then; 0 = unknown */
-};
-
 struct watch_slow {
 	uint64_t count;           /* messages told of, kept or not */
-	struct watch_messages VEC_OF(struct watch_message) kept; /* the slowest first */
+	struct watch_messages VEC_OF(struct event_slow) kept; /* the slowest first */
 };
 
 /* The bounds of what is summed up, and what it cost. */
@@ -121,6 +117,7 @@ struct watch {
 	struct watch_period periods[WATCH_SPANS];
 	struct event_clock clock;
 	bool clock_known;
+	struct times times;
 	bool transport_is_socket; /* of TCP: recorded by hostlat 0.1 */
 	bool closed;              /* the next delta begins a new interval */
 	char *target;
@@ -150,7 +147,7 @@ struct watch_softnet *watch_softnet_get(struct watch *w, uint32_t cpu, int *err)
 const struct watch_group *watch_group_find(const struct watch *w, uint32_t id);
 struct watch_group *watch_group_get(struct watch *w, uint32_t id, int *err);
 /* Keeps the message if it is among the slowest. 0 or -ENOMEM. */
-int watch_slow_add(struct watch_slow *slow, const struct watch_message *message);
+int watch_slow_add(struct watch_slow *slow, const struct event_slow *message);
 /* A stage is named once per (stage, direction, protocol): a later binding replaces it. */
 struct event_binding *watch_binding_get(struct watch *w, const struct event_binding *id, int *err);
 /* How a row's stage is reached: the protocol's own binding, or the one for any. NULL: unknown. */

@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 #include "event/source.h"
-#include "report/report.h"
+#include "report/times.h"
 
 /* Of the JSON document; for struct provenance. */
 #define WATCH_SCHEMA 1
@@ -62,6 +62,9 @@ int watch_feed(struct watch *w, const struct event *event);
 
 /* What the source could not deliver: the totals are then partial, and say so. */
 void watch_set_damage(struct watch *w, const struct event_damage *damage);
+
+/* How text tells points in time; TIMES_AUTO at first. */
+void watch_set_times(struct watch *w, enum times_style style);
 
 /*
  * Fills `r`, which report_init() has prepared, with the last closed interval or with the totals.

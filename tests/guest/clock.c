@@ -22,6 +22,7 @@
 #include "clock/clock.h"
 #include "clock/tsc.h"
 #include "probe/timekeeping_log.h"
+#include "../unit/clock_log.h"
 
 #define BATCH 30000 /* 160 ms: no slew shall fall between two batches only */
 #define PAUSE_NS 800000 /* between two runs, at the most */
@@ -328,7 +329,7 @@ static int64_t both(uint64_t *ticks)
 /* Sets the clock by `ns`, and lets it go on for a while. */
 static void step(const char *what, int64_t ns, int64_t *before_ns, int64_t *after_ns)
 {
-	const size_t breaks = clock_reconcile_breaks(&ways[EXACT].known, DOMAIN_REALTIME);
+	const size_t breaks = clock_log_breaks(&ways[EXACT].known, DOMAIN_REALTIME);
 	const uint64_t losses = exact.losses;
 	const int64_t below = (ns % NS_PER_S + NS_PER_S) % NS_PER_S;
 	uint64_t before, after;
@@ -342,7 +343,7 @@ static void step(const char *what, int64_t ns, int64_t *before_ns, int64_t *afte
 	clock_sleep_until(clock_system(), now_ns() + 2 * AGO_NS);
 	pull();
 	printf("%s\n", what);
-	expect("one discontinuity", clock_reconcile_breaks(&ways[EXACT].known, DOMAIN_REALTIME) ==
+	expect("one discontinuity", clock_log_breaks(&ways[EXACT].known, DOMAIN_REALTIME) ==
 	       breaks + 1 && exact.losses == losses, "%" PRId64 " before; %" PRId64 " losses",
 	       (int64_t)breaks, (int64_t)exact.losses);
 	convert("before", DOMAIN_TSC, DOMAIN_REALTIME, (int64_t)before, true, *before_ns, 1000000);
@@ -353,8 +354,8 @@ static void step(const char *what, int64_t ns, int64_t *before_ns, int64_t *afte
 
 static void check_steps(void)
 {
-	size_t breaks = clock_reconcile_breaks(&ways[EXACT].known, DOMAIN_TAI);
-	const size_t real = clock_reconcile_breaks(&ways[EXACT].known, DOMAIN_REALTIME);
+	size_t breaks = clock_log_breaks(&ways[EXACT].known, DOMAIN_TAI);
+	const size_t real = clock_log_breaks(&ways[EXACT].known, DOMAIN_REALTIME);
 	int64_t before_ns, after_ns, at;
 	struct clock_time t;
 
@@ -370,10 +371,10 @@ static void check_steps(void)
 	adjust((struct timex){ .modes = ADJ_TAI, .constant = 37 });
 	at = now_ns();
 	pull();
-	expect("TAI's steps", clock_reconcile_breaks(&ways[EXACT].known, DOMAIN_TAI) ==
+	expect("TAI's steps", clock_log_breaks(&ways[EXACT].known, DOMAIN_TAI) ==
 	       breaks + 4, "%" PRId64 "%.0" PRId64,
-	       (int64_t)clock_reconcile_breaks(&ways[EXACT].known, DOMAIN_TAI), 0);
-	expect("REALTIME's", clock_reconcile_breaks(&ways[EXACT].known, DOMAIN_REALTIME) ==
+	       (int64_t)clock_log_breaks(&ways[EXACT].known, DOMAIN_TAI), 0);
+	expect("REALTIME's", clock_log_breaks(&ways[EXACT].known, DOMAIN_REALTIME) ==
 	       real + 3, "%" PRId64 "%.0" PRId64, (int64_t)real, 0);
 	must("convert", clock_reconcile_convert(&ways[EXACT].known, DOMAIN_MONO,
 						DOMAIN_REALTIME, at, &t));

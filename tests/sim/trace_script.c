@@ -10,6 +10,7 @@
 #include "base/bug.h"
 #include "base/parse.h"
 #include "diagnose/calls.h"
+#include "event/clocks.h"
 #include "event/writer.h"
 #include "trace.h"
 #include "words.h"
@@ -27,6 +28,8 @@ struct script {
 		uint32_t pid, tid;
 	} tasks[TASKS_MAX];
 	uint32_t n_tasks;
+	struct event_clocks_out clocks;
+	struct clock_taker taker;
 	uint64_t shift;          /* of the times of a repeated line */
 	uint64_t round;          /* how often it was done before */
 };
@@ -210,6 +213,21 @@ static void make_until(struct script *s)
 		s->trace.end = end;
 }
 
+/* The realtime clock less the monotonic one, from a moment on, or up to one at least. */
+static void make_realtime(struct script *s)
+{
+	struct clock_stretch stretch = { .mult = 1 };
+	const char *what;
+
+	stretch.mono_ns = (int64_t)(TRACE_START + moment(s));
+	stretch.from = (uint64_t)stretch.mono_ns + words_number(&s->in);
+	stretch.error_ns = words_duration(&s->in);
+	what = words_more(&s->in) ? words_next(&s->in) : "";
+	stretch.flags = strcmp(what, "step") == 0 ? STRETCH_STEP | STRETCH_LOST :
+			strcmp(what, "holds") == 0 ? STRETCH_HOLDS : 0;
+	BUG_ON(s->taker.put(s->taker.ctx, DOMAIN_REALTIME, &stretch));
+}
+
 /* ---- what happens on a core ---- */
 
 static uint16_t left(struct script *s)
@@ -304,7 +322,7 @@ static const struct {
 	{ "fact", make_fact }, { "cores", make_cores }, { "task", make_task },
 	{ "flow", make_flow }, { "lost", make_lost }, { "message", make_message },
 	{ "open", make_open }, { "early", make_early }, { "until", make_until },
-	{ "sent", make_sent },
+	{ "sent", make_sent }, { "realtime", make_realtime },
 };
 
 static void make_line(struct script *s)
@@ -379,6 +397,7 @@ void trace_script(const char *name, const char *text, int fd)
 
 	trace_init(&s.trace, 2);
 	s.writer = trace_writer(fd);
+	s.taker = event_clocks_taker(&s.clocks, event_writer_sink(s.writer));
 	make_lines(&s, text);
 	trace_write(&s.trace, s.writer);
 	trace_release(&s.trace);

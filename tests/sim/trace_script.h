@@ -20,6 +20,9 @@
  *	open                             the recording just stops: nothing says that it ended
  *	early                            cores are not idle at first, but unknown
  *	until TIME                       it ends then, at the earliest
+ *	realtime TIME OFFSET ERROR [step|holds]
+ *		from then on CLOCK_REALTIME is OFFSET ns more than CLOCK_MONOTONIC; step: it was set
+ *		since the line before; holds: the line before holds up to then, at least
  *
  *	TIME CORE run NAME|idle [asleep|blocked|io|stopped|ended|runnable]
  *		the one before leaves; default: asleep

@@ -20,16 +20,6 @@
 #define START 5000000000LL
 #define START_REAL 1700000000000000000LL
 
-static void test_domain_names(void **state)
-{
-	(void)state;
-	assert_string_equal(clock_domain_name(DOMAIN_MONO), "monotonic");
-	assert_string_equal(clock_domain_name(DOMAIN_FILE), "file");
-	assert_null(clock_domain_name(DOMAIN_NONE));
-	assert_null(clock_domain_name(DOMAIN_COUNT));
-	assert_null(clock_domain_name((enum clock_domain)-1));
-}
-
 static void test_system_clock(void **state)
 {
 	struct clock *clock = clock_system();
@@ -325,7 +315,6 @@ static void test_convert_refuses(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_domain_names),
 		cmocka_unit_test(test_system_clock),
 		cmocka_unit_test(test_system_cross),
 		cmocka_unit_test(test_virtual_clock),

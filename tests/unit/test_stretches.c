@@ -13,6 +13,7 @@
 #include "base/rng.h"
 #include "clock/pairs.h"
 #include "clock/timekeeper.h"
+#include "clock_log.h"
 
 #define NS_PER_S 1000000000LL
 #define SHIFT 24
@@ -169,7 +170,7 @@ static void test_pairs(void **state)
 	(void)state;
 	rng_init(&rng, 11);
 	clock_reconcile_init(&r);
-	clock_pairs_init(&pairs, DOMAIN_TSC, clock_reconcile_taker(&r));
+	clock_pairs_init(&pairs, DOMAIN_TSC, clock_log_taker(&r));
 	for (int i = 0; i < 20000; i++) {
 		const int64_t ppm = (int64_t)rng_below(&rng, 2001) - 1000;
 		const int64_t step = 200000 + (int64_t)rng_below(&rng, 2000000);
@@ -213,7 +214,7 @@ static void test_pairs_that_contradict(void **state)
 
 	(void)state;
 	clock_reconcile_init(&r);
-	clock_pairs_init(&pairs, DOMAIN_SCHED, clock_reconcile_taker(&r));
+	clock_pairs_init(&pairs, DOMAIN_SCHED, clock_log_taker(&r));
 	for (int i = 0; i < 10; i++) {
 		assert_int_equal(clock_pairs_take(&pairs, &pair), 0);
 		pair.mono_ns += 20000000;
@@ -221,7 +222,7 @@ static void test_pairs_that_contradict(void **state)
 	}
 	assert_int_equal(clock_pairs_hold(&pairs), 0);
 	assert_int_equal(pairs.losses, 1);
-	assert_int_equal(clock_reconcile_breaks(&r, DOMAIN_SCHED), 1);
+	assert_int_equal(clock_log_breaks(&r, DOMAIN_SCHED), 1);
 	assert_int_equal(clock_reconcile_convert(&r, DOMAIN_MONO, DOMAIN_SCHED,
 						 NS_PER_S + 110000000, &t), -ERANGE);
 	assert_int_equal(clock_reconcile_convert(&r, DOMAIN_MONO, DOMAIN_SCHED,
