@@ -20,14 +20,11 @@ struct tk_update {
 	__u64 seq;       /* from 1, of all; also of those that found no room */
 	__u64 before_ns; /* CLOCK_MONOTONIC by the parameters before, around the publication */
 	__u64 after_ns;
-	struct tk_line mono, raw;
-	__s64 offs_real, offs_boot, offs_tai; /* less MONOTONIC */
-	__u64 xtime_sec; /* REALTIME's whole seconds */
-	__s32 tai_offset;
-	__u32 clock_was_set_seq;
+	struct tk_line mono;
+	__s64 offs_real, offs_tai; /* less MONOTONIC */
 	char clock[16];  /* the clocksource's name */
 };
 
-_Static_assert(sizeof(struct tk_update) == 144, "struct tk_update");
+_Static_assert(sizeof(struct tk_update) == 88, "struct tk_update");
 
 #endif

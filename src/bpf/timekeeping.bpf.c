@@ -69,13 +69,8 @@ int BPF_PROG(tk_published, struct timekeeper *tk)
 	u->before_ns = before_ns;
 	u->after_ns = now;
 	copy_line(&u->mono, &tk->tkr_mono);
-	copy_line(&u->raw, &tk->tkr_raw);
 	u->offs_real = tk->offs_real;
-	u->offs_boot = tk->offs_boot;
 	u->offs_tai = tk->offs_tai;
-	u->xtime_sec = tk->xtime_sec;
-	u->tai_offset = tk->tai_offset;
-	u->clock_was_set_seq = tk->clock_was_set_seq;
 	if (bpf_probe_read_kernel_str(u->clock, sizeof(u->clock), tk->tkr_mono.clock->name) < 0)
 		u->clock[0] = '\0';
 	bpf_ringbuf_submit(u, BPF_RB_NO_WAKEUP);

@@ -9,58 +9,23 @@
 #define MEET_NS 2
 #define PUBLISH_NS 100000
 
-/* Of the ratio of two rates: fine enough for 2^-17 ns after a day. */
-#define RATIO_SHIFT 60
-
-static const enum clock_domain set_domains[] = { DOMAIN_REALTIME, DOMAIN_TAI, DOMAIN_BOOTTIME };
+static const enum clock_domain set_domains[] = { DOMAIN_REALTIME, DOMAIN_TAI };
 
 static int64_t offset_of(const struct timekeeper *tk, enum clock_domain domain)
 {
-	return domain == DOMAIN_REALTIME ? tk->real_ns :
-	       domain == DOMAIN_TAI ? tk->tai_ns : tk->boot_ns;
-}
-
-/* A line's value at `ticks`, as whole nanoseconds and the rest in 2^-shift. */
-static int64_t split(const struct clock_line *line, uint64_t ticks, uint64_t *rest)
-{
-	const __int128 q = ((__int128)ticks - line->cycle_last) * line->mult + line->fraction;
-
-	*rest = (uint64_t)(q & (((__int128)1 << line->shift) - 1));
-	return (int64_t)(q >> line->shift) + line->base_ns;
+	return domain == DOMAIN_REALTIME ? tk->real_ns : tk->tai_ns;
 }
 
 static struct clock_stretch tsc_stretch(const struct timekeeper *tk, uint64_t ticks)
 {
-	struct clock_stretch s = {
-		.from = ticks, .mult = tk->mono.mult, .shift = tk->mono.shift,
+	const struct clock_line *line = &tk->mono;
+	const __int128 q = ((__int128)ticks - line->cycle_last) * line->mult + line->fraction;
+
+	return (struct clock_stretch){
+		.from = ticks, .mult = line->mult, .shift = line->shift,
+		.mono_ns = (int64_t)(q >> line->shift) + line->base_ns,
+		.fraction = (uint64_t)(q & (((__int128)1 << line->shift) - 1)),
 	};
-
-	s.mono_ns = split(&tk->mono, ticks, &s.fraction);
-	return s;
-}
-
-/* Both lines at `ticks`; from there on the ratio of their rates. The shifts are the same. */
-static int raw_stretch(const struct timekeeper *tk, uint64_t ticks, struct clock_stretch *s)
-{
-	const uint32_t shift = tk->mono.shift;
-	uint64_t raw_rest, mono_rest;
-	unsigned __int128 ratio = ((unsigned __int128)tk->mono.mult << RATIO_SHIFT) / tk->raw.mult;
-	int64_t raw = split(&tk->raw, ticks, &raw_rest), mono = split(&tk->mono, ticks, &mono_rest);
-	__int128 at;
-
-	if (ratio > UINT64_MAX || !ratio || raw < 0)
-		return -EINVAL;
-	/* Back to where the raw clock was at a whole nanosecond. */
-	at = ((__int128)mono << RATIO_SHIFT) + ((__int128)mono_rest << (RATIO_SHIFT - shift)) -
-	     (__int128)((raw_rest * ratio) >> shift);
-	if (at < 0)
-		return -EINVAL;
-	*s = (struct clock_stretch){
-		.from = (uint64_t)raw, .mono_ns = (int64_t)(at >> RATIO_SHIFT),
-		.fraction = (uint64_t)(at & (((__int128)1 << RATIO_SHIFT) - 1)),
-		.mult = (uint64_t)ratio, .shift = RATIO_SHIFT, .error_ns = 1,
-	};
-	return 0;
 }
 
 static int put(struct clock_changes *c, enum clock_domain domain, struct clock_stretch s,
@@ -70,28 +35,20 @@ static int put(struct clock_changes *c, enum clock_domain domain, struct clock_s
 	return c->taker.put(c->taker.ctx, domain, &s);
 }
 
-static int put_rates(struct clock_changes *c, const struct timekeeper *tk, uint64_t ticks,
-		     uint64_t error_ns, uint32_t flags)
+static int put_rate(struct clock_changes *c, const struct timekeeper *tk, uint64_t ticks,
+		    uint64_t error_ns, uint32_t flags)
 {
-	struct clock_stretch tsc = tsc_stretch(tk, ticks), raw;
-	int err = raw_stretch(tk, ticks, &raw);
+	struct clock_stretch tsc = tsc_stretch(tk, ticks);
 
-	if (err)
-		return err;
-	tsc.error_ns += error_ns;
-	raw.error_ns += error_ns;
-	err = put(c, DOMAIN_TSC, tsc, flags);
-	if (!err)
-		err = put(c, DOMAIN_RAW, raw, flags);
+	tsc.error_ns = error_ns;
 	c->told = ticks;
-	return err;
+	return put(c, DOMAIN_TSC, tsc, flags);
 }
 
 static int put_offset(struct clock_changes *c, const struct timekeeper *tk, uint64_t ticks,
 		      enum clock_domain domain, uint32_t flags)
 {
-	uint64_t rest;
-	const int64_t mono = split(&tk->mono, ticks, &rest);
+	const int64_t mono = tsc_stretch(tk, ticks).mono_ns;
 	const __int128 other = (__int128)mono + offset_of(tk, domain);
 
 	if (other < 0 || other > CONVERT_TIME_MAX)
@@ -104,7 +61,7 @@ static int put_offset(struct clock_changes *c, const struct timekeeper *tk, uint
 static int put_all(struct clock_changes *c, const struct timekeeper *tk, uint64_t ticks,
 		   uint32_t flags, uint32_t stepped)
 {
-	int err = put_rates(c, tk, ticks, 0, flags);
+	int err = put_rate(c, tk, ticks, 0, flags);
 
 	for (size_t i = 0; i < ARRAY_LEN(set_domains) && !err; i++)
 		err = put_offset(c, tk, ticks, set_domains[i],
@@ -152,7 +109,7 @@ static bool meet(const struct timekeeper *a, const struct timekeeper *b, uint64_
 	const uint64_t more = a->mono.mult > b->mono.mult ? a->mono.mult - b->mono.mult :
 							    b->mono.mult - a->mono.mult;
 
-	return a->mono.shift == b->mono.shift && a->raw.mult == b->raw.mult &&
+	return a->mono.shift == b->mono.shift &&
 	       apart_ns <= MEET_NS + more * PUBLISH_NS / b->mono.mult;
 }
 
@@ -194,17 +151,17 @@ static int begin(struct clock_changes *c, const struct clock_change *change)
 }
 
 /*
- * The rates from `from` on. What was set was there, for the last time, as before. Until `to`, which
+ * The rate from `from` on. What was set was there, for the last time, as before. Until `to`, which
  * of the lines was read isn't known; where they are less than 1 ns apart, they still round apart.
  */
 static int change_to(struct clock_changes *c, const struct timekeeper *tk, uint64_t from,
 		     uint64_t to, uint64_t apart_ns)
 {
 	const uint32_t stepped = stepped_domains(&c->tk, tk);
-	int err = put_rates(c, tk, from, apart_ns + 1, 0);
+	int err = put_rate(c, tk, from, apart_ns + 1, 0);
 
 	if (!err)
-		err = put_rates(c, tk, to, 0, 0);
+		err = put_rate(c, tk, to, 0, 0);
 	for (size_t i = 0; i < ARRAY_LEN(set_domains) && !err; i++) {
 		if (!(stepped & 1U << set_domains[i]))
 			continue;

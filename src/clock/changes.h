@@ -37,7 +37,7 @@ struct clock_changes {
 	uint64_t losses;    /* how often something was missing, or two lines didn't meet */
 };
 
-/* Puts stretches of TSC, RAW, REALTIME, TAI and BOOTTIME. */
+/* Puts stretches of TSC, REALTIME and TAI. */
 void clock_changes_init(struct clock_changes *changes, struct clock_taker taker);
 
 /*

@@ -9,61 +9,35 @@
 
 #define SHIFT_MAX 32
 
-static bool is_valid_line(const struct clock_line *line)
-{
-	return line->mult > 0 && line->shift <= SHIFT_MAX &&
-	       line->base_ns >= 0 && line->base_ns <= CONVERT_TIME_MAX;
-}
-
 bool timekeeper_is_valid(const struct timekeeper *tk)
 {
-	return is_valid_line(&tk->mono) && is_valid_line(&tk->raw) &&
-	       tk->mono.shift == tk->raw.shift;
+	return tk->mono.mult > 0 && tk->mono.shift <= SHIFT_MAX && tk->mono.base_ns >= 0 &&
+	       tk->mono.base_ns <= CONVERT_TIME_MAX;
 }
 
-/* The line of the domain, and what is to be added; NULL if it has none. */
-static const struct clock_line *line_of(const struct timekeeper *tk, enum clock_domain domain,
-					int64_t *offset)
+/* Whether it is one of the clocks that a timekeeper keeps. */
+static bool timekeeper_has(enum clock_domain domain)
 {
-	*offset = 0;
-	switch (domain) {
-	case DOMAIN_RAW:
-		return &tk->raw;
-	case DOMAIN_MONO:
-		return &tk->mono;
-	case DOMAIN_REALTIME:
-		*offset = tk->real_ns;
-		return &tk->mono;
-	case DOMAIN_TAI:
-		*offset = tk->tai_ns;
-		return &tk->mono;
-	case DOMAIN_BOOTTIME:
-		*offset = tk->boot_ns;
-		return &tk->mono;
-	default:
-		return NULL;
-	}
+	return domain == DOMAIN_MONO || domain == DOMAIN_REALTIME || domain == DOMAIN_TAI;
 }
 
-bool timekeeper_has(enum clock_domain domain)
+/* What the clock shows more than MONOTONIC. */
+static int64_t timekeeper_offset(const struct timekeeper *tk, enum clock_domain domain)
 {
-	static const struct timekeeper none;
-	int64_t offset;
-
-	return line_of(&none, domain, &offset) != NULL;
+	return domain == DOMAIN_REALTIME ? tk->real_ns : domain == DOMAIN_TAI ? tk->tai_ns : 0;
 }
 
 int timekeeper_ns(const struct timekeeper *tk, enum clock_domain domain, uint64_t ticks,
 		  int64_t *ns)
 {
-	int64_t offset;
-	const struct clock_line *line = line_of(tk, domain, &offset);
+	const struct clock_line *line = &tk->mono;
 	__int128 at;
 
-	if (!line)
+	if (!timekeeper_has(domain))
 		return -EOPNOTSUPP;
 	at = ((__int128)ticks - line->cycle_last) * line->mult + line->fraction;
-	at = (at >> line->shift) + line->base_ns + offset; /* of a negative number, too: floor */
+	at = (at >> line->shift) + line->base_ns; /* of a negative number, too: floor */
+	at += timekeeper_offset(tk, domain);
 	if (at < -CONVERT_TIME_MAX || at > CONVERT_TIME_MAX)
 		return -ERANGE;
 	*ns = (int64_t)at;
@@ -73,13 +47,12 @@ int timekeeper_ns(const struct timekeeper *tk, enum clock_domain domain, uint64_
 int timekeeper_ticks(const struct timekeeper *tk, enum clock_domain domain, int64_t ns,
 		     uint64_t *ticks)
 {
-	int64_t offset;
-	const struct clock_line *line = line_of(tk, domain, &offset);
+	const struct clock_line *line = &tk->mono;
 	__int128 distance, at;
 
-	if (!line)
+	if (!timekeeper_has(domain))
 		return -EOPNOTSUPP;
-	distance = (__int128)ns - offset - line->base_ns;
+	distance = (__int128)ns - timekeeper_offset(tk, domain) - line->base_ns;
 	/* One whose product with 2^shift would not fit is centuries. */
 	if (distance > (__int128)1 << 63 || distance < -((__int128)1 << 63))
 		return -ERANGE;
@@ -104,6 +77,6 @@ static bool line_goes_on(const struct clock_line *a, const struct clock_line *b)
 
 bool timekeeper_goes_on(const struct timekeeper *a, const struct timekeeper *b)
 {
-	return line_goes_on(&a->mono, &b->mono) && line_goes_on(&a->raw, &b->raw) &&
-	       a->real_ns == b->real_ns && a->boot_ns == b->boot_ns && a->tai_ns == b->tai_ns;
+	return line_goes_on(&a->mono, &b->mono) && a->real_ns == b->real_ns &&
+	       a->tai_ns == b->tai_ns;
 }

@@ -6,9 +6,8 @@
  *	ns = base + (((ticks - cycle_last) * mult + fraction) >> shift)
  *
  * (struct tk_read_base of include/linux/timekeeper_internal.h; do_hres() of lib/vdso/gettimeofday.c
- * computes by it). There is one line for MONOTONIC and one for MONOTONIC_RAW; REALTIME, TAI and
- * BOOTTIME are MONOTONIC plus an offset. Whoever steers the clock changes these numbers, and when:
- * clock/reconcile.h.
+ * computes by it). REALTIME and TAI are MONOTONIC plus an offset. Whoever steers the clock changes
+ * these numbers, and when: clock/reconcile.h.
  */
 #ifndef HOSTLAT_CLOCK_TIMEKEEPER_H
 #define HOSTLAT_CLOCK_TIMEKEEPER_H
@@ -27,17 +26,14 @@ struct clock_line {
 	uint32_t shift;    /* <= 32, as of include/linux/clocksource.h */
 };
 
-/* What holds between two changes. The kernel gives both lines the counter's one shift. */
+/* What holds between two changes. */
 struct timekeeper {
-	struct clock_line mono, raw;
-	int64_t real_ns, boot_ns, tai_ns; /* less MONOTONIC */
+	struct clock_line mono;
+	int64_t real_ns, tai_ns; /* less MONOTONIC */
 };
 
 /* Whether it may be computed with. */
 bool timekeeper_is_valid(const struct timekeeper *tk);
-
-/* Whether `domain` is one of the five that a timekeeper keeps. */
-bool timekeeper_has(enum clock_domain domain);
 
 /*
  * What the clock shows at `ticks`, which may be before cycle_last. -ERANGE: beyond +-2^62 (as

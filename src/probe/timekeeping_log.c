@@ -55,8 +55,8 @@ static int on_update(void *ctx, void *data, size_t size)
 		return 0;
 	}
 	change = (struct clock_change){
-		.tk = { .mono = line_of(&u->mono), .raw = line_of(&u->raw),
-			.real_ns = u->offs_real, .boot_ns = u->offs_boot, .tai_ns = u->offs_tai },
+		.tk = { .mono = line_of(&u->mono), .real_ns = u->offs_real,
+			.tai_ns = u->offs_tai },
 		.seq = u->seq, .before_ns = (int64_t)u->before_ns, .after_ns = (int64_t)u->after_ns,
 	};
 	log->err = log->take(log->ctx, &change);

@@ -6,7 +6,6 @@
 
 #include "base/bug.h"
 #include "clock/clock.h"
-#include "clock/cross.h"
 #include "clock/follow.h"
 #include "clock/pairs.h"
 #include "clock/tsc.h"
@@ -14,7 +13,6 @@
 
 #define NS_PER_S 1000000000LL
 #define HOLD_NS NS_PER_S
-#define TRIES 32
 
 /* A clock that keeps its distance to the monotonic one, less it, until it is set. */
 struct distance {
@@ -26,8 +24,8 @@ struct distance {
 	int64_t seen_ns;   /* ... and when it was last seen to be so */
 };
 
-enum { PAIR_TSC, PAIR_RAW, PAIR_SCHED, PAIRS };
-enum { REALTIME, TAI, BOOTTIME, DISTANCES };
+enum { PAIR_TSC, PAIR_SCHED, PAIRS };
+enum { REALTIME, TAI, DISTANCES };
 
 struct timekeeping_pairs {
 	struct clock_taker taker;
@@ -35,7 +33,6 @@ struct timekeeping_pairs {
 	struct clock_pairs pairs[PAIRS];
 	bool has[PAIRS];
 	struct clock_follow *follow; /* NULL: no distances */
-	struct clock_cross boot;
 	struct distance distances[DISTANCES];
 	int64_t paired_ns, followed_ns;
 };
@@ -49,22 +46,11 @@ static int read_tsc(void *ctx, uint64_t *ticks)
 	return 0;
 }
 
-static int read_raw(void *ctx, uint64_t *ns)
-{
-	int64_t raw;
-	int err = clock_read(clock_system(), DOMAIN_RAW, &raw);
-
-	(void)ctx;
-	*ns = err ? 0 : (uint64_t)raw;
-	return err;
-}
-
 static const struct {
 	enum clock_domain domain;
 	clock_read_other *read;
 } kinds[PAIRS] = {
 	[PAIR_TSC] = { DOMAIN_TSC, read_tsc },
-	[PAIR_RAW] = { DOMAIN_RAW, read_raw },
 	[PAIR_SCHED] = { DOMAIN_SCHED, sched_reader_read },
 };
 
@@ -130,25 +116,6 @@ static int take_distance(struct timekeeping_pairs *p, struct distance *d, int64_
 	return put_distance(p, d, mono_ns, STRETCH_HOLDS);
 }
 
-static int take_boottime(struct timekeeping_pairs *p, bool was_set)
-{
-	struct clock_cross now;
-	bool stepped = false;
-
-	if (clock_cross_sample(clock_system(), DOMAIN_BOOTTIME, TRIES, &now))
-		return 0;
-	if (!p->distances[BOOTTIME].told) {
-		p->boot = now;
-	} else if (was_set || clock_cross_intersect(&p->boot, &now)) {
-		/* A clock that was set says nothing of this one: only a contradiction does. */
-		stepped = now.lo_ns > p->boot.hi_ns || now.hi_ns < p->boot.lo_ns;
-		p->boot = now;
-	}
-	return take_distance(p, &p->distances[BOOTTIME], p->boot.mono_ns,
-			     clock_cross_offset_ns(&p->boot), clock_cross_error_ns(&p->boot),
-			     stepped);
-}
-
 static int pull_distances(struct timekeeping_pairs *p)
 {
 	struct clock_follow_params params;
@@ -168,7 +135,7 @@ static int pull_distances(struct timekeeping_pairs *p)
 	if (!err)
 		err = take_distance(p, &p->distances[TAI], params.mono_ns, tai_ns, params.error_ns,
 				    tai_set);
-	return err ? err : take_boottime(p, params.stepped);
+	return err;
 }
 
 /* ---- all ---- */
@@ -177,7 +144,7 @@ int timekeeping_pairs_open(struct timekeeping_pairs **out, struct clock_taker ta
 			   bool sched_only)
 {
 	static const enum clock_domain domains[DISTANCES] = {
-		[REALTIME] = DOMAIN_REALTIME, [TAI] = DOMAIN_TAI, [BOOTTIME] = DOMAIN_BOOTTIME,
+		[REALTIME] = DOMAIN_REALTIME, [TAI] = DOMAIN_TAI,
 	};
 	struct timekeeping_pairs *p = calloc(1, sizeof(*p));
 	int err = 0;
@@ -188,7 +155,6 @@ int timekeeping_pairs_open(struct timekeeping_pairs **out, struct clock_taker ta
 	p->taker = taker;
 	p->has[PAIR_SCHED] = !sched_reader_open(&p->sched);
 	p->has[PAIR_TSC] = CLOCK_HAS_TSC && !sched_only;
-	p->has[PAIR_RAW] = !sched_only;
 	for (int i = 0; i < PAIRS; i++)
 		clock_pairs_init(&p->pairs[i], kinds[i].domain, taker);
 	for (int i = 0; i < DISTANCES; i++)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The host's clocks as user space sees them: pairs of readings (clock/pairs.h) of TSC, RAW and
+ * The host's clocks as user space sees them: pairs of readings (clock/pairs.h) of TSC and
  * sched_clock; and of those that keep their distance to the monotonic clock until they are set,
- * the distance (clock/cross.h, clock/follow.h).
+ * the distance (clock/follow.h).
  */
 #ifndef HOSTLAT_PROBE_TIMEKEEPING_PAIRS_H
 #define HOSTLAT_PROBE_TIMEKEEPING_PAIRS_H

@@ -38,7 +38,7 @@
 #define AGO_NS 50000000LL
 
 static const enum clock_domain clocks[] = {
-	DOMAIN_REALTIME, DOMAIN_MONO, DOMAIN_RAW, DOMAIN_TAI, DOMAIN_BOOTTIME,
+	DOMAIN_REALTIME, DOMAIN_MONO, DOMAIN_TAI,
 };
 
 /* ns[i] was read before ticks[i], ns[i + 1] after it. */
@@ -103,7 +103,7 @@ static int64_t now_ns(void)
 /* What the exact log gets, but one change of the rate now and then. */
 static int put(void *ctx, enum clock_domain domain, const struct clock_stretch *s)
 {
-	const bool rate = !s->flags && (domain == DOMAIN_TSC || domain == DOMAIN_RAW);
+	const bool rate = !s->flags && domain == DOMAIN_TSC;
 
 	(void)ctx;
 	must("exact log", clock_reconcile_add(&ways[EXACT].known, domain, s));

@@ -45,8 +45,7 @@ static void print_pair(enum clock_domain domain, const struct clock_pair *pair)
 
 static void read_for(int64_t ns)
 {
-	static enum clock_domain domains[] = { DOMAIN_TSC, DOMAIN_RAW, DOMAIN_REALTIME, DOMAIN_TAI,
-					       DOMAIN_BOOTTIME };
+	static enum clock_domain domains[] = { DOMAIN_TSC, DOMAIN_REALTIME, DOMAIN_TAI };
 	const int64_t end = clock_mono_ns(clock_system()) + ns;
 	struct sched_reader sched;
 	struct clock_pair pair;
@@ -92,8 +91,7 @@ static int check(const char *file, int64_t off_ns)
 {
 	struct { uint64_t known, unknown, wrong, worst; } tally[DOMAIN_COUNT] = { 0 };
 	static const char *const names[] = {
-		[DOMAIN_RAW] = "monotonic-raw", [DOMAIN_REALTIME] = "realtime",
-		[DOMAIN_TAI] = "tai", [DOMAIN_BOOTTIME] = "boottime", [DOMAIN_TSC] = "tsc",
+		[DOMAIN_REALTIME] = "realtime", [DOMAIN_TAI] = "tai", [DOMAIN_TSC] = "tsc",
 		[DOMAIN_SCHED] = "sched-clock",
 	};
 	struct event_clocks clocks;

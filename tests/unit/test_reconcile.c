@@ -40,9 +40,7 @@ static struct kernel kernel_new(uint64_t seed)
 	rng_init(&k.rng, seed);
 	k.tk = (struct timekeeper){
 		.mono = { k.now, 12345, 400 * NS_PER_S, MULT, SHIFT },
-		.raw = { k.now, 54321, 399 * NS_PER_S, MULT, SHIFT },
 		.real_ns = 1700000000 * NS_PER_S, .tai_ns = 1700000037 * NS_PER_S,
-		.boot_ns = 5 * NS_PER_S,
 	};
 	return k;
 }
@@ -114,7 +112,6 @@ static struct clock_change next_change(struct kernel *k, int what, uint64_t *vis
 
 	k->now += 1 + rng_below(&k->rng, TICK);
 	accumulate(&tk.mono, k->now - rng_below(&k->rng, (k->now - tk.mono.cycle_last) / 2 + 1));
-	accumulate(&tk.raw, tk.mono.cycle_last);
 	if (what >= SLEWS && chance < 4)
 		adjust(k, &tk, mult_of((int64_t)rng_below(&k->rng, 1001) - 500));
 	else if (what >= STEPS && chance == 4) {
@@ -129,7 +126,7 @@ static struct clock_change next_change(struct kernel *k, int what, uint64_t *vis
 }
 
 static const enum clock_domain clocks[] = {
-	DOMAIN_MONO, DOMAIN_RAW, DOMAIN_REALTIME, DOMAIN_TAI, DOMAIN_BOOTTIME,
+	DOMAIN_MONO, DOMAIN_REALTIME, DOMAIN_TAI,
 };
 #define CLOCKS (sizeof(clocks) / sizeof(clocks[0]))
 

@@ -90,7 +90,6 @@ static void host_begin(struct host *h)
 {
 	*h = (struct host){ .tk = {
 		.mono = { START_TICKS, 0, START_NS, MULT, SHIFT },
-		.raw = { START_TICKS, 0, START_NS, MULT, SHIFT },
 		.real_ns = START_REAL_NS - START_NS, .tai_ns = START_REAL_NS,
 	} };
 	assert_int_equal(event_memsource_new(&h->memory, 1 << 20), 0);

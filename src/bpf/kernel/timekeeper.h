@@ -22,13 +22,8 @@ struct tk_read_base {
 
 struct timekeeper {
 	struct tk_read_base tkr_mono;
-	struct tk_read_base tkr_raw;
-	__u64 xtime_sec;
 	__s64 offs_real;
-	__s64 offs_boot;
 	__s64 offs_tai;
-	__s32 tai_offset;
-	unsigned int clock_was_set_seq;
 };
 
 /* Since 6.17; 0 is the one of the system's clocks. */
