@@ -3,16 +3,20 @@
 
 While the clock jumps by an hour and back, and TAI by 37 s, no latency from the kernel's real-time
 stamps is above 10 s, and next to none is missing. FROZEN is hostlat built to keep the offset that it
-read first: the same check has to refuse it.
+read first: the same check has to refuse it. Both jumps of an hour are told as steps, and the times of day
+are right after them.
 """
 import json
+import re
 import subprocess
 import sys
+import time
 
 from lib import check, watch
 
 LONGEST_NS = 10_000_000_000
 PORT = 7000     # clockstep's
+READING_NS = 10_000_000     # between two readings in an emulated guest
 # Over loopback the kernel stamps datagrams when the stack receives them; a TCP packet comes with its
 # sender's stamp, and is stamped at local delivery.
 STAMPED = (("stack", "udp"), ("deliver", "tcp"))
@@ -36,6 +40,13 @@ def examine(origin, protocol, result, own):
         check.between(f"longest {row['stage']} {row['protocol']} from {row['origin']}, ns",
                       longest_ns(row), 0, LONGEST_NS)
     counted = sum(r["count"] for r in result.rows("read", protocol) if r["origin"] == origin)
+    steps = re.findall(r"clock was stepped by (.*?) (?:within|at) ", " ".join(result.document["findings"]))
+    check.equal("steps that are told", steps, ["+3 600 s", "-3 600 s"])
+    interval = result.document["interval"]
+    offset_ns = interval["to_realtime_ns"] - interval["to_ns"]
+    now_ns = time.clock_gettime_ns(time.CLOCK_REALTIME) - time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+    check.between("realtime less monotonic, ns from what they are now", offset_ns - now_ns,
+                  -READING_NS, READING_NS)
     # Those in flight over a jump may be counted as lost instead.
     check.between(f"{protocol} reads; {result.brief()}", counted, 0.9 * own[protocol], own[protocol])
 
