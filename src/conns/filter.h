@@ -28,7 +28,6 @@
 #define FILTER_TERMS_MAX 128
 #define FILTER_DEPTH_MAX 32	/* of parentheses and nots */
 
-struct conn_view;
 struct filter;
 
 /*
@@ -41,9 +40,5 @@ void filter_free(struct filter *filter);
 
 /* Is the filter true of it? Not if that is unknown. */
 bool filter_match(const struct filter *filter, const struct filter_view *view);
-
-/* The same of a connection that is judged; `filter` is a struct filter: `keep` of struct
- * conns_options. */
-bool filter_match_conn(const struct conn_view *view, void *filter);
 
 #endif
