@@ -108,7 +108,7 @@ void event_fact_get(const struct event *event, const char **key, const char **va
 	*value = fact->text + fact->key_size;
 }
 
-const char *event_damage_name(uint32_t bit)
+static const char *damage_name(uint32_t bit)
 {
 	switch (bit) {
 	case DAMAGE_CUT:
@@ -137,7 +137,7 @@ void event_damage_put(const struct event_damage *damage, struct strbuf *out)
 	for (int i = 0; i < DAMAGE_REASONS; i++) {
 		if (!(damage->reasons >> i & 1))
 			continue;
-		strbuf_printf(out, "%s%s", between, event_damage_name(1U << i));
+		strbuf_printf(out, "%s%s", between, damage_name(1U << i));
 		between = ", ";
 	}
 }

@@ -177,10 +177,7 @@ int event_put_name(struct event_sink *sink, uint64_t time, uint32_t dict, uint32
 /* The key and value of an EV_FACT; both point into the payload. */
 void event_fact_get(const struct event *event, const char **key, const char **value);
 
-/* The words for what a damaged source lacks, such as "cut"; `bit` is one of DAMAGE_*. */
-const char *event_damage_name(uint32_t bit);
-
-/* All of a source, separated by ", "; nothing if it is whole. */
+/* Appends what a damaged source lacks, such as "cut, gap"; nothing if it is whole. */
 void event_damage_put(const struct event_damage *damage, struct strbuf *out);
 
 #endif

@@ -83,7 +83,7 @@ struct protocol {
 	/* Of a datagram protocol's operations: bytes left free before each, then written. */
 	size_t frame_size;
 	void (*put_frame)(uint8_t *frame, struct request *out);
-	/* protocol_encode(): `out` has the id. */
+	/* See protocol_encode(); `out` has the id. */
 	int (*encode)(const struct protocol *protocol, const struct workload *workload,
 		      struct rng *rng, void *buffer, size_t cap, struct request *out);
 	/*
@@ -109,14 +109,13 @@ struct protocol {
  * Encodes one request of the workload. `id` is unique among those outstanding on the connection.
  * Returns 0, or -ENOBUFS if `cap` is too small: workload_request_max() bytes always suffice.
  */
-static inline int protocol_encode(const struct protocol *protocol, const struct workload *workload,
-				  struct rng *rng, uint32_t id, void *buffer, size_t cap,
-				  struct request *out)
+static inline int protocol_encode(const struct protocol *protocol,
+				  const struct workload *workload, struct rng *rng, uint32_t id,
+				  void *buffer, size_t cap, struct request *out)
 {
 	out->id = id;
 	return protocol->encode(protocol, workload, rng, buffer, cap, out);
 }
-
 /* Whether there are keys to store, and the request that stores number `key` (--preload). */
 bool protocol_stores(const struct protocol *protocol);
 int protocol_encode_store(const struct protocol *protocol, const struct workload *workload,

@@ -23,9 +23,44 @@
 #define OF_ECHO (1U << WORKLOAD_REQUEST)
 #define OF_SYNTHETIC (1U << WORKLOAD_SERVICE | 1U << WORKLOAD_REQUEST | 1U << WORKLOAD_REPLY)
 
-/* Draws an operation and its parameters, and encodes it. */
+/* ---- operations ---- */
+
+static bool has_keys(const struct protocol *p)
+{
+	return p->settings & 1U << WORKLOAD_KEYS;
+}
+
+static inline int encode_operation(const struct protocol *p, const struct workload *w,
+				   const struct operation *o, char *buffer, size_t cap,
+				   struct request *out)
+{
+	char *end;
+
+	if (cap < w->request_overhead + o->size)
+		return -ENOBUFS;
+	end = p->put[o->kind](buffer + p->frame_size, w, o);
+	*out = (struct request){ .size = (size_t)(end - buffer),
+				 .type = (uint16_t)o->kind, .id = o->id };
+	if (p->frame_size)
+		p->put_frame((uint8_t *)buffer, out);
+	return 0;
+}
+
+/* The order of the draws is part of what a seed stands for. */
 static int encode_drawn(const struct protocol *p, const struct workload *w, struct rng *rng,
-			void *buffer, size_t cap, struct request *out);
+			void *buffer, size_t cap, struct request *out)
+{
+	struct operation o = { .id = out->id };
+
+	if (has_keys(p))
+		o.key = workload_key(w, rng);
+	o.kind = workload_operation(w, rng);
+	if (operation_rows[o.kind].has_value)
+		o.size = workload_value_size(w, rng);
+	return encode_operation(p, w, &o, buffer, cap, out);
+}
+
+/* ---- the table ---- */
 
 /* What a protocol and its TLS variant share. */
 #define RESP                                                                                       \
@@ -87,44 +122,9 @@ uint32_t protocol_settings(const struct protocol *p)
 	return settings;
 }
 
-static bool has_keys(const struct protocol *p)
-{
-	return p->settings & 1U << WORKLOAD_KEYS;
-}
-
 bool protocol_stores(const struct protocol *p)
 {
 	return p->put && has_keys(p);
-}
-
-static inline int encode_operation(const struct protocol *p, const struct workload *w,
-				   const struct operation *o, char *buffer, size_t cap,
-				   struct request *out)
-{
-	char *end;
-
-	if (cap < w->request_overhead + o->size)
-		return -ENOBUFS;
-	end = p->put[o->kind](buffer + p->frame_size, w, o);
-	*out = (struct request){ .size = (size_t)(end - buffer),
-				 .type = (uint16_t)o->kind, .id = o->id };
-	if (p->frame_size)
-		p->put_frame((uint8_t *)buffer, out);
-	return 0;
-}
-
-/* The order of the draws is part of what a seed stands for. */
-static int encode_drawn(const struct protocol *p, const struct workload *w, struct rng *rng,
-			void *buffer, size_t cap, struct request *out)
-{
-	struct operation o = { .id = out->id };
-
-	if (has_keys(p))
-		o.key = workload_key(w, rng);
-	o.kind = workload_operation(w, rng);
-	if (operation_rows[o.kind].has_value)
-		o.size = workload_value_size(w, rng);
-	return encode_operation(p, w, &o, buffer, cap, out);
 }
 
 int protocol_encode_store(const struct protocol *p, const struct workload *w, uint64_t key,

@@ -104,15 +104,6 @@ size_t workload_request_max(const struct workload *w)
 	return w->tables->request_max;
 }
 
-enum operation_kind workload_beyond(const struct workload *w, const struct protocol *protocol)
-{
-	int i = 0;
-
-	while (i < OPERATIONS && (w->share[i] <= 0 || !protocol->put || protocol->put[i]))
-		i++;
-	return i;
-}
-
 /* --- Making the tables --- */
 
 /* Where its values end; infinite if they don't. */
@@ -245,16 +236,17 @@ static int make_shares(struct workload *w, struct strbuf *why)
 	return 0;
 }
 
-static int check_operations(const struct workload *w, const struct target *target,
+static int check_operations(const struct workload *w, const struct protocol *protocol,
 			    struct strbuf *why)
 {
-	enum operation_kind beyond = workload_beyond(w, target->protocol);
-
-	if (beyond == OPERATIONS)
-		return 0;
-	strbuf_printf(why, "workload: %s has no %s", target->protocol->name,
-		      operation_rows[beyond].share ?: "write");
-	return -EINVAL;
+	for (int i = 0; protocol->put && i < OPERATIONS; i++) {
+		if (protocol->put[i] || w->share[i] <= 0)
+			continue;
+		strbuf_printf(why, "workload: %s has no %s", protocol->name,
+			      operation_rows[i].share ?: "write");
+		return -EINVAL;
+	}
+	return 0;
 }
 
 static size_t larger(size_t a, size_t b)
@@ -280,7 +272,7 @@ int workload_finish(struct workload *w, const struct target *target, struct strb
 		err = make_auth(t->auth, target);
 	}
 	if (!err && target)
-		err = check_operations(w, target, why);
+		err = check_operations(w, target->protocol, why);
 	if (err)
 		return err;
 	w->host = t->host;

@@ -41,7 +41,6 @@ enum workload_setting {
 	WORKLOAD_SETTINGS = WORKLOAD_SHARE + OPERATIONS,
 };
 
-struct protocol;
 struct target;
 
 struct workload {
@@ -86,9 +85,6 @@ static inline enum operation_kind workload_operation(const struct workload *work
 	return workload->until[OPERATION_GET] >= 1 ? OPERATION_GET :
 						     workload_draw_operation(workload, rng);
 }
-/* The first operation of this workload that the protocol can't encode, or OPERATIONS. */
-enum operation_kind workload_beyond(const struct workload *workload,
-				    const struct protocol *protocol);
 /* Size of the value; its bytes are any `size` bytes from workload_bytes(). */
 uint32_t workload_value_size(const struct workload *workload, struct rng *rng);
 /* The size under which --preload stores this key. */

@@ -11,7 +11,7 @@
 #include "load/protocol.h"
 #include "load/workload.h"
 #include "load/workload_set.h"
-#include "load/workload_text.h"
+#include "load/workload_file.h"
 
 static void use(const struct workload *w)
 {
@@ -26,7 +26,7 @@ static void use(const struct workload *w)
 	for (int i = 0; i < OPERATIONS; i++)
 		BUG_ON(!(w->share[i] >= 0 && w->share[i] <= 1));
 	for (const struct protocol *p = protocols; p->name; p++) {
-		if (workload_beyond(w, p) < OPERATIONS)
+		if (w->share[OPERATION_DELETE] > 0 && p->put && !p->put[OPERATION_DELETE])
 			continue;
 		for (uint32_t id = 0; id < 4; id++) {
 			BUG_ON(protocol_encode(p, w, &rng, id, buffer, max, &out) ||
@@ -48,7 +48,7 @@ static int from_file(struct workload *w, const uint8_t *text, size_t size, struc
 	BUG_ON(!copy);
 	memcpy(copy, text, size);
 	workload_settings_init(&settings, w);
-	err = workload_text_parse(&settings, "input", copy, size, why);
+	err = workload_file_parse(&settings, "input", copy, size, why);
 	free(copy);
 	if (!err)
 		err = workload_finish(w, NULL, why);

@@ -530,15 +530,13 @@ void event_dump(struct event_source *source, FILE *out)
 
 void damage_dump(struct event_source *source, FILE *out)
 {
+	struct strbuf reasons = STRBUF_INIT(1024);
 	struct event_damage damage;
 
 	event_source_damage(source, &damage);
-	if (!damage.reasons)
-		fputs("whole", out);
-	for (uint32_t bit = 0; bit < DAMAGE_REASONS; bit++) {
-		if (damage.reasons & 1u << bit)
-			fprintf(out, "%s ", event_damage_name(1u << bit));
-	}
+	event_damage_put(&damage, &reasons);
+	fputs(reasons.len ? strbuf_str(&reasons) : "whole", out);
+	strbuf_release(&reasons);
 	fprintf(out, " bytes=%llu chunks=%llu records=%llu unknown=%llu\n",
 		(unsigned long long)damage.bytes, (unsigned long long)damage.chunks,
 		(unsigned long long)damage.records, (unsigned long long)damage.unknown);

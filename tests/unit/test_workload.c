@@ -17,7 +17,7 @@
 #include "load/protocol.h"
 #include "load/sizes.h"
 #include "load/workload.h"
-#include "load/workload_text.h"
+#include "load/workload_file.h"
 
 #define DRAWS 100000
 
@@ -418,7 +418,7 @@ static void test_file_refused(void **state)
 		{ "keys: 1\nread: lots\n", "line 2: read takes a fraction" },
 		{ "? keys\n", "line 1: takes" },
 	};
-	char zero[] = "keys: 1\0\n";
+	static const char zero[] = "keys: 1\0\n";
 	struct workload_settings settings;
 	struct strbuf why = STRBUF_INIT(8192);
 	struct workload w;
@@ -431,7 +431,7 @@ static void test_file_refused(void **state)
 	}
 	strbuf_reset(&why);
 	workload_settings_init(&settings, &w);
-	assert_int_equal(workload_text_parse(&settings, "f", zero, sizeof(zero) - 1, &why),
+	assert_int_equal(workload_file_parse(&settings, "f", zero, sizeof(zero) - 1, &why),
 			 -EINVAL);
 	assert_string_equal(strbuf_str(&why), "workload: f holds a zero byte: it is no text");
 	strbuf_release(&why);

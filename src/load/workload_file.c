@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "load/workload_file.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BLANKS " \t\r"
+
+/* Without the blanks around it, and then without a pair of quotes. */
+static char *trim(char *text)
+{
+	size_t n;
+
+	text += strspn(text, BLANKS);
+	n = strlen(text);
+	while (n && strchr(BLANKS, text[n - 1]))
+		n--;
+	if (n > 1 && (*text == '"' || *text == '\'') && text[n - 1] == *text) {
+		text++;
+		n -= 2;
+	}
+	text[n] = '\0';
+	return text;
+}
+
+/* "#" begins a comment at the begin of a line and after a blank. */
+static void cut_comment(char *line)
+{
+	char *p = line;
+
+	while ((p = strchr(p, '#')) && p != line && !strchr(BLANKS, p[-1]))
+		p++;
+	if (p)
+		*p = '\0';
+}
+
+/* What YAML's lists, mappings, anchors, tags and blocks begin with. */
+#define YAML_ONLY "[]{}&*!|>?-"
+
+static int parse_line(struct workload_settings *settings, char *line, const char *where,
+		      struct strbuf *why)
+{
+	char *name, *value = NULL;
+	size_t at;
+
+	cut_comment(line);
+	at = strcspn(line, ":=");
+	if (line[at]) {
+		line[at] = '\0';
+		value = trim(line + at + 1);
+	}
+	name = trim(line);
+	if (!value && (!*name || (!strcmp(name, "---") && !settings->workload->given)))
+		return 0;
+	if (value && *value && *name && !strchr(YAML_ONLY, *value) && !strchr(YAML_ONLY, *name))
+		return workload_set(settings, name, value, where, why);
+	strbuf_printf(why, "workload: %stakes 'key: value' or 'key = value' in each line, and of "
+		      "YAML no more than that", where);
+	return -EINVAL;
+}
+
+int workload_file_parse(struct workload_settings *settings, const char *name, const char *text,
+			size_t size, struct strbuf *why)
+{
+	struct strbuf where = STRBUF_INIT(4096);
+	char *copy, *rest, *line;
+	unsigned int number = 0;
+	int err = 0;
+
+	if (strlen(text) != size) {
+		strbuf_printf(why, "workload: %s holds a zero byte: it is no text", name);
+		return -EINVAL;
+	}
+	copy = rest = strdup(text);
+	err = copy ? 0 : -ENOMEM;
+	while (!err && (line = strsep(&rest, "\n")) != NULL) {
+		strbuf_reset(&where);
+		strbuf_printf(&where, "%s, line %u: ", name, ++number);
+		err = parse_line(settings, line, strbuf_str(&where), why);
+	}
+	strbuf_release(&where);
+	free(copy);
+	if (!err && !settings->workload->given) {
+		strbuf_printf(why, "workload: %s: there is no setting in it", name);
+		return -EINVAL;
+	}
+	return err;
+}
