@@ -188,16 +188,19 @@ void child_relay_warnings(struct child *child)
 
 void child_put_error(const struct child *child, struct strbuf *why)
 {
-	const char *line = strbuf_str(&child->text), *begun = strstr(line, CHILD_MEASURES "\n");
+	const char *last = "";
 
-	if (begun)
-		line = begun + sizeof(CHILD_MEASURES "\n") - 1;
-	while (is_warning(line) && strchr(line, '\n'))
-		line = strchr(line, '\n') + 1;
-	if (!strncmp(line, MESSAGE, sizeof(MESSAGE) - 1))
-		line += sizeof(MESSAGE) - 1;
-	if (*line)
-		strbuf_printf(why, "%.*s", (int)strcspn(line, "\n"), line);
+	for (const char *line = strbuf_str(&child->text); *line;) {
+		const char *end = strchrnul(line, '\n');
+
+		if (!is_warning(line) && strncmp(line, CHILD_MEASURES "\n", sizeof(CHILD_MEASURES)))
+			last = line;
+		line = *end ? end + 1 : end;
+	}
+	if (!strncmp(last, MESSAGE, sizeof(MESSAGE) - 1))
+		last += sizeof(MESSAGE) - 1;
+	if (*last)
+		strbuf_printf(why, "%.*s", (int)strcspn(last, "\n"), last);
 	else
 		strbuf_puts(why, "it ended without a message");
 }

@@ -47,8 +47,8 @@ int child_wait(struct child *child, uint64_t patience_ns, struct stop *stop);
 void child_relay_warnings(struct child *child);
 
 /*
- * Appends why the command failed: its first message that is no warning, after CHILD_MEASURES if it
- * had begun; without the program's name.
+ * Appends why the command failed: its last message that is no warning, as commands end with their
+ * error; without the program's name.
  */
 void child_put_error(const struct child *child, struct strbuf *why);
 

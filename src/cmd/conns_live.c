@@ -208,15 +208,13 @@ static int read_records(struct live *l, bool last)
 	return err;
 }
 
-static int put_clock(struct live *l, bool first)
+static int put_clock(struct live *l)
 {
 	struct clock_follow_params p;
 	struct event_clock e;
 
 	if (clock_follow_update(l->follow, &p))
 		return 0; /* it is set faster than it can be read */
-	if (!first && !p.stepped)
-		return 0;
 	e = (struct event_clock){
 		.mono_ns = (uint64_t)p.mono_ns, .realtime_minus_mono_ns = p.offset_ns,
 		.error_ns = p.error_ns, .tai_offset_s = p.tai_offset_s,
@@ -363,7 +361,7 @@ static int close_interval(struct live *l, bool last)
 	if (!err)
 		err = record_interval(l, it.to_ns, last || l->full) ?:
 		      event_dict_put_loss(l->dict, event_memsource_sink(l->queue), it.to_ns) ?:
-		      put_clock(l, false);
+		      put_clock(l);
 	if (!err)
 		err = event_put(event_memsource_sink(l->queue), EV_INTERVAL, it.to_ns, &it,
 				sizeof(it));
@@ -479,7 +477,7 @@ static int put_facts(struct live *l)
 		err = run_facts_put_host(sink, now);
 	if (!err)
 		err = conns_source_describe(l->source, sink);
-	return err ? err : put_clock(l, true);
+	return err ? err : put_clock(l);
 }
 
 static int run(struct live *l)

@@ -201,9 +201,10 @@ static void say_why(const char *command, struct child *child, int code)
 {
 	struct strbuf why = STRBUF_INIT(4096);
 
+	child_relay_warnings(child);
 	child_put_error(child, &why);
 	if (code == -ETIMEDOUT)
-		log_error("hostlat %s did not finish in time", command);
+		log_error("hostlat %s took too long", command);
 	else if (code == -EINTR)
 		log_error("interrupted before a result was available");
 	else
@@ -260,8 +261,9 @@ static void conns_forget(const struct explain_config *c)
 
 static void conns_failed(struct conns_child *conns, const struct explain_config *c, int code)
 {
+	child_relay_warnings(&conns->child);
 	if (code == -ETIMEDOUT)
-		strbuf_printf(&conns->why, "hostlat conns did not start in time");
+		strbuf_puts(&conns->why, "hostlat conns took too long");
 	else
 		child_put_error(&conns->child, &conns->why);
 	log_warning("connections are not measured: %s", strbuf_str(&conns->why));

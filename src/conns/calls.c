@@ -183,9 +183,14 @@ static bool is_shown(const struct conns_options *o, struct conn_view *v)
 {
 	struct conn_problem problems[RULES_MAX];
 
+	bool shown;
+
 	if (v->c)
 		rules_judge(v, problems);
-	return (!o->keep || o->keep(v, o->ctx)) && (!o->problems_only || v->harmful);
+	shown = (!o->keep || o->keep(v, o->ctx)) && (!o->problems_only || v->harmful);
+	v->found = NULL; /* lies on this stack */
+	v->n_found = 0;
+	return shown;
 }
 
 bool conns_call(struct conns *c, const struct event_call *call, bool ask, struct report *r)

@@ -56,6 +56,20 @@ static int recorded_add_flow(struct recorded *rec, const struct event *event)
 	return err == -E2BIG ? 0 : err;
 }
 
+/* Stages without which no message of TCP is recorded, in either direction. */
+#define MESSAGE_STAGES                                                                             \
+	(1U << STAGE_LINK | 1U << STAGE_ENQUEUED | 1U << STAGE_READ | 1U << STAGE_SEGMENT |        \
+	 1U << STAGE_DRIVER | 1U << STAGE_SENT)
+
+static void recorded_add_binding(struct recorded *rec, const struct event_binding *b)
+{
+	struct event_binding *unbound = &rec->unbound[b->direction == DIR_EGRESS];
+
+	if (!b->bound && b->protocol != PROTO_UDP && !unbound->stage &&
+	    MESSAGE_STAGES >> b->stage & 1)
+		*unbound = *b;
+}
+
 static int recorded_add_block(struct recorded *rec, const struct event_block *block)
 {
 	struct event event;
@@ -70,6 +84,8 @@ static int recorded_add_block(struct recorded *rec, const struct event_block *bl
 			recorded_add_loss(rec, &event);
 		else if (event.kind == EV_FLOW)
 			err = err ?: recorded_add_flow(rec, &event);
+		else if (event.kind == EV_BINDING)
+			recorded_add_binding(rec, event.payload);
 	}
 	return err;
 }

@@ -223,6 +223,23 @@ void report_source_reasons(const struct recorded *rec, struct report *r, const c
 			      "the system calls of the machine of %s are not known", which);
 }
 
+/* A stage that could not be measured explains it better than the options of the recording. */
+static void add_no_messages(const struct recorded *rec, struct report *r)
+{
+	const char *sent = rec->messages.departures ? "sent " : "";
+	const struct event_binding *b = &rec->unbound[rec->messages.departures != NULL];
+	const char *why = event_dict_get(rec->names, DICT_STRING, b->why);
+
+	if (b->stage && why)
+		report_reason(r, "no-messages", why,
+			      "there are no %smessages in it: `%s` was not measured", sent,
+			      stage_name(b->stage));
+	else
+		report_reason(r, "no-messages", NULL,
+			      "there are no %smessages in it (record --with messages,activity)",
+			      sent);
+}
+
 static void diagnosis_add_reasons(const struct diagnosis *d, const struct coverage *c,
 				  struct report *r)
 {
@@ -230,9 +247,7 @@ static void diagnosis_add_reasons(const struct diagnosis *d, const struct covera
 	if (d->against_other)
 		report_source_reasons(&d->other, r, "the recording of the references");
 	if (!d->own.messages.all.len)
-		report_reason(r, "no-messages", NULL,
-			      "there are no %smessages in it (record --with messages,activity)",
-			      d->own.messages.departures ? "sent " : "");
+		add_no_messages(&d->own, r);
 	if (d->without_baseline)
 		report_reason(r, "few-references", words_count(r, d->without_baseline, "target"),
 			      "fewer than %u messages of their application to compare with",

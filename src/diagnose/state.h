@@ -44,6 +44,7 @@ struct recorded {
 	uint64_t unselected;        /* targets beyond the limit */
 	uint64_t flows_lost;        /* connections beyond theirs */
 	uint32_t cores;
+	struct event_binding unbound[2]; /* received, sent: a stage that messages need */
 	struct event_damage damage;
 };
 

@@ -120,6 +120,9 @@ static int take_param(struct event_clocks *clocks, const struct event *event)
 	return err;
 }
 
+/* Half of the longest stretch: one of EV_CLOCK goes on from the next one, or the first, so far. */
+#define FOLLOWED_NS_MAX (1LL << 53)
+
 /* An error of `followed` means that an EV_CLOCK cannot be: it is left out. */
 static int follow_realtime(struct event_clocks *clocks, uint64_t mono_ns, int64_t offset_ns,
 		  uint64_t error_ns, uint32_t flags)
@@ -146,21 +149,45 @@ static const struct clock_stretch *followed_last(const struct event_clocks *cloc
 	return log->known.len ? &vec_last(&log->known)->line : NULL;
 }
 
+/*
+ * The recorder followed the clock before it attached its hooks: its first word holds for all before
+ * it, as far back as one stretch can be, and the realtime clock did not begin before 1970.
+ */
+static uint64_t first_since(uint64_t mono_ns, int64_t offset_ns)
+{
+	const uint64_t epoch = offset_ns < 0 ? 0 - (uint64_t)offset_ns : 0;
+	const uint64_t since = mono_ns > FOLLOWED_NS_MAX ? mono_ns - FOLLOWED_NS_MAX : 0;
+
+	return since > epoch ? since : epoch;
+}
+
+static bool same_line(const struct clock_stretch *last, const struct event_clock *clock)
+{
+	return last->error_ns == clock->error_ns &&
+	       followed_offset(last) == clock->realtime_minus_mono_ns &&
+	       (int64_t)clock->mono_ns - last->mono_ns < FOLLOWED_NS_MAX;
+}
+
 static int take_followed(struct event_clocks *clocks, const struct event_clock *clock)
 {
 	const struct clock_stretch *last = followed_last(clocks);
 	const int64_t offset_ns = clock->realtime_minus_mono_ns;
-	uint64_t since_ns = clock->mono_ns;
 	uint32_t flags = 0;
+	int err = 0;
 
 	clocks->has_clock = true;
+	if (!clocks->has_intervals)
+		clocks->end_ns = clock->mono_ns;
 	if (clock->flags & CLOCK_STEPPED)
 		flags = STRETCH_STEP | STRETCH_LOST;
-	else if (last && last->error_ns == clock->error_ns && followed_offset(last) == offset_ns)
+	else if (!last || same_line(last, clock))
 		flags = STRETCH_HOLDS;
-	else if (!last) /* the recorder followed the clock before it attached its hooks */
-		since_ns = offset_ns < 0 ? 0 - (uint64_t)offset_ns : 0;
-	return follow_realtime(clocks, since_ns, offset_ns, clock->error_ns, flags);
+	if (!last && flags == STRETCH_HOLDS)
+		err = follow_realtime(clocks, first_since(clock->mono_ns, offset_ns), offset_ns,
+				      clock->error_ns, 0);
+	if (!err)
+		err = follow_realtime(clocks, clock->mono_ns, offset_ns, clock->error_ns, flags);
+	return err;
 }
 
 static int take_followed_interval(struct event_clocks *clocks, const struct event *event)
@@ -181,7 +208,7 @@ int event_clocks_take(struct event_clocks *clocks, const struct event *event)
 {
 	if (!clocks->begin_ns)
 		clocks->begin_ns = event->time;
-	if (!clocks->has_intervals)
+	if (!clocks->has_intervals && !followed_last(clocks))
 		clocks->end_ns = event->time;
 	switch (event->kind) {
 	case EV_DOMAIN:
@@ -226,7 +253,9 @@ uint64_t event_clocks_realtime_bound(const struct event_clocks *clocks)
 {
 	uint64_t bound_ns = 0;
 
-	vec_for_each(&best_log(clocks)->logs[DOMAIN_REALTIME].known, k)
+	vec_for_each(&clocks->reconcile.logs[DOMAIN_REALTIME].known, k)
+		bound_ns = k->line.error_ns > bound_ns ? k->line.error_ns : bound_ns;
+	vec_for_each(&clocks->followed.logs[DOMAIN_REALTIME].known, k)
 		bound_ns = k->line.error_ns > bound_ns ? k->line.error_ns : bound_ns;
 	return bound_ns;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How a stream's clocks relate to each other, written and read: EV_DOMAIN and EV_CLOCK_PARAM are
- * the stretches of clock/reconcile.h. A stream without them, of hostlat watch or conns, has an
- * EV_CLOCK in each interval: the distance of CLOCK_REALTIME from CLOCK_MONOTONIC, which holds since
- * the EV_CLOCK before, of the first for all before it, unless the clock was stepped; and up to the
- * end of its interval.
+ * the stretches of clock/reconcile.h. A stream without them has EV_CLOCK, in each interval of hostlat
+ * watch or conns, in each tick of load: the distance of CLOCK_REALTIME from CLOCK_MONOTONIC, which
+ * holds since the EV_CLOCK before, of the first for all before it, unless the clock was stepped; and
+ * up to the end of its interval.
  *
  * A host has each clock once, but for network cards'; of several domains of one type the first is
  * kept.
@@ -37,7 +37,7 @@ struct event_clocks {
 	struct clock_reconcile reconcile; /* for clock_reconcile_convert() */
 	struct clock_reconcile followed;  /* DOMAIN_REALTIME only, by EV_CLOCK of each interval */
 	uint64_t begin_ns, end_ns;        /* monotonic: first event, end of the last interval */
-	bool has_intervals;               /* else `end_ns` is the time of the last event */
+	bool has_intervals;               /* else `end_ns` is the last EV_CLOCK's or event's time */
 	bool has_clock;                   /* there was an EV_CLOCK in this interval */
 	uint32_t domains;                 /* mask of 1 << enum clock_domain: which are kept */
 	uint32_t ids[DOMAIN_COUNT];       /* the number in the stream; 0: not declared */

@@ -35,8 +35,11 @@ static void cut_comment(char *line)
 		*p = '\0';
 }
 
-/* What YAML's lists, mappings, anchors, tags and blocks begin with. */
-#define YAML_ONLY "[]{}&*!|>?-"
+/* Whether it begins as YAML's mappings, anchors, tags, blocks or lists do; -1 is a number. */
+static bool is_yaml_only(const char *text)
+{
+	return strchr("[]{}&*!|>?", *text) || (*text == '-' && strchr(" \t", text[1]));
+}
 
 static int parse_line(struct workload_settings *settings, char *line, const char *where,
 		      struct strbuf *why)
@@ -53,7 +56,7 @@ static int parse_line(struct workload_settings *settings, char *line, const char
 	name = trim(line);
 	if (!value && (!*name || (!strcmp(name, "---") && !settings->workload->given)))
 		return 0;
-	if (value && *value && *name && !strchr(YAML_ONLY, *value) && !strchr(YAML_ONLY, *name))
+	if (value && *value && *name && !is_yaml_only(value) && !is_yaml_only(name))
 		return workload_set(settings, name, value, where, why);
 	strbuf_printf(why, "workload: %stakes 'key: value' or 'key = value' in each line, and of "
 		      "YAML no more than that", where);
@@ -72,7 +75,7 @@ int workload_file_parse(struct workload_settings *settings, const char *name, co
 		strbuf_printf(why, "workload: %s holds a zero byte: it is no text", name);
 		return -EINVAL;
 	}
-	copy = rest = strdup(text);
+	copy = rest = strdup(strncmp(text, "\xef\xbb\xbf", 3) ? text : text + 3); /* a BOM */
 	err = copy ? 0 : -ENOMEM;
 	while (!err && (line = strsep(&rest, "\n")) != NULL) {
 		strbuf_reset(&where);

@@ -45,7 +45,9 @@ static const struct {
 #define FENTRY(name) .kind = HOOK_FENTRY, .target = name
 #define NETFILTER(name) \
 	.kind = HOOK_NETFILTER, .target = #name, .netfilter = NETFILTER_##name
-#define CGROUP .kind = HOOK_CGROUP_INGRESS, .target = "ingress of the root cgroup"
+#define CGROUP \
+	.kind = HOOK_CGROUP_INGRESS, \
+	.target = "ingress of the root cgroup, after the socket lookup"
 
 /*
  * A stage needs those before it: `read` finds a packet's times in what `enqueued` left, and so on

@@ -400,13 +400,14 @@ int watch_snapshot(struct watch_probe *probe, struct event_sink *sink, struct ev
 		.seq = probe->last->seq++, .from_ns = probe->last->to_ns, .to_ns = o.now,
 		.ncpus = online_cpus(probe), .flags = flags, .one_in = probe->one_in,
 	};
-	int err = watch_clock(probe, sink);
 	uint64_t user, bpf;
 	bool exact;
 
 	take(&o);
 	if (!o.err)
 		o.err = watch_slow(probe, sink, dict, o.now);
+	if (!o.err) /* behind the messages: times are known up to here */
+		o.err = watch_clock(probe, sink);
 	if (!o.err)
 		o.err = watch_told_losses(probe, sink, dict, o.now);
 	watch_follow(probe, o.not_covered, sink, o.now);
@@ -427,5 +428,5 @@ int watch_snapshot(struct watch_probe *probe, struct event_sink *sink, struct ev
 	if (!o.err)
 		o.err = event_dict_put_loss(o.dict, o.sink, o.now);
 	put(&o, EV_INTERVAL, &e, sizeof(e));
-	return o.err ? o.err : err;
+	return o.err;
 }

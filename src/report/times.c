@@ -109,10 +109,13 @@ struct value times_error(const struct times *t, uint64_t mono_ns)
 
 void times_add_span(const struct times *t, struct object *o, uint64_t from_ns, uint64_t to_ns)
 {
-	const struct value from = times_error(t, from_ns), to = times_error(t, to_ns);
+	const bool known = to_ns;
+	const struct value none = value_null();
+	const struct value from = known ? times_error(t, from_ns) : none;
+	const struct value to = known ? times_error(t, to_ns) : none;
 
-	object_add(o, "from_realtime_ns", times_realtime(t, from_ns));
-	object_add(o, "to_realtime_ns", times_realtime(t, to_ns));
+	object_add(o, "from_realtime_ns", known ? times_realtime(t, from_ns) : none);
+	object_add(o, "to_realtime_ns", known ? times_realtime(t, to_ns) : none);
 	object_add(o, "realtime_error_ns",
 		   from.type == VALUE_NULL || (to.type != VALUE_NULL && to.u64 > from.u64) ? to :
 											     from);

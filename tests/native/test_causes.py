@@ -30,7 +30,7 @@ MORE = 1.25                 # of so many messages an explanation is asked, per d
 AHEAD = "chrt", "--fifo", "5"   # of whatever else runs here, but not of the hog
 
 BEHIND = {"every": 20, "behind": 3, "apart_us": 300, "cause_us": 3000}
-OWN = {"every": 20, "cause_us": 3000, "before": True, "behind": 1}
+OWN = {"every": 20, "cause_us": 3000, "before": True, "behind": 1, "rounds": 2 * N}
 PIPELINED = {"every": 40, "burst": 20, "behind": 1, "apart_us": 50, "service_us": 200,
              "gap_us": 2000}
 HOG = (2000, 21_000)

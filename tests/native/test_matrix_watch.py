@@ -153,6 +153,17 @@ def a_helper(net, program):
     return "; ".join(told)
 
 
+def transport_says_so(net):
+    """A hook that comes later than others is named as such, and no other one is."""
+    for refusals, later in ((), False), (("program=transport_nf",), True):
+        result = watched(net, "tcp", refusals)
+        hooks = [b["hook"] for b in result.document["bindings"]
+                 if b["bound"] and b["stage"] == "transport" and b["protocol"] == "tcp"]
+        check.equal(f"TCP's transport after the lookup: {hooks}",
+                    [hook.endswith(", after the socket lookup") for hook in hooks], [later])
+        counted(result, "tcp")
+
+
 if os.geteuid() != 0:
     check.skip("needs root")
 private = netns.veth()
@@ -163,4 +174,5 @@ PROTOCOLS = ("tcp", "udp") if check.LONG or not refusing.GUEST else (("tcp", "ud
 check.run([*((check.busy(control), private, protocol) for protocol in PROTOCOLS),
            *([(check.busy(a_missing_fallback_is_found), private)] if "tcp" in PROTOCOLS else []),
            *((check.busy(a_helper), private, program) for program in HELPED),
+           *([] if refusing.GUEST else [(check.busy(transport_says_so), private)]),
            *((refusing.tabled("watch", check.busy(refused)), private, *each) for each in refusing.some(terms, MOST, SEED, ["program=enqueued_tp"]))])

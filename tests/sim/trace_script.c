@@ -83,6 +83,20 @@ static void make_fact(struct script *s)
 	BUG_ON(event_put_fact(event_writer_sink(s->writer), TRACE_START, key, words_next(&s->in)));
 }
 
+/* unbound STAGE WHY: a stage of received messages that could not be measured. */
+static void make_unbound(struct script *s)
+{
+	struct event_binding e = { .protocol = PROTO_ANY, .direction = DIR_INGRESS };
+	const char *name = words_next(&s->in);
+
+	for (e.stage = 1; e.stage < STAGE_MAX && strcmp(stage_name(e.stage), name) != 0; e.stage++)
+		;
+	if (e.stage == STAGE_MAX)
+		words_die(&s->in, "'%s' is no stage", name);
+	e.why = event_writer_intern(s->writer, DICT_STRING, words_next(&s->in));
+	BUG_ON(event_put(event_writer_sink(s->writer), EV_BINDING, TRACE_START, &e, sizeof(e)));
+}
+
 static void make_cores(struct script *s)
 {
 	s->trace.cores = number(s);
@@ -323,6 +337,7 @@ static const struct {
 	{ "flow", make_flow }, { "lost", make_lost }, { "message", make_message },
 	{ "open", make_open }, { "early", make_early }, { "until", make_until },
 	{ "sent", make_sent }, { "realtime", make_realtime },
+	{ "unbound", make_unbound },
 };
 
 static void make_line(struct script *s)

@@ -20,6 +20,8 @@
  *	open                             the recording just stops: nothing says that it ended
  *	early                            cores are not idle at first, but unknown
  *	until TIME                       it ends then, at the earliest
+ *	unbound STAGE WHY
+ *		a stage of received messages that could not be measured
  *	realtime TIME OFFSET ERROR [step|holds]
  *		from then on CLOCK_REALTIME is OFFSET ns more than CLOCK_MONOTONIC; step: it was set
  *		since the line before; holds: the line before holds up to then, at least

@@ -274,6 +274,51 @@ static void by_intervals(void **state)
 	times_release(&t);
 }
 
+#define DAY_NS (86400 * NS_PER_S)
+
+static void put_clock(struct times *t, int64_t mono_ns)
+{
+	const struct event_clock clock = {
+		.mono_ns = (uint64_t)mono_ns, .realtime_minus_mono_ns = OFFSET, .error_ns = 40,
+	};
+
+	put(t, EV_CLOCK, clock.mono_ns, &clock, sizeof(clock));
+}
+
+/* A host that has been up for longer than one stretch can be, and a run that lasts longer. */
+static void long_uptimes(void **state)
+{
+	struct times t;
+
+	(void)state;
+	times_init(&t, TIMES_AUTO);
+	for (int64_t day = 400; day <= 800; day += 50) {
+		put_clock(&t, day * DAY_NS);
+		assert_int_equal(times_realtime(&t, (uint64_t)(day * DAY_NS)).u64,
+				 day * DAY_NS + OFFSET);
+	}
+	assert_int_equal(times_realtime(&t, (uint64_t)(399 * DAY_NS)).u64, 399 * DAY_NS + OFFSET);
+	assert_int_equal(times_realtime(&t, (uint64_t)(700 * DAY_NS + 1)).u64,
+			 700 * DAY_NS + 1 + OFFSET);
+	times_release(&t);
+}
+
+/* A stream without intervals, as of load, ends where its clock was looked at last. */
+static void without_intervals(void **state)
+{
+	struct times t;
+
+	(void)state;
+	times_init(&t, TIMES_AUTO);
+	put(&t, EV_GROUP, START_NS, "", 0);
+	assert_int_equal(t.clocks.end_ns, START_NS);
+	put_clock(&t, START_NS + 500);
+	put(&t, EV_GROUP, START_NS + 900, "", 0);
+	assert_int_equal(t.clocks.end_ns, START_NS + 500);
+	assert_int_equal(times_realtime(&t, t.clocks.end_ns).u64, START_NS + 500 + OFFSET);
+	times_release(&t);
+}
+
 /* No digit is finer than the bound. */
 static void as_many_digits_as_are_known(void **state)
 {
@@ -303,6 +348,8 @@ int main(void)
 		cmocka_unit_test(a_step_and_slews),
 		cmocka_unit_test(a_recording_that_is_cut),
 		cmocka_unit_test(by_intervals),
+		cmocka_unit_test(long_uptimes),
+		cmocka_unit_test(without_intervals),
 		cmocka_unit_test(as_many_digits_as_are_known),
 	};
 

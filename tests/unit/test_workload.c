@@ -366,6 +366,8 @@ static void test_file(void **state)
 		"read: 50%\npopularity: zipf:1\nkey: normal:30:5\n",
 		"---\n\n  base: usr # its name\n  keys:   500\t# many\r\n  value: \"uniform:1:9\"\n"
 		"  read: 50%\n  popularity: zipf:1\n  key: normal:30:5",
+		"\xef\xbb\xbf" "base: usr\nkeys: 500\nvalue: uniform:1:9\nread: 50%\n"
+		"popularity: zipf:1\nkey: normal:30:5\n",
 		"base = usr\nkeys=500\n'value' = uniform:1:9\nread = 0.5\n#popularity = uniform\n"
 		"popularity = zipf:1\nkey=normal:30:5\n",
 	};
@@ -405,6 +407,8 @@ static void test_file_refused(void **state)
 		{ "keys:\n  - 1\n", "line 1: takes" },
 		{ "keys:\n  a: 1\n", "line 1: takes" },
 		{ "- keys: 1\n", "line 1: takes" },
+		{ "keys: -1\n", "line 1: keys takes 1 to 1000000000, not '-1'" },
+		{ "keys: -\n", "line 1: takes" },
 		{ "{ keys: 1 }\n", "line 1: takes" },
 		{ "keys: 1\nvalue: &a 1\n", "line 2: takes" },
 		{ "keys: 1\nvalue: *a\n", "line 2: takes" },

@@ -116,7 +116,7 @@ def least_memory_kib():
     """(for one CPU, as the help says; for this machine) of --memory."""
     said = subprocess.run([HOSTLAT, "watch", "--help"], capture_output=True, text=True,
                           check=True).stdout
-    fixed, per_cpu = map(int, re.search(r"(\d+)K and (\d+)K for each CPU",
+    fixed, per_cpu = map(int, re.search(r"(\d+)K plus (\d+)K for each CPU",
                                         " ".join(said.split())).groups())
     with open("/sys/devices/system/cpu/possible", encoding="ascii") as f:
         cpus = 1 + int(re.findall(r"\d+", f.read())[-1])
