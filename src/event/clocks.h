@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How a stream's clocks relate to each other, written and read: EV_DOMAIN and EV_CLOCK_PARAM are
- * the stretches of clock/reconcile.h. A stream without them has EV_CLOCK, in each interval of hostlat
- * watch or conns, in each tick of load: the distance of CLOCK_REALTIME from CLOCK_MONOTONIC, which
- * holds since the EV_CLOCK before, of the first for all before it, unless the clock was stepped; and
- * up to the end of its interval.
+ * the stretches of clock/reconcile.h. A stream without them has EV_CLOCK, in each interval of
+ * hostlat watch or conns, in each tick of load: the distance of CLOCK_REALTIME from
+ * CLOCK_MONOTONIC, which holds since the EV_CLOCK before, of the first for all before it, unless
+ * the clock was stepped; and up to the end of its interval.
  *
  * A host has each clock once, but for network cards'; of several domains of one type the first is
  * kept.
