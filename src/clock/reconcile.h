@@ -88,7 +88,7 @@ int clock_reconcile_add(struct clock_reconcile *r, enum clock_domain domain,
 int clock_reconcile_convert(const struct clock_reconcile *r, enum clock_domain from,
 			    enum clock_domain to, int64_t t, struct clock_time *result);
 
-/* What a domain that keeps its distance to monotonic did in an interruption of its log. */
+/* A domain that keeps its distance to monotonic, across an interruption of its log. */
 struct clock_step {
 	int64_t after_ns;  /* monotonic time from which on it is known again */
 	uint64_t width_ns; /* for how long before that it was not known */

@@ -21,7 +21,7 @@ static bool timekeeper_has(enum clock_domain domain)
 	return domain == DOMAIN_MONO || domain == DOMAIN_REALTIME || domain == DOMAIN_TAI;
 }
 
-/* What the clock shows more than MONOTONIC. */
+/* Distance of the clock from MONOTONIC. */
 static int64_t timekeeper_offset(const struct timekeeper *tk, enum clock_domain domain)
 {
 	return domain == DOMAIN_REALTIME ? tk->real_ns : domain == DOMAIN_TAI ? tk->tai_ns : 0;

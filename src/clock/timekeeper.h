@@ -26,7 +26,7 @@ struct clock_line {
 	uint32_t shift;    /* <= 32, as of include/linux/clocksource.h */
 };
 
-/* What holds between two changes. */
+/* The state between two changes. */
 struct timekeeper {
 	struct clock_line mono;
 	int64_t real_ns, tai_ns; /* less MONOTONIC */

@@ -47,7 +47,7 @@ bool load_intake_ended(const struct load_intake *intake);
 /* Nothing more will come: decides finally. Returns 0 or as load_intake_take(). */
 int load_intake_finish(struct load_intake *intake);
 
-/* What is known of a finished run in one row; `q` is the percentile asked for. 0 or -errno. */
+/* Sums up a finished run in one row; `q` is the percentile asked for. 0 or -errno. */
 int load_intake_summary(struct load_intake *intake, double q, struct load_summary *out);
 
 /* Fills the report of the run, but for what only the command knows. Returns 0 or -errno. */

@@ -184,7 +184,7 @@ static int configure(struct many *m, const struct load_batch_run *run, struct lo
 	return err;
 }
 
-/* Of struct load_batch. Returns an enum exit_code. */
+/* A callback of struct load_batch. Returns an enum exit_code. */
 static int run_one(void *ctx, const struct load_batch_run *run, struct load_summary *out)
 {
 	struct many *m = ctx;

@@ -26,7 +26,7 @@ struct bottleneck {
 };
 
 /*
- * Of a view that is judged: the problem for which data waited longest; without one, what takes the
+ * For a judged view: the problem for which data waited longest; without one, what takes the
  * greatest part of the time. Unknown if that is, or if the other end is not known, or does not tell
  * or denies it.
  */

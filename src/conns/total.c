@@ -76,7 +76,7 @@ static void add_counters(struct event_conn *sum, const struct event_conn *e)
 	CONN_COUNTERS(ADD_ROW, ADD_ROW, ADD_ROW, MOST_ROW, ADD_ROW)
 }
 
-/* What is computed from counters and samples. */
+/* Fields that are computed from counters and samples. */
 static void add_times(struct event_conn *sum, const struct event_conn *e)
 {
 	const uint32_t times = CONN_KNOWS_TIMES;

@@ -39,7 +39,7 @@ enum conn_harm { CONN_HARMLESS, CONN_HARMFUL, CONN_HARM_UNKNOWN };
 
 struct conn_problem;
 
-/* What a connection was judged to be in a span; kept, so that it is judged once. */
+/* A connection's judgement in a span, stored so that it is made once. */
 struct conn_judged {
 	uint32_t problems;             /* 1 << enum conn_class */
 	uint32_t harmful;              /* problems for which data waited */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What each nanosecond of one message is charged to. The rules: docs/design/diagnose.md.
+ * Charges each nanosecond of one message to a cause. The rules: docs/design/diagnose.md.
  *
  * attrib_message() cuts a message's time into slices, each with its cause: from the arrival of its
  * first byte to its read (sent: from the call's entry until a driver has the last byte), without

@@ -42,7 +42,7 @@ const struct waking *thread_state_woken(const struct cpu_history *history,
 
 	if (!woken || !last)
 		return woken;
-	/* the one that it ran for, then, is not the one that it runs for now */
+	/* A waking before the last stretch on a CPU began that stretch, not the next one. */
 	if (woken->time <= last->begin || woken->time + WAKE_EARLY_NS < last->end)
 		return NULL;
 	before = cpu_history_waking_before(history, woken);

@@ -20,7 +20,7 @@ bool conn_is_weighted(const struct event_conn *c)
 	return c->unclear_ns;
 }
 
-/* Of its samples, those that found what fits to several states. */
+/* Samples that fit several states. */
 static uint32_t unclear_samples(const struct event_conn *c)
 {
 	uint64_t clear = 0;

@@ -66,7 +66,7 @@ enum stage { STAGE_NONE, STAGE_LIST(STAGE_VALUE) STAGE_MAX = 21 };
 #define ARRIVAL_STAGES (0U ARRIVAL_STAGE_LIST(STAGE_MASK))
 #define INGRESS_STAGES (0U INGRESS_STAGE_LIST(STAGE_MASK))
 #define EGRESS_STAGES (0U EGRESS_STAGE_LIST(STAGE_MASK))
-/* What is between `poll` and `link` is measured with both. */
+/* The time between `poll` and `link` is measured with both. */
 #define GRO_STAGES (1U << STAGE_POLL | 1U << STAGE_LINK)
 
 /* What a latency is measured from. Distributions of different origins are never pooled. */

@@ -80,7 +80,7 @@ struct protocol {
 	bool repeats;
 	uint32_t settings;       /* of a workload that it reads, without shares of operations */
 	const protocol_put *put; /* by enum operation_kind; NULL: it has no operations */
-	/* Of a datagram protocol's operations: bytes left free before each, then written. */
+	/* Datagram protocols: bytes left free before each operation, then written. */
 	size_t frame_size;
 	void (*put_frame)(uint8_t *frame, struct request *out);
 	/* See protocol_encode(); `out` has the id. */

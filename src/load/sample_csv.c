@@ -106,7 +106,7 @@ static const char *status(const struct event_sample *s)
 	return s->flags & SAMPLE_TIMEOUT ? "timeout" : "failed";
 }
 
-/* What else is known of a sample, separated by blanks. */
+/* Further flags of a sample, separated by blanks. */
 static void put_flags(struct strbuf *out, uint16_t flags)
 {
 	static const struct {

@@ -28,7 +28,7 @@ struct load_summary {
 	char reasons[256];                /* codes, separated by blanks */
 };
 
-/* Of a finished run and its report; `q` is the percentile asked for. */
+/* Adds a finished run and its report; `q` is the percentile asked for. */
 void load_summary_make(const struct load_analysis *analysis, const struct load_setup *setup,
 		       double q, const struct report *r, struct load_summary *out);
 

@@ -38,7 +38,7 @@ const char *hook_kind_name(enum hook_kind kind);
 #define NEED_OTHERS (1U << 30)    /* packets that no stage covers are counted */
 #define NEED_UDP_SENDS (1U << 31) /* UDP's transmit side is measured; it takes all such hooks */
 
-/* What a hook that measures no stage is for, where others ask whether it is bound. */
+/* The role of a hook that measures no stage, where others ask whether it is bound. */
 enum hook_role {
 	ROLE_NONE,
 	ROLE_SOCKET_END,     /* the programs learn that a socket goes */

@@ -12,7 +12,7 @@
 
 #define NAMED_IFACES 64
 
-/* What an interface was called in the snapshot `at`. */
+/* Name of an interface in the snapshot `at`. */
 struct named_iface {
 	uint64_t at;
 	uint32_t netns, ifindex, name;

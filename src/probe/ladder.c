@@ -103,7 +103,7 @@ static bool is_needed(const struct watch_probe *probe, const struct hook *h)
 	return (h->needs ? h->needs : h->helps) & ladder_needs(probe);
 }
 
-/* Of hooks that serve the same, the first that can be bound is. */
+/* Hooks that serve the same: the first that can be bound is. */
 static bool same_place(const struct hook *a, const struct hook *b)
 {
 	if (a->stage == STAGE_NONE && a->role == ROLE_NONE)

@@ -5,7 +5,7 @@
 
 #include "watch/state.h"
 
-/* What the rows have in common is said once, in the title; the rest gets columns in text. */
+/* Values that all rows share are said once, in the title; the rest gets columns in text. */
 struct watch_common {
 	unsigned int directions, protocols, origins; /* masks */
 	bool grouped;
