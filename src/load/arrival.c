@@ -14,12 +14,17 @@
 #define TEXT_MAX 64 /* without a file's name */
 #define SHAPE_MIN 0.01
 #define SHAPE_MAX 100
+/*
+ * A Pareto law has a mean above a shape of 1. Nearer than this, runs of any length that is in reach
+ * send far faster than the rate: most gaps are as short as the mean times (shape - 1) / shape.
+ */
+#define TAIL_MIN 1.01
 #define TIME_MIN NS_PER_US
 
 enum arg {
 	ARG_NONE,
 	ARG_SHAPE,     /* SHAPE_MIN to SHAPE_MAX */
-	ARG_TAIL,      /* more than 1, so that there is a mean */
+	ARG_TAIL,      /* TAIL_MIN to SHAPE_MAX */
 	ARG_SPREAD,    /* more than 0, to 1 */
 	ARG_AMPLITUDE, /* 0 to 1 */
 	ARG_FACTOR,    /* 0 to SHAPE_MAX */
@@ -48,7 +53,7 @@ static const struct kind kinds[] = {
 static const char *const arg_takes[] = {
 	[ARG_NONE] = "",
 	[ARG_SHAPE] = "a number from 0.01 to 100",
-	[ARG_TAIL] = "a number above 1, up to 100",
+	[ARG_TAIL] = "a number from 1.01 to 100",
 	[ARG_SPREAD] = "a number above 0, up to 1",
 	[ARG_AMPLITUDE] = "a number from 0 to 1",
 	[ARG_FACTOR] = "a number from 0 to 100",
@@ -61,7 +66,7 @@ static bool arg_holds(enum arg arg, double x)
 	case ARG_SHAPE:
 		return x >= SHAPE_MIN && x <= SHAPE_MAX;
 	case ARG_TAIL:
-		return x > 1 && x <= SHAPE_MAX;
+		return x >= TAIL_MIN && x <= SHAPE_MAX;
 	case ARG_SPREAD:
 		return x > 0 && x <= 1;
 	case ARG_AMPLITUDE:

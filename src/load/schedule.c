@@ -151,10 +151,11 @@ static int reserve(struct maker *m)
 {
 	const struct arrival *a = m->arrival;
 	double mean = (double)m->end_ns / m->mean_ns;
+	double bursts = a->kind == ARRIVAL_ONOFF ? (double)m->end_ns / (a->a + a->b) : 0;
 
 	if (a->kind == ARRIVAL_RAMP)
 		mean *= (a->a + a->b) / 2;
-	if (mean > SCHEDULE_MAX)
+	if (mean > SCHEDULE_MAX || bursts > SCHEDULE_MAX)
 		return -E2BIG;
 	return vec_reserve(&m->at, (size_t)fmin(mean + 6 * sqrt(mean) + 1, SCHEDULE_MAX));
 }
@@ -162,8 +163,8 @@ static int reserve(struct maker *m)
 static int too_many(int err, struct strbuf *why)
 {
 	if (err == -E2BIG)
-		strbuf_printf(why, "more than %llu requests for one agent: a lower rate, a shorter "
-			      "run or more agents", SCHEDULE_MAX);
+		strbuf_printf(why, "more than %llu requests or bursts for one agent: a lower rate, "
+			      "longer bursts, a shorter run or more agents", SCHEDULE_MAX);
 	else
 		strbuf_puts(why, "no memory for the schedule");
 	return err;

@@ -5,7 +5,7 @@ import errno
 import os
 import socket
 
-from lib import check, watch
+from lib import check, netns, watch
 
 N = 500
 SIZE = 100
@@ -83,11 +83,13 @@ def reads_are_lost():
 
 def plain_tcp_beside():
     """Far more unread MPTCP packets than all of TCP's queues hold push out none of TCP's."""
-    with connected(IPPROTO_MPTCP) as (sender, reader), connected(0) as plain:
+    net = netns.loopback()
+    with netns.inside(net.reader), connected(IPPROTO_MPTCP) as (sender, reader), \
+            connected(0) as plain:
         for end in (sender, reader):
             exchange(sender, reader)
             end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
-        observer = watch.Watch()
+        observer = watch.Watch("--netns", net.reader)
         sender.setblocking(False)
         with contextlib.suppress(BlockingIOError):
             for _ in range(40 * N):

@@ -457,6 +457,12 @@ static void test_limits(void **state)
 	assert_int_equal(s.n, 1000000);
 	assert_int_equal(s.at_ns[999999], 999999);
 	schedule_release(&s);
+	arrival = parsed("onoff:1us:1us");
+	assert_int_equal(schedule_make(&s, &arrival, 50, 3600 * NS_PER_S, 1, &why), -E2BIG);
+	arrival = parsed("pareto:1.01");
+	s = made(&arrival, 50, 10, 1);
+	assert_in_range(s.n, 500, 100 * 500);
+	schedule_release(&s);
 	strbuf_release(&why);
 }
 
@@ -465,9 +471,9 @@ static void test_parse(void **state)
 	static const char *const wrong[] = {
 		"", "poison", "poisson:1", "poisson:", "uniform:0", "uniform:1.1", "uniform:x",
 		"lognormal", "lognormal:", "lognormal:0", "lognormal:1:2", "gamma:-1", "pareto:1",
-		"onoff:1ms", "onoff:1:1", "onoff:0s:1s", "ramp:1", "ramp:0:0", "ramp:1:1e2",
-		"sine:2:1s", "sine:0.5:10", "sine:0.5", "replay", "replay:0:x", "replay:2:",
-		"replay:2", "replay::x", "lognormal:1.2.3",
+		"pareto:1.00000003", "onoff:1ms", "onoff:1:1", "onoff:0s:1s", "ramp:1", "ramp:0:0",
+		"ramp:1:1e2", "sine:2:1s", "sine:0.5:10", "sine:0.5", "replay", "replay:0:x",
+		"replay:2:", "replay:2", "replay::x", "lognormal:1.2.3",
 	};
 	struct strbuf why = STRBUF_INIT(4096);
 	struct arrival a;

@@ -12,12 +12,19 @@ from lib import check, process
 HOSTLAT = os.environ.get("HOSTLAT", "build/hostlat")
 # In an emulated guest, on a busy machine, the verifier takes its time, and so does an end.
 START_LIMIT_S = END_LIMIT_S = 120
+# Without one of these a run sees all of the machine, and so the tests that run at the same time.
+NARROWING = {"--netns", "--port", "--pid", "--cgroup", "--ifname"}
 
 
 class Watch:
-    """A live run, measuring when the constructor returns; `how` it starts: process.start()."""
+    """
+    A live run, measuring when the constructor returns; `how` it starts: process.start(). A test that
+    runs beside others narrows what it sees, or says that what others do can't be its failure (`wide`).
+    """
 
-    def __init__(self, *options, lines=False, **how):
+    def __init__(self, *options, lines=False, wide=False, **how):
+        if os.environ.get("HOSTLAT_TESTS_BESIDE") and not wide and not NARROWING & set(options):
+            raise check.Unexpected(f"watch {options} sees the tests that run beside this one")
         self.lines = lines
         command = [HOSTLAT, "watch", "--json-lines" if lines else "--json", *map(str, options)]
         pipe = subprocess.PIPE
