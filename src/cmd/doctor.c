@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/privilege.h"
 #include "base/strbuf.h"
+#include "base/vec.h"
 #include "cmd/cmd.h"
 #include "cmd/result.h"
 #include "host/cap.h"
@@ -72,7 +73,7 @@ static void show_capabilities(struct report *report, const struct cap_vec *caps)
 	const char *last = NULL;
 	size_t count[] = { [CAP_NO] = 0, [CAP_YES] = 0, [CAP_UNKNOWN] = 0 };
 
-	for (const struct cap *cap = caps->items; cap < caps->items + caps->len; cap++) {
+	vec_for_each(caps, cap) {
 		const char *text = cap->found;
 
 		if (cap->takes && cap->found[0])
@@ -109,9 +110,8 @@ static void show_tuning(struct report *report, const struct host_advice_vec *adv
 	};
 	struct table *table = table_new(report, columns, ARRAY_LEN(columns));
 	struct list *lines = list_new(report);
-	const struct host_advice *a;
 
-	for (a = advice->items; a < advice->items + advice->len; a++) {
+	vec_for_each(advice, a) {
 		TABLE_ADD(table, value_string(a->fact), value_string(a->value),
 			  value_string(a->why), value_string(a->source), value_string(a->change));
 		list_add(lines, "%s = %s", a->fact, a->value);
@@ -133,9 +133,8 @@ static void show_facts(struct report *report, const struct host_facts *facts, bo
 	};
 	struct table *table = table_new(report, columns, ARRAY_LEN(columns));
 	struct object *object = object_new(report);
-	const struct host_fact *fact;
 
-	for (fact = facts->items; fact < facts->items + facts->len; fact++) {
+	vec_for_each(facts, fact) {
 		object_add(object, fact->key, value_string(fact->known ? fact->value : NULL));
 		TABLE_ADD(table, value_string(fact->key), value_string(fact->value));
 	}

@@ -87,9 +87,9 @@ struct bottleneck bottleneck_find(const struct conn_view *v)
 
 	if (!v->peer || !conn_knows(v->c, CONN_KNOWS_TIMES))
 		return found;
-	for (const struct conn_problem *p = v->found; p < v->found + v->n_found; p++)
-		if (is_part(p) && (!worst || p->lost_ns > worst->lost_ns))
-			worst = p;
+	for (uint32_t i = 0; i < v->n_found; i++)
+		if (is_part(&v->found[i]) && (!worst || v->found[i].lost_ns > worst->lost_ns))
+			worst = &v->found[i];
 	if (worst) {
 		found.side = of_problem(worst);
 		found.share = share_of(v->c, found.side, worst->lost_ns);

@@ -55,7 +55,7 @@ def segments(origin, while_sent):
             sender.setsockopt(socket.IPPROTO_UDP, UDP_SEGMENT, SIZE)
         except OSError as e:
             check.skip(f"no UDP_SEGMENT here: {e}")
-        observer = watch.Watch("--port", reader.getsockname()[1], "--origin", origin)
+        observer = watch.Watch(*watch.HERE, "--port", reader.getsockname()[1], "--origin", origin)
         thread = threading.Thread(target=read_all, args=(reader, N * SEGMENTS))
         if while_sent:
             thread.start()
@@ -87,7 +87,7 @@ def copies(origin):
         sender = udp_socket(stack)
         sender.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, socket.inet_aton("127.0.0.1"))
         sender.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_TTL, struct.pack("b", 0))
-        observer = watch.Watch("--port", port, "--origin", origin)
+        observer = watch.Watch(*watch.HERE, "--port", port, "--origin", origin)
         for _ in range(N):
             sender.sendto(bytes(SIZE), (GROUP, port))
             for reader in readers:

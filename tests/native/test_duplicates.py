@@ -38,7 +38,7 @@ def retransmitted(*filters):
             wire.bind(("lo", ETH_P_ALL))
         reader, _ = server.accept()
         port = server.getsockname()[1]
-        observers = [watch.Watch("--port", port, *options) for options in filters]
+        observers = [watch.Watch("--netns", loopback.reader, "--port", port, *options) for options in filters]
         wire.settimeout(5)
         for i in range(N):
             twice(wire, sender, reader, port, i)

@@ -34,7 +34,7 @@ class Pair:
         else:
             self.rx = reader
             self.tx.connect(reader.getsockname()[:2])
-        self.port = self.rx.getsockname()[1]
+        self.filter = "--netns", net.reader, "--port", self.rx.getsockname()[1]
         self.rx.settimeout(10)
 
     def send(self, n, apart_s=0.001):
@@ -57,7 +57,7 @@ class Pair:
 
 
 def select(pair, least):
-    observer = watch.Watch("--port", pair.port, *STAGES, *(["--min-queue", least] if least is not None else []))
+    observer = watch.Watch(*pair.filter, *STAGES, *(["--min-queue", least] if least is not None else []))
     for _ in range(ROUNDS):
         pair.send(BURST)
         pair.read(BURST)
@@ -88,7 +88,7 @@ def sleeping_reader(net, family, protocol, least):
 def awake_reader(net, protocol):
     """Control: where each packet is read before the next one comes, none finds another."""
     pair = Pair(net, protocol)
-    observer = watch.Watch("--port", pair.port, "--min-queue", 1)
+    observer = watch.Watch(*pair.filter, "--min-queue", 1)
     for _ in range(100):
         pair.send(1)
         pair.read(1)
@@ -118,7 +118,7 @@ def unread_before(net, protocol):
     """What was in the queue before the start: UDP's are known by number, TCP's bytes aren't packets."""
     pair = Pair(net, protocol)
     pair.send(5)
-    observer = watch.Watch("--port", pair.port, *STAGES, "--min-queue", 6)
+    observer = watch.Watch(*pair.filter, *STAGES, "--min-queue", 6)
     pair.send(3) # finding 5, 6 and 7
     pair.read(8)
     pair.send(BURST)
@@ -135,7 +135,7 @@ def unread_before(net, protocol):
 def far_behind(net):
     """More than the FIFO's own ring: it borrows another."""
     pair = Pair(net, "tcp")
-    observer = watch.Watch("--port", pair.port, "--min-queue", 190)
+    observer = watch.Watch(*pair.filter, "--min-queue", 190)
     pair.send(200, 0.006) # fewer than the first window until they are acknowledged: TCP doesn't merge them
     pair.read(200)
     result = observer.stop()
@@ -148,7 +148,7 @@ def far_behind(net):
 def several_at_once(net):
     """A read of many packets: those of the filter are counted, with the age of the oldest of them."""
     pair = Pair(net, "tcp")
-    observer = watch.Watch("--port", pair.port, "--min-queue", 1)
+    observer = watch.Watch(*pair.filter, "--min-queue", 1)
     pair.send(1)
     time.sleep(0.2)
     pair.send(4)

@@ -54,7 +54,7 @@ def reached(result, stage):
 def subflows_are_lost():
     with connected(IPPROTO_MPTCP) as ends:
         exchange(*ends)
-        observer = watch.Watch("--port", ends[1].getsockname()[1])
+        observer = watch.Watch(*watch.HERE, "--port", ends[1].getsockname()[1])
         messages(*ends)
         result = observer.stop()
     for stage in ("transport", "socket"):
@@ -96,7 +96,7 @@ def plain_tcp_beside():
                 sender.send(bytes(SIZE))
         messages(*plain)
         result = observer.stop()
-        port = watch.Watch("--port", plain[1].getsockname()[1])
+        port = watch.Watch("--netns", net.reader, "--port", plain[1].getsockname()[1])
         messages(*plain)
         alone = port.stop()
     check.equal("packets pushed out", result.lost("fifo-full"), 0)

@@ -47,7 +47,7 @@ def queued_before(read_first):
         reader.bind(("127.0.0.1", 0))
         port = reader.getsockname()[1]
         datagrams(port, old)
-        observer = watch.Watch("--port", port)
+        observer = watch.Watch(*watch.HERE, "--port", port)
         for _ in range(old if read_first else 0):
             reader.recv(10)
         datagrams(port, new)

@@ -28,7 +28,7 @@ class Run:
         self.listener = socket.socket(socket.AF_INET, kind)
         self.listener.bind(("127.0.0.1", 0))
         self.address = self.listener.getsockname()
-        self.observer = watch.Watch("--port", self.address[1], *options)
+        self.observer = watch.Watch(*watch.HERE, "--port", self.address[1], *options)
 
     def slow(self):
         self.listener.close()

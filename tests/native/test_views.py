@@ -24,8 +24,8 @@ def filtered(net, other, protocol, matching, foreign):
 
 
 def port_filter(net, other, protocol):
-    filtered(net, other, protocol, lambda this, _: ("--port", this.port),
-             lambda _, that: ("--port", that.port))
+    filtered(net, other, protocol, lambda this, _: this.filter,
+             lambda this, that: ("--port", that.port, *this.where))
 
 
 def pid_filter(net, other, protocol):
@@ -47,7 +47,7 @@ def ifname_filter(net, _, protocol):
     """Every namespace has a `lo`; the other traffic passes a veth pair."""
     veth = netns.veth()
     this, that = Traffic(net, 4, protocol, count=N), Traffic(veth, 4, protocol, count=N // 2)
-    observers = [watch.Watch("--ifname", "lo", "--port", traffic.port) for traffic in (this, that)]
+    observers = [watch.Watch("--ifname", "lo", *traffic.filter) for traffic in (this, that)]
     this.finish()
     that.finish()
     seen, unseen = [observer.stop() for observer in observers]
@@ -141,7 +141,7 @@ def cumulative_intervals(net, other, protocol):
 
 def intervals(net, _, protocol, cumulative=False):
     traffic = Traffic(net, 4, protocol, count=N, gap_us=200)
-    options = ["--port", traffic.port, "--interval", "50ms"]
+    options = [*traffic.filter, "--interval", "50ms"]
     options += ["--cumulative"] if cumulative else []
     observer = watch.Watch(*options, lines=True)
     traffic.finish()

@@ -30,7 +30,8 @@ class Traffic:
         check.true(f"traffic did not start: {' '.join(args)}", ready)
         self.__dict__.update(json.loads(ready))
         # Another namespace may use the same port.
-        self.filter = "--port", self.port, "--netns", net.reader
+        self.where = "--netns", net.reader
+        self.filter = "--port", self.port, *self.where
 
     def finish(self):
         """Lets it run to its end."""
