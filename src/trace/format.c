@@ -1,79 +1,113 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Fields are lines as kernel/trace/trace_events.c prints them:
+ *	"\tfield:TYPE NAME[N];\toffset:N;\tsize:N;\tsigned:N;"
+ * libtraceevent parses the whole format, but follows null pointers and leaks memory where a text is
+ * damaged (fuzz_format found both), so hostlat reads the few lines it needs itself.
+ */
 #include "trace/format.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <traceevent/event-parse.h>
+#define FIELD_AT_MAX 4096 /* no field of an event lies beyond */
 
-/* More than any: what a field's place may be. */
-#define FIELD_AT_MAX 4096
-
-static int field_of(struct tep_event *event, const char *name, struct trace_field *out)
+static const char *after_line(const char *line)
 {
-	const struct tep_format_field *field = tep_find_any_field(event, name);
+	const char *end = strchr(line, '\n');
 
-	if (!field || field->offset < 0 || field->offset > FIELD_AT_MAX ||
-	    (field->size != 2 && field->size != 4 && field->size != 8))
-		return -EBADMSG;
-	out->at = (uint32_t)field->offset;
-	out->size = (uint32_t)field->size;
-	return 0;
+	return end ? end + 1 : NULL;
 }
 
-static int event_of(struct tep_handle *tep, const char *text, uint32_t *id,
-		    struct trace_field *type, struct trace_field *func)
+/* The number behind `key` in the line. */
+static bool number_after(const char *line, const char *key, uint32_t *out)
 {
-	struct tep_event *event = NULL;
-	int err;
+	const char *at = memmem(line, strcspn(line, "\n"), key, strlen(key));
+	unsigned long value;
+	char *end;
 
-	if (tep_parse_format(tep, &event, text, strlen(text), "ftrace") || !event)
-		return -EBADMSG;
-	err = field_of(event, "common_type", type);
+	if (!at || !isdigit((unsigned char)at[strlen(key)]))
+		return false;
+	value = strtoul(at + strlen(key), &end, 10);
+	*out = (uint32_t)value;
+	return value <= UINT32_MAX && strchr(";\n", *end);
+}
+
+/* Whether "TYPE NAME" or "TYPE NAME[N]" of `len` bytes declares `name`. */
+static bool declares(const char *text, size_t len, const char *name)
+{
+	const char *bracket = memchr(text, '[', len);
+	size_t n = strlen(name), end = bracket ? (size_t)(bracket - text) : len;
+
+	return end > n && !memcmp(text + end - n, name, n) && strchr(" *", text[end - n - 1]);
+}
+
+static int field_of(const char *text, const char *name, struct trace_field *out)
+{
+	static const char head[] = "field:";
+
+	for (const char *line = text; line; line = after_line(line)) {
+		const char *begin = line + strspn(line, " \t");
+
+		if (strncmp(begin, head, strlen(head)))
+			continue;
+		begin += strlen(head);
+		if (!declares(begin, strcspn(begin, ";\n"), name))
+			continue;
+		return number_after(line, "\toffset:", &out->at) &&
+		       number_after(line, "\tsize:", &out->size) && out->at <= FIELD_AT_MAX &&
+		       (out->size == 2 || out->size == 4 || out->size == 8) ? 0 : -EBADMSG;
+	}
+	return -EBADMSG;
+}
+
+static int id_of(const char *text, uint32_t *out)
+{
+	for (const char *line = text; line; line = after_line(line))
+		if (!strncmp(line, "ID: ", 4))
+			return number_after(line, "ID: ", out) ? 0 : -EBADMSG;
+	return -EBADMSG;
+}
+
+static int event_of(const char *text, uint32_t *id, struct trace_field *type,
+		    struct trace_field *func)
+{
+	int err = id_of(text, id);
+
 	if (!err)
-		err = field_of(event, "func", func);
-	*id = (uint32_t)event->id;
-	return err;
+		err = field_of(text, "common_type", type);
+	return err ? err : field_of(text, "func", func);
 }
 
-static int page_of(struct tep_handle *tep, const char *text, struct trace_page_layout *page)
+static int page_of(const char *text, struct trace_page_layout *page)
 {
-	char *copy = strdup(text);
-	int err;
+	struct trace_field stamp, length;
 
-	if (!copy)
-		return -ENOMEM;
-	err = tep_parse_header_page(tep, copy, strlen(copy), sizeof(long)) ? -EBADMSG : 0;
-	free(copy);
-	if (err)
-		return err;
-	page->length_at = (uint32_t)tep_get_header_timestamp_size(tep);
-	page->length_size = (uint32_t)tep_get_header_page_size(tep);
-	page->data_at = page->length_at + page->length_size;
-	return page->length_at == sizeof(uint64_t) &&
-	       (page->length_size == 4 || page->length_size == 8) ? 0 : -EBADMSG;
+	if (field_of(text, "timestamp", &stamp) || field_of(text, "commit", &length))
+		return -EBADMSG;
+	page->length_at = length.at;
+	page->length_size = length.size;
+	page->data_at = length.at + length.size;
+	return stamp.at == 0 && stamp.size == sizeof(uint64_t) && length.at == stamp.size &&
+	       length.size >= 4 ? 0 : -EBADMSG;
 }
 
 int trace_format_read(struct trace_format *format, const char *header_page, const char *entry,
 		      const char *exit)
 {
-	struct tep_handle *tep = tep_alloc();
 	struct trace_field type;
 	int err;
 
 	*format = (struct trace_format){ 0 };
-	if (!tep)
-		return -ENOMEM;
-	tep_set_loglevel(TEP_LOG_NONE);
-	err = page_of(tep, header_page, &format->page);
+	err = page_of(header_page, &format->page);
 	if (!err)
-		err = event_of(tep, entry, &format->entry, &format->type, &format->entry_func);
+		err = event_of(entry, &format->entry, &format->type, &format->entry_func);
 	if (!err)
-		err = event_of(tep, exit, &format->exit, &type, &format->exit_func);
+		err = event_of(exit, &format->exit, &type, &format->exit_func);
 	if (!err && (type.at != format->type.at || type.size != format->type.size))
 		err = -EBADMSG;
-	tep_free(tep);
 	return err;
 }
 

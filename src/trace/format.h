@@ -18,7 +18,7 @@ struct trace_format {
 
 /*
  * From the texts of events/header_page, events/ftrace/funcgraph_entry/format and
- * .../funcgraph_exit/format. Returns 0, -ENOMEM, or -EBADMSG if one of them can't be understood.
+ * .../funcgraph_exit/format. Returns 0, or -EBADMSG if one of them can't be understood.
  */
 int trace_format_read(struct trace_format *format, const char *header_page, const char *entry,
 		      const char *exit);

@@ -11,13 +11,6 @@
 #include "trace/format.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-const char *__lsan_default_suppressions(void);
-
-/* libtraceevent forgets tokens of a text that it refuses: a few bytes, of the kernel's own. */
-const char *__lsan_default_suppressions(void)
-{
-	return "leak:tep_parse_format\nleak:tep_parse_header_page\n";
-}
 
 static void get(const struct trace_field *field, const unsigned char *data, size_t size)
 {

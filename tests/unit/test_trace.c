@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/bug.h"
 #include "trace/calls.h"
 #include "trace/symbols.h"
 
@@ -113,6 +114,35 @@ static void test_format(void **state)
 	assert_int_equal(trace_format_read(&f, "nothing", entry_format, exit_format), -EBADMSG);
 }
 
+/* Texts of an entry that differ from a good one in one thing. */
+static void test_damaged_format(void **state)
+{
+	static const struct {
+		const char *type, *func;
+		int err;
+	} rows[] = {
+		{ "common_type;\toffset:0;\tsize:2;", "long *func[1];\toffset:8;\tsize:8;", 0 },
+		{ "common[\301type;\toffset:0;\tsize:2;", "func;\toffset:8;\tsize:8;", -EBADMSG },
+		{ "common_type[;\toffset:0;\tsize:2;", "x_func;\toffset:8;\tsize:8;", -EBADMSG },
+		{ "common_type;\toffset:0;\tsize:2;", "func;\toffset:4097;\tsize:8;", -EBADMSG },
+		{ "common_type;\toffset:0;\tsize:2;", "func;\toffset:-8;\tsize:8;", -EBADMSG },
+		{ "common_type;\toffset:0;\tsize:2;", "func;\toffset:8;\tsize:3;", -EBADMSG },
+		{ "common_type;\toffset:0;\tsize:2;",
+		  "func;\toffset:18446744073709551624;\tsize:8;", -EBADMSG },
+		{ "common_type;\toffset:0;\tsize:2;", "func", -EBADMSG },
+	};
+	struct trace_format f;
+	char text[256];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		snprintf(text, sizeof(text), "ID: 1\n\tfield:short %s\n\tfield:long %s",
+			 rows[i].type, rows[i].func);
+		if (trace_format_read(&f, header_page, text, text) != rows[i].err)
+			fail_msg("%s", text);
+	}
+}
+
 static void test_times(void **state)
 {
 	const struct trace_format f = make();
@@ -205,7 +235,7 @@ static void test_symbols(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_format),
+		cmocka_unit_test(test_format), cmocka_unit_test(test_damaged_format),
 		cmocka_unit_test(test_times),
 		cmocka_unit_test(test_missing),
 		cmocka_unit_test(test_symbols),
