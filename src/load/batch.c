@@ -39,7 +39,7 @@ static void label_run(char out[LOAD_BATCH_LABEL_MAX], uint64_t n, uint64_t of, d
 			 count);
 }
 
-/* What was measured before a run failed is worth a report: 0, or the code if that is nothing. */
+/* Returns 0 if earlier runs left results, which are reported although this one failed; else `code`. */
 static int end_batch(struct load_batch *batch, int code, const char *label)
 {
 	if (!code || !batch->runs.len)

@@ -16,8 +16,8 @@
 	"done_ns,tx_bytes,rx_bytes,tx_offset,rx_offset,netns,local,remote,type,status,flags\n"
 
 /*
- * Connections of which the addresses are kept, of all agents: as many as may be open at a time.
- * What is made anew later in the run has none, and its requests are counted. At most 150 MB.
+ * Connections whose addresses are kept, over all agents: as many as may be open at a time. The CSV
+ * has no addresses for connections that are opened anew during the run. At most 150 MB.
  */
 #define LOAD_FLOWS_MAX (1U << 20)
 

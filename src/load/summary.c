@@ -13,13 +13,13 @@ static bool is_one_of(const char *code, const char *const *codes)
 	return false;
 }
 
-/* Reasons that a load beyond the server's capacity gives ... */
+/* Reasons of a load beyond the server's capacity, unless one of `failures` is there, too. */
 static const char *const saturation[] = {
 	"rate-not-reached", "closed-loop-behaviour", "non-stationary-trend", "errors-above-limit",
 	NULL,
 };
 
-/* ... unless it was the load generator that failed, or may have been. */
+/* Reasons that the load generator failed, or may have failed. */
 static const char *const failures[] = {
 	"client-saturated", "local-ports-exhausted", "unexpected-status", "interrupted",
 	"agent-lost", "server-unreachable", NULL,

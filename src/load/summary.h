@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a table of many runs, and who judges them together, know of one. */
+/* The result of one run, for tables of several runs and for what is judged of them together. */
 #ifndef HOSTLAT_LOAD_SUMMARY_H
 #define HOSTLAT_LOAD_SUMMARY_H
 
@@ -8,15 +8,14 @@
 #include "load/setup.h"
 #include "report/report.h"
 
-/* What a table of many runs says of one. */
 struct load_summary {
 	const char *url;                  /* borrowed; NULL: that of all runs */
 	enum load_from from;              /* what the latencies below count from */
 	bool closed;                      /* a closed loop: no latency at a rate */
 	double rate, achieved;            /* per second; NaN: there is none, or unknown */
 	uint64_t count;                   /* samples used */
-	struct load_misses misses;        /* of the whole run, if ... */
-	bool misses_known;                /* ... it was told */
+	struct load_misses misses;        /* of the whole run; valid if misses_known */
+	bool misses_known;
 	uint64_t seed;                    /* of this run */
 	struct load_quantile quantiles[REPORT_QUANTILES];
 	struct load_quantile asked;       /* of the percentile asked for */

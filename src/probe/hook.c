@@ -122,8 +122,8 @@ const struct hook hooks[] = {
 	  .helps = INGRESS_STAGES, .role = ROLE_RECEIVED_DROPS,
 	  .without = "received packets that are dropped are not counted" },
 	/*
-	 * What TCP sends is timed by its departure; the call before that needs a hook, which says
-	 * whose a socket is, too.
+	 * The departure hook times TCP's packets; the send call before it has a hook of its own, which
+	 * also tells the process of a socket.
 	 */
 	{ STAGE(SEGMENT), TCP, TRACEPOINT("tcp_sendmsg_locked"), .program = "send_tp",
 	  .also = "sock_send_length", .with = "send_end_tp",

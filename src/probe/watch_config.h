@@ -52,11 +52,11 @@ struct watch_probe_config {
 	uint64_t slower_than_ns; /* messages that are told of one by one; 0 = none */
 	uint64_t memory;      /* bytes that the maps may take */
 
-	/* What session_check() finds: netns' inode, cgroup's id in cgroup2 and its depth there. */
+	/* Set by session_check(): inode of `netns`, id and depth of `cgroup` in cgroup2. */
 	uint64_t netns_inode, cgroup_id;
 	uint32_t cgroup_level;
 
-	/* Of `record`. */
+	/* Set by `record` alone. */
 	uint32_t messages;    /* enum message_boundary: kept for watch_probe_messages() */
 	const struct watch_marks *marks; /* MESSAGES_BY_MARK: which; else NULL */
 	const struct activity *activity; /* whose programs are part of the own cost; or NULL */

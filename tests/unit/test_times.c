@@ -176,7 +176,7 @@ static void a_step_and_slews(void **state)
 	event_clocks_release(&clocks);
 }
 
-/* What a recording says ends with its last parameter: beyond, a step would not be known. */
+/* A recording knows no clock step after its last parameter, so times after it are unknown. */
 static void a_recording_that_is_cut(void **state)
 {
 	struct event_clocks clocks;

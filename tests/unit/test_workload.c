@@ -199,7 +199,7 @@ static void test_mix(void **state)
 	workload_release(&w);
 }
 
-/* Of a mix of reads and writes, seeds stand for the same requests as ever. */
+/* A seed gives the same mix of reads and writes as in earlier versions. */
 static void test_draws(void **state)
 {
 	static const double reads[] = { 0, 1e-9, 0.1, 0.2, 0.7, 0.9, 1 };

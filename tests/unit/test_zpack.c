@@ -102,7 +102,7 @@ static void test_room(void **state)
 		assert_true(room >= need && room < need + 24 && room % 16 == 8);
 		assert_int_equal(zpack_room(room, need), room);
 		assert_int_equal(zpack_room(2 * need - 1, need), 2 * need - 1); /* it stays */
-		assert_int_equal(zpack_room(2 * need, need), room); /* ... and this shrinks */
+		assert_int_equal(zpack_room(2 * need, need), room); /* shrinks */
 		assert_int_equal(zpack_room(need - 1, need), room);
 	}
 }
