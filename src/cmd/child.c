@@ -186,21 +186,43 @@ void child_relay_warnings(struct child *child)
 	child->relayed = (size_t)(line - text);
 }
 
-void child_put_error(const struct child *child, struct strbuf *why)
+static bool is_ready_line(const char *line)
 {
-	const char *last = "";
+	return !strncmp(line, CHILD_MEASURES "\n", sizeof(CHILD_MEASURES));
+}
 
-	for (const char *line = strbuf_str(&child->text); *line;) {
+/* The first message behind the line that it measures, else the last one before. */
+static const char *error_line(const char *text)
+{
+	const char *found = "";
+	bool measures = false;
+
+	for (const char *line = text; *line;) {
 		const char *end = strchrnul(line, '\n');
 
-		if (!is_warning(line) && strncmp(line, CHILD_MEASURES "\n", sizeof(CHILD_MEASURES)))
-			last = line;
+		if (is_ready_line(line)) {
+			measures = true;
+			found = "";
+		} else if (!is_warning(line) && !(measures && *found)) {
+			found = line;
+		}
 		line = *end ? end + 1 : end;
 	}
-	if (!strncmp(last, MESSAGE, sizeof(MESSAGE) - 1))
-		last += sizeof(MESSAGE) - 1;
-	if (*last)
-		strbuf_printf(why, "%.*s", (int)strcspn(last, "\n"), last);
+	return found;
+}
+
+void child_put_error(const struct child *child, int code, struct strbuf *why)
+{
+	const char *line = error_line(strbuf_str(&child->text));
+
+	if (!strncmp(line, MESSAGE, sizeof(MESSAGE) - 1))
+		line += sizeof(MESSAGE) - 1;
+	if (code == -ETIMEDOUT)
+		strbuf_puts(why, "it took too long");
+	else if (code < 0 && code != -ECHILD)
+		strbuf_puts(why, strerror(-code));
+	else if (*line)
+		strbuf_printf(why, "%.*s", (int)strcspn(line, "\n"), line);
 	else
 		strbuf_puts(why, "it ended without a message");
 }
@@ -225,6 +247,7 @@ static bool gone(const struct child *child, uint64_t patience_ns)
 
 void child_end(struct child *child)
 {
+	child_relay_warnings(child);
 	if (child->pid) {
 		kill(child->pid, SIGTERM);
 		if (!gone(child, END_PATIENCE_NS)) {

@@ -16,7 +16,7 @@ struct child {
 	pid_t pid;          /* 0: none, or waited for */
 	int said;           /* its standard error: to be read by the functions below; -1: none */
 	struct strbuf text; /* its messages so far */
-	size_t relayed;     /* bytes of them that child_relay_warnings() has seen */
+	size_t relayed;     /* bytes of `text` that child_relay_warnings() has read */
 };
 
 /*
@@ -43,19 +43,23 @@ int child_ready(struct child *child, const char *line, uint64_t patience_ns, str
  */
 int child_wait(struct child *child, uint64_t patience_ns, struct stop *stop);
 
-/* Logs the warnings that the command wrote since the last call: its user is ours. */
+/*
+ * Logs the warnings that the command wrote since the last call: the user of this process must see
+ * them. child_end() does so, too.
+ */
 void child_relay_warnings(struct child *child);
 
 /*
- * Appends why the command failed: its last message that is no warning, as commands end with their
- * error; without the program's name.
+ * Appends why the command failed. `code`: of child_start(), child_ready() or child_wait(). If the
+ * command ended by itself, its message is the reason, without the program's name: the first one
+ * that is no warning after it began to measure, or before that the last one.
  */
-void child_put_error(const struct child *child, struct strbuf *why);
+void child_put_error(const struct child *child, int code, struct strbuf *why);
 
 /* Asks it to end in order, as by ctrl-C. */
 void child_interrupt(const struct child *child);
 
-/* Ends it, if need be by force, and frees. Accepts a zeroed one. */
+/* Ends it, if need be by force, logs its warnings, and frees. Accepts a zeroed one. */
 void child_end(struct child *child);
 
 #endif

@@ -561,7 +561,7 @@ int conns_live_run(const struct conns_live_config *config, int *record_error)
 		record_interval(&l, clock_now(), true); /* what an end before its time has left */
 	}
 	recording_close(&l.recording);
-	if (l.recording.bytes && l.began > l.started)
+	if (!err && l.recording.bytes && l.began > l.started)
 		say_volume(&l);
 	*record_error = l.recording.error;
 	conns_source_free(l.source);

@@ -196,16 +196,14 @@ static void load_words(struct words *w, const struct explain_config *c)
 
 /* ---- the run ---- */
 
-/* Why a command could not do its work, which also says what to do. */
+/* Logs why a command failed; its message also says what to do. */
 static void say_why(const char *command, struct child *child, int code)
 {
 	struct strbuf why = STRBUF_INIT(4096);
 
 	child_relay_warnings(child);
-	child_put_error(child, &why);
-	if (code == -ETIMEDOUT)
-		log_error("hostlat %s took too long", command);
-	else if (code == -EINTR)
+	child_put_error(child, code, &why);
+	if (code == -EINTR)
 		log_error("interrupted before a result was available");
 	else
 		log_error("hostlat %s failed: %s", command, strbuf_str(&why));
@@ -217,7 +215,7 @@ static bool measured(int code)
 	return code == EXIT_OK || code == EXIT_PARTIAL;
 }
 
-/* Load is made, and what that says awaited. */
+/* Makes the load and waits for its result. */
 static int load(const struct explain_config *c, struct stop *stop, uint64_t duration_ns,
 		void (*words_of)(struct words *w, const struct explain_config *c))
 {
@@ -235,8 +233,6 @@ static int load(const struct explain_config *c, struct stop *stop, uint64_t dura
 	}
 	if (!measured(code))
 		say_why("load", &load, code);
-	else
-		child_relay_warnings(&load);
 	child_end(&load);
 	words_release(&words);
 	return measured(code) ? 0 : -EIO;
@@ -262,10 +258,7 @@ static void conns_forget(const struct explain_config *c)
 static void conns_failed(struct conns_child *conns, const struct explain_config *c, int code)
 {
 	child_relay_warnings(&conns->child);
-	if (code == -ETIMEDOUT)
-		strbuf_puts(&conns->why, "hostlat conns took too long");
-	else
-		child_put_error(&conns->child, &conns->why);
+	child_put_error(&conns->child, code, &conns->why);
 	log_warning("connections are not measured: %s", strbuf_str(&conns->why));
 	child_end(&conns->child);
 	conns_forget(c);
@@ -301,7 +294,7 @@ static void conns_finish(struct conns_child *conns, const struct explain_config 
 		return;
 	code = child_wait(&conns->child, END_PATIENCE_NS, &(struct stop){ .fd = -1 });
 	if (measured(code))
-		child_relay_warnings(&conns->child);
+		child_end(&conns->child);
 	else
 		conns_failed(conns, c, code);
 }
@@ -341,7 +334,6 @@ static int run_all(const struct explain_config *c, uint64_t port, struct stop *s
 		child_interrupt(&conns->child);
 	code = child_wait(&recorder, END_PATIENCE_NS, &(struct stop){ .fd = -1 });
 	if (measured(code)) {
-		child_relay_warnings(&recorder);
 		code = 0;
 	} else {
 		say_why("record", &recorder, code);

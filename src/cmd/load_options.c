@@ -30,10 +30,10 @@ static const struct opt_choice loop_choices[] = {
 
 static const struct opt_choice stamps_choices[] = {
 	{ "user", STAMPS_USER, "clock reads of hostlat itself" },
-	{ "kernel", STAMPS_KERNEL, "also the kernel's stamps, which split a latency into client, "
-				   "wire and server" },
-	{ "nic", STAMPS_NIC, "the network card's stamps instead of the kernel's; refused without "
-			     "such a card" },
+	{ "kernel", STAMPS_KERNEL, "also the kernel's stamps, which split a latency into client "
+				   "queue, transmit, wire with server, and receive" },
+	{ "nic", STAMPS_NIC, "as kernel, with the network card's stamps at the wire; refused "
+			     "without such a card" },
 	{ NULL, 0, NULL },
 };
 

@@ -11,52 +11,52 @@ static const struct {
 	const char *name;
 	bool receiver;
 	const char *what;
-} sides[AT_MAX] = {
-	[AT_SENDER_APPLICATION] = { "sender-application", false,
+} sides[BOTTLENECK_MAX] = {
+	[BOTTLENECK_SENDER_APPLICATION] = { "sender-application", false,
 				      "its application gives no more" },
-	[AT_SEND_BUFFER] = { "send-buffer", false, "its send buffer is full" },
-	[AT_NETWORK] = { "network", false, NULL },
-	[AT_RECEIVER_APPLICATION] = { "receiver-application", true,
+	[BOTTLENECK_SEND_BUFFER] = { "send-buffer", false, "its send buffer is full" },
+	[BOTTLENECK_NETWORK] = { "network", false, NULL },
+	[BOTTLENECK_RECEIVER_APPLICATION] = { "receiver-application", true,
 					"its application does not read" },
-	[AT_RECEIVE_BUFFER] = { "receive-buffer", true,
+	[BOTTLENECK_RECEIVE_BUFFER] = { "receive-buffer", true,
 				  "its application has set SO_RCVBUF too small" },
-	[AT_RECEIVER_WINDOW] = { "receiver-window", true, "its window still grows" },
-	[AT_RECEIVER] = { "receiver", true, "its window is too small" },
-	[AT_DELAYED_ACK] = { "delayed-ack", true, "it delays acknowledgements, and data is held "
-						    "until they come" },
+	[BOTTLENECK_RECEIVER_WINDOW] = { "receiver-window", true, "its window still grows" },
+	[BOTTLENECK_RECEIVER] = { "receiver", true, "its window is too small" },
+	[BOTTLENECK_DELAYED_ACK] = { "delayed-ack", true,
+				     "it delays acknowledgements, and data is held until they come" },
 };
 
-const char *bottleneck_name(enum bottleneck_at side)
+const char *bottleneck_name(enum bottleneck_side side)
 {
 	return sides[side].name;
 }
 
-static enum bottleneck_at of_window(enum window_limit limit)
+static enum bottleneck_side of_window(enum window_limit limit)
 {
-	return limit == WINDOW_NOT_READ ? AT_RECEIVER_APPLICATION :
-	       limit == WINDOW_SET ? AT_RECEIVE_BUFFER :
-	       limit == WINDOW_GROWING ? AT_RECEIVER_WINDOW : AT_RECEIVER;
+	return limit == WINDOW_NOT_READ ? BOTTLENECK_RECEIVER_APPLICATION :
+	       limit == WINDOW_SET ? BOTTLENECK_RECEIVE_BUFFER :
+	       limit == WINDOW_GROWING ? BOTTLENECK_RECEIVER_WINDOW : BOTTLENECK_RECEIVER;
 }
 
-static enum bottleneck_at of_problem(const struct conn_problem *p)
+static enum bottleneck_side of_problem(const struct conn_problem *p)
 {
 	switch (p->class) {
 	case CONN_SEND_BUFFER:
-		return AT_SEND_BUFFER;
+		return BOTTLENECK_SEND_BUFFER;
 	case CONN_FAST_RETRANSMIT:
 	case CONN_TIMEOUT:
 	case CONN_TAIL_LOSS_PROBE:
-		return AT_NETWORK;
+		return BOTTLENECK_NETWORK;
 	case CONN_RECEIVER_WINDOW:
 		return of_window(p->limit);
 	case CONN_DELAYED_ACK: /* inferred: the receiver does not tell */
-		return p->confidence == CONN_OBSERVED ? AT_DELAYED_ACK : AT_UNKNOWN;
+		return p->confidence == CONN_OBSERVED ? BOTTLENECK_DELAYED_ACK : BOTTLENECK_UNKNOWN;
 	default:
-		return AT_UNKNOWN;
+		return BOTTLENECK_UNKNOWN;
 	}
 }
 
-/* Those that stand for a part of the sender's time. */
+/* Whether a problem accounts for a part of the sender's time. */
 static bool is_part(const struct conn_problem *p)
 {
 	return p->harm == CONN_HARMFUL && p->lost_ns && !p->ours &&
@@ -65,23 +65,25 @@ static bool is_part(const struct conn_problem *p)
 		p->class == CONN_RECEIVER_WINDOW || p->class == CONN_DELAYED_ACK);
 }
 
-/* A part that is no problem: a window or a late ACK that is none has no side. */
-static enum bottleneck_at of_limit(const char *limit)
+/* A limit that is no problem. A window or a late ACK without a problem has no side. */
+static enum bottleneck_side of_limit(const char *limit)
 {
-	return !strcmp(limit, "sender-app") ? AT_SENDER_APPLICATION :
-	       !strcmp(limit, "send-buffer") ? AT_SEND_BUFFER :
-	       !strcmp(limit, "congestion") ? AT_NETWORK : AT_UNKNOWN;
+	return !strcmp(limit, "sender-app") ? BOTTLENECK_SENDER_APPLICATION :
+	       !strcmp(limit, "send-buffer") ? BOTTLENECK_SEND_BUFFER :
+	       !strcmp(limit, "congestion") ? BOTTLENECK_NETWORK : BOTTLENECK_UNKNOWN;
 }
 
-/* A stall is what its losses cost at the least. */
-static double share_of(const struct event_conn *c, enum bottleneck_at side, uint64_t ns)
+/* Losses cost the stall at the least; the congestion time, too, where that is longer. */
+static double share_of(const struct event_conn *c, enum bottleneck_side side, uint64_t ns)
 {
-	return conn_share(c, side == AT_NETWORK && c->congestion_ns > ns ? c->congestion_ns : ns);
+	if (side == BOTTLENECK_NETWORK && c->congestion_ns > ns)
+		ns = c->congestion_ns;
+	return conn_share(c, ns);
 }
 
 struct bottleneck bottleneck_find(const struct conn_view *v)
 {
-	struct bottleneck found = { .side = AT_UNKNOWN };
+	struct bottleneck found = { .side = BOTTLENECK_UNKNOWN };
 	const struct conn_problem *worst = NULL;
 	const char *limit;
 
@@ -107,10 +109,10 @@ const char *bottleneck_say(const struct conn_view *v, struct report *r)
 	const struct bottleneck found = bottleneck_find(v);
 	char share[HUMAN_MAX];
 
-	if (found.side == AT_UNKNOWN)
+	if (found.side == BOTTLENECK_UNKNOWN)
 		return NULL;
 	human_fraction(share, found.share);
-	if (found.side == AT_NETWORK)
+	if (found.side == BOTTLENECK_NETWORK)
 		return report_format(r, "the limit lies in the network, for %s of the time", share);
 	return report_format(r, "the limit lies at the %s: %s, for %s of the time",
 			     sides[found.side].receiver ? "receiver" : "sender",

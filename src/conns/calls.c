@@ -178,19 +178,14 @@ static void view_of(struct conns *c, const struct event_call *call, struct conn_
 	};
 }
 
-/* By the totals up to here, which are judged for this. */
-static bool is_shown(const struct conns_options *o, struct conn_view *v)
+/* Judges the connection's totals so far; returns whether the options show it. */
+static bool is_shown(const struct conns_options *o, struct conn_view v)
 {
 	struct conn_problem problems[RULES_MAX];
 
-	bool shown;
-
-	if (v->c)
-		rules_judge(v, problems);
-	shown = (!o->keep || o->keep(v, o->ctx)) && (!o->problems_only || v->harmful);
-	v->found = NULL; /* lies on this stack */
-	v->n_found = 0;
-	return shown;
+	if (v.c)
+		rules_judge(&v, problems);
+	return (!o->keep || o->keep(&v, o->ctx)) && (!o->problems_only || v.harmful);
 }
 
 bool conns_call(struct conns *c, const struct event_call *call, bool ask, struct report *r)
@@ -204,7 +199,7 @@ bool conns_call(struct conns *c, const struct event_call *call, bool ask, struct
 	if (o->follows && call->cookie != o->follow)
 		return false;
 	view_of(c, call, &room);
-	if (ask && !is_shown(o, &room.view))
+	if (ask && !is_shown(o, room.view))
 		return false;
 	l = object_new(r);
 	object_add(l, "time_ns", value_ns(call->time));

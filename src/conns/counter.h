@@ -38,7 +38,7 @@ struct counter {
 	uint16_t at, size;       /* of the member of struct event_conn */
 };
 
-/* How many there are, and how many of EVENTS. */
+/* Number of counters, and of counters in EVENTS. */
 #define COUNTER_IS_ONE(...) + 1
 #define COUNTER_IS_OF_EVENTS(field, value, known, object, ...)                                     \
 	+ (COUNTER_OF_##object == COUNTER_OF_EVENTS)
@@ -47,7 +47,7 @@ enum {
 	COUNTER_EVENTS = 0 CONN_COUNTERS_EACH(COUNTER_IS_OF_EVENTS),
 };
 
-/* The next counter of an object behind `before`, NULL at first; NULL: there is none. */
+/* Returns the counter after `before` in the object, the first one for NULL, or NULL at the end. */
 const struct counter *counter_next(const struct counter *before, enum counter_object object);
 
 /* Its value; meaningless unless counter_is_known(). */

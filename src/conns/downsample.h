@@ -24,7 +24,7 @@
 struct downsample_conn {
 	struct event_conn before, now; /* put together; the interval's */
 	bool has_before, has_now;
-	bool has_problem;              /* the interval's, when it is over */
+	bool has_problem;              /* the interval has a problem; set when it ends */
 	uint32_t next;                 /* of the same slot, or of free ones: index + 1; 0: none */
 };
 

@@ -7,7 +7,7 @@
 #include "conns/filter.h"
 #include "conns/view.h"
 
-#define MILLIONTHS 1000000 /* of shares */
+#define MILLIONTHS 1000000 /* unit of shares */
 
 static void put_number(struct filter_view *v, bool known, enum conn_number which, uint64_t value)
 {

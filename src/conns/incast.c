@@ -241,7 +241,7 @@ int incast_find(struct conns *c)
 	return err;
 }
 
-static void tell_receiver(const struct conn_cross *cross, struct conn_finding *t)
+static void explain_receiver(const struct conn_cross *cross, struct conn_finding *t)
 {
 	char a[HUMAN_MAX];
 
@@ -264,7 +264,7 @@ void incast_explain(const struct conn_cross *cross, struct conn_finding *t)
 	object_add(t->evidence, "loss_within_ns", cross->at_receiver ? value_null() :
 		   value_ns(cross->loss_within_ns));
 	if (cross->at_receiver) {
-		tell_receiver(cross, t);
+		explain_receiver(cross, t);
 		return;
 	}
 	strbuf_printf(&t->message, "%" PRIu32 " connections to this receiver began to write "

@@ -24,6 +24,6 @@ int incast_take(struct conns *c, const struct conn *conn, const struct event_con
 /* Looks through what was taken; keeps what it finds for both spans. 0 or -ENOMEM. */
 int incast_find(struct conns *c);
 
-void incast_explain(const struct conn_cross *cross, struct conn_finding *told);
+void incast_explain(const struct conn_cross *cross, struct conn_finding *finding);
 
 #endif

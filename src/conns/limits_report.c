@@ -74,8 +74,8 @@ struct value limits_ends(const struct limits *l, struct report *r)
 		TABLE_ADD(t, value_string(ends[i]), value_u64(s->connections),
 			  value_u64(s->closed), value_u64(s->troubled), shares(s, r),
 			  value_object(words_times(e, r)),
-			  conn_knows(e, CONN_KNOWS_TIMES) ? value_ns(e->unknown_ns) : value_null(),
-			  sum_count(e, CONN_KNOWS_TIMES, e->samples),
+			  words_known(e, CONN_KNOWS_TIMES, value_ns(e->unknown_ns)),
+			  words_known(e, CONN_KNOWS_TIMES, value_u64(e->samples)),
 			  value_object(words_events(e, r)),
 			  value_string(why_no_shares(s)));
 	}
@@ -122,7 +122,8 @@ static const char *events_line(const struct event_conn *e, struct report *r)
 	char buf[HUMAN_MAX];
 
 	while ((counter = counter_next(counter, COUNTER_OF_EVENTS)))
-		line = report_format(r, "%s%s%s %s", line, *line ? ", " : "", counter->text.label,
+		line = report_format(r, "%s%s%s %s", line, *line ? ", " : "",
+				     counter->text.label ? counter->text.label : counter->name,
 				     counter_is_known(counter, e) ?
 				     human_count(buf, counter_value(counter, e)) : "n/a");
 	return line;

@@ -29,7 +29,7 @@ enum peer_match_why {
 	PEER_MATCH_NO_SEQUENCES,    /* by inet_diag, or the state is not told */
 	PEER_MATCH_UNTOLD,          /* too much may have moved between the readings */
 	PEER_MATCH_SEQUENCES,       /* they contradict each other */
-	PEER_MATCH_BYTES,           /* bytes at the begin contradict */
+	PEER_MATCH_BYTES,           /* byte counts at the beginning contradict each other */
 	PEER_MATCH_TAKEN,           /* that end is joined on its own host */
 	PEER_MATCH_AMBIGUOUS,       /* several fit */
 	PEER_MATCH_SAME_HOST,       /* both ends are in its own recording: nothing is looked for */

@@ -29,18 +29,18 @@ static void add_problem(const struct conns_shown *s, const struct conn_view *v,
 			const struct shown_problem *problem, struct table *t, struct report *r)
 {
 	const struct conn_problem *p = &problem->p;
-	struct conn_finding told;
+	struct conn_finding finding;
 
-	shown_explain(s, v, problem, r, &told);
+	shown_explain(s, v, problem, r, &finding);
 	TABLE_ADD(t, words_cookie(r, v->c->cookie), words_netns(v, r), words_local(r, v->flow),
 		  words_remote(r, v->flow), value_string(words_app(v)),
-		  value_string(conn_class_name(p->class)), value_object(told.evidence),
+		  value_string(conn_class_name(p->class)), value_object(finding.evidence),
 		  value_string(conn_confidence_name(p->confidence)),
 		  p->harm == CONN_HARM_UNKNOWN ? value_null()
 					       : value_bool(p->harm == CONN_HARMFUL),
-		  lost_value(p), value_string(text_of(r, &told.message)),
-		  value_string(text_of(r, &told.advice)));
-	shown_release_finding(&told);
+		  lost_value(p), value_string(text_of(r, &finding.message)),
+		  value_string(text_of(r, &finding.advice)));
+	shown_release_finding(&finding);
 }
 
 void tables_problems(const struct conns *c, const struct conns_shown *s, struct report *r)
@@ -76,10 +76,10 @@ static void say(const struct conns_shown *s, const struct conn_view *v,
 	const struct value local = words_local(r, v->flow), remote = words_remote(r, v->flow);
 	const uint64_t others = s->classes[problem->p.class] - 1;
 	const char *app = words_app(v);
-	struct conn_finding told;
+	struct conn_finding finding;
 	char n[HUMAN_MAX];
 
-	shown_explain(s, v, problem, r, &told);
+	shown_explain(s, v, problem, r, &finding);
 	report_finding(r, "%s: %s to %s%s%s%s%s%s%s: %s.%s%s%s",
 		       conn_class_name(problem->p.class),
 		       local.type == VALUE_STRING ? local.string : "?",
@@ -87,9 +87,9 @@ static void say(const struct conns_shown *s, const struct conn_view *v,
 		       app ? " (" : "", app ? app : "", app ? ")" : "",
 		       others ? ", the worst of " : "",
 		       others ? human_count(n, others + 1) : "", others ? " connections" : "",
-		       strbuf_str(&told.message), told.advice.len ? " To do: " : "",
-		       strbuf_str(&told.advice), told.advice.len ? "." : "");
-	shown_release_finding(&told);
+		       strbuf_str(&finding.message), finding.advice.len ? " To do: " : "",
+		       strbuf_str(&finding.advice), finding.advice.len ? "." : "");
+	shown_release_finding(&finding);
 }
 
 /* The worst connection that has the class: the one that lost most time by it, or the first. */

@@ -25,6 +25,6 @@ int proxy_tick(struct conns *c);
 /* Adds what it finds. 0 or -ENOMEM. */
 int proxy_find(struct conns *c, struct conn_crosses *out);
 
-void proxy_explain(const struct conn_cross *cross, struct conn_finding *told);
+void proxy_explain(const struct conn_cross *cross, struct conn_finding *finding);
 
 #endif

@@ -219,7 +219,7 @@ static const struct rule {
 	enum conn_class class;
 	uint32_t needs;                /* enum conn_known */
 	bool (*holds)(const struct conn_view *v, struct conn_problem *p);
-	void (*tell)(struct conn_finding *told);
+	void (*explain)(struct conn_finding *finding);
 } rules[] = {
 	{ CONN_SEND_BUFFER, CONN_KNOWS_TIMES, at_send_buffer, explain_send_buffer },
 	{ CONN_FAST_RETRANSMIT, CONN_KNOWS_LOSSES, has_fast, explain_fast_retransmit },
@@ -239,7 +239,7 @@ static const struct rule {
 
 _Static_assert(ARRAY_LEN(rules) <= RULES_MAX, "room for all rules");
 
-/* Those that hold, into `out`, which has room for RULES_MAX; returns how many. */
+/* Writes the problems that hold to `out`, which has room for RULES_MAX; returns their number. */
 static uint32_t list_problems(const struct conn_view *view, struct conn_problem *out)
 {
 	uint32_t n = 0;
@@ -299,13 +299,13 @@ int rules_judge_into(struct conn_view *view, struct conn_problems *found,
 	return 0;
 }
 
-void rules_explain(struct conn_finding *told)
+void rules_explain(struct conn_finding *finding)
 {
 	for (size_t i = 0; i < ARRAY_LEN(rules); i++) {
-		const bool ours = rules[i].tell == explain_own_delayed_ack;
+		const bool ours = rules[i].explain == explain_own_delayed_ack;
 
-		if (rules[i].class == told->problem->class && ours == told->problem->ours) {
-			rules[i].tell(told);
+		if (rules[i].class == finding->problem->class && ours == finding->problem->ours) {
+			rules[i].explain(finding);
 			return;
 		}
 	}

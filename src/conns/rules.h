@@ -24,8 +24,8 @@
 #define RULES_MAX 16 /* problems of one connection */
 
 /*
- * Judges: sets `problems`, `harmful`, `lost_ns` and `found` of the view. The latter are in `room`,
- * which has room for RULES_MAX and has to live as long as the view.
+ * Sets `problems`, `harmful`, `lost_ns` and `found` of the view. `found` points into `room`, which
+ * has RULES_MAX entries and must outlive the view.
  */
 void rules_judge(struct conn_view *view, struct conn_problem *room);
 
@@ -40,6 +40,6 @@ int rules_judge_into(struct conn_view *view, struct conn_problems *found,
 bool rules_writes_small(const struct event_conn *c);
 
 /* Fills in evidence and sentences of a problem that was found. */
-void rules_explain(struct conn_finding *told);
+void rules_explain(struct conn_finding *finding);
 
 #endif

@@ -130,11 +130,6 @@ static int count_bits(uint32_t mask)
 	return __builtin_popcount(mask);
 }
 
-static int compare_u64(uint64_t a, uint64_t b)
-{
-	return a < b ? -1 : a > b;
-}
-
 /* From bad to good: by lost time, by the number of problems, by that of harmless ones. */
 static int compare_worst(const struct shown *a, const struct shown *b)
 {
@@ -142,7 +137,7 @@ static int compare_worst(const struct shown *a, const struct shown *b)
 	int order = !x->harmful - !y->harmful;
 
 	if (!order)
-		order = compare_u64(y->lost_ns, x->lost_ns);
+		order = sort_order(y->lost_ns, x->lost_ns);
 	if (!order)
 		order = count_bits(y->harmful) - count_bits(x->harmful);
 	return order ? order : count_bits(y->problems) - count_bits(x->problems);
@@ -151,7 +146,7 @@ static int compare_worst(const struct shown *a, const struct shown *b)
 static int by_order(const void *x, const void *y)
 {
 	const struct shown *a = x, *b = y;
-	int order = compare_u64(b->key, a->key);
+	int order = sort_order(b->key, a->key);
 
 	if (!order && a->name && b->name)
 		order = strcmp(a->name, b->name);
@@ -162,12 +157,12 @@ static int by_order(const void *x, const void *y)
 	if (!order)
 		order = compare_worst(a, b);
 	if (!order)
-		order = compare_u64(a->cookie, b->cookie);
-	return order ? order : compare_u64(a->conn, b->conn);
+		order = sort_order(a->cookie, b->cookie);
+	return order ? order : sort_order(a->conn, b->conn);
 }
 
-/* Whether it is to be shown; it is counted. */
-static bool is_shown(const struct conns *c, struct conns_shown *s, const struct conn_view *v)
+/* Counts the connection; returns whether it is listed. */
+static bool shown_count(const struct conns *c, struct conns_shown *s, const struct conn_view *v)
 {
 	const struct conns_options *o = &c->options;
 
@@ -199,7 +194,7 @@ static int take(const struct conns *c, struct conns_shown *s, uint32_t conn)
 	err = judge(s, &room.view, &one);
 	if (err)
 		return err;
-	if (!is_shown(c, s, &room.view)) {
+	if (!shown_count(c, s, &room.view)) {
 		s->found.len = found;
 		return 0;
 	}
@@ -276,25 +271,25 @@ size_t shown_problems(const struct conns_shown *s, const struct shown *one,
 }
 
 void shown_explain(const struct conns_shown *s, const struct conn_view *view,
-		const struct shown_problem *problem, struct report *r, struct conn_finding *told)
+		const struct shown_problem *problem, struct report *r, struct conn_finding *finding)
 {
-	*told = (struct conn_finding){
+	*finding = (struct conn_finding){
 		.r = r, .view = view, .problem = &problem->p, .sums = &s->sums,
 		.evidence = object_new(r), .message = STRBUF_INIT(SENTENCE_MAX),
 		.advice = STRBUF_INIT(SENTENCE_MAX),
 	};
 	if (!problem->cross)
-		rules_explain(told);
+		rules_explain(finding);
 	else if (problem->p.class == CONN_INCAST)
-		incast_explain(problem->cross, told);
+		incast_explain(problem->cross, finding);
 	else if (problem->p.class == CONN_PIPELINE_PROXY)
-		proxy_explain(problem->cross, told);
+		proxy_explain(problem->cross, finding);
 	else
-		spread_explain(problem->cross, told);
+		spread_explain(problem->cross, finding);
 }
 
-void shown_release_finding(struct conn_finding *told)
+void shown_release_finding(struct conn_finding *finding)
 {
-	strbuf_release(&told->message);
-	strbuf_release(&told->advice);
+	strbuf_release(&finding->message);
+	strbuf_release(&finding->advice);
 }

@@ -20,8 +20,9 @@ struct shown {
 struct conns_shown {
 	enum conns_span span;
 	struct shown_items VEC_OF(struct shown) items;
-	struct shown_others VEC_OF(struct conn_judged) others; /* of two recordings */
-	struct conn_problems found;      /* of `others`, and of totals of `items` */
+	/* judgements of the other ends, with two recordings */
+	struct shown_others VEC_OF(struct conn_judged) others;
+	struct conn_problems found;      /* problems that `others` and totals in `items` refer to */
 	struct conn_crosses crosses;     /* by connection */
 	struct conn_sums sums;
 	uint64_t connections;            /* that the filter keeps, with or without problems */
@@ -46,8 +47,8 @@ void shown_view(const struct conns *c, const struct conns_shown *s, const struct
 		struct conn_view_buf *room);
 
 /*
- * The same of its other end, as the other host tells of it. Returns false if there is none. Its
- * problems of several are those that were found while that recording was read.
+ * Fills in the judged view of the other end from the other host's recording. Returns false if there
+ * is none. Its problems of several connections are those found while that recording was read.
  */
 bool shown_view_other(const struct conns *c, const struct conns_shown *s, const struct shown *one,
 		      struct conn_view_buf *room);
@@ -56,9 +57,10 @@ bool shown_view_other(const struct conns *c, const struct conns_shown *s, const 
 size_t shown_problems(const struct conns_shown *s, const struct shown *one,
 		      const struct conn_view *view, struct shown_problem *out);
 
-/* Fills in `told`: evidence and sentences, made anew. Pair with shown_release_finding(). */
+/* Fills in `finding`: evidence and sentences, made anew. Pair with shown_release_finding(). */
 void shown_explain(const struct conns_shown *s, const struct conn_view *view,
-		const struct shown_problem *problem, struct report *r, struct conn_finding *told);
-void shown_release_finding(struct conn_finding *told);
+		   const struct shown_problem *problem, struct report *r,
+		   struct conn_finding *finding);
+void shown_release_finding(struct conn_finding *finding);
 
 #endif

@@ -14,6 +14,6 @@
 /* Adds what it finds in the span. 0 or -ENOMEM. */
 int spread_find(const struct conns *c, enum conns_span span, struct conn_crosses *out);
 
-void spread_explain(const struct conn_cross *cross, struct conn_finding *told);
+void spread_explain(const struct conn_cross *cross, struct conn_finding *finding);
 
 #endif

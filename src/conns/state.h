@@ -136,7 +136,7 @@ struct conns {
 	struct conns_all VEC_OF(struct conn) all; /* some of them free */
 	struct conns_flows VEC_OF(struct conn_flow) flows;
 	struct conns_fresh VEC_OF(struct conn_record) fresh;
-	struct conn_problems found;    /* of these */
+	struct conn_problems found;    /* problems that the records in `fresh` refer to */
 	struct conns_bursts VEC_OF(struct conn_lost_burst) bursts; /* of the interval */
 	uint32_t free_conn, free_flow; /* index + 1 */
 	uint32_t *by_key, *by_tuple, *by_flow; /* hashes: index + 1 */
@@ -169,7 +169,10 @@ struct conn_view_buf {
 
 /* Totals; unpacking and packing again changes nothing. */
 void conn_unpack(const struct conn *conn, struct event_conn *out);
-/* 0, or -ENOMEM: then they are as before. `total` is changed meanwhile, not afterwards. */
+/*
+ * Returns 0, or -ENOMEM and leaves the packed totals as they were. Changes `total` while it packs
+ * and restores it.
+ */
 int conn_pack(struct conn *conn, struct event_conn *total);
 
 /* NULL if the stream doesn't say what flow it is. */

@@ -74,8 +74,3 @@ struct value sum_share(const struct event_conn *sum, uint64_t ns)
 		return value_null();
 	return value_fraction(conn_share(sum, ns));
 }
-
-struct value sum_count(const struct event_conn *sum, uint32_t known, uint64_t n)
-{
-	return conn_knows(sum, known) ? value_u64(n) : value_null();
-}

@@ -31,7 +31,5 @@ void sum_settle(struct conn_sum *sum);
 
 /* Of the sum's time; null if nothing is known of that. */
 struct value sum_share(const struct event_conn *sum, uint64_t ns);
-/* Null unless all of `known` is. */
-struct value sum_count(const struct event_conn *sum, uint32_t known, uint64_t n);
 
 #endif

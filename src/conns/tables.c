@@ -161,7 +161,7 @@ static void add_who(struct object *o, const struct conn_view *v, struct report *
 	object_add(o, "pid", v->c->pid ? value_u64(v->c->pid) : value_null());
 }
 
-/* As the other host tells of it: an object, or null. */
+/* Returns the other host's record as an object, or null. */
 static struct value other_end_value(const struct conns *c, const struct conns_shown *s,
 				    const struct shown *one, struct report *r)
 {
@@ -380,7 +380,7 @@ static const struct column info_columns[] = {
 	{ .head = "pacing B/s", .flags = COLUMN_SPARE },
 };
 
-static struct value known(const struct event_conn *e, uint32_t bits, uint64_t n)
+static struct value count_of(const struct event_conn *e, uint32_t bits, uint64_t n)
 {
 	return words_known(e, bits, value_u64(n));
 }
@@ -398,15 +398,17 @@ static void add_info_line(struct table *t, const struct conn_view *v, struct rep
 	TABLE_ADD(t, words_cookie(r, e->cookie), words_local(r, v->flow),
 		  words_remote(r, v->flow), value_string(v->congestion_control),
 		  e->cwnd ? value_u64(e->cwnd) : value_null(),
-		  known(e, e->ssthresh < 0x7fffffff ? g : never, e->ssthresh),
-		  known(e, g, e->mss), e->rtt_us ? value_ns(e->rtt_us * US) : value_null(),
+		  count_of(e, e->ssthresh < 0x7fffffff ? g : never, e->ssthresh),
+		  count_of(e, g, e->mss), e->rtt_us ? value_ns(e->rtt_us * US) : value_null(),
 		  time_of(e, e->min_rtt_us), rtt_value_of(e, 500), rtt_value_of(e, 990),
-		  time_of(e, e->rto_us), known(e, g, e->unsent),
-		  known(e, g, e->unacked), known(e, g, e->snd_wnd), known(e, g, e->wmem_queued),
-		  known(e, g, e->sndbuf), known(e, g, e->rcv_queue),
-		  known(e, CONN_KNOWS_RCV_WND, e->rcv_wnd), known(e, g, e->rmem),
-		  known(e, g, e->rcvbuf), known(e, e->delivery_rate ? g : never, e->delivery_rate),
-		  known(e, e->pacing_rate != UINT64_MAX ? g : never, e->pacing_rate));
+		  time_of(e, e->rto_us), count_of(e, g, e->unsent),
+		  count_of(e, g, e->unacked), count_of(e, g, e->snd_wnd),
+		  count_of(e, g, e->wmem_queued),
+		  count_of(e, g, e->sndbuf), count_of(e, g, e->rcv_queue),
+		  count_of(e, CONN_KNOWS_RCV_WND, e->rcv_wnd), count_of(e, g, e->rmem),
+		  count_of(e, g, e->rcvbuf),
+		  count_of(e, e->delivery_rate ? g : never, e->delivery_rate),
+		  count_of(e, e->pacing_rate != UINT64_MAX ? g : never, e->pacing_rate));
 }
 
 /* The first connections, whether they have problems or not. */

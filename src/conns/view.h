@@ -60,7 +60,7 @@ struct conn_view {
 	 * If that is too little of the span, `peer` is NULL. */
 	const char *peer_host;         /* NULL: it is not */
 	uint64_t common_ns;
-	/* As judged, by rules_judge() or before; else 0. */
+	/* Set by rules_judge() or conn_view_judged(); 0 before. */
 	uint32_t problems;             /* 1 << enum conn_class */
 	uint32_t harmful;              /* of them, those for which data waited */
 	uint32_t problem_intervals;    /* so far, with one of the latter */

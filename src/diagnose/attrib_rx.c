@@ -5,9 +5,9 @@
 #include "base/bug.h"
 #include "diagnose/thread_state.h"
 
-/* How far back is looked for what the reader served when the message came. */
+/* The search for the message that the reader served goes back this far. */
 #define LOOK_BACK_NS NS_PER_S
-/* How much further the history reaches: for a waking. */
+/* The history reaches this much further back, to hold a waking. */
 #define MARGIN_NS (20 * NS_PER_MS)
 
 /* A call that is slept in more often is taken for the one that reads. */
@@ -199,7 +199,7 @@ static void running_part(struct attribution *a, const struct segment_part *part)
 
 /* ---- the reader sleeps ---- */
 
-/* By the call that it goes on in, by how it left its core, and by who woke it. */
+/* Judges by the call that the reader continues in, how it left its core, and its waker. */
 static void asleep_reader(struct attribution *a, uint64_t to, const struct oncpu *next,
 			  const struct waking *woken, struct slice *slice)
 {

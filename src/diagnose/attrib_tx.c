@@ -13,7 +13,7 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 
 /* ---- a pacing timer that is late ---- */
 
-/* Its core does something else, or nothing: what that is held the timer up, and so the packet. */
+/* The timer's core did something else or was idle: that delayed the timer and the packet. */
 static void late_part(struct attribution *a, const struct segment_part *part)
 {
 	const struct cpu_segment *segment = part->segment;
@@ -57,7 +57,10 @@ static void held_by_pacing(struct attribution *a, const struct departure *d, uin
 
 /* ---- in its socket, or waiting for room there ---- */
 
-/* The flow's oldest message that left after a->at, this one at last; place + 1. */
+/*
+ * Returns place + 1 of the flow's oldest message that left after a->at, or of this message if there
+ * is none.
+ */
 static uint32_t oldest_before(const struct attribution *a, bool *more)
 {
 	const struct messages *messages = a->env->messages;

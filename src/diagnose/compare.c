@@ -8,7 +8,10 @@
 #include "base/sort.h"
 #include "diagnose/compare_state.h"
 
-/* This share of a slice's messages is next to its edge and says what a shift of it is worth. */
+/*
+ * Messages next to the slice's edge, 1 in so many of it: their mean is the worth of a shift of the
+ * edge.
+ */
 #define EDGE_SHARE 10u
 
 /* Shares kept of one place: merged at twice as many, of which the small ones then go. */

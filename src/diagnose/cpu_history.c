@@ -6,7 +6,7 @@
 #include "base/sort.h"
 #include "event/track.h"
 
-/* How often is looked whether the history has become too large. */
+/* The history's size is checked once in so many edges. */
 #define LOOK_EVERY 4096
 
 struct core_track {
@@ -239,7 +239,7 @@ static void begin_trace_gap(struct cpu_history *history, uint64_t time)
 		history->no_memory = true;
 }
 
-/* Every switch ends what is open before it begins the next: that is none. */
+/* A gap of length 0 is none: each switch ends the open spans before it begins the next. */
 static void end_trace_gap(struct cpu_history *history, uint64_t time)
 {
 	struct ring *trace_gaps = &history->trace_gaps;

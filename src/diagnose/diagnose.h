@@ -29,7 +29,7 @@
 
 struct nesting_rule;
 
-/* From which size on a deviation beyond the granularity counts, and how functions share one. */
+/* Thresholds above which a deviation counts, and the rule by which nested functions share it. */
 struct diagnose_method {
 	double noise_times;     /* beyond so many times the baseline's median absolute deviation */
 	uint32_t function_mads; /* the same for functions */
@@ -38,7 +38,7 @@ struct diagnose_method {
 
 struct diagnose_options {
 	struct selection selection;
-	enum times_style times; /* of points in time, in text */
+	enum times_style times; /* how text shows points in time */
 	const struct diagnose_method *method; /* NULL: the usual one */
 };
 

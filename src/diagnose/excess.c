@@ -97,7 +97,7 @@ int baseline_make(struct baseline *baseline, const struct breakdown *const *brea
 		middle = excess_median(values, n);
 		for (uint32_t i = 0; i < n; i++)
 			values[i] = values[i] > middle ? values[i] - middle : middle - values[i];
-		/* what is not seen is never what is expected */
+		/* time without a known cause is never expected */
 		baseline->expected[place] = excess_explains(place) ? middle : 0;
 		baseline->noise[place] = excess_median(values, n);
 	}

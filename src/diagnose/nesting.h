@@ -91,7 +91,7 @@ enum nesting_type {
 	NESTING_TYPE_MAX,
 };
 
-/* How functions that nest share a deviation. `within`: what those within one are charged with. */
+/* How nested functions share a deviation. `within`: time charged to functions inside this one. */
 struct nesting_rule {
 	/* Charged to a function that those within it don't explain; above 0. */
 	uint64_t (*own)(uint64_t deviation, uint64_t within);

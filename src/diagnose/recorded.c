@@ -65,7 +65,7 @@ static void recorded_add_binding(struct recorded *rec, const struct event_bindin
 {
 	struct event_binding *unbound = &rec->unbound[b->direction == DIR_EGRESS];
 
-	if (!b->bound && b->protocol != PROTO_UDP && !unbound->stage &&
+	if (!b->bound && b->protocol != PROTO_UDP && !unbound->stage && b->stage < STAGE_MAX &&
 	    MESSAGE_STAGES >> b->stage & 1)
 		*unbound = *b;
 }

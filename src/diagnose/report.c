@@ -191,8 +191,8 @@ void report_source_reasons(const struct recorded *rec, struct report *r, const c
 			      "them", which);
 	if (rec->forgot)
 		report_reason(r, "memory-limit", words_count(r, rec->forgot, "time"),
-			      "too much waited at once in %s: what was dropped counts as not "
-			      "recorded", which);
+			      "events beyond the memory limit were dropped in %s: their time "
+			      "counts as not recorded", which);
 	if (rec->contexts.lost_ns)
 		report_reason(r, "contexts-limit",
 			      report_format(r, "%s", human_ns(buf, rec->contexts.lost_ns)),

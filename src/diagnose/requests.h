@@ -36,7 +36,7 @@ struct requests {
 	struct request_vec VEC_OF(struct request) slowest; /* slowest first */
 	uint64_t count;        /* completed ones, the warm-up excluded */
 	uint64_t beyond;       /* more than REQUESTS_MAX */
-	struct hist latency;   /* of all `count` */
+	struct hist latency;   /* latencies of the `count` requests */
 	uint64_t at;           /* latency from which the slowest were taken */
 };
 

@@ -29,7 +29,7 @@ struct pass {
 	struct cpu_history history;
 	struct walk *walks;
 	size_t n;
-	uint64_t from;     /* what is before is not known */
+	uint64_t from;     /* the time before it is unknown */
 	struct pass_gaps VEC_OF(struct trace_gap) trace_gaps; /* met so far, in order */
 	struct pass_oncpus VEC_OF(struct oncpu) oncpus; /* new ones of a thread, latest first */
 };
@@ -82,7 +82,7 @@ static int add_culprit(struct thread_profile *d, uint32_t task, uint64_t ns)
 	return err == -E2BIG ? 0 : err;
 }
 
-/* How much of from <= t < to is in the stretches. Times only go on. */
+/* Returns the part of from <= t < to that is in the stretches. Calls go forward in time. */
 static uint64_t chosen_ns(struct walk *w, uint64_t from, uint64_t to)
 {
 	const struct thread_stretches *s = &w->out->stretches;
@@ -157,7 +157,7 @@ static int each_segment(struct pass *p, struct walk *w, uint32_t core, uint64_t 
 	return err;
 }
 
-/* ---- without one ---- */
+/* ---- off-CPU ---- */
 
 /* Up to when the trace has no gap from `from` on; at most `to`. */
 static uint64_t recorded_until(const struct pass *p, uint64_t from, uint64_t to)
@@ -225,7 +225,7 @@ static int charge_oncpu(struct pass *p, struct walk *w, const struct oncpu *oncp
 	return err;
 }
 
-/* Those that began since it was asked last, and the one that went on then. */
+/* Charges the stretches that began since the last call, and the one that was still open then. */
 static int charge_new_oncpus(struct pass *p, struct walk *w, uint64_t now)
 {
 	const struct oncpu *oncpu = cpu_history_last_oncpu(&p->history, w->thread);
@@ -241,7 +241,7 @@ static int charge_new_oncpus(struct pass *p, struct walk *w, uint64_t now)
 	return err;
 }
 
-/* It did not run again: asleep as long as nobody woke it. */
+/* Charges the time after the thread's last stretch: asleep until a waking. */
 static int charge_rest(struct pass *p, struct walk *w, uint64_t end)
 {
 	const struct waking *latest = cpu_history_waking(&p->history, w->thread, end), *woken;
@@ -283,7 +283,7 @@ static int note_trace_gaps(struct pass *p, uint64_t from, uint64_t to)
 	return err;
 }
 
-/* The first time of any core; false: it has none yet. */
+/* Finds the first recorded time of all cores; returns false if there is none. */
 static bool history_first(const struct cpu_history *history, uint64_t *from)
 {
 	bool any = false;
@@ -304,7 +304,7 @@ static bool history_first(const struct cpu_history *history, uint64_t *from)
 	return any;
 }
 
-/* The last one. */
+/* Returns the last recorded time of all cores. */
 static uint64_t history_last(const struct cpu_history *history)
 {
 	uint64_t end = 0;

@@ -16,7 +16,10 @@ enum thread_state {
 	THREAD_STATES,
 };
 
-/* The state of a thread on its core; unknown: that says that another task has it. */
+/*
+ * Returns the thread's state while it has the core; THREAD_UNKNOWN if the segment shows another
+ * task or none.
+ */
 enum thread_state thread_state_on_core(const struct cpu_segment *segment,
 				       const struct tasks *tasks, uint32_t thread);
 

@@ -109,7 +109,10 @@ const char *load_analysis_shut_out(const struct load_analysis *analysis);
  * is a sentence), or -ENOMEM.
  */
 int load_analysis_sound_at(const struct load_analysis *analysis, double q, struct strbuf *why);
-/* The main latency starts at the intended send, in a closed loop and for some methods at the actual. */
+/*
+ * Returns where the main latency starts: at the intended send; in a closed loop, and by some
+ * methods, at the actual one.
+ */
 enum load_from load_analysis_main(const struct load_analysis *analysis);
 /* "from intended send" */
 const char *load_from_words(enum load_from from);

@@ -39,10 +39,13 @@ static void label_run(char out[LOAD_BATCH_LABEL_MAX], uint64_t n, uint64_t of, d
 			 count);
 }
 
-/* Returns 0 if earlier runs left results, which are reported although this one failed; else `code`. */
+/*
+ * Returns `code`, or 0 if earlier runs left results: they are reported although this run failed. No
+ * memory (< 0) is no failed run.
+ */
 static int end_batch(struct load_batch *batch, int code, const char *label)
 {
-	if (!code || !batch->runs.len)
+	if (code <= 0 || !batch->runs.len)
 		return code;
 	snprintf(batch->failed, sizeof(batch->failed), "%s", label);
 	batch->end.failed = batch->failed;

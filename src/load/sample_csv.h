@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Requests as lines of CSV: hostlat-load(1), --samples. */
+/* Requests as lines of CSV: hostlat-json(7), "Files of load". */
 #ifndef HOSTLAT_LOAD_SAMPLE_CSV_H
 #define HOSTLAT_LOAD_SAMPLE_CSV_H
 

@@ -122,8 +122,8 @@ const struct hook hooks[] = {
 	  .helps = INGRESS_STAGES, .role = ROLE_RECEIVED_DROPS,
 	  .without = "received packets that are dropped are not counted" },
 	/*
-	 * The departure hook times TCP's packets; the send call before it has a hook of its own, which
-	 * also tells the process of a socket.
+	 * The departure hook times TCP's packets. The send call before it has a hook of its own,
+	 * which also tells the process of a socket.
 	 */
 	{ STAGE(SEGMENT), TCP, TRACEPOINT("tcp_sendmsg_locked"), .program = "send_tp",
 	  .also = "sock_send_length", .with = "send_end_tp",

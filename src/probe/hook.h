@@ -81,7 +81,7 @@ struct hook {
 	uint8_t netfilter;   /* HOOK_NETFILTER: the kernel's number of the target */
 	const char *program; /* in src/bpf/watch.bpf.c: for `target` */
 	const char *with;    /* a second program: for `also`, or where its SEC() says */
-	const char *older;   /* in place of `program` if the tracepoint has fewer than `arguments` */
+	const char *older;   /* used if the tracepoint has fewer than `arguments` */
 	uint8_t arguments;
 	uint32_t helps; /* 1 << enum stage */
 	uint32_t needs; /* stages and NEED_*: the hook is bound if one is asked for; 0: `helps` */

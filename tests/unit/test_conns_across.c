@@ -322,17 +322,17 @@ static void windows_are_the_receivers(void **state)
 
 	(void)state;
 	e.receiver_window_ns = NS_PER_S / 4;
-	assert_int_equal(side_of(e, NULL).side, AT_UNKNOWN);
-	assert_int_equal(side_of(e, &peer).side, AT_RECEIVER_WINDOW);
+	assert_int_equal(side_of(e, NULL).side, BOTTLENECK_UNKNOWN);
+	assert_int_equal(side_of(e, &peer).side, BOTTLENECK_RECEIVER_WINDOW);
 	assert_true(side_of(e, &peer).harmful);
 	peer.flags = CONN_RCVBUF_SET;
-	assert_int_equal(side_of(e, &peer).side, AT_RECEIVE_BUFFER);
+	assert_int_equal(side_of(e, &peer).side, BOTTLENECK_RECEIVE_BUFFER);
 	peer.unread = 9;
-	assert_int_equal(side_of(e, &peer).side, AT_RECEIVER_APPLICATION);
+	assert_int_equal(side_of(e, &peer).side, BOTTLENECK_RECEIVER_APPLICATION);
 	peer.known = 0;
-	assert_int_equal(side_of(e, &peer).side, AT_RECEIVER);
+	assert_int_equal(side_of(e, &peer).side, BOTTLENECK_RECEIVER);
 	e.receiver_window_ns = NS_PER_S / 100; /* no problem: the rest counts */
-	assert_int_equal(side_of(e, &peer).side, AT_SENDER_APPLICATION);
+	assert_int_equal(side_of(e, &peer).side, BOTTLENECK_SENDER_APPLICATION);
 	assert_false(side_of(e, &peer).harmful);
 }
 
@@ -344,11 +344,11 @@ static void acknowledgements_are_the_receivers_if_it_says_so(void **state)
 	e.delayed_ack_ns = NS_PER_S * 3 / 4;
 	e.delayed_acks_harmful = e.peer_delayed_acks = 9;
 	peer.delayed_acks = 9;
-	assert_int_equal(side_of(e, &peer).side, AT_DELAYED_ACK);
+	assert_int_equal(side_of(e, &peer).side, BOTTLENECK_DELAYED_ACK);
 	peer.known &= ~(uint32_t)CONN_KNOWS_DELACKS;
-	assert_int_equal(side_of(e, &peer).side, AT_UNKNOWN);
+	assert_int_equal(side_of(e, &peer).side, BOTTLENECK_UNKNOWN);
 	peer = plain(); /* it has delayed none */
-	assert_int_equal(side_of(e, &peer).side, AT_UNKNOWN);
+	assert_int_equal(side_of(e, &peer).side, BOTTLENECK_UNKNOWN);
 }
 
 static void the_rest_is_the_senders_or_the_networks(void **state)
@@ -357,24 +357,24 @@ static void the_rest_is_the_senders_or_the_networks(void **state)
 	const struct event_conn peer = plain();
 
 	(void)state;
-	assert_int_equal(side_of(e, &peer).side, AT_SENDER_APPLICATION);
+	assert_int_equal(side_of(e, &peer).side, BOTTLENECK_SENDER_APPLICATION);
 	e.congestion_ns = NS_PER_S * 9 / 10; /* a path that is filled */
-	assert_int_equal(side_of(e, &peer).side, AT_NETWORK);
+	assert_int_equal(side_of(e, &peer).side, BOTTLENECK_NETWORK);
 	assert_false(side_of(e, &peer).harmful);
 	e.congestion_ns = NS_PER_S / 4;
 	e.rto = 1;
 	e.stall_ns = NS_PER_S / 5;
-	assert_int_equal(side_of(e, &peer).side, AT_NETWORK);
+	assert_int_equal(side_of(e, &peer).side, BOTTLENECK_NETWORK);
 	assert_true(side_of(e, &peer).harmful);
 	assert_true(side_of(e, &peer).share == 0.25);
 	e.send_buffer_ns = NS_PER_S / 2; /* worse */
 	e.sampled[CONN_AT_SEND_BUFFER] = 50;
-	assert_int_equal(side_of(e, &peer).side, AT_SEND_BUFFER);
+	assert_int_equal(side_of(e, &peer).side, BOTTLENECK_SEND_BUFFER);
 	e = plain();
 	e.unknown_ns = NS_PER_S;
-	assert_int_equal(side_of(e, &peer).side, AT_UNKNOWN);
+	assert_int_equal(side_of(e, &peer).side, BOTTLENECK_UNKNOWN);
 	e.known = 0;
-	assert_int_equal(side_of(e, &peer).side, AT_UNKNOWN);
+	assert_int_equal(side_of(e, &peer).side, BOTTLENECK_UNKNOWN);
 }
 
 int main(void)
