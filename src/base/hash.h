@@ -15,7 +15,7 @@
 uint64_t hash_bytes(const void *bytes, size_t size);
 uint64_t hash_u64(uint64_t x);
 
-/* Random once something has been hashed, if nobody set it before; tests set it. */
+/* The key. The first hash fills it at random unless a test has set it. */
 extern uint64_t hash_key[2];
 
 #endif

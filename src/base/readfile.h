@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whole files as text. */
+/* Reads whole files as text. */
 #ifndef HOSTLAT_BASE_READFILE_H
 #define HOSTLAT_BASE_READFILE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* For sorting and for searching what is sorted. */
+/* Comparison for qsort() and binary search. */
 #ifndef HOSTLAT_BASE_SORT_H
 #define HOSTLAT_BASE_SORT_H
 

@@ -23,7 +23,8 @@ static const struct {
 	[BOTTLENECK_RECEIVER_WINDOW] = { "receiver-window", true, "its window still grows" },
 	[BOTTLENECK_RECEIVER] = { "receiver", true, "its window is too small" },
 	[BOTTLENECK_DELAYED_ACK] = { "delayed-ack", true,
-				     "it delays acknowledgements, and data is held until they come" },
+				     "it delays acknowledgements, and data is held until "
+				     "they come" },
 };
 
 const char *bottleneck_name(enum bottleneck_side side)

@@ -30,8 +30,8 @@ struct bottleneck {
 
 /*
  * Takes a judged view. Returns the problem for which data waited longest, or, without a problem,
- * the largest part of the time. BOTTLENECK_UNKNOWN if the time or the other end is unknown, or if the
- * other end's record is silent about it or contradicts it.
+ * the largest part of the time. BOTTLENECK_UNKNOWN if the time or the other end is unknown, or if
+ * the other end's record is silent about it or contradicts it.
  */
 struct bottleneck bottleneck_find(const struct conn_view *v);
 

@@ -19,9 +19,9 @@ static void add_interval(const struct conns_period *p, struct report *r)
 	struct object *o = object_new(r);
 	const bool known = p->intervals;
 
-	object_add(o, "from_ns", known ? value_ns(p->from_ns) : value_null());
-	object_add(o, "to_ns", known ? value_ns(p->to_ns) : value_null());
-	object_add(o, "duration_ns", known ? value_ns(p->to_ns - p->from_ns) : value_null());
+	object_add(o, "from_ns", value_known_ns(known, p->from_ns));
+	object_add(o, "to_ns", value_known_ns(known, p->to_ns));
+	object_add(o, "duration_ns", value_known_ns(known, p->to_ns - p->from_ns));
 	object_add(o, "intervals", value_u64(p->intervals));
 	object_add(&r->body, "interval", value_object(o));
 }

@@ -336,13 +336,13 @@ static uint64_t unfinished(const struct load_analysis *a)
 	return n;
 }
 
-/* Its decision stands on what came before a look: then the result does, too. */
+/* The run was decided at a look: samples after that look do not count. */
 static bool is_by_look(const struct load_analysis *a)
 {
 	return a->decided && a->decided_ns != UINT64_MAX;
 }
 
-/* What came before is what the result stands on. */
+/* The result counts samples before this time. */
 static uint64_t end_of(const struct load_analysis *a)
 {
 	return is_by_look(a) ? a->decided_ns : horizon(a);

@@ -118,11 +118,6 @@ static void add_method(const struct load_analysis *a, struct report *r)
 	object_add(&r->body, "method", value_object(o));
 }
 
-static struct value known_ns(bool known, uint64_t ns)
-{
-	return known ? value_ns(ns) : value_null();
-}
-
 static void add_noise(const struct load_analysis *a, struct report *r)
 {
 	const uint32_t unknown = disturbed_unknown(a, true);
@@ -133,9 +128,9 @@ static void add_noise(const struct load_analysis *a, struct report *r)
 	object_add(o, "gaps", value_u64(l->count[NOISE_GAP]));
 	object_add(o, "gap_ns", value_ns(l->amount[NOISE_GAP]));
 	object_add(o, "longest_gap_ns", l->gaps.count ? value_ns(l->gaps.max) : value_null());
-	object_add(o, "steal_ns", known_ns(stat, l->amount[NOISE_STEAL]));
-	object_add(o, "softirq_ns", known_ns(stat, l->amount[NOISE_SOFTIRQ]));
-	object_add(o, "preempted_ns", known_ns(schedstat, l->amount[NOISE_PREEMPTED]));
+	object_add(o, "steal_ns", value_known_ns(stat, l->amount[NOISE_STEAL]));
+	object_add(o, "softirq_ns", value_known_ns(stat, l->amount[NOISE_SOFTIRQ]));
+	object_add(o, "preempted_ns", value_known_ns(schedstat, l->amount[NOISE_PREEMPTED]));
 	object_add(o, "lowest_khz", l->lowest_khz ? value_u64(l->lowest_khz) : value_null());
 	object_add(o, "highest_khz", l->highest_khz ? value_u64(l->highest_khz) : value_null());
 	object_add(o, "client_cpu_ns", value_ns(SUM(uint64_t, a, last.cpu_ns)));
@@ -172,7 +167,7 @@ static struct value quantile_table(const struct load_analysis *a, enum load_from
 		if (is_again(res, i))
 			continue;
 		load_analysis_quantile(a, from, res->q[i], &q);
-		TABLE_ADD(t, value_number(res->q[i]), q.known ? value_ns(q.ns) : value_null(),
+		TABLE_ADD(t, value_number(res->q[i]), value_known_ns(q.known, q.ns),
 			  q.bounded ? value_ns(q.lo_ns) : value_null(),
 			  q.bounded ? value_ns(q.hi_ns) : value_null(),
 			  measured(interval, interval->exceedances),

@@ -21,11 +21,6 @@ static const char *const sentences[] = {
 	[LOAD_FAILS] = "does not hold",
 };
 
-static struct value ns_or_null(bool known, uint64_t ns)
-{
-	return known ? value_ns(ns) : value_null();
-}
-
 static const char *interval_text(struct report *r, const struct load_quantile *q)
 {
 	char value[HUMAN_MAX], low[HUMAN_MAX], high[HUMAN_MAX];
@@ -43,8 +38,8 @@ static void add_assert(const struct load_condition *c, enum load_truth truth,
 		       const struct load_quantile *q, struct table *t, struct list *lines)
 {
 	TABLE_ADD(t, value_string(c->text), value_number(c->q), value_ns(c->limit_ns),
-		  ns_or_null(q->known, q->ns), ns_or_null(q->bounded, q->lo_ns),
-		  ns_or_null(q->bounded, q->hi_ns), value_string(truths[truth]));
+		  value_known_ns(q->known, q->ns), value_known_ns(q->bounded, q->lo_ns),
+		  value_known_ns(q->bounded, q->hi_ns), value_string(truths[truth]));
 	list_add(lines, "%s %s: %s", c->text, sentences[truth], interval_text(t->report, q));
 }
 

@@ -13,7 +13,7 @@
 #define FINDMAX_RATE_MIN 1
 #define FINDMAX_RATE_MAX 1e7
 
-/* Its summary is the last of batch->runs then. */
+/* Makes a run and appends its summary to batch->runs. Returns 0, the run's code or -ENOMEM. */
 static int run_one(struct load_batch *batch, const struct load_batch_run *run)
 {
 	struct load_summary summary;
@@ -122,7 +122,7 @@ int load_batch_find_max(struct load_batch *batch, const struct load_condition *c
 		.probe_ns = LOAD_BATCH_PROBE_NS, .budget_ns = batch->duration_ns,
 	});
 	while (!code && !batch->end.interrupted && findmax_next(&fm, &probe)) {
-		/* Its intervals are two-sided: each bound has the share of one side. */
+		/* A probe's interval is two-sided: each bound gets the share of one side. */
 		const struct load_batch_run run = {
 			.rate = probe.rate, .duration_ns = probe.duration_ns,
 			.confidence = 2 * probe.confidence - 1, .label = label,

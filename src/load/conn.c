@@ -106,7 +106,11 @@ static void wait_again(struct load_thread *t, struct load_conn *c, struct load_r
 
 void conn_save(struct load_thread *t, struct load_conn *c)
 {
-	const bool repeats = c->target->protocol->repeats;
+	/*
+	 * Requests that an HTTP server left unanswered when it closed the connection are sent
+	 * again: OPERATION_GET, and those that had not begun (RFC 9110, 9.2.2; RFC 9112, 9.3.1).
+	 */
+	const bool repeats = c->target->protocol->http;
 	struct load_request *r = c->head, *next;
 
 	/* One whose reply has begun was served: it is not asked for twice. */

@@ -28,24 +28,22 @@ static int put_rest(const struct workload *w, uint8_t *buffer, size_t header, si
 	return 0;
 }
 
-int echo_encode(const struct protocol *p, const struct workload *w, struct rng *rng, void *buffer,
+int echo_encode(const struct workload *w, struct rng *rng, void *buffer,
 		size_t cap, struct request *out)
 {
 	struct echo_message m = { .id = out->id, .size = workload_request_size(w, rng) };
 
-	(void)p;
 	if (m.size > cap)
 		return -ENOBUFS;
 	echo_put(buffer, &m);
 	return put_rest(w, buffer, ECHO_HEADER, m.size, out);
 }
 
-int synthetic_encode(const struct protocol *p, const struct workload *w, struct rng *rng,
+int synthetic_encode(const struct workload *w, struct rng *rng,
 		     void *buffer, size_t cap, struct request *out)
 {
 	struct synthetic_request r = { .id = out->id };
 
-	(void)p;
 	r.size = workload_request_size(w, rng);
 	r.reply_size = workload_reply_size(w, rng);
 	if (r.size > cap)

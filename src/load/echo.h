@@ -5,12 +5,12 @@
 
 #include "load/protocol.h"
 
-int echo_encode(const struct protocol *protocol, const struct workload *workload,
+int echo_encode(const struct workload *workload,
 		struct rng *rng, void *buffer, size_t cap, struct request *out);
 int echo_parse(struct parser *parser, uint16_t type, const void *data, size_t size, size_t *used,
 	       struct reply *out);
 
-int synthetic_encode(const struct protocol *protocol, const struct workload *workload,
+int synthetic_encode(const struct workload *workload,
 		     struct rng *rng, void *buffer, size_t cap, struct request *out);
 int synthetic_parse(struct parser *parser, uint16_t type, const void *data, size_t size,
 		    size_t *used, struct reply *out);

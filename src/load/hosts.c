@@ -13,7 +13,7 @@ bool load_hosts_asked(const struct load_hosts_options *o)
 	return o->loading.len || o->probing.len;
 }
 
-/* What ssh could take for an option, or its shell for several words, is no host. */
+/* Refuses names that ssh would read as an option or its shell would split. */
 static bool is_host(const char *name)
 {
 	if (!*name || *name == '-')

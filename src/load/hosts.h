@@ -29,7 +29,7 @@ struct load_host {
 	enum load_host_kind kind;
 	bool probes;               /* a latency agent */
 	char text[LOAD_HOST_MAX];  /* as it was given */
-	const char *name;          /* in `text`: the namespace, or whom ssh is to call */
+	const char *name;          /* in `text`: the namespace or the ssh host */
 };
 
 struct load_hosts {

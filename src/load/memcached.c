@@ -68,8 +68,8 @@ const protocol_put memcached_put[OPERATIONS] = {
 
 /* A reply's first word, the operation that it answers, and how the reply goes on. */
 #define ANY OPERATIONS
-static const struct answer {
-	char word[WORD_MAX]; /* zero bytes behind it */
+static const struct memcached_answer {
+	char word[WORD_MAX] __attribute__((nonstring)); /* padded with zero bytes */
 	uint8_t operation, status, phase;
 } answers[] = {
 	{ "VALUE", OPERATION_GET, REPLY_OK, KEY },
@@ -84,7 +84,7 @@ static const struct answer {
 };
 
 /* NULL: no reply begins so. */
-static const struct answer *find_answer(const char word[WORD_MAX])
+static const struct memcached_answer *find_answer(const char word[WORD_MAX])
 {
 	for (size_t i = 0; i < ARRAY_LEN(answers); i++) {
 		if (memcmp(answers[i].word, word, WORD_MAX) == 0)
@@ -97,7 +97,7 @@ uint16_t memcached_answered(const void *text, size_t size)
 {
 	const char *from = text;
 	char word[WORD_MAX] = "";
-	const struct answer *a;
+	const struct memcached_answer *a;
 
 	for (size_t i = 0; i < size && i < WORD_MAX && from[i] != ' ' && from[i] != '\r'; i++)
 		word[i] = from[i];
@@ -108,7 +108,7 @@ uint16_t memcached_answered(const void *text, size_t size)
 /* The first word of a line is complete. An error may follow a value. */
 static int take_word(struct state *s, uint16_t type)
 {
-	const struct answer *a = find_answer(s->word);
+	const struct memcached_answer *a = find_answer(s->word);
 	struct said *said = parser_said(s);
 
 	if (!a || (a->operation != ANY && a->operation != type) || (s->value && a->phase == KEY))

@@ -16,7 +16,7 @@ struct method {
 	bool looks_at_end;     /* the end of a run is one more look */
 	bool from_actual;      /* latency counts from the actual send, in an open loop as well */
 
-	/* Those that may be NULL have nothing to do then. */
+	/* Members marked "or NULL" are optional. */
 	int (*init)(struct load_analysis *a); /* a->method_state; 0 or -ENOMEM; or NULL */
 	void (*release)(struct load_analysis *a); /* or NULL */
 	/* Takes a completed request that counts as latency. 0 or -ENOMEM; or NULL. */

@@ -29,7 +29,7 @@ struct operation_row {
 
 extern const struct operation_row operation_rows[OPERATIONS];
 
-/* One request that is to be encoded. */
+/* An operation to encode as a request. */
 struct operation {
 	enum operation_kind kind;
 	uint64_t key;  /* its number; 0 where the protocol has no keys */

@@ -73,19 +73,14 @@ struct protocol {
 	bool matched_by_id;      /* replies may overtake each other */
 	bool no_network;         /* null: */
 	bool http;               /* a reply's code is an HTTP status */
-	/*
-	 * Requests that the server left unanswered when it closed the connection are sent again: a
-	 * OPERATION_GET, and those that had not begun (RFC 9110, 9.2.2; RFC 9112, 9.3.1).
-	 */
-	bool repeats;
 	uint32_t settings;       /* of a workload that it reads, without shares of operations */
 	const protocol_put *put; /* by enum operation_kind; NULL: it has no operations */
 	/* Datagram protocols: bytes left free before each operation, then written. */
 	size_t frame_size;
 	void (*put_frame)(uint8_t *frame, struct request *out);
-	/* See protocol_encode(); `out` has the id. */
-	int (*encode)(const struct protocol *protocol, const struct workload *workload,
-		      struct rng *rng, void *buffer, size_t cap, struct request *out);
+	/* Without operations: see protocol_encode(); `out` has the id. */
+	int (*encode)(const struct workload *workload, struct rng *rng, void *buffer, size_t cap,
+		      struct request *out);
 	/*
 	 * Takes bytes of the stream (or one whole datagram). `type` is that of the oldest
 	 * outstanding request. Sets *used, and returns 1 when a reply is complete (call again with
@@ -109,13 +104,8 @@ struct protocol {
  * Encodes one request of the workload. `id` is unique among those outstanding on the connection.
  * Returns 0, or -ENOBUFS if `cap` is too small: workload_request_max() bytes always suffice.
  */
-static inline int protocol_encode(const struct protocol *protocol,
-				  const struct workload *workload, struct rng *rng, uint32_t id,
-				  void *buffer, size_t cap, struct request *out)
-{
-	out->id = id;
-	return protocol->encode(protocol, workload, rng, buffer, cap, out);
-}
+int protocol_encode(const struct protocol *protocol, const struct workload *workload,
+		    struct rng *rng, uint32_t id, void *buffer, size_t cap, struct request *out);
 /* Whether there are keys to store, and the request that stores number `key` (--preload). */
 bool protocol_stores(const struct protocol *protocol);
 int protocol_encode_store(const struct protocol *protocol, const struct workload *workload,

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/bug.h"
 
 #include "load/echo.h"
 #include "load/http.h"
@@ -60,28 +59,36 @@ static int encode_drawn(const struct protocol *p, const struct workload *w, stru
 	return encode_operation(p, w, &o, buffer, cap, out);
 }
 
+int protocol_encode(const struct protocol *p, const struct workload *w, struct rng *rng,
+		    uint32_t id, void *buffer, size_t cap, struct request *out)
+{
+	out->id = id;
+	return p->put ? encode_drawn(p, w, rng, buffer, cap, out) :
+			p->encode(w, rng, buffer, cap, out);
+}
+
 /* ---- the table ---- */
 
 /* What a protocol and its TLS variant share. */
 #define RESP                                                                                       \
 	.default_port = "6379", .settings = OF_STORE,                                              \
-	.put = resp_put, .encode = encode_drawn, .parse = resp_parse,                              \
+	.put = resp_put, .parse = resp_parse,                              \
 	.greet = resp_greet
 #define HTTP                                                                                       \
-	.settings = OF_HTTP, .http = true, .repeats = true,                                        \
-	.put = http_put, .encode = encode_drawn, .parse = http_parse
+	.settings = OF_HTTP, .http = true,                                                         \
+	.put = http_put, .parse = http_parse
 
 const struct protocol protocols[] = {
 	{ .name = "memcached", .default_port = "11211",
 	  .settings = OF_STORE,
-	  .put = memcached_put, .encode = encode_drawn, .parse = memcached_parse },
+	  .put = memcached_put, .parse = memcached_parse },
 	{ .name = "memcached-binary", .default_port = "11211", .matched_by_id = true,
 	  .settings = OF_STORE,
-	  .put = memcached_binary_put, .encode = encode_drawn,
+	  .put = memcached_binary_put,
 	  .parse = memcached_binary_parse },
 	{ .name = "udp+memcached", .default_port = "11211", .matched_by_id = true, .datagram = true,
 	  .settings = OF_STORE,
-	  .put = memcached_put, .encode = encode_drawn, .parse = memcached_udp_parse,
+	  .put = memcached_put, .parse = memcached_udp_parse,
 	  .frame_size = MEMCACHED_UDP_FRAME, .put_frame = memcached_udp_put_frame },
 	{ .name = "redis", RESP },
 	{ .name = "rediss", .tls = true, RESP },

@@ -35,7 +35,7 @@ int r2p2_get(const void *from, size_t size, enum r2p2_type *type, uint16_t *id)
 	return 0;
 }
 
-int r2p2_encode(const struct protocol *p, const struct workload *w, struct rng *rng, void *buffer,
+int r2p2_encode(const struct workload *w, struct rng *rng, void *buffer,
 		size_t cap, struct request *out)
 {
 	uint8_t *at = buffer;
@@ -43,7 +43,7 @@ int r2p2_encode(const struct protocol *p, const struct workload *w, struct rng *
 
 	if (cap < R2P2_HEADER)
 		return -ENOBUFS;
-	err = synthetic_encode(p, w, rng, at + R2P2_HEADER, cap - R2P2_HEADER, out);
+	err = synthetic_encode(w, rng, at + R2P2_HEADER, cap - R2P2_HEADER, out);
 	if (err)
 		return err;
 	out->id = (uint16_t)out->id;

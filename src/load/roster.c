@@ -181,7 +181,7 @@ void roster_report(const struct roster *roster, struct report *r)
 		TABLE_ADD(t, value_u64(i), value_string(e->known ? e->name : NULL),
 			  value_string(e->known ? role_name(e->role) : NULL),
 			  e->clock_known ? value_sns(e->offset_ns) : value_null(),
-			  e->clock_known ? value_ns(e->error_ns) : value_null(),
+			  value_known_ns(e->clock_known, e->error_ns),
 			  e->lost ? value_string(e->why) : value_null(),
 			  e->polled_known ? value_u64(e->polled) : value_null(),
 			  value_string(e->polled_known ? e->not_polled : NULL));

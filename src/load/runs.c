@@ -20,12 +20,7 @@
 
 /* ---- values ---- */
 
-static struct value maybe_ns(bool known, uint64_t ns)
-{
-	return known ? value_ns(ns) : value_null();
-}
-
-/* For text; as human_rate() has it, though a table's small numbers have three digits. */
+/* The rate as human_rate() rounds it; below 9.95 as a plain number. */
 static struct value rate_cell(double rate)
 {
 	if (!(rate >= 9.95) || isinf(rate))
@@ -35,7 +30,7 @@ static struct value rate_cell(double rate)
 
 static struct value quantile(const struct load_quantile *q)
 {
-	return maybe_ns(q->known, q->ns);
+	return value_known_ns(q->known, q->ns);
 }
 
 static struct value share_or_null(double share)
@@ -45,7 +40,7 @@ static struct value share_or_null(double share)
 
 /* ---- misses ---- */
 
-/* Of its replies; NaN: unknown, or there were none. */
+/* Returns misses / replies; NaN if misses are unknown or there were no replies. */
 static double miss_share(const struct load_summary *s)
 {
 	if (!s->misses_known || !s->misses.completed)
@@ -86,7 +81,7 @@ static void say_misses(const struct load_runs *runs, struct report *r)
 
 /* ---- the table, of runs ---- */
 
-/* A rate that nobody asked for: there is nothing to show. */
+/* A closed loop has no requested rate: the cell is absent. */
 static struct value rate_asked(const struct load_summary *s)
 {
 	return s->closed ? value_absent() : rate_cell(s->rate);
@@ -154,9 +149,10 @@ static void add_runs(const struct load_runs *runs, double q, struct report *r)
 			  value_number(s->rate), value_number(s->achieved), rate_asked(s),
 			  rate_cell(s->achieved),
 			  value_u64(s->count), value_number(q), quantile(&s->asked),
-			  maybe_ns(s->asked.bounded, s->asked.lo_ns),
-			  maybe_ns(s->asked.bounded, s->asked.hi_ns), quantile(&s->quantiles[0]),
-			  quantile(&s->quantiles[1]), quantile(&s->quantiles[2]),
+			  value_known_ns(s->asked.bounded, s->asked.lo_ns),
+			  value_known_ns(s->asked.bounded, s->asked.hi_ns),
+			  quantile(&s->quantiles[0]), quantile(&s->quantiles[1]),
+			  quantile(&s->quantiles[2]),
 			  quantile(&s->quantiles[3]), value_string(interval(r, &s->asked)),
 			  value_u64(s->misses.completed),
 			  s->misses_known ? value_u64(s->misses.misses) : value_null(),
@@ -215,11 +211,11 @@ static void add_between(const struct between *b, struct report *r)
 	bool known = b->n >= 2;
 
 	object_add(o, "runs", value_u64(b->n));
-	object_add(o, "mean_ns", maybe_ns(known, (uint64_t)llround(b->mean_ns)));
-	object_add(o, "lo_ns", maybe_ns(known, (uint64_t)llround(b->lo_ns)));
-	object_add(o, "hi_ns", maybe_ns(known, (uint64_t)llround(b->hi_ns)));
-	object_add(o, "min_ns", maybe_ns(known, (uint64_t)llround(b->min_ns)));
-	object_add(o, "max_ns", maybe_ns(known, (uint64_t)llround(b->max_ns)));
+	object_add(o, "mean_ns", value_known_ns(known, (uint64_t)llround(b->mean_ns)));
+	object_add(o, "lo_ns", value_known_ns(known, (uint64_t)llround(b->lo_ns)));
+	object_add(o, "hi_ns", value_known_ns(known, (uint64_t)llround(b->hi_ns)));
+	object_add(o, "min_ns", value_known_ns(known, (uint64_t)llround(b->min_ns)));
+	object_add(o, "max_ns", value_known_ns(known, (uint64_t)llround(b->max_ns)));
 	object_add(o, "p_value", b->tested ? value_number(b->p) : value_null());
 	object_add(o, "between_share", b->tested ? value_number(b->share) : value_null());
 	object_add(&r->body, "between", value_object(o));
@@ -360,8 +356,8 @@ static void add_versus(const struct versus *v, const struct share_gap *misses,
 	object_add(o, "a", value_string(urls[0]));
 	object_add(o, "b", value_string(urls[1]));
 	object_add(o, "pairs", value_u64(v->n));
-	object_add(o, "a_ns", maybe_ns(known, (uint64_t)llround(v->a_ns)));
-	object_add(o, "b_ns", maybe_ns(known, (uint64_t)llround(v->b_ns)));
+	object_add(o, "a_ns", value_known_ns(known, (uint64_t)llround(v->a_ns)));
+	object_add(o, "b_ns", value_known_ns(known, (uint64_t)llround(v->b_ns)));
 	object_add(o, "ratio", known ? value_number(v->ratio) : value_null());
 	object_add(o, "ratio_lo", known ? value_number(v->lo) : value_null());
 	object_add(o, "ratio_hi", known ? value_number(v->hi) : value_null());
@@ -409,7 +405,7 @@ static size_t left_out(const struct load_quantile *slices, size_t n)
 	return sum;
 }
 
-/* Whoever was overloaded in them looks better without them: that must not pass for sound. */
+/* An overloaded server looks better without these slices: the result is partial. */
 static void say_left_out(size_t of_a, size_t of_b, size_t pairs, const char *const urls[2],
 			 struct report *r)
 {
@@ -421,7 +417,7 @@ static void say_left_out(size_t of_a, size_t of_b, size_t pairs, const char *con
 			    "was overloaded in them is worse than it looks here");
 }
 
-/* Of the pairs that count; NaN where nothing is known. -ENOMEM. */
+/* Compares misses in comparable pairs. Returns 0 (NaN if unknown) or -ENOMEM. */
 static int compare_misses(const struct load_runs *runs, const char *const urls[2],
 			  struct share_gap *out)
 {

@@ -15,7 +15,7 @@
 #include "base/parse.h"
 #include "base/vec.h"
 #include "load/arrival.h"
-#include "load/times.h"
+#include "load/replay.h"
 
 /* Other draws from the same seed (keys, sizes) are to be independent of these. */
 #define SEED_OF_SCHEDULE 0x7363686564756c65ULL
@@ -28,7 +28,7 @@ struct maker {
 	uint64_t end_ns;
 	struct rng rng;
 	fine_time now;
-	struct times at;
+	struct replay_times at;
 };
 
 static uint64_t whole_ns(fine_time t)
@@ -147,7 +147,7 @@ static int make(struct maker *m)
 }
 
 /* What will be needed with near certainty, so that the array doesn't move. */
-static int reserve(struct maker *m)
+static int reserve(struct maker *m, struct strbuf *why)
 {
 	const struct arrival *a = m->arrival;
 	double mean = (double)m->end_ns / m->mean_ns;
@@ -155,17 +155,22 @@ static int reserve(struct maker *m)
 
 	if (a->kind == ARRIVAL_RAMP)
 		mean *= (a->a + a->b) / 2;
-	if (mean > SCHEDULE_MAX || bursts > SCHEDULE_MAX)
+	if (bursts > SCHEDULE_MAX) {
+		strbuf_printf(why, "more than %llu bursts for one agent: use longer ON and OFF "
+			      "times or a shorter run", SCHEDULE_MAX);
+		return -E2BIG;
+	}
+	if (mean > SCHEDULE_MAX)
 		return -E2BIG;
 	return vec_reserve(&m->at, (size_t)fmin(mean + 6 * sqrt(mean) + 1, SCHEDULE_MAX));
 }
 
 static int too_many(int err, struct strbuf *why)
 {
-	if (err == -E2BIG)
-		strbuf_printf(why, "more than %llu requests or bursts for one agent: a lower rate, "
-			      "longer bursts, a shorter run or more agents", SCHEDULE_MAX);
-	else
+	if (err == -E2BIG && !why->len)
+		strbuf_printf(why, "more than %llu requests for one agent: use a lower rate, a "
+			      "shorter run or more agents", SCHEDULE_MAX);
+	else if (err != -E2BIG)
 		strbuf_puts(why, "no memory for the schedule");
 	return err;
 }
@@ -174,7 +179,7 @@ static int replay(struct schedule *out, struct maker *m, struct strbuf *why)
 {
 	const struct arrival *a = m->arrival;
 	bool complete;
-	int err = times_read(&m->at, &complete, a->file, a->a, m->end_ns, why);
+	int err = replay_read(&m->at, &complete, a->file, a->a, m->end_ns, why);
 
 	if (err)
 		vec_release(&m->at);
@@ -201,7 +206,7 @@ int schedule_make(struct schedule *out, const struct arrival *arrival, double ra
 		return -EINVAL;
 	}
 	rng_init(&m.rng, seed ^ SEED_OF_SCHEDULE);
-	err = reserve(&m);
+	err = reserve(&m, why);
 	if (!err)
 		err = make(&m);
 	if (err < 0) {
@@ -222,5 +227,5 @@ void schedule_release(struct schedule *schedule)
 
 int schedule_dump(const struct schedule *schedule, struct outfile *file)
 {
-	return times_write(schedule->at_ns, schedule->n, file);
+	return replay_write(schedule->at_ns, schedule->n, file);
 }

@@ -34,8 +34,8 @@ static const char *const other_load[] = {
 };
 
 /*
- * Noise that was seen can cost part of a rate; more than half of it is the server's. What nobody
- * saw costs less.
+ * Noise that was seen can cost part of a rate; more than half of it is the server's. Unseen noise
+ * costs less.
  */
 #define SATURATED_SHARE 0.5
 #define SATURATED_SHARE_QUIET 0.8

@@ -20,8 +20,8 @@ struct load_summary {
 	struct load_quantile quantiles[REPORT_QUANTILES];
 	struct load_quantile asked;       /* of the percentile asked for */
 	bool sound;
-	bool saturated;                   /* not sound: it was more than can be served ... */
-	bool certain;                     /* ... and noise can't have been the reason */
+	bool saturated;                   /* not sound: the load exceeded the server's capacity */
+	bool certain;                     /* saturated, and noise cannot be the reason */
 	bool usable;                      /* no more than the interval is missing */
 	bool comparable;                  /* the load was what was asked for, whatever disturbed */
 	char reasons[256];                /* codes, separated by blanks */
@@ -31,12 +31,12 @@ struct load_summary {
 void load_summary_make(const struct load_analysis *analysis, const struct load_setup *setup,
 		       double q, const struct report *r, struct load_summary *out);
 
-/* What the reasons of its report say of it. */
+/* Derives the flags and `reasons` from the report's reasons. */
 void load_summary_reasons(const struct report *r, struct load_summary *out);
 
 /*
- * What it shows of a condition on the quantile asked for. `q` becomes what it measured of that:
- * nothing, if noise spoilt it. `doubtful`: it fails, but noise may have been the reason.
+ * Judges a condition by the requested quantile. `q` becomes its measured value; nothing, if noise
+ * spoilt it. `doubtful`: the condition fails, but noise may be the reason.
  */
 enum load_truth load_summary_judge(const struct load_summary *s, const struct load_condition *c,
 				   struct load_quantile *q, bool *doubtful);

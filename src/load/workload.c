@@ -211,8 +211,7 @@ static int make_auth(char out[AUTH_MAX], const struct target *target)
 }
 
 /*
- * Writes get what the other operations leave. A share of reads that was not asked for is one of
- * what the operations that were asked for leave.
+ * Writes get the remainder. A default share of reads applies to the requests that are no deletes.
  */
 static int make_shares(struct workload *w, struct strbuf *why)
 {
@@ -243,7 +242,7 @@ static int check_operations(const struct workload *w, const struct protocol *pro
 		if (protocol->put[i] || w->share[i] <= 0)
 			continue;
 		strbuf_printf(why, "workload: %s has no %s", protocol->name,
-			      operation_rows[i].share ?: "write");
+			      operation_rows[i].share);
 		return -EINVAL;
 	}
 	return 0;

@@ -11,7 +11,7 @@
  *	keys          how many there are
  *	popularity    uniform | zipf:EXPONENT | normal:MEAN:DEVIATION, in numbers of keys
  *	key, value    sizes in bytes; keys are never shorter than what tells them apart
- *	read, delete  shares of all requests, of what OPERATION_ROWS says; the rest are writes
+ *	read, delete  shares of reads and deletes among all requests; the rest are writes
  *	service       what a synthetic server is asked to take; not given: its own distribution
  *	request, reply    sizes in bytes, of the echo and synthetic protocols
  *

@@ -7,7 +7,7 @@
 
 #define BLANKS " \t\r"
 
-/* Without the blanks around it, and then without a pair of quotes. */
+/* Removes surrounding blanks, then one pair of quotes. */
 static char *trim(char *text)
 {
 	size_t n;

@@ -149,7 +149,7 @@ static struct value quantile(const struct distribution *d, enum report_quantile 
 {
 	const struct report_quantile_value *q = &d->quantiles[which];
 
-	return q->known ? value_ns(q->ns) : value_null();
+	return value_known_ns(q->known, q->ns);
 }
 
 static struct value part_of(const struct distribution *d, unsigned int show)

@@ -116,8 +116,8 @@ struct value difference_table(struct report *r, const struct quantile_difference
 		const struct quantile_difference *d = &quantiles[i];
 
 		TABLE_ADD(t, value_string(quantile_names[i]), value_number(d->q),
-			  d->a.known ? value_ns(d->a.ns) : value_null(),
-			  d->b.known ? value_ns(d->b.ns) : value_null(),
+			  value_known_ns(d->a.known, d->a.ns),
+			  value_known_ns(d->b.known, d->b.ns),
 			  d->a.known && d->b.known ?
 				value_sns((int64_t)(d->b.ns - d->a.ns)) : value_null(),
 			  difference_lo(&d->d), difference_hi(&d->d),

@@ -252,6 +252,11 @@ static inline struct value value_ns(uint64_t ns)
 	return (struct value){ .type = VALUE_NS, .u64 = ns };
 }
 
+static inline struct value value_known_ns(bool known, uint64_t ns)
+{
+	return known ? value_ns(ns) : value_null();
+}
+
 static inline struct value value_sns(int64_t ns)
 {
 	return (struct value){ .type = VALUE_SNS, .s64 = ns };

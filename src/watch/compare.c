@@ -329,7 +329,7 @@ static struct table *new_table(const struct watch_run *a, const struct watch_run
 
 static struct value side_ns(const struct contrast_side *s)
 {
-	return s->known ? value_ns(s->ns) : value_null();
+	return value_known_ns(s->known, s->ns);
 }
 
 static struct value count_of(const struct run_row *row)

@@ -19,9 +19,9 @@ static void add_interval(const struct watch *w, const struct watch_period *p, st
 	struct object *o = object_new(r);
 	bool known = p->intervals;
 
-	object_add(o, "from_ns", known ? value_ns(p->from_ns) : value_null());
-	object_add(o, "to_ns", known ? value_ns(p->to_ns) : value_null());
-	object_add(o, "duration_ns", known ? value_ns(p->to_ns - p->from_ns) : value_null());
+	object_add(o, "from_ns", value_known_ns(known, p->from_ns));
+	object_add(o, "to_ns", value_known_ns(known, p->to_ns));
+	object_add(o, "duration_ns", value_known_ns(known, p->to_ns - p->from_ns));
 	times_add_span(&w->times, o, p->from_ns, p->to_ns);
 	object_add(&r->body, "interval", value_object(o));
 }
@@ -37,7 +37,7 @@ static void add_clock(const struct watch *w, const struct watch_period *p, struc
 		   known ? value_sns(c->realtime_minus_mono_ns) : value_null());
 	object_add(o, "tai_offset_s", known ? value_s64(c->tai_offset_s) : value_null());
 	object_add(o, "steps", known ? value_u64(p->clock_steps) : value_null());
-	object_add(o, "error_ns", known ? value_ns(c->error_ns) : value_null());
+	object_add(o, "error_ns", value_known_ns(known, c->error_ns));
 	object_add(&r->body, "clock", value_object(o));
 }
 
@@ -56,7 +56,7 @@ static void add_own_cost(const struct watch *w, const struct watch_period *p, st
 	bool known = own_fraction(p, &fraction);
 
 	object_add(o, "user_ns", p->cpu_ns ? value_ns(p->own_user_ns) : value_null());
-	object_add(o, "bpf_ns", known ? value_ns(p->own_bpf_ns) : value_null());
+	object_add(o, "bpf_ns", value_known_ns(known, p->own_bpf_ns));
 	object_add(o, "fraction", known ? value_fraction(fraction) : value_null());
 	object_add(o, "method", !known ? value_null() :
 		   value_string(p->bpf_cost_estimated ? "estimate" : "statistics"));

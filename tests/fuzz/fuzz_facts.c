@@ -13,7 +13,7 @@
 #include "base/strbuf.h"
 #include "load/roster.h"
 #include "load/setup.h"
-#include "load/times.h"
+#include "load/replay.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -49,14 +49,14 @@ static void read_times(const uint8_t *data, size_t size)
 {
 	struct strbuf why = STRBUF_INIT(4096);
 	const int fd = memfd_create("times", MFD_CLOEXEC);
-	struct times times;
+	struct replay_times times;
 	bool complete;
 	char path[64];
 
 	BUG_ON(fd < 0 || write(fd, data, size) != (ssize_t)size);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	vec_init(&times, 65536);
-	if (!times_read(&times, &complete, path, 1, 1ULL << 40, &why))
+	if (!replay_read(&times, &complete, path, 1, 1ULL << 40, &why))
 		for (size_t i = 1; i < times.len; i++)
 			BUG_ON(times.items[i] < times.items[i - 1]);
 	vec_release(&times);

@@ -29,6 +29,9 @@ MORE = 1.25                 # of so many messages an explanation is asked, per d
 
 AHEAD = "chrt", "--fifo", "5"   # of whatever else runs here, but not of the hog
 
+# Injections are twice as many as `least` needs, and those of the quota four times: others of this
+# machine have the CPU at times, and then nothing is delayed. Precision, recall and coverage are
+# judged of the messages that were.
 BEHIND = {"every": 20, "behind": 3, "apart_us": 300, "cause_us": 3000}
 OWN = {"every": 20, "cause_us": 3000, "before": True, "behind": 1, "rounds": 2 * N}
 PIPELINED = {"every": 40, "burst": 20, "behind": 1, "apart_us": 50, "service_us": 200,

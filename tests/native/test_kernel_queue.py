@@ -19,7 +19,7 @@ DISTURBED = "packets may miss the batch that they are to come in, where others h
 
 ROUNDS, USUAL, EXAMPLES = 20, 10, 2000
 BURST, SPIN_NS = 8, 300_000
-BLOCK_CORR_NS = SPIN_NS // 2  # between the kernel's stamps of packets of one batch, at most
+BATCH_SPREAD_NS_MAX = SPIN_NS // 2  # between the kernel's stamps of packets of one batch, at most
 SO_TIMESTAMPNS = 35
 RIGHT = 0.8
 CORE = 1
@@ -102,7 +102,7 @@ def one_round(line, other, behind):
         other.send()
     message, end = line.receive()
     ages = [stamp(message) - stamp(each) for each in other.wait()]
-    ahead = sum(0 <= age < BLOCK_CORR_NS for age in ages)
+    ahead = sum(0 <= age < BATCH_SPREAD_NS_MAX for age in ages)
     return [*sent, Sent(begin, end, ahead)]
 
 

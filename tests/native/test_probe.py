@@ -53,7 +53,7 @@ def by_function():
     net = netns.loopback()
     traffic = Traffic(net, 4, "tcp", count=N)
     begun = tracer.calls("tcp_v4_do_rcv")
-    observer = watch.Watch("--probe", "tcp_v4_do_rcv", wide=True)
+    observer = watch.Watch("--probe", "tcp_v4_do_rcv")
     measuring = tracer.calls("tcp_v4_do_rcv")
     traffic.finish()
     least = tracer.calls("tcp_v4_do_rcv") - measuring
@@ -75,7 +75,7 @@ def not_received():
     """On its way out a packet has no time on its way in."""
     net = netns.loopback()
     traffic = Traffic(net, 4, "udp", count=N)
-    observer = watch.Watch("--probe", "net_dev_queue", wide=True)
+    observer = watch.Watch("--probe", "net_dev_queue")
     traffic.finish()
     result = observer.stop()
     check.equal("rows", probed(result) + probed(result, "udp"), 0)

@@ -22,11 +22,11 @@ HERE = "--netns", os.getpid()
 class Watch:
     """
     A live run, measuring when the constructor returns; `how` it starts: process.start(). A test that
-    runs beside others narrows what it sees, or says that what others do can't be its failure (`wide`).
+    runs beside others limits the watch to its own traffic.
     """
 
-    def __init__(self, *options, lines=False, wide=False, **how):
-        if os.environ.get("HOSTLAT_TESTS_BESIDE") and not wide and not NARROWING & set(options):
+    def __init__(self, *options, lines=False, **how):
+        if os.environ.get("HOSTLAT_TESTS_BESIDE") and not NARROWING & set(options):
             raise check.Unexpected(f"watch {options} sees the tests that run beside this one")
         self.lines = lines
         command = [HOSTLAT, "watch", "--json-lines" if lines else "--json", *map(str, options)]

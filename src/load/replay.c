@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Schedules as text, read and written byte for byte. */
-#include "load/times.h"
+#include "load/replay.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 #define LINE_MAX_BYTES 24 /* of one time with its end of line: below 10^20 */
 
 struct reading {
-	struct times *at;
+	struct replay_times *at;
 	double speed;
 	uint64_t end_ns, last, longest; /* of the file's own times, at its speed */
 	uint64_t line, value;
@@ -85,8 +85,8 @@ static int read_all(struct reading *r, int fd, struct strbuf *why)
 	return err;
 }
 
-int times_read(struct times *out, bool *complete, const char *path, double speed, uint64_t end_ns,
-	       struct strbuf *why)
+int replay_read(struct replay_times *out, bool *complete, const char *path, double speed,
+		uint64_t end_ns, struct strbuf *why)
 {
 	struct reading r = { .at = out, .speed = speed, .end_ns = end_ns, .line = 1 };
 	int fd = open(path, O_RDONLY | O_CLOEXEC), err;
@@ -107,7 +107,7 @@ int times_read(struct times *out, bool *complete, const char *path, double speed
 	return err;
 }
 
-int times_write(const uint64_t *times, size_t n, struct outfile *file)
+int replay_write(const uint64_t *times, size_t n, struct outfile *file)
 {
 	char buffer[BUFFER_BYTES];
 	size_t used = 0;
