@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """
 `explain` where the kernel refuses one program, map or command to all that it starts: the slowest
-requests are explained with parts that sum to their latency, and each program of which something is
-lost is named; or it says why there can be no recording, and exits with 2.
+requests are explained with parts that sum to their latency, and each refused program whose data is
+missing is named; without a recording, the message says why and the exit code is 2.
 """
 import contextlib
 import json
@@ -16,7 +16,7 @@ from lib.trace import HOSTLAT
 
 SEED = int(os.environ.get("HOSTLAT_SEED", "1"))
 MOST = 2
-SHORT = "--rate", "300", "--for", "1s", "--json"
+SHORT = "--rate", "300", "--for", "2s", "--json"
 PARTS = "client", "network", "server", "unexplained"
 NAMED = re.compile(r"[^\n;]*; without it, [^\n]*")
 usual = {}
@@ -85,6 +85,6 @@ if os.geteuid() != 0:
 private = netns.veth()
 with served(private) as at, tempfile.TemporaryDirectory() as scratch, netns.inside(private.sender):
     asked = refusing.asked(HOSTLAT, "explain", at, "-o", scratch, *SHORT)
-check.run([(explained, private),
-           *((refusing.tabled("explain", explained), private, *each)
+check.run([(check.busy(explained), private),
+           *((refusing.tabled("explain", check.busy(explained)), private, *each)
              for each in refusing.some(asked, MOST, SEED, always=["program=act_switch"]))])

@@ -46,6 +46,8 @@ def alone():
 
 HELPERS = ("drop_tp", "destroy_tp", "connect_tp", "task_end_tp")
 HELP = {f"program={name}" for name in (*HELPERS, "drop_old_tp")}
+# TCP's transport without these: after the socket lookup.
+EARLY = "program=transport_nf", "program=tcp_transport_f", "program=tcp_transport6_"
 
 
 class Stopped(Exception):
@@ -154,13 +156,16 @@ def a_helper(net, program):
 
 
 def transport_says_so(net):
-    """A hook that comes later than others is named as such, and no other one is."""
-    for refusals, later in ((), False), (("program=transport_nf",), True):
+    """TCP's transport names its hook as late if, and only if, that hook runs after the socket lookup."""
+    for refusals in ((), EARLY) if EARLY[0] in terms else ((),):
         result = watched(net, "tcp", refusals)
-        hooks = [b["hook"] for b in result.document["bindings"]
+        hooks = [(b["kind"], b["hook"]) for b in result.document["bindings"]
                  if b["bound"] and b["stage"] == "transport" and b["protocol"] == "tcp"]
+        late = [kind == "cgroup_skb" for kind, _ in hooks]
+        check.equal(f"hooks of TCP's transport: {hooks}", len(hooks), 1)
         check.equal(f"TCP's transport after the lookup: {hooks}",
-                    [hook.endswith(", after the socket lookup") for hook in hooks], [later])
+                    ["after the socket lookup" in hook for _, hook in hooks], late)
+        check.true(f"late without {EARLY}: {hooks}", all(late) or refusals != EARLY)
         counted(result, "tcp")
 
 
