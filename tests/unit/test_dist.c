@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Each distribution against what it says of itself (Kolmogorov and Smirnov, chi-square)
+ * Each distribution against what it says of itself (Kolmogorov and Smirnov, chi-square, the mean)
  * and against values that follow from its definition by another way.
  */
 #include <math.h>
@@ -18,6 +18,7 @@
 #include "base/rng.h"
 #include "brief.h"
 #include "load/dist.h"
+#include "stats/special.h"
 
 #define DRAWS 100000
 
@@ -44,16 +45,18 @@ static int compare(const void *a, const void *b)
  * The largest distance between what was drawn and the CDF: sqrt(n) times it is above 2.23 with
  * probability 1e-4. At ties only the last one counts, so that atoms are judged as well.
  */
-static double distance(const struct dist *d, uint64_t seed)
+static double distance(const struct dist *d, uint64_t seed, double *mean)
 {
 	double *x = malloc(DRAWS * sizeof(*x)), worst = 0;
 	struct rng rng;
 
 	assert_non_null(x);
 	rng_init(&rng, seed);
+	*mean = 0;
 	for (int i = 0; i < DRAWS; i++) {
 		x[i] = dist_draw(d, &rng);
 		assert_true(x[i] >= 0 && x[i] <= DIST_LARGEST);
+		*mean += x[i] / DRAWS;
 	}
 	qsort(x, DRAWS, sizeof(*x), compare);
 	for (int i = 0; i < DRAWS; i++) {
@@ -64,38 +67,66 @@ static double distance(const struct dist *d, uint64_t seed)
 	return worst * sqrt(DRAWS);
 }
 
+/* The mean of a generalised extreme value, not cut at 0: 0 < shape < 1. */
+static double gev_mean(double location, double scale, double shape)
+{
+	return location + scale * (tgamma(1 - shape) - 1) / shape;
+}
+
+/* The same, cut at 0: -log F is exponential, and `rest` is its value at 0. */
+static double gev_cut_mean(double location, double scale, double shape)
+{
+	double rest = pow(1 - shape * location / scale, -1 / shape);
+
+	return (location - scale / shape) * -expm1(-rest) +
+	       scale / shape * tgamma(1 - shape) * gamma_p(1 - shape, rest);
+}
+
+/* Values below 0 count as 0. */
+static double normal_cut_mean(double mean, double deviation)
+{
+	double z = mean / deviation;
+
+	return mean * erfc(-z / M_SQRT2) / 2 + deviation * exp(-z * z / 2) / sqrt(2 * M_PI);
+}
+
 static void test_draws(void **state)
 {
-	static const struct {
+	const struct {
 		const char *text;
 		enum dist_unit unit;
+		double mean, tolerance; /* five standard errors or, in heavy tails, so */
 	} rows[] = {
-		{ "fixed:50us", DIST_UNIT_NS },
-		{ "uniform:10us:90us", DIST_UNIT_NS },
-		{ "exponential:50us", DIST_UNIT_NS },
-		{ "lognormal:50us:2", DIST_UNIT_NS },
-		{ "lognormal:50us:0.3", DIST_UNIT_NS },
-		{ "gamma:50us:2", DIST_UNIT_NS },
-		{ "gamma:50us:0.25", DIST_UNIT_NS },
-		{ "gamma:50us:40", DIST_UNIT_NS },
-		{ "pareto:0:100:0.2", DIST_UNIT_BYTES },
-		{ "pareto:15:214.476:0.348238", DIST_UNIT_BYTES },
-		{ "pareto:5:100:0", DIST_UNIT_BYTES },
-		{ "gev:30.7984:8.20449:0.078688", DIST_UNIT_BYTES },
-		{ "gev:10:8:0.4", DIST_UNIT_BYTES },
-		{ "bimodal:0.9:10us:100us", DIST_UNIT_NS },
-		{ "normal:200:20", DIST_UNIT_BYTES },
-		{ "normal:10:20", DIST_UNIT_BYTES },
-		{ "etc", DIST_UNIT_BYTES },
+		{ "fixed:50us", DIST_UNIT_NS, 50e3, 1e-9 },
+		{ "uniform:10us:90us", DIST_UNIT_NS, 50e3, 0.008 },
+		{ "exponential:50us", DIST_UNIT_NS, 50e3, 0.016 },
+		{ "lognormal:50us:2", DIST_UNIT_NS, 50e3, 0.035 },
+		{ "lognormal:50us:0.3", DIST_UNIT_NS, 50e3, 0.005 },
+		{ "gamma:50us:2", DIST_UNIT_NS, 50e3, 0.012 },
+		{ "gamma:50us:0.25", DIST_UNIT_NS, 50e3, 0.032 },
+		{ "gamma:50us:40", DIST_UNIT_NS, 50e3, 0.003 },
+		{ "pareto:0:100:0.2", DIST_UNIT_BYTES, 100 / 0.8, 0.025 },
+		{ "pareto:15:214.476:0.348238", DIST_UNIT_BYTES, 15 + 214.476 / 0.651762, 0.035 },
+		{ "pareto:5:100:0", DIST_UNIT_BYTES, 105, 0.016 },
+		{ "gev:30.7984:8.20449:0.078688", DIST_UNIT_BYTES,
+		  gev_mean(30.7984, 8.20449, 0.078688), 0.006 },
+		{ "gev:10:8:0.4", DIST_UNIT_BYTES, gev_cut_mean(10, 8, 0.4), 0.03 },
+		{ "bimodal:0.9:10us:100us", DIST_UNIT_NS, 19e3, 0.025 },
+		{ "normal:200:20", DIST_UNIT_BYTES, 200, 0.002 },
+		{ "normal:10:20", DIST_UNIT_BYTES, normal_cut_mean(10, 20), 0.02 },
+		/* 2.298 bytes of the head, and the tail's mean for 55.845 %. */
+		{ "etc", DIST_UNIT_BYTES, 2.298 + 0.55845 * (15 + 214.476 / 0.651762), 0.06 },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct dist d = parsed(rows[i].text, rows[i].unit);
-		double far = distance(&d, i + 1);
+		double mean, far = distance(&d, i + 1, &mean);
 
 		if (far > 2.23)
 			fail_msg("%s: %g from its CDF", rows[i].text, far);
+		if (fabs(mean / rows[i].mean - 1) > rows[i].tolerance)
+			fail_msg("%s: mean %g, drawn %g", rows[i].text, rows[i].mean, mean);
 	}
 }
 
@@ -142,7 +173,7 @@ static void test_cdf(void **state)
 static void zipf_chi_square(double exponent, uint64_t n, uint64_t seed)
 {
 	struct dist d = { .kind = DIST_KIND_ZIPF, .a = exponent };
-	double sum = 0, chi2 = 0, cells = 0;
+	double sum = 0, chi2 = 0, cells = 0, mean = 0, squares = 0, drawn = 0;
 	uint64_t counts[64] = { 0 };
 	struct rng rng;
 
@@ -152,10 +183,21 @@ static void zipf_chi_square(double exponent, uint64_t n, uint64_t seed)
 		uint64_t rank = (uint64_t)dist_draw(&d, &rng);
 
 		assert_true(rank < n);
+		drawn += (double)rank / DRAWS;
 		counts[63 - __builtin_clzll(rank + 1)]++;
 	}
-	for (uint64_t k = 1; k <= n; k++)
-		sum += pow((double)k, -exponent);
+	for (uint64_t k = 1; k <= n; k++) {
+		double rank = (double)k - 1, weight = pow((double)k, -exponent);
+
+		sum += weight;
+		mean += weight * rank;
+		squares += weight * rank * rank;
+	}
+	mean /= sum;
+	/* Five standard errors. */
+	if (fabs(drawn - mean) > 5 * sqrt((squares / sum - mean * mean) / DRAWS))
+		fail_msg("zipf %g of %lu: mean %g, drawn %g", exponent, (unsigned long)n, mean,
+			 drawn);
 	for (uint64_t low = 1, cell = 0; low <= n; low *= 2, cell++) {
 		double expected = 0;
 

@@ -38,6 +38,13 @@ static void configure(struct run *run, const struct model *model, uint64_t ci_wi
 	model_run(model, &run->requests);
 }
 
+static void analyze_by(struct run *run, const struct load_analysis_config *config)
+{
+	load_analysis_free(run->a);
+	run->a = load_analysis_new(config);
+	assert_non_null(run->a);
+}
+
 static void report_of(struct run *run)
 {
 	const struct provenance nobody = { .version = "1", .command = "load",
@@ -255,12 +262,14 @@ static void what_had_no_end_counts_as_slow(void **state)
 
 static void a_closed_loop_is_called_one(void **state)
 {
+	struct load_analysis_config config;
 	struct run run;
 
 	(void)state;
 	configure(&run, &queue, 0);
-	run.a->config.loop = LOOP_CLOSED;
-	run.a->main = LOAD_ACTUAL;
+	config = run.a->config;
+	config.loop = LOOP_CLOSED;
+	analyze_by(&run, &config);
 	finish(&run, queue.duration_ns);
 	expect(&run.json, "\"intended\": null, \"actual\": {");
 	expect(&run.json, "\"target\": null");
@@ -284,9 +293,7 @@ static void the_papers_method(void **state)
 	configure(&run, &model, 0);
 	config = run.a->config;
 	config.method = METHOD_LANCET;
-	load_analysis_free(run.a);
-	run.a = load_analysis_new(&config);
-	assert_non_null(run.a);
+	analyze_by(&run, &config);
 	finish(&run, model.duration_ns);
 	expect(&run.json, "\"method\": {\"name\": \"lancet\"");
 	expect(&run.text, "from actual send");

@@ -297,28 +297,44 @@ static void little_tells_nothing(void **state)
 	series_release(&s);
 }
 
-/* Critical values of KPSS' table 1 (1992), between which ln p is nearly straight. */
+/* How far p is from its critical values in KPSS' table 1 (1992), between which ln p is straight. */
+static double kpss_distance(const struct steady_tests *tests)
+{
+	const double at = tests->kpss;
+	const double log_p = at < 0.463 ?
+		log(0.1) + log(0.05 / 0.1) * (at - 0.347) / (0.463 - 0.347) :
+		log(0.05) + log(0.01 / 0.05) * (at - 0.463) / (0.739 - 0.463);
+
+	return fabs(tests->kpss_p / exp(log_p) - 1);
+}
+
 static void the_tail_of_kpss(void **state)
 {
 	struct steady_tests tests;
 	struct series s;
 	struct rng rng;
-	int n = 0;
+	int below = 0, between = 0, above = 0;
 
 	(void)state;
 	rng_init(&rng, 14);
-	for (int i = 0; i < 100; i++) {
-		fill(&s, &rng, flat);
+	for (int i = 0; i <= 300; i++) {
+		fill(&s, &rng, i < 300 ? flat : rising);
 		assert_int_equal(steady_test(&s, 0, s.n, 0.5, 1, &tests), 0);
 		series_release(&s);
 		assert_true(tests.kpss_p > 0 && tests.kpss_p <= 1);
-		if (tests.kpss < 0.347 || tests.kpss > 0.739)
-			continue;
-		n++;
-		assert_true(fabs(tests.kpss_p / exp(log(0.1) + log(0.01 / 0.1) *
-			    (tests.kpss - 0.347) / (0.739 - 0.347)) - 1) < 0.12);
+		if (tests.kpss < 0.347) {
+			below++;
+			assert_true(tests.kpss_p > 0.09);
+		} else if (tests.kpss > 0.739) {
+			above++;
+			assert_true(tests.kpss_p < 0.011);
+		} else {
+			between++;
+			assert_true(kpss_distance(&tests) < (tests.kpss < 0.463 ? 0.095 : 0.08));
+		}
 	}
-	assert_true(n > 3);
+	assert_true(tests.kpss > 0.739 && tests.kpss_p < 0.01); /* rising */
+	assert_true(below > 3 && between > 3 && above > 1);
 }
 
 /* -- the paper's procedure ------------------------------------------------------------------ */

@@ -187,7 +187,8 @@ static void test_mix(void **state)
 	workload_release(&w);
 	make(&w, "etc");
 	assert_true(fabs(w.share[OPERATION_GET] / w.share[OPERATION_SET] - 30) < 1e-9);
-	assert_true(w.key_size.kind == DIST_KIND_GEV && w.key_size.a == 30.7984);
+	assert_true(w.key_size.kind == DIST_KIND_GEV && w.key_size.a == 30.7984 &&
+		    w.key_size.b == 8.20449 && w.key_size.c == 0.078688);
 	workload_release(&w);
 	make(&w, "usr");
 	for (int i = 0; i < 1000; i++)
