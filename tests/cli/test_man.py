@@ -54,7 +54,8 @@ def keys(value):
 
 class Man(unittest.TestCase):
     def test_every_field_is_documented(self):
-        words = set(re.findall(r'[a-z][a-z0-9_-]*', page('hostlat-json.7')))
+        entries = re.findall(r'^\.(?:B|BR|BI|I|IR|RI) .*', page('hostlat-json.7'), re.MULTILINE)
+        words = set(re.findall(r'[a-z][a-z0-9_-]*', ' '.join(entries)))
         found = list(documents())
         self.assertGreater(len(found), 200)
         missing = {key: os.path.relpath(folder, HERE) for folder, document in found
@@ -67,7 +68,7 @@ class Man(unittest.TestCase):
                  if os.path.relpath(folder, HERE).startswith('load/') and isinstance(document, dict)
                  for reason in document.get('reasons', [])}
         self.assertGreater(len(codes), 10)
-        self.assertEqual({code for code in codes if code not in causes}, set())
+        self.assertEqual({code for code in codes if f'.TP\n.B {code}\n' not in causes}, set())
 
     def test_lists_come_from_the_tables(self):
         for name, words in (('hostlat-stages.7', ('link', 'acked', 'auto', 'cgroup')),
