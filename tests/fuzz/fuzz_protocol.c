@@ -94,8 +94,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size < 3)
 		return 0;
 	BUG_ON(!protocols[ROWS - 1].name || protocols[ROWS].name);
-	whole = split = (struct run){ .protocol = &protocols[data[0] % ROWS], 
-			       .type = data[1] % OPERATIONS };
+	whole = split = (struct run){ .protocol = &protocols[data[0] % ROWS],
+				      .type = data[1] % OPERATIONS };
 	rng_init(&rng, data[2]);
 	data += 3;
 	size -= 3;

@@ -99,7 +99,7 @@ def roundtrip(url, workload, *more, requests=REQUESTS, depth=16):
 
 
 def counts(url, workload, expected, *more, **options):
-    """Of all operations together: (ok, miss, error)."""
+    """Returns (ok, miss, error), summed over all operations."""
     got = roundtrip(url, workload, *more, **options)
     kinds = [value for value in got.values() if isinstance(value, dict)]
     seen = tuple(sum(kind[name] for kind in kinds) for name in ("ok", "miss", "error"))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How often chance may strike before a test fails. */
+/* Bounds for counts of random outcomes in tests. */
 #ifndef TESTS_UNIT_BINOMIAL_H
 #define TESTS_UNIT_BINOMIAL_H
 

@@ -16,7 +16,7 @@ static inline struct clock_taker clock_log_taker(struct clock_reconcile *r)
 	return (struct clock_taker){ .put = clock_log_put, .ctx = r };
 }
 
-/* By steps and by what was lost. */
+/* Returns how often the log is interrupted, by steps and by lost changes. */
 static inline size_t clock_log_breaks(const struct clock_reconcile *r, enum clock_domain domain)
 {
 	return r->logs[domain].runs.len ? r->logs[domain].runs.len - 1 : 0;
