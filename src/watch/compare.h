@@ -26,7 +26,7 @@ int watch_run_feed(struct watch_run *run, const struct event *event);
 bool watch_run_any(const struct watch_run *run);
 uint64_t watch_run_duration_ns(const struct watch_run *run);
 
-/* When it ran, and how text tells times of it. Lives as long as the run. */
+/* Returns the run's clocks and its style of times, valid as long as the run. */
 struct times *watch_run_times(struct watch_run *run);
 
 /* Adds "stages", a finding, and the reasons of both runs. 0 or -ENOMEM. */

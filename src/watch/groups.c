@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sort.h"
 #include "event/names.h"
 
 /* Which dictionary names the value of a label. */
@@ -41,12 +42,12 @@ static int compare_labels(const struct watch *w, const struct event_label *a,
 	const char *x = label_name(w, a), *y = label_name(w, b);
 
 	if (a->key != b->key)
-		return watch_compare(a->key, b->key);
+		return sort_order(a->key, b->key);
 	if (x && y && strcmp(x, y) != 0)
 		return strcmp(x, y);
 	if (!x != !y)
 		return x ? 1 : -1;
-	return watch_compare(a->value + 1, b->value + 1);
+	return sort_order(a->value + 1, b->value + 1);
 }
 
 static int compare_groups(const struct watch *w, uint32_t a, uint32_t b)
@@ -57,12 +58,12 @@ static int compare_groups(const struct watch *w, uint32_t a, uint32_t b)
 	if (a == b)
 		return 0;
 	if (!x || !y)
-		return x ? 1 : y ? -1 : watch_compare(a, b);
+		return x ? 1 : y ? -1 : sort_order(a, b);
 	for (uint32_t i = 0; !order && i < x->n && i < y->n; i++)
 		order = compare_labels(w, &x->labels[i], &y->labels[i]);
 	if (!order)
-		order = watch_compare(x->n, y->n);
-	return order ? order : watch_compare(a, b);
+		order = sort_order(x->n, y->n);
+	return order ? order : sort_order(a, b);
 }
 
 /* Direction, protocol and overflow, which stand before the group in row_key(). */
@@ -72,11 +73,11 @@ static int compare_rows(const void *a, const void *b, void *watch)
 {
 	const struct watch_row *x = *(struct watch_row *const *)a;
 	const struct watch_row *y = *(struct watch_row *const *)b;
-	int order = watch_compare(BEFORE_GROUP(x->key), BEFORE_GROUP(y->key));
+	int order = sort_order(BEFORE_GROUP(x->key), BEFORE_GROUP(y->key));
 
 	if (!order)
 		order = compare_groups(watch, x->id.group, y->id.group);
-	return order ? order : watch_compare(x->key, y->key);
+	return order ? order : sort_order(x->key, y->key);
 }
 
 int watch_order_rows(struct watch *w)

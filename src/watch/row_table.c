@@ -8,15 +8,18 @@
 static bool row_table_is_headed(enum column_when when, const struct watch *w,
 				const struct watch_common *c)
 {
-	const bool headed[] = {
-		[ALWAYS] = true,
-		[SEVERAL_DIRECTIONS] = several(c->directions),
-		[SEVERAL_PROTOCOLS] = several(c->protocols),
-		[SEVERAL_ORIGINS] = several(c->origins),
-		[WHOLE_GROUPS] = c->grouped && !watch_group_keys(w),
-	};
-
-	return headed[when];
+	switch (when) {
+	case SEVERAL_DIRECTIONS:
+		return several(c->directions);
+	case SEVERAL_PROTOCOLS:
+		return several(c->protocols);
+	case SEVERAL_ORIGINS:
+		return several(c->origins);
+	case WHOLE_GROUPS:
+		return c->grouped && !watch_group_keys(w);
+	default:
+		return true;
+	}
 }
 
 static void row_table_add_column(struct row_table *t, const struct row_column *column, bool headed)

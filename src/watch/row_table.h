@@ -18,7 +18,7 @@ static inline bool several(unsigned int mask)
 	return mask & (mask - 1);
 }
 
-/* When text has a column that JSON always has. */
+/* Condition under which text shows a column; JSON always has it. */
 enum column_when { ALWAYS, SEVERAL_DIRECTIONS, SEVERAL_PROTOCOLS, SEVERAL_ORIGINS, WHOLE_GROUPS };
 
 struct row_line;
@@ -51,7 +51,7 @@ struct row_table {
 	size_t n;
 };
 
-/* Makes the table, with those of `columns` that these rows need. At most ROW_COLUMNS_MAX. */
+/* Makes the table. A column whose condition does not hold is in JSON only. */
 void row_table_begin(struct row_table *t, const struct watch *w, const struct watch_common *c,
 		     struct report *r, const struct row_column *columns, size_t n);
 /* Adds a line. */

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/sort.h"
 #include "event/names.h"
 
 /* Sorts as the table is read: direction, protocol, group (the overflow last), stage, origin. */
@@ -29,7 +30,7 @@ static uint64_t binding_key(const struct event_binding *b)
 static int compare_tasks(const struct event_culprit *a, const struct event_culprit *b)
 {
 	if (a->pid != b->pid)
-		return watch_compare(a->pid, b->pid);
+		return sort_order(a->pid, b->pid);
 	return memcmp(a->comm, b->comm, sizeof(a->comm));
 }
 
@@ -37,21 +38,15 @@ static int compare_tasks(const struct event_culprit *a, const struct event_culpr
  * The place of the first item for which `order` (an expression about `item`, negative before the
  * wanted one) is not negative. Sets *found if it is the wanted one.
  */
-#define lower_bound(v, item, order, found)                                                         \
-	({                                                                                         \
-		size_t lo_ = 0, hi_ = (v)->len;                                                    \
-		*(found) = false;                                                                  \
-		while (lo_ < hi_) {                                                                \
-			size_t mid_ = lo_ + (hi_ - lo_) / 2;                                       \
-			__typeof__((v)->items) item = &(v)->items[mid_];                           \
-			int order_ = (order);                                                      \
-			if (order_ < 0)                                                            \
-				lo_ = mid_ + 1;                                                    \
-			else                                                                       \
-				hi_ = mid_;                                                        \
-			*(found) |= order_ == 0;                                                   \
-		}                                                                                  \
-		lo_;                                                                               \
+#define lower_bound(v, item, order, found)							   \
+	({											   \
+		*(found) = false;								   \
+		sort_first(i_, 0, (v)->len, ({							   \
+			__typeof__((v)->items) item = &(v)->items[i_];				   \
+			int order_ = (order);							   \
+			*(found) |= order_ == 0;						   \
+			order_ >= 0;								   \
+		}));										   \
 	})
 
 /* Puts a copy of `...` at `at`, moving what follows. 0 or -errno. */
@@ -90,7 +85,7 @@ struct watch_row *watch_row_get(struct watch *w, const struct event_hist *id, in
 	uint64_t key = row_key(id);
 	struct watch_row *row;
 	bool found;
-	size_t at = lower_bound(&w->rows, item, watch_compare((*item)->key, key), &found);
+	size_t at = lower_bound(&w->rows, item, sort_order((*item)->key, key), &found);
 
 	*err = 0;
 	if (found)
@@ -108,7 +103,7 @@ struct watch_count *watch_count_get(struct watch *w, const struct event_count *i
 {
 	uint64_t key = count_key(id);
 	bool found;
-	size_t at = lower_bound(&w->counts, item, watch_compare(item->key, key), &found);
+	size_t at = lower_bound(&w->counts, item, sort_order(item->key, key), &found);
 
 	*err = 0;
 	if (!found)
@@ -138,13 +133,13 @@ struct watch_task *watch_task_get(struct watch *w, const struct event_culprit *i
 
 static int compare_queues(const struct event_queue *a, const struct event_queue *b)
 {
-	int order = watch_compare(a->of, b->of);
+	int order = sort_order(a->of, b->of);
 
 	if (!order)
-		order = watch_compare(a->iface, b->iface);
+		order = sort_order(a->iface, b->iface);
 	if (!order)
-		order = watch_compare(a->rxq, b->rxq);
-	return order ? order : watch_compare(a->cpu, b->cpu);
+		order = sort_order(a->rxq, b->rxq);
+	return order ? order : sort_order(a->cpu, b->cpu);
 }
 
 struct watch_queue *watch_queue_get(struct watch *w, const struct event_queue *id, int *err)
@@ -162,7 +157,7 @@ struct watch_queue *watch_queue_get(struct watch *w, const struct event_queue *i
 struct watch_softnet *watch_softnet_get(struct watch *w, uint32_t cpu, int *err)
 {
 	bool found;
-	size_t at = lower_bound(&w->softnets, item, watch_compare(item->cpu, cpu), &found);
+	size_t at = lower_bound(&w->softnets, item, sort_order(item->cpu, cpu), &found);
 
 	*err = found ? 0 : insert_at(&w->softnets, at, (struct watch_softnet){ .cpu = cpu });
 	return *err ? NULL : &w->softnets.items[at];
@@ -171,7 +166,7 @@ struct watch_softnet *watch_softnet_get(struct watch *w, uint32_t cpu, int *err)
 const struct watch_group *watch_group_find(const struct watch *w, uint32_t id)
 {
 	bool found;
-	size_t at = lower_bound(&w->groups, item, watch_compare(item->id, id), &found);
+	size_t at = lower_bound(&w->groups, item, sort_order(item->id, id), &found);
 
 	return found ? &w->groups.items[at] : NULL;
 }
@@ -179,7 +174,7 @@ const struct watch_group *watch_group_find(const struct watch *w, uint32_t id)
 struct watch_group *watch_group_get(struct watch *w, uint32_t id, int *err)
 {
 	bool found;
-	size_t at = lower_bound(&w->groups, item, watch_compare(item->id, id), &found);
+	size_t at = lower_bound(&w->groups, item, sort_order(item->id, id), &found);
 
 	*err = found ? 0 : insert_at(&w->groups, at, (struct watch_group){ .id = id });
 	return *err ? NULL : &w->groups.items[at];
@@ -188,9 +183,9 @@ struct watch_group *watch_group_get(struct watch *w, uint32_t id, int *err)
 /* The slowest first; of two, the one that was read first. */
 static int compare_slow(const struct event_slow *a, const struct event_slow *b)
 {
-	int order = watch_compare(b->at_ns[SLOW_AT(STAGE_READ)], a->at_ns[SLOW_AT(STAGE_READ)]);
+	int order = sort_order(b->at_ns[SLOW_AT(STAGE_READ)], a->at_ns[SLOW_AT(STAGE_READ)]);
 
-	return order ? order : watch_compare(a->read_ns, b->read_ns);
+	return order ? order : sort_order(a->read_ns, b->read_ns);
 }
 
 int watch_slow_add(struct watch_slow *slow, const struct event_slow *message)
@@ -210,7 +205,7 @@ struct event_binding *watch_binding_get(struct watch *w, const struct event_bind
 {
 	uint64_t key = binding_key(id);
 	bool found;
-	size_t at = lower_bound(&w->bindings, item, watch_compare(binding_key(item), key), &found);
+	size_t at = lower_bound(&w->bindings, item, sort_order(binding_key(item), key), &found);
 
 	*err = found ? 0 : insert_at(&w->bindings, at, *id);
 	return *err ? NULL : &w->bindings.items[at];
@@ -228,7 +223,7 @@ const struct event_binding *watch_binding_of(const struct watch *w, unsigned int
 		};
 		uint64_t key = binding_key(&id);
 		bool found;
-		size_t at = lower_bound(&w->bindings, item, watch_compare(binding_key(item), key),
+		size_t at = lower_bound(&w->bindings, item, sort_order(binding_key(item), key),
 					&found);
 
 		if (found)

@@ -130,12 +130,6 @@ struct watch {
 	struct hist cpu_wait[WATCH_SPANS][PROTO_MAX];
 };
 
-/* Below zero, 0 or above: the order of two numbers. */
-static inline int watch_compare(uint64_t a, uint64_t b)
-{
-	return a < b ? -1 : a > b;
-}
-
 /* Find or add. NULL without memory or beyond the limit: *err says which. */
 struct watch_row *watch_row_get(struct watch *w, const struct event_hist *id, int *err);
 struct watch_count *watch_count_get(struct watch *w, const struct event_count *id, int *err);

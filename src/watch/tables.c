@@ -83,7 +83,7 @@ static struct value hook_cell(const struct row_line *l)
 							      id->protocol), l->r));
 }
 
-/* In each line, be it without a packet. */
+/* Every line has a latency, even without packets. */
 static struct value latency_cell(const struct row_line *l)
 {
 	return value_distribution(l->r, &l->row->hists[l->span][DIST_LATENCY]);
