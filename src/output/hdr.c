@@ -5,11 +5,11 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <zlib.h>
 
 #include "base/bug.h"
 #include "base/parse.h"
+#include "report/human.h"
 
 #define DIGITS 3
 #define SUB_MAGNITUDE 11 /* 2048 >= 2 * 10^DIGITS steps per power of two */
@@ -138,15 +138,11 @@ static int put_histogram(struct strbuf *out, const struct hdr *hdr)
 
 void hdr_log_head(struct strbuf *out, const char *who, uint64_t started_ns)
 {
-	time_t seconds = (time_t)(started_ns / NS_PER_S);
-	char date[64] = "";
-	struct tm tm;
+	char date[HUMAN_MAX];
 
-	if (gmtime_r(&seconds, &tm))
-		strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%SZ", &tm);
 	strbuf_printf(out, "#[Logged with %s]\n#[Histogram log format version 1.3]\n", who);
 	strbuf_printf(out, "#[StartTime: %.3f (seconds since epoch), %s]\n",
-		      (double)started_ns / NS_PER_S, date);
+		      (double)started_ns / NS_PER_S, human_utc(date, started_ns, 0, true));
 	strbuf_puts(out, "\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\","
 			 "\"Interval_Compressed_Histogram\"\n");
 }
