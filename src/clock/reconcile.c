@@ -189,7 +189,7 @@ static bool may_be_between(const struct clock_log *log, size_t run, int64_t t)
 /* A counter goes on and on: what is later is more. */
 static bool can_be_set(enum clock_domain domain)
 {
-	return domain != DOMAIN_TSC && domain != DOMAIN_RAW && domain != DOMAIN_SCHED;
+	return domain != DOMAIN_TSC && domain != DOMAIN_SCHED;
 }
 
 /* Ticks of a domain as monotonic time, if exactly one run has them. */
