@@ -62,8 +62,8 @@ extern const struct opt_choice time_choices[]; /* enum times_style */
 
 #define OPTION_TIME(config, member)                                                                \
 	OPT_CHOICE(config, member, .name = "time", .choices = time_choices,                        \
-		   .help = "Print points in time by this clock (default: wall, if the recording "  \
-			   "relates it to the others)")
+		   .help = "Clock by which points in time are printed (default: wall, if the "     \
+			   "recording relates its clocks)")
 
 /* Whether text for descriptor `fd` is to be coloured. */
 bool common_color(const struct common_options *common, int fd);
