@@ -120,10 +120,13 @@ static int take_param(struct event_clocks *clocks, const struct event *event)
 	return err;
 }
 
-/* Half of the longest stretch: one of EV_CLOCK goes on from the next one, or the first, so far. */
-#define FOLLOWED_NS_MAX (1LL << 53)
+/* Half of the longest stretch that clock/reconcile.h accepts: a longer one is split. */
+#define FOLLOWED_NS_MAX (1ULL << 53)
 
-/* An error of `followed` means that an EV_CLOCK cannot be: it is left out. */
+/*
+ * Adds a line to `followed`. An EV_CLOCK that contradicts the lines before is ignored. 0 or
+ * -ENOMEM.
+ */
 static int follow_realtime(struct event_clocks *clocks, uint64_t mono_ns, int64_t offset_ns,
 		  uint64_t error_ns, uint32_t flags)
 {
@@ -141,7 +144,7 @@ static int64_t followed_offset(const struct clock_stretch *line)
 	return (int64_t)(line->from - (uint64_t)line->mono_ns);
 }
 
-/* The line that EV_CLOCK said last; NULL before the first. */
+/* The line of the last EV_CLOCK; NULL before the first. */
 static const struct clock_stretch *followed_last(const struct event_clocks *clocks)
 {
 	const struct clock_log *log = &clocks->followed.logs[DOMAIN_REALTIME];
@@ -165,7 +168,7 @@ static bool same_line(const struct clock_stretch *last, const struct event_clock
 {
 	return last->error_ns == clock->error_ns &&
 	       followed_offset(last) == clock->realtime_minus_mono_ns &&
-	       (int64_t)clock->mono_ns - last->mono_ns < FOLLOWED_NS_MAX;
+	       clock->mono_ns - (uint64_t)last->mono_ns < FOLLOWED_NS_MAX;
 }
 
 static int take_followed(struct event_clocks *clocks, const struct event_clock *clock)
@@ -247,17 +250,6 @@ static const struct clock_reconcile *best_log(const struct event_clocks *clocks)
 {
 	return clocks->reconcile.logs[DOMAIN_REALTIME].known.len ? &clocks->reconcile :
 								   &clocks->followed;
-}
-
-uint64_t event_clocks_realtime_bound(const struct event_clocks *clocks)
-{
-	uint64_t bound_ns = 0;
-
-	vec_for_each(&clocks->reconcile.logs[DOMAIN_REALTIME].known, k)
-		bound_ns = k->line.error_ns > bound_ns ? k->line.error_ns : bound_ns;
-	vec_for_each(&clocks->followed.logs[DOMAIN_REALTIME].known, k)
-		bound_ns = k->line.error_ns > bound_ns ? k->line.error_ns : bound_ns;
-	return bound_ns;
 }
 
 bool event_clocks_realtime_step(const struct event_clocks *clocks, size_t *at,

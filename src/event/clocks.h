@@ -2,9 +2,10 @@
 /*
  * How a stream's clocks relate to each other, written and read: EV_DOMAIN and EV_CLOCK_PARAM are
  * the stretches of clock/reconcile.h. A stream without them has EV_CLOCK, in each interval of
- * hostlat watch or conns, in each tick of load: the distance of CLOCK_REALTIME from
- * CLOCK_MONOTONIC, which holds since the EV_CLOCK before, of the first for all before it, unless
- * the clock was stepped; and up to the end of its interval.
+ * hostlat watch or conns, in each tick of load. EV_CLOCK gives the distance of CLOCK_REALTIME from
+ * CLOCK_MONOTONIC, which holds up to the next EV_CLOCK, or to the end of its interval. The first
+ * one also holds for all times before it. After a step, the time since the last known one is
+ * unknown.
  *
  * A host has each clock once, but for network cards'; of several domains of one type the first is
  * kept.
@@ -35,7 +36,7 @@ struct clock_taker event_clocks_taker(struct event_clocks_out *out, struct event
 
 struct event_clocks {
 	struct clock_reconcile reconcile; /* for clock_reconcile_convert() */
-	struct clock_reconcile followed;  /* DOMAIN_REALTIME only, by EV_CLOCK of each interval */
+	struct clock_reconcile followed;  /* DOMAIN_REALTIME only, from EV_CLOCK */
 	uint64_t begin_ns, end_ns;        /* monotonic: first event, end of the last interval */
 	bool has_intervals;               /* else `end_ns` is the last EV_CLOCK's or event's time */
 	bool has_clock;                   /* there was an EV_CLOCK in this interval */
@@ -65,9 +66,6 @@ bool event_clocks_has_realtime(const struct event_clocks *clocks);
  */
 int event_clocks_realtime(const struct event_clocks *clocks, uint64_t mono_ns,
 			  struct clock_time *realtime);
-
-/* The largest bound that event_clocks_realtime() can return, in ns; 0: all is exact. */
-uint64_t event_clocks_realtime_bound(const struct event_clocks *clocks);
 
 /*
  * Returns the next step of CLOCK_REALTIME that is larger than the bound; `*at` is 0 at first.

@@ -31,6 +31,11 @@ static enum times_style times_style_of(const struct times *t)
 	return t->style || !event_clocks_has_realtime(&t->clocks) ? t->style : TIMES_WALL;
 }
 
+bool times_is_wall(const struct times *t)
+{
+	return times_style_of(t) == TIMES_WALL;
+}
+
 /* The last digit is not finer than the bound: 6, 3 or none; -1: not even a second. */
 static int times_digits(uint64_t error_ns)
 {
@@ -107,18 +112,22 @@ struct value times_error(const struct times *t, uint64_t mono_ns)
 								   value_ns(real.error_ns);
 }
 
+/* The larger error of the two times, in ns; null if neither is known. */
+static struct value times_span_error(const struct times *t, uint64_t from_ns, uint64_t to_ns)
+{
+	const struct value from = times_error(t, from_ns), to = times_error(t, to_ns);
+
+	return from.type == VALUE_NULL || (to.type != VALUE_NULL && to.u64 > from.u64) ? to : from;
+}
+
 void times_add_span(const struct times *t, struct object *o, uint64_t from_ns, uint64_t to_ns)
 {
 	const bool known = to_ns;
 	const struct value none = value_null();
-	const struct value from = known ? times_error(t, from_ns) : none;
-	const struct value to = known ? times_error(t, to_ns) : none;
 
 	object_add(o, "from_realtime_ns", known ? times_realtime(t, from_ns) : none);
 	object_add(o, "to_realtime_ns", known ? times_realtime(t, to_ns) : none);
-	object_add(o, "realtime_error_ns",
-		   from.type == VALUE_NULL || (to.type != VALUE_NULL && to.u64 > from.u64) ? to :
-											     from);
+	object_add(o, "realtime_error_ns", known ? times_span_error(t, from_ns, to_ns) : none);
 }
 
 /* ---- text ---- */
@@ -141,7 +150,7 @@ static void times_say_step(const struct times *t, struct report *r, const char *
 		       times_or_unknown(at));
 }
 
-/* One belongs to where the clock was last seen before it. */
+/* A step counts in the span that holds the last sight of the clock before the step. */
 static void times_say_steps(const struct times *t, struct report *r, const char *prefix,
 			    uint64_t from_ns, uint64_t to_ns)
 {
@@ -160,31 +169,34 @@ static void times_say_steps(const struct times *t, struct report *r, const char 
 			       human_count(buf, n));
 }
 
-static const char *times_bound(const struct times *t, struct report *r)
+static const char *times_bound(const struct times *t, struct report *r, uint64_t from_ns,
+			       uint64_t to_ns)
 {
-	const uint64_t bound_ns = event_clocks_realtime_bound(&t->clocks);
+	const struct value error = times_span_error(t, from_ns, to_ns);
 	char buf[HUMAN_MAX];
 
-	return bound_ns ? report_format(r, " ±%s", human_ns(buf, bound_ns)) : ", exact";
+	return error.u64 ? report_format(r, " ±%s", human_ns(buf, error.u64)) : ", exact";
 }
 
 void times_say_span(const struct times *t, struct report *r, const char *prefix, uint64_t from_ns,
 		    uint64_t to_ns)
 {
 	const enum times_style style = times_style_of(t);
+	const char *from = times_text(t, r, from_ns, 0, SPAN_DIGITS);
+	const char *to = times_text(t, r, to_ns, from_ns, SPAN_DIGITS);
 
 	if (style == TIMES_AUTO)
 		return;
-	if (style == TIMES_WALL && !event_clocks_has_realtime(&t->clocks)) {
-		report_summary(r, "%stimes of day unknown: the recording does not relate the "
-			       "clocks", prefix);
-		return;
-	}
-	report_summary(r, "%s%s to %s%s", prefix,
-		       times_or_unknown(times_text(t, r, from_ns, 0, SPAN_DIGITS)),
-		       times_or_unknown(times_text(t, r, to_ns, from_ns, SPAN_DIGITS)),
-		       style == TIMES_MONOTONIC ? " of CLOCK_MONOTONIC" :
-		       style == TIMES_TRACE ? " after the start" : times_bound(t, r));
+	if (style == TIMES_WALL && !from && !to)
+		report_summary(r, "%stimes of day unknown%s", prefix,
+			       event_clocks_has_realtime(&t->clocks) ? "" :
+			       ": the recording does not relate the clocks");
+	else
+		report_summary(r, "%s%s to %s%s", prefix, times_or_unknown(from),
+			       times_or_unknown(to),
+			       style == TIMES_MONOTONIC ? " of CLOCK_MONOTONIC" :
+			       style == TIMES_TRACE ? " after the start" :
+			       from && to ? times_bound(t, r, from_ns, to_ns) : "");
 	if (style == TIMES_WALL)
 		times_say_steps(t, r, prefix, from_ns, to_ns);
 }

@@ -39,6 +39,9 @@ int times_take(struct times *times, const struct event *event);
 const char *times_text(const struct times *times, struct report *r, uint64_t mono_ns,
 		       uint64_t day_ns, unsigned int digits);
 
+/* Whether text has times of day, which end in "Z". */
+bool times_is_wall(const struct times *times);
+
 /* Returns the realtime clock's ns since 1970, and the bound of that, in ns, or null. */
 struct value times_realtime(const struct times *times, uint64_t mono_ns);
 struct value times_error(const struct times *times, uint64_t mono_ns);
@@ -47,8 +50,9 @@ struct value times_error(const struct times *times, uint64_t mono_ns);
 void times_add_span(const struct times *times, struct object *o, uint64_t from_ns, uint64_t to_ns);
 
 /*
- * Adds "FROM to TO ±BOUND" to the summary, after `prefix`, and a finding for each of the first
- * steps of the realtime clock in between. Nothing if text has no times.
+ * Adds "FROM to TO ±BOUND" to the summary, after `prefix`, without the bound if one of them is not
+ * known, and a finding for each of the first steps of the realtime clock in between. Nothing if
+ * text has no times.
  */
 void times_say_span(const struct times *times, struct report *r, const char *prefix,
 		    uint64_t from_ns, uint64_t to_ns);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Slow messages, one by one: where the time of each went. */
+#include <string.h>
 #include <sys/socket.h>
 
 #include "event/names.h"
@@ -183,12 +184,23 @@ static const char *heading(const struct watch *w, const struct watch_slow *slow,
 			     "the slowest:", n, ns, told);
 }
 
+/* The heading names UTC in place of the "Z" of each row, which would take room from addresses. */
+static const char *read_text(const struct watch *w, struct report *r, uint64_t read_ns,
+			     uint64_t from_ns)
+{
+	const char *text = times_text(&w->times, r, read_ns, from_ns, 3);
+
+	if (!text || !times_is_wall(&w->times))
+		return text;
+	return report_format(r, "%.*s", (int)strlen(text) - 1, text);
+}
+
 static void add_text(const struct watch *w, enum watch_span span, uint64_t count, struct report *r)
 {
 	const struct watch_slow *slow = &w->slow[span];
 	const uint64_t from_ns = w->periods[span].from_ns;
-	static const struct column columns[] = {
-		{ .head = "read at" }, { .head = "latency" }, { .head = "most of it" },
+	const struct column columns[] = {
+		{ .head = times_is_wall(&w->times) ? "read (UTC)" : "read at" }, { .head = "latency" }, { .head = "most of it" },
 		{ .head = "CPU wait" }, { .head = "behind" }, { .head = "reader" },
 		{ .head = "local", .flags = COLUMN_FLEX | COLUMN_SPARE },
 		{ .head = "remote", .flags = COLUMN_FLEX },
@@ -200,7 +212,7 @@ static void add_text(const struct watch *w, enum watch_span span, uint64_t count
 	for (size_t i = 0; i < slow->kept.len && i < SHOWN; i++) {
 		const struct event_slow *m = &slow->kept.items[i];
 
-		TABLE_ADD(t, value_string(times_text(&w->times, r, m->read_ns, from_ns, 3)),
+		TABLE_ADD(t, value_string(read_text(w, r, m->read_ns, from_ns)),
 			  value_ns(total(m)),
 			  most_of_it(r, m), wait_text(r, m), behind(r, m),
 			  task(r, m->pid, m->comm), address(r, m, m->local, m->local_port),

@@ -303,6 +303,73 @@ static void long_uptimes(void **state)
 	times_release(&t);
 }
 
+/* The bound beside a span, in text and in JSON, where times are converted by either kind of event. */
+static void assert_span(const struct times *t, int64_t from_ms, int64_t to_ms, const char *wanted,
+			const uint64_t *error_ns)
+{
+	const uint64_t from_ns = (uint64_t)(START_NS + from_ms * NS_PER_S / 1000);
+	const uint64_t to_ns = (uint64_t)(START_NS + to_ms * NS_PER_S / 1000);
+	const struct provenance who = { .version = "" };
+	struct object *o;
+	struct report r;
+
+	report_init(&r, &who);
+	times_say_span(t, &r, "", from_ns, to_ns);
+	assert_string_equal(r.summary.first->string, wanted);
+	o = object_new(&r);
+	times_add_span(t, o, from_ns, to_ns);
+	assert_string_equal(o->last->name, "realtime_error_ns");
+	assert_int_equal(o->last->value.type, error_ns ? VALUE_NS : VALUE_NULL);
+	if (error_ns)
+		assert_int_equal(o->last->value.u64, *error_ns);
+	report_release(&r);
+}
+
+/* EV_CLOCK_PARAM for 1 s, exact but for its first moment; EV_CLOCK, ±40 ns, up to 2 s. */
+static void the_bound_of_a_span(void **state)
+{
+	static const uint64_t exact, bound = 40;
+	struct host host;
+	struct times t;
+
+	(void)state;
+	host_begin(&host);
+	assert_int_equal(clock_changes_hold(&host.changes, START_NS + NS_PER_S), 0);
+	times_init(&t, TIMES_AUTO);
+	read_stream(host.memory, &t.clocks);
+	put_interval(&t, 1, OFFSET, 40, 0);
+	put_interval(&t, 2, OFFSET, 40, 0);
+	assert_span(&t, 1, 1000, "2023-11-14T22:20:00.001Z to 22:20:01.000Z, exact", &exact);
+	assert_span(&t, 1, 2000, "2023-11-14T22:20:00.001Z to 22:20:02.000Z ±40 ns", &bound);
+	assert_span(&t, 1500, 2000, "2023-11-14T22:20:01.500Z to 22:20:02.000Z ±40 ns", &bound);
+	assert_span(&t, 1, 2001, "2023-11-14T22:20:00.001Z to n/a", &exact);
+	assert_span(&t, 2001, 2002, "times of day unknown", NULL);
+	times_release(&t);
+}
+
+/* Times that go back or that no host has are refused, and what was known stays. */
+static void clocks_that_cannot_be(void **state)
+{
+	static const uint64_t times[] = {
+		START_NS - 1, 0, 1ULL << 63, (1ULL << 63) + START_NS, UINT64_MAX,
+	};
+
+	(void)state;
+	for (size_t i = 0; i < 5; i++) {
+		struct times t;
+
+		times_init(&t, TIMES_AUTO);
+		put_clock(&t, START_NS);
+		put_clock(&t, START_NS + 1000);
+		put_clock(&t, (int64_t)times[i]);
+		assert_int_equal(times_realtime(&t, START_NS + 1000).u64,
+				 START_NS + 1000 + OFFSET);
+		assert_int_equal(times_realtime(&t, START_NS + 1001).type, VALUE_NULL);
+		assert_int_equal(t.clocks.followed.logs[DOMAIN_REALTIME].known.len, 1);
+		times_release(&t);
+	}
+}
+
 /* A stream without intervals, as of load, ends where its clock was looked at last. */
 static void without_intervals(void **state)
 {
@@ -350,6 +417,8 @@ int main(void)
 		cmocka_unit_test(by_intervals),
 		cmocka_unit_test(long_uptimes),
 		cmocka_unit_test(without_intervals),
+		cmocka_unit_test(the_bound_of_a_span),
+		cmocka_unit_test(clocks_that_cannot_be),
 		cmocka_unit_test(as_many_digits_as_are_known),
 	};
 
