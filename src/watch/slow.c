@@ -200,7 +200,8 @@ static void add_text(const struct watch *w, enum watch_span span, uint64_t count
 	const struct watch_slow *slow = &w->slow[span];
 	const uint64_t from_ns = w->periods[span].from_ns;
 	const struct column columns[] = {
-		{ .head = times_is_wall(&w->times) ? "read (UTC)" : "read at" }, { .head = "latency" }, { .head = "most of it" },
+		{ .head = times_is_wall(&w->times) ? "read (UTC)" : "read at" },
+		{ .head = "latency" }, { .head = "most of it" },
 		{ .head = "CPU wait" }, { .head = "behind" }, { .head = "reader" },
 		{ .head = "local", .flags = COLUMN_FLEX | COLUMN_SPARE },
 		{ .head = "remote", .flags = COLUMN_FLEX },
