@@ -303,7 +303,7 @@ static void long_uptimes(void **state)
 	times_release(&t);
 }
 
-/* The bound beside a span, in text and in JSON, where times are converted by either kind of event. */
+/* The bound beside a span, in text and JSON, where both kinds of events convert its times. */
 static void assert_span(const struct times *t, int64_t from_ms, int64_t to_ms, const char *wanted,
 			const uint64_t *error_ns)
 {
