@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/bug.h"
+#include "base/readfile.h"
 
 #define TEXT_MAX (1U << 20)
 #define PREFIX "hostlat-"
@@ -65,22 +66,19 @@ static int __attribute__((format(printf, 3, 4))) refuse(struct tracefs *t, int e
 
 static char *text_at(int dir, const char *path)
 {
-	int fd = openat(dir, path, O_RDONLY | O_CLOEXEC);
-	char *text = fd >= 0 ? malloc(TEXT_MAX + 1) : NULL;
-	size_t len = 0;
-	ssize_t n = 0;
+	int fd = openat(dir, path, O_RDONLY | O_CLOEXEC), err;
+	struct strbuf text = STRBUF_INIT(TEXT_MAX);
 
-	while (text && len < TEXT_MAX && (n = read(fd, text + len, TEXT_MAX - len)) > 0)
-		len += (size_t)n;
-	if (fd >= 0)
-		close(fd);
-	if (n < 0) {
-		free(text);
+	if (fd < 0)
 		return NULL;
-	}
-	if (text)
-		text[len] = '\0';
-	return text;
+	err = readfile_fd(fd, &text);
+	close(fd);
+	if (err == -E2BIG)
+		err = text.error = 0; /* the first part says enough of such a list */
+	if (!err)
+		return strbuf_detach(&text);
+	strbuf_release(&text);
+	return NULL;
 }
 
 /* `how`: O_TRUNC replaces what a list has, O_APPEND adds to it. */
