@@ -297,7 +297,7 @@ void nesting_open(struct nesting *n, const struct event_track *track, uint64_t c
 			.end = UINT64_MAX,
 			.what = open->what,
 			.arg = open->arg,
-			.type = open->type & SPAN_TYPE_MASK,
+			.type = event_open_type(open),
 			.depth = open->depth,
 			.resumed = open->type & SPAN_CONT,
 			.cut = true,

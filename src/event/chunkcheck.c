@@ -57,7 +57,7 @@ static size_t check_records(const struct event_in *in, const struct event_chunk 
 static bool open_is_valid(const struct event_open *open, const struct event_chunk *chunk,
 			  uint32_t depth)
 {
-	const unsigned int type = open->type & SPAN_TYPE_MASK;
+	const unsigned int type = event_open_type(open);
 
 	return open->depth == depth && open->begin <= chunk->first && type > SPAN_NONE &&
 	       type < SPAN_TYPE_MAX && !(open->type & SPAN_END) &&
@@ -86,7 +86,7 @@ static bool edges_are_valid(const struct event_chunk *chunk, const struct event_
 		if (edge->type & SPAN_END) {
 			if (track.depth == 0 || edge->depth != --track.depth ||
 			    track.open[track.depth].what != edge->what ||
-			    (track.open[track.depth].type & SPAN_TYPE_MASK) != type)
+			    event_open_type(&track.open[track.depth]) != type)
 				return false;
 		} else if (edge->depth != track.depth ||
 			   !event_track_begin(&track, 0, edge->what, edge->arg, edge->type)) {

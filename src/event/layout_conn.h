@@ -65,6 +65,10 @@ enum conn_added {
 	CONN_COUNTS_ALL = 0 CONN_COUNTERS_ADDED(CONN_ADDED_OR, CONN_ADDED_OR),
 	CONN_ADDED = 0 CONN_COUNTERS_ADDED(CONN_ADDED_ONE, CONN_ADDED_ONE), /* how many */
 };
+#undef CONN_ADDED_BIT
+#undef CONN_ADDED_MASK
+#undef CONN_ADDED_OR
+#undef CONN_ADDED_ONE
 
 /* What a sample found the connection doing: the first of these that holds. */
 enum conn_doing {
@@ -115,7 +119,8 @@ struct event_conn {
 	/* -- evidence: counted in the interval -- */
 	__u64 unknown_ns;	/* of from..to: too little was sampled in it */
 	__u64 bytes_acked, bytes_retransmitted;
-	__u64 busy_ns, kernel_rwnd_ns, kernel_sndbuf_ns; /* the last: often 0 although it is not */
+	/* kernel_sndbuf_ns is often 0 although the send buffer limited. */
+	__u64 busy_ns, kernel_rwnd_ns, kernel_sndbuf_ns;
 	__u64 recovery_ns, loss_ns, stall_ns, longest_stall_ns;
 	__u64 loss_first;	/* when the first segment was retransmitted; 0 = none */
 	__u64 loss_last;
@@ -186,7 +191,12 @@ struct event_conn {
 	__u64 lost_reply;
 #define CONN_ADDED_FIELD(field, ...) __u64 field;
 	CONN_COUNTERS_ADDED(CONN_ADDED_FIELD, CONN_ADDED_FIELD)
-	__u64 pad[(CONN_ADDED | 1) - CONN_ADDED]; /* so that the size is 8 more than 16 n */
+#undef CONN_ADDED_FIELD
+	/*
+	 * Keeps the size at 16 n + 8 bytes: conns/state.c packs all behind `cookie`, and
+	 * base/zpack.h takes groups of 16 bytes.
+	 */
+	__u64 pad[(CONN_ADDED | 1) - CONN_ADDED];
 };
 
 EVENT_ASSERT(event_conn, 976 + 8 * (CONN_ADDED | 1), lost_reply, 968);

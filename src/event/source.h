@@ -148,8 +148,10 @@ void event_copy(const struct event *event, void *out, size_t size);
 /* The same of record `i` of a block of fixed-size records, 0 <= i < block->count. */
 void event_block_copy(const struct event_block *block, uint32_t i, void *out, size_t size);
 
-/* Returns the record itself, valid as long as the block, or, if it is of an older file, a copy in
- * `room`, which has `size` bytes. */
+/*
+ * Returns record `i` in place, valid as long as the block, or a copy in `room` (`size` bytes) if
+ * the record is shorter or unaligned.
+ */
 const void *event_block_record(const struct event_block *block, uint32_t i, void *room,
 			       size_t size);
 

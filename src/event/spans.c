@@ -36,7 +36,7 @@ bool event_walk_next(struct event_walk *walk, struct event_span *span)
 			.end = time,
 			.what = open->what,
 			.arg = open->arg,
-			.type = open->type & SPAN_TYPE_MASK,
+			.type = event_open_type(open),
 			.depth = open->depth,
 			.resumed = open->type & SPAN_CONT,
 			.cut = edge->type & SPAN_CONT,

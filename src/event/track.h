@@ -25,7 +25,7 @@ bool event_track_begin(struct event_track *track, uint64_t time, uint32_t what, 
 /* The innermost open span of this type and what, as its depth; -1 if there is none. */
 int event_track_find(const struct event_track *track, uint32_t what, uint8_t type);
 
-/* The same, whatever its `what`. */
+/* Depth of the innermost open span of this type; -1 if there is none. */
 int event_track_find_type(const struct event_track *track, uint8_t type);
 
 /*
