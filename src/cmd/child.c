@@ -126,7 +126,7 @@ static int look(struct child *child, struct stop *stop)
 
 int child_ready(struct child *child, const char *line, uint64_t patience_ns, struct stop *stop)
 {
-	const uint64_t until = clock_mono_ns(clock_system()) + patience_ns;
+	const uint64_t until = clock_now() + patience_ns;
 
 	while (!said_line(child, line)) {
 		int err = look(child, stop);
@@ -135,7 +135,7 @@ int child_ready(struct child *child, const char *line, uint64_t patience_ns, str
 			return err;
 		if (!listen_to(child) && !said_line(child, line))
 			return -ECHILD;
-		if ((uint64_t)clock_mono_ns(clock_system()) > until)
+		if (clock_now() > until)
 			return -ETIMEDOUT;
 	}
 	return 0;
@@ -149,7 +149,7 @@ static int exit_code(struct child *child, int status)
 
 int child_wait(struct child *child, uint64_t patience_ns, struct stop *stop)
 {
-	const uint64_t until = clock_mono_ns(clock_system()) + patience_ns;
+	const uint64_t until = clock_now() + patience_ns;
 	int status;
 
 	for (;;) {
@@ -162,7 +162,7 @@ int child_wait(struct child *child, uint64_t patience_ns, struct stop *stop)
 		err = look(child, stop);
 		if (err)
 			return err;
-		if ((uint64_t)clock_mono_ns(clock_system()) > until)
+		if (clock_now() > until)
 			return -ETIMEDOUT;
 	}
 }
@@ -235,10 +235,10 @@ void child_interrupt(const struct child *child)
 
 static bool gone(const struct child *child, uint64_t patience_ns)
 {
-	const uint64_t until = clock_mono_ns(clock_system()) + patience_ns;
+	const uint64_t until = clock_now() + patience_ns;
 
 	while (waitpid(child->pid, NULL, WNOHANG) != child->pid) {
-		if ((uint64_t)clock_mono_ns(clock_system()) > until)
+		if (clock_now() > until)
 			return false;
 		poll(NULL, 0, LOOK_MS);
 	}

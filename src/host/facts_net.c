@@ -11,6 +11,7 @@
 
 #include "base/bug.h"
 #include "base/parse.h"
+#include "base/sort.h"
 #include "host/ethtool.h"
 #include "host/facts_source.h"
 #include "host/iface.h"
@@ -179,7 +180,7 @@ static int compare_numbers(const void *a, const void *b)
 {
 	const uint64_t *x = a, *y = b;
 
-	return *x < *y ? -1 : *x > *y;
+	return sort_order(*x, *y);
 }
 
 static int keep_action(void *ctx, const char *name)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/bug.h"
+#include "base/sort.h"
 #include "base/vec.h"
 #include "host/netlink.h"
 
@@ -101,7 +102,7 @@ static int compare_ifindex(const void *a, const void *b)
 {
 	const struct host_iface *x = a, *y = b;
 
-	return x->ifindex < y->ifindex ? -1 : x->ifindex > y->ifindex;
+	return sort_order(x->ifindex, y->ifindex);
 }
 
 int host_iface_list(const struct host_netns *ns, struct host_iface_vec *list)

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/parse.h"
+#include "base/sort.h"
 #include "base/vec.h"
 #include "host/pids.h"
 
@@ -136,7 +137,7 @@ static int compare_inodes(const void *a, const void *b)
 {
 	const struct host_netns *x = a, *y = b;
 
-	return x->inode < y->inode ? -1 : x->inode > y->inode;
+	return sort_order(x->inode, y->inode);
 }
 
 int host_netns_list(const struct host_root *root, struct host_netns_vec *list)

@@ -307,7 +307,7 @@ static int init_thread(struct load_engine *e, uint32_t i)
 
 static int put_facts(struct load_engine *e)
 {
-	const uint64_t now = clock_mono_ns(clock_system());
+	const uint64_t now = clock_now();
 	struct event_sink *sink = pull_sink(e->pull);
 	uint32_t i;
 	int err = 0;
@@ -351,7 +351,7 @@ static int init_engine(struct load_engine *e, struct strbuf *why)
 		err = pull_new(&e->pull, e->threads, c->threads, c->agent);
 	if (!err && e->n_nics)
 		clock_sleep_until(clock_system(),
-				  clock_mono_ns(clock_system()) + NIC_BASELINE_NS);
+				  clock_now() + NIC_BASELINE_NS);
 	return err ? err : put_facts(e);
 }
 
@@ -398,7 +398,7 @@ static int put_addresses(struct load_engine *e, const struct load_target *target
 		strbuf_reset(&text);
 		strbuf_printf(&text, "%s is ", target->target.host);
 		net_address_text(&target->addresses[i], &text);
-		err = event_put_fact(pull_sink(e->pull), clock_mono_ns(clock_system()),
+		err = event_put_fact(pull_sink(e->pull), clock_now(),
 				     LOAD_FACT_ADDRESS, strbuf_str(&text));
 	}
 	strbuf_release(&text);

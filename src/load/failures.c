@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/bug.h"
+#include "base/sort.h"
 #include "report/human.h"
 
 #define SHOWN_MOST 4 /* of each kind, in text */
@@ -21,11 +22,8 @@ static int more_frequent(const void *a, const void *b)
 	const struct load_cause *x = *(const struct load_cause *const *)a;
 	const struct load_cause *y = *(const struct load_cause *const *)b;
 
-	if (is_outage(x) != is_outage(y))
-		return is_outage(x) ? -1 : 1;
-	if (x->count != y->count)
-		return x->count < y->count ? 1 : -1;
-	return strcmp(x->name, y->name);
+	return sort_order(is_outage(y), is_outage(x)) ?: sort_order(y->count, x->count) ?:
+	       strcmp(x->name, y->name);
 }
 
 /* Those of one kind, an outage and then the most frequent first. Returns their number. */

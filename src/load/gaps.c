@@ -93,7 +93,7 @@ static int by_sent(const void *a, const void *b)
 {
 	const struct gap_times *x = a, *y = b;
 
-	return x->sent < y->sent ? -1 : x->sent > y->sent;
+	return sort_order(x->sent, y->sent);
 }
 
 static void keep_gap(struct gaps *gaps, struct gap_values *values, uint64_t started, uint64_t from,

@@ -72,7 +72,7 @@ static int by_value(const void *a, const void *b)
 {
 	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
-	return x < y ? -1 : x > y;
+	return sort_order(x, y);
 }
 
 /* The first lag without significant correlation, 0 if there is none. */

@@ -349,7 +349,7 @@ int pull_new(struct pull **out, struct load_thread *threads, uint32_t n_threads,
 	p->source.ops = &ops;
 	p->agent = agent;
 	p->n_views = n_threads;
-	p->last_tick_ns = clock_mono_ns(clock_system());
+	p->last_tick_ns = clock_now();
 	p->polled = polled_packets();
 	noise_host_init(&p->noise, clock_system());
 	p->views = calloc(n_threads, sizeof(*p->views));

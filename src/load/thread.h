@@ -222,7 +222,7 @@ static inline uint64_t thread_clock(struct load_thread *t)
 {
 	const uint64_t last = t->now;
 
-	t->now = clock_mono_ns(clock_system());
+	t->now = clock_now();
 	if (__builtin_expect(t->now - last > LOAD_STALL_NS, 0) && !t->bulky)
 		noise_gap(&t->noise, last, t->now);
 	t->bulky = false;

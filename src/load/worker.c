@@ -408,7 +408,7 @@ static void store_keys(struct load_thread *t)
 
 int worker_serve(struct load_thread *t, uint64_t wait_ns)
 {
-	t->now = clock_mono_ns(clock_system());
+	t->now = clock_now();
 	dial_due(t);
 	round_of(t, t->now + wait_ns);
 	return t->dial_error;
@@ -416,7 +416,7 @@ int worker_serve(struct load_thread *t, uint64_t wait_ns)
 
 int worker_prepare(struct load_thread *t, uint64_t wait_ns)
 {
-	t->now = clock_mono_ns(clock_system());
+	t->now = clock_now();
 	if (t->phase == PHASE_PRELOAD)
 		store_keys(t);
 	if (t->dial_error)
@@ -548,7 +548,7 @@ static void begin(struct load_thread *t)
 	noise_thread_begin(&t->noise);
 	on_clock(t);
 	follow_phcs(t);
-	t->now = clock_mono_ns(clock_system());
+	t->now = clock_now();
 	t->tick_ns = t->start_ns + LOAD_TICK_NS;
 	t->end_ns = t->start_ns + t->config->duration_ns;
 }
@@ -574,7 +574,7 @@ void *worker_run(void *thread)
 	give_up_held(t, 0);
 	while (!ring_reserve(&t->ticks) &&
 	       __atomic_load_n(t->command, __ATOMIC_RELAXED) != LOAD_ABANDON)
-		clock_sleep_until(clock_system(), clock_mono_ns(clock_system()) + LOAD_TICK_NS);
+		clock_sleep_until(clock_system(), clock_now() + LOAD_TICK_NS);
 	thread_clock(t);
 	noted_open(t, true);
 	tick(t, true);

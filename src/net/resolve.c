@@ -76,14 +76,14 @@ static int question_new(struct question **out, const char *host, const char *por
 /* 0: it is answered; -EINTR, -ETIMEDOUT. */
 static int wait_for(const struct net_resolving *how, const struct question *q)
 {
-	const int64_t begin = clock_mono_ns(clock_system());
+	const uint64_t begin = clock_now();
 	struct pollfd fds[] = {
 		{ .fd = q->done_fd, .events = POLLIN }, { .fd = how->stop_fd, .events = POLLIN },
 	};
 	bool slow = false;
 
 	for (;;) {
-		const uint64_t passed = (uint64_t)(clock_mono_ns(clock_system()) - begin);
+		const uint64_t passed = clock_now() - begin;
 		const uint64_t until = slow ? NET_RESOLVE_NS : SLOW_NS;
 
 		if (passed >= NET_RESOLVE_NS)

@@ -17,11 +17,6 @@
 /* A call that returned sooner did not sleep: a switch to another task and back takes longer. */
 #define SLEPT_NS 2000
 
-static uint64_t now(void)
-{
-	return clock_mono_ns(clock_system());
-}
-
 int net_wait_init(struct net_wait *wait)
 {
 	wait->slack_ns = SLACK_FIRST_NS;
@@ -99,9 +94,9 @@ static int sleep_until(struct net_wait *wait, uint64_t at_ns)
 {
 	int n;
 
-	wait->entered_ns = now();
+	wait->entered_ns = clock_now();
 	n = sleep_for(wait, at_ns > wait->entered_ns ? at_ns - wait->entered_ns : 0);
-	wait->woken_ns = now();
+	wait->woken_ns = clock_now();
 	wait->slept = wait->woken_ns - wait->entered_ns >= SLEPT_NS;
 	if (!n && wait->woken_ns > at_ns)
 		learn(wait, wait->woken_ns - at_ns);
@@ -118,7 +113,7 @@ static int spin_until(struct net_wait *wait, uint64_t from_ns, uint64_t at_ns)
 	do {
 		wait->entered_ns = last;
 		n = events_now(wait);
-		wait->woken_ns = now();
+		wait->woken_ns = clock_now();
 		note_gap(wait, last, wait->woken_ns);
 		/* In a gap it had no CPU to spin on; a look at what is overdue is no waiting. */
 		if (wait->woken_ns - last <= NET_WAIT_GAP_NS && at_ns > from_ns)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sort.h"
 #include "stats/permute.h"
 #include "stats/sample.h"
 #include "stats/special.h"
@@ -118,7 +119,7 @@ static int ascending(const void *a, const void *b)
 {
 	const double x = *(const double *)a, y = *(const double *)b;
 
-	return x < y ? -1 : x > y;
+	return sort_order(x, y);
 }
 
 static double drawn_mean(const struct blocks *blocks, struct rng *rng)

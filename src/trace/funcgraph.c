@@ -135,7 +135,7 @@ bool funcgraph_shared(const struct funcgraph *f)
 
 int funcgraph_start(struct funcgraph *f)
 {
-	const uint64_t now = clock_mono_ns(clock_system());
+	const uint64_t now = clock_now();
 	int err = tracefs_start(f->tracefs);
 
 	for (uint32_t i = 0; i < f->n_cpus; i++)
@@ -206,7 +206,7 @@ static void put_call(void *ctx, const struct trace_call *call)
 uint64_t funcgraph_pull(struct funcgraph *f, struct event_writer *writer, uint32_t cpu,
 			funcgraph_put *put, void *ctx)
 {
-	const uint64_t now = clock_mono_ns(clock_system()), settled = now - SETTLED_NS;
+	const uint64_t now = clock_now(), settled = now - SETTLED_NS;
 	struct cpu *c = cpu < f->n_cpus ? &f->cpus[cpu] : NULL;
 
 	if (!c || c->fd < 0)
