@@ -239,7 +239,7 @@ int activity_start(struct activity *a)
 	int err = activity_bpf__attach(a->skel);
 
 	if (!err)
-		err = timeline_new(&a->timeline, a->cores, clock_mono_ns(clock_system()), name_of);
+		err = timeline_new(&a->timeline, a->cores, clock_now(), name_of);
 	if (!err)
 		visit_cores(a);
 	return err;
@@ -281,7 +281,7 @@ static int pull_core(struct activity *a, struct event_writer *writer, uint32_t c
 
 int activity_pull(struct activity *a, struct event_writer *writer, uint64_t until)
 {
-	const uint64_t now = clock_mono_ns(clock_system()) - SETTLED_NS;
+	const uint64_t now = clock_now() - SETTLED_NS;
 	int err = 0;
 
 	if (now < until)
@@ -330,7 +330,7 @@ int activity_end(struct activity *a, struct event_writer *writer)
 	for (uint32_t core = 0; core < a->cores; core++)
 		timeline_lost(a->timeline, core,
 			      (uint32_t)__atomic_load_n(&a->rings[core].lost, __ATOMIC_RELAXED));
-	return err ? err : timeline_end(a->timeline, writer, clock_mono_ns(clock_system()));
+	return err ? err : timeline_end(a->timeline, writer, clock_now());
 }
 
 void activity_free(struct activity *a)

@@ -153,7 +153,7 @@ static int run_batch(struct calibration *cal, struct reader *r, enum cost_class 
 
 	for (uint32_t i = 0; i < price_paces[pace].messages && !err; i++) {
 		if (price_paces[pace].pause_ns)
-			clock_sleep_until(clock_system(), clock_mono_ns(clock_system()) +
+			clock_sleep_until(clock_system(), clock_now() +
 					  price_paces[pace].pause_ns);
 		err = send_one(r, 1);
 	}

@@ -109,7 +109,7 @@ static void kinds(struct cap_vec *caps)
 		{ "netfilter", "Linux 6.4 with CONFIG_NETFILTER_BPF_LINK",
 		  { .kind = HOOK_NETFILTER, .target = "LOCAL_IN" } },
 		{ "cgroup_skb", "a kernel with CONFIG_CGROUP_BPF",
-		  { .kind = HOOK_CGROUP_INGRESS, .target = "ingress of the root cgroup" } },
+		  { .kind = HOOK_CGROUP_INGRESS, .target = HOOK_CGROUP_TARGET } },
 	};
 	char why[256];
 

@@ -29,17 +29,21 @@ struct conn_counted {
 #define COUNTED_U64(field, ...) uint64_t field;
 #define COUNTED_U32(field, ...) uint32_t field;
 #define COUNTED_U16(field, ...) uint16_t field;
-#define NO_ROW CONN_COUNTERS_NO_ROW
-	CONN_COUNTERS_FIRST(COUNTED_U64, NO_ROW, NO_ROW, NO_ROW, NO_ROW)
+	CONN_COUNTERS_FIRST(COUNTED_U64, CONN_COUNTERS_NO_ROW, CONN_COUNTERS_NO_ROW,
+			    CONN_COUNTERS_NO_ROW, CONN_COUNTERS_NO_ROW)
 	uint32_t unclear;             /* fields without a row are computed from these */
-	CONN_COUNTERS_FIRST(NO_ROW, COUNTED_U32, NO_ROW, NO_ROW, NO_ROW)
+	CONN_COUNTERS_FIRST(CONN_COUNTERS_NO_ROW, COUNTED_U32, CONN_COUNTERS_NO_ROW,
+			    CONN_COUNTERS_NO_ROW, CONN_COUNTERS_NO_ROW)
 	uint32_t chrono[3], probes, zero_window_us, unread_us, unclear_us;
 	uint32_t sampled_us[CONN_STATES], send_sizes[CONN_SIZES], recv_sizes[CONN_SIZES];
 	uint32_t pid, app, comm, cgroup, unit; /* as interned for `pid`; 0: not yet */
-	CONN_COUNTERS_FIRST(NO_ROW, NO_ROW, COUNTED_U16, NO_ROW, NO_ROW)
+	CONN_COUNTERS_FIRST(CONN_COUNTERS_NO_ROW, CONN_COUNTERS_NO_ROW, COUNTED_U16,
+			    CONN_COUNTERS_NO_ROW, CONN_COUNTERS_NO_ROW)
 	uint16_t total_rto, sampled[CONN_STATES];
 	CONN_COUNTERS_ADDED(COUNTED_U32, COUNTED_U16)
-#undef NO_ROW
+#undef COUNTED_U64
+#undef COUNTED_U32
+#undef COUNTED_U16
 } __attribute__((aligned(ZPACK_GROUP)));
 
 /* 40 bytes, and 48 more of one that called a few times. */

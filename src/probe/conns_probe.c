@@ -10,9 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/bug.h"
 #include "base/log.h"
-#include "base/parse.h"
 #include "base/privilege.h"
 #include "base/restorer.h"
 #include "base/strbuf.h"
@@ -375,7 +373,7 @@ static int start(struct conns_probe *p)
 			    strerror(-err));
 	p->skel->bss->following = 1;
 	empty_ring(p);
-	p->started = clock_mono_ns(clock_system());
+	p->started = clock_now();
 	p->first_ns = clock_thread_cpu();
 	if (p->existing)
 		each_namespace(p, PASS_FOLLOW);
@@ -480,7 +478,7 @@ void conns_probe_thin(struct conns_probe *p, uint32_t n)
 
 	if (n == before)
 		return;
-	conns_told_thin(&p->told, n, clock_mono_ns(clock_system()));
+	conns_told_thin(&p->told, n, clock_now());
 	if (before > 1) /* who is followed again has lacked some */
 		conns_calls_thinned(&p->calls);
 	p->skel->data->thin_one_in = n;

@@ -84,10 +84,10 @@ int conns_source_describe(struct conns_source *s, struct event_sink *sink)
 		return conns_probe_describe(s->probe, sink);
 	snprintf(line, sizeof(line), "BPF programs, inet_diag is asked instead: %s",
 		 s->why[0] ? s->why : "as --collect says");
-	err = event_put_fact(sink, (uint64_t)clock_mono_ns(clock_system()),
+	err = event_put_fact(sink, clock_now(),
 			     CONNS_PROBE_FACT_MISSING, line);
 	if (!err && s->lacks_log)
-		err = event_put_fact(sink, (uint64_t)clock_mono_ns(clock_system()),
+		err = event_put_fact(sink, clock_now(),
 				     CONNS_PROBE_FACT_MISSING,
 				     "the log of calls: inet_diag does not tell of calls");
 	return err ? err : conns_diag_describe(s->diag, sink);

@@ -138,7 +138,10 @@ GROWTH(64)
 GROWTH(32)
 GROWTH(16)
 
-/* A map of the timers' counters that was full has lost what they were. */
+/*
+ * The map of timer counters drops entries when it is full: a counter that went back starts
+ * again.
+ */
 static void restart_timers(struct conn_counted *seen, const struct conn_now *n)
 {
 	if (n->delacks < seen->delayed_acks)
@@ -147,7 +150,7 @@ static void restart_timers(struct conn_counted *seen, const struct conn_now *n)
 		seen->probes = n->probes;
 }
 
-/* The counters of a row, and of the record what they are computed from. */
+/* Fills in each counter that has a row, except MADE ones. */
 static void put_counters(struct event_conn *c, struct conn_counted *seen,
 			 const struct conn_kept *k, const struct conn_now *n)
 {
@@ -390,7 +393,7 @@ static uint32_t algorithm(struct conns_told *p, const struct conn_told *t)
 	return p->cc;
 }
 
-/* NULL: no memory. */
+/* Returns the new entry, or NULL without memory. */
 static struct conn_seen *add_seen(struct conns_told *p, const struct conn_told *t)
 {
 	struct conn_seen *s = conn_table_add(&p->table, t->kept.q.netns, t->kept.q.cookie);
@@ -404,7 +407,7 @@ static struct conn_seen *add_seen(struct conns_told *p, const struct conn_told *
 	return s;
 }
 
-/* Fills in an event of zeros. */
+/* Fills in `c`, which must be zeroed. */
 static void put_conn(struct conns_told *p, struct event_conn *c, struct conn_seen *s,
 		     const struct conn_told *t, const struct conn_unclear *unclear)
 {

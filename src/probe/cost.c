@@ -15,10 +15,8 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "clock/clock.h"
-#include "event/names.h"
 #include "probe/activity.h"
 #include "probe/prog_stats.h"
 #include "probe/watch_internal.h"
@@ -132,7 +130,7 @@ static bool leaves(enum cost_class class)
 
 bool watch_cost_use(struct watch_probe *probe, struct cost_use *use)
 {
-	uint64_t now = clock_mono_ns(clock_system());
+	uint64_t now = clock_now();
 	double elapsed = now - probe->cost.since_ns, rest, measured;
 	struct spread switches = {}, packets = {}, departures = {};
 	bool receives = probe->config.stages & INGRESS_STAGES; /* else nothing runs there */

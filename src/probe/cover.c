@@ -27,14 +27,14 @@ struct netns_links {
 	uint64_t inode;
 	int links[NETFILTER_HOOKS][2]; /* by family; -1 = none */
 	int err;      /* why there is none, negative; 0: all are there */
-	bool told;    /* the stream has that there was none */
+	bool told;    /* the stream reports this namespace as not covered */
 };
 
 struct netns_set {
 	struct netns_links items[HOST_NETNS_MAX];
 	size_t n;
 	bool lost;        /* packets were lost as not covered, since namespaces were looked for */
-	bool useful;      /* looking for them has found one, the last time */
+	bool useful;      /* the last search found a namespace that was not covered */
 	uint64_t look_at; /* when to look for them next */
 };
 
@@ -212,7 +212,7 @@ void watch_follow(struct watch_probe *probe, bool lost, struct event_sink *sink,
 {
 	struct netns_set *set = probe->netns;
 	struct host_netns_vec list = {};
-	uint64_t began = clock_mono_ns(clock_system()), cpu = clock_cpu(), pause;
+	uint64_t began = clock_now(), wait, cpu = clock_cpu(), pause;
 
 	set->lost |= lost;
 	if (!has_links(probe) || (now < set->look_at && !(lost && set->useful)))
@@ -226,7 +226,8 @@ void watch_follow(struct watch_probe *probe, bool lost, struct event_sink *sink,
 	}
 	host_netns_vec_release(&list);
 	pause = (clock_cpu() - cpu) * FOLLOW_SHARE;
-	if (pause < (clock_mono_ns(clock_system()) - began) * WAIT_SHARE)
-		pause = (clock_mono_ns(clock_system()) - began) * WAIT_SHARE;
+	wait = (clock_now() - began) * WAIT_SHARE;
+	if (pause < wait)
+		pause = wait;
 	set->look_at = now + (pause > FOLLOW_NS ? pause : FOLLOW_NS);
 }

@@ -7,7 +7,7 @@
 #define SLOT_MEANING(SLOT, stage, latency, step) [SLOT_##SLOT] = { stage, latency, step },
 const struct slot_meaning slot_meanings[SLOT_MAX] = { SLOT_LIST(SLOT_MEANING) };
 
-/* The oldest byte's age is the youngest's, too. */
+/* Whether the oldest and the youngest byte of these reads have the same age. */
 static bool has_one_age(uint32_t slot)
 {
 	return slot == SLOT_READ || slot == SLOT_EARLY;

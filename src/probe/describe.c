@@ -147,7 +147,7 @@ static int put_missing(const struct opening *o)
 		const struct hook *h = &hooks[i];
 
 		if (!h->without || h->slight || o->probe->status[i].state != HOOK_FAILED ||
-		    !watch_asked(o->probe, h->helps) || watch_has_role(o->probe, h->role))
+		    !watch_asked(o->probe, h->helps))
 			continue;
 		snprintf(text, sizeof(text), "%x %s; without it, %s", h->helps,
 			 o->probe->status[i].why, h->without);
@@ -163,7 +163,7 @@ static int put_missing(const struct opening *o)
 int watch_describe(struct watch_probe *probe, struct event_sink *sink, struct event_dict *dict)
 {
 	const struct opening o = {
-		.probe = probe, .sink = sink, .dict = dict, .now = clock_mono_ns(clock_system()),
+		.probe = probe, .sink = sink, .dict = dict, .now = clock_now(),
 	};
 	int err = put_bindings(&o);
 

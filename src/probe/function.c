@@ -33,30 +33,14 @@ static int packet_of(const struct btf *btf, const struct btf_type *proto, uint32
 	return -ENOENT;
 }
 
-static const struct btf_type *prototype(const struct btf *btf, const char *name, uint32_t kind)
-{
-	int id = btf__find_by_name_kind(btf, name, kind);
-	const struct btf_type *t = id > 0 ? btf__type_by_id(btf, id) : NULL;
-
-	while (t && !btf_is_func_proto(t)) /* typedef, pointer or function */
-		t = t->type ? btf__type_by_id(btf, t->type) : NULL;
-	return t;
-}
-
 /* True if there is such a place, whatever it is given. */
 static bool add(struct watch_probe *probe, const struct btf *btf, enum hook_kind kind)
 {
 	const char *target = probe->config.probe;
-	char typedef_name[WATCH_PROBE_MAX + 16];
-	const struct btf_type *proto;
+	const struct btf_type *proto = hook_prototype(hook_btf_id(kind, target));
 	struct function *f;
 	int arg;
 
-	snprintf(typedef_name, sizeof(typedef_name), "btf_trace_%s", target);
-	if (kind == HOOK_TP_BTF)
-		proto = prototype(btf, typedef_name, BTF_KIND_TYPEDEF);
-	else
-		proto = prototype(btf, target, BTF_KIND_FUNC);
 	if (!proto)
 		return false;
 	arg = packet_of(btf, proto, kind == HOOK_TP_BTF); /* the first is the tracepoint's own */

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/parse.h"
+#include "base/sort.h"
 #include "base/vec.h"
 #include "probe/deltas.h"
 #include "bpf/watch.skel.h"
@@ -293,28 +294,20 @@ static uint32_t tell(struct out *o, const struct group_traits *traits)
 {
 	struct watch_groups *g = o->probe->groups;
 	struct told fresh = { .traits = *traits, .id = g->last_id + 1, .checked = o->now };
-	size_t lo = 0, hi = g->told.len;
+	const size_t at = sort_first(i, 0, g->told.len,
+				     compare_traits(&g->told.items[i].traits, traits) >= 0);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		int order = compare_traits(&g->told.items[mid].traits, traits);
-
-		if (!order)
-			return tell_again(o, &g->told.items[mid]);
-		if (order < 0)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	if (at < g->told.len && !compare_traits(&g->told.items[at].traits, traits))
+		return tell_again(o, &g->told.items[at]);
 	if (fresh.id > TOLD_MAX)
 		return 0;
 	fresh.n = group_labels(o, traits, fresh.labels);
 	if (vec_push(&g->told, fresh))
 		return 0;
 	g->last_id = fresh.id;
-	memmove(&g->told.items[lo + 1], &g->told.items[lo],
-		(g->told.len - 1 - lo) * sizeof(fresh));
-	g->told.items[lo] = fresh;
+	memmove(&g->told.items[at + 1], &g->told.items[at],
+		(g->told.len - 1 - at) * sizeof(fresh));
+	g->told.items[at] = fresh;
 	put_group(o, &fresh);
 	return fresh.id;
 }

@@ -45,9 +45,7 @@ static const struct {
 #define FENTRY(name) .kind = HOOK_FENTRY, .target = name
 #define NETFILTER(name) \
 	.kind = HOOK_NETFILTER, .target = #name, .netfilter = NETFILTER_##name
-#define CGROUP \
-	.kind = HOOK_CGROUP_INGRESS, \
-	.target = "ingress of the root cgroup, after the socket lookup"
+#define CGROUP .kind = HOOK_CGROUP_INGRESS, .target = HOOK_CGROUP_TARGET
 
 /*
  * A stage needs those before it: `read` finds a packet's times in what `enqueued` left, and so on
@@ -99,7 +97,7 @@ const struct hook hooks[] = {
 	  .needs = INGRESS_STAGES, .cost = COST_TCP },
 	{ STAGE(ENQUEUED), FENTRY("sock_def_readable"), .program = "enqueued_fentry",
 	  .needs = INGRESS_STAGES, .cost = COST_TCP },
-	/* Not every machine has it. */
+	/* Not every kernel has this tracepoint. */
 	{ TRACEPOINT("local_timer_entry"), .program = "timer_tp", .helps = WAKING_STAGES,
 	  .slight = true,
 	  .without = "a reader that a timer woke may count as woken by a packet" },
@@ -117,7 +115,7 @@ const struct hook hooks[] = {
 	  .needs = NEED_READS, .cost = COST_TCP },
 	{ STAGE(READ), UDP, FENTRY("skb_consume_udp"), .program = "udp_returned_fentry",
 	  .needs = NEED_READS, .cost = COST_TCP },
-	/* Since 6.11 it names the socket. */
+	/* Since Linux 6.11 this tracepoint names the socket. */
 	{ TRACEPOINT("kfree_skb"), .program = "drop_tp", .older = "drop_old_tp", .arguments = 4,
 	  .helps = INGRESS_STAGES, .role = ROLE_RECEIVED_DROPS,
 	  .without = "received packets that are dropped are not counted" },
@@ -250,6 +248,16 @@ int hook_btf_id(enum hook_kind kind, const char *target)
 	return btf__find_by_name_kind(btf, name, BTF_KIND_TYPEDEF);
 }
 
+const struct btf_type *hook_prototype(int btf_id)
+{
+	const struct btf *btf = hook_kernel_btf();
+	const struct btf_type *t = btf_id > 0 ? btf__type_by_id(btf, btf_id) : NULL;
+
+	while (t && !btf_is_func_proto(t)) /* typedef, pointer or function */
+		t = t->type ? btf__type_by_id(btf, t->type) : NULL;
+	return t;
+}
+
 /* "return 0" of that kind, loaded; its descriptor or -errno. */
 static int load_empty(enum hook_kind kind, int btf_id)
 {
@@ -290,11 +298,9 @@ static int lacks_cgroup2(enum hook_kind kind)
 /* The first parameter of a tracepoint's prototype is its own. */
 static uint32_t count_arguments(int id)
 {
-	const struct btf *btf = hook_kernel_btf();
-	const struct btf_type *t = btf__type_by_id(btf, btf__type_by_id(btf, id)->type);
+	const struct btf_type *t = hook_prototype(id);
 
-	t = btf__type_by_id(btf, t->type);
-	return btf_is_func_proto(t) && btf_vlen(t) ? btf_vlen(t) - 1 : 0;
+	return t && btf_vlen(t) ? btf_vlen(t) - 1 : 0;
 }
 
 static const struct tried *try_place(enum hook_kind kind, const char *target)

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 struct btf;
+struct btf_type;
 
 enum hook_kind {
 	HOOK_TP_BTF,
@@ -25,6 +26,9 @@ enum hook_kind {
 	HOOK_SOCKOPS,        /* of the root of cgroup2; no target is looked up */
 	HOOK_CGROUP_INGRESS, /* cgroup_skb on the root of cgroup2 */
 };
+
+/* Target of every HOOK_CGROUP_INGRESS; no target is looked up. */
+#define HOOK_CGROUP_TARGET "ingress of the root cgroup, after the socket lookup"
 
 #define HOOKS_MAX 80 /* of hooks[], at the most */
 
@@ -52,7 +56,8 @@ enum hook_role {
 enum hook_proof {
 	PROOF_ANY,
 	PROOF_IPV6,
-	PROOF_NONE, /* it fires later, or for a card's or other hosts' packets only */
+	PROOF_NONE, /* no self-test traffic reaches it: it fires later, or only for a card's or
+		     * other hosts' packets */
 };
 
 /* Which events of a host make a hook's programs run, and so cost: see cost.c. */
@@ -60,11 +65,11 @@ enum cost_class {
 	COST_TASKS,   /* the scheduler's hooks and the timer's, by context switch */
 	COST_ARRIVAL, /* the hooks that see each packet of the host, by packet */
 	COST_DEPARTURE, /* the transmit side's, which see others' packets, too, by run of those */
-	COST_PASSED,  /* the others, by packet that the filter leaves out */
-	COST_TCP,     /* the others, by packet that is measured */
+	COST_PASSED,  /* hooks of no other class, by packet that the filter leaves out */
+	COST_TCP,     /* hooks of no other class, by packet that is measured */
 	COST_UDP,
 	COST_ARRIVAL_PASSED,   /* ARRIVAL, by packet that sampling leaves out */
-	COST_DEPARTURE_PASSED, /* DEPARTURE, likewise */
+	COST_DEPARTURE_PASSED, /* DEPARTURE, by packet that sampling leaves out */
 	COST_CLASSES,
 };
 
@@ -106,6 +111,9 @@ const char *hook_program(const struct hook *hook);
 
 /* Number of a function or tracepoint type in the kernel's BTF, or -errno. */
 int hook_btf_id(enum hook_kind kind, const char *target);
+
+/* Returns the prototype of what has that number; NULL if there is none, or for -errno. */
+const struct btf_type *hook_prototype(int btf_id);
 
 /*
  * The running kernel's BTF, or NULL: it has none, or there is no memory. Kept for the life of the

@@ -106,9 +106,7 @@ static bool is_needed(const struct watch_probe *probe, const struct hook *h)
 /* Hooks that serve the same: the first that can be bound is. */
 static bool same_place(const struct hook *a, const struct hook *b)
 {
-	if (a->stage == STAGE_NONE && a->role == ROLE_NONE)
-		return false;
-	return a->stage == b->stage && a->protocol == b->protocol && a->role == b->role;
+	return a->stage != STAGE_NONE && a->stage == b->stage && a->protocol == b->protocol;
 }
 
 static bool of_backend(const struct watch_probe *probe, const struct hook *h)

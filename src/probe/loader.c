@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -219,7 +218,10 @@ static bool is_tracing(enum hook_kind kind)
 	return kind == HOOK_TP_BTF || kind == HOOK_FENTRY || kind == HOOK_FEXIT;
 }
 
-/* The target is the row's, whatever the program's SEC() says. NULL: it is that of SEC(). */
+/*
+ * Selects a program for loading. `target` replaces the target in its SEC(); NULL keeps that one.
+ * 0 or -errno.
+ */
 static int select_program(struct bpf_program *p, enum hook_kind kind, const char *target)
 {
 	bpf_program__set_autoload(p, true);
@@ -398,7 +400,7 @@ static int fail_refused(const struct watch_probe *probe, const struct hook *h,
 	return 1;
 }
 
-/* Returns how many hooks the refused program was of. */
+/* Returns the number of hooks that used the refused program; each of them is failed. */
 static int drop_refused(struct watch_probe *probe, int err)
 {
 	const struct bpf_program *refused = bpf_object__find_program_by_name(probe->obj,

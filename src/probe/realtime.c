@@ -32,5 +32,5 @@ int watch_clock(struct watch_probe *probe, struct event_sink *sink)
 	e.error_ns = p.error_ns;
 	e.tai_offset_s = p.tai_offset_s;
 	e.flags = p.stepped ? CLOCK_STEPPED : 0;
-	return event_put(sink, EV_CLOCK, clock_mono_ns(clock_system()), &e, sizeof(e));
+	return event_put(sink, EV_CLOCK, clock_now(), &e, sizeof(e));
 }

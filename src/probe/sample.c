@@ -10,13 +10,11 @@
 static struct bpf_program *sample_find_program(const struct watch_probe *probe,
 					       const char *program)
 {
-	struct bpf_program *p = NULL;
+	struct bpf_program *p;
 	char name[64];
 
-	if (watch_samples(probe)) {
-		snprintf(name, sizeof(name), "%s_sampled", program);
-		p = bpf_object__find_program_by_name(probe->obj, name);
-	}
+	snprintf(name, sizeof(name), "%s_sampled", program);
+	p = watch_samples(probe) ? bpf_object__find_program_by_name(probe->obj, name) : NULL;
 	return p ? p : bpf_object__find_program_by_name(probe->obj, program);
 }
 

@@ -84,7 +84,7 @@ int watch_selftest(struct watch_probe *probe)
 	bool v4, v6;
 
 	/* a context switch and a waking */
-	clock_sleep_until(clock_system(), clock_mono_ns(clock_system()) + 1000000);
+	clock_sleep_until(clock_system(), clock_now() + 1000000);
 	v4 = !traffic(AF_INET, SOCK_STREAM) && !traffic(AF_INET, SOCK_DGRAM);
 	v6 = !traffic(AF_INET6, SOCK_STREAM) && !traffic(AF_INET6, SOCK_DGRAM);
 	for (int i = 0; hooks[i].target && (v4 || v6); i++) {

@@ -8,7 +8,6 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -20,7 +19,7 @@
 #include "probe/prog_stats.h"
 #include "bpf/watch.skel.h"
 
-/* The previous snapshot, for what nobody else looks at. */
+/* State of the previous snapshot that only this file uses. */
 struct snapshot {
 	uint64_t seq, to_ns; /* how many there were; when the last one was taken */
 	uint64_t user_ns;    /* CPU time of this process until then */
@@ -406,7 +405,7 @@ int watch_snapshot(struct watch_probe *probe, struct event_sink *sink, struct ev
 	take(&o);
 	if (!o.err)
 		o.err = watch_slow(probe, sink, dict, o.now);
-	if (!o.err) /* behind the messages: times are known up to here */
+	if (!o.err) /* after the messages, so that EV_CLOCK covers their times */
 		o.err = watch_clock(probe, sink);
 	if (!o.err)
 		o.err = watch_told_losses(probe, sink, dict, o.now);

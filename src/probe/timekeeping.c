@@ -43,7 +43,7 @@ static int put_fact(struct event_sink *sink, const char *way, const char *why)
 	char text[WHY_MAX + 16];
 
 	snprintf(text, sizeof(text), "%s%s%s", way, *why ? ": " : "", why);
-	return event_put_fact(sink, (uint64_t)clock_mono_ns(clock_system()), FACT, text);
+	return event_put_fact(sink, clock_now(), FACT, text);
 }
 
 int timekeeping_start(struct timekeeping **out, struct event_sink *sink)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How this host's clocks relate to each other while something is recorded, as EV_DOMAIN and
- * EV_CLOCK_PARAM (event/clocks.h): TSC, REALTIME, TAI and sched_clock against the
- * monotonic clock.
+ * EV_CLOCK_PARAM (event/clocks.h): TSC, REALTIME, TAI and sched_clock against the monotonic clock.
  *
  * Where the kernel's functions can be watched and its clock is the TSC, all but sched_clock are
  * exact, from what the kernel itself computes with; elsewhere pairs of readings tell, with a bound.

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/bug.h"
 #include "clock/clock.h"
 #include "clock/follow.h"
 #include "clock/pairs.h"

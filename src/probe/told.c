@@ -306,17 +306,17 @@ int watch_told_open(struct watch_probe *probe, char *why, size_t size)
 
 	if (!probe->config.messages)
 		return 0;
+	if (ring < 0) {
+		snprintf(why, size, "messages can't be recorded: this kernel refuses ring buffers "
+			 "(maps of type ringbuf)");
+		return -ENOTSUP;
+	}
 	t = calloc(1, sizeof(*t));
 	probe->told = t;
 	if (!t)
 		return -ENOMEM;
 	t->flows = calloc(2UL * FLOWS, sizeof(*t->flows));
 	t->ring = ring_buffer__new(ring, take, t, NULL);
-	if (ring < 0) {
-		snprintf(why, size, "messages can't be recorded: this kernel refuses ring buffers "
-			 "(maps of type ringbuf)");
-		return -ENOTSUP;
-	}
 	if (!t->flows || !t->ring || sends_new(&t->sends, take_sent, t))
 		return -ENOMEM;
 	ring_buffer__consume(t->ring);
@@ -324,8 +324,8 @@ int watch_told_open(struct watch_probe *probe, char *why, size_t size)
 	t->unknown_before = probe->skel->bss->told_unknown;
 	memcpy(t->missed_before, probe->skel->bss->requests_missed, sizeof(t->missed_before));
 	if (probe->config.marks)
-		return marks_new(&t->marks, probe->config.marks->by_id,
-				 clock_mono_ns(clock_system()), t->lost_before, take_marked, t);
+		return marks_new(&t->marks, probe->config.marks->by_id, clock_now(),
+				 t->lost_before, take_marked, t);
 	return 0;
 }
 

@@ -85,7 +85,7 @@ int watch_probe_open(struct watch_probe **out, const struct watch_probe_config *
 		probe->stamp_fd = err = hold_stamping();
 		if (err < 0)
 			goto out;
-		probe->stamps_from_ns = clock_mono_ns(clock_system()) + STAMPING_STARTS_NS;
+		probe->stamps_from_ns = clock_now() + STAMPING_STARTS_NS;
 	}
 	err = watch_function_find(probe, why, size);
 	if (!err)
