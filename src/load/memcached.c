@@ -69,7 +69,7 @@ const protocol_put memcached_put[OPERATIONS] = {
 /* A reply's first word, the operation that it answers, and how the reply goes on. */
 #define ANY OPERATIONS
 static const struct memcached_answer {
-	char word[WORD_MAX] __attribute__((nonstring)); /* padded with zero bytes */
+	char word[WORD_MAX + 1]; /* padded with zero bytes */
 	uint8_t operation, status, phase;
 } answers[] = {
 	{ "VALUE", OPERATION_GET, REPLY_OK, KEY },
