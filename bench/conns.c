@@ -21,7 +21,7 @@
 
 #include "base/parse.h"
 #include "event/memsource.h"
-#include "probe/conns_probe.h"
+#include "probe/connection/conns_probe.h"
 
 #define SOCKETS 100000
 #define HOT 4000

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "bench/hotpath.h"
-#include "probe/watch_internal.h"
+#include "probe/packet/pkt_internal.h"
 #ifdef HOTPATH_BY
 #include "bench/hotpath_by.skel.h"
 #else

@@ -27,7 +27,7 @@
 #include <unistd.h>
 
 #include "bench/icount.skel.h"
-#include "probe/watch_probe.h"
+#include "probe/packet/pkt_probe.h"
 #include "tests/guest/loopback.h"
 
 #define WARM_UP 200 /* rows, socket storage and TCP's own start are behind */

@@ -12,8 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "probe/watch_internal.h"
-#include "probe/watch_probe.h"
+#include "probe/packet/pkt_internal.h"
+#include "probe/packet/pkt_probe.h"
 #include "bpf/watch.skel.h" /* needs bpf/abi.h */
 
 #define SNAPSHOTS 400

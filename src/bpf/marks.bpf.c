@@ -2,7 +2,7 @@
 /*
  * Marks of the application itself (record --boundary mark): who fired one, and when. They are told
  * in the ring in which reads are told (bpf/told.h), so that a thread's marks and reads are in the
- * order in which they happened; user space joins them (src/probe/marks.h).
+ * order in which they happened; user space joins them (src/probe/packet/marks.h).
  *
  * Uprobe programs can be preempted, and another thread's run of the same program may come between,
  * on the same CPU: the kernel refuses that to other tracing programs, not to these. So nothing is

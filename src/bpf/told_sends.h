@@ -2,7 +2,7 @@
 /*
  * What is sent, for a recording: each send call when it ends, and each packet when nothing more
  * will be heard of it. User space joins them by the bytes: a packet may carry several calls' bytes,
- * and a call may take many packets (src/probe/sends.h).
+ * and a call may take many packets (src/probe/packet/sends.h).
  */
 #ifndef HOSTLAT_BPF_TOLD_SENDS_H
 #define HOSTLAT_BPF_TOLD_SENDS_H

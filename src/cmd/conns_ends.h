@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "conns/budget.h"
-#include "probe/conns_pass.h"
+#include "probe/connection/conns_pass.h"
 
 /*
  * Takes it out of what `spent` has of own time, of which `spent->ends_ns` was for connections that

@@ -27,7 +27,7 @@
 #include "conns/conns.h"
 #include "event/conn_block.h"
 #include "event/memsource.h"
-#include "probe/conns_source.h"
+#include "probe/connection/conns_source.h"
 
 #define QUEUE_LIMIT (64UL << 20)
 #define TICK_NS (500 * NS_PER_MS) /* the most between two readings, and decisions about rates */

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "event/source.h"
-#include "probe/conns_source.h"
+#include "probe/connection/conns_source.h"
 
 struct conns_live_config {
 	uint64_t interval_ns;

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "event/dict.h"
-#include "probe/conns_source.h"
+#include "probe/connection/conns_source.h"
 
 /* What was told so far. Begins zeroed. */
 struct conns_lost_told {

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "probe/watch_config.h"
+#include "probe/packet/pkt_config.h"
 
 #define MARK_TEXT 4352
 

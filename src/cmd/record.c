@@ -11,7 +11,7 @@
 #include "cmd/recording.h"
 #include "cmd/session.h"
 #include "cmd/watch_view.h"
-#include "probe/watch_config.h"
+#include "probe/packet/pkt_config.h"
 
 struct record_config {
 	const char *file;

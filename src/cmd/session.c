@@ -24,8 +24,8 @@
 #include "diagnose/diagnose.h"
 #include "event/memsource.h"
 #include "event/names.h"
-#include "probe/timekeeping.h"
-#include "probe/watch_probe.h"
+#include "probe/cpu/timekeeping.h"
+#include "probe/packet/pkt_probe.h"
 #include "watch/watch.h"
 
 /* The last packets of a process may leave and be acknowledged after it has ended. */

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "event/writer.h"
-#include "probe/activity.h"
+#include "probe/cpu/activity.h"
 #include "trace/funcgraph.h"
 
 /* All NULL: nothing is recorded, and every function does nothing. */

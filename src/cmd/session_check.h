@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "probe/watch_config.h"
+#include "probe/packet/pkt_config.h"
 
 /*
  * Returns 0; after a message, -EINVAL if the command line is at fault, or another -errno. Fills in

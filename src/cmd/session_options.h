@@ -5,7 +5,7 @@
 
 #include "base/opt.h"
 #include "event/source.h"
-#include "probe/watch_config.h"
+#include "probe/packet/pkt_config.h"
 
 #define SESSION_FACT_PORT "watch.port"
 

@@ -14,9 +14,9 @@
 #include "event/layout.h"
 #include "event/names.h"
 #include "host/lockdown.h"
-#include "probe/conns_places.h"
-#include "probe/hook.h"
-#include "probe/timekeeping.h"
+#include "probe/connection/conns_places.h"
+#include "probe/common/hook.h"
+#include "probe/cpu/timekeeping.h"
 
 #define BTF_FILE "/sys/kernel/btf/vmlinux"
 

@@ -11,8 +11,8 @@
 #include "base/bug.h"
 #include "event/dict.h"
 #include "event/memsource.h"
-#include "probe/diag_kept.h"
-#include "probe/diag_state.h"
+#include "probe/connection/diag_kept.h"
+#include "probe/connection/diag_state.h"
 
 #define SEQ 7 /* as tests/unit/diag_answer.h */
 #define MS  1000000ULL

@@ -21,7 +21,7 @@
 #include "clock/changes.h"
 #include "clock/clock.h"
 #include "clock/tsc.h"
-#include "probe/timekeeping_log.h"
+#include "probe/cpu/timekeeping_log.h"
 #include "../unit/clock_log.h"
 
 #define BATCH 30000 /* 160 ms: no slew shall fall between two batches only */

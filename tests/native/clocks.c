@@ -18,7 +18,7 @@
 #include "clock/tsc.h"
 #include "event/clocks.h"
 #include "event/reader.h"
-#include "probe/timekeeping_sched.h"
+#include "probe/cpu/timekeeping_sched.h"
 
 #define EVERY_NS 1000000
 

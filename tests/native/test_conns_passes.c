@@ -20,7 +20,7 @@
 #include "base/parse.h"
 #include "clock/clock.h"
 #include "event/dict.h"
-#include "probe/conns_probe.h"
+#include "probe/connection/conns_probe.h"
 
 #define SOCKETS 16000 /* more than twice what the ring holds */
 #define PAUSED 6500 /* told when some end: in the first pause */

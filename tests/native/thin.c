@@ -3,7 +3,7 @@
  * What a recording would be if some of its CPU activity had been lost:
  * thin IN OUT PER_MILLE [CORE]. So many events of 1,000 are taken out, by chance but always the
  * same ones; of one core, or of all. Around each the core is blind, and what its task was in is
- * forgotten, as when it happens to `record` itself (probe/timeline.c). Messages stay.
+ * forgotten, as when it happens to `record` itself (probe/cpu/timeline.c). Messages stay.
  */
 #include <fcntl.h>
 #include <inttypes.h>

@@ -8,7 +8,7 @@
 
 #include "base/bug.h"
 #include "event/writer.h"
-#include "probe/timeline.h"
+#include "probe/cpu/timeline.h"
 
 #define TRACE_ACTS (64u << 20)
 #define STARTED_NS 1700000000000000000ULL

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Recordings of made-up hosts, for tests of what is concluded from them: what CPUs do and which
- * messages come, in any order, written as `hostlat record` would write them (probe/timeline.h).
+ * messages come, in any order, written as `hostlat record` would write them (probe/cpu/timeline.h).
  * Times in ns since TRACE_START. Failures end the program.
  */
 #ifndef HOSTLAT_TESTS_TRACE_H

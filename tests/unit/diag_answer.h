@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "probe/diag.h"
+#include "probe/connection/diag.h"
 
 #define ANSWER_SEQ 7
 

@@ -15,8 +15,8 @@
 #include "conns/total.h"
 #include "conns/words.h"
 #include "event/conn_times.h"
-#include "probe/conn_cover.h"
-#include "probe/conn_table.h"
+#include "probe/connection/conn_cover.h"
+#include "probe/connection/conn_table.h"
 
 static uint64_t sum(const struct event_conn *c)
 {

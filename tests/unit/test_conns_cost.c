@@ -8,9 +8,9 @@
 
 #include <cmocka.h>
 
-#include "probe/conns_cost.h"
+#include "probe/connection/conns_cost.h"
 
-/* What src/probe/conns_cost.c adds: for what lies before the first reading; of three in 16 runs. */
+/* What src/probe/connection/conns_cost.c adds: for what lies before the first reading; of three in 16 runs. */
 #define PRICE(ns, clock) (1.2 * (ns) + 3.0 * (clock) / 16)
 #define ASSUMED 1000
 

@@ -22,8 +22,8 @@
 #include "conns/rtt.h"
 #include "conns/total.h"
 #include "event/memsource.h"
-#include "probe/conn_rtts.h"
-#include "probe/conns_told.h"
+#include "probe/connection/conn_rtts.h"
+#include "probe/connection/conns_told.h"
 #include "stats/bucket_edges.h"
 
 #define MIDDLE 1.0906 /* 2^(1/8), and a rounding */

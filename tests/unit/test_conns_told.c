@@ -19,7 +19,7 @@
 #include "base/parse.h"
 #include "base/rng.h"
 #include "event/memsource.h"
-#include "probe/conns_told.h"
+#include "probe/connection/conns_told.h"
 
 struct rig {
 	struct conns_told told;

@@ -16,7 +16,7 @@
 #include <netinet/tcp.h>
 
 #include "diag_answer.h"
-#include "probe/diag_state.h"
+#include "probe/connection/diag_state.h"
 
 struct taken {
 	struct diag_sock last;

@@ -13,7 +13,7 @@
 
 #include "event/dict.h"
 #include "event/memsource.h"
-#include "probe/diag_kept.h"
+#include "probe/connection/diag_kept.h"
 
 #define MS 1000000ULL
 #define EVENTS 16

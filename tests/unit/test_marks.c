@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "cmd/mark_names.h"
-#include "probe/marks.h"
+#include "probe/packet/marks.h"
 
 #define TEXT 4096
 #define SINCE 1000

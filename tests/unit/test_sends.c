@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "probe/sends.h"
+#include "probe/packet/sends.h"
 
 #define TEXT 4096
 

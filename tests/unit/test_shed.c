@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "probe/shed.h"
+#include "probe/packet/shed.h"
 
 #define LIMIT 0.01
 

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "probe/watch_internal.h"
+#include "probe/packet/pkt_internal.h"
 #include "stats/bucket_edges.h"
 
 static __u16 cells[SHORT_ENTRIES];

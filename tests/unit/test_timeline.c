@@ -17,8 +17,8 @@
 #include "event/dict.h"
 #include "event/reader.h"
 #include "event/spans.h"
-#include "probe/timeline.h"
-#include "probe/timeline_queue.h"
+#include "probe/cpu/timeline.h"
+#include "probe/cpu/timeline_queue.h"
 #include "../sim/event_words.h"
 
 #define START 1000

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "probe/common/netfilter.h"
+
+#include <errno.h>
+#include <linux/bpf.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "host/netns.h"
+
+/*
+ * Before everybody else, so that the time is that of the hook and not of the rules. A priority can
+ * be had by one BPF program only: other hostlats on this machine take the first ones.
+ */
+#define PRIORITY_FIRST (-2147483647)
+#define PRIORITY_TRIES 64
+
+struct link_create {
+	uint32_t prog_fd, target_fd, attach_type, flags;
+	uint32_t pf, hooknum;
+	int32_t priority;
+	uint32_t netfilter_flags;
+	uint8_t rest[64];
+};
+
+struct attach {
+	int prog_fd;
+	uint32_t hook;
+	int *links;
+};
+
+static int create(const struct attach *a, uint32_t family)
+{
+	struct link_create attr = {
+		.prog_fd = a->prog_fd,
+		.attach_type = NETFILTER_ATTACH_TYPE,
+		.pf = family,
+		.hooknum = a->hook,
+	};
+	long fd = -1;
+
+	for (int i = 0; i < PRIORITY_TRIES; i++) {
+		attr.priority = PRIORITY_FIRST + i;
+		fd = syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
+		if (fd >= 0 || errno != EBUSY)
+			break;
+	}
+	return fd < 0 ? -errno : (int)fd;
+}
+
+/* In the namespace, on a thread of its own. */
+static int attach(void *ctx)
+{
+	const struct attach *a = ctx;
+
+	a->links[0] = create(a, AF_INET);
+	if (a->links[0] < 0)
+		return a->links[0];
+	a->links[1] = create(a, AF_INET6);
+	if (a->links[1] >= 0 || a->links[1] == -EAFNOSUPPORT || a->links[1] == -EOPNOTSUPP)
+		return 0;
+	close(a->links[0]);
+	return a->links[1];
+}
+
+int netfilter_attach(int prog_fd, uint32_t hook, const struct host_netns *ns, int links[2])
+{
+	struct attach a = { .prog_fd = prog_fd, .hook = hook, .links = links };
+	int err = host_netns_run(ns, attach, &a);
+
+	if (err)
+		links[0] = links[1] = -1;
+	else if (links[1] < 0)
+		links[1] = -1;
+	return err;
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "probe/connection/conns_cost.h"
+
+#include <bpf/libbpf.h>
+#include <string.h>
+
+#include "base/bug.h"
+#include "probe/common/prog_stats.h"
+
+/* Weight of the runs before the last call, relative to those since. */
+#define REMEMBERED 0.8
+/* So many times as dear as others: its CPU was taken away meanwhile. */
+#define STRANGE 8
+/* Readings of the clock, of a run that is timed. */
+#define READINGS 3.0
+/*
+ * A run takes longer than it sees itself: its begin, before the first reading of the clock, is
+ * cold. By the kernel's statistics 1.16 to 1.35 times (tests/native/test_conns_budget.py).
+ */
+#define UNSEEN 1.2
+/* Price of a run of a kind that was never timed: above what was ever measured with cold caches. */
+#define ASSUMED_NS 1000.0
+
+/* How often a kind of programs ran since the last call. */
+static double runs_since(struct conns_cost *c, const struct conn_counts *counts, int use)
+{
+	double n = 0;
+
+	for (int cpu = 0; cpu < c->cpus; cpu++) {
+		uint64_t now = counts[cpu].used[use], *then = &c->used[cpu][use];
+
+		/* Additions may be lost, so that it goes back. */
+		n += now > *then ? (double)(now - *then) : 0;
+		*then = now;
+	}
+	return n;
+}
+
+static double price_of(const struct conns_cost *c, int use)
+{
+	return c->runs[use] > 0 ? c->ns[use] / c->runs[use] : 0;
+}
+
+/* Those of one CPU, but for the dearest one if it is strange. */
+static void take_of(struct conns_cost *c, struct conn_timed *now, struct conn_timed *then, int use,
+		    double *ns, double *runs)
+{
+	const double most = (double)now->most_ns[use], price = price_of(c, use);
+	const double usual = price > 0 ? price : ASSUMED_NS;
+	double n = (uint32_t)(now->runs[use] - then->runs[use]), sum;
+
+	sum = now->ns[use] > then->ns[use] ? (double)(now->ns[use] - then->ns[use]) : 0;
+	now->most_ns[use] = 0;
+	then->ns[use] = now->ns[use];
+	then->runs[use] = now->runs[use];
+	if (n > 1 ? most * (n - 1) > STRANGE * (sum - most) : most > STRANGE * usual) {
+		sum = sum > most ? sum - most : 0;
+		n--;
+	}
+	if (n < 1)
+		return;
+	*ns += sum;
+	*runs += n;
+}
+
+/* Nanoseconds of one reading of the clock. Before take_timed(), which moves c->timed on. */
+static double clock_of(struct conns_cost *c, const struct conn_timed *timed)
+{
+	double ns = 0, runs = 0;
+
+	for (int cpu = 0; cpu < c->cpus; cpu++) {
+		const struct conn_timed *now = &timed[cpu];
+		struct conn_timed *then = &c->timed[cpu];
+
+		ns += now->clock_ns > then->clock_ns ? (double)(now->clock_ns - then->clock_ns) : 0;
+		then->clock_ns = now->clock_ns;
+		for (int use = 0; use < USE_MAX; use++)
+			runs += (uint32_t)(now->runs[use] - then->runs[use]);
+	}
+	if (runs > 0)
+		c->clock_ns = ns / runs;
+	return c->clock_ns;
+}
+
+static void take_timed(struct conns_cost *c, struct conn_timed *timed, int use)
+{
+	double ns = 0, runs = 0;
+
+	for (int cpu = 0; cpu < c->cpus; cpu++)
+		take_of(c, &timed[cpu], &c->timed[cpu], use, &ns, &runs);
+	if (!runs)
+		return;
+	c->ns[use] = c->ns[use] * REMEMBERED + ns;
+	c->runs[use] = c->runs[use] * REMEMBERED + runs;
+}
+
+bool conns_cost_since(struct conns_cost *c, const struct conn_counts *counts,
+		      struct conn_timed *timed, struct conns_push *push)
+{
+	const double timing = READINGS * clock_of(c, timed) / CONN_TIMED_ONE_IN;
+	bool known = true;
+	double sum = 0;
+
+	*push = (struct conns_push){ 0 };
+	for (int use = 0; use < USE_MAX; use++) {
+		double n = runs_since(c, counts, use), ns;
+
+		take_timed(c, timed, use);
+		known &= !n || c->runs[use] > 0;
+		ns = n * (c->runs[use] > 0 ? UNSEEN * price_of(c, use) + timing : ASSUMED_NS);
+		sum += ns;
+		if (use == USE_STATE)
+			push->ends_ns = (uint64_t)ns;
+	}
+	push->ns = (uint64_t)sum;
+	return known;
+}
+
+/* ---- the kernel's statistics ---- */
+
+static enum conn_use use_of(const char *program)
+{
+	static const struct {
+		const char *name;
+		enum conn_use use;
+	} uses[] = {
+		{ "conn_send", USE_SEND }, { "conn_send_fexit", USE_SEND },
+		{ "conn_recv", USE_RECV }, { "conn_recv_fexit", USE_RECV },
+		{ "conn_ops", USE_RTT }, { "conn_timer", USE_TIMER },
+		{ "conn_state", USE_STATE },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(uses); i++)
+		if (!strcmp(uses[i].name, program))
+			return uses[i].use;
+	return USE_RARE;
+}
+
+void conns_cost_stats(const struct bpf_object *object, uint64_t ns[USE_MAX],
+		      uint64_t runs[USE_MAX])
+{
+	struct bpf_program *program;
+
+	memset(ns, 0, USE_MAX * sizeof(*ns));
+	memset(runs, 0, USE_MAX * sizeof(*runs));
+	bpf_object__for_each_program(program, object) {
+		enum conn_use use = use_of(bpf_program__name(program));
+
+		if (bpf_program__expected_attach_type(program) != BPF_TRACE_ITER &&
+		    bpf_program__type(program) != BPF_PROG_TYPE_SYSCALL)
+			prog_stats_add(program, &ns[use], &runs[use]);
+	}
+}

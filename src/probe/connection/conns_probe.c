@@ -1,0 +1,572 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "probe/connection/conns_probe.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/privilege.h"
+#include "base/restorer.h"
+#include "base/strbuf.h"
+#include "clock/clock.h"
+#include "host/cgroup.h"
+#include "probe/connection/conns_calls.h"
+#include "probe/connection/conns_cost.h"
+#include "probe/connection/conns_places.h"
+#include "probe/connection/conns_told.h"
+#include "probe/connection/conns_walk.h"
+#include "probe/common/hook.h"
+#include "probe/common/prog_stats.h"
+#include "bpf/conns.skel.h"
+
+#define PROGRAMS_MAX 24 /* at hooks, at most */
+
+struct conns_probe {
+	struct conns_bpf *skel;
+	struct ring_buffer *ring;
+	struct conns_walk walk;
+	struct bpf_link *existing;      /* over iter/tcp; NULL: this kernel refuses it */
+	struct bpf_link *links[PROGRAMS_MAX];
+	size_t n_links;
+	struct strbuf missing;          /* lines "name: why" */
+	struct restorer restorer;       /* of the sockets' flags */
+	uint64_t started, first_ns;
+	struct conns_told told;
+	struct conns_cost cost;
+	struct conns_calls calls;
+	struct conns_ends ends;
+};
+
+static void say_missing(struct conns_probe *p, const char *what, const char *why)
+{
+	strbuf_printf(&p->missing, "%s: %s\n", what, why);
+}
+
+/* ---- passes ---- */
+
+/* Nobody wants to know of the connections that prices were found with. */
+static int take_record(void *ctx, void *data, size_t size)
+{
+	struct conns_probe *p = ctx;
+	const struct conn_told *t = data;
+
+	if (size < sizeof(*t) || !p->told.sink)
+		return 0;
+	conns_told_take(&p->told, t, NULL);
+	if (t->closed)
+		conns_calls_forget(&p->calls, t->kept.q.cookie);
+	return 0;
+}
+
+static void empty_ring(void *ctx)
+{
+	struct conns_probe *p = ctx;
+	int n = ring_buffer__consume(p->ring);
+
+	if (n < 0 && !p->told.err)
+		p->told.err = n;
+}
+
+static void account(const struct conns_probe *p, struct conns_pass *pass, uint64_t before)
+{
+	pass->members = p->skel->bss->pass.members;
+	pass->told = p->skel->bss->pass.told;
+	pass->cpu_ns = clock_thread_cpu() - before;
+}
+
+int conns_probe_sample(struct conns_probe *p, enum conn_level level, double sample_ns,
+		       struct conns_pass *pass)
+{
+	uint64_t before = clock_thread_cpu();
+	double us = sample_ns / 1000;
+	int err = conns_walk_sample(&p->walk, level,
+				    us < 1 ? 1 : us < UINT32_MAX ? (uint32_t)us : UINT32_MAX);
+
+	empty_ring(p);
+	account(p, pass, before);
+	pass->ended = true;
+	return err ? err : p->told.err;
+}
+
+void conns_probe_output(struct conns_probe *p, struct event_sink *sink, struct event_dict *dict)
+{
+	p->told.sink = sink;
+	p->told.dict = dict;
+}
+
+int conns_probe_read(struct conns_probe *p, enum conn_level level, uint64_t quota,
+		     struct conns_pass *pass)
+{
+	uint64_t before = clock_thread_cpu();
+	int err = conns_walk_read(&p->walk, level, quota, &pass->ended);
+
+	empty_ring(p);
+	account(p, pass, before);
+	return err ? err : p->told.err;
+}
+
+int conns_probe_fd(const struct conns_probe *p)
+{
+	return ring_buffer__epoll_fd(p->ring);
+}
+
+bool conns_probe_block(struct conns_probe *p, struct event_block *block)
+{
+	return conns_told_block(&p->told, block);
+}
+
+/* ---- attaching ---- */
+
+/*
+ * The kernel reports round trips to programs of a cgroup; containers are below the root. Such a
+ * program sets flags in sockets: it is attached only where leave_sockets() can clear them.
+ */
+static void attach_ops(struct conns_probe *p)
+{
+	int fd, err;
+
+	if (!p->existing) {
+		say_missing(p, "round trips", "without iter/tcp hostlat could not clear its flags "
+			    "in sockets when it ends, and sets none; without them, round trips, "
+			    "timeouts and the peer's delayed acknowledgements are unknown");
+		return;
+	}
+	fd = host_cgroup2_open();
+	if (fd < 0) {
+		say_missing(p, "round trips", fd == -ENOENT ? "cgroup2 is not mounted" :
+			    strerror(-fd));
+		return;
+	}
+	p->skel->links.conn_ops = bpf_program__attach_cgroup(p->skel->progs.conn_ops, fd);
+	err = errno;
+	close(fd);
+	p->skel->bss->ops_attached = p->skel->links.conn_ops != NULL;
+	if (p->skel->links.conn_ops)
+		p->told.known |= CONN_KNOWS_RTT | CONN_KNOWS_RTTS | CONN_KNOWS_PEER_DELACKS |
+				 CONN_KNOWS_RTO;
+	else
+		say_missing(p, "round trips", strerror(err));
+}
+
+/*
+ * Somebody else's program may have asked for the round trips of connections that began meanwhile:
+ * where hostlat came first, nothing tells. Then their flags stay.
+ */
+static bool has_other_ops(void)
+{
+	__u32 programs[64], n = 64;
+	int fd = host_cgroup2_open();
+	bool has;
+
+	if (fd < 0)
+		return false;
+	has = !bpf_prog_query(fd, BPF_CGROUP_SOCK_OPS, BPF_F_QUERY_EFFECTIVE, NULL, programs,
+			      &n) && n > 1;
+	close(fd);
+	return has;
+}
+
+static bool has_target(const struct conns_bpf *skel, const struct bpf_program *program)
+{
+	return bpf_program__expected_attach_type(program) == BPF_TRACE_ITER ||
+	       program == skel->progs.conn_ops || program == skel->progs.conn_walk;
+}
+
+/* -EAGAIN: without the one that cannot be attached. */
+static int attach_hooks(struct conns_probe *p, struct refusals *refused)
+{
+	struct bpf_program *program;
+
+	bpf_object__for_each_program(program, p->skel->obj) {
+		struct bpf_link *link;
+
+		if (!bpf_program__autoload(program) || has_target(p->skel, program))
+			continue;
+		link = bpf_program__attach(program);
+		if (!link)
+			return refusals_add(refused, bpf_program__name(program), -errno);
+		p->links[p->n_links++] = link;
+	}
+	return 0;
+}
+
+static int attach_existing(struct conns_probe *p, struct refusals *refused)
+{
+	if (!bpf_program__autoload(p->skel->progs.conn_existing))
+		return 0;
+	p->existing = bpf_program__attach_iter(p->skel->progs.conn_existing, NULL);
+	return p->existing ? 0 : refusals_add(refused, "conn_existing", -errno);
+}
+
+static int attach(struct conns_probe *p, struct refusals *refused)
+{
+	int err = attach_hooks(p, refused);
+
+	if (!err)
+		err = attach_existing(p, refused);
+	if (err)
+		return err;
+	if (bpf_program__autoload(p->skel->progs.conn_ops))
+		attach_ops(p);
+	err = conns_walk_open(&p->walk, p->skel, empty_ring, p);
+	if (!err)
+		return 0;
+	return refusals_add(refused, p->skel->rodata->in_tables ? "conn_walk" : "conn_visit", err);
+}
+
+/* ---- connections from before ---- */
+
+struct existing {
+	struct conns_probe *probe;
+	int fd;
+};
+
+/* An iterator sees the namespace in which it was made. */
+static int make_iterator(void *ctx)
+{
+	struct existing *e = ctx;
+
+	e->fd = bpf_iter_create(bpf_link__fd(e->probe->existing));
+	return e->fd < 0 ? -errno : 0;
+}
+
+static void each_namespace(struct conns_probe *p, enum pass_follow follow)
+{
+	p->skel->bss->pass = (struct conn_pass){ .quota = UINT64_MAX, .follow = follow };
+	for (size_t i = 0; i < p->told.namespaces.len; i++) {
+		struct existing e = { .probe = p };
+		int err = host_netns_run(&p->told.namespaces.items[i], make_iterator, &e);
+		bool ended;
+
+		if (!err) {
+			err = conns_walk_iterator(&p->walk, e.fd, &ended);
+			close(e.fd);
+		}
+		if (err && follow == PASS_FOLLOW) {
+			char what[HOST_LABEL_MAX + 64];
+
+			snprintf(what, sizeof(what), "connections from before in namespace %s",
+				 p->told.namespaces.items[i].name);
+			say_missing(p, what, strerror(-err));
+		}
+	}
+}
+
+static int visit_owners(struct conns_probe *p)
+{
+	struct bpf_link *link = bpf_program__attach_iter(p->skel->progs.conn_owner, NULL);
+	int err;
+
+	if (!link)
+		return -errno;
+	err = conns_walk_link(&p->walk, link);
+	bpf_link__destroy(link);
+	return err;
+}
+
+static void find_owners(struct conns_probe *p)
+{
+	int err;
+
+	if (!bpf_program__autoload(p->skel->progs.conn_owner))
+		return; /* which is said */
+	err = visit_owners(p);
+	if (err)
+		say_missing(p, "owners", strerror(-err));
+}
+
+/* ---- life ---- */
+
+/* The kernel's coarse clock moves once per tick. */
+static uint64_t tick_length(void)
+{
+	struct timespec t;
+
+	clock_getres(CLOCK_MONOTONIC_COARSE, &t);
+	return (uint64_t)t.tv_nsec;
+}
+
+/* What a load makes. */
+static void unload(struct conns_probe *p)
+{
+	conns_walk_release(&p->walk);
+	for (size_t i = 0; i < p->n_links; i++)
+		bpf_link__destroy(p->links[i]);
+	p->n_links = 0;
+	bpf_link__destroy(p->existing);
+	p->existing = NULL;
+	conns_bpf__destroy(p->skel);
+	p->skel = NULL;
+}
+
+/* -EAGAIN: to be tried again, without what was refused. */
+static int load_once(struct conns_probe *p, const struct conns_log *log,
+		     struct refusals *refused, char *why, size_t size)
+{
+	int err;
+
+	unload(p);
+	p->skel = conns_bpf__open();
+	if (!p->skel)
+		return -errno;
+	err = conns_places_select(p->skel, refused, &p->told, &p->missing, why, size);
+	if (err)
+		return err;
+	p->told.tick_ns = tick_length();
+	p->skel->rodata->tick_ns = p->told.tick_ns;
+	err = conns_calls_select(&p->calls, p->skel, log, &p->told.table);
+	if (!err)
+		err = refusals_load(refused, p->skel->skeleton);
+	if (err)
+		return err;
+	p->told.known |= CONN_KNOWS_TIMES | CONN_KNOWS_CHRONO | CONN_KNOWS_SPURIOUS |
+		    CONN_KNOWS_RCV_WND | CONN_KNOWS_GAUGES;
+	return attach(p, refused);
+}
+
+static int load(struct conns_probe *p, const struct conns_log *log, char *why, size_t size)
+{
+	struct refusals refused = { 0 };
+	int err;
+
+	do
+		err = load_once(p, log, &refused, why, size);
+	while (err == -EAGAIN);
+	if (!err)
+		err = conns_calls_open(&p->calls, log);
+	if (err)
+		return err;
+	p->ring = ring_buffer__new(bpf_map__fd(p->skel->maps.ring), take_record, p, NULL);
+	return p->ring ? 0 : -errno;
+}
+
+/*
+ * Takes back the flags that were set in sockets, in the namespaces of now; also in the process that
+ * does so if this one is killed.
+ */
+static void leave_sockets(void *probe)
+{
+	struct conns_probe *p = probe;
+
+	p->skel->bss->following = 0;
+	host_netns_vec_release(&p->told.namespaces);
+	if (!host_netns_list(NULL, &p->told.namespaces))
+		each_namespace(p, has_other_ops() ? PASS_LEAVE_OLD : PASS_LEAVE);
+}
+
+static int start(struct conns_probe *p)
+{
+	int err;
+
+	err = host_netns_list(NULL, &p->told.namespaces);
+	if (err)
+		return err;
+	err = p->existing ? restorer_start(&p->restorer, PRIVILEGE_COLLECT, leave_sockets, p) : 0;
+	if (err)
+		log_warning("no process restores sockets if this one is killed: %s",
+			    strerror(-err));
+	p->skel->bss->following = 1;
+	empty_ring(p);
+	p->started = clock_now();
+	p->first_ns = clock_thread_cpu();
+	if (p->existing)
+		each_namespace(p, PASS_FOLLOW);
+	p->first_ns = clock_thread_cpu() - p->first_ns;
+	if (p->skel->bss->asked_in_vain && !p->skel->bss->asked_well)
+		say_missing(p, "round trips of connections from before",
+			    "this kernel lets no program ask an open connection for them (6.12 "
+			    "does)");
+	find_owners(p);
+	return 0;
+}
+
+/* Advice is for a process that lacks a privilege; a kernel that refuses is named. */
+static void say_why_not(int err, char *why, size_t size)
+{
+	if (!conns_places_permitted())
+		snprintf(why, size, "connections can't be followed: %s (run it as root, or with "
+			 "CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN)", strerror(-err));
+	else if (refusal_name()[0])
+		snprintf(why, size, "connections can't be followed: this kernel refuses %s (%s)",
+			 refusal_name(), strerror(-err));
+	else
+		snprintf(why, size, "connections can't be followed: %s", strerror(-err));
+}
+
+int conns_probe_open(struct conns_probe **out, const struct conns_log *log, char *why, size_t size)
+{
+	struct conns_probe *p = calloc(1, sizeof(*p));
+	char reason[256];
+	int err;
+
+	*out = NULL;
+	why[0] = '\0';
+	if (!p)
+		return -ENOMEM;
+	p->cost.cpus = libbpf_num_possible_cpus();
+	if (p->cost.cpus < 1 || p->cost.cpus > CONN_CPUS)
+		p->cost.cpus = CONN_CPUS;
+	strbuf_init(&p->missing, 65536);
+	err = conns_told_init(&p->told);
+	if (!err && conns_places_permitted() && hook_none(reason, sizeof(reason))) {
+		snprintf(why, size, "connections can't be followed: %s", reason);
+		err = -ENOTSUP;
+	}
+	if (!err)
+		err = load(p, log, why, size);
+	if (!err)
+		err = start(p);
+	if (err) {
+		if (!why[0])
+			say_why_not(err, why, size);
+		conns_probe_free(p);
+		return err;
+	}
+	*out = p;
+	return 0;
+}
+
+void conns_probe_free(struct conns_probe *p)
+{
+	if (!p)
+		return;
+	if (p->existing)
+		leave_sockets(p);
+	restorer_call_off(&p->restorer);
+	ring_buffer__free(p->ring);
+	conns_calls_release(&p->calls);
+	unload(p);
+	conns_told_release(&p->told);
+	strbuf_release(&p->missing);
+	free(p);
+}
+
+void conns_probe_aim(struct conns_probe *p, enum conn_level level, double hz)
+{
+	p->told.hz[level] = hz;
+}
+
+void conns_probe_cover(struct conns_probe *p, enum conn_level level, bool sampled, uint64_t now)
+{
+	conn_cover_set(&p->told.cover[level], sampled, now);
+}
+
+void conns_probe_gap(struct conns_probe *p, enum conn_level level, uint64_t from, uint64_t to,
+		     uint64_t ns)
+{
+	conn_cover_gap(&p->told.cover[level], from, to, ns);
+}
+
+void conns_probe_members(const struct conns_probe *p, uint64_t members[LEVELS])
+{
+	for (int i = 0; i < LEVELS; i++) {
+		int64_t n = *(volatile int64_t *)&p->skel->bss->members[i];
+
+		members[i] = n > 0 ? (uint64_t)n : 0;
+	}
+}
+
+void conns_probe_thin(struct conns_probe *p, uint32_t n)
+{
+	const uint32_t before = p->told.thinned_one_in;
+
+	if (n == before)
+		return;
+	conns_told_thin(&p->told, n, clock_now());
+	if (before > 1) /* who is followed again has lacked some */
+		conns_calls_thinned(&p->calls);
+	p->skel->data->thin_one_in = n;
+}
+
+void conns_probe_follow(struct conns_probe *p, uint32_t n)
+{
+	p->skel->data->follow_one_in = n;
+}
+
+void conns_probe_ends(struct conns_probe *p, struct conns_ends *ends)
+{
+	uint32_t begun = 0, left_out = 0; /* as they run over, so do their sums */
+
+	for (int cpu = 0; cpu < CONN_CPUS; cpu++) {
+		const volatile struct conn_counts *c = &p->skel->bss->counts[cpu];
+
+		left_out += c->left_out;
+		begun += c->begun;
+	}
+	p->ends.left_out += (uint32_t)(left_out - (uint32_t)p->ends.left_out);
+	p->ends.begun += (uint32_t)(begun - (uint32_t)p->ends.begun);
+	p->ends.records = p->told.records;
+	p->ends.closed = p->told.closed;
+	*ends = p->ends;
+}
+
+/* ---- the log of calls ---- */
+
+int conns_probe_choose(struct conns_probe *p, uint64_t cookie)
+{
+	return conns_calls_choose(&p->calls, cookie);
+}
+
+int conns_probe_calls(struct conns_probe *p, uint64_t grant)
+{
+	return conns_calls_read(&p->calls, grant);
+}
+
+bool conns_probe_call_block(struct conns_probe *p, struct event_block *block)
+{
+	return conns_calls_block(&p->calls, block);
+}
+
+uint64_t conns_probe_calls_left_out(const struct conns_probe *p)
+{
+	return conns_calls_left_out(&p->calls);
+}
+
+/* ---- what it says of itself ---- */
+
+void conns_probe_lost(const struct conns_probe *p, struct conns_lost *lost)
+{
+	const __u32 *n = p->skel->bss->losses;
+
+	struct bpf_program *program;
+
+	*lost = (struct conns_lost){
+		.no_memory = n[LOST_NO_MEMORY], .ring = n[LOST_RING], .timers = n[LOST_TIMERS],
+	};
+	bpf_object__for_each_program(program, p->skel->obj)
+		lost->skipped += prog_stats_skipped(program);
+}
+
+void conns_probe_stats(const struct conns_probe *p, uint64_t ns[USE_MAX], uint64_t runs[USE_MAX])
+{
+	conns_cost_stats(p->skel->obj, ns, runs);
+}
+
+bool conns_probe_cost(struct conns_probe *p, struct conns_push *push)
+{
+	return conns_cost_since(&p->cost, p->skel->bss->counts, p->skel->bss->timed, push);
+}
+
+uint64_t conns_probe_first_ns(const struct conns_probe *p)
+{
+	return p->first_ns;
+}
+
+uint64_t conns_probe_memory(const struct conns_probe *p)
+{
+	const struct conn_table *t = &p->told.table;
+
+	return t->n * sizeof(struct conn_seen) + t->size * sizeof(struct conn_key *) +
+	       p->told.counted_bytes + p->told.rtts_bytes;
+}
+
+int conns_probe_describe(struct conns_probe *p, struct event_sink *sink)
+{
+	return conns_missing_put(strbuf_str(&p->missing), p->started, sink);
+}

@@ -1,0 +1,523 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The difference to the last time, and names. */
+#include "probe/connection/conns_told.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/zpack.h"
+#include "base/parse.h"
+#include "base/sort.h"
+#include "event/conn_block.h"
+#include "event/conn_times.h"
+#include "host/task.h"
+
+/* Bytes of struct conn_seen's `counted` that a new one has; in the end most need no more. */
+#define FIRST_ROOM 48
+
+int conns_told_init(struct conns_told *p)
+{
+	*p = (struct conns_told){
+		.self = (uint32_t)getpid(), .table.item = sizeof(struct conn_seen) + FIRST_ROOM,
+	};
+	vec_init(&p->events, CONN_EVENTS_MAX);
+	p->owners = calloc(CONN_OWNERS, sizeof(*p->owners));
+	return p->owners ? 0 : -ENOMEM;
+}
+
+static void forget(struct conns_told *p, struct conn_seen *s)
+{
+	p->counted_bytes -= s->room;
+	p->rtts_bytes -= conn_rtts_size(s->rtts);
+	free(s->rtts);
+	conn_table_remove(&p->table, &s->key);
+}
+
+void conns_told_release(struct conns_told *p)
+{
+	struct conn_seen *s;
+	size_t at = 0;
+
+	while ((s = conn_table_next(&p->table, &at)))
+		free(s->rtts);
+	conn_table_free(&p->table);
+	vec_release(&p->events);
+	host_netns_vec_release(&p->namespaces);
+	free(p->owners);
+}
+
+/* ---- names ---- */
+
+static uint32_t intern(struct conns_told *p, enum event_dict_id which, const char *text,
+		       uint64_t time)
+{
+	return *text ? event_dict_intern(p->dict, which, text, p->sink, time) : 0;
+}
+
+/* Its container or unit says more than its command does, if it has one. */
+static void name_owner(struct conns_told *p, struct conn_owner *o, uint64_t time)
+{
+	const char *app = o->comm_text;
+	struct host_task task;
+
+	o->comm = intern(p, DICT_STRING, o->comm_text, time);
+	o->cgroup = o->unit = 0;
+	if (!host_task_get(NULL, (pid_t)o->pid, &task)) {
+		o->cgroup = intern(p, DICT_CGROUP, task.cgroup.path, time);
+		o->unit = intern(p, DICT_UNIT, task.cgroup.label, time);
+		if (task.cgroup.container[0])
+			app = task.cgroup.label;
+	}
+	o->app = intern(p, DICT_STRING, app, time);
+}
+
+static const struct conn_owner *owner_of(struct conns_told *p, const struct conn_kept *k,
+					 uint64_t time)
+{
+	struct conn_owner *o = &p->owners[k->q.pid % CONN_OWNERS];
+
+	if (o->pid == k->q.pid && !memcmp(o->comm_text, k->q.comm, sizeof(k->q.comm)))
+		return o;
+	o->pid = k->q.pid;
+	memcpy(o->comm_text, k->q.comm, sizeof(o->comm_text));
+	o->comm_text[sizeof(o->comm_text) - 1] = '\0';
+	name_owner(p, o, time);
+	return o;
+}
+
+static uint32_t netns_name(struct conns_told *p, uint32_t inode, uint64_t time)
+{
+	const struct host_netns *ns = host_netns_find(&p->namespaces, inode);
+	char text[32];
+
+	if (ns)
+		return intern(p, DICT_NETNS, ns->name, time);
+	snprintf(text, sizeof(text), "net:[%u]", inode);
+	return intern(p, DICT_NETNS, text, time);
+}
+
+static uint32_t put_flow(struct conns_told *p, const struct conn_told *t)
+{
+	struct event_flow flow = {
+		.id = ++p->flows, .family = (uint8_t)t->now.family, .protocol = PROTO_TCP,
+		.netns_cookie = t->kept.q.netns, .sock_cookie = t->kept.q.cookie,
+		.local_port = t->now.local_port, .remote_port = t->now.remote_port,
+		.netns = netns_name(p, t->kept.q.netns, t->time),
+	};
+
+	memcpy(flow.local, t->now.local, sizeof(flow.local));
+	memcpy(flow.remote, t->now.remote, sizeof(flow.remote));
+	if (!p->err)
+		p->err = event_put(p->sink, EV_FLOW, t->time, &flow, sizeof(flow));
+	return flow.id;
+}
+
+/* ---- counters ---- */
+
+/*
+ * How much a counter has grown since *seen, which becomes `now` then. Programs on two CPUs may
+ * overwrite each other's sums, and the kernel's own are read without a lock: a counter that went
+ * back has not grown, and *seen stays.
+ */
+#define GROWTH(bits)                                                                               \
+	static uint##bits##_t growth##bits(uint##bits##_t *seen, uint##bits##_t now)               \
+	{                                                                                          \
+		const uint##bits##_t more = (uint##bits##_t)(now - *seen);                         \
+                                                                                                   \
+		if ((int##bits##_t)more <= 0)                                                      \
+			return 0;                                                                  \
+		*seen = now;                                                                       \
+		return more;                                                                       \
+	}
+
+GROWTH(64)
+GROWTH(32)
+GROWTH(16)
+
+/*
+ * The map of timer counters drops entries when it is full: a counter that went back starts
+ * again.
+ */
+static void restart_timers(struct conn_counted *seen, const struct conn_now *n)
+{
+	if (n->delacks < seen->delayed_acks)
+		seen->delayed_acks = n->delacks;
+	if (n->probes < seen->probes)
+		seen->probes = n->probes;
+}
+
+/* Fills in each counter that has a row, except MADE ones. */
+static void put_counters(struct event_conn *c, struct conn_counted *seen,
+			 const struct conn_kept *k, const struct conn_now *n)
+{
+#define PUT_U64(field, value, ...) c->field = growth64(&seen->field, value);
+#define PUT_U32(field, value, ...) c->field = growth32(&seen->field, value);
+#define PUT_U16(field, value, ...) c->field = growth16(&seen->field, (uint16_t)(value));
+#define PUT_MOST(field, value, ...) c->field = value;
+	CONN_COUNTERS(PUT_U64, PUT_U32, PUT_U16, PUT_MOST, CONN_COUNTERS_NO_ROW)
+}
+
+/* One of the kernel's chronographs runs: busy, limited by the peer's window, or by the buffer. */
+static void put_chronographs(struct event_conn *c, struct conn_counted *seen,
+			     const struct conn_told *t, uint64_t tick_ns)
+{
+	uint64_t ns[3];
+
+	for (int i = 0; i < 3; i++)
+		ns[i] = growth32(&seen->chrono[i], t->now.chrono[i] - t->kept.q.chrono[i]) *
+			tick_ns;
+	c->busy_ns = ns[0] + ns[1] + ns[2];
+	c->kernel_rwnd_ns = ns[1];
+	c->kernel_sndbuf_ns = ns[2];
+}
+
+static void put_samples(struct event_conn *c, struct conn_counted *seen,
+			const struct conn_kept *k, const struct conn_unclear *unclear)
+{
+	for (int i = 0; i < CONN_STATES; i++) {
+		c->sampled[i] = growth16(&seen->sampled[i], k->sampled[i]);
+		c->sampled_ns[i] = growth32(&seen->sampled_us[i], k->sampled_us[i]) * 1000ULL;
+		c->samples += c->sampled[i];
+	}
+	c->samples += growth32(&seen->unclear, unclear->samples);
+	c->unclear_ns = growth32(&seen->unclear_us, unclear->us) * 1000ULL;
+	c->zero_window_ns = growth32(&seen->zero_window_us, k->zero_window_us) * 1000ULL;
+	c->unread_ns = growth32(&seen->unread_us, k->unread_us) * 1000ULL;
+	c->squares = conn_squares(c);
+}
+
+static void put_counted(const struct conns_told *p, struct event_conn *c,
+			struct conn_counted *seen, const struct conn_told *t,
+			const struct conn_unclear *unclear)
+{
+	const struct conn_kept *k = &t->kept;
+	uint16_t total_rto;
+
+	restart_timers(seen, &t->now);
+	put_counters(c, seen, k, &t->now);
+	put_chronographs(c, seen, t, p->tick_ns);
+	put_samples(c, seen, k, unclear);
+	total_rto = growth16(&seen->total_rto, (uint16_t)(t->now.total_rto - k->q.total_rto));
+	if (t->now.known & CONN_KNOWS_RTO)
+		c->rto = total_rto;
+	c->tlp += growth32(&seen->probes, t->now.probes);
+	for (int i = 0; i < CONN_SIZES; i++) {
+		c->send_sizes[i] = growth32(&seen->send_sizes[i], k->send_sizes[i]);
+		c->recv_sizes[i] = growth32(&seen->recv_sizes[i], k->recv_sizes[i]);
+	}
+}
+
+/* `s` may be another one then. */
+static void keep(struct conns_told *p, struct conn_seen *s, const struct conn_counted *counted)
+{
+	unsigned char bytes[ZPACK_MAX(sizeof(*counted))];
+	const size_t n = zpack_pack(counted, sizeof(*counted), bytes);
+	const size_t room = zpack_room(sizeof(*s) + s->room, sizeof(*s) + n) - sizeof(*s);
+
+	if (room != s->room) {
+		s = conn_table_resize(&p->table, &s->key, sizeof(*s) + room);
+		if (!s) {
+			p->err = -ENOMEM;
+			return;
+		}
+		p->counted_bytes += room - s->room;
+		s->room = (uint16_t)room;
+	}
+	memcpy(s->counted, bytes, n);
+}
+
+/* Those in buckets are the ones that count: what adds up to them was read at another moment. */
+static void put_rtts(struct conns_told *p, struct event_conn *c, struct conn_seen *s,
+		     const struct conn_told *t)
+{
+	const size_t had = conn_rtts_size(s->rtts);
+	int err = 0;
+
+	/* Also if they don't count: else they would with the next ones. */
+	if (t->has_rtts)
+		err = conn_rtts_gained(&s->rtts, &t->rtts, c->rtts);
+	p->rtts_bytes += conn_rtts_size(s->rtts) - had;
+	if (err == -ENOMEM)
+		p->err = err;
+	if (err)
+		c->known &= ~CONN_KNOWS_RTTS;
+	if (!(c->known & CONN_KNOWS_RTTS)) {
+		memset(c->rtts, 0, sizeof(c->rtts));
+		return;
+	}
+	c->rtt_samples = 0;
+	if (!t->has_rtts)
+		return;
+	for (int i = 0; i < CONN_RTTS; i++)
+		c->rtt_samples += c->rtts[i];
+	conn_rtts_extremes(c->rtts, &c->rtt_min_us, &c->rtt_max_us);
+}
+
+/* ---- as it stands ---- */
+
+void conns_told_thin(struct conns_told *p, uint32_t n, uint64_t now)
+{
+	p->thinned_one_in = n;
+	for (int i = 0; i <= CONN_THIN_MAX; i++) {
+		if (n >> i)
+			p->thinned_until[i] = UINT64_MAX;
+		else if (p->thinned_until[i] == UINT64_MAX)
+			p->thinned_until[i] = now;
+	}
+}
+
+/* At any time since `from`. */
+static bool was_thinned(const struct conns_told *p, const struct conn_told *t, uint64_t from)
+{
+	return t->now.thin < CONN_THIN_MAX && p->thinned_until[t->now.thin + 1] > from;
+}
+
+/* Of how many one was followed, at the fewest. */
+static uint32_t thinned_since(const struct conns_told *p, uint64_t from)
+{
+	uint32_t n = 1;
+
+	for (int i = 1; i <= CONN_THIN_MAX; i++)
+		if (p->thinned_until[i] > from)
+			n = 1U << i;
+	return n;
+}
+
+#define RTT (uint32_t)(CONN_KNOWS_RTT | CONN_KNOWS_RTTS)
+
+static uint32_t known(const struct conns_told *p, const struct conn_told *t, uint64_t from)
+{
+	uint32_t known = p->known | t->now.known;
+
+	if (was_thinned(p, t, from))
+		known &= ~(CONN_KNOWS_CALLS | RTT | CONN_KNOWS_PEER_DELACKS);
+	if (t->now.flags & CONN_MPTCP) /* calls are those of the socket above */
+		known &= ~CONN_KNOWS_CALLS;
+	if (t->now.flags & CONN_KTLS && p->calls_below_tls)
+		known &= ~CONN_KNOWS_CALLS;
+	if (!(t->kept.q.flags & KEPT_RTT))
+		known &= ~(RTT | CONN_KNOWS_PEER_DELACKS |
+			   (t->now.known & CONN_KNOWS_RTO ? 0 : CONN_KNOWS_RTO));
+	/* Whether data acknowledged what was sent is known by what had come when it was sent. */
+	if (!(known & CONN_KNOWS_CALLS) || acks_are_unclear(&t->kept.acks, t->now.min_rtt_us))
+		known &= ~CONN_KNOWS_PEER_DELACKS;
+	if (t->kept.q.flags & KEPT_RTTS_LOST)
+		known &= ~CONN_KNOWS_RTTS;
+	return known;
+}
+
+/* The last time before `now` of which so many bits were kept. */
+static uint64_t long_time(uint64_t now, uint32_t time)
+{
+	const uint32_t ago = (uint32_t)(now >> CONN_TIME_SHIFT) - time;
+
+	return now - ((uint64_t)ago << CONN_TIME_SHIFT);
+}
+
+/* c->from is known. */
+static void put_gauges(const struct conns_told *p, struct event_conn *c,
+		       const struct conn_told *t)
+{
+	const struct conn_kept *k = &t->kept;
+	const struct conn_now *n = &t->now;
+
+	c->flags = n->flags | (t->closed ? CONN_CLOSED : 0) |
+		   (k->q.flags & KEPT_ACCEPTED ? CONN_ACCEPTED : 0) |
+		   (k->q.flags & KEPT_LOGGED ? CONN_LOGGED : 0) |
+		   (k->q.pid == p->self ? CONN_SELF : 0);
+	c->known = known(p, t, c->from);
+	c->loss_first = k->loss_first;
+	c->loss_last = k->loss_first ? k->loss_first + k->loss_last_us * 1000ULL : 0;
+	c->write_first = k->write_first;
+	c->lost_reply = k->lost_reply && c->known & CONN_KNOWS_CALLS ?
+			long_time(t->time, k->lost_reply) : 0;
+	c->rtt_min_us = k->rtt_max_us ? k->rtt_min_us : 0;
+	c->rtt_max_us = k->rtt_max_us;
+	c->rtt_us = n->srtt_us;
+	c->min_rtt_us = n->min_rtt_us;
+	c->rto_us = (uint32_t)(n->rto * p->tick_ns / 1000);
+	c->cwnd = n->cwnd;
+	c->ssthresh = n->ssthresh;
+	c->mss = n->mss;
+	c->snd_wnd = n->snd_wnd;
+	c->rcv_wnd = n->rcv_wnd;
+	c->sndbuf = n->sndbuf;
+	c->rcvbuf = n->rcvbuf;
+	c->wmem_queued = n->wmem_queued;
+	c->rmem = n->rmem;
+	c->unsent = n->unsent;
+	c->unacked = n->unacked;
+	c->rcv_queue = n->rcv_queue;
+	c->delivery_rate = n->delivery_rate;
+	c->pacing_rate = n->pacing_rate;
+	c->write_seq = n->write_seq;
+	c->snd_una = n->snd_una;
+	c->rcv_nxt = n->rcv_nxt;
+	c->tcp_state = n->state;
+	c->thinned_one_in = thinned_since(p, c->from);
+	c->poll_mhz = (uint32_t)(p->hz[k->q.level % LEVELS] * 1000);
+}
+
+static void put_owner(struct conns_told *p, struct event_conn *c, struct conn_counted *s,
+		      const struct conn_told *t)
+{
+	const struct conn_owner *o;
+
+	if (t->kept.q.pid && t->kept.q.pid != s->pid) {
+		o = owner_of(p, &t->kept, t->time);
+		s->pid = o->pid;
+		s->app = o->app;
+		s->comm = o->comm;
+		s->cgroup = o->cgroup;
+		s->unit = o->unit;
+	}
+	c->pid = s->pid;
+	c->app = s->app;
+	c->comm = s->comm;
+	c->cgroup = s->cgroup;
+	c->unit = s->unit;
+}
+
+/* Most have the same. */
+static uint32_t algorithm(struct conns_told *p, const struct conn_told *t)
+{
+	if (memcmp(p->cc_text, t->now.cc, sizeof(p->cc_text)) != 0) {
+		memcpy(p->cc_text, t->now.cc, sizeof(p->cc_text));
+		p->cc_text[sizeof(p->cc_text) - 1] = '\0';
+		p->cc = intern(p, DICT_STRING, p->cc_text, t->time);
+	}
+	return p->cc;
+}
+
+/* Returns the new entry, or NULL without memory. */
+static struct conn_seen *add_seen(struct conns_told *p, const struct conn_told *t)
+{
+	struct conn_seen *s = conn_table_add(&p->table, t->kept.q.netns, t->kept.q.cookie);
+
+	if (!s)
+		return NULL;
+	s->to = t->kept.q.born;
+	s->room = FIRST_ROOM; /* of zeros, which is how zeros are packed */
+	p->counted_bytes += FIRST_ROOM;
+	s->flow = put_flow(p, t);
+	return s;
+}
+
+/* Fills in `c`, which must be zeroed. */
+static void put_conn(struct conns_told *p, struct event_conn *c, struct conn_seen *s,
+		     const struct conn_told *t, const struct conn_unclear *unclear)
+{
+	static const struct conn_unclear none;
+	struct conn_counted counted;
+
+	c->cookie = t->kept.q.cookie;
+	c->to = t->time;
+	c->from = s->to < c->to ? s->to : c->to;
+	c->flow = s->flow;
+	s->to = c->to;
+	zpack_unpack(s->counted, &counted, sizeof(counted));
+	put_counted(p, c, &counted, t, unclear ? unclear : &none);
+	put_gauges(p, c, t);
+	put_rtts(p, c, s, t);
+	put_owner(p, c, &counted, t);
+	c->congestion_control = algorithm(p, t);
+	if (c->known & CONN_KNOWS_TIMES) {
+		c->unsampled_ns = conn_cover_missing(&p->cover[t->kept.q.level % LEVELS], c->from,
+						     c->to);
+		conn_times(c);
+	}
+	if (t->closed)
+		forget(p, s);
+	else
+		keep(p, s, &counted);
+}
+
+void conns_told_take(struct conns_told *p, const struct conn_told *t,
+		     const struct conn_unclear *unclear)
+{
+	struct conn_seen *s = conn_table_find(&p->table, t->kept.q.netns, t->kept.q.cookie);
+	const bool first = !s;
+	struct event_conn *c;
+
+	if (!p->err)
+		p->err = vec_reserve(&p->events, p->events.len + 1);
+	if (!p->err && first) {
+		s = add_seen(p, t);
+		p->err = s ? p->err : -ENOMEM;
+	}
+	if (p->err)
+		return;
+	c = &p->events.items[p->events.len];
+	*c = (struct event_conn){ 0 };
+	put_conn(p, c, s, t, unclear);
+	if (first && t->kept.q.flags & KEPT_BEGAN)
+		c->flags |= CONN_BEGAN;
+	p->records++;
+	p->closed += t->closed;
+	if (!p->err)
+		p->events.len++;
+}
+
+/* ---- handing on ---- */
+
+static int later(const void *a, const void *b)
+{
+	const struct event_conn *x = a, *y = b;
+
+	return sort_order(x->to, y->to) ?: sort_order(x->from, y->from);
+}
+
+/* If they have come in about this order, an insertion is a step or two. */
+static void order(struct conn_events *events)
+{
+	struct event_conn *e = events->items;
+	size_t steps = 0;
+
+	for (size_t i = 1; i < events->len; i++) {
+		struct event_conn it;
+		size_t at = i;
+
+		if (e[i].to >= e[i - 1].to)
+			continue;
+		if (steps > 8 * events->len) {
+			qsort(e, events->len, sizeof(*e), later);
+			return;
+		}
+		it = e[i];
+		for (; at && e[at - 1].to > it.to; at--)
+			e[at] = e[at - 1];
+		e[at] = it;
+		steps += i - at;
+	}
+}
+
+bool conns_told_block(struct conns_told *p, struct event_block *block)
+{
+	size_t n = p->events.len - p->handed;
+
+	if (!n) {
+		vec_clear_most(&p->events, CONN_EVENTS_FEW);
+		p->handed = 0;
+		return false;
+	}
+	if (!p->handed)
+		order(&p->events);
+	p->handed += event_conn_block(p->events.items + p->handed, n, block);
+	return true;
+}
+
+int conns_missing_put(const char *lines, uint64_t time, struct event_sink *sink)
+{
+	char line[512];
+	int err = 0;
+
+	for (; !err && *lines; lines = strchr(lines, '\n') + 1) {
+		snprintf(line, sizeof(line), "%.*s", (int)strcspn(lines, "\n"), lines);
+		err = event_put_fact(sink, time, CONNS_PROBE_FACT_MISSING, line);
+	}
+	return err;
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "probe/connection/diag.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <linux/sock_diag.h>
+#include <netinet/tcp.h>
+#include <string.h>
+
+#define ALIGN(n) (((n) + 3) & ~(size_t)3)
+#define EXTENSION(attr) (1U << ((attr) - 1))
+#define ERRNO_MAX 4095
+
+void diag_ask(struct diag_request *r, uint32_t seq)
+{
+	*r = (struct diag_request){
+		.head = {
+			.nlmsg_len = sizeof(*r), .nlmsg_type = TCPDIAG_GETSOCK,
+			.nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP, .nlmsg_seq = seq,
+		},
+		.body = {
+			.idiag_ext = EXTENSION(INET_DIAG_INFO) | EXTENSION(INET_DIAG_SKMEMINFO) |
+				     EXTENSION(INET_DIAG_CONG),
+			.idiag_states = 1U << TCP_ESTABLISHED | 1U << TCP_SYN_SENT |
+					1U << TCP_FIN_WAIT1 | 1U << TCP_FIN_WAIT2 |
+					1U << TCP_CLOSE_WAIT | 1U << TCP_LAST_ACK |
+					1U << TCP_CLOSING | 1U << TCP_LISTEN,
+		},
+	};
+}
+
+/* ---- attributes ---- */
+
+struct bytes {
+	const unsigned char *at;
+	size_t size;
+};
+
+/* The next attribute of `in`: false at the end, and where one is longer than what is left. */
+static bool next_attr(struct bytes *in, uint16_t *type, struct bytes *value)
+{
+	struct nlattr head;
+	size_t step;
+
+	if (in->size < sizeof(head))
+		return false;
+	memcpy(&head, in->at, sizeof(head));
+	if (head.nla_len < sizeof(head) || head.nla_len > in->size)
+		return false;
+	*type = head.nla_type & NLA_TYPE_MASK;
+	*value = (struct bytes){ in->at + sizeof(head), head.nla_len - sizeof(head) };
+	step = ALIGN(head.nla_len) < in->size ? ALIGN(head.nla_len) : in->size;
+	in->at += step;
+	in->size -= step;
+	return true;
+}
+
+/* Its end need not be there. */
+static void take_text(char *to, size_t size, const struct bytes *value)
+{
+	size_t n = value->size < size - 1 ? value->size : size - 1;
+
+	memset(to, 0, size);
+	memcpy(to, value->at, n);
+	n = strlen(to);
+	memset(to + n, 0, size - n); /* nothing stands behind it */
+}
+
+static void take_memory(struct diag_sock *s, const struct bytes *value)
+{
+	uint32_t words[SK_MEMINFO_WMEM_QUEUED + 1];
+
+	if (value->size < sizeof(words))
+		return;
+	memcpy(words, value->at, sizeof(words));
+	s->rmem = words[SK_MEMINFO_RMEM_ALLOC];
+	s->rcvbuf = words[SK_MEMINFO_RCVBUF];
+	s->sndbuf = words[SK_MEMINFO_SNDBUF];
+	s->wmem_queued = words[SK_MEMINFO_WMEM_QUEUED];
+	s->has |= DIAG_MEMORY;
+}
+
+static void take_info(struct diag_sock *s, const struct bytes *value)
+{
+	const size_t n = value->size < sizeof(s->info) ? value->size : sizeof(s->info);
+
+	memset(&s->info, 0, sizeof(s->info));
+	memcpy(&s->info, value->at, n);
+	s->info_size = (uint32_t)n;
+}
+
+static void take_above(struct diag_sock *s, struct bytes in)
+{
+	struct bytes value;
+	uint16_t type;
+	char name[8];
+
+	while (next_attr(&in, &type, &value)) {
+		if (type != INET_ULP_INFO_NAME)
+			continue;
+		take_text(name, sizeof(name), &value);
+		if (!strcmp(name, "tls"))
+			s->has |= DIAG_KTLS;
+		else if (!strcmp(name, "mptcp"))
+			s->has |= DIAG_MPTCP;
+	}
+}
+
+/* ---- messages ---- */
+
+static bool take_names(struct diag_sock *s, const struct inet_diag_msg *m)
+{
+	const size_t size = m->idiag_family == AF_INET6 ? 16 : 4;
+
+	if (m->idiag_family != AF_INET && m->idiag_family != AF_INET6)
+		return false;
+	memcpy(s->local, m->id.idiag_src, size);
+	memcpy(s->remote, m->id.idiag_dst, size);
+	s->family = m->idiag_family;
+	s->local_port = ntohs(m->id.idiag_sport);
+	s->remote_port = ntohs(m->id.idiag_dport);
+	s->cookie = m->id.idiag_cookie[0] | (uint64_t)m->id.idiag_cookie[1] << 32;
+	return s->cookie && s->cookie != UINT64_MAX;
+}
+
+/* False: it is of no socket that could be told of. */
+static bool read_sock(struct bytes in, struct diag_sock *s)
+{
+	struct inet_diag_msg m;
+	struct bytes value;
+	uint16_t type;
+
+	*s = (struct diag_sock){ 0 };
+	if (in.size < sizeof(m))
+		return false;
+	memcpy(&m, in.at, sizeof(m));
+	if (!take_names(s, &m))
+		return false;
+	s->state = m.idiag_state;
+	s->inode = m.idiag_inode;
+	s->rqueue = m.idiag_rqueue;
+	s->wqueue = m.idiag_wqueue;
+	in = (struct bytes){ in.at + ALIGN(sizeof(m)), in.size - ALIGN(sizeof(m)) };
+	while (next_attr(&in, &type, &value)) {
+		if (type == INET_DIAG_INFO)
+			take_info(s, &value);
+		else if (type == INET_DIAG_SKMEMINFO)
+			take_memory(s, &value);
+		else if (type == INET_DIAG_CONG)
+			take_text(s->cc, sizeof(s->cc), &value);
+		else if (type == INET_DIAG_ULP_INFO)
+			take_above(s, value);
+	}
+	return true;
+}
+
+_Static_assert(sizeof(struct inet_diag_msg) % 4 == 0, "no bytes between it and the attributes");
+
+/* What an error message, or the end of a dump, says: 0 or an error. */
+static int error_of(const struct bytes *in)
+{
+	int32_t err;
+
+	if (in->size < sizeof(err))
+		return -EPROTO;
+	memcpy(&err, in->at, sizeof(err));
+	return err > 0 || err < -ERRNO_MAX ? -EPROTO : err;
+}
+
+int diag_read(const void *data, size_t size, uint32_t seq,
+	      int (*take)(void *ctx, const struct diag_sock *sock), void *ctx)
+{
+	struct bytes in = { data, size };
+	struct diag_sock sock;
+	int err = 0;
+
+	while (!err && in.size >= sizeof(struct nlmsghdr)) {
+		struct nlmsghdr head;
+		struct bytes body;
+		size_t step;
+
+		memcpy(&head, in.at, sizeof(head));
+		if (head.nlmsg_len < sizeof(head) || head.nlmsg_len > in.size)
+			return -EPROTO;
+		body = (struct bytes){ in.at + sizeof(head), head.nlmsg_len - sizeof(head) };
+		step = ALIGN(head.nlmsg_len) < in.size ? ALIGN(head.nlmsg_len) : in.size;
+		in.at += step;
+		in.size -= step;
+		if (head.nlmsg_seq != seq)
+			continue;
+		if (head.nlmsg_type == NLMSG_DONE)
+			return (body.size ? error_of(&body) : 0) ?: 1;
+		if (head.nlmsg_type == NLMSG_ERROR)
+			return error_of(&body) ?: -EPROTO;
+		if (head.nlmsg_type == TCPDIAG_GETSOCK && read_sock(body, &sock))
+			err = take(ctx, &sock);
+	}
+	return err;
+}

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "probe/cpu/activity.h"
+
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/bug.h"
+#include "base/strbuf.h"
+#include "bpf/abi_record.h"
+#include "clock/clock.h"
+#include "event/names.h"
+#include "host/task.h"
+#include "probe/common/hook.h"
+#include "probe/common/prog_stats.h"
+#include "probe/common/refusal.h"
+#include "probe/cpu/timeline.h"
+#include "bpf/activity.skel.h"
+
+#define WHY_MAX 160
+
+/* A place is taken before the clock is read. What is older than that has its place, on any CPU. */
+#define SETTLED_NS 1000000
+
+struct activity {
+	struct activity_bpf *skel;
+	struct act_ring *rings; /* mapped: one per CPU */
+	uint32_t cores;
+	uint64_t *newest;       /* of each core, the latest time so far */
+	struct timeline *timeline;
+	struct strbuf missing;
+};
+
+/*
+ * What is seen at one tracepoint, or between two: a begin whose end is refused would never end, so
+ * both are loaded or none.
+ */
+struct place {
+	const char *program, *target;
+	const char *end, *end_target; /* NULL: there is none */
+	enum hook_kind kind;
+	enum { NEEDED, WANTED, INSTEAD /* of the one before */ } how;
+	const char *without;
+};
+
+#define OF_TASK "the time of these interrupts counts as the interrupted task's"
+#define NO_READS "which task read a message is known only where it is found otherwise"
+
+static const struct place places[] = {
+	{ "act_switch", "sched_switch", NULL, NULL, HOOK_TP_BTF, NEEDED, NULL },
+	{ "act_waking", "sched_waking", NULL, NULL, HOOK_TP_BTF, NEEDED, NULL },
+	{ "act_softirq", "softirq_entry", "act_softirq_end", "softirq_exit", HOOK_TP_BTF, NEEDED,
+	  NULL },
+	{ "act_irq", "irq_handler_entry", "act_irq_end", "irq_handler_exit", HOOK_TP_BTF, NEEDED,
+	  NULL },
+	{ "act_local_timer", "local_timer_entry", "act_local_timer_end", "local_timer_exit",
+	  HOOK_TP_BTF, WANTED, OF_TASK },
+	{ "act_reschedule", "reschedule_entry", "act_reschedule_end", "reschedule_exit",
+	  HOOK_TP_BTF, WANTED, OF_TASK },
+	{ "act_call_function", "call_function_entry", "act_call_function_end",
+	  "call_function_exit", HOOK_TP_BTF, WANTED, OF_TASK },
+	{ "act_call_function_single", "call_function_single_entry",
+	  "act_call_function_single_end", "call_function_single_exit", HOOK_TP_BTF, WANTED,
+	  OF_TASK },
+	{ "act_irq_work", "irq_work_entry", "act_irq_work_end", "irq_work_exit", HOOK_TP_BTF,
+	  WANTED, OF_TASK },
+	{ "act_idle", "cpu_idle", NULL, NULL, HOOK_TP_BTF, WANTED,
+	  "how deep a CPU slept is unknown" },
+	{ "act_syscall", "sys_enter", "act_syscall_end", "sys_exit", HOOK_TP_BTF, WANTED,
+	  "in which system call a task waited is unknown" },
+	{ "act_fault", "page_fault_user", NULL, NULL, HOOK_TP_BTF, WANTED,
+	  "page faults count as the application's time" },
+	{ "act_reads", "sock_recv_length", NULL, NULL, HOOK_TP_BTF, WANTED, NO_READS },
+	{ "act_reads_tcp", "tcp_rcv_space_adjust", NULL, NULL, HOOK_TP_BTF, INSTEAD, NO_READS },
+	{ "act_reads_udp", "udp_recvmsg", NULL, NULL, HOOK_FENTRY, INSTEAD, NO_READS },
+	{ "act_reads_udp6", "udpv6_recvmsg", NULL, NULL, HOOK_FENTRY, INSTEAD, NO_READS },
+};
+
+/* 0, or -errno with the reason in words. */
+static int try_program(const struct refusals *refused, const char *program, enum hook_kind kind,
+		       const char *target, char *why, size_t size)
+{
+	const struct hook hook = { .kind = kind, .target = target };
+	const char *said = refusals_of(refused, program);
+
+	if (!said)
+		return hook_try(&hook, why, size);
+	snprintf(why, size, "program %s at %s: %s", program, target, said);
+	return -EPERM;
+}
+
+static int try_place(const struct refusals *refused, const struct place *p, char *why, size_t size)
+{
+	int err = try_program(refused, p->program, p->kind, p->target, why, size);
+
+	if (!err && p->end)
+		err = try_program(refused, p->end, p->kind, p->end_target, why, size);
+	return err;
+}
+
+static void set_autoload(struct activity *a, const char *program, bool load)
+{
+	bpf_program__set_autoload(bpf_object__find_program_by_name(a->skel->obj, program), load);
+}
+
+/* *failed: one that is INSTEAD must do, as the last WANTED place before it has failed. */
+static int select_place(struct activity *a, const struct refusals *refused, const struct place *p,
+			bool *failed, char *why, size_t size)
+{
+	bool tried = p->how != INSTEAD || *failed;
+	char reason[WHY_MAX];
+	int err = tried ? try_place(refused, p, reason, sizeof(reason)) : 0;
+
+	set_autoload(a, p->program, tried && !err);
+	if (p->end)
+		set_autoload(a, p->end, tried && !err);
+	if (p->how != INSTEAD)
+		*failed = err != 0;
+	if (!err)
+		return 0;
+	if (p->how == NEEDED) {
+		snprintf(why, size, "%s", reason);
+		return err;
+	}
+	strbuf_printf(&a->missing, "%s%s; without it, %s", a->missing.len ? "\n" : "", reason,
+		      p->without);
+	return 0;
+}
+
+/* -EAGAIN: to be tried again, without what was refused. */
+static int load_once(struct activity *a, uint32_t pid, struct refusals *refused, char *why,
+		     size_t size)
+{
+	bool failed = false;
+	int err;
+
+	activity_bpf__destroy(a->skel);
+	strbuf_reset(&a->missing);
+	a->skel = activity_bpf__open();
+	if (!a->skel)
+		return -errno;
+	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
+		err = select_place(a, refused, &places[i], &failed, why, size);
+		if (err)
+			return err;
+	}
+	a->skel->rodata->filter_tgid = pid;
+	err = bpf_map__set_max_entries(a->skel->maps.rings, a->cores);
+	return err ? err : refusals_load(refused, a->skel->skeleton);
+}
+
+static int load(struct activity *a, uint32_t pid, char *why, size_t size)
+{
+	struct refusals refused = { 0 };
+	int err;
+
+	do
+		err = load_once(a, pid, &refused, why, size);
+	while (err == -EAGAIN);
+	if (err && !why[0] && refusal_name()[0])
+		snprintf(why, size, "this kernel refuses %s (%s)", refusal_name(), strerror(-err));
+	return err;
+}
+
+static int name_of(uint32_t tid, char *comm, uint32_t *tgid)
+{
+	struct host_task task;
+	int err = host_task_get(NULL, (pid_t)tid, &task);
+
+	if (err)
+		return err;
+	snprintf(comm, EVENT_COMM_LEN, "%.*s", EVENT_COMM_LEN - 1, task.comm);
+	*tgid = (uint32_t)task.tgid;
+	return 0;
+}
+
+#define KERNEL_CPUS_MAX 8192 /* CONFIG_NR_CPUS, at most */
+
+/*
+ * Who has a CPU is known from its first switch on. On one that is never left there may be none for
+ * long, least of all on an isolated one: so each is visited once, which costs it two switches.
+ * Masks are as large as the kernel's: sched_getaffinity() refuses those that are smaller.
+ */
+static void visit_cores(const struct activity *a)
+{
+	const int cores = a->cores > KERNEL_CPUS_MAX ? (int)a->cores : KERNEL_CPUS_MAX;
+	cpu_set_t *before = CPU_ALLOC(cores), *one = CPU_ALLOC(cores);
+	const size_t size = CPU_ALLOC_SIZE(cores);
+
+	if (before && one && !sched_getaffinity(0, size, before)) {
+		for (uint32_t core = 0; core < a->cores; core++) {
+			CPU_ZERO_S(size, one);
+			CPU_SET_S(core, size, one);
+			sched_setaffinity(0, size, one); /* one that is offline, or not ours */
+		}
+		sched_setaffinity(0, size, before);
+	}
+	CPU_FREE(before);
+	CPU_FREE(one);
+}
+
+int activity_open(struct activity **out, uint32_t pid, char *why, size_t size)
+{
+	struct activity *a = calloc(1, sizeof(*a));
+	void *rings;
+	int err;
+
+	*out = NULL;
+	why[0] = '\0';
+	if (!a)
+		return -ENOMEM;
+	strbuf_init(&a->missing, 4096);
+	a->cores = (uint32_t)libbpf_num_possible_cpus();
+	a->newest = calloc(a->cores, sizeof(*a->newest));
+	err = !a->newest ? -ENOMEM : hook_none(why, size) ? -ENOTSUP : load(a, pid, why, size);
+	if (!err) {
+		rings = mmap(NULL, a->cores * sizeof(*a->rings), PROT_READ | PROT_WRITE, MAP_SHARED,
+			     bpf_map__fd(a->skel->maps.rings), 0);
+		err = rings == MAP_FAILED ? -errno : 0;
+		a->rings = err ? NULL : rings;
+	}
+	if (err) {
+		if (!why[0])
+			snprintf(why, size, "%s", strerror(-err));
+		activity_free(a);
+		return err;
+	}
+	*out = a;
+	return 0;
+}
+
+int activity_start(struct activity *a)
+{
+	int err = activity_bpf__attach(a->skel);
+
+	if (!err)
+		err = timeline_new(&a->timeline, a->cores, clock_now(), name_of);
+	if (!err)
+		visit_cores(a);
+	return err;
+}
+
+const char *activity_missing(const struct activity *a)
+{
+	return a->missing.len ? strbuf_str(&a->missing) : "";
+}
+
+/*
+ * A place whose event is still being written ends it: the next time, then. That event is later than
+ * all before it (those that it may have interrupted are not written yet, either), so that is how
+ * far the core is known; *until is lowered to it.
+ */
+static int pull_core(struct activity *a, struct event_writer *writer, uint32_t core,
+		     uint64_t *until)
+{
+	struct act_ring *ring = &a->rings[core];
+	uint64_t tail = ring->tail, head = __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE);
+	int err = 0;
+
+	for (; tail != head && !err; tail++) {
+		struct act *place = &ring->at[tail & (ACT_RING - 1)], act;
+
+		if (__atomic_load_n(&place->type, __ATOMIC_ACQUIRE) == ACT_NONE)
+			break;
+		act = *place;
+		__atomic_store_n(&place->type, ACT_NONE, __ATOMIC_RELAXED);
+		if (act.type != ACT_NAME && act.time > a->newest[core])
+			a->newest[core] = act.time;
+		err = timeline_put(a->timeline, writer, core, &act);
+	}
+	if (tail != head && a->newest[core] < *until)
+		*until = a->newest[core];
+	__atomic_store_n(&ring->tail, tail, __ATOMIC_RELEASE);
+	return err;
+}
+
+int activity_pull(struct activity *a, struct event_writer *writer, uint64_t until)
+{
+	const uint64_t now = clock_now() - SETTLED_NS;
+	int err = 0;
+
+	if (now < until)
+		until = now;
+	for (uint32_t core = 0; core < a->cores; core++) {
+		int e = pull_core(a, writer, core, &until);
+
+		if (!err)
+			err = e;
+	}
+	return err ? err : timeline_settle(a->timeline, writer, until);
+}
+
+int activity_call(struct activity *a, uint32_t core, const struct timeline_call *call)
+{
+	return timeline_call(a->timeline, core, call);
+}
+
+uint32_t activity_cores(const struct activity *a)
+{
+	return a->cores;
+}
+
+void activity_cost(const struct activity *a, uint64_t *run_ns, uint64_t *runs)
+{
+	prog_stats_add_all(a->skel->obj, run_ns, runs);
+}
+
+uint64_t activity_lost(const struct activity *a)
+{
+	uint64_t sum = a->timeline ? timeline_too_late(a->timeline) : 0;
+
+	for (uint32_t core = 0; core < a->cores; core++)
+		sum += __atomic_load_n(&a->rings[core].lost, __ATOMIC_RELAXED);
+	return sum;
+}
+
+int activity_end(struct activity *a, struct event_writer *writer)
+{
+	int err;
+
+	activity_bpf__detach(a->skel);
+	err = activity_pull(a, writer, UINT64_MAX);
+	if (!err)
+		err = timeline_settle(a->timeline, writer, UINT64_MAX);
+	for (uint32_t core = 0; core < a->cores; core++)
+		timeline_lost(a->timeline, core,
+			      (uint32_t)__atomic_load_n(&a->rings[core].lost, __ATOMIC_RELAXED));
+	return err ? err : timeline_end(a->timeline, writer, clock_now());
+}
+
+void activity_free(struct activity *a)
+{
+	if (!a)
+		return;
+	if (a->rings)
+		munmap(a->rings, a->cores * sizeof(*a->rings));
+	activity_bpf__destroy(a->skel);
+	timeline_free(a->timeline);
+	free(a->newest);
+	strbuf_release(&a->missing);
+	free(a);
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "probe/cpu/timeline_queue.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/heap.h"
+#include "base/vec.h"
+
+struct waiting {
+	uint64_t time; /* an ACT_NAME's, too */
+	struct act act;
+};
+
+struct core {
+	struct waiting_vec VEC_OF(struct waiting) acts; /* by time */
+	size_t done;   /* the first of them wait no more */
+	uint64_t next; /* time of the first that does; UINT64_MAX: none */
+};
+
+struct timeline_queue {
+	struct core *cores;
+	void **heap;   /* of them, by `next` */
+	uint32_t n;
+};
+
+int timeline_queue_new(struct timeline_queue **out, uint32_t cores)
+{
+	struct timeline_queue *q = calloc(1, sizeof(*q));
+
+	*out = q;
+	if (!q)
+		return -ENOMEM;
+	q->cores = calloc(cores, sizeof(*q->cores));
+	q->heap = calloc(cores, sizeof(*q->heap));
+	if (!q->cores || !q->heap) {
+		timeline_queue_free(q);
+		*out = NULL;
+		return -ENOMEM;
+	}
+	q->n = cores;
+	for (uint32_t i = 0; i < cores; i++) {
+		vec_init(&q->cores[i].acts, TIMELINE_QUEUE_MAX);
+		q->cores[i].next = UINT64_MAX;
+		q->heap[i] = &q->cores[i];
+	}
+	return 0;
+}
+
+void timeline_queue_free(struct timeline_queue *q)
+{
+	if (!q)
+		return;
+	for (uint32_t i = 0; i < q->n; i++)
+		vec_release(&q->cores[i].acts);
+	free(q->cores);
+	free(q->heap);
+	free(q);
+}
+
+static void forget_done(struct core *c)
+{
+	c->acts.len -= c->done;
+	if (c->acts.len)
+		memmove(c->acts.items, c->acts.items + c->done,
+			c->acts.len * sizeof(*c->acts.items));
+	c->done = 0;
+}
+
+static void set_next(struct core *c)
+{
+	c->next = c->done < c->acts.len ? c->acts.items[c->done].time : UINT64_MAX;
+}
+
+int timeline_queue_put(struct timeline_queue *q, uint32_t core, const struct act *act)
+{
+	struct core *c = &q->cores[core];
+	uint64_t time = act->time;
+	size_t at;
+	int err;
+
+	if (c->done > c->acts.len / 2)
+		forget_done(c);
+	if (act->type == ACT_NAME)
+		time = c->acts.len > c->done ? vec_last(&c->acts)->time : 0;
+	err = vec_push(&c->acts, (struct waiting){ time, *act });
+	if (err)
+		return err;
+	for (at = c->acts.len - 1; at > c->done && c->acts.items[at - 1].time > time; at--)
+		c->acts.items[at] = c->acts.items[at - 1];
+	c->acts.items[at] = (struct waiting){ time, *act };
+	set_next(c);
+	return 0;
+}
+
+static bool before(const void *a, const void *b)
+{
+	const struct core *x = a, *y = b;
+
+	return x->next != y->next ? x->next < y->next : x < y;
+}
+
+void timeline_queue_order(struct timeline_queue *q)
+{
+	heap_order(q->heap, q->n, before);
+}
+
+bool timeline_queue_next(struct timeline_queue *q, uint64_t until, uint32_t *core, struct act *act)
+{
+	struct core *c = q->heap[0];
+
+	if (c->done == c->acts.len || c->next > until)
+		return false;
+	*core = (uint32_t)(c - q->cores);
+	*act = c->acts.items[c->done++].act;
+	set_next(c);
+	heap_sift(q->heap, q->n, 0, before);
+	return true;
+}
+
+uint64_t timeline_queue_middle(const struct timeline_queue *q, uint32_t core)
+{
+	const struct core *c = &q->cores[core];
+
+	return c->acts.items[c->done + (c->acts.len - c->done) / 2].time;
+}

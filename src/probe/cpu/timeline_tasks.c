@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "probe/cpu/timeline_tasks.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* include/linux/sched.h: a task's state when it leaves */
+#define TASK_INTERRUPTIBLE 0x1
+#define TASK_UNINTERRUPTIBLE 0x2
+#define TASK_STOPPED 0x4
+#define TASK_TRACED 0x8
+#define TASK_ENDED (0x10 | 0x20 | 0x80) /* exiting, or dead */
+
+int timeline_tasks_init(struct timeline_tasks *t,
+			int (*name)(uint32_t tid, char *comm, uint32_t *tgid))
+{
+	*t = (struct timeline_tasks){ .room = 1024, .name = name };
+	t->at = calloc(t->room, sizeof(*t->at));
+	return t->at ? 0 : -ENOMEM;
+}
+
+void timeline_tasks_release(struct timeline_tasks *t)
+{
+	for (uint32_t i = 0; t->at && i < t->room; i++)
+		free(t->at[i].calls);
+	free(t->at);
+}
+
+static struct task *find(struct task *tasks, uint32_t room, uint32_t tid)
+{
+	uint32_t i = tid * 0x9e3779b1U & (room - 1);
+
+	while (tasks[i].tid && tasks[i].tid != tid)
+		i = (i + 1) & (room - 1);
+	return &tasks[i];
+}
+
+static bool grow(struct timeline_tasks *t)
+{
+	struct task *more = t->room < 2 * TASKS_MAX ?
+			    calloc(2UL * t->room, sizeof(*more)) : NULL;
+
+	if (!more)
+		return false;
+	for (uint32_t i = 0; i < t->room; i++)
+		if (t->at[i].tid)
+			*find(more, 2 * t->room, t->at[i].tid) = t->at[i];
+	free(t->at);
+	t->at = more;
+	t->room *= 2;
+	return true;
+}
+
+struct task *timeline_tasks_get(struct timeline_tasks *t, uint32_t tid)
+{
+	struct task *task = find(t->at, t->room, tid);
+
+	if (task->tid && task->losses != t->losses) { /* it may have returned or run meanwhile */
+		task->losses = t->losses;
+		task->left = LEFT_UNKNOWN;
+		task->syscall = 0;
+		task->n_calls = 0;
+		task->faulted = task->in_fault = false;
+	}
+	if (task->tid)
+		return task;
+	if (t->n >= t->room / 2) {
+		if (!grow(t))
+			return NULL;
+		task = find(t->at, t->room, tid);
+	}
+	t->n++;
+	task->tid = tid;
+	task->losses = t->losses;
+	return task;
+}
+
+uint32_t timeline_tasks_name(struct timeline_tasks *t, struct event_writer *writer, uint32_t tid)
+{
+	struct task *task = tid ? timeline_tasks_get(t, tid) : NULL;
+	char text[64];
+
+	if (!task)
+		return 0;
+	if (task->name)
+		return task->name;
+	if (!task->named) {
+		task->named = true;
+		if (!t->name || t->name(tid, task->comm, &task->tgid))
+			task->comm[0] = '\0';
+	}
+	snprintf(text, sizeof(text), "%.*s (%u/%u)", EVENT_COMM_LEN,
+		 task->comm[0] ? task->comm : "?", task->tgid, tid);
+	task->name = event_writer_intern(writer, DICT_TASK, text);
+	return task->name;
+}
+
+void timeline_tasks_named(struct timeline_tasks *t, const struct act *act)
+{
+	struct task *task = timeline_tasks_get(t, act->a);
+
+	if (!task)
+		return;
+	if (task->tgid != act->tgid) { /* its number was another's: nothing else of that holds */
+		free(task->calls);
+		*task = (struct task){ .tid = act->a, .tgid = act->tgid, .losses = t->losses };
+	}
+	memcpy(task->comm, act->comm, sizeof(task->comm));
+	task->comm[sizeof(task->comm) - 1] = '\0';
+	task->named = true;
+	task->name = 0;
+}
+
+uint8_t timeline_tasks_left(uint16_t arg)
+{
+	const uint16_t state = arg & (ACT_PREEMPTED - 1);
+
+	if ((arg & ACT_PREEMPTED) || !state)
+		return LEFT_RUNNABLE;
+	if (state & TASK_ENDED)
+		return LEFT_ENDED;
+	if (state & (TASK_STOPPED | TASK_TRACED))
+		return LEFT_STOPPED;
+	if (arg & ACT_IOWAIT)
+		return LEFT_IO;
+	return state & TASK_UNINTERRUPTIBLE ? LEFT_BLOCKED : LEFT_ASLEEP;
+}

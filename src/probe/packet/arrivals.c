@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Before the stack: what the programs of bpf/arrival.h counted, and /proc/net/softnet_stat, as
+ * events. Rows are as those of struct cpu_state: they only grow, but for their extremes.
+ */
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "host/root.h"
+#include "probe/packet/deltas.h"
+#include "bpf/watch.skel.h"
+
+#define SOFTNET_MAX (16UL << 20)
+
+/* net/core/net-procfs.c: the columns of a CPU's line. */
+enum softnet_column {
+	SOFTNET_PROCESSED, SOFTNET_DROPPED, SOFTNET_SQUEEZED,
+	SOFTNET_RPS = 9, SOFTNET_FLOW_LIMIT = 10, SOFTNET_CPU = 12, SOFTNET_COLUMNS,
+};
+
+struct softnet {
+	bool known;
+	uint32_t column[SOFTNET_COLUMNS];
+};
+
+struct watch_arrivals {
+	struct arrival_cpu *cpus; /* mapped */
+	struct row before[ARRIVAL_SLOTS];
+	struct arrival_queue (*queues_before)[ARRIVAL_PLACES];
+	struct softnet *softnet_before;
+	uint64_t displaced_before, negative_before;
+};
+
+/* ---- maps ---- */
+
+static size_t cpus_size(const struct watch_probe *probe)
+{
+	return probe->ncpus * sizeof(struct arrival_cpu);
+}
+
+uint64_t watch_arrivals_memory(const struct watch_probe *probe)
+{
+	uint64_t bytes = 0;
+
+	if (watch_asked(probe, ARRIVAL_STAGES))
+		bytes += cpus_size(probe);
+	if (watch_gro_asked(probe))
+		bytes += ARRIVAL_SETS * sizeof(struct arrival_set);
+	return bytes;
+}
+
+int watch_arrivals_size(struct watch_probe *probe)
+{
+	struct watch_bpf *skel = probe->skel;
+
+	if (bpf_map__set_max_entries(skel->maps.arrivals,
+				     watch_asked(probe, ARRIVAL_STAGES) ? probe->ncpus : 1) ||
+	    bpf_map__set_max_entries(skel->maps.arrival_sets,
+				     watch_gro_asked(probe) ? ARRIVAL_SETS : 1))
+		return -EINVAL;
+	return 0;
+}
+
+int watch_arrivals_open(struct watch_probe *probe)
+{
+	struct watch_arrivals *a;
+	void *p;
+
+	if (!watch_asked(probe, ARRIVAL_STAGES))
+		return 0;
+	a = probe->arrivals = calloc(1, sizeof(*a));
+	if (!a)
+		return -ENOMEM;
+	a->queues_before = calloc(probe->ncpus, sizeof(*a->queues_before));
+	a->softnet_before = calloc(probe->ncpus, sizeof(*a->softnet_before));
+	if (!a->queues_before || !a->softnet_before)
+		return -ENOMEM;
+	p = mmap(NULL, cpus_size(probe), PROT_READ | PROT_WRITE, MAP_SHARED,
+		 bpf_map__fd(probe->skel->maps.arrivals), 0);
+	if (p == MAP_FAILED)
+		return -errno;
+	a->cpus = p;
+	for (uint32_t cpu = 0; cpu < probe->ncpus; cpu++)
+		for (int slot = 0; slot < ARRIVAL_SLOTS; slot++) {
+			struct row *r = &a->cpus[cpu].row[slot];
+
+			r->latency.min = r->step.min = UINT64_MAX;
+		}
+	return 0;
+}
+
+void watch_arrivals_close(struct watch_probe *probe)
+{
+	struct watch_arrivals *a = probe->arrivals;
+
+	if (!a)
+		return;
+	if (a->cpus)
+		munmap(a->cpus, cpus_size(probe));
+	free(a->queues_before);
+	free(a->softnet_before);
+	free(a);
+	probe->arrivals = NULL;
+}
+
+/* ---- rows ---- */
+
+static void put_row(struct out *o, uint32_t slot)
+{
+	struct watch_arrivals *a = o->probe->arrivals;
+	struct row now = { .latency.min = UINT64_MAX, .step.min = UINT64_MAX };
+
+	for (uint32_t cpu = 0; cpu < o->probe->ncpus; cpu++) {
+		deltas_merge(&a->cpus[cpu].row[slot].latency, &now.latency);
+		deltas_merge(&a->cpus[cpu].row[slot].step, &now.step);
+	}
+	deltas_row(o, ARRIVAL_ROW(slot), 0, o->probe->config.by ? HIST_OVERFLOW_GROUP : 0, &now,
+		   &a->before[slot]);
+	a->before[slot] = now;
+}
+
+/* ---- counters ---- */
+
+static void put(struct out *o, uint16_t kind, const void *payload, size_t size)
+{
+	int err = event_put(o->sink, kind, o->now, payload, size);
+
+	if (!o->err)
+		o->err = err;
+}
+
+static void put_loss(struct out *o, const char *reason, uint64_t now, uint64_t *before)
+{
+	struct event_count e = {
+		.what = COUNT_LOSS, .stage = STAGE_LINK, .direction = DIR_INGRESS,
+		.count = now - *before,
+	};
+
+	*before = now;
+	if (!o->sink || !e.count)
+		return;
+	e.reason = event_dict_intern(o->dict, DICT_STRING, reason, o->sink, o->now);
+	put(o, EV_COUNT, &e, sizeof(e));
+}
+
+static void put_losses(struct out *o)
+{
+	struct watch_arrivals *a = o->probe->arrivals;
+	uint64_t displaced = 0, negative = 0;
+
+	for (uint32_t cpu = 0; cpu < o->probe->ncpus; cpu++) {
+		displaced += a->cpus[cpu].displaced;
+		negative += a->cpus[cpu].negative;
+	}
+	put_loss(o, watch_loss_names[LOSS_DISPLACED], displaced, &a->displaced_before);
+	put_loss(o, watch_loss_names[LOSS_NEGATIVE], negative, &a->negative_before);
+}
+
+static void put_queue(struct out *o, uint32_t cpu, int place, const struct arrival_queue *q,
+		      struct arrival_queue *before)
+{
+	struct event_queue e = {
+		.cpu = cpu, .rxq = q->rxq,
+		.of = place == ARRIVAL_OF_BACKLOG ? QUEUE_OF_BACKLOG :
+		      place == ARRIVAL_OF_OTHERS ? QUEUE_OF_OTHERS : QUEUE_OF_DEVICE,
+		.polls = q->polls - before->polls, .work = q->work - before->work,
+		.full = q->full - before->full, .received = q->received - before->received,
+		.merged = q->merged - before->merged, .passed = q->passed - before->passed,
+	};
+
+	*before = *q;
+	if (!o->sink || !(e.polls | e.received | e.merged | e.passed))
+		return;
+	if (q->ifindex)
+		e.iface = label_iface_id(o, q->netns, q->ifindex);
+	put(o, EV_QUEUE, &e, sizeof(e));
+}
+
+static void put_queues(struct out *o)
+{
+	struct watch_arrivals *a = o->probe->arrivals;
+
+	for (uint32_t cpu = 0; cpu < o->probe->ncpus; cpu++)
+		for (int i = 0; i < ARRIVAL_PLACES; i++) {
+			const struct arrival_queue q = a->cpus[cpu].queue[i];
+
+			put_queue(o, cpu, i, &q, &a->queues_before[cpu][i]);
+		}
+}
+
+/* ---- softnet_stat ---- */
+
+static bool parse_line(const char *line, struct softnet *s)
+{
+	for (int i = 0; i < SOFTNET_COLUMNS; i++) {
+		char *end;
+
+		s->column[i] = strtoul(line, &end, 16);
+		if (end == line)
+			return false; /* a kernel that doesn't tell which CPU it is */
+		line = end;
+	}
+	return s->known = true;
+}
+
+/* The kernel's counters have 32 bits. */
+static void put_softnet(struct out *o, const struct softnet *now, struct softnet *before)
+{
+	uint32_t gain[SOFTNET_COLUMNS];
+	struct event_softnet e = { .cpu = now->column[SOFTNET_CPU] };
+	bool known = before->known;
+
+	for (int i = 0; i < SOFTNET_COLUMNS; i++)
+		gain[i] = now->column[i] - before->column[i];
+	*before = *now;
+	e.processed = gain[SOFTNET_PROCESSED];
+	e.dropped = gain[SOFTNET_DROPPED];
+	e.squeezed = gain[SOFTNET_SQUEEZED];
+	e.rps = gain[SOFTNET_RPS];
+	e.flow_limit = gain[SOFTNET_FLOW_LIMIT];
+	if (o->sink && known)
+		put(o, EV_SOFTNET, &e, sizeof(e));
+}
+
+static void take_softnet(struct out *o)
+{
+	struct watch_arrivals *a = o->probe->arrivals;
+	char *text, *rest, *line;
+	int err = host_read_all(&text, SOFTNET_MAX, "%s/self/net/softnet_stat",
+				host_root_live.proc);
+
+	if (err < 0)
+		return;
+	for (rest = text; (line = host_next_line(&rest));) {
+		struct softnet now = {};
+
+		if (parse_line(line, &now) && now.column[SOFTNET_CPU] < o->probe->ncpus)
+			put_softnet(o, &now, &a->softnet_before[now.column[SOFTNET_CPU]]);
+	}
+	free(text);
+}
+
+void watch_arrivals_put(struct out *o)
+{
+	if (!o->probe->arrivals)
+		return;
+	for (uint32_t slot = 0; slot < ARRIVAL_SLOTS; slot++)
+		put_row(o, slot);
+	put_losses(o);
+	put_queues(o);
+	take_softnet(o);
+}

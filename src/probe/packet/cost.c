@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the probe itself costs: its process by the kernel's accounting, its programs by the
+ * kernel's BPF statistics where an administrator has them on (kernel.bpf_stats_enabled), else by an
+ * estimate.
+ *
+ * hostlat does not switch the statistics on while it measures: that rewrites the kernel's code,
+ * interrupting every CPU, and they then cost as much as the programs. The estimate counts what
+ * makes programs run - context switches, packets received, packets measured - and takes each at the
+ * price that calibrate.c has found in the self-test. A price is one of three, between them
+ * linear in the logarithm of the gap: how long ago the same happened on that CPU, on average.
+ */
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "clock/clock.h"
+#include "probe/cpu/activity.h"
+#include "probe/common/prog_stats.h"
+#include "probe/packet/pkt_internal.h"
+
+#define SOFTNET_MAX (16UL << 20)
+
+/* ---- the kernel's statistics ---- */
+
+void watch_cost_stats(const struct watch_probe *probe, struct cost_stats *stats)
+{
+	*stats = (struct cost_stats){};
+	for (uint32_t i = 0; i < probe->n_attached; i++) {
+		const struct attachment *a = &probe->attached[i];
+
+		prog_stats_add(a->program, &stats->run_ns[a->cost], &stats->runs[a->cost]);
+	}
+}
+
+/* Returns false if they were off at either end. */
+static bool measured(struct watch_probe *probe, uint64_t *ns)
+{
+	struct cost *c = &probe->cost;
+	struct cost_stats now;
+	bool were_on = c->stats_were_on;
+	double sum = 0;
+
+	c->stats_were_on = prog_stats_are_on();
+	if (!were_on && !c->stats_were_on)
+		return false;
+	watch_cost_stats(probe, &now);
+	if (probe->config.activity || probe->marks) {
+		uint64_t run_ns = 0, runs = 0;
+
+		if (probe->config.activity)
+			activity_cost(probe->config.activity, &run_ns, &runs);
+		watch_marks_cost(probe, &run_ns, &runs);
+		sum += run_ns - c->beside_ns - c->floor_ns * (runs - c->beside_runs);
+		c->beside_ns = run_ns;
+		c->beside_runs = runs;
+	}
+	for (int i = 0; i < COST_CLASSES; i++)
+		sum += now.run_ns[i] - c->stats_before.run_ns[i] -
+		       c->floor_ns * (now.runs[i] - c->stats_before.runs[i]);
+	c->stats_before = now;
+	*ns = sum > 0 ? (uint64_t)sum : 0;
+	return were_on && c->stats_were_on;
+}
+
+/* ---- how often ---- */
+
+/* Happenings by CPU: their number, and on how many CPUs in effect ((sum n)^2 / sum n^2). */
+struct spread {
+	double n, squares;
+};
+
+static void spread_add(struct spread *s, uint32_t now, uint64_t *before)
+{
+	double n = (uint32_t)(now - (uint32_t)*before); /* the kernel's counter has 32 bits, too */
+
+	*before = now;
+	s->n += n;
+	s->squares += n * n;
+}
+
+static double spread_cpus(const struct spread *s)
+{
+	return s->squares > 0 ? s->n * s->n / s->squares : 1;
+}
+
+static void count_switches(struct watch_probe *probe, struct spread *s)
+{
+	for (uint32_t cpu = 0; cpu < probe->ncpus; cpu++)
+		spread_add(s, watch_cpu(probe, cpu)->switches, &probe->cost.switches_before[cpu]);
+}
+
+static void count_departures(struct watch_probe *probe, struct spread *s)
+{
+	for (uint32_t cpu = 0; cpu < probe->ncpus; cpu++)
+		spread_add(s, watch_cpu(probe, cpu)->departures,
+			   &probe->cost.departures_before[cpu]);
+}
+
+/* net/core/net-procfs.c: a line per CPU online, the packets received first, all in hex. */
+static bool count_packets(struct watch_probe *probe, struct spread *s)
+{
+	char *text, *rest, *line;
+	uint32_t cpu = 0;
+	int err = host_read_all(&text, SOFTNET_MAX, "%s/self/net/softnet_stat",
+				host_root_live.proc);
+
+	if (err < 0)
+		return false;
+	for (rest = text; cpu < probe->ncpus && (line = host_next_line(&rest)); cpu++)
+		spread_add(s, strtoul(line, NULL, 16), &probe->cost.packets_before[cpu]);
+	free(text);
+	return cpu;
+}
+
+bool watch_filtered(const struct watch_probe *probe)
+{
+	const struct watch_probe_config *c = &probe->config;
+
+	return c->pid || c->port || c->netns || c->ifname || c->cgroup ||
+	       c->min_queue;
+}
+
+static bool leaves(enum cost_class class)
+{
+	return class == COST_DEPARTURE || class == COST_DEPARTURE_PASSED;
+}
+
+bool watch_cost_use(struct watch_probe *probe, struct cost_use *use)
+{
+	uint64_t now = clock_now();
+	double elapsed = now - probe->cost.since_ns, rest, measured;
+	struct spread switches = {}, packets = {}, departures = {};
+	bool receives = probe->config.stages & INGRESS_STAGES; /* else nothing runs there */
+
+	*use = (struct cost_use){};
+	probe->cost.since_ns = now;
+	count_switches(probe, &switches);
+	count_departures(probe, &departures);
+	if (!count_packets(probe, &packets))
+		return false;
+	use->n[COST_TASKS] = switches.n;
+	measured = probe->one_in ? 1.0 / probe->one_in : 0;
+	use->n[COST_ARRIVAL] = receives ? packets.n * measured : 0;
+	use->n[COST_ARRIVAL_PASSED] = receives ? packets.n * (1 - measured) : 0;
+	use->n[COST_DEPARTURE] = departures.n * measured;
+	use->n[COST_DEPARTURE_PASSED] = departures.n * (1 - measured);
+	for (int p = 0; p < ROW_PROTOS; p++) {
+		use->n[COST_TCP + p] = probe->seen[p] - probe->cost.seen_before[p];
+		probe->cost.seen_before[p] = probe->seen[p];
+	}
+	rest = packets.n - use->n[COST_TCP] - use->n[COST_UDP];
+	use->n[COST_PASSED] = receives && rest > 0 &&
+			      (watch_filtered(probe) || watch_samples(probe)) ? rest : 0;
+	for (int i = 0; i < COST_CLASSES; i++)
+		use->gap_ns[i] = elapsed * spread_cpus(i == COST_TASKS ? &switches :
+						       leaves(i) ? &departures : &packets) /
+				 (use->n[i] > 1 ? use->n[i] : 1);
+	return true;
+}
+
+/* ---- the estimate ---- */
+
+static bool estimated(struct watch_probe *probe, uint64_t *ns)
+{
+	struct cost *c = &probe->cost;
+	struct cost_use use;
+	double sum = 0;
+
+	if (probe->config.probe) {
+		snprintf(c->why, sizeof(c->why), "what --probe costs is known only with "
+			 "kernel.bpf_stats_enabled=1");
+		watch_cost_use(probe, &use);
+		return false;
+	}
+	if (watch_asked(probe, ARRIVAL_STAGES)) {
+		snprintf(c->why, sizeof(c->why), "what `irq` and `poll` cost is known only with "
+			 "kernel.bpf_stats_enabled=1");
+		watch_cost_use(probe, &use);
+		return false;
+	}
+	if (!watch_cost_use(probe, &use)) {
+		snprintf(c->why, sizeof(c->why), "net/softnet_stat of /proc can't be read");
+		return false;
+	}
+	for (int i = 0; i < COST_CLASSES; i++) {
+		if (!use.n[i])
+			continue;
+		if (!c->curve[i].known)
+			return false;
+		sum += use.n[i] * price_at(&c->curve[i], use.gap_ns[i]);
+	}
+	*ns = (uint64_t)sum;
+	return true;
+}
+
+bool watch_bpf_ns(struct watch_probe *probe, uint64_t *ns, bool *exact)
+{
+	uint64_t estimate = 0;
+	bool known = estimated(probe, &estimate); /* always: both are since the last call */
+
+	*exact = measured(probe, ns);
+	if ((probe->config.activity || probe->marks) && !*exact) {
+		snprintf(probe->cost.why, sizeof(probe->cost.why), "the programs that tell %s "
+			 "have no estimate: kernel.bpf_stats_enabled=1 measures them",
+			 probe->config.activity ? "what the CPUs do" : "of the marks");
+		known = false;
+	}
+	if (!*exact)
+		*ns = known ? estimate : 0;
+	return *exact || known;
+}
+
+bool watch_cost_known(const struct watch_probe *probe)
+{
+	static const struct {
+		uint32_t stages;
+		enum cost_class class;
+	} needs[] = {
+		{ 1U << STAGE_RUNNABLE | 1U << STAGE_RUNNING, COST_TASKS },
+		{ INGRESS_STAGES, COST_ARRIVAL },
+		{ INGRESS_STAGES, COST_ARRIVAL_PASSED }, { INGRESS_STAGES, COST_PASSED },
+		{ INGRESS_STAGES, COST_TCP }, { INGRESS_STAGES, COST_UDP },
+		{ EGRESS_STAGES, COST_DEPARTURE }, { EGRESS_STAGES, COST_DEPARTURE_PASSED },
+	};
+
+	if (prog_stats_are_on())
+		return true;
+	for (size_t i = 0; i < sizeof(needs) / sizeof(needs[0]); i++)
+		if (watch_asked(probe, needs[i].stages) &&
+		    !probe->cost.curve[needs[i].class].known)
+			return false;
+	return true;
+}
+
+int watch_cost_open(struct watch_probe *probe)
+{
+	struct cost *c = &probe->cost;
+
+	c->switches_before = calloc(probe->ncpus, sizeof(*c->switches_before));
+	c->packets_before = calloc(probe->ncpus, sizeof(*c->packets_before));
+	c->departures_before = calloc(probe->ncpus, sizeof(*c->departures_before));
+	return c->switches_before && c->packets_before && c->departures_before ? 0 : -ENOMEM;
+}
+
+void watch_cost_free(struct watch_probe *probe)
+{
+	free(probe->cost.switches_before);
+	free(probe->cost.packets_before);
+	free(probe->cost.departures_before);
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a group of --by is called: the labels of its EV_GROUP. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/cgroup.h"
+#include "host/iface.h"
+#include "probe/packet/deltas.h"
+#include "bpf/watch.skel.h"
+
+#define NAMED_IFACES 64
+
+/* Name of an interface in the snapshot `at`. */
+struct named_iface {
+	uint64_t at;
+	uint32_t netns, ifindex, name;
+};
+
+struct labels {
+	struct host_netns_vec netns;
+	uint64_t netns_at; /* the snapshot in which that list was made */
+	struct named_iface ifaces[NAMED_IFACES];
+};
+
+int watch_labels_open(struct watch_probe *probe)
+{
+	probe->labels = calloc(1, sizeof(*probe->labels));
+	return probe->labels ? 0 : -ENOMEM;
+}
+
+void watch_labels_free(struct watch_probe *probe)
+{
+	if (probe->labels)
+		host_netns_vec_release(&probe->labels->netns);
+	free(probe->labels);
+}
+
+static const struct host_netns *netns_of(const struct out *o, uint64_t inode)
+{
+	struct labels *l = o->probe->labels;
+	const struct host_netns *ns = host_netns_find(&l->netns, inode);
+
+	if (ns && host_netns_is(ns))
+		return ns;
+	if (l->netns_at == o->now)
+		return NULL;
+	l->netns_at = o->now;
+	host_netns_vec_release(&l->netns);
+	l->netns = (struct host_netns_vec){ 0 };
+	if (host_netns_list(NULL, &l->netns))
+		return NULL;
+	return host_netns_find(&l->netns, inode);
+}
+
+/* "eth0", and of another namespace than ours "eth0@blue". False: it is gone. */
+static bool iface_name(const struct out *o, uint32_t netns, uint32_t ifindex, char *buf,
+		       size_t size)
+{
+	const struct host_netns *ns = netns_of(o, netns);
+	char name[IFNAMSIZ];
+
+	if (!ns || host_iface_name(ns, ifindex, name))
+		return false;
+	snprintf(buf, size, "%s%s%s", name, ns->own ? "" : "@", ns->own ? "" : ns->name);
+	return true;
+}
+
+/* Asked for once in a snapshot: it takes a thread, elsewhere. */
+uint32_t label_iface_id(struct out *o, uint32_t netns, uint32_t ifindex)
+{
+	const uint32_t place = (netns * 31 + ifindex) % NAMED_IFACES;
+	struct named_iface *known = &o->probe->labels->ifaces[place];
+	char name[IFNAMSIZ + HOST_LABEL_MAX + 2];
+
+	if (known->at == o->now && known->netns == netns && known->ifindex == ifindex)
+		return known->name;
+	*known = (struct named_iface){ .at = o->now, .netns = netns, .ifindex = ifindex };
+	if (iface_name(o, netns, ifindex, name, sizeof(name)))
+		known->name = event_dict_intern(o->dict, DICT_IFACE, name, o->sink, o->now);
+	return known->name;
+}
+
+/* GROUP_UNKNOWN if it had no room. */
+static uint64_t way_field(const struct watch_probe *probe, uint32_t way, uint32_t field)
+{
+	uint32_t mask = probe->skel->rodata->way_mask[field];
+	uint32_t value = way >> probe->skel->rodata->way_shift[field] & mask;
+
+	return value == mask ? GROUP_UNKNOWN : value;
+}
+
+static void label_iface(struct out *o, const struct group_traits *t, struct event_label *label)
+{
+	label->value = way_field(o->probe, t->way, WAY_IFINDEX);
+	if (label->value != GROUP_UNKNOWN)
+		label->name = label_iface_id(o, t->device, label->value);
+}
+
+static void label_cgroup(struct out *o, const struct group_traits *t, struct event_label *label)
+{
+	char path[HOST_PATH_MAX];
+
+	label->value = t->cgroup;
+	if (!host_cgroup2_path(NULL, t->cgroup, path, sizeof(path)))
+		label->name = event_dict_intern(o->dict, DICT_CGROUP, path, o->sink, o->now);
+}
+
+static void label_netns(struct out *o, const struct group_traits *t, struct event_label *label)
+{
+	const struct host_netns *ns = netns_of(o, t->netns);
+
+	label->value = t->netns;
+	if (ns)
+		label->name = event_dict_intern(o->dict, DICT_NETNS, ns->name, o->sink, o->now);
+}
+
+static void label_comm(struct out *o, const struct group_traits *t, struct event_label *label)
+{
+	char comm[sizeof(t->comm) + 1] = "";
+
+	label->value = GROUP_UNKNOWN; /* before its reader is known a packet has none */
+	memcpy(comm, t->comm, sizeof(t->comm));
+	if (t->read)
+		label->name = event_dict_intern(o->dict, DICT_STRING, comm, o->sink, o->now);
+}
+
+static void label_of(struct out *o, const struct group_traits *t, struct event_label *label)
+{
+	uint64_t queue;
+
+	switch (label->key) {
+	case GROUP_CGROUP:
+		label_cgroup(o, t, label);
+		break;
+	case GROUP_NETNS:
+		label_netns(o, t, label);
+		break;
+	case GROUP_IFINDEX:
+		label_iface(o, t, label);
+		break;
+	case GROUP_PORT:
+		label->value = t->port;
+		break;
+	case GROUP_CPU:
+		label->value = way_field(o->probe, t->way, WAY_CPU);
+		break;
+	case GROUP_RXQ:
+		queue = way_field(o->probe, t->way, WAY_RXQ);
+		label->value = queue == GROUP_UNKNOWN || !queue ? GROUP_UNKNOWN : queue - 1;
+		break;
+	case GROUP_COMM:
+		label_comm(o, t, label);
+		break;
+	}
+}
+
+uint32_t group_labels(struct out *o, const struct group_traits *traits, struct event_label *labels)
+{
+	uint32_t n = 0;
+
+	for (uint32_t key = 0; key < GROUP_KEY_MAX; key++) {
+		if (!(o->probe->config.by >> key & 1))
+			continue;
+		labels[n].key = key;
+		label_of(o, traits, &labels[n++]);
+	}
+	return n;
+}
+
+bool group_relabel(struct out *o, const struct group_traits *traits, struct event_label *labels,
+		   uint32_t n)
+{
+	bool changed = false;
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct event_label now = { .key = labels[i].key };
+
+		if (now.key != GROUP_NETNS && now.key != GROUP_IFINDEX)
+			continue;
+		label_of(o, traits, &now);
+		if (!now.name || now.name == labels[i].name) /* gone: it is what it was */
+			continue;
+		labels[i].name = now.name;
+		changed = true;
+	}
+	return changed;
+}

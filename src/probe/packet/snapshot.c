@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the programs counted, as events: differences to the previous snapshot, merged over CPUs.
+ *
+ * Counters are never reset, so nothing that happens during a reading is lost: it belongs to the
+ * next interval. Only the extremes are per interval, and begin anew.
+ */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "clock/clock.h"
+#include "event/names.h"
+#include "host/pressure.h"
+#include "probe/packet/deltas.h"
+#include "probe/common/prog_stats.h"
+#include "bpf/watch.skel.h"
+
+/* State of the previous snapshot that only this file uses. */
+struct snapshot {
+	uint64_t seq, to_ns; /* how many there were; when the last one was taken */
+	uint64_t user_ns;    /* CPU time of this process until then */
+	struct cpu_counters counters;
+	struct cpu_share share[ROW_PROTOS];
+	struct culprit culprit[CULPRIT_MAX];
+	uint32_t culprit_pid[CULPRIT_MAX];
+	uint64_t recursion[HOOKS_MAX], function_recursion;
+	struct host_pressure pressure;
+};
+
+int watch_snapshot_open(struct watch_probe *probe)
+{
+	probe->last = calloc(1, sizeof(*probe->last));
+	return probe->last ? 0 : -ENOMEM;
+}
+
+void watch_snapshot_free(struct watch_probe *probe)
+{
+	free(probe->last);
+}
+
+static void put(struct out *o, uint16_t kind, const void *payload, size_t size)
+{
+	int err = event_put(o->sink, kind, o->now, payload, size);
+
+	if (!o->err)
+		o->err = err;
+}
+
+static uint32_t name_id(struct out *o, const char *text)
+{
+	return event_dict_intern(o->dict, DICT_STRING, text, o->sink, o->now);
+}
+
+/* ---- counters ---- */
+
+static void merge_counters(const struct watch_probe *probe, struct cpu_counters *sum)
+{
+	const size_t n = sizeof(*sum) / sizeof(uint64_t);
+
+	memset(sum, 0, sizeof(*sum));
+	for (uint32_t cpu = 0; cpu < probe->ncpus; cpu++) {
+		const uint64_t *from = (const uint64_t *)&watch_cpu(probe, cpu)->count;
+		uint64_t *to = (uint64_t *)sum;
+
+		for (size_t i = 0; i < n; i++)
+			to[i] += from[i];
+	}
+}
+
+static void put_count(struct out *o, uint8_t what, uint8_t stage, uint8_t protocol,
+		      const char *reason, uint64_t count, uint64_t flags)
+{
+	struct event_count e = {
+		.what = what, .stage = stage, .protocol = protocol,
+		.direction = stage_direction(stage), .count = count, .flags = flags,
+	};
+
+	if (!count)
+		return;
+	e.reason = name_id(o, reason);
+	put(o, EV_COUNT, &e, sizeof(e));
+}
+
+static uint64_t not_covered(const struct cpu_counters *c)
+{
+	uint64_t n = 0;
+
+	for (int p = 0; p < ROW_PROTOS; p++)
+		n += c->loss[SLOT_IP][LOSS_NOT_COVERED][p] +
+		     c->loss[SLOT_TRANSPORT][LOSS_NOT_COVERED][p];
+	return n;
+}
+
+static void see_losses(struct out *o, const struct cpu_counters *now,
+		       const struct cpu_counters *before)
+{
+	for (int slot = 0; slot < SLOT_MAX; slot++)
+		for (int why = 0; why < LOSS_MAX; why++)
+			for (int p = 0; p < ROW_PROTOS; p++)
+				if (slot_meanings[slot].latency == DIST_LATENCY)
+					o->seen[slot_meanings[slot].stage][p] +=
+						now->loss[slot][why][p] -
+						before->loss[slot][why][p];
+}
+
+/* Where sampling doesn't ask: datagrams of a queue, calls. */
+static bool is_exact(int slot, int why)
+{
+	return why == LOSS_DESYNC || (slot == SLOT_READ && why == LOSS_MPTCP) ||
+	       (slot == SLOT_SEGMENT && why == LOSS_NO_STORAGE);
+}
+
+static void put_losses(struct out *o, const struct cpu_counters *now,
+		       const struct cpu_counters *before)
+{
+	o->not_covered = not_covered(now) != not_covered(before);
+	for (int slot = 0; slot < SLOT_MAX; slot++)
+		for (int why = 0; why < LOSS_MAX; why++)
+			for (int p = 0; p < ROW_PROTOS; p++)
+				put_count(o, COUNT_LOSS, slot_meanings[slot].stage,
+					  watch_protocol[p], watch_loss_names[why],
+					  now->loss[slot][why][p] - before->loss[slot][why][p],
+					  is_exact(slot, why) ? COUNT_EXACT : 0);
+	for (int why = 0; why < EXCL_MAX; why++)
+		for (int p = 0; p < ROW_PROTOS; p++)
+			put_count(o, COUNT_EXCLUDED, watch_excluded[why].stage,
+				  deltas_any_protocol(watch_excluded[why].stage) ||
+				  why == EXCL_GRO_CONSUMED ? PROTO_ANY : watch_protocol[p],
+				  watch_excluded[why].name,
+				  now->excluded[why][p] - before->excluded[why][p],
+				  watch_excluded[why].exact ? COUNT_EXACT : 0);
+}
+
+static void put_drop(struct out *o, uint8_t stage, uint32_t reason, uint64_t count)
+{
+	char buf[32];
+	const char *name = drop_reason_name(reason, buf, sizeof(buf));
+
+	if (!drop_reason_is_duplicate(name))
+		put_count(o, COUNT_DROP, stage, PROTO_ANY, name, count, COUNT_EXACT);
+}
+
+static void put_drops(struct out *o, const struct cpu_counters *now,
+		      const struct cpu_counters *before)
+{
+	for (int slot = 0; slot < SLOT_MAX; slot++)
+		for (uint32_t r = 0; r < DROP_REASONS; r++)
+			if (now->drop[slot][r] != before->drop[slot][r])
+				put_drop(o, slot_meanings[slot].stage, r,
+					 now->drop[slot][r] - before->drop[slot][r]);
+}
+
+static void put_counters(struct out *o)
+{
+	struct cpu_counters *before = &o->probe->last->counters;
+	struct cpu_counters *now = malloc(sizeof(*now));
+
+	if (!now) {
+		o->err = -ENOMEM;
+		return;
+	}
+	merge_counters(o->probe, now);
+	see_losses(o, now, before);
+	if (o->sink) {
+		put_losses(o, now, before);
+		put_drops(o, now, before);
+	}
+	*before = *now;
+	free(now);
+}
+
+/* The kernel skips a program that would interrupt itself on its CPU; that packet is lost to us. */
+static uint64_t recursion_of(const struct watch_probe *probe, const struct hook *h,
+			     uint64_t *before)
+{
+	uint64_t skipped = prog_stats_skipped(watch_program(probe, h));
+	uint64_t more = skipped > *before ? skipped - *before : 0; /* less: it can't be read */
+
+	*before += more;
+	return more;
+}
+
+static void put_recursion(struct out *o)
+{
+	const struct function *f = watch_function(o->probe);
+	uint64_t misses;
+
+	for (int i = 0; hooks[i].target; i++) {
+		if (o->probe->status[i].state != HOOK_BOUND)
+			continue;
+		misses = recursion_of(o->probe, &hooks[i], &o->probe->last->recursion[i]);
+		/* a datagram whose call was not seen is counted at `segment` */
+		if (hooks[i].stage == STAGE_NONE && hooks[i].protocol == PROTO_UDP &&
+		    !o->probe->config.pid)
+			continue;
+		/* `sent` sees all that is freed: where nothing is sent, nothing was lost there */
+		if (o->sink && (hooks[i].stage != STAGE_SENT || o->seen[STAGE_SENT][ROW_TCP] ||
+				o->seen[STAGE_SENT][ROW_UDP]))
+			put_count(o, COUNT_LOSS, hooks[i].stage, hooks[i].protocol, "recursion",
+				  misses, COUNT_EXACT);
+	}
+	misses = f ? recursion_of(o->probe, &f->hook, &o->probe->last->function_recursion) : 0;
+	if (o->sink)
+		put_count(o, COUNT_LOSS, STAGE_PROBE, PROTO_ANY, "recursion", misses, COUNT_EXACT);
+}
+
+/* ---- scheduler ---- */
+
+static void put_share(struct out *o)
+{
+	for (int p = 0; p < ROW_PROTOS; p++) {
+		struct cpu_share now = {}, *before = &o->probe->last->share[p];
+		struct event_share e = { .protocol = watch_protocol[p] };
+
+		for (uint32_t cpu = 0; cpu < o->probe->ncpus; cpu++) {
+			const struct cpu_share *s = &watch_cpu(o->probe, cpu)->share[p];
+
+			now.packets += s->packets;
+			now.waited += s->waited;
+			now.busy += s->busy;
+			now.wake += s->wake;
+			now.wait += s->wait;
+			now.run += s->run;
+			now.stopped += s->stopped;
+		}
+		e.packets = now.packets - before->packets;
+		e.waited = now.waited - before->waited;
+		e.busy_ns = now.busy - before->busy;
+		e.wake_ns = now.wake - before->wake;
+		e.wait_ns = now.wait - before->wait;
+		e.run_ns = now.run - before->run;
+		e.stopped_ns = now.stopped - before->stopped;
+		*before = now;
+		if (o->sink && e.packets)
+			put(o, EV_SHARE, &e, sizeof(e));
+	}
+}
+
+/* Its place among those of the last snapshot, or a free one; CULPRIT_MAX: there is none. */
+static uint32_t culprit_place(const struct watch_probe *probe, uint32_t pid)
+{
+	uint32_t place = CULPRIT_MAX;
+
+	for (uint32_t i = 0; i < CULPRIT_MAX; i++) {
+		if (probe->last->culprit_pid[i] == pid)
+			return i;
+		if (!probe->last->culprit_pid[i] && place == CULPRIT_MAX)
+			place = i;
+	}
+	return place;
+}
+
+static void put_culprit(struct out *o, uint32_t pid, const struct culprit *k,
+			const struct culprit *before)
+{
+	struct event_culprit e = {
+		.tid = pid, .pid = k->tgid,
+		.ns = k->ns - before->ns, .count = k->count - before->count,
+	};
+
+	memcpy(e.comm, k->comm, sizeof(e.comm));
+	if (o->sink && (e.ns || e.count))
+		put(o, EV_CULPRIT, &e, sizeof(e));
+}
+
+/*
+ * Who took no CPU from a reader since the last snapshot makes room: else short-lived tasks would
+ * fill the map for good. What the programs added meanwhile comes back with the deletion.
+ */
+static void take_culprit(struct out *o, int fd, uint32_t pid)
+{
+	uint32_t place = culprit_place(o->probe, pid);
+	struct culprit k, *before;
+
+	if (place == CULPRIT_MAX || bpf_map_lookup_elem(fd, &pid, &k))
+		return;
+	before = &o->probe->last->culprit[place];
+	o->probe->last->culprit_pid[place] = pid;
+	if (k.count && k.count == before->count && k.ns == before->ns &&
+	    !bpf_map_lookup_and_delete_elem(fd, &pid, &k)) {
+		put_culprit(o, pid, &k, before);
+		o->probe->last->culprit_pid[place] = 0;
+		*before = (struct culprit){};
+		return;
+	}
+	put_culprit(o, pid, &k, before);
+	*before = k;
+}
+
+static void put_culprits(struct out *o)
+{
+	int fd = bpf_map__fd(o->probe->skel->maps.culprits);
+	uint32_t pids[CULPRIT_MAX], n = 0;
+
+	/* All first: after a key that was deleted, the next one is the first again. */
+	while (n < CULPRIT_MAX && !bpf_map_get_next_key(fd, n ? &pids[n - 1] : NULL, &pids[n]))
+		n++;
+	for (uint32_t i = 0; i < n; i++)
+		take_culprit(o, fd, pids[i]);
+}
+
+/* ---- the whole ---- */
+
+static void sum_seen(struct out *o)
+{
+	for (int p = 0; p < ROW_PROTOS; p++) {
+		uint64_t most = 0;
+
+		for (int stage = 0; stage < STAGE_MAX; stage++)
+			if (stage_direction(stage) == DIR_INGRESS && o->seen[stage][p] > most)
+				most = o->seen[stage][p];
+		o->probe->seen[p] += most;
+	}
+}
+
+static void put_pressure(struct out *o)
+{
+	struct host_pressure now, gain;
+	struct event_pressure e;
+
+	host_pressure_read(NULL, &now);
+	host_pressure_since(&o->probe->last->pressure, &now, &gain);
+	o->probe->last->pressure = now;
+	e = (struct event_pressure){
+		.busy_ns = gain.busy_ns, .stall_ns = gain.stall_ns, .packets = gain.packets,
+		.flags = (gain.busy_known ? 0 : PRESSURE_NO_BUSY) |
+			 (gain.stall_known ? 0 : PRESSURE_NO_STALL) |
+			 (gain.packets_cpus ? 0 : PRESSURE_NO_PACKETS),
+	};
+	if (o->sink)
+		put(o, EV_PRESSURE, &e, sizeof(e));
+}
+
+static void take(struct out *o)
+{
+	int err;
+
+	deltas_rows(o);
+	watch_groups_put(o);
+	watch_arrivals_put(o);
+	put_pressure(o);
+	put_counters(o);
+	put_share(o);
+	put_culprits(o);
+	put_recursion(o);
+	err = watch_others(o->probe, o->sink, o->dict, o->now);
+	if (!o->err)
+		o->err = err;
+	sum_seen(o);
+}
+
+static void put_cost_unknown(struct out *o, struct event_interval *e)
+{
+	struct cost *c = &o->probe->cost;
+
+	e->flags |= INTERVAL_NO_BPF_COST;
+	if (!c->why_said)
+		event_put_fact(o->sink, o->now, "own-cost", c->why);
+	c->why_said = true;
+}
+
+void watch_count(struct watch_probe *probe)
+{
+	struct out o = { .probe = probe, .now = clock_now() };
+
+	take(&o);
+}
+
+void watch_baseline(struct watch_probe *probe)
+{
+	uint64_t ns;
+	bool exact;
+
+	probe->skel->bss->measured_since = clock_now();
+	watch_count(probe);
+	watch_slow(probe, NULL, NULL, 0);
+	watch_bpf_ns(probe, &ns, &exact);
+	probe->last->to_ns = clock_now();
+	probe->last->user_ns = clock_cpu();
+}
+
+/* Whose time there was; CPUs that could be plugged in have counters, but no time. */
+static uint32_t online_cpus(const struct watch_probe *probe)
+{
+	long n = sysconf(_SC_NPROCESSORS_ONLN);
+
+	return n > 0 ? (uint32_t)n : probe->ncpus;
+}
+
+int watch_snapshot(struct watch_probe *probe, struct event_sink *sink, struct event_dict *dict,
+		   uint32_t flags)
+{
+	struct out o = { .probe = probe, .sink = sink, .dict = dict, .now = clock_now() };
+	struct event_interval e = {
+		.seq = probe->last->seq++, .from_ns = probe->last->to_ns, .to_ns = o.now,
+		.ncpus = online_cpus(probe), .flags = flags, .one_in = probe->one_in,
+	};
+	uint64_t user, bpf;
+	bool exact;
+
+	take(&o);
+	if (!o.err)
+		o.err = watch_slow(probe, sink, dict, o.now);
+	if (!o.err) /* after the messages, so that EV_CLOCK covers their times */
+		o.err = watch_clock(probe, sink);
+	if (!o.err)
+		o.err = watch_told_losses(probe, sink, dict, o.now);
+	watch_follow(probe, o.not_covered, sink, o.now);
+	user = clock_cpu();
+	e.own_user_ns = user - probe->last->user_ns;
+	if (!watch_bpf_ns(probe, &bpf, &exact))
+		put_cost_unknown(&o, &e);
+	else if (!exact)
+		e.flags |= INTERVAL_BPF_ESTIMATE;
+	e.own_bpf_ns = bpf;
+	if (probe->config.max_overhead > 0 && e.flags & INTERVAL_NO_BPF_COST)
+		e.flags |= INTERVAL_PARTIAL; /* nobody knows whether it is kept */
+	if (!(e.flags & INTERVAL_NO_BPF_COST) &&
+	    watch_shed(probe, (double)(e.own_user_ns + bpf) / ((e.to_ns - e.from_ns) * e.ncpus)))
+		e.flags |= INTERVAL_SHED | INTERVAL_PARTIAL;
+	probe->last->user_ns = user;
+	probe->last->to_ns = o.now;
+	if (!o.err)
+		o.err = event_dict_put_loss(o.dict, o.sink, o.now);
+	put(&o, EV_INTERVAL, &e, sizeof(e));
+	return o.err;
+}
