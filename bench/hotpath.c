@@ -113,8 +113,8 @@ static void settings(struct hotpath_bpf *b, uint32_t slots)
 	b->rodata->transport_tcp = 0; /* test_icount counts what that takes */
 	b->rodata->control_tai_offset = b->bss->tai_offset;
 	b->rodata->control_netns = stat("/proc/self/ns/net", &st) ? 0 : st.st_ino;
-	watch_short_cells((__u16 *)b->rodata->short_cells, (__u8 *)b->rodata->shorter_cells);
-	b->rodata->usual = watch_can_cast() ? USUAL : USUAL_OLDER; /* as in loader.c */
+	pkt_short_cells((__u16 *)b->rodata->short_cells, (__u8 *)b->rodata->shorter_cells);
+	b->rodata->usual = pkt_can_cast() ? USUAL : USUAL_OLDER; /* as in loader.c */
 }
 
 /* The watch programs themselves are loaded for their size and never attached. */
@@ -208,7 +208,7 @@ static int measure(uint32_t slots, uint32_t by, struct outcome *o)
 	settings(b, slots);
 	if (by == NOT_MEASURED) {
 		b->rodata->sampling = 1;
-		b->rodata->can_cast = watch_can_cast();
+		b->rodata->can_cast = pkt_can_cast();
 		b->data->sample_below = 0;
 	} else if (by != NOT_GROUPED) {
 		err = group_settings(b, by);

@@ -228,13 +228,13 @@ static int start_control(struct icount_bpf **control)
 	return ask_for_stamps();
 }
 
-static int start_ours(struct watch_probe **probe, uint32_t stages, uint32_t hol)
+static int start_ours(struct pkt_probe **probe, uint32_t stages, uint32_t hol)
 {
-	struct watch_probe_config config = {
-		.stages = stages, .hol = hol, .memory = WATCH_MEMORY_DEFAULT,
+	struct pkt_probe_config config = {
+		.stages = stages, .hol = hol, .memory = PKT_MEMORY_DEFAULT,
 	};
 	char why[256];
-	int err = watch_probe_open(probe, &config, why, sizeof(why));
+	int err = pkt_probe_open(probe, &config, why, sizeof(why));
 
 	if (err)
 		fprintf(stderr, "icount: %s\n", why);
@@ -256,7 +256,7 @@ int main(int argc, char **argv)
 	const char *run = argc > 1 ? argv[1] : "";
 	bool control = !strcmp(run, "--control");
 	struct icount_bpf *bpf = NULL;
-	struct watch_probe *probe = NULL;
+	struct pkt_probe *probe = NULL;
 	int stats, err;
 
 	if (control)
@@ -277,6 +277,6 @@ int main(int argc, char **argv)
 	if (err)
 		fprintf(stderr, "icount: %s\n", strerror(-err));
 	icount_bpf__destroy(bpf);
-	watch_probe_free(probe);
+	pkt_probe_free(probe);
 	return err ? 1 : 0;
 }

@@ -48,11 +48,11 @@ static int by_value(const void *a, const void *b)
 }
 
 /* As the programs would: on every CPU, a packet in each of some neighbouring buckets. */
-static void touch(struct watch_probe *probe, uint32_t rows)
+static void touch(struct pkt_probe *probe, uint32_t rows)
 {
 	for (uint32_t id = 0; id < rows; id++) {
 		for (uint32_t cpu = 0; cpu < probe->ncpus; cpu++) {
-			struct row *r = &watch_cpu(probe, cpu)->row[0][0][0] + id;
+			struct row *r = &pkt_cpu(probe, cpu)->row[0][0][0] + id;
 
 			r->latency.min = r->step.min = 1;
 			for (int i = 80; i < 80 + BUCKETS_TOUCHED; i++) {
@@ -63,7 +63,7 @@ static void touch(struct watch_probe *probe, uint32_t rows)
 	}
 }
 
-static int snapshots(struct watch_probe *probe, struct event_dict *dict, uint32_t rows, double *ns)
+static int snapshots(struct pkt_probe *probe, struct event_dict *dict, uint32_t rows, double *ns)
 {
 	static uint64_t spent[SNAPSHOTS];
 	struct event_sink sink = { count_event };
@@ -74,7 +74,7 @@ static int snapshots(struct watch_probe *probe, struct event_dict *dict, uint32_
 
 		touch(probe, rows);
 		start = cpu_ns();
-		err = watch_probe_snapshot(probe, &sink, dict, 0);
+		err = pkt_probe_snapshot(probe, &sink, dict, 0);
 		if (err)
 			return err;
 		spent[i] = cpu_ns() - start;
@@ -102,12 +102,12 @@ static uint64_t map_bytes(const struct bpf_map *map)
 
 static bool memory(uint64_t limit)
 {
-	struct watch_probe_config config = { .stages = ~0U, .memory = limit };
-	struct watch_probe *probe;
+	struct pkt_probe_config config = { .stages = ~0U, .memory = limit };
+	struct pkt_probe *probe;
 	const struct bpf_map *map;
 	uint64_t bytes = 0;
 	char why[256];
-	int err = watch_probe_open(&probe, &config, why, sizeof(why));
+	int err = pkt_probe_open(&probe, &config, why, sizeof(why));
 
 	if (err) {
 		printf("--memory %3llu MiB: %s\n", (unsigned long long)limit >> 20, why);
@@ -117,17 +117,17 @@ static bool memory(uint64_t limit)
 		bytes += map_bytes(map);
 	printf("--memory %3llu MiB: maps take %.2f MiB, by our own account %.2f: %s\n",
 	       (unsigned long long)limit >> 20, bytes / 1048576.0,
-	       watch_probe_memory(probe) / 1048576.0, bytes <= limit ? "ok" : "OVER");
-	watch_probe_free(probe);
+	       pkt_probe_memory(probe) / 1048576.0, bytes <= limit ? "ok" : "OVER");
+	pkt_probe_free(probe);
 	return bytes <= limit;
 }
 
 int main(void)
 {
 	static const uint64_t sizes[] = { 64 << 20, 8 << 20, 3 << 20 };
-	struct watch_probe_config config = { .stages = ~0U, .memory = WATCH_MEMORY_DEFAULT };
+	struct pkt_probe_config config = { .stages = ~0U, .memory = PKT_MEMORY_DEFAULT };
 	struct event_dict *dict = event_dict_new();
-	struct watch_probe *probe = NULL;
+	struct pkt_probe *probe = NULL;
 	double none = 0, all = 0, per_row;
 	char why[256] = "";
 	int err, missed;
@@ -136,7 +136,7 @@ int main(void)
 		puts("SKIP: needs root");
 		return 77;
 	}
-	err = dict ? watch_probe_open(&probe, &config, why, sizeof(why)) : -ENOMEM;
+	err = dict ? pkt_probe_open(&probe, &config, why, sizeof(why)) : -ENOMEM;
 	err = err ? err : snapshots(probe, dict, 0, &none);
 	err = err ? err : snapshots(probe, dict, ROWS, &all);
 	if (err) {
@@ -148,7 +148,7 @@ int main(void)
 	printf("with %u rows touched on %u CPUs: %.1f us, so %.2f us a row: limit %.0f us: %s\n",
 	       (unsigned int)ROWS, probe->ncpus, all / 1000, per_row / 1000, LIMIT_NS / 1000,
 	       per_row <= LIMIT_NS ? "ok" : "MISSED");
-	watch_probe_free(probe);
+	pkt_probe_free(probe);
 	event_dict_free(dict);
 	missed = per_row > LIMIT_NS;
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)

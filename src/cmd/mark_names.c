@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* A path may have a colon; providers and names are words of C. */
-bool mark_parse(const char *text, char *buf, struct watch_mark *mark)
+bool mark_parse(const char *text, char *buf, struct pkt_mark *mark)
 {
 	const size_t n = strlen(text);
 	char *provider, *name;

@@ -11,7 +11,7 @@
 #define MARK_TEXT 4352
 
 /* Takes it apart, in `buf` of MARK_TEXT bytes; path NULL: it has none. False: it is no mark. */
-bool mark_parse(const char *text, char *buf, struct watch_mark *mark);
+bool mark_parse(const char *text, char *buf, struct pkt_mark *mark);
 
 #define MARK_PATH (MARK_TEXT + 32)
 

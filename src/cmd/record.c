@@ -24,7 +24,7 @@ struct record_config {
 	uint64_t interval_ns;
 	uint32_t activity;           /* enum activity_source */
 	struct tracefs_config functions;
-	struct watch_probe_config probe;
+	struct pkt_probe_config probe;
 	struct common_options common;
 };
 
@@ -132,9 +132,9 @@ static struct tracefs_config functions_of(const struct record_config *c)
 }
 
 /* Messages are told of both directions, but for --stages. */
-static struct watch_probe_config options_of(const struct record_config *c)
+static struct pkt_probe_config options_of(const struct record_config *c)
 {
-	struct watch_probe_config o = c->probe;
+	struct pkt_probe_config o = c->probe;
 
 	o.messages = c->with & RECORD_MESSAGES ? c->boundary : MESSAGES_NONE;
 	if (o.messages && !o.stages)
@@ -143,7 +143,7 @@ static struct watch_probe_config options_of(const struct record_config *c)
 }
 
 /* A request ends with its reply's send call. */
-static bool can_follow(const struct record_config *c, const struct watch_probe_config *o)
+static bool can_follow(const struct record_config *c, const struct pkt_probe_config *o)
 {
 	const uint64_t sends = EGRESS_STAGES & ~(1U << STAGE_ACKED);
 
@@ -160,12 +160,12 @@ static bool can_follow(const struct record_config *c, const struct watch_probe_c
 struct mark_names {
 	char begin[MARK_TEXT], end[MARK_TEXT], exe[64];
 	char begin_path[MARK_PATH], end_path[MARK_PATH];
-	struct watch_marks marks;
+	struct pkt_marks marks;
 };
 
 static bool parse_marks(const struct record_config *c, struct mark_names *names)
 {
-	struct watch_mark *begin = &names->marks.begin, *end = &names->marks.end;
+	struct pkt_mark *begin = &names->marks.begin, *end = &names->marks.end;
 	const char *bad = !mark_parse(c->mark_begin, names->begin, begin) ? c->mark_begin :
 			  !mark_parse(c->mark_end, names->end, end) ? c->mark_end : NULL;
 
@@ -208,7 +208,7 @@ static bool check_marks(const struct record_config *c, struct mark_names *names)
 static int run(const void *config)
 {
 	const struct record_config *c = config;
-	struct watch_probe_config probe = options_of(c);
+	struct pkt_probe_config probe = options_of(c);
 	const struct tracefs_config functions = functions_of(c);
 	const struct interval_view_config shown = {
 		.common = &c->common,

@@ -33,9 +33,9 @@
 
 struct session {
 	const struct session_config *config;
-	struct watch_probe_config probe_config; /* config->probe, filled in */
+	struct pkt_probe_config probe_config; /* config->probe, filled in */
 	struct session_result *result;
-	struct watch_probe *probe;
+	struct pkt_probe *probe;
 	struct session_activity activity;
 	struct timekeeping *clocks; /* NULL: not recorded */
 	uint64_t messages_lost, activity_lost; /* that were told */
@@ -87,7 +87,7 @@ static int pull(struct session *s)
 	if (!r->writer)
 		return 0;
 	if (s->probe_config.messages)
-		err = watch_probe_messages(s->probe, r->writer);
+		err = pkt_probe_messages(s->probe, r->writer);
 	if (!err)
 		err = session_activity_pull(&s->activity, r->writer);
 	if (!err && s->clocks)
@@ -120,7 +120,7 @@ static int wait_until(struct session *s, uint64_t until)
 {
 	struct pollfd fds[] = {
 		{ .fd = s->stop.fd, .events = POLLIN },
-		{ .fd = watch_probe_clock_fd(s->probe), .events = POLLIN },
+		{ .fd = pkt_probe_clock_fd(s->probe), .events = POLLIN },
 		{ .fd = s->pid_fd, .events = POLLIN },
 	};
 
@@ -141,7 +141,7 @@ static int wait_until(struct session *s, uint64_t until)
 			fds[2].fd = -1;
 		}
 		if (n > 0 && fds[1].revents) {
-			err = watch_probe_clock(s->probe, event_memsource_sink(s->queue));
+			err = pkt_probe_clock(s->probe, event_memsource_sink(s->queue));
 			if (err)
 				return err;
 		}
@@ -164,11 +164,11 @@ static int put_lost(struct session *s, uint16_t kind, uint64_t lost, uint64_t *t
 
 static int snapshot(struct session *s, uint32_t flags)
 {
-	int err = put_lost(s, EV_MESSAGE, watch_probe_messages_lost(s->probe), &s->messages_lost);
+	int err = put_lost(s, EV_MESSAGE, pkt_probe_messages_lost(s->probe), &s->messages_lost);
 
 	if (!err)
 		err = put_lost(s, EV_EDGE, session_activity_lost(&s->activity), &s->activity_lost);
-	err = err ?: watch_probe_snapshot(s->probe, event_memsource_sink(s->queue), s->dict,
+	err = err ?: pkt_probe_snapshot(s->probe, event_memsource_sink(s->queue), s->dict,
 					  flags);
 	return err ? err : drain(s);
 }
@@ -221,10 +221,10 @@ static int open_probe(struct session *s)
 	if (err)
 		return err;
 	s->probe_config.activity = s->activity.activity;
-	err = watch_probe_open(&s->probe, &s->probe_config, why, sizeof(why));
+	err = pkt_probe_open(&s->probe, &s->probe_config, why, sizeof(why));
 	if (err)
 		log_error("%s", why);
-	else if (!watch_probe_proven(s->probe))
+	else if (!pkt_probe_proven(s->probe))
 		log_warning("the hooks are not proven: the self-test needs CAP_SYS_ADMIN or "
 			    "kernel.bpf_stats_enabled=1, and a loopback interface that is up");
 	return err;
@@ -256,7 +256,7 @@ static int run(struct session *s)
 	if (!err)
 		err = put_boundary(s);
 	if (!err)
-		err = watch_probe_describe(s->probe, event_memsource_sink(s->queue), s->dict);
+		err = pkt_probe_describe(s->probe, event_memsource_sink(s->queue), s->dict);
 	if (!err)
 		err = drain(s);
 	if (err < 0)
@@ -279,7 +279,7 @@ static void end_pulling(struct session *s)
 {
 	if (s->recording.writer && s->probe_config.messages)
 		recording_failed(&s->recording,
-				 watch_probe_messages(s->probe, s->recording.writer));
+				 pkt_probe_messages(s->probe, s->recording.writer));
 	if (s->recording.writer)
 		recording_failed(&s->recording,
 				 session_activity_end(&s->activity, s->recording.writer));
@@ -327,7 +327,7 @@ int session_run(const struct session_config *config, struct session_result *resu
 	result->record_error = s.recording.error;
 	result->recorded_bytes = s.recording.bytes;
 	session_activity_release(&s.activity);
-	watch_probe_free(s.probe);
+	pkt_probe_free(s.probe);
 	event_memsource_free(s.queue);
 	event_dict_free(s.dict);
 	if (s.pid_fd >= 0)

@@ -14,7 +14,7 @@
 #include "trace/tracefs.h"
 
 struct session_config {
-	const struct watch_probe_config *probe; /* as it was asked for: the session fills it in */
+	const struct pkt_probe_config *probe; /* as it was asked for: the session fills it in */
 	uint64_t interval_ns;
 	uint64_t duration_ns;    /* 0: until stopped */
 	const char *record;      /* file, or NULL */

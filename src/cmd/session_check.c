@@ -16,7 +16,7 @@
 
 #define BIT(stage) (1ULL << (stage))
 
-static int check_netns(struct watch_probe_config *o)
+static int check_netns(struct pkt_probe_config *o)
 {
 	struct host_netns_vec list = {};
 	const struct host_netns *ns = NULL;
@@ -84,7 +84,7 @@ static int check_name(const char *name, const struct host_netns *ns)
 	return -EINVAL;
 }
 
-static int check_iface(const struct watch_probe_config *o)
+static int check_iface(const struct pkt_probe_config *o)
 {
 	const struct host_netns *first = NULL;
 	struct host_netns_vec list = {};
@@ -110,7 +110,7 @@ static int check_iface(const struct watch_probe_config *o)
 /* The kernel's programs see pids of the first pid namespace; include/linux/proc_ns.h. */
 #define PROC_PID_INIT_INO 0xeffffffcU
 
-static int check_pid(const struct watch_probe_config *o)
+static int check_pid(const struct pkt_probe_config *o)
 {
 	struct host_task task;
 	struct stat ns;
@@ -146,7 +146,7 @@ static uint32_t depth(const char *path)
 #define CGROUP_ROOT_ID 1
 
 /* `path` is below the mount. The kernel knows groups by their depth below its own root. */
-static int find_cgroup(const char *mount, const char *path, struct watch_probe_config *config)
+static int find_cgroup(const char *mount, const char *path, struct pkt_probe_config *config)
 {
 	char name[2 * HOST_PATH_MAX];
 	uint64_t root;
@@ -165,7 +165,7 @@ static int find_cgroup(const char *mount, const char *path, struct watch_probe_c
 }
 
 /* As /proc/PID/cgroup has it, or as a folder. */
-static int check_cgroup(struct watch_probe_config *o)
+static int check_cgroup(struct pkt_probe_config *o)
 {
 	char mount[HOST_PATH_MAX];
 	const char *path = o->cgroup;
@@ -194,7 +194,7 @@ static int check_cgroup(struct watch_probe_config *o)
 	return err;
 }
 
-static int check_origin(const struct watch_probe_config *o)
+static int check_origin(const struct pkt_probe_config *o)
 {
 	if (o->origin == ORIGIN_NONE || (o->stages & INGRESS_STAGES))
 		return 0;
@@ -203,7 +203,7 @@ static int check_origin(const struct watch_probe_config *o)
 }
 
 /* It sees packets, and knows nothing of their sockets. */
-static int check_probe(const struct watch_probe_config *o)
+static int check_probe(const struct pkt_probe_config *o)
 {
 	const char *with = o->pid ? "--pid" : o->cgroup ? "--cgroup" : o->by ? "--by" :
 			   o->origin == ORIGIN_DELIVER ? "--origin deliver" : NULL;
@@ -222,7 +222,7 @@ static int check_probe(const struct watch_probe_config *o)
 	else if (!(o->stages & INGRESS_STAGES))
 		log_error("--probe measures received packets: --stages must include an ingress "
 			  "stage");
-	else if (!*o->probe || strlen(o->probe) > WATCH_PROBE_MAX)
+	else if (!*o->probe || strlen(o->probe) > PKT_PROBE_MAX)
 		log_error("--probe takes the name of a function or tracepoint");
 	else
 		return 0;
@@ -230,7 +230,7 @@ static int check_probe(const struct watch_probe_config *o)
 }
 
 /* Every row is of the same packets: those that found a long queue. */
-static int check_min_queue(const struct watch_probe_config *o)
+static int check_min_queue(const struct pkt_probe_config *o)
 {
 	if (!o->min_queue)
 		return 0;
@@ -251,7 +251,7 @@ static int check_min_queue(const struct watch_probe_config *o)
 }
 
 /* Drops and acknowledgements are counted in full; by their interface that can't be. */
-static int check_sample(const struct watch_probe_config *o)
+static int check_sample(const struct pkt_probe_config *o)
 {
 	if (!o->ifname || !(o->one_in > 1 || o->max_overhead > 0))
 		return 0;
@@ -261,7 +261,7 @@ static int check_sample(const struct watch_probe_config *o)
 }
 
 /* A poll is of a device and a CPU, and of no socket. */
-static int check_arrival(const struct watch_probe_config *o)
+static int check_arrival(const struct pkt_probe_config *o)
 {
 	const uint64_t keys = 1U << GROUP_IFINDEX | 1U << GROUP_CPU | 1U << GROUP_RXQ;
 	const char *with = o->pid ? "--pid" : o->port ? "--port" : o->cgroup ? "--cgroup" :
@@ -282,7 +282,7 @@ static int check_arrival(const struct watch_probe_config *o)
 	return -EINVAL;
 }
 
-static int check_slower_than(const struct watch_probe_config *o)
+static int check_slower_than(const struct pkt_probe_config *o)
 {
 	if (!o->slower_than_ns || (o->stages & BIT(STAGE_READ)))
 		return 0;
@@ -291,7 +291,7 @@ static int check_slower_than(const struct watch_probe_config *o)
 }
 
 /* Each message is told, and what the CPUs do can't be thinned. */
-static int check_tracing(const struct watch_probe_config *o, bool activity)
+static int check_tracing(const struct pkt_probe_config *o, bool activity)
 {
 	const char *with = o->one_in > 1 ? "--sample" : o->max_overhead > 0 ? "--max-overhead" :
 			   o->min_queue ? "--min-queue" : NULL;
@@ -309,7 +309,7 @@ static int check_tracing(const struct watch_probe_config *o, bool activity)
 	return -EINVAL;
 }
 
-int session_check(struct watch_probe_config *o, bool activity)
+int session_check(struct pkt_probe_config *o, bool activity)
 {
 	int err;
 

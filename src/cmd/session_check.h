@@ -12,6 +12,6 @@
  * what names stand for: the namespace's inode, the cgroup's number. `activity`: what the CPUs do is
  * to be recorded, too.
  */
-int session_check(struct watch_probe_config *config, bool activity);
+int session_check(struct pkt_probe_config *config, bool activity);
 
 #endif

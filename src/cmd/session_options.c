@@ -66,66 +66,66 @@ static const struct opt_choice by_choices[] = {
 };
 
 const struct opt probe_option_rows[] = {
-	OPT_SET(struct watch_probe_config, stages, .name = "stages", .choices = stage_choices,
+	OPT_SET(struct pkt_probe_config, stages, .name = "stages", .choices = stage_choices,
 		.fact = "watch.stages",
 		.help = "Stages to measure (default: ingress without ip, which needs two "
 			"more hooks on every packet; with --from, the recorded stages)"),
-	OPT_CHOICE(struct watch_probe_config, origin, .name = "origin", .choices = origin_choices,
+	OPT_CHOICE(struct pkt_probe_config, origin, .name = "origin", .choices = origin_choices,
 		   .fact = "watch.origin",
 		   .def = "auto",
 		   .help = "Time stamp from which latencies are measured"),
-	OPT_CHOICE(struct watch_probe_config, backend, .name = "backend",
+	OPT_CHOICE(struct pkt_probe_config, backend, .name = "backend",
 		   .choices = backend_choices, .fact = "watch.backend",
 		   .def = "auto",
 		   .help = "Kind of hook to use where a stage has several"),
-	OPT_CHOICE(struct watch_probe_config, hol, .name = "hol", .choices = hol_choices,
+	OPT_CHOICE(struct pkt_probe_config, hol, .name = "hol", .choices = hol_choices,
 		   .fact = "watch.hol",
 		   .def = "exclude",
 		   .help = "Treatment of TCP packets that wait behind a lost or late one "
 			   "(head-of-line blocking)"),
-	OPT_SET(struct watch_probe_config, by, .name = "by", .choices = by_choices,
+	OPT_SET(struct pkt_probe_config, by, .name = "by", .choices = by_choices,
 		.fact = "watch.by",
 		.help = "Give each group of packets that have these in common its own rows"),
-	OPT_U64(struct watch_probe_config, pid, .name = "pid", .letter = 'p', .fact = "watch.pid",
+	OPT_U64(struct pkt_probe_config, pid, .name = "pid", .letter = 'p', .fact = "watch.pid",
 		.min = 1, .max = 4194304,
 		.help = "Measure only packets that this process reads or sends; the run "
 			"ends with the process"),
-	OPT_U64(struct watch_probe_config, port, .name = "port", .min = 1, .max = 65535,
+	OPT_U64(struct pkt_probe_config, port, .name = "port", .min = 1, .max = 65535,
 		.fact = SESSION_FACT_PORT,
 		.help = "Measure only sockets bound to this local port"),
-	OPT_STRING(struct watch_probe_config, ifname, .name = "ifname", .letter = 'i',
+	OPT_STRING(struct pkt_probe_config, ifname, .name = "ifname", .letter = 'i',
 		   .metavar = "NAME", .fact = "watch.ifname",
 		   .help = "Measure only packets that this interface receives or sends, in "
 			   "any network namespace"),
-	OPT_STRING(struct watch_probe_config, netns, .name = "netns", .metavar = "NAME",
+	OPT_STRING(struct pkt_probe_config, netns, .name = "netns", .metavar = "NAME",
 		   .fact = "watch.netns",
 		   .help = "Measure only this network namespace: a name, an inode number, "
 			   "or the pid of a process in it (default: all)"),
-	OPT_STRING(struct watch_probe_config, cgroup, .name = "cgroup", .metavar = "PATH",
+	OPT_STRING(struct pkt_probe_config, cgroup, .name = "cgroup", .metavar = "PATH",
 		   .fact = "watch.cgroup",
 		   .help = "Measure only sockets of this control group (cgroup2) and of "
 			   "those below it"),
-	OPT_U64(struct watch_probe_config, min_queue, .name = "min-queue", .metavar = "N",
+	OPT_U64(struct pkt_probe_config, min_queue, .name = "min-queue", .metavar = "N",
 		.fact = "watch.min_queue", .max = 65535,
 		.help = "Measure only packets that find at least N unread packets in their "
 			"socket's receive queue"),
-	OPT_DURATION(struct watch_probe_config, slower_than_ns, .name = "slower-than",
+	OPT_DURATION(struct pkt_probe_config, slower_than_ns, .name = "slower-than",
 		     .fact = WATCH_FACT_SLOWER, .min = NS_PER_US, .max = NS_PER_DAY,
 		     .help = "Report each message that takes this long or longer: when and "
 			     "by whom it was read, and how long each stage took"),
-	OPT_ONE_IN(struct watch_probe_config, one_in, .name = "sample", .excludes = "probe",
+	OPT_ONE_IN(struct pkt_probe_config, one_in, .name = "sample", .excludes = "probe",
 		   .fact = "watch.sample",
 		   .help = "Measure one packet of N, the same at every stage; counts are "
 			   "then estimates"),
-	OPT_PERCENT(struct watch_probe_config, max_overhead, .name = "max-overhead",
+	OPT_PERCENT(struct pkt_probe_config, max_overhead, .name = "max-overhead",
 		    .help = "Limit hostlat's share of the CPUs' time: measure fewer "
 			    "packets, and in the end none, rather than exceed it"),
-	OPT_STRING(struct watch_probe_config, probe, .name = "probe", .metavar = "NAME",
+	OPT_STRING(struct pkt_probe_config, probe, .name = "probe", .metavar = "NAME",
 		   .fact = "watch.probe",
 		   .help = "Add a stage: calls of this kernel function or tracepoint with "
 			   "a received packet"),
-	OPT_SIZE(struct watch_probe_config, memory, .name = "memory", .def = "64M",
-		 .min = WATCH_MEMORY_FIXED + WATCH_MEMORY_PER_CPU, .max = 1ULL << 40,
+	OPT_SIZE(struct pkt_probe_config, memory, .name = "memory", .def = "64M",
+		 .min = PKT_MEMORY_FIXED + PKT_MEMORY_PER_CPU, .max = 1ULL << 40,
 		 .help = "Memory for maps in the kernel: at least 2352K plus 444K for each CPU, "
 			 "and 8M more with --by"),
 	OPT_END,
@@ -138,7 +138,7 @@ uint64_t session_queue_bytes(uint64_t memory)
 	return QUEUE_LEAST + 2 * memory;
 }
 
-uint64_t session_stages(const struct watch_probe_config *o)
+uint64_t session_stages(const struct pkt_probe_config *o)
 {
 	uint64_t stages = o->stages ? o->stages : INGRESS_STAGES & ~BIT(STAGE_IP);
 
@@ -147,7 +147,7 @@ uint64_t session_stages(const struct watch_probe_config *o)
 
 /* ---- the facts that open a stream ---- */
 
-static int put_target(struct event_sink *sink, uint64_t now, const struct watch_probe_config *o)
+static int put_target(struct event_sink *sink, uint64_t now, const struct pkt_probe_config *o)
 {
 	struct strbuf text = STRBUF_INIT(4 * HOST_CMDLINE_MAX);
 	char who[HOST_CMDLINE_MAX + 64];
@@ -179,7 +179,7 @@ static int put_target(struct event_sink *sink, uint64_t now, const struct watch_
 #define NUMBER_TEXT 24
 
 /* The option's value as its fact has it, in `number` or static. NULL: there is none. */
-static const char *fact_value(const struct opt *row, const struct watch_probe_config *c,
+static const char *fact_value(const struct opt *row, const struct pkt_probe_config *c,
 			      char number[NUMBER_TEXT])
 {
 	const void *member = (const char *)c + row->offset;
@@ -198,7 +198,7 @@ static const char *fact_value(const struct opt *row, const struct watch_probe_co
 	}
 }
 
-int session_put_facts(const struct watch_probe_config *c, uint64_t interval_ns,
+int session_put_facts(const struct pkt_probe_config *c, uint64_t interval_ns,
 		      struct event_sink *sink, uint64_t now)
 {
 	char number[NUMBER_TEXT];
@@ -220,7 +220,7 @@ int session_put_facts(const struct watch_probe_config *c, uint64_t interval_ns,
 _Static_assert(ARRAY_LEN(probe_option_rows) <= 32, "a bit for each option");
 
 /* The value that a recording must have. NULL: any, as for a choice's default, which is 0. */
-static const char *required_value(const struct opt *row, const struct watch_probe_config *c,
+static const char *required_value(const struct opt *row, const struct pkt_probe_config *c,
 				  char number[NUMBER_TEXT])
 {
 	if (!row->fact ||
@@ -230,14 +230,14 @@ static const char *required_value(const struct opt *row, const struct watch_prob
 }
 
 /* Part of a recording's stages can be shown. */
-static bool has_no_stage(const struct watch_probe_config *c, const char *value)
+static bool has_no_stage(const struct pkt_probe_config *c, const char *value)
 {
 	uint64_t recorded = 0;
 
 	return parse_u64(value, &recorded) || !(recorded & c->stages);
 }
 
-const char *session_fact_differs(const struct watch_probe_config *config, const char *key,
+const char *session_fact_differs(const struct pkt_probe_config *config, const char *key,
 				 const char *value, uint32_t *recorded)
 {
 	char number[NUMBER_TEXT];
@@ -256,7 +256,7 @@ const char *session_fact_differs(const struct watch_probe_config *config, const 
 	return NULL;
 }
 
-const char *session_fact_missing(const struct watch_probe_config *config, uint32_t recorded)
+const char *session_fact_missing(const struct pkt_probe_config *config, uint32_t recorded)
 {
 	char number[NUMBER_TEXT];
 

@@ -9,11 +9,11 @@
 
 #define SESSION_FACT_PORT "watch.port"
 
-/* Rows of struct watch_probe_config, which commands share. */
+/* Rows of struct pkt_probe_config, which commands share. */
 extern const struct opt probe_option_rows[];
 
 /* What is measured live if --stages doesn't say. A recording is shown with all that it has. */
-uint64_t session_stages(const struct watch_probe_config *options);
+uint64_t session_stages(const struct pkt_probe_config *options);
 
 /*
  * What a snapshot may take as events, if the maps take `memory` bytes: a counter there has 8 bytes
@@ -22,23 +22,23 @@ uint64_t session_stages(const struct watch_probe_config *options);
 uint64_t session_queue_bytes(uint64_t memory);
 
 #define OPTIONS_PROBE(config, member)                                                              \
-	OPT_ROWS(config, member, struct watch_probe_config, probe_option_rows)
+	OPT_ROWS(config, member, struct pkt_probe_config, probe_option_rows)
 
 /*
  * Puts what is measured and of whom as EV_FACTs: one for each option that has a value, under the
  * `.fact` of its row. Returns 0 or an error of the sink.
  */
-int session_put_facts(const struct watch_probe_config *config, uint64_t interval_ns,
+int session_put_facts(const struct pkt_probe_config *config, uint64_t interval_ns,
 		      struct event_sink *sink, uint64_t now);
 
 /*
  * Compares a fact of a recording with the options. Returns the name of the option that has another
  * value, or NULL. Adds the option's bit to `*recorded`.
  */
-const char *session_fact_differs(const struct watch_probe_config *config, const char *key,
+const char *session_fact_differs(const struct pkt_probe_config *config, const char *key,
 				 const char *value, uint32_t *recorded);
 
 /* Returns the name of an option that is given and that no fact named (`recorded`), or NULL. */
-const char *session_fact_missing(const struct watch_probe_config *config, uint32_t recorded);
+const char *session_fact_missing(const struct pkt_probe_config *config, uint32_t recorded);
 
 #endif

@@ -19,7 +19,7 @@ struct watch_config {
 	uint32_t time;
 	const char *record;
 	const char *from;
-	struct watch_probe_config probe;
+	struct pkt_probe_config probe;
 	struct common_options common;
 };
 

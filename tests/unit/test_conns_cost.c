@@ -10,7 +10,7 @@
 
 #include "probe/connection/conns_cost.h"
 
-/* What src/probe/connection/conns_cost.c adds: for what lies before the first reading; of three in 16 runs. */
+/* conns_cost.c adds the time before the first reading: a fifth and three clock reads in 16 runs. */
 #define PRICE(ns, clock) (1.2 * (ns) + 3.0 * (clock) / 16)
 #define ASSUMED 1000
 

@@ -308,7 +308,7 @@ static void full(void **state)
 
 static void names(void **state)
 {
-	struct watch_mark mark;
+	struct pkt_mark mark;
 	char buf[MARK_TEXT];
 
 	(void)state;

@@ -32,7 +32,7 @@ static uint32_t wrong(void)
 static void every_value(void **state)
 {
 	(void)state;
-	watch_short_cells(cells, shorter);
+	pkt_short_cells(cells, shorter);
 	assert_int_equal(wrong(), 0);
 }
 
@@ -40,7 +40,7 @@ static void every_value(void **state)
 static void control(void **state)
 {
 	(void)state;
-	watch_short_cells(cells, shorter);
+	pkt_short_cells(cells, shorter);
 	for (uint32_t i = 0; i < SHORT_ENTRIES; i++)
 		if (cells[i] & 7)
 			cells[i]--;

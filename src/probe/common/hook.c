@@ -277,7 +277,7 @@ static int load_empty(enum hook_kind kind, int btf_id)
 /* Hooks that were tried, in this process: several hooks share a place, and some are tried again. */
 struct tried {
 	enum hook_kind kind;
-	char target[WATCH_PROBE_MAX + 1];
+	char target[PKT_PROBE_MAX + 1];
 	int id, err;
 	uint32_t arguments; /* of a tracepoint */
 };

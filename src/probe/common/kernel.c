@@ -5,7 +5,7 @@
 
 #include "probe/packet/pkt_internal.h"
 
-bool watch_can_cast(void)
+bool pkt_can_cast(void)
 {
 	static int known = -1; /* looking takes a walk over all names */
 	const struct btf *btf;

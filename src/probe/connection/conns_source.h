@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where `hostlat conns` has its connections from: BPF programs (probe/connection/conns_probe.h, which says
- * what each function means), or inet_diag (probe/connection/conns_diag.h).
+ * Where `hostlat conns` has its connections from: BPF programs (conns_probe.h, which says what each
+ * function means), or inet_diag (conns_diag.h).
  */
 #ifndef HOSTLAT_PROBE_CONNS_SOURCE_H
 #define HOSTLAT_PROBE_CONNS_SOURCE_H

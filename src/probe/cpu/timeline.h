@@ -4,9 +4,9 @@
  * task's system call goes on when it gets a CPU again, and when nothing is known. Pure: events in,
  * EV_EDGE and EV_WAKE out.
  *
- * Memory: 64 bytes for each task that was seen, TASKS_MAX at most (probe/cpu/timeline_tasks.h), and 256
+ * Memory: 64 bytes for each task that was seen, TASKS_MAX at most (timeline_tasks.h), and 256
  * for each that waits in functions; later tasks have no name. Of each core, 40 bytes for each event
- * that waits, TIMELINE_QUEUE_MAX at most (probe/cpu/timeline_queue.h), and 16 for each function's,
+ * that waits, TIMELINE_QUEUE_MAX at most (timeline_queue.h), and 16 for each function's,
  * TIMELINE_CALLS at most.
  */
 #ifndef HOSTLAT_PROBE_TIMELINE_H

@@ -27,7 +27,7 @@ struct softnet {
 	uint32_t column[SOFTNET_COLUMNS];
 };
 
-struct watch_arrivals {
+struct pkt_arrivals {
 	struct arrival_cpu *cpus; /* mapped */
 	struct row before[ARRIVAL_SLOTS];
 	struct arrival_queue (*queues_before)[ARRIVAL_PLACES];
@@ -37,40 +37,40 @@ struct watch_arrivals {
 
 /* ---- maps ---- */
 
-static size_t cpus_size(const struct watch_probe *probe)
+static size_t cpus_size(const struct pkt_probe *probe)
 {
 	return probe->ncpus * sizeof(struct arrival_cpu);
 }
 
-uint64_t watch_arrivals_memory(const struct watch_probe *probe)
+uint64_t pkt_arrivals_memory(const struct pkt_probe *probe)
 {
 	uint64_t bytes = 0;
 
-	if (watch_asked(probe, ARRIVAL_STAGES))
+	if (pkt_asked(probe, ARRIVAL_STAGES))
 		bytes += cpus_size(probe);
-	if (watch_gro_asked(probe))
+	if (pkt_gro_asked(probe))
 		bytes += ARRIVAL_SETS * sizeof(struct arrival_set);
 	return bytes;
 }
 
-int watch_arrivals_size(struct watch_probe *probe)
+int pkt_arrivals_size(struct pkt_probe *probe)
 {
 	struct watch_bpf *skel = probe->skel;
 
 	if (bpf_map__set_max_entries(skel->maps.arrivals,
-				     watch_asked(probe, ARRIVAL_STAGES) ? probe->ncpus : 1) ||
+				     pkt_asked(probe, ARRIVAL_STAGES) ? probe->ncpus : 1) ||
 	    bpf_map__set_max_entries(skel->maps.arrival_sets,
-				     watch_gro_asked(probe) ? ARRIVAL_SETS : 1))
+				     pkt_gro_asked(probe) ? ARRIVAL_SETS : 1))
 		return -EINVAL;
 	return 0;
 }
 
-int watch_arrivals_open(struct watch_probe *probe)
+int pkt_arrivals_open(struct pkt_probe *probe)
 {
-	struct watch_arrivals *a;
+	struct pkt_arrivals *a;
 	void *p;
 
-	if (!watch_asked(probe, ARRIVAL_STAGES))
+	if (!pkt_asked(probe, ARRIVAL_STAGES))
 		return 0;
 	a = probe->arrivals = calloc(1, sizeof(*a));
 	if (!a)
@@ -93,9 +93,9 @@ int watch_arrivals_open(struct watch_probe *probe)
 	return 0;
 }
 
-void watch_arrivals_close(struct watch_probe *probe)
+void pkt_arrivals_close(struct pkt_probe *probe)
 {
-	struct watch_arrivals *a = probe->arrivals;
+	struct pkt_arrivals *a = probe->arrivals;
 
 	if (!a)
 		return;
@@ -111,7 +111,7 @@ void watch_arrivals_close(struct watch_probe *probe)
 
 static void put_row(struct out *o, uint32_t slot)
 {
-	struct watch_arrivals *a = o->probe->arrivals;
+	struct pkt_arrivals *a = o->probe->arrivals;
 	struct row now = { .latency.min = UINT64_MAX, .step.min = UINT64_MAX };
 
 	for (uint32_t cpu = 0; cpu < o->probe->ncpus; cpu++) {
@@ -149,15 +149,15 @@ static void put_loss(struct out *o, const char *reason, uint64_t now, uint64_t *
 
 static void put_losses(struct out *o)
 {
-	struct watch_arrivals *a = o->probe->arrivals;
+	struct pkt_arrivals *a = o->probe->arrivals;
 	uint64_t displaced = 0, negative = 0;
 
 	for (uint32_t cpu = 0; cpu < o->probe->ncpus; cpu++) {
 		displaced += a->cpus[cpu].displaced;
 		negative += a->cpus[cpu].negative;
 	}
-	put_loss(o, watch_loss_names[LOSS_DISPLACED], displaced, &a->displaced_before);
-	put_loss(o, watch_loss_names[LOSS_NEGATIVE], negative, &a->negative_before);
+	put_loss(o, pkt_loss_names[LOSS_DISPLACED], displaced, &a->displaced_before);
+	put_loss(o, pkt_loss_names[LOSS_NEGATIVE], negative, &a->negative_before);
 }
 
 static void put_queue(struct out *o, uint32_t cpu, int place, const struct arrival_queue *q,
@@ -182,7 +182,7 @@ static void put_queue(struct out *o, uint32_t cpu, int place, const struct arriv
 
 static void put_queues(struct out *o)
 {
-	struct watch_arrivals *a = o->probe->arrivals;
+	struct pkt_arrivals *a = o->probe->arrivals;
 
 	for (uint32_t cpu = 0; cpu < o->probe->ncpus; cpu++)
 		for (int i = 0; i < ARRIVAL_PLACES; i++) {
@@ -228,7 +228,7 @@ static void put_softnet(struct out *o, const struct softnet *now, struct softnet
 
 static void take_softnet(struct out *o)
 {
-	struct watch_arrivals *a = o->probe->arrivals;
+	struct pkt_arrivals *a = o->probe->arrivals;
 	char *text, *rest, *line;
 	int err = host_read_all(&text, SOFTNET_MAX, "%s/self/net/softnet_stat",
 				host_root_live.proc);
@@ -244,7 +244,7 @@ static void take_softnet(struct out *o)
 	free(text);
 }
 
-void watch_arrivals_put(struct out *o)
+void pkt_arrivals_put(struct out *o)
 {
 	if (!o->probe->arrivals)
 		return;

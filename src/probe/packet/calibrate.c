@@ -26,7 +26,7 @@
 #define PATIENCE_MS 1000
 
 struct calibration {
-	struct watch_probe *probe;
+	struct pkt_probe *probe;
 	struct price_sample sample[COST_CLASSES][PRICE_POINTS][PRICE_BATCHES];
 	struct cost_stats before;
 };
@@ -112,9 +112,9 @@ static int take(struct calibration *cal, enum cost_class class, int pace, int ba
 	struct cost_stats now;
 	struct cost_use use;
 
-	watch_count(cal->probe);
-	watch_cost_stats(cal->probe, &now);
-	if (!watch_cost_use(cal->probe, &use))
+	pkt_count(cal->probe);
+	pkt_cost_stats(cal->probe, &now);
+	if (!pkt_cost_use(cal->probe, &use))
 		return -ENOENT;
 	for (int i = 0; i < COST_CLASSES; i++) {
 		ns[i] = now.run_ns[i] - cal->before.run_ns[i];
@@ -167,7 +167,7 @@ static int run_traffic(struct calibration *cal, enum cost_class class, int type)
 
 	if (err)
 		return err;
-	if (class != COST_PASSED || watch_samples(cal->probe)) {
+	if (class != COST_PASSED || pkt_samples(cal->probe)) {
 		cal->probe->skel->bss->test_port = r.pair.port;
 		cal->probe->skel->bss->test_tgid = getpid();
 	}
@@ -185,13 +185,13 @@ static int calibrate(struct calibration *cal)
 	int err = 0;
 
 	cost->floor_ns = price_floor();
-	if (watch_samples(cal->probe))
-		watch_sample_none(cal->probe);
-	if (watch_samples(cal->probe) || watch_filtered(cal->probe)) {
+	if (pkt_samples(cal->probe))
+		pkt_sample_none(cal->probe);
+	if (pkt_samples(cal->probe) || pkt_filtered(cal->probe)) {
 		err = run_traffic(cal, COST_PASSED, SOCK_STREAM);
 		price_draw(&cost->curve[COST_PASSED], cal->sample[COST_PASSED]);
 	}
-	watch_sample(cal->probe, 1);
+	pkt_sample(cal->probe, 1);
 	if (!err)
 		err = run_traffic(cal, COST_TCP, SOCK_STREAM);
 	if (!err)
@@ -202,7 +202,7 @@ static int calibrate(struct calibration *cal)
 	return err;
 }
 
-void watch_calibrate(struct watch_probe *probe)
+void pkt_calibrate(struct pkt_probe *probe)
 {
 	struct calibration cal = { .probe = probe };
 	struct cost *cost = &probe->cost;

@@ -25,7 +25,7 @@
 
 /* ---- the kernel's statistics ---- */
 
-void watch_cost_stats(const struct watch_probe *probe, struct cost_stats *stats)
+void pkt_cost_stats(const struct pkt_probe *probe, struct cost_stats *stats)
 {
 	*stats = (struct cost_stats){};
 	for (uint32_t i = 0; i < probe->n_attached; i++) {
@@ -36,7 +36,7 @@ void watch_cost_stats(const struct watch_probe *probe, struct cost_stats *stats)
 }
 
 /* Returns false if they were off at either end. */
-static bool measured(struct watch_probe *probe, uint64_t *ns)
+static bool measured(struct pkt_probe *probe, uint64_t *ns)
 {
 	struct cost *c = &probe->cost;
 	struct cost_stats now;
@@ -46,13 +46,13 @@ static bool measured(struct watch_probe *probe, uint64_t *ns)
 	c->stats_were_on = prog_stats_are_on();
 	if (!were_on && !c->stats_were_on)
 		return false;
-	watch_cost_stats(probe, &now);
+	pkt_cost_stats(probe, &now);
 	if (probe->config.activity || probe->marks) {
 		uint64_t run_ns = 0, runs = 0;
 
 		if (probe->config.activity)
 			activity_cost(probe->config.activity, &run_ns, &runs);
-		watch_marks_cost(probe, &run_ns, &runs);
+		pkt_marks_cost(probe, &run_ns, &runs);
 		sum += run_ns - c->beside_ns - c->floor_ns * (runs - c->beside_runs);
 		c->beside_ns = run_ns;
 		c->beside_runs = runs;
@@ -86,21 +86,21 @@ static double spread_cpus(const struct spread *s)
 	return s->squares > 0 ? s->n * s->n / s->squares : 1;
 }
 
-static void count_switches(struct watch_probe *probe, struct spread *s)
+static void count_switches(struct pkt_probe *probe, struct spread *s)
 {
 	for (uint32_t cpu = 0; cpu < probe->ncpus; cpu++)
-		spread_add(s, watch_cpu(probe, cpu)->switches, &probe->cost.switches_before[cpu]);
+		spread_add(s, pkt_cpu(probe, cpu)->switches, &probe->cost.switches_before[cpu]);
 }
 
-static void count_departures(struct watch_probe *probe, struct spread *s)
+static void count_departures(struct pkt_probe *probe, struct spread *s)
 {
 	for (uint32_t cpu = 0; cpu < probe->ncpus; cpu++)
-		spread_add(s, watch_cpu(probe, cpu)->departures,
+		spread_add(s, pkt_cpu(probe, cpu)->departures,
 			   &probe->cost.departures_before[cpu]);
 }
 
 /* net/core/net-procfs.c: a line per CPU online, the packets received first, all in hex. */
-static bool count_packets(struct watch_probe *probe, struct spread *s)
+static bool count_packets(struct pkt_probe *probe, struct spread *s)
 {
 	char *text, *rest, *line;
 	uint32_t cpu = 0;
@@ -115,9 +115,9 @@ static bool count_packets(struct watch_probe *probe, struct spread *s)
 	return cpu;
 }
 
-bool watch_filtered(const struct watch_probe *probe)
+bool pkt_filtered(const struct pkt_probe *probe)
 {
-	const struct watch_probe_config *c = &probe->config;
+	const struct pkt_probe_config *c = &probe->config;
 
 	return c->pid || c->port || c->netns || c->ifname || c->cgroup ||
 	       c->min_queue;
@@ -128,7 +128,7 @@ static bool leaves(enum cost_class class)
 	return class == COST_DEPARTURE || class == COST_DEPARTURE_PASSED;
 }
 
-bool watch_cost_use(struct watch_probe *probe, struct cost_use *use)
+bool pkt_cost_use(struct pkt_probe *probe, struct cost_use *use)
 {
 	uint64_t now = clock_now();
 	double elapsed = now - probe->cost.since_ns, rest, measured;
@@ -153,7 +153,7 @@ bool watch_cost_use(struct watch_probe *probe, struct cost_use *use)
 	}
 	rest = packets.n - use->n[COST_TCP] - use->n[COST_UDP];
 	use->n[COST_PASSED] = receives && rest > 0 &&
-			      (watch_filtered(probe) || watch_samples(probe)) ? rest : 0;
+			      (pkt_filtered(probe) || pkt_samples(probe)) ? rest : 0;
 	for (int i = 0; i < COST_CLASSES; i++)
 		use->gap_ns[i] = elapsed * spread_cpus(i == COST_TASKS ? &switches :
 						       leaves(i) ? &departures : &packets) /
@@ -163,7 +163,7 @@ bool watch_cost_use(struct watch_probe *probe, struct cost_use *use)
 
 /* ---- the estimate ---- */
 
-static bool estimated(struct watch_probe *probe, uint64_t *ns)
+static bool estimated(struct pkt_probe *probe, uint64_t *ns)
 {
 	struct cost *c = &probe->cost;
 	struct cost_use use;
@@ -172,16 +172,16 @@ static bool estimated(struct watch_probe *probe, uint64_t *ns)
 	if (probe->config.probe) {
 		snprintf(c->why, sizeof(c->why), "what --probe costs is known only with "
 			 "kernel.bpf_stats_enabled=1");
-		watch_cost_use(probe, &use);
+		pkt_cost_use(probe, &use);
 		return false;
 	}
-	if (watch_asked(probe, ARRIVAL_STAGES)) {
+	if (pkt_asked(probe, ARRIVAL_STAGES)) {
 		snprintf(c->why, sizeof(c->why), "what `irq` and `poll` cost is known only with "
 			 "kernel.bpf_stats_enabled=1");
-		watch_cost_use(probe, &use);
+		pkt_cost_use(probe, &use);
 		return false;
 	}
-	if (!watch_cost_use(probe, &use)) {
+	if (!pkt_cost_use(probe, &use)) {
 		snprintf(c->why, sizeof(c->why), "net/softnet_stat of /proc can't be read");
 		return false;
 	}
@@ -196,7 +196,7 @@ static bool estimated(struct watch_probe *probe, uint64_t *ns)
 	return true;
 }
 
-bool watch_bpf_ns(struct watch_probe *probe, uint64_t *ns, bool *exact)
+bool watch_bpf_ns(struct pkt_probe *probe, uint64_t *ns, bool *exact)
 {
 	uint64_t estimate = 0;
 	bool known = estimated(probe, &estimate); /* always: both are since the last call */
@@ -213,7 +213,7 @@ bool watch_bpf_ns(struct watch_probe *probe, uint64_t *ns, bool *exact)
 	return *exact || known;
 }
 
-bool watch_cost_known(const struct watch_probe *probe)
+bool pkt_cost_known(const struct pkt_probe *probe)
 {
 	static const struct {
 		uint32_t stages;
@@ -229,13 +229,13 @@ bool watch_cost_known(const struct watch_probe *probe)
 	if (prog_stats_are_on())
 		return true;
 	for (size_t i = 0; i < sizeof(needs) / sizeof(needs[0]); i++)
-		if (watch_asked(probe, needs[i].stages) &&
+		if (pkt_asked(probe, needs[i].stages) &&
 		    !probe->cost.curve[needs[i].class].known)
 			return false;
 	return true;
 }
 
-int watch_cost_open(struct watch_probe *probe)
+int pkt_cost_open(struct pkt_probe *probe)
 {
 	struct cost *c = &probe->cost;
 
@@ -245,7 +245,7 @@ int watch_cost_open(struct watch_probe *probe)
 	return c->switches_before && c->packets_before && c->departures_before ? 0 : -ENOMEM;
 }
 
-void watch_cost_free(struct watch_probe *probe)
+void pkt_cost_free(struct pkt_probe *probe)
 {
 	free(probe->cost.switches_before);
 	free(probe->cost.packets_before);

@@ -38,13 +38,13 @@ struct netns_set {
 	uint64_t look_at; /* when to look for them next */
 };
 
-int watch_cover_open(struct watch_probe *probe)
+int pkt_cover_open(struct pkt_probe *probe)
 {
 	probe->netns = calloc(1, sizeof(*probe->netns));
 	return probe->netns ? 0 : -ENOMEM;
 }
 
-void watch_cover_free(struct watch_probe *probe)
+void pkt_cover_free(struct pkt_probe *probe)
 {
 	free(probe->netns);
 }
@@ -77,10 +77,10 @@ static void close_links(struct netns_links *l)
 				close(l->links[i][family]);
 }
 
-static int attach_in(struct watch_probe *probe, const struct hook *h, const struct host_netns *ns,
+static int attach_in(struct pkt_probe *probe, const struct hook *h, const struct host_netns *ns,
 		     struct netns_links *l)
 {
-	struct bpf_program *p = watch_program(probe, h);
+	struct bpf_program *p = pkt_program(probe, h);
 	int *links = l->links[h->netfilter], err;
 
 	if (links[0] >= 0) /* for another protocol, by the same program */
@@ -91,13 +91,13 @@ static int attach_in(struct watch_probe *probe, const struct hook *h, const stru
 	return err;
 }
 
-static bool is_asked(const struct watch_probe *probe, const struct host_netns *ns)
+static bool is_asked(const struct pkt_probe *probe, const struct host_netns *ns)
 {
 	return !probe->config.netns || ns->inode == probe->config.netns_inode;
 }
 
 /* Our own namespace, too: for the self-test's sake. */
-int watch_cover(struct watch_probe *probe, const struct hook *h)
+int pkt_cover(struct pkt_probe *probe, const struct hook *h)
 {
 	struct host_netns_vec list = {};
 	int err = host_netns_list(NULL, &list), last = -ENOENT, attached = 0;
@@ -122,7 +122,7 @@ int watch_cover(struct watch_probe *probe, const struct hook *h)
 	return attached ? 0 : last;
 }
 
-void watch_uncover(struct watch_probe *probe)
+void pkt_uncover(struct pkt_probe *probe)
 {
 	struct netns_set *set = probe->netns;
 
@@ -149,7 +149,7 @@ static void leave_gone(struct netns_set *set, const struct host_netns_vec *list)
 	set->n = kept;
 }
 
-static struct netns_links *cover_new(struct watch_probe *probe, const struct host_netns *ns)
+static struct netns_links *cover_new(struct pkt_probe *probe, const struct host_netns *ns)
 {
 	struct netns_links *l = new_links(probe->netns, ns->inode);
 
@@ -173,7 +173,7 @@ static void tell(const struct host_netns *ns, int err, struct event_sink *sink, 
 	event_put_fact(sink, now, "netns-uncovered", text);
 }
 
-static void follow(struct watch_probe *probe, const struct host_netns *ns, bool lost,
+static void follow(struct pkt_probe *probe, const struct host_netns *ns, bool lost,
 		   struct event_sink *sink, uint64_t now)
 {
 	struct netns_links *l = links_of(probe->netns, ns->inode);
@@ -198,7 +198,7 @@ static void follow(struct watch_probe *probe, const struct host_netns *ns, bool 
 }
 
 /* Nothing is attached: the run has stopped measuring. */
-static bool has_links(const struct watch_probe *probe)
+static bool has_links(const struct pkt_probe *probe)
 {
 	if (probe->detached)
 		return false;
@@ -208,7 +208,7 @@ static bool has_links(const struct watch_probe *probe)
 	return false;
 }
 
-void watch_follow(struct watch_probe *probe, bool lost, struct event_sink *sink, uint64_t now)
+void pkt_follow(struct pkt_probe *probe, bool lost, struct event_sink *sink, uint64_t now)
 {
 	struct netns_set *set = probe->netns;
 	struct host_netns_vec list = {};

@@ -19,9 +19,9 @@ bool deltas_any_protocol(uint32_t stage)
 }
 
 /* By (protocol, slot, origin), as struct cpu_state has them. */
-static struct row *row_at(const struct watch_probe *probe, uint32_t cpu, uint32_t id)
+static struct row *row_at(const struct pkt_probe *probe, uint32_t cpu, uint32_t id)
 {
-	return &watch_cpu(probe, cpu)->row[0][0][0] + id;
+	return &pkt_cpu(probe, cpu)->row[0][0][0] + id;
 }
 
 /* A recording of the interval has left its minimum. */
@@ -99,12 +99,12 @@ static void put_hist(struct out *o, struct event_hist *head, const struct row_hi
 }
 
 /* Where the stage before is the origin, the programs record the latency only. */
-static bool step_is_latency(const struct watch_probe *probe, uint32_t slot,
+static bool step_is_latency(const struct pkt_probe *probe, uint32_t slot,
 			    const struct event_hist *head)
 {
 	if (slot == SLOT_SEGMENT || (slot == SLOT_QDISC && head->protocol == PROTO_TCP))
 		return true;
-	if (slot != SLOT_TRANSPORT && (slot != SLOT_SOCKET || watch_times_transport(probe)))
+	if (slot != SLOT_TRANSPORT && (slot != SLOT_SOCKET || pkt_times_transport(probe)))
 		return false;
 	return head->origin == ORIGIN_LINK && !(probe->config.stages & (1U << STAGE_IP));
 }
@@ -132,7 +132,7 @@ static void put_dist(struct out *o, struct event_hist *head, uint8_t dist,
 }
 
 /* Which of the two that have one lowest bit. */
-static uint8_t origin_of_row(const struct watch_probe *probe, uint32_t slot, uint32_t proto,
+static uint8_t origin_of_row(const struct pkt_probe *probe, uint32_t slot, uint32_t proto,
 			     uint32_t index)
 {
 	if (slot_meanings[slot].stage == STAGE_SEGMENT)
@@ -180,7 +180,7 @@ void deltas_row(struct out *o, uint32_t id, uint32_t group, uint16_t flags, stru
 	const struct slot_meaning *means = &slot_meanings[slot];
 	struct event_hist head = {
 		.stage = means->stage, .direction = stage_direction(means->stage),
-		.protocol = watch_protocol[proto], .group = group, .flags = flags,
+		.protocol = pkt_protocol[proto], .group = group, .flags = flags,
 		.origin = origin_of_row(o->probe, slot, proto, id % ORIGINS_AT_ONCE),
 	};
 
@@ -201,12 +201,12 @@ void deltas_row(struct out *o, uint32_t id, uint32_t group, uint16_t flags, stru
 		return;
 	put_dist(o, &head, means->latency, &now->latency, &before->latency);
 	put_dist(o, &head, means->step, &now->step, &before->step);
-	if (has_one_age(slot) && !watch_samples(o->probe)) /* of a sample it isn't known */
+	if (has_one_age(slot) && !pkt_samples(o->probe)) /* of a sample it isn't known */
 		put_dist(o, &head, DIST_YOUNGEST, &now->latency, &before->latency);
 }
 
 /* With --by they hold what is in no group; but waits for a CPU have none. */
-static uint16_t flags_of_row(const struct watch_probe *probe, uint32_t id)
+static uint16_t flags_of_row(const struct pkt_probe *probe, uint32_t id)
 {
 	bool grouped = probe->config.by && id / ORIGINS_AT_ONCE % SLOT_MAX != SLOT_CPU_WAIT;
 

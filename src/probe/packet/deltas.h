@@ -11,7 +11,7 @@
 #include "probe/packet/pkt_internal.h"
 
 struct out {
-	struct watch_probe *probe;
+	struct pkt_probe *probe;
 	struct event_sink *sink; /* NULL: nobody listens, what was counted is only taken note of */
 	struct event_dict *dict;
 	uint64_t now;
@@ -51,12 +51,12 @@ bool group_relabel(struct out *o, const struct group_traits *traits, struct even
 bool deltas_any_protocol(uint32_t stage);
 
 /* arrivals.c: rows, queues and the kernel's own counters from before the stack. */
-void watch_arrivals_put(struct out *o);
+void pkt_arrivals_put(struct out *o);
 
 /* labels.c: "eth0", and of another namespace than ours "eth0@blue", in the dictionary; 0: gone. */
 uint32_t label_iface_id(struct out *o, uint32_t netns, uint32_t ifindex);
 
 /* groups.c: the rows of groups, with --by. */
-void watch_groups_put(struct out *o);
+void pkt_groups_put(struct out *o);
 
 #endif

@@ -8,7 +8,7 @@
 #include "probe/packet/pkt_internal.h"
 
 struct opening {
-	const struct watch_probe *probe;
+	const struct pkt_probe *probe;
 	struct event_sink *sink;
 	struct event_dict *dict;
 	uint64_t now;
@@ -19,7 +19,7 @@ static uint32_t name_id(const struct opening *o, const char *text)
 	return event_dict_intern(o->dict, DICT_STRING, text, o->sink, o->now);
 }
 
-static const char *binding_why(const struct watch_probe *probe, const struct hook *h, int i)
+static const char *binding_why(const struct pkt_probe *probe, const struct hook *h, int i)
 {
 	uint32_t bit = 1U << h->stage;
 	const char *why = NULL;
@@ -27,14 +27,14 @@ static const char *binding_why(const struct watch_probe *probe, const struct hoo
 	if (probe->status[i].state == HOOK_FAILED)
 		return probe->status[i].why;
 	if (h->stage == STAGE_SEGMENT && h->protocol == PROTO_UDP)
-		watch_sends_udp(probe, &why);
+		pkt_sends_udp(probe, &why);
 	if (why && probe->config.stages & bit)
 		return why;
 	return probe->config.stages & bit ? "not needed" : "not selected";
 }
 
 /* Before the stack a stage's numbers come from several hooks: why one of the others failed. */
-static const char *helper_why(const struct watch_probe *probe, const struct hook *h)
+static const char *helper_why(const struct pkt_probe *probe, const struct hook *h)
 {
 	uint32_t bit = STAGE_BIT(h->stage) & ARRIVAL_STAGES;
 
@@ -62,7 +62,7 @@ static int put_binding(const struct opening *o, int i)
 }
 
 /* The hook that is bound; else the last of the ladder that was tried, with its reason. */
-static int chosen(const struct watch_probe *probe, int first, int end)
+static int chosen(const struct pkt_probe *probe, int first, int end)
 {
 	int best = end - 1;
 
@@ -78,7 +78,7 @@ static int chosen(const struct watch_probe *probe, int first, int end)
 static int put_udp_sends(const struct opening *o)
 {
 	const char *why;
-	bool calls = watch_sends_udp(o->probe, &why);
+	bool calls = pkt_sends_udp(o->probe, &why);
 	int err = 0;
 
 	for (int i = 0; hooks[i].target && !err; i++) {
@@ -103,7 +103,7 @@ static int put_udp_sends(const struct opening *o)
 /* --probe: what is bound, or the last that was tried. */
 static int put_function(const struct opening *o)
 {
-	const struct watch_probe *probe = o->probe;
+	const struct pkt_probe *probe = o->probe;
 	const struct function *f = NULL;
 	struct event_binding e = { .stage = STAGE_PROBE, .direction = DIR_INGRESS };
 
@@ -147,7 +147,7 @@ static int put_missing(const struct opening *o)
 		const struct hook *h = &hooks[i];
 
 		if (!h->without || h->slight || o->probe->status[i].state != HOOK_FAILED ||
-		    !watch_asked(o->probe, h->helps))
+		    !pkt_asked(o->probe, h->helps))
 			continue;
 		snprintf(text, sizeof(text), "%x %s; without it, %s", h->helps,
 			 o->probe->status[i].why, h->without);
@@ -160,7 +160,7 @@ static int put_missing(const struct opening *o)
 	return err;
 }
 
-int watch_describe(struct watch_probe *probe, struct event_sink *sink, struct event_dict *dict)
+int pkt_describe(struct pkt_probe *probe, struct event_sink *sink, struct event_dict *dict)
 {
 	const struct opening o = {
 		.probe = probe, .sink = sink, .dict = dict, .now = clock_now(),
@@ -170,6 +170,6 @@ int watch_describe(struct watch_probe *probe, struct event_sink *sink, struct ev
 	if (!err)
 		err = put_missing(&o);
 	if (!err)
-		err = watch_describe_others(probe, sink, o.now);
-	return err ? err : watch_clock(probe, sink);
+		err = pkt_describe_others(probe, sink, o.now);
+	return err ? err : pkt_clock(probe, sink);
 }

@@ -34,7 +34,7 @@ static int packet_of(const struct btf *btf, const struct btf_type *proto, uint32
 }
 
 /* True if there is such a place, whatever it is given. */
-static bool add(struct watch_probe *probe, const struct btf *btf, enum hook_kind kind)
+static bool add(struct pkt_probe *probe, const struct btf *btf, enum hook_kind kind)
 {
 	const char *target = probe->config.probe;
 	const struct btf_type *proto = hook_prototype(hook_btf_id(kind, target));
@@ -55,7 +55,7 @@ static bool add(struct watch_probe *probe, const struct btf *btf, enum hook_kind
 	return true;
 }
 
-int watch_function_find(struct watch_probe *probe, char *why, size_t size)
+int pkt_function_find(struct pkt_probe *probe, char *why, size_t size)
 {
 	const struct btf *btf;
 	bool found = false;
@@ -84,7 +84,7 @@ int watch_function_find(struct watch_probe *probe, char *why, size_t size)
 }
 
 /* As in a ladder: the first that this kernel takes. */
-void watch_function_choose(struct watch_probe *probe)
+void pkt_function_choose(struct pkt_probe *probe)
 {
 	bool taken = false;
 
@@ -102,7 +102,7 @@ void watch_function_choose(struct watch_probe *probe)
 	}
 }
 
-struct function *watch_function(struct watch_probe *probe)
+struct function *pkt_function(struct pkt_probe *probe)
 {
 	for (uint32_t i = 0; i < probe->n_functions; i++)
 		if (probe->functions[i].status.state == HOOK_BOUND)

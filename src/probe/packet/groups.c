@@ -55,7 +55,7 @@ struct told {
 	uint64_t checked; /* the snapshot in which they were found to be so */
 };
 
-struct watch_groups {
+struct pkt_groups {
 	uint32_t row_sets;
 	struct group_set *sets;    /* mapped, as are the next two */
 	struct row_set *keys;
@@ -94,7 +94,7 @@ static void divide_way(uint32_t by, uint32_t mask[WAY_FIELDS], uint32_t shift[WA
 	}
 }
 
-uint64_t watch_groups_size(struct watch_probe *probe, uint64_t left)
+uint64_t pkt_groups_size(struct pkt_probe *probe, uint64_t left)
 {
 	const uint64_t set = sizeof(struct row_set) + ROW_WAYS * sizeof(struct row);
 	const uint64_t fixed = GROUP_SETS * sizeof(struct group_set) + KERNEL_ADDS;
@@ -116,7 +116,7 @@ uint64_t watch_groups_size(struct watch_probe *probe, uint64_t left)
 	return fixed + sets * set;
 }
 
-static uint32_t rows_of(const struct watch_groups *g)
+static uint32_t rows_of(const struct pkt_groups *g)
 {
 	return g->row_sets * ROW_WAYS;
 }
@@ -129,7 +129,7 @@ static void *map_of(const struct bpf_map *map, size_t size)
 }
 
 /* Without one nothing is ever freed: more is in the overflow then. */
-static void open_barrier(struct watch_groups *g)
+static void open_barrier(struct pkt_groups *g)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, opts);
 
@@ -141,7 +141,7 @@ static void open_barrier(struct watch_groups *g)
 	g->outer = bpf_map_create(BPF_MAP_TYPE_ARRAY_OF_MAPS, "hostlat_wait", 4, 4, 1, &opts);
 }
 
-static int open_maps(struct watch_groups *g, const struct watch_bpf *skel)
+static int open_maps(struct pkt_groups *g, const struct watch_bpf *skel)
 {
 	g->sets = map_of(skel->maps.groups, GROUP_SETS * sizeof(*g->sets));
 	g->keys = map_of(skel->maps.row_keys, g->row_sets * sizeof(*g->keys));
@@ -153,9 +153,9 @@ static int open_maps(struct watch_groups *g, const struct watch_bpf *skel)
 	return 0;
 }
 
-int watch_groups_open(struct watch_probe *probe)
+int pkt_groups_open(struct pkt_probe *probe)
 {
-	struct watch_groups *g;
+	struct pkt_groups *g;
 
 	if (!probe->config.by)
 		return 0;
@@ -170,9 +170,9 @@ int watch_groups_open(struct watch_probe *probe)
 	return g->taken ? open_maps(g, probe->skel) : -ENOMEM;
 }
 
-void watch_groups_close(struct watch_probe *probe)
+void pkt_groups_close(struct pkt_probe *probe)
 {
-	struct watch_groups *g = probe->groups;
+	struct pkt_groups *g = probe->groups;
 
 	if (!g)
 		return;
@@ -250,7 +250,7 @@ static int take_hist(struct row_hist *h, struct taken_hist *t, struct row_hist *
 	return 0;
 }
 
-static int take_row(struct watch_groups *g, uint32_t place, struct row *sum)
+static int take_row(struct pkt_groups *g, uint32_t place, struct row *sum)
 {
 	int err = take_hist(&g->rows[place].latency, &g->taken[place].latency, &sum->latency);
 
@@ -277,7 +277,7 @@ static void put_group(struct out *o, const struct told *told)
 /* Once in a snapshot: is it still called what it was? Else from here on it is another group. */
 static uint32_t tell_again(struct out *o, struct told *told)
 {
-	struct watch_groups *g = o->probe->groups;
+	struct pkt_groups *g = o->probe->groups;
 
 	if (told->checked == o->now)
 		return told->id;
@@ -292,7 +292,7 @@ static uint32_t tell_again(struct out *o, struct told *told)
 /* The stream's number of a group, which is told of first; 0: one too many. */
 static uint32_t tell(struct out *o, const struct group_traits *traits)
 {
-	struct watch_groups *g = o->probe->groups;
+	struct pkt_groups *g = o->probe->groups;
 	struct told fresh = { .traits = *traits, .id = g->last_id + 1, .checked = o->now };
 	const size_t at = sort_first(i, 0, g->told.len,
 				     compare_traits(&g->told.items[i].traits, traits) >= 0);
@@ -312,13 +312,13 @@ static uint32_t tell(struct out *o, const struct group_traits *traits)
 	return fresh.id;
 }
 
-static struct group_place *place_of(const struct watch_groups *g, uint32_t place)
+static struct group_place *place_of(const struct pkt_groups *g, uint32_t place)
 {
 	return &g->sets[place / GROUP_WAYS].at[place % GROUP_WAYS];
 }
 
 /* NULL: that group's place was freed; who still names it recorded for nobody in particular. */
-static const struct group_traits *traits_of(const struct watch_groups *g, uint32_t number)
+static const struct group_traits *traits_of(const struct pkt_groups *g, uint32_t number)
 {
 	uint32_t i = GROUP_PLACE(number);
 	const struct group_place *p;
@@ -334,7 +334,7 @@ static const struct group_traits *traits_of(const struct watch_groups *g, uint32
 
 /* ---- what is there ---- */
 
-static __u64 *key_at(const struct watch_groups *g, uint32_t place)
+static __u64 *key_at(const struct pkt_groups *g, uint32_t place)
 {
 	return &g->keys[place / ROW_WAYS].key[place % ROW_WAYS];
 }
@@ -344,7 +344,7 @@ static bool is_fresh(const struct row *r)
 	return (r->latency.min & r->step.min) != UINT64_MAX;
 }
 
-static int collect(struct watch_groups *g, uint64_t now)
+static int collect(struct pkt_groups *g, uint64_t now)
 {
 	int err = 0;
 
@@ -374,13 +374,13 @@ static int collect(struct watch_groups *g, uint64_t now)
 
 /* ---- making room ---- */
 
-static bool crowded(const struct watch_groups *g)
+static bool crowded(const struct pkt_groups *g)
 {
 	return g->used.len > rows_of(g) / 2 || g->places_used > GROUP_PLACES / 2;
 }
 
 /* Returns whether anything is. */
-static bool mark(struct watch_groups *g, uint64_t now)
+static bool mark(struct pkt_groups *g, uint64_t now)
 {
 	bool any = false;
 
@@ -402,7 +402,7 @@ static bool mark(struct watch_groups *g, uint64_t now)
 }
 
 /* Whatever was marked is free, or has its owner back. */
-static void unmark(struct watch_groups *g, struct watch_bpf *skel, bool left)
+static void unmark(struct pkt_groups *g, struct watch_bpf *skel, bool left)
 {
 	bool freed = false;
 
@@ -431,7 +431,7 @@ static void unmark(struct watch_groups *g, struct watch_bpf *skel, bool left)
 }
 
 /* What is marked then is used by no program any more. */
-static void make_room(struct watch_groups *g, struct watch_bpf *skel, uint64_t now)
+static void make_room(struct pkt_groups *g, struct watch_bpf *skel, uint64_t now)
 {
 	const uint32_t first = 0;
 
@@ -465,7 +465,7 @@ static void put_sum(struct out *o, uint64_t key, struct row *sum)
 /* The rows from `i` on that are of one group and kind. Returns how many there are. */
 static size_t put_rows(struct out *o, size_t i)
 {
-	struct watch_groups *g = o->probe->groups;
+	struct pkt_groups *g = o->probe->groups;
 	struct row sum = { .latency.min = UINT64_MAX, .step.min = UINT64_MAX };
 	uint64_t key = g->used.items[i].key;
 	bool fresh = false;
@@ -486,9 +486,9 @@ static size_t put_rows(struct out *o, size_t i)
 	return n;
 }
 
-void watch_groups_put(struct out *o)
+void pkt_groups_put(struct out *o)
 {
-	struct watch_groups *g = o->probe->groups;
+	struct pkt_groups *g = o->probe->groups;
 	int err;
 
 	if (!g)

@@ -24,13 +24,13 @@ struct labels {
 	struct named_iface ifaces[NAMED_IFACES];
 };
 
-int watch_labels_open(struct watch_probe *probe)
+int pkt_labels_open(struct pkt_probe *probe)
 {
 	probe->labels = calloc(1, sizeof(*probe->labels));
 	return probe->labels ? 0 : -ENOMEM;
 }
 
-void watch_labels_free(struct watch_probe *probe)
+void pkt_labels_free(struct pkt_probe *probe)
 {
 	if (probe->labels)
 		host_netns_vec_release(&probe->labels->netns);
@@ -83,7 +83,7 @@ uint32_t label_iface_id(struct out *o, uint32_t netns, uint32_t ifindex)
 }
 
 /* GROUP_UNKNOWN if it had no room. */
-static uint64_t way_field(const struct watch_probe *probe, uint32_t way, uint32_t field)
+static uint64_t way_field(const struct pkt_probe *probe, uint32_t way, uint32_t field)
 {
 	uint32_t mask = probe->skel->rodata->way_mask[field];
 	uint32_t value = way >> probe->skel->rodata->way_shift[field] & mask;

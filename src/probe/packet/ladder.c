@@ -6,12 +6,12 @@
 #include "base/bug.h"
 #include "probe/packet/pkt_internal.h"
 
-bool watch_asked(const struct watch_probe *probe, uint32_t stages)
+bool pkt_asked(const struct pkt_probe *probe, uint32_t stages)
 {
 	return probe->config.stages & stages;
 }
 
-bool watch_sends_udp(const struct watch_probe *probe, const char **why)
+bool pkt_sends_udp(const struct pkt_probe *probe, const char **why)
 {
 	bool all = true;
 
@@ -26,12 +26,12 @@ bool watch_sends_udp(const struct watch_probe *probe, const char **why)
 	return all;
 }
 
-static bool is_bound(const struct watch_probe *probe, int i)
+static bool is_bound(const struct pkt_probe *probe, int i)
 {
 	return probe->status[i].state == HOOK_BOUND;
 }
 
-bool watch_has_role(const struct watch_probe *probe, enum hook_role role)
+bool pkt_has_role(const struct pkt_probe *probe, enum hook_role role)
 {
 	for (int i = 0; role && hooks[i].target; i++)
 		if (hooks[i].role == role && is_bound(probe, i))
@@ -39,7 +39,7 @@ bool watch_has_role(const struct watch_probe *probe, enum hook_role role)
 	return false;
 }
 
-static bool has_transport_netfilter(const struct watch_probe *probe)
+static bool has_transport_netfilter(const struct pkt_probe *probe)
 {
 	for (int i = 0; hooks[i].target; i++)
 		if (hooks[i].stage == STAGE_TRANSPORT && hooks[i].kind == HOOK_NETFILTER &&
@@ -48,9 +48,9 @@ static bool has_transport_netfilter(const struct watch_probe *probe)
 	return false;
 }
 
-static const char *why_others_not_counted(const struct watch_probe *probe)
+static const char *why_others_not_counted(const struct pkt_probe *probe)
 {
-	const struct watch_probe_config *c = &probe->config;
+	const struct pkt_probe_config *c = &probe->config;
 
 	if (!(c->stages & INGRESS_STAGES))
 		return "no stage of received packets is measured";
@@ -64,13 +64,13 @@ static const char *why_others_not_counted(const struct watch_probe *probe)
 	return NULL;
 }
 
-bool watch_counts_others(const struct watch_probe *probe, const char **why)
+bool pkt_counts_others(const struct pkt_probe *probe, const char **why)
 {
 	*why = why_others_not_counted(probe);
 	return !*why;
 }
 
-bool watch_gro_asked(const struct watch_probe *probe)
+bool pkt_gro_asked(const struct pkt_probe *probe)
 {
 	return (probe->config.stages & GRO_STAGES) == GRO_STAGES;
 }
@@ -78,27 +78,27 @@ bool watch_gro_asked(const struct watch_probe *probe)
 _Static_assert(STAGE_MAX <= 27, "NEED_MIN_QUEUE is no stage");
 
 /* The stages that are asked for, and the NEED_* that hold. */
-static uint32_t ladder_needs(const struct watch_probe *probe)
+static uint32_t ladder_needs(const struct pkt_probe *probe)
 {
-	const struct watch_probe_config *c = &probe->config;
+	const struct pkt_probe_config *c = &probe->config;
 	uint32_t want = c->stages & (STAGE_BIT(STAGE_MAX) - 1);
 	const char *why;
 
 	if (c->min_queue)
 		want |= NEED_MIN_QUEUE;
-	if (c->pid && watch_asked(probe, EGRESS_STAGES))
+	if (c->pid && pkt_asked(probe, EGRESS_STAGES))
 		want |= NEED_PID_SENDS;
-	if (watch_gro_asked(probe))
+	if (pkt_gro_asked(probe))
 		want |= NEED_GRO;
-	if (watch_counts_others(probe, &why))
+	if (pkt_counts_others(probe, &why))
 		want |= NEED_OTHERS;
-	watch_sends_udp(probe, &why);
-	if (watch_asked(probe, EGRESS_STAGES & ~STAGE_BIT(STAGE_ACKED)) && !why)
+	pkt_sends_udp(probe, &why);
+	if (pkt_asked(probe, EGRESS_STAGES & ~STAGE_BIT(STAGE_ACKED)) && !why)
 		want |= NEED_UDP_SENDS;
 	return want;
 }
 
-static bool is_needed(const struct watch_probe *probe, const struct hook *h)
+static bool is_needed(const struct pkt_probe *probe, const struct hook *h)
 {
 	return (h->needs ? h->needs : h->helps) & ladder_needs(probe);
 }
@@ -109,7 +109,7 @@ static bool same_place(const struct hook *a, const struct hook *b)
 	return a->stage != STAGE_NONE && a->stage == b->stage && a->protocol == b->protocol;
 }
 
-static bool of_backend(const struct watch_probe *probe, const struct hook *h)
+static bool of_backend(const struct pkt_probe *probe, const struct hook *h)
 {
 	bool function = h->kind == HOOK_FENTRY || h->kind == HOOK_FEXIT;
 
@@ -117,7 +117,7 @@ static bool of_backend(const struct watch_probe *probe, const struct hook *h)
 }
 
 /* By --backend; where a stage has hooks of the other kind only, there is nothing to choose. */
-static bool left_out(const struct watch_probe *probe, const struct hook *h)
+static bool left_out(const struct pkt_probe *probe, const struct hook *h)
 {
 	if (probe->config.backend == BACKEND_AUTO || of_backend(probe, h))
 		return false;
@@ -130,7 +130,7 @@ static bool left_out(const struct watch_probe *probe, const struct hook *h)
 /* A program that needs a kernel function is not loaded in vain: then all would be loaded again. */
 static int try_hook(const struct hook *h, struct hook_status *s)
 {
-	if (h->kind == HOOK_CGROUP_INGRESS && !watch_can_cast()) {
+	if (h->kind == HOOK_CGROUP_INGRESS && !pkt_can_cast()) {
 		snprintf(s->why, sizeof(s->why), "%s %s: this kernel has no bpf_cast_to_kern_ctx()",
 			 hook_kind_name(h->kind), h->target);
 		return -ENOENT;
@@ -153,7 +153,7 @@ static const struct {
 	{ STAGE_QDISC, EGRESS_STAGES, PROTO_ANY, "it takes `qdisc`, which is not bound" },
 };
 
-static void drop_stages(struct watch_probe *probe, uint32_t stages, uint8_t protocol,
+static void drop_stages(struct pkt_probe *probe, uint32_t stages, uint8_t protocol,
 			const char *why)
 {
 	for (int i = 0; hooks[i].target; i++) {
@@ -167,17 +167,17 @@ static void drop_stages(struct watch_probe *probe, uint32_t stages, uint8_t prot
 	}
 }
 
-static void drop_dependents(struct watch_probe *probe)
+static void drop_dependents(struct pkt_probe *probe)
 {
 	for (size_t i = 0; i < ARRAY_LEN(dependents); i++)
-		if (!watch_bound(probe, dependents[i].needs, PROTO_ANY) &&
-		    !watch_bound(probe, dependents[i].needs, PROTO_TCP))
+		if (!pkt_bound(probe, dependents[i].needs, PROTO_ANY) &&
+		    !pkt_bound(probe, dependents[i].needs, PROTO_TCP))
 			drop_stages(probe, dependents[i].stages, dependents[i].protocol,
 				    dependents[i].why);
 }
 
 /* The first hook of each place that has not failed is bound. */
-void watch_choose(struct watch_probe *probe)
+void pkt_choose(struct pkt_probe *probe)
 {
 	for (int i = 0; hooks[i].target; i++) {
 		struct hook_status *s = &probe->status[i];
@@ -196,7 +196,7 @@ void watch_choose(struct watch_probe *probe)
 	drop_dependents(probe);
 }
 
-bool watch_bound(const struct watch_probe *probe, uint32_t stage, uint32_t protocol)
+bool pkt_bound(const struct pkt_probe *probe, uint32_t stage, uint32_t protocol)
 {
 	for (int i = 0; hooks[i].target; i++)
 		if (hooks[i].stage == stage && probe->status[i].state == HOOK_BOUND &&
@@ -205,13 +205,13 @@ bool watch_bound(const struct watch_probe *probe, uint32_t stage, uint32_t proto
 	return false;
 }
 
-bool watch_times_transport(const struct watch_probe *probe)
+bool pkt_times_transport(const struct pkt_probe *probe)
 {
-	return watch_asked(probe, STAGE_BIT(STAGE_TRANSPORT)) &&
-	       watch_bound(probe, STAGE_TRANSPORT, PROTO_TCP);
+	return pkt_asked(probe, STAGE_BIT(STAGE_TRANSPORT)) &&
+	       pkt_bound(probe, STAGE_TRANSPORT, PROTO_TCP);
 }
 
-static const char *why_not(const struct watch_probe *probe, uint32_t stage)
+static const char *why_not(const struct pkt_probe *probe, uint32_t stage)
 {
 	for (int i = 0; hooks[i].target; i++)
 		if (hooks[i].stage == stage && probe->status[i].state == HOOK_FAILED)
@@ -220,30 +220,30 @@ static const char *why_not(const struct watch_probe *probe, uint32_t stage)
 }
 
 /* Without these hooks nothing of that direction can be measured; STAGE_NONE: they are there. */
-static uint32_t missing_ingress(const struct watch_probe *probe)
+static uint32_t missing_ingress(const struct pkt_probe *probe)
 {
-	if (!watch_bound(probe, STAGE_LINK, PROTO_ANY))
+	if (!pkt_bound(probe, STAGE_LINK, PROTO_ANY))
 		return STAGE_LINK;
-	if (!watch_bound(probe, STAGE_ENQUEUED, PROTO_ANY) &&
-	    !watch_bound(probe, STAGE_SOCKET, PROTO_TCP))
+	if (!pkt_bound(probe, STAGE_ENQUEUED, PROTO_ANY) &&
+	    !pkt_bound(probe, STAGE_SOCKET, PROTO_TCP))
 		return STAGE_ENQUEUED; /* nothing says which socket a packet is for */
 	return STAGE_NONE;
 }
 
-static uint32_t missing_egress(const struct watch_probe *probe)
+static uint32_t missing_egress(const struct pkt_probe *probe)
 {
-	if (!watch_bound(probe, STAGE_QDISC, PROTO_TCP))
+	if (!pkt_bound(probe, STAGE_QDISC, PROTO_TCP))
 		return STAGE_QDISC;
-	if (probe->config.pid && !watch_bound(probe, STAGE_SEGMENT, PROTO_TCP))
+	if (probe->config.pid && !pkt_bound(probe, STAGE_SEGMENT, PROTO_TCP))
 		return STAGE_SEGMENT;
 	return STAGE_NONE;
 }
 
 /* One direction goes on without the other. */
-int watch_essential(struct watch_probe *probe, char *why, size_t size)
+int pkt_essential(struct pkt_probe *probe, char *why, size_t size)
 {
-	const bool ingress = watch_asked(probe, INGRESS_STAGES);
-	const bool egress = watch_asked(probe, EGRESS_STAGES);
+	const bool ingress = pkt_asked(probe, INGRESS_STAGES);
+	const bool egress = pkt_asked(probe, EGRESS_STAGES);
 	uint32_t in = ingress ? missing_ingress(probe) : STAGE_NONE;
 	uint32_t out = egress ? missing_egress(probe) : STAGE_NONE;
 	uint32_t missing = STAGE_NONE;
@@ -252,8 +252,8 @@ int watch_essential(struct watch_probe *probe, char *why, size_t size)
 		missing = in;
 	else if (egress && out != STAGE_NONE && !ingress)
 		missing = out;
-	if (probe->config.min_queue && (!watch_bound(probe, STAGE_READ, PROTO_TCP) ||
-					!watch_bound(probe, STAGE_READ, PROTO_UDP)))
+	if (probe->config.min_queue && (!pkt_bound(probe, STAGE_READ, PROTO_TCP) ||
+					!pkt_bound(probe, STAGE_READ, PROTO_UDP)))
 		missing = STAGE_READ; /* how long a queue is, is known by who takes out of it */
 	if (missing == STAGE_NONE)
 		return 0;

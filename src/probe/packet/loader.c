@@ -39,9 +39,9 @@ static const uint32_t origin_of[ORIGIN_MAX] = {
 #define TX_MAPS (TX_SETS * sizeof(struct tx_set))
 #define SLOW_MEMORY (SLOW_RING + SLOW_RING / 4) /* its pages are mapped twice, and counted */
 
-_Static_assert(FIXED_MAPS + TX_MAPS + SLOW_MEMORY + sizeof(struct ext_ring) <= WATCH_MEMORY_FIXED,
+_Static_assert(FIXED_MAPS + TX_MAPS + SLOW_MEMORY + sizeof(struct ext_ring) <= PKT_MEMORY_FIXED,
 	       "--memory's minimum");
-_Static_assert(sizeof(struct cpu_state) <= WATCH_MEMORY_PER_CPU, "--memory's minimum by CPU");
+_Static_assert(sizeof(struct cpu_state) <= PKT_MEMORY_PER_CPU, "--memory's minimum by CPU");
 
 /* Tasks and datagrams get as much each of the memory beyond the minimum. */
 #define BEYOND_SHARE 32
@@ -53,13 +53,13 @@ static uint32_t places(uint64_t beyond, size_t size, uint32_t min, uint32_t max)
 	return n < max ? n : max;
 }
 
-static int size_maps(struct watch_probe *probe, char *why, size_t size)
+static int size_maps(struct pkt_probe *probe, char *why, size_t size)
 {
 	struct watch_bpf *skel = probe->skel;
 	uint64_t fixed = FIXED_MAPS + (uint64_t)probe->ncpus * sizeof(struct cpu_state);
 	uint64_t want = probe->config.memory, rings;
-	uint64_t least = WATCH_MEMORY_FIXED + probe->ncpus * WATCH_MEMORY_PER_CPU +
-			 watch_arrivals_memory(probe);
+	uint64_t least = PKT_MEMORY_FIXED + probe->ncpus * PKT_MEMORY_PER_CPU +
+			 pkt_arrivals_memory(probe);
 	uint32_t tasks, datagrams;
 
 	if (want < least) {
@@ -69,9 +69,9 @@ static int size_maps(struct watch_probe *probe, char *why, size_t size)
 	}
 	tasks = places(want - least, TASK_PLACE, TASKS_MIN, TASKS_MAX);
 	datagrams = places(want - least, sizeof(struct udp_slot), UDP_FAR_MIN, UDP_FAR_MAX);
-	fixed += watch_arrivals_memory(probe) + (tasks - TASKS_MIN) * TASK_PLACE +
+	fixed += pkt_arrivals_memory(probe) + (tasks - TASKS_MIN) * TASK_PLACE +
 		 (datagrams - UDP_FAR_MIN) * sizeof(struct udp_slot);
-	if (watch_asked(probe, EGRESS_STAGES))
+	if (pkt_asked(probe, EGRESS_STAGES))
 		fixed += TX_MAPS;
 	if (probe->config.slower_than_ns)
 		fixed += SLOW_MEMORY;
@@ -84,7 +84,7 @@ static int size_maps(struct watch_probe *probe, char *why, size_t size)
 	skel->rodata->udp_far_slots = datagrams;
 	probe->memory = fixed + rings * sizeof(struct ext_ring);
 	if (probe->config.by) {
-		uint64_t groups = watch_groups_size(probe, want - probe->memory);
+		uint64_t groups = pkt_groups_size(probe, want - probe->memory);
 
 		if (!groups) {
 			snprintf(why, size, "--memory is too small for --by: it needs 8M more than "
@@ -93,18 +93,18 @@ static int size_maps(struct watch_probe *probe, char *why, size_t size)
 		}
 		probe->memory += groups;
 	}
-	if (watch_slow_size(probe) || watch_told_size(probe) ||
+	if (pkt_slow_size(probe) || pkt_told_size(probe) ||
 	    bpf_map__set_max_entries(skel->maps.cpus, probe->ncpus) ||
 	    bpf_map__set_max_entries(skel->maps.tasks, tasks) ||
 	    bpf_map__set_max_entries(skel->maps.udp_fars, datagrams) ||
 	    bpf_map__set_max_entries(skel->maps.tx_sets,
-				     watch_asked(probe, EGRESS_STAGES) ? TX_SETS : 1) ||
-	    bpf_map__set_max_entries(skel->maps.ext_rings, rings) || watch_arrivals_size(probe))
+				     pkt_asked(probe, EGRESS_STAGES) ? TX_SETS : 1) ||
+	    bpf_map__set_max_entries(skel->maps.ext_rings, rings) || pkt_arrivals_size(probe))
 		return -EINVAL;
 	return 0;
 }
 
-void watch_short_cells(__u16 *cells, __u8 *shorter)
+void pkt_short_cells(__u16 *cells, __u8 *shorter)
 {
 	shorter[0] = CELL_ZERO;
 	for (uint32_t v = 1; v < SHORT_MIN; v++)
@@ -128,7 +128,7 @@ static void begin_rows(struct cpu_state *cpu)
 		rows[i].latency.min = rows[i].step.min = UINT64_MAX;
 }
 
-static bool nothing_special(const struct watch_probe_config *c, uint32_t slots)
+static bool nothing_special(const struct pkt_probe_config *c, uint32_t slots)
 {
 	const uint32_t need = 1U << SLOT_SOCKET | 1U << SLOT_ENQUEUED, no = 1U << SLOT_IP;
 
@@ -159,14 +159,14 @@ static uint32_t slots_asked(uint32_t stages)
 	return slots;
 }
 
-static void settings(struct watch_probe *probe)
+static void settings(struct pkt_probe *probe)
 {
-	const struct watch_probe_config *c = &probe->config;
+	const struct pkt_probe_config *c = &probe->config;
 	struct watch_bpf *skel = probe->skel;
 	uint32_t mask = slots_asked(c->stages);
 	const char *why;
 
-	watch_short_cells((__u16 *)skel->rodata->short_cells,
+	pkt_short_cells((__u16 *)skel->rodata->short_cells,
 			  (__u8 *)skel->rodata->shorter_cells);
 	skel->bss->test_port = NO_TEST_PORT;
 	skel->rodata->slots = mask;
@@ -183,9 +183,9 @@ static void settings(struct watch_probe *probe)
 	skel->rodata->slow_too = c->slower_than_ns;
 	skel->rodata->telling = c->messages;
 	skel->rodata->requests = c->messages == MESSAGES_BY_REQUEST;
-	skel->rodata->told_cast = c->messages && watch_can_cast();
-	skel->rodata->telling_sends = watch_told_sends(probe);
-	skel->rodata->uncovered = watch_counts_others(probe, &why);
+	skel->rodata->told_cast = c->messages && pkt_can_cast();
+	skel->rodata->telling_sends = pkt_told_sends(probe);
+	skel->rodata->uncovered = pkt_counts_others(probe, &why);
 	skel->rodata->min_queue = c->min_queue;
 	skel->rodata->keep_way = c->pid || c->slower_than_ns || c->messages ||
 				 !(mask & 1U << SLOT_ENQUEUED);
@@ -197,20 +197,20 @@ static void settings(struct watch_probe *probe)
 	skel->rodata->drop_consumed = reason_number("SKB_CONSUMED");
 	skel->rodata->drop_unspecified = reason_number("NOT_SPECIFIED");
 	skel->rodata->drop_cpu_backlog = reason_number("CPU_BACKLOG");
-	skel->rodata->sockets_end = watch_has_role(probe, ROLE_SOCKET_END);
-	skel->rodata->tasks_end = watch_has_role(probe, ROLE_TASK_END);
-	skel->rodata->arrival_irq = watch_asked(probe, STAGE_BIT(STAGE_IRQ)) &&
-				    watch_bound(probe, STAGE_IRQ, PROTO_ANY);
-	skel->rodata->transport_udp = watch_bound(probe, STAGE_TRANSPORT, PROTO_UDP);
-	skel->rodata->transport_tcp = watch_times_transport(probe);
-	skel->rodata->send_udp = watch_sends_udp(probe, &why);
-	skel->rodata->read_tcp = watch_bound(probe, STAGE_READ, PROTO_TCP);
-	skel->rodata->read_udp = watch_bound(probe, STAGE_READ, PROTO_UDP);
-	skel->rodata->sampling = watch_samples(probe);
-	skel->rodata->can_cast = watch_samples(probe) && watch_can_cast();
+	skel->rodata->sockets_end = pkt_has_role(probe, ROLE_SOCKET_END);
+	skel->rodata->tasks_end = pkt_has_role(probe, ROLE_TASK_END);
+	skel->rodata->arrival_irq = pkt_asked(probe, STAGE_BIT(STAGE_IRQ)) &&
+				    pkt_bound(probe, STAGE_IRQ, PROTO_ANY);
+	skel->rodata->transport_udp = pkt_bound(probe, STAGE_TRANSPORT, PROTO_UDP);
+	skel->rodata->transport_tcp = pkt_times_transport(probe);
+	skel->rodata->send_udp = pkt_sends_udp(probe, &why);
+	skel->rodata->read_tcp = pkt_bound(probe, STAGE_READ, PROTO_TCP);
+	skel->rodata->read_udp = pkt_bound(probe, STAGE_READ, PROTO_UDP);
+	skel->rodata->sampling = pkt_samples(probe);
+	skel->rodata->can_cast = pkt_samples(probe) && pkt_can_cast();
 	if (nothing_special(c, mask) && skel->rodata->read_tcp && skel->rodata->sockets_end &&
-	    watch_has_role(probe, ROLE_CONNECT))
-		skel->rodata->usual = watch_can_cast() ? USUAL : USUAL_OLDER;
+	    pkt_has_role(probe, ROLE_CONNECT))
+		skel->rodata->usual = pkt_can_cast() ? USUAL : USUAL_OLDER;
 }
 
 static bool is_tracing(enum hook_kind kind)
@@ -232,17 +232,17 @@ static int select_program(struct bpf_program *p, enum hook_kind kind, const char
 	return target && is_tracing(kind) ? bpf_program__set_attach_target(p, 0, target) : 0;
 }
 
-static int select_hook(const struct watch_probe *probe, const struct hook *h)
+static int select_hook(const struct pkt_probe *probe, const struct hook *h)
 {
-	struct bpf_program *second = watch_second_program(probe, h);
-	int err = select_program(watch_program(probe, h), h->kind, h->target);
+	struct bpf_program *second = pkt_second_program(probe, h);
+	int err = select_program(pkt_program(probe, h), h->kind, h->target);
 
 	return err || !second ? err : select_program(second, h->kind, h->also);
 }
 
-static int select_programs(struct watch_probe *probe)
+static int select_programs(struct pkt_probe *probe)
 {
-	const struct function *f = watch_function(probe);
+	const struct function *f = pkt_function(probe);
 	struct bpf_program *p;
 	int err = 0;
 
@@ -273,7 +273,7 @@ static struct bpf_link *attach_cgroup(struct bpf_program *p)
 	return link;
 }
 
-static bool is_attached(const struct watch_probe *probe, const struct bpf_program *p)
+static bool is_attached(const struct pkt_probe *probe, const struct bpf_program *p)
 {
 	for (uint32_t i = 0; i < probe->n_attached; i++)
 		if (probe->attached[i].program == p)
@@ -281,7 +281,7 @@ static bool is_attached(const struct watch_probe *probe, const struct bpf_progra
 	return false;
 }
 
-static int attach_program(struct watch_probe *probe, const struct hook *h, struct bpf_program *p)
+static int attach_program(struct pkt_probe *probe, const struct hook *h, struct bpf_program *p)
 {
 	struct attachment a = { .program = p, .cost = h->cost };
 	int err = 0;
@@ -289,7 +289,7 @@ static int attach_program(struct watch_probe *probe, const struct hook *h, struc
 	if (is_attached(probe, p)) /* by another protocol's hook */
 		return 0;
 	if (h->kind == HOOK_NETFILTER)
-		err = watch_cover(probe, h);
+		err = pkt_cover(probe, h);
 	else
 		a.link = h->kind == HOOK_CGROUP_INGRESS ? attach_cgroup(p) : bpf_program__attach(p);
 	if (h->kind != HOOK_NETFILTER && !a.link)
@@ -299,10 +299,10 @@ static int attach_program(struct watch_probe *probe, const struct hook *h, struc
 	return err;
 }
 
-static int attach_hook(struct watch_probe *probe, const struct hook *h)
+static int attach_hook(struct pkt_probe *probe, const struct hook *h)
 {
-	struct bpf_program *second = watch_second_program(probe, h);
-	int err = attach_program(probe, h, watch_program(probe, h));
+	struct bpf_program *second = pkt_second_program(probe, h);
+	int err = attach_program(probe, h, pkt_program(probe, h));
 
 	return err || !second ? err : attach_program(probe, h, second);
 }
@@ -321,7 +321,7 @@ static const char *not_attached(int err)
 }
 
 /* Returns 1 if the hook failed: then another has to be chosen. */
-static int attach_or_fail(struct watch_probe *probe, const struct hook *h, struct hook_status *s)
+static int attach_or_fail(struct pkt_probe *probe, const struct hook *h, struct hook_status *s)
 {
 	int err = attach_hook(probe, h);
 
@@ -334,9 +334,9 @@ static int attach_or_fail(struct watch_probe *probe, const struct hook *h, struc
  * Returns how many hooks failed. The last on a packet's way comes first: what is remembered at
  * `enqueued` must not be read before somebody looks.
  */
-static int attach(struct watch_probe *probe)
+static int attach(struct pkt_probe *probe)
 {
-	struct function *f = watch_function(probe);
+	struct function *f = pkt_function(probe);
 	int failures = 0, n = 0;
 
 	while (hooks[n].target)
@@ -352,7 +352,7 @@ static int attach(struct watch_probe *probe)
 /* ---- loading ---- */
 
 /* The verifier then refuses each program that needs one of them. */
-static void leave_out_maps(struct watch_probe *probe)
+static void leave_out_maps(struct pkt_probe *probe)
 {
 	for (size_t i = 0; i < probe->maps.n; i++) {
 		const char *name = probe->maps.items[i].name;
@@ -364,7 +364,7 @@ static void leave_out_maps(struct watch_probe *probe)
 }
 
 /* A map that the kernel refused costs only what needs it; -EAGAIN: to be loaded without it. */
-static int drop_map(struct watch_probe *probe, int err)
+static int drop_map(struct pkt_probe *probe, int err)
 {
 	const struct bpf_map *map = bpf_object__find_map_by_name(probe->obj, refusal_name());
 
@@ -374,7 +374,7 @@ static int drop_map(struct watch_probe *probe, int err)
 }
 
 /* Why the verifier refuses it: for want of a map, if there is one that the kernel refuses. */
-static void say_refused(const struct watch_probe *probe, char *text, size_t size)
+static void say_refused(const struct pkt_probe *probe, char *text, size_t size)
 {
 	const char *name = probe->maps.n ? probe->maps.items[probe->maps.n - 1].name : "";
 	const struct bpf_map *map = bpf_object__find_map_by_name(probe->obj, name);
@@ -387,13 +387,13 @@ static void say_refused(const struct watch_probe *probe, char *text, size_t size
 }
 
 /* The hook gives way to the next of its ladder, if the verifier refused a program of it. */
-static int fail_refused(const struct watch_probe *probe, const struct hook *h,
+static int fail_refused(const struct pkt_probe *probe, const struct hook *h,
 			struct hook_status *s, const struct bpf_program *refused, int err)
 {
 	char what[128];
 
 	if (s->state != HOOK_BOUND ||
-	    (watch_program(probe, h) != refused && watch_second_program(probe, h) != refused))
+	    (pkt_program(probe, h) != refused && pkt_second_program(probe, h) != refused))
 		return 0;
 	say_refused(probe, what, sizeof(what));
 	failed(s, h, what, err);
@@ -401,11 +401,11 @@ static int fail_refused(const struct watch_probe *probe, const struct hook *h,
 }
 
 /* Returns the number of hooks that used the refused program; each of them is failed. */
-static int drop_refused(struct watch_probe *probe, int err)
+static int drop_refused(struct pkt_probe *probe, int err)
 {
 	const struct bpf_program *refused = bpf_object__find_program_by_name(probe->obj,
 									     refusal_name());
-	struct function *f = watch_function(probe);
+	struct function *f = pkt_function(probe);
 	int dropped = 0;
 
 	if (!refused)
@@ -415,7 +415,7 @@ static int drop_refused(struct watch_probe *probe, int err)
 	return f ? dropped + fail_refused(probe, &f->hook, &f->status, refused, err) : dropped;
 }
 
-static int map_cpus(struct watch_probe *probe)
+static int map_cpus(struct pkt_probe *probe)
 {
 	void *p = mmap(NULL, probe->ncpus * sizeof(struct cpu_state), PROT_READ | PROT_WRITE,
 		       MAP_SHARED, bpf_map__fd(probe->skel->maps.cpus), 0);
@@ -424,24 +424,24 @@ static int map_cpus(struct watch_probe *probe)
 		return -errno;
 	probe->cpus = p;
 	for (uint32_t cpu = 0; cpu < probe->ncpus; cpu++)
-		begin_rows(watch_cpu(probe, cpu));
+		begin_rows(pkt_cpu(probe, cpu));
 	return 0;
 }
 
-void watch_detach(struct watch_probe *probe)
+void pkt_detach(struct pkt_probe *probe)
 {
 	for (uint32_t i = 0; i < probe->n_attached; i++) {
 		bpf_link__destroy(probe->attached[i].link);
 		probe->attached[i].link = NULL;
 	}
-	watch_uncover(probe);
+	pkt_uncover(probe);
 }
 
-void watch_unload(struct watch_probe *probe)
+void pkt_unload(struct pkt_probe *probe)
 {
-	watch_detach(probe);
-	watch_groups_close(probe);
-	watch_arrivals_close(probe);
+	pkt_detach(probe);
+	pkt_groups_close(probe);
+	pkt_arrivals_close(probe);
 	if (probe->cpus)
 		munmap(probe->cpus, probe->ncpus * sizeof(struct cpu_state));
 	probe->cpus = NULL;
@@ -470,7 +470,7 @@ static void say_not_loaded(int err, char *why, size_t size)
 	if (refusal_name()[0])
 		snprintf(why, size, "can't load the programs: this kernel refuses %s (%s)",
 			 refusal_name(), strerror(-err));
-	else if (!watch_can_cast() && hides_modules())
+	else if (!pkt_can_cast() && hides_modules())
 		snprintf(why, size, "can't load the programs: before Linux 6.2 that reads the "
 			 "types of kernel modules (BTF), which is refused here: it takes "
 			 "CAP_SYS_ADMIN");
@@ -479,12 +479,12 @@ static void say_not_loaded(int err, char *why, size_t size)
 }
 
 /* One attempt with the hooks chosen. 0, -EAGAIN: choose again, or an error. */
-static int load_once(struct watch_probe *probe, char *why, size_t size)
+static int load_once(struct pkt_probe *probe, char *why, size_t size)
 {
 	int err;
 
-	watch_choose(probe);
-	watch_function_choose(probe);
+	pkt_choose(probe);
+	pkt_function_choose(probe);
 	probe->skel = watch_bpf__open();
 	if (!probe->skel) {
 		snprintf(why, size, "can't open the programs: %s", strerror(errno));
@@ -505,9 +505,9 @@ static int load_once(struct watch_probe *probe, char *why, size_t size)
 	if (!err)
 		err = map_cpus(probe);
 	if (!err)
-		err = watch_groups_open(probe);
+		err = pkt_groups_open(probe);
 	if (!err)
-		err = watch_arrivals_open(probe);
+		err = pkt_arrivals_open(probe);
 	if (err) {
 		say_not_loaded(err, why, size);
 		return err;
@@ -519,29 +519,29 @@ static int load_once(struct watch_probe *probe, char *why, size_t size)
 }
 
 /* 0: loaded, and proven if it can be. -EAGAIN: choose again. */
-static int load_and_prove(struct watch_probe *probe, bool stats, char *why, size_t size)
+static int load_and_prove(struct pkt_probe *probe, bool stats, char *why, size_t size)
 {
 	int err = load_once(probe, why, size);
 
 	if (!err)
-		err = watch_essential(probe, why, size);
+		err = pkt_essential(probe, why, size);
 	if (err)
 		return err;
-	watch_publish_clock(probe, NULL);
+	pkt_publish_clock(probe, NULL);
 	if (!stats)
 		return 0;
-	err = watch_selftest(probe);
+	err = pkt_selftest(probe);
 	if (err > 0)
 		return -EAGAIN;
 	if (!err)
-		watch_calibrate(probe);
+		pkt_calibrate(probe);
 	else
 		snprintf(probe->cost.why, sizeof(probe->cost.why),
 			 "the self-test needs a loopback interface that is up");
 	return 0;
 }
 
-int watch_load(struct watch_probe *probe, char *why, size_t size)
+int pkt_load(struct pkt_probe *probe, char *why, size_t size)
 {
 	int stats = bpf_enable_stats(BPF_STATS_RUN_TIME), err = -EAGAIN;
 	bool on = stats >= 0 || prog_stats_are_on();
@@ -551,22 +551,22 @@ int watch_load(struct watch_probe *probe, char *why, size_t size)
 			 "programs, needs CAP_SYS_ADMIN or kernel.bpf_stats_enabled=1");
 	refusal_listen();
 	for (int i = 0; i < HOOKS_MAX && err == -EAGAIN; i++) {
-		watch_unload(probe);
+		pkt_unload(probe);
 		err = load_and_prove(probe, on, why, size);
 	}
 	if (stats >= 0)
 		close(stats);
 	if (err == -EAGAIN)
-		watch_essential(probe, why, size);
+		pkt_essential(probe, why, size);
 	/* Then one program after the other is refused, which says less. */
 	if (err && !libbpf_probe_bpf_helper(BPF_PROG_TYPE_RAW_TRACEPOINT, BPF_FUNC_loop, NULL))
 		snprintf(why, size, "this kernel has no bpf_loop(): Linux 5.17 or newer is needed");
-	if (!err && probe->config.max_overhead > 0 && !watch_cost_known(probe)) {
+	if (!err && probe->config.max_overhead > 0 && !pkt_cost_known(probe)) {
 		snprintf(why, size, "--max-overhead: the programs' own cost isn't known: %s",
 			 probe->cost.why);
 		err = -ENOTSUP;
 	}
 	if (!err)
-		watch_sample(probe, probe->config.one_in ? probe->config.one_in : 1);
+		pkt_sample(probe, probe->config.one_in ? probe->config.one_in : 1);
 	return err;
 }

@@ -20,7 +20,7 @@ struct mark_hooks {
 	struct bpf_link *links[2];
 };
 
-static int load(struct watch_probe *probe, struct mark_hooks *h)
+static int load(struct pkt_probe *probe, struct mark_hooks *h)
 {
 	struct watch_bpf *watch = probe->skel;
 	struct marks_bpf *skel = marks_bpf__open();
@@ -34,7 +34,7 @@ static int load(struct watch_probe *probe, struct mark_hooks *h)
 	       marks_bpf__load(skel);
 }
 
-static int put_on(struct bpf_program *p, const struct watch_mark *mark, uint32_t pid,
+static int put_on(struct bpf_program *p, const struct pkt_mark *mark, uint32_t pid,
 		  struct bpf_link **out, char *why, size_t size)
 {
 	struct bpf_link *link;
@@ -62,9 +62,9 @@ static int put_on(struct bpf_program *p, const struct watch_mark *mark, uint32_t
 	return err;
 }
 
-int watch_marks_open(struct watch_probe *probe, char *why, size_t size)
+int pkt_marks_open(struct pkt_probe *probe, char *why, size_t size)
 {
-	const struct watch_marks *marks = probe->config.marks;
+	const struct pkt_marks *marks = probe->config.marks;
 	struct mark_hooks *h;
 	int err;
 
@@ -91,7 +91,7 @@ int watch_marks_open(struct watch_probe *probe, char *why, size_t size)
 		      why, size);
 }
 
-void watch_marks_close(struct watch_probe *probe)
+void pkt_marks_close(struct pkt_probe *probe)
 {
 	struct mark_hooks *h = probe->marks;
 
@@ -104,7 +104,7 @@ void watch_marks_close(struct watch_probe *probe)
 	probe->marks = NULL;
 }
 
-void watch_marks_cost(const struct watch_probe *probe, uint64_t *run_ns, uint64_t *runs)
+void pkt_marks_cost(const struct pkt_probe *probe, uint64_t *run_ns, uint64_t *runs)
 {
 	if (probe->marks && probe->marks->skel)
 		prog_stats_add_all(probe->marks->skel->obj, run_ns, runs);

@@ -12,11 +12,11 @@ static const char *const names[256] = {
 	[103] = "pim", [112] = "vrrp", [132] = "sctp", [136] = "udplite",
 };
 
-int watch_describe_others(const struct watch_probe *probe, struct event_sink *sink, uint64_t now)
+int pkt_describe_others(const struct pkt_probe *probe, struct event_sink *sink, uint64_t now)
 {
 	const char *why;
 
-	watch_counts_others(probe, &why);
+	pkt_counts_others(probe, &why);
 	return event_put_fact(sink, now, "other-traffic", why ? why : "counted");
 }
 
@@ -33,11 +33,11 @@ static int put(struct event_sink *sink, struct event_dict *dict, uint64_t now, u
 	return event_put(sink, EV_COUNT, now, &e, sizeof(e));
 }
 
-static void sum_up(const struct watch_probe *probe, struct cpu_uncovered *sum)
+static void sum_up(const struct pkt_probe *probe, struct cpu_uncovered *sum)
 {
 	memset(sum, 0, sizeof(*sum));
 	for (uint32_t cpu = 0; cpu < probe->ncpus; cpu++) {
-		const struct cpu_uncovered *from = &watch_cpu(probe, cpu)->uncovered;
+		const struct cpu_uncovered *from = &pkt_cpu(probe, cpu)->uncovered;
 
 		for (int i = 0; i < 256; i++) {
 			sum->local[i] += from->local[i];
@@ -46,7 +46,7 @@ static void sum_up(const struct watch_probe *probe, struct cpu_uncovered *sum)
 	}
 }
 
-int watch_others(struct watch_probe *probe, struct event_sink *sink, struct event_dict *dict,
+int pkt_others(struct pkt_probe *probe, struct event_sink *sink, struct event_dict *dict,
 		 uint64_t now)
 {
 	struct cpu_uncovered sum, *before = &probe->uncovered_before;

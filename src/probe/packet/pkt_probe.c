@@ -56,10 +56,10 @@ static int check_privileges(char *why, size_t size)
 	return -EPERM;
 }
 
-int watch_probe_open(struct watch_probe **out, const struct watch_probe_config *config, char *why,
+int pkt_probe_open(struct pkt_probe **out, const struct pkt_probe_config *config, char *why,
 		     size_t size)
 {
-	struct watch_probe *probe = calloc(1, sizeof(*probe));
+	struct pkt_probe *probe = calloc(1, sizeof(*probe));
 	int err = -ENOMEM;
 
 	why[0] = '\0';
@@ -71,8 +71,8 @@ int watch_probe_open(struct watch_probe **out, const struct watch_probe_config *
 	if (config->ifname)
 		snprintf(probe->ifname, sizeof(probe->ifname), "%s", config->ifname);
 	probe->row_before = calloc(ROWS, sizeof(*probe->row_before));
-	if (!probe->row_before || watch_cover_open(probe) || watch_snapshot_open(probe) ||
-	    watch_labels_open(probe) || watch_cost_open(probe))
+	if (!probe->row_before || pkt_cover_open(probe) || pkt_snapshot_open(probe) ||
+	    pkt_labels_open(probe) || pkt_cost_open(probe))
 		goto out;
 	err = check_privileges(why, size);
 	if (err)
@@ -87,86 +87,86 @@ int watch_probe_open(struct watch_probe **out, const struct watch_probe_config *
 			goto out;
 		probe->stamps_from_ns = clock_now() + STAMPING_STARTS_NS;
 	}
-	err = watch_function_find(probe, why, size);
+	err = pkt_function_find(probe, why, size);
 	if (!err)
-		err = watch_load(probe, why, size);
+		err = pkt_load(probe, why, size);
 	if (!err)
-		err = watch_marks_open(probe, why, size);
+		err = pkt_marks_open(probe, why, size);
 	if (!err)
-		err = watch_told_open(probe, why, size);
+		err = pkt_told_open(probe, why, size);
 	if (!err)
-		watch_baseline(probe);
+		pkt_baseline(probe);
 out:
 	if (err) {
 		if (!why[0])
 			snprintf(why, size, "%s", strerror(-err));
-		watch_probe_free(probe);
+		pkt_probe_free(probe);
 		probe = NULL;
 	}
 	*out = probe;
 	return err;
 }
 
-void watch_probe_free(struct watch_probe *probe)
+void pkt_probe_free(struct pkt_probe *probe)
 {
 	if (!probe)
 		return;
-	watch_told_free(probe);
-	watch_marks_close(probe);
-	watch_unload(probe);
-	watch_cost_free(probe);
+	pkt_told_free(probe);
+	pkt_marks_close(probe);
+	pkt_unload(probe);
+	pkt_cost_free(probe);
 	clock_follow_free(probe->follow);
 	if (probe->stamp_fd >= 0)
 		close(probe->stamp_fd);
-	watch_labels_free(probe);
-	watch_snapshot_free(probe);
-	watch_cover_free(probe);
+	pkt_labels_free(probe);
+	pkt_snapshot_free(probe);
+	pkt_cover_free(probe);
 	free(probe->row_before);
 	free(probe);
 }
 
-bool watch_probe_proven(const struct watch_probe *probe)
+bool pkt_probe_proven(const struct pkt_probe *probe)
 {
 	return probe->proven;
 }
 
-uint64_t watch_probe_memory(const struct watch_probe *probe)
+uint64_t pkt_probe_memory(const struct pkt_probe *probe)
 {
 	return probe->memory;
 }
 
-int watch_probe_clock_fd(const struct watch_probe *probe)
+int pkt_probe_clock_fd(const struct pkt_probe *probe)
 {
 	return clock_follow_fd(probe->follow);
 }
 
-int watch_probe_clock(struct watch_probe *probe, struct event_sink *sink)
+int pkt_probe_clock(struct pkt_probe *probe, struct event_sink *sink)
 {
-	return watch_clock(probe, sink);
+	return pkt_clock(probe, sink);
 }
 
-int watch_probe_describe(struct watch_probe *probe, struct event_sink *sink,
+int pkt_probe_describe(struct pkt_probe *probe, struct event_sink *sink,
 			 struct event_dict *dict)
 {
-	return watch_describe(probe, sink, dict);
+	return pkt_describe(probe, sink, dict);
 }
 
-int watch_probe_messages(struct watch_probe *probe, struct event_writer *writer)
+int pkt_probe_messages(struct pkt_probe *probe, struct event_writer *writer)
 {
-	return watch_told_pull(probe, writer);
+	return pkt_told_pull(probe, writer);
 }
 
-uint64_t watch_probe_messages_lost(const struct watch_probe *probe)
+uint64_t pkt_probe_messages_lost(const struct pkt_probe *probe)
 {
-	return watch_told_lost(probe);
+	return pkt_told_lost(probe);
 }
 
-int watch_probe_snapshot(struct watch_probe *probe, struct event_sink *sink,
+int pkt_probe_snapshot(struct pkt_probe *probe, struct event_sink *sink,
 			 struct event_dict *dict, uint32_t flags)
 {
-	int err = watch_snapshot(probe, sink, dict, flags);
+	int err = pkt_snapshot(probe, sink, dict, flags);
 
 	if (probe->detached)
-		watch_detach(probe);
+		pkt_detach(probe);
 	return err;
 }

@@ -6,7 +6,7 @@
 #include "probe/packet/pkt_internal.h"
 #include "bpf/watch.skel.h"
 
-void watch_publish_clock(struct watch_probe *probe, const struct clock_follow_params *params)
+void pkt_publish_clock(struct pkt_probe *probe, const struct clock_follow_params *params)
 {
 	struct clock_follow_params last;
 
@@ -18,7 +18,7 @@ void watch_publish_clock(struct watch_probe *probe, const struct clock_follow_pa
 	*(volatile int64_t *)&probe->skel->bss->realtime_offset = params->offset_ns;
 }
 
-int watch_clock(struct watch_probe *probe, struct event_sink *sink)
+int pkt_clock(struct pkt_probe *probe, struct event_sink *sink)
 {
 	struct clock_follow_params p;
 	struct event_clock e = {};
@@ -26,7 +26,7 @@ int watch_clock(struct watch_probe *probe, struct event_sink *sink)
 
 	if (err)
 		return err == -EAGAIN ? 0 : err;
-	watch_publish_clock(probe, &p);
+	pkt_publish_clock(probe, &p);
 	e.mono_ns = p.mono_ns;
 	e.realtime_minus_mono_ns = p.offset_ns;
 	e.error_ns = p.error_ns;

@@ -2,7 +2,7 @@
 /* The names of what is lost, and of what is not to be measured. */
 #include "probe/packet/pkt_internal.h"
 
-const char *const watch_loss_names[LOSS_MAX] = {
+const char *const pkt_loss_names[LOSS_MAX] = {
 	[LOSS_NO_LINK_STAMP] = "no-link-stamp",
 	[LOSS_STAMP_ZERO] = "stamp-zero",
 	[LOSS_STAMP_FOREIGN] = "stamp-foreign",
@@ -28,7 +28,7 @@ const char *const watch_loss_names[LOSS_MAX] = {
 	[LOSS_QUEUE_UNKNOWN] = "queue-unknown",
 };
 
-const struct watch_excluded watch_excluded[EXCL_MAX] = {
+const struct pkt_excluded pkt_excluded[EXCL_MAX] = {
 	[EXCL_PURE_ACK] = { "pure-ack", true, STAGE_SOCKET },
 	[EXCL_DUPLICATE] = { "duplicate", false, STAGE_SOCKET },
 	[EXCL_READER_RUNNING] = { "reader-already-running", false, STAGE_RUNNABLE },

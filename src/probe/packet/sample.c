@@ -7,43 +7,43 @@
 #include "probe/packet/pkt_internal.h"
 #include "bpf/watch.skel.h"
 
-static struct bpf_program *sample_find_program(const struct watch_probe *probe,
+static struct bpf_program *sample_find_program(const struct pkt_probe *probe,
 					       const char *program)
 {
 	struct bpf_program *p;
 	char name[64];
 
 	snprintf(name, sizeof(name), "%s_sampled", program);
-	p = watch_samples(probe) ? bpf_object__find_program_by_name(probe->obj, name) : NULL;
+	p = pkt_samples(probe) ? bpf_object__find_program_by_name(probe->obj, name) : NULL;
 	return p ? p : bpf_object__find_program_by_name(probe->obj, program);
 }
 
-struct bpf_program *watch_program(const struct watch_probe *probe, const struct hook *hook)
+struct bpf_program *pkt_program(const struct pkt_probe *probe, const struct hook *hook)
 {
 	return sample_find_program(probe, hook_program(hook));
 }
 
-struct bpf_program *watch_second_program(const struct watch_probe *probe, const struct hook *hook)
+struct bpf_program *pkt_second_program(const struct pkt_probe *probe, const struct hook *hook)
 {
 	return hook->with ? sample_find_program(probe, hook->with) : NULL;
 }
 
-void watch_sample(struct watch_probe *probe, uint32_t one_in)
+void pkt_sample(struct pkt_probe *probe, uint32_t one_in)
 {
 	probe->one_in = one_in;
 	probe->skel->data->sample_below = (uint32_t)((1ULL << 32) / one_in - 1);
 }
 
 /* The least that can be said: one packet of 2^32. */
-void watch_sample_none(struct watch_probe *probe)
+void pkt_sample_none(struct pkt_probe *probe)
 {
 	probe->one_in = 0;
 	probe->skel->data->sample_below = 0;
 }
 
-bool watch_shed(struct watch_probe *probe, double cost)
+bool pkt_shed(struct pkt_probe *probe, double cost)
 {
-	const struct watch_probe_config *c = &probe->config;
+	const struct pkt_probe_config *c = &probe->config;
 	uint32_t base = c->one_in ? c->one_in : 1, next;
 
 	if (!(c->max_overhead > 0) || probe->detached)
@@ -51,7 +51,7 @@ bool watch_shed(struct watch_probe *probe, double cost)
 	next = shed_next(probe->one_in, base, cost, c->max_overhead);
 	probe->shed_over = next ? 0 : probe->shed_over + 1;
 	if (probe->shed_over < SHED_PATIENCE) {
-		watch_sample(probe, next ? next : SHED_MAX);
+		pkt_sample(probe, next ? next : SHED_MAX);
 		return false;
 	}
 	probe->detached = true;

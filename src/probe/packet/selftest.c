@@ -66,19 +66,19 @@ static bool has_run(const struct bpf_program *p)
 	return runs;
 }
 
-static bool selftest_is_silent(const struct watch_probe *probe, const struct hook *h, bool v6)
+static bool selftest_is_silent(const struct pkt_probe *probe, const struct hook *h, bool v6)
 {
-	const struct bpf_program *second = watch_second_program(probe, h);
+	const struct bpf_program *second = pkt_second_program(probe, h);
 	bool second_is_ipv6 = h->kind == HOOK_FENTRY;
 
 	if (h->proof == PROOF_NONE || (h->proof == PROOF_IPV6 && !v6))
 		return false;
-	if (!has_run(watch_program(probe, h)))
+	if (!has_run(pkt_program(probe, h)))
 		return true;
 	return second && (v6 || !second_is_ipv6) && !has_run(second);
 }
 
-int watch_selftest(struct watch_probe *probe)
+int pkt_selftest(struct pkt_probe *probe)
 {
 	int failed = 0;
 	bool v4, v6;

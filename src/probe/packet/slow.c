@@ -9,7 +9,7 @@
 #include "bpf/watch.skel.h"
 
 struct taker {
-	const struct watch_probe *probe;
+	const struct pkt_probe *probe;
 	struct event_sink *sink;
 	uint64_t now;
 	int err; /* the first of the sink */
@@ -32,7 +32,7 @@ static int take(void *ctx, void *data, size_t size)
 	return 0;
 }
 
-int watch_slow_size(struct watch_probe *probe)
+int pkt_slow_size(struct pkt_probe *probe)
 {
 	/* a ring's size is a power of two and of whole pages */
 	long least = sysconf(_SC_PAGESIZE);
@@ -42,17 +42,17 @@ int watch_slow_size(struct watch_probe *probe)
 }
 
 /* What the ring had no room for: an interval's limit. */
-static int put_suppressed(struct watch_probe *probe, struct event_sink *sink,
+static int put_suppressed(struct pkt_probe *probe, struct event_sink *sink,
 			  struct event_dict *dict, uint64_t now, int protocol)
 {
 	struct event_count e = {
 		.what = COUNT_SUPPRESSED, .stage = STAGE_READ, .direction = DIR_INGRESS,
-		.protocol = watch_protocol[protocol],
+		.protocol = pkt_protocol[protocol],
 	};
 	uint64_t sum = 0;
 
 	for (uint32_t cpu = 0; cpu < probe->ncpus; cpu++)
-		sum += watch_cpu(probe, cpu)->count.suppressed[protocol];
+		sum += pkt_cpu(probe, cpu)->count.suppressed[protocol];
 	e.count = sum - probe->suppressed_before[protocol];
 	probe->suppressed_before[protocol] = sum;
 	if (!sink || !e.count)
@@ -61,7 +61,7 @@ static int put_suppressed(struct watch_probe *probe, struct event_sink *sink,
 	return event_put(sink, EV_COUNT, now, &e, sizeof(e));
 }
 
-int watch_slow(struct watch_probe *probe, struct event_sink *sink, struct event_dict *dict,
+int pkt_slow(struct pkt_probe *probe, struct event_sink *sink, struct event_dict *dict,
 	       uint64_t now)
 {
 	struct taker t = { .probe = probe, .sink = sink, .now = now };

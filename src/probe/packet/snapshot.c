@@ -31,13 +31,13 @@ struct snapshot {
 	struct host_pressure pressure;
 };
 
-int watch_snapshot_open(struct watch_probe *probe)
+int pkt_snapshot_open(struct pkt_probe *probe)
 {
 	probe->last = calloc(1, sizeof(*probe->last));
 	return probe->last ? 0 : -ENOMEM;
 }
 
-void watch_snapshot_free(struct watch_probe *probe)
+void pkt_snapshot_free(struct pkt_probe *probe)
 {
 	free(probe->last);
 }
@@ -57,13 +57,13 @@ static uint32_t name_id(struct out *o, const char *text)
 
 /* ---- counters ---- */
 
-static void merge_counters(const struct watch_probe *probe, struct cpu_counters *sum)
+static void merge_counters(const struct pkt_probe *probe, struct cpu_counters *sum)
 {
 	const size_t n = sizeof(*sum) / sizeof(uint64_t);
 
 	memset(sum, 0, sizeof(*sum));
 	for (uint32_t cpu = 0; cpu < probe->ncpus; cpu++) {
-		const uint64_t *from = (const uint64_t *)&watch_cpu(probe, cpu)->count;
+		const uint64_t *from = (const uint64_t *)&pkt_cpu(probe, cpu)->count;
 		uint64_t *to = (uint64_t *)sum;
 
 		for (size_t i = 0; i < n; i++)
@@ -122,17 +122,17 @@ static void put_losses(struct out *o, const struct cpu_counters *now,
 		for (int why = 0; why < LOSS_MAX; why++)
 			for (int p = 0; p < ROW_PROTOS; p++)
 				put_count(o, COUNT_LOSS, slot_meanings[slot].stage,
-					  watch_protocol[p], watch_loss_names[why],
+					  pkt_protocol[p], pkt_loss_names[why],
 					  now->loss[slot][why][p] - before->loss[slot][why][p],
 					  is_exact(slot, why) ? COUNT_EXACT : 0);
 	for (int why = 0; why < EXCL_MAX; why++)
 		for (int p = 0; p < ROW_PROTOS; p++)
-			put_count(o, COUNT_EXCLUDED, watch_excluded[why].stage,
-				  deltas_any_protocol(watch_excluded[why].stage) ||
-				  why == EXCL_GRO_CONSUMED ? PROTO_ANY : watch_protocol[p],
-				  watch_excluded[why].name,
+			put_count(o, COUNT_EXCLUDED, pkt_excluded[why].stage,
+				  deltas_any_protocol(pkt_excluded[why].stage) ||
+				  why == EXCL_GRO_CONSUMED ? PROTO_ANY : pkt_protocol[p],
+				  pkt_excluded[why].name,
 				  now->excluded[why][p] - before->excluded[why][p],
-				  watch_excluded[why].exact ? COUNT_EXACT : 0);
+				  pkt_excluded[why].exact ? COUNT_EXACT : 0);
 }
 
 static void put_drop(struct out *o, uint8_t stage, uint32_t reason, uint64_t count)
@@ -174,10 +174,10 @@ static void put_counters(struct out *o)
 }
 
 /* The kernel skips a program that would interrupt itself on its CPU; that packet is lost to us. */
-static uint64_t recursion_of(const struct watch_probe *probe, const struct hook *h,
+static uint64_t recursion_of(const struct pkt_probe *probe, const struct hook *h,
 			     uint64_t *before)
 {
-	uint64_t skipped = prog_stats_skipped(watch_program(probe, h));
+	uint64_t skipped = prog_stats_skipped(pkt_program(probe, h));
 	uint64_t more = skipped > *before ? skipped - *before : 0; /* less: it can't be read */
 
 	*before += more;
@@ -186,7 +186,7 @@ static uint64_t recursion_of(const struct watch_probe *probe, const struct hook 
 
 static void put_recursion(struct out *o)
 {
-	const struct function *f = watch_function(o->probe);
+	const struct function *f = pkt_function(o->probe);
 	uint64_t misses;
 
 	for (int i = 0; hooks[i].target; i++) {
@@ -214,10 +214,10 @@ static void put_share(struct out *o)
 {
 	for (int p = 0; p < ROW_PROTOS; p++) {
 		struct cpu_share now = {}, *before = &o->probe->last->share[p];
-		struct event_share e = { .protocol = watch_protocol[p] };
+		struct event_share e = { .protocol = pkt_protocol[p] };
 
 		for (uint32_t cpu = 0; cpu < o->probe->ncpus; cpu++) {
-			const struct cpu_share *s = &watch_cpu(o->probe, cpu)->share[p];
+			const struct cpu_share *s = &pkt_cpu(o->probe, cpu)->share[p];
 
 			now.packets += s->packets;
 			now.waited += s->waited;
@@ -241,7 +241,7 @@ static void put_share(struct out *o)
 }
 
 /* Its place among those of the last snapshot, or a free one; CULPRIT_MAX: there is none. */
-static uint32_t culprit_place(const struct watch_probe *probe, uint32_t pid)
+static uint32_t culprit_place(const struct pkt_probe *probe, uint32_t pid)
 {
 	uint32_t place = CULPRIT_MAX;
 
@@ -340,14 +340,14 @@ static void take(struct out *o)
 	int err;
 
 	deltas_rows(o);
-	watch_groups_put(o);
-	watch_arrivals_put(o);
+	pkt_groups_put(o);
+	pkt_arrivals_put(o);
 	put_pressure(o);
 	put_counters(o);
 	put_share(o);
 	put_culprits(o);
 	put_recursion(o);
-	err = watch_others(o->probe, o->sink, o->dict, o->now);
+	err = pkt_others(o->probe, o->sink, o->dict, o->now);
 	if (!o->err)
 		o->err = err;
 	sum_seen(o);
@@ -363,35 +363,35 @@ static void put_cost_unknown(struct out *o, struct event_interval *e)
 	c->why_said = true;
 }
 
-void watch_count(struct watch_probe *probe)
+void pkt_count(struct pkt_probe *probe)
 {
 	struct out o = { .probe = probe, .now = clock_now() };
 
 	take(&o);
 }
 
-void watch_baseline(struct watch_probe *probe)
+void pkt_baseline(struct pkt_probe *probe)
 {
 	uint64_t ns;
 	bool exact;
 
 	probe->skel->bss->measured_since = clock_now();
-	watch_count(probe);
-	watch_slow(probe, NULL, NULL, 0);
+	pkt_count(probe);
+	pkt_slow(probe, NULL, NULL, 0);
 	watch_bpf_ns(probe, &ns, &exact);
 	probe->last->to_ns = clock_now();
 	probe->last->user_ns = clock_cpu();
 }
 
 /* Whose time there was; CPUs that could be plugged in have counters, but no time. */
-static uint32_t online_cpus(const struct watch_probe *probe)
+static uint32_t online_cpus(const struct pkt_probe *probe)
 {
 	long n = sysconf(_SC_NPROCESSORS_ONLN);
 
 	return n > 0 ? (uint32_t)n : probe->ncpus;
 }
 
-int watch_snapshot(struct watch_probe *probe, struct event_sink *sink, struct event_dict *dict,
+int pkt_snapshot(struct pkt_probe *probe, struct event_sink *sink, struct event_dict *dict,
 		   uint32_t flags)
 {
 	struct out o = { .probe = probe, .sink = sink, .dict = dict, .now = clock_now() };
@@ -404,12 +404,12 @@ int watch_snapshot(struct watch_probe *probe, struct event_sink *sink, struct ev
 
 	take(&o);
 	if (!o.err)
-		o.err = watch_slow(probe, sink, dict, o.now);
+		o.err = pkt_slow(probe, sink, dict, o.now);
 	if (!o.err) /* after the messages, so that EV_CLOCK covers their times */
-		o.err = watch_clock(probe, sink);
+		o.err = pkt_clock(probe, sink);
 	if (!o.err)
-		o.err = watch_told_losses(probe, sink, dict, o.now);
-	watch_follow(probe, o.not_covered, sink, o.now);
+		o.err = pkt_told_losses(probe, sink, dict, o.now);
+	pkt_follow(probe, o.not_covered, sink, o.now);
 	user = clock_cpu();
 	e.own_user_ns = user - probe->last->user_ns;
 	if (!watch_bpf_ns(probe, &bpf, &exact))
@@ -420,7 +420,7 @@ int watch_snapshot(struct watch_probe *probe, struct event_sink *sink, struct ev
 	if (probe->config.max_overhead > 0 && e.flags & INTERVAL_NO_BPF_COST)
 		e.flags |= INTERVAL_PARTIAL; /* nobody knows whether it is kept */
 	if (!(e.flags & INTERVAL_NO_BPF_COST) &&
-	    watch_shed(probe, (double)(e.own_user_ns + bpf) / ((e.to_ns - e.from_ns) * e.ncpus)))
+	    pkt_shed(probe, (double)(e.own_user_ns + bpf) / ((e.to_ns - e.from_ns) * e.ncpus)))
 		e.flags |= INTERVAL_SHED | INTERVAL_PARTIAL;
 	probe->last->user_ns = user;
 	probe->last->to_ns = o.now;

@@ -299,7 +299,7 @@ static int take(void *ctx, void *data, size_t size)
 
 /* ---- the ring ---- */
 
-int watch_told_open(struct watch_probe *probe, char *why, size_t size)
+int pkt_told_open(struct pkt_probe *probe, char *why, size_t size)
 {
 	const int ring = bpf_map__fd(probe->skel->maps.told_ring);
 	struct told *t;
@@ -329,25 +329,25 @@ int watch_told_open(struct watch_probe *probe, char *why, size_t size)
 	return 0;
 }
 
-int watch_told_size(struct watch_probe *probe)
+int pkt_told_size(struct pkt_probe *probe)
 {
 	/* a ring's size is a power of two and of whole pages */
 	long least = sysconf(_SC_PAGESIZE);
 
-	return bpf_map__set_max_entries(probe->skel->maps.tx_ways, watch_told_sends(probe) ?
+	return bpf_map__set_max_entries(probe->skel->maps.tx_ways, pkt_told_sends(probe) ?
 					2 * TX_SETS : 1) ?:
 	       bpf_map__set_max_entries(probe->skel->maps.told_ring, probe->config.messages ?
 					TOLD_RING : (uint32_t)least);
 }
 
-bool watch_told_sends(const struct watch_probe *probe)
+bool pkt_told_sends(const struct pkt_probe *probe)
 {
 	const uint32_t needed = EGRESS_STAGES & ~STAGE_BIT(STAGE_ACKED);
 
 	return probe->config.messages && (probe->config.stages & needed) == needed;
 }
 
-void watch_told_free(struct watch_probe *probe)
+void pkt_told_free(struct pkt_probe *probe)
 {
 	if (!probe->told)
 		return;
@@ -359,12 +359,12 @@ void watch_told_free(struct watch_probe *probe)
 	probe->told = NULL;
 }
 
-uint64_t watch_told_lost(const struct watch_probe *probe)
+uint64_t pkt_told_lost(const struct pkt_probe *probe)
 {
 	return probe->told ? probe->skel->bss->told_lost - probe->told->lost_before : 0;
 }
 
-int watch_told_pull(struct watch_probe *probe, struct event_writer *writer)
+int pkt_told_pull(struct pkt_probe *probe, struct event_writer *writer)
 {
 	struct told *t = probe->told;
 	int n;
@@ -406,7 +406,7 @@ static int put_count(struct event_sink *sink, struct event_dict *dict, uint64_t 
 	return event_put(sink, EV_COUNT, now, e, sizeof(*e));
 }
 
-static int put_missed(struct watch_probe *probe, struct event_sink *sink, struct event_dict *dict,
+static int put_missed(struct pkt_probe *probe, struct event_sink *sink, struct event_dict *dict,
 		      uint64_t now)
 {
 	struct told *t = probe->told;
@@ -442,7 +442,7 @@ static int put_marks(const struct told *t, uint64_t *told, struct event_sink *si
 	return err;
 }
 
-int watch_told_losses(struct watch_probe *probe, struct event_sink *sink, struct event_dict *dict,
+int pkt_told_losses(struct pkt_probe *probe, struct event_sink *sink, struct event_dict *dict,
 		      uint64_t now)
 {
 	struct event_count e = {
