@@ -224,7 +224,7 @@ def flood(pair, seconds):
     """Calls on the first end; the second one is read by a thread."""
     end, other = pair.ends
     n, until = 0, time.monotonic() + seconds
-    reader = threading.Thread(target=lambda: all(iter(lambda: other.recv(1 << 20), b"")))
+    reader = threading.Thread(daemon=True, target=lambda: all(iter(lambda: other.recv(1 << 20), b"")))
     reader.start()
     end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     while time.monotonic() < until:

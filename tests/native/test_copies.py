@@ -56,7 +56,7 @@ def segments(origin, while_sent):
         except OSError as e:
             check.skip(f"no UDP_SEGMENT here: {e}")
         observer = watch.Watch(*watch.HERE, "--port", reader.getsockname()[1], "--origin", origin)
-        thread = threading.Thread(target=read_all, args=(reader, N * SEGMENTS))
+        thread = threading.Thread(daemon=True, target=read_all, args=(reader, N * SEGMENTS))
         if while_sent:
             thread.start()
         for _ in range(N):

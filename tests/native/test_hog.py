@@ -85,7 +85,7 @@ def takes_the_readers_cpu():
 def many_hogs(n):
     """One after the other takes the reader's CPU for 2 ms; each is another thread to the kernel."""
     for _ in range(n):
-        one = threading.Thread(target=takes_the_readers_cpu)
+        one = threading.Thread(daemon=True, target=takes_the_readers_cpu)
         one.start()
         one.join()
 
@@ -94,7 +94,7 @@ def losses_beside_many(net, interval):
     traffic = Traffic(net, 4, "udp", count=PACKETS, gap_us=250, reader_cpu=1, sender_cpu=0,
                       reader_nice=15)
     observer = watch.Watch("--interval", interval, *traffic.filter)
-    hogs = threading.Thread(target=many_hogs, args=(3 * PLACES,))
+    hogs = threading.Thread(daemon=True, target=many_hogs, args=(3 * PLACES,))
     hogs.start()
     traffic.finish()
     hogs.join()

@@ -101,7 +101,7 @@ def slowed(server, runs_s):
             server.send_signal(signal.SIGCONT)
             time.sleep(runs_s)
 
-    holder = threading.Thread(target=hold)
+    holder = threading.Thread(daemon=True, target=hold)
     holder.start()
     try:
         yield

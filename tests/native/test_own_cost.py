@@ -76,7 +76,7 @@ def statistics_stay_off(command, tests_itself):
     pipe = subprocess.PIPE
     observer = process.start([watch.HOSTLAT, command, "--json", "--interval", "50ms"],
                              stdout=pipe, stderr=pipe, text=True)
-    wait = threading.Thread(target=lambda: observer.stderr.readline() and measuring.set())
+    wait = threading.Thread(daemon=True, target=lambda: observer.stderr.readline() and measuring.set())
     wait.start()
     before = False
     while not measuring.is_set() and observer.poll() is None:

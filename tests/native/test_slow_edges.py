@@ -83,7 +83,7 @@ def origin_between_enqueued_and_read():
 def origin_between_running_and_read():
     """The same where the reader slept until the datagram came, and read it late."""
     run = Run(socket.SOCK_DGRAM, "--slower-than", "1ms", "--origin", "sender")
-    reader = threading.Thread(target=late_reads, args=(run.listener,))
+    reader = threading.Thread(daemon=True, target=late_reads, args=(run.listener,))
     reader.start()
     send_stamped(run, 10_000_000, 0.05)
     reader.join()

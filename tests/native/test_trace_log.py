@@ -113,7 +113,7 @@ def one_by_one(net, family):
 def several_threads(net):
     """Eight connections, two threads on one epoll instance."""
     def client(server):
-        threads = [threading.Thread(target=exchange, args=[server]) for _ in range(8)]
+        threads = [threading.Thread(daemon=True, target=exchange, args=[server]) for _ in range(8)]
         for each in threads:
             each.start()
         for each in threads:

@@ -295,7 +295,7 @@ def no_room(sender):
         sender.line.drain(100_000)
 
     when = []
-    reader = threading.Thread(target=read)
+    reader = threading.Thread(daemon=True, target=read)
     reader.start()
     sender.send(100_000)
     reader.join()

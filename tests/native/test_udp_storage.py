@@ -246,7 +246,7 @@ def together(net):
         for _ in range(n):
             queue.sender.send(b"x")
 
-    threads = [[threading.Thread(target=each) for _ in range(k)] for each, k in ((read, 3), (send, 2))]
+    threads = [[threading.Thread(daemon=True, target=each) for _ in range(k)] for each, k in ((read, 3), (send, 2))]
     for each in threads[0] + threads[1]:
         each.start()
     for each in threads[1]:
@@ -271,7 +271,7 @@ class Busy:
 
     def __init__(self, queue):
         self.queue, self.n, self.ends = queue, 0, False
-        self.thread = threading.Thread(target=self._run)
+        self.thread = threading.Thread(daemon=True, target=self._run)
         self.thread.start()
 
     def _run(self):

@@ -183,7 +183,7 @@ def zerocopy_receive(net):
                 read.append(zerocopy_receive_call(reader, address))
 
         def messages():
-            thread = threading.Thread(target=read_all)
+            thread = threading.Thread(daemon=True, target=read_all)
             thread.start()
             thread.join()
             time.sleep(0.5)     # until the kernel forgets the thread
@@ -230,7 +230,7 @@ def busy_polling():
             sender.sendto(bytes(SIZE), reader.getsockname())
 
     def messages():
-        other = threading.Thread(target=send)
+        other = threading.Thread(daemon=True, target=send)
         cpus = os.sched_getaffinity(0)
         os.sched_setaffinity(0, {max(cpus)})
         other.start()
@@ -278,7 +278,7 @@ def redirected(net):
         own.put(reader)
 
         def messages():
-            thread = threading.Thread(target=send_late, args=(sender, other))
+            thread = threading.Thread(daemon=True, target=send_late, args=(sender, other))
             thread.start()
             thread.join()
             time.sleep(0.5)     # until the kernel forgets the thread
