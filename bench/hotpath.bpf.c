@@ -7,7 +7,7 @@
  */
 #include <linux/bpf.h>
 #include "bpf/kernel/types.h"
-#include "bpf/maps.h"
+#include "bpf/maps.bpf.h"
 #ifndef HOTPATH_BY
 /*
  * The callback of bpf_loop() takes one of the verifier's eight stack frames, and the bodies need

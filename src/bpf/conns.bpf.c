@@ -3,25 +3,39 @@
  * What limits each TCP connection: events are counted beside the socket as they happen, states are
  * sampled by iterators. Records leave by one ring. docs/design/connections.md.
  */
-#include <linux/bpf.h>
-#include <linux/types.h>
-#include <stdbool.h>
-
-#include <bpf/bpf_helpers.h>
-#include <bpf/bpf_core_read.h>
-#include <bpf/bpf_endian.h>
-#include <bpf/bpf_tracing.h>
-
+#include "bpf/abi_calls.h"
 #include "bpf/abi_conns.h"
+#include "bpf/conn_calls.bpf.h"
+#include "bpf/conn_owner.bpf.h"
+#include "bpf/conn_poll.bpf.h"
+#include "bpf/conn_push.bpf.h"
+#include "bpf/conn_records.bpf.h"
+#include "bpf/conn_state.bpf.h"
+#include "bpf/conn_visit.bpf.h"
 #include "bpf/kernel/types.h"
-#include "bpf/conn_calls.h"
-#include "bpf/conn_kept.h"
-#include "bpf/conn_owner.h"
-#include "bpf/conn_poll.h"
-#include "bpf/conn_push.h"
-#include "bpf/conn_visit.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+/* ---- passes ---- */
+
+SEC("iter/bpf_sk_storage_map")
+int conn_visit(struct bpf_iter__bpf_sk_storage_map *ctx)
+{
+	return visit_iterated(ctx);
+}
+
+/* Idle connections, in a pass over all. */
+SEC("iter/bpf_sk_storage_map")
+int conn_visit_rest(struct bpf_iter__bpf_sk_storage_map *ctx)
+{
+	return visit_iterated_idle(ctx);
+}
+
+SEC("syscall")
+int conn_walk(void *unused)
+{
+	return walk_pass_table();
+}
 
 /* ---- from the first to the last ---- */
 
@@ -272,7 +286,7 @@ int BPF_PROG(conn_timer, struct timer_list *timer)
 	return 0;
 }
 
-/* ---- passes ---- */
+/* ---- connections from before ---- */
 
 /* This kernel refuses the map. */
 const volatile bool lacks_listeners = false;

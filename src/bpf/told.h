@@ -6,7 +6,8 @@
 #include <bpf/bpf_endian.h>
 
 #include "bpf/abi_record.h"
-#include "bpf/record.h"
+#include "bpf/net.bpf.h"
+#include "bpf/record.bpf.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -16,8 +17,6 @@ struct {
 __u64 told_lost; /* records that found no room */
 
 const volatile __u32 told_cast = 0; /* the kernel has bpf_rdonly_cast() */
-
-void *bpf_rdonly_cast(const void *obj, __u32 btf_id) __ksym __weak;
 
 /* A helper's call for each field is half of what telling costs. */
 #define told_read(sk, field) (told_cast ? (sk)->field : BPF_CORE_READ(sk, field))

@@ -7,8 +7,8 @@
 #ifndef HOSTLAT_BPF_TOLD_SENDS_H
 #define HOSTLAT_BPF_TOLD_SENDS_H
 
-#include "bpf/requests.h"
-#include "bpf/tcp.h"
+#include "bpf/requests.bpf.h"
+#include "bpf/tcp.bpf.h"
 #include "bpf/told.h"
 
 const volatile __u32 telling_sends = 0;

@@ -1,92 +1,231 @@
 // SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0)
 /*
- * Receive latency by stage, without fentry.
+ * The programs of `watch` and `record`. Their bodies are in the headers.
  *
  * Each hook does one of three things: it notes a time (link, ip, transport), it records the
  * stages passed so far once the packet is known to be payload for a socket of the filter
  * (socket, enqueued), or it records what only the reader's side knows (runnable, running,
  * read). Several programs may serve one hook; the loader keeps the first that the kernel takes.
  */
-#include "bpf/arrival.h"
-#include "bpf/tcp_way.h"
-#include "bpf/udp.h"
-#include "bpf/drop.h"
-#include "bpf/sends.h"
-#include "bpf/function.h"
-#include "bpf/sample.h"
-#include "bpf/uncovered.h"
+#include "bpf/arrival.bpf.h"
+#include "bpf/drop.bpf.h"
+#include "bpf/egress.bpf.h"
+#include "bpf/egress_socket.bpf.h"
+#include "bpf/egress_udp.bpf.h"
+#include "bpf/function.bpf.h"
+#include "bpf/kernel/types.h"
+#include "bpf/net.bpf.h"
+#include "bpf/request_conn.bpf.h"
+#include "bpf/rx.bpf.h"
+#include "bpf/sampled.bpf.h"
+#include "bpf/tasks.bpf.h"
+#include "bpf/tcp_rx.bpf.h"
+#include "bpf/uncovered.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-#define NF_ACCEPT 1
-#define MSG_PEEK 2
-#define MSG_ERRQUEUE 0x2000
-#define EFAULT 14
-/* include/linux/sched.h */
-#define TASK_RUNNING 0
-#define TASK_STOPPED 4
-#define TASK_TRACED 8
+/* ---- before the stack ---- */
 
-/* ---- link ---- */
-
-static __always_inline int link_begins(struct sk_buff *skb)
+SEC("tp_btf/irq_handler_entry")
+int BPF_PROG(irq_tp)
 {
-	__u64 now = bpf_ktime_get_ns();
-	struct link_entry *e = link_claim((__u64)skb);
-	struct cpu_state *c = this_cpu();
-	__u8 flags;
-
-	if (!c)
-		return 0;
-	c->announced = 0;
-	c->udp_last = 0;
-	c->linked = (__u64)skb;
-	flags = came_by(e, skb);
-	e->skb = 0; /* whoever reads it now on another CPU must not believe it */
-	e->p.link = now;
-	e->p.ip = e->p.transport = 0;
-	e->p.s.flags = flags;
-	origin_by_packet(c, &e->p, skb);
-	if (origin_asked != ROW_ORIGINS)
-		origin_forced(&e->p);
-	if (!selected(SLOT_LINK))
-		e->p.s.flags &= ~PKT_LINK;
-	if (telling)
-		link_core(&e->p);
-	if (link_notes)
-		*link_way_of(e, (__u64)skb) = by ? way_of(skb, true) :
-						   skb->dev->nd_net.net->ns.inum;
-	e->skb = (__u64)skb;
-	return 0;
+	return arrival_irq_begins();
 }
+
+SEC("tp_btf/irq_handler_exit")
+int BPF_PROG(irq_end_tp)
+{
+	return arrival_irq_ends();
+}
+
+SEC("tp_btf/softirq_raise")
+int BPF_PROG(raise_tp, unsigned int vec)
+{
+	return arrival_raised(vec);
+}
+
+SEC("tp_btf/softirq_entry")
+int BPF_PROG(softirq_tp, unsigned int vec)
+{
+	return arrival_run_begins(vec);
+}
+
+SEC("tp_btf/softirq_exit")
+int BPF_PROG(softirq_end_tp, unsigned int vec)
+{
+	return arrival_run_ends(vec);
+}
+
+SEC("tp_btf/napi_poll")
+int BPF_PROG(polled_tp, struct napi_struct *napi, int work, int budget)
+{
+	return arrival_polled(napi, work, budget);
+}
+
+SEC("tp_btf/napi_gro_receive_entry")
+int BPF_PROG(gro_tp, struct sk_buff *skb)
+{
+	return arrival_gro_begins(skb);
+}
+
+SEC("tp_btf/napi_gro_receive_exit")
+int BPF_PROG(gro_end_tp, int result)
+{
+	return arrival_gro_ends(result);
+}
+
+SEC("tp_btf/napi_gro_frags_entry")
+int BPF_PROG(gro_frags_tp, struct sk_buff *skb)
+{
+	return arrival_gro_begins(skb);
+}
+
+SEC("tp_btf/napi_gro_frags_exit")
+int BPF_PROG(gro_frags_end_tp, int result)
+{
+	return arrival_gro_ends(result);
+}
+
+SEC("tp_btf/netif_rx")
+int BPF_PROG(backlog_tp, struct sk_buff *skb)
+{
+	return arrival_given(skb);
+}
+
+SEC("tp_btf/netif_receive_skb")
+int BPF_PROG(gro_linked_tp, struct sk_buff *skb)
+{
+	return arrival_linked(skb);
+}
+
+SEC("tp_btf/kfree_skb")
+int BPF_PROG(gro_dropped_tp, struct sk_buff *skb)
+{
+	return arrival_dropped(skb);
+}
+
+/* ---- the transmit side ---- */
+
+SEC("tp_btf/tcp_sendmsg_locked")
+int BPF_PROG(send_tp, struct sock *sk)
+{
+	return tx_call(sk);
+}
+
+SEC("tp_btf/sock_send_length")
+int BPF_PROG(send_end_tp, struct sock *sk)
+{
+	return sk->sk_protocol == IPPROTO_TCP ? tx_call_ends(sk) : 0;
+}
+
+SEC("fentry/tcp_sendmsg_locked")
+int BPF_PROG(send_fentry, struct sock *sk)
+{
+	return tx_call(sk);
+}
+
+SEC("fexit/tcp_sendmsg_locked")
+int BPF_PROG(send_end_fexit, struct sock *sk)
+{
+	return tx_call_ends(sk);
+}
+
+SEC("fentry/udp_sendmsg")
+int BPF_PROG(udp_send_fentry, struct sock *sk)
+{
+	return udp_is_outer(sk) ? udp_call_begins(sk) : 0;
+}
+
+SEC("fexit/udp_sendmsg")
+int BPF_PROG(udp_send_end_fexit, struct sock *sk)
+{
+	return udp_is_outer(sk) ? udp_call_ends(sk) : 0;
+}
+
+SEC("fentry/udpv6_sendmsg")
+int BPF_PROG(udp6_send_fentry, struct sock *sk)
+{
+	return udp_call_begins(sk);
+}
+
+SEC("fexit/udpv6_sendmsg")
+int BPF_PROG(udp6_send_end_fexit, struct sock *sk)
+{
+	return udp_call_ends(sk);
+}
+
+SEC("fentry/ip_send_skb")
+int BPF_PROG(udp_segment_fentry, struct net *net, struct sk_buff *skb)
+{
+	return udp_segment(skb);
+}
+
+SEC("fentry/ip6_send_skb")
+int BPF_PROG(udp6_segment_fentry, struct sk_buff *skb)
+{
+	return udp_segment(skb);
+}
+
+SEC("tp_btf/net_dev_queue")
+int BPF_PROG(qdisc_tp, struct sk_buff *skb)
+{
+	return tx_queued(skb);
+}
+
+SEC("tp_btf/net_dev_start_xmit")
+int BPF_PROG(driver_tp, struct sk_buff *skb)
+{
+	return tx_given(skb);
+}
+
+SEC("tp_btf/consume_skb")
+int BPF_PROG(sent_tp, struct sk_buff *skb)
+{
+	return tx_freed(skb);
+}
+
+SEC("tp_btf/netif_rx")
+int BPF_PROG(handed_tp, struct sk_buff *skb)
+{
+	return tx_received(skb);
+}
+
+SEC("tp_btf/napi_gro_receive_entry")
+int BPF_PROG(handed_gro_tp, struct sk_buff *skb)
+{
+	return tx_received(skb);
+}
+
+SEC("tp_btf/tcp_probe")
+int BPF_PROG(acked_tp, struct sock *sk, struct sk_buff *skb)
+{
+	return tx_acked(sk, skb);
+}
+
+SEC("tp_btf/inet_sock_set_state")
+int BPF_PROG(closing_tp, struct sock *sk, int from, int to)
+{
+	return sk->sk_protocol == IPPROTO_TCP ? tx_changes(sk, to) : 0;
+}
+
+SEC("tp_btf/tcp_destroy_sock")
+int BPF_PROG(unacked_tp, struct sock *sk)
+{
+	return tx_destroyed(sk);
+}
+
+SEC("tp_btf/kfree_skb")
+int BPF_PROG(unsent_tp, struct sk_buff *skb, void *where, unsigned int reason)
+{
+	return tx_dropped(skb, reason);
+}
+
+/* ---- the receive side ---- */
 
 SEC("tp_btf/netif_receive_skb")
 int BPF_PROG(link_tp, struct sk_buff *skb)
 {
 	return link_begins(skb);
-}
-
-/* ---- ip and transport ---- */
-
-static __always_inline struct link_entry *passing(struct sk_buff *skb)
-{
-	struct link_entry *e = link_find((__u64)skb);
-
-	return e && !(e->p.s.flags & PKT_USED) ? e : NULL;
-}
-
-/* --sample: a datagram that isn't measured. */
-static __always_inline bool passed(const struct link_entry *e)
-{
-	return sampling && (e->p.s.flags & PKT_SKIP);
-}
-
-static __always_inline void ip_begins(struct sk_buff *skb)
-{
-	struct link_entry *e = passing(skb);
-
-	if (e && !passed(e))
-		e->p.ip = bpf_ktime_get_ns();
 }
 
 SEC("netfilter/prerouting")
@@ -110,37 +249,10 @@ int BPF_PROG(ip6_fentry, struct sk_buff *skb)
 	return 0;
 }
 
-static __always_inline int udp_arrives(struct sk_buff *skb)
-{
-	struct link_entry *e = passing(skb);
-	struct cpu_state *c = this_cpu();
-
-	if (!c)
-		return 0;
-	c->udp_skb = c->udp_last = 0;
-	if (!e || !link_same(e, skb))
-		return 0;
-	e->p.transport = passed(e) ? e->p.link : bpf_ktime_get_ns(); /* drop_slot() asks */
-	c->udp_skb = (__u64)skb;
-	if (udp_batches())
-		c->udp_many = udp_makes_copies(skb);
-	return 0;
-}
-
 SEC("netfilter/local_in")
 int transport_nf(struct bpf_nf_ctx *ctx)
 {
-	__u32 protocol = ip_protocol(ctx->skb);
-
-	if (protocol == IPPROTO_UDP)
-		udp_arrives(ctx->skb);
-	else if (likely(protocol == IPPROTO_TCP))
-		tcp_enters(ctx->skb);
-	else if (transport_tcp && protocol_of(ctx->skb) == IPPROTO_TCP) /* behind extensions */
-		tcp_enters(ctx->skb);
-	else if (uncovered)
-		uncovered_local(ctx);
-	return NF_ACCEPT;
+	return rx_local_in(ctx);
 }
 
 SEC("netfilter/forward")
@@ -150,18 +262,10 @@ int forwarded_nf(struct bpf_nf_ctx *ctx)
 	return NF_ACCEPT;
 }
 
-void *bpf_cast_to_kern_ctx(void *) __ksym __weak;
-
 SEC("cgroup_skb/ingress")
 int transport_cgroup(struct __sk_buff *skb)
 {
-	struct bpf_sock *sk = skb->sk ? bpf_sk_fullsock(skb->sk) : NULL;
-
-	if (sk && sk->protocol == IPPROTO_UDP)
-		udp_arrives(bpf_cast_to_kern_ctx(skb));
-	else if (transport_tcp && sk && sk->protocol == IPPROTO_TCP)
-		tcp_enters(bpf_cast_to_kern_ctx(skb));
-	return 1;
+	return rx_cgroup_ingress(skb);
 }
 
 SEC("fentry/udp_rcv")
@@ -188,23 +292,6 @@ int BPF_PROG(tcp_transport6_fentry, struct sk_buff *skb)
 	return tcp_enters(skb);
 }
 
-/* ---- socket: TCP only ---- */
-
-static __always_inline int tcp_begins(struct sock *sk, struct sk_buff *skb)
-{
-	__u32 short_form = usual;
-
-	if (!sock_selected(sk))
-		return 0;
-	if (short_form == NOT_USUAL) {
-		apart(sk);
-		return tcp_arrives(sk, skb);
-	}
-	if (!tcp_arrives_usual(sk, skb, short_form))
-		tcp_arrives(sk, skb);
-	return 0;
-}
-
 SEC("tp_btf/tcp_probe")
 int BPF_PROG(tcp_socket_tp, struct sock *sk, struct sk_buff *skb)
 {
@@ -215,103 +302,6 @@ SEC("fentry/tcp_rcv_established")
 int BPF_PROG(tcp_socket_fentry, struct sock *sk, struct sk_buff *skb)
 {
 	return tcp_begins(sk, skb);
-}
-
-/* ---- enqueued ---- */
-
-/* --sample: a datagram that isn't measured keeps the others in step. */
-static __noinline int udp_passes(struct cpu_state *c, struct sock *sk, struct link_entry *e)
-{
-	struct packet p = { .s = { .flags = PKT_SKIP } };
-	struct udp_socket *s;
-
-	if (!c || !e)
-		return 0;
-	e->p.s.flags |= PKT_USED;
-	e->p.s.enqueued = c->udp_time = c->datagrams; /* no time: its copies look for the same */
-	p.link = e->p.link;
-	wakes_untimed();
-	s = read_udp ? udp_storage(sk, 1) : NULL;
-	if (!s)
-		return 0;
-	if ((__s64)(s->tail - s->head) <= 0 && udp_before(s) <= 0)
-		s->stuck_since = 0; /* as udp_resync() */
-	udp_push(s, sk, &p, 0);
-	return 0;
-}
-
-static __always_inline int udp_enqueued(struct sock *sk)
-{
-	struct cpu_state *c = this_cpu();
-	struct link_entry *e;
-	struct udp_socket *s;
-	struct packet p;
-	__u32 group = 0;
-	__u64 now;
-
-	if (!c)
-		return 0;
-	if (!sock_selected(sk)) {
-		c->udp_skb = c->udp_last = 0;
-		return 0;
-	}
-	if (sampling) {
-		e = udp_announced(c, sk);
-		if (e && passed(e))
-			return udp_passes(c, sk, e);
-	}
-	now = bpf_ktime_get_ns();
-	c->announced = now;
-	if (!sampling)
-		e = udp_announced(c, sk);
-	if (e) {
-		e->p.s.flags |= PKT_USED;
-		e->p.s.enqueued = now;
-		c->udp_time = now;
-		p = e->p;
-		p.socket = 0;
-		group = group_of(sk, link_way(e->skb));
-		if (!(p.s.flags & PKT_IFACE) || (min_queue && !udp_waits(c, sk)))
-			p.s.flags |= PKT_SKIP;
-		else if (!filter_tgid)
-			udp_record(c, &p, group);
-	} else if (sampling && !drawn(++c->datagrams << 32 | low_half(sk))) {
-		p = (struct packet){ .s = { .enqueued = now, .flags = PKT_SKIP } };
-	} else { /* its place in the FIFO is kept, so that the others stay in step */
-		__u8 why = udp_unknown(sk);
-
-		if (!filter_tgid)
-			count_loss(c, SLOT_ENQUEUED, why, ROW_UDP, 1);
-		p = (struct packet){
-			.s = { .enqueued = now, .flags = PKT_FORCED_MISS, .why = why },
-		};
-	}
-	if (!read_udp)
-		return 0;
-	s = udp_storage(sk, 1);
-	if (!s) {
-		count_loss(c, SLOT_READ, LOSS_NO_STORAGE, ROW_UDP, 1);
-		return 0;
-	}
-	udp_resync(c, s, sk, now);
-	udp_push(s, sk, &p, group);
-	return 0;
-}
-
-static __always_inline int announced(struct sock *sk)
-{
-	__u32 protocol = sk->sk_protocol, short_form = usual;
-
-	if (likely(protocol == IPPROTO_TCP)) {
-		if (short_form == NOT_USUAL) {
-			apart(sk);
-			return tcp_enqueued(sk);
-		}
-		return tcp_enqueued_usual(sk, short_form) ? 0 : tcp_enqueued(sk);
-	}
-	if (protocol == IPPROTO_UDP && is_udp_socket(sk))
-		return udp_enqueued(sk);
-	return 0;
 }
 
 SEC("tp_btf/sk_data_ready")
@@ -326,96 +316,23 @@ int BPF_PROG(enqueued_fentry, struct sock *sk)
 	return announced(sk);
 }
 
-/* ---- runnable and running ---- */
-
 SEC("tp_btf/sched_waking")
 int BPF_PROG(waking_tp, struct task_struct *task)
 {
-	struct cpu_state *c = this_cpu();
-	struct task_state *t;
-	__u64 now, since;
-
-	if (!c)
-		return 0;
-	since = c->announced;
-	t = task_get(task, since ? TASK_MAKE : TASK_FIND);
-	if (!t) {
-		if (since) /* its packet will look as if the reader had needed no waking */
-			count_loss(c, SLOT_RUNNABLE, LOSS_NO_STORAGE,
-				   since == c->udp_time ? ROW_UDP : ROW_TCP, 1);
-		return 0;
-	}
-	now = bpf_ktime_get_ns();
-	if (t->stopped_since)
-		task_continued(t, now);
-	t->runnable_since = now;
-	t->net = 0;
-	if (!since)
-		return 0;
-	if (sampling && since == ANNOUNCED_UNTIMED)
-		since = now;
-	if (slower_than && !t->since) /* it is made here, and was asleep until now */
-		t->since = since;
-	if (now - since > ANNOUNCE_WINDOW) {
-		c->announced = 0;
-	} else {
-		t->net = 1;
-		t->net_wake = now;
-	}
-	return 0;
+	return rx_wake(task);
 }
 
 SEC("tp_btf/local_timer_entry")
 int BPF_PROG(timer_tp, int vector)
 {
-	struct cpu_state *c = this_cpu();
-
-	if (c)
-		c->announced = 0;
-	return 0;
+	return rx_timer();
 }
 
 SEC("tp_btf/sched_switch")
 int BPF_PROG(switch_tp, bool preempt, struct task_struct *prev, struct task_struct *next,
 	     unsigned int prev_state)
 {
-	__u64 now = bpf_ktime_get_ns();
-	struct cpu_state *c = this_cpu();
-	struct task_state *t;
-
-	if (!c)
-		return 0;
-	t = task_get(next, TASK_FIND);
-	if (t)
-		task_runs(c, t, now);
-	t = task_get(prev, TASK_FIND);
-	if (t) {
-		/*
-		 * Going to sleep, it may have been woken already by another CPU: that stays. What
-		 * is left of a waking that found it running is replaced by the next.
-		 */
-		if (preempt || prev_state == TASK_RUNNING) {
-			t->runnable_since = now;
-			t->net = 0;
-		}
-		t->stopped_since = prev_state & (TASK_STOPPED | TASK_TRACED) ? now : 0;
-	}
-	c->announced = 0;
-	cpu_taken(c, next, now);
-	return 0;
-}
-
-/* ---- read ---- */
-
-static __always_inline int copied(struct sock *sk)
-{
-	__u32 short_form = usual;
-
-	if (short_form == NOT_USUAL) {
-		apart(sk);
-		return tcp_copied(sk);
-	}
-	return tcp_copied_usual(sk, short_form) ? 0 : tcp_copied(sk);
+	return rx_switch(preempt, prev, next, prev_state);
 }
 
 SEC("tp_btf/tcp_rcv_space_adjust")
@@ -424,61 +341,10 @@ int BPF_PROG(tcp_copied_tp, struct sock *sk)
 	return copied(sk);
 }
 
-/* A datagram that couldn't be copied (EFAULT) has left the queue, too, but nobody read it. */
-static __always_inline int udp_returned(struct sock *sk, bool copied)
-{
-	struct cpu_state *c = this_cpu();
-	struct udp_socket *s;
-
-	if (!c || !sock_selected(sk))
-		return 0;
-	s = udp_storage(sk, 0);
-	if (s)
-		udp_pop(c, s, sk, copied && reader_selected(),
-			sampling ? 0 : bpf_ktime_get_ns());
-	return 0;
-}
-
-/*
- * --pid: the packets of its MPTCP connections can't be told from others', but that it reads from
- * one can: what is lost is counted here, by calls.
- */
-static __always_inline int mptcp_returned(struct sock *sk)
-{
-	struct cpu_state *c = this_cpu();
-
-	if (c && filter_tgid && sock_selected(sk) && reader_selected())
-		count_loss(c, SLOT_READ, LOSS_MPTCP, ROW_TCP, 1);
-	return 0;
-}
-
 SEC("tp_btf/sock_recv_length")
 int BPF_PROG(returned_tp, struct sock *sk, int ret, int flags)
 {
-	__u32 protocol = sk->sk_protocol;
-
-	if (flags & (MSG_PEEK | MSG_ERRQUEUE))
-		return 0;
-	if (requests && protocol == IPPROTO_TCP && ret > 0)
-		requests_read(sk, ret, flags);
-	if (likely(protocol == IPPROTO_TCP))
-		return ret < 0 ? 0 : tcp_returned(sk, ret);
-	if (protocol == IPPROTO_UDP && is_udp_socket(sk))
-		return ret < 0 && ret != -EFAULT ? 0 : udp_returned(sk, ret >= 0);
-	if (filter_tgid && protocol == IPPROTO_MPTCP && ret > 0)
-		return mptcp_returned(sk);
-	return 0;
-}
-
-/* The function's arguments as they are since 5.19. */
-static __always_inline void requests_returned(__u64 *ctx, struct sock *sk)
-{
-	int flags = ctx[3];
-	__u64 n = 0;
-
-	if (bpf_get_func_arg_cnt(ctx) == 5 && !bpf_get_func_ret(ctx, &n) && (int)n > 0 &&
-	    !(flags & (MSG_PEEK | MSG_ERRQUEUE)))
-		requests_read(sk, n, flags);
+	return rx_returned(sk, ret, flags);
 }
 
 SEC("fexit/tcp_recvmsg")
@@ -495,8 +361,6 @@ int BPF_PROG(udp_returned_fentry, struct sock *sk, struct sk_buff *skb, int len)
 	return len < 0 ? 0 : udp_returned(sk, true); /* below zero: a peek */
 }
 
-/* ---- --probe; the loader says what they are attached to ---- */
-
 SEC("tp_btf/netif_receive_skb")
 int function_tp(__u64 *ctx)
 {
@@ -508,8 +372,6 @@ int function_fentry(__u64 *ctx)
 {
 	return function_with(ctx);
 }
-
-/* ---- drops, and the end of a socket ---- */
 
 SEC("tp_btf/kfree_skb")
 int BPF_PROG(drop_tp, struct sk_buff *skb, void *where, unsigned int reason, struct sock *sk)
@@ -527,59 +389,13 @@ int BPF_PROG(drop_old_tp, struct sk_buff *skb, void *where, unsigned int reason)
 SEC("tp_btf/tcp_destroy_sock")
 int BPF_PROG(destroy_tp, struct sock *sk)
 {
-	struct tcp_entry *e = tcp_entry(sk);
-	struct tcp_socket *s = tcp_state(sk, 0);
-
-	if (!s)
-		return 0;
-	ext_return(s);
-	if (s != &e->s)
-		return 0;
-	s->head = s->tail = s->n_ooo = 0;
-	s->next_is = NEXT_NONE;
-	s->counted = s->untold = 0;
-	s->ours = 0;
-	e->sk = 0;
-	return 0;
+	return rx_destroyed(sk);
 }
 
-/*
- * TCP Fast Open: the payload of the SYN is in the queue of a socket that nobody announces. A client
- * has that bit, too, but comes from another state.
- */
-static __noinline int tcp_opened(struct sock *sk)
-{
-	struct tcp_sock *tp = bpf_skc_to_tcp_sock(sk);
-	struct cpu_state *c = this_cpu();
-
-	if (c && tp && BPF_CORE_READ_BITFIELD(tp, syn_data_acked) && sock_selected(sk) &&
-	    !filter_tgid)
-		count_loss(c, SLOT_ENQUEUED, LOSS_NOT_ESTABLISHED, ROW_TCP, 1);
-	return 0;
-}
-
-/* What is left of a connection before: connect(AF_UNSPEC) and connect() again, or its address. */
 SEC("tp_btf/inet_sock_set_state")
 int BPF_PROG(connect_tp, struct sock *sk, int from, int to)
 {
-	struct tcp_socket *s;
-
-	if ((to != TCP_SYN_SENT && to != TCP_FIN_WAIT1 && from != TCP_SYN_RECV) ||
-	    sk->sk_protocol != IPPROTO_TCP)
-		return 0;
-	if (from == TCP_SYN_RECV && to == TCP_ESTABLISHED)
-		tcp_opened(sk);
-	s = tcp_state(sk, 0);
-	if (!s)
-		return 0;
-	s->next_is = NEXT_NONE;
-	if (to == TCP_FIN_WAIT1 && from != TCP_SYN_RECV)
-		return 0;
-	ext_return(s);
-	s->head = s->tail;
-	s->n_ooo = 0;
-	s->counted = s->untold = 0;
-	return 0;
+	return rx_state_changes(sk, from, to);
 }
 
 SEC("tp_btf/sched_process_free")
@@ -589,6 +405,52 @@ int BPF_PROG(task_end_tp, struct task_struct *task)
 	return 0;
 }
 
-/* ---- --sample ---- */
+/* ---- --sample: in place of the programs with the same name without "_sampled" ---- */
 
-#include "bpf/sampled.h"
+SEC("tp_btf/tcp_probe")
+int BPF_PROG(tcp_socket_tp_sampled, struct sock *sk, struct sk_buff *skb)
+{
+	return tcp_begins_sampled(sk, skb);
+}
+
+SEC("fentry/tcp_rcv_established")
+int BPF_PROG(tcp_socket_fentry_sampled, struct sock *sk, struct sk_buff *skb)
+{
+	return tcp_begins_sampled(sk, skb);
+}
+
+SEC("tp_btf/sk_data_ready")
+int BPF_PROG(enqueued_tp_sampled, struct sock *sk)
+{
+	return announced_sampled(sk);
+}
+
+SEC("fentry/sock_def_readable")
+int BPF_PROG(enqueued_fentry_sampled, struct sock *sk)
+{
+	return announced_sampled(sk);
+}
+
+SEC("tp_btf/tcp_rcv_space_adjust")
+int BPF_PROG(tcp_copied_tp_sampled, struct sock *sk)
+{
+	return copied_passed(sk) ? 0 : copied(sk);
+}
+
+SEC("tp_btf/net_dev_queue")
+int BPF_PROG(qdisc_tp_sampled, struct sk_buff *skb)
+{
+	return sampled_qdisc(skb);
+}
+
+SEC("tp_btf/net_dev_start_xmit")
+int BPF_PROG(driver_tp_sampled, struct sk_buff *skb)
+{
+	return sampled_driver(skb);
+}
+
+SEC("tp_btf/netif_receive_skb")
+int BPF_PROG(link_tp_sampled, struct sk_buff *skb)
+{
+	return sampled_link(skb);
+}

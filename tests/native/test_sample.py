@@ -26,7 +26,7 @@ SO_RCVBUFFORCE = 33
 
 
 def drawn(seq, one_in):
-    """As src/bpf/sample.h: of the sequence number as it is in the header, read little-endian."""
+    """As src/bpf/sample.bpf.h: of the sequence number as it is in the header, read little-endian."""
     key, = struct.unpack("<I", struct.pack("!I", seq))
     key ^= key >> 33
     key = key * 0xff51afd7ed558ccd & MASK

@@ -13,7 +13,7 @@
 static __u16 cells[SHORT_ENTRIES];
 static __u8 shorter[SHORT_MIN];
 
-/* As hist_short() in bpf/record.h reckons; how many values get another cell than theirs. */
+/* As hist_short() in bpf/record.bpf.h reckons; how many values get another cell than theirs. */
 static uint32_t wrong(void)
 {
 	uint32_t n = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The log of single calls (bpf/conn_calls.h), as EV_CALL: whose calls, how many at the most, and
+ * The log of single calls (bpf/conn_calls.bpf.h), as EV_CALL: whose calls, how many at the most, and
  * what was left out. Part of probe/connection/conns_probe.h.
  */
 #ifndef HOSTLAT_PROBE_CONNS_CALLS_H

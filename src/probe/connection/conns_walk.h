@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Passes over connections: by iterators over the storage beside sockets where this kernel has
- * them, else by a program that visits the records in tables (src/bpf/conn_visit.h).
+ * them, else by a program that visits the records in tables (src/bpf/conn_visit.bpf.h).
  *
  * What a pass met stands in the programs' `pass` until the next one begins.
  */

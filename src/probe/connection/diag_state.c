@@ -5,7 +5,7 @@
 #include <netinet/tcp.h>
 #include <string.h>
 
-/* Of what is more than this, unsent, a full buffer is not the cause: bpf/conn_poll.h. */
+/* Of what is more than this, unsent, a full buffer is not the cause: bpf/conn_poll.bpf.h. */
 #define UNSENT_MAX 65536
 
 bool diag_is_told(const struct diag_sock *s)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a connection is doing, and how it stands, by what inet_diag tells of it: the rules of
- * bpf/conn_poll.h as far as they can be told. Pure.
+ * bpf/conn_poll.bpf.h as far as they can be told. Pure.
  */
 #ifndef HOSTLAT_PROBE_DIAG_STATE_H
 #define HOSTLAT_PROBE_DIAG_STATE_H

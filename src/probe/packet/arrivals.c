@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Before the stack: what the programs of bpf/arrival.h counted, and /proc/net/softnet_stat, as
+ * Before the stack: what the programs of bpf/arrival.bpf.h counted, and /proc/net/softnet_stat, as
  * events. Rows are as those of struct cpu_state: they only grow, but for their extremes.
  */
 #include <bpf/libbpf.h>

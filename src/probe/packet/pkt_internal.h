@@ -117,7 +117,7 @@ static inline bool pkt_samples(const struct pkt_probe *probe)
 
 /*
  * sample.c: a hook's program, and its second one or NULL; where packets are sampled, their
- * stand-ins (src/bpf/sampled.h).
+ * stand-ins (src/bpf/sampled.bpf.h).
  */
 struct bpf_program *pkt_program(const struct pkt_probe *probe, const struct hook *hook);
 struct bpf_program *pkt_second_program(const struct pkt_probe *probe, const struct hook *hook);
@@ -164,7 +164,7 @@ void pkt_unload(struct pkt_probe *probe);
 /* Takes the programs off their hooks; what they counted stays. */
 void pkt_detach(struct pkt_probe *probe);
 
-/* Which cells short latencies are in, for the tables of src/bpf/maps.h; see bpf/abi.h. */
+/* Which cells short latencies are in, for the tables of src/bpf/maps.bpf.h; see bpf/abi.h. */
 void pkt_short_cells(__u16 *cells, __u8 *shorter);
 
 /* kernel.c: does it have bpf_rdonly_cast() and bpf_cast_to_kern_ctx(), which came together? */

@@ -1,0 +1,454 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
+/*
+ * Before the stack: from the interrupt to the driver's poll, and from there to `link`.
+ *
+ * What happens before `link` happens to a CPU, not to a packet: an interrupt asks for a softirq,
+ * which polls, which finds any number of packets. So `irq` and `poll` count these, of no protocol.
+ * From the driver's hand-over to `link` a packet is followed by its address, in a table of its own.
+ */
+#ifndef HOSTLAT_BPF_ARRIVAL_H
+#define HOSTLAT_BPF_ARRIVAL_H
+
+#include "bpf/abi.h"
+#include "bpf/group.bpf.h"
+#include "bpf/kernel/types.h"
+#include "bpf/link.bpf.h"
+#include "bpf/maps.bpf.h"
+#include "bpf/record.bpf.h"
+#include "event/layout.h"
+
+#define NET_RX_SOFTIRQ 3 /* include/linux/interrupt.h */
+
+/* No packet is on its way for so long: its end was not seen. */
+#define ARRIVAL_AGE_MAX (10 * SEC_NS)
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1); /* loader: CPUs, with `irq` or `poll` */
+	__type(key, __u32);
+	__type(value, struct arrival_cpu);
+} arrivals SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1); /* loader: ARRIVAL_SETS, with `poll` and `link` */
+	__type(key, __u32);
+	__type(value, struct arrival_set);
+} arrival_sets SEC(".maps");
+
+const volatile __u32 arrival_irq = 0; /* `irq` is selected */
+
+static __always_inline struct arrival_cpu *arrival_here(void)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+
+	return bpf_map_lookup_elem(&arrivals, &cpu);
+}
+
+static __always_inline void arrival_excluded(__u32 why)
+{
+	struct cpu_state *c = this_cpu();
+
+	if (c && why < EXCL_MAX)
+		c->count.excluded[why][ROW_TCP]++;
+}
+
+/* ---- whose it is ---- */
+
+static __always_inline bool arrival_filtered(void)
+{
+	return filter_ifname[0] || filter_netns;
+}
+
+static __always_inline bool arrival_selected(const struct net_device *dev)
+{
+	if (filter_netns && dev->nd_net.net->ns.inum != filter_netns)
+		return false;
+	return iface_selected(dev);
+}
+
+/* `rxq`: its number + 1, or 0; dev NULL: which one is not known. */
+static __always_inline __u32 arrival_group(const struct net_device *dev, __u32 rxq)
+{
+	union group_words k = {};
+
+	if (!by)
+		return 0;
+	if (BY(GROUP_IFINDEX)) {
+		k.traits.way |= way_put(WAY_IFINDEX, dev ? (__u32)dev->ifindex : ~0U);
+		k.traits.device = dev ? dev->nd_net.net->ns.inum : 0;
+	}
+	if (BY(GROUP_CPU))
+		k.traits.way |= way_put(WAY_CPU, bpf_get_smp_processor_id());
+	if (BY(GROUP_RXQ))
+		k.traits.way |= way_put(WAY_RXQ, rxq);
+	return group_find(&k);
+}
+
+static __noinline int arrival_record(struct arrival_cpu *a, __u32 slot, __u32 group, __u64 latency,
+				     __u64 step)
+{
+	struct row *r = NULL;
+
+	if (!a || slot >= ARRIVAL_SLOTS)
+		return 0;
+	if (group && by)
+		r = group_row(group, ARRIVAL_ROW(slot));
+	if (!r)
+		r = &a->row[slot];
+	return record_other(r, latency, step, 1);
+}
+
+/* The queue by which the driver says it came, + 1; 0 = it doesn't say. */
+static __always_inline __u32 arrival_rxq(const struct sk_buff *skb)
+{
+	__u32 rxq = skb->queue_mapping;
+
+	return rxq && tells_queue(skb->dev) ? rxq : 0;
+}
+
+/* Its place in queue[]. */
+static __always_inline __u32 arrival_queue(struct arrival_cpu *a, const struct net_device *dev,
+					   __u32 rxq)
+{
+	__u32 ifindex, netns, at, i;
+
+	if (!dev)
+		return ARRIVAL_OF_BACKLOG;
+	ifindex = dev->ifindex;
+	if (!ifindex) /* a driver's own, for several cards */
+		return ARRIVAL_OF_OTHERS;
+	netns = dev->nd_net.net->ns.inum;
+	at = (ifindex * 0x9e3779b1U ^ netns * 0x85ebca6bU ^ rxq * 0xc2b2ae35U) >> 16;
+	for (i = 0; i < ARRIVAL_TRIES; i++, at++) {
+		struct arrival_queue *q = &a->queue[at & (ARRIVAL_QUEUES - 1)];
+
+		if (!q->ifindex) {
+			q->netns = netns;
+			q->rxq = rxq;
+			q->ifindex = ifindex;
+		}
+		if (q->ifindex == ifindex && q->netns == netns && q->rxq == rxq)
+			return at & (ARRIVAL_QUEUES - 1);
+	}
+	return ARRIVAL_OF_OTHERS;
+}
+
+/* ---- irq, poll ---- */
+
+static __always_inline int arrival_irq_begins(void)
+{
+	struct arrival_cpu *a = arrival_here();
+
+	if (!a)
+		return 0;
+	a->irq_asked = 0;
+	a->irq = bpf_ktime_get_ns();
+	return 0;
+}
+
+static __always_inline int arrival_irq_ends(void)
+{
+	struct arrival_cpu *a = arrival_here();
+
+	if (a)
+		a->irq = 0;
+	return 0;
+}
+
+static __always_inline void arrival_count_irq(struct arrival_cpu *a, __u64 now)
+{
+	if (!a->irq) {
+		if (!arrival_filtered())
+			arrival_excluded(EXCL_NO_INTERRUPT);
+		return;
+	}
+	if (a->irq_asked) /* for another of its queues */
+		return;
+	a->irq_asked = 1;
+	if (arrival_filtered())
+		arrival_excluded(EXCL_IRQ_DEVICE);
+	else
+		arrival_record(a, ARRIVAL_IRQ, arrival_group(NULL, 0), now - a->irq, NO_STEP);
+}
+
+/* Interrupts are off. */
+static __always_inline int arrival_raised(__u32 vec)
+{
+	struct arrival_cpu *a;
+	__u64 now;
+
+	if (vec != NET_RX_SOFTIRQ)
+		return 0;
+	a = arrival_here();
+	if (!a)
+		return 0;
+	now = bpf_ktime_get_ns();
+	if (arrival_irq)
+		arrival_count_irq(a, now);
+	if (a->raise)
+		return 0;
+	a->raised = now;
+	a->raised_how = (a->irq ? RAISED_BY_IRQ : 0) | (a->run ? RAISED_IN_RUN : 0);
+	a->raise = a->irq ? a->irq : now;
+	return 0;
+}
+
+/* An interrupt may come in between: it asks for this run, or for the next. */
+static __always_inline int arrival_run_begins(__u32 vec)
+{
+	struct arrival_cpu *a;
+
+	if (vec != NET_RX_SOFTIRQ)
+		return 0;
+	a = arrival_here();
+	if (!a)
+		return 0;
+	a->run = bpf_ktime_get_ns();
+	a->run_polls = a->poll_rxq = 0;
+	a->run_raised = a->raised;
+	a->run_how = a->raised_how;
+	a->run_raise = __sync_lock_test_and_set(&a->raise, 0);
+	return 0;
+}
+
+static __always_inline int arrival_run_ends(__u32 vec)
+{
+	struct arrival_cpu *a = vec == NET_RX_SOFTIRQ ? arrival_here() : NULL;
+
+	if (!a)
+		return 0;
+	if (!a->run) /* its begin was not seen: what it served is not known */
+		a->raise = 0;
+	a->run = 0;
+	return 0;
+}
+
+/* The first poll of a softirq: it began when that did. */
+static __always_inline void arrival_first_poll(struct arrival_cpu *a, const struct net_device *dev,
+					       __u32 rxq)
+{
+	__u64 before = a->run_raise;
+
+	if (!before || (__s64)(a->run - before) < 0) { /* asked for while this run began */
+		if (!arrival_filtered())
+			arrival_excluded(EXCL_NO_RAISE);
+		return;
+	}
+	if (a->run_how & RAISED_IN_RUN)
+		dev = NULL;
+	if (arrival_filtered()) {
+		if (!dev) {
+			arrival_excluded(EXCL_POLL_DEVICE);
+			return;
+		}
+		if (!arrival_selected(dev))
+			return;
+	}
+	if (arrival_irq && a->run_how & RAISED_BY_IRQ && a->run_raised - before < a->run - before)
+		before = a->run_raised;
+	arrival_record(a, ARRIVAL_POLL, arrival_group(dev, dev ? rxq : 0), a->run - a->run_raise,
+		       a->run - before);
+}
+
+static __always_inline void arrival_count_poll(struct arrival_cpu *a, const struct net_device *dev,
+					       __u32 rxq, int work, int budget)
+{
+	__u32 at;
+	struct arrival_queue *q;
+
+	if (arrival_filtered() && (!dev || !arrival_selected(dev)))
+		return;
+	at = arrival_queue(a, dev, rxq);
+	if (at >= ARRIVAL_PLACES)
+		return;
+	q = &a->queue[at];
+	q->polls++;
+	q->work += work > 0 ? work : 0;
+	q->full += work >= budget && budget > 0;
+}
+
+/* After a poll. */
+static __always_inline int arrival_polled(const struct napi_struct *napi, int work, int budget)
+{
+	struct arrival_cpu *a = arrival_here();
+	const struct net_device *dev = napi->dev;
+	__u32 rxq;
+
+	if (!a)
+		return 0;
+	rxq = a->poll_rxq;
+	a->poll_rxq = 0;
+	if (a->run) {
+		if (a->run_polls++ == 0)
+			arrival_first_poll(a, dev, rxq);
+		else if (!arrival_filtered() || (dev && arrival_selected(dev)))
+			arrival_excluded(EXCL_BEHIND_OTHER);
+	} else if (!arrival_filtered() || (dev && arrival_selected(dev))) {
+		struct task_struct *task = bpf_get_current_task_btf();
+
+		arrival_excluded(task->flags & PF_KTHREAD ? EXCL_THREADED : EXCL_BUSY_POLL);
+	}
+	arrival_count_poll(a, dev, rxq, work, budget);
+	return 0;
+}
+
+/* ---- from the driver to `link` ---- */
+
+static __always_inline struct arrival_set *arrival_set(__u64 skb)
+{
+	__u32 at = ((skb >> 8) ^ (skb >> 20)) & (ARRIVAL_SETS - 1);
+
+	return bpf_map_lookup_elem(&arrival_sets, &at);
+}
+
+static __always_inline struct arrival_packet *arrival_find(__u64 skb)
+{
+	struct arrival_set *s = arrival_set(skb);
+
+	if (!s)
+		return NULL;
+	if (s->e[0].skb == skb)
+		return &s->e[0];
+	return s->e[1].skb == skb ? &s->e[1] : NULL;
+}
+
+static __always_inline void arrival_forget(__u64 skb)
+{
+	struct arrival_packet *p = arrival_find(skb);
+
+	if (p)
+		p->skb = 0;
+}
+
+/* Its own place, a free one, or the older one's, whose packet is lost. */
+static __always_inline void arrival_note(struct arrival_cpu *a, __u64 skb, __u32 slot)
+{
+	struct arrival_set *s = arrival_set(skb);
+	struct arrival_packet *p;
+	__u64 now = bpf_ktime_get_ns();
+
+	if (!s)
+		return;
+	p = s->e[0].skb == skb || (!s->e[0].skb && s->e[1].skb != skb) ? &s->e[0] : &s->e[1];
+	if (p->skb && p->skb != skb) {
+		p = s->e[0].since < s->e[1].since ? &s->e[0] : &s->e[1];
+		if (now - p->since < ARRIVAL_AGE_MAX)
+			a->displaced++;
+	}
+	p->skb = 0;
+	p->since = now;
+	p->cpu = bpf_get_smp_processor_id();
+	p->slot = slot;
+	p->skb = skb;
+}
+
+/* Are its packets handed on by way of a CPU's backlog (RPS, RFS)? As get_rps_cpu() asks. */
+static __always_inline bool arrival_steered(const struct sk_buff *skb)
+{
+	const struct net_device *dev = skb->dev;
+	__u32 queue = skb->queue_mapping ? skb->queue_mapping - 1 : 0;
+	struct netdev_rx_queue *rx = BPF_CORE_READ(dev, _rx); /* a number, for 6.1 */
+	const void *map = NULL, *table = NULL;
+
+	if (queue >= dev->real_num_rx_queues)
+		return false;
+	rx = (void *)((char *)rx + queue * bpf_core_type_size(struct netdev_rx_queue));
+	if (bpf_core_field_exists(rx->rps_map))
+		bpf_probe_read_kernel(&map, sizeof(map), (const char *)rx +
+				      bpf_core_field_offset(rx->rps_map));
+	if (bpf_core_field_exists(rx->rps_flow_table))
+		bpf_probe_read_kernel(&table, sizeof(table), (const char *)rx +
+				      bpf_core_field_offset(rx->rps_flow_table));
+	return map || table;
+}
+
+static __always_inline int arrival_gro_begins(const struct sk_buff *skb)
+{
+	struct arrival_cpu *a = arrival_here();
+	__u32 rxq;
+
+	if (!a)
+		return 0;
+	a->gro_skb = 0;
+	if (arrival_filtered() && !arrival_selected(skb->dev))
+		return 0;
+	rxq = arrival_rxq(skb);
+	a->poll_rxq = rxq;
+	a->gro_queue = arrival_queue(a, skb->dev, rxq);
+	if (a->gro_queue < ARRIVAL_PLACES)
+		a->queue[a->gro_queue].received++;
+	a->gro_skb = (__u64)skb;
+	arrival_note(a, (__u64)skb, arrival_steered(skb) ? ARRIVAL_BACKLOG : ARRIVAL_GRO);
+	return 0;
+}
+
+static __always_inline int arrival_gro_ends(__u32 result)
+{
+	struct arrival_cpu *a = arrival_here();
+	__u32 at;
+	__u64 skb;
+
+	if (!a || !a->gro_skb)
+		return 0;
+	skb = a->gro_skb;
+	a->gro_skb = 0;
+	at = a->gro_queue;
+	if (at >= ARRIVAL_PLACES)
+		return 0;
+	if (result == bpf_core_enum_value(enum gro_result, GRO_MERGED) ||
+	    result == bpf_core_enum_value(enum gro_result, GRO_MERGED_FREE)) {
+		a->queue[at].merged++;
+		arrival_forget(skb);
+	} else if (result == bpf_core_enum_value(enum gro_result, GRO_CONSUMED)) {
+		arrival_excluded(EXCL_GRO_CONSUMED);
+		arrival_forget(skb);
+	} else {
+		a->queue[at].passed++;
+	}
+	return 0;
+}
+
+/* Into the backlog of this CPU, or of another. */
+static __always_inline int arrival_given(const struct sk_buff *skb)
+{
+	struct arrival_cpu *a = arrival_here();
+
+	if (a && (!arrival_filtered() || arrival_selected(skb->dev)))
+		arrival_note(a, (__u64)skb, ARRIVAL_BACKLOG);
+	return 0;
+}
+
+static __always_inline int arrival_linked(const struct sk_buff *skb)
+{
+	struct arrival_packet *p = arrival_find((__u64)skb);
+	struct arrival_cpu *a;
+	__u32 slot, group;
+	__u64 ns;
+
+	if (!p)
+		return 0;
+	ns = bpf_ktime_get_ns() - p->since;
+	if (ns > ARRIVAL_AGE_MAX) { /* of one before it, whose end was not seen */
+		p->skb = 0;
+		return 0;
+	}
+	slot = p->cpu == bpf_get_smp_processor_id() ? p->slot : ARRIVAL_BACKLOG;
+	p->skb = 0;
+	a = arrival_here();
+	if (!a)
+		return 0;
+	group = by ? arrival_group(skb->dev, arrival_rxq(skb)) : 0;
+	if (arrival_record(a, slot, group, ns, NO_STEP))
+		a->negative++;
+	return 0;
+}
+
+static __always_inline int arrival_dropped(const struct sk_buff *skb)
+{
+	arrival_forget((__u64)skb);
+	return 0;
+}
+
+#endif

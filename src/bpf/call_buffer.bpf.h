@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
+/*
+ * The buffers of the system call that the current task is in, if it reads from or writes to a
+ * socket: what the application is given, or gives, without a hook of its own. Of io_uring's and
+ * splice's calls they aren't known.
+ */
+#ifndef HOSTLAT_BPF_CALL_BUFFER_H
+#define HOSTLAT_BPF_CALL_BUFFER_H
+
+#include <linux/bpf.h>
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#include "bpf/kernel/types.h"
+
+#define PF_IO_WORKER 0x10
+#define PF_USER_WORKER 0x4000
+
+/* Numbers and registers of a system call. */
+#ifdef __TARGET_ARCH_x86
+#define CALL_READ 0
+#define CALL_WRITE 1
+#define CALL_READV 19
+#define CALL_WRITEV 20
+#define CALL_SENDTO 44
+#define CALL_RECVFROM 45
+#define CALL_SENDMSG 46
+#define CALL_RECVMSG 47
+
+struct pt_regs___call {
+	unsigned long di, si, dx, orig_ax;
+} __attribute__((preserve_access_index));
+
+#define call_number(regs) ((int)BPF_CORE_READ(regs, orig_ax))
+#define call_fd(regs) ((__u32)BPF_CORE_READ(regs, di))
+#define call_second(regs) BPF_CORE_READ(regs, si)
+#define call_third(regs) BPF_CORE_READ(regs, dx)
+#define CALL_OTHER_ABI 2 /* arch/x86/include/asm/thread_info.h: TS_COMPAT */
+#define call_abi(task) BPF_CORE_READ(task, thread_info.status)
+#else
+#define CALL_READ 63
+#define CALL_WRITE 64
+#define CALL_READV 65
+#define CALL_WRITEV 66
+#define CALL_SENDTO 206
+#define CALL_RECVFROM 207
+#define CALL_SENDMSG 211
+#define CALL_RECVMSG 212
+
+struct pt_regs___call {
+	__u64 regs[31];
+	__u64 orig_x0;
+	int syscallno;
+} __attribute__((preserve_access_index));
+
+#define call_number(r) BPF_CORE_READ(r, syscallno)
+#define call_fd(r) ((__u32)BPF_CORE_READ(r, orig_x0))
+#define call_second(r) BPF_CORE_READ(r, regs[1])
+#define call_third(r) BPF_CORE_READ(r, regs[2])
+#define CALL_OTHER_ABI (1 << 22) /* arch/arm64/include/asm/thread_info.h: TIF_32BIT */
+#define call_abi(task) BPF_CORE_READ(task, thread_info.flags)
+#endif
+
+/* As user space has them, with 64 bits. */
+struct user_vector {
+	__u64 base, len;
+};
+
+struct user_message {
+	__u64 name, name_len, vector, n;
+};
+
+/* One buffer, or a list of them in user space. */
+struct call_buffer {
+	__u64 base, len;
+	__u64 vector, n;
+};
+
+/* Is the file the call is about this socket? Work of io_uring's may run at any call's end. */
+static __always_inline bool call_is_of(struct task_struct *task, __u32 fd, const struct sock *sk)
+{
+	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
+	struct file **files = BPF_CORE_READ(table, fd), *file = NULL;
+	struct socket *socket;
+
+	if (fd >= BPF_CORE_READ(table, max_fds) ||
+	    bpf_probe_read_kernel(&file, sizeof(file), files + fd) || !file)
+		return false;
+	socket = BPF_CORE_READ(file, private_data);
+	return BPF_CORE_READ(socket, sk) == sk;
+}
+
+/* False: not known. */
+static __noinline int call_buffer(struct call_buffer *b, const struct sock *sk)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct pt_regs___call *regs = (void *)bpf_task_pt_regs(task);
+	struct user_message m;
+	int number;
+
+	if (!b || task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER) ||
+	    call_abi(task) & CALL_OTHER_ABI)
+		return 0;
+	number = call_number(regs);
+	*b = (struct call_buffer){};
+	switch (number) {
+	case CALL_READ:
+	case CALL_WRITE:
+	case CALL_RECVFROM:
+	case CALL_SENDTO:
+		b->base = call_second(regs);
+		b->len = call_third(regs);
+		break;
+	case CALL_READV:
+	case CALL_WRITEV:
+		b->vector = call_second(regs);
+		b->n = call_third(regs);
+		break;
+	case CALL_RECVMSG:
+	case CALL_SENDMSG:
+		if (bpf_probe_read_user(&m, sizeof(m), (void *)call_second(regs)))
+			return 0;
+		b->vector = m.vector;
+		b->n = m.n;
+		break;
+	default:
+		return 0;
+	}
+	return call_is_of(task, call_fd(regs), sk);
+}
+
+#endif

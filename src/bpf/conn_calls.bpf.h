@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
+/* Part of bpf/conns.bpf.c: the log of single calls. Without one, none of it is loaded. */
+#ifndef HOSTLAT_BPF_CONN_CALLS_H
+#define HOSTLAT_BPF_CONN_CALLS_H
+
+#include "bpf/abi_calls.h"
+#include "bpf/abi_conns.h"
+#include "bpf/conn_poll.bpf.h"
+#include "bpf/conn_records.bpf.h"
+#include "bpf/conn_state.bpf.h"
+#include "bpf/kernel/types.h"
+#include "event/layout.h"
+
+const volatile __u32 calls_of = CALLS_OF_NONE;
+/* So many more may be logged until user space reads again: then another period begins. */
+volatile __s64 calls_granted = 0;
+volatile __u32 calls_period = 1;
+/* The last one in which any were left out: from then on, until it ended. */
+volatile __u32 calls_dry = 0;
+/* Cookies in `chosen`; those whose connection is gone unseen included. */
+volatile __s32 calls_waiting = 0;
+
+struct calls_left_out calls_left_out[CONN_CPUS] = {};
+
+/*
+ * Which connections are worth looking for: a hash of the only one at this place that has a log, or
+ * MARK_SEVERAL; 0: none has. Never taken back.
+ */
+__u32 calls_marks[CALLS_MARKS] = {};
+
+#define MARK_SEVERAL 1
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, CALLS_RING);
+} calls SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, CALLS_CHOSEN);
+	__type(key, __u64); /* cookie */
+	__type(value, __u8);
+} chosen SEC(".maps");
+
+/* All 32 bits of it: who else has them is counted as well when calls are left out. */
+static __always_inline __u32 mark_for(struct sock *sk)
+{
+	return sk->__sk_common.skc_hash | 2;
+}
+
+static __always_inline __u32 *mark_of(struct sock *sk)
+{
+	return &calls_marks[thin_hash(sk) & (CALLS_MARKS - 1)];
+}
+
+static __always_inline void mark(struct sock *sk)
+{
+	__u32 *place = mark_of(sk), own = mark_for(sk);
+	__u32 old = __sync_val_compare_and_swap(place, 0, own);
+
+	if (old && old != own)
+		*place = MARK_SEVERAL;
+}
+
+static __always_inline bool is_chosen(__u64 cookie)
+{
+	return calls_waiting > 0 && bpf_map_lookup_elem(&chosen, &cookie);
+}
+
+static __always_inline void end_choice(struct conn_quiet *q)
+{
+	__u64 cookie = q->cookie;
+
+	if (calls_of == CALLS_OF_CHOSEN && is_chosen(cookie) &&
+	    !bpf_map_delete_elem(&chosen, &cookie))
+		__sync_fetch_and_add(&calls_waiting, -1);
+}
+
+/* Of a connection that begins, or that is visited: from here on, if it is to have a log. */
+static __always_inline void begin_log(struct sock *id, struct sock *sk, struct conn_quiet *q)
+{
+	struct call_log *log;
+
+	if (calls_of == CALLS_OF_NONE || q->flags & KEPT_LOGGED ||
+	    (calls_of == CALLS_OF_CHOSEN && !is_chosen(q->cookie)))
+		return;
+	log = logged_make(id);
+	if (!log)
+		return;
+	log->period = calls_period;
+	mark(sk);
+	q->flags |= KEPT_LOGGED;
+	end_choice(q);
+}
+
+static __always_inline void leave_out(void)
+{
+	__u32 cpu = bpf_get_smp_processor_id() & (CONN_CPUS - 1);
+
+	__sync_fetch_and_add(&calls_left_out[cpu].n, 1);
+}
+
+static __always_inline void run_dry(void)
+{
+	if (calls_dry != calls_period)
+		calls_dry = calls_period;
+	leave_out();
+}
+
+static __always_inline void put_call(struct sock *sk, struct tcp_sock *tp, struct call_log *log,
+				     struct event_call *e, __u64 now)
+{
+	__u64 task = bpf_get_current_pid_tgid();
+
+	e->time = now;
+	e->cookie = bpf_get_socket_cookie(sk);
+	e->flow = 0;
+	e->netns = sk->__sk_common.skc_net.net->ns.inum;
+	e->pid = task >> 32;
+	e->tid = task;
+	e->unsent = bytes_between(tp->snd_nxt, tp->write_seq);
+	e->unacked = bytes_between(tp->snd_una, tp->snd_nxt);
+	e->unread = bytes_between(tp->copied_seq, tp->rcv_nxt);
+	e->doing = doing(sk, tp, kept_of(sk), now);
+	e->flags = calls_dry >= log->period ? CALL_AFTER_UNKNOWN : 0;
+	log->period = calls_period;
+}
+
+static __always_inline void log_one(struct sock *sk, struct call_log *log, int ret, __u8 direction)
+{
+	__u64 now = bpf_ktime_get_ns();
+	__u32 seq = __sync_fetch_and_add(&log->seq, 1) + 1;
+	struct tcp_sock *tp = bpf_skc_to_tcp_sock(sk);
+	struct event_call *e = tp ? bpf_ringbuf_reserve(&calls, sizeof(*e), 0) : NULL;
+
+	if (!e) {
+		leave_out();
+		return;
+	}
+	__sync_fetch_and_add(&calls_granted, -1);
+	put_call(sk, tp, log, e, now);
+	e->result = ret;
+	e->seq = seq;
+	e->direction = direction;
+	bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
+}
+
+/*
+ * To look for the log is most of what a call costs, so that what is left out is only counted, of
+ * all connections together: as nothing more is granted, or as the connection is thinned out, too.
+ * Chosen ones are few, and not thinned out.
+ */
+static __always_inline void log_call(struct sock *sk, int ret, __u8 direction)
+{
+	bool several = false;
+	struct call_log *log;
+	__u32 place;
+
+	if (calls_of == CALLS_OF_NONE)
+		return;
+	if (calls_of == CALLS_OF_CHOSEN) {
+		place = *mark_of(sk);
+		several = place == MARK_SEVERAL;
+		if (!several && place != mark_for(sk))
+			return;
+	} else if (is_thinned(sk)) {
+		leave_out();
+		return;
+	}
+	if (calls_granted <= 0 && !several) {
+		run_dry();
+		return;
+	}
+	log = logged_find(sk);
+	if (log && calls_granted <= 0)
+		run_dry();
+	else if (log)
+		log_one(sk, log, ret, direction);
+	else if (calls_of == CALLS_OF_ALL && kept_of(sk)) /* there was no memory */
+		leave_out();
+}
+
+#endif

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
+/* Part of bpf/conns.bpf.c: whose a connection is. */
+#ifndef HOSTLAT_BPF_CONN_OWNER_H
+#define HOSTLAT_BPF_CONN_OWNER_H
+
+#include <linux/bpf.h>
+#include <stdbool.h>
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+
+#include "bpf/abi_conns.h"
+#include "bpf/kernel/types.h"
+#include "event/layout.h"
+
+#define IPPROTO_TCP_ 6
+#define IPPROTO_MPTCP_ 262
+
+/* The caller is the owner as far as anybody is: its process, whatever its threads are called. */
+static __always_inline void put_caller(char *into)
+{
+	const __u64 *comm = (const __u64 *)bpf_get_current_task_btf()->group_leader->comm;
+
+	((__u64 *)into)[0] = comm[0];
+	((__u64 *)into)[1] = comm[1];
+}
+
+static __always_inline void called_by(struct conn_kept *k)
+{
+	__u32 pid = bpf_get_current_pid_tgid() >> 32;
+
+	if (k->q.pid == pid)
+		return;
+	k->q.pid = pid;
+	put_caller(k->q.comm);
+}
+
+/* ---- MPTCP: who calls knows the socket above, which has a token of its own ---- */
+
+struct owner_above {
+	char comm[EVENT_COMM_LEN] __attribute__((aligned(8))); /* written in words */
+	__u32 pid;
+	__u32 pad;
+};
+
+/* This kernel refuses the map. */
+const volatile bool lacks_above = false;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 4096);
+	__type(key, __u32);
+	__type(value, struct owner_above);
+} above SEC(".maps");
+
+static __always_inline bool is_above(struct sock *sk)
+{
+	return !lacks_above && bpf_core_type_exists(struct mptcp_sock) &&
+	       sk->sk_protocol == IPPROTO_MPTCP_;
+}
+
+static __always_inline void called_above(struct sock *sk)
+{
+	struct mptcp_sock *msk = (void *)sk;
+	__u32 token = BPF_CORE_READ(msk, token);
+	struct owner_above it = { .pid = bpf_get_current_pid_tgid() >> 32 };
+	struct owner_above *old = bpf_map_lookup_elem(&above, &token);
+
+	if (old && old->pid == it.pid)
+		return;
+	put_caller(it.comm);
+	bpf_map_update_elem(&above, &token, &it, BPF_ANY);
+}
+
+/* Somebody holds it who has not called. */
+static __always_inline void held_above(struct sock *sk, struct task_struct *task)
+{
+	struct mptcp_sock *msk = (void *)sk;
+	__u32 token = BPF_CORE_READ(msk, token);
+	struct owner_above it = { .pid = task->tgid };
+
+	bpf_probe_read_kernel(it.comm, sizeof(it.comm), task->comm);
+	bpf_map_update_elem(&above, &token, &it, BPF_NOEXIST);
+}
+
+/* What is known of the socket above is true of its subflow. */
+static __always_inline void owned_above(struct tcp_sock *tp, struct conn_quiet *q)
+{
+	struct mptcp_subflow_context *subflow;
+	struct owner_above *it;
+	__u32 token;
+
+	if (lacks_above || !bpf_core_type_exists(struct mptcp_sock) || !tp->is_mptcp)
+		return;
+	subflow = tp->inet_conn.icsk_ulp_data;
+	token = BPF_CORE_READ(subflow, conn, token);
+	it = bpf_map_lookup_elem(&above, &token);
+	if (!it)
+		return;
+	q->pid = it->pid;
+	__builtin_memcpy(q->comm, it->comm, sizeof(q->comm));
+}
+
+#endif

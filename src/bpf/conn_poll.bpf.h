@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
+/* Part of bpf/conns.bpf.c: what a connection is doing, and telling it. */
+#ifndef HOSTLAT_BPF_CONN_POLL_H
+#define HOSTLAT_BPF_CONN_POLL_H
+
+#include "bpf/abi_conns.h"
+#include "bpf/conn_acks.h"
+#include "bpf/conn_owner.bpf.h"
+#include "bpf/conn_records.bpf.h"
+#include "bpf/conn_state.bpf.h"
+#include "bpf/kernel/types.h"
+#include "event/layout.h"
+
+volatile struct conn_pass pass = {};
+
+const volatile __u64 tick_ns = 4000000;
+
+#define SOCK_SNDBUF_LOCK 1 /* include/net/sock.h */
+#define SOCK_RCVBUF_LOCK 2
+#define SK_PACING_NONE 0
+#define NAGLE_OFF 1 /* include/linux/tcp.h: TCP_NAGLE_OFF, _CORK */
+#define NAGLE_CORK 2
+
+/* An acknowledgement is overdue from a quarter of the round trip and this time on. */
+#define OVERDUE_US 2000
+/* Of what is more than this, unsent, a full buffer is not the cause. */
+#define UNSENT_MAX 65536
+
+/* ---- what a sample finds: docs/design/connections.md ---- */
+
+static __always_inline bool window_is_shut(struct tcp_sock *tp, __u32 unsent)
+{
+	__u32 flight = tp->snd_nxt - tp->snd_una, next = unsent;
+
+	if (next > tp->mss_cache)
+		next = tp->mss_cache;
+	return !tp->snd_wnd || flight + next > tp->snd_wnd;
+}
+
+/* include/net/sock.h: a writer is woken when a third of the buffer is free. */
+static __always_inline bool buffer_is_full(struct sock *sk)
+{
+	__u32 size = sk->sk_sndbuf;
+
+	return (__u32)sk->sk_wmem_queued >= size - size / 3;
+}
+
+/* Nothing else keeps the writer from going on. */
+static __always_inline bool lacks_buffer(struct sock *sk, struct tcp_sock *tp, __u32 unsent,
+					 __u32 flight)
+{
+	return buffer_is_full(sk) && unsent < UNSENT_MAX && flight < tp->snd_cwnd &&
+	       (unsent < tp->mss_cache || !BPF_CORE_READ_BITFIELD(tp, is_cwnd_limited));
+}
+
+/*
+ * Later than the path is long. Where round trips are followed they must have shown that the peer
+ * delays; else they are as long as TCP's least, which a path that varies exceeds by itself.
+ */
+static __always_inline bool is_overdue(struct tcp_sock *tp, struct conn_kept *k, __u64 now)
+{
+	__u32 rtt = tp->srtt_us >> 3, min = tp->rtt_min.s[0].v;
+	__u64 sent = tp->tcp_wstamp_ns;
+
+	if (k && k->acks.base) {
+		if (!acks_are_delayed(&k->acks))
+			return false;
+		rtt = acks_base_us(&k->acks);
+	} else if (rtt > min && min) {
+		rtt = min; /* delayed ACKs have made it longer */
+	}
+	return now > sent && now - sent > (rtt + rtt / 4 + OVERDUE_US) * 1000ULL;
+}
+
+static __always_inline enum conn_doing held_back(struct sock *sk, struct tcp_sock *tp,
+						struct conn_kept *k, __u32 unsent, __u64 now)
+{
+	__u32 nonagle = BPF_CORE_READ_BITFIELD(tp, nonagle);
+
+	if (unsent >= tp->mss_cache) /* also if it waits for the window to have room for more */
+		return CONN_AT_CWND;
+	if (!tp->packets_out || nonagle & NAGLE_OFF)
+		return sk->sk_pacing_status != SK_PACING_NONE ? CONN_AT_CWND : CONN_AT_FLIGHT;
+	return is_overdue(tp, k, now) ? CONN_AT_DELAYED_ACK : CONN_AT_NAGLE;
+}
+
+static __always_inline enum conn_doing doing(struct sock *sk, struct tcp_sock *tp,
+					    struct conn_kept *k, __u64 now)
+{
+	__u32 unsent = tp->write_seq - tp->snd_nxt, out = tp->packets_out;
+	__u32 flight = out - tp->sacked_out - tp->lost_out + tp->retrans_out;
+	__u8 ca = ca_state_of(tp);
+
+	if ((__s32)unsent < 0)
+		unsent = 0;
+	if (!unsent && !out)
+		return CONN_AT_IDLE;
+	if (ca == CA_RECOVERY || ca == CA_LOSS || tp->retrans_out)
+		return CONN_AT_RECOVERY;
+	if (unsent && window_is_shut(tp, unsent))
+		return CONN_AT_WINDOW;
+	if (lacks_buffer(sk, tp, unsent, flight))
+		return CONN_AT_SEND_BUFFER;
+	if (!unsent)
+		return CONN_AT_FLIGHT;
+	if (flight >= tp->snd_cwnd)
+		return CONN_AT_CWND;
+	return held_back(sk, tp, k, unsent, now);
+}
+
+/* Three quarters of the receive buffer hold what the application has not read. */
+static __always_inline bool is_unread(struct sock *sk, struct tcp_sock *tp)
+{
+	__u32 size = sk->sk_rcvbuf;
+
+	return tp->rcv_nxt != tp->copied_seq &&
+	       (__u32)sk->sk_backlog.rmem_alloc.counter >= size - size / 4;
+}
+
+/*
+ * Here and below, `id` stands for the socket where only its identity counts. Programs at hooks and
+ * iterators pass the socket itself as both; the program that visits tables passes the socket's
+ * address, and as `sk` and `tp` a copy of it.
+ */
+static __always_inline void sample(struct sock *id, struct sock *sk, struct tcp_sock *tp,
+				   struct conn_kept *k, __u64 now)
+{
+	enum conn_doing what = doing(sk, tp, k, now);
+	bool shut = !tp->snd_wnd, unread = is_unread(sk, tp);
+
+	progress(tp, k, now);
+	k->sampled[what & (CONN_STATES - 1)]++;
+	k->sampled_us[what & (CONN_STATES - 1)] += pass.sample_us;
+	if (shut) {
+		k->zero_windows++;
+		k->zero_window_us += pass.sample_us;
+	}
+	if (unread) {
+		k->unread++;
+		k->unread_us += pass.sample_us;
+	}
+	if (what == CONN_AT_SEND_BUFFER || what == CONN_AT_WINDOW || what == CONN_AT_RECOVERY ||
+	    what == CONN_AT_DELAYED_ACK || unread)
+		heat(id, k, now);
+	if (what != CONN_AT_IDLE || unread)
+		changed(k);
+}
+
+/* ---- telling ---- */
+
+static __always_inline void put_names(struct sock *sk, struct tcp_sock *tp, struct conn_now *n)
+{
+	struct in6_addr *local = &sk->__sk_common.skc_v6_rcv_saddr;
+	struct in6_addr *remote = &sk->__sk_common.skc_v6_daddr;
+
+	n->family = sk->__sk_common.skc_family;
+	/* skc_num is 0 by the time that it is closed. */
+	n->local_port = bpf_ntohs(BPF_CORE_READ((struct inet_sock *)sk, inet_sport));
+	n->remote_port = bpf_ntohs(sk->__sk_common.skc_dport);
+	if (n->family == AF_INET6) {
+		bpf_probe_read_kernel(n->local, 16, local);
+		bpf_probe_read_kernel(n->remote, 16, remote);
+		if (*(__u64 *)n->remote == 0 && *(__u32 *)(n->remote + 8) == bpf_htonl(0xffff)) {
+			n->family = AF_INET;
+			n->flags |= CONN_MAPPED;
+			__builtin_memset(n->local, 0, 16);
+			__builtin_memset(n->remote, 0, 16);
+		}
+	}
+	if (n->family == AF_INET) {
+		*(__be32 *)n->local = sk->__sk_common.skc_rcv_saddr;
+		*(__be32 *)n->remote = sk->__sk_common.skc_daddr;
+	}
+}
+
+static __always_inline void put_algorithm(struct tcp_sock *tp, struct conn_now *n)
+{
+	const struct tcp_congestion_ops *ops = tp->inet_conn.icsk_ca_ops;
+
+	if (in_tables) { /* the pointer comes from a copy: the verifier does not trust it */
+		bpf_core_read(n->cc, sizeof(n->cc), &ops->name);
+		return;
+	}
+	((__u64 *)n->cc)[0] = *(const __u64 *)ops->name;
+	((__u64 *)n->cc)[1] = *(const __u64 *)(ops->name + 8);
+}
+
+/* MPTCP's subflows have such a protocol, too. */
+static __always_inline bool has_tls(struct tcp_sock *tp)
+{
+	const struct tcp_ulp_ops *ops = tp->inet_conn.icsk_ulp_ops;
+	char name[4] = {};
+
+	if (ops)
+		bpf_core_read(name, sizeof(name), &ops->name);
+	return name[0] == 't' && name[1] == 'l' && name[2] == 's' && !name[3];
+}
+
+static __always_inline void put_flags(struct sock *sk, struct tcp_sock *tp, struct conn_now *n)
+{
+	__u32 nonagle = BPF_CORE_READ_BITFIELD(tp, nonagle);
+	__u8 locks = BPF_CORE_READ_BITFIELD(sk, sk_userlocks);
+
+	if (nonagle & NAGLE_OFF)
+		n->flags |= CONN_NODELAY;
+	if (nonagle & NAGLE_CORK)
+		n->flags |= CONN_CORKED;
+	if (locks & SOCK_SNDBUF_LOCK)
+		n->flags |= CONN_SNDBUF_SET;
+	if (locks & SOCK_RCVBUF_LOCK)
+		n->flags |= CONN_RCVBUF_SET;
+	if (has_tls(tp))
+		n->flags |= CONN_KTLS;
+	if (bpf_core_field_exists(tp->is_mptcp) && tp->is_mptcp)
+		n->flags |= CONN_MPTCP;
+	if (!(in_tables ? BPF_CORE_READ(sk, __sk_common.skc_net.net,
+					ipv4.sysctl_tcp_slow_start_after_idle) :
+			  sk->__sk_common.skc_net.net->ipv4.sysctl_tcp_slow_start_after_idle))
+		n->flags |= CONN_IDLE_RESTART_OFF;
+	if (n->state == TCP_CLOSE_WAIT)
+		n->flags |= CONN_PASSIVE_CLOSED;
+}
+
+/* Nothing is locked: they may be of two moments. */
+static __always_inline __u32 bytes_between(__u32 from, __u32 to)
+{
+	return (__s32)(to - from) > 0 ? to - from : 0;
+}
+
+static __always_inline void put_now(struct sock *id, struct sock *sk, struct tcp_sock *tp,
+				    struct conn_now *n)
+{
+	__u32 tick = bpf_jiffies64();
+	__u64 key = (__u64)id;
+	struct conn_timers *t = !lacks_timers && timers_used ?
+				bpf_map_lookup_elem(&timers, &key) : NULL;
+
+	n->state = sk->__sk_common.skc_state;
+	put_names(sk, tp, n);
+	put_algorithm(tp, n);
+	put_flags(sk, tp, n);
+	n->bytes_sent = tp->bytes_sent;
+	n->bytes_acked = tp->bytes_acked;
+	n->bytes_received = tp->bytes_received;
+	n->bytes_retrans = tp->bytes_retrans;
+	n->pacing_rate = sk->sk_pacing_status == SK_PACING_NONE ? ~0ULL : sk->sk_pacing_rate;
+	if (tp->rate_interval_us)
+		n->delivery_rate = (__u64)tp->rate_delivered * tp->mss_cache * 1000000ULL /
+				   tp->rate_interval_us;
+	for (int i = 0; i < 3; i++)
+		n->chrono[i] = chrono_of(tp, i, tick);
+	n->srtt_us = tp->srtt_us >> 3;
+	n->min_rtt_us = tp->rtt_min.s[0].v;
+	n->rto = tp->inet_conn.icsk_rto;
+	n->cwnd = tp->snd_cwnd;
+	n->ssthresh = tp->snd_ssthresh;
+	n->mss = tp->mss_cache;
+	n->snd_wnd = tp->snd_wnd;
+	n->rcv_wnd = tp->rcv_wnd;
+	n->sndbuf = sk->sk_sndbuf;
+	n->rcvbuf = sk->sk_rcvbuf;
+	n->wmem_queued = sk->sk_wmem_queued;
+	n->rmem = sk->sk_backlog.rmem_alloc.counter;
+	n->write_seq = tp->write_seq;
+	n->snd_una = tp->snd_una;
+	n->rcv_nxt = tp->rcv_nxt;
+	n->unsent = bytes_between(tp->snd_nxt, tp->write_seq);
+	n->unacked = bytes_between(tp->snd_una, tp->snd_nxt);
+	n->rcv_queue = bytes_between(tp->copied_seq, tp->rcv_nxt);
+	n->dsack_dups = tp->dsack_dups;
+	n->total_rto = total_rto_of(tp);
+	n->thin = thinned_from(sk);
+	n->known = bpf_core_field_exists(tp->total_rto) ? CONN_KNOWS_RTO : 0;
+	if (t) {
+		n->delacks = t->delacks;
+		n->probes = t->probes;
+	}
+}
+
+/*
+ * What comes while it is told has no extremes any more: it is told with the next one, or when the
+ * connection ends.
+ */
+static __always_inline void put_rtts(struct sock *id, struct conn_kept *k, struct conn_told *e)
+{
+	struct conn_rtts *r = k->rtt_max_us || e->closed ? rtts_find(id) : NULL;
+
+	e->has_rtts = !!r;
+	if (r)
+		__builtin_memcpy(&e->rtts, r, sizeof(e->rtts));
+}
+
+#define RING_ENDS (CONN_RING / 8)
+
+/* `k`: NULL if it is quiet. */
+static __always_inline void put_kept(struct sock *id, struct tcp_sock *tp,
+				     const struct conn_quiet *q, struct conn_kept *k,
+				     struct conn_told *e)
+{
+	if (k) {
+		progress(tp, k, e->time);
+		until(k, e->time);
+		put_rtts(id, k, e); /* before the extremes, which then are theirs, but for a race */
+		__builtin_memcpy(&e->kept, k, sizeof(e->kept));
+	} else {
+		e->has_rtts = 0;
+		__builtin_memset(&e->kept, 0, sizeof(e->kept));
+		e->kept.q = *q;
+	}
+}
+
+/* What begins again. */
+static __always_inline void forget_extremes(struct conn_kept *k)
+{
+	k->longest_stall_us = k->longest_pause_us = k->rtt_max_us = 0;
+	k->rtt_min_us = ~0U;
+	if (k->loss_first) /* else what it loses is told with the next one */
+		k->write_first = 0;
+	k->loss_first = k->loss_last_us = k->lost_reply = 0;
+}
+
+/*
+ * `k`: NULL if it is quiet, else what `q` is part of. False: there is no room in the ring; it is
+ * tried again the next time.
+ */
+static __always_inline bool tell(struct sock *id, struct sock *sk, struct tcp_sock *tp,
+				 struct conn_quiet *q, struct conn_kept *k, __u64 now,
+				 bool closed)
+{
+	struct conn_told *e = bpf_ringbuf_reserve(&ring, sizeof(*e), 0);
+	/* What comes from here on is told the next time. */
+	__u32 seq = told_seq(tp);
+	__u16 changes = q->changes;
+
+	if (!e)
+		return false;
+	if (!closed && q->flags & KEPT_CLOSED) { /* by another CPU, just now */
+		bpf_ringbuf_discard(e, 0);
+		return true;
+	}
+	owned_above(tp, q);
+	e->time = now;
+	e->closed = closed;
+	put_kept(id, tp, q, k, e);
+	__builtin_memset(&e->now, 0, sizeof(e->now));
+	put_now(id, sk, tp, &e->now);
+	/* Passes are read at once. Of what ends meanwhile there may be more than it holds. */
+	if (closed && bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > RING_ENDS)
+		bpf_ringbuf_submit(e, BPF_RB_FORCE_WAKEUP);
+	else
+		bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
+	q->told = changes;
+	q->told_seq = seq;
+	if (k)
+		forget_extremes(k);
+	return true;
+}
+
+#endif

@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
+/* Part of bpf/conns.bpf.c: what happens to a connection, counted as it happens. */
+#ifndef HOSTLAT_BPF_CONN_PUSH_H
+#define HOSTLAT_BPF_CONN_PUSH_H
+
+#include "bpf/abi_conns.h"
+#include "bpf/conn_acks.h"
+#include "bpf/conn_calls.bpf.h"
+#include "bpf/conn_owner.bpf.h"
+#include "bpf/conn_poll.bpf.h"
+#include "bpf/conn_records.bpf.h"
+#include "bpf/conn_state.bpf.h"
+#include "bpf/kernel/types.h"
+#include "event/layout.h"
+
+#define MSG_PEEK_ 2
+#define EAGAIN_ 11
+#define ICSK_ACK_TIMER_ 2     /* include/net/inet_connection_sock.h */
+#define ICSK_TIME_LOSS_PROBE_ 5
+#define SOL_TCP_ 6
+#define TCP_CB_FLAGS 1008     /* TCP_BPF_SOCK_OPS_CB_FLAGS */
+
+/* Segments in flight at which a queue of its own can't be the reason of a long round trip. */
+#define PEER_DELAY_FLIGHT 2
+
+/*
+ * Here and at round trips: TCP has just read the clock itself (tcp_mstamp_refresh() of
+ * include/net/tcp.h, when it sends and when a packet arrives), and keeps what it read.
+ */
+
+/* ---- calls ---- */
+
+static __always_inline __u32 size_bucket(__u32 bytes)
+{
+	__u32 i = 0, limit = 16;
+
+	for (; i < CONN_SIZES - 1 && bytes > limit; i++)
+		limit <<= 2;
+	return i;
+}
+
+/* Small calls in a row, before anything came back: they could have been one. */
+static __always_inline void count_small(struct tcp_sock *tp, struct conn_kept *k, __u32 bytes)
+{
+	bool small = bytes < tp->mss_cache / 2;
+
+	if (small && k->q.flags & KEPT_SMALL && k->send_una == tp->snd_una)
+		k->send_small++;
+	k->send_una = tp->snd_una;
+	if (small)
+		k->q.flags |= KEPT_SMALL;
+	else
+		k->q.flags &= ~KEPT_SMALL;
+}
+
+/* A pause between two bursts, at the least. */
+#define BURST_PAUSE_US 5000
+
+/* The last time before the first loss is kept: what was lost was in that burst. */
+static __always_inline void begins(struct conn_kept *k, __u64 when)
+{
+	if (!k->loss_first)
+		k->write_first = when;
+}
+
+static __always_inline void count_sent(struct sock *sk, int ret)
+{
+	struct conn_kept *k = kept_of(sk);
+	struct tcp_sock *tp;
+	__u64 now, pause;
+
+	if (!k)
+		return;
+	changed(k);
+	warm_up(sk, k);
+	called_by(k);
+	if (ret <= 0) {
+		if (ret == -EAGAIN_)
+			k->send_blocked++;
+		return;
+	}
+	tp = bpf_skc_to_tcp_sock(sk);
+	if (!tp)
+		return;
+	now = tp->tcp_clock_cache;
+	pause = k->last_send && now > k->last_send ? (now - k->last_send) / 1000 : 0;
+	if (pause > k->longest_pause_us)
+		k->longest_pause_us = pause;
+	if (pause > BURST_PAUSE_US && tp->write_seq - tp->snd_una <= (__u32)ret)
+		begins(k, now); /* nothing is unacknowledged but this */
+	k->last_send = now;
+	k->data_segs = tp->data_segs_in;
+	k->send_calls++;
+	k->send_bytes += ret;
+	k->send_sizes[size_bucket(ret) & (CONN_SIZES - 1)]++;
+	count_small(tp, k, ret);
+	progress(tp, k, now);
+}
+
+static __always_inline void sent(struct sock *sk, int ret)
+{
+	log_call(sk, ret, DIR_EGRESS);
+	if (is_thinned(sk))
+		mark_active(sk, USE_SEND);
+	else
+		count_sent(sk, ret);
+}
+
+static __always_inline void count_received(struct sock *sk, int ret)
+{
+	struct conn_kept *k = kept_of(sk);
+
+	if (!k)
+		return;
+	changed(k);
+	warm_up(sk, k);
+	called_by(k);
+	if (ret <= 0)
+		return;
+	k->recv_calls++;
+	k->recv_bytes += ret;
+	k->recv_sizes[size_bucket(ret) & (CONN_SIZES - 1)]++;
+	k->q.flags &= ~KEPT_SMALL;
+}
+
+static __always_inline void received(struct sock *sk, int ret)
+{
+	log_call(sk, ret, DIR_INGRESS);
+	if (is_thinned(sk))
+		mark_active(sk, USE_RECV);
+	else
+		count_received(sk, ret);
+}
+
+/* ---- losses ---- */
+
+static __always_inline void retransmitted(struct sock *sk, struct sk_buff *skb)
+{
+	struct tcp_sock *tp = bpf_skc_to_tcp_sock(sk);
+	struct conn_kept *k = tp ? kept_of(sk) : NULL;
+	struct tcp_skb_cb *cb = (struct tcp_skb_cb *)skb->cb;
+	__u32 segments, seq;
+	__u64 now, since;
+	__u8 ca;
+
+	if (!k)
+		return;
+	now = bpf_ktime_get_ns();
+	segments = BPF_CORE_READ(cb, tcp_gso_segs);
+	seq = BPF_CORE_READ(cb, seq);
+	ca = ca_state_of(tp);
+	since = tp->delivered_mstamp * 1000; /* also set when a flight begins */
+	if (k->q.una != tp->snd_una) /* nobody looked when that came */
+		progress(tp, k, since < now ? since : now);
+	if (ca != CA_LOSS && ca != CA_RECOVERY &&
+	    tp->inet_conn.icsk_pending == ICSK_TIME_LOSS_PROBE_)
+		k->tlp++;
+	else if (ca != CA_LOSS)
+		k->fast_retransmit += segments ? segments : 1;
+	if (!k->stall_since) {
+		if (k->una_time > since && tp->snd_una != tp->snd_nxt)
+			since = k->una_time;
+		k->stall_since = since < now ? since : now;
+		k->stall_una = tp->snd_una;
+		if (!k->repair_since)
+			k->repair_since = k->stall_since;
+	}
+	if ((__s32)(seq - k->burst_from) >= 0 && (__s32)(k->burst_to - seq) > 0) {
+		k->idle_bursts_lost++;
+		k->burst_to = k->burst_from; /* it is counted */
+	}
+	if (!k->loss_first)
+		k->loss_first = now;
+	k->loss_last_us = (now - k->loss_first) / 1000;
+	heat(sk, k, now);
+	changed(k);
+}
+
+/* ---- round trips ---- */
+
+/*
+ * Flags of a socket that other programs may have set, too: hostlat remembers which ones it has
+ * added, and takes back no others.
+ */
+#define CB_FLAGS (BPF_SOCK_OPS_RTT_CB_FLAG | BPF_SOCK_OPS_RTO_CB_FLAG)
+
+static __always_inline __u16 set_by_us(int old)
+{
+	return (old & BPF_SOCK_OPS_RTT_CB_FLAG ? 0 : KEPT_SET_RTT) |
+	       (old & BPF_SOCK_OPS_RTO_CB_FLAG ? 0 : KEPT_SET_RTO);
+}
+
+/*
+ * An accepting socket comes here before it is established: its record is made, to remember the
+ * flags, and begins when conn_state sees it.
+ */
+static __always_inline void ops_begin(struct bpf_sock_ops *ops)
+{
+	struct bpf_sock *bsk = ops->sk;
+	int old = ops->bpf_sock_ops_cb_flags;
+	struct tcp_sock *tp;
+	struct conn_kept *k;
+
+	if (!bsk || !following)
+		return;
+	tp = bpf_skc_to_tcp_sock(bsk);
+	if (!tp || is_left_out((struct sock *)tp))
+		return;
+	if (in_tables)
+		drop_stale((struct sock *)tp);
+	k = kept_make(bsk);
+	if (!k || bpf_sock_ops_cb_flags_set(ops, old | CB_FLAGS))
+		return; /* nobody could take them back */
+	k->q.flags |= set_by_us(old) | (k->q.flags & KEPT_READY ? KEPT_RTT : 0);
+}
+
+/* Of the socket's distribution; this runs under its lock. */
+static __always_inline void count_length(struct bpf_sock *bsk, struct conn_kept *k, __u32 rtt)
+{
+	struct conn_rtts *r = rtts_make(bsk);
+	__u32 i = conn_rtt_bucket(rtt);
+
+	if (!r) {
+		k->q.flags |= KEPT_RTTS_LOST;
+		return;
+	}
+	if (++r->count[i])
+		return;
+	r->wrapped[r->wraps & (CONN_RTT_WRAPS - 1)] = i;
+	r->wraps++;
+}
+
+/*
+ * Data acknowledges a request, later than Linux's timer would: either the reply was lost and this
+ * is its retransmission, or the path or the peer stood still. One connection alone cannot tell.
+ * Keeps when the request was sent, of the first one.
+ */
+static __always_inline void reply_is_late(struct conn_kept *k, __u32 rtt, __u64 now)
+{
+	if (rtt > acks_base_us(&k->acks) + CONN_LATE_US && !k->lost_reply)
+		k->lost_reply = (now - rtt * 1000ULL) >> CONN_TIME_SHIFT;
+}
+
+/* Data that waits for the acknowledgement is written, and not sent yet. */
+static __always_inline void peer_delay(struct tcp_sock *tp, struct conn_kept *k, __u32 rtt,
+				       __u64 now)
+{
+	bool lone = tp->packets_out + tp->delivered - k->q.delivered <= PEER_DELAY_FLIGHT;
+	bool with_data = k->data_segs != (__u16)tp->data_segs_in; /* this segment is counted */
+	bool held = tp->write_seq != tp->snd_nxt;
+	struct acks_found found = acks_take(&k->acks, rtt, tp->rtt_min.s[0].v, lone, with_data,
+					    held);
+
+	k->data_segs = tp->data_segs_in;
+	if (lone && with_data)
+		reply_is_late(k, rtt, now);
+	k->peer_delacks += found.delayed;
+	k->delacks_harmful += found.held;
+}
+
+/* What is acknowledged after a pause was sent at once: as much as the window had left. */
+static __always_inline void after_pause(struct tcp_sock *tp, struct conn_kept *k, __u32 rtt,
+					__u64 now)
+{
+	__u32 flight = tp->packets_out + tp->delivered - k->q.delivered;
+	__u64 began = now - (__u64)rtt * 1000;
+
+	begins(k, began);
+	if (flight * 2 >= k->q.cwnd && flight > 10) { /* the initial window is no burst */
+		k->idle_bursts++;
+		k->burst_from = tp->snd_una;
+		k->burst_to = tp->snd_nxt;
+	}
+	if (tp->snd_cwnd < k->q.cwnd - k->q.cwnd / 4 && tp->write_seq != tp->snd_nxt)
+		k->idle_restarts++;
+}
+
+/* A loss is being repaired: when it has been, is asked of all connections. */
+static __always_inline bool is_repairing(struct tcp_sock *tp)
+{
+	return tp->retrans_out || tp->tlp_high_seq || ca_state_of(tp) >= CA_RECOVERY;
+}
+
+static __always_inline void count_rtt(struct bpf_sock_ops *ops)
+{
+	struct bpf_sock *bsk = ops->sk;
+	struct conn_kept *k;
+	struct tcp_sock *tp;
+	__u64 now, pause;
+	bool thinned;
+	__u32 rtt;
+
+	if (!bsk)
+		return;
+	tp = bpf_skc_to_tcp_sock(bsk);
+	if (!tp)
+		return;
+	thinned = is_thinned((struct sock *)tp);
+	if (thinned && !is_repairing(tp) && !is_to_be_marked(USE_RTT))
+		return;
+	k = kept_of((struct sock *)bsk);
+	if (!k)
+		return;
+	now = tp->tcp_clock_cache;
+	changed(k);
+	warm_up((struct sock *)tp, k);
+	rtt = ops->args[0] ? ops->args[0] : tp->rack.rtt_us; /* it is told since 6.10 */
+	if (!rtt || thinned) { /* without SACK, and before 6.10, nobody tells it */
+		progress(tp, k, now);
+		return;
+	}
+	k->rtt_samples++;
+	k->rtt_sum_us += rtt;
+	if (rtt < k->rtt_min_us)
+		k->rtt_min_us = rtt;
+	if (rtt > k->rtt_max_us)
+		k->rtt_max_us = rtt;
+	count_length(bsk, k, rtt);
+	peer_delay(tp, k, rtt, now);
+	pause = now > k->una_time ? now - k->una_time : 0;
+	if (pause > tp->inet_conn.icsk_rto * tick_ns + (__u64)rtt * 1000 && !k->stall_since)
+		after_pause(tp, k, rtt, now);
+	progress(tp, k, now);
+	k->q.cwnd = tp->snd_cwnd > 65535 ? 65535 : tp->snd_cwnd;
+	k->q.delivered = tp->delivered;
+}
+
+static __always_inline void ops_rto(struct bpf_sock_ops *ops)
+{
+	struct bpf_sock *bsk = ops->sk;
+	struct conn_kept *k = bsk ? kept_of((struct sock *)bsk) : NULL;
+
+	if (!k)
+		return;
+	k->rto++;
+	changed(k);
+}
+
+static __always_inline void set_flags(struct sock *sk, int flags)
+{
+	bpf_setsockopt(sk, SOL_TCP_, TCP_CB_FLAGS, &flags, sizeof(flags));
+}
+
+/* A connection from before has no KEPT_RTT where the kernel can't. */
+static __always_inline void flag(struct sock *sk, struct tcp_sock *tp, struct conn_quiet *q)
+{
+	int old = tp->bpf_sock_ops_cb_flags, flags = old | CB_FLAGS;
+
+	if (!ops_attached)
+		return;
+	if (bpf_setsockopt(sk, SOL_TCP_, TCP_CB_FLAGS, &flags, sizeof(flags))) {
+		asked_in_vain = 1;
+		return;
+	}
+	asked_well = 1;
+	q->flags |= KEPT_RTT | set_by_us(old);
+}
+
+static __always_inline void unflag(struct sock *sk, struct tcp_sock *tp, __u16 ours)
+{
+	int flags = tp->bpf_sock_ops_cb_flags;
+
+	if (ours & KEPT_SET_RTT)
+		flags &= ~BPF_SOCK_OPS_RTT_CB_FLAG;
+	if (ours & KEPT_SET_RTO)
+		flags &= ~BPF_SOCK_OPS_RTO_CB_FLAG;
+	set_flags(sk, flags);
+}
+
+/* ---- timers ---- */
+
+static __always_inline struct conn_timers *timers_of(__u64 key)
+{
+	static const struct conn_timers none = {};
+	struct conn_timers *t = bpf_map_lookup_elem(&timers, &key);
+
+	if (t)
+		return t;
+	timers_used = 1;
+	bpf_map_update_elem(&timers, &key, &none, BPF_NOEXIST);
+	t = bpf_map_lookup_elem(&timers, &key);
+	if (!t)
+		lost(LOST_TIMERS);
+	return t;
+}
+
+/* net/ipv4/tcp_timer.c, tcp_delack_timer_handler(): an ACK is due, and is sent. */
+static __always_inline void delack_fired(struct timer_list *timer)
+{
+	__u64 sk = (__u64)timer - bpf_core_field_offset(struct inet_connection_sock,
+							icsk_delack_timer);
+	struct inet_connection_sock *icsk = (void *)sk;
+	struct conn_timers *t;
+
+	if (!(BPF_CORE_READ(icsk, icsk_ack.pending) & ICSK_ACK_TIMER_))
+		return;
+	t = timers_of(sk);
+	if (t)
+		t->delacks++;
+}
+
+/* ... tcp_send_loss_probe(): new data if there is some; else it is a retransmission's. */
+static __always_inline void write_fired(struct timer_list *timer)
+{
+	__u64 sk = (__u64)timer - bpf_core_field_offset(struct inet_connection_sock,
+							icsk_retransmit_timer);
+	struct inet_connection_sock *icsk = (void *)sk;
+	struct tcp_sock *tp = (void *)sk;
+	struct conn_timers *t;
+	__u32 flight;
+
+	if (BPF_CORE_READ(icsk, icsk_pending) != ICSK_TIME_LOSS_PROBE_ ||
+	    BPF_CORE_READ(tp, tlp_high_seq) ||
+	    BPF_CORE_READ(tp, write_seq) == BPF_CORE_READ(tp, snd_nxt))
+		return;
+	flight = BPF_CORE_READ(tp, snd_nxt) - BPF_CORE_READ(tp, snd_una);
+	if (flight >= BPF_CORE_READ(tp, snd_wnd))
+		return;
+	t = timers_of(sk);
+	if (t)
+		t->probes++;
+}
+
+#endif

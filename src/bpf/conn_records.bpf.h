@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
+/*
+ * Part of bpf/conns.bpf.c: the records of each socket, and where they lie.
+ *
+ * A record lies in the storage beside its socket, which the kernel frees with the socket, if this
+ * kernel lets iterators visit that storage. Some kernels refuse those iterators, or the storage:
+ * there, records lie in hash tables by the socket's address, and a program visits them that user
+ * space runs (bpf/conn_visit.bpf.h). To visit them it goes through a list of their keys: a pass then
+ * costs what the connections cost, and not what the table has room for.
+ */
+#ifndef HOSTLAT_BPF_CONN_RECORDS_H
+#define HOSTLAT_BPF_CONN_RECORDS_H
+
+#include <linux/bpf.h>
+#include <stdbool.h>
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_endian.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#include "bpf/abi_calls.h"
+#include "bpf/abi_conns.h"
+
+/* Records lie in hash tables. */
+const volatile bool in_tables = false;
+
+/* Places - 1, of a power of two. */
+const volatile __u32 key_ring_mask = 0;
+
+/* CPUs that come here at once, and walks that put keys back, do not fill the rest. */
+static __always_inline bool key_room(const volatile struct key_ring *ring)
+{
+	return ring->tail - ring->head <= key_ring_mask - key_ring_mask / 16;
+}
+
+static __always_inline void key_add(void *places, volatile struct key_ring *ring, __u64 key)
+{
+	__u32 at = __sync_fetch_and_add(&ring->tail, 1) & key_ring_mask;
+	volatile __u64 *place = bpf_map_lookup_elem(places, &at);
+
+	if (place)
+		*place = key;
+}
+
+/* The key at the head, which leaves the ring; 0: it is being added. */
+static __always_inline __u64 key_take(void *places, volatile struct key_ring *ring)
+{
+	__u32 at = ring->head & key_ring_mask;
+	volatile __u64 *place = bpf_map_lookup_elem(places, &at);
+	__u64 key = place ? *place : 0;
+
+	if (key) {
+		*place = 0;
+		ring->head++;
+	}
+	return key;
+}
+
+/*
+ * NAME_room(): whether a key can be added; NAME_enlist() adds it. For walks: NAME_take(), and
+ * NAME_listed(), the number of keys.
+ */
+#define KEYS(name)                                                                       \
+	struct {                                                                         \
+		__uint(type, BPF_MAP_TYPE_ARRAY);                                        \
+		__uint(max_entries, 1);                                                  \
+		__type(key, __u32);                                                      \
+		__type(value, __u64);                                                    \
+	} name##_keys SEC(".maps");                                                      \
+	volatile struct key_ring name##_ring = {}; /* user space looks at it */          \
+                                                                                         \
+	static __always_inline bool name##_room(void)                                    \
+	{                                                                                \
+		return key_room(&name##_ring);                                           \
+	}                                                                                \
+                                                                                         \
+	static __always_inline void name##_enlist(__u64 key)                             \
+	{                                                                                \
+		key_add(&name##_keys, &name##_ring, key);                                \
+	}                                                                                \
+                                                                                         \
+	static __always_inline __u64 name##_take(void)                                   \
+	{                                                                                \
+		return key_take(&name##_keys, &name##_ring);                             \
+	}                                                                                \
+                                                                                         \
+	static __always_inline __u32 name##_listed(void)                                 \
+	{                                                                                \
+		return name##_ring.tail - name##_ring.head;                              \
+	}
+
+/* No pass visits them. */
+#define NO_KEYS(name)                                                                    \
+	static __always_inline bool name##_room(void)                                    \
+	{                                                                                \
+		return true;                                                             \
+	}                                                                                \
+                                                                                         \
+	static __always_inline void name##_enlist(__u64 key)                             \
+	{                                                                                \
+	}
+
+/*
+ * NAME_find() returns the socket's record or NULL; NAME_make() creates a zeroed one if there is
+ * none, NAME_make_from() a copy of `init`; both return NULL if there is no memory. NAME_drop()
+ * returns 0, or -ENOENT if there was none.
+ */
+#define RECORDS(name, value_type)                                                        \
+	struct {                                                                         \
+		__uint(type, BPF_MAP_TYPE_SK_STORAGE);                                   \
+		__uint(map_flags, BPF_F_NO_PREALLOC);                                    \
+		__type(key, int);                                                        \
+		__type(value, value_type);                                               \
+	} name SEC(".maps");                                                             \
+	struct {                                                                         \
+		__uint(type, BPF_MAP_TYPE_HASH);                                         \
+		__uint(map_flags, BPF_F_NO_PREALLOC);                                    \
+		__uint(max_entries, 1);                                                  \
+		__type(key, __u64);                                                      \
+		__type(value, value_type);                                               \
+	} name##_table SEC(".maps");                                                     \
+	static const value_type name##_none = {};                                        \
+                                                                                         \
+	static __always_inline value_type *name##_find(void *sk)                         \
+	{                                                                                \
+		__u64 key = (__u64)sk;                                                   \
+                                                                                         \
+		return in_tables ? bpf_map_lookup_elem(&name##_table, &key) :            \
+				   bpf_sk_storage_get(&name, sk, NULL, 0);               \
+	}                                                                                \
+                                                                                         \
+	static __always_inline value_type *name##_make_from(void *sk, value_type *init)  \
+	{                                                                                \
+		__u64 key = (__u64)sk;                                                   \
+                                                                                         \
+		if (!in_tables)                                                          \
+			return bpf_sk_storage_get(&name, sk, init, BPF_SK_STORAGE_GET_F_CREATE); \
+		if (name##_room() &&                                                     \
+		    !bpf_map_update_elem(&name##_table, &key, init ? init : &name##_none, \
+					 BPF_NOEXIST))                                   \
+			name##_enlist(key);                                              \
+		return bpf_map_lookup_elem(&name##_table, &key);                         \
+	}                                                                                \
+                                                                                         \
+	static __always_inline value_type *name##_make(void *sk)                         \
+	{                                                                                \
+		return name##_make_from(sk, NULL);                                       \
+	}                                                                                \
+                                                                                         \
+	static __always_inline long name##_drop(void *sk)                                \
+	{                                                                                \
+		__u64 key = (__u64)sk;                                                   \
+                                                                                         \
+		return in_tables ? bpf_map_delete_elem(&name##_table, &key) :            \
+				   bpf_sk_storage_delete(&name, sk);                     \
+	}
+
+KEYS(kept)
+RECORDS(kept, struct conn_kept)
+
+/* Small records of connections that were open before and have done nothing since. */
+KEYS(quiet)
+RECORDS(quiet, struct conn_quiet)
+
+/* Of connections that had a round trip measured. */
+NO_KEYS(rtts)
+RECORDS(rtts, struct conn_rtts)
+
+/*
+ * Who is in a level: a pass over the level visits these. Members of LEVEL_REST are in neither. In
+ * tables they are the number of the last walk that met them.
+ */
+KEYS(hot)
+RECORDS(hot, __u32)
+KEYS(warm)
+RECORDS(warm, __u32)
+
+/* Of connections whose single calls are logged. */
+NO_KEYS(logged)
+RECORDS(logged, struct call_log)
+
+#endif

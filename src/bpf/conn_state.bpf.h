@@ -1,0 +1,468 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
+/* Part of bpf/conns.bpf.c: what is kept beside a socket, and the times that go on in it. */
+#ifndef HOSTLAT_BPF_CONN_KEPT_H
+#define HOSTLAT_BPF_CONN_KEPT_H
+
+#include "bpf/abi_conns.h"
+#include "bpf/conn_records.bpf.h"
+#include "bpf/kernel/types.h"
+
+#define AF_INET 2
+#define AF_INET6 10
+
+/* include/net/tcp_states.h */
+enum { TCP_ESTABLISHED = 1, TCP_SYN_SENT = 2, TCP_SYN_RECV = 3, TCP_TIME_WAIT = 6, TCP_CLOSE = 7,
+       TCP_CLOSE_WAIT = 8, TCP_LISTEN = 10, TCP_NEW_SYN_RECV = 12 };
+
+/* enum tcp_ca_state of include/uapi/linux/tcp.h */
+enum { CA_OPEN, CA_DISORDER, CA_CWR, CA_RECOVERY, CA_LOSS };
+
+/* This kernel refuses the map: conn_timer is not loaded. */
+const volatile bool lacks_timers = false;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, CONN_TIMERS);
+	__type(key, __u64); /* the socket's address */
+	__type(value, struct conn_timers);
+} timers SEC(".maps");
+
+/* There were entries; until then nobody needs to look. */
+volatile __u32 timers_used = 0;
+
+static __always_inline void forget_timers(struct sock *sk)
+{
+	__u64 key = (__u64)sk;
+
+	if (!lacks_timers && timers_used)
+		bpf_map_delete_elem(&timers, &key);
+}
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, CONN_RING);
+} ring SEC(".maps");
+
+/*
+ * So often one of `kept` or `quiet` was removed: iterators that pause count those that they have
+ * visited, and pass over as many others (net/core/bpf_sk_storage.c, skip_elems).
+ */
+__u64 removed = 0;
+
+/* For each CPU. Additions to `used` and `timed` may be lost to an interrupt: for estimates only. */
+struct conn_counts counts[CONN_CPUS] = {};
+struct conn_timed timed[CONN_CPUS] = {};
+__u32 losses[CONN_LOST_MAX] = {};
+
+/* Of its calls and RTTs, one connection in so many is followed. */
+volatile __u32 thin_one_in = 1;
+/* Of connections that begin, one in so many is followed at all; a power of two. */
+volatile __u32 follow_one_in = 1;
+/* Round trips are told at all. */
+volatile __u32 ops_attached = 0;
+/* Before 6.12 only a connection's own events can ask for its round trips: then nobody asks well. */
+volatile __u32 asked_in_vain = 0, asked_well = 0;
+/* New connections are followed from now on. */
+volatile __u32 following = 0;
+/* When there was no problem for so long, a connection is hot no longer; without data, warm. */
+const volatile __u64 cool_ns = 5000000000ULL;
+const volatile __u64 rest_ns = 1000000000ULL;
+
+/* A run that is timed: when it began, and how long it then took to read the clock. Or 0. */
+struct run {
+	__u64 began, clock_ns;
+};
+
+/* The first thing that a program does. */
+static __always_inline struct run used(enum conn_use what)
+{
+	__u64 n = counts[bpf_get_smp_processor_id() & (CONN_CPUS - 1)].used[what]++;
+	struct run run = {};
+
+	/* Evenly, in no rhythm of the traffic's, and not in that of is_to_be_marked(). */
+	if (n >= CONN_TIMED_FIRST && (__u32)n * 0x85ebca6bU >= 0xffffffffU / CONN_TIMED_ONE_IN)
+		return run;
+	run.began = bpf_ktime_get_ns();
+	run.clock_ns = bpf_ktime_get_ns() - run.began;
+	return run;
+}
+
+/* The last thing. */
+static __always_inline void spent(enum conn_use what, struct run run)
+{
+	struct conn_timed *t;
+	__u64 ns;
+
+	if (!run.began)
+		return;
+	ns = bpf_ktime_get_ns() - run.began;
+	ns = ns > 2 * run.clock_ns ? ns - 2 * run.clock_ns : 0;
+	t = &timed[bpf_get_smp_processor_id() & (CONN_CPUS - 1)];
+	t->clock_ns += run.clock_ns;
+	t->ns[what] += ns;
+	t->runs[what]++;
+	if (ns > t->most_ns[what])
+		t->most_ns[what] = ns;
+}
+
+static __always_inline void lost(enum conn_lost why)
+{
+	__sync_fetch_and_add(&losses[why], 1);
+}
+
+/* ---- fields that not all kernels have ---- */
+
+static __always_inline __u16 total_rto_of(struct tcp_sock *tp)
+{
+	return bpf_core_field_exists(tp->total_rto) ? tp->total_rto : 0;
+}
+
+static __always_inline __u8 ca_state_of(struct tcp_sock *tp)
+{
+	return BPF_CORE_READ_BITFIELD(&tp->inet_conn, icsk_ca_state);
+}
+
+/* In the kernel's ticks; one that runs counts up to now. */
+static __always_inline __u32 chrono_of(struct tcp_sock *tp, __u32 which, __u32 tick)
+{
+	__u32 type = BPF_CORE_READ_BITFIELD(tp, chrono_type), sum = tp->chrono_stat[which];
+
+	if (type == which + 1)
+		sum += tick - tp->chrono_start;
+	return sum;
+}
+
+/* ---- levels ---- */
+
+__s64 members[4] = {}; /* by enum conn_level; a power of two */
+
+static __always_inline void moves(struct conn_kept *k, __u8 level)
+{
+	__sync_fetch_and_add(&members[k->q.level & 3], -1);
+	__sync_fetch_and_add(&members[level & 3], 1);
+	k->q.level = level;
+}
+
+/* A connection is no longer followed. */
+static __always_inline void leaves(struct conn_quiet *q)
+{
+	__sync_fetch_and_add(&members[q->level & 3], -1);
+	__sync_fetch_and_add(&removed, 1);
+}
+
+/* Drops its other records: storage goes with its socket, entries of tables do not. */
+static __always_inline void drop_others(struct sock *sk)
+{
+	warm_drop(sk);
+	hot_drop(sk);
+	logged_drop(sk);
+}
+
+static __always_inline void warm_up(struct sock *sk, struct conn_kept *k)
+{
+	if (k->q.level != LEVEL_REST)
+		return;
+	if (warm_make(sk))
+		moves(k, LEVEL_WARM);
+}
+
+/*
+ * It becomes hot when it is read next: a rate that changed within an interval by what was sampled
+ * in it would make the interval's shares wrong.
+ */
+static __always_inline void heat(struct sock *sk, struct conn_kept *k, __u64 now)
+{
+	k->problem = now >> CONN_SHORT_SHIFT;
+	warm_up(sk, k);
+}
+
+/* ---- what goes on ---- */
+
+/* What goes on is counted up to now. */
+static __always_inline void until(struct conn_kept *k, __u64 now)
+{
+	if (k->q.ca == CA_LOSS && now > k->ca_since)
+		k->loss_ns += now - k->ca_since;
+	k->ca_since = now;
+	if (!k->repair_since)
+		return;
+	if (now > k->repair_since)
+		k->recovery_ns += now - k->repair_since;
+	k->repair_since = now;
+}
+
+/* A loss is repaired when nothing is stalled and the congestion state says so, too. */
+static __always_inline void repaired(struct conn_kept *k, __u64 now)
+{
+	until(k, now);
+	if (!k->stall_since && k->q.ca != CA_RECOVERY && k->q.ca != CA_LOSS)
+		k->repair_since = 0;
+}
+
+static __always_inline void stall_is_over(struct conn_kept *k, __u64 now)
+{
+	__u64 ns = now > k->stall_since ? now - k->stall_since : 0;
+
+	k->stall_since = 0;
+	k->stall_ns += ns;
+	k->stalls++;
+	if (ns / 1000 > k->longest_stall_us)
+		k->longest_stall_us = ns / 1000;
+	repaired(k, now);
+}
+
+/* What was acknowledged meanwhile may end a stall. */
+static __always_inline void progress(struct tcp_sock *tp, struct conn_kept *k, __u64 now)
+{
+	__u32 una = tp->snd_una;
+
+	if (una == k->q.una)
+		return;
+	k->q.una = una;
+	k->una_time = now;
+	if (k->stall_since && (__s32)(una - k->stall_una) > 0)
+		stall_is_over(k, now);
+}
+
+/* The connection ends: so does what it waited for. */
+static __always_inline void end_stall(struct tcp_sock *tp, struct conn_kept *k, __u64 now)
+{
+	progress(tp, k, now);
+	if (k->stall_since)
+		stall_is_over(k, now);
+}
+
+static __always_inline void changed(struct conn_kept *k)
+{
+	k->q.changes++;
+}
+
+/*
+ * By its addresses: to look for what is kept is most of what a run costs, and would be saved by
+ * nobody. Who is left out at one in N is also left out at one in 2 N.
+ */
+static __always_inline __u32 thin_hash(struct sock *sk)
+{
+	const __u32 golden = 0x9e3779b1; /* Knuth's multiplicative hash */
+
+	return sk->__sk_common.skc_hash * golden >> 16;
+}
+
+/* It is followed as long as one of 2^i or more is. */
+static __always_inline __u8 thinned_from(struct sock *sk)
+{
+	__u32 hash = thin_hash(sk);
+	__u8 i = 0;
+
+	for (; i < CONN_THIN_MAX && !(hash & 1); i++)
+		hash >>= 1;
+	return i;
+}
+
+/* Calls and RTTs of this one are left out: `thin_one_in` is a power of two. */
+static __always_inline bool is_thinned(struct sock *sk)
+{
+	return thin_hash(sk) & (thin_one_in - 1);
+}
+
+/*
+ * Of those that begin now. The two ends of a connection have the same hash, so that they are
+ * followed together; it has nothing to do with that of thin_hash().
+ */
+static __always_inline bool is_left_out(struct sock *sk)
+{
+	const struct sock_common *skc = &sk->__sk_common;
+	const __u32 golden = 0x85ebca6b; /* of MurmurHash3 */
+	__u32 addresses = skc->skc_rcv_saddr ^ skc->skc_daddr;
+	__u32 ports = skc->skc_num ^ bpf_ntohs(skc->skc_dport);
+
+	return ((addresses + ports) * golden >> 16) & (follow_one_in - 1);
+}
+
+/* One in 8, at random: of what is left out, the rest says that the connection does something. */
+static __always_inline bool is_to_be_marked(enum conn_use what)
+{
+	__u32 n = counts[bpf_get_smp_processor_id() & (CONN_CPUS - 1)].used[what];
+
+	return n * 0x9e3779b1 >> 29 == 0;
+}
+
+/* Whoever makes no calls that are followed has these. */
+static __always_inline __u32 told_seq(struct tcp_sock *tp)
+{
+	return tp->write_seq + tp->rcv_nxt;
+}
+
+/* NULL: it is quiet, isn't followed, or its record is being made. */
+static __always_inline struct conn_kept *kept_now(struct sock *sk)
+{
+	struct conn_kept *k = kept_find(sk);
+
+	return k && k->q.flags & KEPT_READY ? k : NULL;
+}
+
+/* From how it was when it began; others use it from here on. */
+static __always_inline void unfold(struct conn_kept *k, __u64 born, __u16 data_segs)
+{
+	k->data_segs = data_segs;
+	k->rtt_min_us = ~0U;
+	k->send_una = k->q.una;
+	k->una_time = k->ca_since = born;
+	__sync_lock_test_and_set(&k->q.born, born); /* a barrier, too */
+	k->q.flags |= KEPT_READY;
+}
+
+/* Another CPU fills it: it takes less time than this, if it is not interrupted. */
+#define MAKING_MOST 200
+
+static __always_inline struct conn_kept *when_ready(struct conn_kept *k)
+{
+	volatile __u16 *flags = &k->q.flags;
+
+	for (int i = 0; i < MAKING_MOST; i++)
+		if (*flags & KEPT_READY)
+			return k;
+	lost(LOST_NO_MEMORY);
+	return NULL;
+}
+
+#define BEING_MADE 1 /* in `born` */
+
+/*
+ * The first that a connection from before does. NULL: it isn't followed, or there is no memory. Of
+ * several CPUs one makes the record, and only then the quiet one goes.
+ */
+static __noinline struct conn_kept *wake(struct sock *sk, __u16 data_segs)
+{
+	struct conn_quiet *q = quiet_find(sk), was;
+	struct conn_kept *k;
+	__u64 born;
+	long gone;
+
+	if (!q) { /* another CPU may have been faster */
+		k = kept_find(sk);
+		return k ? when_ready(k) : NULL;
+	}
+	k = kept_make(sk);
+	if (!k) /* another one makes it just now */
+		k = kept_find(sk);
+	if (!k) {
+		lost(LOST_NO_MEMORY);
+		return NULL;
+	}
+	if (__sync_val_compare_and_swap(&k->q.born, 0, BEING_MADE))
+		return when_ready(k);
+	was = *q;
+	was.born = BEING_MADE;
+	k->q = was;
+	born = q->born;
+	unfold(k, born, data_segs);
+	gone = quiet_drop(sk);
+	if (!gone)
+		__sync_fetch_and_add(&removed, 1);
+	/*
+	 * It may have closed meanwhile, and end() has told that. RCU keeps `q` in storage; what a
+	 * table drops is used again at once, but there end() drops it first.
+	 */
+	if (in_tables ? gone : q->flags & KEPT_CLOSED) {
+		kept_drop(sk);
+		return NULL;
+	}
+	return k;
+}
+
+/* Of a connection that does something. */
+static __always_inline struct conn_kept *kept_of(struct sock *sk)
+{
+	struct conn_kept *k = kept_now(sk);
+	struct tcp_sock *tp;
+
+	if (k)
+		return k;
+	tp = bpf_skc_to_tcp_sock(sk);
+	return tp ? wake(sk, tp->data_segs_in) : NULL;
+}
+
+/* ... that need not do anything. */
+static __always_inline struct conn_quiet *quiet_of(struct sock *sk)
+{
+	struct conn_kept *k = kept_now(sk);
+
+	return k ? &k->q : quiet_find(sk);
+}
+
+static __always_inline void mark_active(struct sock *sk, enum conn_use what)
+{
+	struct conn_kept *k = is_to_be_marked(what) ? kept_of(sk) : NULL;
+
+	if (!k)
+		return;
+	changed(k);
+	warm_up(sk, k);
+}
+
+/* ---- the beginning ---- */
+
+/*
+ * A program that the kernel skipped may have left the records of a socket that had this address
+ * before. Only in tables: storage goes with its socket.
+ */
+static __noinline int drop_stale(struct sock *sk)
+{
+	__u64 cookie = sk->__sk_common.skc_cookie.counter; /* 0: it has none, and no record */
+	struct conn_quiet *q = quiet_of(sk);
+
+	if (!q || q->cookie == cookie)
+		return 0;
+	leaves(q);
+	lost(LOST_RING);
+	kept_drop(sk);
+	quiet_drop(sk);
+	rtts_drop(sk);
+	drop_others(sk);
+	return 0;
+}
+
+/* Learned from a socket: no symbol table is needed. */
+void *delack_function, *write_function;
+
+static __always_inline void learn_timers(struct tcp_sock *tp)
+{
+	if (delack_function)
+		return;
+	write_function = tp->inet_conn.icsk_retransmit_timer.function;
+	delack_function = tp->inet_conn.icsk_delack_timer.function;
+}
+
+static __always_inline void begin(struct sock *sk, struct tcp_sock *tp, struct conn_quiet *q,
+				  __u64 now, __u16 flags)
+{
+	__u32 tick = bpf_jiffies64();
+
+	forget_timers(sk); /* of one that had its address before */
+	__sync_fetch_and_add(&members[LEVEL_REST], 1);
+	q->cookie = bpf_get_socket_cookie(sk);
+	q->netns = sk->__sk_common.skc_net.net->ns.inum;
+	q->bytes_sent = tp->bytes_sent;
+	q->bytes_acked = tp->bytes_acked;
+	q->bytes_received = tp->bytes_received;
+	q->bytes_retrans = tp->bytes_retrans;
+	for (int i = 0; i < 3; i++)
+		q->chrono[i] = chrono_of(tp, i, tick);
+	q->dsack_dups = tp->dsack_dups;
+	q->total_rto = total_rto_of(tp);
+	q->una = tp->snd_una;
+	q->ca = ca_state_of(tp);
+	q->delivered = tp->delivered;
+	q->cwnd = tp->snd_cwnd > 65535 ? 65535 : tp->snd_cwnd;
+	flags |= q->flags & (KEPT_SET_RTT | KEPT_SET_RTO); /* by conn_ops, which may come before */
+	if (tp->bpf_sock_ops_cb_flags & BPF_SOCK_OPS_RTT_CB_FLAG)
+		flags |= KEPT_RTT;
+	q->flags = flags;
+	q->told_seq = told_seq(tp);
+	learn_timers(tp);
+	q->born = now;
+}
+
+#endif

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
+/*
+ * Packets dropped on their way up, by the stage they didn't reach and the kernel's reason.
+ *
+ * This path is rare, so it may read headers: a packet dropped before its socket was found still
+ * has ports, and only TCP and UDP payload counts.
+ */
+#ifndef HOSTLAT_BPF_DROP_H
+#define HOSTLAT_BPF_DROP_H
+
+#include "bpf/abi.h"
+#include "bpf/kernel/types.h"
+#include "bpf/link.bpf.h"
+#include "bpf/maps.bpf.h"
+#include "bpf/net.bpf.h"
+#include "bpf/record.bpf.h"
+#include "bpf/tcp.bpf.h"
+
+struct headers {
+	__u8 protocol;
+	__u16 port;    /* destination, host order */
+	__u32 payload; /* bytes */
+};
+
+static __always_inline bool headers_v4(const unsigned char *ip, struct headers *h, __u32 *offset)
+{
+	__u8 b[20];
+
+	if (bpf_probe_read_kernel(b, sizeof(b), ip) || b[0] >> 4 != 4)
+		return false;
+	*offset = (b[0] & 15) * 4;
+	h->protocol = b[9];
+	h->payload = (b[2] << 8 | b[3]) - *offset;
+	/* a later fragment has no ports; its first one speaks for the datagram */
+	return !((b[6] & 0x1f) | b[7]);
+}
+
+static __noinline int headers_v6(const unsigned char *ip, struct headers *h)
+{
+	struct ip6_upper u = {};
+	__u8 b[8];
+
+	if (!h || bpf_probe_read_kernel(b, sizeof(b), ip) || b[0] >> 4 != 6 ||
+	    !ip6_upper(ip, b[6], &u) || u.later)
+		return 0;
+	h->protocol = u.protocol;
+	h->payload = (b[4] << 8 | b[5]) + IPV6_HEADER - u.offset;
+	return u.offset;
+}
+
+static __always_inline bool headers_of(const struct sk_buff *skb, struct headers *h)
+{
+	const unsigned char *ip = skb->head + skb->network_header;
+	__u8 b[14] = {};
+	__u32 offset = 0;
+
+	if (!headers_v4(ip, h, &offset)) {
+		offset = headers_v6(ip, h);
+		if (!offset)
+			return false;
+	}
+	if (h->protocol != IPPROTO_TCP && h->protocol != IPPROTO_UDP)
+		return false;
+	if (bpf_probe_read_kernel(b, sizeof(b), ip + offset))
+		return false;
+	h->port = b[2] << 8 | b[3];
+	h->payload -= h->protocol == IPPROTO_TCP ? (b[12] >> 4) * 4 : 8;
+	return true;
+}
+
+/* The first stage that the packet did not reach; where TCP's entry has no hook, `socket`. */
+static __always_inline __u32 drop_slot(const struct link_entry *e, __u32 protocol)
+{
+	if (!e)
+		return SLOT_LINK;
+	if (link_served(e))
+		return SLOT_ENQUEUED;
+	if (protocol == IPPROTO_TCP)
+		return e->p.transport || !transport_tcp ? SLOT_SOCKET : SLOT_TRANSPORT;
+	return e->p.transport ? SLOT_ENQUEUED : SLOT_TRANSPORT;
+}
+
+static __always_inline __u32 netns_of(const struct sk_buff *skb, const struct sock *sk)
+{
+	if (sk)
+		return sk->__sk_common.skc_net.net->ns.inum;
+	return skb->dev ? skb->dev->nd_net.net->ns.inum : 0;
+}
+
+/*
+ * --pid: a packet for a socket that the process has read from; --cgroup: for one of the group.
+ * Others' drops are not theirs, nor those of packets without a known socket.
+ */
+static __always_inline bool drop_counts(struct sock *sk, __u32 protocol)
+{
+	struct udp_socket *u;
+	struct tcp_socket *t;
+
+	if (!filter_tgid && !filter_cgroup)
+		return true;
+	if (!sk || !cgroup_selected(sk))
+		return false;
+	if (!filter_tgid)
+		return true;
+	if (protocol == IPPROTO_TCP) {
+		t = tcp_state(sk, 0);
+		return t && t->ours;
+	}
+	u = bpf_sk_storage_get(&udp_sockets, sk, NULL, 0);
+	return u && u->ours;
+}
+
+/* --sample: a segment without an entry, if it is not about to leave again. */
+static __always_inline bool received(const struct sk_buff *skb)
+{
+	return skb->skb_iif && (!skb->dev || skb->dev->ifindex == skb->skb_iif);
+}
+
+static __always_inline int dropped(struct sk_buff *skb, __u32 reason, struct sock *sk)
+{
+	struct cpu_state *c = this_cpu();
+	struct headers h = {};
+	struct link_entry *e;
+	__u32 slot;
+
+	/* packets that leave have no receiving interface, or none that we saw them come by */
+	if (!c || reason == drop_not_yet || reason == drop_consumed)
+		return 0;
+	e = link_find((__u64)skb);
+	if (sampling && e && !link_same(e, skb)) /* of one before it */
+		e = NULL;
+	if (!e && reason != drop_cpu_backlog && !(sampling && received(skb)))
+		return 0;
+	if (e && !skb->skb_iif)
+		return 0;
+	if (!headers_of(skb, &h) || (h.protocol == IPPROTO_TCP && !h.payload))
+		return 0;
+	if (filter_port && h.port != filter_port)
+		return 0;
+	if (filter_netns && netns_of(skb, sk) != filter_netns)
+		return 0;
+	if (filter_ifname[0] && (!e || !(e->p.s.flags & PKT_IFACE)))
+		return 0;
+	if (!drop_counts(sk, h.protocol))
+		return 0;
+	if (reason >= DROP_REASONS)
+		reason = DROP_REASONS - 1;
+	if (sampling && !e && reason != drop_cpu_backlog)
+		slot = !skb->dev ? SLOT_ENQUEUED : /* TCP has taken it */
+		       h.protocol == IPPROTO_TCP ? SLOT_SOCKET : SLOT_TRANSPORT;
+	else
+		slot = drop_slot(e, h.protocol);
+	c->count.drop[slot][reason]++;
+	if (e)
+		e->p.s.flags |= PKT_USED;
+	return 0;
+}
+
+#endif

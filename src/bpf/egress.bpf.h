@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
+/*
+ * The transmit side of TCP, from the departure time that TCP leaves in each packet (skb->tstamp,
+ * CLOCK_MONOTONIC; net/ipv4/tcp_output.c, __tcp_transmit_skb): after the waits for the window, for
+ * small queues and for pacing. So a stage needs no memory for its latency; the table below is for
+ * the steps, and FIFOs per socket are for the send calls before and the acknowledgements after.
+ *
+ * A packet is what the queueing discipline is given: with segmentation offload up to 64 KiB. The
+ * hooks see UDP's, too: egress_udp.h.
+ */
+#ifndef HOSTLAT_BPF_EGRESS_H
+#define HOSTLAT_BPF_EGRESS_H
+
+#include "bpf/abi.h"
+#include "bpf/egress_socket.bpf.h"
+#include "bpf/egress_table.bpf.h"
+#include "bpf/egress_udp.bpf.h"
+#include "bpf/group.bpf.h"
+#include "bpf/kernel/types.h"
+#include "bpf/maps.bpf.h"
+#include "bpf/net.bpf.h"
+#include "bpf/record.bpf.h"
+#include "bpf/told_sends.h"
+
+/* ---- the stages ---- */
+
+static __always_inline int tx_queued(struct sk_buff *skb)
+{
+	__u64 now = bpf_ktime_get_ns(), base;
+	struct sock *sk = tx_owner(skb);
+	struct cpu_state *c = this_cpu();
+	__u32 seq, why, len, group;
+
+	if (!c)
+		return 0;
+	c->departures++;
+	if (!sk || !tx_selected(sk, skb))
+		return 0;
+	if (sk->sk_protocol != IPPROTO_TCP || sk->sk_type != SOCK_STREAM) {
+		if (sk->sk_protocol == IPPROTO_UDP && is_udp_socket(sk))
+			tx_udp_queued(c, sk, skb, now);
+		return 0;
+	}
+	if (!tx_payload(skb, sk, &seq, &len)) {
+		c->count.excluded[EXCL_ENCAPSULATED][ROW_TCP]++;
+		return 0;
+	}
+	if (!len) {
+		if (!sampling) /* one sequence number, over and over: no sample of them */
+			c->count.excluded[EXCL_SENT_ACK][ROW_TCP]++;
+		return 0;
+	}
+	base = tx_departure(skb, &why);
+	if (!base) {
+		count_loss(c, SLOT_QDISC, why, ROW_TCP, 1);
+		return 0;
+	}
+	if (tx_again(skb, base, seq)) {
+		c->count.excluded[EXCL_STACKED][ROW_TCP]++;
+		return 0;
+	}
+	group = group_of(sk, by & BY_WAY ? way_of(skb, false) : 0);
+	tx_note(c, skb, base, now, seq, 0, group);
+	if (telling_sends)
+		tx_way_begins(skb, sk, len, now, 0);
+	if (selected(SLOT_SEGMENT))
+		tx_segment(c, sk, seq, len, base, group);
+	if (selected(SLOT_ACKED))
+		tx_unacked(c, sk, seq + len, base, group);
+	if (!selected(SLOT_QDISC))
+		return 0;
+	if ((__s64)(base - now) > PACED_FROM)
+		tx_paced(c, base - now, ROW_TCP, group);
+	else /* the step, too: snapshot.c knows */
+		record_latency(c, SLOT_QDISC, ROW_TCP, 0, group, now - base, 1);
+	return 0;
+}
+
+/*
+ * A packet that didn't pass the queue as it is: the kernel has split a larger one for a device
+ * without segmentation offload. Its departure time is that one's, 0: it is no such packet.
+ */
+static __always_inline __u64 tx_piece(struct sk_buff *skb, __u32 *seq, __u32 *len)
+{
+	struct sock *sk = tx_owner(skb);
+	__u32 why;
+
+	if (!sk || sk->sk_protocol != IPPROTO_TCP || sk->sk_type != SOCK_STREAM ||
+	    !tx_selected(sk, skb) || !tx_payload(skb, sk, seq, len) || !*len)
+		return 0;
+	return tx_departure(skb, &why); /* none: counted at `qdisc` */
+}
+
+/* Its step begins nowhere. */
+static __noinline int tx_split(struct cpu_state *c, struct sk_buff *skb, __u64 now)
+{
+	__u32 seq = 0, len = 0, group = 0;
+	__u64 base = tx_piece(skb, &seq, &len);
+	struct sock *sk;
+
+	if (!c || !base)
+		return 0;
+	sk = tx_owner(skb);
+	if (by && sk)
+		group = group_of(sk, by & BY_WAY ? way_of(skb, false) : 0);
+	c->count.excluded[EXCL_SPLIT][ROW_TCP]++;
+	if (selected(SLOT_DRIVER))
+		record_latency(c, SLOT_DRIVER, ROW_TCP, 0, group, now - base, 1);
+	if (!selected(SLOT_SENT))
+		return 0;
+	tx_note(c, skb, base, now, seq, TX_GIVEN, group);
+	if (telling_sends && sk)
+		tx_way_begins(skb, sk, len, 0, now);
+	return 0;
+}
+
+/* A datagram, the base of whose entry is no packet's stamp; or TCP's that is not in the table. */
+static __noinline int tx_other(struct cpu_state *c, struct tx_entry *e, struct sk_buff *skb,
+			       __u64 now)
+{
+	struct sock *sk = skb ? tx_owner(skb) : NULL;
+
+	if (!c || !sk)
+		return 0;
+	return tx_is_udp(sk) ? tx_udp_given(c, e, skb, now) : tx_split(c, skb, now);
+}
+
+/* A paced packet's time in the queue begins when it was to leave. */
+static __always_inline int tx_given(struct sk_buff *skb)
+{
+	struct tx_entry *e = tx_find((__u64)skb);
+	struct cpu_state *c = this_cpu();
+	__u64 now, from;
+
+	if (!c || !skb->sk)
+		return 0;
+	now = bpf_ktime_get_ns();
+	if (!e || e->base != (__u64)skb->tstamp)
+		return tx_other(c, e, skb, now);
+	if (e->where != (__u32)skb->dev->ifindex) /* below the device where it was measured */
+		return 0;
+	from = (__s64)(e->base - e->last) > 0 ? e->base : e->last;
+	e->where |= TX_GIVEN;
+	if (telling_sends)
+		tx_way_given(e, (__u64)skb, now);
+	if (selected(SLOT_DRIVER)) {
+		if ((__s64)(e->base - now) > PACED_FROM) /* nobody held it until then */
+			c->count.excluded[EXCL_NOT_PACED][ROW_TCP]++;
+		else
+			record(c, SLOT_DRIVER, ROW_TCP, 0, tx_group((__u64)skb),
+			       now - e->base, now - from, 1);
+	}
+	e->last = now;
+	return 0;
+}
+
+/* The driver frees what is on the wire; another end of the packet is no completion. */
+static __always_inline int tx_freed(struct sk_buff *skb)
+{
+	struct tx_entry *e = tx_find((__u64)skb);
+	struct cpu_state *c = this_cpu();
+	__u64 now;
+
+	if (!c)
+		return 0;
+	c->departures++;
+	if (e && e->where & TX_UDP)
+		return tx_udp_freed(c, e, skb);
+	if (!e || e->base != (__u64)skb->tstamp)
+		return 0;
+	if (!(e->where & TX_GIVEN)) {
+		c->count.excluded[EXCL_PARENT][ROW_TCP]++;
+		e->skb = 0;
+		return 0;
+	}
+	now = bpf_ktime_get_ns();
+	record(c, SLOT_SENT, ROW_TCP, 0, tx_group((__u64)skb), now - e->base, now - e->last, 1);
+	tx_way_ends(e, (__u64)skb, now);
+	e->skb = 0;
+	return 0;
+}
+
+/* On loopback and veth the packet itself goes on to its receiver. */
+static __always_inline int tx_received(struct sk_buff *skb)
+{
+	struct tx_entry *e = tx_find((__u64)skb);
+	struct cpu_state *c = this_cpu();
+
+	if (!c)
+		return 0;
+	c->departures++;
+	if (!e || !(e->where & TX_GIVEN))
+		return 0;
+	if (e->base == (__u64)skb->tstamp)
+		c->count.excluded[EXCL_NO_COMPLETION][ROW_TCP]++;
+	else if (e->where & TX_UDP && !tx_passed(e))
+		c->count.excluded[EXCL_NO_COMPLETION][ROW_UDP]++;
+	tx_way_ends(e, (__u64)skb, 0);
+	e->skb = 0;
+	return 0;
+}
+
+/* What waited for the driver, or in it. Drivers may free what was sent without saying that. */
+static __always_inline int tx_dropped(struct sk_buff *skb, __u32 reason)
+{
+	struct tx_entry *e = tx_find((__u64)skb);
+	struct cpu_state *c = this_cpu();
+	__u32 slot = SLOT_DRIVER, seq, len, proto = ROW_TCP;
+
+	if (!c)
+		return 0;
+	if (e && e->where & TX_UDP) {
+		proto = ROW_UDP;
+		slot = tx_udp_dropped(e, skb);
+		if (slot == SLOT_MAX)
+			return 0;
+	} else if (!selected(SLOT_DRIVER) && !selected(SLOT_SENT)) {
+		return 0;
+	} else if (e && e->base == (__u64)skb->tstamp) {
+		slot = e->where & TX_GIVEN ? SLOT_SENT : SLOT_DRIVER;
+		if (slot == SLOT_SENT && reason == drop_unspecified)
+			tx_way_ends(e, (__u64)skb, 0);
+		e->skb = 0;
+	} else if (!tx_piece(skb, &seq, &len)) {
+		return 0;
+	} else if (sampling && reason == drop_unspecified) {
+		slot = SLOT_SENT; /* not drawn: whether a driver has it isn't known */
+	}
+	if (reason <= 1)
+		return 0;
+	if (slot == SLOT_SENT && reason == drop_unspecified) {
+		c->count.excluded[EXCL_UNSPECIFIED][proto]++;
+		return 0;
+	}
+	if (reason >= DROP_REASONS)
+		reason = DROP_REASONS - 1;
+	c->count.drop[slot][reason]++;
+	return 0;
+}
+
+#endif

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
+/*
+ * Packets on their way out: what they are, whose, and the table that has them by their address, for
+ * what a packet doesn't say itself.
+ */
+#ifndef HOSTLAT_BPF_EGRESS_TABLE_H
+#define HOSTLAT_BPF_EGRESS_TABLE_H
+
+#include "bpf/abi.h"
+#include "bpf/egress_socket.bpf.h"
+#include "bpf/kernel/types.h"
+#include "bpf/link.bpf.h"
+#include "bpf/maps.bpf.h"
+#include "bpf/net.bpf.h"
+#include "bpf/record.bpf.h"
+#include "bpf/told_sends.h"
+
+/* include/net/tcp_states.h: in these, what skb->sk points to is no whole socket */
+#define TCP_TIME_WAIT 6
+#define TCP_NEW_SYN_RECV 12
+
+/* A stamp later than this is pacing; below, the two readings of the clock disagree. */
+#define PACED_FROM 1000
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1); /* loader: TX_SETS, if the transmit side is measured */
+	__type(key, __u32);
+	__type(value, struct tx_set);
+} tx_sets SEC(".maps");
+
+/* ---- what a packet is ---- */
+
+/* Of a TCP or UDP socket, which it has until the driver or the other end of a veth lets it go. */
+static __always_inline struct sock *tx_owner(struct sk_buff *skb)
+{
+	struct sock *sk = skb->sk;
+	__u8 state;
+
+	if (!sk)
+		return NULL;
+	state = sk->__sk_common.skc_state;
+	if (state == TCP_TIME_WAIT || state == TCP_NEW_SYN_RECV)
+		return NULL;
+	if (sk->__sk_common.skc_family != AF_INET && sk->__sk_common.skc_family != AF_INET6)
+		return NULL;
+	return sk;
+}
+
+/*
+ * Bytes of TCP payload, at the hooks, where skb->data is the link header. False if the header there
+ * is not this socket's: a tunnel's, around the packet.
+ */
+static __always_inline bool tx_payload(const struct sk_buff *skb, const struct sock *sk, __u32 *seq,
+				       __u32 *len)
+{
+	__u32 before = skb->transport_header - (low_half(skb->data) - low_half(skb->head));
+	__u32 to = sk->__sk_common.skc_dport, from_port, to_port;
+	__u8 b[14] = {};
+
+	if (bpf_probe_read_kernel(b, sizeof(b), skb->head + skb->transport_header))
+		return false;
+	from_port = b[0] << 8 | b[1];
+	to_port = b[2] << 8 | b[3];
+	if (from_port != sk->__sk_common.skc_num || to_port != (to >> 8 | (to & 0xff) << 8))
+		return false;
+	*seq = (__u32)b[4] << 24 | b[5] << 16 | b[6] << 8 | b[7];
+	before += (b[12] >> 4) * 4;
+	*len = skb->len > before ? skb->len - before : 0;
+	return true;
+}
+
+/* When TCP let it go; 0 with *why if the packet doesn't say. */
+static __always_inline __u64 tx_departure(struct sk_buff *skb, __u32 *why)
+{
+	struct sk_buff___mono *older = (void *)skb;
+	bool told = bpf_core_field_exists(skb->tstamp_type) ||
+		    bpf_core_field_exists(older->mono_delivery_time);
+
+	*why = skb->tstamp ? LOSS_STAMP_FOREIGN : LOSS_STAMP_ZERO;
+	/* Kernels before 5.18 don't tell the clock: TCP's packets have none but this. */
+	return told && stamp_clock(skb) != STAMP_MONOTONIC ? 0 : skb->tstamp;
+}
+
+/* ---- whose it is ---- */
+
+static __always_inline bool tx_selected(struct sock *sk, struct sk_buff *skb)
+{
+	if (!tx_port_selected(sk) || !iface_selected(skb->dev))
+		return false;
+	return !filter_tgid || sk->sk_protocol != IPPROTO_TCP || tx_ours(sk);
+}
+
+/* ---- the table ---- */
+
+static __always_inline __u32 tx_set_of(__u64 skb)
+{
+	__u32 low = low_half((const void *)skb);
+
+	return ((low >> 8) ^ (low >> 20)) & (TX_SETS - 1); /* see link_set() */
+}
+
+static __always_inline struct tx_set *tx_set(__u64 skb)
+{
+	__u32 set = tx_set_of(skb);
+
+	return bpf_map_lookup_elem(&tx_sets, &set);
+}
+
+static __always_inline struct tx_entry *tx_find(__u64 skb)
+{
+	struct tx_set *s = tx_set(skb);
+
+	if (!s)
+		return NULL;
+	return s->e[0].skb == skb ? &s->e[0] : s->e[1].skb == skb ? &s->e[1] : NULL;
+}
+
+/* --sample: a datagram that isn't measured. */
+static __always_inline bool tx_passed(const struct tx_entry *e)
+{
+	return sampling && e->where & TX_UDP && e->base == TX_PASSED;
+}
+
+/* Of the packet's entry, if it has one; of an entry that is the packet's. */
+static __always_inline __u32 tx_group(__u64 skb)
+{
+	struct tx_set *s = by ? tx_set(skb) : NULL;
+
+	return s ? tx_groups[tx_set_of(skb) * 2 + (s->e[0].skb != skb)] : 0;
+}
+
+static __always_inline __u32 *tx_group_of(const struct tx_entry *e, __u64 skb)
+{
+	struct tx_set *s = tx_set(skb);
+
+	return &tx_groups[tx_set_of(skb) * 2 + (s && e != &s->e[0])];
+}
+
+/* In a recording: where the way of a packet in the table is. */
+static __always_inline __u32 tx_place(const struct tx_entry *e, __u64 skb)
+{
+	struct tx_set *s = tx_set(skb);
+
+	return tx_set_of(skb) * 2 + (s && e != &s->e[0]);
+}
+
+/* A packet of `len` bytes in the table is in the queue now (`queued` 0: as it is, it never was). */
+static __noinline int tx_way_begins(struct sk_buff *skb, struct sock *sk, __u32 len, __u64 queued,
+				    __u64 given)
+{
+	struct tx_writer *w = sk ? bpf_sk_storage_get(&tx_writers, sk, NULL, 0) : NULL;
+	struct tx_entry *e = tx_find((__u64)skb);
+	struct tx_way *way;
+
+	if (!w || !e || !skb)
+		return 0;
+	way = tx_way(tx_place(e, (__u64)skb));
+	if (!way)
+		return 0;
+	way->sk = 0;
+	if (!w->born)
+		return 0;
+	way->born = w->born;
+	way->overdue = 0;
+	if (queued) {
+		way->overdue = tell_late(sk, w, e->base);
+		tell_paced(sk, w, e->base);
+		w->paced_to = e->base;
+	}
+	way->paced = w->paced;
+	way->late = w->late;
+	way->segment = e->base;
+	way->queued = queued;
+	way->given = given;
+	way->seq = e->seq;
+	way->bytes = len;
+	way->queued_core = way->given_core = bpf_get_smp_processor_id();
+	way->sk = (__u64)sk;
+	return 0;
+}
+
+static __always_inline void tx_way_given(const struct tx_entry *e, __u64 skb, __u64 now)
+{
+	struct tx_way *way = tx_way(tx_place(e, skb));
+
+	if (!way)
+		return;
+	way->given = now;
+	way->given_core = bpf_get_smp_processor_id();
+}
+
+/* Nothing more will be heard of it. */
+static __always_inline void tx_way_ends(const struct tx_entry *e, __u64 skb, __u64 sent)
+{
+	if (telling_sends)
+		tell_packet(tx_place(e, skb), sent);
+}
+
+/* Its place is another packet's. What is left of one whose end wasn't seen is forgotten. */
+static __always_inline void tx_way_leaves(const struct tx_entry *e, __u64 skb)
+{
+	struct tx_way *way;
+
+	if (!telling_sends)
+		return;
+	if (e->skb)
+		tell_packet(tx_place(e, skb), 0);
+	way = tx_way(tx_place(e, skb));
+	if (way)
+		way->sk = 0;
+}
+
+/*
+ * What a packet that has to make room was still to be measured at. A datagram that is not in the
+ * queue yet is found missing there.
+ */
+static __always_inline void tx_displaced(struct cpu_state *c, const struct tx_entry *e, __u64 skb)
+{
+	__u32 proto = e->where & TX_UDP ? ROW_UDP : ROW_TCP;
+
+	if (!e->skb || e->skb == skb || e->where == TX_UDP || tx_passed(e))
+		return;
+	if (!(e->where & TX_GIVEN) && selected(SLOT_DRIVER))
+		count_loss(c, SLOT_DRIVER, LOSS_DISPLACED, proto, 1);
+	else if (selected(SLOT_SENT))
+		count_loss(c, SLOT_SENT, LOSS_DISPLACED, proto, 1);
+}
+
+/* The packet's old entry, a free one, or the older of the two. */
+static __always_inline struct tx_entry *tx_claim(struct cpu_state *c, __u64 skb)
+{
+	struct tx_set *s = tx_set(skb);
+	struct tx_entry *a, *b;
+
+	if (!s)
+		return NULL;
+	a = &s->e[0];
+	b = &s->e[1];
+	if (a->skb != skb && (b->skb == skb || (a->skb && (!b->skb || b->last < a->last))))
+		a = b;
+	tx_displaced(c, a, skb);
+	if (a->skb != skb)
+		tx_way_leaves(a, skb);
+	return a;
+}
+
+/* `flags`: TX_GIVEN, TX_UDP. */
+static __always_inline void tx_note(struct cpu_state *c, struct sk_buff *skb, __u64 base,
+				    __u64 now, __u32 seq, __u32 flags, __u32 group)
+{
+	struct tx_entry *e = tx_claim(c, (__u64)skb);
+
+	if (!e)
+		return;
+	e->skb = 0; /* as link_begins() */
+	e->base = base;
+	e->last = now;
+	e->seq = seq;
+	e->where = (skb->dev->ifindex & TX_INDEX) | flags;
+	if (by)
+		*tx_group_of(e, (__u64)skb) = group;
+	e->skb = (__u64)skb;
+}
+
+/* Devices on top of others (VLAN, bond): the packet was measured at the first that took it. */
+static __always_inline bool tx_again(struct sk_buff *skb, __u64 base, __u32 seq)
+{
+	struct tx_entry *e = tx_find((__u64)skb);
+
+	return e && e->base == base && e->seq == seq && !(e->where & TX_UDP) &&
+	       (e->where & TX_INDEX) != (__u32)skb->dev->ifindex;
+}
+
+/* ---- stages of both protocols ---- */
+
+static __always_inline void tx_paced(struct cpu_state *c, __u64 ahead, __u32 proto, __u32 group)
+{
+	record_latency(c, SLOT_PACING, proto, 0, group, ahead, 1);
+	c->count.excluded[EXCL_PACED][proto]++;
+}
+
+#endif

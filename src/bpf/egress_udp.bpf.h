@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
+/*
+ * The transmit side of UDP. A datagram carries no departure time, so its origin is the send call:
+ * that is kept with the task, which itself hands the datagram to IP. From there on the datagram is
+ * found in the table by its address, in whatever context it goes on.
+ */
+#ifndef HOSTLAT_BPF_EGRESS_UDP_H
+#define HOSTLAT_BPF_EGRESS_UDP_H
+
+#include "bpf/abi.h"
+#include "bpf/egress_socket.bpf.h"
+#include "bpf/egress_table.bpf.h"
+#include "bpf/group.bpf.h"
+#include "bpf/kernel/types.h"
+#include "bpf/maps.bpf.h"
+#include "bpf/net.bpf.h"
+#include "bpf/record.bpf.h"
+#include "bpf/sample.bpf.h"
+#include "bpf/tasks.bpf.h"
+#include "bpf/told_sends.h"
+
+#define CLOCK_MONOTONIC 1
+#define CLOCK_TAI 11
+
+#define UDP_FRAGMENT 0x3fff /* more to come, or not the first */
+#define IPPROTO_FRAGMENT 44
+#define UDP_HEADER 8
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct tx_datagram);
+} udp_calls SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct tx_datagram);
+} udp_corks SEC(".maps");
+
+static __always_inline bool tx_is_udp(const struct sock *sk)
+{
+	return sk->sk_protocol == IPPROTO_UDP && is_udp_socket(sk);
+}
+
+/* ---- the send call ---- */
+
+/* Data of earlier calls wait in the socket, for more (MSG_MORE, UDP_CORK). */
+static __always_inline bool udp_is_corked(struct sock *sk)
+{
+	int pending = 0;
+
+	bpf_core_read(&pending, sizeof(pending), &((struct udp_sock *)sk)->pending);
+	return pending;
+}
+
+/* A datagram is as old as its first byte: the call that began it is taken over. 0: unknown. */
+static __always_inline __u64 udp_uncork(struct sock *sk)
+{
+	struct tx_datagram *d = bpf_sk_storage_get(&udp_corks, sk, NULL, 0);
+	__u64 since = d ? d->since : 0;
+
+	if (d)
+		d->since = 0;
+	return since;
+}
+
+/* An IPv6 socket that sends by IPv4 goes through udp_sendmsg() as well: that is no other call. */
+static __always_inline bool udp_is_outer(const struct sock *sk)
+{
+	return sk->__sk_common.skc_family == AF_INET;
+}
+
+/* Threads of the kernel make no send call. */
+static __always_inline int udp_call_begins(struct sock *sk)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct tx_datagram *call;
+
+	if (!tx_port_selected(sk) || !reader_selected() || task->flags & PF_KTHREAD)
+		return 0;
+	call = bpf_task_storage_get(&udp_calls, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!call) /* its datagrams will be missing in the table */
+		return 0;
+	call->since = udp_is_corked(sk) ? udp_uncork(sk) : bpf_ktime_get_ns();
+	call->sk = (__u64)sk;
+	return 0;
+}
+
+static __always_inline int udp_call_ends(struct sock *sk)
+{
+	struct tx_datagram *call, *cork;
+
+	call = bpf_task_storage_get(&udp_calls, bpf_get_current_task_btf(), NULL, 0);
+	if (!call || call->sk != (__u64)sk)
+		return 0;
+	call->sk = 0;
+	if (!call->since || !udp_is_corked(sk))
+		return 0;
+	cork = bpf_sk_storage_get(&udp_corks, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+	if (cork)
+		cork->since = call->since;
+	return 0;
+}
+
+/* ---- segment: UDP hands a datagram to IP ---- */
+
+/* By whom: the call of this task, or who opens what was corked. */
+static __always_inline __u64 udp_called(struct sock *sk)
+{
+	struct tx_datagram *call;
+
+	call = bpf_task_storage_get(&udp_calls, bpf_get_current_task_btf(), NULL, 0);
+	return call && call->sk == (__u64)sk ? call->since : udp_uncork(sk);
+}
+
+/* --sample: by a count, as what is received is. */
+static __always_inline bool udp_is_drawn(struct cpu_state *c, const struct sk_buff *skb)
+{
+	return !sampling || drawn(++c->datagrams << 32 | low_half(skb));
+}
+
+/* In a recording: the call, and where its datagram will be found. */
+static __noinline int udp_told(struct sk_buff *skb, struct sock *sk, __u64 since, __u64 now)
+{
+	struct tx_entry *e = tx_find((__u64)skb);
+	__u64 id = bpf_get_current_pid_tgid();
+	struct told_send *m;
+	struct tx_way *way;
+
+	if (!skb || !sk || !e)
+		return 0;
+	way = tx_way(tx_place(e, (__u64)skb));
+	if (!way)
+		return 0;
+	__builtin_memset(way, 0, sizeof(*way));
+	m = told_send(sk, ROW_UDP);
+	if (!m)
+		return 0;
+	way->bytes = m->bytes = skb->len - UDP_HEADER -
+		(skb->transport_header - (low_half(skb->data) - low_half(skb->head)));
+	m->core = bpf_get_smp_processor_id();
+	m->since = way->since = since;
+	m->until = way->segment = now;
+	m->pid = id >> 32;
+	m->tid = id;
+	way->sk = (__u64)sk;
+	bpf_ringbuf_submit(m, BPF_RB_NO_WAKEUP);
+	return 0;
+}
+
+/* `now`, `given`: the driver has it; 0: it was dropped. Else it is in the queue. */
+static __always_inline void udp_way(const struct tx_entry *e, __u64 skb, __u64 now, bool given)
+{
+	struct tx_way *way = telling_sends ? tx_way(tx_place(e, skb)) : NULL;
+
+	if (!way)
+		return;
+	if (given) {
+		way->given = now;
+		way->given_core = bpf_get_smp_processor_id();
+	} else {
+		way->queued = now;
+		way->queued_core = bpf_get_smp_processor_id();
+	}
+}
+
+static __always_inline void udp_untold(const struct tx_entry *e, __u64 skb)
+{
+	struct tx_way *way = tx_way(tx_place(e, skb));
+
+	if (way)
+		way->sk = 0;
+}
+
+static __always_inline int udp_segment(struct sk_buff *skb)
+{
+	__u64 now = bpf_ktime_get_ns(), since;
+	struct sock *sk = tx_owner(skb);
+	struct cpu_state *c = this_cpu();
+	struct tx_entry *e;
+
+	if (!c || !sk || !tx_is_udp(sk))
+		return 0;
+	since = udp_called(sk);
+	e = since ? tx_claim(c, (__u64)skb) : tx_find((__u64)skb);
+	if (!e)
+		return 0;
+	e->skb = 0;
+	e->base = udp_is_drawn(c, skb) ? since : TX_PASSED;
+	e->last = now;
+	e->seq = low_half(sk);
+	e->where = TX_UDP;
+	e->skb = since ? (__u64)skb : 0;
+	if (telling_sends && since)
+		udp_told(skb, sk, since, now);
+	return 0;
+}
+
+/* ---- qdisc ---- */
+
+/* IP has cut the datagram into several: none of them is what was sent. */
+static __always_inline bool udp_is_fragment(const struct sk_buff *skb)
+{
+	__u8 b[8] = {};
+
+	if (bpf_probe_read_kernel(b, sizeof(b), skb->head + skb->network_header))
+		return false;
+	if (b[0] >> 4 == 6)
+		return b[6] == IPPROTO_FRAGMENT;
+	return (b[6] << 8 | b[7]) & UDP_FRAGMENT;
+}
+
+/* The application chose when it is to leave (SO_TXTIME): how long that is off. */
+static __always_inline __s64 udp_ahead(struct sk_buff *skb, const struct sock *sk, __u64 now,
+				       __u32 *why)
+{
+	if (!skb->tstamp)
+		return 0;
+	if (sk->sk_clockid == CLOCK_MONOTONIC)
+		return skb->tstamp - now;
+	if (sk->sk_clockid == CLOCK_TAI)
+		return skb->tstamp - bpf_ktime_get_tai_ns();
+	*why = LOSS_STAMP_FOREIGN;
+	return 0;
+}
+
+/* Its call isn't known, or its stamp can't be read: all stages lose it. */
+static __always_inline void udp_unmeasured(struct cpu_state *c, struct sk_buff *skb,
+					   const struct sock *sk, __u64 now, __u32 why)
+{
+	if (selected(SLOT_SEGMENT) && why == LOSS_NO_CALL)
+		count_loss(c, SLOT_SEGMENT, why, ROW_UDP, 1);
+	if (selected(SLOT_QDISC))
+		count_loss(c, SLOT_QDISC, why, ROW_UDP, 1);
+	tx_note(c, skb, why, now, low_half(sk), TX_UDP, 0);
+}
+
+/* --sample: not drawn; it has its place in the table, or it would be taken for a piece. */
+static __always_inline void udp_not_drawn(struct cpu_state *c, struct sk_buff *skb,
+					  const struct sock *sk, __u64 now)
+{
+	tx_note(c, skb, TX_PASSED, now, low_half(sk), TX_UDP, 0);
+}
+
+static __always_inline void udp_measured(struct cpu_state *c, struct sk_buff *skb,
+					 const struct sock *sk, __u64 base, __u64 segment,
+					 __u64 now)
+{
+	__u32 group = group_of(sk, by & BY_WAY ? way_of(skb, false) : 0), why = 0;
+	__s64 ahead = udp_ahead(skb, sk, now, &why);
+
+	if (selected(SLOT_SEGMENT))
+		record_latency(c, SLOT_SEGMENT, ROW_UDP, 0, group, segment - base, 1);
+	if (why) {
+		udp_unmeasured(c, skb, sk, now, why);
+		return;
+	}
+	if (ahead > PACED_FROM) { /* all that follows is measured as if it came then */
+		if (selected(SLOT_QDISC))
+			tx_paced(c, ahead, ROW_UDP, group);
+		base += ahead;
+		now += ahead;
+	} else if (selected(SLOT_QDISC)) {
+		record(c, SLOT_QDISC, ROW_UDP, 0, group, now - base,
+		       now - (selected(SLOT_SEGMENT) ? segment : base), 1);
+	}
+	tx_note(c, skb, base, now, low_half(sk), TX_UDP | (skb->tstamp ? TX_STAMPED : 0), group);
+}
+
+/* --pid: what is not in the table is another process's. */
+static __noinline int tx_udp_queued(struct cpu_state *c, struct sock *sk, struct sk_buff *skb,
+				    __u64 now)
+{
+	struct tx_entry *e;
+
+	if (!c || !sk || !skb)
+		return 0;
+	if (!send_udp) { /* --pid: most datagrams come here in their call */
+		if (!filter_tgid || reader_selected())
+			c->count.excluded[EXCL_NO_DEPARTURE][ROW_UDP]++;
+		return 0;
+	}
+	e = tx_find((__u64)skb);
+	if (e && (!(e->where & TX_UDP) || e->seq != low_half(sk)))
+		e = NULL;
+	if (udp_is_fragment(skb)) {
+		if (e)
+			e->skb = 0; /* the first one has the address of the whole */
+		if (!filter_tgid)
+			c->count.excluded[EXCL_FRAGMENT][ROW_UDP]++;
+	} else if (e && e->where == TX_UDP && tx_passed(e)) {
+		udp_not_drawn(c, skb, sk, now);
+	} else if (e && e->where == TX_UDP) {
+		udp_way(e, (__u64)skb, now, false);
+		udp_measured(c, skb, sk, e->base, e->last, now);
+	} else if (e && (e->where & TX_INDEX) != (__u32)skb->dev->ifindex) {
+		if (!tx_passed(e))
+			c->count.excluded[EXCL_STACKED][ROW_UDP]++;
+	} else if (!filter_tgid && !udp_is_drawn(c, skb)) {
+		udp_not_drawn(c, skb, sk, now);
+	} else if (!filter_tgid) {
+		udp_unmeasured(c, skb, sk, now, LOSS_NO_CALL);
+		e = telling_sends ? tx_find((__u64)skb) : NULL;
+		if (e)
+			udp_untold(e, (__u64)skb);
+	}
+	return 0;
+}
+
+/* ---- driver, sent ---- */
+
+/* Behind the queue: a piece of a larger one (UDP_SEGMENT), or a fragment, counted there. */
+static __always_inline int tx_udp_piece(struct cpu_state *c, struct sock *sk, struct sk_buff *skb)
+{
+	if (send_udp && !sampling && !filter_tgid && tx_selected(sk, skb) && !udp_is_fragment(skb))
+		c->count.excluded[EXCL_SPLIT][ROW_UDP]++;
+	return 0;
+}
+
+static __noinline int tx_udp_given(struct cpu_state *c, struct tx_entry *e, struct sk_buff *skb,
+				   __u64 now)
+{
+	struct sock *sk = skb ? skb->sk : NULL;
+
+	if (!c || !sk)
+		return 0;
+	if (!e || !(e->where & TX_UDP) || e->seq != low_half(sk))
+		return tx_udp_piece(c, sk, skb);
+	if ((e->where & TX_INDEX) != (__u32)skb->dev->ifindex)
+		return 0;
+	if (e->where & TX_GIVEN) /* of one before at this address */
+		return tx_udp_piece(c, sk, skb);
+	e->where |= TX_GIVEN;
+	if (tx_passed(e))
+		return 0;
+	udp_way(e, (__u64)skb, now, true);
+	if (e->base < LOSS_MAX) {
+		if (selected(SLOT_DRIVER))
+			count_loss(c, SLOT_DRIVER, e->base, ROW_UDP, 1);
+	} else if ((__s64)(e->last - now) > PACED_FROM) {
+		if (selected(SLOT_DRIVER)) /* nobody held it until then */
+			c->count.excluded[EXCL_NOT_PACED][ROW_UDP]++;
+	} else if (selected(SLOT_DRIVER)) {
+		record(c, SLOT_DRIVER, ROW_UDP, 0, tx_group((__u64)skb), now - e->base,
+		       now - e->last, 1);
+	}
+	if ((__s64)(e->last - now) <= PACED_FROM)
+		e->last = now;
+	return 0;
+}
+
+/*
+ * The address may be another packet's by now, if this one was freed unseen: TCP's and those that
+ * were received have a stamp. A socket lets a datagram go that is cut, or that the driver has.
+ */
+static __always_inline bool udp_same(const struct tx_entry *e, struct sk_buff *skb)
+{
+	if (e->where & TX_GIVEN)
+		return e->where & TX_STAMPED || !skb->tstamp;
+	return !skb->sk || e->seq == low_half(skb->sk);
+}
+
+static __always_inline void udp_sent(struct cpu_state *c, const struct tx_entry *e, __u64 skb,
+				     __u64 now)
+{
+	if (tx_passed(e))
+		return;
+	tx_way_ends(e, skb, now);
+	if (e->base < LOSS_MAX)
+		count_loss(c, SLOT_SENT, e->base, ROW_UDP, 1);
+	else if ((__s64)(e->last - now) > PACED_FROM)
+		c->count.excluded[EXCL_NOT_PACED][ROW_UDP]++;
+	else
+		record(c, SLOT_SENT, ROW_UDP, 0, tx_group(skb), now - e->base, now - e->last, 1);
+}
+
+static __noinline int tx_udp_freed(struct cpu_state *c, struct tx_entry *e, struct sk_buff *skb)
+{
+	__u64 now = bpf_ktime_get_ns();
+
+	if (!c || !e || !skb)
+		return 0;
+	if (udp_same(e, skb) && e->where & TX_GIVEN)
+		udp_sent(c, e, (__u64)skb, now);
+	else if (udp_same(e, skb) && e->where != TX_UDP && !tx_passed(e))
+		c->count.excluded[EXCL_PARENT][ROW_UDP]++;
+	e->skb = 0;
+	return 0;
+}
+
+/* Before which stage, or SLOT_MAX: it is another packet. */
+static __always_inline __u32 tx_udp_dropped(struct tx_entry *e, struct sk_buff *skb)
+{
+	__u32 where = e->where;
+	bool same = udp_same(e, skb);
+
+	if (same) {
+		udp_way(e, (__u64)skb, 0, true);
+		tx_way_ends(e, (__u64)skb, 0);
+	}
+	e->skb = 0;
+	if (!same)
+		return SLOT_MAX;
+	return where == TX_UDP ? SLOT_QDISC : where & TX_GIVEN ? SLOT_SENT : SLOT_DRIVER;
+}
+
+#endif

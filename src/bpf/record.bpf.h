@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
+/*
+ * Recording a latency: the hot path of every stage.
+ *
+ * A row lives in one slot of a memory-mapped array per CPU, so that recording is plain additions
+ * and user space reads without a system call. Only one program at a time runs on a CPU for one
+ * row (the kernel refuses a program's recursion and counts it), hence no atomics.
+ */
+#ifndef HOSTLAT_BPF_RECORD_H
+#define HOSTLAT_BPF_RECORD_H
+
+#include "bpf/abi.h"
+#include "bpf/group.bpf.h"
+#include "bpf/maps.bpf.h"
+#include "stats/buckets.h"
+
+/*
+ * Makes the compiler forget what it knows of a value: it would drop a mask that it can prove
+ * needless and the verifier can't, or move arithmetic before a check for NULL.
+ */
+#define keep(value) asm volatile("" : "+r"(value))
+
+/*
+ * The verifier takes a test out of the program if one of its ways is never gone. Shared with
+ * another test, it is: this makes the way to what follows one of its own.
+ */
+#define apart(value) asm volatile("%0 = %0" : "+r"(value))
+
+#define likely(x) __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+
+/*
+ * Not static: the verifier goes through such a function once by itself, for any arguments, and not
+ * again for each state in which it is called. That is most of what a start takes. What such a
+ * function is given by a pointer may be NULL to the verifier.
+ */
+#define verified_alone __noinline
+
+#define NO_STEP ~0ULL
+
+#define READ_ONCE(x) (*(const volatile typeof(x) *)&(x))
+
+/*
+ * The low half of an address, as a number. The verifier lets nothing be computed with a pointer,
+ * but a 32-bit copy of it is one no more.
+ */
+static __always_inline __u32 low_half(const void *p)
+{
+	__u32 low;
+
+	asm volatile("%0 = %1" : "=w"(low) : "w"((__u32)(__u64)p));
+	return low;
+}
+
+static __always_inline struct cpu_state *this_cpu(void)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+
+	return bpf_map_lookup_elem(&cpus, &cpu);
+}
+
+static __always_inline void count_loss(struct cpu_state *c, __u32 slot, __u32 why, __u32 proto,
+				       __u64 n)
+{
+	if (slot < SLOT_MAX && why < LOSS_MAX && proto < ROW_PROTOS)
+		c->count.loss[slot][why][proto] += n;
+}
+
+/* Which counter of a row_hist is v's. */
+static __always_inline __u64 hist_cell(__u64 v)
+{
+	__u64 i = CELL_BUCKET + bucket_index(v);
+
+	/* not in C: the compiler would check a copy, and 6.1 doesn't see what that says of i */
+	asm volatile("if %0 < %1 goto +1\n%0 = %2" : "+r"(i) : "i"(CELL_MAX), "i"(CELL_OVER));
+	return i;
+}
+
+/* The counter comes before the extremes, which the loader resets before it reads the counter. */
+static __always_inline void hist_count(struct row_hist *h, __u64 *cell, __u64 v, __u64 n)
+{
+	*cell += n;
+	h->sum += v * n;
+	if (v > h->max)
+		h->max = v;
+	if (v < h->min)
+		h->min = v;
+}
+
+#define NOT_SHORT (SHORT_MAX - SHORT_MIN + 1)
+
+/* `above`: v - SHORT_MIN, known to be less than NOT_SHORT. */
+static __always_inline void hist_short(struct row_hist *h, __u64 v, __u64 above, __u64 n)
+{
+	__u32 entry = (__u32)above / 4, at; /* offset in bytes */
+
+	keep(entry);
+	entry &= 2 * (SHORT_ENTRIES - 1);
+	at = *(const volatile __u16 *)((char *)short_cells + entry);
+	at = (at + ((__u32)above & 7)) & SHORT_OFFSET;
+	hist_count(h, (__u64 *)((char *)h->cell + at), v, n);
+}
+
+/* Any value. */
+verified_alone int hist_other(struct row_hist *h, __u64 v, __u64 n)
+{
+	__u64 above = v - SHORT_MIN, cell;
+
+	if (!h)
+		return 0;
+	keep(above);
+	if (above < NOT_SHORT) {
+		hist_short(h, v, above, n);
+		return 0;
+	}
+	cell = v;
+	keep(cell);
+	if (cell < SHORT_MIN)
+		cell = shorter_cells[cell];
+	else
+		cell = hist_cell(v);
+	keep(cell);
+	if (cell < CELL_MAX)
+		hist_count(h, &h->cell[cell], v, n);
+	return 0;
+}
+
+/*
+ * The kernel's fast monotonic clock may differ by some nanoseconds between CPUs while it is being
+ * adjusted: that is 0. Anything else below zero is a defect of the measurement: not recorded.
+ */
+verified_alone int record_other(struct row *r, __u64 latency, __u64 step, __u64 n)
+{
+	if (!r)
+		return 0;
+	if ((__s64)latency < 0) {
+		if ((__s64)latency < -1000)
+			return -1;
+		latency = 0;
+	}
+	hist_other(&r->latency, latency, n);
+	if (step != NO_STEP)
+		hist_other(&r->step, (__s64)step < 0 ? 0 : step, n);
+	return 0;
+}
+
+/* The group's, with --by; of a group without a place the one that is else that of all packets. */
+static __always_inline struct row *row_of(struct cpu_state *c, __u32 slot, __u32 proto,
+					  __u64 origin, __u32 group)
+{
+	__u32 index = origin & (ORIGINS_AT_ONCE - 1);
+	struct row *r;
+
+	if (unlikely(group) && by) { /* in this order: what has none reads no setting */
+		r = group_row(group, (proto * SLOT_MAX + slot) * ORIGINS_AT_ONCE + index);
+		if (r)
+			return r;
+	}
+	return &c->row[proto][slot][index];
+}
+
+/* Adds n packets of this latency. */
+static __always_inline void record_latency(struct cpu_state *c, __u32 slot, __u32 proto,
+					   __u64 origin, __u32 group, __u64 latency, __u64 n)
+{
+	struct row *r = row_of(c, slot, proto, origin, group);
+	__u64 above = latency - SHORT_MIN;
+
+	keep(above);
+	if (likely(above < NOT_SHORT))
+		hist_short(&r->latency, latency, above, n);
+	else if (record_other(r, latency, NO_STEP, n))
+		count_loss(c, slot, LOSS_NEGATIVE, proto, n);
+}
+
+/* ... and of this step. */
+static __always_inline void record(struct cpu_state *c, __u32 slot, __u32 proto, __u64 origin,
+				   __u32 group, __u64 latency, __u64 step, __u64 n)
+{
+	struct row *r = row_of(c, slot, proto, origin, group);
+	__u64 above = latency - SHORT_MIN, step_above = step - SHORT_MIN;
+
+	keep(above);
+	keep(step_above);
+	if (likely(above < NOT_SHORT && step_above < NOT_SHORT)) {
+		hist_short(&r->latency, latency, above, n);
+		hist_short(&r->step, step, step_above, n);
+	} else if (record_other(r, latency, step, n)) {
+		count_loss(c, slot, LOSS_NEGATIVE, proto, n);
+	}
+}
+
+/* With the whole mask, which is read once where much is asked of it. */
+static __always_inline bool is_in(__u32 stages, __u32 slot)
+{
+	return stages & (1U << slot);
+}
+
+static __always_inline bool selected(__u32 slot)
+{
+	return is_in(slots, slot);
+}
+
+/*
+ * Where the steps of `ip`, `transport`, `socket` and `enqueued` begin: when the packet passed the
+ * stage that was measured last before, and without one at the origin. `ip` and TCP's `transport`
+ * have a time only if they are selected.
+ */
+static __always_inline __u64 before_ip(const struct packet *p)
+{
+	return p->s.flags & PKT_LINK ? p->link : p->s.base;
+}
+
+static __always_inline __u64 before_transport(const struct packet *p)
+{
+	return p->ip ? p->ip : before_ip(p);
+}
+
+static __always_inline __u64 before_socket(const struct packet *p, __u32 stages)
+{
+	return p->transport && is_in(stages, SLOT_TRANSPORT) ? p->transport : before_transport(p);
+}
+
+static __always_inline __u64 before_enqueued(const struct packet *p, __u32 stages)
+{
+	return p->socket && is_in(stages, SLOT_SOCKET) ? p->socket : before_socket(p, stages);
+}
+
+/*
+ * Under --pid, what is lost before `read` counts if the process has read from that socket before:
+ * what others lose is no loss of this measurement.
+ */
+static __always_inline bool counts(__u64 ours)
+{
+	return !filter_tgid || ours;
+}
+
+/* In a recording, the CPU that received it is in `link_ns`, too: there is no other room. */
+#define LINK_CORE 48
+
+static __always_inline __u64 link_latency(const struct packet *p)
+{
+	return telling ? (__s64)(p->link_ns << (64 - LINK_CORE)) >> (64 - LINK_CORE) : p->link_ns;
+}
+
+static __always_inline void link_core(struct packet *p)
+{
+	p->link_ns = (p->link_ns & ((1ULL << LINK_CORE) - 1)) |
+		     (__u64)bpf_get_smp_processor_id() << LINK_CORE;
+}
+
+/* Into a queue, with all of its way if --pid or before_reader() will need it. */
+static __always_inline __u32 ns_before(__u64 end, __u64 t)
+{
+	__u64 ns = end - t;
+
+	return !t ? 0 : ns > ~0U ? ~0U : ns;
+}
+
+static __always_inline void queue_packet(struct queued *q, const struct packet *p, __u64 enqueued,
+					 __u32 group)
+{
+	q->s = p->s;
+	q->s.enqueued = enqueued;
+	if (by)
+		q->group = group;
+	if (!keep_way)
+		return;
+	q->link = ns_before(enqueued, p->link);
+	q->ip = ns_before(enqueued, p->ip);
+	q->transport = ns_before(enqueued, p->transport);
+	q->socket = ns_before(enqueued, p->socket);
+	q->link_ns = link_latency(p) > ~0U ? ~0U : link_latency(p);
+	if (telling)
+		q->cores = p->link_ns >> LINK_CORE | bpf_get_smp_processor_id() << 16;
+}
+
+/* The same for the stages from `runnable` on; `enqueued` itself may not be selected. */
+static __always_inline __u64 before_reader(const struct queued *q, __u32 stages)
+{
+	__u64 enqueued = q->s.enqueued;
+
+	if (is_in(stages, SLOT_ENQUEUED))
+		return enqueued;
+	if (q->socket && is_in(stages, SLOT_SOCKET))
+		return enqueued - q->socket;
+	if (q->transport && is_in(stages, SLOT_TRANSPORT))
+		return enqueued - q->transport;
+	if (q->ip)
+		return enqueued - q->ip;
+	return q->s.flags & PKT_LINK ? enqueued - q->link : q->s.base;
+}
+
+/* --min-queue: it has its place in the FIFO, and no more. */
+static __always_inline bool left_out(const struct stamp *s)
+{
+	return min_queue && (s->flags & PKT_SKIP);
+}
+
+/*
+ * A packet without the origin that was asked for is a loss of that stage; with it, a recording.
+ * False if there is nothing to record.
+ */
+static __always_inline bool has_origin(struct cpu_state *c, const struct stamp *s, __u32 slot,
+				       __u32 proto)
+{
+	if (likely(!(s->how & HOW(PKT_FORCED_MISS))))
+		return true;
+	count_loss(c, slot, s->why, proto, 1);
+	return false;
+}
+
+/* Without an entry in the link table, a stage had nowhere to note its time, hook or not. */
+static __always_inline __u32 why_no_time(const struct stamp *s)
+{
+	bool unknown = s->flags & PKT_FORCED_MISS && s->why == LOSS_NO_LINK_STAMP;
+
+	return unknown ? LOSS_NO_LINK_STAMP : LOSS_NOT_COVERED;
+}
+
+/*
+ * Stages up to `transport`, when the packet is known to be payload for a socket of the filter:
+ * that is at `socket`, or at `enqueued` where no hook was there before.
+ */
+static __always_inline void record_lower(struct cpu_state *c, const struct packet *p, __u32 proto,
+					 __u32 stages, __u32 group)
+{
+	if (is_in(stages, SLOT_LINK) && (p->s.flags & PKT_LINK))
+		record_latency(c, SLOT_LINK, proto, p->s.link_origin, group,
+			       link_latency(p), 1);
+	if (is_in(stages, SLOT_IP)) {
+		if (!p->ip)
+			count_loss(c, SLOT_IP, why_no_time(&p->s), proto, 1);
+		else if (has_origin(c, &p->s, SLOT_IP, proto))
+			record(c, SLOT_IP, proto, p->s.origin, group, p->ip - p->s.base,
+			       p->ip - before_ip(p), 1);
+	}
+}
+
+/* Is `transport` asked for, and has it a hook? */
+static __always_inline bool times_transport(__u32 proto, __u32 stages)
+{
+	return is_in(stages, SLOT_TRANSPORT) &&
+	       (proto == ROW_TCP ? transport_tcp : transport_udp);
+}
+
+static __always_inline void record_transport(struct cpu_state *c, const struct packet *p,
+					     __u32 proto, __u32 stages, __u32 group)
+{
+	__u64 latency = p->transport - p->s.base;
+
+	if (!times_transport(proto, stages))
+		return;
+	if (!p->transport) {
+		count_loss(c, SLOT_TRANSPORT, why_no_time(&p->s), proto, 1);
+		return;
+	}
+	if (!has_origin(c, &p->s, SLOT_TRANSPORT, proto))
+		return;
+	if (!is_in(stages, SLOT_IP) && p->s.origin == ROW_LINK) /* the step, too: snapshot.c */
+		record_latency(c, SLOT_TRANSPORT, proto, ROW_LINK, group, latency, 1);
+	else
+		record(c, SLOT_TRANSPORT, proto, p->s.origin, group, latency,
+		       p->transport - before_transport(p), 1);
+}
+
+/* TCP only. */
+static __always_inline void record_socket(struct cpu_state *c, const struct packet *p,
+					  __u32 stages, __u32 group)
+{
+	__u64 latency = p->socket - p->s.base;
+
+	if (!is_in(stages, SLOT_SOCKET))
+		return;
+	if (!p->socket)
+		count_loss(c, SLOT_SOCKET, LOSS_NOT_ESTABLISHED, ROW_TCP, 1);
+	else if (!has_origin(c, &p->s, SLOT_SOCKET, ROW_TCP))
+		return;
+	else if (!times_transport(ROW_TCP, stages) && !is_in(stages, SLOT_IP) &&
+		 p->s.origin == ROW_LINK) /* the step, too: deltas.c */
+		record_latency(c, SLOT_SOCKET, ROW_TCP, ROW_LINK, group, latency, 1);
+	else
+		record(c, SLOT_SOCKET, ROW_TCP, p->s.origin, group, latency,
+		       p->socket - before_socket(p, stages), 1);
+}
+
+static __always_inline void record_enqueued(struct cpu_state *c, const struct packet *p,
+					    __u32 proto, __u64 now, __u32 stages, __u32 group)
+{
+	if (is_in(stages, SLOT_ENQUEUED) && has_origin(c, &p->s, SLOT_ENQUEUED, proto))
+		record(c, SLOT_ENQUEUED, proto, p->s.how, group, now - p->s.base,
+		       now - before_enqueued(p, stages), 1);
+}
+
+#endif

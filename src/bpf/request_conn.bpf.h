@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
+/* What is remembered of a connection whose requests are followed (record --boundary request). */
+#ifndef HOSTLAT_BPF_REQUEST_CONN_H
+#define HOSTLAT_BPF_REQUEST_CONN_H
+
+#include "bpf/abi.h"
+#include "bpf/abi_record.h"
+#include "bpf/record.bpf.h"
+#include "bpf/stream_word.h"
+#include "bpf/told.h"
+
+#define REQUESTS 32 /* that wait for their reply at once */
+#define ARRIVALS 64 /* packets of which the last read may have taken a first byte */
+#define CHUNK 64
+
+const volatile __u32 requests = 0;
+
+__u64 requests_missed[MISSED_MAX];
+
+struct request_arrival {
+	__u64 enqueued; /* 0 = unknown */
+	__u32 link, transport; /* as in struct queued */
+	__u32 seq;
+	__u16 link_core, enqueued_core;
+};
+
+struct request {
+	struct request_arrival first;
+	__u64 last;     /* when the packet of its last byte came; 0 = unknown */
+	__u64 read;
+	__u32 bytes;
+	__u32 pid, tid;
+	__u16 core;
+	__u8 no_body;   /* HEAD */
+	__u8 pad;
+};
+
+enum request_state { REQUESTS_NEW, REQUESTS_FOLLOWED, REQUESTS_LEFT };
+
+struct request_side {
+	struct stream stream;
+	__u32 next;     /* sequence number of the byte behind the last that was seen */
+	__u32 busy;     /* somebody is at it */
+	__u32 work;     /* on a call's bytes; on the stack, the verifier would follow each count */
+	__u8 chunk[CHUNK];
+};
+
+struct request_conn {
+	__u32 state;
+	__u32 head, tail; /* of `waiting`: the reply's side, the request's side */
+	__u32 arrivals;
+	struct request_side in, out;
+	struct request_arrival begins; /* of the request that isn't complete yet */
+	__u64 since;    /* of the reply that has begun: its send call */
+	__u32 since_core, pad;
+	struct request_arrival arrived[ARRIVALS];
+	struct request waiting[REQUESTS];
+};
+
+_Static_assert(sizeof(struct request_conn) <= STORAGE_MAX, "storage of a connection's requests");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct request_conn);
+} request_conns SEC(".maps");
+
+static __always_inline void request_missed(__u32 why)
+{
+	if (why < MISSED_MAX)
+		__sync_fetch_and_add(&requests_missed[why], 1);
+}
+
+static __always_inline void requests_leave(struct request_conn *r, __u32 why)
+{
+	r->state = REQUESTS_LEFT;
+	request_missed(why);
+}
+
+/* A packet's first byte is read; under the socket's lock. */
+static __always_inline void request_arrives(struct request_conn *r, const struct queued *q)
+{
+	struct request_arrival *a = &r->arrived[r->arrivals & (ARRIVALS - 1)];
+
+	a->seq = q->s.seq;
+	a->enqueued = q->s.flags & PKT_FORCED_MISS ? 0 : q->s.enqueued;
+	a->link = q->link;
+	a->transport = told_transport(q->transport, q->socket);
+	a->link_core = q->cores;
+	a->enqueued_core = q->cores >> 16;
+	r->arrivals++;
+}
+
+#endif

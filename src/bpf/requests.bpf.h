@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
+/*
+ * Requests instead of receive calls (record --boundary request). The bytes are looked at in the
+ * application's own buffer when its call returns: in order, once, whatever the packets were. Both
+ * directions are followed, by bpf/stream.h; the n-th reply is the n-th request's. A connection
+ * that can't be followed any more is left, with the reason counted: nothing is guessed.
+ */
+#ifndef HOSTLAT_BPF_REQUESTS_H
+#define HOSTLAT_BPF_REQUESTS_H
+
+#include "bpf/abi.h"
+#include "bpf/abi_record.h"
+#include "bpf/call_buffer.bpf.h"
+#include "bpf/kernel/types.h"
+#include "bpf/link.bpf.h"
+#include "bpf/record.bpf.h"
+#include "bpf/request_conn.bpf.h"
+#include "bpf/stream.h"
+#include "bpf/stream_word.h"
+#include "bpf/tasks.bpf.h"
+#include "bpf/tcp.bpf.h"
+#include "bpf/told.h"
+
+/*
+ * Preemption is off while the bytes of one call are looked at, and the peer chooses how many they
+ * are: so many at the most, one by one, which takes 30 to 90 ns each; all else that is done for
+ * them is counted in bytes as well.
+ */
+#define REQUEST_BYTES 8192
+#define REQUEST_WORK (REQUEST_BYTES + REQUEST_BYTES / CHUNK * WORK_COPY)
+#define WORK_COPY 4     /* a copy from user space */
+#define WORK_LINE 4     /* to find where a line ends in a chunk */
+#define WORK_ARRIVALS 8 /* so many arrivals are compared in the time of one byte */
+#define MSG_TRUNC 0x20
+
+struct request_walk {
+	struct request_conn *r;
+	struct request_side *side;
+	struct sock *sk;
+	struct call_buffer buffer;
+	__u64 time;     /* read: of its return; sent: of the call's begin */
+	__u64 caller;
+	__u32 left;     /* bytes of the call */
+	__u32 seq;      /* of the next one */
+	__u32 at, n;    /* of the chunk: bytes that were looked at, that are there */
+	__u32 core;
+	__u32 reply;    /* they are sent */
+	__u32 missed;   /* enum request_missed, if the walk ends before its time */
+	__u32 found;    /* request_find() */
+};
+
+/* ---- when a byte came ---- */
+
+/* The packet with that byte is the youngest that begins no later. */
+static long request_find(__u32 i, struct request_walk *w)
+{
+	struct request_conn *r = w->r;
+	__u32 at = r->arrivals - 1 - i;
+
+	if (i >= r->arrivals)
+		return 1;
+	if (after(r->arrived[at & (ARRIVALS - 1)].seq, w->seq))
+		return 0;
+	w->found = at;
+	return 1;
+}
+
+/* Of the byte at w->seq; NULL: not known any more. */
+static __always_inline struct request_arrival *request_arrival(struct request_walk *w)
+{
+	struct request_arrival *a;
+
+	w->found = w->r->arrivals;
+	w->side->work += (__u32)bpf_loop(ARRIVALS, request_find, w, 0) / WORK_ARRIVALS;
+	if (w->found == w->r->arrivals)
+		return NULL;
+	a = &w->r->arrived[w->found & (ARRIVALS - 1)];
+	return a->enqueued && a->link != ~0U ? a : NULL;
+}
+
+static __always_inline void request_begins(struct request_walk *w)
+{
+	struct request_arrival *a = request_arrival(w);
+
+	w->r->begins = a ? *a : (struct request_arrival){};
+	w->r->begins.seq = w->seq;
+}
+
+/* ---- what a byte brings ---- */
+
+/* w->seq is that of the request's last byte. */
+static __noinline int request_ends(struct request_walk *w, __u32 events)
+{
+	struct request_conn *r = w->r;
+	struct request_arrival *last;
+	struct request *q;
+	__u32 tail;
+
+	if (!r)
+		return 1;
+	if (events & STREAM_NO_REPLY) {
+		request_missed(MISSED_NO_REPLY);
+		return 0;
+	}
+	tail = r->tail;
+	if (tail - r->head >= REQUESTS) {
+		w->missed = MISSED_FULL;
+		return 1;
+	}
+	last = request_arrival(w);
+	q = &r->waiting[tail & (REQUESTS - 1)];
+	q->first = r->begins;
+	q->last = last ? last->enqueued - last->link : 0;
+	q->read = w->time;
+	q->bytes = w->seq + 1 - r->begins.seq;
+	q->pid = w->caller >> 32;
+	q->tid = w->caller;
+	q->core = w->core;
+	q->no_body = !!(events & STREAM_NO_BODY);
+	__sync_fetch_and_add(&r->tail, 1); /* what it says is there for whoever sends */
+	return 0;
+}
+
+static __always_inline void request_tell(struct request_walk *w, const struct request *q)
+{
+	struct told_request *m;
+
+	if (!q->first.enqueued || !q->last) {
+		request_missed(MISSED_ARRIVAL);
+		return;
+	}
+	m = bpf_ringbuf_reserve(&told_ring, sizeof(*m), 0);
+	if (!m) {
+		__sync_fetch_and_add(&told_lost, 1);
+		return;
+	}
+	__builtin_memset(m, 0, sizeof(*m));
+	m->m.told = TOLD_REQUEST;
+	m->m.link = q->first.link;
+	m->m.read = q->read;
+	m->m.enqueued = q->first.enqueued;
+	m->m.youngest = q->last;
+	m->m.transport = q->first.transport;
+	m->m.seq = q->first.seq;
+	m->m.bytes = q->bytes;
+	m->m.pid = q->pid;
+	m->m.tid = q->tid;
+	m->m.link_core = q->first.link_core;
+	m->m.enqueued_core = q->first.enqueued_core;
+	m->m.read_core = q->core;
+	m->sent = w->r->since;
+	m->sent_core = w->r->since_core;
+	told_socket(&m->m.flow, w->sk, ROW_TCP);
+	bpf_ringbuf_submit(m, BPF_RB_NO_WAKEUP);
+}
+
+static __noinline int request_answered(struct request_walk *w)
+{
+	struct request_conn *r = w->r;
+	__u32 head;
+
+	if (!r)
+		return 1;
+	head = r->head;
+	if (head == READ_ONCE(r->tail)) {
+		w->missed = MISSED_REQUEST;
+		return 1;
+	}
+	request_tell(w, &r->waiting[head & (REQUESTS - 1)]);
+	__sync_fetch_and_add(&r->head, 1);
+	return 0;
+}
+
+/* 1: the connection is left. */
+static __always_inline long request_event(struct request_walk *w, __u32 events)
+{
+	if (events & STREAM_BAD) {
+		w->missed = !w->reply && !w->r->tail ? MISSED_PROTOCOL : MISSED_UNFOLLOWED;
+		return 1;
+	}
+	if (!w->reply)
+		return events & STREAM_END ? request_ends(w, events) : 0;
+	return events & STREAM_HEAD ? request_answered(w) : 0;
+}
+
+/* ---- the bytes of a call ---- */
+
+/* enum stream_event. By itself: the callback of a loop is verified again and again. */
+verified_alone int request_parse(struct stream *s, __u32 c, bool reply, bool no_body)
+{
+	if (!s)
+		return STREAM_BAD;
+	return reply ? stream_reply(s, c, no_body) : stream_request(s, c);
+}
+
+verified_alone int request_pass(struct stream *s, __u64 n)
+{
+	return s ? stream_skip(s, n) : STREAM_BAD;
+}
+
+/* Of the byte: enum stream_event. */
+static __always_inline __u32 request_feed(struct request_walk *w, __u8 c)
+{
+	struct request_side *side = w->side;
+	struct request_conn *r = w->r;
+	struct stream *s;
+
+	if (!side || !r)
+		return STREAM_BAD;
+	s = &side->stream;
+	if (s->state == AT_START && !w->reply) {
+		request_begins(w);
+	} else if (s->state == AT_START) {
+		r->since = w->time;
+		r->since_core = w->core;
+		s->protocol = r->in.stream.protocol;
+	}
+	return request_parse(s, c, w->reply, r->waiting[r->head & (REQUESTS - 1)].no_body);
+}
+
+/* The list's next buffer. */
+static __always_inline int request_next_buffer(struct request_walk *w)
+{
+	struct user_vector v;
+
+	w->side->work += WORK_COPY;
+	if (!w->buffer.n || bpf_probe_read_user(&v, sizeof(v), (void *)w->buffer.vector)) {
+		w->missed = MISSED_BUFFER;
+		return 1;
+	}
+	w->buffer.vector += sizeof(v);
+	w->buffer.n--;
+	w->buffer.base = v.base;
+	w->buffer.len = v.len;
+	w->at = w->n = 0;
+	return 0;
+}
+
+static __always_inline void request_passed(struct request_walk *w, __u64 n)
+{
+	w->buffer.base += n;
+	w->buffer.len -= n;
+	w->left -= n;
+	w->seq += n;
+}
+
+/* ... of bytes that are passed over; *n: how many. */
+static __always_inline __u32 request_skip(struct request_walk *w, __u64 *n)
+{
+	struct request_side *side = w->side;
+	__u64 most;
+
+	if (!side || !n)
+		return STREAM_BAD;
+	most = side->stream.skip;
+	if (most > w->buffer.len)
+		most = w->buffer.len;
+	if (most > w->left)
+		most = w->left;
+	*n = most;
+	w->at = w->n = 0;
+	return request_pass(&side->stream, most);
+}
+
+static __always_inline int request_read_chunk(struct request_walk *w)
+{
+	__u64 n = w->buffer.len;
+
+	if (n > w->left)
+		n = w->left;
+	if (n > CHUNK)
+		n = CHUNK;
+	w->side->work += WORK_COPY;
+	keep(n);
+	if (n > CHUNK || !n ||
+	    bpf_probe_read_user(w->side->chunk, n, (void *)w->buffer.base)) {
+		w->missed = MISSED_BUFFER;
+		return 1;
+	}
+	w->at = 0;
+	w->n = n;
+	return 0;
+}
+
+/* How many bytes of the chunk, from `at` to `end`, are before the end of the line. */
+verified_alone int request_line(struct request_side *side, __u32 at, __u32 end)
+{
+	int n = 0;
+
+	if (!side)
+		return 0;
+	for (; n < CHUNK && at + n < end; n++)
+		if (side->chunk[(at + n) & (CHUNK - 1)] == '\n')
+			break;
+	return n;
+}
+
+/* The chunk's next byte, or all that nothing depends on; *n: how many. */
+static __always_inline __u32 request_look(struct request_walk *w, __u64 *n)
+{
+	if (stream_ignores_line(&w->side->stream)) {
+		w->side->work += WORK_LINE;
+		*n = (__u32)request_line(w->side, w->at, w->n);
+		w->at += *n;
+		if (*n)
+			return 0;
+		*n = 1;
+	}
+	return request_feed(w, w->side->chunk[w->at++ & (CHUNK - 1)]);
+}
+
+static long request_step(__u32 i, struct request_walk *w)
+{
+	__u64 n = 1;
+	__u32 events;
+
+	if (!w->left)
+		return 1;
+	if (w->side->work++ >= REQUEST_WORK) {
+		w->missed = MISSED_LARGE;
+		return 1;
+	}
+	if (!w->buffer.len)
+		return request_next_buffer(w);
+	if (w->side->stream.skip) {
+		events = request_skip(w, &n);
+	} else {
+		if (w->at >= w->n && request_read_chunk(w))
+			return 1;
+		events = request_look(w, &n);
+	}
+	request_passed(w, n - 1); /* what there is to tell is at the last byte */
+	if (events && request_event(w, events))
+		return 1;
+	request_passed(w, 1);
+	return 0;
+}
+
+static __always_inline void request_steps(struct request_walk *w)
+{
+	__u32 steps = REQUEST_WORK + 1;
+
+	if (w->seq != w->side->next) {
+		w->missed = MISSED_BYTES;
+		return;
+	}
+	w->side->next = w->seq + w->left;
+	w->side->work = 0;
+	if (w->side->stream.skip >= w->left) { /* nobody has to look at them: of a file, maybe */
+		w->buffer.len = w->left;
+		steps = 1;
+	} else if (!call_buffer(&w->buffer, w->sk)) {
+		w->missed = MISSED_CALL;
+		return;
+	}
+	bpf_loop(steps, request_step, w, 0);
+}
+
+/* Of two calls at once it isn't known which bytes are whose. */
+static __noinline int request_walk(struct request_walk *w)
+{
+	struct request_conn *r = w->r;
+
+	if (!r || !w->side)
+		return 0;
+	if (__sync_val_compare_and_swap(&w->side->busy, 0, 1)) {
+		requests_leave(r, MISSED_BYTES);
+		return 0;
+	}
+	w->missed = MISSED_BUFFER;
+	request_steps(w);
+	if (w->left)
+		requests_leave(r, w->missed);
+	w->side->busy = 0;
+	return 0;
+}
+
+/* ---- calls ---- */
+
+/* Is this the first read of all, and has nothing been sent? `returned` bytes of it. */
+static __always_inline bool requests_begin(struct request_conn *r, struct sock *sk, __u32 returned)
+{
+	struct tcp_sock *tp = bpf_skc_to_tcp_sock(sk);
+	__u64 before;
+
+	if (!tp)
+		return false;
+	before = BPF_CORE_READ(tp, bytes_received) - (tp->rcv_nxt - tp->copied_seq) - returned;
+	if (before + 1 > 1) { /* the end of the connection may count as one byte */
+		requests_leave(r, MISSED_OLDER);
+		return false;
+	}
+	if (BPF_CORE_READ(tp, data_segs_out)) {
+		requests_leave(r, MISSED_PROTOCOL);
+		return false;
+	}
+	r->in.next = tp->copied_seq - returned;
+	r->out.next = tp->write_seq;
+	r->state = REQUESTS_FOLLOWED;
+	return true;
+}
+
+/* A receive call has returned so many bytes. */
+static __always_inline int requests_read(struct sock *sk, __u32 returned, int flags)
+{
+	struct request_walk w = { .sk = sk, .left = returned };
+
+	if (!sk || !returned || !sock_selected(sk) || !reader_selected())
+		return 0;
+	w.r = bpf_sk_storage_get(&request_conns, sk, NULL, 0);
+	if (!w.r || w.r->state == REQUESTS_LEFT)
+		return 0;
+	if (w.r->state == REQUESTS_NEW && !requests_begin(w.r, sk, returned))
+		return 0;
+	if (flags & MSG_TRUNC) {
+		requests_leave(w.r, MISSED_CALL);
+		return 0;
+	}
+	w.side = &w.r->in;
+	w.time = bpf_ktime_get_ns();
+	w.caller = bpf_get_current_pid_tgid();
+	w.core = bpf_get_smp_processor_id();
+	w.seq = tcp_number(sk, copied_seq, NOT_USUAL) - returned;
+	request_walk(&w);
+	return 0;
+}
+
+/* A send call has ended that put these bytes into the socket. `since` 0: it began unseen. */
+static __always_inline int requests_sent(struct sock *sk, __u32 seq, __u32 bytes, __u64 since,
+				    __u32 core)
+{
+	struct request_walk w = {
+		.sk = sk, .left = bytes, .seq = seq, .time = since, .core = core, .reply = 1,
+	};
+
+	if (!sk || !bytes)
+		return 0;
+	w.r = bpf_sk_storage_get(&request_conns, sk, NULL, 0);
+	if (!w.r || w.r->state != REQUESTS_FOLLOWED)
+		return 0;
+	w.side = &w.r->out;
+	if (since)
+		request_walk(&w);
+	else
+		requests_leave(w.r, MISSED_CALL);
+	return 0;
+}
+
+#endif

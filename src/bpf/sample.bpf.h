@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
+/*
+ * Sampling (--sample, --max-overhead): which packets are measured, decided before a clock is read.
+ *
+ * A segment is drawn by a hash of its sequence number, which every stage of both ends sees alike,
+ * also behind NAT, so that it is measured at all of them or at none; never by its stamp. Datagrams
+ * may be alike in all that a header says: they are drawn at `link` by a count, and what was drawn
+ * is kept in the link table, where the next stage looks anyway. docs/design/sampling.md.
+ */
+#ifndef HOSTLAT_BPF_SAMPLE_H
+#define HOSTLAT_BPF_SAMPLE_H
+
+#include <bpf/bpf_endian.h>
+
+#include "bpf/abi.h"
+#include "bpf/kernel/types.h"
+#include "bpf/link.bpf.h"
+#include "bpf/maps.bpf.h"
+#include "bpf/net.bpf.h"
+#include "bpf/record.bpf.h"
+
+#define ETH_P_IP 0x0800
+#define ETH_P_IPV6 0x86DD
+#define IP_FRAGMENT 0xff3fULL /* more of it follow, or its place, as it is in the packet */
+
+/*
+ * Two 64-bit numbers of a header at once: what kernel type they are read as doesn't matter, but it
+ * must have two. Where the kernel has no bpf_rdonly_cast(), by a helper.
+ */
+static __always_inline void header_words(const void *at, __u64 *first, __u64 *second)
+{
+	if (can_cast) {
+		const struct timespec64 *w =
+			bpf_rdonly_cast(at, bpf_core_type_id_kernel(struct timespec64));
+
+		*first = w->tv_sec;
+		*second = w->tv_nsec;
+	} else {
+		__u64 w[2] = {};
+
+		bpf_probe_read_kernel(w, sizeof(w), at);
+		*first = w[0];
+		*second = w[1];
+	}
+}
+
+static __always_inline __u64 header_word(const void *at)
+{
+	__u64 word = 0;
+
+	if (can_cast)
+		return ((const struct timespec64 *)
+			bpf_rdonly_cast(at, bpf_core_type_id_kernel(struct timespec64)))->tv_sec;
+	bpf_probe_read_kernel(&word, sizeof(word), at);
+	return word;
+}
+
+/*
+ * Equal keys are drawn alike, and keys in a row independently of each other: the finaliser of
+ * MurmurHash3 (A. Appleby, public domain), both constants of it.
+ */
+static __always_inline bool drawn(__u64 key)
+{
+	key ^= key >> 33;
+	key *= 0xff51afd7ed558ccdULL;
+	key ^= key >> 33;
+	key *= 0xc4ceb9fe1a85ec53ULL;
+	return (__u32)(key >> 32) <= sample_below;
+}
+
+/* A segment that is received: its sequence number as it is in the packet. */
+static __always_inline bool tcp_drawn(const struct sk_buff *skb)
+{
+	const struct tcp_skb_cb *cb = (const struct tcp_skb_cb *)skb->cb;
+
+	return drawn(bpf_htonl(cb->seq));
+}
+
+/* A packet on its way out, of whatever protocol: only what TCP's says means anything. */
+static __always_inline bool tx_drawn(const struct sk_buff *skb)
+{
+	return drawn(header_word(skb->head + skb->transport_header) >> 32);
+}
+
+enum draw { DRAW_MEASURED, DRAW_PASSED, DRAW_DATAGRAM };
+
+/* Where headers are not as usual it is measured here; TCP's next stage can tell all the same. */
+static __always_inline enum draw link_draw(const struct sk_buff *skb)
+{
+	__u32 linear = skb->len - skb->data_len, protocol, offset;
+	__u64 first, second;
+
+	if (skb->protocol == bpf_htons(ETH_P_IP)) {
+		header_words(skb->data, &first, &second);
+		if (first >> 48 & IP_FRAGMENT)
+			return DRAW_MEASURED;
+		offset = (first & 15) * 4;
+		protocol = second >> 8 & 0xff;
+	} else if (skb->protocol == bpf_htons(ETH_P_IPV6)) {
+		protocol = header_word(skb->data) >> 48 & 0xff;
+		offset = 40;
+	} else {
+		return DRAW_MEASURED;
+	}
+	if (linear < offset + 8)
+		return DRAW_MEASURED;
+	if (protocol == IPPROTO_UDP)
+		return DRAW_DATAGRAM;
+	if (protocol != IPPROTO_TCP || drawn(header_word(skb->data + offset) >> 32))
+		return DRAW_MEASURED;
+	return DRAW_PASSED;
+}
+
+/*
+ * A datagram that isn't measured has its place in its socket's FIFO, and its entry in the link
+ * table says so. It came when the kernel's stamp says: for the order of things, which is all that
+ * this time is for, that will do.
+ */
+static __always_inline void link_pass_datagram(struct sk_buff *skb)
+{
+	struct link_entry *e = link_claim((__u64)skb);
+	__u64 stamp = skb->tstamp;
+
+	e->skb = 0;
+	if (stamp && stamp_clock(skb) == STAMP_REALTIME) {
+		e->p.s.seq = stamp;
+		e->p.link = stamp - realtime_offset;
+	} else {
+		e->p.s.seq = 0;
+		e->p.link = bpf_ktime_get_ns();
+	}
+	e->p.s.base = e->p.link;
+	e->p.ip = e->p.transport = 0;
+	e->p.s.flags = came_by(e, skb) | PKT_SKIP;
+	e->skb = (__u64)skb;
+}
+
+/* At `link`: false if the packet is not to be measured. */
+static __always_inline bool link_drawn(struct cpu_state *c, struct sk_buff *skb)
+{
+	enum draw draw = link_draw(skb);
+
+	if (draw == DRAW_DATAGRAM) {
+		if (drawn(++c->datagrams << 32 | low_half(skb)))
+			return true;
+		link_pass_datagram(skb);
+		return false;
+	}
+	return draw == DRAW_MEASURED;
+}
+
+#endif

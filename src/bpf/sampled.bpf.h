@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
+/*
+ * The programs of --sample and --max-overhead, in place of those that are named as they without
+ * "_sampled": what isn't drawn leaves here, before the clock is read.
+ */
+#ifndef HOSTLAT_BPF_SAMPLED_H
+#define HOSTLAT_BPF_SAMPLED_H
+
+#include "bpf/abi.h"
+#include "bpf/egress.bpf.h"
+#include "bpf/egress_table.bpf.h"
+#include "bpf/kernel/types.h"
+#include "bpf/link.bpf.h"
+#include "bpf/maps.bpf.h"
+#include "bpf/net.bpf.h"
+#include "bpf/record.bpf.h"
+#include "bpf/rx.bpf.h"
+#include "bpf/sample.bpf.h"
+#include "bpf/tasks.bpf.h"
+#include "bpf/tcp.bpf.h"
+#include "bpf/tcp_rx.bpf.h"
+
+/* ---- TCP on its way up ---- */
+
+/*
+ * A segment that isn't measured. Its socket remembers that, for the announcement; with the state
+ * that a measured one needs: to find out that there is none would take longer.
+ */
+static __always_inline int tcp_passes(struct sock *sk, const struct sk_buff *skb)
+{
+	const struct tcp_skb_cb *cb = (const struct tcp_skb_cb *)skb->cb;
+	struct tcp_socket *s = tcp_state(sk, 0);
+
+	if (unlikely(!s)) {
+		if (tcp_is_mptcp(sk))
+			return 0;
+		s = tcp_state(sk, BPF_SK_STORAGE_GET_F_CREATE);
+	}
+	if (!s)
+		return 0;
+	s->next_is = NEXT_PASSED;
+	s->next_end = cb->end_seq;
+	s->next.s.seq = cb->seq;
+	return 0;
+}
+
+/* Segments without payload are counted, all of them; duplicates only among the measured. */
+static __always_inline int tcp_begins_sampled(struct sock *sk, struct sk_buff *skb)
+{
+	const struct tcp_skb_cb *cb = (const struct tcp_skb_cb *)skb->cb;
+	struct link_entry *e;
+	__u32 seq;
+
+	if (cb->seq == cb->end_seq || !tcp_payload(skb, &seq))
+		return tcp_begins(sk, skb);
+	if (!tcp_drawn(skb))
+		return sock_selected(sk) ? tcp_passes(sk, skb) : 0;
+	e = link_find((__u64)skb);
+	if (e && link_same(e, skb))
+		return tcp_begins(sk, skb);
+	/* what wasn't drawn leaves an entry at its address as it was: the usual form believes it */
+	return sock_selected(sk) ? tcp_arrives(sk, skb) : 0;
+}
+
+static __always_inline int announced_sampled(struct sock *sk)
+{
+	struct tcp_entry *t = tcp_entry(sk);
+
+	if (likely(t->sk == (__u64)sk && t->s.next_is == NEXT_PASSED && !t->s.n_ooo)) {
+		t->s.next_is = NEXT_NONE;
+		wakes_untimed();
+		return 0;
+	}
+	return announced(sk);
+}
+
+/* Is none of the bytes that were copied a measured packet's first? Unsure: false. */
+static __always_inline bool copied_passed(struct sock *sk)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_entry *reader = task_entry(task);
+	struct tcp_entry *e = tcp_entry(sk);
+	__u32 head;
+
+	if (e->sk != (__u64)sk || reader->task != (__u64)task || reader->s.n || e->s.ext)
+		return false;
+	head = e->s.head;
+	if (head == e->s.tail)
+		return true;
+	return can_cast && !after(tcp_number(sk, copied_seq, USUAL),
+				  e->s.ring[head & (TCP_RING - 1)].s.seq);
+}
+
+/* ---- the transmit side ---- */
+
+static __always_inline int sampled_qdisc(struct sk_buff *skb)
+{
+	struct sock *sk = tx_owner(skb);
+	struct cpu_state *c;
+
+	if (!sk || sk->sk_protocol != IPPROTO_TCP || tx_drawn(skb))
+		return tx_queued(skb);
+	c = this_cpu();
+	if (c)
+		c->departures++;
+	return 0;
+}
+
+/*
+ * One that isn't in the table was not drawn, or it is a piece of a larger one: drawn by itself. An
+ * entry of UDP's is its own if it is of its socket: a datagram's stamp may have been replaced.
+ */
+static __always_inline int sampled_driver(struct sk_buff *skb)
+{
+	struct tx_entry *e = tx_find((__u64)skb);
+
+	bool own = e && (e->base == (__u64)skb->tstamp ||
+			 (e->where & TX_UDP && e->seq == low_half(skb->sk)));
+
+	if (!own && !tx_drawn(skb))
+		return 0;
+	return tx_given(skb);
+}
+
+/* ---- where packets are received ---- */
+
+static __always_inline int sampled_link(struct sk_buff *skb)
+{
+	struct cpu_state *c = this_cpu();
+
+	if (!c)
+		return 0;
+	if (link_drawn(c, skb))
+		return link_begins(skb);
+	c->announced = 0;
+	c->udp_last = 0;
+	return 0;
+}
+
+#endif

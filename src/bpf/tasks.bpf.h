@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
+/*
+ * Readers: were they woken for a packet, did they wait for a CPU, and who had it?
+ *
+ * A packet's announcement (sk_data_ready) wakes whoever waits for the socket, in the same call
+ * chain on the same CPU: a sched_waking that follows at once is its doing. The waking is kept
+ * with the task, and judged when that task reads the packet: only then is its reader known.
+ */
+#ifndef HOSTLAT_BPF_TASKS_H
+#define HOSTLAT_BPF_TASKS_H
+
+#include "bpf/abi.h"
+#include "bpf/group.bpf.h"
+#include "bpf/maps.bpf.h"
+#include "bpf/record.bpf.h"
+#include "bpf/slow.bpf.h"
+#include "event/layout.h"
+
+/*
+ * The call chain of an announcement is over at the latest when the CPU switches tasks or receives
+ * the next packet, and a timer's interrupt wakes for reasons of its own: those clear the mark. A
+ * waking later than this has another cause all the same.
+ */
+#define ANNOUNCE_WINDOW 1000000ULL
+
+/* In place of a time, where none was taken (--sample). */
+#define ANNOUNCED_UNTIMED 1
+
+/* A packet is announced that isn't measured: its reader is woken for it all the same. */
+static __always_inline void wakes_untimed(void)
+{
+	struct cpu_state *c;
+
+	if (!selected(SLOT_RUNNABLE) && !selected(SLOT_RUNNING))
+		return;
+	c = this_cpu();
+	if (c)
+		c->announced = ANNOUNCED_UNTIMED;
+}
+
+static __always_inline struct task_entry *task_entry(const void *t)
+{
+	__u32 low = (__u64)t; /* a shift of all of the pointer is not allowed */
+
+	return &task_table[low * 0x9e3779b1U >> (32 - TASK_TABLE_LOG2)];
+}
+
+static __noinline struct task_state *task_other(struct task_struct *t, struct task_entry *e,
+						__u32 make)
+{
+	__u64 owner = e->task, key = (__u64)t;
+	struct task_state *s = bpf_map_lookup_elem(&tasks, &key);
+
+	if (s || !make)
+		return s;
+	if (tasks_end && owner <= TASK_GONE &&
+	    __sync_val_compare_and_swap(&e->task, owner, (__u64)t) == owner)
+		return &e->s;
+	if (e->task == (__u64)t) /* its waker on another CPU was as quick */
+		return &e->s;
+	bpf_map_update_elem(&tasks, &key, &task_fresh, BPF_NOEXIST);
+	return bpf_map_lookup_elem(&tasks, &key);
+}
+
+enum task_make { TASK_FIND, TASK_MAKE };
+
+/* The state of a task, made if TASK_MAKE asks for it; NULL: there is none, or no place for it. */
+static __always_inline struct task_state *task_get(struct task_struct *t, enum task_make make)
+{
+	struct task_entry *e = task_entry(t);
+
+	if (likely(e->task == (__u64)t))
+		return &e->s;
+	if (tasks_end && !e->task && !make) /* nobody ever had to go elsewhere */
+		return NULL;
+	return task_other(t, e, make);
+}
+
+/* --by comm: the group of what the current task, whose state `t` is, reads. */
+static __always_inline __u32 group_of_reader(struct task_state *t, __u32 group)
+{
+	const __u64 *comm;
+
+	if (likely(!group) || !BY(GROUP_COMM))
+		return group;
+	comm = (const __u64 *)bpf_get_current_task_btf()->comm;
+	if (likely(t->read_of == group && t->comm[0] == comm[0] && t->comm[1] == comm[1] &&
+		   t->freed == groups_freed))
+		return t->read_group;
+	t->read_of = group;
+	t->freed = groups_freed;
+	t->comm[0] = comm[0];
+	t->comm[1] = comm[1];
+	t->read_group = group_read(group, t->comm);
+	return t->read_group;
+}
+
+/*
+ * Packets whose read never ended: the task took them from their socket by no receive call
+ * (TCP_ZEROCOPY_RECEIVE, for one).
+ */
+static __noinline int reads_unended(struct task_state *t)
+{
+	struct cpu_state *c = this_cpu();
+
+	if (c && t && t->n)
+		count_loss(c, SLOT_READ, LOSS_UNSUPPORTED_SPLICE, ROW_TCP, t->n);
+	if (t)
+		t->n = 0;
+	return 0;
+}
+
+/* The task is no more: its address may be another's next. */
+static __always_inline void task_end(struct task_struct *t)
+{
+	struct task_entry *e = task_entry(t);
+	__u64 key = (__u64)t;
+	struct task_state *s;
+
+	if (e->task != key) {
+		s = bpf_map_lookup_elem(&tasks, &key);
+		if (!s)
+			return;
+		reads_unended(s);
+		bpf_map_delete_elem(&tasks, &key);
+		return;
+	}
+	reads_unended(&e->s);
+	e->s.runnable_since = e->s.stopped_since = 0;
+	e->s.net_wake = e->s.net_run = 0;
+	e->s.net = e->s.waits = 0;
+	e->s.n = 0;
+	e->s.since = 0;
+	e->s.read_of = 0;
+	e->task = TASK_GONE;
+}
+
+static __always_inline bool reader_selected(void)
+{
+	__u32 tgid;
+
+	if (!filter_tgid)
+		return true;
+	tgid = bpf_get_current_task_btf()->tgid;
+	return tgid == filter_tgid || tgid == test_tgid;
+}
+
+/* Who had this CPU while a task waited from `start`: the longest of the last ones. */
+static __always_inline void culprit_of(struct cpu_state *c, struct wait *w)
+{
+	__u64 end = w->end, best = 0;
+	__u32 i, n = c->switches;
+
+	for (i = 0; i < WAIT_RING; i++) {
+		struct cpu_switch *s = &c->ring[(n - 1 - i) & (SWITCH_RING - 1)];
+		__u64 from = s->since > w->start ? s->since : w->start;
+
+		if (i >= n || end <= w->start)
+			break;
+		if (end - from > best) {
+			best = end - from;
+			w->pid = s->pid;
+			w->tgid = s->tgid;
+			__builtin_memcpy(w->comm, s->comm, sizeof(w->comm));
+		}
+		end = from;
+	}
+}
+
+static __always_inline void task_runs(struct cpu_state *c, struct task_state *t, __u64 now)
+{
+	struct wait *w;
+
+	if (!t->runnable_since)
+		return;
+	w = &t->wait[t->waits & (WAIT_RING - 1)];
+	w->start = t->runnable_since;
+	w->end = now;
+	w->pid = w->tgid = 0;
+	w->blamed = now;
+	culprit_of(c, w);
+	t->waits++;
+	t->runnable_since = 0;
+	if (t->net) {
+		t->net = 0;
+		t->net_run = now;
+	}
+}
+
+/* SIGCONT, or the tracer lets go: the time since the stop is neither the CPU's nor the task's. */
+static __always_inline void task_continued(struct task_state *t, __u64 now)
+{
+	struct wait *w = &t->wait[t->waits & (WAIT_RING - 1)];
+
+	w->start = t->stopped_since;
+	w->end = now;
+	w->blamed = WAIT_STOPPED;
+	t->waits++;
+	t->stopped_since = 0;
+}
+
+static __always_inline void cpu_taken(struct cpu_state *c, struct task_struct *next, __u64 now)
+{
+	struct cpu_switch *s = &c->ring[c->switches & (SWITCH_RING - 1)];
+
+	s->since = now;
+	s->pid = next->pid;
+	s->tgid = next->tgid;
+	bpf_probe_read_kernel(s->comm, sizeof(s->comm), next->comm);
+	c->switches++;
+}
+
+/*
+ * Of a wait from `start` on, what was not blamed before: whoever reads many sockets after one wait
+ * waited only once.
+ */
+static __always_inline void blame(struct cpu_state *c, struct wait *w, __u64 start, __u32 proto)
+{
+	struct culprit *k, fresh = {};
+	__u64 until = w->blamed;
+	__u32 pid = w->pid; /* 6.1 takes a key from the stack or a map only */
+
+	if (start >= until)
+		return;
+	w->blamed = start;
+	k = bpf_map_lookup_elem(&culprits, &pid);
+	if (!k) {
+		fresh.tgid = w->tgid;
+		__builtin_memcpy(fresh.comm, w->comm, sizeof(fresh.comm));
+		bpf_map_update_elem(&culprits, &pid, &fresh, BPF_NOEXIST);
+		k = bpf_map_lookup_elem(&culprits, &pid);
+		if (!k) {
+			count_loss(c, SLOT_CPU_WAIT, LOSS_CULPRITS_FULL, proto, 1);
+			return;
+		}
+	}
+	__sync_fetch_and_add(&k->ns, until - start);
+	if (until == w->end)
+		__sync_fetch_and_add(&k->count, 1);
+}
+
+struct waited {
+	__u64 held;    /* while another task had the CPU */
+	__u64 stopped; /* while the task was stopped */
+};
+
+/* Time since `from` that the task wanted a CPU, `held` being part of it and `stopped` none. */
+verified_alone __u64 cpu_wait(struct cpu_state *c, struct task_state *t, __u64 from, __u32 proto,
+			      struct waited *waited)
+{
+	__u64 sum = 0;
+	__u32 i;
+
+	keep(proto);
+	if (!c || !t || !waited || proto >= ROW_PROTOS)
+		return 0;
+	for (i = 0; i < WAIT_RING; i++) {
+		struct wait *w = &t->wait[(t->waits - 1 - i) & (WAIT_RING - 1)];
+		__u64 start = w->start > from ? w->start : from;
+
+		if (i >= t->waits || w->end <= from)
+			break;
+		if (w->blamed == WAIT_STOPPED) {
+			waited->stopped += w->end - start;
+			continue;
+		}
+		sum += w->end - start;
+		if (w->pid) {
+			waited->held += w->end - start;
+			blame(c, w, start, proto);
+		}
+	}
+	return sum;
+}
+
+static __always_inline bool has_waited(const struct task_state *t, __u64 from)
+{
+	return t->waits && t->wait[(t->waits - 1) & (WAIT_RING - 1)].end > from;
+}
+
+static __always_inline bool woken_for(const struct task_state *t, const struct stamp *p)
+{
+	return t->net_run > p->enqueued;
+}
+
+/* `runnable` and `running` of one packet, once its reader is known; `before`: before_reader(). */
+static __always_inline void record_woken(struct cpu_state *c, struct task_state *t,
+					 const struct stamp *p, __u64 before, __u32 proto,
+					 __u32 group)
+{
+	__u64 wake;
+
+	if (!selected(SLOT_RUNNABLE) && !selected(SLOT_RUNNING))
+		return;
+	if (unlikely(!woken_for(t, p))) {
+		c->count.excluded[EXCL_READER_RUNNING][proto]++;
+		return;
+	}
+	/* a packet that came while the reader was already waiting for a CPU */
+	wake = t->net_wake > p->enqueued ? t->net_wake : p->enqueued;
+	if (selected(SLOT_RUNNABLE) && has_origin(c, p, SLOT_RUNNABLE, proto))
+		record(c, SLOT_RUNNABLE, proto, p->origin, group, wake - p->base, wake - before, 1);
+	if (selected(SLOT_RUNNING) && has_origin(c, p, SLOT_RUNNING, proto))
+		record(c, SLOT_RUNNING, proto, p->origin, group, t->net_run - p->base,
+		       t->net_run - (selected(SLOT_RUNNABLE) ? wake : before), 1);
+}
+
+/* How the oldest packet's time in the socket divides: the others of the read count as it does. */
+static __always_inline void record_share(struct cpu_state *c, struct task_state *t,
+					 const struct stamp *p, __u32 proto, __u64 now, __u32 n)
+{
+	struct cpu_share *s = &c->share[proto];
+	__u64 total = now - p->enqueued, wait = 0, wake = 0;
+	struct waited waited = {};
+
+	if ((__s64)total < 0)
+		total = 0; /* the reader's clock reading came before the announcement's */
+	s->packets += n;
+	if (unlikely(has_waited(t, p->enqueued))) {
+		wait = cpu_wait(c, t, p->enqueued, proto, &waited);
+		total = total > wait + waited.stopped ? total - wait - waited.stopped : 0;
+		s->wait += wait * n;
+		s->stopped += waited.stopped * n;
+		if (waited.held)
+			s->waited += n;
+	}
+	if (woken_for(t, p)) {
+		if (t->net_wake > p->enqueued)
+			wake = t->net_wake - p->enqueued;
+		/* it may have waited for a CPU before that waking, too: no time twice */
+		if (wake > total)
+			wake = total;
+		s->wake += wake * n;
+		s->run += (total - wake) * n;
+	} else {
+		s->busy += total * n;
+	}
+	record_latency(c, SLOT_CPU_WAIT, proto, ROW_LINK, 0, waited.held, n);
+}
+
+/* --pid: only at `read` is the reader known, and with it whether the way here counts. */
+static __always_inline void record_way(struct cpu_state *c, const struct queued *q, __u32 proto)
+{
+	struct packet p = { .s = q->s, .link_ns = q->link_ns };
+
+	p.link = q->s.enqueued - q->link;
+	p.ip = q->ip ? q->s.enqueued - q->ip : 0;
+	p.transport = q->transport ? q->s.enqueued - q->transport : 0;
+	p.socket = q->socket ? q->s.enqueued - q->socket : 0;
+	record_lower(c, &p, proto, slots, q->group);
+	record_transport(c, &p, proto, slots, q->group);
+	if (proto == ROW_TCP)
+		record_socket(c, &p, slots, q->group);
+	record_enqueued(c, &p, proto, q->s.enqueued, slots, q->group);
+}
+
+static __always_inline void take_first(struct task_state *t, const struct queued *q)
+{
+	t->oldest = q->s;
+	t->youngest = q->s.base;
+	t->n = 1;
+	t->group = by ? q->group : 0;
+	if (!slower_than)
+		return;
+	t->link = q->link;
+	t->ip = q->ip;
+	t->transport = q->transport;
+	t->socket = q->socket;
+	t->cores = q->cores;
+	if (!t->since)
+		t->since = bpf_ktime_get_ns();
+}
+
+/* A packet leaves the socket's queue for this task. */
+static __always_inline void take(struct cpu_state *c, struct task_state *t, struct queued *q,
+				 __u32 proto)
+{
+	if (filter_tgid)
+		record_way(c, q, proto);
+	record_woken(c, t, &q->s, before_reader(q, slots), proto, group_of_reader(t, q->group));
+	if (!t->n) {
+		take_first(t, q);
+		if (!selected(SLOT_ENQUEUED))
+			t->before = before_reader(q, slots);
+	} else if (t->oldest.origin != q->s.origin) {
+		count_loss(c, SLOT_READ, LOSS_MIXED_ORIGIN, proto, 1);
+	} else if (by && t->group != q->group) {
+		count_loss(c, SLOT_READ, LOSS_MIXED_GROUP, proto, 1);
+	} else {
+		t->youngest = q->s.base;
+		t->n++;
+	}
+}
+
+/* Bytes of different ages, or of a group. */
+static __noinline int record_read(struct cpu_state *c, struct task_state *t, __u32 proto,
+				  __u64 now, __u64 step)
+{
+	__u64 n = t ? t->n : 0;
+	__u32 group;
+
+	if (!c || !t)
+		return 0;
+	group = group_of_reader(t, t->group);
+	keep(proto);
+	if (proto >= ROW_PROTOS)
+		return 0;
+	if (t->oldest.base == t->youngest) {
+		record(c, SLOT_READ, proto, t->oldest.how, group, now - t->oldest.base, step, n);
+		return 0;
+	}
+	hist_other(&row_of(c, SLOT_READ, proto, t->oldest.how, group)->step,
+		   (__s64)step < 0 ? 0 : step, n);
+	record(c, SLOT_MANY, proto, t->oldest.how, group, now - t->oldest.base, now - t->youngest,
+	       n);
+	return 0;
+}
+
+/* The read call returns: all it took is with the application now. */
+static __always_inline void finish_read(struct cpu_state *c, struct task_state *t, __u32 proto,
+					__u64 now)
+{
+	struct stamp *p = &t->oldest;
+	__u64 before = p->enqueued, n = t->n;
+	__u32 stages = slots;
+
+	if (unlikely(p->how & HOW(PKT_FORCED_MISS))) {
+		count_loss(c, SLOT_READ, p->why, proto, n);
+		t->n = 0;
+		return;
+	}
+	if (is_slow(p, now))
+		slow_read(c, t, proto, now);
+	if (unlikely(!is_in(stages, SLOT_ENQUEUED)))
+		before = t->before;
+	if (stages & (1U << SLOT_RUNNING)) {
+		if (woken_for(t, p))
+			before = t->net_run;
+		record_share(c, t, p, proto, now, n);
+	} else if (stages & (1U << SLOT_RUNNABLE)) {
+		if (woken_for(t, p))
+			before = t->net_wake > p->enqueued ? t->net_wake : p->enqueued;
+	}
+	if (likely(p->base == t->youngest && !t->group))
+		record(c, SLOT_READ, proto, p->how, 0, now - p->base, now - before, n);
+	else
+		record_read(c, t, proto, now, now - before);
+	t->n = 0;
+}
+
+#endif

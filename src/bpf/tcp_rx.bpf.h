@@ -1,0 +1,593 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
+/*
+ * What TCP's hooks do with a packet: when it enters TCP, at tcp_probe, when it is announced,
+ * copied, and returned.
+ *
+ * Where two forms are, the short one is for what nearly all packets are, with settings that enum
+ * usual describes. It changes nothing before it knows that it may; else it leaves everything to
+ * the general one.
+ */
+#ifndef HOSTLAT_BPF_TCP_WAY_H
+#define HOSTLAT_BPF_TCP_WAY_H
+
+#include "bpf/abi.h"
+#include "bpf/group.bpf.h"
+#include "bpf/kernel/types.h"
+#include "bpf/link.bpf.h"
+#include "bpf/maps.bpf.h"
+#include "bpf/net.bpf.h"
+#include "bpf/record.bpf.h"
+#include "bpf/request_conn.bpf.h"
+#include "bpf/sample.bpf.h"
+#include "bpf/tasks.bpf.h"
+#include "bpf/tcp.bpf.h"
+
+/* ---- transport ---- */
+
+/* As link_same(), but here the packet may still have the sender's stamp. */
+static __always_inline bool tcp_enters_same(const struct link_entry *e, struct sk_buff *skb)
+{
+	if (!e->p.s.seq && stamp_clock(skb) == STAMP_MONOTONIC)
+		return e->p.link - skb->tstamp == link_latency(&e->p);
+	return link_same(e, skb);
+}
+
+/*
+ * Before the socket is looked up, let alone locked: only the time is noted. An entry that is not
+ * this packet's must not be taken for it at `socket`.
+ */
+static __always_inline int tcp_enters(struct sk_buff *skb)
+{
+	struct link_entry *e;
+
+	if (!transport_tcp)
+		return 0;
+	e = link_find((__u64)skb);
+	if (!e || link_served(e))
+		return 0;
+	if (likely(!(e->p.s.flags & PKT_USED) && tcp_enters_same(e, skb)))
+		e->p.transport = bpf_ktime_get_ns();
+	else
+		link_serve(e);
+	return 0;
+}
+
+/* ---- socket ---- */
+
+static __always_inline void tcp_lost(struct cpu_state *c, const struct tcp_socket *s, __u32 slot,
+				     __u32 why)
+{
+	if (counts(s ? s->ours : 0))
+		count_loss(c, slot, why, ROW_TCP, 1);
+}
+
+static __noinline int tcp_out_of_order(struct cpu_state *c, struct tcp_socket *s, struct sock *sk)
+{
+	struct ooo_queue *q = bpf_sk_storage_get(&ooo_queues, sk, NULL,
+						 BPF_SK_STORAGE_GET_F_CREATE);
+
+	if (!c || !s)
+		return 0;
+	if (!q) {
+		count_loss(c, SLOT_ENQUEUED, LOSS_NO_STORAGE, ROW_TCP, 1);
+		return 0;
+	}
+	return ooo_add(c, s, q, &s->next);
+}
+
+/* `skb` NULL: there is no --ifname. */
+static __always_inline bool came_by_selected(const struct sk_buff *skb)
+{
+	struct link_entry *e;
+
+	if (!skb || !filter_ifname[0])
+		return true;
+	e = link_find((__u64)skb);
+	return e && (e->p.s.flags & PKT_IFACE);
+}
+
+/* --pid: whose it would have been is not known. */
+static __always_inline int tcp_excluded(struct cpu_state *c, const struct sk_buff *skb, __u32 why)
+{
+	if (!filter_tgid && came_by_selected(skb))
+		c->count.excluded[why][ROW_TCP]++;
+	return 0;
+}
+
+/* The packet's way so far. Without an entry it goes on as a loss of every stage. */
+static __always_inline void packet_of(struct packet *p, const struct sock *sk,
+				      const struct sk_buff *skb)
+{
+	struct link_entry *e = link_find((__u64)skb);
+	__u64 way = link_way((__u64)skb);
+
+	if (e)
+		*p = e->p;
+	if (!e || link_served(e) || !(link_entered(e) || link_same(e, skb)) ||
+	    e->skb != (__u64)skb) /* displaced, maybe while we read it */
+		*p = (struct packet){
+			.s = { .flags = PKT_IFACE | PKT_FORCED_MISS, .why = LOSS_NO_LINK_STAMP },
+		};
+	else
+		link_serve(e);
+	if (by)
+		p->s.group = group_of(sk, way);
+}
+
+/* SO_RCVLOWAT: when it gets into the queue, nobody tells. */
+static __always_inline void tcp_unannounced(struct cpu_state *c, struct tcp_socket *s)
+{
+	if (min_queue) { /* nor is it counted */
+		s->untold = 1;
+		s->untold_seq = s->next.s.seq;
+	}
+	if (!left_out(&s->next.s))
+		tcp_lost(c, s, SLOT_ENQUEUED, LOSS_LOWAT);
+}
+
+/* A subflow of MPTCP, which moves its packets to a queue of its own. It never has a state here. */
+static __always_inline bool tcp_is_mptcp(struct sock *sk)
+{
+	struct tcp_sock *tp = NULL;
+
+	if (!bpf_core_field_exists(tp->is_mptcp))
+		return false;
+	tp = bpf_skc_to_tcp_sock(sk);
+	return tp && tp->is_mptcp;
+}
+
+/* Stages up to `socket`. */
+static __always_inline void tcp_record(struct cpu_state *c, const struct packet *p)
+{
+	__u32 stages = slots;
+
+	record_lower(c, p, ROW_TCP, stages, p->s.group);
+	record_transport(c, p, ROW_TCP, stages, p->s.group);
+	record_socket(c, p, stages, p->s.group);
+}
+
+/* Its packets are measured as far as they are TCP's. --pid: whose they are is not known. */
+static __noinline int mptcp_arrives(struct cpu_state *c, struct sock *sk, struct sk_buff *skb,
+				    __u64 now)
+{
+	struct packet p;
+
+	if (!c || filter_tgid)
+		return 0;
+	packet_of(&p, sk, skb);
+	if (!(p.s.flags & PKT_IFACE))
+		return 0;
+	if (min_queue) { /* how many wait is not known, either */
+		count_loss(c, SLOT_ENQUEUED, LOSS_MPTCP, ROW_TCP, 1);
+		return 0;
+	}
+	p.socket = now;
+	origin_delivered(c, &p, skb, now);
+	tcp_record(c, &p);
+	count_loss(c, SLOT_ENQUEUED, LOSS_MPTCP, ROW_TCP, 1);
+	return 0;
+}
+
+/* Any packet, whatever is asked for. */
+static __noinline int tcp_arrives(struct sock *sk, struct sk_buff *skb)
+{
+	struct cpu_state *c = this_cpu();
+	__u32 seq, len = tcp_payload(skb, &seq), rcv_nxt;
+	struct tcp_socket *s;
+	struct packet *p;
+	__u64 now;
+
+	if (!c)
+		return 0;
+	rcv_nxt = tcp_number(sk, rcv_nxt, NOT_USUAL);
+	if (!len || !after(seq + len, rcv_nxt)) {
+		link_serve(link_find((__u64)skb));
+		return tcp_excluded(c, skb, len ? EXCL_DUPLICATE : EXCL_PURE_ACK);
+	}
+	now = bpf_ktime_get_ns();
+	if (unlikely(tcp_is_mptcp(sk)))
+		return mptcp_arrives(c, sk, skb, now);
+	s = tcp_state(sk, BPF_SK_STORAGE_GET_F_CREATE);
+	if (!s) {
+		count_loss(c, SLOT_SOCKET, LOSS_NO_STORAGE, ROW_TCP, 1);
+		return 0;
+	}
+	p = &s->next;
+	s->next_is = NEXT_NONE;
+	packet_of(p, sk, skb);
+	if (!(p->s.flags & PKT_IFACE) && !min_queue)
+		return 0;
+	p->socket = now;
+	p->s.seq = after(rcv_nxt, seq) ? rcv_nxt : seq; /* the first byte that is new */
+	s->next_end = seq + len;
+	origin_delivered(c, p, skb, now);
+	if (min_queue)
+		tcp_judge(c, s, sk, rcv_nxt);
+	if (!filter_tgid && !left_out(&p->s))
+		tcp_record(c, p);
+	if (after(seq, rcv_nxt))
+		tcp_out_of_order(c, s, sk);
+	else if (sk->sk_rcvlowat > 1)
+		tcp_unannounced(c, s);
+	else
+		s->next_is = p->s.flags & PKT_FORCED_MISS ? NEXT_MISS : NEXT_USUAL;
+	return 0;
+}
+
+/* A stage whose step begins at `link`, or at the origin if that is `link`. */
+static __always_inline void tcp_first_step(struct cpu_state *c, __u32 slot,
+					   const struct link_entry *e, __u32 how, __u64 base,
+					   __u64 at)
+{
+	if (likely(!(how & 0xff))) /* ROW_LINK: the step is the latency; deltas.c knows */
+		record_latency(c, slot, ROW_TCP, ROW_LINK, 0, at - base, 1);
+	else
+		record(c, slot, ROW_TCP, how, 0, at - base,
+		       at - (how & HOW(PKT_LINK) ? READ_ONCE(e->p.link) : base), 1);
+}
+
+/* What nearly all packets are, if nothing special is asked for. False: tcp_arrives(). */
+static __always_inline bool tcp_arrives_usual(struct sock *sk, struct sk_buff *skb,
+					      __u32 short_form)
+{
+	const struct tcp_skb_cb *cb = (const struct tcp_skb_cb *)skb->cb;
+	struct tcp_entry *t;
+	struct link_entry *e;
+	struct cpu_state *c;
+	__u64 now, base, link_ns, entered;
+	__u32 how;
+
+	if (unlikely(cb->tcp_flags & (TCP_FLAG_FIN | TCP_FLAG_SYN)))
+		return false;
+	if (cb->end_seq == cb->seq) {
+		link_serve(link_find((__u64)skb));
+		c = this_cpu();
+		return !c || !tcp_excluded(c, NULL, EXCL_PURE_ACK);
+	}
+	if (unlikely(tcp_number(sk, rcv_nxt, short_form) != cb->seq))
+		return false;
+	now = bpf_ktime_get_ns();
+	c = this_cpu();
+	if (!c)
+		return true;
+	t = tcp_entry(sk);
+	e = link_find((__u64)skb);
+	if (unlikely(!e || t->sk != (__u64)sk || sk->sk_rcvlowat > 1))
+		return false;
+	base = READ_ONCE(e->p.s.base);
+	if (unlikely(now - base > STAMP_AGE_USUAL)) /* is it of this packet at all? Or 0 */
+		return false;
+	how = READ_ONCE(e->p.s.how);
+	link_ns = READ_ONCE(e->p.link_ns);
+	entered = transport_tcp ? READ_ONCE(e->p.transport) : 0;
+	if (transport_tcp && unlikely(!entered)) /* a loss, and is it of this packet? */
+		return false;
+	if (unlikely(READ_ONCE(e->skb) != (__u64)skb)) /* displaced while we read it */
+		return false;
+	link_serve(e);
+	t->s.next_is = NEXT_USUAL;
+	t->s.next_end = READ_ONCE(cb->end_seq);
+	t->s.next.s.seq = READ_ONCE(cb->seq);
+	t->s.next.s.base = base;
+	t->s.next.s.how = how;
+	t->s.next.socket = now;
+	if (how & HOW(PKT_LINK))
+		record_latency(c, SLOT_LINK, ROW_TCP, how >> 8, 0, link_ns, 1);
+	if (transport_tcp) {
+		tcp_first_step(c, SLOT_TRANSPORT, e, how, base, entered);
+		record(c, SLOT_SOCKET, ROW_TCP, how, 0, now - base, now - entered, 1);
+	} else {
+		tcp_first_step(c, SLOT_SOCKET, e, how, base, now);
+	}
+	return true;
+}
+
+/* ---- enqueued ---- */
+
+/*
+ * An announcement without a tcp_probe before it: that tracepoint fires in ESTABLISHED only, and
+ * payload also comes with the last segment of the handshake, or after this end has sent its FIN.
+ */
+static __noinline int tcp_unprobed(struct cpu_state *c, struct sock *sk)
+{
+	struct sk_buff *tail = sk->sk_receive_queue.prev;
+	__u8 state = sk->__sk_common.skc_state;
+	struct link_entry *e = link_find((__u64)tail);
+	struct tcp_socket *s;
+	struct packet p;
+
+	if (!c || state == TCP_LISTEN || sk->sk_type != SOCK_STREAM || !sock_selected(sk))
+		return 0;
+	if (sampling && !tcp_drawn(tail))
+		return 0;
+	if (sampling && e && !link_same(e, tail)) /* of one before it, that was never served */
+		e = NULL;
+	if (!e || (e->p.s.flags & PKT_USED) || link_served(e)) {
+		if (state == TCP_FIN_WAIT1 || state == TCP_FIN_WAIT2) /* merged: it can't be told */
+			tcp_lost(c, tcp_state(sk, 0), SLOT_ENQUEUED, LOSS_NOT_ESTABLISHED);
+		return 0;
+	}
+	e->p.s.flags |= PKT_USED;
+	p = e->p;
+	p.socket = 0;
+	if (by)
+		p.s.group = group_of(sk, link_way((__u64)tail));
+	if (!(p.s.flags & PKT_IFACE) || !tcp_payload(tail, &p.s.seq))
+		return 0;
+	s = tcp_is_mptcp(sk) ? NULL : tcp_state(sk, BPF_SK_STORAGE_GET_F_CREATE);
+	if (min_queue && s) {
+		s->next = p;
+		tcp_judge(c, s, sk, p.s.seq);
+		p.s.flags = s->next.s.flags;
+	}
+	if (!filter_tgid && !left_out(&p.s) && (!min_queue || s))
+		tcp_record(c, &p);
+	if (!s) {
+		tcp_lost(c, NULL, SLOT_ENQUEUED, tcp_is_mptcp(sk) ? LOSS_MPTCP : LOSS_NO_STORAGE);
+		return 0;
+	}
+	tcp_enqueue(c, s, &p, bpf_ktime_get_ns());
+	return 0;
+}
+
+/* Any packet, whatever is asked for; with what waited behind the hole that it fills. */
+static __noinline int tcp_enqueued(struct sock *sk)
+{
+	struct tcp_socket *s = sock_selected(sk) ? tcp_state(sk, 0) : NULL;
+	__u8 state = sk->__sk_common.skc_state;
+	struct cpu_state *c = this_cpu();
+	struct ooo_queue *q;
+	__u32 rcv_nxt;
+	bool passed;
+	__u64 now;
+
+	if (!c)
+		return 0;
+	if (!s || !s->next_is || state == TCP_FIN_WAIT1 || state == TCP_FIN_WAIT2)
+		return tcp_unprobed(c, sk);
+	rcv_nxt = tcp_number(sk, rcv_nxt, NOT_USUAL);
+	if (!after(rcv_nxt, s->next.s.seq))
+		return 0; /* no memory: announced first; then it is queued, or dropped */
+	passed = sampling && s->next_is == NEXT_PASSED;
+	s->next_is = NEXT_NONE;
+	now = bpf_ktime_get_ns();
+	c->announced = now;
+	if (!passed)
+		tcp_enqueue(c, s, &s->next, now);
+	if (!s->n_ooo)
+		return 0;
+	q = bpf_sk_storage_get(&ooo_queues, sk, NULL, 0);
+	if (q)
+		ooo_release(c, s, q, (__u64)s->next_end << 32 | rcv_nxt, now);
+	return 0;
+}
+
+/* The lower half is `how`. */
+static __always_inline __u64 *how_and_seq(struct stamp *s)
+{
+	return (__u64 *)&s->how;
+}
+
+/* What nearly all packets are, if nothing special is asked for. False: tcp_enqueued(). */
+static __always_inline bool tcp_enqueued_usual(struct sock *sk, __u32 short_form)
+{
+	struct tcp_entry *t = tcp_entry(sk);
+	struct tcp_socket *s = &t->s;
+	struct cpu_state *c;
+	__u64 now, base, before, how;
+	struct stamp *p;
+	__u32 tail;
+
+	/* connect_tp takes it back when the state is left in which it came */
+	if (unlikely(t->sk != (__u64)sk || s->next_is != NEXT_USUAL || s->unusual))
+		return false;
+	tail = s->tail;
+	if (unlikely(tail - s->head >= TCP_RING))
+		return false;
+	if (unlikely(!after(tcp_number(sk, rcv_nxt, short_form), s->next.s.seq)))
+		return true; /* as in tcp_enqueued() */
+	now = bpf_ktime_get_ns();
+	c = this_cpu();
+	if (!c)
+		return true;
+	c->announced = now;
+	s->next_is = NEXT_NONE;
+	base = s->next.s.base;
+	before = s->next.socket;
+	how = *how_and_seq(&s->next.s);
+	s->tail = tail + 1;
+	p = &s->ring[tail & (TCP_RING - 1)].s;
+	p->base = base;
+	p->enqueued = now;
+	*how_and_seq(p) = how;
+	record(c, SLOT_ENQUEUED, ROW_TCP, how, 0, now - base, now - before, 1);
+	return true;
+}
+
+/* ---- read ---- */
+
+/* After a splice, what was read is gone from the queue; a receive call still looks at it. */
+static __always_inline bool spliced(const struct sock *sk, __u32 copied)
+{
+	const struct sk_buff *head = sk->sk_receive_queue.next;
+	const struct tcp_skb_cb *cb = (const struct tcp_skb_cb *)head->cb;
+
+	return !sk->sk_receive_queue.qlen || !after(copied, cb->seq);
+}
+
+/* Bytes were copied, but no packet's first: the position that tcp_returned() compares with. */
+static __noinline int tcp_copied_more(struct sock *sk, __u32 copied)
+{
+	struct task_state *t = task_get(bpf_get_current_task_btf(), TASK_FIND);
+
+	if (t && t->n && t->sk == (__u64)sk)
+		t->copied = copied;
+	return 0;
+}
+
+static __noinline int tcp_no_reader(__u32 why, __u32 n)
+{
+	struct cpu_state *c = this_cpu();
+
+	if (c)
+		count_loss(c, SLOT_READ, why, ROW_TCP, n);
+	return 0;
+}
+
+/*
+ * In a sockmap with programs (include/net/sock.h): the kernel may take packets out of the queue for
+ * another socket, in softirq, whatever task is current there. Only a receive call is a read, then.
+ */
+#define SK_USER_DATA_PSOCK 4
+
+static __always_inline bool tcp_in_sockmap(const struct sock *sk)
+{
+	return (__u64)sk->sk_user_data & SK_USER_DATA_PSOCK;
+}
+
+verified_alone int tcp_finish_read(struct cpu_state *c, struct task_state *t)
+{
+	if (c && t)
+		finish_read(c, t, ROW_TCP, bpf_ktime_get_ns());
+	return 0;
+}
+
+static __noinline int tcp_finish(struct task_state *t, struct sock *sk)
+{
+	struct cpu_state *c = this_cpu();
+
+	if (c && t && !tcp_in_sockmap(sk))
+		tcp_finish_read(c, t);
+	return 0;
+}
+
+/* The reader's state, ready for a packet of this socket. */
+static __always_inline struct task_state *tcp_reader(struct tcp_socket *s, struct sock *sk,
+						     __u32 copied)
+{
+	struct task_state *t = task_get(bpf_get_current_task_btf(), TASK_MAKE);
+
+	if (unlikely(!t)) {
+		tcp_no_reader(LOSS_NO_STORAGE, 1);
+		return NULL;
+	}
+	if (unlikely(t->n && (t->sk != (__u64)sk || tcp_in_sockmap(sk)))) {
+		tcp_no_reader(LOSS_UNSUPPORTED_SPLICE, t->n);
+		t->n = 0;
+	}
+	t->sk = (__u64)sk;
+	t->copied = copied;
+	if (filter_tgid)
+		s->ours = 1;
+	return t;
+}
+
+/* Any bytes, whatever is asked for. */
+static __noinline int tcp_copied(struct sock *sk)
+{
+	__u32 copied = tcp_number(sk, copied_seq, NOT_USUAL);
+	struct tcp_socket *s = tcp_state(sk, 0);
+	struct request_conn *r = NULL;
+	struct task_state *t = NULL;
+	struct queued *p;
+
+	if (!s)
+		return 0;
+	p = tcp_head(s);
+	if (!p || !after(copied, p->s.seq))
+		return tcp_copied_more(sk, copied);
+	if (reader_selected()) {
+		t = tcp_reader(s, sk, copied);
+		if (!t)
+			return 0;
+	}
+	if (requests && t)
+		r = bpf_sk_storage_get(&request_conns, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+	tcp_take_each(s, t, r, copied); /* a frame less: there are eight */
+	if (t && (!read_announced || spliced(sk, copied)))
+		tcp_finish(t, sk);
+	return 0;
+}
+
+/* What nearly all copies are, if nothing special is asked for. False: tcp_copied(). */
+static __always_inline bool tcp_copied_usual(struct sock *sk, __u32 short_form)
+{
+	struct tcp_entry *e = tcp_entry(sk);
+	struct tcp_socket *s = &e->s;
+	__u32 head, copied, stages = slots;
+	struct task_struct *task;
+	struct task_entry *reader;
+	struct task_state *t;
+	struct cpu_state *c;
+	struct queued *p;
+
+	if (unlikely(e->sk != (__u64)sk))
+		return false;
+	head = s->head;
+	if (unlikely(head == s->tail))
+		return false;
+	copied = tcp_number(sk, copied_seq, short_form);
+	p = &s->ring[head & (TCP_RING - 1)];
+	if (unlikely(!after(copied, p->s.seq)))
+		return false;
+	task = bpf_get_current_task_btf();
+	reader = task_entry(task);
+	t = &reader->s;
+	if (unlikely(reader->task != (__u64)task || t->n))
+		return false;
+	if (stages & (1U << SLOT_RUNNABLE | 1U << SLOT_RUNNING)) {
+		c = this_cpu();
+		if (c)
+			record_woken(c, t, &p->s, p->s.enqueued, ROW_TCP, 0);
+	}
+	t->sk = (__u64)sk;
+	t->copied = copied;
+	take_first(t, p);
+	s->head = ++head;
+	if (unlikely(head != s->tail || s->ext))
+		tcp_take_all(s, t, copied);
+	if (unlikely(!read_announced || spliced(sk, copied)))
+		tcp_finish(t, sk);
+	return true;
+}
+
+/*
+ * Did an earlier call take the packet? Then it was a splice that left a part of it behind. One
+ * byte of grace: an urgent one, which no call returns. With a ULP (TLS) a call returns fewer bytes
+ * than it takes from the queue.
+ */
+static __always_inline bool tcp_taken_before(const struct task_state *t, __u32 returned)
+{
+	return after(t->copied - returned - 1, t->oldest.seq);
+}
+
+static __noinline int tcp_has_ulp(struct sock *sk)
+{
+	struct tcp_sock *tp = bpf_skc_to_tcp_sock(sk);
+
+	return tp && tp->inet_conn.icsk_ulp_ops;
+}
+
+/* `returned` is below zero if it isn't known. */
+static __always_inline int tcp_returned(struct sock *sk, int returned)
+{
+	struct task_state *t = task_get(bpf_get_current_task_btf(), TASK_FIND);
+	struct cpu_state *c;
+	__u64 now;
+
+	if (!t || !t->n)
+		return 0;
+	if (unlikely(t->sk != (__u64)sk ||
+		     (returned >= 0 && tcp_taken_before(t, returned) && !tcp_has_ulp(sk)))) {
+		tcp_no_reader(LOSS_UNSUPPORTED_SPLICE, t->n);
+		t->n = 0;
+		return 0;
+	}
+	now = bpf_ktime_get_ns();
+	c = this_cpu();
+	if (c)
+		finish_read(c, t, ROW_TCP, now);
+	return 0;
+}
+
+#endif

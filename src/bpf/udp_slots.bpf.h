@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
+/*
+ * Beside each UDP socket's receive queue, the stamps of the datagrams in it.
+ *
+ * Nothing locks these programs out of each other: a datagram is announced after the queue's lock
+ * is released, so its reader on another CPU may come first, and several CPUs may announce at once.
+ * Positions are handed out atomically, and at each position whoever comes second, the
+ * announcement or the reader, finds what the first one left and does the recording.
+ *
+ * A datagram's stamp lies in the near slot of its position, in the socket's storage, if that slot
+ * is free. Else it lies in a far slot, in the table that all sockets share. A program owns a slot
+ * from its claim (UDP_BUSY) to its release. No two positions have the same tag, so a reader takes
+ * the stamp of its own position or none. Reads that have no announcement, or the reverse, shift
+ * the positions: udp_reader() and udp_resync() put them right. A reader that comes first leaves
+ * its mark in the near slot, or no mark if another datagram has that slot.
+ *
+ * Each lost datagram is counted at most once. One without a slot is counted at its announcement,
+ * and its reader finds nothing. One whose far slot was taken over is counted at its read, so that
+ * a closed socket's are not. One that left the socket's queue unseen is counted by udp_resync(),
+ * unless it may be among those that had no slot.
+ */
+#ifndef HOSTLAT_BPF_UDP_SLOTS_H
+#define HOSTLAT_BPF_UDP_SLOTS_H
+
+#include "bpf/abi.h"
+#include "bpf/kernel/types.h"
+#include "bpf/maps.bpf.h"
+#include "bpf/record.bpf.h"
+
+/* A stamp in a far slot that is older may be a closed socket's: another datagram takes its slot. */
+#define UDP_STALE 10000000000LL
+
+#define UDP_LOOKS 5
+#define UDP_WHAT 7
+#define UDP_EARLY_POS 0xffff
+#define UDP_EARLY_SHIFT 19
+
+static __always_inline __u64 udp_mark(__u64 tag, __u64 what)
+{
+	return tag << 3 | what;
+}
+
+static __always_inline __u64 udp_what(__u64 state)
+{
+	return state & UDP_WHAT;
+}
+
+static __always_inline bool udp_is_free(__u64 state)
+{
+	return udp_what(state) < UDP_BUSY;
+}
+
+/*
+ * An early reader's mark: as much of its time as makes 9 h, and of the position as tells it from
+ * those that share the slot, each of which overwrites it.
+ */
+static __always_inline __u64 udp_early(__u64 pos, __u64 now, __u64 what)
+{
+	return now << UDP_EARLY_SHIFT | (pos & UDP_EARLY_POS) << 3 | what;
+}
+
+static __always_inline bool udp_is_early(__u64 state, __u64 pos)
+{
+	return udp_is_free(state) && udp_what(state) != UDP_FREE &&
+	       (state >> 3 & UDP_EARLY_POS) == (pos & UDP_EARLY_POS);
+}
+
+/* The mark of this position's reader, or of a later one, which has overwritten it. */
+static __always_inline bool udp_is_ahead(__u64 state, __u64 pos)
+{
+	return udp_is_free(state) && udp_what(state) != UDP_FREE &&
+	       (__s16)((state >> 3) - pos) >= 0;
+}
+
+/* How long after `time` the reader came, which is less than 4 h off. */
+static __always_inline __s64 udp_early_after(__u64 early, __u64 time)
+{
+	__u64 low = early >> UDP_EARLY_SHIFT;
+
+	return (__s64)((low - time) << UDP_EARLY_SHIFT) >> UDP_EARLY_SHIFT;
+}
+
+static __always_inline bool udp_claim(struct udp_slot *slot, __u64 state, __u64 tag)
+{
+	return __sync_val_compare_and_swap(&slot->state, state, udp_mark(tag, UDP_BUSY)) == state;
+}
+
+/* The caller has claimed the slot. Returns a reader's mark if one was left meanwhile. */
+static __always_inline __u64 udp_publish(struct udp_slot *slot, __u64 tag)
+{
+	return __sync_val_compare_and_swap(&slot->state, udp_mark(tag, UDP_BUSY),
+					   udp_mark(tag, UDP_PUSHED));
+}
+
+/* Claims the stamp, if it is there. */
+static __always_inline bool udp_take(struct udp_slot *slot, __u64 tag)
+{
+	return udp_claim(slot, udp_mark(tag, UDP_PUSHED), tag);
+}
+
+static __always_inline void udp_release(struct udp_slot *slot)
+{
+#ifdef __TARGET_ARCH_x86 /* keeps loads before a store that follows them */
+	asm volatile("" ::: "memory");
+	slot->state = UDP_FREE;
+#else
+	__sync_lock_test_and_set(&slot->state, UDP_FREE);
+#endif
+}
+
+/* No two sockets, also of different times, have tags that are near each other. */
+static __always_inline __u64 udp_seed(const struct sock *sk)
+{
+	__u64 h = (bpf_ktime_get_ns() ^ (__u64)low_half(sk) << 32) * 0x9e3779b97f4a7c15ULL;
+
+	return (h ^ h >> 32) ?: 1;
+}
+
+/* Datagrams in the socket's queues: the one that is filled and the one that is read from. */
+static __always_inline __u32 udp_queued(struct sock *sk)
+{
+	__u32 reading = 0;
+
+	bpf_core_read(&reading, sizeof(reading), &((struct udp_sock *)sk)->reader_queue.qlen);
+	return sk->sk_receive_queue.qlen + reading;
+}
+
+/* May be negative, as several readers may count it down at once. */
+static __always_inline __s64 udp_before(const struct udp_socket *s)
+{
+	return s->before - UDP_KNOWN;
+}
+
+/*
+ * Made by whoever comes first: a spinning reader may take a socket's first datagram before its
+ * announcement. If two make it at once, one fails and finds what the other made. The datagrams in
+ * the queue then, except the `announced` one, came unseen. `before` is set last, and only once:
+ * nobody uses the storage until it is known.
+ */
+static __always_inline struct udp_socket *udp_storage(struct sock *sk, __u32 announced)
+{
+	struct udp_socket *s;
+	__u32 queued;
+
+	s = bpf_sk_storage_get(&udp_sockets, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+	if (!s)
+		s = bpf_sk_storage_get(&udp_sockets, sk, NULL, 0);
+	if (s && !s->before) {
+		__sync_val_compare_and_swap(&s->seed, 0, udp_seed(sk));
+		queued = udp_queued(sk);
+		queued = queued > announced ? queued - announced : 0;
+		__sync_val_compare_and_swap(&s->before, 0, UDP_KNOWN + (__s64)queued);
+	}
+	return s;
+}
+
+/* ---- long queues ---- */
+
+static __always_inline struct udp_slot *udp_far(__u64 tag)
+{
+	__u32 i = tag % udp_far_slots;
+
+	return bpf_map_lookup_elem(&udp_fars, &i);
+}
+
+/*
+ * A stamp that no reader has taken for long gives way. It is not counted here, but its tag is kept
+ * in the slot for its reader, which may still come: in `seq`, which is of no use at a read.
+ */
+static __always_inline bool udp_claim_far(struct udp_slot *slot, const struct packet *p, __u64 tag,
+					  __u32 group)
+{
+	__u64 state = slot->state;
+	bool stale = udp_what(state) == UDP_PUSHED &&
+		     (__s64)(p->s.enqueued - slot->q.s.enqueued) >= UDP_STALE;
+	__u32 lost;
+
+	if ((!udp_is_free(state) && !stale) || !udp_claim(slot, state, tag))
+		return false;
+	lost = stale ? state >> 3 : slot->q.s.seq;
+	queue_packet(&slot->q, p, p->s.enqueued, group);
+	slot->q.s.seq = lost;
+	return true;
+}
+
+/*
+ * A reader leaves its mark in the near slot, if that is free or being written for its datagram. The
+ * announcement goes on meanwhile, from a free slot to a claimed one to a published one, and other
+ * readers may leave theirs: a few looks see where it ends.
+ */
+static __always_inline void udp_leave(struct udp_slot *slot, __u64 tag, __u64 pos, __u64 now,
+				      __u64 what)
+{
+	__u64 busy = udp_mark(tag, UDP_BUSY), old = slot->state, seen;
+	int i;
+
+	for (i = 0; i < UDP_LOOKS && (udp_is_free(old) || old == busy); i++) {
+		seen = __sync_val_compare_and_swap(&slot->state, old,
+			udp_early(pos, now, old == busy ? what + UDP_LEFT : what));
+		if (seen == old)
+			return;
+		old = seen;
+	}
+}
+
+/*
+ * A reader's datagram is not in its near slot: it is far, or not announced yet, or had no place.
+ * The mark comes first: its announcement looks for it once it has put the stamp into a far slot.
+ * Returns the slot, claimed; or NULL.
+ */
+static __noinline struct udp_slot *udp_elsewhere(struct udp_socket *s, __u64 pos, __u64 now,
+						 bool ours)
+{
+	struct udp_slot *slot = &s->ring[pos % UDP_NEAR];
+	struct cpu_state *c = this_cpu();
+	__u64 tag = s->seed + pos;
+
+	udp_leave(slot, tag, pos, now, ours ? UDP_EARLY : UDP_EARLY_OTHER);
+	if (udp_take(slot, tag)) /* announced in this very moment */
+		return slot;
+	slot = udp_far(tag);
+	if (!slot || udp_take(slot, tag))
+		return slot;
+	if (ours && c && slot->q.s.seq == (__u32)tag)
+		count_loss(c, SLOT_READ, LOSS_FIFO_FULL, ROW_UDP, 1);
+	return NULL;
+}
+
+/* How many reads ago the stamp's reader came. */
+static __always_inline __s64 udp_behind(const struct udp_socket *s, __u64 state)
+{
+	return (__s64)((s->seed + s->head - (state >> 3)) << 3) >> 3;
+}
+
+/*
+ * A reader may go by and see neither its stamp nor a place for its mark, if another datagram has
+ * the slot. Once others have read as many as there are near slots, nobody comes for that stamp.
+ */
+static __always_inline void udp_drop_orphan(struct cpu_state *c, struct udp_socket *s,
+					    struct udp_slot *slot)
+{
+	bool measured = !(slot->q.s.flags & PKT_SKIP) && counts(s->ours);
+	__u64 state = slot->state;
+
+	if (udp_what(state) != UDP_PUSHED || udp_behind(s, state) <= UDP_NEAR)
+		return;
+	if (__sync_val_compare_and_swap(&slot->state, state, UDP_FREE) == state && measured)
+		count_loss(c, SLOT_READ, LOSS_RACE, ROW_UDP, 1);
+}
+
+/* Frees the near slots of stamps whose readers have gone by, which the caller has counted. */
+static __noinline int udp_forget(struct udp_socket *s)
+{
+	int i;
+
+	for (i = 0; i < UDP_NEAR; i++) {
+		__u64 state = s->ring[i].state;
+
+		if (udp_what(state) == UDP_PUSHED && udp_behind(s, state) > 0)
+			__sync_val_compare_and_swap(&s->ring[i].state, state, UDP_FREE);
+	}
+	return 0;
+}
+
+#endif
