@@ -65,7 +65,7 @@ int BPF_PROG(bench_activity)
 {
 	struct round r = { .task = bpf_get_current_task_btf() };
 	__u32 pid = bpf_get_current_pid_tgid();
-	struct act_ring *ring = this_ring();
+	struct act_ring *ring = act_this_ring();
 	__u64 start = 0, end = 0;
 
 	if (pid != bench_pid || spent || !ring)

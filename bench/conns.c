@@ -271,11 +271,11 @@ static void passes(struct conns_probe *probe, const struct workers *all, size_t 
 	read_all(probe, queue, LEVEL_REST, &pass);
 	row("full pass, all did something, per socket: first time",
 	    (double)pass.cpu_ns / pass.members, "ns", 0);
-	row("  connections told", pass.told, "", 0);
+	row("  connections told", pass.reported, "", 0);
 	all_talk(all, sockets);
 	read_all(probe, queue, LEVEL_REST, &pass);
 	row("  again", (double)pass.cpu_ns / pass.members, "ns", 0);
-	row("  connections told", pass.told, "", 0);
+	row("  connections told", pass.reported, "", 0);
 	row("memory of told ones in user space, per socket",
 	    (double)conns_probe_memory(probe) / pass.members, "B", 0);
 	sleep(2);
@@ -284,7 +284,7 @@ static void passes(struct conns_probe *probe, const struct workers *all, size_t 
 	samples(probe);
 	read_all(probe, queue, LEVEL_WARM, &pass);
 	row("active ones: read, each", (double)pass.cpu_ns / pass.members, "ns", 0);
-	row("  connections told", pass.told, "", 0);
+	row("  connections told", pass.reported, "", 0);
 	event_dict_free(dict);
 	event_memsource_free(queue);
 }

@@ -36,7 +36,7 @@ struct round {
 /* The empty loop's body; also keeps the compiler from merging turns. */
 static long round_empty(__u32 i, struct round *r)
 {
-	keep(i);
+	barrier_var(i);
 	return 0;
 }
 
@@ -94,11 +94,11 @@ static __always_inline void put_packet(struct round *r)
 
 	p->s.base = r->stamp;
 	p->socket = r->stamp + 500;
-	p->s.how = HOW(PKT_IFACE) | ROW_STACK;
+	p->s.tag = TAG(PKT_IFACE) | ROW_STACK;
 	p->s.seq = tcp_number(r->sk, copied_seq, USUAL) - 1;
 	if (by)
 		p->s.group = group_of(r->sk, 0);
-	r->s->next_is = NEXT_USUAL;
+	r->s->next_is = NEXT_MEASURED;
 }
 
 static long round_made(__u32 i, struct round *r)
@@ -182,12 +182,12 @@ static __always_inline void note(__u32 chain, __u64 ns)
 {
 	__u32 run;
 
-	keep(chain);
+	barrier_var(chain);
 	chain &= CHAINS_SLOTS - 1;
 	run = runs[chain];
 	if (run >= BENCH_RUNS)
 		return;
-	keep(run);
+	barrier_var(run);
 	run &= BENCH_RUNS_SLOTS - 1;
 	spent[chain][run] = ns;
 	runs[chain] = run + 1;

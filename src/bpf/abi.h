@@ -182,7 +182,7 @@ struct row_set {
 /* ---- counters ---- */
 
 /* Why a packet that should have been measured at a slot was not. */
-enum loss {
+enum loss_reason {
 	LOSS_NO_LINK_STAMP,   /* not in the link table: displaced, or it took another way in */
 	LOSS_STAMP_ZERO,      /* the origin asked for is a kernel stamp, and the packet had none */
 	LOSS_STAMP_FOREIGN,   /* ... of a clock that can't be converted, or older than 10 s */
@@ -269,7 +269,7 @@ struct cpu_share {
 #define PKT_LINK     16 /* `link`'s own latency is known */
 #define PKT_SKIP 32        /* not to be measured, but it has its place in a FIFO */
 #define PKT_FORCED_MISS 64 /* the origin asked for is not there; `why` says why */
-#define HOW(flags) ((flags) << 16) /* in `how` */
+#define TAG(flags) ((flags) << 16) /* in `tag` */
 
 /* What is needed of a packet once it is in a socket's queue. */
 struct stamp {
@@ -283,9 +283,9 @@ struct stamp {
 			__u8 origin; /* enum row_origin */
 			__u8 link_origin;
 			__u8 flags;  /* PKT_* */
-			__u8 why;    /* enum loss, if PKT_FORCED_MISS */
+			__u8 why;    /* enum loss_reason, if PKT_FORCED_MISS */
 		};
-		__u32 how; /* all four */
+		__u32 tag; /* all four */
 	};
 	__u32 seq;       /* TCP: sequence number of the first payload byte; until then the kernel's
 			  * stamp, its low half, or 0 */
@@ -379,9 +379,9 @@ struct cpu_state {
 
 enum next {
 	NEXT_NONE,
-	NEXT_USUAL,
+	NEXT_MEASURED,
 	NEXT_MISS, /* without the origin that was asked for */
-	NEXT_PASSED, /* it is not among those that are measured (--sample) */
+	NEXT_UNSAMPLED, /* it is not among those that are measured (--sample) */
 };
 
 struct tcp_socket {
@@ -392,7 +392,7 @@ struct tcp_socket {
 			__u32 ext;   /* which, + 1; 0 = none */
 			__u32 n_ooo; /* of the out-of-order queue */
 		};
-		__u64 unusual;       /* both */
+		__u64 needs_slow_path; /* both */
 	};
 	__u8 ours;                /* --pid: the process has read from it */
 	/* --min-queue: */

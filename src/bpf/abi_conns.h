@@ -16,12 +16,12 @@
  * Of each connection: how it was when it was first seen, and what it has to be told of. Of one that
  * has done nothing since there is no more than this: with the kernel's own 72 bytes, 192.
  */
-struct conn_quiet {
+struct conn_idle {
 	__u32 una;              /* snd_una as last seen */
-	__u32 told_seq;         /* the sum of what was written and received, when told last */
+	__u32 reported_seq;         /* the sum of what was written and received, when told last */
 	__u32 pid;              /* 0: nobody yet */
 	__u32 delivered;        /* tcp_sock's, at the last RTT sample */
-	__u16 changes, told;    /* `told`: `changes` when it was told last */
+	__u16 changes, reported; /* `reported`: `changes` at the last report */
 	__u16 flags;            /* KEPT_* */
 	__u16 cwnd;             /* at the last RTT sample; segments, cut at 65535 */
 	__u8 ca;                /* enum tcp_ca_state */
@@ -36,19 +36,19 @@ struct conn_quiet {
 	__u32 dsack_dups;
 };
 
-_Static_assert(sizeof(struct conn_quiet) <= 120, "192 bytes with the kernel's part");
+_Static_assert(sizeof(struct conn_idle) <= 120, "192 bytes with the kernel's part");
 
 /*
  * Beside each socket that does something. It only grows, but for what is marked: that begins again
  * when it is told. It fits, with the kernel's own 72 bytes, into half a KiB. What is used together
  * lies together, as it is seldom in a cache: a line ends at 56 bytes, and every 64 from there on.
  */
-struct conn_kept {
+struct conn_stats {
 	__u64 una_time;         /* when snd_una was last seen to advance */
 	__u64 stall_since;      /* 0: there is none */
 	__u32 problem;          /* when there was one last, in CONN_SHORT_SHIFT; 0: never */
-	__u32 lost_reply;       /* in CONN_TIME_SHIFT, see reply_is_late(); begins again */
-	struct conn_quiet q;
+	__u32 lost_reply;       /* in CONN_TIME_SHIFT, see ops_check_late_reply(); begins again */
+	struct conn_idle idle;
 	/* -- calls -- */
 	__u64 last_send;
 	__u64 send_bytes;
@@ -88,23 +88,23 @@ struct conn_kept {
 	struct conn_acks acks;  /* whether the peer delays its own */
 };
 
-_Static_assert(sizeof(struct conn_kept) <= 440, "half a KiB with the kernel's part");
+_Static_assert(sizeof(struct conn_stats) <= 440, "half a KiB with the kernel's part");
 
 /* Units of times that are kept short, in bits of ns: about a microsecond, about a millisecond. */
 #define CONN_TIME_SHIFT 10
 #define CONN_SHORT_SHIFT 20
 
 enum {
-	KEPT_BEGAN = 1,         /* hostlat saw it being made */
-	KEPT_ACCEPTED = 2,
-	KEPT_RTT = 4,           /* its RTT samples are told */
-	KEPT_SET_RTT = 8,       /* hostlat set the flag for that, and clears it at its end */
-	KEPT_SMALL = 16,        /* the last call was a small one */
-	KEPT_RTTS_LOST = 32,    /* there was no memory for a struct conn_rtts */
-	KEPT_CLOSED = 64,       /* ... and its end has been told */
-	KEPT_LOGGED = 128,      /* its calls are logged */
-	KEPT_SET_RTO = 512,     /* the same of the flag for timeouts */
-	KEPT_READY = 256,       /* of struct conn_kept: it is complete; set last */
+	STATS_BEGAN = 1,         /* hostlat saw it being made */
+	STATS_ACCEPTED = 2,
+	STATS_RTT = 4,           /* its RTT samples are told */
+	STATS_SET_RTT = 8,       /* hostlat set the flag for that, and clears it at its end */
+	STATS_SMALL = 16,        /* the last call was a small one */
+	STATS_RTTS_LOST = 32,    /* there was no memory for a struct conn_rtts */
+	STATS_CLOSED = 64,       /* ... and its end has been told */
+	STATS_LOGGED = 128,      /* its calls are logged */
+	STATS_SET_RTO = 512,     /* the same of the flag for timeouts */
+	STATS_READY = 256,       /* of struct conn_stats: it is complete; set last */
 };
 
 /*
@@ -161,11 +161,11 @@ struct conn_now {
 	char cc[EVENT_COMM_LEN];
 };
 
-struct conn_told {
+struct conn_snapshot {
 	__u64 time;
 	__u32 closed;
 	__u32 has_rtts;         /* 0: there are none since the last time; `rtts` is undefined */
-	struct conn_kept kept;
+	struct conn_stats stats;
 	struct conn_now now;
 	struct conn_rtts rtts;
 };
@@ -214,10 +214,10 @@ _Static_assert(sizeof(struct conn_timed) == 128, "two cache lines");
 /* What the next pass of an iterator does, and what it met: .bss, written by user space. */
 struct conn_pass {
 	__u64 members;          /* connections of the level that it visited */
-	__u64 told;
+	__u64 reported;
 	__u64 quota;            /* it pauses after so many */
 	__u32 sample_us;        /* classify each, and count it as this time; 0: don't */
-	__u32 tell;             /* tell those that have changed */
+	__u32 report;           /* report those that have changed */
 	__u32 level;            /* only those of this level; LEVELS: of all */
 	__u32 follow;           /* enum pass_follow, of a pass over iter/tcp */
 	__u32 table;            /* enum pass_table, for conn_walk */
@@ -244,6 +244,6 @@ enum pass_follow {
 
 #define PASS_ALL ((__u32)-1)
 
-enum pass_table { PASS_KEPT, PASS_QUIET, PASS_WARM, PASS_HOT, PASS_TABLES };
+enum pass_table { PASS_CONNS, PASS_IDLE, PASS_WARM, PASS_HOT, PASS_TABLES };
 
 #endif

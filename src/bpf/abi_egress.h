@@ -10,11 +10,12 @@
 #define TX_UDP   0x40000000U
 #define TX_STAMPED 0x20000000U /* UDP: with a time of the application's choice */
 #define TX_INDEX 0x1fffffffU
-#define TX_PASSED (~0ULL) /* in UDP's `base`: it is not measured (--sample) */
+#define TX_UNSAMPLED (~0ULL) /* in UDP's `base`: it is not measured (--sample) */
 
 struct tx_entry {
 	__u64 skb;  /* the packet's address; 0 = free */
-	__u64 base; /* its departure; UDP: the send call, or enum loss: why that isn't known */
+	__u64 base; /* its departure; UDP: the send call, or enum loss_reason: why that isn't known
+		     */
 	__u64 last; /* when it passed the stage before */
 	__u32 seq;  /* UDP: the socket's address, its low half */
 	__u32 where;

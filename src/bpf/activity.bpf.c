@@ -48,7 +48,7 @@ struct {
 
 const volatile __u32 filter_tgid = 0; /* only its tasks' system calls and faults; 0 = readers' */
 
-static __always_inline struct act_ring *this_ring(void)
+static __always_inline struct act_ring *act_this_ring(void)
 {
 	__u32 cpu = bpf_get_smp_processor_id();
 
@@ -56,7 +56,7 @@ static __always_inline struct act_ring *this_ring(void)
 }
 
 /* `tail` is in a line that user space writes: it is looked at once in a ring. */
-static __always_inline bool has_room(struct act_ring *r)
+static __always_inline bool act_has_room(struct act_ring *r)
 {
 	if (likely((__s64)(r->room - r->head) > 0))
 		return true;
@@ -64,12 +64,12 @@ static __always_inline bool has_room(struct act_ring *r)
 	return (__s64)(r->room - r->head) > 0;
 }
 
-static __always_inline struct act *claim(struct act_ring *r, __u32 *lost)
+static __always_inline struct act *act_claim(struct act_ring *r, __u32 *lost)
 {
 	__u64 at;
 
 	*lost = r->lost;
-	if (unlikely(!has_room(r))) {
+	if (unlikely(!act_has_room(r))) {
 		__sync_fetch_and_add(&r->lost, 1);
 		return NULL;
 	}
@@ -78,7 +78,7 @@ static __always_inline struct act *claim(struct act_ring *r, __u32 *lost)
 }
 
 /* The place counts as filled from now on. */
-static __always_inline void publish(struct act *e, __u8 type)
+static __always_inline void act_publish(struct act *e, __u8 type)
 {
 #ifdef __TARGET_ARCH_x86
 	barrier();
@@ -89,10 +89,10 @@ static __always_inline void publish(struct act *e, __u8 type)
 }
 
 /* `b` is the task that has the CPU, but for ACT_SWITCH: each event says who it is. */
-static __always_inline void put_in(struct act_ring *r, __u8 type, __u16 arg, __u32 a, __u32 b)
+static __always_inline void act_put_in(struct act_ring *r, __u8 type, __u16 arg, __u32 a, __u32 b)
 {
 	__u32 lost = 0;
-	struct act *e = claim(r, &lost);
+	struct act *e = act_claim(r, &lost);
 
 	if (!e)
 		return;
@@ -101,22 +101,22 @@ static __always_inline void put_in(struct act_ring *r, __u8 type, __u16 arg, __u
 	e->arg = arg;
 	e->b = b;
 	e->lost = lost;
-	publish(e, type);
+	act_publish(e, type);
 }
 
-static __always_inline void put(__u8 type, __u16 arg, __u32 a)
+static __always_inline void act_put(__u8 type, __u16 arg, __u32 a)
 {
-	struct act_ring *r = this_ring();
+	struct act_ring *r = act_this_ring();
 
 	if (r)
-		put_in(r, type, arg, a, bpf_get_current_pid_tgid());
+		act_put_in(r, type, arg, a, bpf_get_current_pid_tgid());
 }
 
 /* False: there is no room. */
-static __always_inline bool put_name(struct act_ring *r, const struct act_name *n)
+static __always_inline bool act_put_name(struct act_ring *r, const struct act_name *n)
 {
 	__u32 lost = 0;
-	struct act *e = claim(r, &lost);
+	struct act *e = act_claim(r, &lost);
 
 	if (!e)
 		return false;
@@ -125,24 +125,25 @@ static __always_inline bool put_name(struct act_ring *r, const struct act_name *
 	e->arg = 0;
 	((__u64 *)e->comm)[0] = n->comm[0];
 	((__u64 *)e->comm)[1] = n->comm[1];
-	publish(e, ACT_NAME);
+	act_publish(e, ACT_NAME);
 	return true;
 }
 
-static __always_inline bool same_name(const struct act_name *a, const struct act_name *b)
+static __always_inline bool act_same_name(const struct act_name *a, const struct act_name *b)
 {
 	return a->id == b->id && a->started == b->started && a->comm[0] == b->comm[0] &&
 	       a->comm[1] == b->comm[1];
 }
 
-static __noinline int tell_name(struct act_ring *r, const struct act_name *n, struct act_names *s)
+static __noinline int act_report_name(struct act_ring *r, const struct act_name *n,
+				      struct act_names *s)
 {
 	if (!r || !n || !s)
 		return 0;
-	if (same_name(n, &s->at[1])) {
+	if (act_same_name(n, &s->at[1])) {
 		s->at[1] = s->at[0];
 		s->at[0] = *n;
-	} else if (put_name(r, n)) {
+	} else if (act_put_name(r, n)) {
 		if (s->at[0].id != n->id)
 			s->at[1] = s->at[0];
 		s->at[0] = *n;
@@ -150,7 +151,7 @@ static __noinline int tell_name(struct act_ring *r, const struct act_name *n, st
 	return 0;
 }
 
-static __always_inline void name_task(struct act_ring *r, const struct task_struct *task)
+static __always_inline void act_name_task(struct act_ring *r, const struct task_struct *task)
 {
 	const __u64 *comm = (const __u64 *)task->comm;
 	struct act_name n = {
@@ -159,8 +160,8 @@ static __always_inline void name_task(struct act_ring *r, const struct task_stru
 	};
 	__u32 at = (__u32)task->pid * 0x9e3779b1U >> (32 - NAME_SETS_LOG2);
 
-	if (unlikely(!same_name(&n, &names[at].at[0])))
-		tell_name(r, &n, &names[at]);
+	if (unlikely(!act_same_name(&n, &names[at].at[0])))
+		act_report_name(r, &n, &names[at]);
 }
 
 SEC("tp_btf/sched_switch")
@@ -168,14 +169,14 @@ int BPF_PROG(act_switch, bool preempt, struct task_struct *prev, struct task_str
 	     unsigned int prev_state)
 {
 	__u16 arg = prev_state & (ACT_PREEMPTED - 1);
-	struct act_ring *r = this_ring();
+	struct act_ring *r = act_this_ring();
 	struct act_task *t = NULL;
 
 	if (!r)
 		return 0;
 	if (next->pid) {
 		t = bpf_task_storage_get(&act_tasks, next, NULL, 0);
-		name_task(r, next);
+		act_name_task(r, next);
 	}
 	r->task = next->pid;
 	r->reads = t && t->reads;
@@ -183,28 +184,28 @@ int BPF_PROG(act_switch, bool preempt, struct task_struct *prev, struct task_str
 		arg |= ACT_PREEMPTED;
 	if (arg && BPF_CORE_READ_BITFIELD(prev, in_iowait))
 		arg |= ACT_IOWAIT;
-	put_in(r, ACT_SWITCH, arg, prev->pid, next->pid);
+	act_put_in(r, ACT_SWITCH, arg, prev->pid, next->pid);
 	return 0;
 }
 
 SEC("tp_btf/sched_waking")
 int BPF_PROG(act_waking, struct task_struct *task)
 {
-	put(ACT_WAKE, task->wake_cpu, task->pid);
+	act_put(ACT_WAKE, task->wake_cpu, task->pid);
 	return 0;
 }
 
 SEC("tp_btf/irq_handler_entry")
 int BPF_PROG(act_irq, int irq)
 {
-	put(ACT_IRQ, 0, irq);
+	act_put(ACT_IRQ, 0, irq);
 	return 0;
 }
 
 SEC("tp_btf/irq_handler_exit")
 int BPF_PROG(act_irq_end, int irq)
 {
-	put(ACT_IRQ_END, 0, irq);
+	act_put(ACT_IRQ_END, 0, irq);
 	return 0;
 }
 
@@ -212,13 +213,13 @@ int BPF_PROG(act_irq_end, int irq)
 	SEC("tp_btf/" #name "_entry")                                                              \
 	int BPF_PROG(act_##name, int vector)                                                       \
 	{                                                                                          \
-		put(ACT_VECTOR, 0, number);                                                        \
+		act_put(ACT_VECTOR, 0, number);                                                    \
 		return 0;                                                                          \
 	}                                                                                          \
 	SEC("tp_btf/" #name "_exit")                                                               \
 	int BPF_PROG(act_##name##_end, int vector)                                                 \
 	{                                                                                          \
-		put(ACT_VECTOR_END, 0, number);                                                    \
+		act_put(ACT_VECTOR_END, 0, number);                                                \
 		return 0;                                                                          \
 	}
 
@@ -231,14 +232,14 @@ VECTOR(irq_work, VECTOR_IRQ_WORK)
 SEC("tp_btf/softirq_entry")
 int BPF_PROG(act_softirq, unsigned int vector)
 {
-	put(ACT_SOFTIRQ, 0, vector);
+	act_put(ACT_SOFTIRQ, 0, vector);
 	return 0;
 }
 
 SEC("tp_btf/softirq_exit")
 int BPF_PROG(act_softirq_end, unsigned int vector)
 {
-	put(ACT_SOFTIRQ_END, 0, vector);
+	act_put(ACT_SOFTIRQ_END, 0, vector);
 	return 0;
 }
 
@@ -248,61 +249,61 @@ int BPF_PROG(act_softirq_end, unsigned int vector)
 SEC("tp_btf/cpu_idle")
 int BPF_PROG(act_idle, unsigned int state, unsigned int cpu)
 {
-	put(state == PWR_EVENT_EXIT ? ACT_IDLE_END : ACT_IDLE, 0, state);
+	act_put(state == PWR_EVENT_EXIT ? ACT_IDLE_END : ACT_IDLE, 0, state);
 	return 0;
 }
 
 /* ---- system calls and faults of those who read ---- */
 
 /* A task whose switch no program saw. */
-static __noinline bool unseen_reads(void)
+static __noinline bool act_unseen_reads(void)
 {
 	struct act_task *t = bpf_task_storage_get(&act_tasks, bpf_get_current_task_btf(), NULL, 0);
 
 	return t && t->reads;
 }
 
-static __always_inline bool of_interest(const struct act_ring *r, __u64 id)
+static __always_inline bool act_is_followed(const struct act_ring *r, __u64 id)
 {
 	if (filter_tgid)
 		return id >> 32 == filter_tgid;
-	return likely(r->task == (__u32)id) ? r->reads : unseen_reads();
+	return likely(r->task == (__u32)id) ? r->reads : act_unseen_reads();
 }
 
-static __always_inline void put_call(__u8 type, __u32 a)
+static __always_inline void act_put_call(__u8 type, __u32 a)
 {
 	__u64 id = bpf_get_current_pid_tgid();
-	struct act_ring *r = this_ring();
+	struct act_ring *r = act_this_ring();
 
-	if (r && of_interest(r, id))
-		put_in(r, type, 0, a, id);
+	if (r && act_is_followed(r, id))
+		act_put_in(r, type, 0, a, id);
 }
 
 SEC("tp_btf/sys_enter")
 int BPF_PROG(act_syscall, struct pt_regs *regs, long id)
 {
-	put_call(ACT_SYSCALL, id);
+	act_put_call(ACT_SYSCALL, id);
 	return 0;
 }
 
 SEC("tp_btf/sys_exit")
 int BPF_PROG(act_syscall_end, struct pt_regs *regs, long ret)
 {
-	put_call(ACT_SYSCALL_END, 0);
+	act_put_call(ACT_SYSCALL_END, 0);
 	return 0;
 }
 
 SEC("tp_btf/page_fault_user")
 int BPF_PROG(act_fault)
 {
-	put_call(ACT_FAULT, 0);
+	act_put_call(ACT_FAULT, 0);
 	return 0;
 }
 
-static __always_inline int reads(void)
+static __always_inline int act_note_reader(void)
 {
 	__u32 pid = bpf_get_current_pid_tgid();
-	struct act_ring *r = this_ring();
+	struct act_ring *r = act_this_ring();
 	struct act_task *t;
 
 	if (filter_tgid || !r || likely(r->task == pid && r->reads))
@@ -319,25 +320,25 @@ static __always_inline int reads(void)
 SEC("tp_btf/sock_recv_length")
 int BPF_PROG(act_reads)
 {
-	return reads();
+	return act_note_reader();
 }
 
 /* Where that one isn't: of TCP ... */
 SEC("tp_btf/tcp_rcv_space_adjust")
 int BPF_PROG(act_reads_tcp)
 {
-	return reads();
+	return act_note_reader();
 }
 
 /* ... and of datagrams, whose socket's queue a task waits for. */
 SEC("fentry/udp_recvmsg")
 int BPF_PROG(act_reads_udp)
 {
-	return reads();
+	return act_note_reader();
 }
 
 SEC("fentry/udpv6_recvmsg")
 int BPF_PROG(act_reads_udp6)
 {
-	return reads();
+	return act_note_reader();
 }

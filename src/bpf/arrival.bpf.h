@@ -97,7 +97,7 @@ static __noinline int arrival_record(struct arrival_cpu *a, __u32 slot, __u32 gr
 		r = group_row(group, ARRIVAL_ROW(slot));
 	if (!r)
 		r = &a->row[slot];
-	return record_other(r, latency, step, 1);
+	return record_any(r, latency, step, 1);
 }
 
 /* The queue by which the driver says it came, + 1; 0 = it doesn't say. */
@@ -105,7 +105,7 @@ static __always_inline __u32 arrival_rxq(const struct sk_buff *skb)
 {
 	__u32 rxq = skb->queue_mapping;
 
-	return rxq && tells_queue(skb->dev) ? rxq : 0;
+	return rxq && iface_has_queues(skb->dev) ? rxq : 0;
 }
 
 /* Its place in queue[]. */

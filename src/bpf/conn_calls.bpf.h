@@ -44,72 +44,72 @@ struct {
 } chosen SEC(".maps");
 
 /* All 32 bits of it: who else has them is counted as well when calls are left out. */
-static __always_inline __u32 mark_for(struct sock *sk)
+static __always_inline __u32 calls_mark_value(struct sock *sk)
 {
 	return sk->__sk_common.skc_hash | 2;
 }
 
-static __always_inline __u32 *mark_of(struct sock *sk)
+static __always_inline __u32 *calls_mark_place(struct sock *sk)
 {
-	return &calls_marks[thin_hash(sk) & (CALLS_MARKS - 1)];
+	return &calls_marks[conn_thin_hash(sk) & (CALLS_MARKS - 1)];
 }
 
-static __always_inline void mark(struct sock *sk)
+static __always_inline void calls_mark(struct sock *sk)
 {
-	__u32 *place = mark_of(sk), own = mark_for(sk);
+	__u32 *place = calls_mark_place(sk), own = calls_mark_value(sk);
 	__u32 old = __sync_val_compare_and_swap(place, 0, own);
 
 	if (old && old != own)
 		*place = MARK_SEVERAL;
 }
 
-static __always_inline bool is_chosen(__u64 cookie)
+static __always_inline bool calls_is_chosen(__u64 cookie)
 {
 	return calls_waiting > 0 && bpf_map_lookup_elem(&chosen, &cookie);
 }
 
-static __always_inline void end_choice(struct conn_quiet *q)
+static __always_inline void calls_end_choice(struct conn_idle *q)
 {
 	__u64 cookie = q->cookie;
 
-	if (calls_of == CALLS_OF_CHOSEN && is_chosen(cookie) &&
+	if (calls_of == CALLS_OF_CHOSEN && calls_is_chosen(cookie) &&
 	    !bpf_map_delete_elem(&chosen, &cookie))
 		__sync_fetch_and_add(&calls_waiting, -1);
 }
 
 /* Of a connection that begins, or that is visited: from here on, if it is to have a log. */
-static __always_inline void begin_log(struct sock *id, struct sock *sk, struct conn_quiet *q)
+static __always_inline void calls_begin_log(struct sock *id, struct sock *sk, struct conn_idle *q)
 {
 	struct call_log *log;
 
-	if (calls_of == CALLS_OF_NONE || q->flags & KEPT_LOGGED ||
-	    (calls_of == CALLS_OF_CHOSEN && !is_chosen(q->cookie)))
+	if (calls_of == CALLS_OF_NONE || q->flags & STATS_LOGGED ||
+	    (calls_of == CALLS_OF_CHOSEN && !calls_is_chosen(q->cookie)))
 		return;
 	log = logged_make(id);
 	if (!log)
 		return;
 	log->period = calls_period;
-	mark(sk);
-	q->flags |= KEPT_LOGGED;
-	end_choice(q);
+	calls_mark(sk);
+	q->flags |= STATS_LOGGED;
+	calls_end_choice(q);
 }
 
-static __always_inline void leave_out(void)
+static __always_inline void calls_count_left_out(void)
 {
 	__u32 cpu = bpf_get_smp_processor_id() & (CONN_CPUS - 1);
 
 	__sync_fetch_and_add(&calls_left_out[cpu].n, 1);
 }
 
-static __always_inline void run_dry(void)
+static __always_inline void calls_run_dry(void)
 {
 	if (calls_dry != calls_period)
 		calls_dry = calls_period;
-	leave_out();
+	calls_count_left_out();
 }
 
-static __always_inline void put_call(struct sock *sk, struct tcp_sock *tp, struct call_log *log,
-				     struct event_call *e, __u64 now)
+static __always_inline void calls_put_event(struct sock *sk, struct tcp_sock *tp,
+					    struct call_log *log, struct event_call *e, __u64 now)
 {
 	__u64 task = bpf_get_current_pid_tgid();
 
@@ -119,15 +119,16 @@ static __always_inline void put_call(struct sock *sk, struct tcp_sock *tp, struc
 	e->netns = sk->__sk_common.skc_net.net->ns.inum;
 	e->pid = task >> 32;
 	e->tid = task;
-	e->unsent = bytes_between(tp->snd_nxt, tp->write_seq);
-	e->unacked = bytes_between(tp->snd_una, tp->snd_nxt);
-	e->unread = bytes_between(tp->copied_seq, tp->rcv_nxt);
-	e->doing = doing(sk, tp, kept_of(sk), now);
+	e->unsent = conn_bytes_between(tp->snd_nxt, tp->write_seq);
+	e->unacked = conn_bytes_between(tp->snd_una, tp->snd_nxt);
+	e->unread = conn_bytes_between(tp->copied_seq, tp->rcv_nxt);
+	e->doing = poll_state(sk, tp, conn_stats_get(sk), now);
 	e->flags = calls_dry >= log->period ? CALL_AFTER_UNKNOWN : 0;
 	log->period = calls_period;
 }
 
-static __always_inline void log_one(struct sock *sk, struct call_log *log, int ret, __u8 direction)
+static __always_inline void calls_log_event(struct sock *sk, struct call_log *log, int ret,
+					    __u8 direction)
 {
 	__u64 now = bpf_ktime_get_ns();
 	__u32 seq = __sync_fetch_and_add(&log->seq, 1) + 1;
@@ -135,11 +136,11 @@ static __always_inline void log_one(struct sock *sk, struct call_log *log, int r
 	struct event_call *e = tp ? bpf_ringbuf_reserve(&calls, sizeof(*e), 0) : NULL;
 
 	if (!e) {
-		leave_out();
+		calls_count_left_out();
 		return;
 	}
 	__sync_fetch_and_add(&calls_granted, -1);
-	put_call(sk, tp, log, e, now);
+	calls_put_event(sk, tp, log, e, now);
 	e->result = ret;
 	e->seq = seq;
 	e->direction = direction;
@@ -151,7 +152,7 @@ static __always_inline void log_one(struct sock *sk, struct call_log *log, int r
  * all connections together: as nothing more is granted, or as the connection is thinned out, too.
  * Chosen ones are few, and not thinned out.
  */
-static __always_inline void log_call(struct sock *sk, int ret, __u8 direction)
+static __always_inline void calls_log(struct sock *sk, int ret, __u8 direction)
 {
 	bool several = false;
 	struct call_log *log;
@@ -160,25 +161,25 @@ static __always_inline void log_call(struct sock *sk, int ret, __u8 direction)
 	if (calls_of == CALLS_OF_NONE)
 		return;
 	if (calls_of == CALLS_OF_CHOSEN) {
-		place = *mark_of(sk);
+		place = *calls_mark_place(sk);
 		several = place == MARK_SEVERAL;
-		if (!several && place != mark_for(sk))
+		if (!several && place != calls_mark_value(sk))
 			return;
-	} else if (is_thinned(sk)) {
-		leave_out();
+	} else if (conn_is_thinned(sk)) {
+		calls_count_left_out();
 		return;
 	}
 	if (calls_granted <= 0 && !several) {
-		run_dry();
+		calls_run_dry();
 		return;
 	}
 	log = logged_find(sk);
 	if (log && calls_granted <= 0)
-		run_dry();
+		calls_run_dry();
 	else if (log)
-		log_one(sk, log, ret, direction);
-	else if (calls_of == CALLS_OF_ALL && kept_of(sk)) /* there was no memory */
-		leave_out();
+		calls_log_event(sk, log, ret, direction);
+	else if (calls_of == CALLS_OF_ALL && conn_stats_get(sk)) /* there was no memory */
+		calls_count_left_out();
 }
 
 #endif

@@ -17,7 +17,7 @@
 #define IPPROTO_MPTCP_ 262
 
 /* The caller is the owner as far as anybody is: its process, whatever its threads are called. */
-static __always_inline void put_caller(char *into)
+static __always_inline void owner_copy_comm(char *into)
 {
 	const __u64 *comm = (const __u64 *)bpf_get_current_task_btf()->group_leader->comm;
 
@@ -25,76 +25,76 @@ static __always_inline void put_caller(char *into)
 	((__u64 *)into)[1] = comm[1];
 }
 
-static __always_inline void called_by(struct conn_kept *k)
+static __always_inline void owner_set_caller(struct conn_stats *k)
 {
 	__u32 pid = bpf_get_current_pid_tgid() >> 32;
 
-	if (k->q.pid == pid)
+	if (k->idle.pid == pid)
 		return;
-	k->q.pid = pid;
-	put_caller(k->q.comm);
+	k->idle.pid = pid;
+	owner_copy_comm(k->idle.comm);
 }
 
 /* ---- MPTCP: who calls knows the socket above, which has a token of its own ---- */
 
-struct owner_above {
+struct mptcp_owner {
 	char comm[EVENT_COMM_LEN] __attribute__((aligned(8))); /* written in words */
 	__u32 pid;
 	__u32 pad;
 };
 
 /* This kernel refuses the map. */
-const volatile bool lacks_above = false;
+const volatile bool lacks_mptcp_owners = false;
 
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 4096);
 	__type(key, __u32);
-	__type(value, struct owner_above);
-} above SEC(".maps");
+	__type(value, struct mptcp_owner);
+} mptcp_owners SEC(".maps");
 
-static __always_inline bool is_above(struct sock *sk)
+static __always_inline bool owner_is_mptcp(struct sock *sk)
 {
-	return !lacks_above && bpf_core_type_exists(struct mptcp_sock) &&
+	return !lacks_mptcp_owners && bpf_core_type_exists(struct mptcp_sock) &&
 	       sk->sk_protocol == IPPROTO_MPTCP_;
 }
 
-static __always_inline void called_above(struct sock *sk)
+static __always_inline void owner_set_mptcp_caller(struct sock *sk)
 {
 	struct mptcp_sock *msk = (void *)sk;
 	__u32 token = BPF_CORE_READ(msk, token);
-	struct owner_above it = { .pid = bpf_get_current_pid_tgid() >> 32 };
-	struct owner_above *old = bpf_map_lookup_elem(&above, &token);
+	struct mptcp_owner it = { .pid = bpf_get_current_pid_tgid() >> 32 };
+	struct mptcp_owner *old = bpf_map_lookup_elem(&mptcp_owners, &token);
 
 	if (old && old->pid == it.pid)
 		return;
-	put_caller(it.comm);
-	bpf_map_update_elem(&above, &token, &it, BPF_ANY);
+	owner_copy_comm(it.comm);
+	bpf_map_update_elem(&mptcp_owners, &token, &it, BPF_ANY);
 }
 
 /* Somebody holds it who has not called. */
-static __always_inline void held_above(struct sock *sk, struct task_struct *task)
+static __always_inline void owner_set_mptcp_holder(struct sock *sk, struct task_struct *task)
 {
 	struct mptcp_sock *msk = (void *)sk;
 	__u32 token = BPF_CORE_READ(msk, token);
-	struct owner_above it = { .pid = task->tgid };
+	struct mptcp_owner it = { .pid = task->tgid };
 
 	bpf_probe_read_kernel(it.comm, sizeof(it.comm), task->comm);
-	bpf_map_update_elem(&above, &token, &it, BPF_NOEXIST);
+	bpf_map_update_elem(&mptcp_owners, &token, &it, BPF_NOEXIST);
 }
 
 /* What is known of the socket above is true of its subflow. */
-static __always_inline void owned_above(struct tcp_sock *tp, struct conn_quiet *q)
+static __always_inline void owner_from_mptcp(struct tcp_sock *tp, struct conn_idle *q)
 {
 	struct mptcp_subflow_context *subflow;
-	struct owner_above *it;
+	struct mptcp_owner *it;
 	__u32 token;
 
-	if (lacks_above || !bpf_core_type_exists(struct mptcp_sock) || !tp->is_mptcp)
+	if (lacks_mptcp_owners || !bpf_core_type_exists(struct mptcp_sock) || !tp->is_mptcp)
 		return;
 	subflow = tp->inet_conn.icsk_ulp_data;
 	token = BPF_CORE_READ(subflow, conn, token);
-	it = bpf_map_lookup_elem(&above, &token);
+	it = bpf_map_lookup_elem(&mptcp_owners, &token);
 	if (!it)
 		return;
 	q->pid = it->pid;

@@ -28,7 +28,7 @@ const volatile __u64 tick_ns = 4000000;
 
 /* ---- what a sample finds: docs/design/connections.md ---- */
 
-static __always_inline bool window_is_shut(struct tcp_sock *tp, __u32 unsent)
+static __always_inline bool poll_window_is_shut(struct tcp_sock *tp, __u32 unsent)
 {
 	__u32 flight = tp->snd_nxt - tp->snd_una, next = unsent;
 
@@ -38,7 +38,7 @@ static __always_inline bool window_is_shut(struct tcp_sock *tp, __u32 unsent)
 }
 
 /* include/net/sock.h: a writer is woken when a third of the buffer is free. */
-static __always_inline bool buffer_is_full(struct sock *sk)
+static __always_inline bool poll_buffer_is_full(struct sock *sk)
 {
 	__u32 size = sk->sk_sndbuf;
 
@@ -46,10 +46,10 @@ static __always_inline bool buffer_is_full(struct sock *sk)
 }
 
 /* Nothing else keeps the writer from going on. */
-static __always_inline bool lacks_buffer(struct sock *sk, struct tcp_sock *tp, __u32 unsent,
-					 __u32 flight)
+static __always_inline bool poll_lacks_buffer(struct sock *sk, struct tcp_sock *tp, __u32 unsent,
+					      __u32 flight)
 {
-	return buffer_is_full(sk) && unsent < UNSENT_MAX && flight < tp->snd_cwnd &&
+	return poll_buffer_is_full(sk) && unsent < UNSENT_MAX && flight < tp->snd_cwnd &&
 	       (unsent < tp->mss_cache || !BPF_CORE_READ_BITFIELD(tp, is_cwnd_limited));
 }
 
@@ -57,7 +57,8 @@ static __always_inline bool lacks_buffer(struct sock *sk, struct tcp_sock *tp, _
  * Later than the path is long. Where round trips are followed they must have shown that the peer
  * delays; else they are as long as TCP's least, which a path that varies exceeds by itself.
  */
-static __always_inline bool is_overdue(struct tcp_sock *tp, struct conn_kept *k, __u64 now)
+static __always_inline bool poll_ack_is_overdue(struct tcp_sock *tp, struct conn_stats *k,
+						__u64 now)
 {
 	__u32 rtt = tp->srtt_us >> 3, min = tp->rtt_min.s[0].v;
 	__u64 sent = tp->tcp_wstamp_ns;
@@ -72,8 +73,8 @@ static __always_inline bool is_overdue(struct tcp_sock *tp, struct conn_kept *k,
 	return now > sent && now - sent > (rtt + rtt / 4 + OVERDUE_US) * 1000ULL;
 }
 
-static __always_inline enum conn_doing held_back(struct sock *sk, struct tcp_sock *tp,
-						struct conn_kept *k, __u32 unsent, __u64 now)
+static __always_inline enum conn_doing poll_held_back(struct sock *sk, struct tcp_sock *tp,
+						struct conn_stats *k, __u32 unsent, __u64 now)
 {
 	__u32 nonagle = BPF_CORE_READ_BITFIELD(tp, nonagle);
 
@@ -81,15 +82,15 @@ static __always_inline enum conn_doing held_back(struct sock *sk, struct tcp_soc
 		return CONN_AT_CWND;
 	if (!tp->packets_out || nonagle & NAGLE_OFF)
 		return sk->sk_pacing_status != SK_PACING_NONE ? CONN_AT_CWND : CONN_AT_FLIGHT;
-	return is_overdue(tp, k, now) ? CONN_AT_DELAYED_ACK : CONN_AT_NAGLE;
+	return poll_ack_is_overdue(tp, k, now) ? CONN_AT_DELAYED_ACK : CONN_AT_NAGLE;
 }
 
-static __always_inline enum conn_doing doing(struct sock *sk, struct tcp_sock *tp,
-					    struct conn_kept *k, __u64 now)
+static __always_inline enum conn_doing poll_state(struct sock *sk, struct tcp_sock *tp,
+					    struct conn_stats *k, __u64 now)
 {
 	__u32 unsent = tp->write_seq - tp->snd_nxt, out = tp->packets_out;
 	__u32 flight = out - tp->sacked_out - tp->lost_out + tp->retrans_out;
-	__u8 ca = ca_state_of(tp);
+	__u8 ca = tcp_ca_state(tp);
 
 	if ((__s32)unsent < 0)
 		unsent = 0;
@@ -97,19 +98,19 @@ static __always_inline enum conn_doing doing(struct sock *sk, struct tcp_sock *t
 		return CONN_AT_IDLE;
 	if (ca == CA_RECOVERY || ca == CA_LOSS || tp->retrans_out)
 		return CONN_AT_RECOVERY;
-	if (unsent && window_is_shut(tp, unsent))
+	if (unsent && poll_window_is_shut(tp, unsent))
 		return CONN_AT_WINDOW;
-	if (lacks_buffer(sk, tp, unsent, flight))
+	if (poll_lacks_buffer(sk, tp, unsent, flight))
 		return CONN_AT_SEND_BUFFER;
 	if (!unsent)
 		return CONN_AT_FLIGHT;
 	if (flight >= tp->snd_cwnd)
 		return CONN_AT_CWND;
-	return held_back(sk, tp, k, unsent, now);
+	return poll_held_back(sk, tp, k, unsent, now);
 }
 
 /* Three quarters of the receive buffer hold what the application has not read. */
-static __always_inline bool is_unread(struct sock *sk, struct tcp_sock *tp)
+static __always_inline bool poll_is_unread(struct sock *sk, struct tcp_sock *tp)
 {
 	__u32 size = sk->sk_rcvbuf;
 
@@ -122,13 +123,13 @@ static __always_inline bool is_unread(struct sock *sk, struct tcp_sock *tp)
  * iterators pass the socket itself as both; the program that visits tables passes the socket's
  * address, and as `sk` and `tp` a copy of it.
  */
-static __always_inline void sample(struct sock *id, struct sock *sk, struct tcp_sock *tp,
-				   struct conn_kept *k, __u64 now)
+static __always_inline void poll_sample(struct sock *id, struct sock *sk, struct tcp_sock *tp,
+					struct conn_stats *k, __u64 now)
 {
-	enum conn_doing what = doing(sk, tp, k, now);
-	bool shut = !tp->snd_wnd, unread = is_unread(sk, tp);
+	enum conn_doing what = poll_state(sk, tp, k, now);
+	bool shut = !tp->snd_wnd, unread = poll_is_unread(sk, tp);
 
-	progress(tp, k, now);
+	conn_note_progress(tp, k, now);
 	k->sampled[what & (CONN_STATES - 1)]++;
 	k->sampled_us[what & (CONN_STATES - 1)] += pass.sample_us;
 	if (shut) {
@@ -141,14 +142,15 @@ static __always_inline void sample(struct sock *id, struct sock *sk, struct tcp_
 	}
 	if (what == CONN_AT_SEND_BUFFER || what == CONN_AT_WINDOW || what == CONN_AT_RECOVERY ||
 	    what == CONN_AT_DELAYED_ACK || unread)
-		heat(id, k, now);
+		conn_note_problem(id, k, now);
 	if (what != CONN_AT_IDLE || unread)
-		changed(k);
+		conn_mark_changed(k);
 }
 
 /* ---- telling ---- */
 
-static __always_inline void put_names(struct sock *sk, struct tcp_sock *tp, struct conn_now *n)
+static __always_inline void conn_put_addresses(struct sock *sk, struct tcp_sock *tp,
+					       struct conn_now *n)
 {
 	struct in6_addr *local = &sk->__sk_common.skc_v6_rcv_saddr;
 	struct in6_addr *remote = &sk->__sk_common.skc_v6_daddr;
@@ -173,7 +175,7 @@ static __always_inline void put_names(struct sock *sk, struct tcp_sock *tp, stru
 	}
 }
 
-static __always_inline void put_algorithm(struct tcp_sock *tp, struct conn_now *n)
+static __always_inline void conn_put_algorithm(struct tcp_sock *tp, struct conn_now *n)
 {
 	const struct tcp_congestion_ops *ops = tp->inet_conn.icsk_ca_ops;
 
@@ -186,7 +188,7 @@ static __always_inline void put_algorithm(struct tcp_sock *tp, struct conn_now *
 }
 
 /* MPTCP's subflows have such a protocol, too. */
-static __always_inline bool has_tls(struct tcp_sock *tp)
+static __always_inline bool conn_has_tls(struct tcp_sock *tp)
 {
 	const struct tcp_ulp_ops *ops = tp->inet_conn.icsk_ulp_ops;
 	char name[4] = {};
@@ -196,7 +198,7 @@ static __always_inline bool has_tls(struct tcp_sock *tp)
 	return name[0] == 't' && name[1] == 'l' && name[2] == 's' && !name[3];
 }
 
-static __always_inline void put_flags(struct sock *sk, struct tcp_sock *tp, struct conn_now *n)
+static __always_inline void conn_put_flags(struct sock *sk, struct tcp_sock *tp, struct conn_now *n)
 {
 	__u32 nonagle = BPF_CORE_READ_BITFIELD(tp, nonagle);
 	__u8 locks = BPF_CORE_READ_BITFIELD(sk, sk_userlocks);
@@ -209,7 +211,7 @@ static __always_inline void put_flags(struct sock *sk, struct tcp_sock *tp, stru
 		n->flags |= CONN_SNDBUF_SET;
 	if (locks & SOCK_RCVBUF_LOCK)
 		n->flags |= CONN_RCVBUF_SET;
-	if (has_tls(tp))
+	if (conn_has_tls(tp))
 		n->flags |= CONN_KTLS;
 	if (bpf_core_field_exists(tp->is_mptcp) && tp->is_mptcp)
 		n->flags |= CONN_MPTCP;
@@ -222,13 +224,13 @@ static __always_inline void put_flags(struct sock *sk, struct tcp_sock *tp, stru
 }
 
 /* Nothing is locked: they may be of two moments. */
-static __always_inline __u32 bytes_between(__u32 from, __u32 to)
+static __always_inline __u32 conn_bytes_between(__u32 from, __u32 to)
 {
 	return (__s32)(to - from) > 0 ? to - from : 0;
 }
 
-static __always_inline void put_now(struct sock *id, struct sock *sk, struct tcp_sock *tp,
-				    struct conn_now *n)
+static __always_inline void conn_put_now(struct sock *id, struct sock *sk, struct tcp_sock *tp,
+					 struct conn_now *n)
 {
 	__u32 tick = bpf_jiffies64();
 	__u64 key = (__u64)id;
@@ -236,9 +238,9 @@ static __always_inline void put_now(struct sock *id, struct sock *sk, struct tcp
 				bpf_map_lookup_elem(&timers, &key) : NULL;
 
 	n->state = sk->__sk_common.skc_state;
-	put_names(sk, tp, n);
-	put_algorithm(tp, n);
-	put_flags(sk, tp, n);
+	conn_put_addresses(sk, tp, n);
+	conn_put_algorithm(tp, n);
+	conn_put_flags(sk, tp, n);
 	n->bytes_sent = tp->bytes_sent;
 	n->bytes_acked = tp->bytes_acked;
 	n->bytes_received = tp->bytes_received;
@@ -248,7 +250,7 @@ static __always_inline void put_now(struct sock *id, struct sock *sk, struct tcp
 		n->delivery_rate = (__u64)tp->rate_delivered * tp->mss_cache * 1000000ULL /
 				   tp->rate_interval_us;
 	for (int i = 0; i < 3; i++)
-		n->chrono[i] = chrono_of(tp, i, tick);
+		n->chrono[i] = tcp_chrono_ticks(tp, i, tick);
 	n->srtt_us = tp->srtt_us >> 3;
 	n->min_rtt_us = tp->rtt_min.s[0].v;
 	n->rto = tp->inet_conn.icsk_rto;
@@ -264,12 +266,12 @@ static __always_inline void put_now(struct sock *id, struct sock *sk, struct tcp
 	n->write_seq = tp->write_seq;
 	n->snd_una = tp->snd_una;
 	n->rcv_nxt = tp->rcv_nxt;
-	n->unsent = bytes_between(tp->snd_nxt, tp->write_seq);
-	n->unacked = bytes_between(tp->snd_una, tp->snd_nxt);
-	n->rcv_queue = bytes_between(tp->copied_seq, tp->rcv_nxt);
+	n->unsent = conn_bytes_between(tp->snd_nxt, tp->write_seq);
+	n->unacked = conn_bytes_between(tp->snd_una, tp->snd_nxt);
+	n->rcv_queue = conn_bytes_between(tp->copied_seq, tp->rcv_nxt);
 	n->dsack_dups = tp->dsack_dups;
-	n->total_rto = total_rto_of(tp);
-	n->thin = thinned_from(sk);
+	n->total_rto = tcp_total_rto(tp);
+	n->thin = conn_thinned_from(sk);
 	n->known = bpf_core_field_exists(tp->total_rto) ? CONN_KNOWS_RTO : 0;
 	if (t) {
 		n->delacks = t->delacks;
@@ -281,7 +283,8 @@ static __always_inline void put_now(struct sock *id, struct sock *sk, struct tcp
  * What comes while it is told has no extremes any more: it is told with the next one, or when the
  * connection ends.
  */
-static __always_inline void put_rtts(struct sock *id, struct conn_kept *k, struct conn_told *e)
+static __always_inline void conn_put_rtts(struct sock *id, struct conn_stats *k,
+					  struct conn_snapshot *e)
 {
 	struct conn_rtts *r = k->rtt_max_us || e->closed ? rtts_find(id) : NULL;
 
@@ -293,24 +296,25 @@ static __always_inline void put_rtts(struct sock *id, struct conn_kept *k, struc
 #define RING_ENDS (CONN_RING / 8)
 
 /* `k`: NULL if it is quiet. */
-static __always_inline void put_kept(struct sock *id, struct tcp_sock *tp,
-				     const struct conn_quiet *q, struct conn_kept *k,
-				     struct conn_told *e)
+static __always_inline void conn_put_stats(struct sock *id, struct tcp_sock *tp,
+					   const struct conn_idle *q, struct conn_stats *k,
+					   struct conn_snapshot *e)
 {
 	if (k) {
-		progress(tp, k, e->time);
-		until(k, e->time);
-		put_rtts(id, k, e); /* before the extremes, which then are theirs, but for a race */
-		__builtin_memcpy(&e->kept, k, sizeof(e->kept));
+		conn_note_progress(tp, k, e->time);
+		conn_add_times(k, e->time);
+		conn_put_rtts(id, k,
+			      e); /* before the extremes, which then are theirs, but for a race */
+		__builtin_memcpy(&e->stats, k, sizeof(e->stats));
 	} else {
 		e->has_rtts = 0;
-		__builtin_memset(&e->kept, 0, sizeof(e->kept));
-		e->kept.q = *q;
+		__builtin_memset(&e->stats, 0, sizeof(e->stats));
+		e->stats.idle = *q;
 	}
 }
 
 /* What begins again. */
-static __always_inline void forget_extremes(struct conn_kept *k)
+static __always_inline void conn_reset_extremes(struct conn_stats *k)
 {
 	k->longest_stall_us = k->longest_pause_us = k->rtt_max_us = 0;
 	k->rtt_min_us = ~0U;
@@ -323,36 +327,36 @@ static __always_inline void forget_extremes(struct conn_kept *k)
  * `k`: NULL if it is quiet, else what `q` is part of. False: there is no room in the ring; it is
  * tried again the next time.
  */
-static __always_inline bool tell(struct sock *id, struct sock *sk, struct tcp_sock *tp,
-				 struct conn_quiet *q, struct conn_kept *k, __u64 now,
-				 bool closed)
+static __always_inline bool conn_report(struct sock *id, struct sock *sk, struct tcp_sock *tp,
+					struct conn_idle *q, struct conn_stats *k, __u64 now,
+					bool closed)
 {
-	struct conn_told *e = bpf_ringbuf_reserve(&ring, sizeof(*e), 0);
+	struct conn_snapshot *e = bpf_ringbuf_reserve(&ring, sizeof(*e), 0);
 	/* What comes from here on is told the next time. */
-	__u32 seq = told_seq(tp);
+	__u32 seq = conn_seq_sum(tp);
 	__u16 changes = q->changes;
 
 	if (!e)
 		return false;
-	if (!closed && q->flags & KEPT_CLOSED) { /* by another CPU, just now */
+	if (!closed && q->flags & STATS_CLOSED) { /* by another CPU, just now */
 		bpf_ringbuf_discard(e, 0);
 		return true;
 	}
-	owned_above(tp, q);
+	owner_from_mptcp(tp, q);
 	e->time = now;
 	e->closed = closed;
-	put_kept(id, tp, q, k, e);
+	conn_put_stats(id, tp, q, k, e);
 	__builtin_memset(&e->now, 0, sizeof(e->now));
-	put_now(id, sk, tp, &e->now);
+	conn_put_now(id, sk, tp, &e->now);
 	/* Passes are read at once. Of what ends meanwhile there may be more than it holds. */
 	if (closed && bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > RING_ENDS)
 		bpf_ringbuf_submit(e, BPF_RB_FORCE_WAKEUP);
 	else
 		bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
-	q->told = changes;
-	q->told_seq = seq;
+	q->reported = changes;
+	q->reported_seq = seq;
 	if (k)
-		forget_extremes(k);
+		conn_reset_extremes(k);
 	return true;
 }
 

@@ -30,7 +30,7 @@
 
 /* ---- calls ---- */
 
-static __always_inline __u32 size_bucket(__u32 bytes)
+static __always_inline __u32 call_size_bucket(__u32 bytes)
 {
 	__u32 i = 0, limit = 16;
 
@@ -40,40 +40,41 @@ static __always_inline __u32 size_bucket(__u32 bytes)
 }
 
 /* Small calls in a row, before anything came back: they could have been one. */
-static __always_inline void count_small(struct tcp_sock *tp, struct conn_kept *k, __u32 bytes)
+static __always_inline void conn_count_small_call(struct tcp_sock *tp, struct conn_stats *k,
+						  __u32 bytes)
 {
 	bool small = bytes < tp->mss_cache / 2;
 
-	if (small && k->q.flags & KEPT_SMALL && k->send_una == tp->snd_una)
+	if (small && k->idle.flags & STATS_SMALL && k->send_una == tp->snd_una)
 		k->send_small++;
 	k->send_una = tp->snd_una;
 	if (small)
-		k->q.flags |= KEPT_SMALL;
+		k->idle.flags |= STATS_SMALL;
 	else
-		k->q.flags &= ~KEPT_SMALL;
+		k->idle.flags &= ~STATS_SMALL;
 }
 
 /* A pause between two bursts, at the least. */
 #define BURST_PAUSE_US 5000
 
 /* The last time before the first loss is kept: what was lost was in that burst. */
-static __always_inline void begins(struct conn_kept *k, __u64 when)
+static __always_inline void conn_note_write(struct conn_stats *k, __u64 when)
 {
 	if (!k->loss_first)
 		k->write_first = when;
 }
 
-static __always_inline void count_sent(struct sock *sk, int ret)
+static __always_inline void conn_count_sent(struct sock *sk, int ret)
 {
-	struct conn_kept *k = kept_of(sk);
+	struct conn_stats *k = conn_stats_get(sk);
 	struct tcp_sock *tp;
 	__u64 now, pause;
 
 	if (!k)
 		return;
-	changed(k);
-	warm_up(sk, k);
-	called_by(k);
+	conn_mark_changed(k);
+	conn_warm_up(sk, k);
+	owner_set_caller(k);
 	if (ret <= 0) {
 		if (ret == -EAGAIN_)
 			k->send_blocked++;
@@ -87,57 +88,57 @@ static __always_inline void count_sent(struct sock *sk, int ret)
 	if (pause > k->longest_pause_us)
 		k->longest_pause_us = pause;
 	if (pause > BURST_PAUSE_US && tp->write_seq - tp->snd_una <= (__u32)ret)
-		begins(k, now); /* nothing is unacknowledged but this */
+		conn_note_write(k, now); /* nothing is unacknowledged but this */
 	k->last_send = now;
 	k->data_segs = tp->data_segs_in;
 	k->send_calls++;
 	k->send_bytes += ret;
-	k->send_sizes[size_bucket(ret) & (CONN_SIZES - 1)]++;
-	count_small(tp, k, ret);
-	progress(tp, k, now);
+	k->send_sizes[call_size_bucket(ret) & (CONN_SIZES - 1)]++;
+	conn_count_small_call(tp, k, ret);
+	conn_note_progress(tp, k, now);
 }
 
-static __always_inline void sent(struct sock *sk, int ret)
+static __always_inline void conn_sent(struct sock *sk, int ret)
 {
-	log_call(sk, ret, DIR_EGRESS);
-	if (is_thinned(sk))
-		mark_active(sk, USE_SEND);
+	calls_log(sk, ret, DIR_EGRESS);
+	if (conn_is_thinned(sk))
+		conn_mark_active(sk, USE_SEND);
 	else
-		count_sent(sk, ret);
+		conn_count_sent(sk, ret);
 }
 
-static __always_inline void count_received(struct sock *sk, int ret)
+static __always_inline void conn_count_received(struct sock *sk, int ret)
 {
-	struct conn_kept *k = kept_of(sk);
+	struct conn_stats *k = conn_stats_get(sk);
 
 	if (!k)
 		return;
-	changed(k);
-	warm_up(sk, k);
-	called_by(k);
+	conn_mark_changed(k);
+	conn_warm_up(sk, k);
+	owner_set_caller(k);
 	if (ret <= 0)
 		return;
 	k->recv_calls++;
 	k->recv_bytes += ret;
-	k->recv_sizes[size_bucket(ret) & (CONN_SIZES - 1)]++;
-	k->q.flags &= ~KEPT_SMALL;
+	k->recv_sizes[call_size_bucket(ret) & (CONN_SIZES - 1)]++;
+	k->idle.flags &= ~STATS_SMALL;
 }
 
-static __always_inline void received(struct sock *sk, int ret)
+static __always_inline void conn_received(struct sock *sk, int ret)
 {
-	log_call(sk, ret, DIR_INGRESS);
-	if (is_thinned(sk))
-		mark_active(sk, USE_RECV);
+	calls_log(sk, ret, DIR_INGRESS);
+	if (conn_is_thinned(sk))
+		conn_mark_active(sk, USE_RECV);
 	else
-		count_received(sk, ret);
+		conn_count_received(sk, ret);
 }
 
 /* ---- losses ---- */
 
-static __always_inline void retransmitted(struct sock *sk, struct sk_buff *skb)
+static __always_inline void conn_count_retransmit(struct sock *sk, struct sk_buff *skb)
 {
 	struct tcp_sock *tp = bpf_skc_to_tcp_sock(sk);
-	struct conn_kept *k = tp ? kept_of(sk) : NULL;
+	struct conn_stats *k = tp ? conn_stats_get(sk) : NULL;
 	struct tcp_skb_cb *cb = (struct tcp_skb_cb *)skb->cb;
 	__u32 segments, seq;
 	__u64 now, since;
@@ -148,10 +149,10 @@ static __always_inline void retransmitted(struct sock *sk, struct sk_buff *skb)
 	now = bpf_ktime_get_ns();
 	segments = BPF_CORE_READ(cb, tcp_gso_segs);
 	seq = BPF_CORE_READ(cb, seq);
-	ca = ca_state_of(tp);
+	ca = tcp_ca_state(tp);
 	since = tp->delivered_mstamp * 1000; /* also set when a flight begins */
-	if (k->q.una != tp->snd_una) /* nobody looked when that came */
-		progress(tp, k, since < now ? since : now);
+	if (k->idle.una != tp->snd_una) /* nobody looked when that came */
+		conn_note_progress(tp, k, since < now ? since : now);
 	if (ca != CA_LOSS && ca != CA_RECOVERY &&
 	    tp->inet_conn.icsk_pending == ICSK_TIME_LOSS_PROBE_)
 		k->tlp++;
@@ -172,8 +173,8 @@ static __always_inline void retransmitted(struct sock *sk, struct sk_buff *skb)
 	if (!k->loss_first)
 		k->loss_first = now;
 	k->loss_last_us = (now - k->loss_first) / 1000;
-	heat(sk, k, now);
-	changed(k);
+	conn_note_problem(sk, k, now);
+	conn_mark_changed(k);
 }
 
 /* ---- round trips ---- */
@@ -184,10 +185,10 @@ static __always_inline void retransmitted(struct sock *sk, struct sk_buff *skb)
  */
 #define CB_FLAGS (BPF_SOCK_OPS_RTT_CB_FLAG | BPF_SOCK_OPS_RTO_CB_FLAG)
 
-static __always_inline __u16 set_by_us(int old)
+static __always_inline __u16 ops_added_flags(int old)
 {
-	return (old & BPF_SOCK_OPS_RTT_CB_FLAG ? 0 : KEPT_SET_RTT) |
-	       (old & BPF_SOCK_OPS_RTO_CB_FLAG ? 0 : KEPT_SET_RTO);
+	return (old & BPF_SOCK_OPS_RTT_CB_FLAG ? 0 : STATS_SET_RTT) |
+	       (old & BPF_SOCK_OPS_RTO_CB_FLAG ? 0 : STATS_SET_RTO);
 }
 
 /*
@@ -199,29 +200,29 @@ static __always_inline void ops_begin(struct bpf_sock_ops *ops)
 	struct bpf_sock *bsk = ops->sk;
 	int old = ops->bpf_sock_ops_cb_flags;
 	struct tcp_sock *tp;
-	struct conn_kept *k;
+	struct conn_stats *k;
 
 	if (!bsk || !following)
 		return;
 	tp = bpf_skc_to_tcp_sock(bsk);
-	if (!tp || is_left_out((struct sock *)tp))
+	if (!tp || conn_is_unfollowed((struct sock *)tp))
 		return;
 	if (in_tables)
-		drop_stale((struct sock *)tp);
-	k = kept_make(bsk);
+		conn_drop_stale((struct sock *)tp);
+	k = conns_make(bsk);
 	if (!k || bpf_sock_ops_cb_flags_set(ops, old | CB_FLAGS))
 		return; /* nobody could take them back */
-	k->q.flags |= set_by_us(old) | (k->q.flags & KEPT_READY ? KEPT_RTT : 0);
+	k->idle.flags |= ops_added_flags(old) | (k->idle.flags & STATS_READY ? STATS_RTT : 0);
 }
 
 /* Of the socket's distribution; this runs under its lock. */
-static __always_inline void count_length(struct bpf_sock *bsk, struct conn_kept *k, __u32 rtt)
+static __always_inline void ops_count_bucket(struct bpf_sock *bsk, struct conn_stats *k, __u32 rtt)
 {
 	struct conn_rtts *r = rtts_make(bsk);
 	__u32 i = conn_rtt_bucket(rtt);
 
 	if (!r) {
-		k->q.flags |= KEPT_RTTS_LOST;
+		k->idle.flags |= STATS_RTTS_LOST;
 		return;
 	}
 	if (++r->count[i])
@@ -235,17 +236,17 @@ static __always_inline void count_length(struct bpf_sock *bsk, struct conn_kept 
  * is its retransmission, or the path or the peer stood still. One connection alone cannot tell.
  * Keeps when the request was sent, of the first one.
  */
-static __always_inline void reply_is_late(struct conn_kept *k, __u32 rtt, __u64 now)
+static __always_inline void ops_check_late_reply(struct conn_stats *k, __u32 rtt, __u64 now)
 {
 	if (rtt > acks_base_us(&k->acks) + CONN_LATE_US && !k->lost_reply)
 		k->lost_reply = (now - rtt * 1000ULL) >> CONN_TIME_SHIFT;
 }
 
 /* Data that waits for the acknowledgement is written, and not sent yet. */
-static __always_inline void peer_delay(struct tcp_sock *tp, struct conn_kept *k, __u32 rtt,
-				       __u64 now)
+static __always_inline void ops_count_peer_delay(struct tcp_sock *tp, struct conn_stats *k,
+						 __u32 rtt, __u64 now)
 {
-	bool lone = tp->packets_out + tp->delivered - k->q.delivered <= PEER_DELAY_FLIGHT;
+	bool lone = tp->packets_out + tp->delivered - k->idle.delivered <= PEER_DELAY_FLIGHT;
 	bool with_data = k->data_segs != (__u16)tp->data_segs_in; /* this segment is counted */
 	bool held = tp->write_seq != tp->snd_nxt;
 	struct acks_found found = acks_take(&k->acks, rtt, tp->rtt_min.s[0].v, lone, with_data,
@@ -253,38 +254,38 @@ static __always_inline void peer_delay(struct tcp_sock *tp, struct conn_kept *k,
 
 	k->data_segs = tp->data_segs_in;
 	if (lone && with_data)
-		reply_is_late(k, rtt, now);
+		ops_check_late_reply(k, rtt, now);
 	k->peer_delacks += found.delayed;
 	k->delacks_harmful += found.held;
 }
 
 /* What is acknowledged after a pause was sent at once: as much as the window had left. */
-static __always_inline void after_pause(struct tcp_sock *tp, struct conn_kept *k, __u32 rtt,
-					__u64 now)
+static __always_inline void ops_count_burst(struct tcp_sock *tp, struct conn_stats *k, __u32 rtt,
+					    __u64 now)
 {
-	__u32 flight = tp->packets_out + tp->delivered - k->q.delivered;
+	__u32 flight = tp->packets_out + tp->delivered - k->idle.delivered;
 	__u64 began = now - (__u64)rtt * 1000;
 
-	begins(k, began);
-	if (flight * 2 >= k->q.cwnd && flight > 10) { /* the initial window is no burst */
+	conn_note_write(k, began);
+	if (flight * 2 >= k->idle.cwnd && flight > 10) { /* the initial window is no burst */
 		k->idle_bursts++;
 		k->burst_from = tp->snd_una;
 		k->burst_to = tp->snd_nxt;
 	}
-	if (tp->snd_cwnd < k->q.cwnd - k->q.cwnd / 4 && tp->write_seq != tp->snd_nxt)
+	if (tp->snd_cwnd < k->idle.cwnd - k->idle.cwnd / 4 && tp->write_seq != tp->snd_nxt)
 		k->idle_restarts++;
 }
 
 /* A loss is being repaired: when it has been, is asked of all connections. */
-static __always_inline bool is_repairing(struct tcp_sock *tp)
+static __always_inline bool ops_is_repairing(struct tcp_sock *tp)
 {
-	return tp->retrans_out || tp->tlp_high_seq || ca_state_of(tp) >= CA_RECOVERY;
+	return tp->retrans_out || tp->tlp_high_seq || tcp_ca_state(tp) >= CA_RECOVERY;
 }
 
-static __always_inline void count_rtt(struct bpf_sock_ops *ops)
+static __always_inline void ops_count_rtt(struct bpf_sock_ops *ops)
 {
 	struct bpf_sock *bsk = ops->sk;
-	struct conn_kept *k;
+	struct conn_stats *k;
 	struct tcp_sock *tp;
 	__u64 now, pause;
 	bool thinned;
@@ -295,18 +296,18 @@ static __always_inline void count_rtt(struct bpf_sock_ops *ops)
 	tp = bpf_skc_to_tcp_sock(bsk);
 	if (!tp)
 		return;
-	thinned = is_thinned((struct sock *)tp);
-	if (thinned && !is_repairing(tp) && !is_to_be_marked(USE_RTT))
+	thinned = conn_is_thinned((struct sock *)tp);
+	if (thinned && !ops_is_repairing(tp) && !conn_is_mark_due(USE_RTT))
 		return;
-	k = kept_of((struct sock *)bsk);
+	k = conn_stats_get((struct sock *)bsk);
 	if (!k)
 		return;
 	now = tp->tcp_clock_cache;
-	changed(k);
-	warm_up((struct sock *)tp, k);
+	conn_mark_changed(k);
+	conn_warm_up((struct sock *)tp, k);
 	rtt = ops->args[0] ? ops->args[0] : tp->rack.rtt_us; /* it is told since 6.10 */
 	if (!rtt || thinned) { /* without SACK, and before 6.10, nobody tells it */
-		progress(tp, k, now);
+		conn_note_progress(tp, k, now);
 		return;
 	}
 	k->rtt_samples++;
@@ -315,34 +316,35 @@ static __always_inline void count_rtt(struct bpf_sock_ops *ops)
 		k->rtt_min_us = rtt;
 	if (rtt > k->rtt_max_us)
 		k->rtt_max_us = rtt;
-	count_length(bsk, k, rtt);
-	peer_delay(tp, k, rtt, now);
+	ops_count_bucket(bsk, k, rtt);
+	ops_count_peer_delay(tp, k, rtt, now);
 	pause = now > k->una_time ? now - k->una_time : 0;
 	if (pause > tp->inet_conn.icsk_rto * tick_ns + (__u64)rtt * 1000 && !k->stall_since)
-		after_pause(tp, k, rtt, now);
-	progress(tp, k, now);
-	k->q.cwnd = tp->snd_cwnd > 65535 ? 65535 : tp->snd_cwnd;
-	k->q.delivered = tp->delivered;
+		ops_count_burst(tp, k, rtt, now);
+	conn_note_progress(tp, k, now);
+	k->idle.cwnd = tp->snd_cwnd > 65535 ? 65535 : tp->snd_cwnd;
+	k->idle.delivered = tp->delivered;
 }
 
-static __always_inline void ops_rto(struct bpf_sock_ops *ops)
+static __always_inline void ops_count_rto(struct bpf_sock_ops *ops)
 {
 	struct bpf_sock *bsk = ops->sk;
-	struct conn_kept *k = bsk ? kept_of((struct sock *)bsk) : NULL;
+	struct conn_stats *k = bsk ? conn_stats_get((struct sock *)bsk) : NULL;
 
 	if (!k)
 		return;
 	k->rto++;
-	changed(k);
+	conn_mark_changed(k);
 }
 
-static __always_inline void set_flags(struct sock *sk, int flags)
+static __always_inline void ops_set_flags(struct sock *sk, int flags)
 {
 	bpf_setsockopt(sk, SOL_TCP_, TCP_CB_FLAGS, &flags, sizeof(flags));
 }
 
-/* A connection from before has no KEPT_RTT where the kernel can't. */
-static __always_inline void flag(struct sock *sk, struct tcp_sock *tp, struct conn_quiet *q)
+/* A connection from before has no STATS_RTT where the kernel can't. */
+static __always_inline void ops_flag_socket(struct sock *sk, struct tcp_sock *tp,
+					    struct conn_idle *q)
 {
 	int old = tp->bpf_sock_ops_cb_flags, flags = old | CB_FLAGS;
 
@@ -353,23 +355,23 @@ static __always_inline void flag(struct sock *sk, struct tcp_sock *tp, struct co
 		return;
 	}
 	asked_well = 1;
-	q->flags |= KEPT_RTT | set_by_us(old);
+	q->flags |= STATS_RTT | ops_added_flags(old);
 }
 
-static __always_inline void unflag(struct sock *sk, struct tcp_sock *tp, __u16 ours)
+static __always_inline void ops_unflag_socket(struct sock *sk, struct tcp_sock *tp, __u16 ours)
 {
 	int flags = tp->bpf_sock_ops_cb_flags;
 
-	if (ours & KEPT_SET_RTT)
+	if (ours & STATS_SET_RTT)
 		flags &= ~BPF_SOCK_OPS_RTT_CB_FLAG;
-	if (ours & KEPT_SET_RTO)
+	if (ours & STATS_SET_RTO)
 		flags &= ~BPF_SOCK_OPS_RTO_CB_FLAG;
-	set_flags(sk, flags);
+	ops_set_flags(sk, flags);
 }
 
 /* ---- timers ---- */
 
-static __always_inline struct conn_timers *timers_of(__u64 key)
+static __always_inline struct conn_timers *conn_timers_get(__u64 key)
 {
 	static const struct conn_timers none = {};
 	struct conn_timers *t = bpf_map_lookup_elem(&timers, &key);
@@ -380,12 +382,12 @@ static __always_inline struct conn_timers *timers_of(__u64 key)
 	bpf_map_update_elem(&timers, &key, &none, BPF_NOEXIST);
 	t = bpf_map_lookup_elem(&timers, &key);
 	if (!t)
-		lost(LOST_TIMERS);
+		conn_count_lost(LOST_TIMERS);
 	return t;
 }
 
 /* net/ipv4/tcp_timer.c, tcp_delack_timer_handler(): an ACK is due, and is sent. */
-static __always_inline void delack_fired(struct timer_list *timer)
+static __always_inline void conn_count_delack(struct timer_list *timer)
 {
 	__u64 sk = (__u64)timer - bpf_core_field_offset(struct inet_connection_sock,
 							icsk_delack_timer);
@@ -394,13 +396,13 @@ static __always_inline void delack_fired(struct timer_list *timer)
 
 	if (!(BPF_CORE_READ(icsk, icsk_ack.pending) & ICSK_ACK_TIMER_))
 		return;
-	t = timers_of(sk);
+	t = conn_timers_get(sk);
 	if (t)
 		t->delacks++;
 }
 
 /* ... tcp_send_loss_probe(): new data if there is some; else it is a retransmission's. */
-static __always_inline void write_fired(struct timer_list *timer)
+static __always_inline void conn_count_probe(struct timer_list *timer)
 {
 	__u64 sk = (__u64)timer - bpf_core_field_offset(struct inet_connection_sock,
 							icsk_retransmit_timer);
@@ -416,7 +418,7 @@ static __always_inline void write_fired(struct timer_list *timer)
 	flight = BPF_CORE_READ(tp, snd_nxt) - BPF_CORE_READ(tp, snd_una);
 	if (flight >= BPF_CORE_READ(tp, snd_wnd))
 		return;
-	t = timers_of(sk);
+	t = conn_timers_get(sk);
 	if (t)
 		t->probes++;
 }

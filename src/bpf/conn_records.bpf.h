@@ -29,12 +29,12 @@ const volatile bool in_tables = false;
 const volatile __u32 key_ring_mask = 0;
 
 /* CPUs that come here at once, and walks that put keys back, do not fill the rest. */
-static __always_inline bool key_room(const volatile struct key_ring *ring)
+static __always_inline bool key_ring_has_room(const volatile struct key_ring *ring)
 {
 	return ring->tail - ring->head <= key_ring_mask - key_ring_mask / 16;
 }
 
-static __always_inline void key_add(void *places, volatile struct key_ring *ring, __u64 key)
+static __always_inline void key_ring_add(void *places, volatile struct key_ring *ring, __u64 key)
 {
 	__u32 at = __sync_fetch_and_add(&ring->tail, 1) & key_ring_mask;
 	volatile __u64 *place = bpf_map_lookup_elem(places, &at);
@@ -44,7 +44,7 @@ static __always_inline void key_add(void *places, volatile struct key_ring *ring
 }
 
 /* The key at the head, which leaves the ring; 0: it is being added. */
-static __always_inline __u64 key_take(void *places, volatile struct key_ring *ring)
+static __always_inline __u64 key_ring_pop(void *places, volatile struct key_ring *ring)
 {
 	__u32 at = ring->head & key_ring_mask;
 	volatile __u64 *place = bpf_map_lookup_elem(places, &at);
@@ -58,8 +58,8 @@ static __always_inline __u64 key_take(void *places, volatile struct key_ring *ri
 }
 
 /*
- * NAME_room(): whether a key can be added; NAME_enlist() adds it. For walks: NAME_take(), and
- * NAME_listed(), the number of keys.
+ * NAME_has_room(): whether a key can be added; NAME_add_key() adds it. For walks: NAME_pop_key(),
+ * and NAME_n_keys(), the number of keys.
  */
 #define KEYS(name)                                                                       \
 	struct {                                                                         \
@@ -70,34 +70,34 @@ static __always_inline __u64 key_take(void *places, volatile struct key_ring *ri
 	} name##_keys SEC(".maps");                                                      \
 	volatile struct key_ring name##_ring = {}; /* user space looks at it */          \
                                                                                          \
-	static __always_inline bool name##_room(void)                                    \
+	static __always_inline bool name##_has_room(void)                                \
 	{                                                                                \
-		return key_room(&name##_ring);                                           \
+		return key_ring_has_room(&name##_ring);                                  \
 	}                                                                                \
                                                                                          \
-	static __always_inline void name##_enlist(__u64 key)                             \
+	static __always_inline void name##_add_key(__u64 key)                            \
 	{                                                                                \
-		key_add(&name##_keys, &name##_ring, key);                                \
+		key_ring_add(&name##_keys, &name##_ring, key);                           \
 	}                                                                                \
                                                                                          \
-	static __always_inline __u64 name##_take(void)                                   \
+	static __always_inline __u64 name##_pop_key(void)                                \
 	{                                                                                \
-		return key_take(&name##_keys, &name##_ring);                             \
+		return key_ring_pop(&name##_keys, &name##_ring);                         \
 	}                                                                                \
                                                                                          \
-	static __always_inline __u32 name##_listed(void)                                 \
+	static __always_inline __u32 name##_n_keys(void)                                 \
 	{                                                                                \
 		return name##_ring.tail - name##_ring.head;                              \
 	}
 
 /* No pass visits them. */
 #define NO_KEYS(name)                                                                    \
-	static __always_inline bool name##_room(void)                                    \
+	static __always_inline bool name##_has_room(void)                                \
 	{                                                                                \
 		return true;                                                             \
 	}                                                                                \
                                                                                          \
-	static __always_inline void name##_enlist(__u64 key)                             \
+	static __always_inline void name##_add_key(__u64 key)                            \
 	{                                                                                \
 	}
 
@@ -136,10 +136,10 @@ static __always_inline __u64 key_take(void *places, volatile struct key_ring *ri
                                                                                          \
 		if (!in_tables)                                                          \
 			return bpf_sk_storage_get(&name, sk, init, BPF_SK_STORAGE_GET_F_CREATE); \
-		if (name##_room() &&                                                     \
+		if (name##_has_room() &&                                                 \
 		    !bpf_map_update_elem(&name##_table, &key, init ? init : &name##_none, \
 					 BPF_NOEXIST))                                   \
-			name##_enlist(key);                                              \
+			name##_add_key(key);                                             \
 		return bpf_map_lookup_elem(&name##_table, &key);                         \
 	}                                                                                \
                                                                                          \
@@ -156,12 +156,12 @@ static __always_inline __u64 key_take(void *places, volatile struct key_ring *ri
 				   bpf_sk_storage_delete(&name, sk);                     \
 	}
 
-KEYS(kept)
-RECORDS(kept, struct conn_kept)
+KEYS(conns)
+RECORDS(conns, struct conn_stats)
 
 /* Small records of connections that were open before and have done nothing since. */
-KEYS(quiet)
-RECORDS(quiet, struct conn_quiet)
+KEYS(idle_conns)
+RECORDS(idle_conns, struct conn_idle)
 
 /* Of connections that had a round trip measured. */
 NO_KEYS(rtts)

@@ -31,7 +31,7 @@ struct {
 /* There were entries; until then nobody needs to look. */
 volatile __u32 timers_used = 0;
 
-static __always_inline void forget_timers(struct sock *sk)
+static __always_inline void conn_timers_forget(struct sock *sk)
 {
 	__u64 key = (__u64)sk;
 
@@ -70,17 +70,17 @@ const volatile __u64 cool_ns = 5000000000ULL;
 const volatile __u64 rest_ns = 1000000000ULL;
 
 /* A run that is timed: when it began, and how long it then took to read the clock. Or 0. */
-struct run {
+struct timed_run {
 	__u64 began, clock_ns;
 };
 
 /* The first thing that a program does. */
-static __always_inline struct run used(enum conn_use what)
+static __always_inline struct timed_run run_begin(enum conn_use what)
 {
 	__u64 n = counts[bpf_get_smp_processor_id() & (CONN_CPUS - 1)].used[what]++;
-	struct run run = {};
+	struct timed_run run = {};
 
-	/* Evenly, in no rhythm of the traffic's, and not in that of is_to_be_marked(). */
+	/* Evenly, in no rhythm of the traffic's, and not in that of conn_is_mark_due(). */
 	if (n >= CONN_TIMED_FIRST && (__u32)n * 0x85ebca6bU >= 0xffffffffU / CONN_TIMED_ONE_IN)
 		return run;
 	run.began = bpf_ktime_get_ns();
@@ -89,7 +89,7 @@ static __always_inline struct run used(enum conn_use what)
 }
 
 /* The last thing. */
-static __always_inline void spent(enum conn_use what, struct run run)
+static __always_inline void run_end(enum conn_use what, struct timed_run run)
 {
 	struct conn_timed *t;
 	__u64 ns;
@@ -106,25 +106,25 @@ static __always_inline void spent(enum conn_use what, struct run run)
 		t->most_ns[what] = ns;
 }
 
-static __always_inline void lost(enum conn_lost why)
+static __always_inline void conn_count_lost(enum conn_lost why)
 {
 	__sync_fetch_and_add(&losses[why], 1);
 }
 
 /* ---- fields that not all kernels have ---- */
 
-static __always_inline __u16 total_rto_of(struct tcp_sock *tp)
+static __always_inline __u16 tcp_total_rto(struct tcp_sock *tp)
 {
 	return bpf_core_field_exists(tp->total_rto) ? tp->total_rto : 0;
 }
 
-static __always_inline __u8 ca_state_of(struct tcp_sock *tp)
+static __always_inline __u8 tcp_ca_state(struct tcp_sock *tp)
 {
 	return BPF_CORE_READ_BITFIELD(&tp->inet_conn, icsk_ca_state);
 }
 
 /* In the kernel's ticks; one that runs counts up to now. */
-static __always_inline __u32 chrono_of(struct tcp_sock *tp, __u32 which, __u32 tick)
+static __always_inline __u32 tcp_chrono_ticks(struct tcp_sock *tp, __u32 which, __u32 tick)
 {
 	__u32 type = BPF_CORE_READ_BITFIELD(tp, chrono_type), sum = tp->chrono_stat[which];
 
@@ -137,52 +137,52 @@ static __always_inline __u32 chrono_of(struct tcp_sock *tp, __u32 which, __u32 t
 
 __s64 members[4] = {}; /* by enum conn_level; a power of two */
 
-static __always_inline void moves(struct conn_kept *k, __u8 level)
+static __always_inline void conn_set_level(struct conn_stats *k, __u8 level)
 {
-	__sync_fetch_and_add(&members[k->q.level & 3], -1);
+	__sync_fetch_and_add(&members[k->idle.level & 3], -1);
 	__sync_fetch_and_add(&members[level & 3], 1);
-	k->q.level = level;
+	k->idle.level = level;
 }
 
 /* A connection is no longer followed. */
-static __always_inline void leaves(struct conn_quiet *q)
+static __always_inline void conn_unfollow(struct conn_idle *q)
 {
 	__sync_fetch_and_add(&members[q->level & 3], -1);
 	__sync_fetch_and_add(&removed, 1);
 }
 
 /* Drops its other records: storage goes with its socket, entries of tables do not. */
-static __always_inline void drop_others(struct sock *sk)
+static __always_inline void conn_drop_other_records(struct sock *sk)
 {
 	warm_drop(sk);
 	hot_drop(sk);
 	logged_drop(sk);
 }
 
-static __always_inline void warm_up(struct sock *sk, struct conn_kept *k)
+static __always_inline void conn_warm_up(struct sock *sk, struct conn_stats *k)
 {
-	if (k->q.level != LEVEL_REST)
+	if (k->idle.level != LEVEL_REST)
 		return;
 	if (warm_make(sk))
-		moves(k, LEVEL_WARM);
+		conn_set_level(k, LEVEL_WARM);
 }
 
 /*
  * It becomes hot when it is read next: a rate that changed within an interval by what was sampled
  * in it would make the interval's shares wrong.
  */
-static __always_inline void heat(struct sock *sk, struct conn_kept *k, __u64 now)
+static __always_inline void conn_note_problem(struct sock *sk, struct conn_stats *k, __u64 now)
 {
 	k->problem = now >> CONN_SHORT_SHIFT;
-	warm_up(sk, k);
+	conn_warm_up(sk, k);
 }
 
 /* ---- what goes on ---- */
 
 /* What goes on is counted up to now. */
-static __always_inline void until(struct conn_kept *k, __u64 now)
+static __always_inline void conn_add_times(struct conn_stats *k, __u64 now)
 {
-	if (k->q.ca == CA_LOSS && now > k->ca_since)
+	if (k->idle.ca == CA_LOSS && now > k->ca_since)
 		k->loss_ns += now - k->ca_since;
 	k->ca_since = now;
 	if (!k->repair_since)
@@ -193,14 +193,14 @@ static __always_inline void until(struct conn_kept *k, __u64 now)
 }
 
 /* A loss is repaired when nothing is stalled and the congestion state says so, too. */
-static __always_inline void repaired(struct conn_kept *k, __u64 now)
+static __always_inline void conn_check_repair(struct conn_stats *k, __u64 now)
 {
-	until(k, now);
-	if (!k->stall_since && k->q.ca != CA_RECOVERY && k->q.ca != CA_LOSS)
+	conn_add_times(k, now);
+	if (!k->stall_since && k->idle.ca != CA_RECOVERY && k->idle.ca != CA_LOSS)
 		k->repair_since = 0;
 }
 
-static __always_inline void stall_is_over(struct conn_kept *k, __u64 now)
+static __always_inline void conn_close_stall(struct conn_stats *k, __u64 now)
 {
 	__u64 ns = now > k->stall_since ? now - k->stall_since : 0;
 
@@ -209,40 +209,40 @@ static __always_inline void stall_is_over(struct conn_kept *k, __u64 now)
 	k->stalls++;
 	if (ns / 1000 > k->longest_stall_us)
 		k->longest_stall_us = ns / 1000;
-	repaired(k, now);
+	conn_check_repair(k, now);
 }
 
 /* What was acknowledged meanwhile may end a stall. */
-static __always_inline void progress(struct tcp_sock *tp, struct conn_kept *k, __u64 now)
+static __always_inline void conn_note_progress(struct tcp_sock *tp, struct conn_stats *k, __u64 now)
 {
 	__u32 una = tp->snd_una;
 
-	if (una == k->q.una)
+	if (una == k->idle.una)
 		return;
-	k->q.una = una;
+	k->idle.una = una;
 	k->una_time = now;
 	if (k->stall_since && (__s32)(una - k->stall_una) > 0)
-		stall_is_over(k, now);
+		conn_close_stall(k, now);
 }
 
 /* The connection ends: so does what it waited for. */
-static __always_inline void end_stall(struct tcp_sock *tp, struct conn_kept *k, __u64 now)
+static __always_inline void conn_end_stall(struct tcp_sock *tp, struct conn_stats *k, __u64 now)
 {
-	progress(tp, k, now);
+	conn_note_progress(tp, k, now);
 	if (k->stall_since)
-		stall_is_over(k, now);
+		conn_close_stall(k, now);
 }
 
-static __always_inline void changed(struct conn_kept *k)
+static __always_inline void conn_mark_changed(struct conn_stats *k)
 {
-	k->q.changes++;
+	k->idle.changes++;
 }
 
 /*
  * By its addresses: to look for what is kept is most of what a run costs, and would be saved by
  * nobody. Who is left out at one in N is also left out at one in 2 N.
  */
-static __always_inline __u32 thin_hash(struct sock *sk)
+static __always_inline __u32 conn_thin_hash(struct sock *sk)
 {
 	const __u32 golden = 0x9e3779b1; /* Knuth's multiplicative hash */
 
@@ -250,9 +250,9 @@ static __always_inline __u32 thin_hash(struct sock *sk)
 }
 
 /* It is followed as long as one of 2^i or more is. */
-static __always_inline __u8 thinned_from(struct sock *sk)
+static __always_inline __u8 conn_thinned_from(struct sock *sk)
 {
-	__u32 hash = thin_hash(sk);
+	__u32 hash = conn_thin_hash(sk);
 	__u8 i = 0;
 
 	for (; i < CONN_THIN_MAX && !(hash & 1); i++)
@@ -261,16 +261,16 @@ static __always_inline __u8 thinned_from(struct sock *sk)
 }
 
 /* Calls and RTTs of this one are left out: `thin_one_in` is a power of two. */
-static __always_inline bool is_thinned(struct sock *sk)
+static __always_inline bool conn_is_thinned(struct sock *sk)
 {
-	return thin_hash(sk) & (thin_one_in - 1);
+	return conn_thin_hash(sk) & (thin_one_in - 1);
 }
 
 /*
  * Of those that begin now. The two ends of a connection have the same hash, so that they are
- * followed together; it has nothing to do with that of thin_hash().
+ * followed together; it has nothing to do with that of conn_thin_hash().
  */
-static __always_inline bool is_left_out(struct sock *sk)
+static __always_inline bool conn_is_unfollowed(struct sock *sk)
 {
 	const struct sock_common *skc = &sk->__sk_common;
 	const __u32 golden = 0x85ebca6b; /* of MurmurHash3 */
@@ -281,7 +281,7 @@ static __always_inline bool is_left_out(struct sock *sk)
 }
 
 /* One in 8, at random: of what is left out, the rest says that the connection does something. */
-static __always_inline bool is_to_be_marked(enum conn_use what)
+static __always_inline bool conn_is_mark_due(enum conn_use what)
 {
 	__u32 n = counts[bpf_get_smp_processor_id() & (CONN_CPUS - 1)].used[what];
 
@@ -289,41 +289,41 @@ static __always_inline bool is_to_be_marked(enum conn_use what)
 }
 
 /* Whoever makes no calls that are followed has these. */
-static __always_inline __u32 told_seq(struct tcp_sock *tp)
+static __always_inline __u32 conn_seq_sum(struct tcp_sock *tp)
 {
 	return tp->write_seq + tp->rcv_nxt;
 }
 
 /* NULL: it is quiet, isn't followed, or its record is being made. */
-static __always_inline struct conn_kept *kept_now(struct sock *sk)
+static __always_inline struct conn_stats *conn_stats_ready(struct sock *sk)
 {
-	struct conn_kept *k = kept_find(sk);
+	struct conn_stats *k = conns_find(sk);
 
-	return k && k->q.flags & KEPT_READY ? k : NULL;
+	return k && k->idle.flags & STATS_READY ? k : NULL;
 }
 
 /* From how it was when it began; others use it from here on. */
-static __always_inline void unfold(struct conn_kept *k, __u64 born, __u16 data_segs)
+static __always_inline void conn_stats_begin(struct conn_stats *k, __u64 born, __u16 data_segs)
 {
 	k->data_segs = data_segs;
 	k->rtt_min_us = ~0U;
-	k->send_una = k->q.una;
+	k->send_una = k->idle.una;
 	k->una_time = k->ca_since = born;
-	__sync_lock_test_and_set(&k->q.born, born); /* a barrier, too */
-	k->q.flags |= KEPT_READY;
+	__sync_lock_test_and_set(&k->idle.born, born); /* a barrier, too */
+	k->idle.flags |= STATS_READY;
 }
 
 /* Another CPU fills it: it takes less time than this, if it is not interrupted. */
-#define MAKING_MOST 200
+#define READY_TRIES_MAX 200
 
-static __always_inline struct conn_kept *when_ready(struct conn_kept *k)
+static __always_inline struct conn_stats *conn_stats_wait(struct conn_stats *k)
 {
-	volatile __u16 *flags = &k->q.flags;
+	volatile __u16 *flags = &k->idle.flags;
 
-	for (int i = 0; i < MAKING_MOST; i++)
-		if (*flags & KEPT_READY)
+	for (int i = 0; i < READY_TRIES_MAX; i++)
+		if (*flags & STATS_READY)
 			return k;
-	lost(LOST_NO_MEMORY);
+	conn_count_lost(LOST_NO_MEMORY);
 	return NULL;
 }
 
@@ -333,73 +333,73 @@ static __always_inline struct conn_kept *when_ready(struct conn_kept *k)
  * The first that a connection from before does. NULL: it isn't followed, or there is no memory. Of
  * several CPUs one makes the record, and only then the quiet one goes.
  */
-static __noinline struct conn_kept *wake(struct sock *sk, __u16 data_segs)
+static __noinline struct conn_stats *conn_wake(struct sock *sk, __u16 data_segs)
 {
-	struct conn_quiet *q = quiet_find(sk), was;
-	struct conn_kept *k;
+	struct conn_idle *q = idle_conns_find(sk), was;
+	struct conn_stats *k;
 	__u64 born;
 	long gone;
 
 	if (!q) { /* another CPU may have been faster */
-		k = kept_find(sk);
-		return k ? when_ready(k) : NULL;
+		k = conns_find(sk);
+		return k ? conn_stats_wait(k) : NULL;
 	}
-	k = kept_make(sk);
+	k = conns_make(sk);
 	if (!k) /* another one makes it just now */
-		k = kept_find(sk);
+		k = conns_find(sk);
 	if (!k) {
-		lost(LOST_NO_MEMORY);
+		conn_count_lost(LOST_NO_MEMORY);
 		return NULL;
 	}
-	if (__sync_val_compare_and_swap(&k->q.born, 0, BEING_MADE))
-		return when_ready(k);
+	if (__sync_val_compare_and_swap(&k->idle.born, 0, BEING_MADE))
+		return conn_stats_wait(k);
 	was = *q;
 	was.born = BEING_MADE;
-	k->q = was;
+	k->idle = was;
 	born = q->born;
-	unfold(k, born, data_segs);
-	gone = quiet_drop(sk);
+	conn_stats_begin(k, born, data_segs);
+	gone = idle_conns_drop(sk);
 	if (!gone)
 		__sync_fetch_and_add(&removed, 1);
 	/*
-	 * It may have closed meanwhile, and end() has told that. RCU keeps `q` in storage; what a
-	 * table drops is used again at once, but there end() drops it first.
+	 * It may have closed meanwhile, and conn_end() has told that. RCU keeps `q` in storage;
+	 * what a table drops is used again at once, but there conn_end() drops it first.
 	 */
-	if (in_tables ? gone : q->flags & KEPT_CLOSED) {
-		kept_drop(sk);
+	if (in_tables ? gone : q->flags & STATS_CLOSED) {
+		conns_drop(sk);
 		return NULL;
 	}
 	return k;
 }
 
 /* Of a connection that does something. */
-static __always_inline struct conn_kept *kept_of(struct sock *sk)
+static __always_inline struct conn_stats *conn_stats_get(struct sock *sk)
 {
-	struct conn_kept *k = kept_now(sk);
+	struct conn_stats *k = conn_stats_ready(sk);
 	struct tcp_sock *tp;
 
 	if (k)
 		return k;
 	tp = bpf_skc_to_tcp_sock(sk);
-	return tp ? wake(sk, tp->data_segs_in) : NULL;
+	return tp ? conn_wake(sk, tp->data_segs_in) : NULL;
 }
 
 /* ... that need not do anything. */
-static __always_inline struct conn_quiet *quiet_of(struct sock *sk)
+static __always_inline struct conn_idle *conn_idle_get(struct sock *sk)
 {
-	struct conn_kept *k = kept_now(sk);
+	struct conn_stats *k = conn_stats_ready(sk);
 
-	return k ? &k->q : quiet_find(sk);
+	return k ? &k->idle : idle_conns_find(sk);
 }
 
-static __always_inline void mark_active(struct sock *sk, enum conn_use what)
+static __always_inline void conn_mark_active(struct sock *sk, enum conn_use what)
 {
-	struct conn_kept *k = is_to_be_marked(what) ? kept_of(sk) : NULL;
+	struct conn_stats *k = conn_is_mark_due(what) ? conn_stats_get(sk) : NULL;
 
 	if (!k)
 		return;
-	changed(k);
-	warm_up(sk, k);
+	conn_mark_changed(k);
+	conn_warm_up(sk, k);
 }
 
 /* ---- the beginning ---- */
@@ -408,26 +408,26 @@ static __always_inline void mark_active(struct sock *sk, enum conn_use what)
  * A program that the kernel skipped may have left the records of a socket that had this address
  * before. Only in tables: storage goes with its socket.
  */
-static __noinline int drop_stale(struct sock *sk)
+static __noinline int conn_drop_stale(struct sock *sk)
 {
 	__u64 cookie = sk->__sk_common.skc_cookie.counter; /* 0: it has none, and no record */
-	struct conn_quiet *q = quiet_of(sk);
+	struct conn_idle *q = conn_idle_get(sk);
 
 	if (!q || q->cookie == cookie)
 		return 0;
-	leaves(q);
-	lost(LOST_RING);
-	kept_drop(sk);
-	quiet_drop(sk);
+	conn_unfollow(q);
+	conn_count_lost(LOST_RING);
+	conns_drop(sk);
+	idle_conns_drop(sk);
 	rtts_drop(sk);
-	drop_others(sk);
+	conn_drop_other_records(sk);
 	return 0;
 }
 
 /* Learned from a socket: no symbol table is needed. */
 void *delack_function, *write_function;
 
-static __always_inline void learn_timers(struct tcp_sock *tp)
+static __always_inline void conn_learn_timers(struct tcp_sock *tp)
 {
 	if (delack_function)
 		return;
@@ -435,12 +435,12 @@ static __always_inline void learn_timers(struct tcp_sock *tp)
 	delack_function = tp->inet_conn.icsk_delack_timer.function;
 }
 
-static __always_inline void begin(struct sock *sk, struct tcp_sock *tp, struct conn_quiet *q,
-				  __u64 now, __u16 flags)
+static __always_inline void conn_begin(struct sock *sk, struct tcp_sock *tp, struct conn_idle *q,
+				       __u64 now, __u16 flags)
 {
 	__u32 tick = bpf_jiffies64();
 
-	forget_timers(sk); /* of one that had its address before */
+	conn_timers_forget(sk); /* of one that had its address before */
 	__sync_fetch_and_add(&members[LEVEL_REST], 1);
 	q->cookie = bpf_get_socket_cookie(sk);
 	q->netns = sk->__sk_common.skc_net.net->ns.inum;
@@ -449,19 +449,20 @@ static __always_inline void begin(struct sock *sk, struct tcp_sock *tp, struct c
 	q->bytes_received = tp->bytes_received;
 	q->bytes_retrans = tp->bytes_retrans;
 	for (int i = 0; i < 3; i++)
-		q->chrono[i] = chrono_of(tp, i, tick);
+		q->chrono[i] = tcp_chrono_ticks(tp, i, tick);
 	q->dsack_dups = tp->dsack_dups;
-	q->total_rto = total_rto_of(tp);
+	q->total_rto = tcp_total_rto(tp);
 	q->una = tp->snd_una;
-	q->ca = ca_state_of(tp);
+	q->ca = tcp_ca_state(tp);
 	q->delivered = tp->delivered;
 	q->cwnd = tp->snd_cwnd > 65535 ? 65535 : tp->snd_cwnd;
-	flags |= q->flags & (KEPT_SET_RTT | KEPT_SET_RTO); /* by conn_ops, which may come before */
+	flags |=
+		q->flags & (STATS_SET_RTT | STATS_SET_RTO); /* by conn_ops, which may come before */
 	if (tp->bpf_sock_ops_cb_flags & BPF_SOCK_OPS_RTT_CB_FLAG)
-		flags |= KEPT_RTT;
+		flags |= STATS_RTT;
 	q->flags = flags;
-	q->told_seq = told_seq(tp);
-	learn_timers(tp);
+	q->reported_seq = conn_seq_sum(tp);
+	conn_learn_timers(tp);
 	q->born = now;
 }
 

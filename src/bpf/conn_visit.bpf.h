@@ -15,7 +15,7 @@
 #include "bpf/kernel/types.h"
 
 /* It had a problem lately. */
-static __always_inline bool is_troubled(struct conn_kept *k, __u64 now)
+static __always_inline bool visit_has_problem(struct conn_stats *k, __u64 now)
 {
 	__u32 ago = (__u32)(now >> CONN_SHORT_SHIFT) - k->problem;
 
@@ -23,84 +23,86 @@ static __always_inline bool is_troubled(struct conn_kept *k, __u64 now)
 }
 
 /* To another level: by when it last had a problem, or data. */
-static __always_inline void settle(struct sock *id, struct sock *sk, struct tcp_sock *tp,
-				   struct conn_kept *k, bool active, __u64 now)
+static __always_inline void visit_set_level(struct sock *id, struct sock *sk, struct tcp_sock *tp,
+					    struct conn_stats *k, bool active, __u64 now)
 {
 	active |= tp->packets_out || now < k->last_send + rest_ns || now < k->una_time + rest_ns;
 
 	if (active)
-		warm_up(id, k);
-	if (is_unread(sk, tp)) /* who doesn't read makes no calls that would tell */
-		heat(id, k, now);
-	if (k->q.level == LEVEL_HOT && !is_troubled(k, now)) {
-		moves(k, LEVEL_REST);
-		warm_up(id, k);
+		conn_warm_up(id, k);
+	if (poll_is_unread(sk, tp)) /* who doesn't read makes no calls that would tell */
+		conn_note_problem(id, k, now);
+	if (k->idle.level == LEVEL_HOT && !visit_has_problem(k, now)) {
+		conn_set_level(k, LEVEL_REST);
+		conn_warm_up(id, k);
 		hot_drop(id);
-	} else if (k->q.level == LEVEL_WARM && is_troubled(k, now)) {
+	} else if (k->idle.level == LEVEL_WARM && visit_has_problem(k, now)) {
 		if (!hot_make(id))
 			return;
 		warm_drop(id);
-		moves(k, LEVEL_HOT);
-	} else if (k->q.level == LEVEL_WARM && !active) {
+		conn_set_level(k, LEVEL_HOT);
+	} else if (k->idle.level == LEVEL_WARM && !active) {
 		warm_drop(id);
-		moves(k, LEVEL_REST);
+		conn_set_level(k, LEVEL_REST);
 	}
 }
 
 /* The ring has room for so many records more, or the pass is interrupted. */
-#define RING_SPARE (64 * sizeof(struct conn_told))
+#define RING_SPARE (64 * sizeof(struct conn_snapshot))
 
 /* User space has to empty the ring, or to spare the rest of the pass for later. */
-static __always_inline bool is_enough(void)
+static __always_inline bool visit_is_enough(void)
 {
 	return pass.members >= pass.quota ||
 	       CONN_RING - bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) < RING_SPARE;
 }
 
 /* Returns whether the pass pauses. */
-static __always_inline bool visit(struct sock *id, struct sock *sk, struct tcp_sock *tp,
-				  struct conn_kept *k)
+static __always_inline bool visit_conn(struct sock *id, struct sock *sk, struct tcp_sock *tp,
+				       struct conn_stats *k)
 {
 	__u64 now = bpf_ktime_get_ns();
-	bool changed = k->q.changes != k->q.told || k->q.told_seq != told_seq(tp);
+	bool changed =
+		k->idle.changes != k->idle.reported || k->idle.reported_seq != conn_seq_sum(tp);
 
-	if (pass.level < LEVELS && k->q.level != pass.level)
+	if (pass.level < LEVELS && k->idle.level != pass.level)
 		return false;
 	pass.members++;
 	if (pass.sample_us)
-		sample(id, sk, tp, k, now);
-	begin_log(id, sk, &k->q);
-	if (!pass.tell)
+		poll_sample(id, sk, tp, k, now);
+	calls_begin_log(id, sk, &k->idle);
+	if (!pass.report)
 		return false;
-	if (changed && tell(id, sk, tp, &k->q, k, now, false))
-		pass.told++;
-	settle(id, sk, tp, k, changed, now);
-	return is_enough();
+	if (changed && conn_report(id, sk, tp, &k->idle, k, now, false))
+		pass.reported++;
+	visit_set_level(id, sk, tp, k, changed, now);
+	return visit_is_enough();
 }
 
 /* One that had done nothing. */
-static __always_inline bool visit_quiet(struct sock *id, struct sock *sk, struct tcp_sock *tp,
-					struct conn_quiet *q)
+static __always_inline bool visit_idle(struct sock *id, struct sock *sk, struct tcp_sock *tp,
+				       struct conn_idle *q)
 {
-	struct conn_kept *k;
+	struct conn_stats *k;
 
-	if (q->told_seq != told_seq(tp) || tp->packets_out) { /* nobody called */
-		k = wake(id, tp->data_segs_in);
-		return k ? visit(id, sk, tp, k) : false;
+	if (q->reported_seq != conn_seq_sum(tp) || tp->packets_out) { /* nobody called */
+		k = conn_wake(id, tp->data_segs_in);
+		return k ? visit_conn(id, sk, tp, k) : false;
 	}
 	pass.members++;
-	begin_log(id, sk, q);
-	if (!pass.tell)
+	calls_begin_log(id, sk, q);
+	if (!pass.report)
 		return false;
-	if (q->changes != q->told && tell(id, sk, tp, q, NULL, bpf_ktime_get_ns(), false))
-		pass.told++;
-	return is_enough();
+	if (q->changes != q->reported &&
+	    conn_report(id, sk, tp, q, NULL, bpf_ktime_get_ns(), false))
+		pass.reported++;
+	return visit_is_enough();
 }
 
 /* ---- by iterators ---- */
 
 /* One byte of output ends this read(): user space then empties the ring and goes on. */
-static __always_inline void pause(struct bpf_iter_meta *meta)
+static __always_inline void visit_pause(struct bpf_iter_meta *meta)
 {
 	__u8 enough = 0;
 
@@ -110,7 +112,7 @@ static __always_inline void pause(struct bpf_iter_meta *meta)
 static __always_inline int visit_iterated(struct bpf_iter__bpf_sk_storage_map *ctx)
 {
 	struct sock *sk = ctx->sk;
-	struct conn_kept *k;
+	struct conn_stats *k;
 	struct tcp_sock *tp;
 
 	if (!sk || !ctx->value)
@@ -118,24 +120,24 @@ static __always_inline int visit_iterated(struct bpf_iter__bpf_sk_storage_map *c
 	tp = bpf_skc_to_tcp_sock(sk);
 	if (!tp)
 		return 0;
-	k = kept_now(sk);
-	if (k && visit(sk, sk, tp, k))
-		pause(ctx->meta);
+	k = conn_stats_ready(sk);
+	if (k && visit_conn(sk, sk, tp, k))
+		visit_pause(ctx->meta);
 	return 0;
 }
 
 /* Of a full pass: those that had done nothing. */
 static __always_inline int visit_iterated_idle(struct bpf_iter__bpf_sk_storage_map *ctx)
 {
-	struct conn_quiet *q = ctx->value;
+	struct conn_idle *q = ctx->value;
 	struct sock *sk = ctx->sk;
 	struct tcp_sock *tp;
 
 	if (!sk || !q)
 		return 0;
 	tp = bpf_skc_to_tcp_sock(sk);
-	if (tp && visit_quiet(sk, sk, tp, q))
-		pause(ctx->meta);
+	if (tp && visit_idle(sk, sk, tp, q))
+		visit_pause(ctx->meta);
 	return 0;
 }
 
@@ -145,23 +147,23 @@ static __always_inline int visit_iterated_idle(struct bpf_iter__bpf_sk_storage_m
  * The socket as it stands, without its lock: fields are of nearly one moment. It may be gone, and
  * its memory be another socket's; the cookie tells. Passes of one hostlat never overlap.
  */
-static char copied[4096] __attribute__((aligned(8)));
+static char socket_copy[4096] __attribute__((aligned(8)));
 
 /* NULL: it has gone. */
-static __always_inline struct tcp_sock *copy_of(__u64 address, __u64 cookie)
+static __always_inline struct tcp_sock *visit_copy_socket(__u64 address, __u64 cookie)
 {
 	const __u32 size = bpf_core_type_size(struct tcp_sock);
-	struct tcp_sock *tp = (void *)copied;
+	struct tcp_sock *tp = (void *)socket_copy;
 
-	if (size > sizeof(copied) ||
-	    bpf_probe_read_kernel(copied, size, (const void *)address) ||
+	if (size > sizeof(socket_copy) ||
+	    bpf_probe_read_kernel(socket_copy, size, (const void *)address) ||
 	    ((struct sock_common *)tp)->skc_cookie.counter != (__s64)cookie)
 		return NULL;
 	return tp;
 }
 
 /* Whether the walk ends here. */
-static __always_inline long pauses(bool enough)
+static __always_inline long walk_pauses(bool enough)
 {
 	if (enough)
 		pass.paused = 1;
@@ -169,53 +171,53 @@ static __always_inline long pauses(bool enough)
 }
 
 /* The end of its connection was not seen. */
-static __always_inline long drop_gone(struct sock *id, struct conn_quiet *q)
+static __always_inline long walk_drop_gone(struct sock *id, struct conn_idle *q)
 {
-	leaves(q);
-	lost(LOST_RING);
-	if (kept_drop(id))
-		quiet_drop(id);
+	conn_unfollow(q);
+	conn_count_lost(LOST_RING);
+	if (conns_drop(id))
+		idle_conns_drop(id);
 	rtts_drop(id);
-	drop_others(id);
+	conn_drop_other_records(id);
 	return 0;
 }
 
-static __always_inline long walk_record(struct sock *id, struct conn_kept *k)
+static __always_inline long walk_record(struct sock *id, struct conn_stats *k)
 {
-	__u64 cookie = k->q.cookie;
+	__u64 cookie = k->idle.cookie;
 	struct tcp_sock *tp;
 
-	if (!(k->q.flags & KEPT_READY) || (pass.level < LEVELS && k->q.level != pass.level))
+	if (!(k->idle.flags & STATS_READY) || (pass.level < LEVELS && k->idle.level != pass.level))
 		return 0;
-	tp = copy_of((__u64)id, cookie);
-	if (!tp && k->q.cookie != cookie)
+	tp = visit_copy_socket((__u64)id, cookie);
+	if (!tp && k->idle.cookie != cookie)
 		return 0; /* the record's memory is another one's meanwhile */
 	if (!tp)
-		return k->q.flags & KEPT_CLOSED ? 0 : drop_gone(id, &k->q);
-	return pauses(visit(id, (struct sock *)tp, tp, k));
+		return k->idle.flags & STATS_CLOSED ? 0 : walk_drop_gone(id, &k->idle);
+	return walk_pauses(visit_conn(id, (struct sock *)tp, tp, k));
 }
 
 static __always_inline long walk_member(struct sock *id, __u32 *member)
 {
-	struct conn_kept *k = kept_find(id);
+	struct conn_stats *k = conns_find(id);
 
 	return k ? walk_record(id, k) : 0;
 }
 
-static __always_inline long walk_idle(struct sock *id, struct conn_quiet *q)
+static __always_inline long walk_idle(struct sock *id, struct conn_idle *q)
 {
 	__u64 cookie = q->cookie;
-	struct tcp_sock *tp = copy_of((__u64)id, cookie);
+	struct tcp_sock *tp = visit_copy_socket((__u64)id, cookie);
 
 	if (!tp && q->cookie != cookie)
 		return 0;
 	if (!tp)
-		return q->flags & KEPT_CLOSED ? 0 : drop_gone(id, q);
-	return pauses(visit_quiet(id, (struct sock *)tp, tp, q));
+		return q->flags & STATS_CLOSED ? 0 : walk_drop_gone(id, q);
+	return walk_pauses(visit_idle(id, (struct sock *)tp, tp, q));
 }
 
 /* A key can be there twice, if its record has gone and come again. */
-static __always_inline bool met_kept(struct conn_kept *k)
+static __always_inline bool walk_met_conn(struct conn_stats *k)
 {
 	bool again = k->walk == (__u16)pass.number;
 
@@ -223,7 +225,7 @@ static __always_inline bool met_kept(struct conn_kept *k)
 	return again;
 }
 
-static __always_inline bool met_member(__u32 *member)
+static __always_inline bool walk_met_member(__u32 *member)
 {
 	bool again = *member == pass.number;
 
@@ -232,7 +234,7 @@ static __always_inline bool met_member(__u32 *member)
 }
 
 /* They come once; one that comes again is visited twice, and nothing more is told of it. */
-static __always_inline bool met_idle(struct conn_quiet *q)
+static __always_inline bool walk_met_idle(struct conn_idle *q)
 {
 	return false;
 }
@@ -241,40 +243,40 @@ static __always_inline bool met_idle(struct conn_quiet *q)
 #define WALK(name, record, met, visit)                                                   \
 	static long name##_walk(__u32 i, void *ctx)                                      \
 	{                                                                                \
-		__u64 key = name##_take();                                               \
+		__u64 key = name##_pop_key();                                            \
 		record *r = key ? name##_find((void *)key) : NULL;                       \
                                                                                          \
 		if (!key)                                                                \
-			return pauses(true);                                             \
+			return walk_pauses(true);                                        \
 		pass.keys--;                                                             \
 		if (!r || met(r))                                                        \
 			return 0;                                                        \
-		name##_enlist(key);                                                      \
+		name##_add_key(key);                                                     \
 		return pass.sweep ? 0 : visit((struct sock *)key, r);                    \
 	}                                                                                \
                                                                                          \
 	static __always_inline void name##_walk_all(void)                                \
 	{                                                                                \
-		__u32 n = name##_listed();                                               \
+		__u32 n = name##_n_keys();                                               \
                                                                                          \
 		if (pass.keys > n)                                                       \
 			pass.keys = n;                                                   \
 		bpf_loop(pass.keys, name##_walk, NULL, 0);                               \
 	}
 
-WALK(kept, struct conn_kept, met_kept, walk_record)
-WALK(quiet, struct conn_quiet, met_idle, walk_idle)
-WALK(warm, __u32, met_member, walk_member)
-WALK(hot, __u32, met_member, walk_member)
+WALK(conns, struct conn_stats, walk_met_conn, walk_record)
+WALK(idle_conns, struct conn_idle, walk_met_idle, walk_idle)
+WALK(warm, __u32, walk_met_member, walk_member)
+WALK(hot, __u32, walk_met_member, walk_member)
 
 static __always_inline int walk_pass_table(void)
 {
 	switch (pass.table) {
-	case PASS_KEPT:
-		kept_walk_all();
+	case PASS_CONNS:
+		conns_walk_all();
 		break;
-	case PASS_QUIET:
-		quiet_walk_all();
+	case PASS_IDLE:
+		idle_conns_walk_all();
 		break;
 	case PASS_WARM:
 		warm_walk_all();

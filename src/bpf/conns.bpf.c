@@ -39,69 +39,69 @@ int conn_walk(void *unused)
 
 /* ---- from the first to the last ---- */
 
-static __always_inline void end_of(struct sock *sk, struct tcp_sock *tp, struct conn_quiet *q,
-				   struct conn_kept *k, __u64 now)
+static __always_inline void conn_report_end(struct sock *sk, struct tcp_sock *tp,
+					    struct conn_idle *q, struct conn_stats *k, __u64 now)
 {
-	q->flags |= KEPT_CLOSED;
-	if (!tell(sk, sk, tp, q, k, now, true))
-		lost(LOST_RING);
-	leaves(q);
-	end_choice(q);
+	q->flags |= STATS_CLOSED;
+	if (!conn_report(sk, sk, tp, q, k, now, true))
+		conn_count_lost(LOST_RING);
+	conn_unfollow(q);
+	calls_end_choice(q);
 }
 
-static __always_inline void end(struct sock *sk, struct tcp_sock *tp, __u64 now)
+static __always_inline void conn_end(struct sock *sk, struct tcp_sock *tp, __u64 now)
 {
-	struct conn_kept *k = kept_now(sk);
-	struct conn_quiet *q = k ? NULL : quiet_find(sk);
+	struct conn_stats *k = conn_stats_ready(sk);
+	struct conn_idle *q = k ? NULL : idle_conns_find(sk);
 
 	if (!k && !q) /* it may have been woken just now */
-		k = kept_now(sk);
+		k = conn_stats_ready(sk);
 	if (k) {
-		end_stall(tp, k, now);
-		end_of(sk, tp, &k->q, k, now);
+		conn_end_stall(tp, k, now);
+		conn_report_end(sk, tp, &k->idle, k, now);
 		rtts_drop(sk);
 	} else if (q) {
-		end_of(sk, tp, q, NULL, now);
-		quiet_drop(sk);
+		conn_report_end(sk, tp, q, NULL, now);
+		idle_conns_drop(sk);
 	}
-	kept_drop(sk); /* also what wake() makes meanwhile */
+	conns_drop(sk); /* also what conn_wake() makes meanwhile */
 	if (in_tables)
-		drop_others(sk);
+		conn_drop_other_records(sk);
 }
 
 /* One that begins. False: it is left out. */
-static __always_inline bool counts_in(struct sock *sk)
+static __always_inline bool conn_count_begin(struct sock *sk)
 {
 	struct conn_counts *c = &counts[bpf_get_smp_processor_id() & (CONN_CPUS - 1)];
 
 	__sync_fetch_and_add(&c->begun, 1);
-	if (!is_left_out(sk))
+	if (!conn_is_unfollowed(sk))
 		return true;
 	__sync_fetch_and_add(&c->left_out, 1);
 	return false;
 }
 
-static __always_inline void established(struct sock *sk, struct tcp_sock *tp, bool accepted)
+static __always_inline void conn_establish(struct sock *sk, struct tcp_sock *tp, bool accepted)
 {
 	__u64 now = bpf_ktime_get_ns();
-	struct conn_kept *k;
+	struct conn_stats *k;
 
 	if (in_tables)
-		drop_stale(sk);
-	k = kept_make(sk);
+		conn_drop_stale(sk);
+	k = conns_make(sk);
 	if (!k)
-		lost(LOST_NO_MEMORY);
-	if (!k || k->q.born)
+		conn_count_lost(LOST_NO_MEMORY);
+	if (!k || k->idle.born)
 		return;
-	k->q.born = BEING_MADE;
-	begin(sk, tp, &k->q, now, KEPT_BEGAN | (accepted ? KEPT_ACCEPTED : 0));
-	unfold(k, now, tp->data_segs_in);
+	k->idle.born = BEING_MADE;
+	conn_begin(sk, tp, &k->idle, now, STATS_BEGAN | (accepted ? STATS_ACCEPTED : 0));
+	conn_stats_begin(k, now, tp->data_segs_in);
 	if (tp->packets_out || thin_one_in > 1)
-		warm_up(sk, k);
-	begin_log(sk, sk, &k->q);
+		conn_warm_up(sk, k);
+	calls_begin_log(sk, sk, &k->idle);
 }
 
-static __always_inline void changes_state(struct sock *sk, int from, int to)
+static __always_inline void conn_change_state(struct sock *sk, int from, int to)
 {
 	struct tcp_sock *tp;
 
@@ -113,20 +113,20 @@ static __always_inline void changes_state(struct sock *sk, int from, int to)
 	if (!tp)
 		return;
 	if (to == TCP_CLOSE) {
-		end(sk, tp, bpf_ktime_get_ns());
-		forget_timers(sk);
-	} else if (counts_in(sk)) {
-		established(sk, tp, from == TCP_SYN_RECV);
+		conn_end(sk, tp, bpf_ktime_get_ns());
+		conn_timers_forget(sk);
+	} else if (conn_count_begin(sk)) {
+		conn_establish(sk, tp, from == TCP_SYN_RECV);
 	}
 }
 
 SEC("tp_btf/inet_sock_set_state")
 int BPF_PROG(conn_state, struct sock *sk, int from, int to)
 {
-	struct run run = used(USE_STATE);
+	struct timed_run run = run_begin(USE_STATE);
 
-	changes_state(sk, from, to);
-	spent(USE_STATE, run);
+	conn_change_state(sk, from, to);
+	run_end(USE_STATE, run);
 	return 0;
 }
 
@@ -135,26 +135,26 @@ int BPF_PROG(conn_state, struct sock *sk, int from, int to)
 SEC("tp_btf/sock_send_length")
 int BPF_PROG(conn_send, struct sock *sk, int ret, int flags)
 {
-	struct run run = used(USE_SEND);
+	struct timed_run run = run_begin(USE_SEND);
 
 	if (sk->sk_protocol == IPPROTO_TCP_)
-		sent(sk, ret);
-	else if (is_above(sk))
-		called_above(sk);
-	spent(USE_SEND, run);
+		conn_sent(sk, ret);
+	else if (owner_is_mptcp(sk))
+		owner_set_mptcp_caller(sk);
+	run_end(USE_SEND, run);
 	return 0;
 }
 
 SEC("tp_btf/sock_recv_length")
 int BPF_PROG(conn_recv, struct sock *sk, int ret, int flags)
 {
-	struct run run = used(USE_RECV);
+	struct timed_run run = run_begin(USE_RECV);
 
 	if (sk->sk_protocol == IPPROTO_TCP_ && !(flags & MSG_PEEK_))
-		received(sk, ret);
-	else if (is_above(sk))
-		called_above(sk);
-	spent(USE_RECV, run);
+		conn_received(sk, ret);
+	else if (owner_is_mptcp(sk))
+		owner_set_mptcp_caller(sk);
+	run_end(USE_RECV, run);
 	return 0;
 }
 
@@ -162,10 +162,10 @@ int BPF_PROG(conn_recv, struct sock *sk, int ret, int flags)
 SEC("fexit/tcp_sendmsg")
 int BPF_PROG(conn_send_fexit, struct sock *sk, void *msg, __u64 size, int ret)
 {
-	struct run run = used(USE_SEND);
+	struct timed_run run = run_begin(USE_SEND);
 
-	sent(sk, ret);
-	spent(USE_SEND, run);
+	conn_sent(sk, ret);
+	run_end(USE_SEND, run);
 	return 0;
 }
 
@@ -173,10 +173,10 @@ int BPF_PROG(conn_send_fexit, struct sock *sk, void *msg, __u64 size, int ret)
 SEC("fexit/tcp_sendpage")
 int BPF_PROG(conn_sendpage, struct sock *sk, void *page, int offset, __u64 size, int flags, int ret)
 {
-	struct run run = used(USE_RARE);
+	struct timed_run run = run_begin(USE_RARE);
 
-	sent(sk, ret);
-	spent(USE_RARE, run);
+	conn_sent(sk, ret);
+	run_end(USE_RARE, run);
 	return 0;
 }
 
@@ -184,11 +184,11 @@ SEC("fexit/tcp_recvmsg")
 int BPF_PROG(conn_recv_fexit, struct sock *sk, void *msg, __u64 len, int flags, int *addr_len,
 	     int ret)
 {
-	struct run run = used(USE_RECV);
+	struct timed_run run = run_begin(USE_RECV);
 
 	if (!(flags & MSG_PEEK_))
-		received(sk, ret);
-	spent(USE_RECV, run);
+		conn_received(sk, ret);
+	run_end(USE_RECV, run);
 	return 0;
 }
 
@@ -197,11 +197,11 @@ int BPF_PROG(conn_recv_fexit, struct sock *sk, void *msg, __u64 len, int flags, 
 SEC("tp_btf/tcp_retransmit_skb")
 int BPF_PROG(conn_retransmit, struct sock *sk, struct sk_buff *skb, int err)
 {
-	struct run run = used(USE_RARE);
+	struct timed_run run = run_begin(USE_RARE);
 
 	if (!err)
-		retransmitted(sk, skb);
-	spent(USE_RARE, run);
+		conn_count_retransmit(sk, skb);
+	run_end(USE_RARE, run);
 	return 0;
 }
 
@@ -209,43 +209,43 @@ int BPF_PROG(conn_retransmit, struct sock *sk, struct sk_buff *skb, int err)
 SEC("tp_btf/tcp_retransmit_skb")
 int BPF_PROG(conn_retransmit_two, struct sock *sk, struct sk_buff *skb)
 {
-	struct run run = used(USE_RARE);
+	struct timed_run run = run_begin(USE_RARE);
 
-	retransmitted(sk, skb);
-	spent(USE_RARE, run);
+	conn_count_retransmit(sk, skb);
+	run_end(USE_RARE, run);
 	return 0;
 }
 
-static __always_inline void enters(struct sock *sk, __u8 state)
+static __always_inline void conn_enter_ca_state(struct sock *sk, __u8 state)
 {
 	struct tcp_sock *tp = bpf_skc_to_tcp_sock(sk);
-	struct conn_kept *k = tp ? kept_of(sk) : NULL;
+	struct conn_stats *k = tp ? conn_stats_get(sk) : NULL;
 	__u64 now;
 
-	if (!k || k->q.ca == state)
+	if (!k || k->idle.ca == state)
 		return;
 	now = bpf_ktime_get_ns();
-	until(k, now);
-	progress(tp, k, now);
-	k->q.ca = state;
+	conn_add_times(k, now);
+	conn_note_progress(tp, k, now);
+	k->idle.ca = state;
 	if (state == CA_RECOVERY)
 		k->recoveries++;
 	if (state == CA_RECOVERY || state == CA_LOSS) {
 		if (!k->repair_since)
 			k->repair_since = now;
-		heat(sk, k, now);
+		conn_note_problem(sk, k, now);
 	}
-	repaired(k, now);
-	changed(k);
+	conn_check_repair(k, now);
+	conn_mark_changed(k);
 }
 
 SEC("tp_btf/tcp_cong_state_set")
 int BPF_PROG(conn_congestion, struct sock *sk, __u8 state)
 {
-	struct run run = used(USE_RARE);
+	struct timed_run run = run_begin(USE_RARE);
 
-	enters(sk, state);
-	spent(USE_RARE, run);
+	conn_enter_ca_state(sk, state);
+	run_end(USE_RARE, run);
 	return 0;
 }
 
@@ -254,7 +254,7 @@ int BPF_PROG(conn_congestion, struct sock *sk, __u8 state)
 SEC("sockops")
 int conn_ops(struct bpf_sock_ops *ops)
 {
-	struct run run = used(USE_RTT);
+	struct timed_run run = run_begin(USE_RTT);
 
 	switch (ops->op) {
 	case BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB:
@@ -262,27 +262,27 @@ int conn_ops(struct bpf_sock_ops *ops)
 		ops_begin(ops);
 		break;
 	case BPF_SOCK_OPS_RTT_CB:
-		count_rtt(ops);
+		ops_count_rtt(ops);
 		break;
 	case BPF_SOCK_OPS_RTO_CB:
-		ops_rto(ops);
+		ops_count_rto(ops);
 		break;
 	}
-	spent(USE_RTT, run);
+	run_end(USE_RTT, run);
 	return 1;
 }
 
 SEC("tp_btf/timer_expire_entry")
 int BPF_PROG(conn_timer, struct timer_list *timer)
 {
-	struct run run = used(USE_TIMER);
+	struct timed_run run = run_begin(USE_TIMER);
 	void *function = timer->function;
 
 	if (function == delack_function && function)
-		delack_fired(timer);
+		conn_count_delack(timer);
 	else if (function == write_function && function)
-		write_fired(timer);
-	spent(USE_TIMER, run);
+		conn_count_probe(timer);
+	run_end(USE_TIMER, run);
 	return 0;
 }
 
@@ -300,34 +300,34 @@ struct {
 	__type(value, __u8);
 } listeners SEC(".maps");
 
-static __always_inline __u64 listener_of(struct sock_common *skc)
+static __always_inline __u64 listener_key(struct sock_common *skc)
 {
 	return (__u64)skc->skc_net.net->ns.inum << 32 | skc->skc_num;
 }
 
-static __always_inline void note_listener(struct sock_common *skc)
+static __always_inline void listener_add(struct sock_common *skc)
 {
-	__u64 key = listener_of(skc);
+	__u64 key = listener_key(skc);
 	__u8 one = 1;
 
 	if (!lacks_listeners)
 		bpf_map_update_elem(&listeners, &key, &one, BPF_ANY);
 }
 
-static __always_inline bool has_listener(struct sock_common *skc)
+static __always_inline bool listener_exists(struct sock_common *skc)
 {
-	__u64 key = listener_of(skc);
+	__u64 key = listener_key(skc);
 
 	return !lacks_listeners && bpf_map_lookup_elem(&listeners, &key);
 }
 
 /* hostlat ends. */
-static __always_inline void leave(struct sock *sk, struct tcp_sock *tp,
-				  const struct conn_quiet *q)
+static __always_inline void conn_release_flags(struct sock *sk, struct tcp_sock *tp,
+					       const struct conn_idle *q)
 {
-	if (q && q->flags & (KEPT_SET_RTT | KEPT_SET_RTO) &&
-	    !(pass.follow == PASS_LEAVE_OLD && q->flags & KEPT_BEGAN))
-		unflag(sk, tp, q->flags);
+	if (q && q->flags & (STATS_SET_RTT | STATS_SET_RTO) &&
+	    !(pass.follow == PASS_LEAVE_OLD && q->flags & STATS_BEGAN))
+		ops_unflag_socket(sk, tp, q->flags);
 }
 
 /* What is there when hostlat starts: of one network namespace. */
@@ -335,9 +335,9 @@ SEC("iter/tcp")
 int conn_existing(struct bpf_iter__tcp *ctx)
 {
 	struct sock_common *skc = ctx->sk_common;
-	struct conn_quiet it = {}, *q;
+	struct conn_idle it = {}, *q;
 	struct tcp_sock *tp;
-	struct conn_kept *k;
+	struct conn_stats *k;
 	struct sock *sk;
 
 	if (!skc)
@@ -347,34 +347,34 @@ int conn_existing(struct bpf_iter__tcp *ctx)
 		return 0;
 	sk = (struct sock *)tp;
 	if (skc->skc_state == TCP_LISTEN) { /* these come first */
-		note_listener(skc);
+		listener_add(skc);
 		return 0;
 	}
 	if (skc->skc_state == TCP_SYN_SENT || skc->skc_state == TCP_SYN_RECV)
 		return 0; /* conn_state sees them begin */
 	pass.members++;
-	q = quiet_of(sk);
+	q = conn_idle_get(sk);
 	if (pass.follow != PASS_FOLLOW) {
-		leave(sk, tp, q);
+		conn_release_flags(sk, tp, q);
 		return 0;
 	}
 	if (q)
 		return 0;
-	begin(sk, tp, &it, bpf_ktime_get_ns(), has_listener(skc) ? KEPT_ACCEPTED : 0);
-	q = quiet_make_from(sk, &it); /* complete */
+	conn_begin(sk, tp, &it, bpf_ktime_get_ns(), listener_exists(skc) ? STATS_ACCEPTED : 0);
+	q = idle_conns_make_from(sk, &it); /* complete */
 	if (!q) {
-		lost(LOST_NO_MEMORY);
+		conn_count_lost(LOST_NO_MEMORY);
 		__sync_fetch_and_add(&members[LEVEL_REST], -1);
 		return 0;
 	}
-	begin_log(sk, sk, q);
+	calls_begin_log(sk, sk, q);
 	if (calls_of == CALLS_OF_CHOSEN) /* it is told, so that it can be chosen */
 		q->changes++;
-	flag(sk, tp, q);
-	k = tp->packets_out ? wake(sk, tp->data_segs_in) : NULL;
+	ops_flag_socket(sk, tp, q);
+	k = tp->packets_out ? conn_wake(sk, tp->data_segs_in) : NULL;
 	if (k)
-		warm_up(sk, k);
-	pass.told++;
+		conn_warm_up(sk, k);
+	pass.reported++;
 	return 0;
 }
 
@@ -384,7 +384,7 @@ int conn_owner(struct bpf_iter__task_file *ctx)
 {
 	struct task_struct *task = ctx->task;
 	struct file *file = ctx->file;
-	struct conn_quiet *q;
+	struct conn_idle *q;
 	struct socket *socket;
 	struct sock *sk;
 
@@ -396,13 +396,13 @@ int conn_owner(struct bpf_iter__task_file *ctx)
 	sk = socket->sk;
 	if (!sk)
 		return 0;
-	if (is_above(sk)) {
-		held_above(sk, task);
+	if (owner_is_mptcp(sk)) {
+		owner_set_mptcp_holder(sk, task);
 		return 0;
 	}
 	if (sk->sk_protocol != IPPROTO_TCP_)
 		return 0;
-	q = quiet_of(sk);
+	q = conn_idle_get(sk);
 	if (!q || q->pid)
 		return 0;
 	q->pid = task->tgid;

@@ -16,13 +16,14 @@
 #include "bpf/record.bpf.h"
 #include "bpf/tcp.bpf.h"
 
-struct headers {
+struct drop_headers {
 	__u8 protocol;
 	__u16 port;    /* destination, host order */
 	__u32 payload; /* bytes */
 };
 
-static __always_inline bool headers_v4(const unsigned char *ip, struct headers *h, __u32 *offset)
+static __always_inline bool drop_read_v4(const unsigned char *ip, struct drop_headers *h,
+					 __u32 *offset)
 {
 	__u8 b[20];
 
@@ -35,7 +36,7 @@ static __always_inline bool headers_v4(const unsigned char *ip, struct headers *
 	return !((b[6] & 0x1f) | b[7]);
 }
 
-static __noinline int headers_v6(const unsigned char *ip, struct headers *h)
+static __noinline int drop_read_v6(const unsigned char *ip, struct drop_headers *h)
 {
 	struct ip6_upper u = {};
 	__u8 b[8];
@@ -48,14 +49,14 @@ static __noinline int headers_v6(const unsigned char *ip, struct headers *h)
 	return u.offset;
 }
 
-static __always_inline bool headers_of(const struct sk_buff *skb, struct headers *h)
+static __always_inline bool drop_read_headers(const struct sk_buff *skb, struct drop_headers *h)
 {
 	const unsigned char *ip = skb->head + skb->network_header;
 	__u8 b[14] = {};
 	__u32 offset = 0;
 
-	if (!headers_v4(ip, h, &offset)) {
-		offset = headers_v6(ip, h);
+	if (!drop_read_v4(ip, h, &offset)) {
+		offset = drop_read_v6(ip, h);
 		if (!offset)
 			return false;
 	}
@@ -80,7 +81,7 @@ static __always_inline __u32 drop_slot(const struct link_entry *e, __u32 protoco
 	return e->p.transport ? SLOT_ENQUEUED : SLOT_TRANSPORT;
 }
 
-static __always_inline __u32 netns_of(const struct sk_buff *skb, const struct sock *sk)
+static __always_inline __u32 drop_netns(const struct sk_buff *skb, const struct sock *sk)
 {
 	if (sk)
 		return sk->__sk_common.skc_net.net->ns.inum;
@@ -111,15 +112,15 @@ static __always_inline bool drop_counts(struct sock *sk, __u32 protocol)
 }
 
 /* --sample: a segment without an entry, if it is not about to leave again. */
-static __always_inline bool received(const struct sk_buff *skb)
+static __always_inline bool drop_is_received(const struct sk_buff *skb)
 {
 	return skb->skb_iif && (!skb->dev || skb->dev->ifindex == skb->skb_iif);
 }
 
-static __always_inline int dropped(struct sk_buff *skb, __u32 reason, struct sock *sk)
+static __always_inline int drop_count(struct sk_buff *skb, __u32 reason, struct sock *sk)
 {
 	struct cpu_state *c = this_cpu();
-	struct headers h = {};
+	struct drop_headers h = {};
 	struct link_entry *e;
 	__u32 slot;
 
@@ -129,15 +130,15 @@ static __always_inline int dropped(struct sk_buff *skb, __u32 reason, struct soc
 	e = link_find((__u64)skb);
 	if (sampling && e && !link_same(e, skb)) /* of one before it */
 		e = NULL;
-	if (!e && reason != drop_cpu_backlog && !(sampling && received(skb)))
+	if (!e && reason != drop_cpu_backlog && !(sampling && drop_is_received(skb)))
 		return 0;
 	if (e && !skb->skb_iif)
 		return 0;
-	if (!headers_of(skb, &h) || (h.protocol == IPPROTO_TCP && !h.payload))
+	if (!drop_read_headers(skb, &h) || (h.protocol == IPPROTO_TCP && !h.payload))
 		return 0;
 	if (filter_port && h.port != filter_port)
 		return 0;
-	if (filter_netns && netns_of(skb, sk) != filter_netns)
+	if (filter_netns && drop_netns(skb, sk) != filter_netns)
 		return 0;
 	if (filter_ifname[0] && (!e || !(e->p.s.flags & PKT_IFACE)))
 		return 0;

@@ -55,7 +55,7 @@ static __always_inline int tx_queued(struct sk_buff *skb)
 		count_loss(c, SLOT_QDISC, why, ROW_TCP, 1);
 		return 0;
 	}
-	if (tx_again(skb, base, seq)) {
+	if (tx_is_stacked(skb, base, seq)) {
 		c->count.excluded[EXCL_STACKED][ROW_TCP]++;
 		return 0;
 	}
@@ -63,11 +63,11 @@ static __always_inline int tx_queued(struct sk_buff *skb)
 	tx_note(c, skb, base, now, seq, 0, group);
 	if (telling_sends)
 		tx_way_begins(skb, sk, len, now, 0);
-	if (selected(SLOT_SEGMENT))
+	if (slot_selected(SLOT_SEGMENT))
 		tx_segment(c, sk, seq, len, base, group);
-	if (selected(SLOT_ACKED))
+	if (slot_selected(SLOT_ACKED))
 		tx_unacked(c, sk, seq + len, base, group);
-	if (!selected(SLOT_QDISC))
+	if (!slot_selected(SLOT_QDISC))
 		return 0;
 	if ((__s64)(base - now) > PACED_FROM)
 		tx_paced(c, base - now, ROW_TCP, group);
@@ -104,9 +104,9 @@ static __noinline int tx_split(struct cpu_state *c, struct sk_buff *skb, __u64 n
 	if (by && sk)
 		group = group_of(sk, by & BY_WAY ? way_of(skb, false) : 0);
 	c->count.excluded[EXCL_SPLIT][ROW_TCP]++;
-	if (selected(SLOT_DRIVER))
+	if (slot_selected(SLOT_DRIVER))
 		record_latency(c, SLOT_DRIVER, ROW_TCP, 0, group, now - base, 1);
-	if (!selected(SLOT_SENT))
+	if (!slot_selected(SLOT_SENT))
 		return 0;
 	tx_note(c, skb, base, now, seq, TX_GIVEN, group);
 	if (telling_sends && sk)
@@ -115,8 +115,8 @@ static __noinline int tx_split(struct cpu_state *c, struct sk_buff *skb, __u64 n
 }
 
 /* A datagram, the base of whose entry is no packet's stamp; or TCP's that is not in the table. */
-static __noinline int tx_other(struct cpu_state *c, struct tx_entry *e, struct sk_buff *skb,
-			       __u64 now)
+static __noinline int tx_given_slow(struct cpu_state *c, struct tx_entry *e, struct sk_buff *skb,
+				    __u64 now)
 {
 	struct sock *sk = skb ? tx_owner(skb) : NULL;
 
@@ -136,19 +136,19 @@ static __always_inline int tx_given(struct sk_buff *skb)
 		return 0;
 	now = bpf_ktime_get_ns();
 	if (!e || e->base != (__u64)skb->tstamp)
-		return tx_other(c, e, skb, now);
+		return tx_given_slow(c, e, skb, now);
 	if (e->where != (__u32)skb->dev->ifindex) /* below the device where it was measured */
 		return 0;
 	from = (__s64)(e->base - e->last) > 0 ? e->base : e->last;
 	e->where |= TX_GIVEN;
 	if (telling_sends)
 		tx_way_given(e, (__u64)skb, now);
-	if (selected(SLOT_DRIVER)) {
+	if (slot_selected(SLOT_DRIVER)) {
 		if ((__s64)(e->base - now) > PACED_FROM) /* nobody held it until then */
 			c->count.excluded[EXCL_NOT_PACED][ROW_TCP]++;
 		else
-			record(c, SLOT_DRIVER, ROW_TCP, 0, tx_group((__u64)skb),
-			       now - e->base, now - from, 1);
+			record_stage(c, SLOT_DRIVER, ROW_TCP, 0, tx_group((__u64)skb),
+				     now - e->base, now - from, 1);
 	}
 	e->last = now;
 	return 0;
@@ -174,7 +174,8 @@ static __always_inline int tx_freed(struct sk_buff *skb)
 		return 0;
 	}
 	now = bpf_ktime_get_ns();
-	record(c, SLOT_SENT, ROW_TCP, 0, tx_group((__u64)skb), now - e->base, now - e->last, 1);
+	record_stage(c, SLOT_SENT, ROW_TCP, 0, tx_group((__u64)skb), now - e->base, now - e->last,
+		     1);
 	tx_way_ends(e, (__u64)skb, now);
 	e->skb = 0;
 	return 0;
@@ -193,7 +194,7 @@ static __always_inline int tx_received(struct sk_buff *skb)
 		return 0;
 	if (e->base == (__u64)skb->tstamp)
 		c->count.excluded[EXCL_NO_COMPLETION][ROW_TCP]++;
-	else if (e->where & TX_UDP && !tx_passed(e))
+	else if (e->where & TX_UDP && !tx_is_unsampled(e))
 		c->count.excluded[EXCL_NO_COMPLETION][ROW_UDP]++;
 	tx_way_ends(e, (__u64)skb, 0);
 	e->skb = 0;
@@ -214,7 +215,7 @@ static __always_inline int tx_dropped(struct sk_buff *skb, __u32 reason)
 		slot = tx_udp_dropped(e, skb);
 		if (slot == SLOT_MAX)
 			return 0;
-	} else if (!selected(SLOT_DRIVER) && !selected(SLOT_SENT)) {
+	} else if (!slot_selected(SLOT_DRIVER) && !slot_selected(SLOT_SENT)) {
 		return 0;
 	} else if (e && e->base == (__u64)skb->tstamp) {
 		slot = e->where & TX_GIVEN ? SLOT_SENT : SLOT_DRIVER;

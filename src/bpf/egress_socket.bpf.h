@@ -36,7 +36,7 @@ struct {
 /* ---- whose it is ---- */
 
 /* --pid: a socket that the process has sent on, or read from. */
-static __always_inline bool tx_ours(struct sock *sk)
+static __always_inline bool tx_is_selected_process(struct sock *sk)
 {
 	struct tcp_socket *s = tcp_state(sk, 0);
 
@@ -63,7 +63,7 @@ static long tx_call_of(__u32 i, struct tx_search *x)
 {
 	struct tx_writer *w = x->w;
 
-	if (w->tail - w->head < 2 || after(w->ring[(w->head + 1) & (TX_CALLS - 1)].seq, x->seq))
+	if (w->tail - w->head < 2 || seq_after(w->ring[(w->head + 1) & (TX_CALLS - 1)].seq, x->seq))
 		return 1;
 	w->head++;
 	return 0;
@@ -127,7 +127,7 @@ static __always_inline int tx_call(struct sock *sk)
 		if (s)
 			s->ours = 1;
 	}
-	if (!selected(SLOT_SEGMENT))
+	if (!slot_selected(SLOT_SEGMENT))
 		return 0;
 	w = bpf_sk_storage_get(&tx_writers, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
 	if (!w) {
@@ -169,7 +169,7 @@ static __always_inline int tx_call_ends(struct sock *sk)
  */
 static __always_inline bool tx_is_again(struct sock *sk, __u32 end)
 {
-	return sampling && !after(end, BPF_CORE_READ((struct tcp_sock *)sk, snd_nxt));
+	return sampling && !seq_after(end, BPF_CORE_READ((struct tcp_sock *)sk, snd_nxt));
 }
 
 /* `segment`: the call that the packet's first new byte is of; a retransmission has none. */
@@ -184,16 +184,16 @@ static __always_inline void tx_segment(struct cpu_state *c, struct sock *sk, __u
 		count_loss(c, SLOT_SEGMENT, LOSS_NO_CALL, ROW_TCP, 1);
 		return;
 	}
-	if (!after(seq + len, w->segmented) || tx_is_again(sk, seq + len))
+	if (!seq_after(seq + len, w->segmented) || tx_is_again(sk, seq + len))
 		return;
-	if (after(w->segmented, seq))
+	if (seq_after(w->segmented, seq))
 		x.seq = w->segmented;
 	w->segmented = seq + len;
 	if (w->tail - w->head >= 2) /* else it can only be the oldest's */
 		bpf_loop(TX_CALLS, tx_call_of, &x, 0);
 	since = w->ring[w->head & (TX_CALLS - 1)].since;
-	if (after(w->ring[w->head & (TX_CALLS - 1)].seq, x.seq) || since == TX_BEFORE ||
-	    (!w->calling && !after(w->end, x.seq)))
+	if (seq_after(w->ring[w->head & (TX_CALLS - 1)].seq, x.seq) || since == TX_BEFORE ||
+	    (!w->calling && !seq_after(w->end, x.seq)))
 		count_loss(c, SLOT_SEGMENT, LOSS_NO_CALL, ROW_TCP, 1);
 	else if (since == TX_NO_ROOM)
 		count_loss(c, SLOT_SEGMENT, LOSS_FIFO_FULL, ROW_TCP, 1);
@@ -215,7 +215,7 @@ static __always_inline void tx_unacked(struct cpu_state *c, struct sock *sk, __u
 		count_loss(c, SLOT_ACKED, LOSS_NO_STORAGE, ROW_TCP, 1);
 		return;
 	}
-	if ((s->any && !after(end, s->end)) || tx_is_again(sk, end))
+	if ((s->any && !seq_after(end, s->end)) || tx_is_again(sk, end))
 		return;
 	s->end = end;
 	s->any = 1;
@@ -240,9 +240,9 @@ static long tx_ack(__u32 i, struct tx_acks *x)
 {
 	struct tx_unacked *u = &x->s->ring[x->s->head & (TX_RING - 1)];
 
-	if (x->s->head == x->s->tail || after(u->end, x->ack))
+	if (x->s->head == x->s->tail || seq_after(u->end, x->ack))
 		return 1;
-	record(x->c, SLOT_ACKED, ROW_TCP, 0, u->group, x->now - u->base, NO_STEP, 1);
+	record_stage(x->c, SLOT_ACKED, ROW_TCP, 0, u->group, x->now - u->base, NO_STEP, 1);
 	x->s->head++;
 	return 0;
 }
@@ -265,7 +265,7 @@ static __always_inline int tx_acked(struct sock *sk, struct sk_buff *skb)
 
 	if (c)
 		c->departures++;
-	if (s && s->head != s->tail && !after(cb->ack_seq, tcp_number(sk, snd_nxt, NOT_USUAL)))
+	if (s && s->head != s->tail && !seq_after(cb->ack_seq, tcp_number(sk, snd_nxt, NOT_USUAL)))
 		tx_acked_to(s, cb->ack_seq);
 	return 0;
 }
@@ -312,7 +312,7 @@ static __always_inline int tx_destroyed(struct sock *sk)
 	return 0;
 }
 
-static __always_inline int tx_changes(struct sock *sk, int to)
+static __always_inline int tx_state_changes(struct sock *sk, int to)
 {
 	tx_closes(sk, to);
 	return to == TCP_SYN_SENT || to == TCP_CLOSE ? tx_destroyed(sk) : 0;

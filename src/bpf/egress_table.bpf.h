@@ -88,7 +88,7 @@ static __always_inline bool tx_selected(struct sock *sk, struct sk_buff *skb)
 {
 	if (!tx_port_selected(sk) || !iface_selected(skb->dev))
 		return false;
-	return !filter_tgid || sk->sk_protocol != IPPROTO_TCP || tx_ours(sk);
+	return !filter_tgid || sk->sk_protocol != IPPROTO_TCP || tx_is_selected_process(sk);
 }
 
 /* ---- the table ---- */
@@ -117,9 +117,9 @@ static __always_inline struct tx_entry *tx_find(__u64 skb)
 }
 
 /* --sample: a datagram that isn't measured. */
-static __always_inline bool tx_passed(const struct tx_entry *e)
+static __always_inline bool tx_is_unsampled(const struct tx_entry *e)
 {
-	return sampling && e->where & TX_UDP && e->base == TX_PASSED;
+	return sampling && e->where & TX_UDP && e->base == TX_UNSAMPLED;
 }
 
 /* Of the packet's entry, if it has one; of an entry that is the packet's. */
@@ -219,11 +219,11 @@ static __always_inline void tx_displaced(struct cpu_state *c, const struct tx_en
 {
 	__u32 proto = e->where & TX_UDP ? ROW_UDP : ROW_TCP;
 
-	if (!e->skb || e->skb == skb || e->where == TX_UDP || tx_passed(e))
+	if (!e->skb || e->skb == skb || e->where == TX_UDP || tx_is_unsampled(e))
 		return;
-	if (!(e->where & TX_GIVEN) && selected(SLOT_DRIVER))
+	if (!(e->where & TX_GIVEN) && slot_selected(SLOT_DRIVER))
 		count_loss(c, SLOT_DRIVER, LOSS_DISPLACED, proto, 1);
-	else if (selected(SLOT_SENT))
+	else if (slot_selected(SLOT_SENT))
 		count_loss(c, SLOT_SENT, LOSS_DISPLACED, proto, 1);
 }
 
@@ -253,7 +253,7 @@ static __always_inline void tx_note(struct cpu_state *c, struct sk_buff *skb, __
 
 	if (!e)
 		return;
-	e->skb = 0; /* as link_begins() */
+	e->skb = 0; /* as rx_link() */
 	e->base = base;
 	e->last = now;
 	e->seq = seq;
@@ -264,7 +264,7 @@ static __always_inline void tx_note(struct cpu_state *c, struct sk_buff *skb, __
 }
 
 /* Devices on top of others (VLAN, bond): the packet was measured at the first that took it. */
-static __always_inline bool tx_again(struct sk_buff *skb, __u64 base, __u32 seq)
+static __always_inline bool tx_is_stacked(struct sk_buff *skb, __u64 base, __u32 seq)
 {
 	struct tx_entry *e = tx_find((__u64)skb);
 

@@ -119,7 +119,7 @@ static __always_inline __u64 udp_called(struct sock *sk)
 /* --sample: by a count, as what is received is. */
 static __always_inline bool udp_is_drawn(struct cpu_state *c, const struct sk_buff *skb)
 {
-	return !sampling || drawn(++c->datagrams << 32 | low_half(skb));
+	return !sampling || sample_draw(++c->datagrams << 32 | low_half(skb));
 }
 
 /* In a recording: the call, and where its datagram will be found. */
@@ -167,7 +167,7 @@ static __always_inline void udp_way(const struct tx_entry *e, __u64 skb, __u64 n
 	}
 }
 
-static __always_inline void udp_untold(const struct tx_entry *e, __u64 skb)
+static __always_inline void udp_forget_way(const struct tx_entry *e, __u64 skb)
 {
 	struct tx_way *way = tx_way(tx_place(e, skb));
 
@@ -189,7 +189,7 @@ static __always_inline int udp_segment(struct sk_buff *skb)
 	if (!e)
 		return 0;
 	e->skb = 0;
-	e->base = udp_is_drawn(c, skb) ? since : TX_PASSED;
+	e->base = udp_is_drawn(c, skb) ? since : TX_UNSAMPLED;
 	e->last = now;
 	e->seq = low_half(sk);
 	e->where = TX_UDP;
@@ -231,9 +231,9 @@ static __always_inline __s64 udp_ahead(struct sk_buff *skb, const struct sock *s
 static __always_inline void udp_unmeasured(struct cpu_state *c, struct sk_buff *skb,
 					   const struct sock *sk, __u64 now, __u32 why)
 {
-	if (selected(SLOT_SEGMENT) && why == LOSS_NO_CALL)
+	if (slot_selected(SLOT_SEGMENT) && why == LOSS_NO_CALL)
 		count_loss(c, SLOT_SEGMENT, why, ROW_UDP, 1);
-	if (selected(SLOT_QDISC))
+	if (slot_selected(SLOT_QDISC))
 		count_loss(c, SLOT_QDISC, why, ROW_UDP, 1);
 	tx_note(c, skb, why, now, low_half(sk), TX_UDP, 0);
 }
@@ -242,7 +242,7 @@ static __always_inline void udp_unmeasured(struct cpu_state *c, struct sk_buff *
 static __always_inline void udp_not_drawn(struct cpu_state *c, struct sk_buff *skb,
 					  const struct sock *sk, __u64 now)
 {
-	tx_note(c, skb, TX_PASSED, now, low_half(sk), TX_UDP, 0);
+	tx_note(c, skb, TX_UNSAMPLED, now, low_half(sk), TX_UDP, 0);
 }
 
 static __always_inline void udp_measured(struct cpu_state *c, struct sk_buff *skb,
@@ -252,20 +252,20 @@ static __always_inline void udp_measured(struct cpu_state *c, struct sk_buff *sk
 	__u32 group = group_of(sk, by & BY_WAY ? way_of(skb, false) : 0), why = 0;
 	__s64 ahead = udp_ahead(skb, sk, now, &why);
 
-	if (selected(SLOT_SEGMENT))
+	if (slot_selected(SLOT_SEGMENT))
 		record_latency(c, SLOT_SEGMENT, ROW_UDP, 0, group, segment - base, 1);
 	if (why) {
 		udp_unmeasured(c, skb, sk, now, why);
 		return;
 	}
 	if (ahead > PACED_FROM) { /* all that follows is measured as if it came then */
-		if (selected(SLOT_QDISC))
+		if (slot_selected(SLOT_QDISC))
 			tx_paced(c, ahead, ROW_UDP, group);
 		base += ahead;
 		now += ahead;
-	} else if (selected(SLOT_QDISC)) {
-		record(c, SLOT_QDISC, ROW_UDP, 0, group, now - base,
-		       now - (selected(SLOT_SEGMENT) ? segment : base), 1);
+	} else if (slot_selected(SLOT_QDISC)) {
+		record_stage(c, SLOT_QDISC, ROW_UDP, 0, group, now - base,
+			     now - (slot_selected(SLOT_SEGMENT) ? segment : base), 1);
 	}
 	tx_note(c, skb, base, now, low_half(sk), TX_UDP | (skb->tstamp ? TX_STAMPED : 0), group);
 }
@@ -291,13 +291,13 @@ static __noinline int tx_udp_queued(struct cpu_state *c, struct sock *sk, struct
 			e->skb = 0; /* the first one has the address of the whole */
 		if (!filter_tgid)
 			c->count.excluded[EXCL_FRAGMENT][ROW_UDP]++;
-	} else if (e && e->where == TX_UDP && tx_passed(e)) {
+	} else if (e && e->where == TX_UDP && tx_is_unsampled(e)) {
 		udp_not_drawn(c, skb, sk, now);
 	} else if (e && e->where == TX_UDP) {
 		udp_way(e, (__u64)skb, now, false);
 		udp_measured(c, skb, sk, e->base, e->last, now);
 	} else if (e && (e->where & TX_INDEX) != (__u32)skb->dev->ifindex) {
-		if (!tx_passed(e))
+		if (!tx_is_unsampled(e))
 			c->count.excluded[EXCL_STACKED][ROW_UDP]++;
 	} else if (!filter_tgid && !udp_is_drawn(c, skb)) {
 		udp_not_drawn(c, skb, sk, now);
@@ -305,7 +305,7 @@ static __noinline int tx_udp_queued(struct cpu_state *c, struct sock *sk, struct
 		udp_unmeasured(c, skb, sk, now, LOSS_NO_CALL);
 		e = telling_sends ? tx_find((__u64)skb) : NULL;
 		if (e)
-			udp_untold(e, (__u64)skb);
+			udp_forget_way(e, (__u64)skb);
 	}
 	return 0;
 }
@@ -334,18 +334,18 @@ static __noinline int tx_udp_given(struct cpu_state *c, struct tx_entry *e, stru
 	if (e->where & TX_GIVEN) /* of one before at this address */
 		return tx_udp_piece(c, sk, skb);
 	e->where |= TX_GIVEN;
-	if (tx_passed(e))
+	if (tx_is_unsampled(e))
 		return 0;
 	udp_way(e, (__u64)skb, now, true);
 	if (e->base < LOSS_MAX) {
-		if (selected(SLOT_DRIVER))
+		if (slot_selected(SLOT_DRIVER))
 			count_loss(c, SLOT_DRIVER, e->base, ROW_UDP, 1);
 	} else if ((__s64)(e->last - now) > PACED_FROM) {
-		if (selected(SLOT_DRIVER)) /* nobody held it until then */
+		if (slot_selected(SLOT_DRIVER)) /* nobody held it until then */
 			c->count.excluded[EXCL_NOT_PACED][ROW_UDP]++;
-	} else if (selected(SLOT_DRIVER)) {
-		record(c, SLOT_DRIVER, ROW_UDP, 0, tx_group((__u64)skb), now - e->base,
-		       now - e->last, 1);
+	} else if (slot_selected(SLOT_DRIVER)) {
+		record_stage(c, SLOT_DRIVER, ROW_UDP, 0, tx_group((__u64)skb), now - e->base,
+			     now - e->last, 1);
 	}
 	if ((__s64)(e->last - now) <= PACED_FROM)
 		e->last = now;
@@ -366,7 +366,7 @@ static __always_inline bool udp_same(const struct tx_entry *e, struct sk_buff *s
 static __always_inline void udp_sent(struct cpu_state *c, const struct tx_entry *e, __u64 skb,
 				     __u64 now)
 {
-	if (tx_passed(e))
+	if (tx_is_unsampled(e))
 		return;
 	tx_way_ends(e, skb, now);
 	if (e->base < LOSS_MAX)
@@ -374,7 +374,8 @@ static __always_inline void udp_sent(struct cpu_state *c, const struct tx_entry 
 	else if ((__s64)(e->last - now) > PACED_FROM)
 		c->count.excluded[EXCL_NOT_PACED][ROW_UDP]++;
 	else
-		record(c, SLOT_SENT, ROW_UDP, 0, tx_group(skb), now - e->base, now - e->last, 1);
+		record_stage(c, SLOT_SENT, ROW_UDP, 0, tx_group(skb), now - e->base, now - e->last,
+			     1);
 }
 
 static __noinline int tx_udp_freed(struct cpu_state *c, struct tx_entry *e, struct sk_buff *skb)
@@ -385,7 +386,7 @@ static __noinline int tx_udp_freed(struct cpu_state *c, struct tx_entry *e, stru
 		return 0;
 	if (udp_same(e, skb) && e->where & TX_GIVEN)
 		udp_sent(c, e, (__u64)skb, now);
-	else if (udp_same(e, skb) && e->where != TX_UDP && !tx_passed(e))
+	else if (udp_same(e, skb) && e->where != TX_UDP && !tx_is_unsampled(e))
 		c->count.excluded[EXCL_PARENT][ROW_UDP]++;
 	e->skb = 0;
 	return 0;

@@ -103,10 +103,11 @@ static __noinline int function_called(struct sk_buff *skb)
 	}
 	if (p.link < measured_since) /* the self-test's: the kernel frees some of them much later */
 		return 0;
-	if (!has_origin(c, &p.s, SLOT_FUNCTION, proto))
+	if (!record_has_origin(c, &p.s, SLOT_FUNCTION, proto))
 		return 0;
 	before = p.ip > p.link ? p.ip : p.s.flags & PKT_LINK ? p.link : function_base(&p);
-	record(c, SLOT_FUNCTION, proto, p.s.origin, 0, now - function_base(&p), now - before, 1);
+	record_stage(c, SLOT_FUNCTION, proto, p.s.origin, 0, now - function_base(&p), now - before,
+		     1);
 	return 0;
 }
 

@@ -35,7 +35,7 @@ static __always_inline __u32 way_put(__u32 field, __u32 value)
 }
 
 /* veth leaves the sender's queue there, and tells none of its own. */
-static __always_inline bool tells_queue(const struct net_device *dev)
+static __always_inline bool iface_has_queues(const struct net_device *dev)
 {
 	char kind[5] = {};
 
@@ -60,7 +60,7 @@ static __always_inline __u64 way_of(const struct sk_buff *skb, bool received)
 	}
 	if (BY(GROUP_CPU))
 		way |= way_put(WAY_CPU, bpf_get_smp_processor_id());
-	if (BY(GROUP_RXQ) && received && tells_queue(skb->dev))
+	if (BY(GROUP_RXQ) && received && iface_has_queues(skb->dev))
 		way |= way_put(WAY_RXQ, skb->queue_mapping);
 	return device << 32 | way;
 }

@@ -282,7 +282,7 @@ static __always_inline bool iface_selected(const struct net_device *dev)
  * A bridge's port, for one: its packet passes `link` again, as the bridge's, and then has a number
  * of the interface that it came by.
  */
-static __always_inline __u8 came_by(const struct link_entry *e, struct sk_buff *skb)
+static __always_inline __u8 rx_iface_flag(const struct link_entry *e, struct sk_buff *skb)
 {
 	if (iface_selected(skb->dev))
 		return PKT_IFACE;

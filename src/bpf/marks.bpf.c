@@ -38,7 +38,7 @@ struct pt_regs {
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-struct task_struct {
+struct task_struct___mark {
 	__u64 start_time;
 } __attribute__((preserve_access_index));
 
@@ -57,10 +57,10 @@ struct {
 
 const volatile __u32 lost_at = 0; /* where in watch_counts its told_lost is */
 
-static __always_inline int tell_mark(struct pt_regs *ctx, bool end)
+static __always_inline int mark_report(struct pt_regs *ctx, bool end)
 {
 	__u64 now = bpf_ktime_get_ns(), caller = bpf_get_current_pid_tgid();
-	struct task_struct *task = (void *)bpf_get_current_task();
+	struct task_struct___mark *task = (void *)bpf_get_current_task();
 	__u32 first = 0;
 	void *counts = bpf_map_lookup_elem(&watch_counts, &first);
 	struct told_mark *m;
@@ -92,11 +92,11 @@ static __always_inline int tell_mark(struct pt_regs *ctx, bool end)
 SEC("usdt")
 int mark_begins(struct pt_regs *ctx)
 {
-	return tell_mark(ctx, false);
+	return mark_report(ctx, false);
 }
 
 SEC("usdt")
 int mark_ends(struct pt_regs *ctx)
 {
-	return tell_mark(ctx, true);
+	return mark_report(ctx, true);
 }

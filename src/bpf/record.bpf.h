@@ -15,16 +15,10 @@
 #include "stats/buckets.h"
 
 /*
- * Makes the compiler forget what it knows of a value: it would drop a mask that it can prove
- * needless and the verifier can't, or move arithmetic before a check for NULL.
- */
-#define keep(value) asm volatile("" : "+r"(value))
-
-/*
  * The verifier takes a test out of the program if one of its ways is never gone. Shared with
  * another test, it is: this makes the way to what follows one of its own.
  */
-#define apart(value) asm volatile("%0 = %0" : "+r"(value))
+#define separate_path(value) asm volatile("%0 = %0" : "+r"(value))
 
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
@@ -34,7 +28,7 @@
  * again for each state in which it is called. That is most of what a start takes. What such a
  * function is given by a pointer may be NULL to the verifier.
  */
-#define verified_alone __noinline
+#define GLOBAL_SUBPROG __noinline
 
 #define NO_STEP ~0ULL
 
@@ -94,7 +88,7 @@ static __always_inline void hist_short(struct row_hist *h, __u64 v, __u64 above,
 {
 	__u32 entry = (__u32)above / 4, at; /* offset in bytes */
 
-	keep(entry);
+	barrier_var(entry);
 	entry &= 2 * (SHORT_ENTRIES - 1);
 	at = *(const volatile __u16 *)((char *)short_cells + entry);
 	at = (at + ((__u32)above & 7)) & SHORT_OFFSET;
@@ -102,24 +96,24 @@ static __always_inline void hist_short(struct row_hist *h, __u64 v, __u64 above,
 }
 
 /* Any value. */
-verified_alone int hist_other(struct row_hist *h, __u64 v, __u64 n)
+GLOBAL_SUBPROG int hist_count_any(struct row_hist *h, __u64 v, __u64 n)
 {
 	__u64 above = v - SHORT_MIN, cell;
 
 	if (!h)
 		return 0;
-	keep(above);
+	barrier_var(above);
 	if (above < NOT_SHORT) {
 		hist_short(h, v, above, n);
 		return 0;
 	}
 	cell = v;
-	keep(cell);
+	barrier_var(cell);
 	if (cell < SHORT_MIN)
 		cell = shorter_cells[cell];
 	else
 		cell = hist_cell(v);
-	keep(cell);
+	barrier_var(cell);
 	if (cell < CELL_MAX)
 		hist_count(h, &h->cell[cell], v, n);
 	return 0;
@@ -129,7 +123,7 @@ verified_alone int hist_other(struct row_hist *h, __u64 v, __u64 n)
  * The kernel's fast monotonic clock may differ by some nanoseconds between CPUs while it is being
  * adjusted: that is 0. Anything else below zero is a defect of the measurement: not recorded.
  */
-verified_alone int record_other(struct row *r, __u64 latency, __u64 step, __u64 n)
+GLOBAL_SUBPROG int record_any(struct row *r, __u64 latency, __u64 step, __u64 n)
 {
 	if (!r)
 		return 0;
@@ -138,15 +132,15 @@ verified_alone int record_other(struct row *r, __u64 latency, __u64 step, __u64 
 			return -1;
 		latency = 0;
 	}
-	hist_other(&r->latency, latency, n);
+	hist_count_any(&r->latency, latency, n);
 	if (step != NO_STEP)
-		hist_other(&r->step, (__s64)step < 0 ? 0 : step, n);
+		hist_count_any(&r->step, (__s64)step < 0 ? 0 : step, n);
 	return 0;
 }
 
 /* The group's, with --by; of a group without a place the one that is else that of all packets. */
-static __always_inline struct row *row_of(struct cpu_state *c, __u32 slot, __u32 proto,
-					  __u64 origin, __u32 group)
+static __always_inline struct row *row_find(struct cpu_state *c, __u32 slot, __u32 proto,
+					    __u64 origin, __u32 group)
 {
 	__u32 index = origin & (ORIGINS_AT_ONCE - 1);
 	struct row *r;
@@ -163,42 +157,42 @@ static __always_inline struct row *row_of(struct cpu_state *c, __u32 slot, __u32
 static __always_inline void record_latency(struct cpu_state *c, __u32 slot, __u32 proto,
 					   __u64 origin, __u32 group, __u64 latency, __u64 n)
 {
-	struct row *r = row_of(c, slot, proto, origin, group);
+	struct row *r = row_find(c, slot, proto, origin, group);
 	__u64 above = latency - SHORT_MIN;
 
-	keep(above);
+	barrier_var(above);
 	if (likely(above < NOT_SHORT))
 		hist_short(&r->latency, latency, above, n);
-	else if (record_other(r, latency, NO_STEP, n))
+	else if (record_any(r, latency, NO_STEP, n))
 		count_loss(c, slot, LOSS_NEGATIVE, proto, n);
 }
 
 /* ... and of this step. */
-static __always_inline void record(struct cpu_state *c, __u32 slot, __u32 proto, __u64 origin,
-				   __u32 group, __u64 latency, __u64 step, __u64 n)
+static __always_inline void record_stage(struct cpu_state *c, __u32 slot, __u32 proto, __u64 origin,
+					 __u32 group, __u64 latency, __u64 step, __u64 n)
 {
-	struct row *r = row_of(c, slot, proto, origin, group);
+	struct row *r = row_find(c, slot, proto, origin, group);
 	__u64 above = latency - SHORT_MIN, step_above = step - SHORT_MIN;
 
-	keep(above);
-	keep(step_above);
+	barrier_var(above);
+	barrier_var(step_above);
 	if (likely(above < NOT_SHORT && step_above < NOT_SHORT)) {
 		hist_short(&r->latency, latency, above, n);
 		hist_short(&r->step, step, step_above, n);
-	} else if (record_other(r, latency, step, n)) {
+	} else if (record_any(r, latency, step, n)) {
 		count_loss(c, slot, LOSS_NEGATIVE, proto, n);
 	}
 }
 
 /* With the whole mask, which is read once where much is asked of it. */
-static __always_inline bool is_in(__u32 stages, __u32 slot)
+static __always_inline bool slot_is_in(__u32 stages, __u32 slot)
 {
 	return stages & (1U << slot);
 }
 
-static __always_inline bool selected(__u32 slot)
+static __always_inline bool slot_selected(__u32 slot)
 {
-	return is_in(slots, slot);
+	return slot_is_in(slots, slot);
 }
 
 /*
@@ -218,19 +212,20 @@ static __always_inline __u64 before_transport(const struct packet *p)
 
 static __always_inline __u64 before_socket(const struct packet *p, __u32 stages)
 {
-	return p->transport && is_in(stages, SLOT_TRANSPORT) ? p->transport : before_transport(p);
+	return p->transport && slot_is_in(stages, SLOT_TRANSPORT) ? p->transport
+								  : before_transport(p);
 }
 
 static __always_inline __u64 before_enqueued(const struct packet *p, __u32 stages)
 {
-	return p->socket && is_in(stages, SLOT_SOCKET) ? p->socket : before_socket(p, stages);
+	return p->socket && slot_is_in(stages, SLOT_SOCKET) ? p->socket : before_socket(p, stages);
 }
 
 /*
  * Under --pid, what is lost before `read` counts if the process has read from that socket before:
  * what others lose is no loss of this measurement.
  */
-static __always_inline bool counts(__u64 ours)
+static __always_inline bool loss_is_counted(__u64 ours)
 {
 	return !filter_tgid || ours;
 }
@@ -243,7 +238,7 @@ static __always_inline __u64 link_latency(const struct packet *p)
 	return telling ? (__s64)(p->link_ns << (64 - LINK_CORE)) >> (64 - LINK_CORE) : p->link_ns;
 }
 
-static __always_inline void link_core(struct packet *p)
+static __always_inline void link_note_core(struct packet *p)
 {
 	p->link_ns = (p->link_ns & ((1ULL << LINK_CORE) - 1)) |
 		     (__u64)bpf_get_smp_processor_id() << LINK_CORE;
@@ -280,11 +275,11 @@ static __always_inline __u64 before_reader(const struct queued *q, __u32 stages)
 {
 	__u64 enqueued = q->s.enqueued;
 
-	if (is_in(stages, SLOT_ENQUEUED))
+	if (slot_is_in(stages, SLOT_ENQUEUED))
 		return enqueued;
-	if (q->socket && is_in(stages, SLOT_SOCKET))
+	if (q->socket && slot_is_in(stages, SLOT_SOCKET))
 		return enqueued - q->socket;
-	if (q->transport && is_in(stages, SLOT_TRANSPORT))
+	if (q->transport && slot_is_in(stages, SLOT_TRANSPORT))
 		return enqueued - q->transport;
 	if (q->ip)
 		return enqueued - q->ip;
@@ -292,7 +287,7 @@ static __always_inline __u64 before_reader(const struct queued *q, __u32 stages)
 }
 
 /* --min-queue: it has its place in the FIFO, and no more. */
-static __always_inline bool left_out(const struct stamp *s)
+static __always_inline bool is_filtered(const struct stamp *s)
 {
 	return min_queue && (s->flags & PKT_SKIP);
 }
@@ -301,10 +296,10 @@ static __always_inline bool left_out(const struct stamp *s)
  * A packet without the origin that was asked for is a loss of that stage; with it, a recording.
  * False if there is nothing to record.
  */
-static __always_inline bool has_origin(struct cpu_state *c, const struct stamp *s, __u32 slot,
-				       __u32 proto)
+static __always_inline bool record_has_origin(struct cpu_state *c, const struct stamp *s,
+					      __u32 slot, __u32 proto)
 {
-	if (likely(!(s->how & HOW(PKT_FORCED_MISS))))
+	if (likely(!(s->tag & TAG(PKT_FORCED_MISS))))
 		return true;
 	count_loss(c, slot, s->why, proto, 1);
 	return false;
@@ -325,22 +320,22 @@ static __always_inline __u32 why_no_time(const struct stamp *s)
 static __always_inline void record_lower(struct cpu_state *c, const struct packet *p, __u32 proto,
 					 __u32 stages, __u32 group)
 {
-	if (is_in(stages, SLOT_LINK) && (p->s.flags & PKT_LINK))
+	if (slot_is_in(stages, SLOT_LINK) && (p->s.flags & PKT_LINK))
 		record_latency(c, SLOT_LINK, proto, p->s.link_origin, group,
 			       link_latency(p), 1);
-	if (is_in(stages, SLOT_IP)) {
+	if (slot_is_in(stages, SLOT_IP)) {
 		if (!p->ip)
 			count_loss(c, SLOT_IP, why_no_time(&p->s), proto, 1);
-		else if (has_origin(c, &p->s, SLOT_IP, proto))
-			record(c, SLOT_IP, proto, p->s.origin, group, p->ip - p->s.base,
-			       p->ip - before_ip(p), 1);
+		else if (record_has_origin(c, &p->s, SLOT_IP, proto))
+			record_stage(c, SLOT_IP, proto, p->s.origin, group, p->ip - p->s.base,
+				     p->ip - before_ip(p), 1);
 	}
 }
 
 /* Is `transport` asked for, and has it a hook? */
 static __always_inline bool times_transport(__u32 proto, __u32 stages)
 {
-	return is_in(stages, SLOT_TRANSPORT) &&
+	return slot_is_in(stages, SLOT_TRANSPORT) &&
 	       (proto == ROW_TCP ? transport_tcp : transport_udp);
 }
 
@@ -355,13 +350,13 @@ static __always_inline void record_transport(struct cpu_state *c, const struct p
 		count_loss(c, SLOT_TRANSPORT, why_no_time(&p->s), proto, 1);
 		return;
 	}
-	if (!has_origin(c, &p->s, SLOT_TRANSPORT, proto))
+	if (!record_has_origin(c, &p->s, SLOT_TRANSPORT, proto))
 		return;
-	if (!is_in(stages, SLOT_IP) && p->s.origin == ROW_LINK) /* the step, too: snapshot.c */
+	if (!slot_is_in(stages, SLOT_IP) && p->s.origin == ROW_LINK) /* the step, too: snapshot.c */
 		record_latency(c, SLOT_TRANSPORT, proto, ROW_LINK, group, latency, 1);
 	else
-		record(c, SLOT_TRANSPORT, proto, p->s.origin, group, latency,
-		       p->transport - before_transport(p), 1);
+		record_stage(c, SLOT_TRANSPORT, proto, p->s.origin, group, latency,
+			     p->transport - before_transport(p), 1);
 }
 
 /* TCP only. */
@@ -370,26 +365,26 @@ static __always_inline void record_socket(struct cpu_state *c, const struct pack
 {
 	__u64 latency = p->socket - p->s.base;
 
-	if (!is_in(stages, SLOT_SOCKET))
+	if (!slot_is_in(stages, SLOT_SOCKET))
 		return;
 	if (!p->socket)
 		count_loss(c, SLOT_SOCKET, LOSS_NOT_ESTABLISHED, ROW_TCP, 1);
-	else if (!has_origin(c, &p->s, SLOT_SOCKET, ROW_TCP))
+	else if (!record_has_origin(c, &p->s, SLOT_SOCKET, ROW_TCP))
 		return;
-	else if (!times_transport(ROW_TCP, stages) && !is_in(stages, SLOT_IP) &&
+	else if (!times_transport(ROW_TCP, stages) && !slot_is_in(stages, SLOT_IP) &&
 		 p->s.origin == ROW_LINK) /* the step, too: deltas.c */
 		record_latency(c, SLOT_SOCKET, ROW_TCP, ROW_LINK, group, latency, 1);
 	else
-		record(c, SLOT_SOCKET, ROW_TCP, p->s.origin, group, latency,
-		       p->socket - before_socket(p, stages), 1);
+		record_stage(c, SLOT_SOCKET, ROW_TCP, p->s.origin, group, latency,
+			     p->socket - before_socket(p, stages), 1);
 }
 
 static __always_inline void record_enqueued(struct cpu_state *c, const struct packet *p,
 					    __u32 proto, __u64 now, __u32 stages, __u32 group)
 {
-	if (is_in(stages, SLOT_ENQUEUED) && has_origin(c, &p->s, SLOT_ENQUEUED, proto))
-		record(c, SLOT_ENQUEUED, proto, p->s.how, group, now - p->s.base,
-		       now - before_enqueued(p, stages), 1);
+	if (slot_is_in(stages, SLOT_ENQUEUED) && record_has_origin(c, &p->s, SLOT_ENQUEUED, proto))
+		record_stage(c, SLOT_ENQUEUED, proto, p->s.tag, group, now - p->s.base,
+			     now - before_enqueued(p, stages), 1);
 }
 
 #endif

@@ -24,7 +24,7 @@ struct request_arrival {
 	__u16 link_core, enqueued_core;
 };
 
-struct request {
+struct request_pending {
 	struct request_arrival first;
 	__u64 last;     /* when the packet of its last byte came; 0 = unknown */
 	__u64 read;
@@ -38,7 +38,7 @@ struct request {
 enum request_state { REQUESTS_NEW, REQUESTS_FOLLOWED, REQUESTS_LEFT };
 
 struct request_side {
-	struct stream stream;
+	struct stream_parser stream;
 	__u32 next;     /* sequence number of the byte behind the last that was seen */
 	__u32 busy;     /* somebody is at it */
 	__u32 work;     /* on a call's bytes; on the stack, the verifier would follow each count */
@@ -54,7 +54,7 @@ struct request_conn {
 	__u64 since;    /* of the reply that has begun: its send call */
 	__u32 since_core, pad;
 	struct request_arrival arrived[ARRIVALS];
-	struct request waiting[REQUESTS];
+	struct request_pending waiting[REQUESTS];
 };
 
 _Static_assert(sizeof(struct request_conn) <= STORAGE_MAX, "storage of a connection's requests");

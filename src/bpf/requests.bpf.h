@@ -59,7 +59,7 @@ static long request_find(__u32 i, struct request_walk *w)
 
 	if (i >= r->arrivals)
 		return 1;
-	if (after(r->arrived[at & (ARRIVALS - 1)].seq, w->seq))
+	if (seq_after(r->arrived[at & (ARRIVALS - 1)].seq, w->seq))
 		return 0;
 	w->found = at;
 	return 1;
@@ -93,7 +93,7 @@ static __noinline int request_ends(struct request_walk *w, __u32 events)
 {
 	struct request_conn *r = w->r;
 	struct request_arrival *last;
-	struct request *q;
+	struct request_pending *q;
 	__u32 tail;
 
 	if (!r)
@@ -121,7 +121,7 @@ static __noinline int request_ends(struct request_walk *w, __u32 events)
 	return 0;
 }
 
-static __always_inline void request_tell(struct request_walk *w, const struct request *q)
+static __always_inline void request_report(struct request_walk *w, const struct request_pending *q)
 {
 	struct told_request *m;
 
@@ -166,7 +166,7 @@ static __noinline int request_answered(struct request_walk *w)
 		w->missed = MISSED_REQUEST;
 		return 1;
 	}
-	request_tell(w, &r->waiting[head & (REQUESTS - 1)]);
+	request_report(w, &r->waiting[head & (REQUESTS - 1)]);
 	__sync_fetch_and_add(&r->head, 1);
 	return 0;
 }
@@ -186,14 +186,14 @@ static __always_inline long request_event(struct request_walk *w, __u32 events)
 /* ---- the bytes of a call ---- */
 
 /* enum stream_event. By itself: the callback of a loop is verified again and again. */
-verified_alone int request_parse(struct stream *s, __u32 c, bool reply, bool no_body)
+GLOBAL_SUBPROG int request_parse(struct stream_parser *s, __u32 c, bool reply, bool no_body)
 {
 	if (!s)
 		return STREAM_BAD;
 	return reply ? stream_reply(s, c, no_body) : stream_request(s, c);
 }
 
-verified_alone int request_pass(struct stream *s, __u64 n)
+GLOBAL_SUBPROG int request_skip_bytes(struct stream_parser *s, __u64 n)
 {
 	return s ? stream_skip(s, n) : STREAM_BAD;
 }
@@ -203,7 +203,7 @@ static __always_inline __u32 request_feed(struct request_walk *w, __u8 c)
 {
 	struct request_side *side = w->side;
 	struct request_conn *r = w->r;
-	struct stream *s;
+	struct stream_parser *s;
 
 	if (!side || !r)
 		return STREAM_BAD;
@@ -236,7 +236,7 @@ static __always_inline int request_next_buffer(struct request_walk *w)
 	return 0;
 }
 
-static __always_inline void request_passed(struct request_walk *w, __u64 n)
+static __always_inline void request_advance(struct request_walk *w, __u64 n)
 {
 	w->buffer.base += n;
 	w->buffer.len -= n;
@@ -259,7 +259,7 @@ static __always_inline __u32 request_skip(struct request_walk *w, __u64 *n)
 		most = w->left;
 	*n = most;
 	w->at = w->n = 0;
-	return request_pass(&side->stream, most);
+	return request_skip_bytes(&side->stream, most);
 }
 
 static __always_inline int request_read_chunk(struct request_walk *w)
@@ -271,7 +271,7 @@ static __always_inline int request_read_chunk(struct request_walk *w)
 	if (n > CHUNK)
 		n = CHUNK;
 	w->side->work += WORK_COPY;
-	keep(n);
+	barrier_var(n);
 	if (n > CHUNK || !n ||
 	    bpf_probe_read_user(w->side->chunk, n, (void *)w->buffer.base)) {
 		w->missed = MISSED_BUFFER;
@@ -283,7 +283,7 @@ static __always_inline int request_read_chunk(struct request_walk *w)
 }
 
 /* How many bytes of the chunk, from `at` to `end`, are before the end of the line. */
-verified_alone int request_line(struct request_side *side, __u32 at, __u32 end)
+GLOBAL_SUBPROG int request_line(struct request_side *side, __u32 at, __u32 end)
 {
 	int n = 0;
 
@@ -329,10 +329,10 @@ static long request_step(__u32 i, struct request_walk *w)
 			return 1;
 		events = request_look(w, &n);
 	}
-	request_passed(w, n - 1); /* what there is to tell is at the last byte */
+	request_advance(w, n - 1); /* what there is to tell is at the last byte */
 	if (events && request_event(w, events))
 		return 1;
-	request_passed(w, 1);
+	request_advance(w, 1);
 	return 0;
 }
 

@@ -31,7 +31,7 @@
 
 /* ---- link ---- */
 
-static __always_inline int link_begins(struct sk_buff *skb)
+static __always_inline int rx_link(struct sk_buff *skb)
 {
 	__u64 now = bpf_ktime_get_ns();
 	struct link_entry *e = link_claim((__u64)skb);
@@ -43,7 +43,7 @@ static __always_inline int link_begins(struct sk_buff *skb)
 	c->announced = 0;
 	c->udp_last = 0;
 	c->linked = (__u64)skb;
-	flags = came_by(e, skb);
+	flags = rx_iface_flag(e, skb);
 	e->skb = 0; /* whoever reads it now on another CPU must not believe it */
 	e->p.link = now;
 	e->p.ip = e->p.transport = 0;
@@ -51,10 +51,10 @@ static __always_inline int link_begins(struct sk_buff *skb)
 	origin_by_packet(c, &e->p, skb);
 	if (origin_asked != ROW_ORIGINS)
 		origin_forced(&e->p);
-	if (!selected(SLOT_LINK))
+	if (!slot_selected(SLOT_LINK))
 		e->p.s.flags &= ~PKT_LINK;
 	if (telling)
-		link_core(&e->p);
+		link_note_core(&e->p);
 	if (link_notes)
 		*link_way_of(e, (__u64)skb) = by ? way_of(skb, true) :
 						   skb->dev->nd_net.net->ns.inum;
@@ -64,7 +64,7 @@ static __always_inline int link_begins(struct sk_buff *skb)
 
 /* ---- ip and transport ---- */
 
-static __always_inline struct link_entry *passing(struct sk_buff *skb)
+static __always_inline struct link_entry *rx_link_entry(struct sk_buff *skb)
 {
 	struct link_entry *e = link_find((__u64)skb);
 
@@ -72,22 +72,22 @@ static __always_inline struct link_entry *passing(struct sk_buff *skb)
 }
 
 /* --sample: a datagram that isn't measured. */
-static __always_inline bool passed(const struct link_entry *e)
+static __always_inline bool rx_is_unsampled(const struct link_entry *e)
 {
 	return sampling && (e->p.s.flags & PKT_SKIP);
 }
 
-static __always_inline void ip_begins(struct sk_buff *skb)
+static __always_inline void rx_ip(struct sk_buff *skb)
 {
-	struct link_entry *e = passing(skb);
+	struct link_entry *e = rx_link_entry(skb);
 
-	if (e && !passed(e))
+	if (e && !rx_is_unsampled(e))
 		e->p.ip = bpf_ktime_get_ns();
 }
 
-static __always_inline int udp_arrives(struct sk_buff *skb)
+static __always_inline int rx_udp_transport(struct sk_buff *skb)
 {
-	struct link_entry *e = passing(skb);
+	struct link_entry *e = rx_link_entry(skb);
 	struct cpu_state *c = this_cpu();
 
 	if (!c)
@@ -95,7 +95,7 @@ static __always_inline int udp_arrives(struct sk_buff *skb)
 	c->udp_skb = c->udp_last = 0;
 	if (!e || !link_same(e, skb))
 		return 0;
-	e->p.transport = passed(e) ? e->p.link : bpf_ktime_get_ns(); /* drop_slot() asks */
+	e->p.transport = rx_is_unsampled(e) ? e->p.link : bpf_ktime_get_ns(); /* drop_slot() asks */
 	c->udp_skb = (__u64)skb;
 	if (udp_batches())
 		c->udp_many = udp_makes_copies(skb);
@@ -107,7 +107,7 @@ static __always_inline int rx_local_in(struct bpf_nf_ctx *ctx)
 	__u32 protocol = ip_protocol(ctx->skb);
 
 	if (protocol == IPPROTO_UDP)
-		udp_arrives(ctx->skb);
+		rx_udp_transport(ctx->skb);
 	else if (likely(protocol == IPPROTO_TCP))
 		tcp_enters(ctx->skb);
 	else if (transport_tcp && protocol_of(ctx->skb) == IPPROTO_TCP) /* behind extensions */
@@ -124,7 +124,7 @@ static __always_inline int rx_cgroup_ingress(struct __sk_buff *skb)
 	struct bpf_sock *sk = skb->sk ? bpf_sk_fullsock(skb->sk) : NULL;
 
 	if (sk && sk->protocol == IPPROTO_UDP)
-		udp_arrives(bpf_cast_to_kern_ctx(skb));
+		rx_udp_transport(bpf_cast_to_kern_ctx(skb));
 	else if (transport_tcp && sk && sk->protocol == IPPROTO_TCP)
 		tcp_enters(bpf_cast_to_kern_ctx(skb));
 	return 1;
@@ -132,17 +132,17 @@ static __always_inline int rx_cgroup_ingress(struct __sk_buff *skb)
 
 /* ---- socket: TCP only ---- */
 
-static __always_inline int tcp_begins(struct sock *sk, struct sk_buff *skb)
+static __always_inline int rx_tcp_socket(struct sock *sk, struct sk_buff *skb)
 {
 	__u32 short_form = usual;
 
 	if (!sock_selected(sk))
 		return 0;
 	if (short_form == NOT_USUAL) {
-		apart(sk);
+		separate_path(sk);
 		return tcp_arrives(sk, skb);
 	}
-	if (!tcp_arrives_usual(sk, skb, short_form))
+	if (!tcp_arrives_fast(sk, skb, short_form))
 		tcp_arrives(sk, skb);
 	return 0;
 }
@@ -150,7 +150,7 @@ static __always_inline int tcp_begins(struct sock *sk, struct sk_buff *skb)
 /* ---- enqueued ---- */
 
 /* --sample: a datagram that isn't measured keeps the others in step. */
-static __noinline int udp_passes(struct cpu_state *c, struct sock *sk, struct link_entry *e)
+static __noinline int rx_udp_unsampled(struct cpu_state *c, struct sock *sk, struct link_entry *e)
 {
 	struct packet p = { .s = { .flags = PKT_SKIP } };
 	struct udp_socket *s;
@@ -160,17 +160,17 @@ static __noinline int udp_passes(struct cpu_state *c, struct sock *sk, struct li
 	e->p.s.flags |= PKT_USED;
 	e->p.s.enqueued = c->udp_time = c->datagrams; /* no time: its copies look for the same */
 	p.link = e->p.link;
-	wakes_untimed();
+	wake_expect_untimed();
 	s = read_udp ? udp_storage(sk, 1) : NULL;
 	if (!s)
 		return 0;
-	if ((__s64)(s->tail - s->head) <= 0 && udp_before(s) <= 0)
+	if ((__s64)(s->tail - s->head) <= 0 && udp_unseen(s) <= 0)
 		s->stuck_since = 0; /* as udp_resync() */
 	udp_push(s, sk, &p, 0);
 	return 0;
 }
 
-static __always_inline int udp_enqueued(struct sock *sk)
+static __always_inline int rx_udp_enqueued(struct sock *sk)
 {
 	struct cpu_state *c = this_cpu();
 	struct link_entry *e;
@@ -187,8 +187,8 @@ static __always_inline int udp_enqueued(struct sock *sk)
 	}
 	if (sampling) {
 		e = udp_announced(c, sk);
-		if (e && passed(e))
-			return udp_passes(c, sk, e);
+		if (e && rx_is_unsampled(e))
+			return rx_udp_unsampled(c, sk, e);
 	}
 	now = bpf_ktime_get_ns();
 	c->announced = now;
@@ -201,11 +201,11 @@ static __always_inline int udp_enqueued(struct sock *sk)
 		p = e->p;
 		p.socket = 0;
 		group = group_of(sk, link_way(e->skb));
-		if (!(p.s.flags & PKT_IFACE) || (min_queue && !udp_waits(c, sk)))
+		if (!(p.s.flags & PKT_IFACE) || (min_queue && !udp_queue_is_long(c, sk)))
 			p.s.flags |= PKT_SKIP;
 		else if (!filter_tgid)
 			udp_record(c, &p, group);
-	} else if (sampling && !drawn(++c->datagrams << 32 | low_half(sk))) {
+	} else if (sampling && !sample_draw(++c->datagrams << 32 | low_half(sk))) {
 		p = (struct packet){ .s = { .enqueued = now, .flags = PKT_SKIP } };
 	} else { /* its place in the FIFO is kept, so that the others stay in step */
 		__u8 why = udp_unknown(sk);
@@ -228,19 +228,19 @@ static __always_inline int udp_enqueued(struct sock *sk)
 	return 0;
 }
 
-static __always_inline int announced(struct sock *sk)
+static __always_inline int rx_enqueued(struct sock *sk)
 {
 	__u32 protocol = sk->sk_protocol, short_form = usual;
 
 	if (likely(protocol == IPPROTO_TCP)) {
 		if (short_form == NOT_USUAL) {
-			apart(sk);
+			separate_path(sk);
 			return tcp_enqueued(sk);
 		}
-		return tcp_enqueued_usual(sk, short_form) ? 0 : tcp_enqueued(sk);
+		return tcp_enqueued_fast(sk, short_form) ? 0 : tcp_enqueued(sk);
 	}
 	if (protocol == IPPROTO_UDP && is_udp_socket(sk))
-		return udp_enqueued(sk);
+		return rx_udp_enqueued(sk);
 	return 0;
 }
 
@@ -322,19 +322,19 @@ static __always_inline int rx_switch(bool preempt, struct task_struct *prev, str
 
 /* ---- read ---- */
 
-static __always_inline int copied(struct sock *sk)
+static __always_inline int rx_tcp_copied(struct sock *sk)
 {
 	__u32 short_form = usual;
 
 	if (short_form == NOT_USUAL) {
-		apart(sk);
+		separate_path(sk);
 		return tcp_copied(sk);
 	}
-	return tcp_copied_usual(sk, short_form) ? 0 : tcp_copied(sk);
+	return tcp_copied_fast(sk, short_form) ? 0 : tcp_copied(sk);
 }
 
 /* A datagram that couldn't be copied (EFAULT) has left the queue, too, but nobody read it. */
-static __always_inline int udp_returned(struct sock *sk, bool copied)
+static __always_inline int rx_udp_returned(struct sock *sk, bool copied)
 {
 	struct cpu_state *c = this_cpu();
 	struct udp_socket *s;
@@ -352,7 +352,7 @@ static __always_inline int udp_returned(struct sock *sk, bool copied)
  * --pid: the packets of its MPTCP connections can't be told from others', but that it reads from
  * one can: what is lost is counted here, by calls.
  */
-static __always_inline int mptcp_returned(struct sock *sk)
+static __always_inline int rx_mptcp_returned(struct sock *sk)
 {
 	struct cpu_state *c = this_cpu();
 
@@ -372,14 +372,14 @@ static __always_inline int rx_returned(struct sock *sk, int ret, int flags)
 	if (likely(protocol == IPPROTO_TCP))
 		return ret < 0 ? 0 : tcp_returned(sk, ret);
 	if (protocol == IPPROTO_UDP && is_udp_socket(sk))
-		return ret < 0 && ret != -EFAULT ? 0 : udp_returned(sk, ret >= 0);
+		return ret < 0 && ret != -EFAULT ? 0 : rx_udp_returned(sk, ret >= 0);
 	if (filter_tgid && protocol == IPPROTO_MPTCP && ret > 0)
-		return mptcp_returned(sk);
+		return rx_mptcp_returned(sk);
 	return 0;
 }
 
 /* The function's arguments as they are since 5.19. */
-static __always_inline void requests_returned(__u64 *ctx, struct sock *sk)
+static __always_inline void rx_requests_returned(__u64 *ctx, struct sock *sk)
 {
 	int flags = ctx[3];
 	__u64 n = 0;
@@ -413,7 +413,7 @@ static __always_inline int rx_destroyed(struct sock *sk)
  * TCP Fast Open: the payload of the SYN is in the queue of a socket that nobody announces. A client
  * has that bit, too, but comes from another state.
  */
-static __noinline int tcp_opened(struct sock *sk)
+static __noinline int rx_tcp_fast_open(struct sock *sk)
 {
 	struct tcp_sock *tp = bpf_skc_to_tcp_sock(sk);
 	struct cpu_state *c = this_cpu();
@@ -433,7 +433,7 @@ static __always_inline int rx_state_changes(struct sock *sk, int from, int to)
 	    sk->sk_protocol != IPPROTO_TCP)
 		return 0;
 	if (from == TCP_SYN_RECV && to == TCP_ESTABLISHED)
-		tcp_opened(sk);
+		rx_tcp_fast_open(sk);
 	s = tcp_state(sk, 0);
 	if (!s)
 		return 0;

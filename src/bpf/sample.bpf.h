@@ -59,7 +59,7 @@ static __always_inline __u64 header_word(const void *at)
  * Equal keys are drawn alike, and keys in a row independently of each other: the finaliser of
  * MurmurHash3 (A. Appleby, public domain), both constants of it.
  */
-static __always_inline bool drawn(__u64 key)
+static __always_inline bool sample_draw(__u64 key)
 {
 	key ^= key >> 33;
 	key *= 0xff51afd7ed558ccdULL;
@@ -73,16 +73,16 @@ static __always_inline bool tcp_drawn(const struct sk_buff *skb)
 {
 	const struct tcp_skb_cb *cb = (const struct tcp_skb_cb *)skb->cb;
 
-	return drawn(bpf_htonl(cb->seq));
+	return sample_draw(bpf_htonl(cb->seq));
 }
 
 /* A packet on its way out, of whatever protocol: only what TCP's says means anything. */
 static __always_inline bool tx_drawn(const struct sk_buff *skb)
 {
-	return drawn(header_word(skb->head + skb->transport_header) >> 32);
+	return sample_draw(header_word(skb->head + skb->transport_header) >> 32);
 }
 
-enum draw { DRAW_MEASURED, DRAW_PASSED, DRAW_DATAGRAM };
+enum draw { DRAW_MEASURED, DRAW_UNSAMPLED, DRAW_DATAGRAM };
 
 /* Where headers are not as usual it is measured here; TCP's next stage can tell all the same. */
 static __always_inline enum draw link_draw(const struct sk_buff *skb)
@@ -106,9 +106,9 @@ static __always_inline enum draw link_draw(const struct sk_buff *skb)
 		return DRAW_MEASURED;
 	if (protocol == IPPROTO_UDP)
 		return DRAW_DATAGRAM;
-	if (protocol != IPPROTO_TCP || drawn(header_word(skb->data + offset) >> 32))
+	if (protocol != IPPROTO_TCP || sample_draw(header_word(skb->data + offset) >> 32))
 		return DRAW_MEASURED;
-	return DRAW_PASSED;
+	return DRAW_UNSAMPLED;
 }
 
 /*
@@ -131,7 +131,7 @@ static __always_inline void link_pass_datagram(struct sk_buff *skb)
 	}
 	e->p.s.base = e->p.link;
 	e->p.ip = e->p.transport = 0;
-	e->p.s.flags = came_by(e, skb) | PKT_SKIP;
+	e->p.s.flags = rx_iface_flag(e, skb) | PKT_SKIP;
 	e->skb = (__u64)skb;
 }
 
@@ -141,7 +141,7 @@ static __always_inline bool link_drawn(struct cpu_state *c, struct sk_buff *skb)
 	enum draw draw = link_draw(skb);
 
 	if (draw == DRAW_DATAGRAM) {
-		if (drawn(++c->datagrams << 32 | low_half(skb)))
+		if (sample_draw(++c->datagrams << 32 | low_half(skb)))
 			return true;
 		link_pass_datagram(skb);
 		return false;

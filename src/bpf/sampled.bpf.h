@@ -26,7 +26,7 @@
  * A segment that isn't measured. Its socket remembers that, for the announcement; with the state
  * that a measured one needs: to find out that there is none would take longer.
  */
-static __always_inline int tcp_passes(struct sock *sk, const struct sk_buff *skb)
+static __always_inline int sampled_tcp_unmeasured(struct sock *sk, const struct sk_buff *skb)
 {
 	const struct tcp_skb_cb *cb = (const struct tcp_skb_cb *)skb->cb;
 	struct tcp_socket *s = tcp_state(sk, 0);
@@ -38,44 +38,44 @@ static __always_inline int tcp_passes(struct sock *sk, const struct sk_buff *skb
 	}
 	if (!s)
 		return 0;
-	s->next_is = NEXT_PASSED;
+	s->next_is = NEXT_UNSAMPLED;
 	s->next_end = cb->end_seq;
 	s->next.s.seq = cb->seq;
 	return 0;
 }
 
 /* Segments without payload are counted, all of them; duplicates only among the measured. */
-static __always_inline int tcp_begins_sampled(struct sock *sk, struct sk_buff *skb)
+static __always_inline int sampled_tcp_socket(struct sock *sk, struct sk_buff *skb)
 {
 	const struct tcp_skb_cb *cb = (const struct tcp_skb_cb *)skb->cb;
 	struct link_entry *e;
 	__u32 seq;
 
 	if (cb->seq == cb->end_seq || !tcp_payload(skb, &seq))
-		return tcp_begins(sk, skb);
+		return rx_tcp_socket(sk, skb);
 	if (!tcp_drawn(skb))
-		return sock_selected(sk) ? tcp_passes(sk, skb) : 0;
+		return sock_selected(sk) ? sampled_tcp_unmeasured(sk, skb) : 0;
 	e = link_find((__u64)skb);
 	if (e && link_same(e, skb))
-		return tcp_begins(sk, skb);
+		return rx_tcp_socket(sk, skb);
 	/* what wasn't drawn leaves an entry at its address as it was: the usual form believes it */
 	return sock_selected(sk) ? tcp_arrives(sk, skb) : 0;
 }
 
-static __always_inline int announced_sampled(struct sock *sk)
+static __always_inline int sampled_enqueued(struct sock *sk)
 {
 	struct tcp_entry *t = tcp_entry(sk);
 
-	if (likely(t->sk == (__u64)sk && t->s.next_is == NEXT_PASSED && !t->s.n_ooo)) {
+	if (likely(t->sk == (__u64)sk && t->s.next_is == NEXT_UNSAMPLED && !t->s.n_ooo)) {
 		t->s.next_is = NEXT_NONE;
-		wakes_untimed();
+		wake_expect_untimed();
 		return 0;
 	}
-	return announced(sk);
+	return rx_enqueued(sk);
 }
 
 /* Is none of the bytes that were copied a measured packet's first? Unsure: false. */
-static __always_inline bool copied_passed(struct sock *sk)
+static __always_inline bool sampled_copied_none(struct sock *sk)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct task_entry *reader = task_entry(task);
@@ -87,8 +87,8 @@ static __always_inline bool copied_passed(struct sock *sk)
 	head = e->s.head;
 	if (head == e->s.tail)
 		return true;
-	return can_cast && !after(tcp_number(sk, copied_seq, USUAL),
-				  e->s.ring[head & (TCP_RING - 1)].s.seq);
+	return can_cast && !seq_after(tcp_number(sk, copied_seq, USUAL),
+				      e->s.ring[head & (TCP_RING - 1)].s.seq);
 }
 
 /* ---- the transmit side ---- */
@@ -131,7 +131,7 @@ static __always_inline int sampled_link(struct sk_buff *skb)
 	if (!c)
 		return 0;
 	if (link_drawn(c, skb))
-		return link_begins(skb);
+		return rx_link(skb);
 	c->announced = 0;
 	c->udp_last = 0;
 	return 0;

@@ -31,8 +31,8 @@ struct slow {
 	__u64 sk, now;
 };
 
-/* An origin in the future has no age: record() counts it. */
-static __always_inline bool is_slow(const struct stamp *p, __u64 now)
+/* An origin in the future has no age: record_stage() counts it. */
+static __always_inline bool slow_exceeds(const struct stamp *p, __u64 now)
 {
 	return unlikely(slower_than && now > p->base && now - p->base >= slower_than);
 }
@@ -41,22 +41,22 @@ static __always_inline bool is_slow(const struct stamp *p, __u64 now)
  * Since the origin, if that is before it; `before`: ns before `enqueued`, which can't say more
  * than 2^32 - 1.
  */
-static __always_inline __u64 slow_at(const struct stamp *p, __u32 before, __u32 slot)
+static __always_inline __u64 slow_stage_ns(const struct stamp *p, __u32 before, __u32 slot)
 {
 	__u64 at = p->enqueued - before;
 
-	return before && before != ~0U && selected(slot) && at > p->base ? at - p->base : 0;
+	return before && before != ~0U && slot_selected(slot) && at > p->base ? at - p->base : 0;
 }
 
-static __always_inline void slow_way(struct event_slow *e, const struct slow *m)
+static __always_inline void slow_put_stages(struct event_slow *e, const struct slow *m)
 {
 	const struct stamp *p = m->oldest;
 
-	e->at_ns[SLOW_AT(STAGE_LINK)] = slow_at(p, m->link, SLOT_LINK);
-	e->at_ns[SLOW_AT(STAGE_IP)] = slow_at(p, m->ip, SLOT_IP);
-	e->at_ns[SLOW_AT(STAGE_TRANSPORT)] = slow_at(p, m->transport, SLOT_TRANSPORT);
-	e->at_socket_ns = slow_at(p, m->socket, SLOT_SOCKET);
-	if (selected(SLOT_ENQUEUED) && p->enqueued > p->base)
+	e->at_ns[SLOW_AT(STAGE_LINK)] = slow_stage_ns(p, m->link, SLOT_LINK);
+	e->at_ns[SLOW_AT(STAGE_IP)] = slow_stage_ns(p, m->ip, SLOT_IP);
+	e->at_ns[SLOW_AT(STAGE_TRANSPORT)] = slow_stage_ns(p, m->transport, SLOT_TRANSPORT);
+	e->at_socket_ns = slow_stage_ns(p, m->socket, SLOT_SOCKET);
+	if (slot_selected(SLOT_ENQUEUED) && p->enqueued > p->base)
 		e->at_ns[SLOW_AT(STAGE_ENQUEUED)] = p->enqueued - p->base;
 	e->at_ns[SLOW_AT(STAGE_READ)] = m->now - p->base;
 }
@@ -106,9 +106,9 @@ static __always_inline void slow_reader(struct event_slow *e, const struct slow 
 	if (t->net_run <= p->enqueued) /* it needed no waking */
 		return;
 	wake = t->net_wake > p->enqueued ? t->net_wake : p->enqueued;
-	if (selected(SLOT_RUNNABLE) && wake > p->base)
+	if (slot_selected(SLOT_RUNNABLE) && wake > p->base)
 		e->at_ns[SLOW_AT(STAGE_RUNNABLE)] = wake - p->base;
-	if (selected(SLOT_RUNNING) && t->net_run > p->base)
+	if (slot_selected(SLOT_RUNNING) && t->net_run > p->base)
 		e->at_ns[SLOW_AT(STAGE_RUNNING)] = t->net_run - p->base;
 }
 
@@ -141,7 +141,7 @@ __u64 slow_most = 0;
  * The last quarter of the ring is for messages that are slower than all before: of n in random
  * order those are ln n.
  */
-static __always_inline bool has_room(__u64 ns)
+static __always_inline bool slow_has_room(__u64 ns)
 {
 	if (ns <= slow_most)
 		return bpf_ringbuf_query(&slow_ring, BPF_RB_AVAIL_DATA) < SLOW_RING / 4 * 3;
@@ -150,11 +150,11 @@ static __always_inline bool has_room(__u64 ns)
 }
 
 /* The ring is the limit of their rate: what finds no room is counted. */
-static __always_inline void slow_tell(struct cpu_state *c, __u32 proto, const struct slow *m)
+static __always_inline void slow_report(struct cpu_state *c, __u32 proto, const struct slow *m)
 {
 	struct event_slow *e = NULL;
 
-	if (has_room(m->now - m->oldest->base))
+	if (slow_has_room(m->now - m->oldest->base))
 		e = bpf_ringbuf_reserve(&slow_ring, sizeof(*e), 0);
 	if (!e) {
 		__sync_fetch_and_add(&c->count.suppressed[proto], 1); /* also in softirq */
@@ -166,7 +166,7 @@ static __always_inline void slow_tell(struct cpu_state *c, __u32 proto, const st
 	e->origin = m->oldest->origin; /* enum row_origin: user space knows what it stands for */
 	e->read_ns = m->now;
 	e->packets = m->packets;
-	slow_way(e, m);
+	slow_put_stages(e, m);
 	if (m->reader)
 		slow_reader(e, m);
 	slow_socket(e, (const struct sock *)m->sk);
@@ -187,7 +187,7 @@ static __noinline int slow_read(struct cpu_state *c, struct task_state *t, __u32
 	if (telling && !requests)
 		tell_read(t, proto, now);
 	if (!telling || (slow_too && now - t->oldest.base >= slow_too))
-		slow_tell(c, proto, &m);
+		slow_report(c, proto, &m);
 	return 0;
 }
 
@@ -205,7 +205,7 @@ static __noinline int slow_early(struct cpu_state *c, const struct queued *q, __
 	if (telling && !requests)
 		tell_early(q, sk, now);
 	if (!telling || (slow_too && now - q->s.base >= slow_too))
-		slow_tell(c, ROW_UDP, &m);
+		slow_report(c, ROW_UDP, &m);
 	return 0;
 }
 

@@ -2,7 +2,7 @@
 /*
  * Where requests and replies begin and end in a connection's bytes, byte by byte: memcached's text
  * and meta commands, RESP (Redis), HTTP/1.0 and 1.1. Compiled for BPF and for the host: no memory
- * but struct stream, no loops.
+ * but struct stream_parser, no loops.
  *
  * The bytes of a body are not looked at: as long as `skip` is not 0, that many are passed over, by
  * stream_skip(). What can't be followed for sure is STREAM_BAD: the connection has to be given up.
@@ -15,7 +15,7 @@
 
 /* ---- memcached ---- */
 
-static inline __u8 memcached_kind(const struct stream *s)
+static inline __u8 memcached_kind(const struct stream_parser *s)
 {
 	if (stream_is(s, "get") || stream_is(s, "gets") || stream_is(s, "gat") ||
 	    stream_is(s, "gats") || stream_is(s, "stats") || stream_is(s, "version"))
@@ -35,7 +35,7 @@ static inline __u8 memcached_kind(const struct stream *s)
 }
 
 /* A word of a command has ended. With the meta flag q there may be a reply, or none. */
-static inline __u32 memcached_word(struct stream *s)
+static inline __u32 memcached_word(struct stream_parser *s)
 {
 	__u32 flags_from = s->kind == KIND_META_STORE ? 3 : 2;
 	__u32 size_at = s->kind == KIND_META_STORE ? 2 : 4;
@@ -63,18 +63,18 @@ static inline __u32 memcached_word(struct stream *s)
 	return 0;
 }
 
-static inline __u32 memcached_line(struct stream *s)
+static inline __u32 memcached_line(struct stream_parser *s)
 {
 	if (!s->at)
 		return stream_bad(s);
 	if (s->kind == KIND_QUIT)
 		s->flags |= IS_NOREPLY;
 	if (s->kind != KIND_STORE && s->kind != KIND_META_STORE)
-		return stream_end(s);
+		return stream_complete(s);
 	return s->flags & HAS_SIZE ? stream_pass(s, s->body, 2, AT_BODY) : stream_bad(s);
 }
 
-static inline __u32 memcached_reply_word(struct stream *s)
+static inline __u32 memcached_reply_word(struct stream_parser *s)
 {
 	if (!s->at) {
 		if (stream_is(s, "VALUE"))
@@ -97,7 +97,7 @@ static inline __u32 memcached_reply_word(struct stream *s)
 	return 0;
 }
 
-static inline __u32 memcached_reply_line(struct stream *s)
+static inline __u32 memcached_reply_line(struct stream_parser *s)
 {
 	bool sized = s->flags & HAS_SIZE;
 
@@ -109,12 +109,12 @@ static inline __u32 memcached_reply_line(struct stream *s)
 	if (s->kind == KIND_VA)
 		return sized ? stream_pass(s, s->body, 2, AT_BODY) : stream_bad(s);
 	if (s->kind == KIND_LAST)
-		return stream_end(s);
+		return stream_complete(s);
 	stream_line(s, AT_LINE);
 	return 0;
 }
 
-static inline __u32 memcached_byte(struct stream *s, __u8 c, bool reply)
+static inline __u32 memcached_byte(struct stream_parser *s, __u8 c, bool reply)
 {
 	__u32 events = 0;
 
@@ -132,7 +132,7 @@ static inline __u32 memcached_byte(struct stream *s, __u8 c, bool reply)
 /* ---- RESP ---- */
 
 /* Commands that are answered more or less often than once. */
-static inline bool resp_is_odd(const struct stream *s)
+static inline bool resp_is_odd(const struct stream_parser *s)
 {
 	return stream_is(s, "subscribe") || stream_is(s, "psubscribe") ||
 	       stream_is(s, "ssubscribe") || stream_is(s, "unsubscribe") ||
@@ -141,7 +141,7 @@ static inline bool resp_is_odd(const struct stream *s)
 	       stream_is(s, "replconf");
 }
 
-static inline __u32 resp_argument(struct stream *s)
+static inline __u32 resp_argument(struct stream_parser *s)
 {
 	if (!s->at && resp_is_odd(s))
 		return stream_bad(s);
@@ -151,14 +151,14 @@ static inline __u32 resp_argument(struct stream *s)
 		return stream_bad(s);
 	s->at++;
 	if (!--s->left)
-		return stream_end(s);
+		return stream_complete(s);
 	stream_word(s);
 	s->state = AT_DOLLAR;
 	return 0;
 }
 
 /* An argument's size: names are read, all else is passed over. */
-static inline __u32 resp_size(struct stream *s)
+static inline __u32 resp_size(struct stream_parser *s)
 {
 	__u64 size = s->number;
 
@@ -172,7 +172,7 @@ static inline __u32 resp_size(struct stream *s)
 	return 0;
 }
 
-static inline __u32 resp_byte(struct stream *s, __u8 c)
+static inline __u32 resp_byte(struct stream_parser *s, __u8 c)
 {
 	if (s->state == AT_DOLLAR) {
 		s->state = AT_SIZE;
@@ -197,16 +197,16 @@ static inline __u32 resp_byte(struct stream *s, __u8 c)
 	return 0;
 }
 
-static inline __u32 resp_element(struct stream *s)
+static inline __u32 resp_element(struct stream_parser *s)
 {
 	if (!--s->left)
-		return stream_end(s);
+		return stream_complete(s);
 	stream_word(s);
 	s->state = AT_ELEMENT;
 	return 0;
 }
 
-static inline __u32 resp_type(struct stream *s, __u8 c)
+static inline __u32 resp_type(struct stream_parser *s, __u8 c)
 {
 	stream_word(s);
 	s->kind = c;
@@ -222,7 +222,7 @@ static inline __u32 resp_type(struct stream *s, __u8 c)
 }
 
 /* A size or a number of elements, of which a map has two for each. Below zero: nothing is there. */
-static inline __u32 resp_number(struct stream *s)
+static inline __u32 resp_number(struct stream_parser *s)
 {
 	bool none = (s->word[0] & 0xff) == '-';
 	__u64 n = s->number;
@@ -239,7 +239,7 @@ static inline __u32 resp_number(struct stream *s)
 	return resp_element(s);
 }
 
-static inline __u32 resp_reply_byte(struct stream *s, __u8 c)
+static inline __u32 resp_reply_byte(struct stream_parser *s, __u8 c)
 {
 	if (s->state == AT_ELEMENT)
 		return resp_type(s, c);
@@ -256,7 +256,7 @@ static inline __u32 resp_reply_byte(struct stream *s, __u8 c)
 #define stream_entry inline __attribute__((always_inline))
 
 /* The next byte of what a client sends; `skip` is 0. Which protocol it is, its first byte says. */
-static stream_entry __u32 stream_request(struct stream *s, __u8 c)
+static stream_entry __u32 stream_request(struct stream_parser *s, __u8 c)
 {
 	if (s->state == AT_START) {
 		if (!s->protocol)
@@ -278,7 +278,7 @@ static stream_entry __u32 stream_request(struct stream *s, __u8 c)
  * The next byte of what a server sends, in the protocol of the requests. `no_body`: of the request
  * that this answers.
  */
-static stream_entry __u32 stream_reply(struct stream *s, __u8 c, bool no_body)
+static stream_entry __u32 stream_reply(struct stream_parser *s, __u8 c, bool no_body)
 {
 	__u32 head = 0;
 
@@ -299,7 +299,7 @@ static stream_entry __u32 stream_reply(struct stream *s, __u8 c, bool no_body)
 }
 
 /* Nothing but the end of the line that the next byte is in matters: not what comes before it. */
-static stream_entry bool stream_ignores_line(const struct stream *s)
+static stream_entry bool stream_ignores_line(const struct stream_parser *s)
 {
 	if (s->protocol == STREAM_HTTP)
 		return s->state == AT_VALUE && s->kind == KIND_OTHER;
@@ -308,7 +308,7 @@ static stream_entry bool stream_ignores_line(const struct stream *s)
 }
 
 /* `n` bytes are passed over, `skip` at the most. */
-static stream_entry __u32 stream_skip(struct stream *s, __u64 n)
+static stream_entry __u32 stream_skip(struct stream_parser *s, __u64 n)
 {
 	if (s->state != AT_CLOSE)
 		s->skip -= n;
@@ -316,7 +316,7 @@ static stream_entry __u32 stream_skip(struct stream *s, __u64 n)
 		return 0;
 	switch (s->state) {
 	case AT_BODY:
-		return stream_end(s);
+		return stream_complete(s);
 	case AT_MORE:
 		stream_line(s, AT_LINE);
 		return 0;

@@ -5,12 +5,12 @@
 
 #include "bpf/stream_word.h"
 
-static inline bool http_version(const struct stream *s)
+static inline bool http_version(const struct stream_parser *s)
 {
 	return stream_is(s, "HTTP/1.1") || stream_is(s, "HTTP/1.0");
 }
 
-static inline bool http_method(const struct stream *s)
+static inline bool http_method(const struct stream_parser *s)
 {
 	return stream_is(s, "GET") || stream_is(s, "POST") || stream_is(s, "PUT") ||
 	       stream_is(s, "HEAD") || stream_is(s, "DELETE") || stream_is(s, "OPTIONS") ||
@@ -18,7 +18,7 @@ static inline bool http_method(const struct stream *s)
 }
 
 /* A word of the first line; `last`: of a request, its version. */
-static inline __u32 http_word(struct stream *s, bool reply, bool last)
+static inline __u32 http_word(struct stream_parser *s, bool reply, bool last)
 {
 	if (reply && !s->at && !http_version(s))
 		return stream_bad(s);
@@ -40,7 +40,7 @@ static inline __u32 http_word(struct stream *s, bool reply, bool last)
 	return 0;
 }
 
-static inline __u32 http_field(struct stream *s)
+static inline __u32 http_field(struct stream_parser *s)
 {
 	if (s->kind == KIND_LENGTH) {
 		if (!s->is_number || s->flags & HAS_LENGTH)
@@ -56,7 +56,7 @@ static inline __u32 http_field(struct stream *s)
 	return 0;
 }
 
-static inline __u32 http_body(struct stream *s)
+static inline __u32 http_body(struct stream_parser *s)
 {
 	if ((s->flags & HAS_LENGTH) && (s->flags & HAS_CHUNKS))
 		return stream_bad(s);
@@ -64,11 +64,11 @@ static inline __u32 http_body(struct stream *s)
 		stream_line(s, AT_CHUNK_SIZE);
 		return 0;
 	}
-	return s->body ? stream_pass(s, s->body, 0, AT_BODY) : stream_end(s);
+	return s->body ? stream_pass(s, s->body, 0, AT_BODY) : stream_complete(s);
 }
 
 /* The header is complete; `left`: a reply's status. */
-static inline __u32 http_header_ends(struct stream *s, bool reply, bool no_body)
+static inline __u32 http_header_ends(struct stream_parser *s, bool reply, bool no_body)
 {
 	__u64 status = s->left;
 
@@ -77,11 +77,11 @@ static inline __u32 http_header_ends(struct stream *s, bool reply, bool no_body)
 	if (status < 100 || status == 101)
 		return stream_bad(s);
 	if (status < 200) {
-		stream_end(s);
+		stream_complete(s);
 		return STREAM_AGAIN;
 	}
 	if (no_body || status == 204 || status == 304)
-		return STREAM_HEAD | stream_end(s);
+		return STREAM_HEAD | stream_complete(s);
 	if (!(s->flags & (HAS_LENGTH | HAS_CHUNKS))) { /* the connection's end is its end */
 		s->skip = ~0ULL;
 		s->state = AT_CLOSE;
@@ -90,7 +90,7 @@ static inline __u32 http_header_ends(struct stream *s, bool reply, bool no_body)
 	return STREAM_HEAD | http_body(s);
 }
 
-static inline __u32 http_name(struct stream *s, __u8 c)
+static inline __u32 http_name(struct stream_parser *s, __u8 c)
 {
 	/* longer than 16 bytes */
 	bool encoding = s->length == 17 && s->word[0] == STREAM_WORD("transfer-encodin", 0) &&
@@ -108,7 +108,7 @@ static inline __u32 http_name(struct stream *s, __u8 c)
 	return 0;
 }
 
-static inline __u32 http_chunk_size(struct stream *s, __u8 c)
+static inline __u32 http_chunk_size(struct stream_parser *s, __u8 c)
 {
 	__u8 low = stream_lower(c);
 	bool digit = c >= '0' && c <= '9';
@@ -133,7 +133,7 @@ static inline __u32 http_chunk_size(struct stream *s, __u8 c)
 	return s->number > STREAM_NUMBER_MAX ? stream_bad(s) : 0;
 }
 
-static inline __u32 http_byte(struct stream *s, __u8 c, bool reply, bool no_body)
+static inline __u32 http_byte(struct stream_parser *s, __u8 c, bool reply, bool no_body)
 {
 	__u32 events = 0;
 
@@ -165,7 +165,7 @@ static inline __u32 http_byte(struct stream *s, __u8 c, bool reply, bool no_body
 		return http_chunk_size(s, c);
 	case AT_TRAILER:
 		if (c == '\n' && !s->length)
-			return stream_end(s);
+			return stream_complete(s);
 		s->length = c != '\n';
 		return 0;
 	default:

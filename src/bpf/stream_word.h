@@ -30,7 +30,7 @@ enum stream_state {
 };
 
 /* Zeroed before a connection's first byte. */
-struct stream {
+struct stream_parser {
 	__u64 word[2];  /* the word's first 16 bytes */
 	__u64 skip;     /* bytes to pass over */
 	__u64 number;   /* the word, if it is one */
@@ -68,7 +68,7 @@ enum stream_kind {
 	((s)->length == sizeof(text) - 1 && (s)->word[0] == STREAM_WORD(text, 0) &&                \
 	 (s)->word[1] == STREAM_WORD(text, 8))
 
-static inline void stream_word(struct stream *s)
+static inline void stream_word(struct stream_parser *s)
 {
 	s->word[0] = s->word[1] = 0;
 	s->number = 0;
@@ -76,7 +76,7 @@ static inline void stream_word(struct stream *s)
 	s->is_number = 0;
 }
 
-static inline void stream_line(struct stream *s, __u8 state)
+static inline void stream_line(struct stream_parser *s, __u8 state)
 {
 	stream_word(s);
 	s->at = 0;
@@ -84,14 +84,14 @@ static inline void stream_line(struct stream *s, __u8 state)
 	s->state = state;
 }
 
-static inline __u32 stream_bad(struct stream *s)
+static inline __u32 stream_bad(struct stream_parser *s)
 {
 	s->skip = 0;
 	return STREAM_BAD;
 }
 
 /* The next one will begin. */
-static inline __u32 stream_end(struct stream *s)
+static inline __u32 stream_complete(struct stream_parser *s)
 {
 	__u32 events = STREAM_END | (s->flags & IS_NOREPLY ? STREAM_NO_REPLY : 0) |
 		       (s->flags & IS_HEAD ? STREAM_NO_BODY : 0);
@@ -107,7 +107,7 @@ static inline __u8 stream_lower(__u8 c)
 	return c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c;
 }
 
-static inline __u32 stream_add(struct stream *s, __u8 c)
+static inline __u32 stream_add(struct stream_parser *s, __u8 c)
 {
 	bool digit = c >= '0' && c <= '9';
 
@@ -124,7 +124,7 @@ static inline __u32 stream_add(struct stream *s, __u8 c)
 }
 
 /* Passes over `n` bytes more than a body of `size`. */
-static inline __u32 stream_pass(struct stream *s, __u64 size, __u32 n, __u8 state)
+static inline __u32 stream_pass(struct stream_parser *s, __u64 size, __u32 n, __u8 state)
 {
 	s->skip = size + n;
 	s->state = state;

@@ -27,11 +27,11 @@
 #define ANNOUNCED_UNTIMED 1
 
 /* A packet is announced that isn't measured: its reader is woken for it all the same. */
-static __always_inline void wakes_untimed(void)
+static __always_inline void wake_expect_untimed(void)
 {
 	struct cpu_state *c;
 
-	if (!selected(SLOT_RUNNABLE) && !selected(SLOT_RUNNING))
+	if (!slot_selected(SLOT_RUNNABLE) && !slot_selected(SLOT_RUNNING))
 		return;
 	c = this_cpu();
 	if (c)
@@ -45,8 +45,8 @@ static __always_inline struct task_entry *task_entry(const void *t)
 	return &task_table[low * 0x9e3779b1U >> (32 - TASK_TABLE_LOG2)];
 }
 
-static __noinline struct task_state *task_other(struct task_struct *t, struct task_entry *e,
-						__u32 make)
+static __noinline struct task_state *task_get_slow(struct task_struct *t, struct task_entry *e,
+						   __u32 make)
 {
 	__u64 owner = e->task, key = (__u64)t;
 	struct task_state *s = bpf_map_lookup_elem(&tasks, &key);
@@ -73,7 +73,7 @@ static __always_inline struct task_state *task_get(struct task_struct *t, enum t
 		return &e->s;
 	if (tasks_end && !e->task && !make) /* nobody ever had to go elsewhere */
 		return NULL;
-	return task_other(t, e, make);
+	return task_get_slow(t, e, make);
 }
 
 /* --by comm: the group of what the current task, whose state `t` is, reads. */
@@ -99,7 +99,7 @@ static __always_inline __u32 group_of_reader(struct task_state *t, __u32 group)
  * Packets whose read never ended: the task took them from their socket by no receive call
  * (TCP_ZEROCOPY_RECEIVE, for one).
  */
-static __noinline int reads_unended(struct task_state *t)
+static __noinline int read_abandon(struct task_state *t)
 {
 	struct cpu_state *c = this_cpu();
 
@@ -121,11 +121,11 @@ static __always_inline void task_end(struct task_struct *t)
 		s = bpf_map_lookup_elem(&tasks, &key);
 		if (!s)
 			return;
-		reads_unended(s);
+		read_abandon(s);
 		bpf_map_delete_elem(&tasks, &key);
 		return;
 	}
-	reads_unended(&e->s);
+	read_abandon(&e->s);
 	e->s.runnable_since = e->s.stopped_since = 0;
 	e->s.net_wake = e->s.net_run = 0;
 	e->s.net = e->s.waits = 0;
@@ -146,7 +146,7 @@ static __always_inline bool reader_selected(void)
 }
 
 /* Who had this CPU while a task waited from `start`: the longest of the last ones. */
-static __always_inline void culprit_of(struct cpu_state *c, struct wait *w)
+static __always_inline void wait_find_culprit(struct cpu_state *c, struct wait *w)
 {
 	__u64 end = w->end, best = 0;
 	__u32 i, n = c->switches;
@@ -178,7 +178,7 @@ static __always_inline void task_runs(struct cpu_state *c, struct task_state *t,
 	w->end = now;
 	w->pid = w->tgid = 0;
 	w->blamed = now;
-	culprit_of(c, w);
+	wait_find_culprit(c, w);
 	t->waits++;
 	t->runnable_since = 0;
 	if (t->net) {
@@ -214,7 +214,8 @@ static __always_inline void cpu_taken(struct cpu_state *c, struct task_struct *n
  * Of a wait from `start` on, what was not blamed before: whoever reads many sockets after one wait
  * waited only once.
  */
-static __always_inline void blame(struct cpu_state *c, struct wait *w, __u64 start, __u32 proto)
+static __always_inline void culprit_blame(struct cpu_state *c, struct wait *w, __u64 start,
+					  __u32 proto)
 {
 	struct culprit *k, fresh = {};
 	__u64 until = w->blamed;
@@ -245,13 +246,13 @@ struct waited {
 };
 
 /* Time since `from` that the task wanted a CPU, `held` being part of it and `stopped` none. */
-verified_alone __u64 cpu_wait(struct cpu_state *c, struct task_state *t, __u64 from, __u32 proto,
+GLOBAL_SUBPROG __u64 cpu_wait(struct cpu_state *c, struct task_state *t, __u64 from, __u32 proto,
 			      struct waited *waited)
 {
 	__u64 sum = 0;
 	__u32 i;
 
-	keep(proto);
+	barrier_var(proto);
 	if (!c || !t || !waited || proto >= ROW_PROTOS)
 		return 0;
 	for (i = 0; i < WAIT_RING; i++) {
@@ -267,18 +268,18 @@ verified_alone __u64 cpu_wait(struct cpu_state *c, struct task_state *t, __u64 f
 		sum += w->end - start;
 		if (w->pid) {
 			waited->held += w->end - start;
-			blame(c, w, start, proto);
+			culprit_blame(c, w, start, proto);
 		}
 	}
 	return sum;
 }
 
-static __always_inline bool has_waited(const struct task_state *t, __u64 from)
+static __always_inline bool task_has_waited(const struct task_state *t, __u64 from)
 {
 	return t->waits && t->wait[(t->waits - 1) & (WAIT_RING - 1)].end > from;
 }
 
-static __always_inline bool woken_for(const struct task_state *t, const struct stamp *p)
+static __always_inline bool task_was_woken_for(const struct task_state *t, const struct stamp *p)
 {
 	return t->net_run > p->enqueued;
 }
@@ -290,19 +291,20 @@ static __always_inline void record_woken(struct cpu_state *c, struct task_state 
 {
 	__u64 wake;
 
-	if (!selected(SLOT_RUNNABLE) && !selected(SLOT_RUNNING))
+	if (!slot_selected(SLOT_RUNNABLE) && !slot_selected(SLOT_RUNNING))
 		return;
-	if (unlikely(!woken_for(t, p))) {
+	if (unlikely(!task_was_woken_for(t, p))) {
 		c->count.excluded[EXCL_READER_RUNNING][proto]++;
 		return;
 	}
 	/* a packet that came while the reader was already waiting for a CPU */
 	wake = t->net_wake > p->enqueued ? t->net_wake : p->enqueued;
-	if (selected(SLOT_RUNNABLE) && has_origin(c, p, SLOT_RUNNABLE, proto))
-		record(c, SLOT_RUNNABLE, proto, p->origin, group, wake - p->base, wake - before, 1);
-	if (selected(SLOT_RUNNING) && has_origin(c, p, SLOT_RUNNING, proto))
-		record(c, SLOT_RUNNING, proto, p->origin, group, t->net_run - p->base,
-		       t->net_run - (selected(SLOT_RUNNABLE) ? wake : before), 1);
+	if (slot_selected(SLOT_RUNNABLE) && record_has_origin(c, p, SLOT_RUNNABLE, proto))
+		record_stage(c, SLOT_RUNNABLE, proto, p->origin, group, wake - p->base,
+			     wake - before, 1);
+	if (slot_selected(SLOT_RUNNING) && record_has_origin(c, p, SLOT_RUNNING, proto))
+		record_stage(c, SLOT_RUNNING, proto, p->origin, group, t->net_run - p->base,
+			     t->net_run - (slot_selected(SLOT_RUNNABLE) ? wake : before), 1);
 }
 
 /* How the oldest packet's time in the socket divides: the others of the read count as it does. */
@@ -316,7 +318,7 @@ static __always_inline void record_share(struct cpu_state *c, struct task_state 
 	if ((__s64)total < 0)
 		total = 0; /* the reader's clock reading came before the announcement's */
 	s->packets += n;
-	if (unlikely(has_waited(t, p->enqueued))) {
+	if (unlikely(task_has_waited(t, p->enqueued))) {
 		wait = cpu_wait(c, t, p->enqueued, proto, &waited);
 		total = total > wait + waited.stopped ? total - wait - waited.stopped : 0;
 		s->wait += wait * n;
@@ -324,7 +326,7 @@ static __always_inline void record_share(struct cpu_state *c, struct task_state 
 		if (waited.held)
 			s->waited += n;
 	}
-	if (woken_for(t, p)) {
+	if (task_was_woken_for(t, p)) {
 		if (t->net_wake > p->enqueued)
 			wake = t->net_wake - p->enqueued;
 		/* it may have waited for a CPU before that waking, too: no time twice */
@@ -339,7 +341,8 @@ static __always_inline void record_share(struct cpu_state *c, struct task_state 
 }
 
 /* --pid: only at `read` is the reader known, and with it whether the way here counts. */
-static __always_inline void record_way(struct cpu_state *c, const struct queued *q, __u32 proto)
+static __always_inline void record_passed_stages(struct cpu_state *c, const struct queued *q,
+						 __u32 proto)
 {
 	struct packet p = { .s = q->s, .link_ns = q->link_ns };
 
@@ -354,7 +357,7 @@ static __always_inline void record_way(struct cpu_state *c, const struct queued 
 	record_enqueued(c, &p, proto, q->s.enqueued, slots, q->group);
 }
 
-static __always_inline void take_first(struct task_state *t, const struct queued *q)
+static __always_inline void reader_start(struct task_state *t, const struct queued *q)
 {
 	t->oldest = q->s;
 	t->youngest = q->s.base;
@@ -372,15 +375,15 @@ static __always_inline void take_first(struct task_state *t, const struct queued
 }
 
 /* A packet leaves the socket's queue for this task. */
-static __always_inline void take(struct cpu_state *c, struct task_state *t, struct queued *q,
-				 __u32 proto)
+static __always_inline void read_add(struct cpu_state *c, struct task_state *t, struct queued *q,
+				     __u32 proto)
 {
 	if (filter_tgid)
-		record_way(c, q, proto);
+		record_passed_stages(c, q, proto);
 	record_woken(c, t, &q->s, before_reader(q, slots), proto, group_of_reader(t, q->group));
 	if (!t->n) {
-		take_first(t, q);
-		if (!selected(SLOT_ENQUEUED))
+		reader_start(t, q);
+		if (!slot_selected(SLOT_ENQUEUED))
 			t->before = before_reader(q, slots);
 	} else if (t->oldest.origin != q->s.origin) {
 		count_loss(c, SLOT_READ, LOSS_MIXED_ORIGIN, proto, 1);
@@ -402,47 +405,48 @@ static __noinline int record_read(struct cpu_state *c, struct task_state *t, __u
 	if (!c || !t)
 		return 0;
 	group = group_of_reader(t, t->group);
-	keep(proto);
+	barrier_var(proto);
 	if (proto >= ROW_PROTOS)
 		return 0;
 	if (t->oldest.base == t->youngest) {
-		record(c, SLOT_READ, proto, t->oldest.how, group, now - t->oldest.base, step, n);
+		record_stage(c, SLOT_READ, proto, t->oldest.tag, group, now - t->oldest.base, step,
+			     n);
 		return 0;
 	}
-	hist_other(&row_of(c, SLOT_READ, proto, t->oldest.how, group)->step,
-		   (__s64)step < 0 ? 0 : step, n);
-	record(c, SLOT_MANY, proto, t->oldest.how, group, now - t->oldest.base, now - t->youngest,
-	       n);
+	hist_count_any(&row_find(c, SLOT_READ, proto, t->oldest.tag, group)->step,
+		       (__s64)step < 0 ? 0 : step, n);
+	record_stage(c, SLOT_MANY, proto, t->oldest.tag, group, now - t->oldest.base,
+		     now - t->youngest, n);
 	return 0;
 }
 
 /* The read call returns: all it took is with the application now. */
-static __always_inline void finish_read(struct cpu_state *c, struct task_state *t, __u32 proto,
-					__u64 now)
+static __always_inline void reader_finish(struct cpu_state *c, struct task_state *t, __u32 proto,
+				     __u64 now)
 {
 	struct stamp *p = &t->oldest;
 	__u64 before = p->enqueued, n = t->n;
 	__u32 stages = slots;
 
-	if (unlikely(p->how & HOW(PKT_FORCED_MISS))) {
+	if (unlikely(p->tag & TAG(PKT_FORCED_MISS))) {
 		count_loss(c, SLOT_READ, p->why, proto, n);
 		t->n = 0;
 		return;
 	}
-	if (is_slow(p, now))
+	if (slow_exceeds(p, now))
 		slow_read(c, t, proto, now);
-	if (unlikely(!is_in(stages, SLOT_ENQUEUED)))
+	if (unlikely(!slot_is_in(stages, SLOT_ENQUEUED)))
 		before = t->before;
 	if (stages & (1U << SLOT_RUNNING)) {
-		if (woken_for(t, p))
+		if (task_was_woken_for(t, p))
 			before = t->net_run;
 		record_share(c, t, p, proto, now, n);
 	} else if (stages & (1U << SLOT_RUNNABLE)) {
-		if (woken_for(t, p))
+		if (task_was_woken_for(t, p))
 			before = t->net_wake > p->enqueued ? t->net_wake : p->enqueued;
 	}
 	if (likely(p->base == t->youngest && !t->group))
-		record(c, SLOT_READ, proto, p->how, 0, now - p->base, now - before, n);
+		record_stage(c, SLOT_READ, proto, p->tag, 0, now - p->base, now - before, n);
 	else
 		record_read(c, t, proto, now, now - before);
 	t->n = 0;

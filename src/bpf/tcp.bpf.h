@@ -33,25 +33,25 @@
  * A number out of struct tcp_sock, of which there is more than of struct sock. The helper's call
  * takes longer than a hot path can afford; the function that newer kernels have is none at all.
  */
-#define tcp_number(sk, field, how)                                                               \
-	({                                                                                       \
-		struct tcp_sock *_tp;                                                            \
-		__u32 _n = 0;                                                                    \
-												 \
-		if ((how) == USUAL) {                                                            \
-			_tp = bpf_rdonly_cast(sk, bpf_core_type_id_kernel(struct tcp_sock));     \
-			_n = _tp->field;                                                         \
-			keep(_n); /* one load: this kind of pointer is checked at each */        \
-		} else {                                                                         \
-			_tp = bpf_skc_to_tcp_sock(sk);                                           \
-			if (_tp)                                                                 \
-				_n = _tp->field;                                                 \
-			apart(_n);                                                               \
-		}                                                                                \
-		_n;                                                                              \
+#define tcp_number(sk, field, how)                                                                 \
+	({                                                                                         \
+		struct tcp_sock *_tp;                                                              \
+		__u32 _n = 0;                                                                      \
+                                                                                                   \
+		if ((how) == USUAL) {                                                              \
+			_tp = bpf_rdonly_cast(sk, bpf_core_type_id_kernel(struct tcp_sock));       \
+			_n = _tp->field;                                                           \
+			barrier_var(_n); /* one load: this kind of pointer is checked at each */   \
+		} else {                                                                           \
+			_tp = bpf_skc_to_tcp_sock(sk);                                             \
+			if (_tp)                                                                   \
+				_n = _tp->field;                                                   \
+			separate_path(_n);                                                         \
+		}                                                                                  \
+		_n;                                                                                \
 	})
 
-static __always_inline bool after(__u32 a, __u32 b)
+static __always_inline bool seq_after(__u32 a, __u32 b)
 {
 	return (__s32)(a - b) > 0;
 }
@@ -61,7 +61,8 @@ static __always_inline struct tcp_entry *tcp_entry(const void *sk)
 	return &tcp_table[low_half(sk) * 0x9e3779b1U >> (32 - TCP_TABLE_LOG2)];
 }
 
-static __noinline struct tcp_socket *tcp_other(struct sock *sk, struct tcp_entry *e, __u64 flags)
+static __noinline struct tcp_socket *tcp_state_slow(struct sock *sk, struct tcp_entry *e,
+						    __u64 flags)
 {
 	struct tcp_socket *s = bpf_sk_storage_get(&tcp_sockets, sk, NULL, 0);
 
@@ -77,10 +78,10 @@ static __always_inline struct tcp_socket *tcp_state(struct sock *sk, __u64 flags
 {
 	struct tcp_entry *e = tcp_entry(sk);
 
-	return likely(e->sk == (__u64)sk) ? &e->s : tcp_other(sk, e, flags);
+	return likely(e->sk == (__u64)sk) ? &e->s : tcp_state_slow(sk, e, flags);
 }
 
-verified_alone __u32 ext_borrow(void)
+GLOBAL_SUBPROG __u32 ext_borrow(void)
 {
 	__u32 i;
 
@@ -109,7 +110,7 @@ static __always_inline struct queued *ext_slot(struct tcp_socket *s, __u32 pos)
 
 	if (!r)
 		return NULL;
-	keep(r);
+	barrier_var(r);
 	return &r->ring[pos & (EXT_RING - 1)];
 }
 
@@ -160,16 +161,16 @@ static __always_inline void tcp_pop(struct tcp_socket *s)
 /* ---- --min-queue ---- */
 
 /* What came before somebody counted is not in the FIFO. */
-static __always_inline void tcp_counts(struct tcp_socket *s, struct sock *sk, __u32 rcv_nxt)
+static __always_inline void tcp_count_unread(struct tcp_socket *s, struct sock *sk, __u32 rcv_nxt)
 {
 	__u32 copied = tcp_number(sk, copied_seq, NOT_USUAL);
 
 	if (!s->counted) {
 		s->counted = 1;
-		s->untold = after(rcv_nxt, copied);
+		s->untold = seq_after(rcv_nxt, copied);
 		s->untold_seq = rcv_nxt - 1;
 	}
-	if (s->untold && after(copied, s->untold_seq))
+	if (s->untold && seq_after(copied, s->untold_seq))
 		s->untold = 0;
 }
 
@@ -177,15 +178,15 @@ static __always_inline void tcp_counts(struct tcp_socket *s, struct sock *sk, __
  * Leaves the packet at `next` out if it finds too few of its socket's that nobody has read; or if
  * that isn't known, which is a loss. It goes into the FIFO all the same, as one that is counted.
  */
-static __noinline int tcp_judge(struct cpu_state *c, struct tcp_socket *s, struct sock *sk,
-				__u32 rcv_nxt)
+static __noinline int tcp_filter_queue(struct cpu_state *c, struct tcp_socket *s, struct sock *sk,
+				       __u32 rcv_nxt)
 {
 	struct packet *p;
 
 	if (!c || !s)
 		return 0;
 	p = &s->next;
-	tcp_counts(s, sk, rcv_nxt);
+	tcp_count_unread(s, sk, rcv_nxt);
 	if (!(p->s.flags & PKT_IFACE)) {
 		p->s.flags |= PKT_SKIP;
 		return 0;
@@ -193,7 +194,7 @@ static __noinline int tcp_judge(struct cpu_state *c, struct tcp_socket *s, struc
 	if (s->tail - s->head + s->ext_tail - s->ext_head >= min_queue)
 		return 0;
 	p->s.flags |= PKT_SKIP;
-	if (!counts(s->ours))
+	if (!loss_is_counted(s->ours))
 		return 0;
 	if (s->untold)
 		count_loss(c, SLOT_ENQUEUED, LOSS_QUEUE_UNKNOWN, ROW_TCP, 1);
@@ -222,19 +223,19 @@ struct ooo_insert {
 	__u32 at; /* result; OOO_MAX = there already */
 };
 
-static long ooo_place(__u32 i, struct ooo_insert *x)
+static long ooo_find_place(__u32 i, struct ooo_insert *x)
 {
 	__u32 from = x->n - 1 - i;
 
 	if (i >= x->n || from >= OOO_MAX - 1)
 		return 1;
-	keep(from);
+	barrier_var(from);
 	from &= OOO_MAX - 1;
 	if (x->q->q[from].s.seq == x->seq) {
 		x->at = OOO_MAX;
 		return 1;
 	}
-	if (!after(x->q->q[from].s.seq, x->seq))
+	if (!seq_after(x->q->q[from].s.seq, x->seq))
 		return 1;
 	x->at = from;
 	return 0;
@@ -245,13 +246,13 @@ struct ooo_shift {
 	__u32 n, at;
 };
 
-static long ooo_up(__u32 i, struct ooo_shift *x)
+static long ooo_shift_up(__u32 i, struct ooo_shift *x)
 {
 	__u32 from = x->n - 1 - i;
 
 	if (from >= OOO_MAX - 1 || from < x->at || i >= x->n)
 		return 1;
-	keep(from);
+	barrier_var(from);
 	x->q->q[(from + 1) & (OOO_MAX - 1)] = x->q->q[from & (OOO_MAX - 1)];
 	return 0;
 }
@@ -263,17 +264,17 @@ static __noinline int ooo_add(struct cpu_state *c, struct tcp_socket *s, struct 
 	struct ooo_shift y;
 
 	if (s->n_ooo >= OOO_MAX - 1) {
-		if (counts(s->ours))
+		if (loss_is_counted(s->ours))
 			count_loss(c, SLOT_ENQUEUED, LOSS_OOO_FULL, ROW_TCP, 1);
 		return 0;
 	}
-	bpf_loop(OOO_MAX, ooo_place, &x, 0);
+	bpf_loop(OOO_MAX, ooo_find_place, &x, 0);
 	if (x.at >= OOO_MAX) {
 		c->count.excluded[EXCL_DUPLICATE][ROW_TCP]++;
 		return 0;
 	}
 	y = (struct ooo_shift){ .q = q, .n = s->n_ooo, .at = x.at };
-	bpf_loop(OOO_MAX, ooo_up, &y, 0);
+	bpf_loop(OOO_MAX, ooo_shift_up, &y, 0);
 	q->q[x.at & (OOO_MAX - 1)] = *p;
 	s->n_ooo++;
 	return 1;
@@ -283,7 +284,7 @@ static __noinline int tcp_fifo_full(struct cpu_state *c, struct tcp_socket *s, _
 {
 	if (!c || !s)
 		return 0;
-	if (counts(s->ours))
+	if (loss_is_counted(s->ours))
 		count_loss(c, SLOT_READ, LOSS_FIFO_FULL, ROW_TCP, 1);
 	s->untold = 1;
 	s->untold_seq = seq;
@@ -303,7 +304,7 @@ static __always_inline void tcp_enqueue(struct cpu_state *c, struct tcp_socket *
 		else
 			tcp_fifo_full(c, s, p->s.seq);
 	}
-	if (!filter_tgid && !left_out(&p->s))
+	if (!filter_tgid && !is_filtered(&p->s))
 		record_enqueued(c, p, ROW_TCP, now, slots, p->s.group);
 }
 
@@ -314,15 +315,15 @@ static __always_inline void tcp_released(struct cpu_state *c, struct tcp_socket 
 	__u64 waited = now - p->socket;
 
 	if (hol == HOL_EXCLUDE) { /* the FIFO goes by sequence numbers and can do without it */
-		if (counts(s->ours) && !left_out(&p->s))
+		if (loss_is_counted(s->ours) && !is_filtered(&p->s))
 			c->count.excluded[EXCL_HOL][ROW_TCP]++;
 		if (!min_queue)
 			return;
 		p->s.flags |= PKT_SKIP; /* but then it is one of those that wait */
 	}
-	if (hol == HOL_SEPARATE && !left_out(&p->s)) {
-		if (counts(s->ours))
-			record_latency(c, SLOT_HOL, ROW_TCP, p->s.how, p->s.group, waited, 1);
+	if (hol == HOL_SEPARATE && !is_filtered(&p->s)) {
+		if (loss_is_counted(s->ours))
+			record_latency(c, SLOT_HOL, ROW_TCP, p->s.tag, p->s.group, waited, 1);
 		p->s.base += waited;
 		p->link += waited;
 		p->ip += p->ip ? waited : 0;
@@ -340,17 +341,17 @@ struct ooo_release {
 	__u32 rcv_nxt, end, done;
 };
 
-static long ooo_out(__u32 i, struct ooo_release *x)
+static long ooo_release_one(__u32 i, struct ooo_release *x)
 {
 	struct packet *p;
 
 	if (i >= x->s->n_ooo || i >= OOO_MAX)
 		return 1;
-	keep(i);
+	barrier_var(i);
 	p = &x->q->q[i & (OOO_MAX - 1)];
-	if (!after(x->rcv_nxt, p->s.seq))
+	if (!seq_after(x->rcv_nxt, p->s.seq))
 		return 1;
-	if (after(x->end, p->s.seq))
+	if (seq_after(x->end, p->s.seq))
 		count_loss(x->c, SLOT_ENQUEUED, LOSS_OOO_UNMATCHED, ROW_TCP, 1);
 	else
 		tcp_released(x->c, x->s, p, x->now);
@@ -358,14 +359,14 @@ static long ooo_out(__u32 i, struct ooo_release *x)
 	return 0;
 }
 
-static long ooo_down(__u32 i, struct ooo_release *x)
+static long ooo_shift_down(__u32 i, struct ooo_release *x)
 {
 	__u32 from = i + x->done;
 
 	if (from >= x->s->n_ooo || from >= OOO_MAX || i >= OOO_MAX)
 		return 1;
-	keep(i);
-	keep(from);
+	barrier_var(i);
+	barrier_var(from);
 	x->q->q[i & (OOO_MAX - 1)] = x->q->q[from & (OOO_MAX - 1)];
 	return 0;
 }
@@ -382,9 +383,9 @@ static __noinline int ooo_release(struct cpu_state *c, struct tcp_socket *s, str
 		.end = end_and_rcv_nxt >> 32, .rcv_nxt = end_and_rcv_nxt,
 	};
 
-	bpf_loop(OOO_MAX, ooo_out, &x, 0);
+	bpf_loop(OOO_MAX, ooo_release_one, &x, 0);
 	if (x.done) {
-		bpf_loop(OOO_MAX, ooo_down, &x, 0);
+		bpf_loop(OOO_MAX, ooo_shift_down, &x, 0);
 		s->n_ooo -= x.done;
 	}
 	return 0;
@@ -399,35 +400,35 @@ struct tcp_read {
 };
 
 /* One packet whose first byte has been read leaves the FIFO. */
-static long tcp_take(__u32 i, struct tcp_read *x)
+static long tcp_read_packet(__u32 i, struct tcp_read *x)
 {
 	struct queued *q = tcp_head(x->s);
 
-	if (!q || !after(x->copied, q->s.seq))
+	if (!q || !seq_after(x->copied, q->s.seq))
 		return 1;
 	if (x->t && sampling && x->t->n) /* of a read's packets each is its own: sampling.md */
-		finish_read(x->c, x->t, ROW_TCP, bpf_ktime_get_ns());
-	if (x->t && !left_out(&q->s))
-		take(x->c, x->t, q, ROW_TCP);
+		reader_finish(x->c, x->t, ROW_TCP, bpf_ktime_get_ns());
+	if (x->t && !is_filtered(&q->s))
+		read_add(x->c, x->t, q, ROW_TCP);
 	if (requests && x->r)
 		request_arrives(x->r, q);
 	tcp_pop(x->s);
 	return 0;
 }
 
-static __always_inline void tcp_take_each(struct tcp_socket *s, struct task_state *t,
+static __always_inline void tcp_read_each(struct tcp_socket *s, struct task_state *t,
 					  struct request_conn *r, __u32 copied)
 {
 	struct tcp_read x = { .c = this_cpu(), .s = s, .t = t, .r = r, .copied = copied };
 
 	if (x.c && s)
-		bpf_loop(EXT_RING + TCP_RING, tcp_take, &x, 0);
+		bpf_loop(EXT_RING + TCP_RING, tcp_read_packet, &x, 0);
 }
 
 /* A read that reaches more than one packet. */
-static __noinline int tcp_take_all(struct tcp_socket *s, struct task_state *t, __u32 copied)
+static __noinline int tcp_read_all(struct tcp_socket *s, struct task_state *t, __u32 copied)
 {
-	tcp_take_each(s, t, NULL, copied);
+	tcp_read_each(s, t, NULL, copied);
 	return 0;
 }
 

@@ -57,7 +57,7 @@ static __always_inline int tcp_enters(struct sk_buff *skb)
 static __always_inline void tcp_lost(struct cpu_state *c, const struct tcp_socket *s, __u32 slot,
 				     __u32 why)
 {
-	if (counts(s ? s->ours : 0))
+	if (loss_is_counted(s ? s->ours : 0))
 		count_loss(c, slot, why, ROW_TCP, 1);
 }
 
@@ -76,7 +76,7 @@ static __noinline int tcp_out_of_order(struct cpu_state *c, struct tcp_socket *s
 }
 
 /* `skb` NULL: there is no --ifname. */
-static __always_inline bool came_by_selected(const struct sk_buff *skb)
+static __always_inline bool rx_iface_is_selected(const struct sk_buff *skb)
 {
 	struct link_entry *e;
 
@@ -89,14 +89,14 @@ static __always_inline bool came_by_selected(const struct sk_buff *skb)
 /* --pid: whose it would have been is not known. */
 static __always_inline int tcp_excluded(struct cpu_state *c, const struct sk_buff *skb, __u32 why)
 {
-	if (!filter_tgid && came_by_selected(skb))
+	if (!filter_tgid && rx_iface_is_selected(skb))
 		c->count.excluded[why][ROW_TCP]++;
 	return 0;
 }
 
 /* The packet's way so far. Without an entry it goes on as a loss of every stage. */
-static __always_inline void packet_of(struct packet *p, const struct sock *sk,
-				      const struct sk_buff *skb)
+static __always_inline void tcp_copy_packet(struct packet *p, const struct sock *sk,
+					    const struct sk_buff *skb)
 {
 	struct link_entry *e = link_find((__u64)skb);
 	__u64 way = link_way((__u64)skb);
@@ -121,7 +121,7 @@ static __always_inline void tcp_unannounced(struct cpu_state *c, struct tcp_sock
 		s->untold = 1;
 		s->untold_seq = s->next.s.seq;
 	}
-	if (!left_out(&s->next.s))
+	if (!is_filtered(&s->next.s))
 		tcp_lost(c, s, SLOT_ENQUEUED, LOSS_LOWAT);
 }
 
@@ -154,7 +154,7 @@ static __noinline int mptcp_arrives(struct cpu_state *c, struct sock *sk, struct
 
 	if (!c || filter_tgid)
 		return 0;
-	packet_of(&p, sk, skb);
+	tcp_copy_packet(&p, sk, skb);
 	if (!(p.s.flags & PKT_IFACE))
 		return 0;
 	if (min_queue) { /* how many wait is not known, either */
@@ -180,7 +180,7 @@ static __noinline int tcp_arrives(struct sock *sk, struct sk_buff *skb)
 	if (!c)
 		return 0;
 	rcv_nxt = tcp_number(sk, rcv_nxt, NOT_USUAL);
-	if (!len || !after(seq + len, rcv_nxt)) {
+	if (!len || !seq_after(seq + len, rcv_nxt)) {
 		link_serve(link_find((__u64)skb));
 		return tcp_excluded(c, skb, len ? EXCL_DUPLICATE : EXCL_PURE_ACK);
 	}
@@ -194,48 +194,48 @@ static __noinline int tcp_arrives(struct sock *sk, struct sk_buff *skb)
 	}
 	p = &s->next;
 	s->next_is = NEXT_NONE;
-	packet_of(p, sk, skb);
+	tcp_copy_packet(p, sk, skb);
 	if (!(p->s.flags & PKT_IFACE) && !min_queue)
 		return 0;
 	p->socket = now;
-	p->s.seq = after(rcv_nxt, seq) ? rcv_nxt : seq; /* the first byte that is new */
+	p->s.seq = seq_after(rcv_nxt, seq) ? rcv_nxt : seq; /* the first byte that is new */
 	s->next_end = seq + len;
 	origin_delivered(c, p, skb, now);
 	if (min_queue)
-		tcp_judge(c, s, sk, rcv_nxt);
-	if (!filter_tgid && !left_out(&p->s))
+		tcp_filter_queue(c, s, sk, rcv_nxt);
+	if (!filter_tgid && !is_filtered(&p->s))
 		tcp_record(c, p);
-	if (after(seq, rcv_nxt))
+	if (seq_after(seq, rcv_nxt))
 		tcp_out_of_order(c, s, sk);
 	else if (sk->sk_rcvlowat > 1)
 		tcp_unannounced(c, s);
 	else
-		s->next_is = p->s.flags & PKT_FORCED_MISS ? NEXT_MISS : NEXT_USUAL;
+		s->next_is = p->s.flags & PKT_FORCED_MISS ? NEXT_MISS : NEXT_MEASURED;
 	return 0;
 }
 
 /* A stage whose step begins at `link`, or at the origin if that is `link`. */
 static __always_inline void tcp_first_step(struct cpu_state *c, __u32 slot,
-					   const struct link_entry *e, __u32 how, __u64 base,
+					   const struct link_entry *e, __u32 tag, __u64 base,
 					   __u64 at)
 {
-	if (likely(!(how & 0xff))) /* ROW_LINK: the step is the latency; deltas.c knows */
+	if (likely(!(tag & 0xff))) /* ROW_LINK: the step is the latency; deltas.c knows */
 		record_latency(c, slot, ROW_TCP, ROW_LINK, 0, at - base, 1);
 	else
-		record(c, slot, ROW_TCP, how, 0, at - base,
-		       at - (how & HOW(PKT_LINK) ? READ_ONCE(e->p.link) : base), 1);
+		record_stage(c, slot, ROW_TCP, tag, 0, at - base,
+			     at - (tag & TAG(PKT_LINK) ? READ_ONCE(e->p.link) : base), 1);
 }
 
 /* What nearly all packets are, if nothing special is asked for. False: tcp_arrives(). */
-static __always_inline bool tcp_arrives_usual(struct sock *sk, struct sk_buff *skb,
-					      __u32 short_form)
+static __always_inline bool tcp_arrives_fast(struct sock *sk, struct sk_buff *skb,
+					     __u32 short_form)
 {
 	const struct tcp_skb_cb *cb = (const struct tcp_skb_cb *)skb->cb;
 	struct tcp_entry *t;
 	struct link_entry *e;
 	struct cpu_state *c;
 	__u64 now, base, link_ns, entered;
-	__u32 how;
+	__u32 tag;
 
 	if (unlikely(cb->tcp_flags & (TCP_FLAG_FIN | TCP_FLAG_SYN)))
 		return false;
@@ -257,7 +257,7 @@ static __always_inline bool tcp_arrives_usual(struct sock *sk, struct sk_buff *s
 	base = READ_ONCE(e->p.s.base);
 	if (unlikely(now - base > STAMP_AGE_USUAL)) /* is it of this packet at all? Or 0 */
 		return false;
-	how = READ_ONCE(e->p.s.how);
+	tag = READ_ONCE(e->p.s.tag);
 	link_ns = READ_ONCE(e->p.link_ns);
 	entered = transport_tcp ? READ_ONCE(e->p.transport) : 0;
 	if (transport_tcp && unlikely(!entered)) /* a loss, and is it of this packet? */
@@ -265,19 +265,19 @@ static __always_inline bool tcp_arrives_usual(struct sock *sk, struct sk_buff *s
 	if (unlikely(READ_ONCE(e->skb) != (__u64)skb)) /* displaced while we read it */
 		return false;
 	link_serve(e);
-	t->s.next_is = NEXT_USUAL;
+	t->s.next_is = NEXT_MEASURED;
 	t->s.next_end = READ_ONCE(cb->end_seq);
 	t->s.next.s.seq = READ_ONCE(cb->seq);
 	t->s.next.s.base = base;
-	t->s.next.s.how = how;
+	t->s.next.s.tag = tag;
 	t->s.next.socket = now;
-	if (how & HOW(PKT_LINK))
-		record_latency(c, SLOT_LINK, ROW_TCP, how >> 8, 0, link_ns, 1);
+	if (tag & TAG(PKT_LINK))
+		record_latency(c, SLOT_LINK, ROW_TCP, tag >> 8, 0, link_ns, 1);
 	if (transport_tcp) {
-		tcp_first_step(c, SLOT_TRANSPORT, e, how, base, entered);
-		record(c, SLOT_SOCKET, ROW_TCP, how, 0, now - base, now - entered, 1);
+		tcp_first_step(c, SLOT_TRANSPORT, e, tag, base, entered);
+		record_stage(c, SLOT_SOCKET, ROW_TCP, tag, 0, now - base, now - entered, 1);
 	} else {
-		tcp_first_step(c, SLOT_SOCKET, e, how, base, now);
+		tcp_first_step(c, SLOT_SOCKET, e, tag, base, now);
 	}
 	return true;
 }
@@ -317,10 +317,10 @@ static __noinline int tcp_unprobed(struct cpu_state *c, struct sock *sk)
 	s = tcp_is_mptcp(sk) ? NULL : tcp_state(sk, BPF_SK_STORAGE_GET_F_CREATE);
 	if (min_queue && s) {
 		s->next = p;
-		tcp_judge(c, s, sk, p.s.seq);
+		tcp_filter_queue(c, s, sk, p.s.seq);
 		p.s.flags = s->next.s.flags;
 	}
-	if (!filter_tgid && !left_out(&p.s) && (!min_queue || s))
+	if (!filter_tgid && !is_filtered(&p.s) && (!min_queue || s))
 		tcp_record(c, &p);
 	if (!s) {
 		tcp_lost(c, NULL, SLOT_ENQUEUED, tcp_is_mptcp(sk) ? LOSS_MPTCP : LOSS_NO_STORAGE);
@@ -346,9 +346,9 @@ static __noinline int tcp_enqueued(struct sock *sk)
 	if (!s || !s->next_is || state == TCP_FIN_WAIT1 || state == TCP_FIN_WAIT2)
 		return tcp_unprobed(c, sk);
 	rcv_nxt = tcp_number(sk, rcv_nxt, NOT_USUAL);
-	if (!after(rcv_nxt, s->next.s.seq))
+	if (!seq_after(rcv_nxt, s->next.s.seq))
 		return 0; /* no memory: announced first; then it is queued, or dropped */
-	passed = sampling && s->next_is == NEXT_PASSED;
+	passed = sampling && s->next_is == NEXT_UNSAMPLED;
 	s->next_is = NEXT_NONE;
 	now = bpf_ktime_get_ns();
 	c->announced = now;
@@ -362,29 +362,29 @@ static __noinline int tcp_enqueued(struct sock *sk)
 	return 0;
 }
 
-/* The lower half is `how`. */
-static __always_inline __u64 *how_and_seq(struct stamp *s)
+/* The lower half is `tag`. */
+static __always_inline __u64 *stamp_tag_and_seq(struct stamp *s)
 {
-	return (__u64 *)&s->how;
+	return (__u64 *)&s->tag;
 }
 
 /* What nearly all packets are, if nothing special is asked for. False: tcp_enqueued(). */
-static __always_inline bool tcp_enqueued_usual(struct sock *sk, __u32 short_form)
+static __always_inline bool tcp_enqueued_fast(struct sock *sk, __u32 short_form)
 {
 	struct tcp_entry *t = tcp_entry(sk);
 	struct tcp_socket *s = &t->s;
 	struct cpu_state *c;
-	__u64 now, base, before, how;
+	__u64 now, base, before, tag;
 	struct stamp *p;
 	__u32 tail;
 
 	/* connect_tp takes it back when the state is left in which it came */
-	if (unlikely(t->sk != (__u64)sk || s->next_is != NEXT_USUAL || s->unusual))
+	if (unlikely(t->sk != (__u64)sk || s->next_is != NEXT_MEASURED || s->needs_slow_path))
 		return false;
 	tail = s->tail;
 	if (unlikely(tail - s->head >= TCP_RING))
 		return false;
-	if (unlikely(!after(tcp_number(sk, rcv_nxt, short_form), s->next.s.seq)))
+	if (unlikely(!seq_after(tcp_number(sk, rcv_nxt, short_form), s->next.s.seq)))
 		return true; /* as in tcp_enqueued() */
 	now = bpf_ktime_get_ns();
 	c = this_cpu();
@@ -394,25 +394,25 @@ static __always_inline bool tcp_enqueued_usual(struct sock *sk, __u32 short_form
 	s->next_is = NEXT_NONE;
 	base = s->next.s.base;
 	before = s->next.socket;
-	how = *how_and_seq(&s->next.s);
+	tag = *stamp_tag_and_seq(&s->next.s);
 	s->tail = tail + 1;
 	p = &s->ring[tail & (TCP_RING - 1)].s;
 	p->base = base;
 	p->enqueued = now;
-	*how_and_seq(p) = how;
-	record(c, SLOT_ENQUEUED, ROW_TCP, how, 0, now - base, now - before, 1);
+	*stamp_tag_and_seq(p) = tag;
+	record_stage(c, SLOT_ENQUEUED, ROW_TCP, tag, 0, now - base, now - before, 1);
 	return true;
 }
 
 /* ---- read ---- */
 
 /* After a splice, what was read is gone from the queue; a receive call still looks at it. */
-static __always_inline bool spliced(const struct sock *sk, __u32 copied)
+static __always_inline bool tcp_was_spliced(const struct sock *sk, __u32 copied)
 {
 	const struct sk_buff *head = sk->sk_receive_queue.next;
 	const struct tcp_skb_cb *cb = (const struct tcp_skb_cb *)head->cb;
 
-	return !sk->sk_receive_queue.qlen || !after(copied, cb->seq);
+	return !sk->sk_receive_queue.qlen || !seq_after(copied, cb->seq);
 }
 
 /* Bytes were copied, but no packet's first: the position that tcp_returned() compares with. */
@@ -445,10 +445,10 @@ static __always_inline bool tcp_in_sockmap(const struct sock *sk)
 	return (__u64)sk->sk_user_data & SK_USER_DATA_PSOCK;
 }
 
-verified_alone int tcp_finish_read(struct cpu_state *c, struct task_state *t)
+GLOBAL_SUBPROG int tcp_finish_read(struct cpu_state *c, struct task_state *t)
 {
 	if (c && t)
-		finish_read(c, t, ROW_TCP, bpf_ktime_get_ns());
+		reader_finish(c, t, ROW_TCP, bpf_ktime_get_ns());
 	return 0;
 }
 
@@ -494,7 +494,7 @@ static __noinline int tcp_copied(struct sock *sk)
 	if (!s)
 		return 0;
 	p = tcp_head(s);
-	if (!p || !after(copied, p->s.seq))
+	if (!p || !seq_after(copied, p->s.seq))
 		return tcp_copied_more(sk, copied);
 	if (reader_selected()) {
 		t = tcp_reader(s, sk, copied);
@@ -503,14 +503,14 @@ static __noinline int tcp_copied(struct sock *sk)
 	}
 	if (requests && t)
 		r = bpf_sk_storage_get(&request_conns, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
-	tcp_take_each(s, t, r, copied); /* a frame less: there are eight */
-	if (t && (!read_announced || spliced(sk, copied)))
+	tcp_read_each(s, t, r, copied); /* a frame less: there are eight */
+	if (t && (!read_announced || tcp_was_spliced(sk, copied)))
 		tcp_finish(t, sk);
 	return 0;
 }
 
 /* What nearly all copies are, if nothing special is asked for. False: tcp_copied(). */
-static __always_inline bool tcp_copied_usual(struct sock *sk, __u32 short_form)
+static __always_inline bool tcp_copied_fast(struct sock *sk, __u32 short_form)
 {
 	struct tcp_entry *e = tcp_entry(sk);
 	struct tcp_socket *s = &e->s;
@@ -528,7 +528,7 @@ static __always_inline bool tcp_copied_usual(struct sock *sk, __u32 short_form)
 		return false;
 	copied = tcp_number(sk, copied_seq, short_form);
 	p = &s->ring[head & (TCP_RING - 1)];
-	if (unlikely(!after(copied, p->s.seq)))
+	if (unlikely(!seq_after(copied, p->s.seq)))
 		return false;
 	task = bpf_get_current_task_btf();
 	reader = task_entry(task);
@@ -542,11 +542,11 @@ static __always_inline bool tcp_copied_usual(struct sock *sk, __u32 short_form)
 	}
 	t->sk = (__u64)sk;
 	t->copied = copied;
-	take_first(t, p);
+	reader_start(t, p);
 	s->head = ++head;
 	if (unlikely(head != s->tail || s->ext))
-		tcp_take_all(s, t, copied);
-	if (unlikely(!read_announced || spliced(sk, copied)))
+		tcp_read_all(s, t, copied);
+	if (unlikely(!read_announced || tcp_was_spliced(sk, copied)))
 		tcp_finish(t, sk);
 	return true;
 }
@@ -556,9 +556,9 @@ static __always_inline bool tcp_copied_usual(struct sock *sk, __u32 short_form)
  * byte of grace: an urgent one, which no call returns. With a ULP (TLS) a call returns fewer bytes
  * than it takes from the queue.
  */
-static __always_inline bool tcp_taken_before(const struct task_state *t, __u32 returned)
+static __always_inline bool tcp_was_read_before(const struct task_state *t, __u32 returned)
 {
-	return after(t->copied - returned - 1, t->oldest.seq);
+	return seq_after(t->copied - returned - 1, t->oldest.seq);
 }
 
 static __noinline int tcp_has_ulp(struct sock *sk)
@@ -578,7 +578,7 @@ static __always_inline int tcp_returned(struct sock *sk, int returned)
 	if (!t || !t->n)
 		return 0;
 	if (unlikely(t->sk != (__u64)sk ||
-		     (returned >= 0 && tcp_taken_before(t, returned) && !tcp_has_ulp(sk)))) {
+		     (returned >= 0 && tcp_was_read_before(t, returned) && !tcp_has_ulp(sk)))) {
 		tcp_no_reader(LOSS_UNSUPPORTED_SPLICE, t->n);
 		t->n = 0;
 		return 0;
@@ -586,7 +586,7 @@ static __always_inline int tcp_returned(struct sock *sk, int returned)
 	now = bpf_ktime_get_ns();
 	c = this_cpu();
 	if (c)
-		finish_read(c, t, ROW_TCP, now);
+		reader_finish(c, t, ROW_TCP, now);
 	return 0;
 }
 

@@ -28,7 +28,7 @@ __u64 begun;      /* updates that were begun: read by user space */
 __u64 before_ns;  /* of the one that is on: there is one at a time */
 
 /* Since 6.17 there are timekeepers for other clocks besides. */
-static __always_inline bool is_core(struct timekeeper *tk)
+static __always_inline bool tk_is_core(struct timekeeper *tk)
 {
 	struct timekeeper___many *many = (void *)tk;
 
@@ -38,14 +38,14 @@ static __always_inline bool is_core(struct timekeeper *tk)
 SEC("fentry/update_vsyscall")
 int BPF_PROG(tk_publish, struct timekeeper *tk)
 {
-	if (!is_core(tk))
+	if (!tk_is_core(tk))
 		return 0;
 	before_ns = bpf_ktime_get_ns();
 	*(volatile __u64 *)&begun = begun + 1;
 	return 0;
 }
 
-static __always_inline void copy_line(struct tk_line *line, const struct tk_read_base *base)
+static __always_inline void tk_copy_line(struct tk_line *line, const struct tk_read_base *base)
 {
 	line->cycle_last = base->cycle_last;
 	line->xtime_nsec = base->xtime_nsec;
@@ -60,7 +60,7 @@ int BPF_PROG(tk_published, struct timekeeper *tk)
 	__u64 now = bpf_ktime_get_ns();
 	struct tk_update *u;
 
-	if (!is_core(tk))
+	if (!tk_is_core(tk))
 		return 0;
 	u = bpf_ringbuf_reserve(&updates, sizeof(*u), 0);
 	if (!u)
@@ -68,7 +68,7 @@ int BPF_PROG(tk_published, struct timekeeper *tk)
 	u->seq = begun;
 	u->before_ns = before_ns;
 	u->after_ns = now;
-	copy_line(&u->mono, &tk->tkr_mono);
+	tk_copy_line(&u->mono, &tk->tkr_mono);
 	u->offs_real = tk->offs_real;
 	u->offs_tai = tk->offs_tai;
 	if (bpf_probe_read_kernel_str(u->clock, sizeof(u->clock), tk->tkr_mono.clock->name) < 0)

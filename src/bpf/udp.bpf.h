@@ -48,8 +48,8 @@ static __always_inline struct link_entry *udp_source(const struct cpu_state *c)
  * datagram that has not been announced yet. Beside copies that is another CPU's, which came no
  * earlier than their source; an entry that did is what is left of a packet at a copy's address.
  */
-static __always_inline struct link_entry *udp_near_tail(const struct sock *sk,
-							struct link_entry *source)
+static __always_inline struct link_entry *udp_find_near_tail(const struct sock *sk,
+							     struct link_entry *source)
 {
 	struct sk_buff *skb = sk->sk_receive_queue.prev;
 	struct link_entry *e;
@@ -70,7 +70,7 @@ static __always_inline struct link_entry *udp_near_tail(const struct sock *sk,
  * Not the one that passed LOCAL_IN on this CPU. Where announcements may be of other CPUs'
  * datagrams, `udp_last` is only of packets that copies are made of.
  */
-static __noinline struct link_entry *udp_other(struct cpu_state *c, const struct sock *sk)
+static __noinline struct link_entry *udp_announced_slow(struct cpu_state *c, const struct sock *sk)
 {
 	struct link_entry *source = udp_source(c), *e;
 	/* nothing to compare: no stamp, or it was read already */
@@ -78,7 +78,7 @@ static __noinline struct link_entry *udp_other(struct cpu_state *c, const struct
 
 	if (alone && !udp_batches())
 		return source;
-	e = udp_near_tail(sk, source);
+	e = udp_find_near_tail(sk, source);
 	return !e && alone ? source : e;
 }
 
@@ -111,7 +111,7 @@ static __always_inline struct link_entry *udp_announced(struct cpu_state *c, con
 
 	c->udp_skb = 0;
 	if (unlikely(!e))
-		return udp_other(c, sk);
+		return udp_announced_slow(c, sk);
 	c->udp_last = udp_batches() && !c->udp_many ? 0 : skb;
 	return e;
 }
@@ -142,7 +142,7 @@ static __always_inline void udp_resync(struct cpu_state *c, struct udp_socket *s
 	struct sk_buff *tail = sk->sk_receive_queue.prev;
 	__s64 ahead = s->tail - s->head;
 
-	if (ahead <= 0 && udp_before(s) <= 0) {
+	if (ahead <= 0 && udp_unseen(s) <= 0) {
 		s->stuck_since = 0;
 		return;
 	}
@@ -157,7 +157,7 @@ static __always_inline void udp_resync(struct cpu_state *c, struct udp_socket *s
 		return;
 	if ((__s32)(s->full_end - (__u32)s->head) > 0)
 		ahead -= s->full; /* they were counted when they found no place */
-	if (counts(s->ours))
+	if (loss_is_counted(s->ours))
 		count_loss(c, SLOT_READ, LOSS_DESYNC, ROW_UDP, ahead > 0 ? ahead : 0);
 	s->before = UDP_KNOWN;
 	s->stuck_since = 0;
@@ -178,10 +178,10 @@ static __always_inline void udp_read(struct cpu_state *c, struct queued *q, cons
 		return;
 	}
 	if (t->n)
-		reads_unended(t);
+		read_abandon(t);
 	t->sk = (__u64)sk;
-	take(c, t, q, ROW_UDP);
-	finish_read(c, t, ROW_UDP, now);
+	read_add(c, t, q, ROW_UDP);
+	reader_finish(c, t, ROW_UDP, now);
 }
 
 /* The announcement came second: the reader was running, and has had the datagram since. */
@@ -193,18 +193,19 @@ static __noinline int udp_read_early(const struct queued *q, const struct sock *
 	if (!c || p->flags & PKT_SKIP)
 		return 0;
 	if (filter_tgid)
-		record_way(c, q, ROW_UDP);
-	if (selected(SLOT_RUNNABLE) || selected(SLOT_RUNNING))
+		record_passed_stages(c, q, ROW_UDP);
+	if (slot_selected(SLOT_RUNNABLE) || slot_selected(SLOT_RUNNING))
 		c->count.excluded[EXCL_READER_EARLY][ROW_UDP]++;
-	if (!has_origin(c, p, SLOT_EARLY, ROW_UDP))
+	if (!record_has_origin(c, p, SLOT_EARLY, ROW_UDP))
 		return 0;
-	if (is_slow(p, when))
+	if (slow_exceeds(p, when))
 		slow_early(c, q, (__u64)sk, when);
-	if (selected(SLOT_ENQUEUED) && when <= p->enqueued) /* the step is 0: snapshot.c knows */
-		record_latency(c, SLOT_EARLY, ROW_UDP, p->how, q->group, when - p->base, 1);
+	if (slot_selected(SLOT_ENQUEUED) &&
+	    when <= p->enqueued) /* the step is 0: snapshot.c knows */
+		record_latency(c, SLOT_EARLY, ROW_UDP, p->tag, q->group, when - p->base, 1);
 	else /* `enqueued` isn't asked for, or the announcement had begun, and came second here */
-		record(c, SLOT_EARLY, ROW_UDP, p->how, q->group, when - p->base,
-		       when - before_reader(q, slots), 1);
+		record_stage(c, SLOT_EARLY, ROW_UDP, p->tag, q->group, when - p->base,
+			     when - before_reader(q, slots), 1);
 	return 0;
 }
 
@@ -216,7 +217,7 @@ static __always_inline void udp_record(struct cpu_state *c, struct packet *p, __
 	record_lower(c, p, ROW_UDP, stages, group);
 	if (p->transport)
 		record_transport(c, p, ROW_UDP, stages, group);
-	else if (is_in(stages, SLOT_TRANSPORT) && transport_udp)
+	else if (slot_is_in(stages, SLOT_TRANSPORT) && transport_udp)
 		count_loss(c, SLOT_TRANSPORT, LOSS_NOT_COVERED, ROW_UDP, 1);
 	record_enqueued(c, p, ROW_UDP, p->s.enqueued, stages, group);
 }
@@ -225,7 +226,7 @@ static __always_inline void udp_record(struct cpu_state *c, struct packet *p, __
  * --min-queue: how many wait in the socket as this one comes; those that its reader takes at this
  * moment do no more. False: too few.
  */
-static __noinline int udp_waits(struct cpu_state *c, struct sock *sk)
+static __noinline int udp_queue_is_long(struct cpu_state *c, struct sock *sk)
 {
 	struct udp_socket *s = udp_storage(sk, 1);
 	__s64 found, before;
@@ -239,12 +240,12 @@ static __noinline int udp_waits(struct cpu_state *c, struct sock *sk)
 	found = s->tail - s->head;
 	if (found < 0)
 		found = 0;
-	before = udp_before(s);
+	before = udp_unseen(s);
 	if (before < 0)
 		before = 0;
 	if (found + before >= min_queue)
 		return 1;
-	if (counts(s->ours))
+	if (loss_is_counted(s->ours))
 		c->count.excluded[EXCL_SHORT_QUEUE][ROW_UDP]++;
 	return 0;
 }
@@ -270,8 +271,8 @@ static __noinline __u64 udp_reader(struct udp_socket *s, const struct packet *p,
 }
 
 /* The reader has left the mark `early`; `slot` is claimed for its datagram. */
-static __always_inline void udp_came_early(struct sock *sk, struct udp_slot *slot,
-					   const struct packet *p, __u64 early)
+static __always_inline void udp_record_early(struct sock *sk, struct udp_slot *slot,
+					     const struct packet *p, __u64 early)
 {
 	if ((early & 3) == UDP_EARLY)
 		udp_read_early(&slot->q, sk, p->link + udp_early_after(early, p->link));
@@ -285,7 +286,7 @@ static __always_inline void udp_full(struct cpu_state *c, struct udp_socket *s, 
 		s->full = 0;
 	s->full_end = pos + 1;
 	__sync_fetch_and_add(&s->full, 1);
-	if (counts(s->ours))
+	if (loss_is_counted(s->ours))
 		count_loss(c, SLOT_READ, LOSS_FIFO_FULL, ROW_UDP, 1);
 }
 
@@ -313,7 +314,7 @@ static __noinline int udp_push_far(struct udp_socket *s, struct sock *sk, const 
 	if (udp_is_early(early, pos)) {
 		early = udp_reader(s, p, early, pos);
 		if (early && udp_take(slot, tag))
-			udp_came_early(sk, slot, p, early);
+			udp_record_early(sk, slot, p, early);
 	}
 	return 0;
 }
@@ -336,7 +337,7 @@ static __always_inline void udp_push(struct udp_socket *s, struct sock *sk, cons
 		if (likely(early == udp_mark(tag, UDP_BUSY)))
 			return;
 	}
-	udp_came_early(sk, slot, p, early);
+	udp_record_early(sk, slot, p, early);
 }
 
 /* `now` is 0 where it may not be needed. */
@@ -348,14 +349,14 @@ static __always_inline void udp_pop(struct cpu_state *c, struct udp_socket *s,
 
 	if (filter_tgid && ours)
 		s->ours = 1;
-	if (unlikely(udp_before(s) > 0) && __sync_fetch_and_add(&s->before, -1) > UDP_KNOWN)
+	if (unlikely(udp_unseen(s) > 0) && __sync_fetch_and_add(&s->before, -1) > UDP_KNOWN)
 		return;
 	pos = __sync_fetch_and_add(&s->head, 1);
 	if (s->stuck_since && pos + 1 == s->tail)
 		s->stuck_since = 0; /* in step */
 	slot = &s->ring[pos % UDP_NEAR];
 	if (unlikely(!udp_take(slot, s->seed + pos))) {
-		slot = udp_elsewhere(s, pos, now ? now : bpf_ktime_get_ns(), ours);
+		slot = udp_take_far(s, pos, now ? now : bpf_ktime_get_ns(), ours);
 		if (!slot) /* its announcement finds the mark, or counted that it had no place */
 			return;
 	}

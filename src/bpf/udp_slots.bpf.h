@@ -31,7 +31,7 @@
 #define UDP_STALE 10000000000LL
 
 #define UDP_LOOKS 5
-#define UDP_WHAT 7
+#define UDP_SLOT_KIND 7
 #define UDP_EARLY_POS 0xffff
 #define UDP_EARLY_SHIFT 19
 
@@ -40,14 +40,14 @@ static __always_inline __u64 udp_mark(__u64 tag, __u64 what)
 	return tag << 3 | what;
 }
 
-static __always_inline __u64 udp_what(__u64 state)
+static __always_inline __u64 udp_slot_kind(__u64 state)
 {
-	return state & UDP_WHAT;
+	return state & UDP_SLOT_KIND;
 }
 
 static __always_inline bool udp_is_free(__u64 state)
 {
-	return udp_what(state) < UDP_BUSY;
+	return udp_slot_kind(state) < UDP_BUSY;
 }
 
 /*
@@ -61,14 +61,14 @@ static __always_inline __u64 udp_early(__u64 pos, __u64 now, __u64 what)
 
 static __always_inline bool udp_is_early(__u64 state, __u64 pos)
 {
-	return udp_is_free(state) && udp_what(state) != UDP_FREE &&
+	return udp_is_free(state) && udp_slot_kind(state) != UDP_FREE &&
 	       (state >> 3 & UDP_EARLY_POS) == (pos & UDP_EARLY_POS);
 }
 
 /* The mark of this position's reader, or of a later one, which has overwritten it. */
 static __always_inline bool udp_is_ahead(__u64 state, __u64 pos)
 {
-	return udp_is_free(state) && udp_what(state) != UDP_FREE &&
+	return udp_is_free(state) && udp_slot_kind(state) != UDP_FREE &&
 	       (__s16)((state >> 3) - pos) >= 0;
 }
 
@@ -126,7 +126,7 @@ static __always_inline __u32 udp_queued(struct sock *sk)
 }
 
 /* May be negative, as several readers may count it down at once. */
-static __always_inline __s64 udp_before(const struct udp_socket *s)
+static __always_inline __s64 udp_unseen(const struct udp_socket *s)
 {
 	return s->before - UDP_KNOWN;
 }
@@ -171,7 +171,7 @@ static __always_inline bool udp_claim_far(struct udp_slot *slot, const struct pa
 					  __u32 group)
 {
 	__u64 state = slot->state;
-	bool stale = udp_what(state) == UDP_PUSHED &&
+	bool stale = udp_slot_kind(state) == UDP_PUSHED &&
 		     (__s64)(p->s.enqueued - slot->q.s.enqueued) >= UDP_STALE;
 	__u32 lost;
 
@@ -188,8 +188,8 @@ static __always_inline bool udp_claim_far(struct udp_slot *slot, const struct pa
  * announcement goes on meanwhile, from a free slot to a claimed one to a published one, and other
  * readers may leave theirs: a few looks see where it ends.
  */
-static __always_inline void udp_leave(struct udp_slot *slot, __u64 tag, __u64 pos, __u64 now,
-				      __u64 what)
+static __always_inline void udp_leave_mark(struct udp_slot *slot, __u64 tag, __u64 pos, __u64 now,
+					   __u64 what)
 {
 	__u64 busy = udp_mark(tag, UDP_BUSY), old = slot->state, seen;
 	int i;
@@ -208,14 +208,14 @@ static __always_inline void udp_leave(struct udp_slot *slot, __u64 tag, __u64 po
  * The mark comes first: its announcement looks for it once it has put the stamp into a far slot.
  * Returns the slot, claimed; or NULL.
  */
-static __noinline struct udp_slot *udp_elsewhere(struct udp_socket *s, __u64 pos, __u64 now,
-						 bool ours)
+static __noinline struct udp_slot *udp_take_far(struct udp_socket *s, __u64 pos, __u64 now,
+						bool ours)
 {
 	struct udp_slot *slot = &s->ring[pos % UDP_NEAR];
 	struct cpu_state *c = this_cpu();
 	__u64 tag = s->seed + pos;
 
-	udp_leave(slot, tag, pos, now, ours ? UDP_EARLY : UDP_EARLY_OTHER);
+	udp_leave_mark(slot, tag, pos, now, ours ? UDP_EARLY : UDP_EARLY_OTHER);
 	if (udp_take(slot, tag)) /* announced in this very moment */
 		return slot;
 	slot = udp_far(tag);
@@ -227,7 +227,7 @@ static __noinline struct udp_slot *udp_elsewhere(struct udp_socket *s, __u64 pos
 }
 
 /* How many reads ago the stamp's reader came. */
-static __always_inline __s64 udp_behind(const struct udp_socket *s, __u64 state)
+static __always_inline __s64 udp_reads_behind(const struct udp_socket *s, __u64 state)
 {
 	return (__s64)((s->seed + s->head - (state >> 3)) << 3) >> 3;
 }
@@ -239,10 +239,10 @@ static __always_inline __s64 udp_behind(const struct udp_socket *s, __u64 state)
 static __always_inline void udp_drop_orphan(struct cpu_state *c, struct udp_socket *s,
 					    struct udp_slot *slot)
 {
-	bool measured = !(slot->q.s.flags & PKT_SKIP) && counts(s->ours);
+	bool measured = !(slot->q.s.flags & PKT_SKIP) && loss_is_counted(s->ours);
 	__u64 state = slot->state;
 
-	if (udp_what(state) != UDP_PUSHED || udp_behind(s, state) <= UDP_NEAR)
+	if (udp_slot_kind(state) != UDP_PUSHED || udp_reads_behind(s, state) <= UDP_NEAR)
 		return;
 	if (__sync_val_compare_and_swap(&slot->state, state, UDP_FREE) == state && measured)
 		count_loss(c, SLOT_READ, LOSS_RACE, ROW_UDP, 1);
@@ -256,7 +256,7 @@ static __noinline int udp_forget(struct udp_socket *s)
 	for (i = 0; i < UDP_NEAR; i++) {
 		__u64 state = s->ring[i].state;
 
-		if (udp_what(state) == UDP_PUSHED && udp_behind(s, state) > 0)
+		if (udp_slot_kind(state) == UDP_PUSHED && udp_reads_behind(s, state) > 0)
 			__sync_val_compare_and_swap(&s->ring[i].state, state, UDP_FREE);
 	}
 	return 0;

@@ -205,7 +205,7 @@ int BPF_PROG(acked_tp, struct sock *sk, struct sk_buff *skb)
 SEC("tp_btf/inet_sock_set_state")
 int BPF_PROG(closing_tp, struct sock *sk, int from, int to)
 {
-	return sk->sk_protocol == IPPROTO_TCP ? tx_changes(sk, to) : 0;
+	return sk->sk_protocol == IPPROTO_TCP ? tx_state_changes(sk, to) : 0;
 }
 
 SEC("tp_btf/tcp_destroy_sock")
@@ -225,27 +225,27 @@ int BPF_PROG(unsent_tp, struct sk_buff *skb, void *where, unsigned int reason)
 SEC("tp_btf/netif_receive_skb")
 int BPF_PROG(link_tp, struct sk_buff *skb)
 {
-	return link_begins(skb);
+	return rx_link(skb);
 }
 
 SEC("netfilter/prerouting")
 int ip_nf(struct bpf_nf_ctx *ctx)
 {
-	ip_begins(ctx->skb);
+	rx_ip(ctx->skb);
 	return NF_ACCEPT;
 }
 
 SEC("fentry/ip_rcv_core")
 int BPF_PROG(ip_fentry, struct sk_buff *skb)
 {
-	ip_begins(skb);
+	rx_ip(skb);
 	return 0;
 }
 
 SEC("fentry/ip6_rcv_core")
 int BPF_PROG(ip6_fentry, struct sk_buff *skb)
 {
-	ip_begins(skb);
+	rx_ip(skb);
 	return 0;
 }
 
@@ -271,13 +271,13 @@ int transport_cgroup(struct __sk_buff *skb)
 SEC("fentry/udp_rcv")
 int BPF_PROG(udp_transport_fentry, struct sk_buff *skb)
 {
-	return udp_arrives(skb);
+	return rx_udp_transport(skb);
 }
 
 SEC("fentry/udpv6_rcv")
 int BPF_PROG(udp_transport6_fentry, struct sk_buff *skb)
 {
-	return udp_arrives(skb);
+	return rx_udp_transport(skb);
 }
 
 SEC("fentry/tcp_v4_rcv")
@@ -295,25 +295,25 @@ int BPF_PROG(tcp_transport6_fentry, struct sk_buff *skb)
 SEC("tp_btf/tcp_probe")
 int BPF_PROG(tcp_socket_tp, struct sock *sk, struct sk_buff *skb)
 {
-	return tcp_begins(sk, skb);
+	return rx_tcp_socket(sk, skb);
 }
 
 SEC("fentry/tcp_rcv_established")
 int BPF_PROG(tcp_socket_fentry, struct sock *sk, struct sk_buff *skb)
 {
-	return tcp_begins(sk, skb);
+	return rx_tcp_socket(sk, skb);
 }
 
 SEC("tp_btf/sk_data_ready")
 int BPF_PROG(enqueued_tp, struct sock *sk)
 {
-	return announced(sk);
+	return rx_enqueued(sk);
 }
 
 SEC("fentry/sock_def_readable")
 int BPF_PROG(enqueued_fentry, struct sock *sk)
 {
-	return announced(sk);
+	return rx_enqueued(sk);
 }
 
 SEC("tp_btf/sched_waking")
@@ -338,7 +338,7 @@ int BPF_PROG(switch_tp, bool preempt, struct task_struct *prev, struct task_stru
 SEC("tp_btf/tcp_rcv_space_adjust")
 int BPF_PROG(tcp_copied_tp, struct sock *sk)
 {
-	return copied(sk);
+	return rx_tcp_copied(sk);
 }
 
 SEC("tp_btf/sock_recv_length")
@@ -351,14 +351,14 @@ SEC("fexit/tcp_recvmsg")
 int BPF_PROG(tcp_returned_fexit, struct sock *sk)
 {
 	if (requests)
-		requests_returned(ctx, sk);
+		rx_requests_returned(ctx, sk);
 	return tcp_returned(sk, -1);
 }
 
 SEC("fentry/skb_consume_udp")
 int BPF_PROG(udp_returned_fentry, struct sock *sk, struct sk_buff *skb, int len)
 {
-	return len < 0 ? 0 : udp_returned(sk, true); /* below zero: a peek */
+	return len < 0 ? 0 : rx_udp_returned(sk, true); /* below zero: a peek */
 }
 
 SEC("tp_btf/netif_receive_skb")
@@ -376,14 +376,14 @@ int function_fentry(__u64 *ctx)
 SEC("tp_btf/kfree_skb")
 int BPF_PROG(drop_tp, struct sk_buff *skb, void *where, unsigned int reason, struct sock *sk)
 {
-	return dropped(skb, reason, sk);
+	return drop_count(skb, reason, sk);
 }
 
 /* Before 6.11 the tracepoint doesn't name the socket. */
 SEC("tp_btf/kfree_skb")
 int BPF_PROG(drop_old_tp, struct sk_buff *skb, void *where, unsigned int reason)
 {
-	return dropped(skb, reason, NULL);
+	return drop_count(skb, reason, NULL);
 }
 
 SEC("tp_btf/tcp_destroy_sock")
@@ -410,31 +410,31 @@ int BPF_PROG(task_end_tp, struct task_struct *task)
 SEC("tp_btf/tcp_probe")
 int BPF_PROG(tcp_socket_tp_sampled, struct sock *sk, struct sk_buff *skb)
 {
-	return tcp_begins_sampled(sk, skb);
+	return sampled_tcp_socket(sk, skb);
 }
 
 SEC("fentry/tcp_rcv_established")
 int BPF_PROG(tcp_socket_fentry_sampled, struct sock *sk, struct sk_buff *skb)
 {
-	return tcp_begins_sampled(sk, skb);
+	return sampled_tcp_socket(sk, skb);
 }
 
 SEC("tp_btf/sk_data_ready")
 int BPF_PROG(enqueued_tp_sampled, struct sock *sk)
 {
-	return announced_sampled(sk);
+	return sampled_enqueued(sk);
 }
 
 SEC("fentry/sock_def_readable")
 int BPF_PROG(enqueued_fentry_sampled, struct sock *sk)
 {
-	return announced_sampled(sk);
+	return sampled_enqueued(sk);
 }
 
 SEC("tp_btf/tcp_rcv_space_adjust")
 int BPF_PROG(tcp_copied_tp_sampled, struct sock *sk)
 {
-	return copied_passed(sk) ? 0 : copied(sk);
+	return sampled_copied_none(sk) ? 0 : rx_tcp_copied(sk);
 }
 
 SEC("tp_btf/net_dev_queue")

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR BSD-2-Clause OR GPL-2.0-only */
 /*
  * The counters of a connection, one row each. From the rows come the difference between two records
- * (probe/connection/conns_told.c), the sum (conns/total.c), JSON, the text's columns, the fields of
+ * (probe/connection/conn_delta.c), the sum (conns/total.c), JSON, the text's columns, the fields of
  * --filter and the manual. HACKING.md says how to add a counter.
  *
  * A row is WIDTH(field, value, known, object, "name", unit, "meaning", .text = ...):
@@ -11,7 +11,7 @@
  *		from other counters.
  *	field	member of struct event_conn
  *	value	counter since the connection was first seen, from the kernel's record: `k` is its
- *		struct conn_kept and `n` its struct conn_now (bpf/abi_conns.h). MADE: unused.
+ *		struct conn_stats and `n` its struct conn_now (bpf/abi_conns.h). MADE: unused.
  *	known	bits of enum conn_known without which the counter is unknown; a sum that overflows
  *		loses them
  *	object	object of a connection in JSON: EVENTS, BYTES, CALLS, RTT, RECOVERY, SAMPLES or NONE
@@ -29,8 +29,8 @@
 #define HOSTLAT_EVENT_CONN_COUNTERS_H
 
 /*
- * Counters whose members are written out in struct event_conn and in struct conn_kept: the order of
- * the one is the file format, the order of the other saves cache misses.
+ * Counters whose members are written out in struct event_conn and in struct conn_stats: the order
+ * of the one is the file format, the order of the other saves cache misses.
  */
 #define CONN_COUNTERS_FIRST(U64, U32, U16, MOST, MADE)                                             \
 	U32(fast_retransmit, k->fast_retransmit, CONN_KNOWS_LOSSES, EVENTS, "fast_retransmit",     \
@@ -40,7 +40,7 @@
 	    .filter = "timeouts", .head = "RTO", .label = "RTO")                                   \
 	U16(tlp, k->tlp, CONN_KNOWS_LOSSES, EVENTS, "tlp", COUNT, "tail-loss probes sent",         \
 	    .filter = "tail-loss-probes", .head = "TLP", .label = "TLP")                           \
-	U32(spurious, n->dsack_dups - k->q.dsack_dups, CONN_KNOWS_SPURIOUS, EVENTS, "spurious",    \
+	U32(spurious, n->dsack_dups - k->idle.dsack_dups, CONN_KNOWS_SPURIOUS, EVENTS, "spurious", \
 	    COUNT, "retransmitted segments that had arrived, by DSACK", .filter = "spurious",      \
 	    .label = "spurious")                                                                   \
 	U32(delayed_acks, n->delacks, CONN_KNOWS_DELACKS, EVENTS, "delayed_acks", COUNT,           \
@@ -49,14 +49,14 @@
 	    "delayed_acks_harmful", COUNT,                                                         \
 	    "delayed acknowledgements of the peer until which this end held data", .head = "held", \
 	    .flags = COLUMN_SPARE, .label = "data held for the peer's")                            \
-	U64(bytes_sent, n->bytes_sent - k->q.bytes_sent, 0, BYTES, "sent", SIZE,                   \
+	U64(bytes_sent, n->bytes_sent - k->idle.bytes_sent, 0, BYTES, "sent", SIZE,                \
 	    "payload sent, retransmissions included", .filter = "sent")                            \
-	U64(bytes_received, n->bytes_received - k->q.bytes_received, 0, BYTES, "received", SIZE,   \
-	    "payload received", .filter = "received")                                              \
-	U64(bytes_acked, n->bytes_acked - k->q.bytes_acked, 0, BYTES, "acked", SIZE,               \
+	U64(bytes_received, n->bytes_received - k->idle.bytes_received, 0, BYTES, "received",      \
+	    SIZE, "payload received", .filter = "received")                                        \
+	U64(bytes_acked, n->bytes_acked - k->idle.bytes_acked, 0, BYTES, "acked", SIZE,            \
 	    "payload that the peer has acknowledged")                                              \
-	U64(bytes_retransmitted, n->bytes_retrans - k->q.bytes_retrans, 0, BYTES, "retransmitted", \
-	    SIZE, "payload sent again")                                                            \
+	U64(bytes_retransmitted, n->bytes_retrans - k->idle.bytes_retrans, 0, BYTES,               \
+	    "retransmitted", SIZE, "payload sent again")                                           \
 	U32(send_calls, k->send_calls, CONN_KNOWS_CALLS, CALLS, "send", COUNT, "send calls")       \
 	U64(send_bytes, k->send_bytes, CONN_KNOWS_CALLS, CALLS, "send_bytes", SIZE,                \
 	    "payload given to send calls")                                                         \

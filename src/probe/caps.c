@@ -14,7 +14,7 @@
 #include "event/layout.h"
 #include "event/names.h"
 #include "host/lockdown.h"
-#include "probe/connection/conns_places.h"
+#include "probe/connection/conns_hooks.h"
 #include "probe/common/hook.h"
 #include "probe/cpu/timekeeping.h"
 

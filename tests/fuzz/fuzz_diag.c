@@ -11,7 +11,7 @@
 #include "base/bug.h"
 #include "event/dict.h"
 #include "event/memsource.h"
-#include "probe/connection/diag_kept.h"
+#include "probe/connection/diag_conns.h"
 #include "probe/connection/diag_state.h"
 
 #define SEQ 7 /* as tests/unit/diag_answer.h */
@@ -19,8 +19,8 @@
 #define QUEUE (1 << 24)
 
 struct run {
-	struct conns_told told;
-	struct diag_kept kept;
+	struct conn_delta told;
+	struct diag_conns kept;
 	struct diag_ns ns;
 	struct event_memsource *queue;
 	uint32_t sample_us;
@@ -37,10 +37,10 @@ static int take(void *ctx, const struct diag_sock *sock)
 	BUG_ON(sock->family != AF_INET && sock->family != AF_INET6);
 	BUG_ON(!sock->cookie || sock->info_size > sizeof(sock->info));
 	BUG_ON(!memchr(sock->cc, '\0', sizeof(sock->cc)));
-	BUG_ON(diag_doing(sock) > CONN_AT_MAX);
+	BUG_ON(diag_sampled_state(sock) > CONN_AT_MAX);
 	diag_now(sock, &now);
 	BUG_ON(!(now.flags & CONN_FROM_DIAG));
-	diag_kept_take(&r->kept, &r->ns, sock, r->sample_us);
+	diag_conns_update(&r->kept, &r->ns, sock, r->sample_us);
 	return 0;
 }
 
@@ -68,7 +68,7 @@ static void collect(struct run *r)
 	struct event_conn e;
 
 	r->last = 0;
-	while (conns_told_block(&r->told, &block))
+	while (conn_delta_block(&r->told, &block))
 		for (uint32_t i = 0; i < block.count; i++) {
 			event_block_copy(&block, i, &e, sizeof(e));
 			check(r, &e);
@@ -104,9 +104,9 @@ static void dump(struct run *r, const uint8_t **data, size_t *size, unsigned int
 		*data += len;
 		*size -= len;
 	}
-	diag_kept_settle(&r->kept);
-	BUG_ON(diag_kept_tell(&r->kept) > r->kept.table.n);
-	BUG_ON(diag_kept_tell(&r->kept)); /* all is told */
+	diag_conns_settle(&r->kept);
+	BUG_ON(diag_conns_report(&r->kept) > r->kept.table.n);
+	BUG_ON(diag_conns_report(&r->kept)); /* all is told */
 	collect(r);
 }
 
@@ -117,21 +117,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	data += size > 0;
 	size -= size > 0;
-	BUG_ON(conns_told_init(&r.told) || event_memsource_new(&r.queue, QUEUE));
+	BUG_ON(conn_delta_init(&r.told) || event_memsource_new(&r.queue, QUEUE));
 	r.told.sink = event_memsource_sink(r.queue);
 	r.told.dict = event_dict_new();
 	r.told.tick_ns = 1000;
 	BUG_ON(!r.told.dict);
-	diag_kept_init(&r.kept, &r.told);
+	diag_conns_init(&r.kept, &r.told);
 	while (size >= 2)
 		dump(&r, &data, &size, 1 + (first & 3));
 	r.ns.gone = true;
-	diag_kept_settle(&r.kept);
+	diag_conns_settle(&r.kept);
 	BUG_ON(r.kept.table.n);
 	collect(&r);
 	event_dict_free(r.told.dict);
 	event_memsource_free(r.queue);
-	diag_kept_release(&r.kept);
-	conns_told_release(&r.told);
+	diag_conns_release(&r.kept);
+	conn_delta_release(&r.told);
 	return 0;
 }

@@ -10,7 +10,7 @@
 #include "bpf/stream.h"
 
 struct walk {
-	struct stream s;
+	struct stream_parser s;
 	uint32_t ends, heads, bad;
 	uint64_t last_end;
 };

@@ -23,7 +23,7 @@
 #include "conns/total.h"
 #include "event/memsource.h"
 #include "probe/connection/conn_rtts.h"
-#include "probe/connection/conns_told.h"
+#include "probe/connection/conn_delta.h"
 #include "stats/bucket_edges.h"
 
 #define MIDDLE 1.0906 /* 2^(1/8), and a rounding */
@@ -181,24 +181,24 @@ static void test_extremes(void **state)
 /* -- as an event ---------------------------------------------------------------------------- */
 
 struct rig {
-	struct conns_told told;
+	struct conn_delta delta;
 	struct event_memsource *queue;
-	struct conn_told record;
+	struct conn_snapshot record;
 };
 
 static void rig_open(struct rig *r)
 {
 	memset(r, 0, sizeof(*r));
-	assert_int_equal(conns_told_init(&r->told), 0);
+	assert_int_equal(conn_delta_init(&r->delta), 0);
 	assert_int_equal(event_memsource_new(&r->queue, 1 << 20), 0);
-	r->told.sink = event_memsource_sink(r->queue);
-	r->told.dict = event_dict_new();
-	assert_non_null(r->told.dict);
-	r->told.tick_ns = 1000;
-	r->told.known = CONN_KNOWS_RTT | CONN_KNOWS_RTTS;
-	r->record = (struct conn_told){
+	r->delta.sink = event_memsource_sink(r->queue);
+	r->delta.dict = event_dict_new();
+	assert_non_null(r->delta.dict);
+	r->delta.tick_ns = 1000;
+	r->delta.known = CONN_KNOWS_RTT | CONN_KNOWS_RTTS;
+	r->record = (struct conn_snapshot){
 		.time = 1000,
-		.kept = { .q = { .cookie = 1, .netns = 1, .flags = KEPT_RTT },
+		.stats = { .idle = { .cookie = 1, .netns = 1, .flags = STATS_RTT },
 			  .rtt_min_us = UINT32_MAX },
 		.now = { .family = AF_INET },
 	};
@@ -206,14 +206,14 @@ static void rig_open(struct rig *r)
 
 static void rig_close(struct rig *r)
 {
-	event_dict_free(r->told.dict);
+	event_dict_free(r->delta.dict);
 	event_memsource_free(r->queue);
-	conns_told_release(&r->told);
+	conn_delta_release(&r->delta);
 }
 
 static void had(struct rig *r, uint32_t us, uint32_t times)
 {
-	struct conn_kept *k = &r->record.kept;
+	struct conn_stats *k = &r->record.stats;
 
 	k->rtt_samples += times;
 	k->rtt_sum_us += (uint64_t)us * times;
@@ -229,13 +229,13 @@ static struct event_conn tell(struct rig *r)
 	struct event_conn e;
 
 	r->record.time += 1000;
-	conns_told_take(&r->told, &r->record, NULL);
-	assert_int_equal(r->told.err, 0);
-	assert_true(conns_told_block(&r->told, &block));
+	conn_delta_add(&r->delta, &r->record, NULL);
+	assert_int_equal(r->delta.err, 0);
+	assert_true(conn_delta_block(&r->delta, &block));
 	event_block_copy(&block, 0, &e, sizeof(e));
-	assert_false(conns_told_block(&r->told, &block));
-	r->record.kept.rtt_min_us = UINT32_MAX;
-	r->record.kept.rtt_max_us = 0;
+	assert_false(conn_delta_block(&r->delta, &block));
+	r->record.stats.rtt_min_us = UINT32_MAX;
+	r->record.stats.rtt_max_us = 0;
 	r->record.has_rtts = 0;
 	return e;
 }
@@ -252,12 +252,12 @@ static void test_told(void **state)
 	e = tell(&r);
 	assert_true(rtt_is_known(&e) && rtt_is_valid(&e));
 	assert_int_equal(e.rtts[short_one], 70000);
-	assert_int_equal(r.told.rtts_bytes, sizeof(struct conn_rtts_seen) + 2);
+	assert_int_equal(r.delta.rtts_bytes, sizeof(struct conn_rtts_seen) + 2);
 	e = tell(&r);
 	assert_true(rtt_is_known(&e) && rtt_is_valid(&e));
 	assert_int_equal(e.rtt_samples, 0);
 	had(&r, 60000, 3);
-	r.record.kept.rtt_samples += 1; /* one that was counted just now, but not in a bucket yet */
+	r.record.stats.rtt_samples += 1; /* one that was counted just now, but not in a bucket yet */
 	e = tell(&r);
 	assert_true(rtt_is_known(&e) && rtt_is_valid(&e));
 	assert_int_equal(e.rtt_samples, 3);
@@ -265,7 +265,7 @@ static void test_told(void **state)
 	assert_int_equal(e.rtts[long_one], 3);
 	r.record.closed = 1;
 	tell(&r);
-	assert_int_equal(r.told.rtts_bytes, 0);
+	assert_int_equal(r.delta.rtts_bytes, 0);
 	rig_close(&r);
 }
 
@@ -278,21 +278,21 @@ static void test_not_known(void **state)
 	(void)state;
 	rig_open(&r);
 	had(&r, 20000, 2);
-	r.record.kept.q.flags |= KEPT_RTTS_LOST; /* there was no memory */
+	r.record.stats.idle.flags |= STATS_RTTS_LOST; /* there was no memory */
 	e = tell(&r);
 	assert_false(rtt_is_known(&e));
 	assert_int_equal(e.rtt_samples, 2);
 	assert_true(e.known & CONN_KNOWS_RTT);
-	r.record.kept.q.flags &= ~KEPT_RTTS_LOST; /* the control */
+	r.record.stats.idle.flags &= ~STATS_RTTS_LOST; /* the control */
 	had(&r, 20000, 2);
 	e = tell(&r);
 	assert_true(rtt_is_known(&e));
 	assert_int_equal(e.rtt_samples, 2); /* without those of the interval before */
-	conns_told_thin(&r.told, 2, r.record.time); /* for a part of it nobody was told */
+	conn_delta_thin(&r.delta, 2, r.record.time); /* for a part of it nobody was told */
 	had(&r, 20000, 5);
 	e = tell(&r);
 	assert_false(rtt_is_known(&e));
-	conns_told_thin(&r.told, 1, r.record.time);
+	conn_delta_thin(&r.delta, 1, r.record.time);
 	had(&r, 20000, 1);
 	e = tell(&r);
 	assert_true(rtt_is_known(&e));
@@ -308,7 +308,7 @@ static void test_not_known(void **state)
 	e = tell(&r);
 	assert_true(rtt_is_known(&e));
 	assert_int_equal(e.rtt_samples, 1);
-	r.record.kept.q.flags &= ~KEPT_RTT; /* nobody is told of its round trips */
+	r.record.stats.idle.flags &= ~STATS_RTT; /* nobody is told of its round trips */
 	e = tell(&r);
 	assert_false(rtt_is_known(&e) || e.known & CONN_KNOWS_RTT);
 	rig_close(&r);

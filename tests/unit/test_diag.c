@@ -103,7 +103,7 @@ static void test_less(void **state)
 	assert_int_equal(read_answer(&a, &t), 0);
 	assert_int_equal(t.last.has, DIAG_MPTCP);
 	assert_int_equal(t.last.info_size, 0);
-	assert_false(diag_is_told(&t.last));
+	assert_false(diag_has_bytes(&t.last));
 	assert_string_equal(t.last.cc, "a_name_that_is_");
 
 	a.size = 0;
@@ -112,7 +112,7 @@ static void test_less(void **state)
 	s.info_size = 216; /* 4.19: up to bytes_retrans */
 	answer_add(&a, &s);
 	assert_int_equal(read_answer(&a, &t), 0);
-	assert_true(diag_is_told(&t.last));
+	assert_true(diag_has_bytes(&t.last));
 	assert_true(t.last.info.bytes_retrans == UINT64_MAX);
 	assert_int_equal(t.last.info.dsack_dups, 0);
 	assert_int_equal(t.last.info.snd_wnd, 0);
@@ -121,7 +121,7 @@ static void test_less(void **state)
 	a.size = 0;
 	answer_add(&a, &s);
 	read_answer(&a, &t);
-	assert_false(diag_is_told(&t.last));
+	assert_false(diag_has_bytes(&t.last));
 }
 
 static void test_known(void **state)
@@ -261,29 +261,29 @@ static void test_states(void **state)
 	struct diag_sock s = busy(0, 0);
 
 	(void)state;
-	assert_int_equal(diag_doing(&s), CONN_AT_IDLE);
+	assert_int_equal(diag_sampled_state(&s), CONN_AT_IDLE);
 	s = busy(0, 3);
-	assert_int_equal(diag_doing(&s), CONN_AT_FLIGHT);
+	assert_int_equal(diag_sampled_state(&s), CONN_AT_FLIGHT);
 	s.info.retrans = 1;
-	assert_int_equal(diag_doing(&s), CONN_AT_RECOVERY);
+	assert_int_equal(diag_sampled_state(&s), CONN_AT_RECOVERY);
 	s.info.retrans = 0;
 	s.info.ca_state = TCP_CA_Loss;
-	assert_int_equal(diag_doing(&s), CONN_AT_RECOVERY);
+	assert_int_equal(diag_sampled_state(&s), CONN_AT_RECOVERY);
 	s.info.ca_state = TCP_CA_CWR;
-	assert_int_equal(diag_doing(&s), CONN_AT_FLIGHT);
+	assert_int_equal(diag_sampled_state(&s), CONN_AT_FLIGHT);
 
 	s = busy(5000, 3);
-	assert_int_equal(diag_doing(&s), CONN_AT_CWND);
+	assert_int_equal(diag_sampled_state(&s), CONN_AT_CWND);
 	s.info.snd_wnd = 3999;
-	assert_int_equal(diag_doing(&s), CONN_AT_WINDOW);
+	assert_int_equal(diag_sampled_state(&s), CONN_AT_WINDOW);
 	s.info.snd_wnd = 4000;
-	assert_int_equal(diag_doing(&s), CONN_AT_CWND);
+	assert_int_equal(diag_sampled_state(&s), CONN_AT_CWND);
 	s = busy(500, 10);
-	assert_int_equal(diag_doing(&s), CONN_AT_CWND);
+	assert_int_equal(diag_sampled_state(&s), CONN_AT_CWND);
 	s.info.sacked = 1; /* nine are out: it is Nagle's, or paced, or an ACK is delayed */
-	assert_int_equal(diag_doing(&s), CONN_AT_MAX);
+	assert_int_equal(diag_sampled_state(&s), CONN_AT_MAX);
 	s = busy(500, 0);
-	assert_int_equal(diag_doing(&s), CONN_AT_MAX);
+	assert_int_equal(diag_sampled_state(&s), CONN_AT_MAX);
 }
 
 static void test_buffer(void **state)
@@ -292,25 +292,25 @@ static void test_buffer(void **state)
 
 	(void)state;
 	s.wmem_queued = 87040 - 87040 / 3;
-	assert_int_equal(diag_doing(&s), CONN_AT_SEND_BUFFER);
+	assert_int_equal(diag_sampled_state(&s), CONN_AT_SEND_BUFFER);
 	s.wmem_queued--;
-	assert_int_equal(diag_doing(&s), CONN_AT_MAX);
+	assert_int_equal(diag_sampled_state(&s), CONN_AT_MAX);
 	s = busy(1000, 3); /* the window may have limited it */
 	s.wmem_queued = 87040;
-	assert_int_equal(diag_doing(&s), CONN_AT_MAX);
+	assert_int_equal(diag_sampled_state(&s), CONN_AT_MAX);
 	s = busy(0, 3);
 	s.wmem_queued = 87040;
-	assert_int_equal(diag_doing(&s), CONN_AT_SEND_BUFFER);
+	assert_int_equal(diag_sampled_state(&s), CONN_AT_SEND_BUFFER);
 	s = busy(0, 10);
 	s.wmem_queued = 87040;
-	assert_int_equal(diag_doing(&s), CONN_AT_FLIGHT);
+	assert_int_equal(diag_sampled_state(&s), CONN_AT_FLIGHT);
 	s = busy(0, 3);
 	s.wmem_queued = 87040;
 	s.has = 0; /* sndbuf is not told */
-	assert_int_equal(diag_doing(&s), CONN_AT_MAX);
+	assert_int_equal(diag_sampled_state(&s), CONN_AT_MAX);
 	s = busy(5000, 3);
 	s.info_size = 228; /* nor the window */
-	assert_int_equal(diag_doing(&s), CONN_AT_MAX);
+	assert_int_equal(diag_sampled_state(&s), CONN_AT_MAX);
 
 	s = busy(0, 0);
 	s.rqueue = 1;

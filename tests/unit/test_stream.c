@@ -16,7 +16,7 @@
 /* How a text is walked: byte by byte, or over what a line has that does not matter. */
 enum pace { BYTES, LINES };
 
-static uint64_t line(const struct stream *s, const char *text, size_t size, enum pace pace)
+static uint64_t line(const struct stream_parser *s, const char *text, size_t size, enum pace pace)
 {
 	const char *end = memchr(text, '\n', size);
 
@@ -26,8 +26,8 @@ static uint64_t line(const struct stream *s, const char *text, size_t size, enum
 }
 
 /* "END@bytes " and so on for each event, after how many bytes. */
-static unsigned int walk(struct stream *s, const char *text, size_t size, bool reply, bool no_body,
-			 enum pace pace, char *out, size_t room)
+static unsigned int walk(struct stream_parser *s, const char *text, size_t size, bool reply,
+			 bool no_body, enum pace pace, char *out, size_t room)
 {
 	unsigned int looks = 0;
 	uint64_t at = 0;
@@ -66,7 +66,7 @@ static void requests(const char *text, const char *expected)
 	char out[256];
 
 	for (enum pace pace = BYTES; pace <= LINES; pace++) {
-		struct stream s = {};
+		struct stream_parser s = {};
 
 		walk(&s, text, strlen(text), false, false, pace, out, sizeof(out));
 		assert_string_equal(out, expected);
@@ -78,7 +78,7 @@ static void replies(enum stream_protocol protocol, const char *text, const char 
 	char out[256];
 
 	for (enum pace pace = BYTES; pace <= LINES; pace++) {
-		struct stream s = { .protocol = protocol };
+		struct stream_parser s = { .protocol = protocol };
 
 		walk(&s, text, strlen(text), true, false, pace, out, sizeof(out));
 		assert_string_equal(out, expected);
@@ -163,7 +163,7 @@ static void http_requests(void **state)
 
 static void http_replies(void **state)
 {
-	struct stream head = { .protocol = STREAM_HTTP };
+	struct stream_parser head = { .protocol = STREAM_HTTP };
 	const char *text = "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n";
 	char out[64];
 
@@ -194,7 +194,7 @@ static void cut_short(void **state)
 static void in_parts(void **state)
 {
 	const char *text = "set k 0 0 100\r\n";
-	struct stream s = {};
+	struct stream_parser s = {};
 	char out[64];
 
 	(void)state;
@@ -209,7 +209,7 @@ static void in_parts(void **state)
 static void long_lines(void **state)
 {
 	static char text[60000];
-	struct stream s = {};
+	struct stream_parser s = {};
 	char out[64];
 
 	(void)state;

@@ -20,7 +20,7 @@ void conn_cover_set(struct conn_cover *cover, bool sampled, uint64_t now)
 }
 
 /* The part of a gap's time that falls into from..to, spread evenly. */
-static uint64_t within(const struct conn_gap *gap, uint64_t from, uint64_t to)
+static uint64_t conn_cover_part(const struct conn_gap *gap, uint64_t from, uint64_t to)
 {
 	const uint64_t begin = gap->from > from ? gap->from : from;
 	const uint64_t end = gap->to < to ? gap->to : to;
@@ -42,7 +42,7 @@ uint64_t conn_cover_missing(const struct conn_cover *cover, uint64_t from, uint6
 
 		if (gap->to <= from)
 			return ns;
-		ns += within(gap, from, to);
+		ns += conn_cover_part(gap, from, to);
 	}
 	if (from < cover->forgotten)
 		ns += (cover->forgotten < to ? cover->forgotten : to) - from;

@@ -16,7 +16,7 @@ size_t conn_rtts_size(const struct conn_rtts_seen *s)
 }
 
 /* 0 or -ENOMEM. */
-static int widen(struct conn_rtts_seen **seen, uint32_t first, uint32_t end)
+static int conn_rtts_widen(struct conn_rtts_seen **seen, uint32_t first, uint32_t end)
 {
 	const struct conn_rtts_seen *old = *seen;
 	struct conn_rtts_seen *wide;
@@ -43,7 +43,7 @@ static int widen(struct conn_rtts_seen **seen, uint32_t first, uint32_t end)
 }
 
 /* The buckets that anything was ever in; false: none. Most have a few, beside each other. */
-static bool range_of(const struct conn_rtts *now, uint32_t *first, uint32_t *end)
+static bool conn_rtts_range(const struct conn_rtts *now, uint32_t *first, uint32_t *end)
 {
 	for (*first = 0; *first < CONN_RTTS && !now->count[*first]; ++*first)
 		;
@@ -66,9 +66,9 @@ int conn_rtts_gained(struct conn_rtts_seen **seen, const struct conn_rtts *now, 
 	int err;
 
 	memset(gained, 0, CONN_RTTS * sizeof(*gained));
-	if (!range_of(now, &first, &end))
+	if (!conn_rtts_range(now, &first, &end))
 		return 0;
-	err = widen(seen, first, end);
+	err = conn_rtts_widen(seen, first, end);
 	if (err)
 		return err;
 	s = *seen;
@@ -93,14 +93,14 @@ int conn_rtts_gained(struct conn_rtts_seen **seen, const struct conn_rtts *now, 
 }
 
 /* In whole microseconds, as they are measured. */
-static uint32_t least_us(int bucket)
+static uint32_t conn_rtts_least_us(int bucket)
 {
 	return bucket ?
 	       (uint32_t)(bucket_edges_floor(CONN_RTT_SCHEMA, CONN_RTT_BASE + bucket - 1) / US) +
 				1 : 1;
 }
 
-static uint32_t most_us(int bucket)
+static uint32_t conn_rtts_most_us(int bucket)
 {
 	if (bucket == CONN_RTTS - 1)
 		return UINT32_MAX;
@@ -117,8 +117,8 @@ void conn_rtts_extremes(const uint32_t *gained, uint32_t *min_us, uint32_t *max_
 		last--;
 	if (last < 0)
 		return;
-	if (!*max_us || *min_us > most_us(first))
-		*min_us = least_us(first);
-	if (!*max_us || *max_us < least_us(last))
-		*max_us = most_us(last);
+	if (!*max_us || *min_us > conn_rtts_most_us(first))
+		*min_us = conn_rtts_least_us(first);
+	if (!*max_us || *max_us < conn_rtts_least_us(last))
+		*max_us = conn_rtts_most_us(last);
 }

@@ -6,7 +6,7 @@
 #define SIZE_MIN 1024
 
 /* Steele and others 2014, the finalizer of splitmix64: all bits of a counter count. */
-static size_t home(const struct conn_table *t, uint32_t netns, uint64_t cookie)
+static size_t conn_table_home(const struct conn_table *t, uint32_t netns, uint64_t cookie)
 {
 	uint64_t h = cookie ^ (uint64_t)netns << 32;
 
@@ -18,42 +18,42 @@ static size_t home(const struct conn_table *t, uint32_t netns, uint64_t cookie)
 void conn_table_free(struct conn_table *t)
 {
 	for (size_t i = 0; i < t->size; i++)
-		free(t->places[i]);
-	free(t->places);
+		free(t->slots[i]);
+	free(t->slots);
 	*t = (struct conn_table){ .item = t->item };
 }
 
 /* Where it is, or where it would be. */
-static size_t place_of(const struct conn_table *t, uint32_t netns, uint64_t cookie)
+static size_t conn_table_slot(const struct conn_table *t, uint32_t netns, uint64_t cookie)
 {
-	size_t i = home(t, netns, cookie);
+	size_t i = conn_table_home(t, netns, cookie);
 
-	while (t->places[i] && (t->places[i]->cookie != cookie || t->places[i]->netns != netns))
+	while (t->slots[i] && (t->slots[i]->cookie != cookie || t->slots[i]->netns != netns))
 		i = (i + 1) & (t->size - 1);
 	return i;
 }
 
 void *conn_table_find(const struct conn_table *t, uint32_t netns, uint64_t cookie)
 {
-	return t->size ? t->places[place_of(t, netns, cookie)] : NULL;
+	return t->size ? t->slots[conn_table_slot(t, netns, cookie)] : NULL;
 }
 
-/* At most half of the places are taken. */
-static bool grow(struct conn_table *t)
+/* At most half of the slots are taken. */
+static bool conn_table_grow(struct conn_table *t)
 {
 	struct conn_table larger = { .n = t->n, .size = t->size ? 2 * t->size : SIZE_MIN,
 				     .item = t->item };
 
-	larger.places = calloc(larger.size, sizeof(*larger.places));
-	if (!larger.places)
+	larger.slots = calloc(larger.size, sizeof(*larger.slots));
+	if (!larger.slots)
 		return false;
 	for (size_t i = 0; i < t->size; i++) {
-		struct conn_key *s = t->places[i];
+		struct conn_key *s = t->slots[i];
 
 		if (s)
-			larger.places[place_of(&larger, s->netns, s->cookie)] = s;
+			larger.slots[conn_table_slot(&larger, s->netns, s->cookie)] = s;
 	}
-	free(t->places);
+	free(t->slots);
 	*t = larger;
 	return true;
 }
@@ -62,43 +62,43 @@ void *conn_table_add(struct conn_table *t, uint32_t netns, uint64_t cookie)
 {
 	struct conn_key *s;
 
-	if (2 * (t->n + 1) > t->size && !grow(t))
+	if (2 * (t->n + 1) > t->size && !conn_table_grow(t))
 		return NULL;
 	s = calloc(1, t->item);
 	if (!s)
 		return NULL;
 	s->netns = netns;
 	s->cookie = cookie;
-	t->places[place_of(t, netns, cookie)] = s;
+	t->slots[conn_table_slot(t, netns, cookie)] = s;
 	t->n++;
 	return s;
 }
 
 void *conn_table_resize(struct conn_table *t, struct conn_key *s, size_t size)
 {
-	const size_t place = place_of(t, s->netns, s->cookie);
+	const size_t place = conn_table_slot(t, s->netns, s->cookie);
 
 	s = realloc(s, size);
 	if (s)
-		t->places[place] = s;
+		t->slots[place] = s;
 	return s;
 }
 
 void conn_table_remove(struct conn_table *t, struct conn_key *s)
 {
-	size_t hole = place_of(t, s->netns, s->cookie), i = hole;
+	size_t hole = conn_table_slot(t, s->netns, s->cookie), i = hole;
 
 	free(s);
-	t->places[hole] = NULL;
+	t->slots[hole] = NULL;
 	t->n--;
 	/* What stands behind a hole and could stand in it moves there: no search ends too early. */
-	while (t->places[i = (i + 1) & (t->size - 1)]) {
-		size_t from = home(t, t->places[i]->netns, t->places[i]->cookie);
+	while (t->slots[i = (i + 1) & (t->size - 1)]) {
+		size_t from = conn_table_home(t, t->slots[i]->netns, t->slots[i]->cookie);
 
 		if (((i - from) & (t->size - 1)) < ((i - hole) & (t->size - 1)))
 			continue;
-		t->places[hole] = t->places[i];
-		t->places[i] = NULL;
+		t->slots[hole] = t->slots[i];
+		t->slots[i] = NULL;
 		hole = i;
 	}
 }
@@ -106,7 +106,7 @@ void conn_table_remove(struct conn_table *t, struct conn_key *s)
 void *conn_table_next(const struct conn_table *t, size_t *at)
 {
 	while (*at < t->size)
-		if (t->places[(*at)++])
-			return t->places[*at - 1];
+		if (t->slots[(*at)++])
+			return t->slots[*at - 1];
 	return NULL;
 }

@@ -58,7 +58,7 @@ struct conn_seen {
 
 /* Of structs that begin with a struct conn_key. Begins zeroed, but for `item`. */
 struct conn_table {
-	struct conn_key **places; /* open addressing */
+	struct conn_key **slots; /* open addressing */
 	size_t n, size;           /* size: a power of two, or 0 */
 	size_t item;              /* bytes of a new one */
 };

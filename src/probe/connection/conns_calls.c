@@ -9,7 +9,7 @@
 #include "probe/connection/conn_table.h"
 #include "bpf/conns.skel.h"
 
-static enum calls_of scope_of(const struct conns_log *log)
+static enum calls_of conns_calls_scope(const struct conns_log *log)
 {
 	return !log->on ? CALLS_OF_NONE : log->all ? CALLS_OF_ALL : CALLS_OF_CHOSEN;
 }
@@ -23,7 +23,7 @@ int conns_calls_select(struct conns_calls *c, struct conns_bpf *skel, const stru
 		.skel = log->on ? skel : NULL, .self = (uint32_t)getpid(), .table = table,
 	};
 	vec_init(&c->events, CONNS_CALLS_HELD);
-	skel->rodata->calls_of = scope_of(log);
+	skel->rodata->calls_of = conns_calls_scope(log);
 	if (!log->on) /* the least that the kernel takes */
 		err = bpf_map__set_max_entries(skel->maps.calls, (uint32_t)getpagesize());
 	if (!err && (!log->on || log->all))
@@ -32,7 +32,7 @@ int conns_calls_select(struct conns_calls *c, struct conns_bpf *skel, const stru
 }
 
 /* Of hostlat's own connections nobody wants to know. */
-static int take(void *ctx, void *data, size_t size)
+static int conns_calls_take(void *ctx, void *data, size_t size)
 {
 	struct conns_calls *c = ctx;
 	const struct conn_seen *seen;
@@ -46,7 +46,7 @@ static int take(void *ctx, void *data, size_t size)
 	seen = conn_table_find(c->table, call.netns, call.cookie);
 	call.flow = seen ? seen->flow : 0;
 	if (vec_push(&c->events, call))
-		c->unheld++;
+		c->overflowed++;
 	return 0;
 }
 
@@ -54,7 +54,7 @@ int conns_calls_open(struct conns_calls *c, const struct conns_log *log)
 {
 	if (!c->skel)
 		return 0;
-	c->ring = ring_buffer__new(bpf_map__fd(c->skel->maps.calls), take, c, NULL);
+	c->ring = ring_buffer__new(bpf_map__fd(c->skel->maps.calls), conns_calls_take, c, NULL);
 	if (!c->ring)
 		return -errno;
 	return log->cookie ? conns_calls_choose(c, log->cookie) : 0;
@@ -87,7 +87,7 @@ void conns_calls_forget(struct conns_calls *c, uint64_t cookie)
 		__atomic_sub_fetch(&c->skel->bss->calls_waiting, 1, __ATOMIC_RELAXED);
 }
 
-static uint64_t counted(const struct conns_calls *c)
+static uint64_t conns_calls_count_lost(const struct conns_calls *c)
 {
 	uint64_t sum = 0;
 
@@ -97,7 +97,7 @@ static uint64_t counted(const struct conns_calls *c)
 }
 
 /* By time; they have come in about this order, so that an insertion is a step or two. */
-static void order(struct conns_call_events *events)
+static void conns_calls_sort(struct conns_call_events *events)
 {
 	struct event_call *e = events->items;
 
@@ -118,10 +118,10 @@ int conns_calls_read(struct conns_calls *c, uint64_t grant)
 	if (!c->skel)
 		return 0;
 	if (!c->granted) /* what was called before, at the start, is none of the run's */
-		c->not_told = counted(c);
+		c->lost_before = conns_calls_count_lost(c);
 	c->granted = true;
 	n = ring_buffer__consume(c->ring);
-	order(&c->events);
+	conns_calls_sort(&c->events);
 	if (grant > CALLS_GRANT_MAX)
 		grant = CALLS_GRANT_MAX;
 	__atomic_store_n(&c->skel->bss->calls_granted, (int64_t)grant, __ATOMIC_SEQ_CST);
@@ -153,7 +153,7 @@ bool conns_calls_block(struct conns_calls *c, struct event_block *block)
 
 uint64_t conns_calls_left_out(const struct conns_calls *c)
 {
-	return c->skel ? counted(c) - c->not_told + c->unheld : 0;
+	return c->skel ? conns_calls_count_lost(c) - c->lost_before + c->overflowed : 0;
 }
 
 void conns_calls_thinned(struct conns_calls *c)

@@ -27,8 +27,8 @@ struct conns_calls {
 	struct conns_call_events VEC_OF(struct event_call) events;
 	size_t handed;               /* of these, by conns_calls_block() */
 	bool granted;                /* some have been, at some time */
-	uint64_t not_told;           /* left out before that */
-	uint64_t unheld;             /* ... as they did not fit into `events` */
+	uint64_t lost_before;           /* left out before that */
+	uint64_t overflowed;             /* ... as they did not fit into `events` */
 	uint32_t self;               /* our own process */
 	const struct conn_table *table; /* of struct conn_seen: for their flows */
 };

@@ -22,7 +22,7 @@
 #define ASSUMED_NS 1000.0
 
 /* How often a kind of programs ran since the last call. */
-static double runs_since(struct conns_cost *c, const struct conn_counts *counts, int use)
+static double cost_count_runs(struct conns_cost *c, const struct conn_counts *counts, int use)
 {
 	double n = 0;
 
@@ -36,16 +36,16 @@ static double runs_since(struct conns_cost *c, const struct conn_counts *counts,
 	return n;
 }
 
-static double price_of(const struct conns_cost *c, int use)
+static double cost_of_run(const struct conns_cost *c, int use)
 {
 	return c->runs[use] > 0 ? c->ns[use] / c->runs[use] : 0;
 }
 
 /* Those of one CPU, but for the dearest one if it is strange. */
-static void take_of(struct conns_cost *c, struct conn_timed *now, struct conn_timed *then, int use,
-		    double *ns, double *runs)
+static void cost_add_cpu(struct conns_cost *c, struct conn_timed *now, struct conn_timed *then,
+			 int use, double *ns, double *runs)
 {
-	const double most = (double)now->most_ns[use], price = price_of(c, use);
+	const double most = (double)now->most_ns[use], price = cost_of_run(c, use);
 	const double usual = price > 0 ? price : ASSUMED_NS;
 	double n = (uint32_t)(now->runs[use] - then->runs[use]), sum;
 
@@ -63,8 +63,8 @@ static void take_of(struct conns_cost *c, struct conn_timed *now, struct conn_ti
 	*runs += n;
 }
 
-/* Nanoseconds of one reading of the clock. Before take_timed(), which moves c->timed on. */
-static double clock_of(struct conns_cost *c, const struct conn_timed *timed)
+/* Nanoseconds of one reading of the clock. Before cost_add_timed(), which moves c->timed on. */
+static double cost_of_clock(struct conns_cost *c, const struct conn_timed *timed)
 {
 	double ns = 0, runs = 0;
 
@@ -82,12 +82,12 @@ static double clock_of(struct conns_cost *c, const struct conn_timed *timed)
 	return c->clock_ns;
 }
 
-static void take_timed(struct conns_cost *c, struct conn_timed *timed, int use)
+static void cost_add_timed(struct conns_cost *c, struct conn_timed *timed, int use)
 {
 	double ns = 0, runs = 0;
 
 	for (int cpu = 0; cpu < c->cpus; cpu++)
-		take_of(c, &timed[cpu], &c->timed[cpu], use, &ns, &runs);
+		cost_add_cpu(c, &timed[cpu], &c->timed[cpu], use, &ns, &runs);
 	if (!runs)
 		return;
 	c->ns[use] = c->ns[use] * REMEMBERED + ns;
@@ -97,17 +97,17 @@ static void take_timed(struct conns_cost *c, struct conn_timed *timed, int use)
 bool conns_cost_since(struct conns_cost *c, const struct conn_counts *counts,
 		      struct conn_timed *timed, struct conns_push *push)
 {
-	const double timing = READINGS * clock_of(c, timed) / CONN_TIMED_ONE_IN;
+	const double timing = READINGS * cost_of_clock(c, timed) / CONN_TIMED_ONE_IN;
 	bool known = true;
 	double sum = 0;
 
 	*push = (struct conns_push){ 0 };
 	for (int use = 0; use < USE_MAX; use++) {
-		double n = runs_since(c, counts, use), ns;
+		double n = cost_count_runs(c, counts, use), ns;
 
-		take_timed(c, timed, use);
+		cost_add_timed(c, timed, use);
 		known &= !n || c->runs[use] > 0;
-		ns = n * (c->runs[use] > 0 ? UNSEEN * price_of(c, use) + timing : ASSUMED_NS);
+		ns = n * (c->runs[use] > 0 ? UNSEEN * cost_of_run(c, use) + timing : ASSUMED_NS);
 		sum += ns;
 		if (use == USE_STATE)
 			push->ends_ns = (uint64_t)ns;
@@ -118,7 +118,7 @@ bool conns_cost_since(struct conns_cost *c, const struct conn_counts *counts,
 
 /* ---- the kernel's statistics ---- */
 
-static enum conn_use use_of(const char *program)
+static enum conn_use cost_use_of(const char *program)
 {
 	static const struct {
 		const char *name;
@@ -144,7 +144,7 @@ void conns_cost_stats(const struct bpf_object *object, uint64_t ns[USE_MAX],
 	memset(ns, 0, USE_MAX * sizeof(*ns));
 	memset(runs, 0, USE_MAX * sizeof(*runs));
 	bpf_object__for_each_program(program, object) {
-		enum conn_use use = use_of(bpf_program__name(program));
+		enum conn_use use = cost_use_of(bpf_program__name(program));
 
 		if (bpf_program__expected_attach_type(program) != BPF_TRACE_ITER &&
 		    bpf_program__type(program) != BPF_PROG_TYPE_SYSCALL)

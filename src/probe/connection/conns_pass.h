@@ -19,7 +19,7 @@ struct conns_log {
 /* What a pass has met. */
 struct conns_pass {
 	uint64_t members;   /* connections of the level that it has visited */
-	uint64_t told;
+	uint64_t reported;  /* records */
 	uint64_t cpu_ns;    /* of this thread, the kernel's part included */
 	bool ended;         /* it has visited all */
 };

@@ -18,8 +18,8 @@
 #include "host/cgroup.h"
 #include "probe/connection/conns_calls.h"
 #include "probe/connection/conns_cost.h"
-#include "probe/connection/conns_places.h"
-#include "probe/connection/conns_told.h"
+#include "probe/connection/conns_hooks.h"
+#include "probe/connection/conn_delta.h"
 #include "probe/connection/conns_walk.h"
 #include "probe/common/hook.h"
 #include "probe/common/prog_stats.h"
@@ -37,13 +37,13 @@ struct conns_probe {
 	struct strbuf missing;          /* lines "name: why" */
 	struct restorer restorer;       /* of the sockets' flags */
 	uint64_t started, first_ns;
-	struct conns_told told;
+	struct conn_delta delta;
 	struct conns_cost cost;
 	struct conns_calls calls;
 	struct conns_ends ends;
 };
 
-static void say_missing(struct conns_probe *p, const char *what, const char *why)
+static void probe_note_missing(struct conns_probe *p, const char *what, const char *why)
 {
 	strbuf_printf(&p->missing, "%s: %s\n", what, why);
 }
@@ -51,32 +51,32 @@ static void say_missing(struct conns_probe *p, const char *what, const char *why
 /* ---- passes ---- */
 
 /* Nobody wants to know of the connections that prices were found with. */
-static int take_record(void *ctx, void *data, size_t size)
+static int probe_take_record(void *ctx, void *data, size_t size)
 {
 	struct conns_probe *p = ctx;
-	const struct conn_told *t = data;
+	const struct conn_snapshot *t = data;
 
-	if (size < sizeof(*t) || !p->told.sink)
+	if (size < sizeof(*t) || !p->delta.sink)
 		return 0;
-	conns_told_take(&p->told, t, NULL);
+	conn_delta_add(&p->delta, t, NULL);
 	if (t->closed)
-		conns_calls_forget(&p->calls, t->kept.q.cookie);
+		conns_calls_forget(&p->calls, t->stats.idle.cookie);
 	return 0;
 }
 
-static void empty_ring(void *ctx)
+static void probe_empty_ring(void *ctx)
 {
 	struct conns_probe *p = ctx;
 	int n = ring_buffer__consume(p->ring);
 
-	if (n < 0 && !p->told.err)
-		p->told.err = n;
+	if (n < 0 && !p->delta.err)
+		p->delta.err = n;
 }
 
-static void account(const struct conns_probe *p, struct conns_pass *pass, uint64_t before)
+static void probe_set_pass(const struct conns_probe *p, struct conns_pass *pass, uint64_t before)
 {
 	pass->members = p->skel->bss->pass.members;
-	pass->told = p->skel->bss->pass.told;
+	pass->reported = p->skel->bss->pass.reported;
 	pass->cpu_ns = clock_thread_cpu() - before;
 }
 
@@ -88,16 +88,16 @@ int conns_probe_sample(struct conns_probe *p, enum conn_level level, double samp
 	int err = conns_walk_sample(&p->walk, level,
 				    us < 1 ? 1 : us < UINT32_MAX ? (uint32_t)us : UINT32_MAX);
 
-	empty_ring(p);
-	account(p, pass, before);
+	probe_empty_ring(p);
+	probe_set_pass(p, pass, before);
 	pass->ended = true;
-	return err ? err : p->told.err;
+	return err ? err : p->delta.err;
 }
 
 void conns_probe_output(struct conns_probe *p, struct event_sink *sink, struct event_dict *dict)
 {
-	p->told.sink = sink;
-	p->told.dict = dict;
+	p->delta.sink = sink;
+	p->delta.dict = dict;
 }
 
 int conns_probe_read(struct conns_probe *p, enum conn_level level, uint64_t quota,
@@ -106,9 +106,9 @@ int conns_probe_read(struct conns_probe *p, enum conn_level level, uint64_t quot
 	uint64_t before = clock_thread_cpu();
 	int err = conns_walk_read(&p->walk, level, quota, &pass->ended);
 
-	empty_ring(p);
-	account(p, pass, before);
-	return err ? err : p->told.err;
+	probe_empty_ring(p);
+	probe_set_pass(p, pass, before);
+	return err ? err : p->delta.err;
 }
 
 int conns_probe_fd(const struct conns_probe *p)
@@ -118,29 +118,31 @@ int conns_probe_fd(const struct conns_probe *p)
 
 bool conns_probe_block(struct conns_probe *p, struct event_block *block)
 {
-	return conns_told_block(&p->told, block);
+	return conn_delta_block(&p->delta, block);
 }
 
 /* ---- attaching ---- */
 
 /*
  * The kernel reports round trips to programs of a cgroup; containers are below the root. Such a
- * program sets flags in sockets: it is attached only where leave_sockets() can clear them.
+ * program sets flags in sockets: it is attached only where probe_release_sockets() can clear them.
  */
-static void attach_ops(struct conns_probe *p)
+static void probe_attach_ops(struct conns_probe *p)
 {
 	int fd, err;
 
 	if (!p->existing) {
-		say_missing(p, "round trips", "without iter/tcp hostlat could not clear its flags "
-			    "in sockets when it ends, and sets none; without them, round trips, "
-			    "timeouts and the peer's delayed acknowledgements are unknown");
+		probe_note_missing(
+			p, "round trips",
+			"without iter/tcp hostlat could not clear its flags "
+			"in sockets when it ends, and sets none; without them, round trips, "
+			"timeouts and the peer's delayed acknowledgements are unknown");
 		return;
 	}
 	fd = host_cgroup2_open();
 	if (fd < 0) {
-		say_missing(p, "round trips", fd == -ENOENT ? "cgroup2 is not mounted" :
-			    strerror(-fd));
+		probe_note_missing(p, "round trips", fd == -ENOENT ? "cgroup2 is not mounted" :
+				   strerror(-fd));
 		return;
 	}
 	p->skel->links.conn_ops = bpf_program__attach_cgroup(p->skel->progs.conn_ops, fd);
@@ -148,17 +150,17 @@ static void attach_ops(struct conns_probe *p)
 	close(fd);
 	p->skel->bss->ops_attached = p->skel->links.conn_ops != NULL;
 	if (p->skel->links.conn_ops)
-		p->told.known |= CONN_KNOWS_RTT | CONN_KNOWS_RTTS | CONN_KNOWS_PEER_DELACKS |
+		p->delta.known |= CONN_KNOWS_RTT | CONN_KNOWS_RTTS | CONN_KNOWS_PEER_DELACKS |
 				 CONN_KNOWS_RTO;
 	else
-		say_missing(p, "round trips", strerror(err));
+		probe_note_missing(p, "round trips", strerror(err));
 }
 
 /*
  * Somebody else's program may have asked for the round trips of connections that began meanwhile:
  * where hostlat came first, nothing tells. Then their flags stay.
  */
-static bool has_other_ops(void)
+static bool probe_has_other_ops(void)
 {
 	__u32 programs[64], n = 64;
 	int fd = host_cgroup2_open();
@@ -172,21 +174,23 @@ static bool has_other_ops(void)
 	return has;
 }
 
-static bool has_target(const struct conns_bpf *skel, const struct bpf_program *program)
+static bool probe_is_attached_elsewhere(const struct conns_bpf *skel,
+					const struct bpf_program *program)
 {
 	return bpf_program__expected_attach_type(program) == BPF_TRACE_ITER ||
 	       program == skel->progs.conn_ops || program == skel->progs.conn_walk;
 }
 
 /* -EAGAIN: without the one that cannot be attached. */
-static int attach_hooks(struct conns_probe *p, struct refusals *refused)
+static int probe_attach_hooks(struct conns_probe *p, struct refusals *refused)
 {
 	struct bpf_program *program;
 
 	bpf_object__for_each_program(program, p->skel->obj) {
 		struct bpf_link *link;
 
-		if (!bpf_program__autoload(program) || has_target(p->skel, program))
+		if (!bpf_program__autoload(program) ||
+		    probe_is_attached_elsewhere(p->skel, program))
 			continue;
 		link = bpf_program__attach(program);
 		if (!link)
@@ -196,7 +200,7 @@ static int attach_hooks(struct conns_probe *p, struct refusals *refused)
 	return 0;
 }
 
-static int attach_existing(struct conns_probe *p, struct refusals *refused)
+static int probe_attach_existing(struct conns_probe *p, struct refusals *refused)
 {
 	if (!bpf_program__autoload(p->skel->progs.conn_existing))
 		return 0;
@@ -204,17 +208,17 @@ static int attach_existing(struct conns_probe *p, struct refusals *refused)
 	return p->existing ? 0 : refusals_add(refused, "conn_existing", -errno);
 }
 
-static int attach(struct conns_probe *p, struct refusals *refused)
+static int probe_attach(struct conns_probe *p, struct refusals *refused)
 {
-	int err = attach_hooks(p, refused);
+	int err = probe_attach_hooks(p, refused);
 
 	if (!err)
-		err = attach_existing(p, refused);
+		err = probe_attach_existing(p, refused);
 	if (err)
 		return err;
 	if (bpf_program__autoload(p->skel->progs.conn_ops))
-		attach_ops(p);
-	err = conns_walk_open(&p->walk, p->skel, empty_ring, p);
+		probe_attach_ops(p);
+	err = conns_walk_open(&p->walk, p->skel, probe_empty_ring, p);
 	if (!err)
 		return 0;
 	return refusals_add(refused, p->skel->rodata->in_tables ? "conn_walk" : "conn_visit", err);
@@ -222,26 +226,26 @@ static int attach(struct conns_probe *p, struct refusals *refused)
 
 /* ---- connections from before ---- */
 
-struct existing {
+struct probe_namespace {
 	struct conns_probe *probe;
 	int fd;
 };
 
 /* An iterator sees the namespace in which it was made. */
-static int make_iterator(void *ctx)
+static int probe_make_iterator(void *ctx)
 {
-	struct existing *e = ctx;
+	struct probe_namespace *e = ctx;
 
 	e->fd = bpf_iter_create(bpf_link__fd(e->probe->existing));
 	return e->fd < 0 ? -errno : 0;
 }
 
-static void each_namespace(struct conns_probe *p, enum pass_follow follow)
+static void probe_each_namespace(struct conns_probe *p, enum pass_follow follow)
 {
 	p->skel->bss->pass = (struct conn_pass){ .quota = UINT64_MAX, .follow = follow };
-	for (size_t i = 0; i < p->told.namespaces.len; i++) {
-		struct existing e = { .probe = p };
-		int err = host_netns_run(&p->told.namespaces.items[i], make_iterator, &e);
+	for (size_t i = 0; i < p->delta.namespaces.len; i++) {
+		struct probe_namespace e = { .probe = p };
+		int err = host_netns_run(&p->delta.namespaces.items[i], probe_make_iterator, &e);
 		bool ended;
 
 		if (!err) {
@@ -252,13 +256,13 @@ static void each_namespace(struct conns_probe *p, enum pass_follow follow)
 			char what[HOST_LABEL_MAX + 64];
 
 			snprintf(what, sizeof(what), "connections from before in namespace %s",
-				 p->told.namespaces.items[i].name);
-			say_missing(p, what, strerror(-err));
+				 p->delta.namespaces.items[i].name);
+			probe_note_missing(p, what, strerror(-err));
 		}
 	}
 }
 
-static int visit_owners(struct conns_probe *p)
+static int probe_visit_owners(struct conns_probe *p)
 {
 	struct bpf_link *link = bpf_program__attach_iter(p->skel->progs.conn_owner, NULL);
 	int err;
@@ -270,21 +274,21 @@ static int visit_owners(struct conns_probe *p)
 	return err;
 }
 
-static void find_owners(struct conns_probe *p)
+static void probe_find_owners(struct conns_probe *p)
 {
 	int err;
 
 	if (!bpf_program__autoload(p->skel->progs.conn_owner))
 		return; /* which is said */
-	err = visit_owners(p);
+	err = probe_visit_owners(p);
 	if (err)
-		say_missing(p, "owners", strerror(-err));
+		probe_note_missing(p, "owners", strerror(-err));
 }
 
 /* ---- life ---- */
 
 /* The kernel's coarse clock moves once per tick. */
-static uint64_t tick_length(void)
+static uint64_t probe_tick_ns(void)
 {
 	struct timespec t;
 
@@ -293,7 +297,7 @@ static uint64_t tick_length(void)
 }
 
 /* What a load makes. */
-static void unload(struct conns_probe *p)
+static void probe_unload(struct conns_probe *p)
 {
 	conns_walk_release(&p->walk);
 	for (size_t i = 0; i < p->n_links; i++)
@@ -306,43 +310,43 @@ static void unload(struct conns_probe *p)
 }
 
 /* -EAGAIN: to be tried again, without what was refused. */
-static int load_once(struct conns_probe *p, const struct conns_log *log,
-		     struct refusals *refused, char *why, size_t size)
+static int probe_load_once(struct conns_probe *p, const struct conns_log *log,
+			   struct refusals *refused, char *why, size_t size)
 {
 	int err;
 
-	unload(p);
+	probe_unload(p);
 	p->skel = conns_bpf__open();
 	if (!p->skel)
 		return -errno;
-	err = conns_places_select(p->skel, refused, &p->told, &p->missing, why, size);
+	err = conns_hooks_select(p->skel, refused, &p->delta, &p->missing, why, size);
 	if (err)
 		return err;
-	p->told.tick_ns = tick_length();
-	p->skel->rodata->tick_ns = p->told.tick_ns;
-	err = conns_calls_select(&p->calls, p->skel, log, &p->told.table);
+	p->delta.tick_ns = probe_tick_ns();
+	p->skel->rodata->tick_ns = p->delta.tick_ns;
+	err = conns_calls_select(&p->calls, p->skel, log, &p->delta.table);
 	if (!err)
 		err = refusals_load(refused, p->skel->skeleton);
 	if (err)
 		return err;
-	p->told.known |= CONN_KNOWS_TIMES | CONN_KNOWS_CHRONO | CONN_KNOWS_SPURIOUS |
+	p->delta.known |= CONN_KNOWS_TIMES | CONN_KNOWS_CHRONO | CONN_KNOWS_SPURIOUS |
 		    CONN_KNOWS_RCV_WND | CONN_KNOWS_GAUGES;
-	return attach(p, refused);
+	return probe_attach(p, refused);
 }
 
-static int load(struct conns_probe *p, const struct conns_log *log, char *why, size_t size)
+static int probe_load(struct conns_probe *p, const struct conns_log *log, char *why, size_t size)
 {
 	struct refusals refused = { 0 };
 	int err;
 
 	do
-		err = load_once(p, log, &refused, why, size);
+		err = probe_load_once(p, log, &refused, why, size);
 	while (err == -EAGAIN);
 	if (!err)
 		err = conns_calls_open(&p->calls, log);
 	if (err)
 		return err;
-	p->ring = ring_buffer__new(bpf_map__fd(p->skel->maps.ring), take_record, p, NULL);
+	p->ring = ring_buffer__new(bpf_map__fd(p->skel->maps.ring), probe_take_record, p, NULL);
 	return p->ring ? 0 : -errno;
 }
 
@@ -350,46 +354,49 @@ static int load(struct conns_probe *p, const struct conns_log *log, char *why, s
  * Takes back the flags that were set in sockets, in the namespaces of now; also in the process that
  * does so if this one is killed.
  */
-static void leave_sockets(void *probe)
+static void probe_release_sockets(void *probe)
 {
 	struct conns_probe *p = probe;
 
 	p->skel->bss->following = 0;
-	host_netns_vec_release(&p->told.namespaces);
-	if (!host_netns_list(NULL, &p->told.namespaces))
-		each_namespace(p, has_other_ops() ? PASS_LEAVE_OLD : PASS_LEAVE);
+	host_netns_vec_release(&p->delta.namespaces);
+	if (!host_netns_list(NULL, &p->delta.namespaces))
+		probe_each_namespace(p, probe_has_other_ops() ? PASS_LEAVE_OLD : PASS_LEAVE);
 }
 
-static int start(struct conns_probe *p)
+static int probe_start(struct conns_probe *p)
 {
 	int err;
 
-	err = host_netns_list(NULL, &p->told.namespaces);
+	err = host_netns_list(NULL, &p->delta.namespaces);
 	if (err)
 		return err;
-	err = p->existing ? restorer_start(&p->restorer, PRIVILEGE_COLLECT, leave_sockets, p) : 0;
+	err = p->existing
+		      ? restorer_start(&p->restorer, PRIVILEGE_COLLECT, probe_release_sockets, p)
+		      : 0;
 	if (err)
 		log_warning("no process restores sockets if this one is killed: %s",
 			    strerror(-err));
 	p->skel->bss->following = 1;
-	empty_ring(p);
+	probe_empty_ring(p);
 	p->started = clock_now();
 	p->first_ns = clock_thread_cpu();
 	if (p->existing)
-		each_namespace(p, PASS_FOLLOW);
+		probe_each_namespace(p, PASS_FOLLOW);
 	p->first_ns = clock_thread_cpu() - p->first_ns;
 	if (p->skel->bss->asked_in_vain && !p->skel->bss->asked_well)
-		say_missing(p, "round trips of connections from before",
-			    "this kernel lets no program ask an open connection for them (6.12 "
-			    "does)");
-	find_owners(p);
+		probe_note_missing(
+			p, "round trips of connections from before",
+			"this kernel lets no program ask an open connection for them (6.12 "
+			"does)");
+	probe_find_owners(p);
 	return 0;
 }
 
 /* Advice is for a process that lacks a privilege; a kernel that refuses is named. */
-static void say_why_not(int err, char *why, size_t size)
+static void probe_explain_refusal(int err, char *why, size_t size)
 {
-	if (!conns_places_permitted())
+	if (!conns_hooks_permitted())
 		snprintf(why, size, "connections can't be followed: %s (run it as root, or with "
 			 "CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN)", strerror(-err));
 	else if (refusal_name()[0])
@@ -413,18 +420,18 @@ int conns_probe_open(struct conns_probe **out, const struct conns_log *log, char
 	if (p->cost.cpus < 1 || p->cost.cpus > CONN_CPUS)
 		p->cost.cpus = CONN_CPUS;
 	strbuf_init(&p->missing, 65536);
-	err = conns_told_init(&p->told);
-	if (!err && conns_places_permitted() && hook_none(reason, sizeof(reason))) {
+	err = conn_delta_init(&p->delta);
+	if (!err && conns_hooks_permitted() && hook_none(reason, sizeof(reason))) {
 		snprintf(why, size, "connections can't be followed: %s", reason);
 		err = -ENOTSUP;
 	}
 	if (!err)
-		err = load(p, log, why, size);
+		err = probe_load(p, log, why, size);
 	if (!err)
-		err = start(p);
+		err = probe_start(p);
 	if (err) {
 		if (!why[0])
-			say_why_not(err, why, size);
+			probe_explain_refusal(err, why, size);
 		conns_probe_free(p);
 		return err;
 	}
@@ -437,30 +444,30 @@ void conns_probe_free(struct conns_probe *p)
 	if (!p)
 		return;
 	if (p->existing)
-		leave_sockets(p);
+		probe_release_sockets(p);
 	restorer_call_off(&p->restorer);
 	ring_buffer__free(p->ring);
 	conns_calls_release(&p->calls);
-	unload(p);
-	conns_told_release(&p->told);
+	probe_unload(p);
+	conn_delta_release(&p->delta);
 	strbuf_release(&p->missing);
 	free(p);
 }
 
 void conns_probe_aim(struct conns_probe *p, enum conn_level level, double hz)
 {
-	p->told.hz[level] = hz;
+	p->delta.hz[level] = hz;
 }
 
 void conns_probe_cover(struct conns_probe *p, enum conn_level level, bool sampled, uint64_t now)
 {
-	conn_cover_set(&p->told.cover[level], sampled, now);
+	conn_cover_set(&p->delta.cover[level], sampled, now);
 }
 
 void conns_probe_gap(struct conns_probe *p, enum conn_level level, uint64_t from, uint64_t to,
 		     uint64_t ns)
 {
-	conn_cover_gap(&p->told.cover[level], from, to, ns);
+	conn_cover_gap(&p->delta.cover[level], from, to, ns);
 }
 
 void conns_probe_members(const struct conns_probe *p, uint64_t members[LEVELS])
@@ -474,11 +481,11 @@ void conns_probe_members(const struct conns_probe *p, uint64_t members[LEVELS])
 
 void conns_probe_thin(struct conns_probe *p, uint32_t n)
 {
-	const uint32_t before = p->told.thinned_one_in;
+	const uint32_t before = p->delta.thinned_one_in;
 
 	if (n == before)
 		return;
-	conns_told_thin(&p->told, n, clock_now());
+	conn_delta_thin(&p->delta, n, clock_now());
 	if (before > 1) /* who is followed again has lacked some */
 		conns_calls_thinned(&p->calls);
 	p->skel->data->thin_one_in = n;
@@ -501,8 +508,8 @@ void conns_probe_ends(struct conns_probe *p, struct conns_ends *ends)
 	}
 	p->ends.left_out += (uint32_t)(left_out - (uint32_t)p->ends.left_out);
 	p->ends.begun += (uint32_t)(begun - (uint32_t)p->ends.begun);
-	p->ends.records = p->told.records;
-	p->ends.closed = p->told.closed;
+	p->ends.records = p->delta.records;
+	p->ends.closed = p->delta.closed;
 	*ends = p->ends;
 }
 
@@ -560,13 +567,13 @@ uint64_t conns_probe_first_ns(const struct conns_probe *p)
 
 uint64_t conns_probe_memory(const struct conns_probe *p)
 {
-	const struct conn_table *t = &p->told.table;
+	const struct conn_table *t = &p->delta.table;
 
 	return t->n * sizeof(struct conn_seen) + t->size * sizeof(struct conn_key *) +
-	       p->told.counted_bytes + p->told.rtts_bytes;
+	       p->delta.counted_bytes + p->delta.rtts_bytes;
 }
 
 int conns_probe_describe(struct conns_probe *p, struct event_sink *sink)
 {
-	return conns_missing_put(strbuf_str(&p->missing), p->started, sink);
+	return conn_delta_put_missing(strbuf_str(&p->missing), p->started, sink);
 }

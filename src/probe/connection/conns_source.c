@@ -20,8 +20,8 @@ struct conns_source {
 	bool lacks_log;    /* of calls: it was asked for */
 };
 
-static int open_one(struct conns_source *s, enum conns_collect how, const struct conns_log *log,
-		    char *why, size_t size)
+static int conns_source_open_backend(struct conns_source *s, enum conns_collect how,
+				     const struct conns_log *log, char *why, size_t size)
 {
 	char also[WHY_MAX];
 	int err = 0;
@@ -52,7 +52,7 @@ int conns_source_open(struct conns_source **out, enum conns_collect how,
 		return -ENOMEM;
 	}
 	descriptors_raise(); /* a namespace takes one */
-	err = open_one(s, how, log, why, size);
+	err = conns_source_open_backend(s, how, log, why, size);
 	if (err) {
 		conns_source_free(s);
 		return err;

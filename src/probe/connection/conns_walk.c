@@ -10,9 +10,9 @@
 #include "bpf/abi_calls.h"
 #include "bpf/conns.skel.h"
 
-#define TRIES_MOST 100  /* runs in a row that wait for a key to be written, */
+#define TRIES_MAX 100  /* runs in a row that wait for a key to be written, */
 #define PAUSE_NS 100000 /* ... with this between them */
-#define SWEEP_LEAST 4096 /* keys that came since the last sweep, at least */
+#define SWEEP_MIN 4096 /* keys that came since the last sweep, at least */
 #define READ_AGAIN 4 /* passes over all, at most, until no connection was passed over */
 
 /* ---- iterators ---- */
@@ -50,7 +50,8 @@ int conns_walk_link(struct conns_walk *w, const struct bpf_link *link)
 }
 
 /* NULL: errno says why not. */
-static struct bpf_link *attach_visit(const struct bpf_program *program, const struct bpf_map *map)
+static struct bpf_link *walk_attach_iterator(const struct bpf_program *program,
+					     const struct bpf_map *map)
 {
 	union bpf_iter_link_info info = { .map.map_fd = (__u32)bpf_map__fd(map) };
 	LIBBPF_OPTS(bpf_iter_attach_opts, options, .link_info = &info,
@@ -59,23 +60,24 @@ static struct bpf_link *attach_visit(const struct bpf_program *program, const st
 	return bpf_program__attach_iter(program, &options);
 }
 
-static int attach_visits(struct conns_walk *w)
+static int walk_attach_iterators(struct conns_walk *w)
 {
 	const struct bpf_map *maps[LEVELS] = {
-		w->skel->maps.kept, w->skel->maps.warm, w->skel->maps.hot,
+		w->skel->maps.conns, w->skel->maps.warm, w->skel->maps.hot,
 	};
 
 	int fd;
 
 	for (int i = 0; i < LEVELS; i++) {
-		w->visit[i] = attach_visit(w->skel->progs.conn_visit, maps[i]);
+		w->visit[i] = walk_attach_iterator(w->skel->progs.conn_visit, maps[i]);
 		if (!w->visit[i])
 			return -errno;
 	}
-	w->visit_quiet = attach_visit(w->skel->progs.conn_visit_rest, w->skel->maps.quiet);
-	if (!w->visit_quiet)
+	w->visit_idle =
+		walk_attach_iterator(w->skel->progs.conn_visit_rest, w->skel->maps.idle_conns);
+	if (!w->visit_idle)
 		return -errno;
-	fd = bpf_iter_create(bpf_link__fd(w->visit_quiet)); /* which may be refused by itself */
+	fd = bpf_iter_create(bpf_link__fd(w->visit_idle)); /* which may be refused by itself */
 	if (fd < 0)
 		return -errno;
 	close(fd);
@@ -86,13 +88,13 @@ static int attach_visits(struct conns_walk *w)
  * By one iterator of the level. That of the rest has another one, over idle connections: it comes
  * first, as a connection that becomes active meanwhile is then among the others.
  */
-static int iterate_part(struct conns_walk *w, enum conn_level level, bool *ended)
+static int walk_iterate_part(struct conns_walk *w, enum conn_level level, bool *ended)
 {
-	const bool quiet = level == LEVEL_REST && !w->behind_quiet[level];
+	const bool idle = level == LEVEL_REST && !w->idle_visited[level];
 	int *fd = &w->reading[level], err;
 
 	if (*fd < 0)
-		*fd = bpf_iter_create(bpf_link__fd(quiet ? w->visit_quiet : w->visit[level]));
+		*fd = bpf_iter_create(bpf_link__fd(idle ? w->visit_idle : w->visit[level]));
 	if (*fd < 0)
 		return -errno;
 	err = conns_walk_iterator(w, *fd, ended);
@@ -100,19 +102,19 @@ static int iterate_part(struct conns_walk *w, enum conn_level level, bool *ended
 		return err;
 	close(*fd);
 	*fd = -1;
-	w->behind_quiet[level] = quiet;
+	w->idle_visited[level] = idle;
 	return err;
 }
 
 /* ---- tables ---- */
 
-static bool walks_tables(const struct conns_walk *w)
+static bool walk_is_over_tables(const struct conns_walk *w)
 {
 	return w->skel->rodata->in_tables;
 }
 
 /* A record that no walk has met has 0; each is met far sooner than after 65,536 walks. */
-static uint32_t next_number(uint32_t *last)
+static uint32_t walk_next_number(uint32_t *last)
 {
 	do
 		++*last;
@@ -124,7 +126,7 @@ static uint32_t next_number(uint32_t *last)
  * The program pauses when the ring is nearly full, at its quota, or at a key that another CPU has
  * yet to write: if that one is not given the CPU, it is the next pass that meets it.
  */
-static int walk_table(struct conns_walk *w, enum pass_table table, uint32_t *keys, bool *ended)
+static int walk_run_table(struct conns_walk *w, enum pass_table table, uint32_t *keys, bool *ended)
 {
 	volatile struct conn_pass *b = &w->skel->bss->pass;
 	LIBBPF_OPTS(bpf_test_run_opts, options);
@@ -137,7 +139,7 @@ static int walk_table(struct conns_walk *w, enum pass_table table, uint32_t *key
 	do {
 		before = b->members;
 		b->paused = 0;
-		b->number = next_number(&w->numbers[table]);
+		b->number = walk_next_number(&w->numbers[table]);
 		err = bpf_prog_test_run_opts(bpf_program__fd(w->skel->progs.conn_walk), &options);
 		if (!err && b->paused) {
 			w->paused = true;
@@ -146,8 +148,8 @@ static int walk_table(struct conns_walk *w, enum pass_table table, uint32_t *key
 		tries = b->members == before ? tries + 1 : 0;
 		if (tries && b->paused) /* who adds the key needs a CPU, maybe this one */
 			clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
-	} while (!err && b->paused && b->members < b->quota && tries < TRIES_MOST);
-	*ended = !err && (!b->paused || tries == TRIES_MOST);
+	} while (!err && b->paused && b->members < b->quota && tries < TRIES_MAX);
+	*ended = !err && (!b->paused || tries == TRIES_MAX);
 	*keys = err || *ended ? PASS_ALL : b->keys;
 	return err;
 }
@@ -156,11 +158,13 @@ static int walk_table(struct conns_walk *w, enum pass_table table, uint32_t *key
  * Keys of records that are gone leave a ring only when a walk meets them, and walks over a level
  * are as rare as its members are few. What a sweep costs each key pays about twice.
  */
-static int sweep(struct conns_walk *w)
+static int walk_sweep(struct conns_walk *w)
 {
 	const volatile struct key_ring *rings[PASS_TABLES] = {
-		[PASS_KEPT] = &w->skel->bss->kept_ring, [PASS_QUIET] = &w->skel->bss->quiet_ring,
-		[PASS_WARM] = &w->skel->bss->warm_ring, [PASS_HOT] = &w->skel->bss->hot_ring,
+		[PASS_CONNS] = &w->skel->bss->conns_ring,
+		[PASS_IDLE] = &w->skel->bss->idle_conns_ring,
+		[PASS_WARM] = &w->skel->bss->warm_ring,
+		[PASS_HOT] = &w->skel->bss->hot_ring,
 	};
 	int err = 0;
 
@@ -169,65 +173,65 @@ static int sweep(struct conns_walk *w)
 		uint32_t keys = PASS_ALL;
 		bool ended;
 
-		if (n < w->swept[t] + w->swept[t] / 2 + SWEEP_LEAST)
+		if (n < w->swept[t] + w->swept[t] / 2 + SWEEP_MIN)
 			continue;
 		w->skel->bss->pass = (struct conn_pass){ .quota = UINT64_MAX, .sweep = 1,
 							 .level = LEVELS };
-		err = walk_table(w, (enum pass_table)t, &keys, &ended);
+		err = walk_run_table(w, (enum pass_table)t, &keys, &ended);
 		w->swept[t] = rings[t]->tail - rings[t]->head;
 	}
 	return err;
 }
 
-static enum pass_table table_of(enum conn_level level, bool quiet)
+static enum pass_table walk_table_of_level(enum conn_level level, bool idle)
 {
-	static const enum pass_table tables[LEVELS] = { PASS_KEPT, PASS_WARM, PASS_HOT };
+	static const enum pass_table tables[LEVELS] = { PASS_CONNS, PASS_WARM, PASS_HOT };
 
-	return quiet ? PASS_QUIET : tables[level];
+	return idle ? PASS_IDLE : tables[level];
 }
 
 /* By one table of the level. Idle connections come first, as with iterators. */
-static int walk_part(struct conns_walk *w, enum conn_level level, bool *ended)
+static int walk_table_part(struct conns_walk *w, enum conn_level level, bool *ended)
 {
-	const bool quiet = level == LEVEL_REST && !w->behind_quiet[level];
-	int err = walk_table(w, table_of(level, quiet), &w->keys[level], ended);
+	const bool idle = level == LEVEL_REST && !w->idle_visited[level];
+	int err = walk_run_table(w, walk_table_of_level(level, idle), &w->keys[level], ended);
 
 	if (*ended)
-		w->behind_quiet[level] = quiet;
+		w->idle_visited[level] = idle;
 	return err;
 }
 
 /* ---- passes ---- */
 
 /* `sample_us`: 0 to tell them. */
-static void prepare(struct conns_walk *w, enum conn_level level, uint32_t sample_us,
-		    uint64_t quota)
+static void walk_prepare(struct conns_walk *w, enum conn_level level, uint32_t sample_us,
+			 uint64_t quota)
 {
 	w->skel->bss->pass = (struct conn_pass){
-		.quota = quota, .sample_us = sample_us, .tell = !sample_us,
+		.quota = quota, .sample_us = sample_us, .report = !sample_us,
 		.level = level == LEVEL_REST ? LEVELS : level,
 	};
 }
 
 /* A pass that had paused behind the last one ends without a visit: then there is another one. */
-static int read_some(struct conns_walk *w, enum conn_level level, bool *ended)
+static int walk_read_part(struct conns_walk *w, enum conn_level level, bool *ended)
 {
 	bool resumed = w->reading[level] >= 0 || w->keys[level] != PASS_ALL;
 	int err;
 
 	do
-		err = walks_tables(w) ? walk_part(w, level, ended) :
-					iterate_part(w, level, ended);
-	while (!err && *ended && w->behind_quiet[level]);
+		err = walk_is_over_tables(w) ? walk_table_part(w, level, ended) :
+					walk_iterate_part(w, level, ended);
+	while (!err && *ended && w->idle_visited[level]);
 	return !err && resumed && *ended && !w->skel->bss->pass.members ?
-	       read_some(w, level, ended) : err;
+	       walk_read_part(w, level, ended) : err;
 }
 
 /*
  * From the first on. A pass that goes on after a pause passes over as many as were removed
  * meanwhile: then all are visited again, which is quick where nothing has changed.
  */
-static int read_all(struct conns_walk *w, enum conn_level level, bool *ended)
+static int walk_read_all(struct conns_walk *w, enum conn_level level, bool *ended)
 {
 	const volatile __u64 *removed = &w->skel->bss->removed;
 	__u64 before;
@@ -237,11 +241,11 @@ static int read_all(struct conns_walk *w, enum conn_level level, bool *ended)
 		close(w->reading[level]);
 	w->reading[level] = -1;
 	w->keys[level] = PASS_ALL;
-	w->behind_quiet[level] = false;
+	w->idle_visited[level] = false;
 	for (int i = 0; i < READ_AGAIN; i++) {
 		before = *removed;
 		w->paused = false;
-		err = read_some(w, level, ended);
+		err = walk_read_part(w, level, ended);
 		if (err || !w->paused || *removed == before)
 			break;
 	}
@@ -253,27 +257,28 @@ int conns_walk_sample(struct conns_walk *w, enum conn_level level, uint32_t samp
 	uint32_t keys = PASS_ALL;
 	bool ended;
 
-	prepare(w, level, sample_us, UINT64_MAX);
-	return walks_tables(w) ? walk_table(w, table_of(level, false), &keys, &ended) :
-				 conns_walk_link(w, w->visit[level]);
+	walk_prepare(w, level, sample_us, UINT64_MAX);
+	return walk_is_over_tables(w)
+		       ? walk_run_table(w, walk_table_of_level(level, false), &keys, &ended)
+		       : conns_walk_link(w, w->visit[level]);
 }
 
 int conns_walk_read(struct conns_walk *w, enum conn_level level, uint64_t quota, bool *ended)
 {
 	const bool all = quota == UINT64_MAX;
-	const int err = walks_tables(w) ? sweep(w) : 0;
+	const int err = walk_is_over_tables(w) ? walk_sweep(w) : 0;
 
 	*ended = false;
-	prepare(w, level, 0, quota);
+	walk_prepare(w, level, 0, quota);
 	if (err || !quota)
 		return err;
-	return all ? read_all(w, level, ended) : read_some(w, level, ended);
+	return all ? walk_read_all(w, level, ended) : walk_read_part(w, level, ended);
 }
 
 /* ---- life ---- */
 
 /* Of the smallest table: a kernel may load the program and refuse to run it. */
-static int try_walk(struct conns_walk *w)
+static int walk_try(struct conns_walk *w)
 {
 	LIBBPF_OPTS(bpf_test_run_opts, options);
 
@@ -290,7 +295,7 @@ int conns_walk_open(struct conns_walk *w, struct conns_bpf *skel, void (*empty)(
 		w->reading[i] = -1;
 		w->keys[i] = PASS_ALL;
 	}
-	return walks_tables(w) ? try_walk(w) : attach_visits(w);
+	return walk_is_over_tables(w) ? walk_try(w) : walk_attach_iterators(w);
 }
 
 void conns_walk_release(struct conns_walk *w)
@@ -300,5 +305,5 @@ void conns_walk_release(struct conns_walk *w)
 			close(w->reading[i]);
 		bpf_link__destroy(w->visit[i]);
 	}
-	bpf_link__destroy(w->visit_quiet);
+	bpf_link__destroy(w->visit_idle);
 }

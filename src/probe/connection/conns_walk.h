@@ -21,9 +21,9 @@ struct conns_walk {
 	void (*empty)(void *ctx);        /* takes over what is in the ring */
 	void *ctx;
 	struct bpf_link *visit[LEVELS];  /* iterators: over all records, warm ones, hot ones; */
-	struct bpf_link *visit_quiet;    /* over those of idle connections: part of LEVEL_REST */
+	struct bpf_link *visit_idle;    /* over those of idle connections: part of LEVEL_REST */
 	int reading[LEVELS];             /* an iterator that has paused; -1: none */
-	bool behind_quiet[LEVELS];       /* the pass has visited those of idle connections */
+	bool idle_visited[LEVELS];       /* the pass has visited those of idle connections */
 	bool paused;                     /* since a pass over all began */
 	uint32_t keys[LEVELS];           /* over tables: still to be visited; PASS_ALL: it begins */
 	uint32_t numbers[PASS_TABLES];   /* of the last walk over each table */

@@ -31,13 +31,13 @@ void diag_ask(struct diag_request *r, uint32_t seq)
 
 /* ---- attributes ---- */
 
-struct bytes {
+struct diag_bytes {
 	const unsigned char *at;
 	size_t size;
 };
 
 /* The next attribute of `in`: false at the end, and where one is longer than what is left. */
-static bool next_attr(struct bytes *in, uint16_t *type, struct bytes *value)
+static bool diag_next_attr(struct diag_bytes *in, uint16_t *type, struct diag_bytes *value)
 {
 	struct nlattr head;
 	size_t step;
@@ -48,7 +48,7 @@ static bool next_attr(struct bytes *in, uint16_t *type, struct bytes *value)
 	if (head.nla_len < sizeof(head) || head.nla_len > in->size)
 		return false;
 	*type = head.nla_type & NLA_TYPE_MASK;
-	*value = (struct bytes){ in->at + sizeof(head), head.nla_len - sizeof(head) };
+	*value = (struct diag_bytes){ in->at + sizeof(head), head.nla_len - sizeof(head) };
 	step = ALIGN(head.nla_len) < in->size ? ALIGN(head.nla_len) : in->size;
 	in->at += step;
 	in->size -= step;
@@ -56,7 +56,7 @@ static bool next_attr(struct bytes *in, uint16_t *type, struct bytes *value)
 }
 
 /* Its end need not be there. */
-static void take_text(char *to, size_t size, const struct bytes *value)
+static void diag_read_text(char *to, size_t size, const struct diag_bytes *value)
 {
 	size_t n = value->size < size - 1 ? value->size : size - 1;
 
@@ -66,7 +66,7 @@ static void take_text(char *to, size_t size, const struct bytes *value)
 	memset(to + n, 0, size - n); /* nothing stands behind it */
 }
 
-static void take_memory(struct diag_sock *s, const struct bytes *value)
+static void diag_read_memory(struct diag_sock *s, const struct diag_bytes *value)
 {
 	uint32_t words[SK_MEMINFO_WMEM_QUEUED + 1];
 
@@ -80,7 +80,7 @@ static void take_memory(struct diag_sock *s, const struct bytes *value)
 	s->has |= DIAG_MEMORY;
 }
 
-static void take_info(struct diag_sock *s, const struct bytes *value)
+static void diag_read_info(struct diag_sock *s, const struct diag_bytes *value)
 {
 	const size_t n = value->size < sizeof(s->info) ? value->size : sizeof(s->info);
 
@@ -89,16 +89,16 @@ static void take_info(struct diag_sock *s, const struct bytes *value)
 	s->info_size = (uint32_t)n;
 }
 
-static void take_above(struct diag_sock *s, struct bytes in)
+static void diag_read_ulp(struct diag_sock *s, struct diag_bytes in)
 {
-	struct bytes value;
+	struct diag_bytes value;
 	uint16_t type;
 	char name[8];
 
-	while (next_attr(&in, &type, &value)) {
+	while (diag_next_attr(&in, &type, &value)) {
 		if (type != INET_ULP_INFO_NAME)
 			continue;
-		take_text(name, sizeof(name), &value);
+		diag_read_text(name, sizeof(name), &value);
 		if (!strcmp(name, "tls"))
 			s->has |= DIAG_KTLS;
 		else if (!strcmp(name, "mptcp"))
@@ -108,7 +108,7 @@ static void take_above(struct diag_sock *s, struct bytes in)
 
 /* ---- messages ---- */
 
-static bool take_names(struct diag_sock *s, const struct inet_diag_msg *m)
+static bool diag_read_addresses(struct diag_sock *s, const struct inet_diag_msg *m)
 {
 	const size_t size = m->idiag_family == AF_INET6 ? 16 : 4;
 
@@ -124,32 +124,32 @@ static bool take_names(struct diag_sock *s, const struct inet_diag_msg *m)
 }
 
 /* False: it is of no socket that could be told of. */
-static bool read_sock(struct bytes in, struct diag_sock *s)
+static bool diag_read_socket(struct diag_bytes in, struct diag_sock *s)
 {
 	struct inet_diag_msg m;
-	struct bytes value;
+	struct diag_bytes value;
 	uint16_t type;
 
 	*s = (struct diag_sock){ 0 };
 	if (in.size < sizeof(m))
 		return false;
 	memcpy(&m, in.at, sizeof(m));
-	if (!take_names(s, &m))
+	if (!diag_read_addresses(s, &m))
 		return false;
 	s->state = m.idiag_state;
 	s->inode = m.idiag_inode;
 	s->rqueue = m.idiag_rqueue;
 	s->wqueue = m.idiag_wqueue;
-	in = (struct bytes){ in.at + ALIGN(sizeof(m)), in.size - ALIGN(sizeof(m)) };
-	while (next_attr(&in, &type, &value)) {
+	in = (struct diag_bytes){ in.at + ALIGN(sizeof(m)), in.size - ALIGN(sizeof(m)) };
+	while (diag_next_attr(&in, &type, &value)) {
 		if (type == INET_DIAG_INFO)
-			take_info(s, &value);
+			diag_read_info(s, &value);
 		else if (type == INET_DIAG_SKMEMINFO)
-			take_memory(s, &value);
+			diag_read_memory(s, &value);
 		else if (type == INET_DIAG_CONG)
-			take_text(s->cc, sizeof(s->cc), &value);
+			diag_read_text(s->cc, sizeof(s->cc), &value);
 		else if (type == INET_DIAG_ULP_INFO)
-			take_above(s, value);
+			diag_read_ulp(s, value);
 	}
 	return true;
 }
@@ -157,7 +157,7 @@ static bool read_sock(struct bytes in, struct diag_sock *s)
 _Static_assert(sizeof(struct inet_diag_msg) % 4 == 0, "no bytes between it and the attributes");
 
 /* What an error message, or the end of a dump, says: 0 or an error. */
-static int error_of(const struct bytes *in)
+static int diag_error(const struct diag_bytes *in)
 {
 	int32_t err;
 
@@ -170,29 +170,29 @@ static int error_of(const struct bytes *in)
 int diag_read(const void *data, size_t size, uint32_t seq,
 	      int (*take)(void *ctx, const struct diag_sock *sock), void *ctx)
 {
-	struct bytes in = { data, size };
+	struct diag_bytes in = { data, size };
 	struct diag_sock sock;
 	int err = 0;
 
 	while (!err && in.size >= sizeof(struct nlmsghdr)) {
 		struct nlmsghdr head;
-		struct bytes body;
+		struct diag_bytes body;
 		size_t step;
 
 		memcpy(&head, in.at, sizeof(head));
 		if (head.nlmsg_len < sizeof(head) || head.nlmsg_len > in.size)
 			return -EPROTO;
-		body = (struct bytes){ in.at + sizeof(head), head.nlmsg_len - sizeof(head) };
+		body = (struct diag_bytes){ in.at + sizeof(head), head.nlmsg_len - sizeof(head) };
 		step = ALIGN(head.nlmsg_len) < in.size ? ALIGN(head.nlmsg_len) : in.size;
 		in.at += step;
 		in.size -= step;
 		if (head.nlmsg_seq != seq)
 			continue;
 		if (head.nlmsg_type == NLMSG_DONE)
-			return (body.size ? error_of(&body) : 0) ?: 1;
+			return (body.size ? diag_error(&body) : 0) ?: 1;
 		if (head.nlmsg_type == NLMSG_ERROR)
-			return error_of(&body) ?: -EPROTO;
-		if (head.nlmsg_type == TCPDIAG_GETSOCK && read_sock(body, &sock))
+			return diag_error(&body) ?: -EPROTO;
+		if (head.nlmsg_type == TCPDIAG_GETSOCK && diag_read_socket(body, &sock))
 			err = take(ctx, &sock);
 	}
 	return err;

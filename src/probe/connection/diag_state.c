@@ -8,7 +8,7 @@
 /* Of what is more than this, unsent, a full buffer is not the cause: bpf/conn_poll.bpf.h. */
 #define UNSENT_MAX 65536
 
-bool diag_is_told(const struct diag_sock *s)
+bool diag_has_bytes(const struct diag_sock *s)
 {
 	return diag_has(s->info_size, bytes_retrans) && s->state != TCP_LISTEN;
 }
@@ -31,12 +31,12 @@ uint32_t diag_known(uint32_t size, bool memory)
 }
 
 /* Bytes that are sent and not acknowledged. */
-static uint32_t flight_bytes(const struct diag_sock *s)
+static uint32_t diag_flight_bytes(const struct diag_sock *s)
 {
 	return s->wqueue > s->info.notsent_bytes ? s->wqueue - s->info.notsent_bytes : 0;
 }
 
-static uint32_t flight_segments(const struct diag_info *i)
+static uint32_t diag_flight_segments(const struct diag_info *i)
 {
 	const uint64_t out = (uint64_t)i->unacked + i->retrans;
 	const uint64_t less = (uint64_t)i->sacked + i->lost, left = out > less ? out - less : 0;
@@ -44,26 +44,26 @@ static uint32_t flight_segments(const struct diag_info *i)
 	return left < UINT32_MAX ? (uint32_t)left : UINT32_MAX;
 }
 
-static bool window_is_shut(const struct diag_sock *s)
+static bool diag_window_is_shut(const struct diag_sock *s)
 {
 	const struct diag_info *i = &s->info;
 	const uint32_t next = i->notsent_bytes < i->snd_mss ? i->notsent_bytes : i->snd_mss;
 
-	return !i->snd_wnd || (uint64_t)flight_bytes(s) + next > i->snd_wnd;
+	return !i->snd_wnd || (uint64_t)diag_flight_bytes(s) + next > i->snd_wnd;
 }
 
 /* Nothing known keeps the writer from going on but the buffer. */
-static bool may_lack_buffer(const struct diag_sock *s)
+static bool diag_may_lack_buffer(const struct diag_sock *s)
 {
 	return s->wmem_queued >= s->sndbuf - s->sndbuf / 3 && s->info.notsent_bytes < UNSENT_MAX &&
-	       flight_segments(&s->info) < s->info.snd_cwnd;
+	       diag_flight_segments(&s->info) < s->info.snd_cwnd;
 }
 
 /*
  * It isn't told whether the window has limited a connection lately, whether it paces, and whether
  * Nagle's algorithm is on.
  */
-enum conn_doing diag_doing(const struct diag_sock *s)
+enum conn_doing diag_sampled_state(const struct diag_sock *s)
 {
 	const struct diag_info *i = &s->info;
 	const uint32_t unsent = i->notsent_bytes;
@@ -74,13 +74,13 @@ enum conn_doing diag_doing(const struct diag_sock *s)
 		return CONN_AT_RECOVERY;
 	if (!(diag_known(s->info_size, s->has & DIAG_MEMORY) & CONN_KNOWS_TIMES))
 		return CONN_AT_MAX;
-	if (unsent && window_is_shut(s))
+	if (unsent && diag_window_is_shut(s))
 		return CONN_AT_WINDOW;
-	if (may_lack_buffer(s))
+	if (diag_may_lack_buffer(s))
 		return unsent < i->snd_mss ? CONN_AT_SEND_BUFFER : CONN_AT_MAX;
 	if (!unsent)
 		return CONN_AT_FLIGHT;
-	if (flight_segments(i) >= i->snd_cwnd || unsent >= i->snd_mss)
+	if (diag_flight_segments(i) >= i->snd_cwnd || unsent >= i->snd_mss)
 		return CONN_AT_CWND;
 	return CONN_AT_MAX;
 }
@@ -95,7 +95,7 @@ bool diag_is_unread(const struct diag_sock *s)
 	return s->has & DIAG_MEMORY && s->rqueue && s->rmem >= s->rcvbuf - s->rcvbuf / 4;
 }
 
-static void put_names(const struct diag_sock *s, struct conn_now *n)
+static void diag_put_addresses(const struct diag_sock *s, struct conn_now *n)
 {
 	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
 
@@ -114,7 +114,7 @@ static void put_names(const struct diag_sock *s, struct conn_now *n)
 	memcpy(n->remote, s->remote + sizeof(mapped), 4);
 }
 
-static void put_chrono(const struct diag_info *i, struct conn_now *n)
+static void diag_put_chrono(const struct diag_info *i, struct conn_now *n)
 {
 	const uint64_t limited = i->rwnd_limited + i->sndbuf_limited;
 
@@ -144,11 +144,11 @@ void diag_now(const struct diag_sock *s, struct conn_now *n)
 		.snd_wnd = i->snd_wnd, .rcv_wnd = i->rcv_wnd,
 		.sndbuf = s->sndbuf, .rcvbuf = s->rcvbuf, .wmem_queued = s->wmem_queued,
 		.rmem = s->rmem,
-		.unsent = i->notsent_bytes, .unacked = flight_bytes(s), .rcv_queue = s->rqueue,
+		.unsent = i->notsent_bytes, .unacked = diag_flight_bytes(s), .rcv_queue = s->rqueue,
 		.dsack_dups = i->dsack_dups, .total_rto = i->total_rto, .state = s->state,
 		.known = diag_known(s->info_size, s->has & DIAG_MEMORY),
 	};
-	put_names(s, n);
-	put_chrono(i, n);
+	diag_put_addresses(s, n);
+	diag_put_chrono(i, n);
 	memcpy(n->cc, s->cc, sizeof(n->cc));
 }

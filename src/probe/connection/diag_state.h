@@ -10,13 +10,13 @@
 #include "probe/connection/diag.h"
 
 /* Is there enough to tell of a connection: its bytes? */
-bool diag_is_told(const struct diag_sock *sock);
+bool diag_has_bytes(const struct diag_sock *sock);
 
 /* enum conn_known, of a kernel whose answers have so much of struct diag_info. */
 uint32_t diag_known(uint32_t info_size, bool memory);
 
 /* CONN_AT_MAX: it fits to several. Not for a listener. */
-enum conn_doing diag_doing(const struct diag_sock *sock);
+enum conn_doing diag_sampled_state(const struct diag_sock *sock);
 
 /* The peer's window is 0. */
 bool diag_is_shut(const struct diag_sock *sock);

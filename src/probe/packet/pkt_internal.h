@@ -212,7 +212,8 @@ int drop_reason_number(const char *name);
 /* TCP drops payload that had been received before: the application has it. */
 bool drop_reason_is_duplicate(const char *name);
 
-/* reasons.c: by enum loss and enum excluded; the stage at which what is excluded is counted. */
+/* reasons.c: by enum loss_reason and enum excluded; the stage at which what is excluded is counted.
+ */
 struct pkt_excluded {
 	const char *name;
 	bool exact; /* also of packets that aren't measured (--sample) */

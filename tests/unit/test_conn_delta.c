@@ -19,50 +19,50 @@
 #include "base/parse.h"
 #include "base/rng.h"
 #include "event/memsource.h"
-#include "probe/connection/conns_told.h"
+#include "probe/connection/conn_delta.h"
 
 struct rig {
-	struct conns_told told;
+	struct conn_delta delta;
 	struct event_memsource *queue;
 };
 
 static void rig_open(struct rig *r)
 {
-	assert_int_equal(conns_told_init(&r->told), 0);
+	assert_int_equal(conn_delta_init(&r->delta), 0);
 	assert_int_equal(event_memsource_new(&r->queue, 1 << 20), 0);
-	r->told.sink = event_memsource_sink(r->queue);
-	r->told.dict = event_dict_new();
-	assert_non_null(r->told.dict);
-	r->told.tick_ns = 1000;
+	r->delta.sink = event_memsource_sink(r->queue);
+	r->delta.dict = event_dict_new();
+	assert_non_null(r->delta.dict);
+	r->delta.tick_ns = 1000;
 }
 
 static void rig_close(struct rig *r)
 {
-	event_dict_free(r->told.dict);
+	event_dict_free(r->delta.dict);
 	event_memsource_free(r->queue);
-	conns_told_release(&r->told);
+	conn_delta_release(&r->delta);
 }
 
-static struct conn_told some_record(uint64_t cookie)
+static struct conn_snapshot some_record(uint64_t cookie)
 {
-	return (struct conn_told){
-		.kept = { .q = { .cookie = cookie, .netns = 1 },
+	return (struct conn_snapshot){
+		.stats = { .idle = { .cookie = cookie, .netns = 1 },
 			  .rtt_min_us = UINT32_MAX },
 		.now = { .family = AF_INET },
 	};
 }
 
-static struct event_conn tell(struct rig *r, struct conn_told *record)
+static struct event_conn tell(struct rig *r, struct conn_snapshot *record)
 {
 	struct event_block block;
 	struct event_conn e;
 
 	record->time += 1000;
-	conns_told_take(&r->told, record, NULL);
-	assert_int_equal(r->told.err, 0);
-	assert_true(conns_told_block(&r->told, &block));
+	conn_delta_add(&r->delta, record, NULL);
+	assert_int_equal(r->delta.err, 0);
+	assert_true(conn_delta_block(&r->delta, &block));
 	event_block_copy(&block, 0, &e, sizeof(e));
-	assert_false(conns_told_block(&r->told, &block));
+	assert_false(conn_delta_block(&r->delta, &block));
 	return e;
 }
 
@@ -73,20 +73,20 @@ static const struct {
 	uint16_t at, bits, event;
 	bool begins_again;            /* the timers' map is cleared now and then */
 } counters[] = {
-#define KEPT(member) offsetof(struct conn_told, kept.member)
-#define NOW(member) offsetof(struct conn_told, now.member)
+#define STATS(member) offsetof(struct conn_snapshot, stats.member)
+#define NOW(member) offsetof(struct conn_snapshot, now.member)
 #define EVENT(member) offsetof(struct event_conn, member)
 	{ NOW(bytes_sent), 64, EVENT(bytes_sent), false },
 	{ NOW(bytes_acked), 64, EVENT(bytes_acked), false },
-	{ KEPT(send_bytes), 64, EVENT(send_bytes), false },
-	{ KEPT(stall_ns), 64, EVENT(stall_ns), false },
-	{ KEPT(send_calls), 32, EVENT(send_calls), false },
-	{ KEPT(recv_sizes[3]), 32, EVENT(recv_sizes[3]), false },
-	{ KEPT(fast_retransmit), 32, EVENT(fast_retransmit), false },
+	{ STATS(send_bytes), 64, EVENT(send_bytes), false },
+	{ STATS(stall_ns), 64, EVENT(stall_ns), false },
+	{ STATS(send_calls), 32, EVENT(send_calls), false },
+	{ STATS(recv_sizes[3]), 32, EVENT(recv_sizes[3]), false },
+	{ STATS(fast_retransmit), 32, EVENT(fast_retransmit), false },
 	{ NOW(delacks), 32, EVENT(delayed_acks), true },
-	{ KEPT(stalls), 16, EVENT(stalls), false },
-	{ KEPT(peer_delacks), 16, EVENT(peer_delayed_acks), false },
-	{ KEPT(sampled[5]), 16, EVENT(sampled[5]), false },
+	{ STATS(stalls), 16, EVENT(stalls), false },
+	{ STATS(peer_delacks), 16, EVENT(peer_delayed_acks), false },
+	{ STATS(sampled[5]), 16, EVENT(sampled[5]), false },
 };
 
 #define COUNTERS ARRAY_LEN(counters)
@@ -99,7 +99,7 @@ static uint64_t number_at(const void *of, size_t at, uint16_t bits)
 	return value;
 }
 
-static void change(struct conn_told *record, size_t i, struct rng *rng)
+static void change(struct conn_snapshot *record, size_t i, struct rng *rng)
 {
 	static const uint64_t most[] = { 3, 300, 40000, 70000, 1ULL << 33 };
 	const uint64_t step = rng_below(rng, most[rng_below(rng, ARRAY_LEN(most))]);
@@ -139,7 +139,7 @@ static void test_gained(void **state)
 {
 	enum { CONNS = 20, ROUNDS = 20000 };
 	static uint64_t seen[CONNS][COUNTERS];
-	static struct conn_told records[CONNS];
+	static struct conn_snapshot records[CONNS];
 	struct rng rng;
 	struct rig r;
 
@@ -150,7 +150,7 @@ static void test_gained(void **state)
 		records[i] = some_record((uint64_t)i);
 	for (int round = 0; round < ROUNDS; round++) {
 		const uint64_t which = rng_below(&rng, CONNS);
-		struct conn_told *record = &records[which];
+		struct conn_snapshot *record = &records[which];
 		struct event_conn e;
 
 		for (size_t i = 0; i < COUNTERS; i++)
@@ -176,18 +176,18 @@ static void test_gained(void **state)
 
 static void test_owner_stays(void **state)
 {
-	struct conn_told record = some_record(1);
+	struct conn_snapshot record = some_record(1);
 	struct event_conn first, e;
 	struct rig r;
 
 	(void)state;
 	rig_open(&r);
-	record.kept.q.pid = 1u << 30; /* nobody */
-	memcpy(record.kept.q.comm, "somebody", sizeof("somebody"));
+	record.stats.idle.pid = 1u << 30; /* nobody */
+	memcpy(record.stats.idle.comm, "somebody", sizeof("somebody"));
 	first = tell(&r, &record);
 	assert_true(first.app && first.comm);
-	record.kept.q.pid = 0;
-	record.kept.send_calls = 100000;
+	record.stats.idle.pid = 0;
+	record.stats.send_calls = 100000;
 	e = tell(&r, &record);
 	assert_int_equal(e.pid, 1u << 30);
 	assert_int_equal(e.app, first.app);
@@ -198,74 +198,74 @@ static void test_owner_stays(void **state)
 /* What it takes goes with what there is to remember, and is counted. */
 static void test_memory(void **state)
 {
-	struct conn_told record = some_record(1);
+	struct conn_snapshot record = some_record(1);
 	uint64_t silent, few;
 	struct rig r;
 
 	(void)state;
 	rig_open(&r);
 	tell(&r, &record);
-	silent = sizeof(struct conn_seen) + r.told.counted_bytes;
+	silent = sizeof(struct conn_seen) + r.delta.counted_bytes;
 	assert_true(silent <= 88);
-	record.kept.q.pid = 100000;
-	record.kept.send_calls = record.kept.recv_calls = 100;
-	record.kept.send_sizes[0] = record.kept.recv_sizes[0] = 100;
-	record.kept.send_bytes = record.kept.recv_bytes = 100000;
+	record.stats.idle.pid = 100000;
+	record.stats.send_calls = record.stats.recv_calls = 100;
+	record.stats.send_sizes[0] = record.stats.recv_sizes[0] = 100;
+	record.stats.send_bytes = record.stats.recv_bytes = 100000;
 	record.now.bytes_sent = record.now.bytes_acked = record.now.bytes_received = 100000;
-	record.kept.rtt_samples = 100;
-	record.kept.rtt_sum_us = 20000;
+	record.stats.rtt_samples = 100;
+	record.stats.rtt_sum_us = 20000;
 	tell(&r, &record);
-	few = sizeof(struct conn_seen) + r.told.counted_bytes;
+	few = sizeof(struct conn_seen) + r.delta.counted_bytes;
 	assert_true(few >= silent && few <= 88);
-	memset(&record.kept.send_bytes, 0x55, 8 * sizeof(uint64_t));
-	memset(record.kept.sampled_us, 0x55, 20 * sizeof(uint32_t));
+	memset(&record.stats.send_bytes, 0x55, 8 * sizeof(uint64_t));
+	memset(record.stats.sampled_us, 0x55, 20 * sizeof(uint32_t));
 	tell(&r, &record);
-	assert_true(sizeof(struct conn_seen) + r.told.counted_bytes > few + 100);
+	assert_true(sizeof(struct conn_seen) + r.delta.counted_bytes > few + 100);
 	record.closed = 1;
 	tell(&r, &record);
-	assert_int_equal(r.told.counted_bytes, 0);
+	assert_int_equal(r.delta.counted_bytes, 0);
 	rig_close(&r);
 }
 
 /* Whether the path is longer or the peer delays all it acknowledges: then neither is known. */
 static void test_unclear_acks(void **state)
 {
-	struct conn_told record = some_record(1);
+	struct conn_snapshot record = some_record(1);
 	struct rig r;
 
 	(void)state;
 	rig_open(&r);
-	r.told.known = CONN_KNOWS_PEER_DELACKS | CONN_KNOWS_RTT | CONN_KNOWS_CALLS;
-	record.kept.q.flags = KEPT_RTT;
-	record.kept.acks = (struct conn_acks){ .votes = ACKS_START };
+	r.delta.known = CONN_KNOWS_PEER_DELACKS | CONN_KNOWS_RTT | CONN_KNOWS_CALLS;
+	record.stats.idle.flags = STATS_RTT;
+	record.stats.acks = (struct conn_acks){ .votes = ACKS_START };
 	record.now.min_rtt_us = 2000;
-	assert_int_equal(tell(&r, &record).known & r.told.known, r.told.known);
-	record.kept.acks.base = 21984 / ACKS_UNIT_US;
-	assert_int_equal(tell(&r, &record).known & r.told.known, r.told.known);
-	record.kept.acks.base = 22016 / ACKS_UNIT_US;
-	assert_int_equal(tell(&r, &record).known & r.told.known,
+	assert_int_equal(tell(&r, &record).known & r.delta.known, r.delta.known);
+	record.stats.acks.base = 21984 / ACKS_UNIT_US;
+	assert_int_equal(tell(&r, &record).known & r.delta.known, r.delta.known);
+	record.stats.acks.base = 22016 / ACKS_UNIT_US;
+	assert_int_equal(tell(&r, &record).known & r.delta.known,
 			 CONN_KNOWS_RTT | CONN_KNOWS_CALLS);
-	record.kept.acks.votes = ACKS_SURE;
-	assert_int_equal(tell(&r, &record).known & r.told.known, r.told.known);
+	record.stats.acks.votes = ACKS_SURE;
+	assert_int_equal(tell(&r, &record).known & r.delta.known, r.delta.known);
 	rig_close(&r);
 }
 
 /* Without send calls nothing tells whether data or a timer acknowledged what was sent. */
 static void test_acks_need_calls(void **state)
 {
-	struct conn_told record = some_record(1);
+	struct conn_snapshot record = some_record(1);
 	struct rig r;
 
 	(void)state;
 	rig_open(&r);
-	record.kept.q.flags = KEPT_RTT;
-	record.kept.acks.votes = ACKS_SURE;
+	record.stats.idle.flags = STATS_RTT;
+	record.stats.acks.votes = ACKS_SURE;
 	record.time = 5000ULL * NS_PER_S;
-	record.kept.lost_reply = (uint32_t)((record.time - NS_PER_S) >> CONN_TIME_SHIFT);
-	r.told.known = CONN_KNOWS_PEER_DELACKS | CONN_KNOWS_CALLS;
-	assert_int_equal(tell(&r, &record).known & r.told.known, r.told.known);
+	record.stats.lost_reply = (uint32_t)((record.time - NS_PER_S) >> CONN_TIME_SHIFT);
+	r.delta.known = CONN_KNOWS_PEER_DELACKS | CONN_KNOWS_CALLS;
+	assert_int_equal(tell(&r, &record).known & r.delta.known, r.delta.known);
 	assert_int_not_equal(tell(&r, &record).lost_reply, 0);
-	r.told.known = CONN_KNOWS_PEER_DELACKS;
+	r.delta.known = CONN_KNOWS_PEER_DELACKS;
 	assert_int_equal(tell(&r, &record).known & CONN_KNOWS_PEER_DELACKS, 0);
 	assert_int_equal(tell(&r, &record).lost_reply, 0);
 	rig_close(&r);
@@ -275,16 +275,16 @@ static void test_acks_need_calls(void **state)
 static void test_lost_reply(void **state)
 {
 	static const uint64_t now = 5000ULL * NS_PER_S, ago[] = { 2000, NS_PER_S, 4000 * NS_PER_S };
-	struct conn_told record = some_record(1);
+	struct conn_snapshot record = some_record(1);
 	struct rig r;
 
 	(void)state;
 	rig_open(&r);
-	r.told.known = CONN_KNOWS_CALLS;
+	r.delta.known = CONN_KNOWS_CALLS;
 	assert_int_equal(tell(&r, &record).lost_reply, 0);
 	for (size_t i = 0; i < ARRAY_LEN(ago); i++) {
 		record.time = now;
-		record.kept.lost_reply = (uint32_t)((now - ago[i]) >> CONN_TIME_SHIFT);
+		record.stats.lost_reply = (uint32_t)((now - ago[i]) >> CONN_TIME_SHIFT);
 		assert_in_range(tell(&r, &record).lost_reply, now - ago[i] - 2048,
 				now - ago[i] + 2048);
 	}

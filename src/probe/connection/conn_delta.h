@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the kernel told of connections (struct conn_told), as events. */
-#ifndef HOSTLAT_PROBE_CONNS_TOLD_H
-#define HOSTLAT_PROBE_CONNS_TOLD_H
+/* What the kernel told of connections (struct conn_snapshot), as events. */
+#ifndef HOSTLAT_PROBE_CONN_DELTA_H
+#define HOSTLAT_PROBE_CONN_DELTA_H
 
 #include "base/vec.h"
 #include "bpf/abi_conns.h"
@@ -24,7 +24,7 @@ struct conn_owner {
 	uint32_t app, comm, cgroup, unit;
 };
 
-struct conns_told {
+struct conn_delta {
 	uint32_t self;                  /* our own process */
 	uint32_t known;                 /* enum conn_known, of all records */
 	bool calls_below_tls;           /* calls are seen in TCP: those of TLS's sockets are not */
@@ -33,7 +33,7 @@ struct conns_told {
 	uint64_t counted_bytes;         /* of these */
 	uint64_t rtts_bytes;            /* what these hold beside it */
 	struct conn_events VEC_OF(struct event_conn) events;
-	size_t handed;                  /* of these, by conns_told_block() */
+	size_t handed;                  /* of these, by conn_delta_block() */
 	struct conn_owner *owners;
 	struct host_netns_vec namespaces; /* for their names; filled in by the caller */
 	struct event_sink *sink;        /* for names and EV_FLOW; set by the caller, as is `dict` */
@@ -42,7 +42,7 @@ struct conns_told {
 	uint32_t cc;
 	double hz[LEVELS];              /* samples that are aimed at */
 	struct conn_cover cover[LEVELS];
-	uint32_t thinned_one_in;        /* conns_told_thin() */
+	uint32_t thinned_one_in;        /* conn_delta_thin() */
 	uint64_t thinned_until[CONN_THIN_MAX + 1]; /* when one of 2^i or more was last followed */
 	uint32_t flows;
 	uint64_t records, closed;       /* that were told so far; of connections that had closed */
@@ -50,11 +50,11 @@ struct conns_told {
 };
 
 /* 0 or -ENOMEM. To be released in either case. */
-int conns_told_init(struct conns_told *told);
-void conns_told_release(struct conns_told *told);
+int conn_delta_init(struct conn_delta *delta);
+void conn_delta_release(struct conn_delta *delta);
 
 /* From `now` on, one in `n` is followed. */
-void conns_told_thin(struct conns_told *told, uint32_t n, uint64_t now);
+void conn_delta_thin(struct conn_delta *delta, uint32_t n, uint64_t now);
 
 /*
  * Samples of a connection so far that are in none of the record's, as what they found fits to
@@ -65,13 +65,13 @@ struct conn_unclear {
 };
 
 /* A record, as an event in `events`; `unclear` NULL: there are none. */
-void conns_told_take(struct conns_told *told, const struct conn_told *record,
-		     const struct conn_unclear *unclear);
+void conn_delta_add(struct conn_delta *delta, const struct conn_snapshot *record,
+		    const struct conn_unclear *unclear);
 
 /* A fact CONNS_PROBE_FACT_MISSING for each of `lines`, "name: why". */
-int conns_missing_put(const char *lines, uint64_t time, struct event_sink *sink);
+int conn_delta_put_missing(const char *lines, uint64_t time, struct event_sink *sink);
 
 /* As conns_probe_block() says. */
-bool conns_told_block(struct conns_told *told, struct event_block *block);
+bool conn_delta_block(struct conn_delta *delta, struct event_block *block);
 
 #endif

@@ -6,20 +6,20 @@
  *	each pass, for each namespace:
  *		diag_ns_begin(ns, now);
  *		for each of the answers: ns->time = now;
- *			for each socket: diag_kept_take(kept, ns, sock, sample_us);
+ *			for each socket: diag_conns_update(conns, ns, sock, sample_us);
  *		ns->complete = true, if all came
- *	diag_kept_settle(kept);
- *	now and then: diag_kept_tell(kept);     the EV_CONN, in kept->told
+ *	diag_conns_settle(conns);
+ *	now and then: diag_conns_report(conns);     the EV_CONN, in conns->delta
  */
-#ifndef HOSTLAT_PROBE_DIAG_KEPT_H
-#define HOSTLAT_PROBE_DIAG_KEPT_H
+#ifndef HOSTLAT_PROBE_DIAG_CONNS_H
+#define HOSTLAT_PROBE_DIAG_CONNS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "base/vec.h"
 #include "probe/connection/conn_table.h"
-#include "probe/connection/conns_told.h"
+#include "probe/connection/conn_delta.h"
 #include "probe/connection/diag.h"
 
 #define DIAG_CONNS_MAX 4000000
@@ -61,15 +61,15 @@ struct diag_conn {
 	bool changed;           /* since it was told */
 };
 
-struct diag_kept {
-	struct conns_told *told; /* not owned; without a sink nothing is told */
+struct diag_conns {
+	struct conn_delta *delta; /* not owned; without a sink nothing is told */
 	struct conn_table table;
 	struct diag_gone VEC_OF(struct diag_conn *) gone;
 	uint64_t no_memory;     /* connections that are not followed */
 };
 
-void diag_kept_init(struct diag_kept *kept, struct conns_told *told);
-void diag_kept_release(struct diag_kept *kept);
+void diag_conns_init(struct diag_conns *conns, struct conn_delta *delta);
+void diag_conns_release(struct diag_conns *conns);
 
 void diag_ns_begin(struct diag_ns *ns, uint64_t now);
 
@@ -77,17 +77,17 @@ void diag_ns_begin(struct diag_ns *ns, uint64_t now);
  * A socket of the dump that is under way; with `sample_us` what it does is counted, as standing for
  * that. What comes in a namespace's first two dumps was there before.
  */
-void diag_kept_take(struct diag_kept *kept, struct diag_ns *ns, const struct diag_sock *sock,
-		    uint32_t sample_us);
+void diag_conns_update(struct diag_conns *conns, struct diag_ns *ns, const struct diag_sock *sock,
+		       uint32_t sample_us);
 
 /*
  * After a pass. Who is not in two complete dumps in a row (in one alone it may have been passed
  * over) has ended when it was seen last, and is told. True: there are some that only the last one
  * has not.
  */
-bool diag_kept_settle(struct diag_kept *kept);
+bool diag_conns_settle(struct diag_conns *conns);
 
 /* Those that did something since they were told. Returns how many. */
-uint64_t diag_kept_tell(struct diag_kept *kept);
+uint64_t diag_conns_report(struct diag_conns *conns);
 
 #endif

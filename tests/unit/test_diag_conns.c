@@ -13,15 +13,15 @@
 
 #include "event/dict.h"
 #include "event/memsource.h"
-#include "probe/connection/diag_kept.h"
+#include "probe/connection/diag_conns.h"
 
 #define MS 1000000ULL
 #define EVENTS 16
 
 /* One namespace; each pass is 10 ms after the last one. */
 struct rig {
-	struct conns_told told;
-	struct diag_kept kept;
+	struct conn_delta delta;
+	struct diag_conns conns;
 	struct diag_ns ns;
 	struct event_memsource *queue;
 	struct event_conn got[EVENTS];
@@ -32,23 +32,23 @@ struct rig {
 static void rig_open(struct rig *r)
 {
 	memset(r, 0, sizeof(*r));
-	assert_int_equal(conns_told_init(&r->told), 0);
+	assert_int_equal(conn_delta_init(&r->delta), 0);
 	assert_int_equal(event_memsource_new(&r->queue, 1 << 20), 0);
-	r->told.sink = event_memsource_sink(r->queue);
-	r->told.dict = event_dict_new();
-	assert_non_null(r->told.dict);
-	r->told.tick_ns = 1000;
+	r->delta.sink = event_memsource_sink(r->queue);
+	r->delta.dict = event_dict_new();
+	assert_non_null(r->delta.dict);
+	r->delta.tick_ns = 1000;
 	r->ns.inode = 4026531840;
 	r->now = 1000 * MS;
-	diag_kept_init(&r->kept, &r->told);
+	diag_conns_init(&r->conns, &r->delta);
 }
 
 static void rig_close(struct rig *r)
 {
-	event_dict_free(r->told.dict);
+	event_dict_free(r->delta.dict);
 	event_memsource_free(r->queue);
-	diag_kept_release(&r->kept);
-	conns_told_release(&r->told);
+	diag_conns_release(&r->conns);
+	conn_delta_release(&r->delta);
 }
 
 /* A dump that has `n` sockets. */
@@ -58,9 +58,9 @@ static bool pass(struct rig *r, const struct diag_sock *socks, size_t n, uint32_
 	diag_ns_begin(&r->ns, r->now);
 	r->ns.time = r->now + MS;
 	for (size_t i = 0; i < n; i++)
-		diag_kept_take(&r->kept, &r->ns, &socks[i], sample_us);
+		diag_conns_update(&r->conns, &r->ns, &socks[i], sample_us);
 	r->ns.complete = true;
-	return diag_kept_settle(&r->kept);
+	return diag_conns_settle(&r->conns);
 }
 
 /* The events since the last time. */
@@ -69,8 +69,8 @@ static void collect(struct rig *r)
 	struct event_block block;
 
 	r->n = 0;
-	assert_int_equal(r->told.err, 0);
-	while (conns_told_block(&r->told, &block))
+	assert_int_equal(r->delta.err, 0);
+	while (conn_delta_block(&r->delta, &block))
 		for (uint32_t i = 0; i < block.count; i++) {
 			assert_true(r->n < EVENTS);
 			event_block_copy(&block, i, &r->got[r->n++], sizeof(r->got[0]));
@@ -79,7 +79,7 @@ static void collect(struct rig *r)
 
 static void tell(struct rig *r)
 {
-	diag_kept_tell(&r->kept);
+	diag_conns_report(&r->conns);
 	collect(r);
 }
 
@@ -120,12 +120,12 @@ static void test_namespace_gone_without_memory(void **state)
 		}
 		pass(&r, socks, n, 0);
 		pass(&r, socks, n, 0);
-		assert_int_equal(r.kept.table.n, n);
-		r.kept.gone.max = memory;
+		assert_int_equal(r.conns.table.n, n);
+		r.conns.gone.max = memory;
 		r.ns.gone = true;
-		diag_kept_settle(&r.kept);
-		assert_int_equal(r.kept.table.n, 0);
-		assert_int_equal(r.kept.gone.len, 0);
+		diag_conns_settle(&r.conns);
+		assert_int_equal(r.conns.table.n, 0);
+		assert_int_equal(r.conns.gone.len, 0);
 		rig_close(&r);
 	}
 }
@@ -141,11 +141,11 @@ static void test_ended_without_memory(void **state)
 	for (size_t i = 0; i < 4; i++)
 		socks[i] = sock(i + 1);
 	pass(&r, socks, 4, 0);
-	r.kept.gone.max = 1;
+	r.conns.gone.max = 1;
 	assert_true(pass(&r, socks, 1, 0));
-	assert_int_equal(r.kept.table.n, 4);
+	assert_int_equal(r.conns.table.n, 4);
 	assert_false(pass(&r, socks, 1, 0));
-	assert_int_equal(r.kept.table.n, 1);
+	assert_int_equal(r.conns.table.n, 1);
 	rig_close(&r);
 }
 
@@ -228,18 +228,18 @@ static void test_closed(void **state)
 	assert_int_equal(r.n, 1);
 	assert_int_equal(r.got[0].flags & CONN_CLOSED, CONN_CLOSED);
 	assert_int_equal(r.got[0].to, 1041 * MS);
-	assert_int_equal(r.kept.table.n, 0);
+	assert_int_equal(r.conns.table.n, 0);
 
 	pass(&r, &s, 1, 0);
 	r.ns.complete = false; /* a dump that broke off */
 	for (int i = 0; i < 3; i++) {
 		diag_ns_begin(&r.ns, r.now += 10 * MS);
-		diag_kept_settle(&r.kept);
+		diag_conns_settle(&r.conns);
 	}
-	assert_int_equal(r.kept.table.n, 1);
+	assert_int_equal(r.conns.table.n, 1);
 	r.ns.gone = true;
-	diag_kept_settle(&r.kept);
-	assert_int_equal(r.kept.table.n, 0);
+	diag_conns_settle(&r.conns);
+	assert_int_equal(r.conns.table.n, 0);
 	rig_close(&r);
 }
 

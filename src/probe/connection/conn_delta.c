@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The difference to the last time, and names. */
-#include "probe/connection/conns_told.h"
+#include "probe/connection/conn_delta.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -19,9 +19,9 @@
 /* Bytes of struct conn_seen's `counted` that a new one has; in the end most need no more. */
 #define FIRST_ROOM 48
 
-int conns_told_init(struct conns_told *p)
+int conn_delta_init(struct conn_delta *p)
 {
-	*p = (struct conns_told){
+	*p = (struct conn_delta){
 		.self = (uint32_t)getpid(), .table.item = sizeof(struct conn_seen) + FIRST_ROOM,
 	};
 	vec_init(&p->events, CONN_EVENTS_MAX);
@@ -29,7 +29,7 @@ int conns_told_init(struct conns_told *p)
 	return p->owners ? 0 : -ENOMEM;
 }
 
-static void forget(struct conns_told *p, struct conn_seen *s)
+static void conn_delta_forget(struct conn_delta *p, struct conn_seen *s)
 {
 	p->counted_bytes -= s->room;
 	p->rtts_bytes -= conn_rtts_size(s->rtts);
@@ -37,7 +37,7 @@ static void forget(struct conns_told *p, struct conn_seen *s)
 	conn_table_remove(&p->table, &s->key);
 }
 
-void conns_told_release(struct conns_told *p)
+void conn_delta_release(struct conn_delta *p)
 {
 	struct conn_seen *s;
 	size_t at = 0;
@@ -52,61 +52,61 @@ void conns_told_release(struct conns_told *p)
 
 /* ---- names ---- */
 
-static uint32_t intern(struct conns_told *p, enum event_dict_id which, const char *text,
-		       uint64_t time)
+static uint32_t conn_delta_intern(struct conn_delta *p, enum event_dict_id which, const char *text,
+				  uint64_t time)
 {
 	return *text ? event_dict_intern(p->dict, which, text, p->sink, time) : 0;
 }
 
 /* Its container or unit says more than its command does, if it has one. */
-static void name_owner(struct conns_told *p, struct conn_owner *o, uint64_t time)
+static void conn_delta_name_owner(struct conn_delta *p, struct conn_owner *o, uint64_t time)
 {
 	const char *app = o->comm_text;
 	struct host_task task;
 
-	o->comm = intern(p, DICT_STRING, o->comm_text, time);
+	o->comm = conn_delta_intern(p, DICT_STRING, o->comm_text, time);
 	o->cgroup = o->unit = 0;
 	if (!host_task_get(NULL, (pid_t)o->pid, &task)) {
-		o->cgroup = intern(p, DICT_CGROUP, task.cgroup.path, time);
-		o->unit = intern(p, DICT_UNIT, task.cgroup.label, time);
+		o->cgroup = conn_delta_intern(p, DICT_CGROUP, task.cgroup.path, time);
+		o->unit = conn_delta_intern(p, DICT_UNIT, task.cgroup.label, time);
 		if (task.cgroup.container[0])
 			app = task.cgroup.label;
 	}
-	o->app = intern(p, DICT_STRING, app, time);
+	o->app = conn_delta_intern(p, DICT_STRING, app, time);
 }
 
-static const struct conn_owner *owner_of(struct conns_told *p, const struct conn_kept *k,
-					 uint64_t time)
+static const struct conn_owner *conn_delta_owner(struct conn_delta *p, const struct conn_stats *k,
+						 uint64_t time)
 {
-	struct conn_owner *o = &p->owners[k->q.pid % CONN_OWNERS];
+	struct conn_owner *o = &p->owners[k->idle.pid % CONN_OWNERS];
 
-	if (o->pid == k->q.pid && !memcmp(o->comm_text, k->q.comm, sizeof(k->q.comm)))
+	if (o->pid == k->idle.pid && !memcmp(o->comm_text, k->idle.comm, sizeof(k->idle.comm)))
 		return o;
-	o->pid = k->q.pid;
-	memcpy(o->comm_text, k->q.comm, sizeof(o->comm_text));
+	o->pid = k->idle.pid;
+	memcpy(o->comm_text, k->idle.comm, sizeof(o->comm_text));
 	o->comm_text[sizeof(o->comm_text) - 1] = '\0';
-	name_owner(p, o, time);
+	conn_delta_name_owner(p, o, time);
 	return o;
 }
 
-static uint32_t netns_name(struct conns_told *p, uint32_t inode, uint64_t time)
+static uint32_t conn_delta_netns(struct conn_delta *p, uint32_t inode, uint64_t time)
 {
 	const struct host_netns *ns = host_netns_find(&p->namespaces, inode);
 	char text[32];
 
 	if (ns)
-		return intern(p, DICT_NETNS, ns->name, time);
+		return conn_delta_intern(p, DICT_NETNS, ns->name, time);
 	snprintf(text, sizeof(text), "net:[%u]", inode);
-	return intern(p, DICT_NETNS, text, time);
+	return conn_delta_intern(p, DICT_NETNS, text, time);
 }
 
-static uint32_t put_flow(struct conns_told *p, const struct conn_told *t)
+static uint32_t conn_delta_put_flow(struct conn_delta *p, const struct conn_snapshot *t)
 {
 	struct event_flow flow = {
 		.id = ++p->flows, .family = (uint8_t)t->now.family, .protocol = PROTO_TCP,
-		.netns_cookie = t->kept.q.netns, .sock_cookie = t->kept.q.cookie,
+		.netns_cookie = t->stats.idle.netns, .sock_cookie = t->stats.idle.cookie,
 		.local_port = t->now.local_port, .remote_port = t->now.remote_port,
-		.netns = netns_name(p, t->kept.q.netns, t->time),
+		.netns = conn_delta_netns(p, t->stats.idle.netns, t->time),
 	};
 
 	memcpy(flow.local, t->now.local, sizeof(flow.local));
@@ -142,7 +142,7 @@ GROWTH(16)
  * The map of timer counters drops entries when it is full: a counter that went back starts
  * again.
  */
-static void restart_timers(struct conn_counted *seen, const struct conn_now *n)
+static void conn_delta_restart_timers(struct conn_counted *seen, const struct conn_now *n)
 {
 	if (n->delacks < seen->delayed_acks)
 		seen->delayed_acks = n->delacks;
@@ -151,8 +151,8 @@ static void restart_timers(struct conn_counted *seen, const struct conn_now *n)
 }
 
 /* Fills in each counter that has a row, except MADE ones. */
-static void put_counters(struct event_conn *c, struct conn_counted *seen,
-			 const struct conn_kept *k, const struct conn_now *n)
+static void conn_delta_put_counters(struct event_conn *c, struct conn_counted *seen,
+				    const struct conn_stats *k, const struct conn_now *n)
 {
 #define PUT_U64(field, value, ...) c->field = growth64(&seen->field, value);
 #define PUT_U32(field, value, ...) c->field = growth32(&seen->field, value);
@@ -162,21 +162,21 @@ static void put_counters(struct event_conn *c, struct conn_counted *seen,
 }
 
 /* One of the kernel's chronographs runs: busy, limited by the peer's window, or by the buffer. */
-static void put_chronographs(struct event_conn *c, struct conn_counted *seen,
-			     const struct conn_told *t, uint64_t tick_ns)
+static void conn_delta_put_chrono(struct event_conn *c, struct conn_counted *seen,
+				  const struct conn_snapshot *t, uint64_t tick_ns)
 {
 	uint64_t ns[3];
 
 	for (int i = 0; i < 3; i++)
-		ns[i] = growth32(&seen->chrono[i], t->now.chrono[i] - t->kept.q.chrono[i]) *
+		ns[i] = growth32(&seen->chrono[i], t->now.chrono[i] - t->stats.idle.chrono[i]) *
 			tick_ns;
 	c->busy_ns = ns[0] + ns[1] + ns[2];
 	c->kernel_rwnd_ns = ns[1];
 	c->kernel_sndbuf_ns = ns[2];
 }
 
-static void put_samples(struct event_conn *c, struct conn_counted *seen,
-			const struct conn_kept *k, const struct conn_unclear *unclear)
+static void conn_delta_put_samples(struct event_conn *c, struct conn_counted *seen,
+				   const struct conn_stats *k, const struct conn_unclear *unclear)
 {
 	for (int i = 0; i < CONN_STATES; i++) {
 		c->sampled[i] = growth16(&seen->sampled[i], k->sampled[i]);
@@ -190,18 +190,18 @@ static void put_samples(struct event_conn *c, struct conn_counted *seen,
 	c->squares = conn_squares(c);
 }
 
-static void put_counted(const struct conns_told *p, struct event_conn *c,
-			struct conn_counted *seen, const struct conn_told *t,
-			const struct conn_unclear *unclear)
+static void conn_delta_put_counted(const struct conn_delta *p, struct event_conn *c,
+				   struct conn_counted *seen, const struct conn_snapshot *t,
+				   const struct conn_unclear *unclear)
 {
-	const struct conn_kept *k = &t->kept;
+	const struct conn_stats *k = &t->stats;
 	uint16_t total_rto;
 
-	restart_timers(seen, &t->now);
-	put_counters(c, seen, k, &t->now);
-	put_chronographs(c, seen, t, p->tick_ns);
-	put_samples(c, seen, k, unclear);
-	total_rto = growth16(&seen->total_rto, (uint16_t)(t->now.total_rto - k->q.total_rto));
+	conn_delta_restart_timers(seen, &t->now);
+	conn_delta_put_counters(c, seen, k, &t->now);
+	conn_delta_put_chrono(c, seen, t, p->tick_ns);
+	conn_delta_put_samples(c, seen, k, unclear);
+	total_rto = growth16(&seen->total_rto, (uint16_t)(t->now.total_rto - k->idle.total_rto));
 	if (t->now.known & CONN_KNOWS_RTO)
 		c->rto = total_rto;
 	c->tlp += growth32(&seen->probes, t->now.probes);
@@ -212,7 +212,8 @@ static void put_counted(const struct conns_told *p, struct event_conn *c,
 }
 
 /* `s` may be another one then. */
-static void keep(struct conns_told *p, struct conn_seen *s, const struct conn_counted *counted)
+static void conn_delta_store(struct conn_delta *p, struct conn_seen *s,
+			     const struct conn_counted *counted)
 {
 	unsigned char bytes[ZPACK_MAX(sizeof(*counted))];
 	const size_t n = zpack_pack(counted, sizeof(*counted), bytes);
@@ -231,8 +232,8 @@ static void keep(struct conns_told *p, struct conn_seen *s, const struct conn_co
 }
 
 /* Those in buckets are the ones that count: what adds up to them was read at another moment. */
-static void put_rtts(struct conns_told *p, struct event_conn *c, struct conn_seen *s,
-		     const struct conn_told *t)
+static void conn_delta_put_rtts(struct conn_delta *p, struct event_conn *c, struct conn_seen *s,
+				const struct conn_snapshot *t)
 {
 	const size_t had = conn_rtts_size(s->rtts);
 	int err = 0;
@@ -259,7 +260,7 @@ static void put_rtts(struct conns_told *p, struct event_conn *c, struct conn_see
 
 /* ---- as it stands ---- */
 
-void conns_told_thin(struct conns_told *p, uint32_t n, uint64_t now)
+void conn_delta_thin(struct conn_delta *p, uint32_t n, uint64_t now)
 {
 	p->thinned_one_in = n;
 	for (int i = 0; i <= CONN_THIN_MAX; i++) {
@@ -271,13 +272,14 @@ void conns_told_thin(struct conns_told *p, uint32_t n, uint64_t now)
 }
 
 /* At any time since `from`. */
-static bool was_thinned(const struct conns_told *p, const struct conn_told *t, uint64_t from)
+static bool conn_delta_was_thinned(const struct conn_delta *p, const struct conn_snapshot *t,
+				   uint64_t from)
 {
 	return t->now.thin < CONN_THIN_MAX && p->thinned_until[t->now.thin + 1] > from;
 }
 
 /* Of how many one was followed, at the fewest. */
-static uint32_t thinned_since(const struct conns_told *p, uint64_t from)
+static uint32_t conn_delta_thinned_since(const struct conn_delta *p, uint64_t from)
 {
 	uint32_t n = 1;
 
@@ -289,29 +291,30 @@ static uint32_t thinned_since(const struct conns_told *p, uint64_t from)
 
 #define RTT (uint32_t)(CONN_KNOWS_RTT | CONN_KNOWS_RTTS)
 
-static uint32_t known(const struct conns_told *p, const struct conn_told *t, uint64_t from)
+static uint32_t conn_delta_known(const struct conn_delta *p, const struct conn_snapshot *t,
+				 uint64_t from)
 {
 	uint32_t known = p->known | t->now.known;
 
-	if (was_thinned(p, t, from))
+	if (conn_delta_was_thinned(p, t, from))
 		known &= ~(CONN_KNOWS_CALLS | RTT | CONN_KNOWS_PEER_DELACKS);
 	if (t->now.flags & CONN_MPTCP) /* calls are those of the socket above */
 		known &= ~CONN_KNOWS_CALLS;
 	if (t->now.flags & CONN_KTLS && p->calls_below_tls)
 		known &= ~CONN_KNOWS_CALLS;
-	if (!(t->kept.q.flags & KEPT_RTT))
+	if (!(t->stats.idle.flags & STATS_RTT))
 		known &= ~(RTT | CONN_KNOWS_PEER_DELACKS |
 			   (t->now.known & CONN_KNOWS_RTO ? 0 : CONN_KNOWS_RTO));
 	/* Whether data acknowledged what was sent is known by what had come when it was sent. */
-	if (!(known & CONN_KNOWS_CALLS) || acks_are_unclear(&t->kept.acks, t->now.min_rtt_us))
+	if (!(known & CONN_KNOWS_CALLS) || acks_are_unclear(&t->stats.acks, t->now.min_rtt_us))
 		known &= ~CONN_KNOWS_PEER_DELACKS;
-	if (t->kept.q.flags & KEPT_RTTS_LOST)
+	if (t->stats.idle.flags & STATS_RTTS_LOST)
 		known &= ~CONN_KNOWS_RTTS;
 	return known;
 }
 
 /* The last time before `now` of which so many bits were kept. */
-static uint64_t long_time(uint64_t now, uint32_t time)
+static uint64_t conn_delta_full_time(uint64_t now, uint32_t time)
 {
 	const uint32_t ago = (uint32_t)(now >> CONN_TIME_SHIFT) - time;
 
@@ -319,22 +322,22 @@ static uint64_t long_time(uint64_t now, uint32_t time)
 }
 
 /* c->from is known. */
-static void put_gauges(const struct conns_told *p, struct event_conn *c,
-		       const struct conn_told *t)
+static void conn_delta_put_gauges(const struct conn_delta *p, struct event_conn *c,
+				  const struct conn_snapshot *t)
 {
-	const struct conn_kept *k = &t->kept;
+	const struct conn_stats *k = &t->stats;
 	const struct conn_now *n = &t->now;
 
 	c->flags = n->flags | (t->closed ? CONN_CLOSED : 0) |
-		   (k->q.flags & KEPT_ACCEPTED ? CONN_ACCEPTED : 0) |
-		   (k->q.flags & KEPT_LOGGED ? CONN_LOGGED : 0) |
-		   (k->q.pid == p->self ? CONN_SELF : 0);
-	c->known = known(p, t, c->from);
+		   (k->idle.flags & STATS_ACCEPTED ? CONN_ACCEPTED : 0) |
+		   (k->idle.flags & STATS_LOGGED ? CONN_LOGGED : 0) |
+		   (k->idle.pid == p->self ? CONN_SELF : 0);
+	c->known = conn_delta_known(p, t, c->from);
 	c->loss_first = k->loss_first;
 	c->loss_last = k->loss_first ? k->loss_first + k->loss_last_us * 1000ULL : 0;
 	c->write_first = k->write_first;
 	c->lost_reply = k->lost_reply && c->known & CONN_KNOWS_CALLS ?
-			long_time(t->time, k->lost_reply) : 0;
+			conn_delta_full_time(t->time, k->lost_reply) : 0;
 	c->rtt_min_us = k->rtt_max_us ? k->rtt_min_us : 0;
 	c->rtt_max_us = k->rtt_max_us;
 	c->rtt_us = n->srtt_us;
@@ -358,17 +361,17 @@ static void put_gauges(const struct conns_told *p, struct event_conn *c,
 	c->snd_una = n->snd_una;
 	c->rcv_nxt = n->rcv_nxt;
 	c->tcp_state = n->state;
-	c->thinned_one_in = thinned_since(p, c->from);
-	c->poll_mhz = (uint32_t)(p->hz[k->q.level % LEVELS] * 1000);
+	c->thinned_one_in = conn_delta_thinned_since(p, c->from);
+	c->poll_mhz = (uint32_t)(p->hz[k->idle.level % LEVELS] * 1000);
 }
 
-static void put_owner(struct conns_told *p, struct event_conn *c, struct conn_counted *s,
-		      const struct conn_told *t)
+static void conn_delta_put_owner(struct conn_delta *p, struct event_conn *c, struct conn_counted *s,
+				 const struct conn_snapshot *t)
 {
 	const struct conn_owner *o;
 
-	if (t->kept.q.pid && t->kept.q.pid != s->pid) {
-		o = owner_of(p, &t->kept, t->time);
+	if (t->stats.idle.pid && t->stats.idle.pid != s->pid) {
+		o = conn_delta_owner(p, &t->stats, t->time);
 		s->pid = o->pid;
 		s->app = o->app;
 		s->comm = o->comm;
@@ -383,78 +386,78 @@ static void put_owner(struct conns_told *p, struct event_conn *c, struct conn_co
 }
 
 /* Most have the same. */
-static uint32_t algorithm(struct conns_told *p, const struct conn_told *t)
+static uint32_t conn_delta_algorithm(struct conn_delta *p, const struct conn_snapshot *t)
 {
 	if (memcmp(p->cc_text, t->now.cc, sizeof(p->cc_text)) != 0) {
 		memcpy(p->cc_text, t->now.cc, sizeof(p->cc_text));
 		p->cc_text[sizeof(p->cc_text) - 1] = '\0';
-		p->cc = intern(p, DICT_STRING, p->cc_text, t->time);
+		p->cc = conn_delta_intern(p, DICT_STRING, p->cc_text, t->time);
 	}
 	return p->cc;
 }
 
 /* Returns the new entry, or NULL without memory. */
-static struct conn_seen *add_seen(struct conns_told *p, const struct conn_told *t)
+static struct conn_seen *conn_delta_add_seen(struct conn_delta *p, const struct conn_snapshot *t)
 {
-	struct conn_seen *s = conn_table_add(&p->table, t->kept.q.netns, t->kept.q.cookie);
+	struct conn_seen *s = conn_table_add(&p->table, t->stats.idle.netns, t->stats.idle.cookie);
 
 	if (!s)
 		return NULL;
-	s->to = t->kept.q.born;
+	s->to = t->stats.idle.born;
 	s->room = FIRST_ROOM; /* of zeros, which is how zeros are packed */
 	p->counted_bytes += FIRST_ROOM;
-	s->flow = put_flow(p, t);
+	s->flow = conn_delta_put_flow(p, t);
 	return s;
 }
 
 /* Fills in `c`, which must be zeroed. */
-static void put_conn(struct conns_told *p, struct event_conn *c, struct conn_seen *s,
-		     const struct conn_told *t, const struct conn_unclear *unclear)
+static void conn_delta_put_conn(struct conn_delta *p, struct event_conn *c, struct conn_seen *s,
+				const struct conn_snapshot *t, const struct conn_unclear *unclear)
 {
 	static const struct conn_unclear none;
 	struct conn_counted counted;
 
-	c->cookie = t->kept.q.cookie;
+	c->cookie = t->stats.idle.cookie;
 	c->to = t->time;
 	c->from = s->to < c->to ? s->to : c->to;
 	c->flow = s->flow;
 	s->to = c->to;
 	zpack_unpack(s->counted, &counted, sizeof(counted));
-	put_counted(p, c, &counted, t, unclear ? unclear : &none);
-	put_gauges(p, c, t);
-	put_rtts(p, c, s, t);
-	put_owner(p, c, &counted, t);
-	c->congestion_control = algorithm(p, t);
+	conn_delta_put_counted(p, c, &counted, t, unclear ? unclear : &none);
+	conn_delta_put_gauges(p, c, t);
+	conn_delta_put_rtts(p, c, s, t);
+	conn_delta_put_owner(p, c, &counted, t);
+	c->congestion_control = conn_delta_algorithm(p, t);
 	if (c->known & CONN_KNOWS_TIMES) {
-		c->unsampled_ns = conn_cover_missing(&p->cover[t->kept.q.level % LEVELS], c->from,
-						     c->to);
+		c->unsampled_ns =
+			conn_cover_missing(&p->cover[t->stats.idle.level % LEVELS], c->from, c->to);
 		conn_times(c);
 	}
 	if (t->closed)
-		forget(p, s);
+		conn_delta_forget(p, s);
 	else
-		keep(p, s, &counted);
+		conn_delta_store(p, s, &counted);
 }
 
-void conns_told_take(struct conns_told *p, const struct conn_told *t,
-		     const struct conn_unclear *unclear)
+void conn_delta_add(struct conn_delta *p, const struct conn_snapshot *t,
+		    const struct conn_unclear *unclear)
 {
-	struct conn_seen *s = conn_table_find(&p->table, t->kept.q.netns, t->kept.q.cookie);
+	struct conn_seen *s = conn_table_find(&p->table, t->stats.idle.netns, t->stats.idle.cookie);
 	const bool first = !s;
 	struct event_conn *c;
 
 	if (!p->err)
 		p->err = vec_reserve(&p->events, p->events.len + 1);
 	if (!p->err && first) {
-		s = add_seen(p, t);
+		s = conn_delta_add_seen(p, t);
 		p->err = s ? p->err : -ENOMEM;
 	}
 	if (p->err)
 		return;
 	c = &p->events.items[p->events.len];
 	*c = (struct event_conn){ 0 };
-	put_conn(p, c, s, t, unclear);
-	if (first && t->kept.q.flags & KEPT_BEGAN)
+	conn_delta_put_conn(p, c, s, t, unclear);
+	if (first && t->stats.idle.flags & STATS_BEGAN)
 		c->flags |= CONN_BEGAN;
 	p->records++;
 	p->closed += t->closed;
@@ -464,7 +467,7 @@ void conns_told_take(struct conns_told *p, const struct conn_told *t,
 
 /* ---- handing on ---- */
 
-static int later(const void *a, const void *b)
+static int conn_delta_compare(const void *a, const void *b)
 {
 	const struct event_conn *x = a, *y = b;
 
@@ -472,7 +475,7 @@ static int later(const void *a, const void *b)
 }
 
 /* If they have come in about this order, an insertion is a step or two. */
-static void order(struct conn_events *events)
+static void conn_delta_sort(struct conn_events *events)
 {
 	struct event_conn *e = events->items;
 	size_t steps = 0;
@@ -484,7 +487,7 @@ static void order(struct conn_events *events)
 		if (e[i].to >= e[i - 1].to)
 			continue;
 		if (steps > 8 * events->len) {
-			qsort(e, events->len, sizeof(*e), later);
+			qsort(e, events->len, sizeof(*e), conn_delta_compare);
 			return;
 		}
 		it = e[i];
@@ -495,7 +498,7 @@ static void order(struct conn_events *events)
 	}
 }
 
-bool conns_told_block(struct conns_told *p, struct event_block *block)
+bool conn_delta_block(struct conn_delta *p, struct event_block *block)
 {
 	size_t n = p->events.len - p->handed;
 
@@ -505,12 +508,12 @@ bool conns_told_block(struct conns_told *p, struct event_block *block)
 		return false;
 	}
 	if (!p->handed)
-		order(&p->events);
+		conn_delta_sort(&p->events);
 	p->handed += event_conn_block(p->events.items + p->handed, n, block);
 	return true;
 }
 
-int conns_missing_put(const char *lines, uint64_t time, struct event_sink *sink)
+int conn_delta_put_missing(const char *lines, uint64_t time, struct event_sink *sink)
 {
 	char line[512];
 	int err = 0;
