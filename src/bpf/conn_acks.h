@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
 /*
- * Does the peer delay its acknowledgements? What a connection's own round trips say of it: its
- * usual short ones are the path; others that are longer by always the same time, with nothing in
- * between, are acknowledgements that waited for a timer. Timers differ by stack (40, 50, 100,
- * 200 ms), paths by jitter: neither is assumed.
+ * Decides from a connection's own round trips whether the peer delays its acknowledgements. The
+ * short round trips are the path's; longer ones that all exceed them by the same time are
+ * acknowledgements that waited for a timer. Timers differ by stack (40, 50, 100, 200 ms), paths by
+ * jitter: neither is assumed.
  *
- * Nothing of the kernel is in here, so that unit tests run it as the BPF program does.
+ * No kernel type is used here, so that unit tests run the same code as the BPF program.
  */
 #ifndef HOSTLAT_BPF_CONN_ACKS_H
 #define HOSTLAT_BPF_CONN_ACKS_H
@@ -19,14 +19,17 @@
 #endif
 
 struct conn_acks {
-	__u16 base;  /* a low quantile of the round trips, in ACKS_UNIT_US; 0: none yet */
-	__u8 late;   /* ms by which those that may be delayed are longer; 0: there were none */
-	__u8 votes;  /* low half: score; high half: how many late ones in a row may still come */
-	__u8 alike;  /* late ones that led to the score and are not counted yet; at most 255 */
-	__u8 held;   /* of `alike`: those for which this end held data */
+	__u16 base;  /* low quantile of the round trips, in ACKS_UNIT_US; 0: none yet */
+	/* ms by which possibly delayed round trips exceed the base; 0: there were none */
+	__u8 late;
+	/* low half: score; high half: how many late round trips in a row may still come */
+	__u8 votes;
+	/* late round trips that led to the score and are not counted yet; at most 255 */
+	__u8 alike;
+	__u8 held;   /* those of `alike` for which this end held data back */
 };
 
-/* Acknowledgements that are now known to have been delayed; of them, those that data waited for. */
+/* Acknowledgements now known to have been delayed, and those of them that data waited for. */
 struct acks_found {
 	__u32 delayed, held;
 };
@@ -34,14 +37,14 @@ struct acks_found {
 #define ACKS_UNIT_US 32
 #define ACKS_CUT_US (65535U * ACKS_UNIT_US)
 
-/* A shorter delay is as well the peer's time to answer; a longer one a retransmission's. */
+/* A shorter delay may be the peer's time to answer, a longer one a retransmission. */
 #define ACKS_LEAST_US 20000U
 #define ACKS_MOST_US 250000U
 
 /*
- * The score begins at ACKS_START; a late round trip that is alike adds one, another one takes
- * three. From ACKS_SURE on the peer delays; those that led there are counted then, each as it was
- * seen. At ACKS_UNCLEAR the path itself varies as much.
+ * The score begins at ACKS_START. A late round trip of the same length adds one, another length
+ * takes three. From ACKS_SURE on the peer counts as delaying, and the late round trips so far are
+ * counted. At ACKS_UNCLEAR the path itself varies as much.
  */
 #define ACKS_UNCLEAR 1U
 #define ACKS_START 6U
@@ -49,8 +52,8 @@ struct acks_found {
 #define ACKS_MAX 15U
 
 /*
- * So many in a row are late before a short one comes again, or it is the path that has become
- * longer. Fewer than it takes to be sure.
+ * Maximum of late round trips in a row; after more, the path itself has become longer. It is less
+ * than the score needs to become sure.
  */
 #define ACKS_ROW 6U
 #define ACKS_ROW_SURE 15U
@@ -71,8 +74,8 @@ ACKS_INLINE int acks_are_delayed(const struct conn_acks *a)
 }
 
 /*
- * `min_us`: the least round trip of the last minutes, as TCP keeps it. The path varies too much; or
- * all that is sent is acknowledged late, by a longer path or by a timer.
+ * True if acknowledgements cannot be judged: the path varies too much, or all round trips are late,
+ * by a longer path or by a timer. `min_us`: TCP's minimum round trip of the last minutes.
  */
 ACKS_INLINE int acks_are_unclear(const struct conn_acks *a, __u32 min_us)
 {
@@ -88,7 +91,7 @@ ACKS_INLINE void acks_set_base(struct conn_acks *a, __u32 us)
 	a->base = base ? base : 1;
 }
 
-/* Towards a low quantile, about the tenth: far down at once, up by little. */
+/* Moves the base towards the 10 % quantile: far down at once, up in small steps. */
 ACKS_INLINE void acks_move_base(struct conn_acks *a, __u32 rtt_us, __u32 min_us)
 {
 	__u32 base = acks_base_us(a);
@@ -107,7 +110,7 @@ ACKS_INLINE int acks_are_alike(__u32 late_ms, __u32 more_us)
 	return late_ms && apart <= late_ms / 16 + 4;
 }
 
-/* The first late one of its length. */
+/* Records the first late round trip of its length. */
 ACKS_INLINE void acks_begin_late(struct conn_acks *a, __u32 more_us, int held)
 {
 	a->late = more_us / 1000;
@@ -115,7 +118,7 @@ ACKS_INLINE void acks_begin_late(struct conn_acks *a, __u32 more_us, int held)
 	a->held = !!held;
 }
 
-/* A late one that is alike. */
+/* Records a late round trip of the same length as before. */
 ACKS_INLINE struct acks_found acks_confirm(struct conn_acks *a, __u32 *score, __u32 more_us,
 					   int held)
 {
@@ -149,7 +152,7 @@ ACKS_INLINE void acks_doubt(struct conn_acks *a, __u32 *score, __u32 more_us, in
 		acks_begin_late(a, more_us, held);
 }
 
-/* The path is longer now: what was learnt from the old one is void. */
+/* Starts again: the path has become longer, so its old base is void. */
 ACKS_INLINE void acks_begin_again(struct conn_acks *a, __u32 rtt_us)
 {
 	__u32 score = acks_score(a);
@@ -160,10 +163,10 @@ ACKS_INLINE void acks_begin_again(struct conn_acks *a, __u32 rtt_us)
 }
 
 /*
- * A round trip. `lone`: there was so little in flight that it cannot have queued behind its own.
- * `with_data`: data acknowledged it, as late as the peer had something to say. `held`: this end had
- * data that it did not send before. Returns the acknowledgements that are now known to have been
- * delayed: this one, and with the first that is sure those that led there.
+ * Adds a round trip. `lone`: too little was in flight to queue behind itself. `with_data`: data
+ * acknowledged it, so the peer may have waited for its own answer. `held`: this end had unsent
+ * data. Returns acknowledgements now known to have been delayed: this one, and with the first sure
+ * one those before it.
  */
 ACKS_INLINE struct acks_found acks_take(struct conn_acks *a, __u32 rtt_us, __u32 min_us, int lone,
 					int with_data, int held)
@@ -172,7 +175,7 @@ ACKS_INLINE struct acks_found acks_take(struct conn_acks *a, __u32 rtt_us, __u32
 	__u32 score, row, base, more, short_of;
 	int candidate, alike;
 
-	if (!a->base) { /* the handshake, at best */
+	if (!a->base) { /* the handshake's, if possible */
 		acks_set_base(a, min_us && min_us < rtt_us ? min_us : rtt_us);
 		a->votes = ACKS_START | ACKS_ROW << 4;
 	}
@@ -189,7 +192,7 @@ ACKS_INLINE struct acks_found acks_take(struct conn_acks *a, __u32 rtt_us, __u32
 		return found;
 	}
 	if (more < short_of) {
-		/* One in eight: what was unclear for a while is not for ever. */
+		/* one in eight, so that an unclear connection is judged again some time */
 		if (score < ACKS_START && !(rtt_us & 7) && base < min_us + ACKS_LEAST_US)
 			score++;
 		row = score >= ACKS_SURE ? ACKS_ROW_SURE : ACKS_ROW;

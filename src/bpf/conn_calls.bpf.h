@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
-/* Part of bpf/conns.bpf.c: the log of single calls. Without one, none of it is loaded. */
+/*
+ * Log of single send and receive calls, for bpf/conns.bpf.c. Without --calls the verifier removes
+ * this code.
+ */
 #ifndef HOSTLAT_BPF_CONN_CALLS_H
 #define HOSTLAT_BPF_CONN_CALLS_H
 
@@ -12,19 +15,19 @@
 #include "event/layout.h"
 
 const volatile __u32 calls_of = CALLS_OF_NONE;
-/* So many more may be logged until user space reads again: then another period begins. */
+/* Calls that may be logged until user space reads again, which begins a new period. */
 volatile __s64 calls_granted = 0;
 volatile __u32 calls_period = 1;
-/* The last one in which any were left out: from then on, until it ended. */
+/* The last period in which calls were left out of the log. */
 volatile __u32 calls_dry = 0;
-/* Cookies in `chosen`; those whose connection is gone unseen included. */
+/* Cookies in `chosen`, including those whose connection ended unseen. */
 volatile __s32 calls_waiting = 0;
 
 struct calls_left_out calls_left_out[CONN_CPUS] = {};
 
 /*
- * Which connections are worth looking for: a hash of the only one at this place that has a log, or
- * MARK_SEVERAL; 0: none has. Never taken back.
+ * Filter in front of the look-up: the hash of the only connection with a log at this index,
+ * MARK_SEVERAL, or 0 for none. Entries are never cleared.
  */
 __u32 calls_marks[CALLS_MARKS] = {};
 
@@ -43,7 +46,10 @@ struct {
 	__type(value, __u8);
 } chosen SEC(".maps");
 
-/* All 32 bits of it: who else has them is counted as well when calls are left out. */
+/*
+ * The filter's value for a socket: all 32 bits of its hash. Another socket with the same hash is
+ * counted when calls are left out.
+ */
 static __always_inline __u32 calls_mark_value(struct sock *sk)
 {
 	return sk->__sk_common.skc_hash | 2;
@@ -77,7 +83,7 @@ static __always_inline void calls_end_choice(struct conn_idle *q)
 		__sync_fetch_and_add(&calls_waiting, -1);
 }
 
-/* Of a connection that begins, or that is visited: from here on, if it is to have a log. */
+/* Begins the log of a connection that is established or visited, if it is to have one. */
 static __always_inline void calls_begin_log(struct sock *id, struct sock *sk, struct conn_idle *q)
 {
 	struct call_log *log;
@@ -148,9 +154,9 @@ static __always_inline void calls_log_event(struct sock *sk, struct call_log *lo
 }
 
 /*
- * To look for the log is most of what a call costs, so that what is left out is only counted, of
- * all connections together: as nothing more is granted, or as the connection is thinned out, too.
- * Chosen ones are few, and not thinned out.
+ * Logs a call. Looking up the log is most of the cost, so calls beyond the grant and calls of
+ * unsampled connections are only counted, in one sum. Chosen connections are few and never
+ * unsampled.
  */
 static __always_inline void calls_log(struct sock *sk, int ret, __u8 direction)
 {
@@ -178,7 +184,7 @@ static __always_inline void calls_log(struct sock *sk, int ret, __u8 direction)
 		calls_run_dry();
 	else if (log)
 		calls_log_event(sk, log, ret, direction);
-	else if (calls_of == CALLS_OF_ALL && conn_stats_get(sk)) /* there was no memory */
+	else if (calls_of == CALLS_OF_ALL && conn_stats_get(sk)) /* no memory for its log */
 		calls_count_left_out();
 }
 

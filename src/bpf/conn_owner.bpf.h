@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
-/* Part of bpf/conns.bpf.c: whose a connection is. */
+/* The process that owns a connection, for bpf/conns.bpf.c. */
 #ifndef HOSTLAT_BPF_CONN_OWNER_H
 #define HOSTLAT_BPF_CONN_OWNER_H
 
@@ -16,7 +16,7 @@
 #define IPPROTO_TCP_ 6
 #define IPPROTO_MPTCP_ 262
 
-/* The caller is the owner as far as anybody is: its process, whatever its threads are called. */
+/* Copies the name of the calling process, whatever its threads are called. */
 static __always_inline void owner_copy_comm(char *into)
 {
 	const __u64 *comm = (const __u64 *)bpf_get_current_task_btf()->group_leader->comm;
@@ -38,12 +38,12 @@ static __always_inline void owner_set_caller(struct conn_stats *k)
 /* ---- MPTCP: who calls knows the socket above, which has a token of its own ---- */
 
 struct mptcp_owner {
-	char comm[EVENT_COMM_LEN] __attribute__((aligned(8))); /* written in words */
+	char comm[EVENT_COMM_LEN] __attribute__((aligned(8))); /* copied as two 64-bit words */
 	__u32 pid;
 	__u32 pad;
 };
 
-/* This kernel refuses the map. */
+/* this kernel refuses the map `mptcp_owners` */
 const volatile bool lacks_mptcp_owners = false;
 
 struct {
@@ -72,7 +72,7 @@ static __always_inline void owner_set_mptcp_caller(struct sock *sk)
 	bpf_map_update_elem(&mptcp_owners, &token, &it, BPF_ANY);
 }
 
-/* Somebody holds it who has not called. */
+/* Sets the owner of an MPTCP socket to a process that holds a descriptor, unless one has called. */
 static __always_inline void owner_set_mptcp_holder(struct sock *sk, struct task_struct *task)
 {
 	struct mptcp_sock *msk = (void *)sk;
@@ -83,7 +83,7 @@ static __always_inline void owner_set_mptcp_holder(struct sock *sk, struct task_
 	bpf_map_update_elem(&mptcp_owners, &token, &it, BPF_NOEXIST);
 }
 
-/* What is known of the socket above is true of its subflow. */
+/* A subflow has the owner of its MPTCP socket. */
 static __always_inline void owner_from_mptcp(struct tcp_sock *tp, struct conn_idle *q)
 {
 	struct mptcp_subflow_context *subflow;

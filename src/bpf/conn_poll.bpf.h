@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
-/* Part of bpf/conns.bpf.c: what a connection is doing, and telling it. */
+/* Samples of a connection's state, and its reports to user space, for bpf/conns.bpf.c. */
 #ifndef HOSTLAT_BPF_CONN_POLL_H
 #define HOSTLAT_BPF_CONN_POLL_H
 
@@ -21,9 +21,9 @@ const volatile __u64 tick_ns = 4000000;
 #define NAGLE_OFF 1 /* include/linux/tcp.h: TCP_NAGLE_OFF, _CORK */
 #define NAGLE_CORK 2
 
-/* An acknowledgement is overdue from a quarter of the round trip and this time on. */
+/* An acknowledgement is overdue after 1.25 round trips and this time. */
 #define OVERDUE_US 2000
-/* Of what is more than this, unsent, a full buffer is not the cause. */
+/* With more unsent bytes than this, a full send buffer is not the cause. */
 #define UNSENT_MAX 65536
 
 /* ---- what a sample finds: docs/design/connections.md ---- */
@@ -45,7 +45,7 @@ static __always_inline bool poll_buffer_is_full(struct sock *sk)
 	return (__u32)sk->sk_wmem_queued >= size - size / 3;
 }
 
-/* Nothing else keeps the writer from going on. */
+/* True if only the full send buffer keeps the writer from going on. */
 static __always_inline bool poll_lacks_buffer(struct sock *sk, struct tcp_sock *tp, __u32 unsent,
 					      __u32 flight)
 {
@@ -54,8 +54,9 @@ static __always_inline bool poll_lacks_buffer(struct sock *sk, struct tcp_sock *
 }
 
 /*
- * Later than the path is long. Where round trips are followed they must have shown that the peer
- * delays; else they are as long as TCP's least, which a path that varies exceeds by itself.
+ * True if the acknowledgement is later than the path explains. Where round trips are followed, they
+ * must have shown that the peer delays. Else TCP's minimum serves as the path's round trip; a path
+ * that varies exceeds it by itself.
  */
 static __always_inline bool poll_ack_is_overdue(struct tcp_sock *tp, struct conn_stats *k,
 						__u64 now)
@@ -68,7 +69,7 @@ static __always_inline bool poll_ack_is_overdue(struct tcp_sock *tp, struct conn
 			return false;
 		rtt = acks_base_us(&k->acks);
 	} else if (rtt > min && min) {
-		rtt = min; /* delayed ACKs have made it longer */
+		rtt = min; /* srtt includes delayed ACKs */
 	}
 	return now > sent && now - sent > (rtt + rtt / 4 + OVERDUE_US) * 1000ULL;
 }
@@ -78,7 +79,8 @@ static __always_inline enum conn_doing poll_held_back(struct sock *sk, struct tc
 {
 	__u32 nonagle = BPF_CORE_READ_BITFIELD(tp, nonagle);
 
-	if (unsent >= tp->mss_cache) /* also if it waits for the window to have room for more */
+	/* also while it waits for the window to have room for a full segment */
+	if (unsent >= tp->mss_cache)
 		return CONN_AT_CWND;
 	if (!tp->packets_out || nonagle & NAGLE_OFF)
 		return sk->sk_pacing_status != SK_PACING_NONE ? CONN_AT_CWND : CONN_AT_FLIGHT;
@@ -109,7 +111,7 @@ static __always_inline enum conn_doing poll_state(struct sock *sk, struct tcp_so
 	return poll_held_back(sk, tp, k, unsent, now);
 }
 
-/* Three quarters of the receive buffer hold what the application has not read. */
+/* True if unread data fill three quarters of the receive buffer. */
 static __always_inline bool poll_is_unread(struct sock *sk, struct tcp_sock *tp)
 {
 	__u32 size = sk->sk_rcvbuf;
@@ -119,9 +121,9 @@ static __always_inline bool poll_is_unread(struct sock *sk, struct tcp_sock *tp)
 }
 
 /*
- * Here and below, `id` stands for the socket where only its identity counts. Programs at hooks and
- * iterators pass the socket itself as both; the program that visits tables passes the socket's
- * address, and as `sk` and `tp` a copy of it.
+ * Counts one sample of the connection's state. Here and below, `id` identifies the socket. Hooks
+ * and iterators pass the socket itself as `id` and `sk`; a walk over tables passes the address as
+ * `id`, and a copy of the socket as `sk` and `tp`.
  */
 static __always_inline void poll_sample(struct sock *id, struct sock *sk, struct tcp_sock *tp,
 					struct conn_stats *k, __u64 now)
@@ -156,7 +158,7 @@ static __always_inline void conn_put_addresses(struct sock *sk, struct tcp_sock 
 	struct in6_addr *remote = &sk->__sk_common.skc_v6_daddr;
 
 	n->family = sk->__sk_common.skc_family;
-	/* skc_num is 0 by the time that it is closed. */
+	/* skc_num is already 0 when the socket is closed */
 	n->local_port = bpf_ntohs(BPF_CORE_READ((struct inet_sock *)sk, inet_sport));
 	n->remote_port = bpf_ntohs(sk->__sk_common.skc_dport);
 	if (n->family == AF_INET6) {
@@ -187,7 +189,7 @@ static __always_inline void conn_put_algorithm(struct tcp_sock *tp, struct conn_
 	((__u64 *)n->cc)[1] = *(const __u64 *)(ops->name + 8);
 }
 
-/* MPTCP's subflows have such a protocol, too. */
+/* An MPTCP subflow has an upper-layer protocol, too. */
 static __always_inline bool conn_has_tls(struct tcp_sock *tp)
 {
 	const struct tcp_ulp_ops *ops = tp->inet_conn.icsk_ulp_ops;
@@ -223,7 +225,10 @@ static __always_inline void conn_put_flags(struct sock *sk, struct tcp_sock *tp,
 		n->flags |= CONN_PASSIVE_CLOSED;
 }
 
-/* Nothing is locked: they may be of two moments. */
+/*
+ * Bytes from one sequence number to another. Read without a lock, they may be of two moments: then
+ * 0.
+ */
 static __always_inline __u32 conn_bytes_between(__u32 from, __u32 to)
 {
 	return (__s32)(to - from) > 0 ? to - from : 0;
@@ -280,8 +285,8 @@ static __always_inline void conn_put_now(struct sock *id, struct sock *sk, struc
 }
 
 /*
- * What comes while it is told has no extremes any more: it is told with the next one, or when the
- * connection ends.
+ * Copies the round trips. A sample that comes during a report has no extremes any more; it is in
+ * the next report, or in the last one.
  */
 static __always_inline void conn_put_rtts(struct sock *id, struct conn_stats *k,
 					  struct conn_snapshot *e)
@@ -295,7 +300,7 @@ static __always_inline void conn_put_rtts(struct sock *id, struct conn_stats *k,
 
 #define RING_ENDS (CONN_RING / 8)
 
-/* `k`: NULL if it is quiet. */
+/* `k` is NULL for an idle connection. */
 static __always_inline void conn_put_stats(struct sock *id, struct tcp_sock *tp,
 					   const struct conn_idle *q, struct conn_stats *k,
 					   struct conn_snapshot *e)
@@ -304,7 +309,8 @@ static __always_inline void conn_put_stats(struct sock *id, struct tcp_sock *tp,
 		conn_note_progress(tp, k, e->time);
 		conn_add_times(k, e->time);
 		conn_put_rtts(id, k,
-			      e); /* before the extremes, which then are theirs, but for a race */
+			      /* before the extremes are copied, so that they fit but for a race */
+			      e);
 		__builtin_memcpy(&e->stats, k, sizeof(e->stats));
 	} else {
 		e->has_rtts = 0;
@@ -313,32 +319,32 @@ static __always_inline void conn_put_stats(struct sock *id, struct tcp_sock *tp,
 	}
 }
 
-/* What begins again. */
+/* Resets the fields that start again at each report. */
 static __always_inline void conn_reset_extremes(struct conn_stats *k)
 {
 	k->longest_stall_us = k->longest_pause_us = k->rtt_max_us = 0;
 	k->rtt_min_us = ~0U;
-	if (k->loss_first) /* else what it loses is told with the next one */
+	if (k->loss_first) /* else these losses are in the next report */
 		k->write_first = 0;
 	k->loss_first = k->loss_last_us = k->lost_reply = 0;
 }
 
 /*
- * `k`: NULL if it is quiet, else what `q` is part of. False: there is no room in the ring; it is
- * tried again the next time.
+ * Reports a connection. `k` is NULL for an idle one, else it contains `q`. False: the ring is full,
+ * and the next pass tries again.
  */
 static __always_inline bool conn_report(struct sock *id, struct sock *sk, struct tcp_sock *tp,
 					struct conn_idle *q, struct conn_stats *k, __u64 now,
 					bool closed)
 {
 	struct conn_snapshot *e = bpf_ringbuf_reserve(&ring, sizeof(*e), 0);
-	/* What comes from here on is told the next time. */
+	/* later changes are in the next report */
 	__u32 seq = conn_seq_sum(tp);
 	__u16 changes = q->changes;
 
 	if (!e)
 		return false;
-	if (!closed && q->flags & STATS_CLOSED) { /* by another CPU, just now */
+	if (!closed && q->flags & STATS_CLOSED) { /* another CPU has just closed it */
 		bpf_ringbuf_discard(e, 0);
 		return true;
 	}
@@ -348,7 +354,10 @@ static __always_inline bool conn_report(struct sock *id, struct sock *sk, struct
 	conn_put_stats(id, tp, q, k, e);
 	__builtin_memset(&e->now, 0, sizeof(e->now));
 	conn_put_now(id, sk, tp, &e->now);
-	/* Passes are read at once. Of what ends meanwhile there may be more than it holds. */
+	/*
+	 * user space empties the ring after each pass; between passes, closed connections may fill
+	 * it
+	 */
 	if (closed && bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > RING_ENDS)
 		bpf_ringbuf_submit(e, BPF_RB_FORCE_WAKEUP);
 	else

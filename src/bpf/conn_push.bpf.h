@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
-/* Part of bpf/conns.bpf.c: what happens to a connection, counted as it happens. */
+/* Counters of events as they happen to a connection, for bpf/conns.bpf.c. */
 #ifndef HOSTLAT_BPF_CONN_PUSH_H
 #define HOSTLAT_BPF_CONN_PUSH_H
 
@@ -20,12 +20,15 @@
 #define SOL_TCP_ 6
 #define TCP_CB_FLAGS 1008     /* TCP_BPF_SOCK_OPS_CB_FLAGS */
 
-/* Segments in flight at which a queue of its own can't be the reason of a long round trip. */
+/*
+ * With at most this many segments in flight, a connection's own queue is not the reason of a long
+ * round trip.
+ */
 #define PEER_DELAY_FLIGHT 2
 
 /*
- * Here and at round trips: TCP has just read the clock itself (tcp_mstamp_refresh() of
- * include/net/tcp.h, when it sends and when a packet arrives), and keeps what it read.
+ * Send calls and round trips take their time from tcp_clock_cache: TCP has just read the clock
+ * itself (tcp_mstamp_refresh() of include/net/tcp.h, when it sends and when a packet arrives).
  */
 
 /* ---- calls ---- */
@@ -39,7 +42,9 @@ static __always_inline __u32 call_size_bucket(__u32 bytes)
 	return i;
 }
 
-/* Small calls in a row, before anything came back: they could have been one. */
+/*
+ * Counts small send calls in a row before anything was acknowledged: they could have been one call.
+ */
 static __always_inline void conn_count_small_call(struct tcp_sock *tp, struct conn_stats *k,
 						  __u32 bytes)
 {
@@ -54,10 +59,10 @@ static __always_inline void conn_count_small_call(struct tcp_sock *tp, struct co
 		k->idle.flags &= ~STATS_SMALL;
 }
 
-/* A pause between two bursts, at the least. */
+/* minimum pause between two bursts */
 #define BURST_PAUSE_US 5000
 
-/* The last time before the first loss is kept: what was lost was in that burst. */
+/* Notes the last time at which a burst began before the first loss: the lost bytes were in it. */
 static __always_inline void conn_note_write(struct conn_stats *k, __u64 when)
 {
 	if (!k->loss_first)
@@ -88,7 +93,7 @@ static __always_inline void conn_count_sent(struct sock *sk, int ret)
 	if (pause > k->longest_pause_us)
 		k->longest_pause_us = pause;
 	if (pause > BURST_PAUSE_US && tp->write_seq - tp->snd_una <= (__u32)ret)
-		conn_note_write(k, now); /* nothing is unacknowledged but this */
+		conn_note_write(k, now); /* only these bytes are unacknowledged */
 	k->last_send = now;
 	k->data_segs = tp->data_segs_in;
 	k->send_calls++;
@@ -150,8 +155,8 @@ static __always_inline void conn_count_retransmit(struct sock *sk, struct sk_buf
 	segments = BPF_CORE_READ(cb, tcp_gso_segs);
 	seq = BPF_CORE_READ(cb, seq);
 	ca = tcp_ca_state(tp);
-	since = tp->delivered_mstamp * 1000; /* also set when a flight begins */
-	if (k->idle.una != tp->snd_una) /* nobody looked when that came */
+	since = tp->delivered_mstamp * 1000; /* TCP also sets it when a flight begins */
+	if (k->idle.una != tp->snd_una) /* no program has looked since that arrived */
 		conn_note_progress(tp, k, since < now ? since : now);
 	if (ca != CA_LOSS && ca != CA_RECOVERY &&
 	    tp->inet_conn.icsk_pending == ICSK_TIME_LOSS_PROBE_)
@@ -168,7 +173,7 @@ static __always_inline void conn_count_retransmit(struct sock *sk, struct sk_buf
 	}
 	if ((__s32)(seq - k->burst_from) >= 0 && (__s32)(k->burst_to - seq) > 0) {
 		k->idle_bursts_lost++;
-		k->burst_to = k->burst_from; /* it is counted */
+		k->burst_to = k->burst_from; /* counted once */
 	}
 	if (!k->loss_first)
 		k->loss_first = now;
@@ -180,8 +185,8 @@ static __always_inline void conn_count_retransmit(struct sock *sk, struct sk_buf
 /* ---- round trips ---- */
 
 /*
- * Flags of a socket that other programs may have set, too: hostlat remembers which ones it has
- * added, and takes back no others.
+ * Socket flags that other programs may have set, too. hostlat remembers which ones it has added,
+ * and clears only those.
  */
 #define CB_FLAGS (BPF_SOCK_OPS_RTT_CB_FLAG | BPF_SOCK_OPS_RTO_CB_FLAG)
 
@@ -192,8 +197,8 @@ static __always_inline __u16 ops_added_flags(int old)
 }
 
 /*
- * An accepting socket comes here before it is established: its record is made, to remember the
- * flags, and begins when conn_state sees it.
+ * An accepted socket comes here before it is established. Its record is made to remember the flags;
+ * conn_state completes it.
  */
 static __always_inline void ops_begin(struct bpf_sock_ops *ops)
 {
@@ -211,11 +216,11 @@ static __always_inline void ops_begin(struct bpf_sock_ops *ops)
 		conn_drop_stale((struct sock *)tp);
 	k = conns_make(bsk);
 	if (!k || bpf_sock_ops_cb_flags_set(ops, old | CB_FLAGS))
-		return; /* nobody could take them back */
+		return; /* without a record the flags could never be cleared */
 	k->idle.flags |= ops_added_flags(old) | (k->idle.flags & STATS_READY ? STATS_RTT : 0);
 }
 
-/* Of the socket's distribution; this runs under its lock. */
+/* Adds a round trip to the socket's histogram, under the socket's lock. */
 static __always_inline void ops_count_bucket(struct bpf_sock *bsk, struct conn_stats *k, __u32 rtt)
 {
 	struct conn_rtts *r = rtts_make(bsk);
@@ -232,9 +237,9 @@ static __always_inline void ops_count_bucket(struct bpf_sock *bsk, struct conn_s
 }
 
 /*
- * Data acknowledges a request, later than Linux's timer would: either the reply was lost and this
- * is its retransmission, or the path or the peer stood still. One connection alone cannot tell.
- * Keeps when the request was sent, of the first one.
+ * Notes when a request was sent whose acknowledgement came with data, later than Linux's timer
+ * would send it. Either the reply was lost and this is its retransmission, or the path or the peer
+ * stood still: one connection alone cannot tell. Only the first such request is kept.
  */
 static __always_inline void ops_check_late_reply(struct conn_stats *k, __u32 rtt, __u64 now)
 {
@@ -242,12 +247,13 @@ static __always_inline void ops_check_late_reply(struct conn_stats *k, __u32 rtt
 		k->lost_reply = (now - rtt * 1000ULL) >> CONN_TIME_SHIFT;
 }
 
-/* Data that waits for the acknowledgement is written, and not sent yet. */
+/* `held`: data written but not sent, which may wait for the acknowledgement. */
 static __always_inline void ops_count_peer_delay(struct tcp_sock *tp, struct conn_stats *k,
 						 __u32 rtt, __u64 now)
 {
 	bool lone = tp->packets_out + tp->delivered - k->idle.delivered <= PEER_DELAY_FLIGHT;
-	bool with_data = k->data_segs != (__u16)tp->data_segs_in; /* this segment is counted */
+	/* data_segs_in already counts this segment */
+	bool with_data = k->data_segs != (__u16)tp->data_segs_in;
 	bool held = tp->write_seq != tp->snd_nxt;
 	struct acks_found found = acks_take(&k->acks, rtt, tp->rtt_min.s[0].v, lone, with_data,
 					    held);
@@ -259,7 +265,7 @@ static __always_inline void ops_count_peer_delay(struct tcp_sock *tp, struct con
 	k->delacks_harmful += found.held;
 }
 
-/* What is acknowledged after a pause was sent at once: as much as the window had left. */
+/* Counts a burst: after a pause, TCP sends at once as much as the window has left. */
 static __always_inline void ops_count_burst(struct tcp_sock *tp, struct conn_stats *k, __u32 rtt,
 					    __u64 now)
 {
@@ -276,7 +282,10 @@ static __always_inline void ops_count_burst(struct tcp_sock *tp, struct conn_sta
 		k->idle_restarts++;
 }
 
-/* A loss is being repaired: when it has been, is asked of all connections. */
+/*
+ * True while TCP repairs a loss. Programs look at all such connections, as the end of the repair is
+ * timed.
+ */
 static __always_inline bool ops_is_repairing(struct tcp_sock *tp)
 {
 	return tp->retrans_out || tp->tlp_high_seq || tcp_ca_state(tp) >= CA_RECOVERY;
@@ -305,8 +314,8 @@ static __always_inline void ops_count_rtt(struct bpf_sock_ops *ops)
 	now = tp->tcp_clock_cache;
 	conn_mark_changed(k);
 	conn_warm_up((struct sock *)tp, k);
-	rtt = ops->args[0] ? ops->args[0] : tp->rack.rtt_us; /* it is told since 6.10 */
-	if (!rtt || thinned) { /* without SACK, and before 6.10, nobody tells it */
+	rtt = ops->args[0] ? ops->args[0] : tp->rack.rtt_us; /* the kernel passes it since 6.10 */
+	if (!rtt || thinned) { /* without SACK, before 6.10, the kernel does not say the RTT */
 		conn_note_progress(tp, k, now);
 		return;
 	}
@@ -342,7 +351,10 @@ static __always_inline void ops_set_flags(struct sock *sk, int flags)
 	bpf_setsockopt(sk, SOL_TCP_, TCP_CB_FLAGS, &flags, sizeof(flags));
 }
 
-/* A connection from before has no STATS_RTT where the kernel can't. */
+/*
+ * Sets hostlat's flags in a socket that was open before. Without STATS_RTT, this kernel cannot do
+ * that.
+ */
 static __always_inline void ops_flag_socket(struct sock *sk, struct tcp_sock *tp,
 					    struct conn_idle *q)
 {
@@ -386,7 +398,10 @@ static __always_inline struct conn_timers *conn_timers_get(__u64 key)
 	return t;
 }
 
-/* net/ipv4/tcp_timer.c, tcp_delack_timer_handler(): an ACK is due, and is sent. */
+/*
+ * Counts a delayed ACK: the timer finds one due, and sends it (net/ipv4/tcp_timer.c,
+ * tcp_delack_timer_handler()).
+ */
 static __always_inline void conn_count_delack(struct timer_list *timer)
 {
 	__u64 sk = (__u64)timer - bpf_core_field_offset(struct inet_connection_sock,
@@ -401,7 +416,10 @@ static __always_inline void conn_count_delack(struct timer_list *timer)
 		t->delacks++;
 }
 
-/* ... tcp_send_loss_probe(): new data if there is some; else it is a retransmission's. */
+/*
+ * Counts a tail-loss probe that carries new data (tcp_send_loss_probe()); without new data it is a
+ * retransmission, and counted there.
+ */
 static __always_inline void conn_count_probe(struct timer_list *timer)
 {
 	__u64 sk = (__u64)timer - bpf_core_field_offset(struct inet_connection_sock,

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
 /*
- * Part of bpf/conns.bpf.c: the records of each socket, and where they lie.
+ * Where the records of each socket lie, for bpf/conns.bpf.c.
  *
- * A record lies in the storage beside its socket, which the kernel frees with the socket, if this
- * kernel lets iterators visit that storage. Some kernels refuse those iterators, or the storage:
- * there, records lie in hash tables by the socket's address, and a program visits them that user
- * space runs (bpf/conn_visit.bpf.h). To visit them it goes through a list of their keys: a pass then
- * costs what the connections cost, and not what the table has room for.
+ * Records lie in socket storage, which the kernel frees with the socket, if this kernel lets
+ * iterators visit that storage. Where the kernel refuses the iterators or the storage, records lie
+ * in hash tables by the socket's address, and user space runs a program to visit them
+ * (bpf/conn_visit.bpf.h). That program follows a list of keys: a pass costs what the connections
+ * cost, not the size of the table.
  */
 #ifndef HOSTLAT_BPF_CONN_RECORDS_H
 #define HOSTLAT_BPF_CONN_RECORDS_H
@@ -22,13 +22,16 @@
 #include "bpf/abi_calls.h"
 #include "bpf/abi_conns.h"
 
-/* Records lie in hash tables. */
+/* records lie in hash tables, not in socket storage */
 const volatile bool in_tables = false;
 
-/* Places - 1, of a power of two. */
+/* entries of a key ring - 1; the number of entries is a power of two */
 const volatile __u32 key_ring_mask = 0;
 
-/* CPUs that come here at once, and walks that put keys back, do not fill the rest. */
+/*
+ * True if a key can be added. One sixteenth stays free for CPUs that add keys at once and for walks
+ * that put keys back.
+ */
 static __always_inline bool key_ring_has_room(const volatile struct key_ring *ring)
 {
 	return ring->tail - ring->head <= key_ring_mask - key_ring_mask / 16;
@@ -43,7 +46,7 @@ static __always_inline void key_ring_add(void *places, volatile struct key_ring 
 		*place = key;
 }
 
-/* The key at the head, which leaves the ring; 0: it is being added. */
+/* Takes the key at the head out of the ring; 0: another CPU is still writing it. */
 static __always_inline __u64 key_ring_pop(void *places, volatile struct key_ring *ring)
 {
 	__u32 at = ring->head & key_ring_mask;
@@ -68,7 +71,7 @@ static __always_inline __u64 key_ring_pop(void *places, volatile struct key_ring
 		__type(key, __u32);                                                      \
 		__type(value, __u64);                                                    \
 	} name##_keys SEC(".maps");                                                      \
-	volatile struct key_ring name##_ring = {}; /* user space looks at it */          \
+	volatile struct key_ring name##_ring = {}; /* user space reads it */          \
                                                                                          \
 	static __always_inline bool name##_has_room(void)                                \
 	{                                                                                \
@@ -90,7 +93,7 @@ static __always_inline __u64 key_ring_pop(void *places, volatile struct key_ring
 		return name##_ring.tail - name##_ring.head;                              \
 	}
 
-/* No pass visits them. */
+/* For records that no pass visits. */
 #define NO_KEYS(name)                                                                    \
 	static __always_inline bool name##_has_room(void)                                \
 	{                                                                                \
@@ -159,24 +162,24 @@ static __always_inline __u64 key_ring_pop(void *places, volatile struct key_ring
 KEYS(conns)
 RECORDS(conns, struct conn_stats)
 
-/* Small records of connections that were open before and have done nothing since. */
+/* Records of idle connections: open before hostlat began, without activity since. */
 KEYS(idle_conns)
 RECORDS(idle_conns, struct conn_idle)
 
-/* Of connections that had a round trip measured. */
+/* Histograms of connections with at least one round trip. */
 NO_KEYS(rtts)
 RECORDS(rtts, struct conn_rtts)
 
 /*
- * Who is in a level: a pass over the level visits these. Members of LEVEL_REST are in neither. In
- * tables they are the number of the last walk that met them.
+ * Connections of a level, which a pass over that level visits. Those of LEVEL_REST are in neither.
+ * In tables, the value is the number of the last walk that met the entry.
  */
 KEYS(hot)
 RECORDS(hot, __u32)
 KEYS(warm)
 RECORDS(warm, __u32)
 
-/* Of connections whose single calls are logged. */
+/* Log state of connections whose single calls are logged. */
 NO_KEYS(logged)
 RECORDS(logged, struct call_log)
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
-/* Part of bpf/conns.bpf.c: what is kept beside a socket, and the times that go on in it. */
+/* The state kept beside a socket, and the times that accumulate in it, for bpf/conns.bpf.c. */
 #ifndef HOSTLAT_BPF_CONN_KEPT_H
 #define HOSTLAT_BPF_CONN_KEPT_H
 
@@ -17,7 +17,7 @@ enum { TCP_ESTABLISHED = 1, TCP_SYN_SENT = 2, TCP_SYN_RECV = 3, TCP_TIME_WAIT = 
 /* enum tcp_ca_state of include/uapi/linux/tcp.h */
 enum { CA_OPEN, CA_DISORDER, CA_CWR, CA_RECOVERY, CA_LOSS };
 
-/* This kernel refuses the map: conn_timer is not loaded. */
+/* this kernel refuses the map `timers`: conn_timer is not loaded */
 const volatile bool lacks_timers = false;
 
 struct {
@@ -28,7 +28,7 @@ struct {
 	__type(value, struct conn_timers);
 } timers SEC(".maps");
 
-/* There were entries; until then nobody needs to look. */
+/* `timers` has had entries; until then look-ups are skipped */
 volatile __u32 timers_used = 0;
 
 static __always_inline void conn_timers_forget(struct sock *sk)
@@ -45,42 +45,51 @@ struct {
 } ring SEC(".maps");
 
 /*
- * So often one of `kept` or `quiet` was removed: iterators that pause count those that they have
- * visited, and pass over as many others (net/core/bpf_sk_storage.c, skip_elems).
+ * Records removed so far from `conns` or `idle_conns`. An iterator that resumes skips as many
+ * records as it has visited, so removals make it skip others (net/core/bpf_sk_storage.c,
+ * skip_elems).
  */
 __u64 removed = 0;
 
-/* For each CPU. Additions to `used` and `timed` may be lost to an interrupt: for estimates only. */
+/*
+ * One entry per CPU. An interrupt may lose additions to `used` and `timed`, which serve for
+ * estimates only.
+ */
 struct conn_counts counts[CONN_CPUS] = {};
 struct conn_timed timed[CONN_CPUS] = {};
 __u32 losses[CONN_LOST_MAX] = {};
 
-/* Of its calls and RTTs, one connection in so many is followed. */
+/* One connection in this many has its calls and round trips counted. */
 volatile __u32 thin_one_in = 1;
-/* Of connections that begin, one in so many is followed at all; a power of two. */
+/* One new connection in this many is followed at all; a power of two. */
 volatile __u32 follow_one_in = 1;
-/* Round trips are told at all. */
+/* conn_ops is attached, so that the kernel reports round trips */
 volatile __u32 ops_attached = 0;
-/* Before 6.12 only a connection's own events can ask for its round trips: then nobody asks well. */
+/*
+ * Results of setting flags in open sockets. Before 6.12 only a connection's own events could set
+ * them: then asked_well stays 0.
+ */
 volatile __u32 asked_in_vain = 0, asked_well = 0;
-/* New connections are followed from now on. */
+/* new connections are followed from now on */
 volatile __u32 following = 0;
-/* When there was no problem for so long, a connection is hot no longer; without data, warm. */
+/* a connection is hot for this long after a problem, and warm for this long after data */
 const volatile __u64 cool_ns = 5000000000ULL;
 const volatile __u64 rest_ns = 1000000000ULL;
 
-/* A run that is timed: when it began, and how long it then took to read the clock. Or 0. */
+/*
+ * Timing of a program's run: its begin, and how long reading the clock then took. Zero: not timed.
+ */
 struct timed_run {
 	__u64 began, clock_ns;
 };
 
-/* The first thing that a program does. */
+/* Counts a run, and times some; called first in each program. */
 static __always_inline struct timed_run run_begin(enum conn_use what)
 {
 	__u64 n = counts[bpf_get_smp_processor_id() & (CONN_CPUS - 1)].used[what]++;
 	struct timed_run run = {};
 
-	/* Evenly, in no rhythm of the traffic's, and not in that of conn_is_mark_due(). */
+	/* spread evenly, independent of the traffic's rhythm and of conn_is_mark_due() */
 	if (n >= CONN_TIMED_FIRST && (__u32)n * 0x85ebca6bU >= 0xffffffffU / CONN_TIMED_ONE_IN)
 		return run;
 	run.began = bpf_ktime_get_ns();
@@ -88,7 +97,7 @@ static __always_inline struct timed_run run_begin(enum conn_use what)
 	return run;
 }
 
-/* The last thing. */
+/* Ends a timed run; called last in each program. */
 static __always_inline void run_end(enum conn_use what, struct timed_run run)
 {
 	struct conn_timed *t;
@@ -123,7 +132,7 @@ static __always_inline __u8 tcp_ca_state(struct tcp_sock *tp)
 	return BPF_CORE_READ_BITFIELD(&tp->inet_conn, icsk_ca_state);
 }
 
-/* In the kernel's ticks; one that runs counts up to now. */
+/* Chronograph `which` in the kernel's ticks, up to now if it runs. */
 static __always_inline __u32 tcp_chrono_ticks(struct tcp_sock *tp, __u32 which, __u32 tick)
 {
 	__u32 type = BPF_CORE_READ_BITFIELD(tp, chrono_type), sum = tp->chrono_stat[which];
@@ -135,7 +144,7 @@ static __always_inline __u32 tcp_chrono_ticks(struct tcp_sock *tp, __u32 which, 
 
 /* ---- levels ---- */
 
-__s64 members[4] = {}; /* by enum conn_level; a power of two */
+__s64 members[4] = {}; /* number of connections per enum conn_level; the size is a power of two */
 
 static __always_inline void conn_set_level(struct conn_stats *k, __u8 level)
 {
@@ -144,14 +153,14 @@ static __always_inline void conn_set_level(struct conn_stats *k, __u8 level)
 	k->idle.level = level;
 }
 
-/* A connection is no longer followed. */
+/* Counts a connection that is no longer followed. */
 static __always_inline void conn_unfollow(struct conn_idle *q)
 {
 	__sync_fetch_and_add(&members[q->level & 3], -1);
 	__sync_fetch_and_add(&removed, 1);
 }
 
-/* Drops its other records: storage goes with its socket, entries of tables do not. */
+/* Drops a socket's other records. Storage goes with its socket; entries of tables do not. */
 static __always_inline void conn_drop_other_records(struct sock *sk)
 {
 	warm_drop(sk);
@@ -168,8 +177,8 @@ static __always_inline void conn_warm_up(struct sock *sk, struct conn_stats *k)
 }
 
 /*
- * It becomes hot when it is read next: a rate that changed within an interval by what was sampled
- * in it would make the interval's shares wrong.
+ * Notes a problem. The connection becomes hot only at its next report: a sampling rate that samples
+ * of the same interval had changed would bias that interval's shares.
  */
 static __always_inline void conn_note_problem(struct sock *sk, struct conn_stats *k, __u64 now)
 {
@@ -179,7 +188,7 @@ static __always_inline void conn_note_problem(struct sock *sk, struct conn_stats
 
 /* ---- what goes on ---- */
 
-/* What goes on is counted up to now. */
+/* Adds the times of the states that go on, up to now. */
 static __always_inline void conn_add_times(struct conn_stats *k, __u64 now)
 {
 	if (k->idle.ca == CA_LOSS && now > k->ca_since)
@@ -192,7 +201,7 @@ static __always_inline void conn_add_times(struct conn_stats *k, __u64 now)
 	k->repair_since = now;
 }
 
-/* A loss is repaired when nothing is stalled and the congestion state says so, too. */
+/* Ends the repair of a loss when no stall is left and the congestion state agrees. */
 static __always_inline void conn_check_repair(struct conn_stats *k, __u64 now)
 {
 	conn_add_times(k, now);
@@ -212,7 +221,7 @@ static __always_inline void conn_close_stall(struct conn_stats *k, __u64 now)
 	conn_check_repair(k, now);
 }
 
-/* What was acknowledged meanwhile may end a stall. */
+/* Notes an advance of snd_una, which may end a stall. */
 static __always_inline void conn_note_progress(struct tcp_sock *tp, struct conn_stats *k, __u64 now)
 {
 	__u32 una = tp->snd_una;
@@ -225,7 +234,7 @@ static __always_inline void conn_note_progress(struct tcp_sock *tp, struct conn_
 		conn_close_stall(k, now);
 }
 
-/* The connection ends: so does what it waited for. */
+/* Ends the stall of a connection that closes. */
 static __always_inline void conn_end_stall(struct tcp_sock *tp, struct conn_stats *k, __u64 now)
 {
 	conn_note_progress(tp, k, now);
@@ -239,8 +248,8 @@ static __always_inline void conn_mark_changed(struct conn_stats *k)
 }
 
 /*
- * By its addresses: to look for what is kept is most of what a run costs, and would be saved by
- * nobody. Who is left out at one in N is also left out at one in 2 N.
+ * Hash of the addresses, which decides without a look-up: that is most of a run's cost. A
+ * connection that is unsampled at one in N is also unsampled at one in 2 N.
  */
 static __always_inline __u32 conn_thin_hash(struct sock *sk)
 {
@@ -249,7 +258,7 @@ static __always_inline __u32 conn_thin_hash(struct sock *sk)
 	return sk->__sk_common.skc_hash * golden >> 16;
 }
 
-/* It is followed as long as one of 2^i or more is. */
+/* A connection is sampled as long as one in 2^i or more is. */
 static __always_inline __u8 conn_thinned_from(struct sock *sk)
 {
 	__u32 hash = conn_thin_hash(sk);
@@ -260,27 +269,33 @@ static __always_inline __u8 conn_thinned_from(struct sock *sk)
 	return i;
 }
 
-/* Calls and RTTs of this one are left out: `thin_one_in` is a power of two. */
+/*
+ * True if calls and round trips of this connection are not counted; `thin_one_in` is a power of
+ * two.
+ */
 static __always_inline bool conn_is_thinned(struct sock *sk)
 {
 	return conn_thin_hash(sk) & (thin_one_in - 1);
 }
 
 /*
- * Of those that begin now. The two ends of a connection have the same hash, so that they are
- * followed together; it has nothing to do with that of conn_thin_hash().
+ * True if a new connection is not followed at all. Both ends of a connection have the same hash, so
+ * that both or neither are followed. It is independent of conn_thin_hash().
  */
 static __always_inline bool conn_is_unfollowed(struct sock *sk)
 {
 	const struct sock_common *skc = &sk->__sk_common;
-	const __u32 golden = 0x85ebca6b; /* of MurmurHash3 */
+	const __u32 golden = 0x85ebca6b; /* MurmurHash3's */
 	__u32 addresses = skc->skc_rcv_saddr ^ skc->skc_daddr;
 	__u32 ports = skc->skc_num ^ bpf_ntohs(skc->skc_dport);
 
 	return ((addresses + ports) * golden >> 16) & (follow_one_in - 1);
 }
 
-/* One in 8, at random: of what is left out, the rest says that the connection does something. */
+/*
+ * True for one run in 8, at random: these runs of unsampled connections note that the connection is
+ * active.
+ */
 static __always_inline bool conn_is_mark_due(enum conn_use what)
 {
 	__u32 n = counts[bpf_get_smp_processor_id() & (CONN_CPUS - 1)].used[what];
@@ -288,13 +303,16 @@ static __always_inline bool conn_is_mark_due(enum conn_use what)
 	return n * 0x9e3779b1 >> 29 == 0;
 }
 
-/* Whoever makes no calls that are followed has these. */
+/* Changes whenever a connection sends or receives: idle connections are recognized by it. */
 static __always_inline __u32 conn_seq_sum(struct tcp_sock *tp)
 {
 	return tp->write_seq + tp->rcv_nxt;
 }
 
-/* NULL: it is quiet, isn't followed, or its record is being made. */
+/*
+ * The record of an active connection; NULL if it is idle, not followed, or its record is being
+ * made.
+ */
 static __always_inline struct conn_stats *conn_stats_ready(struct sock *sk)
 {
 	struct conn_stats *k = conns_find(sk);
@@ -302,18 +320,18 @@ static __always_inline struct conn_stats *conn_stats_ready(struct sock *sk)
 	return k && k->idle.flags & STATS_READY ? k : NULL;
 }
 
-/* From how it was when it began; others use it from here on. */
+/* Completes a record from its state at `born`; other programs use it from here on. */
 static __always_inline void conn_stats_begin(struct conn_stats *k, __u64 born, __u16 data_segs)
 {
 	k->data_segs = data_segs;
 	k->rtt_min_us = ~0U;
 	k->send_una = k->idle.una;
 	k->una_time = k->ca_since = born;
-	__sync_lock_test_and_set(&k->idle.born, born); /* a barrier, too */
+	__sync_lock_test_and_set(&k->idle.born, born); /* also a memory barrier */
 	k->idle.flags |= STATS_READY;
 }
 
-/* Another CPU fills it: it takes less time than this, if it is not interrupted. */
+/* Tries to wait for another CPU that fills the record; it takes less time, unless interrupted. */
 #define READY_TRIES_MAX 200
 
 static __always_inline struct conn_stats *conn_stats_wait(struct conn_stats *k)
@@ -327,11 +345,11 @@ static __always_inline struct conn_stats *conn_stats_wait(struct conn_stats *k)
 	return NULL;
 }
 
-#define BEING_MADE 1 /* in `born` */
+#define BEING_MADE 1 /* value of `born` while a CPU fills the record */
 
 /*
- * The first that a connection from before does. NULL: it isn't followed, or there is no memory. Of
- * several CPUs one makes the record, and only then the quiet one goes.
+ * Makes the full record at an idle connection's first activity. Of several CPUs one makes it, and
+ * only then removes the idle record. NULL: not followed, or no memory.
  */
 static __noinline struct conn_stats *conn_wake(struct sock *sk, __u16 data_segs)
 {
@@ -345,7 +363,7 @@ static __noinline struct conn_stats *conn_wake(struct sock *sk, __u16 data_segs)
 		return k ? conn_stats_wait(k) : NULL;
 	}
 	k = conns_make(sk);
-	if (!k) /* another one makes it just now */
+	if (!k) /* another CPU is making it */
 		k = conns_find(sk);
 	if (!k) {
 		conn_count_lost(LOST_NO_MEMORY);
@@ -362,8 +380,9 @@ static __noinline struct conn_stats *conn_wake(struct sock *sk, __u16 data_segs)
 	if (!gone)
 		__sync_fetch_and_add(&removed, 1);
 	/*
-	 * It may have closed meanwhile, and conn_end() has told that. RCU keeps `q` in storage;
-	 * what a table drops is used again at once, but there conn_end() drops it first.
+	 * The connection may have closed meanwhile, and conn_end() has reported that. In storage,
+	 * RCU keeps `q` valid. Tables reuse memory at once, but there conn_end() removes the idle
+	 * record first.
 	 */
 	if (in_tables ? gone : q->flags & STATS_CLOSED) {
 		conns_drop(sk);
@@ -372,7 +391,7 @@ static __noinline struct conn_stats *conn_wake(struct sock *sk, __u16 data_segs)
 	return k;
 }
 
-/* Of a connection that does something. */
+/* Record of a connection that is active now; makes it if needed. NULL as conn_wake(). */
 static __always_inline struct conn_stats *conn_stats_get(struct sock *sk)
 {
 	struct conn_stats *k = conn_stats_ready(sk);
@@ -384,7 +403,7 @@ static __always_inline struct conn_stats *conn_stats_get(struct sock *sk)
 	return tp ? conn_wake(sk, tp->data_segs_in) : NULL;
 }
 
-/* ... that need not do anything. */
+/* Record of a connection, active or idle; NULL if it is not followed. */
 static __always_inline struct conn_idle *conn_idle_get(struct sock *sk)
 {
 	struct conn_stats *k = conn_stats_ready(sk);
@@ -405,12 +424,13 @@ static __always_inline void conn_mark_active(struct sock *sk, enum conn_use what
 /* ---- the beginning ---- */
 
 /*
- * A program that the kernel skipped may have left the records of a socket that had this address
- * before. Only in tables: storage goes with its socket.
+ * Drops records of an earlier socket at the same address, whose end a skipped program missed. Only
+ * needed in tables: storage goes with its socket.
  */
 static __noinline int conn_drop_stale(struct sock *sk)
 {
-	__u64 cookie = sk->__sk_common.skc_cookie.counter; /* 0: it has none, and no record */
+	/* 0: the socket has no cookie yet, hence no record */
+	__u64 cookie = sk->__sk_common.skc_cookie.counter;
 	struct conn_idle *q = conn_idle_get(sk);
 
 	if (!q || q->cookie == cookie)
@@ -424,7 +444,7 @@ static __noinline int conn_drop_stale(struct sock *sk)
 	return 0;
 }
 
-/* Learned from a socket: no symbol table is needed. */
+/* Addresses of TCP's timer functions, learned from a socket: no symbol table is needed. */
 void *delack_function, *write_function;
 
 static __always_inline void conn_learn_timers(struct tcp_sock *tp)
@@ -440,7 +460,7 @@ static __always_inline void conn_begin(struct sock *sk, struct tcp_sock *tp, str
 {
 	__u32 tick = bpf_jiffies64();
 
-	conn_timers_forget(sk); /* of one that had its address before */
+	conn_timers_forget(sk); /* of an earlier socket at this address */
 	__sync_fetch_and_add(&members[LEVEL_REST], 1);
 	q->cookie = bpf_get_socket_cookie(sk);
 	q->netns = sk->__sk_common.skc_net.net->ns.inum;
@@ -457,7 +477,7 @@ static __always_inline void conn_begin(struct sock *sk, struct tcp_sock *tp, str
 	q->delivered = tp->delivered;
 	q->cwnd = tp->snd_cwnd > 65535 ? 65535 : tp->snd_cwnd;
 	flags |=
-		q->flags & (STATS_SET_RTT | STATS_SET_RTO); /* by conn_ops, which may come before */
+		q->flags & (STATS_SET_RTT | STATS_SET_RTO); /* conn_ops may have set these before */
 	if (tp->bpf_sock_ops_cb_flags & BPF_SOCK_OPS_RTT_CB_FLAG)
 		flags |= STATS_RTT;
 	q->flags = flags;

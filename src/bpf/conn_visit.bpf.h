@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
 /*
- * Part of bpf/conns.bpf.c: passes over the connections of a level, or over all. Where iterators
- * can visit the storage beside sockets, these are the passes; else records lie in tables, and
- * conn_walk visits them when user space runs it.
+ * Passes over the connections of a level, or over all, for bpf/conns.bpf.c. Iterators over socket
+ * storage are passes where the kernel has them. Else records lie in tables, and user space runs
+ * conn_walk to visit them.
  */
 #ifndef HOSTLAT_BPF_CONN_VISIT_H
 #define HOSTLAT_BPF_CONN_VISIT_H
@@ -14,7 +14,7 @@
 #include "bpf/conn_state.bpf.h"
 #include "bpf/kernel/types.h"
 
-/* It had a problem lately. */
+/* True if the connection had a problem within cool_ns. */
 static __always_inline bool visit_has_problem(struct conn_stats *k, __u64 now)
 {
 	__u32 ago = (__u32)(now >> CONN_SHORT_SHIFT) - k->problem;
@@ -22,7 +22,7 @@ static __always_inline bool visit_has_problem(struct conn_stats *k, __u64 now)
 	return k->problem && ago < cool_ns >> CONN_SHORT_SHIFT;
 }
 
-/* To another level: by when it last had a problem, or data. */
+/* Moves a connection to the level that its last problem and its last data call for. */
 static __always_inline void visit_set_level(struct sock *id, struct sock *sk, struct tcp_sock *tp,
 					    struct conn_stats *k, bool active, __u64 now)
 {
@@ -30,7 +30,8 @@ static __always_inline void visit_set_level(struct sock *id, struct sock *sk, st
 
 	if (active)
 		conn_warm_up(id, k);
-	if (poll_is_unread(sk, tp)) /* who doesn't read makes no calls that would tell */
+	/* an application that does not read makes no calls that would show it */
+	if (poll_is_unread(sk, tp))
 		conn_note_problem(id, k, now);
 	if (k->idle.level == LEVEL_HOT && !visit_has_problem(k, now)) {
 		conn_set_level(k, LEVEL_REST);
@@ -47,17 +48,17 @@ static __always_inline void visit_set_level(struct sock *id, struct sock *sk, st
 	}
 }
 
-/* The ring has room for so many records more, or the pass is interrupted. */
+/* free space in the ring below which a pass pauses: 64 records */
 #define RING_SPARE (64 * sizeof(struct conn_snapshot))
 
-/* User space has to empty the ring, or to spare the rest of the pass for later. */
+/* True if user space must empty the ring, or the pass has reached its quota. */
 static __always_inline bool visit_is_enough(void)
 {
 	return pass.members >= pass.quota ||
 	       CONN_RING - bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) < RING_SPARE;
 }
 
-/* Returns whether the pass pauses. */
+/* Visits an active connection. Returns whether the pass pauses. */
 static __always_inline bool visit_conn(struct sock *id, struct sock *sk, struct tcp_sock *tp,
 				       struct conn_stats *k)
 {
@@ -79,13 +80,14 @@ static __always_inline bool visit_conn(struct sock *id, struct sock *sk, struct 
 	return visit_is_enough();
 }
 
-/* One that had done nothing. */
+/* Visits an idle connection. Returns whether the pass pauses. */
 static __always_inline bool visit_idle(struct sock *id, struct sock *sk, struct tcp_sock *tp,
 				       struct conn_idle *q)
 {
 	struct conn_stats *k;
 
-	if (q->reported_seq != conn_seq_sum(tp) || tp->packets_out) { /* nobody called */
+	/* data moved without a call */
+	if (q->reported_seq != conn_seq_sum(tp) || tp->packets_out) {
 		k = conn_wake(id, tp->data_segs_in);
 		return k ? visit_conn(id, sk, tp, k) : false;
 	}
@@ -101,7 +103,7 @@ static __always_inline bool visit_idle(struct sock *id, struct sock *sk, struct 
 
 /* ---- by iterators ---- */
 
-/* One byte of output ends this read(): user space then empties the ring and goes on. */
+/* Pauses: one byte of output ends user space's read(); it then empties the ring and goes on. */
 static __always_inline void visit_pause(struct bpf_iter_meta *meta)
 {
 	__u8 enough = 0;
@@ -126,7 +128,7 @@ static __always_inline int visit_iterated(struct bpf_iter__bpf_sk_storage_map *c
 	return 0;
 }
 
-/* Of a full pass: those that had done nothing. */
+/* Idle connections, in a pass over all. */
 static __always_inline int visit_iterated_idle(struct bpf_iter__bpf_sk_storage_map *ctx)
 {
 	struct conn_idle *q = ctx->value;
@@ -144,12 +146,13 @@ static __always_inline int visit_iterated_idle(struct bpf_iter__bpf_sk_storage_m
 /* ---- over tables ---- */
 
 /*
- * The socket as it stands, without its lock: fields are of nearly one moment. It may be gone, and
- * its memory be another socket's; the cookie tells. Passes of one hostlat never overlap.
+ * Copy of a socket, made without its lock: its fields are of nearly one moment. The socket may be
+ * gone and its memory reused; the cookie tells. Passes of one hostlat never overlap, so one copy is
+ * enough.
  */
 static char socket_copy[4096] __attribute__((aligned(8)));
 
-/* NULL: it has gone. */
+/* NULL: the socket has gone. */
 static __always_inline struct tcp_sock *visit_copy_socket(__u64 address, __u64 cookie)
 {
 	const __u32 size = bpf_core_type_size(struct tcp_sock);
@@ -162,7 +165,7 @@ static __always_inline struct tcp_sock *visit_copy_socket(__u64 address, __u64 c
 	return tp;
 }
 
-/* Whether the walk ends here. */
+/* Returns whether the walk ends here. */
 static __always_inline long walk_pauses(bool enough)
 {
 	if (enough)
@@ -170,7 +173,7 @@ static __always_inline long walk_pauses(bool enough)
 	return enough;
 }
 
-/* The end of its connection was not seen. */
+/* Drops the records of a connection whose end no program saw. */
 static __always_inline long walk_drop_gone(struct sock *id, struct conn_idle *q)
 {
 	conn_unfollow(q);
@@ -191,7 +194,7 @@ static __always_inline long walk_record(struct sock *id, struct conn_stats *k)
 		return 0;
 	tp = visit_copy_socket((__u64)id, cookie);
 	if (!tp && k->idle.cookie != cookie)
-		return 0; /* the record's memory is another one's meanwhile */
+		return 0; /* the record's memory belongs to another connection meanwhile */
 	if (!tp)
 		return k->idle.flags & STATS_CLOSED ? 0 : walk_drop_gone(id, &k->idle);
 	return walk_pauses(visit_conn(id, (struct sock *)tp, tp, k));
@@ -216,7 +219,10 @@ static __always_inline long walk_idle(struct sock *id, struct conn_idle *q)
 	return walk_pauses(visit_idle(id, (struct sock *)tp, tp, q));
 }
 
-/* A key can be there twice, if its record has gone and come again. */
+/*
+ * True if this walk has met the record before: a key is in the ring twice if its record went and
+ * came again.
+ */
 static __always_inline bool walk_met_conn(struct conn_stats *k)
 {
 	bool again = k->walk == (__u16)pass.number;
@@ -233,13 +239,18 @@ static __always_inline bool walk_met_member(__u32 *member)
 	return again;
 }
 
-/* They come once; one that comes again is visited twice, and nothing more is told of it. */
+/*
+ * Idle records are made once. A key that comes again is visited twice, which reports nothing more.
+ */
 static __always_inline bool walk_met_idle(struct conn_idle *q)
 {
 	return false;
 }
 
-/* NAME_walk(): visits the record of the next key, which stays if there is one. 1 ends the walk. */
+/*
+ * NAME_walk(): visits the record of the next key, which stays if the record exists. 1 ends the
+ * walk.
+ */
 #define WALK(name, record, met, visit)                                                   \
 	static long name##_walk(__u32 i, void *ctx)                                      \
 	{                                                                                \

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0)
 /*
- * What limits each TCP connection: events are counted beside the socket as they happen, states are
- * sampled by iterators. Records leave by one ring. docs/design/connections.md.
+ * Programs of `conns`: they count events beside each TCP socket as they happen, iterators sample
+ * states, and one ring carries the records to user space. docs/design/connections.md.
  */
 #include "bpf/abi_calls.h"
 #include "bpf/abi_conns.h"
@@ -54,7 +54,7 @@ static __always_inline void conn_end(struct sock *sk, struct tcp_sock *tp, __u64
 	struct conn_stats *k = conn_stats_ready(sk);
 	struct conn_idle *q = k ? NULL : idle_conns_find(sk);
 
-	if (!k && !q) /* it may have been woken just now */
+	if (!k && !q) /* another program may have woken it just now */
 		k = conn_stats_ready(sk);
 	if (k) {
 		conn_end_stall(tp, k, now);
@@ -64,12 +64,12 @@ static __always_inline void conn_end(struct sock *sk, struct tcp_sock *tp, __u64
 		conn_report_end(sk, tp, q, NULL, now);
 		idle_conns_drop(sk);
 	}
-	conns_drop(sk); /* also what conn_wake() makes meanwhile */
+	conns_drop(sk); /* includes a record that conn_wake() makes meanwhile */
 	if (in_tables)
 		conn_drop_other_records(sk);
 }
 
-/* One that begins. False: it is left out. */
+/* Counts a connection that begins. False: it is not followed. */
 static __always_inline bool conn_count_begin(struct sock *sk)
 {
 	struct conn_counts *c = &counts[bpf_get_smp_processor_id() & (CONN_CPUS - 1)];
@@ -158,7 +158,7 @@ int BPF_PROG(conn_recv, struct sock *sk, int ret, int flags)
 	return 0;
 }
 
-/* Where there are no such tracepoints. */
+/* For kernels without those tracepoints. */
 SEC("fexit/tcp_sendmsg")
 int BPF_PROG(conn_send_fexit, struct sock *sk, void *msg, __u64 size, int ret)
 {
@@ -169,7 +169,7 @@ int BPF_PROG(conn_send_fexit, struct sock *sk, void *msg, __u64 size, int ret)
 	return 0;
 }
 
-/* What sendfile gives, until 6.4: neither the tracepoint nor tcp_sendmsg() sees it. */
+/* sendfile() before 6.5: neither the tracepoint nor tcp_sendmsg() sees it. */
 SEC("fexit/tcp_sendpage")
 int BPF_PROG(conn_sendpage, struct sock *sk, void *page, int offset, __u64 size, int flags, int ret)
 {
@@ -205,7 +205,7 @@ int BPF_PROG(conn_retransmit, struct sock *sk, struct sk_buff *skb, int err)
 	return 0;
 }
 
-/* Until 6.15 it has two arguments, and comes only if it was sent. */
+/* Before 6.15 the tracepoint has two arguments, and fires only for segments that were sent. */
 SEC("tp_btf/tcp_retransmit_skb")
 int BPF_PROG(conn_retransmit_two, struct sock *sk, struct sk_buff *skb)
 {
@@ -288,15 +288,15 @@ int BPF_PROG(conn_timer, struct timer_list *timer)
 
 /* ---- connections from before ---- */
 
-/* This kernel refuses the map. */
+/* this kernel refuses the map `listeners` */
 const volatile bool lacks_listeners = false;
 
-/* Of connections from before it is not known who made them, but by who listens. */
+/* Listening ports: a connection from before whose local port listens was accepted here. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__uint(max_entries, 65536);
-	__type(key, __u64); /* namespace, port */
+	__type(key, __u64); /* network namespace and port */
 	__type(value, __u8);
 } listeners SEC(".maps");
 
@@ -321,7 +321,7 @@ static __always_inline bool listener_exists(struct sock_common *skc)
 	return !lacks_listeners && bpf_map_lookup_elem(&listeners, &key);
 }
 
-/* hostlat ends. */
+/* Clears hostlat's flags in a socket when hostlat ends. */
 static __always_inline void conn_release_flags(struct sock *sk, struct tcp_sock *tp,
 					       const struct conn_idle *q)
 {
@@ -330,7 +330,7 @@ static __always_inline void conn_release_flags(struct sock *sk, struct tcp_sock 
 		ops_unflag_socket(sk, tp, q->flags);
 }
 
-/* What is there when hostlat starts: of one network namespace. */
+/* Begins to follow the connections of one network namespace that exist when hostlat starts. */
 SEC("iter/tcp")
 int conn_existing(struct bpf_iter__tcp *ctx)
 {
@@ -346,12 +346,12 @@ int conn_existing(struct bpf_iter__tcp *ctx)
 	if (!tp)
 		return 0;
 	sk = (struct sock *)tp;
-	if (skc->skc_state == TCP_LISTEN) { /* these come first */
+	if (skc->skc_state == TCP_LISTEN) { /* listeners come first */
 		listener_add(skc);
 		return 0;
 	}
 	if (skc->skc_state == TCP_SYN_SENT || skc->skc_state == TCP_SYN_RECV)
-		return 0; /* conn_state sees them begin */
+		return 0; /* conn_state sees them being established */
 	pass.members++;
 	q = conn_idle_get(sk);
 	if (pass.follow != PASS_FOLLOW) {
@@ -361,14 +361,14 @@ int conn_existing(struct bpf_iter__tcp *ctx)
 	if (q)
 		return 0;
 	conn_begin(sk, tp, &it, bpf_ktime_get_ns(), listener_exists(skc) ? STATS_ACCEPTED : 0);
-	q = idle_conns_make_from(sk, &it); /* complete */
+	q = idle_conns_make_from(sk, &it); /* the record is complete */
 	if (!q) {
 		conn_count_lost(LOST_NO_MEMORY);
 		__sync_fetch_and_add(&members[LEVEL_REST], -1);
 		return 0;
 	}
 	calls_begin_log(sk, sk, q);
-	if (calls_of == CALLS_OF_CHOSEN) /* it is told, so that it can be chosen */
+	if (calls_of == CALLS_OF_CHOSEN) /* report it, so that it can be chosen */
 		q->changes++;
 	ops_flag_socket(sk, tp, q);
 	k = tp->packets_out ? conn_wake(sk, tp->data_segs_in) : NULL;
@@ -378,7 +378,7 @@ int conn_existing(struct bpf_iter__tcp *ctx)
 	return 0;
 }
 
-/* Who holds a socket that nobody has used since: by descriptor. */
+/* Sets the owner of sockets that no process has used since, by open descriptors. */
 SEC("iter/task_file")
 int conn_owner(struct bpf_iter__task_file *ctx)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* When connections of a level could not be sampled, as a walk over them was too dear. Pure. */
+/*
+ * Times in which a level's connections were not sampled because a walk over them was too expensive.
+ * Pure.
+ */
 #ifndef HOSTLAT_PROBE_CONN_COVER_H
 #define HOSTLAT_PROBE_CONN_COVER_H
 
@@ -11,24 +14,27 @@
 
 struct conn_gap {
 	uint64_t from, to;
-	uint64_t ns; /* of it, that no sample stands for */
+	uint64_t ns; /* part of from..to for which no sample stands */
 };
 
-/* Begins zeroed. */
+/* Zero-initialized. */
 struct conn_cover {
-	struct conn_gap gaps[CONN_GAPS]; /* a ring, in order, without overlap */
-	size_t n;                        /* ever */
-	uint64_t forgotten;              /* what was before may have been a gap */
-	uint64_t since;                  /* one that goes on; 0: none */
+	struct conn_gap gaps[CONN_GAPS]; /* ring, ordered by time, without overlap */
+	size_t n;                        /* gaps added so far */
+	uint64_t forgotten;              /* end of the last gap that the ring has overwritten */
+	uint64_t since;                  /* begin of a gap that goes on; 0: none */
 };
 
-/* From `now` on they are sampled, or not. */
+/* The level is sampled from `now` on, or not. */
 void conn_cover_set(struct conn_cover *cover, bool sampled, uint64_t now);
 
-/* Of from..to, in which they were, no sample stands for `ns`; not before the last one's end. */
+/*
+ * Adds a gap: no sample stands for `ns` of from..to, though the level was sampled. `from` is not
+ * before the last gap's end.
+ */
 void conn_cover_gap(struct conn_cover *cover, uint64_t from, uint64_t to, uint64_t ns);
 
-/* Of from..to, what no sample stands for. */
+/* Returns how many ns of from..to no sample stands for. */
 uint64_t conn_cover_missing(const struct conn_cover *cover, uint64_t from, uint64_t to);
 
 #endif

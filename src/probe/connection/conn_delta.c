@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The difference to the last time, and names. */
+/* Differences between a connection's successive snapshots, with interned names. */
 #include "probe/connection/conn_delta.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 #include "event/conn_times.h"
 #include "host/task.h"
 
-/* Bytes of struct conn_seen's `counted` that a new one has; in the end most need no more. */
+/* initial bytes of struct conn_seen's `counted`; most connections never need more */
 #define FIRST_ROOM 48
 
 int conn_delta_init(struct conn_delta *p)
@@ -58,7 +58,10 @@ static uint32_t conn_delta_intern(struct conn_delta *p, enum event_dict_id which
 	return *text ? event_dict_intern(p->dict, which, text, p->sink, time) : 0;
 }
 
-/* Its container or unit says more than its command does, if it has one. */
+/*
+ * Interns the owner's names. The application is its container or unit if it has one, else its
+ * command.
+ */
 static void conn_delta_name_owner(struct conn_delta *p, struct conn_owner *o, uint64_t time)
 {
 	const char *app = o->comm_text;
@@ -119,9 +122,9 @@ static uint32_t conn_delta_put_flow(struct conn_delta *p, const struct conn_snap
 /* ---- counters ---- */
 
 /*
- * How much a counter has grown since *seen, which becomes `now` then. Programs on two CPUs may
- * overwrite each other's sums, and the kernel's own are read without a lock: a counter that went
- * back has not grown, and *seen stays.
+ * Returns how much a counter has grown since *seen, and stores `now` there. Programs on two CPUs
+ * may overwrite each other's sums, and the kernel's own counters are read without a lock: a counter
+ * that went back has not grown, and *seen stays.
  */
 #define GROWTH(bits)                                                                               \
 	static uint##bits##_t growth##bits(uint##bits##_t *seen, uint##bits##_t now)               \
@@ -139,7 +142,7 @@ GROWTH(32)
 GROWTH(16)
 
 /*
- * The map of timer counters drops entries when it is full: a counter that went back starts
+ * The map of timer counters drops entries when it is full: a counter that went back has started
  * again.
  */
 static void conn_delta_restart_timers(struct conn_counted *seen, const struct conn_now *n)
@@ -161,7 +164,10 @@ static void conn_delta_put_counters(struct event_conn *c, struct conn_counted *s
 	CONN_COUNTERS(PUT_U64, PUT_U32, PUT_U16, PUT_MOST, CONN_COUNTERS_NO_ROW)
 }
 
-/* One of the kernel's chronographs runs: busy, limited by the peer's window, or by the buffer. */
+/*
+ * At most one of the kernel's chronographs runs: busy, limited by the peer's window, or by the send
+ * buffer.
+ */
 static void conn_delta_put_chrono(struct event_conn *c, struct conn_counted *seen,
 				  const struct conn_snapshot *t, uint64_t tick_ns)
 {
@@ -211,7 +217,7 @@ static void conn_delta_put_counted(const struct conn_delta *p, struct event_conn
 	}
 }
 
-/* `s` may be another one then. */
+/* Stores the packed counters. May move `s`. */
 static void conn_delta_store(struct conn_delta *p, struct conn_seen *s,
 			     const struct conn_counted *counted)
 {
@@ -231,14 +237,17 @@ static void conn_delta_store(struct conn_delta *p, struct conn_seen *s,
 	memcpy(s->counted, bytes, n);
 }
 
-/* Those in buckets are the ones that count: what adds up to them was read at another moment. */
+/*
+ * Fills in round trips. Counts come from the buckets; the sums beside them were read at another
+ * moment.
+ */
 static void conn_delta_put_rtts(struct conn_delta *p, struct event_conn *c, struct conn_seen *s,
 				const struct conn_snapshot *t)
 {
 	const size_t had = conn_rtts_size(s->rtts);
 	int err = 0;
 
-	/* Also if they don't count: else they would with the next ones. */
+	/* advance `s->rtts` even if this interval's are unknown, or the next would get them */
 	if (t->has_rtts)
 		err = conn_rtts_gained(&s->rtts, &t->rtts, c->rtts);
 	p->rtts_bytes += conn_rtts_size(s->rtts) - had;
@@ -271,14 +280,14 @@ void conn_delta_thin(struct conn_delta *p, uint32_t n, uint64_t now)
 	}
 }
 
-/* At any time since `from`. */
+/* True if the connection was unsampled at any time since `from`. */
 static bool conn_delta_was_thinned(const struct conn_delta *p, const struct conn_snapshot *t,
 				   uint64_t from)
 {
 	return t->now.thin < CONN_THIN_MAX && p->thinned_until[t->now.thin + 1] > from;
 }
 
-/* Of how many one was followed, at the fewest. */
+/* Returns the largest N since `from` for which one in N connections was sampled. */
 static uint32_t conn_delta_thinned_since(const struct conn_delta *p, uint64_t from)
 {
 	uint32_t n = 1;
@@ -298,14 +307,14 @@ static uint32_t conn_delta_known(const struct conn_delta *p, const struct conn_s
 
 	if (conn_delta_was_thinned(p, t, from))
 		known &= ~(CONN_KNOWS_CALLS | RTT | CONN_KNOWS_PEER_DELACKS);
-	if (t->now.flags & CONN_MPTCP) /* calls are those of the socket above */
+	if (t->now.flags & CONN_MPTCP) /* its calls are those of the MPTCP socket */
 		known &= ~CONN_KNOWS_CALLS;
 	if (t->now.flags & CONN_KTLS && p->calls_below_tls)
 		known &= ~CONN_KNOWS_CALLS;
 	if (!(t->stats.idle.flags & STATS_RTT))
 		known &= ~(RTT | CONN_KNOWS_PEER_DELACKS |
 			   (t->now.known & CONN_KNOWS_RTO ? 0 : CONN_KNOWS_RTO));
-	/* Whether data acknowledged what was sent is known by what had come when it was sent. */
+	/* With calls unknown, it is unknown whether data acknowledged what was sent. */
 	if (!(known & CONN_KNOWS_CALLS) || acks_are_unclear(&t->stats.acks, t->now.min_rtt_us))
 		known &= ~CONN_KNOWS_PEER_DELACKS;
 	if (t->stats.idle.flags & STATS_RTTS_LOST)
@@ -313,7 +322,7 @@ static uint32_t conn_delta_known(const struct conn_delta *p, const struct conn_s
 	return known;
 }
 
-/* The last time before `now` of which so many bits were kept. */
+/* Returns the latest time before `now` whose low bits, in CONN_TIME_SHIFT units, are `time`. */
 static uint64_t conn_delta_full_time(uint64_t now, uint32_t time)
 {
 	const uint32_t ago = (uint32_t)(now >> CONN_TIME_SHIFT) - time;
@@ -321,7 +330,7 @@ static uint64_t conn_delta_full_time(uint64_t now, uint32_t time)
 	return now - ((uint64_t)ago << CONN_TIME_SHIFT);
 }
 
-/* c->from is known. */
+/* Needs c->from. */
 static void conn_delta_put_gauges(const struct conn_delta *p, struct event_conn *c,
 				  const struct conn_snapshot *t)
 {
@@ -385,7 +394,7 @@ static void conn_delta_put_owner(struct conn_delta *p, struct event_conn *c, str
 	c->unit = s->unit;
 }
 
-/* Most have the same. */
+/* Interns the congestion control's name; most connections have the same. */
 static uint32_t conn_delta_algorithm(struct conn_delta *p, const struct conn_snapshot *t)
 {
 	if (memcmp(p->cc_text, t->now.cc, sizeof(p->cc_text)) != 0) {
@@ -404,13 +413,13 @@ static struct conn_seen *conn_delta_add_seen(struct conn_delta *p, const struct 
 	if (!s)
 		return NULL;
 	s->to = t->stats.idle.born;
-	s->room = FIRST_ROOM; /* of zeros, which is how zeros are packed */
+	s->room = FIRST_ROOM; /* packed zeros are zeros */
 	p->counted_bytes += FIRST_ROOM;
 	s->flow = conn_delta_put_flow(p, t);
 	return s;
 }
 
-/* Fills in `c`, which must be zeroed. */
+/* Fills in the zeroed event `c`. */
 static void conn_delta_put_conn(struct conn_delta *p, struct event_conn *c, struct conn_seen *s,
 				const struct conn_snapshot *t, const struct conn_unclear *unclear)
 {
@@ -474,7 +483,7 @@ static int conn_delta_compare(const void *a, const void *b)
 	return sort_order(x->to, y->to) ?: sort_order(x->from, y->from);
 }
 
-/* If they have come in about this order, an insertion is a step or two. */
+/* Sorts events by `to`. They arrive nearly sorted, so an insertion takes a step or two. */
 static void conn_delta_sort(struct conn_events *events)
 {
 	struct event_conn *e = events->items;

@@ -15,7 +15,7 @@ size_t conn_rtts_size(const struct conn_rtts_seen *s)
 	return s ? sizeof(*s) + s->n * sizeof(s->count[0]) : 0;
 }
 
-/* 0 or -ENOMEM. */
+/* Widens the stored range to first..end. Returns 0 or -ENOMEM. */
 static int conn_rtts_widen(struct conn_rtts_seen **seen, uint32_t first, uint32_t end)
 {
 	const struct conn_rtts_seen *old = *seen;
@@ -42,7 +42,10 @@ static int conn_rtts_widen(struct conn_rtts_seen **seen, uint32_t first, uint32_
 	return 0;
 }
 
-/* The buckets that anything was ever in; false: none. Most have a few, beside each other. */
+/*
+ * Finds the range of buckets with any count; false: none. Most connections have a few adjacent
+ * ones.
+ */
 static bool conn_rtts_range(const struct conn_rtts *now, uint32_t *first, uint32_t *end)
 {
 	for (*first = 0; *first < CONN_RTTS && !now->count[*first]; ++*first)
@@ -80,7 +83,7 @@ int conn_rtts_gained(struct conn_rtts_seen **seen, const struct conn_rtts *now, 
 		const uint32_t at = s->first + i;
 		const int64_t more = over[at] * 65536LL + now->count[at] - s->count[i];
 
-		if (more < 0) /* it ran over, and that is not noted yet */
+		if (more < 0) /* the counter has wrapped, and `wrapped` does not show it yet */
 			continue;
 		gained[at] = (uint32_t)more;
 		s->count[i] = now->count[at];
@@ -92,7 +95,7 @@ int conn_rtts_gained(struct conn_rtts_seen **seen, const struct conn_rtts *now, 
 	return -ENODATA;
 }
 
-/* In whole microseconds, as they are measured. */
+/* Bounds of a bucket in whole microseconds, as round trips are measured. */
 static uint32_t conn_rtts_least_us(int bucket)
 {
 	return bucket ?

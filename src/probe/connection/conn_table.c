@@ -23,7 +23,7 @@ void conn_table_free(struct conn_table *t)
 	*t = (struct conn_table){ .item = t->item };
 }
 
-/* Where it is, or where it would be. */
+/* Returns the slot where the item is, or would be. */
 static size_t conn_table_slot(const struct conn_table *t, uint32_t netns, uint64_t cookie)
 {
 	size_t i = conn_table_home(t, netns, cookie);
@@ -38,7 +38,7 @@ void *conn_table_find(const struct conn_table *t, uint32_t netns, uint64_t cooki
 	return t->size ? t->slots[conn_table_slot(t, netns, cookie)] : NULL;
 }
 
-/* At most half of the slots are taken. */
+/* Doubles the table, which is at most half full. */
 static bool conn_table_grow(struct conn_table *t)
 {
 	struct conn_table larger = { .n = t->n, .size = t->size ? 2 * t->size : SIZE_MIN,
@@ -91,7 +91,7 @@ void conn_table_remove(struct conn_table *t, struct conn_key *s)
 	free(s);
 	t->slots[hole] = NULL;
 	t->n--;
-	/* What stands behind a hole and could stand in it moves there: no search ends too early. */
+	/* Move items behind the hole that could stand in it, so that no search ends too early. */
 	while (t->slots[i = (i + 1) & (t->size - 1)]) {
 		size_t from = conn_table_home(t, t->slots[i]->netns, t->slots[i]->cookie);
 

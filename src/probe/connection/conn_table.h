@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tables of connections, and what is remembered of each one that has been told, to tell the next
- * time what it did since: counters as they were. Who never did anything is not among these.
+ * Hash tables of connections, and the counters of each at its last report, from which the next
+ * report takes differences. Connections that were never active have no entry.
  */
 #ifndef HOSTLAT_PROBE_CONN_TABLE_H
 #define HOSTLAT_PROBE_CONN_TABLE_H
@@ -13,17 +13,17 @@
 #include "base/zpack.h"
 #include "bpf/abi_conns.h"
 
-/* Cookies are a namespace's. */
+/* Identifies a connection: cookies are unique within a namespace. */
 struct conn_key {
 	uint64_t cookie;
-	uint32_t netns;               /* inode */
+	uint32_t netns;               /* inode of the namespace */
 };
 
 struct conn_rtts_seen;
 
 /*
- * Counters of a connection at its last record, and who owned it then. Most are 0, and all are kept
- * packed: the order, by width, leaves few bytes of a connection that called a few times.
+ * Counters of a connection at its last report, and its owner then. They are stored packed: most are
+ * 0, and the order by width leaves few bytes for a connection with a few calls.
  */
 struct conn_counted {
 #define COUNTED_U64(field, ...) uint64_t field;
@@ -36,7 +36,7 @@ struct conn_counted {
 			    CONN_COUNTERS_NO_ROW, CONN_COUNTERS_NO_ROW)
 	uint32_t chrono[3], probes, zero_window_us, unread_us, unclear_us;
 	uint32_t sampled_us[CONN_STATES], send_sizes[CONN_SIZES], recv_sizes[CONN_SIZES];
-	uint32_t pid, app, comm, cgroup, unit; /* as interned for `pid`; 0: not yet */
+	uint32_t pid, app, comm, cgroup, unit; /* pid and its interned names; 0: not interned yet */
 	CONN_COUNTERS_FIRST(CONN_COUNTERS_NO_ROW, CONN_COUNTERS_NO_ROW, COUNTED_U16,
 			    CONN_COUNTERS_NO_ROW, CONN_COUNTERS_NO_ROW)
 	uint16_t total_rto, sampled[CONN_STATES];
@@ -46,38 +46,44 @@ struct conn_counted {
 #undef COUNTED_U16
 } __attribute__((aligned(ZPACK_GROUP)));
 
-/* 40 bytes, and 48 more of one that called a few times. */
+/* 40 bytes, and 48 more for a connection with a few calls. */
 struct conn_seen {
 	struct conn_key key;
-	uint64_t to;                  /* told up to here */
+	uint64_t to;                  /* end of the last report */
 	uint32_t flow;
 	uint16_t room;                /* bytes of `counted` */
-	struct conn_rtts_seen *rtts;  /* owned by who has the table; NULL: none yet */
-	unsigned char counted[];      /* a struct conn_counted, packed: base/zpack.h */
+	struct conn_rtts_seen *rtts;  /* owned by the table's owner; NULL: none yet */
+	unsigned char counted[];      /* struct conn_counted, packed: base/zpack.h */
 };
 
-/* Of structs that begin with a struct conn_key. Begins zeroed, but for `item`. */
+/* Table of structs that begin with a struct conn_key. Zero-initialized but for `item`. */
 struct conn_table {
 	struct conn_key **slots; /* open addressing */
 	size_t n, size;           /* size: a power of two, or 0 */
-	size_t item;              /* bytes of a new one */
+	size_t item;              /* bytes of a new item */
 };
 
 void conn_table_free(struct conn_table *table);
 
-/* NULL: there is none. */
+/* Returns NULL if there is none. */
 void *conn_table_find(const struct conn_table *table, uint32_t netns, uint64_t cookie);
 
-/* A new one, zeroed but for what identifies it. NULL: no memory. */
+/* Adds an item, zeroed but for its key. Returns NULL without memory. */
 void *conn_table_add(struct conn_table *table, uint32_t netns, uint64_t cookie);
 
-/* One of another size, with the same contents, takes its place. NULL: no memory, it stays. */
+/*
+ * Replaces an item by one of another size with the same contents. Returns NULL without memory; the
+ * item then stays.
+ */
 void *conn_table_resize(struct conn_table *table, struct conn_key *item, size_t size);
 
-/* What is removed must be in it. */
+/* Removes and frees an item that is in the table. */
 void conn_table_remove(struct conn_table *table, struct conn_key *item);
 
-/* The next one, from *at = 0 on; NULL: no more. Nothing is added or removed meanwhile. */
+/*
+ * Returns the next item, starting with *at = 0; NULL: no more. Nothing may be added or removed
+ * meanwhile.
+ */
 void *conn_table_next(const struct conn_table *table, size_t *at);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The log of single calls (bpf/conn_calls.bpf.h), as EV_CALL: whose calls, how many at the most, and
- * what was left out. Part of probe/connection/conns_probe.h.
+ * Log of single calls (bpf/conn_calls.bpf.h) as EV_CALL: chooses whose calls are logged, limits
+ * their number, counts the rest. Part of probe/connection/conns_probe.h.
  */
 #ifndef HOSTLAT_PROBE_CONNS_CALLS_H
 #define HOSTLAT_PROBE_CONNS_CALLS_H
@@ -18,38 +18,50 @@ struct conn_table;
 struct conns_bpf;
 struct ring_buffer;
 
-/* Of one reading there may be twice what was granted: a rest, and what came meanwhile. */
+/* Maximum of events per read: twice the grant, as calls of the period before may remain. */
 #define CONNS_CALLS_HELD (2 * CALLS_GRANT_MAX)
 
 struct conns_calls {
-	struct conns_bpf *skel;      /* NULL: there is no log */
+	struct conns_bpf *skel;      /* NULL: no log */
 	struct ring_buffer *ring;
 	struct conns_call_events VEC_OF(struct event_call) events;
-	size_t handed;               /* of these, by conns_calls_block() */
-	bool granted;                /* some have been, at some time */
-	uint64_t lost_before;           /* left out before that */
-	uint64_t overflowed;             /* ... as they did not fit into `events` */
-	uint32_t self;               /* our own process */
-	const struct conn_table *table; /* of struct conn_seen: for their flows */
+	size_t handed;               /* number of events that conns_calls_block() has returned */
+	bool granted;                /* a grant has been given */
+	uint64_t lost_before;           /* calls left out before the first grant */
+	uint64_t overflowed;             /* calls left out because `events` was full */
+	uint32_t self;               /* pid of this process */
+	const struct conn_table *table; /* of struct conn_seen, for flow ids */
 };
 
-/* Before the programs are loaded: of which calls there will be a log. 0 or -errno. */
+/* Configures the log before the programs are loaded. Returns 0 or -errno. */
 int conns_calls_select(struct conns_calls *calls, struct conns_bpf *skel,
 		       const struct conns_log *log, const struct conn_table *table);
 
-/* Once they are loaded, before connections are looked for. 0 or -errno. */
+/*
+ * Opens the log once the programs are loaded, before connections are looked for. Returns 0 or
+ * -errno.
+ */
 int conns_calls_open(struct conns_calls *calls, const struct conns_log *log);
 void conns_calls_release(struct conns_calls *calls);
 
-/* As conns_probe_choose() ... conns_probe_calls_left_out() say. */
+/*
+ * These do as conns_probe_choose(), conns_probe_calls(), conns_probe_call_block() and
+ * conns_probe_calls_left_out().
+ */
 int conns_calls_choose(struct conns_calls *calls, uint64_t cookie);
-/* It has ended: the kernel may have done so before it was chosen. */
+/*
+ * Removes a closed connection from the chosen ones: it may have ended in the kernel before it was
+ * chosen.
+ */
 void conns_calls_forget(struct conns_calls *calls, uint64_t cookie);
 int conns_calls_read(struct conns_calls *calls, uint64_t grant);
 bool conns_calls_block(struct conns_calls *calls, struct event_block *block);
 uint64_t conns_calls_left_out(const struct conns_calls *calls);
 
-/* From now on others are thinned out: of those before, calls have been left out. */
+/*
+ * Notes that another share of connections is sampled from now on: earlier calls of some have been
+ * left out.
+ */
 void conns_calls_thinned(struct conns_calls *calls);
 
 #endif

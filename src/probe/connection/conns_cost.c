@@ -7,21 +7,21 @@
 #include "base/bug.h"
 #include "probe/common/prog_stats.h"
 
-/* Weight of the runs before the last call, relative to those since. */
+/* weight of runs before the last call, relative to runs since */
 #define REMEMBERED 0.8
-/* So many times as dear as others: its CPU was taken away meanwhile. */
+/* a run this many times as long as others was interrupted: its CPU was taken away */
 #define STRANGE 8
-/* Readings of the clock, of a run that is timed. */
+/* clock readings of a timed run */
 #define READINGS 3.0
 /*
- * A run takes longer than it sees itself: its begin, before the first reading of the clock, is
- * cold. By the kernel's statistics 1.16 to 1.35 times (tests/native/test_conns_budget.py).
+ * Correction of timed runs: their begin, before the first clock reading, is cold. The kernel's
+ * statistics show 1.16 to 1.35 times as much (tests/native/test_conns_budget.py).
  */
 #define UNSEEN 1.2
-/* Price of a run of a kind that was never timed: above what was ever measured with cold caches. */
+/* assumed ns per run of a kind that was never timed; above all measurements with cold caches */
 #define ASSUMED_NS 1000.0
 
-/* How often a kind of programs ran since the last call. */
+/* Returns how often programs of a kind ran since the last call. */
 static double cost_count_runs(struct conns_cost *c, const struct conn_counts *counts, int use)
 {
 	double n = 0;
@@ -29,7 +29,7 @@ static double cost_count_runs(struct conns_cost *c, const struct conn_counts *co
 	for (int cpu = 0; cpu < c->cpus; cpu++) {
 		uint64_t now = counts[cpu].used[use], *then = &c->used[cpu][use];
 
-		/* Additions may be lost, so that it goes back. */
+		/* an interrupt may lose additions, so a sum can go back */
 		n += now > *then ? (double)(now - *then) : 0;
 		*then = now;
 	}
@@ -41,7 +41,7 @@ static double cost_of_run(const struct conns_cost *c, int use)
 	return c->runs[use] > 0 ? c->ns[use] / c->runs[use] : 0;
 }
 
-/* Those of one CPU, but for the dearest one if it is strange. */
+/* Adds the timed runs of one CPU, without the longest if it was interrupted. */
 static void cost_add_cpu(struct conns_cost *c, struct conn_timed *now, struct conn_timed *then,
 			 int use, double *ns, double *runs)
 {
@@ -63,7 +63,7 @@ static void cost_add_cpu(struct conns_cost *c, struct conn_timed *now, struct co
 	*runs += n;
 }
 
-/* Nanoseconds of one reading of the clock. Before cost_add_timed(), which moves c->timed on. */
+/* Returns the ns of one clock reading. Call it before cost_add_timed(), which advances c->timed. */
 static double cost_of_clock(struct conns_cost *c, const struct conn_timed *timed)
 {
 	double ns = 0, runs = 0;

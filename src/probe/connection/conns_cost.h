@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CPU time of the programs of `conns` that run in others' time; its iterators run in its own. Each
- * program counts its runs, and times one in CONN_TIMED_ONE_IN (abi_conns.h): how often it ran, at
- * what a run has cost lately. The kernel's own statistics of programs are left as they are: to
- * switch them on patches the kernel's code, and makes every program of the host dearer.
+ * CPU time that the programs of `conns` take from other processes; iterators run in hostlat's own
+ * time. Each program counts its runs, and times one in CONN_TIMED_ONE_IN (abi_conns.h): the cost is
+ * runs times the recent time of a run. The kernel's own statistics stay off: switching them on
+ * patches the kernel's code, and makes every BPF program of the host slower.
  */
 #ifndef HOSTLAT_PROBE_CONNS_COST_H
 #define HOSTLAT_PROBE_CONNS_COST_H
@@ -16,22 +16,22 @@
 
 struct bpf_object;
 
-/* Zeroed, but for `cpus`. */
+/* Zero-initialized, but for `cpus`. */
 struct conns_cost {
-	int cpus;                            /* that there can be, at most CONN_CPUS */
-	uint64_t used[CONN_CPUS][USE_MAX];   /* at the last call, as the programs count */
+	int cpus;                            /* possible CPUs, at most CONN_CPUS */
+	uint64_t used[CONN_CPUS][USE_MAX];   /* the programs' counters at the last call */
 	struct conn_timed timed[CONN_CPUS];
-	double clock_ns;                     /* of one reading of the clock */
-	double ns[USE_MAX], runs[USE_MAX];   /* of timed ones; older ones count for less */
+	double clock_ns;                     /* ns of one clock reading */
+	double ns[USE_MAX], runs[USE_MAX];   /* sums over timed runs; older runs weigh less */
 };
 
-/* By the kernel's statistics, as far as they were on: to compare with. */
+/* Reads the cost from the kernel's statistics, as far as they were on; for comparison. */
 void conns_cost_stats(const struct bpf_object *object, uint64_t ns[USE_MAX],
 		      uint64_t runs[USE_MAX]);
 
 /*
- * Since the last call. `timed` is what the programs write; the dearest runs are taken out of it.
- * False: it is not known, and a bound for the budget's sake.
+ * Stores the cost since the last call. `timed` is the programs' memory, in which the longest runs
+ * are reset. Returns false if the cost is unknown and `push` is an upper bound, for the budget.
  */
 bool conns_cost_since(struct conns_cost *cost, const struct conn_counts *counts,
 		      struct conn_timed *timed, struct conns_push *push);

@@ -24,30 +24,31 @@
 #include "probe/connection/diag_conns.h"
 #include "probe/connection/diag_state.h"
 
-#define BUFFER_SIZE (64 << 10)  /* the kernel fills dumps up to 32 KiB a datagram */
+#define BUFFER_SIZE (64 << 10)  /* the kernel sends dumps in datagrams of up to 32 KiB */
 #define TIMEOUT_S   5
-#define SPARE_FILES 16          /* descriptors that no namespace gets */
-#define LEFT_NAMED  32          /* namespaces that can't be asked and are named */
-#define SEARCH_PAUSE_NS	   NS_PER_S /* the least between two searches for owners, or namespaces, */
-#define SEARCH_PAUSES      200         /* ... and so many times what the last one has cost */
+#define SPARE_FILES 16          /* descriptors kept free for other uses */
+#define LEFT_NAMED  32          /* maximum of namespaces named as unavailable */
+/* minimum pause between two searches for owners or namespaces, */
+#define SEARCH_PAUSE_NS	   NS_PER_S
+#define SEARCH_PAUSES      200         /* and this many times the cost of the last search */
 
 struct diag_netns {
 	struct diag_ns ns;
 	int fd;
-	bool seen;              /* it is in the list of namespaces */
+	bool seen;              /* found by the last listing of namespaces */
 };
 
 struct conns_diag {
 	struct conn_delta delta;
 	struct diag_conns conns;
 	struct diag_netns_list VEC_OF(struct diag_netns *) netns;
-	struct strbuf missing;  /* lines "name: why" that are not told yet */
-	struct diag_left VEC_OF(uint64_t) left; /* inodes of namespaces that can't be asked */
-	bool left_more;         /* it is told that there are more than are named */
+	struct strbuf missing;  /* lines "name: why" that are not reported yet */
+	struct diag_left VEC_OF(uint64_t) left; /* inodes of namespaces that cannot be asked */
+	bool left_more;         /* a line has said that there are more than are named */
 	uint64_t started;
 	uint64_t next_list, next_owners;
 	uint64_t credit;        /* connections that may be read */
-	bool looked;            /* they were, since conns_diag_looked() */
+	bool looked;            /* connections were read since the last conns_diag_looked() */
 	uint32_t seq;
 	void *buffer;
 };
@@ -103,7 +104,7 @@ static int diag_dump_netns(struct conns_diag *d, struct diag_netns *netns, uint3
 	return 0;
 }
 
-/* `again`: there are connections that only this pass has not seen. */
+/* Dumps all namespaces. *again: some connections are missing in this dump only. */
 static int diag_dump_all(struct conns_diag *d, uint32_t sample_us, bool *again)
 {
 	int err = 0;
@@ -134,7 +135,7 @@ static int diag_open_netns(struct conns_diag *d, const struct host_netns *ns)
 
 	if (fd < 0)
 		return fd;
-	/* Lists of namespaces and owners need descriptors, too. */
+	/* lists of namespaces and owners need descriptors, too */
 	if (!getrlimit(RLIMIT_NOFILE, &files) && (rlim_t)fd + SPARE_FILES >= files.rlim_cur) {
 		close(fd);
 		return -EMFILE;
@@ -153,7 +154,10 @@ static int diag_open_netns(struct conns_diag *d, const struct host_netns *ns)
 	return 0;
 }
 
-/* Our socket would keep it: what was in it has ended. */
+/*
+ * Closes sockets of namespaces that are gone, which the socket would keep alive; their connections
+ * have ended.
+ */
 static void diag_close_gone(struct conns_diag *d)
 {
 	size_t left = 0;
@@ -177,7 +181,7 @@ static void diag_close_gone(struct conns_diag *d)
 	d->netns.len = left;
 }
 
-/* Once of each namespace; of all after the first LEFT_NAMED, one line. */
+/* Names each unavailable namespace once; one line stands for all after the first LEFT_NAMED. */
 static void diag_note_missing(struct conns_diag *d, const struct host_netns *ns, int err)
 {
 	const char *advice = err == -EMFILE ? " (raise the limit with ulimit -n)" : "";
@@ -196,7 +200,7 @@ static void diag_note_missing(struct conns_diag *d, const struct host_netns *ns,
 		      strerror(-err), advice);
 }
 
-/* What the last listing has found missing. */
+/* Reports what could not be asked since the last call. */
 static int diag_put_missing(struct conns_diag *d, uint64_t time, struct event_sink *sink)
 {
 	int err = conn_delta_put_missing(strbuf_str(&d->missing), time, sink);
@@ -205,7 +209,10 @@ static int diag_put_missing(struct conns_diag *d, uint64_t time, struct event_si
 	return err;
 }
 
-/* `first`: it is told that others than the own one can't be entered. */
+/*
+ * Opens new namespaces, closes gone ones. `first`: also says if hostlat may not enter others than
+ * its own.
+ */
 static int diag_list_netns(struct conns_diag *d, bool first)
 {
 	const bool may = host_may(NULL, CAP_SYS_ADMIN);
@@ -227,7 +234,7 @@ static int diag_list_netns(struct conns_diag *d, bool first)
 		if ((!may && !ns->own) || diag_find_netns(d, ns->inode))
 			continue;
 		err = diag_open_netns(d, ns);
-		if (err && err != -ESTALE && err != -ESRCH) /* it has ended meanwhile */
+		if (err && err != -ESTALE && err != -ESRCH) /* the namespace has ended meanwhile */
 			diag_note_missing(d, ns, err);
 	}
 	diag_close_gone(d);
@@ -246,9 +253,9 @@ struct diag_owned {
 };
 
 struct diag_owners {
-	struct diag_owned *items;    /* by inode */
+	struct diag_owned *items;    /* sorted by inode */
 	size_t n;
-	pid_t pid;              /* whose name `comm` is */
+	pid_t pid;              /* process with the name `comm` */
 	char comm[HOST_COMM_MAX];
 };
 
@@ -280,7 +287,7 @@ static int diag_visit_owner(void *ctx, pid_t pid, uint64_t inode)
 	return 0;
 }
 
-/* Connections whose owner is not known; those that nobody seems to have are asked for no more. */
+/* Finds owners of connections that have none. A connection without any is searched for once. */
 static int diag_find_owners(struct conns_diag *d)
 {
 	struct diag_owners owners = { 0 };
@@ -327,7 +334,9 @@ int conns_diag_sample(struct conns_diag *d, enum conn_level level, double sample
 	return err ? err : d->delta.err;
 }
 
-/* `last`: there may be no other time to find owners. */
+/*
+ * Lists namespaces and finds owners if it is time. `last`: in any case, as no other time may come.
+ */
 static int diag_refresh(struct conns_diag *d, bool last)
 {
 	int err = clock_now() >= d->next_list ? diag_list_netns(d, false) : 0;
@@ -352,7 +361,7 @@ int conns_diag_read(struct conns_diag *d, enum conn_level level, uint64_t quota,
 	if (d->credit < d->conns.table.n)
 		return 0;
 	d->credit = 0;
-	err = diag_refresh(d, all); /* it is no part of what a reading costs */
+	err = diag_refresh(d, all); /* not part of a reading's cost */
 	before = clock_thread_cpu();
 	if (!err)
 		err = diag_dump_all(d, 0, &again);
@@ -414,7 +423,7 @@ void conns_diag_lost(const struct conns_diag *d, struct conns_lost *lost)
 
 /* ---- life ---- */
 
-/* How much this kernel tells of a connection: as much as of any socket. */
+/* Returns the size of the kernel's TCP_INFO, which inet_diag sends as well. */
 static int diag_read_info_size(uint32_t *size)
 {
 	struct diag_info info;
@@ -469,7 +478,7 @@ static int diag_start(struct conns_diag *d, char *why, size_t size)
 			 "Linux 4.19 is needed");
 		return -EOPNOTSUPP;
 	}
-	d->delta.tick_ns = 1000; /* as struct conn_now has it */
+	d->delta.tick_ns = 1000; /* struct conn_now has microseconds here */
 	diag_list_unknown(d, told);
 	if (!err)
 		err = diag_list_netns(d, true);

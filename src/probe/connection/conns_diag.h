@@ -33,11 +33,11 @@ void conns_diag_cover(struct conns_diag *diag, enum conn_level level, bool sampl
 void conns_diag_gap(struct conns_diag *diag, enum conn_level level, uint64_t from, uint64_t to,
 		    uint64_t ns);
 
-/* A dump is of all: it is made when the quotas so far sum up to as many as there are. */
+/* A dump reads all connections: it is made when the quotas so far add up to their number. */
 int conns_diag_read(struct conns_diag *diag, enum conn_level level, uint64_t quota,
 		    struct conns_pass *pass);
 
-/* Whether connections were read since the last call of this. */
+/* Returns whether connections were read since the last call of this function. */
 bool conns_diag_looked(struct conns_diag *diag);
 bool conns_diag_block(struct conns_diag *diag, struct event_block *block);
 void conns_diag_aim(struct conns_diag *diag, enum conn_level level, double hz);

@@ -17,15 +17,16 @@
 
 #define WHY_MAX 320
 
-/* A program, what its hook makes known, and what becomes of it without the hook. */
+/* A program, what its hook makes known, and the consequence of a missing hook. */
 struct conns_hook {
 	const char *program;
 	enum hook_kind kind;
 	const char *target;
-	enum { NEEDED, WANTED, INSTEAD /* of the one before */, IF_PRESENT } how;
+	enum { NEEDED, WANTED, INSTEAD /* if the row before is refused */, IF_PRESENT } how;
 	uint32_t known;
 	const char *what, *without;
-	const char *also; /* a map or another form of the program, needed as well; NULL: none */
+	/* a map or another form of the program that is needed as well; NULL: none */
+	const char *also;
 };
 
 #define CALLS CONN_KNOWS_CALLS
@@ -33,7 +34,7 @@ struct conns_hook {
 	"delayed acknowledgements, are unknown"
 #define NO_LOSSES "fast retransmissions, probes and stalls are unknown"
 
-/* The first of a thing's hooks that this kernel takes is loaded. */
+/* Of a row and its INSTEAD, the first that this kernel accepts is loaded. */
 static const struct conns_hook conn_hooks[] = {
 	{ "conn_state", HOOK_TP_BTF, "inet_sock_set_state", NEEDED, 0, "connections",
 	  "inet_diag is asked for connections, which knows less of them", NULL },
@@ -57,7 +58,7 @@ static const struct conns_hook conn_hooks[] = {
 	  "the application of a connection is unknown until it reads or writes", NULL },
 };
 
-/* Arguments of a tracepoint, as the kernel's types have them; 0: not known. */
+/* Returns the number of a tracepoint's arguments by the kernel's BTF; 0: unknown. */
 static int conns_hooks_count_arguments(const char *tracepoint)
 {
 	const struct btf *btf = hook_kernel_btf();
@@ -69,16 +70,17 @@ static int conns_hooks_count_arguments(const char *tracepoint)
 	id = btf ? btf__find_by_name_kind(btf, name, BTF_KIND_TYPEDEF) : -ENOENT;
 	if (id < 0)
 		return 0;
-	t = btf__type_by_id(btf, btf__type_by_id(btf, (__u32)id)->type); /* a pointer */
+	t = btf__type_by_id(btf, btf__type_by_id(btf, (__u32)id)->type); /* pointer type */
 	t = btf__type_by_id(btf, t->type);
-	return btf_is_func_proto(t) ? btf_vlen(t) - 1 : 0; /* the first is the tracer's own */
+	/* the first argument is the tracer's own */
+	return btf_is_func_proto(t) ? btf_vlen(t) - 1 : 0;
 }
 
 struct conns_selection {
 	struct conns_bpf *skel;
 	const struct refusals *refused;
 	struct strbuf *absent;
-	char why[WHY_MAX];  /* the hook that was tried last is not taken */
+	char why[WHY_MAX];  /* why the hook tried last is not used */
 };
 
 static bool conns_hooks_try(struct conns_selection *s, const struct conns_hook *row, bool needed)
@@ -99,11 +101,11 @@ static bool conns_hooks_try(struct conns_selection *s, const struct conns_hook *
 
 /* ---- where records lie ---- */
 
-#define TABLE_CONNECTIONS 131072 /* of records in tables */
-#define TABLE_KEYS (2 * TABLE_CONNECTIONS) /* a power of two; keys of records that are gone, too */
+#define TABLE_CONNECTIONS 131072 /* maximum of records in tables */
+#define TABLE_KEYS (2 * TABLE_CONNECTIONS) /* a power of two; includes keys of removed records */
 
 struct conns_record_maps {
-	struct bpf_map *storage, *table, *keys /* NULL: no pass visits them */;
+	struct bpf_map *storage, *table, *keys /* NULL: no pass visits these records */;
 };
 
 #define RECORDS_KINDS 6
@@ -139,10 +141,10 @@ static bool conns_hooks_take_storage(const struct conns_bpf *skel, const struct 
 	return takes;
 }
 
-/* Maps that a thing needs, and the rest does not. */
+/* Maps that one feature needs, and the others do not. */
 struct conns_extra_map {
 	struct bpf_map *map;
-	const volatile bool *lacks; /* what the programs are told */
+	const volatile bool *lacks; /* tells the programs that the map is missing */
 	const char *what, *without;
 };
 
@@ -165,7 +167,7 @@ static void conns_hooks_select_extras(struct conns_selection *s)
 		if (!refused)
 			continue;
 		bpf_map__set_autocreate(x->map, false);
-		if (x->what) /* else a program that needs it has said so */
+		if (x->what) /* else a program that needs the map has reported it */
 			strbuf_printf(s->absent, "%s: map %s is %s; without it, %s\n",
 				      x->what, bpf_map__name(x->map), refused, x->without);
 	}
@@ -184,7 +186,10 @@ static int conns_hooks_size_table(const struct conns_record_maps *of)
 	       of->keys ? bpf_map__set_max_entries(of->keys, TABLE_KEYS) : 0;
 }
 
-/* Beside sockets, or in tables where this kernel refuses what that needs. */
+/*
+ * Puts records into socket storage, or into tables where the kernel refuses the storage or its
+ * iterators.
+ */
 static int conns_hooks_select_records(struct conns_selection *s, char *why, size_t size)
 {
 	static const struct conns_hook walk = { .program = "conn_walk", .kind = HOOK_RUN,
@@ -217,7 +222,7 @@ bool conns_hooks_permitted(void)
 		host_may(NULL, CAP_NET_ADMIN));
 }
 
-/* Until 6.15 the tracepoint has two arguments. */
+/* Before 6.15 the tracepoint has two arguments. */
 static void conns_hooks_select_retransmit(struct conns_bpf *skel, const struct conn_delta *delta)
 {
 	bool two = conns_hooks_count_arguments("tcp_retransmit_skb") != 3 &&
@@ -228,7 +233,7 @@ static void conns_hooks_select_retransmit(struct conns_bpf *skel, const struct c
 		bpf_program__set_autoload(skel->progs.conn_retransmit, false);
 }
 
-/* What all of its hooks give is known. */
+/* A counter is known if every hook that feeds it is loaded. */
 static int conns_hooks_select_all(struct conns_selection *s, struct conn_delta *delta, char *why,
 				  size_t size)
 {
@@ -249,7 +254,8 @@ static int conns_hooks_select_all(struct conns_selection *s, struct conn_delta *
 			snprintf(first, sizeof(first), "%s", s->why);
 			instead = conns_hooks_try(s, &conn_hooks[++i], !taken);
 			snprintf(s->why, sizeof(s->why), "%s", first);
-			delta->calls_below_tls |= instead; /* the only ones with another */
+			/* only hooks of calls have a second form */
+			delta->calls_below_tls |= instead;
 			taken |= instead;
 		}
 		if (!taken && row->how == NEEDED && !conns_hooks_permitted())
@@ -291,7 +297,7 @@ struct conns_trial {
 	const char *name;
 	int err;
 	const char *takes;
-	const char *found; /* if it is there; else why not */
+	const char *found; /* description if it was accepted; else the reason */
 };
 
 static void conns_hooks_add_trial(struct cap_vec *caps, const struct conns_trial *t)
@@ -323,7 +329,7 @@ static int conns_hooks_add_cap(struct cap_vec *caps, const struct conns_hook *ro
 	return t.err;
 }
 
-/* Of two that see the same, one is enough. */
+/* Adds each hook. A hook with an alternative is needed only if the alternative is refused. */
 static void conns_hooks_add_caps(struct cap_vec *caps)
 {
 	int err = 0;
@@ -338,7 +344,7 @@ static void conns_hooks_add_caps(struct cap_vec *caps)
 	}
 }
 
-/* As it is loaded when `conns` starts; nothing is attached. */
+/* Loads all programs as `conns` does when it starts; attaches nothing. */
 static int conns_hooks_load_all(bool *in_tables, char *why, size_t size)
 {
 	struct strbuf absent = STRBUF_INIT(4096);

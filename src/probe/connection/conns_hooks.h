@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the programs of `conns` hang, and what this kernel takes of it. */
+/* The hooks of `conns` programs, and which of them this kernel accepts. */
 #ifndef HOSTLAT_PROBE_CONNS_HOOKS_H
 #define HOSTLAT_PROBE_CONNS_HOOKS_H
 
@@ -13,18 +13,21 @@
 struct conns_bpf;
 
 /*
- * Chooses what is to be loaded of an open skeleton, without what was refused before, and notes in
- * `told` what is known then; lines "name: why; without it, ..." go to `absent`, which begins anew.
- * Returns 0, or -errno if no connection can be followed, with the reason in words in `why`: none if
- * the process lacks the privilege.
+ * Chooses the programs and maps of an open skeleton, without those that were refused before. Stores
+ * in `delta` what is then known, and in `absent`, cleared first, lines "name: why; without it,
+ * ...". Returns 0, or -errno if no connection can be followed, with the reason in `why`; `why`
+ * stays empty if the process lacks the privilege.
  */
 int conns_hooks_select(struct conns_bpf *skel, const struct refusals *refused,
 		       struct conn_delta *delta, struct strbuf *absent, char *why, size_t size);
 
-/* Whether this process has the capabilities that loading takes. */
+/* Returns whether this process has the capabilities that loading takes. */
 bool conns_hooks_permitted(void);
 
-/* Adds the area "conns": each thing tried by itself, and then all together. Nothing is left. */
+/*
+ * Adds the area "conns" to `caps`: tries each hook by itself, then all programs together. Leaves
+ * nothing loaded.
+ */
 void conns_caps(struct cap_vec *caps);
 
 #endif

@@ -25,7 +25,7 @@
 #include "probe/common/prog_stats.h"
 #include "bpf/conns.skel.h"
 
-#define PROGRAMS_MAX 24 /* at hooks, at most */
+#define PROGRAMS_MAX 24 /* maximum of programs at hooks */
 
 struct conns_probe {
 	struct conns_bpf *skel;
@@ -35,7 +35,8 @@ struct conns_probe {
 	struct bpf_link *links[PROGRAMS_MAX];
 	size_t n_links;
 	struct strbuf missing;          /* lines "name: why" */
-	struct restorer restorer;       /* of the sockets' flags */
+	/* takes back the sockets' flags if this process is killed */
+	struct restorer restorer;
 	uint64_t started, first_ns;
 	struct conn_delta delta;
 	struct conns_cost cost;
@@ -50,7 +51,9 @@ static void probe_note_missing(struct conns_probe *p, const char *what, const ch
 
 /* ---- passes ---- */
 
-/* Nobody wants to know of the connections that prices were found with. */
+/*
+ * Takes a record from the ring. Without a sink, records are of connections made to calibrate costs.
+ */
 static int probe_take_record(void *ctx, void *data, size_t size)
 {
 	struct conns_probe *p = ctx;
@@ -124,8 +127,9 @@ bool conns_probe_block(struct conns_probe *p, struct event_block *block)
 /* ---- attaching ---- */
 
 /*
- * The kernel reports round trips to programs of a cgroup; containers are below the root. Such a
- * program sets flags in sockets: it is attached only where probe_release_sockets() can clear them.
+ * Attaches the program to which the kernel reports round trips, at the root cgroup, as containers
+ * are below it. It sets flags in sockets, so it is attached only where probe_release_sockets() can
+ * clear them.
  */
 static void probe_attach_ops(struct conns_probe *p)
 {
@@ -157,8 +161,8 @@ static void probe_attach_ops(struct conns_probe *p)
 }
 
 /*
- * Somebody else's program may have asked for the round trips of connections that began meanwhile:
- * where hostlat came first, nothing tells. Then their flags stay.
+ * True if another program may have asked for the round trips of connections that began after
+ * hostlat: its flags cannot be told from hostlat's then, and stay.
  */
 static bool probe_has_other_ops(void)
 {
@@ -181,7 +185,7 @@ static bool probe_is_attached_elsewhere(const struct conns_bpf *skel,
 	       program == skel->progs.conn_ops || program == skel->progs.conn_walk;
 }
 
-/* -EAGAIN: without the one that cannot be attached. */
+/* Attaches the programs at hooks. -EAGAIN: try again without the refused one. */
 static int probe_attach_hooks(struct conns_probe *p, struct refusals *refused)
 {
 	struct bpf_program *program;
@@ -231,7 +235,7 @@ struct probe_namespace {
 	int fd;
 };
 
-/* An iterator sees the namespace in which it was made. */
+/* An iterator visits the namespace in which it was created. */
 static int probe_make_iterator(void *ctx)
 {
 	struct probe_namespace *e = ctx;
@@ -279,7 +283,7 @@ static void probe_find_owners(struct conns_probe *p)
 	int err;
 
 	if (!bpf_program__autoload(p->skel->progs.conn_owner))
-		return; /* which is said */
+		return; /* `missing` says so */
 	err = probe_visit_owners(p);
 	if (err)
 		probe_note_missing(p, "owners", strerror(-err));
@@ -287,7 +291,7 @@ static void probe_find_owners(struct conns_probe *p)
 
 /* ---- life ---- */
 
-/* The kernel's coarse clock moves once per tick. */
+/* The kernel's coarse clock advances once per tick. */
 static uint64_t probe_tick_ns(void)
 {
 	struct timespec t;
@@ -296,7 +300,7 @@ static uint64_t probe_tick_ns(void)
 	return (uint64_t)t.tv_nsec;
 }
 
-/* What a load makes. */
+/* Undoes a load. */
 static void probe_unload(struct conns_probe *p)
 {
 	conns_walk_release(&p->walk);
@@ -309,7 +313,7 @@ static void probe_unload(struct conns_probe *p)
 	p->skel = NULL;
 }
 
-/* -EAGAIN: to be tried again, without what was refused. */
+/* Loads and attaches once. -EAGAIN: try again without what was refused. */
 static int probe_load_once(struct conns_probe *p, const struct conns_log *log,
 			   struct refusals *refused, char *why, size_t size)
 {
@@ -351,8 +355,8 @@ static int probe_load(struct conns_probe *p, const struct conns_log *log, char *
 }
 
 /*
- * Takes back the flags that were set in sockets, in the namespaces of now; also in the process that
- * does so if this one is killed.
+ * Clears the flags set in sockets, in all present namespaces. The restorer process calls it as well
+ * if this process is killed.
  */
 static void probe_release_sockets(void *probe)
 {
@@ -393,7 +397,10 @@ static int probe_start(struct conns_probe *p)
 	return 0;
 }
 
-/* Advice is for a process that lacks a privilege; a kernel that refuses is named. */
+/*
+ * Explains why connections cannot be followed: advice only if a privilege is missing, else the
+ * refused program.
+ */
 static void probe_explain_refusal(int err, char *why, size_t size)
 {
 	if (!conns_hooks_permitted())
@@ -486,7 +493,7 @@ void conns_probe_thin(struct conns_probe *p, uint32_t n)
 	if (n == before)
 		return;
 	conn_delta_thin(&p->delta, n, clock_now());
-	if (before > 1) /* who is followed again has lacked some */
+	if (before > 1) /* connections sampled again have missed calls */
 		conns_calls_thinned(&p->calls);
 	p->skel->data->thin_one_in = n;
 }
@@ -498,7 +505,7 @@ void conns_probe_follow(struct conns_probe *p, uint32_t n)
 
 void conns_probe_ends(struct conns_probe *p, struct conns_ends *ends)
 {
-	uint32_t begun = 0, left_out = 0; /* as they run over, so do their sums */
+	uint32_t begun = 0, left_out = 0; /* the sums wrap as the counters do */
 
 	for (int cpu = 0; cpu < CONN_CPUS; cpu++) {
 		const volatile struct conn_counts *c = &p->skel->bss->counts[cpu];

@@ -29,100 +29,103 @@
 
 struct conns_probe;
 
-/* Returns 0 or -errno with the reason in words, and what to do, in `why`. */
+/*
+ * Opens the source. Returns 0 or -errno, with the reason and advice in `why`. conns_probe_free()
+ * releases it.
+ */
 int conns_probe_open(struct conns_probe **out, const struct conns_log *log, char *why,
 		     size_t size);
 void conns_probe_free(struct conns_probe *probe);
 
-/* What this kernel doesn't tell. */
+/* Puts facts on what this kernel does not report. Returns 0 or -errno. */
 int conns_probe_describe(struct conns_probe *probe, struct event_sink *sink);
 
-/* What is read puts EV_FLOW and EV_NAME here from now on. */
+/* Sets where reads put EV_FLOW and EV_NAME. */
 void conns_probe_output(struct conns_probe *probe, struct event_sink *sink,
 			struct event_dict *dict);
 
 /*
- * Looks at each connection of a level once: what it is doing is counted, as standing for
- * `sample_ns`. What has closed meanwhile is taken over. 0 or -errno.
+ * Samples each connection of a level once; each sample stands for `sample_ns`. Also takes over
+ * records of closed connections. Returns 0 or -errno.
  */
 int conns_probe_sample(struct conns_probe *probe, enum conn_level level, double sample_ns,
 		       struct conns_pass *pass);
 
-/* From `now` on a level is sampled, or not: then its time is unknown. */
+/* From `now` on the level is sampled, or not: then its connections' time is unknown. */
 void conns_probe_cover(struct conns_probe *probe, enum conn_level level, bool sampled,
 		       uint64_t now);
 
-/* Of from..to, `ns` for which no sample of this level stands; see conn_cover_gap(). */
+/* No sample of the level stands for `ns` of from..to; see conn_cover_gap(). */
 void conns_probe_gap(struct conns_probe *probe, enum conn_level level, uint64_t from, uint64_t to,
 		     uint64_t ns);
 
 /*
- * Reads those of a level that did something since they were read last; LEVEL_REST: of all. After
- * `quota` visited ones it pauses, and the next call goes on there; a quota of 0 reads what has
- * closed only. The EV_CONN wait for conns_probe_block(). 0 or -errno.
+ * Reads connections of a level that were active since their last report; LEVEL_REST: all. After
+ * visiting `quota` connections the pass pauses, and the next call continues it. A quota of 0 reads
+ * closed ones only. conns_probe_block() then returns the EV_CONN. Returns 0 or -errno.
  */
 int conns_probe_read(struct conns_probe *probe, enum conn_level level, uint64_t quota,
 		     struct conns_pass *pass);
 
 /*
- * Readable when so many connections have closed that they should be read before it is time: with a
+ * Returns a descriptor that becomes readable when many connections have closed: read them with a
  * quota of 0.
  */
 int conns_probe_fd(const struct conns_probe *probe);
 
 /*
- * The EV_CONN that wait, ordered by `to`, in blocks that are valid until the next call of any of
- * these; false: there are no more, and they wait no longer.
+ * Returns the next block of EV_CONN, ordered by `to` and valid until the next call of any of these
+ * functions; false: no more.
  */
 bool conns_probe_block(struct conns_probe *probe, struct event_block *block);
 
-/* Samples per second that are aimed at from now on: what EV_CONN says of it. */
+/* Sets the target samples per second, which EV_CONN records. */
 void conns_probe_aim(struct conns_probe *probe, enum conn_level level, double hz);
 
-/* Connections of each level. */
+/* Stores the number of connections of each level. */
 void conns_probe_members(const struct conns_probe *probe, uint64_t members[LEVELS]);
 
-/* Of connections, one in `n` has its calls and RTTs followed from now on. */
+/* From now on, calls and round trips of one in `n` connections are counted. */
 void conns_probe_thin(struct conns_probe *probe, uint32_t n);
 
-/* Of connections that begin from now on, one in `n`, a power of two, is followed at all. */
+/* From now on, one in `n` new connections is followed at all; `n` is a power of two. */
 void conns_probe_follow(struct conns_probe *probe, uint32_t n);
 
 void conns_probe_ends(struct conns_probe *probe, struct conns_ends *ends);
 
 /*
- * The calls of this connection are to be logged, from when it is read next on, to its end. 0 or
- * -errno; -E2BIG: too many are chosen that have not been read.
+ * Logs the calls of a connection from its next report to its end. Returns 0 or -errno; -E2BIG: too
+ * many connections are chosen and not read yet.
  */
 int conns_probe_choose(struct conns_probe *probe, uint64_t cookie);
 
 /*
- * Takes over the calls that were logged, ordered by time; no more than `grant` will be until the
- * next time. 0 or -errno. They wait for conns_probe_call_block(), which is as conns_probe_block();
- * their flows have been told of if their connections have.
+ * Takes over logged calls, ordered by time, and grants `grant` more until the next call. Returns 0
+ * or -errno. conns_probe_call_block() returns them, as conns_probe_block() does. A call has a flow
+ * id once its connection has been reported.
  */
 int conns_probe_calls(struct conns_probe *probe, uint64_t grant);
 bool conns_probe_call_block(struct conns_probe *probe, struct event_block *block);
 
-/* Calls so far that should have been logged and were not, since the first grant. */
+/* Returns how many calls since the first grant should have been logged and were not. */
 uint64_t conns_probe_calls_left_out(const struct conns_probe *probe);
 
 void conns_probe_lost(const struct conns_probe *probe, struct conns_lost *lost);
 
 /*
- * CPU time of the programs since the last call: how often they ran, at what those runs took that
- * were timed. False: what a run costs is not known, it is a bound.
+ * Stores the programs' CPU time since the last call, estimated from their runs and the timed ones.
+ * Returns false if the cost of a run is unknown, and `push` is an upper bound.
  */
 bool conns_probe_cost(struct conns_probe *probe, struct conns_push *push);
 
-/* What they cost so far by the kernel's statistics, where these are on: ns, and times. */
+/* Stores ns and runs so far by the kernel's statistics, where these are on. */
 void conns_probe_stats(const struct conns_probe *probe, uint64_t ns[USE_MAX],
 		       uint64_t runs[USE_MAX]);
 
-/* CPU time of the pass that began to follow the connections of this thread's own namespace. */
+/* Returns the CPU time of the pass that found the connections of all namespaces at the start. */
 uint64_t conns_probe_first_ns(const struct conns_probe *probe);
 
-/* What told connections take in user space. */
+/* Returns the user-space memory of reported connections, in bytes. */
 uint64_t conns_probe_memory(const struct conns_probe *probe);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where `hostlat conns` has its connections from: BPF programs (conns_probe.h, which says what each
- * function means), or inet_diag (conns_diag.h).
+ * Source of connections for `hostlat conns`: BPF programs (conns_probe.h describes the functions)
+ * or inet_diag (conns_diag.h).
  */
 #ifndef HOSTLAT_PROBE_CONNS_SOURCE_H
 #define HOSTLAT_PROBE_CONNS_SOURCE_H
@@ -20,14 +20,14 @@ enum conns_collect { CONNS_COLLECT_AUTO, CONNS_COLLECT_BPF, CONNS_COLLECT_INET_D
 struct conns_source;
 
 /*
- * AUTO: by BPF programs, or where they can't be used by inet_diag: then `why` says why. 0, or
- * -errno with the reason in `why`.
+ * Opens the source. AUTO: BPF programs, or inet_diag where they cannot be used, with the reason in
+ * `why`. Returns 0, or -errno with the reason in `why`.
  */
 int conns_source_open(struct conns_source **out, enum conns_collect how,
 		      const struct conns_log *log, char *why, size_t size);
 void conns_source_free(struct conns_source *source);
 
-/* It is inet_diag, though BPF programs were to be used. */
+/* Returns whether inet_diag replaces BPF programs that cannot be used. */
 bool conns_source_is_fallback(const struct conns_source *source);
 
 int conns_source_describe(struct conns_source *source, struct event_sink *sink);
@@ -41,7 +41,7 @@ void conns_source_gap(struct conns_source *source, enum conn_level level, uint64
 		      uint64_t to, uint64_t ns);
 int conns_source_read(struct conns_source *source, enum conn_level level, uint64_t quota,
 		      struct conns_pass *pass);
-int conns_source_fd(const struct conns_source *source); /* -1: there is none to wait for */
+int conns_source_fd(const struct conns_source *source); /* -1: inet_diag has no descriptor */
 bool conns_source_block(struct conns_source *source, struct event_block *block);
 void conns_source_aim(struct conns_source *source, enum conn_level level, double hz);
 void conns_source_members(const struct conns_source *source, uint64_t members[LEVELS]);

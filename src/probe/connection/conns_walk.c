@@ -10,14 +10,15 @@
 #include "bpf/abi_calls.h"
 #include "bpf/conns.skel.h"
 
-#define TRIES_MAX 100  /* runs in a row that wait for a key to be written, */
-#define PAUSE_NS 100000 /* ... with this between them */
-#define SWEEP_MIN 4096 /* keys that came since the last sweep, at least */
-#define READ_AGAIN 4 /* passes over all, at most, until no connection was passed over */
+/* maximum of runs in a row without progress, waiting for a key to be written */
+#define TRIES_MAX 100
+#define PAUSE_NS 100000 /* pause between two of them */
+#define SWEEP_MIN 4096 /* minimum of keys added since the last sweep */
+#define READ_AGAIN 4 /* maximum of passes over all until no connection was skipped */
 
 /* ---- iterators ---- */
 
-/* The iterator says by a byte that it pauses, for the ring's sake or at its quota. */
+/* One byte from the iterator means a pause: the ring is nearly full, or the quota reached. */
 int conns_walk_iterator(struct conns_walk *w, int fd, bool *ended)
 {
 	volatile struct conn_pass *b = &w->skel->bss->pass;
@@ -49,7 +50,7 @@ int conns_walk_link(struct conns_walk *w, const struct bpf_link *link)
 	return err;
 }
 
-/* NULL: errno says why not. */
+/* Returns NULL with errno. */
 static struct bpf_link *walk_attach_iterator(const struct bpf_program *program,
 					     const struct bpf_map *map)
 {
@@ -77,7 +78,8 @@ static int walk_attach_iterators(struct conns_walk *w)
 		walk_attach_iterator(w->skel->progs.conn_visit_rest, w->skel->maps.idle_conns);
 	if (!w->visit_idle)
 		return -errno;
-	fd = bpf_iter_create(bpf_link__fd(w->visit_idle)); /* which may be refused by itself */
+	/* the kernel may refuse this by itself */
+	fd = bpf_iter_create(bpf_link__fd(w->visit_idle));
 	if (fd < 0)
 		return -errno;
 	close(fd);
@@ -85,8 +87,8 @@ static int walk_attach_iterators(struct conns_walk *w)
 }
 
 /*
- * By one iterator of the level. That of the rest has another one, over idle connections: it comes
- * first, as a connection that becomes active meanwhile is then among the others.
+ * Continues the iterator of the level. LEVEL_REST has a second one, over idle connections, which
+ * comes first: a connection that becomes active meanwhile is then among the others.
  */
 static int walk_iterate_part(struct conns_walk *w, enum conn_level level, bool *ended)
 {
@@ -113,7 +115,10 @@ static bool walk_is_over_tables(const struct conns_walk *w)
 	return w->skel->rodata->in_tables;
 }
 
-/* A record that no walk has met has 0; each is met far sooner than after 65,536 walks. */
+/*
+ * Returns the next walk's number, without 0, which marks records that no walk has met. A record is
+ * met long before 65,536 walks have passed.
+ */
 static uint32_t walk_next_number(uint32_t *last)
 {
 	do
@@ -123,8 +128,9 @@ static uint32_t walk_next_number(uint32_t *last)
 }
 
 /*
- * The program pauses when the ring is nearly full, at its quota, or at a key that another CPU has
- * yet to write: if that one is not given the CPU, it is the next pass that meets it.
+ * Runs conn_walk over a table until it ends or reaches its quota. The program pauses when the ring
+ * is nearly full, or at a key that another CPU has yet to write. A key that stays unwritten is left
+ * to the next pass.
  */
 static int walk_run_table(struct conns_walk *w, enum pass_table table, uint32_t *keys, bool *ended)
 {
@@ -146,7 +152,8 @@ static int walk_run_table(struct conns_walk *w, enum pass_table table, uint32_t 
 			w->empty(w->ctx);
 		}
 		tries = b->members == before ? tries + 1 : 0;
-		if (tries && b->paused) /* who adds the key needs a CPU, maybe this one */
+		/* the CPU that writes the key may be waiting for this one */
+		if (tries && b->paused)
 			clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
 	} while (!err && b->paused && b->members < b->quota && tries < TRIES_MAX);
 	*ended = !err && (!b->paused || tries == TRIES_MAX);
@@ -155,8 +162,8 @@ static int walk_run_table(struct conns_walk *w, enum pass_table table, uint32_t 
 }
 
 /*
- * Keys of records that are gone leave a ring only when a walk meets them, and walks over a level
- * are as rare as its members are few. What a sweep costs each key pays about twice.
+ * Removes keys of records that are gone. Only walks remove them, and walks over small levels are
+ * rare. A sweep costs each key about two visits.
  */
 static int walk_sweep(struct conns_walk *w)
 {
@@ -190,7 +197,7 @@ static enum pass_table walk_table_of_level(enum conn_level level, bool idle)
 	return idle ? PASS_IDLE : tables[level];
 }
 
-/* By one table of the level. Idle connections come first, as with iterators. */
+/* Continues the walk over a table of the level. Idle connections come first, as with iterators. */
 static int walk_table_part(struct conns_walk *w, enum conn_level level, bool *ended)
 {
 	const bool idle = level == LEVEL_REST && !w->idle_visited[level];
@@ -203,7 +210,7 @@ static int walk_table_part(struct conns_walk *w, enum conn_level level, bool *en
 
 /* ---- passes ---- */
 
-/* `sample_us`: 0 to tell them. */
+/* Prepares a pass. `sample_us` 0: report instead of sampling. */
 static void walk_prepare(struct conns_walk *w, enum conn_level level, uint32_t sample_us,
 			 uint64_t quota)
 {
@@ -213,7 +220,10 @@ static void walk_prepare(struct conns_walk *w, enum conn_level level, uint32_t s
 	};
 }
 
-/* A pass that had paused behind the last one ends without a visit: then there is another one. */
+/*
+ * Continues a pass. One that had paused after the last connection ends without a visit: then
+ * another one begins.
+ */
 static int walk_read_part(struct conns_walk *w, enum conn_level level, bool *ended)
 {
 	bool resumed = w->reading[level] >= 0 || w->keys[level] != PASS_ALL;
@@ -228,8 +238,8 @@ static int walk_read_part(struct conns_walk *w, enum conn_level level, bool *end
 }
 
 /*
- * From the first on. A pass that goes on after a pause passes over as many as were removed
- * meanwhile: then all are visited again, which is quick where nothing has changed.
+ * Reads all connections from the first on. A resumed iterator skips as many as were removed
+ * meanwhile. All are visited again then, which is quick where nothing has changed.
  */
 static int walk_read_all(struct conns_walk *w, enum conn_level level, bool *ended)
 {
@@ -277,7 +287,7 @@ int conns_walk_read(struct conns_walk *w, enum conn_level level, uint64_t quota,
 
 /* ---- life ---- */
 
-/* Of the smallest table: a kernel may load the program and refuse to run it. */
+/* Runs the program over the smallest table: a kernel may load it and refuse to run it. */
 static int walk_try(struct conns_walk *w)
 {
 	LIBBPF_OPTS(bpf_test_run_opts, options);

@@ -36,7 +36,7 @@ struct diag_bytes {
 	size_t size;
 };
 
-/* The next attribute of `in`: false at the end, and where one is longer than what is left. */
+/* Takes the next attribute from `in`; false: the end, or an attribute longer than the rest. */
 static bool diag_next_attr(struct diag_bytes *in, uint16_t *type, struct diag_bytes *value)
 {
 	struct nlattr head;
@@ -55,7 +55,7 @@ static bool diag_next_attr(struct diag_bytes *in, uint16_t *type, struct diag_by
 	return true;
 }
 
-/* Its end need not be there. */
+/* Copies a string that may lack its terminating NUL. */
 static void diag_read_text(char *to, size_t size, const struct diag_bytes *value)
 {
 	size_t n = value->size < size - 1 ? value->size : size - 1;
@@ -63,7 +63,7 @@ static void diag_read_text(char *to, size_t size, const struct diag_bytes *value
 	memset(to, 0, size);
 	memcpy(to, value->at, n);
 	n = strlen(to);
-	memset(to + n, 0, size - n); /* nothing stands behind it */
+	memset(to + n, 0, size - n); /* zero everything behind the string */
 }
 
 static void diag_read_memory(struct diag_sock *s, const struct diag_bytes *value)
@@ -123,7 +123,7 @@ static bool diag_read_addresses(struct diag_sock *s, const struct inet_diag_msg 
 	return s->cookie && s->cookie != UINT64_MAX;
 }
 
-/* False: it is of no socket that could be told of. */
+/* Reads a socket. False: it cannot be identified. */
 static bool diag_read_socket(struct diag_bytes in, struct diag_sock *s)
 {
 	struct inet_diag_msg m;
@@ -156,7 +156,7 @@ static bool diag_read_socket(struct diag_bytes in, struct diag_sock *s)
 
 _Static_assert(sizeof(struct inet_diag_msg) % 4 == 0, "no bytes between it and the attributes");
 
-/* What an error message, or the end of a dump, says: 0 or an error. */
+/* Returns the error code of an error message or of a dump's end: 0 or negative. */
 static int diag_error(const struct diag_bytes *in)
 {
 	int32_t err;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Requests to the kernel's inet_diag about TCP sockets (netlink), and its answers. Pure; no byte of
- * an answer is trusted.
+ * Requests to the kernel's inet_diag about TCP sockets (netlink), and parsing of its answers, which
+ * are not trusted. Pure.
  *
- * The older of its two requests (TCPDIAG_GETSOCK) is asked: it tells sockets of IPv4 and IPv6 in
- * one walk over all places of the kernel's hash table. The other one takes a walk for each, and a
- * walk takes 2 ms where the table has 262,144 places.
+ * hostlat uses the older of the two requests (TCPDIAG_GETSOCK): it returns IPv4 and IPv6 sockets in
+ * one walk over the kernel's hash table. The other request takes a walk for each, and a walk takes
+ * 2 ms with 262,144 buckets.
  */
 #ifndef HOSTLAT_PROBE_DIAG_H
 #define HOSTLAT_PROBE_DIAG_H
@@ -18,7 +18,9 @@
 
 #include "event/layout.h"
 
-/* include/uapi/linux/tcp.h of 6.7: only the first `info_size` bytes are the kernel's. */
+/*
+ * TCP_INFO as in include/uapi/linux/tcp.h of 6.7; the kernel filled in the first `info_size` bytes.
+ */
 struct diag_info {
 	uint8_t state, ca_state, retransmits, probes, backoff, options, wscale, bits;
 	uint32_t rto, ato, snd_mss, rcv_mss;
@@ -45,29 +47,29 @@ _Static_assert(offsetof(struct diag_info, pacing_rate) == 104 &&
 	       offsetof(struct diag_info, snd_wnd) == 228 && sizeof(struct diag_info) == 248,
 	       "as the kernel has it");
 
-/* Does what the kernel gave reach behind this member? */
+/* True if the kernel's answer of `size` bytes includes this member. */
 #define diag_has(size, member)                                                                     \
 	((size) >= offsetof(struct diag_info, member) +                                            \
 			   sizeof(((const struct diag_info *)NULL)->member))
 
 enum {
-	DIAG_MEMORY = 1,        /* rmem ... wmem_queued */
+	DIAG_MEMORY = 1,        /* rmem, rcvbuf, sndbuf, wmem_queued */
 	DIAG_KTLS = 2,
 	DIAG_MPTCP = 4,
 };
 
 struct diag_sock {
 	uint64_t cookie;
-	uint32_t inode;         /* 0: no descriptor holds it */
+	uint32_t inode;         /* 0: no descriptor refers to it */
 	uint8_t family, state;  /* AF_INET or AF_INET6 */
 	uint16_t local_port, remote_port; /* host order */
 	uint8_t local[16], remote[16];    /* IPv4 lies in the first four bytes */
 	uint32_t rqueue, wqueue;/* bytes */
 	uint32_t has;           /* DIAG_* */
 	uint32_t rmem, rcvbuf, sndbuf, wmem_queued;
-	uint32_t info_size;     /* 0: none */
-	struct diag_info info;  /* zeroed behind that */
-	char cc[EVENT_COMM_LEN];/* "" if it was not told; a string */
+	uint32_t info_size;     /* bytes of `info` that the kernel filled in; 0: none */
+	struct diag_info info;  /* zeroed behind info_size */
+	char cc[EVENT_COMM_LEN];/* string; "" if unknown */
 };
 
 struct diag_request {
@@ -75,13 +77,13 @@ struct diag_request {
 	struct inet_diag_req body;
 };
 
-/* For all TCP sockets but those that wait only for stray packets. */
+/* Fills in a request for all TCP sockets, except those in TIME_WAIT and similar states. */
 void diag_ask(struct diag_request *request, uint32_t seq);
 
 /*
- * Calls `take` for each socket of a datagram that answers the request `seq`; of others nothing is
- * taken. 0: there is more to come; 1: that was all; or a negative error: the kernel's, -EPROTO if
- * this is no such answer, or `take`'s, which ends it.
+ * Calls `take` for each socket of a datagram that answers request `seq`, and ignores other
+ * datagrams. Returns 0: more will come; 1: the dump is complete; or a negative error: the kernel's,
+ * -EPROTO for a malformed answer, or `take`'s, which ends the reading.
  */
 int diag_read(const void *data, size_t size, uint32_t seq,
 	      int (*take)(void *ctx, const struct diag_sock *sock), void *ctx);

@@ -120,7 +120,7 @@ static struct diag_conn *diag_conns_add(struct diag_conns *k, struct diag_ns *ns
 	return c;
 }
 
-/* Its socket was disconnected and connected again: it is another connection. */
+/* The socket was disconnected and connected again: a new connection with the same cookie. */
 static bool diag_conns_is_other(const struct conn_now *a, const struct conn_now *b)
 {
 	return b->bytes_sent < a->bytes_sent || b->bytes_received < a->bytes_received ||
@@ -136,7 +136,10 @@ static bool diag_conns_has_moved(const struct conn_now *a, const struct conn_now
 	       memcmp(b->chrono, a->chrono, sizeof(a->chrono)) != 0;
 }
 
-/* An idle one that has nothing to tell is not sampled: its numbers would run over. */
+/*
+ * Counts a sample. Idle connections without changes are not sampled: their 16-bit counts would
+ * wrap.
+ */
 static void diag_conns_sample(struct diag_conn *c, const struct diag_sock *s, uint32_t us)
 {
 	const enum conn_doing what = diag_sampled_state(s);
@@ -193,7 +196,10 @@ void diag_conns_update(struct diag_conns *k, struct diag_ns *ns, const struct di
 		diag_conns_sample(c, s, sample_us);
 }
 
-/* After its namespace's dump, which has all listeners. */
+/*
+ * Sets whether the connection was accepted here, after its namespace's dump, which lists all
+ * listeners.
+ */
 static void diag_conns_set_role(struct diag_conn *c)
 {
 	const uint16_t port = c->now.local_port;
@@ -203,8 +209,8 @@ static void diag_conns_set_role(struct diag_conn *c)
 }
 
 /*
- * Ends connections that are over; the table is not changed while it is walked over. False: there
- * are more of them than there is memory to note. At least one has ended then.
+ * Ends connections that are over, first noting them: the table must not change during a walk.
+ * False: memory ran out, and another call is needed. At least one connection has ended then.
  */
 static bool diag_conns_end_gone(struct diag_conns *k)
 {

@@ -24,18 +24,18 @@
 
 #define DIAG_CONNS_MAX 4000000
 
-/* A namespace. Begins zeroed but for `inode`. */
+/* A network namespace. Zero-initialized but for `inode`. */
 struct diag_ns {
 	uint32_t inode;
-	uint32_t passes;        /* that have begun */
-	uint64_t began, before; /* when this dump began; the last one: 0 if there was none */
-	uint64_t time;          /* of what comes */
+	uint32_t passes;        /* dumps begun so far */
+	uint64_t began, before; /* begin of this dump, and of the last complete one (0: none) */
+	uint64_t time;          /* time of the answers being read */
 	bool complete;
-	bool gone;              /* nothing comes any more */
-	uint8_t listens[8192];  /* ports, a bit each */
+	bool gone;              /* the namespace no longer exists */
+	uint8_t listens[8192];  /* listening ports, a bit each */
 };
 
-/* Counters when it was born. */
+/* Counters when hostlat first saw the connection. */
 struct diag_base {
 	uint64_t bytes_sent, bytes_acked, bytes_received, bytes_retrans;
 	uint32_t chrono[3], dsack_dups;
@@ -44,28 +44,28 @@ struct diag_base {
 
 struct diag_conn {
 	struct conn_key key;
-	uint32_t inode;         /* of its descriptor */
+	uint32_t inode;         /* inode of the socket's file */
 	struct diag_ns *ns;
 	uint64_t born, seen;
 	struct diag_base base;
-	struct conn_now now;    /* when it was seen last */
-	uint32_t pass;          /* ns->passes then */
-	uint32_t pid;           /* 0: not known */
+	struct conn_now now;    /* state when last seen */
+	uint32_t pass;          /* ns->passes when last seen */
+	uint32_t pid;           /* 0: unknown */
 	char comm[EVENT_COMM_LEN];
 	uint32_t sampled_us[CONN_STATES], zero_window_us, unread_us;
 	uint16_t sampled[CONN_STATES], zero_windows, unread;
 	struct conn_unclear unclear;
-	uint8_t missed;         /* passes without it, in a row */
-	bool began, accepted, asked; /* asked: for its owner */
-	bool decided;           /* whether it is `accepted` */
-	bool changed;           /* since it was told */
+	uint8_t missed;         /* dumps in a row without it */
+	bool began, accepted, asked; /* asked: its owner has been searched for */
+	bool decided;           /* `accepted` is set */
+	bool changed;           /* since the last report */
 };
 
 struct diag_conns {
-	struct conn_delta *delta; /* not owned; without a sink nothing is told */
+	struct conn_delta *delta; /* not owned; without its sink nothing is reported */
 	struct conn_table table;
 	struct diag_gone VEC_OF(struct diag_conn *) gone;
-	uint64_t no_memory;     /* connections that are not followed */
+	uint64_t no_memory;     /* connections not followed, for lack of memory */
 };
 
 void diag_conns_init(struct diag_conns *conns, struct conn_delta *delta);
@@ -74,20 +74,19 @@ void diag_conns_release(struct diag_conns *conns);
 void diag_ns_begin(struct diag_ns *ns, uint64_t now);
 
 /*
- * A socket of the dump that is under way; with `sample_us` what it does is counted, as standing for
- * that. What comes in a namespace's first two dumps was there before.
+ * Updates a connection from a socket of the current dump; with `sample_us`, counts a sample that
+ * stands for it. Connections in a namespace's first two dumps existed before hostlat.
  */
 void diag_conns_update(struct diag_conns *conns, struct diag_ns *ns, const struct diag_sock *sock,
 		       uint32_t sample_us);
 
 /*
- * After a pass. Who is not in two complete dumps in a row (in one alone it may have been passed
- * over) has ended when it was seen last, and is told. True: there are some that only the last one
- * has not.
+ * Call after a pass. Ends and reports connections that two complete dumps in a row lack, as one
+ * dump may skip some. Returns true if some are missing in the last dump only.
  */
 bool diag_conns_settle(struct diag_conns *conns);
 
-/* Those that did something since they were told. Returns how many. */
+/* Reports connections that were active since their last report. Returns their number. */
 uint64_t diag_conns_report(struct diag_conns *conns);
 
 #endif

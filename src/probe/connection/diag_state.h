@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a connection is doing, and how it stands, by what inet_diag tells of it: the rules of
- * bpf/conn_poll.bpf.h as far as they can be told. Pure.
+ * State of a connection from inet_diag's answer, by the rules of bpf/conn_poll.bpf.h as far as the
+ * answer allows. Pure.
  */
 #ifndef HOSTLAT_PROBE_DIAG_STATE_H
 #define HOSTLAT_PROBE_DIAG_STATE_H
@@ -9,22 +9,22 @@
 #include "bpf/abi_conns.h"
 #include "probe/connection/diag.h"
 
-/* Is there enough to tell of a connection: its bytes? */
+/* Returns whether the answer has a connection's byte counters. */
 bool diag_has_bytes(const struct diag_sock *sock);
 
-/* enum conn_known, of a kernel whose answers have so much of struct diag_info. */
+/* Returns enum conn_known for a kernel that fills in `info_size` bytes of struct diag_info. */
 uint32_t diag_known(uint32_t info_size, bool memory);
 
-/* CONN_AT_MAX: it fits to several. Not for a listener. */
+/* Returns the sampled state; CONN_AT_MAX: several are possible. Not for a listener. */
 enum conn_doing diag_sampled_state(const struct diag_sock *sock);
 
-/* The peer's window is 0. */
+/* Returns whether the peer's window is 0. */
 bool diag_is_shut(const struct diag_sock *sock);
 
-/* Three quarters of the receive buffer hold what the application has not read. */
+/* Returns whether unread data fill three quarters of the receive buffer. */
 bool diag_is_unread(const struct diag_sock *sock);
 
-/* As it stands; what is not known is 0. Ticks are microseconds. */
+/* Stores the current state; unknown fields are 0. Ticks are microseconds. */
 void diag_now(const struct diag_sock *sock, struct conn_now *now);
 
 #endif
