@@ -95,7 +95,7 @@ static __always_inline void put_packet(struct round *r)
 	p->s.base = r->stamp;
 	p->socket = r->stamp + 500;
 	p->s.tag = TAG(PKT_IFACE) | ROW_STACK;
-	p->s.seq = tcp_number(r->sk, copied_seq, USUAL) - 1;
+	p->s.seq = tcp_number(r->sk, copied_seq, FAST_PATH) - 1;
 	if (by)
 		p->s.group = group_of(r->sk, 0);
 	r->s->next_is = NEXT_MEASURED;

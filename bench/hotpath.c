@@ -85,16 +85,16 @@ static int group_settings(struct hotpath_bpf *b, uint32_t by)
 	const uint32_t sets = 256;
 
 	b->rodata->by = by;
-	b->rodata->usual = NOT_USUAL; /* as with any option */
+	b->rodata->fast_path = FAST_PATH_NONE; /* as with any option */
 	if (!by)
 		return 0;
 	b->rodata->row_sets = sets;
-	b->rodata->link_notes = 1;
-	b->rodata->way_mask[WAY_IFINDEX] = (1 << 14) - 1;
-	b->rodata->way_mask[WAY_CPU] = (1 << 10) - 1;
-	b->rodata->way_mask[WAY_RXQ] = (1 << 8) - 1;
-	b->rodata->way_shift[WAY_CPU] = 14;
-	b->rodata->way_shift[WAY_RXQ] = 24;
+	b->rodata->uses_link_traits = 1;
+	b->rodata->trait_mask[TRAIT_IFINDEX] = (1 << 14) - 1;
+	b->rodata->trait_mask[TRAIT_CPU] = (1 << 10) - 1;
+	b->rodata->trait_mask[TRAIT_RXQ] = (1 << 8) - 1;
+	b->rodata->trait_shift[TRAIT_CPU] = 14;
+	b->rodata->trait_shift[TRAIT_RXQ] = 24;
 	if (bpf_map__set_max_entries(b->maps.groups, GROUP_SETS) ||
 	    bpf_map__set_max_entries(b->maps.row_keys, sets) ||
 	    bpf_map__set_max_entries(b->maps.group_rows, sets * ROW_WAYS))
@@ -114,7 +114,7 @@ static void settings(struct hotpath_bpf *b, uint32_t slots)
 	b->rodata->control_tai_offset = b->bss->tai_offset;
 	b->rodata->control_netns = stat("/proc/self/ns/net", &st) ? 0 : st.st_ino;
 	pkt_short_cells((__u16 *)b->rodata->short_cells, (__u8 *)b->rodata->shorter_cells);
-	b->rodata->usual = pkt_can_cast() ? USUAL : USUAL_OLDER; /* as in loader.c */
+	b->rodata->fast_path = pkt_can_cast() ? FAST_PATH : FAST_PATH_HELPER; /* as in loader.c */
 }
 
 /* The watch programs themselves are loaded for their size and never attached. */

@@ -52,7 +52,7 @@ static void touch(struct pkt_probe *probe, uint32_t rows)
 {
 	for (uint32_t id = 0; id < rows; id++) {
 		for (uint32_t cpu = 0; cpu < probe->ncpus; cpu++) {
-			struct row *r = &pkt_cpu(probe, cpu)->row[0][0][0] + id;
+			struct stage_row *r = &pkt_cpu(probe, cpu)->row[0][0][0] + id;
 
 			r->latency.min = r->step.min = 1;
 			for (int i = 80; i < 80 + BUCKETS_TOUCHED; i++) {

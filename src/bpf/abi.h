@@ -36,7 +36,7 @@ struct row_hist {
 };
 
 /* A row is written by one CPU only, but for its extremes. */
-struct row {
+struct stage_row {
 	struct row_hist latency; /* from the origin */
 	struct row_hist step;    /* since the previous measured stage of the same packet */
 };
@@ -46,32 +46,32 @@ struct row {
  * stage, what the row's `latency` is, what its `step` is: enum hist_dist). The most frequent come
  * first; a stage's first slot is the one that says whether it is recorded.
  */
-#define SLOT_LIST(X)                                                                             \
-	X(SOCKET, STAGE_SOCKET, DIST_LATENCY, DIST_STEP)                                         \
-	X(ENQUEUED, STAGE_ENQUEUED, DIST_LATENCY, DIST_STEP)                                     \
-	/* Reads whose oldest byte is as old as the youngest; the steps of all reads. */         \
-	X(READ, STAGE_READ, DIST_LATENCY, DIST_STEP)                                             \
-	X(LINK, STAGE_LINK, DIST_LATENCY, DIST_STEP)                                             \
-	X(TRANSPORT, STAGE_TRANSPORT, DIST_LATENCY, DIST_STEP)                                   \
-	X(IP, STAGE_IP, DIST_LATENCY, DIST_STEP)                                                 \
-	X(RUNNABLE, STAGE_RUNNABLE, DIST_LATENCY, DIST_STEP)                                     \
-	X(RUNNING, STAGE_RUNNING, DIST_LATENCY, DIST_STEP)                                       \
-	/* The other reads: the oldest byte's age, and the youngest's. */                        \
-	X(MANY, STAGE_READ, DIST_LATENCY, DIST_YOUNGEST)                                         \
-	X(CPU_WAIT, STAGE_READ, DIST_CPU_WAIT, DIST_STEP)                                        \
-	/*                                                                                       \
-	 * A datagram that was read before its announcement. That records it, in a softirq that  \
-	 * may interrupt a reader's recording: hence a row of its own. Most of its steps are 0.  \
-	 */                                                                                      \
-	X(EARLY, STAGE_READ, DIST_LATENCY, DIST_STEP)                                            \
-	X(HOL, STAGE_ENQUEUED, DIST_HOL, DIST_STEP)                                              \
-	/* The transmit side: each has one origin, send at `segment` and departure behind it. */ \
-	X(SEGMENT, STAGE_SEGMENT, DIST_LATENCY, DIST_STEP)                                       \
-	X(QDISC, STAGE_QDISC, DIST_LATENCY, DIST_STEP)                                           \
-	X(PACING, STAGE_QDISC, DIST_PACING, DIST_STEP)                                           \
-	X(DRIVER, STAGE_DRIVER, DIST_LATENCY, DIST_STEP)                                         \
-	X(SENT, STAGE_SENT, DIST_LATENCY, DIST_STEP)                                             \
-	X(ACKED, STAGE_ACKED, DIST_LATENCY, DIST_STEP)                                           \
+#define SLOT_LIST(X)                                                                               \
+	X(SOCKET, STAGE_SOCKET, DIST_LATENCY, DIST_STEP)                                           \
+	X(ENQUEUED, STAGE_ENQUEUED, DIST_LATENCY, DIST_STEP)                                       \
+	/* Reads whose oldest byte is as old as the youngest; the steps of all reads. */           \
+	X(READ, STAGE_READ, DIST_LATENCY, DIST_STEP)                                               \
+	X(LINK, STAGE_LINK, DIST_LATENCY, DIST_STEP)                                               \
+	X(TRANSPORT, STAGE_TRANSPORT, DIST_LATENCY, DIST_STEP)                                     \
+	X(IP, STAGE_IP, DIST_LATENCY, DIST_STEP)                                                   \
+	X(RUNNABLE, STAGE_RUNNABLE, DIST_LATENCY, DIST_STEP)                                       \
+	X(RUNNING, STAGE_RUNNING, DIST_LATENCY, DIST_STEP)                                         \
+	/* The other reads: the oldest byte's age, and the youngest's. */                          \
+	X(READ_MIXED, STAGE_READ, DIST_LATENCY, DIST_YOUNGEST)                                     \
+	X(CPU_WAIT, STAGE_READ, DIST_CPU_WAIT, DIST_STEP)                                          \
+	/*                                                                                         \
+	 * A datagram that was read before its announcement. That records it, in a softirq that    \
+	 * may interrupt a reader's recording: hence a row of its own. Most of its steps are 0.    \
+	 */                                                                                        \
+	X(EARLY, STAGE_READ, DIST_LATENCY, DIST_STEP)                                              \
+	X(HOL, STAGE_ENQUEUED, DIST_HOL, DIST_STEP)                                                \
+	/* The transmit side: each has one origin, send at `segment` and departure behind it. */   \
+	X(SEGMENT, STAGE_SEGMENT, DIST_LATENCY, DIST_STEP)                                         \
+	X(QDISC, STAGE_QDISC, DIST_LATENCY, DIST_STEP)                                             \
+	X(PACING, STAGE_QDISC, DIST_PACING, DIST_STEP)                                             \
+	X(DRIVER, STAGE_DRIVER, DIST_LATENCY, DIST_STEP)                                           \
+	X(SENT, STAGE_SENT, DIST_LATENCY, DIST_STEP)                                               \
+	X(ACKED, STAGE_ACKED, DIST_LATENCY, DIST_STEP)                                             \
 	X(FUNCTION, STAGE_PROBE, DIST_LATENCY, DIST_STEP) /* --probe */
 
 #define SLOT_NAME(SLOT, stage, latency, step) SLOT_##SLOT,
@@ -116,8 +116,8 @@ enum row_proto {
 struct group_traits {
 	__u64 cgroup; /* the socket's, in cgroup2 */
 	__u32 netns;  /* the socket's, inode */
-	__u32 way;    /* enum way_field, packed */
-	__u32 device; /* the namespace of the interface in `way`, inode */
+	__u32 packet; /* enum packet_trait, packed */
+	__u32 device; /* the namespace of the interface in `packet`, inode */
 	__u16 port;   /* local */
 	__u16 read;   /* `comm` is known */
 	char comm[16]; /* of the reading thread */
@@ -129,11 +129,11 @@ struct group_traits {
  * What is known of a packet when it is received, in as many bits as there are for it: all ones
  * stands for a number that has no room. The queue is 0 if there is none, else its number + 1.
  */
-enum way_field {
-	WAY_IFINDEX,
-	WAY_CPU,
-	WAY_RXQ,
-	WAY_FIELDS,
+enum packet_trait {
+	TRAIT_IFINDEX,
+	TRAIT_CPU,
+	TRAIT_RXQ,
+	TRAIT_FIELDS,
 };
 
 enum group_state {
@@ -150,8 +150,8 @@ struct group_place {
 	__u64 used;       /* by packets that have no row of it; user space resets it */
 };
 
-/* Keys of --by (enum group_key of event/layout.h) that are of the packet, and in `way`. */
-#define BY_WAY (1U << GROUP_IFINDEX | 1U << GROUP_CPU | 1U << GROUP_RXQ)
+/* Keys of --by (enum group_key of event/layout.h) that are of the packet, and in `packet`. */
+#define BY_PACKET_TRAIT (1U << GROUP_IFINDEX | 1U << GROUP_CPU | 1U << GROUP_RXQ)
 
 #define GROUP_WAYS 4
 #define GROUP_SETS 1024
@@ -323,7 +323,7 @@ struct link_entry {
 	union {
 		struct packet p;
 		struct {
-			__u64 way[7];
+			__u64 words[7];
 			__u64 skb; /* p.skb */
 		};
 	};
@@ -333,10 +333,10 @@ struct link_entry {
  * Settings that allow the short form of a program, which knows what is not asked for: no --pid, no
  * --ifname, no --origin, no `ip`; but TCP's socket, enqueued and read.
  */
-enum usual {
-	NOT_USUAL,
-	USUAL_OLDER,  /* the kernel has no bpf_rdonly_cast() */
-	USUAL,
+enum fast_path {
+	FAST_PATH_NONE,
+	FAST_PATH_HELPER,  /* the kernel has no bpf_rdonly_cast() */
+	FAST_PATH,
 };
 
 /* Two-way: consecutive slab objects fall into different sets, two ways absorb the rest. */
@@ -360,7 +360,7 @@ struct cpu_state {
 	__u64 departures;  /* runs of the transmit side's programs that see every packet */
 	__u64 linked;      /* the packet that passed `link` last */
 	/* an instruction reaches 32 KiB: the most frequent come first, as do their slots */
-	struct row row[ROW_PROTOS][SLOT_MAX][ORIGINS_AT_ONCE];
+	struct stage_row row[ROW_PROTOS][SLOT_MAX][ORIGINS_AT_ONCE];
 	struct cpu_counters count;
 	struct cpu_share share[ROW_PROTOS];
 	__u32 switches, pad;
@@ -529,7 +529,7 @@ struct culprit {
 
 #define NO_TEST_PORT (~0U) /* no socket's */
 
-_Static_assert(sizeof(struct row) == 2 * 8 * (5 + ROW_BUCKETS), "struct row");
+_Static_assert(sizeof(struct stage_row) == 2 * 8 * (5 + ROW_BUCKETS), "struct stage_row");
 _Static_assert(SHORT_OFFSET / 8 < CELL_MAX, "SHORT_OFFSET");
 _Static_assert(sizeof(struct packet) == 64, "struct packet");
 _Static_assert(__builtin_offsetof(struct link_entry, skb) ==

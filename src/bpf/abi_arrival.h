@@ -42,7 +42,7 @@ struct arrival_cpu {
 	__u32 gro_queue;   /* its place in queue[] */
 	__u32 poll_rxq;    /* of the poll's last packet; number + 1 */
 	__u64 displaced, negative; /* losses at `link` */
-	struct row row[ARRIVAL_SLOTS];
+	struct stage_row row[ARRIVAL_SLOTS];
 	struct arrival_queue queue[ARRIVAL_PLACES];
 };
 

@@ -76,20 +76,20 @@ static __always_inline __u32 arrival_group(const struct net_device *dev, __u32 r
 	if (!by)
 		return 0;
 	if (BY(GROUP_IFINDEX)) {
-		k.traits.way |= way_put(WAY_IFINDEX, dev ? (__u32)dev->ifindex : ~0U);
+		k.traits.packet |= packet_trait_put(TRAIT_IFINDEX, dev ? (__u32)dev->ifindex : ~0U);
 		k.traits.device = dev ? dev->nd_net.net->ns.inum : 0;
 	}
 	if (BY(GROUP_CPU))
-		k.traits.way |= way_put(WAY_CPU, bpf_get_smp_processor_id());
+		k.traits.packet |= packet_trait_put(TRAIT_CPU, bpf_get_smp_processor_id());
 	if (BY(GROUP_RXQ))
-		k.traits.way |= way_put(WAY_RXQ, rxq);
+		k.traits.packet |= packet_trait_put(TRAIT_RXQ, rxq);
 	return group_find(&k);
 }
 
 static __noinline int arrival_record(struct arrival_cpu *a, __u32 slot, __u32 group, __u64 latency,
 				     __u64 step)
 {
-	struct row *r = NULL;
+	struct stage_row *r = NULL;
 
 	if (!a || slot >= ARRIVAL_SLOTS)
 		return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
 /* The state kept beside a socket, and the times that accumulate in it, for bpf/conns.bpf.c. */
-#ifndef HOSTLAT_BPF_CONN_KEPT_H
-#define HOSTLAT_BPF_CONN_KEPT_H
+#ifndef HOSTLAT_BPF_CONN_STATE_H
+#define HOSTLAT_BPF_CONN_STATE_H
 
 #include "bpf/abi_conns.h"
 #include "bpf/conn_records.bpf.h"

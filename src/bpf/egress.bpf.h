@@ -59,7 +59,7 @@ static __always_inline int tx_queued(struct sk_buff *skb)
 		c->count.excluded[EXCL_STACKED][ROW_TCP]++;
 		return 0;
 	}
-	group = group_of(sk, by & BY_WAY ? way_of(skb, false) : 0);
+	group = group_of(sk, by & BY_PACKET_TRAIT ? packet_traits_of(skb, false) : 0);
 	tx_note(c, skb, base, now, seq, 0, group);
 	if (telling_sends)
 		tx_way_begins(skb, sk, len, now, 0);
@@ -102,7 +102,7 @@ static __noinline int tx_split(struct cpu_state *c, struct sk_buff *skb, __u64 n
 		return 0;
 	sk = tx_owner(skb);
 	if (by && sk)
-		group = group_of(sk, by & BY_WAY ? way_of(skb, false) : 0);
+		group = group_of(sk, by & BY_PACKET_TRAIT ? packet_traits_of(skb, false) : 0);
 	c->count.excluded[EXCL_SPLIT][ROW_TCP]++;
 	if (slot_selected(SLOT_DRIVER))
 		record_latency(c, SLOT_DRIVER, ROW_TCP, 0, group, now - base, 1);

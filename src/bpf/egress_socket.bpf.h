@@ -138,8 +138,8 @@ static __always_inline int tx_call(struct sock *sk)
 	if (w->calling && w->caller == caller && (!telling_sends || w->told_caller == caller))
 		return 0;
 	now = bpf_ktime_get_ns();
-	seq = tcp_number(sk, write_seq, NOT_USUAL);
-	sent = tcp_number(sk, snd_nxt, NOT_USUAL);
+	seq = tcp_number(sk, write_seq, FAST_PATH_NONE);
+	sent = tcp_number(sk, snd_nxt, FAST_PATH_NONE);
 	if (telling_sends)
 		tell_begins(sk, w, caller, seq, sent, now);
 	if (w->calling && w->caller == caller)
@@ -159,7 +159,7 @@ static __always_inline int tx_call_ends(struct sock *sk)
 	if (telling_sends)
 		tell_ends(sk, w);
 	w->calling = 0;
-	w->end = tcp_number(sk, write_seq, NOT_USUAL);
+	w->end = tcp_number(sk, write_seq, FAST_PATH_NONE);
 	return 0;
 }
 
@@ -265,7 +265,8 @@ static __always_inline int tx_acked(struct sock *sk, struct sk_buff *skb)
 
 	if (c)
 		c->departures++;
-	if (s && s->head != s->tail && !seq_after(cb->ack_seq, tcp_number(sk, snd_nxt, NOT_USUAL)))
+	if (s && s->head != s->tail &&
+	    !seq_after(cb->ack_seq, tcp_number(sk, snd_nxt, FAST_PATH_NONE)))
 		tx_acked_to(s, cb->ack_seq);
 	return 0;
 }
@@ -283,12 +284,12 @@ static __always_inline int tx_closes(struct sock *sk, int to)
 
 	if (!s || s->head == s->tail)
 		return 0;
-	segs = tcp_number(sk, segs_in, NOT_USUAL);
+	segs = tcp_number(sk, segs_in, FAST_PATH_NONE);
 	if (to == TCP_FIN_WAIT1 || to == TCP_LAST_ACK)
 		s->segs = segs;
 	else if ((to == TCP_FIN_WAIT2 || to == TCP_CLOSING || to == TCP_CLOSE) &&
 		 segs - s->segs == 1)
-		tx_acked_to(s, tcp_number(sk, snd_una, NOT_USUAL));
+		tx_acked_to(s, tcp_number(sk, snd_una, FAST_PATH_NONE));
 	return 0;
 }
 

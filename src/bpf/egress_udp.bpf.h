@@ -249,7 +249,8 @@ static __always_inline void udp_measured(struct cpu_state *c, struct sk_buff *sk
 					 const struct sock *sk, __u64 base, __u64 segment,
 					 __u64 now)
 {
-	__u32 group = group_of(sk, by & BY_WAY ? way_of(skb, false) : 0), why = 0;
+	__u32 group = group_of(sk, by & BY_PACKET_TRAIT ? packet_traits_of(skb, false) : 0),
+	      why = 0;
 	__s64 ahead = udp_ahead(skb, sk, now, &why);
 
 	if (slot_selected(SLOT_SEGMENT))

@@ -53,7 +53,7 @@ static __always_inline bool function_selected(const struct link_entry *e,
 {
 	if (filter_port && port != filter_port)
 		return false;
-	return !filter_netns || !e || *link_way_at((__u64)skb) == filter_netns;
+	return !filter_netns || !e || *link_traits_at((__u64)skb) == filter_netns;
 }
 
 /* When its latency begins: TCP's input has taken the origin away, see link_serve(). */

@@ -27,11 +27,11 @@ union group_words {
 	__u64 word[GROUP_WORDS];
 };
 
-static __always_inline __u32 way_put(__u32 field, __u32 value)
+static __always_inline __u32 packet_trait_put(__u32 field, __u32 value)
 {
-	__u32 mask = way_mask[field];
+	__u32 mask = trait_mask[field];
 
-	return (value < mask ? value : mask) << way_shift[field];
+	return (value < mask ? value : mask) << trait_shift[field];
 }
 
 /* veth leaves the sender's queue there, and tells none of its own. */
@@ -46,23 +46,23 @@ static __always_inline bool iface_has_queues(const struct net_device *dev)
 }
 
 /*
- * Where it is received, or sent: enum way_field, and in the upper half the namespace of the
+ * Where it is received, or sent: enum packet_trait, and in the upper half the namespace of the
  * interface, whose number says nothing without it.
  */
-static __always_inline __u64 way_of(const struct sk_buff *skb, bool received)
+static __always_inline __u64 packet_traits_of(const struct sk_buff *skb, bool received)
 {
 	__u64 device = 0;
-	__u32 way = 0;
+	__u32 traits = 0;
 
 	if (BY(GROUP_IFINDEX)) {
-		way |= way_put(WAY_IFINDEX, skb->dev->ifindex);
+		traits |= packet_trait_put(TRAIT_IFINDEX, skb->dev->ifindex);
 		device = skb->dev->nd_net.net->ns.inum;
 	}
 	if (BY(GROUP_CPU))
-		way |= way_put(WAY_CPU, bpf_get_smp_processor_id());
+		traits |= packet_trait_put(TRAIT_CPU, bpf_get_smp_processor_id());
 	if (BY(GROUP_RXQ) && received && iface_has_queues(skb->dev))
-		way |= way_put(WAY_RXQ, skb->queue_mapping);
-	return device << 32 | way;
+		traits |= packet_trait_put(TRAIT_RXQ, skb->queue_mapping);
+	return device << 32 | traits;
 }
 
 static __always_inline bool group_is(const struct group_place *p, const union group_words *k)
@@ -134,7 +134,7 @@ static __noinline __u32 group_find(const union group_words *k)
 }
 
 /* Of a packet for this socket, or of it. */
-static __always_inline __u32 group_of(const struct sock *sk, __u64 way)
+static __always_inline __u32 group_of(const struct sock *sk, __u64 traits)
 {
 	union group_words k = {};
 
@@ -146,8 +146,8 @@ static __always_inline __u32 group_of(const struct sock *sk, __u64 way)
 		k.traits.netns = sk->__sk_common.skc_net.net->ns.inum;
 	if (BY(GROUP_PORT))
 		k.traits.port = sk->__sk_common.skc_num;
-	k.traits.way = way;
-	k.traits.device = way >> 32;
+	k.traits.packet = traits;
+	k.traits.device = traits >> 32;
 	return group_find(&k);
 }
 
@@ -204,7 +204,7 @@ static __noinline __u32 row_new(__u64 key, __u32 a, __u32 b)
 }
 
 /* This CPU's row `id` of the group; NULL: there is no place. */
-static __noinline struct row *group_row(__u32 group, __u32 id)
+static __noinline struct stage_row *group_row(__u32 group, __u32 id)
 {
 	__u64 key = ROW_KEY(bpf_get_smp_processor_id(), id, group), hash = key * GOLDEN;
 	__u32 at[2], i, j, place;

@@ -55,23 +55,23 @@ static __always_inline struct link_entry *link_find(__u64 skb)
 }
 
 /* Of the packet's entry, if it has one; of an entry that is the packet's. */
-static __always_inline __u64 *link_way_at(__u64 skb)
+static __always_inline __u64 *link_traits_at(__u64 skb)
 {
 	__u32 set = link_set(skb);
 
-	return &link_ways[set * 2 + (link_table[set * 2].skb != skb)];
+	return &link_traits[set * 2 + (link_table[set * 2].skb != skb)];
 }
 
-static __always_inline __u64 *link_way_of(const struct link_entry *e, __u64 skb)
+static __always_inline __u64 *link_traits_of(const struct link_entry *e, __u64 skb)
 {
 	__u32 set = link_set(skb);
 
-	return &link_ways[set * 2 + (e != &link_table[set * 2])];
+	return &link_traits[set * 2 + (e != &link_table[set * 2])];
 }
 
-static __always_inline __u64 link_way(__u64 skb)
+static __always_inline __u64 link_traits_get(__u64 skb)
 {
-	return by & BY_WAY ? *link_way_at(skb) : 0;
+	return by & BY_PACKET_TRAIT ? *link_traits_at(skb) : 0;
 }
 
 /*

@@ -99,7 +99,7 @@ struct {
 	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, 1); /* loader: row_sets x ROW_WAYS */
 	__type(key, __u32);
-	__type(value, struct row);
+	__type(value, struct stage_row);
 } group_rows SEC(".maps");
 
 /* ---- settings, fixed before loading: the verifier prunes what is switched off ---- */
@@ -125,17 +125,17 @@ const volatile __u32 udp_far_slots = UDP_FAR_MIN; /* in udp_fars */
 const volatile __u32 sockets_end = 1;       /* tcp_destroy_sock is bound */
 const volatile __u32 tasks_end = 1;         /* sched_process_free is */
 const volatile __u32 ext_limit = 1;         /* rings in ext_rings */
-const volatile __u32 usual = NOT_USUAL;     /* enum usual */
-const volatile __u32 telling = 0;           /* a recording: each message is; slower_than is 1 */
+const volatile __u32 fast_path = FAST_PATH_NONE;     /* enum fast_path */
+const volatile __u32 recording = 0;           /* a recording: each message is; slower_than is 1 */
 const volatile __u64 slow_too = 0;          /* ... and what --slower-than asks for; or 0 */
 const volatile __u64 slower_than = 0;       /* ns from which a message is told of; 0 = none */
 const volatile __u32 hol = HOL_EXCLUDE;     /* enum hol */
 const volatile __u32 function_arg = 0;      /* --probe: which one is the packet */
 const volatile __u32 by = 0;                /* 1 << enum group_key of those asked for */
-const volatile __u32 way_mask[WAY_FIELDS] = {}, way_shift[WAY_FIELDS] = {};
+const volatile __u32 trait_mask[TRAIT_FIELDS] = {}, trait_shift[TRAIT_FIELDS] = {};
 const volatile __u32 row_sets = 1;
-const volatile __u32 link_notes = 0;        /* link_ways[] is used */
-const volatile __u32 keep_way = 1;          /* queues hold all of a packet's way */
+const volatile __u32 uses_link_traits = 0;        /* link_traits[] is used */
+const volatile __u32 keep_times = 1;          /* queues hold all of a packet's way */
 const volatile __u32 sampling = 0;          /* not every packet is measured: sample_below */
 const volatile __u32 can_cast = 0;          /* the kernel has bpf_rdonly_cast() */
 const volatile __u32 uncovered = 0;         /* what no stage covers is counted */
@@ -160,7 +160,8 @@ __u32 test_tgid;
 
 /* Not maps: the address of an entry is then known to the programs, without a lookup. */
 struct link_entry link_table[LINK_SETS * 2];
-__u64 link_ways[LINK_SETS * 2]; /* of each entry: --by: way_of(); --probe: its namespace */
+__u64 link_traits[LINK_SETS *
+		  2]; /* of each entry: --by: packet_traits_of(); --probe: its namespace */
 __u32 tx_groups[TX_SETS * 2];   /* ... and the group of each packet on its way out */
 struct tcp_entry tcp_table[TCP_TABLE];
 struct task_entry task_table[TASK_TABLE];

@@ -123,7 +123,7 @@ GLOBAL_SUBPROG int hist_count_any(struct row_hist *h, __u64 v, __u64 n)
  * The kernel's fast monotonic clock may differ by some nanoseconds between CPUs while it is being
  * adjusted: that is 0. Anything else below zero is a defect of the measurement: not recorded.
  */
-GLOBAL_SUBPROG int record_any(struct row *r, __u64 latency, __u64 step, __u64 n)
+GLOBAL_SUBPROG int record_any(struct stage_row *r, __u64 latency, __u64 step, __u64 n)
 {
 	if (!r)
 		return 0;
@@ -139,11 +139,11 @@ GLOBAL_SUBPROG int record_any(struct row *r, __u64 latency, __u64 step, __u64 n)
 }
 
 /* The group's, with --by; of a group without a place the one that is else that of all packets. */
-static __always_inline struct row *row_find(struct cpu_state *c, __u32 slot, __u32 proto,
-					    __u64 origin, __u32 group)
+static __always_inline struct stage_row *row_find(struct cpu_state *c, __u32 slot, __u32 proto,
+						  __u64 origin, __u32 group)
 {
 	__u32 index = origin & (ORIGINS_AT_ONCE - 1);
-	struct row *r;
+	struct stage_row *r;
 
 	if (unlikely(group) && by) { /* in this order: what has none reads no setting */
 		r = group_row(group, (proto * SLOT_MAX + slot) * ORIGINS_AT_ONCE + index);
@@ -157,7 +157,7 @@ static __always_inline struct row *row_find(struct cpu_state *c, __u32 slot, __u
 static __always_inline void record_latency(struct cpu_state *c, __u32 slot, __u32 proto,
 					   __u64 origin, __u32 group, __u64 latency, __u64 n)
 {
-	struct row *r = row_find(c, slot, proto, origin, group);
+	struct stage_row *r = row_find(c, slot, proto, origin, group);
 	__u64 above = latency - SHORT_MIN;
 
 	barrier_var(above);
@@ -171,7 +171,7 @@ static __always_inline void record_latency(struct cpu_state *c, __u32 slot, __u3
 static __always_inline void record_stage(struct cpu_state *c, __u32 slot, __u32 proto, __u64 origin,
 					 __u32 group, __u64 latency, __u64 step, __u64 n)
 {
-	struct row *r = row_find(c, slot, proto, origin, group);
+	struct stage_row *r = row_find(c, slot, proto, origin, group);
 	__u64 above = latency - SHORT_MIN, step_above = step - SHORT_MIN;
 
 	barrier_var(above);
@@ -235,7 +235,7 @@ static __always_inline bool loss_is_counted(__u64 ours)
 
 static __always_inline __u64 link_latency(const struct packet *p)
 {
-	return telling ? (__s64)(p->link_ns << (64 - LINK_CORE)) >> (64 - LINK_CORE) : p->link_ns;
+	return recording ? (__s64)(p->link_ns << (64 - LINK_CORE)) >> (64 - LINK_CORE) : p->link_ns;
 }
 
 static __always_inline void link_note_core(struct packet *p)
@@ -259,14 +259,14 @@ static __always_inline void queue_packet(struct queued *q, const struct packet *
 	q->s.enqueued = enqueued;
 	if (by)
 		q->group = group;
-	if (!keep_way)
+	if (!keep_times)
 		return;
 	q->link = ns_before(enqueued, p->link);
 	q->ip = ns_before(enqueued, p->ip);
 	q->transport = ns_before(enqueued, p->transport);
 	q->socket = ns_before(enqueued, p->socket);
 	q->link_ns = link_latency(p) > ~0U ? ~0U : link_latency(p);
-	if (telling)
+	if (recording)
 		q->cores = p->link_ns >> LINK_CORE | bpf_get_smp_processor_id() << 16;
 }
 

@@ -420,7 +420,7 @@ static __always_inline int requests_read(struct sock *sk, __u32 returned, int fl
 	w.time = bpf_ktime_get_ns();
 	w.caller = bpf_get_current_pid_tgid();
 	w.core = bpf_get_smp_processor_id();
-	w.seq = tcp_number(sk, copied_seq, NOT_USUAL) - returned;
+	w.seq = tcp_number(sk, copied_seq, FAST_PATH_NONE) - returned;
 	request_walk(&w);
 	return 0;
 }

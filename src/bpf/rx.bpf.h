@@ -53,10 +53,10 @@ static __always_inline int rx_link(struct sk_buff *skb)
 		origin_forced(&e->p);
 	if (!slot_selected(SLOT_LINK))
 		e->p.s.flags &= ~PKT_LINK;
-	if (telling)
+	if (recording)
 		link_note_core(&e->p);
-	if (link_notes)
-		*link_way_of(e, (__u64)skb) = by ? way_of(skb, true) :
+	if (uses_link_traits)
+		*link_traits_of(e, (__u64)skb) = by ? packet_traits_of(skb, true) :
 						   skb->dev->nd_net.net->ns.inum;
 	e->skb = (__u64)skb;
 	return 0;
@@ -134,15 +134,15 @@ static __always_inline int rx_cgroup_ingress(struct __sk_buff *skb)
 
 static __always_inline int rx_tcp_socket(struct sock *sk, struct sk_buff *skb)
 {
-	__u32 short_form = usual;
+	__u32 fast_path_kind = fast_path;
 
 	if (!sock_selected(sk))
 		return 0;
-	if (short_form == NOT_USUAL) {
+	if (fast_path_kind == FAST_PATH_NONE) {
 		separate_path(sk);
 		return tcp_arrives(sk, skb);
 	}
-	if (!tcp_arrives_fast(sk, skb, short_form))
+	if (!tcp_arrives_fast(sk, skb, fast_path_kind))
 		tcp_arrives(sk, skb);
 	return 0;
 }
@@ -200,7 +200,7 @@ static __always_inline int rx_udp_enqueued(struct sock *sk)
 		c->udp_time = now;
 		p = e->p;
 		p.socket = 0;
-		group = group_of(sk, link_way(e->skb));
+		group = group_of(sk, link_traits_get(e->skb));
 		if (!(p.s.flags & PKT_IFACE) || (min_queue && !udp_queue_is_long(c, sk)))
 			p.s.flags |= PKT_SKIP;
 		else if (!filter_tgid)
@@ -230,14 +230,14 @@ static __always_inline int rx_udp_enqueued(struct sock *sk)
 
 static __always_inline int rx_enqueued(struct sock *sk)
 {
-	__u32 protocol = sk->sk_protocol, short_form = usual;
+	__u32 protocol = sk->sk_protocol, fast_path_kind = fast_path;
 
 	if (likely(protocol == IPPROTO_TCP)) {
-		if (short_form == NOT_USUAL) {
+		if (fast_path_kind == FAST_PATH_NONE) {
 			separate_path(sk);
 			return tcp_enqueued(sk);
 		}
-		return tcp_enqueued_fast(sk, short_form) ? 0 : tcp_enqueued(sk);
+		return tcp_enqueued_fast(sk, fast_path_kind) ? 0 : tcp_enqueued(sk);
 	}
 	if (protocol == IPPROTO_UDP && is_udp_socket(sk))
 		return rx_udp_enqueued(sk);
@@ -324,13 +324,13 @@ static __always_inline int rx_switch(bool preempt, struct task_struct *prev, str
 
 static __always_inline int rx_tcp_copied(struct sock *sk)
 {
-	__u32 short_form = usual;
+	__u32 fast_path_kind = fast_path;
 
-	if (short_form == NOT_USUAL) {
+	if (fast_path_kind == FAST_PATH_NONE) {
 		separate_path(sk);
 		return tcp_copied(sk);
 	}
-	return tcp_copied_fast(sk, short_form) ? 0 : tcp_copied(sk);
+	return tcp_copied_fast(sk, fast_path_kind) ? 0 : tcp_copied(sk);
 }
 
 /* A datagram that couldn't be copied (EFAULT) has left the queue, too, but nobody read it. */

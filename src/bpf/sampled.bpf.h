@@ -87,7 +87,7 @@ static __always_inline bool sampled_copied_none(struct sock *sk)
 	head = e->s.head;
 	if (head == e->s.tail)
 		return true;
-	return can_cast && !seq_after(tcp_number(sk, copied_seq, USUAL),
+	return can_cast && !seq_after(tcp_number(sk, copied_seq, FAST_PATH),
 				      e->s.ring[head & (TCP_RING - 1)].s.seq);
 }
 

@@ -184,9 +184,9 @@ static __noinline int slow_read(struct cpu_state *c, struct task_state *t, __u32
 		.oldest = &t->oldest, .link = t->link, .ip = t->ip, .transport = t->transport,
 		.socket = t->socket, .packets = t->n, .reader = t, .sk = t->sk, .now = now,
 	};
-	if (telling && !requests)
+	if (recording && !requests)
 		tell_read(t, proto, now);
-	if (!telling || (slow_too && now - t->oldest.base >= slow_too))
+	if (!recording || (slow_too && now - t->oldest.base >= slow_too))
 		slow_report(c, proto, &m);
 	return 0;
 }
@@ -202,9 +202,9 @@ static __noinline int slow_early(struct cpu_state *c, const struct queued *q, __
 		.oldest = &q->s, .link = q->link, .ip = q->ip, .transport = q->transport,
 		.socket = q->socket, .packets = 1, .sk = sk, .now = now,
 	};
-	if (telling && !requests)
+	if (recording && !requests)
 		tell_early(q, sk, now);
-	if (!telling || (slow_too && now - q->s.base >= slow_too))
+	if (!recording || (slow_too && now - q->s.base >= slow_too))
 		slow_report(c, ROW_UDP, &m);
 	return 0;
 }

@@ -415,7 +415,7 @@ static __noinline int record_read(struct cpu_state *c, struct task_state *t, __u
 	}
 	hist_count_any(&row_find(c, SLOT_READ, proto, t->oldest.tag, group)->step,
 		       (__s64)step < 0 ? 0 : step, n);
-	record_stage(c, SLOT_MANY, proto, t->oldest.tag, group, now - t->oldest.base,
+	record_stage(c, SLOT_READ_MIXED, proto, t->oldest.tag, group, now - t->oldest.base,
 		     now - t->youngest, n);
 	return 0;
 }

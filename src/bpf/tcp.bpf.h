@@ -38,7 +38,7 @@
 		struct tcp_sock *_tp;                                                              \
 		__u32 _n = 0;                                                                      \
                                                                                                    \
-		if ((how) == USUAL) {                                                              \
+		if ((how) == FAST_PATH) {                                                          \
 			_tp = bpf_rdonly_cast(sk, bpf_core_type_id_kernel(struct tcp_sock));       \
 			_n = _tp->field;                                                           \
 			barrier_var(_n); /* one load: this kind of pointer is checked at each */   \
@@ -163,7 +163,7 @@ static __always_inline void tcp_pop(struct tcp_socket *s)
 /* What came before somebody counted is not in the FIFO. */
 static __always_inline void tcp_count_unread(struct tcp_socket *s, struct sock *sk, __u32 rcv_nxt)
 {
-	__u32 copied = tcp_number(sk, copied_seq, NOT_USUAL);
+	__u32 copied = tcp_number(sk, copied_seq, FAST_PATH_NONE);
 
 	if (!s->counted) {
 		s->counted = 1;

@@ -7,8 +7,8 @@
  * usual describes. It changes nothing before it knows that it may; else it leaves everything to
  * the general one.
  */
-#ifndef HOSTLAT_BPF_TCP_WAY_H
-#define HOSTLAT_BPF_TCP_WAY_H
+#ifndef HOSTLAT_BPF_TCP_RX_H
+#define HOSTLAT_BPF_TCP_RX_H
 
 #include "bpf/abi.h"
 #include "bpf/group.bpf.h"
@@ -99,7 +99,7 @@ static __always_inline void tcp_copy_packet(struct packet *p, const struct sock 
 					    const struct sk_buff *skb)
 {
 	struct link_entry *e = link_find((__u64)skb);
-	__u64 way = link_way((__u64)skb);
+	__u64 traits = link_traits_get((__u64)skb);
 
 	if (e)
 		*p = e->p;
@@ -111,7 +111,7 @@ static __always_inline void tcp_copy_packet(struct packet *p, const struct sock 
 	else
 		link_serve(e);
 	if (by)
-		p->s.group = group_of(sk, way);
+		p->s.group = group_of(sk, traits);
 }
 
 /* SO_RCVLOWAT: when it gets into the queue, nobody tells. */
@@ -179,7 +179,7 @@ static __noinline int tcp_arrives(struct sock *sk, struct sk_buff *skb)
 
 	if (!c)
 		return 0;
-	rcv_nxt = tcp_number(sk, rcv_nxt, NOT_USUAL);
+	rcv_nxt = tcp_number(sk, rcv_nxt, FAST_PATH_NONE);
 	if (!len || !seq_after(seq + len, rcv_nxt)) {
 		link_serve(link_find((__u64)skb));
 		return tcp_excluded(c, skb, len ? EXCL_DUPLICATE : EXCL_PURE_ACK);
@@ -228,7 +228,7 @@ static __always_inline void tcp_first_step(struct cpu_state *c, __u32 slot,
 
 /* What nearly all packets are, if nothing special is asked for. False: tcp_arrives(). */
 static __always_inline bool tcp_arrives_fast(struct sock *sk, struct sk_buff *skb,
-					     __u32 short_form)
+					     __u32 fast_path_kind)
 {
 	const struct tcp_skb_cb *cb = (const struct tcp_skb_cb *)skb->cb;
 	struct tcp_entry *t;
@@ -244,7 +244,7 @@ static __always_inline bool tcp_arrives_fast(struct sock *sk, struct sk_buff *sk
 		c = this_cpu();
 		return !c || !tcp_excluded(c, NULL, EXCL_PURE_ACK);
 	}
-	if (unlikely(tcp_number(sk, rcv_nxt, short_form) != cb->seq))
+	if (unlikely(tcp_number(sk, rcv_nxt, fast_path_kind) != cb->seq))
 		return false;
 	now = bpf_ktime_get_ns();
 	c = this_cpu();
@@ -311,7 +311,7 @@ static __noinline int tcp_unprobed(struct cpu_state *c, struct sock *sk)
 	p = e->p;
 	p.socket = 0;
 	if (by)
-		p.s.group = group_of(sk, link_way((__u64)tail));
+		p.s.group = group_of(sk, link_traits_get((__u64)tail));
 	if (!(p.s.flags & PKT_IFACE) || !tcp_payload(tail, &p.s.seq))
 		return 0;
 	s = tcp_is_mptcp(sk) ? NULL : tcp_state(sk, BPF_SK_STORAGE_GET_F_CREATE);
@@ -345,7 +345,7 @@ static __noinline int tcp_enqueued(struct sock *sk)
 		return 0;
 	if (!s || !s->next_is || state == TCP_FIN_WAIT1 || state == TCP_FIN_WAIT2)
 		return tcp_unprobed(c, sk);
-	rcv_nxt = tcp_number(sk, rcv_nxt, NOT_USUAL);
+	rcv_nxt = tcp_number(sk, rcv_nxt, FAST_PATH_NONE);
 	if (!seq_after(rcv_nxt, s->next.s.seq))
 		return 0; /* no memory: announced first; then it is queued, or dropped */
 	passed = sampling && s->next_is == NEXT_UNSAMPLED;
@@ -369,7 +369,7 @@ static __always_inline __u64 *stamp_tag_and_seq(struct stamp *s)
 }
 
 /* What nearly all packets are, if nothing special is asked for. False: tcp_enqueued(). */
-static __always_inline bool tcp_enqueued_fast(struct sock *sk, __u32 short_form)
+static __always_inline bool tcp_enqueued_fast(struct sock *sk, __u32 fast_path_kind)
 {
 	struct tcp_entry *t = tcp_entry(sk);
 	struct tcp_socket *s = &t->s;
@@ -384,7 +384,7 @@ static __always_inline bool tcp_enqueued_fast(struct sock *sk, __u32 short_form)
 	tail = s->tail;
 	if (unlikely(tail - s->head >= TCP_RING))
 		return false;
-	if (unlikely(!seq_after(tcp_number(sk, rcv_nxt, short_form), s->next.s.seq)))
+	if (unlikely(!seq_after(tcp_number(sk, rcv_nxt, fast_path_kind), s->next.s.seq)))
 		return true; /* as in tcp_enqueued() */
 	now = bpf_ktime_get_ns();
 	c = this_cpu();
@@ -485,7 +485,7 @@ static __always_inline struct task_state *tcp_reader(struct tcp_socket *s, struc
 /* Any bytes, whatever is asked for. */
 static __noinline int tcp_copied(struct sock *sk)
 {
-	__u32 copied = tcp_number(sk, copied_seq, NOT_USUAL);
+	__u32 copied = tcp_number(sk, copied_seq, FAST_PATH_NONE);
 	struct tcp_socket *s = tcp_state(sk, 0);
 	struct request_conn *r = NULL;
 	struct task_state *t = NULL;
@@ -510,7 +510,7 @@ static __noinline int tcp_copied(struct sock *sk)
 }
 
 /* What nearly all copies are, if nothing special is asked for. False: tcp_copied(). */
-static __always_inline bool tcp_copied_fast(struct sock *sk, __u32 short_form)
+static __always_inline bool tcp_copied_fast(struct sock *sk, __u32 fast_path_kind)
 {
 	struct tcp_entry *e = tcp_entry(sk);
 	struct tcp_socket *s = &e->s;
@@ -526,7 +526,7 @@ static __always_inline bool tcp_copied_fast(struct sock *sk, __u32 short_form)
 	head = s->head;
 	if (unlikely(head == s->tail))
 		return false;
-	copied = tcp_number(sk, copied_seq, short_form);
+	copied = tcp_number(sk, copied_seq, fast_path_kind);
 	p = &s->ring[head & (TCP_RING - 1)];
 	if (unlikely(!seq_after(copied, p->s.seq)))
 		return false;

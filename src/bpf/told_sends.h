@@ -184,7 +184,7 @@ static __noinline int tell_ends(struct sock *sk, struct tx_writer *w)
 		return 0;
 	if (w->cut == caller)
 		w->cut = 0;
-	call = call_of(w, tcp_number(sk, write_seq, NOT_USUAL), bpf_ktime_get_ns());
+	call = call_of(w, tcp_number(sk, write_seq, FAST_PATH_NONE), bpf_ktime_get_ns());
 	if (call.caller != caller ||
 	    __sync_val_compare_and_swap(&w->told_caller, caller, 0) != caller)
 		return 0;

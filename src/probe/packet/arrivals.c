@@ -29,7 +29,7 @@ struct softnet {
 
 struct pkt_arrivals {
 	struct arrival_cpu *cpus; /* mapped */
-	struct row before[ARRIVAL_SLOTS];
+	struct stage_row before[ARRIVAL_SLOTS];
 	struct arrival_queue (*queues_before)[ARRIVAL_PLACES];
 	struct softnet *softnet_before;
 	uint64_t displaced_before, negative_before;
@@ -86,7 +86,7 @@ int pkt_arrivals_open(struct pkt_probe *probe)
 	a->cpus = p;
 	for (uint32_t cpu = 0; cpu < probe->ncpus; cpu++)
 		for (int slot = 0; slot < ARRIVAL_SLOTS; slot++) {
-			struct row *r = &a->cpus[cpu].row[slot];
+			struct stage_row *r = &a->cpus[cpu].row[slot];
 
 			r->latency.min = r->step.min = UINT64_MAX;
 		}
@@ -112,7 +112,7 @@ void pkt_arrivals_close(struct pkt_probe *probe)
 static void put_row(struct out *o, uint32_t slot)
 {
 	struct pkt_arrivals *a = o->probe->arrivals;
-	struct row now = { .latency.min = UINT64_MAX, .step.min = UINT64_MAX };
+	struct stage_row now = { .latency.min = UINT64_MAX, .step.min = UINT64_MAX };
 
 	for (uint32_t cpu = 0; cpu < o->probe->ncpus; cpu++) {
 		deltas_merge(&a->cpus[cpu].row[slot].latency, &now.latency);

@@ -19,7 +19,7 @@ bool deltas_any_protocol(uint32_t stage)
 }
 
 /* By (protocol, slot, origin), as struct cpu_state has them. */
-static struct row *row_at(const struct pkt_probe *probe, uint32_t cpu, uint32_t id)
+static struct stage_row *row_at(const struct pkt_probe *probe, uint32_t cpu, uint32_t id)
 {
 	return &pkt_cpu(probe, cpu)->row[0][0][0] + id;
 }
@@ -28,7 +28,7 @@ static struct row *row_at(const struct pkt_probe *probe, uint32_t cpu, uint32_t 
 static bool touched(const struct out *o, uint32_t id)
 {
 	for (uint32_t cpu = 0; cpu < o->probe->ncpus; cpu++) {
-		const struct row *r = row_at(o->probe, cpu, id);
+		const struct stage_row *r = row_at(o->probe, cpu, id);
 
 		if ((r->latency.min & r->step.min) != UINT64_MAX)
 			return true;
@@ -58,12 +58,12 @@ void deltas_merge(struct row_hist *h, struct row_hist *sum)
 		sum->bucket[i] += h->bucket[i];
 }
 
-static void merge_row(const struct out *o, uint32_t id, struct row *sum)
+static void merge_row(const struct out *o, uint32_t id, struct stage_row *sum)
 {
 	memset(sum, 0, sizeof(*sum));
 	sum->latency.min = sum->step.min = UINT64_MAX;
 	for (uint32_t cpu = 0; cpu < o->probe->ncpus; cpu++) {
-		struct row *r = row_at(o->probe, cpu, id);
+		struct stage_row *r = row_at(o->probe, cpu, id);
 
 		deltas_merge(&r->latency, &sum->latency);
 		deltas_merge(&r->step, &sum->step);
@@ -150,7 +150,7 @@ static uint8_t origin_of_row(const struct pkt_probe *probe, uint32_t slot, uint3
 
 /* Before the stack: by enum arrival_slot. */
 static void arrival_row(struct out *o, uint32_t slot, uint32_t group, uint16_t flags,
-			const struct row *now, const struct row *before)
+			const struct stage_row *now, const struct stage_row *before)
 {
 	static const struct {
 		uint8_t stage, origin, dist;
@@ -172,8 +172,8 @@ static void arrival_row(struct out *o, uint32_t slot, uint32_t group, uint16_t f
 	put_dist(o, &head, DIST_STEP, &now->step, &before->step);
 }
 
-void deltas_row(struct out *o, uint32_t id, uint32_t group, uint16_t flags, struct row *now,
-		  const struct row *before)
+void deltas_row(struct out *o, uint32_t id, uint32_t group, uint16_t flags, struct stage_row *now,
+		  const struct stage_row *before)
 {
 	uint32_t slot = id / ORIGINS_AT_ONCE % SLOT_MAX;
 	uint32_t proto = id / (ORIGINS_AT_ONCE * SLOT_MAX) % ROW_PROTOS;
@@ -216,7 +216,7 @@ static uint16_t flags_of_row(const struct pkt_probe *probe, uint32_t id)
 void deltas_rows(struct out *o)
 {
 	for (uint32_t id = 0; id < ROWS; id++) {
-		struct row *before = &o->probe->row_before[id], now;
+		struct stage_row *before = &o->probe->row_before[id], now;
 
 		if (!touched(o, id))
 			continue;

@@ -34,8 +34,8 @@ void deltas_rows(struct out *o);
  * One row, by its place in struct cpu_state: what `now` has more than `before`. The extremes of
  * `now` are the interval's. Puts 0 to 3 EV_HIST, of a group or of the overflow as the rest says.
  */
-void deltas_row(struct out *o, uint32_t id, uint32_t group, uint16_t flags, struct row *now,
-		  const struct row *before);
+void deltas_row(struct out *o, uint32_t id, uint32_t group, uint16_t flags, struct stage_row *now,
+		  const struct stage_row *before);
 
 /* Adds what `h` counted, and takes its extremes: those of the next interval begin. */
 void deltas_merge(struct row_hist *h, struct row_hist *sum);

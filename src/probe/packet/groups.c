@@ -59,7 +59,7 @@ struct pkt_groups {
 	uint32_t row_sets;
 	struct group_set *sets;    /* mapped, as are the next two */
 	struct row_set *keys;
-	struct row *rows;
+	struct stage_row *rows;
 	struct taken *taken;       /* by place of the row */
 	uint64_t used_ns[GROUP_PLACES]; /* 0: free */
 	uint32_t places_used;
@@ -72,19 +72,19 @@ struct pkt_groups {
 /* ---- sizes ---- */
 
 /* Of the part of `way` that is for each field, if it is asked for: the first has the most bits. */
-static void divide_way(uint32_t by, uint32_t mask[WAY_FIELDS], uint32_t shift[WAY_FIELDS])
+static void divide_way(uint32_t by, uint32_t mask[TRAIT_FIELDS], uint32_t shift[TRAIT_FIELDS])
 {
-	static const uint32_t key[WAY_FIELDS] = {
-		[WAY_IFINDEX] = GROUP_IFINDEX, [WAY_CPU] = GROUP_CPU, [WAY_RXQ] = GROUP_RXQ,
+	static const uint32_t key[TRAIT_FIELDS] = {
+		[TRAIT_IFINDEX] = GROUP_IFINDEX, [TRAIT_CPU] = GROUP_CPU, [TRAIT_RXQ] = GROUP_RXQ,
 	};
-	static const uint32_t bits[WAY_FIELDS][WAY_FIELDS] = {
+	static const uint32_t bits[TRAIT_FIELDS][TRAIT_FIELDS] = {
 		{ 31 }, { 20, 12 }, { 14, 10, 8 }, /* one, two, three asked for */
 	};
 	uint32_t n = 0, at = 0, place = 0;
 
-	for (int i = 0; i < WAY_FIELDS; i++)
+	for (int i = 0; i < TRAIT_FIELDS; i++)
 		n += by >> key[i] & 1;
-	for (int i = 0; i < WAY_FIELDS; i++) {
+	for (int i = 0; i < TRAIT_FIELDS; i++) {
 		mask[i] = shift[i] = 0;
 		if (!(by >> key[i] & 1))
 			continue;
@@ -96,7 +96,7 @@ static void divide_way(uint32_t by, uint32_t mask[WAY_FIELDS], uint32_t shift[WA
 
 uint64_t pkt_groups_size(struct pkt_probe *probe, uint64_t left)
 {
-	const uint64_t set = sizeof(struct row_set) + ROW_WAYS * sizeof(struct row);
+	const uint64_t set = sizeof(struct row_set) + ROW_WAYS * sizeof(struct stage_row);
 	const uint64_t fixed = GROUP_SETS * sizeof(struct group_set) + KERNEL_ADDS;
 	struct watch_bpf *skel = probe->skel;
 	uint64_t sets = left > fixed ? (left - fixed) / set : 0;
@@ -107,8 +107,8 @@ uint64_t pkt_groups_size(struct pkt_probe *probe, uint64_t left)
 		sets = UINT32_MAX / ROW_WAYS;
 	skel->rodata->by = probe->config.by;
 	skel->rodata->row_sets = sets;
-	divide_way(probe->config.by, (uint32_t *)skel->rodata->way_mask,
-		   (uint32_t *)skel->rodata->way_shift);
+	divide_way(probe->config.by, (uint32_t *)skel->rodata->trait_mask,
+		   (uint32_t *)skel->rodata->trait_shift);
 	if (bpf_map__set_max_entries(skel->maps.groups, GROUP_SETS) ||
 	    bpf_map__set_max_entries(skel->maps.row_keys, sets) ||
 	    bpf_map__set_max_entries(skel->maps.group_rows, sets * ROW_WAYS))
@@ -250,7 +250,7 @@ static int take_hist(struct row_hist *h, struct taken_hist *t, struct row_hist *
 	return 0;
 }
 
-static int take_row(struct pkt_groups *g, uint32_t place, struct row *sum)
+static int take_row(struct pkt_groups *g, uint32_t place, struct stage_row *sum)
 {
 	int err = take_hist(&g->rows[place].latency, &g->taken[place].latency, &sum->latency);
 
@@ -339,7 +339,7 @@ static __u64 *key_at(const struct pkt_groups *g, uint32_t place)
 	return &g->keys[place / ROW_WAYS].key[place % ROW_WAYS];
 }
 
-static bool is_fresh(const struct row *r)
+static bool is_fresh(const struct stage_row *r)
 {
 	return (r->latency.min & r->step.min) != UINT64_MAX;
 }
@@ -453,11 +453,11 @@ static int compare_used(const void *a, const void *b)
 	return of_x < of_y ? -1 : of_x > of_y;
 }
 
-static void put_sum(struct out *o, uint64_t key, struct row *sum)
+static void put_sum(struct out *o, uint64_t key, struct stage_row *sum)
 {
 	const struct group_traits *traits = traits_of(o->probe->groups, ROW_KEY_GROUP(key));
 	uint32_t id = traits && o->sink ? tell(o, traits) : 0;
-	static const struct row nothing;
+	static const struct stage_row nothing;
 
 	deltas_row(o, ROW_KEY_ID(key), id, id ? 0 : HIST_OVERFLOW_GROUP, sum, &nothing);
 }
@@ -466,7 +466,7 @@ static void put_sum(struct out *o, uint64_t key, struct row *sum)
 static size_t put_rows(struct out *o, size_t i)
 {
 	struct pkt_groups *g = o->probe->groups;
-	struct row sum = { .latency.min = UINT64_MAX, .step.min = UINT64_MAX };
+	struct stage_row sum = { .latency.min = UINT64_MAX, .step.min = UINT64_MAX };
 	uint64_t key = g->used.items[i].key;
 	bool fresh = false;
 	size_t n = 0;

@@ -83,17 +83,17 @@ uint32_t label_iface_id(struct out *o, uint32_t netns, uint32_t ifindex)
 }
 
 /* GROUP_UNKNOWN if it had no room. */
-static uint64_t way_field(const struct pkt_probe *probe, uint32_t way, uint32_t field)
+static uint64_t label_packet_trait(const struct pkt_probe *probe, uint32_t way, uint32_t field)
 {
-	uint32_t mask = probe->skel->rodata->way_mask[field];
-	uint32_t value = way >> probe->skel->rodata->way_shift[field] & mask;
+	uint32_t mask = probe->skel->rodata->trait_mask[field];
+	uint32_t value = way >> probe->skel->rodata->trait_shift[field] & mask;
 
 	return value == mask ? GROUP_UNKNOWN : value;
 }
 
 static void label_iface(struct out *o, const struct group_traits *t, struct event_label *label)
 {
-	label->value = way_field(o->probe, t->way, WAY_IFINDEX);
+	label->value = label_packet_trait(o->probe, t->packet, TRAIT_IFINDEX);
 	if (label->value != GROUP_UNKNOWN)
 		label->name = label_iface_id(o, t->device, label->value);
 }
@@ -144,10 +144,10 @@ static void label_of(struct out *o, const struct group_traits *t, struct event_l
 		label->value = t->port;
 		break;
 	case GROUP_CPU:
-		label->value = way_field(o->probe, t->way, WAY_CPU);
+		label->value = label_packet_trait(o->probe, t->packet, TRAIT_CPU);
 		break;
 	case GROUP_RXQ:
-		queue = way_field(o->probe, t->way, WAY_RXQ);
+		queue = label_packet_trait(o->probe, t->packet, TRAIT_RXQ);
 		label->value = queue == GROUP_UNKNOWN || !queue ? GROUP_UNKNOWN : queue - 1;
 		break;
 	case GROUP_COMM:

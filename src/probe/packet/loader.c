@@ -122,7 +122,7 @@ void pkt_short_cells(__u16 *cells, __u8 *shorter)
 /* Extremes as if nothing had been recorded. */
 static void begin_rows(struct cpu_state *cpu)
 {
-	struct row *rows = &cpu->row[0][0][0];
+	struct stage_row *rows = &cpu->row[0][0][0];
 
 	for (uint32_t i = 0; i < ROWS; i++)
 		rows[i].latency.min = rows[i].step.min = UINT64_MAX;
@@ -177,17 +177,17 @@ static void settings(struct pkt_probe *probe)
 	skel->rodata->filter_level = c->cgroup_level;
 	skel->rodata->filter_sock = c->port || c->netns || c->cgroup;
 	skel->rodata->filter_tgid = c->pid;
-	skel->rodata->link_notes = c->by & BY_WAY || (c->probe && c->netns);
+	skel->rodata->uses_link_traits = c->by & BY_PACKET_TRAIT || (c->probe && c->netns);
 	skel->rodata->hol = c->hol;
 	skel->rodata->slower_than = c->messages ? 1 : c->slower_than_ns;
 	skel->rodata->slow_too = c->slower_than_ns;
-	skel->rodata->telling = c->messages;
+	skel->rodata->recording = c->messages;
 	skel->rodata->requests = c->messages == MESSAGES_BY_REQUEST;
 	skel->rodata->told_cast = c->messages && pkt_can_cast();
 	skel->rodata->telling_sends = pkt_told_sends(probe);
 	skel->rodata->uncovered = pkt_counts_others(probe, &why);
 	skel->rodata->min_queue = c->min_queue;
-	skel->rodata->keep_way = c->pid || c->slower_than_ns || c->messages ||
+	skel->rodata->keep_times = c->pid || c->slower_than_ns || c->messages ||
 				 !(mask & 1U << SLOT_ENQUEUED);
 	if (probe->ifname[0]) {
 		memcpy((void *)skel->rodata->filter_ifname, probe->ifname, sizeof(probe->ifname));
@@ -210,7 +210,7 @@ static void settings(struct pkt_probe *probe)
 	skel->rodata->can_cast = pkt_samples(probe) && pkt_can_cast();
 	if (nothing_special(c, mask) && skel->rodata->read_tcp && skel->rodata->sockets_end &&
 	    pkt_has_role(probe, ROLE_CONNECT))
-		skel->rodata->usual = pkt_can_cast() ? USUAL : USUAL_OLDER;
+		skel->rodata->fast_path = pkt_can_cast() ? FAST_PATH : FAST_PATH_HELPER;
 }
 
 static bool is_tracing(enum hook_kind kind)

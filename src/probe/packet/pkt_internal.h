@@ -87,7 +87,7 @@ struct pkt_probe {
 
 	/* the previous snapshot, merged over CPUs */
 	struct snapshot *last; /* of snapshot.c */
-	struct row *row_before;
+	struct stage_row *row_before;
 	struct cpu_uncovered uncovered_before;
 	uint64_t suppressed_before[ROW_PROTOS];
 
