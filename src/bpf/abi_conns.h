@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
 /*
- * What BPF programs and user space share for `conns`: the counters of each TCP connection, and the
- * records that report them. Times are ns of CLOCK_MONOTONIC. event/layout_conn.h says what each
+ * Data shared by BPF programs and user space for `conns`: the counters of each TCP connection, and
+ * the records that report them. Times are ns of CLOCK_MONOTONIC. event/layout_conn.h says what each
  * counter means.
  */
 #ifndef HOSTLAT_BPF_ABI_CONNS_H
@@ -19,7 +19,7 @@
  */
 struct conn_idle {
 	__u32 una;              /* snd_una when a program last looked */
-	__u32 reported_seq;         /* conn_seq_sum() at the last report */
+	__u32 reported_seq;     /* conn_seq_sum() at the last report */
 	__u32 pid;              /* process id of the owner; 0: not known yet */
 	__u32 delivered;        /* tcp_sock's `delivered` at the last RTT sample */
 	__u16 changes, reported; /* `reported`: value of `changes` at the last report */
@@ -50,14 +50,15 @@ struct conn_stats {
 	__u64 stall_since;      /* start of the stall that goes on; 0: none */
 	/* time of the last problem, in units of CONN_SHORT_SHIFT; 0: never */
 	__u32 problem;
-	__u32 lost_reply;       /* in units of CONN_TIME_SHIFT, see ops_check_late_reply(); reset */
+	/* ops_check_late_reply(), in units of CONN_TIME_SHIFT; reset at each report */
+	__u32 lost_reply;
 	struct conn_idle idle;
 	/* -- calls -- */
 	__u64 last_send;
 	__u64 send_bytes;
 	__u32 send_calls, send_small, send_blocked, recv_calls;
 	__u32 send_una;         /* snd_una at the last small call */
-	__u32 longest_pause_us; /* reset */
+	__u32 longest_pause_us; /* reset at each report */
 	__u32 send_sizes[CONN_SIZES], recv_sizes[CONN_SIZES];
 	/* -- round trips -- */
 	__u64 recv_bytes;       /* bytes of receive calls */
@@ -78,14 +79,14 @@ struct conn_stats {
 	/* -- losses -- */
 	__u64 recovery_ns, loss_ns, stall_ns;
 	__u64 repair_since;     /* start of the repair that goes on (recovery_ns); 0: none */
-	__u64 loss_first, write_first; /* reset */
-	__u32 loss_last_us;     /* microseconds after loss_first; reset */
+	__u64 loss_first, write_first; /* reset at each report */
+	__u32 loss_last_us;     /* microseconds after loss_first; reset at each report */
 	/* data segments received until the last send call or round trip; wraps */
 	__u16 data_segs;
 	/* low 16 bits of the number of the last table walk that met this record; 0: none */
 	__u16 walk;
 	__u64 ca_since;         /* when the congestion state became `ca` */
-	__u32 longest_stall_us; /* reset */
+	__u32 longest_stall_us; /* reset at each report */
 	__u32 stall_una;        /* the stall ends when snd_una passes this */
 	__u32 burst_from, burst_to; /* range of sequence numbers sent at once after a pause */
 	__u32 fast_retransmit;
@@ -251,7 +252,7 @@ struct key_ring {
 enum pass_follow {
 	PASS_FOLLOW = 1,        /* follow connections found */
 	PASS_LEAVE,             /* clear the flags that hostlat has set in sockets */
-	PASS_LEAVE_OLD,         /* the same, only for connections from before hostlat */
+	PASS_LEAVE_OLD,         /* clear them only on connections from before hostlat */
 };
 
 #define PASS_ALL ((__u32)-1)

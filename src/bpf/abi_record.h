@@ -178,7 +178,7 @@ enum act_type {
 	ACT_MAX,
 };
 
-/* Of `arg`: include/linux/sched.h's states, below these. */
+/* Flags in `arg` of ACT_SWITCH, above the task states of include/linux/sched.h. */
 #define ACT_PREEMPTED 0x4000
 #define ACT_IOWAIT    0x8000
 

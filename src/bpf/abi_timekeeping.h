@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
-/* What the kernel tells of its clocks whenever it publishes them (bpf/timekeeping.bpf.c). */
+/* The kernel's clock parameters, one record per update (bpf/timekeeping.bpf.c). */
 #ifndef HOSTLAT_BPF_ABI_TIMEKEEPING_H
 #define HOSTLAT_BPF_ABI_TIMEKEEPING_H
 
 #include <linux/types.h>
 
-#define TK_RING (256U << 10) /* bytes: more than 1,000 updates, of which there are HZ a second */
+#define TK_RING (256U << 10) /* bytes: room for more than 1,000 updates, at HZ per second */
 
-/* struct tk_read_base: ns = base + (((ticks - cycle_last) * mult + xtime_nsec) >> shift). */
+/*
+ * Clock reading, as struct tk_read_base: ns = base + (((ticks - cycle_last) * mult + xtime_nsec) >>
+ * shift).
+ */
 struct tk_line {
 	__u64 cycle_last;
 	__u64 xtime_nsec;
@@ -17,11 +20,11 @@ struct tk_line {
 };
 
 struct tk_update {
-	__u64 seq;       /* from 1, of all; also of those that found no room */
-	__u64 before_ns; /* CLOCK_MONOTONIC by the parameters before, around the publication */
+	__u64 seq;       /* number of the update, from 1; lost updates count */
+	__u64 before_ns; /* CLOCK_MONOTONIC by the old parameters, before and after the update */
 	__u64 after_ns;
 	struct tk_line mono;
-	__s64 offs_real, offs_tai; /* less MONOTONIC */
+	__s64 offs_real, offs_tai; /* offset to CLOCK_MONOTONIC */
 	char clock[16];  /* the clocksource's name */
 };
 

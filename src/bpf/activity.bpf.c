@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0)
 /*
- * What each CPU does, event by event, for a recording: tasks, interrupts, softirqs, idle states,
- * wakings; system calls and page faults of the tasks that read from sockets.
+ * Activity of each CPU for a recording: task switches, interrupts, softirqs, idle states, wakings;
+ * system calls and page faults of tasks that read from sockets.
  *
- * Each CPU has a ring of its own, which user space maps: an event is a clock read, an atomic
- * addition and a few stores. When it is full, events are dropped and counted; user space then
- * knows nothing of that CPU until the next one.
+ * Each CPU has a ring, which user space maps: an event is a clock read, an atomic addition and a
+ * few stores. A full ring drops and counts events; user space then knows nothing of that CPU until
+ * the next event.
  */
 #include <linux/bpf.h>
 #include <linux/types.h>
@@ -34,9 +34,9 @@ struct {
 
 struct act_names names[NAME_SETS];
 
-/* What is known of a task that reads from sockets; made when it does. */
+/* Data of a task that reads from sockets, made at its first read. */
 struct act_task {
-	__u32 reads; /* its system calls and faults are told */
+	__u32 reads; /* its system calls and faults are recorded */
 };
 
 struct {
@@ -46,7 +46,8 @@ struct {
 	__type(value, struct act_task);
 } act_tasks SEC(".maps");
 
-const volatile __u32 filter_tgid = 0; /* only its tasks' system calls and faults; 0 = readers' */
+/* record system calls and faults of this process only; 0 = of all readers */
+const volatile __u32 filter_tgid = 0;
 
 static __always_inline struct act_ring *act_this_ring(void)
 {
@@ -55,7 +56,10 @@ static __always_inline struct act_ring *act_this_ring(void)
 	return bpf_map_lookup_elem(&rings, &cpu);
 }
 
-/* `tail` is in a line that user space writes: it is looked at once in a ring. */
+/*
+ * True if the ring has room. `tail` is in a cache line that user space writes, so it is read once
+ * per round.
+ */
 static __always_inline bool act_has_room(struct act_ring *r)
 {
 	if (likely((__s64)(r->room - r->head) > 0))
@@ -77,7 +81,7 @@ static __always_inline struct act *act_claim(struct act_ring *r, __u32 *lost)
 	return &r->at[at & (ACT_RING - 1)];
 }
 
-/* The place counts as filled from now on. */
+/* Marks the entry as filled. */
 static __always_inline void act_publish(struct act *e, __u8 type)
 {
 #ifdef __TARGET_ARCH_x86
@@ -88,7 +92,7 @@ static __always_inline void act_publish(struct act *e, __u8 type)
 #endif
 }
 
-/* `b` is the task that has the CPU, but for ACT_SWITCH: each event says who it is. */
+/* Puts an event. `b` is the task on the CPU, except for ACT_SWITCH. */
 static __always_inline void act_put_in(struct act_ring *r, __u8 type, __u16 arg, __u32 a, __u32 b)
 {
 	__u32 lost = 0;
@@ -112,7 +116,7 @@ static __always_inline void act_put(__u8 type, __u16 arg, __u32 a)
 		act_put_in(r, type, arg, a, bpf_get_current_pid_tgid());
 }
 
-/* False: there is no room. */
+/* Puts a task's name. False: the ring is full. */
 static __always_inline bool act_put_name(struct act_ring *r, const struct act_name *n)
 {
 	__u32 lost = 0;
@@ -255,7 +259,7 @@ int BPF_PROG(act_idle, unsigned int state, unsigned int cpu)
 
 /* ---- system calls and faults of those who read ---- */
 
-/* A task whose switch no program saw. */
+/* True if the current task is a reader; for tasks whose switch was not seen. */
 static __noinline bool act_unseen_reads(void)
 {
 	struct act_task *t = bpf_task_storage_get(&act_tasks, bpf_get_current_task_btf(), NULL, 0);
@@ -323,14 +327,14 @@ int BPF_PROG(act_reads)
 	return act_note_reader();
 }
 
-/* Where that one isn't: of TCP ... */
+/* TCP, without sock_recv_length. */
 SEC("tp_btf/tcp_rcv_space_adjust")
 int BPF_PROG(act_reads_tcp)
 {
 	return act_note_reader();
 }
 
-/* ... and of datagrams, whose socket's queue a task waits for. */
+/* UDP, without sock_recv_length: when a task begins to wait for a datagram. */
 SEC("fentry/udp_recvmsg")
 int BPF_PROG(act_reads_udp)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
 /*
- * Before the stack: from the interrupt to the driver's poll, and from there to `link`.
+ * Stages before the stack: from the interrupt to the driver's poll, and from there to `link`.
  *
- * What happens before `link` happens to a CPU, not to a packet: an interrupt asks for a softirq,
- * which polls, which finds any number of packets. So `irq` and `poll` count these, of no protocol.
- * From the driver's hand-over to `link` a packet is followed by its address, in a table of its own.
+ * Before `link`, events belong to a CPU, not to a packet: an interrupt raises a softirq, which
+ * polls, and finds any number of packets. So `irq` and `poll` count these events, for no protocol.
+ * From the driver's hand-over to `link` a packet is followed by its address in a table.
  */
 #ifndef HOSTLAT_BPF_ARRIVAL_H
 #define HOSTLAT_BPF_ARRIVAL_H
@@ -19,7 +19,7 @@
 
 #define NET_RX_SOFTIRQ 3 /* include/linux/interrupt.h */
 
-/* No packet is on its way for so long: its end was not seen. */
+/* Older entries are stale: the end of their packet was not seen. */
 #define ARRIVAL_AGE_MAX (10 * SEC_NS)
 
 struct {
@@ -68,7 +68,7 @@ static __always_inline bool arrival_selected(const struct net_device *dev)
 	return iface_selected(dev);
 }
 
-/* `rxq`: its number + 1, or 0; dev NULL: which one is not known. */
+/* Group of an event. `rxq`: queue number + 1, or 0; `dev` NULL: unknown device. */
 static __always_inline __u32 arrival_group(const struct net_device *dev, __u32 rxq)
 {
 	union group_words k = {};
@@ -100,7 +100,7 @@ static __noinline int arrival_record(struct arrival_cpu *a, __u32 slot, __u32 gr
 	return record_any(r, latency, step, 1);
 }
 
-/* The queue by which the driver says it came, + 1; 0 = it doesn't say. */
+/* The receive queue that the driver reports, + 1; 0 = unknown. */
 static __always_inline __u32 arrival_rxq(const struct sk_buff *skb)
 {
 	__u32 rxq = skb->queue_mapping;
@@ -108,7 +108,7 @@ static __always_inline __u32 arrival_rxq(const struct sk_buff *skb)
 	return rxq && iface_has_queues(skb->dev) ? rxq : 0;
 }
 
-/* Its place in queue[]. */
+/* Index of the queue in queue[]. */
 static __always_inline __u32 arrival_queue(struct arrival_cpu *a, const struct net_device *dev,
 					   __u32 rxq)
 {
@@ -117,7 +117,7 @@ static __always_inline __u32 arrival_queue(struct arrival_cpu *a, const struct n
 	if (!dev)
 		return ARRIVAL_OF_BACKLOG;
 	ifindex = dev->ifindex;
-	if (!ifindex) /* a driver's own, for several cards */
+	if (!ifindex) /* shared by several cards of one driver */
 		return ARRIVAL_OF_OTHERS;
 	netns = dev->nd_net.net->ns.inum;
 	at = (ifindex * 0x9e3779b1U ^ netns * 0x85ebca6bU ^ rxq * 0xc2b2ae35U) >> 16;
@@ -164,7 +164,7 @@ static __always_inline void arrival_count_irq(struct arrival_cpu *a, __u64 now)
 			arrival_excluded(EXCL_NO_INTERRUPT);
 		return;
 	}
-	if (a->irq_asked) /* for another of its queues */
+	if (a->irq_asked) /* already counted, for another of its queues */
 		return;
 	a->irq_asked = 1;
 	if (arrival_filtered())
@@ -173,7 +173,7 @@ static __always_inline void arrival_count_irq(struct arrival_cpu *a, __u64 now)
 		arrival_record(a, ARRIVAL_IRQ, arrival_group(NULL, 0), now - a->irq, NO_STEP);
 }
 
-/* Interrupts are off. */
+/* Runs with interrupts off. */
 static __always_inline int arrival_raised(__u32 vec)
 {
 	struct arrival_cpu *a;
@@ -195,7 +195,7 @@ static __always_inline int arrival_raised(__u32 vec)
 	return 0;
 }
 
-/* An interrupt may come in between: it asks for this run, or for the next. */
+/* Begins a softirq. An interrupt may raise it meanwhile, for this run or the next. */
 static __always_inline int arrival_run_begins(__u32 vec)
 {
 	struct arrival_cpu *a;
@@ -219,19 +219,19 @@ static __always_inline int arrival_run_ends(__u32 vec)
 
 	if (!a)
 		return 0;
-	if (!a->run) /* its begin was not seen: what it served is not known */
+	if (!a->run) /* the softirq's begin was not seen: its request is unknown */
 		a->raise = 0;
 	a->run = 0;
 	return 0;
 }
 
-/* The first poll of a softirq: it began when that did. */
+/* Records `poll` for the first poll of a softirq, from the request to the softirq's begin. */
 static __always_inline void arrival_first_poll(struct arrival_cpu *a, const struct net_device *dev,
 					       __u32 rxq)
 {
 	__u64 before = a->run_raise;
 
-	if (!before || (__s64)(a->run - before) < 0) { /* asked for while this run began */
+	if (!before || (__s64)(a->run - before) < 0) { /* requested while this run began */
 		if (!arrival_filtered())
 			arrival_excluded(EXCL_NO_RAISE);
 		return;
@@ -269,7 +269,7 @@ static __always_inline void arrival_count_poll(struct arrival_cpu *a, const stru
 	q->full += work >= budget && budget > 0;
 }
 
-/* After a poll. */
+/* Runs after each poll. */
 static __always_inline int arrival_polled(const struct napi_struct *napi, int work, int budget)
 {
 	struct arrival_cpu *a = arrival_here();
@@ -322,7 +322,7 @@ static __always_inline void arrival_forget(__u64 skb)
 		p->skb = 0;
 }
 
-/* Its own place, a free one, or the older one's, whose packet is lost. */
+/* Notes a packet in its own entry, a free one, or the older one, whose packet is then lost. */
 static __always_inline void arrival_note(struct arrival_cpu *a, __u64 skb, __u32 slot)
 {
 	struct arrival_set *s = arrival_set(skb);
@@ -344,12 +344,14 @@ static __always_inline void arrival_note(struct arrival_cpu *a, __u64 skb, __u32
 	p->skb = skb;
 }
 
-/* Are its packets handed on by way of a CPU's backlog (RPS, RFS)? As get_rps_cpu() asks. */
+/*
+ * True if RPS or RFS pass the device's packets through a CPU's backlog; as get_rps_cpu() decides.
+ */
 static __always_inline bool arrival_steered(const struct sk_buff *skb)
 {
 	const struct net_device *dev = skb->dev;
 	__u32 queue = skb->queue_mapping ? skb->queue_mapping - 1 : 0;
-	struct netdev_rx_queue *rx = BPF_CORE_READ(dev, _rx); /* a number, for 6.1 */
+	struct netdev_rx_queue *rx = BPF_CORE_READ(dev, _rx); /* a number to 6.1's verifier */
 	const void *map = NULL, *table = NULL;
 
 	if (queue >= dev->real_num_rx_queues)
@@ -410,7 +412,7 @@ static __always_inline int arrival_gro_ends(__u32 result)
 	return 0;
 }
 
-/* Into the backlog of this CPU, or of another. */
+/* The packet enters the backlog of this CPU, or of another. */
 static __always_inline int arrival_given(const struct sk_buff *skb)
 {
 	struct arrival_cpu *a = arrival_here();
@@ -430,7 +432,7 @@ static __always_inline int arrival_linked(const struct sk_buff *skb)
 	if (!p)
 		return 0;
 	ns = bpf_ktime_get_ns() - p->since;
-	if (ns > ARRIVAL_AGE_MAX) { /* of one before it, whose end was not seen */
+	if (ns > ARRIVAL_AGE_MAX) { /* the entry is of an earlier packet, whose end was not seen */
 		p->skb = 0;
 		return 0;
 	}

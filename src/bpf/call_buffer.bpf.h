@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
 /*
- * The buffers of the system call that the current task is in, if it reads from or writes to a
- * socket: what the application is given, or gives, without a hook of its own. Of io_uring's and
- * splice's calls they aren't known.
+ * Buffers of the system call that reads from or writes to a socket in the current task: the bytes
+ * of a request or reply, without another hook. Calls by io_uring and splice have none that is
+ * known.
  */
 #ifndef HOSTLAT_BPF_CALL_BUFFER_H
 #define HOSTLAT_BPF_CALL_BUFFER_H
@@ -63,7 +63,7 @@ struct pt_regs___call {
 #define call_abi(task) BPF_CORE_READ(task, thread_info.flags)
 #endif
 
-/* As user space has them, with 64 bits. */
+/* Structures of user space, with 64 bits. */
 struct user_vector {
 	__u64 base, len;
 };
@@ -78,7 +78,7 @@ struct call_buffer {
 	__u64 vector, n;
 };
 
-/* Is the file the call is about this socket? Work of io_uring's may run at any call's end. */
+/* True if the call's descriptor is this socket. Work of io_uring may run at the end of any call. */
 static __always_inline bool call_is_of(struct task_struct *task, __u32 fd, const struct sock *sk)
 {
 	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
@@ -92,7 +92,7 @@ static __always_inline bool call_is_of(struct task_struct *task, __u32 fd, const
 	return BPF_CORE_READ(socket, sk) == sk;
 }
 
-/* False: not known. */
+/* Fills in the buffers of the current call; 0: unknown. */
 static __noinline int call_buffer(struct call_buffer *b, const struct sock *sk)
 {
 	struct task_struct *task = bpf_get_current_task_btf();

@@ -26,7 +26,7 @@ struct conn_acks {
 	__u8 votes;
 	/* late round trips that led to the score and are not counted yet; at most 255 */
 	__u8 alike;
-	__u8 held;   /* those of `alike` for which this end held data back */
+	__u8 held;   /* members of `alike` for which this end held data back */
 };
 
 /* Acknowledgements now known to have been delayed, and those of them that data waited for. */
@@ -192,7 +192,7 @@ ACKS_INLINE struct acks_found acks_take(struct conn_acks *a, __u32 rtt_us, __u32
 		return found;
 	}
 	if (more < short_of) {
-		/* one in eight, so that an unclear connection is judged again some time */
+		/* At one sample in eight, so that an unclear connection is judged again. */
 		if (score < ACKS_START && !(rtt_us & 7) && base < min_us + ACKS_LEAST_US)
 			score++;
 		row = score >= ACKS_SURE ? ACKS_ROW_SURE : ACKS_ROW;

@@ -460,7 +460,7 @@ static __always_inline void conn_begin(struct sock *sk, struct tcp_sock *tp, str
 {
 	__u32 tick = bpf_jiffies64();
 
-	conn_timers_forget(sk); /* of an earlier socket at this address */
+	conn_timers_forget(sk); /* entries of an earlier socket at this address */
 	__sync_fetch_and_add(&members[LEVEL_REST], 1);
 	q->cookie = bpf_get_socket_cookie(sk);
 	q->netns = sk->__sk_common.skc_net.net->ns.inum;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
 /*
- * Packets dropped on their way up, by the stage they didn't reach and the kernel's reason.
+ * Dropped packets of the receive side, by the stage they did not reach and the kernel's reason.
  *
- * This path is rare, so it may read headers: a packet dropped before its socket was found still
- * has ports, and only TCP and UDP payload counts.
+ * Drops are rare, so the program may read headers: a packet dropped before its socket was found
+ * still has ports, and only TCP and UDP payload counts.
  */
 #ifndef HOSTLAT_BPF_DROP_H
 #define HOSTLAT_BPF_DROP_H
@@ -32,7 +32,7 @@ static __always_inline bool drop_read_v4(const unsigned char *ip, struct drop_he
 	*offset = (b[0] & 15) * 4;
 	h->protocol = b[9];
 	h->payload = (b[2] << 8 | b[3]) - *offset;
-	/* a later fragment has no ports; its first one speaks for the datagram */
+	/* a later fragment has no ports; the first one counts for the datagram */
 	return !((b[6] & 0x1f) | b[7]);
 }
 
@@ -69,7 +69,7 @@ static __always_inline bool drop_read_headers(const struct sk_buff *skb, struct 
 	return true;
 }
 
-/* The first stage that the packet did not reach; where TCP's entry has no hook, `socket`. */
+/* The first stage that the packet did not reach; `socket` where TCP's entry has no hook. */
 static __always_inline __u32 drop_slot(const struct link_entry *e, __u32 protocol)
 {
 	if (!e)
@@ -89,8 +89,8 @@ static __always_inline __u32 drop_netns(const struct sk_buff *skb, const struct 
 }
 
 /*
- * --pid: a packet for a socket that the process has read from; --cgroup: for one of the group.
- * Others' drops are not theirs, nor those of packets without a known socket.
+ * True if the drop counts under --pid (the process has read from its socket) and --cgroup. Packets
+ * without a known socket do not count there.
  */
 static __always_inline bool drop_counts(struct sock *sk, __u32 protocol)
 {
@@ -111,7 +111,7 @@ static __always_inline bool drop_counts(struct sock *sk, __u32 protocol)
 	return u && u->ours;
 }
 
-/* --sample: a segment without an entry, if it is not about to leave again. */
+/* --sample: true for a received segment without an entry that is not forwarded. */
 static __always_inline bool drop_is_received(const struct sk_buff *skb)
 {
 	return skb->skb_iif && (!skb->dev || skb->dev->ifindex == skb->skb_iif);
@@ -124,11 +124,11 @@ static __always_inline int drop_count(struct sk_buff *skb, __u32 reason, struct 
 	struct link_entry *e;
 	__u32 slot;
 
-	/* packets that leave have no receiving interface, or none that we saw them come by */
+	/* sent packets have no receiving interface, or none that `link` has seen */
 	if (!c || reason == drop_not_yet || reason == drop_consumed)
 		return 0;
 	e = link_find((__u64)skb);
-	if (sampling && e && !link_same(e, skb)) /* of one before it */
+	if (sampling && e && !link_same(e, skb)) /* the entry is of an earlier packet */
 		e = NULL;
 	if (!e && reason != drop_cpu_backlog && !(sampling && drop_is_received(skb)))
 		return 0;
@@ -147,7 +147,7 @@ static __always_inline int drop_count(struct sk_buff *skb, __u32 reason, struct 
 	if (reason >= DROP_REASONS)
 		reason = DROP_REASONS - 1;
 	if (sampling && !e && reason != drop_cpu_backlog)
-		slot = !skb->dev ? SLOT_ENQUEUED : /* TCP has taken it */
+		slot = !skb->dev ? SLOT_ENQUEUED : /* TCP had already taken it */
 		       h.protocol == IPPROTO_TCP ? SLOT_SOCKET : SLOT_TRANSPORT;
 	else
 		slot = drop_slot(e, h.protocol);

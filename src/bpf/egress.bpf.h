@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
 /*
- * The transmit side of TCP, from the departure time that TCP leaves in each packet (skb->tstamp,
- * CLOCK_MONOTONIC; net/ipv4/tcp_output.c, __tcp_transmit_skb): after the waits for the window, for
- * small queues and for pacing. So a stage needs no memory for its latency; the table below is for
- * the steps, and FIFOs per socket are for the send calls before and the acknowledgements after.
+ * The transmit side of TCP. Latencies count from the departure time that TCP leaves in each packet
+ * (skb->tstamp, CLOCK_MONOTONIC; net/ipv4/tcp_output.c, __tcp_transmit_skb): after the waits for
+ * the window, small queues and pacing. So a stage needs no memory for its latency. The table below
+ * serves steps; FIFOs per socket serve send calls before and acknowledgements after.
  *
- * A packet is what the queueing discipline is given: with segmentation offload up to 64 KiB. The
- * hooks see UDP's, too: egress_udp.h.
+ * A packet is the unit of the queueing discipline: up to 64 KiB with segmentation offload. The
+ * hooks see UDP packets, too: egress_udp.bpf.h.
  */
 #ifndef HOSTLAT_BPF_EGRESS_H
 #define HOSTLAT_BPF_EGRESS_H
@@ -46,7 +46,7 @@ static __always_inline int tx_queued(struct sk_buff *skb)
 		return 0;
 	}
 	if (!len) {
-		if (!sampling) /* one sequence number, over and over: no sample of them */
+		if (!sampling) /* pure ACKs repeat one sequence number: no sample */
 			c->count.excluded[EXCL_SENT_ACK][ROW_TCP]++;
 		return 0;
 	}
@@ -71,14 +71,14 @@ static __always_inline int tx_queued(struct sk_buff *skb)
 		return 0;
 	if ((__s64)(base - now) > PACED_FROM)
 		tx_paced(c, base - now, ROW_TCP, group);
-	else /* the step, too: snapshot.c knows */
+	else /* the step is the latency; snapshot.c fills it in */
 		record_latency(c, SLOT_QDISC, ROW_TCP, 0, group, now - base, 1);
 	return 0;
 }
 
 /*
- * A packet that didn't pass the queue as it is: the kernel has split a larger one for a device
- * without segmentation offload. Its departure time is that one's, 0: it is no such packet.
+ * Departure time of a piece that the kernel has split from a larger packet for a device without
+ * segmentation offload; 0: it is no such piece.
  */
 static __always_inline __u64 tx_piece(struct sk_buff *skb, __u32 *seq, __u32 *len)
 {
@@ -91,7 +91,7 @@ static __always_inline __u64 tx_piece(struct sk_buff *skb, __u32 *seq, __u32 *le
 	return tx_departure(skb, &why); /* none: counted at `qdisc` */
 }
 
-/* Its step begins nowhere. */
+/* Records a piece of a split packet, which has no step. */
 static __noinline int tx_split(struct cpu_state *c, struct sk_buff *skb, __u64 now)
 {
 	__u32 seq = 0, len = 0, group = 0;
@@ -114,7 +114,10 @@ static __noinline int tx_split(struct cpu_state *c, struct sk_buff *skb, __u64 n
 	return 0;
 }
 
-/* A datagram, the base of whose entry is no packet's stamp; or TCP's that is not in the table. */
+/*
+ * Handles datagrams, whose `base` is not the packet's stamp, and TCP packets that are not in the
+ * table.
+ */
 static __noinline int tx_given_slow(struct cpu_state *c, struct tx_entry *e, struct sk_buff *skb,
 				    __u64 now)
 {
@@ -125,7 +128,7 @@ static __noinline int tx_given_slow(struct cpu_state *c, struct tx_entry *e, str
 	return tx_is_udp(sk) ? tx_udp_given(c, e, skb, now) : tx_split(c, skb, now);
 }
 
-/* A paced packet's time in the queue begins when it was to leave. */
+/* Records `driver`. A paced packet's step begins at its departure time. */
 static __always_inline int tx_given(struct sk_buff *skb)
 {
 	struct tx_entry *e = tx_find((__u64)skb);
@@ -137,14 +140,16 @@ static __always_inline int tx_given(struct sk_buff *skb)
 	now = bpf_ktime_get_ns();
 	if (!e || e->base != (__u64)skb->tstamp)
 		return tx_given_slow(c, e, skb, now);
-	if (e->where != (__u32)skb->dev->ifindex) /* below the device where it was measured */
+	/* seen again at a device below the measured one */
+	if (e->where != (__u32)skb->dev->ifindex)
 		return 0;
 	from = (__s64)(e->base - e->last) > 0 ? e->base : e->last;
 	e->where |= TX_GIVEN;
 	if (telling_sends)
 		tx_way_given(e, (__u64)skb, now);
 	if (slot_selected(SLOT_DRIVER)) {
-		if ((__s64)(e->base - now) > PACED_FROM) /* nobody held it until then */
+		/* the qdisc did not hold it until its departure */
+		if ((__s64)(e->base - now) > PACED_FROM)
 			c->count.excluded[EXCL_NOT_PACED][ROW_TCP]++;
 		else
 			record_stage(c, SLOT_DRIVER, ROW_TCP, 0, tx_group((__u64)skb),
@@ -154,7 +159,7 @@ static __always_inline int tx_given(struct sk_buff *skb)
 	return 0;
 }
 
-/* The driver frees what is on the wire; another end of the packet is no completion. */
+/* Records `sent` when the driver frees a packet after transmission. */
 static __always_inline int tx_freed(struct sk_buff *skb)
 {
 	struct tx_entry *e = tx_find((__u64)skb);
@@ -181,7 +186,7 @@ static __always_inline int tx_freed(struct sk_buff *skb)
 	return 0;
 }
 
-/* On loopback and veth the packet itself goes on to its receiver. */
+/* Ends a packet that loopback or veth hands to its receiver. */
 static __always_inline int tx_received(struct sk_buff *skb)
 {
 	struct tx_entry *e = tx_find((__u64)skb);
@@ -201,7 +206,7 @@ static __always_inline int tx_received(struct sk_buff *skb)
 	return 0;
 }
 
-/* What waited for the driver, or in it. Drivers may free what was sent without saying that. */
+/* Counts a packet dropped at or in the driver. Some drivers free sent packets as dropped ones. */
 static __always_inline int tx_dropped(struct sk_buff *skb, __u32 reason)
 {
 	struct tx_entry *e = tx_find((__u64)skb);
@@ -225,7 +230,7 @@ static __always_inline int tx_dropped(struct sk_buff *skb, __u32 reason)
 	} else if (!tx_piece(skb, &seq, &len)) {
 		return 0;
 	} else if (sampling && reason == drop_unspecified) {
-		slot = SLOT_SENT; /* not drawn: whether a driver has it isn't known */
+		slot = SLOT_SENT; /* not sampled: whether the driver has it is unknown */
 	}
 	if (reason <= 1)
 		return 0;

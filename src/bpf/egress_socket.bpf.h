@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
 /*
- * What is remembered of a socket that sends: its send calls whose bytes wait, and its packets that
- * wait to be acknowledged. All of it runs under the socket's lock.
+ * State of a sending socket: send calls whose bytes wait, and packets that wait for their
+ * acknowledgement. All functions run under the socket's lock.
  */
 #ifndef HOSTLAT_BPF_EGRESS_SOCKET_H
 #define HOSTLAT_BPF_EGRESS_SOCKET_H
@@ -35,7 +35,7 @@ struct {
 
 /* ---- whose it is ---- */
 
-/* --pid: a socket that the process has sent on, or read from. */
+/* --pid: true for a socket on which the process has sent or read. */
 static __always_inline bool tx_is_selected_process(struct sock *sk)
 {
 	struct tcp_socket *s = tcp_state(sk, 0);
@@ -43,7 +43,7 @@ static __always_inline bool tx_is_selected_process(struct sock *sk)
 	return s && s->ours;
 }
 
-/* The self-test's packets are those of both ends. */
+/* True for sockets of the filter, and for both ends of the self-test's connection. */
 static __always_inline bool tx_port_selected(struct sock *sk)
 {
 	__u32 port = sk->__sk_common.skc_dport;
@@ -58,7 +58,7 @@ struct tx_search {
 	__u32 seq;
 };
 
-/* The oldest call is done with when the byte is of a later one. */
+/* Drops the oldest call if the byte belongs to a later one. */
 static long tx_call_of(__u32 i, struct tx_search *x)
 {
 	struct tx_writer *w = x->w;
@@ -70,8 +70,8 @@ static long tx_call_of(__u32 i, struct tx_search *x)
 }
 
 /*
- * What waits in the socket when it is first seen came before; so may have this call, if it waits
- * for room. A call that put nothing into the socket gives its place to the next.
+ * Notes a send call. Bytes that wait when a socket is first seen came before, and so may this call
+ * if it waits for room. A call that added no bytes gives its entry to the next.
  */
 static __noinline int tx_call_begins(struct tx_writer *w, __u32 seq, __u32 sent, __u64 now)
 {
@@ -87,7 +87,7 @@ static __noinline int tx_call_begins(struct tx_writer *w, __u32 seq, __u32 sent,
 			seq = sent;
 		}
 	}
-	if (sampling && w->tail - w->head >= TX_CALLS) { /* no packet of theirs was drawn */
+	if (sampling && w->tail - w->head >= TX_CALLS) { /* none of their packets was sampled */
 		struct tx_search x = { .w = w, .seq = sent };
 
 		bpf_loop(TX_CALLS, tx_call_of, &x, 0);
@@ -106,9 +106,8 @@ static __noinline int tx_call_begins(struct tx_writer *w, __u32 seq, __u32 sent,
 }
 
 /*
- * A call begins, or goes on: what it puts into the socket from here on was sent when it began.
- * Under the socket's lock, as all that sends. A call that finds no room makes what the newest one
- * has sent unknown, and what follows.
+ * A send call begins or continues: bytes that it adds from here on count from its begin. Without a
+ * free entry, the newest call and the following ones are unknown.
  */
 static __always_inline int tx_call(struct sock *sk)
 {
@@ -164,15 +163,17 @@ static __always_inline int tx_call_ends(struct sock *sk)
 }
 
 /*
- * A retransmission: TCP counts what it sends as sent only behind this. --sample: it may be cut
- * otherwise than the first time, and drawn now where it was not then.
+ * True for a retransmission, which ends at or before snd_nxt. With --sample it may be cut
+ * differently from the first transmission, and be sampled now though it was not then.
  */
 static __always_inline bool tx_is_again(struct sock *sk, __u32 end)
 {
 	return sampling && !seq_after(end, BPF_CORE_READ((struct tcp_sock *)sk, snd_nxt));
 }
 
-/* `segment`: the call that the packet's first new byte is of; a retransmission has none. */
+/*
+ * Records `segment` from the send call of the packet's first new byte; a retransmission has none.
+ */
 static __always_inline void tx_segment(struct cpu_state *c, struct sock *sk, __u32 seq, __u32 len,
 				       __u64 base, __u32 group)
 {
@@ -189,7 +190,7 @@ static __always_inline void tx_segment(struct cpu_state *c, struct sock *sk, __u
 	if (seq_after(w->segmented, seq))
 		x.seq = w->segmented;
 	w->segmented = seq + len;
-	if (w->tail - w->head >= 2) /* else it can only be the oldest's */
+	if (w->tail - w->head >= 2) /* with one call, the byte can only belong to it */
 		bpf_loop(TX_CALLS, tx_call_of, &x, 0);
 	since = w->ring[w->head & (TX_CALLS - 1)].since;
 	if (seq_after(w->ring[w->head & (TX_CALLS - 1)].seq, x.seq) || since == TX_BEFORE ||
@@ -203,7 +204,7 @@ static __always_inline void tx_segment(struct cpu_state *c, struct sock *sk, __u
 
 /* ---- acknowledgements ---- */
 
-/* A retransmission is acknowledged with what it repeats. Under the socket's lock, as TCP sends. */
+/* Notes a packet until it is acknowledged; a retransmission is acknowledged with its original. */
 static __always_inline void tx_unacked(struct cpu_state *c, struct sock *sk, __u32 end, __u64 base,
 				       __u32 group)
 {
@@ -256,7 +257,7 @@ static __noinline int tx_acked_to(struct tx_socket *s, __u32 ack)
 	return 0;
 }
 
-/* Any segment of an established connection says how far its sender has got. */
+/* Records `acked`: any segment of an established connection carries an acknowledgement number. */
 static __always_inline int tx_acked(struct sock *sk, struct sk_buff *skb)
 {
 	const struct tcp_skb_cb *cb = (const struct tcp_skb_cb *)skb->cb;
@@ -272,10 +273,9 @@ static __always_inline int tx_acked(struct sock *sk, struct sk_buff *skb)
 }
 
 /*
- * Acknowledgements are seen in ESTABLISHED only. A connection that this end closes mostly gets
- * one more segment, which acknowledges its FIN and what came before, or, if the other end closes
- * too, what came before: if it is the only one since, its time is that of the state that it leads
- * to. Else what is left is lost.
+ * Handles the last acknowledgements of a connection that this end closes, as hooks see them in
+ * ESTABLISHED only. Mostly one more segment comes, which acknowledges all. If it is the only one
+ * since the close, its time is that of the state change; otherwise the rest is lost.
  */
 static __always_inline int tx_closes(struct sock *sk, int to)
 {
@@ -293,7 +293,10 @@ static __always_inline int tx_closes(struct sock *sk, int to)
 	return 0;
 }
 
-/* The connection is over: of what was sent last, nobody will hear. The socket may have another. */
+/*
+ * Counts unacknowledged packets of a closed connection as lost. The socket may get another
+ * connection.
+ */
 static __always_inline int tx_destroyed(struct sock *sk)
 {
 	struct tx_socket *s = bpf_sk_storage_get(&tx_sockets, sk, NULL, 0);

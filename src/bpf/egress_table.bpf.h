@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
 /*
- * Packets on their way out: what they are, whose, and the table that has them by their address, for
- * what a packet doesn't say itself.
+ * Packets being sent: their headers and sockets, and the table that holds what the packet itself
+ * does not, by the packet's address.
  */
 #ifndef HOSTLAT_BPF_EGRESS_TABLE_H
 #define HOSTLAT_BPF_EGRESS_TABLE_H
@@ -15,11 +15,11 @@
 #include "bpf/record.bpf.h"
 #include "bpf/told_sends.h"
 
-/* include/net/tcp_states.h: in these, what skb->sk points to is no whole socket */
+/* include/net/tcp_states.h: in these states skb->sk is not a full socket */
 #define TCP_TIME_WAIT 6
 #define TCP_NEW_SYN_RECV 12
 
-/* A stamp later than this is pacing; below, the two readings of the clock disagree. */
+/* Stamps later than this are pacing; below, two clock readings disagree. */
 #define PACED_FROM 1000
 
 struct {
@@ -31,7 +31,10 @@ struct {
 
 /* ---- what a packet is ---- */
 
-/* Of a TCP or UDP socket, which it has until the driver or the other end of a veth lets it go. */
+/*
+ * The TCP or UDP socket of a packet, which it has until the driver or the other end of a veth
+ * releases it; NULL: none.
+ */
 static __always_inline struct sock *tx_owner(struct sk_buff *skb)
 {
 	struct sock *sk = skb->sk;
@@ -48,8 +51,8 @@ static __always_inline struct sock *tx_owner(struct sk_buff *skb)
 }
 
 /*
- * Bytes of TCP payload, at the hooks, where skb->data is the link header. False if the header there
- * is not this socket's: a tunnel's, around the packet.
+ * Reads sequence number and payload bytes at hooks where skb->data is the link header. False: the
+ * header belongs to a tunnel around the packet.
  */
 static __always_inline bool tx_payload(const struct sk_buff *skb, const struct sock *sk, __u32 *seq,
 				       __u32 *len)
@@ -70,7 +73,7 @@ static __always_inline bool tx_payload(const struct sk_buff *skb, const struct s
 	return true;
 }
 
-/* When TCP let it go; 0 with *why if the packet doesn't say. */
+/* The time when TCP released the packet; 0 with *why if unknown. */
 static __always_inline __u64 tx_departure(struct sk_buff *skb, __u32 *why)
 {
 	struct sk_buff___mono *older = (void *)skb;
@@ -78,7 +81,7 @@ static __always_inline __u64 tx_departure(struct sk_buff *skb, __u32 *why)
 		    bpf_core_field_exists(older->mono_delivery_time);
 
 	*why = skb->tstamp ? LOSS_STAMP_FOREIGN : LOSS_STAMP_ZERO;
-	/* Kernels before 5.18 don't tell the clock: TCP's packets have none but this. */
+	/* before 5.18 packets do not name the stamp's clock, but TCP's packets use only this one */
 	return told && stamp_clock(skb) != STAMP_MONOTONIC ? 0 : skb->tstamp;
 }
 
@@ -116,13 +119,13 @@ static __always_inline struct tx_entry *tx_find(__u64 skb)
 	return s->e[0].skb == skb ? &s->e[0] : s->e[1].skb == skb ? &s->e[1] : NULL;
 }
 
-/* --sample: a datagram that isn't measured. */
+/* --sample: true for a datagram that is not measured. */
 static __always_inline bool tx_is_unsampled(const struct tx_entry *e)
 {
 	return sampling && e->where & TX_UDP && e->base == TX_UNSAMPLED;
 }
 
-/* Of the packet's entry, if it has one; of an entry that is the packet's. */
+/* Group of a packet in the table, by its address. */
 static __always_inline __u32 tx_group(__u64 skb)
 {
 	struct tx_set *s = by ? tx_set(skb) : NULL;
@@ -137,7 +140,7 @@ static __always_inline __u32 *tx_group_of(const struct tx_entry *e, __u64 skb)
 	return &tx_groups[tx_set_of(skb) * 2 + (s && e != &s->e[0])];
 }
 
-/* In a recording: where the way of a packet in the table is. */
+/* Recordings: index of a packet's struct tx_way. */
 static __always_inline __u32 tx_place(const struct tx_entry *e, __u64 skb)
 {
 	struct tx_set *s = tx_set(skb);
@@ -145,7 +148,10 @@ static __always_inline __u32 tx_place(const struct tx_entry *e, __u64 skb)
 	return tx_set_of(skb) * 2 + (s && e != &s->e[0]);
 }
 
-/* A packet of `len` bytes in the table is in the queue now (`queued` 0: as it is, it never was). */
+/*
+ * Recordings: notes a packet of `len` bytes that enters the queue, or a piece that never was in it
+ * (`queued` 0).
+ */
 static __noinline int tx_way_begins(struct sk_buff *skb, struct sock *sk, __u32 len, __u64 queued,
 				    __u64 given)
 {
@@ -190,14 +196,14 @@ static __always_inline void tx_way_given(const struct tx_entry *e, __u64 skb, __
 	way->given_core = bpf_get_smp_processor_id();
 }
 
-/* Nothing more will be heard of it. */
+/* Recordings: reports a packet of which no more events come. */
 static __always_inline void tx_way_ends(const struct tx_entry *e, __u64 skb, __u64 sent)
 {
 	if (telling_sends)
 		tell_packet(tx_place(e, skb), sent);
 }
 
-/* Its place is another packet's. What is left of one whose end wasn't seen is forgotten. */
+/* Recordings: reports the packet whose entry is given away; if its end was not seen, forgets it. */
 static __always_inline void tx_way_leaves(const struct tx_entry *e, __u64 skb)
 {
 	struct tx_way *way;
@@ -212,8 +218,8 @@ static __always_inline void tx_way_leaves(const struct tx_entry *e, __u64 skb)
 }
 
 /*
- * What a packet that has to make room was still to be measured at. A datagram that is not in the
- * queue yet is found missing there.
+ * Counts the stages that a displaced packet misses. A datagram that is not yet in the queue is
+ * counted there.
  */
 static __always_inline void tx_displaced(struct cpu_state *c, const struct tx_entry *e, __u64 skb)
 {
@@ -227,7 +233,7 @@ static __always_inline void tx_displaced(struct cpu_state *c, const struct tx_en
 		count_loss(c, SLOT_SENT, LOSS_DISPLACED, proto, 1);
 }
 
-/* The packet's old entry, a free one, or the older of the two. */
+/* Returns the packet's old entry, a free one, or the older of two. */
 static __always_inline struct tx_entry *tx_claim(struct cpu_state *c, __u64 skb)
 {
 	struct tx_set *s = tx_set(skb);
@@ -253,7 +259,7 @@ static __always_inline void tx_note(struct cpu_state *c, struct sk_buff *skb, __
 
 	if (!e)
 		return;
-	e->skb = 0; /* as rx_link() */
+	e->skb = 0; /* as in rx_link() */
 	e->base = base;
 	e->last = now;
 	e->seq = seq;
@@ -263,7 +269,7 @@ static __always_inline void tx_note(struct cpu_state *c, struct sk_buff *skb, __
 	e->skb = (__u64)skb;
 }
 
-/* Devices on top of others (VLAN, bond): the packet was measured at the first that took it. */
+/* True if an upper device (VLAN, bond) has already measured the packet. */
 static __always_inline bool tx_is_stacked(struct sk_buff *skb, __u64 base, __u32 seq)
 {
 	struct tx_entry *e = tx_find((__u64)skb);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
 /*
- * The transmit side of UDP. A datagram carries no departure time, so its origin is the send call:
- * that is kept with the task, which itself hands the datagram to IP. From there on the datagram is
- * found in the table by its address, in whatever context it goes on.
+ * The transmit side of UDP. A datagram carries no departure time, so its origin is the send call,
+ * kept with the task until it hands the datagram to IP. After that the datagram is found in the
+ * table by its address, in any context.
  */
 #ifndef HOSTLAT_BPF_EGRESS_UDP_H
 #define HOSTLAT_BPF_EGRESS_UDP_H
@@ -22,7 +22,7 @@
 #define CLOCK_MONOTONIC 1
 #define CLOCK_TAI 11
 
-#define UDP_FRAGMENT 0x3fff /* more to come, or not the first */
+#define UDP_FRAGMENT 0x3fff /* more fragments follow, or not the first one */
 #define IPPROTO_FRAGMENT 44
 #define UDP_HEADER 8
 
@@ -47,7 +47,7 @@ static __always_inline bool tx_is_udp(const struct sock *sk)
 
 /* ---- the send call ---- */
 
-/* Data of earlier calls wait in the socket, for more (MSG_MORE, UDP_CORK). */
+/* True if data of earlier calls wait in the socket for more (MSG_MORE, UDP_CORK). */
 static __always_inline bool udp_is_corked(struct sock *sk)
 {
 	int pending = 0;
@@ -56,7 +56,10 @@ static __always_inline bool udp_is_corked(struct sock *sk)
 	return pending;
 }
 
-/* A datagram is as old as its first byte: the call that began it is taken over. 0: unknown. */
+/*
+ * Takes the begin of a corked datagram's first call, as a datagram is as old as its first byte. 0:
+ * unknown.
+ */
 static __always_inline __u64 udp_uncork(struct sock *sk)
 {
 	struct tx_datagram *d = bpf_sk_storage_get(&udp_corks, sk, NULL, 0);
@@ -67,13 +70,13 @@ static __always_inline __u64 udp_uncork(struct sock *sk)
 	return since;
 }
 
-/* An IPv6 socket that sends by IPv4 goes through udp_sendmsg() as well: that is no other call. */
+/* False for the inner call of an IPv6 socket that sends by IPv4 through udp_sendmsg(). */
 static __always_inline bool udp_is_outer(const struct sock *sk)
 {
 	return sk->__sk_common.skc_family == AF_INET;
 }
 
-/* Threads of the kernel make no send call. */
+/* A send call begins. Kernel threads make none. */
 static __always_inline int udp_call_begins(struct sock *sk)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -82,7 +85,7 @@ static __always_inline int udp_call_begins(struct sock *sk)
 	if (!tx_port_selected(sk) || !reader_selected() || task->flags & PF_KTHREAD)
 		return 0;
 	call = bpf_task_storage_get(&udp_calls, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	if (!call) /* its datagrams will be missing in the table */
+	if (!call) /* the table will lack the call's datagrams */
 		return 0;
 	call->since = udp_is_corked(sk) ? udp_uncork(sk) : bpf_ktime_get_ns();
 	call->sk = (__u64)sk;
@@ -107,7 +110,7 @@ static __always_inline int udp_call_ends(struct sock *sk)
 
 /* ---- segment: UDP hands a datagram to IP ---- */
 
-/* By whom: the call of this task, or who opens what was corked. */
+/* The begin of the send call: this task's, or the first call of a corked datagram; 0: unknown. */
 static __always_inline __u64 udp_called(struct sock *sk)
 {
 	struct tx_datagram *call;
@@ -116,13 +119,13 @@ static __always_inline __u64 udp_called(struct sock *sk)
 	return call && call->sk == (__u64)sk ? call->since : udp_uncork(sk);
 }
 
-/* --sample: by a count, as what is received is. */
+/* --sample: drawn by a count, as received datagrams are. */
 static __always_inline bool udp_is_drawn(struct cpu_state *c, const struct sk_buff *skb)
 {
 	return !sampling || sample_draw(++c->datagrams << 32 | low_half(skb));
 }
 
-/* In a recording: the call, and where its datagram will be found. */
+/* Recordings: reports the call, and notes its datagram. */
 static __noinline int udp_told(struct sk_buff *skb, struct sock *sk, __u64 since, __u64 now)
 {
 	struct tx_entry *e = tx_find((__u64)skb);
@@ -151,7 +154,7 @@ static __noinline int udp_told(struct sk_buff *skb, struct sock *sk, __u64 since
 	return 0;
 }
 
-/* `now`, `given`: the driver has it; 0: it was dropped. Else it is in the queue. */
+/* Recordings: notes the time in the driver (`given`; `now` 0: it was dropped) or in the queue. */
 static __always_inline void udp_way(const struct tx_entry *e, __u64 skb, __u64 now, bool given)
 {
 	struct tx_way *way = telling_sends ? tx_way(tx_place(e, skb)) : NULL;
@@ -201,7 +204,7 @@ static __always_inline int udp_segment(struct sk_buff *skb)
 
 /* ---- qdisc ---- */
 
-/* IP has cut the datagram into several: none of them is what was sent. */
+/* True for a fragment: IP has cut the datagram, and none of the pieces is what was sent. */
 static __always_inline bool udp_is_fragment(const struct sk_buff *skb)
 {
 	__u8 b[8] = {};
@@ -213,7 +216,7 @@ static __always_inline bool udp_is_fragment(const struct sk_buff *skb)
 	return (b[6] << 8 | b[7]) & UDP_FRAGMENT;
 }
 
-/* The application chose when it is to leave (SO_TXTIME): how long that is off. */
+/* ns until the departure time that the application chose (SO_TXTIME); 0: none. */
 static __always_inline __s64 udp_ahead(struct sk_buff *skb, const struct sock *sk, __u64 now,
 				       __u32 *why)
 {
@@ -227,7 +230,7 @@ static __always_inline __s64 udp_ahead(struct sk_buff *skb, const struct sock *s
 	return 0;
 }
 
-/* Its call isn't known, or its stamp can't be read: all stages lose it. */
+/* Counts a datagram whose call or stamp is unknown as lost by all stages. */
 static __always_inline void udp_unmeasured(struct cpu_state *c, struct sk_buff *skb,
 					   const struct sock *sk, __u64 now, __u32 why)
 {
@@ -238,7 +241,9 @@ static __always_inline void udp_unmeasured(struct cpu_state *c, struct sk_buff *
 	tx_note(c, skb, why, now, low_half(sk), TX_UDP, 0);
 }
 
-/* --sample: not drawn; it has its place in the table, or it would be taken for a piece. */
+/*
+ * --sample: keeps an entry for an unsampled datagram, which would otherwise be taken for a piece.
+ */
 static __always_inline void udp_not_drawn(struct cpu_state *c, struct sk_buff *skb,
 					  const struct sock *sk, __u64 now)
 {
@@ -259,7 +264,7 @@ static __always_inline void udp_measured(struct cpu_state *c, struct sk_buff *sk
 		udp_unmeasured(c, skb, sk, now, why);
 		return;
 	}
-	if (ahead > PACED_FROM) { /* all that follows is measured as if it came then */
+	if (ahead > PACED_FROM) { /* later stages are measured as if it came at its departure */
 		if (slot_selected(SLOT_QDISC))
 			tx_paced(c, ahead, ROW_UDP, group);
 		base += ahead;
@@ -271,7 +276,9 @@ static __always_inline void udp_measured(struct cpu_state *c, struct sk_buff *sk
 	tx_note(c, skb, base, now, low_half(sk), TX_UDP | (skb->tstamp ? TX_STAMPED : 0), group);
 }
 
-/* --pid: what is not in the table is another process's. */
+/*
+ * Records `segment` and `qdisc`. --pid: a datagram that is not in the table is another process's.
+ */
 static __noinline int tx_udp_queued(struct cpu_state *c, struct sock *sk, struct sk_buff *skb,
 				    __u64 now)
 {
@@ -279,7 +286,7 @@ static __noinline int tx_udp_queued(struct cpu_state *c, struct sock *sk, struct
 
 	if (!c || !sk || !skb)
 		return 0;
-	if (!send_udp) { /* --pid: most datagrams come here in their call */
+	if (!send_udp) { /* --pid: the current task is mostly the sender */
 		if (!filter_tgid || reader_selected())
 			c->count.excluded[EXCL_NO_DEPARTURE][ROW_UDP]++;
 		return 0;
@@ -289,7 +296,7 @@ static __noinline int tx_udp_queued(struct cpu_state *c, struct sock *sk, struct
 		e = NULL;
 	if (udp_is_fragment(skb)) {
 		if (e)
-			e->skb = 0; /* the first one has the address of the whole */
+			e->skb = 0; /* the first fragment has the datagram's address */
 		if (!filter_tgid)
 			c->count.excluded[EXCL_FRAGMENT][ROW_UDP]++;
 	} else if (e && e->where == TX_UDP && tx_is_unsampled(e)) {
@@ -313,7 +320,7 @@ static __noinline int tx_udp_queued(struct cpu_state *c, struct sock *sk, struct
 
 /* ---- driver, sent ---- */
 
-/* Behind the queue: a piece of a larger one (UDP_SEGMENT), or a fragment, counted there. */
+/* Counts a piece of a larger datagram (UDP_SEGMENT); fragments are counted at the queue. */
 static __always_inline int tx_udp_piece(struct cpu_state *c, struct sock *sk, struct sk_buff *skb)
 {
 	if (send_udp && !sampling && !filter_tgid && tx_selected(sk, skb) && !udp_is_fragment(skb))
@@ -332,7 +339,7 @@ static __noinline int tx_udp_given(struct cpu_state *c, struct tx_entry *e, stru
 		return tx_udp_piece(c, sk, skb);
 	if ((e->where & TX_INDEX) != (__u32)skb->dev->ifindex)
 		return 0;
-	if (e->where & TX_GIVEN) /* of one before at this address */
+	if (e->where & TX_GIVEN) /* the entry is of an earlier packet at this address */
 		return tx_udp_piece(c, sk, skb);
 	e->where |= TX_GIVEN;
 	if (tx_is_unsampled(e))
@@ -342,7 +349,7 @@ static __noinline int tx_udp_given(struct cpu_state *c, struct tx_entry *e, stru
 		if (slot_selected(SLOT_DRIVER))
 			count_loss(c, SLOT_DRIVER, e->base, ROW_UDP, 1);
 	} else if ((__s64)(e->last - now) > PACED_FROM) {
-		if (slot_selected(SLOT_DRIVER)) /* nobody held it until then */
+		if (slot_selected(SLOT_DRIVER)) /* the qdisc did not hold it until its departure */
 			c->count.excluded[EXCL_NOT_PACED][ROW_UDP]++;
 	} else if (slot_selected(SLOT_DRIVER)) {
 		record_stage(c, SLOT_DRIVER, ROW_UDP, 0, tx_group((__u64)skb), now - e->base,
@@ -354,8 +361,9 @@ static __noinline int tx_udp_given(struct cpu_state *c, struct tx_entry *e, stru
 }
 
 /*
- * The address may be another packet's by now, if this one was freed unseen: TCP's and those that
- * were received have a stamp. A socket lets a datagram go that is cut, or that the driver has.
+ * True if the entry belongs to the packet, not to an earlier one at its address that was freed
+ * unseen. TCP's and received packets have a stamp. A socket releases a datagram that is cut, or
+ * that the driver has.
  */
 static __always_inline bool udp_same(const struct tx_entry *e, struct sk_buff *skb)
 {
@@ -393,7 +401,10 @@ static __noinline int tx_udp_freed(struct cpu_state *c, struct tx_entry *e, stru
 	return 0;
 }
 
-/* Before which stage, or SLOT_MAX: it is another packet. */
+/*
+ * Returns the stage that the dropped datagram did not reach; SLOT_MAX: the entry is another
+ * packet's.
+ */
 static __always_inline __u32 tx_udp_dropped(struct tx_entry *e, struct sk_buff *skb)
 {
 	__u32 where = e->where;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
 /*
- * --probe: any function or tracepoint that is given a packet, as a stage of what is received.
+ * --probe: a stage at any function or tracepoint that has a packet as argument.
  *
- * Where that is on their way isn't known, nor what the kernel has looked at by then. So each packet
- * of TCP or UDP counts, with payload or without; and filters go by its header.
+ * Neither the position of that function nor what the kernel has parsed by then is known. So each
+ * TCP or UDP packet counts, with or without payload, and filters use its header.
  */
 #ifndef HOSTLAT_BPF_FUNCTION_H
 #define HOSTLAT_BPF_FUNCTION_H
@@ -19,7 +19,7 @@
 
 #define IPV6_HEADER 40
 
-/* enum row_proto of a packet whose network header is known; ROW_PROTOS: another protocol. */
+/* Returns enum row_proto of a packet whose network header is set; ROW_PROTOS: another protocol. */
 static __always_inline __u32 function_protocol(const struct sk_buff *skb, __u16 *port)
 {
 	const unsigned char *ip = skb->head + skb->network_header;
@@ -47,7 +47,10 @@ static __always_inline __u32 function_protocol(const struct sk_buff *skb, __u16 
 	return protocol == IPPROTO_TCP ? ROW_TCP : ROW_UDP;
 }
 
-/* The packet's device is unknown where a socket has it; of what never passed `link`, all is. */
+/*
+ * True if the filters select the packet. Its device is unknown once a socket has it; for packets
+ * that did not pass `link`, all is.
+ */
 static __always_inline bool function_selected(const struct link_entry *e,
 					      const struct sk_buff *skb, __u16 port)
 {
@@ -56,7 +59,7 @@ static __always_inline bool function_selected(const struct link_entry *e,
 	return !filter_netns || !e || *link_traits_at((__u64)skb) == filter_netns;
 }
 
-/* When its latency begins: TCP's input has taken the origin away, see link_serve(). */
+/* The origin's time. link_serve() may have cleared `base`. */
 static __always_inline __u64 function_base(const struct packet *p)
 {
 	if (p->s.base)
@@ -101,7 +104,8 @@ static __noinline int function_called(struct sk_buff *skb)
 		count_loss(c, SLOT_FUNCTION, LOSS_NO_LINK_STAMP, proto, 1);
 		return 0;
 	}
-	if (p.link < measured_since) /* the self-test's: the kernel frees some of them much later */
+	/* the self-test's packets; the kernel frees some of them much later */
+	if (p.link < measured_since)
 		return 0;
 	if (!record_has_origin(c, &p.s, SLOT_FUNCTION, proto))
 		return 0;
@@ -112,7 +116,7 @@ static __noinline int function_called(struct sk_buff *skb)
 }
 
 /*
- * An argument by its number. Not in C: the compiler would compute the address first, which the
+ * An argument by its number. Assembler, as the compiler would compute the address first, which the
  * verifier forbids for a context.
  */
 #define ARGUMENT(ctx, n)                                                                         \
@@ -123,7 +127,7 @@ static __noinline int function_called(struct sk_buff *skb)
 		_skb;                                                                            \
 	})
 
-/* Which one it is, is a setting: the others' ways are not verified. */
+/* The argument's number is a setting: the verifier removes the other cases. */
 static __always_inline int function_with(__u64 *ctx)
 {
 	switch (function_arg) {

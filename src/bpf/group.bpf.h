@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
 /*
- * Groups (--by): which one a packet is of, and the group's rows.
+ * Groups (--by): finds a packet's group, and the group's rows.
  *
- * A group is found by what its packets have in common, in a table that is read without a lock: a
- * place is written once, by whoever claimed it, before it is READY, and holds until user space
- * frees it. Its rows are claimed one by one, each by the CPU that needs it, so that recording stays
- * plain additions. What finds no place in either table goes to the rows of all packets, which are
- * the overflow's then. Two programs that claim at once (one interrupts the other) may leave a group
- * or a row twice: user space adds them up.
+ * Groups lie in a table that is read without a lock. The program that claims an entry writes it
+ * once before it is READY, and it holds until user space frees it. Each CPU claims rows as it needs
+ * them, so that recording stays plain additions. Packets without an entry in either table go to the
+ * rows of all packets, which then hold the overflow. Two programs that claim at once (one
+ * interrupts the other) may make a group or row twice: user space adds them up.
  */
 #ifndef HOSTLAT_BPF_GROUP_H
 #define HOSTLAT_BPF_GROUP_H
@@ -34,7 +33,7 @@ static __always_inline __u32 packet_trait_put(__u32 field, __u32 value)
 	return (value < mask ? value : mask) << trait_shift[field];
 }
 
-/* veth leaves the sender's queue there, and tells none of its own. */
+/* False for veth, whose packets keep the sender's queue number. */
 static __always_inline bool iface_has_queues(const struct net_device *dev)
 {
 	char kind[5] = {};
@@ -46,8 +45,8 @@ static __always_inline bool iface_has_queues(const struct net_device *dev)
 }
 
 /*
- * Where it is received, or sent: enum packet_trait, and in the upper half the namespace of the
- * interface, whose number says nothing without it.
+ * Interface, CPU and queue of a packet (enum packet_trait); the upper half is the interface's
+ * network namespace, without which its index is ambiguous.
  */
 static __always_inline __u64 packet_traits_of(const struct sk_buff *skb, bool received)
 {
@@ -79,13 +78,13 @@ static __always_inline bool group_claim(struct group_place *p, const union group
 	    __sync_val_compare_and_swap(&p->state, GROUP_FREE, GROUP_BUSY) != GROUP_FREE)
 		return false;
 	p->traits = k->traits;
-	__sync_val_compare_and_swap(&p->state, GROUP_BUSY, GROUP_READY); /* after them */
+	__sync_val_compare_and_swap(&p->state, GROUP_BUSY, GROUP_READY); /* after `traits` */
 	return true;
 }
 
 /*
- * A free place in one of two sets. Both are filled from their first place on, so the first that is
- * free is in the set with more room: the fullest one stays far behind what chance would make it.
+ * Claims an entry in one of two sets. Sets fill from the front, so the first free entry is in the
+ * emptier set, which keeps the fullest set far below a random one.
  */
 static __noinline __u32 group_new(const union group_words *k, __u32 a, __u32 b)
 {
@@ -104,7 +103,7 @@ static __noinline __u32 group_new(const union group_words *k, __u32 a, __u32 b)
 	return 0;
 }
 
-/* Its number; 0: there is no place. */
+/* Returns the group's number, made if needed; 0: no entry is free. */
 static __noinline __u32 group_find(const union group_words *k)
 {
 	__u64 hash = 0;
@@ -133,7 +132,9 @@ static __noinline __u32 group_find(const union group_words *k)
 	return group_new(k, at[0], at[1]);
 }
 
-/* Of a packet for this socket, or of it. */
+/*
+ * Returns the number of the group of a socket's packet, or of the packets it sends; 0 without --by.
+ */
 static __always_inline __u32 group_of(const struct sock *sk, __u64 traits)
 {
 	union group_words k = {};
@@ -151,7 +152,7 @@ static __always_inline __u32 group_of(const struct sock *sk, __u64 traits)
 	return group_find(&k);
 }
 
-/* The place of a group that was not freed meanwhile, or NULL. */
+/* Returns a group's entry, or NULL if it was freed meanwhile. */
 static __always_inline struct group_place *group_place(__u32 number)
 {
 	__u32 place = GROUP_PLACE(number), at = place / GROUP_WAYS;
@@ -166,7 +167,7 @@ static __always_inline struct group_place *group_place(__u32 number)
 	return p;
 }
 
-/* The same group, read by a thread of this name. */
+/* Returns the number of the same group with the reading thread's name. */
 static __noinline __u32 group_read(__u32 number, const __u64 *comm)
 {
 	struct group_place *p = group_place(number);
@@ -185,7 +186,7 @@ static __always_inline bool row_claim(__u64 *at, __u64 key)
 	return !*at && !__sync_val_compare_and_swap(at, 0, key);
 }
 
-/* As group_new(); ~0: there is none. */
+/* Claims a row as group_new() does; ~0: none is free. */
 static __noinline __u32 row_new(__u64 key, __u32 a, __u32 b)
 {
 	struct row_set *x = bpf_map_lookup_elem(&row_keys, &a);
@@ -203,7 +204,7 @@ static __noinline __u32 row_new(__u64 key, __u32 a, __u32 b)
 	return ~0U;
 }
 
-/* This CPU's row `id` of the group; NULL: there is no place. */
+/* Returns this CPU's row `id` of the group; NULL: none is free. */
 static __noinline struct stage_row *group_row(__u32 group, __u32 id)
 {
 	__u64 key = ROW_KEY(bpf_get_smp_processor_id(), id, group), hash = key * GOLDEN;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
 /*
- * The link table: when the stack received a packet, found again by the packet's address.
+ * The link table: when the stack received a packet, found by the packet's address.
  *
- * The kernel's own receive stamp can't serve alone: on loopback and veth it is the sender's
- * monotonic departure time until local delivery replaces it, other CPUs may process a packet
- * later (backlog), and whole lists pass one layer before the next. So `link` notes its own time,
- * and converts the kernel's stamp to the monotonic clock at once, where the two readings of the
- * clock are microseconds apart: a later step of the realtime clock can't reach it any more.
+ * The kernel's receive stamp is not enough. On loopback and veth it is the sender's monotonic
+ * departure time until local delivery replaces it; other CPUs may process a packet later (backlog);
+ * and whole lists pass one layer before the next. So `link` notes its own time. It converts the
+ * kernel's stamp to the monotonic clock at once, when the two clock readings are microseconds
+ * apart, so that a later step of the realtime clock does no harm.
  */
 #ifndef HOSTLAT_BPF_LINK_H
 #define HOSTLAT_BPF_LINK_H
@@ -17,11 +17,11 @@
 #include "bpf/record.bpf.h"
 
 #define SEC_NS 1000000000ULL
-/* No packet takes longer from the receive stamp to `link`: older ones are of another clock. */
+/* Maximum time from the receive stamp to `link`; an older stamp is of another clock. */
 #define STAMP_AGE_MAX (10 * SEC_NS)
-/* Above this age (or below zero) a stamp makes the offset of the clocks suspect. */
+/* Above this age, or below zero, a stamp makes the clock offset suspect. */
 #define STAMP_AGE_USUAL 1000000ULL
-/* How far the published offset may be from the kernel's before stamps are not used. */
+/* Maximum error of the published clock offset before stamps are ignored. */
 #define CLOCK_TOLERANCE 100000ULL
 #define CLOCK_CHECK_EVERY 1000000ULL
 
@@ -31,9 +31,10 @@ static __always_inline enum stamp_clock stamp_clock(struct sk_buff *skb)
 {
 	struct sk_buff___mono *older = (void *)skb;
 
-	/* Which bits of a byte these are differs by kernel; only the macro relocates that. */
+	/* the bits' position differs by kernel; only this macro relocates bit fields */
 	if (bpf_core_field_exists(skb->tstamp_type))
-		return BPF_CORE_READ_BITFIELD(skb, tstamp_type); /* 2: TAI, of no receive path */
+		/* 2: TAI, which no receive path uses */
+		return BPF_CORE_READ_BITFIELD(skb, tstamp_type);
 	if (bpf_core_field_exists(older->mono_delivery_time))
 		return BPF_CORE_READ_BITFIELD(older, mono_delivery_time);
 	return STAMP_REALTIME;
@@ -41,7 +42,7 @@ static __always_inline enum stamp_clock stamp_clock(struct sk_buff *skb)
 
 static __always_inline __u32 link_set(__u64 skb)
 {
-	/* Packets are slab objects of 256 bytes, or halves of 512: neighbours get other sets. */
+	/* Packets are slab objects of 256 bytes, or halves of 512: neighbors get other sets. */
 	return ((skb >> 8) ^ (skb >> 20)) & (LINK_SETS - 1);
 }
 
@@ -54,7 +55,7 @@ static __always_inline struct link_entry *link_find(__u64 skb)
 	return e[1].skb == skb ? e + 1 : NULL;
 }
 
-/* Of the packet's entry, if it has one; of an entry that is the packet's. */
+/* Traits of the packet's entry, by the packet's address, or by the entry. */
 static __always_inline __u64 *link_traits_at(__u64 skb)
 {
 	__u32 set = link_set(skb);
@@ -75,9 +76,9 @@ static __always_inline __u64 link_traits_get(__u64 skb)
 }
 
 /*
- * Has no other packet passed `link` on this CPU since this one, at `link`? What the kernel makes on
- * the way is made of a packet that did, and is at another address: unless it was moved here from
- * another CPU, long after the packet whose address it has.
+ * True if this packet was the last to pass `link` on this CPU. A packet that the kernel makes on
+ * the way comes from one that did pass, and has another address; but it may have moved here from
+ * another CPU much later.
  */
 static __noinline int link_was_last(__u64 skb, __u64 link)
 {
@@ -87,10 +88,10 @@ static __noinline int link_was_last(__u64 skb, __u64 link)
 }
 
 /*
- * Does the entry belong to this packet, or to one before at the same address? Packets that the
- * kernel makes on the way (segments, copies) never passed `link`. Receive stamps tell them apart;
- * a sender's stamp is replaced at local delivery, which follows `link` at once, unless the CPU was
- * taken away (by a hypervisor, for one): such a delay is to be measured, not lost.
+ * True if the entry belongs to this packet, not to an earlier one at its address. Packets made by
+ * the kernel (segments, copies) never passed `link`. Receive stamps tell them apart. A sender's
+ * stamp is replaced at local delivery, directly after `link`, unless a hypervisor, for one, took
+ * the CPU away: that delay is to be measured.
  */
 static __always_inline bool link_same(const struct link_entry *e, const struct sk_buff *skb)
 {
@@ -103,8 +104,8 @@ static __always_inline bool link_same(const struct link_entry *e, const struct s
 }
 
 /*
- * At `socket`. Of a packet that entered TCP that was known then: its stamp may be a later packet's
- * meanwhile, with which the kernel merged it in the socket's backlog.
+ * True at `socket` if the packet was identified when it entered TCP. Its stamp may be a later
+ * packet's by now, merged with it in the socket's backlog.
  */
 static __always_inline bool link_entered(const struct link_entry *e)
 {
@@ -112,8 +113,8 @@ static __always_inline bool link_entered(const struct link_entry *e)
 }
 
 /*
- * TCP has taken what it needs: the entry is of no later packet at this address. Such there are
- * beside a packet socket for one protocol: the stack goes on with a copy that didn't pass `link`.
+ * Marks the entry as used by TCP, so that no later packet at this address takes it. With a packet
+ * socket for one protocol, the stack continues with a copy that did not pass `link`.
  */
 static __always_inline void link_serve(struct link_entry *e)
 {
@@ -127,8 +128,8 @@ static __always_inline bool link_served(const struct link_entry *e)
 }
 
 /*
- * The packet's old entry, or a free or used one, or else the older of the set. Never a second one
- * of the same address: it would be found when the first is displaced.
+ * Returns the packet's old entry, a free or used one, or the older of the set. There is never a
+ * second entry of one address, which would be found after the first is displaced.
  */
 static __always_inline struct link_entry *link_claim(__u64 skb)
 {
@@ -143,7 +144,10 @@ static __always_inline struct link_entry *link_claim(__u64 skb)
 	return (b->p.s.flags & PKT_USED) || b->p.link < a->p.link ? b : a;
 }
 
-/* Does the offset that user space published still hold? TAI reads the realtime clock for us. */
+/*
+ * True if the published clock offset still holds; checked against TAI, which follows the realtime
+ * clock.
+ */
 static __noinline int clock_settled(struct cpu_state *c, __u64 age)
 {
 	__u64 now = bpf_ktime_get_ns();
@@ -152,8 +156,8 @@ static __noinline int clock_settled(struct cpu_state *c, __u64 age)
 	if (!c)
 		return 0;
 	/*
-	 * Off by whole seconds, and yet the stamp has a usual age: it is the TAI offset that was
-	 * set, of which the kernel tells nobody, and not the realtime clock.
+	 * Off by whole seconds, with a stamp of normal age: the TAI offset was set, which the
+	 * kernel announces to nobody, not the realtime clock.
 	 */
 	if (age <= STAMP_AGE_USUAL) {
 		if ((__s64)diff < 0)
@@ -168,7 +172,7 @@ static __noinline int clock_settled(struct cpu_state *c, __u64 age)
 	return 1;
 }
 
-/* The age of a realtime stamp, checked; ~0 with *why when it can't be used. */
+/* Returns the checked age of a realtime stamp; ~0 with *why if it cannot be used. */
 static __always_inline __u64 stamp_age(struct cpu_state *c, __u64 now, __u64 stamp, __u8 *why)
 {
 	__u64 age = now + realtime_offset - stamp;
@@ -188,7 +192,7 @@ static __always_inline __u64 stamp_age(struct cpu_state *c, __u64 now, __u64 sta
 	return ~0ULL;
 }
 
-/* Without --origin: the kernel's receive stamp where it is one, else our own. */
+/* Sets the origin without --origin: the kernel's receive stamp if there is one, else `link`. */
 static __always_inline void origin_by_packet(struct cpu_state *c, struct packet *p,
 					     struct sk_buff *skb)
 {
@@ -218,7 +222,7 @@ static __always_inline void origin_by_packet(struct cpu_state *c, struct packet 
 	p->s.flags |= PKT_LINK;
 }
 
-/* With --origin: the one asked for, or the reason why this packet has none. */
+/* Sets the origin that --origin asks for, or the reason why the packet lacks it. */
 static __always_inline void origin_forced(struct packet *p)
 {
 	__u8 found = p->s.flags & PKT_LINK ? p->s.link_origin : ROW_LINK;
@@ -229,7 +233,7 @@ static __always_inline void origin_forced(struct packet *p)
 		p->s.flags &= ~PKT_LINK; /* `link` is the origin: nothing to measure there */
 		return;
 	}
-	/* `deliver` is set later, on the packets that carry a sender's stamp here */
+	/* origin_delivered() sets `deliver` later, on packets with a sender's stamp here */
 	if (origin_asked == ROW_DELIVER) {
 		if (found != ROW_SENDER)
 			p->s.flags |= PKT_FORCED_MISS;
@@ -245,7 +249,7 @@ static __always_inline void origin_forced(struct packet *p)
 	p->s.origin = found;
 }
 
-/* --origin deliver: where the kernel replaced the sender's stamp at local delivery. */
+/* --origin deliver: the time at which local delivery replaced the sender's stamp. */
 static __always_inline void origin_delivered(struct cpu_state *c, struct packet *p,
 					     const struct sk_buff *skb, __u64 now)
 {
@@ -262,11 +266,14 @@ static __always_inline void origin_delivered(struct cpu_state *c, struct packet 
 	}
 	p->s.base = now - age;
 	p->s.origin = ROW_DELIVER;
-	if (p->transport && p->transport < p->s.base) /* the netfilter hook comes just before */
+	if (p->transport && p->transport < p->s.base) /* the netfilter hook runs directly before */
 		p->transport = p->s.base;
 }
 
-/* After a rename, bytes of the interface's old name may follow the NUL: they do not count. */
+/*
+ * True if the filter selects the interface. After a rename, bytes of its old name may follow the
+ * NUL; the mask removes them.
+ */
 static __always_inline bool iface_selected(const struct net_device *dev)
 {
 	const __u64 *name;
@@ -279,8 +286,8 @@ static __always_inline bool iface_selected(const struct net_device *dev)
 }
 
 /*
- * A bridge's port, for one: its packet passes `link` again, as the bridge's, and then has a number
- * of the interface that it came by.
+ * PKT_IFACE if the packet came by a selected interface. A packet of a bridge's port passes `link`
+ * again as the bridge's, and then carries the number of its first interface.
  */
 static __always_inline __u8 rx_iface_flag(const struct link_entry *e, struct sk_buff *skb)
 {
@@ -310,7 +317,7 @@ static __noinline int cgroup_below(const struct cgroup *cgroup)
 	return id == filter_cgroup;
 }
 
-/* Its control group is that of the filter, or one below. */
+/* True if the socket's cgroup is the filter's, or below it. */
 static __always_inline bool cgroup_selected(const struct sock *sk)
 {
 	if (!filter_cgroup)

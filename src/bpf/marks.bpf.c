@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0)
 /*
- * Marks of the application itself (record --boundary mark): who fired one, and when. They are told
- * in the ring in which reads are told (bpf/told.h), so that a thread's marks and reads are in the
- * order in which they happened; user space joins them (src/probe/packet/marks.h).
+ * Marks fired by the application (record --boundary mark). Their records go to the ring of reads,
+ * so that a thread's marks and reads are in order; user space joins them
+ * (src/probe/packet/marks.h).
  *
- * Uprobe programs can be preempted, and another thread's run of the same program may come between,
- * on the same CPU: the kernel refuses that to other tracing programs, not to these. So nothing is
- * kept per CPU. That includes the stack: since 6.13 a function whose frame has 64 bytes or more
- * gets one per CPU (BPF_PRIV_STACK_MIN_SIZE). meson.build has the compiler refuse such frames.
+ * Uprobe programs can be preempted, and another thread may run the same program on the same CPU
+ * meanwhile: the kernel prevents that for other tracing programs, not for these. So nothing is kept
+ * per CPU. That includes the stack: since 6.13 a function whose frame has 64 bytes or more gets one
+ * per CPU (BPF_PRIV_STACK_MIN_SIZE). meson.build makes the compiler refuse such frames.
  */
 #include <linux/bpf.h>
 #include <linux/types.h>
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The registers as the kernel lays them out for user space: the context of these programs. */
+/* Registers of user space as the kernel lays them out: the context of these programs. */
 #ifdef __TARGET_ARCH_x86
 #include <asm/ptrace.h>
 #else
@@ -28,7 +28,7 @@ struct pt_regs {
 };
 #endif
 
-/* A file may have a mark at many places, each with arguments of its own. */
+/* A file may have a mark at many places, each with its own arguments. */
 #define BPF_USDT_MAX_SPEC_CNT 1024
 #include <bpf/usdt.bpf.h>
 
@@ -42,7 +42,7 @@ struct task_struct___mark {
 	__u64 start_time;
 } __attribute__((preserve_access_index));
 
-/* The watch programs' own; the loader hands them over. */
+/* The watch programs' ring; the loader passes it. */
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 4096);

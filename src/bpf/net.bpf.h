@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
-/* Names of the network that the programs need, and what a packet's header says. */
+/* Network constants for the programs, and parsing of packet headers. */
 #ifndef HOSTLAT_BPF_NET_H
 #define HOSTLAT_BPF_NET_H
 
@@ -21,23 +21,23 @@
 #define SOCK_DGRAM 2
 
 #define IPV6_HEADER 40
-#define IPV6_HEADERS_MAX 8 /* that are looked behind */
+#define IPV6_HEADERS_MAX 8 /* maximum of extension headers that are skipped */
 #define NEXT_HOP 0
 #define NEXT_ROUTING 43
 #define NEXT_FRAGMENT 44
 #define NEXT_AUTHENTICATION 51
 #define NEXT_OPTIONS 60
 
-/* An extension header, or what else comes: of ip6_step(). */
-#define STEP_NEXT(step) ((step) & 0xff)         /* the type of what is behind it */
+/* Result of ip6_step(): an extension header's next type and size, or why the walk ends. */
+#define STEP_NEXT(step) ((step) & 0xff)         /* type of the header after it */
 #define STEP_SIZE(step) ((step) >> 8 & 0xffff)  /* bytes */
 #define STEP_LATER 0x01000000                   /* the packet is a later fragment */
-#define STEP_ENDED 0x02000000                   /* this is none */
-#define STEP_BROKEN 0x04000000                  /* it cannot be read */
+#define STEP_ENDED 0x02000000                   /* not an extension header: the walk ends */
+#define STEP_BROKEN 0x04000000                  /* the header cannot be read */
 
 /*
- * One header of that type at that address of the kernel. A global function, which is verified once:
- * inlined into a loop, it takes the verifier half a second.
+ * Parses one extension header of that type at a kernel address. Global, so that it is verified
+ * once: inlined into a loop, it takes the verifier half a second.
  */
 __noinline __u32 ip6_step(__u64 at, __u32 header)
 {
@@ -55,13 +55,16 @@ __noinline __u32 ip6_step(__u64 at, __u32 header)
 	return b[0] | size << 8;
 }
 
-/* What IPv6's extension headers end in; `offset` is counted from the IP header. */
+/* The header after IPv6's extension headers; `offset` counts from the IP header. */
 struct ip6_upper {
 	__u32 protocol, offset;
-	bool later; /* the packet is a later fragment: that header is in another packet */
+	bool later; /* a later fragment: that header is in another packet */
 };
 
-/* As a number, which a global function takes: what a helper has written is one for the verifier. */
+/*
+ * Converts a pointer to a number, which a global function accepts: memory written by a helper is a
+ * number to the verifier.
+ */
 static __always_inline __u64 address_of(const void *pointer)
 {
 	__u64 address = 0;
@@ -71,8 +74,8 @@ static __always_inline __u64 address_of(const void *pointer)
 }
 
 /*
- * Walks behind IPv6's extension headers, the first of which is `next`. False: there are too many,
- * or a header cannot be read.
+ * Skips IPv6's extension headers, the first of which has type `next`. False: too many, or one
+ * cannot be read.
  */
 static __always_inline bool ip6_upper(const unsigned char *ip, __u32 next, struct ip6_upper *u)
 {
@@ -80,7 +83,8 @@ static __always_inline bool ip6_upper(const unsigned char *ip, __u32 next, struc
 	__u64 begin;
 	int i;
 
-	if (next == IPPROTO_TCP || next == IPPROTO_UDP) { /* as most have none */
+	/* most packets have no extension headers */
+	if (next == IPPROTO_TCP || next == IPPROTO_UDP) {
 		*u = (struct ip6_upper){ .protocol = next, .offset = at };
 		return true;
 	}
@@ -99,20 +103,22 @@ static __always_inline bool ip6_upper(const unsigned char *ip, __u32 next, struc
 	return step & STEP_ENDED;
 }
 
-/* A raw socket of that protocol has the same sk_protocol, and gets copies of the same packets. */
+/* False for a raw socket with UDP's protocol number, which gets copies of the same packets. */
 static __always_inline bool is_udp_socket(const struct sock *sk)
 {
 	return sk->sk_type == SOCK_DGRAM && (sk->__sk_common.skc_family == AF_INET ||
 					     sk->__sk_common.skc_family == AF_INET6);
 }
 
-/* At a netfilter hook, where skb->data is the IP header; of IPv6 the next header. */
+/*
+ * Protocol at a netfilter hook, where skb->data is the IP header; for IPv6 the first next header.
+ */
 static __always_inline __u32 ip_protocol(const struct sk_buff *skb)
 {
 	__u8 b[10];
 
 	if (bpf_probe_read_kernel(b, sizeof(b), skb->data))
-		return IPPROTO_TCP; /* that is not looked at */
+		return IPPROTO_TCP; /* callers do nothing then */
 	return b[0] >> 4 == 6 ? b[6] : b[9];
 }
 

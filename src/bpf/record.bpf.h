@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
 /*
- * Recording a latency: the hot path of every stage.
+ * Recording of latencies: the hot path of every stage.
  *
- * A row lives in one slot of a memory-mapped array per CPU, so that recording is plain additions
- * and user space reads without a system call. Only one program at a time runs on a CPU for one
- * row (the kernel refuses a program's recursion and counts it), hence no atomics.
+ * A row lies in a memory-mapped array per CPU, so that recording is plain additions and user space
+ * reads without a system call. Only one program at a time runs on a CPU for one row (the kernel
+ * refuses a program's recursion and counts it), hence no atomics.
  */
 #ifndef HOSTLAT_BPF_RECORD_H
 #define HOSTLAT_BPF_RECORD_H
@@ -15,8 +15,8 @@
 #include "stats/buckets.h"
 
 /*
- * The verifier takes a test out of the program if one of its ways is never gone. Shared with
- * another test, it is: this makes the way to what follows one of its own.
+ * Gives the code after a test a path of its own. The verifier removes a test whose one branch is
+ * never taken, but not if the compiler has merged it with another test.
  */
 #define separate_path(value) asm volatile("%0 = %0" : "+r"(value))
 
@@ -24,9 +24,9 @@
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
 /*
- * Not static: the verifier goes through such a function once by itself, for any arguments, and not
- * again for each state in which it is called. That is most of what a start takes. What such a
- * function is given by a pointer may be NULL to the verifier.
+ * A global subprogram: the verifier checks it once, for any arguments, not for each state of each
+ * caller, which is most of a program's load time. To the verifier, its pointer arguments may be
+ * NULL.
  */
 #define GLOBAL_SUBPROG __noinline
 
@@ -35,8 +35,8 @@
 #define READ_ONCE(x) (*(const volatile typeof(x) *)&(x))
 
 /*
- * The low half of an address, as a number. The verifier lets nothing be computed with a pointer,
- * but a 32-bit copy of it is one no more.
+ * The low half of an address, as a number: the verifier forbids arithmetic on pointers, but not on
+ * a 32-bit copy.
  */
 static __always_inline __u32 low_half(const void *p)
 {
@@ -60,17 +60,20 @@ static __always_inline void count_loss(struct cpu_state *c, __u32 slot, __u32 wh
 		c->count.loss[slot][why][proto] += n;
 }
 
-/* Which counter of a row_hist is v's. */
+/* The index of a value's counter in a row_hist. */
 static __always_inline __u64 hist_cell(__u64 v)
 {
 	__u64 i = CELL_BUCKET + bucket_index(v);
 
-	/* not in C: the compiler would check a copy, and 6.1 doesn't see what that says of i */
+	/*
+	 * in assembler: the compiler would check a copy, and 6.1's verifier would not see the limit
+	 * of `i`
+	 */
 	asm volatile("if %0 < %1 goto +1\n%0 = %2" : "+r"(i) : "i"(CELL_MAX), "i"(CELL_OVER));
 	return i;
 }
 
-/* The counter comes before the extremes, which the loader resets before it reads the counter. */
+/* Counts before it updates the extremes, which the loader resets before it reads the counter. */
 static __always_inline void hist_count(struct row_hist *h, __u64 *cell, __u64 v, __u64 n)
 {
 	*cell += n;
@@ -83,10 +86,10 @@ static __always_inline void hist_count(struct row_hist *h, __u64 *cell, __u64 v,
 
 #define NOT_SHORT (SHORT_MAX - SHORT_MIN + 1)
 
-/* `above`: v - SHORT_MIN, known to be less than NOT_SHORT. */
+/* Counts a short value. `above`: v - SHORT_MIN, less than NOT_SHORT. */
 static __always_inline void hist_short(struct row_hist *h, __u64 v, __u64 above, __u64 n)
 {
-	__u32 entry = (__u32)above / 4, at; /* offset in bytes */
+	__u32 entry = (__u32)above / 4, at; /* byte offset */
 
 	barrier_var(entry);
 	entry &= 2 * (SHORT_ENTRIES - 1);
@@ -95,7 +98,7 @@ static __always_inline void hist_short(struct row_hist *h, __u64 v, __u64 above,
 	hist_count(h, (__u64 *)((char *)h->cell + at), v, n);
 }
 
-/* Any value. */
+/* Counts any value. */
 GLOBAL_SUBPROG int hist_count_any(struct row_hist *h, __u64 v, __u64 n)
 {
 	__u64 above = v - SHORT_MIN, cell;
@@ -120,8 +123,8 @@ GLOBAL_SUBPROG int hist_count_any(struct row_hist *h, __u64 v, __u64 n)
 }
 
 /*
- * The kernel's fast monotonic clock may differ by some nanoseconds between CPUs while it is being
- * adjusted: that is 0. Anything else below zero is a defect of the measurement: not recorded.
+ * Records any latency. A clock reading may be earlier by some ns on another CPU while the clock is
+ * adjusted: that counts as 0. A more negative value is a measurement error: not recorded, -1.
  */
 GLOBAL_SUBPROG int record_any(struct stage_row *r, __u64 latency, __u64 step, __u64 n)
 {
@@ -138,14 +141,15 @@ GLOBAL_SUBPROG int record_any(struct stage_row *r, __u64 latency, __u64 step, __
 	return 0;
 }
 
-/* The group's, with --by; of a group without a place the one that is else that of all packets. */
+/* Returns the group's row with --by; without a group, or a free row, that of all packets. */
 static __always_inline struct stage_row *row_find(struct cpu_state *c, __u32 slot, __u32 proto,
 						  __u64 origin, __u32 group)
 {
 	__u32 index = origin & (ORIGINS_AT_ONCE - 1);
 	struct stage_row *r;
 
-	if (unlikely(group) && by) { /* in this order: what has none reads no setting */
+	/* tested in this order, packets without a group read no setting */
+	if (unlikely(group) && by) {
 		r = group_row(group, (proto * SLOT_MAX + slot) * ORIGINS_AT_ONCE + index);
 		if (r)
 			return r;
@@ -153,7 +157,7 @@ static __always_inline struct stage_row *row_find(struct cpu_state *c, __u32 slo
 	return &c->row[proto][slot][index];
 }
 
-/* Adds n packets of this latency. */
+/* Records the latency of n packets. */
 static __always_inline void record_latency(struct cpu_state *c, __u32 slot, __u32 proto,
 					   __u64 origin, __u32 group, __u64 latency, __u64 n)
 {
@@ -167,7 +171,7 @@ static __always_inline void record_latency(struct cpu_state *c, __u32 slot, __u3
 		count_loss(c, slot, LOSS_NEGATIVE, proto, n);
 }
 
-/* ... and of this step. */
+/* Records the latency and step of n packets. */
 static __always_inline void record_stage(struct cpu_state *c, __u32 slot, __u32 proto, __u64 origin,
 					 __u32 group, __u64 latency, __u64 step, __u64 n)
 {
@@ -184,7 +188,7 @@ static __always_inline void record_stage(struct cpu_state *c, __u32 slot, __u32 
 	}
 }
 
-/* With the whole mask, which is read once where much is asked of it. */
+/* `stages`: a copy of `slots`, for callers that test it several times. */
 static __always_inline bool slot_is_in(__u32 stages, __u32 slot)
 {
 	return stages & (1U << slot);
@@ -196,9 +200,9 @@ static __always_inline bool slot_selected(__u32 slot)
 }
 
 /*
- * Where the steps of `ip`, `transport`, `socket` and `enqueued` begin: when the packet passed the
- * stage that was measured last before, and without one at the origin. `ip` and TCP's `transport`
- * have a time only if they are selected.
+ * Where the steps of `ip`, `transport`, `socket` and `enqueued` begin: at the previous measured
+ * stage that the packet passed, else at the origin. `ip` and TCP's `transport` have a time only if
+ * they are selected.
  */
 static __always_inline __u64 before_ip(const struct packet *p)
 {
@@ -221,16 +225,13 @@ static __always_inline __u64 before_enqueued(const struct packet *p, __u32 stage
 	return p->socket && slot_is_in(stages, SLOT_SOCKET) ? p->socket : before_socket(p, stages);
 }
 
-/*
- * Under --pid, what is lost before `read` counts if the process has read from that socket before:
- * what others lose is no loss of this measurement.
- */
+/* --pid: losses before `read` count if the process has read from that socket before. */
 static __always_inline bool loss_is_counted(__u64 ours)
 {
 	return !filter_tgid || ours;
 }
 
-/* In a recording, the CPU that received it is in `link_ns`, too: there is no other room. */
+/* In a recording, the upper bits of `link_ns` hold the CPU that received the packet. */
 #define LINK_CORE 48
 
 static __always_inline __u64 link_latency(const struct packet *p)
@@ -244,7 +245,7 @@ static __always_inline void link_note_core(struct packet *p)
 		     (__u64)bpf_get_smp_processor_id() << LINK_CORE;
 }
 
-/* Into a queue, with all of its way if --pid or before_reader() will need it. */
+/* ns from `t` to `end`, at most 2^32 - 1; 0 if `t` is unknown. */
 static __always_inline __u32 ns_before(__u64 end, __u64 t)
 {
 	__u64 ns = end - t;
@@ -270,7 +271,7 @@ static __always_inline void queue_packet(struct queued *q, const struct packet *
 		q->cores = p->link_ns >> LINK_CORE | bpf_get_smp_processor_id() << 16;
 }
 
-/* The same for the stages from `runnable` on; `enqueued` itself may not be selected. */
+/* Where the step of `runnable` and later stages begins; `enqueued` may not be selected. */
 static __always_inline __u64 before_reader(const struct queued *q, __u32 stages)
 {
 	__u64 enqueued = q->s.enqueued;
@@ -286,16 +287,13 @@ static __always_inline __u64 before_reader(const struct queued *q, __u32 stages)
 	return q->s.flags & PKT_LINK ? enqueued - q->link : q->s.base;
 }
 
-/* --min-queue: it has its place in the FIFO, and no more. */
+/* --min-queue: true for a packet that only occupies its entry of the FIFO. */
 static __always_inline bool is_filtered(const struct stamp *s)
 {
 	return min_queue && (s->flags & PKT_SKIP);
 }
 
-/*
- * A packet without the origin that was asked for is a loss of that stage; with it, a recording.
- * False if there is nothing to record.
- */
+/* Returns whether the packet has the origin asked for; else counts a loss of the stage. */
 static __always_inline bool record_has_origin(struct cpu_state *c, const struct stamp *s,
 					      __u32 slot, __u32 proto)
 {
@@ -305,7 +303,7 @@ static __always_inline bool record_has_origin(struct cpu_state *c, const struct 
 	return false;
 }
 
-/* Without an entry in the link table, a stage had nowhere to note its time, hook or not. */
+/* Reason for a missing stage time: without an entry in the link table, a stage could note none. */
 static __always_inline __u32 why_no_time(const struct stamp *s)
 {
 	bool unknown = s->flags & PKT_FORCED_MISS && s->why == LOSS_NO_LINK_STAMP;
@@ -314,8 +312,8 @@ static __always_inline __u32 why_no_time(const struct stamp *s)
 }
 
 /*
- * Stages up to `transport`, when the packet is known to be payload for a socket of the filter:
- * that is at `socket`, or at `enqueued` where no hook was there before.
+ * Records stages up to `transport`, once the packet is known to be payload for a socket of the
+ * filter: at `socket`, or at `enqueued` where no hook was there before.
  */
 static __always_inline void record_lower(struct cpu_state *c, const struct packet *p, __u32 proto,
 					 __u32 stages, __u32 group)
@@ -332,7 +330,7 @@ static __always_inline void record_lower(struct cpu_state *c, const struct packe
 	}
 }
 
-/* Is `transport` asked for, and has it a hook? */
+/* True if `transport` is selected and has a hook. */
 static __always_inline bool times_transport(__u32 proto, __u32 stages)
 {
 	return slot_is_in(stages, SLOT_TRANSPORT) &&
@@ -352,14 +350,15 @@ static __always_inline void record_transport(struct cpu_state *c, const struct p
 	}
 	if (!record_has_origin(c, &p->s, SLOT_TRANSPORT, proto))
 		return;
-	if (!slot_is_in(stages, SLOT_IP) && p->s.origin == ROW_LINK) /* the step, too: snapshot.c */
+	/* the step is the latency; snapshot.c fills it in */
+	if (!slot_is_in(stages, SLOT_IP) && p->s.origin == ROW_LINK)
 		record_latency(c, SLOT_TRANSPORT, proto, ROW_LINK, group, latency, 1);
 	else
 		record_stage(c, SLOT_TRANSPORT, proto, p->s.origin, group, latency,
 			     p->transport - before_transport(p), 1);
 }
 
-/* TCP only. */
+/* Records TCP's `socket`. */
 static __always_inline void record_socket(struct cpu_state *c, const struct packet *p,
 					  __u32 stages, __u32 group)
 {
@@ -372,7 +371,7 @@ static __always_inline void record_socket(struct cpu_state *c, const struct pack
 	else if (!record_has_origin(c, &p->s, SLOT_SOCKET, ROW_TCP))
 		return;
 	else if (!times_transport(ROW_TCP, stages) && !slot_is_in(stages, SLOT_IP) &&
-		 p->s.origin == ROW_LINK) /* the step, too: deltas.c */
+		 p->s.origin == ROW_LINK) /* the step is the latency; deltas.c fills it in */
 		record_latency(c, SLOT_SOCKET, ROW_TCP, ROW_LINK, group, latency, 1);
 	else
 		record_stage(c, SLOT_SOCKET, ROW_TCP, p->s.origin, group, latency,

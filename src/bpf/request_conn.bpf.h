@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
-/* What is remembered of a connection whose requests are followed (record --boundary request). */
+/* State of a connection whose requests are followed (record --boundary request). */
 #ifndef HOSTLAT_BPF_REQUEST_CONN_H
 #define HOSTLAT_BPF_REQUEST_CONN_H
 
@@ -9,8 +9,8 @@
 #include "bpf/stream_word.h"
 #include "bpf/told.h"
 
-#define REQUESTS 32 /* that wait for their reply at once */
-#define ARRIVALS 64 /* packets of which the last read may have taken a first byte */
+#define REQUESTS 32 /* maximum of requests that wait for their reply */
+#define ARRIVALS 64 /* packets whose first byte the last reads have taken */
 #define CHUNK 64
 
 const volatile __u32 requests = 0;
@@ -26,12 +26,12 @@ struct request_arrival {
 
 struct request_pending {
 	struct request_arrival first;
-	__u64 last;     /* when the packet of its last byte came; 0 = unknown */
+	__u64 last;     /* arrival of the packet with its last byte; 0 = unknown */
 	__u64 read;
 	__u32 bytes;
 	__u32 pid, tid;
 	__u16 core;
-	__u8 no_body;   /* HEAD */
+	__u8 no_body;   /* HEAD: its reply has no body */
 	__u8 pad;
 };
 
@@ -39,19 +39,22 @@ enum request_state { REQUESTS_NEW, REQUESTS_FOLLOWED, REQUESTS_LEFT };
 
 struct request_side {
 	struct stream_parser stream;
-	__u32 next;     /* sequence number of the byte behind the last that was seen */
-	__u32 busy;     /* somebody is at it */
-	__u32 work;     /* on a call's bytes; on the stack, the verifier would follow each count */
+	__u32 next;     /* sequence number after the last parsed byte */
+	__u32 busy;     /* a program is parsing */
+	/*
+	 * bytes of parsing so far in this call; on the stack, the verifier would track each value
+	 */
+	__u32 work;
 	__u8 chunk[CHUNK];
 };
 
 struct request_conn {
 	__u32 state;
-	__u32 head, tail; /* of `waiting`: the reply's side, the request's side */
+	__u32 head, tail; /* positions in `waiting`: of the next reply, of the next request */
 	__u32 arrivals;
 	struct request_side in, out;
-	struct request_arrival begins; /* of the request that isn't complete yet */
-	__u64 since;    /* of the reply that has begun: its send call */
+	struct request_arrival begins; /* arrival of the incomplete request */
+	__u64 since;    /* send call of the current reply */
 	__u32 since_core, pad;
 	struct request_arrival arrived[ARRIVALS];
 	struct request_pending waiting[REQUESTS];
@@ -78,7 +81,7 @@ static __always_inline void requests_leave(struct request_conn *r, __u32 why)
 	request_missed(why);
 }
 
-/* A packet's first byte is read; under the socket's lock. */
+/* Notes the arrival of a packet whose first byte is read; under the socket's lock. */
 static __always_inline void request_arrives(struct request_conn *r, const struct queued *q)
 {
 	struct request_arrival *a = &r->arrived[r->arrivals & (ARRIVALS - 1)];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
 /*
- * Requests instead of receive calls (record --boundary request). The bytes are looked at in the
- * application's own buffer when its call returns: in order, once, whatever the packets were. Both
- * directions are followed, by bpf/stream.h; the n-th reply is the n-th request's. A connection
- * that can't be followed any more is left, with the reason counted: nothing is guessed.
+ * Requests as messages (record --boundary request). When a call returns, the bytes in the
+ * application's own buffer are parsed: in order, once, whatever the packets were. bpf/stream.h
+ * parses both directions; the n-th reply answers the n-th request. A connection that cannot be
+ * followed any more is abandoned, and the reason counted: nothing is guessed.
  */
 #ifndef HOSTLAT_BPF_REQUESTS_H
 #define HOSTLAT_BPF_REQUESTS_H
@@ -22,15 +22,14 @@
 #include "bpf/told.h"
 
 /*
- * Preemption is off while the bytes of one call are looked at, and the peer chooses how many they
- * are: so many at the most, one by one, which takes 30 to 90 ns each; all else that is done for
- * them is counted in bytes as well.
+ * Limit of parsing per call: preemption is off meanwhile, and the peer chooses the number of bytes.
+ * A byte takes 30 to 90 ns; other work is counted in bytes as well.
  */
 #define REQUEST_BYTES 8192
 #define REQUEST_WORK (REQUEST_BYTES + REQUEST_BYTES / CHUNK * WORK_COPY)
-#define WORK_COPY 4     /* a copy from user space */
-#define WORK_LINE 4     /* to find where a line ends in a chunk */
-#define WORK_ARRIVALS 8 /* so many arrivals are compared in the time of one byte */
+#define WORK_COPY 4     /* copying a chunk from user space */
+#define WORK_LINE 4     /* finding the end of a line in a chunk */
+#define WORK_ARRIVALS 8 /* number of arrivals compared in the time of one byte */
 #define MSG_TRUNC 0x20
 
 struct request_walk {
@@ -38,20 +37,20 @@ struct request_walk {
 	struct request_side *side;
 	struct sock *sk;
 	struct call_buffer buffer;
-	__u64 time;     /* read: of its return; sent: of the call's begin */
+	__u64 time;     /* received bytes: when the call returned; sent bytes: when it began */
 	__u64 caller;
-	__u32 left;     /* bytes of the call */
-	__u32 seq;      /* of the next one */
-	__u32 at, n;    /* of the chunk: bytes that were looked at, that are there */
+	__u32 left;     /* bytes of the call not parsed yet */
+	__u32 seq;      /* sequence number of the next byte */
+	__u32 at, n;    /* bytes of the chunk: parsed, present */
 	__u32 core;
-	__u32 reply;    /* they are sent */
-	__u32 missed;   /* enum request_missed, if the walk ends before its time */
-	__u32 found;    /* request_find() */
+	__u32 reply;    /* the bytes are sent, not received */
+	__u32 missed;   /* enum request_missed, if the walk ends early */
+	__u32 found;    /* result of request_find() */
 };
 
 /* ---- when a byte came ---- */
 
-/* The packet with that byte is the youngest that begins no later. */
+/* Finds the packet with the byte: the youngest that begins no later. */
 static long request_find(__u32 i, struct request_walk *w)
 {
 	struct request_conn *r = w->r;
@@ -65,7 +64,7 @@ static long request_find(__u32 i, struct request_walk *w)
 	return 1;
 }
 
-/* Of the byte at w->seq; NULL: not known any more. */
+/* Arrival of the byte at w->seq; NULL: unknown. */
 static __always_inline struct request_arrival *request_arrival(struct request_walk *w)
 {
 	struct request_arrival *a;
@@ -88,7 +87,7 @@ static __always_inline void request_begins(struct request_walk *w)
 
 /* ---- what a byte brings ---- */
 
-/* w->seq is that of the request's last byte. */
+/* Ends a request; w->seq is its last byte. */
 static __noinline int request_ends(struct request_walk *w, __u32 events)
 {
 	struct request_conn *r = w->r;
@@ -117,7 +116,7 @@ static __noinline int request_ends(struct request_walk *w, __u32 events)
 	q->tid = w->caller;
 	q->core = w->core;
 	q->no_body = !!(events & STREAM_NO_BODY);
-	__sync_fetch_and_add(&r->tail, 1); /* what it says is there for whoever sends */
+	__sync_fetch_and_add(&r->tail, 1); /* a barrier: the sender sees a complete entry */
 	return 0;
 }
 
@@ -171,7 +170,7 @@ static __noinline int request_answered(struct request_walk *w)
 	return 0;
 }
 
-/* 1: the connection is left. */
+/* Handles the parser's events. 1: abandon the connection. */
 static __always_inline long request_event(struct request_walk *w, __u32 events)
 {
 	if (events & STREAM_BAD) {
@@ -185,7 +184,10 @@ static __always_inline long request_event(struct request_walk *w, __u32 events)
 
 /* ---- the bytes of a call ---- */
 
-/* enum stream_event. By itself: the callback of a loop is verified again and again. */
+/*
+ * Parses a byte: enum stream_event. A global subprogram, as the callback of a loop is verified many
+ * times.
+ */
 GLOBAL_SUBPROG int request_parse(struct stream_parser *s, __u32 c, bool reply, bool no_body)
 {
 	if (!s)
@@ -198,7 +200,7 @@ GLOBAL_SUBPROG int request_skip_bytes(struct stream_parser *s, __u64 n)
 	return s ? stream_skip(s, n) : STREAM_BAD;
 }
 
-/* Of the byte: enum stream_event. */
+/* Parses the next byte of the walk: enum stream_event. */
 static __always_inline __u32 request_feed(struct request_walk *w, __u8 c)
 {
 	struct request_side *side = w->side;
@@ -218,7 +220,7 @@ static __always_inline __u32 request_feed(struct request_walk *w, __u8 c)
 	return request_parse(s, c, w->reply, r->waiting[r->head & (REQUESTS - 1)].no_body);
 }
 
-/* The list's next buffer. */
+/* Takes the next buffer of the list. 1: it cannot be read. */
 static __always_inline int request_next_buffer(struct request_walk *w)
 {
 	struct user_vector v;
@@ -244,7 +246,7 @@ static __always_inline void request_advance(struct request_walk *w, __u64 n)
 	w->seq += n;
 }
 
-/* ... of bytes that are passed over; *n: how many. */
+/* Skips bytes of a body; *n: how many. Returns enum stream_event. */
 static __always_inline __u32 request_skip(struct request_walk *w, __u64 *n)
 {
 	struct request_side *side = w->side;
@@ -282,7 +284,7 @@ static __always_inline int request_read_chunk(struct request_walk *w)
 	return 0;
 }
 
-/* How many bytes of the chunk, from `at` to `end`, are before the end of the line. */
+/* Returns how many bytes of the chunk, from `at` to `end`, precede the end of the line. */
 GLOBAL_SUBPROG int request_line(struct request_side *side, __u32 at, __u32 end)
 {
 	int n = 0;
@@ -295,7 +297,7 @@ GLOBAL_SUBPROG int request_line(struct request_side *side, __u32 at, __u32 end)
 	return n;
 }
 
-/* The chunk's next byte, or all that nothing depends on; *n: how many. */
+/* Parses the chunk's next byte, or skips bytes without effect; *n: how many. */
 static __always_inline __u32 request_look(struct request_walk *w, __u64 *n)
 {
 	if (stream_ignores_line(&w->side->stream)) {
@@ -329,7 +331,7 @@ static long request_step(__u32 i, struct request_walk *w)
 			return 1;
 		events = request_look(w, &n);
 	}
-	request_advance(w, n - 1); /* what there is to tell is at the last byte */
+	request_advance(w, n - 1); /* events belong to the last byte */
 	if (events && request_event(w, events))
 		return 1;
 	request_advance(w, 1);
@@ -346,7 +348,8 @@ static __always_inline void request_steps(struct request_walk *w)
 	}
 	w->side->next = w->seq + w->left;
 	w->side->work = 0;
-	if (w->side->stream.skip >= w->left) { /* nobody has to look at them: of a file, maybe */
+	/* a body's bytes need not be read; they may come from a file */
+	if (w->side->stream.skip >= w->left) {
 		w->buffer.len = w->left;
 		steps = 1;
 	} else if (!call_buffer(&w->buffer, w->sk)) {
@@ -356,7 +359,10 @@ static __always_inline void request_steps(struct request_walk *w)
 	bpf_loop(steps, request_step, w, 0);
 }
 
-/* Of two calls at once it isn't known which bytes are whose. */
+/*
+ * Parses the bytes of a call. Two calls at once: it is unknown which bytes are whose, so the
+ * connection is abandoned.
+ */
 static __noinline int request_walk(struct request_walk *w)
 {
 	struct request_conn *r = w->r;
@@ -377,7 +383,10 @@ static __noinline int request_walk(struct request_walk *w)
 
 /* ---- calls ---- */
 
-/* Is this the first read of all, and has nothing been sent? `returned` bytes of it. */
+/*
+ * Begins to follow a connection if this is its first read, of `returned` bytes, and nothing was
+ * sent.
+ */
 static __always_inline bool requests_begin(struct request_conn *r, struct sock *sk, __u32 returned)
 {
 	struct tcp_sock *tp = bpf_skc_to_tcp_sock(sk);
@@ -400,7 +409,7 @@ static __always_inline bool requests_begin(struct request_conn *r, struct sock *
 	return true;
 }
 
-/* A receive call has returned so many bytes. */
+/* A receive call has returned bytes. */
 static __always_inline int requests_read(struct sock *sk, __u32 returned, int flags)
 {
 	struct request_walk w = { .sk = sk, .left = returned };
@@ -425,7 +434,7 @@ static __always_inline int requests_read(struct sock *sk, __u32 returned, int fl
 	return 0;
 }
 
-/* A send call has ended that put these bytes into the socket. `since` 0: it began unseen. */
+/* A send call has ended that added these bytes to the socket. `since` 0: its begin was not seen. */
 static __always_inline int requests_sent(struct sock *sk, __u32 seq, __u32 bytes, __u64 since,
 				    __u32 core)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
-/* Bodies of the receive side's programs: which stage a hook notes or records. */
+/* Bodies of the receive side's programs. */
 #ifndef HOSTLAT_BPF_RX_H
 #define HOSTLAT_BPF_RX_H
 
@@ -44,7 +44,7 @@ static __always_inline int rx_link(struct sk_buff *skb)
 	c->udp_last = 0;
 	c->linked = (__u64)skb;
 	flags = rx_iface_flag(e, skb);
-	e->skb = 0; /* whoever reads it now on another CPU must not believe it */
+	e->skb = 0; /* a reader on another CPU must not take the entry while it changes */
 	e->p.link = now;
 	e->p.ip = e->p.transport = 0;
 	e->p.s.flags = flags;
@@ -71,7 +71,7 @@ static __always_inline struct link_entry *rx_link_entry(struct sk_buff *skb)
 	return e && !(e->p.s.flags & PKT_USED) ? e : NULL;
 }
 
-/* --sample: a datagram that isn't measured. */
+/* --sample: true for a datagram that is not measured. */
 static __always_inline bool rx_is_unsampled(const struct link_entry *e)
 {
 	return sampling && (e->p.s.flags & PKT_SKIP);
@@ -95,7 +95,8 @@ static __always_inline int rx_udp_transport(struct sk_buff *skb)
 	c->udp_skb = c->udp_last = 0;
 	if (!e || !link_same(e, skb))
 		return 0;
-	e->p.transport = rx_is_unsampled(e) ? e->p.link : bpf_ktime_get_ns(); /* drop_slot() asks */
+	/* drop_slot() tests it */
+	e->p.transport = rx_is_unsampled(e) ? e->p.link : bpf_ktime_get_ns();
 	c->udp_skb = (__u64)skb;
 	if (udp_batches())
 		c->udp_many = udp_makes_copies(skb);
@@ -110,7 +111,8 @@ static __always_inline int rx_local_in(struct bpf_nf_ctx *ctx)
 		rx_udp_transport(ctx->skb);
 	else if (likely(protocol == IPPROTO_TCP))
 		tcp_enters(ctx->skb);
-	else if (transport_tcp && protocol_of(ctx->skb) == IPPROTO_TCP) /* behind extensions */
+	/* TCP after IPv6 extension headers */
+	else if (transport_tcp && protocol_of(ctx->skb) == IPPROTO_TCP)
 		tcp_enters(ctx->skb);
 	else if (uncovered)
 		uncovered_local(ctx);
@@ -149,7 +151,7 @@ static __always_inline int rx_tcp_socket(struct sock *sk, struct sk_buff *skb)
 
 /* ---- enqueued ---- */
 
-/* --sample: a datagram that isn't measured keeps the others in step. */
+/* --sample: keeps the FIFO in step for a datagram that is not measured. */
 static __noinline int rx_udp_unsampled(struct cpu_state *c, struct sock *sk, struct link_entry *e)
 {
 	struct packet p = { .s = { .flags = PKT_SKIP } };
@@ -158,14 +160,15 @@ static __noinline int rx_udp_unsampled(struct cpu_state *c, struct sock *sk, str
 	if (!c || !e)
 		return 0;
 	e->p.s.flags |= PKT_USED;
-	e->p.s.enqueued = c->udp_time = c->datagrams; /* no time: its copies look for the same */
+	/* not a time: a value by which its copies find it */
+	e->p.s.enqueued = c->udp_time = c->datagrams;
 	p.link = e->p.link;
 	wake_expect_untimed();
 	s = read_udp ? udp_storage(sk, 1) : NULL;
 	if (!s)
 		return 0;
 	if ((__s64)(s->tail - s->head) <= 0 && udp_unseen(s) <= 0)
-		s->stuck_since = 0; /* as udp_resync() */
+		s->stuck_since = 0; /* the FIFO is in step, as in udp_resync() */
 	udp_push(s, sk, &p, 0);
 	return 0;
 }
@@ -207,7 +210,10 @@ static __always_inline int rx_udp_enqueued(struct sock *sk)
 			udp_record(c, &p, group);
 	} else if (sampling && !sample_draw(++c->datagrams << 32 | low_half(sk))) {
 		p = (struct packet){ .s = { .enqueued = now, .flags = PKT_SKIP } };
-	} else { /* its place in the FIFO is kept, so that the others stay in step */
+	/*
+	 * an unidentified datagram occupies its entry of the FIFO, so that the others stay in step
+	 */
+	} else {
 		__u8 why = udp_unknown(sk);
 
 		if (!filter_tgid)
@@ -257,7 +263,7 @@ static __always_inline int rx_wake(struct task_struct *task)
 	since = c->announced;
 	t = task_get(task, since ? TASK_MAKE : TASK_FIND);
 	if (!t) {
-		if (since) /* its packet will look as if the reader had needed no waking */
+		if (since) /* else its packet looks as if the reader had needed no waking */
 			count_loss(c, SLOT_RUNNABLE, LOSS_NO_STORAGE,
 				   since == c->udp_time ? ROW_UDP : ROW_TCP, 1);
 		return 0;
@@ -271,7 +277,7 @@ static __always_inline int rx_wake(struct task_struct *task)
 		return 0;
 	if (sampling && since == ANNOUNCED_UNTIMED)
 		since = now;
-	if (slower_than && !t->since) /* it is made here, and was asleep until now */
+	if (slower_than && !t->since) /* a new state: the task was asleep until now */
 		t->since = since;
 	if (now - since > ANNOUNCE_WINDOW) {
 		c->announced = 0;
@@ -291,8 +297,8 @@ static __always_inline int rx_timer(void)
 	return 0;
 }
 
-static __always_inline int rx_switch(bool preempt, struct task_struct *prev, struct task_struct *next,
-				       unsigned int prev_state)
+static __always_inline int rx_switch(bool preempt, struct task_struct *prev,
+				     struct task_struct *next, unsigned int prev_state)
 {
 	__u64 now = bpf_ktime_get_ns();
 	struct cpu_state *c = this_cpu();
@@ -306,8 +312,8 @@ static __always_inline int rx_switch(bool preempt, struct task_struct *prev, str
 	t = task_get(prev, TASK_FIND);
 	if (t) {
 		/*
-		 * Going to sleep, it may have been woken already by another CPU: that stays. What
-		 * is left of a waking that found it running is replaced by the next.
+		 * A waking by another CPU while the task goes to sleep stays. One that found the
+		 * task running is replaced by the next.
 		 */
 		if (preempt || prev_state == TASK_RUNNING) {
 			t->runnable_since = now;
@@ -333,7 +339,7 @@ static __always_inline int rx_tcp_copied(struct sock *sk)
 	return tcp_copied_fast(sk, fast_path_kind) ? 0 : tcp_copied(sk);
 }
 
-/* A datagram that couldn't be copied (EFAULT) has left the queue, too, but nobody read it. */
+/* A datagram that could not be copied (EFAULT) has left the queue, but was not read. */
 static __always_inline int rx_udp_returned(struct sock *sk, bool copied)
 {
 	struct cpu_state *c = this_cpu();
@@ -349,8 +355,8 @@ static __always_inline int rx_udp_returned(struct sock *sk, bool copied)
 }
 
 /*
- * --pid: the packets of its MPTCP connections can't be told from others', but that it reads from
- * one can: what is lost is counted here, by calls.
+ * --pid: packets of the process's MPTCP connections cannot be told from others', but its reads can.
+ * So losses are counted here, per call.
  */
 static __always_inline int rx_mptcp_returned(struct sock *sk)
 {
@@ -378,7 +384,7 @@ static __always_inline int rx_returned(struct sock *sk, int ret, int flags)
 	return 0;
 }
 
-/* The function's arguments as they are since 5.19. */
+/* The arguments of tcp_recvmsg() since 5.19. */
 static __always_inline void rx_requests_returned(__u64 *ctx, struct sock *sk)
 {
 	int flags = ctx[3];
@@ -410,8 +416,8 @@ static __always_inline int rx_destroyed(struct sock *sk)
 }
 
 /*
- * TCP Fast Open: the payload of the SYN is in the queue of a socket that nobody announces. A client
- * has that bit, too, but comes from another state.
+ * TCP Fast Open: the SYN's payload is in the queue of a socket that is not announced. A client has
+ * syn_data_acked, too, but comes from another state.
  */
 static __noinline int rx_tcp_fast_open(struct sock *sk)
 {
@@ -424,7 +430,10 @@ static __noinline int rx_tcp_fast_open(struct sock *sk)
 	return 0;
 }
 
-/* What is left of a connection before: connect(AF_UNSPEC) and connect() again, or its address. */
+/*
+ * Forgets an earlier connection of the socket (connect(AF_UNSPEC) and connect() again), or of its
+ * address.
+ */
 static __always_inline int rx_state_changes(struct sock *sk, int from, int to)
 {
 	struct tcp_socket *s;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
 /*
- * Sampling (--sample, --max-overhead): which packets are measured, decided before a clock is read.
+ * Sampling (--sample, --max-overhead): decides which packets are measured before a clock is read.
  *
- * A segment is drawn by a hash of its sequence number, which every stage of both ends sees alike,
- * also behind NAT, so that it is measured at all of them or at none; never by its stamp. Datagrams
- * may be alike in all that a header says: they are drawn at `link` by a count, and what was drawn
- * is kept in the link table, where the next stage looks anyway. docs/design/sampling.md.
+ * A segment is drawn by a hash of its sequence number. Every stage of both ends sees the same
+ * number, also behind NAT, so a segment is measured at all stages or at none. Datagrams may have
+ * equal headers: `link` draws them by a count, and notes the result in the link table, which the
+ * next stage reads anyway. docs/design/sampling.md.
  */
 #ifndef HOSTLAT_BPF_SAMPLE_H
 #define HOSTLAT_BPF_SAMPLE_H
@@ -21,11 +21,12 @@
 
 #define ETH_P_IP 0x0800
 #define ETH_P_IPV6 0x86DD
-#define IP_FRAGMENT 0xff3fULL /* more of it follow, or its place, as it is in the packet */
+/* more fragments follow, or not the first one; in network byte order */
+#define IP_FRAGMENT 0xff3fULL
 
 /*
- * Two 64-bit numbers of a header at once: what kernel type they are read as doesn't matter, but it
- * must have two. Where the kernel has no bpf_rdonly_cast(), by a helper.
+ * Reads two 64-bit words of a header. With bpf_rdonly_cast(), any kernel type with two words will
+ * do; else a helper reads them.
  */
 static __always_inline void header_words(const void *at, __u64 *first, __u64 *second)
 {
@@ -56,8 +57,8 @@ static __always_inline __u64 header_word(const void *at)
 }
 
 /*
- * Equal keys are drawn alike, and keys in a row independently of each other: the finaliser of
- * MurmurHash3 (A. Appleby, public domain), both constants of it.
+ * Draws a key; equal keys are drawn alike, consecutive ones independently. The finalizer of
+ * MurmurHash3 (A. Appleby, public domain) with both constants.
  */
 static __always_inline bool sample_draw(__u64 key)
 {
@@ -68,7 +69,7 @@ static __always_inline bool sample_draw(__u64 key)
 	return (__u32)(key >> 32) <= sample_below;
 }
 
-/* A segment that is received: its sequence number as it is in the packet. */
+/* Draws a received segment by its sequence number in network byte order. */
 static __always_inline bool tcp_drawn(const struct sk_buff *skb)
 {
 	const struct tcp_skb_cb *cb = (const struct tcp_skb_cb *)skb->cb;
@@ -76,7 +77,7 @@ static __always_inline bool tcp_drawn(const struct sk_buff *skb)
 	return sample_draw(bpf_htonl(cb->seq));
 }
 
-/* A packet on its way out, of whatever protocol: only what TCP's says means anything. */
+/* Draws a packet being sent. The result means something for TCP only. */
 static __always_inline bool tx_drawn(const struct sk_buff *skb)
 {
 	return sample_draw(header_word(skb->head + skb->transport_header) >> 32);
@@ -84,7 +85,9 @@ static __always_inline bool tx_drawn(const struct sk_buff *skb)
 
 enum draw { DRAW_MEASURED, DRAW_UNSAMPLED, DRAW_DATAGRAM };
 
-/* Where headers are not as usual it is measured here; TCP's next stage can tell all the same. */
+/*
+ * Draws a packet at `link`. Unusual headers are measured here; TCP's next stage still draws them.
+ */
 static __always_inline enum draw link_draw(const struct sk_buff *skb)
 {
 	__u32 linear = skb->len - skb->data_len, protocol, offset;
@@ -112,9 +115,8 @@ static __always_inline enum draw link_draw(const struct sk_buff *skb)
 }
 
 /*
- * A datagram that isn't measured has its place in its socket's FIFO, and its entry in the link
- * table says so. It came when the kernel's stamp says: for the order of things, which is all that
- * this time is for, that will do.
+ * Notes an unsampled datagram in the link table, as it occupies an entry of its socket's FIFO. The
+ * kernel's stamp serves as its time, which only orders entries.
  */
 static __always_inline void link_pass_datagram(struct sk_buff *skb)
 {
@@ -135,7 +137,7 @@ static __always_inline void link_pass_datagram(struct sk_buff *skb)
 	e->skb = (__u64)skb;
 }
 
-/* At `link`: false if the packet is not to be measured. */
+/* At `link`: false if the packet is not measured. */
 static __always_inline bool link_drawn(struct cpu_state *c, struct sk_buff *skb)
 {
 	enum draw draw = link_draw(skb);

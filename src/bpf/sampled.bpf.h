@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
 /*
- * The programs of --sample and --max-overhead, in place of those that are named as they without
- * "_sampled": what isn't drawn leaves here, before the clock is read.
+ * Bodies of the programs of --sample and --max-overhead. The program NAME_sampled replaces NAME: it
+ * ends before the clock is read for packets that are not sampled.
  */
 #ifndef HOSTLAT_BPF_SAMPLED_H
 #define HOSTLAT_BPF_SAMPLED_H
@@ -23,8 +23,8 @@
 /* ---- TCP on its way up ---- */
 
 /*
- * A segment that isn't measured. Its socket remembers that, for the announcement; with the state
- * that a measured one needs: to find out that there is none would take longer.
+ * Notes an unsampled segment in its socket's state, for the announcement. Creating a state takes
+ * less time than finding that there is none.
  */
 static __always_inline int sampled_tcp_unmeasured(struct sock *sk, const struct sk_buff *skb)
 {
@@ -44,7 +44,7 @@ static __always_inline int sampled_tcp_unmeasured(struct sock *sk, const struct 
 	return 0;
 }
 
-/* Segments without payload are counted, all of them; duplicates only among the measured. */
+/* All segments without payload are counted; duplicates only among the sampled ones. */
 static __always_inline int sampled_tcp_socket(struct sock *sk, struct sk_buff *skb)
 {
 	const struct tcp_skb_cb *cb = (const struct tcp_skb_cb *)skb->cb;
@@ -58,7 +58,9 @@ static __always_inline int sampled_tcp_socket(struct sock *sk, struct sk_buff *s
 	e = link_find((__u64)skb);
 	if (e && link_same(e, skb))
 		return rx_tcp_socket(sk, skb);
-	/* what wasn't drawn leaves an entry at its address as it was: the usual form believes it */
+	/*
+	 * an unsampled packet leaves an old entry at its address, which the fast path would believe
+	 */
 	return sock_selected(sk) ? tcp_arrives(sk, skb) : 0;
 }
 
@@ -74,7 +76,7 @@ static __always_inline int sampled_enqueued(struct sock *sk)
 	return rx_enqueued(sk);
 }
 
-/* Is none of the bytes that were copied a measured packet's first? Unsure: false. */
+/* True if surely no copied byte is a sampled packet's first. */
 static __always_inline bool sampled_copied_none(struct sock *sk)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -107,8 +109,9 @@ static __always_inline int sampled_qdisc(struct sk_buff *skb)
 }
 
 /*
- * One that isn't in the table was not drawn, or it is a piece of a larger one: drawn by itself. An
- * entry of UDP's is its own if it is of its socket: a datagram's stamp may have been replaced.
+ * A packet that is not in the table was not sampled, or is a piece of a larger one, and is drawn by
+ * itself. A UDP entry is the packet's if its socket matches, as a datagram's stamp may have been
+ * replaced.
  */
 static __always_inline int sampled_driver(struct sk_buff *skb)
 {

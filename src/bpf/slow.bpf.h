@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
 /*
- * Slow messages (--slower-than): each one's way, when it is read. Until then no packet is known to
- * be one, so all of them carry their way with them.
+ * Slow messages (--slower-than): the times of each stage, reported at the read. Until then any
+ * packet may turn out slow, so all of them carry their times.
  */
 #ifndef HOSTLAT_BPF_SLOW_H
 #define HOSTLAT_BPF_SLOW_H
@@ -19,15 +19,15 @@
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 4096); /* loader: SLOW_RING, if they are asked for */
+	__uint(max_entries, 4096); /* loader: SLOW_RING, with --slower-than */
 } slow_ring SEC(".maps");
 
-/* What there is to tell of a message. */
+/* Input of a report. */
 struct slow {
 	const struct stamp *oldest;
-	__u32 link, ip, transport, socket; /* of the oldest: as in struct queued */
+	__u32 link, ip, transport, socket; /* of the oldest packet: as in struct queued */
 	__u32 packets;
-	const struct task_state *reader; /* NULL: not known */
+	const struct task_state *reader; /* NULL: unknown */
 	__u64 sk, now;
 };
 
@@ -38,8 +38,8 @@ static __always_inline bool slow_exceeds(const struct stamp *p, __u64 now)
 }
 
 /*
- * Since the origin, if that is before it; `before`: ns before `enqueued`, which can't say more
- * than 2^32 - 1.
+ * ns from the origin to a stage that was `before` ns before `enqueued`; 0 = unknown, or before the
+ * origin. `before` is at most 2^32 - 1.
  */
 static __always_inline __u64 slow_stage_ns(const struct stamp *p, __u32 before, __u32 slot)
 {
@@ -62,8 +62,8 @@ static __always_inline void slow_put_stages(struct event_slow *e, const struct s
 }
 
 /*
- * Its waits for a CPU since `enqueued`, and who had it most in the longest of them. Those before
- * the oldest that is remembered are not known: one of them may have ended after `from`.
+ * Adds the reader's waits for a CPU since `enqueued`, and the culprit of the longest. Older waits
+ * than the oldest remembered are unknown: one of them may have ended after `from`.
  */
 static __always_inline void slow_waits(struct event_slow *e, const struct task_state *t, __u64 from)
 {
@@ -103,7 +103,7 @@ static __always_inline void slow_reader(struct event_slow *e, const struct slow 
 	e->tid = id;
 	bpf_get_current_comm(e->comm, sizeof(e->comm));
 	slow_waits(e, t, p->enqueued);
-	if (t->net_run <= p->enqueued) /* it needed no waking */
+	if (t->net_run <= p->enqueued) /* the reader was running */
 		return;
 	wake = t->net_wake > p->enqueued ? t->net_wake : p->enqueued;
 	if (slot_selected(SLOT_RUNNABLE) && wake > p->base)
@@ -118,7 +118,7 @@ static __always_inline void slow_socket(struct event_slow *e, const struct sock 
 
 	e->family = BPF_CORE_READ(sk, __sk_common.skc_family);
 	e->remote_port = bpf_ntohs(BPF_CORE_READ(sk, __sk_common.skc_dport));
-	/* skc_num is 0 once the connection is closed, and there may still be something to read */
+	/* skc_num is 0 once the connection is closed, while data may still be read */
 	e->local_port = bpf_ntohs(BPF_CORE_READ((const struct inet_sock *)sk, inet_sport));
 	e->netns = BPF_CORE_READ(sk, __sk_common.skc_net.net, ns.inum);
 	if (e->family == AF_INET6) {
@@ -134,12 +134,12 @@ static __always_inline void slow_socket(struct event_slow *e, const struct sock 
 	__builtin_memcpy(e->remote, &address, sizeof(address));
 }
 
-/* The slowest that the ring has: user space makes it 0. Two CPUs may put theirs in at once. */
+/* Slowest message in the ring; user space resets it. Two CPUs may set it at once. */
 __u64 slow_most = 0;
 
 /*
- * The last quarter of the ring is for messages that are slower than all before: of n in random
- * order those are ln n.
+ * The last quarter of the ring is for messages slower than all before: of n in random order those
+ * are ln n.
  */
 static __always_inline bool slow_has_room(__u64 ns)
 {
@@ -149,7 +149,7 @@ static __always_inline bool slow_has_room(__u64 ns)
 	return true;
 }
 
-/* The ring is the limit of their rate: what finds no room is counted. */
+/* Reports a slow message. The ring limits their rate; messages without room are counted. */
 static __always_inline void slow_report(struct cpu_state *c, __u32 proto, const struct slow *m)
 {
 	struct event_slow *e = NULL;
@@ -157,13 +157,13 @@ static __always_inline void slow_report(struct cpu_state *c, __u32 proto, const 
 	if (slow_has_room(m->now - m->oldest->base))
 		e = bpf_ringbuf_reserve(&slow_ring, sizeof(*e), 0);
 	if (!e) {
-		__sync_fetch_and_add(&c->count.suppressed[proto], 1); /* also in softirq */
+		__sync_fetch_and_add(&c->count.suppressed[proto], 1); /* may run in softirq, too */
 		return;
 	}
 	__builtin_memset(e, 0, sizeof(*e));
 	e->direction = DIR_INGRESS;
 	e->protocol = proto == ROW_TCP ? PROTO_TCP : PROTO_UDP;
-	e->origin = m->oldest->origin; /* enum row_origin: user space knows what it stands for */
+	e->origin = m->oldest->origin; /* enum row_origin; user space translates it */
 	e->read_ns = m->now;
 	e->packets = m->packets;
 	slow_put_stages(e, m);
@@ -173,7 +173,7 @@ static __always_inline void slow_report(struct cpu_state *c, __u32 proto, const 
 	bpf_ringbuf_submit(e, 0);
 }
 
-/* At the end of a read. In a recording each one comes here. */
+/* Handles the end of a read: of each slow one, and in a recording of each one. */
 static __noinline int slow_read(struct cpu_state *c, struct task_state *t, __u32 proto, __u64 now)
 {
 	struct slow m;
@@ -191,7 +191,7 @@ static __noinline int slow_read(struct cpu_state *c, struct task_state *t, __u32
 	return 0;
 }
 
-/* Read before it was announced: by whom is not known any more. */
+/* Handles a datagram that was read before its announcement, by an unknown reader. */
 static __noinline int slow_early(struct cpu_state *c, const struct queued *q, __u64 sk, __u64 now)
 {
 	struct slow m;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
 /*
- * Where requests and replies begin and end in a connection's bytes, byte by byte: memcached's text
+ * Parsers that find requests and replies in a connection's bytes, byte by byte: memcached's text
  * and meta commands, RESP (Redis), HTTP/1.0 and 1.1. Compiled for BPF and for the host: no memory
  * but struct stream_parser, no loops.
  *
- * The bytes of a body are not looked at: as long as `skip` is not 0, that many are passed over, by
- * stream_skip(). What can't be followed for sure is STREAM_BAD: the connection has to be given up.
- * Sources: memcached's doc/protocol.txt, the Redis serialization protocol specification, RFC 9112.
+ * Bytes of a body are not parsed: while `skip` is not 0, the caller skips that many with
+ * stream_skip(). STREAM_BAD: the connection cannot be followed for sure. Sources: memcached's
+ * doc/protocol.txt, the Redis serialization protocol specification, RFC 9112.
  */
 #ifndef HOSTLAT_BPF_STREAM_H
 #define HOSTLAT_BPF_STREAM_H
@@ -34,7 +34,7 @@ static inline __u8 memcached_kind(const struct stream_parser *s)
 	return stream_is(s, "quit") ? KIND_QUIT : 0;
 }
 
-/* A word of a command has ended. With the meta flag q there may be a reply, or none. */
+/* Ends a word of a command. With the meta flag q there may or may not be a reply. */
 static inline __u32 memcached_word(struct stream_parser *s)
 {
 	__u32 flags_from = s->kind == KIND_META_STORE ? 3 : 2;
@@ -85,7 +85,8 @@ static inline __u32 memcached_reply_word(struct stream_parser *s)
 			s->kind = KIND_VA;
 		else if (stream_is(s, "ERROR") || stream_is(s, "CLIENT_ERROR") ||
 			 stream_is(s, "SERVER_ERROR"))
-			return stream_bad(s); /* what of the request it took is not known */
+			/* it is unknown how much of the request the server took */
+			return stream_bad(s);
 		else
 			s->kind = KIND_LAST;
 	} else if (s->at == (s->kind == KIND_VA ? 1 : 3) && s->is_number) {
@@ -131,7 +132,7 @@ static inline __u32 memcached_byte(struct stream_parser *s, __u8 c, bool reply)
 
 /* ---- RESP ---- */
 
-/* Commands that are answered more or less often than once. */
+/* True for commands whose number of replies is not one. */
 static inline bool resp_is_odd(const struct stream_parser *s)
 {
 	return stream_is(s, "subscribe") || stream_is(s, "psubscribe") ||
@@ -157,7 +158,7 @@ static inline __u32 resp_argument(struct stream_parser *s)
 	return 0;
 }
 
-/* An argument's size: names are read, all else is passed over. */
+/* Ends an argument's size: names are parsed, other arguments skipped. */
 static inline __u32 resp_size(struct stream_parser *s)
 {
 	__u64 size = s->number;
@@ -221,7 +222,7 @@ static inline __u32 resp_type(struct stream_parser *s, __u8 c)
 	return 0;
 }
 
-/* A size or a number of elements, of which a map has two for each. Below zero: nothing is there. */
+/* Ends a size or a number of elements; a map has two per entry. A negative one means: no value. */
 static inline __u32 resp_number(struct stream_parser *s)
 {
 	bool none = (s->word[0] & 0xff) == '-';
@@ -252,10 +253,13 @@ static inline __u32 resp_reply_byte(struct stream_parser *s, __u8 c)
 
 /* ---- any ---- */
 
-/* BPF's calls may nest eight deep only. */
+/* always inlined, as BPF calls may nest only eight deep */
 #define stream_entry inline __attribute__((always_inline))
 
-/* The next byte of what a client sends; `skip` is 0. Which protocol it is, its first byte says. */
+/*
+ * Parses the next byte that a client sends, while `skip` is 0. A connection's first byte tells the
+ * protocol. Returns enum stream_event.
+ */
 static stream_entry __u32 stream_request(struct stream_parser *s, __u8 c)
 {
 	if (s->state == AT_START) {
@@ -275,8 +279,8 @@ static stream_entry __u32 stream_request(struct stream_parser *s, __u8 c)
 }
 
 /*
- * The next byte of what a server sends, in the protocol of the requests. `no_body`: of the request
- * that this answers.
+ * Parses the next byte that a server sends, in the requests' protocol. `no_body`: the request's.
+ * Returns enum stream_event.
  */
 static stream_entry __u32 stream_reply(struct stream_parser *s, __u8 c, bool no_body)
 {
@@ -298,7 +302,7 @@ static stream_entry __u32 stream_reply(struct stream_parser *s, __u8 c, bool no_
 	return s->protocol == STREAM_HTTP ? http_byte(s, c, true, no_body) : stream_bad(s);
 }
 
-/* Nothing but the end of the line that the next byte is in matters: not what comes before it. */
+/* True if only the end of the current line matters, not the bytes before it. */
 static stream_entry bool stream_ignores_line(const struct stream_parser *s)
 {
 	if (s->protocol == STREAM_HTTP)
@@ -307,7 +311,7 @@ static stream_entry bool stream_ignores_line(const struct stream_parser *s)
 	       (s->kind == KIND_PLAIN || s->kind == KIND_LAST || s->kind == KIND_MORE);
 }
 
-/* `n` bytes are passed over, `skip` at the most. */
+/* Skips `n` bytes, at most `skip`. Returns enum stream_event. */
 static stream_entry __u32 stream_skip(struct stream_parser *s, __u64 n)
 {
 	if (s->state != AT_CLOSE)

@@ -17,7 +17,7 @@ static inline bool http_method(const struct stream_parser *s)
 	       stream_is(s, "PATCH");
 }
 
-/* A word of the first line; `last`: of a request, its version. */
+/* Ends a word of the first line; `last`: the line ends, with the version of a request. */
 static inline __u32 http_word(struct stream_parser *s, bool reply, bool last)
 {
 	if (reply && !s->at && !http_version(s))
@@ -67,7 +67,7 @@ static inline __u32 http_body(struct stream_parser *s)
 	return s->body ? stream_pass(s, s->body, 0, AT_BODY) : stream_complete(s);
 }
 
-/* The header is complete; `left`: a reply's status. */
+/* Ends the header; `left`: a reply's status. */
 static inline __u32 http_header_ends(struct stream_parser *s, bool reply, bool no_body)
 {
 	__u64 status = s->left;
@@ -82,7 +82,7 @@ static inline __u32 http_header_ends(struct stream_parser *s, bool reply, bool n
 	}
 	if (no_body || status == 204 || status == 304)
 		return STREAM_HEAD | stream_complete(s);
-	if (!(s->flags & (HAS_LENGTH | HAS_CHUNKS))) { /* the connection's end is its end */
+	if (!(s->flags & (HAS_LENGTH | HAS_CHUNKS))) { /* the body ends with the connection */
 		s->skip = ~0ULL;
 		s->state = AT_CLOSE;
 		return STREAM_HEAD;
@@ -92,7 +92,7 @@ static inline __u32 http_header_ends(struct stream_parser *s, bool reply, bool n
 
 static inline __u32 http_name(struct stream_parser *s, __u8 c)
 {
-	/* longer than 16 bytes */
+	/* the name has more than 16 bytes */
 	bool encoding = s->length == 17 && s->word[0] == STREAM_WORD("transfer-encodin", 0) &&
 			s->word[1] == STREAM_WORD("transfer-encodin", 8);
 
@@ -123,7 +123,7 @@ static inline __u32 http_chunk_size(struct stream_parser *s, __u8 c)
 		return stream_pass(s, s->number, 2, AT_CHUNK);
 	}
 	if (c == ';' || c == ' ')
-		s->at = 1; /* an extension */
+		s->at = 1; /* a chunk extension */
 	if (s->at)
 		return 0;
 	if (!digit && (low < 'a' || low > 'f'))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
-/* What the protocols of bpf/stream.h share: events, states, words and numbers. */
+/* Events, states, words and numbers that the parsers of bpf/stream.h share. */
 #ifndef HOSTLAT_BPF_STREAM_WORD_H
 #define HOSTLAT_BPF_STREAM_WORD_H
 
@@ -8,38 +8,38 @@
 
 enum stream_protocol { STREAM_UNKNOWN, STREAM_MEMCACHED, STREAM_RESP, STREAM_HTTP };
 
-/* What a byte, or the last one of those passed over, brings. */
+/* Events of a byte, or of the last byte skipped. */
 enum stream_event {
 	STREAM_END = 1,      /* the request or reply is complete */
-	STREAM_HEAD = 2,     /* a reply: it is known to be the answer to a request */
-	STREAM_AGAIN = 4,    /* ... or not (100 Continue): the reply is still to come */
+	STREAM_HEAD = 2,     /* reply: it is known to answer a request */
+	STREAM_AGAIN = 4,    /* reply: 100 Continue, the final reply is still to come */
 	STREAM_BAD = 8,
-	STREAM_NO_REPLY = 16, /* with STREAM_END: nothing will answer it */
-	STREAM_NO_BODY = 32, /* with STREAM_END: its reply has no body (HEAD) */
+	STREAM_NO_REPLY = 16, /* with STREAM_END: the request has no reply */
+	STREAM_NO_BODY = 32, /* with STREAM_END: the request's reply has no body (HEAD) */
 };
 
 enum stream_state {
 	AT_START,
 	AT_LINE,      /* words of a line */
-	AT_BODY,      /* what is passed over is the end */
-	AT_MORE,      /* ... and a line follows */
-	AT_COUNT,     /* RESP: the number of a request's arguments, or a reply's elements */
+	AT_BODY,      /* the message ends with the skipped bytes */
+	AT_MORE,      /* a line follows the skipped bytes */
+	AT_COUNT,     /* RESP: number of a request's arguments, or of a reply's elements */
 	AT_DOLLAR, AT_SIZE, AT_ARGUMENT, AT_ELEMENT, AT_SIMPLE,
-	AT_NAME, AT_VALUE, /* HTTP: of a header field */
+	AT_NAME, AT_VALUE, /* HTTP: header field */
 	AT_CHUNK_SIZE, AT_CHUNK, AT_TRAILER, AT_CLOSE,
 };
 
-/* Zeroed before a connection's first byte. */
+/* Zero it before a connection's first byte. */
 struct stream_parser {
-	__u64 word[2];  /* the word's first 16 bytes */
-	__u64 skip;     /* bytes to pass over */
-	__u64 number;   /* the word, if it is one */
+	__u64 word[2];  /* first 16 bytes of the word */
+	__u64 skip;     /* bytes to skip */
+	__u64 number;   /* value of the word, if it is a number */
 	__u64 body, left;
-	__u32 length;   /* of the word */
-	__u32 at;       /* which word of the line, or argument */
+	__u32 length;   /* length of the word */
+	__u32 at;       /* index of the word in its line, or of the argument */
 	__u8 protocol;  /* enum stream_protocol */
 	__u8 state;
-	__u8 kind;      /* of the command, header field, reply */
+	__u8 kind;      /* enum stream_kind of the command, header field or reply */
 	__u8 flags;
 	__u8 is_number;
 	__u8 pad[7];
@@ -63,7 +63,7 @@ enum stream_kind {
 	 STREAM_BYTE(s, (i) + 3) << 24 | STREAM_BYTE(s, (i) + 4) << 32 |                           \
 	 STREAM_BYTE(s, (i) + 5) << 40 | STREAM_BYTE(s, (i) + 6) << 48 |                           \
 	 STREAM_BYTE(s, (i) + 7) << 56)
-/* Is the word this one, of up to 16 bytes? Longer ones are told by their length, too. */
+/* True if the word is `text`, of up to 16 bytes; the length tells longer words apart. */
 #define stream_is(s, text)                                                                         \
 	((s)->length == sizeof(text) - 1 && (s)->word[0] == STREAM_WORD(text, 0) &&                \
 	 (s)->word[1] == STREAM_WORD(text, 8))
@@ -90,7 +90,7 @@ static inline __u32 stream_bad(struct stream_parser *s)
 	return STREAM_BAD;
 }
 
-/* The next one will begin. */
+/* Ends a request or reply, and prepares for the next one. */
 static inline __u32 stream_complete(struct stream_parser *s)
 {
 	__u32 events = STREAM_END | (s->flags & IS_NOREPLY ? STREAM_NO_REPLY : 0) |
@@ -123,7 +123,7 @@ static inline __u32 stream_add(struct stream_parser *s, __u8 c)
 	return 0;
 }
 
-/* Passes over `n` bytes more than a body of `size`. */
+/* Skips a body of `size` and `n` more bytes. */
 static inline __u32 stream_pass(struct stream_parser *s, __u64 size, __u32 n, __u8 state)
 {
 	s->skip = size + n;

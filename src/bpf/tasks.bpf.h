@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
 /*
- * Readers: were they woken for a packet, did they wait for a CPU, and who had it?
+ * Readers: whether a packet woke them, whether they waited for a CPU, and which task had it.
  *
- * A packet's announcement (sk_data_ready) wakes whoever waits for the socket, in the same call
- * chain on the same CPU: a sched_waking that follows at once is its doing. The waking is kept
- * with the task, and judged when that task reads the packet: only then is its reader known.
+ * A packet's announcement (sk_data_ready) wakes the waiting readers in the same call chain on the
+ * same CPU: it caused a sched_waking that follows at once. The waking is kept with the task, and
+ * used when that task reads the packet: only then is the packet's reader known.
  */
 #ifndef HOSTLAT_BPF_TASKS_H
 #define HOSTLAT_BPF_TASKS_H
@@ -17,16 +17,16 @@
 #include "event/layout.h"
 
 /*
- * The call chain of an announcement is over at the latest when the CPU switches tasks or receives
- * the next packet, and a timer's interrupt wakes for reasons of its own: those clear the mark. A
- * waking later than this has another cause all the same.
+ * Maximum time from an announcement to a waking that it caused. Its call chain has ended when the
+ * CPU switches tasks or receives the next packet, and a timer interrupt wakes for other reasons:
+ * those clear the mark earlier.
  */
 #define ANNOUNCE_WINDOW 1000000ULL
 
-/* In place of a time, where none was taken (--sample). */
+/* value in place of a time that was not taken (--sample) */
 #define ANNOUNCED_UNTIMED 1
 
-/* A packet is announced that isn't measured: its reader is woken for it all the same. */
+/* Notes the announcement of an unsampled packet, which wakes its reader all the same. */
 static __always_inline void wake_expect_untimed(void)
 {
 	struct cpu_state *c;
@@ -40,7 +40,7 @@ static __always_inline void wake_expect_untimed(void)
 
 static __always_inline struct task_entry *task_entry(const void *t)
 {
-	__u32 low = (__u64)t; /* a shift of all of the pointer is not allowed */
+	__u32 low = (__u64)t; /* the verifier forbids shifting a whole pointer */
 
 	return &task_table[low * 0x9e3779b1U >> (32 - TASK_TABLE_LOG2)];
 }
@@ -56,7 +56,7 @@ static __noinline struct task_state *task_get_slow(struct task_struct *t, struct
 	if (tasks_end && owner <= TASK_GONE &&
 	    __sync_val_compare_and_swap(&e->task, owner, (__u64)t) == owner)
 		return &e->s;
-	if (e->task == (__u64)t) /* its waker on another CPU was as quick */
+	if (e->task == (__u64)t) /* the task's waker on another CPU was faster */
 		return &e->s;
 	bpf_map_update_elem(&tasks, &key, &task_fresh, BPF_NOEXIST);
 	return bpf_map_lookup_elem(&tasks, &key);
@@ -64,19 +64,19 @@ static __noinline struct task_state *task_get_slow(struct task_struct *t, struct
 
 enum task_make { TASK_FIND, TASK_MAKE };
 
-/* The state of a task, made if TASK_MAKE asks for it; NULL: there is none, or no place for it. */
+/* Returns a task's state, made if TASK_MAKE asks for it; NULL: there is none, or no free entry. */
 static __always_inline struct task_state *task_get(struct task_struct *t, enum task_make make)
 {
 	struct task_entry *e = task_entry(t);
 
 	if (likely(e->task == (__u64)t))
 		return &e->s;
-	if (tasks_end && !e->task && !make) /* nobody ever had to go elsewhere */
+	if (tasks_end && !e->task && !make) /* no task of this entry is in the map */
 		return NULL;
 	return task_get_slow(t, e, make);
 }
 
-/* --by comm: the group of what the current task, whose state `t` is, reads. */
+/* --by comm: returns the group with the name of the current task, whose state is `t`. */
 static __always_inline __u32 group_of_reader(struct task_state *t, __u32 group)
 {
 	const __u64 *comm;
@@ -96,7 +96,7 @@ static __always_inline __u32 group_of_reader(struct task_state *t, __u32 group)
 }
 
 /*
- * Packets whose read never ended: the task took them from their socket by no receive call
+ * Counts packets whose read never ended: the task took them without a receive call
  * (TCP_ZEROCOPY_RECEIVE, for one).
  */
 static __noinline int read_abandon(struct task_state *t)
@@ -110,7 +110,7 @@ static __noinline int read_abandon(struct task_state *t)
 	return 0;
 }
 
-/* The task is no more: its address may be another's next. */
+/* Clears the state of a task that ends: its address may become another's. */
 static __always_inline void task_end(struct task_struct *t)
 {
 	struct task_entry *e = task_entry(t);
@@ -145,7 +145,9 @@ static __always_inline bool reader_selected(void)
 	return tgid == filter_tgid || tgid == test_tgid;
 }
 
-/* Who had this CPU while a task waited from `start`: the longest of the last ones. */
+/*
+ * Finds the task that had this CPU longest while another waited from `start`, among the last ones.
+ */
 static __always_inline void wait_find_culprit(struct cpu_state *c, struct wait *w)
 {
 	__u64 end = w->end, best = 0;
@@ -187,7 +189,10 @@ static __always_inline void task_runs(struct cpu_state *c, struct task_state *t,
 	}
 }
 
-/* SIGCONT, or the tracer lets go: the time since the stop is neither the CPU's nor the task's. */
+/*
+ * After SIGCONT or a tracer's release: the stopped time counts neither for the CPU nor for the
+ * task.
+ */
 static __always_inline void task_continued(struct task_state *t, __u64 now)
 {
 	struct wait *w = &t->wait[t->waits & (WAIT_RING - 1)];
@@ -211,15 +216,15 @@ static __always_inline void cpu_taken(struct cpu_state *c, struct task_struct *n
 }
 
 /*
- * Of a wait from `start` on, what was not blamed before: whoever reads many sockets after one wait
- * waited only once.
+ * Charges the part of a wait from `start` on that was not charged before: a task that reads several
+ * sockets after one wait waited only once.
  */
 static __always_inline void culprit_blame(struct cpu_state *c, struct wait *w, __u64 start,
 					  __u32 proto)
 {
 	struct culprit *k, fresh = {};
 	__u64 until = w->blamed;
-	__u32 pid = w->pid; /* 6.1 takes a key from the stack or a map only */
+	__u32 pid = w->pid; /* 6.1 accepts a key from the stack or a map only */
 
 	if (start >= until)
 		return;
@@ -241,11 +246,14 @@ static __always_inline void culprit_blame(struct cpu_state *c, struct wait *w, _
 }
 
 struct waited {
-	__u64 held;    /* while another task had the CPU */
-	__u64 stopped; /* while the task was stopped */
+	__u64 held;    /* time while another task had the CPU */
+	__u64 stopped; /* time while the task was stopped */
 };
 
-/* Time since `from` that the task wanted a CPU, `held` being part of it and `stopped` none. */
+/*
+ * Returns the time since `from` for which the task wanted a CPU; waited->held is part of it,
+ * waited->stopped is not.
+ */
 GLOBAL_SUBPROG __u64 cpu_wait(struct cpu_state *c, struct task_state *t, __u64 from, __u32 proto,
 			      struct waited *waited)
 {
@@ -284,7 +292,7 @@ static __always_inline bool task_was_woken_for(const struct task_state *t, const
 	return t->net_run > p->enqueued;
 }
 
-/* `runnable` and `running` of one packet, once its reader is known; `before`: before_reader(). */
+/* Records `runnable` and `running` of a packet whose reader is known; `before`: before_reader(). */
 static __always_inline void record_woken(struct cpu_state *c, struct task_state *t,
 					 const struct stamp *p, __u64 before, __u32 proto,
 					 __u32 group)
@@ -297,7 +305,7 @@ static __always_inline void record_woken(struct cpu_state *c, struct task_state 
 		c->count.excluded[EXCL_READER_RUNNING][proto]++;
 		return;
 	}
-	/* a packet that came while the reader was already waiting for a CPU */
+	/* the packet came while the reader was already waiting for a CPU */
 	wake = t->net_wake > p->enqueued ? t->net_wake : p->enqueued;
 	if (slot_selected(SLOT_RUNNABLE) && record_has_origin(c, p, SLOT_RUNNABLE, proto))
 		record_stage(c, SLOT_RUNNABLE, proto, p->origin, group, wake - p->base,
@@ -307,7 +315,9 @@ static __always_inline void record_woken(struct cpu_state *c, struct task_state 
 			     t->net_run - (slot_selected(SLOT_RUNNABLE) ? wake : before), 1);
 }
 
-/* How the oldest packet's time in the socket divides: the others of the read count as it does. */
+/*
+ * Divides the oldest packet's time in the socket by cause; the read's other packets count the same.
+ */
 static __always_inline void record_share(struct cpu_state *c, struct task_state *t,
 					 const struct stamp *p, __u32 proto, __u64 now, __u32 n)
 {
@@ -316,7 +326,7 @@ static __always_inline void record_share(struct cpu_state *c, struct task_state 
 	struct waited waited = {};
 
 	if ((__s64)total < 0)
-		total = 0; /* the reader's clock reading came before the announcement's */
+		total = 0; /* the reader read the clock before the announcement did */
 	s->packets += n;
 	if (unlikely(task_has_waited(t, p->enqueued))) {
 		wait = cpu_wait(c, t, p->enqueued, proto, &waited);
@@ -329,7 +339,7 @@ static __always_inline void record_share(struct cpu_state *c, struct task_state 
 	if (task_was_woken_for(t, p)) {
 		if (t->net_wake > p->enqueued)
 			wake = t->net_wake - p->enqueued;
-		/* it may have waited for a CPU before that waking, too: no time twice */
+		/* a wait for a CPU before that waking is counted already */
 		if (wake > total)
 			wake = total;
 		s->wake += wake * n;
@@ -340,7 +350,7 @@ static __always_inline void record_share(struct cpu_state *c, struct task_state 
 	record_latency(c, SLOT_CPU_WAIT, proto, ROW_LINK, 0, waited.held, n);
 }
 
-/* --pid: only at `read` is the reader known, and with it whether the way here counts. */
+/* --pid: records the earlier stages at `read`, when the reader is known. */
 static __always_inline void record_passed_stages(struct cpu_state *c, const struct queued *q,
 						 __u32 proto)
 {
@@ -357,7 +367,7 @@ static __always_inline void record_passed_stages(struct cpu_state *c, const stru
 	record_enqueued(c, &p, proto, q->s.enqueued, slots, q->group);
 }
 
-static __always_inline void reader_start(struct task_state *t, const struct queued *q)
+static __always_inline void task_read_start(struct task_state *t, const struct queued *q)
 {
 	t->oldest = q->s;
 	t->youngest = q->s.base;
@@ -374,7 +384,7 @@ static __always_inline void reader_start(struct task_state *t, const struct queu
 		t->since = bpf_ktime_get_ns();
 }
 
-/* A packet leaves the socket's queue for this task. */
+/* Adds a packet that leaves the socket's queue to the task's read. */
 static __always_inline void read_add(struct cpu_state *c, struct task_state *t, struct queued *q,
 				     __u32 proto)
 {
@@ -382,7 +392,7 @@ static __always_inline void read_add(struct cpu_state *c, struct task_state *t, 
 		record_passed_stages(c, q, proto);
 	record_woken(c, t, &q->s, before_reader(q, slots), proto, group_of_reader(t, q->group));
 	if (!t->n) {
-		reader_start(t, q);
+		task_read_start(t, q);
 		if (!slot_selected(SLOT_ENQUEUED))
 			t->before = before_reader(q, slots);
 	} else if (t->oldest.origin != q->s.origin) {
@@ -395,7 +405,7 @@ static __always_inline void read_add(struct cpu_state *c, struct task_state *t, 
 	}
 }
 
-/* Bytes of different ages, or of a group. */
+/* Records a read of bytes of different ages, or of a group. */
 static __noinline int record_read(struct cpu_state *c, struct task_state *t, __u32 proto,
 				  __u64 now, __u64 step)
 {
@@ -420,8 +430,8 @@ static __noinline int record_read(struct cpu_state *c, struct task_state *t, __u
 	return 0;
 }
 
-/* The read call returns: all it took is with the application now. */
-static __always_inline void reader_finish(struct cpu_state *c, struct task_state *t, __u32 proto,
+/* Records `read`: the call returns, and its bytes are with the application. */
+static __always_inline void task_read_finish(struct cpu_state *c, struct task_state *t, __u32 proto,
 				     __u64 now)
 {
 	struct stamp *p = &t->oldest;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
 /*
- * Beside each TCP socket's receive queue, the stamps of the packets in it.
+ * Stamps of the packets in each TCP socket's receive queue.
  *
- * The kernel merges packets in the queue and keeps one stamp, the youngest; this FIFO keeps one
- * entry per packet with the sequence number it begins at, so that partial reads, peeks and merged
- * packets are told apart by how far the socket's read position has moved. Both ends run under the
- * socket's lock (sk_data_ready by the delivering softirq or the backlog, tcp_rcv_space_adjust by
- * the reader), so plain indices do.
+ * The kernel merges packets in the queue and keeps only the youngest stamp. This FIFO keeps one
+ * entry per packet with its first sequence number, so that the socket's read position tells partial
+ * reads, peeks and merged packets apart. Both ends run under the socket's lock (sk_data_ready in
+ * the delivering softirq or the backlog, tcp_rcv_space_adjust in the reader), so plain indices
+ * suffice.
  */
 #ifndef HOSTLAT_BPF_TCP_H
 #define HOSTLAT_BPF_TCP_H
@@ -30,8 +30,8 @@
 #define TCP_FLAG_SYN 2
 
 /*
- * A number out of struct tcp_sock, of which there is more than of struct sock. The helper's call
- * takes longer than a hot path can afford; the function that newer kernels have is none at all.
+ * A member of struct tcp_sock. The helper that converts the pointer is too slow for the hot path;
+ * newer kernels' bpf_rdonly_cast() costs nothing.
  */
 #define tcp_number(sk, field, how)                                                                 \
 	({                                                                                         \
@@ -41,7 +41,7 @@
 		if ((how) == FAST_PATH) {                                                          \
 			_tp = bpf_rdonly_cast(sk, bpf_core_type_id_kernel(struct tcp_sock));       \
 			_n = _tp->field;                                                           \
-			barrier_var(_n); /* one load: this kind of pointer is checked at each */   \
+			barrier_var(_n); /* load once: the verifier adds a check to each load */   \
 		} else {                                                                           \
 			_tp = bpf_skc_to_tcp_sock(sk);                                             \
 			if (_tp)                                                                   \
@@ -73,7 +73,7 @@ static __noinline struct tcp_socket *tcp_state_slow(struct sock *sk, struct tcp_
 	return bpf_sk_storage_get(&tcp_sockets, sk, NULL, flags);
 }
 
-/* The state of a socket, made if flags say BPF_SK_STORAGE_GET_F_CREATE. */
+/* Returns a socket's state, made if flags say BPF_SK_STORAGE_GET_F_CREATE. */
 static __always_inline struct tcp_socket *tcp_state(struct sock *sk, __u64 flags)
 {
 	struct tcp_entry *e = tcp_entry(sk);
@@ -125,7 +125,7 @@ static __noinline struct queued *ext_push(struct tcp_socket *s)
 	return ext_slot(s, s->ext_tail++);
 }
 
-/* Where the next entry goes, or NULL: full. A borrowed ring is used until it drains. */
+/* Returns the next free entry, or NULL: full. A borrowed ring is used until it is empty. */
 static __always_inline struct queued *tcp_push(struct tcp_socket *s)
 {
 	__u32 tail = s->tail;
@@ -160,7 +160,7 @@ static __always_inline void tcp_pop(struct tcp_socket *s)
 
 /* ---- --min-queue ---- */
 
-/* What came before somebody counted is not in the FIFO. */
+/* Updates `untold`: packets from before this function's first run are not in the FIFO. */
 static __always_inline void tcp_count_unread(struct tcp_socket *s, struct sock *sk, __u32 rcv_nxt)
 {
 	__u32 copied = tcp_number(sk, copied_seq, FAST_PATH_NONE);
@@ -175,8 +175,8 @@ static __always_inline void tcp_count_unread(struct tcp_socket *s, struct sock *
 }
 
 /*
- * Leaves the packet at `next` out if it finds too few of its socket's that nobody has read; or if
- * that isn't known, which is a loss. It goes into the FIFO all the same, as one that is counted.
+ * Marks the packet at `next` as skipped if too few of its socket's packets are unread, or if their
+ * number is unknown, which is a loss. It still occupies an entry of the FIFO.
  */
 static __noinline int tcp_filter_queue(struct cpu_state *c, struct tcp_socket *s, struct sock *sk,
 				       __u32 rcv_nxt)
@@ -203,7 +203,7 @@ static __noinline int tcp_filter_queue(struct cpu_state *c, struct tcp_socket *s
 	return 0;
 }
 
-/* Payload of a segment, from the control block that TCP's input filled in. */
+/* Returns the payload bytes of a segment, from the control block that TCP's input filled in. */
 static __always_inline __u32 tcp_payload(const struct sk_buff *skb, __u32 *seq)
 {
 	const struct tcp_skb_cb *cb = (const struct tcp_skb_cb *)skb->cb;
@@ -216,11 +216,11 @@ static __always_inline __u32 tcp_payload(const struct sk_buff *skb, __u32 *seq)
 	return len;
 }
 
-/* Keeps the out-of-order queue sorted; it is short, and this is rare. */
+/* Inserts into the sorted out-of-order queue; it is short, and this is rare. */
 struct ooo_insert {
 	struct ooo_queue *q;
 	__u32 n, seq;
-	__u32 at; /* result; OOO_MAX = there already */
+	__u32 at; /* result; OOO_MAX = already there */
 };
 
 static long ooo_find_place(__u32 i, struct ooo_insert *x)
@@ -291,7 +291,7 @@ static __noinline int tcp_fifo_full(struct cpu_state *c, struct tcp_socket *s, _
 	return 0;
 }
 
-/* `enqueued` of one packet: remembered until it is read, and recorded. */
+/* Records `enqueued` of a packet, and keeps it until it is read. */
 static __always_inline void tcp_enqueue(struct cpu_state *c, struct tcp_socket *s,
 					const struct packet *p, __u64 now)
 {
@@ -308,18 +308,19 @@ static __always_inline void tcp_enqueue(struct cpu_state *c, struct tcp_socket *
 		record_enqueued(c, p, ROW_TCP, now, slots, p->s.group);
 }
 
-/* It waited behind a hole. */
+/* Handles a packet that waited behind a missing segment. */
 static __always_inline void tcp_released(struct cpu_state *c, struct tcp_socket *s,
 					 struct packet *p, __u64 now)
 {
 	__u64 waited = now - p->socket;
 
-	if (hol == HOL_EXCLUDE) { /* the FIFO goes by sequence numbers and can do without it */
+	/* sequence numbers identify packets, so the FIFO needs no entry for it */
+	if (hol == HOL_EXCLUDE) {
 		if (loss_is_counted(s->ours) && !is_filtered(&p->s))
 			c->count.excluded[EXCL_HOL][ROW_TCP]++;
 		if (!min_queue)
 			return;
-		p->s.flags |= PKT_SKIP; /* but then it is one of those that wait */
+		p->s.flags |= PKT_SKIP; /* the packet counts as unread */
 	}
 	if (hol == HOL_SEPARATE && !is_filtered(&p->s)) {
 		if (loss_is_counted(s->ours))
@@ -372,8 +373,8 @@ static long ooo_shift_down(__u32 i, struct ooo_release *x)
 }
 
 /*
- * The hole is filled up to `end`: what waited behind it is readable at the same moment. What
- * waited before `end` was dropped earlier on, or is now; the segment that filled the hole has it.
+ * Releases packets up to `end`, which become readable when a segment fills the hole. Packets before
+ * `end` were dropped or are now: the filling segment has their data.
  */
 static __noinline int ooo_release(struct cpu_state *c, struct tcp_socket *s, struct ooo_queue *q,
 				  __u64 end_and_rcv_nxt, __u64 now)
@@ -394,20 +395,21 @@ static __noinline int ooo_release(struct cpu_state *c, struct tcp_socket *s, str
 struct tcp_read {
 	struct cpu_state *c;
 	struct tcp_socket *s;
-	struct task_state *t; /* NULL: the reader is not of the filter */
+	struct task_state *t; /* NULL: the reader is not selected */
 	struct request_conn *r; /* NULL: requests are not followed */
 	__u32 copied;
 };
 
-/* One packet whose first byte has been read leaves the FIFO. */
+/* Takes a packet whose first byte was read out of the FIFO. */
 static long tcp_read_packet(__u32 i, struct tcp_read *x)
 {
 	struct queued *q = tcp_head(x->s);
 
 	if (!q || !seq_after(x->copied, q->s.seq))
 		return 1;
-	if (x->t && sampling && x->t->n) /* of a read's packets each is its own: sampling.md */
-		reader_finish(x->c, x->t, ROW_TCP, bpf_ktime_get_ns());
+	/* sampled packets of one read are recorded one by one: sampling.md */
+	if (x->t && sampling && x->t->n)
+		task_read_finish(x->c, x->t, ROW_TCP, bpf_ktime_get_ns());
 	if (x->t && !is_filtered(&q->s))
 		read_add(x->c, x->t, q, ROW_TCP);
 	if (requests && x->r)
@@ -425,7 +427,7 @@ static __always_inline void tcp_read_each(struct tcp_socket *s, struct task_stat
 		bpf_loop(EXT_RING + TCP_RING, tcp_read_packet, &x, 0);
 }
 
-/* A read that reaches more than one packet. */
+/* Handles a read of more than one packet. */
 static __noinline int tcp_read_all(struct tcp_socket *s, struct task_state *t, __u32 copied)
 {
 	tcp_read_each(s, t, NULL, copied);

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
 /*
- * What TCP's hooks do with a packet: when it enters TCP, at tcp_probe, when it is announced,
- * copied, and returned.
+ * TCP's receive path: when a packet enters TCP, at tcp_probe, at its announcement, copy and return.
  *
- * Where two forms are, the short one is for what nearly all packets are, with settings that enum
- * usual describes. It changes nothing before it knows that it may; else it leaves everything to
- * the general one.
+ * Functions *_fast() are fast paths for nearly all packets, with settings that enum fast_path
+ * describes. A fast path changes nothing before it knows that it can finish; else it leaves the
+ * packet to the slow path, the function without _fast.
  */
 #ifndef HOSTLAT_BPF_TCP_RX_H
 #define HOSTLAT_BPF_TCP_RX_H
@@ -24,7 +23,7 @@
 
 /* ---- transport ---- */
 
-/* As link_same(), but here the packet may still have the sender's stamp. */
+/* As link_same(), but the packet may still have the sender's stamp. */
 static __always_inline bool tcp_enters_same(const struct link_entry *e, struct sk_buff *skb)
 {
 	if (!e->p.s.seq && stamp_clock(skb) == STAMP_MONOTONIC)
@@ -33,8 +32,8 @@ static __always_inline bool tcp_enters_same(const struct link_entry *e, struct s
 }
 
 /*
- * Before the socket is looked up, let alone locked: only the time is noted. An entry that is not
- * this packet's must not be taken for it at `socket`.
+ * Notes the time at TCP's entry, before the socket is looked up or locked. `socket` must not take
+ * another packet's entry for this packet's.
  */
 static __always_inline int tcp_enters(struct sk_buff *skb)
 {
@@ -86,7 +85,7 @@ static __always_inline bool rx_iface_is_selected(const struct sk_buff *skb)
 	return e && (e->p.s.flags & PKT_IFACE);
 }
 
-/* --pid: whose it would have been is not known. */
+/* --pid: the packet's process is unknown, so it is not counted. */
 static __always_inline int tcp_excluded(struct cpu_state *c, const struct sk_buff *skb, __u32 why)
 {
 	if (!filter_tgid && rx_iface_is_selected(skb))
@@ -94,7 +93,7 @@ static __always_inline int tcp_excluded(struct cpu_state *c, const struct sk_buf
 	return 0;
 }
 
-/* The packet's way so far. Without an entry it goes on as a loss of every stage. */
+/* Copies the packet's times so far. A packet without an entry is a loss of every stage. */
 static __always_inline void tcp_copy_packet(struct packet *p, const struct sock *sk,
 					    const struct sk_buff *skb)
 {
@@ -104,7 +103,7 @@ static __always_inline void tcp_copy_packet(struct packet *p, const struct sock 
 	if (e)
 		*p = e->p;
 	if (!e || link_served(e) || !(link_entered(e) || link_same(e, skb)) ||
-	    e->skb != (__u64)skb) /* displaced, maybe while we read it */
+	    e->skb != (__u64)skb) /* displaced, maybe during the copy */
 		*p = (struct packet){
 			.s = { .flags = PKT_IFACE | PKT_FORCED_MISS, .why = LOSS_NO_LINK_STAMP },
 		};
@@ -114,10 +113,10 @@ static __always_inline void tcp_copy_packet(struct packet *p, const struct sock 
 		p->s.group = group_of(sk, traits);
 }
 
-/* SO_RCVLOWAT: when it gets into the queue, nobody tells. */
+/* SO_RCVLOWAT: TCP does not announce the packet when it is queued. */
 static __always_inline void tcp_unannounced(struct cpu_state *c, struct tcp_socket *s)
 {
-	if (min_queue) { /* nor is it counted */
+	if (min_queue) { /* nor does the FIFO count it */
 		s->untold = 1;
 		s->untold_seq = s->next.s.seq;
 	}
@@ -125,7 +124,7 @@ static __always_inline void tcp_unannounced(struct cpu_state *c, struct tcp_sock
 		tcp_lost(c, s, SLOT_ENQUEUED, LOSS_LOWAT);
 }
 
-/* A subflow of MPTCP, which moves its packets to a queue of its own. It never has a state here. */
+/* True for a subflow of MPTCP, which moves packets to a queue of its own and has no state here. */
 static __always_inline bool tcp_is_mptcp(struct sock *sk)
 {
 	struct tcp_sock *tp = NULL;
@@ -136,7 +135,7 @@ static __always_inline bool tcp_is_mptcp(struct sock *sk)
 	return tp && tp->is_mptcp;
 }
 
-/* Stages up to `socket`. */
+/* Records stages up to `socket`. */
 static __always_inline void tcp_record(struct cpu_state *c, const struct packet *p)
 {
 	__u32 stages = slots;
@@ -146,7 +145,7 @@ static __always_inline void tcp_record(struct cpu_state *c, const struct packet 
 	record_socket(c, p, stages, p->s.group);
 }
 
-/* Its packets are measured as far as they are TCP's. --pid: whose they are is not known. */
+/* Measures the packets of a subflow up to `socket`. --pid: their process is unknown. */
 static __noinline int mptcp_arrives(struct cpu_state *c, struct sock *sk, struct sk_buff *skb,
 				    __u64 now)
 {
@@ -157,7 +156,7 @@ static __noinline int mptcp_arrives(struct cpu_state *c, struct sock *sk, struct
 	tcp_copy_packet(&p, sk, skb);
 	if (!(p.s.flags & PKT_IFACE))
 		return 0;
-	if (min_queue) { /* how many wait is not known, either */
+	if (min_queue) { /* the number of unread packets is unknown, too */
 		count_loss(c, SLOT_ENQUEUED, LOSS_MPTCP, ROW_TCP, 1);
 		return 0;
 	}
@@ -168,7 +167,7 @@ static __noinline int mptcp_arrives(struct cpu_state *c, struct sock *sk, struct
 	return 0;
 }
 
-/* Any packet, whatever is asked for. */
+/* Slow path of `socket`, for all packets and settings. */
 static __noinline int tcp_arrives(struct sock *sk, struct sk_buff *skb)
 {
 	struct cpu_state *c = this_cpu();
@@ -198,7 +197,7 @@ static __noinline int tcp_arrives(struct sock *sk, struct sk_buff *skb)
 	if (!(p->s.flags & PKT_IFACE) && !min_queue)
 		return 0;
 	p->socket = now;
-	p->s.seq = seq_after(rcv_nxt, seq) ? rcv_nxt : seq; /* the first byte that is new */
+	p->s.seq = seq_after(rcv_nxt, seq) ? rcv_nxt : seq; /* first new byte */
 	s->next_end = seq + len;
 	origin_delivered(c, p, skb, now);
 	if (min_queue)
@@ -214,19 +213,19 @@ static __noinline int tcp_arrives(struct sock *sk, struct sk_buff *skb)
 	return 0;
 }
 
-/* A stage whose step begins at `link`, or at the origin if that is `link`. */
+/* Records a stage whose step begins at `link`, or at the origin if that is `link`. */
 static __always_inline void tcp_first_step(struct cpu_state *c, __u32 slot,
 					   const struct link_entry *e, __u32 tag, __u64 base,
 					   __u64 at)
 {
-	if (likely(!(tag & 0xff))) /* ROW_LINK: the step is the latency; deltas.c knows */
+	if (likely(!(tag & 0xff))) /* ROW_LINK: the step is the latency; deltas.c fills it in */
 		record_latency(c, slot, ROW_TCP, ROW_LINK, 0, at - base, 1);
 	else
 		record_stage(c, slot, ROW_TCP, tag, 0, at - base,
 			     at - (tag & TAG(PKT_LINK) ? READ_ONCE(e->p.link) : base), 1);
 }
 
-/* What nearly all packets are, if nothing special is asked for. False: tcp_arrives(). */
+/* Fast path of `socket`. False: call tcp_arrives(). */
 static __always_inline bool tcp_arrives_fast(struct sock *sk, struct sk_buff *skb,
 					     __u32 fast_path_kind)
 {
@@ -255,12 +254,12 @@ static __always_inline bool tcp_arrives_fast(struct sock *sk, struct sk_buff *sk
 	if (unlikely(!e || t->sk != (__u64)sk || sk->sk_rcvlowat > 1))
 		return false;
 	base = READ_ONCE(e->p.s.base);
-	if (unlikely(now - base > STAMP_AGE_USUAL)) /* is it of this packet at all? Or 0 */
+	if (unlikely(now - base > STAMP_AGE_USUAL)) /* an earlier packet's entry, or `base` is 0 */
 		return false;
 	tag = READ_ONCE(e->p.s.tag);
 	link_ns = READ_ONCE(e->p.link_ns);
 	entered = transport_tcp ? READ_ONCE(e->p.transport) : 0;
-	if (transport_tcp && unlikely(!entered)) /* a loss, and is it of this packet? */
+	if (transport_tcp && unlikely(!entered)) /* a loss, or an earlier packet's entry */
 		return false;
 	if (unlikely(READ_ONCE(e->skb) != (__u64)skb)) /* displaced while we read it */
 		return false;
@@ -285,8 +284,8 @@ static __always_inline bool tcp_arrives_fast(struct sock *sk, struct sk_buff *sk
 /* ---- enqueued ---- */
 
 /*
- * An announcement without a tcp_probe before it: that tracepoint fires in ESTABLISHED only, and
- * payload also comes with the last segment of the handshake, or after this end has sent its FIN.
+ * Handles an announcement without tcp_probe, which fires in ESTABLISHED only: payload also comes
+ * with the handshake's last segment, or after this end's FIN.
  */
 static __noinline int tcp_unprobed(struct cpu_state *c, struct sock *sk)
 {
@@ -300,10 +299,12 @@ static __noinline int tcp_unprobed(struct cpu_state *c, struct sock *sk)
 		return 0;
 	if (sampling && !tcp_drawn(tail))
 		return 0;
-	if (sampling && e && !link_same(e, tail)) /* of one before it, that was never served */
+	/* the entry is of an earlier packet that TCP never took */
+	if (sampling && e && !link_same(e, tail))
 		e = NULL;
 	if (!e || (e->p.s.flags & PKT_USED) || link_served(e)) {
-		if (state == TCP_FIN_WAIT1 || state == TCP_FIN_WAIT2) /* merged: it can't be told */
+		/* merged: the packet cannot be identified */
+		if (state == TCP_FIN_WAIT1 || state == TCP_FIN_WAIT2)
 			tcp_lost(c, tcp_state(sk, 0), SLOT_ENQUEUED, LOSS_NOT_ESTABLISHED);
 		return 0;
 	}
@@ -330,7 +331,7 @@ static __noinline int tcp_unprobed(struct cpu_state *c, struct sock *sk)
 	return 0;
 }
 
-/* Any packet, whatever is asked for; with what waited behind the hole that it fills. */
+/* Slow path of `enqueued`; also releases packets that waited behind the filled hole. */
 static __noinline int tcp_enqueued(struct sock *sk)
 {
 	struct tcp_socket *s = sock_selected(sk) ? tcp_state(sk, 0) : NULL;
@@ -347,7 +348,8 @@ static __noinline int tcp_enqueued(struct sock *sk)
 		return tcp_unprobed(c, sk);
 	rcv_nxt = tcp_number(sk, rcv_nxt, FAST_PATH_NONE);
 	if (!seq_after(rcv_nxt, s->next.s.seq))
-		return 0; /* no memory: announced first; then it is queued, or dropped */
+		/* out of memory, TCP announces first and then queues or drops the packet */
+		return 0;
 	passed = sampling && s->next_is == NEXT_UNSAMPLED;
 	s->next_is = NEXT_NONE;
 	now = bpf_ktime_get_ns();
@@ -362,13 +364,13 @@ static __noinline int tcp_enqueued(struct sock *sk)
 	return 0;
 }
 
-/* The lower half is `tag`. */
+/* `tag` and `seq` as one word; the low half is `tag`. */
 static __always_inline __u64 *stamp_tag_and_seq(struct stamp *s)
 {
 	return (__u64 *)&s->tag;
 }
 
-/* What nearly all packets are, if nothing special is asked for. False: tcp_enqueued(). */
+/* Fast path of `enqueued`. False: call tcp_enqueued(). */
 static __always_inline bool tcp_enqueued_fast(struct sock *sk, __u32 fast_path_kind)
 {
 	struct tcp_entry *t = tcp_entry(sk);
@@ -378,14 +380,14 @@ static __always_inline bool tcp_enqueued_fast(struct sock *sk, __u32 fast_path_k
 	struct stamp *p;
 	__u32 tail;
 
-	/* connect_tp takes it back when the state is left in which it came */
+	/* connect_tp resets next_is when the socket leaves the state in which it was set */
 	if (unlikely(t->sk != (__u64)sk || s->next_is != NEXT_MEASURED || s->needs_slow_path))
 		return false;
 	tail = s->tail;
 	if (unlikely(tail - s->head >= TCP_RING))
 		return false;
 	if (unlikely(!seq_after(tcp_number(sk, rcv_nxt, fast_path_kind), s->next.s.seq)))
-		return true; /* as in tcp_enqueued() */
+		return true; /* not queued yet, as in tcp_enqueued() */
 	now = bpf_ktime_get_ns();
 	c = this_cpu();
 	if (!c)
@@ -406,7 +408,10 @@ static __always_inline bool tcp_enqueued_fast(struct sock *sk, __u32 fast_path_k
 
 /* ---- read ---- */
 
-/* After a splice, what was read is gone from the queue; a receive call still looks at it. */
+/*
+ * True after a splice, which has removed what it read from the queue; a receive call still holds
+ * it.
+ */
 static __always_inline bool tcp_was_spliced(const struct sock *sk, __u32 copied)
 {
 	const struct sk_buff *head = sk->sk_receive_queue.next;
@@ -415,7 +420,7 @@ static __always_inline bool tcp_was_spliced(const struct sock *sk, __u32 copied)
 	return !sk->sk_receive_queue.qlen || !seq_after(copied, cb->seq);
 }
 
-/* Bytes were copied, but no packet's first: the position that tcp_returned() compares with. */
+/* Notes the read position for tcp_returned() after a copy that took no packet's first byte. */
 static __noinline int tcp_copied_more(struct sock *sk, __u32 copied)
 {
 	struct task_state *t = task_get(bpf_get_current_task_btf(), TASK_FIND);
@@ -435,8 +440,8 @@ static __noinline int tcp_no_reader(__u32 why, __u32 n)
 }
 
 /*
- * In a sockmap with programs (include/net/sock.h): the kernel may take packets out of the queue for
- * another socket, in softirq, whatever task is current there. Only a receive call is a read, then.
+ * sk_user_data flag of a sockmap with programs (include/net/sock.h). There the kernel may move
+ * packets to another socket in softirq, whatever task is current: only a receive call is a read.
  */
 #define SK_USER_DATA_PSOCK 4
 
@@ -448,7 +453,7 @@ static __always_inline bool tcp_in_sockmap(const struct sock *sk)
 GLOBAL_SUBPROG int tcp_finish_read(struct cpu_state *c, struct task_state *t)
 {
 	if (c && t)
-		reader_finish(c, t, ROW_TCP, bpf_ktime_get_ns());
+		task_read_finish(c, t, ROW_TCP, bpf_ktime_get_ns());
 	return 0;
 }
 
@@ -461,7 +466,7 @@ static __noinline int tcp_finish(struct task_state *t, struct sock *sk)
 	return 0;
 }
 
-/* The reader's state, ready for a packet of this socket. */
+/* Returns the current task's state, ready for a packet of this socket; NULL without an entry. */
 static __always_inline struct task_state *tcp_reader(struct tcp_socket *s, struct sock *sk,
 						     __u32 copied)
 {
@@ -482,7 +487,7 @@ static __always_inline struct task_state *tcp_reader(struct tcp_socket *s, struc
 	return t;
 }
 
-/* Any bytes, whatever is asked for. */
+/* Slow path of a copy to the reader. */
 static __noinline int tcp_copied(struct sock *sk)
 {
 	__u32 copied = tcp_number(sk, copied_seq, FAST_PATH_NONE);
@@ -503,13 +508,13 @@ static __noinline int tcp_copied(struct sock *sk)
 	}
 	if (requests && t)
 		r = bpf_sk_storage_get(&request_conns, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
-	tcp_read_each(s, t, r, copied); /* a frame less: there are eight */
+	tcp_read_each(s, t, r, copied); /* inlined to save a stack frame: there are eight */
 	if (t && (!read_announced || tcp_was_spliced(sk, copied)))
 		tcp_finish(t, sk);
 	return 0;
 }
 
-/* What nearly all copies are, if nothing special is asked for. False: tcp_copied(). */
+/* Fast path of a copy to the reader. False: call tcp_copied(). */
 static __always_inline bool tcp_copied_fast(struct sock *sk, __u32 fast_path_kind)
 {
 	struct tcp_entry *e = tcp_entry(sk);
@@ -542,7 +547,7 @@ static __always_inline bool tcp_copied_fast(struct sock *sk, __u32 fast_path_kin
 	}
 	t->sk = (__u64)sk;
 	t->copied = copied;
-	reader_start(t, p);
+	task_read_start(t, p);
 	s->head = ++head;
 	if (unlikely(head != s->tail || s->ext))
 		tcp_read_all(s, t, copied);
@@ -552,9 +557,9 @@ static __always_inline bool tcp_copied_fast(struct sock *sk, __u32 fast_path_kin
 }
 
 /*
- * Did an earlier call take the packet? Then it was a splice that left a part of it behind. One
- * byte of grace: an urgent one, which no call returns. With a ULP (TLS) a call returns fewer bytes
- * than it takes from the queue.
+ * True if an earlier call took the packet: a splice that left a part of it. One byte of tolerance:
+ * an urgent byte, which no call returns. With a ULP (TLS) a call returns fewer bytes than it takes
+ * from the queue.
  */
 static __always_inline bool tcp_was_read_before(const struct task_state *t, __u32 returned)
 {
@@ -568,7 +573,7 @@ static __noinline int tcp_has_ulp(struct sock *sk)
 	return tp && tp->inet_conn.icsk_ulp_ops;
 }
 
-/* `returned` is below zero if it isn't known. */
+/* Ends a read; `returned` is negative if unknown. */
 static __always_inline int tcp_returned(struct sock *sk, int returned)
 {
 	struct task_state *t = task_get(bpf_get_current_task_btf(), TASK_FIND);
@@ -586,7 +591,7 @@ static __always_inline int tcp_returned(struct sock *sk, int returned)
 	now = bpf_ktime_get_ns();
 	c = this_cpu();
 	if (c)
-		reader_finish(c, t, ROW_TCP, now);
+		task_read_finish(c, t, ROW_TCP, now);
 	return 0;
 }
 

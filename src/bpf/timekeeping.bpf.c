@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0)
 /*
- * Every set of parameters by which the kernel tells the time, as it publishes it, and when.
+ * Records each set of clock parameters that the kernel publishes, and when.
  *
- * update_vsyscall() is called at each change and each timer tick, under the timekeeper's lock. What
- * BPF reads the clock by is changed right after it: here, before and after the call, the clock is
- * still the one that everybody saw until then.
+ * update_vsyscall() is called at each change and each timer tick, under the timekeeper's lock. The
+ * clock that BPF reads changes right after it: before and after this call, programs still read the
+ * old clock.
  */
 #include <linux/bpf.h>
 #include <linux/types.h>
@@ -24,10 +24,10 @@ struct {
 	__uint(max_entries, TK_RING);
 } updates SEC(".maps");
 
-__u64 begun;      /* updates that were begun: read by user space */
-__u64 before_ns;  /* of the one that is on: there is one at a time */
+__u64 begun;      /* updates begun so far; user space reads it */
+__u64 before_ns;  /* time before the current update; there is one at a time */
 
-/* Since 6.17 there are timekeepers for other clocks besides. */
+/* False for timekeepers of other clocks, which exist since 6.17. */
 static __always_inline bool tk_is_core(struct timekeeper *tk)
 {
 	struct timekeeper___many *many = (void *)tk;

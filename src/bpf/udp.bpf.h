@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
-/* UDP: which datagram is announced, what is recorded then, and at its read. */
+/* UDP: identifies the announced datagram, and records it at its announcement and its read. */
 #ifndef HOSTLAT_BPF_UDP_H
 #define HOSTLAT_BPF_UDP_H
 
@@ -15,7 +15,7 @@
 #define UDP_STUCK 1000000000ULL
 #define UDP_WALK 4
 
-/* The entry of a packet that `enqueued` has not seen yet. */
+/* Returns the entry of a packet that `enqueued` has not seen yet, or NULL. */
 static __always_inline struct link_entry *udp_fresh(__u64 skb)
 {
 	struct link_entry *e = skb ? link_find(skb) : NULL;
@@ -31,10 +31,10 @@ static __always_inline bool udp_batches(void)
 }
 
 /*
- * One packet may become several datagrams: segments, if the socket takes no large ones (UDP_GRO),
- * or copies, one for each socket of a multicast group. They are announced one after the other in
- * one call chain: no packet passed `link` on this CPU meanwhile, which would have cleared
- * `udp_last`. The packet that they are made of, or NULL.
+ * Returns the entry of the packet that the announced datagram is made of, or NULL. One packet may
+ * become several datagrams: segments, if the socket takes no large ones (UDP_GRO), or copies for
+ * each socket of a multicast group. They are announced in one call chain: another packet at `link`
+ * on this CPU would have cleared `udp_last`.
  */
 static __always_inline struct link_entry *udp_source(const struct cpu_state *c)
 {
@@ -44,9 +44,9 @@ static __always_inline struct link_entry *udp_source(const struct cpu_state *c)
 }
 
 /*
- * What is near the tail of the queue: a copy, which has the receive stamp of its source, or a
- * datagram that has not been announced yet. Beside copies that is another CPU's, which came no
- * earlier than their source; an entry that did is what is left of a packet at a copy's address.
+ * Looks near the tail of the queue for a copy, which has its source's receive stamp, or for a
+ * datagram not announced yet. Beside copies, the latter comes from another CPU, no earlier than
+ * their source. An earlier entry is an old packet's at a copy's address.
  */
 static __always_inline struct link_entry *udp_find_near_tail(const struct sock *sk,
 							     struct link_entry *source)
@@ -67,13 +67,13 @@ static __always_inline struct link_entry *udp_find_near_tail(const struct sock *
 }
 
 /*
- * Not the one that passed LOCAL_IN on this CPU. Where announcements may be of other CPUs'
- * datagrams, `udp_last` is only of packets that copies are made of.
+ * Identifies a datagram that is not the one that passed LOCAL_IN on this CPU. Where announcements
+ * may be of other CPUs' datagrams, `udp_last` is only set for packets with copies.
  */
 static __noinline struct link_entry *udp_announced_slow(struct cpu_state *c, const struct sock *sk)
 {
 	struct link_entry *source = udp_source(c), *e;
-	/* nothing to compare: no stamp, or it was read already */
+	/* stamps cannot be compared: there is none, or the datagram was read already */
 	bool alone = source && (!source->p.s.seq || !sk->sk_receive_queue.qlen);
 
 	if (alone && !udp_batches())
@@ -84,7 +84,7 @@ static __noinline struct link_entry *udp_announced_slow(struct cpu_state *c, con
 
 #define PACKET_HOST 0
 
-/* Is it one that more than one datagram may be made of? */
+/* True if the packet may become more than one datagram. */
 static __always_inline bool udp_makes_copies(const struct sk_buff *skb)
 {
 	struct skb_shared_info *shared = (void *)(skb->head + skb->end);
@@ -94,7 +94,7 @@ static __always_inline bool udp_makes_copies(const struct sk_buff *skb)
 
 	if (BPF_CORE_READ_BITFIELD(skb, pkt_type) != PACKET_HOST)
 		return true;
-	/* loopback calls everything PACKET_HOST: by the group's address */
+	/* loopback marks all packets PACKET_HOST: test for a multicast address */
 	if (!bpf_probe_read_kernel(b, sizeof(b), ip) &&
 	    (b[0] >> 4 == 6 ? b[24] == 0xff : b[16] >= 224))
 		return true;
@@ -103,7 +103,7 @@ static __always_inline bool udp_makes_copies(const struct sk_buff *skb)
 	return segment;
 }
 
-/* Which datagram is being announced. */
+/* Returns the entry of the datagram being announced, or NULL. */
 static __always_inline struct link_entry *udp_announced(struct cpu_state *c, const struct sock *sk)
 {
 	__u64 skb = c->udp_skb;
@@ -117,8 +117,8 @@ static __always_inline struct link_entry *udp_announced(struct cpu_state *c, con
 }
 
 /*
- * Why it isn't known which: the kernel made it on the way and it is not known of what, or it could
- * be told if not for others that come and go at the same moment.
+ * Reason why the datagram is unidentified: the kernel made it of an unknown packet, or datagrams
+ * came and went at the same moment.
  */
 static __always_inline __u32 udp_unknown(const struct sock *sk)
 {
@@ -131,10 +131,9 @@ static __always_inline __u32 udp_unknown(const struct sock *sk)
 }
 
 /*
- * Datagrams can leave a queue unseen (bad checksum, in-kernel readers). When nothing else is
- * queued, the FIFO may hold no more than what readers are copying at this moment. If it has held
- * something at all such moments of a second, and no reader came to its end meanwhile, that is more
- * than what is being copied: it is put right, and what it held is lost.
+ * Resets a FIFO that has fallen out of step, as datagrams can leave a queue unseen (bad checksum,
+ * in-kernel readers). With nothing else queued, the FIFO holds only what readers are copying. If it
+ * has held entries at all such moments of a second, and no reader emptied it, those are lost.
  */
 static __always_inline void udp_resync(struct cpu_state *c, struct udp_socket *s,
 				       const struct sock *sk, __u64 now)
@@ -156,7 +155,7 @@ static __always_inline void udp_resync(struct cpu_state *c, struct udp_socket *s
 	if (now - s->stuck_since < UDP_STUCK)
 		return;
 	if ((__s32)(s->full_end - (__u32)s->head) > 0)
-		ahead -= s->full; /* they were counted when they found no place */
+		ahead -= s->full; /* counted when they found no slot */
 	if (loss_is_counted(s->ours))
 		count_loss(c, SLOT_READ, LOSS_DESYNC, ROW_UDP, ahead > 0 ? ahead : 0);
 	s->before = UDP_KNOWN;
@@ -181,10 +180,10 @@ static __always_inline void udp_read(struct cpu_state *c, struct queued *q, cons
 		read_abandon(t);
 	t->sk = (__u64)sk;
 	read_add(c, t, q, ROW_UDP);
-	reader_finish(c, t, ROW_UDP, now);
+	task_read_finish(c, t, ROW_UDP, now);
 }
 
-/* The announcement came second: the reader was running, and has had the datagram since. */
+/* Records a datagram that a running reader took before its announcement. */
 static __noinline int udp_read_early(const struct queued *q, const struct sock *sk, __u64 when)
 {
 	struct cpu_state *c = this_cpu();
@@ -201,15 +200,15 @@ static __noinline int udp_read_early(const struct queued *q, const struct sock *
 	if (slow_exceeds(p, when))
 		slow_early(c, q, (__u64)sk, when);
 	if (slot_selected(SLOT_ENQUEUED) &&
-	    when <= p->enqueued) /* the step is 0: snapshot.c knows */
+	    when <= p->enqueued) /* the step is 0; snapshot.c fills it in */
 		record_latency(c, SLOT_EARLY, ROW_UDP, p->tag, q->group, when - p->base, 1);
-	else /* `enqueued` isn't asked for, or the announcement had begun, and came second here */
+	else /* `enqueued` is not selected, or the announcement had begun before the read */
 		record_stage(c, SLOT_EARLY, ROW_UDP, p->tag, q->group, when - p->base,
 			     when - before_reader(q, slots), 1);
 	return 0;
 }
 
-/* Stages up to `enqueued`. */
+/* Records stages up to `enqueued`. */
 static __always_inline void udp_record(struct cpu_state *c, struct packet *p, __u32 group)
 {
 	__u32 stages = slots;
@@ -223,8 +222,8 @@ static __always_inline void udp_record(struct cpu_state *c, struct packet *p, __
 }
 
 /*
- * --min-queue: how many wait in the socket as this one comes; those that its reader takes at this
- * moment do no more. False: too few.
+ * --min-queue: true if enough datagrams wait when this one comes; those that a reader is taking do
+ * not count.
  */
 static __noinline int udp_queue_is_long(struct cpu_state *c, struct sock *sk)
 {
@@ -251,10 +250,10 @@ static __noinline int udp_queue_is_long(struct cpu_state *c, struct sock *sk)
 }
 
 /*
- * The datagram's near slot has the mark `early`. A reader that came before the datagram was even
- * received took one that nobody announces, as did those that came since, but the last one: it may
- * have had this datagram. `head` is put back behind them, unless yet another reader comes: then
- * the next announcement does it. Returns the mark of the datagram's reader; 0: it is still to come.
+ * Finds the early reader of a datagram whose near slot has the mark `early`. Readers that came
+ * before the datagram was received took unannounced ones, except perhaps the last. Sets `head` back
+ * behind them, unless another reader comes: then the next announcement does. Returns the reader's
+ * mark; 0: it is still to come.
  */
 static __noinline __u64 udp_reader(struct udp_socket *s, const struct packet *p, __u64 early,
 				   __u64 pos)
@@ -270,7 +269,7 @@ static __noinline __u64 udp_reader(struct udp_socket *s, const struct packet *p,
 	return last;
 }
 
-/* The reader has left the mark `early`; `slot` is claimed for its datagram. */
+/* Records the read of a reader that left the mark `early`; `slot` is claimed for its datagram. */
 static __always_inline void udp_record_early(struct sock *sk, struct udp_slot *slot,
 					     const struct packet *p, __u64 early)
 {
@@ -279,7 +278,7 @@ static __always_inline void udp_record_early(struct sock *sk, struct udp_slot *s
 	udp_release(slot);
 }
 
-/* The datagram has no place. */
+/* Counts a datagram without a slot. */
 static __always_inline void udp_full(struct cpu_state *c, struct udp_socket *s, __u64 pos)
 {
 	if ((__s32)(s->full_end - (__u32)s->head) <= 0)
@@ -291,7 +290,8 @@ static __always_inline void udp_full(struct cpu_state *c, struct udp_socket *s, 
 }
 
 /*
- * No place in the socket's storage. What isn't to be measured needs none: its reader finds nothing.
+ * Puts a datagram into a far slot, as its near slot is taken. A skipped one needs none: its reader
+ * finds nothing.
  */
 static __noinline int udp_push_far(struct udp_socket *s, struct sock *sk, const struct packet *p,
 				   __u64 pos, __u32 group)
@@ -340,7 +340,7 @@ static __always_inline void udp_push(struct udp_socket *s, struct sock *sk, cons
 	udp_record_early(sk, slot, p, early);
 }
 
-/* `now` is 0 where it may not be needed. */
+/* Takes the datagram at the next read position. `now` may be 0 where it is rarely needed. */
 static __always_inline void udp_pop(struct cpu_state *c, struct udp_socket *s,
 				    struct sock *sk, bool ours, __u64 now)
 {
@@ -353,11 +353,11 @@ static __always_inline void udp_pop(struct cpu_state *c, struct udp_socket *s,
 		return;
 	pos = __sync_fetch_and_add(&s->head, 1);
 	if (s->stuck_since && pos + 1 == s->tail)
-		s->stuck_since = 0; /* in step */
+		s->stuck_since = 0; /* the FIFO is in step */
 	slot = &s->ring[pos % UDP_NEAR];
 	if (unlikely(!udp_take(slot, s->seed + pos))) {
 		slot = udp_take_far(s, pos, now ? now : bpf_ktime_get_ns(), ours);
-		if (!slot) /* its announcement finds the mark, or counted that it had no place */
+		if (!slot) /* the announcement finds the mark, or has counted the datagram */
 			return;
 	}
 	if (ours && !(slot->q.s.flags & PKT_SKIP))

@@ -51,8 +51,8 @@ static __always_inline bool udp_is_free(__u64 state)
 }
 
 /*
- * An early reader's mark: as much of its time as makes 9 h, and of the position as tells it from
- * those that share the slot, each of which overwrites it.
+ * An early reader's mark: the low bits of its time (9 h) and of its position, which tell it from
+ * other readers of the slot. Each of them overwrites it.
  */
 static __always_inline __u64 udp_early(__u64 pos, __u64 now, __u64 what)
 {
@@ -65,14 +65,14 @@ static __always_inline bool udp_is_early(__u64 state, __u64 pos)
 	       (state >> 3 & UDP_EARLY_POS) == (pos & UDP_EARLY_POS);
 }
 
-/* The mark of this position's reader, or of a later one, which has overwritten it. */
+/* True for the mark of this position's reader, or of a later one, which has overwritten it. */
 static __always_inline bool udp_is_ahead(__u64 state, __u64 pos)
 {
 	return udp_is_free(state) && udp_slot_kind(state) != UDP_FREE &&
 	       (__s16)((state >> 3) - pos) >= 0;
 }
 
-/* How long after `time` the reader came, which is less than 4 h off. */
+/* ns from `time` to the early reader, which is less than 4 h away. */
 static __always_inline __s64 udp_early_after(__u64 early, __u64 time)
 {
 	__u64 low = early >> UDP_EARLY_SHIFT;
@@ -85,14 +85,14 @@ static __always_inline bool udp_claim(struct udp_slot *slot, __u64 state, __u64 
 	return __sync_val_compare_and_swap(&slot->state, state, udp_mark(tag, UDP_BUSY)) == state;
 }
 
-/* The caller has claimed the slot. Returns a reader's mark if one was left meanwhile. */
+/* Publishes a claimed slot. Returns a reader's mark left meanwhile, or UDP_BUSY's. */
 static __always_inline __u64 udp_publish(struct udp_slot *slot, __u64 tag)
 {
 	return __sync_val_compare_and_swap(&slot->state, udp_mark(tag, UDP_BUSY),
 					   udp_mark(tag, UDP_PUSHED));
 }
 
-/* Claims the stamp, if it is there. */
+/* Claims a published stamp. False: it is not there. */
 static __always_inline bool udp_take(struct udp_slot *slot, __u64 tag)
 {
 	return udp_claim(slot, udp_mark(tag, UDP_PUSHED), tag);
@@ -108,7 +108,7 @@ static __always_inline void udp_release(struct udp_slot *slot)
 #endif
 }
 
-/* No two sockets, also of different times, have tags that are near each other. */
+/* Seed of a socket's tags, random so that no two sockets have nearby tags, also over time. */
 static __always_inline __u64 udp_seed(const struct sock *sk)
 {
 	__u64 h = (bpf_ktime_get_ns() ^ (__u64)low_half(sk) << 32) * 0x9e3779b97f4a7c15ULL;
@@ -116,7 +116,7 @@ static __always_inline __u64 udp_seed(const struct sock *sk)
 	return (h ^ h >> 32) ?: 1;
 }
 
-/* Datagrams in the socket's queues: the one that is filled and the one that is read from. */
+/* Number of datagrams in the socket's two queues: the one being filled, the one being read. */
 static __always_inline __u32 udp_queued(struct sock *sk)
 {
 	__u32 reading = 0;
@@ -125,17 +125,17 @@ static __always_inline __u32 udp_queued(struct sock *sk)
 	return sk->sk_receive_queue.qlen + reading;
 }
 
-/* May be negative, as several readers may count it down at once. */
+/* Datagrams from before the first program; several readers at once may make it negative. */
 static __always_inline __s64 udp_unseen(const struct udp_socket *s)
 {
 	return s->before - UDP_KNOWN;
 }
 
 /*
- * Made by whoever comes first: a spinning reader may take a socket's first datagram before its
- * announcement. If two make it at once, one fails and finds what the other made. The datagrams in
- * the queue then, except the `announced` one, came unseen. `before` is set last, and only once:
- * nobody uses the storage until it is known.
+ * Returns the socket's storage, made by its first announcement or read: a spinning reader may take
+ * a socket's first datagram before its announcement. Of two programs that make it at once, one
+ * finds the other's. Datagrams in the queue then, except the `announced` one, were not seen.
+ * `before` is set last, and once: the storage is unused until then.
  */
 static __always_inline struct udp_socket *udp_storage(struct sock *sk, __u32 announced)
 {
@@ -164,8 +164,8 @@ static __always_inline struct udp_slot *udp_far(__u64 tag)
 }
 
 /*
- * A stamp that no reader has taken for long gives way. It is not counted here, but its tag is kept
- * in the slot for its reader, which may still come: in `seq`, which is of no use at a read.
+ * Claims a far slot. A stamp that no reader has taken for long gives way, and its reader, which may
+ * still come, counts it: its tag stays in `seq`, which a read does not need.
  */
 static __always_inline bool udp_claim_far(struct udp_slot *slot, const struct packet *p, __u64 tag,
 					  __u32 group)
@@ -184,9 +184,8 @@ static __always_inline bool udp_claim_far(struct udp_slot *slot, const struct pa
 }
 
 /*
- * A reader leaves its mark in the near slot, if that is free or being written for its datagram. The
- * announcement goes on meanwhile, from a free slot to a claimed one to a published one, and other
- * readers may leave theirs: a few looks see where it ends.
+ * Leaves a reader's mark in the near slot, if that is free or being written for its datagram. The
+ * announcement and other readers change the slot meanwhile: a few tries follow them.
  */
 static __always_inline void udp_leave_mark(struct udp_slot *slot, __u64 tag, __u64 pos, __u64 now,
 					   __u64 what)
@@ -204,9 +203,9 @@ static __always_inline void udp_leave_mark(struct udp_slot *slot, __u64 tag, __u
 }
 
 /*
- * A reader's datagram is not in its near slot: it is far, or not announced yet, or had no place.
- * The mark comes first: its announcement looks for it once it has put the stamp into a far slot.
- * Returns the slot, claimed; or NULL.
+ * Finds the stamp of a reader whose near slot has none: it is far, not announced yet, or had no
+ * slot. The mark comes first, as the announcement looks for it after filling a far slot. Returns
+ * the claimed slot, or NULL.
  */
 static __noinline struct udp_slot *udp_take_far(struct udp_socket *s, __u64 pos, __u64 now,
 						bool ours)
@@ -216,7 +215,7 @@ static __noinline struct udp_slot *udp_take_far(struct udp_socket *s, __u64 pos,
 	__u64 tag = s->seed + pos;
 
 	udp_leave_mark(slot, tag, pos, now, ours ? UDP_EARLY : UDP_EARLY_OTHER);
-	if (udp_take(slot, tag)) /* announced in this very moment */
+	if (udp_take(slot, tag)) /* announced just now */
 		return slot;
 	slot = udp_far(tag);
 	if (!slot || udp_take(slot, tag))
@@ -226,15 +225,15 @@ static __noinline struct udp_slot *udp_take_far(struct udp_socket *s, __u64 pos,
 	return NULL;
 }
 
-/* How many reads ago the stamp's reader came. */
+/* Number of reads since the stamp's reader. */
 static __always_inline __s64 udp_reads_behind(const struct udp_socket *s, __u64 state)
 {
 	return (__s64)((s->seed + s->head - (state >> 3)) << 3) >> 3;
 }
 
 /*
- * A reader may go by and see neither its stamp nor a place for its mark, if another datagram has
- * the slot. Once others have read as many as there are near slots, nobody comes for that stamp.
+ * Frees a near slot whose reader passed without seeing its stamp or leaving a mark, as another
+ * datagram had the slot. After as many more reads as there are near slots, no reader comes for it.
  */
 static __always_inline void udp_drop_orphan(struct cpu_state *c, struct udp_socket *s,
 					    struct udp_slot *slot)
@@ -248,7 +247,7 @@ static __always_inline void udp_drop_orphan(struct cpu_state *c, struct udp_sock
 		count_loss(c, SLOT_READ, LOSS_RACE, ROW_UDP, 1);
 }
 
-/* Frees the near slots of stamps whose readers have gone by, which the caller has counted. */
+/* Frees the near slots of stamps whose readers have passed; the caller has counted them. */
 static __noinline int udp_forget(struct udp_socket *s)
 {
 	int i;

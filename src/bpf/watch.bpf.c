@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0)
 /*
- * The programs of `watch` and `record`. Their bodies are in the headers.
+ * Programs of `watch` and `record`; headers hold their bodies.
  *
- * Each hook does one of three things: it notes a time (link, ip, transport), it records the
- * stages passed so far once the packet is known to be payload for a socket of the filter
- * (socket, enqueued), or it records what only the reader's side knows (runnable, running,
- * read). Several programs may serve one hook; the loader keeps the first that the kernel takes.
+ * Each program does one of three things. It notes a time (link, ip, transport); it records earlier
+ * stages once the packet is known to be payload for a socket of the filter (socket, enqueued); or
+ * it records stages of the reader (runnable, running, read). Several programs may serve one hook;
+ * the loader takes the first that the kernel accepts.
  */
 #include "bpf/arrival.bpf.h"
 #include "bpf/drop.bpf.h"
@@ -379,7 +379,7 @@ int BPF_PROG(drop_tp, struct sk_buff *skb, void *where, unsigned int reason, str
 	return drop_count(skb, reason, sk);
 }
 
-/* Before 6.11 the tracepoint doesn't name the socket. */
+/* Before 6.11 the tracepoint does not pass the socket. */
 SEC("tp_btf/kfree_skb")
 int BPF_PROG(drop_old_tp, struct sk_buff *skb, void *where, unsigned int reason)
 {

@@ -257,7 +257,7 @@ static void test_told(void **state)
 	assert_true(rtt_is_known(&e) && rtt_is_valid(&e));
 	assert_int_equal(e.rtt_samples, 0);
 	had(&r, 60000, 3);
-	r.record.stats.rtt_samples += 1; /* one that was counted just now, but not in a bucket yet */
+	r.record.stats.rtt_samples += 1; /* counted just now, but not in a bucket yet */
 	e = tell(&r);
 	assert_true(rtt_is_known(&e) && rtt_is_valid(&e));
 	assert_int_equal(e.rtt_samples, 3);

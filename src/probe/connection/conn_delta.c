@@ -307,7 +307,7 @@ static uint32_t conn_delta_known(const struct conn_delta *p, const struct conn_s
 
 	if (conn_delta_was_thinned(p, t, from))
 		known &= ~(CONN_KNOWS_CALLS | RTT | CONN_KNOWS_PEER_DELACKS);
-	if (t->now.flags & CONN_MPTCP) /* its calls are those of the MPTCP socket */
+	if (t->now.flags & CONN_MPTCP) /* calls are made on the MPTCP socket */
 		known &= ~CONN_KNOWS_CALLS;
 	if (t->now.flags & CONN_KTLS && p->calls_below_tls)
 		known &= ~CONN_KNOWS_CALLS;

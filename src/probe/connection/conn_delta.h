@@ -30,7 +30,7 @@ struct conn_delta {
 	/* calls are seen below TLS, which is wrong for kTLS sockets */
 	bool calls_below_tls;
 	uint64_t tick_ns;               /* tick of the kernel's chronographs */
-	struct conn_table table;        /* of struct conn_seen, by cookie and namespace */
+	struct conn_table table;        /* struct conn_seen by cookie and namespace */
 	uint64_t counted_bytes;         /* bytes of their `counted` */
 	uint64_t rtts_bytes;            /* bytes of their `rtts` */
 	struct conn_events VEC_OF(struct event_conn) events;
@@ -40,7 +40,7 @@ struct conn_delta {
 	/* receives names and EV_FLOW; set by the caller, as is `dict` */
 	struct event_sink *sink;
 	struct event_dict *dict;
-	char cc_text[EVENT_COMM_LEN];   /* last congestion control, whose interned name is `cc` */
+	char cc_text[EVENT_COMM_LEN];   /* last congestion control; `cc` is its interned name */
 	uint32_t cc;
 	double hz[LEVELS];              /* target sampling rate of each level */
 	struct conn_cover cover[LEVELS];

@@ -30,7 +30,7 @@ struct conns_calls {
 	uint64_t lost_before;           /* calls left out before the first grant */
 	uint64_t overflowed;             /* calls left out because `events` was full */
 	uint32_t self;               /* pid of this process */
-	const struct conn_table *table; /* of struct conn_seen, for flow ids */
+	const struct conn_table *table; /* struct conn_seen, for flow ids */
 };
 
 /* Configures the log before the programs are loaded. Returns 0 or -errno. */

@@ -28,9 +28,9 @@
 #define TIMEOUT_S   5
 #define SPARE_FILES 16          /* descriptors kept free for other uses */
 #define LEFT_NAMED  32          /* maximum of namespaces named as unavailable */
-/* minimum pause between two searches for owners or namespaces, */
-#define SEARCH_PAUSE_NS	   NS_PER_S
-#define SEARCH_PAUSES      200         /* and this many times the cost of the last search */
+/* Pause between searches for owners or namespaces: this, or so many times the last one's cost. */
+#define SEARCH_PAUSE_NS NS_PER_S
+#define SEARCH_PAUSES   200
 
 struct diag_netns {
 	struct diag_ns ns;
@@ -459,12 +459,13 @@ static void diag_list_unknown(struct conns_diag *d, uint32_t size)
 
 	for (size_t i = 0; i < ARRAY_LEN(bits); i++)
 		if (!(known & bits[i].bit))
-			strbuf_printf(&d->missing, "%s: inet_diag does not tell\n", bits[i].what);
+			strbuf_printf(&d->missing, "%s: inet_diag does not report this\n",
+				      bits[i].what);
 	strbuf_puts(&d->missing,
 		    "socket options (TCP_NODELAY, buffer sizes that were set): inet_diag does not "
-		    "tell\n"
-		    "connections that end before they are looked at: only BPF programs see them; "
-		    "what others did after they were seen last is not told\n");
+		    "report them\n"
+		    "connections that end between two dumps: only BPF programs see them; "
+		    "a closed connection's activity after its last dump is missing\n");
 }
 
 static int diag_start(struct conns_diag *d, char *why, size_t size)
@@ -474,8 +475,8 @@ static int diag_start(struct conns_diag *d, char *why, size_t size)
 	int err = diag_read_info_size(&told);
 
 	if (!err && !diag_has(told, bytes_retrans)) {
-		snprintf(why, size, "inet_diag of this kernel tells too little of connections: "
-			 "Linux 4.19 is needed");
+		snprintf(why, size, "this kernel's inet_diag reports too little about connections: "
+			 "Linux 4.19 or later is needed");
 		return -EOPNOTSUPP;
 	}
 	d->delta.tick_ns = 1000; /* struct conn_now has microseconds here */
@@ -511,7 +512,7 @@ int conns_diag_open(struct conns_diag **out, char *why, size_t size)
 		err = diag_start(d, why, size);
 	if (err) {
 		if (!why[0])
-			snprintf(why, size, "inet_diag can't be asked: %s", strerror(-err));
+			snprintf(why, size, "cannot query inet_diag: %s", strerror(-err));
 		conns_diag_free(d);
 		return err;
 	}

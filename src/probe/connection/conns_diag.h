@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The live source of `hostlat conns` where its BPF programs can't be used: dumps of inet_diag in
- * each namespace that may be entered, which need no privilege in the own one. What such a dump has
- * not is unknown: calls, single round trips, kinds of losses, delayed ACKs, options; and so are
- * connections that end before the next dump. All connections are of LEVEL_HOT.
+ * The live source of `hostlat conns` where its BPF programs cannot be used: dumps of inet_diag in
+ * each namespace that may be entered; the own one needs no privilege. Calls, single round trips,
+ * kinds of losses, delayed ACKs, options, and connections that end before the next dump are
+ * unknown. All connections are of LEVEL_HOT.
  *
- * Functions do as those of probe/connection/conns_probe.h, which says what they mean.
+ * conns_diag_X() does what conns_probe_X() of probe/connection/conns_probe.h does.
  */
 #ifndef HOSTLAT_PROBE_CONNS_DIAG_H
 #define HOSTLAT_PROBE_CONNS_DIAG_H

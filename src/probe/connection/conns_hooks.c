@@ -34,14 +34,14 @@ struct conns_hook {
 	"delayed acknowledgements, are unknown"
 #define NO_LOSSES "fast retransmissions, probes and stalls are unknown"
 
-/* Of a row and its INSTEAD, the first that this kernel accepts is loaded. */
+/* The first of a row and its INSTEAD that this kernel accepts is loaded. */
 static const struct conns_hook conn_hooks[] = {
 	{ "conn_state", HOOK_TP_BTF, "inet_sock_set_state", NEEDED, 0, "connections",
-	  "inet_diag is asked for connections, which knows less of them", NULL },
+	  "hostlat uses inet_diag, which reports less about connections", NULL },
 	{ "conn_send", HOOK_TP_BTF, "sock_send_length", WANTED, CALLS, "calls", NO_CALLS, NULL },
 	{ "conn_send_fexit", HOOK_FEXIT, "tcp_sendmsg", INSTEAD, CALLS, "calls", NO_CALLS, NULL },
 	{ "conn_sendpage", HOOK_FEXIT, "tcp_sendpage", IF_PRESENT, 0, "calls of sendfile",
-	  "what sendfile sends is in no call", NULL },
+	  "bytes that sendfile sends are in no call", NULL },
 	{ "conn_recv", HOOK_TP_BTF, "sock_recv_length", WANTED, CALLS, "calls", NO_CALLS, NULL },
 	{ "conn_recv_fexit", HOOK_FEXIT, "tcp_recvmsg", INSTEAD, CALLS, "calls", NO_CALLS, NULL },
 	{ "conn_retransmit", HOOK_TP_BTF, "tcp_retransmit_skb", WANTED, CONN_KNOWS_LOSSES,
@@ -155,8 +155,8 @@ static void conns_hooks_select_extras(struct conns_selection *s)
 		  "owners of MPTCP connections", "an MPTCP connection has no application" },
 		{ s->skel->maps.timers, &s->skel->rodata->lacks_timers, NULL, NULL },
 		{ s->skel->maps.listeners, &s->skel->rodata->lacks_listeners,
-		  "who began connections from before",
-		  "a connection that was open before counts as begun by this host" },
+		  "who opened earlier connections",
+		  "connections open before hostlat count as opened by this host" },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(extras); i++) {
@@ -207,9 +207,9 @@ static int conns_hooks_select_records(struct conns_selection *s, char *why, size
 		err = storage ? conns_hooks_skip_table(&of[i]) : conns_hooks_size_table(&of[i]);
 	}
 	if (!conns_hooks_try(s, &walk, !storage) && !storage) {
-		snprintf(why, size, "this kernel lets nobody visit what is kept of connections: "
-			 "neither by an iterator over bpf_sk_storage_map nor by a program that is "
-			 "run (%s)", s->why);
+		snprintf(why, size, "this kernel offers no way to read connection records: neither "
+			 "an iterator over bpf_sk_storage_map nor a program that user space runs "
+			 "(%s)", s->why);
 		return -ENOENT;
 	}
 	return err;
@@ -261,7 +261,7 @@ static int conns_hooks_select_all(struct conns_selection *s, struct conn_delta *
 		if (!taken && row->how == NEEDED && !conns_hooks_permitted())
 			return -EPERM;
 		if (!taken && row->how == NEEDED) {
-			snprintf(why, size, "connections can't be followed: %s", s->why);
+			snprintf(why, size, "cannot follow connections: %s", s->why);
 			return -ENOENT;
 		}
 		delta->known |= row->known;
@@ -370,20 +370,20 @@ static int conns_hooks_load_all(bool *in_tables, char *why, size_t size)
 
 void conns_caps(struct cap_vec *caps)
 {
+	static const struct conns_hook storage = {
+		.what = "records beside sockets", .kind = HOOK_ITERATOR,
+		.target = "bpf_sk_storage_map",
+		.without = "records lie in tables, where a look-up takes longer",
+	};
 	bool in_tables = false;
 	char why[WHY_MAX] = "";
-	struct conns_trial all = { .name = "all programs", .found = why,
-			     .takes = "Linux 6.1 with BTF; what is missing stands above" };
+	struct conns_trial all = {
+		.name = "all programs", .found = why,
+		.takes = "Linux 6.1 with BTF; the rows above show what is missing",
+	};
 
 	conns_hooks_add_caps(caps);
-	conns_hooks_add_cap(
-		caps,
-		&(struct conns_hook){
-			.what = "records beside sockets",
-			.kind = HOOK_ITERATOR,
-			.target = "bpf_sk_storage_map",
-			.without = "records lie in tables, where a look-up takes longer" },
-		"a kernel that permits it");
+	conns_hooks_add_cap(caps, &storage, "a kernel that permits it");
 	all.err = conns_hooks_load_all(&in_tables, why, sizeof(why));
 	if (!all.err)
 		snprintf(why, sizeof(why), "loaded, with records %s",

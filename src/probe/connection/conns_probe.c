@@ -155,7 +155,7 @@ static void probe_attach_ops(struct conns_probe *p)
 	p->skel->bss->ops_attached = p->skel->links.conn_ops != NULL;
 	if (p->skel->links.conn_ops)
 		p->delta.known |= CONN_KNOWS_RTT | CONN_KNOWS_RTTS | CONN_KNOWS_PEER_DELACKS |
-				 CONN_KNOWS_RTO;
+				  CONN_KNOWS_RTO;
 	else
 		probe_note_missing(p, "round trips", strerror(err));
 }
@@ -283,7 +283,7 @@ static void probe_find_owners(struct conns_probe *p)
 	int err;
 
 	if (!bpf_program__autoload(p->skel->progs.conn_owner))
-		return; /* `missing` says so */
+		return; /* `missing` has the reason */
 	err = probe_visit_owners(p);
 	if (err)
 		probe_note_missing(p, "owners", strerror(-err));
@@ -379,7 +379,7 @@ static int probe_start(struct conns_probe *p)
 		      ? restorer_start(&p->restorer, PRIVILEGE_COLLECT, probe_release_sockets, p)
 		      : 0;
 	if (err)
-		log_warning("no process restores sockets if this one is killed: %s",
+		log_warning("cannot start the process that restores sockets if hostlat dies: %s",
 			    strerror(-err));
 	p->skel->bss->following = 1;
 	probe_empty_ring(p);
@@ -391,8 +391,8 @@ static int probe_start(struct conns_probe *p)
 	if (p->skel->bss->asked_in_vain && !p->skel->bss->asked_well)
 		probe_note_missing(
 			p, "round trips of connections from before",
-			"this kernel lets no program ask an open connection for them (6.12 "
-			"does)");
+			"this kernel lets no program enable them on an open connection "
+			"(Linux 6.12 does)");
 	probe_find_owners(p);
 	return 0;
 }
@@ -404,13 +404,13 @@ static int probe_start(struct conns_probe *p)
 static void probe_explain_refusal(int err, char *why, size_t size)
 {
 	if (!conns_hooks_permitted())
-		snprintf(why, size, "connections can't be followed: %s (run it as root, or with "
+		snprintf(why, size, "cannot follow connections: %s (run it as root, or with "
 			 "CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN)", strerror(-err));
 	else if (refusal_name()[0])
-		snprintf(why, size, "connections can't be followed: this kernel refuses %s (%s)",
+		snprintf(why, size, "cannot follow connections: this kernel refuses %s (%s)",
 			 refusal_name(), strerror(-err));
 	else
-		snprintf(why, size, "connections can't be followed: %s", strerror(-err));
+		snprintf(why, size, "cannot follow connections: %s", strerror(-err));
 }
 
 int conns_probe_open(struct conns_probe **out, const struct conns_log *log, char *why, size_t size)
@@ -429,7 +429,7 @@ int conns_probe_open(struct conns_probe **out, const struct conns_log *log, char
 	strbuf_init(&p->missing, 65536);
 	err = conn_delta_init(&p->delta);
 	if (!err && conns_hooks_permitted() && hook_none(reason, sizeof(reason))) {
-		snprintf(why, size, "connections can't be followed: %s", reason);
+		snprintf(why, size, "cannot follow connections: %s", reason);
 		err = -ENOTSUP;
 	}
 	if (!err)

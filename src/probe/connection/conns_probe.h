@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The live source of `hostlat conns`: loads the programs of src/bpf/conns.bpf.c, follows all TCP
- * connections of the host, and turns what is kept of them into events.
+ * connections of the host, and turns their records into events.
  *
  *	conns_probe_open(&probe, why, sizeof(why));
  *	conns_probe_describe(probe, sink);                   facts
@@ -11,9 +11,9 @@
  *	              while (conns_probe_block(probe, &block)) ...;  the EV_CONN
  *	conns_probe_free(probe);
  *
- * Nothing is pinned: when the process ends, however it ends, the kernel removes everything. A
- * socket that was there before keeps a flag that asks for calls of programs that are gone, which
- * conns_probe_free() takes back, or, after a kill -9, a process that waits for that.
+ * Nothing is pinned: when the process ends in any way, the kernel removes the programs. Flags stay
+ * in sockets that were open before, until conns_probe_free() clears them. After a kill -9, a
+ * process that waits for that does.
  */
 #ifndef HOSTLAT_PROBE_CONNS_PROBE_H
 #define HOSTLAT_PROBE_CONNS_PROBE_H

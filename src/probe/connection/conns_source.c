@@ -89,7 +89,7 @@ int conns_source_describe(struct conns_source *s, struct event_sink *sink)
 	if (!err && s->lacks_log)
 		err = event_put_fact(sink, clock_now(),
 				     CONNS_PROBE_FACT_MISSING,
-				     "the log of calls: inet_diag does not tell of calls");
+				     "the log of calls: inet_diag does not report calls");
 	return err ? err : conns_diag_describe(s->diag, sink);
 }
 

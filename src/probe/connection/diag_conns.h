@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is kept of each connection between two dumps of inet_diag: what samples found, and counters
- * as they were. No system calls.
+ * State of each connection between two dumps of inet_diag: its samples, and its counters at the
+ * last dump. No system calls.
  *
  *	each pass, for each namespace:
  *		diag_ns_begin(ns, now);
- *		for each of the answers: ns->time = now;
+ *		for each answer: ns->time = now;
  *			for each socket: diag_conns_update(conns, ns, sock, sample_us);
- *		ns->complete = true, if all came
+ *		ns->complete = true, if no answer is missing
  *	diag_conns_settle(conns);
  *	now and then: diag_conns_report(conns);     the EV_CONN, in conns->delta
  */
