@@ -313,7 +313,7 @@ struct packet {
 	__u64 link;      /* stage times; 0 = not passed or not measured */
 	__u64 ip;
 	__u64 transport;
-	__u64 link_ns;   /* latency at `link`, from link_origin; LINK_CORE */
+	__u64 link_ns;   /* latency at `link` from link_origin; upper bits: see LINK_CORE */
 	union {
 		__u64 socket; /* TCP: the time of `socket`; UDP: 0 */
 		__u64 skb;    /* in the link table: the packet's address; 0 = the entry is free */
@@ -380,7 +380,7 @@ struct cpu_state {
 	__u64 datagrams;   /* datagrams seen by sampling */
 	__u64 departures;  /* runs of transmit programs that see every packet */
 	__u64 linked;      /* address of the packet that last passed `link` */
-	/* a load reaches 32 KiB: the most frequent rows come first */
+	/* the most frequent rows come first: BPF loads reach 32 KiB */
 	struct stage_row row[ROW_PROTOS][SLOT_MAX][ORIGINS_AT_ONCE];
 	struct cpu_counters count;
 	struct cpu_share share[ROW_PROTOS];
@@ -534,7 +534,7 @@ struct task_entry {
 	struct task_state s;
 };
 
-#define TASK_GONE 1 /* value of `task`: the entry is free again */
+#define TASK_GONE 1 /* value of task_entry.task: the entry is free again */
 
 /* Entries of the map of other readers; the kernel adds TASK_OVERHEAD bytes to each. */
 #define TASKS_MIN 8

@@ -216,7 +216,7 @@ _Static_assert(sizeof(struct conn_counts) == 64, "a cache line");
 struct conn_timed {
 	__u64 ns[USE_MAX];      /* without the time of reading the clock */
 	__u32 runs[USE_MAX];    /* wrap */
-	__u32 most_ns[USE_MAX]; /* longest run since user space reset it to 0 */
+	__u32 max_ns[USE_MAX]; /* longest run since user space reset it to 0 */
 	__u64 clock_ns;         /* time of reading the clock, once per timed run */
 	__u64 pad[3];
 };

@@ -38,8 +38,8 @@ struct acks_found {
 #define ACKS_CUT_US (65535U * ACKS_UNIT_US)
 
 /* A shorter delay may be the peer's time to answer, a longer one a retransmission. */
-#define ACKS_LEAST_US 20000U
-#define ACKS_MOST_US 250000U
+#define ACKS_MIN_US 20000U
+#define ACKS_MAX_US 250000U
 
 /*
  * The score begins at ACKS_START. A late round trip of the same length adds one, another length
@@ -81,7 +81,7 @@ ACKS_INLINE int acks_are_unclear(const struct conn_acks *a, __u32 min_us)
 {
 	if (!a->base || acks_are_delayed(a))
 		return 0;
-	return acks_score(a) <= ACKS_UNCLEAR || acks_base_us(a) >= min_us + ACKS_LEAST_US;
+	return acks_score(a) <= ACKS_UNCLEAR || acks_base_us(a) >= min_us + ACKS_MIN_US;
 }
 
 ACKS_INLINE void acks_set_base(struct conn_acks *a, __u32 us)
@@ -168,8 +168,8 @@ ACKS_INLINE void acks_begin_again(struct conn_acks *a, __u32 rtt_us)
  * data. Returns acknowledgements now known to have been delayed: this one, and with the first sure
  * one those before it.
  */
-ACKS_INLINE struct acks_found acks_take(struct conn_acks *a, __u32 rtt_us, __u32 min_us, int lone,
-					int with_data, int held)
+ACKS_INLINE struct acks_found acks_add(struct conn_acks *a, __u32 rtt_us, __u32 min_us, int lone,
+				       int with_data, int held)
 {
 	struct acks_found found = {};
 	__u32 score, row, base, more, short_of;
@@ -183,9 +183,9 @@ ACKS_INLINE struct acks_found acks_take(struct conn_acks *a, __u32 rtt_us, __u32
 	row = a->votes >> 4;
 	base = acks_base_us(a);
 	more = rtt_us > base ? rtt_us - base : 0;
-	short_of = a->late ? a->late * 250U : ACKS_LEAST_US;
+	short_of = a->late ? a->late * 250U : ACKS_MIN_US;
 	lone = lone && !with_data;
-	candidate = lone && more >= ACKS_LEAST_US && more <= ACKS_MOST_US;
+	candidate = lone && more >= ACKS_MIN_US && more <= ACKS_MAX_US;
 	alike = candidate && acks_are_alike(a->late, more);
 	if (candidate && !row) {
 		acks_begin_again(a, rtt_us);
@@ -193,7 +193,7 @@ ACKS_INLINE struct acks_found acks_take(struct conn_acks *a, __u32 rtt_us, __u32
 	}
 	if (more < short_of) {
 		/* At one sample in eight, so that an unclear connection is judged again. */
-		if (score < ACKS_START && !(rtt_us & 7) && base < min_us + ACKS_LEAST_US)
+		if (score < ACKS_START && !(rtt_us & 7) && base < min_us + ACKS_MIN_US)
 			score++;
 		row = score >= ACKS_SURE ? ACKS_ROW_SURE : ACKS_ROW;
 	} else if (candidate && !a->late) {

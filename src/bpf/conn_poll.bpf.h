@@ -300,7 +300,7 @@ static __always_inline void conn_put_rtts(struct sock *id, struct conn_stats *k,
 
 #define RING_ENDS (CONN_RING / 8)
 
-/* `k` is NULL for an idle connection. */
+/* Copies the counters into a report; `k` is NULL for an idle connection. */
 static __always_inline void conn_put_stats(struct sock *id, struct tcp_sock *tp,
 					   const struct conn_idle *q, struct conn_stats *k,
 					   struct conn_snapshot *e)
@@ -308,9 +308,8 @@ static __always_inline void conn_put_stats(struct sock *id, struct tcp_sock *tp,
 	if (k) {
 		conn_note_progress(tp, k, e->time);
 		conn_add_times(k, e->time);
-		conn_put_rtts(id, k,
-			      /* before the extremes are copied, so that they fit but for a race */
-			      e);
+		/* before the extremes are copied, so that they fit but for a race */
+		conn_put_rtts(id, k, e);
 		__builtin_memcpy(&e->stats, k, sizeof(e->stats));
 	} else {
 		e->has_rtts = 0;

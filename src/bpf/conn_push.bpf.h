@@ -255,8 +255,8 @@ static __always_inline void ops_count_peer_delay(struct tcp_sock *tp, struct con
 	/* data_segs_in already counts this segment */
 	bool with_data = k->data_segs != (__u16)tp->data_segs_in;
 	bool held = tp->write_seq != tp->snd_nxt;
-	struct acks_found found = acks_take(&k->acks, rtt, tp->rtt_min.s[0].v, lone, with_data,
-					    held);
+	struct acks_found found = acks_add(&k->acks, rtt, tp->rtt_min.s[0].v, lone, with_data,
+					   held);
 
 	k->data_segs = tp->data_segs_in;
 	if (lone && with_data)
@@ -363,10 +363,10 @@ static __always_inline void ops_flag_socket(struct sock *sk, struct tcp_sock *tp
 	if (!ops_attached)
 		return;
 	if (bpf_setsockopt(sk, SOL_TCP_, TCP_CB_FLAGS, &flags, sizeof(flags))) {
-		asked_in_vain = 1;
+		flags_refused = 1;
 		return;
 	}
-	asked_well = 1;
+	flags_accepted = 1;
 	q->flags |= STATS_RTT | ops_added_flags(old);
 }
 

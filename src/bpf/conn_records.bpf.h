@@ -71,7 +71,7 @@ static __always_inline __u64 key_ring_pop(void *places, volatile struct key_ring
 		__type(key, __u32);                                                      \
 		__type(value, __u64);                                                    \
 	} name##_keys SEC(".maps");                                                      \
-	volatile struct key_ring name##_ring = {}; /* user space reads it */          \
+	volatile struct key_ring name##_ring = {}; /* user space reads its positions */  \
                                                                                          \
 	static __always_inline bool name##_has_room(void)                                \
 	{                                                                                \

@@ -67,9 +67,9 @@ volatile __u32 follow_one_in = 1;
 volatile __u32 ops_attached = 0;
 /*
  * Results of setting flags in open sockets. Before 6.12 only a connection's own events could set
- * them: then asked_well stays 0.
+ * them: then flags_accepted stays 0.
  */
-volatile __u32 asked_in_vain = 0, asked_well = 0;
+volatile __u32 flags_refused = 0, flags_accepted = 0;
 /* new connections are followed from now on */
 volatile __u32 following = 0;
 /* a connection is hot for this long after a problem, and warm for this long after data */
@@ -111,8 +111,8 @@ static __always_inline void run_end(enum conn_use what, struct timed_run run)
 	t->clock_ns += run.clock_ns;
 	t->ns[what] += ns;
 	t->runs[what]++;
-	if (ns > t->most_ns[what])
-		t->most_ns[what] = ns;
+	if (ns > t->max_ns[what])
+		t->max_ns[what] = ns;
 }
 
 static __always_inline void conn_count_lost(enum conn_lost why)

@@ -126,7 +126,7 @@ static __always_inline bool udp_is_drawn(struct cpu_state *c, const struct sk_bu
 }
 
 /* Recordings: reports the call, and notes its datagram. */
-static __noinline int udp_told(struct sk_buff *skb, struct sock *sk, __u64 since, __u64 now)
+static __noinline int udp_report_call(struct sk_buff *skb, struct sock *sk, __u64 since, __u64 now)
 {
 	struct tx_entry *e = tx_find((__u64)skb);
 	__u64 id = bpf_get_current_pid_tgid();
@@ -155,7 +155,8 @@ static __noinline int udp_told(struct sk_buff *skb, struct sock *sk, __u64 since
 }
 
 /* Recordings: notes the time in the driver (`given`; `now` 0: it was dropped) or in the queue. */
-static __always_inline void udp_way(const struct tx_entry *e, __u64 skb, __u64 now, bool given)
+static __always_inline void udp_note_time(const struct tx_entry *e, __u64 skb, __u64 now,
+					  bool given)
 {
 	struct tx_way *way = telling_sends ? tx_way(tx_place(e, skb)) : NULL;
 
@@ -198,7 +199,7 @@ static __always_inline int udp_segment(struct sk_buff *skb)
 	e->where = TX_UDP;
 	e->skb = since ? (__u64)skb : 0;
 	if (telling_sends && since)
-		udp_told(skb, sk, since, now);
+		udp_report_call(skb, sk, since, now);
 	return 0;
 }
 
@@ -302,7 +303,7 @@ static __noinline int tx_udp_queued(struct cpu_state *c, struct sock *sk, struct
 	} else if (e && e->where == TX_UDP && tx_is_unsampled(e)) {
 		udp_not_drawn(c, skb, sk, now);
 	} else if (e && e->where == TX_UDP) {
-		udp_way(e, (__u64)skb, now, false);
+		udp_note_time(e, (__u64)skb, now, false);
 		udp_measured(c, skb, sk, e->base, e->last, now);
 	} else if (e && (e->where & TX_INDEX) != (__u32)skb->dev->ifindex) {
 		if (!tx_is_unsampled(e))
@@ -344,7 +345,7 @@ static __noinline int tx_udp_given(struct cpu_state *c, struct tx_entry *e, stru
 	e->where |= TX_GIVEN;
 	if (tx_is_unsampled(e))
 		return 0;
-	udp_way(e, (__u64)skb, now, true);
+	udp_note_time(e, (__u64)skb, now, true);
 	if (e->base < LOSS_MAX) {
 		if (slot_selected(SLOT_DRIVER))
 			count_loss(c, SLOT_DRIVER, e->base, ROW_UDP, 1);
@@ -411,7 +412,7 @@ static __always_inline __u32 tx_udp_dropped(struct tx_entry *e, struct sk_buff *
 	bool same = udp_same(e, skb);
 
 	if (same) {
-		udp_way(e, (__u64)skb, 0, true);
+		udp_note_time(e, (__u64)skb, 0, true);
 		tx_way_ends(e, (__u64)skb, 0);
 	}
 	e->skb = 0;

@@ -227,20 +227,20 @@ static __always_inline void origin_forced(struct packet *p)
 {
 	__u8 found = p->s.flags & PKT_LINK ? p->s.link_origin : ROW_LINK;
 
-	if (origin_asked == ROW_LINK) {
+	if (origin_option == ROW_LINK) {
 		p->s.base = p->link;
 		p->s.origin = ROW_LINK;
 		p->s.flags &= ~PKT_LINK; /* `link` is the origin: nothing to measure there */
 		return;
 	}
 	/* origin_delivered() sets `deliver` later, on packets with a sender's stamp here */
-	if (origin_asked == ROW_DELIVER) {
+	if (origin_option == ROW_DELIVER) {
 		if (found != ROW_SENDER)
 			p->s.flags |= PKT_FORCED_MISS;
 		p->s.flags &= ~PKT_LINK;
 		return;
 	}
-	if (found != origin_asked) {
+	if (found != origin_option) {
 		p->s.flags |= PKT_FORCED_MISS;
 		p->s.flags &= ~PKT_LINK;
 		return;
@@ -256,7 +256,7 @@ static __always_inline void origin_delivered(struct cpu_state *c, struct packet 
 	__u8 why = LOSS_STAMP_FOREIGN;
 	__u64 age;
 
-	if (origin_asked != ROW_DELIVER || (p->s.flags & PKT_FORCED_MISS))
+	if (origin_option != ROW_DELIVER || (p->s.flags & PKT_FORCED_MISS))
 		return;
 	age = stamp_age(c, now, skb->tstamp, &why);
 	if (age == ~0ULL) {

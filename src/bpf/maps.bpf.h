@@ -106,7 +106,7 @@ struct {
 
 const volatile __u32 slots = ~0U;           /* selected slots, a bit per enum row_slot */
 /* enum row_origin; ROW_ORIGINS = decided per packet */
-const volatile __u32 origin_asked = ROW_ORIGINS;
+const volatile __u32 origin_option = ROW_ORIGINS;
 const volatile __u32 filter_port = 0;       /* local port, 0 = all */
 const volatile __u32 filter_netns = 0;      /* inode, 0 = all */
 const volatile __u64 filter_cgroup = 0;     /* id in cgroup2, 0 = all; with those below it */

@@ -35,7 +35,7 @@ struct request_pending {
 	__u8 pad;
 };
 
-enum request_state { REQUESTS_NEW, REQUESTS_FOLLOWED, REQUESTS_LEFT };
+enum request_state { REQUESTS_NEW, REQUESTS_FOLLOWED, REQUESTS_ABANDONED };
 
 struct request_side {
 	struct stream_parser stream;
@@ -75,9 +75,9 @@ static __always_inline void request_missed(__u32 why)
 		__sync_fetch_and_add(&requests_missed[why], 1);
 }
 
-static __always_inline void requests_leave(struct request_conn *r, __u32 why)
+static __always_inline void requests_abandon(struct request_conn *r, __u32 why)
 {
-	r->state = REQUESTS_LEFT;
+	r->state = REQUESTS_ABANDONED;
 	request_missed(why);
 }
 

@@ -370,13 +370,13 @@ static __noinline int request_walk(struct request_walk *w)
 	if (!r || !w->side)
 		return 0;
 	if (__sync_val_compare_and_swap(&w->side->busy, 0, 1)) {
-		requests_leave(r, MISSED_BYTES);
+		requests_abandon(r, MISSED_BYTES);
 		return 0;
 	}
 	w->missed = MISSED_BUFFER;
 	request_steps(w);
 	if (w->left)
-		requests_leave(r, w->missed);
+		requests_abandon(r, w->missed);
 	w->side->busy = 0;
 	return 0;
 }
@@ -396,11 +396,11 @@ static __always_inline bool requests_begin(struct request_conn *r, struct sock *
 		return false;
 	before = BPF_CORE_READ(tp, bytes_received) - (tp->rcv_nxt - tp->copied_seq) - returned;
 	if (before + 1 > 1) { /* the end of the connection may count as one byte */
-		requests_leave(r, MISSED_OLDER);
+		requests_abandon(r, MISSED_OLDER);
 		return false;
 	}
 	if (BPF_CORE_READ(tp, data_segs_out)) {
-		requests_leave(r, MISSED_PROTOCOL);
+		requests_abandon(r, MISSED_PROTOCOL);
 		return false;
 	}
 	r->in.next = tp->copied_seq - returned;
@@ -417,12 +417,12 @@ static __always_inline int requests_read(struct sock *sk, __u32 returned, int fl
 	if (!sk || !returned || !sock_selected(sk) || !reader_selected())
 		return 0;
 	w.r = bpf_sk_storage_get(&request_conns, sk, NULL, 0);
-	if (!w.r || w.r->state == REQUESTS_LEFT)
+	if (!w.r || w.r->state == REQUESTS_ABANDONED)
 		return 0;
 	if (w.r->state == REQUESTS_NEW && !requests_begin(w.r, sk, returned))
 		return 0;
 	if (flags & MSG_TRUNC) {
-		requests_leave(w.r, MISSED_CALL);
+		requests_abandon(w.r, MISSED_CALL);
 		return 0;
 	}
 	w.side = &w.r->in;
@@ -451,7 +451,7 @@ static __always_inline int requests_sent(struct sock *sk, __u32 seq, __u32 bytes
 	if (since)
 		request_walk(&w);
 	else
-		requests_leave(w.r, MISSED_CALL);
+		requests_abandon(w.r, MISSED_CALL);
 	return 0;
 }
 

@@ -49,7 +49,7 @@ static __always_inline int rx_link(struct sk_buff *skb)
 	e->p.ip = e->p.transport = 0;
 	e->p.s.flags = flags;
 	origin_by_packet(c, &e->p, skb);
-	if (origin_asked != ROW_ORIGINS)
+	if (origin_option != ROW_ORIGINS)
 		origin_forced(&e->p);
 	if (!slot_selected(SLOT_LINK))
 		e->p.s.flags &= ~PKT_LINK;
@@ -322,7 +322,7 @@ static __always_inline int rx_switch(bool preempt, struct task_struct *prev,
 		t->stopped_since = prev_state & (TASK_STOPPED | TASK_TRACED) ? now : 0;
 	}
 	c->announced = 0;
-	cpu_taken(c, next, now);
+	cpu_note_switch(c, next, now);
 	return 0;
 }
 

@@ -135,7 +135,7 @@ static __always_inline void slow_socket(struct event_slow *e, const struct sock 
 }
 
 /* Slowest message in the ring; user space resets it. Two CPUs may set it at once. */
-__u64 slow_most = 0;
+__u64 slow_max_ns = 0;
 
 /*
  * The last quarter of the ring is for messages slower than all before: of n in random order those
@@ -143,9 +143,9 @@ __u64 slow_most = 0;
  */
 static __always_inline bool slow_has_room(__u64 ns)
 {
-	if (ns <= slow_most)
+	if (ns <= slow_max_ns)
 		return bpf_ringbuf_query(&slow_ring, BPF_RB_AVAIL_DATA) < SLOW_RING / 4 * 3;
-	slow_most = ns;
+	slow_max_ns = ns;
 	return true;
 }
 

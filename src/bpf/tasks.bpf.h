@@ -204,7 +204,8 @@ static __always_inline void task_continued(struct task_state *t, __u64 now)
 	t->stopped_since = 0;
 }
 
-static __always_inline void cpu_taken(struct cpu_state *c, struct task_struct *next, __u64 now)
+static __always_inline void cpu_note_switch(struct cpu_state *c, struct task_struct *next,
+					    __u64 now)
 {
 	struct cpu_switch *s = &c->ring[c->switches & (SWITCH_RING - 1)];
 

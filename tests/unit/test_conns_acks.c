@@ -95,7 +95,7 @@ static struct outcome run(const struct path *path, uint64_t seed, uint32_t sampl
 
 		least = us < least ? us : least;
 		o.truth += late;
-		o.told += acks_take(&acks, us, least, true, false, false).delayed;
+		o.told += acks_add(&acks, us, least, true, false, false).delayed;
 	}
 	o.unclear = acks_are_unclear(&acks, least);
 	o.delays = acks_are_delayed(&acks);
@@ -166,7 +166,7 @@ static uint32_t take(struct conn_acks *a, uint32_t ms, uint32_t n, bool lone)
 	uint32_t told = 0;
 
 	while (n--)
-		told += acks_take(a, ms * MS, 2 * MS, lone, false, false).delayed;
+		told += acks_add(a, ms * MS, 2 * MS, lone, false, false).delayed;
 	return told;
 }
 
@@ -201,7 +201,7 @@ static uint32_t held_of_seven(unsigned int bits)
 
 	for (int i = 0; i < 7; i++) {
 		take(&a, 2, 1, true);
-		held += acks_take(&a, 42 * MS, 2 * MS, true, false, bits >> i & 1).held;
+		held += acks_add(&a, 42 * MS, 2 * MS, true, false, bits >> i & 1).held;
 	}
 	assert_true(acks_are_delayed(&a));
 	return held;
@@ -262,7 +262,7 @@ static void replies_say_nothing(void **state)
 	(void)state;
 	take(&a, 2, 1, true);
 	for (int i = 0; i < 2000; i++)
-		assert_int_equal(acks_take(&a, 42 * MS, 2 * MS, true, true, false).delayed, 0);
+		assert_int_equal(acks_add(&a, 42 * MS, 2 * MS, true, true, false).delayed, 0);
 	assert_false(acks_are_unclear(&a, 2 * MS));
 	assert_int_equal(in_turn(&a, 42, 50, true), 50);
 }
@@ -309,12 +309,12 @@ static void jitter_makes_it_unclear(void **state)
 	assert_in_range(unclear, SEEDS * 9 / 10, SEEDS);
 	rng_init(&rng, 3);
 	for (int i = 0; i < 500; i++)
-		acks_take(&a, 20 * MS + (uint32_t)rng_below(&rng, 100 * MS), 20 * MS, true, false,
-			  false);
+		acks_add(&a, 20 * MS + (uint32_t)rng_below(&rng, 100 * MS), 20 * MS, true, false,
+			 false);
 	assert_true(acks_are_unclear(&a, 20 * MS));
 	for (int i = 0; i < 500; i++)
-		acks_take(&a, 20 * MS + (uint32_t)rng_below(&rng, 2 * MS), 20 * MS, true, false,
-			  false);
+		acks_add(&a, 20 * MS + (uint32_t)rng_below(&rng, 2 * MS), 20 * MS, true, false,
+			 false);
 	assert_false(acks_are_unclear(&a, 20 * MS));
 	assert_int_equal(acks_score(&a), ACKS_START);
 }
@@ -342,8 +342,8 @@ static void extremes(void **state)
 	rng_init(&rng, 5);
 	for (int i = 0; i < 100000; i++) {
 		const uint32_t rtt = values[rng_below(&rng, ARRAY_LEN(values))];
-		const struct acks_found found = acks_take(&a, rtt, rtt / 2, rng_below(&rng, 2),
-							  rng_below(&rng, 2), rng_below(&rng, 2));
+		const struct acks_found found = acks_add(&a, rtt, rtt / 2, rng_below(&rng, 2),
+							 rng_below(&rng, 2), rng_below(&rng, 2));
 
 		assert_in_range(found.delayed, 0, 255);
 		assert_in_range(found.held, 0, found.delayed);

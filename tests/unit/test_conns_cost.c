@@ -35,8 +35,8 @@ static void run(int cpu, int use, uint64_t n, uint32_t of_them, uint64_t ns, uin
 	timed[cpu].runs[use] += of_them;
 	timed[cpu].ns[use] += of_them * ns;
 	timed[cpu].clock_ns += of_them * clock_ns;
-	if (of_them && ns > timed[cpu].most_ns[use])
-		timed[cpu].most_ns[use] = (uint32_t)ns;
+	if (of_them && ns > timed[cpu].max_ns[use])
+		timed[cpu].max_ns[use] = (uint32_t)ns;
 }
 
 static void expect(double ns, bool known)

@@ -32,12 +32,12 @@ static uint64_t conn_cover_part(const struct conn_gap *gap, uint64_t from, uint6
 
 uint64_t conn_cover_missing(const struct conn_cover *cover, uint64_t from, uint64_t to)
 {
-	const size_t kept = cover->n < CONN_GAPS ? cover->n : CONN_GAPS;
+	const size_t n_gaps = cover->n < CONN_GAPS ? cover->n : CONN_GAPS;
 	uint64_t ns = 0;
 
 	if (cover->since && cover->since < to)
 		ns = to - (cover->since > from ? cover->since : from);
-	for (size_t i = 1; i <= kept; i++) {
+	for (size_t i = 1; i <= n_gaps; i++) {
 		const struct conn_gap *gap = &cover->gaps[(cover->n - i) % CONN_GAPS];
 
 		if (gap->to <= from)

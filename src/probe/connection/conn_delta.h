@@ -31,8 +31,8 @@ struct conn_delta {
 	bool calls_below_tls;
 	uint64_t tick_ns;               /* tick of the kernel's chronographs */
 	struct conn_table table;        /* struct conn_seen by cookie and namespace */
-	uint64_t counted_bytes;         /* bytes of their `counted` */
-	uint64_t rtts_bytes;            /* bytes of their `rtts` */
+	uint64_t counted_bytes;         /* bytes of `counted` of all entries */
+	uint64_t rtts_bytes;            /* bytes of `rtts` of all entries */
 	struct conn_events VEC_OF(struct event_conn) events;
 	size_t handed;                  /* number of events that conn_delta_block() has returned */
 	struct conn_owner *owners;

@@ -45,15 +45,15 @@ static double cost_of_run(const struct conns_cost *c, int use)
 static void cost_add_cpu(struct conns_cost *c, struct conn_timed *now, struct conn_timed *then,
 			 int use, double *ns, double *runs)
 {
-	const double most = (double)now->most_ns[use], price = cost_of_run(c, use);
-	const double usual = price > 0 ? price : ASSUMED_NS;
+	const double most = (double)now->max_ns[use], price = cost_of_run(c, use);
+	const double expected = price > 0 ? price : ASSUMED_NS;
 	double n = (uint32_t)(now->runs[use] - then->runs[use]), sum;
 
 	sum = now->ns[use] > then->ns[use] ? (double)(now->ns[use] - then->ns[use]) : 0;
-	now->most_ns[use] = 0;
+	now->max_ns[use] = 0;
 	then->ns[use] = now->ns[use];
 	then->runs[use] = now->runs[use];
-	if (n > 1 ? most * (n - 1) > STRANGE * (sum - most) : most > STRANGE * usual) {
+	if (n > 1 ? most * (n - 1) > STRANGE * (sum - most) : most > STRANGE * expected) {
 		sum = sum > most ? sum - most : 0;
 		n--;
 	}

@@ -388,7 +388,7 @@ static int probe_start(struct conns_probe *p)
 	if (p->existing)
 		probe_each_namespace(p, PASS_FOLLOW);
 	p->first_ns = clock_thread_cpu() - p->first_ns;
-	if (p->skel->bss->asked_in_vain && !p->skel->bss->asked_well)
+	if (p->skel->bss->flags_refused && !p->skel->bss->flags_accepted)
 		probe_note_missing(
 			p, "round trips of connections from before",
 			"this kernel lets no program enable them on an open connection "

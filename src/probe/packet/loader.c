@@ -170,7 +170,7 @@ static void settings(struct pkt_probe *probe)
 			  (__u8 *)skel->rodata->shorter_cells);
 	skel->bss->test_port = NO_TEST_PORT;
 	skel->rodata->slots = mask;
-	skel->rodata->origin_asked = origin_of[c->origin];
+	skel->rodata->origin_option = origin_of[c->origin];
 	skel->rodata->filter_port = c->port;
 	skel->rodata->filter_netns = c->netns_inode;
 	skel->rodata->filter_cgroup = c->cgroup_id;

@@ -74,7 +74,7 @@ int pkt_slow(struct pkt_probe *probe, struct event_sink *sink, struct event_dict
 	if (!ring)
 		return -errno;
 	n = ring_buffer__consume(ring);
-	probe->skel->bss->slow_most = 0;
+	probe->skel->bss->slow_max_ns = 0;
 	ring_buffer__free(ring);
 	for (int p = 0; p < ROW_PROTOS && !t.err; p++)
 		t.err = put_suppressed(probe, sink, dict, now, p);
