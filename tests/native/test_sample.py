@@ -237,7 +237,7 @@ def behind_holes(path):
     capture = Capture(path.reader, "middle0")
     observer = watch.Watch("--port", port, "--netns", path.reader, "--hol", "include",
                            "--sample", "1/2")
-    thread = threading.Thread(daemon=True, target=lambda: [
+    thread = threading.Thread(target=lambda: [
         (sender.sendall(bytes(100)), time.sleep(0.03 if i % burst == burst - 1 else 0))
         for i in range(n)], daemon=True)
     thread.start()
