@@ -90,7 +90,7 @@ struct bottleneck bottleneck_find(const struct conn_view *v)
 
 	if (!v->peer || !conn_knows(v->c, CONN_KNOWS_TIMES))
 		return found;
-	for (uint32_t i = 0; i < v->n_found; i++)
+	for (uint32_t i = 0; i < v->judged.n; i++)
 		if (is_part(&v->found[i]) && (!worst || v->found[i].lost_ns > worst->lost_ns))
 			worst = &v->found[i];
 	if (worst) {

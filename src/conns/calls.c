@@ -185,7 +185,7 @@ static bool is_shown(const struct conns_options *o, struct conn_view v)
 
 	if (v.c)
 		rules_judge(&v, problems);
-	return (!o->keep || o->keep(&v, o->ctx)) && (!o->problems_only || v.harmful);
+	return (!o->keep || o->keep(&v, o->ctx)) && (!o->problems_only || v.judged.harmful);
 }
 
 bool conns_call(struct conns *c, const struct event_call *call, bool ask, struct report *r)
@@ -235,7 +235,7 @@ int conns_choose(struct conns *c, int (*chosen)(void *ctx, uint64_t cookie), voi
 		    !conns_view(c, CONNS_INTERVAL, record->conn, &room))
 			continue;
 		if ((o->keep && !o->keep(&room.view, o->ctx)) ||
-		    (o->problems_only && !room.view.harmful))
+		    (o->problems_only && !room.view.judged.harmful))
 			continue;
 		err = chosen(ctx, record->c.cookie);
 		if (err)

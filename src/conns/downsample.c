@@ -124,7 +124,7 @@ static bool has_problem(const struct event_conn *e)
 	struct conn_view view = { .c = e };
 
 	rules_judge(&view, problems);
-	return view.harmful || e->lost_reply;
+	return view.judged.harmful || e->lost_reply;
 }
 
 static void note_problem(struct downsample *c, struct downsample_conn *conn)

@@ -186,7 +186,7 @@ static int judge_interval(struct conns *c)
 		err = rules_judge_into(&room.view, &c->found, &record->judged);
 		if (err)
 			return err;
-		c->all.items[record->conn].problem_intervals += !!room.view.harmful;
+		c->all.items[record->conn].problem_intervals += !!room.view.judged.harmful;
 	}
 	err = incast_find(c);
 	return err ? err : proxy_tick(c);
@@ -292,7 +292,7 @@ static int follow(struct conns *c, const struct conn *conn, const struct event_c
 	rules_judge(&view, problems);
 	return vec_push(&c->followed, (struct conn_record){
 		.c = *e, .conn = (uint32_t)(conn - c->all.items),
-		.judged = { .problems = view.problems, .harmful = view.harmful } });
+		.judged = view.judged });
 }
 
 static int add_total(struct conn *conn, const struct event_conn *e)

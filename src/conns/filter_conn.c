@@ -91,7 +91,7 @@ bool filter_match_conn(const struct conn_view *view, void *filter)
 	put_shares(&v, view->c);
 	v.classes = classes;
 	for (unsigned int i = 0; i < CONN_CLASSES; i++)
-		if (view->problems & 1U << i)
+		if (view->judged.problems & 1U << i)
 			classes[v.n_classes++] = conn_class_name(i);
 	return filter_match(filter, &v);
 }

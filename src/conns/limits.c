@@ -98,7 +98,7 @@ static int judge(struct limits *l, struct due *dues, uint32_t conn, const struct
 	double share;
 	int err = 0;
 
-	for (uint32_t i = 0; !err && i < v->n_found; i++) {
+	for (uint32_t i = 0; !err && i < v->judged.n; i++) {
 		const struct conn_problem *p = &v->found[i];
 
 		if (p->harm != CONN_HARMFUL)

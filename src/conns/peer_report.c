@@ -134,7 +134,7 @@ static unsigned int say_one(const struct conns *c, const struct conns_shown *s,
 	unsigned int said = 0;
 
 	if (!shown_view_other(c, s, one, &other) ||
-	    !(one->judged.harmful | other.view.harmful))
+	    !(one->judged.harmful | other.view.judged.harmful))
 		return 0;
 	shown_view(c, s, one, &own);
 	here = end_name(&own.view, c->peer_recording->here.name, r);

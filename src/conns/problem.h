@@ -31,10 +31,7 @@ struct conn_problems VEC_OF(struct conn_problem);
 static inline void conn_view_judged(struct conn_view *view, const struct conn_judged *judged,
 				    const struct conn_problems *found)
 {
-	view->problems = judged->problems;
-	view->harmful = judged->harmful;
-	view->lost_ns = judged->lost_ns;
-	view->n_found = judged->n;
+	view->judged = *judged;
 	view->found = judged->n ? found->items + judged->first : NULL;
 }
 

@@ -262,7 +262,7 @@ static uint64_t lost_ns(const struct conn_view *view)
 	const uint32_t losses = 1U << CONN_FAST_RETRANSMIT | 1U << CONN_TIMEOUT |
 				1U << CONN_TAIL_LOSS_PROBE | 1U << CONN_BURST_AFTER_IDLE;
 	const struct event_conn *c = view->c;
-	const uint32_t harmful = view->harmful;
+	const uint32_t harmful = view->judged.harmful;
 
 	return (harmful >> CONN_SEND_BUFFER & 1 ? c->send_buffer_ns : 0) +
 	       (harmful & losses ? c->stall_ns : 0) +
@@ -273,14 +273,13 @@ static uint64_t lost_ns(const struct conn_view *view)
 void rules_judge(struct conn_view *view, struct conn_problem *room)
 {
 	view->found = room;
-	view->n_found = list_problems(view, room);
-	view->problems = view->harmful = 0;
-	for (uint32_t i = 0; i < view->n_found; i++) {
-		view->problems |= 1U << room[i].class;
+	view->judged = (struct conn_judged){ .n = list_problems(view, room) };
+	for (uint32_t i = 0; i < view->judged.n; i++) {
+		view->judged.problems |= 1U << room[i].class;
 		if (room[i].harm == CONN_HARMFUL)
-			view->harmful |= 1U << room[i].class;
+			view->judged.harmful |= 1U << room[i].class;
 	}
-	view->lost_ns = lost_ns(view);
+	view->judged.lost_ns = lost_ns(view);
 }
 
 int rules_judge_into(struct conn_view *view, struct conn_problems *found,
@@ -291,11 +290,9 @@ int rules_judge_into(struct conn_view *view, struct conn_problems *found,
 	if (err)
 		return err;
 	rules_judge(view, found->items + found->len);
-	*judged = (struct conn_judged){
-		.problems = view->problems, .harmful = view->harmful, .lost_ns = view->lost_ns,
-		.first = (uint32_t)found->len, .n = view->n_found,
-	};
-	found->len += view->n_found;
+	view->judged.first = (uint32_t)found->len;
+	*judged = view->judged;
+	found->len += judged->n;
 	return 0;
 }
 

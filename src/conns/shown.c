@@ -66,11 +66,10 @@ static int judge(struct conns_shown *s, struct conn_view *view, struct shown *on
 	if (s->span == CONNS_TOTAL)
 		err = rules_judge_into(view, &s->found, &one->judged);
 	for (const struct conn_cross *x = first_cross(s, one->conn); x; x = next_cross(s, x)) {
-		view->problems |= 1U << x->class;
-		view->harmful |= 1U << x->class;
+		view->judged.problems |= 1U << x->class;
+		view->judged.harmful |= 1U << x->class;
 	}
-	one->judged.problems = view->problems;
-	one->judged.harmful = view->harmful;
+	one->judged = view->judged;
 	return err;
 }
 
@@ -174,10 +173,10 @@ static bool shown_count(const struct conns *c, struct conns_shown *s, const stru
 		return false;
 	s->connections++;
 	s->closed += !!(v->c->flags & CONN_CLOSED);
-	s->troubled += !!v->harmful;
+	s->troubled += !!v->judged.harmful;
 	for (int class = 0; class < CONN_CLASSES; class++)
-		s->classes[class] += v->harmful >> class & 1;
-	return !o->problems_only || v->harmful;
+		s->classes[class] += v->judged.harmful >> class & 1;
+	return !o->problems_only || v->judged.harmful;
 }
 
 static int take(const struct conns *c, struct conns_shown *s, uint32_t conn)
@@ -189,8 +188,6 @@ static int take(const struct conns *c, struct conns_shown *s, uint32_t conn)
 
 	if (!conns_view(c, s->span, conn, &room))
 		return 0;
-	if (s->span == CONNS_INTERVAL)
-		one.judged = c->fresh.items[c->all.items[conn].fresh - 1].judged;
 	err = judge(s, &room.view, &one);
 	if (err)
 		return err;
@@ -257,7 +254,7 @@ size_t shown_problems(const struct conns_shown *s, const struct shown *one,
 		      const struct conn_view *view, struct shown_problem *out)
 {
 	const struct conn_cross *x = first_cross(s, one->conn);
-	size_t n = view->n_found;
+	size_t n = view->judged.n;
 
 	for (size_t i = 0; i < n; i++)
 		out[i] = (struct shown_problem){ .p = view->found[i] };

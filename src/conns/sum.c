@@ -59,10 +59,10 @@ void sum_add(struct conn_sum *s, const struct conn_view *v)
 	else
 		s->sum = *v->c;
 	s->closed += !!(v->c->flags & CONN_CLOSED);
-	s->troubled += !!v->harmful;
-	s->lost_ns += v->lost_ns;
+	s->troubled += !!v->judged.harmful;
+	s->lost_ns += v->judged.lost_ns;
 	for (int class = 0; class < CONN_CLASSES; class++)
-		s->classes[class] += v->harmful >> class & 1;
+		s->classes[class] += v->judged.harmful >> class & 1;
 	rtt_add(&s->rtts, v->c);
 	add_few(s, v->c);
 	add_calls(s, v->c);

@@ -190,8 +190,8 @@ static struct value other_end_value(const struct conns *c, const struct conns_sh
 	object_add(o, "side", value_string(bottleneck_name(bottleneck_find(v).side)));
 	object_add(o, "events", value_object(words_events(e, r)));
 	object_add(o, "bytes", value_object(words_bytes(e, r)));
-	object_add(o, "problems", value_list(words_classes(v->problems, r)));
-	object_add(o, "harmful", value_list(words_classes(v->harmful, r)));
+	object_add(o, "problems", value_list(words_classes(v->judged.problems, r)));
+	object_add(o, "harmful", value_list(words_classes(v->judged.harmful, r)));
 	return value_object(o);
 }
 
@@ -228,7 +228,7 @@ static void add_connection(struct table *t, const struct conn_view *v, struct va
 		value_bool(e->flags & CONN_CLOSED), value_object(words_times(e, r)),
 		words_known(e, CONN_KNOWS_TIMES, value_ns(e->unknown_ns)), value_string(limit),
 		limit ? value_fraction(share) : value_null(), value_object(words_events(e, r)),
-		value_list(words_classes(v->problems, r)), value_u64(v->problem_intervals),
+		value_list(words_classes(v->judged.problems, r)), value_u64(v->problem_intervals),
 	};
 
 	if (!full) {
@@ -315,7 +315,7 @@ static void add_line(struct table *t, const struct conn_view *v, const char *hos
 
 	n += counter_cells(cells + n, e, true);
 	cells[n++] = e->rtt_us ? value_ns(e->rtt_us * US) : value_null();
-	cells[n++] = value_string(words_class_line(v->harmful, r));
+	cells[n++] = value_string(words_class_line(v->judged.harmful, r));
 	if (host) {
 		cells[n++] = value_string(bottleneck_name(bottleneck_find(v).side));
 		cells[n++] = value_string(host);
@@ -347,7 +347,7 @@ static void add_text(const struct conns *c, const struct conns_shown *s, struct 
 	vec_for_each(&s->items, one) {
 		const bool both = shown_view_other(c, s, one, &other);
 
-		if (!c->options.all && !one->judged.harmful && !(both && other.view.harmful))
+		if (!c->options.all && !one->judged.harmful && !(both && other.view.judged.harmful))
 			continue;
 		if (!c->options.all && t && t->nrows >= TABLES_ROWS) {
 			left++;

@@ -60,13 +60,9 @@ struct conn_view {
 	 * If that is too little of the span, `peer` is NULL. */
 	const char *peer_host;         /* NULL: it is not */
 	uint64_t common_ns;
-	/* Set by rules_judge() or conn_view_judged(); 0 before. */
-	uint32_t problems;             /* 1 << enum conn_class */
-	uint32_t harmful;              /* of them, those for which data waited */
-	uint32_t problem_intervals;    /* so far, with one of the latter */
-	uint32_t n_found;
-	uint64_t lost_ns;              /* to the latter, as far as it is known */
-	const struct conn_problem *found; /* problems of the connection by itself; borrowed */
+	struct conn_judged judged;     /* set by rules_judge() or conn_view_judged(); 0 before */
+	const struct conn_problem *found; /* the judged.n problems of this connection; borrowed */
+	uint32_t problem_intervals;    /* intervals so far with a problem for which data waited */
 };
 
 static inline bool conn_knows(const struct event_conn *c, uint32_t known)

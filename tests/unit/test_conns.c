@@ -216,8 +216,8 @@ static void a_span_is_judged_once(void **state)
 	assert_int_equal(conn_pack(&rig.c->all.items[0], &e), 0);
 	shown_view(rig.c, &shown, &shown.items.items[0], &room);
 	assert_int_equal(room.view.c->rto, 0);
-	assert_int_equal(room.view.harmful, 1U << CONN_TIMEOUT);
-	assert_int_equal(room.view.n_found, 1);
+	assert_int_equal(room.view.judged.harmful, 1U << CONN_TIMEOUT);
+	assert_int_equal(room.view.judged.n, 1);
 	assert_int_equal(room.view.found->class, CONN_TIMEOUT);
 	shown_release(&shown);
 	rig_release(&rig);
@@ -385,7 +385,7 @@ static void a_cookie_is_of_its_namespace(void **state)
 static bool keep_odd(const struct conn_view *view, void *ctx)
 {
 	++*(int *)ctx;
-	assert_int_equal(!!view->harmful, view->c->cookie == 3);
+	assert_int_equal(!!view->judged.harmful, view->c->cookie == 3);
 	return view->c->cookie % 2;
 }
 

@@ -197,8 +197,8 @@ static void the_other_end_has_problems_with_others(void **state)
 	assert_int_equal(t.e->joined, 1);
 	assert_int_equal(shown_make(t.here.c, CONNS_TOTAL, &shown), 0);
 	assert_true(shown_view_other(t.here.c, &shown, &shown.items.items[0], &room));
-	assert_true(room.view.harmful >> CONN_INCAST & 1);
-	assert_true(room.view.problems >> CONN_INCAST & 1);
+	assert_true(room.view.judged.harmful >> CONN_INCAST & 1);
+	assert_true(room.view.judged.problems >> CONN_INCAST & 1);
 	shown_release(&shown);
 	two_release(&t);
 }

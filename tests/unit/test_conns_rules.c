@@ -37,7 +37,7 @@ static const struct conn_problem *find(const struct event_conn *e, const struct 
 	struct conn_view view = { .c = e, .peer = peer, .joined = peer };
 
 	rules_judge(&view, problems);
-	for (uint32_t i = 0; i < view.n_found; i++)
+	for (uint32_t i = 0; i < view.judged.n; i++)
 		if (problems[i].class == class && problems[i].ours == ours)
 			return &problems[i];
 	return NULL;
@@ -199,9 +199,9 @@ static void none_holds_for_one_that_does_nothing(void **state)
 	nothing(&e);
 	fit(&e);
 	rules_judge(&view, problems);
-	assert_int_equal(view.n_found, 0);
+	assert_int_equal(view.judged.n, 0);
 	rules_judge(&unknown, problems);
-	assert_int_equal(unknown.n_found, 0);
+	assert_int_equal(unknown.judged.n, 0);
 }
 
 /* What is found in all fields, with nothing known, is nothing. */
@@ -219,7 +219,7 @@ static void what_is_unknown_is_no_problem(void **state)
 		cases[i].make(&e);
 		e.known = 0;
 		rules_judge(&view, problems);
-		assert_int_equal(view.n_found, 0);
+		assert_int_equal(view.judged.n, 0);
 	}
 }
 
@@ -304,8 +304,8 @@ static void each_time_is_lost_once(void **state)
 	e.stall_ns = 70 * NS_PER_MS;
 	fit(&e);
 	rules_judge(&view, problems);
-	assert_int_equal(view.lost_ns, 270 * NS_PER_MS);
-	assert_int_equal(view.harmful, 1U << CONN_DELAYED_ACK | 1U << CONN_NAGLE |
+	assert_int_equal(view.judged.lost_ns, 270 * NS_PER_MS);
+	assert_int_equal(view.judged.harmful, 1U << CONN_DELAYED_ACK | 1U << CONN_NAGLE |
 			 1U << CONN_FAST_RETRANSMIT | 1U << CONN_TIMEOUT |
 			 1U << CONN_BURST_AFTER_IDLE);
 }
