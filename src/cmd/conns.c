@@ -15,7 +15,6 @@
 #include "cmd/recorded_file.h"
 #include "cmd/recording.h"
 #include "conns/filter.h"
-#include "conns/filter_conn.h"
 
 struct conns_config {
 	uint64_t interval_ns;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "conns/rules.h"
-#include "conns/total.h"
+#include "conns/conn_accumulate.h"
 
 #define SLOTS 65536u
 #define TASKS 4096u

@@ -13,7 +13,7 @@
 #include "conns/proxy.h"
 #include "conns/rules.h"
 #include "conns/state.h"
-#include "conns/total.h"
+#include "conns/conn_accumulate.h"
 #include "conns/window.h"
 
 struct conns *conns_new(const struct conns_options *options)

@@ -28,6 +28,7 @@
 #define FILTER_TERMS_MAX 128
 #define FILTER_DEPTH_MAX 32	/* of parentheses and nots */
 
+struct conn_view;
 struct filter;
 
 /*
@@ -40,5 +41,11 @@ void filter_free(struct filter *filter);
 
 /* Is the filter true of it? Not if that is unknown. */
 bool filter_match(const struct filter *filter, const struct filter_view *view);
+
+/*
+ * Returns filter_match() of a judged connection; `keep` of struct conns_options. `filter` is a
+ * struct filter.
+ */
+bool filter_match_conn(const struct conn_view *view, void *filter);
 
 #endif

@@ -9,7 +9,7 @@
 #include "base/bug.h"
 #include "conns/counter.h"
 #include "conns/rtt.h"
-#include "conns/sum.h"
+#include "conns/conn_aggregate.h"
 #include "conns/tables.h"
 #include "conns/words.h"
 #include "report/human.h"

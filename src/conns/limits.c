@@ -7,7 +7,7 @@
 
 #include "base/sort.h"
 #include "conns/rules.h"
-#include "conns/shown.h"
+#include "conns/select.h"
 #include "conns/words.h"
 
 void limits_init(struct limits *l, struct conns *c)

@@ -16,7 +16,7 @@
 
 #include "base/vec.h"
 #include "conns/conns.h"
-#include "conns/sum.h"
+#include "conns/conn_aggregate.h"
 
 #define LIMITS_STRETCHES_MAX (1u << 20)
 #define LIMITS_DUTIES_MAX 64u   /* of a kind: those with most time */

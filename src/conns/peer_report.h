@@ -3,7 +3,7 @@
 #ifndef HOSTLAT_CONNS_PEER_REPORT_H
 #define HOSTLAT_CONNS_PEER_REPORT_H
 
-#include "conns/shown.h"
+#include "conns/select.h"
 
 /* Each adds nothing if there is one recording. `joined`: how many, and why others not. */
 void peer_report_summary(const struct conns *c, struct report *r);

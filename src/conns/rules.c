@@ -3,7 +3,7 @@
 
 #include "base/bug.h"
 #include "conns/evidence.h"
-#include "conns/samples.h"
+#include "conns/conn_share.h"
 
 /* Those of several samples that found the connection in a state, as a share with its interval. */
 static bool is_often(const struct event_conn *c, uint64_t ns, uint32_t hits,

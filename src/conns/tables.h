@@ -3,7 +3,7 @@
 #ifndef HOSTLAT_CONNS_TABLES_H
 #define HOSTLAT_CONNS_TABLES_H
 
-#include "conns/shown.h"
+#include "conns/select.h"
 
 /* What a screen holds, of rows and of sentences. */
 #define TABLES_ROWS 20u

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 OR BSD-2-Clause OR GPL-2.0-only */
 /*
  * The counters of a connection, one row each. From the rows come the difference between two records
- * (probe/connection/conn_delta.c), the sum (conns/total.c), JSON, the text's columns, the fields of
- * --filter and the manual. HACKING.md says how to add a counter.
+ * (probe/connection/conn_delta.c), the sum (conns/conn_accumulate.c), JSON, the text's columns, the
+ * fields of --filter and the manual. HACKING.md says how to add a counter.
  *
  * A row is WIDTH(field, value, known, object, "name", unit, "meaning", .text = ...):
  *

@@ -18,8 +18,8 @@
 #include "base/bug.h"
 #include "base/parse.h"
 #include "conns/budget.h"
-#include "conns/samples.h"
-#include "conns/total.h"
+#include "conns/conn_share.h"
+#include "conns/conn_accumulate.h"
 #include "event/conn_times.h"
 
 #define RUNS 150

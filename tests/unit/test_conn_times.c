@@ -10,9 +10,9 @@
 
 #include "base/rng.h"
 #include "conns/problem.h"
-#include "conns/samples.h"
-#include "conns/sum.h"
-#include "conns/total.h"
+#include "conns/conn_share.h"
+#include "conns/conn_aggregate.h"
+#include "conns/conn_accumulate.h"
 #include "conns/words.h"
 #include "event/conn_times.h"
 #include "probe/connection/conn_cover.h"

@@ -13,9 +13,9 @@
 #include "base/parse.h"
 #include "base/rng.h"
 #include "conns/join.h"
-#include "conns/shown.h"
+#include "conns/select.h"
 #include "conns/state.h"
-#include "conns/total.h"
+#include "conns/conn_accumulate.h"
 #include "conns_rig.h"
 
 /* -- sums ----------------------------------------------------------------------------------- */

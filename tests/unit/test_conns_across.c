@@ -12,7 +12,7 @@
 #include "base/parse.h"
 #include "conns/peer_match.h"
 #include "conns/join.h"
-#include "conns/shown.h"
+#include "conns/select.h"
 #include "conns/bottleneck.h"
 #include "conns/state.h"
 #include "conns/window.h"

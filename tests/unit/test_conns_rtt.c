@@ -20,7 +20,7 @@
 #include "base/bug.h"
 #include "base/rng.h"
 #include "conns/rtt.h"
-#include "conns/total.h"
+#include "conns/conn_accumulate.h"
 #include "event/memsource.h"
 #include "probe/connection/conn_rtts.h"
 #include "probe/connection/conn_delta.h"

@@ -12,7 +12,7 @@
 #include "base/parse.h"
 #include "base/rng.h"
 #include "conns/downsample.h"
-#include "conns/total.h"
+#include "conns/conn_accumulate.h"
 #include "event/conn_times.h"
 
 #define FLOWS 40

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Records of a connection, checked and added up. */
-#ifndef HOSTLAT_CONNS_TOTAL_H
-#define HOSTLAT_CONNS_TOTAL_H
+#ifndef HOSTLAT_CONNS_CONN_ACCUMULATE_H
+#define HOSTLAT_CONNS_CONN_ACCUMULATE_H
 
 #include <stdbool.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "conns/samples.h"
+#include "conns/conn_share.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "conns/total.h"
+#include "conns/conn_accumulate.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "conns/sum.h"
+#include "conns/conn_aggregate.h"
 
 #include "conns/problem.h"
 #include "conns/rtt.h"
-#include "conns/total.h"
+#include "conns/conn_accumulate.h"
 #include "event/conn_times.h"
 
 /* A call log that one of N connections has stands for N. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Connections added up, whatever they have in common. */
-#ifndef HOSTLAT_CONNS_SUM_H
-#define HOSTLAT_CONNS_SUM_H
+#ifndef HOSTLAT_CONNS_CONN_AGGREGATE_H
+#define HOSTLAT_CONNS_CONN_AGGREGATE_H
 
 #include "conns/rtt.h"
 #include "conns/view.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The connections of a report, judged, in their order; and the problems of each. */
-#ifndef HOSTLAT_CONNS_SHOWN_H
-#define HOSTLAT_CONNS_SHOWN_H
+#ifndef HOSTLAT_CONNS_SELECT_H
+#define HOSTLAT_CONNS_SELECT_H
 
 #include "conns/problem.h"
 #include "conns/rules.h"

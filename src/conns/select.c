@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "conns/shown.h"
+#include "conns/select.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shares of time from samples. */
-#ifndef HOSTLAT_CONNS_SAMPLES_H
-#define HOSTLAT_CONNS_SAMPLES_H
+#ifndef HOSTLAT_CONNS_CONN_SHARE_H
+#define HOSTLAT_CONNS_CONN_SHARE_H
 
 #include "event/layout.h"
 #include "stats/proportion.h"
