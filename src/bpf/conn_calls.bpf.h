@@ -128,7 +128,7 @@ static __always_inline void calls_put_event(struct sock *sk, struct tcp_sock *tp
 	e->unsent = conn_bytes_between(tp->snd_nxt, tp->write_seq);
 	e->unacked = conn_bytes_between(tp->snd_una, tp->snd_nxt);
 	e->unread = conn_bytes_between(tp->copied_seq, tp->rcv_nxt);
-	e->doing = poll_state(sk, tp, conn_stats_get(sk), now);
+	e->state = poll_state(sk, tp, conn_stats_get(sk), now);
 	e->flags = calls_dry >= log->period ? CALL_AFTER_UNKNOWN : 0;
 	log->period = calls_period;
 }

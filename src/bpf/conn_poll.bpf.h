@@ -74,7 +74,7 @@ static __always_inline bool poll_ack_is_overdue(struct tcp_sock *tp, struct conn
 	return now > sent && now - sent > (rtt + rtt / 4 + OVERDUE_US) * 1000ULL;
 }
 
-static __always_inline enum conn_doing poll_held_back(struct sock *sk, struct tcp_sock *tp,
+static __always_inline enum conn_sample_state poll_held_back(struct sock *sk, struct tcp_sock *tp,
 						struct conn_stats *k, __u32 unsent, __u64 now)
 {
 	__u32 nonagle = BPF_CORE_READ_BITFIELD(tp, nonagle);
@@ -87,7 +87,7 @@ static __always_inline enum conn_doing poll_held_back(struct sock *sk, struct tc
 	return poll_ack_is_overdue(tp, k, now) ? CONN_AT_DELAYED_ACK : CONN_AT_NAGLE;
 }
 
-static __always_inline enum conn_doing poll_state(struct sock *sk, struct tcp_sock *tp,
+static __always_inline enum conn_sample_state poll_state(struct sock *sk, struct tcp_sock *tp,
 					    struct conn_stats *k, __u64 now)
 {
 	__u32 unsent = tp->write_seq - tp->snd_nxt, out = tp->packets_out;
@@ -128,7 +128,7 @@ static __always_inline bool poll_is_unread(struct sock *sk, struct tcp_sock *tp)
 static __always_inline void poll_sample(struct sock *id, struct sock *sk, struct tcp_sock *tp,
 					struct conn_stats *k, __u64 now)
 {
-	enum conn_doing what = poll_state(sk, tp, k, now);
+	enum conn_sample_state what = poll_state(sk, tp, k, now);
 	bool shut = !tp->snd_wnd, unread = poll_is_unread(sk, tp);
 
 	conn_note_progress(tp, k, now);

@@ -102,7 +102,7 @@ static int read_conns(struct input *in)
 	struct event_source *source = event_reader_source(from->conns);
 	struct event_damage damage;
 	struct event_block block;
-	int err = conns_run_new(&in->conns, from->folder ? conns_scope_keeps : NULL,
+	int err = conns_run_new(&in->conns, from->folder ? conns_scope_selects : NULL,
 				&from->scope);
 
 	if (!err)

@@ -119,7 +119,7 @@ static const struct opt conns_options[] = {
 	OPT_END,
 };
 
-static int conns_from(const struct conns_config *c, struct conns_view *view)
+static int conns_show_recording(const struct conns_config *c, struct conns_view *view)
 {
 	struct event_damage damage;
 	int code;
@@ -127,12 +127,12 @@ static int conns_from(const struct conns_config *c, struct conns_view *view)
 	if (!recorded_file_is_of(c->from, EV_CONN))
 		return EXIT_CANNOT;
 	view->recorded = true;
-	code = recorded_file_read(c->from, conns_view_take, view, &damage);
+	code = recorded_file_read(c->from, conns_view_feed, view, &damage);
 	return code ? code : conns_view_close(view, &damage, 0);
 }
 
 /* "1%..3%", or one number: it is the upper one. */
-static bool budget_of(const char *text, double *low, double *high)
+static bool conns_parse_budget(const char *text, double *low, double *high)
 {
 	const char *dots = strstr(text, "..");
 	char first[32];
@@ -149,28 +149,29 @@ static bool budget_of(const char *text, double *low, double *high)
 }
 
 /* All of them, or those that are chosen: one that is followed is known from the beginning on. */
-static struct conns_log log_of(const struct conns_config *c, const struct conns_options *shown)
+static struct conns_log conns_log_config(const struct conns_config *c,
+					 const struct conns_options *shown)
 {
 	return (struct conns_log){
 		.on = c->calls, .cookie = shown->follow,
-		.all = !shown->follows && !shown->keep && !shown->problems_only,
+		.all = !shown->follows && !shown->select && !shown->problems_only,
 	};
 }
 
-static int conns_live(const struct conns_config *c, const struct conns_options *shown,
-		      struct conns_view *view)
+static int conns_measure(const struct conns_config *c, const struct conns_options *shown,
+			 struct conns_view *view)
 {
 	struct conns_live_config live = {
 		.interval_ns = c->interval_ns, .duration_ns = c->duration_ns, .count = c->count,
 		.record = c->record, .collect = c->collect,
 		.record_all = c->record_all,
 		.size_limit = c->size_limit, .result_fd = view->shown.out.fd,
-		.log = log_of(c, shown), .choose = conns_view_choose,
-		.take = conns_view_take, .ctx = view, .seed = clock_mono_ns(clock_system()),
+		.log = conns_log_config(c, shown), .choose = conns_view_choose,
+		.feed = conns_view_feed, .ctx = view, .seed = clock_mono_ns(clock_system()),
 	};
 	int record_error, code;
 
-	if (!budget_of(c->budget, &live.low, &live.high)) {
+	if (!conns_parse_budget(c->budget, &live.low, &live.high)) {
 		log_error("--cpu-budget takes two shares of one core, such as 1%%..3%%, not '%s'",
 			  c->budget);
 		return EXIT_USAGE;
@@ -181,7 +182,7 @@ static int conns_live(const struct conns_config *c, const struct conns_options *
 }
 
 /* What goes with what, beyond single options. */
-static bool is_usage(const struct conns_config *c)
+static bool conns_check_options(const struct conns_config *c)
 {
 	if (c->record_all && !c->record)
 		log_error("conns: --record-all needs --record FILE");
@@ -195,7 +196,7 @@ static bool is_usage(const struct conns_config *c)
 	return false;
 }
 
-static int filter_of(const char *text, struct filter **filter)
+static int conns_parse_filter(const char *text, struct filter **filter)
 {
 	struct strbuf why = STRBUF_INIT(1024);
 	int err = filter_parse(text, filter, &why);
@@ -206,7 +207,7 @@ static int filter_of(const char *text, struct filter **filter)
 	return err;
 }
 
-static bool log_is_possible(const struct conns_config *c)
+static bool conns_check_log(const struct conns_config *c)
 {
 	if (c->calls && c->collect == CONNS_COLLECT_INET_DIAG) {
 		log_error("conns: --calls needs BPF programs: inet-diag does not report calls");
@@ -220,7 +221,7 @@ static bool log_is_possible(const struct conns_config *c)
 	return true;
 }
 
-static int run(const void *config)
+static int conns_command_run(const void *config)
 {
 	const struct conns_config *c = config;
 	struct conns_options options = {
@@ -241,17 +242,17 @@ static int run(const void *config)
 			  c->follow);
 		return EXIT_USAGE;
 	}
-	if (!is_usage(c) || !log_is_possible(c))
+	if (!conns_check_options(c) || !conns_check_log(c))
 		return EXIT_USAGE;
 	if (c->filter)
-		err = filter_of(c->filter, &filter);
+		err = conns_parse_filter(c->filter, &filter);
 	if (err)
 		return err == -ENOMEM ? EXIT_CANNOT : EXIT_USAGE;
-	options.keep = filter ? filter_match_conn : NULL;
+	options.select = filter ? filter_match_conn : NULL;
 	options.ctx = filter;
 	if (!conns_view_open(&view, &c->common, &options, c->count))
 		code = c->peer ? conns_peer_show(c->from, c->peer, &view) :
-		       c->from ? conns_from(c, &view) : conns_live(c, &options, &view);
+		       c->from ? conns_show_recording(c, &view) : conns_measure(c, &options, &view);
 	conns_view_release(&view);
 	filter_free(filter);
 	return code;
@@ -262,5 +263,5 @@ const struct command cmd_conns = {
 	.summary = "show what limits each TCP connection",
 	.options = conns_options,
 	.config_size = sizeof(struct conns_config),
-	.run = run,
+	.run = conns_command_run,
 };

@@ -56,24 +56,24 @@ struct live {
 	uint64_t calls_ns;             /* own CPU time that it took in the tick */
 	uint32_t cost_flags;
 	uint64_t seq;
-	struct conns_lost_told told;
+	struct conns_lost_reported lost;
 	struct conns_ends ends;        /* as of the last tick */
 	bool first, full, enough;
 };
 
 /* ---- handing on ---- */
 
-static bool downsamples(const struct live *l)
+static bool conns_live_downsamples(const struct live *l)
 {
 	return l->recording.writer && !l->config->record_all;
 }
 
 /* Also for what is held back. */
-static bool fits(struct live *l, const struct event_block *block)
+static bool conns_live_fits(struct live *l, const struct event_block *block)
 {
 	struct event_block all = { .kind = EV_CONN, .record_size = sizeof(struct event_conn) };
 
-	if (!downsamples(l))
+	if (!conns_live_downsamples(l))
 		return recording_fits(&l->recording, block);
 	all.size = downsample_most(&l->downsample, 0) * sizeof(struct event_conn);
 	all.size += block->kind == EV_CONN ? block->count * sizeof(struct event_conn) :
@@ -81,30 +81,30 @@ static bool fits(struct live *l, const struct event_block *block)
 	return recording_fits(&l->recording, &all);
 }
 
-static int record(struct live *l, const struct event_block *block)
+static int conns_live_record(struct live *l, const struct event_block *block)
 {
 	int err = 0;
 
-	if (block->kind != EV_CONN || !downsamples(l)) {
+	if (block->kind != EV_CONN || !conns_live_downsamples(l)) {
 		recording_copy(&l->recording, block);
 		return 0;
 	}
 	for (uint32_t i = 0; i < block->count && !err; i++) {
 		struct event_conn e;
 
-		err = downsample_take(&l->downsample, event_block_record(block, i, &e, sizeof(e)));
+		err = downsample_add(&l->downsample, event_block_record(block, i, &e, sizeof(e)));
 	}
 	return err;
 }
 
 /* What the interval has of connections goes into the recording before its end does. */
-static int record_interval(struct live *l, uint64_t now, bool last)
+static int conns_live_record_interval(struct live *l, uint64_t now, bool last)
 {
 	struct downsample *c = &l->downsample;
 	struct event_block block;
 	int err;
 
-	if (!downsamples(l))
+	if (!conns_live_downsamples(l))
 		return 0;
 	err = downsample_close(c, now, last);
 	for (size_t at = 0; at < c->out.len && !err;) {
@@ -116,45 +116,45 @@ static int record_interval(struct live *l, uint64_t now, bool last)
 	return err;
 }
 
-static int hand_on(struct live *l, const struct event_block *block)
+static int conns_live_pass_on(struct live *l, const struct event_block *block)
 {
 	int err;
 
 	if (l->enough)
 		return 0;
-	if (!fits(l, block)) {
+	if (!conns_live_fits(l, block)) {
 		l->full = true; /* what is told is what is in it */
 		return 0;
 	}
-	err = record(l, block);
+	err = conns_live_record(l, block);
 	if (err)
 		return err;
-	err = l->config->take(l->config->ctx, block);
+	err = l->config->feed(l->config->ctx, block);
 	l->enough = err > 0;
 	return err < 0 ? err : 0;
 }
 
-static int drain(struct live *l)
+static int conns_live_drain(struct live *l)
 {
 	struct event_source *source = event_memsource_source(l->queue);
 	struct event_block block;
 	int err = 0;
 
 	while (!err && event_source_next(source, &block) > 0)
-		err = hand_on(l, &block);
+		err = conns_live_pass_on(l, &block);
 	return err;
 }
 
 /* Names first, then what they are used in. */
-static int drain_all(struct live *l)
+static int conns_live_drain_all(struct live *l)
 {
 	struct event_block block;
-	int err = drain(l);
+	int err = conns_live_drain(l);
 
 	recording_flush(&l->recording);
 	while (conns_source_block(l->source, &block)) {
 		if (!err)
-			err = hand_on(l, &block);
+			err = conns_live_pass_on(l, &block);
 	}
 	recording_flush(&l->recording);
 	return err;
@@ -162,7 +162,7 @@ static int drain_all(struct live *l)
 
 /* ---- an interval ---- */
 
-static int sample(struct live *l, unsigned int n)
+static int conns_live_sample(struct live *l, unsigned int n)
 {
 	struct conns_pass pass;
 	int err = 0;
@@ -178,7 +178,7 @@ static int sample(struct live *l, unsigned int n)
 }
 
 /* One more is always expected to begin: it is to be sampled from its begin on. */
-static void count_members(struct live *l)
+static void conns_live_count_members(struct live *l)
 {
 	uint64_t members[LEVELS];
 
@@ -191,7 +191,7 @@ static void count_members(struct live *l)
 }
 
 /* Those with problems first; the last time, all. */
-static int read_records(struct live *l, bool last)
+static int conns_live_read_records(struct live *l, bool last)
 {
 	struct conns_pass pass;
 	int err = 0;
@@ -204,11 +204,11 @@ static int read_records(struct live *l, bool last)
 		l->spent.read_ns[i] += pass.cpu_ns;
 		l->spent.reads[i] += pass.members;
 	}
-	count_members(l);
+	conns_live_count_members(l);
 	return err;
 }
 
-static int put_clock(struct live *l)
+static int conns_live_put_clock(struct live *l)
 {
 	struct clock_follow_params p;
 	struct event_clock e;
@@ -224,7 +224,7 @@ static int put_clock(struct live *l)
 }
 
 /* Passes of the tick that ends that were given up, as all had become dearer. */
-static void tell_given_up(struct live *l)
+static void conns_live_report_skipped(struct live *l)
 {
 	const struct budget *b = &l->budget;
 	uint64_t now = clock_now(), all = now - l->tick;
@@ -236,7 +236,7 @@ static void tell_given_up(struct live *l)
 }
 
 /* What the tick has cost; what the next one may. */
-static void account(struct live *l, uint64_t now)
+static void conns_live_account(struct live *l, uint64_t now)
 {
 	uint64_t cpu = clock_cpu();
 	struct conns_push push;
@@ -269,7 +269,7 @@ static void account(struct live *l, uint64_t now)
 }
 
 /* The calls that were logged, and how many more may be. */
-static int take_calls(struct live *l)
+static int conns_live_read_calls(struct live *l)
 {
 	const uint64_t before = clock_cpu();
 	const uint64_t grant = call_budget_grant(&l->call_budget, l->budget.config.interval_ns);
@@ -283,7 +283,7 @@ static int take_calls(struct live *l)
 	while (conns_source_call_block(l->source, &block)) {
 		n += block.count;
 		if (!err)
-			err = hand_on(l, &block);
+			err = conns_live_pass_on(l, &block);
 	}
 	recording_flush(&l->recording);
 	l->calls_ns = clock_cpu() - before;
@@ -292,7 +292,7 @@ static int take_calls(struct live *l)
 }
 
 /* Of connections that have closed meanwhile. */
-static int read_ends(struct live *l)
+static int conns_live_read_ends(struct live *l)
 {
 	struct conns_pass pass;
 	int err = conns_source_read(l->source, LEVEL_HOT, 0, &pass);
@@ -302,11 +302,11 @@ static int read_ends(struct live *l)
 }
 
 /* What is told of connections that have closed costs as much as of the others. */
-static int drain_records(struct live *l)
+static int conns_live_drain_records(struct live *l)
 {
 	const uint64_t before = clock_cpu();
 	struct conns_ends now;
-	int err = drain_all(l);
+	int err = conns_live_drain_all(l);
 
 	conns_source_ends(l->source, &now);
 	if (now.records > l->ends.records)
@@ -315,38 +315,38 @@ static int drain_records(struct live *l)
 	return err;
 }
 
-static int close_tick(struct live *l, bool last)
+static int conns_live_close_tick(struct live *l, bool last)
 {
-	int err = read_ends(l) ?: read_records(l, last);
+	int err = conns_live_read_ends(l) ?: conns_live_read_records(l, last);
 	uint64_t now = clock_now();
 
 	if (!err)
-		err = drain_records(l);
+		err = conns_live_drain_records(l);
 	if (!err)
-		err = take_calls(l);
-	account(l, now);
+		err = conns_live_read_calls(l);
+	conns_live_account(l, now);
 	l->first = false;
 	return err;
 }
 
-static int choose(void *source, uint64_t cookie)
+static int conns_live_choose(void *source, uint64_t cookie)
 {
 	return conns_source_choose(source, cookie);
 }
 
-static int choose_logged(struct live *l)
+static int conns_live_choose_logged(struct live *l)
 {
 	const struct conns_live_config *c = l->config;
 	int err;
 
 	if (!c->log.on || c->log.all || c->log.cookie || l->enough)
 		return 0;
-	err = c->choose(c->ctx, choose, l->source);
+	err = c->choose(c->ctx, conns_live_choose, l->source);
 	/* Too many at once, or too fast for the kernel's memory: the rest is chosen next time. */
 	return err == -E2BIG || err == -ENOMEM || err == -EBUSY || err == -EAGAIN ? 0 : err;
 }
 
-static int close_interval(struct live *l, bool last)
+static int conns_live_close_interval(struct live *l, bool last)
 {
 	const struct event_interval it = {
 		.seq = l->seq++, .from_ns = l->began, .to_ns = l->tick,
@@ -355,20 +355,20 @@ static int close_interval(struct live *l, bool last)
 		.flags = l->cost_flags | (last ? INTERVAL_LAST : 0) |
 			 (conns_source_looked(l->source) ? 0 : INTERVAL_UNSEEN),
 	};
-	int err = conns_lost_put(&l->told, l->source, event_memsource_sink(l->queue), l->dict,
+	int err = conns_lost_put(&l->lost, l->source, event_memsource_sink(l->queue), l->dict,
 				 it.to_ns);
 
 	if (!err)
-		err = record_interval(l, it.to_ns, last || l->full) ?:
+		err = conns_live_record_interval(l, it.to_ns, last || l->full) ?:
 		      event_dict_put_loss(l->dict, event_memsource_sink(l->queue), it.to_ns) ?:
-		      put_clock(l);
+		      conns_live_put_clock(l);
 	if (!err)
 		err = event_put(event_memsource_sink(l->queue), EV_INTERVAL, it.to_ns, &it,
 				sizeof(it));
 	if (!err)
-		err = drain(l);
+		err = conns_live_drain(l);
 	if (!err)
-		err = choose_logged(l);
+		err = conns_live_choose_logged(l);
 	recording_flush(&l->recording);
 	l->began = it.to_ns;
 	l->user_ns = l->bpf_ns = 0;
@@ -377,7 +377,7 @@ static int close_interval(struct live *l, bool last)
 }
 
 /* What has closed meanwhile is read if it is much. 1: stopped. */
-static int wait_until(struct live *l, uint64_t until)
+static int conns_live_wait_until(struct live *l, uint64_t until)
 {
 	struct pollfd fds[] = { { .fd = l->stop.fd, .events = POLLIN },
 				{ .fd = conns_source_fd(l->source), .events = POLLIN } };
@@ -391,13 +391,13 @@ static int wait_until(struct live *l, uint64_t until)
 		if (!ns)
 			return 0;
 		if (ppoll(fds, ARRAY_LEN(fds), &rest, NULL) > 0 && fds[1].revents)
-			err = read_ends(l);
+			err = conns_live_read_ends(l);
 	}
 	return err ? err : 1;
 }
 
 /* Passes at their times, until the tick ends. 1: stopped. */
-static int run_tick(struct live *l, uint64_t end)
+static int conns_live_run_tick(struct live *l, uint64_t end)
 {
 	unsigned int n;
 	bool given_up = false;
@@ -411,19 +411,19 @@ static int run_tick(struct live *l, uint64_t end)
 		}
 		if (at >= end)
 			break;
-		err = wait_until(l, at);
+		err = conns_live_wait_until(l, at);
 		if (!err)
-			err = sample(l, n);
+			err = conns_live_sample(l, n);
 	}
 	if (!err)
-		err = wait_until(l, end);
+		err = conns_live_wait_until(l, end);
 	if (!err && given_up) /* if it is stopped, the samples stand for the time so far */
-		tell_given_up(l);
+		conns_live_report_skipped(l);
 	return err;
 }
 
 /* *last: the run ends with it, in the end or because it is stopped. */
-static int run_interval(struct live *l, uint64_t until, bool *last)
+static int conns_live_run_interval(struct live *l, uint64_t until, bool *last)
 {
 	const bool at_end = *last;
 	int err = 0;
@@ -431,15 +431,15 @@ static int run_interval(struct live *l, uint64_t until, bool *last)
 	while (!err && l->tick < until) {
 		uint64_t left = until - l->tick, end = l->tick + left / ((left - 1) / TICK_NS + 1);
 
-		err = run_tick(l, end);
+		err = conns_live_run_tick(l, end);
 		*last |= err == 1;
 		if (err >= 0)
-			err = close_tick(l, err == 1 || (at_end && end == until)) ?: err;
+			err = conns_live_close_tick(l, err == 1 || (at_end && end == until)) ?: err;
 	}
 	return err == 1 ? 0 : err;
 }
 
-static int run_intervals(struct live *l)
+static int conns_live_run_intervals(struct live *l)
 {
 	const struct conns_live_config *c = l->config;
 	uint64_t end = c->duration_ns ? clock_now() + c->duration_ns : UINT64_MAX;
@@ -450,9 +450,9 @@ static int run_intervals(struct live *l)
 		uint64_t until = l->began + c->interval_ns;
 
 		last = until >= end || l->seq + 1 == c->count;
-		err = run_interval(l, until < end ? until : end, &last);
+		err = conns_live_run_interval(l, until < end ? until : end, &last);
 		if (!err)
-			err = close_interval(l, last);
+			err = conns_live_close_interval(l, last);
 		last |= l->enough || l->full;
 	}
 	return err;
@@ -460,7 +460,7 @@ static int run_intervals(struct live *l)
 
 /* ---- a run ---- */
 
-static int put_facts(struct live *l)
+static int conns_live_put_facts(struct live *l)
 {
 	struct event_sink *sink = event_memsource_sink(l->queue);
 	char low[32], high[32];
@@ -477,10 +477,10 @@ static int put_facts(struct live *l)
 		err = run_facts_put_host(sink, now);
 	if (!err)
 		err = conns_source_describe(l->source, sink);
-	return err ? err : put_clock(l);
+	return err ? err : conns_live_put_clock(l);
 }
 
-static int run(struct live *l)
+static int conns_live_begin(struct live *l)
 {
 	struct budget_config budget;
 	int err = event_memsource_new(&l->queue, QUEUE_LIMIT);
@@ -489,9 +489,9 @@ static int run(struct live *l)
 	if (!err && !l->dict)
 		err = -ENOMEM;
 	if (!err)
-		err = put_facts(l);
+		err = conns_live_put_facts(l);
 	if (!err)
-		err = drain(l);
+		err = conns_live_drain(l);
 	if (err)
 		return err;
 	conns_source_output(l->source, event_memsource_sink(l->queue), l->dict);
@@ -510,17 +510,17 @@ static int run(struct live *l)
 	budget_init(&l->budget, &budget, &l->rng, l->began);
 	l->first = true;
 	conns_source_ends(l->source, &l->ends);
-	count_members(l);
+	conns_live_count_members(l);
 	budget_close(&l->budget, &l->spent, &l->rng, l->began);
 	l->spent = (struct budget_spent){ 0 };
-	err = take_calls(l);
+	err = conns_live_read_calls(l);
 	if (!err)
 		measuring_begin();
-	return err ? err : run_intervals(l);
+	return err ? err : conns_live_run_intervals(l);
 }
 
 /* How much it is, and would be of a day. */
-static void say_volume(const struct live *l)
+static void conns_live_log_volume(const struct live *l)
 {
 	const double mb = (double)l->recording.bytes / 1e6;
 	const double day = mb / 1e3 * (double)NS_PER_DAY / (double)(l->began - l->started);
@@ -529,7 +529,7 @@ static void say_volume(const struct live *l)
 		log_info("recorded %.3g MB: %.3g GB a day at this rate", mb, day);
 	else
 		log_info("recorded %.3g MB: %.3g GB a day at this rate, %" PRIu64 " records of "
-			 "%" PRIu64, mb, day, l->downsample.written, l->downsample.taken);
+			 "%" PRIu64, mb, day, l->downsample.written, l->downsample.added);
 }
 
 int conns_live_run(const struct conns_live_config *config, int *record_error)
@@ -555,14 +555,15 @@ int conns_live_run(const struct conns_live_config *config, int *record_error)
 				     config->result_fd);
 	if (!err) {
 		recording_begin(&l.recording);
-		err = run(&l);
+		err = conns_live_begin(&l);
 		if (err && err != -ECANCELED)
 			log_error("the measurement failed: %s", strerror(-err));
-		record_interval(&l, clock_now(), true); /* what an end before its time has left */
+		conns_live_record_interval(&l, clock_now(),
+					   true); /* what an end before its time has left */
 	}
 	recording_close(&l.recording);
 	if (!err && l.recording.bytes && l.began > l.started)
-		say_volume(&l);
+		conns_live_log_volume(&l);
 	*record_error = l.recording.error;
 	conns_source_free(l.source);
 	clock_follow_free(l.follow);

@@ -5,19 +5,19 @@
 #include "conns/conns.h"
 
 /* `*told` of `n`: so many more. */
-static int put(struct event_sink *sink, struct event_dict *dict, const char *reason, uint64_t n,
-	       uint64_t *told, uint64_t now)
+static int conns_lost_put_one(struct event_sink *sink, struct event_dict *dict, const char *reason,
+			      uint64_t n, uint64_t *reported, uint64_t now)
 {
-	struct event_count count = { .what = COUNT_LOSS, .count = n - *told };
+	struct event_count count = { .what = COUNT_LOSS, .count = n - *reported };
 
-	if (n <= *told) /* less: it could not be read */
+	if (n <= *reported) /* less: it could not be read */
 		return 0;
-	*told = n;
+	*reported = n;
 	count.reason = event_dict_intern(dict, DICT_STRING, reason, sink, now);
 	return event_put(sink, EV_COUNT, now, &count, sizeof(count));
 }
 
-int conns_lost_put(struct conns_lost_told *told, struct conns_source *source,
+int conns_lost_put(struct conns_lost_reported *reported, struct conns_source *source,
 		   struct event_sink *sink, struct event_dict *dict, uint64_t now)
 {
 	struct conns_lost lost;
@@ -28,17 +28,17 @@ int conns_lost_put(struct conns_lost_told *told, struct conns_source *source,
 	conns_source_ends(source, &ends);
 	const struct {
 		const char *reason;
-		uint64_t n, *told;
+		uint64_t n, *reported;
 	} rows[] = {
-		{ "no-memory", lost.no_memory, &told->lost.no_memory },
-		{ "ends-not-told", lost.ring, &told->lost.ring },
-		{ "timers-not-counted", lost.timers, &told->lost.timers },
-		{ "programs-skipped", lost.skipped, &told->lost.skipped },
-		{ CONNS_LOSS_CALLS, conns_source_calls_left_out(source), &told->calls },
-		{ CONNS_LOSS_CONNECTIONS, ends.left_out, &told->connections },
+		{ "no-memory", lost.no_memory, &reported->lost.no_memory },
+		{ "ends-not-told", lost.ring, &reported->lost.ring },
+		{ "timers-not-counted", lost.timers, &reported->lost.timers },
+		{ "programs-skipped", lost.skipped, &reported->lost.skipped },
+		{ CONNS_LOSS_CALLS, conns_source_calls_left_out(source), &reported->calls },
+		{ CONNS_LOSS_CONNECTIONS, ends.left_out, &reported->connections },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(rows) && !err; i++)
-		err = put(sink, dict, rows[i].reason, rows[i].n, rows[i].told, now);
+		err = conns_lost_put_one(sink, dict, rows[i].reason, rows[i].n, rows[i].reported, now);
 	return err;
 }

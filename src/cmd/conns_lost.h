@@ -9,13 +9,13 @@
 #include "probe/connection/conns_source.h"
 
 /* What was told so far. Begins zeroed. */
-struct conns_lost_told {
+struct conns_lost_reported {
 	struct conns_lost lost;
 	uint64_t calls, connections; /* that were left out */
 };
 
 /* What has been lost or left out since. 0 or -errno. */
-int conns_lost_put(struct conns_lost_told *told, struct conns_source *source,
+int conns_lost_put(struct conns_lost_reported *reported, struct conns_source *source,
 		   struct event_sink *sink, struct event_dict *dict, uint64_t now);
 
 #endif

@@ -30,7 +30,7 @@ struct host_run {
 
 /* ---- what it is of ---- */
 
-static void take_interval(struct host_run *s, const struct event *event)
+static void conns_peer_add_interval(struct host_run *s, const struct event *event)
 {
 	struct event_interval e;
 
@@ -43,7 +43,7 @@ static void take_interval(struct host_run *s, const struct event *event)
 }
 
 /* A clock that was set is known as far as both, before and after, say. */
-static void take_clock(struct host_run *s, const struct event *event)
+static void conns_peer_add_clock(struct host_run *s, const struct event *event)
 {
 	struct event_clock e;
 
@@ -60,15 +60,15 @@ static void take_clock(struct host_run *s, const struct event *event)
 	s->clock = true;
 }
 
-static int take(void *ctx, const struct event *event)
+static int conns_peer_add_event(void *ctx, const struct event *event)
 {
 	const char *key, *value;
 	struct host_run *s = ctx;
 
 	if (event->kind == EV_INTERVAL) {
-		take_interval(s, event);
+		conns_peer_add_interval(s, event);
 	} else if (event->kind == EV_CLOCK) {
-		take_clock(s, event);
+		conns_peer_add_clock(s, event);
 	} else if (event->kind == EV_FACT) {
 		event_fact_get(event, &key, &value);
 		run_facts_take(&s->run, key, value);
@@ -78,14 +78,14 @@ static int take(void *ctx, const struct event *event)
 	return 0;
 }
 
-static int scan(struct host_run *s)
+static int conns_peer_scan(struct host_run *s)
 {
 	int err;
 
 	s->reader = recorded_file_open(s->path);
 	if (!s->reader)
 		return -ECANCELED;
-	err = recorded_file_events(s->reader, take, s);
+	err = recorded_file_events(s->reader, conns_peer_add_event, s);
 	if (!err)
 		err = event_source_rewind(event_reader_source(s->reader));
 	if (err < 0)
@@ -100,21 +100,21 @@ static int scan(struct host_run *s)
 
 /* ---- the time of both ---- */
 
-static int64_t offset_ns(const struct host_run *s)
+static int64_t conns_peer_offset_ns(const struct host_run *s)
 {
 	return s->lo_ns + (s->hi_ns - s->lo_ns) / 2;
 }
 
-static uint64_t clock_error_ns(const struct host_run *s)
+static uint64_t conns_peer_clock_error_ns(const struct host_run *s)
 {
 	return (uint64_t)(s->hi_ns - s->lo_ns + 1) / 2 + s->error_ns;
 }
 
 /* `there` in the clock of `here`; false: they have no time in common. */
-static bool common_time(const struct host_run *here, const struct host_run *there,
-			struct conns_window *window)
+static bool conns_peer_common_time(const struct host_run *here, const struct host_run *there,
+				   struct conns_window *window)
 {
-	const int64_t shift = offset_ns(there) - offset_ns(here);
+	const int64_t shift = conns_peer_offset_ns(there) - conns_peer_offset_ns(here);
 	const int64_t from = (int64_t)there->from + shift, to = (int64_t)there->to + shift;
 
 	*window = (struct conns_window){
@@ -125,22 +125,22 @@ static bool common_time(const struct host_run *here, const struct host_run *ther
 	return window->from < window->to;
 }
 
-static bool same_run(const struct host_run *a, const struct host_run *b)
+static bool conns_peer_is_same_run(const struct host_run *a, const struct host_run *b)
 {
 	return !strcmp(a->run.host, b->run.host) && a->run.started_ns == b->run.started_ns &&
 	       a->pid == b->pid;
 }
 
-static bool may_be_joined(const struct host_run *here, const struct host_run *there,
-			  struct conns_window *window)
+static bool conns_peer_check(const struct host_run *here, const struct host_run *there,
+			     struct conns_window *window)
 {
-	if (same_run(here, there)) {
+	if (conns_peer_is_same_run(here, there)) {
 		log_error("%s and %s are of one run: --peer takes the recording of another host "
 			  "(ends on the same host are matched without it)", here->path,
 			  there->path);
 		return false;
 	}
-	if (!common_time(here, there, window)) {
+	if (!conns_peer_common_time(here, there, window)) {
 		log_error("%s and %s do not overlap in time by their hosts' clocks", here->path,
 			  there->path);
 		return false;
@@ -150,7 +150,7 @@ static bool may_be_joined(const struct host_run *here, const struct host_run *th
 
 /* ---- reading ---- */
 
-static int take_peer(void *ctx, const struct event_block *block)
+static int conns_peer_feed(void *ctx, const struct event_block *block)
 {
 	size_t at = 0;
 	int err;
@@ -160,8 +160,8 @@ static int take_peer(void *ctx, const struct event_block *block)
 	return err;
 }
 
-static int read_all(struct host_run *s, int (*to)(void *ctx, const struct event_block *block),
-		    void *ctx)
+static int conns_peer_read(struct host_run *s,
+			   int (*to)(void *ctx, const struct event_block *block), void *ctx)
 {
 	struct event_source *source = event_reader_source(s->reader);
 	struct event_block block;
@@ -178,9 +178,9 @@ static int read_all(struct host_run *s, int (*to)(void *ctx, const struct event_
 	return err;
 }
 
-static int read_both(struct host_run *here, struct host_run *there,
-		     const struct conns_window *window, struct conns_view *view,
-		     struct conns *other)
+static int conns_peer_read_both(struct host_run *here, struct host_run *there,
+				const struct conns_window *window, struct conns_view *view,
+				struct conns *other)
 {
 	struct conns_window own = *window;
 	int err;
@@ -188,17 +188,17 @@ static int read_both(struct host_run *here, struct host_run *there,
 	own.shift_ns = 0;
 	conns_set_window(other, window);
 	conns_set_window(view->conns, &own);
-	err = read_all(there, take_peer, other);
-	return err ? err : read_all(here, conns_view_take, view);
+	err = conns_peer_read(there, conns_peer_feed, other);
+	return err ? err : conns_peer_read(here, conns_view_feed, view);
 }
 
-static int show(struct host_run *here, struct host_run *there, struct conns_view *view)
+static int conns_peer_report(struct host_run *here, struct host_run *there, struct conns_view *view)
 {
 	const struct conns_options all = { .text_only = true };
 	struct peer_match_config config = {
 		.here = { here->run.host, here->to - here->from },
 		.there = { there->run.host, there->to - there->from },
-		.error_ns = clock_error_ns(here) + clock_error_ns(there),
+		.error_ns = conns_peer_clock_error_ns(here) + conns_peer_clock_error_ns(there),
 	};
 	struct peer_recording *peer = NULL;
 	struct conns *other = conns_new(&all);
@@ -209,8 +209,8 @@ static int show(struct host_run *here, struct host_run *there, struct conns_view
 		log_error("out of memory");
 		return code;
 	}
-	if (!may_be_joined(here, there, &window) ||
-	    read_both(here, there, &window, view, other) < 0)
+	if (!conns_peer_check(here, there, &window) ||
+	    conns_peer_read_both(here, there, &window, view, other) < 0)
 		goto out;
 	if (peer_match_new(&peer, view->conns, other, &config)) {
 		log_error("out of memory");
@@ -229,8 +229,8 @@ int conns_peer_show(const char *from, const char *peer, struct conns_view *view)
 	struct host_run here = { .path = from }, there = { .path = peer };
 	int code = EXIT_CANNOT;
 
-	if (!scan(&here) && !scan(&there))
-		code = show(&here, &there, view);
+	if (!conns_peer_scan(&here) && !conns_peer_scan(&there))
+		code = conns_peer_report(&here, &there, view);
 	event_reader_free(here.reader);
 	event_reader_free(there.reader);
 	return code;

@@ -14,7 +14,7 @@ struct wanted {
 	uint64_t *value;
 };
 
-static int take(void *ctx, const struct event *event)
+static int conns_scope_read_fact(void *ctx, const struct event *event)
 {
 	const struct wanted *wanted = ctx;
 	const char *key, *value;
@@ -35,22 +35,22 @@ int conns_scope_read(struct conns_scope *scope, struct event_reader *server,
 	int err;
 
 	*scope = (struct conns_scope){ 0 };
-	err = recorded_file_events(server, take, &port);
-	return err < 0 ? err : recorded_file_events(load, take, &pid);
+	err = recorded_file_events(server, conns_scope_read_fact, &port);
+	return err < 0 ? err : recorded_file_events(load, conns_scope_read_fact, &pid);
 }
 
 /* Who made it is not known: it was not used, or its calls are not followed. Its server is. */
-static bool lacks_owner(const struct conn_view *view, const struct conns_scope *scope)
+static bool conns_scope_lacks_owner(const struct conn_view *view, const struct conns_scope *scope)
 {
 	return !view->c->pid && view->joined && view->flow->remote_port == scope->port;
 }
 
-bool conns_scope_keeps(const struct conn_view *view, void *ctx)
+bool conns_scope_selects(const struct conn_view *view, void *ctx)
 {
 	const struct conns_scope *scope = ctx;
 
 	if (scope->pid && view->c->pid == scope->pid)
 		return true;
 	return view->flow && scope->port &&
-	       (view->flow->local_port == scope->port || lacks_owner(view, scope));
+	       (view->flow->local_port == scope->port || conns_scope_lacks_owner(view, scope));
 }

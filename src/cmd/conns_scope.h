@@ -24,7 +24,7 @@ struct conns_scope {
 int conns_scope_read(struct conns_scope *scope, struct event_reader *server,
 		     struct event_reader *load);
 
-/* `keep` of struct conns_options. */
-bool conns_scope_keeps(const struct conn_view *view, void *scope);
+/* `select` of struct conns_options. */
+bool conns_scope_selects(const struct conn_view *view, void *scope);
 
 #endif

@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "output/json.h"
 
-static int report(void *analysis, enum interval_span span, struct report *report)
+static int conns_view_report(void *analysis, enum interval_span span, struct report *report)
 {
 	return conns_report(analysis, span == SPAN_TOTAL ? CONNS_TOTAL : CONNS_INTERVAL, report);
 }
@@ -18,7 +18,8 @@ int conns_view_open(struct conns_view *view, const struct common_options *common
 	*view = (struct conns_view){
 		.config = {
 			.common = common, .command = "conns", .schema = CONNS_SCHEMA,
-			.count = count, .totals_only = options->totals_only, .report = report,
+			.count = count, .totals_only = options->totals_only,
+			.report = conns_view_report,
 		},
 		.conns = conns_new(options), .lines = STRBUF_INIT(REPORT_MEMORY_MAX),
 	};
@@ -33,7 +34,7 @@ void conns_view_release(struct conns_view *view)
 	view->conns = NULL;
 }
 
-static void take_facts(struct conns_view *view, const struct event_block *block)
+static void conns_view_add_facts(struct conns_view *view, const struct event_block *block)
 {
 	struct event event;
 	size_t at = 0;
@@ -44,20 +45,20 @@ static void take_facts(struct conns_view *view, const struct event_block *block)
 
 /* -- the log of calls: one line of JSON each ------------------------------------------------ */
 
-static int add_line(struct conns_view *view, const struct event_call *call)
+static int conns_view_add_call(struct conns_view *view, const struct event_call *call)
 {
 	struct report report;
 	int err;
 
 	report_init(&report, &view->shown.who);
-	if (conns_call(view->conns, call, view->recorded, &report))
+	if (conns_report_call(view->conns, call, view->recorded, &report))
 		json_report(&report, JSON_LINE, &view->lines);
 	err = report_error(&report);
 	report_release(&report);
 	return err ? err : view->lines.error;
 }
 
-static int show_calls(struct conns_view *view, const struct event_block *block)
+static int conns_view_show_calls(struct conns_view *view, const struct event_block *block)
 {
 	struct event_call call;
 	int err = 0;
@@ -65,7 +66,7 @@ static int show_calls(struct conns_view *view, const struct event_block *block)
 	strbuf_reset(&view->lines);
 	for (uint32_t i = 0; i < block->count && !err; i++) {
 		event_block_copy(block, i, &call, sizeof(call));
-		err = add_line(view, &call);
+		err = conns_view_add_call(view, &call);
 	}
 	if (!err)
 		return interval_view_write(&view->shown, &view->lines);
@@ -77,18 +78,18 @@ int conns_view_choose(void *ctx, int (*chosen)(void *to, uint64_t cookie), void 
 {
 	struct conns_view *view = ctx;
 
-	return conns_choose(view->conns, chosen, to);
+	return conns_choose_for_log(view->conns, chosen, to);
 }
 
-int conns_view_take(void *ctx, const struct event_block *block)
+int conns_view_feed(void *ctx, const struct event_block *block)
 {
 	struct conns_view *view = ctx;
 	size_t at = 0;
 	int err;
 
 	if (block->kind == EV_CALL && view->config.common->json_lines)
-		return show_calls(view, block);
-	take_facts(view, block);
+		return conns_view_show_calls(view, block);
+	conns_view_add_facts(view, block);
 	while ((err = conns_feed_block(view->conns, block, &at)) == CONNS_CLOSED) {
 		err = interval_view_closed(&view->shown);
 		if (err)

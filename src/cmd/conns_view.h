@@ -26,7 +26,7 @@ int conns_view_open(struct conns_view *view, const struct common_options *common
  * Takes all of a block; shows each interval that closes. 1 once `count` has been shown, or -errno,
  * of which -ECANCELED has been said. `view` is a struct conns_view: see struct session_config.
  */
-int conns_view_take(void *view, const struct event_block *block);
+int conns_view_feed(void *view, const struct event_block *block);
 
 /* `choose` of struct conns_live_config; `view` as above. */
 int conns_view_choose(void *view, int (*chosen)(void *to, uint64_t cookie), void *to);

@@ -80,7 +80,7 @@ static int read_file(struct explain_conns *e, const char *path)
 		e->why = "what was recorded of them can't be read";
 	if (err)
 		return err == -ENOMEM ? err : 0;
-	e->options = (struct conns_options){ .all = true, .keep = conns_scope_keeps,
+	e->options = (struct conns_options){ .all = true, .select = conns_scope_selects,
 					     .ctx = &e->scope };
 	e->conns = conns_new(&e->options);
 	if (e->conns) {
@@ -289,7 +289,7 @@ int explain_conns_report(struct explain_conns *e, const struct diagnosis *d, str
 		return report_error(r);
 	}
 	object_add(o, "ends", limits_ends(&e->limits, r));
-	limits_say(&e->limits, r);
+	limits_findings(&e->limits, r);
 	err = conns_report(e->conns, CONNS_TOTAL, document);
 	if (!err)
 		take_problems(r, document);

@@ -10,7 +10,7 @@
 static const struct {
 	const char *name;
 	bool receiver;
-	const char *what;
+	const char *cause;
 } sides[BOTTLENECK_MAX] = {
 	[BOTTLENECK_SENDER_APPLICATION] = { "sender-application", false,
 				      "its application gives no more" },
@@ -32,14 +32,14 @@ const char *bottleneck_name(enum bottleneck_side side)
 	return sides[side].name;
 }
 
-static enum bottleneck_side of_window(enum window_limit limit)
+static enum bottleneck_side bottleneck_of_window(enum window_limit limit)
 {
 	return limit == WINDOW_NOT_READ ? BOTTLENECK_RECEIVER_APPLICATION :
 	       limit == WINDOW_SET ? BOTTLENECK_RECEIVE_BUFFER :
 	       limit == WINDOW_GROWING ? BOTTLENECK_RECEIVER_WINDOW : BOTTLENECK_RECEIVER;
 }
 
-static enum bottleneck_side of_problem(const struct conn_problem *p)
+static enum bottleneck_side bottleneck_of_problem(const struct conn_problem *p)
 {
 	switch (p->class) {
 	case CONN_SEND_BUFFER:
@@ -49,7 +49,7 @@ static enum bottleneck_side of_problem(const struct conn_problem *p)
 	case CONN_TAIL_LOSS_PROBE:
 		return BOTTLENECK_NETWORK;
 	case CONN_RECEIVER_WINDOW:
-		return of_window(p->limit);
+		return bottleneck_of_window(p->limit);
 	case CONN_DELAYED_ACK: /* inferred: the receiver does not tell */
 		return p->confidence == CONN_OBSERVED ? BOTTLENECK_DELAYED_ACK : BOTTLENECK_UNKNOWN;
 	default:
@@ -58,7 +58,7 @@ static enum bottleneck_side of_problem(const struct conn_problem *p)
 }
 
 /* Whether a problem accounts for a part of the sender's time. */
-static bool is_part(const struct conn_problem *p)
+static bool bottleneck_takes_time(const struct conn_problem *p)
 {
 	return p->harm == CONN_HARMFUL && p->lost_ns && !p->ours &&
 	       (p->class == CONN_SEND_BUFFER || p->class == CONN_FAST_RETRANSMIT ||
@@ -67,7 +67,7 @@ static bool is_part(const struct conn_problem *p)
 }
 
 /* A limit that is no problem. A window or a late ACK without a problem has no side. */
-static enum bottleneck_side of_limit(const char *limit)
+static enum bottleneck_side bottleneck_of_limit(const char *limit)
 {
 	return !strcmp(limit, "sender-app") ? BOTTLENECK_SENDER_APPLICATION :
 	       !strcmp(limit, "send-buffer") ? BOTTLENECK_SEND_BUFFER :
@@ -75,7 +75,7 @@ static enum bottleneck_side of_limit(const char *limit)
 }
 
 /* Losses cost the stall at the least; the congestion time, too, where that is longer. */
-static double share_of(const struct event_conn *c, enum bottleneck_side side, uint64_t ns)
+static double bottleneck_share(const struct event_conn *c, enum bottleneck_side side, uint64_t ns)
 {
 	if (side == BOTTLENECK_NETWORK && c->congestion_ns > ns)
 		ns = c->congestion_ns;
@@ -91,21 +91,22 @@ struct bottleneck bottleneck_find(const struct conn_view *v)
 	if (!v->peer || !conn_knows(v->c, CONN_KNOWS_TIMES))
 		return found;
 	for (uint32_t i = 0; i < v->judged.n; i++)
-		if (is_part(&v->found[i]) && (!worst || v->found[i].lost_ns > worst->lost_ns))
+		if (bottleneck_takes_time(&v->found[i]) &&
+		    (!worst || v->found[i].lost_ns > worst->lost_ns))
 			worst = &v->found[i];
 	if (worst) {
-		found.side = of_problem(worst);
-		found.share = share_of(v->c, found.side, worst->lost_ns);
+		found.side = bottleneck_of_problem(worst);
+		found.share = bottleneck_share(v->c, found.side, worst->lost_ns);
 		found.harmful = true;
 		return found;
 	}
 	limit = words_limit(v->c, &found.share);
 	if (limit)
-		found.side = of_limit(limit);
+		found.side = bottleneck_of_limit(limit);
 	return found;
 }
 
-const char *bottleneck_say(const struct conn_view *v, struct report *r)
+const char *bottleneck_sentence(const struct conn_view *v, struct report *r)
 {
 	const struct bottleneck found = bottleneck_find(v);
 	char share[HUMAN_MAX];
@@ -117,5 +118,5 @@ const char *bottleneck_say(const struct conn_view *v, struct report *r)
 		return report_format(r, "the limit lies in the network, for %s of the time", share);
 	return report_format(r, "the limit lies at the %s: %s, for %s of the time",
 			     sides[found.side].receiver ? "receiver" : "sender",
-			     sides[found.side].what, share);
+			     sides[found.side].cause, share);
 }

@@ -40,6 +40,6 @@ const char *bottleneck_name(enum bottleneck_side side);
 
 /* "the limit lies at the receiver: its application does not read, for 98 % of the time"; NULL if it
  * is unknown. */
-const char *bottleneck_say(const struct conn_view *v, struct report *r);
+const char *bottleneck_sentence(const struct conn_view *v, struct report *r);
 
 #endif

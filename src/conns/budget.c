@@ -32,7 +32,7 @@ static const struct budget_cost walk_guess = { .fixed_ns = 50000, .each_ns = 500
 static const struct budget_cost read_guess = { .fixed_ns = 50000, .each_ns = 1000, .over = -1 };
 
 /* Something that is done at a rate. */
-struct use {
+struct budget_work {
 	double ns; /* at a rate of one per second: nanoseconds per second */
 	double weight, floor, max;
 	double rate;
@@ -51,26 +51,26 @@ void budget_config_default(struct budget_config *config)
 }
 
 /* Shares of a core: what is planned with, and what may be. */
-static double aim_of(const struct budget *b)
+static double budget_aim(const struct budget *b)
 {
 	return fmin((b->config.low + b->config.high) / 2, b->config.high * MARGIN);
 }
 
-static double most_of(const struct budget *b)
+static double budget_limit(const struct budget *b)
 {
 	return b->config.high * MARGIN;
 }
 
 /* -- what things cost ------------------------------------------------------------------------ */
 
-static double cost_of(const struct budget_cost *cost, double n)
+static double budget_cost_of(const struct budget_cost *cost, double n)
 {
 	return cost->fixed_ns + cost->each_ns * n;
 }
 
-static void learn(struct budget_cost *cost, double ns, double n)
+static void budget_learn_cost(struct budget_cost *cost, double ns, double n)
 {
-	double guess = cost_of(cost, n), off = ns - guess, each = cost->each_ns * n;
+	double guess = budget_cost_of(cost, n), off = ns - guess, each = cost->each_ns * n;
 	double fixed = cost->fixed_ns, squares = fixed * fixed + each * each;
 
 	if (ns < guess * STEP && ns * STEP > guess)
@@ -82,25 +82,25 @@ static void learn(struct budget_cost *cost, double ns, double n)
 	cost->over = n;
 }
 
-static void follow(double *share, double now)
+static void budget_follow_share(double *share, double now)
 {
 	*share = now > *share ? now : *share + DECAY * (now - *share);
 }
 
 /* What the interval's work is thought to cost. */
-static double guess(const struct budget *b, const struct budget_spent *s)
+static double budget_predict_ns(const struct budget *b, const struct budget_spent *s)
 {
 	double ns = 0;
 
 	for (int k = 0; k < BUDGET_LEVELS; k++) {
 		ns += b->walk[k].fixed_ns * (double)s->walks[k];
 		ns += b->walk[k].each_ns * (double)s->visited[k];
-		ns += s->reads[k] ? cost_of(&b->read[k], (double)s->reads[k]) : 0;
+		ns += s->reads[k] ? budget_cost_of(&b->read[k], (double)s->reads[k]) : 0;
 	}
 	return ns;
 }
 
-static void scale(struct budget_cost *cost, double by)
+static void budget_scale_cost(struct budget_cost *cost, double by)
 {
 	/* It has been seen to be dearer already. */
 	if (cost->stepped)
@@ -110,36 +110,36 @@ static void scale(struct budget_cost *cost, double by)
 	cost->over = -1;
 }
 
-static double window_ns(const struct budget *b)
+static double budget_window_ns(const struct budget *b)
 {
-	return most_of(b) * BUDGET_WINDOW * (double)b->config.interval_ns;
+	return budget_limit(b) * BUDGET_WINDOW * (double)b->config.interval_ns;
 }
 
 /* Of one walk. What is only guessed to be too dear is tried: else it would never be known. */
-static double walk_ns(const struct budget *b, int k)
+static double budget_walk_ns(const struct budget *b, int k)
 {
-	double n = (double)b->members[k], ns = cost_of(&b->walk[k], n);
+	double n = (double)b->members[k], ns = budget_cost_of(&b->walk[k], n);
 
-	if (b->walk[k].over * FEW < n && ns < TRY_MOST * window_ns(b))
-		return fmin(ns, TRY_AS * window_ns(b));
+	if (b->walk[k].over * FEW < n && ns < TRY_MOST * budget_window_ns(b))
+		return fmin(ns, TRY_AS * budget_window_ns(b));
 	return ns;
 }
 
-static bool too_dear(const struct budget *b, int k)
+static bool budget_is_too_dear(const struct budget *b, int k)
 {
-	return walk_ns(b, k) > WALK_MOST * window_ns(b);
+	return budget_walk_ns(b, k) > WALK_MOST * budget_window_ns(b);
 }
 
 /* What is too dear is not measured any more: it may have become cheaper. */
-static void have_patience(struct budget *b, int k, bool was_read)
+static void budget_lower_estimates(struct budget *b, int k, bool was_read)
 {
-	double fixed = b->read[k].fixed_ns, room = window_ns(b) -
+	double fixed = b->read[k].fixed_ns, room = budget_window_ns(b) -
 		(b->base + b->push + b->ends) * BUDGET_WINDOW * (double)b->config.interval_ns;
 
 	if (!was_read && b->members[k] && b->rates.state & BUDGET_BELOW_FLOOR &&
 	    !b->rates.read_hz[k] && fixed < AGAIN_MOST * room)
 		b->read[k].fixed_ns = fmax(fixed * (1 - READ_PATIENCE), FIXED_LEAST);
-	if (too_dear(b, k) && walk_ns(b, k) < AGAIN_MOST * window_ns(b)) {
+	if (budget_is_too_dear(b, k) && budget_walk_ns(b, k) < AGAIN_MOST * budget_window_ns(b)) {
 		b->walk[k].fixed_ns *= 1 - PATIENCE;
 		b->walk[k].each_ns *= 1 - PATIENCE;
 	}
@@ -149,18 +149,19 @@ static void have_patience(struct budget *b, int k, bool was_read)
  * By those that begin: when many end that have been there for long, there is nothing to be left
  * out.
  */
-static void learn_ends(struct budget *b, const struct budget_spent *s)
+static void budget_learn_ends(struct budget *b, const struct budget_spent *s)
 {
 	double n = (double)s->begun + (double)s->ended, each = n ? 2 * (double)s->ends_ns / n : 0;
 
 	if (n)
 		b->life_ns += (b->life_ns ? GAIN : 1) * (each - b->life_ns);
-	follow(&b->ends, (double)s->begun * b->life_ns / (double)s->length_ns);
+	budget_follow_share(&b->ends, (double)s->begun * b->life_ns / (double)s->length_ns);
 }
 
-static void learn_all(struct budget *b, const struct budget_spent *s)
+static void budget_learn(struct budget *b, const struct budget_spent *s)
 {
-	double length = (double)s->length_ns, other = (double)s->cpu_ns, before = guess(b, s), by;
+	double length = (double)s->length_ns, other = (double)s->cpu_ns,
+	       before = budget_predict_ns(b, s), by;
 	double work = 0;
 
 	for (int k = 0; k < BUDGET_LEVELS; k++) {
@@ -168,34 +169,34 @@ static void learn_all(struct budget *b, const struct budget_spent *s)
 
 		work += (double)s->walk_ns[k] + (double)s->read_ns[k];
 		if (s->walks[k])
-			learn(&b->walk[k], (double)s->walk_ns[k] / walks,
-			      (double)s->visited[k] / walks);
+			budget_learn_cost(&b->walk[k], (double)s->walk_ns[k] / walks,
+					  (double)s->visited[k] / walks);
 		if (s->reads[k])
-			learn(&b->read[k], (double)s->read_ns[k], (double)s->reads[k]);
+			budget_learn_cost(&b->read[k], (double)s->read_ns[k], (double)s->reads[k]);
 	}
 	/* What makes all dearer, a slower core or memory, does so for what was not done, too. */
-	by = before > 0 ? guess(b, s) / before : 1;
+	by = before > 0 ? budget_predict_ns(b, s) / before : 1;
 	by = by > ALONG || by * ALONG < 1 ? by : 1;
 	for (int k = 0; k < BUDGET_LEVELS; k++) {
 		if (!s->walks[k] && by != 1)
-			scale(&b->walk[k], by);
+			budget_scale_cost(&b->walk[k], by);
 		if (!s->reads[k] && by != 1)
-			scale(&b->read[k], by);
+			budget_scale_cost(&b->read[k], by);
 		b->walk[k].stepped -= b->walk[k].stepped > 0;
 		b->read[k].stepped -= b->read[k].stepped > 0;
-		have_patience(b, k, s->reads[k]);
+		budget_lower_estimates(b, k, s->reads[k]);
 	}
 	b->unsure -= FORGET * b->unsure;
 	if (before > 0)
 		b->unsure = fmax(b->unsure, fmin(fabs(work / before - 1), STEP - 1));
-	follow(&b->base, fmax(other - work, 0) / length);
-	follow(&b->push, (double)s->push_ns / length);
-	learn_ends(b, s);
+	budget_follow_share(&b->base, fmax(other - work, 0) / length);
+	budget_follow_share(&b->push, (double)s->push_ns / length);
+	budget_learn_ends(b, s);
 }
 
 /* -- rates ----------------------------------------------------------------------------------- */
 
-static void uses_of(const struct budget *b, struct use uses[USES])
+static void budget_list_works(const struct budget *b, struct budget_work uses[USES])
 {
 	double second = (double)NS_PER_S, most = second / (double)b->config.interval_ns, empty = 0;
 
@@ -204,7 +205,7 @@ static void uses_of(const struct budget *b, struct use uses[USES])
 		double n = (double)b->members[k];
 		bool nobody = !n && k + 1 < BUDGET_LEVELS && c[1].max_hz > 0;
 
-		uses[k] = (struct use){ .ns = walk_ns(b, k), .weight = c->weight,
+		uses[k] = (struct budget_work){ .ns = budget_walk_ns(b, k), .weight = c->weight,
 					.floor = c->floor_hz, .max = c->max_hz };
 		/* An empty level goes with the next: who comes into it is sampled at once. */
 		if (nobody) {
@@ -216,10 +217,10 @@ static void uses_of(const struct budget *b, struct use uses[USES])
 			/* With nobody to sample at all, looking more often shows no more. */
 			if (!n)
 				uses[k].max = uses[k].floor;
-			if (too_dear(b, k))
+			if (budget_is_too_dear(b, k))
 				uses[k].ns = uses[k].weight = uses[k].floor = uses[k].max = 0;
 		}
-		uses[BUDGET_LEVELS + k] = (struct use){
+		uses[BUDGET_LEVELS + k] = (struct budget_work){
 			.ns = b->read[k].each_ns * n, .weight = n ? c->read_weight : 0,
 			.floor = n ? fmin(c->read_floor_hz, most) : 0,
 			.max = n ? fmin(c->read_max_hz, most) : 0 };
@@ -227,7 +228,7 @@ static void uses_of(const struct budget *b, struct use uses[USES])
 }
 
 /* What does not depend on rates, a share of a core: with pushes, and beginning to read. */
-static double fixed_share(const struct budget *b)
+static double budget_fixed_share(const struct budget *b)
 {
 	double share = b->base + b->push + b->ends;
 
@@ -236,12 +237,12 @@ static double fixed_share(const struct budget *b)
 	return share;
 }
 
-static double pour(struct use uses[USES], double level)
+static double budget_set_level(struct budget_work uses[USES], double level)
 {
 	double ns = 0;
 
 	for (size_t i = 0; i < USES; i++) {
-		struct use *u = &uses[i];
+		struct budget_work *u = &uses[i];
 
 		u->rate = fmin(fmax(level * u->weight, u->floor), u->max);
 		ns += u->rate * u->ns;
@@ -250,53 +251,54 @@ static double pour(struct use uses[USES], double level)
 }
 
 /* At the floors, and above by weight until `room` ns per second are used. */
-static void fill(struct use uses[USES], double room)
+static void budget_spread(struct budget_work uses[USES], double room)
 {
 	double low = 0, high = 1e6;
 
-	if (pour(uses, high) <= room)
+	if (budget_set_level(uses, high) <= room)
 		return;
 	for (int i = 0; i < HALVINGS; i++) {
 		double middle = (low + high) / 2;
 
-		if (pour(uses, middle) > room)
+		if (budget_set_level(uses, middle) > room)
 			high = middle;
 		else
 			low = middle;
 	}
-	pour(uses, low);
+	budget_set_level(uses, low);
 }
 
-static void find_rates(const struct budget *b, struct use uses[USES], unsigned *state)
+static void budget_find_rates(const struct budget *b, struct budget_work uses[USES],
+			      unsigned *state)
 {
-	double second = (double)NS_PER_S, fixed = fixed_share(b);
-	double aim = (aim_of(b) - fixed) * second;
-	double most = fmax(most_of(b) - fixed, 0) * second, floors;
+	double second = (double)NS_PER_S, fixed = budget_fixed_share(b);
+	double aim = (budget_aim(b) - fixed) * second;
+	double most = fmax(budget_limit(b) - fixed, 0) * second, floors;
 
-	uses_of(b, uses);
-	floors = pour(uses, 0);
+	budget_list_works(b, uses);
+	floors = budget_set_level(uses, 0);
 	*state = 0;
 	if (floors > most) {
 		*state |= BUDGET_BELOW_FLOOR;
 		for (size_t i = 0; i < USES; i++)
 			uses[i].rate *= most / floors;
 	} else {
-		fill(uses, fmax(aim, floors));
+		budget_spread(uses, fmax(aim, floors));
 	}
 }
 
-static double rate_now(const struct budget *b, size_t use)
+static double budget_current_rate(const struct budget *b, size_t use)
 {
 	return use < BUDGET_LEVELS ? b->rates.hz[use] : b->rates.read_hz[use - BUDGET_LEVELS];
 }
 
 /* May the rates stay as they are? */
-static bool near(const struct budget *b, const struct use uses[USES])
+static bool budget_may_stay(const struct budget *b, const struct budget_work uses[USES])
 {
 	double share = 0;
 
 	for (size_t i = 0; i < USES; i++) {
-		double now = rate_now(b, i), then = uses[i].rate;
+		double now = budget_current_rate(b, i), then = uses[i].rate;
 
 		if (!uses[i].max)
 			continue;
@@ -305,20 +307,20 @@ static bool near(const struct budget *b, const struct use uses[USES])
 			return false;
 		share += now * uses[i].ns / (double)NS_PER_S;
 	}
-	share += fixed_share(b);
-	return share >= b->config.low && share <= most_of(b);
+	share += budget_fixed_share(b);
+	return share >= b->config.low && share <= budget_limit(b);
 }
 
-static void set_rates(struct budget *b)
+static void budget_set_rates(struct budget *b)
 {
 	struct budget_rates *r = &b->rates;
-	struct use uses[USES];
+	struct budget_work uses[USES];
 	bool stay, at_max = true;
 
-	find_rates(b, uses, &r->state);
-	stay = !(r->state & BUDGET_BELOW_FLOOR) && near(b, uses);
+	budget_find_rates(b, uses, &r->state);
+	stay = !(r->state & BUDGET_BELOW_FLOOR) && budget_may_stay(b, uses);
 	for (int k = BUDGET_LEVELS; k--;) {
-		const struct use *walk = &uses[k], *read = &uses[BUDGET_LEVELS + k];
+		const struct budget_work *walk = &uses[k], *read = &uses[BUDGET_LEVELS + k];
 
 		if (!walk->max)
 			r->hz[k] = k + 1 < BUDGET_LEVELS ? r->hz[k + 1] : 0;
@@ -326,7 +328,7 @@ static void set_rates(struct budget *b)
 			r->hz[k] = walk->rate;
 		if (!stay || !read->max)
 			r->read_hz[k] = read->rate;
-		if (b->config.levels[k].max_hz > 0 && too_dear(b, k))
+		if (b->config.levels[k].max_hz > 0 && budget_is_too_dear(b, k))
 			r->state |= BUDGET_UNSAMPLED;
 		at_max &= r->hz[k] >= walk->max && r->read_hz[k] >= read->max;
 	}
@@ -341,23 +343,24 @@ static void set_rates(struct budget *b)
  * halves and only if that is sure to fit. `*share` of a core is what it takes, `least` what it may
  * in any case. False: even one in `max` is too dear.
  */
-static bool leave_out(struct budget *b, double *share, double least, uint32_t *n, uint32_t max)
+static bool budget_sample_pushes(struct budget *b, double *share, double least, uint32_t *n,
+				 uint32_t max)
 {
-	struct use uses[USES];
+	struct budget_work uses[USES];
 	uint64_t next = *n;
 	double other;
 
-	uses_of(b, uses);
+	budget_list_works(b, uses);
 	/* What is needed besides are the floors: who is not read is not seen. */
-	other = fixed_share(b) - *share + pour(uses, 0) / (double)NS_PER_S;
-	least = fmax(most_of(b) - other, least);
+	other = budget_fixed_share(b) - *share + budget_set_level(uses, 0) / (double)NS_PER_S;
+	least = fmax(budget_limit(b) - other, least);
 	if (*share > least) {
 		if (*n >= max)
 			return false;
 		do
 			next *= 2;
 		while (next < max && *share * *n > least * (double)next);
-	} else if (*n > 1 && *share * 2 + other <= aim_of(b)) {
+	} else if (*n > 1 && *share * 2 + other <= budget_aim(b)) {
 		next /= 2;
 	}
 	*share *= (double)*n / (double)next;
@@ -369,18 +372,20 @@ static bool leave_out(struct budget *b, double *share, double least, uint32_t *n
  * Where the floors leave nothing, half of all is for pushes, and of that half for connections that
  * come and go: those that stay are what most can be told of.
  */
-static bool set_thin(struct budget *b)
+static bool budget_set_sampling(struct budget *b)
 {
-	bool few = leave_out(b, &b->ends, b->config.high / 4, &b->rates.follow_one_in,
-			     BUDGET_FOLLOW_MAX);
+	bool few = budget_sample_pushes(b, &b->ends, b->config.high / 4, &b->rates.follow_one_in,
+					BUDGET_FOLLOW_MAX);
 
-	return leave_out(b, &b->push, b->config.high / 2 - fmin(b->ends, b->config.high / 4),
-			 &b->rates.thin_one_in, BUDGET_THIN_MAX) && few;
+	return budget_sample_pushes(b, &b->push,
+				    b->config.high / 2 - fmin(b->ends, b->config.high / 4),
+				    &b->rates.thin_one_in, BUDGET_THIN_MAX) &&
+	       few;
 }
 
 /* -- the passes of an interval ---------------------------------------------------------------- */
 
-static uint32_t draw_poisson(struct rng *rng, double hz, double length_ns)
+static uint32_t budget_draw_poisson(struct rng *rng, double hz, double length_ns)
 {
 	double at = 0, mean = hz > 0 ? (double)NS_PER_S / hz : 0;
 	uint32_t n = 0;
@@ -392,22 +397,22 @@ static uint32_t draw_poisson(struct rng *rng, double hz, double length_ns)
 	return n;
 }
 
-static uint32_t thin(struct rng *rng, uint32_t n, double share)
+static uint32_t budget_thin_passes(struct rng *rng, uint32_t n, double share)
 {
-	uint32_t kept = 0;
+	uint32_t n_left = 0;
 
 	for (uint32_t i = 0; i < n; i++)
-		kept += rng_uniform(rng) < share;
-	return kept;
+		n_left += rng_uniform(rng) < share;
+	return n_left;
 }
 
 /* How many levels, from the first, can have a walk each within `room`. */
-static int affordable(const struct budget *b, double room)
+static int budget_affordable_levels(const struct budget *b, double room)
 {
 	int k = 0;
 
 	for (; k < BUDGET_LEVELS && b->rates.hz[k] > 0; k++) {
-		room -= walk_ns(b, k);
+		room -= budget_walk_ns(b, k);
 		if (room < 0)
 			break;
 	}
@@ -415,12 +420,12 @@ static int affordable(const struct budget *b, double room)
 }
 
 /* Drops walks over `room`: of the last level first, never a level's only one. */
-static void drop(const struct budget *b, uint32_t passes[BUDGET_LEVELS], double room)
+static void budget_drop_walks(const struct budget *b, uint32_t passes[BUDGET_LEVELS], double room)
 {
 	for (int k = 0; k < BUDGET_LEVELS; k++)
-		room -= passes[k] * walk_ns(b, k);
+		room -= passes[k] * budget_walk_ns(b, k);
 	for (int k = BUDGET_LEVELS; k-- && room < 0;) {
-		double each = walk_ns(b, k);
+		double each = budget_walk_ns(b, k);
 		double spare = passes[k] ? passes[k] - 1 : 0;
 		double dropped = fmin(ceil(-room / each), spare);
 
@@ -435,7 +440,7 @@ static void drop(const struct budget *b, uint32_t passes[BUDGET_LEVELS], double 
 }
 
 /* How many records; what doesn't fit into `room` is read later. Returns what they leave of it. */
-static double set_reads(struct budget *b, double room)
+static double budget_set_reads(struct budget *b, double room)
 {
 	double length = (double)b->config.interval_ns / (double)NS_PER_S;
 
@@ -448,27 +453,28 @@ static double set_reads(struct budget *b, double room)
 		now = floor(now);
 		b->read_due[k] = due - now;
 		b->rates.reads[k] = (uint64_t)now;
-		room -= now > 0 ? cost_of(cost, now) : 0;
+		room -= now > 0 ? budget_cost_of(cost, now) : 0;
 	}
 	return room;
 }
 
-static void set_passes(struct budget *b, struct rng *rng, double room)
+static void budget_set_passes(struct budget *b, struct rng *rng, double room)
 {
 	struct budget_rates *r = &b->rates;
 	double length = (double)b->config.interval_ns;
-	int levels = affordable(b, room);
+	int levels = budget_affordable_levels(b, room);
 
 	for (int k = 0; k < BUDGET_LEVELS; k++) {
 		if (k >= levels) {
 			r->state |= r->hz[k] > 0 ? BUDGET_UNSAMPLED : 0;
 			r->passes[k] = 0;
 		} else {
-			r->passes[k] = k ? thin(rng, r->passes[k - 1], r->hz[k] / r->hz[k - 1])
-					 : draw_poisson(rng, r->hz[k], length);
+			r->passes[k] = k ? budget_thin_passes(rng, r->passes[k - 1],
+							      r->hz[k] / r->hz[k - 1])
+					 : budget_draw_poisson(rng, r->hz[k], length);
 		}
 	}
-	drop(b, r->passes, room);
+	budget_drop_walks(b, r->passes, room);
 	for (int k = 0; k < BUDGET_LEVELS; k++) {
 		double chance = -expm1(-r->hz[k] * length / (double)NS_PER_S);
 
@@ -478,7 +484,7 @@ static void set_passes(struct budget *b, struct rng *rng, double room)
 }
 
 /* What `high` has left for this interval, in ns. */
-static double room_of(const struct budget *b)
+static double budget_left_ns(const struct budget *b)
 {
 	double length = (double)b->config.interval_ns, used = 0, all = length;
 
@@ -486,18 +492,19 @@ static double room_of(const struct budget *b)
 		used += b->window[i].used_ns;
 		all += b->window[i].length_ns;
 	}
-	return fmax(most_of(b) * all - used, 0);
+	return fmax(budget_limit(b) * all - used, 0);
 }
 
-static void begin(struct budget *b, struct rng *rng, uint64_t now)
+static void budget_begin(struct budget *b, struct rng *rng, uint64_t now)
 {
 	const struct budget_rates *r = &b->rates;
 	double planned = (b->base + b->push + b->ends) * (double)b->config.interval_ns;
 
-	set_passes(b, rng, set_reads(b, (room_of(b) - planned) / (1 + b->unsure)));
+	budget_set_passes(b, rng,
+			  budget_set_reads(b, (budget_left_ns(b) - planned) / (1 + b->unsure)));
 	for (int k = 0; k < BUDGET_LEVELS; k++) {
-		planned += r->passes[k] * walk_ns(b, k);
-		planned += r->reads[k] ? cost_of(&b->read[k], (double)r->reads[k]) : 0;
+		planned += r->passes[k] * budget_walk_ns(b, k);
+		planned += r->reads[k] ? budget_cost_of(&b->read[k], (double)r->reads[k]) : 0;
 	}
 	b->planned_ns = planned;
 	memcpy(b->left, r->passes, sizeof(b->left));
@@ -525,13 +532,13 @@ void budget_init(struct budget *b, const struct budget_config *config, struct rn
 	/* As if it had run before, as planned. */
 	for (int i = 0; i < BUDGET_WINDOW - 1; i++) {
 		b->window[i].length_ns = (double)config->interval_ns;
-		b->window[i].used_ns = aim_of(b) * b->window[i].length_ns;
+		b->window[i].used_ns = budget_aim(b) * b->window[i].length_ns;
 	}
-	set_rates(b);
-	begin(b, rng, now);
+	budget_set_rates(b);
+	budget_begin(b, rng, now);
 }
 
-static void remember(struct budget *b, const struct budget_spent *s)
+static void budget_remember(struct budget *b, const struct budget_spent *s)
 {
 	double used = (double)s->cpu_ns + (double)s->push_ns + (double)s->ends_ns;
 	double length = (double)s->length_ns, all = length, sum = used;
@@ -544,7 +551,7 @@ static void remember(struct budget *b, const struct budget_spent *s)
 	memmove(b->window + 1, b->window, sizeof(b->window) - sizeof(b->window[0]));
 	/* A step is not paid back: nobody would be looked at meanwhile. */
 	if (used > STEP * b->planned_ns)
-		used = fmin(used, fmax(b->planned_ns, aim_of(b) * length));
+		used = fmin(used, fmax(b->planned_ns, budget_aim(b) * length));
 	b->window[0] = (struct budget_use){ used, length };
 }
 
@@ -554,14 +561,14 @@ void budget_close(struct budget *b, const struct budget_spent *spent, struct rng
 	bool cheap;
 
 	if (spent->length_ns) {
-		learn_all(b, spent);
-		remember(b, spent);
+		budget_learn(b, spent);
+		budget_remember(b, spent);
 	}
 	memcpy(b->members, spent->members, sizeof(b->members));
-	cheap = set_thin(b);
-	set_rates(b);
+	cheap = budget_set_sampling(b);
+	budget_set_rates(b);
 	b->rates.state |= cheap ? 0 : BUDGET_PUSHES_TOO_DEAR;
-	begin(b, rng, now);
+	budget_begin(b, rng, now);
 }
 
 bool budget_next(struct budget *b, struct rng *rng, uint64_t used_ns, uint64_t *at,

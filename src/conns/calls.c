@@ -10,7 +10,7 @@
 
 /* -- taking --------------------------------------------------------------------------------- */
 
-static void drop_oldest(struct conns *c)
+static void calls_drop_oldest(struct conns *c)
 {
 	const size_t half = c->calls.max / 2;
 
@@ -21,7 +21,7 @@ static void drop_oldest(struct conns *c)
 }
 
 /* By number: two threads may have called at once, and told the later one first. */
-int calls_take(struct conns *c, const struct event_call *call)
+int calls_add(struct conns *c, const struct event_call *call)
 {
 	size_t at = c->calls.len;
 	int err;
@@ -29,7 +29,7 @@ int calls_take(struct conns *c, const struct event_call *call)
 	if (!c->options.follows || call->cookie != c->options.follow)
 		return 0;
 	if (c->calls.len == c->calls.max) {
-		drop_oldest(c);
+		calls_drop_oldest(c);
 		at = c->calls.len;
 	}
 	err = vec_push(&c->calls, *call);
@@ -42,18 +42,18 @@ int calls_take(struct conns *c, const struct event_call *call)
 
 /* -- words ---------------------------------------------------------------------------------- */
 
-static const char *direction_of(const struct event_call *call)
+static const char *calls_direction(const struct event_call *call)
 {
 	return call->direction == DIR_EGRESS ? "send" : "receive";
 }
 
-static struct value bytes_of(const struct event_call *call)
+static struct value calls_bytes(const struct event_call *call)
 {
 	return call->result >= 0 ? value_u64((uint64_t)call->result) : value_null();
 }
 
 /* "EAGAIN"; NULL: there is none. */
-static const char *error_of(const struct event_call *call, struct report *r)
+static const char *calls_error(const struct event_call *call, struct report *r)
 {
 	const char *name;
 
@@ -64,7 +64,7 @@ static const char *error_of(const struct event_call *call, struct report *r)
 }
 
 /* What holds back data that is not sent; NULL: there is none. */
-static const char *held_by(const struct event_call *call)
+static const char *calls_held_by(const struct event_call *call)
 {
 	static const char *const holds[CONN_AT_MAX] = {
 		[CONN_AT_RECOVERY] = "recovery", [CONN_AT_WINDOW] = "window",
@@ -72,7 +72,7 @@ static const char *held_by(const struct event_call *call)
 		[CONN_AT_DELAYED_ACK] = "delayed-ack", [CONN_AT_NAGLE] = "nagle",
 	};
 
-	return call->unsent && call->doing < CONN_AT_MAX ? holds[call->doing] : NULL;
+	return call->unsent && call->state < CONN_AT_MAX ? holds[call->state] : NULL;
 }
 
 /* -- of one connection ---------------------------------------------------------------------- */
@@ -90,29 +90,30 @@ static const struct column columns[] = {
 };
 
 /* How many are missing between two; false: nobody knows. */
-static bool missing(const struct event_call *before, const struct event_call *call, uint32_t *n)
+static bool calls_missing(const struct event_call *before, const struct event_call *call,
+			  uint32_t *n)
 {
 	*n = call->seq - before->seq - 1;
 	return !(call->flags & CALL_AFTER_UNKNOWN);
 }
 
-static void add(const struct conns *c, const struct event_call *before,
-		const struct event_call *call, struct table *t, struct report *r)
+static void calls_add_row(const struct conns *c, const struct event_call *before,
+			  const struct event_call *call, struct table *t, struct report *r)
 {
 	const uint64_t start = c->periods[CONNS_TOTAL].from_ns;
-	const char *error = error_of(call, r), *held = held_by(call);
+	const char *error = calls_error(call, r), *held = calls_held_by(call);
 	struct value gap = value_null(), left_out = value_null();
 	uint32_t n = 0;
 
-	if (before && missing(before, call, &n)) {
+	if (before && calls_missing(before, call, &n)) {
 		left_out = value_u64(n);
 		if (!n && call->time >= before->time)
 			gap = value_ns(call->time - before->time);
 	}
 	TABLE_ADD(t, value_ns(call->time),
 		  call->time >= start ? value_ns(call->time - start) : value_null(), gap,
-		  value_string(direction_of(call)), bytes_of(call), value_string(error),
-		  error ? value_string(error) : bytes_of(call), value_u64(call->unsent),
+		  value_string(calls_direction(call)), calls_bytes(call), value_string(error),
+		  error ? value_string(error) : calls_bytes(call), value_u64(call->unsent),
 		  value_u64(call->unacked), value_u64(call->unread), value_string(held),
 		  held ? value_string(held) : value_absent(), value_u64(call->pid),
 		  value_u64(call->tid), value_string(report_format(r, "%u", call->tid)),
@@ -120,20 +121,21 @@ static void add(const struct conns *c, const struct event_call *before,
 }
 
 /* A row of text for what is missing; programs have left_out_before. */
-static void add_gap(const struct event_call *before, const struct event_call *call, struct table *t)
+static void calls_add_gap(const struct event_call *before, const struct event_call *call,
+			  struct table *t)
 {
 	char buf[HUMAN_MAX];
 	uint32_t n;
 
 	if (!before)
 		return;
-	if (!missing(before, call, &n))
+	if (!calls_missing(before, call, &n))
 		table_add_note(t, NULL, 0, "... calls may be missing here");
 	else if (n)
 		table_add_note(t, NULL, 0, "... %s left out", human_count(buf, n));
 }
 
-static bool is_logged(const struct conns *c)
+static bool calls_are_logged(const struct conns *c)
 {
 	vec_for_each(&c->followed, record)
 		if (record->c.flags & CONN_LOGGED)
@@ -148,14 +150,14 @@ void calls_table(const struct conns *c, struct report *r)
 
 	if (!c->options.follows)
 		return;
-	if (!is_logged(c)) {
+	if (!calls_are_logged(c)) {
 		object_add(&r->body, "call_log", value_null());
 		return;
 	}
 	t = table_new(r, columns, ARRAY_LEN(columns));
 	vec_for_each(&c->calls, call) {
-		add_gap(before, call, t);
-		add(c, before, call, t, r);
+		calls_add_gap(before, call, t);
+		calls_add_row(c, before, call, t, r);
 		before = call;
 	}
 	object_add(&r->body, "call_log", value_table(t));
@@ -165,7 +167,7 @@ void calls_table(const struct conns *c, struct report *r)
 /* -- as lines ------------------------------------------------------------------------------- */
 
 /* What is known of its connection up to here: of a recording that may be its addresses only. */
-static void view_of(struct conns *c, const struct event_call *call, struct conn_view_buf *room)
+static void calls_view(struct conns *c, const struct event_call *call, struct conn_view_buf *room)
 {
 	const struct conn_flow *flow = call->flow ? conns_flow_find(c, call->flow) : NULL;
 	const struct event_flow *e = flow ? &flow->e : NULL;
@@ -179,27 +181,27 @@ static void view_of(struct conns *c, const struct event_call *call, struct conn_
 }
 
 /* Judges the connection's totals so far; returns whether the options show it. */
-static bool is_shown(const struct conns_options *o, struct conn_view v)
+static bool calls_are_selected(const struct conns_options *o, struct conn_view v)
 {
 	struct conn_problem problems[RULES_MAX];
 
 	if (v.c)
 		rules_judge(&v, problems);
-	return (!o->keep || o->keep(&v, o->ctx)) && (!o->problems_only || v.judged.harmful);
+	return (!o->select || o->select(&v, o->ctx)) && (!o->problems_only || v.judged.harmful);
 }
 
-bool conns_call(struct conns *c, const struct event_call *call, bool ask, struct report *r)
+bool conns_report_call(struct conns *c, const struct event_call *call, bool ask, struct report *r)
 {
 	const struct conns_options *o = &c->options;
-	const char *error = error_of(call, r);
+	const char *error = calls_error(call, r);
 	struct conn_view_buf room;
 	const struct conn_view *v = &room.view;
 	struct object *l;
 
 	if (o->follows && call->cookie != o->follow)
 		return false;
-	view_of(c, call, &room);
-	if (ask && !is_shown(o, room.view))
+	calls_view(c, call, &room);
+	if (ask && !calls_are_selected(o, room.view))
 		return false;
 	l = object_new(r);
 	object_add(l, "time_ns", value_ns(call->time));
@@ -208,13 +210,13 @@ bool conns_call(struct conns *c, const struct event_call *call, bool ask, struct
 	object_add(l, "local", words_local(r, v->flow));
 	object_add(l, "remote", words_remote(r, v->flow));
 	object_add(l, "app", v->c ? value_string(words_app(v)) : value_null());
-	object_add(l, "call", value_string(direction_of(call)));
-	object_add(l, "bytes", bytes_of(call));
+	object_add(l, "call", value_string(calls_direction(call)));
+	object_add(l, "bytes", calls_bytes(call));
 	object_add(l, "error", value_string(error));
 	object_add(l, "unsent", value_u64(call->unsent));
 	object_add(l, "unacked", value_u64(call->unacked));
 	object_add(l, "unread", value_u64(call->unread));
-	object_add(l, "held_by", value_string(held_by(call)));
+	object_add(l, "held_by", value_string(calls_held_by(call)));
 	object_add(l, "pid", value_u64(call->pid));
 	object_add(l, "tid", value_u64(call->tid));
 	object_add(l, "seq", value_u64(call->seq));
@@ -224,17 +226,17 @@ bool conns_call(struct conns *c, const struct event_call *call, bool ask, struct
 
 /* -- whose ---------------------------------------------------------------------------------- */
 
-int conns_choose(struct conns *c, int (*chosen)(void *ctx, uint64_t cookie), void *ctx)
+int conns_choose_for_log(struct conns *c, int (*chosen)(void *ctx, uint64_t cookie), void *ctx)
 {
 	const struct conns_options *o = &c->options;
 	struct conn_view_buf room;
 	int err = 0;
 
-	vec_for_each(&c->fresh, record) {
+	vec_for_each(&c->interval_records, record) {
 		if (record->c.flags & (CONN_CLOSED | CONN_LOGGED | CONN_MPTCP) ||
 		    !conns_view(c, CONNS_INTERVAL, record->conn, &room))
 			continue;
-		if ((o->keep && !o->keep(&room.view, o->ctx)) ||
+		if ((o->select && !o->select(&room.view, o->ctx)) ||
 		    (o->problems_only && !room.view.judged.harmful))
 			continue;
 		err = chosen(ctx, record->c.cookie);

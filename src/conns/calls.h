@@ -6,7 +6,7 @@
 #include "conns/state.h"
 
 /* Keeps those of the connection that is followed; the oldest go. 0 or -ENOMEM. */
-int calls_take(struct conns *c, const struct event_call *call);
+int calls_add(struct conns *c, const struct event_call *call);
 
 /* `call_log` of the connection that is followed; nothing without. */
 void calls_table(const struct conns *c, struct report *r);

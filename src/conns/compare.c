@@ -35,7 +35,7 @@ struct conns_run {
 	uint64_t together;         /* intervals in a block */
 };
 
-int conns_run_new(struct conns_run **out, bool (*keep)(const struct conn_view *view, void *ctx),
+int conns_run_new(struct conns_run **out, bool (*select)(const struct conn_view *view, void *ctx),
 		  void *ctx)
 {
 	struct conns_run *run = *out = calloc(1, sizeof(*run));
@@ -43,7 +43,7 @@ int conns_run_new(struct conns_run **out, bool (*keep)(const struct conn_view *v
 	if (!run)
 		return -ENOMEM;
 	run->together = 1;
-	run->options = (struct conns_options){ .all = true, .keep = keep, .ctx = ctx };
+	run->options = (struct conns_options){ .all = true, .select = select, .ctx = ctx };
 	run->conns = conns_new(&run->options);
 	limits_init(&run->limits, run->conns);
 	return run->conns ? 0 : -ENOMEM;
@@ -60,7 +60,7 @@ void conns_run_free(struct conns_run *run)
 
 /* -- intervals ------------------------------------------------------------------------------ */
 
-static void add_block(struct block *to, const struct block *from)
+static void conns_compare_add_block(struct block *to, const struct block *from)
 {
 	to->known_ns += from->known_ns;
 	to->all_ns += from->all_ns;
@@ -69,7 +69,7 @@ static void add_block(struct block *to, const struct block *from)
 }
 
 /* Twice as many intervals in each block. */
-static void join_blocks(struct conns_run *run)
+static void conns_compare_join_blocks(struct conns_run *run)
 {
 	run->together *= 2;
 	for (int end = 0; end < LIMITS_ENDS; end++) {
@@ -77,7 +77,7 @@ static void join_blocks(struct conns_run *run)
 
 		for (int i = 0; i < CONTRAST_BLOCKS / 2; i++) {
 			blocks[i] = blocks[2 * i];
-			add_block(&blocks[i], &blocks[2 * i + 1]);
+			conns_compare_add_block(&blocks[i], &blocks[2 * i + 1]);
 		}
 		memset(blocks + CONTRAST_BLOCKS / 2, 0, CONTRAST_BLOCKS / 2 * sizeof(*blocks));
 	}
@@ -87,7 +87,7 @@ static void join_blocks(struct conns_run *run)
  * Times as the samples of the interval stand for them, not as shares of it: the sum over intervals
  * is unbiased, also of those in which chance took none (Horvitz and Thompson 1952).
  */
-static void put_times(struct block *b, const struct event_conn *e)
+static void conns_compare_put_times(struct block *b, const struct event_conn *e)
 {
 	struct event_conn exact = *e;
 
@@ -110,34 +110,34 @@ static void put_times(struct block *b, const struct event_conn *e)
 		b->of[i] = (double)words_time(&exact, i);
 }
 
-static struct block block_of(const struct event_conn *e)
+static struct block conns_compare_block(const struct event_conn *e)
 {
 	struct block b = { .all_ns = (double)(e->to - e->from) };
 	const struct counter *counter = NULL;
 
-	put_times(&b, e);
+	conns_compare_put_times(&b, e);
 	for (size_t i = WORDS_TIMES; (counter = counter_next(counter, COUNTER_OF_EVENTS)); i++)
 		b.of[i] = counter_is_known(counter, e) ? (double)counter_value(counter, e) : 0;
 	return b;
 }
 
-static void take_interval(struct conns_run *run)
+static void conns_compare_add_interval(struct conns_run *run)
 {
 	const struct conns_options *o = &run->options;
 	struct conn_view_buf room;
 	uint64_t at;
 
 	if (run->intervals / run->together == CONTRAST_BLOCKS)
-		join_blocks(run);
+		conns_compare_join_blocks(run);
 	at = run->intervals++ / run->together;
-	vec_for_each(&run->conns->fresh, record) {
+	vec_for_each(&run->conns->interval_records, record) {
 		struct block b;
 
 		if (!conns_view(run->conns, CONNS_INTERVAL, record->conn, &room) ||
-		    (o->keep && !o->keep(&room.view, o->ctx)))
+		    (o->select && !o->select(&room.view, o->ctx)))
 			continue;
-		b = block_of(room.view.c);
-		add_block(&run->blocks[limits_end_of(&room.view)][at], &b);
+		b = conns_compare_block(room.view.c);
+		conns_compare_add_block(&run->blocks[limits_end_of(&room.view)][at], &b);
 	}
 }
 
@@ -147,7 +147,7 @@ int conns_run_feed(struct conns_run *run, const struct event_block *block)
 	int err;
 
 	while ((err = conns_feed_block(run->conns, block, &at)) == CONNS_CLOSED)
-		take_interval(run);
+		conns_compare_add_interval(run);
 	return err;
 }
 
@@ -184,13 +184,13 @@ struct measured {
 	struct difference d;
 };
 
-static bool is_share(unsigned int measure)
+static bool conns_compare_is_share(unsigned int measure)
 {
 	return measure < WORDS_TIMES;
 }
 
 /* The counter of a measure that is no share. */
-static const struct counter *counter_of(unsigned int measure)
+static const struct counter *conns_compare_counter(unsigned int measure)
 {
 	const struct counter *counter = NULL;
 
@@ -199,36 +199,37 @@ static const struct counter *counter_of(unsigned int measure)
 	return counter;
 }
 
-static bool is_known(const struct conn_sum *sum, unsigned int measure)
+static bool conns_compare_is_known(const struct conn_aggregate *sum, unsigned int measure)
 {
 	if (!sum->connections)
 		return false;
-	return is_share(measure) ? conn_knows(&sum->sum, CONN_KNOWS_TIMES) :
-				   counter_is_known(counter_of(measure), &sum->sum);
+	return conns_compare_is_share(measure) ? conn_knows(&sum->sum, CONN_KNOWS_TIMES) :
+				   counter_is_known(conns_compare_counter(measure), &sum->sum);
 }
 
 /*
  * The ratio of two sums, and for each block what it adds to it: the ratio, and the residual of the
  * block in parts of the mean denominator, by which the ratio's error goes (Cochran 1977, 6.3).
  */
-static void fill_side(const struct conns_run *run, unsigned int end, unsigned int measure,
-		      struct side *out)
+static void conns_compare_fill_side(const struct conns_run *run, unsigned int end,
+				    unsigned int measure, struct side *out)
 {
 	const struct block *blocks = run->blocks[end];
-	const double unit = is_share(measure) ? 1 : (double)NS_PER_S;
+	const double unit = conns_compare_is_share(measure) ? 1 : (double)NS_PER_S;
 	double sum = 0, over = 0;
 
 	*out = (struct side){ .n = (run->intervals + run->together - 1) / run->together };
 	for (size_t i = 0; i < out->n; i++) {
 		sum += blocks[i].of[measure] * unit;
-		over += is_share(measure) ? blocks[i].known_ns : blocks[i].all_ns;
+		over += conns_compare_is_share(measure) ? blocks[i].known_ns : blocks[i].all_ns;
 	}
-	out->known = is_known(&run->limits.ends[end], measure) && over > 0;
+	out->known = conns_compare_is_known(&run->limits.ends[end], measure) && over > 0;
 	if (!out->known)
 		return;
 	out->value = sum / over;
 	for (size_t i = 0; i < out->n; i++) {
-		const double base = is_share(measure) ? blocks[i].known_ns : blocks[i].all_ns;
+		const double base =
+			conns_compare_is_share(measure) ? blocks[i].known_ns : blocks[i].all_ns;
 
 		out->blocks[i] = out->value + (blocks[i].of[measure] * unit - out->value * base) *
 				 (double)out->n / over;
@@ -236,7 +237,7 @@ static void fill_side(const struct conns_run *run, unsigned int end, unsigned in
 }
 
 /* What never happened in either run differs by nothing, and no test is needed for that. */
-static int compare_row(struct measured *row)
+static int conns_compare_row(struct measured *row)
 {
 	struct contrast *c = &row->d.c;
 	int err;
@@ -252,15 +253,16 @@ static int compare_row(struct measured *row)
 	return err == -ENOMEM ? err : 0;
 }
 
-static int compare_all(const struct conns_run *a, const struct conns_run *b, struct measured *rows)
+static int conns_compare_all(const struct conns_run *a, const struct conns_run *b,
+			     struct measured *rows)
 {
 	struct difference *list[ROWS];
 	int err = 0;
 
 	for (unsigned int i = 0; !err && i < ROWS; i++) {
-		fill_side(a, i / MEASURES, i % MEASURES, &rows[i].a);
-		fill_side(b, i / MEASURES, i % MEASURES, &rows[i].b);
-		err = compare_row(&rows[i]);
+		conns_compare_fill_side(a, i / MEASURES, i % MEASURES, &rows[i].a);
+		conns_compare_fill_side(b, i / MEASURES, i % MEASURES, &rows[i].b);
+		err = conns_compare_row(&rows[i]);
 		list[i] = &rows[i].d;
 	}
 	return err ? err : difference_judge(list, ROWS);
@@ -268,18 +270,20 @@ static int compare_all(const struct conns_run *a, const struct conns_run *b, str
 
 /* -- showing -------------------------------------------------------------------------------- */
 
-static const char *name_of(unsigned int measure)
+static const char *conns_compare_name(unsigned int measure)
 {
-	return is_share(measure) ? words_time_name(measure) : counter_of(measure)->name;
+	return conns_compare_is_share(measure) ? words_time_name(measure)
+					       : conns_compare_counter(measure)->name;
 }
 
 /* "12 %", "0.25/s"; of a difference with its sign, and in percentage points. */
-static const char *human_of(struct report *r, unsigned int measure, double value, bool sign)
+static const char *conns_compare_human(struct report *r, unsigned int measure, double value,
+				       bool sign)
 {
 	const char *signs = value < 0 ? "-" : sign && value > 0 ? "+" : "";
 	char buf[HUMAN_MAX];
 
-	if (is_share(measure))
+	if (conns_compare_is_share(measure))
 		return report_format(r, "%s%s%s", signs, human_fraction(buf, fabs(value)),
 				     sign ? "-points" : "");
 	return report_format(r, "%s%s/s", signs, human_rate(buf, fabs(value)));
@@ -298,14 +302,14 @@ static const struct column text_columns[] = {
 	{ NULL, "by chance", 0, 0 },
 };
 
-static void add_json(const struct measured *row, unsigned int i, struct table *t)
+static void conns_compare_add_json(const struct measured *row, unsigned int i, struct table *t)
 {
 	const struct contrast *c = &row->d.c;
 	const bool both = row->a.known && row->b.known;
 
 	TABLE_ADD(t, value_string(limits_end_name(i / MEASURES)),
-		  value_string(name_of(i % MEASURES)),
-		  value_string(is_share(i % MEASURES) ? "share" : "per-second"),
+		  value_string(conns_compare_name(i % MEASURES)),
+		  value_string(conns_compare_is_share(i % MEASURES) ? "share" : "per-second"),
 		  row->a.known ? value_number(row->a.value) : value_null(),
 		  row->b.known ? value_number(row->b.value) : value_null(),
 		  both ? value_number(c->difference) : value_null(),
@@ -315,7 +319,8 @@ static void add_json(const struct measured *row, unsigned int i, struct table *t
 }
 
 /* What neither had is no row for people. */
-static void add_text(const struct measured *row, unsigned int i, struct table *t, struct report *r)
+static void conns_compare_add_text(const struct measured *row, unsigned int i, struct table *t,
+				   struct report *r)
 {
 	const struct contrast *c = &row->d.c;
 	const unsigned int m = i % MEASURES;
@@ -323,18 +328,21 @@ static void add_text(const struct measured *row, unsigned int i, struct table *t
 
 	if (row->a.value <= 0 && row->b.value <= 0)
 		return;
-	TABLE_ADD(t, value_string(limits_end_name(i / MEASURES)), value_string(name_of(m)),
-		  row->a.known ? value_string(human_of(r, m, row->a.value, false)) : value_null(),
-		  row->b.known ? value_string(human_of(r, m, row->b.value, false)) : value_null(),
-		  both ? value_string(human_of(r, m, c->difference, true)) : value_null(),
-		  c->bounded ? value_string(report_format(r, "%s to %s",
-							   human_of(r, m, c->lo, true),
-							   human_of(r, m, c->hi, true))) :
-			       value_null(),
-		  difference_adjusted(&row->d));
+	TABLE_ADD(
+		t, value_string(limits_end_name(i / MEASURES)), value_string(conns_compare_name(m)),
+		row->a.known ? value_string(conns_compare_human(r, m, row->a.value, false))
+			     : value_null(),
+		row->b.known ? value_string(conns_compare_human(r, m, row->b.value, false))
+			     : value_null(),
+		both ? value_string(conns_compare_human(r, m, c->difference, true)) : value_null(),
+		c->bounded ? value_string(report_format(r, "%s to %s",
+							conns_compare_human(r, m, c->lo, true),
+							conns_compare_human(r, m, c->hi, true)))
+			   : value_null(),
+		difference_adjusted(&row->d));
 }
 
-static struct value run_value(const struct conns_run *run, struct report *r)
+static struct value conns_compare_run_value(const struct conns_run *run, struct report *r)
 {
 	struct object *o = object_new(r);
 
@@ -343,19 +351,19 @@ static struct value run_value(const struct conns_run *run, struct report *r)
 	return value_object(o);
 }
 
-static void add_tables(const struct conns_run *a, const struct conns_run *b,
-		       const struct measured *rows, struct report *r)
+static void conns_compare_add_tables(const struct conns_run *a, const struct conns_run *b,
+				     const struct measured *rows, struct report *r)
 {
 	struct table *t = table_new(r, columns, ARRAY_LEN(columns));
 	struct table *text = table_new(r, text_columns, ARRAY_LEN(text_columns));
 	struct object *o = object_new(r);
 
 	for (unsigned int i = 0; i < ROWS; i++) {
-		add_json(&rows[i], i, t);
-		add_text(&rows[i], i, text, r);
+		conns_compare_add_json(&rows[i], i, t);
+		conns_compare_add_text(&rows[i], i, text, r);
 	}
-	object_add(o, "a", run_value(a, r));
-	object_add(o, "b", run_value(b, r));
+	object_add(o, "a", conns_compare_run_value(a, r));
+	object_add(o, "b", conns_compare_run_value(b, r));
 	object_add(o, "rows", value_table(t));
 	object_add(&r->body, "limits", value_object(o));
 	if (text)
@@ -365,8 +373,8 @@ static void add_tables(const struct conns_run *a, const struct conns_run *b,
 }
 
 /* Of two changes, the one of a limit; else the greater one. */
-static bool says_more(const struct measured *a, unsigned int measure_a, const struct measured *b,
-		      unsigned int measure_b)
+static bool conns_compare_is_greater(const struct measured *a, unsigned int measure_a,
+				     const struct measured *b, unsigned int measure_b)
 {
 	if (!measure_a != !measure_b) /* sender-app has what no limit has */
 		return measure_a;
@@ -374,26 +382,27 @@ static bool says_more(const struct measured *a, unsigned int measure_a, const st
 }
 
 /* The share that changed most, of those that are more than chance. */
-static void say(const struct measured *rows, struct report *r)
+static void conns_compare_add_finding(const struct measured *rows, struct report *r)
 {
 	const struct measured *best = NULL;
 	bool tested = false;
 
 	for (unsigned int i = 0; i < ROWS; i++) {
-		tested |= is_share(i % MEASURES) && rows[i].d.c.tested;
-		if (is_share(i % MEASURES) && rows[i].d.c.tested && rows[i].d.significant &&
-		    (!best || says_more(&rows[i], i % MEASURES, best,
-					(unsigned int)(best - rows) % MEASURES)))
+		tested |= conns_compare_is_share(i % MEASURES) && rows[i].d.c.tested;
+		if (conns_compare_is_share(i % MEASURES) && rows[i].d.c.tested &&
+		    rows[i].d.significant &&
+		    (!best || conns_compare_is_greater(&rows[i], i % MEASURES, best,
+						       (unsigned int)(best - rows) % MEASURES)))
 			best = &rows[i];
 	}
 	if (best) {
 		const unsigned int i = (unsigned int)(best - rows);
 
 		report_finding(r, "Connections of the %s: %s %s from %s of the time to %s.",
-			       limits_end_name(i / MEASURES), name_of(i % MEASURES),
+			       limits_end_name(i / MEASURES), conns_compare_name(i % MEASURES),
 			       best->d.c.difference < 0 ? "fell" : "rose",
-			       human_of(r, 0, best->a.value, false),
-			       human_of(r, 0, best->b.value, false));
+			       conns_compare_human(r, 0, best->a.value, false),
+			       conns_compare_human(r, 0, best->b.value, false));
 	} else if (tested) {
 		report_finding(r, "No limit's share of the connections' time differs by more than "
 			       "chance.");
@@ -401,20 +410,20 @@ static void say(const struct measured *rows, struct report *r)
 }
 
 /* What one of them doesn't know, and the other one does. */
-static void say_unknown(const struct conns_run *run, const struct conns_run *other,
-			const char *which, struct report *r)
+static void conns_compare_add_unknown(const struct conns_run *run, const struct conns_run *other,
+				      const char *which, struct report *r)
 {
 	for (unsigned int end = 0; end < LIMITS_ENDS; end++) {
-		const char *why = limits_why(&run->limits, end);
+		const char *why = limits_unknown_reason(&run->limits, end);
 
-		if (why && !limits_why(&other->limits, end))
+		if (why && !limits_unknown_reason(&other->limits, end))
 			report_finding(r, "Limits of the connections of the %s in %s: n/a (%s).",
 				       limits_end_name(end), which, why);
 	}
 }
 
 /* What each run says of itself. */
-static int take_reasons(struct conns_run *run, const char *which, struct report *r)
+static int conns_compare_add_reasons(struct conns_run *run, const char *which, struct report *r)
 {
 	struct report own;
 	int err;
@@ -434,17 +443,17 @@ static int take_reasons(struct conns_run *run, const char *which, struct report 
 int conns_compare_report(struct conns_run *a, struct conns_run *b, struct report *r)
 {
 	struct measured *rows = calloc(ROWS, sizeof(*rows));
-	int err = rows ? compare_all(a, b, rows) : -ENOMEM;
+	int err = rows ? conns_compare_all(a, b, rows) : -ENOMEM;
 
 	if (!err) {
-		add_tables(a, b, rows, r);
-		say(rows, r);
-		say_unknown(a, b, "A", r);
-		say_unknown(b, a, "B", r);
-		err = take_reasons(a, "A", r);
+		conns_compare_add_tables(a, b, rows, r);
+		conns_compare_add_finding(rows, r);
+		conns_compare_add_unknown(a, b, "A", r);
+		conns_compare_add_unknown(b, a, "B", r);
+		err = conns_compare_add_reasons(a, "A", r);
 	}
 	if (!err)
-		err = take_reasons(b, "B", r);
+		err = conns_compare_add_reasons(b, "B", r);
 	free(rows);
 	return err ? err : report_error(r);
 }

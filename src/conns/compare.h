@@ -14,8 +14,8 @@
 
 struct conns_run;
 
-/* Of the connections that `keep` takes (NULL: all), asked with `ctx`. 0 or -ENOMEM. */
-int conns_run_new(struct conns_run **out, bool (*keep)(const struct conn_view *view, void *ctx),
+/* Of the connections that `select` takes (NULL: all), asked with `ctx`. 0 or -ENOMEM. */
+int conns_run_new(struct conns_run **out, bool (*select)(const struct conn_view *view, void *ctx),
 		  void *ctx);
 void conns_run_free(struct conns_run *run);
 

@@ -9,7 +9,7 @@
 #include "conns/rtt.h"
 #include "event/conn_times.h"
 
-bool total_is_valid(const struct event_conn *e)
+bool conn_accumulate_accepts(const struct event_conn *e)
 {
 	const uint64_t times[] = {
 		e->sender_app_ns, e->send_buffer_ns, e->congestion_ns, e->receiver_window_ns,
@@ -40,7 +40,7 @@ bool total_is_valid(const struct event_conn *e)
 /* -- what is counted ------------------------------------------------------------------------ */
 
 /* A sum that overflows stays at its maximum, and is not known any more. */
-static void add64(struct event_conn *sum, __u64 *to, __u64 more, uint32_t known)
+static void conn_accumulate_u64(struct event_conn *sum, __u64 *to, __u64 more, uint32_t known)
 {
 	if (__builtin_add_overflow(*to, more, to)) {
 		*to = UINT64_MAX;
@@ -48,7 +48,7 @@ static void add64(struct event_conn *sum, __u64 *to, __u64 more, uint32_t known)
 	}
 }
 
-static void add32(struct event_conn *sum, __u32 *to, __u32 more, uint32_t known)
+static void conn_accumulate_u32(struct event_conn *sum, __u32 *to, __u32 more, uint32_t known)
 {
 	if (__builtin_add_overflow(*to, more, to)) {
 		*to = UINT32_MAX;
@@ -57,27 +57,29 @@ static void add32(struct event_conn *sum, __u32 *to, __u32 more, uint32_t known)
 }
 
 #define ADD(field, bits)                                                                           \
-	_Generic(e->field, __u64: add64, __u32: add32)(sum, &sum->field, e->field, bits)
+	_Generic(e->field, __u64                                                                   \
+		 : conn_accumulate_u64, __u32                                                      \
+		 : conn_accumulate_u32)(sum, &sum->field, e->field, bits)
 
-static uint64_t max_of(uint64_t a, uint64_t b)
+static uint64_t conn_accumulate_max(uint64_t a, uint64_t b)
 {
 	return a > b ? a : b;
 }
 
-static uint64_t first_of(uint64_t a, uint64_t b)
+static uint64_t conn_accumulate_first(uint64_t a, uint64_t b)
 {
 	return !a || (b && b < a) ? b : a;
 }
 
-static void add_counters(struct event_conn *sum, const struct event_conn *e)
+static void conn_accumulate_counters(struct event_conn *sum, const struct event_conn *e)
 {
 #define ADD_ROW(field, value, bits, ...) ADD(field, bits);
-#define MOST_ROW(field, ...) sum->field = max_of(sum->field, e->field);
+#define MOST_ROW(field, ...) sum->field = conn_accumulate_max(sum->field, e->field);
 	CONN_COUNTERS(ADD_ROW, ADD_ROW, ADD_ROW, MOST_ROW, ADD_ROW)
 }
 
 /* Fields that are computed from counters and samples. */
-static void add_times(struct event_conn *sum, const struct event_conn *e)
+static void conn_accumulate_times(struct event_conn *sum, const struct event_conn *e)
 {
 	const uint32_t times = CONN_KNOWS_TIMES;
 
@@ -99,7 +101,7 @@ static void add_times(struct event_conn *sum, const struct event_conn *e)
 	}
 }
 
-static void add_sizes(struct event_conn *sum, const struct event_conn *e)
+static void conn_accumulate_sizes(struct event_conn *sum, const struct event_conn *e)
 {
 	for (int i = 0; i < CONN_SIZES; i++) {
 		ADD(send_sizes[i], CONN_KNOWS_CALLS);
@@ -109,7 +111,7 @@ static void add_sizes(struct event_conn *sum, const struct event_conn *e)
 		ADD(rtts[i], CONN_KNOWS_RTTS);
 }
 
-static void add_extremes(struct event_conn *sum, const struct event_conn *e)
+static void conn_accumulate_extremes(struct event_conn *sum, const struct event_conn *e)
 {
 	const bool had = sum->rtt_samples;
 
@@ -119,9 +121,9 @@ static void add_extremes(struct event_conn *sum, const struct event_conn *e)
 		sum->rtt_max_us = e->rtt_max_us;
 	if (!sum->loss_first && e->write_first) /* the last burst before the first loss */
 		sum->write_first = e->write_first;
-	sum->loss_first = first_of(sum->loss_first, e->loss_first);
-	sum->loss_last = max_of(sum->loss_last, e->loss_last);
-	sum->lost_reply = first_of(sum->lost_reply, e->lost_reply);
+	sum->loss_first = conn_accumulate_first(sum->loss_first, e->loss_first);
+	sum->loss_last = conn_accumulate_max(sum->loss_last, e->loss_last);
+	sum->lost_reply = conn_accumulate_first(sum->lost_reply, e->lost_reply);
 }
 
 /* -- what stands ---------------------------------------------------------------------------- */
@@ -130,7 +132,7 @@ static void add_extremes(struct event_conn *sum, const struct event_conn *e)
 #define AT(member) offsetof(struct event_conn, member)
 #define ONCE (CONN_CLOSED | CONN_BEGAN)
 
-static void take_state(struct event_conn *sum, const struct event_conn *e)
+static void conn_accumulate_state(struct event_conn *sum, const struct event_conn *e)
 {
 	const uint32_t counted = sum->known & e->known & ~(uint32_t)STATES;
 	const uint32_t once = (sum->flags | e->flags) & ONCE;
@@ -156,20 +158,20 @@ static void take_state(struct event_conn *sum, const struct event_conn *e)
 	sum->cwnd = e->cwnd ? e->cwnd : sum->cwnd;
 }
 
-void total_add(struct event_conn *sum, const struct event_conn *e)
+void conn_accumulate(struct event_conn *sum, const struct event_conn *e)
 {
-	add_extremes(sum, e);
-	take_state(sum, e);
-	add_counters(sum, e);
-	add_times(sum, e);
-	add_sizes(sum, e);
+	conn_accumulate_extremes(sum, e);
+	conn_accumulate_state(sum, e);
+	conn_accumulate_counters(sum, e);
+	conn_accumulate_times(sum, e);
+	conn_accumulate_sizes(sum, e);
 	sum->from = sum->from < e->from ? sum->from : e->from;
-	sum->to = max_of(sum->to, e->to);
+	sum->to = conn_accumulate_max(sum->to, e->to);
 }
 
-void total_extend(struct event_conn *sum, const struct event_conn *next)
+void conn_accumulate_next(struct event_conn *sum, const struct event_conn *next)
 {
-	total_add(sum, next);
+	conn_accumulate(sum, next);
 	if (conn_is_weighted(sum) && sum->known & CONN_KNOWS_TIMES)
 		conn_times(sum);
 }

@@ -8,18 +8,18 @@
 #include "event/layout.h"
 
 /* Whether the numbers can be: times that add up, samples that are no more than there were. */
-bool total_is_valid(const struct event_conn *e);
+bool conn_accumulate_accepts(const struct event_conn *e);
 
 /*
  * Adds what came later to `sum`. A counter is known of the sum if it is of all that it is made of,
  * and if it has not run over; what is a state is the later one's.
  */
-void total_add(struct event_conn *sum, const struct event_conn *e);
+void conn_accumulate(struct event_conn *sum, const struct event_conn *e);
 
 /*
  * The same of what one connection did next. Its times are then found from the sums: an interval in
  * which nothing was sampled is no unknown one, as samples of others stand for it.
  */
-void total_extend(struct event_conn *sum, const struct event_conn *next);
+void conn_accumulate_next(struct event_conn *sum, const struct event_conn *next);
 
 #endif

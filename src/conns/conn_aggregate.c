@@ -7,7 +7,7 @@
 #include "event/conn_times.h"
 
 /* A call log that one of N connections has stands for N. */
-static void add_calls(struct conn_sum *s, const struct event_conn *e)
+static void conn_aggregate_calls(struct conn_aggregate *s, const struct event_conn *e)
 {
 	const double weight = e->thinned_one_in ? e->thinned_one_in : 1;
 
@@ -22,7 +22,7 @@ static void add_calls(struct conn_sum *s, const struct event_conn *e)
 	s->recv_calls += weight * e->recv_calls;
 }
 
-static void add_few(struct conn_sum *s, const struct event_conn *e)
+static void conn_aggregate_few(struct conn_aggregate *s, const struct event_conn *e)
 {
 	struct event_conn ignored = { 0 };
 
@@ -45,17 +45,17 @@ static void add_few(struct conn_sum *s, const struct event_conn *e)
 	}
 }
 
-void sum_settle(struct conn_sum *s)
+void conn_aggregate_finish(struct conn_aggregate *s)
 {
 	if (conn_share_out(s->few_ns, &s->few, &s->sum))
 		s->sum.unknown_ns -= s->few_ns;
 	s->few_ns = 0;
 }
 
-void sum_add(struct conn_sum *s, const struct conn_view *v)
+void conn_aggregate_add(struct conn_aggregate *s, const struct conn_view *v)
 {
 	if (s->connections++)
-		total_add(&s->sum, v->c);
+		conn_accumulate(&s->sum, v->c);
 	else
 		s->sum = *v->c;
 	s->closed += !!(v->c->flags & CONN_CLOSED);
@@ -64,11 +64,11 @@ void sum_add(struct conn_sum *s, const struct conn_view *v)
 	for (int class = 0; class < CONN_CLASSES; class++)
 		s->classes[class] += v->judged.harmful >> class & 1;
 	rtt_add(&s->rtts, v->c);
-	add_few(s, v->c);
-	add_calls(s, v->c);
+	conn_aggregate_few(s, v->c);
+	conn_aggregate_calls(s, v->c);
 }
 
-struct value sum_share(const struct event_conn *sum, uint64_t ns)
+struct value conn_aggregate_share(const struct event_conn *sum, uint64_t ns)
 {
 	if (!conn_knows(sum, CONN_KNOWS_TIMES) || !conn_known_ns(sum))
 		return value_null();

@@ -8,7 +8,7 @@
 #include "report/report.h"
 
 /* Begins zeroed. */
-struct conn_sum {
+struct conn_aggregate {
 	uint64_t connections, closed, troubled, lost_ns;
 	uint64_t classes[CONN_CLASSES]; /* connections with this one, harmful */
 	struct event_conn sum;          /* what is known of it is known of all */
@@ -20,16 +20,16 @@ struct conn_sum {
 };
 
 /* A connection in a span, judged. */
-void sum_add(struct conn_sum *sum, const struct conn_view *view);
+void conn_aggregate_add(struct conn_aggregate *sum, const struct conn_view *view);
 
 /*
  * When all are in: time that is unknown of each, as its samples are too few, is known of them
  * together. To leave it out would give those with problems more than their share: they are sampled
  * more often.
  */
-void sum_settle(struct conn_sum *sum);
+void conn_aggregate_finish(struct conn_aggregate *sum);
 
 /* Of the sum's time; null if nothing is known of that. */
-struct value sum_share(const struct event_conn *sum, uint64_t ns);
+struct value conn_aggregate_share(const struct event_conn *sum, uint64_t ns);
 
 #endif

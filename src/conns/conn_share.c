@@ -6,7 +6,7 @@
 #include "event/conn_times.h"
 
 /* The sum of the squares of `n` equal weights that sum to `sum`. */
-static double squares(double sum, double n)
+static double conn_share_squares(double sum, double n)
 {
 	return n > 0 ? sum * sum / n : 0;
 }
@@ -15,7 +15,8 @@ static double squares(double sum, double n)
  * The variance of the quotient is the sum of (weight * (hit - share))^2 over all^2; of n equal
  * samples it is share * (1 - share) / n. Where the thing was always or never found, n is Kish's.
  */
-static double equal_samples(const struct event_conn *c, double all, double share, double in)
+static double conn_share_equal_samples(const struct event_conn *c, double all, double share,
+				       double in)
 {
 	double every = (double)(c->squares ? c->squares : conn_squares(c)) * 1e10, out, variance;
 
@@ -26,8 +27,8 @@ static double equal_samples(const struct event_conn *c, double all, double share
 	return fmin(share * (1 - share) * all * all / variance, c->samples);
 }
 
-struct proportion samples_share(const struct event_conn *c, uint64_t ns, uint32_t hits,
-				double confidence)
+struct proportion conn_share_sampled(const struct event_conn *c, uint64_t ns, uint32_t hits,
+				     double confidence)
 {
 	double all = (double)c->unclear_ns, share;
 
@@ -36,6 +37,8 @@ struct proportion samples_share(const struct event_conn *c, uint64_t ns, uint32_
 	for (int i = 0; i < CONN_STATES; i++)
 		all += (double)c->sampled_ns[i];
 	share = fmin((double)ns / all, 1);
-	return proportion_of(share, equal_samples(c, all, share, squares((double)ns, hits)),
-			     confidence);
+	return proportion_of(
+		share,
+		conn_share_equal_samples(c, all, share, conn_share_squares((double)ns, hits)),
+		confidence);
 }

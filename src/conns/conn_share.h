@@ -12,7 +12,7 @@
  * (1927), for as many samples of equal weight as have this variance (Kish 1965); of an
  * interval, samples that found the same are taken to weigh the same. Without weights all do.
  */
-struct proportion samples_share(const struct event_conn *c, uint64_t ns, uint32_t hits,
-				double confidence);
+struct proportion conn_share_sampled(const struct event_conn *c, uint64_t ns, uint32_t hits,
+				     double confidence);
 
 #endif

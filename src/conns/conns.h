@@ -70,7 +70,7 @@ struct conns_options {
 	bool follows;             /* only one connection, interval by interval: */
 	uint64_t follow;          /* its cookie */
 	/* NULL: all. Asked once per connection and report, with its problems already known. */
-	bool (*keep)(const struct conn_view *view, void *ctx);
+	bool (*select)(const struct conn_view *view, void *ctx);
 	void *ctx;
 };
 
@@ -108,16 +108,16 @@ void conns_set_window(struct conns *c, const struct conns_window *window);
 
 /*
  * A line for a call of the log: the field `call`. False: it is not to be shown. `ask`: of
- * a recording there may be calls of others, and `keep` and problems_only decide, by what is known
+ * a recording there may be calls of others, and `select` and problems_only decide, by what is known
  * of the connection up to here; what is not known then is not true of it.
  */
-bool conns_call(struct conns *c, const struct event_call *call, bool ask, struct report *r);
+bool conns_report_call(struct conns *c, const struct event_call *call, bool ask, struct report *r);
 
 /*
  * Tells `chosen` the cookies of those connections of the last closed interval that are shown and
  * go on without a log of their calls. What `chosen` returns, if it isn't 0, ends it: returns that.
  */
-int conns_choose(struct conns *c, int (*chosen)(void *ctx, uint64_t cookie), void *ctx);
+int conns_choose_for_log(struct conns *c, int (*chosen)(void *ctx, uint64_t cookie), void *ctx);
 
 /* What the source could not deliver: the totals are then partial, and say so. */
 void conns_set_damage(struct conns *c, const struct event_damage *damage);

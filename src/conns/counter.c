@@ -50,7 +50,7 @@ static struct value counter_cell(const struct counter *counter, const struct eve
 	return counter->unit == COUNTER_IN_TIME ? value_ns(value) : value_u64(value);
 }
 
-static bool has_column(const struct counter *counter, bool spare)
+static bool counter_has_column(const struct counter *counter, bool spare)
 {
 	return counter->text.head && (spare || !(counter->text.flags & COLUMN_SPARE));
 }
@@ -60,7 +60,7 @@ size_t counter_columns(struct column *out, bool spare)
 	size_t n = 0;
 
 	for (size_t i = 0; i < COUNTERS; i++)
-		if (has_column(&counters[i], spare))
+		if (counter_has_column(&counters[i], spare))
 			out[n++] = (struct column){ .head = counters[i].text.head,
 						    .flags = counters[i].text.flags };
 	return n;
@@ -71,7 +71,7 @@ size_t counter_cells(struct value *out, const struct event_conn *e, bool spare)
 	size_t n = 0;
 
 	for (size_t i = 0; i < COUNTERS; i++)
-		if (has_column(&counters[i], spare))
+		if (counter_has_column(&counters[i], spare))
 			out[n++] = counter_cell(&counters[i], e);
 	return n;
 }

@@ -30,7 +30,7 @@ void downsample_release(struct downsample *c)
 	free(c->tasks);
 }
 
-static int write_out(struct downsample *c, const struct event_conn *e)
+static int downsample_write(struct downsample *c, const struct event_conn *e)
 {
 	c->written++;
 	return vec_push(&c->out, *e);
@@ -38,14 +38,14 @@ static int write_out(struct downsample *c, const struct event_conn *e)
 
 /* -- what is held ---------------------------------------------------------------------------- */
 
-static uint32_t *slot_of(struct downsample *c, uint32_t flow)
+static uint32_t *downsample_slot(struct downsample *c, uint32_t flow)
 {
 	return &c->slots[flow * 0x9e3779b1u >> 16];
 }
 
-static struct downsample_conn *find(struct downsample *c, uint32_t flow)
+static struct downsample_conn *downsample_find(struct downsample *c, uint32_t flow)
 {
-	uint32_t at = *slot_of(c, flow);
+	uint32_t at = *downsample_slot(c, flow);
 
 	while (at && c->conns.items[at - 1].now.flow != flow)
 		at = c->conns.items[at - 1].next;
@@ -53,9 +53,9 @@ static struct downsample_conn *find(struct downsample *c, uint32_t flow)
 }
 
 /* -E2BIG: there is no room for one more. */
-static int hold(struct downsample *c, const struct event_conn *e)
+static int downsample_hold(struct downsample *c, const struct event_conn *e)
 {
-	uint32_t at = c->free, *slot = slot_of(c, e->flow);
+	uint32_t at = c->free, *slot = downsample_slot(c, e->flow);
 	int err = 0;
 
 	if (at) {
@@ -73,10 +73,10 @@ static int hold(struct downsample *c, const struct event_conn *e)
 	return 0;
 }
 
-static void drop(struct downsample *c, struct downsample_conn *conn)
+static void downsample_drop(struct downsample *c, struct downsample_conn *conn)
 {
 	const uint32_t at = (uint32_t)(conn - c->conns.items) + 1;
-	uint32_t *link = slot_of(c, conn->now.flow);
+	uint32_t *link = downsample_slot(c, conn->now.flow);
 
 	while (*link != at)
 		link = &c->conns.items[*link - 1].next;
@@ -86,14 +86,14 @@ static void drop(struct downsample *c, struct downsample_conn *conn)
 	c->n--;
 }
 
-int downsample_take(struct downsample *c, const struct event_conn *e)
+int downsample_add(struct downsample *c, const struct event_conn *e)
 {
-	struct downsample_conn *conn = e->flow ? find(c, e->flow) : NULL;
+	struct downsample_conn *conn = e->flow ? downsample_find(c, e->flow) : NULL;
 	int err;
 
-	c->taken++;
+	c->added++;
 	if (conn && conn->has_now) {
-		total_extend(&conn->now, e);
+		conn_accumulate_next(&conn->now, e);
 		return 0;
 	}
 	if (conn) {
@@ -101,8 +101,8 @@ int downsample_take(struct downsample *c, const struct event_conn *e)
 		conn->has_now = true;
 		return 0;
 	}
-	err = e->flow ? hold(c, e) : -E2BIG;
-	return err == -E2BIG ? write_out(c, e) : err;
+	err = e->flow ? downsample_hold(c, e) : -E2BIG;
+	return err == -E2BIG ? downsample_write(c, e) : err;
 }
 
 size_t downsample_most(const struct downsample *c, size_t more)
@@ -112,13 +112,13 @@ size_t downsample_most(const struct downsample *c, size_t more)
 
 /* -- the end of an interval ------------------------------------------------------------------ */
 
-static struct downsample_task *task_of(struct downsample *c, uint32_t pid)
+static struct downsample_task *downsample_task_of(struct downsample *c, uint32_t pid)
 {
 	return &c->tasks[pid % TASKS];
 }
 
 /* Also one that it may have with others: of what is put together only the first would be left. */
-static bool has_problem(const struct event_conn *e)
+static bool downsample_has_problem(const struct event_conn *e)
 {
 	struct conn_problem problems[RULES_MAX];
 	struct conn_view view = { .c = e };
@@ -127,60 +127,60 @@ static bool has_problem(const struct event_conn *e)
 	return view.judged.harmful || e->lost_reply;
 }
 
-static void note_problem(struct downsample *c, struct downsample_conn *conn)
+static void downsample_note_problem(struct downsample *c, struct downsample_conn *conn)
 {
-	conn->has_problem = conn->has_now && has_problem(&conn->now);
+	conn->has_problem = conn->has_now && downsample_has_problem(&conn->now);
 	if (conn->has_problem && conn->now.pid)
-		*task_of(c, conn->now.pid) =
+		*downsample_task_of(c, conn->now.pid) =
 			(struct downsample_task){ conn->now.pid, conn->now.to };
 }
 
 /* It has a problem, or its process has or had one lately. */
-static bool is_kept_whole(struct downsample *c, const struct downsample_conn *conn)
+static bool downsample_is_in_full(struct downsample *c, const struct downsample_conn *conn)
 {
 	const struct event_conn *e = &conn->now;
-	const struct downsample_task *task = task_of(c, e->pid);
+	const struct downsample_task *task = downsample_task_of(c, e->pid);
 
 	if (e->pid && task->pid == e->pid && e->to < task->problem + DOWNSAMPLE_NS)
 		return true;
 	return conn->has_problem;
 }
 
-static void put_together(struct downsample_conn *conn)
+static void downsample_merge(struct downsample_conn *conn)
 {
-	if (conn->has_before)
-		total_extend(&conn->before, &conn->now);
+	if (conn->has_merged)
+		conn_accumulate_next(&conn->merged, &conn->now);
 	else
-		conn->before = conn->now;
-	conn->has_before = true;
+		conn->merged = conn->now;
+	conn->has_merged = true;
 }
 
-static int write_before(struct downsample *c, struct downsample_conn *conn)
+static int downsample_write_merged(struct downsample *c, struct downsample_conn *conn)
 {
-	const int err = conn->has_before ? write_out(c, &conn->before) : 0;
+	const int err = conn->has_merged ? downsample_write(c, &conn->merged) : 0;
 
-	conn->has_before = false;
+	conn->has_merged = false;
 	return err;
 }
 
-static int close_conn(struct downsample *c, struct downsample_conn *conn, bool flush)
+static int downsample_close_conn(struct downsample *c, struct downsample_conn *conn, bool flush)
 {
-	const bool told = conn->has_now, whole = told && is_kept_whole(c, conn);
+	const bool has_record = conn->has_now, whole = has_record && downsample_is_in_full(c, conn);
 	int err = 0;
 
-	if (told && !whole)
-		put_together(conn);
-	if (flush || whole || (told && conn->now.flags & CONN_CLOSED))
-		err = write_before(c, conn);
+	if (has_record && !whole)
+		downsample_merge(conn);
+	if (flush || whole || (has_record && conn->now.flags & CONN_CLOSED))
+		err = downsample_write_merged(c, conn);
 	if (!err && whole)
-		err = write_out(c, &conn->now);
+		err = downsample_write(c, &conn->now);
 	conn->has_now = false;
-	if (!conn->has_before)
-		drop(c, conn);
+	if (!conn->has_merged)
+		downsample_drop(c, conn);
 	return err;
 }
 
-static int by_end(const void *a, const void *b)
+static int downsample_compare_ends(const void *a, const void *b)
 {
 	const struct event_conn *x = a, *y = b;
 
@@ -193,13 +193,13 @@ int downsample_close(struct downsample *c, uint64_t now, bool last)
 	int err = 0;
 
 	vec_for_each(&c->conns, conn)
-		note_problem(c, conn);
+		downsample_note_problem(c, conn);
 	vec_for_each(&c->conns, conn)
-		if (!err && (conn->has_now || conn->has_before))
-			err = close_conn(c, conn, flush);
+		if (!err && (conn->has_now || conn->has_merged))
+			err = downsample_close_conn(c, conn, flush);
 	if (flush)
 		c->flushed = now;
 	if (c->out.len)
-		qsort(c->out.items, c->out.len, sizeof(*c->out.items), by_end);
+		qsort(c->out.items, c->out.len, sizeof(*c->out.items), downsample_compare_ends);
 	return err;
 }

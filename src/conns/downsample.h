@@ -22,8 +22,8 @@
 #define DOWNSAMPLE_MAX 65536u
 
 struct downsample_conn {
-	struct event_conn before, now; /* put together; the interval's */
-	bool has_before, has_now;
+	struct event_conn merged, now;  /* put together; the interval's */
+	bool has_merged, has_now;
 	bool has_problem;              /* the interval has a problem; set when it ends */
 	uint32_t next;                 /* of the same slot, or of free ones: index + 1; 0: none */
 };
@@ -41,7 +41,7 @@ struct downsample {
 	struct downsample_task *tasks;   /* by pid; one that shares a place may take it */
 	uint64_t flushed;              /* when all were written last */
 	struct downsampled VEC_OF(struct event_conn) out; /* to be written; cleared by the caller */
-	uint64_t taken, written;       /* records */
+	uint64_t added, written;       /* records */
 };
 
 /* 0 or -ENOMEM. To be released in either case. */
@@ -49,7 +49,7 @@ int downsample_init(struct downsample *downsample);
 void downsample_release(struct downsample *downsample);
 
 /* A record of this interval. 0 or -ENOMEM. */
-int downsample_take(struct downsample *downsample, const struct event_conn *e);
+int downsample_add(struct downsample *downsample, const struct event_conn *e);
 
 /*
  * The interval ends at `now`: what is to be written comes to `out`, in the order of its end; the

@@ -4,68 +4,68 @@
 #include "conns/incast.h"
 #include "report/human.h"
 
-#define SAY(t, ...) strbuf_printf(&(t)->message, __VA_ARGS__)
-#define ADVISE(t, ...) strbuf_printf(&(t)->advice, __VA_ARGS__)
+#define MESSAGE(t, ...) strbuf_printf(&(t)->message, __VA_ARGS__)
+#define ADVICE(t, ...) strbuf_printf(&(t)->advice, __VA_ARGS__)
 
 /* -- fields --------------------------------------------------------------------------------- */
 
-static void put(struct conn_finding *t, const char *name, struct value value)
+static void evidence_put(struct conn_finding *t, const char *name, struct value value)
 {
 	object_add(t->evidence, name, value);
 }
 
-static struct value known(const struct conn_finding *t, uint32_t bit, struct value value)
+static struct value evidence_known(const struct conn_finding *t, uint32_t bit, struct value value)
 {
 	return conn_knows(t->view->c, bit) ? value : value_null();
 }
 
-static void put_count(struct conn_finding *t, const char *name, uint32_t bit, uint64_t n)
+static void evidence_put_count(struct conn_finding *t, const char *name, uint32_t bit, uint64_t n)
 {
-	put(t, name, known(t, bit, value_u64(n)));
+	evidence_put(t, name, evidence_known(t, bit, value_u64(n)));
 }
 
-static void put_time(struct conn_finding *t, const char *name, uint32_t bit, uint64_t ns)
+static void evidence_put_time(struct conn_finding *t, const char *name, uint32_t bit, uint64_t ns)
 {
-	put(t, name, known(t, bit, value_ns(ns)));
+	evidence_put(t, name, evidence_known(t, bit, value_ns(ns)));
 }
 
-static void put_flag(struct conn_finding *t, const char *name, uint32_t flag)
+static void evidence_put_flag(struct conn_finding *t, const char *name, uint32_t flag)
 {
-	put(t, name, t->view->c->flags & CONN_FROM_DIAG ? value_null() :
+	evidence_put(t, name, t->view->c->flags & CONN_FROM_DIAG ? value_null() :
 		     value_bool(t->view->c->flags & flag));
 }
 
-static void put_gauge(struct conn_finding *t, const char *name, uint64_t n)
+static void evidence_put_gauge(struct conn_finding *t, const char *name, uint64_t n)
 {
-	put_count(t, name, CONN_KNOWS_GAUGES, n);
+	evidence_put_count(t, name, CONN_KNOWS_GAUGES, n);
 }
 
-static void put_sampled(struct conn_finding *t)
+static void evidence_put_sampled(struct conn_finding *t)
 {
 	const struct proportion *p = &t->problem->sampled;
 
-	put(t, "samples", value_u64(t->view->c->samples));
-	put(t, "sampled_share", value_fraction(p->share));
-	put(t, "sampled_lo", value_fraction(p->lo));
-	put(t, "sampled_hi", value_fraction(p->hi));
+	evidence_put(t, "samples", value_u64(t->view->c->samples));
+	evidence_put(t, "sampled_share", value_fraction(p->share));
+	evidence_put(t, "sampled_lo", value_fraction(p->lo));
+	evidence_put(t, "sampled_hi", value_fraction(p->hi));
 }
 
 /* "for 93 % of the time (81 % to 97 % of 120 samples)" */
-static void say_share(struct conn_finding *t, uint64_t ns)
+static void evidence_share(struct conn_finding *t, uint64_t ns)
 {
 	const struct proportion *p = &t->problem->sampled;
 	char share[HUMAN_MAX], lo[HUMAN_MAX], hi[HUMAN_MAX], n[HUMAN_MAX];
 
-	SAY(t, "for %s of the time", human_fraction(share, conn_share(t->view->c, ns)));
+	MESSAGE(t, "for %s of the time", human_fraction(share, conn_share(t->view->c, ns)));
 	if (t->problem->confidence == CONN_SAMPLED)
-		SAY(t, " (%s samples: %s to %s)", human_count(n, t->view->c->samples),
-		    human_fraction(lo, p->lo), human_fraction(hi, p->hi));
+		MESSAGE(t, " (%s samples: %s to %s)", human_count(n, t->view->c->samples),
+			human_fraction(lo, p->lo), human_fraction(hi, p->hi));
 }
 
 /* -- the send buffer ------------------------------------------------------------------------ */
 
 /* What may be under way: the smaller one of the two windows. The gauges are known. */
-static uint64_t window_of(const struct event_conn *c)
+static uint64_t evidence_window(const struct event_conn *c)
 {
 	const uint64_t cwnd = (uint64_t)c->cwnd * c->mss;
 
@@ -73,7 +73,7 @@ static uint64_t window_of(const struct event_conn *c)
 }
 
 /* Section 5.3: of all memory for sending, the part that the window is of all windows. */
-static uint64_t share_of_memory(const struct conn_finding *t)
+static uint64_t evidence_memory_share(const struct conn_finding *t)
 {
 	const uint64_t cwnd = (uint64_t)t->view->c->cwnd * t->view->c->mss;
 
@@ -86,57 +86,57 @@ void explain_send_buffer(struct conn_finding *t)
 {
 	const struct event_conn *c = t->view->c;
 	const bool gauges = conn_knows(c, CONN_KNOWS_GAUGES);
-	const uint64_t window = window_of(c), fair = share_of_memory(t);
+	const uint64_t window = evidence_window(c), fair = evidence_memory_share(t);
 	char a[HUMAN_MAX], b[HUMAN_MAX], d[HUMAN_MAX];
 
-	put(t, "share", value_fraction(conn_share(c, c->send_buffer_ns)));
-	put_sampled(t);
-	put_gauge(t, "sndbuf", c->sndbuf);
-	put_flag(t, "sndbuf_set", CONN_SNDBUF_SET);
-	put_gauge(t, "wmem_queued", c->wmem_queued);
-	put_gauge(t, "window_bytes", window);
-	put(t, "memory_share_bytes", gauges && fair ? value_u64(fair) : value_null());
-	put_time(t, "kernel_sndbuf_ns", CONN_KNOWS_CHRONO, c->kernel_sndbuf_ns);
-	SAY(t, "the send buffer was full ");
-	say_share(t, c->send_buffer_ns);
+	evidence_put(t, "share", value_fraction(conn_share(c, c->send_buffer_ns)));
+	evidence_put_sampled(t);
+	evidence_put_gauge(t, "sndbuf", c->sndbuf);
+	evidence_put_flag(t, "sndbuf_set", CONN_SNDBUF_SET);
+	evidence_put_gauge(t, "wmem_queued", c->wmem_queued);
+	evidence_put_gauge(t, "window_bytes", window);
+	evidence_put(t, "memory_share_bytes", gauges && fair ? value_u64(fair) : value_null());
+	evidence_put_time(t, "kernel_sndbuf_ns", CONN_KNOWS_CHRONO, c->kernel_sndbuf_ns);
+	MESSAGE(t, "the send buffer was full ");
+	evidence_share(t, c->send_buffer_ns);
 	if (gauges)
-		SAY(t, ": %s bytes, kernel's overhead included", human_count(a, c->sndbuf));
+		MESSAGE(t, ": %s bytes, kernel's overhead included", human_count(a, c->sndbuf));
 	if (c->flags & CONN_FROM_DIAG)
-		ADVISE(t, "if the application sets SO_SNDBUF, leave it out; else raise the third "
+		ADVICE(t, "if the application sets SO_SNDBUF, leave it out; else raise the third "
 		       "number of net.ipv4.tcp_wmem");
 	else if (c->flags & CONN_SNDBUF_SET)
-		ADVISE(t, "the application has set SO_SNDBUF, which ends the kernel's own tuning: "
+		ADVICE(t, "the application has set SO_SNDBUF, which ends the kernel's own tuning: "
 		       "leave it out");
 	else
-		ADVISE(t, "the kernel's tuning is at its end: raise the third number of "
+		ADVICE(t, "the kernel's tuning is at its end: raise the third number of "
 		       "net.ipv4.tcp_wmem");
 	if (!gauges || !window)
 		return;
-	ADVISE(t, "%s at least %s bytes, twice the %s that the windows allow, so that it can be "
+	ADVICE(t, "%s at least %s bytes, twice the %s that the windows allow, so that it can be "
 	       "filled while these are under way", c->flags & CONN_SNDBUF_SET ? ", or set" : " to",
 	       human_count(a, 2 * window), human_count(b, window));
 	if (fair > c->sndbuf)
-		ADVISE(t, "; by its window its part of all send buffers' memory is %s bytes",
+		ADVICE(t, "; by its window its part of all send buffers' memory is %s bytes",
 		       human_count(d, fair));
 }
 
 /* -- retransmissions ------------------------------------------------------------------------ */
 
-static void put_losses(struct conn_finding *t)
+static void evidence_put_losses(struct conn_finding *t)
 {
 	const struct event_conn *c = t->view->c;
 
-	put_count(t, "fast_retransmit", CONN_KNOWS_LOSSES, c->fast_retransmit);
-	put_count(t, "rto", CONN_KNOWS_RTO, c->rto);
-	put_count(t, "tlp", CONN_KNOWS_LOSSES, c->tlp);
-	put_count(t, "spurious", CONN_KNOWS_SPURIOUS, c->spurious);
-	put_time(t, "stall_ns", CONN_KNOWS_LOSSES, c->stall_ns);
-	put_time(t, "longest_stall_ns", CONN_KNOWS_LOSSES, c->longest_stall_ns);
-	put(t, "bytes_retransmitted", value_u64(c->bytes_retransmitted));
-	put(t, "bytes_sent", value_u64(c->bytes_sent));
+	evidence_put_count(t, "fast_retransmit", CONN_KNOWS_LOSSES, c->fast_retransmit);
+	evidence_put_count(t, "rto", CONN_KNOWS_RTO, c->rto);
+	evidence_put_count(t, "tlp", CONN_KNOWS_LOSSES, c->tlp);
+	evidence_put_count(t, "spurious", CONN_KNOWS_SPURIOUS, c->spurious);
+	evidence_put_time(t, "stall_ns", CONN_KNOWS_LOSSES, c->stall_ns);
+	evidence_put_time(t, "longest_stall_ns", CONN_KNOWS_LOSSES, c->longest_stall_ns);
+	evidence_put(t, "bytes_retransmitted", value_u64(c->bytes_retransmitted));
+	evidence_put(t, "bytes_sent", value_u64(c->bytes_sent));
 }
 
-static void say_stall(struct conn_finding *t)
+static void evidence_stall(struct conn_finding *t)
 {
 	const struct event_conn *c = t->view->c;
 	char all[HUMAN_MAX], longest[HUMAN_MAX];
@@ -144,15 +144,15 @@ static void say_stall(struct conn_finding *t)
 	if (!conn_knows(c, CONN_KNOWS_LOSSES))
 		return;
 	if (!c->stall_ns)
-		SAY(t, ", no stall");
+		MESSAGE(t, ", no stall");
 	else if (c->stalls > 1)
-		SAY(t, "; stalled for %s, %s at once", human_ns(all, c->stall_ns),
-		    human_ns(longest, c->longest_stall_ns));
+		MESSAGE(t, "; stalled for %s, %s at once", human_ns(all, c->stall_ns),
+			human_ns(longest, c->longest_stall_ns));
 	else
-		SAY(t, "; stalled for %s", human_ns(all, c->stall_ns));
+		MESSAGE(t, "; stalled for %s", human_ns(all, c->stall_ns));
 }
 
-static const char *plural(uint64_t n)
+static const char *evidence_plural(uint64_t n)
 {
 	return n == 1 ? "" : "s";
 }
@@ -162,17 +162,17 @@ void explain_fast_retransmit(struct conn_finding *t)
 	const struct event_conn *c = t->view->c;
 	char n[HUMAN_MAX], share[HUMAN_MAX];
 
-	put_losses(t);
-	put_count(t, "recoveries", CONN_KNOWS_LOSSES, c->recoveries);
-	SAY(t, "%s segment%s retransmitted in fast recovery", human_count(n, c->fast_retransmit),
-	    plural(c->fast_retransmit));
-	say_stall(t);
-	ADVISE(t, "packets are lost or much reordered on the way");
+	evidence_put_losses(t);
+	evidence_put_count(t, "recoveries", CONN_KNOWS_LOSSES, c->recoveries);
+	MESSAGE(t, "%s segment%s retransmitted in fast recovery",
+		human_count(n, c->fast_retransmit), evidence_plural(c->fast_retransmit));
+	evidence_stall(t);
+	ADVICE(t, "packets are lost or much reordered on the way");
 	if (c->bytes_sent >= c->bytes_retransmitted && c->bytes_retransmitted)
-		ADVISE(t, ", %s of the bytes sent",
+		ADVICE(t, ", %s of the bytes sent",
 		       human_fraction(share, (double)c->bytes_retransmitted /
 				      (double)c->bytes_sent));
-	ADVISE(t, ": look for full queues and errors (hostlat watch has this host's drops)");
+	ADVICE(t, ": look for full queues and errors (hostlat watch has this host's drops)");
 }
 
 void explain_timeout(struct conn_finding *t)
@@ -180,20 +180,21 @@ void explain_timeout(struct conn_finding *t)
 	const struct event_conn *c = t->view->c;
 	char n[HUMAN_MAX], rto[HUMAN_MAX];
 
-	put_losses(t);
-	put_time(t, "rto_ns", c->rto_us ? CONN_KNOWS_GAUGES : UINT32_MAX, c->rto_us * 1000ull);
-	SAY(t, "%s retransmission timeout%s", human_count(n, c->rto), plural(c->rto));
-	say_stall(t);
+	evidence_put_losses(t);
+	evidence_put_time(t, "rto_ns", c->rto_us ? CONN_KNOWS_GAUGES : UINT32_MAX,
+			  c->rto_us * 1000ull);
+	MESSAGE(t, "%s retransmission timeout%s", human_count(n, c->rto), evidence_plural(c->rto));
+	evidence_stall(t);
 	if (conn_knows(c, CONN_KNOWS_LOSSES) && c->rto > c->fast_retransmit)
-		ADVISE(t, "too little was under way for a loss to be noticed by what follows it: "
+		ADVICE(t, "too little was under way for a loss to be noticed by what follows it: "
 		       "fewer connections with more to say each, or larger writes");
 	else
-		ADVISE(t, "retransmissions or whole windows are lost: look for a full queue or a "
+		ADVICE(t, "retransmissions or whole windows are lost: look for a full queue or a "
 		       "path that was down");
 	if (c->write_first && c->loss_first - c->write_first <= INCAST_BURST_NS)
-		ADVISE(t, "; if the receiver asks many at once, run hostlat conns there");
+		ADVICE(t, "; if the receiver asks many at once, run hostlat conns there");
 	if (conn_knows(c, CONN_KNOWS_GAUGES) && c->rto_us)
-		ADVISE(t, "; the timeout is %s now", human_ns(rto, (uint64_t)c->rto_us * 1000));
+		ADVICE(t, "; the timeout is %s now", human_ns(rto, (uint64_t)c->rto_us * 1000));
 }
 
 void explain_tail_loss_probe(struct conn_finding *t)
@@ -201,11 +202,11 @@ void explain_tail_loss_probe(struct conn_finding *t)
 	const struct event_conn *c = t->view->c;
 	char n[HUMAN_MAX];
 
-	put_losses(t);
-	SAY(t, "%s tail-loss probe%s", human_count(n, c->tlp), plural(c->tlp));
-	say_stall(t);
+	evidence_put_losses(t);
+	MESSAGE(t, "%s tail-loss probe%s", human_count(n, c->tlp), evidence_plural(c->tlp));
+	evidence_stall(t);
 	if (c->stall_ns)
-		ADVISE(t, "the last segment of a message was lost, with nothing behind it that "
+		ADVICE(t, "the last segment of a message was lost, with nothing behind it that "
 		       "would have told so: look for drops on the way; a lone segment's probe "
 		       "waits 200 ms and more for an acknowledgement that may be delayed");
 }
@@ -215,11 +216,11 @@ void explain_spurious(struct conn_finding *t)
 	const struct event_conn *c = t->view->c;
 	char n[HUMAN_MAX], all[HUMAN_MAX];
 
-	put_losses(t);
-	put(t, "retransmitted", value_u64(conn_retransmitted(c)));
-	SAY(t, "%s of %s retransmitted segments had arrived", human_count(n, c->spurious),
-	    human_count(all, conn_retransmitted(c)));
-	ADVISE(t, c->rto ? "the round trip grows by more than the timeout allows for: look for a "
+	evidence_put_losses(t);
+	evidence_put(t, "retransmitted", value_u64(conn_retransmitted(c)));
+	MESSAGE(t, "%s of %s retransmitted segments had arrived", human_count(n, c->spurious),
+		human_count(all, conn_retransmitted(c)));
+	ADVICE(t, c->rto ? "the round trip grows by more than the timeout allows for: look for a "
 		   "queue that fills, or a receiver that stops" :
 	       c->tlp > c->fast_retransmit ? "acknowledgements come late, not packets: the "
 		   "receiver reads slowly or delays them" :
@@ -228,47 +229,47 @@ void explain_spurious(struct conn_finding *t)
 
 /* -- windows -------------------------------------------------------------------------------- */
 
-static const char *limit_name(enum window_limit limit)
+static const char *evidence_limit_name(enum window_limit limit)
 {
 	return limit == WINDOW_NOT_READ ? "receiver-not-reading" :
 	       limit == WINDOW_SET ? "receive-buffer-set" :
 	       limit == WINDOW_GROWING ? "still-growing" : NULL;
 }
 
-static void put_window(struct conn_finding *t)
+static void evidence_put_window(struct conn_finding *t)
 {
 	const struct event_conn *c = t->view->c;
 	const struct event_conn *peer = t->view->peer;
 	const bool asked = peer && conn_knows(peer, CONN_KNOWS_GAUGES);
 
-	put_gauge(t, "snd_wnd", c->snd_wnd);
-	put_gauge(t, "sndbuf", c->sndbuf);
-	put(t, "limit", value_string(limit_name(t->problem->limit)));
-	put(t, "peer_rcvbuf", asked ? value_u64(peer->rcvbuf) : value_null());
-	put(t, "peer_unread_bytes", asked ? value_u64(peer->rcv_queue) : value_null());
+	evidence_put_gauge(t, "snd_wnd", c->snd_wnd);
+	evidence_put_gauge(t, "sndbuf", c->sndbuf);
+	evidence_put(t, "limit", value_string(evidence_limit_name(t->problem->limit)));
+	evidence_put(t, "peer_rcvbuf", asked ? value_u64(peer->rcvbuf) : value_null());
+	evidence_put(t, "peer_unread_bytes", asked ? value_u64(peer->rcv_queue) : value_null());
 }
 
-static void advise_window(struct conn_finding *t)
+static void evidence_advise_window(struct conn_finding *t)
 {
 	const struct event_conn *peer = t->view->peer;
 	char n[HUMAN_MAX];
 
 	switch (t->problem->limit) {
 	case WINDOW_NOT_READ:
-		ADVISE(t, "the receiving application does not read: %s bytes wait for it",
+		ADVICE(t, "the receiving application does not read: %s bytes wait for it",
 		       human_count(n, peer->rcv_queue));
 		break;
 	case WINDOW_SET:
-		ADVISE(t, "the receiving application has set SO_RCVBUF (%s bytes), which ends the "
+		ADVICE(t, "the receiving application has set SO_RCVBUF (%s bytes), which ends the "
 		       "kernel's own tuning: leave it out", human_count(n, peer->rcvbuf));
 		break;
 	case WINDOW_GROWING:
-		ADVISE(t, "the receiver's window still grows (its buffer: %s bytes): if it stays, "
+		ADVICE(t, "the receiver's window still grows (its buffer: %s bytes): if it stays, "
 		       "raise the third number of net.ipv4.tcp_rmem there",
 		       human_count(n, peer->rcvbuf));
 		break;
 	default:
-		ADVISE(t, "see at the receiver whether it reads, whether it has set SO_RCVBUF, and "
+		ADVICE(t, "see at the receiver whether it reads, whether it has set SO_RCVBUF, and "
 		       "its net.ipv4.tcp_rmem");
 	}
 }
@@ -279,21 +280,21 @@ void explain_receiver_window(struct conn_finding *t)
 	const bool gauges = conn_knows(c, CONN_KNOWS_GAUGES);
 	char a[HUMAN_MAX], b[HUMAN_MAX], d[HUMAN_MAX];
 
-	put(t, "share", value_fraction(conn_share(c, c->receiver_window_ns)));
+	evidence_put(t, "share", value_fraction(conn_share(c, c->receiver_window_ns)));
 	if (t->problem->confidence == CONN_SAMPLED)
-		put_sampled(t);
-	put_window(t);
-	SAY(t, "the receiver's window was too small ");
-	say_share(t, c->receiver_window_ns);
+		evidence_put_sampled(t);
+	evidence_put_window(t);
+	MESSAGE(t, "the receiver's window was too small ");
+	evidence_share(t, c->receiver_window_ns);
 	if (gauges)
-		SAY(t, ": %s bytes", human_count(a, c->snd_wnd));
+		MESSAGE(t, ": %s bytes", human_count(a, c->snd_wnd));
 	if (gauges && c->snd_wnd && c->min_rtt_us)
-		SAY(t, ", at a round trip of %s at most %s bytes/s",
-		    human_ns(b, (uint64_t)c->min_rtt_us * 1000),
-		    human_count(d, (uint64_t)((double)c->snd_wnd * 1e6 / c->min_rtt_us)));
-	advise_window(t);
+		MESSAGE(t, ", at a round trip of %s at most %s bytes/s",
+			human_ns(b, (uint64_t)c->min_rtt_us * 1000),
+			human_count(d, (uint64_t)((double)c->snd_wnd * 1e6 / c->min_rtt_us)));
+	evidence_advise_window(t);
 	if (gauges && c->sndbuf > c->snd_wnd)
-		ADVISE(t, "; the send buffer (%s bytes) is larger than the window: a larger one "
+		ADVICE(t, "; the send buffer (%s bytes) is larger than the window: a larger one "
 		       "would not help", human_count(a, c->sndbuf));
 }
 
@@ -301,12 +302,12 @@ void explain_zero_window(struct conn_finding *t)
 {
 	char n[HUMAN_MAX], all[HUMAN_MAX];
 
-	put(t, "zero_windows", value_u64(t->view->c->zero_windows));
-	put_sampled(t);
-	put_window(t);
-	SAY(t, "the receiver's window was closed in %s of %s samples",
-	    human_count(n, t->view->c->zero_windows), human_count(all, t->view->c->samples));
-	advise_window(t);
+	evidence_put(t, "zero_windows", value_u64(t->view->c->zero_windows));
+	evidence_put_sampled(t);
+	evidence_put_window(t);
+	MESSAGE(t, "the receiver's window was closed in %s of %s samples",
+		human_count(n, t->view->c->zero_windows), human_count(all, t->view->c->samples));
+	evidence_advise_window(t);
 }
 
 void explain_not_reading(struct conn_finding *t)
@@ -314,55 +315,55 @@ void explain_not_reading(struct conn_finding *t)
 	const struct event_conn *c = t->view->c;
 	char n[HUMAN_MAX], all[HUMAN_MAX], bytes[HUMAN_MAX];
 
-	put(t, "unread", value_u64(c->unread));
-	put_sampled(t);
-	put_gauge(t, "rcvbuf", c->rcvbuf);
-	put_flag(t, "rcvbuf_set", CONN_RCVBUF_SET);
-	put_gauge(t, "rmem", c->rmem);
-	put_gauge(t, "rcv_queue", c->rcv_queue);
-	SAY(t, "this end's receive buffer was full in %s of %s samples", human_count(n, c->unread),
-	    human_count(all, c->samples));
-	ADVISE(t, "the application does not read as fast as data comes");
+	evidence_put(t, "unread", value_u64(c->unread));
+	evidence_put_sampled(t);
+	evidence_put_gauge(t, "rcvbuf", c->rcvbuf);
+	evidence_put_flag(t, "rcvbuf_set", CONN_RCVBUF_SET);
+	evidence_put_gauge(t, "rmem", c->rmem);
+	evidence_put_gauge(t, "rcv_queue", c->rcv_queue);
+	MESSAGE(t, "this end's receive buffer was full in %s of %s samples",
+		human_count(n, c->unread), human_count(all, c->samples));
+	ADVICE(t, "the application does not read as fast as data comes");
 	if (conn_knows(c, CONN_KNOWS_GAUGES))
-		ADVISE(t, ", %s bytes wait for it", human_count(bytes, c->rcv_queue));
-	ADVISE(t, ": see what it waits for (hostlat record, hostlat diagnose)");
+		ADVICE(t, ", %s bytes wait for it", human_count(bytes, c->rcv_queue));
+	ADVICE(t, ": see what it waits for (hostlat record, hostlat diagnose)");
 }
 
 /* -- acknowledgements and small writes ------------------------------------------------------ */
 
-static void put_delayed(struct conn_finding *t)
+static void evidence_put_delayed(struct conn_finding *t)
 {
 	const struct event_conn *c = t->view->c;
 	const struct event_conn *peer = t->view->peer;
 
-	put(t, "side", value_string(t->problem->ours ? "ours" : "peer"));
-	put_count(t, "delayed_acks", CONN_KNOWS_DELACKS, c->delayed_acks);
-	put_count(t, "peer_delayed_acks", CONN_KNOWS_PEER_DELACKS, c->peer_delayed_acks);
-	put_count(t, "held", CONN_KNOWS_PEER_DELACKS, c->delayed_acks_harmful);
-	put(t, "peer_says_delayed", peer && conn_knows(peer, CONN_KNOWS_DELACKS) ?
-	    value_u64(peer->delayed_acks) : value_null());
-	put(t, "peer_says_held", peer && conn_knows(peer, CONN_KNOWS_PEER_DELACKS) ?
-	    value_u64(peer->delayed_acks_harmful) : value_null());
-	put_time(t, "delayed_ack_ns", CONN_KNOWS_TIMES, c->delayed_ack_ns);
-	put_flag(t, "nodelay", CONN_NODELAY);
+	evidence_put(t, "side", value_string(t->problem->ours ? "ours" : "peer"));
+	evidence_put_count(t, "delayed_acks", CONN_KNOWS_DELACKS, c->delayed_acks);
+	evidence_put_count(t, "peer_delayed_acks", CONN_KNOWS_PEER_DELACKS, c->peer_delayed_acks);
+	evidence_put_count(t, "held", CONN_KNOWS_PEER_DELACKS, c->delayed_acks_harmful);
+	evidence_put(t, "peer_says_delayed", peer && conn_knows(peer, CONN_KNOWS_DELACKS) ?
+		     value_u64(peer->delayed_acks) : value_null());
+	evidence_put(t, "peer_says_held", peer && conn_knows(peer, CONN_KNOWS_PEER_DELACKS) ?
+		     value_u64(peer->delayed_acks_harmful) : value_null());
+	evidence_put_time(t, "delayed_ack_ns", CONN_KNOWS_TIMES, c->delayed_ack_ns);
+	evidence_put_flag(t, "nodelay", CONN_NODELAY);
 	if (t->problem->confidence == CONN_SAMPLED)
-		put_sampled(t);
+		evidence_put_sampled(t);
 }
 
-static void say_held(struct conn_finding *t)
+static void evidence_held(struct conn_finding *t)
 {
 	const struct event_conn *c = t->view->c;
 	char n[HUMAN_MAX];
 
 	if (conn_knows(c, CONN_KNOWS_PEER_DELACKS))
-		SAY(t, "data was held %s", human_counted(n, c->delayed_acks_harmful, "time"));
+		MESSAGE(t, "data was held %s", human_counted(n, c->delayed_acks_harmful, "time"));
 	else
-		SAY(t, "data was held");
+		MESSAGE(t, "data was held");
 	if (conn_knows(c, CONN_KNOWS_TIMES) && c->delayed_ack_ns) { /* else no sample saw it */
-		SAY(t, ", ");
-		say_share(t, c->delayed_ack_ns);
+		MESSAGE(t, ", ");
+		evidence_share(t, c->delayed_ack_ns);
 	}
-	SAY(t, ", until an acknowledgement came that the peer had delayed");
+	MESSAGE(t, ", until an acknowledgement came that the peer had delayed");
 }
 
 void explain_delayed_ack(struct conn_finding *t)
@@ -370,17 +371,17 @@ void explain_delayed_ack(struct conn_finding *t)
 	const struct event_conn *c = t->view->c;
 	char n[HUMAN_MAX];
 
-	put_delayed(t);
+	evidence_put_delayed(t);
 	if (t->problem->harm == CONN_HARMFUL) {
-		say_held(t);
-		ADVISE(t, c->flags & CONN_NODELAY ?
+		evidence_held(t);
+		ADVICE(t, c->flags & CONN_NODELAY ?
 		       "what a request has to say should be given in one call, or the peer should "
 		       "answer at once" :
 		       "set TCP_NODELAY, or give what belongs together in one call");
 		return;
 	}
-	SAY(t, "the peer delayed %s acknowledgements, and no data waited for them",
-	    human_count(n, c->peer_delayed_acks));
+	MESSAGE(t, "the peer delayed %s acknowledgements, and no data waited for them",
+		human_count(n, c->peer_delayed_acks));
 }
 
 void explain_own_delayed_ack(struct conn_finding *t)
@@ -388,15 +389,15 @@ void explain_own_delayed_ack(struct conn_finding *t)
 	const enum conn_harm harm = t->problem->harm;
 	char n[HUMAN_MAX];
 
-	put_delayed(t);
-	SAY(t, "this end delayed %s acknowledgement%s%s",
-	    human_count(n, t->view->c->delayed_acks), plural(t->view->c->delayed_acks),
-	    harm == CONN_HARMFUL ? ", and the other end held data until they came" :
-	    harm == CONN_HARMLESS ? ", and the other end held no data for them" : "");
+	evidence_put_delayed(t);
+	MESSAGE(t, "this end delayed %s acknowledgement%s%s",
+		human_count(n, t->view->c->delayed_acks), evidence_plural(t->view->c->delayed_acks),
+		harm == CONN_HARMFUL ? ", and the other end held data until they came" :
+		harm == CONN_HARMLESS ? ", and the other end held no data for them" : "");
 	if (harm == CONN_HARMFUL)
-		ADVISE(t, "the other end should set TCP_NODELAY or write at once");
+		ADVICE(t, "the other end should set TCP_NODELAY or write at once");
 	else if (harm == CONN_HARM_UNKNOWN)
-		ADVISE(t, "only the other end can tell whether it waited: run hostlat conns there");
+		ADVICE(t, "only the other end can tell whether it waited: run hostlat conns there");
 }
 
 void explain_nagle(struct conn_finding *t)
@@ -404,14 +405,14 @@ void explain_nagle(struct conn_finding *t)
 	const struct event_conn *c = t->view->c;
 	char size[HUMAN_MAX];
 
-	put_delayed(t);
-	put_count(t, "send_calls", CONN_KNOWS_CALLS, c->send_calls);
-	put_count(t, "send_small", CONN_KNOWS_CALLS, c->send_small);
-	say_held(t);
-	SAY(t, "; it was Nagle's algorithm that held it");
-	ADVISE(t, "set TCP_NODELAY, or give what belongs together in one call");
+	evidence_put_delayed(t);
+	evidence_put_count(t, "send_calls", CONN_KNOWS_CALLS, c->send_calls);
+	evidence_put_count(t, "send_small", CONN_KNOWS_CALLS, c->send_small);
+	evidence_held(t);
+	MESSAGE(t, "; it was Nagle's algorithm that held it");
+	ADVICE(t, "set TCP_NODELAY, or give what belongs together in one call");
 	if (conn_knows(c, CONN_KNOWS_CALLS) && c->send_calls)
-		ADVISE(t, " (a call gives %s bytes on average)",
+		ADVICE(t, " (a call gives %s bytes on average)",
 		       human_count(size, c->send_bytes / c->send_calls));
 }
 
@@ -420,17 +421,17 @@ void explain_small_writes(struct conn_finding *t)
 	const struct event_conn *c = t->view->c;
 	char n[HUMAN_MAX], all[HUMAN_MAX], size[HUMAN_MAX], mss[HUMAN_MAX];
 
-	put(t, "send_calls", value_u64(c->send_calls));
-	put(t, "send_small", value_u64(c->send_small));
-	put(t, "send_bytes", value_u64(c->send_bytes));
-	put_gauge(t, "mss", c->mss);
-	put_flag(t, "nodelay", CONN_NODELAY);
-	SAY(t, "%s of %s send calls gave less than half a segment, one after the other",
-	    human_count(n, c->send_small), human_count(all, c->send_calls));
-	ADVISE(t, "collect them (writev, MSG_MORE, TCP_CORK): a call gives %s bytes on average",
+	evidence_put(t, "send_calls", value_u64(c->send_calls));
+	evidence_put(t, "send_small", value_u64(c->send_small));
+	evidence_put(t, "send_bytes", value_u64(c->send_bytes));
+	evidence_put_gauge(t, "mss", c->mss);
+	evidence_put_flag(t, "nodelay", CONN_NODELAY);
+	MESSAGE(t, "%s of %s send calls gave less than half a segment, one after the other",
+		human_count(n, c->send_small), human_count(all, c->send_calls));
+	ADVICE(t, "collect them (writev, MSG_MORE, TCP_CORK): a call gives %s bytes on average",
 	       human_count(size, c->send_bytes / c->send_calls));
 	if (conn_knows(c, CONN_KNOWS_GAUGES))
-		ADVISE(t, ", a segment takes %s", human_count(mss, c->mss));
+		ADVICE(t, ", a segment takes %s", human_count(mss, c->mss));
 }
 
 /* -- pauses --------------------------------------------------------------------------------- */
@@ -440,20 +441,20 @@ void explain_burst(struct conn_finding *t)
 	const struct event_conn *c = t->view->c;
 	char n[HUMAN_MAX], all[HUMAN_MAX], cwnd[HUMAN_MAX];
 
-	put_losses(t);
-	put(t, "idle_bursts", value_u64(c->idle_bursts));
-	put(t, "idle_bursts_lost", value_u64(c->idle_bursts_lost));
-	put_time(t, "longest_pause_ns", CONN_KNOWS_CALLS, c->longest_pause_ns);
-	put_flag(t, "idle_restart_off", CONN_IDLE_RESTART_OFF);
-	SAY(t, "%s of %s bursts after a pause lost packets within two round trips",
-	    human_count(n, c->idle_bursts_lost), human_count(all, c->idle_bursts));
-	say_stall(t);
-	ADVISE(t, c->flags & CONN_IDLE_RESTART_OFF ?
+	evidence_put_losses(t);
+	evidence_put(t, "idle_bursts", value_u64(c->idle_bursts));
+	evidence_put(t, "idle_bursts_lost", value_u64(c->idle_bursts_lost));
+	evidence_put_time(t, "longest_pause_ns", CONN_KNOWS_CALLS, c->longest_pause_ns);
+	evidence_put_flag(t, "idle_restart_off", CONN_IDLE_RESTART_OFF);
+	MESSAGE(t, "%s of %s bursts after a pause lost packets within two round trips",
+		human_count(n, c->idle_bursts_lost), human_count(all, c->idle_bursts));
+	evidence_stall(t);
+	ADVICE(t, c->flags & CONN_IDLE_RESTART_OFF ?
 	       "the window of before the pause is used at once: set "
 	       "net.ipv4.tcp_slow_start_after_idle to 1, or pace (fq, bbr)" :
 	       "write in smaller pieces after a pause, or pace (fq, bbr)");
 	if (c->cwnd)
-		ADVISE(t, "; the window is %s segments", human_count(cwnd, c->cwnd));
+		ADVICE(t, "; the window is %s segments", human_count(cwnd, c->cwnd));
 }
 
 void explain_restart(struct conn_finding *t)
@@ -461,13 +462,13 @@ void explain_restart(struct conn_finding *t)
 	const struct event_conn *c = t->view->c;
 	char n[HUMAN_MAX], pause[HUMAN_MAX];
 
-	put(t, "idle_restarts", value_u64(c->idle_restarts));
-	put_time(t, "longest_pause_ns", CONN_KNOWS_CALLS, c->longest_pause_ns);
-	put(t, "cwnd", c->cwnd ? value_u64(c->cwnd) : value_null());
-	SAY(t, "after %s pause%s the congestion window was cut, and then it was too small",
-	    human_count(n, c->idle_restarts), plural(c->idle_restarts));
+	evidence_put(t, "idle_restarts", value_u64(c->idle_restarts));
+	evidence_put_time(t, "longest_pause_ns", CONN_KNOWS_CALLS, c->longest_pause_ns);
+	evidence_put(t, "cwnd", c->cwnd ? value_u64(c->cwnd) : value_null());
+	MESSAGE(t, "after %s pause%s the congestion window was cut, and then it was too small",
+		human_count(n, c->idle_restarts), evidence_plural(c->idle_restarts));
 	if (conn_knows(c, CONN_KNOWS_CALLS) && c->longest_pause_ns)
-		SAY(t, " (the longest pause: %s)", human_ns(pause, c->longest_pause_ns));
-	ADVISE(t, "where the path is your own, set net.ipv4.tcp_slow_start_after_idle to 0; or "
+		MESSAGE(t, " (the longest pause: %s)", human_ns(pause, c->longest_pause_ns));
+	ADVICE(t, "where the path is your own, set net.ipv4.tcp_slow_start_after_idle to 0; or "
 	       "spread the writes so that there is no pause longer than the timeout");
 }

@@ -25,7 +25,7 @@ struct conns *conns_new(const struct conns_options *options)
 	c->options = *options;
 	vec_init(&c->all, CONNS_MAX);
 	vec_init(&c->flows, CONNS_FLOWS_MAX);
-	vec_init(&c->fresh, CONNS_MAX);
+	vec_init(&c->interval_records, CONNS_MAX);
 	vec_init(&c->found, (size_t)RULES_MAX * (CONNS_MAX + 1));
 	vec_init(&c->bursts, CONNS_MAX);
 	vec_init(&c->ended, CONNS_MAX);
@@ -54,7 +54,7 @@ void conns_free(struct conns *c)
 		free(*what);
 	vec_release(&c->all);
 	vec_release(&c->flows);
-	vec_release(&c->fresh);
+	vec_release(&c->interval_records);
 	vec_release(&c->found);
 	vec_release(&c->bursts);
 	vec_release(&c->ended);
@@ -84,13 +84,14 @@ void conns_set_window(struct conns *c, const struct conns_window *window)
 	c->window = *window;
 }
 
-static void begin_interval(struct conns *c)
+static void conns_begin_interval(struct conns *c)
 {
-	vec_for_each(&c->fresh, record)
-		c->all.items[record->conn].fresh = 0;
+	vec_for_each(&c->interval_records, record)
+		c->all.items[record->conn].interval_record = 0;
 	c->swept = false;
-	vec_clear_most(&c->fresh, CONNS_FRESH_FEW); /* at the first time there are all */
-	vec_clear_most(&c->found, CONNS_FRESH_FEW);
+	vec_clear_most(&c->interval_records,
+		       CONNS_INTERVAL_RECORDS_MIN); /* at the first time there are all */
+	vec_clear_most(&c->found, CONNS_INTERVAL_RECORDS_MIN);
 	vec_clear(&c->bursts);
 	vec_clear(&c->crosses[CONNS_INTERVAL]);
 	vec_for_each(&c->counts, count)
@@ -101,7 +102,7 @@ static void begin_interval(struct conns *c)
 
 /* -- records -------------------------------------------------------------------------------- */
 
-static int take_fact(struct conns *c, const struct event *event)
+static int conns_feed_fact(struct conns *c, const struct event *event)
 {
 	const char *key, *value;
 	char *copy, **one;
@@ -112,8 +113,8 @@ static int take_fact(struct conns *c, const struct event *event)
 	      !strcmp(key, CONNS_FACT_BUDGET_HIGH) ? &c->budget_high : NULL;
 	if (!one && strcmp(key, CONNS_FACT_MISSING) != 0)
 		return 0;
-	vec_for_each(&c->missing, said)
-		if (!one && !strcmp(*said, value))
+	vec_for_each(&c->missing, known)
+		if (!one && !strcmp(*known, value))
 			return 0;
 	copy = strdup(value);
 	if (!copy)
@@ -129,7 +130,7 @@ static int take_fact(struct conns *c, const struct event *event)
 	return err;
 }
 
-static int take_flow(struct conns *c, const struct event *event)
+static int conns_feed_flow(struct conns *c, const struct event *event)
 {
 	struct event_flow flow;
 
@@ -137,7 +138,7 @@ static int take_flow(struct conns *c, const struct event *event)
 	return flow.id ? conns_flow_set(c, &flow) : -EBADMSG;
 }
 
-static int take_count(struct conns *c, const struct event *event)
+static int conns_feed_count(struct conns *c, const struct event *event)
 {
 	struct event_count delta;
 	int err;
@@ -160,7 +161,7 @@ static int take_count(struct conns *c, const struct event *event)
 	return err;
 }
 
-static int take_loss(struct conns *c, const struct event *event)
+static int conns_feed_loss(struct conns *c, const struct event *event)
 {
 	const struct event_loss *loss = event->payload;
 
@@ -173,14 +174,14 @@ static int take_loss(struct conns *c, const struct event *event)
 }
 
 /* Looks at all that the interval has told, before the next one takes its place. */
-static int judge_interval(struct conns *c)
+static int conns_judge_interval(struct conns *c)
 {
 	struct conn_view_buf room;
 	int err;
 
-	vec_for_each(&c->fresh, record)
+	vec_for_each(&c->interval_records, record)
 		conns_join(c, record->conn);
-	vec_for_each(&c->fresh, record) {
+	vec_for_each(&c->interval_records, record) {
 		if (!conns_view(c, CONNS_INTERVAL, record->conn, &room))
 			continue;
 		err = rules_judge_into(&room.view, &c->found, &record->judged);
@@ -192,7 +193,7 @@ static int judge_interval(struct conns *c)
 	return err ? err : proxy_tick(c);
 }
 
-static int take_interval(struct conns *c, const struct event *event)
+static int conns_feed_interval(struct conns *c, const struct event *event)
 {
 	struct event_interval e;
 	int err;
@@ -200,7 +201,7 @@ static int take_interval(struct conns *c, const struct event *event)
 	event_copy(event, &e, sizeof(e));
 	if (e.to_ns < e.from_ns || e.to_ns > INT64_MAX)
 		return -EBADMSG;
-	if (!window_takes(&c->window, &e.from_ns, &e.to_ns))
+	if (!window_apply(&c->window, &e.from_ns, &e.to_ns))
 		return CONNS_MORE;
 	c->tick_to_ns[c->tick++ % CONNS_TICKS] = e.to_ns;
 	for (int span = 0; span < CONNS_SPANS; span++) {
@@ -218,23 +219,23 @@ static int take_interval(struct conns *c, const struct event *event)
 		p->shed |= e.flags & INTERVAL_SHED;
 	}
 	c->closed = true;
-	err = judge_interval(c);
+	err = conns_judge_interval(c);
 	return err ? err : CONNS_CLOSED;
 }
 
 /* What conns listens to. A delta after an EV_INTERVAL begins the next interval. */
 static const struct {
-	int (*take)(struct conns *c, const struct event *event);
+	int (*feed)(struct conns *c, const struct event *event);
 	bool delta;
 } kinds[EV_RECORD_MAX] = {
-	[EV_FACT] = { take_fact, false },
-	[EV_FLOW] = { take_flow, false },
-	[EV_COUNT] = { take_count, true },
-	[EV_LOSS] = { take_loss, true },
-	[EV_INTERVAL] = { take_interval, true },
+	[EV_FACT] = { conns_feed_fact, false },
+	[EV_FLOW] = { conns_feed_flow, false },
+	[EV_COUNT] = { conns_feed_count, true },
+	[EV_LOSS] = { conns_feed_loss, true },
+	[EV_INTERVAL] = { conns_feed_interval, true },
 };
 
-static int take(struct conns *c, const struct event *event)
+static int conns_feed_record(struct conns *c, const struct event *event)
 {
 	int err;
 
@@ -242,32 +243,32 @@ static int take(struct conns *c, const struct event *event)
 		err = event_dict_set(c->names, event);
 		return err == -EINVAL ? -EBADMSG : err;
 	}
-	if (event->kind >= EV_RECORD_MAX || !kinds[event->kind].take)
+	if (event->kind >= EV_RECORD_MAX || !kinds[event->kind].feed)
 		return 0;
 	if (kinds[event->kind].delta && c->closed)
-		begin_interval(c);
-	return kinds[event->kind].take(c, event);
+		conns_begin_interval(c);
+	return kinds[event->kind].feed(c, event);
 }
 
 /* -- connections ---------------------------------------------------------------------------- */
 
-static int add_fresh(struct conns *c, struct conn *conn, const struct event_conn *e)
+static int conns_add_to_interval(struct conns *c, struct conn *conn, const struct event_conn *e)
 {
-	struct conn_record *record;
+	struct conn_interval_record *record;
 	int err;
 
-	if (conn->fresh) {
-		total_extend(&c->fresh.items[conn->fresh - 1].c, e);
+	if (conn->interval_record) {
+		conn_accumulate_next(&c->interval_records.items[conn->interval_record - 1].c, e);
 		return 0;
 	}
-	err = vec_reserve(&c->fresh, c->fresh.len + 1);
+	err = vec_reserve(&c->interval_records, c->interval_records.len + 1);
 	if (err)
 		return err;
-	record = &c->fresh.items[c->fresh.len++];
+	record = &c->interval_records.items[c->interval_records.len++];
 	record->c = *e;
 	record->conn = (uint32_t)(conn - c->all.items);
 	record->judged = (struct conn_judged){ 0 };
-	conn->fresh = (uint32_t)c->fresh.len;
+	conn->interval_record = (uint32_t)c->interval_records.len;
 	return 0;
 }
 
@@ -275,7 +276,8 @@ static int add_fresh(struct conns *c, struct conn *conn, const struct event_conn
  * The oldest half goes, so that it need not be moved for each record. A record is judged without
  * the other end, whose intervals are others.
  */
-static int follow(struct conns *c, const struct conn *conn, const struct event_conn *e)
+static int conns_add_to_followed(struct conns *c, const struct conn *conn,
+				 const struct event_conn *e)
 {
 	const size_t half = c->followed.max / 2;
 	struct conn_problem problems[RULES_MAX];
@@ -290,19 +292,19 @@ static int follow(struct conns *c, const struct conn *conn, const struct event_c
 		c->followed_dropped += half;
 	}
 	rules_judge(&view, problems);
-	return vec_push(&c->followed, (struct conn_record){
+	return vec_push(&c->followed, (struct conn_interval_record){
 		.c = *e, .conn = (uint32_t)(conn - c->all.items),
 		.judged = view.judged });
 }
 
-static int add_total(struct conn *conn, const struct event_conn *e)
+static int conns_add_to_total(struct conn *conn, const struct event_conn *e)
 {
 	struct event_conn sum;
 	int err;
 
 	if (conn->used) {
 		conn_unpack(conn, &sum);
-		total_extend(&sum, e);
+		conn_accumulate_next(&sum, e);
 	} else {
 		sum = *e;
 	}
@@ -311,14 +313,14 @@ static int add_total(struct conn *conn, const struct event_conn *e)
 	return err;
 }
 
-static int take_conn(struct conns *c, const struct event_conn *e)
+static int conns_feed_conn(struct conns *c, const struct event_conn *e)
 {
 	struct conn *conn;
 	int err;
 
 	if (c->closed)
-		begin_interval(c);
-	if (!total_is_valid(e))
+		conns_begin_interval(c);
+	if (!conn_accumulate_accepts(e))
 		return -EBADMSG;
 	if (e->flags & CONN_SELF) {
 		for (int span = 0; span < CONNS_SPANS; span++)
@@ -328,20 +330,20 @@ static int take_conn(struct conns *c, const struct event_conn *e)
 	conn = conns_get(c, e, &err);
 	if (!conn)
 		return err;
-	err = add_total(conn, e);
+	err = conns_add_to_total(conn, e);
 	if (!err && (e->flags & CONN_CLOSED))
 		err = conns_note_closed(c, conn);
 	if (!err)
-		err = incast_take(c, conn, e);
+		err = incast_add(c, conn, e);
 	if (!err)
-		err = add_fresh(c, conn, e);
-	return err ? err : follow(c, conn, e);
+		err = conns_add_to_interval(c, conn, e);
+	return err ? err : conns_add_to_followed(c, conn, e);
 }
 
 /* -- blocks --------------------------------------------------------------------------------- */
 
 /* What was not taken is counted, and only the lack of memory ends the analysis. */
-static int note(struct conns *c, int result)
+static int conns_note_refused(struct conns *c, int result)
 {
 	for (int span = 0; result < 0 && span < CONNS_SPANS; span++) {
 		c->periods[span].refused += result == -EBADMSG;
@@ -350,7 +352,7 @@ static int note(struct conns *c, int result)
 	return result == -E2BIG || result == -EBADMSG ? CONNS_MORE : result;
 }
 
-static int feed_conns(struct conns *c, const struct event_block *block, size_t *at)
+static int conns_feed_conns(struct conns *c, const struct event_block *block, size_t *at)
 {
 	int err = 0;
 
@@ -362,23 +364,23 @@ static int feed_conns(struct conns *c, const struct event_block *block, size_t *
 		if (c->window.to) {
 			if (e != &moved)
 				moved = *e;
-			if (!window_takes_conn(&c->window, &moved))
+			if (!window_apply_conn(&c->window, &moved))
 				continue;
 			e = &moved;
 		}
-		err = note(c, take_conn(c, e));
+		err = conns_note_refused(c, conns_feed_conn(c, e));
 	}
 	return err;
 }
 
-static int feed_calls(struct conns *c, const struct event_block *block, size_t *at)
+static int conns_feed_calls(struct conns *c, const struct event_block *block, size_t *at)
 {
 	struct event_call call;
 	int err = 0;
 
 	for (; !err && c->options.follows && *at < block->count; ++*at) {
 		event_block_copy(block, (uint32_t)*at, &call, sizeof(call));
-		err = calls_take(c, &call);
+		err = calls_add(c, &call);
 	}
 	return err;
 }
@@ -389,12 +391,12 @@ int conns_feed_block(struct conns *c, const struct event_block *block, size_t *a
 	int result = CONNS_MORE;
 
 	if (block->kind == EV_CONN)
-		return feed_conns(c, block, at);
+		return conns_feed_conns(c, block, at);
 	if (block->kind == EV_CALL)
-		return feed_calls(c, block, at);
+		return conns_feed_calls(c, block, at);
 	if (block->record_size)
 		return CONNS_MORE;
 	while (result == CONNS_MORE && event_block_next(block, at, &event))
-		result = note(c, take(c, &event));
+		result = conns_note_refused(c, conns_feed_record(c, &event));
 	return result;
 }

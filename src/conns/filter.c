@@ -18,21 +18,21 @@
 enum node_kind { NODE_TERM, NODE_NOT, NODE_AND, NODE_OR };
 
 /* Children come before their parents. */
-struct node {
+struct filter_node {
 	enum node_kind kind;
 	uint16_t left, right; /* NODE_TERM: `left` is the term's number; NODE_NOT has no right */
 };
 
 struct filter {
 	struct filter_term terms[FILTER_TERMS_MAX];
-	struct node *nodes;
+	struct filter_node *nodes;
 	size_t n_terms, n_nodes;
 };
 
 enum token_kind { TOKEN_END, TOKEN_WORD, TOKEN_TEXT, TOKEN_OP, TOKEN_OPEN, TOKEN_CLOSE, TOKEN_NOT,
 		  TOKEN_AND, TOKEN_OR, TOKEN_BROKEN };
 
-struct parser {
+struct filter_parser {
 	const char *text, *at; /* `at` is behind the token */
 	const char *from;      /* where the token begins */
 	enum token_kind token;
@@ -44,7 +44,7 @@ struct parser {
 
 /* -- tokens ---------------------------------------------------------------------------------- */
 
-static void read_quoted(struct parser *p)
+static void filter_read_quoted(struct filter_parser *p)
 {
 	char quote = *p->at++, *to = p->word;
 
@@ -59,7 +59,7 @@ static void read_quoted(struct parser *p)
 }
 
 /* "==", "&&", "!=" and the like, or one letter of them. */
-static void read_sign(struct parser *p)
+static void filter_read_sign(struct filter_parser *p)
 {
 	static const char *const twice[] = { "==", "!=", "<=", ">=", "&&", "||" };
 	size_t size = 1;
@@ -71,7 +71,7 @@ static void read_sign(struct parser *p)
 	p->at += size;
 }
 
-static enum token_kind word_kind(const char *word)
+static enum token_kind filter_word_kind(const char *word)
 {
 	static const struct {
 		const char *word;
@@ -91,7 +91,7 @@ static enum token_kind word_kind(const char *word)
 	return filter_op_find(word, &op) ? TOKEN_OP : TOKEN_WORD;
 }
 
-static void next(struct parser *p)
+static void filter_next(struct filter_parser *p)
 {
 	size_t size;
 
@@ -103,23 +103,23 @@ static void next(struct parser *p)
 		return;
 	}
 	if (*p->at == '"' || *p->at == '\'') {
-		read_quoted(p);
+		filter_read_quoted(p);
 		return;
 	}
 	if (strchr(SPECIAL, *p->at)) {
-		read_sign(p);
+		filter_read_sign(p);
 	} else {
 		size = strcspn(p->at, SPECIAL SPACE);
 		memcpy(p->word, p->at, size);
 		p->word[size] = '\0';
 		p->at += size;
 	}
-	p->token = word_kind(p->word);
+	p->token = filter_word_kind(p->word);
 }
 
 /* -- sentences ------------------------------------------------------------------------------- */
 
-static int expected(struct parser *p, const char *what)
+static int filter_expected(struct filter_parser *p, const char *what)
 {
 	int size = (int)(p->at - p->from);
 
@@ -134,20 +134,20 @@ static int expected(struct parser *p, const char *what)
 	return -EINVAL;
 }
 
-static int too_much(struct parser *p, const char *what, unsigned most)
+static int filter_too_much(struct filter_parser *p, const char *what, unsigned most)
 {
 	strbuf_printf(p->why, "letter %zu: more than %u %s",
 		      (size_t)(p->from - p->text) + 1, most, what);
 	return -E2BIG;
 }
 
-static int no_field(struct parser *p)
+static int filter_no_field(struct filter_parser *p)
 {
 	const char *near = NULL;
 
 	if (p->token == TOKEN_WORD)
 		filter_field_find(p->word, &near);
-	expected(p, "a field (src, dport, state, app, class, rtt, ...), 'not' or '('");
+	filter_expected(p, "a field (src, dport, state, app, class, rtt, ...), 'not' or '('");
 	if (near)
 		strbuf_printf(p->why, "; did you mean %s?", near);
 	return -EINVAL;
@@ -155,16 +155,17 @@ static int no_field(struct parser *p)
 
 /* -- parsing --------------------------------------------------------------------------------- */
 
-static uint16_t add_node(struct parser *p, enum node_kind kind, uint16_t left, uint16_t right)
+static uint16_t filter_add_node(struct filter_parser *p, enum node_kind kind, uint16_t left,
+				uint16_t right)
 {
 	struct filter *f = p->filter;
 
 	BUG_ON(f->n_nodes == NODES_MAX);
-	f->nodes[f->n_nodes] = (struct node){ kind, left, right };
+	f->nodes[f->n_nodes] = (struct filter_node){ kind, left, right };
 	return (uint16_t)f->n_nodes++;
 }
 
-static int parse_term(struct parser *p, uint16_t *out)
+static int filter_parse_term(struct filter_parser *p, uint16_t *out)
 {
 	struct filter *f = p->filter;
 	struct filter_term *term;
@@ -172,101 +173,101 @@ static int parse_term(struct parser *p, uint16_t *out)
 	int err;
 
 	if (f->n_terms == FILTER_TERMS_MAX)
-		return too_much(p, "comparisons", FILTER_TERMS_MAX);
+		return filter_too_much(p, "comparisons", FILTER_TERMS_MAX);
 	term = &f->terms[f->n_terms];
 	term->field = p->token == TOKEN_WORD ? filter_field_find(p->word, &unused) : NULL;
 	if (!term->field)
-		return no_field(p);
-	next(p);
+		return filter_no_field(p);
+	filter_next(p);
 	term->op = FILTER_EQ;
 	if (p->token == TOKEN_OP) {
 		filter_op_find(p->word, &term->op);
-		if (!filter_field_takes(term->field, term->op))
-			return expected(p, "= or !=");
-		next(p);
+		if (!filter_field_has_op(term->field, term->op))
+			return filter_expected(p, "= or !=");
+		filter_next(p);
 	}
 	if (p->token != TOKEN_WORD && p->token != TOKEN_TEXT)
-		return expected(p, filter_field_wants(term->field));
+		return filter_expected(p, filter_field_values(term->field));
 	err = filter_term_parse(term, p->word);
 	if (err == -EINVAL)
-		return expected(p, filter_field_wants(term->field));
+		return filter_expected(p, filter_field_values(term->field));
 	if (err)
 		return err;
-	*out = add_node(p, NODE_TERM, (uint16_t)f->n_terms++, 0);
-	next(p);
+	*out = filter_add_node(p, NODE_TERM, (uint16_t)f->n_terms++, 0);
+	filter_next(p);
 	return 0;
 }
 
-static int parse_or(struct parser *p, uint16_t *out);
+static int filter_parse_or(struct filter_parser *p, uint16_t *out);
 
-static int parse_unary(struct parser *p, uint16_t *out)
+static int filter_parse_unary(struct filter_parser *p, uint16_t *out)
 {
 	bool not = p->token == TOKEN_NOT;
 	int err;
 
 	if (!not && p->token != TOKEN_OPEN)
-		return parse_term(p, out);
+		return filter_parse_term(p, out);
 	if (++p->depth > FILTER_DEPTH_MAX)
-		return too_much(p, "parentheses and nots in each other", FILTER_DEPTH_MAX);
-	next(p);
-	err = not ? parse_unary(p, out) : parse_or(p, out);
+		return filter_too_much(p, "parentheses and nots in each other", FILTER_DEPTH_MAX);
+	filter_next(p);
+	err = not ? filter_parse_unary(p, out) : filter_parse_or(p, out);
 	if (!err && not) {
-		*out = add_node(p, NODE_NOT, *out, 0);
+		*out = filter_add_node(p, NODE_NOT, *out, 0);
 	} else if (!err) {
 		if (p->token != TOKEN_CLOSE)
-			return expected(p, "')', 'and' or 'or'");
-		next(p);
+			return filter_expected(p, "')', 'and' or 'or'");
+		filter_next(p);
 	}
 	p->depth--;
 	return err;
 }
 
-static int parse_and(struct parser *p, uint16_t *out)
+static int filter_parse_and(struct filter_parser *p, uint16_t *out)
 {
 	uint16_t right;
-	int err = parse_unary(p, out);
+	int err = filter_parse_unary(p, out);
 
 	while (!err && p->token != TOKEN_END && p->token != TOKEN_OR && p->token != TOKEN_CLOSE) {
 		if (p->token == TOKEN_AND)
-			next(p);
-		err = parse_unary(p, &right);
+			filter_next(p);
+		err = filter_parse_unary(p, &right);
 		if (!err)
-			*out = add_node(p, NODE_AND, *out, right);
+			*out = filter_add_node(p, NODE_AND, *out, right);
 	}
 	return err;
 }
 
-static int parse_or(struct parser *p, uint16_t *out)
+static int filter_parse_or(struct filter_parser *p, uint16_t *out)
 {
 	uint16_t right;
-	int err = parse_and(p, out);
+	int err = filter_parse_and(p, out);
 
 	while (!err && p->token == TOKEN_OR) {
-		next(p);
-		err = parse_and(p, &right);
+		filter_next(p);
+		err = filter_parse_and(p, &right);
 		if (!err)
-			*out = add_node(p, NODE_OR, *out, right);
+			*out = filter_add_node(p, NODE_OR, *out, right);
 	}
 	return err;
 }
 
-static int parse_all(struct parser *p)
+static int filter_parse_all(struct filter_parser *p)
 {
 	uint16_t root;
 	int err;
 
-	next(p);
+	filter_next(p);
 	if (p->token == TOKEN_END)
 		return 0;
-	err = parse_or(p, &root);
+	err = filter_parse_or(p, &root);
 	if (!err && p->token != TOKEN_END)
-		return expected(p, "'and', 'or' or the end");
+		return filter_expected(p, "'and', 'or' or the end");
 	return err;
 }
 
 int filter_parse(const char *text, struct filter **out, struct strbuf *why)
 {
-	struct parser *p;
+	struct filter_parser *p;
 	int err;
 
 	if (strnlen(text, FILTER_LENGTH_MAX + 1) > FILTER_LENGTH_MAX) {
@@ -281,7 +282,7 @@ int filter_parse(const char *text, struct filter **out, struct strbuf *why)
 	p->filter = calloc(1, sizeof(*p->filter));
 	if (p->filter)
 		p->filter->nodes = calloc(NODES_MAX, sizeof(*p->filter->nodes));
-	err = p->filter && p->filter->nodes ? parse_all(p) : -ENOMEM;
+	err = p->filter && p->filter->nodes ? filter_parse_all(p) : -ENOMEM;
 	if (err)
 		filter_free(p->filter);
 	else
@@ -309,7 +310,7 @@ bool filter_match(const struct filter *filter, const struct filter_view *view)
 	if (!filter->n_nodes)
 		return true;
 	for (size_t i = 0; i < filter->n_nodes; i++) {
-		const struct node *node = &filter->nodes[i];
+		const struct filter_node *node = &filter->nodes[i];
 		uint8_t a, b;
 
 		if (node->kind == NODE_TERM) {
@@ -332,14 +333,15 @@ bool filter_match(const struct filter *filter, const struct filter_view *view)
 
 #define MILLIONTHS 1000000 /* unit of shares */
 
-static void put_number(struct filter_view *v, bool known, enum conn_number which, uint64_t value)
+static void filter_put_number(struct filter_view *v, bool known, enum conn_number which,
+			      uint64_t value)
 {
 	if (known)
 		v->known |= 1ULL << which;
 	v->number[which] = value;
 }
 
-static void put_flow(struct filter_view *v, const struct event_flow *flow)
+static void filter_put_flow(struct filter_view *v, const struct event_flow *flow)
 {
 	if (!flow)
 		return;
@@ -350,36 +352,36 @@ static void put_flow(struct filter_view *v, const struct event_flow *flow)
 	v->remote_port = flow->remote_port;
 }
 
-static void put_counted(struct filter_view *v, const struct event_conn *c)
+static void filter_put_counters(struct filter_view *v, const struct event_conn *c)
 {
 	const uint32_t any = CONN_KNOWS_LOSSES | CONN_KNOWS_RTO;
 
-	put_number(v, c->pid, CONN_NUMBER_PID, c->pid);
-	put_number(v, true, CONN_NUMBER_AGE, c->to - c->from);
-	put_number(v, conn_knows(c, any), CONN_NUMBER_RETRANS,
-		   (uint64_t)c->fast_retransmit + c->rto + c->tlp);
+	filter_put_number(v, c->pid, CONN_NUMBER_PID, c->pid);
+	filter_put_number(v, true, CONN_NUMBER_AGE, c->to - c->from);
+	filter_put_number(v, conn_knows(c, any), CONN_NUMBER_RETRANS,
+			  (uint64_t)c->fast_retransmit + c->rto + c->tlp);
 #define PUT_ROW(field, value, bits, ...)                                                           \
-	put_number(v, conn_knows(c, bits), CONN_NUMBER_OF_##field, c->field);
+	filter_put_number(v, conn_knows(c, bits), CONN_NUMBER_OF_##field, c->field);
 	CONN_COUNTERS_EACH(PUT_ROW)
 }
 
-static void put_gauges(struct filter_view *v, const struct event_conn *c)
+static void filter_put_gauges(struct filter_view *v, const struct event_conn *c)
 {
 	bool known = conn_knows(c, CONN_KNOWS_GAUGES);
 
 	v->tcp_state = (uint8_t)c->tcp_state;
-	put_number(v, known, CONN_NUMBER_RTT, c->rtt_us * 1000ULL);
-	put_number(v, known, CONN_NUMBER_MIN_RTT, c->min_rtt_us * 1000ULL);
-	put_number(v, known, CONN_NUMBER_UNSENT, c->unsent);
-	put_number(v, known, CONN_NUMBER_UNACKED, c->unacked);
-	put_number(v, known, CONN_NUMBER_SNDBUF, c->sndbuf);
-	put_number(v, known, CONN_NUMBER_RCVBUF, c->rcvbuf);
-	put_number(v, known, CONN_NUMBER_CWND, c->cwnd);
-	put_number(v, known, CONN_NUMBER_MSS, c->mss);
+	filter_put_number(v, known, CONN_NUMBER_RTT, c->rtt_us * 1000ULL);
+	filter_put_number(v, known, CONN_NUMBER_MIN_RTT, c->min_rtt_us * 1000ULL);
+	filter_put_number(v, known, CONN_NUMBER_UNSENT, c->unsent);
+	filter_put_number(v, known, CONN_NUMBER_UNACKED, c->unacked);
+	filter_put_number(v, known, CONN_NUMBER_SNDBUF, c->sndbuf);
+	filter_put_number(v, known, CONN_NUMBER_RCVBUF, c->rcvbuf);
+	filter_put_number(v, known, CONN_NUMBER_CWND, c->cwnd);
+	filter_put_number(v, known, CONN_NUMBER_MSS, c->mss);
 }
 
 /* Of the time that is known. */
-static void put_shares(struct filter_view *v, const struct event_conn *c)
+static void filter_put_shares(struct filter_view *v, const struct event_conn *c)
 {
 	const uint64_t times[] = {
 		c->sender_app_ns, c->send_buffer_ns, c->congestion_ns, c->receiver_window_ns,
@@ -390,8 +392,9 @@ static void put_shares(struct filter_view *v, const struct event_conn *c)
 	for (size_t i = 0; i < ARRAY_LEN(times); i++)
 		all += times[i];
 	for (size_t i = 0; i < ARRAY_LEN(times); i++)
-		put_number(v, conn_knows(c, CONN_KNOWS_TIMES) && all, CONN_NUMBER_SENDER_APP + i,
-		    all ? (uint64_t)((unsigned __int128)times[i] * MILLIONTHS / all) : 0);
+		filter_put_number(
+			v, conn_knows(c, CONN_KNOWS_TIMES) && all, CONN_NUMBER_SENDER_APP + i,
+			all ? (uint64_t)((unsigned __int128)times[i] * MILLIONTHS / all) : 0);
 }
 
 bool filter_match_conn(const struct conn_view *view, void *filter)
@@ -406,12 +409,12 @@ bool filter_match_conn(const struct conn_view *view, void *filter)
 	};
 	const char *classes[CONN_CLASSES];
 
-	put_flow(&v, view->flow);
+	filter_put_flow(&v, view->flow);
 	if (!view->c) /* only who it is is known */
 		return filter_match(filter, &v);
-	put_counted(&v, view->c);
-	put_gauges(&v, view->c);
-	put_shares(&v, view->c);
+	filter_put_counters(&v, view->c);
+	filter_put_gauges(&v, view->c);
+	filter_put_shares(&v, view->c);
 	v.classes = classes;
 	for (unsigned int i = 0; i < CONN_CLASSES; i++)
 		if (view->judged.problems & 1U << i)

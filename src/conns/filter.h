@@ -43,7 +43,7 @@ void filter_free(struct filter *filter);
 bool filter_match(const struct filter *filter, const struct filter_view *view);
 
 /*
- * Returns filter_match() of a judged connection; `keep` of struct conns_options. `filter` is a
+ * Returns filter_match() of a judged connection; `select` of struct conns_options. `filter` is a
  * struct filter.
  */
 bool filter_match_conn(const struct conn_view *view, void *filter);

@@ -20,14 +20,14 @@
 #define V4_BITS 32
 #define V6_BITS 128
 
-enum kind {
+enum filter_kind {
 	KIND_ADDRESS, KIND_PORT, KIND_STATE, KIND_CLASS, KIND_TEXT, KIND_COUNT, KIND_TIME,
 	KIND_SIZE, KIND_SHARE, KINDS,
 };
 
 struct filter_field {
 	struct counter_text text; /* `filter` is its name; NULL: a counter without a field */
-	enum kind kind;
+	enum filter_kind kind;
 	unsigned index; /* KIND_ADDRESS and _PORT: 1 is remote */
 };
 
@@ -60,7 +60,7 @@ static const struct filter_field fields[] = {
 	CONN_COUNTERS_EACH(ROW)
 };
 
-static const char *const wants[KINDS] = {
+static const char *const filter_values[KINDS] = {
 	[KIND_ADDRESS] = "an address, with /PREFIX and :PORT if wanted, IPv6 in brackets "
 			 "(10.0.0.0/8, 10.1.2.3:80, [2001:db8::]/32, :443)",
 	[KIND_PORT] = "a port, 0 to 65535 or a service's name (:443, https)",
@@ -137,19 +137,19 @@ bool filter_op_find(const char *word, enum filter_op *op)
 	return false;
 }
 
-bool filter_field_takes(const struct filter_field *field, enum filter_op op)
+bool filter_field_has_op(const struct filter_field *field, enum filter_op op)
 {
 	return op <= FILTER_NE || field->kind == KIND_PORT || field->kind >= KIND_COUNT;
 }
 
-const char *filter_field_wants(const struct filter_field *field)
+const char *filter_field_values(const struct filter_field *field)
 {
-	return wants[field->kind];
+	return filter_values[field->kind];
 }
 
 /* -- values ---------------------------------------------------------------------------------- */
 
-static int take_service(const char *name, uint64_t *port)
+static int filter_term_service(const char *name, uint64_t *port)
 {
 	char buf[SERVICE_BUF];
 	struct servent entry, *found = NULL;
@@ -161,21 +161,21 @@ static int take_service(const char *name, uint64_t *port)
 }
 
 /* What comes after the colon. "*" is any: 1. */
-static int take_port(const char *text, uint64_t *port)
+static int filter_term_port(const char *text, uint64_t *port)
 {
 	uint64_t value;
 
 	if (strcmp(text, "*") == 0)
 		return 1;
 	if (parse_u64(text, &value))
-		return strlen(text) < PORT_TEXT_MAX ? take_service(text, port) : -EINVAL;
+		return strlen(text) < PORT_TEXT_MAX ? filter_term_service(text, port) : -EINVAL;
 	if (value > UINT16_MAX)
 		return -EINVAL;
 	*port = value;
 	return 0;
 }
 
-static void mask(uint8_t address[16], unsigned bits)
+static void filter_term_mask(uint8_t address[16], unsigned bits)
 {
 	for (unsigned i = 0; i < 16; i++) {
 		unsigned left = bits > i * 8 ? bits - i * 8 : 0;
@@ -186,7 +186,7 @@ static void mask(uint8_t address[16], unsigned bits)
 }
 
 /* IPv4 in IPv6 is IPv4, as in struct filter_view. */
-static void unmap(struct filter_term *term)
+static void filter_term_unmap(struct filter_term *term)
 {
 	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
 
@@ -199,7 +199,7 @@ static void unmap(struct filter_term *term)
 }
 
 /* "10.0.0.0/8", "2001:db8::", "*". */
-static int take_address(struct filter_term *term, const char *text, size_t size)
+static int filter_term_address(struct filter_term *term, const char *text, size_t size)
 {
 	char copy[ADDRESS_TEXT_MAX], *slash;
 	uint64_t bits;
@@ -224,13 +224,13 @@ static int take_address(struct filter_term *term, const char *text, size_t size)
 	if (slash && (parse_u64(slash, &bits) || bits > term->prefix))
 		return -EINVAL;
 	term->prefix = (uint8_t)bits;
-	mask(term->address, term->prefix);
-	unmap(term);
+	filter_term_mask(term->address, term->prefix);
+	filter_term_unmap(term);
 	return 0;
 }
 
 /* Splits at the port's colon. "[::1]/64:80" has the prefix behind the bracket. */
-static int take_host(struct filter_term *term, const char *text)
+static int filter_term_host(struct filter_term *term, const char *text)
 {
 	const char *close = *text == '[' ? strchr(text, ']') : NULL;
 	const char *colon = strrchr(text, ':');
@@ -253,23 +253,23 @@ static int take_host(struct filter_term *term, const char *text)
 		if (!err && !memchr(strbuf_str(&join), ':', join.len))
 			err = -EINVAL;
 		if (!err)
-			err = take_address(term, strbuf_str(&join), join.len);
+			err = filter_term_address(term, strbuf_str(&join), join.len);
 		strbuf_release(&join);
 	} else if (!colon || strchr(text, ':') != colon) {
 		/* No port; more than one colon is an address by itself. */
-		return take_address(term, text, strlen(text));
+		return filter_term_address(term, text, strlen(text));
 	} else {
 		size = (size_t)(colon - text);
-		err = size ? take_address(term, text, size) : 0;
+		err = size ? filter_term_address(term, text, size) : 0;
 	}
 	if (err || !colon)
 		return err;
-	err = take_port(colon + 1, &term->number);
+	err = filter_term_port(colon + 1, &term->number);
 	term->has_port = err == 0;
 	return err < 0 ? err : 0;
 }
 
-static int take_state(const char *text, uint64_t *out)
+static int filter_term_state(const char *text, uint64_t *out)
 {
 	for (unsigned i = 1; i < ARRAY_LEN(states); i++) {
 		if (strcmp(states[i], text) == 0) {
@@ -286,7 +286,7 @@ static int take_state(const char *text, uint64_t *out)
 	return -EINVAL;
 }
 
-static int take_share(const char *text, uint64_t *out)
+static int filter_term_share(const char *text, uint64_t *out)
 {
 	double share;
 
@@ -300,13 +300,13 @@ int filter_term_parse(struct filter_term *term, const char *value)
 {
 	switch (term->field->kind) {
 	case KIND_ADDRESS:
-		return take_host(term, value);
+		return filter_term_host(term, value);
 	case KIND_PORT:
 		value += *value == '*' && value[1] == ':';
 		value += *value == ':';
-		return take_port(value, &term->number) ? -EINVAL : 0;
+		return filter_term_port(value, &term->number) ? -EINVAL : 0;
 	case KIND_STATE:
-		return take_state(value, &term->number);
+		return filter_term_state(value, &term->number);
 	case KIND_COUNT:
 		return parse_u64(value, &term->number) ? -EINVAL : 0;
 	case KIND_TIME:
@@ -314,7 +314,7 @@ int filter_term_parse(struct filter_term *term, const char *value)
 	case KIND_SIZE:
 		return parse_size(value, &term->number) ? -EINVAL : 0;
 	case KIND_SHARE:
-		return take_share(value, &term->number);
+		return filter_term_share(value, &term->number);
 	default:
 		term->text = strdup(value);
 		return term->text ? 0 : -ENOMEM;
@@ -329,36 +329,36 @@ void filter_term_release(struct filter_term *term)
 
 /* -- judging --------------------------------------------------------------------------------- */
 
-static enum filter_truth truth(bool holds)
+static enum filter_truth filter_term_truth(bool holds)
 {
 	return holds ? FILTER_TRUE : FILTER_FALSE;
 }
 
 /* `holds` is whether it is equal. */
-static enum filter_truth equal(const struct filter_term *term, bool holds)
+static enum filter_truth filter_term_equal(const struct filter_term *term, bool holds)
 {
-	return truth(holds == (term->op == FILTER_EQ));
+	return filter_term_truth(holds == (term->op == FILTER_EQ));
 }
 
-static enum filter_truth order(const struct filter_term *term, uint64_t a)
+static enum filter_truth filter_term_order(const struct filter_term *term, uint64_t a)
 {
 	uint64_t b = term->number;
 
 	switch (term->op) {
 	case FILTER_LT:
-		return truth(a < b);
+		return filter_term_truth(a < b);
 	case FILTER_LE:
-		return truth(a <= b);
+		return filter_term_truth(a <= b);
 	case FILTER_GT:
-		return truth(a > b);
+		return filter_term_truth(a > b);
 	case FILTER_GE:
-		return truth(a >= b);
+		return filter_term_truth(a >= b);
 	default:
-		return equal(term, a == b);
+		return filter_term_equal(term, a == b);
 	}
 }
 
-static bool within(const struct filter_term *term, const struct filter_view *view)
+static bool filter_term_within(const struct filter_term *term, const struct filter_view *view)
 {
 	const uint8_t *address = term->field->index ? view->remote : view->local;
 	uint16_t port = term->field->index ? view->remote_port : view->local_port;
@@ -369,11 +369,11 @@ static bool within(const struct filter_term *term, const struct filter_view *vie
 	if (!term->family)
 		return true;
 	memcpy(masked, address, view->family == AF_INET ? 4 : 16);
-	mask(masked, term->prefix);
+	filter_term_mask(masked, term->prefix);
 	return term->family == view->family && !memcmp(masked, term->address, sizeof(masked));
 }
 
-static bool has_class(const struct filter_term *term, const struct filter_view *view)
+static bool filter_term_has_class(const struct filter_term *term, const struct filter_view *view)
 {
 	for (size_t i = 0; i < view->n_classes; i++) {
 		if (strcmp(view->classes[i], term->text) == 0)
@@ -388,22 +388,25 @@ enum filter_truth filter_term_judge(const struct filter_term *term, const struct
 
 	switch (term->field->kind) {
 	case KIND_ADDRESS:
-		return view->family ? equal(term, within(term, view)) : FILTER_UNKNOWN;
+		return view->family ? filter_term_equal(term, filter_term_within(term, view))
+				    : FILTER_UNKNOWN;
 	case KIND_PORT:
 		if (!view->family)
 			return FILTER_UNKNOWN;
-		return order(term, i ? view->remote_port : view->local_port);
+		return filter_term_order(term, i ? view->remote_port : view->local_port);
 	case KIND_STATE:
 		if (!view->tcp_state || view->tcp_state >= ARRAY_LEN(states))
 			return FILTER_UNKNOWN;
-		return equal(term, term->number & STATE(view->tcp_state));
+		return filter_term_equal(term, term->number & STATE(view->tcp_state));
 	case KIND_CLASS:
-		return view->classes ? equal(term, has_class(term, view)) : FILTER_UNKNOWN;
+		return view->classes ? filter_term_equal(term, filter_term_has_class(term, view))
+				     : FILTER_UNKNOWN;
 	case KIND_TEXT:
 		if (!view->text[i])
 			return FILTER_UNKNOWN;
-		return equal(term, strcmp(view->text[i], term->text) == 0);
+		return filter_term_equal(term, strcmp(view->text[i], term->text) == 0);
 	default:
-		return view->known >> i & 1 ? order(term, view->number[i]) : FILTER_UNKNOWN;
+		return view->known >> i & 1 ? filter_term_order(term, view->number[i])
+					    : FILTER_UNKNOWN;
 	}
 }

@@ -32,10 +32,10 @@ const struct filter_field *filter_field_find(const char *name, const char **near
 bool filter_op_find(const char *word, enum filter_op *op);
 
 /* Can this field be compared so? */
-bool filter_field_takes(const struct filter_field *field, enum filter_op op);
+bool filter_field_has_op(const struct filter_field *field, enum filter_op op);
 
 /* What values it takes, as in "expected ...". */
-const char *filter_field_wants(const struct filter_field *field);
+const char *filter_field_values(const struct filter_field *field);
 
 /* Reads the value of a term that has its field and operator. 0, -EINVAL, -ENOMEM. */
 int filter_term_parse(struct filter_term *term, const char *value);

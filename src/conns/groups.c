@@ -16,17 +16,17 @@
 
 struct member {
 	const char *key;   /* NULL: unknown, or not of this kind */
-	const struct shown *one;
+	const struct selected *one;
 };
 
 struct group {
 	const char *key;
-	struct conn_sum sum;
+	struct conn_aggregate sum;
 };
 
 /* -- keys ----------------------------------------------------------------------------------- */
 
-static const char *peer_of(const struct conn_view *v, struct report *r)
+static const char *conns_groups_peer(const struct conn_view *v, struct report *r)
 {
 	char buf[HUMAN_ADDRESS_MAX];
 	const char *text = v->flow ? human_address(buf, v->flow->family, v->flow->remote, 0) : NULL;
@@ -39,7 +39,8 @@ static const char *peer_of(const struct conn_view *v, struct report *r)
 	return report_format(r, "%s", buf);
 }
 
-static const char *key_of(const struct conns *c, const struct conn_view *v, struct report *r)
+static const char *conns_groups_key(const struct conns *c, const struct conn_view *v,
+				    struct report *r)
 {
 	struct value local;
 
@@ -47,7 +48,7 @@ static const char *key_of(const struct conns *c, const struct conn_view *v, stru
 	case CONNS_BY_APP:
 		return words_app(v);
 	case CONNS_BY_PEER:
-		return peer_of(v, r);
+		return conns_groups_peer(v, r);
 	default:
 		if (!(v->c->flags & CONN_ACCEPTED))
 			return NULL;
@@ -56,22 +57,22 @@ static const char *key_of(const struct conns *c, const struct conn_view *v, stru
 	}
 }
 
-static int compare_keys(const char *a, const char *b)
+static int conns_groups_compare_keys(const char *a, const char *b)
 {
 	return a && b ? strcmp(a, b) : !a - !b;
 }
 
-static int by_key(const void *x, const void *y)
+static int conns_groups_compare_members(const void *x, const void *y)
 {
 	const struct member *a = x, *b = y;
-	const int order = compare_keys(a->key, b->key);
+	const int order = conns_groups_compare_keys(a->key, b->key);
 
 	return order ? order : a->one < b->one ? -1 : a->one > b->one;
 }
 
 /* -- sums ----------------------------------------------------------------------------------- */
 
-static int by_worst(const void *x, const void *y)
+static int conns_groups_compare(const void *x, const void *y)
 {
 	const struct group *a = x, *b = y;
 
@@ -81,12 +82,12 @@ static int by_worst(const void *x, const void *y)
 		return a->sum.troubled > b->sum.troubled ? -1 : 1;
 	if (a->sum.connections != b->sum.connections)
 		return a->sum.connections > b->sum.connections ? -1 : 1;
-	return compare_keys(a->key, b->key);
+	return conns_groups_compare_keys(a->key, b->key);
 }
 
 /* -- rows ----------------------------------------------------------------------------------- */
 
-static struct value problems_value(const struct group *g, struct report *r)
+static struct value conns_groups_problems_value(const struct group *g, struct report *r)
 {
 	static const struct column columns[] = {
 		{ "class", NULL, 0, 0 }, { "connections", NULL, 0, 0 },
@@ -100,7 +101,7 @@ static struct value problems_value(const struct group *g, struct report *r)
 	return value_table(t);
 }
 
-static const char *problems_line(const struct group *g, struct report *r)
+static const char *conns_groups_problems_line(const struct group *g, struct report *r)
 {
 	const char *line = "";
 
@@ -121,7 +122,7 @@ static const struct column json_columns[] = {
 };
 
 /* Of the connections whose round trips are known. */
-static struct value rtt_value(const struct rtt_sum *sum, struct report *r)
+static struct value conns_groups_rtt_value(const struct rtt_sum *sum, struct report *r)
 {
 	struct object *o = object_new(r);
 
@@ -131,41 +132,45 @@ static struct value rtt_value(const struct rtt_sum *sum, struct report *r)
 	return value_object(o);
 }
 
-static void add_json(const struct group *g, struct table *t, struct report *r)
+static void conns_groups_add_json(const struct group *g, struct table *t, struct report *r)
 {
-	const struct conn_sum *sum = &g->sum;
+	const struct conn_aggregate *sum = &g->sum;
 	const struct event_conn *e = &sum->sum;
 	const bool calls = sum->calls_known && !sum->calls_missing;
 
 	TABLE_ADD(t, value_string(g->key), value_u64(sum->connections), value_u64(sum->closed),
-		  value_u64(sum->troubled), value_ns(sum->lost_ns),
-		  value_object(words_times(e, r)),
+		  value_u64(sum->troubled), value_ns(sum->lost_ns), value_object(words_times(e, r)),
 		  conn_knows(e, CONN_KNOWS_TIMES) ? value_ns(e->unknown_ns) : value_null(),
 		  value_object(words_events(e, r)), value_u64(e->bytes_sent),
 		  value_u64(e->bytes_received), value_u64(e->bytes_retransmitted),
 		  calls ? value_u64((uint64_t)sum->send_calls) : value_null(),
 		  calls ? value_u64((uint64_t)sum->recv_calls) : value_null(),
-		  value_bool(sum->estimated), rtt_value(&sum->rtts, r), problems_value(g, r));
+		  value_bool(sum->estimated), conns_groups_rtt_value(&sum->rtts, r),
+		  conns_groups_problems_value(g, r));
 }
 
-static void add_line(struct table *t, const struct group *g, struct report *r)
+static void conns_groups_add_line(struct table *t, const struct group *g, struct report *r)
 {
 	const struct event_conn *e = &g->sum.sum;
 	struct value cells[COUNTERS + 10] = {
-		value_string(g->key), value_u64(g->sum.connections), value_u64(g->sum.troubled),
-		sum_share(e, e->send_buffer_ns), sum_share(e, e->congestion_ns),
-		sum_share(e, e->receiver_window_ns), sum_share(e, e->delayed_ack_ns),
+		value_string(g->key),
+		value_u64(g->sum.connections),
+		value_u64(g->sum.troubled),
+		conn_aggregate_share(e, e->send_buffer_ns),
+		conn_aggregate_share(e, e->congestion_ns),
+		conn_aggregate_share(e, e->receiver_window_ns),
+		conn_aggregate_share(e, e->delayed_ack_ns),
 	};
 	size_t n = 7 + counter_cells(cells + 7, e, false);
 
 	cells[n++] = rtt_quantile_value(&g->sum.rtts, 500);
 	cells[n++] = rtt_quantile_value(&g->sum.rtts, 990);
-	cells[n++] = value_string(problems_line(g, r));
+	cells[n++] = value_string(conns_groups_problems_line(g, r));
 	table_add(t, cells, n);
 }
 
-static void add_text(const struct group *groups, size_t n, const char *head, bool all,
-		     struct report *r)
+static void conns_groups_add_text(const struct group *groups, size_t n, const char *head, bool all,
+				  struct report *r)
 {
 	struct column columns[COUNTERS + 10] = {
 		{ .head = head, .flags = COLUMN_FLEX }, { .head = "connections" },
@@ -181,58 +186,59 @@ static void add_text(const struct group *groups, size_t n, const char *head, boo
 	columns[m++] = (struct column){ .head = "problems", .flags = COLUMN_FLEX };
 	t = table_new(r, columns, m);
 	for (size_t i = 0; i < n && (all || i < TABLES_GROUPS); i++)
-		add_line(t, &groups[i], r);
+		conns_groups_add_line(t, &groups[i], r);
 	if (!all && n > TABLES_GROUPS)
 		report_finding(r, "%s more of them: --all lists them.",
 			       human_count(buf, n - TABLES_GROUPS));
 	object_add(&r->body, NULL, value_table(t));
 }
 
-static void gather(const struct conns *c, const struct conns_shown *s, struct member *members,
-		   struct report *r)
+static void conns_groups_gather(const struct conns *c, const struct conn_selection *s,
+				struct member *members, struct report *r)
 {
 	struct conn_view_buf room;
 	size_t n = 0;
 
 	vec_for_each(&s->items, one) {
-		shown_view(c, s, one, &room);
-		members[n++] = (struct member){ .key = key_of(c, &room.view, r), .one = one };
+		select_view(c, s, one, &room);
+		members[n++] =
+			(struct member){ .key = conns_groups_key(c, &room.view, r), .one = one };
 	}
-	qsort(members, n, sizeof(*members), by_key);
+	qsort(members, n, sizeof(*members), conns_groups_compare_members);
 }
 
-static bool begins(const struct member *members, size_t i)
+static bool conns_groups_is_first(const struct member *members, size_t i)
 {
-	return !i || compare_keys(members[i - 1].key, members[i].key);
+	return !i || conns_groups_compare_keys(members[i - 1].key, members[i].key);
 }
 
 /* NULL without memory. */
-static struct group *add_up(const struct conns *c, const struct conns_shown *s,
-			    const struct member *members, size_t *n)
+static struct group *conns_groups_aggregate(const struct conns *c, const struct conn_selection *s,
+					    const struct member *members, size_t *n)
 {
 	struct group *groups;
 	struct conn_view_buf room;
 
 	*n = 0;
 	for (size_t i = 0; i < s->items.len; i++)
-		*n += begins(members, i);
+		*n += conns_groups_is_first(members, i);
 	groups = calloc(*n + 1, sizeof(*groups));
 	if (!groups)
 		return NULL;
 	*n = 0;
 	for (size_t i = 0; i < s->items.len; i++) {
-		if (begins(members, i))
+		if (conns_groups_is_first(members, i))
 			groups[(*n)++].key = members[i].key;
-		shown_view(c, s, members[i].one, &room);
-		sum_add(&groups[*n - 1].sum, &room.view);
+		select_view(c, s, members[i].one, &room);
+		conn_aggregate_add(&groups[*n - 1].sum, &room.view);
 	}
 	for (size_t i = 0; i < *n; i++)
-		sum_settle(&groups[i].sum);
-	qsort(groups, *n, sizeof(*groups), by_worst);
+		conn_aggregate_finish(&groups[i].sum);
+	qsort(groups, *n, sizeof(*groups), conns_groups_compare);
 	return groups;
 }
 
-int tables_groups(const struct conns *c, const struct conns_shown *s, struct report *r)
+int tables_groups(const struct conns *c, const struct conn_selection *s, struct report *r)
 {
 	static const char *const names[] = {
 		[CONNS_BY_APP] = "app", [CONNS_BY_PEER] = "peer", [CONNS_BY_LISTENER] = "listener",
@@ -251,17 +257,17 @@ int tables_groups(const struct conns *c, const struct conns_shown *s, struct rep
 	members = calloc(s->items.len + 1, sizeof(*members));
 	if (!members)
 		return -ENOMEM;
-	gather(c, s, members, r);
-	groups = add_up(c, s, members, &n);
+	conns_groups_gather(c, s, members, r);
+	groups = conns_groups_aggregate(c, s, members, &n);
 	free(members);
 	if (!groups)
 		return -ENOMEM;
 	object_add(&r->body, "by", value_string(names[c->options.by]));
 	t = table_new(r, json_columns, ARRAY_LEN(json_columns));
 	for (size_t i = 0; i < n && !c->options.text_only; i++)
-		add_json(&groups[i], t, r);
+		conns_groups_add_json(&groups[i], t, r);
 	object_add(&r->body, "groups", value_table(t));
-	add_text(groups, n, heads[c->options.by], c->options.all, r);
+	conns_groups_add_text(groups, n, heads[c->options.by], c->options.all, r);
 	free(groups);
 	return 0;
 }

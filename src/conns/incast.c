@@ -18,7 +18,7 @@ struct loser {
 };
 
 /* An address of a host itself is another host's in another namespace. */
-static bool is_loopback(const struct event_flow *f)
+static bool incast_is_loopback(const struct event_flow *f)
 {
 	static const uint8_t one[16] = { [15] = 1 };
 
@@ -26,7 +26,7 @@ static bool is_loopback(const struct event_flow *f)
 }
 
 /* This end of each receives: an address may be each namespace's own. */
-static int compare_own(const struct event_flow *a, const struct event_flow *b)
+static int incast_compare_own(const struct event_flow *a, const struct event_flow *b)
 {
 	int order = a->family - b->family;
 
@@ -37,42 +37,43 @@ static int compare_own(const struct event_flow *a, const struct event_flow *b)
 	return order;
 }
 
-static int compare_remote(const struct event_flow *a, const struct event_flow *b)
+static int incast_compare_remotes(const struct event_flow *a, const struct event_flow *b)
 {
 	int order = a->family - b->family;
 
 	if (!order)
 		order = memcmp(a->remote, b->remote, sizeof(a->remote));
-	if (!order && is_loopback(a) && a->netns_cookie != b->netns_cookie)
+	if (!order && incast_is_loopback(a) && a->netns_cookie != b->netns_cookie)
 		order = a->netns_cookie < b->netns_cookie ? -1 : 1;
 	return order;
 }
 
-static int compare_receivers(const struct loser *a, const struct loser *b)
+static int incast_compare_receivers(const struct loser *a, const struct loser *b)
 {
 	if (a->at_receiver != b->at_receiver)
 		return a->at_receiver ? 1 : -1;
-	return a->at_receiver ? compare_own(a->flow, b->flow) : compare_remote(a->flow, b->flow);
+	return a->at_receiver ? incast_compare_own(a->flow, b->flow)
+			      : incast_compare_remotes(a->flow, b->flow);
 }
 
-static int by_receiver_and_write(const void *x, const void *y)
+static int incast_compare_writes(const void *x, const void *y)
 {
 	const struct loser *a = x, *b = y;
-	const int order = compare_receivers(a, b);
+	const int order = incast_compare_receivers(a, b);
 
 	if (order)
 		return order;
 	return sort_order(a->write, b->write) ?: sort_order(a->conn, b->conn);
 }
 
-static int by_loss(const void *x, const void *y)
+static int incast_compare_losses(const void *x, const void *y)
 {
 	const struct loser *a = x, *b = y;
 
 	return sort_order(a->loss, b->loss) ?: sort_order(a->conn, b->conn);
 }
 
-int incast_take(struct conns *c, const struct conn *conn, const struct event_conn *e)
+int incast_add(struct conns *c, const struct conn *conn, const struct event_conn *e)
 {
 	const uint32_t at = (uint32_t)(conn - c->all.items);
 	int err = 0;
@@ -93,7 +94,7 @@ int incast_take(struct conns *c, const struct conn *conn, const struct event_con
 	return 0;
 }
 
-static size_t gather(const struct conns *c, struct loser *out)
+static size_t incast_gather(const struct conns *c, struct loser *out)
 {
 	size_t n = 0;
 
@@ -111,7 +112,7 @@ static size_t gather(const struct conns *c, struct loser *out)
 /* -- what is kept --------------------------------------------------------------------------- */
 
 /* In the totals a connection's episodes on one side are one entry, with the greatest of them. */
-static int keep_total(struct conns *c, const struct conn_cross *cross)
+static int incast_add_to_total(struct conns *c, const struct conn_cross *cross)
 {
 	vec_for_each(&c->crosses[CONNS_TOTAL], old) {
 		const uint32_t episodes = old->episodes + 1;
@@ -126,12 +127,12 @@ static int keep_total(struct conns *c, const struct conn_cross *cross)
 	return vec_push(&c->crosses[CONNS_TOTAL], *cross);
 }
 
-static int keep(struct conns *c, const struct conn_cross *cross)
+static int incast_add_cross(struct conns *c, const struct conn_cross *cross)
 {
 	int err = vec_push(&c->crosses[CONNS_INTERVAL], *cross);
 
 	if (!err)
-		err = keep_total(c, cross);
+		err = incast_add_to_total(c, cross);
 	if (err != -E2BIG)
 		return err;
 	for (int span = 0; span < CONNS_SPANS; span++)
@@ -139,7 +140,7 @@ static int keep(struct conns *c, const struct conn_cross *cross)
 	return 0;
 }
 
-static int by_conn(const void *x, const void *y)
+static int incast_compare_conns(const void *x, const void *y)
 {
 	const struct loser *a = x, *b = y;
 
@@ -147,32 +148,32 @@ static int by_conn(const void *x, const void *y)
 }
 
 /* Of each connection its first one. */
-static size_t once_each(struct loser *losers, size_t n)
+static size_t incast_first_of_each(struct loser *losers, size_t n)
 {
-	size_t kept = 0;
+	size_t n_first = 0;
 
-	qsort(losers, n, sizeof(*losers), by_conn);
+	qsort(losers, n, sizeof(*losers), incast_compare_conns);
 	for (size_t i = 0; i < n; i++)
-		if (!kept || losers[kept - 1].conn != losers[i].conn)
-			losers[kept++] = losers[i];
-	return kept;
+		if (!n_first || losers[n_first - 1].conn != losers[i].conn)
+			losers[n_first++] = losers[i];
+	return n_first;
 }
 
-static int by_remote(const void *x, const void *y)
+static int incast_compare_peers(const void *x, const void *y)
 {
 	const struct loser *a = x, *b = y;
 
-	return compare_remote(a->flow, b->flow);
+	return incast_compare_remotes(a->flow, b->flow);
 }
 
 /* Reorders. */
-static size_t count_remotes(struct loser *losers, size_t n)
+static size_t incast_count_peers(struct loser *losers, size_t n)
 {
 	size_t remotes = 0;
 
-	qsort(losers, n, sizeof(*losers), by_remote);
+	qsort(losers, n, sizeof(*losers), incast_compare_peers);
 	for (size_t i = 0; i < n; i++)
-		remotes += !i || by_remote(&losers[i - 1], &losers[i]);
+		remotes += !i || incast_compare_peers(&losers[i - 1], &losers[i]);
 	return remotes;
 }
 
@@ -180,20 +181,20 @@ static size_t count_remotes(struct loser *losers, size_t n)
  * At the receiver: replies of a few peers are late when these or their paths stand still. At the
  * senders the losses themselves are seen.
  */
-static bool are_too_few_peers(struct loser *losers, size_t n)
+static bool incast_has_too_few_peers(struct loser *losers, size_t n)
 {
-	return losers->at_receiver && count_remotes(losers, n) < INCAST_LEAST;
+	return losers->at_receiver && incast_count_peers(losers, n) < INCAST_MIN;
 }
 
 /* The most of them that lost within the time; they wrote together. Reorders. */
-static int judge(struct conns *c, struct loser *together, size_t n)
+static int incast_judge(struct conns *c, struct loser *together, size_t n)
 {
 	uint64_t first = UINT64_MAX, last = 0, loss_within;
 	size_t at = 0, most = 0;
 	int err = 0;
 
-	n = once_each(together, n);
-	qsort(together, n, sizeof(*together), by_loss);
+	n = incast_first_of_each(together, n);
+	qsort(together, n, sizeof(*together), incast_compare_losses);
 	for (size_t i = 0, j = 0; i < n; i++) {
 		while (j < n && together[j].loss - together[i].loss <= INCAST_LOSS_NS)
 			j++;
@@ -202,17 +203,17 @@ static int judge(struct conns *c, struct loser *together, size_t n)
 			at = i;
 		}
 	}
-	if (most < INCAST_LEAST)
+	if (most < INCAST_MIN)
 		return 0;
 	loss_within = together[at + most - 1].loss - together[at].loss;
-	if (are_too_few_peers(together + at, most))
+	if (incast_has_too_few_peers(together + at, most))
 		return 0;
 	for (size_t i = at; i < at + most; i++) {
 		first = together[i].write < first ? together[i].write : first;
 		last = together[i].write > last ? together[i].write : last;
 	}
 	for (size_t i = at; i < at + most && !err; i++)
-		err = keep(c, &(struct conn_cross){
+		err = incast_add_cross(c, &(struct conn_cross){
 			.conn = together[i].conn, .class = CONN_INCAST, .members = (uint32_t)most,
 			.episodes = 1, .write_within_ns = last - first,
 			.at_receiver = together[i].at_receiver,
@@ -228,20 +229,20 @@ int incast_find(struct conns *c)
 
 	if (!all)
 		return -ENOMEM;
-	n = gather(c, all);
-	qsort(all, n, sizeof(*all), by_receiver_and_write);
+	n = incast_gather(c, all);
+	qsort(all, n, sizeof(*all), incast_compare_writes);
 	for (size_t i = 0; i < n && !err; i = end) {
 		for (end = i + 1; end < n; end++)
-			if (compare_receivers(&all[i], &all[end]) ||
+			if (incast_compare_receivers(&all[i], &all[end]) ||
 			    all[end].write - all[i].write > INCAST_WRITE_NS)
 				break;
-		err = judge(c, all + i, end - i);
+		err = incast_judge(c, all + i, end - i);
 	}
 	free(all);
 	return err;
 }
 
-static void explain_receiver(const struct conn_cross *cross, struct conn_finding *t)
+static void incast_explain_receiver(const struct conn_cross *cross, struct conn_finding *t)
 {
 	char a[HUMAN_MAX];
 
@@ -264,7 +265,7 @@ void incast_explain(const struct conn_cross *cross, struct conn_finding *t)
 	object_add(t->evidence, "loss_within_ns", cross->at_receiver ? value_null() :
 		   value_ns(cross->loss_within_ns));
 	if (cross->at_receiver) {
-		explain_receiver(cross, t);
+		incast_explain_receiver(cross, t);
 		return;
 	}
 	strbuf_printf(&t->message, "%" PRIu32 " connections to this receiver began to write "

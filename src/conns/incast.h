@@ -11,7 +11,7 @@
 #include "conns/problem.h"
 #include "conns/state.h"
 
-#define INCAST_LEAST 3u            /* connections */
+#define INCAST_MIN 3u            /* connections */
 #define INCAST_WRITE_NS 10000000u  /* all begin to write within this time */
 /* ... and lose within this one: timeouts of paths alike, in ticks of up to 10 ms. */
 #define INCAST_LOSS_NS 20000000u
@@ -19,7 +19,7 @@
 #define INCAST_BURST_NS 1000000000u
 
 /* A record of the interval: each tells of a burst, their sum would of one. 0 or -errno. */
-int incast_take(struct conns *c, const struct conn *conn, const struct event_conn *e);
+int incast_add(struct conns *c, const struct conn *conn, const struct event_conn *e);
 
 /* Looks through what was taken; keeps what it finds for both spans. 0 or -ENOMEM. */
 int incast_find(struct conns *c);

@@ -9,14 +9,14 @@
 /* Connections without another end that may have the same addresses and ports. */
 #define LOOKED_AT_MOST 64u
 
-static uint64_t max_of(uint64_t a, uint64_t b)
+static uint64_t join_max(uint64_t a, uint64_t b)
 {
 	return a > b ? a : b;
 }
 
 /* Bytes that may have been sent between two readings so far apart. */
-static uint64_t slack_of(const struct event_conn *a, const struct event_conn *b, uint64_t rate,
-			 uint64_t apart_ns)
+static uint64_t join_slack(const struct event_conn *a, const struct event_conn *b, uint64_t rate,
+			   uint64_t apart_ns)
 {
 	const double moved = 2 * (double)rate * (double)apart_ns / 1e9;
 
@@ -26,13 +26,14 @@ static uint64_t slack_of(const struct event_conn *a, const struct event_conn *b,
 	       2 * (uint64_t)b->cwnd * b->mss;
 }
 
-static uint64_t apart(uint64_t a, uint64_t b)
+static uint64_t join_distance(uint64_t a, uint64_t b)
 {
 	return a > b ? a - b : b - a;
 }
 
 /* snd_una - slack <= rcv_nxt <= write_seq + slack, in a space that wraps. */
-static bool one_way(const struct event_conn *from, const struct event_conn *to, uint32_t slack)
+static bool join_fits_one(const struct event_conn *from, const struct event_conn *to,
+			  uint32_t slack)
 {
 	const uint32_t queued = from->write_seq - from->snd_una;
 	const uint32_t received = to->rcv_nxt - (from->snd_una - slack);
@@ -40,40 +41,41 @@ static bool one_way(const struct event_conn *from, const struct event_conn *to, 
 	return (uint64_t)received <= (uint64_t)queued + 2 * (uint64_t)slack;
 }
 
-static enum join_fit both_ways(const struct event_conn *a, const struct event_conn *b,
-			       uint64_t slack)
+static enum join_fit join_fit_both(const struct event_conn *a, const struct event_conn *b,
+				   uint64_t slack)
 {
 	if (slack >= SLACK_MOST)
-		return JOIN_UNTOLD;
-	return one_way(a, b, (uint32_t)slack) && one_way(b, a, (uint32_t)slack) ?
+		return JOIN_UNKNOWN;
+	return join_fits_one(a, b, (uint32_t)slack) && join_fits_one(b, a, (uint32_t)slack) ?
 		       JOIN_FITS : JOIN_CONTRADICTS;
 }
 
 /* Bytes per second: the kernel's last estimate, or what it was on average if that is more. */
-static uint64_t rate_of(const struct event_conn *c)
+static uint64_t join_rate(const struct event_conn *c)
 {
-	const uint64_t bytes = max_of(c->bytes_acked, c->bytes_received);
+	const uint64_t bytes = join_max(c->bytes_acked, c->bytes_received);
 	const uint64_t ns = c->to - c->from;
 
-	return max_of(c->delivery_rate, ns ? (uint64_t)((double)bytes * 1e9 / (double)ns) : 0);
+	return join_max(c->delivery_rate, ns ? (uint64_t)((double)bytes * 1e9 / (double)ns) : 0);
 }
 
-static enum join_fit fit_apart(const struct event_conn *a, const struct event_conn *b,
-			       uint64_t apart_ns)
+static enum join_fit join_fit_apart(const struct event_conn *a, const struct event_conn *b,
+				    uint64_t apart_ns)
 {
-	return both_ways(a, b, slack_of(a, b, max_of(rate_of(a), rate_of(b)), apart_ns));
+	return join_fit_both(a, b,
+			     join_slack(a, b, join_max(join_rate(a), join_rate(b)), apart_ns));
 }
 
 enum join_fit join_fit_end(const struct event_conn *a, const struct event_conn *b,
 			   uint64_t error_ns)
 {
 	if (a->flags & b->flags & CONN_CLOSED)
-		return fit_apart(a, b, 0); /* there was nothing after */
-	return fit_apart(a, b, apart(a->to, b->to) + error_ns);
+		return join_fit_apart(a, b, 0); /* there was nothing after */
+	return join_fit_apart(a, b, join_distance(a->to, b->to) + error_ns);
 }
 
 /* Its sequence numbers at `from`; what was queued then is not known, and no more than a buffer. */
-static struct event_conn at_begin(const struct event_conn *c)
+static struct event_conn join_at_begin(const struct event_conn *c)
 {
 	struct event_conn e = *c;
 
@@ -86,22 +88,23 @@ static struct event_conn at_begin(const struct event_conn *c)
 enum join_fit join_fit_begin(const struct event_conn *a, const struct event_conn *b,
 			     uint64_t error_ns)
 {
-	const struct event_conn x = at_begin(a), y = at_begin(b);
-	uint64_t apart_ns = apart(a->from, b->from) + error_ns;
+	const struct event_conn x = join_at_begin(a), y = join_at_begin(b);
+	uint64_t apart_ns = join_distance(a->from, b->from) + error_ns;
 
 	if (a->flags & b->flags & CONN_BEGAN)
 		apart_ns = 0; /* there was nothing before */
-	return both_ways(&x, &y, slack_of(a, b, max_of(rate_of(a), rate_of(b)), apart_ns) +
-					 a->sndbuf + b->sndbuf);
+	return join_fit_both(&x, &y,
+			     join_slack(a, b, join_max(join_rate(a), join_rate(b)), apart_ns) +
+				     a->sndbuf + b->sndbuf);
 }
 
-static bool overlap(const struct event_conn *a, const struct event_conn *b)
+static bool join_overlaps(const struct event_conn *a, const struct event_conn *b)
 {
 	return a->from <= b->to && b->from <= a->to;
 }
 
 /* In one namespace two addresses have one connection at a time. */
-static bool same_namespace(const struct event_flow *a, const struct event_flow *b)
+static bool join_is_same_netns(const struct event_flow *a, const struct event_flow *b)
 {
 	return a->netns_cookie && a->netns_cookie == b->netns_cookie;
 }
@@ -111,24 +114,24 @@ bool join_has_sequences(const struct event_conn *c)
 	return conn_knows(c, CONN_KNOWS_GAUGES) && !(c->flags & CONN_FROM_DIAG);
 }
 
-static bool fits(const struct conns *c, uint32_t a, const struct event_conn *x, uint32_t b)
+static bool join_fits(const struct conns *c, uint32_t a, const struct event_conn *x, uint32_t b)
 {
 	struct event_conn y;
 
 	conn_unpack(&c->all.items[b], &y);
-	if (!overlap(x, &y))
+	if (!join_overlaps(x, &y))
 		return false;
 	if (join_has_sequences(x) && join_has_sequences(&y))
-		return fit_apart(x, &y, apart(x->to, y.to)) == JOIN_FITS;
-	return same_namespace(conns_flow_of(c, &c->all.items[a]),
-			      conns_flow_of(c, &c->all.items[b]));
+		return join_fit_apart(x, &y, join_distance(x->to, y.to)) == JOIN_FITS;
+	return join_is_same_netns(conns_flow_of(c, &c->all.items[a]),
+				  conns_flow_of(c, &c->all.items[b]));
 }
 
 /*
  * The only one that fits, as index + 1; 0 if there is none, or another one, or if more have these
  * addresses than are looked at.
  */
-static uint32_t only_one(struct conns *c, uint32_t conn)
+static uint32_t join_find_only(struct conns *c, uint32_t conn)
 {
 	const struct event_flow *flow = conns_flow_of(c, &c->all.items[conn]);
 	uint32_t found = 0, at = 0, looked_at = 0;
@@ -144,7 +147,7 @@ static uint32_t only_one(struct conns *c, uint32_t conn)
 			conn_unpack(&c->all.items[conn], &own);
 		if (++looked_at > LOOKED_AT_MOST)
 			return 0;
-		if (!fits(c, conn, &own, at - 1))
+		if (!join_fits(c, conn, &own, at - 1))
 			continue;
 		if (found)
 			return 0;
@@ -159,8 +162,8 @@ void conns_join(struct conns *c, uint32_t conn)
 
 	if (c->all.items[conn].peer)
 		return;
-	found = only_one(c, conn);
-	if (!found || only_one(c, found - 1) != conn + 1)
+	found = join_find_only(c, conn);
+	if (!found || join_find_only(c, found - 1) != conn + 1)
 		return;
 	c->all.items[conn].peer = found;
 	c->all.items[found - 1].peer = conn + 1;

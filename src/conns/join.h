@@ -15,7 +15,7 @@ void conns_join(struct conns *c, uint32_t conn);
 enum join_fit {
 	JOIN_FITS,
 	JOIN_CONTRADICTS,
-	JOIN_UNTOLD, /* between the two readings more may have moved than numbers that wrap show */
+	JOIN_UNKNOWN, /* between the two readings more may have moved than numbers that wrap show */
 };
 
 /* Whether it has sequence numbers. */

@@ -30,7 +30,8 @@ enum limits_end limits_end_of(const struct conn_view *view)
 
 /* -- interval by interval ------------------------------------------------------------------- */
 
-static int put(struct limits *l, uint32_t conn, enum limits_duty duty, const struct event_conn *e)
+static int limits_add_stretch(struct limits *l, uint32_t conn, enum limits_duty duty,
+			      const struct event_conn *e)
 {
 	int err = vec_push(&l->stretches, (struct limits_stretch){
 		.cookie = l->c->all.items[conn].cookie, .from = e->from, .to = e->to,
@@ -41,7 +42,7 @@ static int put(struct limits *l, uint32_t conn, enum limits_duty duty, const str
 }
 
 /* Which application was waited for: the other end's, for it does not read; or its own. */
-static int take(struct limits *l, uint32_t conn, const struct conn_view *v)
+static int limits_add_conn(struct limits *l, uint32_t conn, const struct conn_view *v)
 {
 	const uint32_t peer = l->c->all.items[conn].peer;
 	const struct event_conn *e = v->c;
@@ -50,11 +51,11 @@ static int take(struct limits *l, uint32_t conn, const struct conn_view *v)
 	if (!conn_knows(e, CONN_KNOWS_TIMES))
 		return 0;
 	if (peer && conn_share(e, e->receiver_window_ns) >= RULES_LIMITED_SHARE)
-		err = put(l, peer - 1, LIMITS_READ, e);
+		err = limits_add_stretch(l, peer - 1, LIMITS_READ, e);
 	if (!err && e->unread)
-		err = put(l, conn, LIMITS_READ, e);
+		err = limits_add_stretch(l, conn, LIMITS_READ, e);
 	if (!err && 2 * conn_share(e, e->sender_app_ns) > 1)
-		err = put(l, conn, LIMITS_WRITE, e);
+		err = limits_add_stretch(l, conn, LIMITS_WRITE, e);
 	return err;
 }
 
@@ -64,11 +65,11 @@ int limits_interval(struct limits *l)
 	struct conn_view_buf room;
 	int err = 0;
 
-	vec_for_each(&l->c->fresh, record) {
+	vec_for_each(&l->c->interval_records, record) {
 		if (err || !conns_view(l->c, CONNS_INTERVAL, record->conn, &room) ||
-		    (o->keep && !o->keep(&room.view, o->ctx)))
+		    (o->select && !o->select(&room.view, o->ctx)))
 			continue;
-		err = take(l, record->conn, &room.view);
+		err = limits_add_conn(l, record->conn, &room.view);
 	}
 	return err;
 }
@@ -82,7 +83,7 @@ struct due {
 };
 
 /* The receiver is elsewhere: nothing is known of it. */
-static int owe_elsewhere(struct limits *l, uint32_t conn, const struct conn_view *v)
+static int limits_owe_remote(struct limits *l, uint32_t conn, const struct conn_view *v)
 {
 	return vec_push(&l->owed, (struct limits_owed){
 		.cookie = v->c->cookie, .ns = v->c->receiver_window_ns, .duty = LIMITS_READ,
@@ -91,7 +92,8 @@ static int owe_elsewhere(struct limits *l, uint32_t conn, const struct conn_view
 }
 
 /* By the totals: what was so in one interval only is no limit of the connection. */
-static int judge(struct limits *l, struct due *dues, uint32_t conn, const struct conn_view *v)
+static int limits_judge(struct limits *l, struct due *dues, uint32_t conn,
+			const struct conn_view *v)
 {
 	const uint32_t peer = l->c->all.items[conn].peer;
 	const char *limit;
@@ -106,7 +108,7 @@ static int judge(struct limits *l, struct due *dues, uint32_t conn, const struct
 		if (p->class == CONN_RECEIVER_NOT_READING)
 			dues[conn].owes[LIMITS_READ] = true;
 		else if (p->class == CONN_RECEIVER_WINDOW && !peer)
-			err = owe_elsewhere(l, conn, v);
+			err = limits_owe_remote(l, conn, v);
 		else if (p->class == CONN_RECEIVER_WINDOW && p->limit == WINDOW_NOT_READ)
 			dues[peer - 1].owes[LIMITS_READ] = true;
 	}
@@ -116,7 +118,7 @@ static int judge(struct limits *l, struct due *dues, uint32_t conn, const struct
 	return err;
 }
 
-static int owe(struct limits *l, const struct due *due, uint32_t conn, enum limits_duty duty)
+static int limits_owe(struct limits *l, const struct due *due, uint32_t conn, enum limits_duty duty)
 {
 	struct conn_view_buf room;
 
@@ -129,7 +131,7 @@ static int owe(struct limits *l, const struct due *due, uint32_t conn, enum limi
 		.known = true });
 }
 
-static int owe_all(struct limits *l, struct due *dues)
+static int limits_owe_all(struct limits *l, struct due *dues)
 {
 	int err = 0;
 
@@ -138,11 +140,11 @@ static int owe_all(struct limits *l, struct due *dues)
 			dues[s->conn].ns[s->duty] += s->to - s->from;
 	for (uint32_t i = 0; i < l->c->all.len; i++)
 		for (int duty = 0; !err && duty < LIMITS_DUTIES; duty++)
-			err = owe(l, &dues[i], i, (enum limits_duty)duty);
+			err = limits_owe(l, &dues[i], i, (enum limits_duty)duty);
 	return err;
 }
 
-static int by_owed(const void *a, const void *b)
+static int limits_compare_owed(const void *a, const void *b)
 {
 	const struct limits_owed *x = a, *y = b;
 
@@ -150,12 +152,12 @@ static int by_owed(const void *a, const void *b)
 	       sort_order(x->cookie, y->cookie);
 }
 
-static void keep_worst(struct limits *l)
+static void limits_drop_small(struct limits *l)
 {
 	size_t n = 0, of_kind = 0;
 
 	if (l->owed.len)
-		qsort(l->owed.items, l->owed.len, sizeof(*l->owed.items), by_owed);
+		qsort(l->owed.items, l->owed.len, sizeof(*l->owed.items), limits_compare_owed);
 	for (size_t i = 0; i < l->owed.len; i++) {
 		if (i && l->owed.items[i].duty != l->owed.items[i - 1].duty)
 			of_kind = 0;
@@ -168,25 +170,25 @@ static void keep_worst(struct limits *l)
 int limits_finish(struct limits *l)
 {
 	struct due *dues = calloc(l->c->all.len + 1, sizeof(*dues));
-	struct conns_shown s;
+	struct conn_selection s;
 	struct conn_view_buf room;
-	int err = shown_make(l->c, CONNS_TOTAL, &s);
+	int err = select_connections(l->c, CONNS_TOTAL, &s);
 
 	if (!dues)
 		err = -ENOMEM;
 	vec_for_each(&s.items, one) {
 		if (err)
 			break;
-		shown_view(l->c, &s, one, &room);
-		sum_add(&l->ends[limits_end_of(&room.view)], &room.view);
-		err = judge(l, dues, one->conn, &room.view);
+		select_view(l->c, &s, one, &room);
+		conn_aggregate_add(&l->ends[limits_end_of(&room.view)], &room.view);
+		err = limits_judge(l, dues, one->conn, &room.view);
 	}
 	for (size_t i = 0; i < sizeof(l->ends) / sizeof(l->ends[0]); i++)
-		sum_settle(&l->ends[i]);
+		conn_aggregate_finish(&l->ends[i]);
 	if (!err)
-		err = owe_all(l, dues);
-	keep_worst(l);
-	shown_release(&s);
+		err = limits_owe_all(l, dues);
+	limits_drop_small(l);
+	select_release(&s);
 	free(dues);
 	return err;
 }

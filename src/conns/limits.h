@@ -9,7 +9,7 @@
  *		limits_interval(&l);
  *	limits_finish(&l);
  *
- * Of the connections that `keep` of the options takes.
+ * Of the connections that `select` of the options takes.
  */
 #ifndef HOSTLAT_CONNS_LIMITS_H
 #define HOSTLAT_CONNS_LIMITS_H
@@ -47,7 +47,7 @@ struct limits_owed {
 
 struct limits {
 	struct conns *c;
-	struct conn_sum ends[LIMITS_ENDS];
+	struct conn_aggregate ends[LIMITS_ENDS];
 	struct limits_stretches VEC_OF(struct limits_stretch) stretches;
 	struct limits_owed_list VEC_OF(struct limits_owed) owed; /* by duty; most time first */
 	bool beyond;            /* stretches that there was no room for */
@@ -65,10 +65,10 @@ const char *limits_end_name(unsigned int end);   /* "server" */
 const char *limits_duty_name(unsigned int duty); /* "read" */
 
 /* Why the shares of an end's time are not known: static; NULL: they are. */
-const char *limits_why(const struct limits *l, unsigned int end);
+const char *limits_unknown_reason(const struct limits *l, unsigned int end);
 
 /* The ends as a table, and a sentence for each that has connections. */
 struct value limits_ends(const struct limits *l, struct report *r);
-void limits_say(const struct limits *l, struct report *r);
+void limits_findings(const struct limits *l, struct report *r);
 
 #endif

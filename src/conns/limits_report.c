@@ -30,7 +30,7 @@ const char *limits_duty_name(unsigned int duty)
 }
 
 /* Why there are no shares of the time; NULL: there are. */
-static const char *why_no_shares(const struct conn_sum *sum)
+static const char *limits_no_shares_reason(const struct conn_aggregate *sum)
 {
 	if (!sum->connections)
 		return "no connection of this end was seen";
@@ -39,21 +39,22 @@ static const char *why_no_shares(const struct conn_sum *sum)
 	return conn_known_ns(&sum->sum) ? NULL : "too few samples fell into its connections' time";
 }
 
-const char *limits_why(const struct limits *l, unsigned int end)
+const char *limits_unknown_reason(const struct limits *l, unsigned int end)
 {
-	return why_no_shares(&l->ends[end]);
+	return limits_no_shares_reason(&l->ends[end]);
 }
 
 /* -- for programs --------------------------------------------------------------------------- */
 
-static struct value shares(const struct conn_sum *sum, struct report *r)
+static struct value limits_shares_value(const struct conn_aggregate *sum, struct report *r)
 {
-	const bool known = !why_no_shares(sum);
+	const bool known = !limits_no_shares_reason(sum);
 	struct object *o = object_new(r);
 
 	for (unsigned int i = 0; i < WORDS_TIMES; i++)
-		object_add(o, words_time_name(i), known ?
-			   sum_share(&sum->sum, words_time(&sum->sum, i)) : value_null());
+		object_add(o, words_time_name(i),
+			   known ? conn_aggregate_share(&sum->sum, words_time(&sum->sum, i))
+				 : value_null());
 	return value_object(o);
 }
 
@@ -68,16 +69,16 @@ struct value limits_ends(const struct limits *l, struct report *r)
 	struct table *t = table_new(r, columns, ARRAY_LEN(columns));
 
 	for (unsigned int i = 0; i < LIMITS_ENDS; i++) {
-		const struct conn_sum *s = &l->ends[i];
+		const struct conn_aggregate *s = &l->ends[i];
 		const struct event_conn *e = &s->sum;
 
 		TABLE_ADD(t, value_string(ends[i]), value_u64(s->connections),
-			  value_u64(s->closed), value_u64(s->troubled), shares(s, r),
+			  value_u64(s->closed), value_u64(s->troubled), limits_shares_value(s, r),
 			  value_object(words_times(e, r)),
 			  words_known(e, CONN_KNOWS_TIMES, value_ns(e->unknown_ns)),
 			  words_known(e, CONN_KNOWS_TIMES, value_u64(e->samples)),
 			  value_object(words_events(e, r)),
-			  value_string(why_no_shares(s)));
+			  value_string(limits_no_shares_reason(s)));
 	}
 	return value_table(t);
 }
@@ -85,13 +86,13 @@ struct value limits_ends(const struct limits *l, struct report *r)
 /* -- for people ----------------------------------------------------------------------------- */
 
 /* "receiver-window 60 %, sender-app 40 % of the time" */
-static const char *times_line(const struct conn_sum *sum, struct report *r)
+static const char *limits_times_line(const struct conn_aggregate *sum, struct report *r)
 {
 	const struct event_conn *e = &sum->sum;
-	const char *why = why_no_shares(sum), *line = "";
+	const char *why = limits_no_shares_reason(sum), *line = "";
 	const uint64_t known = conn_known_ns(e);
 	const double unknown = (double)e->unknown_ns / ((double)known + (double)e->unknown_ns + 1);
-	bool said[WORDS_TIMES] = { false };
+	bool listed[WORDS_TIMES] = { false };
 	char buf[HUMAN_MAX];
 
 	if (why)
@@ -100,10 +101,10 @@ static const char *times_line(const struct conn_sum *sum, struct report *r)
 		int most = -1;
 
 		for (int i = 0; i < WORDS_TIMES; i++)
-			if (!said[i] && (most < 0 || words_time(e, (unsigned int)i) >
+			if (!listed[i] && (most < 0 || words_time(e, (unsigned int)i) >
 						     words_time(e, (unsigned int)most)))
 				most = i;
-		said[most] = true;
+		listed[most] = true;
 		if (conn_share(e, words_time(e, (unsigned int)most)) >= SAID_SHARE)
 			line = report_format(r, "%s%s%s %s", line, *line ? ", " : "",
 					     words_time_name((unsigned int)most),
@@ -115,7 +116,7 @@ static const char *times_line(const struct conn_sum *sum, struct report *r)
 			     human_fraction(buf, unknown));
 }
 
-static const char *events_line(const struct event_conn *e, struct report *r)
+static const char *limits_events_line(const struct event_conn *e, struct report *r)
 {
 	const struct counter *counter = NULL;
 	const char *line = "";
@@ -129,17 +130,17 @@ static const char *events_line(const struct event_conn *e, struct report *r)
 	return line;
 }
 
-void limits_say(const struct limits *l, struct report *r)
+void limits_findings(const struct limits *l, struct report *r)
 {
 	char buf[HUMAN_MAX];
 
 	for (unsigned int i = 0; i < LIMITS_ENDS; i++) {
-		const struct conn_sum *s = &l->ends[i];
+		const struct conn_aggregate *s = &l->ends[i];
 
 		if (s->connections)
 			report_finding(r, "%s connection%s of the %s: %s; %s.",
 				       human_count(buf, s->connections),
-				       s->connections == 1 ? "" : "s", ends[i], times_line(s, r),
-				       events_line(&s->sum, r));
+				       s->connections == 1 ? "" : "s", ends[i],
+				       limits_times_line(s, r), limits_events_line(&s->sum, r));
 	}
 }

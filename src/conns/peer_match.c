@@ -17,13 +17,13 @@ static const struct {
 	[PEER_MATCH_OTHER_TIME] = { "other-time", "one with these addresses, at another time" },
 	[PEER_MATCH_NO_SEQUENCES] = { "no-sequence-numbers",
 		"no sequence numbers to tell by, as from inet_diag" },
-	[PEER_MATCH_UNTOLD] = { "too-fast",
+	[PEER_MATCH_TOO_FAST] = { "too-fast",
 		"more may have moved between the two hosts' readings than sequence numbers tell" },
 	[PEER_MATCH_SEQUENCES] = { "sequences-differ",
 		"one with these addresses, of other sequence numbers" },
 	[PEER_MATCH_BYTES] = { "bytes-differ",
 		"one with these addresses, of another number of bytes" },
-	[PEER_MATCH_TAKEN] = { "joined-there", "one whose other end is on its own host" },
+	[PEER_MATCH_JOINED_THERE] = { "joined-there", "one whose other end is on its own host" },
 	[PEER_MATCH_AMBIGUOUS] = { "ambiguous", "several that fit" },
 	[PEER_MATCH_SAME_HOST] = { "same-host", "both ends in one recording" },
 };
@@ -40,18 +40,19 @@ const char *peer_match_why_text(enum peer_match_why why)
 
 /* -- two of them ---------------------------------------------------------------------------- */
 
-static bool overlap(const struct event_conn *a, const struct event_conn *b, uint64_t error_ns)
+static bool peer_match_overlaps(const struct event_conn *a, const struct event_conn *b,
+				uint64_t error_ns)
 {
 	return a->from <= b->to + error_ns && b->from <= a->to + error_ns;
 }
 
 /* PEER_MATCH_WHYS: they fit. */
-static enum peer_match_why why_not(const struct event_conn *a, const struct event_conn *b,
+static enum peer_match_why peer_match_reason(const struct event_conn *a, const struct event_conn *b,
 			       uint64_t error_ns)
 {
 	enum join_fit end, begin;
 
-	if (!overlap(a, b, error_ns))
+	if (!peer_match_overlaps(a, b, error_ns))
 		return PEER_MATCH_OTHER_TIME;
 	if (!join_has_sequences(a) || !join_has_sequences(b))
 		return PEER_MATCH_NO_SEQUENCES;
@@ -61,15 +62,15 @@ static enum peer_match_why why_not(const struct event_conn *a, const struct even
 		return PEER_MATCH_SEQUENCES;
 	if (begin == JOIN_CONTRADICTS)
 		return PEER_MATCH_BYTES;
-	return end == JOIN_FITS && begin == JOIN_FITS ? PEER_MATCH_WHYS : PEER_MATCH_UNTOLD;
+	return end == JOIN_FITS && begin == JOIN_FITS ? PEER_MATCH_WHYS : PEER_MATCH_TOO_FAST;
 }
 
 /*
  * The only connection of `in` that fits to one of `of`, as index + 1; 0: *why not. One that is
  * joined on its own host counts as well: if it fits, somebody's addresses are not his alone.
  */
-static uint32_t only_one(const struct conns *of, uint32_t conn, struct conns *in,
-			 uint64_t error_ns, enum peer_match_why *why)
+static uint32_t peer_match_find_only(const struct conns *of, uint32_t conn, struct conns *in,
+				     uint64_t error_ns, enum peer_match_why *why)
 {
 	const struct event_flow *flow = conns_flow_of(of, &of->all.items[conn]);
 	struct event_conn own, other;
@@ -81,12 +82,12 @@ static uint32_t only_one(const struct conns *of, uint32_t conn, struct conns *in
 		enum peer_match_why this;
 
 		conn_unpack(&in->all.items[at - 1], &other);
-		this = why_not(&own, &other, error_ns);
+		this = peer_match_reason(&own, &other, error_ns);
 		if (this != PEER_MATCH_WHYS) {
 			*why = this > *why ? this : *why;
 			continue;
 		}
-		*why = found ? PEER_MATCH_AMBIGUOUS : PEER_MATCH_TAKEN;
+		*why = found ? PEER_MATCH_AMBIGUOUS : PEER_MATCH_JOINED_THERE;
 		if (found)
 			return 0;
 		found = at;
@@ -96,7 +97,8 @@ static uint32_t only_one(const struct conns *of, uint32_t conn, struct conns *in
 
 /* -- all of them ---------------------------------------------------------------------------- */
 
-static enum peer_match_why join(struct peer_recording *e, struct conns *here, uint32_t conn)
+static enum peer_match_why peer_match_join(struct peer_recording *e, struct conns *here,
+					   uint32_t conn)
 {
 	const uint64_t error_ns = e->error_ns + PEER_MATCH_CLOCKS_NS;
 	enum peer_match_why why, back;
@@ -104,16 +106,16 @@ static enum peer_match_why join(struct peer_recording *e, struct conns *here, ui
 
 	if (here->all.items[conn].peer)
 		return PEER_MATCH_SAME_HOST;
-	found = only_one(here, conn, e->c, error_ns, &why);
+	found = peer_match_find_only(here, conn, e->c, error_ns, &why);
 	if (!found)
 		return why;
-	if (only_one(e->c, found - 1, here, error_ns, &back) != conn + 1)
+	if (peer_match_find_only(e->c, found - 1, here, error_ns, &back) != conn + 1)
 		return PEER_MATCH_AMBIGUOUS;
 	e->other[conn] = found;
 	return PEER_MATCH_WHYS;
 }
 
-static int by_value(const void *x, const void *y)
+static int peer_match_compare(const void *x, const void *y)
 {
 	const int64_t *a = x, *b = y;
 
@@ -121,7 +123,8 @@ static int by_value(const void *x, const void *y)
 }
 
 /* Of two beginnings one is up to a round trip later: what goes beyond that is the clocks'. */
-static int64_t began_apart(const struct event_conn *here, const struct event_conn *there)
+static int64_t peer_match_begin_distance(const struct event_conn *here,
+					 const struct event_conn *there)
 {
 	const int64_t apart = (int64_t)(there->from - here->from);
 	const uint32_t rtt_us = here->rtt_us > there->rtt_us ? here->rtt_us : there->rtt_us;
@@ -131,7 +134,7 @@ static int64_t began_apart(const struct event_conn *here, const struct event_con
 }
 
 /* How far the two hosts' clocks are apart, as far as connections tell. */
-static int compare_clocks(struct peer_recording *e, const struct conns *here)
+static int peer_match_compare_clocks(struct peer_recording *e, const struct conns *here)
 {
 	int64_t *apart = calloc(e->joined + 1, sizeof(*apart));
 	struct event_conn a, b;
@@ -145,9 +148,9 @@ static int compare_clocks(struct peer_recording *e, const struct conns *here)
 		conn_unpack(&here->all.items[i], &a);
 		conn_unpack(&e->c->all.items[e->other[i] - 1], &b);
 		if (a.flags & b.flags & CONN_BEGAN)
-			apart[n++] = began_apart(&a, &b);
+			apart[n++] = peer_match_begin_distance(&a, &b);
 	}
-	qsort(apart, n, sizeof(*apart), by_value);
+	qsort(apart, n, sizeof(*apart), peer_match_compare);
 	e->began_both = n;
 	e->began_apart_ns = n ? apart[(n - 1) / 2] : 0;
 	free(apart);
@@ -175,13 +178,13 @@ int peer_match_new(struct peer_recording **out, struct conns *here, struct conns
 
 		if (!here->all.items[i].used)
 			continue;
-		why = join(e, here, i);
+		why = peer_match_join(e, here, i);
 		if (why == PEER_MATCH_WHYS)
 			e->joined++;
 		else
 			e->not_joined[why]++;
 	}
-	err = compare_clocks(e, here);
+	err = peer_match_compare_clocks(e, here);
 out:
 	if (err) {
 		peer_match_free(e, here);

@@ -27,10 +27,10 @@ enum peer_match_why {
 	PEER_MATCH_NOT_FOUND,       /* none with these addresses, the other way round */
 	PEER_MATCH_OTHER_TIME,
 	PEER_MATCH_NO_SEQUENCES,    /* by inet_diag, or the state is not told */
-	PEER_MATCH_UNTOLD,          /* too much may have moved between the readings */
+	PEER_MATCH_TOO_FAST,          /* too much may have moved between the readings */
 	PEER_MATCH_SEQUENCES,       /* they contradict each other */
 	PEER_MATCH_BYTES,           /* byte counts at the beginning contradict each other */
-	PEER_MATCH_TAKEN,           /* that end is joined on its own host */
+	PEER_MATCH_JOINED_THERE,           /* that end is joined on its own host */
 	PEER_MATCH_AMBIGUOUS,       /* several fit */
 	PEER_MATCH_SAME_HOST,       /* both ends are in its own recording: nothing is looked for */
 	PEER_MATCH_WHYS,

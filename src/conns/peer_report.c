@@ -15,13 +15,13 @@
 /* -- how many ------------------------------------------------------------------------------- */
 
 /* A limit is where more than this was seen of the two hosts' clocks. */
-static bool clocks_differ(const struct peer_recording *e)
+static bool peer_report_clocks_differ(const struct peer_recording *e)
 {
 	return e->began_both &&
 	       (uint64_t)llabs(e->began_apart_ns) > PEER_MATCH_CLOCKS_NS + e->error_ns;
 }
 
-static uint64_t not_joined(const struct peer_recording *e)
+static uint64_t peer_report_not_joined(const struct peer_recording *e)
 {
 	uint64_t n = 0;
 
@@ -31,7 +31,7 @@ static uint64_t not_joined(const struct peer_recording *e)
 }
 
 /* Of the other recording: neither joined here, nor with each other. */
-static uint64_t left_there(const struct peer_recording *e)
+static uint64_t peer_report_left_there(const struct peer_recording *e)
 {
 	uint64_t n = 0;
 
@@ -41,7 +41,7 @@ static uint64_t left_there(const struct peer_recording *e)
 }
 
 /* Joined, but too little of their time is told of both ends. */
-static uint64_t hardly_common(const struct conns *c)
+static uint64_t peer_report_hardly_common(const struct conns *c)
 {
 	struct conn_view_buf room;
 	uint64_t n = 0;
@@ -51,7 +51,7 @@ static uint64_t hardly_common(const struct conns *c)
 	return n;
 }
 
-static struct value host_value(const struct conns_host *host, struct report *r)
+static struct value peer_report_host_value(const struct conns_host *host, struct report *r)
 {
 	struct object *o = object_new(r);
 
@@ -60,7 +60,7 @@ static struct value host_value(const struct conns_host *host, struct report *r)
 	return value_object(o);
 }
 
-static struct value whys_value(const struct peer_recording *e, struct report *r)
+static struct value peer_report_reasons_value(const struct peer_recording *e, struct report *r)
 {
 	static const struct column columns[] = { { .name = "reason" }, { .name = "count" } };
 	struct table *t = table_new(r, columns, ARRAY_LEN(columns));
@@ -84,24 +84,25 @@ void peer_report_summary(const struct conns *c, struct report *r)
 		       human_ns(common, c->window.to - c->window.from),
 		       *e->there.name ? e->there.name : "an unnamed host");
 	o = object_new(r);
-	object_add(o, "here", host_value(&e->here, r));
-	object_add(o, "there", host_value(&e->there, r));
+	object_add(o, "here", peer_report_host_value(&e->here, r));
+	object_add(o, "there", peer_report_host_value(&e->there, r));
 	object_add(o, "common_ns", value_ns(c->window.to - c->window.from));
 	object_add(o, "clock_error_ns", value_ns(e->error_ns));
 	object_add(o, "began_both", value_u64(e->began_both));
 	object_add(o, "began_apart_ns", e->began_both ? value_sns(e->began_apart_ns) :
 							value_null());
 	object_add(o, "connections", value_u64(e->joined));
-	object_add(o, "hardly_common", value_u64(hardly_common(c)));
+	object_add(o, "hardly_common", value_u64(peer_report_hardly_common(c)));
 	object_add(o, "same_host", value_u64(e->not_joined[PEER_MATCH_SAME_HOST]));
-	object_add(o, "not_joined", whys_value(e, r));
-	object_add(o, "left_there", value_u64(left_there(e)));
+	object_add(o, "not_joined", peer_report_reasons_value(e, r));
+	object_add(o, "left_there", value_u64(peer_report_left_there(e)));
 	object_add(&r->body, "joined", value_object(o));
 }
 
 /* -- sentences ------------------------------------------------------------------------------ */
 
-static const char *end_name(const struct conn_view *v, const char *host, struct report *r)
+static const char *peer_report_end_name(const struct conn_view *v, const char *host,
+					struct report *r)
 {
 	const struct value address = words_local(r, v->flow);
 	const char *app = words_app(v);
@@ -112,44 +113,44 @@ static const char *end_name(const struct conn_view *v, const char *host, struct 
 }
 
 /* Returns 1 if there is something to say, else 0. */
-static unsigned int say_way(const struct conn_view *v, const char *from, const char *to,
-			    struct report *r)
+static unsigned int peer_report_add_direction(const struct conn_view *v, const char *from,
+					      const char *to, struct report *r)
 {
-	const char *said = bottleneck_say(v, r);
+	const char *sentence = bottleneck_sentence(v, r);
 	char common[HUMAN_MAX];
 
-	if (!said)
+	if (!sentence)
 		return 0;
-	report_finding(r, "From %s to %s: %s; both ends are known for %s.", from, to, said,
+	report_finding(r, "From %s to %s: %s; both ends are known for %s.", from, to, sentence,
 		       human_ns(common, v->common_ns));
 	return 1;
 }
 
 /* The way that data waited on; of two such, both. */
-static unsigned int say_one(const struct conns *c, const struct conns_shown *s,
-			    const struct shown *one, struct report *r)
+static unsigned int peer_report_add_conn(const struct conns *c, const struct conn_selection *s,
+					 const struct selected *one, struct report *r)
 {
 	struct conn_view_buf own, other;
 	const char *here, *there;
-	unsigned int said = 0;
+	unsigned int n = 0;
 
-	if (!shown_view_other(c, s, one, &other) ||
+	if (!select_view_peer(c, s, one, &other) ||
 	    !(one->judged.harmful | other.view.judged.harmful))
 		return 0;
-	shown_view(c, s, one, &own);
-	here = end_name(&own.view, c->peer_recording->here.name, r);
-	there = end_name(&other.view, c->peer_recording->there.name, r);
+	select_view(c, s, one, &own);
+	here = peer_report_end_name(&own.view, c->peer_recording->here.name, r);
+	there = peer_report_end_name(&other.view, c->peer_recording->there.name, r);
 	if (bottleneck_find(&own.view).harmful)
-		said |= say_way(&own.view, here, there, r);
+		n |= peer_report_add_direction(&own.view, here, there, r);
 	if (bottleneck_find(&other.view).harmful)
-		said |= say_way(&other.view, there, here, r);
-	return said;
+		n |= peer_report_add_direction(&other.view, there, here, r);
+	return n;
 }
 
-static void say_left(const struct conns *c, struct report *r)
+static void peer_report_add_unmatched(const struct conns *c, struct report *r)
 {
 	const struct peer_recording *e = c->peer_recording;
-	const uint64_t left = not_joined(e), hardly = hardly_common(c);
+	const uint64_t left = peer_report_not_joined(e), hardly = peer_report_hardly_common(c);
 	char n[HUMAN_MAX], all[HUMAN_MAX];
 
 	report_finding(r, "Both ends are known of %s connection%s, by the recordings of %s and "
@@ -167,16 +168,16 @@ static void say_left(const struct conns *c, struct report *r)
 				       human_count(all, left), peer_match_why_text(why));
 }
 
-void peer_report_findings(const struct conns *c, const struct conns_shown *s, struct report *r)
+void peer_report_findings(const struct conns *c, const struct conn_selection *s, struct report *r)
 {
-	unsigned int said = 0;
+	unsigned int n = 0;
 
 	if (!c->peer_recording)
 		return;
 	vec_for_each(&s->items, one)
-		if (said < SENTENCES)
-			said += say_one(c, s, one, r);
-	say_left(c, r);
+		if (n < SENTENCES)
+			n += peer_report_add_conn(c, s, one, r);
+	peer_report_add_unmatched(c, r);
 }
 
 /* -- reasons -------------------------------------------------------------------------------- */
@@ -190,7 +191,7 @@ void peer_report_reasons(const struct conns *c, struct report *r)
 	if (!e)
 		return;
 	p = &e->c->periods[CONNS_TOTAL];
-	if (clocks_differ(e))
+	if (peer_report_clocks_differ(e))
 		report_reason(r, "clocks-differ", NULL, "by the hosts' clocks connections began "
 			      "%s apart at their two ends: what time is common is not known so "
 			      "well", human_ns(apart, (uint64_t)llabs(e->began_apart_ns)));

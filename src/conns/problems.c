@@ -13,40 +13,41 @@ static const struct column problem_columns[] = {
 	{ .name = "harmful" }, { .name = "lost_ns" }, { .name = "message" }, { .name = "advice" },
 };
 
-static const char *text_of(struct report *r, const struct strbuf *text)
+static const char *problems_text(struct report *r, const struct strbuf *text)
 {
 	return text->len ? report_format(r, "%s", strbuf_str(text)) : NULL;
 }
 
 /* Where the class has no time of its own that is known, it is null. */
-static struct value lost_value(const struct conn_problem *p)
+static struct value problems_lost_value(const struct conn_problem *p)
 {
 	return p->harm == CONN_HARMLESS ? value_ns(0) :
 	       p->lost_ns ? value_ns(p->lost_ns) : value_null();
 }
 
-static void add_problem(const struct conns_shown *s, const struct conn_view *v,
-			const struct shown_problem *problem, struct table *t, struct report *r)
+static void problems_add_row(const struct conn_selection *s, const struct conn_view *v,
+			     const struct selected_problem *problem, struct table *t,
+			     struct report *r)
 {
 	const struct conn_problem *p = &problem->p;
 	struct conn_finding finding;
 
-	shown_explain(s, v, problem, r, &finding);
+	select_explain(s, v, problem, r, &finding);
 	TABLE_ADD(t, words_cookie(r, v->c->cookie), words_netns(v, r), words_local(r, v->flow),
 		  words_remote(r, v->flow), value_string(words_app(v)),
 		  value_string(conn_class_name(p->class)), value_object(finding.evidence),
 		  value_string(conn_confidence_name(p->confidence)),
 		  p->harm == CONN_HARM_UNKNOWN ? value_null()
 					       : value_bool(p->harm == CONN_HARMFUL),
-		  lost_value(p), value_string(text_of(r, &finding.message)),
-		  value_string(text_of(r, &finding.advice)));
-	shown_release_finding(&finding);
+		  problems_lost_value(p), value_string(problems_text(r, &finding.message)),
+		  value_string(problems_text(r, &finding.advice)));
+	select_release_finding(&finding);
 }
 
-void tables_problems(const struct conns *c, const struct conns_shown *s, struct report *r)
+void tables_problems(const struct conns *c, const struct conn_selection *s, struct report *r)
 {
 	struct table *t = table_new(r, problem_columns, ARRAY_LEN(problem_columns));
-	struct shown_problem problems[SHOWN_PROBLEMS_MAX];
+	struct selected_problem problems[SELECT_PROBLEMS_MAX];
 	struct conn_view_buf room;
 	uint64_t listed = 0, all = 0;
 
@@ -57,11 +58,11 @@ void tables_problems(const struct conns *c, const struct conns_shown *s, struct 
 
 		if (!one->judged.problems)
 			continue;
-		shown_view(c, s, one, &room);
-		n = shown_problems(s, one, &room.view, problems);
+		select_view(c, s, one, &room);
+		n = select_problems(s, one, &room.view, problems);
 		all += n;
 		for (size_t i = 0; i < n && listed < TABLES_PROBLEMS_MAX; i++, listed++)
-			add_problem(s, &room.view, &problems[i], t, r);
+			problems_add_row(s, &room.view, &problems[i], t, r);
 	}
 	object_add(&r->body, "problems", value_table(t));
 	object_add(&r->body, "problems_left_out", value_u64(all - listed));
@@ -70,8 +71,8 @@ void tables_problems(const struct conns *c, const struct conns_shown *s, struct 
 /* -- sentences ------------------------------------------------------------------------------ */
 
 /* "send-buffer (3 connections), 10.0.0.1:80 to 10.0.0.2:4000 (nginx): ..." */
-static void say(const struct conns_shown *s, const struct conn_view *v,
-		const struct shown_problem *problem, struct report *r)
+static void problems_add_finding(const struct conn_selection *s, const struct conn_view *v,
+				 const struct selected_problem *problem, struct report *r)
 {
 	const struct value local = words_local(r, v->flow), remote = words_remote(r, v->flow);
 	const uint64_t others = s->classes[problem->p.class] - 1;
@@ -79,7 +80,7 @@ static void say(const struct conns_shown *s, const struct conn_view *v,
 	struct conn_finding finding;
 	char n[HUMAN_MAX];
 
-	shown_explain(s, v, problem, r, &finding);
+	select_explain(s, v, problem, r, &finding);
 	report_finding(r, "%s: %s to %s%s%s%s%s%s%s: %s.%s%s%s",
 		       conn_class_name(problem->p.class),
 		       local.type == VALUE_STRING ? local.string : "?",
@@ -89,15 +90,15 @@ static void say(const struct conns_shown *s, const struct conn_view *v,
 		       others ? human_count(n, others + 1) : "", others ? " connections" : "",
 		       strbuf_str(&finding.message), finding.advice.len ? " To do: " : "",
 		       strbuf_str(&finding.advice), finding.advice.len ? "." : "");
-	shown_release_finding(&finding);
+	select_release_finding(&finding);
 }
 
 /* The worst connection that has the class: the one that lost most time by it, or the first. */
-static void say_class(const struct conns *c, const struct conns_shown *s, unsigned int class,
-		      struct report *r)
+static void problems_add_class(const struct conns *c, const struct conn_selection *s,
+			       unsigned int class, struct report *r)
 {
-	struct shown_problem problems[SHOWN_PROBLEMS_MAX], worst = { 0 };
-	const struct shown *whose = NULL;
+	struct selected_problem problems[SELECT_PROBLEMS_MAX], worst = { 0 };
+	const struct selected *owner = NULL;
 	struct conn_view_buf room;
 
 	vec_for_each(&s->items, one) {
@@ -105,40 +106,40 @@ static void say_class(const struct conns *c, const struct conns_shown *s, unsign
 
 		if (!(one->judged.harmful >> class & 1))
 			continue;
-		shown_view(c, s, one, &room);
-		n = shown_problems(s, one, &room.view, problems);
+		select_view(c, s, one, &room);
+		n = select_problems(s, one, &room.view, problems);
 		for (size_t i = 0; i < n; i++) {
 			if (problems[i].p.class != class || problems[i].p.harm != CONN_HARMFUL ||
-			    (whose && problems[i].p.lost_ns <= worst.p.lost_ns))
+			    (owner && problems[i].p.lost_ns <= worst.p.lost_ns))
 				continue;
 			worst = problems[i];
-			whose = one;
+			owner = one;
 		}
 	}
-	if (!whose)
+	if (!owner)
 		return;
-	shown_view(c, s, whose, &room);
-	say(s, &room.view, &worst, r);
+	select_view(c, s, owner, &room);
+	problems_add_finding(s, &room.view, &worst, r);
 }
 
 /* Classes by the time that was lost to them would need them all: by how many have them. */
-void tables_findings(const struct conns *c, const struct conns_shown *s, struct report *r)
+void tables_findings(const struct conns *c, const struct conn_selection *s, struct report *r)
 {
-	uint32_t said = 0, classes = 0;
+	uint32_t listed = 0, classes = 0;
 
 	for (unsigned int class = 0; class < CONN_CLASSES; class++)
 		classes |= (uint32_t)!!s->classes[class] << class;
-	for (unsigned int i = 0; i < TABLES_SENTENCES && said != classes; i++) {
+	for (unsigned int i = 0; i < TABLES_SENTENCES && listed != classes; i++) {
 		unsigned int best = CONN_CLASSES;
 
 		for (unsigned int class = 0; class < CONN_CLASSES; class++)
-			if (classes >> class & 1 && !(said >> class & 1) &&
+			if (classes >> class & 1 && !(listed >> class & 1) &&
 			    (best == CONN_CLASSES || s->classes[class] > s->classes[best]))
 				best = class;
-		said |= 1U << best;
-		say_class(c, s, best, r);
+		listed |= 1U << best;
+		problems_add_class(c, s, best, r);
 	}
-	if (said != classes)
+	if (listed != classes)
 		report_finding(r, "Other problems: %s; --json has what they rest on.",
-			       words_class_line(classes & ~said, r));
+			       words_class_line(classes & ~listed, r));
 }

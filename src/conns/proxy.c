@@ -15,40 +15,40 @@
 
 /* -- series --------------------------------------------------------------------------------- */
 
-static double held_share(const struct event_conn *e)
+static double proxy_held_share(const struct event_conn *e)
 {
 	return conn_share(e, e->delayed_ack_ns + e->receiver_window_ns);
 }
 
-static bool is_told(const struct event_conn *e)
+static bool proxy_has_task(const struct event_conn *e)
 {
 	return e->pid && conn_knows(e, CONN_KNOWS_TIMES);
 }
 
-static bool is_known(const struct event_conn *e)
+static bool proxy_is_known(const struct event_conn *e)
 {
 	return (double)conn_known_ns(e) >=
-	       PROXY_KNOWN_LEAST * (double)(conn_known_ns(e) + e->unknown_ns);
+	       PROXY_KNOWN_MIN * (double)(conn_known_ns(e) + e->unknown_ns);
 }
 
 /* Before its first record nothing is known; what says nothing later on is given nothing. */
-static void fill(struct conns *c, struct conn_series *s, const struct event_conn *e)
+static void proxy_fill(struct conns *c, struct conn_series *s, const struct event_conn *e)
 {
 	const uint64_t ticks = c->tick < CONNS_TICKS ? c->tick : CONNS_TICKS;
-	const bool known = is_known(e);
+	const bool known = proxy_is_known(e);
 
 	for (uint64_t back = 1; back <= ticks && c->tick - back >= s->since; back++) {
 		const uint64_t at = (c->tick - back) % CONNS_TICKS;
 
 		if (c->tick_to_ns[at] <= e->from)
 			return;
-		s->held[at] = known ? (uint8_t)(held_share(e) * STEPS) : UNKNOWN;
+		s->held[at] = known ? (uint8_t)(proxy_held_share(e) * STEPS) : UNKNOWN;
 		s->starved[at] = known ? (uint8_t)(conn_share(e, e->sender_app_ns) * STEPS)
 				       : UNKNOWN;
 	}
 }
 
-static int new_series(struct conns *c, uint32_t conn, uint32_t pid)
+static int proxy_new_series(struct conns *c, uint32_t conn, uint32_t pid)
 {
 	const struct conn_series s = { .conn = conn, .pid = pid, .since = c->tick - 1 };
 	int err;
@@ -66,34 +66,34 @@ static int new_series(struct conns *c, uint32_t conn, uint32_t pid)
 	return err;
 }
 
-static int by_pid(const void *x, const void *y)
+static int proxy_compare_pids(const void *x, const void *y)
 {
-	const struct conn_record *const *a = x, *const *b = y;
+	const struct conn_interval_record *const *a = x, *const *b = y;
 
 	return sort_order((*a)->c.pid, (*b)->c.pid) ?: sort_order((*a)->conn, (*b)->conn);
 }
 
 /* The records of one task. A task is followed from the first time on that one of them is held. */
-static int take_task(struct conns *c, struct conn_record *const *records, size_t n)
+static int proxy_add_task(struct conns *c, struct conn_interval_record *const *records, size_t n)
 {
 	bool looked_at = false;
 	int err = 0;
 
 	for (size_t i = 0; i < n; i++)
-		looked_at |= held_share(&records[i]->c) >= PROXY_HELD_SHARE ||
+		looked_at |= proxy_held_share(&records[i]->c) >= PROXY_HELD_SHARE ||
 			     c->all.items[records[i]->conn].series;
 	for (size_t i = 0; looked_at && i < n && !err; i++) {
 		struct conn *conn = &c->all.items[records[i]->conn];
 
 		if (!conn->series)
-			err = new_series(c, records[i]->conn, records[i]->c.pid);
+			err = proxy_new_series(c, records[i]->conn, records[i]->c.pid);
 	}
 	for (size_t i = 0; i < n; i++) {
 		const struct conn *conn = &c->all.items[records[i]->conn];
 
 		if (conn->series) {
 			c->series.items[conn->series - 1].pid = records[i]->c.pid;
-			fill(c, &c->series.items[conn->series - 1], &records[i]->c);
+			proxy_fill(c, &c->series.items[conn->series - 1], &records[i]->c);
 		}
 	}
 	return err;
@@ -102,31 +102,32 @@ static int take_task(struct conns *c, struct conn_record *const *records, size_t
 int proxy_tick(struct conns *c)
 {
 	const uint64_t at = (c->tick - 1) % CONNS_TICKS;
-	struct conn_record **told = calloc(c->fresh.len + 1, sizeof(*told));
+	struct conn_interval_record **records =
+		calloc(c->interval_records.len + 1, sizeof(*records));
 	size_t n = 0, end;
 	int err = 0;
 
-	if (!told)
+	if (!records)
 		return -ENOMEM;
 	vec_for_each(&c->series, s) {
 		s->held[at] = 0;
 		s->starved[at] = STEPS;
 	}
-	vec_for_each(&c->fresh, record)
-		if (is_told(&record->c))
-			told[n++] = record;
-	qsort(told, n, sizeof(*told), by_pid);
+	vec_for_each(&c->interval_records, record)
+		if (proxy_has_task(&record->c))
+			records[n++] = record;
+	qsort(records, n, sizeof(*records), proxy_compare_pids);
 	for (size_t i = 0; i < n && !err; i = end) {
-		for (end = i + 1; end < n && told[end]->c.pid == told[i]->c.pid; end++)
+		for (end = i + 1; end < n && records[end]->c.pid == records[i]->c.pid; end++)
 			;
-		err = take_task(c, told + i, end - i);
+		err = proxy_add_task(c, records + i, end - i);
 		if (err == -E2BIG) { /* what fits is followed; that others are not is told */
 			c->periods[CONNS_INTERVAL].unfollowed++;
 			c->periods[CONNS_TOTAL].unfollowed++;
 			err = 0;
 		}
 	}
-	free(told);
+	free(records);
 	return err;
 }
 
@@ -141,57 +142,59 @@ struct pairs {
 	size_t m, n;
 };
 
-struct known {
+struct proxy_known {
 	uint64_t sum;
 	size_t n;
 };
 
-static uint8_t at(const struct conns *c, const uint8_t *ring, size_t n, size_t i)
+static uint8_t proxy_value_at(const struct conns *c, const uint8_t *ring, size_t n, size_t i)
 {
 	return ring[(c->tick - n + i) % CONNS_TICKS];
 }
 
-static struct known known_of(const struct conns *c, const uint8_t *ring, size_t n)
+static struct proxy_known proxy_known(const struct conns *c, const uint8_t *ring, size_t n)
 {
-	struct known known = { 0 };
+	struct proxy_known known = { 0 };
 
 	for (size_t i = 0; i < n; i++) {
-		if (at(c, ring, n, i) == UNKNOWN)
+		if (proxy_value_at(c, ring, n, i) == UNKNOWN)
 			continue;
-		known.sum += at(c, ring, n, i);
+		known.sum += proxy_value_at(c, ring, n, i);
 		known.n++;
 	}
 	return known;
 }
 
 /* What is unknown gets the mean, which speaks neither for nor against. */
-static void copy(const struct conns *c, const uint8_t *ring, size_t n, double *out)
+static void proxy_copy(const struct conns *c, const uint8_t *ring, size_t n, double *out)
 {
-	const struct known known = known_of(c, ring, n);
+	const struct proxy_known known = proxy_known(c, ring, n);
 	const double mean = known.n ? (double)known.sum / (double)known.n : 0;
 
 	for (size_t i = 0; i < n; i++)
-		out[i] = at(c, ring, n, i) == UNKNOWN ? mean : at(c, ring, n, i);
+		out[i] = proxy_value_at(c, ring, n, i) == UNKNOWN ? mean
+								  : proxy_value_at(c, ring, n, i);
 }
 
 /* The intervals of which both are known; returns how many. */
-static size_t copy_known(const struct conns *c, const struct conn_series *a,
-			 const struct conn_series *b, size_t n, double *held, double *starved)
+static size_t proxy_copy_known(const struct conns *c, const struct conn_series *a,
+			       const struct conn_series *b, size_t n, double *held, double *starved)
 {
 	size_t m = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		if (at(c, a->held, n, i) == UNKNOWN || at(c, b->starved, n, i) == UNKNOWN)
+		if (proxy_value_at(c, a->held, n, i) == UNKNOWN ||
+		    proxy_value_at(c, b->starved, n, i) == UNKNOWN)
 			continue;
-		held[m] = at(c, a->held, n, i);
-		starved[m++] = at(c, b->starved, n, i);
+		held[m] = proxy_value_at(c, a->held, n, i);
+		starved[m++] = proxy_value_at(c, b->starved, n, i);
 	}
 	return m;
 }
 
 /* The last intervals that both have. */
-static size_t ticks_of(const struct conns *c, const struct conn_series *a,
-		       const struct conn_series *b)
+static size_t proxy_common_ticks(const struct conns *c, const struct conn_series *a,
+				 const struct conn_series *b)
 {
 	const uint64_t since = a->since > b->since ? a->since : b->since;
 	const uint64_t n = c->tick - since;
@@ -199,16 +202,16 @@ static size_t ticks_of(const struct conns *c, const struct conn_series *a,
 	return n < CONNS_TICKS ? (size_t)n : CONNS_TICKS;
 }
 
-static bool is_held(const struct conns *c, const struct conn_series *s)
+static bool proxy_is_held(const struct conns *c, const struct conn_series *s)
 {
-	const struct known known = known_of(c, s->held, ticks_of(c, s, s));
+	const struct proxy_known known = proxy_known(c, s->held, proxy_common_ticks(c, s, s));
 
-	return s->pid && known.n >= PROXY_TICKS_LEAST &&
+	return s->pid && known.n >= PROXY_TICKS_MIN &&
 	       (double)known.sum >= PROXY_HELD_SHARE * STEPS * (double)known.n;
 }
 
 /* A series that never changes tells nothing. */
-static bool varies(const double *x, size_t n)
+static bool proxy_varies(const double *x, size_t n)
 {
 	for (size_t i = 1; i < n; i++)
 		if (x[i] != x[0])
@@ -216,33 +219,35 @@ static bool varies(const double *x, size_t n)
 	return false;
 }
 
-static void gather(const struct conns *c, const struct conn_series *s, struct pairs *p)
+static void proxy_gather(const struct conns *c, const struct conn_series *s, struct pairs *p)
 {
 	size_t m = 0;
 
 	p->m = 0;
-	p->n = ticks_of(c, s, s);
+	p->n = proxy_common_ticks(c, s, s);
 	vec_for_each(&c->series, other) {
 		if (other == s || other->pid != s->pid || p->m == PROXY_OTHERS ||
-		    ticks_of(c, s, other) < PROXY_TICKS_LEAST)
+		    proxy_common_ticks(c, s, other) < PROXY_TICKS_MIN)
 			continue;
-		p->n = ticks_of(c, s, other) < p->n ? ticks_of(c, s, other) : p->n;
+		p->n = proxy_common_ticks(c, s, other) < p->n ? proxy_common_ticks(c, s, other)
+							      : p->n;
 		p->others[p->m++] = other;
 	}
-	copy(c, s->held, p->n, p->held);
+	proxy_copy(c, s->held, p->n, p->held);
 	for (size_t i = 0; i < p->m; i++) {
-		copy(c, p->others[i]->starved, p->n, p->starved + m * p->n);
-		if (varies(p->starved + m * p->n, p->n))
+		proxy_copy(c, p->others[i]->starved, p->n, p->starved + m * p->n);
+		if (proxy_varies(p->starved + m * p->n, p->n))
 			p->others[m++] = p->others[i];
 	}
-	p->m = varies(p->held, p->n) ? m : 0;
+	p->m = proxy_varies(p->held, p->n) ? m : 0;
 }
 
 /*
  * Returns whether the correlation cannot be chance, neither by the values' order in time nor by the
  * number of known values; -ENOMEM without memory.
  */
-static int holds(const struct conns *c, const struct conn_series *s, struct pairs *p, size_t i)
+static int proxy_holds(const struct conns *c, const struct conn_series *s, struct pairs *p,
+		       size_t i)
 {
 	double held[CONNS_TICKS], starved[CONNS_TICKS];
 	struct spearman one;
@@ -250,8 +255,8 @@ static int holds(const struct conns *c, const struct conn_series *s, struct pair
 
 	if (p->found[i].p > PROXY_ALPHA_SHIFTS)
 		return 0;
-	p->known[i] = copy_known(c, s, p->others[i], p->n, held, starved);
-	if (p->known[i] < PROXY_TICKS_LEAST)
+	p->known[i] = proxy_copy_known(c, s, p->others[i], p->n, held, starved);
+	if (p->known[i] < PROXY_TICKS_MIN)
 		return 0;
 	err = spearman(held, starved, p->known[i], &one);
 	if (err)
@@ -261,11 +266,12 @@ static int holds(const struct conns *c, const struct conn_series *s, struct pair
 }
 
 /* Sets `best` to the best of those that hold, or to -1. Returns 0 or -ENOMEM. */
-static int best_of(const struct conns *c, const struct conn_series *s, struct pairs *p, int *best)
+static int proxy_find_best(const struct conns *c, const struct conn_series *s, struct pairs *p,
+			   int *best)
 {
 	*best = -1;
 	for (size_t i = 0; i < p->m; i++) {
-		int it = holds(c, s, p, i);
+		int it = proxy_holds(c, s, p, i);
 
 		if (it < 0)
 			return it;
@@ -286,14 +292,14 @@ int proxy_find(struct conns *c, struct conn_crosses *out)
 	for (size_t i = 0; i < c->series.len && tests < PROXY_TESTS && !err; i++) {
 		const struct conn_series *s = &c->series.items[i];
 
-		if (!is_held(c, s))
+		if (!proxy_is_held(c, s))
 			continue;
-		gather(c, s, p);
+		proxy_gather(c, s, p);
 		if (!p->m)
 			continue;
 		tests++;
 		err = spearman_shifts(p->held, p->starved, p->m, p->n, p->found);
-		err = err ? err : best_of(c, s, p, &best);
+		err = err ? err : proxy_find_best(c, s, p, &best);
 		if (err || best < 0)
 			continue;
 		err = vec_push(out, (struct conn_cross){

@@ -10,10 +10,10 @@
 #include "conns/state.h"
 
 #define PROXY_HELD_SHARE 0.05  /* of an interval, from which on a connection is looked at */
-#define PROXY_KNOWN_LEAST 0.25 /* of an interval, without which it says nothing */
+#define PROXY_KNOWN_MIN 0.25 /* of an interval, without which it says nothing */
 #define PROXY_OTHERS 8u        /* connections of the task that one is compared with */
 #define PROXY_TESTS 16u        /* connections that are compared, per report */
-#define PROXY_TICKS_LEAST 50u  /* intervals that are known of both; with fewer nothing is said */
+#define PROXY_TICKS_MIN 50u  /* intervals that are known of both; with fewer nothing is said */
 #define PROXY_RHO 0.5          /* rank correlation */
 /* Of the shifted series and, for all pairs together, of the correlation (Bonferroni). */
 #define PROXY_ALPHA_SHIFTS 0.02

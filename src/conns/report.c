@@ -14,7 +14,7 @@
 
 /* -- the frame ------------------------------------------------------------------------------ */
 
-static void add_interval(const struct conns_period *p, struct report *r)
+static void conns_report_interval(const struct conns_period *p, struct report *r)
 {
 	struct object *o = object_new(r);
 	const bool known = p->intervals;
@@ -27,7 +27,7 @@ static void add_interval(const struct conns_period *p, struct report *r)
 }
 
 /* Of one core. */
-static bool used_share(const struct conns_period *p, double *share)
+static bool conns_report_used_share(const struct conns_period *p, double *share)
 {
 	if (!p->intervals || p->to_ns <= p->from_ns || p->bpf_cost_unknown)
 		return false;
@@ -35,7 +35,7 @@ static bool used_share(const struct conns_period *p, double *share)
 	return true;
 }
 
-static bool parse_share(const char *text, double *share)
+static bool conns_report_parse_share(const char *text, double *share)
 {
 	char *end;
 
@@ -45,25 +45,27 @@ static bool parse_share(const char *text, double *share)
 	return end != text && !*end && *share >= 0 && *share < 1e6;
 }
 
-static struct value share_value(const char *text)
+static struct value conns_report_share_value(const char *text)
 {
 	double share;
 
-	return parse_share(text, &share) ? value_number(share) : value_null();
+	return conns_report_parse_share(text, &share) ? value_number(share) : value_null();
 }
 
 /* A machine with two cores busy uses 2: no fraction of anything. */
-static void add_budget(const struct conns *c, const struct conns_period *p, struct report *r)
+static void conns_report_budget(const struct conns *c, const struct conns_period *p,
+				struct report *r)
 {
 	struct object *o = object_new(r), *target = object_new(r);
 	const bool any = p->intervals;
 	double used;
 
-	object_add(target, "low", share_value(c->budget_low));
-	object_add(target, "high", share_value(c->budget_high));
+	object_add(target, "low", conns_report_share_value(c->budget_low));
+	object_add(target, "high", conns_report_share_value(c->budget_high));
 	object_add(o, "target", c->budget_low || c->budget_high ? value_object(target)
 							       : value_null());
-	object_add(o, "used", used_share(p, &used) ? value_number(used) : value_null());
+	object_add(o, "used",
+		   conns_report_used_share(p, &used) ? value_number(used) : value_null());
 	object_add(o, "user_ns", any ? value_ns(p->own_user_ns) : value_null());
 	object_add(o, "bpf_ns", any && !p->bpf_cost_unknown ? value_ns(p->own_bpf_ns)
 							    : value_null());
@@ -73,14 +75,15 @@ static void add_budget(const struct conns *c, const struct conns_period *p, stru
 }
 
 /* Then how many connections there were is unknown, and not zero. */
-static bool is_unseen(const struct conns_period *p)
+static bool conns_report_is_unseen(const struct conns_period *p)
 {
 	return p->intervals && p->unseen == p->intervals;
 }
 
-static void add_totals(const struct conns *c, const struct conns_shown *s, struct report *r)
+static void conns_report_totals(const struct conns *c, const struct conn_selection *s,
+				struct report *r)
 {
-	const bool unseen = is_unseen(&c->periods[s->span]);
+	const bool unseen = conns_report_is_unseen(&c->periods[s->span]);
 	struct object *o = object_new(r);
 
 	object_add(o, "connections", unseen ? value_null() : value_u64(s->connections));
@@ -90,7 +93,8 @@ static void add_totals(const struct conns *c, const struct conns_shown *s, struc
 	object_add(&r->body, "totals", value_object(o));
 }
 
-static void add_summary(const struct conns *c, const struct conns_shown *s, struct report *r)
+static void conns_report_summary(const struct conns *c, const struct conn_selection *s,
+				 struct report *r)
 {
 	const struct conns_period *p = &c->periods[s->span];
 	char buf[HUMAN_MAX], low[HUMAN_MAX], high[HUMAN_MAX];
@@ -99,7 +103,7 @@ static void add_summary(const struct conns *c, const struct conns_shown *s, stru
 	report_title(r, "connections");
 	report_summary(r, "%s%s", human_ns(buf, p->to_ns - p->from_ns),
 		       s->span == CONNS_TOTAL && p->intervals > 1 ? " in all" : "");
-	if (is_unseen(p)) {
+	if (conns_report_is_unseen(p)) {
 		report_summary(r, "connections n/a: not looked at in this interval, which the CPU "
 			       "budget is too small for");
 	} else {
@@ -108,9 +112,10 @@ static void add_summary(const struct conns *c, const struct conns_shown *s, stru
 			report_summary(r, "%s closed", human_count(buf, s->closed));
 		report_summary(r, "%s with problems", human_count(buf, s->troubled));
 	}
-	if (!used_share(p, &used))
+	if (!conns_report_used_share(p, &used))
 		return;
-	if (parse_share(c->budget_low, &l) && parse_share(c->budget_high, &h))
+	if (conns_report_parse_share(c->budget_low, &l) &&
+	    conns_report_parse_share(c->budget_high, &h))
 		report_summary(r, "own cost %s of a core (%s to %s)", human_fraction(buf, used),
 			       human_fraction(low, l), human_fraction(high, h));
 	else
@@ -123,29 +128,30 @@ static const struct column count_columns[] = {
 	{ "reason", NULL, 0, 0 }, { "count", NULL, 0, 0 },
 };
 
-static const char *reason_of(const struct conns *c, const struct conn_count *count)
+static const char *conns_report_loss_name(const struct conns *c, const struct conn_count *count)
 {
 	const char *reason = conns_name(c, DICT_STRING, count->reason);
 
 	return reason ? reason : "unknown";
 }
 
-static uint64_t add_counts(const struct conns *c, enum conns_span span, uint8_t what,
-			   struct table *t)
+static uint64_t conns_report_counts(const struct conns *c, enum conns_span span, uint8_t what,
+				    struct table *t)
 {
 	uint64_t sum = 0;
 
 	vec_for_each(&c->counts, count) {
 		if (count->what != what || !count->count[span])
 			continue;
-		TABLE_ADD(t, value_string(reason_of(c, count)), value_u64(count->count[span]));
+		TABLE_ADD(t, value_string(conns_report_loss_name(c, count)),
+			  value_u64(count->count[span]));
 		sum += count->count[span];
 	}
 	return sum;
 }
 
 /* What the budget had no room for. */
-static void left_out_findings(const struct conns *c, enum conns_span span, struct report *r)
+static void conns_report_left_out(const struct conns *c, enum conns_span span, struct report *r)
 {
 	char buf[HUMAN_MAX];
 
@@ -169,7 +175,7 @@ static void left_out_findings(const struct conns *c, enum conns_span span, struc
 }
 
 /* What should have been measured and was not; and what is not to be measured. */
-static void add_losses(const struct conns *c, enum conns_span span, struct report *r)
+static void conns_report_losses(const struct conns *c, enum conns_span span, struct report *r)
 {
 	const struct conns_period *p = &c->periods[span];
 	struct table *losses = table_new(r, count_columns, ARRAY_LEN(count_columns));
@@ -177,7 +183,7 @@ static void add_losses(const struct conns *c, enum conns_span span, struct repor
 	char buf[HUMAN_MAX];
 	uint64_t lost;
 
-	lost = add_counts(c, span, COUNT_LOSS, losses);
+	lost = conns_report_counts(c, span, COUNT_LOSS, losses);
 	if (p->lost_records)
 		TABLE_ADD(losses, value_string("events-lost"), value_u64(p->lost_records));
 	if (p->names_lost)
@@ -188,7 +194,7 @@ static void add_losses(const struct conns *c, enum conns_span span, struct repor
 		TABLE_ADD(losses, value_string("forgotten"), value_u64(p->forgotten));
 	if (p->unfollowed) /* costs one rule only: no reason to call the rest partial */
 		TABLE_ADD(losses, value_string("proxy-candidates"), value_u64(p->unfollowed));
-	add_counts(c, span, COUNT_EXCLUDED, excluded);
+	conns_report_counts(c, span, COUNT_EXCLUDED, excluded);
 	if (p->own)
 		TABLE_ADD(excluded, value_string("own"), value_u64(p->own));
 	object_add(&r->body, "losses", value_table(losses));
@@ -198,7 +204,7 @@ static void add_losses(const struct conns *c, enum conns_span span, struct repor
 			      human_count(buf, lost));
 }
 
-static void add_missing(const struct conns *c, struct report *r)
+static void conns_report_missing(const struct conns *c, struct report *r)
 {
 	static const struct column columns[] = {
 		{ "name", NULL, 0, 0 }, { "why", NULL, 0, 0 },
@@ -220,7 +226,7 @@ static void add_missing(const struct conns *c, struct report *r)
 
 /* -- reasons -------------------------------------------------------------------------------- */
 
-static void add_damage(const struct conns *c, struct report *r)
+static void conns_report_damage(const struct conns *c, struct report *r)
 {
 	struct strbuf evidence = STRBUF_INIT(1024);
 
@@ -231,7 +237,7 @@ static void add_damage(const struct conns *c, struct report *r)
 	strbuf_release(&evidence);
 }
 
-static void add_reasons(const struct conns *c, enum conns_span span, struct report *r)
+static void conns_report_reasons(const struct conns *c, enum conns_span span, struct report *r)
 {
 	const struct conns_period *p = &c->periods[span];
 	char buf[HUMAN_MAX];
@@ -253,7 +259,7 @@ static void add_reasons(const struct conns *c, enum conns_span span, struct repo
 			      "out what is forgotten",
 			      human_were(buf, p->forgotten, "closed connection"));
 	if (span == CONNS_TOTAL) {
-		add_damage(c, r);
+		conns_report_damage(c, r);
 		peer_report_reasons(c, r);
 	}
 	if (p->shed)
@@ -264,23 +270,24 @@ static void add_reasons(const struct conns *c, enum conns_span span, struct repo
 }
 
 /* Of any of them. */
-static bool is_known(const struct conns *c, const struct conns_shown *s)
+static bool conns_report_knows_limits(const struct conns *c, const struct conn_selection *s)
 {
 	struct conn_view_buf room;
 
 	vec_for_each(&s->items, one) {
-		shown_view(c, s, one, &room);
+		select_view(c, s, one, &room);
 		if (conn_knows(room.view.c, CONN_KNOWS_TIMES) && conn_known_ns(room.view.c))
 			return true;
 	}
 	return false;
 }
 
-static void say_rest(const struct conns *c, const struct conns_shown *s, struct report *r)
+static void conns_report_rest(const struct conns *c, const struct conn_selection *s,
+			      struct report *r)
 {
 	vec_for_each(&c->missing, what)
 		report_finding(r, "Not measured: %s.", *what);
-	if (s->connections && !s->troubled && !is_known(c, s))
+	if (s->connections && !s->troubled && !conns_report_knows_limits(c, s))
 		report_finding(r, "What limits the connections is not known.");
 	else if (s->connections && !s->troubled)
 		report_finding(r, "No connection has a problem for which data waits.");
@@ -288,12 +295,12 @@ static void say_rest(const struct conns *c, const struct conns_shown *s, struct 
 
 int conns_report(struct conns *c, enum conns_span span, struct report *r)
 {
-	struct conns_shown s;
-	int err = shown_make(c, span, &s);
+	struct conn_selection s;
+	int err = select_connections(c, span, &s);
 
-	add_summary(c, &s, r);
-	add_interval(&c->periods[span], r);
-	add_totals(c, &s, r);
+	conns_report_summary(c, &s, r);
+	conns_report_interval(&c->periods[span], r);
+	conns_report_totals(c, &s, r);
 	if (span == CONNS_TOTAL)
 		peer_report_summary(c, r);
 	tables_connections(c, &s, r);
@@ -304,17 +311,17 @@ int conns_report(struct conns *c, enum conns_span span, struct report *r)
 		tables_timeline(c, r);
 		calls_table(c, r);
 	}
-	add_budget(c, &c->periods[span], r);
-	add_losses(c, span, r);
-	add_missing(c, r);
+	conns_report_budget(c, &c->periods[span], r);
+	conns_report_losses(c, span, r);
+	conns_report_missing(c, r);
 	report_place_findings(r);
 	tables_findings(c, &s, r);
 	if (span == CONNS_TOTAL)
 		peer_report_findings(c, &s, r);
-	left_out_findings(c, span, r);
-	say_rest(c, &s, r);
+	conns_report_left_out(c, span, r);
+	conns_report_rest(c, &s, r);
 	report_place_verdict(r);
-	add_reasons(c, span, r);
-	shown_release(&s);
+	conns_report_reasons(c, span, r);
+	select_release(&s);
 	return err ? err : report_error(r);
 }

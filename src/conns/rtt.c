@@ -11,7 +11,7 @@
 /* -- buckets -------------------------------------------------------------------------------- */
 
 /* False: nothing is in any. */
-static bool range_of(const uint32_t *rtts, uint32_t *first, uint32_t *end)
+static bool rtt_range(const uint32_t *rtts, uint32_t *first, uint32_t *end)
 {
 	for (*first = 0; *first < CONN_RTTS && !rtts[*first]; ++*first)
 		;
@@ -21,13 +21,13 @@ static bool range_of(const uint32_t *rtts, uint32_t *first, uint32_t *end)
 }
 
 /* More than this, ns. */
-static uint64_t above(uint32_t bucket)
+static uint64_t rtt_bucket_floor(uint32_t bucket)
 {
 	return bucket ? bucket_edges_floor(CONN_RTT_SCHEMA,
 					   CONN_RTT_BASE + (int32_t)bucket - 1) : 0;
 }
 
-static uint64_t up_to(uint32_t bucket)
+static uint64_t rtt_bucket_edge(uint32_t bucket)
 {
 	return bucket < CONN_RTTS - 1 ?
 		       bucket_edges_floor(CONN_RTT_SCHEMA, CONN_RTT_BASE + (int32_t)bucket) :
@@ -43,8 +43,9 @@ bool rtt_is_valid(const struct event_conn *e)
 		sum += e->rtts[i];
 	if (sum != e->rtt_samples)
 		return false;
-	return !range_of(e->rtts, &first, &end) ||
-	       (e->rtt_min_us * US <= up_to(first) && e->rtt_max_us * US > above(end - 1));
+	return !rtt_range(e->rtts, &first, &end) ||
+	       (e->rtt_min_us * US <= rtt_bucket_edge(first) &&
+		e->rtt_max_us * US > rtt_bucket_floor(end - 1));
 }
 
 void rtt_add(struct rtt_sum *sum, const struct event_conn *e)
@@ -79,8 +80,8 @@ struct value rtt_quantile_value(const struct rtt_sum *sum, uint32_t permille)
 		return value_null();
 	while (i < CONN_RTTS - 1 && before + sum->count[i] < rank)
 		before += sum->count[i++];
-	lo = above(i) > min ? above(i) : min;
-	hi = up_to(i) < max ? up_to(i) : max;
+	lo = rtt_bucket_floor(i) > min ? rtt_bucket_floor(i) : min;
+	hi = rtt_bucket_edge(i) < max ? rtt_bucket_edge(i) : max;
 	ns = (uint64_t)(sqrt((double)lo) * sqrt((double)hi));
 	return value_ns(ns < lo ? lo : ns > hi ? hi : ns);
 }
@@ -95,7 +96,7 @@ struct value rtt_value_of(const struct event_conn *e, uint32_t permille)
 	return rtt_quantile_value(&sum, permille);
 }
 
-static struct value buckets_value(const struct rtt_sum *sum, struct report *r)
+static struct value rtt_buckets_value(const struct rtt_sum *sum, struct report *r)
 {
 	static const struct column columns[] = {
 		{ "gt_ns", NULL, 0, 0 }, { "le_ns", NULL, 0, 0 }, { "samples", NULL, 0, 0 },
@@ -107,8 +108,8 @@ static struct value buckets_value(const struct rtt_sum *sum, struct report *r)
 	t = table_new(r, columns, ARRAY_LEN(columns));
 	for (uint32_t i = 0; i < CONN_RTTS; i++)
 		if (sum->count[i])
-			TABLE_ADD(t, value_ns(above(i)),
-				  i < CONN_RTTS - 1 ? value_ns(up_to(i)) : value_null(),
+			TABLE_ADD(t, value_ns(rtt_bucket_floor(i)),
+				  i < CONN_RTTS - 1 ? value_ns(rtt_bucket_edge(i)) : value_null(),
 				  value_u64(sum->count[i]));
 	return value_table(t);
 }
@@ -130,7 +131,7 @@ void rtt_put(const struct rtt_sum *sum, struct object *to, struct report *r)
 	object_add(to, "p50_ns", rtt_quantile_value(sum, 500));
 	object_add(to, "p90_ns", rtt_quantile_value(sum, 900));
 	object_add(to, "p99_ns", rtt_quantile_value(sum, 990));
-	object_add(to, "buckets", buckets_value(sum, r));
+	object_add(to, "buckets", rtt_buckets_value(sum, r));
 }
 
 void rtt_table(const struct rtt_sum *sum, struct report *r)
@@ -146,8 +147,8 @@ void rtt_table(const struct rtt_sum *sum, struct report *r)
 	t = table_new(r, columns, ARRAY_LEN(columns));
 	for (uint32_t i = 0; i < CONN_RTTS; i++)
 		if (sum->count[i])
-			TABLE_ADD(t, value_ns(above(i)),
-				  i < CONN_RTTS - 1 ? value_ns(up_to(i)) : value_null(),
+			TABLE_ADD(t, value_ns(rtt_bucket_floor(i)),
+				  i < CONN_RTTS - 1 ? value_ns(rtt_bucket_edge(i)) : value_null(),
 				  value_u64(sum->count[i]),
 				  value_fraction((double)sum->count[i] / (double)sum->samples));
 	object_add(&r->body, NULL, value_table(t));

@@ -6,37 +6,38 @@
 #include "conns/conn_share.h"
 
 /* Those of several samples that found the connection in a state, as a share with its interval. */
-static bool is_often(const struct event_conn *c, uint64_t ns, uint32_t hits,
-		     struct conn_problem *p)
+static bool rules_is_often(const struct event_conn *c, uint64_t ns, uint32_t hits,
+			   struct conn_problem *p)
 {
-	if (c->samples < RULES_SAMPLES_LEAST || hits < RULES_SEEN_LEAST)
+	if (c->samples < RULES_SAMPLES_MIN || hits < RULES_SEEN_MIN)
 		return false;
-	p->sampled = samples_share(c, ns, hits, CONN_CONFIDENCE);
+	p->sampled = conn_share_sampled(c, ns, hits, CONN_CONFIDENCE);
 	return p->sampled.lo >= RULES_LIMITED_SHARE;
 }
 
-static bool was_often(const struct event_conn *c, enum conn_doing what, struct conn_problem *p)
+static bool rules_is_state_often(const struct event_conn *c, enum conn_sample_state what,
+				 struct conn_problem *p)
 {
-	return is_often(c, c->sampled_ns[what], c->sampled[what], p);
+	return rules_is_often(c, c->sampled_ns[what], c->sampled[what], p);
 }
 
-static bool is_limit(const struct event_conn *c, uint64_t ns)
+static bool rules_is_limit(const struct event_conn *c, uint64_t ns)
 {
 	return conn_share(c, ns) >= RULES_LIMITED_SHARE;
 }
 
-static bool at_send_buffer(const struct conn_view *v, struct conn_problem *p)
+static bool rules_send_buffer(const struct conn_view *v, struct conn_problem *p)
 {
 	p->confidence = CONN_SAMPLED;
 	p->harm = CONN_HARMFUL;
 	p->lost_ns = v->c->send_buffer_ns;
-	return is_limit(v->c, v->c->send_buffer_ns) &&
-	       was_often(v->c, CONN_AT_SEND_BUFFER, p);
+	return rules_is_limit(v->c, v->c->send_buffer_ns) &&
+	       rules_is_state_often(v->c, CONN_AT_SEND_BUFFER, p);
 }
 
 /* -- retransmissions ------------------------------------------------------------------------ */
 
-static bool retransmitted(const struct conn_view *v, struct conn_problem *p, uint32_t events)
+static bool rules_retransmission(const struct conn_view *v, struct conn_problem *p, uint32_t events)
 {
 	p->confidence = CONN_OBSERVED;
 	p->harm = CONN_HARMFUL;
@@ -44,27 +45,27 @@ static bool retransmitted(const struct conn_view *v, struct conn_problem *p, uin
 	return events && !conn_all_spurious(v->c);
 }
 
-static bool has_fast(const struct conn_view *v, struct conn_problem *p)
+static bool rules_fast_retransmit(const struct conn_view *v, struct conn_problem *p)
 {
-	return retransmitted(v, p, v->c->fast_retransmit);
+	return rules_retransmission(v, p, v->c->fast_retransmit);
 }
 
-static bool has_timeout(const struct conn_view *v, struct conn_problem *p)
+static bool rules_timeout(const struct conn_view *v, struct conn_problem *p)
 {
-	return retransmitted(v, p, v->c->rto);
+	return rules_retransmission(v, p, v->c->rto);
 }
 
 /* A probe is a loss only if data waited: it may have carried new data, or found nothing lost. */
-static bool has_probe(const struct conn_view *v, struct conn_problem *p)
+static bool rules_tail_loss_probe(const struct conn_view *v, struct conn_problem *p)
 {
-	if (!retransmitted(v, p, v->c->tlp))
+	if (!rules_retransmission(v, p, v->c->tlp))
 		return false;
 	if (!v->c->stall_ns)
 		p->harm = CONN_HARMLESS;
 	return true;
 }
 
-static bool is_spurious(const struct conn_view *v, struct conn_problem *p)
+static bool rules_spurious(const struct conn_view *v, struct conn_problem *p)
 {
 	p->confidence = CONN_OBSERVED;
 	p->harm = CONN_HARMLESS;
@@ -74,11 +75,11 @@ static bool is_spurious(const struct conn_view *v, struct conn_problem *p)
 /* -- windows -------------------------------------------------------------------------------- */
 
 /* Of the end that receives: is its buffer full, set by the application, or neither? */
-static enum window_limit window_limit(const struct event_conn *peer)
+static enum window_limit rules_window_limit(const struct event_conn *peer)
 {
 	if (!peer || !conn_knows(peer, CONN_KNOWS_GAUGES))
 		return WINDOW_UNKNOWN;
-	if (peer->unread >= RULES_SEEN_LEAST ||
+	if (peer->unread >= RULES_SEEN_MIN ||
 	    (peer->rcvbuf && peer->rcv_queue && peer->rmem >= peer->rcvbuf))
 		return WINDOW_NOT_READ;
 	if (peer->flags & CONN_FROM_DIAG)
@@ -87,83 +88,83 @@ static enum window_limit window_limit(const struct event_conn *peer)
 }
 
 /* The kernel's own account where it has one; otherwise what the samples found. */
-static bool at_window(const struct conn_view *v, struct conn_problem *p)
+static bool rules_receiver_window(const struct conn_view *v, struct conn_problem *p)
 {
 	p->harm = CONN_HARMFUL;
 	p->lost_ns = v->c->receiver_window_ns;
-	p->limit = window_limit(v->peer);
+	p->limit = rules_window_limit(v->peer);
 	p->confidence = conn_knows(v->c, CONN_KNOWS_CHRONO) ? CONN_OBSERVED : CONN_SAMPLED;
-	if (!is_limit(v->c, v->c->receiver_window_ns))
+	if (!rules_is_limit(v->c, v->c->receiver_window_ns))
 		return false;
 	if (p->confidence == CONN_OBSERVED)
-		return v->c->receiver_window_ns >= RULES_WINDOW_LEAST_NS;
-	return was_often(v->c, CONN_AT_WINDOW, p);
+		return v->c->receiver_window_ns >= RULES_WINDOW_MIN_NS;
+	return rules_is_state_often(v->c, CONN_AT_WINDOW, p);
 }
 
-static bool has_zero_window(const struct conn_view *v, struct conn_problem *p)
+static bool rules_zero_window(const struct conn_view *v, struct conn_problem *p)
 {
 	const bool waits = v->c->receiver_window_ns || v->c->sampled[CONN_AT_WINDOW];
 
 	p->confidence = CONN_SAMPLED;
 	p->harm = waits ? CONN_HARMFUL : CONN_HARMLESS;
-	p->limit = window_limit(v->peer);
-	if (v->c->samples < RULES_SAMPLES_LEAST || v->c->zero_windows < RULES_SEEN_LEAST)
+	p->limit = rules_window_limit(v->peer);
+	if (v->c->samples < RULES_SAMPLES_MIN || v->c->zero_windows < RULES_SEEN_MIN)
 		return false;
-	p->sampled = samples_share(v->c, v->c->zero_window_ns, v->c->zero_windows,
-				   CONN_CONFIDENCE);
+	p->sampled = conn_share_sampled(v->c, v->c->zero_window_ns, v->c->zero_windows,
+					CONN_CONFIDENCE);
 	return true;
 }
 
-static bool is_unread(const struct conn_view *v, struct conn_problem *p)
+static bool rules_not_reading(const struct conn_view *v, struct conn_problem *p)
 {
 	p->confidence = CONN_SAMPLED;
 	p->harm = CONN_HARMFUL;
-	return is_often(v->c, v->c->unread_ns, v->c->unread, p);
+	return rules_is_often(v->c, v->c->unread_ns, v->c->unread, p);
 }
 
 /* -- acknowledgements and small writes ------------------------------------------------------ */
 
 /* The other end, where it can be asked, has not delayed any: they were late for another reason. */
-static bool is_denied(const struct conn_view *v)
+static bool rules_is_denied(const struct conn_view *v)
 {
 	return v->peer && conn_knows(v->peer, CONN_KNOWS_DELACKS) && !v->peer->delayed_acks;
 }
 
-static bool is_confirmed(const struct conn_view *v)
+static bool rules_is_confirmed(const struct conn_view *v)
 {
 	return v->peer && conn_knows(v->peer, CONN_KNOWS_DELACKS) && v->peer->delayed_acks;
 }
 
 /* Data was held until a late acknowledgement came. */
-static bool is_held(const struct conn_view *v, struct conn_problem *p)
+static bool rules_is_held(const struct conn_view *v, struct conn_problem *p)
 {
 	const struct event_conn *c = v->c;
 
 	p->harm = CONN_HARMFUL;
 	p->lost_ns = c->delayed_ack_ns;
-	p->confidence = is_confirmed(v) ? CONN_OBSERVED : CONN_INFERRED;
-	if (is_denied(v))
+	p->confidence = rules_is_confirmed(v) ? CONN_OBSERVED : CONN_INFERRED;
+	if (rules_is_denied(v))
 		return false;
 	if (conn_knows(c, CONN_KNOWS_PEER_DELACKS))
-		return c->delayed_acks_harmful >= RULES_DELAYED_LEAST;
+		return c->delayed_acks_harmful >= RULES_DELAYED_MIN;
 	p->confidence = CONN_SAMPLED;
-	return conn_knows(c, CONN_KNOWS_TIMES) && is_limit(c, c->delayed_ack_ns) &&
-	       was_often(c, CONN_AT_DELAYED_ACK, p);
+	return conn_knows(c, CONN_KNOWS_TIMES) && rules_is_limit(c, c->delayed_ack_ns) &&
+	       rules_is_state_often(c, CONN_AT_DELAYED_ACK, p);
 }
 
-static bool peer_delays(const struct conn_view *v, struct conn_problem *p)
+static bool rules_delayed_ack(const struct conn_view *v, struct conn_problem *p)
 {
-	if (is_held(v, p))
+	if (rules_is_held(v, p))
 		return true;
 	p->harm = CONN_HARMLESS;
 	p->lost_ns = 0;
-	p->confidence = is_confirmed(v) ? CONN_OBSERVED : CONN_INFERRED;
-	return conn_knows(v->c, CONN_KNOWS_PEER_DELACKS) && !is_denied(v) &&
-	       v->c->peer_delayed_acks >= RULES_DELAYED_LEAST;
+	p->confidence = rules_is_confirmed(v) ? CONN_OBSERVED : CONN_INFERRED;
+	return conn_knows(v->c, CONN_KNOWS_PEER_DELACKS) && !rules_is_denied(v) &&
+	       v->c->peer_delayed_acks >= RULES_DELAYED_MIN;
 }
 
 /* Only the other end knows whether it held data. */
-static bool we_delay(const struct conn_view *v, struct conn_problem *p)
+static bool rules_own_delayed_ack(const struct conn_view *v, struct conn_problem *p)
 {
 	const bool asked = v->peer && conn_knows(v->peer, CONN_KNOWS_PEER_DELACKS);
 
@@ -174,31 +175,31 @@ static bool we_delay(const struct conn_view *v, struct conn_problem *p)
 	return v->c->delayed_acks;
 }
 
-static bool is_nagle(const struct conn_view *v, struct conn_problem *p)
+static bool rules_nagle(const struct conn_view *v, struct conn_problem *p)
 {
-	return !(v->c->flags & CONN_NODELAY) && is_held(v, p);
+	return !(v->c->flags & CONN_NODELAY) && rules_is_held(v, p);
 }
 
 bool rules_writes_small(const struct event_conn *c)
 {
-	return conn_knows(c, CONN_KNOWS_CALLS) && c->send_calls >= RULES_CALLS_LEAST &&
+	return conn_knows(c, CONN_KNOWS_CALLS) && c->send_calls >= RULES_CALLS_MIN &&
 	       2 * (uint64_t)c->send_small > c->send_calls;
 }
 
-static bool writes_small(const struct conn_view *v, struct conn_problem *p)
+static bool rules_small_writes(const struct conn_view *v, struct conn_problem *p)
 {
 	const bool held = v->c->sampled[CONN_AT_NAGLE] || v->c->sampled[CONN_AT_DELAYED_ACK];
 
 	p->confidence = CONN_OBSERVED;
 	p->harm = held ? CONN_HARMFUL :
-		  conn_knows(v->c, CONN_KNOWS_TIMES) && v->c->samples >= RULES_SAMPLES_LEAST ?
+		  conn_knows(v->c, CONN_KNOWS_TIMES) && v->c->samples >= RULES_SAMPLES_MIN ?
 		  CONN_HARMLESS : CONN_HARM_UNKNOWN;
 	return rules_writes_small(v->c);
 }
 
 /* -- pauses --------------------------------------------------------------------------------- */
 
-static bool bursts(const struct conn_view *v, struct conn_problem *p)
+static bool rules_burst_after_idle(const struct conn_view *v, struct conn_problem *p)
 {
 	p->confidence = CONN_OBSERVED;
 	p->harm = CONN_HARMFUL;
@@ -206,7 +207,7 @@ static bool bursts(const struct conn_view *v, struct conn_problem *p)
 	return v->c->idle_bursts_lost && !conn_all_spurious(v->c);
 }
 
-static bool restarts(const struct conn_view *v, struct conn_problem *p)
+static bool rules_slow_start_after_idle(const struct conn_view *v, struct conn_problem *p)
 {
 	p->confidence = CONN_OBSERVED;
 	p->harm = CONN_HARMFUL;
@@ -215,32 +216,33 @@ static bool restarts(const struct conn_view *v, struct conn_problem *p)
 
 /* -- the table ------------------------------------------------------------------------------ */
 
-static const struct rule {
+static const struct conn_rule {
 	enum conn_class class;
 	uint32_t needs;                /* enum conn_known */
 	bool (*holds)(const struct conn_view *v, struct conn_problem *p);
 	void (*explain)(struct conn_finding *finding);
 } rules[] = {
-	{ CONN_SEND_BUFFER, CONN_KNOWS_TIMES, at_send_buffer, explain_send_buffer },
-	{ CONN_FAST_RETRANSMIT, CONN_KNOWS_LOSSES, has_fast, explain_fast_retransmit },
-	{ CONN_TIMEOUT, CONN_KNOWS_RTO, has_timeout, explain_timeout },
-	{ CONN_TAIL_LOSS_PROBE, CONN_KNOWS_LOSSES, has_probe, explain_tail_loss_probe },
-	{ CONN_SPURIOUS, CONN_KNOWS_SPURIOUS | CONN_KNOWS_LOSSES, is_spurious, explain_spurious },
-	{ CONN_RECEIVER_WINDOW, CONN_KNOWS_TIMES, at_window, explain_receiver_window },
-	{ CONN_ZERO_WINDOW, CONN_KNOWS_TIMES, has_zero_window, explain_zero_window },
-	{ CONN_RECEIVER_NOT_READING, CONN_KNOWS_TIMES, is_unread, explain_not_reading },
-	{ CONN_DELAYED_ACK, 0, peer_delays, explain_delayed_ack },
-	{ CONN_DELAYED_ACK, CONN_KNOWS_DELACKS, we_delay, explain_own_delayed_ack },
-	{ CONN_NAGLE, 0, is_nagle, explain_nagle },
-	{ CONN_SMALL_WRITES, CONN_KNOWS_CALLS, writes_small, explain_small_writes },
-	{ CONN_BURST_AFTER_IDLE, CONN_KNOWS_LOSSES, bursts, explain_burst },
-	{ CONN_SLOW_START_AFTER_IDLE, 0, restarts, explain_restart },
+	{ CONN_SEND_BUFFER, CONN_KNOWS_TIMES, rules_send_buffer, explain_send_buffer },
+	{ CONN_FAST_RETRANSMIT, CONN_KNOWS_LOSSES, rules_fast_retransmit, explain_fast_retransmit },
+	{ CONN_TIMEOUT, CONN_KNOWS_RTO, rules_timeout, explain_timeout },
+	{ CONN_TAIL_LOSS_PROBE, CONN_KNOWS_LOSSES, rules_tail_loss_probe, explain_tail_loss_probe },
+	{ CONN_SPURIOUS, CONN_KNOWS_SPURIOUS | CONN_KNOWS_LOSSES, rules_spurious,
+	  explain_spurious },
+	{ CONN_RECEIVER_WINDOW, CONN_KNOWS_TIMES, rules_receiver_window, explain_receiver_window },
+	{ CONN_ZERO_WINDOW, CONN_KNOWS_TIMES, rules_zero_window, explain_zero_window },
+	{ CONN_RECEIVER_NOT_READING, CONN_KNOWS_TIMES, rules_not_reading, explain_not_reading },
+	{ CONN_DELAYED_ACK, 0, rules_delayed_ack, explain_delayed_ack },
+	{ CONN_DELAYED_ACK, CONN_KNOWS_DELACKS, rules_own_delayed_ack, explain_own_delayed_ack },
+	{ CONN_NAGLE, 0, rules_nagle, explain_nagle },
+	{ CONN_SMALL_WRITES, CONN_KNOWS_CALLS, rules_small_writes, explain_small_writes },
+	{ CONN_BURST_AFTER_IDLE, CONN_KNOWS_LOSSES, rules_burst_after_idle, explain_burst },
+	{ CONN_SLOW_START_AFTER_IDLE, 0, rules_slow_start_after_idle, explain_restart },
 };
 
 _Static_assert(ARRAY_LEN(rules) <= RULES_MAX, "room for all rules");
 
 /* Writes the problems that hold to `out`, which has room for RULES_MAX; returns their number. */
-static uint32_t list_problems(const struct conn_view *view, struct conn_problem *out)
+static uint32_t rules_list(const struct conn_view *view, struct conn_problem *out)
 {
 	uint32_t n = 0;
 
@@ -257,7 +259,7 @@ static uint32_t list_problems(const struct conn_view *view, struct conn_problem 
 }
 
 /* Classes overlap: each time counts once, whatever names it has. */
-static uint64_t lost_ns(const struct conn_view *view)
+static uint64_t rules_lost_ns(const struct conn_view *view)
 {
 	const uint32_t losses = 1U << CONN_FAST_RETRANSMIT | 1U << CONN_TIMEOUT |
 				1U << CONN_TAIL_LOSS_PROBE | 1U << CONN_BURST_AFTER_IDLE;
@@ -273,13 +275,13 @@ static uint64_t lost_ns(const struct conn_view *view)
 void rules_judge(struct conn_view *view, struct conn_problem *room)
 {
 	view->found = room;
-	view->judged = (struct conn_judged){ .n = list_problems(view, room) };
+	view->judged = (struct conn_judged){ .n = rules_list(view, room) };
 	for (uint32_t i = 0; i < view->judged.n; i++) {
 		view->judged.problems |= 1U << room[i].class;
 		if (room[i].harm == CONN_HARMFUL)
 			view->judged.harmful |= 1U << room[i].class;
 	}
-	view->judged.lost_ns = lost_ns(view);
+	view->judged.lost_ns = rules_lost_ns(view);
 }
 
 int rules_judge_into(struct conn_view *view, struct conn_problems *found,

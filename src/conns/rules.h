@@ -11,15 +11,15 @@
 /* A limit is a problem from this share of the time on. */
 #define RULES_LIMITED_SHARE 0.05
 /* With fewer samples nothing is said; with these, three must have found it. */
-#define RULES_SAMPLES_LEAST 10u
+#define RULES_SAMPLES_MIN 10u
 /* One sample may hit what lasts no time at all. */
-#define RULES_SEEN_LEAST 2u
+#define RULES_SEEN_MIN 2u
 /* The kernel counts a limit by the window in ticks of up to 10 ms: less than two is nothing. */
-#define RULES_WINDOW_LEAST_NS 20000000u
+#define RULES_WINDOW_MIN_NS 20000000u
 /* One acknowledgement may be late for another reason. */
-#define RULES_DELAYED_LEAST 2u
+#define RULES_DELAYED_MIN 2u
 /* Calls to judge a way of writing by. */
-#define RULES_CALLS_LEAST 20u
+#define RULES_CALLS_MIN 20u
 
 #define RULES_MAX 16 /* problems of one connection */
 

@@ -14,7 +14,7 @@
 
 /* -- problems of several -------------------------------------------------------------------- */
 
-static int by_conn(const void *x, const void *y)
+static int select_compare_crosses(const void *x, const void *y)
 {
 	const struct conn_cross *a = x, *b = y;
 
@@ -23,7 +23,7 @@ static int by_conn(const void *x, const void *y)
 	return (int)a->class - (int)b->class;
 }
 
-static int gather_crosses(struct conns *c, struct conns_shown *s)
+static int select_gather_crosses(struct conns *c, struct conn_selection *s)
 {
 	int err = 0;
 
@@ -36,11 +36,12 @@ static int gather_crosses(struct conns *c, struct conns_shown *s)
 	if (!err)
 		err = spread_find(c, s->span, &s->crosses);
 	if (!err && s->crosses.len)
-		qsort(s->crosses.items, s->crosses.len, sizeof(s->crosses.items[0]), by_conn);
+		qsort(s->crosses.items, s->crosses.len, sizeof(s->crosses.items[0]),
+		      select_compare_crosses);
 	return err;
 }
 
-static const struct conn_cross *first_cross(const struct conns_shown *s, uint32_t conn)
+static const struct conn_cross *select_first_cross(const struct conn_selection *s, uint32_t conn)
 {
 	const size_t lo = sort_first(i, 0, s->crosses.len, s->crosses.items[i].conn >= conn);
 
@@ -49,7 +50,8 @@ static const struct conn_cross *first_cross(const struct conns_shown *s, uint32_
 }
 
 /* The next one of the same connection. */
-static const struct conn_cross *next_cross(const struct conns_shown *s, const struct conn_cross *x)
+static const struct conn_cross *select_next_cross(const struct conn_selection *s,
+						  const struct conn_cross *x)
 {
 	const struct conn_cross *end = s->crosses.items + s->crosses.len;
 
@@ -59,13 +61,14 @@ static const struct conn_cross *next_cross(const struct conns_shown *s, const st
 /* -- all connections ------------------------------------------------------------------------ */
 
 /* Totals are judged here, an interval when it was closed; problems of several come to both. */
-static int judge(struct conns_shown *s, struct conn_view *view, struct shown *one)
+static int select_judge(struct conn_selection *s, struct conn_view *view, struct selected *one)
 {
 	int err = 0;
 
 	if (s->span == CONNS_TOTAL)
 		err = rules_judge_into(view, &s->found, &one->judged);
-	for (const struct conn_cross *x = first_cross(s, one->conn); x; x = next_cross(s, x)) {
+	for (const struct conn_cross *x = select_first_cross(s, one->conn); x;
+	     x = select_next_cross(s, x)) {
 		view->judged.problems |= 1U << x->class;
 		view->judged.harmful |= 1U << x->class;
 	}
@@ -73,7 +76,7 @@ static int judge(struct conns_shown *s, struct conn_view *view, struct shown *on
 	return err;
 }
 
-static int judge_other(const struct conns *c, struct conns_shown *s, struct shown *one)
+static int select_judge_peer(const struct conns *c, struct conn_selection *s, struct selected *one)
 {
 	const struct conn_crosses *crosses;
 	struct conn_judged judged;
@@ -95,7 +98,7 @@ static int judge_other(const struct conns *c, struct conns_shown *s, struct show
 	return err;
 }
 
-static void set_key(const struct conns *c, const struct conn_view *v, struct shown *one)
+static void select_set_key(const struct conns *c, const struct conn_view *v, struct selected *one)
 {
 	const struct event_conn *e = v->c;
 
@@ -124,13 +127,13 @@ static void set_key(const struct conns *c, const struct conn_view *v, struct sho
 	}
 }
 
-static int count_bits(uint32_t mask)
+static int select_count_bits(uint32_t mask)
 {
 	return __builtin_popcount(mask);
 }
 
 /* From bad to good: by lost time, by the number of problems, by that of harmless ones. */
-static int compare_worst(const struct shown *a, const struct shown *b)
+static int select_compare_worst(const struct selected *a, const struct selected *b)
 {
 	const struct conn_judged *x = &a->judged, *y = &b->judged;
 	int order = !x->harmful - !y->harmful;
@@ -138,13 +141,13 @@ static int compare_worst(const struct shown *a, const struct shown *b)
 	if (!order)
 		order = sort_order(y->lost_ns, x->lost_ns);
 	if (!order)
-		order = count_bits(y->harmful) - count_bits(x->harmful);
-	return order ? order : count_bits(y->problems) - count_bits(x->problems);
+		order = select_count_bits(y->harmful) - select_count_bits(x->harmful);
+	return order ? order : select_count_bits(y->problems) - select_count_bits(x->problems);
 }
 
-static int by_order(const void *x, const void *y)
+static int select_compare(const void *x, const void *y)
 {
-	const struct shown *a = x, *b = y;
+	const struct selected *a = x, *b = y;
 	int order = sort_order(b->key, a->key);
 
 	if (!order && a->name && b->name)
@@ -154,14 +157,14 @@ static int by_order(const void *x, const void *y)
 	if (!order)
 		order = memcmp(a->address, b->address, sizeof(a->address));
 	if (!order)
-		order = compare_worst(a, b);
+		order = select_compare_worst(a, b);
 	if (!order)
 		order = sort_order(a->cookie, b->cookie);
 	return order ? order : sort_order(a->conn, b->conn);
 }
 
 /* Counts the connection; returns whether it is listed. */
-static bool shown_count(const struct conns *c, struct conns_shown *s, const struct conn_view *v)
+static bool select_count(const struct conns *c, struct conn_selection *s, const struct conn_view *v)
 {
 	const struct conns_options *o = &c->options;
 
@@ -169,7 +172,7 @@ static bool shown_count(const struct conns *c, struct conns_shown *s, const stru
 		s->sums.sndbuf += v->c->sndbuf;
 		s->sums.window += (uint64_t)v->c->cwnd * v->c->mss;
 	}
-	if ((o->follows && v->c->cookie != o->follow) || (o->keep && !o->keep(v, o->ctx)))
+	if ((o->follows && v->c->cookie != o->follow) || (o->select && !o->select(v, o->ctx)))
 		return false;
 	s->connections++;
 	s->closed += !!(v->c->flags & CONN_CLOSED);
@@ -179,51 +182,51 @@ static bool shown_count(const struct conns *c, struct conns_shown *s, const stru
 	return !o->problems_only || v->judged.harmful;
 }
 
-static int take(const struct conns *c, struct conns_shown *s, uint32_t conn)
+static int select_add(const struct conns *c, struct conn_selection *s, uint32_t conn)
 {
 	struct conn_view_buf room;
-	struct shown one = { .conn = conn };
+	struct selected one = { .conn = conn };
 	const size_t found = s->found.len;
 	int err;
 
 	if (!conns_view(c, s->span, conn, &room))
 		return 0;
-	err = judge(s, &room.view, &one);
+	err = select_judge(s, &room.view, &one);
 	if (err)
 		return err;
-	if (!shown_count(c, s, &room.view)) {
+	if (!select_count(c, s, &room.view)) {
 		s->found.len = found;
 		return 0;
 	}
 	one.cookie = room.view.c->cookie;
-	set_key(c, &room.view, &one);
-	err = judge_other(c, s, &one);
+	select_set_key(c, &room.view, &one);
+	err = select_judge_peer(c, s, &one);
 	return err ? err : vec_push(&s->items, one);
 }
 
-int shown_make(struct conns *c, enum conns_span span, struct conns_shown *s)
+int select_connections(struct conns *c, enum conns_span span, struct conn_selection *s)
 {
 	int err;
 
-	*s = (struct conns_shown){ .span = span };
+	*s = (struct conn_selection){ .span = span };
 	vec_init(&s->items, CONNS_MAX);
 	vec_init(&s->others, CONNS_MAX);
 	vec_init(&s->found, 2 * (size_t)RULES_MAX * (CONNS_MAX + 1));
-	err = gather_crosses(c, s);
+	err = select_gather_crosses(c, s);
 	if (span == CONNS_INTERVAL) {
-		vec_for_each(&c->fresh, record)
+		vec_for_each(&c->interval_records, record)
 			if (!err)
-				err = take(c, s, record->conn);
+				err = select_add(c, s, record->conn);
 	} else {
 		for (uint32_t i = 0; i < c->all.len && !err; i++)
-			err = take(c, s, i);
+			err = select_add(c, s, i);
 	}
 	if (!err && s->items.len)
-		qsort(s->items.items, s->items.len, sizeof(s->items.items[0]), by_order);
+		qsort(s->items.items, s->items.len, sizeof(s->items.items[0]), select_compare);
 	return err;
 }
 
-void shown_release(struct conns_shown *s)
+void select_release(struct conn_selection *s)
 {
 	vec_release(&s->items);
 	vec_release(&s->others);
@@ -231,16 +234,16 @@ void shown_release(struct conns_shown *s)
 	vec_release(&s->crosses);
 }
 
-void shown_view(const struct conns *c, const struct conns_shown *s, const struct shown *one,
-		struct conn_view_buf *room)
+void select_view(const struct conns *c, const struct conn_selection *s, const struct selected *one,
+		 struct conn_view_buf *room)
 {
 	if (conns_view(c, s->span, one->conn, room))
 		conn_view_judged(&room->view, &one->judged,
 				 s->span == CONNS_TOTAL ? &s->found : &c->found);
 }
 
-bool shown_view_other(const struct conns *c, const struct conns_shown *s, const struct shown *one,
-		      struct conn_view_buf *room)
+bool select_view_peer(const struct conns *c, const struct conn_selection *s,
+		      const struct selected *one, struct conn_view_buf *room)
 {
 	if (!one->other || !conns_view_peer(c, one->conn, room))
 		return false;
@@ -250,16 +253,16 @@ bool shown_view_other(const struct conns *c, const struct conns_shown *s, const 
 
 /* -- problems of one ------------------------------------------------------------------------ */
 
-size_t shown_problems(const struct conns_shown *s, const struct shown *one,
-		      const struct conn_view *view, struct shown_problem *out)
+size_t select_problems(const struct conn_selection *s, const struct selected *one,
+		       const struct conn_view *view, struct selected_problem *out)
 {
-	const struct conn_cross *x = first_cross(s, one->conn);
+	const struct conn_cross *x = select_first_cross(s, one->conn);
 	size_t n = view->judged.n;
 
 	for (size_t i = 0; i < n; i++)
-		out[i] = (struct shown_problem){ .p = view->found[i] };
-	for (; x && n < SHOWN_PROBLEMS_MAX; x = next_cross(s, x))
-		out[n++] = (struct shown_problem){
+		out[i] = (struct selected_problem){ .p = view->found[i] };
+	for (; x && n < SELECT_PROBLEMS_MAX; x = select_next_cross(s, x))
+		out[n++] = (struct selected_problem){
 			.p = { .class = x->class, .harm = CONN_HARMFUL,
 			       .confidence = CONN_INFERRED },
 			.cross = x,
@@ -267,8 +270,9 @@ size_t shown_problems(const struct conns_shown *s, const struct shown *one,
 	return n;
 }
 
-void shown_explain(const struct conns_shown *s, const struct conn_view *view,
-		const struct shown_problem *problem, struct report *r, struct conn_finding *finding)
+void select_explain(const struct conn_selection *s, const struct conn_view *view,
+		    const struct selected_problem *problem, struct report *r,
+		    struct conn_finding *finding)
 {
 	*finding = (struct conn_finding){
 		.r = r, .view = view, .problem = &problem->p, .sums = &s->sums,
@@ -285,7 +289,7 @@ void shown_explain(const struct conns_shown *s, const struct conn_view *view,
 		spread_explain(problem->cross, finding);
 }
 
-void shown_release_finding(struct conn_finding *finding)
+void select_release_finding(struct conn_finding *finding)
 {
 	strbuf_release(&finding->message);
 	strbuf_release(&finding->advice);

@@ -7,7 +7,7 @@
 #include "conns/rules.h"
 #include "conns/state.h"
 
-struct shown {
+struct selected {
 	struct conn_judged judged;  /* with the problems of several in `problems` and `harmful` */
 	uint32_t conn;              /* index */
 	uint32_t other;             /* the other end in `others`: index + 1; 0: there is none */
@@ -17,11 +17,11 @@ struct shown {
 	uint8_t address[18];        /* CONNS_SORT_REMOTE: address and port, as bytes */
 };
 
-struct conns_shown {
+struct conn_selection {
 	enum conns_span span;
-	struct shown_items VEC_OF(struct shown) items;
+	struct selected_items VEC_OF(struct selected) items;
 	/* judgements of the other ends, with two recordings */
-	struct shown_others VEC_OF(struct conn_judged) others;
+	struct selected_peers VEC_OF(struct conn_judged) others;
 	struct conn_problems found;      /* problems that `others` and totals in `items` refer to */
 	struct conn_crosses crosses;     /* by connection */
 	struct conn_sums sums;
@@ -31,36 +31,36 @@ struct conns_shown {
 	uint64_t classes[CONN_CLASSES];  /* of them: with this one, harmful */
 };
 
-struct shown_problem {
+struct selected_problem {
 	struct conn_problem p;
 	const struct conn_cross *cross;  /* NULL: of the connection by itself */
 };
 
-#define SHOWN_PROBLEMS_MAX (RULES_MAX + 8)
+#define SELECT_PROBLEMS_MAX (RULES_MAX + 8)
 
-/* Judges all connections of the span. Pair with shown_release(), also when it fails. 0, -ENOMEM */
-int shown_make(struct conns *c, enum conns_span span, struct conns_shown *s);
-void shown_release(struct conns_shown *s);
+/* Judges all connections of the span. Pair with select_release(), also when it fails. 0, -ENOMEM */
+int select_connections(struct conns *c, enum conns_span span, struct conn_selection *s);
+void select_release(struct conn_selection *s);
 
 /* The view of one of them, judged. */
-void shown_view(const struct conns *c, const struct conns_shown *s, const struct shown *one,
-		struct conn_view_buf *room);
+void select_view(const struct conns *c, const struct conn_selection *s, const struct selected *one,
+		 struct conn_view_buf *room);
 
 /*
  * Fills in the judged view of the other end from the other host's recording. Returns false if there
  * is none. Its problems of several connections are those found while that recording was read.
  */
-bool shown_view_other(const struct conns *c, const struct conns_shown *s, const struct shown *one,
-		      struct conn_view_buf *room);
+bool select_view_peer(const struct conns *c, const struct conn_selection *s,
+		      const struct selected *one, struct conn_view_buf *room);
 
-/* Its problems into `out`, which has room for SHOWN_PROBLEMS_MAX; returns how many. */
-size_t shown_problems(const struct conns_shown *s, const struct shown *one,
-		      const struct conn_view *view, struct shown_problem *out);
+/* Its problems into `out`, which has room for SELECT_PROBLEMS_MAX; returns how many. */
+size_t select_problems(const struct conn_selection *s, const struct selected *one,
+		       const struct conn_view *view, struct selected_problem *out);
 
-/* Fills in `finding`: evidence and sentences, made anew. Pair with shown_release_finding(). */
-void shown_explain(const struct conns_shown *s, const struct conn_view *view,
-		   const struct shown_problem *problem, struct report *r,
-		   struct conn_finding *finding);
-void shown_release_finding(struct conn_finding *finding);
+/* Fills in `finding`: evidence and sentences, made anew. Pair with select_release_finding(). */
+void select_explain(const struct conn_selection *s, const struct conn_view *view,
+		    const struct selected_problem *problem, struct report *r,
+		    struct conn_finding *finding);
+void select_release_finding(struct conn_finding *finding);
 
 #endif

@@ -8,40 +8,40 @@
 
 #include "conns/rules.h"
 
-struct one {
+struct spread_member {
 	const struct event_flow *flow;
 	bool accepted;
 	uint32_t conn, tlp, rto, fast;
 };
 
 /* Lone small messages, too, have nothing behind them: not only several in a row, as there. */
-static bool says_little(const struct event_conn *e)
+static bool spread_writes_little(const struct event_conn *e)
 {
 	if (rules_writes_small(e))
 		return true;
 	return conn_knows(e, CONN_KNOWS_CALLS | CONN_KNOWS_GAUGES) &&
-	       e->send_calls >= RULES_CALLS_LEAST &&
+	       e->send_calls >= RULES_CALLS_MIN &&
 	       2 * e->send_bytes < (uint64_t)e->send_calls * e->mss;
 }
 
 /* Losses that a timer had to find are at least as many as those that what followed them told. */
-static bool is_slow(const struct event_conn *e)
+static bool spread_is_slow(const struct event_conn *e)
 {
 	const uint64_t timers = (uint64_t)e->tlp + e->rto;
 
-	if (!conn_knows(e, CONN_KNOWS_LOSSES | CONN_KNOWS_RTO) || !says_little(e) ||
+	if (!conn_knows(e, CONN_KNOWS_LOSSES | CONN_KNOWS_RTO) || !spread_writes_little(e) ||
 	    conn_all_spurious(e))
 		return false;
 	return e->stall_ns && timers && timers >= e->fast_retransmit;
 }
 
 /* The port that the connections have in common: the listener's. */
-static uint16_t port_of(const struct one *x)
+static uint16_t spread_port(const struct spread_member *x)
 {
 	return x->accepted ? x->flow->local_port : x->flow->remote_port;
 }
 
-static int compare_services(const struct one *a, const struct one *b)
+static int spread_compare_services(const struct spread_member *a, const struct spread_member *b)
 {
 	int order = a->flow->family - b->flow->family;
 
@@ -52,21 +52,21 @@ static int compare_services(const struct one *a, const struct one *b)
 	if (!order)
 		order = a->accepted - b->accepted;
 	if (!order)
-		order = port_of(a) - port_of(b);
+		order = spread_port(a) - spread_port(b);
 	if (!order && a->flow->netns_cookie != b->flow->netns_cookie)
 		order = a->flow->netns_cookie < b->flow->netns_cookie ? -1 : 1;
 	return order;
 }
 
-static int by_service(const void *x, const void *y)
+static int spread_compare(const void *x, const void *y)
 {
-	const struct one *a = x, *b = y;
-	const int order = compare_services(a, b);
+	const struct spread_member *a = x, *b = y;
+	const int order = spread_compare_services(a, b);
 
 	return order ? order : a->conn < b->conn ? -1 : a->conn > b->conn;
 }
 
-static int keep(const struct one *group, size_t n, struct conn_crosses *out)
+static int spread_add_group(const struct spread_member *group, size_t n, struct conn_crosses *out)
 {
 	struct conn_cross cross = { .class = CONN_SPREAD_WRITES, .members = (uint32_t)n,
 				    .episodes = 1 };
@@ -84,7 +84,7 @@ static int keep(const struct one *group, size_t n, struct conn_crosses *out)
 	return err == -E2BIG ? 0 : err;
 }
 
-static size_t gather(const struct conns *c, enum conns_span span, struct one *out)
+static size_t spread_gather(const struct conns *c, enum conns_span span, struct spread_member *out)
 {
 	struct event_conn room;
 	size_t n = 0;
@@ -95,8 +95,8 @@ static size_t gather(const struct conns *c, enum conns_span span, struct one *ou
 
 		const struct event_conn *e = flow ? conns_record(c, span, conn, &room) : NULL;
 
-		if (e && is_slow(e))
-			out[n++] = (struct one){ .flow = flow, .conn = i, .tlp = e->tlp,
+		if (e && spread_is_slow(e))
+			out[n++] = (struct spread_member){ .flow = flow, .conn = i, .tlp = e->tlp,
 						 .rto = e->rto, .fast = e->fast_retransmit,
 						 .accepted = e->flags & CONN_ACCEPTED };
 	}
@@ -105,19 +105,19 @@ static size_t gather(const struct conns *c, enum conns_span span, struct one *ou
 
 int spread_find(const struct conns *c, enum conns_span span, struct conn_crosses *out)
 {
-	struct one *all = calloc(c->n + 1, sizeof(*all));
+	struct spread_member *all = calloc(c->n + 1, sizeof(*all));
 	size_t n, end;
 	int err = 0;
 
 	if (!all)
 		return -ENOMEM;
-	n = gather(c, span, all);
-	qsort(all, n, sizeof(*all), by_service);
+	n = spread_gather(c, span, all);
+	qsort(all, n, sizeof(*all), spread_compare);
 	for (size_t i = 0; i < n && !err; i = end) {
-		for (end = i + 1; end < n && !compare_services(&all[i], &all[end]); end++)
+		for (end = i + 1; end < n && !spread_compare_services(&all[i], &all[end]); end++)
 			;
-		if (end - i >= SPREAD_LEAST)
-			err = keep(all + i, end - i, out);
+		if (end - i >= SPREAD_MIN)
+			err = spread_add_group(all + i, end - i, out);
 	}
 	free(all);
 	return err;

@@ -9,7 +9,7 @@
 #include "conns/problem.h"
 #include "conns/state.h"
 
-#define SPREAD_LEAST 2u /* connections */
+#define SPREAD_MIN 2u /* connections */
 
 /* Adds what it finds in the span. 0 or -ENOMEM. */
 int spread_find(const struct conns *c, enum conns_span span, struct conn_crosses *out);

@@ -24,7 +24,7 @@ _Static_assert(PACKED_FROM == sizeof(uint64_t) && PACKED % ZPACK_GROUP == 0 &&
 	       PACKED <= ZPACK_MOST, "all of it");
 
 /* Is its own opposite: what is usual becomes 0, for any values. */
-static void hide_usual(struct event_conn *e)
+static void conns_xor_usual(struct event_conn *e)
 {
 	e->ssthresh ^= NO_SSTHRESH;
 	e->snd_una ^= e->write_seq; /* nothing is on its way */
@@ -37,7 +37,7 @@ void conn_unpack(const struct conn *conn, struct event_conn *out)
 	if (!conn->packed)
 		return;
 	out->to += out->from;
-	hide_usual(out);
+	conns_xor_usual(out);
 }
 
 int conn_pack(struct conn *conn, struct event_conn *total)
@@ -46,9 +46,9 @@ int conn_pack(struct conn *conn, struct event_conn *total)
 	size_t n, room;
 
 	total->to -= total->from;
-	hide_usual(total);
+	conns_xor_usual(total);
 	n = zpack_pack((char *)total + PACKED_FROM, PACKED, bytes);
-	hide_usual(total);
+	conns_xor_usual(total);
 	total->to += total->from;
 	room = zpack_room(conn->room, n);
 	if (room != conn->room) {
@@ -65,13 +65,13 @@ int conn_pack(struct conn *conn, struct event_conn *total)
 
 /* -- hashes --------------------------------------------------------------------------------- */
 
-static uint32_t slot_of_number(uint64_t x)
+static uint32_t conns_slot_of_number(uint64_t x)
 {
 	return (uint32_t)(hash_u64(x) % SLOTS);
 }
 
 /* The same for both directions, so that a connection's other end is in the same slot. */
-static uint32_t slot_of_tuple(const struct event_flow *f)
+static uint32_t conns_slot_of_tuple(const struct event_flow *f)
 {
 	struct end {
 		uint64_t address[2];
@@ -84,7 +84,7 @@ static uint32_t slot_of_tuple(const struct event_flow *f)
 			   hash_bytes(&ends[1], sizeof(ends[1]))) % SLOTS);
 }
 
-static uint32_t *slot_of(uint32_t **table, uint32_t hash)
+static uint32_t *conns_slot(uint32_t **table, uint32_t hash)
 {
 	if (!*table)
 		*table = calloc(SLOTS, sizeof(**table));
@@ -93,9 +93,10 @@ static uint32_t *slot_of(uint32_t **table, uint32_t hash)
 
 /* -- flows ---------------------------------------------------------------------------------- */
 
-static void unlink_flow(struct conns *c, uint32_t at)
+static void conns_unlink_flow(struct conns *c, uint32_t at)
 {
-	uint32_t *link = c->by_flow ? &c->by_flow[slot_of_number(c->flows.items[at].e.id)] : NULL;
+	uint32_t *link =
+		c->by_flow ? &c->by_flow[conns_slot_of_number(c->flows.items[at].e.id)] : NULL;
 
 	for (; link && *link && *link != at + 1; c->steps++)
 		link = &c->flows.items[*link - 1].next;
@@ -104,18 +105,18 @@ static void unlink_flow(struct conns *c, uint32_t at)
 	c->flows.items[at].next = 0;
 }
 
-static void drop_flow(struct conns *c, uint32_t at)
+static void conns_drop_flow(struct conns *c, uint32_t at)
 {
 	struct conn_flow *flow = &c->flows.items[at];
 
-	unlink_flow(c, at);
+	conns_unlink_flow(c, at);
 	*flow = (struct conn_flow){ .next = c->free_flow };
 	c->free_flow = at + 1;
 }
 
 struct conn_flow *conns_flow_find(struct conns *c, uint32_t id)
 {
-	uint32_t at = c->by_flow ? c->by_flow[slot_of_number(id)] : 0;
+	uint32_t at = c->by_flow ? c->by_flow[conns_slot_of_number(id)] : 0;
 
 	for (; at && c->flows.items[at - 1].e.id != id; c->steps++)
 		at = c->flows.items[at - 1].next;
@@ -123,19 +124,19 @@ struct conn_flow *conns_flow_find(struct conns *c, uint32_t id)
 }
 
 /* Those that no connection came for. */
-static void sweep_flows(struct conns *c)
+static void conns_sweep_flows(struct conns *c)
 {
 	for (uint32_t i = 0; i < c->flows.len; i++)
 		if (c->flows.items[i].used && !c->flows.items[i].users)
-			drop_flow(c, i);
+			conns_drop_flow(c, i);
 }
 
-static int new_flow(struct conns *c, uint32_t *at)
+static int conns_new_flow(struct conns *c, uint32_t *at)
 {
 	int err;
 
 	if (!c->free_flow && c->flows.len == c->flows.max)
-		sweep_flows(c);
+		conns_sweep_flows(c);
 	if (c->free_flow) {
 		*at = c->free_flow - 1;
 		c->free_flow = c->flows.items[*at].next;
@@ -148,7 +149,7 @@ static int new_flow(struct conns *c, uint32_t *at)
 
 int conns_flow_set(struct conns *c, const struct event_flow *flow)
 {
-	uint32_t *slot = slot_of(&c->by_flow, slot_of_number(flow->id)), at;
+	uint32_t *slot = conns_slot(&c->by_flow, conns_slot_of_number(flow->id)), at;
 	struct conn_flow *old = conns_flow_find(c, flow->id);
 	int err;
 
@@ -159,11 +160,11 @@ int conns_flow_set(struct conns *c, const struct event_flow *flow)
 	if (old) { /* the number is used again: who has it keeps what it meant */
 		at = (uint32_t)(old - c->flows.items);
 		if (old->users)
-			unlink_flow(c, at);
+			conns_unlink_flow(c, at);
 		else
-			drop_flow(c, at);
+			conns_drop_flow(c, at);
 	}
-	err = new_flow(c, &at);
+	err = conns_new_flow(c, &at);
 	if (err)
 		return err;
 	c->flows.items[at] = (struct conn_flow){ .e = *flow, .next = *slot, .used = true };
@@ -173,7 +174,8 @@ int conns_flow_set(struct conns *c, const struct event_flow *flow)
 
 /* -- the two ends --------------------------------------------------------------------------- */
 
-static bool same_tuple(const struct event_flow *a, const struct event_flow *b, bool reversed)
+static bool conns_is_same_tuple(const struct event_flow *a, const struct event_flow *b,
+				bool reversed)
 {
 	const void *local = reversed ? b->remote : b->local;
 	const void *remote = reversed ? b->local : b->remote;
@@ -189,14 +191,15 @@ uint32_t conns_reversed(struct conns *c, const struct event_flow *flow, uint32_t
 {
 	if (!c->by_tuple)
 		return 0;
-	at = at ? c->all.items[at - 1].tuple_next : c->by_tuple[slot_of_tuple(flow)];
-	for (; at && !same_tuple(conns_flow_of(c, &c->all.items[at - 1]), flow, true); c->steps++)
+	at = at ? c->all.items[at - 1].tuple_next : c->by_tuple[conns_slot_of_tuple(flow)];
+	for (; at && !conns_is_same_tuple(conns_flow_of(c, &c->all.items[at - 1]), flow, true);
+	     c->steps++)
 		at = c->all.items[at - 1].tuple_next;
 	c->steps++;
 	return at;
 }
 
-static void unlink_tuple(struct conns *c, uint32_t at)
+static void conns_unlink_tuple(struct conns *c, uint32_t at)
 {
 	struct conn *conn = &c->all.items[at];
 	struct conn_flow *flow;
@@ -205,14 +208,14 @@ static void unlink_tuple(struct conns *c, uint32_t at)
 	if (!conn->flow)
 		return;
 	flow = &c->flows.items[conn->flow - 1];
-	link = &c->by_tuple[slot_of_tuple(&flow->e)];
+	link = &c->by_tuple[conns_slot_of_tuple(&flow->e)];
 	for (; !conn->unlisted && *link && *link != at + 1; c->steps++)
 		link = &c->all.items[*link - 1].tuple_next;
 	BUG_ON(!*link && !conn->unlisted);
 	if (!conn->unlisted)
 		*link = conn->tuple_next;
 	if (!--flow->users)
-		drop_flow(c, conn->flow - 1);
+		conns_drop_flow(c, conn->flow - 1);
 	conn->flow = conn->tuple_next = 0;
 	conn->unlisted = false;
 }
@@ -221,7 +224,7 @@ static void unlink_tuple(struct conns *c, uint32_t at)
  * Puts a connection, which has its flow, into the slot of its tuple. Of those with the same
  * addresses and ports the last CONNS_SAME_TUPLE stay there: each that comes looks at all of them.
  */
-static void link_tuple(struct conns *c, uint32_t at, uint32_t *slot)
+static void conns_link_tuple(struct conns *c, uint32_t at, uint32_t *slot)
 {
 	const struct event_flow *flow = conns_flow_of(c, &c->all.items[at]);
 	uint32_t *oldest = NULL, n = 1;
@@ -232,7 +235,7 @@ static void link_tuple(struct conns *c, uint32_t at, uint32_t *slot)
 	for (uint32_t *link = &c->all.items[at].tuple_next; *link; c->steps++) {
 		struct conn *other = &c->all.items[*link - 1];
 
-		if (same_tuple(conns_flow_of(c, other), flow, false)) {
+		if (conns_is_same_tuple(conns_flow_of(c, other), flow, false)) {
 			oldest = link;
 			n++;
 		}
@@ -251,35 +254,35 @@ static void link_tuple(struct conns *c, uint32_t at, uint32_t *slot)
 /* -- connections ---------------------------------------------------------------------------- */
 
 /* A record's flow; what has one keeps it, unless it comes with other addresses. */
-static int set_flow(struct conns *c, uint32_t at, uint32_t id)
+static int conns_set_flow(struct conns *c, uint32_t at, uint32_t id)
 {
 	struct conn_flow *flow = conns_flow_find(c, id);
 	struct conn *conn = &c->all.items[at];
 	uint32_t *slot;
 
 	if (!flow || conn->flow == flow - c->flows.items + 1 ||
-	    (conn->flow && same_tuple(conns_flow_of(c, conn), &flow->e, false)))
+	    (conn->flow && conns_is_same_tuple(conns_flow_of(c, conn), &flow->e, false)))
 		return 0;
-	slot = slot_of(&c->by_tuple, slot_of_tuple(&flow->e));
+	slot = conns_slot(&c->by_tuple, conns_slot_of_tuple(&flow->e));
 	if (!slot)
 		return -ENOMEM;
 	flow->users++; /* before the old one goes, which may be the same memory */
-	unlink_tuple(c, at);
+	conns_unlink_tuple(c, at);
 	conn->flow = (uint32_t)(flow - c->flows.items) + 1;
-	link_tuple(c, at, slot);
+	conns_link_tuple(c, at, slot);
 	return 0;
 }
 
-static void forget(struct conns *c, uint32_t at)
+static void conns_remove(struct conns *c, uint32_t at)
 {
 	struct conn *conn = &c->all.items[at];
-	uint32_t *link = &c->by_key[slot_of_number(conn->cookie)];
+	uint32_t *link = &c->by_key[conns_slot_of_number(conn->cookie)];
 
 	for (; *link && *link != at + 1; c->steps++)
 		link = &c->all.items[*link - 1].next;
 	BUG_ON(!*link);
 	*link = conn->next;
-	unlink_tuple(c, at);
+	conns_unlink_tuple(c, at);
 	if (conn->peer)
 		c->all.items[conn->peer - 1].peer = 0;
 	if (conn->series)
@@ -294,23 +297,23 @@ static void forget(struct conns *c, uint32_t at)
  * Makes room: all that have closed go, but for those of the interval. When it is called again in
  * the same interval there are no others.
  */
-static void forget_closed(struct conns *c)
+static void conns_forget_closed(struct conns *c)
 {
-	size_t kept = 0;
+	size_t n = 0;
 
 	if (c->swept)
 		return;
 	vec_for_each(&c->ended, at) {
 		c->steps++;
-		if (c->all.items[*at].fresh) {
-			c->ended.items[kept++] = *at;
+		if (c->all.items[*at].interval_record) {
+			c->ended.items[n++] = *at;
 			continue;
 		}
-		forget(c, *at);
+		conns_remove(c, *at);
 		c->periods[CONNS_TOTAL].forgotten++;
 	}
 	c->swept = true;
-	c->ended.len = kept;
+	c->ended.len = n;
 	/* what is kept of several connections names them by their place */
 	vec_clear(&c->crosses[CONNS_TOTAL]);
 }
@@ -324,12 +327,12 @@ int conns_note_closed(struct conns *c, struct conn *conn)
 	return err;
 }
 
-static int new_conn(struct conns *c, uint32_t *at)
+static int conns_new_conn(struct conns *c, uint32_t *at)
 {
 	int err;
 
 	if (!c->free_conn && c->all.len == c->all.max)
-		forget_closed(c);
+		conns_forget_closed(c);
 	if (c->free_conn) {
 		*at = c->free_conn - 1;
 		c->free_conn = c->all.items[*at].next;
@@ -341,17 +344,17 @@ static int new_conn(struct conns *c, uint32_t *at)
 }
 
 /* Where one of the two is not known they are taken for the same: cookies are hardly repeated. */
-static bool same_netns(const struct event_flow *a, const struct event_flow *b)
+static bool conns_is_same_netns(const struct event_flow *a, const struct event_flow *b)
 {
 	return !a || !b || !a->netns_cookie || !b->netns_cookie ||
 	       a->netns_cookie == b->netns_cookie;
 }
 
 /* *same becomes how many others have the cookie. */
-static uint32_t find_conn(struct conns *c, uint64_t cookie, const struct event_flow *flow,
-			  uint32_t *same)
+static uint32_t conns_find_conn(struct conns *c, uint64_t cookie, const struct event_flow *flow,
+				uint32_t *same)
 {
-	uint32_t at = c->by_key ? c->by_key[slot_of_number(cookie)] : 0;
+	uint32_t at = c->by_key ? c->by_key[conns_slot_of_number(cookie)] : 0;
 
 	*same = 0;
 	for (; at; at = c->all.items[at - 1].next) {
@@ -360,7 +363,7 @@ static uint32_t find_conn(struct conns *c, uint64_t cookie, const struct event_f
 		c->steps++;
 		if (conn->cookie != cookie)
 			continue;
-		if (same_netns(conns_flow_of(c, conn), flow))
+		if (conns_is_same_netns(conns_flow_of(c, conn), flow))
 			return at;
 		++*same;
 	}
@@ -371,27 +374,27 @@ uint32_t conns_find(struct conns *c, uint64_t cookie, const struct event_flow *f
 {
 	uint32_t same;
 
-	return find_conn(c, cookie, flow, &same);
+	return conns_find_conn(c, cookie, flow, &same);
 }
 
 struct conn *conns_get(struct conns *c, const struct event_conn *e, int *err)
 {
-	uint32_t *slot = slot_of(&c->by_key, slot_of_number(e->cookie)), at, same;
+	uint32_t *slot = conns_slot(&c->by_key, conns_slot_of_number(e->cookie)), at, same;
 	struct conn_flow *flow = conns_flow_find(c, e->flow);
 
 	*err = slot ? 0 : -ENOMEM;
 	if (*err)
 		return NULL;
-	at = find_conn(c, e->cookie, flow ? &flow->e : NULL, &same);
+	at = conns_find_conn(c, e->cookie, flow ? &flow->e : NULL, &same);
 	if (!at) {
-		*err = same < CONNS_SAME_COOKIE ? new_conn(c, &at) : -E2BIG;
+		*err = same < CONNS_SAME_COOKIE ? conns_new_conn(c, &at) : -E2BIG;
 		if (*err)
 			return NULL;
 		c->all.items[at] = (struct conn){ .cookie = e->cookie, .next = *slot };
 		*slot = ++at;
 		c->n++;
 	}
-	*err = set_flow(c, at - 1, e->flow);
+	*err = conns_set_flow(c, at - 1, e->flow);
 	return *err ? NULL : &c->all.items[at - 1];
 }
 
@@ -403,14 +406,16 @@ const struct event_conn *conns_record(const struct conns *c, enum conns_span spa
 	if (!conn->used)
 		return NULL;
 	if (span == CONNS_INTERVAL)
-		return conn->fresh ? &c->fresh.items[conn->fresh - 1].c : NULL;
+		return conn->interval_record
+			       ? &c->interval_records.items[conn->interval_record - 1].c
+			       : NULL;
 	conn_unpack(conn, room);
 	return room;
 }
 
 /* Who saw it begin and end has seen the same, whatever the clocks say. */
-static uint64_t common_ns(const struct event_conn *a, const struct event_conn *b,
-			  uint64_t error_ns)
+static uint64_t conns_common_ns(const struct event_conn *a, const struct event_conn *b,
+				uint64_t error_ns)
 {
 	const uint32_t whole = CONN_BEGAN | CONN_CLOSED;
 	const uint64_t from = a->from > b->from ? a->from : b->from;
@@ -422,15 +427,15 @@ static uint64_t common_ns(const struct event_conn *a, const struct event_conn *b
 }
 
 /* What is told of the other end says something of this one's time only if it is of that time. */
-static void set_common(struct conn_view_buf *room, const char *host, uint64_t error_ns)
+static void conns_set_common(struct conn_view_buf *room, const char *host, uint64_t error_ns)
 {
 	const struct event_conn *own = &room->own, *other = &room->other;
-	const uint64_t common = common_ns(own, other, error_ns);
+	const uint64_t common = conns_common_ns(own, other, error_ns);
 
 	room->view.peer_host = host;
 	room->view.common_ns = common;
-	if ((double)common >= CONNS_COMMON_LEAST * (double)(own->to - own->from) &&
-	    (double)common >= CONNS_COMMON_LEAST * (double)(other->to - other->from))
+	if ((double)common >= CONNS_COMMON_MIN * (double)(own->to - own->from) &&
+	    (double)common >= CONNS_COMMON_MIN * (double)(other->to - other->from))
 		room->view.peer = other;
 }
 
@@ -441,7 +446,7 @@ bool conns_view_peer(const struct conns *c, uint32_t conn, struct conn_view_buf 
 	if (!other || !conns_view(c->peer_recording->c, CONNS_TOTAL, other - 1, room))
 		return false;
 	conn_unpack(&c->all.items[conn], &room->other);
-	set_common(room, c->peer_recording->here.name, c->peer_recording->error_ns);
+	conns_set_common(room, c->peer_recording->here.name, c->peer_recording->error_ns);
 	return true;
 }
 
@@ -470,12 +475,14 @@ bool conns_view(const struct conns *c, enum conns_span span, uint32_t conn,
 		.problem_intervals = own->problem_intervals,
 	};
 	if (span == CONNS_INTERVAL)
-		conn_view_judged(&room->view, &c->fresh.items[own->fresh - 1].judged, &c->found);
+		conn_view_judged(&room->view,
+				 &c->interval_records.items[own->interval_record - 1].judged,
+				 &c->found);
 	if (other)
 		room->view.peer = conns_record(c, span, other, &room->other);
 	if (!room->view.peer && span == CONNS_TOTAL && e && e->other[conn]) {
 		conn_unpack(&e->c->all.items[e->other[conn] - 1], &room->other);
-		set_common(room, e->there.name, e->error_ns);
+		conns_set_common(room, e->there.name, e->error_ns);
 	}
 	return true;
 }

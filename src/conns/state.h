@@ -14,7 +14,8 @@
 /* Limits. When the connections are used up, those that have closed are forgotten, and counted. */
 #define CONNS_MAX 262144u
 #define CONNS_FLOWS_MAX (CONNS_MAX + 65536u)
-#define CONNS_FRESH_FEW 4096u       /* records of an interval: memory that is not given back */
+#define CONNS_INTERVAL_RECORDS_MIN 4096u /* records of an interval: memory that is not given back  \
+					  */
 #define CONNS_FOLLOWED_MAX 10000u   /* intervals of the one that is followed; then the oldest go */
 #define CONNS_CALLS_MAX 10000u      /* ... and logged calls of it */
 #define CONNS_COUNTS_MAX 256u       /* (what, reason) */
@@ -26,7 +27,7 @@
 #define CONNS_TICKS 120u            /* intervals in which a proxy is looked for */
 
 /* Of the time that is told of each end, what must be common to judge one by the other. */
-#define CONNS_COMMON_LEAST 0.8
+#define CONNS_COMMON_MIN 0.8
 
 /*
  * 48 bytes, and what is packed: about 140 of a connection that waits for its application, 330 of
@@ -40,7 +41,7 @@ struct conn {
 	uint32_t tuple_next;           /* of the same tuple's hash */
 	uint32_t flow;
 	uint32_t peer;                 /* the other end */
-	uint32_t fresh;                /* its record of the interval */
+	uint32_t interval_record;      /* its record of the interval */
 	uint32_t series;
 	uint32_t problem_intervals;
 	uint16_t room;                 /* bytes of `packed`, see base/zpack.h */
@@ -56,7 +57,7 @@ struct conn_flow {
 	uint32_t used : 1;
 };
 
-struct conn_record {
+struct conn_interval_record {
 	struct event_conn c;
 	uint32_t conn;                 /* index */
 	struct conn_judged judged;     /* when its interval is closed */
@@ -135,7 +136,7 @@ struct conns {
 	const struct peer_recording *peer_recording; /* NULL: there is one recording */
 	struct conns_all VEC_OF(struct conn) all; /* some of them free */
 	struct conns_flows VEC_OF(struct conn_flow) flows;
-	struct conns_fresh VEC_OF(struct conn_record) fresh;
+	struct conns_interval_records VEC_OF(struct conn_interval_record) interval_records;
 	struct conn_problems found;    /* problems that the records in `fresh` refer to */
 	struct conns_bursts VEC_OF(struct conn_lost_burst) bursts; /* of the interval */
 	uint32_t free_conn, free_flow; /* index + 1 */
@@ -150,7 +151,7 @@ struct conns {
 	struct conns_series VEC_OF(struct conn_series) series;
 	uint64_t tick;                 /* intervals so far; tick i lies at i % CONNS_TICKS */
 	uint64_t tick_to_ns[CONNS_TICKS];
-	struct conns_followed VEC_OF(struct conn_record) followed;
+	struct conns_followed VEC_OF(struct conn_interval_record) followed;
 	uint64_t followed_dropped;
 	struct conns_call_log VEC_OF(struct event_call) calls; /* of that one, by seq */
 	uint64_t calls_dropped;

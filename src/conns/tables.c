@@ -15,19 +15,19 @@
 
 /* -- objects -------------------------------------------------------------------------------- */
 
-static void put(struct object *o, const struct event_conn *e, uint32_t bits, const char *name,
-		uint64_t n)
+static void tables_put(struct object *o, const struct event_conn *e, uint32_t bits,
+		       const char *name, uint64_t n)
 {
 	object_add(o, name, words_known(e, bits, value_u64(n)));
 }
 
-static void put_ns(struct object *o, const struct event_conn *e, uint32_t bits, const char *name,
-		   uint64_t ns)
+static void tables_put_ns(struct object *o, const struct event_conn *e, uint32_t bits,
+			  const char *name, uint64_t ns)
 {
 	object_add(o, name, words_known(e, bits, value_ns(ns)));
 }
 
-static struct value sizes_value(const uint32_t *sizes, struct report *r)
+static struct value tables_sizes_value(const uint32_t *sizes, struct report *r)
 {
 	static const struct column columns[] = {
 		{ "le_bytes", NULL, 0, 0 }, { "calls", NULL, 0, 0 },
@@ -41,7 +41,7 @@ static struct value sizes_value(const uint32_t *sizes, struct report *r)
 	return value_table(t);
 }
 
-static struct value calls_value(const struct event_conn *e, struct report *r)
+static struct value tables_calls_value(const struct event_conn *e, struct report *r)
 {
 	struct object *o;
 
@@ -49,12 +49,12 @@ static struct value calls_value(const struct event_conn *e, struct report *r)
 		return value_null();
 	o = object_new(r);
 	counter_put(o, e, COUNTER_OF_CALLS);
-	object_add(o, "send_sizes", sizes_value(e->send_sizes, r));
-	object_add(o, "recv_sizes", sizes_value(e->recv_sizes, r));
+	object_add(o, "send_sizes", tables_sizes_value(e->send_sizes, r));
+	object_add(o, "recv_sizes", tables_sizes_value(e->recv_sizes, r));
 	return value_object(o);
 }
 
-static struct value rtt_value(const struct event_conn *e, struct report *r)
+static struct value tables_rtt_value(const struct event_conn *e, struct report *r)
 {
 	struct object *o = object_new(r);
 	const bool some = conn_knows(e, CONN_KNOWS_RTT) && e->rtt_samples;
@@ -71,7 +71,7 @@ static struct value rtt_value(const struct event_conn *e, struct report *r)
 	return value_object(o);
 }
 
-static struct value recovery_value(const struct event_conn *e, struct report *r)
+static struct value tables_recovery_value(const struct event_conn *e, struct report *r)
 {
 	struct object *o = object_new(r);
 
@@ -80,7 +80,7 @@ static struct value recovery_value(const struct event_conn *e, struct report *r)
 }
 
 /* How many samples the times rest on, and what they found. */
-static struct value samples_value(const struct event_conn *e, struct report *r)
+static struct value tables_samples_value(const struct event_conn *e, struct report *r)
 {
 	static const char *const names[CONN_STATES] = {
 		"idle", "recovery", "window", "send-buffer", "cwnd", "delayed-ack", "nagle",
@@ -88,16 +88,16 @@ static struct value samples_value(const struct event_conn *e, struct report *r)
 	};
 	struct object *o = object_new(r);
 
-	put(o, e, CONN_KNOWS_TIMES, "count", e->samples);
+	tables_put(o, e, CONN_KNOWS_TIMES, "count", e->samples);
 	for (int i = 0; i < CONN_STATES; i++)
-		put(o, e, CONN_KNOWS_TIMES, names[i], e->sampled[i]);
+		tables_put(o, e, CONN_KNOWS_TIMES, names[i], e->sampled[i]);
 	counter_put(o, e, COUNTER_OF_SAMPLES);
 	object_add(o, "aimed_per_second", value_number(e->poll_mhz / 1e3));
 	return value_object(o);
 }
 
 /* As it stood at the end. */
-static struct value info_value(const struct event_conn *e, struct report *r)
+static struct value tables_info_value(const struct event_conn *e, struct report *r)
 {
 	const uint32_t g = CONN_KNOWS_GAUGES;
 	struct object *o;
@@ -105,29 +105,30 @@ static struct value info_value(const struct event_conn *e, struct report *r)
 	if (!conn_knows(e, g) && !conn_knows(e, CONN_KNOWS_RCV_WND))
 		return value_null();
 	o = object_new(r);
-	put(o, e, g, "state", e->tcp_state);
+	tables_put(o, e, g, "state", e->tcp_state);
 	object_add(o, "cwnd", e->cwnd ? value_u64(e->cwnd) : value_null());
 	/* the kernel's "none yet" */
-	put(o, e, e->ssthresh < 0x7fffffff ? g : UINT32_MAX, "ssthresh", e->ssthresh);
-	put(o, e, g, "mss", e->mss);
+	tables_put(o, e, e->ssthresh < 0x7fffffff ? g : UINT32_MAX, "ssthresh", e->ssthresh);
+	tables_put(o, e, g, "mss", e->mss);
 	object_add(o, "min_rtt_ns", e->min_rtt_us && conn_knows(e, g) ?
 		   value_ns(e->min_rtt_us * US) : value_null());
-	put_ns(o, e, g, "rto_ns", e->rto_us * US);
-	put(o, e, g, "snd_wnd", e->snd_wnd);
-	put(o, e, CONN_KNOWS_RCV_WND, "rcv_wnd", e->rcv_wnd);
-	put(o, e, g, "sndbuf", e->sndbuf);
-	put(o, e, g, "rcvbuf", e->rcvbuf);
-	put(o, e, g, "wmem_queued", e->wmem_queued);
-	put(o, e, g, "rmem", e->rmem);
-	put(o, e, g, "unsent", e->unsent);
-	put(o, e, g, "unacked", e->unacked);
-	put(o, e, g, "rcv_queue", e->rcv_queue);
-	put(o, e, e->delivery_rate ? g : UINT32_MAX, "delivery_rate", e->delivery_rate);
-	put(o, e, e->pacing_rate != UINT64_MAX ? g : UINT32_MAX, "pacing_rate", e->pacing_rate);
+	tables_put_ns(o, e, g, "rto_ns", e->rto_us * US);
+	tables_put(o, e, g, "snd_wnd", e->snd_wnd);
+	tables_put(o, e, CONN_KNOWS_RCV_WND, "rcv_wnd", e->rcv_wnd);
+	tables_put(o, e, g, "sndbuf", e->sndbuf);
+	tables_put(o, e, g, "rcvbuf", e->rcvbuf);
+	tables_put(o, e, g, "wmem_queued", e->wmem_queued);
+	tables_put(o, e, g, "rmem", e->rmem);
+	tables_put(o, e, g, "unsent", e->unsent);
+	tables_put(o, e, g, "unacked", e->unacked);
+	tables_put(o, e, g, "rcv_queue", e->rcv_queue);
+	tables_put(o, e, e->delivery_rate ? g : UINT32_MAX, "delivery_rate", e->delivery_rate);
+	tables_put(o, e, e->pacing_rate != UINT64_MAX ? g : UINT32_MAX, "pacing_rate",
+		   e->pacing_rate);
 	return value_object(o);
 }
 
-static struct value flags_value(const struct event_conn *e, struct report *r)
+static struct value tables_flags_value(const struct event_conn *e, struct report *r)
 {
 	static const struct {
 		uint32_t flag;
@@ -151,7 +152,7 @@ static struct value flags_value(const struct event_conn *e, struct report *r)
 
 /* -- the other end, in another host's recording --------------------------------------------- */
 
-static void add_who(struct object *o, const struct conn_view *v, struct report *r)
+static void tables_add_owner(struct object *o, const struct conn_view *v, struct report *r)
 {
 	object_add(o, "cookie", words_cookie(r, v->c->cookie));
 	object_add(o, "netns", words_netns(v, r));
@@ -162,8 +163,8 @@ static void add_who(struct object *o, const struct conn_view *v, struct report *
 }
 
 /* Returns the other host's record as an object, or null. */
-static struct value other_end_value(const struct conns *c, const struct conns_shown *s,
-				    const struct shown *one, struct report *r)
+static struct value tables_peer_value(const struct conns *c, const struct conn_selection *s,
+				      const struct selected *one, struct report *r)
 {
 	struct conn_view_buf room;
 	const struct conn_view *v = &room.view;
@@ -172,14 +173,14 @@ static struct value other_end_value(const struct conns *c, const struct conns_sh
 	const char *limit;
 	double share;
 
-	if (!shown_view_other(c, s, one, &room))
+	if (!select_view_peer(c, s, one, &room))
 		return value_null();
 	e = v->c;
 	limit = words_limit(e, &share);
 	o = object_new(r);
 	object_add(o, "host", value_string(c->peer_recording->there.name));
 	object_add(o, "common_ns", value_ns(v->common_ns));
-	add_who(o, v, r);
+	tables_add_owner(o, v, r);
 	object_add(o, "from_ns", value_ns(e->from));
 	object_add(o, "to_ns", value_ns(e->to));
 	object_add(o, "closed", value_bool(e->flags & CONN_CLOSED));
@@ -215,8 +216,8 @@ static const struct column connection_columns[BRIEF + FULL] = {
 	{ .name = "other_end" }, /* of two recordings only */
 };
 
-static void add_connection(struct table *t, const struct conn_view *v, struct value other,
-			   bool full, struct report *r)
+static void tables_add_connection(struct table *t, const struct conn_view *v, struct value other,
+				  bool full, struct report *r)
 {
 	const struct event_conn *e = v->c;
 	double share;
@@ -241,14 +242,14 @@ static void add_connection(struct table *t, const struct conn_view *v, struct va
 	cells[BRIEF + 2] = value_string(v->cgroup);
 	cells[BRIEF + 3] = value_string(v->unit);
 	cells[BRIEF + 4] = value_string(v->congestion_control);
-	cells[BRIEF + 5] = flags_value(e, r);
+	cells[BRIEF + 5] = tables_flags_value(e, r);
 	cells[BRIEF + 6] = v->joined ? words_cookie(r, v->peer_cookie) : value_null();
 	cells[BRIEF + 7] = value_object(words_bytes(e, r));
-	cells[BRIEF + 8] = calls_value(e, r);
-	cells[BRIEF + 9] = rtt_value(e, r);
-	cells[BRIEF + 10] = recovery_value(e, r);
-	cells[BRIEF + 11] = samples_value(e, r);
-	cells[BRIEF + 12] = info_value(e, r);
+	cells[BRIEF + 8] = tables_calls_value(e, r);
+	cells[BRIEF + 9] = tables_rtt_value(e, r);
+	cells[BRIEF + 10] = tables_recovery_value(e, r);
+	cells[BRIEF + 11] = tables_samples_value(e, r);
+	cells[BRIEF + 12] = tables_info_value(e, r);
 	cells[BRIEF + 13] = value_u64(e->thinned_one_in ? e->thinned_one_in : 1);
 	cells[BRIEF + 14] = value_string(bottleneck_name(bottleneck_find(v).side));
 	cells[BRIEF + 15] = other;
@@ -261,7 +262,7 @@ static void add_connection(struct table *t, const struct conn_view *v, struct va
 #define LINE_MOST (COUNTERS + 16)
 
 /* Columns of two recordings included; the last column may be taken off. */
-static struct table *new_lines(const struct conns *c, struct report *r)
+static struct table *tables_new_text(const struct conns *c, struct report *r)
 {
 	struct column columns[LINE_MOST] = {
 		{ .head = "cookie" },
@@ -286,7 +287,7 @@ static struct table *new_lines(const struct conns *c, struct report *r)
 
 #define ODD_KINDS (CONN_MPTCP | CONN_KTLS)
 
-static const char *kind_of(const struct event_conn *e)
+static const char *tables_kind(const struct event_conn *e)
 {
 	switch (e->flags & ODD_KINDS) {
 	case 0:
@@ -300,8 +301,8 @@ static const char *kind_of(const struct event_conn *e)
 }
 
 /* `host`: of the two who tells of it; NULL: there is one. */
-static void add_line(struct table *t, const struct conn_view *v, const char *host,
-		     struct report *r)
+static void tables_add_line(struct table *t, const struct conn_view *v, const char *host,
+			    struct report *r)
 {
 	const struct event_conn *e = v->c;
 	double share;
@@ -320,32 +321,32 @@ static void add_line(struct table *t, const struct conn_view *v, const char *hos
 		cells[n++] = value_string(bottleneck_name(bottleneck_find(v).side));
 		cells[n++] = value_string(host);
 	}
-	cells[n++] = value_string(kind_of(e));
+	cells[n++] = value_string(tables_kind(e));
 	table_add(t, cells, n);
 }
 
 /* A connection, and what the other host says of it. True: they are of odd kinds. */
-static bool add_lines(const struct conns *c, struct table *t, const struct conn_view *v,
-		      const struct conn_view_buf *other, struct report *r)
+static bool tables_add_lines(const struct conns *c, struct table *t, const struct conn_view *v,
+			     const struct conn_view_buf *other, struct report *r)
 {
 	const struct peer_recording *e = c->peer_recording;
 
-	add_line(t, v, e ? e->here.name : NULL, r);
+	tables_add_line(t, v, e ? e->here.name : NULL, r);
 	if (other)
-		add_line(t, &other->view, e->there.name, r);
+		tables_add_line(t, &other->view, e->there.name, r);
 	return (v->c->flags | (other ? other->view.c->flags : 0)) & ODD_KINDS;
 }
 
-static void add_text(const struct conns *c, const struct conns_shown *s, struct report *r)
+static void tables_add_text(const struct conns *c, const struct conn_selection *s, struct report *r)
 {
-	struct table *t = new_lines(c, r);
+	struct table *t = tables_new_text(c, r);
 	char buf[HUMAN_MAX];
 	uint64_t left = 0;
 	bool kinds = false;
 	struct conn_view_buf room, other;
 
 	vec_for_each(&s->items, one) {
-		const bool both = shown_view_other(c, s, one, &other);
+		const bool both = select_view_peer(c, s, one, &other);
 
 		if (!c->options.all && !one->judged.harmful && !(both && other.view.judged.harmful))
 			continue;
@@ -353,8 +354,8 @@ static void add_text(const struct conns *c, const struct conns_shown *s, struct 
 			left++;
 			continue;
 		}
-		shown_view(c, s, one, &room);
-		kinds |= add_lines(c, t, &room.view, both ? &other : NULL, r);
+		select_view(c, s, one, &room);
+		kinds |= tables_add_lines(c, t, &room.view, both ? &other : NULL, r);
 	}
 	if (t && !kinds)
 		t->ncolumns--; /* the last one says nothing */
@@ -380,17 +381,17 @@ static const struct column info_columns[] = {
 	{ .head = "pacing B/s", .flags = COLUMN_SPARE },
 };
 
-static struct value count_of(const struct event_conn *e, uint32_t bits, uint64_t n)
+static struct value tables_count(const struct event_conn *e, uint32_t bits, uint64_t n)
 {
 	return words_known(e, bits, value_u64(n));
 }
 
-static struct value time_of(const struct event_conn *e, uint64_t us)
+static struct value tables_time(const struct event_conn *e, uint64_t us)
 {
 	return us && e->known & CONN_KNOWS_GAUGES ? value_ns(us * US) : value_null();
 }
 
-static void add_info_line(struct table *t, const struct conn_view *v, struct report *r)
+static void tables_add_info_line(struct table *t, const struct conn_view *v, struct report *r)
 {
 	const struct event_conn *e = v->c;
 	const uint32_t g = CONN_KNOWS_GAUGES, never = UINT32_MAX;
@@ -398,21 +399,21 @@ static void add_info_line(struct table *t, const struct conn_view *v, struct rep
 	TABLE_ADD(t, words_cookie(r, e->cookie), words_local(r, v->flow),
 		  words_remote(r, v->flow), value_string(v->congestion_control),
 		  e->cwnd ? value_u64(e->cwnd) : value_null(),
-		  count_of(e, e->ssthresh < 0x7fffffff ? g : never, e->ssthresh),
-		  count_of(e, g, e->mss), e->rtt_us ? value_ns(e->rtt_us * US) : value_null(),
-		  time_of(e, e->min_rtt_us), rtt_value_of(e, 500), rtt_value_of(e, 990),
-		  time_of(e, e->rto_us), count_of(e, g, e->unsent),
-		  count_of(e, g, e->unacked), count_of(e, g, e->snd_wnd),
-		  count_of(e, g, e->wmem_queued),
-		  count_of(e, g, e->sndbuf), count_of(e, g, e->rcv_queue),
-		  count_of(e, CONN_KNOWS_RCV_WND, e->rcv_wnd), count_of(e, g, e->rmem),
-		  count_of(e, g, e->rcvbuf),
-		  count_of(e, e->delivery_rate ? g : never, e->delivery_rate),
-		  count_of(e, e->pacing_rate != UINT64_MAX ? g : never, e->pacing_rate));
+		  tables_count(e, e->ssthresh < 0x7fffffff ? g : never, e->ssthresh),
+		  tables_count(e, g, e->mss), e->rtt_us ? value_ns(e->rtt_us * US) : value_null(),
+		  tables_time(e, e->min_rtt_us), rtt_value_of(e, 500), rtt_value_of(e, 990),
+		  tables_time(e, e->rto_us), tables_count(e, g, e->unsent),
+		  tables_count(e, g, e->unacked), tables_count(e, g, e->snd_wnd),
+		  tables_count(e, g, e->wmem_queued),
+		  tables_count(e, g, e->sndbuf), tables_count(e, g, e->rcv_queue),
+		  tables_count(e, CONN_KNOWS_RCV_WND, e->rcv_wnd), tables_count(e, g, e->rmem),
+		  tables_count(e, g, e->rcvbuf),
+		  tables_count(e, e->delivery_rate ? g : never, e->delivery_rate),
+		  tables_count(e, e->pacing_rate != UINT64_MAX ? g : never, e->pacing_rate));
 }
 
 /* The first connections, whether they have problems or not. */
-static void add_info(const struct conns *c, const struct conns_shown *s, struct report *r)
+static void tables_add_info(const struct conns *c, const struct conn_selection *s, struct report *r)
 {
 	const size_t rows = c->options.all ? SIZE_MAX : TABLES_ROWS;
 	struct table *t = table_new(r, info_columns, ARRAY_LEN(info_columns));
@@ -424,8 +425,8 @@ static void add_info(const struct conns *c, const struct conns_shown *s, struct 
 			left++;
 			continue;
 		}
-		shown_view(c, s, one, &room);
-		add_info_line(t, &room.view, r);
+		select_view(c, s, one, &room);
+		tables_add_info_line(t, &room.view, r);
 	}
 	if (left)
 		report_finding(r, "%" PRIu64 " more connections: --all lists them.", left);
@@ -434,7 +435,7 @@ static void add_info(const struct conns *c, const struct conns_shown *s, struct 
 
 /* -- all of them ---------------------------------------------------------------------------- */
 
-static void add_all(const struct conns *c, const struct conns_shown *s, struct report *r)
+static void tables_add_all(const struct conns *c, const struct conn_selection *s, struct report *r)
 {
 	struct table *t = table_new(r, connection_columns,
 				    ARRAY_LEN(connection_columns) - !c->peer_recording);
@@ -444,23 +445,23 @@ static void add_all(const struct conns *c, const struct conns_shown *s, struct r
 	vec_for_each(&s->items, one) {
 		if (n++ >= TABLES_CONNECTIONS_MAX)
 			continue;
-		shown_view(c, s, one, &room);
-		add_connection(t, &room.view, other_end_value(c, s, one, r),
-			       n <= TABLES_FULL_MAX, r);
+		select_view(c, s, one, &room);
+		tables_add_connection(t, &room.view, tables_peer_value(c, s, one, r),
+				      n <= TABLES_FULL_MAX, r);
 	}
 	object_add(&r->body, "connections", value_table(t));
 	object_add(&r->body, "connections_left_out",
 		   value_u64(n > TABLES_CONNECTIONS_MAX ? n - TABLES_CONNECTIONS_MAX : 0));
 }
 
-void tables_connections(const struct conns *c, const struct conns_shown *s, struct report *r)
+void tables_connections(const struct conns *c, const struct conn_selection *s, struct report *r)
 {
 	if (!c->options.text_only)
-		add_all(c, s, r);
+		tables_add_all(c, s, r);
 	if (c->options.by || c->options.follows)
 		return;
 	if (c->options.info)
-		add_info(c, s, r);
+		tables_add_info(c, s, r);
 	else
-		add_text(c, s, r);
+		tables_add_text(c, s, r);
 }

@@ -15,14 +15,14 @@
 #define TABLES_PROBLEMS_MAX 20000u
 
 /* `connections`; and for people those with problems, or all. */
-void tables_connections(const struct conns *c, const struct conns_shown *s, struct report *r);
+void tables_connections(const struct conns *c, const struct conn_selection *s, struct report *r);
 /* `problems`, in the order of the connections. */
-void tables_problems(const struct conns *c, const struct conns_shown *s, struct report *r);
+void tables_problems(const struct conns *c, const struct conn_selection *s, struct report *r);
 /* `groups`, of --by; nothing without. 0 or -ENOMEM. */
-int tables_groups(const struct conns *c, const struct conns_shown *s, struct report *r);
+int tables_groups(const struct conns *c, const struct conn_selection *s, struct report *r);
 /* `timeline` of the connection that is followed; nothing without. */
 void tables_timeline(const struct conns *c, struct report *r);
 /* Sentences: one per class of problems, for the worst connection that has it. */
-void tables_findings(const struct conns *c, const struct conns_shown *s, struct report *r);
+void tables_findings(const struct conns *c, const struct conn_selection *s, struct report *r);
 
 #endif

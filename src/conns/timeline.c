@@ -33,7 +33,7 @@ static const struct column behind[] = {
 };
 
 /* Text columns of counters stand between the two. */
-static struct table *new_table(struct report *r)
+static struct table *conns_timeline_new(struct report *r)
 {
 	struct column columns[ARRAY_LEN(before) + COUNTERS + ARRAY_LEN(behind)];
 	size_t n = ARRAY_LEN(before);
@@ -46,8 +46,8 @@ static struct table *new_table(struct report *r)
 	return table_new(r, columns, n + ARRAY_LEN(behind));
 }
 
-static void add(const struct conns *c, const struct conn_record *record, struct table *t,
-		struct report *r)
+static void conns_timeline_add(const struct conns *c, const struct conn_interval_record *record,
+			       struct table *t, struct report *r)
 {
 	const struct conn_judged *judged = &record->judged;
 	const struct event_conn *e = &record->c;
@@ -87,9 +87,9 @@ void tables_timeline(const struct conns *c, struct report *r)
 
 	if (!c->options.follows)
 		return;
-	t = new_table(r);
+	t = conns_timeline_new(r);
 	vec_for_each(&c->followed, record) {
-		add(c, record, t, r);
+		conns_timeline_add(c, record, t, r);
 		rtt_add(&rtts, &record->c);
 	}
 	object_add(&r->body, "timeline", value_table(t));

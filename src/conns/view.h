@@ -48,7 +48,8 @@ struct conn_judged {
 };
 
 struct conn_view {
-	const struct event_conn *c;    /* of the span; NULL (conns_call() only): nothing is told */
+	const struct event_conn
+		*c; /* of the span; NULL (conns_report_call() only): nothing is told */
 	const struct event_flow *flow; /* NULL: unknown */
 	/* NULL: unknown */
 	const char *app, *comm, *cgroup, *unit, *netns, *congestion_control;

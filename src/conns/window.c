@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conns/window.h"
 
-bool window_takes(const struct conns_window *w, __u64 *from, __u64 *to)
+bool window_apply(const struct conns_window *w, __u64 *from, __u64 *to)
 {
 	int64_t first, last;
 
@@ -20,13 +20,13 @@ bool window_takes(const struct conns_window *w, __u64 *from, __u64 *to)
 	       *to - *from;
 }
 
-bool window_takes_conn(const struct conns_window *w, struct event_conn *e)
+bool window_apply_conn(const struct conns_window *w, struct event_conn *e)
 {
 	__u64 *const points[] = { &e->loss_first, &e->loss_last, &e->write_first,
 				  &e->lost_reply };
 	const __u64 before = e->from;
 
-	if (!window_takes(w, &e->from, &e->to))
+	if (!window_apply(w, &e->from, &e->to))
 		return false;
 	for (size_t i = 0; i < sizeof(points) / sizeof(points[0]); i++)
 		*points[i] += *points[i] ? e->from - before : 0;

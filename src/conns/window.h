@@ -10,9 +10,9 @@
  * Moves from..to; whether it is taken. Times that can't be are left as they are and taken, to be
  * refused by who looks at them.
  */
-bool window_takes(const struct conns_window *w, __u64 *from, __u64 *to);
+bool window_apply(const struct conns_window *w, __u64 *from, __u64 *to);
 
 /* The same of a record and all times in it. */
-bool window_takes_conn(const struct conns_window *w, struct event_conn *e);
+bool window_apply_conn(const struct conns_window *w, struct event_conn *e);
 
 #endif

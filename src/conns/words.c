@@ -14,7 +14,7 @@ struct value words_cookie(struct report *r, uint64_t cookie)
 	return value_string(report_format(r, "%" PRIu64, cookie));
 }
 
-static struct value address(struct report *r, int family, const void *bytes, uint16_t port)
+static struct value words_address(struct report *r, int family, const void *bytes, uint16_t port)
 {
 	char buf[HUMAN_ADDRESS_MAX];
 	const char *text = human_address(buf, family, bytes, port);
@@ -24,12 +24,13 @@ static struct value address(struct report *r, int family, const void *bytes, uin
 
 struct value words_local(struct report *r, const struct event_flow *flow)
 {
-	return flow ? address(r, flow->family, flow->local, flow->local_port) : value_null();
+	return flow ? words_address(r, flow->family, flow->local, flow->local_port) : value_null();
 }
 
 struct value words_remote(struct report *r, const struct event_flow *flow)
 {
-	return flow ? address(r, flow->family, flow->remote, flow->remote_port) : value_null();
+	return flow ? words_address(r, flow->family, flow->remote, flow->remote_port)
+		    : value_null();
 }
 
 struct value words_netns(const struct conn_view *v, struct report *r)

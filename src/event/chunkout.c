@@ -21,14 +21,14 @@ uint32_t event_crc(const void *data, size_t size)
 	return crc32(0, data, size);
 }
 
-static int wait_writable(int fd)
+static int event_out_wait(int fd)
 {
 	struct pollfd poll_fd = { .fd = fd, .events = POLLOUT };
 
 	return poll(&poll_fd, 1, -1) < 0 && errno != EINTR ? -errno : 0;
 }
 
-static int write_all(int fd, const void *data, size_t size)
+static int event_out_write_all(int fd, const void *data, size_t size)
 {
 	const char *from = data;
 
@@ -42,7 +42,7 @@ static int write_all(int fd, const void *data, size_t size)
 		} else if (n == 0) {
 			err = -EIO;
 		} else if (n == -EAGAIN) {
-			err = wait_writable(fd);
+			err = event_out_wait(fd);
 		} else if (n != -EINTR) {
 			err = (int)n;
 		}
@@ -53,7 +53,7 @@ static int write_all(int fd, const void *data, size_t size)
 }
 
 /* A part of a chunk is worth nothing to a reader: a regular file is cut back to whole ones. */
-static void fail(struct event_out *out, int err)
+static void event_out_fail(struct event_out *out, int err)
 {
 	const off_t end = out->start + (off_t)out->offset;
 
@@ -62,23 +62,23 @@ static void fail(struct event_out *out, int err)
 		(void)lseek(out->fd, end, SEEK_SET);
 }
 
-static void emit(struct event_out *out, const void *head, size_t head_size, const void *payload,
-		 size_t payload_size)
+static void event_out_emit(struct event_out *out, const void *head, size_t head_size,
+			   const void *payload, size_t payload_size)
 {
 	int err;
 
 	if (out->error)
 		return;
-	err = write_all(out->fd, head, head_size);
+	err = event_out_write_all(out->fd, head, head_size);
 	if (!err)
-		err = write_all(out->fd, payload, payload_size);
+		err = event_out_write_all(out->fd, payload, payload_size);
 	if (err)
-		fail(out, err);
+		event_out_fail(out, err);
 	else
 		out->offset += head_size + payload_size;
 }
 
-static uint32_t random_stream(void)
+static uint32_t event_out_random_stream(void)
 {
 	struct timespec now;
 	uint32_t stream;
@@ -90,7 +90,7 @@ static uint32_t random_stream(void)
 	return stream | 1;	/* never 0 */
 }
 
-static void write_header(struct event_out *out, struct event_file_header *header)
+static void event_out_write_header(struct event_out *out, struct event_file_header *header)
 {
 	memcpy(header->magic, EVENT_FILE_MAGIC, sizeof(header->magic));
 	header->byte_order = EVENT_BYTE_ORDER;
@@ -101,7 +101,7 @@ static void write_header(struct event_out *out, struct event_file_header *header
 	memcpy(header->creator, hostlat_version(),
 	       strnlen(hostlat_version(), sizeof(header->creator) - 1));
 	header->crc = event_seal(header);
-	emit(out, header, sizeof(*header), NULL, 0);
+	event_out_emit(out, header, sizeof(*header), NULL, 0);
 }
 
 int event_out_init(struct event_out *out, int fd, struct event_file_header *header, bool raw)
@@ -109,7 +109,7 @@ int event_out_init(struct event_out *out, int fd, struct event_file_header *head
 	*out = (struct event_out){
 		.fd = fd,
 		.start = lseek(fd, 0, SEEK_CUR),
-		.stream = header->stream ? header->stream : random_stream(),
+		.stream = header->stream ? header->stream : event_out_random_stream(),
 	};
 	out->packed = malloc(EVENT_BLOCK_SIZE);
 	out->entries = malloc(EVENT_INDEX_ENTRIES * sizeof(*out->entries));
@@ -120,7 +120,7 @@ int event_out_init(struct event_out *out, int fd, struct event_file_header *head
 		if (!out->zstd)
 			return -ENOMEM;
 	}
-	write_header(out, header);
+	event_out_write_header(out, header);
 	return out->error;
 }
 
@@ -135,7 +135,8 @@ void event_out_release(struct event_out *out)
 }
 
 /* Packs if that makes it smaller: a reader may rely on stored_size <= raw_size. */
-static const void *pack(struct event_out *out, struct event_chunk *chunk, const void *payload)
+static const void *event_out_pack(struct event_out *out, struct event_chunk *chunk,
+				  const void *payload)
 {
 	size_t size;
 
@@ -152,19 +153,19 @@ static const void *pack(struct event_out *out, struct event_chunk *chunk, const 
 	return out->packed;
 }
 
-static void put_chunk(struct event_out *out, struct event_chunk *chunk, const void *payload)
+static void event_out_put(struct event_out *out, struct event_chunk *chunk, const void *payload)
 {
-	const void *stored = pack(out, chunk, payload);
+	const void *stored = event_out_pack(out, chunk, payload);
 
 	chunk->magic = EVENT_CHUNK_MAGIC;
 	chunk->stream = out->stream;
 	chunk->seq = out->seq++;
 	chunk->payload_crc = event_crc(stored, chunk->stored_size);
 	chunk->header_crc = event_seal(chunk);
-	emit(out, chunk, sizeof(*chunk), stored, chunk->stored_size);
+	event_out_emit(out, chunk, sizeof(*chunk), stored, chunk->stored_size);
 }
 
-static void write_index(struct event_out *out)
+static void event_out_write_index(struct event_out *out)
 {
 	struct payload {
 		struct event_index_head head;
@@ -181,12 +182,12 @@ static void write_index(struct event_out *out)
 	const uint64_t offset = out->offset;
 
 	if (!payload) {
-		fail(out, -ENOMEM);
+		event_out_fail(out, -ENOMEM);
 		return;
 	}
 	payload->head.previous = out->index;
 	memcpy(payload->entries, out->entries, out->n_entries * sizeof(*out->entries));
-	put_chunk(out, &chunk, payload);
+	event_out_put(out, &chunk, payload);
 	out->index = offset;
 	out->n_entries = 0;
 	free(payload);
@@ -198,7 +199,7 @@ void event_out_chunk(struct event_out *out, struct event_chunk *chunk, const voi
 
 	if (out->error)
 		return;
-	put_chunk(out, chunk, payload);
+	event_out_put(out, chunk, payload);
 	out->entries[out->n_entries++] = (struct event_index_entry){
 		.offset = offset,
 		.first = chunk->first,
@@ -211,7 +212,7 @@ void event_out_chunk(struct event_out *out, struct event_chunk *chunk, const voi
 		.flags = chunk->flags,
 	};
 	if (out->n_entries == EVENT_INDEX_ENTRIES)
-		write_index(out);
+		event_out_write_index(out);
 }
 
 void event_out_end(struct event_out *out, uint64_t dict)
@@ -219,11 +220,11 @@ void event_out_end(struct event_out *out, uint64_t dict)
 	struct event_end end = { .magic = EVENT_END_MAGIC, .stream = out->stream };
 
 	if (out->n_entries && !out->error)
-		write_index(out);
+		event_out_write_index(out);
 	end.chunks = out->seq;
 	end.index = out->index;
 	end.dict = dict;
 	end.size = out->offset + sizeof(end);
 	end.crc = event_seal(&end);
-	emit(out, &end, sizeof(end), NULL, 0);
+	event_out_emit(out, &end, sizeof(end), NULL, 0);
 }

@@ -18,8 +18,8 @@ static uint64_t ticks_per_second(const struct clock_stretch *s)
 	return ticks <= UINT64_MAX ? (uint64_t)ticks : 0;
 }
 
-static int declare(struct event_clocks_out *out, enum clock_domain domain,
-		   const struct clock_stretch *s)
+static int event_clocks_declare(struct event_clocks_out *out, enum clock_domain domain,
+				const struct clock_stretch *s)
 {
 	const struct event_domain d = {
 		.id = domain, .type = domain,
@@ -29,7 +29,7 @@ static int declare(struct event_clocks_out *out, enum clock_domain domain,
 	return event_put(out->sink, EV_DOMAIN, (uint64_t)s->mono_ns, &d, sizeof(d));
 }
 
-static int put(void *ctx, enum clock_domain domain, const struct clock_stretch *s)
+static int event_clocks_put(void *ctx, enum clock_domain domain, const struct clock_stretch *s)
 {
 	struct event_clocks_out *out = ctx;
 	const struct event_clock_param param = {
@@ -37,7 +37,7 @@ static int put(void *ctx, enum clock_domain domain, const struct clock_stretch *
 		.mono_ns = (uint64_t)s->mono_ns, .mult = s->mult, .shift = s->shift,
 		.error_ns = s->error_ns, .fraction = s->fraction, .seq = out->seq[domain] + 1,
 	};
-	int err = out->seq[domain] ? 0 : declare(out, domain, s);
+	int err = out->seq[domain] ? 0 : event_clocks_declare(out, domain, s);
 
 	out->seq[domain]++;
 	return err ? err : event_put(out->sink, EV_CLOCK_PARAM, (uint64_t)s->mono_ns, &param,
@@ -47,7 +47,7 @@ static int put(void *ctx, enum clock_domain domain, const struct clock_stretch *
 struct clock_taker event_clocks_taker(struct event_clocks_out *out, struct event_sink *sink)
 {
 	*out = (struct event_clocks_out){ .sink = sink };
-	return (struct clock_taker){ .put = put, .ctx = out };
+	return (struct clock_taker){ .put = event_clocks_put, .ctx = out };
 }
 
 /* ---- reading ---- */
@@ -74,7 +74,7 @@ static enum clock_domain domain_of(const struct event_clocks *clocks, uint32_t i
 	return DOMAIN_NONE;
 }
 
-static void take_domain(struct event_clocks *clocks, const struct event_domain *d)
+static void event_clocks_add_domain(struct event_clocks *clocks, const struct event_domain *d)
 {
 	if (d->type > DOMAIN_MONO && d->type < DOMAIN_COUNT && !clocks->ids[d->type] &&
 	    clocks->domains & 1U << d->type)
@@ -94,7 +94,7 @@ static uint32_t flags_of(struct event_clocks *clocks, enum clock_domain domain,
 	return (flags & ~(uint32_t)PARAM_HOLDS) | PARAM_LOST;
 }
 
-static int take_param(struct event_clocks *clocks, const struct event *event)
+static int event_clocks_add_param(struct event_clocks *clocks, const struct event *event)
 {
 	struct event_clock_param param;
 	struct clock_stretch s;
@@ -171,7 +171,7 @@ static bool same_line(const struct clock_stretch *last, const struct event_clock
 	       clock->mono_ns - (uint64_t)last->mono_ns < FOLLOWED_NS_MAX;
 }
 
-static int take_followed(struct event_clocks *clocks, const struct event_clock *clock)
+static int event_clocks_add_followed(struct event_clocks *clocks, const struct event_clock *clock)
 {
 	const struct clock_stretch *last = followed_last(clocks);
 	const int64_t offset_ns = clock->realtime_minus_mono_ns;
@@ -193,7 +193,7 @@ static int take_followed(struct event_clocks *clocks, const struct event_clock *
 	return err;
 }
 
-static int take_followed_interval(struct event_clocks *clocks, const struct event *event)
+static int event_clocks_add_interval(struct event_clocks *clocks, const struct event *event)
 {
 	const struct clock_stretch *last = followed_last(clocks);
 	const bool holds = last && clocks->has_clock;
@@ -207,7 +207,7 @@ static int take_followed_interval(struct event_clocks *clocks, const struct even
 				      last->error_ns, STRETCH_HOLDS) : 0;
 }
 
-int event_clocks_take(struct event_clocks *clocks, const struct event *event)
+int event_clocks_add(struct event_clocks *clocks, const struct event *event)
 {
 	if (!clocks->begin_ns)
 		clocks->begin_ns = event->time;
@@ -215,14 +215,14 @@ int event_clocks_take(struct event_clocks *clocks, const struct event *event)
 		clocks->end_ns = event->time;
 	switch (event->kind) {
 	case EV_DOMAIN:
-		take_domain(clocks, event->payload);
+		event_clocks_add_domain(clocks, event->payload);
 		return 0;
 	case EV_CLOCK_PARAM:
-		return take_param(clocks, event);
+		return event_clocks_add_param(clocks, event);
 	case EV_CLOCK:
-		return take_followed(clocks, event->payload);
+		return event_clocks_add_followed(clocks, event->payload);
 	case EV_INTERVAL:
-		return take_followed_interval(clocks, event);
+		return event_clocks_add_interval(clocks, event);
 	default:
 		return 0;
 	}

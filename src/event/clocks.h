@@ -55,7 +55,7 @@ void event_clocks_release(struct event_clocks *clocks);
  * Takes what it needs of any event, in the order of the stream. Parameters that are missing, in a
  * damaged file, or that can't be, are counted, and what was known ends before them. 0 or -ENOMEM.
  */
-int event_clocks_take(struct event_clocks *clocks, const struct event *event);
+int event_clocks_add(struct event_clocks *clocks, const struct event *event);
 
 /* Whether the stream relates the realtime clock to the monotonic one at any time. */
 bool event_clocks_has_realtime(const struct event_clocks *clocks);

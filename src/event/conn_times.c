@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "event/conn_times.h"
 
-static uint64_t least(uint64_t a, uint64_t b)
+static uint64_t conn_times_min(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
 }
 
 /* `part` <= `of`: of `ns`, the same share. */
-static uint64_t share(uint64_t ns, uint64_t part, uint64_t of)
+static uint64_t conn_times_share(uint64_t ns, uint64_t part, uint64_t of)
 {
 	return (uint64_t)((unsigned __int128)ns * part / of);
 }
@@ -21,7 +21,7 @@ bool conn_is_weighted(const struct event_conn *c)
 }
 
 /* Samples that fit several states. */
-static uint32_t unclear_samples(const struct event_conn *c)
+static uint32_t conn_times_unclear(const struct event_conn *c)
 {
 	uint64_t clear = 0;
 
@@ -30,7 +30,7 @@ static uint32_t unclear_samples(const struct event_conn *c)
 	return c->unclear_ns && c->samples > clear ? (uint32_t)(c->samples - clear) : 0;
 }
 
-static double squares_of(uint64_t ns, uint32_t n)
+static double conn_times_squares(uint64_t ns, uint32_t n)
 {
 	double times = (double)ns / 100000;
 
@@ -39,34 +39,35 @@ static double squares_of(uint64_t ns, uint32_t n)
 
 uint64_t conn_squares(const struct event_conn *c)
 {
-	double sum = squares_of(c->unclear_ns, unclear_samples(c));
+	double sum = conn_times_squares(c->unclear_ns, conn_times_unclear(c));
 
 	for (int i = 0; i < CONN_STATES; i++)
-		sum += squares_of(c->sampled_ns[i], c->sampled[i]);
+		sum += conn_times_squares(c->sampled_ns[i], c->sampled[i]);
 	return sum < 1e18 ? (uint64_t)(sum + 0.5) : (uint64_t)1e18;
 }
 
 /* Of the samples that found something outstanding; none of these sums runs over. */
-struct found {
+struct conn_times_found {
 	uint64_t buffer, congestion, ack, unclear, all;
 	uint64_t n;
 };
 
-static uint64_t weight(const struct event_conn *c, enum conn_doing what, bool weighted)
+static uint64_t conn_times_weight(const struct event_conn *c, enum conn_sample_state what,
+				  bool weighted)
 {
 	return weighted ? c->sampled_ns[what] >> 4 : c->sampled[what];
 }
 
-static void find(struct found *f, const struct event_conn *c)
+static void conn_times_find(struct conn_times_found *f, const struct event_conn *c)
 {
 	const bool weighted = conn_is_weighted(c), repairs = !(c->known & CONN_KNOWS_LOSSES);
-	const uint32_t unclear = unclear_samples(c);
+	const uint32_t unclear = conn_times_unclear(c);
 
-	*f = (struct found){
-		.buffer = weight(c, CONN_AT_SEND_BUFFER, weighted),
-		.congestion = weight(c, CONN_AT_CWND, weighted) +
-			      (repairs ? weight(c, CONN_AT_RECOVERY, weighted) : 0),
-		.ack = weight(c, CONN_AT_DELAYED_ACK, weighted),
+	*f = (struct conn_times_found){
+		.buffer = conn_times_weight(c, CONN_AT_SEND_BUFFER, weighted),
+		.congestion = conn_times_weight(c, CONN_AT_CWND, weighted) +
+			      (repairs ? conn_times_weight(c, CONN_AT_RECOVERY, weighted) : 0),
+		.ack = conn_times_weight(c, CONN_AT_DELAYED_ACK, weighted),
 		.unclear = c->unclear_ns >> 4,
 		.n = (uint64_t)c->sampled[CONN_AT_SEND_BUFFER] + c->sampled[CONN_AT_CWND] +
 		     c->sampled[CONN_AT_DELAYED_ACK] + c->sampled[CONN_AT_NAGLE] +
@@ -74,21 +75,22 @@ static void find(struct found *f, const struct event_conn *c)
 		     (repairs ? c->sampled[CONN_AT_RECOVERY] : 0),
 	};
 	f->all = f->buffer + f->congestion + f->ack + f->unclear +
-		 weight(c, CONN_AT_NAGLE, weighted) + weight(c, CONN_AT_FLIGHT, weighted);
+		 conn_times_weight(c, CONN_AT_NAGLE, weighted) +
+		 conn_times_weight(c, CONN_AT_FLIGHT, weighted);
 }
 
 bool conn_share_out(uint64_t ns, const struct event_conn *by, struct event_conn *to)
 {
 	uint64_t buffer, ack, cwnd, unclear;
-	struct found found;
+	struct conn_times_found found;
 
-	find(&found, by);
-	if (!found.all || found.n < CONN_SAMPLES_LEAST)
+	conn_times_find(&found, by);
+	if (!found.all || found.n < CONN_SAMPLES_MIN)
 		return false;
-	buffer = share(ns, found.buffer, found.all);
-	ack = share(ns, found.ack, found.all);
-	cwnd = share(ns, found.congestion, found.all);
-	unclear = share(ns, found.unclear, found.all);
+	buffer = conn_times_share(ns, found.buffer, found.all);
+	ack = conn_times_share(ns, found.ack, found.all);
+	cwnd = conn_times_share(ns, found.congestion, found.all);
+	unclear = conn_times_share(ns, found.unclear, found.all);
 	to->send_buffer_ns += buffer;
 	to->delayed_ack_ns += ack;
 	to->congestion_ns += cwnd;
@@ -101,15 +103,15 @@ uint64_t conn_unsampled(uint64_t ns, const struct event_conn *c)
 {
 	const uint64_t all = c->to - c->from;
 
-	return all ? share(ns, least(c->unsampled_ns, all), all) : 0;
+	return all ? conn_times_share(ns, conn_times_min(c->unsampled_ns, all), all) : 0;
 }
 
 void conn_times(struct event_conn *c)
 {
-	const uint64_t all = c->to - c->from, busy = least(c->busy_ns, all);
-	const uint64_t window = least(c->kernel_rwnd_ns, busy);
-	const uint64_t repair = c->known & CONN_KNOWS_LOSSES ? least(c->recovery_ns, busy - window)
-							     : 0;
+	const uint64_t all = c->to - c->from, busy = conn_times_min(c->busy_ns, all);
+	const uint64_t window = conn_times_min(c->kernel_rwnd_ns, busy);
+	const uint64_t repair =
+		c->known & CONN_KNOWS_LOSSES ? conn_times_min(c->recovery_ns, busy - window) : 0;
 	const uint64_t rest = busy - window - repair, unsampled = conn_unsampled(rest, c);
 
 	c->receiver_window_ns = window;

@@ -12,7 +12,7 @@
 bool conn_is_weighted(const struct event_conn *c);
 
 /* With fewer samples of what nothing else says, nothing is said. */
-#define CONN_SAMPLES_LEAST 5
+#define CONN_SAMPLES_MIN 5
 
 /*
  * Shares `ns`, in which the samples of `by` were taken, out to the times of `to`; what was unclear

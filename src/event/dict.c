@@ -22,7 +22,7 @@ struct event_dict {
 	size_t n_used;
 	size_t bytes;
 	uint64_t refused;
-	uint64_t told;	/* of `refused`, in the stream */
+	uint64_t reported;	/* of `refused`, in the stream */
 	uint64_t steps;	/* from one slot to the next */
 	int error;
 };
@@ -52,7 +52,8 @@ void event_dict_free(struct event_dict *dict)
 }
 
 /* The slot of the string, or the free one where it belongs. */
-static struct slot *find(struct event_dict *dict, uint32_t which, const char *text, size_t len)
+static struct slot *event_dict_find(struct event_dict *dict, uint32_t which, const char *text,
+				    size_t len)
 {
 	size_t at = hash_bytes(text, len) + which;
 
@@ -70,7 +71,7 @@ static struct slot *find(struct event_dict *dict, uint32_t which, const char *te
 	}
 }
 
-static int make_room(struct event_dict *dict)
+static int event_dict_grow(struct event_dict *dict)
 {
 	const struct event_dict old = *dict;
 
@@ -90,15 +91,15 @@ static int make_room(struct event_dict *dict)
 		if (!slot.id)
 			continue;
 		name = dict->names[slot.dict].items[slot.id - 1];
-		*find(dict, slot.dict, name, strlen(name)) = slot;
+		*event_dict_find(dict, slot.dict, name, strlen(name)) = slot;
 	}
 	free(old.slots);
 	return 0;
 }
 
 /* Appends a string and returns its number, or 0 and sets *err. */
-static uint32_t append(struct event_dict *dict, uint32_t which, const char *text, size_t len,
-		       int *err)
+static uint32_t event_dict_append(struct event_dict *dict, uint32_t which, const char *text,
+				  size_t len, int *err)
 {
 	struct names *names = &dict->names[which];
 	char *copy = strndup(text, len);
@@ -112,13 +113,13 @@ static uint32_t append(struct event_dict *dict, uint32_t which, const char *text
 	return names->len;
 }
 
-static bool has_room(const struct event_dict *dict, uint32_t which, size_t len)
+static bool event_dict_has_space(const struct event_dict *dict, uint32_t which, size_t len)
 {
 	return dict->names[which].len < EVENT_DICT_NAMES_MAX &&
 	       dict->bytes + len + 1 <= EVENT_DICT_BYTES_MAX;
 }
 
-static uint32_t keep_error(struct event_dict *dict, int err)
+static uint32_t event_dict_note_error(struct event_dict *dict, int err)
 {
 	if (!dict->error)
 		dict->error = err;
@@ -137,29 +138,29 @@ uint32_t event_dict_intern(struct event_dict *dict, enum event_dict_id which, co
 	if (!text)
 		return 0;
 	len = strnlen(text, EVENT_NAME_MAX - 1);
-	err = make_room(dict);
+	err = event_dict_grow(dict);
 	if (err)
-		return keep_error(dict, err);
-	slot = find(dict, which, text, len);
+		return event_dict_note_error(dict, err);
+	slot = event_dict_find(dict, which, text, len);
 	if (slot->id)
 		return slot->id;
-	if (!has_room(dict, which, len)) {
+	if (!event_dict_has_space(dict, which, len)) {
 		dict->refused++;
 		return 0;
 	}
-	id = append(dict, which, text, len, &err);
+	id = event_dict_append(dict, which, text, len, &err);
 	if (!id)
-		return keep_error(dict, err);
+		return event_dict_note_error(dict, err);
 	*slot = (struct slot){ .id = id, .dict = which };
 	dict->n_used++;
 	if (sink)
 		err = event_put_name(sink, time, which, id, dict->names[which].items[id - 1]);
 	if (err)
-		keep_error(dict, err);
+		event_dict_note_error(dict, err);
 	return id;
 }
 
-static int replace(struct event_dict *dict, char **place, const char *text, size_t len)
+static int event_dict_replace(struct event_dict *dict, char **place, const char *text, size_t len)
 {
 	char *copy = strndup(text, len);
 
@@ -197,7 +198,7 @@ int event_dict_set(struct event_dict *dict, const struct event *event)
 		return err;
 	while (names->len < name->id)
 		names->items[names->len++] = NULL;
-	return replace(dict, &names->items[name->id - 1], name->text, len);
+	return event_dict_replace(dict, &names->items[name->id - 1], name->text, len);
 }
 
 const char *event_dict_get(const struct event_dict *dict, uint32_t which, uint32_t id)
@@ -215,10 +216,10 @@ uint64_t event_dict_refused(const struct event_dict *dict)
 int event_dict_put_loss(struct event_dict *dict, struct event_sink *sink, uint64_t time)
 {
 	const struct event_loss loss = {
-		.why = LOSS_DICT_FULL, .kind = EV_NAME, .records = dict->refused - dict->told,
+		.why = LOSS_DICT_FULL, .kind = EV_NAME, .records = dict->refused - dict->reported,
 	};
 
-	dict->told = dict->refused;
+	dict->reported = dict->refused;
 	return loss.records ? event_put(sink, EV_LOSS, time, &loss, sizeof(loss)) : 0;
 }
 

@@ -34,9 +34,9 @@ void event_feed_free(struct event_feed *feed)
 	free(feed);
 }
 
-void *event_feed_room(struct event_feed *feed, size_t *n)
+void *event_feed_space(struct event_feed *feed, size_t *n)
 {
-	return event_input_room(&feed->in.input, feed->offset, n);
+	return event_input_space(&feed->in.input, feed->offset, n);
 }
 
 void event_feed_added(struct event_feed *feed, size_t n)
@@ -45,7 +45,7 @@ void event_feed_added(struct event_feed *feed, size_t n)
 }
 
 /* Whether so many bytes from the offset on are there. */
-static const unsigned char *view(struct event_feed *feed, size_t n)
+static const unsigned char *event_feed_view(struct event_feed *feed, size_t n)
 {
 	size_t got = n;
 	const unsigned char *bytes = event_input_view(&feed->in.input, feed->offset, &got);
@@ -54,7 +54,7 @@ static const unsigned char *view(struct event_feed *feed, size_t n)
 }
 
 /* The first wrong byte says it: a shell's message may be shorter than the header. */
-static int read_header(struct event_feed *feed)
+static int event_feed_read_header(struct event_feed *feed)
 {
 	struct event_damage damage = { 0 };
 	struct event_file_header header;
@@ -64,7 +64,7 @@ static int read_header(struct event_feed *feed)
 
 	if (memcmp(bytes, EVENT_FILE_MAGIC, n))
 		return -ENOEXEC;
-	if (!view(feed, sizeof(header)))
+	if (!event_feed_view(feed, sizeof(header)))
 		return 0;
 	err = event_in_header(&feed->in, &header, &damage);
 	if (err || damage.reasons)
@@ -73,14 +73,14 @@ static int read_header(struct event_feed *feed)
 	return 1;
 }
 
-static int read_end(struct event_feed *feed)
+static int event_feed_read_end(struct event_feed *feed)
 {
 	struct event_damage damage = { 0 };
 	struct event_chunk chunk;
 	struct event_end end;
 	uint64_t at = feed->offset;
 
-	if (!view(feed, sizeof(end)))
+	if (!event_feed_view(feed, sizeof(end)))
 		return 0;
 	if (event_in_find(&feed->in, &at, &chunk, &end, &damage) != EVENT_FOUND_END ||
 	    at != feed->offset || end.chunks != feed->seq)
@@ -89,37 +89,37 @@ static int read_end(struct event_feed *feed)
 }
 
 /* 1: loaded into feed->in.raw. */
-static int read_chunk(struct event_feed *feed, struct event_chunk *chunk)
+static int event_feed_read_chunk(struct event_feed *feed, struct event_chunk *chunk)
 {
-	const unsigned char *bytes = view(feed, sizeof(chunk->magic));
+	const unsigned char *bytes = event_feed_view(feed, sizeof(chunk->magic));
 	uint32_t magic;
 
 	if (!bytes)
 		return 0;
 	memcpy(&magic, bytes, sizeof(magic));
 	if (magic == EVENT_END_MAGIC)
-		return read_end(feed);
+		return event_feed_read_end(feed);
 	if (magic != EVENT_CHUNK_MAGIC)
 		return -EBADMSG;
-	if (!view(feed, sizeof(*chunk)))
+	if (!event_feed_view(feed, sizeof(*chunk)))
 		return 0;
 	if (!event_in_at(&feed->in, feed->offset, chunk) || chunk->seq != feed->seq)
 		return -EBADMSG;
-	if (!view(feed, sizeof(*chunk) + chunk->stored_size))
+	if (!event_feed_view(feed, sizeof(*chunk) + chunk->stored_size))
 		return 0;
 	return event_in_load(&feed->in, feed->offset, chunk) ? 1 : -EBADMSG;
 }
 
-static int next(struct event_feed *feed, struct event_block *block)
+static int event_feed_read(struct event_feed *feed, struct event_block *block)
 {
 	struct event_chunk chunk;
-	int ret = feed->offset ? 1 : read_header(feed);
+	int ret = feed->offset ? 1 : event_feed_read_header(feed);
 
 	while (ret > 0) {
 		struct event_damage damage = { 0 };
 		bool any;
 
-		ret = read_chunk(feed, &chunk);
+		ret = event_feed_read_chunk(feed, &chunk);
 		if (ret <= 0)
 			break;
 		feed->seq++;
@@ -137,7 +137,7 @@ static int next(struct event_feed *feed, struct event_block *block)
 
 int event_feed_next(struct event_feed *feed, struct event_block *block)
 {
-	int ret = feed->ended ? feed->ended : next(feed, block);
+	int ret = feed->ended ? feed->ended : event_feed_read(feed, block);
 
 	if (ret < 0)
 		feed->ended = ret;

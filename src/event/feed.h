@@ -21,7 +21,7 @@ void event_feed_free(struct event_feed *feed);
  * Where to put what comes next, and how much fits: 0 only while event_feed_next() has a block.
  * Ends the last block. Then say how many bytes were put there.
  */
-void *event_feed_room(struct event_feed *feed, size_t *n);
+void *event_feed_space(struct event_feed *feed, size_t *n);
 void event_feed_added(struct event_feed *feed, size_t n);
 
 /*

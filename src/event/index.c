@@ -33,7 +33,7 @@ bool event_index_end(struct event_in *in, struct event_end *end)
 	       (end->stream == in->stream || !in->stream);
 }
 
-static int by_place(const void *a, const void *b)
+static int event_index_compare(const void *a, const void *b)
 {
 	const struct event_index_entry *x = a, *y = b;
 
@@ -41,7 +41,7 @@ static int by_place(const void *a, const void *b)
 	       sort_order(x->domain, y->domain) ?: sort_order(x->offset, y->offset);
 }
 
-static int push(struct event_index *index, const struct event_index_entry *entry)
+static int event_index_push(struct event_index *index, const struct event_index_entry *entry)
 {
 	int err = vec_push(&index->entries, *entry);
 
@@ -52,8 +52,8 @@ static int push(struct event_index *index, const struct event_index_entry *entry
  * Whether the entries are those of chunks that follow each other between `from` and `to`. So no
  * chunk is named twice, and all that an index names is no more than the file.
  */
-static bool in_order(const struct event_index_entry *entries, uint32_t n, uint64_t from,
-		     uint64_t to)
+static bool event_index_is_ordered(const struct event_index_entry *entries, uint32_t n,
+				   uint64_t from, uint64_t to)
 {
 	for (uint32_t i = 0; i < n; i++) {
 		if (entries[i].offset < from || entries[i].offset >= to)
@@ -67,8 +67,8 @@ static bool in_order(const struct event_index_entry *entries, uint32_t n, uint64
  * Loads the index chunk at *offset, which must end at *limit or before. *offset becomes the one
  * before it, and *limit where that must end. -EBADMSG: not to be used.
  */
-static int load_part(struct event_index *index, struct event_in *in, uint64_t *offset,
-		     uint64_t *limit)
+static int event_index_load_part(struct event_index *index, struct event_in *in, uint64_t *offset,
+				 uint64_t *limit)
 {
 	const uint64_t at = *offset;
 	struct event_chunk chunk;
@@ -83,26 +83,26 @@ static int load_part(struct event_index *index, struct event_in *in, uint64_t *o
 	    at + sizeof(chunk) + chunk.stored_size > *limit || head->previous >= at)
 		return -EBADMSG;
 	from = head->previous ? head->previous + sizeof(chunk) : in->start;
-	if (!in_order(entries, chunk.count, from, at))
+	if (!event_index_is_ordered(entries, chunk.count, from, at))
 		return -EBADMSG;
 	for (uint32_t i = 0; i < chunk.count && !err; i++)
-		err = push(index, &entries[i]);
+		err = event_index_push(index, &entries[i]);
 	*offset = head->previous;
 	*limit = chunk.count ? entries[0].offset : at;
 	return err;
 }
 
-static int load_chain(struct event_index *index, struct event_in *in, uint64_t offset)
+static int event_index_load_chain(struct event_index *index, struct event_in *in, uint64_t offset)
 {
 	uint64_t limit = in->input.size;
 	int err = 0;
 
 	while (offset && !err)
-		err = load_part(index, in, &offset, &limit);
+		err = event_index_load_part(index, in, &offset, &limit);
 	return err;
 }
 
-static int rebuild(struct event_index *index, struct event_in *in)
+static int event_index_rebuild(struct event_index *index, struct event_in *in)
 {
 	uint64_t at = in->start;
 	struct event_chunk chunk;
@@ -126,7 +126,7 @@ static int rebuild(struct event_index *index, struct event_in *in)
 
 		if (chunk.kind != EVENT_CHUNK_INDEX &&
 		    at + sizeof(chunk) + chunk.stored_size <= in->input.size)
-			err = push(index, &entry);
+			err = event_index_push(index, &entry);
 		at = event_in_skip(in, at, &chunk);
 	}
 	if (!err && in->input.error)
@@ -141,24 +141,26 @@ int event_index_load(struct event_index *index, struct event_in *in, const struc
 
 	in->input.ahead = false;
 	if (end && end->index)
-		err = load_chain(index, in, end->index);
+		err = event_index_load_chain(index, in, end->index);
 	if (err == -EBADMSG) {
 		index->rebuilt = true;
 		if (!end)
 			index->damage.reasons |= DAMAGE_CUT;
-		err = rebuild(index, in);
+		err = event_index_rebuild(index, in);
 	}
 	in->input.ahead = ahead;
 	if (!err && index->entries.len)
 		qsort(index->entries.items, index->entries.len, sizeof(*index->entries.items),
-		      by_place);
+		      event_index_compare);
 	return err;
 }
 
 /* The first entry that is not before `key`. */
-static size_t lower_bound(const struct event_index *index, const struct event_index_entry *key)
+static size_t event_index_lower_bound(const struct event_index *index,
+				      const struct event_index_entry *key)
 {
-	return sort_first(i, 0, index->entries.len, by_place(&index->entries.items[i], key) >= 0);
+	return sort_first(i, 0, index->entries.len,
+			  event_index_compare(&index->entries.items[i], key) >= 0);
 }
 
 void event_index_range(const struct event_index *index, const struct event_window *window,
@@ -170,9 +172,9 @@ void event_index_range(const struct event_index *index, const struct event_windo
 		.domain = window->domain,
 	};
 
-	*from = lower_bound(index, &key);
+	*from = event_index_lower_bound(index, &key);
 	key.offset = UINT64_MAX;
-	*to = lower_bound(index, &key);
+	*to = event_index_lower_bound(index, &key);
 }
 
 /*

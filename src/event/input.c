@@ -39,7 +39,7 @@ void event_input_release(struct event_input *input)
 	input->buffer = NULL;
 }
 
-static ssize_t read_some(struct event_input *input, size_t room)
+static ssize_t event_input_read(struct event_input *input, size_t room)
 {
 	unsigned char *to = input->buffer + input->len;
 	ssize_t n;
@@ -59,7 +59,7 @@ static ssize_t read_some(struct event_input *input, size_t room)
 }
 
 /* Makes `offset` the first byte of the window. What a pipe skips is read and dropped. */
-static void move_to(struct event_input *input, uint64_t offset)
+static void event_input_move_to(struct event_input *input, uint64_t offset)
 {
 	size_t skip;
 
@@ -74,7 +74,7 @@ static void move_to(struct event_input *input, uint64_t offset)
 
 		input->at += input->len;
 		input->len = 0;
-		n = read_some(input, EVENT_INPUT_SIZE);
+		n = event_input_read(input, EVENT_INPUT_SIZE);
 		if (n <= 0) {
 			input->error = input->error ? input->error : (int)n;
 			input->at = offset;
@@ -90,18 +90,18 @@ static void move_to(struct event_input *input, uint64_t offset)
 }
 
 /* How many bytes from `offset` on are in the window. */
-static size_t available(const struct event_input *input, uint64_t offset)
+static size_t event_input_available(const struct event_input *input, uint64_t offset)
 {
 	if (offset < input->at || offset - input->at > input->len)
 		return 0;
 	return input->len - (offset - input->at);
 }
 
-static void fill(struct event_input *input, uint64_t offset, size_t n, size_t want)
+static void event_input_fill(struct event_input *input, uint64_t offset, size_t n, size_t want)
 {
-	move_to(input, offset);
+	event_input_move_to(input, offset);
 	while (input->len < n && !input->error) {
-		ssize_t got = read_some(input, want - input->len);
+		ssize_t got = event_input_read(input, want - input->len);
 
 		if (got < 0)
 			input->error = (int)got;
@@ -111,10 +111,10 @@ static void fill(struct event_input *input, uint64_t offset, size_t n, size_t wa
 	}
 }
 
-void *event_input_room(struct event_input *input, uint64_t offset, size_t *n)
+void *event_input_space(struct event_input *input, uint64_t offset, size_t *n)
 {
 	BUG_ON(input->fd >= 0);
-	move_to(input, offset);
+	event_input_move_to(input, offset);
 	*n = EVENT_INPUT_SIZE - input->len;
 	return input->buffer + input->len;
 }
@@ -126,8 +126,8 @@ void event_input_fed(struct event_input *input, size_t n)
 }
 
 /* At least *n bytes; if some must be read, as many as make `want`. Then *n is what there is. */
-static const unsigned char *view(struct event_input *input, uint64_t offset, size_t *n,
-				 size_t want)
+static const unsigned char *event_input_view_at(struct event_input *input, uint64_t offset,
+						size_t *n, size_t want)
 {
 	BUG_ON(*n > EVENT_INPUT_SIZE);
 	/* Offsets come from files: no file has these. */
@@ -135,9 +135,9 @@ static const unsigned char *view(struct event_input *input, uint64_t offset, siz
 		*n = 0;
 		return input->buffer;
 	}
-	if (available(input, offset) < *n)
-		fill(input, offset, *n, want);
-	*n = available(input, offset);
+	if (event_input_available(input, offset) < *n)
+		event_input_fill(input, offset, *n, want);
+	*n = event_input_available(input, offset);
 	return input->buffer + (offset - input->at);
 }
 
@@ -145,7 +145,7 @@ const unsigned char *event_input_view(struct event_input *input, uint64_t offset
 {
 	const size_t asked = *n;
 	const size_t want = input->ahead ? EVENT_INPUT_SIZE : asked;
-	const unsigned char *bytes = view(input, offset, n, want);
+	const unsigned char *bytes = event_input_view_at(input, offset, n, want);
 
 	if (*n > asked)
 		*n = asked;
@@ -154,5 +154,5 @@ const unsigned char *event_input_view(struct event_input *input, uint64_t offset
 
 const unsigned char *event_input_view_all(struct event_input *input, uint64_t offset, size_t *n)
 {
-	return view(input, offset, n, EVENT_INPUT_SIZE);
+	return event_input_view_at(input, offset, n, EVENT_INPUT_SIZE);
 }

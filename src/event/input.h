@@ -35,7 +35,7 @@ void event_input_release(struct event_input *input);
  * Where to put what comes next, and how much fits; bytes before `offset` are forgotten. Then say
  * how many were put there. Ends views.
  */
-void *event_input_room(struct event_input *input, uint64_t offset, size_t *n);
+void *event_input_space(struct event_input *input, uint64_t offset, size_t *n);
 void event_input_fed(struct event_input *input, size_t n);
 
 /*

@@ -5,28 +5,28 @@
 
 #include "stats/buckets.h"
 
-static bool is_text(const char *text, size_t size)
+static bool event_is_text(const char *text, size_t size)
 {
 	return size > 0 && memchr(text, '\0', size) == text + size - 1;
 }
 
-static bool check_fact(const void *payload, size_t size)
+static bool event_check_fact(const void *payload, size_t size)
 {
 	const struct event_fact *fact = payload;
 
 	return sizeof(*fact) + fact->key_size + fact->value_size == size &&
-	       is_text(fact->text, fact->key_size) &&
-	       is_text(fact->text + fact->key_size, fact->value_size);
+	       event_is_text(fact->text, fact->key_size) &&
+	       event_is_text(fact->text + fact->key_size, fact->value_size);
 }
 
-static bool check_name(const void *payload, size_t size)
+static bool event_check_name(const void *payload, size_t size)
 {
 	const struct event_name *name = payload;
 
-	return name->id != 0 && is_text(name->text, size - sizeof(*name));
+	return name->id != 0 && event_is_text(name->text, size - sizeof(*name));
 }
 
-static bool check_hist(const void *payload, size_t size)
+static bool event_check_hist(const void *payload, size_t size)
 {
 	const struct event_hist *hist = payload;
 
@@ -34,7 +34,7 @@ static bool check_hist(const void *payload, size_t size)
 	return hist->schema >= BUCKET_SCHEMA_MIN && hist->schema <= BUCKET_SCHEMA_MAX;
 }
 
-static bool check_culprit(const void *payload, size_t size)
+static bool event_check_culprit(const void *payload, size_t size)
 {
 	const struct event_culprit *culprit = payload;
 
@@ -42,7 +42,7 @@ static bool check_culprit(const void *payload, size_t size)
 	return memchr(culprit->comm, '\0', sizeof(culprit->comm)) != NULL;
 }
 
-static bool check_slow(const void *payload, size_t size)
+static bool event_check_slow(const void *payload, size_t size)
 {
 	const struct event_slow *slow = payload;
 
@@ -51,7 +51,7 @@ static bool check_slow(const void *payload, size_t size)
 	       memchr(slow->culprit, '\0', sizeof(slow->culprit));
 }
 
-static bool check_message(const void *payload, size_t size)
+static bool event_check_message(const void *payload, size_t size)
 {
 	const struct event_message *message = payload;
 	const struct event_piece *pieces = (const void *)(message + 1);
@@ -64,7 +64,7 @@ static bool check_message(const void *payload, size_t size)
 	return true;
 }
 
-static bool check_domain(const void *payload, size_t size)
+static bool event_check_domain(const void *payload, size_t size)
 {
 	const struct event_domain *domain = payload;
 
@@ -72,7 +72,7 @@ static bool check_domain(const void *payload, size_t size)
 	return domain->id > 0 && domain->id <= UINT16_MAX;
 }
 
-static bool check_clock_param(const void *payload, size_t size)
+static bool event_check_clock_param(const void *payload, size_t size)
 {
 	const struct event_clock_param *param = payload;
 
@@ -80,7 +80,7 @@ static bool check_clock_param(const void *payload, size_t size)
 	return param->domain > 0 && param->domain <= UINT16_MAX && param->shift < 64;
 }
 
-static bool check_sample(const void *payload, size_t size)
+static bool event_check_sample(const void *payload, size_t size)
 {
 	const struct event_sample *sample = payload;
 
@@ -88,7 +88,7 @@ static bool check_sample(const void *payload, size_t size)
 	return sample->intended <= sample->done;
 }
 
-static bool check_noise(const void *payload, size_t size)
+static bool event_check_noise(const void *payload, size_t size)
 {
 	const struct event_noise *noise = payload;
 
@@ -96,7 +96,7 @@ static bool check_noise(const void *payload, size_t size)
 	return noise->begin <= noise->end;
 }
 
-static bool check_conn(const void *payload, size_t size)
+static bool event_check_conn(const void *payload, size_t size)
 {
 	const struct event_conn *conn = payload;
 
@@ -104,12 +104,12 @@ static bool check_conn(const void *payload, size_t size)
 	return conn->from <= conn->to;
 }
 
-static bool check_call(const void *payload, size_t size)
+static bool event_check_call(const void *payload, size_t size)
 {
 	const struct event_call *call = payload;
 
 	(void)size;
-	return call->direction < DIR_MAX && call->doing < CONN_AT_MAX && call->seq > 0;
+	return call->direction < DIR_MAX && call->state < CONN_AT_MAX && call->seq > 0;
 }
 
 #define PLAIN(type) .version = 1, .size = sizeof(struct type), .least = sizeof(struct type)
@@ -120,35 +120,35 @@ static bool check_call(const void *payload, size_t size)
 	PLAIN(type), .item_size = sizeof(struct item), .item_count_at = offsetof(struct type, n)
 
 static const struct event_kind_info infos[EV_KIND_MAX] = {
-	[EV_FACT] = { PLAIN(event_fact), .check = check_fact },
-	[EV_NAME] = { PLAIN(event_name), .defines = true, .check = check_name },
+	[EV_FACT] = { PLAIN(event_fact), .check = event_check_fact },
+	[EV_NAME] = { PLAIN(event_name), .defines = true, .check = event_check_name },
 	[EV_CLOCK] = { PLAIN(event_clock) },
-	[EV_HIST] = { ARRAY(event_hist, event_bucket), .check = check_hist },
+	[EV_HIST] = { ARRAY(event_hist, event_bucket), .check = event_check_hist },
 	[EV_COUNT] = { GROWN(event_count, flags) },
 	[EV_BINDING] = { PLAIN(event_binding) },
 	[EV_SHARE] = { GROWN(event_share, stopped_ns) },
-	[EV_CULPRIT] = { PLAIN(event_culprit), .check = check_culprit },
+	[EV_CULPRIT] = { PLAIN(event_culprit), .check = event_check_culprit },
 	[EV_INTERVAL] = { GROWN(event_interval, one_in) },
 	[EV_GROUP] = { ARRAY(event_group, event_label), .defines = true },
 	[EV_LOSS] = { PLAIN(event_loss) },
-	[EV_DOMAIN] = { PLAIN(event_domain), .defines = true, .check = check_domain },
+	[EV_DOMAIN] = { PLAIN(event_domain), .defines = true, .check = event_check_domain },
 	[EV_CLOCK_PARAM] = { GROWN(event_clock_param, fraction), .defines = true,
-			     .check = check_clock_param },
+			     .check = event_check_clock_param },
 	[EV_FLOW] = { PLAIN(event_flow), .defines = true },
 	[EV_MESSAGE] = { ARRAY(event_message, event_piece), .bulk = true,
-			 .check = check_message },
+			 .check = event_check_message },
 	[EV_LOAD] = { GROWN(event_load, misses) },
-	[EV_NOISE] = { PLAIN(event_noise), .check = check_noise },
-	[EV_SLOW] = { GROWN(event_slow, at_socket_ns), .check = check_slow },
+	[EV_NOISE] = { PLAIN(event_noise), .check = event_check_noise },
+	[EV_SLOW] = { GROWN(event_slow, at_socket_ns), .check = event_check_slow },
 	[EV_QUEUE] = { PLAIN(event_queue) },
 	[EV_SOFTNET] = { PLAIN(event_softnet) },
 	[EV_PRESSURE] = { PLAIN(event_pressure) },
 	[EV_EDGE] = { PLAIN(event_edge), .bulk = true },
 	[EV_SAMPLE] = { GROWN(event_sample, sched_ns), .bulk = true,
-			 .check = check_sample },
-	[EV_CONN] = { GROWN(event_conn, unknown_ns), .bulk = true, .check = check_conn },
+			 .check = event_check_sample },
+	[EV_CONN] = { GROWN(event_conn, unknown_ns), .bulk = true, .check = event_check_conn },
 	[EV_WAKE] = { PLAIN(event_wake), .bulk = true },
-	[EV_CALL] = { PLAIN(event_call), .bulk = true, .check = check_call },
+	[EV_CALL] = { PLAIN(event_call), .bulk = true, .check = event_check_call },
 };
 
 const struct event_kind_info *event_kind_info(uint32_t kind)
@@ -160,7 +160,7 @@ const struct event_kind_info *event_kind_info(uint32_t kind)
  * The array must fit. It need not end with the payload: a later version of this program may put
  * more behind it, as it may make a struct without an array longer.
  */
-static bool array_fits(const struct event_kind_info *info, const void *payload, size_t size)
+static bool event_array_fits(const struct event_kind_info *info, const void *payload, size_t size)
 {
 	uint32_t n;
 
@@ -178,7 +178,7 @@ enum event_check event_check(uint32_t kind, uint16_t version, const void *payloa
 		return EVENT_NEWER;
 	if (version == 0 || size < info->least)
 		return EVENT_INVALID;
-	if (info->item_size && !array_fits(info, payload, size))
+	if (info->item_size && !event_array_fits(info, payload, size))
 		return EVENT_INVALID;
 	if (info->check && !info->check(payload, size))
 		return EVENT_INVALID;

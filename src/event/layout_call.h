@@ -26,7 +26,7 @@ struct event_call {
 	__u32 unacked;		/* bytes sent that are not acknowledged */
 	__u32 unread;		/* bytes that came in order and were not read */
 	__u8 direction;		/* enum direction: DIR_EGRESS is a send call */
-	__u8 doing;		/* enum conn_doing */
+	__u8 state;		/* enum conn_sample_state */
 	__u16 flags;		/* enum call_flags */
 };
 

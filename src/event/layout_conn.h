@@ -71,7 +71,7 @@ enum conn_added {
 #undef CONN_ADDED_ONE
 
 /* What a sample found the connection doing: the first of these that holds. */
-enum conn_doing {
+enum conn_sample_state {
 	CONN_AT_IDLE,		/* nothing to send and nothing unacknowledged */
 	CONN_AT_RECOVERY,	/* repairs a loss */
 	CONN_AT_WINDOW,		/* the peer's window has no room */
@@ -134,7 +134,7 @@ struct event_conn {
 	__u32 idle_bursts, idle_bursts_lost, idle_restarts;
 	__u32 zero_windows, unread; /* of `samples` */
 	__u32 samples;		/* Poisson */
-	__u32 sampled[CONN_STATES]; /* of them, by enum conn_doing */
+	__u32 sampled[CONN_STATES]; /* of them, by enum conn_sample_state */
 	__u32 send_sizes[CONN_SIZES];
 	__u32 recv_sizes[CONN_SIZES];
 

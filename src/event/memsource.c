@@ -25,7 +25,7 @@ struct event_memsource {
 };
 
 /* The block that was handed out last is the spare one. */
-static struct buffer *take_buffer(struct event_memsource *mem)
+static struct buffer *mem_new_buffer(struct event_memsource *mem)
 {
 	struct buffer *buffer;
 
@@ -56,7 +56,7 @@ static struct buffer *tail_for(struct event_memsource *mem, uint32_t core, size_
 
 	if (buffer && buffer->core == core && event_records_fit(&buffer->records, size))
 		return buffer;
-	buffer = take_buffer(mem);
+	buffer = mem_new_buffer(mem);
 	if (!buffer)
 		return NULL;
 	buffer->core = core;

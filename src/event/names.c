@@ -10,7 +10,7 @@
 static const char *const stages[STAGE_MAX] = { [STAGE_NONE] = "none", STAGE_LIST(STAGE_NAME) };
 
 #define PLACE_NAME(NAME, value, name, when) PLACE_##NAME,
-enum place { PLACE_NONE, STAGE_LIST(PLACE_NAME) PLACES };
+enum stage_place_number { PLACE_NONE, STAGE_LIST(PLACE_NAME) PLACES };
 _Static_assert((int)PLACES == (int)STAGE_MAX, "each value is a stage's");
 
 #define PLACE_OF(NAME, value, name, when) [value] = PLACE_##NAME,
@@ -63,14 +63,14 @@ static const char *const group_keys[GROUP_KEY_MAX] = {
 	[GROUP_COMM] = "comm",
 };
 
-static const char *name_of(const char *const *words, size_t n, unsigned int value)
+static const char *event_name_of(const char *const *words, size_t n, unsigned int value)
 {
 	return value < n && words[value] ? words[value] : "unknown";
 }
 
 const char *stage_name(unsigned int stage)
 {
-	return name_of(stages, ARRAY_LEN(stages), stage);
+	return event_name_of(stages, ARRAY_LEN(stages), stage);
 }
 
 enum direction stage_direction(unsigned int stage)
@@ -98,25 +98,25 @@ bool stage_was_socket(unsigned int stage, unsigned int protocol, const char *hoo
 
 const char *origin_name(unsigned int origin)
 {
-	return name_of(origins, ARRAY_LEN(origins), origin);
+	return event_name_of(origins, ARRAY_LEN(origins), origin);
 }
 
 const char *direction_name(unsigned int direction)
 {
-	return name_of(directions, ARRAY_LEN(directions), direction);
+	return event_name_of(directions, ARRAY_LEN(directions), direction);
 }
 
 const char *protocol_name(unsigned int protocol)
 {
-	return name_of(protocols, ARRAY_LEN(protocols), protocol);
+	return event_name_of(protocols, ARRAY_LEN(protocols), protocol);
 }
 
 const char *dist_name(unsigned int dist)
 {
-	return name_of(dists, ARRAY_LEN(dists), dist);
+	return event_name_of(dists, ARRAY_LEN(dists), dist);
 }
 
 const char *group_key_name(unsigned int key)
 {
-	return name_of(group_keys, ARRAY_LEN(group_keys), key);
+	return event_name_of(group_keys, ARRAY_LEN(group_keys), key);
 }

@@ -56,15 +56,15 @@ void event_pool_flush_kind(struct event_pool *pool, uint16_t kind)
 			event_pool_flush(pool, pool->buffers[i]);
 }
 
-static struct event_buffer **bucket_of(struct event_pool *pool, uint16_t kind, uint16_t domain,
-				       uint32_t core)
+static struct event_buffer **event_pool_bucket(struct event_pool *pool, uint16_t kind,
+					       uint16_t domain, uint32_t core)
 {
 	const uint32_t hash = (kind * 31u + domain) * 2654435761u + core * 2246822519u;
 
 	return &pool->hash[(hash >> 12) & (pool->max - 1)];
 }
 
-static struct event_buffer *new_buffer(struct event_pool *pool)
+static struct event_buffer *event_pool_new_buffer(struct event_pool *pool)
 {
 	struct event_buffer *buffer;
 
@@ -84,7 +84,7 @@ static struct event_buffer *new_buffer(struct event_pool *pool)
  * Second chance: the next one that was not used since the hand passed it. It clears what it passes,
  * so that a use pays for a step, however many buffers there are.
  */
-static struct event_buffer *oldest_buffer(struct event_pool *pool)
+static struct event_buffer *event_pool_oldest(struct event_pool *pool)
 {
 	for (uint32_t i = 0; i < 2 * pool->n_buffers; i++) {
 		struct event_buffer *buffer = pool->buffers[pool->hand];
@@ -99,14 +99,14 @@ static struct event_buffer *oldest_buffer(struct event_pool *pool)
 	return NULL;
 }
 
-static struct event_buffer *evict(struct event_pool *pool)
+static struct event_buffer *event_pool_evict(struct event_pool *pool)
 {
-	struct event_buffer *oldest = oldest_buffer(pool), **link;
+	struct event_buffer *oldest = event_pool_oldest(pool), **link;
 
 	if (!oldest)
 		return NULL;
 	event_pool_flush(pool, oldest);
-	link = bucket_of(pool, oldest->kind, oldest->domain, oldest->core);
+	link = event_pool_bucket(pool, oldest->kind, oldest->domain, oldest->core);
 	while (*link != oldest)
 		link = &(*link)->chain;
 	*link = oldest->chain;
@@ -116,15 +116,15 @@ static struct event_buffer *evict(struct event_pool *pool)
 struct event_buffer *event_pool_get(struct event_pool *pool, uint16_t kind, uint16_t domain,
 				    uint32_t core)
 {
-	struct event_buffer **bucket = bucket_of(pool, kind, domain, core);
+	struct event_buffer **bucket = event_pool_bucket(pool, kind, domain, core);
 	struct event_buffer *buffer = *bucket;
 
 	while (buffer && (buffer->kind != kind || buffer->domain != domain || buffer->core != core))
 		buffer = buffer->chain;
 	if (!buffer) {
-		buffer = new_buffer(pool);
+		buffer = event_pool_new_buffer(pool);
 		if (!buffer)
-			buffer = evict(pool);
+			buffer = event_pool_evict(pool);
 		if (!buffer)
 			return NULL;
 		buffer->kind = kind;
@@ -139,8 +139,8 @@ struct event_buffer *event_pool_get(struct event_pool *pool, uint16_t kind, uint
 
 int event_pool_init(struct event_pool *pool, struct event_out *out, uint32_t cores)
 {
-	*pool = (struct event_pool){ .out = out, .max = EVENT_POOL_LEAST };
-	while (pool->max < EVENT_POOL_MOST && pool->max / EVENT_POOL_KINDS < cores)
+	*pool = (struct event_pool){ .out = out, .max = EVENT_POOL_MIN };
+	while (pool->max < EVENT_POOL_MAX && pool->max / EVENT_POOL_KINDS < cores)
 		pool->max *= 2;
 	pool->hash = calloc(pool->max, sizeof(*pool->hash));
 	pool->buffers = calloc(pool->max, sizeof(*pool->buffers));

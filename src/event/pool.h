@@ -14,8 +14,8 @@
  * Buffers, of 64 KiB each, that are made when they are needed. With fewer than all cores' kinds,
  * each record would end the chunk of another core. Powers of two.
  */
-#define EVENT_POOL_LEAST 512u
-#define EVENT_POOL_MOST 16384u
+#define EVENT_POOL_MIN 512u
+#define EVENT_POOL_MAX 16384u
 #define EVENT_POOL_KINDS 4u	/* a core's edges, messages, wakings, and what has another clock */
 
 struct event_buffer {

@@ -13,7 +13,7 @@
 #include "event/index.h"
 
 /* What several positions in one file share. */
-struct file {
+struct event_file {
 	uint32_t users;
 	int fd;
 	bool owns_fd;
@@ -25,7 +25,7 @@ struct file {
 
 struct event_reader {
 	struct event_source source;
-	struct file *file;
+	struct event_file *file;
 	struct event_in in;
 	struct event_file_header header;
 	struct event_damage at_open;	/* of the file header: part of every pass */
@@ -49,7 +49,7 @@ static void count_gap(struct event_reader *r, uint64_t seq)
 	r->damage.chunks += seq > r->seq ? seq - r->seq : 0;
 }
 
-static void finish(struct event_reader *r, const struct event_end *end)
+static void event_reader_finish(struct event_reader *r, const struct event_end *end)
 {
 	const uint64_t behind = r->offset + sizeof(*end);
 	size_t n = 1;
@@ -88,8 +88,8 @@ static void count_decoded(struct event_reader *r, const struct event_chunk *chun
 }
 
 /* True if the chunk made a block. One whose number has been is a copy: not to be counted twice. */
-static bool take_chunk(struct event_reader *r, const struct event_chunk *chunk,
-		       struct event_block *block)
+static bool reader_load_chunk(struct event_reader *r, const struct event_chunk *chunk,
+			      struct event_block *block)
 {
 	if (chunk->seq < r->seq) {
 		skip_damaged(r, chunk, DAMAGE_INVALID);
@@ -116,11 +116,11 @@ static int next_in_order(struct event_reader *r, struct event_block *block)
 	while (!r->ended) {
 		switch (event_in_find(&r->in, &r->offset, &chunk, &end, &r->damage)) {
 		case EVENT_FOUND_CHUNK:
-			if (take_chunk(r, &chunk, block))
+			if (reader_load_chunk(r, &chunk, block))
 				return 1;
 			break;
 		case EVENT_FOUND_END:
-			finish(r, &end);
+			event_reader_finish(r, &end);
 			break;
 		case EVENT_FOUND_NOTHING:
 			finish_cut(r);
@@ -247,18 +247,18 @@ static const struct event_source_ops reader_ops = {
 
 /* -- life ----------------------------------------------------------------------------------- */
 
-static struct file *file_new(int fd, bool owns_fd)
+static struct event_file *file_new(int fd, bool owns_fd)
 {
-	struct file *file = calloc(1, sizeof(*file));
+	struct event_file *file = calloc(1, sizeof(*file));
 
 	if (!file)
 		return NULL;
-	*file = (struct file){ .fd = fd, .owns_fd = owns_fd };
+	*file = (struct event_file){ .fd = fd, .owns_fd = owns_fd };
 	event_index_init(&file->index);
 	return file;
 }
 
-static void file_put(struct file *file)
+static void file_put(struct event_file *file)
 {
 	if (!file || --file->users)
 		return;
@@ -269,7 +269,7 @@ static void file_put(struct file *file)
 }
 
 /* Takes a use of `file`, also when it fails. */
-static int reader_on(struct event_reader **out, struct file *file)
+static int reader_on(struct event_reader **out, struct event_file *file)
 {
 	struct event_reader *r = calloc(1, sizeof(*r));
 	int err = -ENOMEM;
@@ -296,7 +296,7 @@ static int reader_on(struct event_reader **out, struct file *file)
 
 static int open_fd(struct event_reader **out, int fd, bool owns_fd)
 {
-	struct file *file = file_new(fd, owns_fd);
+	struct event_file *file = file_new(fd, owns_fd);
 	int err;
 
 	if (!file) {

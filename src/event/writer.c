@@ -12,14 +12,14 @@
 #include "event/track.h"
 
 /* The spans open on a core, and how many more are that the limit refused. */
-struct core {
+struct event_writer_core {
 	uint16_t domain;
 	uint32_t refused;
 	uint64_t last;
 	struct event_track track;
 };
 
-struct loss {
+struct event_writer_loss {
 	uint64_t records;
 	uint64_t bytes;
 };
@@ -28,25 +28,26 @@ struct event_writer {
 	struct event_sink sink;
 	struct event_out out;
 	struct event_pool pool;
-	struct core *cores[EVENT_WRITER_CORES];
+	struct event_writer_core *cores[EVENT_WRITER_CORES];
 	struct event_dict *dict;
 	uint64_t dict_size;		/* bytes of the dictionary as records */
 	uint64_t size_limit;
 	bool full;
 	bool reported;			/* the error was returned once */
 	uint64_t last_time;		/* of the records that belong to no core */
-	struct loss losses[LOSS_WHY_MAX][EV_KIND_MAX];
+	struct event_writer_loss losses[LOSS_WHY_MAX][EV_KIND_MAX];
 };
 
-static void lose(struct event_writer *w, enum event_loss_why why, uint32_t kind, size_t bytes)
+static void event_writer_lose(struct event_writer *w, enum event_loss_why why, uint32_t kind,
+			      size_t bytes)
 {
-	struct loss *loss = &w->losses[why][kind < EV_KIND_MAX ? kind : EV_NONE];
+	struct event_writer_loss *loss = &w->losses[why][kind < EV_KIND_MAX ? kind : EV_NONE];
 
 	loss->records++;
 	loss->bytes += bytes;
 }
 
-static int report(struct event_writer *w)
+static int event_writer_report(struct event_writer *w)
 {
 	if (!w->out.error || w->reported)
 		return 0;
@@ -65,7 +66,7 @@ static uint64_t footer_size(const struct event_writer *w)
 	       LOSS_WHY_MAX * EV_KIND_MAX * sizeof(struct event_loss) + sizeof(struct event_end);
 }
 
-static bool fits(const struct event_writer *w, uint64_t bytes)
+static bool event_writer_has_space(const struct event_writer *w, uint64_t bytes)
 {
 	return !w->size_limit ||
 	       w->out.offset + w->pool.buffered + bytes + footer_size(w) <= w->size_limit;
@@ -77,9 +78,9 @@ static bool admit(struct event_writer *w, uint32_t kind, size_t bytes)
 	if (w->out.error)
 		return false;
 	if (!w->full)
-		w->full = !fits(w, bytes);
+		w->full = !event_writer_has_space(w, bytes);
 	if (w->full)
-		lose(w, LOSS_SIZE_LIMIT, kind, bytes);
+		event_writer_lose(w, LOSS_SIZE_LIMIT, kind, bytes);
 	return !w->full;
 }
 
@@ -131,7 +132,7 @@ int event_writer_record(struct event_writer *w, uint16_t domain, uint64_t begin,
 	if (size > EVENT_PAYLOAD_MAX)
 		return -E2BIG;
 	if (!admit(w, event->kind, event_record_size(size)))
-		return report(w);
+		return event_writer_report(w);
 	if (info->defines)
 		domain = EVENT_DOMAIN_MONOTONIC;
 	if (event->kind == EV_INTERVAL) {
@@ -148,7 +149,7 @@ int event_writer_record(struct event_writer *w, uint16_t domain, uint64_t begin,
 		return err;
 	if (buffer == w->pool.common)
 		w->last_time = event->time;
-	return report(w);
+	return event_writer_report(w);
 }
 
 int event_writer_put(struct event_writer *w, uint32_t core, uint16_t kind, uint64_t time_ns,
@@ -187,7 +188,7 @@ int event_writer_span(struct event_writer *w, uint32_t core, uint16_t domain, ui
 	if (begin > end || event_check(kind, info->version, record, info->size))
 		return -EINVAL;
 	if (!admit(w, kind, info->size))
-		return report(w);
+		return event_writer_report(w);
 	buffer = event_pool_get(&w->pool, kind, domain, core);
 	if (!buffer)
 		return -ENOMEM;
@@ -199,15 +200,15 @@ int event_writer_span(struct event_writer *w, uint32_t core, uint16_t domain, ui
 	records->size += info->size;
 	records->count++;
 	event_pool_added(&w->pool, info->size);
-	return report(w);
+	return event_writer_report(w);
 }
 
-static struct core *get_core(struct event_writer *w, uint32_t id, uint16_t domain)
+static struct event_writer_core *get_core(struct event_writer *w, uint32_t id, uint16_t domain)
 {
 	if (id >= EVENT_WRITER_CORES)
 		return NULL;
 	if (!w->cores[id]) {
-		w->cores[id] = calloc(1, sizeof(struct core));
+		w->cores[id] = calloc(1, sizeof(struct event_writer_core));
 		if (w->cores[id])
 			w->cores[id]->domain = domain;
 	}
@@ -216,7 +217,7 @@ static struct core *get_core(struct event_writer *w, uint32_t id, uint16_t domai
 
 /* A chunk opens with what is open, so that a reader can start here. */
 static void start_edges(struct event_writer *w, struct event_buffer *buffer,
-			const struct core *core, uint64_t time)
+			const struct event_writer_core *core, uint64_t time)
 {
 	const struct event_track *track = &core->track;
 	const size_t size = track->depth * sizeof(track->open[0]);
@@ -229,8 +230,8 @@ static void start_edges(struct event_writer *w, struct event_buffer *buffer,
 			true);
 }
 
-static int add_edge(struct event_writer *w, uint32_t id, struct core *core, uint64_t time,
-		    const struct event_edge *edge)
+static int add_edge(struct event_writer *w, uint32_t id, struct event_writer_core *core,
+		    uint64_t time, const struct event_edge *edge)
 {
 	struct event_buffer *buffer = event_pool_get(&w->pool, EV_EDGE, core->domain, id);
 	struct event_records *records;
@@ -255,8 +256,8 @@ static int add_edge(struct event_writer *w, uint32_t id, struct core *core, uint
 }
 
 /* Ends the innermost spans until `depth` are open; with SPAN_CONT, they are cut, not over. */
-static int end_down_to(struct event_writer *w, uint32_t id, struct core *core, uint64_t time,
-		       uint32_t depth, uint8_t flags)
+static int end_down_to(struct event_writer *w, uint32_t id, struct event_writer_core *core,
+		       uint64_t time, uint32_t depth, uint8_t flags)
 {
 	struct event_track *track = &core->track;
 
@@ -271,8 +272,8 @@ static int end_down_to(struct event_writer *w, uint32_t id, struct core *core, u
 	return 0;
 }
 
-static int begin_span(struct event_writer *w, uint32_t id, struct core *core, uint64_t time,
-		      const struct event_edge *edge)
+static int begin_span(struct event_writer *w, uint32_t id, struct event_writer_core *core,
+		      uint64_t time, const struct event_edge *edge)
 {
 	struct event_edge copy = *edge;
 	int err = 0;
@@ -285,7 +286,7 @@ static int begin_span(struct event_writer *w, uint32_t id, struct core *core, ui
 		return err;
 	if (core->refused || core->track.depth == EVENT_DEPTH_MAX) {
 		core->refused++;
-		lose(w, LOSS_TOO_DEEP, EV_EDGE, 2 * sizeof(*edge));
+		event_writer_lose(w, LOSS_TOO_DEEP, EV_EDGE, 2 * sizeof(*edge));
 		return 0;
 	}
 	copy.depth = core->track.depth;
@@ -296,8 +297,8 @@ static int begin_span(struct event_writer *w, uint32_t id, struct core *core, ui
 }
 
 /* If the innermost span is another one, its own end was lost: it is cut here. */
-static int end_span(struct event_writer *w, uint32_t id, struct core *core, uint64_t time,
-		    const struct event_edge *edge)
+static int end_span(struct event_writer *w, uint32_t id, struct event_writer_core *core,
+		    uint64_t time, const struct event_edge *edge)
 {
 	struct event_edge copy = *edge;
 	int depth, err;
@@ -308,7 +309,7 @@ static int end_span(struct event_writer *w, uint32_t id, struct core *core, uint
 	}
 	depth = event_track_find(&core->track, edge->what, edge->type);
 	if (depth < 0) {
-		lose(w, LOSS_PRODUCER, EV_EDGE, sizeof(*edge));
+		event_writer_lose(w, LOSS_PRODUCER, EV_EDGE, sizeof(*edge));
 		return 0;
 	}
 	err = end_down_to(w, id, core, time, depth + 1, SPAN_CONT);
@@ -325,7 +326,7 @@ int event_writer_edge(struct event_writer *w, uint32_t id, uint16_t domain, uint
 		      const struct event_edge *edge)
 {
 	const unsigned int type = edge->type & SPAN_TYPE_MASK;
-	struct core *core = get_core(w, id, domain);
+	struct event_writer_core *core = get_core(w, id, domain);
 	int err;
 
 	if (id >= EVENT_WRITER_CORES || type == SPAN_NONE || type >= SPAN_TYPE_MAX)
@@ -335,16 +336,16 @@ int event_writer_edge(struct event_writer *w, uint32_t id, uint16_t domain, uint
 	if (core->domain != domain)
 		return -EINVAL;
 	if (!admit(w, EV_EDGE, sizeof(*edge)))
-		return report(w);
+		return event_writer_report(w);
 	if (time < core->last) {
-		lose(w, LOSS_OUT_OF_ORDER, EV_EDGE, sizeof(*edge));
+		event_writer_lose(w, LOSS_OUT_OF_ORDER, EV_EDGE, sizeof(*edge));
 		return 0;
 	}
 	if (edge->type & SPAN_END)
 		err = end_span(w, id, core, time, edge);
 	else
 		err = begin_span(w, id, core, time, edge);
-	return err ? err : report(w);
+	return err ? err : event_writer_report(w);
 }
 
 /* -- copying -------------------------------------------------------------------------------- */
@@ -381,7 +382,7 @@ static int copy_block(struct event_writer *w, const struct event_block *block)
 	if (block->record_size != event_kind_info(block->kind)->size)
 		return -EINVAL;
 	if (!admit(w, block->kind, open_size + block->size))
-		return report(w);
+		return event_writer_report(w);
 	event_pool_flush(&w->pool, buffer);
 	records = &buffer->records;
 	BUG_ON(open_size + block->size > EVENT_BLOCK_SIZE);
@@ -394,7 +395,7 @@ static int copy_block(struct event_writer *w, const struct event_block *block)
 	buffer->n_open = block->n_open;
 	event_pool_added(&w->pool, records->size);
 	event_pool_flush(&w->pool, buffer);
-	return report(w);
+	return event_writer_report(w);
 }
 
 int event_writer_copy(struct event_writer *w, const struct event_block *block)
@@ -413,7 +414,7 @@ bool event_writer_fits(const struct event_writer *w, const struct event_block *b
 		bytes += block->n_open * sizeof(struct event_open) + block->size;
 	while (!block->record_size && event_block_next(block, &at, &event)) /* names: twice */
 		bytes += event_record_size(event.size) * (event.kind == EV_NAME ? 2 : 1);
-	return !w->full && fits(w, bytes);
+	return !w->full && event_writer_has_space(w, bytes);
 }
 
 /* -- life ----------------------------------------------------------------------------------- */
@@ -463,7 +464,7 @@ struct event_sink *event_writer_sink(struct event_writer *w)
 int event_writer_flush(struct event_writer *w)
 {
 	event_pool_flush_all(&w->pool);
-	return report(w);
+	return event_writer_report(w);
 }
 
 bool event_writer_full(const struct event_writer *w)
@@ -471,11 +472,11 @@ bool event_writer_full(const struct event_writer *w)
 	return w->full;
 }
 
-static void put_losses(struct event_writer *w)
+static void event_writer_put_losses(struct event_writer *w)
 {
 	for (uint32_t why = 0; why < LOSS_WHY_MAX; why++) {
 		for (uint32_t kind = 0; kind < EV_KIND_MAX; kind++) {
-			const struct loss *loss = &w->losses[why][kind];
+			const struct event_writer_loss *loss = &w->losses[why][kind];
 			const struct event_loss payload = {
 				.why = why,
 				.kind = kind,
@@ -539,7 +540,7 @@ int event_writer_close(struct event_writer *w)
 	w->losses[LOSS_DICT_FULL][EV_NAME].records = event_dict_refused(w->dict);
 	w->size_limit = 0;
 	w->full = false;
-	put_losses(w);
+	event_writer_put_losses(w);
 	event_pool_flush(&w->pool, w->pool.common);
 	dict = write_dict(w);
 	event_out_end(&w->out, dict);

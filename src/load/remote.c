@@ -103,7 +103,7 @@ bool remote_wants_out(const struct remote *r)
 bool remote_read(struct remote *r, uint64_t now)
 {
 	size_t room;
-	void *to = event_feed_room(r->feed, &room);
+	void *to = event_feed_space(r->feed, &room);
 	ssize_t n;
 
 	if (r->out < 0 || !room)

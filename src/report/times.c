@@ -23,7 +23,7 @@ void times_release(struct times *t)
 
 int times_take(struct times *t, const struct event *event)
 {
-	return event_clocks_take(&t->clocks, event);
+	return event_clocks_add(&t->clocks, event);
 }
 
 static enum times_style times_style_of(const struct times *t)

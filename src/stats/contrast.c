@@ -21,7 +21,7 @@
 
 /* ---- blocks ---- */
 
-static double variance(const double *x, size_t n)
+static double contrast_variance(const double *x, size_t n)
 {
 	const double mean = sample_mean(x, n);
 	double squares = 0;
@@ -44,7 +44,7 @@ double contrast_effective(const double *counts, size_t n)
 	if (r > BLOCK_CORR_TOO_MUCH || !(mean > 0))
 		return 0;
 	/* what is joined is a mean, and so has a smaller variance than one block */
-	inflation = variance(x, blocks) * (double)(n / blocks) / mean *
+	inflation = contrast_variance(x, blocks) * (double)(n / blocks) / mean *
 		    block_corr_widening(r) * block_corr_widening(r);
 	return sample_mean(counts, n) * (double)n / fmax(1, inflation);
 }
@@ -60,7 +60,7 @@ struct pair {
 	bool dependent;        /* so much of it that nothing can be told */
 };
 
-static void join(struct pair *pair)
+static void contrast_join(struct pair *pair)
 {
 	struct blocks *a = &pair->a, *b = &pair->b;
 	double r = fmax(block_corr_correlation(a->x, a->n), block_corr_correlation(b->x, b->n));
@@ -78,9 +78,11 @@ static void join(struct pair *pair)
 
 /* ---- the test ---- */
 
-static int students_ratio(double *a, size_t na, double *b, size_t nb, void *arg, double *out)
+static int contrast_students_ratio(double *a, size_t na, double *b, size_t nb, void *arg,
+				   double *out)
 {
-	const double error = sqrt(variance(a, na) / (double)na + variance(b, nb) / (double)nb);
+	const double error =
+		sqrt(contrast_variance(a, na) / (double)na + contrast_variance(b, nb) / (double)nb);
 	const double difference = sample_mean(b, nb) - sample_mean(a, na);
 
 	(void)arg;
@@ -90,7 +92,7 @@ static int students_ratio(double *a, size_t na, double *b, size_t nb, void *arg,
 	return 0;
 }
 
-static int test(struct pair *pair, struct contrast *out)
+static int contrast_permute(struct pair *pair, struct contrast *out)
 {
 	/* The ratio is as much smaller as its error is greater than blocks alone say. */
 	const double move = out->difference * (1 - 1 / pair->widening);
@@ -101,11 +103,12 @@ static int test(struct pair *pair, struct contrast *out)
 	for (size_t i = 0; i < pair->b.n; i++)
 		pair->b.x[i] -= move;
 	rng_init(&rng, SEED);
-	err = permute_two_samples(pair->a.x, pair->a.n, pair->b.x, pair->b.n, students_ratio, NULL,
-				  PERMUTATIONS, &rng, &found);
+	err = permute_two_samples(pair->a.x, pair->a.n, pair->b.x, pair->b.n,
+				  contrast_students_ratio, NULL, PERMUTATIONS, &rng, &found);
 	if (!err && found.p <= RARE)
 		err = permute_two_samples(pair->a.x, pair->a.n, pair->b.x, pair->b.n,
-					  students_ratio, NULL, PERMUTATIONS_CLOSER, &rng, &found);
+					  contrast_students_ratio, NULL, PERMUTATIONS_CLOSER, &rng,
+					  &found);
 	if (err && err != -EDOM)
 		return err;
 	out->tested = true;
@@ -115,14 +118,14 @@ static int test(struct pair *pair, struct contrast *out)
 
 /* ---- the interval ---- */
 
-static int ascending(const void *a, const void *b)
+static int contrast_ascending(const void *a, const void *b)
 {
 	const double x = *(const double *)a, y = *(const double *)b;
 
 	return sort_order(x, y);
 }
 
-static double drawn_mean(const struct blocks *blocks, struct rng *rng)
+static double contrast_drawn_mean(const struct blocks *blocks, struct rng *rng)
 {
 	double sum = 0;
 
@@ -132,17 +135,17 @@ static double drawn_mean(const struct blocks *blocks, struct rng *rng)
 }
 
 /* The percentile at which Student's interval of a mean of normal values would end. */
-static double expanded(double confidence, size_t n)
+static double contrast_expanded(double confidence, size_t n)
 {
 	const double t = student_quantile((1 + confidence) / 2, (double)n - 1);
 
 	return normal_cdf(-sqrt((double)n / (double)(n - 1)) * t);
 }
 
-static int resample(const struct pair *pair, double confidence, struct contrast *out)
+static int contrast_resample(const struct pair *pair, double confidence, struct contrast *out)
 {
 	const size_t n = pair->a.n < pair->b.n ? pair->a.n : pair->b.n;
-	const double miss = expanded(confidence, n);
+	const double miss = contrast_expanded(confidence, n);
 	double *drawn = malloc(RESAMPLES * sizeof(*drawn));
 	struct rng rng;
 
@@ -150,8 +153,9 @@ static int resample(const struct pair *pair, double confidence, struct contrast 
 		return -ENOMEM;
 	rng_init(&rng, SEED);
 	for (size_t i = 0; i < RESAMPLES; i++)
-		drawn[i] = drawn_mean(&pair->b, &rng) - drawn_mean(&pair->a, &rng);
-	qsort(drawn, RESAMPLES, sizeof(*drawn), ascending);
+		drawn[i] =
+			contrast_drawn_mean(&pair->b, &rng) - contrast_drawn_mean(&pair->a, &rng);
+	qsort(drawn, RESAMPLES, sizeof(*drawn), contrast_ascending);
 	out->lo = drawn[(size_t)floor(miss * (RESAMPLES - 1))];
 	out->hi = drawn[(size_t)ceil((1 - miss) * (RESAMPLES - 1))];
 	out->lo = out->difference + (out->lo - out->difference) * pair->widening;
@@ -162,8 +166,8 @@ static int resample(const struct pair *pair, double confidence, struct contrast 
 }
 
 /* Without an interval where `confidence` is 0. */
-static int compare(const double *a, size_t na, const double *b, size_t nb, double confidence,
-		  struct contrast *out)
+static int contrast_compare(const double *a, size_t na, const double *b, size_t nb,
+			    double confidence, struct contrast *out)
 {
 	struct pair pair = { .a.n = na, .b.n = nb };
 	int err;
@@ -181,15 +185,15 @@ static int compare(const double *a, size_t na, const double *b, size_t nb, doubl
 		return err;
 	memcpy(pair.a.x, a, na * sizeof(*a));
 	memcpy(pair.b.x, b, nb * sizeof(*b));
-	join(&pair);
+	contrast_join(&pair);
 	out->blocks_a = pair.a.n;
 	out->blocks_b = pair.b.n;
 	out->difference = sample_mean(pair.b.x, pair.b.n) - sample_mean(pair.a.x, pair.a.n);
 	if (pair.dependent)
 		return 0;
 	if (confidence > 0)
-		err = resample(&pair, confidence, out);
-	return err ? err : test(&pair, out);
+		err = contrast_resample(&pair, confidence, out);
+	return err ? err : contrast_permute(&pair, out);
 }
 
 int contrast_means(const double *a, size_t na, const double *b, size_t nb, double confidence,
@@ -198,11 +202,11 @@ int contrast_means(const double *a, size_t na, const double *b, size_t nb, doubl
 	*out = (struct contrast){ 0 };
 	if (!(confidence > 0 && confidence < 1))
 		return -EINVAL;
-	return compare(a, na, b, nb, confidence, out);
+	return contrast_compare(a, na, b, nb, confidence, out);
 }
 
 int contrast_test(const double *a, size_t na, const double *b, size_t nb, struct contrast *out)
 {
 	*out = (struct contrast){ 0 };
-	return compare(a, na, b, nb, 0, out);
+	return contrast_compare(a, na, b, nb, 0, out);
 }

@@ -14,14 +14,14 @@
 /* ---- counting ---- */
 
 /* Where a value falls: everything up to the upper edge of its bucket is "up to it". */
-static int32_t bucket_of(const struct hist *pooled, uint64_t ns)
+static int32_t contrast_bucket(const struct hist *pooled, uint64_t ns)
 {
 	if (!ns)
 		return INT32_MIN;
 	return ns > BUCKET_LIMIT ? INT32_MAX : (int32_t)bucket_edges_index(pooled->schema, ns);
 }
 
-static uint64_t up_to(const struct hist *hist, int32_t bucket)
+static uint64_t contrast_count_up_to(const struct hist *hist, int32_t bucket)
 {
 	uint64_t count = hist->zero;
 
@@ -30,7 +30,7 @@ static uint64_t up_to(const struct hist *hist, int32_t bucket)
 	return count;
 }
 
-static int pool(const struct contrast_run *run, struct hist *into, int schema)
+static int contrast_pool(const struct contrast_run *run, struct hist *into, int schema)
 {
 	int err = run->n > CONTRAST_BLOCKS_MAX ? -EINVAL : 0;
 
@@ -41,30 +41,31 @@ static int pool(const struct contrast_run *run, struct hist *into, int schema)
 }
 
 /* What each block adds to the error of `share`, per value of a mean block of the run. */
-static void deviations(const struct contrast_run *run, int32_t bucket, double share, double *z)
+static void contrast_deviations(const struct contrast_run *run, int32_t bucket, double share,
+				double *z)
 {
 	double values = 0;
 
 	for (size_t i = 0; i < run->n; i++)
 		values += (double)run->blocks[i]->count / (double)run->n;
 	for (size_t i = 0; i < run->n; i++)
-		z[i] = ((double)up_to(run->blocks[i], bucket) -
+		z[i] = ((double)contrast_count_up_to(run->blocks[i], bucket) -
 			share * (double)run->blocks[i]->count) / values;
 }
 
 /* ---- one run ---- */
 
 /* Of a mean of z. */
-struct spread {
+struct contrast_spread {
 	double variance, df;
 	bool dependent;
 };
 
 /* Degrees of freedom: 2 (n - 1) / (kurtosis - 1), n - 1 if Gaussian (Satterthwaite 1946). */
-static struct spread spread(double *z, size_t n)
+static struct contrast_spread contrast_spread(double *z, size_t n)
 {
 	double r, mean, second = 0, fourth = 0, widening;
-	struct spread s;
+	struct contrast_spread s;
 
 	n = block_corr_settle(z, n, CONTRAST_BLOCKS_MIN, &r);
 	mean = sample_mean(z, n);
@@ -84,8 +85,8 @@ static struct spread spread(double *z, size_t n)
 	return s;
 }
 
-static void find_bounds(const struct hist *pooled, const struct order_stat_ranks *ranks,
-			struct contrast_side *out)
+static void contrast_find_bounds(const struct hist *pooled, const struct order_stat_ranks *ranks,
+				 struct contrast_side *out)
 {
 	const double n = (double)pooled->count;
 	struct hist_quantile lo, hi;
@@ -100,18 +101,19 @@ static void find_bounds(const struct hist *pooled, const struct order_stat_ranks
 	out->hi_ns = hi.hi;
 }
 
-static int bound(const struct contrast_run *run, const struct hist *pooled, double q,
-		 double confidence, struct contrast_side *out)
+static int contrast_bound(const struct contrast_run *run, const struct hist *pooled, double q,
+			  double confidence, struct contrast_side *out)
 {
-	const int32_t bucket = bucket_of(pooled, out->ns);
-	const double n = (double)pooled->count, share = (double)up_to(pooled, bucket) / n;
+	const int32_t bucket = contrast_bucket(pooled, out->ns);
+	const double n = (double)pooled->count,
+		     share = (double)contrast_count_up_to(pooled, bucket) / n;
 	double z[CONTRAST_BLOCKS_MAX], inflation = 1, widening;
 	struct order_stat_ranks ranks;
-	struct spread s;
+	struct contrast_spread s;
 	int err;
 
-	deviations(run, bucket, share, z);
-	s = spread(z, run->n);
+	contrast_deviations(run, bucket, share, z);
+	s = contrast_spread(z, run->n);
 	if (s.dependent)
 		return 0;
 	if (share < 1)
@@ -123,7 +125,7 @@ static int bound(const struct contrast_run *run, const struct hist *pooled, doub
 	err = order_stat_interval(pooled->count, q, confidence, ORDER_STAT_BOTH,
 			     inflation * widening * widening, &ranks);
 	if (!err)
-		find_bounds(pooled, &ranks, out);
+		contrast_find_bounds(pooled, &ranks, out);
 	return err;
 }
 
@@ -140,13 +142,13 @@ int contrast_side(const struct contrast_run *run, double q, double confidence,
 	if (!run->n)
 		return 0;
 	hist_init(&pooled, run->blocks[0]->schema);
-	err = pool(run, &pooled, pooled.schema);
+	err = contrast_pool(run, &pooled, pooled.schema);
 	if (!err && pooled.count) {
 		err = hist_quantile(&pooled, q, &found);
 		out->known = !err;
 		out->ns = err ? 0 : found.value;
 		if (!err && run->n >= CONTRAST_BLOCKS_MIN)
-			err = bound(run, &pooled, q, confidence, out);
+			err = contrast_bound(run, &pooled, q, confidence, out);
 	}
 	hist_release(&pooled);
 	return err;
@@ -167,25 +169,25 @@ void contrast_sides(const struct contrast_side *a, const struct contrast_side *b
 	out->hi = y - x + hypot((double)b->hi_ns - y, x - (double)a->lo_ns);
 }
 
-static double share_of(const struct contrast_run *run, int32_t bucket)
+static double contrast_share(const struct contrast_run *run, int32_t bucket)
 {
 	double below = 0, count = 0;
 
 	for (size_t i = 0; i < run->n; i++) {
-		below += (double)up_to(run->blocks[i], bucket);
+		below += (double)contrast_count_up_to(run->blocks[i], bucket);
 		count += (double)run->blocks[i]->count;
 	}
 	return below / count;
 }
 
-static int test_edge(const struct contrast_run *a, const struct contrast_run *b,
-		     const struct hist *pooled, int32_t bucket, struct contrast *out)
+static int contrast_test_edge(const struct contrast_run *a, const struct contrast_run *b,
+			      const struct hist *pooled, int32_t bucket, struct contrast *out)
 {
-	const double share = (double)up_to(pooled, bucket) / (double)pooled->count;
+	const double share = (double)contrast_count_up_to(pooled, bucket) / (double)pooled->count;
 	double za[CONTRAST_BLOCKS_MAX], zb[CONTRAST_BLOCKS_MAX];
 
-	deviations(a, bucket, share, za);
-	deviations(b, bucket, share, zb);
+	contrast_deviations(a, bucket, share, za);
+	contrast_deviations(b, bucket, share, zb);
 	return contrast_test(za, a->n, zb, b->n, out);
 }
 
@@ -193,25 +195,25 @@ static int test_edge(const struct contrast_run *a, const struct contrast_run *b,
  * At the edges of the bucket that has the quantile of both: only where it lies between the two
  * runs' quantiles does it say that those differ. A bucket may hold much more than one quantile.
  */
-static int test_shares(const struct contrast_run *a, const struct contrast_run *b,
-		       const struct hist *pooled, double q, struct contrast *out)
+static int contrast_test_shares(const struct contrast_run *a, const struct contrast_run *b,
+				const struct hist *pooled, double q, struct contrast *out)
 {
 	struct contrast found = { 0 };
 	struct hist_quantile at;
 	int err = hist_quantile(pooled, q, &at);
-	const int32_t upper = err ? 0 : bucket_of(pooled, at.value);
+	const int32_t upper = err ? 0 : contrast_bucket(pooled, at.value);
 	uint32_t separating = 0;
 
 	for (int32_t i = 0; !err && i < 2; i++) {
 		const int32_t bucket = upper > INT32_MIN ? upper - i : upper;
 
-		if ((share_of(a, bucket) >= q) == (share_of(b, bucket) >= q))
+		if ((contrast_share(a, bucket) >= q) == (contrast_share(b, bucket) >= q))
 			continue;
-		err = test_edge(a, b, pooled, bucket, &found);
+		err = contrast_test_edge(a, b, pooled, bucket, &found);
 		out->p = separating++ ? fmax(out->p, found.p) : found.p;
 	}
 	if (!err && !separating) {
-		err = test_edge(a, b, pooled, upper, &found);
+		err = contrast_test_edge(a, b, pooled, upper, &found);
 		out->p = 1;
 	}
 	out->tested = found.tested;
@@ -221,7 +223,7 @@ static int test_shares(const struct contrast_run *a, const struct contrast_run *
 }
 
 /* A run that has next to nothing beyond the quantile says nothing of it. */
-static bool suffices(const struct contrast_run *run, double q)
+static bool contrast_suffices(const struct contrast_run *run, double q)
 {
 	double count = 0;
 
@@ -239,14 +241,14 @@ int contrast_shares(const struct contrast_run *a, const struct contrast_run *b, 
 	out->tested = false;
 	if (!(q > 0 && q < 1))
 		return -EINVAL;
-	if (!suffices(a, q) || !suffices(b, q))
+	if (!contrast_suffices(a, q) || !contrast_suffices(b, q))
 		return 0;
 	hist_init(&pooled, a->blocks[0]->schema);
-	err = pool(a, &pooled, pooled.schema);
+	err = contrast_pool(a, &pooled, pooled.schema);
 	if (!err)
-		err = pool(b, &pooled, pooled.schema);
+		err = contrast_pool(b, &pooled, pooled.schema);
 	if (!err)
-		err = test_shares(a, b, &pooled, q, out);
+		err = contrast_test_shares(a, b, &pooled, q, out);
 	hist_release(&pooled);
 	return err;
 }

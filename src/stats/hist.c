@@ -37,7 +37,7 @@ void hist_reset(struct hist *hist)
 }
 
 /* The window of whole octaves that also holds indices *from..*to; *to becomes its end. */
-static void widen(const struct hist *hist, int32_t *from, int32_t *to)
+static void hist_widen(const struct hist *hist, int32_t *from, int32_t *to)
 {
 	const int32_t octave = hist->schema > 0 ? 1 << hist->schema : 1;
 	const int32_t end = hist->first + (int32_t)hist->len;
@@ -55,7 +55,7 @@ static int window_cover(struct hist *hist, int32_t from, int32_t to)
 {
 	uint64_t *buckets;
 
-	widen(hist, &from, &to);
+	hist_widen(hist, &from, &to);
 	if (hist->len == (uint32_t)(to - from))
 		return 0;
 	buckets = calloc(to - from, sizeof(*buckets));
@@ -83,7 +83,7 @@ int hist_reserve(struct hist *hist, uint64_t from, uint64_t to)
 			    bucket_edges_index(hist->schema, clamp_to_limit(to)));
 }
 
-static int add_at(struct hist *hist, int32_t index, uint64_t n)
+static int hist_add_at(struct hist *hist, int32_t index, uint64_t n)
 {
 	int err = window_cover(hist, index, index);
 
@@ -111,7 +111,7 @@ int hist_record_n(struct hist *hist, uint64_t value, uint64_t n)
 	else if (value > BUCKET_LIMIT)
 		hist_add_over(hist, n);
 	else
-		err = add_at(hist, bucket_edges_index(hist->schema, value), n);
+		err = hist_add_at(hist, bucket_edges_index(hist->schema, value), n);
 	if (err)
 		return err;
 	if (__builtin_mul_overflow(value, n, &sum))
@@ -149,7 +149,7 @@ void hist_add_stats(struct hist *hist, uint64_t sum, uint64_t min, uint64_t max)
 }
 
 /* The index, `by` schemas coarser: ceil(index / 2^by), since upper edges are inclusive. */
-static int32_t coarser(int32_t index, int by)
+static int32_t hist_coarser(int32_t index, int by)
 {
 	return (index + (1 << by) - 1) >> by;
 }
@@ -166,15 +166,15 @@ size_t hist_bytes_with(const struct hist *hist, int schema, int32_t from, int32_
 
 	if (by > 0) { /* it would be downscaled */
 		scaled.schema = schema;
-		scaled.first = coarser(hist->first, by);
+		scaled.first = hist_coarser(hist->first, by);
 		if (hist->len)
-			scaled.len = coarser(hist->first + (int32_t)hist->len - 1, by) -
+			scaled.len = hist_coarser(hist->first + (int32_t)hist->len - 1, by) -
 				     scaled.first + 1;
 	}
 	by = schema - scaled.schema;
-	from = coarser(from, by);
-	to = coarser(to, by);
-	widen(&scaled, &from, &to);
+	from = hist_coarser(from, by);
+	to = hist_coarser(to, by);
+	hist_widen(&scaled, &from, &to);
 	return (to - from) * sizeof(*hist->buckets);
 }
 
@@ -182,8 +182,8 @@ int hist_cover(struct hist *hist, int schema, int32_t from, int32_t to)
 {
 	if (schema < hist->schema)
 		hist_downscale(hist, schema);
-	return window_cover(hist, coarser(from, schema - hist->schema),
-			    coarser(to, schema - hist->schema));
+	return window_cover(hist, hist_coarser(from, schema - hist->schema),
+			    hist_coarser(to, schema - hist->schema));
 }
 
 int hist_add_scaled(struct hist *hist, int schema, int32_t index, uint64_t n)
@@ -191,16 +191,16 @@ int hist_add_scaled(struct hist *hist, int schema, int32_t index, uint64_t n)
 	BUG_ON(schema < hist->schema);
 	if (!hist_has_index(schema, index))
 		return -ERANGE;
-	return n ? add_at(hist, coarser(index, schema - hist->schema), n) : 0;
+	return n ? hist_add_at(hist, hist_coarser(index, schema - hist->schema), n) : 0;
 }
 
 /* Between equal schemas as fast as memory: analyses merge thousands. */
-static void add_buckets(struct hist *into, const struct hist *from, int by, uint64_t times)
+static void hist_add_buckets(struct hist *into, const struct hist *from, int by, uint64_t times)
 {
 	uint64_t *to;
 
 	for (uint32_t i = 0; by && i < from->len; i++)
-		into->buckets[coarser(from->first + (int32_t)i, by) - into->first] +=
+		into->buckets[hist_coarser(from->first + (int32_t)i, by) - into->first] +=
 			from->buckets[i] * times;
 	if (by || !from->len)
 		return;
@@ -209,7 +209,7 @@ static void add_buckets(struct hist *into, const struct hist *from, int by, uint
 		to[i] += from->buckets[i] * times;
 }
 
-static uint64_t multiplied(uint64_t sum, uint64_t times)
+static uint64_t hist_multiplied(uint64_t sum, uint64_t times)
 {
 	return __builtin_mul_overflow(sum, times, &sum) ? UINT64_MAX : sum;
 }
@@ -223,16 +223,16 @@ int hist_merge_times(struct hist *into, const struct hist *from, uint64_t times)
 		hist_downscale(into, from->schema);
 	by = from->schema - into->schema;
 	if (from->len) {
-		err = window_cover(into, coarser(from->first, by),
-				   coarser(from->first + (int32_t)from->len - 1, by));
+		err = window_cover(into, hist_coarser(from->first, by),
+				   hist_coarser(from->first + (int32_t)from->len - 1, by));
 		if (err)
 			return err;
 	}
-	add_buckets(into, from, by, times);
+	hist_add_buckets(into, from, by, times);
 	into->count += from->count * times;
 	into->zero += from->zero * times;
 	into->over += from->over * times;
-	hist_add_stats(into, multiplied(from->sum, times), from->min, from->max);
+	hist_add_stats(into, hist_multiplied(from->sum, times), from->min, from->max);
 	return 0;
 }
 
@@ -248,7 +248,7 @@ void hist_multiply(struct hist *hist, uint64_t times)
 	hist->count *= times;
 	hist->zero *= times;
 	hist->over *= times;
-	hist->sum = multiplied(hist->sum, times);
+	hist->sum = hist_multiplied(hist->sum, times);
 }
 
 /* In place: a bucket never moves to a higher position, so nothing unread is overwritten. */
@@ -260,15 +260,15 @@ int hist_downscale(struct hist *hist, int schema)
 
 	if (by < 0 || schema < BUCKET_SCHEMA_MIN)
 		return -EINVAL;
-	first = coarser(hist->first, by);
+	first = hist_coarser(hist->first, by);
 	for (uint32_t i = 0; i < hist->len; i++) {
 		uint64_t n = hist->buckets[i];
 
 		hist->buckets[i] = 0;
-		hist->buckets[coarser(hist->first + (int32_t)i, by) - first] += n;
+		hist->buckets[hist_coarser(hist->first + (int32_t)i, by) - first] += n;
 	}
 	if (hist->len)
-		hist->len = coarser(hist->first + (int32_t)hist->len - 1, by) - first + 1;
+		hist->len = hist_coarser(hist->first + (int32_t)hist->len - 1, by) - first + 1;
 	hist->first = first;
 	hist->schema = schema;
 	if (hist->len) { /* who limits memory counts what is in use */
@@ -321,7 +321,7 @@ static void quantile_in_bucket(const struct hist *hist, int32_t index, uint64_t 
 }
 
 /* ceil(q * count) in 1..count. What mere rounding lifted above an integer counts as the integer. */
-static uint64_t rank_of(double q, uint64_t count)
+static uint64_t hist_rank(double q, uint64_t count)
 {
 	double rank = ceil(q * (double)count * (1 - 4 * DBL_EPSILON));
 
@@ -339,7 +339,7 @@ int hist_quantile(const struct hist *hist, double q, struct hist_quantile *resul
 		return -EINVAL;
 	if (!hist->count)
 		return -ENODATA;
-	rank = rank_of(q, hist->count);
+	rank = hist_rank(q, hist->count);
 	*result = (struct hist_quantile){ 0 };
 	if (rank <= hist->zero)
 		return 0;

@@ -7,7 +7,7 @@
 
 #include "base/sort.h"
 
-static int check(const double *p, size_t n)
+static int multiple_check(const double *p, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		if (!(p[i] >= 0 && p[i] <= 1))
@@ -18,7 +18,7 @@ static int check(const double *p, size_t n)
 
 int holm_adjust(const double *p, size_t n, double *out)
 {
-	int err = check(p, n);
+	int err = multiple_check(p, n);
 
 	if (err)
 		return err;
@@ -55,7 +55,7 @@ int fdr_adjust(const double *p, size_t n, double *out)
 {
 	struct placed *sorted;
 	double least = 1;
-	int err = check(p, n);
+	int err = multiple_check(p, n);
 
 	if (err || !n)
 		return err;

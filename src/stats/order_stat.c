@@ -11,7 +11,7 @@ double order_stat_effective(uint64_t n, double q, double inflation)
 	return (double)n * fmin(q, 1 - q) / inflation;
 }
 
-static int check(uint64_t n, double q, double confidence, double inflation)
+static int order_stat_check(uint64_t n, double q, double confidence, double inflation)
 {
 	if (!(q > 0 && q < 1) || !(confidence > 0 && confidence < 1))
 		return -EINVAL;
@@ -52,7 +52,7 @@ static int exact_ranks(uint64_t n, double q, double confidence, enum order_stat_
 		       double inflation, struct order_stat_ranks *out)
 {
 	double miss = side == ORDER_STAT_BOTH ? (1 - confidence) / 2 : 1 - confidence;
-	int err = check(n, q, confidence, inflation);
+	int err = order_stat_check(n, q, confidence, inflation);
 
 	if (err)
 		return err;
@@ -69,7 +69,7 @@ static int normal_ranks(uint64_t n, double q, double confidence, enum order_stat
 {
 	double level = side == ORDER_STAT_BOTH ? (1 + confidence) / 2 : confidence;
 	double mean = (double)n * q, width, lo, hi;
-	int err = check(n, q, confidence, inflation);
+	int err = order_stat_check(n, q, confidence, inflation);
 
 	if (err)
 		return err;

@@ -9,14 +9,14 @@
 #include "stats/sample.h"
 #include "stats/special.h"
 
-struct place {
+struct rank_place {
 	double value;
 	size_t at;
 };
 
-static int by_value(const void *a, const void *b)
+static int rank_compare_values(const void *a, const void *b)
 {
-	const struct place *x = a, *y = b;
+	const struct rank_place *x = a, *y = b;
 
 	return (x->value > y->value) - (x->value < y->value);
 }
@@ -24,7 +24,7 @@ static int by_value(const void *a, const void *b)
 int rank_values(const double *x, size_t n, double *out)
 {
 	int err = sample_check(x, n, 0);
-	struct place *places;
+	struct rank_place *places;
 
 	if (err || !n)
 		return err;
@@ -32,8 +32,8 @@ int rank_values(const double *x, size_t n, double *out)
 	if (!places)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
-		places[i] = (struct place){ x[i], i };
-	qsort(places, n, sizeof(*places), by_value);
+		places[i] = (struct rank_place){ x[i], i };
+	qsort(places, n, sizeof(*places), rank_compare_values);
 	for (size_t i = 0, end; i < n; i = end) {
 		for (end = i + 1; end < n && places[end].value == places[i].value; end++)
 			;
@@ -113,7 +113,7 @@ static uint64_t inversions(double *x, double *scratch, size_t n, bool equal)
 }
 
 /* Sums over groups of t equal values of sorted `x`: of t (t - 1) / 2 and t (t - 1) (2 t + 5). */
-static void ties(const double *x, size_t n, uint64_t *pairs, double *variance)
+static void rank_ties(const double *x, size_t n, uint64_t *pairs, double *variance)
 {
 	*pairs = 0;
 	*variance = 0;
@@ -148,7 +148,7 @@ int mann_kendall(const double *y, size_t n, double inflation, struct mann_kendal
 		return -ENOMEM;
 	memcpy(work, y, n * sizeof(*work));
 	falling = inversions(work, work + n, n, false);
-	ties(work, n, &equal, &tied);
+	rank_ties(work, n, &equal, &tied);
 	free(work);
 
 	out->s = (int64_t)(pairs - equal - 2 * falling);
@@ -241,7 +241,7 @@ int theil_sen(const double *y, size_t n, double confidence, struct theil_sen *ou
 	sample_sort(s.work, n);
 	s.range = s.work[n - 1] - s.work[0];
 	median = median_of_sorted(s.work, n);
-	ties(s.work, n, &equal, &tied);
+	rank_ties(s.work, n, &equal, &tied);
 	if (isfinite(s.range)) {
 		out->slope = slope_of_rank(&s, (pairs + 1) / 2) / 2;
 		out->slope += slope_of_rank(&s, pairs / 2 + 1) / 2;

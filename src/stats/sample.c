@@ -44,7 +44,7 @@ double sample_mean(const double *x, size_t n)
 	return x[0] + sum / (double)n;
 }
 
-static int compare(const void *a, const void *b)
+static int sample_compare(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
 
@@ -53,5 +53,5 @@ static int compare(const void *a, const void *b)
 
 void sample_sort(double *x, size_t n)
 {
-	qsort(x, n, sizeof(*x), compare);
+	qsort(x, n, sizeof(*x), sample_compare);
 }

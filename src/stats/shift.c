@@ -8,7 +8,7 @@
 #include "stats/sample.h"
 #include "stats/series_test.h"
 
-static void describe(const double *y, size_t n, size_t at, struct shift *out)
+static void shift_describe(const double *y, size_t n, size_t at, struct shift *out)
 {
 	out->at = at;
 	out->before = sample_mean(y, at);
@@ -104,6 +104,6 @@ int cusum_test(const double *y, size_t n, struct shift *out)
 	}
 	free(s);
 	out->p = shift_p(out->statistic);
-	describe(y, n, at, out);
+	shift_describe(y, n, at, out);
 	return 0;
 }

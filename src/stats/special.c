@@ -56,7 +56,7 @@ static const double far[2][8] = {
 	  2.04426310338993978564e-15 },
 };
 
-static double ratio(const double c[2][8], double x)
+static double special_ratio(const double c[2][8], double x)
 {
 	return polynomial(c[0], 8, x) / polynomial(c[1], 8, x);
 }
@@ -70,9 +70,9 @@ double normal_quantile(double p)
 	if (p == 0 || p == 1)
 		return p == 0 ? -INFINITY : INFINITY;
 	if (fabs(q) <= 0.425)
-		return q * ratio(centre, 0.180625 - q * q);
+		return q * special_ratio(centre, 0.180625 - q * q);
 	r = sqrt(-log(q < 0 ? p : 1 - p));
-	z = r <= 5 ? ratio(middle, r - 1.6) : ratio(far, r - 5);
+	z = r <= 5 ? special_ratio(middle, r - 1.6) : special_ratio(far, r - 5);
 	return q < 0 ? -z : z;
 }
 
@@ -93,7 +93,7 @@ static double stirling_error(double z)
  * a ln(a / m) + m - a >= 0, without the cancellation near a = m (the deviance of Loader 2000, by a
  * series of its own).
  */
-static double deviance(double a, double m)
+static double special_deviance(double a, double m)
 {
 	double d = (a - m) / (a + m), d2 = d * d, sum = 0, power = d;
 
@@ -112,7 +112,7 @@ static double beta_factor(double x, double y, double a, double b)
 {
 	double n = a + b;
 	double exponent = stirling_error(n) - stirling_error(a) - stirling_error(b) -
-			  deviance(a, n * x) - deviance(b, n * y);
+			  special_deviance(a, n * x) - special_deviance(b, n * y);
 
 	return sqrt(a / n * b / (2 * M_PI)) * exp(exponent);
 }
@@ -172,7 +172,7 @@ double beta_sf(double x, double a, double b)
 /* x^a e^-x / Gamma(a + 1) */
 static double gamma_factor(double a, double x)
 {
-	return exp(-stirling_error(a) - deviance(a, x)) / sqrt(2 * M_PI * a);
+	return exp(-stirling_error(a) - special_deviance(a, x)) / sqrt(2 * M_PI * a);
 }
 
 static double gamma_series(double a, double x)

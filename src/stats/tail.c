@@ -47,7 +47,7 @@ static double profile_likelihood(const struct profile *p, double theta)
 #define GRID_FIRST (-40)
 #define GRID_LAST 60
 
-static double grid(const struct profile *p, int i)
+static double tail_grid(const struct profile *p, int i)
 {
 	if (i > 0)
 		return ldexp(1, i - 21);
@@ -57,7 +57,7 @@ static double grid(const struct profile *p, int i)
 }
 
 /* The maximum between two points around it, by the golden section. */
-static double refine(const struct profile *p, double lo, double hi)
+static double tail_refine(const struct profile *p, double lo, double hi)
 {
 	const double golden = (sqrt(5) - 1) / 2;
 	double a = hi - golden * (hi - lo), b = lo + golden * (hi - lo);
@@ -82,13 +82,13 @@ static double refine(const struct profile *p, double lo, double hi)
 }
 
 /* The best shape and scale, or -EDOM. */
-static int maximise(const struct profile *p, double *shape, double *scale)
+static int tail_maximise(const struct profile *p, double *shape, double *scale)
 {
 	double best = -INFINITY, theta;
 	int at = GRID_FIRST;
 
 	for (int i = GRID_FIRST; i <= GRID_LAST; i++) {
-		double likelihood = profile_likelihood(p, grid(p, i));
+		double likelihood = profile_likelihood(p, tail_grid(p, i));
 
 		if (likelihood > best) {
 			best = likelihood;
@@ -97,7 +97,7 @@ static int maximise(const struct profile *p, double *shape, double *scale)
 	}
 	if (at == GRID_FIRST || at == GRID_LAST)
 		return -EDOM;
-	theta = refine(p, grid(p, at - 1), grid(p, at + 1));
+	theta = tail_refine(p, tail_grid(p, at - 1), tail_grid(p, at + 1));
 	*shape = profile_shape(p, theta);
 	*scale = theta == 0 ? 1 : *shape / theta;
 	return *shape > -1 + 1e-6 ? 0 : -EDOM;
@@ -126,7 +126,7 @@ int tail_gpd(const double *x, size_t n, double threshold, struct tail *out)
 			p.max = fmax(p.max, excess[i]);
 		}
 		p.x = excess;
-		err = maximise(&p, &shape, &scale);
+		err = tail_maximise(&p, &shape, &scale);
 	}
 	free(excess);
 	if (err)

@@ -18,12 +18,12 @@ struct regression {
 	size_t rows, regressors;
 };
 
-static double *column(const struct regression *r, size_t i)
+static double *unit_root_column(const struct regression *r, size_t i)
 {
 	return r->columns + i * r->rows;
 }
 
-static double length(const double *x, size_t from, size_t to)
+static double unit_root_length(const double *x, size_t from, size_t to)
 {
 	double sum = 0;
 
@@ -33,10 +33,10 @@ static double length(const double *x, size_t from, size_t to)
 }
 
 /* Turns entries at.. of the later columns by the reflection that `v`, a unit vector, gives. */
-static void reflect(const struct regression *r, size_t at, const double *v)
+static void unit_root_reflect(const struct regression *r, size_t at, const double *v)
 {
 	for (size_t i = at + 1; i <= r->regressors; i++) {
-		double *x = column(r, i), dot = 0;
+		double *x = unit_root_column(r, i), dot = 0;
 
 		for (size_t row = at; row < r->rows; row++)
 			dot += v[row] * x[row];
@@ -52,17 +52,17 @@ static void reflect(const struct regression *r, size_t at, const double *v)
 static int triangularise(struct regression *r, double *last)
 {
 	for (size_t at = 0; at < r->regressors; at++) {
-		double *v = column(r, at), whole = length(v, 0, r->rows);
-		double rest = length(v, at, r->rows), norm;
+		double *v = unit_root_column(r, at), whole = unit_root_length(v, 0, r->rows);
+		double rest = unit_root_length(v, at, r->rows), norm;
 
 		if (!(rest > RANK_TOLERANCE * whole))
 			return -EDOM;
 		*last = v[at] > 0 ? -rest : rest;
 		v[at] -= *last;
-		norm = length(v, at, r->rows);
+		norm = unit_root_length(v, at, r->rows);
 		for (size_t row = at; row < r->rows; row++)
 			v[row] /= norm;
-		reflect(r, at, v);
+		unit_root_reflect(r, at, v);
 	}
 	return 0;
 }
@@ -72,8 +72,8 @@ static int triangularise(struct regression *r, double *last)
  * which is the second regressor or, with `level_last`, the last. The level is taken around `mean`:
  * the constant makes up for that.
  */
-static void fill(struct regression *r, const double *y, size_t n, size_t lags, double mean,
-		 bool level_last)
+static void unit_root_fill(struct regression *r, const double *y, size_t n, size_t lags,
+			   double mean, bool level_last)
 {
 	size_t first = lags + 1; /* the first y whose step is explained */
 
@@ -82,11 +82,12 @@ static void fill(struct regression *r, const double *y, size_t n, size_t lags, d
 	for (size_t row = 0; row < r->rows; row++) {
 		size_t at = first + row;
 
-		column(r, 0)[row] = 1;
-		column(r, level_last ? lags + 1 : 1)[row] = y[at - 1] - mean;
+		unit_root_column(r, 0)[row] = 1;
+		unit_root_column(r, level_last ? lags + 1 : 1)[row] = y[at - 1] - mean;
 		for (size_t lag = 1; lag <= lags; lag++)
-			column(r, level_last ? lag : lag + 1)[row] = y[at - lag] - y[at - lag - 1];
-		column(r, r->regressors)[row] = y[at] - y[at - 1];
+			unit_root_column(r, level_last ? lag : lag + 1)[row] =
+				y[at - lag] - y[at - lag - 1];
+		unit_root_column(r, r->regressors)[row] = y[at] - y[at - 1];
 	}
 }
 
@@ -97,12 +98,12 @@ static int best_lags(struct regression *r, const double *y, size_t n, size_t max
 	double best = INFINITY, last, whole, *x;
 	int err;
 
-	fill(r, y, n, max, mean, false);
-	x = column(r, r->regressors);
-	whole = length(x, 0, r->rows);
+	unit_root_fill(r, y, n, max, mean, false);
+	x = unit_root_column(r, r->regressors);
+	whole = unit_root_length(x, 0, r->rows);
 	err = triangularise(r, &last);
 	for (size_t lag = 0; !err && lag <= max; lag++) {
-		double rest = length(x, lag + 2, r->rows);
+		double rest = unit_root_length(x, lag + 2, r->rows);
 		double aic = 2 * (double)r->rows * log(rest) + 2 * (double)(lag + 2);
 
 		if (!(rest > RANK_TOLERANCE * whole))
@@ -130,19 +131,19 @@ static double unit_root_p(double t)
 	return normal_cdf(large[0] + t * (large[1] + t * (large[2] + t * large[3])));
 }
 
-static int fit(struct regression *r, const double *y, size_t n, size_t lags, double mean,
-	       struct adf *out)
+static int unit_root_fit(struct regression *r, const double *y, size_t n, size_t lags, double mean,
+			 struct adf *out)
 {
 	double last, rest, whole, *x;
 	int err;
 
-	fill(r, y, n, lags, mean, true);
-	x = column(r, r->regressors);
-	whole = length(x, 0, r->rows);
+	unit_root_fill(r, y, n, lags, mean, true);
+	x = unit_root_column(r, r->regressors);
+	whole = unit_root_length(x, 0, r->rows);
 	err = triangularise(r, &last);
 	if (err)
 		return err;
-	rest = length(x, r->regressors, r->rows);
+	rest = unit_root_length(x, r->regressors, r->rows);
 	if (!(rest > RANK_TOLERANCE * whole))
 		return -EDOM;
 	out->lags = lags;
@@ -168,7 +169,7 @@ int adf_test(const double *y, size_t n, struct adf *out)
 	if (!r.columns)
 		return -ENOMEM;
 	err = best_lags(&r, y, n, max, mean, &lags);
-	err = err ? err : fit(&r, y, n, lags, mean, out);
+	err = err ? err : unit_root_fit(&r, y, n, lags, mean, out);
 	free(r.columns);
 	return err;
 }

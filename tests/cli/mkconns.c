@@ -316,7 +316,7 @@ static void set_call(struct script *s, struct event_call *e, char *text)
 		words_die(&s->in, "'%s' is not NAME=VALUE", text);
 	*value++ = '\0';
 	if (!strcmp(text, "doing")) {
-		e->doing = read_state(s, value);
+		e->state = read_state(s, value);
 		return;
 	}
 	for (size_t i = 0; i < ARRAY_LEN(numbers); i++) {
@@ -330,7 +330,7 @@ static void set_call(struct script *s, struct event_call *e, char *text)
 
 static void make_call(struct script *s)
 {
-	struct event_call e = { .pid = 4711, .tid = 4711, .doing = CONN_AT_FLIGHT };
+	struct event_call e = { .pid = 4711, .tid = 4711, .state = CONN_AT_FLIGHT };
 	int err;
 
 	e.cookie = words_number(&s->in);

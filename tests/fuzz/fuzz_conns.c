@@ -136,7 +136,7 @@ static void put_call(struct conns *c, const struct payload *payload, unsigned in
 	if (reports++ >= REPORTS_MAX)
 		return;
 	report_init(&r, &nobody);
-	if (conns_call(c, &call, width & 1, &r))
+	if (conns_report_call(c, &call, width & 1, &r))
 		json_report(&r, JSON_LINE, &out);
 	BUG_ON(report_error(&r) || out.error);
 	BUG_ON(out.len && memchr(out.buf, '\n', out.len) != out.buf + out.len - 1);
@@ -264,7 +264,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const struct conns_options options = {
 		.by = first & 3, .sort = last % (CONNS_SORT_REMOTE + 1), .all = first & 4,
 		.problems_only = first & 8, .follows = first & 16, .follow = last & 7,
-		.keep = first & 32 ? keep : NULL,
+		.select = first & 32 ? keep : NULL,
 	};
 	const struct event_damage damage = { .reasons = last };
 	struct conns *c = conns_new(&options);

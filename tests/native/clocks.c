@@ -81,7 +81,7 @@ static int load(const char *file, struct event_clocks *clocks)
 				if (!strcmp(key, "clock-conversion"))
 					printf("way %s\n", value);
 			}
-			err = event_clocks_take(clocks, &event);
+			err = event_clocks_add(clocks, &event);
 		}
 	}
 	return err;

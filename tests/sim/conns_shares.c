@@ -121,7 +121,7 @@ static enum budget_level level(const struct run *r, uint64_t at)
 
 static void count(struct run *r, bool bad, uint64_t n, double weight)
 {
-	const enum conn_doing what = bad ? CONN_AT_SEND_BUFFER : CONN_AT_FLIGHT;
+	const enum conn_sample_state what = bad ? CONN_AT_SEND_BUFFER : CONN_AT_FLIGHT;
 
 	r->now.samples += n;
 	r->now.sampled[what] += n;
@@ -141,9 +141,9 @@ static void end_interval(struct run *r, enum way way)
 	if (!r->sum.to)
 		r->sum = r->now;
 	else if (way == SUMMED)
-		total_add(&r->sum, &r->now);
+		conn_accumulate(&r->sum, &r->now);
 	else
-		total_extend(&r->sum, &r->now);
+		conn_accumulate_next(&r->sum, &r->now);
 }
 
 /* From a bad sample on, hot and ten times as often until the interval ends: then a plain share. */
@@ -217,8 +217,8 @@ static struct proportion simulate(struct run *r, enum path path, enum way way, u
 	budget_init(&r->b, &config, &r->rng, 0);
 	for (uint64_t at = 0; at < RUN_S * NS_PER_S; at += config.interval_ns)
 		one_interval(r, way, at);
-	return samples_share(&r->sum, r->sum.sampled_ns[CONN_AT_SEND_BUFFER],
-			     r->sum.sampled[CONN_AT_SEND_BUFFER], 0.95);
+	return conn_share_sampled(&r->sum, r->sum.sampled_ns[CONN_AT_SEND_BUFFER],
+				  r->sum.sampled[CONN_AT_SEND_BUFFER], 0.95);
 }
 
 /* -- judgement ------------------------------------------------------------------------------- */

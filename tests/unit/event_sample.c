@@ -220,7 +220,7 @@ static int put_blocks(struct event_writer *w)
 	const struct event_call call = {
 		.time = START + 40, .cookie = 99, .flow = 1, .netns = 2, .pid = 3, .tid = 4,
 		.result = -11, .seq = 5, .unsent = 6, .unacked = 7, .unread = 8,
-		.direction = DIR_EGRESS, .doing = CONN_AT_NAGLE, .flags = CALL_AFTER_UNKNOWN,
+		.direction = DIR_EGRESS, .state = CONN_AT_NAGLE, .flags = CALL_AFTER_UNKNOWN,
 	};
 	int err;
 
@@ -382,7 +382,7 @@ static const struct field *const fields[EV_KIND_MAX] = {
 		F(event_call, netns), F(event_call, pid), F(event_call, tid),
 		FS(event_call, result), F(event_call, seq), F(event_call, unsent),
 		F(event_call, unacked), F(event_call, unread), F(event_call, direction),
-		F(event_call, doing), F(event_call, flags), { 0 } },
+		F(event_call, state), F(event_call, flags), { 0 } },
 };
 
 static const struct field bucket_fields[] = {

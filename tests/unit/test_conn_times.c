@@ -72,7 +72,7 @@ static void test_unknown(void **state)
 
 	(void)state;
 	c.sampled[CONN_AT_IDLE] = 50;
-	c.sampled[CONN_AT_FLIGHT] = CONN_SAMPLES_LEAST - 1; /* too few to say that it is all */
+	c.sampled[CONN_AT_FLIGHT] = CONN_SAMPLES_MIN - 1; /* too few to say that it is all */
 	conn_times(&c);
 	assert_int_equal(c.unknown_ns, 300);
 	assert_int_equal(c.sender_app_ns, 400);
@@ -143,16 +143,16 @@ static void test_successive(void **state)
 	total.known = next.known = CONN_KNOWS_TIMES | CONN_KNOWS_LOSSES;
 	next.from = 1100;
 	next.to = 2100;
-	total.samples = total.sampled[CONN_AT_SEND_BUFFER] = CONN_SAMPLES_LEAST;
+	total.samples = total.sampled[CONN_AT_SEND_BUFFER] = CONN_SAMPLES_MIN;
 	total.sampled_ns[CONN_AT_SEND_BUFFER] = 1600;
 	conn_times(&total);
 	conn_times(&next);
 	assert_int_equal(next.unknown_ns, 1000);
 	sums = total;
-	total_add(&sums, &next);
+	conn_accumulate(&sums, &next);
 	assert_int_equal(sums.unknown_ns, 1000);
 	assert_int_equal(sums.send_buffer_ns, 1000);
-	total_extend(&total, &next);
+	conn_accumulate_next(&total, &next);
 	assert_int_equal(total.unknown_ns, 0);
 	assert_int_equal(total.send_buffer_ns, 2000);
 	assert_int_equal(total.sampled_ns[CONN_AT_SEND_BUFFER], 1600);
@@ -162,14 +162,14 @@ static void test_successive(void **state)
 /* Each by itself has too few; together they say it, and not those that have enough. */
 static void test_few_each(void **state)
 {
-	struct conn_sum s = { .connections = 0 };
+	struct conn_aggregate s = { .connections = 0 };
 
 	(void)state;
 	for (int i = 0; i < 13; i++) {
 		struct event_conn c = conn(1000, 0, 0);
 		const struct conn_view view = { .c = &c };
 		const bool enough = i == 10 || i == 11;
-		const enum conn_doing at = i % 2 ? CONN_AT_CWND : CONN_AT_FLIGHT;
+		const enum conn_sample_state at = i % 2 ? CONN_AT_CWND : CONN_AT_FLIGHT;
 
 		c.known = CONN_KNOWS_TIMES | CONN_KNOWS_LOSSES;
 		c.samples = c.sampled[at] = enough ? 100 : 1;
@@ -182,14 +182,14 @@ static void test_few_each(void **state)
 		}
 		conn_times(&c);
 		assert_int_equal(c.unknown_ns, enough ? 0 : 1000);
-		sum_add(&s, &view);
+		conn_aggregate_add(&s, &view);
 	}
 	assert_int_equal(s.sum.unknown_ns, 11000);
-	sum_settle(&s);
+	conn_aggregate_finish(&s);
 	assert_int_equal(s.sum.unknown_ns, 1000);
 	assert_int_equal(s.sum.congestion_ns, 1000 + 10000 / 4);
 	assert_int_equal(s.sum.sender_app_ns, 1000 + 10000 * 3 / 4);
-	sum_settle(&s); /* once */
+	conn_aggregate_finish(&s); /* once */
 	assert_int_equal(s.sum.unknown_ns, 1000);
 }
 
@@ -216,23 +216,23 @@ static void test_left_out(void **state)
 {
 	struct event_conn thinned = conn(0, 0, 0), later = conn(0, 0, 0), other = conn(0, 0, 0);
 	const struct conn_view view = { .c = &thinned }, another = { .c = &other };
-	struct conn_sum s = { .connections = 0 };
+	struct conn_aggregate s = { .connections = 0 };
 
 	(void)state;
 	thinned.known = later.known = CONN_KNOWS_CALLS;
 	thinned.thinned_one_in = 4;
 	later.thinned_one_in = 1;
 	thinned.send_calls = later.send_calls = 5;
-	total_add(&thinned, &later);
+	conn_accumulate(&thinned, &later);
 	assert_int_equal(thinned.thinned_one_in, 4);
-	sum_add(&s, &view);
+	conn_aggregate_add(&s, &view);
 	assert_float_equal(s.send_calls, 40, 0);
 	assert_true(s.estimated && !s.calls_missing);
 	other.thinned_one_in = 4; /* one of those that it stands for */
-	sum_add(&s, &another);
+	conn_aggregate_add(&s, &another);
 	assert_false(s.calls_missing);
 	other.thinned_one_in = 1; /* nobody stands for this one */
-	sum_add(&s, &another);
+	conn_aggregate_add(&s, &another);
 	assert_true(s.calls_missing);
 }
 
@@ -246,20 +246,20 @@ static void test_sureness(void **state)
 
 	(void)state;
 	c.sampled[CONN_AT_CWND] = c.sampled[CONN_AT_FLIGHT] = 100;
-	equal = samples_share(&c, 0, 100, 0.95);
+	equal = conn_share_sampled(&c, 0, 100, 0.95);
 	c.sampled_ns[CONN_AT_CWND] = c.sampled_ns[CONN_AT_FLIGHT] = 100 * 50 * MS;
-	weighted = samples_share(&c, 100 * 50 * MS, 100, 0.95);
+	weighted = conn_share_sampled(&c, 100 * 50 * MS, 100, 0.95);
 	assert_float_equal(equal.share, 0.5, 0);
 	assert_float_equal(weighted.share, 0.5, 0);
 	assert_float_equal(weighted.lo, equal.lo, 1e-12);
 	c.sampled_ns[CONN_AT_CWND] = 100 * MS; /* of a level that is looked at more often */
-	weighted = samples_share(&c, c.sampled_ns[CONN_AT_CWND], 100, 0.95);
+	weighted = conn_share_sampled(&c, c.sampled_ns[CONN_AT_CWND], 100, 0.95);
 	assert_float_equal(weighted.share, 100.0 / 5100, 1e-12);
 	assert_true(weighted.lo < weighted.share && weighted.share < weighted.hi);
 	c.sampled[CONN_AT_FLIGHT] = 1; /* all of the rest is by one sample */
 	c.sampled[CONN_AT_IDLE] = 99;
 	equal = weighted;
-	weighted = samples_share(&c, c.sampled_ns[CONN_AT_CWND], 100, 0.95);
+	weighted = conn_share_sampled(&c, c.sampled_ns[CONN_AT_CWND], 100, 0.95);
 	assert_true(weighted.hi > 2 * equal.hi);
 }
 

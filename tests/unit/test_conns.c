@@ -198,7 +198,7 @@ static void a_total_is_known_if_all_of_it_is(void **state)
 /* An interval is judged when it is closed, totals when a report begins, and never again. */
 static void a_span_is_judged_once(void **state)
 {
-	struct conns_shown shown;
+	struct conn_selection shown;
 	struct conns_rig rig;
 	struct conn_view_buf room;
 	struct event_conn e;
@@ -209,17 +209,17 @@ static void a_span_is_judged_once(void **state)
 	e.rto = 1;
 	rig_put(&rig, &e);
 	rig_interval(&rig);
-	rig.c->fresh.items[0].c.rto = 0;
+	rig.c->interval_records.items[0].c.rto = 0;
 	assert_true(rig_has(&rig, CONNS_INTERVAL, 1, CONN_TIMEOUT));
-	assert_int_equal(shown_make(rig.c, CONNS_TOTAL, &shown), 0);
+	assert_int_equal(select_connections(rig.c, CONNS_TOTAL, &shown), 0);
 	e.rto = 0;
 	assert_int_equal(conn_pack(&rig.c->all.items[0], &e), 0);
-	shown_view(rig.c, &shown, &shown.items.items[0], &room);
+	select_view(rig.c, &shown, &shown.items.items[0], &room);
 	assert_int_equal(room.view.c->rto, 0);
 	assert_int_equal(room.view.judged.harmful, 1U << CONN_TIMEOUT);
 	assert_int_equal(room.view.judged.n, 1);
 	assert_int_equal(room.view.found->class, CONN_TIMEOUT);
-	shown_release(&shown);
+	select_release(&shown);
 	rig_release(&rig);
 }
 
@@ -231,23 +231,23 @@ static void nonsense_is_refused(void **state)
 	struct report r;
 
 	(void)state;
-	assert_true(total_is_valid(&e));
+	assert_true(conn_accumulate_accepts(&e));
 	e.sender_app_ns = 99;
-	assert_false(total_is_valid(&e));
+	assert_false(conn_accumulate_accepts(&e));
 	e.known = 0;
-	assert_true(total_is_valid(&e));
+	assert_true(conn_accumulate_accepts(&e));
 	e = good;
 	e.sampled[1] = 3;
 	e.samples = 2;
-	assert_false(total_is_valid(&e));
+	assert_false(conn_accumulate_accepts(&e));
 	e = good;
 	e.sender_app_ns = UINT64_MAX;
 	e.unknown_ns = 101;
-	assert_false(total_is_valid(&e));
+	assert_false(conn_accumulate_accepts(&e));
 	e = good;
 	e.rtt_samples = 1;
 	e.rtt_min_us = 2;
-	assert_false(total_is_valid(&e));
+	assert_false(conn_accumulate_accepts(&e));
 
 	rig_init(&rig, NULL);
 	e = rig_conn(&rig, 5, 0);
@@ -392,7 +392,7 @@ static bool keep_odd(const struct conn_view *view, void *ctx)
 static void filters_and_orders(void **state)
 {
 	int asked = 0;
-	const struct conns_options odd = { .keep = keep_odd, .ctx = &asked,
+	const struct conns_options odd = { .select = keep_odd, .ctx = &asked,
 					   .sort = CONNS_SORT_BYTES };
 	const struct conns_options problems = { .problems_only = true };
 	const struct conns_options *const options[] = { &odd, &problems };

@@ -24,7 +24,7 @@ static bool taken(const struct conns_window *w, uint64_t from, uint64_t to)
 {
 	__u64 a = from, b = to;
 
-	return window_takes(w, &a, &b);
+	return window_apply(w, &a, &b);
 }
 
 static void what_lies_within_by_half_is_taken(void **state)
@@ -55,16 +55,16 @@ static void times_are_moved(void **state)
 	struct event_conn e = { .from = 100, .to = 200, .loss_first = 150 };
 
 	(void)state;
-	assert_true(window_takes_conn(&later, &e));
+	assert_true(window_apply_conn(&later, &e));
 	assert_int_equal(e.from, 1100);
 	assert_int_equal(e.to, 1200);
 	assert_int_equal(e.loss_first, 1150);
 	assert_int_equal(e.loss_last, 0); /* none is none */
-	assert_true(window_takes_conn(&earlier, &e));
+	assert_true(window_apply_conn(&earlier, &e));
 	assert_int_equal(e.from, 100);
 	assert_int_equal(e.loss_first, 150);
-	assert_false(window_takes_conn(&earlier, &e)); /* before that clock began */
-	assert_false(window_takes_conn(&most, &e));
+	assert_false(window_apply_conn(&earlier, &e)); /* before that clock began */
+	assert_false(window_apply_conn(&most, &e));
 }
 
 /* -- sequence numbers at the begin ---------------------------------------------------------- */
@@ -89,7 +89,7 @@ static void bytes_are_the_same_at_both_ends(void **state)
 	a.flags = b.flags = CONN_BEGAN; /* no: nothing was before */
 	assert_int_equal(join_fit_begin(&a, &b, 0), JOIN_CONTRADICTS);
 	a.flags = 0;
-	assert_int_equal(join_fit_begin(&a, &b, 3600 * NS_PER_S), JOIN_UNTOLD);
+	assert_int_equal(join_fit_begin(&a, &b, 3600 * NS_PER_S), JOIN_UNKNOWN);
 }
 
 static void what_has_ended_does_not_move(void **state)
@@ -106,7 +106,7 @@ static void what_has_ended_does_not_move(void **state)
 	b.rcv_nxt = 70000;
 	assert_int_equal(join_fit_end(&a, &b, 3600 * NS_PER_S), JOIN_FITS);
 	b.flags = 0;
-	assert_int_equal(join_fit_end(&a, &b, 0), JOIN_UNTOLD);
+	assert_int_equal(join_fit_end(&a, &b, 0), JOIN_UNKNOWN);
 }
 
 /* -- two hosts ------------------------------------------------------------------------------ */
@@ -175,7 +175,7 @@ static void an_identity_is_of_its_host(void **state)
 /* A single sender can't tell of incast; the receiver's recording can. */
 static void the_other_end_has_problems_with_others(void **state)
 {
-	struct conns_shown shown;
+	struct conn_selection shown;
 	struct conn_view_buf room;
 	char remote[16];
 	struct two t;
@@ -195,11 +195,11 @@ static void the_other_end_has_problems_with_others(void **state)
 	}
 	two_join(&t);
 	assert_int_equal(t.e->joined, 1);
-	assert_int_equal(shown_make(t.here.c, CONNS_TOTAL, &shown), 0);
-	assert_true(shown_view_other(t.here.c, &shown, &shown.items.items[0], &room));
+	assert_int_equal(select_connections(t.here.c, CONNS_TOTAL, &shown), 0);
+	assert_true(select_view_peer(t.here.c, &shown, &shown.items.items[0], &room));
 	assert_true(room.view.judged.harmful >> CONN_INCAST & 1);
 	assert_true(room.view.judged.problems >> CONN_INCAST & 1);
-	shown_release(&shown);
+	select_release(&shown);
 	two_release(&t);
 }
 

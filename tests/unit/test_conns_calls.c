@@ -98,7 +98,7 @@ static void what_cannot_be_is_refused(void **state)
 	(void)state;
 	bad[0].seq = 0;
 	bad[1].direction = DIR_MAX;
-	bad[2].doing = CONN_AT_MAX;
+	bad[2].state = CONN_AT_MAX;
 	assert_int_equal(event_check(EV_CALL, 1, &good, sizeof(good)), EVENT_GOOD);
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(event_check(EV_CALL, 1, &bad[i], sizeof(good)), EVENT_INVALID);
@@ -131,7 +131,7 @@ static bool keeps_odd(const struct conn_view *view, void *ctx)
 /* Those that are shown, but for what has ended and what has a log. */
 static void who_is_shown_is_chosen(void **state)
 {
-	const struct conns_options odd = { .keep = keeps_odd };
+	const struct conns_options odd = { .select = keeps_odd };
 	struct choice choice = { .most = 8 }, little = { .most = 1 };
 	struct conns_rig rig;
 
@@ -144,10 +144,10 @@ static void who_is_shown_is_chosen(void **state)
 		rig_put(&rig, &e);
 	}
 	rig_interval(&rig);
-	assert_int_equal(conns_choose(rig.c, chosen, &choice), 0);
+	assert_int_equal(conns_choose_for_log(rig.c, chosen, &choice), 0);
 	assert_int_equal(choice.n, 3);
 	assert_int_equal(choice.cookies[0] + choice.cookies[1] + choice.cookies[2], 1 + 7 + 9);
-	assert_int_equal(conns_choose(rig.c, chosen, &little), -1);
+	assert_int_equal(conns_choose_for_log(rig.c, chosen, &little), -1);
 	assert_int_equal(little.n, 1);
 	rig_release(&rig);
 }

@@ -301,7 +301,7 @@ static void test_not_known(void **state)
 	had(&r, 20000, 20 * 65536); /* too many at a time */
 	e = tell(&r);
 	assert_false(rtt_is_known(&e));
-	assert_true(total_is_valid(&e));
+	assert_true(conn_accumulate_accepts(&e));
 	assert_int_equal(e.rtt_samples, 20 * 65536);
 	assert_int_equal(e.rtts[conn_rtt_bucket(20000)], 0);
 	had(&r, 20000, 1);
@@ -380,7 +380,7 @@ static void test_quantiles(void **state)
 		by_parts.connections = 1;
 		assert_memory_equal(&sum, &by_parts, sizeof(sum));
 		total = parts[0];
-		total_add(&total, &parts[1]);
+		conn_accumulate(&total, &parts[1]);
 		assert_memory_equal(total.rtts, whole.rtts, sizeof(whole.rtts));
 		assert_true(rtt_is_known(&total) && rtt_is_valid(&total));
 		check_quantiles(&sum, values, n);
@@ -416,14 +416,14 @@ static void test_unknown_total(void **state)
 	add_one(&a, 20000);
 	add_one(&b, 20000);
 	sum = a;
-	total_add(&sum, &b);
+	conn_accumulate(&sum, &b);
 	assert_true(rtt_is_known(&sum));
 	b.known &= ~(uint32_t)CONN_KNOWS_RTTS;
-	total_add(&sum, &b);
+	conn_accumulate(&sum, &b);
 	assert_false(rtt_is_known(&sum));
 	b.known = 0xfff;
 	b.rtt_samples = b.rtts[conn_rtt_bucket(20000)] = UINT32_MAX;
-	total_add(&a, &b);
+	conn_accumulate(&a, &b);
 	assert_false(rtt_is_known(&a));
 }
 
@@ -434,22 +434,22 @@ static void test_valid(void **state)
 	(void)state;
 	add_one(&good, 20000);
 	add_one(&good, 60000);
-	assert_true(total_is_valid(&good));
+	assert_true(conn_accumulate_accepts(&good));
 	e = good;
 	e.rtt_samples++;
-	assert_false(total_is_valid(&e));
+	assert_false(conn_accumulate_accepts(&e));
 	e.known &= ~(uint32_t)CONN_KNOWS_RTTS;
-	assert_true(total_is_valid(&e));
+	assert_true(conn_accumulate_accepts(&e));
 	e = good;
 	e.rtt_min_us = 24000;
-	assert_false(total_is_valid(&e));
+	assert_false(conn_accumulate_accepts(&e));
 	e = good;
 	e.rtt_max_us = 50000;
-	assert_false(total_is_valid(&e));
+	assert_false(conn_accumulate_accepts(&e));
 	e = good;
 	e.rtts[3] = UINT32_MAX; /* the sum would run over */
 	e.rtts[4] = 1;
-	assert_false(total_is_valid(&e));
+	assert_false(conn_accumulate_accepts(&e));
 }
 
 int main(void)

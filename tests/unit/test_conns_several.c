@@ -245,7 +245,7 @@ static bool is_first(const struct conn_view *v, void *ctx)
 /* Those that are not shown are members all the same. */
 static void a_filter_hides_no_member(void **state)
 {
-	const struct conns_options options = { .keep = is_first };
+	const struct conns_options options = { .select = is_first };
 	const struct row *problem;
 	const struct value *evidence;
 	struct conns_rig rig;

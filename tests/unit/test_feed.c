@@ -59,7 +59,7 @@ static int put(struct event_feed *feed, const unsigned char *from, size_t n, str
 
 	while (n && ret >= 0) {
 		size_t room;
-		void *to = event_feed_room(feed, &room);
+		void *to = event_feed_space(feed, &room);
 
 		assert_true(room > 0);
 		room = room < n ? room : n;

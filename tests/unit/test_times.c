@@ -126,7 +126,7 @@ static void read_stream(struct event_memsource *memory, struct event_clocks *clo
 		size_t at = 0;
 
 		while (event_block_next(&block, &at, &event))
-			assert_int_equal(event_clocks_take(clocks, &event), 0);
+			assert_int_equal(event_clocks_add(clocks, &event), 0);
 	}
 	event_memsource_free(memory);
 }

@@ -142,7 +142,7 @@ static bool diag_conns_has_moved(const struct conn_now *a, const struct conn_now
  */
 static void diag_conns_sample(struct diag_conn *c, const struct diag_sock *s, uint32_t us)
 {
-	const enum conn_doing what = diag_sampled_state(s);
+	const enum conn_sample_state what = diag_sampled_state(s);
 	const bool unread = diag_is_unread(s);
 
 	c->changed |= what != CONN_AT_IDLE || unread;

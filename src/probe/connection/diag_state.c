@@ -65,7 +65,7 @@ static bool diag_may_lack_buffer(const struct diag_sock *s)
  * inet_diag does not say whether cwnd has limited the connection, whether it paces, and whether
  * Nagle's algorithm is on.
  */
-enum conn_doing diag_sampled_state(const struct diag_sock *s)
+enum conn_sample_state diag_sampled_state(const struct diag_sock *s)
 {
 	const struct diag_info *i = &s->info;
 	const uint32_t unsent = i->notsent_bytes;

@@ -16,7 +16,7 @@ bool diag_has_bytes(const struct diag_sock *sock);
 uint32_t diag_known(uint32_t info_size, bool memory);
 
 /* Returns the sampled state; CONN_AT_MAX: several are possible. Not for a listener. */
-enum conn_doing diag_sampled_state(const struct diag_sock *sock);
+enum conn_sample_state diag_sampled_state(const struct diag_sock *sock);
 
 /* Returns whether the peer's window is 0. */
 bool diag_is_shut(const struct diag_sock *sock);
