@@ -75,7 +75,8 @@ static __always_inline bool poll_ack_is_overdue(struct tcp_sock *tp, struct conn
 }
 
 static __always_inline enum conn_sample_state poll_held_back(struct sock *sk, struct tcp_sock *tp,
-						struct conn_stats *k, __u32 unsent, __u64 now)
+							     struct conn_stats *k, __u32 unsent,
+							     __u64 now)
 {
 	__u32 nonagle = BPF_CORE_READ_BITFIELD(tp, nonagle);
 
@@ -88,7 +89,7 @@ static __always_inline enum conn_sample_state poll_held_back(struct sock *sk, st
 }
 
 static __always_inline enum conn_sample_state poll_state(struct sock *sk, struct tcp_sock *tp,
-					    struct conn_stats *k, __u64 now)
+							 struct conn_stats *k, __u64 now)
 {
 	__u32 unsent = tp->write_seq - tp->snd_nxt, out = tp->packets_out;
 	__u32 flight = out - tp->sacked_out - tp->lost_out + tp->retrans_out;

@@ -15,6 +15,7 @@
 #include "cmd/recorded_file.h"
 #include "cmd/recording.h"
 #include "conns/filter.h"
+#include "conns/filter_conn.h"
 
 struct conns_config {
 	uint64_t interval_ns;
@@ -181,7 +182,7 @@ static int conns_measure(const struct conns_config *c, const struct conns_option
 	return code ? code : conns_view_close(view, NULL, record_error);
 }
 
-/* What goes with what, beyond single options. */
+/* Returns whether the options can be combined, after a message if they cannot. */
 static bool conns_check_options(const struct conns_config *c)
 {
 	if (c->record_all && !c->record)
@@ -248,7 +249,7 @@ static int conns_command_run(const void *config)
 		err = conns_parse_filter(c->filter, &filter);
 	if (err)
 		return err == -ENOMEM ? EXIT_CANNOT : EXIT_USAGE;
-	options.select = filter ? filter_match_conn : NULL;
+	options.select = filter ? filter_conn_match : NULL;
 	options.ctx = filter;
 	if (!conns_view_open(&view, &c->common, &options, c->count))
 		code = c->peer ? conns_peer_show(c->from, c->peer, &view) :

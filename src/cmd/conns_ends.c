@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/conns_ends.h"
 
-/* What one begin or end may have cost at the most: the rest was for something else. */
+/* Upper limit of the cost of one begin or end: anything above it was for other work. */
 #define END_MOST_NS 20000
 
 void conns_ends_account(struct conns_ends *last, const struct conns_ends *now, uint64_t push_ns,
@@ -14,7 +14,7 @@ void conns_ends_account(struct conns_ends *last, const struct conns_ends *now, u
 	spent->begun = begun > left_out ? begun - left_out : 0; /* not read at the same time */
 	spent->ended = now->closed - last->closed;
 	*last = *now;
-	if (begun) /* what those cost that are left out, nobody can save */
+	if (begun) /* the cost of unfollowed connections cannot be avoided */
 		push_ns = (uint64_t)((double)push_ns * (double)spent->begun / (double)begun);
 	most = (spent->begun + spent->ended) * END_MOST_NS;
 	if (own_ns > spent->cpu_ns)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What connections that come and go cost a live run of conns. */
+/* The cost of connections that begin and end during a live run of conns. */
 #ifndef HOSTLAT_CMD_CONNS_ENDS_H
 #define HOSTLAT_CMD_CONNS_ENDS_H
 
@@ -9,9 +9,9 @@
 #include "probe/connection/conns_pass.h"
 
 /*
- * Takes it out of what `spent` has of own time, of which `spent->ends_ns` was for connections that
- * ended, and of pushes, `push_ns`: it is then in `spent->ends_ns` alone. `last`: what the source
- * said of them the last time, which then is `now`.
+ * Moves this cost out of the own time and the pushes of `spent` into `spent->ends_ns`, which on
+ * entry is the own time for connections that ended. `push_ns` is the pushes' part of it. `last` is
+ * the source's previous count and becomes `now`.
  */
 void conns_ends_account(struct conns_ends *last, const struct conns_ends *now, uint64_t push_ns,
 			struct budget_spent *spent);

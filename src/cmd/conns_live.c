@@ -97,7 +97,7 @@ static int conns_live_record(struct live *l, const struct event_block *block)
 	return err;
 }
 
-/* What the interval has of connections goes into the recording before its end does. */
+/* Writes the interval's connection records to the recording, before its EV_INTERVAL. */
 static int conns_live_record_interval(struct live *l, uint64_t now, bool last)
 {
 	struct downsample *c = &l->downsample;
@@ -123,7 +123,7 @@ static int conns_live_pass_on(struct live *l, const struct event_block *block)
 	if (l->enough)
 		return 0;
 	if (!conns_live_fits(l, block)) {
-		l->full = true; /* what is told is what is in it */
+		l->full = true; /* the result covers what the recording covers */
 		return 0;
 	}
 	err = conns_live_record(l, block);
@@ -235,7 +235,7 @@ static void conns_live_report_skipped(struct live *l)
 					 all * b->left[i] / b->rates.passes[i]);
 }
 
-/* What the tick has cost; what the next one may. */
+/* Accounts for the cost of this tick and sets the budget of the next one. */
 static void conns_live_account(struct live *l, uint64_t now)
 {
 	uint64_t cpu = clock_cpu();
@@ -291,7 +291,7 @@ static int conns_live_read_calls(struct live *l)
 	return err;
 }
 
-/* Of connections that have closed meanwhile. */
+/* Reads the records of connections that have closed in the meantime. */
 static int conns_live_read_ends(struct live *l)
 {
 	struct conns_pass pass;
@@ -301,7 +301,7 @@ static int conns_live_read_ends(struct live *l)
 	return err;
 }
 
-/* What is told of connections that have closed costs as much as of the others. */
+/* The record of a closed connection costs as much as that of an open one. */
 static int conns_live_drain_records(struct live *l)
 {
 	const uint64_t before = clock_cpu();
@@ -376,7 +376,7 @@ static int conns_live_close_interval(struct live *l, bool last)
 	return err;
 }
 
-/* What has closed meanwhile is read if it is much. 1: stopped. */
+/* Reads closed connections when their ring fills. Returns 1 if the run was stopped. */
 static int conns_live_wait_until(struct live *l, uint64_t until)
 {
 	struct pollfd fds[] = { { .fd = l->stop.fd, .events = POLLIN },
@@ -547,8 +547,8 @@ int conns_live_run(const struct conns_live_config *config, int *record_error)
 		if (err)
 			log_error("%s", why);
 		else if (conns_source_is_fallback(l.source))
-			log_warning("%s; inet_diag is asked instead, which tells less: see what "
-				    "is not measured", why);
+			log_warning("%s; using inet_diag instead, which reports less: the result "
+				    "lists what is not measured", why);
 	}
 	if (!err)
 		err = recording_open(&l.recording, config->record, config->size_limit,

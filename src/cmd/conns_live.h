@@ -20,8 +20,8 @@ struct conns_live_config {
 	uint64_t size_limit;     /* of that file, which ends the run; 0 = none */
 	bool record_all;         /* what has no problem is recorded in full, too */
 	int result_fd;           /* where the result is written: not the recording's place */
-	struct conns_log log;    /* whose calls are logged */
-	/* Of a log: those of the last interval that are to have one, by conns_choose_for_log(). */
+	struct conns_log log;    /* connections to be logged */
+	/* Chooses the connections of the last interval to be logged: conns_choose_for_log(). */
 	int (*choose)(void *ctx, int (*chosen)(void *to, uint64_t cookie), void *to);
 	/* As in struct session_config. */
 	int (*feed)(void *ctx, const struct event_block *block);

@@ -4,7 +4,7 @@
 #include "base/bug.h"
 #include "conns/conns.h"
 
-/* `*told` of `n`: so many more. */
+/* Puts the growth of a loss: `n` in all, of which `*reported` were put before. */
 static int conns_lost_put_one(struct event_sink *sink, struct event_dict *dict, const char *reason,
 			      uint64_t n, uint64_t *reported, uint64_t now)
 {
@@ -39,6 +39,7 @@ int conns_lost_put(struct conns_lost_reported *reported, struct conns_source *so
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(rows) && !err; i++)
-		err = conns_lost_put_one(sink, dict, rows[i].reason, rows[i].n, rows[i].reported, now);
+		err = conns_lost_put_one(sink, dict, rows[i].reason, rows[i].n, rows[i].reported,
+					 now);
 	return err;
 }

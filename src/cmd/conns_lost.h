@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a live run of conns has not measured, as events: once each. */
+/* Reports as events, once each, the connections, calls and counters that a live run lost. */
 #ifndef HOSTLAT_CMD_CONNS_LOST_H
 #define HOSTLAT_CMD_CONNS_LOST_H
 
@@ -8,13 +8,13 @@
 #include "event/dict.h"
 #include "probe/connection/conns_source.h"
 
-/* What was told so far. Begins zeroed. */
+/* The losses reported so far. Begins zeroed. */
 struct conns_lost_reported {
 	struct conns_lost lost;
 	uint64_t calls, connections; /* that were left out */
 };
 
-/* What has been lost or left out since. 0 or -errno. */
+/* Puts the losses since the last call into `sink`. Returns 0 or -errno. */
 int conns_lost_put(struct conns_lost_reported *reported, struct conns_source *source,
 		   struct event_sink *sink, struct event_dict *dict, uint64_t now);
 

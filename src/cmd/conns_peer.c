@@ -11,7 +11,7 @@
 #include "cmd/run_facts.h"
 #include "conns/peer_match.h"
 
-/* Beyond it is no clock. Sums of one of each stay within an int64_t. */
+/* Largest plausible times of either clock; the sum of both fits into an int64_t. */
 #define MONOTONIC_MOST (INT64_MAX / 4)
 #define REALTIME_MOST (INT64_MAX / 2) /* the year 2116 */
 
@@ -22,7 +22,7 @@ struct host_run {
 	struct run_facts run;
 	uint64_t pid;
 	uint64_t from, to;       /* of its intervals; its own clock */
-	int64_t lo_ns, hi_ns;    /* realtime - monotonic, all that is told of it */
+	int64_t lo_ns, hi_ns;    /* least and greatest realtime - monotonic in the recording */
 	uint64_t error_ns;
 	bool any, clock;
 	struct event_damage damage;
@@ -42,7 +42,7 @@ static void conns_peer_add_interval(struct host_run *s, const struct event *even
 	s->any = true;
 }
 
-/* A clock that was set is known as far as both, before and after, say. */
+/* If the clock was set, the range covers the offsets before and after. */
 static void conns_peer_add_clock(struct host_run *s, const struct event *event)
 {
 	struct event_clock e;

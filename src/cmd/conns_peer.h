@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Two recordings of `conns`, of two hosts, whose connections' ends are joined. */
+/* Matches the connections of two hosts' recordings of `conns`. */
 #ifndef HOSTLAT_CMD_CONNS_PEER_H
 #define HOSTLAT_CMD_CONNS_PEER_H
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which connections are those of a run of `explain`: a recording has all of the host. The server's
- * end is known by its local port, as its messages are; the load's by who made it: another client
- * of the same port is none of its connections, and behind an address that is translated the port
- * is another one.
+ * Selects the connections of a run of `explain` from a recording of all of the host. The server's
+ * end is known by its local port, the load generator's by its process: other clients may use the
+ * same port, and address translation may change it.
  */
 #ifndef HOSTLAT_CMD_CONNS_SCOPE_H
 #define HOSTLAT_CMD_CONNS_SCOPE_H

@@ -71,7 +71,7 @@ static int conns_view_show_calls(struct conns_view *view, const struct event_blo
 	if (!err)
 		return interval_view_write(&view->shown, &view->lines);
 	log_error("cannot write the result: %s", strerror(-err));
-	return -ECANCELED; /* said */
+	return -ECANCELED; /* the message has been printed */
 }
 
 int conns_view_choose(void *ctx, int (*chosen)(void *to, uint64_t cookie), void *to)

@@ -13,7 +13,7 @@ static const struct {
 	const char *cause;
 } sides[BOTTLENECK_MAX] = {
 	[BOTTLENECK_SENDER_APPLICATION] = { "sender-application", false,
-				      "its application gives no more" },
+				      "its application sends no more data" },
 	[BOTTLENECK_SEND_BUFFER] = { "send-buffer", false, "its send buffer is full" },
 	[BOTTLENECK_NETWORK] = { "network", false, NULL },
 	[BOTTLENECK_RECEIVER_APPLICATION] = { "receiver-application", true,
@@ -23,8 +23,7 @@ static const struct {
 	[BOTTLENECK_RECEIVER_WINDOW] = { "receiver-window", true, "its window still grows" },
 	[BOTTLENECK_RECEIVER] = { "receiver", true, "its window is too small" },
 	[BOTTLENECK_DELAYED_ACK] = { "delayed-ack", true,
-				     "it delays acknowledgements, and data is held until "
-				     "they come" },
+				     "it delays acknowledgements, and data waits for them" },
 };
 
 const char *bottleneck_name(enum bottleneck_side side)
@@ -50,7 +49,7 @@ static enum bottleneck_side bottleneck_of_problem(const struct conn_problem *p)
 		return BOTTLENECK_NETWORK;
 	case CONN_RECEIVER_WINDOW:
 		return bottleneck_of_window(p->limit);
-	case CONN_DELAYED_ACK: /* inferred: the receiver does not tell */
+	case CONN_DELAYED_ACK: /* inferred: the receiver's record does not confirm it */
 		return p->confidence == CONN_OBSERVED ? BOTTLENECK_DELAYED_ACK : BOTTLENECK_UNKNOWN;
 	default:
 		return BOTTLENECK_UNKNOWN;

@@ -17,7 +17,7 @@ enum bottleneck_side {
 	BOTTLENECK_RECEIVER_APPLICATION, /* does not read */
 	BOTTLENECK_RECEIVE_BUFFER,       /* set by the receiver's application */
 	BOTTLENECK_RECEIVER_WINDOW,      /* still grows */
-	BOTTLENECK_RECEIVER,             /* its window; it does not tell why */
+	BOTTLENECK_RECEIVER,             /* its window, for an unknown reason */
 	BOTTLENECK_DELAYED_ACK,          /* the receiver's; the sender holds data until it comes */
 	BOTTLENECK_MAX,
 };

@@ -16,12 +16,14 @@
 #define FORGET 0.05 /* of how far off the last surprise was */
 /* Shares of what a window may use: */
 #define WALK_MOST 0.5 /* a walk that takes more is too dear */
-#define TRY_MOST 1.5  /* ... unless that is a guess, and below this: it is tried */
+#define TRY_MOST 1.5  /* a walk below this is tried if its cost is a guess */
 #define TRY_AS 0.4    /* and planned for as this */
-#define AGAIN_MOST 0.8 /* ... or measured, below this, a while ago */
+#define AGAIN_MOST 0.8 /* a walk below this is tried again after a while */
 #define PATIENCE 0.002 /* so much less it is thought to cost with each interval */
 #define READ_PATIENCE 0.1 /* the same, of reading, where what all passes cost leaves nothing */
-#define DECAY 0.2   /* of what nobody chooses: up at once, down slowly */
+#define DECAY                                                                                      \
+	0.2 /* per interval, of costs outside the budget's control: they rise at once and fall     \
+	       slowly */
 #define FIXED_LEAST 1000.0
 #define EACH_LEAST 1.0
 #define HALVINGS 100
@@ -87,7 +89,7 @@ static void budget_follow_share(double *share, double now)
 	*share = now > *share ? now : *share + DECAY * (now - *share);
 }
 
-/* What the interval's work is thought to cost. */
+/* Returns the predicted cost of the interval's work, in ns. */
 static double budget_predict_ns(const struct budget *b, const struct budget_spent *s)
 {
 	double ns = 0;
@@ -115,7 +117,7 @@ static double budget_window_ns(const struct budget *b)
 	return budget_limit(b) * BUDGET_WINDOW * (double)b->config.interval_ns;
 }
 
-/* Of one walk. What is only guessed to be too dear is tried: else it would never be known. */
+/* Returns a walk's cost in ns. A cost that is too dear by a guess only is lowered: try it once. */
 static double budget_walk_ns(const struct budget *b, int k)
 {
 	double n = (double)b->members[k], ns = budget_cost_of(&b->walk[k], n);
@@ -130,7 +132,7 @@ static bool budget_is_too_dear(const struct budget *b, int k)
 	return budget_walk_ns(b, k) > WALK_MOST * budget_window_ns(b);
 }
 
-/* What is too dear is not measured any more: it may have become cheaper. */
+/* Lowers the estimate of work that is too dear: it is no longer measured but may be cheaper now. */
 static void budget_lower_estimates(struct budget *b, int k, bool was_read)
 {
 	double fixed = b->read[k].fixed_ns, room = budget_window_ns(b) -
@@ -145,10 +147,7 @@ static void budget_lower_estimates(struct budget *b, int k, bool was_read)
 	}
 }
 
-/*
- * By those that begin: when many end that have been there for long, there is nothing to be left
- * out.
- */
+/* Counts begins: sampling cannot avoid the cost of old connections that end. */
 static void budget_learn_ends(struct budget *b, const struct budget_spent *s)
 {
 	double n = (double)s->begun + (double)s->ended, each = n ? 2 * (double)s->ends_ns / n : 0;
@@ -174,7 +173,10 @@ static void budget_learn(struct budget *b, const struct budget_spent *s)
 		if (s->reads[k])
 			budget_learn_cost(&b->read[k], (double)s->read_ns[k], (double)s->reads[k]);
 	}
-	/* What makes all dearer, a slower core or memory, does so for what was not done, too. */
+	/*
+	 * A slower core or memory makes all work dearer, also work that was not done in this
+	 * interval.
+	 */
 	by = before > 0 ? budget_predict_ns(b, s) / before : 1;
 	by = by > ALONG || by * ALONG < 1 ? by : 1;
 	for (int k = 0; k < BUDGET_LEVELS; k++) {
@@ -207,14 +209,17 @@ static void budget_list_works(const struct budget *b, struct budget_work uses[US
 
 		uses[k] = (struct budget_work){ .ns = budget_walk_ns(b, k), .weight = c->weight,
 					.floor = c->floor_hz, .max = c->max_hz };
-		/* An empty level goes with the next: who comes into it is sampled at once. */
+		/*
+		 * An empty level is sampled with the next, so that its first member is sampled at
+		 * once.
+		 */
 		if (nobody) {
 			empty += uses[k].ns;
 			uses[k].ns = uses[k].weight = uses[k].floor = uses[k].max = 0;
 		} else {
 			uses[k].ns += empty;
 			empty = 0;
-			/* With nobody to sample at all, looking more often shows no more. */
+			/* Without any connection to sample, more passes show nothing more. */
 			if (!n)
 				uses[k].max = uses[k].floor;
 			if (budget_is_too_dear(b, k))
@@ -227,7 +232,7 @@ static void budget_list_works(const struct budget *b, struct budget_work uses[US
 	}
 }
 
-/* What does not depend on rates, a share of a core: with pushes, and beginning to read. */
+/* Returns the cost that does not depend on rates (pushes, starts of reads) as a share of a core. */
 static double budget_fixed_share(const struct budget *b)
 {
 	double share = b->base + b->push + b->ends;
@@ -339,9 +344,9 @@ static void budget_set_rates(struct budget *b)
 /* -- pushes ---------------------------------------------------------------------------------- */
 
 /*
- * Less of what comes by itself, by leaving out all but one in `*n`: down as far as needed, up by
- * halves and only if that is sure to fit. `*share` of a core is what it takes, `least` what it may
- * in any case. False: even one in `max` is too dear.
+ * Samples pushes, one in `*n`: raises `*n` as far as needed, halves it only if that surely fits.
+ * `*share` is their cost as a share of a core, `least` what they may always take. Returns false if
+ * one in `max` is still too dear.
  */
 static bool budget_sample_pushes(struct budget *b, double *share, double least, uint32_t *n,
 				 uint32_t max)
@@ -351,7 +356,7 @@ static bool budget_sample_pushes(struct budget *b, double *share, double least, 
 	double other;
 
 	budget_list_works(b, uses);
-	/* What is needed besides are the floors: who is not read is not seen. */
+	/* The floors are needed as well: a connection that is not read does not appear at all. */
 	other = budget_fixed_share(b) - *share + budget_set_level(uses, 0) / (double)NS_PER_S;
 	least = fmax(budget_limit(b) - other, least);
 	if (*share > least) {
@@ -369,8 +374,8 @@ static bool budget_sample_pushes(struct budget *b, double *share, double least, 
 }
 
 /*
- * Where the floors leave nothing, half of all is for pushes, and of that half for connections that
- * come and go: those that stay are what most can be told of.
+ * If the floors leave nothing, pushes get half of the budget, and connections that come and go half
+ * of that: connections that stay yield more data.
  */
 static bool budget_set_sampling(struct budget *b)
 {
@@ -432,7 +437,7 @@ static void budget_drop_walks(const struct budget *b, uint32_t passes[BUDGET_LEV
 		passes[k] -= (uint32_t)dropped;
 		room += dropped * each;
 	}
-	/* Nested: who is in the second level's pass is in one of the first's. */
+	/* Passes are nested: each pass of the second level is one of the first. */
 	for (int k = BUDGET_LEVELS - 1; k-- > 0;) {
 		if (passes[k] < passes[k + 1])
 			passes[k + 1] = passes[k];
@@ -483,7 +488,7 @@ static void budget_set_passes(struct budget *b, struct rng *rng, double room)
 	}
 }
 
-/* What `high` has left for this interval, in ns. */
+/* Returns the CPU time that `high` leaves for this interval, in ns. */
 static double budget_left_ns(const struct budget *b)
 {
 	double length = (double)b->config.interval_ns, used = 0, all = length;
@@ -549,7 +554,7 @@ static void budget_remember(struct budget *b, const struct budget_spent *s)
 	}
 	b->used = sum / all;
 	memmove(b->window + 1, b->window, sizeof(b->window) - sizeof(b->window[0]));
-	/* A step is not paid back: nobody would be looked at meanwhile. */
+	/* The cost of a step is not paid back: no connection would be sampled meanwhile. */
 	if (used > STEP * b->planned_ns)
 		used = fmin(used, fmax(b->planned_ns, budget_aim(b) * length));
 	b->window[0] = (struct budget_use){ used, length };
@@ -584,7 +589,7 @@ bool budget_next(struct budget *b, struct rng *rng, uint64_t used_ns, uint64_t *
 	*at = b->at;
 	*levels = 1;
 	b->left[0]--;
-	/* Of the passes left each is as likely as any other to have the next level in it. */
+	/* Each remaining pass is equally likely to include the next level. */
 	for (int k = 1; k < BUDGET_LEVELS && b->left[k]; k++) {
 		if (rng_below(rng, all) >= b->left[k])
 			break;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How often to look at which connections, so that looking costs what it may. Pure.
+ * Decides how often which connections are sampled and read, within a CPU budget. Pure.
  *
- * Connections are in levels, by what they do. In a pass the connections of some levels are sampled:
- * what limits you at this moment? Besides, their records are read. Once per interval the budget is
- * told what that has cost, and says what the next interval does.
+ * Connections are in levels, by their activity. A pass samples the state of all connections of some
+ * levels; besides, records are read. After each interval the budget takes the cost of this work and
+ * sets the rates of the next interval.
  *
  * What holds:
  * - In any BUDGET_WINDOW intervals in a row own CPU is at most `high` of a core, once costs are
@@ -60,7 +60,7 @@ enum budget_level { BUDGET_HOT, BUDGET_WARM, BUDGET_REST, BUDGET_LEVELS };
  */
 struct budget_level_config {
 	double weight, floor_hz, max_hz;		/* samples */
-	/* Of its record: at most once per interval, whatever the maximum. */
+	/* Reads of its record, at most one per interval. */
 	double read_weight, read_floor_hz, read_max_hz;
 };
 
@@ -70,14 +70,17 @@ struct budget_config {
 	struct budget_level_config levels[BUDGET_LEVELS];
 };
 
-/* What happened in an interval. */
+/* The work of an interval and its cost. */
 struct budget_spent {
 	uint64_t length_ns;
 	uint64_t cpu_ns;	/* of all own threads, system calls included */
 	uint64_t push_ns;	/* of BPF programs in others' time; measured or estimated */
 	/* Besides, of both: for connections that began, and are followed, and that ended. */
 	uint64_t ends_ns, begun, ended;
-	/* Of cpu_ns. A walk is a level's part of a pass: its time is by members visited. */
+	/*
+	 * Parts of cpu_ns. A walk is a level's part of a pass; its time depends on the members
+	 * visited.
+	 */
 	uint64_t walk_ns[BUDGET_LEVELS], walks[BUDGET_LEVELS], visited[BUDGET_LEVELS];
 	uint64_t read_ns[BUDGET_LEVELS], reads[BUDGET_LEVELS];
 	/* Connections of each level at the end. */
@@ -91,7 +94,7 @@ enum budget_state {
 	BUDGET_PUSHES_TOO_DEAR = 8, /* even thinned as far as can be */
 };
 
-/* What the next interval does. */
+/* The rates of the next interval. */
 struct budget_rates {
 	unsigned state; /* enum budget_state */
 	double hz[BUDGET_LEVELS]; /* of the Poisson process; the first is the highest */
@@ -104,7 +107,7 @@ struct budget_rates {
 	uint32_t follow_one_in; /* connections that begin: one in so many is followed at all */
 };
 
-/* Of walking over n, or reading so many: fixed_ns + each_ns * n. */
+/* Cost of walking over or reading n connections: fixed_ns + each_ns * n. */
 struct budget_cost {
 	double fixed_ns, each_ns;
 	double over; /* n when it was last measured; -1: this is a guess */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "conns/call_budget.h"
 
-/* What a logged call takes in the kernel's program, about; the samples' part pays for it. */
+/* Approximate cost of a logged call in the kernel's program, paid from the samples' share. */
 #define KERNEL_NS 300
 #define FIRST_PRICE_NS 10000 /* written as a line of JSON */
 #define PRIOR 200            /* calls that the price so far stands for */

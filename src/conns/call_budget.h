@@ -14,7 +14,7 @@ struct call_budget {
 	double price_ns; /* of one call, in this process */
 };
 
-/* Of a core: what the log may have of 0 <= low < high. */
+/* Returns the log's share of a core, for a CPU budget of 0 <= low < high. */
 static inline double call_budget_share(double low, double high)
 {
 	return (high - low) / 2;

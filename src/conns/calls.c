@@ -20,7 +20,7 @@ static void calls_drop_oldest(struct conns *c)
 	c->calls_dropped += half;
 }
 
-/* By number: two threads may have called at once, and told the later one first. */
+/* Inserts by number: of two simultaneous calls, the later one may be reported first. */
 int calls_add(struct conns *c, const struct event_call *call)
 {
 	size_t at = c->calls.len;
@@ -63,7 +63,7 @@ static const char *calls_error(const struct event_call *call, struct report *r)
 	return name ? name : report_format(r, "%d", call->result);
 }
 
-/* What holds back data that is not sent; NULL: there is none. */
+/* Returns the reason why unsent data waits; NULL if there is no unsent data. */
 static const char *calls_held_by(const struct event_call *call)
 {
 	static const char *const holds[CONN_AT_MAX] = {
@@ -89,7 +89,7 @@ static const struct column columns[] = {
 	{ .name = "seq" }, { .name = "left_out_before" },
 };
 
-/* How many are missing between two; false: nobody knows. */
+/* Computes how many calls are missing between two; false: unknown. */
 static bool calls_missing(const struct event_call *before, const struct event_call *call,
 			  uint32_t *n)
 {
@@ -166,7 +166,7 @@ void calls_table(const struct conns *c, struct report *r)
 
 /* -- as lines ------------------------------------------------------------------------------- */
 
-/* What is known of its connection up to here: of a recording that may be its addresses only. */
+/* Fills in the call's connection as known so far: in a recording perhaps only its addresses. */
 static void calls_view(struct conns *c, const struct event_call *call, struct conn_view_buf *room)
 {
 	const struct conn_flow *flow = call->flow ? conns_flow_find(c, call->flow) : NULL;
@@ -224,7 +224,7 @@ bool conns_report_call(struct conns *c, const struct event_call *call, bool ask,
 	return true;
 }
 
-/* -- whose ---------------------------------------------------------------------------------- */
+/* -- choosing ------------------------------------------------------------------------------- */
 
 int conns_choose_for_log(struct conns *c, int (*chosen)(void *ctx, uint64_t cookie), void *ctx)
 {

@@ -16,11 +16,11 @@
 #include "report/difference.h"
 #include "report/human.h"
 
-/* Of an end: a share for each part of the time, a rate for everything that is counted. */
+/* Measures of an end: a share for each part of the time, a rate for each counter. */
 #define MEASURES (WORDS_TIMES + COUNTER_EVENTS)
 #define ROWS (LIMITS_ENDS * MEASURES)
 
-/* What an end's connections did in a block. */
+/* Sums over an end's connections in a block. */
 struct block {
 	double known_ns, all_ns;   /* of their time: that is known, and all */
 	double of[MEASURES];       /* ns; counts */
@@ -236,7 +236,7 @@ static void conns_compare_fill_side(const struct conns_run *run, unsigned int en
 	}
 }
 
-/* What never happened in either run differs by nothing, and no test is needed for that. */
+/* A counter that is 0 in both runs differs by nothing and needs no test. */
 static int conns_compare_row(struct measured *row)
 {
 	struct contrast *c = &row->d.c;
@@ -318,7 +318,7 @@ static void conns_compare_add_json(const struct measured *row, unsigned int i, s
 		  difference_adjusted(&row->d), difference_significant(&row->d));
 }
 
-/* What neither had is no row for people. */
+/* The text omits rows that are 0 in both runs. */
 static void conns_compare_add_text(const struct measured *row, unsigned int i, struct table *t,
 				   struct report *r)
 {
@@ -372,7 +372,7 @@ static void conns_compare_add_tables(const struct conns_run *a, const struct con
 	object_add(&r->body, NULL, value_table(text));
 }
 
-/* Of two changes, the one of a limit; else the greater one. */
+/* Whether change `a` is worth more than `b`: a limit before sender-app, then the greater change. */
 static bool conns_compare_is_greater(const struct measured *a, unsigned int measure_a,
 				     const struct measured *b, unsigned int measure_b)
 {
@@ -409,7 +409,7 @@ static void conns_compare_add_finding(const struct measured *rows, struct report
 	}
 }
 
-/* What one of them doesn't know, and the other one does. */
+/* Reports limits that are unknown in one run and known in the other. */
 static void conns_compare_add_unknown(const struct conns_run *run, const struct conns_run *other,
 				      const char *which, struct report *r)
 {
@@ -422,7 +422,7 @@ static void conns_compare_add_unknown(const struct conns_run *run, const struct 
 	}
 }
 
-/* What each run says of itself. */
+/* Adds a run's own reasons for being partial. */
 static int conns_compare_add_reasons(struct conns_run *run, const char *which, struct report *r)
 {
 	struct report own;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the limits of two runs' connections differ by: of each end, the share of the time of every
- * class, and how often per second of a connection what is counted happened. Shares and rates are of
- * all connections together, the longer ones counting more. The blocks of the comparison
+ * Compares the limits of two runs' connections: for each end, the share of the time of every class,
+ * and the rate of every counter per second of a connection. Shares and rates are of all connections
+ * together, so that longer ones count more. The blocks of the comparison
  * (stats/contrast.h) are the intervals, or as many of them together as it takes for
  * CONTRAST_BLOCKS to be enough; docs/design/connections.md says what is in a block.
  */
@@ -14,7 +14,7 @@
 
 struct conns_run;
 
-/* Of the connections that `select` takes (NULL: all), asked with `ctx`. 0 or -ENOMEM. */
+/* Creates a run of the connections for which `select` returns true (NULL: all). 0 or -ENOMEM. */
 int conns_run_new(struct conns_run **out, bool (*select)(const struct conn_view *view, void *ctx),
 		  void *ctx);
 void conns_run_free(struct conns_run *run);

@@ -143,7 +143,7 @@ static void conn_accumulate_state(struct event_conn *sum, const struct event_con
 	       AT(sampled_ns) - AT(known));
 	sum->known = counted | (e->known & STATES);
 	sum->flags = (e->flags & ~(uint32_t)ONCE) | once;
-	/* who was left out at any time has no log of it */
+	/* a connection that was ever unsampled has no complete log */
 	if (thinned > e->thinned_one_in)
 		sum->thinned_one_in = thinned;
 	if (!e->pid) { /* a task's names go together */

@@ -7,18 +7,20 @@
 
 #include "event/layout.h"
 
-/* Whether the numbers can be: times that add up, samples that are no more than there were. */
+/*
+ * Whether a record is consistent: its times add up, and no state has more samples than there are.
+ */
 bool conn_accumulate_accepts(const struct event_conn *e);
 
 /*
- * Adds what came later to `sum`. A counter is known of the sum if it is of all that it is made of,
- * and if it has not run over; what is a state is the later one's.
+ * Adds the later record `e` to `sum`. A counter of the sum is known if it is known in both and has
+ * not overflowed; gauges become those of `e`.
  */
 void conn_accumulate(struct event_conn *sum, const struct event_conn *e);
 
 /*
- * The same of what one connection did next. Its times are then found from the sums: an interval in
- * which nothing was sampled is no unknown one, as samples of others stand for it.
+ * Adds the next record of the same connection, and computes the times from the sums: an interval
+ * without samples is not unknown then, as samples of other intervals stand for it.
  */
 void conn_accumulate_next(struct event_conn *sum, const struct event_conn *next);
 

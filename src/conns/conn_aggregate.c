@@ -6,14 +6,14 @@
 #include "conns/conn_accumulate.h"
 #include "event/conn_times.h"
 
-/* A call log that one of N connections has stands for N. */
+/* The call log of one in N connections counts N times. */
 static void conn_aggregate_calls(struct conn_aggregate *s, const struct event_conn *e)
 {
 	const double weight = e->thinned_one_in ? e->thinned_one_in : 1;
 
 	s->estimated |= weight > 1;
 	if (!conn_knows(e, CONN_KNOWS_CALLS)) {
-		/* those that are followed stand for it if it was left out; else nobody does */
+		/* a connection that was sampled out is covered by the followed ones */
 		s->calls_missing |= weight <= 1;
 		return;
 	}
@@ -26,7 +26,7 @@ static void conn_aggregate_few(struct conn_aggregate *s, const struct event_conn
 {
 	struct event_conn ignored = { 0 };
 
-	/* What is unknown of one with enough of them could not be sampled. */
+	/* With enough samples, unknown time is time that could not be sampled. */
 	if (!e->unknown_ns || conn_share_out(0, e, &ignored))
 		return;
 	if (e->samples && !conn_is_weighted(e))
@@ -36,7 +36,7 @@ static void conn_aggregate_few(struct conn_aggregate *s, const struct event_conn
 	s->few.unclear_ns += e->unclear_ns;
 	s->few.known = CONN_KNOWS_LOSSES;
 	for (int i = 0; i < CONN_STATES; i++) {
-		/* What repairs is unknown time only where no event told of it. */
+		/* Recovery is unknown time only where no event reported it. */
 		const int as = i == CONN_AT_RECOVERY && !conn_knows(e, CONN_KNOWS_LOSSES) ?
 				       CONN_AT_CWND : i;
 

@@ -13,7 +13,7 @@ struct conn_aggregate {
 	uint64_t classes[CONN_CLASSES]; /* connections with this one, harmful */
 	struct event_conn sum;          /* what is known of it is known of all */
 	struct event_conn few;          /* samples of those that have too few each */
-	uint64_t few_ns;                /* ... and the time that these are of */
+	uint64_t few_ns;                /* the time that the samples in `few` cover */
 	double send_calls, recv_calls;  /* of all, from those that were followed */
 	struct rtt_sum rtts;            /* of those whose round trips are known */
 	bool calls_known, calls_missing, estimated; /* of some; not of some others */
@@ -23,13 +23,13 @@ struct conn_aggregate {
 void conn_aggregate_add(struct conn_aggregate *sum, const struct conn_view *view);
 
 /*
- * When all are in: time that is unknown of each, as its samples are too few, is known of them
- * together. To leave it out would give those with problems more than their share: they are sampled
+ * Finishes the sum: divides time that is unknown for single connections, whose samples are too few,
+ * by the samples of all. Leaving it out would favor connections with problems, as they are sampled
  * more often.
  */
 void conn_aggregate_finish(struct conn_aggregate *sum);
 
-/* Of the sum's time; null if nothing is known of that. */
+/* Returns `ns` as a share of the sum's time; null if that time is unknown. */
 struct value conn_aggregate_share(const struct event_conn *sum, uint64_t ns);
 
 #endif

@@ -26,7 +26,7 @@
 
 struct conn_view;
 
-/* Of the JSON document; for struct provenance. */
+/* Version of the JSON document, for struct provenance. */
 #define CONNS_SCHEMA 1
 
 /* Facts about the run that have a place in the report (EV_FACT). */
@@ -36,7 +36,7 @@ struct conn_view;
 
 /* Why calls are not in the log (EV_COUNT, COUNT_LOSS): the log is bounded by the CPU budget. */
 #define CONNS_LOSS_CALLS "calls-not-logged"
-/* ... why connections are not told of: to follow all that come and go is more than it allows. */
+/* Why connections are missing (as above): following all new ones exceeds the CPU budget. */
 #define CONNS_LOSS_CONNECTIONS "connections-not-followed"
 
 enum conns_span { CONNS_INTERVAL, CONNS_TOTAL, CONNS_SPANS };
@@ -58,7 +58,7 @@ enum conns_sort {
 	CONNS_SORT_REMOTE,
 };
 
-/* What to show; what is measured and kept does not depend on it, but for `follow`. */
+/* Selects and orders the connections shown. Only `follow` changes what is kept in memory. */
 struct conns_options {
 	enum conns_by by;
 	enum conns_sort sort;
@@ -69,7 +69,8 @@ struct conns_options {
 	bool totals_only;         /* nothing is asked of intervals */
 	bool follows;             /* only one connection, interval by interval: */
 	uint64_t follow;          /* its cookie */
-	/* NULL: all. Asked once per connection and report, with its problems already known. */
+	/* Returns whether to show a connection, which is judged; called once per report. NULL: all.
+	 */
 	bool (*select)(const struct conn_view *view, void *ctx);
 	void *ctx;
 };
@@ -89,9 +90,9 @@ void conns_free(struct conns *c);
 int conns_feed_block(struct conns *c, const struct event_block *block, size_t *at);
 
 /*
- * Only what lies at least by half within a stretch of time, after its times have been moved to
- * another clock's: for two recordings, see conns/peer_match.h. Before the first block; `shift_ns`,
- * and the times of the window, are within 2^62.
+ * A stretch of time to analyze: only records that lie at least half within it count, after their
+ * times are moved to another clock. For two recordings, see conns/peer_match.h. Before the first
+ * block; `shift_ns`, and the times of the window, are within 2^62.
  */
 struct conns_window {
 	int64_t shift_ns;         /* added to all times */
@@ -114,12 +115,12 @@ void conns_set_window(struct conns *c, const struct conns_window *window);
 bool conns_report_call(struct conns *c, const struct event_call *call, bool ask, struct report *r);
 
 /*
- * Tells `chosen` the cookies of those connections of the last closed interval that are shown and
- * go on without a log of their calls. What `chosen` returns, if it isn't 0, ends it: returns that.
+ * Calls `chosen` with the cookie of each connection of the last closed interval that is shown,
+ * still open, and not yet logged. Stops at the first result other than 0 and returns it.
  */
 int conns_choose_for_log(struct conns *c, int (*chosen)(void *ctx, uint64_t cookie), void *ctx);
 
-/* What the source could not deliver: the totals are then partial, and say so. */
+/* Notes the source's damage, which makes the totals partial. */
 void conns_set_damage(struct conns *c, const struct event_damage *damage);
 
 /*

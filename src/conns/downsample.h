@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a recording keeps of connections: intervals with a problem as they are, those without one
- * put together, up to DOWNSAMPLE_NS. Totals stay what they are. (SNAP logs its problem connections
- * only, which is below 1 GB per host and day.)
+ * Downsamples the records of connections for a recording: intervals with a problem are written
+ * unchanged, others are merged up to DOWNSAMPLE_NS. Totals stay the same. (SNAP logs only
+ * connections with problems, which is below 1 GB per host and day.)
  *
- * A process's connections are kept as they are for DOWNSAMPLE_NS after one of them had a problem:
- * whether another one starves meanwhile can only be seen interval by interval.
+ * All connections of a process are written unchanged for DOWNSAMPLE_NS after one of them had a
+ * problem: only single intervals show whether another one starves meanwhile.
  */
 #ifndef HOSTLAT_CONNS_DOWNSAMPLE_H
 #define HOSTLAT_CONNS_DOWNSAMPLE_H
@@ -18,11 +18,11 @@
 #include "event/layout.h"
 
 #define DOWNSAMPLE_NS 60000000000u
-/* Connections at a time; what there is beyond is kept as it is told. */
+/* Connections at a time; records of further ones are written unchanged. */
 #define DOWNSAMPLE_MAX 65536u
 
 struct downsample_conn {
-	struct event_conn merged, now;  /* put together; the interval's */
+	struct event_conn merged, now;  /* merged intervals; this interval */
 	bool has_merged, has_now;
 	bool has_problem;              /* the interval has a problem; set when it ends */
 	uint32_t next;                 /* of the same slot, or of free ones: index + 1; 0: none */
@@ -48,16 +48,18 @@ struct downsample {
 int downsample_init(struct downsample *downsample);
 void downsample_release(struct downsample *downsample);
 
-/* A record of this interval. 0 or -ENOMEM. */
+/* Adds a record of this interval. 0 or -ENOMEM. */
 int downsample_add(struct downsample *downsample, const struct event_conn *e);
 
 /*
- * The interval ends at `now`: what is to be written comes to `out`, in the order of its end; the
- * last time, all. 0 or -ENOMEM.
+ * Ends the interval at `now`: puts the records to be written into `out`, ordered by their end; all
+ * of them if `last`. 0 or -ENOMEM.
  */
 int downsample_close(struct downsample *downsample, uint64_t now, bool last);
 
-/* The most records that downsample_close() may bring to `out`, if `more` are taken before. */
+/*
+ * Returns the most records that downsample_close() may put into `out` if `more` are added before.
+ */
 size_t downsample_most(const struct downsample *downsample, size_t more);
 
 #endif

@@ -64,7 +64,7 @@ static void evidence_share(struct conn_finding *t, uint64_t ns)
 
 /* -- the send buffer ------------------------------------------------------------------------ */
 
-/* What may be under way: the smaller one of the two windows. The gauges are known. */
+/* Returns the bytes that may be in flight: the smaller of the two windows. Gauges must be known. */
 static uint64_t evidence_window(const struct event_conn *c)
 {
 	const uint64_t cwnd = (uint64_t)c->cwnd * c->mss;
@@ -72,7 +72,10 @@ static uint64_t evidence_window(const struct event_conn *c)
 	return c->snd_wnd && c->snd_wnd < cwnd ? c->snd_wnd : cwnd;
 }
 
-/* Section 5.3: of all memory for sending, the part that the window is of all windows. */
+/*
+ * Returns the connection's fair share of send-buffer memory, by its window (Yu et al., section
+ * 5.3).
+ */
 static uint64_t evidence_memory_share(const struct conn_finding *t)
 {
 	const uint64_t cwnd = (uint64_t)t->view->c->cwnd * t->view->c->mss;
@@ -100,23 +103,23 @@ void explain_send_buffer(struct conn_finding *t)
 	MESSAGE(t, "the send buffer was full ");
 	evidence_share(t, c->send_buffer_ns);
 	if (gauges)
-		MESSAGE(t, ": %s bytes, kernel's overhead included", human_count(a, c->sndbuf));
+		MESSAGE(t, "; its size is %s bytes, including kernel overhead",
+			human_count(a, c->sndbuf));
 	if (c->flags & CONN_FROM_DIAG)
-		ADVICE(t, "if the application sets SO_SNDBUF, leave it out; else raise the third "
-		       "number of net.ipv4.tcp_wmem");
+		ADVICE(t, "remove SO_SNDBUF if the application sets it; otherwise raise the third "
+		       "value of net.ipv4.tcp_wmem");
 	else if (c->flags & CONN_SNDBUF_SET)
-		ADVICE(t, "the application has set SO_SNDBUF, which ends the kernel's own tuning: "
-		       "leave it out");
+		ADVICE(t, "the application's SO_SNDBUF disables automatic sizing: remove it");
 	else
-		ADVICE(t, "the kernel's tuning is at its end: raise the third number of "
+		ADVICE(t, "automatic sizing has reached its limit: raise the third value of "
 		       "net.ipv4.tcp_wmem");
 	if (!gauges || !window)
 		return;
-	ADVICE(t, "%s at least %s bytes, twice the %s that the windows allow, so that it can be "
-	       "filled while these are under way", c->flags & CONN_SNDBUF_SET ? ", or set" : " to",
-	       human_count(a, 2 * window), human_count(b, window));
+	ADVICE(t, "%s at least %s bytes (2 x the %s-byte window)",
+	       c->flags & CONN_SNDBUF_SET ? ", or set it to" : " to", human_count(a, 2 * window),
+	       human_count(b, window));
 	if (fair > c->sndbuf)
-		ADVICE(t, "; by its window its part of all send buffers' memory is %s bytes",
+		ADVICE(t, "; its fair share of all send-buffer memory is %s bytes",
 		       human_count(d, fair));
 }
 
@@ -144,10 +147,10 @@ static void evidence_stall(struct conn_finding *t)
 	if (!conn_knows(c, CONN_KNOWS_LOSSES))
 		return;
 	if (!c->stall_ns)
-		MESSAGE(t, ", no stall");
+		MESSAGE(t, ", without a stall");
 	else if (c->stalls > 1)
-		MESSAGE(t, "; stalled for %s, %s at once", human_ns(all, c->stall_ns),
-			human_ns(longest, c->longest_stall_ns));
+		MESSAGE(t, "; stalled for %s in total, longest stall %s",
+			human_ns(all, c->stall_ns), human_ns(longest, c->longest_stall_ns));
 	else
 		MESSAGE(t, "; stalled for %s", human_ns(all, c->stall_ns));
 }
@@ -167,12 +170,12 @@ void explain_fast_retransmit(struct conn_finding *t)
 	MESSAGE(t, "%s segment%s retransmitted in fast recovery",
 		human_count(n, c->fast_retransmit), evidence_plural(c->fast_retransmit));
 	evidence_stall(t);
-	ADVICE(t, "packets are lost or much reordered on the way");
+	ADVICE(t, "the path loses or reorders packets");
 	if (c->bytes_sent >= c->bytes_retransmitted && c->bytes_retransmitted)
-		ADVICE(t, ", %s of the bytes sent",
+		ADVICE(t, " (%s of the bytes sent)",
 		       human_fraction(share, (double)c->bytes_retransmitted /
 				      (double)c->bytes_sent));
-	ADVICE(t, ": look for full queues and errors (hostlat watch has this host's drops)");
+	ADVICE(t, ": look for full queues and link errors; hostlat watch lists this host's drops");
 }
 
 void explain_timeout(struct conn_finding *t)
@@ -186,15 +189,17 @@ void explain_timeout(struct conn_finding *t)
 	MESSAGE(t, "%s retransmission timeout%s", human_count(n, c->rto), evidence_plural(c->rto));
 	evidence_stall(t);
 	if (conn_knows(c, CONN_KNOWS_LOSSES) && c->rto > c->fast_retransmit)
-		ADVICE(t, "too little was under way for a loss to be noticed by what follows it: "
-		       "fewer connections with more to say each, or larger writes");
+		ADVICE(t, "too few packets were in flight to trigger fast retransmit: use fewer, "
+		       "busier connections or larger writes");
 	else
-		ADVICE(t, "retransmissions or whole windows are lost: look for a full queue or a "
+		ADVICE(t, "retransmissions or whole windows were lost: look for a full queue or a "
 		       "path that was down");
 	if (c->write_first && c->loss_first - c->write_first <= INCAST_BURST_NS)
-		ADVICE(t, "; if the receiver asks many at once, run hostlat conns there");
+		ADVICE(t, "; if the receiver requests from many senders at once, run hostlat conns "
+		       "there");
 	if (conn_knows(c, CONN_KNOWS_GAUGES) && c->rto_us)
-		ADVICE(t, "; the timeout is %s now", human_ns(rto, (uint64_t)c->rto_us * 1000));
+		ADVICE(t, "; the retransmission timeout is now %s",
+		       human_ns(rto, (uint64_t)c->rto_us * 1000));
 }
 
 void explain_tail_loss_probe(struct conn_finding *t)
@@ -206,9 +211,9 @@ void explain_tail_loss_probe(struct conn_finding *t)
 	MESSAGE(t, "%s tail-loss probe%s", human_count(n, c->tlp), evidence_plural(c->tlp));
 	evidence_stall(t);
 	if (c->stall_ns)
-		ADVICE(t, "the last segment of a message was lost, with nothing behind it that "
-		       "would have told so: look for drops on the way; a lone segment's probe "
-		       "waits 200 ms and more for an acknowledgement that may be delayed");
+		ADVICE(t, "the last segment of a message was lost, and no later segment revealed "
+		       "it: look for drops on the path; the probe of a single segment waits at "
+		       "least 200 ms for an acknowledgement that may be delayed");
 }
 
 void explain_spurious(struct conn_finding *t)
@@ -218,13 +223,13 @@ void explain_spurious(struct conn_finding *t)
 
 	evidence_put_losses(t);
 	evidence_put(t, "retransmitted", value_u64(conn_retransmitted(c)));
-	MESSAGE(t, "%s of %s retransmitted segments had arrived", human_count(n, c->spurious),
-		human_count(all, conn_retransmitted(c)));
-	ADVICE(t, c->rto ? "the round trip grows by more than the timeout allows for: look for a "
-		   "queue that fills, or a receiver that stops" :
-	       c->tlp > c->fast_retransmit ? "acknowledgements come late, not packets: the "
-		   "receiver reads slowly or delays them" :
-		   "packets are reordered on the way (several links, several queues)");
+	MESSAGE(t, "%s of %s retransmissions were unnecessary: the segments had arrived",
+		human_count(n, c->spurious), human_count(all, conn_retransmitted(c)));
+	ADVICE(t, c->rto ? "the round trip grew beyond the retransmission timeout: look for a "
+		   "queue that fills or a receiver that stalls" :
+	       c->tlp > c->fast_retransmit ? "acknowledgements arrive late: the receiver "
+		   "reads slowly or delays them" :
+		   "the path reorders packets: look for parallel links or queues");
 }
 
 /* -- windows -------------------------------------------------------------------------------- */
@@ -256,21 +261,21 @@ static void evidence_advise_window(struct conn_finding *t)
 
 	switch (t->problem->limit) {
 	case WINDOW_NOT_READ:
-		ADVICE(t, "the receiving application does not read: %s bytes wait for it",
+		ADVICE(t, "the receiving application does not read: %s bytes wait in its buffer",
 		       human_count(n, peer->rcv_queue));
 		break;
 	case WINDOW_SET:
-		ADVICE(t, "the receiving application has set SO_RCVBUF (%s bytes), which ends the "
-		       "kernel's own tuning: leave it out", human_count(n, peer->rcvbuf));
+		ADVICE(t, "the receiving application's SO_RCVBUF (%s bytes) disables automatic "
+		       "sizing: remove it", human_count(n, peer->rcvbuf));
 		break;
 	case WINDOW_GROWING:
-		ADVICE(t, "the receiver's window still grows (its buffer: %s bytes): if it stays, "
-		       "raise the third number of net.ipv4.tcp_rmem there",
+		ADVICE(t, "the receiver's buffer (%s bytes) is still growing: if the limit "
+		       "persists, raise the third value of net.ipv4.tcp_rmem there",
 		       human_count(n, peer->rcvbuf));
 		break;
 	default:
-		ADVICE(t, "see at the receiver whether it reads, whether it has set SO_RCVBUF, and "
-		       "its net.ipv4.tcp_rmem");
+		ADVICE(t, "check at the receiver whether the application reads, whether it sets "
+		       "SO_RCVBUF, and the third value of net.ipv4.tcp_rmem");
 	}
 }
 
@@ -289,12 +294,12 @@ void explain_receiver_window(struct conn_finding *t)
 	if (gauges)
 		MESSAGE(t, ": %s bytes", human_count(a, c->snd_wnd));
 	if (gauges && c->snd_wnd && c->min_rtt_us)
-		MESSAGE(t, ", at a round trip of %s at most %s bytes/s",
+		MESSAGE(t, ", which at a round trip of %s allow %s bytes/s",
 			human_ns(b, (uint64_t)c->min_rtt_us * 1000),
 			human_count(d, (uint64_t)((double)c->snd_wnd * 1e6 / c->min_rtt_us)));
 	evidence_advise_window(t);
 	if (gauges && c->sndbuf > c->snd_wnd)
-		ADVICE(t, "; the send buffer (%s bytes) is larger than the window: a larger one "
+		ADVICE(t, "; the send buffer (%s bytes) already exceeds the window: enlarging it "
 		       "would not help", human_count(a, c->sndbuf));
 }
 
@@ -323,10 +328,10 @@ void explain_not_reading(struct conn_finding *t)
 	evidence_put_gauge(t, "rcv_queue", c->rcv_queue);
 	MESSAGE(t, "this end's receive buffer was full in %s of %s samples",
 		human_count(n, c->unread), human_count(all, c->samples));
-	ADVICE(t, "the application does not read as fast as data comes");
+	ADVICE(t, "the application reads more slowly than data arrives");
 	if (conn_knows(c, CONN_KNOWS_GAUGES))
-		ADVICE(t, ", %s bytes wait for it", human_count(bytes, c->rcv_queue));
-	ADVICE(t, ": see what it waits for (hostlat record, hostlat diagnose)");
+		ADVICE(t, " (%s bytes wait)", human_count(bytes, c->rcv_queue));
+	ADVICE(t, ": find out what it waits for with hostlat record and hostlat diagnose");
 }
 
 /* -- acknowledgements and small writes ------------------------------------------------------ */
@@ -356,14 +361,15 @@ static void evidence_held(struct conn_finding *t)
 	char n[HUMAN_MAX];
 
 	if (conn_knows(c, CONN_KNOWS_PEER_DELACKS))
-		MESSAGE(t, "data was held %s", human_counted(n, c->delayed_acks_harmful, "time"));
+		MESSAGE(t, "data waited %s", human_counted(n, c->delayed_acks_harmful, "time"));
 	else
-		MESSAGE(t, "data was held");
+		MESSAGE(t, "data waited");
 	if (conn_knows(c, CONN_KNOWS_TIMES) && c->delayed_ack_ns) { /* else no sample saw it */
 		MESSAGE(t, ", ");
 		evidence_share(t, c->delayed_ack_ns);
+		MESSAGE(t, ",");
 	}
-	MESSAGE(t, ", until an acknowledgement came that the peer had delayed");
+	MESSAGE(t, " for an acknowledgement that the peer delayed");
 }
 
 void explain_delayed_ack(struct conn_finding *t)
@@ -375,13 +381,12 @@ void explain_delayed_ack(struct conn_finding *t)
 	if (t->problem->harm == CONN_HARMFUL) {
 		evidence_held(t);
 		ADVICE(t, c->flags & CONN_NODELAY ?
-		       "what a request has to say should be given in one call, or the peer should "
-		       "answer at once" :
-		       "set TCP_NODELAY, or give what belongs together in one call");
+		       "write each request in one call, or make the peer answer at once" :
+		       "set TCP_NODELAY, or write each message in one call");
 		return;
 	}
-	MESSAGE(t, "the peer delayed %s acknowledgements, and no data waited for them",
-		human_count(n, c->peer_delayed_acks));
+	MESSAGE(t, "the peer delayed %s acknowledgement%s, but no data waited",
+		human_count(n, c->peer_delayed_acks), evidence_plural(c->peer_delayed_acks));
 }
 
 void explain_own_delayed_ack(struct conn_finding *t)
@@ -392,12 +397,12 @@ void explain_own_delayed_ack(struct conn_finding *t)
 	evidence_put_delayed(t);
 	MESSAGE(t, "this end delayed %s acknowledgement%s%s",
 		human_count(n, t->view->c->delayed_acks), evidence_plural(t->view->c->delayed_acks),
-		harm == CONN_HARMFUL ? ", and the other end held data until they came" :
-		harm == CONN_HARMLESS ? ", and the other end held no data for them" : "");
+		harm == CONN_HARMFUL ? ", and data at the peer waited" :
+		harm == CONN_HARMLESS ? ", but no data at the peer waited" : "");
 	if (harm == CONN_HARMFUL)
-		ADVICE(t, "the other end should set TCP_NODELAY or write at once");
+		ADVICE(t, "set TCP_NODELAY at the peer, or write each message there in one call");
 	else if (harm == CONN_HARM_UNKNOWN)
-		ADVICE(t, "only the other end can tell whether it waited: run hostlat conns there");
+		ADVICE(t, "run hostlat conns at the peer: only the peer knows whether data waited");
 }
 
 void explain_nagle(struct conn_finding *t)
@@ -409,10 +414,10 @@ void explain_nagle(struct conn_finding *t)
 	evidence_put_count(t, "send_calls", CONN_KNOWS_CALLS, c->send_calls);
 	evidence_put_count(t, "send_small", CONN_KNOWS_CALLS, c->send_small);
 	evidence_held(t);
-	MESSAGE(t, "; it was Nagle's algorithm that held it");
-	ADVICE(t, "set TCP_NODELAY, or give what belongs together in one call");
+	MESSAGE(t, "; Nagle's algorithm held it");
+	ADVICE(t, "set TCP_NODELAY, or write each message in one call");
 	if (conn_knows(c, CONN_KNOWS_CALLS) && c->send_calls)
-		ADVICE(t, " (a call gives %s bytes on average)",
+		ADVICE(t, " (the average call writes %s bytes)",
 		       human_count(size, c->send_bytes / c->send_calls));
 }
 
@@ -426,12 +431,12 @@ void explain_small_writes(struct conn_finding *t)
 	evidence_put(t, "send_bytes", value_u64(c->send_bytes));
 	evidence_put_gauge(t, "mss", c->mss);
 	evidence_put_flag(t, "nodelay", CONN_NODELAY);
-	MESSAGE(t, "%s of %s send calls gave less than half a segment, one after the other",
+	MESSAGE(t, "%s of %s send calls wrote less than half a segment and another call followed",
 		human_count(n, c->send_small), human_count(all, c->send_calls));
-	ADVICE(t, "collect them (writev, MSG_MORE, TCP_CORK): a call gives %s bytes on average",
+	ADVICE(t, "combine writes (writev, MSG_MORE, TCP_CORK): the average call writes %s bytes",
 	       human_count(size, c->send_bytes / c->send_calls));
 	if (conn_knows(c, CONN_KNOWS_GAUGES))
-		ADVICE(t, ", a segment takes %s", human_count(mss, c->mss));
+		ADVICE(t, ", a segment holds %s", human_count(mss, c->mss));
 }
 
 /* -- pauses --------------------------------------------------------------------------------- */
@@ -450,11 +455,11 @@ void explain_burst(struct conn_finding *t)
 		human_count(n, c->idle_bursts_lost), human_count(all, c->idle_bursts));
 	evidence_stall(t);
 	ADVICE(t, c->flags & CONN_IDLE_RESTART_OFF ?
-	       "the window of before the pause is used at once: set "
-	       "net.ipv4.tcp_slow_start_after_idle to 1, or pace (fq, bbr)" :
-	       "write in smaller pieces after a pause, or pace (fq, bbr)");
+	       "the connection resumes with the window from before the pause: set "
+	       "net.ipv4.tcp_slow_start_after_idle to 1, or use pacing (fq, bbr)" :
+	       "write in smaller pieces after a pause, or use pacing (fq, bbr)");
 	if (c->cwnd)
-		ADVICE(t, "; the window is %s segments", human_count(cwnd, c->cwnd));
+		ADVICE(t, "; the congestion window is %s segments", human_count(cwnd, c->cwnd));
 }
 
 void explain_restart(struct conn_finding *t)
@@ -465,10 +470,10 @@ void explain_restart(struct conn_finding *t)
 	evidence_put(t, "idle_restarts", value_u64(c->idle_restarts));
 	evidence_put_time(t, "longest_pause_ns", CONN_KNOWS_CALLS, c->longest_pause_ns);
 	evidence_put(t, "cwnd", c->cwnd ? value_u64(c->cwnd) : value_null());
-	MESSAGE(t, "after %s pause%s the congestion window was cut, and then it was too small",
+	MESSAGE(t, "after %s pause%s the congestion window was cut and then limited the connection",
 		human_count(n, c->idle_restarts), evidence_plural(c->idle_restarts));
 	if (conn_knows(c, CONN_KNOWS_CALLS) && c->longest_pause_ns)
 		MESSAGE(t, " (the longest pause: %s)", human_ns(pause, c->longest_pause_ns));
-	ADVICE(t, "where the path is your own, set net.ipv4.tcp_slow_start_after_idle to 0; or "
-	       "spread the writes so that there is no pause longer than the timeout");
+	ADVICE(t, "on a path of your own, set net.ipv4.tcp_slow_start_after_idle to 0; or spread "
+	       "the writes so that no pause exceeds the retransmission timeout");
 }

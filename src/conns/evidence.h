@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a problem rests on and what may be done about it, with figures. Each function fills in a
+ * Explains a problem: its evidence and advice, with figures. Each function fills in a
  * struct conn_finding for one row of conns/rules.c. Advice is from what the connection shows:
  * sections 5 and 6 of Yu et al. (NSDI 2011), for a kernel that tunes its buffers itself.
  */

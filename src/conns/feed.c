@@ -173,7 +173,7 @@ static int conns_feed_loss(struct conns *c, const struct event *event)
 	return 0;
 }
 
-/* Looks at all that the interval has told, before the next one takes its place. */
+/* Joins and judges the interval's records before the next interval replaces them. */
 static int conns_judge_interval(struct conns *c)
 {
 	struct conn_view_buf room;
@@ -223,7 +223,7 @@ static int conns_feed_interval(struct conns *c, const struct event *event)
 	return err ? err : CONNS_CLOSED;
 }
 
-/* What conns listens to. A delta after an EV_INTERVAL begins the next interval. */
+/* The records that conns reads. A delta after an EV_INTERVAL begins the next interval. */
 static const struct {
 	int (*feed)(struct conns *c, const struct event *event);
 	bool delta;
@@ -273,8 +273,8 @@ static int conns_add_to_interval(struct conns *c, struct conn *conn, const struc
 }
 
 /*
- * The oldest half goes, so that it need not be moved for each record. A record is judged without
- * the other end, whose intervals are others.
+ * Adds a record of the followed connection; drops the oldest half when full. A record is judged
+ * without its peer, whose intervals differ.
  */
 static int conns_add_to_followed(struct conns *c, const struct conn *conn,
 				 const struct event_conn *e)
@@ -342,7 +342,7 @@ static int conns_feed_conn(struct conns *c, const struct event_conn *e)
 
 /* -- blocks --------------------------------------------------------------------------------- */
 
-/* What was not taken is counted, and only the lack of memory ends the analysis. */
+/* Counts an event that was refused; only -ENOMEM ends the analysis. */
 static int conns_note_refused(struct conns *c, int result)
 {
 	for (int span = 0; result < 0 && span < CONNS_SPANS; span++) {

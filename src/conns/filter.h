@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which connections to show, as people ask ss(8): "dport = :443 and not src 10.0.0.0/8". Pure, but
- * for names of services, which the C library looks up.
+ * Selects connections by an expression as in ss(8): "dport = :443 and not src 10.0.0.0/8". Pure,
+ * except for names of services, which the C library looks up.
  *
  *     filter  := and-list ( or and-list )*
  *     and-list:= unary ( [and] unary )*
@@ -28,7 +28,6 @@
 #define FILTER_TERMS_MAX 128
 #define FILTER_DEPTH_MAX 32	/* of parentheses and nots */
 
-struct conn_view;
 struct filter;
 
 /*
@@ -41,11 +40,5 @@ void filter_free(struct filter *filter);
 
 /* Is the filter true of it? Not if that is unknown. */
 bool filter_match(const struct filter *filter, const struct filter_view *view);
-
-/*
- * Returns filter_match() of a judged connection; `select` of struct conns_options. `filter` is a
- * struct filter.
- */
-bool filter_match_conn(const struct conn_view *view, void *filter);
 
 #endif

@@ -160,7 +160,7 @@ static int filter_term_service(const char *name, uint64_t *port)
 	return 0;
 }
 
-/* What comes after the colon. "*" is any: 1. */
+/* Parses the port after the colon. Returns 1 for "*", any port. */
 static int filter_term_port(const char *text, uint64_t *port)
 {
 	uint64_t value;

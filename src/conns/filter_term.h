@@ -34,7 +34,7 @@ bool filter_op_find(const char *word, enum filter_op *op);
 /* Can this field be compared so? */
 bool filter_field_has_op(const struct filter_field *field, enum filter_op op);
 
-/* What values it takes, as in "expected ...". */
+/* Returns a description of the field's values, for "expected ...". */
 const char *filter_field_values(const struct filter_field *field);
 
 /* Reads the value of a term that has its field and operator. 0, -EINVAL, -ENOMEM. */

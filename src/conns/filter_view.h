@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a filter can ask about a connection. */
+/* The facts about a connection that a filter can compare. */
 #ifndef HOSTLAT_CONNS_FILTER_VIEW_H
 #define HOSTLAT_CONNS_FILTER_VIEW_H
 

@@ -121,7 +121,7 @@ static const struct column json_columns[] = {
 	{ .name = "rtt" }, { .name = "problems" },
 };
 
-/* Of the connections whose round trips are known. */
+/* Round trips of the connections for which they are known. */
 static struct value conns_groups_rtt_value(const struct rtt_sum *sum, struct report *r)
 {
 	struct object *o = object_new(r);
@@ -188,7 +188,7 @@ static void conns_groups_add_text(const struct group *groups, size_t n, const ch
 	for (size_t i = 0; i < n && (all || i < TABLES_GROUPS); i++)
 		conns_groups_add_line(t, &groups[i], r);
 	if (!all && n > TABLES_GROUPS)
-		report_finding(r, "%s more of them: --all lists them.",
+		report_finding(r, "%s more groups: --all lists them.",
 			       human_count(buf, n - TABLES_GROUPS));
 	object_add(&r->body, NULL, value_table(t));
 }

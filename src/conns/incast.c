@@ -147,7 +147,7 @@ static int incast_compare_conns(const void *x, const void *y)
 	return sort_order(a->conn, b->conn) ?: sort_order(a->loss, b->loss);
 }
 
-/* Of each connection its first one. */
+/* Keeps the first loss of each connection and returns how many remain. */
 static size_t incast_first_of_each(struct loser *losers, size_t n)
 {
 	size_t n_first = 0;
@@ -247,11 +247,11 @@ static void incast_explain_receiver(const struct conn_cross *cross, struct conn_
 	char a[HUMAN_MAX];
 
 	strbuf_printf(&t->message, "requests on %" PRIu32 " connections, sent within %s, were "
-		      "acknowledged %u ms or more late, and only with the reply. Inferred: the "
-		      "replies were lost, or the path or the peers stood still", cross->members,
+		      "acknowledged at least %u ms late and only by the reply; inferred: the "
+		      "replies were lost, or the path or the peers stalled", cross->members,
 		      human_ns(a, cross->write_within_ns), CONN_LATE_US / 1000);
-	strbuf_puts(&t->advice, "if replies were lost, the queue where they meet was full: ask for "
-		    "less at once, or not for all at the same time");
+	strbuf_puts(&t->advice, "if replies were lost, the queue where they meet was full: request "
+		    "less data at once, or spread the requests");
 }
 
 void incast_explain(const struct conn_cross *cross, struct conn_finding *t)
@@ -271,6 +271,7 @@ void incast_explain(const struct conn_cross *cross, struct conn_finding *t)
 	strbuf_printf(&t->message, "%" PRIu32 " connections to this receiver began to write "
 		      "within %s and lost packets within %s", cross->members,
 		      human_ns(a, cross->write_within_ns), human_ns(b, cross->loss_within_ns));
-	strbuf_puts(&t->advice, "what they send meets in one queue: let the receiver ask for less "
-		    "at once, spread the answers over some milliseconds, or pace them");
+	strbuf_puts(&t->advice,
+		    "their packets meet in one queue: let the receiver request less data "
+		    "at once, spread the replies over a few milliseconds, or pace them");
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conns/join.h"
 
-/* What may be under way beside windows: the two were read one after the other. */
+/* Bytes in flight beyond the windows, because the two ends were read one after the other. */
 #define SLACK_LEAST 65536u
-/* Beyond a quarter of the sequence space nothing can be told. */
+/* Beyond a quarter of the sequence space, sequence numbers cannot decide. */
 #define SLACK_MOST (1u << 30)
 
 /* Connections without another end that may have the same addresses and ports. */

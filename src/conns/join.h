@@ -22,14 +22,16 @@ enum join_fit {
 bool join_has_sequences(const struct event_conn *c);
 
 /*
- * Whether what one end has sent can be what the other one has received, both directions: at the
- * ends of what is told of the two. `error_ns`: how far the times of one are off from the other's.
+ * Whether each end can have received what the other sent, by the sequence numbers at the end of
+ * both records. `error_ns`: bound of the clocks' difference.
  */
 enum join_fit join_fit_end(const struct event_conn *a, const struct event_conn *b,
 			   uint64_t error_ns);
 
-/* ... at the begins, which is to say that the bytes told of are the same, but for those that moved
- * while only one of the two was told of, and those under way. */
+/*
+ * The same at the begins: both ends' byte counts agree, except for bytes in flight and bytes that
+ * moved while only one end was recorded.
+ */
 enum join_fit join_fit_begin(const struct event_conn *a, const struct event_conn *b,
 			     uint64_t error_ns);
 

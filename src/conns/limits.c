@@ -76,7 +76,7 @@ int limits_interval(struct limits *l)
 
 /* -- all of them ---------------------------------------------------------------------------- */
 
-/* Of a connection, by duty. */
+/* Time that a connection's application was waited for, by duty. */
 struct due {
 	uint64_t ns[LIMITS_DUTIES];
 	bool owes[LIMITS_DUTIES];

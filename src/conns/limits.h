@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the connections of a run were limited by, for who joins it to other things: added up by end
- * (those that this host's servers accepted, those that its clients made), and the ends whose
- * application was what was waited for, with the stretches of time in which that was so.
+ * The limits of a run's connections, summed by end (connections that this host's servers accepted,
+ * and those that its clients made), for explain and compare. Besides, the ends whose application
+ * was waited for, with the stretches of time in which it was.
  *
  *	limits_init(&l, conns);
  *	while ((err = conns_feed_block(conns, &block, &at)) == CONNS_CLOSED)
  *		limits_interval(&l);
  *	limits_finish(&l);
  *
- * Of the connections that `select` of the options takes.
+ * Only connections for which `select` of the options returns true count.
  */
 #ifndef HOSTLAT_CONNS_LIMITS_H
 #define HOSTLAT_CONNS_LIMITS_H
@@ -23,17 +23,17 @@
 
 enum limits_end { LIMITS_SERVER, LIMITS_CLIENT, LIMITS_ENDS };
 
-/* What an application did not do. */
+/* The call that an application did not make while its peer waited. */
 enum limits_duty { LIMITS_READ, LIMITS_WRITE, LIMITS_DUTIES };
 
 struct limits_stretch {
-	uint64_t cookie;        /* whose application it was */
+	uint64_t cookie;        /* of the connection whose application was waited for */
 	uint64_t from, to;
 	uint32_t conn;          /* its index */
 	uint32_t duty;          /* enum limits_duty */
 };
 
-/* An end, and what was waited for from it. */
+/* An end whose application was waited for. */
 struct limits_owed {
 	uint64_t cookie;
 	uint64_t ns;            /* of its stretches */
@@ -42,7 +42,7 @@ struct limits_owed {
 	uint32_t pid;           /* 0 = not known */
 	enum limits_duty duty;
 	enum limits_end end;
-	bool known;             /* else: the other end was not found on this host; no more */
+	bool known; /* false: not on this host; only the flow is known */
 };
 
 struct limits {
@@ -64,7 +64,7 @@ enum limits_end limits_end_of(const struct conn_view *view);
 const char *limits_end_name(unsigned int end);   /* "server" */
 const char *limits_duty_name(unsigned int duty); /* "read" */
 
-/* Why the shares of an end's time are not known: static; NULL: they are. */
+/* Returns why the shares of an end's time are unknown (static); NULL if they are known. */
 const char *limits_unknown_reason(const struct limits *l, unsigned int end);
 
 /* The ends as a table, and a sentence for each that has connections. */

@@ -9,9 +9,9 @@
 #include "conns/words.h"
 #include "report/human.h"
 
-/* Of the time of a sum; less is not said. */
+/* Smallest share of the time that the text lists. */
 #define SAID_SHARE 0.005
-/* ... and so much without a sample is. */
+/* Share of unknown time from which on the text mentions it. */
 #define UNKNOWN_SHARE 0.05
 
 static const char *const ends[LIMITS_ENDS] = { [LIMITS_SERVER] = "server",
@@ -33,10 +33,10 @@ const char *limits_duty_name(unsigned int duty)
 static const char *limits_no_shares_reason(const struct conn_aggregate *sum)
 {
 	if (!sum->connections)
-		return "no connection of this end was seen";
+		return "there were no connections of this end";
 	if (!conn_knows(&sum->sum, CONN_KNOWS_TIMES))
-		return "the times of some of its connections are not known";
-	return conn_known_ns(&sum->sum) ? NULL : "too few samples fell into its connections' time";
+		return "the times of some of its connections are unknown";
+	return conn_known_ns(&sum->sum) ? NULL : "there are too few samples of its connections";
 }
 
 const char *limits_unknown_reason(const struct limits *l, unsigned int end)
@@ -112,7 +112,7 @@ static const char *limits_times_line(const struct conn_aggregate *sum, struct re
 						words_time(e, (unsigned int)most))));
 	}
 	return unknown < UNKNOWN_SHARE ? line :
-	       report_format(r, "%s (not known of %s of the time)", line,
+	       report_format(r, "%s (unknown for %s of the time)", line,
 			     human_fraction(buf, unknown));
 }
 

@@ -10,22 +10,24 @@
 static const struct {
 	const char *name, *text;
 } whys[PEER_MATCH_WHYS] = {
-	[PEER_MATCH_NO_ADDRESS] = { "no-address", "addresses that are not told" },
-	[PEER_MATCH_NOT_FOUND] = { "not-found",
-		"none with these addresses there: the other end is elsewhere, or an address is "
-		"translated on the way (NAT)" },
-	[PEER_MATCH_OTHER_TIME] = { "other-time", "one with these addresses, at another time" },
+	[PEER_MATCH_NO_ADDRESS] = { "no-address", "their addresses are unknown" },
+	[PEER_MATCH_NOT_FOUND] = { "not-found", "no connection there has these addresses: the peer "
+						"is another host, or NAT "
+						"changes an address" },
+	[PEER_MATCH_OTHER_TIME] = { "other-time",
+				    "the connection with these addresses existed at another time" },
 	[PEER_MATCH_NO_SEQUENCES] = { "no-sequence-numbers",
-		"no sequence numbers to tell by, as from inet_diag" },
-	[PEER_MATCH_TOO_FAST] = { "too-fast",
-		"more may have moved between the two hosts' readings than sequence numbers tell" },
-	[PEER_MATCH_SEQUENCES] = { "sequences-differ",
-		"one with these addresses, of other sequence numbers" },
-	[PEER_MATCH_BYTES] = { "bytes-differ",
-		"one with these addresses, of another number of bytes" },
-	[PEER_MATCH_JOINED_THERE] = { "joined-there", "one whose other end is on its own host" },
-	[PEER_MATCH_AMBIGUOUS] = { "ambiguous", "several that fit" },
-	[PEER_MATCH_SAME_HOST] = { "same-host", "both ends in one recording" },
+				      "sequence numbers were not recorded, as with inet_diag" },
+	[PEER_MATCH_TOO_FAST] = { "too-fast", "between the hosts' readings, more data may have "
+					      "moved than sequence numbers show" },
+	[PEER_MATCH_SEQUENCES] = { "sequences-differ", "the connection with these addresses has "
+						       "other sequence numbers" },
+	[PEER_MATCH_BYTES] = { "bytes-differ", "the connection with these addresses moved another "
+					       "number of bytes" },
+	[PEER_MATCH_JOINED_THERE] = { "joined-there",
+				      "the matching connection has both ends on its own host" },
+	[PEER_MATCH_AMBIGUOUS] = { "ambiguous", "several connections match" },
+	[PEER_MATCH_SAME_HOST] = { "same-host", "both ends are in one recording" },
 };
 
 const char *peer_match_why_name(enum peer_match_why why)
@@ -122,7 +124,9 @@ static int peer_match_compare(const void *x, const void *y)
 	return *a < *b ? -1 : *a > *b;
 }
 
-/* Of two beginnings one is up to a round trip later: what goes beyond that is the clocks'. */
+/*
+ * One end begins up to a round trip after the other: a longer distance is the clocks' difference.
+ */
 static int64_t peer_match_begin_distance(const struct event_conn *here,
 					 const struct event_conn *there)
 {
@@ -133,7 +137,7 @@ static int64_t peer_match_begin_distance(const struct event_conn *here,
 	return apart > rtt_ns ? apart - rtt_ns : apart < -rtt_ns ? apart + rtt_ns : 0;
 }
 
-/* How far the two hosts' clocks are apart, as far as connections tell. */
+/* Estimates the difference of the two hosts' clocks from connections that both saw begin. */
 static int peer_match_compare_clocks(struct peer_recording *e, const struct conns *here)
 {
 	int64_t *apart = calloc(e->joined + 1, sizeof(*apart));

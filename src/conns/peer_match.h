@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The two ends of connections whose hosts were recorded each by itself. Both analyses are fed with
- * the time that the recordings have in common, in the clock of the first (conns_set_window());
- * then the ends are looked for. What is known of an end is its total over that time: the two hosts'
+ * Matches the two ends of connections in two hosts' recordings. Both analyses are fed with the time
+ * that the recordings have in common, in the clock of the first (conns_set_window()); then the ends
+ * are matched. What is known of an end is its total over that time: the two hosts'
  * intervals need not be the same, and a state's share needs all samples there are.
  *
  * An identity is one of its own host: nothing of the two hosts is compared but addresses, times
@@ -16,17 +16,17 @@
 #include "conns/conns.h"
 
 /*
- * Two hosts' clocks that are synchronised are that much apart at most. More is said where
- * connections tell of it.
+ * Largest difference of two synchronized hosts' clocks. A greater one, seen by connections, is
+ * reported.
  */
 #define PEER_MATCH_CLOCKS_NS 100000000u
 
 /* Why an end has no other one, or none in the other recording; a later one got further. */
 enum peer_match_why {
-	PEER_MATCH_NO_ADDRESS,      /* it is not told */
+	PEER_MATCH_NO_ADDRESS,      /* the addresses are unknown */
 	PEER_MATCH_NOT_FOUND,       /* none with these addresses, the other way round */
 	PEER_MATCH_OTHER_TIME,
-	PEER_MATCH_NO_SEQUENCES,    /* by inet_diag, or the state is not told */
+	PEER_MATCH_NO_SEQUENCES,    /* from inet_diag, or without gauges */
 	PEER_MATCH_TOO_FAST,          /* too much may have moved between the readings */
 	PEER_MATCH_SEQUENCES,       /* they contradict each other */
 	PEER_MATCH_BYTES,           /* byte counts at the beginning contradict each other */

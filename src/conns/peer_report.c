@@ -30,7 +30,7 @@ static uint64_t peer_report_not_joined(const struct peer_recording *e)
 	return n;
 }
 
-/* Of the other recording: neither joined here, nor with each other. */
+/* Counts the other recording's connections that match none here and none of its own. */
 static uint64_t peer_report_left_there(const struct peer_recording *e)
 {
 	uint64_t n = 0;
@@ -40,7 +40,7 @@ static uint64_t peer_report_left_there(const struct peer_recording *e)
 	return n - e->joined;
 }
 
-/* Joined, but too little of their time is told of both ends. */
+/* Counts matched connections whose common time is too short. */
 static uint64_t peer_report_hardly_common(const struct conns *c)
 {
 	struct conn_view_buf room;
@@ -112,7 +112,7 @@ static const char *peer_report_end_name(const struct conn_view *v, const char *h
 			     *host ? host : "an unnamed host");
 }
 
-/* Returns 1 if there is something to say, else 0. */
+/* Returns 1 if it added a finding, else 0. */
 static unsigned int peer_report_add_direction(const struct conn_view *v, const char *from,
 					      const char *to, struct report *r)
 {
@@ -153,17 +153,18 @@ static void peer_report_add_unmatched(const struct conns *c, struct report *r)
 	const uint64_t left = peer_report_not_joined(e), hardly = peer_report_hardly_common(c);
 	char n[HUMAN_MAX], all[HUMAN_MAX];
 
-	report_finding(r, "Both ends are known of %s connection%s, by the recordings of %s and "
+	report_finding(r, "Both ends of %s connection%s are known, from the recordings of %s and "
 		       "%s.", human_count(n, e->joined), e->joined == 1 ? "" : "s",
 		       *e->here.name ? e->here.name : "an unnamed host",
 		       *e->there.name ? e->there.name : "an unnamed host");
 	if (hardly)
-		report_finding(r, "Of %s of them more than a fifth of what is told is not of the "
-			       "same time: on which side their limit lies is not known.",
+		report_finding(r,
+			       "For %s of them the two recordings overlap by less than 80 %%, so "
+			       "the limiting side is unknown.",
 			       human_count(n, hardly));
 	for (enum peer_match_why why = 0; left && why < PEER_MATCH_SAME_HOST; why++)
 		if (e->not_joined[why])
-			report_finding(r, "%s of %s without the other end: %s.",
+			report_finding(r, "%s of %s without a match: %s.",
 				       human_count(n, e->not_joined[why]),
 				       human_count(all, left), peer_match_why_text(why));
 }
@@ -192,15 +193,16 @@ void peer_report_reasons(const struct conns *c, struct report *r)
 		return;
 	p = &e->c->periods[CONNS_TOTAL];
 	if (peer_report_clocks_differ(e))
-		report_reason(r, "clocks-differ", NULL, "by the hosts' clocks connections began "
-			      "%s apart at their two ends: what time is common is not known so "
-			      "well", human_ns(apart, (uint64_t)llabs(e->began_apart_ns)));
+		report_reason(r, "clocks-differ", NULL,
+			      "the hosts' clocks disagree: connections "
+			      "began %s apart at their two ends, so the common time is uncertain",
+			      human_ns(apart, (uint64_t)llabs(e->began_apart_ns)));
 	if (e->error_ns > PEER_MATCH_CLOCKS_NS)
-		report_reason(r, "clock-set", NULL, "a host's clock was set while it was recorded: "
-			      "the common time is known to %s only",
+		report_reason(r, "clock-set", NULL, "a host's clock was set during its recording: "
+			      "the common time is known only to within %s",
 			      human_ns(apart, e->error_ns));
 	if (p->lost_records || p->refused || p->beyond || p->forgotten || p->shed || p->partial ||
 	    e->c->damage.reasons)
-		report_reason(r, "other-recording", NULL, "the other recording is not whole: see "
-			      "hostlat conns --from of that one");
+		report_reason(r, "other-recording", NULL, "the other recording is incomplete: see "
+			      "hostlat conns --from with that file");
 }

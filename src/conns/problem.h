@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One problem of one connection, and how it is told. */
+/* One problem of one connection, and its explanation. */
 #ifndef HOSTLAT_CONNS_PROBLEM_H
 #define HOSTLAT_CONNS_PROBLEM_H
 
@@ -9,10 +9,10 @@
 #include "report/report.h"
 #include "stats/proportion.h"
 
-/* Of intervals for shares of samples. */
+/* Confidence level of the intervals around sampled shares. */
 #define CONN_CONFIDENCE 0.95
 
-/* Where a receiver's window comes from, as far as its own end tells it. */
+/* Reason for a small receive window, from the receiving end's record. */
 enum window_limit { WINDOW_UNKNOWN, WINDOW_NOT_READ, WINDOW_SET, WINDOW_GROWING };
 
 struct conn_problem {
@@ -35,15 +35,15 @@ static inline void conn_view_judged(struct conn_view *view, const struct conn_ju
 	view->found = judged->n ? found->items + judged->first : NULL;
 }
 
-/* What all connections with gauges have together: what a share of the memory is a share of. */
+/* Sums over all connections with gauges, to compute a fair share of send-buffer memory. */
 struct conn_sums {
 	uint64_t sndbuf;           /* bytes */
 	uint64_t window;           /* congestion windows, bytes */
 };
 
 /*
- * What is filled in: an object for programs, sentences for people, without a dot. An empty advice
- * says that there is nothing to do.
+ * An explained problem: evidence for programs, and for people sentences without a full stop. An
+ * empty advice means that nothing needs to be done.
  */
 struct conn_finding {
 	struct report *r;
@@ -54,7 +54,7 @@ struct conn_finding {
 	struct strbuf message, advice;
 };
 
-/* Of whose time something is known. */
+/* Returns the connection's time whose limit is known, in ns. */
 static inline uint64_t conn_known_ns(const struct event_conn *c)
 {
 	return c->sender_app_ns + c->send_buffer_ns + c->congestion_ns + c->receiver_window_ns +
@@ -62,8 +62,8 @@ static inline uint64_t conn_known_ns(const struct event_conn *c)
 }
 
 /*
- * Of its time, which what is unknown of it is part of: what the kernel accounts for is known where
- * samples are missing, so that shares of the known time would give that too much.
+ * Returns `ns` as a share of the connection's time, unknown time included. Shares of the known time
+ * alone would overstate states that the kernel accounts for without samples.
  */
 static inline double conn_share(const struct event_conn *c, uint64_t ns)
 {

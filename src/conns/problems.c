@@ -18,7 +18,7 @@ static const char *problems_text(struct report *r, const struct strbuf *text)
 	return text->len ? report_format(r, "%s", strbuf_str(text)) : NULL;
 }
 
-/* Where the class has no time of its own that is known, it is null. */
+/* Returns the time lost to a problem; null if it is unknown. */
 static struct value problems_lost_value(const struct conn_problem *p)
 {
 	return p->harm == CONN_HARMLESS ? value_ns(0) :
@@ -122,7 +122,7 @@ static void problems_add_class(const struct conns *c, const struct conn_selectio
 	problems_add_finding(s, &room.view, &worst, r);
 }
 
-/* Classes by the time that was lost to them would need them all: by how many have them. */
+/* Orders classes by their number of connections; an order by lost time would need all problems. */
 void tables_findings(const struct conns *c, const struct conn_selection *s, struct report *r)
 {
 	uint32_t listed = 0, classes = 0;
@@ -140,6 +140,6 @@ void tables_findings(const struct conns *c, const struct conn_selection *s, stru
 		problems_add_class(c, s, best, r);
 	}
 	if (listed != classes)
-		report_finding(r, "Other problems: %s; --json has what they rest on.",
+		report_finding(r, "Other problems: %s; --json contains their evidence.",
 			       words_class_line(classes & ~listed, r));
 }

@@ -11,7 +11,7 @@
 #include "stats/rank.h"
 
 #define STEPS 250   /* of a share */
-#define UNKNOWN 255 /* ... of an interval of which too little is known */
+#define UNKNOWN 255 /* share of an interval with too little known time */
 
 /* -- series --------------------------------------------------------------------------------- */
 
@@ -31,7 +31,10 @@ static bool proxy_is_known(const struct event_conn *e)
 	       PROXY_KNOWN_MIN * (double)(conn_known_ns(e) + e->unknown_ns);
 }
 
-/* Before its first record nothing is known; what says nothing later on is given nothing. */
+/*
+ * Fills the ticks of a record. Ticks before the first record stay unknown; later ones without a
+ * record count as starved.
+ */
 static void proxy_fill(struct conns *c, struct conn_series *s, const struct event_conn *e)
 {
 	const uint64_t ticks = c->tick < CONNS_TICKS ? c->tick : CONNS_TICKS;
@@ -73,7 +76,7 @@ static int proxy_compare_pids(const void *x, const void *y)
 	return sort_order((*a)->c.pid, (*b)->c.pid) ?: sort_order((*a)->conn, (*b)->conn);
 }
 
-/* The records of one task. A task is followed from the first time on that one of them is held. */
+/* Adds the records of one task, which is followed once one of its connections was held. */
 static int proxy_add_task(struct conns *c, struct conn_interval_record *const *records, size_t n)
 {
 	bool looked_at = false;
@@ -121,7 +124,7 @@ int proxy_tick(struct conns *c)
 		for (end = i + 1; end < n && records[end]->c.pid == records[i]->c.pid; end++)
 			;
 		err = proxy_add_task(c, records + i, end - i);
-		if (err == -E2BIG) { /* what fits is followed; that others are not is told */
+		if (err == -E2BIG) { /* connections beyond the limit are counted */
 			c->periods[CONNS_INTERVAL].unfollowed++;
 			c->periods[CONNS_TOTAL].unfollowed++;
 			err = 0;
@@ -165,7 +168,7 @@ static struct proxy_known proxy_known(const struct conns *c, const uint8_t *ring
 	return known;
 }
 
-/* What is unknown gets the mean, which speaks neither for nor against. */
+/* Unknown values become the mean, which supports neither answer. */
 static void proxy_copy(const struct conns *c, const uint8_t *ring, size_t n, double *out)
 {
 	const struct proxy_known known = proxy_known(c, ring, n);
@@ -210,7 +213,7 @@ static bool proxy_is_held(const struct conns *c, const struct conn_series *s)
 	       (double)known.sum >= PROXY_HELD_SHARE * STEPS * (double)known.n;
 }
 
-/* A series that never changes tells nothing. */
+/* Whether a series varies: a constant one has no correlation. */
 static bool proxy_varies(const double *x, size_t n)
 {
 	for (size_t i = 1; i < n; i++)
@@ -323,10 +326,11 @@ void proxy_explain(const struct conn_cross *cross, struct conn_finding *t)
 	object_add(t->evidence, "intervals", value_u64(cross->intervals));
 	object_add(t->evidence, "rho", value_number(cross->rho));
 	object_add(t->evidence, "p_value", value_number(cross->p));
-	strbuf_printf(&t->message, "while this one waits for a delayed acknowledgement or a "
-		      "window, the same task gives connection %" PRIu64 " nothing (rank "
-		      "correlation %s over %" PRIu32 " intervals)", cross->other,
+	strbuf_printf(&t->message, "while this connection waits for a delayed acknowledgement or "
+		      "a window, the same task sends nothing on connection %" PRIu64
+		      " (rank correlation %s over %" PRIu32 " intervals)", cross->other,
 		      human_rate(rho, cross->rho), cross->intervals);
-	strbuf_puts(&t->advice, "let another thread or an event loop read on while this one "
-		    "waits, with a queue between the two");
+	strbuf_puts(&t->advice,
+		    "put a queue between the two connections, and keep reading (another "
+		    "thread or an event loop) while this one waits");
 }

@@ -26,7 +26,7 @@ static void conns_report_interval(const struct conns_period *p, struct report *r
 	object_add(&r->body, "interval", value_object(o));
 }
 
-/* Of one core. */
+/* Computes hostlat's CPU time as a share of one core; false if it is unknown. */
 static bool conns_report_used_share(const struct conns_period *p, double *share)
 {
 	if (!p->intervals || p->to_ns <= p->from_ns || p->bpf_cost_unknown)
@@ -104,8 +104,8 @@ static void conns_report_summary(const struct conns *c, const struct conn_select
 	report_summary(r, "%s%s", human_ns(buf, p->to_ns - p->from_ns),
 		       s->span == CONNS_TOTAL && p->intervals > 1 ? " in all" : "");
 	if (conns_report_is_unseen(p)) {
-		report_summary(r, "connections n/a: not looked at in this interval, which the CPU "
-			       "budget is too small for");
+		report_summary(r, "connections n/a: the CPU budget was too small to sample them in "
+			       "this interval");
 	} else {
 		report_summary(r, "%s", human_counted(buf, s->connections, "connection"));
 		if (s->closed)
@@ -116,10 +116,11 @@ static void conns_report_summary(const struct conns *c, const struct conn_select
 		return;
 	if (conns_report_parse_share(c->budget_low, &l) &&
 	    conns_report_parse_share(c->budget_high, &h))
-		report_summary(r, "own cost %s of a core (%s to %s)", human_fraction(buf, used),
-			       human_fraction(low, l), human_fraction(high, h));
+		report_summary(r, "overhead %s of a core (budget %s to %s)",
+			       human_fraction(buf, used), human_fraction(low, l),
+			       human_fraction(high, h));
 	else
-		report_summary(r, "own cost %s of a core", human_fraction(buf, used));
+		report_summary(r, "overhead %s of a core", human_fraction(buf, used));
 }
 
 /* -- what is missing ------------------------------------------------------------------------ */
@@ -150,7 +151,7 @@ static uint64_t conns_report_counts(const struct conns *c, enum conns_span span,
 	return sum;
 }
 
-/* What the budget had no room for. */
+/* Reports calls and connections that the CPU budget did not allow to be recorded. */
 static void conns_report_left_out(const struct conns *c, enum conns_span span, struct report *r)
 {
 	char buf[HUMAN_MAX];
@@ -161,20 +162,19 @@ static void conns_report_left_out(const struct conns *c, enum conns_span span, s
 		if (count->what != COUNT_LOSS || !count->count[span] || !reason)
 			continue;
 		if (!strcmp(reason, CONNS_LOSS_CALLS))
-			report_finding(r, "%s left out of the log: it may take half of the "
-				       "CPU time between the bounds of --cpu-budget. Raise the "
-				       "upper bound, or log fewer connections.",
+			report_finding(r, "%s not logged: call logging may use half of the "
+				       "--cpu-budget range. Raise its upper bound or log fewer "
+				       "connections.",
 				       human_were(buf, count->count[span], "call"));
 		else if (!strcmp(reason, CONNS_LOSS_CONNECTIONS))
-			report_finding(r, "%s not followed: to follow "
-				       "all that come and go takes more than --cpu-budget allows. "
-				       "The others were chosen by a hash of their addresses; to "
-				       "have all, raise its upper bound.",
+			report_finding(r, "%s not followed: following all new connections takes "
+				       "more than --cpu-budget allows. A hash of the addresses "
+				       "chose the others. Raise the upper bound to follow all.",
 				       human_were(buf, count->count[span], "new connection"));
 	}
 }
 
-/* What should have been measured and was not; and what is not to be measured. */
+/* Adds the tables of lost and of excluded measurements. */
 static void conns_report_losses(const struct conns *c, enum conns_span span, struct report *r)
 {
 	const struct conns_period *p = &c->periods[span];
@@ -200,7 +200,7 @@ static void conns_report_losses(const struct conns *c, enum conns_span span, str
 	object_add(&r->body, "losses", value_table(losses));
 	object_add(&r->body, "excluded", value_table(excluded));
 	if (lost)
-		report_reason(r, "losses", NULL, "%s things should have been measured and were not",
+		report_reason(r, "losses", NULL, "%s events should have been measured and were not",
 			      human_count(buf, lost));
 }
 
@@ -252,24 +252,25 @@ static void conns_report_reasons(const struct conns *c, enum conns_span span, st
 		report_reason(r, "events-invalid", NULL, "%s ignored: impossible values",
 			      human_were(buf, p->refused, "event"));
 	if (p->beyond)
-		report_reason(r, "limit", NULL, "%s did not fit into the limits of conns",
+		report_reason(r, "limit", NULL, "%s exceeded the limits of conns",
 			      human_counted(buf, p->beyond, "event"));
 	if (p->forgotten)
-		report_reason(r, "forgotten", NULL, "%s forgotten to make room: the totals leave "
-			      "out what is forgotten",
+		report_reason(r, "forgotten", NULL, "%s dropped to limit memory: the totals do "
+			      "not include them",
 			      human_were(buf, p->forgotten, "closed connection"));
 	if (span == CONNS_TOTAL) {
 		conns_report_damage(c, r);
 		peer_report_reasons(c, r);
 	}
 	if (p->shed)
-		report_reason(r, "overhead", NULL, "the measurement was ended: hostlat took more "
-			      "than its budget");
+		report_reason(r, "overhead", NULL, "hostlat stopped measuring: it exceeded its "
+			      "overhead limit");
 	if (p->partial && !r->partial)
-		report_reason(r, "incomplete", NULL, "not everything was measured all the time");
+		report_reason(r, "incomplete", NULL,
+			      "some measurements are missing for part of the time");
 }
 
-/* Of any of them. */
+/* Whether the time of any listed connection is known. */
 static bool conns_report_knows_limits(const struct conns *c, const struct conn_selection *s)
 {
 	struct conn_view_buf room;
@@ -288,9 +289,9 @@ static void conns_report_rest(const struct conns *c, const struct conn_selection
 	vec_for_each(&c->missing, what)
 		report_finding(r, "Not measured: %s.", *what);
 	if (s->connections && !s->troubled && !conns_report_knows_limits(c, s))
-		report_finding(r, "What limits the connections is not known.");
+		report_finding(r, "The limits of the connections are unknown.");
 	else if (s->connections && !s->troubled)
-		report_finding(r, "No connection has a problem for which data waits.");
+		report_finding(r, "No connection has a problem that makes data wait.");
 }
 
 int conns_report(struct conns *c, enum conns_span span, struct report *r)

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How long round trips were: what is kept of them, and quantiles as far as the buckets
- * (event/layout_conn.h) can bear them. A bucket is a quarter of an octave, and what is said is its
- * middle: the true value is at most 9 % above or below (2^(1/8)), and never beyond the least and
- * the greatest, which are exact. Below 8 us and above 8.6 s there is one bucket each. What is
- * counted in buckets adds up without loss.
+ * Distribution of round-trip times, and its quantiles within the resolution of the buckets
+ * (event/layout_conn.h). A bucket is a quarter of an octave, and a quantile is its middle: the true
+ * value is at most 9 % above or below (2^(1/8)), and never beyond minimum and maximum, which are
+ * exact. There is one bucket below 8 us and one above 8.6 s. Buckets add up without loss.
  */
 #ifndef HOSTLAT_CONNS_RTT_H
 #define HOSTLAT_CONNS_RTT_H
@@ -15,7 +14,7 @@
 #include "event/layout.h"
 #include "report/report.h"
 
-/* Of one connection or of several. Begins zeroed. */
+/* Round trips of one or several connections. Begins zeroed. */
 struct rtt_sum {
 	uint64_t connections, samples, sum_us;
 	uint32_t min_us, max_us;
@@ -29,10 +28,10 @@ static inline bool rtt_is_known(const struct event_conn *e)
 	return (e->known & both) == both;
 }
 
-/* What is said to be known can be: buckets, number and extremes fit. */
+/* Whether buckets, number and extremes are consistent with each other. */
 bool rtt_is_valid(const struct event_conn *e);
 
-/* Nothing is added of one whose lengths are not known. */
+/* Adds a connection's round trips, if they are known. */
 void rtt_add(struct rtt_sum *sum, const struct event_conn *e);
 
 /*

@@ -5,7 +5,7 @@
 #include "conns/evidence.h"
 #include "conns/conn_share.h"
 
-/* Those of several samples that found the connection in a state, as a share with its interval. */
+/* Whether samples often found a state; its share and interval go into `p->sampled`. */
 static bool rules_is_often(const struct event_conn *c, uint64_t ns, uint32_t hits,
 			   struct conn_problem *p)
 {
@@ -74,7 +74,7 @@ static bool rules_spurious(const struct conn_view *v, struct conn_problem *p)
 
 /* -- windows -------------------------------------------------------------------------------- */
 
-/* Of the end that receives: is its buffer full, set by the application, or neither? */
+/* Whether the receiving end's buffer is full, set by the application, or still growing. */
 static enum window_limit rules_window_limit(const struct event_conn *peer)
 {
 	if (!peer || !conn_knows(peer, CONN_KNOWS_GAUGES))
@@ -258,7 +258,7 @@ static uint32_t rules_list(const struct conn_view *view, struct conn_problem *ou
 	return n;
 }
 
-/* Classes overlap: each time counts once, whatever names it has. */
+/* Returns the time lost to harmful problems. Classes overlap, so each kind of time counts once. */
 static uint64_t rules_lost_ns(const struct conn_view *view)
 {
 	const uint32_t losses = 1U << CONN_FAST_RETRANSMIT | 1U << CONN_TIMEOUT |

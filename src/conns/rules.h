@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The problems of a connection by itself: a table of rules, docs/design/connections.md. A rule
- * whose fields are unknown is silent, and so is one that has too few samples to stand on.
+ * The problems of a single connection: a table of rules, see docs/design/connections.md. A rule
+ * does not apply if its fields are unknown or its samples are too few.
  */
 #ifndef HOSTLAT_CONNS_RULES_H
 #define HOSTLAT_CONNS_RULES_H
@@ -10,15 +10,15 @@
 
 /* A limit is a problem from this share of the time on. */
 #define RULES_LIMITED_SHARE 0.05
-/* With fewer samples nothing is said; with these, three must have found it. */
+/* Samples needed for a sampled problem; of just as many, three must have found it. */
 #define RULES_SAMPLES_MIN 10u
-/* One sample may hit what lasts no time at all. */
+/* Samples of a state needed: a single one may hit a state of no duration. */
 #define RULES_SEEN_MIN 2u
 /* The kernel counts a limit by the window in ticks of up to 10 ms: less than two is nothing. */
 #define RULES_WINDOW_MIN_NS 20000000u
-/* One acknowledgement may be late for another reason. */
+/* Late acknowledgements needed: a single one may have another reason. */
 #define RULES_DELAYED_MIN 2u
-/* Calls to judge a way of writing by. */
+/* Send calls needed to judge how an application writes. */
 #define RULES_CALLS_MIN 20u
 
 #define RULES_MAX 16 /* problems of one connection */

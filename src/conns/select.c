@@ -49,7 +49,7 @@ static const struct conn_cross *select_first_cross(const struct conn_selection *
 									 : NULL;
 }
 
-/* The next one of the same connection. */
+/* Returns the next problem of several connections that this connection has, or NULL. */
 static const struct conn_cross *select_next_cross(const struct conn_selection *s,
 						  const struct conn_cross *x)
 {

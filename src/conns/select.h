@@ -12,7 +12,7 @@ struct selected {
 	uint32_t conn;              /* index */
 	uint32_t other;             /* the other end in `others`: index + 1; 0: there is none */
 	uint64_t key;               /* that the order goes by; `name` where it goes by names */
-	uint64_t cookie;            /* ... and last */
+	uint64_t cookie;            /* last criterion of the order */
 	const char *name;
 	uint8_t address[18];        /* CONNS_SORT_REMOTE: address and port, as bytes */
 };
@@ -42,7 +42,7 @@ struct selected_problem {
 int select_connections(struct conns *c, enum conns_span span, struct conn_selection *s);
 void select_release(struct conn_selection *s);
 
-/* The view of one of them, judged. */
+/* Fills in the judged view of a selected connection. */
 void select_view(const struct conns *c, const struct conn_selection *s, const struct selected *one,
 		 struct conn_view_buf *room);
 

@@ -24,7 +24,7 @@ static bool spread_writes_little(const struct event_conn *e)
 	       2 * e->send_bytes < (uint64_t)e->send_calls * e->mss;
 }
 
-/* Losses that a timer had to find are at least as many as those that what followed them told. */
+/* Whether timers detected at least as many losses as later packets did. */
 static bool spread_is_slow(const struct event_conn *e)
 {
 	const uint64_t timers = (uint64_t)e->tlp + e->rto;
@@ -130,9 +130,8 @@ void spread_explain(const struct conn_cross *cross, struct conn_finding *t)
 	object_add(t->evidence, "rto", value_u64(cross->timeouts));
 	object_add(t->evidence, "fast_retransmit", value_u64(cross->fast));
 	strbuf_printf(&t->message, "small messages are spread over %" PRIu32 " connections to "
-		      "the same service: %" PRIu64 " losses were found by a timer, %" PRIu64
-		      " by what followed them", cross->members,
+		      "the same service: %" PRIu64 " losses were detected by a timer, %" PRIu64
+		      " by later packets", cross->members,
 		      cross->probes + cross->timeouts, cross->fast);
-	strbuf_puts(&t->advice, "send them over fewer connections, so that what follows a loss "
-		    "tells of it");
+	strbuf_puts(&t->advice, "use fewer connections, so that later packets reveal a loss");
 }

@@ -157,7 +157,7 @@ int conns_flow_set(struct conns *c, const struct event_flow *flow)
 		return -ENOMEM;
 	if (old && !memcmp(&old->e, flow, sizeof(*flow)))
 		return 0;
-	if (old) { /* the number is used again: who has it keeps what it meant */
+	if (old) { /* the number is reused: its connections keep the old flow */
 		at = (uint32_t)(old - c->flows.items);
 		if (old->users)
 			conns_unlink_flow(c, at);
@@ -343,7 +343,7 @@ static int conns_new_conn(struct conns *c, uint32_t *at)
 	return err;
 }
 
-/* Where one of the two is not known they are taken for the same: cookies are hardly repeated. */
+/* An unknown namespace matches any: cookies are hardly ever repeated. */
 static bool conns_is_same_netns(const struct event_flow *a, const struct event_flow *b)
 {
 	return !a || !b || !a->netns_cookie || !b->netns_cookie ||
@@ -413,7 +413,7 @@ const struct event_conn *conns_record(const struct conns *c, enum conns_span spa
 	return room;
 }
 
-/* Who saw it begin and end has seen the same, whatever the clocks say. */
+/* Two ends that both saw the begin and the end cover the same time, whatever their clocks say. */
 static uint64_t conns_common_ns(const struct event_conn *a, const struct event_conn *b,
 				uint64_t error_ns)
 {
@@ -426,7 +426,7 @@ static uint64_t conns_common_ns(const struct event_conn *a, const struct event_c
 	return to > from && to - from > error_ns ? to - from - error_ns : 0;
 }
 
-/* What is told of the other end says something of this one's time only if it is of that time. */
+/* Uses the peer's record only if most of its time is also this end's. */
 static void conns_set_common(struct conn_view_buf *room, const char *host, uint64_t error_ns)
 {
 	const struct event_conn *own = &room->own, *other = &room->other;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What conns has heard so far. Of each connection the totals are kept, packed; of an interval the
- * records as they came. A connection is found by its namespace's and its socket's cookie.
+ * State of the analysis: packed totals of each connection, and the unpacked records of the current
+ * interval. A connection is identified by the cookies of its namespace and of its socket.
  */
 #ifndef HOSTLAT_CONNS_STATE_H
 #define HOSTLAT_CONNS_STATE_H
@@ -17,7 +17,7 @@
 #define CONNS_INTERVAL_RECORDS_MIN 4096u /* records of an interval: memory that is not given back  \
 					  */
 #define CONNS_FOLLOWED_MAX 10000u   /* intervals of the one that is followed; then the oldest go */
-#define CONNS_CALLS_MAX 10000u      /* ... and logged calls of it */
+#define CONNS_CALLS_MAX 10000u      /* logged calls of the followed connection */
 #define CONNS_COUNTS_MAX 256u       /* (what, reason) */
 #define CONNS_MISSING_MAX 256u
 #define CONNS_CROSSES_MAX 4096u     /* connections in problems of several */
@@ -26,12 +26,12 @@
 #define CONNS_SAME_COOKIE 256u      /* namespaces that have the same cookie */
 #define CONNS_TICKS 120u            /* intervals in which a proxy is looked for */
 
-/* Of the time that is told of each end, what must be common to judge one by the other. */
+/* Share of each end's time that must be common to judge one end by the other. */
 #define CONNS_COMMON_MIN 0.8
 
 /*
- * 48 bytes, and what is packed: about 140 of a connection that waits for its application, 330 of
- * one with losses and with calls and round trips of several sizes.
+ * 48 bytes plus the packed totals: about 140 bytes for a connection that waits for its application,
+ * 330 for one with losses, calls and round trips of several sizes.
  */
 struct conn {
 	uint64_t cookie;
@@ -46,7 +46,7 @@ struct conn {
 	uint32_t problem_intervals;
 	uint16_t room;                 /* bytes of `packed`, see base/zpack.h */
 	bool used : 1;
-	bool closed : 1;               /* ... and in conns.ended */
+	bool closed : 1;               /* it is listed in conns.ended */
 	bool unlisted : 1;             /* too many have its tuple: it isn't in that hash */
 };
 
@@ -63,7 +63,7 @@ struct conn_interval_record {
 	struct conn_judged judged;     /* when its interval is closed */
 };
 
-/* A burst of which something was lost, as a record tells of it. */
+/* A burst with a loss, from one record. */
 struct conn_lost_burst {
 	uint32_t conn;                 /* index */
 	bool at_receiver;              /* it was sent to us; `write` is when we asked for it */
@@ -107,11 +107,11 @@ struct conns_period {
 	uint64_t from_ns, to_ns;
 	uint64_t own_user_ns, own_bpf_ns;
 	bool bpf_cost_unknown, bpf_cost_estimated;
-	uint64_t unseen;               /* intervals in which nobody looked at connections */
+	uint64_t unseen;               /* intervals without sampling */
 	uint64_t lost_records;         /* of the event stream itself */
 	uint64_t names_lost;           /* times that a name was not kept: LOSS_DICT_FULL */
-	uint64_t refused;              /* events whose numbers cannot be */
-	uint64_t beyond;               /* ... that a limit above kept out */
+	uint64_t refused;              /* events with impossible values */
+	uint64_t beyond;               /* events refused by a limit above */
 	uint64_t forgotten;            /* connections that had closed */
 	uint64_t unfollowed;           /* tasks that may be proxies, beyond CONNS_SERIES_MAX */
 	uint64_t own;                  /* records of hostlat's own connections */
@@ -122,7 +122,7 @@ struct conns_period {
 struct peer_recording {
 	struct conns *c;               /* that recording's, in this one's time */
 	struct conns_host here, there;
-	uint64_t error_ns;             /* of that time, as far as the recordings tell */
+	uint64_t error_ns;             /* bound of the error of its times, from the recordings */
 	uint32_t *other;               /* by connection here: index + 1 there; 0: not found */
 	uint64_t *not_joined;          /* connections, by why: conns/peer_match.h */
 	uint64_t joined;
@@ -176,25 +176,27 @@ void conn_unpack(const struct conn *conn, struct event_conn *out);
  */
 int conn_pack(struct conn *conn, struct event_conn *total);
 
-/* NULL if the stream doesn't say what flow it is. */
+/* Returns the flow with this number, or NULL if the stream has not defined it. */
 struct conn_flow *conns_flow_find(struct conns *c, uint32_t id);
 /* Takes a copy. 0, -ENOMEM or -E2BIG. */
 int conns_flow_set(struct conns *c, const struct event_flow *flow);
 
 /*
- * The connection of a record: the one of this cookie and namespace, new if need be. NULL without
- * memory or beyond the limit: *err says which.
+ * Returns the connection with the record's cookie and namespace, creating it if needed. NULL and
+ * *err = -ENOMEM or -E2BIG.
  */
 struct conn *conns_get(struct conns *c, const struct event_conn *e, int *err);
 
-/* Notes that its totals say closed: it may be forgotten. 0 or -ENOMEM. */
+/* Marks a connection as closed, so that it may be dropped when space runs out. 0 or -ENOMEM. */
 int conns_note_closed(struct conns *c, struct conn *conn);
 
-/* Its index + 1; 0: there is none. `flow`: NULL if its namespace is not known. */
+/* Returns the connection's index + 1, or 0. `flow` is NULL if its namespace is unknown. */
 uint32_t conns_find(struct conns *c, uint64_t cookie, const struct event_flow *flow);
 
-/* The next connection whose local and remote address are `flow`'s the other way round, after the
- * index + 1 `at`, 0 at first; returns its index + 1, or 0. */
+/*
+ * Returns the index + 1 of the next connection with `flow`'s addresses swapped, after the index + 1
+ * `at` (0 at first), or 0.
+ */
 uint32_t conns_reversed(struct conns *c, const struct event_flow *flow, uint32_t at);
 
 static inline const struct event_flow *conns_flow_of(const struct conns *c,
@@ -210,19 +212,21 @@ static inline const char *conns_name(const struct conns *c, uint32_t dict, uint3
 }
 
 /*
- * The other end, in the other recording, as far as the two have the time of the totals in common;
- * all but the problems. False if there is none.
+ * Fills in the view of the peer in the other recording, without its problems. Returns false if
+ * there is none.
  */
 bool conns_view_peer(const struct conns *c, uint32_t conn, struct conn_view_buf *room);
 
-/* Returns what is told of a connection in the span: an interval's own record, or its totals, in
- * `room`. NULL: nothing. */
+/*
+ * Returns a connection's record of the span: the interval's, or its totals, unpacked into `room`.
+ * NULL: it has none.
+ */
 const struct event_conn *conns_record(const struct conns *c, enum conns_span span,
 				      const struct conn *conn, struct event_conn *room);
 
 /*
- * Returns false if nothing is told of the connection in the span. The view of a closed interval is
- * judged, that of totals is not.
+ * Fills in a view. Returns false if the connection has no record in the span. The view of a closed
+ * interval is judged, that of totals is not.
  */
 bool conns_view(const struct conns *c, enum conns_span span, uint32_t conn,
 		struct conn_view_buf *room);

@@ -300,7 +300,7 @@ static const char *tables_kind(const struct event_conn *e)
 	return "mptcp, ktls";
 }
 
-/* `host`: of the two who tells of it; NULL: there is one. */
+/* `host`: host that recorded this end; NULL: there is one recording. */
 static void tables_add_line(struct table *t, const struct conn_view *v, const char *host,
 			    struct report *r)
 {
@@ -325,7 +325,7 @@ static void tables_add_line(struct table *t, const struct conn_view *v, const ch
 	table_add(t, cells, n);
 }
 
-/* A connection, and what the other host says of it. True: they are of odd kinds. */
+/* Adds a connection and its peer's record. Returns whether either is MPTCP or kTLS. */
 static bool tables_add_lines(const struct conns *c, struct table *t, const struct conn_view *v,
 			     const struct conn_view_buf *other, struct report *r)
 {
@@ -358,7 +358,7 @@ static void tables_add_text(const struct conns *c, const struct conn_selection *
 		kinds |= tables_add_lines(c, t, &room.view, both ? &other : NULL, r);
 	}
 	if (t && !kinds)
-		t->ncolumns--; /* the last one says nothing */
+		t->ncolumns--; /* all are plain TCP: drop the column `kind` */
 	if (left)
 		report_finding(r, "%s more connections with problems: --all lists them.",
 			       human_count(buf, left));

@@ -5,7 +5,7 @@
 
 #include "conns/select.h"
 
-/* What a screen holds, of rows and of sentences. */
+/* Rows and sentences that fit on a screen. */
 #define TABLES_ROWS 20u
 #define TABLES_GROUPS 20u
 #define TABLES_SENTENCES 6u

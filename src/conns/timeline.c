@@ -96,8 +96,8 @@ void tables_timeline(const struct conns *c, struct report *r)
 	object_add(&r->body, "timeline_left_out", value_u64(c->followed_dropped));
 	rtt_table(&rtts, r);
 	if (rtts.connections && rtts.connections < c->followed.len)
-		report_finding(r, "How long round trips were is known of %" PRIu64 " of %zu "
-			       "intervals with data.", rtts.connections, c->followed.len);
+		report_finding(r, "Round-trip times are known for %" PRIu64 " of %zu intervals "
+			       "with data.", rtts.connections, c->followed.len);
 	if (!c->followed.len)
-		report_finding(r, "Nothing was told of the connection with this cookie.");
+		report_finding(r, "There is no data of a connection with this cookie.");
 }

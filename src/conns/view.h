@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One connection in a span, as rules, filters and tables look at it; and what its problems are. */
+/* One connection in a span (interval or total), for rules, filters and tables, with its problems.
+ */
 #ifndef HOSTLAT_CONNS_VIEW_H
 #define HOSTLAT_CONNS_VIEW_H
 
@@ -34,7 +35,7 @@ enum conn_class {
 /* How sure a problem is: it was counted, found by Poisson samples, or follows from a model. */
 enum conn_confidence { CONN_OBSERVED, CONN_SAMPLED, CONN_INFERRED };
 
-/* Whether data waited for it. */
+/* Whether data waited because of a problem. */
 enum conn_harm { CONN_HARMLESS, CONN_HARMFUL, CONN_HARM_UNKNOWN };
 
 struct conn_problem;
@@ -43,23 +44,23 @@ struct conn_problem;
 struct conn_judged {
 	uint32_t problems;             /* 1 << enum conn_class */
 	uint32_t harmful;              /* problems for which data waited */
-	uint64_t lost_ns;              /* to the latter, as far as it is known */
+	uint64_t lost_ns;              /* time lost to harmful problems, as far as it is known */
 	uint32_t first, n;             /* in the span's list of problems */
 };
 
 struct conn_view {
 	const struct event_conn
-		*c; /* of the span; NULL (conns_report_call() only): nothing is told */
+		*c; /* of the span; NULL (conns_report_call() only): unknown */
 	const struct event_flow *flow; /* NULL: unknown */
 	/* NULL: unknown */
 	const char *app, *comm, *cgroup, *unit, *netns, *congestion_control;
 	/* The other end, where it is on this host: its cookie, and what it did in the span. */
 	bool joined;
 	uint64_t peer_cookie;
-	const struct event_conn *peer; /* NULL: not joined, or nothing is told of it in the span */
-	/* The other end is another recording's: its host, and for how long both ends are told of.
-	 * If that is too little of the span, `peer` is NULL. */
-	const char *peer_host;         /* NULL: it is not */
+	const struct event_conn *peer; /* NULL: not joined, or without a record in the span */
+	/* The peer is in another recording: its host, and the time that both recordings cover. If
+	 * that is too little of the span, `peer` is NULL. */
+	const char *peer_host;         /* NULL: not in another recording */
 	uint64_t common_ns;
 	struct conn_judged judged;     /* set by rules_judge() or conn_view_judged(); 0 before */
 	const struct conn_problem *found; /* the judged.n problems of this connection; borrowed */
@@ -71,7 +72,7 @@ static inline bool conn_knows(const struct event_conn *c, uint32_t known)
 	return (c->known & known) == known;
 }
 
-/* "send-buffer"; "unknown" for what is none. */
+/* Returns a name such as "send-buffer"; "unknown" for other values. */
 const char *conn_class_name(unsigned int class);
 const char *conn_confidence_name(unsigned int confidence);
 

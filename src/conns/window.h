@@ -7,8 +7,8 @@
 #include "event/layout.h"
 
 /*
- * Moves from..to; whether it is taken. Times that can't be are left as they are and taken, to be
- * refused by who looks at them.
+ * Moves from..to to the other clock; returns whether it lies in the window. Impossible times are
+ * left unchanged and accepted, so that the consumer refuses and counts them.
  */
 bool window_apply(const struct conns_window *w, __u64 *from, __u64 *to);
 

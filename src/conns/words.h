@@ -12,10 +12,10 @@ struct value words_remote(struct report *r, const struct event_flow *flow);
 /* The namespace's name, or else its cookie. */
 struct value words_netns(const struct conn_view *v, struct report *r);
 
-/* Who it belongs to: the container, unit or command, or else the task's name. NULL: unknown. */
+/* Returns the application: container, unit or command, else the task's name. NULL: unknown. */
 const char *words_app(const struct conn_view *v);
 
-/* One by one: the parts of its time. */
+/* Names and values (ns) of the parts of a connection's time. */
 #define WORDS_TIMES 5
 const char *words_time_name(unsigned int time);
 uint64_t words_time(const struct event_conn *e, unsigned int time);
@@ -28,7 +28,7 @@ struct object *words_bytes(const struct event_conn *e, struct report *r);
 /* The value, or null if not all of these bits of enum conn_known are set. */
 struct value words_known(const struct event_conn *e, uint32_t bits, struct value v);
 
-/* What limits it most: a key of words_times(), and *share of the time. NULL: unknown. */
+/* Returns the main limit, a key of words_times(), and its *share of the time. NULL: unknown. */
 const char *words_limit(const struct event_conn *e, double *share);
 
 /* The names of a mask of classes; for people with commas between. */

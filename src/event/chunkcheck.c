@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What a decoded chunk holds: everything is checked here, so that consumers need not. */
+/* Checks the whole content of a decoded chunk, so that consumers need not. */
 #include <string.h>
 
 #include "event/chunkin.h"

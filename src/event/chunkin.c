@@ -90,7 +90,7 @@ static bool chunk_is_sane(const struct event_chunk *chunk)
 	return chunk->codec != EVENT_CODEC_RAW || chunk->stored_size == chunk->raw_size;
 }
 
-/* What these bytes begin with, if it is whole and of this file. */
+/* Returns what begins at these bytes: a whole chunk or end mark of this file, or nothing. */
 static enum event_found recognise(struct event_in *in, const unsigned char *bytes, size_t n,
 				  struct event_chunk *chunk, struct event_end *end)
 {

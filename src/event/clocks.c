@@ -10,7 +10,7 @@ _Static_assert(PARAM_STEP == (int)STRETCH_STEP && PARAM_LOST == (int)STRETCH_LOS
 
 /* ---- writing ---- */
 
-/* Of a counter, as its first stretch has it. */
+/* Returns a counter's frequency according to its first stretch; 0 if it has none. */
 static uint64_t ticks_per_second(const struct clock_stretch *s)
 {
 	unsigned __int128 ticks = ((unsigned __int128)NS_PER_S << s->shift) / s->mult;
@@ -81,7 +81,7 @@ static void event_clocks_add_domain(struct event_clocks *clocks, const struct ev
 		clocks->ids[d->type] = d->id;
 }
 
-/* What a gap in the numbers leaves of a parameter: it says what holds, not since when. */
+/* Returns the flags of a parameter: after a gap in the numbers its start is unknown. */
 static uint32_t flags_of(struct event_clocks *clocks, enum clock_domain domain,
 			 const struct event_clock_param *param)
 {

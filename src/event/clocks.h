@@ -44,7 +44,7 @@ struct event_clocks {
 	uint32_t ids[DOMAIN_COUNT];       /* the number in the stream; 0: not declared */
 	uint32_t seq[DOMAIN_COUNT];       /* of the last parameter that was taken; 0: none */
 	uint64_t missing;                 /* parameters, by their numbers */
-	uint64_t refused;                 /* ... that contradict others, or are too many */
+	uint64_t refused;                 /* parameters that contradict others, or are too many */
 };
 
 /* `domains`: as in the struct. Does not allocate. */

@@ -46,7 +46,7 @@ uint64_t conn_squares(const struct event_conn *c)
 	return sum < 1e18 ? (uint64_t)(sum + 0.5) : (uint64_t)1e18;
 }
 
-/* Of the samples that found something outstanding; none of these sums runs over. */
+/* Sums over the samples that found data outstanding; none of them can overflow. */
 struct conn_times_found {
 	uint64_t buffer, congestion, ack, unclear, all;
 	uint64_t n;

@@ -8,10 +8,10 @@
 
 #include "event/layout.h"
 
-/* Whether its samples say what time they stand for; else only their numbers are known. */
+/* Whether its samples carry weights (ns each stands for); otherwise only their counts are known. */
 bool conn_is_weighted(const struct event_conn *c);
 
-/* With fewer samples of what nothing else says, nothing is said. */
+/* Samples needed to divide time that only samples can divide. */
 #define CONN_SAMPLES_MIN 5
 
 /*
@@ -21,10 +21,10 @@ bool conn_is_weighted(const struct event_conn *c);
  */
 bool conn_share_out(uint64_t ns, const struct event_conn *by, struct event_conn *to);
 
-/* Of `ns` in its from..to, what could not be sampled. */
+/* Returns the part of `ns` in its from..to that could not be sampled. */
 uint64_t conn_unsampled(uint64_t ns, const struct event_conn *c);
 
-/* What `squares` is of one interval, in which samples that found the same weigh the same. */
+/* Returns `squares` of one interval, in which samples of the same state weigh the same. */
 uint64_t conn_squares(const struct event_conn *c);
 
 /*

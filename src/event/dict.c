@@ -175,8 +175,8 @@ static int event_dict_replace(struct event_dict *dict, char **place, const char 
 }
 
 /*
- * Who reads numbers does not intern into the same dictionary, so the hash may lag behind: it is
- * filled by event_dict_intern() alone.
+ * A reader of numbers does not intern into the same dictionary, so only event_dict_intern() fills
+ * the hash.
  */
 int event_dict_set(struct event_dict *dict, const struct event *event)
 {

@@ -30,7 +30,7 @@ void event_dict_free(struct event_dict *dict);
 uint32_t event_dict_intern(struct event_dict *dict, enum event_dict_id which, const char *text,
 			   struct event_sink *sink, uint64_t time);
 
-/* What a stream says; a number said twice keeps its last string. 0, -EINVAL, -E2BIG, -ENOMEM. */
+/* Stores a stream's EV_NAME; the last string of a number wins. 0, -EINVAL, -E2BIG, -ENOMEM. */
 int event_dict_set(struct event_dict *dict, const struct event *name);
 
 /* NULL if the number is unknown: the dictionary may have been in a lost part of the file. */

@@ -53,7 +53,7 @@ static const unsigned char *event_feed_view(struct event_feed *feed, size_t n)
 	return got == n ? bytes : NULL;
 }
 
-/* The first wrong byte says it: a shell's message may be shorter than the header. */
+/* Refuses at the first wrong byte: a shell's message may be shorter than the header. */
 static int event_feed_read_header(struct event_feed *feed)
 {
 	struct event_damage damage = { 0 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Decodes an event stream that comes in pieces of any size, from somebody who lives: never waits,
- * and takes no damage. A file that lost a block is worth reading on; a peer that sends one wrong
- * byte is not to be believed any more. Nothing in the bytes is trusted (event/reader.h).
+ * Decodes an event stream that arrives in pieces of any size from a running peer: never waits, and
+ * fails at the first damage. A file that lost a block is still useful; a peer that sends one wrong
+ * byte is not. Nothing in the bytes is trusted (event/reader.h).
  *
  * Memory: one EVENT_INPUT_SIZE and one EVENT_BLOCK_SIZE.
  */
@@ -18,8 +18,8 @@ int event_feed_new(struct event_feed **out);
 void event_feed_free(struct event_feed *feed);
 
 /*
- * Where to put what comes next, and how much fits: 0 only while event_feed_next() has a block.
- * Ends the last block. Then say how many bytes were put there.
+ * Returns where to put the next bytes, and in `n` how many fit: 0 only while event_feed_next() has
+ * a block. Invalidates the last block. Call event_feed_added() afterwards.
  */
 void *event_feed_space(struct event_feed *feed, size_t *n);
 void event_feed_added(struct event_feed *feed, size_t n);

@@ -32,8 +32,8 @@ int event_input_init_fed(struct event_input *input);
 void event_input_release(struct event_input *input);
 
 /*
- * Where to put what comes next, and how much fits; bytes before `offset` are forgotten. Then say
- * how many were put there. Ends views.
+ * Returns where to put the next bytes, and in `n` how many fit; drops bytes before `offset`.
+ * Invalidates views. Call event_input_fed() afterwards.
  */
 void *event_input_space(struct event_input *input, uint64_t offset, size_t *n);
 void event_input_fed(struct event_input *input, size_t n);

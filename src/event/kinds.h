@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What each kind of event looks like, as data: reader, writer and queue check by it, so whoever
- * gets an event may use all that its struct promises. To add a kind: a value of enum event_kind,
+ * The shape of each kind of event, as data: reader, writer and queue check events by it, so that a
+ * consumer can rely on all that the struct promises. To add a kind: a value of enum event_kind,
  * its struct with an assert in layout.h, a row in kinds.c, a name in names.c.
  */
 #ifndef HOSTLAT_EVENT_KINDS_H
@@ -26,12 +26,12 @@ _Static_assert(sizeof(struct event_record) == 16, "size of struct event_record")
 struct event_kind_info {
 	uint16_t version;	/* that this program writes; 0: no such kind */
 	uint32_t size;		/* of the struct, without the array that follows */
-	uint32_t least;		/* ... when the version began: older files have this */
+	uint32_t least;		/* size when the version began, as in older files */
 	uint32_t item_size;	/* of the array that follows; 0: none */
 	uint32_t item_count_at;	/* offset of its __u32 length */
 	bool defines;		/* other events refer to it: written before them */
 	bool bulk;		/* many of them: has chunks of its own */
-	/* What more it demands; may be NULL. */
+	/* Checks the payload further; may be NULL. */
 	bool (*check)(const void *payload, size_t size);
 };
 

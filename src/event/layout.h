@@ -69,7 +69,7 @@ enum stage { STAGE_NONE, STAGE_LIST(STAGE_VALUE) STAGE_MAX = 21 };
 /* The time between `poll` and `link` is measured with both. */
 #define GRO_STAGES (1U << STAGE_POLL | 1U << STAGE_LINK)
 
-/* What a latency is measured from. Distributions of different origins are never pooled. */
+/* The start of a latency. Distributions of different origins are never pooled. */
 enum origin {
 	ORIGIN_NONE,
 	/* 1 is free: a network card's stamp, never recorded. */
@@ -90,11 +90,11 @@ enum hist_dist {
 	DIST_PACING,	/* at `qdisc` only, of paced packets: how long before their departure */
 	DIST_HOL,	/* at `enqueued` only: how long it waited behind a hole in TCP's sequence */
 	DIST_GRO,	/* at `link` only, of no protocol: since the driver handed it over */
-	DIST_BACKLOG,	/* ... the same of packets that passed a CPU's backlog on the way */
+	DIST_BACKLOG,	/* DIST_GRO of packets that passed a CPU's backlog */
 	DIST_MAX,
 };
 
-/* What becomes of TCP's packets that came out of order, when the hole before them is filled. */
+/* How TCP packets that arrived out of order are measured once the hole before them is filled. */
 enum hol {
 	HOL_EXCLUDE,	/* they are counted, and measured up to `transport` only */
 	HOL_INCLUDE,	/* their time behind the hole is the stack's */
@@ -135,7 +135,7 @@ enum event_kind {
 	EV_COUNT,		/* what a counter gained in this interval */
 	EV_BINDING,		/* the hook that measures a stage, or why there is none */
 	EV_SHARE,		/* how the time between `enqueued` and `read` divides */
-	EV_CULPRIT,		/* who had the CPU while readers waited for it */
+	EV_CULPRIT,		/* the task that had the CPU while readers waited for it */
 	EV_INTERVAL,		/* closes an interval: the deltas before it belong to it */
 	EV_GROUP,		/* the labels of a group number */
 	EV_LOSS,		/* events that this stream has lost */
@@ -217,7 +217,7 @@ struct event_bucket {
 	__u64 count;
 };
 
-/* Of all packets, also where not every one is measured (event_interval.one_in). */
+/* Counts all packets, even if only some are measured (event_interval.one_in). */
 enum { COUNT_EXACT = 1 };
 
 struct event_count {
@@ -269,7 +269,7 @@ enum {
 	INTERVAL_NO_BPF_COST = 4, /* own_bpf_ns is unknown */
 	INTERVAL_BPF_ESTIMATE = 8, /* it is not by the kernel's statistics */
 	INTERVAL_SHED = 16,	/* the programs were taken off: --max-overhead */
-	INTERVAL_UNSEEN = 32,	/* nobody looked at connections in it */
+	INTERVAL_UNSEEN = 32,	/* connections were not sampled in it */
 };
 
 struct event_interval {
@@ -277,7 +277,7 @@ struct event_interval {
 	__u64 from_ns;
 	__u64 to_ns;
 	__u64 own_user_ns;	/* CPU time of hostlat itself in the interval */
-	__u64 own_bpf_ns;	/* ... and of its BPF programs */
+	__u64 own_bpf_ns;	/* CPU time of its BPF programs */
 	__u32 ncpus;
 	__u32 flags;
 	__u64 one_in;		/* of so many packets one was measured: the deltas are its; 0 = 1 */
@@ -289,7 +289,7 @@ enum group_key {
 	GROUP_KEY_MAX,
 };
 
-/* A label's value where the packets of a group don't tell it. */
+/* A label's value if the group's packets do not have it. */
 #define GROUP_UNKNOWN UINT64_MAX
 
 struct event_group {
@@ -299,7 +299,7 @@ struct event_group {
 
 struct event_label {
 	__u32 key;		/* enum group_key */
-	__u32 name;		/* in the key's dictionary; 0: the value says it */
+	__u32 name;		/* in the key's dictionary; 0: `value` is the label */
 	__u64 value;		/* the kernel's number: inode, ifindex, port, ... */
 };
 
@@ -444,7 +444,7 @@ struct event_slow {
 	__u8 local[16];		/* IPv4 lies in the first four bytes */
 	__u8 remote[16];
 	__u32 packets;
-	__u32 pid;		/* who read it; 0 = unknown */
+	__u32 pid;		/* the reader; 0 = unknown */
 	__u32 tid;
 	char comm[EVENT_COMM_LEN];
 	__u32 culprit_pid;	/* had the CPU most in the longest wait for it; tid 0 = nobody */
@@ -484,19 +484,19 @@ enum task_left {
 	LEFT_RUNNABLE,		/* preempted, or it yielded */
 	LEFT_ASLEEP,		/* interruptible */
 	LEFT_BLOCKED,		/* uninterruptible */
-	LEFT_IO,		/* ... for a device */
+	LEFT_IO,		/* uninterruptible, waiting for a device */
 	LEFT_STOPPED,		/* by a signal or a tracer */
 	LEFT_ENDED,
 	LEFT_MAX,
 };
 
-/* Of interrupts without a number of their own: SPAN_VECTOR + enum span_vector. */
+/* Interrupts without a number of their own: SPAN_VECTOR + enum span_vector. */
 #define SPAN_VECTOR 0x10000u
 enum span_vector {
 	VECTOR_TIMER,		/* the CPU's own timer */
 	VECTOR_RESCHEDULE,	/* another CPU has a task for this one */
-	VECTOR_CALL,		/* ... a function, for many CPUs */
-	VECTOR_CALL_SINGLE,	/* ... for this one */
+	VECTOR_CALL,		/* another CPU asks many CPUs to run a function */
+	VECTOR_CALL_SINGLE,	/* another CPU asks this one to run a function */
 	VECTOR_IRQ_WORK,
 	VECTOR_MAX,
 };

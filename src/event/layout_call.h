@@ -8,13 +8,13 @@
 #define HOSTLAT_EVENT_LAYOUT_CALL_H
 
 enum call_flags {
-	CALL_AFTER_UNKNOWN = 1,	/* calls before it may have been left out, nobody knows how many */
+	CALL_AFTER_UNKNOWN = 1,	/* an unknown number of calls before it may be missing */
 };
 
 struct event_call {
 	__u64 time;		/* when it returned */
 	__u64 cookie;		/* of the connection: as struct event_conn has it */
-	__u32 flow;		/* EV_FLOW; 0 = the connection has not been told of */
+	__u32 flow;		/* EV_FLOW; 0 = the connection is not known yet */
 	__u32 netns;		/* inode */
 	__u32 pid;
 	__u32 tid;

@@ -24,7 +24,7 @@ enum conn_flags {
 	CONN_NODELAY = 4,	/* TCP_NODELAY, or corking is off for another reason */
 	CONN_CORKED = 8,	/* TCP_CORK */
 	CONN_SNDBUF_SET = 16,	/* the application has set SO_SNDBUF: no autotuning */
-	CONN_RCVBUF_SET = 32,	/* ... SO_RCVBUF */
+	CONN_RCVBUF_SET = 32,	/* the application has set SO_RCVBUF */
 	CONN_ACCEPTED = 64,	/* this end has accepted it: its local port is a listener's */
 	CONN_MPTCP = 128,	/* a subflow */
 	CONN_KTLS = 256,	/* TLS in the kernel */
@@ -37,7 +37,7 @@ enum conn_flags {
 	CONN_LOGGED = 16384,	/* at `to` each of its calls was to be logged: EV_CALL */
 };
 
-/* What is known; a field without its bit is 0 and means nothing. */
+/* Groups of known fields; a field without its bit is 0 and means nothing. */
 enum conn_known {
 	CONN_KNOWS_TIMES = 1,	/* the five times and unknown_ns */
 	CONN_KNOWS_CALLS = 2,	/* of send and receive calls */
@@ -70,7 +70,7 @@ enum conn_added {
 #undef CONN_ADDED_OR
 #undef CONN_ADDED_ONE
 
-/* What a sample found the connection doing: the first of these that holds. */
+/* State of the connection in a sample: the first of these that holds. */
 enum conn_sample_state {
 	CONN_AT_IDLE,		/* nothing to send and nothing unacknowledged */
 	CONN_AT_RECOVERY,	/* repairs a loss */
@@ -78,7 +78,7 @@ enum conn_sample_state {
 	CONN_AT_SEND_BUFFER,	/* full, and all in it is sent, or may be */
 	CONN_AT_CWND,		/* the congestion window, or pacing, holds data back */
 	CONN_AT_DELAYED_ACK,	/* Nagle holds data until an acknowledgement that is overdue */
-	CONN_AT_NAGLE,		/* ... that is not overdue */
+	CONN_AT_NAGLE,		/* Nagle holds data until an acknowledgement that is not overdue */
 	CONN_AT_FLIGHT,		/* all is sent, the application gives no more */
 	CONN_AT_MAX,
 };
@@ -102,7 +102,7 @@ struct event_conn {
 	__u64 to;
 	__u32 flow;		/* EV_FLOW */
 	__u32 app;		/* DICT_STRING: container, unit or command; 0 = unknown */
-	__u32 pid;		/* who called last, or holds it; 0 = unknown */
+	__u32 pid;		/* the last caller or the holder; 0 = unknown */
 	__u32 flags;		/* enum conn_flags */
 	/* With unknown_ns they sum to `to` - `from`. */
 	__u64 sender_app_ns;
@@ -154,13 +154,13 @@ struct event_conn {
 	__u32 sndbuf;
 	__u32 rcvbuf;
 	__u32 wmem_queued;	/* of sndbuf, the kernel's overhead included */
-	__u32 rmem;		/* ... of rcvbuf */
+	__u32 rmem;		/* used part of rcvbuf, with overhead */
 	__u32 unsent;		/* bytes */
 	__u32 unacked;		/* bytes */
 	__u32 rcv_queue;	/* bytes that the application has not read */
 	__u32 ssthresh;		/* segments */
 	__u64 delivery_rate;	/* bytes per second, the kernel's last estimate; 0 = none */
-	__u64 pacing_rate;	/* ... what it paces with; all ones: it does not */
+	__u64 pacing_rate;	/* bytes per second of pacing; all ones: none */
 	__u32 write_seq;	/* for joining the two ends: sequence numbers */
 	__u32 snd_una;
 	__u32 rcv_nxt;
@@ -174,8 +174,8 @@ struct event_conn {
 	 */
 	__u64 sampled_ns[CONN_STATES];
 	__u64 zero_window_ns;	/* of them, those of zero_windows */
-	__u64 unread_ns;	/* ... of `unread` */
-	__u64 unsampled_ns;	/* of from..to: nobody could have looked */
+	__u64 unread_ns;	/* time of the samples in `unread` */
+	__u64 unsampled_ns;	/* part of from..to that could not be sampled */
 	__u64 squares;		/* the sum of each sample's time's square, in (100 us)^2 */
 
 	/* -- of `samples` those in none of sampled[]: what they found fits to several states -- */

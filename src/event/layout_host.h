@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR BSD-2-Clause OR GPL-2.0-only */
-/* What a host did in an interval: a part of event/layout.h, which includes it; its rules hold. */
+/* Work of a host in an interval: a part of event/layout.h, which includes it; its rules hold. */
 #ifndef HOSTLAT_EVENT_LAYOUT_HOST_H
 #define HOSTLAT_EVENT_LAYOUT_HOST_H
 
@@ -20,8 +20,8 @@ struct event_queue {
 	__u64 work;		/* packets, as the polls say */
 	__u64 full;		/* polls that used up their budget */
 	__u64 received;		/* packets that the driver gave to GRO */
-	__u64 merged;		/* ... that became part of one before */
-	__u64 passed;		/* ... that did not: what the stack receives */
+	__u64 merged;		/* packets merged into an earlier one */
+	__u64 passed;		/* packets that the stack receives */
 };
 
 /* Deltas of /proc/net/softnet_stat. */
@@ -35,7 +35,7 @@ struct event_softnet {
 	__u64 flow_limit;	/* dropped in the backlog as of one large flow */
 };
 
-/* What is not known is 0 in struct event_pressure, and has its flag. */
+/* Flags of unknown values, which are 0 in struct event_pressure. */
 enum {
 	PRESSURE_NO_BUSY = 1,
 	PRESSURE_NO_STALL = 2,	/* the kernel has no PSI, or it is off */

@@ -5,7 +5,7 @@
 
 enum {
 	SAMPLE_NIC_TX = 1,	/* snd_ns is the NIC's stamp, not the kernel's: see match_place() */
-	SAMPLE_NIC_RX = 2,	/* ... and so is rx_ns */
+	SAMPLE_NIC_RX = 2,	/* rx_ns is the NIC's stamp, not the kernel's */
 	SAMPLE_FAILED = 4,	/* no (good) reply: `done` is when that was known */
 	SAMPLE_WARMUP = 8,
 	SAMPLE_CENSORED = 16,	/* rx_ns is of a later byte: several replies came in one read */
@@ -24,7 +24,7 @@ enum {
  * stored as 1, one beyond 4.29 s as unknown.
  */
 struct event_sample {
-	__u64 intended;		/* when the schedule said */
+	__u64 intended;		/* time in the schedule */
 	__u64 sent;		/* when the application called send() for its first byte */
 	__u64 done;		/* when the application had read the last byte of its reply */
 	__u64 tx_offset;	/* first byte of the request in the flow */
@@ -100,7 +100,7 @@ struct event_load {
 	__u64 samples_lost;	/* samples that did not fit into their ring */
 	__u64 stamps_missing;	/* requests or replies without a kernel stamp that was asked for */
 	__u64 cpu_ns;		/* CPU time of its threads */
-	__u64 spin_ns;		/* ... of which spent waiting */
+	__u64 spin_ns;		/* part of cpu_ns spent spinning in waits */
 	__u64 open_connections;
 	__u64 misses;		/* of `completed`: replies that hold nothing, see LOAD_MISSES */
 	__u64 closes;		/* connections that the server closed after a reply */

@@ -12,7 +12,7 @@
 #include "event/dict.h"
 #include "event/index.h"
 
-/* What several positions in one file share. */
+/* State shared by several positions in one file. */
 struct event_file {
 	uint32_t users;
 	int fd;

@@ -17,7 +17,7 @@ struct event_reader;
 
 struct event_reader_stats {
 	uint64_t chunks;	/* decoded since opening */
-	uint64_t bytes;		/* ... and their bytes before compression */
+	uint64_t bytes;		/* bytes of these chunks before compression */
 	uint64_t examined;	/* bytes compared, summed up or decoded */
 	uint64_t copied;	/* bytes read, or moved in the buffer */
 	uint32_t indexed;	/* chunks in the index; 0 before the first seek */

@@ -49,7 +49,7 @@ struct event_block {
 	const void *data;	/* aligned to 8 bytes */
 };
 
-/* What a source could not deliver, so far in this pass. A result that is built on it is partial. */
+/* Losses of a source so far in this pass. A result that is built on it is partial. */
 struct event_damage {
 	uint64_t bytes;		/* skipped, or missing as far as that is known */
 	uint64_t chunks;	/* missing, by their sequence numbers */
@@ -69,7 +69,7 @@ enum {
 	DAMAGE_REASONS = 7,	/* how many there are */
 };
 
-/* What seek() looks for. A window is half open: from <= t < to. */
+/* The time window of seek(), half open: from <= t < to. */
 struct event_window {
 	uint16_t kind;		/* EV_NONE: the low-rate kinds, or one of EV_MESSAGE, EV_EDGE ... */
 	uint16_t domain;

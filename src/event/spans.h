@@ -19,8 +19,8 @@ struct event_span {
 
 struct event_walk {
 	/*
-	 * What is open after the edges walked so far. Behind the last block of a window these are
-	 * the spans that reach beyond it: their begins are exact, their ends are not known.
+	 * Open spans after the edges walked so far. Behind the last block of a window these are the
+	 * spans that reach beyond it: their begins are exact, their ends unknown.
 	 */
 	struct event_track track;
 	uint64_t broken;	/* spans whose end was in a block that is missing */

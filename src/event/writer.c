@@ -55,7 +55,7 @@ static int event_writer_report(struct event_writer *w)
 	return w->out.error;
 }
 
-/* What the footer will take: dictionary, index, losses, end mark. */
+/* Returns the bytes of the footer: dictionary, index, losses, end mark. */
 static uint64_t footer_size(const struct event_writer *w)
 {
 	const uint64_t chunks =
@@ -86,7 +86,7 @@ static bool admit(struct event_writer *w, uint32_t kind, size_t bytes)
 
 /* -- records -------------------------------------------------------------------------------- */
 
-/* The dictionary learns also the names that somebody else numbered. */
+/* Adds names that the producer numbered itself to the dictionary. */
 static void learn_name(struct event_writer *w, const struct event *event, const void *payload)
 {
 	struct event name = *event;

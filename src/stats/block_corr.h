@@ -6,16 +6,16 @@
 #include <stddef.h>
 
 #define BLOCK_CORR_JOIN 0.25 /* correlated more than this: blocks are joined by twos */
-/* If the fewest blocks that may be are still correlated that much, nothing can be told. */
+/* If the fewest blocks allowed are still correlated this much, there is no result. */
 #define BLOCK_CORR_TOO_MUCH 0.6
 
-/* Of neighbours, corrected for few blocks; what is negative is taken for chance: 0. n >= 2. */
+/* Returns the correlation of neighbors, corrected for few blocks; 0 if negative. n >= 2. */
 double block_corr_correlation(const double *x, size_t n);
 
 /* Means of two each, in place; returns how many. An odd one is left out. */
 size_t block_corr_join(double *x, size_t n);
 
-/* Of the standard deviation of a mean, for a correlation < 1 of its blocks: an AR(1)'s. */
+/* Returns the factor by which block correlation < 1 widens a mean's standard deviation (AR(1)). */
 double block_corr_widening(double correlation);
 
 /*

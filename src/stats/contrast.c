@@ -15,7 +15,7 @@
 #define SEED 0x68617264
 #define RESAMPLES 2000
 #define PERMUTATIONS 2499
-/* What is rare among so many is looked at closer: in a long list it may be the only one. */
+/* A rare result gets more permutations: it may be the only one in a long list. */
 #define PERMUTATIONS_CLOSER 19999
 #define RARE (3.0 / (PERMUTATIONS + 1))
 
@@ -57,7 +57,7 @@ struct blocks {
 struct pair {
 	struct blocks a, b;
 	double widening;       /* of standard deviations, for what correlation is left */
-	bool dependent;        /* so much of it that nothing can be told */
+	bool dependent;        /* too much of it for a result */
 };
 
 static void contrast_join(struct pair *pair)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What two runs differ by. A run is a series of blocks in the order of time; what is within a block
- * may depend on each other in any way. Blocks are what is resampled and exchanged. While
+ * Compares two runs. A run is a series of blocks in the order of time; values within a block may
+ * depend on each other in any way. Blocks are resampled and exchanged as a whole. While
  * neighbouring blocks are correlated they are joined by twos, in both runs alike; if the fewest
  * that may remain still are, little is widened for it, and much leaves no interval and no p.
  * docs/design/compare.md has the reasons and what was measured of coverage and false alarms.
@@ -22,7 +22,7 @@
 
 #define CONTRAST_BLOCKS 64     /* as many are worth making */
 #define CONTRAST_BLOCKS_MAX 256 /* of one run */
-#define CONTRAST_BLOCKS_MIN 10 /* fewer in one run: nothing can be told */
+#define CONTRAST_BLOCKS_MIN 10 /* with fewer in one run there is no result */
 #define CONTRAST_EFFECTIVE_MIN 10 /* values beyond a quantile: fewer say too little */
 
 struct contrast {
@@ -47,8 +47,8 @@ int contrast_means(const double *a, size_t na, const double *b, size_t nb, doubl
 int contrast_test(const double *a, size_t na, const double *b, size_t nb, struct contrast *out);
 
 /*
- * How many independent happenings a count is worth, from what is counted in blocks of equal size:
- * the count over its variance as a multiple of Poisson's. 0 if that can't be told. At most
+ * Returns how many independent events a count is worth: the count divided by its overdispersion
+ * against a Poisson process, from counts in blocks of equal size. 0: unknown. At most
  * CONTRAST_BLOCKS_MAX blocks.
  */
 double contrast_effective(const double *counts, size_t n);

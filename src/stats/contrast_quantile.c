@@ -40,7 +40,7 @@ static int contrast_pool(const struct contrast_run *run, struct hist *into, int 
 	return err;
 }
 
-/* What each block adds to the error of `share`, per value of a mean block of the run. */
+/* Each block's contribution to the error of `share`, per value of a mean block of the run. */
 static void contrast_deviations(const struct contrast_run *run, int32_t bucket, double share,
 				double *z)
 {
@@ -55,7 +55,7 @@ static void contrast_deviations(const struct contrast_run *run, int32_t bucket, 
 
 /* ---- one run ---- */
 
-/* Of a mean of z. */
+/* Variance of a mean of z, with its degrees of freedom. */
 struct contrast_spread {
 	double variance, df;
 	bool dependent;
@@ -222,7 +222,7 @@ static int contrast_test_shares(const struct contrast_run *a, const struct contr
 	return err;
 }
 
-/* A run that has next to nothing beyond the quantile says nothing of it. */
+/* Whether a run has enough values beyond the quantile. */
 static bool contrast_suffices(const struct contrast_run *run, double q)
 {
 	double count = 0;

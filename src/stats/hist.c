@@ -271,7 +271,7 @@ int hist_downscale(struct hist *hist, int schema)
 		hist->len = hist_coarser(hist->first + (int32_t)hist->len - 1, by) - first + 1;
 	hist->first = first;
 	hist->schema = schema;
-	if (hist->len) { /* who limits memory counts what is in use */
+	if (hist->len) { /* memory limits count the bytes in use */
 		buckets = realloc(hist->buckets, hist->len * sizeof(*buckets));
 		hist->buckets = buckets ? buckets : hist->buckets;
 	}

@@ -39,7 +39,7 @@ static int spectrum(const double *x, size_t n, double *power)
 	return 0;
 }
 
-/* What the value before doesn't explain: n - 1 values. */
+/* Subtracts the part that the previous value explains; leaves n - 1 values. */
 static int remove_ar1(const double *y, size_t n, double *out)
 {
 	double r[2], mean = sample_mean(y, n);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What all tests of this folder do with their values first. */
+/* Checks and summaries of values that all tests of this folder begin with. */
 #ifndef HOSTLAT_STATS_SAMPLE_H
 #define HOSTLAT_STATS_SAMPLE_H
 

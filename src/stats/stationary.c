@@ -69,7 +69,7 @@ int mser_cut(const double *y, size_t n, size_t batch, size_t *cut)
 		count++;
 		mean += off / count;
 		squares += off * (value - mean);
-		/* Of cuts that differ by rounding the smallest. */
+		/* Chooses the smallest of the cuts that differ by rounding only. */
 		if (i <= batches / 2 && squares / (count * count) <= best * (1 + 1e-9)) {
 			best = fmin(best, squares / (count * count));
 			found = i;

@@ -48,8 +48,8 @@ static double anderson_cdf(double z)
 }
 
 /*
- * What n values differ from the limit x, fitted by Marsaglia and Marsaglia (section 3). Their first
- * constant is -130.2137, with which the correction doesn't vanish at 1 and p has a floor of
+ * Correction of the limit law for n values, fitted by Marsaglia and Marsaglia (section 3). Their
+ * first constant is -130.2137, with which the correction doesn't vanish at 1 and p has a floor of
  * 0.0006 / n.
  */
 static double anderson_correction(double x, double n)

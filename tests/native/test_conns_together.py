@@ -100,7 +100,7 @@ def late_replies_are_no_lost_ones(cc):
     check.between(f"connections, of {len(ends)}", len(told), len(ends) / 2, len(ends))
     for each in told:
         check.equal("confidence", each["confidence"], "inferred")
-        check.true(each["message"], "or the path or the peers stood still" in each["message"])
+        check.true(each["message"], "or the path or the peers stalled" in each["message"])
     return f"{len(told)} of {len(ends)}"
 
 
