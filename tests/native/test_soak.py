@@ -134,8 +134,8 @@ def table(rows, made, size, rounds):
     with open(os.path.join(folder, "soak.md"), "w", encoding="utf-8") as f:
         f.write("# Soak\n\n    HOSTLAT_SOAK_S=N HOSTLAT_RESULTS=docs/results, of the test soak (in make long)\n\n"
                 f"{time.strftime('%Y-%m-%d', time.gmtime())}, {RUN_S:.0f} s: {made} connections (some {CHURN_HZ} "
-                f"a second), {rounds} network namespaces and control groups came and went; the recording "
-                f"took {size} bytes of {SIZE_LIMIT}. Medians of the second third of the run and of the last.\n\n"
+                f"a second), {rounds} network namespaces\nand control groups came and went; the recording "
+                f"took {size} bytes of {SIZE_LIMIT}.\nMedians of the second third of the run and of the last.\n\n"
                 "| | memory | descriptors, or objects |\n|---|---|---|\n")
         f.writelines(f"| {' | '.join(row)} |\n" for row in rows)
 
