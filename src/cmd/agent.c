@@ -33,12 +33,12 @@
 #define WORDS_MAX 256
 #define BUSY UINT64_MAX
 
-struct words VEC_OF(char *);
+struct agent_arguments VEC_OF(char *);
 
 struct agent {
 	char line[AGENT_LINE_MAX];
 	size_t len;
-	struct words words;
+	struct agent_arguments words;
 	struct load_agent_options options;
 	struct load_engine *engine;
 	struct event_writer *writer;
@@ -48,44 +48,44 @@ struct agent {
 /* When something was last heard; BUSY: nothing has to be. */
 static uint64_t heard_ns;
 
-static void heard(uint64_t ns)
+static void agent_set_heard(uint64_t ns)
 {
 	__atomic_store_n(&heard_ns, ns, __ATOMIC_RELAXED);
 }
 
 /* ---- the watch ---- */
 
-static bool is_silent(void)
+static bool agent_is_silent(void)
 {
 	const uint64_t heard = __atomic_load_n(&heard_ns, __ATOMIC_RELAXED);
 
 	return heard != BUSY && clock_now() > heard + AGENT_SILENCE_NS;
 }
 
-static void *watch(void *unused)
+static void *agent_watch(void *unused)
 {
 	struct pollfd fd = { .fd = STDIN_FILENO, .events = POLLRDHUP };
 
 	(void)unused;
-	while (poll(&fd, 1, WATCH_MS) <= 0 && !is_silent())
+	while (poll(&fd, 1, WATCH_MS) <= 0 && !agent_is_silent())
 		;
 	poll(NULL, 0, PATIENCE_MS); /* the main thread ends in order, if it can */
 	_exit(EXIT_CANNOT);
 }
 
-static int begin_watch(void)
+static int agent_watch_start(void)
 {
 	pthread_t thread;
 	int err;
 
-	heard(clock_now());
-	err = -pthread_create(&thread, NULL, watch, NULL);
+	agent_set_heard(clock_now());
+	err = -pthread_create(&thread, NULL, agent_watch, NULL);
 	return err ? err : -pthread_detach(thread);
 }
 
 /* ---- what is said ---- */
 
-static int say(struct agent *a, const char *key, const char *value)
+static int agent_put_fact(struct agent *a, const char *key, const char *value)
 {
 	int err = event_put_fact(event_writer_sink(a->writer), clock_now(), key, value);
 
@@ -93,13 +93,13 @@ static int say(struct agent *a, const char *key, const char *value)
 }
 
 /* The run is over: the one who hears it knows why. */
-static int fail(struct agent *a, int err, const struct strbuf *why)
+static int agent_fail(struct agent *a, int err, const struct strbuf *why)
 {
 	a->done = true;
-	return say(a, AGENT_ERROR, why->len ? strbuf_str(why) : strerror(-err));
+	return agent_put_fact(a, AGENT_ERROR, why->len ? strbuf_str(why) : strerror(-err));
 }
 
-static int pass(struct agent *a)
+static int agent_put_events(struct agent *a)
 {
 	struct event_source *source = load_engine_source(a->engine);
 	struct event_block block;
@@ -117,7 +117,7 @@ static int pass(struct agent *a)
 
 /* ---- what is to be done ---- */
 
-static int add_word(struct agent *a, const char *word)
+static int agent_add_argument(struct agent *a, const char *word)
 {
 	char *copy = strdup(word);
 	int err = copy ? vec_push(&a->words, copy) : -ENOMEM;
@@ -127,7 +127,7 @@ static int add_word(struct agent *a, const char *word)
 	return err;
 }
 
-static int parse_words(struct agent *a, struct load_config *config, struct strbuf *why)
+static int agent_parse_arguments(struct agent *a, struct load_config *config, struct strbuf *why)
 {
 	struct load_analysis_config analysis;
 	int ret = opt_parse(load_agent_option_rows, &a->options, (int)a->words.len,
@@ -145,7 +145,7 @@ static int parse_words(struct agent *a, struct load_config *config, struct strbu
 	return ret;
 }
 
-static int put_facts(struct agent *a)
+static int agent_put_host_facts(struct agent *a)
 {
 	struct event_sink *sink = event_writer_sink(a->writer);
 	int err = run_facts_put(sink, clock_now());
@@ -153,20 +153,20 @@ static int put_facts(struct agent *a)
 	return err ? err : run_facts_put_host(sink, clock_now());
 }
 
-static int make(struct agent *a, struct strbuf *why)
+static int agent_make_engine(struct agent *a, struct strbuf *why)
 {
 	struct load_config config;
-	int err = a->engine ? -EALREADY : parse_words(a, &config, why);
+	int err = a->engine ? -EALREADY : agent_parse_arguments(a, &config, why);
 
 	if (!err)
 		err = load_engine_new(&a->engine, &config, why);
 	if (!err)
-		err = put_facts(a);
-	return err ? fail(a, err, why) : say(a, AGENT_STATE, AGENT_MADE);
+		err = agent_put_host_facts(a);
+	return err ? agent_fail(a, err, why) : agent_put_fact(a, AGENT_STATE, AGENT_MADE);
 }
 
 /* The next line, whatever it is, ends it; so does the end of stdin. */
-static int connect_all(struct agent *a, struct strbuf *why)
+static int agent_connect(struct agent *a, struct strbuf *why)
 {
 	int err = a->engine && !a->connected ? 0 : -EPROTO;
 
@@ -175,13 +175,13 @@ static int connect_all(struct agent *a, struct strbuf *why)
 	if (err == -EINTR)
 		return 0;
 	if (err)
-		return fail(a, err, why);
+		return agent_fail(a, err, why);
 	a->connected = true;
-	err = pass(a);
-	return err ? err : say(a, AGENT_STATE, AGENT_CONNECTED);
+	err = agent_put_events(a);
+	return err ? err : agent_put_fact(a, AGENT_STATE, AGENT_CONNECTED);
 }
 
-static int start(struct agent *a, const char *word, struct strbuf *why)
+static int agent_start_load(struct agent *a, const char *word, struct strbuf *why)
 {
 	uint64_t at;
 	int err = a->connected && !a->started ? 0 : -EPROTO;
@@ -191,10 +191,10 @@ static int start(struct agent *a, const char *word, struct strbuf *why)
 	if (!err)
 		err = load_engine_start(a->engine, (int64_t)at);
 	a->started = !err;
-	return err ? fail(a, err, why) : 0;
+	return err ? agent_fail(a, err, why) : 0;
 }
 
-static int stop(struct agent *a, void (*how)(struct load_engine *engine))
+static int agent_stop_load(struct agent *a, void (*how)(struct load_engine *engine))
 {
 	if (a->started)
 		how(a->engine);
@@ -203,27 +203,28 @@ static int stop(struct agent *a, void (*how)(struct load_engine *engine))
 	return 0;
 }
 
-static int obey(struct agent *a, const char *command, const char *word, struct strbuf *why)
+static int agent_do_command(struct agent *a, const char *command, const char *word,
+			    struct strbuf *why)
 {
 	if (!strcmp(command, "arg"))
-		return add_word(a, word);
+		return agent_add_argument(a, word);
 	if (!strcmp(command, "make"))
-		return make(a, why);
+		return agent_make_engine(a, why);
 	if (!strcmp(command, "clock"))
-		return say(a, AGENT_CLOCK, word);
+		return agent_put_fact(a, AGENT_CLOCK, word);
 	if (!strcmp(command, "connect"))
-		return connect_all(a, why);
+		return agent_connect(a, why);
 	if (!strcmp(command, "start"))
-		return start(a, word, why);
+		return agent_start_load(a, word, why);
 	if (!strcmp(command, "stop"))
-		return stop(a, load_engine_stop);
+		return agent_stop_load(a, load_engine_stop);
 	if (!strcmp(command, "cut"))
-		return stop(a, load_engine_cut);
+		return agent_stop_load(a, load_engine_cut);
 	strbuf_printf(why, "it received the unknown command '%s'", command);
-	return fail(a, -EPROTO, why);
+	return agent_fail(a, -EPROTO, why);
 }
 
-static int take_line(struct agent *a, char *line)
+static int agent_read_line(struct agent *a, char *line)
 {
 	struct strbuf why = STRBUF_INIT(4096);
 	char *word = strchr(line, ' ');
@@ -231,21 +232,21 @@ static int take_line(struct agent *a, char *line)
 
 	if (word)
 		*word++ = '\0';
-	heard(BUSY);
-	err = obey(a, line, word ? word : "", &why);
-	heard(clock_now());
+	agent_set_heard(BUSY);
+	err = agent_do_command(a, line, word ? word : "", &why);
+	agent_set_heard(clock_now());
 	strbuf_release(&why);
 	return err;
 }
 
-static int take_lines(struct agent *a)
+static int agent_read_lines(struct agent *a)
 {
 	char *from = a->line, *end;
 	int err = 0;
 
 	while (!err && !a->done && (end = memchr(from, '\n', a->len - (from - a->line)))) {
 		*end = '\0';
-		err = take_line(a, from);
+		err = agent_read_line(a, from);
 		from = end + 1;
 	}
 	a->len -= from - a->line;
@@ -253,7 +254,7 @@ static int take_lines(struct agent *a)
 	return err;
 }
 
-static int listen_once(struct agent *a)
+static int agent_read_stdin(struct agent *a)
 {
 	ssize_t n;
 
@@ -264,34 +265,34 @@ static int listen_once(struct agent *a)
 		return -errno;
 	a->done |= n == 0;
 	a->len += n > 0 ? n : 0;
-	return take_lines(a);
+	return agent_read_lines(a);
 }
 
 /* ---- the loop ---- */
 
-static int wait_for_word(void)
+static int agent_wait_stdin(void)
 {
 	struct pollfd fd = { .fd = STDIN_FILENO, .events = POLLIN };
 
 	return poll(&fd, 1, -1) < 0 && errno != EINTR ? -errno : -EINTR;
 }
 
-static int run_loop(struct agent *a)
+static int agent_run_loop(struct agent *a)
 {
-	int err = say(a, AGENT_VERSION, hostlat_version());
+	int err = agent_put_fact(a, AGENT_VERSION, hostlat_version());
 
 	while (!err && !a->done) {
 		err = a->started ? load_engine_wait(a->engine, STDIN_FILENO, WAIT_NS)
-				 : wait_for_word();
+				 : agent_wait_stdin();
 		if (err == -EINTR)
-			err = listen_once(a);
+			err = agent_read_stdin(a);
 		if (err >= 0 && a->started)
-			err = pass(a);
+			err = agent_put_events(a);
 	}
 	return err;
 }
 
-static int run(const void *unused)
+static int cmd_agent_run(const void *unused)
 {
 	const struct event_writer_options options = {
 		.started_ns = clock_real_ns(clock_system()),
@@ -303,11 +304,11 @@ static int run(const void *unused)
 	privilege_keep(LOAD_PRIVILEGES);
 	vec_init(&a.words, WORDS_MAX);
 	signal(SIGPIPE, SIG_IGN);
-	err = begin_watch();
+	err = agent_watch_start();
 	if (!err)
 		err = event_writer_new(&a.writer, STDOUT_FILENO, &options);
 	if (!err)
-		err = run_loop(&a);
+		err = agent_run_loop(&a);
 	if (err && err != -EPIPE)
 		log_error("agent: %s", strerror(-err));
 	load_engine_free(a.engine);
@@ -326,5 +327,5 @@ const struct command cmd_agent = {
 	.options = agent_options,
 	.config_size = 1,
 	.hidden = true,
-	.run = run,
+	.run = cmd_agent_run,
 };

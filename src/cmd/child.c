@@ -25,7 +25,7 @@
  * This program's file: a process is called as what it was started by, and "exe" says nothing to
  * who reads of it. Where another file has its place by now, the link to the one that runs.
  */
-static const char *program(char path[PATH_MAX])
+static const char *child_program(char path[PATH_MAX])
 {
 	static const char self[] = "/proc/self/exe";
 	const ssize_t n = readlink(self, path, PATH_MAX - 1);
@@ -39,8 +39,8 @@ static const char *program(char path[PATH_MAX])
 }
 
 /* `folder`: it gets no privileges; see child_start_plain(). */
-static void __attribute__((noreturn)) run(const char *const words[], const char *folder, int said,
-					  pid_t parent)
+static void __attribute__((noreturn))
+child_exec(const char *const words[], const char *folder, int said, pid_t parent)
 {
 	char path[PATH_MAX];
 	sigset_t none;
@@ -54,11 +54,11 @@ static void __attribute__((noreturn)) run(const char *const words[], const char 
 	prctl(PR_SET_PDEATHSIG, SIGTERM); /* a change of the user would take it back */
 	if (getppid() != parent || dup2(said, STDERR_FILENO) < 0)
 		_exit(127);
-	execv(program(path), (char *const *)words);
+	execv(child_program(path), (char *const *)words);
 	_exit(127);
 }
 
-static int start(struct child *child, const char *const words[], const char *folder)
+static int child_fork(struct child *child, const char *const words[], const char *folder)
 {
 	const pid_t parent = getpid();
 	int pair[2];
@@ -68,7 +68,7 @@ static int start(struct child *child, const char *const words[], const char *fol
 		return -errno;
 	child->pid = fork();
 	if (!child->pid)
-		run(words, folder, pair[1], parent);
+		child_exec(words, folder, pair[1], parent);
 	close(pair[1]);
 	if (child->pid < 0) {
 		child->pid = 0;
@@ -83,16 +83,16 @@ static int start(struct child *child, const char *const words[], const char *fol
 
 int child_start(struct child *child, const char *const words[])
 {
-	return start(child, words, NULL);
+	return child_fork(child, words, NULL);
 }
 
 int child_start_plain(struct child *child, const char *const words[], const char *folder)
 {
-	return start(child, words, folder);
+	return child_fork(child, words, folder);
 }
 
 /* False at its end. */
-static bool listen_to(struct child *child)
+static bool child_read_messages(struct child *child)
 {
 	char buf[4096];
 	ssize_t n;
@@ -102,7 +102,7 @@ static bool listen_to(struct child *child)
 	return n < 0 && (errno == EAGAIN || errno == EINTR);
 }
 
-static bool said_line(const struct child *child, const char *line)
+static bool child_has_line(const struct child *child, const char *line)
 {
 	const char *text = strbuf_str(&child->text);
 	const size_t len = strlen(line);
@@ -113,7 +113,7 @@ static bool said_line(const struct child *child, const char *line)
 	return false;
 }
 
-static int look(struct child *child, struct stop *stop)
+static int child_poll(struct child *child, struct stop *stop)
 {
 	struct pollfd fds[] = {
 		{ .fd = child->said, .events = POLLIN },
@@ -128,12 +128,12 @@ int child_ready(struct child *child, const char *line, uint64_t patience_ns, str
 {
 	const uint64_t until = clock_now() + patience_ns;
 
-	while (!said_line(child, line)) {
-		int err = look(child, stop);
+	while (!child_has_line(child, line)) {
+		int err = child_poll(child, stop);
 
 		if (err)
 			return err;
-		if (!listen_to(child) && !said_line(child, line))
+		if (!child_read_messages(child) && !child_has_line(child, line))
 			return -ECHILD;
 		if (clock_now() > until)
 			return -ETIMEDOUT;
@@ -141,7 +141,7 @@ int child_ready(struct child *child, const char *line, uint64_t patience_ns, str
 	return 0;
 }
 
-static int exit_code(struct child *child, int status)
+static int child_exit_code(struct child *child, int status)
 {
 	child->pid = 0;
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -ECHILD;
@@ -156,10 +156,10 @@ int child_wait(struct child *child, uint64_t patience_ns, struct stop *stop)
 		pid_t pid = waitpid(child->pid, &status, WNOHANG);
 		int err;
 
-		listen_to(child);
+		child_read_messages(child);
 		if (pid == child->pid)
-			return exit_code(child, status);
-		err = look(child, stop);
+			return child_exit_code(child, status);
+		err = child_poll(child, stop);
 		if (err)
 			return err;
 		if (clock_now() > until)
@@ -170,7 +170,7 @@ int child_wait(struct child *child, uint64_t patience_ns, struct stop *stop)
 #define MESSAGE "hostlat: "
 #define WARNING MESSAGE "warning: "
 
-static bool is_warning(const char *line)
+static bool child_is_warning(const char *line)
 {
 	return !strncmp(line, WARNING, sizeof(WARNING) - 1);
 }
@@ -180,19 +180,19 @@ void child_relay_warnings(struct child *child)
 	const char *text = strbuf_str(&child->text), *line, *end;
 
 	for (line = text + child->relayed; (end = strchr(line, '\n')); line = end + 1)
-		if (is_warning(line))
+		if (child_is_warning(line))
 			log_warning("%.*s", (int)(end - line) - (int)(sizeof(WARNING) - 1),
 				    line + sizeof(WARNING) - 1);
 	child->relayed = (size_t)(line - text);
 }
 
-static bool is_ready_line(const char *line)
+static bool child_is_ready_line(const char *line)
 {
 	return !strncmp(line, CHILD_MEASURES "\n", sizeof(CHILD_MEASURES));
 }
 
 /* The first message behind the line that it measures, else the last one before. */
-static const char *error_line(const char *text)
+static const char *child_error_line(const char *text)
 {
 	const char *found = "";
 	bool measures = false;
@@ -200,10 +200,10 @@ static const char *error_line(const char *text)
 	for (const char *line = text; *line;) {
 		const char *end = strchrnul(line, '\n');
 
-		if (is_ready_line(line)) {
+		if (child_is_ready_line(line)) {
 			measures = true;
 			found = "";
-		} else if (!is_warning(line) && !(measures && *found)) {
+		} else if (!child_is_warning(line) && !(measures && *found)) {
 			found = line;
 		}
 		line = *end ? end + 1 : end;
@@ -213,7 +213,7 @@ static const char *error_line(const char *text)
 
 void child_put_error(const struct child *child, int code, struct strbuf *why)
 {
-	const char *line = error_line(strbuf_str(&child->text));
+	const char *line = child_error_line(strbuf_str(&child->text));
 
 	if (!strncmp(line, MESSAGE, sizeof(MESSAGE) - 1))
 		line += sizeof(MESSAGE) - 1;
@@ -233,7 +233,7 @@ void child_interrupt(const struct child *child)
 		kill(child->pid, SIGINT);
 }
 
-static bool gone(const struct child *child, uint64_t patience_ns)
+static bool child_wait_gone(const struct child *child, uint64_t patience_ns)
 {
 	const uint64_t until = clock_now() + patience_ns;
 
@@ -250,7 +250,7 @@ void child_end(struct child *child)
 	child_relay_warnings(child);
 	if (child->pid) {
 		kill(child->pid, SIGTERM);
-		if (!gone(child, END_PATIENCE_NS)) {
+		if (!child_wait_gone(child, END_PATIENCE_NS)) {
 			kill(child->pid, SIGKILL);
 			waitpid(child->pid, NULL, 0);
 		}

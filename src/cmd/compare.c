@@ -53,7 +53,7 @@ static const struct opt compare_options[] = {
 };
 
 /* What one recording holds, or the recordings in a folder of `explain`. */
-struct input {
+struct compare_input {
 	const char *file, *name;       /* name: "A" or "B" */
 	struct compare_readers from;
 	struct run_facts run;
@@ -65,17 +65,17 @@ struct input {
 	struct event_damage damage;
 };
 
-struct inputs {
-	struct input both[2];
+struct compare_inputs {
+	struct compare_input both[2];
 	struct comparison *messages;   /* NULL: not both have any */
 	bool stages, load, conns;      /* both have it */
 };
 
 /* ---- reading ---- */
 
-static int take_event(void *ctx, const struct event *event)
+static int compare_feed_event(void *ctx, const struct event *event)
 {
-	struct input *in = ctx;
+	struct compare_input *in = ctx;
 	const char *key, *value;
 	int err = 0;
 
@@ -88,7 +88,7 @@ static int take_event(void *ctx, const struct event *event)
 }
 
 /* Of all that was read. */
-static void note_damage(struct input *in, struct event_source *source)
+static void compare_note_damage(struct compare_input *in, struct event_source *source)
 {
 	struct event_damage damage;
 
@@ -96,7 +96,7 @@ static void note_damage(struct input *in, struct event_source *source)
 	in->damage.reasons |= damage.reasons;
 }
 
-static int read_conns(struct input *in)
+static int compare_read_conns(struct compare_input *in)
 {
 	struct compare_readers *from = &in->from;
 	struct event_source *source = event_reader_source(from->conns);
@@ -112,18 +112,18 @@ static int read_conns(struct input *in)
 	if (err)
 		return err;
 	event_source_damage(source, &damage);
-	note_damage(in, source);
+	compare_note_damage(in, source);
 	return conns_run_finish(in->conns, &damage);
 }
 
-static int read_input(struct input *in)
+static int compare_read_input(struct compare_input *in)
 {
 	int err = watch_run_new(&in->watch);
 
 	if (!err)
-		err = recorded_file_events(in->from.host, take_event, in);
+		err = recorded_file_events(in->from.host, compare_feed_event, in);
 	if (!err)
-		note_damage(in, event_reader_source(in->from.host));
+		compare_note_damage(in, event_reader_source(in->from.host));
 	if (!err) {
 		err = event_reader_cores(in->from.host, EV_MESSAGE, NULL, 0);
 		in->messages = err > 0;
@@ -131,13 +131,13 @@ static int read_input(struct input *in)
 	in->stages = err >= 0 && watch_run_any(in->watch) && in->from.host != in->from.conns;
 	in->load = in->from.load;
 	if (err >= 0 && in->from.conns)
-		err = read_conns(in);
+		err = compare_read_conns(in);
 	if (err < 0)
 		recorded_file_failed(in->file, "compare", err);
 	return err < 0 ? err : 0;
 }
 
-static int read_load(struct input *in)
+static int compare_read_load(struct compare_input *in)
 {
 	const struct load_question none = { 0 };
 	struct event_source *source = event_reader_source(in->from.load);
@@ -152,15 +152,15 @@ static int read_load(struct input *in)
 	if (!err)
 		err = load_intake_finish(&in->intake);
 	if (!err)
-		note_damage(in, source);
+		compare_note_damage(in, source);
 	if (err)
 		recorded_file_failed(in->file, "compare", err);
 	return err;
 }
 
-static int compare_messages(struct inputs *in, const struct selection *selection)
+static int compare_open_messages(struct compare_inputs *in, const struct selection *selection)
 {
-	struct input *a = &in->both[0], *b = &in->both[1];
+	struct compare_input *a = &in->both[0], *b = &in->both[1];
 	const struct event_reader *which;
 	int err;
 
@@ -172,36 +172,36 @@ static int compare_messages(struct inputs *in, const struct selection *selection
 	return err;
 }
 
-static bool has_conns(const struct input *in)
+static bool compare_has_conns(const struct compare_input *in)
 {
 	return in->conns && conns_run_any(in->conns);
 }
 
-static int read_all(struct inputs *in, const struct selection *selection)
+static int compare_read_inputs(struct compare_inputs *in, const struct selection *selection)
 {
-	struct input *a = &in->both[0], *b = &in->both[1];
-	int err = read_input(a);
+	struct compare_input *a = &in->both[0], *b = &in->both[1];
+	int err = compare_read_input(a);
 
 	if (!err)
-		err = read_input(b);
+		err = compare_read_input(b);
 	if (err)
 		return err;
 	in->stages = a->stages && b->stages;
-	in->conns = has_conns(a) && has_conns(b);
+	in->conns = compare_has_conns(a) && compare_has_conns(b);
 	in->load = a->load && b->load;
-	err = compare_messages(in, selection);
+	err = compare_open_messages(in, selection);
 	if (!err && in->load)
-		err = read_load(a);
+		err = compare_read_load(a);
 	if (!err && in->load)
-		err = read_load(b);
+		err = compare_read_load(b);
 	return err;
 }
 
 /* ---- the result ---- */
 
-static uint64_t duration_ns(const struct inputs *in, int side)
+static uint64_t compare_duration_ns(const struct compare_inputs *in, int side)
 {
-	const struct input *one = &in->both[side];
+	const struct compare_input *one = &in->both[side];
 	struct load_status status;
 
 	if (in->messages)
@@ -216,11 +216,11 @@ static uint64_t duration_ns(const struct inputs *in, int side)
 	return status.elapsed_ns;
 }
 
-static void add_input(const struct inputs *in, int side, struct report *r)
+static void compare_add_input(const struct compare_inputs *in, int side, struct report *r)
 {
-	const struct input *one = &in->both[side];
+	const struct compare_input *one = &in->both[side];
 	const struct times *times = watch_run_times(one->watch);
-	const uint64_t duration = duration_ns(in, side);
+	const uint64_t duration = compare_duration_ns(in, side);
 	struct object *o = object_new(r);
 
 	object_add(o, "file", value_string(report_format(r, "%s", one->file)));
@@ -236,7 +236,7 @@ static void add_input(const struct inputs *in, int side, struct report *r)
 	object_add(&r->body, side ? "b" : "a", value_object(o));
 }
 
-static void add_title(const struct inputs *in, struct report *r)
+static void compare_add_title(const struct compare_inputs *in, struct report *r)
 {
 	char a[HUMAN_MAX], b[HUMAN_MAX];
 
@@ -253,13 +253,13 @@ static void add_title(const struct inputs *in, struct report *r)
 	}
 }
 
-static void say_only(bool a, bool b, const char *what, struct report *r)
+static void compare_report_only(bool a, bool b, const char *what, struct report *r)
 {
 	if (a != b)
 		report_finding(r, "Only %s has %s.", a ? "A" : "B", what);
 }
 
-static void add_damage(const struct input *in, struct report *r)
+static void compare_add_damage(const struct compare_input *in, struct report *r)
 {
 	struct strbuf evidence = STRBUF_INIT(1024);
 
@@ -271,12 +271,12 @@ static void add_damage(const struct input *in, struct report *r)
 	strbuf_release(&evidence);
 }
 
-static int add_load(struct inputs *in, struct report *r)
+static int compare_add_load(struct compare_inputs *in, struct report *r)
 {
 	int err = load_compare_report(in->both[0].intake.analysis, in->both[1].intake.analysis, r);
 
 	for (int side = 0; !err && side < 2; side++) {
-		struct input *one = &in->both[side];
+		struct compare_input *one = &in->both[side];
 		struct report own;
 
 		report_init(&own, &r->provenance);
@@ -290,38 +290,38 @@ static int add_load(struct inputs *in, struct report *r)
 	return err;
 }
 
-static int fill(struct inputs *in, struct report *r)
+static int compare_fill_report(struct compare_inputs *in, struct report *r)
 {
-	struct input *a = &in->both[0], *b = &in->both[1];
+	struct compare_input *a = &in->both[0], *b = &in->both[1];
 	int err = 0;
 
-	add_title(in, r);
-	add_input(in, 0, r);
-	add_input(in, 1, r);
+	compare_add_title(in, r);
+	compare_add_input(in, 0, r);
+	compare_add_input(in, 1, r);
 	report_place_findings(r);
 	if (in->messages)
 		err = comparison_report(in->messages, r);
 	if (!err && in->stages)
 		err = watch_compare_report(a->watch, b->watch, r);
 	if (!err && in->load)
-		err = add_load(in, r);
+		err = compare_add_load(in, r);
 	if (!err && in->conns)
 		err = conns_compare_report(a->conns, b->conns, r);
-	say_only(a->messages, b->messages, "messages", r);
-	say_only(a->stages, b->stages, "latencies by stage", r);
-	say_only(a->load, b->load, "requests of a load generator", r);
-	say_only(has_conns(a), has_conns(b), "connections", r);
+	compare_report_only(a->messages, b->messages, "messages", r);
+	compare_report_only(a->stages, b->stages, "latencies by stage", r);
+	compare_report_only(a->load, b->load, "requests of a load generator", r);
+	compare_report_only(compare_has_conns(a), compare_has_conns(b), "connections", r);
 	compare_facts_report(&a->facts, &b->facts, r);
 	if (!in->messages && !in->stages && !in->load && !in->conns)
 		report_reason(r, "nothing-in-common", NULL,
 			      "there is nothing that both recordings measured");
-	add_damage(a, r);
-	add_damage(b, r);
+	compare_add_damage(a, r);
+	compare_add_damage(b, r);
 	report_place_verdict(r);
 	return err ? err : report_error(r);
 }
 
-static int print(const struct compare_config *c, struct inputs *in)
+static int compare_print(const struct compare_config *c, struct compare_inputs *in)
 {
 	struct provenance who = run_facts_provenance(&in->both[1].run, "compare", COMPARE_SCHEMA);
 	struct report report;
@@ -330,7 +330,7 @@ static int print(const struct compare_config *c, struct inputs *in)
 	report_init(&report, &who);
 	for (int side = 0; side < 2; side++)
 		watch_run_times(in->both[side].watch)->style = c->time;
-	err = fill(in, &report);
+	err = compare_fill_report(in, &report);
 	if (err)
 		log_error("cannot make the result: %s", strerror(-err));
 	else
@@ -341,7 +341,7 @@ static int print(const struct compare_config *c, struct inputs *in)
 
 /* ---- the command ---- */
 
-static bool selection_of(const struct compare_config *c, struct selection *s)
+static bool compare_selection(const struct compare_config *c, struct selection *s)
 {
 	/* One message as a reference is read and not used: it can't be none. */
 	*s = (struct selection){ .from = 0.999, .to = 1, .slowest = c->slowest,
@@ -352,7 +352,7 @@ static bool selection_of(const struct compare_config *c, struct selection *s)
 	return false;
 }
 
-static void release(struct inputs *in)
+static void compare_release_inputs(struct compare_inputs *in)
 {
 	comparison_free(in->messages);
 	for (int side = 0; side < 2; side++) {
@@ -365,15 +365,15 @@ static void release(struct inputs *in)
 	free(in);
 }
 
-static int run(const void *config)
+static int cmd_compare_run(const void *config)
 {
 	const struct compare_config *c = config;
 	struct selection selection;
-	struct inputs *in;
+	struct compare_inputs *in;
 	int code = EXIT_CANNOT;
 
 	common_begin(&c->common);
-	if (!selection_of(c, &selection))
+	if (!compare_selection(c, &selection))
 		return EXIT_USAGE;
 	in = calloc(1, sizeof(*in));
 	if (!in) {
@@ -387,9 +387,9 @@ static int run(const void *config)
 	for (int side = 0; side < 2; side++)
 		compare_facts_init(&in->both[side].facts);
 	if (!compare_readers_open(&in->both[0].from, c->a) &&
-	    !compare_readers_open(&in->both[1].from, c->b) && !read_all(in, &selection))
-		code = print(c, in);
-	release(in);
+	    !compare_readers_open(&in->both[1].from, c->b) && !compare_read_inputs(in, &selection))
+		code = compare_print(c, in);
+	compare_release_inputs(in);
 	return code;
 }
 
@@ -399,5 +399,5 @@ const struct command cmd_compare = {
 	.summary = "show how two recordings differ",
 	.options = compare_options,
 	.config_size = sizeof(struct compare_config),
-	.run = run,
+	.run = cmd_compare_run,
 };

@@ -30,7 +30,7 @@ void compare_facts_release(struct compare_facts *facts)
 	vec_release(facts);
 }
 
-static bool tells_set_up(const char *key)
+static bool compare_facts_is_setup(const char *key)
 {
 	for (size_t i = 0; i < ARRAY_LEN(counters); i++)
 		if (!strcmp(key, counters[i]))
@@ -43,7 +43,7 @@ int compare_facts_take(struct compare_facts *facts, const char *key, const char 
 	struct compare_fact fact;
 	int err;
 
-	if (!tells_set_up(key))
+	if (!compare_facts_is_setup(key))
 		return 0;
 	fact = (struct compare_fact){ strdup(key), strdup(value) };
 	err = fact.key && fact.value ? vec_push(facts, fact) : -ENOMEM;
@@ -54,7 +54,7 @@ int compare_facts_take(struct compare_facts *facts, const char *key, const char 
 	return err == -E2BIG ? 0 : err;
 }
 
-static int by_key(const void *a, const void *b)
+static int compare_facts_order(const void *a, const void *b)
 {
 	const struct compare_fact *x = a, *y = b;
 	const int order = strcmp(x->key, y->key);
@@ -62,15 +62,15 @@ static int by_key(const void *a, const void *b)
 	return order ? order : strcmp(x->value, y->value);
 }
 
-static void sort(struct compare_facts *facts)
+static void compare_facts_sort(struct compare_facts *facts)
 {
 	if (facts->len)
-		qsort(facts->items, facts->len, sizeof(*facts->items), by_key);
+		qsort(facts->items, facts->len, sizeof(*facts->items), compare_facts_order);
 }
 
 /* All values of the key at *at, which moves on; NULL if there is another key there. */
-static const char *values(const struct compare_facts *facts, size_t *at, const char *key,
-			  struct report *r)
+static const char *compare_facts_values(const struct compare_facts *facts, size_t *at,
+					const char *key, struct report *r)
 {
 	struct strbuf text = STRBUF_INIT(VALUES_MAX);
 	const char *all = NULL;
@@ -94,13 +94,14 @@ void compare_facts_report(struct compare_facts *a, struct compare_facts *b, stru
 	struct table *t = table_new(r, fact_columns, ARRAY_LEN(fact_columns));
 	size_t i = 0, k = 0;
 
-	sort(a);
-	sort(b);
+	compare_facts_sort(a);
+	compare_facts_sort(b);
 	while (i < a->len || k < b->len) {
 		const char *x = i < a->len ? a->items[i].key : NULL;
 		const char *y = k < b->len ? b->items[k].key : NULL;
 		const char *key = !y || (x && strcmp(x, y) < 0) ? x : y;
-		const char *in_a = values(a, &i, key, r), *in_b = values(b, &k, key, r);
+		const char *in_a = compare_facts_values(a, &i, key, r),
+			   *in_b = compare_facts_values(b, &k, key, r);
 
 		if (!in_a != !in_b || (in_a && strcmp(in_a, in_b)))
 			TABLE_ADD(t, value_string(report_format(r, "%s", key)),

@@ -13,7 +13,8 @@
 #include "conns/conns.h"
 
 /* NULL: it is not in the folder, or, with a message and *err, it can't be read. */
-static struct event_reader *open_in(const char *folder, const char *name, bool needed, int *err)
+static struct event_reader *compare_readers_open_in(const char *folder, const char *name,
+						    bool needed, int *err)
 {
 	struct event_reader *reader;
 	char path[4096];
@@ -27,16 +28,16 @@ static struct event_reader *open_in(const char *folder, const char *name, bool n
 	return reader;
 }
 
-static int open_folder(struct compare_readers *r, const char *path)
+static int compare_readers_open_folder(struct compare_readers *r, const char *path)
 {
 	int err = 0;
 
 	r->folder = true;
-	r->host = open_in(path, EXPLAIN_SERVER, true, &err);
+	r->host = compare_readers_open_in(path, EXPLAIN_SERVER, true, &err);
 	if (!err)
-		r->load = open_in(path, EXPLAIN_CLIENT, true, &err);
+		r->load = compare_readers_open_in(path, EXPLAIN_CLIENT, true, &err);
 	if (!err)
-		r->conns = open_in(path, EXPLAIN_CONNS, false, &err);
+		r->conns = compare_readers_open_in(path, EXPLAIN_CONNS, false, &err);
 	if (err)
 		return err;
 	err = conns_scope_read(&r->scope, r->host, r->load);
@@ -46,7 +47,7 @@ static int open_folder(struct compare_readers *r, const char *path)
 }
 
 /* Who made it, its facts say. */
-static int take(void *ctx, const struct event *event)
+static int compare_readers_feed(void *ctx, const struct event *event)
 {
 	struct compare_readers *r = ctx;
 	const char *key, *value;
@@ -68,11 +69,11 @@ int compare_readers_open(struct compare_readers *r, const char *path)
 
 	*r = (struct compare_readers){ 0 };
 	if (!stat(path, &st) && S_ISDIR(st.st_mode))
-		return open_folder(r, path);
+		return compare_readers_open_folder(r, path);
 	r->host = recorded_file_open(path);
 	if (!r->host)
 		return -EIO;
-	err = recorded_file_events(r->host, take, r);
+	err = recorded_file_events(r->host, compare_readers_feed, r);
 	if (err < 0)
 		recorded_file_failed(path, "compare", err);
 	return err < 0 ? err : 0;

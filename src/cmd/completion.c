@@ -51,7 +51,7 @@ static const char script_tail[] =
 	"}\n"
 	"complete -F _hostlat hostlat\n";
 
-static void append_command_names(const struct command *const *table, struct strbuf *out)
+static void completion_put_commands(const struct command *const *table, struct strbuf *out)
 {
 	for (; *table; table++) {
 		if (!(*table)->hidden)
@@ -59,18 +59,18 @@ static void append_command_names(const struct command *const *table, struct strb
 	}
 }
 
-static void append_choices(const struct opt *row, struct strbuf *out)
+static void completion_put_choices(const struct opt *row, struct strbuf *out)
 {
 	for (const struct opt_choice *choice = row->choices; choice->name; choice++)
 		strbuf_printf(out, "%s%s", choice == row->choices ? "" : " ", choice->name);
 }
 
 /* What completes the value of a row. */
-static void append_value(const struct opt *row, struct strbuf *out)
+static void completion_put_value(const struct opt *row, struct strbuf *out)
 {
 	if (row->choices) {
 		strbuf_puts(out, "_hostlat_words '");
-		append_choices(row, out);
+		completion_put_choices(row, out);
 		strbuf_putc(out, '\'');
 	} else if (row->file) {
 		strbuf_puts(out, "_hostlat_files");
@@ -79,14 +79,14 @@ static void append_value(const struct opt *row, struct strbuf *out)
 	}
 }
 
-static void append_pattern(const struct opt *row, struct strbuf *out)
+static void completion_put_pattern(const struct opt *row, struct strbuf *out)
 {
 	strbuf_printf(out, "--%s", row->name);
 	if (row->letter)
 		strbuf_printf(out, "|-%c", row->letter);
 }
 
-static void append_values(const struct opt_table *table, struct strbuf *out)
+static void completion_put_values(const struct opt_table *table, struct strbuf *out)
 {
 	strbuf_puts(out, "\t\tcase $prev in\n");
 	for (uint32_t i = 0; i < table->len; i++) {
@@ -95,15 +95,15 @@ static void append_values(const struct opt_table *table, struct strbuf *out)
 		if (row->positional || row->type == OPT_TYPE_FLAG)
 			continue;
 		strbuf_puts(out, "\t\t");
-		append_pattern(row, out);
+		completion_put_pattern(row, out);
 		strbuf_puts(out, ") ");
-		append_value(row, out);
+		completion_put_value(row, out);
 		strbuf_puts(out, "; return;;\n");
 	}
 	strbuf_puts(out, "\t\tesac\n");
 }
 
-static void append_names(const struct opt_table *table, struct strbuf *out)
+static void completion_put_names(const struct opt_table *table, struct strbuf *out)
 {
 	strbuf_puts(out, "\t\tcase $cur in\n\t\t-*) _hostlat_words '");
 	for (uint32_t i = 0; i < table->len; i++) {
@@ -115,21 +115,21 @@ static void append_names(const struct opt_table *table, struct strbuf *out)
 		if (!table->slots[i].row->positional)
 			continue;
 		strbuf_puts(out, "\t\t*) ");
-		append_value(table->slots[i].row, out);
+		completion_put_value(table->slots[i].row, out);
 		strbuf_puts(out, ";;\n");
 		break;
 	}
 	strbuf_puts(out, "\t\tesac\n");
 }
 
-static void append_command(const struct command *command, struct strbuf *out)
+static void completion_put_command(const struct command *command, struct strbuf *out)
 {
 	struct opt_table table;
 
 	opt_flatten(command->options, &table);
 	strbuf_printf(out, "\t%s)\n", command->name);
-	append_values(&table, out);
-	append_names(&table, out);
+	completion_put_values(&table, out);
+	completion_put_names(&table, out);
 	strbuf_puts(out, "\t\t;;\n");
 }
 
@@ -140,14 +140,14 @@ static int completion_describe(const struct command *const *table, const void *c
 	(void)config; /* there is one shell */
 	strbuf_puts(&text, script_head);
 	strbuf_puts(&text, "\t\t_hostlat_words '");
-	append_command_names(table, &text);
+	completion_put_commands(table, &text);
 	strbuf_puts(&text, "--help --version'\n\t\treturn\n\tfi\n\tcase ${COMP_WORDS[1]} in\n");
 	strbuf_puts(&text, "\thelp) _hostlat_words '");
-	append_command_names(table, &text);
+	completion_put_commands(table, &text);
 	strbuf_puts(&text, "';;\n");
 	for (; *table; table++) {
 		if (!(*table)->hidden && strcmp((*table)->name, "help") != 0)
-			append_command(*table, &text);
+			completion_put_command(*table, &text);
 	}
 	strbuf_puts(&text, script_tail);
 	return command_print(&text);

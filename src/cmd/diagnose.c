@@ -54,7 +54,8 @@ static const struct opt diagnose_options[] = {
 };
 
 /* What the options choose. *file: the other recording, or NULL. */
-static bool selection_of(const struct diagnose_config *c, struct selection *s, const char **file)
+static bool diagnose_selection(const struct diagnose_config *c, struct selection *s,
+			       const char **file)
 {
 	*s = (struct selection){ .direction = (enum direction)c->direction,
 				 .from = 0.999, .to = 1, .slowest = c->slowest,
@@ -74,7 +75,7 @@ static bool selection_of(const struct diagnose_config *c, struct selection *s, c
 }
 
 /* Who recorded it, and when. */
-static int take_fact(void *facts, const struct event *event)
+static int diagnose_feed_fact(void *facts, const struct event *event)
 {
 	const char *key, *value;
 
@@ -85,8 +86,9 @@ static int take_fact(void *facts, const struct event *event)
 	return 0;
 }
 
-static int diagnose(const struct diagnose_config *c, const struct diagnose_options *options,
-		    struct event_reader *reader, struct event_reader *against)
+static int diagnose_recording(const struct diagnose_config *c,
+			      const struct diagnose_options *options, struct event_reader *reader,
+			      struct event_reader *against)
 {
 	struct run_facts facts = { 0 };
 	struct provenance who;
@@ -102,7 +104,7 @@ static int diagnose(const struct diagnose_config *c, const struct diagnose_optio
 		diagnosis_free(d);
 		return code;
 	}
-	recorded_file_events(reader, take_fact, &facts);
+	recorded_file_events(reader, diagnose_feed_fact, &facts);
 	who = run_facts_provenance(&facts, "diagnose", DIAGNOSE_SCHEMA);
 	report_init(&report, &who);
 	err = diagnosis_report(d, &report);
@@ -115,7 +117,7 @@ static int diagnose(const struct diagnose_config *c, const struct diagnose_optio
 	return code;
 }
 
-static int run(const void *config)
+static int cmd_diagnose_run(const void *config)
 {
 	const struct diagnose_config *c = config;
 	struct diagnose_options options = {
@@ -126,13 +128,13 @@ static int run(const void *config)
 	int code = EXIT_CANNOT;
 
 	common_begin(&c->common);
-	if (!selection_of(c, &options.selection, &against))
+	if (!diagnose_selection(c, &options.selection, &against))
 		return EXIT_USAGE;
 	reader = recorded_file_open(c->file);
 	if (reader && against)
 		other = recorded_file_open(against);
 	if (reader && (other || !against))
-		code = diagnose(c, &options, reader, other);
+		code = diagnose_recording(c, &options, reader, other);
 	event_reader_free(other);
 	event_reader_free(reader);
 	return code;
@@ -144,5 +146,5 @@ const struct command cmd_diagnose = {
 	.summary = "explain why the slow messages of a recording were slow",
 	.options = diagnose_options,
 	.config_size = sizeof(struct diagnose_config),
-	.run = run,
+	.run = cmd_diagnose_run,
 };

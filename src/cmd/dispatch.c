@@ -12,8 +12,8 @@
 
 #define TEXT_MAX (1 << 20)
 
-static int run_command(const struct command *command, const struct command *const *table,
-		       void *config)
+static int dispatch_run(const struct command *command, const struct command *const *table,
+			void *config)
 {
 	BUG_ON(!command->run == !command->describe);
 	if (command->reads_only)
@@ -21,8 +21,8 @@ static int run_command(const struct command *command, const struct command *cons
 	return command->run ? command->run(config) : command->describe(table, config);
 }
 
-static int parse_and_run(const struct command *command, const struct command *const *table,
-			 int argc, char **argv)
+static int dispatch_parse(const struct command *command, const struct command *const *table,
+			  int argc, char **argv)
 {
 	struct strbuf text = STRBUF_INIT(TEXT_MAX);
 	void *config = calloc(1, command->config_size);
@@ -34,7 +34,7 @@ static int parse_and_run(const struct command *command, const struct command *co
 	}
 	switch (opt_parse(command->options, config, argc, argv, &text)) {
 	case OPT_PARSED:
-		result = run_command(command, table, config);
+		result = dispatch_run(command, table, config);
 		break;
 	case OPT_HELP:
 		strbuf_reset(&text);
@@ -50,7 +50,7 @@ static int parse_and_run(const struct command *command, const struct command *co
 	return result;
 }
 
-static int print_version(void)
+static int dispatch_version(void)
 {
 	struct strbuf text = STRBUF_INIT(TEXT_MAX);
 
@@ -58,7 +58,7 @@ static int print_version(void)
 	return command_print(&text);
 }
 
-static int print_overview(const struct command *const *table)
+static int dispatch_overview(const struct command *const *table)
 {
 	struct strbuf text = STRBUF_INIT(TEXT_MAX);
 
@@ -76,9 +76,9 @@ int dispatch(const struct command *const *table, int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	if (strcmp(argv[1], "--version") == 0)
-		return print_version();
+		return dispatch_version();
 	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
-		return print_overview(table);
+		return dispatch_overview(table);
 	if (argv[1][0] == '-') {
 		log_error("there is no option '%s' here; put the command first (only --help and "
 			  "--version may stand in its place)", argv[1]);
@@ -87,5 +87,5 @@ int dispatch(const struct command *const *table, int argc, char **argv)
 	command = command_find(table, argv[1]);
 	if (!command)
 		return EXIT_USAGE;
-	return parse_and_run(command, table, argc - 2, argv + 2);
+	return dispatch_parse(command, table, argc - 2, argv + 2);
 }

@@ -41,14 +41,14 @@ static const char *const state_names[] = {
 };
 
 /* Appends to a comma-separated list of names that goes into a sentence. */
-static void list_name(struct strbuf *names, const char *name)
+static void doctor_list_name(struct strbuf *names, const char *name)
 {
 	strbuf_printf(names, "%s%s", names->len ? ", " : "", name);
 }
 
 /* Unprivileged runs end here: what is listed as n/a makes the result partial. */
-static void unknown_reason(struct report *report, const char *what, size_t n,
-			   const struct strbuf *names)
+static void doctor_unknown_reason(struct report *report, const char *what, size_t n,
+				  const struct strbuf *names)
 {
 	if (n)
 		report_reason(report, "not-permitted", strbuf_str(names),
@@ -56,7 +56,7 @@ static void unknown_reason(struct report *report, const char *what, size_t n,
 			      host_may(NULL, CAP_SYS_ADMIN) ? "" : "; run as root (sudo)");
 }
 
-static void show_capabilities(struct report *report, const struct cap_vec *caps)
+static void doctor_show_capabilities(struct report *report, const struct cap_vec *caps)
 {
 	/* People read what was found and what it takes in one cell. */
 	static const struct column columns[] = {
@@ -90,19 +90,19 @@ static void show_capabilities(struct report *report, const struct cap_vec *caps)
 		if (cap->state != CAP_UNKNOWN || (last && !strcmp(last, cap->area)))
 			continue;
 		last = cap->area;
-		list_name(&unknown, last);
+		doctor_list_name(&unknown, last);
 	}
 	report_summary(report, "%zu capabilities", count[CAP_YES]);
 	report_summary(report, "%zu missing", count[CAP_NO]);
 	if (count[CAP_UNKNOWN])
 		report_summary(report, "%zu not known", count[CAP_UNKNOWN]);
 	object_add(&report->body, "capabilities", value_table(table));
-	unknown_reason(report, "capabilities", count[CAP_UNKNOWN], &unknown);
+	doctor_unknown_reason(report, "capabilities", count[CAP_UNKNOWN], &unknown);
 	strbuf_release(&unknown);
 }
 
 /* A table for programs; for people, whom its sentences would not fit into columns, lines. */
-static void show_tuning(struct report *report, const struct host_advice_vec *advice)
+static void doctor_show_tuning(struct report *report, const struct host_advice_vec *advice)
 {
 	static const struct column columns[] = {
 		{ .name = "fact" }, { .name = "value" }, { .name = "why" }, { .name = "source" },
@@ -125,7 +125,7 @@ static void show_tuning(struct report *report, const struct host_advice_vec *adv
 }
 
 /* Programs get all facts as an object, unknown ones as null; people get them when they ask. */
-static void show_facts(struct report *report, const struct host_facts *facts, bool text)
+static void doctor_show_facts(struct report *report, const struct host_facts *facts, bool text)
 {
 	static const struct column columns[] = {
 		{ .head = "fact" },
@@ -145,7 +145,7 @@ static void show_facts(struct report *report, const struct host_facts *facts, bo
 	}
 }
 
-static void check_facts(struct report *report, const struct host_facts *facts)
+static void doctor_check_facts(struct report *report, const struct host_facts *facts)
 {
 	struct strbuf unknown = STRBUF_INIT(UNKNOWN_TEXT);
 	size_t n = 0;
@@ -153,14 +153,14 @@ static void check_facts(struct report *report, const struct host_facts *facts)
 	for (size_t i = 0; i < facts->len; i++) {
 		if (facts->items[i].known)
 			continue;
-		list_name(&unknown, facts->items[i].key);
+		doctor_list_name(&unknown, facts->items[i].key);
 		n++;
 	}
-	unknown_reason(report, "facts", n, &unknown);
+	doctor_unknown_reason(report, "facts", n, &unknown);
 	strbuf_release(&unknown);
 }
 
-static int doctor_run(const void *cfg)
+static int cmd_doctor_run(const void *cfg)
 {
 	const struct doctor_config *config = cfg;
 	struct host_advice_vec advice = { 0 };
@@ -188,12 +188,12 @@ static int doctor_run(const void *cfg)
 		goto out;
 	}
 	if (config->tuning)
-		show_tuning(&report, &advice);
+		doctor_show_tuning(&report, &advice);
 	else if (!config->facts)
-		show_capabilities(&report, &caps);
-	show_facts(&report, &facts, config->facts);
+		doctor_show_capabilities(&report, &caps);
+	doctor_show_facts(&report, &facts, config->facts);
 	if (config->tuning || config->facts)
-		check_facts(&report, &facts);
+		doctor_check_facts(&report, &facts);
 	report_place_verdict(&report);
 	result = result_print(&report, &config->common);
 out:
@@ -209,5 +209,5 @@ const struct command cmd_doctor = {
 	.summary = "show what this machine can measure and which of its settings cost latency",
 	.options = doctor_options,
 	.config_size = sizeof(struct doctor_config),
-	.run = doctor_run,
+	.run = cmd_doctor_run,
 };

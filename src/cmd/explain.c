@@ -86,31 +86,31 @@ static const struct opt explain_options[] = {
 
 /* ---- the words of the commands ---- */
 
-struct words {
+struct child_arguments {
 	const char *words[CHILD_WORDS_MAX];
 	size_t n;
 	struct strbuf texts[16]; /* those that were made */
 	size_t made;
 };
 
-static void word(struct words *w, const char *text)
+static void arguments_add(struct child_arguments *w, const char *text)
 {
 	if (w->n + 1 < CHILD_WORDS_MAX)
 		w->words[w->n++] = text;
 }
 
-static void option(struct words *w, const char *name, const char *value)
+static void arguments_add_option(struct child_arguments *w, const char *name, const char *value)
 {
 	if (!value)
 		return;
-	word(w, name);
-	word(w, value);
+	arguments_add(w, name);
+	arguments_add(w, value);
 }
 
-static const char *made(struct words *w, const char *fmt, ...)
+static const char *arguments_format(struct child_arguments *w, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-static const char *made(struct words *w, const char *fmt, ...)
+static const char *arguments_format(struct child_arguments *w, const char *fmt, ...)
 {
 	struct strbuf *text = &w->texts[w->made++];
 	va_list args;
@@ -122,82 +122,85 @@ static const char *made(struct words *w, const char *fmt, ...)
 	return strbuf_str(text);
 }
 
-static void number(struct words *w, const char *name, uint64_t value)
+static void arguments_add_number(struct child_arguments *w, const char *name, uint64_t value)
 {
 	if (value)
-		option(w, name, made(w, "%llu", (unsigned long long)value));
+		arguments_add_option(w, name,
+				     arguments_format(w, "%llu", (unsigned long long)value));
 }
 
-static void words_release(struct words *w)
+static void arguments_release(struct child_arguments *w)
 {
 	for (size_t i = 0; i < w->made; i++)
 		strbuf_release(&w->texts[i]);
 }
 
-static void record_words(struct words *w, const struct explain_config *c, uint64_t port)
+static void explain_put_record(struct child_arguments *w, const struct explain_config *c,
+			       uint64_t port)
 {
-	word(w, "hostlat");
-	word(w, "record");
-	option(w, "-o", made(w, "%s/" EXPLAIN_SERVER, c->folder));
-	number(w, "--port", port);
-	option(w, "--interval", "250ms");
-	option(w, "--size-limit", c->size_limit);
-	word(w, "--json");
-	option(w, "--output", made(w, "%s/" EXPLAIN_WATCH, c->folder));
+	arguments_add(w, "hostlat");
+	arguments_add(w, "record");
+	arguments_add_option(w, "-o", arguments_format(w, "%s/" EXPLAIN_SERVER, c->folder));
+	arguments_add_number(w, "--port", port);
+	arguments_add_option(w, "--interval", "250ms");
+	arguments_add_option(w, "--size-limit", c->size_limit);
+	arguments_add(w, "--json");
+	arguments_add_option(w, "--output", arguments_format(w, "%s/" EXPLAIN_WATCH, c->folder));
 }
 
 /* Of all connections: which ones are the run's is seen afterwards. */
-static void conns_words(struct words *w, const struct explain_config *c)
+static void explain_put_conns(struct child_arguments *w, const struct explain_config *c)
 {
-	word(w, "hostlat");
-	word(w, "conns");
-	option(w, "--record", made(w, "%s/" EXPLAIN_CONNS, c->folder));
-	word(w, "--record-all");
-	option(w, "--interval", "250ms");
-	word(w, "--json");
-	option(w, "--output", "/dev/null");
+	arguments_add(w, "hostlat");
+	arguments_add(w, "conns");
+	arguments_add_option(w, "--record", arguments_format(w, "%s/" EXPLAIN_CONNS, c->folder));
+	arguments_add(w, "--record-all");
+	arguments_add_option(w, "--interval", "250ms");
+	arguments_add(w, "--json");
+	arguments_add_option(w, "--output", "/dev/null");
 }
 
-static void request_words(struct words *w, const struct explain_config *c)
+static void explain_put_request(struct child_arguments *w, const struct explain_config *c)
 {
-	word(w, "hostlat");
-	word(w, "load");
-	word(w, c->url);
-	number(w, "--seed", c->seed);
-	option(w, "--workload", c->workload);
+	arguments_add(w, "hostlat");
+	arguments_add(w, "load");
+	arguments_add(w, c->url);
+	arguments_add_number(w, "--seed", c->seed);
+	arguments_add_option(w, "--workload", c->workload);
 	if (c->insecure)
-		word(w, "--insecure");
+		arguments_add(w, "--insecure");
 }
 
-static void preload_words(struct words *w, const struct explain_config *c)
+static void explain_put_preload(struct child_arguments *w, const struct explain_config *c)
 {
-	request_words(w, c);
-	word(w, "--preload");
-	option(w, "--rate", "100");
-	option(w, "--max-time", "100ms");
-	number(w, "--connections", c->connections);
-	option(w, "--output", "/dev/null");
+	explain_put_request(w, c);
+	arguments_add(w, "--preload");
+	arguments_add_option(w, "--rate", "100");
+	arguments_add_option(w, "--max-time", "100ms");
+	arguments_add_number(w, "--connections", c->connections);
+	arguments_add_option(w, "--output", "/dev/null");
 }
 
-static void load_words(struct words *w, const struct explain_config *c)
+static void explain_put_load(struct child_arguments *w, const struct explain_config *c)
 {
-	request_words(w, c);
-	option(w, "--rate", made(w, "%.17g", c->rate));
-	option(w, "--max-time", made(w, "%lluns", (unsigned long long)c->duration_ns));
-	option(w, "--timestamps", "kernel");
-	number(w, "--connections", c->connections);
-	number(w, "--outstanding", c->outstanding);
-	number(w, "--threads", c->threads);
-	option(w, "--arrival", c->arrival);
-	option(w, "--record", made(w, "%s/" EXPLAIN_CLIENT, c->folder));
-	word(w, "--json");
-	option(w, "--output", made(w, "%s/" EXPLAIN_LOAD, c->folder));
+	explain_put_request(w, c);
+	arguments_add_option(w, "--rate", arguments_format(w, "%.17g", c->rate));
+	arguments_add_option(w, "--max-time",
+			     arguments_format(w, "%lluns", (unsigned long long)c->duration_ns));
+	arguments_add_option(w, "--timestamps", "kernel");
+	arguments_add_number(w, "--connections", c->connections);
+	arguments_add_number(w, "--outstanding", c->outstanding);
+	arguments_add_number(w, "--threads", c->threads);
+	arguments_add_option(w, "--arrival", c->arrival);
+	arguments_add_option(w, "--record", arguments_format(w, "%s/" EXPLAIN_CLIENT, c->folder));
+	arguments_add(w, "--json");
+	arguments_add_option(w, "--output", arguments_format(w, "%s/" EXPLAIN_LOAD, c->folder));
 }
 
 /* ---- the run ---- */
 
 /* Logs why a command failed; its message also says what to do. */
-static void say_why(const char *command, struct child *child, int code)
+static void explain_report_failure(const char *command, struct child *child, int code)
 {
 	struct strbuf why = STRBUF_INIT(4096);
 
@@ -210,16 +213,17 @@ static void say_why(const char *command, struct child *child, int code)
 	strbuf_release(&why);
 }
 
-static bool measured(int code)
+static bool explain_has_result(int code)
 {
 	return code == EXIT_OK || code == EXIT_PARTIAL;
 }
 
 /* Makes the load and waits for its result. */
-static int load(const struct explain_config *c, struct stop *stop, uint64_t duration_ns,
-		void (*words_of)(struct words *w, const struct explain_config *c))
+static int explain_run_load(const struct explain_config *c, struct stop *stop, uint64_t duration_ns,
+			    void (*words_of)(struct child_arguments *w,
+					     const struct explain_config *c))
 {
-	struct words words = { 0 };
+	struct child_arguments words = { 0 };
 	struct child load;
 	int code;
 
@@ -231,11 +235,11 @@ static int load(const struct explain_config *c, struct stop *stop, uint64_t dura
 		child_interrupt(&load);
 		code = child_wait(&load, END_PATIENCE_NS, &(struct stop){ .fd = -1 });
 	}
-	if (!measured(code))
-		say_why("load", &load, code);
+	if (!explain_has_result(code))
+		explain_report_failure("load", &load, code);
 	child_end(&load);
-	words_release(&words);
-	return measured(code) ? 0 : -EIO;
+	arguments_release(&words);
+	return explain_has_result(code) ? 0 : -EIO;
 }
 
 /* ---- the connections: without them there is a result, too ---- */
@@ -247,129 +251,130 @@ struct conns_child {
 };
 
 /* What an earlier run has kept is not this one's, nor is half a recording. */
-static void conns_forget(const struct explain_config *c)
+static void explain_conns_forget(const struct explain_config *c)
 {
-	struct words words = { 0 };
+	struct child_arguments words = { 0 };
 
-	unlink(made(&words, "%s/" EXPLAIN_CONNS, c->folder));
-	words_release(&words);
+	unlink(arguments_format(&words, "%s/" EXPLAIN_CONNS, c->folder));
+	arguments_release(&words);
 }
 
-static void conns_failed(struct conns_child *conns, const struct explain_config *c, int code)
+static void explain_conns_failed(struct conns_child *conns, const struct explain_config *c,
+				 int code)
 {
 	child_relay_warnings(&conns->child);
 	child_put_error(&conns->child, code, &conns->why);
 	log_warning("connections are not measured: %s", strbuf_str(&conns->why));
 	child_end(&conns->child);
-	conns_forget(c);
+	explain_conns_forget(c);
 	conns->runs = false;
 }
 
 /* 0, also if it can't; -EINTR. */
-static int conns_start(struct conns_child *conns, const struct explain_config *c,
-		       struct stop *stop)
+static int explain_conns_start(struct conns_child *conns, const struct explain_config *c,
+			       struct stop *stop)
 {
-	struct words words = { 0 };
+	struct child_arguments words = { 0 };
 	int code;
 
-	conns_words(&words, c);
+	explain_put_conns(&words, c);
 	code = child_start(&conns->child, words.words);
 	conns->runs = true;
 	if (!code)
 		code = child_ready(&conns->child, CHILD_MEASURES, START_PATIENCE_NS, stop);
-	words_release(&words);
+	arguments_release(&words);
 	if (!code)
 		child_relay_warnings(&conns->child);
 	if (!code || code == -EINTR)
 		return code;
-	conns_failed(conns, c, code);
+	explain_conns_failed(conns, c, code);
 	return 0;
 }
 
-static void conns_finish(struct conns_child *conns, const struct explain_config *c)
+static void explain_conns_finish(struct conns_child *conns, const struct explain_config *c)
 {
 	int code;
 
 	if (!conns->runs)
 		return;
 	code = child_wait(&conns->child, END_PATIENCE_NS, &(struct stop){ .fd = -1 });
-	if (measured(code))
+	if (explain_has_result(code))
 		child_end(&conns->child);
 	else
-		conns_failed(conns, c, code);
+		explain_conns_failed(conns, c, code);
 }
 
-static int run_all(const struct explain_config *c, uint64_t port, struct stop *stop,
-		   struct conns_child *conns)
+static int explain_run_children(const struct explain_config *c, uint64_t port, struct stop *stop,
+				struct conns_child *conns)
 {
-	struct words words = { 0 };
+	struct child_arguments words = { 0 };
 	struct child recorder;
 	int code;
 
 	/* before the recording: its messages would be taken for the load's */
-	if (c->preload && load(c, stop, 0, preload_words))
+	if (c->preload && explain_run_load(c, stop, 0, explain_put_preload))
 		return -EIO;
-	conns_forget(c);
-	code = c->no_conns ? 0 : conns_start(conns, c, stop);
+	explain_conns_forget(c);
+	code = c->no_conns ? 0 : explain_conns_start(conns, c, stop);
 	if (code) {
-		say_why("conns", &conns->child, code);
+		explain_report_failure("conns", &conns->child, code);
 		return code;
 	}
-	record_words(&words, c, port);
+	explain_put_record(&words, c, port);
 	code = child_start(&recorder, words.words);
 	if (!code)
 		code = child_ready(&recorder, CHILD_MEASURES, START_PATIENCE_NS, stop);
 	if (code) {
-		say_why("record", &recorder, code);
+		explain_report_failure("record", &recorder, code);
 		goto out;
 	}
 	child_relay_warnings(&recorder);
 	privilege_keep(EXPLAIN_PRIVILEGES);
 	log_info("measuring");
-	code = load(c, stop, c->duration_ns, load_words);
+	code = explain_run_load(c, stop, c->duration_ns, explain_put_load);
 	if (code)
 		goto out;
 	child_interrupt(&recorder);
 	if (conns->runs)
 		child_interrupt(&conns->child);
 	code = child_wait(&recorder, END_PATIENCE_NS, &(struct stop){ .fd = -1 });
-	if (measured(code)) {
+	if (explain_has_result(code)) {
 		code = 0;
 	} else {
-		say_why("record", &recorder, code);
+		explain_report_failure("record", &recorder, code);
 		code = -EIO;
 	}
-	conns_finish(conns, c);
+	explain_conns_finish(conns, c);
 out:
 	child_end(&recorder);
-	words_release(&words);
+	arguments_release(&words);
 	return code;
 }
 
 /* The page of what result.json says. A failure is said, and spoils nothing else. */
-static void make_page(const struct explain_config *c, struct stop *stop)
+static void explain_make_page(const struct explain_config *c, struct stop *stop)
 {
-	struct words words = { 0 };
+	struct child_arguments words = { 0 };
 	struct child child;
 	int code;
 
-	word(&words, "hostlat");
-	word(&words, "report");
-	word(&words, made(&words, "%s/" EXPLAIN_RESULT, c->folder));
-	option(&words, "-o", made(&words, "%s/" EXPLAIN_PAGE, c->folder));
+	arguments_add(&words, "hostlat");
+	arguments_add(&words, "report");
+	arguments_add(&words, arguments_format(&words, "%s/" EXPLAIN_RESULT, c->folder));
+	arguments_add_option(&words, "-o", arguments_format(&words, "%s/" EXPLAIN_PAGE, c->folder));
 	code = child_start_plain(&child, words.words, c->folder);
 	if (!code)
 		code = child_wait(&child, END_PATIENCE_NS, stop);
 	if (code)
-		say_why("report", &child, code);
+		explain_report_failure("report", &child, code);
 	child_end(&child);
-	words_release(&words);
+	arguments_release(&words);
 }
 
 /* ---- the command ---- */
 
 /* The files are the run's own: a link in an older folder would lead out of it. */
-static int check_links(const char *path)
+static int explain_check_links(const char *path)
 {
 	static const char *const names[] = {
 		EXPLAIN_SERVER, EXPLAIN_CLIENT, EXPLAIN_CONNS, EXPLAIN_WATCH,
@@ -390,16 +395,16 @@ static int check_links(const char *path)
 	return err;
 }
 
-static int make_folder(const char *path)
+static int explain_make_folder(const char *path)
 {
 	int err = folder_make(path);
 
 	if (err)
 		log_error("cannot create the folder %s: %s", path, folder_strerror(err));
-	return err ? err : check_links(path);
+	return err ? err : explain_check_links(path);
 }
 
-static int server_port(const struct explain_config *c, uint64_t *port)
+static int explain_server_port(const struct explain_config *c, uint64_t *port)
 {
 	struct strbuf why = STRBUF_INIT(4096);
 	struct target target;
@@ -416,13 +421,13 @@ static int server_port(const struct explain_config *c, uint64_t *port)
 	return err || target.unix_socket || target.protocol->no_network || !*port ? -EINVAL : 0;
 }
 
-static int explain(const struct explain_config *c, uint64_t port, struct stop *stop)
+static int explain_server(const struct explain_config *c, uint64_t port, struct stop *stop)
 {
 	struct conns_child conns = { .why = STRBUF_INIT(4096) };
 	struct explain_kept kept = { .folder = c->folder };
 	int code = EXIT_CANNOT;
 
-	if (!run_all(c, port, stop, &conns)) {
+	if (!explain_run_children(c, port, stop, &conns)) {
 		privilege_keep(0); /* what follows reads recordings and writes into the folder */
 		kept.conns_failed = conns.why.len;
 		kept.no_conns = c->no_conns ? "--no-conns" :
@@ -430,14 +435,14 @@ static int explain(const struct explain_config *c, uint64_t port, struct stop *s
 		code = explain_result(&kept, &c->common);
 	}
 	if (code == EXIT_OK || code == EXIT_PARTIAL)
-		make_page(c, stop);
+		explain_make_page(c, stop);
 	child_end(&conns.child);
 	strbuf_release(&conns.why);
 	return code;
 }
 
 /* The rows can't say it: only --from does without the three. */
-static bool is_whole(const struct explain_config *c)
+static bool explain_is_complete(const struct explain_config *c)
 {
 	const char *missing = !c->url ? "URL" : !(c->rate > 0) ? "--rate" :
 			      !c->folder ? "--folder" : NULL;
@@ -451,7 +456,7 @@ static bool is_whole(const struct explain_config *c)
 	return false;
 }
 
-static int run(const void *config)
+static int cmd_explain_run(const void *config)
 {
 	const struct explain_config *c = config;
 	struct stop stop = { 0 };
@@ -459,23 +464,23 @@ static int run(const void *config)
 	int err;
 
 	common_begin(&c->common);
-	if (!is_whole(c))
+	if (!explain_is_complete(c))
 		return EXIT_USAGE;
 	if (c->from) {
 		privilege_read_only();
 		return explain_result(&(struct explain_kept){ .folder = c->from, .anew = true },
 				      &c->common);
 	}
-	if (server_port(c, &port))
+	if (explain_server_port(c, &port))
 		return EXIT_USAGE;
-	if (make_folder(c->folder))
+	if (explain_make_folder(c->folder))
 		return EXIT_CANNOT;
 	err = stop_init(&stop);
 	if (err) {
 		log_error("%s", strerror(-err));
 		return EXIT_CANNOT;
 	}
-	err = explain(c, port, &stop);
+	err = explain_server(c, port, &stop);
 	stop_release(&stop);
 	return err;
 }
@@ -485,5 +490,5 @@ const struct command cmd_explain = {
 	.summary = "load a server on this host and explain its slow requests",
 	.options = explain_options,
 	.config_size = sizeof(struct explain_config),
-	.run = run,
+	.run = cmd_explain_run,
 };

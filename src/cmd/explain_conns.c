@@ -40,7 +40,7 @@ struct parties VEC_OF(struct party);
 
 /* ---- reading ---- */
 
-static int feed(struct explain_conns *e, const struct event_block *block)
+static int explain_conns_feed(struct explain_conns *e, const struct event_block *block)
 {
 	size_t at = 0;
 	int err;
@@ -53,14 +53,14 @@ static int feed(struct explain_conns *e, const struct event_block *block)
 	return err;
 }
 
-static int read_all(struct explain_conns *e, struct event_reader *reader)
+static int explain_conns_read(struct explain_conns *e, struct event_reader *reader)
 {
 	struct event_source *source = event_reader_source(reader);
 	struct event_block block;
 	int err;
 
 	while ((err = event_source_next(source, &block)) > 0) {
-		err = feed(e, &block);
+		err = explain_conns_feed(e, &block);
 		if (err)
 			return err;
 	}
@@ -69,7 +69,7 @@ static int read_all(struct explain_conns *e, struct event_reader *reader)
 	return err ? err : limits_finish(&e->limits);
 }
 
-static int read_file(struct explain_conns *e, const char *path)
+static int explain_conns_open(struct explain_conns *e, const char *path)
 {
 	struct event_reader *reader;
 	int err = event_reader_open(&reader, path);
@@ -85,7 +85,7 @@ static int read_file(struct explain_conns *e, const char *path)
 	e->conns = conns_new(&e->options);
 	if (e->conns) {
 		limits_init(&e->limits, e->conns);
-		err = read_all(e, reader);
+		err = explain_conns_read(e, reader);
 	} else {
 		err = -ENOMEM;
 	}
@@ -106,7 +106,7 @@ int explain_conns_new(struct explain_conns **out, const char *path, const char *
 		return -ENOMEM;
 	e->why = why;
 	err = conns_scope_read(&e->scope, server, load);
-	return err || why ? err : read_file(e, path);
+	return err || why ? err : explain_conns_open(e, path);
 }
 
 void explain_conns_free(struct explain_conns *e)
@@ -125,8 +125,8 @@ bool explain_conns_known(const struct explain_conns *e)
 
 /* ---- who was waited for ---- */
 
-static struct party *party_of(struct parties *parties, const struct limits_owed *o, uint32_t task,
-			      const char *why)
+static struct party *party_find(struct parties *parties, const struct limits_owed *o, uint32_t task,
+				const char *why)
 {
 	struct party party = { .duty = o->duty, .end = o->end, .why = why, .pid = o->pid };
 
@@ -138,8 +138,8 @@ static struct party *party_of(struct parties *parties, const struct limits_owed 
 	return vec_push(parties, party) ? NULL : vec_last(parties);
 }
 
-static int add_owed(struct explain_conns *e, const struct diagnosis *d,
-		    const struct limits_owed *o, struct parties *parties)
+static int party_add_owed(struct explain_conns *e, const struct diagnosis *d,
+			  const struct limits_owed *o, struct parties *parties)
 {
 	const char *why = "the other end was not found on this host";
 	struct party *party;
@@ -148,7 +148,7 @@ static int add_owed(struct explain_conns *e, const struct diagnosis *d,
 
 	if (o->known)
 		task = thread_profile_reader(d, o->flow.id ? &o->flow : NULL, o->pid, &why);
-	party = party_of(parties, o, task, why);
+	party = party_find(parties, o, task, why);
 	if (!party)
 		return -ENOMEM;
 	party->connections++;
@@ -161,13 +161,13 @@ static int add_owed(struct explain_conns *e, const struct diagnosis *d,
 }
 
 /* Where nothing of the time was seen, the thread is known for nothing. */
-static void judge(struct party *p)
+static void party_check_known(struct party *p)
 {
 	if (!p->why && p->profile.ns[THREAD_UNKNOWN] == p->profile.total_ns)
 		p->why = "what the thread was doing is not in the recording";
 }
 
-static int find_parties(struct explain_conns *e, const struct diagnosis *d,
+static int parties_find(struct explain_conns *e, const struct diagnosis *d,
 			struct parties *parties)
 {
 	struct thread_profile *all;
@@ -175,7 +175,7 @@ static int find_parties(struct explain_conns *e, const struct diagnosis *d,
 
 	vec_for_each(&e->limits.owed, o)
 		if (!err)
-			err = add_owed(e, d, o, parties);
+			err = party_add_owed(e, d, o, parties);
 	all = calloc(parties->len + 1, sizeof(*all));
 	if (!all)
 		return -ENOMEM;
@@ -185,7 +185,7 @@ static int find_parties(struct explain_conns *e, const struct diagnosis *d,
 		err = thread_profile_fill(d, all, parties->len);
 	for (size_t i = 0; i < parties->len; i++) {
 		parties->items[i].profile = all[i];
-		judge(&parties->items[i]);
+		party_check_known(&parties->items[i]);
 	}
 	free(all);
 	return err;
@@ -212,7 +212,7 @@ static struct value parties_value(const struct parties *parties, const struct di
 	return value_table(t);
 }
 
-static void say(const struct party *p, const struct diagnosis *d, struct report *r)
+static void party_put_finding(const struct party *p, const struct diagnosis *d, struct report *r)
 {
 	const char *end = limits_end_name(p->end);
 	char buf[HUMAN_MAX];
@@ -232,7 +232,8 @@ static void say(const struct party *p, const struct diagnosis *d, struct report 
 }
 
 /* Who doesn't read; else the server: that a client asks for no more is what it is to do. */
-static void say_one(const struct parties *parties, const struct diagnosis *d, struct report *r)
+static void parties_put_finding(const struct parties *parties, const struct diagnosis *d,
+				struct report *r)
 {
 	const struct party *said = NULL;
 
@@ -240,20 +241,20 @@ static void say_one(const struct parties *parties, const struct diagnosis *d, st
 		if (!said && (p->duty == LIMITS_READ || p->end == LIMITS_SERVER))
 			said = p;
 	if (said)
-		say(said, d, r);
+		party_put_finding(said, d, r);
 }
 
-static int join(struct explain_conns *e, const struct diagnosis *d, struct object *o,
-		struct report *r)
+static int explain_conns_add_parties(struct explain_conns *e, const struct diagnosis *d,
+				     struct object *o, struct report *r)
 {
 	struct parties parties;
 	int err;
 
 	vec_init(&parties, 2 * LIMITS_DUTIES_MAX);
-	err = find_parties(e, d, &parties);
+	err = parties_find(e, d, &parties);
 	if (!err) {
 		object_add(o, "responsible", parties_value(&parties, d, r));
-		say_one(&parties, d, r);
+		parties_put_finding(&parties, d, r);
 	}
 	if (!err && e->limits.beyond)
 		report_reason(r, "limits-left-out", NULL,
@@ -265,7 +266,7 @@ static int join(struct explain_conns *e, const struct diagnosis *d, struct objec
 	return err;
 }
 
-static void take_problems(struct report *r, const struct report *document)
+static void explain_conns_add_problems(struct report *r, const struct report *document)
 {
 	const struct item *item = document->findings.first;
 
@@ -292,8 +293,8 @@ int explain_conns_report(struct explain_conns *e, const struct diagnosis *d, str
 	limits_findings(&e->limits, r);
 	err = conns_report(e->conns, CONNS_TOTAL, document);
 	if (!err)
-		take_problems(r, document);
+		explain_conns_add_problems(r, document);
 	if (!err)
-		err = join(e, d, o, r);
+		err = explain_conns_add_parties(e, d, o, r);
 	return err ? err : report_error(r);
 }

@@ -28,11 +28,12 @@
 #define SLOW 0.01
 #define LINES_MAX 10
 
-struct place {
+struct explain_file_path {
 	char path[4096];
 };
 
-static const char *in_folder(struct place *place, const char *folder, const char *name)
+static const char *explain_path(struct explain_file_path *place, const char *folder,
+				const char *name)
 {
 	snprintf(place->path, sizeof(place->path), "%s/%s", folder, name);
 	return place->path;
@@ -40,7 +41,7 @@ static const char *in_folder(struct place *place, const char *folder, const char
 
 /* ---- the load ---- */
 
-static int summarise(struct event_reader *reader, struct load_summary *out)
+static int explain_read_load(struct event_reader *reader, struct load_summary *out)
 {
 	const struct load_question question = { 0 };
 	struct load_intake intake;
@@ -61,7 +62,7 @@ static int summarise(struct event_reader *reader, struct load_summary *out)
 	return err;
 }
 
-static void say_load(struct report *r, const struct load_summary *s)
+static void explain_put_load_finding(struct report *r, const struct load_summary *s)
 {
 	const struct load_quantile *p99 = &s->quantiles[REPORT_P99];
 	char at[HUMAN_MAX], lo[HUMAN_MAX], hi[HUMAN_MAX], rate[HUMAN_MAX], count[HUMAN_MAX];
@@ -84,8 +85,8 @@ static const struct diagnose_options slowest_hundredth = {
 	.selection = { .from = 1 - SLOW, .to = 1, .against_from = 0.4, .against_to = 0.6 },
 };
 
-static int diagnose(struct diagnosis **out, struct event_reader *server,
-		    struct event_reader *client)
+static int explain_diagnose(struct diagnosis **out, struct event_reader *server,
+			    struct event_reader *client)
 {
 	int err = diagnosis_new(out, &slowest_hundredth);
 
@@ -97,7 +98,7 @@ static int diagnose(struct diagnosis **out, struct event_reader *server,
 }
 
 /* The verdict is what both say, in one list; what is wrong with either is wrong with it. */
-static void take_over(struct report *r, const struct report *from)
+static void explain_copy_findings(struct report *r, const struct report *from)
 {
 	for (const struct item *i = from->findings.first; i; i = i->next)
 		if (r->findings.count < LINES_MAX)
@@ -112,7 +113,7 @@ static void take_over(struct report *r, const struct report *from)
 /* ---- result.json ---- */
 
 /* One more member of the object that `out` ends with. */
-static void add_member(struct strbuf *out, const char *name, const struct strbuf *document)
+static void result_add_member(struct strbuf *out, const char *name, const struct strbuf *document)
 {
 	while (out->len && (out->buf[out->len - 1] == '\n' || out->buf[out->len - 1] == ' '))
 		out->len--;
@@ -123,25 +124,26 @@ static void add_member(struct strbuf *out, const char *name, const struct strbuf
 	strbuf_add(out, "}\n", 2);
 }
 
-static int add_file(struct strbuf *out, const char *folder, const char *name, const char *member)
+static int result_add_file(struct strbuf *out, const char *folder, const char *name,
+			   const char *member)
 {
 	struct strbuf text = STRBUF_INIT(REPORT_MEMORY_MAX);
-	struct place place;
-	int err = readfile(in_folder(&place, folder, name), &text);
+	struct explain_file_path place;
+	int err = readfile(explain_path(&place, folder, name), &text);
 
 	if (err)
 		log_error("cannot read %s: %s", place.path, strerror(-err));
 	else
-		add_member(out, member, &text);
+		result_add_member(out, member, &text);
 	strbuf_release(&text);
 	return err;
 }
 
-static int write_result(const char *folder, const struct strbuf *text)
+static int result_write(const char *folder, const struct strbuf *text)
 {
 	struct outfile file = {};
-	struct place place;
-	int err = outfile_open(&file, in_folder(&place, folder, EXPLAIN_RESULT));
+	struct explain_file_path place;
+	int err = outfile_open(&file, explain_path(&place, folder, EXPLAIN_RESULT));
 
 	if (!err)
 		err = outfile_write(&file, strbuf_str(text), text->len);
@@ -153,39 +155,39 @@ static int write_result(const char *folder, const struct strbuf *text)
 	return err;
 }
 
-static int add_document(struct strbuf *out, const char *name, const struct report *document)
+static int result_add_document(struct strbuf *out, const char *name, const struct report *document)
 {
 	struct strbuf text = STRBUF_INIT(REPORT_MEMORY_MAX);
 	int err;
 
 	json_report(document, JSON_DOCUMENT, &text);
-	add_member(out, name, &text);
+	result_add_member(out, name, &text);
 	err = text.error ? text.error : report_error(document);
 	strbuf_release(&text);
 	return err;
 }
 
 /* What the commands that belong to it say; `conns` only if there is something. */
-struct documents {
+struct explain_documents {
 	struct report diagnosed, conns;
 	bool any_conns;
 };
 
-static int make_result(const char *folder, const struct report *r,
-		       const struct documents *documents, struct strbuf *out)
+static int result_assemble(const char *folder, const struct report *r,
+			   const struct explain_documents *documents, struct strbuf *out)
 {
 	int err;
 
 	json_report(r, JSON_DOCUMENT, out);
 	err = report_error(r);
 	if (!err)
-		err = add_file(out, folder, EXPLAIN_LOAD, "load");
+		err = result_add_file(out, folder, EXPLAIN_LOAD, "load");
 	if (!err)
-		err = add_file(out, folder, EXPLAIN_WATCH, "watch");
+		err = result_add_file(out, folder, EXPLAIN_WATCH, "watch");
 	if (!err)
-		err = add_document(out, "diagnose", &documents->diagnosed);
+		err = result_add_document(out, "diagnose", &documents->diagnosed);
 	if (!err && documents->any_conns)
-		err = add_document(out, "conns", &documents->conns);
+		err = result_add_document(out, "conns", &documents->conns);
 	if (!err)
 		err = out->error ? out->error : strbuf_take_shortage();
 	if (err)
@@ -195,8 +197,8 @@ static int make_result(const char *folder, const struct report *r,
 
 /* ---- the whole ---- */
 
-static int print(const struct report *r, const struct strbuf *json,
-		 const struct common_options *common)
+static int explain_print(const struct report *r, const struct strbuf *json,
+			 const struct common_options *common)
 {
 	struct outfile file = {};
 	int err;
@@ -217,7 +219,7 @@ static int print(const struct report *r, const struct strbuf *json,
 }
 
 /* What is known of a run. */
-struct known {
+struct explain_known {
 	struct run_facts run;
 	struct load_summary load;
 	struct diagnosis *diagnosis;
@@ -225,24 +227,24 @@ struct known {
 	struct explain_conns *conns;
 };
 
-static void known_release(struct known *known)
+static void explain_known_release(struct explain_known *known)
 {
 	explain_conns_free(known->conns);
 	correlation_free(known->correlation);
 	diagnosis_free(known->diagnosis);
 }
 
-static int fill(const struct explain_kept *kept, const struct known *known, struct report *r,
-		struct documents *documents)
+static int explain_fill_report(const struct explain_kept *kept, const struct explain_known *known,
+			       struct report *r, struct explain_documents *documents)
 {
 	int err;
 
 	report_title(r, "Why the slow requests were slow");
 	report_summary(r, "kept in %s", kept->folder);
-	say_load(r, &known->load);
+	explain_put_load_finding(r, &known->load);
 	err = diagnosis_report(known->diagnosis, &documents->diagnosed);
 	if (!err)
-		take_over(r, &documents->diagnosed);
+		explain_copy_findings(r, &documents->diagnosed);
 	if (!err)
 		err = explain_conns_report(known->conns, known->diagnosis, r, &documents->conns);
 	documents->any_conns = explain_conns_known(known->conns);
@@ -260,35 +262,35 @@ static int fill(const struct explain_kept *kept, const struct known *known, stru
 }
 
 /* Where and when it was measured, whenever it is explained. */
-static void begin(const struct known *known, struct report *r, const char *command,
-		  unsigned int schema)
+static void explain_begin_report(const struct explain_known *known, struct report *r,
+				 const char *command, unsigned int schema)
 {
 	const struct provenance who = run_facts_provenance(&known->run, command, schema);
 
 	report_init(r, &who);
 }
 
-static int conclude(const struct explain_kept *kept, const struct common_options *common,
-		    const struct known *known)
+static int explain_conclude(const struct explain_kept *kept, const struct common_options *common,
+			    const struct explain_known *known)
 {
 	struct strbuf json = STRBUF_INIT(REPORT_MEMORY_MAX);
-	struct documents documents = { 0 };
+	struct explain_documents documents = { 0 };
 	int code = EXIT_CANNOT, err;
 	struct report r;
 
-	begin(known, &r, "explain", EXPLAIN_SCHEMA);
-	begin(known, &documents.diagnosed, "diagnose", DIAGNOSE_SCHEMA);
-	begin(known, &documents.conns, "conns", CONNS_SCHEMA);
-	err = fill(kept, known, &r, &documents);
+	explain_begin_report(known, &r, "explain", EXPLAIN_SCHEMA);
+	explain_begin_report(known, &documents.diagnosed, "diagnose", DIAGNOSE_SCHEMA);
+	explain_begin_report(known, &documents.conns, "conns", CONNS_SCHEMA);
+	err = explain_fill_report(kept, known, &r, &documents);
 	if (err)
 		log_error("cannot explain the recordings in %s: %s", kept->folder,
 			  strerror(-err));
 	if (!err)
-		err = make_result(kept->folder, &r, &documents, &json);
+		err = result_assemble(kept->folder, &r, &documents, &json);
 	if (!err && !kept->anew)
-		err = write_result(kept->folder, &json);
+		err = result_write(kept->folder, &json);
 	if (!err)
-		code = print(&r, &json, common);
+		code = explain_print(&r, &json, common);
 	strbuf_release(&json);
 	report_release(&r);
 	report_release(&documents.diagnosed);
@@ -296,7 +298,7 @@ static int conclude(const struct explain_kept *kept, const struct common_options
 	return code;
 }
 
-static int take_fact(void *ctx, const struct event *event)
+static int explain_feed_fact(void *ctx, const struct event *event)
 {
 	const char *key, *value;
 
@@ -307,21 +309,21 @@ static int take_fact(void *ctx, const struct event *event)
 	return 0;
 }
 
-static int analyse(const struct explain_kept *kept, struct event_reader *server,
-		   struct event_reader *client, struct known *known)
+static int explain_analyze(const struct explain_kept *kept, struct event_reader *server,
+			   struct event_reader *client, struct explain_known *known)
 {
-	struct place place;
-	int err = recorded_file_events(server, take_fact, &known->run);
+	struct explain_file_path place;
+	int err = recorded_file_events(server, explain_feed_fact, &known->run);
 
 	if (!err)
-		err = summarise(client, &known->load);
+		err = explain_read_load(client, &known->load);
 	if (!err)
-		err = diagnose(&known->diagnosis, server, client);
+		err = explain_diagnose(&known->diagnosis, server, client);
 	if (!err)
 		err = correlation_new(&known->correlation, server, client);
 	if (!err)
 		err = explain_conns_new(&known->conns,
-					in_folder(&place, kept->folder, EXPLAIN_CONNS),
+					explain_path(&place, kept->folder, EXPLAIN_CONNS),
 					kept->no_conns, server, client);
 	if (err)
 		log_error("cannot analyze the recordings in %s: %s", kept->folder,
@@ -332,16 +334,16 @@ static int analyse(const struct explain_kept *kept, struct event_reader *server,
 int explain_result(const struct explain_kept *kept, const struct common_options *common)
 {
 	struct event_reader *server, *client = NULL;
-	struct known known = { 0 };
+	struct explain_known known = { 0 };
 	int code = EXIT_CANNOT;
-	struct place place;
+	struct explain_file_path place;
 
-	server = recorded_file_open(in_folder(&place, kept->folder, EXPLAIN_SERVER));
+	server = recorded_file_open(explain_path(&place, kept->folder, EXPLAIN_SERVER));
 	if (server)
-		client = recorded_file_open(in_folder(&place, kept->folder, EXPLAIN_CLIENT));
-	if (client && !analyse(kept, server, client, &known))
-		code = conclude(kept, common, &known);
-	known_release(&known);
+		client = recorded_file_open(explain_path(&place, kept->folder, EXPLAIN_CLIENT));
+	if (client && !explain_analyze(kept, server, client, &known))
+		code = explain_conclude(kept, common, &known);
+	explain_known_release(&known);
 	event_reader_free(client);
 	event_reader_free(server);
 	return code;

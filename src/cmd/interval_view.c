@@ -9,7 +9,7 @@
 #include "output/json.h"
 #include "output/text.h"
 
-static int cannot_write(const struct interval_view *view, int err)
+static int interval_view_write_failed(const struct interval_view *view, int err)
 {
 	log_error("cannot write the result to %s: %s",
 		  view->config->common->output ? view->config->common->output : "standard output",
@@ -24,15 +24,15 @@ int interval_view_write(struct interval_view *view, const struct strbuf *text)
 	view->reader_gone = err == -EPIPE;
 	if (view->reader_gone)
 		return 1;
-	return err ? cannot_write(view, err) : 0;
+	return err ? interval_view_write_failed(view, err) : 0;
 }
 
-static bool is_json(const struct interval_view *view)
+static bool interval_view_is_json(const struct interval_view *view)
 {
 	return view->config->common->json || view->config->common->json_lines;
 }
 
-static void take_facts(struct interval_view *view)
+static void interval_view_feed_facts(struct interval_view *view)
 {
 	view->who = run_facts_provenance(&view->facts, view->config->command,
 					 view->config->schema);
@@ -47,14 +47,14 @@ int interval_view_open(struct interval_view *view, const struct interval_view_co
 	*view = (struct interval_view){
 		.config = config, .analysis = analysis, .text = STRBUF_INIT(REPORT_MEMORY_MAX),
 	};
-	take_facts(view);
+	interval_view_feed_facts(view);
 	if (!analysis) {
 		log_error("out of memory");
 		return -ENOMEM;
 	}
 	err = outfile_open(&view->out, common->output);
 	if (err)
-		return cannot_write(view, err);
+		return interval_view_write_failed(view, err);
 	view->terminal = terminal_style(view->out.fd, common_color(common, view->out.fd),
 					&view->style);
 	live_init(&view->live, view->out.fd);
@@ -75,33 +75,34 @@ void interval_view_fact(struct interval_view *view, const struct event *event)
 		return;
 	event_fact_get(event, &key, &value);
 	run_facts_take(&view->facts, key, value);
-	take_facts(view);
+	interval_view_feed_facts(view);
 }
 
 /* -- what is shown --------------------------------------------------------------------------- */
 
-static void render(struct interval_view *view, const struct report *report, struct strbuf *text)
+static void interval_view_render(struct interval_view *view, const struct report *report,
+				 struct strbuf *text)
 {
-	if (is_json(view))
+	if (interval_view_is_json(view))
 		json_report(report, view->config->common->json ? JSON_DOCUMENT : JSON_LINE, text);
 	else
 		text_report(report, &view->style, text);
 }
 
 /* `last` keeps what is on the terminal and, for text, separates the totals from the intervals. */
-static int show(struct interval_view *view, struct report *report, bool last)
+static int interval_view_show(struct interval_view *view, struct report *report, bool last)
 {
 	struct strbuf page = STRBUF_INIT(REPORT_MEMORY_MAX);
 	int err;
 
 	strbuf_reset(&view->text);
-	if (view->terminal && !is_json(view) && !last) {
-		render(view, report, &page);
+	if (view->terminal && !interval_view_is_json(view) && !last) {
+		interval_view_render(view, report, &page);
 		live_draw(&view->live, strbuf_str(&page), &view->text);
 	} else {
-		if (!is_json(view) && view->intervals && !view->config->totals_only)
+		if (!interval_view_is_json(view) && view->intervals && !view->config->totals_only)
 			strbuf_add(&view->text, "\n", 1);
-		render(view, report, &view->text);
+		interval_view_render(view, report, &view->text);
 	}
 	err = report_error(report) ? report_error(report) :
 	      page.error ? page.error : view->text.error;
@@ -111,10 +112,10 @@ static int show(struct interval_view *view, struct report *report, bool last)
 	if (!err && view->config->common->json_lines)
 		err = outfile_publish(&view->out);
 	strbuf_release(&page);
-	return err ? cannot_write(view, err) : interval_view_write(view, &view->text);
+	return err ? interval_view_write_failed(view, err) : interval_view_write(view, &view->text);
 }
 
-static int show_interval(struct interval_view *view)
+static int interval_view_show_interval(struct interval_view *view)
 {
 	const struct interval_view_config *c = view->config;
 	struct report report;
@@ -125,14 +126,14 @@ static int show_interval(struct interval_view *view)
 	report_init(&report, &view->who);
 	err = c->report(view->analysis, c->cumulative ? SPAN_TOTAL : SPAN_INTERVAL, &report);
 	if (!err)
-		err = show(view, &report, false);
+		err = interval_view_show(view, &report, false);
 	report_release(&report);
 	return err;
 }
 
 int interval_view_closed(struct interval_view *view)
 {
-	int err = show_interval(view);
+	int err = interval_view_show_interval(view);
 
 	if (err)
 		return err;
@@ -142,7 +143,7 @@ int interval_view_closed(struct interval_view *view)
 /* -- the end --------------------------------------------------------------------------------- */
 
 /* One interval shown is its own total; JSON lines are intervals only. */
-static bool totals_are_due(const struct interval_view *view)
+static bool interval_view_totals_due(const struct interval_view *view)
 {
 	const struct interval_view_config *c = view->config;
 
@@ -154,7 +155,7 @@ static bool totals_are_due(const struct interval_view *view)
 }
 
 /* What only came out at the end has no place in JSON lines, which are intervals. */
-static void warn_of_reasons(const struct report *report)
+static void interval_view_warn(const struct report *report)
 {
 	for (const struct row *row = report->reasons->first; row; row = row->next)
 		log_warning("%s: %s%s%s", report->verdict, row->cells[1].string,
@@ -163,7 +164,7 @@ static void warn_of_reasons(const struct report *report)
 }
 
 /* The size limit may come as a surprise; the other ends were asked for. */
-static void say_end(const struct interval_view *view, struct report *report)
+static void interval_view_end(const struct interval_view *view, struct report *report)
 {
 	object_add(&report->body, "ended", value_string(view->ended));
 	if (!strcmp(view->ended, RECORD_ENDED_FULL))
@@ -181,20 +182,20 @@ int interval_view_close(struct interval_view *view, bool damaged, int record_err
 	report_init(&report, &view->who);
 	err = view->config->report(view->analysis, SPAN_TOTAL, &report);
 	if (!err && view->ended)
-		say_end(view, &report);
+		interval_view_end(view, &report);
 	if (!err && record_error)
 		report_reason(&report, "recording-incomplete", strerror(-record_error),
 			      "the recording could not be written whole");
-	if (!err && !view->reader_gone && (totals_are_due(view) || (late && !lines))) {
+	if (!err && !view->reader_gone && (interval_view_totals_due(view) || (late && !lines))) {
 		live_keep(&view->live);
-		err = show(view, &report, true) < 0 ? -ECANCELED : 0;
+		err = interval_view_show(view, &report, true) < 0 ? -ECANCELED : 0;
 	} else if (!err && late && !report_error(&report)) {
-		warn_of_reasons(&report);
+		interval_view_warn(&report);
 	}
 	if (!err && !view->reader_gone)
 		err = outfile_commit(&view->out);
 	if (err && err != -ECANCELED)
-		cannot_write(view, err);
+		interval_view_write_failed(view, err);
 	code = report.partial && (record_error || !view->reader_gone) ? EXIT_PARTIAL : EXIT_OK;
 	report_release(&report);
 	return err ? EXIT_CANNOT : code;

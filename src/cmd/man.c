@@ -35,24 +35,24 @@ static const struct opt man_options[] = {
 };
 
 /* A page that is made. `command` is NULL on pages that belong to no single command. */
-struct page {
+struct man_page {
 	const struct command *const *table;
 	const struct command *command;
 	struct strbuf *out;
 };
 
-static void put_version(struct page *page)
+static void man_put_version(struct man_page *page)
 {
 	strbuf_puts(page->out, hostlat_version());
 }
 
-static void put_summary(struct page *page)
+static void man_put_summary(struct man_page *page)
 {
 	if (page->command)
 		opt_text_man_escape(page->command->summary, page->out);
 }
 
-static void put_synopsis(struct page *page)
+static void man_put_synopsis(struct man_page *page)
 {
 	if (!page->command)
 		return;
@@ -60,13 +60,13 @@ static void put_synopsis(struct page *page)
 	opt_text_man_synopsis(page->command->options, page->out);
 }
 
-static void put_options(struct page *page)
+static void man_put_options(struct man_page *page)
 {
 	if (page->command)
 		opt_text_man_options(page->command->options, page->out);
 }
 
-static void put_commands(struct page *page)
+static void man_put_commands(struct man_page *page)
 {
 	for (const struct command *const *c = page->table; *c; c++) {
 		if ((*c)->hidden)
@@ -78,7 +78,7 @@ static void put_commands(struct page *page)
 }
 
 /* One entry of a list: a word, and its meaning with a capital letter and a period. */
-static void put_meaning(struct page *page, const char *word, const char *meaning)
+static void man_put_meaning(struct man_page *page, const char *word, const char *meaning)
 {
 	strbuf_puts(page->out, ".TP\n.B ");
 	opt_text_man_escape(word, page->out);
@@ -88,38 +88,38 @@ static void put_meaning(struct page *page, const char *word, const char *meaning
 }
 
 /* The values of an option of `hostlat watch`. */
-static void put_values(struct page *page, const char *option)
+static void man_put_values(struct man_page *page, const char *option)
 {
 	const struct command *watch = command_find(page->table, "watch");
 	const struct opt_choice *choice = watch ? opt_text_choices(watch->options, option) : NULL;
 
 	for (; choice && choice->name; choice++)
-		put_meaning(page, choice->name, choice->help);
+		man_put_meaning(page, choice->name, choice->help);
 }
 
-static void put_stages(struct page *page)
+static void man_put_stages(struct man_page *page)
 {
-	put_values(page, "stages");
+	man_put_values(page, "stages");
 }
 
-static void put_origins(struct page *page)
+static void man_put_origins(struct man_page *page)
 {
-	put_values(page, "origin");
+	man_put_values(page, "origin");
 }
 
-static void put_group_keys(struct page *page)
+static void man_put_group_keys(struct man_page *page)
 {
-	put_values(page, "by");
+	man_put_values(page, "by");
 }
 
-static void put_causes(struct page *page)
+static void man_put_causes(struct man_page *page)
 {
 	for (unsigned int cause = 0; cause < CAUSE_MAX; cause++)
-		put_meaning(page, cause_name(cause), cause_phrase(cause));
+		man_put_meaning(page, cause_name(cause), cause_phrase(cause));
 }
 
 /* Several checks of a load run may give the same reason: it is listed once. */
-static void put_reasons(struct page *page)
+static void man_put_reasons(struct man_page *page)
 {
 	for (unsigned int gate = 0; gate < GATES; gate++) {
 		unsigned int first = 0;
@@ -127,34 +127,34 @@ static void put_reasons(struct page *page)
 		while (strcmp(gate_code(first), gate_code(gate)) != 0)
 			first++;
 		if (first == gate)
-			put_meaning(page, gate_code(gate), gate_sentence(gate));
+			man_put_meaning(page, gate_code(gate), gate_sentence(gate));
 	}
 }
 
-static void put_counters(struct page *page)
+static void man_put_counters(struct man_page *page)
 {
 	counter_manual(page->out);
 }
 
 static const struct {
 	const char *name;
-	void (*put)(struct page *page);
+	void (*put)(struct man_page *page);
 } placeholders[] = {
-	{ "@VERSION@", put_version },
-	{ "@SUMMARY@", put_summary },
-	{ "@SYNOPSIS@\n", put_synopsis },
-	{ "@OPTIONS@\n", put_options },
-	{ "@COMMANDS@\n", put_commands },
-	{ "@STAGES@\n", put_stages },
-	{ "@ORIGINS@\n", put_origins },
-	{ "@GROUP_KEYS@\n", put_group_keys },
-	{ "@CAUSES@\n", put_causes },
-	{ "@REASONS@\n", put_reasons },
-	{ "@COUNTERS@\n", put_counters },
+	{ "@VERSION@", man_put_version },
+	{ "@SUMMARY@", man_put_summary },
+	{ "@SYNOPSIS@\n", man_put_synopsis },
+	{ "@OPTIONS@\n", man_put_options },
+	{ "@COMMANDS@\n", man_put_commands },
+	{ "@STAGES@\n", man_put_stages },
+	{ "@ORIGINS@\n", man_put_origins },
+	{ "@GROUP_KEYS@\n", man_put_group_keys },
+	{ "@CAUSES@\n", man_put_causes },
+	{ "@REASONS@\n", man_put_reasons },
+	{ "@COUNTERS@\n", man_put_counters },
 	{ NULL, NULL },
 };
 
-static void fill_in(struct page *page, const char *source)
+static void man_fill_in(struct man_page *page, const char *source)
 {
 	while (*source) {
 		size_t len = strcspn(source, "@");
@@ -178,7 +178,7 @@ static int man_describe(const struct command *const *table, const void *config)
 {
 	const struct man_config *man = config;
 	struct strbuf source = STRBUF_INIT(PAGE_MAX), text = STRBUF_INIT(PAGE_MAX);
-	struct page page = { .table = table, .out = &text };
+	struct man_page page = { .table = table, .out = &text };
 	int result = EXIT_USAGE;
 	int err;
 
@@ -193,7 +193,7 @@ static int man_describe(const struct command *const *table, const void *config)
 		result = EXIT_CANNOT;
 		goto out;
 	}
-	fill_in(&page, strbuf_str(&source));
+	man_fill_in(&page, strbuf_str(&source));
 	result = command_print(&text);
 out:
 	strbuf_release(&source);

@@ -122,7 +122,7 @@ static const char *const ends[] = {
 	[SESSION_PROCESS] = "process",
 };
 
-static struct tracefs_config functions_of(const struct record_config *c)
+static struct tracefs_config record_functions(const struct record_config *c)
 {
 	struct tracefs_config functions = c->functions;
 
@@ -132,7 +132,7 @@ static struct tracefs_config functions_of(const struct record_config *c)
 }
 
 /* Messages are told of both directions, but for --stages. */
-static struct pkt_probe_config options_of(const struct record_config *c)
+static struct pkt_probe_config record_function_options(const struct record_config *c)
 {
 	struct pkt_probe_config o = c->probe;
 
@@ -143,7 +143,7 @@ static struct pkt_probe_config options_of(const struct record_config *c)
 }
 
 /* A request ends with its reply's send call. */
-static bool can_follow(const struct record_config *c, const struct pkt_probe_config *o)
+static bool record_can_follow(const struct record_config *c, const struct pkt_probe_config *o)
 {
 	const uint64_t sends = EGRESS_STAGES & ~(1U << STAGE_ACKED);
 
@@ -163,7 +163,7 @@ struct mark_names {
 	struct pkt_marks marks;
 };
 
-static bool parse_marks(const struct record_config *c, struct mark_names *names)
+static bool record_parse_marks(const struct record_config *c, struct mark_names *names)
 {
 	struct pkt_mark *begin = &names->marks.begin, *end = &names->marks.end;
 	const char *bad = !mark_parse(c->mark_begin, names->begin, begin) ? c->mark_begin :
@@ -187,7 +187,7 @@ static bool parse_marks(const struct record_config *c, struct mark_names *names)
 	return begin->path;
 }
 
-static bool check_marks(const struct record_config *c, struct mark_names *names)
+static bool record_check_marks(const struct record_config *c, struct mark_names *names)
 {
 	const bool some = c->mark_begin || c->mark_end || c->mark_id;
 
@@ -201,15 +201,15 @@ static bool check_marks(const struct record_config *c, struct mark_names *names)
 	else if (!c->mark_begin || !c->mark_end)
 		log_error("--boundary mark needs --mark-begin and --mark-end");
 	else
-		return parse_marks(c, names);
+		return record_parse_marks(c, names);
 	return false;
 }
 
-static int run(const void *config)
+static int cmd_record_run(const void *config)
 {
 	const struct record_config *c = config;
-	struct pkt_probe_config probe = options_of(c);
-	const struct tracefs_config functions = functions_of(c);
+	struct pkt_probe_config probe = record_function_options(c);
+	const struct tracefs_config functions = record_functions(c);
 	const struct interval_view_config shown = {
 		.common = &c->common,
 		.command = "record",
@@ -236,9 +236,9 @@ static int run(const void *config)
 		log_error("-o needs a file: the result goes to standard output");
 		return EXIT_USAGE;
 	}
-	if (c->boundary == MESSAGES_BY_REQUEST && !can_follow(c, &probe))
+	if (c->boundary == MESSAGES_BY_REQUEST && !record_can_follow(c, &probe))
 		return EXIT_USAGE;
-	if (!check_marks(c, &names))
+	if (!record_check_marks(c, &names))
 		return EXIT_USAGE;
 	if (c->boundary == MESSAGES_BY_MARK)
 		probe.marks = &names.marks;
@@ -270,5 +270,5 @@ const struct command cmd_record = {
 	.summary = "record measurements to a file for later analysis",
 	.options = record_options,
 	.config_size = sizeof(struct record_config),
-	.run = run,
+	.run = cmd_record_run,
 };

@@ -28,7 +28,7 @@ static const struct {
 	{ "{", NONE " but JSON (hostlat report shows results in JSON)" },
 };
 
-static const char *foreign_format(const char *path)
+static const char *recorded_file_foreign_format(const char *path)
 {
 	char begin[MAGIC_MAX + 1] = "";
 	struct stat st;
@@ -49,7 +49,7 @@ const char *recorded_file_why(const char *path, int err)
 {
 	if (err == -EPROTONOSUPPORT)
 		return "it was recorded by a newer version of hostlat, or in another byte order";
-	return err == -ENOEXEC ? foreign_format(path) : strerror(-err);
+	return err == -ENOEXEC ? recorded_file_foreign_format(path) : strerror(-err);
 }
 
 struct event_reader *recorded_file_open(const char *path)
@@ -63,7 +63,7 @@ struct event_reader *recorded_file_open(const char *path)
 	return NULL;
 }
 
-static bool has(struct event_reader *reader, uint16_t kind)
+static bool recorded_file_has(struct event_reader *reader, uint16_t kind)
 {
 	uint32_t core;
 
@@ -85,7 +85,7 @@ const char *recorded_file_words(const char *path)
 	if (event_reader_open(&reader, path))
 		return words;
 	for (size_t i = 0; i < ARRAY_LEN(readers); i++) {
-		if (has(reader, readers[i].kind)) {
+		if (recorded_file_has(reader, readers[i].kind)) {
 			words = readers[i].words;
 			break;
 		}
@@ -94,7 +94,7 @@ const char *recorded_file_words(const char *path)
 	return words;
 }
 
-static int is_of_watch(void *ctx, const struct event *event)
+static int recorded_file_is_of_watch(void *ctx, const struct event *event)
 {
 	(void)ctx;
 	return event->kind == EV_BINDING || event->kind == EV_HIST;
@@ -108,9 +108,9 @@ bool recorded_file_is_of(const char *path, uint16_t kind)
 
 	if (stat(path, &st) || !S_ISREG(st.st_mode) || event_reader_open(&reader, path))
 		return true;
-	conns = has(reader, EV_CONN);
-	watch = recorded_file_events(reader, is_of_watch, NULL) > 0;
-	load = has(reader, EV_SAMPLE);
+	conns = recorded_file_has(reader, EV_CONN);
+	watch = recorded_file_events(reader, recorded_file_is_of_watch, NULL) > 0;
+	load = recorded_file_has(reader, EV_SAMPLE);
 	event_reader_free(reader);
 	if ((kind == EV_CONN ? conns : watch) || !(conns || watch || load))
 		return true;
@@ -129,7 +129,7 @@ void recorded_file_failed(const char *path, const char *verb, int err)
 		log_error("cannot %s %s: %s", verb, path, strerror(-err));
 }
 
-int recorded_file_read(const char *path, int (*take)(void *ctx, const struct event_block *block),
+int recorded_file_read(const char *path, int (*feed)(void *ctx, const struct event_block *block),
 		       void *ctx, struct event_damage *damage)
 {
 	struct event_reader *reader = recorded_file_open(path);
@@ -139,7 +139,7 @@ int recorded_file_read(const char *path, int (*take)(void *ctx, const struct eve
 	if (!reader)
 		return EXIT_CANNOT;
 	while ((err = event_source_next(event_reader_source(reader), &block)) > 0) {
-		err = take(ctx, &block);
+		err = feed(ctx, &block);
 		if (err)
 			break;
 	}
@@ -151,7 +151,7 @@ int recorded_file_read(const char *path, int (*take)(void *ctx, const struct eve
 }
 
 int recorded_file_events(struct event_reader *reader,
-			 int (*take)(void *ctx, const struct event *event), void *ctx)
+			 int (*feed)(void *ctx, const struct event *event), void *ctx)
 {
 	const struct event_window window = { .kind = EV_NONE, .core = EVENT_CORE_NONE,
 					     .to = UINT64_MAX };
@@ -165,13 +165,13 @@ int recorded_file_events(struct event_reader *reader,
 
 		err = 0;
 		while (!err && event_block_next(&block, &at, &event))
-			err = take(ctx, &event);
+			err = feed(ctx, &event);
 	}
 	return err;
 }
 
 /* A percentile, 0 and 100 included: 0..1. */
-static bool parse_bound(const char *text, double *out)
+static bool recorded_slice_parse_bound(const char *text, double *out)
 {
 	if (!strcmp(text, "0") || !strcmp(text, "100")) {
 		*out = text[1] ? 1 : 0;
@@ -190,7 +190,8 @@ bool recorded_slice_parse(const char *text, double *from, double *to)
 		return false;
 	memcpy(begin, text, (size_t)(colon - text));
 	begin[colon - text] = '\0';
-	if (!parse_bound(begin, &low) || !parse_bound(colon + 1, &high))
+	if (!recorded_slice_parse_bound(begin, &low) ||
+	    !recorded_slice_parse_bound(colon + 1, &high))
 		return false;
 	*from = low;
 	*to = high;

@@ -30,13 +30,13 @@ void recorded_file_failed(const char *path, const char *verb, int err);
  * that, or -errno of the reader.
  */
 int recorded_file_events(struct event_reader *reader,
-			 int (*take)(void *ctx, const struct event *event), void *ctx);
+			 int (*feed)(void *ctx, const struct event *event), void *ctx);
 
 /*
  * All of a recording, block by block, into `take`, which is as in struct session_config; then what
  * damage there was. Returns EXIT_OK or, after a message, EXIT_CANNOT.
  */
-int recorded_file_read(const char *path, int (*take)(void *ctx, const struct event_block *block),
+int recorded_file_read(const char *path, int (*feed)(void *ctx, const struct event_block *block),
 		       void *ctx, struct event_damage *damage);
 
 /* "99.9:100": percentiles, ascending, as 0..1. False: it is none. */

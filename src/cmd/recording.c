@@ -15,7 +15,7 @@
 
 #define RECORDING_MODE 0640 /* it has connections, programs and cgroups of all users */
 
-static bool both_there(const char *name)
+static bool recording_has_both(const char *name)
 {
 	log_error("%s cannot be both the recording and the result: name two files", name);
 	return false;
@@ -23,11 +23,11 @@ static bool both_there(const char *name)
 
 bool recording_is_apart(const char *path, const char *output)
 {
-	return !path || !outfile_same(path, output) || both_there(path);
+	return !path || !outfile_same(path, output) || recording_has_both(path);
 }
 
 /* The recording's file is where the result goes: one would overwrite the other. */
-static bool is_result(const char *path, int result_fd)
+static bool recording_is_result(const char *path, int result_fd)
 {
 	struct stat file, result;
 
@@ -47,8 +47,8 @@ int recording_open(struct recording *r, const char *path, uint64_t size_limit, i
 	if (!path)
 		return 0;
 	err = outfile_open_mode(&r->file, path, RECORDING_MODE);
-	if (!err && is_result(path, result_fd)) {
-		both_there(path);
+	if (!err && recording_is_result(path, result_fd)) {
+		recording_has_both(path);
 		return -EEXIST;
 	}
 	if (!err)
@@ -72,7 +72,7 @@ void recording_failed(struct recording *r, int err)
 }
 
 /* All that the writer has written so far, to the file. */
-static int move_in(struct recording *r)
+static int recording_publish(struct recording *r)
 {
 	char data[16384];
 	off_t at = 0;
@@ -94,7 +94,7 @@ void recording_begin(struct recording *r)
 	if (!r->path || !r->file.open || r->begun)
 		return;
 	r->begun = true;
-	recording_failed(r, move_in(r));
+	recording_failed(r, recording_publish(r));
 	err = outfile_publish(&r->file);
 	r->nameless = err;
 	recording_failed(r, err);
@@ -122,7 +122,7 @@ void recording_flush(struct recording *r)
 }
 
 /* It never began: the file that was there before stays. */
-static void drop(struct recording *r)
+static void recording_abandon(struct recording *r)
 {
 	event_writer_free(r->writer);
 	if (r->fd >= 0)
@@ -139,7 +139,7 @@ void recording_close(struct recording *r)
 	if (!r->path)
 		return;
 	if (!r->begun) {
-		drop(r);
+		recording_abandon(r);
 		return;
 	}
 	if (r->writer) {

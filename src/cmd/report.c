@@ -43,34 +43,34 @@ static const struct opt report_options[] = {
 	OPT_END,
 };
 
-struct making {
+struct page_maker {
 	struct strbuf out, text;
 	struct html html;
 	size_t bytes, damaged;
 };
 
-static bool is_stdin(const char *path)
+static bool page_is_stdin(const char *path)
 {
 	return !strcmp(path, "-");
 }
 
-static const char *shown_name(const char *path)
+static const char *page_input_name(const char *path)
 {
-	return is_stdin(path) ? "standard input" : path;
+	return page_is_stdin(path) ? "standard input" : path;
 }
 
 /* No file is read twice, none is overwritten by the page. */
-static bool are_apart(const struct report_config *c)
+static bool page_inputs_differ(const struct report_config *c)
 {
 	for (uint32_t i = 0; i < c->files.len; i++) {
 		const char *path = c->files.items[i];
 
-		if (!is_stdin(path) && outfile_same(path, c->page)) {
+		if (!page_is_stdin(path) && outfile_same(path, c->page)) {
 			log_error("%s is an input: give the page another name", path);
 			return false;
 		}
 		for (uint32_t k = 0; k < i; k++) {
-			if (is_stdin(path) && is_stdin(c->files.items[k])) {
+			if (page_is_stdin(path) && page_is_stdin(c->files.items[k])) {
 				log_error("standard input can be read only once");
 				return false;
 			}
@@ -79,25 +79,25 @@ static bool are_apart(const struct report_config *c)
 	return true;
 }
 
-static int read_file(struct making *m, const char *path)
+static int page_read_file(struct page_maker *m, const char *path)
 {
 	int err;
 
 	strbuf_reset(&m->text);
 	m->text.max = HTML_INPUT_MAX - m->bytes;
-	err = is_stdin(path) ? readfile_fd(STDIN_FILENO, &m->text) : readfile(path, &m->text);
+	err = page_is_stdin(path) ? readfile_fd(STDIN_FILENO, &m->text) : readfile(path, &m->text);
 	m->bytes += err ? 0 : m->text.len;
 	if (err == -E2BIG)
 		log_error("%s is too large: a page holds at most %u MiB of results",
-			  shown_name(path), HTML_INPUT_MAX >> 20);
+			  page_input_name(path), HTML_INPUT_MAX >> 20);
 	else if (err)
-		log_error("cannot read %s: %s", shown_name(path), strerror(-err));
+		log_error("cannot read %s: %s", page_input_name(path), strerror(-err));
 	return err;
 }
 
 /* ---- what is in a file ---- */
 
-static bool is_recording(const struct making *m)
+static bool page_is_recording(const struct page_maker *m)
 {
 	const size_t n = strlen(EVENT_FILE_MAGIC);
 
@@ -105,7 +105,7 @@ static bool is_recording(const struct making *m)
 }
 
 /* The end of the first of several documents, a line each (--json-lines); NULL: it is one. */
-static const char *first_line(const char *text, size_t n)
+static const char *page_first_line(const char *text, size_t n)
 {
 	const char *end = memchr(text, '\n', n);
 	const char *next = end ? end + 1 + strspn(end + 1, " \t\r\n") : NULL;
@@ -118,7 +118,7 @@ static const char *first_line(const char *text, size_t n)
 }
 
 /* Returns EXIT_OK, also for a damaged document, which is counted, or EXIT_CANNOT. */
-static int add_document(struct making *m, const char *name, const char *text, size_t n)
+static int page_add_document(struct page_maker *m, const char *name, const char *text, size_t n)
 {
 	struct json_text_fault fault;
 	int err;
@@ -141,7 +141,7 @@ static int add_document(struct making *m, const char *name, const char *text, si
 }
 
 /* A page is for people: of many intervals it has the last. */
-static int add_lines(struct making *m, const char *name)
+static int page_add_lines(struct page_maker *m, const char *name)
 {
 	const size_t n = m->text.len;
 	char *const text = strbuf_detach(&m->text), *const end = text + n, *line = text;
@@ -164,20 +164,20 @@ static int add_lines(struct making *m, const char *name)
 		at++;
 		snprintf(called, sizeof(called), "%s, line %zu", name, at);
 		if (at + LINES_MAX > lines && line[strspn(line, " \t\r")])
-			code = add_document(m, called, line, (size_t)(stop - line));
+			code = page_add_document(m, called, line, (size_t)(stop - line));
 		line = stop + 1;
 	}
 	free(text);
 	return code;
 }
 
-static int add_file(struct making *m, const char *path)
+static int page_add_file(struct page_maker *m, const char *path)
 {
-	const char *name = shown_name(path);
+	const char *name = page_input_name(path);
 
-	if (read_file(m, path))
+	if (page_read_file(m, path))
 		return EXIT_CANNOT;
-	if (is_recording(m)) {
+	if (page_is_recording(m)) {
 		if (name == path)
 			log_error("%s is a recording (make a result of it with hostlat %s %s "
 				  "--json)",
@@ -187,20 +187,20 @@ static int add_file(struct making *m, const char *path)
 				  "the command that makes a result of it)", name);
 		return EXIT_CANNOT;
 	}
-	if (first_line(strbuf_str(&m->text), m->text.len))
-		return add_lines(m, name);
-	return add_document(m, name, strbuf_str(&m->text), m->text.len);
+	if (page_first_line(strbuf_str(&m->text), m->text.len))
+		return page_add_lines(m, name);
+	return page_add_document(m, name, strbuf_str(&m->text), m->text.len);
 }
 
 /* A folder of `hostlat explain`: its result. */
-static int add_folder(struct making *m, const char *path)
+static int page_add_folder(struct page_maker *m, const char *path)
 {
 	struct strbuf file = STRBUF_INIT(NAME_MAX_BYTES);
 	int code = EXIT_CANNOT;
 
 	strbuf_printf(&file, "%s/result.json", path);
 	if (!file.error && access(strbuf_str(&file), F_OK) == 0)
-		code = add_file(m, strbuf_str(&file));
+		code = page_add_file(m, strbuf_str(&file));
 	else
 		log_error("%s is a folder without result.json (hostlat explain makes such "
 			  "folders)", path);
@@ -208,22 +208,22 @@ static int add_folder(struct making *m, const char *path)
 	return code;
 }
 
-static int add_named(struct making *m, const char *path)
+static int page_add_input(struct page_maker *m, const char *path)
 {
 	struct stat st;
 
-	if (!is_stdin(path) && !stat(path, &st) && S_ISDIR(st.st_mode))
-		return add_folder(m, path);
-	return add_file(m, path);
+	if (!page_is_stdin(path) && !stat(path, &st) && S_ISDIR(st.st_mode))
+		return page_add_folder(m, path);
+	return page_add_file(m, path);
 }
 
-static int add_files(struct making *m, const struct report_config *c)
+static int page_add_files(struct page_maker *m, const struct report_config *c)
 {
 	int code = EXIT_OK;
 
 	html_begin(&m->html, &m->out, c->title);
 	for (uint32_t i = 0; !code && i < c->files.len; i++)
-		code = add_named(m, c->files.items[i]);
+		code = page_add_input(m, c->files.items[i]);
 	html_end(&m->html);
 	if (!code && m->out.error) {
 		log_error("cannot make the page: %s", strerror(-m->out.error));
@@ -232,7 +232,7 @@ static int add_files(struct making *m, const struct report_config *c)
 	return code;
 }
 
-static int write_page(const struct making *m, const char *path)
+static int page_write(const struct page_maker *m, const char *path)
 {
 	struct outfile file = { 0 };
 	int err = outfile_open(&file, path);
@@ -250,10 +250,10 @@ static int write_page(const struct making *m, const char *path)
 	return err ? EXIT_CANNOT : EXIT_OK;
 }
 
-static int run(const void *config)
+static int cmd_report_run(const void *config)
 {
 	const struct report_config *c = config;
-	struct making m = {
+	struct page_maker m = {
 		.out = STRBUF_INIT(HTML_PAGE_MAX),
 		.text = STRBUF_INIT(HTML_INPUT_MAX),
 	};
@@ -261,15 +261,15 @@ static int run(const void *config)
 
 	if (c->quiet)
 		log_set_level(LOG_LEVEL_WARNING);
-	if (is_stdin(c->page)) {
+	if (page_is_stdin(c->page)) {
 		log_error("-o needs a file name: the page cannot go to standard output");
 		return EXIT_USAGE;
 	}
-	if (!are_apart(c))
+	if (!page_inputs_differ(c))
 		return EXIT_USAGE;
-	code = add_files(&m, c);
+	code = page_add_files(&m, c);
 	if (!code && m.html.documents)
-		code = write_page(&m, c->page);
+		code = page_write(&m, c->page);
 	if (!code && m.damaged)
 		code = EXIT_PARTIAL;
 	strbuf_release(&m.out);
@@ -283,5 +283,5 @@ const struct command cmd_report = {
 	.summary = "make one HTML page of any results",
 	.options = report_options,
 	.config_size = sizeof(struct report_config),
-	.run = run,
+	.run = cmd_report_run,
 };

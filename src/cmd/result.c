@@ -31,8 +31,8 @@ void result_begin(struct report *report, const char *command, unsigned int schem
 	report_init(report, &provenance);
 }
 
-static void render(const struct report *report, const struct common_options *common, int fd,
-		   struct strbuf *text)
+static void result_render(const struct report *report, const struct common_options *common, int fd,
+			  struct strbuf *text)
 {
 	struct text_style style;
 
@@ -52,7 +52,7 @@ int result_print(const struct report *report, const struct common_options *commo
 
 	err = outfile_open(&file, common->output);
 	if (!err) {
-		render(report, common, file.fd, &text);
+		result_render(report, common, file.fd, &text);
 		err = report_error(report) ? report_error(report) : text.error;
 	}
 	if (!err)

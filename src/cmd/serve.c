@@ -94,7 +94,7 @@ static const struct opt serve_rows[] = {
 };
 
 /* "100ms/1s" */
-static int parse_stall(const char *text, struct serve_stall *out)
+static int serve_parse_stall(const char *text, struct serve_stall *out)
 {
 	struct strbuf first = STRBUF_INIT(64);
 	const char *slash = strchr(text, '/');
@@ -114,7 +114,7 @@ static int parse_stall(const char *text, struct serve_stall *out)
 }
 
 /* Says what is wrong. */
-static int configure(const struct serve_options *o, struct serve_config *config)
+static int serve_configure(const struct serve_options *o, struct serve_config *config)
 {
 	struct strbuf why = STRBUF_INIT(WHY_MAX);
 	int err = 0;
@@ -141,7 +141,7 @@ static int configure(const struct serve_options *o, struct serve_config *config)
 	} else if (config->service.kind == DIST_KIND_ZIPF) {
 		log_error("--service: zipf is a distribution of ranks, not of times");
 		err = -EINVAL;
-	} else if (o->stall && parse_stall(o->stall, &config->stall)) {
+	} else if (o->stall && serve_parse_stall(o->stall, &config->stall)) {
 		log_error("--stall takes LENGTH/PERIOD, such as 100ms/1s, with LENGTH below "
 			  "PERIOD, not '%s'", o->stall);
 		err = -EINVAL;
@@ -158,12 +158,12 @@ static int configure(const struct serve_options *o, struct serve_config *config)
 	return err;
 }
 
-static uint64_t timeval_ns(const struct timeval *t)
+static uint64_t serve_timeval_ns(const struct timeval *t)
 {
 	return (uint64_t)t->tv_sec * NS_PER_S + (uint64_t)t->tv_usec * NS_PER_US;
 }
 
-static void put_connections(struct report *r, const struct serve_totals *t)
+static void serve_put_connections(struct report *r, const struct serve_totals *t)
 {
 	struct object *o = object_new(r);
 
@@ -174,7 +174,7 @@ static void put_connections(struct report *r, const struct serve_totals *t)
 	object_add(&r->body, "connections", value_object(o));
 }
 
-static void put_errors(struct report *r, const struct serve_totals *t)
+static void serve_put_errors(struct report *r, const struct serve_totals *t)
 {
 	const struct {
 		const char *reason;
@@ -201,7 +201,7 @@ static void put_errors(struct report *r, const struct serve_totals *t)
 	object_add(&r->body, "errors", value_table(table));
 }
 
-static void put_lag(struct report *r, struct serve_totals *t)
+static void serve_put_lag(struct report *r, struct serve_totals *t)
 {
 	const struct column columns[] = {
 		{ "lag", "departures behind their time", COLUMN_INLINE,
@@ -214,7 +214,7 @@ static void put_lag(struct report *r, struct serve_totals *t)
 	object_add(&r->body, "lag", value_table(table));
 }
 
-static int print(const struct serve_options *o, struct serve *serve, uint64_t elapsed_ns)
+static int serve_print(const struct serve_options *o, struct serve *serve, uint64_t elapsed_ns)
 {
 	struct strbuf addresses = STRBUF_INIT(WHY_MAX * 4);
 	struct serve_totals t;
@@ -239,11 +239,11 @@ static int print(const struct serve_options *o, struct serve *serve, uint64_t el
 	object_add(&r.body, "received_bytes", value_u64(t.counts.received));
 	object_add(&r.body, "sent_bytes", value_u64(t.counts.sent));
 	object_add(&r.body, "busy_ns", value_ns(t.counts.busy_ns));
-	object_add(&r.body, "cpu_user_ns", value_ns(timeval_ns(&usage.ru_utime)));
-	object_add(&r.body, "cpu_system_ns", value_ns(timeval_ns(&usage.ru_stime)));
-	put_connections(&r, &t);
-	put_lag(&r, &t);
-	put_errors(&r, &t);
+	object_add(&r.body, "cpu_user_ns", value_ns(serve_timeval_ns(&usage.ru_utime)));
+	object_add(&r.body, "cpu_system_ns", value_ns(serve_timeval_ns(&usage.ru_stime)));
+	serve_put_connections(&r, &t);
+	serve_put_lag(&r, &t);
+	serve_put_errors(&r, &t);
 	code = result_print(&r, &o->common);
 out:
 	hist_release(&t.lag);
@@ -252,7 +252,8 @@ out:
 	return code;
 }
 
-static int serve(const struct serve_options *o, const struct serve_config *config, int stop_fd)
+static int serve_until_stopped(const struct serve_options *o, const struct serve_config *config,
+			       int stop_fd)
 {
 	struct strbuf text = STRBUF_INIT(WHY_MAX * 4);
 	struct serve *serve = NULL;
@@ -273,12 +274,12 @@ static int serve(const struct serve_options *o, const struct serve_config *confi
 	if (err)
 		log_error("cannot serve: %s", strerror(-err));
 	else
-		code = print(o, serve, (uint64_t)(clock_mono_ns(clock_system()) - start));
+		code = serve_print(o, serve, (uint64_t)(clock_mono_ns(clock_system()) - start));
 	serve_free(serve);
 	return code;
 }
 
-static int run(const void *options)
+static int cmd_serve_run(const void *options)
 {
 	const struct serve_options *o = options;
 	struct serve_config config;
@@ -286,7 +287,7 @@ static int run(const void *options)
 	int code, err;
 
 	common_begin(&o->common);
-	if (configure(o, &config))
+	if (serve_configure(o, &config))
 		return EXIT_USAGE;
 	privilege_keep(PRIVILEGE(CAP_NET_BIND_SERVICE) | PRIVILEGE(CAP_SYS_RESOURCE));
 	descriptors_raise(); /* one per connection */
@@ -295,7 +296,7 @@ static int run(const void *options)
 		log_error("cannot wait for signals: %s", strerror(-err));
 		return EXIT_CANNOT;
 	}
-	code = serve(o, &config, stop.fd);
+	code = serve_until_stopped(o, &config, stop.fd);
 	stop_release(&stop);
 	return code;
 }
@@ -305,5 +306,5 @@ const struct command cmd_serve = {
 	.summary = "run a synthetic server with known service times",
 	.options = serve_rows,
 	.config_size = sizeof(struct serve_options),
-	.run = run,
+	.run = cmd_serve_run,
 };

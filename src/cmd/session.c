@@ -51,7 +51,7 @@ struct session {
 /* ---- the loop ---- */
 
 /* Hands on what waits in the queue. 1: enough; -errno. */
-static int drain(struct session *s)
+static int session_drain(struct session *s)
 {
 	struct event_source *source = event_memsource_source(s->queue);
 	struct event_block block;
@@ -79,7 +79,7 @@ static int drain(struct session *s)
 }
 
 /* What goes into the recording only. 1: it is full, which ends the run. */
-static int pull(struct session *s)
+static int session_pull(struct session *s)
 {
 	struct recording *r = &s->recording;
 	int err = 0;
@@ -99,13 +99,13 @@ static int pull(struct session *s)
 	return 1;
 }
 
-static bool pulls(const struct session *s)
+static bool session_pulls(const struct session *s)
 {
 	return s->probe_config.messages || s->config->activity;
 }
 
 /* Returns until when the run goes on. */
-static uint64_t pid_ended(struct session *s)
+static uint64_t session_pid_ended(struct session *s)
 {
 	log_info("process %" PRIu64 " has ended", s->probe_config.pid);
 	s->result->end = SESSION_PROCESS;
@@ -116,7 +116,7 @@ static uint64_t pid_ended(struct session *s)
  * Sleeps until `until`; the clock's changes are followed meanwhile, and what can't wait so long is
  * recorded. 1: that is enough.
  */
-static int wait_until(struct session *s, uint64_t until)
+static int session_wait_until(struct session *s, uint64_t until)
 {
 	struct pollfd fds[] = {
 		{ .fd = s->stop.fd, .events = POLLIN },
@@ -130,14 +130,14 @@ static int wait_until(struct session *s, uint64_t until)
 		/* A signal may have been seen by what waited for the recording's reader. */
 		int n, err;
 
-		if (pulls(s) && wait > ACTIVITY_PULL_NS)
+		if (session_pulls(s) && wait > ACTIVITY_PULL_NS)
 			wait = ACTIVITY_PULL_NS;
 		rest = (struct timespec){ .tv_sec = wait / NS_PER_S, .tv_nsec = wait % NS_PER_S };
 		n = stop_requested(&s->stop) ? 0 : ppoll(fds, ARRAY_LEN(fds), &rest, NULL);
-		if (stop_requested(&s->stop) || pull(s))
+		if (stop_requested(&s->stop) || session_pull(s))
 			return 1;
 		if (n > 0 && fds[2].revents) {
-			until = pid_ended(s);
+			until = session_pid_ended(s);
 			fds[2].fd = -1;
 		}
 		if (n > 0 && fds[1].revents) {
@@ -151,7 +151,7 @@ static int wait_until(struct session *s, uint64_t until)
 }
 
 /* For the recording and for whoever looks. */
-static int put_lost(struct session *s, uint16_t kind, uint64_t lost, uint64_t *told)
+static int session_put_lost(struct session *s, uint16_t kind, uint64_t lost, uint64_t *told)
 {
 	const struct event_loss loss = {
 		.why = LOSS_PRODUCER, .kind = kind, .records = lost - *told,
@@ -162,18 +162,20 @@ static int put_lost(struct session *s, uint16_t kind, uint64_t lost, uint64_t *t
 	       event_put(event_memsource_sink(s->queue), EV_LOSS, clock_now(), &loss, sizeof(loss));
 }
 
-static int snapshot(struct session *s, uint32_t flags)
+static int session_snapshot(struct session *s, uint32_t flags)
 {
-	int err = put_lost(s, EV_MESSAGE, pkt_probe_messages_lost(s->probe), &s->messages_lost);
+	int err = session_put_lost(s, EV_MESSAGE, pkt_probe_messages_lost(s->probe),
+				   &s->messages_lost);
 
 	if (!err)
-		err = put_lost(s, EV_EDGE, session_activity_lost(&s->activity), &s->activity_lost);
+		err = session_put_lost(s, EV_EDGE, session_activity_lost(&s->activity),
+				       &s->activity_lost);
 	err = err ?: pkt_probe_snapshot(s->probe, event_memsource_sink(s->queue), s->dict,
 					  flags);
-	return err ? err : drain(s);
+	return err ? err : session_drain(s);
 }
 
-static int run_intervals(struct session *s)
+static int session_run_intervals(struct session *s)
 {
 	const struct session_config *c = s->config;
 	uint64_t start = clock_now(), next = start;
@@ -184,10 +186,10 @@ static int run_intervals(struct session *s)
 		next += c->interval_ns;
 		if (end && next > end)
 			next = end;
-		err = wait_until(s, next);
+		err = session_wait_until(s, next);
 		if (err < 0)
 			return err;
-		err = snapshot(s, err || (end && next >= end) ? INTERVAL_LAST : 0) ?: err;
+		err = session_snapshot(s, err || (end && next >= end) ? INTERVAL_LAST : 0) ?: err;
 		if (end && next >= end) {
 			if (!err)
 				s->result->end = SESSION_TIME;
@@ -200,7 +202,7 @@ static int run_intervals(struct session *s)
 }
 
 /* Messages can be recorded without it. */
-static int open_activity(struct session *s)
+static int session_open_activity(struct session *s)
 {
 	int err = session_activity_open(&s->activity, s->probe_config.pid, s->config->functions);
 
@@ -210,14 +212,14 @@ static int open_activity(struct session *s)
 	return 0;
 }
 
-static int open_probe(struct session *s)
+static int session_open_probe(struct session *s)
 {
 	char why[256];
 	int err = session_check(&s->probe_config, s->config->activity);
 
 	s->misused = err == -EINVAL;
 	if (!err && s->config->activity)
-		err = open_activity(s);
+		err = session_open_activity(s);
 	if (err)
 		return err;
 	s->probe_config.activity = s->activity.activity;
@@ -231,7 +233,7 @@ static int open_probe(struct session *s)
 }
 
 /* Messages of receive calls are what a recording is taken for that says nothing. */
-static int put_boundary(struct session *s)
+static int session_put_boundary(struct session *s)
 {
 	const uint32_t messages = s->probe_config.messages;
 	const char *boundary = messages == MESSAGES_BY_REQUEST ? DIAGNOSE_BY_REQUEST :
@@ -243,7 +245,7 @@ static int put_boundary(struct session *s)
 			      boundary);
 }
 
-static int run(struct session *s)
+static int session_measure(struct session *s)
 {
 	int err = event_memsource_new(&s->queue, session_queue_bytes(s->probe_config.memory));
 
@@ -254,16 +256,16 @@ static int run(struct session *s)
 		err = session_put_facts(&s->probe_config, s->config->interval_ns,
 					event_memsource_sink(s->queue), clock_now());
 	if (!err)
-		err = put_boundary(s);
+		err = session_put_boundary(s);
 	if (!err)
 		err = pkt_probe_describe(s->probe, event_memsource_sink(s->queue), s->dict);
 	if (!err)
-		err = drain(s);
+		err = session_drain(s);
 	if (err < 0)
 		return err;
 	if (err)
 		return 0;
-	if (s->recording.writer && pulls(s))
+	if (s->recording.writer && session_pulls(s))
 		recording_failed(&s->recording,
 				 timekeeping_start(&s->clocks,
 						   event_writer_sink(s->recording.writer)));
@@ -271,11 +273,11 @@ static int run(struct session *s)
 	if (err)
 		return err;
 	measuring_begin();
-	return run_intervals(s);
+	return session_run_intervals(s);
 }
 
-/* What came since the last pull(), and the end of what is open. */
-static void end_pulling(struct session *s)
+/* What came since the last session_pull(), and the end of what is open. */
+static void session_end_pulling(struct session *s)
 {
 	if (s->recording.writer && s->probe_config.messages)
 		recording_failed(&s->recording,
@@ -287,7 +289,7 @@ static void end_pulling(struct session *s)
 }
 
 /* Called before hooks are attached: a process that ends meanwhile ends the run, too. */
-static void follow_pid(struct session *s)
+static void session_follow_pid(struct session *s)
 {
 	const uint64_t pid = s->probe_config.pid;
 
@@ -310,19 +312,19 @@ int session_run(const struct session_config *config, struct session_result *resu
 	s.probe_config.stages = session_stages(config->probe);
 	measuring_prepare();
 	err = stop_init(&s.stop);
-	follow_pid(&s);
+	session_follow_pid(&s);
 	if (!err)
-		err = open_probe(&s);
+		err = session_open_probe(&s);
 	if (!err)
 		err = recording_open(&s.recording, config->record, config->size_limit,
 				     config->result_fd);
 	if (!err) {
 		recording_begin(&s.recording);
-		err = run(&s);
+		err = session_measure(&s);
 		said = false;
 	}
 	if (!said)
-		end_pulling(&s);
+		session_end_pulling(&s);
 	recording_close(&s.recording);
 	result->record_error = s.recording.error;
 	result->recorded_bytes = s.recording.bytes;

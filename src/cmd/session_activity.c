@@ -10,7 +10,7 @@
 #include "diagnose/diagnose.h"
 #include "host/throttled.h"
 
-static void say_missing(const char *lines)
+static void activity_warn_missing(const char *lines)
 {
 	for (; *lines; lines += lines[strcspn(lines, "\n")] ? strcspn(lines, "\n") + 1 :
 							      strcspn(lines, "\n"))
@@ -35,7 +35,7 @@ int session_activity_open(struct session_activity *a, uint32_t pid,
 		log_error("%s", why);
 		return err;
 	}
-	say_missing(activity_missing(a->activity));
+	activity_warn_missing(activity_missing(a->activity));
 	if (a->functions && funcgraph_shared(a->functions))
 		log_info("hostlat keeps other programs from the function_graph tracer: this kernel "
 			 "has one user of it at a time");
@@ -50,12 +50,13 @@ int session_activity_start(struct session_activity *a)
 	return err || !a->functions ? err : funcgraph_start(a->functions);
 }
 
-struct putting {
+struct activity_calls {
 	struct activity *activity;
 	int err;
 };
 
-static void put(void *ctx, uint32_t cpu, const struct trace_call *call, uint32_t symbol)
+static void activity_put_call(void *ctx, uint32_t cpu, const struct trace_call *call,
+			      uint32_t symbol)
 {
 	static const enum timeline_call_what what[] = {
 		[TRACE_CALL] = TIMELINE_CALL,
@@ -66,7 +67,7 @@ static void put(void *ctx, uint32_t cpu, const struct trace_call *call, uint32_t
 	const struct timeline_call one = {
 		.time = call->time, .symbol = symbol, .what = what[call->what],
 	};
-	struct putting *p = ctx;
+	struct activity_calls *p = ctx;
 
 	if (!p->err)
 		p->err = activity_call(p->activity, cpu, &one);
@@ -75,13 +76,14 @@ static void put(void *ctx, uint32_t cpu, const struct trace_call *call, uint32_t
 /* The functions come first, so that what the programs noted finds its place among them. */
 int session_activity_pull(struct session_activity *a, struct event_writer *writer)
 {
-	struct putting putting = { .activity = a->activity };
+	struct activity_calls putting = { .activity = a->activity };
 	uint64_t until = UINT64_MAX;
 
 	if (!a->activity)
 		return 0;
 	for (uint32_t core = 0; a->functions && core < activity_cores(a->activity); core++) {
-		const uint64_t known = funcgraph_pull(a->functions, writer, core, put, &putting);
+		const uint64_t known =
+			funcgraph_pull(a->functions, writer, core, activity_put_call, &putting);
 
 		if (known < until)
 			until = known;
@@ -90,7 +92,7 @@ int session_activity_pull(struct session_activity *a, struct event_writer *write
 }
 
 /* If it is not told, nobody can say whether a quota was at work. */
-static int put_throttled(const struct session_activity *a, struct event_writer *writer)
+static int activity_put_throttled(const struct session_activity *a, struct event_writer *writer)
 {
 	uint64_t times;
 	char text[24];
@@ -115,7 +117,7 @@ int session_activity_end(struct session_activity *a, struct event_writer *writer
 	}
 	if (!err)
 		err = activity_end(a->activity, writer);
-	return err ? err : put_throttled(a, writer);
+	return err ? err : activity_put_throttled(a, writer);
 }
 
 uint64_t session_activity_lost(const struct session_activity *a)

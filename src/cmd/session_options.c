@@ -125,7 +125,7 @@ const struct opt probe_option_rows[] = {
 		   .help = "Add a stage: calls of this kernel function or tracepoint with "
 			   "a received packet"),
 	OPT_SIZE(struct pkt_probe_config, memory, .name = "memory", .def = "64M",
-		 .min = PKT_MEMORY_FIXED + PKT_MEMORY_PER_CPU, .max = 1ULL << 40,
+		 .min = WATCH_MEMORY_FIXED + WATCH_MEMORY_PER_CPU, .max = 1ULL << 40,
 		 .help = "Memory for maps in the kernel: at least 2352K plus 444K for each CPU, "
 			 "and 8M more with --by"),
 	OPT_END,
@@ -147,7 +147,8 @@ uint64_t session_stages(const struct pkt_probe_config *o)
 
 /* ---- the facts that open a stream ---- */
 
-static int put_target(struct event_sink *sink, uint64_t now, const struct pkt_probe_config *o)
+static int session_put_target(struct event_sink *sink, uint64_t now,
+			      const struct pkt_probe_config *o)
 {
 	struct strbuf text = STRBUF_INIT(4 * HOST_CMDLINE_MAX);
 	char who[HOST_CMDLINE_MAX + 64];
@@ -179,8 +180,8 @@ static int put_target(struct event_sink *sink, uint64_t now, const struct pkt_pr
 #define NUMBER_TEXT 24
 
 /* The option's value as its fact has it, in `number` or static. NULL: there is none. */
-static const char *fact_value(const struct opt *row, const struct pkt_probe_config *c,
-			      char number[NUMBER_TEXT])
+static const char *session_fact_value(const struct opt *row, const struct pkt_probe_config *c,
+				      char number[NUMBER_TEXT])
 {
 	const void *member = (const char *)c + row->offset;
 	const struct opt_choice *choice = row->choices;
@@ -205,12 +206,12 @@ int session_put_facts(const struct pkt_probe_config *c, uint64_t interval_ns,
 	int err = run_facts_put(sink, now);
 
 	if (!err)
-		err = put_target(sink, now, c);
+		err = session_put_target(sink, now, c);
 	snprintf(number, sizeof(number), "%" PRIu64, interval_ns);
 	if (!err)
 		err = event_put_fact(sink, now, "watch.interval_ns", number);
 	for (const struct opt *row = probe_option_rows; !err && row->type; row++) {
-		const char *text = row->fact ? fact_value(row, c, number) : NULL;
+		const char *text = row->fact ? session_fact_value(row, c, number) : NULL;
 
 		err = text ? event_put_fact(sink, now, row->fact, text) : 0;
 	}
@@ -220,17 +221,17 @@ int session_put_facts(const struct pkt_probe_config *c, uint64_t interval_ns,
 _Static_assert(ARRAY_LEN(probe_option_rows) <= 32, "a bit for each option");
 
 /* The value that a recording must have. NULL: any, as for a choice's default, which is 0. */
-static const char *required_value(const struct opt *row, const struct pkt_probe_config *c,
-				  char number[NUMBER_TEXT])
+static const char *session_required_value(const struct opt *row, const struct pkt_probe_config *c,
+					  char number[NUMBER_TEXT])
 {
 	if (!row->fact ||
 	    (row->type == OPT_TYPE_CHOICE && !*(const uint32_t *)((const char *)c + row->offset)))
 		return NULL;
-	return fact_value(row, c, number);
+	return session_fact_value(row, c, number);
 }
 
 /* Part of a recording's stages can be shown. */
-static bool has_no_stage(const struct pkt_probe_config *c, const char *value)
+static bool session_has_no_stage(const struct pkt_probe_config *c, const char *value)
 {
 	uint64_t recorded = 0;
 
@@ -248,8 +249,8 @@ const char *session_fact_differs(const struct pkt_probe_config *config, const ch
 		if (!row->fact || strcmp(key, row->fact))
 			continue;
 		*recorded |= 1U << (row - probe_option_rows);
-		text = required_value(row, config, number);
-		if (text && (row->choices == stage_choices ? has_no_stage(config, value) :
+		text = session_required_value(row, config, number);
+		if (text && (row->choices == stage_choices ? session_has_no_stage(config, value) :
 							     strcmp(text, value) != 0))
 			return row->name;
 	}
@@ -261,7 +262,7 @@ const char *session_fact_missing(const struct pkt_probe_config *config, uint32_t
 	char number[NUMBER_TEXT];
 
 	for (const struct opt *row = probe_option_rows; row->type; row++)
-		if (row->choices != stage_choices && required_value(row, config, number) &&
+		if (row->choices != stage_choices && session_required_value(row, config, number) &&
 		    !(recorded & 1U << (row - probe_option_rows)))
 			return row->name;
 	return NULL;

@@ -60,8 +60,8 @@ static int watch_live(const struct watch_config *c, struct watch_view *view)
 }
 
 /* What a file did not measure can't be asked of it. `*recorded` collects the facts' bits. */
-static int check_facts(const struct watch_config *c, const struct event_block *block,
-		       uint32_t *recorded)
+static int watch_check_facts(const struct watch_config *c, const struct event_block *block,
+			     uint32_t *recorded)
 {
 	const char *key, *value, *option = NULL;
 	struct event event;
@@ -88,11 +88,11 @@ struct watch_file {
 	uint32_t recorded; /* bits of its facts */
 };
 
-static int take_block(void *ctx, const struct event_block *block)
+static int watch_file_feed(void *ctx, const struct event_block *block)
 {
 	struct watch_file *file = ctx;
 
-	if (check_facts(file->config, block, &file->recorded))
+	if (watch_check_facts(file->config, block, &file->recorded))
 		return -ECANCELED;
 	return watch_view_take(file->view, block);
 }
@@ -105,11 +105,11 @@ static int watch_from(const struct watch_config *c, struct watch_view *view)
 
 	if (!recorded_file_is_of(c->from, EV_HIST))
 		return EXIT_CANNOT;
-	code = recorded_file_read(c->from, take_block, &file, &damage);
+	code = recorded_file_read(c->from, watch_file_feed, &file, &damage);
 	return code ? code : watch_view_close(view, &damage, 0);
 }
 
-static int run(const void *config)
+static int cmd_watch_run(const void *config)
 {
 	const struct watch_config *c = config;
 	const uint64_t stages = c->from ? c->probe.stages : session_stages(&c->probe);
@@ -140,5 +140,5 @@ const struct command cmd_watch = {
 	.summary = "show in which layer of the network stack the time goes",
 	.options = watch_options,
 	.config_size = sizeof(struct watch_config),
-	.run = run,
+	.run = cmd_watch_run,
 };

@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-static int report(void *analysis, enum interval_span span, struct report *report)
+static int watch_view_report(void *analysis, enum interval_span span, struct report *report)
 {
 	return watch_report(analysis, span == SPAN_TOTAL ? WATCH_TOTAL : WATCH_INTERVAL, report);
 }
@@ -13,7 +13,7 @@ int watch_view_open(struct watch_view *view, const struct interval_view_config *
 {
 	*view = (struct watch_view){ .config = *config, .watch = watch_new(stages) };
 	view->config.schema = WATCH_SCHEMA;
-	view->config.report = report;
+	view->config.report = watch_view_report;
 	return interval_view_open(&view->shown, &view->config, view->watch);
 }
 
