@@ -35,7 +35,7 @@ bool folder_checks(void)
 }
 
 /* Root of a user namespace can do no more outside than the user who has made the namespace. */
-static bool is_real_root(void)
+static bool folder_is_real_root(void)
 {
 	unsigned long inside, outside, count = 0;
 	FILE *file = fopen("/proc/self/uid_map", "re");
@@ -56,11 +56,11 @@ bool folder_trusts(uid_t owner)
 		return true;
 	if (invoker_find(&invoker) && owner == invoker.uid)
 		return true;
-	return owner == OVERFLOW_UID && !is_real_root();
+	return owner == OVERFLOW_UID && !folder_is_real_root();
 }
 
 /* In a folder with the sticky bit, users can change only what is their own. */
-static bool is_safe(int folder)
+static bool folder_is_safe(int folder)
 {
 	struct stat st;
 
@@ -73,14 +73,14 @@ static bool is_safe(int folder)
  * open and safe, nobody can exchange the next one. A descriptor or -errno. The root by /proc: to a
  * program under qemu-user "/" is the folder of its libraries.
  */
-static int walk(char *path)
+static int folder_walk(char *path)
 {
 	int folder = open("/proc/self/root", OPEN_FOLDER), next;
 	char *rest = NULL;
 
 	for (char *part = strtok_r(path, "/", &rest); folder >= 0 && part;
 	     part = strtok_r(NULL, "/", &rest)) {
-		if (!is_safe(folder)) {
+		if (!folder_is_safe(folder)) {
 			close(folder);
 			return -FOLDER_FOREIGN;
 		}
@@ -90,7 +90,7 @@ static int walk(char *path)
 			return next;
 		folder = next;
 	}
-	if (folder >= 0 && !is_safe(folder)) {
+	if (folder >= 0 && !folder_is_safe(folder)) {
 		close(folder);
 		return -FOLDER_FOREIGN;
 	}
@@ -109,10 +109,10 @@ int folder_open(const char *path)
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", folder);
 	n = readlink(link, real, sizeof(real) - 1);
 	if (n < 0) {
-		err = is_safe(folder) ? folder : -FOLDER_FOREIGN;
+		err = folder_is_safe(folder) ? folder : -FOLDER_FOREIGN;
 	} else {
 		real[n] = '\0';
-		err = walk(real);
+		err = folder_walk(real);
 	}
 	if (err != folder)
 		close(folder);
@@ -154,7 +154,7 @@ void folder_leave(bool entered)
 }
 
 /* 0, -EEXIST or another error. */
-static int make_in(int parent, const char *name)
+static int folder_make_in(int parent, const char *name)
 {
 	const bool entered = folder_enter(parent);
 	int err = mkdirat(parent, name, 0750) ? -errno : 0;
@@ -175,7 +175,7 @@ int folder_make(const char *path)
 	while (len > 1 && trimmed[len - 1] == '/')
 		trimmed[--len] = '\0';
 	fd = folder_open_of(trimmed, &name);
-	err = fd == -EISDIR ? -EEXIST : fd < 0 ? fd : make_in(fd, name);
+	err = fd == -EISDIR ? -EEXIST : fd < 0 ? fd : folder_make_in(fd, name);
 	if (fd >= 0)
 		close(fd);
 	if (err == -EEXIST) {

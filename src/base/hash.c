@@ -10,7 +10,7 @@
 uint64_t hash_key[2];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-static void make_key(void)
+static void hash_make_key(void)
 {
 	struct timespec now;
 
@@ -22,29 +22,29 @@ static void make_key(void)
 	hash_key[1] = (uint64_t)getpid() << 32 ^ (uint64_t)(uintptr_t)&now;
 }
 
-static uint64_t rotate(uint64_t x, int by)
+static uint64_t hash_rotate(uint64_t x, int by)
 {
 	return x << by | x >> (64 - by);
 }
 
-static void mix(uint64_t v[4])
+static void hash_mix(uint64_t v[4])
 {
 	v[0] += v[1];
-	v[1] = rotate(v[1], 13) ^ v[0];
-	v[0] = rotate(v[0], 32);
+	v[1] = hash_rotate(v[1], 13) ^ v[0];
+	v[0] = hash_rotate(v[0], 32);
 	v[2] += v[3];
-	v[3] = rotate(v[3], 16) ^ v[2];
+	v[3] = hash_rotate(v[3], 16) ^ v[2];
 	v[0] += v[3];
-	v[3] = rotate(v[3], 21) ^ v[0];
+	v[3] = hash_rotate(v[3], 21) ^ v[0];
 	v[2] += v[1];
-	v[1] = rotate(v[1], 17) ^ v[2];
-	v[2] = rotate(v[2], 32);
+	v[1] = hash_rotate(v[1], 17) ^ v[2];
+	v[2] = hash_rotate(v[2], 32);
 }
 
-static void add(uint64_t v[4], uint64_t word)
+static void hash_add_word(uint64_t v[4], uint64_t word)
 {
 	v[3] ^= word;
-	mix(v);
+	hash_mix(v);
 	v[0] ^= word;
 }
 
@@ -53,7 +53,7 @@ uint64_t hash_bytes(const void *bytes, size_t size)
 	const unsigned char *from = bytes;
 	uint64_t last = (uint64_t)size << 56, v[4];
 
-	pthread_once(&once, make_key);
+	pthread_once(&once, hash_make_key);
 	v[0] = hash_key[0] ^ 0x736f6d6570736575;
 	v[1] = hash_key[1] ^ 0x646f72616e646f6d;
 	v[2] = hash_key[0] ^ 0x6c7967656e657261;
@@ -62,14 +62,14 @@ uint64_t hash_bytes(const void *bytes, size_t size)
 		uint64_t word;
 
 		memcpy(&word, from, sizeof(word));
-		add(v, word);
+		hash_add_word(v, word);
 	}
 	for (size_t i = 0; i < size; i++)
 		last |= (uint64_t)from[i] << 8 * i;
-	add(v, last);
+	hash_add_word(v, last);
 	v[2] ^= 0xff;
 	for (int i = 0; i < 3; i++)
-		mix(v);
+		hash_mix(v);
 	return v[0] ^ v[1] ^ v[2] ^ v[3];
 }
 

@@ -7,7 +7,7 @@
 
 #define WORD_MAX 63
 
-static size_t smaller(size_t a, size_t b)
+static size_t nearest_min(size_t a, size_t b)
 {
 	return a < b ? a : b;
 }
@@ -16,7 +16,7 @@ static size_t smaller(size_t a, size_t b)
  * How many letters were added, left out, replaced or swapped with their neighbour (optimal string
  * alignment), by rows of the usual table. SIZE_MAX if a word is too long.
  */
-static size_t edit_distance(const char *a, const char *b)
+static size_t nearest_distance(const char *a, const char *b)
 {
 	size_t rows[3][WORD_MAX + 1];
 	size_t a_len = strlen(a), b_len = strlen(b);
@@ -31,10 +31,10 @@ static size_t edit_distance(const char *a, const char *b)
 
 		row[0] = i;
 		for (size_t j = 1; j <= b_len; j++) {
-			row[j] = smaller(above[j - 1] + (a[i - 1] != b[j - 1]),
-					 smaller(above[j], row[j - 1]) + 1);
+			row[j] = nearest_min(above[j - 1] + (a[i - 1] != b[j - 1]),
+					     nearest_min(above[j], row[j - 1]) + 1);
 			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-				row[j] = smaller(row[j], before[j - 2] + 1);
+				row[j] = nearest_min(row[j], before[j - 2] + 1);
 		}
 	}
 	return rows[a_len % 3][b_len];
@@ -49,7 +49,7 @@ void nearest_init(struct nearest *nearest, const char *word)
 void nearest_offer(struct nearest *nearest, const char *known)
 {
 	size_t typed = strlen(nearest->word);
-	size_t distance = edit_distance(nearest->word, known);
+	size_t distance = nearest_distance(nearest->word, known);
 
 	if (typed >= 3 && strncmp(nearest->word, known, typed) == 0)
 		distance = 1;

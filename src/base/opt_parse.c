@@ -10,7 +10,7 @@
 #include "base/opt_row.h"
 #include "base/parse.h"
 
-struct parser {
+struct opt_parser {
 	struct opt_table table;
 	char *config;
 	char *const *argv;
@@ -19,8 +19,8 @@ struct parser {
 	struct strbuf *error;
 };
 
-static int set_u64(const struct opt *row, const char *text, uint64_t *out,
-		   int (*parse)(const char *text, uint64_t *out))
+static int opt_set_u64(const struct opt *row, const char *text, uint64_t *out,
+		       int (*parse)(const char *text, uint64_t *out))
 {
 	uint64_t value;
 	int err;
@@ -33,7 +33,7 @@ static int set_u64(const struct opt *row, const char *text, uint64_t *out,
 	return err;
 }
 
-static const struct opt_choice *find_choice(const struct opt *row, const char *name, size_t len)
+static const struct opt_choice *opt_find_choice(const struct opt *row, const char *name, size_t len)
 {
 	for (const struct opt_choice *choice = row->choices; choice->name; choice++) {
 		if (strlen(choice->name) == len && memcmp(choice->name, name, len) == 0)
@@ -42,9 +42,9 @@ static const struct opt_choice *find_choice(const struct opt *row, const char *n
 	return NULL;
 }
 
-static int set_choice(const struct opt *row, const char *text, uint32_t *out)
+static int opt_set_choice(const struct opt *row, const char *text, uint32_t *out)
 {
-	const struct opt_choice *choice = find_choice(row, text, strlen(text));
+	const struct opt_choice *choice = opt_find_choice(row, text, strlen(text));
 
 	if (!choice)
 		return -EINVAL;
@@ -52,7 +52,7 @@ static int set_choice(const struct opt *row, const char *text, uint32_t *out)
 	return 0;
 }
 
-static int set_mask(const struct opt *row, const char *text, uint64_t *out)
+static int opt_set_mask(const struct opt *row, const char *text, uint64_t *out)
 {
 	const struct opt_choice *choice;
 	uint64_t mask = 0;
@@ -60,7 +60,7 @@ static int set_mask(const struct opt *row, const char *text, uint64_t *out)
 
 	for (;; text += len + 1) {
 		len = strcspn(text, ",");
-		choice = find_choice(row, text, len);
+		choice = opt_find_choice(row, text, len);
 		if (!choice)
 			return -EINVAL;
 		mask |= choice->value;
@@ -71,7 +71,7 @@ static int set_mask(const struct opt *row, const char *text, uint64_t *out)
 	return 0;
 }
 
-static int set_string(const char *text, const char **out)
+static int opt_set_string(const char *text, const char **out)
 {
 	if (!*text)
 		return -EINVAL;
@@ -79,7 +79,7 @@ static int set_string(const char *text, const char **out)
 	return 0;
 }
 
-static int append_item(const char *text, struct opt_list *list)
+static int opt_append_item(const char *text, struct opt_list *list)
 {
 	if (!*text)
 		return -EINVAL;
@@ -89,15 +89,15 @@ static int append_item(const char *text, struct opt_list *list)
 	return 0;
 }
 
-static int set_value(const struct opt *row, const char *text, void *member)
+static int opt_set_value(const struct opt *row, const char *text, void *member)
 {
 	switch (row->type) {
 	case OPT_TYPE_U64:
-		return set_u64(row, text, member, parse_u64);
+		return opt_set_u64(row, text, member, parse_u64);
 	case OPT_TYPE_DURATION:
-		return set_u64(row, text, member, parse_duration);
+		return opt_set_u64(row, text, member, parse_duration);
 	case OPT_TYPE_SIZE:
-		return set_u64(row, text, member, parse_size);
+		return opt_set_u64(row, text, member, parse_size);
 	case OPT_TYPE_FRACTION:
 		return parse_fraction(text, member);
 	case OPT_TYPE_PERCENT:
@@ -107,13 +107,13 @@ static int set_value(const struct opt *row, const char *text, void *member)
 	case OPT_TYPE_ONE_IN:
 		return parse_one_in(text, member);
 	case OPT_TYPE_STRING:
-		return set_string(text, member);
+		return opt_set_string(text, member);
 	case OPT_TYPE_CHOICE:
-		return set_choice(row, text, member);
+		return opt_set_choice(row, text, member);
 	case OPT_TYPE_SET:
-		return set_mask(row, text, member);
+		return opt_set_mask(row, text, member);
 	case OPT_TYPE_LIST:
-		return append_item(text, member);
+		return opt_append_item(text, member);
 	case OPT_TYPE_FLAG:
 	case OPT_TYPE_END:
 	case OPT_TYPE_ROWS:
@@ -123,19 +123,19 @@ static int set_value(const struct opt *row, const char *text, void *member)
 	return -EINVAL;
 }
 
-static const char *dashes(const struct opt *row)
+static const char *opt_dashes(const struct opt *row)
 {
 	return row->positional ? "" : "--";
 }
 
 /* The first word of a list, or the whole value, that is no choice: what was it meant to be? */
-static void suggest_choice(struct parser *p, const struct opt *row, const char *text)
+static void opt_suggest_choice(struct opt_parser *p, const struct opt *row, const char *text)
 {
 	char word[64];
 	struct nearest nearest;
 	size_t len = strcspn(text, ",");
 
-	while (find_choice(row, text, len) && text[len]) {
+	while (opt_find_choice(row, text, len) && text[len]) {
 		text += len + 1;
 		len = strcspn(text, ",");
 	}
@@ -150,51 +150,51 @@ static void suggest_choice(struct parser *p, const struct opt *row, const char *
 		strbuf_printf(p->error, "; did you mean '%s'?", nearest.best);
 }
 
-static int refuse_value(struct parser *p, const struct opt *row, const char *text, int err)
+static int opt_refuse_value(struct opt_parser *p, const struct opt *row, const char *text, int err)
 {
 	if (err == -E2BIG) {
 		strbuf_printf(p->error, "%s%s: at most %d values can be "
-					"given", dashes(row), row->name,
+					"given", opt_dashes(row), row->name,
 			      OPT_LIST_MAX);
 		return -EINVAL;
 	}
-	strbuf_printf(p->error, "%s%s takes ", dashes(row), row->name);
+	strbuf_printf(p->error, "%s%s takes ", opt_dashes(row), row->name);
 	opt_takes(row, p->error);
 	strbuf_printf(p->error, ", not '%s'", text);
 	if (row->choices)
-		suggest_choice(p, row, text);
+		opt_suggest_choice(p, row, text);
 	return -EINVAL;
 }
 
-static int take_value(struct parser *p, struct opt_slot *slot, const char *text)
+static int opt_parse_value(struct opt_parser *p, struct opt_slot *slot, const char *text)
 {
 	void *member = p->config + slot->offset;
 	int err;
 
-	err = set_value(slot->row, text, member);
+	err = opt_set_value(slot->row, text, member);
 	if (err)
-		return refuse_value(p, slot->row, text, err);
+		return opt_refuse_value(p, slot->row, text, err);
 	slot->given = true;
 	return 0;
 }
 
-static int take_next_as_value(struct parser *p, struct opt_slot *slot)
+static int opt_parse_next_value(struct opt_parser *p, struct opt_slot *slot)
 {
 	if (p->next < p->argc)
-		return take_value(p, slot, p->argv[p->next++]);
+		return opt_parse_value(p, slot, p->argv[p->next++]);
 	strbuf_printf(p->error, "--%s takes ", slot->row->name);
 	opt_takes(slot->row, p->error);
 	strbuf_puts(p->error, ", but nothing follows it");
 	return -EINVAL;
 }
 
-static void set_flag(struct parser *p, struct opt_slot *slot)
+static void opt_set_flag(struct opt_parser *p, struct opt_slot *slot)
 {
 	*(bool *)(p->config + slot->offset) = true;
 	slot->given = true;
 }
 
-static int unknown_name(struct parser *p, const char *name, size_t len)
+static int opt_refuse_name(struct opt_parser *p, const char *name, size_t len)
 {
 	struct nearest nearest;
 	char word[64];
@@ -216,7 +216,7 @@ static int unknown_name(struct parser *p, const char *name, size_t len)
 }
 
 /* "name", "name=value". */
-static int take_long(struct parser *p, const char *name)
+static int opt_parse_long(struct opt_parser *p, const char *name)
 {
 	size_t len = strcspn(name, "=");
 	const char *value = name[len] ? name + len + 1 : NULL;
@@ -225,19 +225,19 @@ static int take_long(struct parser *p, const char *name)
 	if (strcmp(name, opt_help_row.name) == 0)
 		return OPT_HELP;
 	if (!slot)
-		return unknown_name(p, name, len);
+		return opt_refuse_name(p, name, len);
 	if (slot->row->type != OPT_TYPE_FLAG)
-		return value ? take_value(p, slot, value) : take_next_as_value(p, slot);
+		return value ? opt_parse_value(p, slot, value) : opt_parse_next_value(p, slot);
 	if (value) {
 		strbuf_printf(p->error, "--%s takes no value, not '%s'", slot->row->name, value);
 		return -EINVAL;
 	}
-	set_flag(p, slot);
+	opt_set_flag(p, slot);
 	return 0;
 }
 
 /* "a", "ab" (flags), "nvalue". */
-static int take_letters(struct parser *p, const char *letters)
+static int opt_parse_letters(struct opt_parser *p, const char *letters)
 {
 	for (; *letters; letters++) {
 		struct opt_slot *slot = opt_find_letter(&p->table, *letters);
@@ -249,26 +249,26 @@ static int take_letters(struct parser *p, const char *letters)
 			return -EINVAL;
 		}
 		if (slot->row->type != OPT_TYPE_FLAG)
-			return letters[1] ? take_value(p, slot, letters + 1)
-					  : take_next_as_value(p, slot);
-		set_flag(p, slot);
+			return letters[1] ? opt_parse_value(p, slot, letters + 1)
+					  : opt_parse_next_value(p, slot);
+		opt_set_flag(p, slot);
 	}
 	return 0;
 }
 
-static int take_positional(struct parser *p, const char *word)
+static int opt_parse_positional(struct opt_parser *p, const char *word)
 {
 	for (uint32_t i = 0; i < p->table.len; i++) {
 		struct opt_slot *slot = &p->table.slots[i];
 
 		if (slot->row->positional && (!slot->given || slot->row->type == OPT_TYPE_LIST))
-			return take_value(p, slot, word);
+			return opt_parse_value(p, slot, word);
 	}
 	strbuf_printf(p->error, "'%s' is one argument too many", word);
 	return -EINVAL;
 }
 
-static int take_words(struct parser *p)
+static int opt_parse_words(struct opt_parser *p)
 {
 	bool options_end = false;
 	int result = OPT_PARSED;
@@ -277,28 +277,28 @@ static int take_words(struct parser *p)
 		const char *word = p->argv[p->next++];
 
 		if (options_end || word[0] != '-' || !word[1])
-			result = take_positional(p, word);
+			result = opt_parse_positional(p, word);
 		else if (strcmp(word, "--") == 0)
 			options_end = true;
 		else if (word[1] == '-')
-			result = take_long(p, word + 2);
+			result = opt_parse_long(p, word + 2);
 		else
-			result = take_letters(p, word + 1);
+			result = opt_parse_letters(p, word + 1);
 	}
 	return result;
 }
 
-static void apply_defaults(struct parser *p)
+static void opt_apply_defaults(struct opt_parser *p)
 {
 	for (uint32_t i = 0; i < p->table.len; i++) {
 		const struct opt *row = p->table.slots[i].row;
 
 		if (row->def)
-			BUG_ON(set_value(row, row->def, p->config + p->table.slots[i].offset));
+			BUG_ON(opt_set_value(row, row->def, p->config + p->table.slots[i].offset));
 	}
 }
 
-static int check_excludes(struct parser *p, const struct opt *row)
+static int opt_check_excludes(struct opt_parser *p, const struct opt *row)
 {
 	const char *name = row->excludes;
 
@@ -308,8 +308,8 @@ static int check_excludes(struct parser *p, const struct opt *row)
 
 		BUG_ON(!other);
 		if (other->given) {
-			strbuf_printf(p->error, "%s%s and --%.*s exclude each other", dashes(row),
-				      row->name, (int)len, name);
+			strbuf_printf(p->error, "%s%s and --%.*s exclude each other",
+				      opt_dashes(row), row->name, (int)len, name);
 			return -EINVAL;
 		}
 		name += len + (name[len] == ',');
@@ -318,19 +318,19 @@ static int check_excludes(struct parser *p, const struct opt *row)
 }
 
 /* What only the whole command line shows. */
-static int check_combination(struct parser *p)
+static int opt_check_combination(struct opt_parser *p)
 {
 	for (uint32_t i = 0; i < p->table.len; i++) {
 		const struct opt_slot *slot = &p->table.slots[i];
 		const struct opt *row = slot->row;
 
 		if (row->required && !slot->given) {
-			strbuf_printf(p->error, "%s%s is missing; it takes ", dashes(row),
+			strbuf_printf(p->error, "%s%s is missing; it takes ", opt_dashes(row),
 				      row->name);
 			opt_takes(row, p->error);
 			return -EINVAL;
 		}
-		if (slot->given && check_excludes(p, row))
+		if (slot->given && opt_check_excludes(p, row))
 			return -EINVAL;
 	}
 	return OPT_PARSED;
@@ -339,13 +339,13 @@ static int check_combination(struct parser *p)
 int opt_parse(const struct opt *rows, void *config, int argc, char *const *argv,
 	      struct strbuf *error)
 {
-	struct parser p = { .config = config, .argv = argv, .argc = argc, .error = error };
+	struct opt_parser p = { .config = config, .argv = argv, .argc = argc, .error = error };
 	int result;
 
 	opt_flatten(rows, &p.table);
-	apply_defaults(&p);
-	result = take_words(&p);
+	opt_apply_defaults(&p);
+	result = opt_parse_words(&p);
 	if (result == OPT_PARSED)
-		result = check_combination(&p);
+		result = opt_check_combination(&p);
 	return result;
 }

@@ -15,7 +15,7 @@ const struct opt opt_help_row = {
 	.help = "Show this help and exit",
 };
 
-static void format_number(struct strbuf *out, uint64_t value)
+static void opt_format_number(struct strbuf *out, uint64_t value)
 {
 	strbuf_printf(out, "%" PRIu64, value);
 }
@@ -27,7 +27,7 @@ static const struct {
 	void (*format)(struct strbuf *out, uint64_t value); /* of min and max */
 } type_texts[] = {
 	[OPT_TYPE_FLAG] = { "", "no value", NULL },
-	[OPT_TYPE_U64] = { "N", PARSE_U64_TAKES, format_number },
+	[OPT_TYPE_U64] = { "N", PARSE_U64_TAKES, opt_format_number },
 	[OPT_TYPE_DURATION] = { "TIME", PARSE_DURATION_TAKES, format_duration },
 	[OPT_TYPE_SIZE] = { "SIZE", PARSE_SIZE_TAKES, format_size },
 	[OPT_TYPE_FRACTION] = { "FRACTION", PARSE_FRACTION_TAKES, NULL },
@@ -40,7 +40,7 @@ static const struct {
 	[OPT_TYPE_LIST] = { "TEXT", "a text that is not empty", NULL },
 };
 
-static void append_slot(struct opt_table *table, const struct opt *row, size_t base)
+static void opt_append_slot(struct opt_table *table, const struct opt *row, size_t base)
 {
 	BUG_ON(table->len == OPT_ROWS_MAX);
 	BUG_ON(!row->name || !row->help);
@@ -49,20 +49,20 @@ static void append_slot(struct opt_table *table, const struct opt *row, size_t b
 	table->slots[table->len++] = (struct opt_slot){ .row = row, .offset = base + row->offset };
 }
 
-static void flatten_at(const struct opt *rows, size_t base, struct opt_table *table)
+static void opt_flatten_at(const struct opt *rows, size_t base, struct opt_table *table)
 {
 	for (const struct opt *row = rows; row->type != OPT_TYPE_END; row++) {
 		if (row->type == OPT_TYPE_ROWS)
-			flatten_at(row->rows, base + row->offset, table);
+			opt_flatten_at(row->rows, base + row->offset, table);
 		else
-			append_slot(table, row, base);
+			opt_append_slot(table, row, base);
 	}
 }
 
 void opt_flatten(const struct opt *rows, struct opt_table *table)
 {
 	*table = (struct opt_table){ .len = 0 };
-	flatten_at(rows, 0, table);
+	opt_flatten_at(rows, 0, table);
 }
 
 struct opt_slot *opt_find_name(struct opt_table *table, const char *name, size_t name_len)
@@ -96,7 +96,7 @@ const char *opt_metavar(const struct opt *row)
 }
 
 /* "10ms to 1d", "1 or more", or nothing. */
-static void put_range(const struct opt *row, struct strbuf *out)
+static void opt_put_range(const struct opt *row, struct strbuf *out)
 {
 	void (*format)(struct strbuf *, uint64_t) = type_texts[row->type].format;
 
@@ -115,7 +115,7 @@ static void put_range(const struct opt *row, struct strbuf *out)
 }
 
 /* "link, ip, transport". */
-static void put_choices(const struct opt *row, struct strbuf *out)
+static void opt_put_choices(const struct opt *row, struct strbuf *out)
 {
 	for (const struct opt_choice *choice = row->choices; choice->name; choice++)
 		strbuf_printf(out, "%s%s", choice == row->choices ? "" : ", ", choice->name);
@@ -128,17 +128,17 @@ void opt_takes(const struct opt *row, struct strbuf *out)
 	strbuf_puts(out, row->file ? "a file name" : type_texts[row->type].takes);
 	if (row->choices) {
 		strbuf_putc(out, ' ');
-		put_choices(row, out);
+		opt_put_choices(row, out);
 	}
 	before = out->len;
 	strbuf_puts(out, ", ");
-	put_range(row, out);
+	opt_put_range(row, out);
 	if (out->len == before + 2)
 		strbuf_truncate(out, before);
 }
 
 /* Opens the bracket before the first remark and separates the later ones. */
-static void remark(struct strbuf *out, bool *first)
+static void opt_begin_remark(struct strbuf *out, bool *first)
 {
 	strbuf_puts(out, *first ? " (" : "; ");
 	*first = false;
@@ -150,20 +150,20 @@ void opt_describe(const struct opt *row, struct strbuf *out)
 
 	strbuf_puts(out, row->help);
 	if (row->choices) {
-		remark(out, &first);
+		opt_begin_remark(out, &first);
 		strbuf_puts(out, row->type == OPT_TYPE_SET ? "any of " : "one of ");
-		put_choices(row, out);
+		opt_put_choices(row, out);
 	}
 	if (row->min || row->max) {
-		remark(out, &first);
-		put_range(row, out);
+		opt_begin_remark(out, &first);
+		opt_put_range(row, out);
 	}
 	if (row->def) {
-		remark(out, &first);
+		opt_begin_remark(out, &first);
 		strbuf_printf(out, "default %s", row->def);
 	}
 	if (row->type == OPT_TYPE_LIST && !row->positional) {
-		remark(out, &first);
+		opt_begin_remark(out, &first);
 		strbuf_puts(out, "may be repeated");
 	}
 	if (!first)

@@ -11,12 +11,12 @@
 #define HELP_COLUMN 28
 #define DESCRIPTION_MAX 4096
 
-static bool takes_value(const struct opt *row)
+static bool opt_text_has_value(const struct opt *row)
 {
 	return row->type != OPT_TYPE_FLAG;
 }
 
-static const char *dots(const struct opt *row)
+static const char *opt_text_dots(const struct opt *row)
 {
 	return row->type == OPT_TYPE_LIST ? "..." : "";
 }
@@ -32,12 +32,12 @@ void opt_text_usage(const struct opt *rows, struct strbuf *out)
 
 		if (row->positional)
 			strbuf_printf(out, row->required ? " %s%s" : " [%s]%s", row->name,
-				      dots(row));
+				      opt_text_dots(row));
 	}
 }
 
 /* Adds `text` word by word; the cursor stands at HELP_COLUMN and the lines stay in HELP_WIDTH. */
-static void wrap(struct strbuf *out, const char *text)
+static void opt_text_wrap(struct strbuf *out, const char *text)
 {
 	size_t column = HELP_COLUMN;
 
@@ -59,7 +59,7 @@ static void wrap(struct strbuf *out, const char *text)
 	strbuf_putc(out, '\n');
 }
 
-static void help_left(const struct opt *row, struct strbuf *out)
+static void opt_text_help_left(const struct opt *row, struct strbuf *out)
 {
 	if (row->positional) {
 		strbuf_printf(out, "  %s", row->name);
@@ -69,16 +69,16 @@ static void help_left(const struct opt *row, struct strbuf *out)
 		strbuf_printf(out, "  -%c, --%s", row->letter, row->name);
 	else
 		strbuf_printf(out, "      --%s", row->name);
-	if (takes_value(row))
+	if (opt_text_has_value(row))
 		strbuf_printf(out, " %s", opt_metavar(row));
 }
 
-static void help_row(const struct opt *row, struct strbuf *out)
+static void opt_text_help_row(const struct opt *row, struct strbuf *out)
 {
 	struct strbuf description = STRBUF_INIT(DESCRIPTION_MAX);
 	size_t start = out->len, used;
 
-	help_left(row, out);
+	opt_text_help_left(row, out);
 	used = out->len - start;
 	if (used + 2 > HELP_COLUMN) {
 		strbuf_putc(out, '\n');
@@ -86,15 +86,16 @@ static void help_row(const struct opt *row, struct strbuf *out)
 	}
 	strbuf_fill(out, ' ', HELP_COLUMN - used);
 	opt_describe(row, &description);
-	wrap(out, strbuf_str(&description));
+	opt_text_wrap(out, strbuf_str(&description));
 	strbuf_release(&description);
 }
 
-static void help_section(const struct opt_table *table, bool positional, struct strbuf *out)
+static void opt_text_help_section(const struct opt_table *table, bool positional,
+				  struct strbuf *out)
 {
 	for (uint32_t i = 0; i < table->len; i++) {
 		if (table->slots[i].row->positional == positional)
-			help_row(table->slots[i].row, out);
+			opt_text_help_row(table->slots[i].row, out);
 	}
 }
 
@@ -103,9 +104,9 @@ void opt_text_help(const struct opt *rows, struct strbuf *out)
 	struct opt_table table;
 
 	opt_flatten(rows, &table);
-	help_section(&table, true, out);
-	help_section(&table, false, out);
-	help_row(&opt_help_row, out);
+	opt_text_help_section(&table, true, out);
+	opt_text_help_section(&table, false, out);
+	opt_text_help_row(&opt_help_row, out);
 }
 
 void opt_text_man_escape(const char *text, struct strbuf *out)
@@ -122,16 +123,16 @@ void opt_text_man_escape(const char *text, struct strbuf *out)
 	}
 }
 
-static void man_name(const struct opt *row, struct strbuf *out)
+static void opt_text_man_name(const struct opt *row, struct strbuf *out)
 {
 	if (row->positional) {
-		strbuf_printf(out, "\\fI%s\\fR%s", row->name, dots(row));
+		strbuf_printf(out, "\\fI%s\\fR%s", row->name, opt_text_dots(row));
 		return;
 	}
 	strbuf_puts(out, "\\fB\\-\\-");
 	opt_text_man_escape(row->name, out);
 	strbuf_puts(out, "\\fR");
-	if (takes_value(row))
+	if (opt_text_has_value(row))
 		strbuf_printf(out, " \\fI%s\\fR", opt_metavar(row));
 }
 
@@ -147,14 +148,14 @@ void opt_text_man_synopsis(const struct opt *rows, struct strbuf *out)
 			if (row->positional != (bool)positional)
 				continue;
 			strbuf_puts(out, row->required ? "" : "[");
-			man_name(row, out);
+			opt_text_man_name(row, out);
 			strbuf_puts(out, row->required ? "\n" : "]\n");
 		}
 	}
 }
 
 /* What each choice means, where there is something to say. */
-static void man_choices(const struct opt *row, struct strbuf *out)
+static void opt_text_man_choices(const struct opt *row, struct strbuf *out)
 {
 	bool any = false;
 
@@ -171,20 +172,20 @@ static void man_choices(const struct opt *row, struct strbuf *out)
 	strbuf_puts(out, any ? ".RE\n" : "");
 }
 
-static void man_row(const struct opt *row, struct strbuf *out)
+static void opt_text_man_row(const struct opt *row, struct strbuf *out)
 {
 	struct strbuf description = STRBUF_INIT(DESCRIPTION_MAX);
 
 	strbuf_puts(out, ".TP\n");
 	if (row->letter)
 		strbuf_printf(out, "\\fB\\-%c\\fR, ", row->letter);
-	man_name(row, out);
+	opt_text_man_name(row, out);
 	strbuf_putc(out, '\n');
 	opt_describe(row, &description);
 	opt_text_man_escape(strbuf_str(&description), out);
 	strbuf_puts(out, ".\n");
 	if (row->choices)
-		man_choices(row, out);
+		opt_text_man_choices(row, out);
 	strbuf_release(&description);
 }
 
@@ -204,6 +205,6 @@ void opt_text_man_options(const struct opt *rows, struct strbuf *out)
 
 	opt_flatten(rows, &table);
 	for (uint32_t i = 0; i < table.len; i++)
-		man_row(table.slots[i].row, out);
-	man_row(&opt_help_row, out);
+		opt_text_man_row(table.slots[i].row, out);
+	opt_text_man_row(&opt_help_row, out);
 }

@@ -9,7 +9,7 @@
 #include "base/opt_row.h"
 #include "base/parse.h"
 
-static int put_text(const char *text, struct strbuf *out)
+static int opt_words_put_text(const char *text, struct strbuf *out)
 {
 	if (strpbrk(text, "\r\n"))
 		return -EINVAL;
@@ -17,7 +17,7 @@ static int put_text(const char *text, struct strbuf *out)
 	return 0;
 }
 
-static const char *choice_name(const struct opt *row, uint32_t value)
+static const char *opt_words_choice_name(const struct opt *row, uint32_t value)
 {
 	const struct opt_choice *choice = row->choices;
 
@@ -27,7 +27,7 @@ static const char *choice_name(const struct opt *row, uint32_t value)
 	return choice->name;
 }
 
-static bool is_given(const struct opt *row, const void *member)
+static bool opt_words_is_given(const struct opt *row, const void *member)
 {
 	switch (row->type) {
 	case OPT_TYPE_FLAG:
@@ -55,7 +55,7 @@ static bool is_given(const struct opt *row, const void *member)
 	return false;
 }
 
-static int put_value(const struct opt *row, const void *member, struct strbuf *out)
+static int opt_words_put_value(const struct opt *row, const void *member, struct strbuf *out)
 {
 	switch (row->type) {
 	case OPT_TYPE_U64:
@@ -78,9 +78,9 @@ static int put_value(const struct opt *row, const void *member, struct strbuf *o
 		strbuf_printf(out, "%.6f", 100 * *(const double *)member);
 		return 0;
 	case OPT_TYPE_STRING:
-		return put_text(*(const char *const *)member, out);
+		return opt_words_put_text(*(const char *const *)member, out);
 	case OPT_TYPE_CHOICE:
-		strbuf_puts(out, choice_name(row, *(const uint32_t *)member));
+		strbuf_puts(out, opt_words_choice_name(row, *(const uint32_t *)member));
 		return 0;
 	default:
 		BUG_ON("a row of this type has no one value");
@@ -88,24 +88,24 @@ static int put_value(const struct opt *row, const void *member, struct strbuf *o
 	}
 }
 
-static int put_option(const struct opt *row, const void *member, const char *prefix,
-		      struct strbuf *out)
+static int opt_words_put_option(const struct opt *row, const void *member, const char *prefix,
+				struct strbuf *out)
 {
 	int err = 0;
 
-	if (!is_given(row, member))
+	if (!opt_words_is_given(row, member))
 		return 0;
 	strbuf_printf(out, "%s--%s", prefix, row->name);
 	if (row->type != OPT_TYPE_FLAG) {
 		strbuf_putc(out, '=');
-		err = put_value(row, member, out);
+		err = opt_words_put_value(row, member, out);
 	}
 	strbuf_putc(out, '\n');
 	return err;
 }
 
-static int put_items(const struct opt *row, const struct opt_list *list, const char *prefix,
-		     struct strbuf *out)
+static int opt_words_put_items(const struct opt *row, const struct opt_list *list,
+			       const char *prefix, struct strbuf *out)
 {
 	int err = 0;
 
@@ -113,23 +113,23 @@ static int put_items(const struct opt *row, const struct opt_list *list, const c
 		strbuf_puts(out, prefix);
 		if (!row->positional)
 			strbuf_printf(out, "--%s=", row->name);
-		err = put_text(list->items[i], out);
+		err = opt_words_put_text(list->items[i], out);
 		strbuf_putc(out, '\n');
 	}
 	return err;
 }
 
-static int put_positional(const struct opt *row, const void *member, const char *prefix,
-			  struct strbuf *out)
+static int opt_words_put_positional(const struct opt *row, const void *member, const char *prefix,
+				    struct strbuf *out)
 {
 	int err;
 
 	if (row->type == OPT_TYPE_LIST)
-		return put_items(row, member, prefix, out);
-	if (!is_given(row, member))
+		return opt_words_put_items(row, member, prefix, out);
+	if (!opt_words_is_given(row, member))
 		return 0;
 	strbuf_puts(out, prefix);
-	err = put_value(row, member, out);
+	err = opt_words_put_value(row, member, out);
 	strbuf_putc(out, '\n');
 	return err;
 }
@@ -150,11 +150,11 @@ int opt_words(const struct opt *rows, const void *config, const char *prefix, st
 			if (row->positional != (bool)positional)
 				continue;
 			if (positional)
-				err = put_positional(row, member, prefix, out);
+				err = opt_words_put_positional(row, member, prefix, out);
 			else if (row->type == OPT_TYPE_LIST)
-				err = put_items(row, member, prefix, out);
+				err = opt_words_put_items(row, member, prefix, out);
 			else
-				err = put_option(row, member, prefix, out);
+				err = opt_words_put_option(row, member, prefix, out);
 		}
 	}
 	return err ? err : out->error;

@@ -20,38 +20,38 @@
 #define LINKS_MAX 16
 #define ROOT_MODE 0640 /* results name connections, programs and cgroups of all users */
 
-static bool is_stdout(const char *path)
+static bool outfile_is_stdout(const char *path)
 {
 	return !path || strcmp(path, "-") == 0;
 }
 
 /* How a file without a name is given one; open(2), O_TMPFILE. */
-struct handle {
+struct outfile_handle {
 	char path[32];
 };
 
-static struct handle handle(const struct outfile *file)
+static struct outfile_handle outfile_file_handle(const struct outfile *file)
 {
-	struct handle h;
+	struct outfile_handle h;
 
 	snprintf(h.path, sizeof(h.path), "/proc/self/fd/%d", file->fd);
 	return h;
 }
 
-static bool open_nameless(struct outfile *file, mode_t mode)
+static bool outfile_open_nameless(struct outfile *file, mode_t mode)
 {
 	file->fd = openat(file->folder, ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, mode);
-	if (file->fd >= 0 && access(handle(file).path, F_OK)) {
+	if (file->fd >= 0 && access(outfile_file_handle(file).path, F_OK)) {
 		close(file->fd);
 		file->fd = -1;
 	}
 	return file->fd >= 0;
 }
 
-static bool make(struct outfile *file, mode_t mode)
+static bool outfile_make_file(struct outfile *file, mode_t mode)
 {
 	if (file->fd >= 0)
-		return !linkat(AT_FDCWD, handle(file).path, file->folder, file->temp,
+		return !linkat(AT_FDCWD, outfile_file_handle(file).path, file->folder, file->temp,
 			       AT_SYMLINK_FOLLOW);
 	file->fd = openat(file->folder, file->temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
 	return file->fd >= 0;
@@ -61,14 +61,14 @@ static bool make(struct outfile *file, mode_t mode)
  * A new file or, if there is one without a name, that gets the name. In the same folder, so that
  * the rename cannot cross a file system.
  */
-static int make_temp(struct outfile *file, mode_t mode)
+static int outfile_make_temp(struct outfile *file, mode_t mode)
 {
 	for (int i = 0; i < TEMP_TRIES; i++) {
 		if (asprintf(&file->temp, "%s.%ld.%d.tmp", file->name, (long)getpid(), i) < 0) {
 			file->temp = NULL;
 			return -ENOMEM;
 		}
-		if (make(file, mode))
+		if (outfile_make_file(file, mode))
 			return 0;
 		free(file->temp);
 		file->temp = NULL;
@@ -79,7 +79,7 @@ static int make_temp(struct outfile *file, mode_t mode)
 }
 
 /* Only root's own links: the others' would lead root where they want. */
-static int follow_link(int folder, const char *name, char **path)
+static int outfile_follow_link(int folder, const char *name, char **path)
 {
 	char target[PATH_MAX], place[PATH_MAX], self[32];
 	ssize_t n = readlinkat(folder, name, target, sizeof(target) - 1), m;
@@ -100,7 +100,7 @@ static int follow_link(int folder, const char *name, char **path)
 	return 0;
 }
 
-static bool is_link(int folder, const char *name, struct stat *st)
+static bool outfile_is_link(int folder, const char *name, struct stat *st)
 {
 	const bool entered = folder_enter(folder);
 	bool is = !fstatat(folder, name, st, AT_SYMLINK_NOFOLLOW) && S_ISLNK(st->st_mode);
@@ -113,7 +113,7 @@ static bool is_link(int folder, const char *name, struct stat *st)
  * The folder and the name of what `path` is, through symbolic links: a link stays one, and the
  * file that it names is replaced. A link to nothing is replaced itself.
  */
-static int find_folder(struct outfile *file, const char *path, bool exists)
+static int outfile_find_folder(struct outfile *file, const char *path, bool exists)
 {
 	char *at = strdup(path);
 	const char *name = NULL;
@@ -124,12 +124,13 @@ static int find_folder(struct outfile *file, const char *path, bool exists)
 		file->folder = folder_open_of(at, &name);
 		if (file->folder < 0)
 			err = file->folder;
-		else if (!exists || !is_link(file->folder, name, &st))
+		else if (!exists || !outfile_is_link(file->folder, name, &st))
 			break;
 		else if (folder_checks() && st.st_uid != 0)
 			err = -FOLDER_LINK;
 		else
-			err = links < LINKS_MAX ? follow_link(file->folder, name, &at) : -ELOOP;
+			err = links < LINKS_MAX ? outfile_follow_link(file->folder, name, &at)
+						: -ELOOP;
 		if (file->folder >= 0)
 			close(file->folder);
 		file->folder = -1;
@@ -141,7 +142,7 @@ static int find_folder(struct outfile *file, const char *path, bool exists)
 }
 
 /* `mode`: of the old file, or 0. */
-static int open_new(struct outfile *file, bool exists, mode_t mode)
+static int outfile_open_new(struct outfile *file, bool exists, mode_t mode)
 {
 	const mode_t usual = file->mode ? file->mode : folder_checks() ? ROOT_MODE : 0666;
 	/* Renaming would get round a file's own write protection. */
@@ -151,43 +152,44 @@ static int open_new(struct outfile *file, bool exists, mode_t mode)
 
 	if (!writable && faccessat(file->folder, file->name, W_OK, AT_EACCESS))
 		err = -errno;
-	if (!err && !open_nameless(file, usual))
-		err = make_temp(file, usual);
+	if (!err && !outfile_open_nameless(file, usual))
+		err = outfile_make_temp(file, usual);
 	if (!err && mode && fchmod(file->fd, mode))
 		err = -errno;
 	folder_leave(entered);
 	return err;
 }
 
-static int open_beside(struct outfile *file, const char *path, const struct stat *old)
+static int outfile_open_beside(struct outfile *file, const char *path, const struct stat *old)
 {
-	int err = find_folder(file, path, old);
+	int err = outfile_find_folder(file, path, old);
 
 	if (err)
 		return err;
 	/* Who has made the old file has chosen its mode, but not for root. */
-	return open_new(file, old, old && folder_trusts(old->st_uid) ? old->st_mode & 0777 : 0);
+	return outfile_open_new(file, old,
+				old && folder_trusts(old->st_uid) ? old->st_mode & 0777 : 0);
 }
 
 /* A file that is there; or one that will be, by its folder and its name. */
-struct place {
+struct outfile_place {
 	dev_t dev;
 	ino_t ino;
 	const char *name; /* "": it is there */
 };
 
-static bool find_place(const char *path, struct place *place)
+static bool outfile_find_place(const char *path, struct outfile_place *place)
 {
 	const char *slash;
 	char *folder;
 	struct stat st;
 	bool found;
 
-	*place = (struct place){ .name = "" };
-	found = (is_stdout(path) ? !fstat(STDOUT_FILENO, &st) : invoker_stat(path, &st));
+	*place = (struct outfile_place){ .name = "" };
+	found = (outfile_is_stdout(path) ? !fstat(STDOUT_FILENO, &st) : invoker_stat(path, &st));
 	if (found && S_ISCHR(st.st_mode))
 		return false;
-	if (!found && !is_stdout(path)) {
+	if (!found && !outfile_is_stdout(path)) {
 		slash = strrchr(path, '/');
 		place->name = slash ? slash + 1 : path;
 		folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
@@ -203,16 +205,16 @@ static bool find_place(const char *path, struct place *place)
 
 bool outfile_same(const char *a, const char *b)
 {
-	struct place x, y;
+	struct outfile_place x, y;
 
-	if (is_stdout(a) && is_stdout(b))
+	if (outfile_is_stdout(a) && outfile_is_stdout(b))
 		return true;
-	return find_place(a, &x) && find_place(b, &y) && x.dev == y.dev && x.ino == y.ino &&
-	       !strcmp(x.name, y.name);
+	return outfile_find_place(a, &x) && outfile_find_place(b, &y) && x.dev == y.dev &&
+	       x.ino == y.ino && !strcmp(x.name, y.name);
 }
 
 /* A pipe of another user would have the result; a link of another user leads anywhere. */
-static bool is_trap(const char *path)
+static bool outfile_is_trap(const char *path)
 {
 	struct stat st;
 
@@ -222,9 +224,9 @@ static bool is_trap(const char *path)
 	       S_ISFIFO(st.st_mode) && !folder_trusts(st.st_uid);
 }
 
-static int open_in_place(const char *path)
+static int outfile_open_in_place(const char *path)
 {
-	return is_trap(path) ? -FOLDER_LINK : stop_open(path, O_WRONLY | O_CLOEXEC, 0);
+	return outfile_is_trap(path) ? -FOLDER_LINK : stop_open(path, O_WRONLY | O_CLOEXEC, 0);
 }
 
 int outfile_open_mode(struct outfile *file, const char *path, mode_t mode)
@@ -234,17 +236,17 @@ int outfile_open_mode(struct outfile *file, const char *path, mode_t mode)
 	int err = 0;
 
 	*file = (struct outfile){ .open = true, .folder = -1, .mode = mode };
-	if (is_stdout(path)) {
+	if (outfile_is_stdout(path)) {
 		file->fd = STDOUT_FILENO;
 		return 0;
 	}
 	file->fd = -1;
 	exists = invoker_stat(path, &st);
 	if (exists && !S_ISREG(st.st_mode)) {
-		file->fd = open_in_place(path);
+		file->fd = outfile_open_in_place(path);
 		err = file->fd < 0 ? file->fd : 0;
 	} else {
-		err = open_beside(file, path, exists ? &st : NULL);
+		err = outfile_open_beside(file, path, exists ? &st : NULL);
 	}
 	if (err)
 		outfile_release(file);
@@ -276,10 +278,10 @@ int outfile_write(struct outfile *file, const void *data, size_t n)
 	return file->error;
 }
 
-static int put_in_place(struct outfile *file)
+static int outfile_put_in_place(struct outfile *file)
 {
 	const bool entered = folder_enter(file->folder);
-	int err = file->temp ? 0 : make_temp(file, 0);
+	int err = file->temp ? 0 : outfile_make_temp(file, 0);
 
 	if (!err && renameat(file->folder, file->temp, file->folder, file->name))
 		err = -errno;
@@ -300,19 +302,19 @@ int outfile_publish(struct outfile *file)
 {
 	BUG_ON(!file->open);
 	if (!file->error && file->name && !file->published)
-		file->error = put_in_place(file);
+		file->error = outfile_put_in_place(file);
 	return file->error;
 }
 
 /* Delayed allocation reports a full disk only here. */
-static int finish(struct outfile *file)
+static int outfile_sync_data(struct outfile *file)
 {
 	int fd = file->fd, err = 0;
 
 	if (file->name && fsync(fd))
 		err = -errno;
 	if (!err && file->name && !file->published)
-		err = put_in_place(file);
+		err = outfile_put_in_place(file);
 	if (!err && file->name)
 		folder_sync(file->folder);
 	file->fd = -1;
@@ -325,7 +327,7 @@ int outfile_commit(struct outfile *file)
 {
 	BUG_ON(!file->open);
 	if (!file->error)
-		file->error = finish(file);
+		file->error = outfile_sync_data(file);
 	outfile_release(file);
 	return file->error;
 }

@@ -18,13 +18,13 @@
 /* More digits than this after the point are too fine for any unit. */
 #define POINT_DIGITS_MAX 18
 
-struct unit {
+struct parse_unit {
 	const char *name;
 	uint64_t factor;
 };
 
 /* Ascending: the first spelling of a factor is the one that is written. */
-static const struct unit duration_units[] = {
+static const struct parse_unit duration_units[] = {
 	{ "ns", 1 },
 	{ "us", NS_PER_US },
 	{ "ms", NS_PER_MS },
@@ -34,7 +34,7 @@ static const struct unit duration_units[] = {
 	{ "d", NS_PER_DAY },
 };
 
-static const struct unit size_units[] = {
+static const struct parse_unit size_units[] = {
 	{ "", 1 },
 	{ "B", 1 },
 	{ "K", 1ULL << 10 },
@@ -52,20 +52,20 @@ struct decimal {
 	uint64_t whole, point, scale;
 };
 
-static bool is_digit(char c)
+static bool parse_is_digit(char c)
 {
 	return c >= '0' && c <= '9';
 }
 
 /* Reads digits at *text and moves it behind them. */
-static int scan_digits(const char **text, uint64_t *out)
+static int parse_scan_digits(const char **text, uint64_t *out)
 {
 	const char *p = *text;
 	uint64_t value = 0;
 
-	if (!is_digit(*p))
+	if (!parse_is_digit(*p))
 		return -EINVAL;
-	for (; is_digit(*p); p++) {
+	for (; parse_is_digit(*p); p++) {
 		if (__builtin_mul_overflow(value, (uint64_t)10, &value) ||
 		    __builtin_add_overflow(value, (uint64_t)(*p - '0'), &value))
 			return -ERANGE;
@@ -75,17 +75,17 @@ static int scan_digits(const char **text, uint64_t *out)
 	return 0;
 }
 
-static int scan_decimal(const char **text, struct decimal *out)
+static int parse_scan_decimal(const char **text, struct decimal *out)
 {
 	struct decimal d = { .scale = 1 };
 	const char *digits;
 	int err;
 
-	err = scan_digits(text, &d.whole);
+	err = parse_scan_digits(text, &d.whole);
 	if (err || **text != '.')
 		goto out;
 	digits = ++*text;
-	err = scan_digits(text, &d.point);
+	err = parse_scan_digits(text, &d.point);
 	if (err)
 		goto out;
 	if (*text - digits > POINT_DIGITS_MAX)
@@ -112,12 +112,13 @@ static int decimal_times(const struct decimal *d, uint64_t factor, uint64_t *out
 	return 0;
 }
 
-static int parse_with_unit(const char *text, const struct unit *units, size_t n, uint64_t *out)
+static int parse_with_unit(const char *text, const struct parse_unit *units, size_t n,
+			   uint64_t *out)
 {
 	struct decimal number;
 	int err;
 
-	err = scan_decimal(&text, &number);
+	err = parse_scan_decimal(&text, &number);
 	if (err)
 		return err;
 	for (size_t i = 0; i < n; i++) {
@@ -132,7 +133,7 @@ int parse_u64(const char *text, uint64_t *out)
 	uint64_t value;
 	int err;
 
-	err = scan_digits(&text, &value);
+	err = parse_scan_digits(&text, &value);
 	if (!err && *text)
 		err = -EINVAL;
 	if (!err)
@@ -166,7 +167,7 @@ int parse_fraction(const char *text, double *out)
 	uint64_t divisor = 1;
 	int err;
 
-	err = scan_decimal(&text, &number);
+	err = parse_scan_decimal(&text, &number);
 	if (err)
 		return err;
 	if (*text == '%') {
@@ -174,7 +175,7 @@ int parse_fraction(const char *text, double *out)
 		text++;
 	} else if (*text == '/' && number.scale == 1) {
 		text++;
-		err = scan_digits(&text, &divisor);
+		err = parse_scan_digits(&text, &divisor);
 	}
 	if (err || *text || !divisor)
 		return err ? err : -EINVAL;
@@ -187,7 +188,7 @@ int parse_rate(const char *text, double *out)
 	double factor = 1;
 	int err;
 
-	err = scan_decimal(&text, &number);
+	err = parse_scan_decimal(&text, &number);
 	if (err)
 		return err;
 	if (*text == 'k' || *text == 'M')
@@ -207,7 +208,7 @@ int parse_percent(const char *text, double *out)
 	double value;
 	int err;
 
-	err = scan_decimal(&text, &number);
+	err = parse_scan_decimal(&text, &number);
 	if (err)
 		return err;
 	if (*text == '%')
@@ -240,7 +241,7 @@ int parse_one_in(const char *text, uint64_t *out)
 }
 
 /* The port is behind the last colon; brackets keep the colons of an IPv6 address apart from it. */
-static int split_endpoint(const char *text, char *host, size_t host_size, uint16_t *port)
+static int parse_split_endpoint(const char *text, char *host, size_t host_size, uint16_t *port)
 {
 	const char *end = strrchr(text, ':');
 	uint64_t number;
@@ -270,7 +271,7 @@ int parse_endpoint(const char *text, struct sockaddr_storage *out)
 	size_t len;
 	int err;
 
-	err = split_endpoint(text, host, sizeof(host), &port);
+	err = parse_split_endpoint(text, host, sizeof(host), &port);
 	if (err)
 		return err;
 	v4.sin_port = v6.sin6_port = htons(port);
@@ -290,9 +291,10 @@ int parse_endpoint(const char *text, struct sockaddr_storage *out)
 	return 0;
 }
 
-static void format_with_unit(struct strbuf *sb, uint64_t value, const struct unit *units, size_t n)
+static void format_with_unit(struct strbuf *sb, uint64_t value, const struct parse_unit *units,
+			     size_t n)
 {
-	const struct unit *best = &units[0];
+	const struct parse_unit *best = &units[0];
 
 	for (size_t i = 1; i < n; i++) {
 		if (value && value % units[i].factor == 0 && units[i].factor > best->factor)

@@ -43,7 +43,7 @@ double portable_log(double x)
 }
 
 /* r for x = k ln 2 + r; |r| < 0.347. */
-static double split(double x, int *k)
+static double portable_split(double x, int *k)
 {
 	double n = floor(x * M_LOG2E + 0.5);
 
@@ -52,7 +52,7 @@ static double split(double x, int *k)
 }
 
 /* exp(r) - 1 by 14 terms of the series, which leave 1e-17. */
-static double small_expm1(double r)
+static double portable_small_expm1(double r)
 {
 	double sum = 1;
 
@@ -70,13 +70,13 @@ double portable_exp(double x)
 		return 0;
 	if (x > 709)
 		return INFINITY;
-	r = split(x, &k);
-	return ldexp(1 + small_expm1(r), k);
+	r = portable_split(x, &k);
+	return ldexp(1 + portable_small_expm1(r), k);
 }
 
 double portable_expm1(double x)
 {
-	return fabs(x) < 0.34 ? small_expm1(x) : portable_exp(x) - 1;
+	return fabs(x) < 0.34 ? portable_small_expm1(x) : portable_exp(x) - 1;
 }
 
 /* By eighths of a turn: |t| <= pi / 4, the last terms are t^17/17! and t^16/16!. */

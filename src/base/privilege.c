@@ -98,7 +98,7 @@ static const uint32_t refused[] = {
 #define N ARRAY_LEN(refused)
 
 /* Load the architecture and the number, compare, return. */
-static void filter_calls(void)
+static void privilege_filter_calls(void)
 {
 	struct sock_filter code[4 + N + 2];
 	const struct sock_fprog program = { .len = ARRAY_LEN(code), .filter = code };
@@ -129,6 +129,6 @@ void privilege_read_only(void)
 	privilege_keep(0);
 	privilege_no_new();
 #ifdef ARCH
-	filter_calls();
+	privilege_filter_calls();
 #endif
 }

@@ -22,7 +22,7 @@ void progress_begin(struct progress *progress, bool quiet, uint64_t now_ns)
 }
 
 /* Whether the line may be drawn now. */
-static bool is_due(const struct progress *progress, uint64_t now_ns)
+static bool progress_is_due(const struct progress *progress, uint64_t now_ns)
 {
 	return progress->enabled && now_ns - progress->started_ns >= QUIET_START_NS &&
 	       now_ns - progress->drawn_ns >= REDRAW_NS;
@@ -33,7 +33,7 @@ void progress_text(struct progress *progress, uint64_t now_ns, const char *forma
 	char text[LINE_MAX_BYTES];
 	va_list args;
 
-	if (!is_due(progress, now_ns))
+	if (!progress_is_due(progress, now_ns))
 		return;
 	progress->drawn_ns = now_ns;
 	va_start(args, format);

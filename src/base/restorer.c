@@ -19,7 +19,7 @@
 
 #define BPF_FILE "anon_inode:bpf"
 
-static bool is_bpf(int folder, const char *name)
+static bool restorer_is_bpf(int folder, const char *name)
 {
 	char target[PATH_MAX];
 	ssize_t n = readlinkat(folder, name, target, sizeof(target));
@@ -28,7 +28,7 @@ static bool is_bpf(int folder, const char *name)
 }
 
 /* Who reads what this process has written would wait for an end that doesn't come. */
-static void drop_files(int keep)
+static void restorer_close_files(int keep)
 {
 	int null = open("/dev/null", O_RDWR);
 	DIR *dir = opendir("/proc/self/fd");
@@ -40,15 +40,15 @@ static void drop_files(int keep)
 		uint64_t fd;
 
 		if (!parse_u64(entry->d_name, &fd) && fd > STDERR_FILENO && (int)fd != keep &&
-		    (int)fd != dirfd(dir) && !is_bpf(dirfd(dir), entry->d_name))
+		    (int)fd != dirfd(dir) && !restorer_is_bpf(dirfd(dir), entry->d_name))
 			close((int)fd);
 	}
 	if (dir)
 		closedir(dir);
 }
 
-static void __attribute__((noreturn)) wait_for_its_end(int fd, uint64_t capabilities,
-						       void (*restore)(void *), void *ctx)
+static void __attribute__((noreturn)) restorer_wait_end(int fd, uint64_t capabilities,
+							void (*restore)(void *), void *ctx)
 {
 	sigset_t all;
 	ssize_t n;
@@ -60,7 +60,7 @@ static void __attribute__((noreturn)) wait_for_its_end(int fd, uint64_t capabili
 	/* Who kills all processes called hostlat does not mean this one. */
 	prctl(PR_SET_NAME, "put-back");
 	privilege_keep(capabilities);
-	drop_files(fd);
+	restorer_close_files(fd);
 	do
 		n = recv(fd, &off, 1, 0);
 	while (n < 0 && errno == EINTR);
@@ -80,7 +80,7 @@ int restorer_start(struct restorer *r, uint64_t capabilities, void (*restore)(vo
 	r->pid = fork();
 	if (!r->pid) {
 		close(pair[0]);
-		wait_for_its_end(pair[1], capabilities, restore, ctx);
+		restorer_wait_end(pair[1], capabilities, restore, ctx);
 	}
 	close(pair[1]);
 	if (r->pid < 0) {

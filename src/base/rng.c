@@ -5,7 +5,7 @@
 #include "base/bug.h"
 #include "base/portable.h"
 
-static uint64_t splitmix64(uint64_t *x)
+static uint64_t rng_splitmix64(uint64_t *x)
 {
 	uint64_t z = (*x += 0x9e3779b97f4a7c15);
 
@@ -17,12 +17,12 @@ static uint64_t splitmix64(uint64_t *x)
 /* Mixed before n is added, so that neighbouring seeds have no neighbouring sequences. */
 uint64_t rng_derive(uint64_t seed, uint64_t n)
 {
-	uint64_t x = splitmix64(&seed) + n;
+	uint64_t x = rng_splitmix64(&seed) + n;
 
-	return splitmix64(&x);
+	return rng_splitmix64(&x);
 }
 
-static uint64_t rotate_left(uint64_t x, int k)
+static uint64_t rng_rotate_left(uint64_t x, int k)
 {
 	return (x << k) | (x >> (64 - k));
 }
@@ -30,13 +30,13 @@ static uint64_t rotate_left(uint64_t x, int k)
 void rng_init(struct rng *rng, uint64_t seed)
 {
 	for (int i = 0; i < 4; i++)
-		rng->state[i] = splitmix64(&seed);
+		rng->state[i] = rng_splitmix64(&seed);
 }
 
 uint64_t rng_u64(struct rng *rng)
 {
 	uint64_t *s = rng->state;
-	uint64_t result = rotate_left(s[1] * 5, 7) * 9;
+	uint64_t result = rng_rotate_left(s[1] * 5, 7) * 9;
 	uint64_t t = s[1] << 17;
 
 	s[2] ^= s[0];
@@ -44,7 +44,7 @@ uint64_t rng_u64(struct rng *rng)
 	s[1] ^= s[2];
 	s[0] ^= s[3];
 	s[2] ^= t;
-	s[3] = rotate_left(s[3], 45);
+	s[3] = rng_rotate_left(s[3], 45);
 	return result;
 }
 

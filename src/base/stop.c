@@ -19,7 +19,7 @@
 static struct stop *active;
 
 /* A blocked signal reaches a signalfd even if it is ignored, as nohup(1) has SIGHUP ignored. */
-static bool is_ignored(int number)
+static bool stop_is_ignored(int number)
 {
 	struct sigaction action;
 
@@ -33,7 +33,7 @@ static sigset_t stop_signals(void)
 	sigemptyset(&set);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
-	if (!is_ignored(SIGHUP))
+	if (!stop_is_ignored(SIGHUP))
 		sigaddset(&set, SIGHUP);
 	return set;
 }
@@ -58,7 +58,7 @@ int stop_init(struct stop *stop)
 	return 0;
 }
 
-static int take_signal(const struct stop *stop)
+static int stop_on_signal(const struct stop *stop)
 {
 	struct signalfd_siginfo info;
 
@@ -70,7 +70,7 @@ static int take_signal(const struct stop *stop)
 bool stop_requested(struct stop *stop)
 {
 	if (stop->active && !stop->signal)
-		stop->signal = take_signal(stop);
+		stop->signal = stop_on_signal(stop);
 	return stop->signal != 0;
 }
 
@@ -78,7 +78,7 @@ bool stop_insisted(struct stop *stop)
 {
 	/* Those that follow are taken as well, or the descriptor would stay readable. */
 	if (stop->active && stop->signal)
-		stop->again |= take_signal(stop) != 0;
+		stop->again |= stop_on_signal(stop) != 0;
 	return stop->again;
 }
 
@@ -87,7 +87,7 @@ void stop_release(struct stop *stop)
 	if (!stop || !stop->active)
 		return;
 	/* One that is still pending would kill the process when the mask is lifted. */
-	while (take_signal(stop))
+	while (stop_on_signal(stop))
 		;
 	close(stop->fd);
 	sigprocmask(SIG_SETMASK, &stop->mask, NULL);
@@ -98,7 +98,7 @@ void stop_release(struct stop *stop)
 /* ---- what waits for others ---- */
 
 /* Once it is writable, at least PIPE_BUF bytes of a pipe are. */
-static int wait_writable(int fd)
+static int stop_wait_writable(int fd)
 {
 	struct pollfd fds[] = {
 		{ .fd = fd, .events = POLLOUT }, { .fd = active->fd, .events = POLLIN },
@@ -122,7 +122,7 @@ ssize_t stop_write(int fd, const void *data, size_t size)
 	int err;
 
 	if (active && !fstat(fd, &st) && !S_ISREG(st.st_mode)) {
-		err = wait_writable(fd);
+		err = stop_wait_writable(fd);
 		if (err)
 			return err;
 		size = size < PIPE_BUF ? size : PIPE_BUF;
@@ -131,7 +131,7 @@ ssize_t stop_write(int fd, const void *data, size_t size)
 	return n < 0 ? -errno : n;
 }
 
-static int open_fifo(const char *path, int flags)
+static int stop_open_fifo(const char *path, int flags)
 {
 	const bool seen = active->signal; /* it has its own end: this is what comes after it */
 	struct pollfd signals = { .fd = active->fd, .events = POLLIN };
@@ -155,7 +155,7 @@ int stop_open(const char *path, int flags, mode_t mode)
 	int fd;
 
 	if (active && !stat(path, &st) && S_ISFIFO(st.st_mode))
-		return open_fifo(path, flags);
+		return stop_open_fifo(path, flags);
 	fd = open(path, flags, mode);
 	return fd < 0 ? -errno : fd;
 }

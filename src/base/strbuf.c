@@ -15,7 +15,7 @@
 
 static _Thread_local int shortage;
 
-int strbuf_take_shortage(void)
+int strbuf_fetch_shortage(void)
 {
 	int err = shortage;
 
@@ -24,7 +24,7 @@ int strbuf_take_shortage(void)
 }
 
 /* Makes room for `n` more bytes and the final NUL. After a failure it fails for good. */
-static bool grow(struct strbuf *sb, size_t n)
+static bool strbuf_grow(struct strbuf *sb, size_t n)
 {
 	size_t need, cap = sb->cap ? sb->cap : FIRST_CAPACITY;
 	char *buf;
@@ -74,7 +74,7 @@ void strbuf_reset(struct strbuf *sb)
 
 void strbuf_add(struct strbuf *sb, const void *data, size_t n)
 {
-	if (!n || !grow(sb, n))
+	if (!n || !strbuf_grow(sb, n))
 		return;
 	memcpy(sb->buf + sb->len, data, n);
 	sb->len += n;
@@ -93,7 +93,7 @@ void strbuf_putc(struct strbuf *sb, char c)
 
 void strbuf_fill(struct strbuf *sb, char c, size_t n)
 {
-	if (!n || !grow(sb, n))
+	if (!n || !strbuf_grow(sb, n))
 		return;
 	memset(sb->buf + sb->len, c, n);
 	sb->len += n;
@@ -117,7 +117,7 @@ void strbuf_vprintf(struct strbuf *sb, const char *format, va_list args)
 	va_copy(again, args);
 	n = vsnprintf(NULL, 0, format, args);
 	BUG_ON(n < 0);
-	if (n && grow(sb, (size_t)n)) {
+	if (n && strbuf_grow(sb, (size_t)n)) {
 		vsnprintf(sb->buf + sb->len, (size_t)n + 1, format, again);
 		sb->len += (size_t)n;
 	}

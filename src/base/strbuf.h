@@ -52,7 +52,7 @@ const char *strbuf_str(const struct strbuf *sb);
  * and forgets it. Text passes through strings whose own error nobody checks; whoever prints the
  * final text asks this once, so that no text with a hole is printed as if it were whole.
  */
-int strbuf_take_shortage(void);
+int strbuf_fetch_shortage(void);
 
 /* Hands the string over: owned by the caller, to be given to free(). NULL if `error` is set. */
 char *strbuf_detach(struct strbuf *sb);

@@ -16,14 +16,14 @@ _Static_assert(ZPACK_GROUP == 2 * sizeof(uint64_t), "half a byte for each word")
 _Static_assert(ZPACK_MIN == sizeof(uint64_t), "a bit for each group");
 
 /* Bytes; 0 of 0. */
-static unsigned int length_of(uint64_t word)
+static unsigned int zpack_word_length(uint64_t word)
 {
 	return word ? 8 - (unsigned int)__builtin_clzll(word) / 8 : 0;
 }
 
 /* Always eight bytes, of which the next word overwrites those that don't count: how long words are
  * is by chance, and no branch would be foreseen. */
-static unsigned char *put(unsigned char *to, uint64_t word, unsigned int length)
+static unsigned char *zpack_put_word(unsigned char *to, uint64_t word, unsigned int length)
 {
 	word = htole64(word);
 	memcpy(to, &word, sizeof(word));
@@ -46,10 +46,10 @@ size_t zpack_pack(const void *from, size_t size, unsigned char *to)
 		if (!(w[0] | w[1]))
 			continue;
 		groups |= 1ULL << i;
-		a = length_of(w[0]);
-		b = length_of(w[1]);
+		a = zpack_word_length(w[0]);
+		b = zpack_word_length(w[1]);
 		*lengths++ = (unsigned char)(a | b << 4);
-		end = put(put(end, w[0], a), w[1], b);
+		end = zpack_put_word(zpack_put_word(end, w[0], a), w[1], b);
 	}
 	memcpy(to, &groups, sizeof(groups));
 	memcpy(lengths, data, (size_t)(end - data));
@@ -57,7 +57,7 @@ size_t zpack_pack(const void *from, size_t size, unsigned char *to)
 }
 
 /* The word of so many bytes before `end`. Before it lie eight bytes at least: the groups. */
-static uint64_t get(const unsigned char *end, unsigned int length)
+static uint64_t zpack_get_word(const unsigned char *end, unsigned int length)
 {
 	const unsigned int half = 4 * (8 - length);
 	uint64_t word;
@@ -81,7 +81,7 @@ void zpack_unpack(const unsigned char *packed, void *to, size_t size)
 	for (; groups; groups &= groups - 1) {
 		const size_t at = (size_t)__builtin_ctzll(groups) * ZPACK_GROUP;
 		const unsigned int a = *lengths & 15, b = *lengths++ >> 4;
-		const uint64_t w[2] = { get(p + a, a), get(p + a + b, b) };
+		const uint64_t w[2] = { zpack_get_word(p + a, a), zpack_get_word(p + a + b, b) };
 
 		memcpy((char *)to + at, w, sizeof(w));
 		p += a + b;

@@ -29,7 +29,7 @@ const struct command *command_find(const struct command *const *table, const cha
 int command_print(struct strbuf *text)
 {
 	int result = EXIT_OK;
-	const int err = text->error ? text->error : strbuf_take_shortage();
+	const int err = text->error ? text->error : strbuf_fetch_shortage();
 
 	if (err) {
 		log_error("cannot format the output: %s", strerror(-err));

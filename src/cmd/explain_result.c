@@ -189,7 +189,7 @@ static int result_assemble(const char *folder, const struct report *r,
 	if (!err && documents->any_conns)
 		err = result_add_document(out, "conns", &documents->conns);
 	if (!err)
-		err = out->error ? out->error : strbuf_take_shortage();
+		err = out->error ? out->error : strbuf_fetch_shortage();
 	if (err)
 		log_error("cannot assemble the result in %s: %s", folder, strerror(-err));
 	return err;

@@ -107,7 +107,7 @@ static int interval_view_show(struct interval_view *view, struct report *report,
 	err = report_error(report) ? report_error(report) :
 	      page.error ? page.error : view->text.error;
 	if (!err)
-		err = strbuf_take_shortage();
+		err = strbuf_fetch_shortage();
 	/* Lines are read while they come, and stay if the run is killed. */
 	if (!err && view->config->common->json_lines)
 		err = outfile_publish(&view->out);

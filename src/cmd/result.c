@@ -56,7 +56,7 @@ int result_print(const struct report *report, const struct common_options *commo
 		err = report_error(report) ? report_error(report) : text.error;
 	}
 	if (!err)
-		err = strbuf_take_shortage();
+		err = strbuf_fetch_shortage();
 	if (!err)
 		err = outfile_write(&file, strbuf_str(&text), text.len);
 	if (!err)

@@ -102,17 +102,17 @@ static void test_shortage(void **state)
 	struct strbuf sb = STRBUF_INIT(SIZE_MAX);
 
 	(void)state;
-	strbuf_take_shortage();
+	strbuf_fetch_shortage();
 	strbuf_puts(&sb, "x");
 	strbuf_fill(&sb, 'y', SIZE_MAX - 1);
 	assert_int_equal(sb.error, -ENOMEM);
 	strbuf_release(&sb);
-	assert_int_equal(strbuf_take_shortage(), -ENOMEM);
-	assert_int_equal(strbuf_take_shortage(), 0);
+	assert_int_equal(strbuf_fetch_shortage(), -ENOMEM);
+	assert_int_equal(strbuf_fetch_shortage(), 0);
 	sb = (struct strbuf)STRBUF_INIT(1);
 	strbuf_puts(&sb, "at the limit");
 	assert_int_equal(sb.error, -E2BIG);
-	assert_int_equal(strbuf_take_shortage(), 0);
+	assert_int_equal(strbuf_fetch_shortage(), 0);
 }
 
 int main(void)
