@@ -11,12 +11,12 @@
 
 static const enum clock_domain set_domains[] = { DOMAIN_REALTIME, DOMAIN_TAI };
 
-static int64_t offset_of(const struct timekeeper *tk, enum clock_domain domain)
+static int64_t changes_offset(const struct clock_timekeeper *tk, enum clock_domain domain)
 {
 	return domain == DOMAIN_REALTIME ? tk->real_ns : tk->tai_ns;
 }
 
-static struct clock_stretch tsc_stretch(const struct timekeeper *tk, uint64_t ticks)
+static struct clock_stretch changes_tsc_stretch(const struct clock_timekeeper *tk, uint64_t ticks)
 {
 	const struct clock_line *line = &tk->mono;
 	const __int128 q = ((__int128)ticks - line->cycle_last) * line->mult + line->fraction;
@@ -28,44 +28,45 @@ static struct clock_stretch tsc_stretch(const struct timekeeper *tk, uint64_t ti
 	};
 }
 
-static int put(struct clock_changes *c, enum clock_domain domain, struct clock_stretch s,
-	       uint32_t flags)
+static int changes_put(struct clock_changes *c, enum clock_domain domain, struct clock_stretch s,
+		       uint32_t flags)
 {
 	s.flags = flags;
 	return c->taker.put(c->taker.ctx, domain, &s);
 }
 
-static int put_rate(struct clock_changes *c, const struct timekeeper *tk, uint64_t ticks,
-		    uint64_t error_ns, uint32_t flags)
+static int changes_put_rate(struct clock_changes *c, const struct clock_timekeeper *tk,
+			    uint64_t ticks, uint64_t error_ns, uint32_t flags)
 {
-	struct clock_stretch tsc = tsc_stretch(tk, ticks);
+	struct clock_stretch tsc = changes_tsc_stretch(tk, ticks);
 
 	tsc.error_ns = error_ns;
 	c->told = ticks;
-	return put(c, DOMAIN_TSC, tsc, flags);
+	return changes_put(c, DOMAIN_TSC, tsc, flags);
 }
 
-static int put_offset(struct clock_changes *c, const struct timekeeper *tk, uint64_t ticks,
-		      enum clock_domain domain, uint32_t flags)
+static int changes_put_offset(struct clock_changes *c, const struct clock_timekeeper *tk,
+			      uint64_t ticks, enum clock_domain domain, uint32_t flags)
 {
-	const int64_t mono = tsc_stretch(tk, ticks).mono_ns;
-	const __int128 other = (__int128)mono + offset_of(tk, domain);
+	const int64_t mono = changes_tsc_stretch(tk, ticks).mono_ns;
+	const __int128 other = (__int128)mono + changes_offset(tk, domain);
 
 	if (other < 0 || other > CONVERT_TIME_MAX)
 		return -EINVAL;
-	return put(c, domain, (struct clock_stretch){
+	return changes_put(c, domain, (struct clock_stretch){
 		.from = (uint64_t)other, .mono_ns = mono, .mult = 1,
 	}, flags);
 }
 
-static int put_all(struct clock_changes *c, const struct timekeeper *tk, uint64_t ticks,
-		   uint32_t flags, uint32_t stepped)
+static int changes_put_all(struct clock_changes *c, const struct clock_timekeeper *tk,
+			   uint64_t ticks, uint32_t flags, uint32_t stepped)
 {
-	int err = put_rate(c, tk, ticks, 0, flags);
+	int err = changes_put_rate(c, tk, ticks, 0, flags);
 
 	for (size_t i = 0; i < ARRAY_LEN(set_domains) && !err; i++)
-		err = put_offset(c, tk, ticks, set_domains[i],
-				 flags | (stepped & 1U << set_domains[i] ? STRETCH_STEP : 0));
+		err = changes_put_offset(
+			c, tk, ticks, set_domains[i],
+			flags | (stepped & 1U << set_domains[i] ? STRETCH_STEP : 0));
 	return err;
 }
 
@@ -74,20 +75,21 @@ void clock_changes_init(struct clock_changes *c, struct clock_taker taker)
 	*c = (struct clock_changes){ .taker = taker };
 }
 
-static uint32_t stepped_domains(const struct timekeeper *a, const struct timekeeper *b)
+static uint32_t changes_stepped_domains(const struct clock_timekeeper *a,
+					const struct clock_timekeeper *b)
 {
 	uint32_t stepped = 0;
 
 	for (size_t i = 0; i < ARRAY_LEN(set_domains); i++) {
-		if (offset_of(a, set_domains[i]) != offset_of(b, set_domains[i]))
+		if (changes_offset(a, set_domains[i]) != changes_offset(b, set_domains[i]))
 			stepped |= 1U << set_domains[i];
 	}
 	return stepped;
 }
 
 /* How far the two lines are apart between the two instants. UINT64_MAX: can't be computed. */
-static uint64_t apart(const struct timekeeper *a, const struct timekeeper *b, uint64_t from,
-		      uint64_t to)
+static uint64_t changes_distance(const struct clock_timekeeper *a, const struct clock_timekeeper *b,
+				 uint64_t from, uint64_t to)
 {
 	uint64_t most = 0;
 
@@ -104,7 +106,8 @@ static uint64_t apart(const struct timekeeper *a, const struct timekeeper *b, ui
 }
 
 /* Changes of the rate are made so that the lines meet when the change is computed. */
-static bool meet(const struct timekeeper *a, const struct timekeeper *b, uint64_t apart_ns)
+static bool changes_lines_meet(const struct clock_timekeeper *a, const struct clock_timekeeper *b,
+			       uint64_t apart_ns)
 {
 	const uint64_t more = a->mono.mult > b->mono.mult ? a->mono.mult - b->mono.mult :
 							    b->mono.mult - a->mono.mult;
@@ -114,8 +117,8 @@ static bool meet(const struct timekeeper *a, const struct timekeeper *b, uint64_
 }
 
 /* The instants by the line that was read by: the first not after it, the last not before. */
-static int instants(const struct timekeeper *by, const struct clock_change *change, uint64_t *from,
-		    uint64_t *to)
+static int changes_instants(const struct clock_timekeeper *by, const struct clock_change *change,
+			    uint64_t *from, uint64_t *to)
 {
 	int err = timekeeper_ticks(by, DOMAIN_MONO, change->before_ns, from);
 
@@ -123,23 +126,23 @@ static int instants(const struct timekeeper *by, const struct clock_change *chan
 }
 
 /* Tells how far the old one is known, if that is more than was told. */
-static int confirm(struct clock_changes *c)
+static int changes_confirm(struct clock_changes *c)
 {
 	return c->begun && c->confirmed > c->told ?
-	       put_all(c, &c->tk, c->confirmed, STRETCH_HOLDS, 0) : 0;
+	       changes_put_all(c, &c->tk, c->confirmed, STRETCH_HOLDS, 0) : 0;
 }
 
 /* With nothing before it, or nothing that leads to it. */
-static int begin(struct clock_changes *c, const struct clock_change *change)
+static int changes_begin(struct clock_changes *c, const struct clock_change *change)
 {
-	const uint32_t stepped = c->begun ? stepped_domains(&c->tk, &change->tk) : 0;
+	const uint32_t stepped = c->begun ? changes_stepped_domains(&c->tk, &change->tk) : 0;
 	uint64_t from, to;
-	int err = instants(&change->tk, change, &from, &to);
+	int err = changes_instants(&change->tk, change, &from, &to);
 
 	if (!err)
-		err = confirm(c);
+		err = changes_confirm(c);
 	if (!err)
-		err = put_all(c, &change->tk, to, c->begun ? STRETCH_LOST : 0, stepped);
+		err = changes_put_all(c, &change->tk, to, c->begun ? STRETCH_LOST : 0, stepped);
 	if (err)
 		return err;
 	c->losses += c->begun;
@@ -154,27 +157,28 @@ static int begin(struct clock_changes *c, const struct clock_change *change)
  * The rate from `from` on. What was set was there, for the last time, as before. Until `to`, which
  * of the lines was read isn't known; where they are less than 1 ns apart, they still round apart.
  */
-static int change_to(struct clock_changes *c, const struct timekeeper *tk, uint64_t from,
-		     uint64_t to, uint64_t apart_ns)
+static int changes_switch_line(struct clock_changes *c, const struct clock_timekeeper *tk,
+			       uint64_t from, uint64_t to, uint64_t apart_ns)
 {
-	const uint32_t stepped = stepped_domains(&c->tk, tk);
-	int err = put_rate(c, tk, from, apart_ns + 1, 0);
+	const uint32_t stepped = changes_stepped_domains(&c->tk, tk);
+	int err = changes_put_rate(c, tk, from, apart_ns + 1, 0);
 
 	if (!err)
-		err = put_rate(c, tk, to, 0, 0);
+		err = changes_put_rate(c, tk, to, 0, 0);
 	for (size_t i = 0; i < ARRAY_LEN(set_domains) && !err; i++) {
 		if (!(stepped & 1U << set_domains[i]))
 			continue;
-		err = put_offset(c, &c->tk, from, set_domains[i], STRETCH_HOLDS);
+		err = changes_put_offset(c, &c->tk, from, set_domains[i], STRETCH_HOLDS);
 		if (!err)
-			err = put_offset(c, tk, to, set_domains[i], STRETCH_STEP | STRETCH_LOST);
+			err = changes_put_offset(c, tk, to, set_domains[i],
+						 STRETCH_STEP | STRETCH_LOST);
 		c->steps++;
 	}
 	c->changes += tk->mono.mult != c->tk.mono.mult;
 	return err;
 }
 
-int clock_changes_take(struct clock_changes *c, const struct clock_change *change)
+int clock_changes_add(struct clock_changes *c, const struct clock_change *change)
 {
 	uint64_t from, to, apart_ns;
 	int err;
@@ -182,13 +186,13 @@ int clock_changes_take(struct clock_changes *c, const struct clock_change *chang
 	if (!timekeeper_is_valid(&change->tk) || change->after_ns < change->before_ns)
 		return -EINVAL;
 	if (!c->begun || change->seq != c->seq + 1)
-		return begin(c, change);
-	err = instants(&c->tk, change, &from, &to);
-	apart_ns = err ? UINT64_MAX : apart(&c->tk, &change->tk, from, to);
-	if (err || from < c->confirmed || !meet(&c->tk, &change->tk, apart_ns))
-		return begin(c, change);
+		return changes_begin(c, change);
+	err = changes_instants(&c->tk, change, &from, &to);
+	apart_ns = err ? UINT64_MAX : changes_distance(&c->tk, &change->tk, from, to);
+	if (err || from < c->confirmed || !changes_lines_meet(&c->tk, &change->tk, apart_ns))
+		return changes_begin(c, change);
 	if (!timekeeper_goes_on(&c->tk, &change->tk))
-		err = change_to(c, &change->tk, from, to, apart_ns);
+		err = changes_switch_line(c, &change->tk, from, to, apart_ns);
 	if (err)
 		return err;
 	c->tk = change->tk;
@@ -209,7 +213,7 @@ int clock_changes_hold(struct clock_changes *c, int64_t mono_ns)
 		return err;
 	if (ticks > c->confirmed)
 		c->confirmed = ticks;
-	return confirm(c);
+	return changes_confirm(c);
 }
 
 void clock_changes_lose(struct clock_changes *c)

@@ -19,7 +19,7 @@
 #include "clock/timekeeper.h"
 
 struct clock_change {
-	struct timekeeper tk;
+	struct clock_timekeeper tk;
 	uint64_t seq;      /* one more than the change before: else some are missing */
 	int64_t before_ns; /* MONOTONIC by the old line, before and after the publication */
 	int64_t after_ns;
@@ -27,7 +27,7 @@ struct clock_change {
 
 struct clock_changes {
 	struct clock_taker taker;
-	struct timekeeper tk;
+	struct clock_timekeeper tk;
 	uint64_t seq;
 	uint64_t confirmed; /* ticks up to which `tk` is known to have held */
 	uint64_t told;      /* ticks of the last that was put */
@@ -45,7 +45,7 @@ void clock_changes_init(struct clock_changes *changes, struct clock_taker taker)
  * was between the last confirmation and this is lost. -EINVAL, and nothing is kept of it, if it
  * can't be computed with; or the taker's error.
  */
-int clock_changes_take(struct clock_changes *changes, const struct clock_change *change);
+int clock_changes_add(struct clock_changes *changes, const struct clock_change *change);
 
 /* All changes up to `mono_ns` have been taken: what holds now held there. Says so to the taker. */
 int clock_changes_hold(struct clock_changes *changes, int64_t mono_ns);

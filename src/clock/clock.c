@@ -11,7 +11,7 @@
 
 #define NS_PER_S 1000000000LL
 
-static int system_read(struct clock *clock, enum clock_domain domain, int64_t *ns)
+static int clock_system_read(struct clock *clock, enum clock_domain domain, int64_t *ns)
 {
 	static const struct {
 		clockid_t id;
@@ -34,7 +34,7 @@ static int system_read(struct clock *clock, enum clock_domain domain, int64_t *n
 	return 0;
 }
 
-static int system_sleep_until(struct clock *clock, int64_t mono_ns)
+static int clock_system_sleep_until(struct clock *clock, int64_t mono_ns)
 {
 	struct timespec ts = { .tv_sec = mono_ns / NS_PER_S, .tv_nsec = mono_ns % NS_PER_S };
 
@@ -42,7 +42,7 @@ static int system_sleep_until(struct clock *clock, int64_t mono_ns)
 	return mono_ns <= 0 ? 0 : -clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL);
 }
 
-static int system_tai_offset(struct clock *clock, int32_t *seconds)
+static int clock_system_tai_offset(struct clock *clock, int32_t *seconds)
 {
 	struct timex timex = { .modes = 0 };
 
@@ -57,7 +57,7 @@ static int system_tai_offset(struct clock *clock, int32_t *seconds)
 #define NEVER_S (INT64_MAX / NS_PER_S)
 
 /* A timer for a time that never comes: it becomes readable only when the clock is set. */
-static int system_set_watch(struct clock *clock)
+static int clock_system_set_watch(struct clock *clock)
 {
 	struct itimerspec never = { .it_value.tv_sec = NEVER_S };
 	int fd = timerfd_create(CLOCK_REALTIME, TFD_NONBLOCK | TFD_CLOEXEC);
@@ -75,7 +75,7 @@ static int system_set_watch(struct clock *clock)
 }
 
 /* Reading ECANCELED acknowledges it; the timer stays armed for the next time. */
-static int system_was_set(struct clock *clock, int watch)
+static int clock_system_was_set(struct clock *clock, int watch)
 {
 	uint64_t expirations;
 
@@ -85,7 +85,7 @@ static int system_was_set(struct clock *clock, int watch)
 	return errno == EAGAIN ? 0 : -errno;
 }
 
-static void system_set_unwatch(struct clock *clock, int watch)
+static void clock_system_set_unwatch(struct clock *clock, int watch)
 {
 	(void)clock;
 	close(watch);
@@ -94,12 +94,12 @@ static void system_set_unwatch(struct clock *clock, int watch)
 struct clock *clock_system(void)
 {
 	static const struct clock_ops ops = {
-		.read = system_read,
-		.sleep_until = system_sleep_until,
-		.tai_offset = system_tai_offset,
-		.set_watch = system_set_watch,
-		.was_set = system_was_set,
-		.set_unwatch = system_set_unwatch,
+		.read = clock_system_read,
+		.sleep_until = clock_system_sleep_until,
+		.tai_offset = clock_system_tai_offset,
+		.set_watch = clock_system_set_watch,
+		.was_set = clock_system_was_set,
+		.set_unwatch = clock_system_set_unwatch,
 	};
 	static struct clock clock = { .ops = &ops };
 
@@ -111,7 +111,7 @@ int clock_read(struct clock *clock, enum clock_domain domain, int64_t *ns)
 	return clock->ops->read(clock, domain, ns);
 }
 
-static int64_t read_or_bug(struct clock *clock, enum clock_domain domain)
+static int64_t clock_read_or_bug(struct clock *clock, enum clock_domain domain)
 {
 	int64_t ns = 0;
 
@@ -121,7 +121,7 @@ static int64_t read_or_bug(struct clock *clock, enum clock_domain domain)
 
 int64_t clock_mono_ns(struct clock *clock)
 {
-	return read_or_bug(clock, DOMAIN_MONO);
+	return clock_read_or_bug(clock, DOMAIN_MONO);
 }
 
 uint64_t clock_now(void)
@@ -129,7 +129,7 @@ uint64_t clock_now(void)
 	return (uint64_t)clock_mono_ns(clock_system());
 }
 
-static uint64_t cpu_time(clockid_t of)
+static uint64_t clock_cpu_time(clockid_t of)
 {
 	struct timespec t;
 
@@ -139,17 +139,17 @@ static uint64_t cpu_time(clockid_t of)
 
 uint64_t clock_cpu(void)
 {
-	return cpu_time(CLOCK_PROCESS_CPUTIME_ID);
+	return clock_cpu_time(CLOCK_PROCESS_CPUTIME_ID);
 }
 
 uint64_t clock_thread_cpu(void)
 {
-	return cpu_time(CLOCK_THREAD_CPUTIME_ID);
+	return clock_cpu_time(CLOCK_THREAD_CPUTIME_ID);
 }
 
 int64_t clock_real_ns(struct clock *clock)
 {
-	return read_or_bug(clock, DOMAIN_REALTIME);
+	return clock_read_or_bug(clock, DOMAIN_REALTIME);
 }
 
 int clock_sleep_until(struct clock *clock, int64_t mono_ns)

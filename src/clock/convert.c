@@ -11,81 +11,87 @@
 
 #define NS_PER_S 1000000000
 
-enum direction { FROM_MONO, TO_MONO };
+enum convert_direction { FROM_MONO, TO_MONO };
 
 /* A converted time and the run, between two discontinuities, that it was found in. */
-struct answer {
+struct convert_answer {
 	__int128 value;
 	__int128 error;
 	size_t run;
 };
 
-static int64_t known(const struct clock_point *point, enum direction direction)
+static int64_t convert_known_time(const struct clock_point *point, enum convert_direction direction)
 {
 	return direction == FROM_MONO ? point->mono_ns : point->other;
 }
 
-static int64_t wanted(const struct clock_point *point, enum direction direction)
+static int64_t convert_wanted_time(const struct clock_point *point,
+				   enum convert_direction direction)
 {
 	return direction == FROM_MONO ? point->other : point->mono_ns;
 }
 
-static bool out_of_bounds(__int128 t)
+static bool convert_out_of_bounds(__int128 t)
 {
 	return t < -CONVERT_TIME_MAX || t > CONVERT_TIME_MAX;
 }
 
-static __int128 divide_up(__int128 a, __int128 b)
+static __int128 convert_divide_up(__int128 a, __int128 b)
 {
 	return (a + b - 1) / b;
 }
 
 /* The line through a and b, rounded to at most 1 from the truth. */
-static __int128 along(const struct clock_point *a, const struct clock_point *b, int64_t t,
-		      enum direction direction)
+static __int128 convert_along_line(const struct clock_point *a, const struct clock_point *b,
+				   int64_t t, enum convert_direction direction)
 {
-	__int128 rise = (__int128)wanted(b, direction) - wanted(a, direction);
-	__int128 run = (__int128)known(b, direction) - known(a, direction);
+	__int128 rise =
+		(__int128)convert_wanted_time(b, direction) - convert_wanted_time(a, direction);
+	__int128 run =
+		(__int128)convert_known_time(b, direction) - convert_known_time(a, direction);
 
-	return wanted(a, direction) + ((__int128)t - known(a, direction)) * rise / run;
+	return convert_wanted_time(a, direction) +
+	       ((__int128)t - convert_known_time(a, direction)) * rise / run;
 }
 
-static __int128 wander(const struct clock_relation *relation, __int128 distance_ns)
+static __int128 convert_wander(const struct clock_relation *relation, __int128 distance_ns)
 {
-	return divide_up(distance_ns * relation->wander_ppb, NS_PER_S);
+	return convert_divide_up(distance_ns * relation->wander_ppb, NS_PER_S);
 }
 
 /* Between a and b: the relation is held at both ends. */
-static void interpolate(const struct clock_relation *relation, const struct clock_point *a,
-			int64_t t, enum direction direction, struct answer *answer)
+static void convert_interpolate(const struct clock_relation *relation, const struct clock_point *a,
+				int64_t t, enum convert_direction direction,
+				struct convert_answer *answer)
 {
 	const struct clock_point *b = a + 1;
 	__int128 mono, from_a, to_b;
 
-	answer->value = along(a, b, t, direction);
+	answer->value = convert_along_line(a, b, t, direction);
 	mono = direction == FROM_MONO ? t : answer->value;
 	from_a = mono - a->mono_ns;
 	to_b = b->mono_ns - mono;
 	answer->error = (a->error_ns > b->error_ns ? a->error_ns : b->error_ns) +
-			wander(relation, from_a < to_b ? from_a : to_b) + 1;
+			convert_wander(relation, from_a < to_b ? from_a : to_b) + 1;
 }
 
 /*
  * Beyond `end`, at the rate between it and its neighbour. That rate is as uncertain as both points
  * are, over the time between them.
  */
-static int extrapolate(const struct clock_relation *relation, const struct clock_point *end,
-		       const struct clock_point *neighbour, int64_t t, enum direction direction,
-		       struct answer *answer)
+static int convert_extrapolate(const struct clock_relation *relation, const struct clock_point *end,
+			       const struct clock_point *neighbour, int64_t t,
+			       enum convert_direction direction, struct convert_answer *answer)
 {
 	__int128 mono, distance, gap = 1, doubt = 0;
 
 	if (neighbour == end && relation->ticks)
 		return -ERANGE;
 	if (neighbour == end) {
-		answer->value = (__int128)wanted(end, direction) + t - known(end, direction);
+		answer->value = (__int128)convert_wanted_time(end, direction) + t -
+				convert_known_time(end, direction);
 	} else {
-		answer->value = along(end, neighbour, t, direction);
+		answer->value = convert_along_line(end, neighbour, t, direction);
 		gap = (__int128)end->mono_ns - neighbour->mono_ns;
 		gap = gap < 0 ? -gap : gap;
 		doubt = (__int128)end->error_ns + neighbour->error_ns;
@@ -95,19 +101,19 @@ static int extrapolate(const struct clock_relation *relation, const struct clock
 	distance = distance < 0 ? -distance : distance;
 	if (distance > relation->horizon_ns)
 		return -ERANGE;
-	answer->error = end->error_ns + wander(relation, distance) +
-			divide_up(distance * doubt, gap) + (neighbour == end ? 0 : 1);
+	answer->error = end->error_ns + convert_wander(relation, distance) +
+			convert_divide_up(distance * doubt, gap) + (neighbour == end ? 0 : 1);
 	return 0;
 }
 
 /* The last of points[first..last] that is not after t; points[first] is not. */
-static size_t bisect(const struct clock_point *points, size_t first, size_t last, int64_t t,
-		     enum direction direction)
+static size_t convert_bisect(const struct clock_point *points, size_t first, size_t last, int64_t t,
+			     enum convert_direction direction)
 {
 	while (first < last) {
 		size_t middle = first + (last - first + 1) / 2;
 
-		if (known(&points[middle], direction) <= t)
+		if (convert_known_time(&points[middle], direction) <= t)
 			first = middle;
 		else
 			last = middle - 1;
@@ -115,8 +121,8 @@ static size_t bisect(const struct clock_point *points, size_t first, size_t last
 	return first;
 }
 
-static int find_in_run(const struct clock_relation *relation, size_t run, int64_t t,
-		       enum direction direction, struct answer *answer)
+static int convert_find_in_run(const struct clock_relation *relation, size_t run, int64_t t,
+			       enum convert_direction direction, struct convert_answer *answer)
 {
 	const struct clock_point *points = relation->points.items;
 	bool is_last = run + 1 == relation->runs.len;
@@ -125,59 +131,59 @@ static int find_in_run(const struct clock_relation *relation, size_t run, int64_
 	size_t i;
 
 	answer->run = run;
-	if (t < known(&points[first], direction))
+	if (t < convert_known_time(&points[first], direction))
 		return run ? -ERANGE
-			   : extrapolate(relation, &points[first],
-					 &points[first < last ? first + 1 : first], t, direction,
-					 answer);
-	if (t > known(&points[last], direction))
+			   : convert_extrapolate(relation, &points[first],
+						 &points[first < last ? first + 1 : first], t,
+						 direction, answer);
+	if (t > convert_known_time(&points[last], direction))
 		return !is_last ? -ERANGE
-				: extrapolate(relation, &points[last],
-					      &points[first < last ? last - 1 : last], t,
-					      direction, answer);
-	i = bisect(points, first, last, t, direction);
-	answer->value = wanted(&points[i], direction);
+				: convert_extrapolate(relation, &points[last],
+						      &points[first < last ? last - 1 : last], t,
+						      direction, answer);
+	i = convert_bisect(points, first, last, t, direction);
+	answer->value = convert_wanted_time(&points[i], direction);
 	answer->error = points[i].error_ns;
-	if (known(&points[i], direction) < t)
-		interpolate(relation, &points[i], t, direction, answer);
+	if (convert_known_time(&points[i], direction) < t)
+		convert_interpolate(relation, &points[i], t, direction, answer);
 	return 0;
 }
 
 /* -ERANGE unless exactly one run knows t. */
-static int find(const struct clock_relation *relation, int64_t t, enum direction direction,
-		struct answer *answer)
+static int convert_find(const struct clock_relation *relation, int64_t t,
+			enum convert_direction direction, struct convert_answer *answer)
 {
 	int found = 0;
 
 	for (size_t run = 0; run < relation->runs.len; run++) {
-		struct answer candidate;
+		struct convert_answer candidate;
 
-		if (find_in_run(relation, run, t, direction, &candidate))
+		if (convert_find_in_run(relation, run, t, direction, &candidate))
 			continue;
 		*answer = candidate;
 		found++;
 	}
-	return found == 1 && !out_of_bounds(answer->value) ? 0 : -ERANGE;
+	return found == 1 && !convert_out_of_bounds(answer->value) ? 0 : -ERANGE;
 }
 
 /* From a monotonic time that may be off by `doubt`, which must not reach into another run. */
-static int find_from_mono(const struct clock_relation *relation, int64_t mono, __int128 doubt,
-			  struct answer *answer)
+static int convert_find_from_mono(const struct clock_relation *relation, int64_t mono,
+				  __int128 doubt, struct convert_answer *answer)
 {
-	struct answer earliest, latest;
+	struct convert_answer earliest, latest;
 	int err;
 
-	if (out_of_bounds(mono - doubt) || out_of_bounds(mono + doubt))
+	if (convert_out_of_bounds(mono - doubt) || convert_out_of_bounds(mono + doubt))
 		return -ERANGE;
-	err = find(relation, mono, FROM_MONO, answer);
+	err = convert_find(relation, mono, FROM_MONO, answer);
 	if (err || !doubt)
 		return err;
-	if (find(relation, mono - (int64_t)doubt, FROM_MONO, &earliest) ||
-	    find(relation, mono + (int64_t)doubt, FROM_MONO, &latest) ||
+	if (convert_find(relation, mono - (int64_t)doubt, FROM_MONO, &earliest) ||
+	    convert_find(relation, mono + (int64_t)doubt, FROM_MONO, &latest) ||
 	    earliest.run != latest.run)
 		return -ERANGE;
 	/* The two rates differ by less than 1/1000. */
-	answer->error += doubt + divide_up(doubt, 1000);
+	answer->error += doubt + convert_divide_up(doubt, 1000);
 	return 0;
 }
 
@@ -211,12 +217,13 @@ void clock_table_limits(struct clock_table *table, enum clock_domain domain, uin
 }
 
 /* Whether the point may follow those before it. */
-static bool is_in_order(const struct clock_relation *relation, const struct clock_point *point)
+static bool convert_is_in_order(const struct clock_relation *relation,
+				const struct clock_point *point)
 {
 	const struct clock_point *before;
 
-	if (out_of_bounds(point->mono_ns) || out_of_bounds(point->other) ||
-	    out_of_bounds(point->error_ns))
+	if (convert_out_of_bounds(point->mono_ns) || convert_out_of_bounds(point->other) ||
+	    convert_out_of_bounds(point->error_ns))
 		return false;
 	if (!relation->points.len)
 		return true;
@@ -233,7 +240,7 @@ int clock_table_add(struct clock_table *table, enum clock_domain domain,
 
 	BUG_ON((unsigned int)domain >= DOMAIN_COUNT || domain == DOMAIN_MONO);
 	relation = &table->relations[domain];
-	if (!is_in_order(relation, point))
+	if (!convert_is_in_order(relation, point))
 		return -EINVAL;
 	err = vec_reserve(&relation->points, relation->points.len + 1);
 	if (!err && (point->discontinuity || !relation->points.len))
@@ -253,18 +260,18 @@ void clock_table_forget(struct clock_table *table, enum clock_domain domain)
 int clock_convert(const struct clock_table *table, enum clock_domain from, enum clock_domain to,
 		  int64_t t, struct clock_time *result)
 {
-	struct answer mono = { .value = t }, answer;
+	struct convert_answer mono = { .value = t }, answer;
 	int err = 0;
 
 	BUG_ON((unsigned int)from >= DOMAIN_COUNT || (unsigned int)to >= DOMAIN_COUNT);
-	if (out_of_bounds(t))
+	if (convert_out_of_bounds(t))
 		return -ERANGE;
 	if (from != to && from != DOMAIN_MONO)
-		err = find(&table->relations[from], t, TO_MONO, &mono);
+		err = convert_find(&table->relations[from], t, TO_MONO, &mono);
 	answer = mono;
 	if (!err && from != to && to != DOMAIN_MONO)
-		err = find_from_mono(&table->relations[to], (int64_t)mono.value, mono.error,
-				     &answer);
+		err = convert_find_from_mono(&table->relations[to], (int64_t)mono.value, mono.error,
+					     &answer);
 	if (err)
 		return err;
 	result->value = (int64_t)answer.value;

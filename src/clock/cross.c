@@ -7,12 +7,13 @@
 #include "base/bug.h"
 
 /* Whether the domain's distance to monotonic is constant until somebody sets the clock. */
-static bool keeps_distance(enum clock_domain domain)
+static bool clock_cross_keeps_distance(enum clock_domain domain)
 {
 	return domain == DOMAIN_REALTIME || domain == DOMAIN_TAI || domain == DOMAIN_BOOTTIME;
 }
 
-static int sample_once(struct clock *clock, enum clock_domain domain, struct clock_cross *cross)
+static int clock_cross_sample_once(struct clock *clock, enum clock_domain domain,
+				   struct clock_cross *cross)
 {
 	int64_t before, other, after;
 	int err;
@@ -37,12 +38,12 @@ int clock_cross_sample(struct clock *clock, enum clock_domain domain, int tries,
 	int err;
 
 	BUG_ON(tries < 1 || tries > CROSS_TRIES_MAX);
-	err = sample_once(clock, domain, cross);
+	err = clock_cross_sample_once(clock, domain, cross);
 	for (int i = 1; !err && i < tries; i++) {
-		err = sample_once(clock, domain, &next);
+		err = clock_cross_sample_once(clock, domain, &next);
 		if (err)
 			break;
-		if (keeps_distance(domain))
+		if (clock_cross_keeps_distance(domain))
 			err = clock_cross_intersect(cross, &next);
 		else if (next.hi_ns - next.lo_ns < cross->hi_ns - cross->lo_ns)
 			*cross = next;

@@ -25,7 +25,7 @@ struct clock_follow {
 	struct clock_follow_params last;
 };
 
-static int note_if_set(struct clock_follow *follow)
+static int clock_follow_note_if_set(struct clock_follow *follow)
 {
 	int was_set = clock_was_set(follow->clock, follow->watch);
 
@@ -35,10 +35,10 @@ static int note_if_set(struct clock_follow *follow)
 }
 
 /* A sample during which the clock was not set. */
-static int sample(struct clock_follow *follow, struct clock_cross *cross)
+static int clock_follow_sample(struct clock_follow *follow, struct clock_cross *cross)
 {
 	for (int i = 0; i < UPDATE_TRIES; i++) {
-		int err = note_if_set(follow);
+		int err = clock_follow_note_if_set(follow);
 
 		if (err < 0)
 			return err;
@@ -49,14 +49,14 @@ static int sample(struct clock_follow *follow, struct clock_cross *cross)
 		}
 		if (err)
 			return err;
-		err = note_if_set(follow);
+		err = clock_follow_note_if_set(follow);
 		if (err <= 0)
 			return err;
 	}
 	return -EAGAIN;
 }
 
-static void take(struct clock_follow *follow, const struct clock_cross *cross)
+static void clock_follow_add_sample(struct clock_follow *follow, const struct clock_cross *cross)
 {
 	if (!follow->was_set && clock_cross_intersect(&follow->known, cross))
 		follow->was_set = true;
@@ -64,7 +64,7 @@ static void take(struct clock_follow *follow, const struct clock_cross *cross)
 		follow->known = *cross;
 }
 
-static void publish(struct clock_follow *follow)
+static void clock_follow_publish(struct clock_follow *follow)
 {
 	struct clock_follow_params *last = &follow->last;
 	int64_t offset_ns = clock_cross_offset_ns(&follow->known);
@@ -92,12 +92,12 @@ int clock_follow_open(struct clock_follow **result, struct clock *clock)
 		return -ENOMEM;
 	follow->clock = clock;
 	follow->watch = clock_set_watch(clock);
-	err = follow->watch < 0 ? follow->watch : sample(follow, &follow->known);
+	err = follow->watch < 0 ? follow->watch : clock_follow_sample(follow, &follow->known);
 	if (err) {
 		clock_follow_free(follow);
 		return err;
 	}
-	publish(follow);
+	clock_follow_publish(follow);
 	follow->last.stepped = false;
 	follow->last.step_ns = 0;
 	*result = follow;
@@ -124,14 +124,14 @@ int clock_follow_update(struct clock_follow *follow, struct clock_follow_params 
 	int err = 0;
 
 	if (frozen) {
-		(void)note_if_set(follow);
+		(void)clock_follow_note_if_set(follow);
 		goto out;
 	}
-	err = sample(follow, &cross);
+	err = clock_follow_sample(follow, &cross);
 	if (err)
 		goto out;
-	take(follow, &cross);
-	publish(follow);
+	clock_follow_add_sample(follow, &cross);
+	clock_follow_publish(follow);
 out:
 	*params = follow->last;
 	return err;

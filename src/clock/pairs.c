@@ -35,14 +35,14 @@ void clock_pairs_init(struct clock_pairs *p, enum clock_domain domain, struct cl
 	};
 }
 
-static int put(struct clock_pairs *p, struct clock_stretch s, uint32_t flags)
+static int clock_pairs_put(struct clock_pairs *p, struct clock_stretch s, uint32_t flags)
 {
 	s.flags = flags;
 	return p->taker.put(p->taker.ctx, p->domain, &s);
 }
 
-static struct clock_stretch line_from(const struct clock_pair *pair, uint64_t rate,
-				      uint64_t error_ns)
+static struct clock_stretch clock_pairs_line(const struct clock_pair *pair, uint64_t rate,
+					     uint64_t error_ns)
 {
 	return (struct clock_stretch){
 		.from = pair->other, .mono_ns = pair->mono_ns, .mult = rate, .shift = RATE_SHIFT,
@@ -52,10 +52,12 @@ static struct clock_stretch line_from(const struct clock_pair *pair, uint64_t ra
 
 int clock_pairs_hold(struct clock_pairs *p)
 {
-	return p->rate ? put(p, line_from(&p->last, p->rate, p->error_ns), STRETCH_HOLDS) : 0;
+	return p->rate ? clock_pairs_put(p, clock_pairs_line(&p->last, p->rate, p->error_ns),
+					 STRETCH_HOLDS)
+		       : 0;
 }
 
-static int restart(struct clock_pairs *p, const struct clock_pair *pair)
+static int clock_pairs_restart(struct clock_pairs *p, const struct clock_pair *pair)
 {
 	int err = clock_pairs_hold(p);
 
@@ -67,7 +69,7 @@ static int restart(struct clock_pairs *p, const struct clock_pair *pair)
 }
 
 /* The rates of two neighbouring stretches differ by more than drift and brackets allow. */
-static bool contradicts(uint64_t rate, uint64_t before)
+static bool clock_pairs_contradict(uint64_t rate, uint64_t before)
 {
 	const uint64_t apart = rate > before ? rate - before : before - rate;
 
@@ -75,12 +77,12 @@ static bool contradicts(uint64_t rate, uint64_t before)
 }
 
 /* At most, half way between two pairs. */
-static uint64_t drift_ns(uint64_t distance)
+static uint64_t clock_pairs_drift_ns(uint64_t distance)
 {
 	return (uint64_t)(((unsigned __int128)distance * PAIRS_DRIFT_PPM + 1999999) / 2000000);
 }
 
-int clock_pairs_take(struct clock_pairs *p, const struct clock_pair *pair)
+int clock_pairs_add(struct clock_pairs *p, const struct clock_pair *pair)
 {
 	const int64_t distance = pair->mono_ns - p->last.mono_ns;
 	const uint64_t wider = pair->error_ns > p->last.error_ns ? pair->error_ns :
@@ -97,12 +99,13 @@ int clock_pairs_take(struct clock_pairs *p, const struct clock_pair *pair)
 	if (distance <= 0 || (uint64_t)distance / WIDE < pair->error_ns + p->last.error_ns)
 		return 0;
 	if (pair->other <= p->last.other)
-		return restart(p, pair);
+		return clock_pairs_restart(p, pair);
 	rate = ((unsigned __int128)distance << RATE_SHIFT) / (pair->other - p->last.other);
-	if (!rate || rate > UINT64_MAX || (p->rate && contradicts((uint64_t)rate, p->rate)))
-		return restart(p, pair);
-	error_ns = wider + drift_ns((uint64_t)distance) + 1;
-	err = put(p, line_from(&p->last, (uint64_t)rate, error_ns), p->flags);
+	if (!rate || rate > UINT64_MAX ||
+	    (p->rate && clock_pairs_contradict((uint64_t)rate, p->rate)))
+		return clock_pairs_restart(p, pair);
+	error_ns = wider + clock_pairs_drift_ns((uint64_t)distance) + 1;
+	err = clock_pairs_put(p, clock_pairs_line(&p->last, (uint64_t)rate, error_ns), p->flags);
 	if (error_ns > p->widest_ns)
 		p->widest_ns = error_ns;
 	p->rate = (uint64_t)rate;

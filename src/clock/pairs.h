@@ -51,7 +51,7 @@ void clock_pairs_init(struct clock_pairs *pairs, enum clock_domain domain,
  * After one that contradicts the rate before by more than PAIRS_DRIFT_PPM on both sides allow, or
  * whose clock went back, what was between the two is lost. The taker's error.
  */
-int clock_pairs_take(struct clock_pairs *pairs, const struct clock_pair *pair);
+int clock_pairs_add(struct clock_pairs *pairs, const struct clock_pair *pair);
 
 /* What is known ends with the last pair; says so to the taker. */
 int clock_pairs_hold(struct clock_pairs *pairs);

@@ -31,7 +31,7 @@ void clock_phc_close(struct clock_phc *phc)
 	clock_table_release(&phc->table);
 }
 
-static int64_t to_ns(const struct ptp_clock_time *time)
+static int64_t clock_phc_ns(const struct ptp_clock_time *time)
 {
 	return time->sec * 1000000000 + time->nsec;
 }
@@ -42,9 +42,9 @@ int clock_phc_cross(const struct ptp_sys_offset_extended *readings, int64_t real
 	int64_t before, card, after, width, best = INT64_MAX;
 
 	for (unsigned int i = 0; i < readings->n_samples && i < PTP_MAX_SAMPLES; i++) {
-		before = to_ns(&readings->ts[i][0]) - real_ns - (int64_t)error_ns;
-		card = to_ns(&readings->ts[i][1]);
-		after = to_ns(&readings->ts[i][2]) - real_ns + (int64_t)error_ns;
+		before = clock_phc_ns(&readings->ts[i][0]) - real_ns - (int64_t)error_ns;
+		card = clock_phc_ns(&readings->ts[i][1]);
+		after = clock_phc_ns(&readings->ts[i][2]) - real_ns + (int64_t)error_ns;
 		width = after - before;
 		/* Realtime was set back in between. */
 		if (width < 0 || width >= best)
@@ -59,7 +59,7 @@ int clock_phc_cross(const struct ptp_sys_offset_extended *readings, int64_t real
 }
 
 /* Where the line would have put the moment; one that is unknown contradicts nothing. */
-static bool contradicts(const struct clock_phc *phc, const struct clock_point *point)
+static bool clock_phc_contradicts(const struct clock_phc *phc, const struct clock_point *point)
 {
 	struct clock_time at;
 	int64_t off;
@@ -72,14 +72,14 @@ static bool contradicts(const struct clock_phc *phc, const struct clock_point *p
 	return (uint64_t)(off < 0 ? -off : off) > at.error_ns + point->error_ns;
 }
 
-int clock_phc_take(struct clock_phc *phc, const struct clock_cross *cross)
+int clock_phc_add(struct clock_phc *phc, const struct clock_cross *cross)
 {
 	const struct clock_point point = {
 		.mono_ns = cross->mono_ns,
 		.other = cross->mono_ns + clock_cross_offset_ns(cross),
 		.error_ns = clock_cross_error_ns(cross),
 	};
-	const bool set = contradicts(phc, &point), two = phc->points && !set;
+	const bool set = clock_phc_contradicts(phc, &point), two = phc->points && !set;
 	int err = 0;
 
 	clock_table_forget(&phc->table, DOMAIN_NIC);
@@ -103,7 +103,7 @@ int clock_phc_update(struct clock_phc *phc, int64_t real_ns, uint64_t error_ns)
 	if (ioctl(phc->fd, PTP_SYS_OFFSET_EXTENDED, &readings))
 		return errno == ENOTTY ? -EOPNOTSUPP : -errno;
 	err = clock_phc_cross(&readings, real_ns, error_ns, &cross);
-	return err ? err : clock_phc_take(phc, &cross);
+	return err ? err : clock_phc_add(phc, &cross);
 }
 
 int clock_phc_to_mono(const struct clock_phc *phc, uint64_t nic_ns, struct clock_time *mono)

@@ -47,7 +47,7 @@ int clock_phc_cross(const struct ptp_sys_offset_extended *readings, int64_t real
 		    uint64_t error_ns, struct clock_cross *cross);
 
 /* Takes a moment, later than the last. 1: the clock was set; 0, or -errno of clock_table_add(). */
-int clock_phc_take(struct clock_phc *phc, const struct clock_cross *cross);
+int clock_phc_add(struct clock_phc *phc, const struct clock_cross *cross);
 
 /*
  * Reads the card's clock now and takes it; `real_ns` and `error_ns` as above. -EOPNOTSUPP: the

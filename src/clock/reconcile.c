@@ -15,7 +15,7 @@
 #define STRETCH_NS_MAX (1LL << 54)
 
 /* A monotonic time in PARTS, where it was found, and how far it may be off. */
-struct found {
+struct reconcile_found {
 	__int128 at;
 	uint64_t error_ns;
 	size_t run;
@@ -38,7 +38,7 @@ void clock_reconcile_release(struct clock_reconcile *r)
 	}
 }
 
-static bool is_valid(const struct clock_stretch *s)
+static bool reconcile_is_valid(const struct clock_stretch *s)
 {
 	return s->mult > 0 && s->shift < 64 && s->from <= CONVERT_TIME_MAX && s->mono_ns >= 0 &&
 	       s->mono_ns <= CONVERT_TIME_MAX && s->error_ns <= CONVERT_TIME_MAX &&
@@ -46,7 +46,7 @@ static bool is_valid(const struct clock_stretch *s)
 }
 
 /* Monotonic time at `ticks` >= line->from, in PARTS; < 0: beyond what can be. */
-static __int128 mono_at(const struct clock_stretch *line, uint64_t ticks)
+static __int128 reconcile_mono_at(const struct clock_stretch *line, uint64_t ticks)
 {
 	const unsigned __int128 one = (unsigned __int128)1 << line->shift;
 	unsigned __int128 q = (unsigned __int128)(ticks - line->from) * line->mult + line->fraction;
@@ -58,7 +58,7 @@ static __int128 mono_at(const struct clock_stretch *line, uint64_t ticks)
 }
 
 /* The ticks at that time; `up`: the first not before it, else the last not after it. */
-static __int128 ticks_at(const struct clock_stretch *line, __int128 mono, bool up)
+static __int128 reconcile_ticks_at(const struct clock_stretch *line, __int128 mono, bool up)
 {
 	const __int128 one = (__int128)1 << line->shift, step = (__int128)line->mult * PARTS;
 	__int128 distance = (mono - (__int128)line->mono_ns * PARTS) * one -
@@ -69,18 +69,18 @@ static __int128 ticks_at(const struct clock_stretch *line, __int128 mono, bool u
 	return line->from + (up ? (distance + step - 1) / step : distance / step);
 }
 
-static bool counts_ticks(enum clock_domain domain)
+static bool reconcile_counts_ticks(enum clock_domain domain)
 {
 	return domain == DOMAIN_TSC || domain == DOMAIN_FILE;
 }
 
-static bool is_one_to_one(const struct clock_stretch *line)
+static bool reconcile_is_one_to_one(const struct clock_stretch *line)
 {
 	return line->mult >> line->shift == 1 && line->mult == 1ULL << line->shift;
 }
 
 /* A new line after `last`, which is known up to where that is said, or to the new one. */
-static int end_last(struct clock_known *last, const struct clock_stretch *s)
+static int reconcile_end_last(struct clock_known *last, const struct clock_stretch *s)
 {
 	__int128 until;
 
@@ -96,7 +96,7 @@ static int end_last(struct clock_known *last, const struct clock_stretch *s)
 	}
 	if (s->mono_ns - last->line.mono_ns > STRETCH_NS_MAX)
 		return -EINVAL;
-	until = ticks_at(&last->line, (__int128)s->mono_ns * PARTS, false);
+	until = reconcile_ticks_at(&last->line, (__int128)s->mono_ns * PARTS, false);
 	if (until > (__int128)last->until)
 		last->until = (uint64_t)until;
 	return 0;
@@ -111,10 +111,10 @@ int clock_reconcile_add(struct clock_reconcile *r, enum clock_domain domain,
 	int err;
 
 	BUG_ON((unsigned int)domain >= DOMAIN_COUNT || domain == DOMAIN_MONO);
-	if (!is_valid(s))
+	if (!reconcile_is_valid(s))
 		return -EINVAL;
 	if (s->flags & STRETCH_HOLDS) {
-		if (!last || s->from < last->until || mono_at(&last->line, s->from) < 0)
+		if (!last || s->from < last->until || reconcile_mono_at(&last->line, s->from) < 0)
 			return -EINVAL;
 		last->until = s->from;
 		return 0;
@@ -125,7 +125,7 @@ int clock_reconcile_add(struct clock_reconcile *r, enum clock_domain domain,
 	if (err)
 		return err;
 	last = log->known.len ? vec_last(&log->known) : NULL;
-	err = last ? end_last(last, s) : 0;
+	err = last ? reconcile_end_last(last, s) : 0;
 	if (err)
 		return err;
 	if (breaks)
@@ -147,7 +147,8 @@ bool clock_reconcile_step(const struct clock_reconcile *r, enum clock_domain dom
 	before = after - 1;
 	by = ((__int128)after->line.from - after->line.mono_ns) -
 	     ((__int128)before->line.from - before->line.mono_ns);
-	width = (__int128)after->line.mono_ns * PARTS - mono_at(&before->line, before->until);
+	width = (__int128)after->line.mono_ns * PARTS -
+		reconcile_mono_at(&before->line, before->until);
 	*step = (struct clock_step){
 		.after_ns = after->line.mono_ns,
 		.width_ns = width > 0 ? (uint64_t)(width / PARTS) : 0,
@@ -161,7 +162,7 @@ bool clock_reconcile_step(const struct clock_reconcile *r, enum clock_domain dom
 /* ---- to monotonic, and from it ---- */
 
 /* The stretches of a run: from *first to the one returned. */
-static size_t run_of(const struct clock_log *log, size_t run, size_t *first)
+static size_t reconcile_run(const struct clock_log *log, size_t run, size_t *first)
 {
 	*first = log->runs.items[run];
 	return (run + 1 < log->runs.len ? log->runs.items[run + 1] : log->known.len) - 1;
@@ -171,38 +172,39 @@ static size_t run_of(const struct clock_log *log, size_t run, size_t *first)
  * Whether the clock may have shown `t` between this run and the one before, where it isn't known:
  * as it went before, or as it went afterwards. Then it may have shown it twice.
  */
-static bool may_be_between(const struct clock_log *log, size_t run, int64_t t)
+static bool reconcile_may_be_between(const struct clock_log *log, size_t run, int64_t t)
 {
 	const struct clock_known *after = &log->known.items[log->runs.items[run]];
 	const struct clock_known *before = after - 1;
 	const __int128 end = (__int128)after->line.mono_ns * PARTS;
-	const __int128 width = end + PARTS - mono_at(&before->line, before->until);
+	const __int128 width = end + PARTS - reconcile_mono_at(&before->line, before->until);
 
 	if (end - (__int128)before->line.mono_ns * PARTS > (__int128)STRETCH_NS_MAX * PARTS)
 		return true;
-	return (t > (int64_t)before->until && t <= ticks_at(&before->line, end + PARTS, true)) ||
+	return (t > (int64_t)before->until &&
+		t <= reconcile_ticks_at(&before->line, end + PARTS, true)) ||
 	       (t < (int64_t)after->line.from &&
-		t + (ticks_at(&after->line, end + width, true) - after->line.from) >=
+		t + (reconcile_ticks_at(&after->line, end + width, true) - after->line.from) >=
 			(__int128)after->line.from);
 }
 
 /* A counter goes on and on: what is later is more. */
-static bool can_be_set(enum clock_domain domain)
+static bool reconcile_can_be_set(enum clock_domain domain)
 {
 	return domain != DOMAIN_TSC && domain != DOMAIN_SCHED;
 }
 
 /* Ticks of a domain as monotonic time, if exactly one run has them. */
-static int to_mono(const struct clock_log *log, enum clock_domain domain, int64_t t,
-		   struct found *found)
+static int reconcile_to_mono(const struct clock_log *log, enum clock_domain domain, int64_t t,
+			     struct reconcile_found *found)
 {
 	const struct clock_known *known = log->known.items;
 	int n = 0;
 
 	for (size_t run = 0; run < log->runs.len && t >= 0; run++) {
-		size_t first, last = run_of(log, run, &first);
+		size_t first, last = reconcile_run(log, run, &first);
 
-		if (run && can_be_set(domain) && may_be_between(log, run, t))
+		if (run && reconcile_can_be_set(domain) && reconcile_may_be_between(log, run, t))
 			return -ERANGE;
 		if ((uint64_t)t < known[first].line.from || (uint64_t)t > known[last].until)
 			continue;
@@ -214,15 +216,18 @@ static int to_mono(const struct clock_log *log, enum clock_domain domain, int64_
 			else
 				last = middle - 1;
 		}
-		*found = (struct found){ mono_at(&known[first].line, (uint64_t)t),
-					 known[first].line.error_ns, run, &known[first].line };
+		*found = (struct reconcile_found){
+			reconcile_mono_at(&known[first].line, (uint64_t)t),
+			known[first].line.error_ns, run, &known[first].line
+		};
 		n++;
 	}
 	return n == 1 && found->at >= 0 ? 0 : -ERANGE;
 }
 
 /* The run that is known at this monotonic time, and the stretch; NULL if there is none. */
-static const struct clock_known *find_mono(const struct clock_log *log, __int128 mono, size_t *run)
+static const struct clock_known *reconcile_find_mono(const struct clock_log *log, __int128 mono,
+						     size_t *run)
 {
 	const struct clock_known *known = log->known.items;
 	size_t low = 0, high = log->runs.len, first, last;
@@ -230,8 +235,8 @@ static const struct clock_known *find_mono(const struct clock_log *log, __int128
 	while (low < high) { /* the first run that begins later */
 		size_t middle = low + (high - low) / 2;
 
-		if (mono_at(&known[log->runs.items[middle]].line,
-			    known[log->runs.items[middle]].line.from) <= mono)
+		if (reconcile_mono_at(&known[log->runs.items[middle]].line,
+				      known[log->runs.items[middle]].line.from) <= mono)
 			low = middle + 1;
 		else
 			high = middle;
@@ -239,13 +244,13 @@ static const struct clock_known *find_mono(const struct clock_log *log, __int128
 	if (!low)
 		return NULL;
 	*run = low - 1;
-	last = run_of(log, *run, &first);
-	if (mono_at(&known[last].line, known[last].until) < mono)
+	last = reconcile_run(log, *run, &first);
+	if (reconcile_mono_at(&known[last].line, known[last].until) < mono)
 		return NULL;
 	while (first < last) {
 		size_t middle = first + (last - first + 1) / 2;
 
-		if (mono_at(&known[middle].line, known[middle].line.from) <= mono)
+		if (reconcile_mono_at(&known[middle].line, known[middle].line.from) <= mono)
 			first = middle;
 		else
 			last = middle - 1;
@@ -253,38 +258,39 @@ static const struct clock_known *find_mono(const struct clock_log *log, __int128
 	return &known[first];
 }
 
-static int from_mono(const struct clock_log *log, __int128 mono, enum clock_domain domain,
-		     int64_t *value, struct found *found)
+static int reconcile_from_mono(const struct clock_log *log, __int128 mono, enum clock_domain domain,
+			       int64_t *value, struct reconcile_found *found)
 {
-	const struct clock_known *known = find_mono(log, mono, &found->run);
+	const struct clock_known *known = reconcile_find_mono(log, mono, &found->run);
 	__int128 ticks;
 
 	if (!known || mono - (__int128)known->line.mono_ns * PARTS >
 			      (__int128)STRETCH_NS_MAX * PARTS)
 		return -ERANGE;
-	ticks = ticks_at(&known->line, mono, counts_ticks(domain));
+	ticks = reconcile_ticks_at(&known->line, mono, reconcile_counts_ticks(domain));
 	if (ticks > (__int128)known->until)
 		ticks = known->until;
 	*value = (int64_t)ticks;
 	found->line = &known->line;
-	found->error_ns = known->line.error_ns + !is_one_to_one(&known->line);
+	found->error_ns = known->line.error_ns + !reconcile_is_one_to_one(&known->line);
 	return 0;
 }
 
 /* Whether nothing was set between the earliest and the latest that it may have been. */
-static bool is_in_one_run(const struct clock_log *log, const struct found *found, size_t run)
+static bool reconcile_is_in_one_run(const struct clock_log *log,
+				    const struct reconcile_found *found, size_t run)
 {
 	const __int128 doubt = (__int128)found->error_ns * PARTS;
 	size_t earliest, latest;
 
-	return find_mono(log, found->at - doubt, &earliest) && earliest == run &&
-	       find_mono(log, found->at + doubt, &latest) && latest == run;
+	return reconcile_find_mono(log, found->at - doubt, &earliest) && earliest == run &&
+	       reconcile_find_mono(log, found->at + doubt, &latest) && latest == run;
 }
 
 int clock_reconcile_convert(const struct clock_reconcile *r, enum clock_domain from,
 			    enum clock_domain to, int64_t t, struct clock_time *result)
 {
-	struct found mono = { .at = (__int128)t * PARTS }, other = { 0 };
+	struct reconcile_found mono = { .at = (__int128)t * PARTS }, other = { 0 };
 	int64_t value = t;
 	int err = 0;
 
@@ -292,13 +298,13 @@ int clock_reconcile_convert(const struct clock_reconcile *r, enum clock_domain f
 	if (t < 0 || t > CONVERT_TIME_MAX)
 		return -ERANGE;
 	if (from != DOMAIN_MONO)
-		err = to_mono(&r->logs[from], from, t, &mono);
+		err = reconcile_to_mono(&r->logs[from], from, t, &mono);
 	if (!err && to == DOMAIN_MONO)
 		value = (int64_t)(mono.at / PARTS);
 	else if (!err && to != from)
-		err = from_mono(&r->logs[to], mono.at, to, &value, &other);
+		err = reconcile_from_mono(&r->logs[to], mono.at, to, &value, &other);
 	if (!err && to != from && to != DOMAIN_MONO && mono.error_ns &&
-	    !is_in_one_run(&r->logs[to], &mono, other.run))
+	    !reconcile_is_in_one_run(&r->logs[to], &mono, other.run))
 		err = -ERANGE;
 	if (err)
 		return err;

@@ -9,7 +9,7 @@
 
 #define SHIFT_MAX 32
 
-bool timekeeper_is_valid(const struct timekeeper *tk)
+bool timekeeper_is_valid(const struct clock_timekeeper *tk)
 {
 	return tk->mono.mult > 0 && tk->mono.shift <= SHIFT_MAX && tk->mono.base_ns >= 0 &&
 	       tk->mono.base_ns <= CONVERT_TIME_MAX;
@@ -22,12 +22,12 @@ static bool timekeeper_has(enum clock_domain domain)
 }
 
 /* Distance of the clock from MONOTONIC. */
-static int64_t timekeeper_offset(const struct timekeeper *tk, enum clock_domain domain)
+static int64_t timekeeper_offset(const struct clock_timekeeper *tk, enum clock_domain domain)
 {
 	return domain == DOMAIN_REALTIME ? tk->real_ns : domain == DOMAIN_TAI ? tk->tai_ns : 0;
 }
 
-int timekeeper_ns(const struct timekeeper *tk, enum clock_domain domain, uint64_t ticks,
+int timekeeper_ns(const struct clock_timekeeper *tk, enum clock_domain domain, uint64_t ticks,
 		  int64_t *ns)
 {
 	const struct clock_line *line = &tk->mono;
@@ -44,7 +44,7 @@ int timekeeper_ns(const struct timekeeper *tk, enum clock_domain domain, uint64_
 	return 0;
 }
 
-int timekeeper_ticks(const struct timekeeper *tk, enum clock_domain domain, int64_t ns,
+int timekeeper_ticks(const struct clock_timekeeper *tk, enum clock_domain domain, int64_t ns,
 		     uint64_t *ticks)
 {
 	const struct clock_line *line = &tk->mono;
@@ -66,7 +66,7 @@ int timekeeper_ticks(const struct timekeeper *tk, enum clock_domain domain, int6
 	return 0;
 }
 
-static bool line_goes_on(const struct clock_line *a, const struct clock_line *b)
+static bool timekeeper_line_goes_on(const struct clock_line *a, const struct clock_line *b)
 {
 	const __int128 one = (__int128)1 << a->shift;
 
@@ -75,8 +75,8 @@ static bool line_goes_on(const struct clock_line *a, const struct clock_line *b)
 			       a->base_ns * one == b->fraction + b->base_ns * one;
 }
 
-bool timekeeper_goes_on(const struct timekeeper *a, const struct timekeeper *b)
+bool timekeeper_goes_on(const struct clock_timekeeper *a, const struct clock_timekeeper *b)
 {
-	return line_goes_on(&a->mono, &b->mono) && a->real_ns == b->real_ns &&
+	return timekeeper_line_goes_on(&a->mono, &b->mono) && a->real_ns == b->real_ns &&
 	       a->tai_ns == b->tai_ns;
 }

@@ -27,26 +27,26 @@ struct clock_line {
 };
 
 /* The state between two changes. */
-struct timekeeper {
+struct clock_timekeeper {
 	struct clock_line mono;
 	int64_t real_ns, tai_ns; /* less MONOTONIC */
 };
 
 /* Whether it may be computed with. */
-bool timekeeper_is_valid(const struct timekeeper *tk);
+bool timekeeper_is_valid(const struct clock_timekeeper *tk);
 
 /*
  * What the clock shows at `ticks`, which may be before cycle_last. -ERANGE: beyond +-2^62 (as
  * CONVERT_TIME_MAX); -EOPNOTSUPP: no clock of a timekeeper.
  */
-int timekeeper_ns(const struct timekeeper *tk, enum clock_domain domain, uint64_t ticks,
+int timekeeper_ns(const struct clock_timekeeper *tk, enum clock_domain domain, uint64_t ticks,
 		  int64_t *ns);
 
 /* The first ticks at which the clock shows `ns` or more. Errors as above; -ERANGE below 0 also. */
-int timekeeper_ticks(const struct timekeeper *tk, enum clock_domain domain, int64_t ns,
+int timekeeper_ticks(const struct clock_timekeeper *tk, enum clock_domain domain, int64_t ns,
 		     uint64_t *ticks);
 
 /* Whether from `cycle_last` on b says the same as a at all times: nothing has changed. */
-bool timekeeper_goes_on(const struct timekeeper *a, const struct timekeeper *b);
+bool timekeeper_goes_on(const struct clock_timekeeper *a, const struct clock_timekeeper *b);
 
 #endif

@@ -81,8 +81,8 @@ static int compare_feed_event(void *ctx, const struct event *event)
 
 	if (event->kind == EV_FACT) {
 		event_fact_get(event, &key, &value);
-		run_facts_take(&in->run, key, value);
-		err = compare_facts_take(&in->facts, key, value);
+		run_facts_feed(&in->run, key, value);
+		err = compare_facts_add(&in->facts, key, value);
 	}
 	return err ? err : watch_run_feed(in->watch, event);
 }
@@ -248,8 +248,8 @@ static void compare_add_title(const struct compare_inputs *in, struct report *r)
 	for (int side = 0; side < 2; side++) {
 		const struct times *t = watch_run_times(in->both[side].watch);
 
-		times_say_span(t, r, side ? "B: " : "A: ", t->clocks.begin_ns,
-			       t->clocks.end_ns);
+		times_add_span_text(t, r, side ? "B: " : "A: ", t->clocks.begin_ns,
+				    t->clocks.end_ns);
 	}
 }
 
@@ -281,7 +281,7 @@ static int compare_add_load(struct compare_inputs *in, struct report *r)
 
 		report_init(&own, &r->provenance);
 		err = load_intake_report(&one->intake, &own);
-		difference_take_reasons(r, &own, one->name);
+		difference_add_reasons(r, &own, one->name);
 		report_release(&own);
 		if (!err && (one->intake.unwritten || !load_intake_ended(&one->intake)))
 			report_reason(r, "recording-incomplete", NULL,

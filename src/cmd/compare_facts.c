@@ -38,7 +38,7 @@ static bool compare_facts_is_setup(const char *key)
 	return strncmp(key, OF_THE_RUN, strlen(OF_THE_RUN)) != 0;
 }
 
-int compare_facts_take(struct compare_facts *facts, const char *key, const char *value)
+int compare_facts_add(struct compare_facts *facts, const char *key, const char *value)
 {
 	struct compare_fact fact;
 	int err;

@@ -19,7 +19,7 @@ void compare_facts_init(struct compare_facts *facts);
 void compare_facts_release(struct compare_facts *facts);
 
 /* Those of the run itself (its time, its pid), which always differ, are ignored. 0 or -ENOMEM. */
-int compare_facts_take(struct compare_facts *facts, const char *key, const char *value);
+int compare_facts_add(struct compare_facts *facts, const char *key, const char *value);
 
 /*
  * Adds "facts": {name, a, b}, null where one has none. Sorts both. A fact that was put several

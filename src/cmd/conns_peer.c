@@ -71,7 +71,7 @@ static int conns_peer_add_event(void *ctx, const struct event *event)
 		conns_peer_add_clock(s, event);
 	} else if (event->kind == EV_FACT) {
 		event_fact_get(event, &key, &value);
-		run_facts_take(&s->run, key, value);
+		run_facts_feed(&s->run, key, value);
 		if (!strcmp(key, FACT_RUN_PID) && parse_u64(value, &s->pid))
 			s->pid = 0;
 	}

@@ -81,7 +81,7 @@ static int diagnose_feed_fact(void *facts, const struct event *event)
 
 	if (event->kind == EV_FACT) {
 		event_fact_get(event, &key, &value);
-		run_facts_take(facts, key, value);
+		run_facts_feed(facts, key, value);
 	}
 	return 0;
 }

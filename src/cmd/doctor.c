@@ -109,7 +109,7 @@ static void doctor_show_tuning(struct report *report, const struct host_advice_v
 		{ .name = "change" },
 	};
 	struct table *table = table_new(report, columns, ARRAY_LEN(columns));
-	struct list *lines = list_new(report);
+	struct string_list *lines = list_new(report);
 
 	vec_for_each(advice, a) {
 		TABLE_ADD(table, value_string(a->fact), value_string(a->value),

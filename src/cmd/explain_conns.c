@@ -272,7 +272,7 @@ static void explain_conns_add_problems(struct report *r, const struct report *do
 
 	for (unsigned int i = 0; item && i < PROBLEMS_SAID; i++, item = item->next)
 		report_finding(r, "%s", item->string);
-	difference_take_reasons(r, document, "connections");
+	difference_add_reasons(r, document, "connections");
 }
 
 int explain_conns_report(struct explain_conns *e, const struct diagnosis *d, struct report *r,

@@ -103,7 +103,7 @@ static void explain_copy_findings(struct report *r, const struct report *from)
 	for (const struct item *i = from->findings.first; i; i = i->next)
 		if (r->findings.count < LINES_MAX)
 			report_finding(r, "%s", i->string);
-	for (const struct row *row = from->reasons ? from->reasons->first : NULL; row;
+	for (const struct table_row *row = from->reasons ? from->reasons->first : NULL; row;
 	     row = row->next)
 		report_reason(r, row->cells[0].string,
 			      row->cells[2].type == VALUE_STRING ? row->cells[2].string : NULL,
@@ -305,7 +305,7 @@ static int explain_feed_fact(void *ctx, const struct event *event)
 	if (event->kind != EV_FACT)
 		return 0;
 	event_fact_get(event, &key, &value);
-	run_facts_take(ctx, key, value);
+	run_facts_feed(ctx, key, value);
 	return 0;
 }
 

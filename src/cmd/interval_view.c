@@ -74,7 +74,7 @@ void interval_view_fact(struct interval_view *view, const struct event *event)
 	if (event->kind != EV_FACT)
 		return;
 	event_fact_get(event, &key, &value);
-	run_facts_take(&view->facts, key, value);
+	run_facts_feed(&view->facts, key, value);
 	interval_view_feed_facts(view);
 }
 
@@ -157,7 +157,7 @@ static bool interval_view_totals_due(const struct interval_view *view)
 /* What only came out at the end has no place in JSON lines, which are intervals. */
 static void interval_view_warn(const struct report *report)
 {
-	for (const struct row *row = report->reasons->first; row; row = row->next)
+	for (const struct table_row *row = report->reasons->first; row; row = row->next)
 		log_warning("%s: %s%s%s", report->verdict, row->cells[1].string,
 			    row->cells[2].type == VALUE_STRING ? ": " : "",
 			    row->cells[2].type == VALUE_STRING ? row->cells[2].string : "");

@@ -129,7 +129,7 @@ static void take_fact(struct load_files *f, const struct event *event)
 	const char *key, *value;
 
 	event_fact_get(event, &key, &value);
-	run_facts_take(&f->facts, key, value);
+	run_facts_feed(&f->facts, key, value);
 	if (!strcmp(key, "load.loop"))
 		f->closed_loop = !strcmp(value, "closed");
 	if (!strcmp(key, "load.probes"))

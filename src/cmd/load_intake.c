@@ -75,7 +75,7 @@ static int take_fact(struct load_intake *intake, const struct event *event)
 	const char *key, *value;
 
 	event_fact_get(event, &key, &value);
-	run_facts_take(&intake->facts, key, value);
+	run_facts_feed(&intake->facts, key, value);
 	err = roster_take(&intake->roster, key, value);
 	if (err)
 		return err;

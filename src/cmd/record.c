@@ -224,7 +224,7 @@ static int cmd_record_run(const void *config)
 		.size_limit = c->size_limit,
 		.activity = c->with & RECORD_ACTIVITY,
 		.functions = c->activity == ACTIVITY_FUNCGRAPH ? &functions : NULL,
-		.take = watch_view_take,
+		.take = watch_view_feed,
 		.ctx = &view,
 	};
 	struct session_result result;

@@ -38,7 +38,7 @@ int run_facts_put_host(struct event_sink *sink, uint64_t now)
 	return err;
 }
 
-void run_facts_take(struct run_facts *facts, const char *key, const char *value)
+void run_facts_feed(struct run_facts *facts, const char *key, const char *value)
 {
 	if (!strcmp(key, FACT_HOST))
 		snprintf(facts->host, sizeof(facts->host), "%s", value);

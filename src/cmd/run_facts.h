@@ -25,7 +25,7 @@ struct run_facts {
 };
 
 /* Ignores keys of other facts. */
-void run_facts_take(struct run_facts *facts, const char *key, const char *value);
+void run_facts_feed(struct run_facts *facts, const char *key, const char *value);
 
 /* Borrows the facts. */
 struct provenance run_facts_provenance(const struct run_facts *facts, const char *command,

@@ -50,7 +50,7 @@ static int watch_live(const struct watch_config *c, struct watch_view *view)
 		.interval_ns = c->interval_ns,
 		.record = c->record,
 		.result_fd = view->shown.out.fd,
-		.take = watch_view_take,
+		.take = watch_view_feed,
 		.ctx = view,
 	};
 	struct session_result result;
@@ -94,7 +94,7 @@ static int watch_file_feed(void *ctx, const struct event_block *block)
 
 	if (watch_check_facts(file->config, block, &file->recorded))
 		return -ECANCELED;
-	return watch_view_take(file->view, block);
+	return watch_view_feed(file->view, block);
 }
 
 static int watch_from(const struct watch_config *c, struct watch_view *view)

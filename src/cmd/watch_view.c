@@ -24,7 +24,7 @@ void watch_view_release(struct watch_view *view)
 	view->watch = NULL;
 }
 
-int watch_view_take(void *ctx, const struct event_block *block)
+int watch_view_feed(void *ctx, const struct event_block *block)
 {
 	struct watch_view *view = ctx;
 	struct event event;

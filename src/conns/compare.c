@@ -431,7 +431,7 @@ static int conns_compare_add_reasons(struct conns_run *run, const char *which, s
 	report_init(&own, &r->provenance);
 	err = conns_report(run->conns, CONNS_TOTAL, &own);
 	if (!err)
-		difference_take_reasons(r, &own, which);
+		difference_add_reasons(r, &own, which);
 	report_release(&own);
 	if (run->intervals / run->together < CONTRAST_BLOCKS_MIN)
 		report_reason(r, "too-few-intervals", NULL, "%s has too few intervals to tell a "

@@ -142,7 +142,7 @@ static struct value tables_flags_value(const struct event_conn *e, struct report
 		{ CONN_PASSIVE_CLOSED, "peer-closed" },
 		{ CONN_FROM_DIAG, "inet-diag" }, { CONN_LOGGED, "calls-logged" },
 	};
-	struct list *l = list_new(r);
+	struct string_list *l = list_new(r);
 
 	for (size_t i = 0; i < ARRAY_LEN(flags); i++)
 		if (e->flags & flags[i].flag)

@@ -122,9 +122,9 @@ struct value words_known(const struct event_conn *e, uint32_t bits, struct value
 
 /* -- classes -------------------------------------------------------------------------------- */
 
-struct list *words_classes(uint32_t classes, struct report *r)
+struct string_list *words_classes(uint32_t classes, struct report *r)
 {
-	struct list *l = list_new(r);
+	struct string_list *l = list_new(r);
 
 	for (unsigned int class = 0; class < CONN_CLASSES; class++)
 		if (classes >> class & 1)

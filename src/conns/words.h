@@ -32,7 +32,7 @@ struct value words_known(const struct event_conn *e, uint32_t bits, struct value
 const char *words_limit(const struct event_conn *e, double *share);
 
 /* The names of a mask of classes; for people with commas between. */
-struct list *words_classes(uint32_t classes, struct report *r);
+struct string_list *words_classes(uint32_t classes, struct report *r);
 const char *words_class_line(uint32_t classes, struct report *r);
 
 #endif

@@ -77,7 +77,7 @@ static int recorded_add_block(struct recorded *rec, const struct event_block *bl
 	int err = 0;
 
 	while (!err && event_block_next(block, &at, &event)) {
-		err = times_take(&rec->times, &event);
+		err = times_feed(&rec->times, &event);
 		if (event.kind == EV_FACT)
 			err = err ?: recorded_add_fact(rec, &event);
 		else if (event.kind == EV_LOSS)

@@ -88,7 +88,7 @@ static void diagnosis_add_title(const struct diagnosis *d, struct report *r)
 		report_summary(r, "against those from %g %% to %g %%", 100 * s->against_from,
 			       100 * s->against_to);
 	if (d->own.messages.all.len)
-		times_say_span(&d->own.times, r, "", d->own.messages.from, d->own.messages.to);
+		times_add_span_text(&d->own.times, r, "", d->own.messages.from, d->own.messages.to);
 }
 
 /* ---- how much is explained ---- */

@@ -29,7 +29,7 @@
 
 #define TAKES_ROOT "run as root (sudo)"
 
-static void privileges(const struct host_root *root, struct cap_vec *caps)
+static void caps_privileges(const struct host_root *root, struct cap_vec *caps)
 {
 	static const struct {
 		int number;
@@ -65,7 +65,7 @@ bool host_may(const struct host_root *root, int capability)
 	return set >> capability & 1;
 }
 
-static void lockdown(const struct host_root *root, struct cap_vec *caps)
+static void caps_lockdown(const struct host_root *root, struct cap_vec *caps)
 {
 	char value[64];
 	int n = host_lockdown(root, value, sizeof(value));
@@ -82,7 +82,7 @@ static void lockdown(const struct host_root *root, struct cap_vec *caps)
 			LOCKDOWN_TAKES, "%s", value);
 }
 
-static void cgroup2(const struct host_root *root, struct cap_vec *caps)
+static void caps_cgroup2(const struct host_root *root, struct cap_vec *caps)
 {
 	char path[HOST_PATH_MAX];
 	int err = host_mount_point(root, "cgroup2", path, sizeof(path));
@@ -94,7 +94,7 @@ static void cgroup2(const struct host_root *root, struct cap_vec *caps)
 			"not mounted");
 }
 
-static void io_uring(struct cap_vec *caps)
+static void caps_io_uring(struct cap_vec *caps)
 {
 	struct io_uring_params params = { 0 };
 	int fd = syscall(__NR_io_uring_setup, 1, &params);
@@ -111,7 +111,7 @@ static void io_uring(struct cap_vec *caps)
 }
 
 /* Nanoseconds that a call takes: the least of several batches, so interruptions don't count. */
-static uint64_t clock_read_ns(clockid_t clock)
+static uint64_t caps_clock_read_ns(clockid_t clock)
 {
 	struct timespec from, to, t;
 	uint64_t best = UINT64_MAX, ns;
@@ -128,9 +128,9 @@ static uint64_t clock_read_ns(clockid_t clock)
 	return best / 500;
 }
 
-static void clock_source(const struct host_root *root, struct cap_vec *caps)
+static void caps_clock_source(const struct host_root *root, struct cap_vec *caps)
 {
-	uint64_t ns = clock_read_ns(CLOCK_MONOTONIC);
+	uint64_t ns = caps_clock_read_ns(CLOCK_MONOTONIC);
 	char source[64] = "unknown";
 	struct timespec res;
 
@@ -145,7 +145,7 @@ static void clock_source(const struct host_root *root, struct cap_vec *caps)
 			"a kernel with high-resolution timers", "%ld ns", res.tv_nsec);
 }
 
-static void clock_tsc(const struct host_root *root, struct cap_vec *caps)
+static void caps_clock_tsc(const struct host_root *root, struct cap_vec *caps)
 {
 #ifdef __x86_64__
 	char *text, *flags;
@@ -167,13 +167,13 @@ static void clock_tsc(const struct host_root *root, struct cap_vec *caps)
 #endif
 }
 
-static int keep_clock(void *ctx, const char *name)
+static int caps_keep_clock(void *ctx, const char *name)
 {
 	snprintf(ctx, 32, "%s", name);
 	return 0;
 }
 
-static void clock_others(const struct host_root *root, struct cap_vec *caps)
+static void caps_clock_others(const struct host_root *root, struct cap_vec *caps)
 {
 	struct timex tx = { 0 };
 	char ptp[32] = "";
@@ -186,12 +186,12 @@ static void clock_others(const struct host_root *root, struct cap_vec *caps)
 			"an NTP client with a leap-second table; hostlat does not need it", "%d s",
 			tx.tai);
 	}
-	host_each_entry(keep_clock, ptp, 64, "%s/class/ptp", root->sys);
+	host_each_entry(caps_keep_clock, ptp, 64, "%s/class/ptp", root->sys);
 	cap_add(caps, "clock", "PTP hardware clock", ptp[0] ? CAP_YES : CAP_NO,
 		"a NIC or hypervisor with one", "%s", ptp[0] ? ptp : "none in /sys/class/ptp");
 }
 
-static bool has_word(const char *text, const char *word)
+static bool caps_has_word(const char *text, const char *word)
 {
 	size_t n = strlen(word);
 
@@ -201,8 +201,8 @@ static bool has_word(const char *text, const char *word)
 	return false;
 }
 
-static void tracer(const struct host_root *root, struct cap_vec *caps, int tracefs,
-		   const char *name, const char *option, const char *takes)
+static void caps_tracer(const struct host_root *root, struct cap_vec *caps, int tracefs,
+			const char *name, const char *option, const char *takes)
 {
 	char tracers[512], configured[8] = "?";
 	int n = tracefs < 0 ? tracefs :
@@ -215,14 +215,14 @@ static void tracer(const struct host_root *root, struct cap_vec *caps, int trace
 	else if (n < 0)
 		cap_add(caps, "trace", name, n == -ENODEV ? CAP_NO : CAP_UNKNOWN,
 			n == -ENODEV ? takes : TAKES_ROOT, "tracefs: %s", strerror(-n));
-	else if (has_word(tracers, name))
+	else if (caps_has_word(tracers, name))
 		cap_add(caps, "trace", name, CAP_YES, NULL, "tracers: %s", tracers);
 	else
 		cap_add(caps, "trace", name, CAP_NO, takes, "tracers: %s; %s=%s", tracers, option,
 			configured);
 }
 
-static void tracing(const struct host_root *root, struct cap_vec *caps)
+static void caps_tracing(const struct host_root *root, struct cap_vec *caps)
 {
 	char path[HOST_PATH_MAX];
 	int dir = host_mount_open(root, "tracefs");
@@ -235,16 +235,16 @@ static void tracing(const struct host_root *root, struct cap_vec *caps)
 		cap_add(caps, "trace", "tracefs", CAP_YES, NULL, "%s",
 			host_mount_point(root, "tracefs", path, sizeof(path)) ?
 			"not mounted; can be" : path);
-	tracer(root, caps, dir, "function", "CONFIG_FUNCTION_TRACER",
-	       "a kernel with CONFIG_FUNCTION_TRACER");
-	tracer(root, caps, dir, "function_graph", "CONFIG_FUNCTION_GRAPH_TRACER",
-	       "a kernel with CONFIG_FUNCTION_GRAPH_TRACER");
+	caps_tracer(root, caps, dir, "function", "CONFIG_FUNCTION_TRACER",
+		    "a kernel with CONFIG_FUNCTION_TRACER");
+	caps_tracer(root, caps, dir, "function_graph", "CONFIG_FUNCTION_GRAPH_TRACER",
+		    "a kernel with CONFIG_FUNCTION_GRAPH_TRACER");
 	if (dir >= 0)
 		close(dir);
 }
 
 /* Opens and closes a counting event on this thread. 0 or -errno. */
-static int try_event(uint32_t type, uint64_t config)
+static int caps_try_event(uint32_t type, uint64_t config)
 {
 	struct perf_event_attr attr = {
 		.size = sizeof(attr), .type = type, .config = config, .disabled = 1,
@@ -257,7 +257,7 @@ static int try_event(uint32_t type, uint64_t config)
 	return 0;
 }
 
-static void perf_event(struct cap_vec *caps, const char *name, int err, const char *takes)
+static void caps_perf_event(struct cap_vec *caps, const char *name, int err, const char *takes)
 {
 	if (!err)
 		cap_add(caps, "perf", name, CAP_YES, NULL, "opens");
@@ -269,8 +269,8 @@ static void perf_event(struct cap_vec *caps, const char *name, int err, const ch
 		cap_add(caps, "perf", name, CAP_NO, takes, "%s", strerror(-err));
 }
 
-static void perf_unit(const struct host_root *root, struct cap_vec *caps, const char *name,
-		      const char *unit, const char *takes)
+static void caps_perf_unit(const struct host_root *root, struct cap_vec *caps, const char *name,
+			   const char *unit, const char *takes)
 {
 	uint64_t type;
 	int err = host_read_u64(&type, "%s/bus/event_source/devices/%s/type", root->sys, unit);
@@ -282,23 +282,25 @@ static void perf_unit(const struct host_root *root, struct cap_vec *caps, const 
 			type);
 }
 
-static void perf(const struct host_root *root, struct cap_vec *caps)
+static void caps_perf(const struct host_root *root, struct cap_vec *caps)
 {
-	perf_event(caps, "software events", try_event(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK),
-		   "a kernel with CONFIG_PERF_EVENTS");
-	perf_event(caps, "hardware events", try_event(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES),
-		   "a physical machine, or a VM with a virtual PMU");
-	perf_unit(root, caps, "kprobe", "kprobe", "a kernel with CONFIG_KPROBES");
-	perf_unit(root, caps, "uprobe", "uprobe", "a kernel with CONFIG_UPROBES");
+	caps_perf_event(caps, "software events",
+			caps_try_event(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK),
+			"a kernel with CONFIG_PERF_EVENTS");
+	caps_perf_event(caps, "hardware events",
+			caps_try_event(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES),
+			"a physical machine, or a VM with a virtual PMU");
+	caps_perf_unit(root, caps, "kprobe", "kprobe", "a kernel with CONFIG_KPROBES");
+	caps_perf_unit(root, caps, "uprobe", "uprobe", "a kernel with CONFIG_UPROBES");
 #ifdef __x86_64__
-	perf_unit(root, caps, "Intel PT", "intel_pt",
-		  "an Intel processor with it, not hidden by a hypervisor");
+	caps_perf_unit(root, caps, "Intel PT", "intel_pt",
+		       "an Intel processor with it, not hidden by a hypervisor");
 #else
 	cap_add(caps, "perf", "Intel PT", CAP_NO, NULL, "x86 only");
 #endif
 }
 
-static void nic(struct cap_vec *caps, int fd, const char *name)
+static void caps_nic(struct cap_vec *caps, int fd, const char *name)
 {
 	struct ethtool_ts_info info = { .cmd = ETHTOOL_GET_TS_INFO };
 	int err = ethtool_ask(fd, name, &info);
@@ -319,7 +321,7 @@ static void nic(struct cap_vec *caps, int fd, const char *name)
 		bits & SOF_TIMESTAMPING_TX_SOFTWARE ? "software" : "none");
 }
 
-static void nics(struct cap_vec *caps)
+static void caps_nics(struct cap_vec *caps)
 {
 	struct host_iface_vec list;
 	int fd;
@@ -330,7 +332,7 @@ static void nics(struct cap_vec *caps)
 	if (!host_iface_list(NULL, &list)) {
 		for (size_t i = 0; i < list.len && i < IFACES_SHOWN_MAX; i++)
 			if (list.items[i].up)
-				nic(caps, fd, list.items[i].name);
+				caps_nic(caps, fd, list.items[i].name);
 		host_iface_vec_release(&list);
 	}
 	close(fd);
@@ -339,14 +341,14 @@ static void nics(struct cap_vec *caps)
 void host_caps_collect(const struct host_root *root, struct cap_vec *caps)
 {
 	root = host_root_or_live(root);
-	privileges(root, caps);
-	cgroup2(root, caps);
-	lockdown(root, caps);
-	io_uring(caps);
-	clock_source(root, caps);
-	clock_tsc(root, caps);
-	clock_others(root, caps);
-	tracing(root, caps);
-	perf(root, caps);
-	nics(caps);
+	caps_privileges(root, caps);
+	caps_cgroup2(root, caps);
+	caps_lockdown(root, caps);
+	caps_io_uring(caps);
+	caps_clock_source(root, caps);
+	caps_clock_tsc(root, caps);
+	caps_clock_others(root, caps);
+	caps_tracing(root, caps);
+	caps_perf(root, caps);
+	caps_nics(caps);
 }

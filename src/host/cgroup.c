@@ -54,14 +54,14 @@ static const struct container_rule container_rules[] = {
 	{ "lxc", "lxc", "", "", true },
 };
 
-static bool is_container_id(const char *s)
+static bool cgroup_is_container_id(const char *s)
 {
 	return strlen(s) == CONTAINER_ID_LEN &&
 	       strspn(s, "0123456789abcdef") == CONTAINER_ID_LEN;
 }
 
 /* What follows `prefix`, or NULL. A prefix that begins with '*' is looked for inside. */
-static const char *after_prefix(const char *s, const char *prefix)
+static const char *cgroup_after_prefix(const char *s, const char *prefix)
 {
 	const char *found;
 
@@ -71,7 +71,7 @@ static const char *after_prefix(const char *s, const char *prefix)
 	return found ? found + strlen(prefix + 1) : NULL;
 }
 
-static bool parent_matches(const char *parent, const char *pattern)
+static bool cgroup_parent_matches(const char *parent, const char *pattern)
 {
 	size_t n = strlen(pattern);
 
@@ -80,24 +80,24 @@ static bool parent_matches(const char *parent, const char *pattern)
 	return !strcmp(parent, pattern);
 }
 
-static bool rule_matches(const struct container_rule *rule, const char *parent, const char *name,
-			 char *id, size_t size)
+static bool cgroup_rule_matches(const struct container_rule *rule, const char *parent,
+				const char *name, char *id, size_t size)
 {
-	const char *rest = after_prefix(name, rule->prefix);
+	const char *rest = cgroup_after_prefix(name, rule->prefix);
 	size_t suffix = strlen(rule->suffix), n;
 
-	if (!rest || (rule->parent && !parent_matches(parent, rule->parent)))
+	if (!rest || (rule->parent && !cgroup_parent_matches(parent, rule->parent)))
 		return false;
 	n = strlen(rest);
 	if (n <= suffix || strcmp(rest + n - suffix, rule->suffix) || n - suffix >= size)
 		return false;
 	memcpy(id, rest, n - suffix);
 	id[n - suffix] = '\0';
-	return rule->named || is_container_id(id);
+	return rule->named || cgroup_is_container_id(id);
 }
 
 /* systemd writes '-' and other special characters in names as \x2d. */
-static void unescape_unit(char *s)
+static void cgroup_unescape_unit(char *s)
 {
 	char *to = s;
 	unsigned int c;
@@ -114,18 +114,18 @@ static void unescape_unit(char *s)
 	*to = '\0';
 }
 
-static void match_container(const char *parent, const char *name, struct host_cgroup *cgroup)
+static void cgroup_match_container(const char *parent, const char *name, struct host_cgroup *cgroup)
 {
 	char id[HOST_LABEL_MAX];
 
 	for (size_t i = 0; i < ARRAY_LEN(container_rules); i++) {
 		const struct container_rule *rule = &container_rules[i];
 
-		if (!rule_matches(rule, parent, name, id, sizeof(id)))
+		if (!cgroup_rule_matches(rule, parent, name, id, sizeof(id)))
 			continue;
 		cgroup->manager = rule->manager;
 		if (rule->named)
-			unescape_unit(id);
+			cgroup_unescape_unit(id);
 		/* libvirt registers its guests as machines too: machine-qemu\x2d1\x2dNAME.scope */
 		if (!strcmp(rule->manager, "nspawn") && !strncmp(id, "qemu-", 5))
 			cgroup->manager = "libvirt";
@@ -134,7 +134,7 @@ static void match_container(const char *parent, const char *name, struct host_cg
 	}
 }
 
-static bool has_suffix(const char *s, const char *suffix)
+static bool cgroup_has_suffix(const char *s, const char *suffix)
 {
 	size_t n = strlen(s), m = strlen(suffix);
 
@@ -142,7 +142,7 @@ static bool has_suffix(const char *s, const char *suffix)
 }
 
 /* "pod1234-…", "kubepods-burstable-pod1234_….slice": a uid of 32 to 36 characters. */
-static void match_pod(const char *name, struct host_cgroup *cgroup)
+static void cgroup_match_pod(const char *name, struct host_cgroup *cgroup)
 {
 	const char *uid = NULL;
 	size_t n;
@@ -161,13 +161,13 @@ static void match_pod(const char *name, struct host_cgroup *cgroup)
 	cgroup->pod[n] = '\0';
 }
 
-static void make_label(struct host_cgroup *cgroup)
+static void cgroup_make_label(struct host_cgroup *cgroup)
 {
 	int n = strlen(cgroup->unit);
 	const char *dot = strrchr(cgroup->unit, '.');
 
 	if (cgroup->manager) {
-		n = is_container_id(cgroup->container) ? SHORT_ID_LEN : HOST_LABEL_MAX / 2;
+		n = cgroup_is_container_id(cgroup->container) ? SHORT_ID_LEN : HOST_LABEL_MAX / 2;
 		snprintf(cgroup->label, sizeof(cgroup->label), "%s %.*s", cgroup->manager, n,
 			 cgroup->container);
 	} else if (dot) {
@@ -187,17 +187,17 @@ void host_cgroup_parse(const char *path, struct host_cgroup *cgroup)
 	while ((name = strsep(&rest, "/"))) {
 		if (!*name)
 			continue;
-		match_container(parent, name, cgroup);
-		match_pod(name, cgroup);
-		if ((has_suffix(name, ".service") || has_suffix(name, ".scope")) &&
+		cgroup_match_container(parent, name, cgroup);
+		cgroup_match_pod(name, cgroup);
+		if ((cgroup_has_suffix(name, ".service") || cgroup_has_suffix(name, ".scope")) &&
 		    strlen(name) < sizeof(cgroup->unit))
 			memcpy(cgroup->unit, name, strlen(name) + 1);
 		parent = name;
 	}
-	make_label(cgroup);
+	cgroup_make_label(cgroup);
 }
 
-static size_t path_depth(const char *path)
+static size_t cgroup_path_depth(const char *path)
 {
 	size_t depth = 0;
 
@@ -207,7 +207,7 @@ static size_t path_depth(const char *path)
 }
 
 /* One line of /proc/PID/cgroup, "4:memory:/a/b". Returns how good its hierarchy is, 0 the best. */
-static int split_membership(char *line, const char **path)
+static int cgroup_split_membership(char *line, const char **path)
 {
 	char *controllers = strchr(line, ':'), *p;
 
@@ -222,10 +222,10 @@ static int split_membership(char *line, const char **path)
 }
 
 /* How much a path says: a container above a unit above a deep path above a better hierarchy. */
-static size_t path_worth(const struct host_cgroup *cgroup, int rank)
+static size_t cgroup_path_worth(const struct host_cgroup *cgroup, int rank)
 {
 	return (cgroup->manager ? 1 << 20 : 0) + (cgroup->unit[0] ? 1 << 16 : 0) +
-	       4 * path_depth(cgroup->path) + 3 - rank;
+	       4 * cgroup_path_depth(cgroup->path) + 3 - rank;
 }
 
 int host_cgroup_of(const struct host_root *root, pid_t pid, struct host_cgroup *cgroup)
@@ -241,13 +241,13 @@ int host_cgroup_of(const struct host_root *root, pid_t pid, struct host_cgroup *
 	if (err < 0)
 		return err == -ENOENT ? -ESRCH : err;
 	for (rest = text; (line = host_next_line(&rest));) {
-		rank = split_membership(line, &path);
+		rank = cgroup_split_membership(line, &path);
 		if (rank < 0)
 			continue;
 		if (!rank)
 			snprintf(unified, sizeof(unified), "%s", path);
 		host_cgroup_parse(path, &candidate);
-		worth = path_worth(&candidate, rank);
+		worth = cgroup_path_worth(&candidate, rank);
 		if (worth > best) {
 			*cgroup = candidate;
 			best = worth;
@@ -298,7 +298,7 @@ int host_cgroup2_id(const struct host_root *root, const char *path, uint64_t *id
 }
 
 /* An id is the payload of the file handle of its folder (fs/kernfs: FILEID_KERNFS). */
-static int open_cgroup_by_id(const char *mount, uint64_t id)
+static int cgroup_open_by_id(const char *mount, uint64_t id)
 {
 	union {
 		struct file_handle handle;
@@ -327,7 +327,7 @@ int host_cgroup2_path(const struct host_root *root, uint64_t id, char *buf, size
 	err = host_cgroup2_mount(root, mount, sizeof(mount));
 	if (err)
 		return err;
-	fd = open_cgroup_by_id(mount, id);
+	fd = cgroup_open_by_id(mount, id);
 	if (fd < 0)
 		return fd;
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);

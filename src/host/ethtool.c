@@ -31,7 +31,7 @@ int ethtool_driver(int fd, const char *iface, char *name, size_t size)
 	return err;
 }
 
-static int count_features(int fd, const char *iface, uint32_t *count)
+static int ethtool_count_features(int fd, const char *iface, uint32_t *count)
 {
 	union {
 		struct ethtool_sset_info info;
@@ -54,7 +54,7 @@ int ethtool_features(int fd, const char *iface, struct strbuf *names)
 	uint32_t count, blocks;
 	int err;
 
-	err = count_features(fd, iface, &count);
+	err = ethtool_count_features(fd, iface, &count);
 	if (err)
 		return err;
 	blocks = (count + 31) / 32;

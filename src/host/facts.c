@@ -28,14 +28,14 @@ void host_facts_release(struct host_facts *facts)
 }
 
 /* Values are shown on one line of a table and kept in recordings. */
-static void make_printable(char *s)
+static void facts_make_printable(char *s)
 {
 	for (; *s; s++)
 		if ((unsigned char)*s < ' ' || *s == 0x7f)
 			*s = ' ';
 }
 
-static void add(struct host_facts *facts, const char *key, const char *value, bool known)
+static void facts_add(struct host_facts *facts, const char *key, const char *value, bool known)
 {
 	struct host_fact fact = { .known = known };
 	int err;
@@ -49,7 +49,7 @@ static void add(struct host_facts *facts, const char *key, const char *value, bo
 		free(fact.value);
 		return;
 	}
-	make_printable(fact.value);
+	facts_make_printable(fact.value);
 }
 
 void host_facts_add(struct host_facts *facts, const char *key, const char *fmt, ...)
@@ -61,7 +61,7 @@ void host_facts_add(struct host_facts *facts, const char *key, const char *fmt, 
 	strbuf_vprintf(&value, fmt, args);
 	va_end(args);
 	if (!value.error)
-		add(facts, key, strbuf_str(&value), true);
+		facts_add(facts, key, strbuf_str(&value), true);
 	else if (!facts->error)
 		facts->error = value.error;
 	strbuf_release(&value);
@@ -75,7 +75,7 @@ void host_facts_add_unknown(struct host_facts *facts, const char *key, const cha
 		snprintf(value, sizeof(value), "n/a: %s: %s", why, strerror(-err));
 	else
 		snprintf(value, sizeof(value), "n/a: %s", why);
-	add(facts, key, value, false);
+	facts_add(facts, key, value, false);
 }
 
 const char *host_facts_get(const struct host_facts *facts, const char *key)

@@ -7,13 +7,13 @@
 #include "host/facts_source.h"
 
 /* Files that are missing, or that their driver does not support, are facts that do not exist. */
-static bool absent(int err)
+static bool fact_is_absent(int err)
 {
 	return err == -ENOENT || err == -ENOTDIR || err == -EOPNOTSUPP || err == -ENODEV ||
 	       err == -EINVAL;
 }
 
-static void add_file(const struct fact_source *source, const char *key, const char *path)
+static void fact_add_file(const struct fact_source *source, const char *key, const char *path)
 {
 	char value[HOST_FACT_VALUE_MAX];
 	int n = host_read(value, sizeof(value), "%s", path);
@@ -22,7 +22,7 @@ static void add_file(const struct fact_source *source, const char *key, const ch
 		/* Empty lists; a mask that was never made is "(null)". */
 		host_facts_add(source->facts, key, "%s",
 			       n && strcmp(value, "(null)") ? value : "none");
-	else if (!absent(n))
+	else if (!fact_is_absent(n))
 		host_facts_add_unknown(source->facts, key, path, n);
 }
 
@@ -31,7 +31,7 @@ void fact_proc(const struct fact_source *source, const char *key, const char *ar
 	char path[HOST_PATH_MAX];
 
 	snprintf(path, sizeof(path), "%s/%s", source->root->proc, arg);
-	add_file(source, key, path);
+	fact_add_file(source, key, path);
 }
 
 void fact_sysctl(const struct fact_source *source, const char *key, const char *arg)
@@ -43,7 +43,7 @@ void fact_sysctl(const struct fact_source *source, const char *key, const char *
 	for (char *dot = name; (dot = strchr(dot, '.'));)
 		*dot = '/';
 	snprintf(path, sizeof(path), "%s/sys/%s", source->root->proc, name);
-	add_file(source, key, path);
+	fact_add_file(source, key, path);
 }
 
 void fact_sys(const struct fact_source *source, const char *key, const char *arg)
@@ -51,7 +51,7 @@ void fact_sys(const struct fact_source *source, const char *key, const char *arg
 	char path[HOST_PATH_MAX];
 
 	snprintf(path, sizeof(path), "%s/%s", source->root->sys, arg);
-	add_file(source, key, path);
+	fact_add_file(source, key, path);
 }
 
 void fact_sys_choice(const struct fact_source *source, const char *key, const char *arg)
@@ -81,7 +81,7 @@ struct each_value {
 };
 
 /* Whether `value` is one of the comma-separated ones of `list`. */
-static bool listed(const char *list, const char *value)
+static bool fact_is_listed(const char *list, const char *value)
 {
 	size_t n = strlen(value);
 
@@ -91,7 +91,7 @@ static bool listed(const char *list, const char *value)
 	return false;
 }
 
-static int visit_value(void *ctx, const char *name)
+static int fact_visit_value(void *ctx, const char *name)
 {
 	struct each_value *each = ctx;
 	char value[128];
@@ -101,7 +101,7 @@ static int visit_value(void *ctx, const char *name)
 		return 0;
 	n = host_read(value, sizeof(value), "%s/%s/%s/%s", each->sys, each->folder, name,
 		      each->file);
-	if (n > 0 && !listed(strbuf_str(&each->values), value))
+	if (n > 0 && !fact_is_listed(strbuf_str(&each->values), value))
 		strbuf_printf(&each->values, "%s%s", each->values.len ? ", " : "", value);
 	else if (n < 0)
 		each->err = n;
@@ -117,10 +117,10 @@ void fact_sys_each(const struct fact_source *source, const char *key, const char
 	each.folder = strsep(&rest, ":");
 	each.prefix = strsep(&rest, ":");
 	each.file = rest;
-	host_each_entry(visit_value, &each, EACH_MAX, "%s/%s", each.sys, each.folder);
+	host_each_entry(fact_visit_value, &each, EACH_MAX, "%s/%s", each.sys, each.folder);
 	if (each.values.len)
 		host_facts_add(source->facts, key, "%s", strbuf_str(&each.values));
-	else if (each.err && !absent(each.err))
+	else if (each.err && !fact_is_absent(each.err))
 		host_facts_add_unknown(source->facts, key, each.file, each.err);
 	strbuf_release(&each.values);
 }

@@ -35,7 +35,7 @@ void fact_machine(const struct fact_source *source, const char *key, const char 
 }
 
 /* The value of the first "field : value" line of cpuinfo, or NULL. Valid as long as `text`. */
-static char *cpuinfo_field(char *text, const char *field)
+static char *fact_cpuinfo_field(char *text, const char *field)
 {
 	size_t n = strlen(field);
 	char *line, *colon;
@@ -49,14 +49,14 @@ static char *cpuinfo_field(char *text, const char *field)
 	return NULL;
 }
 
-static char *read_cpuinfo(const struct fact_source *source, const char *field, char **text)
+static char *fact_read_cpuinfo(const struct fact_source *source, const char *field, char **text)
 {
 	if (host_read_all(text, CPUINFO_MAX, "%s/cpuinfo", source->root->proc) < 0)
 		return NULL;
-	return cpuinfo_field(*text, field);
+	return fact_cpuinfo_field(*text, field);
 }
 
-static bool has_word(const char *text, const char *word)
+static bool fact_has_word(const char *text, const char *word)
 {
 	size_t n = strlen(word);
 
@@ -67,7 +67,7 @@ static bool has_word(const char *text, const char *word)
 }
 
 /* By the signature that hypervisors leave in CPUID 0x40000000. */
-static const char *hypervisor_name(void)
+static const char *fact_hypervisor_name(void)
 {
 #ifdef __x86_64__
 	static const struct {
@@ -97,10 +97,10 @@ void fact_virtualization(const struct fact_source *source, const char *key, cons
 	char *text = NULL, *flags, type[64];
 
 	(void)arg;
-	flags = read_cpuinfo(source, "flags", &text);
-	if (flags && has_word(flags, "hypervisor"))
+	flags = fact_read_cpuinfo(source, "flags", &text);
+	if (flags && fact_has_word(flags, "hypervisor"))
 		host_facts_add(source->facts, key, "%s",
-			       source->root->live ? hypervisor_name() : "unknown hypervisor");
+			       source->root->live ? fact_hypervisor_name() : "unknown hypervisor");
 	else if (host_read(type, sizeof(type), "%s/hypervisor/type", source->root->sys) > 0)
 		host_facts_add(source->facts, key, "%s", type);
 	else if (flags)
@@ -111,7 +111,7 @@ void fact_virtualization(const struct fact_source *source, const char *key, cons
 }
 
 /* Managers set container=NAME for the first process of the container. */
-static int container_of_init(const struct fact_source *source, char *name, size_t size)
+static int fact_container_of_init(const struct fact_source *source, char *name, size_t size)
 {
 	char *text, *at;
 	int n, err = -ENOENT;
@@ -130,7 +130,7 @@ static int container_of_init(const struct fact_source *source, char *name, size_
 }
 
 /* Only who sees the kernel's threads is in the machine's own process namespace. */
-static bool sees_kernel_threads(const struct host_root *root)
+static bool fact_sees_kernel_threads(const struct host_root *root)
 {
 	char comm[HOST_COMM_MAX];
 
@@ -144,12 +144,12 @@ void fact_container(const struct fact_source *source, const char *key, const cha
 	char name[128];
 
 	(void)arg;
-	if (!container_of_init(source, name, sizeof(name)) ||
+	if (!fact_container_of_init(source, name, sizeof(name)) ||
 	    host_read(name, sizeof(name), "%s/systemd/container", root->run) > 0)
 		host_facts_add(source->facts, key, "%s", name);
 	else if (!host_cgroup_of(root, root->live ? getpid() : 1, &cgroup) && cgroup.manager)
 		host_facts_add(source->facts, key, "%s", cgroup.label);
-	else if (sees_kernel_threads(root))
+	else if (fact_sees_kernel_threads(root))
 		host_facts_add(source->facts, key, "none");
 	else if (root->live && !access("/.dockerenv", F_OK))
 		host_facts_add(source->facts, key, "docker");
@@ -171,7 +171,7 @@ void fact_lockdown(const struct fact_source *source, const char *key, const char
 }
 
 /* "none voluntary (full) lazy", in debugfs, of kernels that can change it at run time. */
-static bool preempt_now(const struct fact_source *source, const char *key)
+static bool fact_preempt_now(const struct fact_source *source, const char *key)
 {
 	char value[128], *from, *to;
 	int dir, n;
@@ -189,7 +189,7 @@ static bool preempt_now(const struct fact_source *source, const char *key)
 	return true;
 }
 
-static bool preempt_command_line(const struct fact_source *source, const char *key)
+static bool fact_preempt_command_line(const struct fact_source *source, const char *key)
 {
 	char cmdline[4096], *at, *word, *rest = cmdline;
 	bool found = false;
@@ -206,7 +206,7 @@ static bool preempt_command_line(const struct fact_source *source, const char *k
 	return found;
 }
 
-static bool preempt_config(const struct fact_source *source, const char *key)
+static bool fact_preempt_config(const struct fact_source *source, const char *key)
 {
 	static const char *const options[][2] = {
 		{ "CONFIG_PREEMPT_RT", "rt" },
@@ -231,8 +231,8 @@ static bool preempt_config(const struct fact_source *source, const char *key)
 void fact_preempt(const struct fact_source *source, const char *key, const char *arg)
 {
 	(void)arg;
-	if (preempt_now(source, key) || preempt_command_line(source, key) ||
-	    preempt_config(source, key))
+	if (fact_preempt_now(source, key) || fact_preempt_command_line(source, key) ||
+	    fact_preempt_config(source, key))
 		return;
 	host_facts_add_unknown(source->facts, key,
 			       "needs debugfs (root) or the kernel's configuration", 0);
@@ -250,7 +250,7 @@ void fact_tick(const struct fact_source *source, const char *key, const char *ar
 }
 
 /* How many processors a list such as "0-3,8" names. */
-static uint64_t count_list(const char *list)
+static uint64_t fact_count_list(const char *list)
 {
 	uint64_t from, to, n = 0;
 	int used;
@@ -272,7 +272,7 @@ void fact_cpu_count(const struct fact_source *source, const char *key, const cha
 	char list[HOST_FACT_VALUE_MAX];
 
 	if (host_read(list, sizeof(list), "%s/%s", source->root->sys, arg) > 0)
-		host_facts_add(source->facts, key, "%" PRIu64, count_list(list));
+		host_facts_add(source->facts, key, "%" PRIu64, fact_count_list(list));
 }
 
 void fact_cpu_model(const struct fact_source *source, const char *key, const char *arg)
@@ -280,15 +280,15 @@ void fact_cpu_model(const struct fact_source *source, const char *key, const cha
 	char *text = NULL, *other = NULL, *model, *part;
 
 	(void)arg;
-	model = read_cpuinfo(source, "model name", &text);
+	model = fact_read_cpuinfo(source, "model name", &text);
 	if (model) {
 		host_facts_add(source->facts, key, "%s", model);
 		goto out;
 	}
 	free(text);
 	/* arm64 has numbers only. */
-	model = read_cpuinfo(source, "CPU implementer", &text);
-	part = read_cpuinfo(source, "CPU part", &other);
+	model = fact_read_cpuinfo(source, "CPU implementer", &text);
+	part = fact_read_cpuinfo(source, "CPU part", &other);
 	if (model && part)
 		host_facts_add(source->facts, key, "implementer %s part %s", model, part);
 out:
@@ -324,7 +324,7 @@ struct names {
 	size_t n;
 };
 
-static int keep_name(void *ctx, const char *name)
+static int names_keep(void *ctx, const char *name)
 {
 	struct names *names = ctx;
 
@@ -332,7 +332,7 @@ static int keep_name(void *ctx, const char *name)
 	return 0;
 }
 
-static int compare_names(const void *a, const void *b)
+static int names_compare(const void *a, const void *b)
 {
 	return strcmp(a, b);
 }
@@ -342,8 +342,8 @@ void fact_vulnerabilities(const struct fact_source *source, const char *key, con
 	char name[HOST_FACT_KEY_MAX], value[512];
 	struct names names = { .n = 0 };
 
-	host_each_entry(keep_name, &names, FLAWS_MAX, "%s/%s", source->root->sys, arg);
-	qsort(names.name, names.n, sizeof(names.name[0]), compare_names);
+	host_each_entry(names_keep, &names, FLAWS_MAX, "%s/%s", source->root->sys, arg);
+	qsort(names.name, names.n, sizeof(names.name[0]), names_compare);
 	for (size_t i = 0; i < names.n; i++) {
 		if (host_read(value, sizeof(value), "%s/%s/%s", source->root->sys, arg,
 			      names.name[i]) <= 0 || !strcmp(value, "Not affected"))

@@ -17,7 +17,7 @@
 
 #define ATTEMPTS 3      /* interfaces that come and go during a dump make it inconsistent */
 
-static uint32_t attr_u32(const struct rtattr *attr)
+static uint32_t iface_attr_u32(const struct rtattr *attr)
 {
 	uint32_t value = 0;
 
@@ -27,7 +27,7 @@ static uint32_t attr_u32(const struct rtattr *attr)
 }
 
 /* As /sys/class/net/NAME/address shows it. */
-static void put_address(const struct rtattr *attr, char *buf, size_t size)
+static void iface_put_address(const struct rtattr *attr, char *buf, size_t size)
 {
 	const uint8_t *bytes = attr ? RTA_DATA(attr) : NULL;
 	size_t n = attr ? RTA_PAYLOAD(attr) : 0;
@@ -37,7 +37,7 @@ static void put_address(const struct rtattr *attr, char *buf, size_t size)
 		snprintf(buf + (i ? 3 * i - 1 : 0), 4, "%s%02x", i ? ":" : "", bytes[i]);
 }
 
-static int add_link(void *ctx, const struct nlmsghdr *msg)
+static int iface_add_link(void *ctx, const struct nlmsghdr *msg)
 {
 	const struct rtattr *attrs[IFLA_MAX + 1], *info[IFLA_INFO_MAX + 1];
 	const struct ifinfomsg *link = NLMSG_DATA(msg);
@@ -52,14 +52,14 @@ static int add_link(void *ctx, const struct nlmsghdr *msg)
 	iface.ifindex = link->ifi_index;
 	iface.up = link->ifi_flags & IFF_UP;
 	iface.loopback = link->ifi_flags & IFF_LOOPBACK;
-	iface.mtu = attr_u32(attrs[IFLA_MTU]);
-	iface.txqlen = attr_u32(attrs[IFLA_TXQLEN]);
-	iface.rx_queues = attr_u32(attrs[IFLA_NUM_RX_QUEUES]);
-	iface.tx_queues = attr_u32(attrs[IFLA_NUM_TX_QUEUES]);
-	iface.master = attr_u32(attrs[IFLA_MASTER]);
-	iface.lower = attrs[IFLA_LINK_NETNSID] ? 0 : attr_u32(attrs[IFLA_LINK]);
+	iface.mtu = iface_attr_u32(attrs[IFLA_MTU]);
+	iface.txqlen = iface_attr_u32(attrs[IFLA_TXQLEN]);
+	iface.rx_queues = iface_attr_u32(attrs[IFLA_NUM_RX_QUEUES]);
+	iface.tx_queues = iface_attr_u32(attrs[IFLA_NUM_TX_QUEUES]);
+	iface.master = iface_attr_u32(attrs[IFLA_MASTER]);
+	iface.lower = attrs[IFLA_LINK_NETNSID] ? 0 : iface_attr_u32(attrs[IFLA_LINK]);
 	netlink_string(attrs[IFLA_IFNAME], iface.name, sizeof(iface.name));
-	put_address(attrs[IFLA_ADDRESS], iface.address, sizeof(iface.address));
+	iface_put_address(attrs[IFLA_ADDRESS], iface.address, sizeof(iface.address));
 	netlink_string(attrs[IFLA_QDISC], iface.qdisc, sizeof(iface.qdisc));
 	netlink_string(info[IFLA_INFO_KIND], iface.kind, sizeof(iface.kind));
 	err = vec_push(list, iface);
@@ -68,7 +68,7 @@ static int add_link(void *ctx, const struct nlmsghdr *msg)
 	return err;
 }
 
-static struct host_iface *find_iface(struct host_iface_vec *list, uint32_t ifindex)
+static struct host_iface *iface_find(struct host_iface_vec *list, uint32_t ifindex)
 {
 	vec_for_each(list, iface)
 		if (iface->ifindex == ifindex)
@@ -77,7 +77,7 @@ static struct host_iface *find_iface(struct host_iface_vec *list, uint32_t ifind
 }
 
 /* Leaves of a multiqueue root: what really queues. */
-static int add_qdisc(void *ctx, const struct nlmsghdr *msg)
+static int iface_add_qdisc(void *ctx, const struct nlmsghdr *msg)
 {
 	const struct rtattr *attrs[TCA_MAX + 1];
 	const struct tcmsg *tc = NLMSG_DATA(msg);
@@ -87,7 +87,7 @@ static int add_qdisc(void *ctx, const struct nlmsghdr *msg)
 	if (msg->nlmsg_type != RTM_NEWQDISC || msg->nlmsg_len < NLMSG_LENGTH(sizeof(*tc)) ||
 	    tc->tcm_parent == TC_H_ROOT || tc->tcm_parent == TC_H_INGRESS)
 		return 0;
-	iface = find_iface(ctx, tc->tcm_ifindex);
+	iface = iface_find(ctx, tc->tcm_ifindex);
 	if (!iface || strncmp(iface->qdisc, "mq", 2))
 		return 0;
 	netlink_attrs(msg, sizeof(*tc), attrs, TCA_MAX);
@@ -98,7 +98,7 @@ static int add_qdisc(void *ctx, const struct nlmsghdr *msg)
 	return 0;
 }
 
-static int compare_ifindex(const void *a, const void *b)
+static int iface_compare_index(const void *a, const void *b)
 {
 	const struct host_iface *x = a, *y = b;
 
@@ -118,16 +118,16 @@ int host_iface_list(const struct host_netns *ns, struct host_iface_vec *list)
 		return fd;
 	for (int i = 0; i < ATTEMPTS && err == -EAGAIN; i++) {
 		vec_clear(list);
-		err = netlink_dump(fd, RTM_GETLINK, &links, sizeof(links), add_link, list);
+		err = netlink_dump(fd, RTM_GETLINK, &links, sizeof(links), iface_add_link, list);
 	}
 	if (err == -E2BIG || err == -EAGAIN)
 		err = 0;
 	/* Without them only the leaves are missing. */
 	if (!err)
-		netlink_dump(fd, RTM_GETQDISC, &qdiscs, sizeof(qdiscs), add_qdisc, list);
+		netlink_dump(fd, RTM_GETQDISC, &qdiscs, sizeof(qdiscs), iface_add_qdisc, list);
 	close(fd);
 	if (!err)
-		qsort(list->items, list->len, sizeof(*list->items), compare_ifindex);
+		qsort(list->items, list->len, sizeof(*list->items), iface_compare_index);
 	return err;
 }
 
@@ -141,7 +141,7 @@ void host_iface_vec_release(struct host_iface_vec *list)
  * Kinds whose packets change their interface within netif_receive_skb(), which goes on with them
  * (another_round) or, with VRF, in the IP layer. A bridge, a tunnel or a veth calls it once more.
  */
-static bool changes_within(const char *kind)
+static bool iface_changes_within(const char *kind)
 {
 	static const char *const kinds[] = {
 		"bond", "team", "vlan", "macvlan", "macvtap", "ipvlan", "ipvtap", "vrf",
@@ -161,7 +161,7 @@ bool host_iface_comes_by(const struct host_iface_vec *list, const char *name,
 	vec_for_each(list, iface)
 		if (!strcmp(iface->name, name))
 			upper = iface;
-	if (!upper || !changes_within(upper->kind))
+	if (!upper || !iface_changes_within(upper->kind))
 		return false;
 	vec_for_each(list, iface)
 		if (iface->master == upper->ifindex || iface->ifindex == upper->lower)

@@ -9,7 +9,7 @@
 #define LINES_MAX 100000        /* distribution kernels of today: 12000 */
 
 /* Opens plain files as well. */
-static gzFile open_config(const struct host_root *root)
+static gzFile kconfig_open(const struct host_root *root)
 {
 	char path[HOST_PATH_MAX], release[128];
 	gzFile file;
@@ -30,7 +30,7 @@ int host_kconfig(const struct host_root *root, const char *option, char *value, 
 	size_t n = strlen(option);
 	gzFile file;
 
-	file = open_config(host_root_or_live(root));
+	file = kconfig_open(host_root_or_live(root));
 	if (!file)
 		return -ENOENT;
 	snprintf(value, size, "n");

@@ -12,7 +12,7 @@
 #define MOUNTINFO_MAX (4 << 20)
 
 /* mountinfo writes space, tab, newline and backslash as \ooo. */
-static void unescape_mount(char *s)
+static void mount_unescape(char *s)
 {
 	char *to = s;
 
@@ -28,7 +28,7 @@ static void unescape_mount(char *s)
 }
 
 /* "cgroup cgroup rw,cpu,cpuacct": among the file system's own, which are last. */
-static bool has_option(char *type, const char *option)
+static bool mount_has_option(char *type, const char *option)
 {
 	char *options = strrchr(type, ' '), *one;
 
@@ -42,7 +42,7 @@ static bool has_option(char *type, const char *option)
  * "31 23 0:28 / /sys/fs/cgroup rw,relatime shared:9 - cgroup2 cgroup2 rw": the root inside the file
  * system and the mount point, if it is of this type.
  */
-static bool split_mount(char *line, const char *wanted, const char *option, const char **fsroot,
+static bool mount_split(char *line, const char *wanted, const char *option, const char **fsroot,
 			char **point)
 {
 	char *type = strstr(line, " - ");
@@ -51,7 +51,7 @@ static bool split_mount(char *line, const char *wanted, const char *option, cons
 	if (!type || strncmp(type + 3, wanted, n) || type[3 + n] != ' ')
 		return false;
 	*type = '\0';
-	if (option && !has_option(type + 3, option))
+	if (option && !mount_has_option(type + 3, option))
 		return false;
 	for (int i = 0; i < 3; i++)
 		if (!strsep(&line, " "))
@@ -79,12 +79,12 @@ int host_mount_point_with(const struct host_root *root, const char *type, const 
 		return err;
 	err = -ENOENT;
 	for (rest = text; (line = host_next_line(&rest));) {
-		if (!split_mount(line, type, option, &fsroot, &point))
+		if (!mount_split(line, type, option, &fsroot, &point))
 			continue;
 		/* A mount of the whole hierarchy is better than one of a part of it. */
 		if (!err && strcmp(fsroot, "/"))
 			continue;
-		unescape_mount(point);
+		mount_unescape(point);
 		if ((size_t)snprintf(buf, size, "%s", point) >= size) {
 			err = -ENAMETOOLONG;
 			break;

@@ -13,7 +13,7 @@
 #define BUFFER_LEN (64 << 10)   /* the kernel fills dumps up to 32 KiB a datagram */
 #define TIMEOUT_S  5
 
-static int send_request(int fd, int type, const void *body, size_t len)
+static int netlink_send_request(int fd, int type, const void *body, size_t len)
 {
 	struct sockaddr_nl kernel = { .nl_family = AF_NETLINK };
 	struct {
@@ -69,7 +69,7 @@ int netlink_dump(int fd, int type, const void *body, size_t len,
 	if (!buf)
 		return -ENOMEM;
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
-	err = send_request(fd, type, body, len);
+	err = netlink_send_request(fd, type, body, len);
 	while (!err) {
 		n = recv(fd, buf, BUFFER_LEN, MSG_TRUNC);
 		if (n < 0 && errno == EINTR)
@@ -85,7 +85,8 @@ int netlink_dump(int fd, int type, const void *body, size_t len,
 	return err;
 }
 
-static void fill_table(const struct rtattr *attr, int len, const struct rtattr **table, int max)
+static void netlink_fill_table(const struct rtattr *attr, int len, const struct rtattr **table,
+			       int max)
 {
 	memset(table, 0, (max + 1) * sizeof(*table));
 	for (; RTA_OK(attr, len); attr = RTA_NEXT(attr, len))
@@ -97,13 +98,14 @@ void netlink_attrs(const struct nlmsghdr *msg, size_t size, const struct rtattr 
 {
 	size_t fixed = NLMSG_SPACE(size);
 
-	fill_table((const void *)((const char *)msg + fixed),
-		   msg->nlmsg_len > fixed ? msg->nlmsg_len - fixed : 0, table, max);
+	netlink_fill_table((const void *)((const char *)msg + fixed),
+			   msg->nlmsg_len > fixed ? msg->nlmsg_len - fixed : 0, table, max);
 }
 
 void netlink_nested(const struct rtattr *parent, const struct rtattr **table, int max)
 {
-	fill_table(parent ? RTA_DATA(parent) : NULL, parent ? RTA_PAYLOAD(parent) : 0, table, max);
+	netlink_fill_table(parent ? RTA_DATA(parent) : NULL, parent ? RTA_PAYLOAD(parent) : 0,
+			   table, max);
 }
 
 void netlink_string(const struct rtattr *attr, char *buf, size_t size)

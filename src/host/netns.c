@@ -22,7 +22,7 @@
  * The inode behind a namespace file: that of the link "net:[4026531840]" in /proc/PID/ns, or of
  * the file itself where one is bound to /run/netns.
  */
-static int inode_of(const char *path, uint64_t *inode)
+static int netns_inode_number(const char *path, uint64_t *inode)
 {
 	char link[64];
 	struct stat st;
@@ -51,7 +51,7 @@ int host_netns_of(const struct host_root *root, pid_t pid, uint64_t *inode)
 		snprintf(path, sizeof(path), "%s/%d/ns/net", root->proc, pid);
 	else
 		snprintf(path, sizeof(path), "%s/self/ns/net", root->proc);
-	err = inode_of(path, inode);
+	err = netns_inode_number(path, inode);
 	return err == -ENOENT ? -ESRCH : err;
 }
 
@@ -78,7 +78,7 @@ static struct host_netns *netns_entry(struct netns_search *search, uint64_t inod
 	return *err ? NULL : vec_last(list);
 }
 
-static int visit_task(void *ctx, pid_t pid)
+static int netns_visit_task(void *ctx, pid_t pid)
 {
 	struct netns_search *search = ctx;
 	struct host_netns *ns;
@@ -98,7 +98,7 @@ static int visit_task(void *ctx, pid_t pid)
 	return 0;
 }
 
-static int visit_name(void *ctx, const char *name)
+static int netns_visit_name(void *ctx, const char *name)
 {
 	struct netns_search *search = ctx;
 	char path[HOST_PATH_MAX];
@@ -107,7 +107,7 @@ static int visit_name(void *ctx, const char *name)
 	int err;
 
 	if ((size_t)snprintf(path, sizeof(path), "%s/netns/%s", search->root->run, name) >=
-		    sizeof(path) || inode_of(path, &inode))
+		    sizeof(path) || netns_inode_number(path, &inode))
 		return 0;
 	ns = netns_entry(search, inode, &err);
 	if (!ns)
@@ -120,7 +120,7 @@ static int visit_name(void *ctx, const char *name)
 }
 
 /* Process 1 may hide its namespace; kernel threads are in the initial one. */
-static void name_netns(struct netns_search *search, struct host_netns *ns)
+static void netns_set_name(struct netns_search *search, struct host_netns *ns)
 {
 	char comm[HOST_COMM_MAX] = "?";
 
@@ -133,7 +133,7 @@ static void name_netns(struct netns_search *search, struct host_netns *ns)
 	snprintf(ns->name, sizeof(ns->name), "pid %d (%s)", ns->pid, comm);
 }
 
-static int compare_inodes(const void *a, const void *b)
+static int netns_compare_inodes(const void *a, const void *b)
 {
 	const struct host_netns *x = a, *y = b;
 
@@ -149,21 +149,22 @@ int host_netns_list(const struct host_root *root, struct host_netns_vec *list)
 	vec_init(list, HOST_NETNS_MAX);
 	if (host_netns_of(root, 0, &search.own))
 		search.own = 0;
-	err = host_pid_each(root, visit_task, &search);
+	err = host_pid_each(root, netns_visit_task, &search);
 	if (err == -E2BIG) {
 		list->truncated = true;
 		err = 0;
 	}
 	if (err)
 		return err;
-	err = host_each_entry(visit_name, &search, HOST_NETNS_MAX, "%s/netns", search.root->run);
+	err = host_each_entry(netns_visit_name, &search, HOST_NETNS_MAX, "%s/netns",
+			      search.root->run);
 	if (err == -E2BIG)
 		list->truncated = true;
 	else if (err == -ENOMEM)
 		return err;
 	vec_for_each(list, ns)
-		name_netns(&search, ns);
-	qsort(list->items, list->len, sizeof(*list->items), compare_inodes);
+		netns_set_name(&search, ns);
+	qsort(list->items, list->len, sizeof(*list->items), netns_compare_inodes);
 	return 0;
 }
 
@@ -185,7 +186,7 @@ bool host_netns_is(const struct host_netns *ns)
 {
 	uint64_t inode;
 
-	return !inode_of(ns->path, &inode) && inode == ns->inode;
+	return !netns_inode_number(ns->path, &inode) && inode == ns->inode;
 }
 
 const struct host_netns *host_netns_lookup(const struct host_root *root,
@@ -227,7 +228,7 @@ struct netns_call {
 };
 
 /* The thread ends inside the namespace, so there is no way back that could fail. */
-static void *call_inside(void *arg)
+static void *netns_call_inside(void *arg)
 {
 	struct netns_call *call = arg;
 
@@ -246,7 +247,7 @@ int host_netns_run(const struct host_netns *ns, int (*fn)(void *ctx), void *ctx)
 	call.netns_fd = host_netns_open(ns);
 	if (call.netns_fd < 0)
 		return call.netns_fd;
-	err = -pthread_create(&thread, NULL, call_inside, &call);
+	err = -pthread_create(&thread, NULL, netns_call_inside, &call);
 	if (!err)
 		err = -pthread_join(thread, NULL);
 	close(call.netns_fd);
@@ -257,7 +258,7 @@ struct socket_call {
 	int domain, type, protocol;
 };
 
-static int open_socket(void *ctx)
+static int netns_open_socket(void *ctx)
 {
 	const struct socket_call *call = ctx;
 	int fd = socket(call->domain, call->type | SOCK_CLOEXEC, call->protocol);
@@ -269,5 +270,5 @@ int host_netns_socket(const struct host_netns *ns, int domain, int type, int pro
 {
 	struct socket_call call = { domain, type, protocol };
 
-	return host_netns_run(ns, open_socket, &call);
+	return host_netns_run(ns, netns_open_socket, &call);
 }

@@ -19,7 +19,7 @@ struct each_task {
 	size_t left;
 };
 
-static int visit_entry(void *ctx, const char *name)
+static int pids_visit_entry(void *ctx, const char *name)
 {
 	struct each_task *each = ctx;
 	uint64_t pid;
@@ -36,6 +36,6 @@ int host_pid_each(const struct host_root *root, int (*visit)(void *ctx, pid_t pi
 	struct each_task each = { .visit = visit, .ctx = ctx, .left = HOST_PIDS_MAX };
 
 	/* /proc holds some dozens of entries that are no processes. */
-	return host_each_entry(visit_entry, &each, HOST_PIDS_MAX + 4096, "%s",
+	return host_each_entry(pids_visit_entry, &each, HOST_PIDS_MAX + 4096, "%s",
 			       host_root_or_live(root)->proc);
 }

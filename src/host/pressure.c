@@ -14,7 +14,7 @@
 enum { STAT_USER, STAT_NICE, STAT_SYSTEM, STAT_IDLE, STAT_IOWAIT, STAT_IRQ, STAT_SOFTIRQ,
        STAT_STEAL, STAT_COLUMNS };
 
-static void read_busy(const struct host_root *root, struct host_pressure *out)
+static void pressure_read_busy(const struct host_root *root, struct host_pressure *out)
 {
 	unsigned long long ticks[STAT_COLUMNS], busy = 0;
 	long per_second = sysconf(_SC_CLK_TCK);
@@ -32,7 +32,7 @@ static void read_busy(const struct host_root *root, struct host_pressure *out)
 }
 
 /* "some avg10=0.00 avg60=0.00 avg300=0.00 total=USEC" */
-static void read_stall(const struct host_root *root, struct host_pressure *out)
+static void pressure_read_stall(const struct host_root *root, struct host_pressure *out)
 {
 	unsigned long long us;
 	char text[512];
@@ -45,7 +45,7 @@ static void read_stall(const struct host_root *root, struct host_pressure *out)
 }
 
 /* A line for each CPU that is online, its packets first, in hex; they wrap at 32 bits. */
-static void read_packets(const struct host_root *root, struct host_pressure *out)
+static void pressure_read_packets(const struct host_root *root, struct host_pressure *out)
 {
 	char *text, *rest, *line, *end;
 
@@ -64,12 +64,12 @@ void host_pressure_read(const struct host_root *root, struct host_pressure *out)
 {
 	root = host_root_or_live(root);
 	*out = (struct host_pressure){ 0 };
-	read_busy(root, out);
-	read_stall(root, out);
-	read_packets(root, out);
+	pressure_read_busy(root, out);
+	pressure_read_stall(root, out);
+	pressure_read_packets(root, out);
 }
 
-static bool gained(bool known, uint64_t before, uint64_t now, uint64_t *gain)
+static bool pressure_gained(bool known, uint64_t before, uint64_t now, uint64_t *gain)
 {
 	*gain = known && now >= before ? now - before : 0;
 	return known && now >= before;
@@ -79,10 +79,10 @@ void host_pressure_since(const struct host_pressure *before, const struct host_p
 			 struct host_pressure *out)
 {
 	*out = (struct host_pressure){ 0 };
-	out->busy_known = gained(before->busy_known && now->busy_known, before->busy_ns,
-				 now->busy_ns, &out->busy_ns);
-	out->stall_known = gained(before->stall_known && now->stall_known, before->stall_ns,
-				  now->stall_ns, &out->stall_ns);
+	out->busy_known = pressure_gained(before->busy_known && now->busy_known, before->busy_ns,
+					  now->busy_ns, &out->busy_ns);
+	out->stall_known = pressure_gained(before->stall_known && now->stall_known,
+					   before->stall_ns, now->stall_ns, &out->stall_ns);
 	if (before->packets_cpus && before->packets_cpus == now->packets_cpus) {
 		out->packets = now->packets - before->packets;
 		out->packets_cpus = now->packets_cpus;

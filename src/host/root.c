@@ -26,7 +26,7 @@ const struct host_root *host_root_or_live(const struct host_root *root)
 	return root ? root : &host_root_live;
 }
 
-static int format_path(char *path, const char *fmt, va_list args)
+static int root_format_path(char *path, const char *fmt, va_list args)
 {
 	int n = vsnprintf(path, HOST_PATH_MAX, fmt, args);
 
@@ -34,7 +34,7 @@ static int format_path(char *path, const char *fmt, va_list args)
 }
 
 /* Fills at most `size` bytes; files of /proc may give less than asked although there is more. */
-static ssize_t read_full(int fd, char *buf, size_t size)
+static ssize_t root_read_full(int fd, char *buf, size_t size)
 {
 	size_t got = 0;
 
@@ -60,7 +60,7 @@ int host_read_at(int dir, const char *name, char *buf, size_t size)
 	buf[0] = '\0';
 	if (fd < 0)
 		return -errno;
-	n = read_full(fd, buf, size - 1);
+	n = root_read_full(fd, buf, size - 1);
 	close(fd);
 	if (n < 0)
 		return n;
@@ -78,7 +78,7 @@ int host_read(char *buf, size_t size, const char *fmt, ...)
 
 	buf[0] = '\0';
 	va_start(args, fmt);
-	err = format_path(path, fmt, args);
+	err = root_format_path(path, fmt, args);
 	va_end(args);
 	return err ? err : host_read_at(AT_FDCWD, path, buf, size);
 }
@@ -90,7 +90,7 @@ int host_read_u64(uint64_t *value, const char *fmt, ...)
 	int err;
 
 	va_start(args, fmt);
-	err = format_path(path, fmt, args);
+	err = root_format_path(path, fmt, args);
 	va_end(args);
 	if (err)
 		return err;
@@ -107,7 +107,7 @@ int host_read_all(char **text, size_t max, const char *fmt, ...)
 
 	*text = NULL;
 	va_start(args, fmt);
-	err = format_path(path, fmt, args);
+	err = root_format_path(path, fmt, args);
 	va_end(args);
 	if (err)
 		return err;
@@ -117,7 +117,7 @@ int host_read_all(char **text, size_t max, const char *fmt, ...)
 	buf = malloc(max + 1);
 	if (!buf)
 		err = -ENOMEM;
-	else if ((n = read_full(fd, buf, max)) < 0)
+	else if ((n = root_read_full(fd, buf, max)) < 0)
 		err = n;
 	close(fd);
 	if (err) {
@@ -139,7 +139,7 @@ int host_each_entry(int (*visit)(void *ctx, const char *name), void *ctx, size_t
 	DIR *dir;
 
 	va_start(args, fmt);
-	err = format_path(path, fmt, args);
+	err = root_format_path(path, fmt, args);
 	va_end(args);
 	if (err)
 		return err;

@@ -9,7 +9,7 @@
 
 #define FILES_MAX 1048576 /* of a process */
 
-struct search {
+struct sockets_search {
 	const struct host_root *root;
 	int (*visit)(void *ctx, pid_t pid, uint64_t inode);
 	void *ctx;
@@ -17,9 +17,9 @@ struct search {
 	int result;
 };
 
-static int visit_file(void *ctx, const char *name)
+static int sockets_visit_file(void *ctx, const char *name)
 {
-	struct search *s = ctx;
+	struct sockets_search *s = ctx;
 	char path[HOST_PATH_MAX], link[64];
 	uint64_t inode;
 	ssize_t n;
@@ -37,19 +37,19 @@ static int visit_file(void *ctx, const char *name)
 	return s->result;
 }
 
-static int visit_task(void *ctx, pid_t pid)
+static int sockets_visit_task(void *ctx, pid_t pid)
 {
-	struct search *s = ctx;
+	struct sockets_search *s = ctx;
 
 	s->pid = pid;
-	host_each_entry(visit_file, s, FILES_MAX, "%s/%d/fd", s->root->proc, pid);
+	host_each_entry(sockets_visit_file, s, FILES_MAX, "%s/%d/fd", s->root->proc, pid);
 	return s->result; /* that its files may not be seen is no error */
 }
 
 int host_socket_each(const struct host_root *root,
 		     int (*visit)(void *ctx, pid_t pid, uint64_t inode), void *ctx)
 {
-	struct search s = { .root = host_root_or_live(root), .visit = visit, .ctx = ctx };
+	struct sockets_search s = { .root = host_root_or_live(root), .visit = visit, .ctx = ctx };
 
-	return host_pid_each(root, visit_task, &s);
+	return host_pid_each(root, sockets_visit_task, &s);
 }

@@ -10,13 +10,13 @@
 #include "host/netns.h"
 
 /* A file that is missing under /proc/PID means that the process is. */
-static int gone(int err)
+static int task_gone_error(int err)
 {
 	return err == -ENOENT ? -ESRCH : err;
 }
 
 /* Arguments end in NUL each; a process may put anything there, so make it one printable line. */
-static void read_cmdline(const struct host_root *root, struct host_task *task)
+static void task_read_cmdline(const struct host_root *root, struct host_task *task)
 {
 	char *s = task->cmdline;
 	int n;
@@ -31,7 +31,7 @@ static void read_cmdline(const struct host_root *root, struct host_task *task)
 		s[n] = '\0';
 }
 
-static int read_status(const struct host_root *root, struct host_task *task)
+static int task_read_status(const struct host_root *root, struct host_task *task)
 {
 	char *text, *rest, *line;
 	uint64_t number;
@@ -39,7 +39,7 @@ static int read_status(const struct host_root *root, struct host_task *task)
 
 	err = host_read_all(&text, 16 << 10, "%s/%d/status", root->proc, task->pid);
 	if (err < 0)
-		return gone(err);
+		return task_gone_error(err);
 	for (rest = text; (line = host_next_line(&rest));) {
 		if (!strncmp(line, "Tgid:\t", 6) && !parse_u64(line + 6, &number))
 			task->tgid = number;
@@ -51,7 +51,7 @@ static int read_status(const struct host_root *root, struct host_task *task)
 }
 
 /* Field 22 of stat; the fields are counted from the last ')', since comm may hold anything. */
-static void read_start(const struct host_root *root, struct host_task *task)
+static void task_read_start(const struct host_root *root, struct host_task *task)
 {
 	char stat[1024], *field, *rest;
 
@@ -77,13 +77,13 @@ int host_task_get(const struct host_root *root, pid_t pid, struct host_task *tas
 	task->pid = pid;
 	err = host_pid_comm(root, pid, task->comm, sizeof(task->comm));
 	if (!err)
-		err = read_status(root, task);
+		err = task_read_status(root, task);
 	if (!err)
 		err = host_cgroup_of(root, pid, &task->cgroup);
 	if (err)
 		return err;
-	read_cmdline(root, task);
-	read_start(root, task);
+	task_read_cmdline(root, task);
+	task_read_start(root, task);
 	if (host_netns_of(root, pid, &task->netns))
 		task->netns = 0;
 	return 0;

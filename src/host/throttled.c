@@ -10,7 +10,7 @@
 
 #define GROUPS_MAX 65536
 
-static int visit_groups(FTS *tree, uint64_t *times)
+static int throttled_visit_groups(FTS *tree, uint64_t *times)
 {
 	static const char key[] = "nr_throttled ";
 	const char *at;
@@ -32,7 +32,7 @@ static int visit_groups(FTS *tree, uint64_t *times)
 	return 0;
 }
 
-static int add_groups(char *folder, uint64_t *times)
+static int throttled_add_groups(char *folder, uint64_t *times)
 {
 	char *const roots[] = { folder, NULL };
 	FTS *tree = fts_open(roots, FTS_PHYSICAL | FTS_NOSTAT | FTS_NOCHDIR | FTS_XDEV, NULL);
@@ -40,7 +40,7 @@ static int add_groups(char *folder, uint64_t *times)
 
 	if (!tree)
 		return -errno;
-	err = visit_groups(tree, times);
+	err = throttled_visit_groups(tree, times);
 	fts_close(tree);
 	return err;
 }
@@ -52,8 +52,8 @@ int host_throttled(const struct host_root *root, uint64_t *times)
 
 	*times = 0;
 	if (!host_mount_point(root, "cgroup2", folder, sizeof(folder)))
-		err = add_groups(folder, times);
+		err = throttled_add_groups(folder, times);
 	if (!err && !host_mount_point_with(root, "cgroup", "cpu", folder, sizeof(folder)))
-		err = add_groups(folder, times);
+		err = throttled_add_groups(folder, times);
 	return err;
 }

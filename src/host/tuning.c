@@ -17,7 +17,7 @@ enum condition {
 	BELOW,
 };
 
-struct rule {
+struct tuning_rule {
 	const char *fact;               /* one '*' stands for the variable part of a key */
 	enum condition condition;
 	const char *operand;
@@ -27,7 +27,7 @@ struct rule {
 };
 
 /* Files are those of the kernel's source tree. */
-static const struct rule rules[] = {
+static const struct tuning_rule rules[] = {
 	{ "cpu.frequency.governor", HAS, "powersave", NULL, NULL,
 	  "work begins at a low clock, and the clock rises only after a while of load",
 	  "Documentation/admin-guide/pm/cpufreq.rst", "cpupower frequency-set -g performance" },
@@ -158,7 +158,7 @@ static const struct rule rules[] = {
 };
 
 /* Whether `key` fits `pattern`; what its '*' stands for goes to `part` (-1 long if it has none). */
-static bool fits(const char *pattern, const char *key, const char **part, int *part_len)
+static bool tuning_key_fits(const char *pattern, const char *key, const char **part, int *part_len)
 {
 	const char *star = strchr(pattern, '*');
 	size_t before, after, n = strlen(key);
@@ -177,7 +177,7 @@ static bool fits(const char *pattern, const char *key, const char **part, int *p
 	return true;
 }
 
-static bool holds(const struct rule *rule, const char *value)
+static bool tuning_holds(const struct tuning_rule *rule, const char *value)
 {
 	char *end;
 	double number;
@@ -200,8 +200,8 @@ static bool holds(const struct rule *rule, const char *value)
 	return false;
 }
 
-static bool also_holds(const struct rule *rule, const struct host_facts *facts, const char *part,
-		       int part_len)
+static bool tuning_also_holds(const struct tuning_rule *rule, const struct host_facts *facts,
+			      const char *part, int part_len)
 {
 	const char *star, *value;
 	char key[2 * HOST_FACT_KEY_MAX];
@@ -225,11 +225,13 @@ int host_tuning(const struct host_facts *facts, struct host_advice_vec *list)
 	int part_len, err = 0;
 
 	vec_init(list, HOST_ADVICE_MAX);
-	for (const struct rule *rule = rules; rule < rules + ARRAY_LEN(rules); rule++)
+	for (const struct tuning_rule *rule = rules; rule < rules + ARRAY_LEN(rules); rule++)
 		for (size_t i = 0; i < facts->len && !err; i++) {
 			fact = &facts->items[i];
-			if (!fact->known || !fits(rule->fact, fact->key, &part, &part_len) ||
-			    !holds(rule, fact->value) || !also_holds(rule, facts, part, part_len))
+			if (!fact->known ||
+			    !tuning_key_fits(rule->fact, fact->key, &part, &part_len) ||
+			    !tuning_holds(rule, fact->value) ||
+			    !tuning_also_holds(rule, facts, part, part_len))
 				continue;
 			err = vec_push(list, (struct host_advice){
 				.fact = fact->key, .value = fact->value, .why = rule->why,

@@ -35,7 +35,7 @@ static const char *interval_text(struct report *r, const struct load_quantile *q
 }
 
 static void add_assert(const struct load_condition *c, enum load_truth truth,
-		       const struct load_quantile *q, struct table *t, struct list *lines)
+		       const struct load_quantile *q, struct table *t, struct string_list *lines)
 {
 	TABLE_ADD(t, value_string(c->text), value_number(c->q), value_ns(c->limit_ns),
 		  value_known_ns(q->known, q->ns), value_known_ns(q->bounded, q->lo_ns),
@@ -79,7 +79,7 @@ int load_asserts_report(const struct load_condition *conditions, uint32_t n,
 		{ .name = "ns" }, { .name = "lo_ns" }, { .name = "hi_ns" }, { .name = "result" },
 	};
 	struct table *t = table_new(r, columns, sizeof(columns) / sizeof(columns[0]));
-	struct list *lines = list_new(r);
+	struct string_list *lines = list_new(r);
 	const enum load_from main = load_analysis_main(analysis);
 	struct strbuf why[OPT_LIST_MAX];
 	struct load_quantile q[OPT_LIST_MAX];

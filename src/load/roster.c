@@ -142,7 +142,7 @@ int roster_take(struct roster *roster, const char *key, const char *value)
 
 static void add_lines(const struct roster *roster, struct report *r)
 {
-	struct list *lines = list_new(r);
+	struct string_list *lines = list_new(r);
 	char packets[HUMAN_MAX];
 
 	for (uint32_t i = 0; i < roster->n; i++) {

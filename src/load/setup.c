@@ -325,7 +325,7 @@ static struct value some(uint64_t n)
 static void add_line(const struct load_setup *s, struct report *r)
 {
 	const struct load_config *c = &s->config;
-	struct list *lines = list_new(r);
+	struct string_list *lines = list_new(r);
 	char conns[HUMAN_MAX], error[HUMAN_MAX];
 
 	list_add(lines, "%s loop, %s arrivals, %s connection%s with %" PRIu32 " outstanding each, "
@@ -345,7 +345,7 @@ void load_setup_report(const struct load_setup *s, struct report *r)
 {
 	const struct load_config *c = &s->config;
 	struct object *o = object_new(r);
-	struct list *urls = list_new(r);
+	struct string_list *urls = list_new(r);
 
 	for (uint32_t i = 0; i < s->n_targets; i++)
 		list_add(urls, "%s", s->targets[i]);

@@ -52,7 +52,7 @@ void load_summary_reasons(const struct report *r, struct load_summary *out)
 	size_t len = 0;
 
 	out->usable = out->comparable = true;
-	for (const struct row *row = r->reasons->first; row; row = row->next) {
+	for (const struct table_row *row = r->reasons->first; row; row = row->next) {
 		const char *code = row->cells[0].string;
 
 		out->saturated |= is_one_of(code, saturation);

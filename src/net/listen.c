@@ -33,18 +33,18 @@ int net_listen_parse(const char *text, struct net_address *out)
 	return 0;
 }
 
-static bool is_unix(const struct net_address *address)
+static bool listen_is_unix(const struct net_address *address)
 {
 	return address->addr.ss_family == AF_UNIX;
 }
 
-static const char *unix_path(const struct net_address *address)
+static const char *listen_unix_path(const struct net_address *address)
 {
 	return ((const struct sockaddr_un *)&address->addr)->sun_path;
 }
 
 /* What a server left behind that didn't end orderly: a socket that refuses. */
-static bool is_stale(const struct net_address *address)
+static bool listen_is_stale(const struct net_address *address)
 {
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	struct stat st;
@@ -55,18 +55,18 @@ static bool is_stale(const struct net_address *address)
 	refused = connect(fd, (const struct sockaddr *)&address->addr, address->len) &&
 		  errno == ECONNREFUSED;
 	close(fd);
-	return refused && stat(unix_path(address), &st) == 0 && S_ISSOCK(st.st_mode);
+	return refused && stat(listen_unix_path(address), &st) == 0 && S_ISSOCK(st.st_mode);
 }
 
-static int try_bind(int fd, const struct net_address *address)
+static int listen_try_bind(int fd, const struct net_address *address)
 {
 	const struct sockaddr *addr = (const struct sockaddr *)&address->addr;
 
 	if (!bind(fd, addr, address->len))
 		return 0;
-	if (errno != EADDRINUSE || !is_unix(address) || !unix_path(address)[0])
+	if (errno != EADDRINUSE || !listen_is_unix(address) || !listen_unix_path(address)[0])
 		return -errno;
-	if (!is_stale(address) || unlink(unix_path(address)))
+	if (!listen_is_stale(address) || unlink(listen_unix_path(address)))
 		return -EADDRINUSE;
 	return bind(fd, addr, address->len) ? -errno : 0;
 }
@@ -81,14 +81,14 @@ int net_listen(struct net_address *address)
 	if (fd < 0)
 		return -errno;
 	/* Connections of an earlier server that linger are no reason to refuse. */
-	if (address->type == SOCK_STREAM && !is_unix(address))
+	if (address->type == SOCK_STREAM && !listen_is_unix(address))
 		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
 	if (address->type == SOCK_DGRAM)
 		setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &buffer, sizeof(buffer));
-	err = try_bind(fd, address);
+	err = listen_try_bind(fd, address);
 	if (!err && address->type == SOCK_STREAM && listen(fd, BACKLOG))
 		err = -errno;
-	if (!err && !is_unix(address) &&
+	if (!err && !listen_is_unix(address) &&
 	    getsockname(fd, (struct sockaddr *)&address->addr, &len))
 		err = -errno;
 	if (!err)
@@ -102,8 +102,8 @@ void net_listen_close(int fd, const struct net_address *address)
 	if (fd < 0)
 		return;
 	close(fd);
-	if (is_unix(address) && unix_path(address)[0])
-		unlink(unix_path(address));
+	if (listen_is_unix(address) && listen_unix_path(address)[0])
+		unlink(listen_unix_path(address));
 }
 
 int net_accept(int fd)
@@ -120,6 +120,8 @@ int net_accept(int fd)
 
 void net_listen_text(const struct net_address *address, struct strbuf *out)
 {
-	strbuf_puts(out, is_unix(address) ? "unix:" : address->type == SOCK_DGRAM ? "udp:" : "");
+	strbuf_puts(out, listen_is_unix(address)       ? "unix:"
+			 : address->type == SOCK_DGRAM ? "udp:"
+						       : "");
 	net_address_text(address, out);
 }

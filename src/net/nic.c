@@ -20,7 +20,8 @@ struct route_request {
 	char attributes[64];
 };
 
-static void add(struct route_request *r, unsigned short type, const void *data, size_t size)
+static void nic_add_attribute(struct route_request *r, unsigned short type, const void *data,
+			      size_t size)
 {
 	struct rtattr *at = (void *)((char *)r + NLMSG_ALIGN(r->head.nlmsg_len));
 
@@ -30,7 +31,7 @@ static void add(struct route_request *r, unsigned short type, const void *data, 
 	r->head.nlmsg_len = NLMSG_ALIGN(r->head.nlmsg_len) + RTA_SPACE(size);
 }
 
-static void fill_request(struct route_request *r, const struct net_address *to)
+static void nic_fill_request(struct route_request *r, const struct net_address *to)
 {
 	const struct sockaddr_in *v4 = (const void *)&to->addr;
 	const struct sockaddr_in6 *v6 = (const void *)&to->addr;
@@ -42,12 +43,12 @@ static void fill_request(struct route_request *r, const struct net_address *to)
 		.route = { .rtm_family = to->addr.ss_family, .rtm_dst_len = is_v4 ? 32 : 128 },
 	};
 	if (is_v4) {
-		add(r, RTA_DST, &v4->sin_addr, sizeof(v4->sin_addr));
+		nic_add_attribute(r, RTA_DST, &v4->sin_addr, sizeof(v4->sin_addr));
 		return;
 	}
-	add(r, RTA_DST, &v6->sin6_addr, sizeof(v6->sin6_addr));
+	nic_add_attribute(r, RTA_DST, &v6->sin6_addr, sizeof(v6->sin6_addr));
 	if (v6->sin6_scope_id)
-		add(r, RTA_OIF, &v6->sin6_scope_id, sizeof(v6->sin6_scope_id));
+		nic_add_attribute(r, RTA_OIF, &v6->sin6_scope_id, sizeof(v6->sin6_scope_id));
 }
 
 int net_nic_route_answer(const void *datagram, size_t size)
@@ -81,7 +82,7 @@ int net_nic_towards(const struct net_address *to, char name[IF_NAMESIZE])
 
 	if (fd < 0)
 		return -errno;
-	fill_request(&request, to);
+	nic_fill_request(&request, to);
 	n = send(fd, &request, request.head.nlmsg_len, 0);
 	if (n > 0)
 		n = recv(fd, answer, sizeof(answer), 0);
@@ -94,7 +95,7 @@ int net_nic_towards(const struct net_address *to, char name[IF_NAMESIZE])
 
 /* ---- what it can ---- */
 
-static int request(const char *name, unsigned long number, void *data)
+static int nic_ioctl(const char *name, unsigned long number, void *data)
 {
 	struct ifreq ifr = { .ifr_data = data };
 	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), err;
@@ -107,7 +108,7 @@ static int request(const char *name, unsigned long number, void *data)
 	return err;
 }
 
-static const char *lacks(const struct ethtool_ts_info *info)
+static const char *nic_missing_support(const struct ethtool_ts_info *info)
 {
 	const bool clock = info->phc_index >= 0;
 
@@ -124,39 +125,39 @@ static const char *lacks(const struct ethtool_ts_info *info)
 	return NULL;
 }
 
-static int refuse(const char *name, struct strbuf *why, const char *what, int err)
+static int nic_refuse(const char *name, struct strbuf *why, const char *what, int err)
 {
 	strbuf_printf(why, "--timestamps nic: %s has %s; use --timestamps kernel", name, what);
 	return err;
 }
 
-static int find_clock(struct net_nic *nic, struct strbuf *why)
+static int nic_find_clock(struct net_nic *nic, struct strbuf *why)
 {
 	struct ethtool_ts_info info = { .cmd = ETHTOOL_GET_TS_INFO, .phc_index = -1 };
-	int err = request(nic->name, SIOCETHTOOL, &info);
-	const char *lack = lacks(&info);
+	int err = nic_ioctl(nic->name, SIOCETHTOOL, &info);
+	const char *lack = nic_missing_support(&info);
 
 	if (err && err != -EOPNOTSUPP) {
 		strbuf_printf(why, "--timestamps nic: %s: %s", nic->name, strerror(-err));
 		return err;
 	}
 	nic->clock = info.phc_index;
-	return lack ? refuse(nic->name, why, lack, -EOPNOTSUPP) : 0;
+	return lack ? nic_refuse(nic->name, why, lack, -EOPNOTSUPP) : 0;
 }
 
 /* ---- on and off ---- */
 
-static bool stamps_all(const struct hwtstamp_config *config)
+static bool nic_stamps_all(const struct hwtstamp_config *config)
 {
 	return config->tx_type == HWTSTAMP_TX_ON && config->rx_filter == HWTSTAMP_FILTER_ALL;
 }
 
-static int turn_on(struct net_nic *nic, struct strbuf *why)
+static int nic_turn_on(struct net_nic *nic, struct strbuf *why)
 {
 	struct hwtstamp_config config = {
 		.tx_type = HWTSTAMP_TX_ON, .rx_filter = HWTSTAMP_FILTER_ALL,
 	};
-	int err = request(nic->name, SIOCSHWTSTAMP, &config);
+	int err = nic_ioctl(nic->name, SIOCSHWTSTAMP, &config);
 
 	if (err == -EPERM) {
 		strbuf_printf(why, "--timestamps nic: turning on the stamps of %s needs "
@@ -165,12 +166,13 @@ static int turn_on(struct net_nic *nic, struct strbuf *why)
 	}
 	nic->changed = !err;
 	/* A driver may grant less than it was asked for. */
-	if (!err && !stamps_all(&config)) {
+	if (!err && !nic_stamps_all(&config)) {
 		net_nic_restore(nic);
 		err = -EOPNOTSUPP;
 	}
-	return err ? refuse(nic->name, why, "a driver that does not turn on stamps of all packets",
-			    err) : 0;
+	return err ? nic_refuse(nic->name, why,
+				"a driver that does not turn on stamps of all packets", err)
+		   : 0;
 }
 
 int net_nic_enable(struct net_nic *nic, const char *name, struct strbuf *why)
@@ -179,18 +181,18 @@ int net_nic_enable(struct net_nic *nic, const char *name, struct strbuf *why)
 
 	*nic = (struct net_nic){};
 	snprintf(nic->name, sizeof(nic->name), "%s", name);
-	err = find_clock(nic, why);
+	err = nic_find_clock(nic, why);
 	if (err)
 		return err;
-	err = request(name, SIOCGHWTSTAMP, &nic->former);
+	err = nic_ioctl(name, SIOCGHWTSTAMP, &nic->former);
 	if (err)
-		return refuse(name, why, "a driver that does not tell what it stamps", err);
-	return stamps_all(&nic->former) ? 0 : turn_on(nic, why);
+		return nic_refuse(name, why, "a driver that does not tell what it stamps", err);
+	return nic_stamps_all(&nic->former) ? 0 : nic_turn_on(nic, why);
 }
 
 void net_nic_restore(struct net_nic *nic)
 {
 	if (nic->changed)
-		request(nic->name, SIOCSHWTSTAMP, &nic->former);
+		nic_ioctl(nic->name, SIOCSHWTSTAMP, &nic->former);
 	nic->changed = false;
 }

@@ -28,7 +28,7 @@ struct question {
 	struct strbuf why;
 };
 
-static void let_go(struct question *q)
+static void resolve_let_go(struct question *q)
 {
 	if (__atomic_sub_fetch(&q->holders, 1, __ATOMIC_ACQ_REL))
 		return;
@@ -37,17 +37,18 @@ static void let_go(struct question *q)
 	free(q);
 }
 
-static void *ask(void *arg)
+static void *resolve_ask(void *arg)
 {
 	struct question *q = arg;
 
 	q->ret = net_resolve(q->host, q->port, q->datagram, q->addresses, &q->why);
 	eventfd_write(q->done_fd, 1);
-	let_go(q);
+	resolve_let_go(q);
 	return NULL;
 }
 
-static int question_new(struct question **out, const char *host, const char *port, bool datagram)
+static int resolve_question_new(struct question **out, const char *host, const char *port,
+				bool datagram)
 {
 	struct question *q = calloc(1, sizeof(*q));
 	pthread_t thread;
@@ -61,7 +62,7 @@ static int question_new(struct question **out, const char *host, const char *por
 	snprintf(q->host, sizeof(q->host), "%s", host);
 	snprintf(q->port, sizeof(q->port), "%s", port);
 	q->done_fd = eventfd(0, EFD_CLOEXEC);
-	err = q->done_fd < 0 ? -errno : -pthread_create(&thread, NULL, ask, q);
+	err = q->done_fd < 0 ? -errno : -pthread_create(&thread, NULL, resolve_ask, q);
 	if (err) {
 		if (q->done_fd >= 0)
 			close(q->done_fd);
@@ -74,7 +75,7 @@ static int question_new(struct question **out, const char *host, const char *por
 }
 
 /* 0: it is answered; -EINTR, -ETIMEDOUT. */
-static int wait_for(const struct net_resolving *how, const struct question *q)
+static int resolve_wait(const struct net_resolving *how, const struct question *q)
 {
 	const uint64_t begin = clock_now();
 	struct pollfd fds[] = {
@@ -104,7 +105,7 @@ static int wait_for(const struct net_resolving *how, const struct question *q)
 }
 
 /* What is no name needs no server. */
-static bool is_number(const char *host)
+static bool resolve_is_number(const char *host)
 {
 	const struct addrinfo hints = { .ai_flags = AI_NUMERICHOST };
 	struct addrinfo *list = NULL;
@@ -122,12 +123,12 @@ int net_resolve_while(const struct net_resolving *how, const char *host, const c
 	struct question *q;
 	int ret;
 
-	if (is_number(host))
+	if (resolve_is_number(host))
 		return net_resolve(host, port, datagram, out, why);
-	ret = question_new(&q, host, port, datagram);
+	ret = resolve_question_new(&q, host, port, datagram);
 	if (ret)
 		return ret;
-	ret = wait_for(how, q);
+	ret = resolve_wait(how, q);
 	if (!ret) {
 		ret = q->ret;
 		memcpy(out, q->addresses, sizeof(q->addresses));
@@ -136,6 +137,6 @@ int net_resolve_while(const struct net_resolving *how, const char *host, const c
 		strbuf_printf(why, "%s: no name server has answered within %d s; give an address, "
 			      "or see /etc/resolv.conf", host, (int)(NET_RESOLVE_NS / NS_PER_S));
 	}
-	let_go(q);
+	resolve_let_go(q);
 	return ret;
 }

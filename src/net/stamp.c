@@ -41,25 +41,25 @@ int net_stamp_enable(int fd, bool nic)
 	return setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPING, &flags, sizeof(flags)) ? -errno : 0;
 }
 
-static uint64_t to_ns(const struct timespec *ts)
+static uint64_t stamp_ns(const struct timespec *ts)
 {
 	return ts->tv_sec * NS_PER_S + ts->tv_nsec;
 }
 
-static bool is_error(const struct cmsghdr *cmsg)
+static bool stamp_is_error(const struct cmsghdr *cmsg)
 {
 	return (cmsg->cmsg_level == SOL_IP && cmsg->cmsg_type == IP_RECVERR) ||
 	       (cmsg->cmsg_level == SOL_IPV6 && cmsg->cmsg_type == IPV6_RECVERR);
 }
 
-static bool is_stamp(const struct cmsghdr *cmsg)
+static bool stamp_is_stamp(const struct cmsghdr *cmsg)
 {
 	return cmsg->cmsg_level == SOL_SOCKET && cmsg->cmsg_type == SCM_TIMESTAMPING &&
 	       cmsg->cmsg_len >= CMSG_LEN(sizeof(struct scm_timestamping));
 }
 
 /* False for an ICMP error, which comes through the same queue. */
-static bool parse_tx(struct msghdr *msg, struct net_tx_stamp *out)
+static bool stamp_parse_tx(struct msghdr *msg, struct net_tx_stamp *out)
 {
 	static const enum net_stamp_kind kinds[] = {
 		[SCM_TSTAMP_SND] = NET_STAMP_SND,
@@ -71,9 +71,9 @@ static bool parse_tx(struct msghdr *msg, struct net_tx_stamp *out)
 	struct cmsghdr *cmsg;
 
 	for (cmsg = CMSG_FIRSTHDR(msg); cmsg; cmsg = CMSG_NXTHDR(msg, cmsg)) {
-		if (is_stamp(cmsg))
+		if (stamp_is_stamp(cmsg))
 			memcpy(&ts, CMSG_DATA(cmsg), sizeof(ts));
-		else if (is_error(cmsg))
+		else if (stamp_is_error(cmsg))
 			memcpy(&error, CMSG_DATA(cmsg), sizeof(error));
 	}
 	if (error.ee_origin != SO_EE_ORIGIN_TIMESTAMPING || error.ee_info > SCM_TSTAMP_ACK)
@@ -81,11 +81,11 @@ static bool parse_tx(struct msghdr *msg, struct net_tx_stamp *out)
 	*out = (struct net_tx_stamp){
 		.kind = kinds[error.ee_info],
 		.id = error.ee_data,
-		.ns = to_ns(&ts.ts[0]),
+		.ns = stamp_ns(&ts.ts[0]),
 	};
 	if (ts.ts[2].tv_sec || ts.ts[2].tv_nsec) {
 		out->kind = NET_STAMP_NIC;
-		out->ns = to_ns(&ts.ts[2]);
+		out->ns = stamp_ns(&ts.ts[2]);
 	}
 	return true;
 }
@@ -94,7 +94,7 @@ int net_stamp_drain(int fd, struct net_tx_stamp out[NET_STAMP_BATCH])
 {
 	_Alignas(8) char control[NET_STAMP_BATCH][CONTROL_SIZE];
 	struct mmsghdr msgs[NET_STAMP_BATCH] = {};
-	int i, n, kept = 0;
+	int i, n, count = 0;
 
 	for (i = 0; i < NET_STAMP_BATCH; i++) {
 		msgs[i].msg_hdr.msg_control = control[i];
@@ -104,11 +104,11 @@ int net_stamp_drain(int fd, struct net_tx_stamp out[NET_STAMP_BATCH])
 	if (n < 0)
 		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
 	for (i = 0; i < n; i++)
-		kept += parse_tx(&msgs[i].msg_hdr, &out[kept]);
+		count += stamp_parse_tx(&msgs[i].msg_hdr, &out[count]);
 	/* A full batch of which some were no stamps must not look like the end. */
-	for (; n == NET_STAMP_BATCH && kept < n; kept++)
-		out[kept] = (struct net_tx_stamp){ .kind = NET_STAMP_KINDS };
-	return kept;
+	for (; n == NET_STAMP_BATCH && count < n; count++)
+		out[count] = (struct net_tx_stamp){ .kind = NET_STAMP_KINDS };
+	return count;
 }
 
 ssize_t net_stamp_recv(int fd, void *buffer, size_t size, struct net_rx_stamp *stamp)
@@ -127,11 +127,11 @@ ssize_t net_stamp_recv(int fd, void *buffer, size_t size, struct net_rx_stamp *s
 	if (n < 0)
 		return -errno;
 	for (cmsg = CMSG_FIRSTHDR(&msg); cmsg; cmsg = CMSG_NXTHDR(&msg, cmsg)) {
-		if (!is_stamp(cmsg))
+		if (!stamp_is_stamp(cmsg))
 			continue;
 		memcpy(&ts, CMSG_DATA(cmsg), sizeof(ts));
-		stamp->real_ns = to_ns(&ts.ts[0]);
-		stamp->nic_ns = to_ns(&ts.ts[2]);
+		stamp->real_ns = stamp_ns(&ts.ts[0]);
+		stamp->nic_ns = stamp_ns(&ts.ts[2]);
 	}
 	return n;
 }

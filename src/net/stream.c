@@ -9,7 +9,7 @@
 
 #include "base/bug.h"
 
-static void set_options(int fd, const struct net_address *address)
+static void stream_set_options(int fd, const struct net_address *address)
 {
 	const int on = 1;
 
@@ -24,7 +24,7 @@ int net_stream_open(struct net_stream *stream, const struct net_address *address
 
 	if (fd < 0)
 		return -errno;
-	set_options(fd, address);
+	stream_set_options(fd, address);
 	if (connect(fd, (const struct sockaddr *)&address->addr, address->len) &&
 	    errno != EINPROGRESS) {
 		err = -errno;

@@ -35,7 +35,7 @@ struct net_tls {
 
 /* ---- the socket, as OpenSSL sees it ---- */
 
-static int bio_result(BIO *bio, ssize_t n, bool reading)
+static int tls_bio_result(BIO *bio, ssize_t n, bool reading)
 {
 	if (n >= 0)
 		return n;
@@ -48,7 +48,7 @@ static int bio_result(BIO *bio, ssize_t n, bool reading)
 	return -1;
 }
 
-static int bio_write(BIO *bio, const char *data, int size)
+static int tls_bio_write(BIO *bio, const char *data, int size)
 {
 	struct net_tls *tls = BIO_get_data(bio);
 	ssize_t n = send(tls->fd, data, size, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -56,10 +56,10 @@ static int bio_write(BIO *bio, const char *data, int size)
 	BIO_clear_retry_flags(bio);
 	if (n > 0)
 		tls->sent += n;
-	return bio_result(bio, n, false);
+	return tls_bio_result(bio, n, false);
 }
 
-static int bio_read(BIO *bio, char *buffer, int size)
+static int tls_bio_read(BIO *bio, char *buffer, int size)
 {
 	struct net_tls *tls = BIO_get_data(bio);
 	struct net_rx_stamp stamp = {};
@@ -80,10 +80,10 @@ static int bio_read(BIO *bio, char *buffer, int size)
 		tls->received += n;
 		tls->stamp = stamp;
 	}
-	return bio_result(bio, n, true);
+	return tls_bio_result(bio, n, true);
 }
 
-static long bio_ctrl(BIO *bio, int command, long number, void *pointer)
+static long tls_bio_ctrl(BIO *bio, int command, long number, void *pointer)
 {
 	(void)bio;
 	(void)number;
@@ -91,14 +91,14 @@ static long bio_ctrl(BIO *bio, int command, long number, void *pointer)
 	return command == BIO_CTRL_FLUSH;
 }
 
-static BIO_METHOD *new_method(void)
+static BIO_METHOD *tls_new_method(void)
 {
 	BIO_METHOD *method = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "socket");
 
 	if (method) {
-		BIO_meth_set_write(method, bio_write);
-		BIO_meth_set_read(method, bio_read);
-		BIO_meth_set_ctrl(method, bio_ctrl);
+		BIO_meth_set_write(method, tls_bio_write);
+		BIO_meth_set_read(method, tls_bio_read);
+		BIO_meth_set_ctrl(method, tls_bio_ctrl);
 	}
 	return method;
 }
@@ -106,7 +106,7 @@ static BIO_METHOD *new_method(void)
 /* ---- context ---- */
 
 /* A library that was built on another distribution looks in the wrong place. */
-static int trust_system(SSL_CTX *ssl)
+static int tls_trust_system(SSL_CTX *ssl)
 {
 	static const char *const bundles[] = {
 		"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt",
@@ -124,7 +124,7 @@ static int trust_system(SSL_CTX *ssl)
 }
 
 /* A file that is named and can't be used is no mistyped option: never -EINVAL. */
-static int not_readable(const char *path, const char *what, struct strbuf *why)
+static int tls_not_readable(const char *path, const char *what, struct strbuf *why)
 {
 	int err = access(path, R_OK) ? -errno : -EBADMSG;
 
@@ -133,22 +133,22 @@ static int not_readable(const char *path, const char *what, struct strbuf *why)
 	return err;
 }
 
-static int set_trust(struct net_tls_context *context, const struct net_tls_config *config,
-		     struct strbuf *why)
+static int tls_set_trust(struct net_tls_context *context, const struct net_tls_config *config,
+			 struct strbuf *why)
 {
 	context->insecure = config->insecure;
 	SSL_CTX_set_verify(context->ssl, config->insecure ? SSL_VERIFY_NONE : SSL_VERIFY_PEER,
 			   NULL);
 	if (config->ca_file && SSL_CTX_load_verify_file(context->ssl, config->ca_file) != 1)
-		return not_readable(config->ca_file, "certificate", why);
-	if (!config->ca_file && !config->insecure && trust_system(context->ssl)) {
+		return tls_not_readable(config->ca_file, "certificate", why);
+	if (!config->ca_file && !config->insecure && tls_trust_system(context->ssl)) {
 		strbuf_puts(why, "the system's trusted certificates can't be read");
 		return -EBADMSG;
 	}
 	return 0;
 }
 
-static int no_passphrase(char *buffer, int size, int writing, void *ctx)
+static int tls_no_passphrase(char *buffer, int size, int writing, void *ctx)
 {
 	(void)buffer;
 	(void)size;
@@ -158,7 +158,7 @@ static int no_passphrase(char *buffer, int size, int writing, void *ctx)
 }
 
 /* OpenSSL calls it when the server asks and no certificate was set: the handshake goes on. */
-static int lacks_cert(SSL *ssl, X509 **cert, EVP_PKEY **key)
+static int tls_lacks_cert(SSL *ssl, X509 **cert, EVP_PKEY **key)
 {
 	struct net_tls *tls = SSL_get_app_data(ssl);
 
@@ -168,17 +168,17 @@ static int lacks_cert(SSL *ssl, X509 **cert, EVP_PKEY **key)
 	return 0;
 }
 
-static int set_identity(struct net_tls_context *context, const struct net_tls_config *config,
-			struct strbuf *why)
+static int tls_set_identity(struct net_tls_context *context, const struct net_tls_config *config,
+			    struct strbuf *why)
 {
 	const char *key_file = config->key_file ? config->key_file : config->cert_file;
 
 	/* Nobody is asked for a passphrase in the middle of a script. */
-	SSL_CTX_set_default_passwd_cb(context->ssl, no_passphrase);
+	SSL_CTX_set_default_passwd_cb(context->ssl, tls_no_passphrase);
 	if (SSL_CTX_use_certificate_chain_file(context->ssl, config->cert_file) != 1)
-		return not_readable(config->cert_file, "certificate", why);
+		return tls_not_readable(config->cert_file, "certificate", why);
 	if (access(key_file, R_OK))
-		return not_readable(key_file, "private key", why);
+		return tls_not_readable(key_file, "private key", why);
 	if (SSL_CTX_use_PrivateKey_file(context->ssl, key_file, SSL_FILETYPE_PEM) != 1) {
 		strbuf_printf(why, "%s: no private key in PEM format that fits %s, and has no "
 			      "passphrase, can be read from it", key_file, config->cert_file);
@@ -198,7 +198,7 @@ int net_tls_context_new(struct net_tls_context **out, const struct net_tls_confi
 		return -ENOMEM;
 	context->server = config->server;
 	context->ssl = SSL_CTX_new(context->server ? TLS_server_method() : TLS_client_method());
-	context->method = new_method();
+	context->method = tls_new_method();
 	if (!context->ssl || !context->method)
 		goto out;
 	SSL_CTX_set_min_proto_version(context->ssl, TLS1_2_VERSION);
@@ -207,10 +207,10 @@ int net_tls_context_new(struct net_tls_context **out, const struct net_tls_confi
 	/* One recv() takes all records that have come. */
 	SSL_CTX_set_read_ahead(context->ssl, 1);
 	SSL_CTX_set_session_cache_mode(context->ssl, SSL_SESS_CACHE_OFF);
-	SSL_CTX_set_client_cert_cb(context->ssl, lacks_cert);
-	err = context->server ? 0 : set_trust(context, config, why);
+	SSL_CTX_set_client_cert_cb(context->ssl, tls_lacks_cert);
+	err = context->server ? 0 : tls_set_trust(context, config, why);
 	if (!err && config->cert_file)
-		err = set_identity(context, config, why);
+		err = tls_set_identity(context, config, why);
 out:
 	ERR_clear_error();
 	if (err)
@@ -260,7 +260,7 @@ void net_tls_free(struct net_tls *tls)
 	free(tls);
 }
 
-static int set_name(struct net_tls *tls)
+static int tls_set_name(struct net_tls *tls)
 {
 	int ok;
 
@@ -297,17 +297,17 @@ int net_tls_begin(struct net_tls *tls, int fd, bool stamps)
 		return 0;
 	}
 	SSL_set_connect_state(tls->ssl);
-	return set_name(tls);
+	return tls_set_name(tls);
 }
 
 /* Reasons from 1000 on are the peer's alerts. */
-static bool is_alert(unsigned long error)
+static bool tls_is_alert(unsigned long error)
 {
 	return ERR_GET_LIB(error) == ERR_LIB_SSL && ERR_GET_REASON(error) > SSL_AD_REASON_OFFSET;
 }
 
 /* What an operation that did not succeed means. */
-static int result(struct net_tls *tls, int ret)
+static int tls_operation_failed(struct net_tls *tls, int ret)
 {
 	int error = SSL_get_error(tls->ssl, ret);
 
@@ -321,10 +321,10 @@ static int result(struct net_tls *tls, int ret)
 		return 0;
 	if (error == SSL_ERROR_SYSCALL)
 		return errno ? -errno : -ECONNRESET;
-	return is_alert(ERR_peek_error()) ? -ECONNABORTED : -EPROTO;
+	return tls_is_alert(ERR_peek_error()) ? -ECONNABORTED : -EPROTO;
 }
 
-static void keep_error(struct net_tls *tls, long verdict)
+static void tls_keep_error(struct net_tls *tls, long verdict)
 {
 	const unsigned long error = ERR_peek_error();
 	const char *text = ERR_reason_error_string(error);
@@ -347,11 +347,11 @@ int net_tls_handshake(struct net_tls *tls)
 	ret = SSL_do_handshake(tls->ssl);
 	if (ret == 1)
 		return 1;
-	err = result(tls, ret);
+	err = tls_operation_failed(tls, ret);
 	if (err == -EAGAIN)
 		return 0;
 	verdict = SSL_get_verify_result(tls->ssl);
-	keep_error(tls, verdict);
+	tls_keep_error(tls, verdict);
 	ERR_clear_error();
 	if (verdict != X509_V_OK && !tls->context->insecure)
 		return -EKEYREJECTED;
@@ -359,10 +359,10 @@ int net_tls_handshake(struct net_tls *tls)
 }
 
 /* The same of a read or write. */
-static int failed(struct net_tls *tls, int err)
+static int tls_transfer_failed(struct net_tls *tls, int err)
 {
 	if (err == -ECONNABORTED || err == -EPROTO)
-		keep_error(tls, X509_V_OK);
+		tls_keep_error(tls, X509_V_OK);
 	ERR_clear_error();
 	return err;
 }
@@ -387,7 +387,7 @@ ssize_t net_tls_write(struct net_tls *tls, const void *data, size_t size)
 	errno = 0;
 	if (SSL_write_ex(tls->ssl, data, size, &n))
 		return n;
-	err = failed(tls, result(tls, 0));
+	err = tls_transfer_failed(tls, tls_operation_failed(tls, 0));
 	return err ? err : -EPIPE;
 }
 
@@ -400,7 +400,7 @@ ssize_t net_tls_read(struct net_tls *tls, void *buffer, size_t size, struct net_
 	errno = 0;
 	*drained = true;
 	if (!SSL_read_ex(tls->ssl, buffer, size, &n))
-		return failed(tls, result(tls, 0));
+		return tls_transfer_failed(tls, tls_operation_failed(tls, 0));
 	*drained = tls->short_read && !SSL_has_pending(tls->ssl);
 	*stamp = tls->stamp;
 	return n;

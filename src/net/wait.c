@@ -41,19 +41,19 @@ int net_wait_add(struct net_wait *wait, int fd, uint64_t tag)
 	return epoll_ctl(wait->epoll, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
 }
 
-static int events_now(struct net_wait *wait)
+static int wait_events_now(struct net_wait *wait)
 {
 	return epoll_wait(wait->epoll, wait->events, NET_WAIT_EVENTS, 0);
 }
 
-static int sleep_ppoll(struct net_wait *wait, const struct timespec *ts)
+static int wait_sleep_ppoll(struct net_wait *wait, const struct timespec *ts)
 {
 	struct pollfd fd = { .fd = wait->epoll, .events = POLLIN };
 
-	return ppoll(&fd, 1, ts, NULL) < 0 ? -1 : events_now(wait);
+	return ppoll(&fd, 1, ts, NULL) < 0 ? -1 : wait_events_now(wait);
 }
 
-static int sleep_for(struct net_wait *wait, uint64_t ns)
+static int wait_sleep_for(struct net_wait *wait, uint64_t ns)
 {
 	const struct timespec ts = { .tv_sec = ns / NS_PER_S, .tv_nsec = ns % NS_PER_S };
 	int n;
@@ -64,10 +64,10 @@ static int sleep_for(struct net_wait *wait, uint64_t ns)
 			return n;
 		wait->no_pwait2 = true;
 	}
-	return sleep_ppoll(wait, &ts);
+	return wait_sleep_ppoll(wait, &ts);
 }
 
-static void learn(struct net_wait *wait, uint64_t late_ns)
+static void wait_learn_slack(struct net_wait *wait, uint64_t late_ns)
 {
 	const uint64_t step = wait->slack_ns / 16;
 
@@ -81,7 +81,7 @@ static void learn(struct net_wait *wait, uint64_t late_ns)
 		wait->slack_ns = SLACK_MAX_NS;
 }
 
-static void note_gap(struct net_wait *wait, uint64_t from_ns, uint64_t to_ns)
+static void wait_note_gap(struct net_wait *wait, uint64_t from_ns, uint64_t to_ns)
 {
 	if (to_ns <= from_ns || to_ns - from_ns <= NET_WAIT_GAP_NS)
 		return;
@@ -90,21 +90,21 @@ static void note_gap(struct net_wait *wait, uint64_t from_ns, uint64_t to_ns)
 	wait->gap_end_ns = to_ns;
 }
 
-static int sleep_until(struct net_wait *wait, uint64_t at_ns)
+static int wait_sleep_until(struct net_wait *wait, uint64_t at_ns)
 {
 	int n;
 
 	wait->entered_ns = clock_now();
-	n = sleep_for(wait, at_ns > wait->entered_ns ? at_ns - wait->entered_ns : 0);
+	n = wait_sleep_for(wait, at_ns > wait->entered_ns ? at_ns - wait->entered_ns : 0);
 	wait->woken_ns = clock_now();
 	wait->slept = wait->woken_ns - wait->entered_ns >= SLEPT_NS;
 	if (!n && wait->woken_ns > at_ns)
-		learn(wait, wait->woken_ns - at_ns);
-	note_gap(wait, at_ns, wait->woken_ns);
+		wait_learn_slack(wait, wait->woken_ns - at_ns);
+	wait_note_gap(wait, at_ns, wait->woken_ns);
 	return n;
 }
 
-static int spin_until(struct net_wait *wait, uint64_t from_ns, uint64_t at_ns)
+static int wait_spin_until(struct net_wait *wait, uint64_t from_ns, uint64_t at_ns)
 {
 	uint64_t last = from_ns;
 	int n;
@@ -112,9 +112,9 @@ static int spin_until(struct net_wait *wait, uint64_t from_ns, uint64_t at_ns)
 	wait->slept = false;
 	do {
 		wait->entered_ns = last;
-		n = events_now(wait);
+		n = wait_events_now(wait);
 		wait->woken_ns = clock_now();
-		note_gap(wait, last, wait->woken_ns);
+		wait_note_gap(wait, last, wait->woken_ns);
 		/* In a gap it had no CPU to spin on; a look at what is overdue is no waiting. */
 		if (wait->woken_ns - last <= NET_WAIT_GAP_NS && at_ns > from_ns)
 			wait->spun_ns += wait->woken_ns - last;
@@ -134,12 +134,12 @@ int net_wait(struct net_wait *wait, uint64_t now_ns, uint64_t due_ns, uint64_t u
 	wait->gap_ns = 0;
 	wait->woken_ns = now_ns;
 	if (!busy && !wait->spin && end > now_ns && timer > now_ns + SLEEP_MIN_NS) {
-		n = sleep_until(wait, timer);
+		n = wait_sleep_until(wait, timer);
 		if (n || wait->woken_ns >= end)
 			goto out;
 		now_ns = wait->woken_ns;
 	}
-	n = spin_until(wait, now_ns, end);
+	n = wait_spin_until(wait, now_ns, end);
 out:
 	return n < 0 && errno != EINTR ? -errno : n < 0 ? 0 : n;
 }

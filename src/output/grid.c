@@ -28,7 +28,7 @@ void grid_column(struct grid *g, bool right, bool flex)
 	g->columns[g->ncolumns++] = (struct grid_column){ .right = right, .flex = flex };
 }
 
-static size_t add_cell(struct grid *g, const char *text)
+static size_t grid_add_cell(struct grid *g, const char *text)
 {
 	size_t start = g->text.len;
 	int err = vec_push(&g->cells, start);
@@ -49,7 +49,7 @@ static size_t add_cell(struct grid *g, const char *text)
 void grid_cell(struct grid *g, const char *text)
 {
 	struct grid_column *column = &g->columns[g->cells.len % g->ncolumns];
-	size_t width = add_cell(g, text);
+	size_t width = grid_add_cell(g, text);
 
 	if (width > column->width)
 		column->width = width;
@@ -57,10 +57,10 @@ void grid_cell(struct grid *g, const char *text)
 
 void grid_note(struct grid *g, const char *text)
 {
-	add_cell(g, text);
+	grid_add_cell(g, text);
 }
 
-static size_t line_width(const struct grid *g)
+static size_t grid_line_width(const struct grid *g)
 {
 	size_t width = 0;
 
@@ -71,7 +71,7 @@ static size_t line_width(const struct grid *g)
 
 size_t grid_least(const struct grid *g)
 {
-	size_t width = line_width(g);
+	size_t width = grid_line_width(g);
 
 	for (size_t i = 0; i < g->ncolumns; i++) {
 		const struct grid_column *c = &g->columns[i];
@@ -82,13 +82,13 @@ size_t grid_least(const struct grid *g)
 	return width;
 }
 
-static const char *cell(const struct grid *g, size_t row, size_t column)
+static const char *grid_cell_text(const struct grid *g, size_t row, size_t column)
 {
 	return g->text.buf + g->cells.items[row * g->ncolumns + column];
 }
 
 /* The ":PORT" at the end of an address, or nothing. */
-static size_t port_width(const char *s)
+static size_t grid_port_width(const char *s)
 {
 	const char *colon = strrchr(s, ':');
 	const size_t digits = colon ? strspn(colon + 1, "0123456789") : 0;
@@ -96,29 +96,29 @@ static size_t port_width(const char *s)
 	return digits && !colon[1 + digits] ? 1 + digits : 0;
 }
 
-static bool holds_addresses(const struct grid *g, size_t column)
+static bool grid_holds_addresses(const struct grid *g, size_t column)
 {
 	for (size_t row = 0; row < grid_rows(g); row++) {
-		if (port_width(cell(g, row, column)))
+		if (grid_port_width(grid_cell_text(g, row, column)))
 			return true;
 	}
 	return false;
 }
 
-static bool may_shrink(const struct grid_column *c)
+static bool grid_may_shrink(const struct grid_column *c)
 {
 	return c->flex && c->width > GRID_FLEX_MIN;
 }
 
 /* The last column that may be narrower; of columns of addresses the widest. NULL: none may. */
-static struct grid_column *to_shrink(struct grid *g, const bool *addresses)
+static struct grid_column *grid_next_to_shrink(struct grid *g, const bool *addresses)
 {
 	struct grid_column *found = NULL;
 
 	for (size_t i = g->ncolumns; i--;) {
 		struct grid_column *c = &g->columns[i];
 
-		if (!may_shrink(c) || (found && (!addresses[i] || c->width <= found->width)))
+		if (!grid_may_shrink(c) || (found && (!addresses[i] || c->width <= found->width)))
 			continue;
 		found = c;
 		if (!addresses[i])
@@ -130,12 +130,12 @@ static struct grid_column *to_shrink(struct grid *g, const bool *addresses)
 size_t grid_fit(struct grid *g, size_t width)
 {
 	bool addresses[GRID_COLUMNS_MAX];
-	size_t now = line_width(g);
+	size_t now = grid_line_width(g);
 	struct grid_column *c;
 
 	for (size_t i = 0; i < g->ncolumns; i++)
-		addresses[i] = now > width && g->columns[i].flex && holds_addresses(g, i);
-	while (now > width && (c = to_shrink(g, addresses))) {
+		addresses[i] = now > width && g->columns[i].flex && grid_holds_addresses(g, i);
+	while (now > width && (c = grid_next_to_shrink(g, addresses))) {
 		c->width--;
 		now--;
 	}
@@ -148,9 +148,9 @@ size_t grid_rows(const struct grid *g)
 }
 
 /* How many of `room` columns show the end of `s`: a path's all, an address's half or its port. */
-static size_t end_width(const char *s, size_t room)
+static size_t grid_end_width(const char *s, size_t room)
 {
-	const size_t port = port_width(s), end = room - room / 2;
+	const size_t port = grid_port_width(s), end = room - room / 2;
 
 	if (*s == '/' || port > room)
 		return room;
@@ -158,9 +158,9 @@ static size_t end_width(const char *s, size_t room)
 }
 
 /* `width` columns of `s`, an ellipsis for what is left out. */
-static void put_shortened(struct strbuf *out, const char *s, size_t width)
+static void grid_put_shortened(struct strbuf *out, const char *s, size_t width)
 {
-	const size_t first = width - 1 - end_width(s, width - 1);
+	const size_t first = width - 1 - grid_end_width(s, width - 1);
 	size_t skipped = utf8_width(s) - (width - 1), len;
 
 	for (size_t i = 0; i < first; i++, s += len) {
@@ -178,17 +178,17 @@ void grid_put_row(const struct grid *g, size_t row, struct strbuf *out)
 	size_t last = g->ncolumns;
 	size_t blank = 0;
 
-	while (last && !*cell(g, row, last - 1))
+	while (last && !*grid_cell_text(g, row, last - 1))
 		last--;
 	for (size_t i = 0; i < last; i++) {
 		const struct grid_column *c = &g->columns[i];
-		const char *s = cell(g, row, i);
+		const char *s = grid_cell_text(g, row, i);
 		size_t len = utf8_width(s);
 		size_t pad = len < c->width ? c->width - len : 0;
 
 		strbuf_fill(out, ' ', blank + (c->right ? pad : 0));
 		if (len > c->width && i + 1 < last)
-			put_shortened(out, s, c->width);
+			grid_put_shortened(out, s, c->width);
 		else
 			strbuf_puts(out, s);
 		blank = GRID_GAP + (c->right ? 0 : pad);

@@ -36,7 +36,7 @@ void hdr_release(struct hdr *hdr)
 	hdr->counts = NULL;
 }
 
-static uint32_t index_of(uint64_t ns)
+static uint32_t hdr_index(uint64_t ns)
 {
 	uint32_t bucket = 64 - SUB_MAGNITUDE - (uint32_t)__builtin_clzll(ns | SUB_MASK);
 
@@ -45,7 +45,7 @@ static uint32_t index_of(uint64_t ns)
 }
 
 /* The largest value that is counted with this one. */
-static uint64_t highest_alike(uint64_t ns)
+static uint64_t hdr_highest_alike(uint64_t ns)
 {
 	uint32_t bucket = 64 - SUB_MAGNITUDE - (uint32_t)__builtin_clzll(ns | SUB_MASK);
 
@@ -55,27 +55,27 @@ static uint64_t highest_alike(uint64_t ns)
 void hdr_record(struct hdr *hdr, uint64_t ns)
 {
 	ns = ns < HDR_HIGHEST ? ns : HDR_HIGHEST;
-	hdr->counts[index_of(ns)]++;
+	hdr->counts[hdr_index(ns)]++;
 	hdr->count++;
 	hdr->max = ns > hdr->max ? ns : hdr->max;
 }
 
 /* ---- encoding ---- */
 
-static unsigned char *put_u32(unsigned char *at, uint32_t n)
+static unsigned char *hdr_put_u32(unsigned char *at, uint32_t n)
 {
 	for (int shift = 24; shift >= 0; shift -= 8)
 		*at++ = (unsigned char)(n >> shift);
 	return at;
 }
 
-static unsigned char *put_u64(unsigned char *at, uint64_t n)
+static unsigned char *hdr_put_u64(unsigned char *at, uint64_t n)
 {
-	return put_u32(put_u32(at, (uint32_t)(n >> 32)), (uint32_t)n);
+	return hdr_put_u32(hdr_put_u32(at, (uint32_t)(n >> 32)), (uint32_t)n);
 }
 
 /* ZigZag, then LEB128 whose ninth byte has eight bits. */
-static unsigned char *put_word(unsigned char *at, int64_t n)
+static unsigned char *hdr_put_word(unsigned char *at, int64_t n)
 {
 	uint64_t rest = (uint64_t)n << 1 ^ (uint64_t)(n >> 63);
 
@@ -86,47 +86,47 @@ static unsigned char *put_word(unsigned char *at, int64_t n)
 }
 
 /* Counts up to that of the maximum; of a run of zeros only its length, as a negative number. */
-static unsigned char *put_counts(unsigned char *at, const struct hdr *hdr)
+static unsigned char *hdr_put_counts(unsigned char *at, const struct hdr *hdr)
 {
-	uint32_t n = index_of(hdr->max) + 1, i = 0, zeros;
+	uint32_t n = hdr_index(hdr->max) + 1, i = 0, zeros;
 
 	while (i < n) {
 		for (zeros = 0; i + zeros < n && !hdr->counts[i + zeros];)
 			zeros++;
-		at = put_word(at, zeros > 1 ? -(int64_t)zeros : (int64_t)hdr->counts[i]);
+		at = hdr_put_word(at, zeros > 1 ? -(int64_t)zeros : (int64_t)hdr->counts[i]);
 		i += zeros > 1 ? zeros : 1;
 	}
 	return at;
 }
 
-static size_t encode(unsigned char *out, const struct hdr *hdr)
+static size_t hdr_encode(unsigned char *out, const struct hdr *hdr)
 {
 	const double ratio = 1;
-	unsigned char *end = put_counts(out + HEAD_BYTES, hdr), *at = out;
+	unsigned char *end = hdr_put_counts(out + HEAD_BYTES, hdr), *at = out;
 	uint64_t bits;
 
 	memcpy(&bits, &ratio, sizeof(bits));
-	at = put_u32(at, COOKIE);
-	at = put_u32(at, (uint32_t)(end - out) - HEAD_BYTES);
-	at = put_u32(at, 0); /* values are not shifted */
-	at = put_u32(at, DIGITS);
-	at = put_u64(at, 1); /* lowest value */
-	at = put_u64(at, HDR_HIGHEST);
-	put_u64(at, bits);
+	at = hdr_put_u32(at, COOKIE);
+	at = hdr_put_u32(at, (uint32_t)(end - out) - HEAD_BYTES);
+	at = hdr_put_u32(at, 0); /* values are not shifted */
+	at = hdr_put_u32(at, DIGITS);
+	at = hdr_put_u64(at, 1); /* lowest value */
+	at = hdr_put_u64(at, HDR_HIGHEST);
+	hdr_put_u64(at, bits);
 	return (size_t)(end - out);
 }
 
-static int put_histogram(struct strbuf *out, const struct hdr *hdr)
+static int hdr_put_histogram(struct strbuf *out, const struct hdr *hdr)
 {
 	unsigned char *plain = malloc(PAYLOAD_MAX);
 	uLongf size = compressBound(PAYLOAD_MAX);
 	unsigned char *packed = malloc(8 + size);
 	int err = plain && packed ? 0 : -ENOMEM;
 
-	if (!err && compress(packed + 8, &size, plain, encode(plain, hdr)) != Z_OK)
+	if (!err && compress(packed + 8, &size, plain, hdr_encode(plain, hdr)) != Z_OK)
 		err = -ENOMEM;
 	if (!err) {
-		put_u32(put_u32(packed, COOKIE_COMPRESSED), (uint32_t)size);
+		hdr_put_u32(hdr_put_u32(packed, COOKIE_COMPRESSED), (uint32_t)size);
 		strbuf_base64(out, packed, 8 + size);
 	}
 	free(plain);
@@ -154,8 +154,8 @@ int hdr_log_line(struct strbuf *out, struct hdr *hdr, uint64_t from_ns, uint64_t
 
 	strbuf_printf(out, "%.3f,%.3f,%.6f,", (double)from_ns / NS_PER_S,
 		      (double)length_ns / NS_PER_S,
-		      hdr->count ? (double)highest_alike(hdr->max) / NS_PER_MS : 0);
-	err = put_histogram(out, hdr);
+		      hdr->count ? (double)hdr_highest_alike(hdr->max) / NS_PER_MS : 0);
+	err = hdr_put_histogram(out, hdr);
 	strbuf_putc(out, '\n');
 	memset(hdr->counts, 0, COUNTS * sizeof(*hdr->counts));
 	hdr->count = hdr->max = 0;

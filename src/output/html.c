@@ -9,7 +9,7 @@
 #define REPLACEMENT "\xef\xbf\xbd"
 
 /* Text of an element. */
-static void put_text(struct strbuf *out, const char *s)
+static void html_put_text(struct strbuf *out, const char *s)
 {
 	size_t len;
 
@@ -26,7 +26,7 @@ static void put_text(struct strbuf *out, const char *s)
 }
 
 /* A string of JSON that may stand in an element. */
-static void put_string(struct strbuf *out, const char *s)
+static void html_put_string(struct strbuf *out, const char *s)
 {
 	size_t len;
 
@@ -48,12 +48,12 @@ void html_begin(struct html *html, struct strbuf *out, const char *title)
 {
 	*html = (struct html){ .out = out, .left_out = STRBUF_INIT(LEFT_OUT_MAX) };
 	strbuf_add(out, page_before_title, page_before_title_size);
-	put_text(out, title);
+	html_put_text(out, title);
 	strbuf_add(out, page_before_data, page_before_data_size);
 	strbuf_puts(out, "{\"version\":");
-	put_string(out, hostlat_version());
+	html_put_string(out, hostlat_version());
 	strbuf_puts(out, ",\"title\":");
-	put_string(out, title);
+	html_put_string(out, title);
 	strbuf_puts(out, ",\"files\":[");
 }
 
@@ -64,7 +64,7 @@ int html_add(struct html *html, const char *name, const char *text, size_t n,
 	int err;
 
 	strbuf_puts(html->out, html->documents ? ",\n{\"name\":" : "\n{\"name\":");
-	put_string(html->out, name);
+	html_put_string(html->out, name);
 	strbuf_puts(html->out, ",\"document\":");
 	err = json_text_copy(text, n, html->out, fault);
 	if (err) {
@@ -81,9 +81,9 @@ void html_leave_out(struct html *html, const char *name, const struct json_text_
 	struct strbuf *out = &html->left_out;
 
 	strbuf_puts(out, out->len ? ",\n{\"name\":" : "\n{\"name\":");
-	put_string(out, name);
+	html_put_string(out, name);
 	strbuf_printf(out, ",\"line\":%zu,\"column\":%zu,\"what\":", fault->line, fault->column);
-	put_string(out, fault->what);
+	html_put_string(out, fault->what);
 	strbuf_putc(out, '}');
 }
 

@@ -5,9 +5,9 @@
 #include "stats/bucket_edges.h"
 #include "stats/hist.h"
 
-static void put_value(struct json_writer *w, const char *name, const struct value *v);
+static void json_put_value(struct json_writer *w, const char *name, const struct value *v);
 
-static void put_ns(struct json_writer *w, const char *name, uint64_t ns, bool known)
+static void json_put_ns(struct json_writer *w, const char *name, uint64_t ns, bool known)
 {
 	if (known)
 		json_u64(w, name, ns);
@@ -15,7 +15,7 @@ static void put_ns(struct json_writer *w, const char *name, uint64_t ns, bool kn
 		json_null(w, name);
 }
 
-static void put_quantiles(struct json_writer *w, const struct distribution *d)
+static void json_put_quantiles(struct json_writer *w, const struct distribution *d)
 {
 	json_begin_array(w, "quantiles");
 	for (int i = 0; i < REPORT_QUANTILES; i++) {
@@ -23,60 +23,60 @@ static void put_quantiles(struct json_writer *w, const struct distribution *d)
 
 		json_begin_object(w, NULL);
 		json_double(w, "q", q->q);
-		put_ns(w, "ns", q->ns, q->known);
-		put_ns(w, "lo_ns", q->lo_ns, q->bounded);
-		put_ns(w, "hi_ns", q->hi_ns, q->bounded);
+		json_put_ns(w, "ns", q->ns, q->known);
+		json_put_ns(w, "lo_ns", q->lo_ns, q->bounded);
+		json_put_ns(w, "hi_ns", q->hi_ns, q->bounded);
 		json_end_object(w);
 	}
 	json_end_array(w);
 }
 
-static void put_bucket(struct json_writer *w, uint64_t le_ns, bool limited, uint64_t count)
+static void json_put_bucket(struct json_writer *w, uint64_t le_ns, bool limited, uint64_t count)
 {
 	json_begin_object(w, NULL);
-	put_ns(w, "le_ns", le_ns, limited);
+	json_put_ns(w, "le_ns", le_ns, limited);
 	json_u64(w, "count", count);
 	json_end_object(w);
 }
 
 /* What is above the highest bucket has no upper edge: le_ns is null there. */
-static void put_buckets(struct json_writer *w, const struct hist *h)
+static void json_put_buckets(struct json_writer *w, const struct hist *h)
 {
 	int32_t index = INT32_MIN;
 	uint64_t count;
 
 	json_begin_array(w, "buckets");
 	if (h->zero)
-		put_bucket(w, 0, true, h->zero);
+		json_put_bucket(w, 0, true, h->zero);
 	while (hist_next(h, &index, &count))
-		put_bucket(w, bucket_edges_floor(h->schema, index), true, count);
+		json_put_bucket(w, bucket_edges_floor(h->schema, index), true, count);
 	if (h->over)
-		put_bucket(w, 0, false, h->over);
+		json_put_bucket(w, 0, false, h->over);
 	json_end_array(w);
 }
 
-static void put_distribution(struct json_writer *w, const struct distribution *d)
+static void json_put_distribution(struct json_writer *w, const struct distribution *d)
 {
 	const struct hist *h = d->hist;
 	bool extremes = h->count && h->min <= h->max;
 
 	json_u64(w, "count", h->count);
-	put_ns(w, "sum_ns", h->sum, h->sum != UINT64_MAX);
-	put_ns(w, "min_ns", h->min, extremes);
-	put_ns(w, "max_ns", h->max, extremes);
-	put_quantiles(w, d);
-	put_buckets(w, h);
+	json_put_ns(w, "sum_ns", h->sum, h->sum != UINT64_MAX);
+	json_put_ns(w, "min_ns", h->min, extremes);
+	json_put_ns(w, "max_ns", h->max, extremes);
+	json_put_quantiles(w, d);
+	json_put_buckets(w, h);
 }
 
-static void put_object(struct json_writer *w, const char *name, const struct object *o)
+static void json_put_object(struct json_writer *w, const char *name, const struct object *o)
 {
 	json_begin_object(w, name);
-	for (const struct field *f = o->first; f; f = f->next)
-		put_value(w, f->name, &f->value);
+	for (const struct object_field *f = o->first; f; f = f->next)
+		json_put_value(w, f->name, &f->value);
 	json_end_object(w);
 }
 
-static void put_list(struct json_writer *w, const char *name, const struct list *l)
+static void json_put_list(struct json_writer *w, const char *name, const struct string_list *l)
 {
 	json_begin_array(w, name);
 	for (const struct item *i = l->first; i; i = i->next)
@@ -84,7 +84,7 @@ static void put_list(struct json_writer *w, const char *name, const struct list 
 	json_end_array(w);
 }
 
-static void put_row(struct json_writer *w, const struct table *t, const struct row *row)
+static void json_put_row(struct json_writer *w, const struct table *t, const struct table_row *row)
 {
 	json_begin_object(w, NULL);
 	for (size_t i = 0; i < t->ncolumns; i++) {
@@ -94,24 +94,24 @@ static void put_row(struct json_writer *w, const struct table *t, const struct r
 		if (!c->name)
 			continue;
 		if (v->type == VALUE_DISTRIBUTION && c->flags & COLUMN_INLINE)
-			put_distribution(w, v->distribution);
+			json_put_distribution(w, v->distribution);
 		else
-			put_value(w, c->name, v);
+			json_put_value(w, c->name, v);
 	}
 	json_end_object(w);
 }
 
-static void put_table(struct json_writer *w, const char *name, const struct table *t)
+static void json_put_table(struct json_writer *w, const char *name, const struct table *t)
 {
 	json_begin_array(w, name);
-	for (const struct row *row = t->first; row; row = row->next) {
+	for (const struct table_row *row = t->first; row; row = row->next) {
 		if (!row->note)
-			put_row(w, t, row);
+			json_put_row(w, t, row);
 	}
 	json_end_array(w);
 }
 
-static void put_value(struct json_writer *w, const char *name, const struct value *v)
+static void json_put_value(struct json_writer *w, const char *name, const struct value *v)
 {
 	switch (v->type) {
 	case VALUE_ABSENT:
@@ -141,39 +141,39 @@ static void put_value(struct json_writer *w, const char *name, const struct valu
 		json_string(w, name, v->string);
 		return;
 	case VALUE_OBJECT:
-		put_object(w, name, v->object);
+		json_put_object(w, name, v->object);
 		return;
 	case VALUE_LIST:
-		put_list(w, name, v->list);
+		json_put_list(w, name, v->list);
 		return;
 	case VALUE_TABLE:
-		put_table(w, name, v->table);
+		json_put_table(w, name, v->table);
 		return;
 	case VALUE_DISTRIBUTION:
 		json_begin_object(w, name);
-		put_distribution(w, v->distribution);
+		json_put_distribution(w, v->distribution);
 		json_end_object(w);
 		return;
 	}
 }
 
-static void put_provenance(struct json_writer *w, const struct provenance *p)
+static void json_put_provenance(struct json_writer *w, const struct provenance *p)
 {
 	json_begin_object(w, "hostlat");
 	json_string(w, "version", p->version);
 	json_string(w, "command", p->command);
 	json_u64(w, "schema", p->schema);
 	json_string(w, "host", p->host);
-	put_ns(w, "started_ns", p->started_ns, p->started_ns != 0);
+	json_put_ns(w, "started_ns", p->started_ns, p->started_ns != 0);
 	json_end_object(w);
 }
 
-static void put_verdict(struct json_writer *w, const struct report *r)
+static void json_put_verdict(struct json_writer *w, const struct report *r)
 {
 	if (!r->verdict)
 		return;
 	json_string(w, "verdict", r->verdict);
-	put_table(w, "reasons", r->reasons);
+	json_put_table(w, "reasons", r->reasons);
 }
 
 void json_report(const struct report *r, enum json_layout layout, struct strbuf *out)
@@ -182,12 +182,12 @@ void json_report(const struct report *r, enum json_layout layout, struct strbuf 
 
 	json_writer_init(&w, out, layout == JSON_DOCUMENT ? 2 : 0);
 	json_begin_object(&w, NULL);
-	put_provenance(&w, &r->provenance);
-	for (const struct field *f = r->body.first; f; f = f->next) {
+	json_put_provenance(&w, &r->provenance);
+	for (const struct object_field *f = r->body.first; f; f = f->next) {
 		if (f->value.type == VALUE_VERDICT)
-			put_verdict(&w, r);
+			json_put_verdict(&w, r);
 		else if (f->name)
-			put_value(&w, f->name, &f->value);
+			json_put_value(&w, f->name, &f->value);
 	}
 	json_end_object(&w);
 	strbuf_putc(out, '\n');

@@ -7,7 +7,7 @@
 
 #include "base/utf8.h"
 
-struct reader {
+struct json_text_reader {
 	const char *at, *end;
 	const char *what; /* the first fault, found at `at`; NULL: none */
 	struct strbuf *out;
@@ -16,19 +16,19 @@ struct reader {
 	bool opened; /* the innermost of them has nothing in it yet */
 };
 
-static bool fail(struct reader *r, const char *what)
+static bool json_text_fail(struct json_text_reader *r, const char *what)
 {
 	if (!r->what)
 		r->what = what;
 	return false;
 }
 
-static bool is_digit(char c)
+static bool json_text_is_digit(char c)
 {
 	return c >= '0' && c <= '9';
 }
 
-static void skip_space(struct reader *r)
+static void json_text_skip_space(struct json_text_reader *r)
 {
 	while (r->at < r->end &&
 	       (*r->at == ' ' || *r->at == '\t' || *r->at == '\n' || *r->at == '\r'))
@@ -36,61 +36,61 @@ static void skip_space(struct reader *r)
 }
 
 /* The byte here, as it is; NUL at the end. */
-static char peek(const struct reader *r)
+static char json_text_peek(const struct json_text_reader *r)
 {
 	return r->at < r->end ? *r->at : '\0';
 }
 
-static bool take(struct reader *r, char c, const char *what)
+static bool json_text_expect(struct json_text_reader *r, char c, const char *what)
 {
-	skip_space(r);
-	if (peek(r) != c || r->at == r->end)
-		return fail(r, r->at == r->end ? "the text ends here" : what);
+	json_text_skip_space(r);
+	if (json_text_peek(r) != c || r->at == r->end)
+		return json_text_fail(r, r->at == r->end ? "the text ends here" : what);
 	strbuf_putc(r->out, *r->at++);
 	return true;
 }
 
 /* What follows a backslash. */
-static bool take_escape(struct reader *r)
+static bool json_text_copy_escape(struct json_text_reader *r)
 {
 	size_t n = 2;
 
 	if (r->end - r->at < 2 || !r->at[1] || !strchr("\"\\/bfnrtu", r->at[1]))
-		return fail(r, "not an escape of JSON");
+		return json_text_fail(r, "not an escape of JSON");
 	if (r->at[1] == 'u') {
 		for (n = 2; n < 6; n++)
 			if (r->end - r->at <= (ptrdiff_t)n || !r->at[n] ||
 			    !strchr("0123456789abcdefABCDEF", r->at[n]))
-				return fail(r, "not an escape of JSON");
+				return json_text_fail(r, "not an escape of JSON");
 	}
 	strbuf_add(r->out, r->at, n);
 	r->at += n;
 	return true;
 }
 
-static bool take_character(struct reader *r)
+static bool json_text_copy_character(struct json_text_reader *r)
 {
 	unsigned char c = (unsigned char)*r->at;
 	size_t len;
 
 	if (c == '\\')
-		return take_escape(r);
+		return json_text_copy_escape(r);
 	if (c < 0x20)
-		return fail(r, "a control character in a string");
+		return json_text_fail(r, "a control character in a string");
 	if (c == '<' || c == '>' || c == '&') {
 		strbuf_printf(r->out, "\\u%04x", c);
 		r->at++;
 		return true;
 	}
 	if (utf8_next(r->at, &len) == 0xfffd && len == 1)
-		return fail(r, "not UTF-8");
+		return json_text_fail(r, "not UTF-8");
 	strbuf_add(r->out, r->at, len);
 	r->at += len;
 	return true;
 }
 
 /* The longest run of characters that need no care goes in one piece. */
-static void take_plain(struct reader *r)
+static void json_text_copy_plain(struct json_text_reader *r)
 {
 	const char *from = r->at;
 
@@ -100,57 +100,57 @@ static void take_plain(struct reader *r)
 	strbuf_add(r->out, from, (size_t)(r->at - from));
 }
 
-static bool take_string(struct reader *r)
+static bool json_text_copy_string(struct json_text_reader *r)
 {
-	if (!take(r, '"', "a string should begin here"))
+	if (!json_text_expect(r, '"', "a string should begin here"))
 		return false;
 	for (;;) {
-		take_plain(r);
+		json_text_copy_plain(r);
 		if (r->at == r->end)
-			return fail(r, "the text ends in a string");
+			return json_text_fail(r, "the text ends in a string");
 		if (*r->at == '"')
 			break;
-		if (!take_character(r))
+		if (!json_text_copy_character(r))
 			return false;
 	}
 	strbuf_putc(r->out, *r->at++);
 	return true;
 }
 
-static bool skip_digits(struct reader *r)
+static bool json_text_skip_digits(struct json_text_reader *r)
 {
-	if (!is_digit(peek(r)))
-		return fail(r, "a digit should be here");
-	while (is_digit(peek(r)))
+	if (!json_text_is_digit(json_text_peek(r)))
+		return json_text_fail(r, "a digit should be here");
+	while (json_text_is_digit(json_text_peek(r)))
 		r->at++;
 	return true;
 }
 
-static bool take_number(struct reader *r)
+static bool json_text_copy_number(struct json_text_reader *r)
 {
 	const char *from = r->at, *digits;
 	bool whole = true, quoted;
 
-	if (peek(r) == '-')
+	if (json_text_peek(r) == '-')
 		r->at++;
 	digits = r->at;
-	if (peek(r) == '0')
+	if (json_text_peek(r) == '0')
 		r->at++;
-	else if (!skip_digits(r))
+	else if (!json_text_skip_digits(r))
 		return false;
 	quoted = r->at - digits > JSON_TEXT_DIGITS;
-	if (peek(r) == '.') {
+	if (json_text_peek(r) == '.') {
 		whole = false;
 		r->at++;
-		if (!skip_digits(r))
+		if (!json_text_skip_digits(r))
 			return false;
 	}
-	if (peek(r) == 'e' || peek(r) == 'E') {
+	if (json_text_peek(r) == 'e' || json_text_peek(r) == 'E') {
 		whole = false;
 		r->at++;
-		if (peek(r) == '+' || peek(r) == '-')
+		if (json_text_peek(r) == '+' || json_text_peek(r) == '-')
 			r->at++;
-		if (!skip_digits(r))
+		if (!json_text_skip_digits(r))
 			return false;
 	}
 	if (whole && quoted)
@@ -161,7 +161,7 @@ static bool take_number(struct reader *r)
 	return true;
 }
 
-static bool take_word(struct reader *r)
+static bool json_text_copy_word(struct json_text_reader *r)
 {
 	static const char *const words[] = { "null", "true", "false" };
 
@@ -174,49 +174,49 @@ static bool take_word(struct reader *r)
 			return true;
 		}
 	}
-	return fail(r, r->at == r->end ? "the text ends here" : "a value should be here");
+	return json_text_fail(r, r->at == r->end ? "the text ends here" : "a value should be here");
 }
 
-static bool take_open(struct reader *r)
+static bool json_text_copy_open(struct json_text_reader *r)
 {
 	if (r->depth == JSON_TEXT_DEPTH_MAX)
-		return fail(r, "too many arrays and objects in each other");
+		return json_text_fail(r, "too many arrays and objects in each other");
 	r->open[r->depth++] = *r->at == '{' ? '}' : ']';
 	r->opened = true;
 	strbuf_putc(r->out, *r->at++);
 	return true;
 }
 
-static bool take_name(struct reader *r)
+static bool json_text_copy_name(struct json_text_reader *r)
 {
-	skip_space(r);
-	return take_string(r) && take(r, ':', "a colon should be here");
+	json_text_skip_space(r);
+	return json_text_copy_string(r) && json_text_expect(r, ':', "a colon should be here");
 }
 
 /* A value, or the beginning of one that holds others. */
-static bool take_value(struct reader *r)
+static bool json_text_copy_value(struct json_text_reader *r)
 {
 	char c;
 
-	skip_space(r);
+	json_text_skip_space(r);
 	r->opened = false;
-	c = peek(r);
+	c = json_text_peek(r);
 	if (c == '{' || c == '[')
-		return take_open(r);
+		return json_text_copy_open(r);
 	if (c == '"')
-		return take_string(r);
-	if (c == '-' || is_digit(c))
-		return take_number(r);
-	return take_word(r);
+		return json_text_copy_string(r);
+	if (c == '-' || json_text_is_digit(c))
+		return json_text_copy_number(r);
+	return json_text_copy_word(r);
 }
 
 /* After a value: what it closes, and the comma before the next. */
-static bool take_ends(struct reader *r)
+static bool json_text_copy_ends(struct json_text_reader *r)
 {
 	while (r->depth) {
-		skip_space(r);
-		if (peek(r) != r->open[r->depth - 1])
-			return take(r, ',', "a comma or the end should be here");
+		json_text_skip_space(r);
+		if (json_text_peek(r) != r->open[r->depth - 1])
+			return json_text_expect(r, ',', "a comma or the end should be here");
 		strbuf_putc(r->out, *r->at++);
 		r->depth--;
 		r->opened = false;
@@ -224,39 +224,39 @@ static bool take_ends(struct reader *r)
 	return true;
 }
 
-static bool is_empty(struct reader *r)
+static bool json_text_is_empty(struct json_text_reader *r)
 {
-	skip_space(r);
-	return peek(r) == r->open[r->depth - 1];
+	json_text_skip_space(r);
+	return json_text_peek(r) == r->open[r->depth - 1];
 }
 
-static bool take_member(struct reader *r)
+static bool json_text_copy_member(struct json_text_reader *r)
 {
-	return (r->open[r->depth - 1] != '}' || take_name(r)) && take_value(r);
+	return (r->open[r->depth - 1] != '}' || json_text_copy_name(r)) && json_text_copy_value(r);
 }
 
-static bool take_all(struct reader *r)
+static bool json_text_copy_document(struct json_text_reader *r)
 {
-	skip_space(r);
-	if (peek(r) != '{')
-		return fail(r, "an object should begin here");
-	take_open(r);
+	json_text_skip_space(r);
+	if (json_text_peek(r) != '{')
+		return json_text_fail(r, "an object should begin here");
+	json_text_copy_open(r);
 	while (r->depth) {
 		unsigned int depth = r->depth;
 
-		if (r->opened && is_empty(r)) {
-			if (!take_ends(r))
+		if (r->opened && json_text_is_empty(r)) {
+			if (!json_text_copy_ends(r))
 				return false;
 			continue;
 		}
-		if (!take_member(r) || (r->depth == depth && !take_ends(r)))
+		if (!json_text_copy_member(r) || (r->depth == depth && !json_text_copy_ends(r)))
 			return false;
 	}
-	skip_space(r);
-	return r->at == r->end || fail(r, "something follows the object");
+	json_text_skip_space(r);
+	return r->at == r->end || json_text_fail(r, "something follows the object");
 }
 
-static void place(const char *text, const char *at, struct json_text_fault *fault)
+static void json_text_locate(const char *text, const char *at, struct json_text_fault *fault)
 {
 	const char *line = text;
 
@@ -273,12 +273,12 @@ static void place(const char *text, const char *at, struct json_text_fault *faul
 bool json_text_is_result(const char *text, size_t n)
 {
 	static const char *const begins[] = { "{", "\"hostlat\"", ":", "{" };
-	struct reader r = { .at = text, .end = text + n };
+	struct json_text_reader r = { .at = text, .end = text + n };
 
 	for (size_t i = 0; i < sizeof(begins) / sizeof(begins[0]); i++) {
 		size_t len = strlen(begins[i]);
 
-		skip_space(&r);
+		json_text_skip_space(&r);
 		if ((size_t)(r.end - r.at) < len || memcmp(r.at, begins[i], len) != 0)
 			return false;
 		r.at += len;
@@ -288,12 +288,12 @@ bool json_text_is_result(const char *text, size_t n)
 
 int json_text_copy(const char *text, size_t n, struct strbuf *out, struct json_text_fault *fault)
 {
-	struct reader r = { .at = text, .end = text + n, .out = out };
+	struct json_text_reader r = { .at = text, .end = text + n, .out = out };
 	size_t before = out->len;
 
-	if (!take_all(&r)) {
+	if (!json_text_copy_document(&r)) {
 		strbuf_truncate(out, before);
-		place(text, r.at, fault);
+		json_text_locate(text, r.at, fault);
 		fault->what = r.what;
 		return -EBADMSG;
 	}

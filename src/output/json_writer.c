@@ -12,7 +12,7 @@ void json_writer_init(struct json_writer *w, struct strbuf *out, unsigned int li
 	*w = (struct json_writer){ .out = out, .lines = lines };
 }
 
-static void put_quoted(struct strbuf *out, const char *s)
+static void json_put_quoted(struct strbuf *out, const char *s)
 {
 	size_t len;
 
@@ -35,7 +35,7 @@ static void put_quoted(struct strbuf *out, const char *s)
 	strbuf_putc(out, '"');
 }
 
-static void break_line(struct json_writer *w)
+static void json_break_line(struct json_writer *w)
 {
 	if (w->depth <= w->lines) {
 		strbuf_putc(w->out, '\n');
@@ -44,7 +44,7 @@ static void break_line(struct json_writer *w)
 }
 
 /* Everything that comes before a value: the comma, the line and the name. */
-static void begin_value(struct json_writer *w, const char *name)
+static void json_begin_value(struct json_writer *w, const char *name)
 {
 	unsigned int level = w->depth - 1;
 
@@ -53,17 +53,17 @@ static void begin_value(struct json_writer *w, const char *name)
 		if (w->filled[level])
 			strbuf_puts(w->out, w->depth <= w->lines ? "," : ", ");
 		w->filled[level] = true;
-		break_line(w);
+		json_break_line(w);
 	}
 	if (name) {
-		put_quoted(w->out, name);
+		json_put_quoted(w->out, name);
 		strbuf_puts(w->out, ": ");
 	}
 }
 
-static void begin(struct json_writer *w, const char *name, bool array)
+static void json_begin(struct json_writer *w, const char *name, bool array)
 {
-	begin_value(w, name);
+	json_begin_value(w, name);
 	BUG_ON(w->depth == JSON_DEPTH_MAX);
 	w->array[w->depth] = array;
 	w->filled[w->depth] = false;
@@ -71,7 +71,7 @@ static void begin(struct json_writer *w, const char *name, bool array)
 	strbuf_putc(w->out, array ? '[' : '{');
 }
 
-static void end(struct json_writer *w, bool array)
+static void json_end(struct json_writer *w, bool array)
 {
 	bool filled;
 
@@ -87,45 +87,45 @@ static void end(struct json_writer *w, bool array)
 
 void json_begin_object(struct json_writer *w, const char *name)
 {
-	begin(w, name, false);
+	json_begin(w, name, false);
 }
 
 void json_end_object(struct json_writer *w)
 {
-	end(w, false);
+	json_end(w, false);
 }
 
 void json_begin_array(struct json_writer *w, const char *name)
 {
-	begin(w, name, true);
+	json_begin(w, name, true);
 }
 
 void json_end_array(struct json_writer *w)
 {
-	end(w, true);
+	json_end(w, true);
 }
 
 void json_null(struct json_writer *w, const char *name)
 {
-	begin_value(w, name);
+	json_begin_value(w, name);
 	strbuf_puts(w->out, "null");
 }
 
 void json_bool(struct json_writer *w, const char *name, bool b)
 {
-	begin_value(w, name);
+	json_begin_value(w, name);
 	strbuf_puts(w->out, b ? "true" : "false");
 }
 
 void json_u64(struct json_writer *w, const char *name, uint64_t n)
 {
-	begin_value(w, name);
+	json_begin_value(w, name);
 	strbuf_printf(w->out, "%" PRIu64, n);
 }
 
 void json_s64(struct json_writer *w, const char *name, int64_t n)
 {
-	begin_value(w, name);
+	json_begin_value(w, name);
 	strbuf_printf(w->out, "%" PRId64, n);
 }
 
@@ -135,7 +135,7 @@ void json_double(struct json_writer *w, const char *name, double d)
 		json_null(w, name);
 		return;
 	}
-	begin_value(w, name);
+	json_begin_value(w, name);
 	strbuf_printf(w->out, "%.6g", d);
 }
 
@@ -145,6 +145,6 @@ void json_string(struct json_writer *w, const char *name, const char *s)
 		json_null(w, name);
 		return;
 	}
-	begin_value(w, name);
-	put_quoted(w->out, s);
+	json_begin_value(w, name);
+	json_put_quoted(w->out, s);
 }

@@ -19,7 +19,7 @@ void spark_axis_init(struct spark_axis *axis)
 }
 
 /* log10 of a time; 0 ns counts as 1 ns. */
-static double decade(uint64_t ns)
+static double spark_decade(uint64_t ns)
 {
 	return ns ? log10((double)ns) : 0;
 }
@@ -34,9 +34,9 @@ void spark_axis_add(struct spark_axis *axis, const struct hist *h)
 	/* Zeros stand at the left end, wherever that is. */
 	if (hist_quantile(h, 1, &last) || !last.hi)
 		return;
-	hi = (int)ceil(decade(last.hi));
+	hi = (int)ceil(spark_decade(last.hi));
 	lo = hist_next(h, &first, &count) ?
-		(int)floor(decade(bucket_edges_floor(h->schema, first))) : hi;
+		(int)floor(spark_decade(bucket_edges_floor(h->schema, first))) : hi;
 	if (hi > DECADE_MAX)
 		hi = DECADE_MAX;
 	if (hi <= lo)
@@ -47,7 +47,7 @@ void spark_axis_add(struct spark_axis *axis, const struct hist *h)
 		axis->hi = hi;
 }
 
-static void put_power(struct strbuf *out, int power)
+static void spark_put_power(struct strbuf *out, int power)
 {
 	char buf[HUMAN_MAX];
 	uint64_t ns = 1;
@@ -70,8 +70,8 @@ void spark_put_axis(const struct spark_axis *axis, struct strbuf *out)
 
 	if (axis->lo >= axis->hi)
 		return;
-	put_power(out, axis->lo);
-	put_power(&right, axis->hi);
+	spark_put_power(out, axis->lo);
+	spark_put_power(&right, axis->hi);
 	used = utf8_width(strbuf_str(out) + start) + utf8_width(strbuf_str(&right));
 	if (used < axis->width)
 		strbuf_fill(out, ' ', axis->width - used);
@@ -79,9 +79,9 @@ void spark_put_axis(const struct spark_axis *axis, struct strbuf *out)
 	strbuf_release(&right);
 }
 
-static size_t cell_of(const struct spark_axis *axis, uint64_t ns)
+static size_t spark_cell(const struct spark_axis *axis, uint64_t ns)
 {
-	double at = (decade(ns) - axis->lo) / (axis->hi - axis->lo) * (double)axis->width;
+	double at = (spark_decade(ns) - axis->lo) / (axis->hi - axis->lo) * (double)axis->width;
 
 	if (at < 0)
 		return 0;
@@ -89,7 +89,7 @@ static size_t cell_of(const struct spark_axis *axis, uint64_t ns)
 }
 
 /* The geometric middle of a bucket. */
-static uint64_t middle(const struct hist *h, int32_t index)
+static uint64_t spark_bucket_middle(const struct hist *h, int32_t index)
 {
 	return (uint64_t)sqrt(bucket_edges_double(h->schema, index - 1) *
 			      bucket_edges_double(h->schema, index));
@@ -103,10 +103,10 @@ void spark_put(const struct spark_axis *axis, const struct hist *h, struct strbu
 
 	if (axis->lo >= axis->hi)
 		return;
-	cells[cell_of(axis, 0)] += h->zero;
-	cells[cell_of(axis, h->max)] += h->over;
+	cells[spark_cell(axis, 0)] += h->zero;
+	cells[spark_cell(axis, h->max)] += h->over;
 	while (hist_next(h, &index, &count))
-		cells[cell_of(axis, middle(h, index))] += count;
+		cells[spark_cell(axis, spark_bucket_middle(h, index))] += count;
 	for (size_t i = 0; i < axis->width; i++)
 		most = cells[i] > most ? cells[i] : most;
 	for (size_t i = 0; i < axis->width; i++) {

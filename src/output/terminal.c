@@ -14,7 +14,7 @@
 #define WIDTH_MIN 40
 
 /* The environment is asked, not setlocale(): that would change how this process writes numbers. */
-static bool locale_is_utf8(void)
+static bool terminal_is_utf8(void)
 {
 	static const char *const names[] = { "LC_ALL", "LC_CTYPE", "LANG" };
 
@@ -36,7 +36,7 @@ bool terminal_style(int fd, bool color, struct text_style *style)
 		.width = TEXT_WIDTH_DEFAULT,
 		.wrap = terminal,
 		.color = color,
-		.utf8 = locale_is_utf8(),
+		.utf8 = terminal_is_utf8(),
 	};
 	if (terminal && !ioctl(fd, TIOCGWINSZ, &size) && size.ws_col)
 		style->width = size.ws_col < WIDTH_MIN ? WIDTH_MIN : size.ws_col;

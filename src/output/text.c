@@ -49,8 +49,8 @@ struct text_table {
 
 /* -- lines ---------------------------------------------------------------------------------- */
 
-static void put_painted(struct strbuf *out, const struct text_style *style,
-			const struct paint *paint, const char *text, size_t len)
+static void text_put_painted(struct strbuf *out, const struct text_style *style,
+			     const struct paint *paint, const char *text, size_t len)
 {
 	if (!style->color)
 		paint = &plain;
@@ -60,7 +60,7 @@ static void put_painted(struct strbuf *out, const struct text_style *style,
 }
 
 /* Bytes of `text` that fit into `width` columns (at least one), cut at a space if there is one. */
-static size_t fitting(const char *text, size_t width)
+static size_t text_fitting_bytes(const char *text, size_t width)
 {
 	size_t at = 0, columns = 0, space = 0, len;
 
@@ -76,8 +76,8 @@ static size_t fitting(const char *text, size_t width)
 	return at;
 }
 
-static void put_line(struct strbuf *out, const struct text_style *style,
-		     const struct paint *paint, const char *text)
+static void text_put_line(struct strbuf *out, const struct text_style *style,
+			  const struct paint *paint, const char *text)
 {
 	struct strbuf clean = STRBUF_INIT(LINE_MAX_BYTES);
 	const char *rest;
@@ -85,9 +85,9 @@ static void put_line(struct strbuf *out, const struct text_style *style,
 	utf8_put_clean(&clean, text);
 	rest = strbuf_str(&clean);
 	do {
-		size_t len = style->wrap ? fitting(rest, style->width) : strlen(rest);
+		size_t len = style->wrap ? text_fitting_bytes(rest, style->width) : strlen(rest);
 
-		put_painted(out, style, paint, rest, len);
+		text_put_painted(out, style, paint, rest, len);
 		strbuf_putc(out, '\n');
 		rest += len;
 		rest += strspn(rest, " ");
@@ -97,7 +97,7 @@ static void put_line(struct strbuf *out, const struct text_style *style,
 
 /* -- values --------------------------------------------------------------------------------- */
 
-static void put_text(struct strbuf *out, const struct value *v)
+static void text_put_value(struct strbuf *out, const struct value *v)
 {
 	char buf[HUMAN_MAX];
 
@@ -130,9 +130,9 @@ static void put_text(struct strbuf *out, const struct value *v)
 		strbuf_puts(out, v->string);
 		return;
 	case VALUE_OBJECT:
-		for (const struct field *f = v->object->first; f; f = f->next) {
+		for (const struct object_field *f = v->object->first; f; f = f->next) {
 			strbuf_printf(out, "%s=", f->name);
-			put_text(out, &f->value);
+			text_put_value(out, &f->value);
 			strbuf_puts(out, f->next ? " " : "");
 		}
 		return;
@@ -145,26 +145,26 @@ static void put_text(struct strbuf *out, const struct value *v)
 	}
 }
 
-static struct value quantile(const struct distribution *d, enum report_quantile which)
+static struct value text_quantile(const struct distribution *d, enum report_quantile which)
 {
 	const struct report_quantile_value *q = &d->quantiles[which];
 
 	return value_known_ns(q->known, q->ns);
 }
 
-static struct value part_of(const struct distribution *d, unsigned int show)
+static struct value text_part(const struct distribution *d, unsigned int show)
 {
 	switch (show) {
 	case SHOW_COUNT:
 		return value_u64(d->hist->count);
 	case SHOW_P50:
-		return quantile(d, REPORT_P50);
+		return text_quantile(d, REPORT_P50);
 	case SHOW_P90:
-		return quantile(d, REPORT_P90);
+		return text_quantile(d, REPORT_P90);
 	case SHOW_P99:
-		return quantile(d, REPORT_P99);
+		return text_quantile(d, REPORT_P99);
 	case SHOW_P999:
-		return quantile(d, REPORT_P999);
+		return text_quantile(d, REPORT_P999);
 	case SHOW_MAX:
 		if (d->hist->count && d->hist->min <= d->hist->max)
 			return value_ns(d->hist->max);
@@ -175,32 +175,32 @@ static struct value part_of(const struct distribution *d, unsigned int show)
 
 /* -- tables --------------------------------------------------------------------------------- */
 
-static bool is_number(enum value_type type)
+static bool text_is_number(enum value_type type)
 {
 	return type == VALUE_U64 || type == VALUE_S64 || type == VALUE_NS || type == VALUE_SNS ||
 	       type == VALUE_FRACTION || type == VALUE_NUMBER;
 }
 
 /* Numbers stand at the right. */
-static bool column_is_right(const struct table *t, size_t column)
+static bool text_column_is_right(const struct table *t, size_t column)
 {
-	for (const struct row *row = t->first; row; row = row->next) {
+	for (const struct table_row *row = t->first; row; row = row->next) {
 		enum value_type type = row->cells[column].type;
 
 		if (type != VALUE_ABSENT && type != VALUE_NULL)
-			return is_number(type);
+			return text_is_number(type);
 	}
 	return false;
 }
 
-static void add_column(struct text_table *tt, struct text_column column)
+static void text_add_column(struct text_table *tt, struct text_column column)
 {
 	BUG_ON(tt->ncolumns == GRID_COLUMNS_MAX);
 	tt->columns[tt->ncolumns++] = column;
 }
 
 /* All columns but those with one of the flags `without`. */
-static void plan_columns(struct text_table *tt, const struct table *t, unsigned int without)
+static void text_plan_columns(struct text_table *tt, const struct table *t, unsigned int without)
 {
 	*tt = (struct text_table){ .table = t, .spark = t->ncolumns };
 	for (size_t i = 0; i < t->ncolumns; i++) {
@@ -209,14 +209,17 @@ static void plan_columns(struct text_table *tt, const struct table *t, unsigned 
 		if (!c->head || c->flags & without)
 			continue;
 		if (!c->show) {
-			add_column(tt, (struct text_column){
-				.source = i, .head = c->head, .part = "",
-				.right = column_is_right(t, i), .flex = c->flags & COLUMN_FLEX });
+			text_add_column(tt,
+					(struct text_column){ .source = i,
+							      .head = c->head,
+							      .part = "",
+							      .right = text_column_is_right(t, i),
+							      .flex = c->flags & COLUMN_FLEX });
 			continue;
 		}
 		for (size_t k = 0; k < ARRAY_LEN(parts); k++) {
 			if (c->show & parts[k].show)
-				add_column(tt, (struct text_column){
+				text_add_column(tt, (struct text_column){
 					.source = i, .show = parts[k].show, .right = true,
 					.head = c->head, .part = parts[k].head });
 		}
@@ -225,7 +228,7 @@ static void plan_columns(struct text_table *tt, const struct table *t, unsigned 
 	}
 }
 
-static void put_heads(const struct text_table *tt, struct grid *g)
+static void text_put_heads(const struct text_table *tt, struct grid *g)
 {
 	char head[80];
 
@@ -238,21 +241,21 @@ static void put_heads(const struct text_table *tt, struct grid *g)
 	}
 }
 
-static void put_cell(const struct text_column *c, const struct row *row, struct grid *g,
-		     struct strbuf *buf)
+static void text_put_cell(const struct text_column *c, const struct table_row *row, struct grid *g,
+			  struct strbuf *buf)
 {
 	struct value v = row->cells[c->source];
 
 	if (v.type == VALUE_DISTRIBUTION)
-		v = part_of(v.distribution, c->show);
+		v = text_part(v.distribution, c->show);
 	strbuf_reset(buf);
-	put_text(buf, &v);
+	text_put_value(buf, &v);
 	grid_cell(g, strbuf_str(buf));
 }
 
 /* The note stands where the first of the absent cells at the row's end would. */
-static void put_cells(const struct text_table *tt, const struct row *row, struct grid *g,
-		      struct strbuf *buf)
+static void text_put_cells(const struct text_table *tt, const struct table_row *row, struct grid *g,
+			   struct strbuf *buf)
 {
 	bool noted = !row->note;
 
@@ -262,12 +265,12 @@ static void put_cells(const struct text_table *tt, const struct row *row, struct
 		if (absent && !noted && tt->columns[i].right)
 			grid_note(g, row->note);
 		else
-			put_cell(&tt->columns[i], row, g, buf);
+			text_put_cell(&tt->columns[i], row, g, buf);
 		noted |= absent && tt->columns[i].right;
 	}
 }
 
-static const struct hist *spark_hist(const struct text_table *tt, const struct row *row)
+static const struct hist *text_spark_hist(const struct text_table *tt, const struct table_row *row)
 {
 	const struct value *v = &row->cells[tt->spark];
 
@@ -275,8 +278,8 @@ static const struct hist *spark_hist(const struct text_table *tt, const struct r
 }
 
 /* Sparklines take what is left of the line. Returns the columns of the rest, without the gap. */
-static size_t plan_spark(const struct text_table *tt, struct grid *g, size_t width,
-			 struct spark_axis *axis)
+static size_t text_plan_spark(const struct text_table *tt, struct grid *g, size_t width,
+			      struct spark_axis *axis)
 {
 	size_t least = grid_least(g) + GRID_GAP + SPARK_WIDTH_MIN;
 	size_t used;
@@ -290,18 +293,18 @@ static size_t plan_spark(const struct text_table *tt, struct grid *g, size_t wid
 	axis->width = width - used - GRID_GAP;
 	if (axis->width > SPARK_WIDTH_MAX)
 		axis->width = SPARK_WIDTH_MAX;
-	for (const struct row *row = tt->table->first; row; row = row->next) {
-		if (spark_hist(tt, row))
-			spark_axis_add(axis, spark_hist(tt, row));
+	for (const struct table_row *row = tt->table->first; row; row = row->next) {
+		if (text_spark_hist(tt, row))
+			spark_axis_add(axis, text_spark_hist(tt, row));
 	}
 	return used;
 }
 
 /* `row` is NULL for the line of the heads. */
-static void put_spark(const struct text_table *tt, const struct row *row, size_t used,
-		      const struct spark_axis *axis, struct strbuf *line)
+static void text_put_spark(const struct text_table *tt, const struct table_row *row, size_t used,
+			   const struct spark_axis *axis, struct strbuf *line)
 {
-	const struct hist *h = row && axis->width ? spark_hist(tt, row) : NULL;
+	const struct hist *h = row && axis->width ? text_spark_hist(tt, row) : NULL;
 	size_t width = utf8_width(strbuf_str(line));
 
 	if (!axis->width || (row && !h) || width > used)
@@ -315,56 +318,57 @@ static void put_spark(const struct text_table *tt, const struct row *row, size_t
 		strbuf_truncate(line, line->len - 1);
 }
 
-static void put_rows(const struct text_table *tt, struct grid *g, const struct text_style *style,
-		     struct strbuf *out)
+static void text_put_rows(const struct text_table *tt, struct grid *g,
+			  const struct text_style *style, struct strbuf *out)
 {
 	struct strbuf line = STRBUF_INIT(LINE_MAX_BYTES);
-	const struct row *row = NULL;
+	const struct table_row *row = NULL;
 	struct spark_axis axis;
-	size_t used = plan_spark(tt, g, style->width, &axis);
+	size_t used = text_plan_spark(tt, g, style->width, &axis);
 
 	for (size_t at = 0; at < grid_rows(g); at++) {
 		strbuf_reset(&line);
 		grid_put_row(g, at, &line);
-		put_spark(tt, row, used, &axis, &line);
-		put_painted(out, style, !row ? &dim : row->note ? &yellow : &plain,
-			    strbuf_str(&line), line.len);
+		text_put_spark(tt, row, used, &axis, &line);
+		text_put_painted(out, style, !row ? &dim : row->note ? &yellow : &plain,
+				 strbuf_str(&line), line.len);
 		strbuf_putc(out, '\n');
 		row = row ? row->next : tt->table->first;
 	}
 	strbuf_release(&line);
 }
 
-static void fill_grid(const struct text_table *tt, struct grid *g)
+static void text_fill_grid(const struct text_table *tt, struct grid *g)
 {
 	struct strbuf buf = STRBUF_INIT(LINE_MAX_BYTES);
 
 	grid_init(g);
 	for (size_t i = 0; i < tt->ncolumns; i++)
 		grid_column(g, tt->columns[i].right, tt->columns[i].flex);
-	put_heads(tt, g);
-	for (const struct row *row = tt->table->first; row; row = row->next)
-		put_cells(tt, row, g, &buf);
+	text_put_heads(tt, g);
+	for (const struct table_row *row = tt->table->first; row; row = row->next)
+		text_put_cells(tt, row, g, &buf);
 	strbuf_release(&buf);
 }
 
-static void put_table(const struct table *t, const struct text_style *style, struct strbuf *out)
+static void text_put_table(const struct table *t, const struct text_style *style,
+			   struct strbuf *out)
 {
 	struct text_table tt;
 	struct grid g;
 
-	plan_columns(&tt, t, 0);
+	text_plan_columns(&tt, t, 0);
 	if (!tt.ncolumns || !t->nrows)
 		return;
 	if (t->head)
-		put_line(out, style, &dim, t->head);
-	fill_grid(&tt, &g);
+		text_put_line(out, style, &dim, t->head);
+	text_fill_grid(&tt, &g);
 	if (grid_least(&g) > style->width) {
 		grid_release(&g);
-		plan_columns(&tt, t, COLUMN_SPARE);
-		fill_grid(&tt, &g);
+		text_plan_columns(&tt, t, COLUMN_SPARE);
+		text_fill_grid(&tt, &g);
 	}
-	put_rows(&tt, &g, style, out);
+	text_put_rows(&tt, &g, style, out);
 	if (g.error && !out->error)
 		out->error = g.error;
 	grid_release(&g);
@@ -373,7 +377,8 @@ static void put_table(const struct table *t, const struct text_style *style, str
 /* -- the report ----------------------------------------------------------------------------- */
 
 /* A wrapped line breaks between the items of the summary, not within one. */
-static void put_title(const struct report *r, const struct text_style *style, struct strbuf *out)
+static void text_put_title(const struct report *r, const struct text_style *style,
+			   struct strbuf *out)
 {
 	struct strbuf line = STRBUF_INIT(LINE_MAX_BYTES);
 
@@ -383,32 +388,34 @@ static void put_title(const struct report *r, const struct text_style *style, st
 		size_t width = utf8_width(strbuf_str(&line)) + 3 + utf8_width(i->string);
 
 		if (style->wrap && line.len && width > style->width) {
-			put_line(out, style, &bold, strbuf_str(&line));
+			text_put_line(out, style, &bold, strbuf_str(&line));
 			strbuf_reset(&line);
 		}
 		strbuf_printf(&line, "%s%s", line.len ? "   " : "", i->string);
 	}
 	if (line.len)
-		put_line(out, style, &bold, strbuf_str(&line));
+		text_put_line(out, style, &bold, strbuf_str(&line));
 	strbuf_release(&line);
 }
 
-static void put_verdict(const struct report *r, const struct text_style *style, struct strbuf *out)
+static void text_put_verdict(const struct report *r, const struct text_style *style,
+			     struct strbuf *out)
 {
 	struct strbuf line = STRBUF_INIT(LINE_MAX_BYTES);
 
-	for (const struct row *row = r->reasons ? r->reasons->first : NULL; row; row = row->next) {
+	for (const struct table_row *row = r->reasons ? r->reasons->first : NULL; row;
+	     row = row->next) {
 		strbuf_reset(&line);
 		strbuf_printf(&line, "%s: %s", r->verdict, row->cells[1].string);
 		if (row->cells[2].type == VALUE_STRING)
 			strbuf_printf(&line, " (%s)", row->cells[2].string);
-		put_line(out, style, &yellow, strbuf_str(&line));
+		text_put_line(out, style, &yellow, strbuf_str(&line));
 	}
 	strbuf_release(&line);
 }
 
 /* Every character that hostlat itself uses has a stand-in of the same width. */
-static void fold_to_ascii(const char *s, struct strbuf *out)
+static void text_fold_to_ascii(const char *s, struct strbuf *out)
 {
 	static const struct {
 		uint32_t code;
@@ -432,20 +439,21 @@ static void fold_to_ascii(const char *s, struct strbuf *out)
 	}
 }
 
-static void put_body(const struct report *r, const struct text_style *style, struct strbuf *out)
+static void text_put_body(const struct report *r, const struct text_style *style,
+			  struct strbuf *out)
 {
-	put_title(r, style, out);
-	for (const struct field *f = r->body.first; f; f = f->next) {
+	text_put_title(r, style, out);
+	for (const struct object_field *f = r->body.first; f; f = f->next) {
 		switch (f->value.type) {
 		case VALUE_TABLE:
-			put_table(f->value.table, style, out);
+			text_put_table(f->value.table, style, out);
 			break;
 		case VALUE_LIST:
 			for (const struct item *i = f->value.list->first; i; i = i->next)
-				put_line(out, style, &plain, i->string);
+				text_put_line(out, style, &plain, i->string);
 			break;
 		case VALUE_VERDICT:
-			put_verdict(r, style, out);
+			text_put_verdict(r, style, out);
 			break;
 		default:
 			break;
@@ -458,12 +466,12 @@ void text_report(const struct report *r, const struct text_style *style, struct 
 	struct strbuf utf8;
 
 	if (style->utf8) {
-		put_body(r, style, out);
+		text_put_body(r, style, out);
 		return;
 	}
 	strbuf_init(&utf8, out->max);
-	put_body(r, style, &utf8);
-	fold_to_ascii(strbuf_str(&utf8), out);
+	text_put_body(r, style, &utf8);
+	text_fold_to_ascii(strbuf_str(&utf8), out);
 	if (utf8.error && !out->error)
 		out->error = utf8.error;
 	strbuf_release(&utf8);

@@ -127,7 +127,7 @@ struct value difference_table(struct report *r, const struct quantile_difference
 	return value_table(t);
 }
 
-static double factor(const struct quantile_difference *d)
+static double difference_factor(const struct quantile_difference *d)
 {
 	return fabs(log(((double)d->b.ns + 1) / ((double)d->a.ns + 1)));
 }
@@ -140,7 +140,7 @@ const struct quantile_difference *difference_greatest(const struct quantile_diff
 		const struct quantile_difference *d = &quantiles[i];
 
 		if (d->d.significant && d->a.ns != d->b.ns &&
-		    (!greatest || factor(d) > factor(greatest)))
+		    (!greatest || difference_factor(d) > difference_factor(greatest)))
 			greatest = d;
 	}
 	return greatest;
@@ -160,11 +160,11 @@ const char *difference_phrase(struct report *r, const struct quantile_difference
 
 /* ---- reasons ---- */
 
-void difference_take_reasons(struct report *into, const struct report *from, const char *which)
+void difference_add_reasons(struct report *into, const struct report *from, const char *which)
 {
 	if (!from->reasons)
 		return;
-	for (const struct row *row = from->reasons->first; row; row = row->next) {
+	for (const struct table_row *row = from->reasons->first; row; row = row->next) {
 		const struct value *cells = row->cells;
 
 		report_reason(into, cells[0].string,

@@ -51,6 +51,6 @@ struct value difference_significant(const struct difference *d);
 struct value difference_interval(struct report *r, const struct difference *d);
 
 /* Reasons of another report, told of `which`: "A: ...". */
-void difference_take_reasons(struct report *into, const struct report *from, const char *which);
+void difference_add_reasons(struct report *into, const struct report *from, const char *which);
 
 #endif

@@ -27,25 +27,25 @@ static const double quantiles[REPORT_QUANTILES] = {
 	[REPORT_P50] = 0.5, [REPORT_P90] = 0.9, [REPORT_P99] = 0.99, [REPORT_P999] = 0.999,
 };
 
-static void fail(struct report *r, int error)
+static void report_fail(struct report *r, int error)
 {
 	if (!r->error)
 		r->error = error;
 }
 
-static struct chunk *add_chunk(struct report *r, size_t size)
+static struct chunk *report_add_chunk(struct report *r, size_t size)
 {
 	struct chunk *c;
 
 	if (size < CHUNK_BYTES)
 		size = CHUNK_BYTES;
 	if (size > REPORT_MEMORY_MAX - r->bytes) {
-		fail(r, -E2BIG);
+		report_fail(r, -E2BIG);
 		return NULL;
 	}
 	c = malloc(sizeof(*c) + size);
 	if (!c) {
-		fail(r, -ENOMEM);
+		report_fail(r, -ENOMEM);
 		return NULL;
 	}
 	*c = (struct chunk){.next = r->chunks, .size = size};
@@ -55,7 +55,7 @@ static struct chunk *add_chunk(struct report *r, size_t size)
 }
 
 /* Zeroed; NULL when the report has failed. */
-static void *alloc(struct report *r, size_t size)
+static void *report_alloc(struct report *r, size_t size)
 {
 	struct chunk *c = r->chunks;
 	void *p;
@@ -64,7 +64,7 @@ static void *alloc(struct report *r, size_t size)
 		return NULL;
 	size = (size + _Alignof(max_align_t) - 1) & ~(_Alignof(max_align_t) - 1);
 	if (!c || c->size - c->used < size)
-		c = add_chunk(r, size);
+		c = report_add_chunk(r, size);
 	if (!c)
 		return NULL;
 	p = c->bytes + c->used;
@@ -72,15 +72,15 @@ static void *alloc(struct report *r, size_t size)
 	return memset(p, 0, size);
 }
 
-static const char *copy(struct report *r, const char *s)
+static const char *report_copy_string(struct report *r, const char *s)
 {
 	size_t size = s ? strlen(s) + 1 : 0;
-	char *p = s ? alloc(r, size) : NULL;
+	char *p = s ? report_alloc(r, size) : NULL;
 
 	return p ? memcpy(p, s, size) : NULL;
 }
 
-static const char *format(struct report *r, const char *fmt, va_list ap)
+static const char *report_vformat(struct report *r, const char *fmt, va_list ap)
 {
 	va_list again;
 	char *p = NULL;
@@ -90,9 +90,9 @@ static const char *format(struct report *r, const char *fmt, va_list ap)
 	len = vsnprintf(NULL, 0, fmt, again);
 	va_end(again);
 	if (len < 0)
-		fail(r, -EINVAL);
+		report_fail(r, -EINVAL);
 	else
-		p = alloc(r, (size_t)len + 1);
+		p = report_alloc(r, (size_t)len + 1);
 	if (p)
 		vsnprintf(p, (size_t)len + 1, fmt, ap);
 	return p;
@@ -104,16 +104,16 @@ const char *report_format(struct report *r, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	s = format(r, fmt, ap);
+	s = report_vformat(r, fmt, ap);
 	va_end(ap);
 	return s ? s : "";
 }
 
 /* What is put into a report is the report's: strings are copied, except those already in it. */
-static struct value own(struct report *r, struct value v)
+static struct value report_own_value(struct report *r, struct value v)
 {
 	if (v.type == VALUE_STRING)
-		return value_string(copy(r, v.string));
+		return value_string(report_copy_string(r, v.string));
 	return v;
 }
 
@@ -127,9 +127,9 @@ void report_init(struct report *r, const struct provenance *provenance)
 	r->summary.report = r;
 	r->findings.report = r;
 	r->body.report = r;
-	r->provenance.version = copy(r, provenance->version);
-	r->provenance.command = copy(r, provenance->command);
-	r->provenance.host = copy(r, provenance->host);
+	r->provenance.version = report_copy_string(r, provenance->version);
+	r->provenance.command = report_copy_string(r, provenance->command);
+	r->provenance.host = report_copy_string(r, provenance->host);
 	r->reasons = table_new(r, columns, sizeof(columns) / sizeof(columns[0]));
 }
 
@@ -151,9 +151,9 @@ int report_error(const struct report *r)
 	return r->error;
 }
 
-static void append(struct list *l, const char *string)
+static void string_list_append(struct string_list *l, const char *string)
 {
-	struct item *item = string ? alloc(l->report, sizeof(*item)) : NULL;
+	struct item *item = string ? report_alloc(l->report, sizeof(*item)) : NULL;
 
 	if (!item)
 		return;
@@ -171,7 +171,7 @@ void report_title(struct report *r, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	r->title = format(r, fmt, ap);
+	r->title = report_vformat(r, fmt, ap);
 	va_end(ap);
 }
 
@@ -180,7 +180,7 @@ void report_summary(struct report *r, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	append(&r->summary, format(r, fmt, ap));
+	string_list_append(&r->summary, report_vformat(r, fmt, ap));
 	va_end(ap);
 }
 
@@ -189,13 +189,13 @@ void report_finding(struct report *r, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	append(&r->findings, format(r, fmt, ap));
+	string_list_append(&r->findings, report_vformat(r, fmt, ap));
 	va_end(ap);
 }
 
 void report_verdict(struct report *r, const char *verdict)
 {
-	r->verdict = copy(r, verdict);
+	r->verdict = report_copy_string(r, verdict);
 }
 
 void report_reason(struct report *r, const char *code, const char *evidence, const char *fmt, ...)
@@ -204,7 +204,7 @@ void report_reason(struct report *r, const char *code, const char *evidence, con
 	va_list ap;
 
 	va_start(ap, fmt);
-	message = format(r, fmt, ap);
+	message = report_vformat(r, fmt, ap);
 	va_end(ap);
 	TABLE_ADD(r->reasons, value_string(code), value_string(message), value_string(evidence));
 	r->partial = true;
@@ -224,7 +224,7 @@ void report_place_verdict(struct report *r)
 
 struct object *object_new(struct report *r)
 {
-	struct object *o = alloc(r, sizeof(*o));
+	struct object *o = report_alloc(r, sizeof(*o));
 
 	if (o)
 		o->report = r;
@@ -233,12 +233,12 @@ struct object *object_new(struct report *r)
 
 void object_add(struct object *o, const char *name, struct value v)
 {
-	struct field *f = o ? alloc(o->report, sizeof(*f)) : NULL;
+	struct object_field *f = o ? report_alloc(o->report, sizeof(*f)) : NULL;
 
 	if (!f)
 		return;
 	f->name = name;
-	f->value = own(o->report, v);
+	f->value = report_own_value(o->report, v);
 	if (o->last)
 		o->last->next = f;
 	else
@@ -246,30 +246,30 @@ void object_add(struct object *o, const char *name, struct value v)
 	o->last = f;
 }
 
-struct list *list_new(struct report *r)
+struct string_list *list_new(struct report *r)
 {
-	struct list *l = alloc(r, sizeof(*l));
+	struct string_list *l = report_alloc(r, sizeof(*l));
 
 	if (l)
 		l->report = r;
 	return l;
 }
 
-void list_add(struct list *l, const char *fmt, ...)
+void list_add(struct string_list *l, const char *fmt, ...)
 {
 	va_list ap;
 
 	if (!l)
 		return;
 	va_start(ap, fmt);
-	append(l, format(l->report, fmt, ap));
+	string_list_append(l, report_vformat(l->report, fmt, ap));
 	va_end(ap);
 }
 
 struct table *table_new(struct report *r, const struct column *columns, size_t n)
 {
-	struct column *own_columns = alloc(r, n * sizeof(*columns));
-	struct table *t = alloc(r, sizeof(*t));
+	struct column *own_columns = report_alloc(r, n * sizeof(*columns));
+	struct table *t = report_alloc(r, sizeof(*t));
 
 	if (!t || !own_columns)
 		return NULL;
@@ -278,15 +278,16 @@ struct table *table_new(struct report *r, const struct column *columns, size_t n
 	return t;
 }
 
-static struct row *add_row(struct table *t, const struct value *values, size_t n)
+static struct table_row *table_add_row(struct table *t, const struct value *values, size_t n)
 {
-	struct row *row = t ? alloc(t->report, sizeof(*row) + t->ncolumns * sizeof(*values)) : NULL;
+	struct table_row *row =
+		t ? report_alloc(t->report, sizeof(*row) + t->ncolumns * sizeof(*values)) : NULL;
 
 	if (!row)
 		return NULL;
 	BUG_ON(n > t->ncolumns);
 	for (size_t i = 0; i < n; i++)
-		row->cells[i] = own(t->report, values[i]);
+		row->cells[i] = report_own_value(t->report, values[i]);
 	if (t->last)
 		t->last->next = row;
 	else
@@ -298,24 +299,24 @@ static struct row *add_row(struct table *t, const struct value *values, size_t n
 
 void table_add(struct table *t, const struct value *values, size_t n)
 {
-	add_row(t, values, n);
+	table_add_row(t, values, n);
 }
 
 void table_add_note(struct table *t, const struct value *values, size_t n, const char *fmt, ...)
 {
-	struct row *row = add_row(t, values, n);
+	struct table_row *row = table_add_row(t, values, n);
 	va_list ap;
 
 	if (!row)
 		return;
 	va_start(ap, fmt);
-	row->note = format(t->report, fmt, ap);
+	row->note = report_vformat(t->report, fmt, ap);
 	va_end(ap);
 }
 
 struct value value_distribution(struct report *r, const struct hist *h)
 {
-	struct distribution *d = alloc(r, sizeof(*d));
+	struct distribution *d = report_alloc(r, sizeof(*d));
 	struct hist_quantile found;
 
 	if (!d)

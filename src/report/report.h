@@ -79,7 +79,7 @@ struct value {
 		double number;
 		const char *string;
 		struct object *object;
-		struct list *list;
+		struct string_list *list;
 		struct table *table;
 		const struct distribution *distribution;
 	};
@@ -88,17 +88,17 @@ struct value {
 /* Named values, in order. */
 struct object {
 	struct report *report;
-	struct field *first, *last;
+	struct object_field *first, *last;
 };
 
-struct field {
-	struct field *next;
+struct object_field {
+	struct object_field *next;
 	const char *name;
 	struct value value;
 };
 
 /* Strings, in order: findings, for one. Text shows one per line. */
-struct list {
+struct string_list {
 	struct report *report;
 	struct item *first, *last;
 	size_t count;
@@ -134,8 +134,8 @@ struct column {
 	unsigned int show;        /* SHOW_*, for distributions */
 };
 
-struct row {
-	struct row *next;
+struct table_row {
+	struct table_row *next;
 	const char *note;         /* text: stands in place of the cells that are absent at the
 				   * row's end. A row with a note is not in JSON */
 	struct value cells[];     /* one per column */
@@ -146,7 +146,7 @@ struct table {
 	const char *head;         /* a line above the table in text, or NULL */
 	const struct column *columns;
 	size_t ncolumns;
-	struct row *first, *last;
+	struct table_row *first, *last;
 	size_t nrows;             /* rows with a note included */
 };
 
@@ -162,9 +162,9 @@ struct provenance {
 struct report {
 	struct provenance provenance;
 	const char *title;        /* text: the first words of the first line, or NULL */
-	struct list summary;      /* text: the rest of the first line */
+	struct string_list summary;      /* text: the rest of the first line */
 	struct object body;
-	struct list findings;     /* sentences */
+	struct string_list findings;     /* sentences */
 	const char *verdict;      /* NULL: there is nothing to say */
 	struct table *reasons;    /* {code, message, evidence}: why the result is not sound */
 	bool partial;             /* there are reasons: the command exits with EXIT_PARTIAL */
@@ -201,8 +201,8 @@ void report_place_verdict(struct report *r);
 struct object *object_new(struct report *r);
 void object_add(struct object *o, const char *name, struct value v);
 
-struct list *list_new(struct report *r);
-void list_add(struct list *l, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+struct string_list *list_new(struct report *r);
+void list_add(struct string_list *l, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* The columns are copied, the strings in them are not. */
 struct table *table_new(struct report *r, const struct column *columns, size_t n);
@@ -284,7 +284,7 @@ static inline struct value value_object(struct object *o)
 	return (struct value){ .type = o ? VALUE_OBJECT : VALUE_NULL, .object = o };
 }
 
-static inline struct value value_list(struct list *l)
+static inline struct value value_list(struct string_list *l)
 {
 	return (struct value){ .type = l ? VALUE_LIST : VALUE_NULL, .list = l };
 }

@@ -21,7 +21,7 @@ void times_release(struct times *t)
 	event_clocks_release(&t->clocks);
 }
 
-int times_take(struct times *t, const struct event *event)
+int times_feed(struct times *t, const struct event *event)
 {
 	return event_clocks_add(&t->clocks, event);
 }
@@ -137,8 +137,8 @@ static const char *times_or_unknown(const char *text)
 	return text ? text : "n/a";
 }
 
-static void times_say_step(const struct times *t, struct report *r, const char *prefix,
-			   const struct clock_step *step)
+static void times_report_step(const struct times *t, struct report *r, const char *prefix,
+			      const struct clock_step *step)
 {
 	const char *at = times_text(t, r, (uint64_t)step->after_ns, 0, SPAN_DIGITS);
 	char by[HUMAN_MAX], width[HUMAN_MAX];
@@ -151,8 +151,8 @@ static void times_say_step(const struct times *t, struct report *r, const char *
 }
 
 /* A step counts in the span that holds the last sight of the clock before the step. */
-static void times_say_steps(const struct times *t, struct report *r, const char *prefix,
-			    uint64_t from_ns, uint64_t to_ns)
+static void times_report_steps(const struct times *t, struct report *r, const char *prefix,
+			       uint64_t from_ns, uint64_t to_ns)
 {
 	struct clock_step step;
 	char buf[HUMAN_MAX];
@@ -162,7 +162,7 @@ static void times_say_steps(const struct times *t, struct report *r, const char 
 		const uint64_t seen_ns = (uint64_t)step.after_ns - step.width_ns;
 
 		if (seen_ns >= from_ns && seen_ns < to_ns && n++ < STEPS_SHOWN)
-			times_say_step(t, r, prefix, &step);
+			times_report_step(t, r, prefix, &step);
 	}
 	if (n > STEPS_SHOWN)
 		report_finding(r, "%sThe realtime clock was stepped %s times in all.", prefix,
@@ -178,8 +178,8 @@ static const char *times_bound(const struct times *t, struct report *r, uint64_t
 	return error.u64 ? report_format(r, " ±%s", human_ns(buf, error.u64)) : ", exact";
 }
 
-void times_say_span(const struct times *t, struct report *r, const char *prefix, uint64_t from_ns,
-		    uint64_t to_ns)
+void times_add_span_text(const struct times *t, struct report *r, const char *prefix,
+			 uint64_t from_ns, uint64_t to_ns)
 {
 	const enum times_style style = times_style_of(t);
 	const char *from = times_text(t, r, from_ns, 0, SPAN_DIGITS);
@@ -198,5 +198,5 @@ void times_say_span(const struct times *t, struct report *r, const char *prefix,
 			       style == TIMES_TRACE ? " after the start" :
 			       from && to ? times_bound(t, r, from_ns, to_ns) : "");
 	if (style == TIMES_WALL)
-		times_say_steps(t, r, prefix, from_ns, to_ns);
+		times_report_steps(t, r, prefix, from_ns, to_ns);
 }

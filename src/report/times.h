@@ -29,7 +29,7 @@ void times_init(struct times *times, enum times_style style);
 void times_release(struct times *times);
 
 /* Takes what it needs of any event of the recording. 0 or -ENOMEM. */
-int times_take(struct times *times, const struct event *event);
+int times_feed(struct times *times, const struct event *event);
 
 /*
  * Returns the time as text, owned by `r`, or NULL: it is not known, or text has no times. The date
@@ -54,7 +54,7 @@ void times_add_span(const struct times *times, struct object *o, uint64_t from_n
  * known, and a finding for each of the first steps of the realtime clock in between. Nothing if
  * text has no times.
  */
-void times_say_span(const struct times *times, struct report *r, const char *prefix,
-		    uint64_t from_ns, uint64_t to_ns);
+void times_add_span_text(const struct times *times, struct report *r, const char *prefix,
+			 uint64_t from_ns, uint64_t to_ns);
 
 #endif

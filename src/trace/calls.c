@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trace/calls.h"
 
-struct out {
+struct calls_output {
 	struct trace_calls *calls;
 	const struct trace_format *format;
 	void (*put)(void *ctx, const struct trace_call *call);
 	void *ctx;
 };
 
-static void put(const struct out *o, uint64_t time, uint64_t address, enum trace_call_what what)
+static void calls_put(const struct calls_output *o, uint64_t time, uint64_t address,
+		      enum trace_call_what what)
 {
 	o->put(o->ctx, &(struct trace_call){ .time = time, .address = address, .what = what });
 	o->calls->last = time;
 }
 
 /* False: it can't be read. Events of other kinds are none of ours. */
-static bool use(const struct out *o, const struct trace_event *event)
+static bool calls_read_event(const struct calls_output *o, const struct trace_event *event)
 {
 	const struct trace_format *f = o->format;
 	uint64_t type, address;
@@ -30,7 +31,7 @@ static bool use(const struct out *o, const struct trace_event *event)
 	if (!trace_field_get(entry ? &f->entry_func : &f->exit_func, event->data, event->size,
 			     &address))
 		return false;
-	put(o, event->time, address, entry ? TRACE_CALL : TRACE_RETURN);
+	calls_put(o, event->time, address, entry ? TRACE_CALL : TRACE_RETURN);
 	return true;
 }
 
@@ -38,7 +39,7 @@ void trace_calls_page(struct trace_calls *calls, const struct trace_format *form
 		      const void *bytes, size_t size,
 		      void (*put_one)(void *ctx, const struct trace_call *call), void *ctx)
 {
-	const struct out o = { calls, format, put_one, ctx };
+	const struct calls_output o = { calls, format, put_one, ctx };
 	struct trace_event event;
 	struct trace_page page;
 	int n = 0;
@@ -48,11 +49,11 @@ void trace_calls_page(struct trace_calls *calls, const struct trace_format *form
 		return;
 	}
 	if (page.missed || calls->broken) {
-		put(&o, calls->last, 0, TRACE_LOST);
-		put(&o, page.time > calls->last ? page.time : calls->last, 0, TRACE_AGAIN);
+		calls_put(&o, calls->last, 0, TRACE_LOST);
+		calls_put(&o, page.time > calls->last ? page.time : calls->last, 0, TRACE_AGAIN);
 		calls->broken = false;
 	}
 	while (!calls->broken && (n = trace_page_next(&page, &event)) > 0)
-		calls->broken = !use(&o, &event);
+		calls->broken = !calls_read_event(&o, &event);
 	calls->broken |= n < 0;
 }

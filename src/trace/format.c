@@ -14,7 +14,7 @@
 
 #define FIELD_AT_MAX 4096 /* no field of an event lies beyond */
 
-static const char *after_line(const char *line)
+static const char *format_after_line(const char *line)
 {
 	const char *end = strchr(line, '\n');
 
@@ -22,7 +22,7 @@ static const char *after_line(const char *line)
 }
 
 /* The number behind `key` in the line. */
-static bool number_after(const char *line, const char *key, uint32_t *out)
+static bool format_number_after(const char *line, const char *key, uint32_t *out)
 {
 	const char *at = memmem(line, strcspn(line, "\n"), key, strlen(key));
 	unsigned long value;
@@ -36,7 +36,7 @@ static bool number_after(const char *line, const char *key, uint32_t *out)
 }
 
 /* Whether "TYPE NAME" or "TYPE NAME[N]" of `len` bytes declares `name`. */
-static bool declares(const char *text, size_t len, const char *name)
+static bool format_declares(const char *text, size_t len, const char *name)
 {
 	const char *bracket = memchr(text, '[', len);
 	size_t n = strlen(name), end = bracket ? (size_t)(bracket - text) : len;
@@ -44,48 +44,52 @@ static bool declares(const char *text, size_t len, const char *name)
 	return end > n && !memcmp(text + end - n, name, n) && strchr(" *", text[end - n - 1]);
 }
 
-static int field_of(const char *text, const char *name, struct trace_field *out)
+static int format_read_field(const char *text, const char *name, struct trace_field *out)
 {
 	static const char head[] = "field:";
 
-	for (const char *line = text; line; line = after_line(line)) {
+	for (const char *line = text; line; line = format_after_line(line)) {
 		const char *begin = line + strspn(line, " \t");
 
 		if (strncmp(begin, head, strlen(head)))
 			continue;
 		begin += strlen(head);
-		if (!declares(begin, strcspn(begin, ";\n"), name))
+		if (!format_declares(begin, strcspn(begin, ";\n"), name))
 			continue;
-		return number_after(line, "\toffset:", &out->at) &&
-		       number_after(line, "\tsize:", &out->size) && out->at <= FIELD_AT_MAX &&
-		       (out->size == 2 || out->size == 4 || out->size == 8) ? 0 : -EBADMSG;
+		return format_number_after(line, "\toffset:", &out->at) &&
+				       format_number_after(line, "\tsize:", &out->size) &&
+				       out->at <= FIELD_AT_MAX &&
+				       (out->size == 2 || out->size == 4 || out->size == 8)
+			       ? 0
+			       : -EBADMSG;
 	}
 	return -EBADMSG;
 }
 
-static int id_of(const char *text, uint32_t *out)
+static int format_read_id(const char *text, uint32_t *out)
 {
-	for (const char *line = text; line; line = after_line(line))
+	for (const char *line = text; line; line = format_after_line(line))
 		if (!strncmp(line, "ID: ", 4))
-			return number_after(line, "ID: ", out) ? 0 : -EBADMSG;
+			return format_number_after(line, "ID: ", out) ? 0 : -EBADMSG;
 	return -EBADMSG;
 }
 
-static int event_of(const char *text, uint32_t *id, struct trace_field *type,
-		    struct trace_field *func)
+static int format_read_event(const char *text, uint32_t *id, struct trace_field *type,
+			     struct trace_field *func)
 {
-	int err = id_of(text, id);
+	int err = format_read_id(text, id);
 
 	if (!err)
-		err = field_of(text, "common_type", type);
-	return err ? err : field_of(text, "func", func);
+		err = format_read_field(text, "common_type", type);
+	return err ? err : format_read_field(text, "func", func);
 }
 
-static int page_of(const char *text, struct trace_page_layout *page)
+static int format_read_page(const char *text, struct trace_page_layout *page)
 {
 	struct trace_field stamp, length;
 
-	if (field_of(text, "timestamp", &stamp) || field_of(text, "commit", &length))
+	if (format_read_field(text, "timestamp", &stamp) ||
+	    format_read_field(text, "commit", &length))
 		return -EBADMSG;
 	page->length_at = length.at;
 	page->length_size = length.size;
@@ -101,11 +105,11 @@ int trace_format_read(struct trace_format *format, const char *header_page, cons
 	int err;
 
 	*format = (struct trace_format){ 0 };
-	err = page_of(header_page, &format->page);
+	err = format_read_page(header_page, &format->page);
 	if (!err)
-		err = event_of(entry, &format->entry, &format->type, &format->entry_func);
+		err = format_read_event(entry, &format->entry, &format->type, &format->entry_func);
 	if (!err)
-		err = event_of(exit, &format->exit, &type, &format->exit_func);
+		err = format_read_event(exit, &format->exit, &type, &format->exit_func);
 	if (!err && (type.at != format->type.at || type.size != format->type.size))
 		err = -EBADMSG;
 	return err;

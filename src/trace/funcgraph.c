@@ -20,12 +20,12 @@
 /* How often names are looked for again: those of modules that were loaded meanwhile. */
 #define REREADS 16
 
-struct known {
+struct funcgraph_interned {
 	uint64_t address;
 	uint32_t symbol;
 };
 
-struct cpu {
+struct funcgraph_cpu {
 	int fd;		/* -1: it has none */
 	struct trace_calls calls;
 };
@@ -35,9 +35,9 @@ struct funcgraph {
 	struct trace_format format;
 	struct symbols *symbols;
 	unsigned int rereads;
-	struct known *known;
+	struct funcgraph_interned *known;
 	uint32_t n_known;
-	struct cpu *cpus;
+	struct funcgraph_cpu *cpus;
 	uint32_t n_cpus;
 	unsigned char *page;
 	size_t page_size;
@@ -49,7 +49,7 @@ struct funcgraph {
 	void *ctx;
 };
 
-static int read_format(struct funcgraph *f)
+static int funcgraph_read_format(struct funcgraph *f)
 {
 	char *page = tracefs_text(f->tracefs, "events/header_page");
 	char *entry = tracefs_text(f->tracefs, "events/ftrace/funcgraph_entry/format");
@@ -64,7 +64,7 @@ static int read_format(struct funcgraph *f)
 }
 
 /* While these are open, the tracer can't be changed. */
-static int open_pages(struct funcgraph *f)
+static int funcgraph_open_pages(struct funcgraph *f)
 {
 	for (uint32_t i = 0; i < f->n_cpus; i++) {
 		int fd = tracefs_pages(f->tracefs, i);
@@ -76,8 +76,8 @@ static int open_pages(struct funcgraph *f)
 	return 0;
 }
 
-static int open_all(struct funcgraph *f, const struct tracefs_config *config, char *why,
-		    size_t size)
+static int funcgraph_open_all(struct funcgraph *f, const struct tracefs_config *config, char *why,
+			      size_t size)
 {
 	int err = tracefs_open(&f->tracefs, config, why, size);
 
@@ -88,7 +88,7 @@ static int open_all(struct funcgraph *f, const struct tracefs_config *config, ch
 	f->page = malloc(f->page_size);
 	if (!f->page)
 		return -ENOMEM;
-	err = read_format(f);
+	err = funcgraph_read_format(f);
 	if (err)
 		snprintf(why, size, "functions can't be traced: the format of this kernel's events "
 			 "isn't understood");
@@ -116,7 +116,7 @@ int funcgraph_open(struct funcgraph **out, const struct tracefs_config *config, 
 		for (uint32_t i = 0; i < f->n_cpus; i++)
 			f->cpus[i].fd = -1;
 		if (f->cpus && f->known)
-			err = open_all(f, config, why, size);
+			err = funcgraph_open_all(f, config, why, size);
 	}
 	if (err) {
 		if (!why[0])
@@ -140,7 +140,7 @@ int funcgraph_start(struct funcgraph *f)
 
 	for (uint32_t i = 0; i < f->n_cpus; i++)
 		f->cpus[i].calls.last = now;
-	return err ? err : open_pages(f);
+	return err ? err : funcgraph_open_pages(f);
 }
 
 void funcgraph_stop(struct funcgraph *f)
@@ -150,7 +150,7 @@ void funcgraph_stop(struct funcgraph *f)
 
 /* ---- names ---- */
 
-static const char *name_of(struct funcgraph *f, uint64_t address)
+static const char *funcgraph_name(struct funcgraph *f, uint64_t address)
 {
 	const char *name = symbols_name(f->symbols, address);
 	struct symbols *again;
@@ -165,16 +165,16 @@ static const char *name_of(struct funcgraph *f, uint64_t address)
 	return symbols_name(f->symbols, address);
 }
 
-static uint32_t intern(struct funcgraph *f, uint64_t address)
+static uint32_t funcgraph_intern(struct funcgraph *f, uint64_t address)
 {
-	const char *name = name_of(f, address);
+	const char *name = funcgraph_name(f, address);
 	char hex[32];
 
 	snprintf(hex, sizeof(hex), "0x%" PRIx64, address);
 	return event_writer_intern(f->writer, DICT_SYMBOL, name ? name : hex);
 }
 
-static uint32_t symbol_of(struct funcgraph *f, uint64_t address)
+static uint32_t funcgraph_symbol(struct funcgraph *f, uint64_t address)
 {
 	/* 64-bit golden ratio: multiplicative hashing, D. Knuth, TAOCP 3, 6.4. */
 	uint32_t at = (uint32_t)(address * 0x9e3779b97f4a7c15ULL >> 32) & (KNOWN - 1);
@@ -186,28 +186,28 @@ static uint32_t symbol_of(struct funcgraph *f, uint64_t address)
 		at = (at + 1) & (KNOWN - 1);
 	if (f->known[at].address)
 		return f->known[at].symbol;
-	symbol = intern(f, address);
+	symbol = funcgraph_intern(f, address);
 	if (f->n_known < KNOWN / 2) {
 		f->n_known++;
-		f->known[at] = (struct known){ address, symbol };
+		f->known[at] = (struct funcgraph_interned){ address, symbol };
 	}
 	return symbol;
 }
 
 /* ---- pulling ---- */
 
-static void put_call(void *ctx, const struct trace_call *call)
+static void funcgraph_put_call(void *ctx, const struct trace_call *call)
 {
 	struct funcgraph *f = ctx;
 
-	f->put(f->ctx, f->cpu, call, symbol_of(f, call->address));
+	f->put(f->ctx, f->cpu, call, funcgraph_symbol(f, call->address));
 }
 
 uint64_t funcgraph_pull(struct funcgraph *f, struct event_writer *writer, uint32_t cpu,
 			funcgraph_put *put, void *ctx)
 {
 	const uint64_t now = clock_now(), settled = now - SETTLED_NS;
-	struct cpu *c = cpu < f->n_cpus ? &f->cpus[cpu] : NULL;
+	struct funcgraph_cpu *c = cpu < f->n_cpus ? &f->cpus[cpu] : NULL;
 
 	if (!c || c->fd < 0)
 		return UINT64_MAX;
@@ -220,7 +220,7 @@ uint64_t funcgraph_pull(struct funcgraph *f, struct event_writer *writer, uint32
 
 		if (n <= 0)
 			return settled;
-		trace_calls_page(&c->calls, &f->format, f->page, (size_t)n, put_call, f);
+		trace_calls_page(&c->calls, &f->format, f->page, (size_t)n, funcgraph_put_call, f);
 		/* Reading is traced itself: another try would always find something. */
 		if (c->calls.last >= now)
 			return settled;
@@ -230,7 +230,7 @@ uint64_t funcgraph_pull(struct funcgraph *f, struct event_writer *writer, uint32
 }
 
 /* "overrun: 12" in the CPU's statistics. */
-static uint64_t number_behind(const char *text, const char *key)
+static uint64_t funcgraph_number_behind(const char *text, const char *key)
 {
 	const char *at = strstr(text, key);
 
@@ -245,8 +245,8 @@ uint64_t funcgraph_lost(const struct funcgraph *f)
 		char *text = f->cpus[i].fd < 0 ? NULL : tracefs_statistics(f->tracefs, i);
 
 		if (text)
-			sum += number_behind(text, "\noverrun: ") +
-			       number_behind(text, "\ndropped events: ");
+			sum += funcgraph_number_behind(text, "\noverrun: ") +
+			       funcgraph_number_behind(text, "\ndropped events: ");
 		free(text);
 	}
 	return sum;

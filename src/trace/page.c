@@ -19,7 +19,7 @@
 /* An absolute time has no room for its five highest bits. */
 #define STAMP_HIGH (0xf8ULL << 56)
 
-static uint64_t number(const unsigned char *at, uint32_t size)
+static uint64_t page_number(const unsigned char *at, uint32_t size)
 {
 	uint32_t small;
 	uint64_t large;
@@ -40,19 +40,19 @@ int trace_page_open(struct trace_page *page, const struct trace_page_layout *lay
 
 	if (size < layout->data_at)
 		return -EBADMSG;
-	length = number(at + layout->length_at, layout->length_size);
+	length = page_number(at + layout->length_at, layout->length_size);
 	page->missed = length & MISSED_EVENTS;
 	length &= LENGTH_MASK;
 	if (length > size - layout->data_at)
 		return -EBADMSG;
-	page->time = number(at, sizeof(uint64_t));
+	page->time = page_number(at, sizeof(uint64_t));
 	page->at = at + layout->data_at;
 	page->end = page->at + length;
 	return 0;
 }
 
 /* The next word; false behind the end. */
-static bool word(struct trace_page *page, uint32_t *value)
+static bool page_read_word(struct trace_page *page, uint32_t *value)
 {
 	if ((size_t)(page->end - page->at) < WORD)
 		return false;
@@ -61,7 +61,7 @@ static bool word(struct trace_page *page, uint32_t *value)
 	return true;
 }
 
-static bool skip(struct trace_page *page, uint32_t bytes)
+static bool page_skip(struct trace_page *page, uint32_t bytes)
 {
 	if ((size_t)(page->end - page->at) < bytes)
 		return false;
@@ -70,7 +70,7 @@ static bool skip(struct trace_page *page, uint32_t bytes)
 }
 
 /* An event that was taken back; its length counts the word that has it. No time: the page's end. */
-static bool padding(struct trace_page *page, uint32_t delta)
+static bool page_read_padding(struct trace_page *page, uint32_t delta)
 {
 	uint32_t length;
 
@@ -79,15 +79,15 @@ static bool padding(struct trace_page *page, uint32_t delta)
 		return true;
 	}
 	page->time += delta;
-	return word(page, &length) && length >= WORD && skip(page, length - WORD);
+	return page_read_word(page, &length) && length >= WORD && page_skip(page, length - WORD);
 }
 
-static bool time_of(struct trace_page *page, uint32_t type, uint32_t delta)
+static bool page_read_time(struct trace_page *page, uint32_t type, uint32_t delta)
 {
 	uint64_t time;
 	uint32_t high;
 
-	if (!word(page, &high))
+	if (!page_read_word(page, &high))
 		return false;
 	time = ((uint64_t)high << TIME_BITS) + delta;
 	if (type == TYPE_TIME_STAMP)
@@ -97,19 +97,20 @@ static bool time_of(struct trace_page *page, uint32_t type, uint32_t delta)
 	return true;
 }
 
-static bool data(struct trace_page *page, uint32_t type, uint32_t delta, struct trace_event *event)
+static bool page_read_data(struct trace_page *page, uint32_t type, uint32_t delta,
+			   struct trace_event *event)
 {
 	uint32_t length = type * WORD;
 
 	if (!type) {
-		if (!word(page, &length) || length < WORD)
+		if (!page_read_word(page, &length) || length < WORD)
 			return false;
 		length -= WORD;
 	}
 	page->time += delta;
 	*event = (struct trace_event){ .time = page->time, .data = page->at, .size = length };
 	/* What comes next is aligned. */
-	return skip(page, (length + WORD - 1) / WORD * WORD);
+	return page_skip(page, (length + WORD - 1) / WORD * WORD);
 }
 
 int trace_page_next(struct trace_page *page, struct trace_event *event)
@@ -117,15 +118,15 @@ int trace_page_next(struct trace_page *page, struct trace_event *event)
 	uint32_t head;
 
 	while (page->at < page->end) {
-		bool good = word(page, &head);
+		bool good = page_read_word(page, &head);
 		const uint32_t type = good ? head & ((1U << TYPE_BITS) - 1) : 0;
 		const uint32_t delta = good ? head >> TYPE_BITS : 0;
 
 		if (good && type < TYPE_PADDING)
-			return data(page, type, delta, event) ? 1 : -EBADMSG;
+			return page_read_data(page, type, delta, event) ? 1 : -EBADMSG;
 		if (good)
-			good = type == TYPE_PADDING ? padding(page, delta) :
-						      time_of(page, type, delta);
+			good = type == TYPE_PADDING ? page_read_padding(page, delta) :
+						      page_read_time(page, type, delta);
 		if (!good)
 			return -EBADMSG;
 	}

@@ -24,7 +24,7 @@ struct symbols {
 	struct strbuf names;
 };
 
-static int by_address(const void *a, const void *b)
+static int symbols_order(const void *a, const void *b)
 {
 	const struct symbol *x = a, *y = b;
 
@@ -34,7 +34,7 @@ static int by_address(const void *a, const void *b)
 }
 
 /* "ffffffff81000000 T name\t[module]" */
-static int add(struct symbols *s, char *line)
+static int symbols_add(struct symbols *s, char *line)
 {
 	char type = '\0', name[512];
 	struct symbol symbol = { .name = (uint32_t)s->names.len };
@@ -46,7 +46,7 @@ static int add(struct symbols *s, char *line)
 	return s->names.error ? s->names.error : vec_push(&s->list, symbol);
 }
 
-static int read_all(struct symbols *s, const char *path)
+static int symbols_read_all(struct symbols *s, const char *path)
 {
 	FILE *file = fopen(path, "re");
 	size_t room = 0;
@@ -56,7 +56,7 @@ static int read_all(struct symbols *s, const char *path)
 	if (!file)
 		return -errno;
 	while (!err && getline(&line, &room, file) > 0)
-		err = add(s, line);
+		err = symbols_add(s, line);
 	free(line);
 	fclose(file);
 	if (!err && !s->list.len)
@@ -74,12 +74,12 @@ int symbols_read(struct symbols **out, const char *path)
 		return -ENOMEM;
 	vec_init(&s->list, SYMBOLS_MAX);
 	strbuf_init(&s->names, NAMES_MAX);
-	err = read_all(s, path);
+	err = symbols_read_all(s, path);
 	if (err) {
 		symbols_free(s);
 		return err;
 	}
-	qsort(s->list.items, s->list.len, sizeof(*s->list.items), by_address);
+	qsort(s->list.items, s->list.len, sizeof(*s->list.items), symbols_order);
 	*out = s;
 	return 0;
 }

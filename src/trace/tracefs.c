@@ -25,7 +25,7 @@
 #define DEPTH "max_graph_depth"
 #define BUFFER "buffer_size_kb"
 
-struct saved {
+struct tracefs_saved {
 	const char *name;
 	bool shared;	/* the kernel's, not the instance's */
 	char *text;
@@ -45,14 +45,14 @@ struct tracefs {
 	int lock;	/* the instance, which is locked until the end; -1: none */
 	char instance[64];
 	bool made;
-	struct saved saved[SAVED_MAX];	/* in the order of their changes */
+	struct tracefs_saved saved[SAVED_MAX];	/* in the order of their changes */
 	int n_saved;
 	char *why;
 	size_t why_size;
 };
 
-static int __attribute__((format(printf, 3, 4))) refuse(struct tracefs *t, int err,
-							const char *format, ...)
+static int __attribute__((format(printf, 3, 4))) tracefs_refuse(struct tracefs *t, int err,
+								const char *format, ...)
 {
 	va_list args;
 
@@ -64,7 +64,7 @@ static int __attribute__((format(printf, 3, 4))) refuse(struct tracefs *t, int e
 
 /* ---- files ---- */
 
-static char *text_at(int dir, const char *path)
+static char *tracefs_text_at(int dir, const char *path)
 {
 	int fd = openat(dir, path, O_RDONLY | O_CLOEXEC), err;
 	struct strbuf text = STRBUF_INIT(TEXT_MAX);
@@ -82,7 +82,7 @@ static char *text_at(int dir, const char *path)
 }
 
 /* `how`: O_TRUNC replaces what a list has, O_APPEND adds to it. */
-static int write_at(int dir, const char *path, const char *text, int how)
+static int tracefs_write_at(int dir, const char *path, const char *text, int how)
 {
 	int fd = openat(dir, path, O_WRONLY | O_CLOEXEC | how);
 	int err = 0;
@@ -97,7 +97,7 @@ static int write_at(int dir, const char *path, const char *text, int how)
 }
 
 /* The first word, or the one in brackets: the chosen one of a list. */
-static void chosen(char *text)
+static void tracefs_cut_chosen(char *text)
 {
 	char *open = strchr(text, '['), *at = open ? open + 1 : text;
 	size_t len = strcspn(at, open ? "]" : " \n");
@@ -107,7 +107,7 @@ static void chosen(char *text)
 }
 
 /* "7 (expanded: 1408)": of a buffer that was not used yet, the second is what it would become. */
-static void buffer_size(char *text)
+static void tracefs_cut_buffer_size(char *text)
 {
 	char *expanded = strstr(text, "expanded: ");
 
@@ -116,31 +116,32 @@ static void buffer_size(char *text)
 	text[strspn(text, "0123456789")] = '\0';
 }
 
-static bool keep(struct tracefs *t, bool shared, const char *name)
+static bool tracefs_save(struct tracefs *t, bool shared, const char *name)
 {
-	struct saved *s = &t->saved[t->n_saved];
+	struct tracefs_saved *s = &t->saved[t->n_saved];
 
 	BUG_ON(t->n_saved == SAVED_MAX);
-	*s = (struct saved){ name, shared, text_at(shared ? t->root : t->place, name) };
+	*s = (struct tracefs_saved){ name, shared,
+				     tracefs_text_at(shared ? t->root : t->place, name) };
 	if (!s->text)
 		return false;
 	if (!strcmp(name, BUFFER))
-		buffer_size(s->text);
+		tracefs_cut_buffer_size(s->text);
 	else if (strcmp(name, FILTER))
-		chosen(s->text);
+		tracefs_cut_chosen(s->text);
 	t->n_saved++;
 	return true;
 }
 
-static void put_back(struct tracefs *t)
+static void tracefs_restore(struct tracefs *t)
 {
 	while (t->n_saved) {
-		const struct saved *s = &t->saved[--t->n_saved];
+		const struct tracefs_saved *s = &t->saved[--t->n_saved];
 
-		if (!strcmp(s->name, FILTER)) /* it was empty: share() */
-			write_at(t->place, s->name, "", O_TRUNC);
+		if (!strcmp(s->name, FILTER)) /* it was empty: tracefs_share() */
+			tracefs_write_at(t->place, s->name, "", O_TRUNC);
 		else
-			write_at(s->shared ? t->root : t->place, s->name, s->text, 0);
+			tracefs_write_at(s->shared ? t->root : t->place, s->name, s->text, 0);
 		free(s->text);
 	}
 }
@@ -152,7 +153,7 @@ static void put_back(struct tracefs *t)
  * however it ends, and holds in every PID namespace. A lock of the folder of all instances keeps
  * others out while one is made, because it is not locked yet then.
  */
-static int lock_instances(int root)
+static int tracefs_lock_instances(int root)
 {
 	int fd = openat(root, "instances", OPEN_FOLDER);
 
@@ -166,7 +167,7 @@ static int lock_instances(int root)
 	return fd < 0 ? -errno : -EBUSY;
 }
 
-static bool is_alive(int instances, const char *name)
+static bool tracefs_is_alive(int instances, const char *name)
 {
 	int fd = openat(instances, name, OPEN_FOLDER);
 	bool alive = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK;
@@ -176,16 +177,16 @@ static bool is_alive(int instances, const char *name)
 	return alive;
 }
 
-static void switch_off_shared(int root)
+static void tracefs_switch_off_shared(int root)
 {
-	write_at(root, "current_tracer", "nop", 0);
-	write_at(root, FILTER, "", O_TRUNC);
-	write_at(root, "trace_clock", "local", 0);
-	write_at(root, "tracing_on", "1", 0);
+	tracefs_write_at(root, "current_tracer", "nop", 0);
+	tracefs_write_at(root, FILTER, "", O_TRUNC);
+	tracefs_write_at(root, "trace_clock", "local", 0);
+	tracefs_write_at(root, "tracing_on", "1", 0);
 }
 
 /* Removes what is left of dead ones. The pid (in its own namespace) of a living one, or 0. */
-static long clean(int root, int instances)
+static long tracefs_remove_dead(int root, int instances)
 {
 	int fd = openat(instances, ".", OPEN_FOLDER);
 	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
@@ -201,7 +202,7 @@ static long clean(int root, int instances)
 		if (strncmp(entry->d_name, PREFIX, strlen(PREFIX)) || !isdigit(*digits))
 			continue;
 		pid = strtol(digits, &end, 10);
-		if (is_alive(instances, entry->d_name)) {
+		if (tracefs_is_alive(instances, entry->d_name)) {
 			living = pid;
 		} else if (!unlinkat(instances, entry->d_name, AT_REMOVEDIR)) {
 			left = true;
@@ -211,9 +212,9 @@ static long clean(int root, int instances)
 	if (dir)
 		closedir(dir);
 	if (left && !living)
-		write_at(root, DEPTH, "0", 0);
+		tracefs_write_at(root, DEPTH, "0", 0);
 	if (shared && !living)
-		switch_off_shared(root);
+		tracefs_switch_off_shared(root);
 	return living;
 }
 
@@ -223,9 +224,9 @@ void tracefs_clean(const char *path)
 
 	for (size_t i = 0; !path && i < ARRAY_LEN(roots) && root < 0; i++)
 		root = open(roots[i], OPEN_FOLDER);
-	instances = root >= 0 ? lock_instances(root) : -1;
+	instances = root >= 0 ? tracefs_lock_instances(root) : -1;
 	if (instances >= 0) {
-		clean(root, instances);
+		tracefs_remove_dead(root, instances);
 		close(instances);
 	}
 	if (root >= 0)
@@ -234,25 +235,28 @@ void tracefs_clean(const char *path)
 
 /* ---- setting up ---- */
 
-static int find_root(struct tracefs *t)
+static int tracefs_find_root(struct tracefs *t)
 {
 	for (size_t i = 0; i < ARRAY_LEN(roots); i++) {
 		t->root = open(roots[i], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (t->root >= 0 && !faccessat(t->root, "current_tracer", F_OK, 0))
 			return 0;
 		if (t->root >= 0 && faccessat(t->root, ".", X_OK, 0))
-			return refuse(t, -EACCES, "functions can't be traced: no access to %s, "
-				      "which takes root", roots[i]);
+			return tracefs_refuse(t, -EACCES,
+					      "functions can't be traced: no access to %s, "
+					      "which takes root",
+					      roots[i]);
 		if (t->root >= 0)
 			close(t->root);
 		t->root = -1;
 	}
-	return refuse(t, -ENOENT, "functions can't be traced: tracefs isn't mounted (mount -t "
-		      "tracefs nodev /sys/kernel/tracing), this kernel has no tracers, or "
-		      "kernel lockdown (confidentiality) hides them");
+	return tracefs_refuse(t, -ENOENT,
+			      "functions can't be traced: tracefs isn't mounted (mount -t "
+			      "tracefs nodev /sys/kernel/tracing), this kernel has no tracers, or "
+			      "kernel lockdown (confidentiality) hides them");
 }
 
-static bool has_word(const char *text, const char *word)
+static bool tracefs_has_word(const char *text, const char *word)
 {
 	const size_t len = strlen(word);
 
@@ -262,19 +266,21 @@ static bool has_word(const char *text, const char *word)
 	return false;
 }
 
-static int check_kernel(struct tracefs *t)
+static int tracefs_check_kernel(struct tracefs *t)
 {
-	char *tracers = text_at(t->root, "available_tracers");
-	bool has = tracers && has_word(tracers, TRACER);
+	char *tracers = tracefs_text_at(t->root, "available_tracers");
+	bool has = tracers && tracefs_has_word(tracers, TRACER);
 
 	free(tracers);
-	return has ? 0 : refuse(t, -EOPNOTSUPP, "functions can't be traced: this kernel has no "
-				TRACER " tracer (CONFIG_FUNCTION_GRAPH_TRACER)");
+	return has ? 0
+		   : tracefs_refuse(t, -EOPNOTSUPP,
+				    "functions can't be traced: this kernel has no " TRACER
+				    " tracer (CONFIG_FUNCTION_GRAPH_TRACER)");
 }
 
-static bool in_use(const struct tracefs *t, const char *name, const char *unused)
+static bool tracefs_in_use(const struct tracefs *t, const char *name, const char *unused)
 {
-	char *text = text_at(t->root, name);
+	char *text = tracefs_text_at(t->root, name);
 	bool used = text && *text && strncmp(text, unused, strlen(unused));
 
 	free(text);
@@ -282,45 +288,53 @@ static bool in_use(const struct tracefs *t, const char *name, const char *unused
 }
 
 /* Its depth and where it begins are settings for all of its users. */
-static int check_users(struct tracefs *t)
+static int tracefs_check_users(struct tracefs *t)
 {
-	const long living = clean(t->root, t->instances);
+	const long living = tracefs_remove_dead(t->root, t->instances);
 	char *tracer;
 	bool used;
 
 	if (living)
-		return refuse(t, -EBUSY, "functions can't be traced: another hostlat (pid %ld) "
-			      "does so", living);
-	tracer = text_at(t->root, "current_tracer");
-	used = !tracer || has_word(tracer, TRACER);
+		return tracefs_refuse(t, -EBUSY,
+				      "functions can't be traced: another hostlat (pid %ld) "
+				      "does so",
+				      living);
+	tracer = tracefs_text_at(t->root, "current_tracer");
+	used = !tracer || tracefs_has_word(tracer, TRACER);
 	free(tracer);
 	if (used)
-		return refuse(t, -EBUSY, "functions can't be traced: somebody else uses the "
-			      TRACER " tracer (current_tracer in tracefs)");
-	if (in_use(t, "set_graph_function", "#") || in_use(t, "set_graph_notrace", "#"))
-		return refuse(t, -EBUSY, "functions can't be traced: somebody else has set which "
-			      "(set_graph_function or set_graph_notrace in tracefs)");
+		return tracefs_refuse(t, -EBUSY,
+				      "functions can't be traced: somebody else uses the " TRACER
+				      " tracer (current_tracer in tracefs)");
+	if (tracefs_in_use(t, "set_graph_function", "#") ||
+	    tracefs_in_use(t, "set_graph_notrace", "#"))
+		return tracefs_refuse(t, -EBUSY,
+				      "functions can't be traced: somebody else has set which "
+				      "(set_graph_function or set_graph_notrace in tracefs)");
 	return 0;
 }
 
-static int lock_own(struct tracefs *t)
+static int tracefs_lock_own(struct tracefs *t)
 {
 	t->lock = openat(t->root, t->instance, OPEN_FOLDER);
 	return t->lock < 0 || flock(t->lock, LOCK_EX | LOCK_NB) ? -errno : 0;
 }
 
 /* Its buffer would have others' events, which they would lose; their filters would be ours. */
-static int share(struct tracefs *t)
+static int tracefs_share(struct tracefs *t)
 {
 	static const char *const names[] = {
 		"current_tracer", "set_event", FILTER, "set_ftrace_notrace",
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
-		if (in_use(t, names[i], i ? "#" : "nop"))
-			return refuse(t, -EBUSY, "functions can't be traced: this kernel has one "
-				      "user of " TRACER " only, and somebody else traces (%s in "
-				      "tracefs)", names[i]);
+		if (tracefs_in_use(t, names[i], i ? "#" : "nop"))
+			return tracefs_refuse(t, -EBUSY,
+					      "functions can't be traced: this kernel has one "
+					      "user of " TRACER
+					      " only, and somebody else traces (%s in "
+					      "tracefs)",
+					      names[i]);
 	close(t->lock);
 	t->lock = -1;
 	unlinkat(t->root, t->instance, AT_REMOVEDIR);
@@ -328,85 +342,92 @@ static int share(struct tracefs *t)
 	snprintf(t->instance, sizeof(t->instance), "instances/" PREFIX "%d" SHARED,
 		 (int)getpid());
 	t->made = !mkdirat(t->root, t->instance, 0700);
-	return t->made ? lock_own(t) : -errno;
+	return t->made ? tracefs_lock_own(t) : -errno;
 }
 
-static int make_instance(struct tracefs *t)
+static int tracefs_make_instance(struct tracefs *t)
 {
 	int err;
 
 	snprintf(t->instance, sizeof(t->instance), "instances/" PREFIX "%d", (int)getpid());
 	if (mkdirat(t->root, t->instance, 0700))
-		return refuse(t, -errno, "functions can't be traced: no instance in tracefs: %s",
-			      strerror(errno));
+		return tracefs_refuse(t, -errno,
+				      "functions can't be traced: no instance in tracefs: %s",
+				      strerror(errno));
 	t->made = true;
-	err = lock_own(t);
+	err = tracefs_lock_own(t);
 	if (err)
 		return err;
 	t->place = openat(t->root, t->instance, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (t->place < 0)
 		return -errno;
-	err = write_at(t->place, "tracing_on", "0", 0);
+	err = tracefs_write_at(t->place, "tracing_on", "0", 0);
 	if (err)
 		return err;
-	if (!write_at(t->place, "current_tracer", TRACER, 0))
-		return write_at(t->place, "current_tracer", "nop", 0);
+	if (!tracefs_write_at(t->place, "current_tracer", TRACER, 0))
+		return tracefs_write_at(t->place, "current_tracer", "nop", 0);
 	close(t->place);
 	t->place = t->root;
-	return share(t);
+	return tracefs_share(t);
 }
 
-static int set(struct tracefs *t, bool shared, const char *name, const char *value)
+static int tracefs_set(struct tracefs *t, bool shared, const char *name, const char *value)
 {
-	int err = keep(t, shared, name) ? 0 : -EIO;
+	int err = tracefs_save(t, shared, name) ? 0 : -EIO;
 
 	if (!err)
-		err = write_at(shared ? t->root : t->place, name, value, 0);
-	return err ? refuse(t, err, "functions can't be traced: %s in tracefs takes no %s: %s",
-			    name, value, strerror(-err)) : 0;
+		err = tracefs_write_at(shared ? t->root : t->place, name, value, 0);
+	return err ? tracefs_refuse(t, err,
+				    "functions can't be traced: %s in tracefs takes no %s: %s",
+				    name, value, strerror(-err))
+		   : 0;
 }
 
 /* What isn't there, a pattern needn't find: modules; a name must. */
-static int set_functions(struct tracefs *t, const char *functions)
+static int tracefs_set_functions(struct tracefs *t, const char *functions)
 {
 	char *list = strdup(functions), *rest = NULL, line[256];
-	int err = !list ? -ENOMEM : keep(t, false, FILTER) ? 0 : -EIO, found = 0;
+	int err = !list ? -ENOMEM : tracefs_save(t, false, FILTER) ? 0 : -EIO, found = 0;
 
 	for (char *one = list ? strtok_r(list, ", ", &rest) : NULL; one && !err;
 	     one = strtok_r(NULL, ", ", &rest)) {
 		/* Without its end it would be taken when the file is closed, and never refused. */
 		snprintf(line, sizeof(line), "%s\n", one);
-		err = write_at(t->place, FILTER, line, O_APPEND);
+		err = tracefs_write_at(t->place, FILTER, line, O_APPEND);
 		found += !err;
 		if (err == -EINVAL && strchr(one, '*'))
 			err = 0;
 		else if (err)
-			refuse(t, err, "functions can't be traced: no function of this kernel that "
-			       "can be traced is called %s", one);
+			tracefs_refuse(t, err,
+				       "functions can't be traced: no function of this kernel that "
+				       "can be traced is called %s",
+				       one);
 	}
 	free(list);
 	if (!err && !found)
-		err = refuse(t, -EINVAL, "functions can't be traced: no function of this kernel is "
-			     "called %s", functions);
+		err = tracefs_refuse(t, -EINVAL,
+				     "functions can't be traced: no function of this kernel is "
+				     "called %s",
+				     functions);
 	return err == -EINVAL ? -ENOENT : err;
 }
 
-static int configure(struct tracefs *t, const struct tracefs_config *c)
+static int tracefs_configure(struct tracefs *t, const struct tracefs_config *c)
 {
 	char depth[24], buffer[24];
 	int err;
 
 	snprintf(depth, sizeof(depth), "%llu", (unsigned long long)c->depth);
 	snprintf(buffer, sizeof(buffer), "%llu", (unsigned long long)c->buffer >> 10);
-	err = set(t, false, "tracing_on", "0");
+	err = tracefs_set(t, false, "tracing_on", "0");
 	if (!err)
-		err = set(t, false, "trace_clock", "mono");
+		err = tracefs_set(t, false, "trace_clock", "mono");
 	if (!err)
-		err = set(t, false, BUFFER, buffer);
+		err = tracefs_set(t, false, BUFFER, buffer);
 	if (!err)
-		err = set(t, true, DEPTH, depth);
+		err = tracefs_set(t, true, DEPTH, depth);
 	if (!err)
-		err = set_functions(t, c->functions);
+		err = tracefs_set_functions(t, c->functions);
 	return err;
 }
 
@@ -422,22 +443,22 @@ int tracefs_open(struct tracefs **out, const struct tracefs_config *config, char
 	t->root = t->place = t->instances = t->lock = -1;
 	t->why = why;
 	t->why_size = size;
-	err = find_root(t);
+	err = tracefs_find_root(t);
 	if (!err)
-		err = check_kernel(t);
+		err = tracefs_check_kernel(t);
 	if (!err) {
-		t->instances = lock_instances(t->root);
+		t->instances = tracefs_lock_instances(t->root);
 		err = t->instances < 0 ? t->instances : 0;
 	}
 	if (!err)
-		err = check_users(t);
+		err = tracefs_check_users(t);
 	if (!err)
-		err = make_instance(t);
+		err = tracefs_make_instance(t);
 	if (t->instances >= 0)
 		close(t->instances);
 	t->instances = -1;
 	if (!err)
-		err = configure(t, config);
+		err = tracefs_configure(t, config);
 	if (err) {
 		if (!why[0])
 			snprintf(why, size, "functions can't be traced: %s", strerror(-err));
@@ -456,16 +477,16 @@ bool tracefs_shared(const struct tracefs *t)
 
 int tracefs_start(struct tracefs *t)
 {
-	int err = keep(t, false, "current_tracer") ? 0 : -EIO;
+	int err = tracefs_save(t, false, "current_tracer") ? 0 : -EIO;
 
 	if (!err)
-		err = write_at(t->place, "current_tracer", TRACER, 0);
-	return err ? err : write_at(t->place, "tracing_on", "1", 0);
+		err = tracefs_write_at(t->place, "current_tracer", TRACER, 0);
+	return err ? err : tracefs_write_at(t->place, "tracing_on", "1", 0);
 }
 
 void tracefs_stop(struct tracefs *t)
 {
-	write_at(t->place, "tracing_on", "0", 0);
+	tracefs_write_at(t->place, "tracing_on", "0", 0);
 }
 
 int tracefs_pages(const struct tracefs *t, uint32_t cpu)
@@ -483,12 +504,12 @@ char *tracefs_statistics(const struct tracefs *t, uint32_t cpu)
 	char path[64];
 
 	snprintf(path, sizeof(path), "per_cpu/cpu%u/stats", cpu);
-	return text_at(t->place, path);
+	return tracefs_text_at(t->place, path);
 }
 
 size_t tracefs_page_size(const struct tracefs *t)
 {
-	char *kb = text_at(t->place, "buffer_subbuf_size_kb");
+	char *kb = tracefs_text_at(t->place, "buffer_subbuf_size_kb");
 	size_t size = (size_t)sysconf(_SC_PAGESIZE);
 
 	if (kb && strtoul(kb, NULL, 10) && strtoul(kb, NULL, 10) < 65536)
@@ -499,14 +520,14 @@ size_t tracefs_page_size(const struct tracefs *t)
 
 char *tracefs_text(const struct tracefs *t, const char *path)
 {
-	return text_at(t->root, path);
+	return tracefs_text_at(t->root, path);
 }
 
 void tracefs_free(struct tracefs *t)
 {
 	if (!t)
 		return;
-	put_back(t);
+	tracefs_restore(t);
 	if (t->place >= 0 && t->place != t->root)
 		close(t->place);
 	if (t->made)

@@ -400,7 +400,7 @@ static int take_reasons(struct watch_run *run, const char *which, struct report 
 	report_init(&own, &r->provenance);
 	err = watch_report(run->w, WATCH_TOTAL, &own);
 	if (!err)
-		difference_take_reasons(r, &own, which);
+		difference_add_reasons(r, &own, which);
 	report_release(&own);
 	if (blocks_of(run) < CONTRAST_BLOCKS_MIN)
 		report_reason(r, "too-few-intervals", NULL, "%s has too few intervals to tell a "

@@ -520,7 +520,7 @@ static int take(struct watch *w, const struct event *event)
 
 int watch_feed(struct watch *w, const struct event *event)
 {
-	int result = times_take(&w->times, event) ?: take(w, event);
+	int result = times_feed(&w->times, event) ?: take(w, event);
 
 	for (int span = 0; result < 0 && span < WATCH_SPANS; span++) {
 		w->periods[span].refused += result == -EBADMSG;

@@ -216,7 +216,7 @@ static void add_summary(const struct watch *w, enum watch_span span, const struc
 	if (w->clock_known && c->origins & CONVERTED_ORIGINS)
 		report_summary(r, "clock ±%s", human_ns(buf, w->clock.error_ns));
 	if (p->intervals)
-		times_say_span(&w->times, r, "", p->from_ns, p->to_ns);
+		times_add_span_text(&w->times, r, "", p->from_ns, p->to_ns);
 }
 
 /* -- reasons -------------------------------------------------------------------------------- */

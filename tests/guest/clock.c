@@ -122,7 +122,7 @@ static int put_gappy(void *ctx, enum clock_domain domain, const struct clock_str
 	return 0;
 }
 
-static bool is_slew(const struct timekeeper *a, const struct timekeeper *b)
+static bool is_slew(const struct clock_timekeeper *a, const struct clock_timekeeper *b)
 {
 	const int64_t more = (int64_t)b->mono.mult - a->mono.mult;
 
@@ -135,7 +135,7 @@ static void feed_gappy(const struct clock_change *change)
 	struct clock_change next = *change;
 
 	next.seq = ++gappy_seq; /* the numbers shall not tell */
-	must("log with gaps", clock_changes_take(&gappy, &next));
+	must("log with gaps", clock_changes_add(&gappy, &next));
 	noticed += just_dropped && gappy.losses > losses;
 	just_dropped = false;
 }
@@ -187,7 +187,7 @@ static int take(void *ctx, const struct clock_change *change)
 	last = *change;
 	take_cycle_last(change);
 	take_gappy(change);
-	return clock_changes_take(&exact, change);
+	return clock_changes_add(&exact, change);
 }
 
 /* Until all that was read so far is known. */

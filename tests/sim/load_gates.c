@@ -87,7 +87,7 @@ static bool gives(struct load_analysis *a, const char *code)
 
 	report_init(&r, &nobody);
 	BUG_ON(load_analysis_report(a, &r));
-	for (const struct row *row = r.reasons->first; row; row = row->next)
+	for (const struct table_row *row = r.reasons->first; row; row = row->next)
 		found |= !strcmp(row->cells[0].string, code);
 	BUG_ON(!strcmp(r.verdict, "ok") != (r.reasons->nrows == 0));
 	BUG_ON(!strcmp(r.verdict, "ok") != load_analysis_sound(a));

@@ -140,7 +140,7 @@ void rig_report(struct conns_rig *rig, enum conns_span span, struct report *r)
 
 const struct value *rig_field(const struct object *o, const char *name)
 {
-	for (const struct field *f = o->first; f; f = f->next)
+	for (const struct object_field *f = o->first; f; f = f->next)
 		if (f->name && strcmp(f->name, name) == 0)
 			return &f->value;
 	fail_msg("no field %s", name);
@@ -155,7 +155,7 @@ const struct table *rig_table(const struct report *r, const char *name)
 	return v->table;
 }
 
-const struct value *rig_cell(const struct table *t, const struct row *row, const char *column)
+const struct value *rig_cell(const struct table *t, const struct table_row *row, const char *column)
 {
 	for (size_t i = 0; i < t->ncolumns; i++)
 		if (t->columns[i].name && strcmp(t->columns[i].name, column) == 0)
@@ -164,7 +164,7 @@ const struct value *rig_cell(const struct table *t, const struct row *row, const
 	return NULL;
 }
 
-static bool is_of(const struct table *t, const struct row *row, uint64_t cookie)
+static bool is_of(const struct table *t, const struct table_row *row, uint64_t cookie)
 {
 	char text[24];
 
@@ -172,21 +172,21 @@ static bool is_of(const struct table *t, const struct row *row, uint64_t cookie)
 	return strcmp(rig_cell(t, row, "cookie")->string, text) == 0;
 }
 
-const struct row *rig_connection(const struct report *r, uint64_t cookie)
+const struct table_row *rig_connection(const struct report *r, uint64_t cookie)
 {
 	const struct table *t = rig_table(r, "connections");
 
-	for (const struct row *row = t->first; row; row = row->next)
+	for (const struct table_row *row = t->first; row; row = row->next)
 		if (is_of(t, row, cookie))
 			return row;
 	return NULL;
 }
 
-const struct row *rig_problem(const struct report *r, uint64_t cookie, enum conn_class class)
+const struct table_row *rig_problem(const struct report *r, uint64_t cookie, enum conn_class class)
 {
 	const struct table *t = rig_table(r, "problems");
 
-	for (const struct row *row = t->first; row; row = row->next)
+	for (const struct table_row *row = t->first; row; row = row->next)
 		if (is_of(t, row, cookie) &&
 		    strcmp(rig_cell(t, row, "class")->string, conn_class_name(class)) == 0)
 			return row;

@@ -35,12 +35,13 @@ void rig_interval(struct conns_rig *rig); /* of a second */
 void rig_report(struct conns_rig *rig, enum conns_span span, struct report *r);
 
 /* The cell of a table's row; fails if there is none. */
-const struct value *rig_cell(const struct table *t, const struct row *row, const char *column);
+const struct value *rig_cell(const struct table *t, const struct table_row *row,
+			     const char *column);
 const struct table *rig_table(const struct report *r, const char *name);
 const struct value *rig_field(const struct object *o, const char *name);
 /* NULL if there is none. */
-const struct row *rig_connection(const struct report *r, uint64_t cookie);
-const struct row *rig_problem(const struct report *r, uint64_t cookie, enum conn_class class);
+const struct table_row *rig_connection(const struct report *r, uint64_t cookie);
+const struct table_row *rig_problem(const struct report *r, uint64_t cookie, enum conn_class class);
 /* Whether the report of the span has it. */
 bool rig_has(struct conns_rig *rig, enum conns_span span, uint64_t cookie, enum conn_class class);
 

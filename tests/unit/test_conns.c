@@ -24,7 +24,7 @@ static uint64_t cell_u64(const struct report *r, uint64_t cookie, const char *ob
 			 const char *name)
 {
 	const struct table *t = rig_table(r, "connections");
-	const struct row *row = rig_connection(r, cookie);
+	const struct table_row *row = rig_connection(r, cookie);
 	const struct value *v;
 
 	assert_non_null(row);

@@ -32,7 +32,7 @@ static void put_call(struct conns_rig *rig, uint64_t cookie, uint32_t seq, uint6
 
 static uint64_t cell(const struct table *t, size_t row, const char *column)
 {
-	const struct row *at = t->first;
+	const struct table_row *at = t->first;
 
 	while (row--)
 		at = at->next;

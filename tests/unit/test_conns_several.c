@@ -246,7 +246,7 @@ static bool is_first(const struct conn_view *v, void *ctx)
 static void a_filter_hides_no_member(void **state)
 {
 	const struct conns_options options = { .select = is_first };
-	const struct row *problem;
+	const struct table_row *problem;
 	const struct value *evidence;
 	struct conns_rig rig;
 	struct report r;

@@ -29,7 +29,7 @@ static struct load_summary run_of(const char *url, uint64_t ns)
 
 static const struct value *evidence(const struct report *r, const char *code)
 {
-	for (const struct row *row = r->reasons->first; row; row = row->next)
+	for (const struct table_row *row = r->reasons->first; row; row = row->next)
 		if (!strcmp(row->cells[0].string, code))
 			return &row->cells[2];
 	return NULL;
@@ -145,10 +145,10 @@ static void test_misses_unknown(void **state)
 	(void)state;
 	compare(0, &r);
 	assert_null(evidence(&r, "misses-differ"));
-	for (const struct field *f = r.body.first; f; f = f->next) {
+	for (const struct object_field *f = r.body.first; f; f = f->next) {
 		if (!f->name || strcmp(f->name, "comparison") != 0)
 			continue;
-		for (const struct field *g = f->value.object->first; g; g = g->next)
+		for (const struct object_field *g = f->value.object->first; g; g = g->next)
 			if (!strcmp(g->name, "a_misses") || !strcmp(g->name, "b_misses"))
 				assert_int_equal(g->value.type, VALUE_NULL);
 	}

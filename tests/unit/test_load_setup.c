@@ -98,7 +98,7 @@ static void test_missing(void **state)
 
 static const struct object *setup_of(struct report *r)
 {
-	for (const struct field *f = r->body.first; f; f = f->next)
+	for (const struct object_field *f = r->body.first; f; f = f->next)
 		if (f->name && !strcmp(f->name, "setup"))
 			return f->value.object;
 	return NULL;
@@ -125,7 +125,7 @@ static void test_all_is_said(void **state)
 	load_setup_report(&setup, &r);
 	assert_int_equal(report_error(&r), 0);
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-		const struct field *f = setup_of(&r)->first;
+		const struct object_field *f = setup_of(&r)->first;
 
 		while (f && strcmp(f->name, names[i]) != 0)
 			f = f->next;

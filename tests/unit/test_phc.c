@@ -60,7 +60,7 @@ static int update(struct clock_phc *phc, const struct card *card, int64_t mono, 
 	assert_int_equal(clock_phc_cross(&r, REAL + 30, 40, &cross), 0);
 	assert_true(cross.lo_ns <= card_at(card, mono) - mono + 1 &&
 		    cross.hi_ns >= card_at(card, mono) - mono - 1);
-	return clock_phc_take(phc, &cross);
+	return clock_phc_add(phc, &cross);
 }
 
 static void is_within_bound(const struct clock_phc *phc, const struct card *card, int64_t mono,
@@ -141,7 +141,7 @@ static void says_what_it_cannot(void **state)
 	assert_int_equal(clock_phc_cross(&r, REAL, 40, &cross), -EBADMSG);
 	r.ts[0][0] = from_ns(REAL);
 	assert_int_equal(clock_phc_cross(&r, REAL, 40, &cross), 0);
-	assert_int_equal(clock_phc_take(&phc, &cross), 0);
+	assert_int_equal(clock_phc_add(&phc, &cross), 0);
 	assert_int_equal(clock_phc_to_mono(&phc, REAL + 59 * NS_PER_S, &at), 0);
 	assert_int_equal(clock_phc_to_mono(&phc, REAL + 61 * NS_PER_S, &at), -ERANGE);
 	assert_int_equal(clock_phc_to_mono(&phc, UINT64_MAX, &at), -ERANGE);

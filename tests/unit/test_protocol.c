@@ -421,7 +421,9 @@ static void test_endless_lines(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(lines); i++) {
-		struct row row = { .scheme = "http", .data = "HTTP/1.1 100 A\r\n", .size = 16 };
+		struct row row = { .scheme = "http",
+					 .data = "HTTP/1.1 100 A\r\n",
+					 .size = 16 };
 		struct run r = { .row = &row };
 
 		if (i == 0)
@@ -513,7 +515,9 @@ static void test_garbage(void **state)
 		int garbled = 0;
 
 		for (int round = 0; round < 2000; round++) {
-			struct row row = { .scheme = p->name, .data = data, .size = sizeof(data) };
+			struct row row = { .scheme = p->name,
+						 .data = data,
+						 .size = sizeof(data) };
 			struct run r = { .row = &row };
 
 			for (size_t i = 0; i < sizeof(data); i++)

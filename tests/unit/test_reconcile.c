@@ -28,7 +28,7 @@
 
 struct kernel {
 	struct rng rng;
-	struct timekeeper tk;
+	struct clock_timekeeper tk;
 	uint64_t now; /* ticks */
 	uint64_t seq;
 };
@@ -38,14 +38,15 @@ static struct kernel kernel_new(uint64_t seed)
 	struct kernel k = { .now = 1000000000000ULL };
 
 	rng_init(&k.rng, seed);
-	k.tk = (struct timekeeper){
+	k.tk = (struct clock_timekeeper){
 		.mono = { k.now, 12345, 400 * NS_PER_S, MULT, SHIFT },
 		.real_ns = 1700000000 * NS_PER_S, .tai_ns = 1700000037 * NS_PER_S,
 	};
 	return k;
 }
 
-static int64_t kernel_ns(const struct timekeeper *tk, enum clock_domain domain, uint64_t ticks)
+static int64_t kernel_ns(const struct clock_timekeeper *tk, enum clock_domain domain,
+			 uint64_t ticks)
 {
 	int64_t ns;
 
@@ -64,7 +65,7 @@ static void accumulate(struct clock_line *line, uint64_t ticks)
 }
 
 /* As timekeeping_adjust() of kernel/time/timekeeping.c: the lines meet now, not at cycle_last. */
-static void adjust(struct kernel *k, struct timekeeper *tk, uint32_t mult)
+static void adjust(struct kernel *k, struct clock_timekeeper *tk, uint32_t mult)
 {
 	const int64_t more = (int64_t)mult - tk->mono.mult;
 	const __int128 q = (__int128)tk->mono.fraction + ((__int128)tk->mono.base_ns << SHIFT) -
@@ -81,7 +82,7 @@ static uint32_t mult_of(int64_t ppm)
 }
 
 /* What the kernel publishes after the counter has gone on; *visible: when readers see it. */
-static struct clock_change publish(struct kernel *k, const struct timekeeper *tk,
+static struct clock_change publish(struct kernel *k, const struct clock_timekeeper *tk,
 				   uint64_t *visible)
 {
 	struct clock_change change = { .tk = *tk, .seq = ++k->seq };
@@ -106,7 +107,7 @@ enum { TICKS, SLEWS, STEPS };
 /* The next update: a tick that changes nothing, a slew, or that a clock is set. */
 static struct clock_change next_change(struct kernel *k, int what, uint64_t *visible)
 {
-	struct timekeeper tk = k->tk;
+	struct clock_timekeeper tk = k->tk;
 	const uint64_t chance = rng_below(&k->rng, 8);
 	int64_t by;
 
@@ -236,7 +237,7 @@ static void take(void *ctx, const struct clock_change *change)
 	}
 	if (logs->renumber)
 		next.seq -= logs->left_out;
-	assert_int_equal(clock_changes_take(&logs->changes, &next), 0);
+	assert_int_equal(clock_changes_add(&logs->changes, &next), 0);
 	assert_int_equal(clock_changes_hold(&logs->changes, change->after_ns + 10), 0);
 }
 
@@ -395,7 +396,7 @@ static void take_both(void *ctx, const struct clock_change *change)
 {
 	struct stream *stream = ctx;
 
-	assert_int_equal(clock_changes_take(&stream->changes, change), 0);
+	assert_int_equal(clock_changes_add(&stream->changes, change), 0);
 	assert_int_equal(clock_changes_hold(&stream->changes, change->after_ns + 10), 0);
 }
 

@@ -18,7 +18,7 @@
 #define NS_PER_S 1000000000LL
 #define SHIFT 24
 
-static const struct timekeeper some = {
+static const struct clock_timekeeper some = {
 	.mono = { .mult = 6990507, .shift = SHIFT },
 };
 
@@ -31,7 +31,7 @@ static void test_timekeeper(void **state)
 	(void)state;
 	rng_init(&rng, 1);
 	for (int i = 0; i < 100000; i++) {
-		struct timekeeper tk = {
+		struct clock_timekeeper tk = {
 			.mono = { rng_u64(&rng) >> 8, rng_below(&rng, 1 << 24),
 				  (int64_t)(rng_u64(&rng) >> 4),
 				  1 + (uint32_t)rng_below(&rng, 1 << 30), SHIFT },
@@ -60,7 +60,7 @@ static void test_timekeeper(void **state)
 
 static void test_what_a_timekeeper_has_not(void **state)
 {
-	struct timekeeper tk = some;
+	struct clock_timekeeper tk = some;
 	uint64_t ticks;
 	int64_t ns;
 
@@ -181,7 +181,7 @@ static void test_pairs(void **state)
 			const int64_t off = (int64_t)rng_below(&rng, 2 * error + 1) -
 					    (int64_t)error;
 
-			assert_int_equal(clock_pairs_take(&pairs, &(struct clock_pair){
+			assert_int_equal(clock_pairs_add(&pairs, &(struct clock_pair){
 				.mono_ns = mono + off, .error_ns = error,
 				.other = (uint64_t)ticks }), 0);
 		}
@@ -213,7 +213,7 @@ static void test_pairs_that_contradict(void **state)
 	clock_reconcile_init(&r);
 	clock_pairs_init(&pairs, DOMAIN_SCHED, clock_log_taker(&r));
 	for (int i = 0; i < 10; i++) {
-		assert_int_equal(clock_pairs_take(&pairs, &pair), 0);
+		assert_int_equal(clock_pairs_add(&pairs, &pair), 0);
 		pair.mono_ns += 20000000;
 		pair.other += i == 5 ? 21000000 : 20000000; /* 5 % */
 	}

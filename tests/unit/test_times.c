@@ -34,7 +34,7 @@ struct host {
 	struct event_memsource *memory;
 	struct event_clocks_out out;
 	struct clock_changes changes;
-	struct timekeeper tk;
+	struct clock_timekeeper tk;
 	uint64_t seq;
 };
 
@@ -52,7 +52,7 @@ static int64_t shown(const struct host *h, enum clock_domain domain, uint64_t ti
 }
 
 /* Readers see the new parameters from `ticks` on; before and after are 40 ns from that. */
-static void publish(struct host *h, const struct timekeeper *tk, uint64_t ticks)
+static void publish(struct host *h, const struct clock_timekeeper *tk, uint64_t ticks)
 {
 	const struct clock_change change = {
 		.tk = *tk, .seq = ++h->seq,
@@ -61,13 +61,13 @@ static void publish(struct host *h, const struct timekeeper *tk, uint64_t ticks)
 	};
 
 	h->tk = *tk;
-	assert_int_equal(clock_changes_take(&h->changes, &change), 0);
+	assert_int_equal(clock_changes_add(&h->changes, &change), 0);
 }
 
 /* From `ticks` on the rate is another, and the line goes on from where it was. */
 static void slew(struct host *h, uint64_t ticks, uint32_t mult)
 {
-	struct timekeeper tk = h->tk;
+	struct clock_timekeeper tk = h->tk;
 	const __int128 q = (__int128)(ticks - tk.mono.cycle_last) * tk.mono.mult +
 			   tk.mono.fraction;
 
@@ -80,7 +80,7 @@ static void slew(struct host *h, uint64_t ticks, uint32_t mult)
 
 static void step(struct host *h, uint64_t ticks, int64_t by_ns)
 {
-	struct timekeeper tk = h->tk;
+	struct clock_timekeeper tk = h->tk;
 
 	tk.real_ns += by_ns;
 	publish(h, &tk, ticks);
@@ -202,7 +202,7 @@ static void put(struct times *t, uint16_t kind, uint64_t time, const void *paylo
 	const struct event event = { .kind = kind, .time = time, .size = size,
 				     .payload = payload };
 
-	assert_int_equal(times_take(t, &event), 0);
+	assert_int_equal(times_feed(t, &event), 0);
 }
 
 static void put_interval(struct times *t, int64_t seconds, int64_t offset_ns, uint64_t error_ns,
@@ -262,13 +262,13 @@ static void by_intervals(void **state)
 	assert_text(&t, 2500, "2.500000 s");
 	t.style = TIMES_AUTO;
 	report_init(&r, &who);
-	times_say_span(&t, &r, "", START_NS, START_NS + 4 * NS_PER_S);
+	times_add_span_text(&t, &r, "", START_NS, START_NS + 4 * NS_PER_S);
 	assert_string_equal(r.summary.first->string,
 			    "2023-11-14T22:20:00.000Z to 22:20:07.000Z ±50 ns");
 	assert_string_equal(r.findings.first->string, "The realtime clock was stepped by +3.0 s "
 			    "within the 1.0 s before 2023-11-14T22:20:05.999Z.");
 	assert_int_equal(r.findings.count, 1);
-	times_say_span(&t, &r, "", START_NS + 3 * NS_PER_S, START_NS + 4 * NS_PER_S);
+	times_add_span_text(&t, &r, "", START_NS + 3 * NS_PER_S, START_NS + 4 * NS_PER_S);
 	assert_int_equal(r.findings.count, 1); /* the step was before */
 	report_release(&r);
 	times_release(&t);
@@ -314,7 +314,7 @@ static void assert_span(const struct times *t, int64_t from_ms, int64_t to_ms, c
 	struct report r;
 
 	report_init(&r, &who);
-	times_say_span(t, &r, "", from_ns, to_ns);
+	times_add_span_text(t, &r, "", from_ns, to_ns);
 	assert_string_equal(r.summary.first->string, wanted);
 	o = object_new(&r);
 	times_add_span(t, o, from_ns, to_ns);

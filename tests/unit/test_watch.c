@@ -177,7 +177,7 @@ static void shuffle(struct rng *rng, struct any *events, size_t n)
 
 static const struct value *field(const struct object *o, const char *name)
 {
-	for (const struct field *f = o->first; f; f = f->next) {
+	for (const struct object_field *f = o->first; f; f = f->next) {
 		if (f->name && strcmp(f->name, name) == 0)
 			return &f->value;
 	}
@@ -267,7 +267,7 @@ static void add_table(struct sums *s, const struct report *r, const char *name)
 {
 	const struct table *t = table(r, name);
 
-	for (const struct row *row = t->first; row; row = row->next) {
+	for (const struct table_row *row = t->first; row; row = row->next) {
 		char key[100], what[160];
 
 		snprintf(key, sizeof(key), "%s", name);
@@ -299,7 +299,7 @@ static void add_report(struct sums *s, struct watch *w, enum watch_span span)
 	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
 		add_table(s, &r, tables[i]);
 	t = table(&r, "culprits");
-	for (const struct row *row = t->first; row; row = row->next) {
+	for (const struct table_row *row = t->first; row; row = row->next) {
 		add_sum(s, "culprits ns", row->cells[2].u64);
 		add_sum(s, "culprits count", row->cells[3].u64);
 	}
@@ -460,7 +460,7 @@ static void losses_are_partial(void **state)
 
 static void add_culprits(struct watch *w, enum watch_span span, uint64_t *ns, uint64_t *count)
 {
-	const struct row *row;
+	const struct table_row *row;
 	struct report r;
 
 	*ns = *count = 0;

@@ -70,7 +70,7 @@ static int close_interval(struct watch *w)
 
 static const struct object *slow_of(const struct report *r)
 {
-	for (const struct field *f = r->body.first; f; f = f->next) {
+	for (const struct object_field *f = r->body.first; f; f = f->next) {
 		if (f->name && strcmp(f->name, "slow") == 0)
 			return f->value.type == VALUE_OBJECT ? f->value.object : NULL;
 	}
@@ -152,10 +152,10 @@ static void steps_add_up(void **state)
 	report_init(&r, &(struct provenance){ .version = "1", .command = "watch" });
 	assert_int_equal(watch_report(w, WATCH_TOTAL, &r), 0);
 	t = slow_of(&r)->last->value.table;
-	for (const struct row *row = t->first; row; row = row->next, rows++) {
+	for (const struct table_row *row = t->first; row; row = row->next, rows++) {
 		uint64_t sum = 0;
 
-		for (const struct field *f = row->cells[6].object->first; f; f = f->next)
+		for (const struct object_field *f = row->cells[6].object->first; f; f = f->next)
 			sum += f->value.u64;
 		assert_int_equal(sum, row->cells[5].u64);
 	}

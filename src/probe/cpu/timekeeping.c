@@ -30,7 +30,7 @@ struct timekeeping {
 /* A kernel that counts in no way that can be computed with: not told, and known to be lost. */
 static int take(void *ctx, const struct clock_change *change)
 {
-	int err = clock_changes_take(ctx, change);
+	int err = clock_changes_add(ctx, change);
 
 	if (err != -EINVAL)
 		return err;

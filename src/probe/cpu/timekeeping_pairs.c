@@ -62,7 +62,7 @@ static int pull_pairs(struct timekeeping_pairs *p)
 
 		/* One that can't be read now may be next time; its bound grows. */
 		if (p->has[i] && !clock_pair_read(kinds[i].read, &p->sched, &pair))
-			err = clock_pairs_take(&p->pairs[i], &pair);
+			err = clock_pairs_add(&p->pairs[i], &pair);
 	}
 	return err;
 }
